@@ -16,8 +16,8 @@ const (
 )
 
 // activationOps are the elementwise functions of neural networks.
-func activationOps() []Op {
-	return []Op{
+func activationOps() []entry {
+	return []entry{
 		unary("aten::relu(Tensor self) -> Tensor", noBool, func(x *expr.Expr) *expr.Expr {
 			return expr.Max(like(x, 0), x)
 		}),
@@ -61,23 +61,19 @@ func activationOps() []Op {
 		pointwise("aten::gelu(Tensor self, *, str approximate=\"none\") -> Tensor", "self",
 			floatOnly, gelu),
 		pointwise("aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", "self",
-			floatOnly, func(p *point) *expr.Expr {
-				return leaky(p.x[0], p.num("negative_slope"))
-			}),
+			floatOnly, func(p *point) *expr.Expr { return leaky(p.x[0], p.num("negative_slope")) }),
 		pointwise("aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor", "self weight",
-			floatOnly, func(p *point) *expr.Expr {
-				return leaky(p.x[0], p.x[1])
-			}).core(preluCore),
+			floatOnly, func(p *point) *expr.Expr { return leaky(p.x[0], p.x[1]) }).core(preluCore),
 		{
 			Schema: "aten::prelu(Tensor self, Tensor weight) -> Tensor",
-			Infer: func(c *Call) ([]ir.Type, error) {
-				return one(likeType(c.Tensor("self"), c.Tensor("self").DType), nil)
+			Infer: func(c *Call) []ir.Type {
+				return one(likeType(c.Tensor("self"), c.Tensor("self").DType))
 			},
 			Decompose: decomposePReLU,
 		},
 		{
 			Schema:    "aten::glu(Tensor self, int dim=-1) -> Tensor",
-			Infer:     func(c *Call) ([]ir.Type, error) { return one(inferGLU(c)) },
+			Infer:     func(c *Call) []ir.Type { return one(inferGLU(c)) },
 			Decompose: decomposeGLU,
 		},
 		pointwise("aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", "self", floatOnly,
@@ -134,7 +130,7 @@ func activationOps() []Op {
 func between(x, lo, hi *expr.Expr) *expr.Expr { return expr.Min(hi, expr.Max(lo, x)) }
 
 // clampOp limits self to bounds that may be absent.
-func clampOp(schema, operands string) Op {
+func clampOp(schema, operands string) entry {
 	hasMin := operands != "self max"
 	return pointwise(schema, operands, same, func(p *point) *expr.Expr {
 		x := p.x[0]
@@ -200,7 +196,7 @@ func softplus(x, beta, threshold *expr.Expr) *expr.Expr {
 }
 
 // decomposePReLU gives the weight the shape of channels: dimension 1.
-func decomposePReLU(b *Builder, c *Call) ([]*ir.Value, error) {
+func decomposePReLU(b *Builder, c *Call) []*ir.Value {
 	t, w := c.Tensor("self"), c.Value("weight")
 	if t.Rank() > 1 && w.Type.Rank() == 1 && !w.Type.Sizes[0].Is(1) {
 		shape := make([]int64, t.Rank())
@@ -210,25 +206,24 @@ func decomposePReLU(b *Builder, c *Call) ([]*ir.Value, error) {
 		shape[1] = -1
 		w = b.Op("aten.reshape.default", w, shape)
 	}
-	return []*ir.Value{b.Op("aten._prelu_kernel.default", c.Arg("self"), w)}, nil
+	return []*ir.Value{b.Op("aten._prelu_kernel.default", c.Arg("self"), w)}
 }
 
-func inferGLU(c *Call) (ir.Type, error) {
+func inferGLU(c *Call) ir.Type {
 	t := c.Tensor("self")
-	d := must(c.dim("dim", t.Rank()))
-	if t.Rank() == 0 || !sym.Mod(t.Sizes[d], sym.Int(2)).IsZero() {
-		return t, c.Errorf("dimension %d cannot be halved", d)
-	}
+	d := c.dim("dim", t.Rank())
+	c.errorIf(t.Rank() == 0 || !sym.Mod(t.Sizes[d], sym.Int(2)).IsZero(),
+		"dimension %d cannot be halved", d)
 	sizes := slices.Clone(t.Sizes)
 	sizes[d] = sym.FloorDiv(sizes[d], sym.Int(2))
-	return ir.TensorOf(t.DType, sizes...), nil
+	return ir.TensorOf(t.DType, sizes...)
 }
 
 // decomposeGLU multiplies the first half by the sigmoid of the second.
-func decomposeGLU(b *Builder, c *Call) ([]*ir.Value, error) {
-	d := must(c.dim("dim", c.Tensor("self").Rank()))
+func decomposeGLU(b *Builder, c *Call) []*ir.Value {
+	d := c.dim("dim", c.Tensor("self").Rank())
 	half := c.Outs[0].Sizes[d]
 	first := b.Op("aten.slice.Tensor", c.Arg("self"), d, 0, half)
 	second := b.Op("aten.slice.Tensor", c.Arg("self"), d, half, sym.Mul(half, sym.Int(2)))
-	return []*ir.Value{b.Op("aten.mul.Tensor", first, b.Op("aten.sigmoid.default", second))}, nil
+	return []*ir.Value{b.Op("aten.mul.Tensor", first, b.Op("aten.sigmoid.default", second))}
 }

@@ -59,11 +59,9 @@ func upTo(n int) []int {
 }
 
 // expanded returns t broadcast to sizes, in which -1 keeps t's own.
-func expanded(c *Call, t ir.Type, sizes []sym.Expr) (alias, error) {
+func expanded(c *Call, t ir.Type, sizes []sym.Expr) alias {
 	n := len(sizes) - t.Rank()
-	if n < 0 {
-		return alias{}, c.Errorf("%d sizes for a tensor with %d dimensions", len(sizes), t.Rank())
-	}
+	c.errorIf(n < 0, "%d sizes for a tensor with %d dimensions", len(sizes), t.Rank())
 	out, strides := slices.Clone(sizes), make([]sym.Expr, len(sizes))
 	for d := len(sizes) - 1; d >= 0; d-- {
 		own, stride := sym.Int(1), sym.Int(1)
@@ -71,7 +69,7 @@ func expanded(c *Call, t ir.Type, sizes []sym.Expr) (alias, error) {
 		case d >= n:
 			own, stride = t.Sizes[d-n], t.Strides[d-n]
 		case sizes[d].Is(-1):
-			return alias{}, c.Errorf("the size of new dimension %d is left open", d)
+			panic(c.fail("the size of new dimension %d is left open", d))
 		case t.Rank() > 0: // a new dimension has the stride it would have if it were stored
 			stride = sym.Mul(t.Sizes[0], t.Strides[0])
 		}
@@ -80,15 +78,14 @@ func expanded(c *Call, t ir.Type, sizes []sym.Expr) (alias, error) {
 			out[d], strides[d] = own, stride
 		case own.Is(1) && !sym.Less(sizes[d], sym.Int(0)):
 		case differ(sizes[d], own):
-			return alias{}, c.Errorf("size %s of dimension %d does not expand to %s", own,
-				d-n, sizes[d])
+			panic(c.fail("size %s of dimension %d does not expand to %s", own, d-n, sizes[d]))
 		default:
 			strides[d] = stride
 		}
 	}
 	return alias{restrided(t, out, strides), func(c []sym.Expr) []sym.Expr {
 		return broadcastCoords(t, out, c)
-	}}, nil
+	}}
 }
 
 // differ reports whether two sizes are not certainly equal. PyTorch writes sizes
@@ -130,23 +127,18 @@ func squeezed(t ir.Type, drop []bool) alias {
 }
 
 // selected returns the slice of t at index i of dimension d, which is dropped.
-func selected(c *Call, t ir.Type, d int, i sym.Expr) (alias, error) {
-	if t.Rank() == 0 {
-		return alias{}, c.Errorf("a tensor without dimensions has nothing to select from")
-	}
+func selected(c *Call, t ir.Type, d int, i sym.Expr) alias {
+	c.errorIf(t.Rank() == 0, "a tensor without dimensions has nothing to select from")
 	i = fromEnd(i, t.Sizes[d])
-	if sym.Less(i, sym.Int(0)) || sym.LessEq(t.Sizes[d], i) {
-		return alias{}, c.Errorf("index %s is outside of dimension %d of size %s", i, d, t.Sizes[d])
-	}
-	if !sym.Less(sym.Int(0), t.Sizes[d]) {
-		return alias{}, c.Errorf("dimension %d of size %s may have no element %s", d, t.Sizes[d], i)
-	}
+	c.errorIf(sym.Less(i, sym.Int(0)) || sym.LessEq(t.Sizes[d], i),
+		"index %s is outside of dimension %d of size %s", i, d, t.Sizes[d])
+	c.errorIf(!sym.Less(sym.Int(0), t.Sizes[d]), "dimension %d of size %s may have no element %s",
+		d, t.Sizes[d], i)
 	i = inside(i, sym.Sub(t.Sizes[d], sym.Int(1)))
 	a := restrided(t, slices.Delete(slices.Clone(t.Sizes), d, d+1),
 		slices.Delete(slices.Clone(t.Strides), d, d+1))
 	a.Offset = sym.Add(t.Offset, sym.Mul(i, t.Strides[d]))
-	return alias{a, func(c []sym.Expr) []sym.Expr { return slices.Insert(slices.Clone(c), d, i) }},
-		nil
+	return alias{a, func(c []sym.Expr) []sym.Expr { return slices.Insert(slices.Clone(c), d, i) }}
 }
 
 // fromEnd returns the place that Python's index i of n elements means: negative
@@ -218,18 +210,14 @@ func diagonalOf(t ir.Type, offset int64, d1, d2 int) alias {
 
 // windowed returns t with dimension d as the starts of windows of size
 // elements, step apart, and a last dimension within them.
-func windowed(c *Call, t ir.Type, d int, size, step int64) (alias, error) {
+func windowed(c *Call, t ir.Type, d int, size, step int64) alias {
 	if t.Rank() == 0 { // PyTorch takes it as one element
-		if size > 1 {
-			return alias{}, c.Errorf("windows of %d in a tensor of one element", size)
-		}
+		c.errorIf(size > 1, "windows of %d in a tensor of one element", size)
 		return alias{restrided(t, ir.Ints([]int64{size}), ir.Ints([]int64{1})),
-			func([]sym.Expr) []sym.Expr { return nil }}, nil
+			func([]sym.Expr) []sym.Expr { return nil }}
 	}
-	if step <= 0 || size < 0 || sym.Less(t.Sizes[d], sym.Int(size)) {
-		return alias{}, c.Errorf("windows of %d, %d apart, in dimension %d of size %s", size, step,
-			d, t.Sizes[d])
-	}
+	c.errorIf(step <= 0 || size < 0 || sym.Less(t.Sizes[d], sym.Int(size)),
+		"windows of %d, %d apart, in dimension %d of size %s", size, step, d, t.Sizes[d])
 	sizes, strides := slices.Clone(t.Sizes), slices.Clone(t.Strides)
 	sizes[d] = sym.Add(sym.FloorDiv(sym.Sub(t.Sizes[d], sym.Int(size)), sym.Int(step)), sym.Int(1))
 	strides[d] = sym.Mul(sym.Int(step), t.Strides[d])
@@ -239,5 +227,5 @@ func windowed(c *Call, t ir.Type, d int, size, step int64) (alias, error) {
 		out := slices.Clone(c[:n])
 		out[d] = sym.Add(sym.Mul(c[d], sym.Int(step)), c[n])
 		return out
-	}}, nil
+	}}
 }

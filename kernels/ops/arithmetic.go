@@ -11,11 +11,11 @@ import (
 )
 
 // arithmeticOps are the elementwise operators of arithmetic.
-func arithmeticOps() []Op {
+func arithmeticOps() []entry {
 	add := func(p *point) *expr.Expr { return addAlpha(p, p.x[0], p.x[1]) }
 	sub := func(p *point) *expr.Expr { return subAlpha(p, p.x[0], p.x[1]) }
 	rsub := func(p *point) *expr.Expr { return subAlpha(p, p.x[1], p.x[0]) }
-	return []Op{
+	return []entry{
 		pointwise("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
 			"self other", same, add),
 		pointwise("aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
@@ -89,9 +89,7 @@ func arithmeticOps() []Op {
 			func(p *point) *expr.Expr { return lerp(p.x[0], p.x[1], p.num("weight")) }).core(lerpCore),
 		pointwise("aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
 			"self end weight", floatOnly,
-			func(p *point) *expr.Expr {
-				return lerp(p.x[0], p.x[1], p.x[2])
-			}).core(lerpCore),
+			func(p *point) *expr.Expr { return lerp(p.x[0], p.x[1], p.x[2]) }).core(lerpCore),
 	}
 }
 
@@ -153,16 +151,15 @@ func minNaN(a, b *expr.Expr) *expr.Expr { return expr.Select(expr.IsNaN(a), a, e
 // lerp interpolates from the nearer end, as PyTorch does.
 func lerp(a, b, w *expr.Expr) *expr.Expr {
 	d := expr.Sub(b, a)
-	return expr.Select(expr.Lt(expr.Abs(w), like(w, 0.5)),
-		expr.Add(a, expr.Mul(w, d)),
+	return expr.Select(expr.Lt(expr.Abs(w), like(w, 0.5)), expr.Add(a, expr.Mul(w, d)),
 		expr.Sub(b, expr.Mul(d, expr.Sub(like(w, 1), w))))
 }
 
 // divMode is the division that rounds as its rounding_mode says.
-func divMode(schema string) Op {
+func divMode(schema string) entry {
 	round := func(d ir.DType) (ir.DType, ir.DType, bool) { return opmath(d), d, d != ir.Bool }
-	var op Op
-	byMode := func(c *Call) Op {
+	var op entry
+	byMode := func(c *Call) entry {
 		switch c.Str("rounding_mode") {
 		case "trunc":
 			return binary(schema, round, truncDivide)
@@ -171,20 +168,20 @@ func divMode(schema string) Op {
 		}
 		return binary(schema, toFloat, expr.Div)
 	}
-	roundingNamed := func(c *Call) error {
+	roundingNamed := func(c *Call) {
 		switch m := c.Str("rounding_mode"); m {
 		case "", "trunc", "floor":
-			return nil
+			return
 		default:
-			return c.Errorf("rounding_mode %q is neither trunc nor floor", m)
+			panic(c.fail("rounding_mode %q is neither trunc nor floor", m))
 		}
 	}
 	op = pointwise(schema, "self other", round, nil)
-	op.Infer = func(c *Call) ([]ir.Type, error) {
-		check(roundingNamed(c))
+	op.Infer = func(c *Call) []ir.Type {
+		roundingNamed(c)
 		return byMode(c).Infer(c)
 	}
-	op.Compute = func(c *Call) ([]expr.Tensor, error) { return byMode(c).Compute(c) }
+	op.Compute = func(c *Call) []expr.Tensor { return byMode(c).Compute(c) }
 	return op
 }
 
@@ -258,8 +255,8 @@ func floorDivide(a, b *expr.Expr) *expr.Expr {
 }
 
 // integerOps are operators of number theory.
-func integerOps() []Op {
-	return []Op{
+func integerOps() []entry {
+	return []entry{
 		gcdOp("aten::gcd(Tensor self, Tensor other) -> Tensor",
 			func(a, b, g *expr.Expr) *expr.Expr { return g }),
 		gcdOp("aten::lcm(Tensor self, Tensor other) -> Tensor",
@@ -273,10 +270,10 @@ func integerOps() []Op {
 
 // gcdOp runs Euclid's algorithm per element; result makes the element of the
 // operands and their greatest common divisor.
-func gcdOp(schema string, result func(a, b, g *expr.Expr) *expr.Expr) Op {
+func gcdOp(schema string, result func(a, b, g *expr.Expr) *expr.Expr) entry {
 	op := binary(schema, intOnly, func(a, b *expr.Expr) *expr.Expr { return a })
 	op.Compute = nil
-	op.Loops = func(c *Call) (*loop.Func, error) {
+	op.Loops = func(c *Call) *loop.Func {
 		out := c.Outs[0]
 		d := out.DType
 		vars, coords := indexVars(out.Sizes)
@@ -287,9 +284,7 @@ func gcdOp(schema string, result func(a, b, g *expr.Expr) *expr.Expr) Op {
 			return expr.Cast(d, expr.At(1+k, c.operands[k].Type.DType, at))
 		}
 		for _, name := range []string{"self", "other"} {
-			if c.Operand(name) < 0 {
-				return nil, c.Errorf("argument %s is a number", name)
-			}
+			c.errorIf(c.Operand(name) < 0, "argument %s is a number", name)
 		}
 		a, b := load("self"), load("other")
 		x, y, rest := newCounter("x", d), newCounter("y", d), newCounter("rest", d)
@@ -305,7 +300,7 @@ func gcdOp(schema string, result func(a, b, g *expr.Expr) *expr.Expr) Op {
 		for i := len(vars) - 1; i >= 0; i-- {
 			body = []loop.Stmt{&loop.For{Var: vars[i], Extent: out.Sizes[i], Body: body}}
 		}
-		return &loop.Func{Name: "gcd", Bufs: c.buffers(), Body: body}, nil
+		return &loop.Func{Name: "gcd", Bufs: c.buffers(), Body: body}
 	}
 	return op
 }
@@ -313,7 +308,7 @@ func gcdOp(schema string, result func(a, b, g *expr.Expr) *expr.Expr) Op {
 var inf = math.Inf(1)
 
 // roundingOps round to integers; integers stay.
-func roundingOps() []Op {
+func roundingOps() []entry {
 	whole := func(f func(*expr.Expr) *expr.Expr) func(*expr.Expr) *expr.Expr {
 		return func(x *expr.Expr) *expr.Expr {
 			if !x.DType.IsFloat() {
@@ -322,7 +317,7 @@ func roundingOps() []Op {
 			return f(x)
 		}
 	}
-	return []Op{
+	return []entry{
 		unary("aten::floor(Tensor self) -> Tensor", noBool, whole(expr.Floor)),
 		unary("aten::ceil(Tensor self) -> Tensor", noBool, whole(expr.Ceil)),
 		unary("aten::trunc(Tensor self) -> Tensor", noBool, whole(expr.Trunc)),
@@ -360,8 +355,8 @@ func roundDecimals(p *point) *expr.Expr {
 type binaryFn = func(a, b *expr.Expr) *expr.Expr
 
 // comparisonOps are comparisons, logic and operators on bits.
-func comparisonOps() []Op {
-	var ops []Op
+func comparisonOps() []entry {
+	var ops []entry
 	for _, x := range []struct {
 		name string
 		f    binaryFn
@@ -369,11 +364,10 @@ func comparisonOps() []Op {
 		{"eq", expr.Eq}, {"ne", expr.Ne}, {"lt", expr.Lt}, {"le", expr.Le}, {"gt", expr.Gt},
 		{"ge", expr.Ge},
 	} {
-		ops = append(ops,
-			binary("aten::"+x.name+".Tensor(Tensor self, Tensor other) -> Tensor", toBool,
-				comparable(x.f)),
-			binary("aten::"+x.name+".Scalar(Tensor self, Scalar other) -> Tensor", toBool,
-				comparable(x.f)))
+		ops = append(ops, binary("aten::"+x.name+".Tensor(Tensor self, Tensor other) -> Tensor",
+			toBool, comparable(x.f)), binary(
+			"aten::"+x.name+".Scalar(Tensor self, Scalar other) -> Tensor", toBool,
+			comparable(x.f)))
 	}
 	for _, x := range []struct {
 		name string
@@ -383,10 +377,9 @@ func comparisonOps() []Op {
 	} {
 		for _, form := range []string{".Tensor(Tensor self, Tensor other)",
 			".Scalar(Tensor self, Scalar other)"} {
-			ops = append(ops,
-				binary("aten::bitwise_"+x.name+form+" -> Tensor", intOrBool, x.f),
-				binary("aten::__"+x.name+"__"+form+" -> Tensor", intOrBool, x.f).core(
-					sameAs("aten.bitwise_"+x.name+form[:strings.Index(form, "(")])))
+			ops = append(ops, binary("aten::bitwise_"+x.name+form+" -> Tensor", intOrBool, x.f),
+				binary("aten::__"+x.name+"__"+form+" -> Tensor", intOrBool,
+					x.f).core(sameAs("aten.bitwise_"+x.name+form[:strings.Index(form, "(")])))
 		}
 		ops = append(ops,
 			binary("aten::bitwise_"+x.name+".Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
@@ -395,11 +388,10 @@ func comparisonOps() []Op {
 	}
 	for _, x := range []struct{ form, as string }{{".Tensor(Tensor self, Tensor other)", ".Tensor"},
 		{".Scalar(Tensor self, Scalar other)", ".Tensor_Scalar"}} {
-		ops = append(ops,
-			binary("aten::__lshift__"+x.form+" -> Tensor", intOnly, shiftLeft).core(
-				sameAs("aten.bitwise_left_shift"+x.as)),
-			binary("aten::__rshift__"+x.form+" -> Tensor", intOnly, shiftRight).core(
-				sameAs("aten.bitwise_right_shift"+x.as)))
+		ops = append(ops, binary("aten::__lshift__"+x.form+" -> Tensor", intOnly,
+			shiftLeft).core(sameAs("aten.bitwise_left_shift"+x.as)),
+			binary("aten::__rshift__"+x.form+" -> Tensor", intOnly,
+				shiftRight).core(sameAs("aten.bitwise_right_shift"+x.as)))
 	}
 	for _, form := range []string{".Tensor(Tensor self, Tensor other)",
 		".Tensor_Scalar(Tensor self, Scalar other)", ".Scalar_Tensor(Scalar self, Tensor other)"} {
@@ -499,11 +491,11 @@ func shiftRight(a, b *expr.Expr) *expr.Expr {
 }
 
 // selectionOps choose between elements by a mask.
-func selectionOps() []Op {
+func selectionOps() []entry {
 	choose := func(p *point) *expr.Expr {
 		return expr.Select(expr.Cast(ir.Bool, p.x[0]), p.x[1], p.x[2])
 	}
-	return []Op{
+	return []entry{
 		pointwise("aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor",
 			"?condition self other", same, choose),
 		pointwise("aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor",
@@ -528,17 +520,17 @@ func selectionOps() []Op {
 }
 
 // maskedFill keeps the dtype of self; the value is converted to it.
-func maskedFill(schema string) Op {
+func maskedFill(schema string) entry {
 	op := pointwise(schema, "self ?mask ?value", same, func(p *point) *expr.Expr {
 		return expr.Select(expr.Cast(ir.Bool, p.x[1]), expr.Cast(p.dt, p.x[2]), p.x[0])
 	})
 	strided := op.Infer
-	op.Infer = func(c *Call) ([]ir.Type, error) {
-		ts := must(strided(c))
+	op.Infer = func(c *Call) []ir.Type {
+		ts := strided(c)
 		if k := c.Operand("value"); k >= 0 && c.operands[k].Type.Rank() > 0 {
-			return nil, c.Errorf("the value has %d dimensions, not 0", c.operands[k].Type.Rank())
+			panic(c.fail("the value has %d dimensions, not 0", c.operands[k].Type.Rank()))
 		}
-		return []ir.Type{ts[0].Dense()}, nil
+		return []ir.Type{ts[0].Dense()}
 	}
 	return op
 }

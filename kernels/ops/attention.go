@@ -16,29 +16,24 @@ import (
 const Attention = "etgen.attention.default"
 
 // attentionOps is softmax(query·keyᵀ·scale + mask)·value.
-func attentionOps() []Op {
-	return []Op{{
+func attentionOps() []entry {
+	return []entry{{
 		Schema: "aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
-		Infer: func(c *Call) ([]ir.Type, error) {
-			if p, err := c.Float("dropout_p"); err != nil || p != 0 {
-				return nil,
-					c.Errorf(
-						"attention with dropout is random; export the model after model.eval()")
-			}
-			if c.Bool("is_causal") && c.Has("attn_mask") {
-				return nil, c.Errorf("both attn_mask and is_causal are given")
-			}
-			out, err := attentionType(c)
-			if q := c.Tensor("query"); err == nil &&
-				flash(c, q, c.Tensor("key"), c.Tensor("value")) {
+		Infer: func(c *Call) []ir.Type {
+			c.errorIf(must(c.Float("dropout_p")) != 0,
+				"attention with dropout is random; export the model after model.eval()")
+			c.errorIf(c.Bool("is_causal") && c.Has("attn_mask"),
+				"both attn_mask and is_causal are given")
+			out := attentionType(c)
+			if q := c.Tensor("query"); flash(c, q, c.Tensor("key"), c.Tensor("value")) {
 				out = likeType(q, q.DType)
 			}
-			return one(out, err)
+			return one(out)
 		},
 		Decompose: attention,
 	}, {
 		Schema:    "etgen::attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, float scale, float none, bool rests) -> Tensor",
-		Infer:     func(c *Call) ([]ir.Type, error) { return one(attentionType(c)) },
+		Infer:     func(c *Call) []ir.Type { return one(attentionType(c)) },
 		Decompose: attention,
 	}}
 }
@@ -79,27 +74,20 @@ func AttentionOf(c *Call) (a Attends, ok bool) {
 	return a, false
 }
 
-func attentionType(c *Call) (ir.Type, error) {
+func attentionType(c *Call) ir.Type {
 	q, k, v := c.Tensor("query"), c.Tensor("key"), c.Tensor("value")
 	ts := []ir.Type{q, k, v}
 	n := q.Rank()
-	if n < 2 || k.Rank() != n || v.Rank() != n || differ(q.Sizes[n-1], k.Sizes[n-1]) ||
-		differ(k.Sizes[n-2], v.Sizes[n-2]) {
-		return ir.Type{}, c.Errorf("%s do not fit as query, key and value", describeSizes(ts))
-	}
-	if q.DType != k.DType || q.DType != v.DType || !q.DType.IsFloat() {
-		return ir.Type{}, c.Errorf("query, key and value of %s, %s and %s", q.DType,
-			k.DType, v.DType)
-	}
+	c.errorIf(n < 2 || k.Rank() != n || v.Rank() != n || differ(q.Sizes[n-1], k.Sizes[n-1]) ||
+		differ(k.Sizes[n-2], v.Sizes[n-2]), "%s do not fit as query, key and value", sizesOf(ts))
+	c.errorIf(q.DType != k.DType || q.DType != v.DType || !q.DType.IsFloat(),
+		"query, key and value of %s, %s and %s", q.DType, k.DType, v.DType)
 	if a, _ := AttentionOf(c); a.Groups && (n > 2 || c.Op.Name() != Attention) {
-		if n < 3 {
-			return ir.Type{}, c.Errorf("enable_gqa without heads")
-		}
+		c.errorIf(n < 3, "enable_gqa without heads")
 		for i, t := range ts[1:] {
-			if !sym.Mod(q.Sizes[n-3], t.Sizes[n-3]).IsZero() {
-				return ir.Type{}, c.Errorf("%s heads of %s do not repeat to %s", t.Sizes[n-3],
-					[]string{"key", "value"}[i], q.Sizes[n-3])
-			}
+			c.errorIf(!sym.Mod(q.Sizes[n-3], t.Sizes[n-3]).IsZero(),
+				"%s heads of %s do not repeat to %s", t.Sizes[n-3], []string{"key", "value"}[i],
+				q.Sizes[n-3])
 			ts[i+1] = ir.Type{Sizes: slices.Concat(t.Sizes[:n-3], q.Sizes[n-3:n-2], t.Sizes[n-2:])}
 		}
 	}
@@ -108,18 +96,14 @@ func attentionType(c *Call) (ir.Type, error) {
 		lead[i] = ir.Type{Sizes: t.Sizes[:n-2]}
 	}
 	batch, ok := Broadcast(lead...)
-	if !ok {
-		return ir.Type{}, c.Errorf("%s do not broadcast", describeSizes(ts))
-	}
+	c.errorIf(!ok, "%s do not broadcast", sizesOf(ts))
 	if c.Has("attn_mask") {
 		m := c.Tensor("attn_mask")
 		scores := ir.Type{Sizes: append(slices.Clone(batch), q.Sizes[n-2], k.Sizes[n-2])}
-		if !broadcastsTo(m, scores.Sizes) || m.DType != ir.Bool && !m.DType.IsFloat() {
-			return ir.Type{}, c.Errorf("a mask of %s and %s for scores of %s", m.DType,
-				describeSizes([]ir.Type{m}), describeSizes([]ir.Type{scores}))
-		}
+		c.errorIf(!broadcastsTo(m, scores.Sizes) || m.DType != ir.Bool && !m.DType.IsFloat(),
+			"a mask of %s and %s for scores of %s", m.DType, sizesOf{m}, sizesOf{scores})
 	}
-	return ir.TensorOf(q.DType, append(batch, q.Sizes[n-2], v.Sizes[n-1])...), nil
+	return ir.TensorOf(q.DType, append(batch, q.Sizes[n-2], v.Sizes[n-1])...)
 }
 
 // flash reports whether PyTorch takes its fused CPU kernel.
@@ -147,7 +131,7 @@ func flash(c *Call, q, k, v ir.Type) bool {
 }
 
 // attention computes narrow floats in Float32 throughout and rounds once.
-func attention(b *Builder, c *Call) ([]*ir.Value, error) {
+func attention(b *Builder, c *Call) []*ir.Value {
 	d := c.Outs[0].DType
 	m := opmath(d)
 	wide := func(x *ir.Value) *ir.Value {
@@ -159,10 +143,7 @@ func attention(b *Builder, c *Call) ([]*ir.Value, error) {
 	q, k, v := wide(c.Value("query")), wide(c.Value("key")), wide(c.Value("value"))
 	n := q.Type.Rank()
 	a, ok := AttentionOf(c)
-	if !ok {
-		return nil, c.Errorf("the scale of an embedding size %s is not known; pass scale",
-			q.Type.Sizes[n-1])
-	}
+	c.errorIf(!ok, "the scale of an embedding size %s is not known; pass scale", q.Type.Sizes[n-1])
 	if a.Groups && n > 2 {
 		heads := q.Type.Sizes[n-3]
 		k, v = repeatHeads(b, k, heads), repeatHeads(b, v, heads)
@@ -194,7 +175,7 @@ func attention(b *Builder, c *Call) ([]*ir.Value, error) {
 	if d != m {
 		y = b.Op("aten._to_copy.default", y, Kw("dtype", d))
 	}
-	return []*ir.Value{y}, nil
+	return []*ir.Value{y}
 }
 
 // repeatHeads repeats each head of x, in the dimension before the last two, so
@@ -224,28 +205,25 @@ func (r *softmaxRow) exp() *expr.Expr { return fn("exp")(expr.Sub(r.x, r.max)) }
 // rowwise is an entry that maps self along dimension dim. What base makes of
 // the largest element is subtracted before exp, so that nothing overflows; a
 // row of -inf gives NaN, as in PyTorch, if base leaves it.
-func rowwise(schema string, dtype func(*Call) (ir.DType, error),
-	base func(max *expr.Expr) *expr.Expr, f func(*softmaxRow) *expr.Expr) Op {
-	return Op{
+func rowwise(schema string, dtype func(*Call) ir.DType,
+	base func(max *expr.Expr) *expr.Expr, f func(*softmaxRow) *expr.Expr) entry {
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
+		Infer: func(c *Call) []ir.Type {
 			t := c.Tensor("self")
-			must(c.dim("dim", t.Rank()))
-			d, err := dtype(c)
-			if err == nil && !d.IsFloat() {
-				err = c.Errorf("not defined on %s", d)
-			}
-			return one(ir.TensorOf(d, t.Sizes...), err)
+			c.dim("dim", t.Rank())
+			d := dtype(c)
+			c.errorIf(!d.IsFloat(), "not defined on %s", d)
+			return one(ir.TensorOf(d, t.Sizes...))
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
+		Compute: element(func(c *Call, coords []sym.Expr) *expr.Expr {
 			t := c.Tensor("self")
-			d := must(c.dim("dim", t.Rank()))
+			d := c.dim("dim", t.Rank())
 			out := c.Outs[0].DType
 			m := opmath(out)
 			if t.DType == ir.Float64 {
 				m = t.DType
 			}
-			vars, coords := indexVars(t.Sizes)
 			load := func(coords []sym.Expr) *expr.Expr {
 				return expr.Cast(m, c.Load("self", coords...))
 			}
@@ -263,22 +241,20 @@ func rowwise(schema string, dtype func(*Call) (ir.DType, error),
 			r.max = base(expr.MaxOf(v, x))
 			x, v = over("s")
 			r.sum = expr.Sum(v, fn("exp")(expr.Sub(x, r.max)))
-			return []expr.Tensor{{DType: out, Vars: vars, Body: expr.Cast(out, f(r))}}, nil
-		},
+			return f(r)
+		}),
 	}
 }
 
 // softmaxOps are softmax and its logarithm.
-func softmaxOps() []Op {
-	half := func(c *Call) (ir.DType, error) {
+func softmaxOps() []entry {
+	half := func(c *Call) ir.DType {
 		d := c.Tensor("self").DType
 		if !c.Bool("half_to_float") {
-			return d, nil
+			return d
 		}
-		if d != ir.Float16 {
-			return d, c.Errorf("half_to_float of %s", d)
-		}
-		return ir.Float32, nil
+		c.errorIf(d != ir.Float16, "half_to_float of %s", d)
+		return ir.Float32
 	}
 	soft := func(r *softmaxRow) *expr.Expr { return expr.Div(r.exp(), r.sum) }
 	log := func(r *softmaxRow) *expr.Expr {
@@ -294,7 +270,7 @@ func softmaxOps() []Op {
 	safe := func(r *softmaxRow) *expr.Expr {
 		return expr.Div(r.exp(), expr.Select(expr.Eq(r.sum, like(r.sum, 0)), like(r.sum, 1), r.sum))
 	}
-	return []Op{
+	return []entry{
 		rowwise("aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", half, top,
 			soft),
 		rowwise("aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", half, top,
@@ -312,18 +288,16 @@ func softmaxOps() []Op {
 }
 
 // askedFor is the dtype argument, else self's.
-func askedFor(c *Call) (ir.DType, error) { return c.DType("dtype", c.Tensor("self").DType), nil }
+func askedFor(c *Call) ir.DType { return c.DType("dtype", c.Tensor("self").DType) }
 
 // softmaxAs is op of self converted to the dtype asked for.
-func softmaxAs(schema, op string) Op {
-	typ := func(c *Call) (ir.Type, error) {
+func softmaxAs(schema, op string) entry {
+	typ := func(c *Call) ir.Type {
 		t := c.Tensor("self")
-		d, _ := askedFor(c)
-		if !d.IsFloat() {
-			return t, c.Errorf("not defined on %s", d)
-		}
-		_, err := c.dim("dim", t.Rank())
-		return ir.TensorOf(d, t.Sizes...), err
+		d := askedFor(c)
+		c.errorIf(!d.IsFloat(), "not defined on %s", d)
+		c.dim("dim", t.Rank())
+		return ir.TensorOf(d, t.Sizes...)
 	}
 	return composite(schema, typ, func(b *Builder, c *Call) *ir.Value {
 		x := c.Value("self")

@@ -10,39 +10,35 @@ import (
 )
 
 // backwardOps are the gradients that ExecuTorch has kernels for.
-func backwardOps() []Op { return []Op{convBackward(), convWeightGrad(), maxPoolBackward()} }
+func backwardOps() []entry { return []entry{convBackward(), convWeightGrad(), maxPoolBackward()} }
 
 // convBackward gives the gradients of input, weight and bias of a convolution,
 // those that output_mask asks for; the others have no elements.
-func convBackward() Op {
+func convBackward() entry {
 	wanted := func(c *Call, i int) bool {
 		mask, _ := c.Arg("output_mask").(ir.List)
 		return i < len(mask) && mask[i] == ir.BoolArg(true)
 	}
-	return Op{
+	return entry{
 		Schema: "aten::convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
-		Infer: func(c *Call) ([]ir.Type, error) {
-			cv := must(convOf(c))
+		Infer: func(c *Call) []ir.Type {
+			cv := convOf(c)
 			for _, n := range cv.outPad {
-				if !cv.transposed && differ(n, sym.Int(0)) {
-					return nil, c.Errorf("an output padding of %s of a convolution", n)
-				}
+				c.errorIf(!cv.transposed && differ(n, sym.Int(0)),
+					"an output padding of %s of a convolution", n)
 			}
 			if sizes, given := c.Arg("bias_sizes").(ir.List); given {
 				ns := must(c.SymInts("bias_sizes"))
-				if len(sizes) != 1 || differ(ns[0], cv.outChannels()) {
-					return nil, c.Errorf("a bias of sizes %v for %s channels", ns, cv.outChannels())
-				}
+				c.errorIf(len(sizes) != 1 || differ(ns[0], cv.outChannels()),
+					"a bias of sizes %v for %s channels", ns, cv.outChannels())
 			}
 			g := c.Tensor("grad_output")
-			want := must(cv.outType(c))
-			if g.DType != cv.x.DType || len(g.Sizes) != len(want.Sizes) ||
+			want := cv.outType(c)
+			c.errorIf(g.DType != cv.x.DType || len(g.Sizes) != len(want.Sizes) ||
 				slices.ContainsFunc(upTo(g.Rank()), func(d int) bool {
 					return differ(g.Sizes[d], want.Sizes[d])
-				}) {
-				return nil, c.Errorf("a gradient of %s for a result of %s",
-					describeSizes([]ir.Type{g}), describeSizes([]ir.Type{want}))
-			}
+				}), "a gradient of %s for a result of %s",
+				sizesOf{g}, sizesOf{want})
 			out := []ir.Type{ir.TensorOf(g.DType, cv.x.Sizes...), ir.TensorOf(g.DType,
 				cv.w.Sizes...), ir.TensorOf(g.DType, cv.outChannels())}
 			if suggestsChannelsLast(cv.x) || suggestsChannelsLast(cv.w) {
@@ -54,10 +50,10 @@ func convBackward() Op {
 					out[i] = ir.StaticTensor(g.DType, 0)
 				}
 			}
-			return out, nil
+			return out
 		},
-		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
-			cv := must(convOf(c))
+		Decompose: func(b *Builder, c *Call) []*ir.Value {
+			cv := convOf(c)
 			g, x, w := c.Value("grad_output"), c.Value("input"), c.Value("weight")
 			out := make([]*ir.Value, 3)
 			for i := range out {
@@ -92,7 +88,7 @@ func convBackward() Op {
 				dims := append([]int{0}, upTo(g.Type.Rank())[2:]...)
 				out[2] = b.Op("aten.sum.dim_IntList", g, dims)
 			}
-			return out, nil
+			return out
 		},
 	}
 }
@@ -100,38 +96,33 @@ func convBackward() Op {
 // convWeightGrad sums, for each weight, the products of what it joins: the
 // elements of near, the side of the convolution that has one element per
 // window, with those of far they see through it.
-func convWeightGrad() Op {
-	return Op{
+func convWeightGrad() entry {
+	return entry{
 		Schema: "etgen::convolution_weight_gradient(Tensor near, Tensor far, SymInt[] kernel, SymInt[] stride, SymInt[] padding, SymInt[] dilation, SymInt groups) -> Tensor",
-		Infer: func(c *Call) ([]ir.Type, error) {
+		Infer: func(c *Call) []ir.Type {
 			near, far := c.Tensor("near"), c.Tensor("far")
 			n := near.Rank() - 2
-			if n < 1 || far.Rank() != n+2 || near.DType != far.DType || !near.DType.IsFloat() ||
-				differ(near.Sizes[0], far.Sizes[0]) {
-				return nil, c.Errorf("operands of %s and %s and of %s", near.DType, far.DType,
-					describeSizes([]ir.Type{near, far}))
-			}
+			c.errorIf(n < 1 || far.Rank() != n+2 || near.DType != far.DType ||
+				!near.DType.IsFloat() || differ(near.Sizes[0], far.Sizes[0]),
+				"operands of %s and %s and of %s", near.DType, far.DType, sizesOf{near, far})
 			for _, name := range []string{"stride", "padding", "dilation"} {
-				must(c.spatialArg(name, n))
+				c.spatialArg(name, n)
 			}
-			kernel := must(c.spatialArg("kernel", n))
+			kernel := c.spatialArg("kernel", n)
 			groups := must(c.SymInt("groups"))
-			if !sym.Less(sym.Int(0), groups) {
-				return nil, c.Errorf("%s groups", groups)
-			}
+			c.errorIf(!sym.Less(sym.Int(0), groups), "%s groups", groups)
 			c.need(sym.FloorDiv(near.Sizes[1], groups))
 			sizes := append([]sym.Expr{near.Sizes[1], sym.FloorDiv(far.Sizes[1], groups)},
 				kernel...)
-			return []ir.Type{ir.TensorOf(near.DType, sizes...)}, nil
+			return []ir.Type{ir.TensorOf(near.DType, sizes...)}
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
+		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
 			out, near, far := c.Outs[0], c.Tensor("near"), c.Tensor("far")
 			m, n := opmath(out.DType), near.Rank()-2
-			stride, _ := c.spatialArg("stride", n)
-			pad, _ := c.spatialArg("padding", n)
-			dilation, _ := c.spatialArg("dilation", n)
+			stride := c.spatialArg("stride", n)
+			pad := c.spatialArg("padding", n)
+			dilation := c.spatialArg("dilation", n)
 			groups, _ := c.SymInt("groups")
-			vars, at := indexVars(out.Sizes)
 			batch := sym.NewVar("n", near.Sizes[0])
 			over := []*sym.Symbol{batch}
 			group := sym.FloorDiv(at[0], sym.FloorDiv(near.Sizes[1], groups))
@@ -148,37 +139,33 @@ func convWeightGrad() Op {
 				b = append(b, i)
 			}
 			x := expr.Select(guard, expr.Cast(m, c.Load("far", b...)), expr.Num(m, 0))
-			sum := expr.Sum(over, expr.Mul(expr.Cast(m, c.Load("near", a...)), x))
-			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, sum)}},
-				nil
-		},
+			return expr.Sum(over, expr.Mul(expr.Cast(m, c.Load("near", a...)), x))
+		}),
 	}
 }
 
 // maxPoolBackward adds each gradient to the element that was the largest of
 // its window.
-func maxPoolBackward() Op {
-	return Op{
+func maxPoolBackward() entry {
+	return entry{
 		Schema: "aten::max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor",
-		Infer: func(c *Call) ([]ir.Type, error) {
-			p := must(poolOf(c, 2))
+		Infer: func(c *Call) []ir.Type {
+			p := poolOf(c, 2)
 			g, at := c.Tensor("grad_output"), c.Tensor("indices")
 			want := p.outType(p.x.DType)
 			fits := func(t ir.Type) bool {
 				return slices.EqualFunc(t.Sizes, want.Sizes, sym.Expr.Equal)
 			}
-			if g.DType != p.x.DType || !g.DType.IsFloat() || at.DType != ir.Int64 || !fits(g) ||
-				!fits(at) {
-				return nil, c.Errorf("a gradient of %s %s and indices of %s %s", g.DType,
-					describeSizes([]ir.Type{g}), at.DType, describeSizes([]ir.Type{at}))
-			}
+			c.errorIf(g.DType != p.x.DType || !g.DType.IsFloat() || at.DType != ir.Int64 ||
+				!fits(g) || !fits(at), "a gradient of %s %s and indices of %s %s", g.DType,
+				sizesOf{g}, at.DType, sizesOf{at})
 			out := ir.TensorOf(p.x.DType, p.x.Sizes...)
 			if suggestsChannelsLast(p.x) {
 				out.Strides = channelsLastStrides(p.x.Sizes)
 			}
-			return []ir.Type{out}, nil
+			return []ir.Type{out}
 		},
-		Loops: func(c *Call) (*loop.Func, error) {
+		Loops: func(c *Call) *loop.Func {
 			t, g := c.Outs[0], c.Tensor("grad_output")
 			lead := t.Rank() - 2
 			plane := sym.Mul(t.Sizes[lead:]...)
@@ -191,7 +178,7 @@ func maxPoolBackward() Op {
 				Body: []loop.Stmt{&loop.Store{Buf: 0, At: z.Expr(), Value: expr.Num(t.DType, 0)}}}}
 			f.Body = append(f.Body,
 				nest(vars, bind, c.write(into, c.flatLoad(c.Operand("grad_output"), at), added))...)
-			return f, nil
+			return f
 		},
 	}
 }
@@ -199,8 +186,8 @@ func maxPoolBackward() Op {
 // normBackwardOps are the gradients of layer and group normalisation, and a
 // product of three tensors. Gradients that output_mask does not ask for have
 // no elements.
-func normBackwardOps() []Op {
-	return []Op{layerNormBackward(), groupNormBackward(), trilinear()}
+func normBackwardOps() []entry {
+	return []entry{layerNormBackward(), groupNormBackward(), trilinear()}
 }
 
 // maskedGradients gives the types of gradients, those not asked for empty.
@@ -234,21 +221,19 @@ func (b *Builder) normGradient(g, normed, rstd *ir.Value, dims []int) *ir.Value 
 	return b.mul(b.sub(b.sub(g, mean(g)), b.mul(normed, mean(b.mul(g, normed)))), rstd)
 }
 
-func layerNormBackward() Op {
-	return Op{
+func layerNormBackward() entry {
+	return entry{
 		Schema: "aten::native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
-		Infer: func(c *Call) ([]ir.Type, error) {
-			t := must(c.floatInput())
-			lead := must(c.trailing(t))
-			if g := c.Tensor("grad_out"); g.DType != t.DType || !sameShapes(g, t) {
-				return nil, c.Errorf("a gradient of %s %s", g.DType, describeSizes([]ir.Type{g}))
-			}
+		Infer: func(c *Call) []ir.Type {
+			t := c.floatInput()
+			lead := c.trailing(t)
+			c.gradientOf(t)
 			w := ir.TensorOf(t.DType, t.Sizes[lead:]...)
-			return c.maskedGradients(ir.TensorOf(t.DType, t.Sizes...), w, w), nil
+			return c.maskedGradients(ir.TensorOf(t.DType, t.Sizes...), w, w)
 		},
-		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+		Decompose: func(b *Builder, c *Call) []*ir.Value {
 			t := c.Tensor("input")
-			lead := must(c.trailing(t))
+			lead := c.trailing(t)
 			m := opmath(t.DType)
 			x, g, rstd := b.cast(c.Value("input"), m), b.cast(c.Value("grad_out"), m),
 				b.cast(c.Value("rstd"), m)
@@ -264,9 +249,15 @@ func layerNormBackward() Op {
 				return b.Op("aten.sum.dim_IntList", v, upTo(lead))
 			}
 			dx := b.normGradient(weighted, normed, rstd, upTo(t.Rank())[lead:])
-			return b.gradients(c, dx, over(b.mul(g, normed)), over(g)), nil
+			return b.gradients(c, dx, over(b.mul(g, normed)), over(g))
 		},
 	}
+}
+
+// gradientOf checks that grad_out is as a tensor of type t.
+func (c *Call) gradientOf(t ir.Type) {
+	g := c.Tensor("grad_out")
+	c.errorIf(g.DType != t.DType || !sameShapes(g, t), "a gradient of %s %s", g.DType, sizesOf{g})
 }
 
 func sameShapes(a, b ir.Type) bool {
@@ -281,36 +272,25 @@ func sameShapes(a, b ir.Type) bool {
 	return true
 }
 
-func groupNormBackward() Op {
-	return Op{
+func groupNormBackward() entry {
+	return entry{
 		Schema: "aten::native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
-		Infer: func(c *Call) ([]ir.Type, error) {
-			t := must(c.channels())
-			groups, err := c.Int("group")
-			if err == nil && (groups < 1 ||
-				differ(sym.Mod(t.Sizes[1], sym.Int(groups)), sym.Int(0))) {
-				err = c.Errorf("%d groups of %s channels", groups, t.Sizes[1])
-			}
-			if g := c.Tensor("grad_out"); err == nil && (g.DType != t.DType || !sameShapes(g, t)) {
-				err = c.Errorf("a gradient of %s %s", g.DType, describeSizes([]ir.Type{g}))
-			}
-			if err == nil {
-				err = c.restatesInput(t)
-			}
+		Infer: func(c *Call) []ir.Type {
+			t := c.channels()
+			groups := must(c.Int("group"))
+			c.errorIf(groups < 1 || differ(sym.Mod(t.Sizes[1], sym.Int(groups)), sym.Int(0)),
+				"%d groups of %s channels", groups, t.Sizes[1])
+			c.gradientOf(t)
+			c.restatesInput(t)
 			for _, name := range []string{"mean", "rstd"} {
-				if s := c.Tensor(name); err == nil &&
-					differ(s.Numel(), sym.Mul(t.Sizes[0], sym.Int(groups))) {
-					err = c.Errorf("%s is %s for %d groups of each of %s", name,
-						describeSizes([]ir.Type{s}), groups, t.Sizes[0])
-				}
-			}
-			if err != nil {
-				return nil, err
+				s := c.Tensor(name)
+				c.errorIf(differ(s.Numel(), sym.Mul(t.Sizes[0], sym.Int(groups))),
+					"%s is %s for %d groups of each of %s", name, sizesOf{s}, groups, t.Sizes[0])
 			}
 			w := ir.TensorOf(t.DType, t.Sizes[1])
-			return c.maskedGradients(ir.TensorOf(t.DType, t.Sizes...), w, w), nil
+			return c.maskedGradients(ir.TensorOf(t.DType, t.Sizes...), w, w)
 		},
-		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+		Decompose: func(b *Builder, c *Call) []*ir.Value {
 			t := c.Tensor("input")
 			groups := must(c.Int("group"))
 			m := opmath(t.DType)
@@ -334,59 +314,55 @@ func groupNormBackward() Op {
 				return b.Op("aten.sum.dim_IntList", v, []int{0, 3})
 			}
 			return b.gradients(c, b.normGradient(weighted, normed, rstd, []int{2, 3}),
-				over(b.mul(g, normed)), over(g)), nil
+				over(b.mul(g, normed)), over(g))
 		},
 	}
 }
 
 // trilinear gives each operand dimensions of size 1 in the places named,
 // multiplies all three and sums over sumdim.
-func trilinear() Op {
-	expanded := func(c *Call, i int) (ir.Type, []int, error) {
+func trilinear() entry {
+	expanded := func(c *Call, i int) (ir.Type, []int) {
 		t := c.Tensor([]string{"i1", "i2", "i3"}[i])
-		ns, err := c.Ints([]string{"expand1", "expand2", "expand3"}[i])
+		ns := must(c.Ints([]string{"expand1", "expand2", "expand3"}[i]))
 		rank := t.Rank() + len(ns)
 		var at []int
 		for _, n := range ns {
-			if n < 0 || int(n) >= rank || len(at) > 0 && int(n) <= at[len(at)-1] {
-				return t, nil, c.Errorf("%v are no ascending places among %d dimensions", ns, rank)
-			}
+			c.errorIf(n < 0 || int(n) >= rank || len(at) > 0 && int(n) <= at[len(at)-1],
+				"%v are no ascending places among %d dimensions", ns, rank)
 			at = append(at, int(n))
-			if int(n) > t.Rank() {
-				return t, nil, c.Errorf("dimension %d of a tensor with %d", n, t.Rank())
-			}
+			c.errorIf(int(n) > t.Rank(), "dimension %d of a tensor with %d", n, t.Rank())
 			sizes := append(append(append([]sym.Expr(nil), t.Sizes[:n]...), sym.Int(1)),
 				t.Sizes[n:]...)
 			t = ir.TensorOf(t.DType, sizes...)
 		}
-		return t, at, err
+		return t, at
 	}
-	return Op{
+	return entry{
 		Schema: "aten::_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, int unroll_dim=1) -> Tensor",
-		Infer: func(c *Call) ([]ir.Type, error) {
+		Infer: func(c *Call) []ir.Type {
 			var ts []ir.Type
 			for i := range 3 {
-				t, _ := must2(expanded(c, i))
+				t, _ := expanded(c, i)
 				ts = append(ts, t)
 			}
 			sizes, ok := Broadcast(ts...)
-			if !ok || ts[0].Rank() != ts[1].Rank() || ts[0].Rank() != ts[2].Rank() ||
-				ts[0].DType != ts[1].DType || ts[0].DType != ts[2].DType {
-				return nil, c.Errorf("%s do not go together", describeSizes(ts))
-			}
-			over := must(c.dims("sumdim", len(sizes), false))
+			c.errorIf(!ok || ts[0].Rank() != ts[1].Rank() || ts[0].Rank() != ts[2].Rank() ||
+				ts[0].DType != ts[1].DType || ts[0].DType != ts[2].DType, "%s do not go together",
+				sizesOf(ts))
+			over := c.dims("sumdim", len(sizes), false)
 			var left []sym.Expr
 			for d, s := range sizes {
 				if !over[d] {
 					left = append(left, s)
 				}
 			}
-			return []ir.Type{ir.TensorOf(ts[0].DType, left...)}, nil
+			return []ir.Type{ir.TensorOf(ts[0].DType, left...)}
 		},
-		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+		Decompose: func(b *Builder, c *Call) []*ir.Value {
 			var product *ir.Value
 			for i, name := range []string{"i1", "i2", "i3"} {
-				_, at := must2(expanded(c, i))
+				_, at := expanded(c, i)
 				v := c.Value(name)
 				for _, d := range at {
 					v = b.Op("aten.unsqueeze.default", v, d)
@@ -398,9 +374,9 @@ func trilinear() Op {
 				}
 			}
 			if list, _ := c.Arg("sumdim").(ir.List); len(list) == 0 {
-				return []*ir.Value{product}, nil
+				return []*ir.Value{product}
 			}
-			return b.Ops("aten.sum.dim_IntList", product, c.Arg("sumdim")), nil
+			return b.Ops("aten.sum.dim_IntList", product, c.Arg("sumdim"))
 		},
 	}
 }

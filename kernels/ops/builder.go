@@ -78,11 +78,7 @@ func (b *Builder) Do(f func() error) (err error) {
 // Decompose emits what c means in terms of other entries; its operator must
 // have a Decompose. It returns one value per result.
 func (b *Builder) Decompose(c *Call) ([]*ir.Value, error) {
-	var vs []*ir.Value
-	err := b.Do(func() (err error) {
-		vs, err = c.Op.Decompose(b, c)
-		return err
-	})
+	vs, err := c.Op.Decompose(b, c)
 	if err != nil {
 		return nil, c.wrap(err)
 	}
@@ -188,11 +184,14 @@ type coreForm func(b *Builder, c *Call) *ir.Value
 
 // core gives an entry that has a kernel of its own a decomposition for targets
 // that have none.
-func (op Op) core(f coreForm) Op {
-	op.Decompose = func(b *Builder, c *Call) ([]*ir.Value, error) {
-		return []*ir.Value{f(b, c)}, nil
-	}
-	return op
+func (e entry) core(f coreForm) entry {
+	return e.cores(func(b *Builder, c *Call) []*ir.Value { return []*ir.Value{f(b, c)} })
+}
+
+// cores is core for an entry with several results.
+func (e entry) cores(f func(*Builder, *Call) []*ir.Value) entry {
+	e.Decompose = f
+	return e
 }
 
 // sameAs is another operator with the same arguments in the same order, the

@@ -39,15 +39,9 @@ func (c *Call) need(n sym.Expr) {
 
 // restates checks an argument that says again what follows from the operands: want.
 // Where only the run knows, the call needs it.
-func (c *Call) restates(name string, want sym.Expr) error {
-	n, err := c.SymInt(name)
-	if err != nil {
-		return err
-	}
-	if !c.needEqual(n, want) {
-		return c.Errorf("argument %s is %s, by the operands it is %s", name, n, want)
-	}
-	return nil
+func (c *Call) restates(name string, want sym.Expr) {
+	n := must(c.SymInt(name))
+	c.errorIf(!c.needEqual(n, want), "argument %s is %s, by the operands it is %s", name, n, want)
 }
 
 // needEqual says, while Infer runs, that the call needs a and b to be equal. It reports
@@ -63,17 +57,16 @@ func (c *Call) needEqual(a, b sym.Expr) bool {
 }
 
 // oneElement says, while Infer runs, that the call needs a tensor to have one element.
-func (c *Call) oneElement(name string) error {
-	if n := c.Tensor(name).Numel(); !c.needEqual(n, sym.Int(1)) {
-		return c.Errorf("the tensor has %s elements, not one", n)
-	}
-	return nil
+func (c *Call) oneElement(name string) {
+	n := c.Tensor(name).Numel()
+	c.errorIf(!c.needEqual(n, sym.Int(1)), "the tensor has %s elements, not one", n)
 }
 
 // restatesInput checks the arguments N, C and HxW against an input of them.
-func (c *Call) restatesInput(t ir.Type) error {
-	return errors.Join(c.restates("N", t.Sizes[0]), c.restates("C", t.Sizes[1]),
-		c.restates("HxW", sym.Mul(t.Sizes[2:]...)))
+func (c *Call) restatesInput(t ir.Type) {
+	c.restates("N", t.Sizes[0])
+	c.restates("C", t.Sizes[1])
+	c.restates("HxW", sym.Mul(t.Sizes[2:]...))
 }
 
 // Needs returns the numbers that must be over 0 for the call to have results, where
@@ -335,7 +328,7 @@ func bindArgs(op *Op, n *ir.Node) (*Call, error) {
 				return nil, c.Errorf("argument %s is missing", p.Name)
 			}
 		}
-		arg, err := fit(p.Type, c.Args[i], op.numbers)
+		arg, err := fit(p.Type, c.Args[i], op.entry.numbers)
 		if err != nil {
 			return nil, c.Errorf("argument %s: %v", p.Name, err)
 		}
@@ -367,7 +360,7 @@ func (c *Call) collect() {
 
 // Takes returns why a must not be an argument of the operator, nil if it may.
 func (op *Op) Takes(p *aten.Param, a ir.Arg) error {
-	if _, err := fit(p.Type, a, op.numbers); err != nil {
+	if _, err := fit(p.Type, a, op.entry.numbers); err != nil {
 		return fmt.Errorf("argument %s: %w", p.Name, err)
 	}
 	return nil
@@ -472,11 +465,23 @@ func describe(a ir.Arg) string {
 		strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", a), "ir.")))
 }
 
-// What fails in a form of an entry ends the form: must and check raise the error, and
-// the table, or Builder.Do, returns it.
+// What fails in a form of an entry ends the form: must, check and Call.errorIf raise the
+// error, and the table, or Builder.Do, returns it.
 
-// failure carries an error from must and check to catch.
+// failure carries an error from where it is raised to catch.
 type failure struct{ err error }
+
+// fail returns what a form panics with to end with an error of the call.
+func (c *Call) fail(format string, args ...any) failure {
+	return failure{c.Errorf(format, args...)}
+}
+
+// errorIf ends the form with an error of the call if bad holds.
+func (c *Call) errorIf(bad bool, format string, args ...any) {
+	if bad {
+		panic(c.fail(format, args...))
+	}
+}
 
 // check ends the form if err is not nil.
 func check(err error) {
@@ -495,12 +500,6 @@ func must[T any](x T, err error) T {
 func must2[T, U any](x T, y U, err error) (T, U) {
 	check(err)
 	return x, y
-}
-
-// must3 is must of three values.
-func must3[T, U, V any](x T, y U, z V, err error) (T, U, V) {
-	check(err)
-	return x, y, z
 }
 
 // Check ends the pass that runs, or the part of it within Try, if err is not nil.
@@ -532,20 +531,23 @@ func catch(err *error) {
 }
 
 // caught makes f, a form, return the error that ended it.
-func caught[T any](f func(*Call) (T, error)) func(*Call) (T, error) {
+func caught[T any](f func(*Call) T) func(*Call) (T, error) {
 	if f == nil {
 		return nil
 	}
 	return func(c *Call) (out T, err error) {
 		defer catch(&err)
-		return f(c)
+		return f(c), nil
 	}
 }
 
-// ending returns op with forms that return the errors that end them.
-func (op Op) ending() *Op {
-	op.Infer, op.View, op.Value = caught(op.Infer), caught(op.View), caught(op.Value)
-	op.Compute, op.Loops = caught(onReals(op.Compute)), caught(onReals(op.Loops))
-	op.ScalarOp = caught(onReals(op.ScalarOp))
-	return &op
+// built is caught for the forms that emit calls.
+func built(f func(*Builder, *Call) []*ir.Value) func(*Builder, *Call) ([]*ir.Value, error) {
+	if f == nil {
+		return nil
+	}
+	return func(b *Builder, c *Call) (vs []*ir.Value, err error) {
+		defer catch(&err)
+		return f(b, c), nil
+	}
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // tensorCompositeOps are composites of products, gathers and joins.
-func tensorCompositeOps() []Op {
-	return []Op{
+func tensorCompositeOps() []entry {
+	return []entry{
 		takeAlongDim(), oneHot().core(oneHotCore), differences(), weightNorm().core(weightNormCore),
 		repeatEach().core(repeatEachCore), innerProduct(),
 		meshgrid("aten::meshgrid(Tensor[] tensors) -> Tensor[]"),
@@ -21,34 +21,28 @@ func tensorCompositeOps() []Op {
 
 // takeAlongDim is gather with both operands broadcast. Along a dimension indices
 // are taken modulo its size.
-func takeAlongDim() Op {
-	sizes := func(c *Call) (self, idx []sym.Expr, d int, err error) {
+func takeAlongDim() entry {
+	sizes := func(c *Call) (self, idx []sym.Expr, d int) {
 		t, i := c.Tensor("self"), c.Tensor("indices")
 		if !c.Has("dim") {
-			return []sym.Expr{t.Numel()}, []sym.Expr{i.Numel()}, 0, nil
+			return []sym.Expr{t.Numel()}, []sym.Expr{i.Numel()}, 0
 		}
-		d = must(c.dim("dim", t.Rank()))
-		if t.Rank() != i.Rank() || t.Rank() == 0 {
-			err = c.Errorf("%s do not fit", describeSizes([]ir.Type{t, i}))
-			return
-		}
+		d = c.dim("dim", t.Rank())
+		c.errorIf(t.Rank() != i.Rank() || t.Rank() == 0, "%s do not fit", sizesOf{t, i})
 		self, idx = slices.Clone(t.Sizes), slices.Clone(i.Sizes)
 		self[d], idx[d] = sym.Int(1), sym.Int(1)
 		both, ok := Broadcast(ir.Type{Sizes: self}, ir.Type{Sizes: idx})
-		if !ok {
-			err = c.Errorf("%s do not broadcast", describeSizes([]ir.Type{t, i}))
-			return
-		}
+		c.errorIf(!ok, "%s do not broadcast", sizesOf{t, i})
 		self, idx = both, slices.Clone(both)
 		self[d], idx[d] = t.Sizes[d], i.Sizes[d]
 		return
 	}
 	return composite("aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor",
-		func(c *Call) (ir.Type, error) {
-			_, idx, _, err := sizes(c)
-			return ir.TensorOf(c.Tensor("self").DType, idx...), err
+		func(c *Call) ir.Type {
+			_, idx, _ := sizes(c)
+			return ir.TensorOf(c.Tensor("self").DType, idx...)
 		}, func(b *Builder, c *Call) *ir.Value {
-			self, idx, d, _ := sizes(c) // Infer has checked
+			self, idx, d := sizes(c)
 			fit := func(x *ir.Value, sizes []sym.Expr) *ir.Value {
 				if !c.Has("dim") {
 					return b.Op("aten.reshape.default", x, []int{-1})
@@ -63,61 +57,49 @@ func takeAlongDim() Op {
 		})
 }
 
-func oneHot() Op {
-	return Op{
+func oneHot() entry {
+	return entry{
 		Schema: "aten::one_hot(Tensor self, int num_classes=-1) -> Tensor",
-		Infer: func(c *Call) ([]ir.Type, error) {
+		Infer: func(c *Call) []ir.Type {
 			t := c.Tensor("self")
-			n, err := c.Int("num_classes")
-			switch {
-			case err != nil:
-				return nil, err
-			case n <= 0:
-				return nil,
-					c.Errorf("the number of classes follows from the data; pass num_classes")
-			case t.DType != ir.Int64:
-				return nil, c.Errorf("not defined on %s", t.DType)
-			}
-			return []ir.Type{ir.TensorOf(ir.Int64, append(slices.Clone(t.Sizes), sym.Int(n))...)},
-				nil
+			n := must(c.Int("num_classes"))
+			c.errorIf(n <= 0, "the number of classes follows from the data; pass num_classes")
+			c.errorIf(t.DType != ir.Int64, "not defined on %s", t.DType)
+			return []ir.Type{ir.TensorOf(ir.Int64, append(slices.Clone(t.Sizes), sym.Int(n))...)}
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
-			vars, at := indexVars(c.Outs[0].Sizes)
+		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
 			n := len(at) - 1
-			hot := expr.Eq(c.Load("self", at[:n]...), expr.Idx(ir.Int64, at[n]))
-			return []expr.Tensor{{DType: ir.Int64, Vars: vars, Body: expr.Cast(ir.Int64, hot)}}, nil
-		},
+			return expr.Eq(c.Load("self", at[:n]...), expr.Idx(ir.Int64, at[n]))
+		}),
 	}
 }
 
 // differences is torch.diff.
-func differences() Op {
-	typ := func(c *Call) (ir.Type, error) {
+func differences() entry {
+	typ := func(c *Call) ir.Type {
 		t := c.Tensor("self")
 		n := must(c.Int("n"))
-		d := must(c.dim("dim", t.Rank()))
-		if t.Rank() == 0 || n < 0 || n > maxParts {
-			return t, c.Errorf("difference %d of a tensor with %d dimensions", n, t.Rank())
-		}
+		d := c.dim("dim", t.Rank())
+		c.errorIf(t.Rank() == 0 || n < 0 || n > maxParts,
+			"difference %d of a tensor with %d dimensions", n, t.Rank())
 		sizes := slices.Clone(t.Sizes)
 		for _, name := range []string{"prepend", "append"} {
 			if !c.Has(name) {
 				continue
 			}
 			u := c.Tensor(name)
-			if u.DType != t.DType || u.Rank() != t.Rank() {
-				return t, c.Errorf("%s of %s and %s", name, u.DType, describeSizes([]ir.Type{u}))
-			}
+			c.errorIf(u.DType != t.DType || u.Rank() != t.Rank(), "%s of %s and %s", name, u.DType,
+				sizesOf{u})
 			sizes[d] = sym.Add(sizes[d], u.Sizes[d])
 		}
 		sizes[d] = sym.Max(sym.Sub(sizes[d], sym.Int(n)), sym.Int(0))
-		return ir.TensorOf(t.DType, sizes...), nil
+		return ir.TensorOf(t.DType, sizes...)
 	}
 	return composite(
 		"aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", typ, func(b *Builder, c *Call) *ir.Value {
 			x := c.Value("self")
-			n, _ := c.Int("n") // Infer has checked
-			d, _ := c.dim("dim", x.Type.Rank())
+			n := must(c.Int("n"))
+			d := c.dim("dim", x.Type.Rank())
 			var parts []*ir.Value
 			for _, v := range []*ir.Value{c.Value("prepend"), x, c.Value("append")} {
 				if v != nil {
@@ -147,32 +129,26 @@ func differences() Op {
 }
 
 // weightNorm is v·g/‖v‖, the norm over all dimensions but dim.
-func weightNorm() Op {
-	return Op{
+func weightNorm() entry {
+	return entry{
 		Schema: "aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor",
-		Infer: func(c *Call) ([]ir.Type, error) {
+		Infer: func(c *Call) []ir.Type {
 			v, g := c.Tensor("v"), c.Tensor("g")
-			d, err := c.Int("dim")
-			if err == nil && d != -1 {
-				_, err = c.wrapDim(d, v.Rank())
+			d := must(c.Int("dim"))
+			if d != -1 {
+				c.wrapDim(d, v.Rank())
 			}
-			if err == nil && (!v.DType.IsFloat() || g.DType != v.DType ||
-				!broadcastsTo(g, v.Sizes)) {
-				err = c.Errorf("weights of %s and %s: %s", v.DType, g.DType,
-					describeSizes([]ir.Type{v, g}))
-			}
-			return one(ir.TensorOf(v.DType, v.Sizes...), err)
+			c.errorIf((!v.DType.IsFloat() || g.DType != v.DType || !broadcastsTo(g, v.Sizes)),
+				"weights of %s and %s: %s", v.DType, g.DType, sizesOf{v, g})
+			return one(ir.TensorOf(v.DType, v.Sizes...))
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
+		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
 			v, g := c.Tensor("v"), c.Tensor("g")
 			keep := -1
-			if d, err := c.Int("dim"); err != nil {
-				return nil, err
-			} else if d != -1 {
-				keep = must(c.wrapDim(d, v.Rank()))
+			if d := must(c.Int("dim")); d != -1 {
+				keep = c.wrapDim(d, v.Rank())
 			}
 			m := opmath(v.DType)
-			vars, at := indexVars(v.Sizes)
 			in := slices.Clone(at)
 			var over []*sym.Symbol
 			for d, s := range v.Sizes {
@@ -185,38 +161,36 @@ func weightNorm() Op {
 			x := expr.Cast(m, c.Load("v", in...))
 			norm := expr.Sqrt(expr.Sum(over, expr.Mul(x, x)))
 			scale := expr.Div(expr.Cast(m, c.Load("g", broadcastCoords(g, v.Sizes, at)...)), norm)
-			y := expr.Mul(expr.Cast(m, c.Load("v", at...)), scale)
-			return []expr.Tensor{{DType: v.DType, Vars: vars, Body: expr.Cast(v.DType, y)}}, nil
-		},
+			return expr.Mul(expr.Cast(m, c.Load("v", at...)), scale)
+		}),
 	}
 }
 
 // repeatEach repeats each element, or each slice along dim.
-func repeatEach() Op {
-	setup := func(c *Call) (t ir.Type, d int, n sym.Expr, err error) {
+func repeatEach() entry {
+	setup := func(c *Call) (t ir.Type, d int, n sym.Expr) {
 		t = c.Tensor("self")
 		if !c.Has("dim") {
 			t = ir.TensorOf(t.DType, t.Numel())
-		} else if d, err = c.dim("dim", t.Rank()); err != nil {
-			return
+		} else {
+			d = c.dim("dim", t.Rank())
 		}
-		if n, err = c.SymInt("repeats"); err == nil && sym.Less(n, sym.Int(0)) {
-			err = c.Errorf("%s repeats", n)
-		}
+		n = must(c.SymInt("repeats"))
+		c.errorIf(sym.Less(n, sym.Int(0)), "%s repeats", n)
 		return
 	}
-	return moved("aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor", func(c *Call) (ir.Type, error) {
-		t, d, n, err := setup(c)
-		if err != nil || t.Rank() == 0 {
-			return t, err
+	return moved("aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor", func(c *Call) ir.Type {
+		t, d, n := setup(c)
+		if t.Rank() == 0 {
+			return t
 		}
 		sizes := slices.Clone(t.Sizes)
 		sizes[d] = sym.Mul(sizes[d], n)
-		return ir.TensorOf(t.DType, sizes...), nil
-	}, func(c *Call, at []sym.Expr) ([]sym.Expr, error) {
-		_, d, n, err := setup(c)
-		if err != nil || len(at) == 0 {
-			return at, err
+		return ir.TensorOf(t.DType, sizes...)
+	}, func(c *Call, at []sym.Expr) []sym.Expr {
+		_, d, n := setup(c)
+		if len(at) == 0 {
+			return at
 		}
 		in := slices.Clone(at)
 		if !n.IsZero() {
@@ -225,28 +199,27 @@ func repeatEach() Op {
 		if !c.Has("dim") {
 			in = unflatten(in[0], c.Tensor("self").Sizes)
 		}
-		return in, nil
+		return in
 	})
 }
 
 // innerProduct is torch.inner: a product over the last dimensions of both.
-func innerProduct() Op {
+func innerProduct() entry {
 	return composite("aten::inner(Tensor self, Tensor other) -> Tensor",
-		func(c *Call) (ir.Type, error) {
+		func(c *Call) ir.Type {
 			x, y := c.Tensor("self"), c.Tensor("other")
 			switch {
 			case x.DType != y.DType:
-				return x, c.Errorf("the product of %s and %s", x.DType, y.DType)
+				panic(c.fail("the product of %s and %s", x.DType, y.DType))
 			case x.Rank() == 0:
-				return y.Dense(), nil
+				return y.Dense()
 			case y.Rank() == 0:
-				return x.Dense(), nil
+				return x.Dense()
 			case differ(x.Sizes[x.Rank()-1], y.Sizes[y.Rank()-1]):
-				return x, c.Errorf("%s do not multiply", describeSizes([]ir.Type{x, y}))
+				panic(c.fail("%s do not multiply", sizesOf{x, y}))
 			}
 			return ir.TensorOf(x.DType, slices.Concat(x.Sizes[:x.Rank()-1],
-					y.Sizes[:y.Rank()-1])...),
-				nil
+				y.Sizes[:y.Rank()-1])...)
 		}, func(b *Builder, c *Call) *ir.Value {
 			x, y := c.Value("self"), c.Value("other")
 			if x.Type.Rank() == 0 || y.Type.Rank() == 0 {
@@ -264,14 +237,12 @@ func innerProduct() Op {
 }
 
 // meshgrid expands vectors to a grid, one result for each.
-func meshgrid(schema string) Op {
-	grid := func(c *Call) (sizes []sym.Expr, axis func(i int) int, err error) {
+func meshgrid(schema string) entry {
+	grid := func(c *Call) (sizes []sym.Expr, axis func(i int) int) {
 		ts := c.Tensors("tensors")
 		for _, t := range ts {
-			if t.Rank() > 1 || t.DType != ts[0].DType {
-				return nil, nil, c.Errorf("a grid of %s and %s", t.DType,
-					describeSizes([]ir.Type{t}))
-			}
+			c.errorIf(t.Rank() > 1 || t.DType != ts[0].DType, "a grid of %s and %s", t.DType,
+				sizesOf{t})
 			sizes = append(sizes, t.Numel())
 		}
 		xy := c.Op.sch.Index("indexing") >= 0 && c.Str("indexing") == "xy" && len(ts) > 1
@@ -284,12 +255,12 @@ func meshgrid(schema string) Op {
 		if xy {
 			sizes[0], sizes[1] = sizes[1], sizes[0]
 		}
-		return sizes, axis, nil
+		return sizes, axis
 	}
-	return Op{
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
-			sizes, axis := must2(grid(c))
+		Infer: func(c *Call) []ir.Type {
+			sizes, axis := grid(c)
 			var out []ir.Type
 			for i, t := range c.Tensors("tensors") {
 				a := restrided(t, sizes, make([]sym.Expr, len(sizes)))
@@ -305,50 +276,46 @@ func meshgrid(schema string) Op {
 				}
 				out = append(out, a)
 			}
-			return out, nil
+			return out
 		},
-		View: func(c *Call) ([]View, error) {
-			_, axis := must2(grid(c))
+		View: func(c *Call) []View {
+			_, axis := grid(c)
 			var out []View
 			for i, t := range c.Tensors("tensors") {
 				rank := t.Rank()
 				out = append(out, View{Of: c.Operand("tensors") + i,
-					Map: func(at []sym.Expr) []sym.Expr {
-						return at[axis(i) : axis(i)+1][:rank]
-					}})
+					Map: func(at []sym.Expr) []sym.Expr { return at[axis(i) : axis(i)+1][:rank] }})
 			}
-			return out, nil
+			return out
 		},
 	}
 }
 
 // seldomOps are composites that few models have.
-func seldomOps() []Op {
-	slope := func(c *Call) (float64, error) {
+func seldomOps() []entry {
+	slope := func(c *Call) float64 {
 		lower := must(c.Float("lower"))
-		upper, err := c.Float("upper")
-		if err == nil && c.Bool("training") {
-			err = c.Errorf("slopes drawn at random; export the model after model.eval()")
-		}
-		return (lower + upper) / 2, err
+		upper := must(c.Float("upper"))
+		c.errorIf(c.Bool("training"), "slopes drawn at random; export the model after model.eval()")
+		return (lower + upper) / 2
 	}
-	leaks := func(b *Builder, c *Call) (*ir.Value, error) {
-		s, err := slope(c)
-		return b.Op("aten.leaky_relu.default", c.Value("self"), s), err
+	leaks := func(b *Builder, c *Call) *ir.Value {
+		s := slope(c)
+		return b.Op("aten.leaky_relu.default", c.Value("self"), s)
 	}
 	const bounds = "Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None"
-	return []Op{
+	return []entry{
 		derived("aten::rrelu(Tensor self, "+bounds+") -> Tensor", leaks),
 		{
 			Schema: "aten::rrelu_with_noise_functional(Tensor self, Tensor noise, " + bounds +
 				") -> (Tensor, Tensor noise_out)",
-			Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
-				y, err := leaks(b, c)
-				return []*ir.Value{y, c.Value("noise")}, err
+			Decompose: func(b *Builder, c *Call) []*ir.Value {
+				y := leaks(b, c)
+				return []*ir.Value{y, c.Value("noise")}
 			},
 		},
 		derived("aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor",
-			func(b *Builder, c *Call) (*ir.Value, error) {
+			func(b *Builder, c *Call) *ir.Value {
 				if c.Has("dim") {
 					return crossProduct(b, c, "dim")
 				}
@@ -357,47 +324,42 @@ func seldomOps() []Op {
 						return crossAlong(b, c, d)
 					}
 				}
-				return nil, c.Errorf("no dimension of size 3 in %s",
-					describeSizes([]ir.Type{c.Tensor("self")}))
+				panic(c.fail("no dimension of size 3 in %s", sizesOf{c.Tensor("self")}))
 			}),
 		derived("aten::vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", powersOf),
-		derived("aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", func(b *Builder, c *Call) (*ir.Value, error) {
+		derived("aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			product := b.Op("aten.mul.Scalar", b.Op("aten.outer.default", c.Value("vec1"),
 				c.Value("vec2")), c.Arg("alpha"))
-			if beta, err := c.Float("beta"); err != nil || beta == 0 {
-				return product, err
+			if beta, err := c.Float("beta"); err == nil && beta == 0 {
+				return product
 			}
-			return b.add(b.Op("aten.mul.Scalar", c.Value("self"), c.Arg("beta")), product), nil
+			return b.add(b.Op("aten.mul.Scalar", c.Value("self"), c.Arg("beta")), product)
 		}),
 		derived("aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-			func(b *Builder, c *Call) (*ir.Value, error) {
-				base, err := c.Float("base")
+			func(b *Builder, c *Call) *ir.Value {
+				base := must(c.Float("base"))
 				at := b.Op("aten.linspace.default", c.Arg("start"), c.Arg("end"), c.Arg("steps"),
 					Kw("dtype", ir.Float64))
 				y := b.Op("aten.exp.default", b.Op("aten.mul.Scalar", at, math.Log(base)))
 				if base == 2 {
 					y = b.Op("aten.exp2.default", at)
 				}
-				return b.cast(y, c.DType("dtype", defaultFloat)), err
+				return b.cast(y, c.DType("dtype", defaultFloat))
 			}),
 		derived("aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", affineGrid),
 	}
 }
 
 // powersOf has the powers of a vector's elements in its columns.
-func powersOf(b *Builder, c *Call) (*ir.Value, error) {
+func powersOf(b *Builder, c *Call) *ir.Value {
 	x := c.Value("x")
-	if x.Type.Rank() != 1 {
-		return nil, c.Errorf("a tensor with %d dimensions", x.Type.Rank())
-	}
+	c.errorIf(x.Type.Rank() != 1, "a tensor with %d dimensions", x.Type.Rank())
 	n, ok := x.Type.Sizes[0].Const()
 	if c.Has("N") {
 		k := must(c.Int("N"))
 		n, ok = k, true
 	}
-	if !ok || n < 0 || n > 1<<10 {
-		return nil, c.Errorf("a dynamic number of powers, or too many")
-	}
+	c.errorIf(!ok || n < 0 || n > 1<<10, "a dynamic number of powers, or too many")
 	if !x.Type.DType.IsFloat() {
 		x = b.cast(x, ir.Int64)
 	}
@@ -412,30 +374,27 @@ func powersOf(b *Builder, c *Call) (*ir.Value, error) {
 		power = b.mul(power, x)
 	}
 	if n == 0 {
-		return b.Op("aten.slice.Tensor", b.Op("aten.unsqueeze.default", x, 1), 1, 0, 0), nil
+		return b.Op("aten.slice.Tensor", b.Op("aten.unsqueeze.default", x, 1), 1, 0, 0)
 	}
-	return b.Op("aten.stack.default", columns, 1), nil
+	return b.Op("aten.stack.default", columns, 1)
 }
 
 // affineGrid maps the centres of cells of [-1, 1] in each dimension, or, with
 // corners aligned, places from border to border.
-func affineGrid(b *Builder, c *Call) (*ir.Value, error) {
+func affineGrid(b *Builder, c *Call) *ir.Value {
 	theta := c.Value("theta")
 	sizes := must(c.SymInts("size"))
 	n := len(sizes) - 2
 	if t := theta.Type; n != 2 && n != 3 || t.Rank() != 3 || !t.Sizes[1].Is(int64(n)) ||
 		!t.Sizes[2].Is(int64(n)+1) {
-		return nil, c.Errorf("a grid of %d dimensions for maps of %s", n,
-			describeSizes([]ir.Type{theta.Type}))
+		panic(c.fail("a grid of %d dimensions for maps of %s", n, sizesOf{theta.Type}))
 	}
 	d := theta.Type.DType
 	grid := sizes[2:]
 	var columns []*ir.Value // x, y, z; 1
 	for i := n - 1; i >= 0; i-- {
 		steps, ok := grid[i].Const()
-		if !ok {
-			return nil, c.Errorf("a grid of a dynamic size")
-		}
+		c.errorIf(!ok, "a grid of a dynamic size")
 		last := 1.0
 		if !c.Bool("align_corners") && steps > 0 {
 			last = float64(steps-1) / float64(steps)
@@ -454,5 +413,5 @@ func affineGrid(b *Builder, c *Call) (*ir.Value, error) {
 		[]int{1, -1, n + 1})
 	mapped := b.Op("aten.matmul.default", places, b.Op("aten.transpose.int", theta, 1, 2))
 	shape := append(append(sizes[:1:1], grid...), theta.Type.Sizes[1])
-	return b.Op("aten.reshape.default", mapped, shape), nil
+	return b.Op("aten.reshape.default", mapped, shape)
 }

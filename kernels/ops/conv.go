@@ -2,6 +2,7 @@ package ops
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/aten"
@@ -20,32 +21,23 @@ type convolution struct {
 
 // spatialArg returns a list argument with one element per spatial dimension;
 // a single one stands for all.
-func (c *Call) spatialArg(name string, n int) ([]sym.Expr, error) {
-	es, err := c.SymInts(name)
-	if err != nil {
-		return nil, err
-	}
+func (c *Call) spatialArg(name string, n int) []sym.Expr {
+	es := must(c.SymInts(name))
 	if len(es) == 1 && n != 1 {
 		es = slices.Repeat(es, n)
 	}
-	if len(es) != n {
-		return nil, c.Errorf("%s has %d elements for %d spatial dimensions", name, len(es), n)
-	}
-	return es, nil
+	c.errorIf(len(es) != n, "%s has %d elements for %d spatial dimensions", name, len(es), n)
+	return es
 }
 
 // convOf reads the arguments of a convolution: batch, channels and n spatial
 // dimensions.
-func convOf(c *Call) (*convolution, error) {
+func convOf(c *Call) *convolution {
 	cv := &convolution{x: c.Tensor("input"), w: c.Tensor("weight")}
 	n := cv.w.Rank() - 2
-	if n < 1 || cv.x.Rank() != n+2 {
-		return nil, c.Errorf("an input with %d dimensions and a weight with %d", cv.x.Rank(),
-			cv.w.Rank())
-	}
-	if cv.x.DType != cv.w.DType {
-		return nil, c.Errorf("an input of %s and a weight of %s", cv.x.DType, cv.w.DType)
-	}
+	c.errorIf(n < 1 || cv.x.Rank() != n+2, "an input with %d dimensions and a weight with %d",
+		cv.x.Rank(), cv.w.Rank())
+	c.errorIf(cv.x.DType != cv.w.DType, "an input of %s and a weight of %s", cv.x.DType, cv.w.DType)
 	cv.kern = cv.w.Sizes[2:]
 	type list struct {
 		name string
@@ -59,40 +51,35 @@ func convOf(c *Call) (*convolution, error) {
 		lists[2], lists[3] = list{"padding", &cv.before}, list{"output_padding", &cv.outPad}
 	}
 	for _, l := range lists {
-		*l.to = must(c.spatialArg(l.name, n))
+		*l.to = c.spatialArg(l.name, n)
 	}
 	for d := range cv.outPad {
-		if sym.Less(cv.before[d], sym.Int(0)) || sym.Less(cv.outPad[d], sym.Int(0)) {
-			return nil, c.Errorf("a padding of %s, of the output %s", cv.before[d], cv.outPad[d])
-		}
+		c.errorIf(sym.Less(cv.before[d], sym.Int(0)) || sym.Less(cv.outPad[d], sym.Int(0)),
+			"a padding of %s, of the output %s", cv.before[d], cv.outPad[d])
 	}
 	if both {
 		cv.after = cv.before
 	}
 	for d := range n {
-		if !sym.Less(sym.Int(0), cv.stride[d]) || !sym.Less(sym.Int(0), cv.dilation[d]) {
-			return nil, c.Errorf("a stride of %s and a dilation of %s", cv.stride[d],
-				cv.dilation[d])
-		}
+		c.errorIf(!sym.Less(sym.Int(0), cv.stride[d]) || !sym.Less(sym.Int(0), cv.dilation[d]),
+			"a stride of %s and a dilation of %s", cv.stride[d], cv.dilation[d])
 	}
 	cv.groups = must(c.SymInt("groups"))
-	if !sym.Less(sym.Int(0), cv.groups) {
-		return nil, c.Errorf("%s groups", cv.groups)
-	}
+	c.errorIf(!sym.Less(sym.Int(0), cv.groups), "%s groups", cv.groups)
 	want := sym.Mul(cv.w.Sizes[1], cv.groups)
 	if cv.transposed {
 		want = cv.w.Sizes[0]
 	}
-	if differ(cv.x.Sizes[1], want) {
-		return nil, c.Errorf("an input of %s channels, the weight is for %s", cv.x.Sizes[1], want)
-	}
+	c.errorIf(differ(cv.x.Sizes[1], want), "an input of %s channels, the weight is for %s",
+		cv.x.Sizes[1], want)
 	if g, ok := cv.groups.Const(); ok && differ(sym.Mod(cv.w.Sizes[0], sym.Int(g)), sym.Int(0)) {
-		return nil, c.Errorf("%s channels do not make %d groups", cv.w.Sizes[0], g)
+		panic(c.fail("%s channels do not make %d groups", cv.w.Sizes[0], g))
 	}
 	if c.Op.sch.Index("bias") < 0 {
-		return cv, nil
+		return cv
 	}
-	return cv, c.param("bias", cv.outChannels())
+	c.param("bias", cv.outChannels())
+	return cv
 }
 
 func (cv *convolution) outChannels() sym.Expr {
@@ -104,7 +91,7 @@ func (cv *convolution) outChannels() sym.Expr {
 
 // outType is the type of the result: channels last if the input or the weight
 // is.
-func (cv *convolution) outType(c *Call) (ir.Type, error) {
+func (cv *convolution) outType(c *Call) ir.Type {
 	sizes := []sym.Expr{cv.x.Sizes[0], cv.outChannels()}
 	for d, k := range cv.kern {
 		l := cv.x.Sizes[2+d]
@@ -117,9 +104,8 @@ func (cv *convolution) outType(c *Call) (ir.Type, error) {
 			o = sym.Add(sym.FloorDiv(sym.Sub(sym.Add(l, cv.before[d], cv.after[d]),
 				sym.Add(reach, sym.Int(1))), cv.stride[d]), sym.Int(1))
 		}
-		if sym.Less(o, sym.Int(0)) {
-			return ir.Type{}, c.Errorf("a kernel of %s is larger than the padded input of %s", k, l)
-		}
+		c.errorIf(sym.Less(o, sym.Int(0)), "a kernel of %s is larger than the padded input of %s",
+			k, l)
 		c.need(sym.Add(o, sym.Int(1)))
 		sizes = append(sizes, o)
 	}
@@ -127,7 +113,7 @@ func (cv *convolution) outType(c *Call) (ir.Type, error) {
 	if suggestsChannelsLast(cv.x) || suggestsChannelsLast(cv.w) {
 		t.Strides = channelsLastStrides(sizes)
 	}
-	return t, nil
+	return t
 }
 
 // compute returns element at of the result.
@@ -187,8 +173,8 @@ const paddedSchema = "etgen::padded_convolution(Tensor input, Tensor weight, Ten
 const convolutionSchema = "aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor"
 
 // convOps are the convolutions.
-func convOps() []Op {
-	ops := []Op{
+func convOps() []entry {
+	ops := []entry{
 		convEntry(convolutionSchema),
 		convEntry("aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor").core(convolutionCore),
 		convEntry("aten::_convolution.deprecated(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, int[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled) -> Tensor").core(
@@ -197,19 +183,17 @@ func convOps() []Op {
 	return append(append(ops, convEntry(paddedSchema)), convComposites()...)
 }
 
-func convEntry(schema string) Op {
-	return Op{
+func convEntry(schema string) entry {
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
-			cv := must(convOf(c))
+		Infer: func(c *Call) []ir.Type {
+			cv := convOf(c)
 			return one(cv.outType(c))
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
-			cv := must(convOf(c))
-			vars, at := indexVars(c.Outs[0].Sizes)
-			return []expr.Tensor{{DType: cv.x.DType, Vars: vars, Body: expr.Cast(cv.x.DType,
-				cv.compute(c, at))}}, nil
-		},
+		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
+			cv := convOf(c)
+			return cv.compute(c, at)
+		}),
 	}
 }
 
@@ -224,8 +208,8 @@ func convolutionCore(b *Builder, c *Call) *ir.Value {
 
 // convComposites are the convolutions of modules: of a fixed number of
 // spatial dimensions, with padding given by name, and without a batch.
-func convComposites() []Op {
-	return []Op{
+func convComposites() []entry {
+	return []entry{
 		convComposite(
 			"aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] dilation=[1], SymInt groups=1) -> Tensor", 1),
 		convComposite(
@@ -258,25 +242,21 @@ type convCall struct {
 }
 
 // convComposite is a composite that convolves n spatial dimensions.
-func convComposite(schema string, n int) Op {
-	sch, err := aten.Parse(convolutionSchema)
-	if err != nil {
-		sch = nil // TestStandard fails on the entry itself
-	}
-	entry := convEntry(convolutionSchema)
-	entry.sch = sch
-	plan := func(c *Call) (*convCall, error) {
+func convComposite(schema string, n int) entry {
+	plain := convEntry(convolutionSchema)
+	convolution := sync.OnceValue(func() *Op {
+		return plain.op(must(aten.Parse(convolutionSchema)))
+	})
+	plan := func(c *Call) *convCall {
 		x, w := c.Tensor("input"), c.Tensor("weight")
-		if w.Rank() != n+2 || x.Rank() != n+2 && x.Rank() != n+1 {
-			return nil, c.Errorf("an input with %d dimensions and a weight with %d",
-				x.Rank(), w.Rank())
-		}
+		c.errorIf(w.Rank() != n+2 || x.Rank() != n+2 && x.Rank() != n+1,
+			"an input with %d dimensions and a weight with %d", x.Rank(), w.Rank())
 		p := &convCall{batched: x.Rank() == n+2}
 		outPad, transposed := ir.Arg(ir.List{ir.Int(0)}), false
 		if c.Op.sch.Index("output_padding") >= 0 {
 			outPad, transposed = c.Arg("output_padding"), true
 		}
-		check(p.pads(c, n, w))
+		p.pads(c, n, w)
 		if p.before != nil {
 			x = ir.TensorOf(x.DType, paddedSizes(x.Sizes, p.before)...)
 		}
@@ -295,25 +275,25 @@ func convComposite(schema string, n int) Op {
 			{Name: "transposed", Value: ir.BoolArg(transposed)}, {Name: "output_padding",
 				Value: outPad}, {Name: "groups", Value: c.Arg("groups")},
 		}}
-		p.call = must(bindArgs(&entry, node))
-		p.call.Outs, err = entry.Infer(p.call)
+		p.call = must(bindArgs(convolution(), node))
+		p.call.Outs = plain.Infer(p.call)
 		for _, n := range p.call.Needs() {
 			c.need(n)
 		}
-		return p, err
+		return p
 	}
-	return Op{
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
-			p := must(plan(c))
+		Infer: func(c *Call) []ir.Type {
+			p := plan(c)
 			t := p.call.Outs[0]
 			if !p.batched {
 				t = squeezed(t, firstOf(t.Rank())).Type
 			}
-			return []ir.Type{t}, nil
+			return []ir.Type{t}
 		},
-		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
-			p := must(plan(c))
+		Decompose: func(b *Builder, c *Call) []*ir.Value {
+			p := plan(c)
 			x := c.Value("input")
 			if p.before != nil {
 				x = b.Op("aten.constant_pad_nd.default", x, p.before, 0)
@@ -327,7 +307,7 @@ func convComposite(schema string, n int) Op {
 			if !p.batched {
 				y = b.Op("aten.squeeze.dim", y, 0)
 			}
-			return []*ir.Value{y}, nil
+			return []*ir.Value{y}
 		},
 	}
 }
@@ -340,20 +320,20 @@ func firstOf(n int) []bool {
 }
 
 // pads finds out the padding. PyTorch puts the odd element of "same" behind.
-func (p *convCall) pads(c *Call, n int, w ir.Type) (err error) {
+func (p *convCall) pads(c *Call, n int, w ir.Type) {
 	if _, named := c.Arg("padding").(ir.Str); !named {
-		p.padding, err = c.spatialArg("padding", n)
-		return err
+		p.padding = c.spatialArg("padding", n)
+		return
 	}
 	p.padding = make([]sym.Expr, n)
 	switch how := c.Str("padding"); how {
 	case "valid":
-		return nil
+		return
 	case "same":
 	default:
-		return c.Errorf("no padding is called %q", how)
+		panic(c.fail("no padding is called %q", how))
 	}
-	dilation := must(c.spatialArg("dilation", n))
+	dilation := c.spatialArg("dilation", n)
 	before := make([]sym.Expr, 2*n) // from the last dimension on: before, after
 	odd := false
 	for d := range n {
@@ -366,7 +346,6 @@ func (p *convCall) pads(c *Call, n int, w ir.Type) (err error) {
 	if odd {
 		p.before = before
 	}
-	return nil
 }
 
 // paddedSizes returns sizes with pad added: before and after, from the last
@@ -381,9 +360,7 @@ func paddedSizes(sizes, pad []sym.Expr) []sym.Expr {
 }
 
 // unfoldOps take images apart into columns and put them together again.
-func unfoldOps() []Op {
-	return []Op{im2col().core(im2colCore), col2im().core(col2imCore)}
-}
+func unfoldOps() []entry { return []entry{im2col().core(im2colCore), col2im().core(col2imCore)} }
 
 // columns are the arguments of im2col and col2im.
 type columns struct {
@@ -391,55 +368,47 @@ type columns struct {
 	blocks                      []sym.Expr // positions of the kernel by dimension
 }
 
-func columnsOf(c *Call, image []sym.Expr) (*columns, error) {
+func columnsOf(c *Call, image []sym.Expr) *columns {
 	cl := &columns{}
 	for _, a := range []struct {
 		name string
 		to   *[]sym.Expr
 	}{{"kernel_size", &cl.kern}, {"dilation", &cl.dilation}, {"padding", &cl.pad},
 		{"stride", &cl.stride}} {
-		var err error
-		if *a.to, err = c.spatialArg(a.name, 2); err != nil {
-			return nil, err
-		}
+		*a.to = c.spatialArg(a.name, 2)
 	}
 	for d := range 2 {
-		if !sym.Less(sym.Int(0), cl.stride[d]) || !sym.Less(sym.Int(0), cl.dilation[d]) ||
-			!sym.Less(sym.Int(0), cl.kern[d]) || sym.Less(cl.pad[d], sym.Int(0)) {
-			return nil, c.Errorf("kernel %s, stride %s, dilation %s, padding %s", cl.kern[d],
-				cl.stride[d], cl.dilation[d], cl.pad[d])
-		}
+		c.errorIf(!sym.Less(sym.Int(0), cl.stride[d]) || !sym.Less(sym.Int(0), cl.dilation[d]) ||
+			!sym.Less(sym.Int(0), cl.kern[d]) || sym.Less(cl.pad[d], sym.Int(0)),
+			"kernel %s, stride %s, dilation %s, padding %s", cl.kern[d], cl.stride[d],
+			cl.dilation[d], cl.pad[d])
 		reach := sym.Add(sym.Mul(cl.dilation[d], sym.Sub(cl.kern[d], sym.Int(1))), sym.Int(1))
 		n := sym.Add(sym.FloorDiv(sym.Sub(sym.Add(image[d], sym.Mul(sym.Int(2), cl.pad[d])), reach),
 			cl.stride[d]), sym.Int(1))
-		if sym.Less(n, sym.Int(1)) {
-			return nil, c.Errorf("a kernel of %s is larger than the padded image of %s",
-				cl.kern[d], image[d])
-		}
+		c.errorIf(sym.Less(n, sym.Int(1)), "a kernel of %s is larger than the padded image of %s",
+			cl.kern[d], image[d])
 		c.need(n)
 		cl.blocks = append(cl.blocks, n)
 	}
-	return cl, nil
+	return cl
 }
 
-func im2col() Op {
-	setup := func(c *Call) (*columns, error) {
+func im2col() entry {
+	setup := func(c *Call) *columns {
 		t := c.Tensor("self")
-		if t.Rank() != 3 && t.Rank() != 4 {
-			return nil, c.Errorf("an image with %d dimensions", t.Rank())
-		}
+		c.errorIf(t.Rank() != 3 && t.Rank() != 4, "an image with %d dimensions", t.Rank())
 		return columnsOf(c, t.Sizes[t.Rank()-2:])
 	}
-	typ := func(c *Call) (ir.Type, error) {
-		cl := must(setup(c))
+	typ := func(c *Call) ir.Type {
+		cl := setup(c)
 		t := c.Tensor("self")
 		n := t.Rank() - 3
 		return ir.TensorOf(t.DType, append(slices.Clone(t.Sizes[:n]),
-			sym.Mul(t.Sizes[n], sym.Mul(cl.kern...)), sym.Mul(cl.blocks...))...), nil
+			sym.Mul(t.Sizes[n], sym.Mul(cl.kern...)), sym.Mul(cl.blocks...))...)
 	}
 	return spread("aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", typ,
-		func(c *Call, at []sym.Expr) ([]sym.Expr, *expr.Expr, error) {
-			cl := must(setup(c))
+		func(c *Call, at []sym.Expr) ([]sym.Expr, *expr.Expr) {
+			cl := setup(c)
 			t := c.Tensor("self")
 			n := t.Rank() - 3
 			row := unflatten(at[n], []sym.Expr{t.Sizes[n], cl.kern[0], cl.kern[1]})
@@ -452,39 +421,35 @@ func im2col() Op {
 				guard = expr.And(guard, expr.InRange(i, sym.Int(0), t.Sizes[n+1+d]))
 				in = append(in, i)
 			}
-			return in, guard, nil
+			return in, guard
 		})
 }
 
 // col2im adds up what the columns hold for each pixel.
-func col2im() Op {
-	setup := func(c *Call) (cl *columns, channels sym.Expr, image []sym.Expr, err error) {
+func col2im() entry {
+	setup := func(c *Call) (cl *columns, channels sym.Expr, image []sym.Expr) {
 		t := c.Tensor("self")
-		image = must(c.spatialArg("output_size", 2))
-		cl = must(columnsOf(c, image))
+		image = c.spatialArg("output_size", 2)
+		cl = columnsOf(c, image)
 		k := sym.Mul(cl.kern...)
-		if t.Rank() != 2 && t.Rank() != 3 ||
-			differ(t.Sizes[max(t.Rank(), 1)-1], sym.Mul(cl.blocks...)) ||
-			differ(sym.Mod(t.Sizes[max(t.Rank()-2, 0)], k), sym.Int(0)) {
-			err = c.Errorf("columns of %s for %s kernel positions of %s elements",
-				describeSizes([]ir.Type{t}), sym.Mul(cl.blocks...), k)
-			return
-		}
-		return cl, sym.FloorDiv(t.Sizes[t.Rank()-2], k), image, nil
+		c.errorIf(t.Rank() != 2 && t.Rank() != 3 || differ(t.Sizes[max(t.Rank(), 1)-1],
+			sym.Mul(cl.blocks...)) || differ(sym.Mod(t.Sizes[max(t.Rank()-2, 0)], k), sym.Int(0)),
+			"columns of %s for %s kernel positions of %s elements", sizesOf{t},
+			sym.Mul(cl.blocks...), k)
+		return cl, sym.FloorDiv(t.Sizes[t.Rank()-2], k), image
 	}
-	return Op{
+	return entry{
 		Schema: "aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
-		Infer: func(c *Call) ([]ir.Type, error) {
-			_, channels, image := must3(setup(c))
+		Infer: func(c *Call) []ir.Type {
+			_, channels, image := setup(c)
 			t := c.Tensor("self")
 			return []ir.Type{ir.TensorOf(t.DType, slices.Concat(t.Sizes[:t.Rank()-2],
-				[]sym.Expr{channels}, image)...)}, nil
+				[]sym.Expr{channels}, image)...)}
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
-			cl, _, _ := must3(setup(c))
+		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
+			cl, _, _ := setup(c)
 			t := c.Tensor("self")
 			m := opmath(t.DType)
-			vars, at := indexVars(c.Outs[0].Sizes)
 			n := t.Rank() - 2
 			var over []*sym.Symbol
 			var k, block []sym.Expr
@@ -503,7 +468,7 @@ func col2im() Op {
 			in := append(slices.Clone(at[:n]), row, sym.RowMajor(cl.blocks, block))
 			y := expr.Sum(over, expr.Select(guard, expr.Cast(m, c.Load("self", in...)),
 				expr.Num(m, 0)))
-			return []expr.Tensor{{DType: t.DType, Vars: vars, Body: expr.Cast(t.DType, y)}}, nil
-		},
+			return y
+		}),
 	}
 }

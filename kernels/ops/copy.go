@@ -11,8 +11,8 @@ import (
 )
 
 // copyOps copy, convert or just rename a tensor.
-func copyOps() []Op {
-	var ops []Op
+func copyOps() []entry {
+	var ops []entry
 	for _, s := range []string{
 		"aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
 		"aten::alias_copy(Tensor self) -> Tensor",
@@ -36,9 +36,7 @@ func copyOps() []Op {
 		"aten::resolve_conj(Tensor(a) self) -> Tensor(a)",
 		"aten::resolve_neg(Tensor(a) self) -> Tensor(a)",
 	} {
-		ops = append(ops, maybeCopy(s, func(c *Call) (ir.Type, error) {
-			return c.Tensor("self"), nil
-		}))
+		ops = append(ops, maybeCopy(s, func(c *Call) ir.Type { return c.Tensor("self") }))
 	}
 	for _, s := range []string{
 		"aten::dropout(Tensor input, float p, bool train) -> Tensor",
@@ -60,16 +58,14 @@ func copyOps() []Op {
 	}
 	return append(ops,
 		converting("aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", "src",
-			func(c *Call) (ir.Type, error) {
+			func(c *Call) ir.Type {
 				t := c.Tensor("self")
-				if !broadcastsTo(c.Tensor("src"), t.Sizes) {
-					return t, c.Errorf("%s do not broadcast",
-						describeSizes([]ir.Type{c.Tensor("src"), t}))
-				}
+				c.errorIf(!broadcastsTo(c.Tensor("src"), t.Sizes), "%s do not broadcast",
+					sizesOf{c.Tensor("src"), t})
 				if t.Numel().IsZero() {
 					t.Offset = sym.Expr{} // PyTorch does not clone a storage of no bytes
 				}
-				return t, nil // a clone of self's storage: strides and offset too
+				return t // a clone of self's storage: strides and offset too
 			}),
 		converting("aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", "value",
 			fillType).core(fillCore),
@@ -77,11 +73,11 @@ func copyOps() []Op {
 	)
 }
 
-func fillType(c *Call) (ir.Type, error) {
+func fillType(c *Call) ir.Type {
 	if k := c.Operand("value"); k >= 0 && c.operands[k].Type.Rank() > 0 {
-		return ir.Type{}, c.Errorf("the value has %d dimensions, not 0", c.operands[k].Type.Rank())
+		panic(c.fail("the value has %d dimensions, not 0", c.operands[k].Type.Rank()))
 	}
-	return likeType(c.Tensor("self"), c.Tensor("self").DType), nil
+	return likeType(c.Tensor("self"), c.Tensor("self").DType)
 }
 
 // likeType is the type of empty_like(t) of dtype d in preserve_format.
@@ -91,7 +87,7 @@ func likeType(t ir.Type, d ir.DType) ir.Type {
 
 // formatted is the type of a copy of t as dtype d in a memory_format argument;
 // absent, it is def.
-func (c *Call) formatted(t ir.Type, d ir.DType, def ir.MemoryFormat) (ir.Type, error) {
+func (c *Call) formatted(t ir.Type, d ir.DType, def ir.MemoryFormat) ir.Type {
 	f := def
 	if c.Op.sch.Index("memory_format") >= 0 {
 		if m, ok := c.Arg("memory_format").(ir.MemoryFormat); ok {
@@ -101,19 +97,19 @@ func (c *Call) formatted(t ir.Type, d ir.DType, def ir.MemoryFormat) (ir.Type, e
 	rank := map[ir.MemoryFormat]int{ir.ChannelsLast: 4, ir.ChannelsLast3d: 5}[f]
 	switch {
 	case rank == 0 && f == ir.ContiguousFormat:
-		return ir.TensorOf(d, t.Sizes...), nil
+		return ir.TensorOf(d, t.Sizes...)
 	case rank == 0:
-		return likeType(t, d), nil
+		return likeType(t, d)
 	case t.Rank() != rank:
-		return t, c.Errorf("memory_format channels last needs %d dimensions, the tensor has %d",
-			rank, t.Rank())
+		panic(c.fail("memory_format channels last needs %d dimensions, the tensor has %d",
+			rank, t.Rank()))
 	}
 	return ir.Type{Kind: ir.TensorKind, DType: d, Sizes: t.Sizes,
-		Strides: channelsLastStrides(t.Sizes)}, nil
+		Strides: channelsLastStrides(t.Sizes)}
 }
 
 // copyType is the result type of clone and _to_copy.
-func copyType(c *Call) (ir.Type, error) {
+func copyType(c *Call) ir.Type {
 	t, d := c.Tensor("self"), c.Tensor("self").DType
 	if c.Op.sch.Index("dtype") >= 0 {
 		d = c.DType("dtype", d)
@@ -123,7 +119,7 @@ func copyType(c *Call) (ir.Type, error) {
 
 // toType is the result type of contiguous and to: self itself where it already
 // is as wanted.
-func toType(c *Call) (ir.Type, error) {
+func toType(c *Call) ir.Type {
 	t, d := c.Tensor("self"), c.Tensor("self").DType
 	has := func(name string) bool { return c.Op.sch.Index(name) >= 0 }
 	def := ir.PreserveFormat
@@ -135,10 +131,10 @@ func toType(c *Call) (ir.Type, error) {
 	default:
 		def = ir.ContiguousFormat
 		if m, _ := c.Arg("memory_format").(ir.MemoryFormat); m == ir.PreserveFormat {
-			return t, c.Errorf("preserve_format is no format to make contiguous")
+			panic(c.fail("preserve_format is no format to make contiguous"))
 		}
 	}
-	u := must(c.formatted(t, d, def))
+	u := c.formatted(t, d, def)
 	asked := false // a format other than preserve
 	if has("memory_format") {
 		m, given := c.Arg("memory_format").(ir.MemoryFormat)
@@ -146,9 +142,9 @@ func toType(c *Call) (ir.Type, error) {
 	}
 	inPlace := d == t.DType && !(has("copy") && c.Bool("copy"))
 	if inPlace && (!asked && def == ir.PreserveFormat || sameStrides(t, u)) {
-		return t, nil
+		return t
 	}
-	return u, nil
+	return u
 }
 
 // sameStrides reports whether t has u's strides where they matter.
@@ -164,29 +160,26 @@ func sameStrides(t, u ir.Type) bool {
 	return true
 }
 
-func dropoutType(c *Call) (ir.Type, error) {
-	if p, err := c.Float("p"); c.Bool("train") && (err != nil || p != 0) {
-		return ir.Type{},
-			c.Errorf("dropout in training mode is random; export the model after model.eval()")
-	}
-	return c.Tensor("input"), nil
+func dropoutType(c *Call) ir.Type {
+	c.errorIf(c.Bool("train") && must(c.Float("p")) != 0,
+		"dropout in training mode is random; export the model after model.eval()")
+	return c.Tensor("input")
 }
 
 // converting is an operator whose result's elements are those of one argument,
 // broadcast and converted to the result's dtype.
-func converting(schema, operand string, typ func(*Call) (ir.Type, error)) Op {
-	return Op{
+func converting(schema, operand string, typ func(*Call) ir.Type) entry {
+	return entry{
 		Schema: schema,
-		Infer:  func(c *Call) ([]ir.Type, error) { return one(typ(c)) },
-		Compute: func(c *Call) ([]expr.Tensor, error) {
+		Infer:  func(c *Call) []ir.Type { return one(typ(c)) },
+		Compute: element(func(c *Call, coords []sym.Expr) *expr.Expr {
 			out := c.Outs[0]
-			vars, coords := indexVars(out.Sizes)
 			x := c.elem(operand, out.Sizes, coords)
 			if x == nil {
 				x = c.number(c.Arg(operand), out.DType)
 			}
-			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, x)}}, nil
-		},
+			return x
+		}),
 	}
 }
 
@@ -202,16 +195,16 @@ func (c *Call) elem(name string, sizes, coords []sym.Expr) *expr.Expr {
 
 // maybeCopy is an operator that returns its first argument itself if that has
 // the type wanted, else a copy of that type.
-func maybeCopy(schema string, typ func(*Call) (ir.Type, error)) Op {
+func maybeCopy(schema string, typ func(*Call) ir.Type) entry {
 	op := converting(schema, firstArg(schema), typ)
 	copies := func(c *Call) bool {
 		return !c.Outs[0].Equal(c.operands[0].Type) || c.Op.sch.Index("copy") >= 0 && c.Bool("copy")
 	}
-	op.View = func(c *Call) ([]View, error) {
+	op.View = func(c *Call) []View {
 		if copies(c) {
-			return nil, nil
+			return nil
 		}
-		return []View{{Of: 0, Map: func(coords []sym.Expr) []sym.Expr { return coords }}}, nil
+		return []View{{Of: 0, Map: func(coords []sym.Expr) []sym.Expr { return coords }}}
 	}
 	return op.core(func(b *Builder, c *Call) *ir.Value {
 		if !copies(c) {
@@ -243,9 +236,9 @@ func firstArg(schema string) string {
 // dimOrderOps are ExecuTorch's copies that say where the result's elements
 // lie by an order of dimensions, outermost first, instead of a memory format,
 // and its copies between devices.
-func dimOrderOps() []Op {
+func dimOrderOps() []entry {
 	const ns = "dim_order_ops::"
-	out := []Op{
+	out := []entry{
 		dimOrderCopy(ns + "_to_dim_order_copy(Tensor self, " + factoryTail +
 			", bool non_blocking=False, int[]? dim_order=None) -> Tensor"),
 		dimOrderCopy(ns +
@@ -262,27 +255,25 @@ func dimOrderOps() []Op {
 
 // dimOrdered is t as dtype d with its dimensions in the order of the dim_order
 // argument; absent, in the order they are in.
-func (c *Call) dimOrdered(t ir.Type, d ir.DType) (ir.Type, error) {
+func (c *Call) dimOrdered(t ir.Type, d ir.DType) ir.Type {
 	if !c.Has("dim_order") {
-		return likeType(t, d), nil
+		return likeType(t, d)
 	}
 	order := must(c.Ints("dim_order"))
-	if len(order) != t.Rank() {
-		return t, c.Errorf("an order of %d dimensions for a tensor with %d", len(order), t.Rank())
-	}
+	c.errorIf(len(order) != t.Rank(), "an order of %d dimensions for a tensor with %d", len(order),
+		t.Rank())
 	perm := make([]int, len(order))
 	for i, n := range order {
-		if n < 0 || n >= int64(len(order)) || slices.Contains(order[:i], n) {
-			return t, c.Errorf("%v is no order of %d dimensions", order, len(order))
-		}
+		c.errorIf(n < 0 || n >= int64(len(order)) || slices.Contains(order[:i], n),
+			"%v is no order of %d dimensions", order, len(order))
 		perm[len(order)-1-i] = int(n)
 	}
 	return ir.Type{Kind: ir.TensorKind, DType: d, Sizes: t.Sizes, Strides: stridesInOrder(t.Sizes,
-		perm)}, nil
+		perm)}
 }
 
-func dimOrderCopy(schema string) Op {
-	return converting(schema, "self", func(c *Call) (ir.Type, error) {
+func dimOrderCopy(schema string) entry {
+	return converting(schema, "self", func(c *Call) ir.Type {
 		t := c.Tensor("self")
 		d := t.DType
 		if c.Op.sch.Index("dtype") >= 0 {
@@ -293,18 +284,17 @@ func dimOrderCopy(schema string) Op {
 }
 
 // dimOrderEmpty makes a tensor of zeros: what it holds is undefined.
-func dimOrderEmpty(schema string) Op {
-	return Op{
+func dimOrderEmpty(schema string) entry {
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
-			sizes := must(c.sizes("size"))
+		Infer: func(c *Call) []ir.Type {
+			sizes := c.sizes("size")
 			d := c.DType("dtype", defaultFloat)
 			return one(c.dimOrdered(ir.TensorOf(d, sizes...), d))
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
+		Compute: element(func(c *Call, _ []sym.Expr) *expr.Expr {
 			out := c.Outs[0]
-			vars, _ := indexVars(out.Sizes)
-			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Num(out.DType, 0)}}, nil
-		},
+			return expr.Num(out.DType, 0)
+		}),
 	}
 }

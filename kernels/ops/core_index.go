@@ -31,7 +31,7 @@ func (b *Builder) slicesAt(c *Call, sizes []sym.Expr, dim int) *ir.Value {
 // indexUpdateDim returns the dim argument and the sizes of what is written.
 func (b *Builder) indexUpdateDim(c *Call) (int, []sym.Expr) {
 	self := c.Tensor("self")
-	d := must(c.dim("dim", self.Rank()))
+	d := c.dim("dim", self.Rank())
 	sizes := slices.Clone(self.Sizes)
 	if len(sizes) > 0 {
 		sizes[d] = c.Tensor("index").Numel()
@@ -94,9 +94,7 @@ func stridedScatterCore(b *Builder, c *Call) *ir.Value {
 		first = must(c.Int("storage_offset"))
 	}
 	b.limit(c, sizes...)
-	if len(strides) != len(sizes) {
-		check(c.Errorf("%d strides for %d sizes", len(strides), len(sizes)))
-	}
+	c.errorIf(len(strides) != len(sizes), "%d strides for %d sizes", len(strides), len(sizes))
 	places := []int64{first}
 	for d, n := range sizes {
 		var next []int64
@@ -151,7 +149,7 @@ func sortCore(b *Builder, c *Call) []*ir.Value {
 		return []*ir.Value{b.Op("aten.clone.default", self), b.Op("aten.full.default", []int{}, 0,
 			Kw("dtype", ir.Int64))}
 	}
-	d := must(c.dim("dim", rank))
+	d := c.dim("dim", rank)
 	x := self
 	if x.Type.DType == ir.Bool {
 		x = b.cast(x, ir.Int64)
@@ -273,7 +271,7 @@ func (b *Builder) reduceInto(self, index, src *ir.Value, d int, how string,
 // scatterReduceCore merges by name.
 func scatterReduceCore(b *Builder, c *Call) *ir.Value {
 	self, index := c.Value("self"), c.Value("index")
-	d := must(c.gatherDim())
+	d := c.gatherDim()
 	if index.Type.Numel().IsZero() {
 		return b.Op("aten.clone.default", self)
 	}

@@ -55,7 +55,7 @@ func whole(n sym.Expr, align bool) axis { return axis{in: n, out: n, align: alig
 // weighted sums of elements at constant places.
 func upsampleCore(input string, n int, op string, taps numericTaps) coreForm {
 	return func(b *Builder, c *Call) *ir.Value {
-		axes := must(upsampleAxes(c, input, n))
+		axes := upsampleAxes(c, input, n)
 		x := c.Value(input)
 		if op != "" {
 			if y, ok := b.byPlanes(op, c, x, axes); ok {
@@ -112,9 +112,7 @@ func (b *Builder) resampled(c *Call, x *ir.Value, d int, a axis, m ir.DType,
 	taps numericTaps) *ir.Value {
 	in, ok := a.in.Const()
 	out, ok2 := a.out.Const()
-	if !ok || !ok2 {
-		check(c.Errorf("a dynamic size of dimension %d", d))
-	}
+	c.errorIf(!ok || !ok2, "a dynamic size of dimension %d", d)
 	if in == out && !a.align && (a.scale == 0 || a.scale == 1) {
 		return x
 	}

@@ -23,9 +23,9 @@ const cm = "cortex_m::"
 // Schemas are those of ExecuTorch 1.5. Arguments that earlier versions do not
 // pass have defaults here: the scratch tensors, whose contents mean nothing, the
 // limits of quantized_add and ceil_mode of quantized_avg_pool2d.
-func cortexMOps() []Op {
-	var all []Op
-	for _, g := range [][]Op{cortexMConversions(), cortexMElementwise(), cortexMProducts(),
+func cortexMOps() []entry {
+	var all []entry
+	for _, g := range [][]entry{cortexMConversions(), cortexMElementwise(), cortexMProducts(),
 		cortexMConvolutions(), cortexMPools(), cortexMMoves()} {
 		all = append(all, g...)
 	}
@@ -34,33 +34,27 @@ func cortexMOps() []Op {
 
 // int8Input returns the type of a tensor argument that must be int8, with the
 // given number of dimensions unless that is 0.
-func (c *Call) int8Input(name string, rank int) (ir.Type, error) {
+func (c *Call) int8Input(name string, rank int) ir.Type {
 	t := c.Tensor(name)
-	if t.DType != ir.Int8 {
-		return t, c.Errorf("%s is %s, not int8", name, t.DType)
-	}
-	if rank > 0 && t.Rank() != rank {
-		return t, c.Errorf("%s has %d dimensions, not %d", name, t.Rank(), rank)
-	}
-	return t, nil
+	c.errorIf(t.DType != ir.Int8, "%s is %s, not int8", name, t.DType)
+	c.errorIf(rank > 0 && t.Rank() != rank, "%s has %d dimensions, not %d", name, t.Rank(), rank)
+	return t
 }
 
 // int32Arg returns an int argument as a constant.
-func (c *Call) int32Arg(name string) (*expr.Expr, error) {
-	n, err := c.Int(name)
-	if err == nil && n != int64(int32(n)) {
-		err = c.Errorf("%s is %d, which does not fit an int32", name, n)
-	}
-	return expr.Int(ir.Int32, n), err
+func (c *Call) int32Arg(name string) *expr.Expr {
+	n := must(c.Int(name))
+	c.errorIf(n != int64(int32(n)), "%s is %d, which does not fit an int32", name, n)
+	return expr.Int(ir.Int32, n)
 }
 
 // int32Args is int32Arg for several arguments.
-func (c *Call) int32Args(names ...string) ([]*expr.Expr, error) {
+func (c *Call) int32Args(names ...string) []*expr.Expr {
 	out := make([]*expr.Expr, len(names))
 	for i, name := range names {
-		out[i] = must(c.int32Arg(name))
+		out[i] = c.int32Arg(name)
 	}
-	return out, nil
+	return out
 }
 
 // rescale is a scale whose multiplier and shift are constants.
@@ -69,18 +63,16 @@ type rescale struct{ multiplier, shift *expr.Expr }
 func (r rescale) of(x *expr.Expr) *expr.Expr { return fixed.Requantize(x, r.multiplier, r.shift) }
 
 // rescaleOf checks a multiplier and a shift that an argument gave.
-func (c *Call) rescaleOf(what string, multiplier, shift int64) (rescale, error) {
-	if multiplier <= math.MinInt32 || multiplier > math.MaxInt32 || shift < -31 || shift > 30 {
-		return rescale{},
-			c.Errorf(
-				"%s: a multiplier of %d and a shift of %d; they lie in [-2147483647, 2147483647] and [-31, 30]", what, multiplier, shift)
-	}
-	return rescale{expr.Int(ir.Int32, multiplier), expr.Int(ir.Int32, shift)}, nil
+func (c *Call) rescaleOf(what string, multiplier, shift int64) rescale {
+	c.errorIf(multiplier <= math.MinInt32 || multiplier > math.MaxInt32 || shift < -31 ||
+		shift > 30,
+		"%s: a multiplier of %d and a shift of %d; they lie in [-2147483647, 2147483647] and [-31, 30]", what, multiplier, shift)
+	return rescale{expr.Int(ir.Int32, multiplier), expr.Int(ir.Int32, shift)}
 }
 
 // rescaleArg returns the scale that the arguments PREFIX_multiplier and
 // PREFIX_shift give.
-func (c *Call) rescaleArg(prefix string) (rescale, error) {
+func (c *Call) rescaleArg(prefix string) rescale {
 	m := must(c.Int(prefix + "_multiplier"))
 	s := must(c.Int(prefix + "_shift"))
 	return c.rescaleOf(prefix, m, s)
@@ -99,22 +91,21 @@ func offset(x, by *expr.Expr) *expr.Expr { return expr.Add(expr.Cast(ir.Int32, x
 
 // cortexMConversions are float32 to int8 or int16 and back, in float32: unlike
 // quantized_decomposed, which takes the reciprocal of a scale in float64.
-func cortexMConversions() []Op {
+func cortexMConversions() []entry {
 	const args = "(Tensor input, float scale, int zero_point, " + quantRange + ") -> Tensor"
-	return []Op{
+	return []entry{
 		{
 			Schema: cm + "quantize_per_tensor" + args,
-			Infer: func(c *Call) ([]ir.Type, error) {
+			Infer: func(c *Call) []ir.Type {
 				t, d := c.Tensor("input"), c.DType("dtype", ir.InvalidDType)
-				if t.DType != ir.Float32 || d != ir.Int8 && d != ir.Int16 {
-					return nil, c.Errorf("%s to %s; float32 to int8 and int16 are defined",
-						t.DType, d)
-				}
-				return []ir.Type{likeType(t, d)}, c.quantLimits(d)
+				c.errorIf(t.DType != ir.Float32 || d != ir.Int8 && d != ir.Int16,
+					"%s to %s; float32 to int8 and int16 are defined", t.DType, d)
+				c.quantLimits(d)
+				return []ir.Type{likeType(t, d)}
 			},
-			Compute: elementsOf("input", func(c *Call, x *expr.Expr) (*expr.Expr, error) {
+			Compute: elementsOf("input", func(c *Call, x *expr.Expr) *expr.Expr {
 				scale := must(c.Float("scale"))
-				n := must(c.int32Args("zero_point", "quant_min", "quant_max"))
+				n := c.int32Args("zero_point", "quant_min", "quant_max")
 				// Limited before it is an integer: what does not fit one stays on
 				// its side, NaN is the least.
 				limit := func(k int) *expr.Expr {
@@ -122,67 +113,65 @@ func cortexMConversions() []Op {
 				}
 				inverse := expr.Div(like(x, 1), expr.Float(ir.Float32, scale))
 				q := expr.Min(expr.Max(expr.Round(expr.Mul(inverse, x)), limit(1)), limit(2))
-				return expr.Add(expr.Cast(ir.Int32, q), n[0]), nil
+				return expr.Add(expr.Cast(ir.Int32, q), n[0])
 			}),
 		},
 		{
 			Schema: cm + "dequantize_per_tensor" + args,
-			Infer: func(c *Call) ([]ir.Type, error) {
+			Infer: func(c *Call) []ir.Type {
 				t, d := c.Tensor("input"), c.DType("dtype", ir.InvalidDType)
-				if t.DType != d || d != ir.Int8 && d != ir.Int16 {
-					return nil, c.Errorf("an input of %s as %s; int8 and int16 are defined",
-						t.DType, d)
-				}
-				return []ir.Type{likeType(t, ir.Float32)}, c.quantLimits(d)
+				c.errorIf(t.DType != d || d != ir.Int8 && d != ir.Int16,
+					"an input of %s as %s; int8 and int16 are defined", t.DType, d)
+				c.quantLimits(d)
+				return []ir.Type{likeType(t, ir.Float32)}
 			},
-			Compute: elementsOf("input", func(c *Call, x *expr.Expr) (*expr.Expr, error) {
+			Compute: elementsOf("input", func(c *Call, x *expr.Expr) *expr.Expr {
 				scale := must(c.Float("scale"))
-				zero := must(c.int32Arg("zero_point"))
+				zero := c.int32Arg("zero_point")
 				x = expr.Cast(ir.Float32, expr.Sub(expr.Cast(ir.Int32, x), zero))
-				return expr.Mul(x, expr.Float(ir.Float32, scale)), nil
+				return expr.Mul(x, expr.Float(ir.Float32, scale))
 			}),
 		},
 	}
 }
 
 // quantLimits checks quant_min and quant_max against the range of d.
-func (c *Call) quantLimits(d ir.DType) error {
+func (c *Call) quantLimits(d ir.DType) {
 	lo := must(c.Int("quant_min"))
 	hi := must(c.Int("quant_max"))
 	if least, most := expr.IntRange(d); lo < least || hi > most || lo > hi {
-		return c.Errorf("limits %d and %d of %s", lo, hi, d)
+		panic(c.fail("limits %d and %d of %s", lo, hi, d))
 	}
-	return nil
 }
 
 // elementsOf maps each element of an operand to that of the only result, of
 // which f gives the value in any dtype.
 func elementsOf(name string,
-	f func(c *Call, x *expr.Expr) (*expr.Expr, error)) func(*Call) ([]expr.Tensor, error) {
-	return func(c *Call) ([]expr.Tensor, error) {
-		out := c.Outs[0]
-		vars, coords := indexVars(out.Sizes)
-		y := must(f(c, c.Load(name, coords...)))
-		return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, y)}}, nil
-	}
+	f func(c *Call, x *expr.Expr) *expr.Expr) func(*Call) []expr.Tensor {
+	return element(func(c *Call, coords []sym.Expr) *expr.Expr {
+		return f(c, c.Load(name, coords...))
+	})
 }
 
 // cortexMElementwise are the operators whose result has an element for each of
 // the operands, which broadcast.
-func cortexMElementwise() []Op {
+func cortexMElementwise() []entry {
 	const limits = "int activation_min=-128, int activation_max=127"
-	add := cm + "quantized_add(Tensor self, int self_zero_point, int self_multiplier, int self_shift, Tensor other, int other_zero_point, int other_multiplier, int other_shift, int output_zero_point, int output_multiplier, int output_shift, " + limits + ") -> Tensor"
-	mul := cm + "quantized_mul(Tensor self, int self_zero_point, Tensor other, int other_zero_point, int output_zero_point, int output_multiplier, int output_shift) -> Tensor"
-	div := cm + "quantized_div(Tensor self, int self_zero_point, Tensor other, int other_zero_point, int output_zero_point, float output_scale) -> Tensor"
+	add := cm +
+		"quantized_add(Tensor self, int self_zero_point, int self_multiplier, int self_shift, Tensor other, int other_zero_point, int other_multiplier, int other_shift, int output_zero_point, int output_multiplier, int output_shift, " + limits + ") -> Tensor"
+	mul := cm +
+		"quantized_mul(Tensor self, int self_zero_point, Tensor other, int other_zero_point, int output_zero_point, int output_multiplier, int output_shift) -> Tensor"
+	div := cm +
+		"quantized_div(Tensor self, int self_zero_point, Tensor other, int other_zero_point, int output_zero_point, float output_scale) -> Tensor"
 	int8s := []ir.DType{ir.Int8}
-	return []Op{
+	return []entry{
 		pairwise(add, int8s, quantizedAdd),
 		pairwise(mul, int8s, quantizedMul),
 		pairwise(div, []ir.DType{ir.Int8, ir.Int16}, quantizedDiv),
 		pairwise(cm+"minimum(Tensor self, Tensor other) -> Tensor", int8s,
-			func(c *Call) (combine, error) { return expr.Min, nil }),
+			func(c *Call) combine { return expr.Min }),
 		pairwise(cm+"maximum(Tensor self, Tensor other) -> Tensor", int8s,
-			func(c *Call) (combine, error) { return expr.Max, nil }),
+			func(c *Call) combine { return expr.Max }),
 		lookUp(),
 	}
 }
@@ -193,63 +182,58 @@ type combine func(a, b *expr.Expr) *expr.Expr
 
 // pairwise is an operator of self and other, both of one of dtypes. f reads the
 // other arguments of a call.
-func pairwise(schema string, dtypes []ir.DType, f func(c *Call) (combine, error)) Op {
-	return Op{
+func pairwise(schema string, dtypes []ir.DType, f func(c *Call) combine) entry {
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
+		Infer: func(c *Call) []ir.Type {
 			a, b := c.Tensor("self"), c.Tensor("other")
-			if a.DType != b.DType || !slices.Contains(dtypes, a.DType) {
-				return nil, c.Errorf("not defined on %s and %s", a.DType, b.DType)
-			}
+			c.errorIf(a.DType != b.DType || !slices.Contains(dtypes, a.DType),
+				"not defined on %s and %s", a.DType, b.DType)
 			t, ok := pointwiseType(a.DType, a, b)
-			if !ok {
-				return nil, c.Errorf("%s do not broadcast", describeSizes([]ir.Type{a, b}))
-			}
-			return []ir.Type{t}, nil
+			c.errorIf(!ok, "%s do not broadcast", sizesOf{a, b})
+			return []ir.Type{t}
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
-			g := must(f(c))
+		Compute: element(func(c *Call, coords []sym.Expr) *expr.Expr {
+			g := f(c)
 			out := c.Outs[0]
-			vars, coords := indexVars(out.Sizes)
 			load := func(name string) *expr.Expr {
 				return expr.Cast(ir.Int32, c.Load(name, broadcastCoords(c.Tensor(name), out.Sizes,
 					coords)...))
 			}
-			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType,
-				g(load("self"), load("other")))}}, nil
-		},
+			return g(load("self"), load("other"))
+		}),
 	}
 }
 
 // quantizedAdd brings both operands, shifted up for precision, to one scale.
-func quantizedAdd(c *Call) (combine, error) {
-	n := must(c.int32Args("self_zero_point", "other_zero_point", "output_zero_point",
-		"activation_min", "activation_max"))
+func quantizedAdd(c *Call) combine {
+	n := c.int32Args("self_zero_point", "other_zero_point", "output_zero_point",
+		"activation_min", "activation_max")
 	var scales [3]rescale
 	for i, name := range []string{"self", "other", "output"} {
-		scales[i] = must(c.rescaleArg(name))
+		scales[i] = c.rescaleArg(name)
 	}
 	up := expr.Int(ir.Int32, 20)
 	return func(a, b *expr.Expr) *expr.Expr {
 		a = scales[0].of(expr.Shl(expr.Sub(a, n[0]), up))
 		b = scales[1].of(expr.Shl(expr.Sub(b, n[1]), up))
 		return finish(scales[2].of(expr.Add(a, b)), n[2], n[3], n[4])
-	}, nil
+	}
 }
 
-func quantizedMul(c *Call) (combine, error) {
-	n := must(c.int32Args("self_zero_point", "other_zero_point", "output_zero_point"))
-	scale := must(c.rescaleArg("output"))
+func quantizedMul(c *Call) combine {
+	n := c.int32Args("self_zero_point", "other_zero_point", "output_zero_point")
+	scale := c.rescaleArg("output")
 	return func(a, b *expr.Expr) *expr.Expr {
 		lo, hi := int8Limits(ir.Int32)
 		return finish(scale.of(expr.Mul(expr.Sub(a, n[0]), expr.Sub(b, n[1]))), n[2], lo, hi)
-	}, nil
+	}
 }
 
 // quantizedDiv divides in float32 and rounds ties away from zero. What is
 // divided by zero is 0.
-func quantizedDiv(c *Call) (combine, error) {
-	n := must(c.int32Args("self_zero_point", "other_zero_point", "output_zero_point"))
+func quantizedDiv(c *Call) combine {
+	n := c.int32Args("self_zero_point", "other_zero_point", "output_zero_point")
 	scale := must(c.Float("output_scale"))
 	least, most := expr.IntRange(c.Tensor("self").DType)
 	float := func(x *expr.Expr) *expr.Expr { return expr.Cast(ir.Float32, x) }
@@ -261,7 +245,7 @@ func quantizedDiv(c *Call) (combine, error) {
 		q = between(expr.Add(q, float(n[2])), expr.Float(ir.Float32, float64(least)),
 			expr.Float(ir.Float32, float64(most)))
 		return expr.Cast(ir.Int32, q)
-	}, nil
+	}
 }
 
 // awayFromZero rounds to the nearest integer, ties away from zero.
@@ -272,60 +256,54 @@ func awayFromZero(x *expr.Expr) *expr.Expr {
 }
 
 // lookUp is any function of int8, as a table of its 256 values.
-func lookUp() Op {
-	return Op{
+func lookUp() entry {
+	return entry{
 		Schema: cm + "quantized_activation(Tensor input, Tensor lut) -> Tensor",
-		Infer: func(c *Call) ([]ir.Type, error) {
-			t := must(c.int8Input("input", 0))
-			lut, err := c.int8Input("lut", 1)
-			if err == nil && !lut.Sizes[0].Is(256) {
-				err = c.Errorf("a table of %s values", lut.Sizes[0])
-			}
-			return []ir.Type{likeType(t, t.DType)}, err
+		Infer: func(c *Call) []ir.Type {
+			t := c.int8Input("input", 0)
+			lut := c.int8Input("lut", 1)
+			c.errorIf(!lut.Sizes[0].Is(256), "a table of %s values", lut.Sizes[0])
+			return []ir.Type{likeType(t, t.DType)}
 		},
-		Compute: elementsOf("input", func(c *Call, x *expr.Expr) (*expr.Expr, error) {
+		Compute: elementsOf("input", func(c *Call, x *expr.Expr) *expr.Expr {
 			at := expr.Bind("at", offset(x, expr.Int(ir.Int32, 128)), c.Tensor("lut").Sizes[0])
-			return c.Load("lut", at.Expr()), nil
+			return c.Load("lut", at.Expr())
 		}),
 	}
 }
 
 // cortexMMoves move elements.
-func cortexMMoves() []Op { return []Op{int8Transpose(), int8Pad()} }
+func cortexMMoves() []entry { return []entry{int8Transpose(), int8Pad()} }
 
 // int8Transpose permutes the dimensions and makes the result row-major.
-func int8Transpose() Op {
-	return Op{
+func int8Transpose() entry {
+	return entry{
 		Schema: cm + "transpose(Tensor input, int[] perm) -> Tensor",
-		Infer: func(c *Call) ([]ir.Type, error) {
-			t := must(c.int8Input("input", 0))
-			perm := must(c.permutation("perm", t.Rank()))
+		Infer: func(c *Call) []ir.Type {
+			t := c.int8Input("input", 0)
+			perm := c.permutation("perm", t.Rank())
 			sizes := make([]sym.Expr, len(perm))
 			for i, d := range perm {
 				sizes[i] = t.Sizes[d]
 			}
-			return []ir.Type{ir.TensorOf(t.DType, sizes...)}, nil
+			return []ir.Type{ir.TensorOf(t.DType, sizes...)}
 		},
-		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
-			return []*ir.Value{b.Op("aten.permute_copy.default", c.Arg("input"), c.Arg("perm"))},
-				nil
+		Decompose: func(b *Builder, c *Call) []*ir.Value {
+			return []*ir.Value{b.Op("aten.permute_copy.default", c.Arg("input"), c.Arg("perm"))}
 		},
 	}
 }
 
 // permutation returns an int[] argument that names every dimension once.
-func (c *Call) permutation(name string, rank int) ([]int64, error) {
+func (c *Call) permutation(name string, rank int) []int64 {
 	perm := must(c.Ints(name))
 	sorted := slices.Sorted(slices.Values(perm))
 	for i, d := range sorted {
-		if d != int64(i) || len(perm) != rank {
-			return nil, c.Errorf("%v is no permutation of %d dimensions", perm, rank)
-		}
+		c.errorIf(d != int64(i) || len(perm) != rank, "%v is no permutation of %d dimensions", perm,
+			rank)
 	}
-	if len(perm) != rank {
-		return nil, c.Errorf("%v is no permutation of %d dimensions", perm, rank)
-	}
-	return perm, nil
+	c.errorIf(len(perm) != rank, "%v is no permutation of %d dimensions", perm, rank)
+	return perm
 }
 
 // storedChannelsLast is how cortex_m::pad reads a tensor: as channels last if it
@@ -338,33 +316,28 @@ func storedChannelsLast(t ir.Type) bool {
 // int8Pad adds pre_pad before and post_pad behind the elements of each
 // dimension. Both have four numbers, in the order of dimensions in memory, for
 // the last dimensions.
-func int8Pad() Op {
-	sides := func(c *Call) (pre, post []int64, err error) {
-		t := must(c.int8Input("input", 0))
-		if t.Rank() == 0 || t.Rank() > 4 {
-			return nil, nil, c.Errorf("an input with %d dimensions", t.Rank())
-		}
+func int8Pad() entry {
+	sides := func(c *Call) (pre, post []int64) {
+		t := c.int8Input("input", 0)
+		c.errorIf(t.Rank() == 0 || t.Rank() > 4, "an input with %d dimensions", t.Rank())
 		var lists [2][]int64
 		for i, name := range []string{"pre_pad", "post_pad"} {
 			list := must(c.Ints(name))
-			if len(list) != 4 || slices.Min(list) < 0 {
-				return nil, nil, c.Errorf("%s is %v, not four sizes", name, list)
-			}
+			c.errorIf(len(list) != 4 || slices.Min(list) < 0, "%s is %v, not four sizes", name,
+				list)
 			if storedChannelsLast(t) {
 				list = []int64{list[0], list[3], list[1], list[2]}
 			}
 			absent := 4 - t.Rank()
-			if slices.ContainsFunc(list[:absent], func(n int64) bool { return n > 0 }) {
-				return nil, nil, c.Errorf("%s is %v for %d dimensions", name, list, t.Rank())
-			}
+			c.errorIf(slices.ContainsFunc(list[:absent], func(n int64) bool { return n > 0 }), "%s is %v for %d dimensions", name, list, t.Rank())
 			lists[i] = list[absent:]
 		}
-		return lists[0], lists[1], nil
+		return lists[0], lists[1]
 	}
-	return Op{
+	return entry{
 		Schema: cm + "pad(Tensor input, int[] pre_pad, int[] post_pad, int pad_value) -> Tensor",
-		Infer: func(c *Call) ([]ir.Type, error) {
-			pre, post := must2(sides(c))
+		Infer: func(c *Call) []ir.Type {
+			pre, post := sides(c)
 			t := c.Tensor("input")
 			sizes := slices.Clone(t.Sizes)
 			for d := range sizes {
@@ -374,17 +347,17 @@ func int8Pad() Op {
 			if storedChannelsLast(t) {
 				out.Strides = channelsLastStrides(sizes)
 			}
-			return []ir.Type{out}, nil
+			return []ir.Type{out}
 		},
-		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
-			pre, post := must2(sides(c))
+		Decompose: func(b *Builder, c *Call) []*ir.Value {
+			pre, post := sides(c)
 			value := must(c.Int("pad_value"))
 			var pad []int64
 			for d := len(pre) - 1; d >= 0; d-- {
 				pad = append(pad, pre[d], post[d])
 			}
 			return []*ir.Value{b.Op("aten.constant_pad_nd.default", c.Arg("input"), pad,
-				int64(int8(value)))}, nil
+				int64(int8(value)))}
 		},
 	}
 }
@@ -395,33 +368,25 @@ const sumBits = 12
 
 // cortexMSoftmax is softmax along the last dimension in fixed point. The result
 // has a scale of 1/256 and a zero point of -128.
-func cortexMSoftmax() Op {
-	return Op{
-		Schema: cm + "softmax(Tensor input, int dim, int input_zero_point, int output_zero_point, int input_multiplier, int input_shift, int diff_min) -> Tensor",
-		Infer: func(c *Call) ([]ir.Type, error) {
-			t := must(c.int8Input("input", 0))
-			d := must(c.dim("dim", t.Rank()))
-			zero, err := c.Int("output_zero_point")
-			switch {
-			case err != nil:
-			case t.Rank() == 0 || d != t.Rank()-1:
-				err = c.Errorf("along dimension %d of %d; it is defined along the last one",
-					d, t.Rank())
-			case zero != -128:
-				err = c.Errorf("a zero point of %d for the result; it is -128", zero)
-			}
-			return []ir.Type{likeType(t, t.DType)}, err
+func cortexMSoftmax() entry {
+	return entry{
+		Schema: cm +
+			"softmax(Tensor input, int dim, int input_zero_point, int output_zero_point, int input_multiplier, int input_shift, int diff_min) -> Tensor",
+		Infer: func(c *Call) []ir.Type {
+			t := c.int8Input("input", 0)
+			d := c.dim("dim", t.Rank())
+			zero := must(c.Int("output_zero_point"))
+			c.errorIf(t.Rank() == 0 || d != t.Rank()-1,
+				"along dimension %d of %d; it is defined along the last one", d, t.Rank())
+			c.errorIf(zero != -128, "a zero point of %d for the result; it is -128", zero)
+			return []ir.Type{likeType(t, t.DType)}
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
-			n := must(c.int32Args("input_multiplier", "input_shift", "diff_min"))
-			if n[1].Int < 0 || n[1].Int > 30 {
-				return nil, c.Errorf("a shift of %d; it lies in [0, 30]", n[1].Int)
-			}
-			vars, at := indexVars(c.Outs[0].Sizes)
+		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
+			n := c.int32Args("input_multiplier", "input_shift", "diff_min")
+			c.errorIf(n[1].Int < 0 || n[1].Int > 30, "a shift of %d; it lies in [0, 30]", n[1].Int)
 			row := newFixedRow(c, at, n[0], n[1], n[2])
-			return []expr.Tensor{{DType: ir.Int8, Vars: vars, Body: expr.Cast(ir.Int8,
-				row.probability(at))}}, nil
-		},
+			return row.probability(at)
+		}),
 	}
 }
 

@@ -8,10 +8,10 @@ import (
 )
 
 // cortexMConvolutions accumulate in int32 and rescale by output channel.
-func cortexMConvolutions() []Op {
+func cortexMConvolutions() []entry {
 	const head, window = "(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, ", "int[] dilation, "
 	const tail = "int input_offset, int output_offset, Tensor requantize_multipliers, Tensor requantize_shifts, int activation_min, int activation_max, Tensor? scratch=None"
-	return []Op{
+	return []entry{
 		int8Conv(cm+"quantized_conv2d"+head+window+tail+") -> Tensor", convDense),
 		int8Conv(cm+"quantized_depthwise_conv2d"+head+window+"int depth_multiplier, "+tail+") -> Tensor", convDepthwise),
 		int8Conv(cm+"quantized_transpose_conv2d"+head+"int[] output_padding, "+window+tail+", Tensor? output_scratch=None) -> Tensor", convTransposed),
@@ -37,10 +37,10 @@ type int8Convolution struct {
 	perIn, perOut               sym.Expr   // channels of a group
 }
 
-func int8ConvOf(c *Call, kind convKind) (*int8Convolution, error) {
+func int8ConvOf(c *Call, kind convKind) *int8Convolution {
 	v := &int8Convolution{kind: kind}
-	v.x = must(c.int8Input("input", 4))
-	v.w = must(c.int8Input("weight", 4))
+	v.x = c.int8Input("input", 4)
+	v.w = c.int8Input("weight", 4)
 	outPad := zeros(2)
 	lists := map[string]*[]sym.Expr{"stride": &v.stride, "padding": &v.pad, "dilation": &v.dilation}
 	if kind == convTransposed {
@@ -48,80 +48,69 @@ func int8ConvOf(c *Call, kind convKind) (*int8Convolution, error) {
 	}
 	for _, name := range []string{"stride", "padding", "dilation", "output_padding"} {
 		if to := lists[name]; to != nil {
-			*to = must(c.spatialArg(name, 2))
+			*to = c.spatialArg(name, 2)
 		}
 	}
 	v.kern = v.w.Sizes[1:3]
-	channels := must(v.channels(c))
+	channels := v.channels(c)
 	v.out = []sym.Expr{v.x.Sizes[0], channels}
 	one := sym.Int(1)
 	for d := range 2 {
-		if sym.Less(v.stride[d], one) || sym.Less(v.dilation[d], one) ||
-			sym.Less(v.pad[d], sym.Int(0)) {
-			return nil, c.Errorf("a stride of %s, a dilation of %s and padding of %s", v.stride[d],
-				v.dilation[d], v.pad[d])
-		}
+		c.errorIf(sym.Less(v.stride[d], one) || sym.Less(v.dilation[d], one) || sym.Less(v.pad[d],
+			sym.Int(0)), "a stride of %s, a dilation of %s and padding of %s", v.stride[d],
+			v.dilation[d], v.pad[d])
 		l, reach := v.x.Sizes[2+d], sym.Mul(v.dilation[d], sym.Sub(v.kern[d], one))
 		span := sym.Sub(sym.Add(l, sym.Mul(sym.Int(2), v.pad[d])), sym.Add(reach, one))
 		o := sym.Add(sym.FloorDiv(span, v.stride[d]), one)
 		if kind == convTransposed {
 			o = sym.Add(sym.Mul(sym.Sub(l, one), v.stride[d]), sym.Mul(sym.Int(-2), v.pad[d]),
 				reach, outPad[d], one)
-			if !v.dilation[d].Is(1) {
-				return nil, c.Errorf("a dilation of %s, which CMSIS-NN does not have transposed",
-					v.dilation[d])
-			}
+			c.errorIf(!v.dilation[d].Is(1),
+				"a dilation of %s, which CMSIS-NN does not have transposed", v.dilation[d])
 		}
-		if sym.Less(o, one) {
-			return nil, c.Errorf("a kernel of %s does not fit the padded input of %s", v.kern[d], l)
-		}
+		c.errorIf(sym.Less(o, one), "a kernel of %s does not fit the padded input of %s", v.kern[d],
+			l)
 		c.need(o)
 		v.out = append(v.out, o)
 	}
-	return v, v.checkParams(c, channels)
+	v.checkParams(c, channels)
+	return v
 }
 
 // channels checks the channels of input and weight, splits them into groups and
 // returns the number of the result's.
-func (v *int8Convolution) channels(c *Call) (sym.Expr, error) {
+func (v *int8Convolution) channels(c *Call) sym.Expr {
 	in, w := v.x.Sizes[1], v.w.Sizes
 	switch v.kind {
 	case convDepthwise:
 		m := must(c.Int("depth_multiplier"))
-		if m < 1 || !w[0].Is(1) || differ(w[3], sym.Mul(in, sym.Int(m))) {
-			return sym.Expr{}, c.Errorf("%s with a depth multiplier of %d",
-				describeSizes([]ir.Type{v.x, v.w}), m)
-		}
+		c.errorIf(m < 1 || !w[0].Is(1) || differ(w[3], sym.Mul(in, sym.Int(m))),
+			"%s with a depth multiplier of %d", sizesOf{v.x, v.w}, m)
 		v.perIn, v.perOut = sym.Int(1), sym.Int(m)
-		return w[3], nil
+		return w[3]
 	case convTransposed:
-		if differ(w[3], in) {
-			return sym.Expr{}, c.Errorf("%s: groups are not defined",
-				describeSizes([]ir.Type{v.x, v.w}))
-		}
+		c.errorIf(differ(w[3], in), "%s: groups are not defined", sizesOf{v.x, v.w})
 	}
 	v.perIn, v.perOut = w[3], w[0]
 	if differ(w[3], in) {
 		total, ok1 := in.Const()
 		per, ok2 := w[3].Const()
 		outs, ok3 := w[0].Const()
-		if !ok1 || !ok2 || !ok3 || per < 1 || total < 1 || total%per != 0 || outs%(total/per) != 0 {
-			return sym.Expr{}, c.Errorf("%s do not make groups", describeSizes([]ir.Type{v.x, v.w}))
-		}
+		c.errorIf(!ok1 || !ok2 || !ok3 || per < 1 || total < 1 || total%per != 0 ||
+			outs%(total/per) != 0, "%s do not make groups", sizesOf{v.x, v.w})
 		v.perOut = sym.Int(outs / (total / per))
 	}
-	return w[0], nil
+	return w[0]
 }
 
 // checkParams checks the tensors that have an int32 for each channel.
-func (v *int8Convolution) checkParams(c *Call, channels sym.Expr) error {
+func (v *int8Convolution) checkParams(c *Call, channels sym.Expr) {
 	for _, name := range []string{"bias", "requantize_multipliers", "requantize_shifts"} {
-		check(c.param(name, channels))
+		c.param(name, channels)
 		if k := c.Operand(name); k >= 0 && c.operands[k].Type.DType != ir.Int32 {
-			return c.Errorf("%s is %s, not int32", name, c.operands[k].Type.DType)
+			panic(c.fail("%s is %s, not int32", name, c.operands[k].Type.DType))
 		}
 	}
-	return nil
 }
 
 // sum returns what element at of the result is made of, without bias: the sum
@@ -163,64 +152,60 @@ func (v *int8Convolution) sum(c *Call, at []sym.Expr, off *expr.Expr) *expr.Expr
 	return expr.Sum(over, expr.Mul(x, expr.Cast(ir.Int32, c.Load("weight", ws...))))
 }
 
-func int8Conv(schema string, kind convKind) Op {
-	return Op{
+func int8Conv(schema string, kind convKind) entry {
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
-			v := must(int8ConvOf(c, kind))
+		Infer: func(c *Call) []ir.Type {
+			v := int8ConvOf(c, kind)
 			t := ir.TensorOf(ir.Int8, v.out...)
 			t.Strides = channelsLastStrides(v.out)
-			return []ir.Type{t}, nil
+			return []ir.Type{t}
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
-			v := must(int8ConvOf(c, kind))
-			n := must(c.int32Args("input_offset", "output_offset", "activation_min",
-				"activation_max"))
-			vars, at := indexVars(c.Outs[0].Sizes)
+		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
+			v := int8ConvOf(c, kind)
+			n := c.int32Args("input_offset", "output_offset", "activation_min", "activation_max")
 			y := affine(v.sum(c, at, n[0]), nil, c.paramAt("bias", ir.Int32, at[1]))
 			y = fixed.Requantize(y, c.Load("requantize_multipliers", at[1]),
 				c.Load("requantize_shifts", at[1]))
-			return []expr.Tensor{{DType: ir.Int8, Vars: vars, Body: finish(y, n[1], n[2], n[3])}},
-				nil
-		},
+			return finish(y, n[1], n[2], n[3])
+		}),
 	}
 }
 
 // cortexMProducts multiply matrices; the second one is transposed.
-func cortexMProducts() []Op { return []Op{int8Linear(), int8BatchMatmul()} }
+func cortexMProducts() []entry { return []entry{int8Linear(), int8BatchMatmul()} }
 
 // int8Linear maps the last dimension of the input. The weight is [out, in].
 //
 // kernel_sum stands for what does not depend on the input, the bias included:
 // input_offset times the sum of a row of the weight. It is there instead of the
 // bias in programs for cores with Helium.
-func int8Linear() Op {
-	return Op{
-		Schema: cm + "quantized_linear(Tensor input, Tensor weights, Tensor? bias, Tensor? kernel_sum, int input_offset, int filter_offset, int output_offset, int[] requantize_multipliers, int[] requantize_shifts, int activation_max, int activation_min) -> Tensor",
-		Infer: func(c *Call) ([]ir.Type, error) {
-			x := must(c.int8Input("input", 0))
-			w := must(c.int8Input("weights", 2))
-			if x.Rank() == 0 || differ(x.Sizes[x.Rank()-1], w.Sizes[1]) {
-				return nil, c.Errorf("%s do not fit", describeSizes([]ir.Type{x, w}))
-			}
+func int8Linear() entry {
+	return entry{
+		Schema: cm +
+			"quantized_linear(Tensor input, Tensor weights, Tensor? bias, Tensor? kernel_sum, int input_offset, int filter_offset, int output_offset, int[] requantize_multipliers, int[] requantize_shifts, int activation_max, int activation_min) -> Tensor",
+		Infer: func(c *Call) []ir.Type {
+			x := c.int8Input("input", 0)
+			w := c.int8Input("weights", 2)
+			c.errorIf(x.Rank() == 0 || differ(x.Sizes[x.Rank()-1], w.Sizes[1]), "%s do not fit",
+				sizesOf{x, w})
 			for _, name := range []string{"bias", "kernel_sum"} {
 				if k := c.Operand(name); k >= 0 {
 					if t := c.operands[k].Type; t.DType != ir.Int32 ||
 						differ(t.Numel(), w.Sizes[0]) {
-						return nil, c.Errorf("%s is %s of %s for %s rows", name, t.DType,
-							describeSizes([]ir.Type{t}), w.Sizes[0])
+						panic(c.fail("%s is %s of %s for %s rows", name, t.DType,
+							sizesOf{t}, w.Sizes[0]))
 					}
 				}
 			}
 			sizes := append([]sym.Expr(nil), x.Sizes...)
 			sizes[x.Rank()-1] = w.Sizes[0]
-			return []ir.Type{ir.TensorOf(ir.Int8, sizes...)}, nil
+			return []ir.Type{ir.TensorOf(ir.Int8, sizes...)}
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
-			n := must(c.int32Args("input_offset", "filter_offset", "output_offset",
-				"activation_min", "activation_max"))
-			scale := must(c.firstRescale())
-			vars, at := indexVars(c.Outs[0].Sizes)
+		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
+			n := c.int32Args("input_offset", "filter_offset", "output_offset",
+				"activation_min", "activation_max")
+			scale := c.firstRescale()
 			last := len(at) - 1
 			row := at[last]
 			k := sym.NewVar("k", c.Tensor("weights").Sizes[1])
@@ -236,64 +221,57 @@ func int8Linear() Op {
 				t := c.Tensor(constant)
 				y = expr.Add(y, c.Load(constant, unflatten(row, t.Sizes)...))
 			}
-			return []expr.Tensor{{DType: ir.Int8, Vars: vars, Body: finish(scale.of(y), n[2], n[3],
-				n[4])}}, nil
-		},
+			return finish(scale.of(y), n[2], n[3], n[4])
+		}),
 	}
 }
 
 // firstRescale is the scale of the first elements of requantize_multipliers and
 // requantize_shifts: CMSIS-NN's product has one for all rows.
-func (c *Call) firstRescale() (rescale, error) {
+func (c *Call) firstRescale() rescale {
 	ms := must(c.Ints("requantize_multipliers"))
 	ss := must(c.Ints("requantize_shifts"))
-	if len(ms) == 0 || len(ss) == 0 {
-		return rescale{}, c.Errorf("no requantize_multipliers or requantize_shifts")
-	}
+	c.errorIf(len(ms) == 0 || len(ss) == 0, "no requantize_multipliers or requantize_shifts")
 	return c.rescaleOf("requantize", ms[0], ss[0])
 }
 
 // int8BatchMatmul multiplies lhs [b, m, k] by rhs [b, n, k], transposed. The
 // zero points of the operands are passed negated: they are added.
-func int8BatchMatmul() Op {
-	return Op{
-		Schema: cm + "quantized_batch_matmul(Tensor lhs, int lhs_zero_point, Tensor rhs_transposed, int rhs_zero_point, int output_zero_point, int output_multiplier, int output_shift, Tensor? scratch=None) -> Tensor",
-		Infer: func(c *Call) ([]ir.Type, error) {
-			a := must(c.int8Input("lhs", 3))
-			b := must(c.int8Input("rhs_transposed", 3))
-			if differ(a.Sizes[0], b.Sizes[0]) || differ(a.Sizes[2], b.Sizes[2]) {
-				return nil, c.Errorf("%s do not fit", describeSizes([]ir.Type{a, b}))
-			}
-			return []ir.Type{ir.TensorOf(ir.Int8, a.Sizes[0], a.Sizes[1], b.Sizes[1])}, nil
+func int8BatchMatmul() entry {
+	return entry{
+		Schema: cm +
+			"quantized_batch_matmul(Tensor lhs, int lhs_zero_point, Tensor rhs_transposed, int rhs_zero_point, int output_zero_point, int output_multiplier, int output_shift, Tensor? scratch=None) -> Tensor",
+		Infer: func(c *Call) []ir.Type {
+			a := c.int8Input("lhs", 3)
+			b := c.int8Input("rhs_transposed", 3)
+			c.errorIf(differ(a.Sizes[0], b.Sizes[0]) || differ(a.Sizes[2], b.Sizes[2]),
+				"%s do not fit", sizesOf{a, b})
+			return []ir.Type{ir.TensorOf(ir.Int8, a.Sizes[0], a.Sizes[1], b.Sizes[1])}
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
-			n := must(c.int32Args("lhs_zero_point", "rhs_zero_point", "output_zero_point"))
-			scale := must(c.rescaleArg("output"))
-			vars, at := indexVars(c.Outs[0].Sizes)
+		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
+			n := c.int32Args("lhs_zero_point", "rhs_zero_point", "output_zero_point")
+			scale := c.rescaleArg("output")
 			k := sym.NewVar("k", c.Tensor("lhs").Sizes[2])
 			a, b := c.Load("lhs", at[0], at[1], k.Expr()), c.Load("rhs_transposed", at[0],
 				at[2], k.Expr())
 			y := expr.Sum([]*sym.Symbol{k}, expr.Mul(offset(a, n[0]), offset(b, n[1])))
 			lo, hi := int8Limits(ir.Int32)
-			return []expr.Tensor{{DType: ir.Int8, Vars: vars, Body: finish(scale.of(y), n[2],
-				lo, hi)}}, nil
-		},
+			return finish(scale.of(y), n[2], lo, hi)
+		}),
 	}
 }
 
 // cortexMPools pool windows of the two last dimensions.
-func cortexMPools() []Op {
+func cortexMPools() []entry {
 	const window = "(Tensor input, int[] kernel_size, int[] stride, int[] padding, "
-	return []Op{
+	return []entry{
 		int8Pool(cm+"quantized_avg_pool2d"+window+"bool ceil_mode=False, int zero_point, int multiplier, int shift, Tensor? scratch=None) -> Tensor",
-			func(_ *Call, p *pool, x *poolWindow) (*expr.Expr, error) {
-				return p.roundedMean(x), nil
-			}),
+			func(_ *Call, p *pool, x *poolWindow) *expr.Expr { return p.roundedMean(x) }),
 		int8Pool(cm+"quantized_max_pool2d"+window+"int[] dilation, bool ceil_mode, int input_zero_point, int output_zero_point, int activation_min, int activation_max) -> Tensor",
-			func(c *Call, _ *pool, x *poolWindow) (*expr.Expr, error) {
-				lim := must(c.int32Args("activation_min", "activation_max"))
+			func(c *Call, _ *pool, x *poolWindow) *expr.Expr {
+				lim := c.int32Args("activation_min", "activation_max")
 				y := expr.MaxOf(x.over, expr.Select(x.inside, x.x, expr.Int(ir.Int32, -128)))
-				return between(y, lim[0], lim[1]), nil
+				return between(y, lim[0], lim[1])
 			}),
 	}
 }
@@ -338,29 +316,26 @@ func (p *pool) roundedMean(w *poolWindow) *expr.Expr {
 
 // int8Pool is an entry in which f gives what becomes of a window, an int32.
 // Windows count only what is inside of the input.
-func int8Pool(schema string, f func(*Call, *pool, *poolWindow) (*expr.Expr, error)) Op {
-	read := func(c *Call) (*pool, error) {
-		must(c.int8Input("input", 4))
-		p, err := poolOfArg(c, "input", 2)
-		if err == nil && (!p.dilation[0].Is(1) || !p.dilation[1].Is(1)) {
-			err = c.Errorf("a dilation of %s and %s, which CMSIS-NN's pooling does not have",
-				p.dilation[0], p.dilation[1])
-		}
-		return p, err
+func int8Pool(schema string, f func(*Call, *pool, *poolWindow) *expr.Expr) entry {
+	read := func(c *Call) *pool {
+		c.int8Input("input", 4)
+		p := poolOfArg(c, "input", 2)
+		c.errorIf((!p.dilation[0].Is(1) || !p.dilation[1].Is(1)),
+			"a dilation of %s and %s, which CMSIS-NN's pooling does not have", p.dilation[0],
+			p.dilation[1])
+		return p
 	}
-	return Op{
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
-			p := must(read(c))
+		Infer: func(c *Call) []ir.Type {
+			p := read(c)
 			t := p.outType(ir.Int8)
 			t.Strides = channelsLastStrides(t.Sizes)
-			return []ir.Type{t}, nil
+			return []ir.Type{t}
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
-			p := must(read(c))
-			vars, at := indexVars(c.Outs[0].Sizes)
-			y := must(f(c, p, p.window(c, at)))
-			return []expr.Tensor{{DType: ir.Int8, Vars: vars, Body: expr.Cast(ir.Int8, y)}}, nil
-		},
+		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
+			p := read(c)
+			return f(c, p, p.window(c, at))
+		}),
 	}
 }

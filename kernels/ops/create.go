@@ -15,11 +15,11 @@ const (
 )
 
 // creationOps make tensors out of nothing. What empty leaves undefined is 0.
-func creationOps() []Op {
+func creationOps() []entry {
 	zero := func(*Call, ir.DType) ir.Arg { return ir.Int(0) }
 	one := func(*Call, ir.DType) ir.Arg { return ir.Int(1) }
 	fill := func(c *Call, _ ir.DType) ir.Arg { return c.Arg("fill_value") }
-	return []Op{
+	return []entry{
 		filled("aten::full(SymInt[] size, Scalar fill_value, "+factoryTail+") -> Tensor", fill),
 		filled("aten::zeros(SymInt[] size, "+factoryTail+") -> Tensor", zero).core(fullCore(0)),
 		filled("aten::ones(SymInt[] size, "+factoryTail+") -> Tensor", one).core(fullCore(1)),
@@ -61,20 +61,18 @@ func creationOps() []Op {
 }
 
 // filled is a factory of tensors whose elements are all value.
-func filled(schema string, value func(*Call, ir.DType) ir.Arg) Op {
-	return Op{
+func filled(schema string, value func(*Call, ir.DType) ir.Arg) entry {
+	return entry{
 		Schema: schema,
-		Infer:  func(c *Call) ([]ir.Type, error) { return one(filledType(c)) },
-		Compute: func(c *Call) ([]expr.Tensor, error) {
+		Infer:  func(c *Call) []ir.Type { return one(filledType(c)) },
+		Compute: element(func(c *Call, _ []sym.Expr) *expr.Expr {
 			out := c.Outs[0]
-			vars, _ := indexVars(out.Sizes)
-			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: c.number(value(c, out.DType),
-				out.DType)}}, nil
-		},
+			return c.number(value(c, out.DType), out.DType)
+		}),
 	}
 }
 
-func filledType(c *Call) (ir.Type, error) {
+func filledType(c *Call) ir.Type {
 	s := c.Op.sch
 	has := func(name string) bool { return s.Index(name) >= 0 }
 	d := defaultFloat
@@ -89,63 +87,51 @@ func filledType(c *Call) (ir.Type, error) {
 	}
 	if !has("size") {
 		if !has("self") {
-			return ir.TensorOf(d), nil
+			return ir.TensorOf(d)
 		}
 		return c.formatted(c.Tensor("self"), d, ir.PreserveFormat)
 	}
-	sizes, err := c.sizes("size")
-	if err != nil {
-		return ir.Type{}, err
-	}
+	sizes := c.sizes("size")
 	t := ir.TensorOf(d, sizes...)
 	switch {
 	case has("stride"):
-		if t.Strides, err = c.sizes("stride"); err == nil && len(t.Strides) != len(sizes) {
-			err = c.Errorf("%d strides for %d sizes", len(t.Strides), len(sizes))
-		}
+		t.Strides = c.sizes("stride")
+		c.errorIf(len(t.Strides) != len(sizes), "%d strides for %d sizes", len(t.Strides),
+			len(sizes))
 	case has("physical_layout"):
-		t.Strides, err = c.physicalStrides(sizes)
+		t.Strides = c.physicalStrides(sizes)
 	case has("memory_format"):
-		t, err = c.formatted(t, d, ir.ContiguousFormat)
+		t = c.formatted(t, d, ir.ContiguousFormat)
 	}
-	return t, err
+	return t
 }
 
 // sizes returns a SymInt[] argument of sizes, none negative.
-func (c *Call) sizes(name string) ([]sym.Expr, error) {
-	sizes, err := c.SymInts(name)
+func (c *Call) sizes(name string) []sym.Expr {
+	sizes := must(c.SymInts(name))
 	for _, s := range sizes {
 		if n, ok := s.Const(); ok && n < 0 {
-			return nil, c.Errorf("size %d", n)
+			panic(c.fail("size %d", n))
 		}
 	}
-	return sizes, err
+	return sizes
 }
 
 // physicalStrides returns the strides of empty_permuted.
-func (c *Call) physicalStrides(sizes []sym.Expr) ([]sym.Expr, error) {
-	layout, err := c.Ints("physical_layout")
-	if err != nil {
-		return nil, err
-	}
+func (c *Call) physicalStrides(sizes []sym.Expr) []sym.Expr {
+	layout := must(c.Ints("physical_layout"))
 	strides, seen := make([]sym.Expr, len(sizes)), make([]bool, len(sizes))
-	if len(layout) != len(sizes) {
-		return nil, c.Errorf("a layout of %d dimensions for %d sizes", len(layout), len(sizes))
-	}
+	c.errorIf(len(layout) != len(sizes), "a layout of %d dimensions for %d sizes", len(layout),
+		len(sizes))
 	next := sym.Int(1)
 	for i := len(layout) - 1; i >= 0; i-- {
-		d, err := c.wrapDim(layout[i], len(sizes))
-		if err != nil {
-			return nil, err
-		}
-		if seen[d] {
-			return nil, c.Errorf("dimension %d is twice in the layout", d)
-		}
+		d := c.wrapDim(layout[i], len(sizes))
+		c.errorIf(seen[d], "dimension %d is twice in the layout", d)
 		seen[d] = true
 		strides[d] = next
 		next = sym.Mul(next, sym.Max(sizes[d], sym.Int(1)))
 	}
-	return strides, nil
+	return strides
 }
 
 // bound returns a number argument of a factory, def if the schema has none.
@@ -157,27 +143,26 @@ func (c *Call) bound(name string, def ir.Arg) ir.Arg {
 }
 
 // arange counts from start in steps to before end.
-func arange(schema string) Op {
+func arange(schema string) entry {
 	args := func(c *Call) [3]ir.Arg {
 		return [3]ir.Arg{c.bound("start", ir.Int(0)), c.bound("end", nil),
 			c.bound("step", ir.Int(1))}
 	}
-	infer := func(c *Call) (ir.Type, error) {
+	infer := func(c *Call) ir.Type {
 		d := ir.Int64
 		for _, a := range args(c) {
 			if numberDType(a).IsFloat() {
 				d = defaultFloat
 			}
 		}
-		n, err := c.arangeLen(args(c))
-		return ir.TensorOf(c.DType("dtype", d), n), err
+		n := c.arangeLen(args(c))
+		return ir.TensorOf(c.DType("dtype", d), n)
 	}
-	return Op{
+	return entry{
 		Schema: schema,
-		Infer:  func(c *Call) ([]ir.Type, error) { return one(infer(c)) },
-		Compute: func(c *Call) ([]expr.Tensor, error) {
+		Infer:  func(c *Call) []ir.Type { return one(infer(c)) },
+		Compute: element(func(c *Call, coords []sym.Expr) *expr.Expr {
 			out, a := c.Outs[0], args(c)
-			vars, coords := indexVars(out.Sizes)
 			dt := ir.Int64
 			if out.DType.IsFloat() {
 				dt = ir.Float64
@@ -187,9 +172,8 @@ func arange(schema string) Op {
 			}
 			body := expr.Add(c.number(a[0], dt), expr.Mul(expr.Idx(dt, coords[0]),
 				c.number(a[2], dt)))
-			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, body)}},
-				nil
-		},
+			return body
+		}),
 	}
 }
 
@@ -206,7 +190,7 @@ func wholeFloat32(a ir.Arg) bool {
 }
 
 // arangeLen returns ceil((end - start) / step).
-func (c *Call) arangeLen(a [3]ir.Arg) (sym.Expr, error) {
+func (c *Call) arangeLen(a [3]ir.Arg) sym.Expr {
 	var es [3]sym.Expr
 	var fs [3]float64
 	ints := true
@@ -217,75 +201,64 @@ func (c *Call) arangeLen(a [3]ir.Arg) (sym.Expr, error) {
 		}
 		e := must(c.symInt([]string{"start", "end", "step"}[i], x))
 		n, ok := e.Const()
-		if !ok && !ints {
-			return e, c.Errorf("a float step over a dynamic size")
-		}
+		c.errorIf(!ok && !ints, "a float step over a dynamic size")
 		es[i], fs[i] = e, float64(n)
 	}
 	step, stepKnown := es[2].Const()
 	if ints {
 		switch {
 		case !stepKnown || step == 0:
-			return sym.Expr{}, c.Errorf("step is zero or not constant")
+			panic(c.fail("step is zero or not constant"))
 		case step > 0:
-			return sym.Max(sym.CeilDiv(sym.Sub(es[1], es[0]), es[2]), sym.Int(0)), nil
+			return sym.Max(sym.CeilDiv(sym.Sub(es[1], es[0]), es[2]), sym.Int(0))
 		}
-		return sym.Max(sym.CeilDiv(sym.Sub(es[0], es[1]), sym.Neg(es[2])), sym.Int(0)), nil
+		return sym.Max(sym.CeilDiv(sym.Sub(es[0], es[1]), sym.Neg(es[2])), sym.Int(0))
 	}
 	for i, e := range es {
 		if _, ok := e.Const(); !ok {
-			return e, c.Errorf("argument %d is a dynamic size beside a float", i)
+			panic(c.fail("argument %d is a dynamic size beside a float", i))
 		}
 	}
 	n := math.Ceil((fs[1] - fs[0]) / fs[2])
-	if !(n >= 0 && n < 1<<40) {
-		return sym.Expr{}, c.Errorf("from %v to %v in steps of %v", fs[0], fs[1], fs[2])
-	}
-	return sym.Int(int64(n)), nil
+	c.errorIf(!(n >= 0 && n < 1<<40), "from %v to %v in steps of %v", fs[0], fs[1], fs[2])
+	return sym.Int(int64(n))
 }
 
 // eye is the identity matrix.
-func eye(schema string) Op {
-	infer := func(c *Call) (ir.Type, error) {
+func eye(schema string) entry {
+	infer := func(c *Call) ir.Type {
 		n := must(c.SymInt("n"))
 		m := n
 		if c.Op.sch.Index("m") >= 0 {
 			m = must(c.SymInt("m"))
 		}
-		return ir.TensorOf(c.DType("dtype", defaultFloat), n, m), nil
+		return ir.TensorOf(c.DType("dtype", defaultFloat), n, m)
 	}
-	return Op{
+	return entry{
 		Schema: schema,
-		Infer:  func(c *Call) ([]ir.Type, error) { return one(infer(c)) },
-		Compute: func(c *Call) ([]expr.Tensor, error) {
-			out := c.Outs[0]
-			vars, ij := indexVars(out.Sizes)
-			eq := expr.Eq(expr.Idx(ir.Int64, ij[0]), expr.Idx(ir.Int64, ij[1]))
-			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, eq)}},
-				nil
-		},
+		Infer:  func(c *Call) []ir.Type { return one(infer(c)) },
+		Compute: element(func(c *Call, ij []sym.Expr) *expr.Expr {
+			return expr.Eq(expr.Idx(ir.Int64, ij[0]), expr.Idx(ir.Int64, ij[1]))
+		}),
 	}
 }
 
 // linspace spaces evenly from start to end, both included, counting from the
 // nearer end as PyTorch does.
-func linspace(schema string) Op {
-	infer := func(c *Call) (ir.Type, error) {
-		n, err := c.Int("steps")
-		if err == nil && n < 0 {
-			err = c.Errorf("%d steps", n)
-		}
-		return ir.StaticTensor(c.DType("dtype", defaultFloat), n), err
+func linspace(schema string) entry {
+	infer := func(c *Call) ir.Type {
+		n := must(c.Int("steps"))
+		c.errorIf(n < 0, "%d steps", n)
+		return ir.StaticTensor(c.DType("dtype", defaultFloat), n)
 	}
-	return Op{
+	return entry{
 		Schema: schema,
-		Infer:  func(c *Call) ([]ir.Type, error) { return one(infer(c)) },
-		Compute: func(c *Call) ([]expr.Tensor, error) {
+		Infer:  func(c *Call) []ir.Type { return one(infer(c)) },
+		Compute: element(func(c *Call, coords []sym.Expr) *expr.Expr {
 			out := c.Outs[0]
 			a := must(c.Float("start"))
 			b := must(c.Float("end"))
 			n, _ := out.Sizes[0].Const()
-			vars, coords := indexVars(out.Sizes)
 			dt := ir.Float64
 			if out.DType.IsFloat() {
 				dt = opmath(out.DType)
@@ -294,10 +267,8 @@ func linspace(schema string) Op {
 			up := expr.Add(expr.Num(dt, a), expr.Mul(step, expr.Idx(dt, coords[0])))
 			down := expr.Sub(expr.Num(dt, b),
 				expr.Mul(step, expr.Idx(dt, sym.Sub(sym.Int(n-1), coords[0]))))
-			body := expr.Select(expr.IdxLt(coords[0], sym.Int((n+1)/2)), up, down)
-			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, body)}},
-				nil
-		},
+			return expr.Select(expr.IdxLt(coords[0], sym.Int((n+1)/2)), up, down)
+		}),
 	}
 }
 
@@ -373,8 +344,8 @@ func randomNormal(c *Call, i sym.Expr, _, m ir.DType) *expr.Expr {
 }
 
 // randomOps draw numbers.
-func randomOps() []Op {
-	return []Op{
+func randomOps() []entry {
+	return []entry{
 		drawn("aten::rand(SymInt[] size, "+factoryTail+") -> Tensor", randomUniform),
 		drawn("aten::randn(SymInt[] size, "+factoryTail+") -> Tensor", randomNormal),
 		drawn("aten::rand_like(Tensor self, "+factoryTailLike+") -> Tensor", randomUniform),
@@ -385,71 +356,59 @@ func randomOps() []Op {
 
 // drawn is a factory of tensors whose element i is draw's, of dtype d and
 // computed in m.
-func drawn(schema string, draw func(c *Call, i sym.Expr, d, m ir.DType) *expr.Expr) Op {
-	return Op{
+func drawn(schema string, draw func(c *Call, i sym.Expr, d, m ir.DType) *expr.Expr) entry {
+	return entry{
 		Schema: schema,
 		Random: true,
-		Infer: func(c *Call) ([]ir.Type, error) {
-			t, err := filledType(c)
-			if err == nil && !t.DType.IsFloat() {
-				err = c.Errorf("random numbers of dtype %s", t.DType)
-			}
-			return one(t, err)
+		Infer: func(c *Call) []ir.Type {
+			t := filledType(c)
+			c.errorIf(!t.DType.IsFloat(), "random numbers of dtype %s", t.DType)
+			return one(t)
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
+		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
 			out := c.Outs[0]
-			vars, at := indexVars(out.Sizes)
-			x := draw(c, sym.RowMajor(out.Sizes, at), out.DType, opmath(out.DType))
-			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, x)}}, nil
-		},
+			return draw(c, sym.RowMajor(out.Sizes, at), out.DType, opmath(out.DType))
+		}),
 	}
 }
 
 // nativeDropout zeroes elements with probability p and scales the others so
 // that the mean stays. It also tells which ones are left.
-func nativeDropout() Op {
+func nativeDropout() entry {
 	training := func(c *Call) bool { return !c.Has("train") || c.Bool("train") }
-	return Op{
+	return entry{
 		Schema: "aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
 		Random: true,
-		Infer: func(c *Call) ([]ir.Type, error) {
-			p, err := c.Float("p")
-			if err == nil && !(p >= 0 && p <= 1) {
-				err = c.Errorf("a probability of %v", p)
-			}
+		Infer: func(c *Call) []ir.Type {
+			p := must(c.Float("p"))
+			c.errorIf(!(p >= 0 && p <= 1), "a probability of %v", p)
 			t := c.Tensor("input")
-			if err == nil && training(c) && !t.DType.IsFloat() {
-				err = c.Errorf("not defined on %s", t.DType)
-			}
-			return []ir.Type{likeType(t, t.DType), likeType(t, ir.Bool)}, err
+			c.errorIf(training(c) && !t.DType.IsFloat(), "not defined on %s", t.DType)
+			return []ir.Type{likeType(t, t.DType), likeType(t, ir.Bool)}
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
+		Compute: func(c *Call) []expr.Tensor {
 			p := must(c.Float("p"))
 			t := c.Tensor("input")
 			m := opmath(t.DType)
-			var out []expr.Tensor
-			for i, o := range c.Outs {
-				vars, at := indexVars(o.Sizes)
+			return c.elements(func(i int, at []sym.Expr) *expr.Expr {
 				keep := expr.Bool(true)
 				switch {
 				case !training(c) || p == 0:
 				case p == 1:
 					keep = expr.Bool(false)
 				default:
-					bits, _ := c.randomWords(sym.RowMajor(o.Sizes, at))
+					bits, _ := c.randomWords(sym.RowMajor(t.Sizes, at))
 					keep = expr.Ge(bits, expr.Int(ir.Int64, int64(math.Ceil(p*(1<<32)))))
 				}
-				body := keep
-				if i == 0 {
-					x := expr.Cast(m, c.Load("input", at...))
-					if training(c) && p > 0 && p < 1 {
-						x = expr.Mul(x, expr.Num(m, 1/(1-p)))
-					}
-					body = expr.Cast(t.DType, expr.Select(keep, x, expr.Num(m, 0)))
+				if i == 1 {
+					return keep
 				}
-				out = append(out, expr.Tensor{DType: o.DType, Vars: vars, Body: body})
-			}
-			return out, nil
+				x := expr.Cast(m, c.Load("input", at...))
+				if training(c) && p > 0 && p < 1 {
+					x = expr.Mul(x, expr.Num(m, 1/(1-p)))
+				}
+				return expr.Select(keep, x, expr.Num(m, 0))
+			})
 		},
 	}
 }

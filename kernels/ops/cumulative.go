@@ -11,8 +11,8 @@ import (
 )
 
 // cumulativeOps are running reductions along a dimension.
-func cumulativeOps() []Op {
-	return []Op{
+func cumulativeOps() []entry {
+	return []entry{
 		cumulative("aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
 			summed, 0, expr.Add),
 		cumulative("aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
@@ -27,25 +27,24 @@ func cumulativeOps() []Op {
 
 // cumulative is a running reduction along dimension dim: step gives the new
 // value of the accumulator, which starts as init, from it and the element.
-func cumulative(schema string, r rule, init float64, step func(acc, x *expr.Expr) *expr.Expr) Op {
-	infer := func(c *Call) (ir.Type, error) {
+func cumulative(schema string, r rule, init float64, step func(acc,
+	x *expr.Expr) *expr.Expr) entry {
+	infer := func(c *Call) ir.Type {
 		t := c.Tensor("self")
-		must(c.dim("dim", t.Rank()))
+		c.dim("dim", t.Rank())
 		if c.Op.sch.Index("dtype") >= 0 && c.Has("dtype") {
-			return likeType(t, c.DType("dtype", t.DType)), nil
+			return likeType(t, c.DType("dtype", t.DType))
 		}
 		_, d, ok := r(t.DType)
-		if !ok {
-			return t, c.Errorf("not defined on %s", t.DType)
-		}
-		return likeType(t, d), nil
+		c.errorIf(!ok, "not defined on %s", t.DType)
+		return likeType(t, d)
 	}
-	return Op{
+	return entry{
 		Schema: schema,
-		Infer:  func(c *Call) ([]ir.Type, error) { return one(infer(c)) },
-		Loops: func(c *Call) (*loop.Func, error) {
+		Infer:  func(c *Call) []ir.Type { return one(infer(c)) },
+		Loops: func(c *Call) *loop.Func {
 			t, out := c.Tensor("self"), c.Outs[0]
-			d := must(c.dim("dim", t.Rank()))
+			d := c.dim("dim", t.Rank())
 			l := newLines(t, d)
 			dt := accumulator(out.DType)
 			acc := &expr.Var{Name: "acc", DType: dt}
@@ -53,30 +52,27 @@ func cumulative(schema string, r rule, init float64, step func(acc, x *expr.Expr
 			x := expr.Cast(dt, expr.Cast(out.DType, expr.At(1, t.DType, at)))
 			return &loop.Func{
 				Name: "cumulative", Bufs: c.buffers(),
-				Body: l.each(
-					&loop.Let{Var: acc, Value: expr.Num(dt, init), Mutable: true},
-					l.along(
-						&loop.Assign{Var: acc, Value: step(expr.Get(acc), x)},
-						&loop.Store{Buf: 0, At: at, Value: expr.Cast(out.DType, expr.Get(acc))},
-					)),
-			}, nil
+				Body: l.each(&loop.Let{Var: acc, Value: expr.Num(dt, init), Mutable: true},
+					l.along(&loop.Assign{Var: acc, Value: step(expr.Get(acc), x)},
+						&loop.Store{Buf: 0, At: at, Value: expr.Cast(out.DType, expr.Get(acc))})),
+			}
 		},
 	}
 }
 
 // cumulativeExtreme is the running extremum with its place: the last one of
 // equals, and from the first NaN on the last NaN.
-func cumulativeExtreme(schema string, reaches func(a, b *expr.Expr) *expr.Expr) Op {
-	return Op{
+func cumulativeExtreme(schema string, reaches func(a, b *expr.Expr) *expr.Expr) entry {
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
+		Infer: func(c *Call) []ir.Type {
 			t := c.Tensor("self")
-			_, err := c.dim("dim", t.Rank())
-			return []ir.Type{likeType(t, t.DType), likeType(t, ir.Int64)}, err
+			c.dim("dim", t.Rank())
+			return []ir.Type{likeType(t, t.DType), likeType(t, ir.Int64)}
 		},
-		Loops: func(c *Call) (*loop.Func, error) {
+		Loops: func(c *Call) *loop.Func {
 			t := c.Tensor("self")
-			d := must(c.dim("dim", t.Rank()))
+			d := c.dim("dim", t.Rank())
 			l := newLines(t, d)
 			best, place := &expr.Var{Name: "best", DType: t.DType}, &expr.Var{Name: "place",
 				DType: ir.Int64}
@@ -98,7 +94,7 @@ func cumulativeExtreme(schema string, reaches func(a, b *expr.Expr) *expr.Expr) 
 						&loop.Store{Buf: 0, At: at, Value: expr.Get(best)},
 						&loop.Store{Buf: 1, At: at, Value: expr.Get(place)},
 					)),
-			}, nil
+			}
 		},
 	}
 }
@@ -178,9 +174,7 @@ func (c counter) fixed(x *expr.Expr) loop.Stmt { return &loop.Let{Var: c.v, Valu
 func (c counter) set(x *expr.Expr) loop.Stmt { return &loop.Assign{Var: c.v, Value: x} }
 
 // add steps the counter.
-func (c counter) add(n int64) loop.Stmt {
-	return c.set(expr.Add(c.get(), expr.Int(c.v.DType, n)))
-}
+func (c counter) add(n int64) loop.Stmt { return c.set(expr.Add(c.get(), expr.Int(c.v.DType, n))) }
 
 // index binds the value of x, which lies in [0, extent), as an index for the
 // rest of the block.
@@ -238,7 +232,7 @@ func cumulativeCore(init float64, step func(b *Builder, acc, x *ir.Value) *ir.Va
 		if x.Type.Rank() == 0 {
 			return b.cast(x, out)
 		}
-		d := must(c.dim("dim", x.Type.Rank()))
+		d := c.dim("dim", x.Type.Rank())
 		y := b.along(x, d, func(fill func(any, ir.DType) *ir.Value) []*ir.Value {
 			var v any = init
 			if !m.IsFloat() {
@@ -265,7 +259,7 @@ func cumulativeExtremeCore(reaches string) func(b *Builder, c *Call) []*ir.Value
 			return []*ir.Value{b.Op("aten.clone.default", x), b.Op("aten.full.default", []int{}, 0,
 				Kw("dtype", ir.Int64))}
 		}
-		d := must(c.dim("dim", x.Type.Rank()))
+		d := c.dim("dim", x.Type.Rank())
 		dt := x.Type.DType
 		lowest := any(math.Inf(-1))
 		if reaches == "aten.le.Tensor" {

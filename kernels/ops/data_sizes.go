@@ -73,8 +73,8 @@ func (b *Builder) CheckDecided(n *ir.Value, e sym.Expr) error {
 }
 
 // dataSizeOps pick elements out by what they are.
-func dataSizeOps() []Op {
-	return []Op{
+func dataSizeOps() []entry {
+	return []entry{
 		nonzeroStatic(),
 		nonzeroOp("aten::nonzero(Tensor self) -> Tensor"),
 		nonzeroOp("aten::argwhere(Tensor self) -> Tensor"),
@@ -86,17 +86,15 @@ func dataSizeOps() []Op {
 
 // nonzeroStatic gives the coordinates of the first size elements that are not
 // zero, a row each, and fills up with fill_value.
-func nonzeroStatic() Op {
-	return Op{
+func nonzeroStatic() entry {
+	return entry{
 		Schema: "aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor",
-		Infer: func(c *Call) ([]ir.Type, error) {
+		Infer: func(c *Call) []ir.Type {
 			n := must(c.SymInt("size"))
-			if sym.Less(n, sym.Int(0)) {
-				return nil, c.Errorf("%s elements", n)
-			}
-			return []ir.Type{ir.TensorOf(ir.Int64, n, sym.Int(int64(c.Tensor("self").Rank())))}, nil
+			c.errorIf(sym.Less(n, sym.Int(0)), "%s elements", n)
+			return []ir.Type{ir.TensorOf(ir.Int64, n, sym.Int(int64(c.Tensor("self").Rank())))}
 		},
-		Loops: func(c *Call) (*loop.Func, error) {
+		Loops: func(c *Call) *loop.Func {
 			t, size := c.Tensor("self"), c.Outs[0].Sizes[0]
 			rank := sym.Int(int64(t.Rank()))
 			it := indexDType(sym.Max(t.Numel(), size))
@@ -126,24 +124,24 @@ func nonzeroStatic() Op {
 			if t.Rank() > 0 {
 				f.Body = append([]loop.Stmt{at.start(expr.Int(it, 0))}, append(body, rest)...)
 			}
-			return f, nil
+			return f
 		},
 	}
 }
 
-func nonzeroOp(schema string) Op {
-	return Op{
+func nonzeroOp(schema string) entry {
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
+		Infer: func(c *Call) []ir.Type {
 			t := c.Tensor("self")
 			n := c.counted(0, 0, t.Numel())
 			out := ir.TensorOf(ir.Int64, n, sym.Int(int64(t.Rank())))
 			// PyTorch finds coordinates a dimension at a time
 			out.Strides = []sym.Expr{sym.Int(1), n}
-			return []ir.Type{out}, nil
+			return []ir.Type{out}
 		},
-		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
-			return []*ir.Value{b.nonzero(c.Value("self"), c.Outs[0].Sizes[0])}, nil
+		Decompose: func(b *Builder, c *Call) []*ir.Value {
+			return []*ir.Value{b.nonzero(c.Value("self"), c.Outs[0].Sizes[0])}
 		},
 	}
 }
@@ -159,44 +157,38 @@ func (b *Builder) flattened(x *ir.Value, sizes []sym.Expr) *ir.Value {
 	return b.Op("aten.reshape.default", b.Op("aten.expand.default", x, sizes), []int64{-1})
 }
 
-func maskedSelect() Op {
-	return Op{
+func maskedSelect() entry {
+	return entry{
 		Schema: "aten::masked_select(Tensor self, Tensor mask) -> Tensor",
-		Infer: func(c *Call) ([]ir.Type, error) {
+		Infer: func(c *Call) []ir.Type {
 			t, m := c.Tensor("self"), c.Tensor("mask")
-			if m.DType != ir.Bool {
-				return nil, c.Errorf("a mask of %s", m.DType)
-			}
+			c.errorIf(m.DType != ir.Bool, "a mask of %s", m.DType)
 			sizes, ok := Broadcast(t, m)
-			if !ok {
-				return nil, c.Errorf("%s do not broadcast", describeSizes([]ir.Type{t, m}))
-			}
-			return []ir.Type{ir.TensorOf(t.DType, c.counted(0, 0, sym.Mul(sizes...)))}, nil
+			c.errorIf(!ok, "%s do not broadcast", sizesOf{t, m})
+			return []ir.Type{ir.TensorOf(t.DType, c.counted(0, 0, sym.Mul(sizes...)))}
 		},
-		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+		Decompose: func(b *Builder, c *Call) []*ir.Value {
 			sizes, _ := Broadcast(c.Tensor("self"), c.Tensor("mask"))
 			at := b.nonzero(b.flattened(c.Value("mask"), sizes), c.Outs[0].Sizes[0])
 			at = b.Op("aten.select.int", at, 1, 0)
 			return []*ir.Value{b.Op("aten.index_select.default", b.flattened(c.Value("self"),
-				sizes), 0, at)}, nil
+				sizes), 0, at)}
 		},
 	}
 }
 
 // repeatPositions gives each position in repeats as often as the number there
 // says, size results in all.
-func repeatPositions() Op {
-	return Op{
+func repeatPositions() entry {
+	return entry{
 		Schema: "etgen::repeat_positions(Tensor repeats, SymInt size) -> Tensor",
-		Infer: func(c *Call) ([]ir.Type, error) {
-			t := must(c.indexTensor("repeats"))
-			if t.Rank() != 1 {
-				return nil, c.Errorf("repeats with %d dimensions, not one", t.Rank())
-			}
-			n, err := c.SymInt("size")
-			return []ir.Type{ir.TensorOf(t.DType, n)}, err
+		Infer: func(c *Call) []ir.Type {
+			t := c.indexTensor("repeats")
+			c.errorIf(t.Rank() != 1, "repeats with %d dimensions, not one", t.Rank())
+			n := must(c.SymInt("size"))
+			return []ir.Type{ir.TensorOf(t.DType, n)}
 		},
-		Loops: func(c *Call) (*loop.Func, error) {
+		Loops: func(c *Call) *loop.Func {
 			t, size := c.Tensor("repeats"), c.Outs[0].Sizes[0]
 			at, left := newCounter("at", ir.Int64), newCounter("left", ir.Int64)
 			k := sym.NewVar("k", t.Sizes[0])
@@ -221,7 +213,7 @@ func repeatPositions() Op {
 					Then: []loop.Stmt{&loop.Store{Buf: 0, At: fill.Expr(),
 						Value: expr.Int(t.DType, 0)}},
 				}}},
-			}}, nil
+			}}
 		},
 	}
 }
@@ -229,25 +221,23 @@ func repeatPositions() Op {
 // maxRepeated bounds the results of repeat_interleave where nothing else does.
 const maxRepeated = 1 << 20
 
-func repeatInterleave() Op {
+func repeatInterleave() entry {
 	schema := "aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor"
-	return Op{
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
-			t := must(c.indexTensor("repeats"))
-			if t.Rank() != 1 {
-				return nil, c.Errorf("repeats with %d dimensions, not one", t.Rank())
-			}
+		Infer: func(c *Call) []ir.Type {
+			t := c.indexTensor("repeats")
+			c.errorIf(t.Rank() != 1, "repeats with %d dimensions, not one", t.Rank())
 			if !c.Has("output_size") {
-				return []ir.Type{ir.TensorOf(t.DType, c.counted(0, 0, sym.Int(maxRepeated)))}, nil
+				return []ir.Type{ir.TensorOf(t.DType, c.counted(0, 0, sym.Int(maxRepeated)))}
 			}
-			n, err := c.SymInt("output_size")
-			return []ir.Type{ir.TensorOf(t.DType, n)}, err
+			n := must(c.SymInt("output_size"))
+			return []ir.Type{ir.TensorOf(t.DType, n)}
 		},
-		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+		Decompose: func(b *Builder, c *Call) []*ir.Value {
 			total := b.Op("aten.sum.default", c.Arg("repeats"))
 			size := b.number(total, c.Outs[0].Sizes[0])
-			return b.Ops("etgen.repeat_positions.default", c.Arg("repeats"), size), nil
+			return b.Ops("etgen.repeat_positions.default", c.Arg("repeats"), size)
 		},
 	}
 }

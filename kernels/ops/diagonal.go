@@ -11,18 +11,16 @@ import (
 
 // spread is an entry whose result holds self's elements where from finds one,
 // and 0 elsewhere.
-func spread(schema string, typ func(*Call) (ir.Type, error),
-	from func(c *Call, at []sym.Expr) ([]sym.Expr, *expr.Expr, error)) Op {
-	return Op{
+func spread(schema string, typ func(*Call) ir.Type,
+	from func(c *Call, at []sym.Expr) ([]sym.Expr, *expr.Expr)) entry {
+	return entry{
 		Schema: schema,
-		Infer:  func(c *Call) ([]ir.Type, error) { return one(typ(c)) },
-		Compute: func(c *Call) ([]expr.Tensor, error) {
+		Infer:  func(c *Call) []ir.Type { return one(typ(c)) },
+		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
 			d := c.Outs[0].DType
-			vars, at := indexVars(c.Outs[0].Sizes)
-			in, guard := must2(from(c, at))
-			x := expr.Select(guard, c.Load("self", in...), expr.Num(d, 0))
-			return []expr.Tensor{{DType: d, Vars: vars, Body: x}}, nil
-		},
+			in, guard := from(c, at)
+			return expr.Select(guard, c.Load("self", in...), expr.Num(d, 0))
+		}),
 	}
 }
 
@@ -30,39 +28,31 @@ func spread(schema string, typ func(*Call) (ir.Type, error),
 func idxEq(a, b sym.Expr) *expr.Expr { return expr.And(expr.IdxLe(a, b), expr.IdxLe(b, a)) }
 
 // diagEmbedArgs returns the offset and the two dimensions of the result.
-func diagEmbedArgs(c *Call) (offset int64, d1, d2 int, err error) {
+func diagEmbedArgs(c *Call) (offset int64, d1, d2 int) {
 	n := c.Tensor("self").Rank() + 1
-	if n < 2 {
-		err = c.Errorf("a tensor without dimensions")
-		return
-	}
-	if offset, err = c.Int("offset"); err != nil {
-		return
-	}
-	if d1, err = c.dim("dim1", n); err != nil {
-		return
-	}
-	if d2, err = c.dim("dim2", n); err == nil && d1 == d2 {
-		err = c.Errorf("both dimensions are %d", d1)
-	}
+	c.errorIf(n < 2, "a tensor without dimensions")
+	offset = must(c.Int("offset"))
+	d1 = c.dim("dim1", n)
+	d2 = c.dim("dim2", n)
+	c.errorIf(d1 == d2, "both dimensions are %d", d1)
 	return
 }
 
 // diagonalOps put tensors on diagonals and take them off.
-func diagonalOps() []Op {
-	return []Op{
+func diagonalOps() []entry {
+	return []entry{
 		spread("aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
-			func(c *Call) (ir.Type, error) {
+			func(c *Call) ir.Type {
 				t := c.Tensor("self")
-				offset, d1, d2 := must3(diagEmbedArgs(c))
+				offset, d1, d2 := diagEmbedArgs(c)
 				n := sym.Add(t.Sizes[t.Rank()-1], sym.Int(max(offset, -offset)))
 				sizes := slices.Clone(t.Sizes[:t.Rank()-1])
 				for _, d := range []int{min(d1, d2), max(d1, d2)} {
 					sizes = slices.Insert(sizes, d, n)
 				}
-				return ir.TensorOf(t.DType, sizes...), nil
-			}, func(c *Call, at []sym.Expr) ([]sym.Expr, *expr.Expr, error) {
-				offset, d1, d2 := must3(diagEmbedArgs(c))
+				return ir.TensorOf(t.DType, sizes...)
+			}, func(c *Call, at []sym.Expr) ([]sym.Expr, *expr.Expr) {
+				offset, d1, d2 := diagEmbedArgs(c)
 				var in []sym.Expr
 				for d, x := range at {
 					if d != d1 && d != d2 {
@@ -72,22 +62,20 @@ func diagonalOps() []Op {
 				k := sym.Sub(at[d1], sym.Int(max(-offset, 0)))
 				guard := expr.And(idxEq(k, sym.Sub(at[d2], sym.Int(max(offset, 0)))),
 					expr.IdxLe(sym.Int(0), k))
-				return append(in, k), guard, nil
+				return append(in, k), guard
 			}).core(diagEmbedCore),
 		composite("aten::diag(Tensor self, int diagonal=0) -> Tensor",
-			func(c *Call) (ir.Type, error) {
+			func(c *Call) ir.Type {
 				t := c.Tensor("self")
-				k, err := c.Int("diagonal")
+				k := must(c.Int("diagonal"))
 				switch {
-				case err != nil:
-					return t, err
 				case t.Rank() == 1:
 					n := sym.Add(t.Sizes[0], sym.Int(max(k, -k)))
-					return ir.TensorOf(t.DType, n, n), nil
+					return ir.TensorOf(t.DType, n, n)
 				case t.Rank() == 2:
-					return diagonalOf(t, k, 0, 1).Dense(), nil
+					return diagonalOf(t, k, 0, 1).Dense()
 				}
-				return t, c.Errorf("a tensor with %d dimensions", t.Rank())
+				panic(c.fail("a tensor with %d dimensions", t.Rank()))
 			}, func(b *Builder, c *Call) *ir.Value {
 				if c.Tensor("self").Rank() == 1 {
 					return b.Op("aten.diag_embed.default", c.Value("self"), c.Arg("diagonal"))
@@ -95,11 +83,11 @@ func diagonalOps() []Op {
 				return b.Op("aten.diagonal_copy.default", c.Value("self"), c.Arg("diagonal"))
 			}),
 		composite("aten::diagflat(Tensor self, int offset=0) -> Tensor",
-			func(c *Call) (ir.Type, error) {
+			func(c *Call) ir.Type {
 				t := c.Tensor("self")
-				k, err := c.Int("offset")
+				k := must(c.Int("offset"))
 				n := sym.Add(t.Numel(), sym.Int(max(k, -k)))
-				return ir.TensorOf(t.DType, n, n), err
+				return ir.TensorOf(t.DType, n, n)
 			}, func(b *Builder, c *Call) *ir.Value {
 				return b.Op("aten.diag_embed.default", b.Op("aten.reshape.default", c.Value("self"),
 					[]int{-1}), c.Arg("offset"))
@@ -109,23 +97,21 @@ func diagonalOps() []Op {
 
 // triangleIndexOps list the places of a matrix on and below, or on and above,
 // a diagonal.
-func triangleIndexOps() []Op {
+func triangleIndexOps() []entry {
 	const args = "(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"
-	return []Op{triangleIndices("aten::tril_indices"+args, false),
+	return []entry{triangleIndices("aten::tril_indices"+args, false),
 		triangleIndices("aten::triu_indices"+args, true)}
 }
 
 // maxIndexed bounds the rows and columns of triangleIndices.
 const maxIndexed = 1 << 20
 
-func triangleIndices(schema string, upper bool) Op {
-	infer := func(c *Call) (ir.Type, error) {
+func triangleIndices(schema string, upper bool) entry {
+	infer := func(c *Call) ir.Type {
 		var a [3]int64
 		for i, name := range []string{"row", "col", "offset"} {
 			a[i] = must(c.Int(name))
-			if i < 2 && (a[i] < 0 || a[i] > maxIndexed) {
-				return ir.Type{}, c.Errorf("%d as %s", a[i], name)
-			}
+			c.errorIf(i < 2 && (a[i] < 0 || a[i] > maxIndexed), "%d as %s", a[i], name)
 		}
 		rows, cols, offset := a[0], a[1], min(max(a[2], -maxIndexed-1), maxIndexed+1)
 		if upper { // what is not strictly below
@@ -139,20 +125,18 @@ func triangleIndices(schema string, upper bool) Op {
 			n = rows*cols - n
 		}
 		d := c.DType("dtype", ir.Int64)
-		if !d.IsInt() {
-			return ir.Type{}, c.Errorf("indices of dtype %s", d)
-		}
-		return ir.StaticTensor(d, 2, n), nil
+		c.errorIf(!d.IsInt(), "indices of dtype %s", d)
+		return ir.StaticTensor(d, 2, n)
 	}
-	return Op{
+	return entry{
 		Schema: schema,
-		Infer:  func(c *Call) ([]ir.Type, error) { return one(infer(c)) },
-		Loops: func(c *Call) (*loop.Func, error) {
+		Infer:  func(c *Call) []ir.Type { return one(infer(c)) },
+		Loops: func(c *Call) *loop.Func {
 			out := c.Outs[0]
 			n := out.Sizes[1]
 			f := &loop.Func{Name: "triangle_indices", Bufs: c.buffers()}
 			if n.IsZero() {
-				return f, nil
+				return f
 			}
 			rows, _ := c.SymInt("row")
 			cols, _ := c.SymInt("col")
@@ -173,7 +157,7 @@ func triangleIndices(schema string, upper bool) Op {
 						k.Expr())},
 					at.add(1),
 				}})...)
-			return f, nil
+			return f
 		},
 	}
 }

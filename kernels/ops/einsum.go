@@ -17,31 +17,25 @@ type einsum struct {
 }
 
 // parseEinsum reads the equation of c.
-func parseEinsum(c *Call) (*einsum, error) {
+func parseEinsum(c *Call) *einsum {
 	ts := c.Tensors("tensors")
 	text := strings.ReplaceAll(c.Str("equation"), " ", "")
 	left, right, explicit := strings.Cut(text, "->")
 	terms := strings.Split(left, ",")
-	if len(terms) != len(ts) || len(ts) == 0 {
-		return nil, c.Errorf("equation %q is for %d operands, not %d", text, len(terms), len(ts))
-	}
+	c.errorIf(len(terms) != len(ts) || len(ts) == 0, "equation %q is for %d operands, not %d", text,
+		len(terms), len(ts))
 	e := &einsum{sizes: map[int]sym.Expr{}}
 	count, dots := map[int]int{}, 0
 	for i, term := range terms {
-		labels, err := einsumLabels(c, term, ts[i].Rank())
-		if err != nil {
-			return nil, err
-		}
-		if len(labels) != ts[i].Rank() {
-			return nil, c.Errorf("%q names %d dimensions of an operand with %d", term, len(labels),
-				ts[i].Rank())
-		}
+		labels := einsumLabels(c, term, ts[i].Rank())
+		c.errorIf(len(labels) != ts[i].Rank(), "%q names %d dimensions of an operand with %d", term,
+			len(labels), ts[i].Rank())
 		for d, l := range labels {
 			s := ts[i].Sizes[d]
 			if have, ok := e.sizes[l]; !ok || have.Is(1) {
 				e.sizes[l] = s
 			} else if !s.Is(1) && differ(have, s) {
-				return nil, c.Errorf("%q has sizes %s and %s for one label", text, have, s)
+				panic(c.fail("%q has sizes %s and %s for one label", text, have, s))
 			}
 			count[l]++
 			dots = max(dots, -l)
@@ -49,19 +43,13 @@ func parseEinsum(c *Call) (*einsum, error) {
 		e.in = append(e.in, labels)
 	}
 	if explicit {
-		labels, err := einsumLabels(c, right, dots+len(strings.ReplaceAll(right, "...", "")))
-		if err != nil {
-			return nil, err
-		}
+		labels := einsumLabels(c, right, dots+len(strings.ReplaceAll(right, "...", "")))
 		for i, l := range labels {
-			if count[l] == 0 || slices.Contains(labels[:i], l) {
-				return nil,
-					c.Errorf("the result of %q names a dimension that no operand has, or one twice",
-						text)
-			}
+			c.errorIf(count[l] == 0 || slices.Contains(labels[:i], l),
+				"the result of %q names a dimension that no operand has, or one twice", text)
 		}
 		e.out = labels
-		return e, nil
+		return e
 	}
 	for l := -dots; l < 0; l++ {
 		e.out = append(e.out, l)
@@ -71,31 +59,27 @@ func parseEinsum(c *Call) (*einsum, error) {
 			e.out = append(e.out, int(l))
 		}
 	}
-	return e, nil
+	return e
 }
 
 // einsumLabels returns the labels of a term for a tensor of the given rank.
-func einsumLabels(c *Call, term string, rank int) ([]int, error) {
+func einsumLabels(c *Call, term string, rank int) []int {
 	before, after, dots := strings.Cut(term, "...")
 	var labels []int
-	add := func(s string) error {
+	add := func(s string) {
 		for _, r := range s {
-			if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') {
-				return c.Errorf("%q in %q is no label", r, term)
-			}
+			c.errorIf((r < 'a' || r > 'z') && (r < 'A' || r > 'Z'), "%q in %q is no label", r, term)
 			labels = append(labels, int(r))
 		}
-		return nil
 	}
-	if err := add(before); err != nil {
-		return nil, err
-	}
+	add(before)
 	if dots {
 		for l := min(len(before)+len(after)-rank, 0); l < 0; l++ {
 			labels = append(labels, l)
 		}
 	}
-	return labels, add(after)
+	add(after)
+	return labels
 }
 
 // keep returns the labels that are still needed after operand k.
@@ -142,12 +126,10 @@ func (e *einsum) rank(l int) int {
 
 // result returns the type of the result: dimensions of the last product in
 // the order it leaves them, permuted.
-func (e *einsum) result(c *Call) (ir.Type, error) {
+func (e *einsum) result(c *Call) ir.Type {
 	ts := c.Tensors("tensors")
 	for _, t := range ts {
-		if t.DType != ts[0].DType {
-			return t, c.Errorf("the product of %s and %s", ts[0].DType, t.DType)
-		}
+		c.errorIf(t.DType != ts[0].DType, "the product of %s and %s", ts[0].DType, t.DType)
 	}
 	t, labels, _ := e.single(ts[0], e.in[0])
 	for k := 1; k < len(e.in); k++ {
@@ -164,7 +146,7 @@ func (e *einsum) result(c *Call) (ir.Type, error) {
 		labels = rest
 		t = ir.TensorOf(t.DType, e.of(labels)...)
 	}
-	return permuted(t, places(labels, e.out)).Type, nil
+	return permuted(t, places(labels, e.out)).Type
 }
 
 func (e *einsum) of(labels []int) []sym.Expr {
@@ -269,14 +251,14 @@ func (e *einsum) product(b *Builder, x, y *ir.Value, lx, ly, keep []int) (*ir.Va
 }
 
 // einsumOps is torch.einsum.
-func einsumOps() []Op {
-	return []Op{composite(
+func einsumOps() []entry {
+	return []entry{composite(
 		"aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
-		func(c *Call) (ir.Type, error) {
-			e := must(parseEinsum(c))
+		func(c *Call) ir.Type {
+			e := parseEinsum(c)
 			return e.result(c)
 		}, func(b *Builder, c *Call) *ir.Value {
-			e := must(parseEinsum(c))
+			e := parseEinsum(c)
 			return e.build(b, c.Operands())
 		})}
 }

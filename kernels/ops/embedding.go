@@ -10,10 +10,10 @@ import (
 
 // embeddingBagOps sum, average or take the maximum of the rows in each bag.
 // What they give beside serves the gradient.
-func embeddingBagOps() []Op {
+func embeddingBagOps() []entry {
 	const head = "(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False"
 	const results = ") -> (Tensor, Tensor, Tensor, Tensor)"
-	return []Op{
+	return []entry{
 		embeddingBag("aten::embedding_bag" + head + results),
 		embeddingBag(
 			"aten::embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx" + results),
@@ -33,13 +33,11 @@ const (
 // indices; the last may be where the last bag ends. Its second result is the
 // bag of each index, the third how many rows each bag has that are no padding,
 // the fourth where in indices the maxima are.
-func embeddingBag(schema string) Op {
-	return Op{Schema: schema, Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+func embeddingBag(schema string) entry {
+	return entry{Schema: schema, Decompose: func(b *Builder, c *Call) []*ir.Value {
 		w, rows, from := c.Value("weight"), c.Value("indices"), c.Value("offsets")
-		if w.Type.Rank() != 2 || rows.Type.Rank() != 1 || from.Type.Rank() != 1 {
-			return nil, c.Errorf("bags of %s", describeSizes([]ir.Type{w.Type, rows.Type,
-				from.Type}))
-		}
+		c.errorIf(w.Type.Rank() != 2 || rows.Type.Rank() != 1 || from.Type.Rank() != 1,
+			"bags of %s", sizesOf([]ir.Type{w.Type, rows.Type, from.Type}))
 		mode := must(c.Int("mode"))
 		n, bags := rows.Type.Sizes[0], from.Type.Sizes[0]
 		if c.Bool("include_last_offset") {
@@ -55,7 +53,7 @@ func embeddingBag(schema string) Op {
 		bag := b.Op("aten.sum.dim_IntList", begun, []int{0})
 		counts := b.Op("aten.ones_like.default", bag)
 		var padding *ir.Value
-		pad, padded := must2(c.paddingRow(w.Type))
+		pad, padded := c.paddingRow(w.Type)
 		if padded {
 			padding = b.Op("aten.eq.Scalar", rows, pad)
 			counts = b.where(padding, 0, counts, ir.Int64)
@@ -93,29 +91,28 @@ func embeddingBag(schema string) Op {
 			last = b.cast(b.where(empty, -1, b.Op("aten.take.default", rows, most[1]), ir.Int64),
 				index)
 		default:
-			return nil, c.Errorf("mode %d", mode)
+			panic(c.fail("mode %d", mode))
 		}
 		of := b.cast(bag, index)
 		// PyTorch's quick way leaves it empty
 		if mode == bagSum && !padded && (d == ir.Float32 || d == ir.Float16) {
 			of = b.Op("aten.zeros.default", []int{0}, Kw("dtype", index))
 		}
-		return []*ir.Value{y, of, b.cast(size, index), last}, nil
+		return []*ir.Value{y, of, b.cast(size, index), last}
 	}}
 }
 
 // paddingRow is the row of the table that counts nothing, if there is one.
-func (c *Call) paddingRow(table ir.Type) (row sym.Expr, ok bool, err error) {
+func (c *Call) paddingRow(table ir.Type) (row sym.Expr, ok bool) {
 	if c.Op.sch.Index("padding_idx") < 0 || !c.Has("padding_idx") {
-		return row, false, nil
+		return row, false
 	}
-	n, err := c.Int("padding_idx")
-	if n >= 0 || err != nil {
-		return sym.Int(n), true, err
+	n := must(c.Int("padding_idx"))
+	if n >= 0 {
+		return sym.Int(n), true
 	}
 	// The operator of modules counts from the end, the one it becomes has -1 for none.
-	return sym.Add(table.Sizes[0], sym.Int(n)), c.Op.sch.Name == "aten.embedding_bag.padding_idx",
-		nil
+	return sym.Add(table.Sizes[0], sym.Int(n)), c.Op.sch.Name == "aten.embedding_bag.padding_idx"
 }
 
 const quantEmbeddingArgs = "Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices"
@@ -124,47 +121,43 @@ const quantEmbeddingArgs = "Tensor weight, Tensor weight_scales, Tensor? weight_
 // bits and dequantizes them, with a scale per row or per group of columns. A
 // byte holds several narrow columns: 4-bit ones from its upper half on, 2-bit
 // ones from its lowest bits on, both less half their range.
-func quantEmbedding(schema string, bits int64) Op {
+func quantEmbedding(schema string, bits int64) entry {
 	columns := func(w ir.Type) sym.Expr { return sym.Mul(w.Sizes[1], sym.Int(8/bits)) }
-	infer := func(c *Call) (ir.Type, error) {
+	infer := func(c *Call) ir.Type {
 		w, s := c.Tensor("weight"), c.Tensor("weight_scales")
-		idx := must(c.indexTensor("indices"))
+		idx := c.indexTensor("indices")
 		switch {
 		case w.DType != ir.Uint8 && (bits < 8 || w.DType != ir.Int8):
-			return w, c.Errorf("a weight of %s", w.DType)
+			panic(c.fail("a weight of %s", w.DType))
 		case !s.DType.IsFloat():
-			return w, c.Errorf("scales of %s", s.DType)
+			panic(c.fail("scales of %s", s.DType))
 		case w.Rank() != 2 || s.Rank() < 1 || s.Rank() > 2 || differ(s.Sizes[0], w.Sizes[0]):
-			return w, c.Errorf("weight and scales of %s", describeSizes([]ir.Type{w, s}))
+			panic(c.fail("weight and scales of %s", sizesOf{w, s}))
 		}
 		if s.Rank() == 2 {
 			c.need(columns(w))
 			if n, ok := s.Sizes[1].Const(); !ok || n < 1 ||
 				differ(sym.Mod(columns(w), s.Sizes[1]), sym.Int(0)) {
-				return w, c.Errorf("%s groups of %s columns", s.Sizes[1], columns(w))
+				panic(c.fail("%s groups of %s columns", s.Sizes[1], columns(w)))
 			}
 		}
 		if k := c.Operand("weight_zero_points"); k >= 0 &&
 			!slices.EqualFunc(c.operands[k].Type.Sizes, s.Sizes, sym.Expr.Equal) {
-			return w, c.Errorf("%s of scales and zero points differ",
-				describeSizes([]ir.Type{s, c.operands[k].Type}))
+			panic(c.fail("%s of scales and zero points differ", sizesOf{s, c.operands[k].Type}))
 		}
-		check(c.indexes(idx, w.Sizes[0]))
+		c.indexes(idx, w.Sizes[0])
 		d := s.DType
 		if c.Op.sch.Index("dtype") >= 0 {
 			d = c.DType("dtype", d)
 		}
-		if !d.IsFloat() {
-			return w, c.Errorf("the result would be %s, not a float", d)
-		}
-		return ir.TensorOf(d, append(slices.Clone(idx.Sizes), columns(w))...), nil
+		c.errorIf(!d.IsFloat(), "the result would be %s, not a float", d)
+		return ir.TensorOf(d, append(slices.Clone(idx.Sizes), columns(w))...)
 	}
-	return Op{
+	return entry{
 		Schema: schema,
-		Infer:  func(c *Call) ([]ir.Type, error) { return one(infer(c)) },
-		Compute: func(c *Call) ([]expr.Tensor, error) {
-			out, w, s := c.Outs[0], c.Tensor("weight"), c.Tensor("weight_scales")
-			vars, at := indexVars(out.Sizes)
+		Infer:  func(c *Call) []ir.Type { return one(infer(c)) },
+		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
+			w, s := c.Tensor("weight"), c.Tensor("weight_scales")
 			last := len(at) - 1
 			row := c.boundIndex("row", c.Load("indices", at[:last]...), w.Sizes[0], false).Expr()
 			q := packedColumn(c, row, at[last], bits)
@@ -177,8 +170,8 @@ func quantEmbedding(schema string, bits int64) Op {
 				x = expr.Sub(x, expr.Cast(ir.Float32, c.Load("weight_zero_points", param...)))
 			}
 			x = expr.Mul(x, expr.Cast(ir.Float32, c.Load("weight_scales", param...)))
-			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, x)}}, nil
-		},
+			return x
+		}),
 	}
 }
 

@@ -101,8 +101,8 @@ func (g gridAxis) taps(mode int64, name string, x *expr.Expr) []gridTap {
 
 // gridSampler samples the last n dimensions of input at the coordinates in
 // grid, whose last dimension holds x, y, (z).
-func gridSampler(schema string, dims ...int) Op {
-	setup := func(c *Call) (n int, mode, padding int64, err error) {
+func gridSampler(schema string, dims ...int) entry {
+	setup := func(c *Call) (n int, mode, padding int64) {
 		x, g := c.Tensor("input"), c.Tensor("grid")
 		n = x.Rank() - 2
 		mode = must(c.Int("interpolation_mode"))
@@ -110,30 +110,28 @@ func gridSampler(schema string, dims ...int) Op {
 		switch {
 		case !slices.Contains(dims, n) || g.Rank() != n+2 ||
 			differ(g.Sizes[n+1], sym.Int(int64(n))) || differ(g.Sizes[0], x.Sizes[0]):
-			err = c.Errorf("%s do not fit as input and grid", describeSizes([]ir.Type{x, g}))
+			panic(c.fail("%s do not fit as input and grid", sizesOf{x, g}))
 		case !x.DType.IsFloat() || x.DType != g.DType:
-			err = c.Errorf("an input of %s and a grid of %s", x.DType, g.DType)
+			panic(c.fail("an input of %s and a grid of %s", x.DType, g.DType))
 		case mode < gridLinear || mode > gridCubic || mode == gridCubic && n != 2 ||
 			padding < gridZeros || padding > gridReflect:
-			err = c.Errorf("interpolation %d with padding %d in %d dimensions", mode, padding, n)
+			panic(c.fail("interpolation %d with padding %d in %d dimensions", mode, padding, n))
 		case x.Numel().IsZero() && !g.Numel().IsZero() && !x.Sizes[1].IsZero():
-			err = c.Errorf("an input without elements")
+			panic(c.fail("an input without elements"))
 		}
 		return
 	}
-	return Op{
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
-			n, _, _ := must3(setup(c))
+		Infer: func(c *Call) []ir.Type {
+			n, _, _ := setup(c)
 			x, g := c.Tensor("input"), c.Tensor("grid")
-			return []ir.Type{ir.TensorOf(x.DType, slices.Concat(x.Sizes[:2], g.Sizes[1:n+1])...)},
-				nil
+			return []ir.Type{ir.TensorOf(x.DType, slices.Concat(x.Sizes[:2], g.Sizes[1:n+1])...)}
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
-			n, mode, padding := must3(setup(c))
+		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
+			n, mode, padding := setup(c)
 			t := c.Tensor("input")
 			m := opmath(t.DType)
-			vars, at := indexVars(c.Outs[0].Sizes)
 			where := append([]sym.Expr{at[0]}, at[2:]...)
 			taps := make([][]gridTap, n)
 			for d := range n {
@@ -143,9 +141,8 @@ func gridSampler(schema string, dims ...int) Op {
 					sym.Int(int64(n-1-d)))...))
 				taps[d] = g.taps(mode, "at"+itoa(d), x)
 			}
-			y := c.sampled(m, at[:2], taps, expr.Bool(true), nil)
-			return []expr.Tensor{{DType: t.DType, Vars: vars, Body: expr.Cast(t.DType, y)}}, nil
-		},
+			return c.sampled(m, at[:2], taps, expr.Bool(true), nil)
+		}),
 	}
 }
 
@@ -176,8 +173,8 @@ func (c *Call) sampled(m ir.DType, at []sym.Expr, taps [][]gridTap, inside,
 }
 
 // gridOps sample images at computed positions.
-func gridOps() []Op {
-	return []Op{
+func gridOps() []entry {
+	return []entry{
 		gridSampler("aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", 2, 3).core(gridSamplerCore),
 		gridSampler("aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", 2),
 		gridSampler("aten::grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", 3),

@@ -12,21 +12,18 @@ import (
 // indexes checks that a dimension of n elements may be indexed by idx: where there
 // is an index there must be an element, since it is clamped to the nearest one. A
 // dimension whose size data decides has room for its bound, whatever it is.
-func (c *Call) indexes(idx ir.Type, n sym.Expr) error {
+func (c *Call) indexes(idx ir.Type, n sym.Expr) {
 	if sym.Less(sym.Int(0), n) || idx.Numel().IsZero() || DataDecides(n) {
-		return nil
+		return
 	}
-	return c.Errorf("%s index a dimension of %s elements, which may have none",
-		describeSizes([]ir.Type{idx}), n)
+	panic(c.fail("%s index a dimension of %s elements, which may have none", sizesOf{idx}, n))
 }
 
 // indexTensor checks that a tensor holds indices.
-func (c *Call) indexTensor(name string) (ir.Type, error) {
+func (c *Call) indexTensor(name string) ir.Type {
 	t := c.Tensor(name)
-	if !t.DType.IsInt() {
-		return t, c.Errorf("%s of dtype %s are no indices", name, t.DType)
-	}
-	return t, nil
+	c.errorIf(!t.DType.IsInt(), "%s of dtype %s are no indices", name, t.DType)
+	return t
 }
 
 // advanced is an indexing by a list of tensors, one per leading dimension of
@@ -40,12 +37,10 @@ type advanced struct {
 }
 
 // advancedOf reads the indices argument.
-func advancedOf(c *Call) (*advanced, error) {
+func advancedOf(c *Call) *advanced {
 	a := &advanced{self: c.Tensor("self")}
 	list, ok := c.Arg("indices").(ir.List)
-	if !ok {
-		return nil, c.Errorf("indices is no list")
-	}
+	c.errorIf(!ok, "indices is no list")
 	k := c.Operand("indices")
 	var ts []ir.Type
 	var dims []int
@@ -55,26 +50,23 @@ func advancedOf(c *Call) (*advanced, error) {
 			continue
 		}
 		t := c.operands[k].Type
-		if !t.DType.IsInt() {
-			return nil, c.Errorf("an index of dtype %s", t.DType)
-		}
+		c.errorIf(!t.DType.IsInt(), "an index of dtype %s", t.DType)
 		a.at = append(a.at, k)
 		ts = append(ts, t)
 		dims = append(dims, d)
 		k++
 	}
-	if len(a.at) > a.self.Rank() {
-		return nil, c.Errorf("%d indices of a tensor with %d dimensions", len(a.at), a.self.Rank())
-	}
+	c.errorIf(len(a.at) > a.self.Rank(), "%d indices of a tensor with %d dimensions", len(a.at),
+		a.self.Rank())
 	for len(a.at) < a.self.Rank() {
 		a.at = append(a.at, -1)
 	}
 	if a.common, ok = Broadcast(ts...); !ok {
-		return nil, c.Errorf("%s do not broadcast", describeSizes(ts))
+		panic(c.fail("%s do not broadcast", sizesOf(ts)))
 	}
 	for d, k := range a.at {
 		if k >= 0 {
-			check(c.indexes(ir.Type{Sizes: a.common}, a.self.Sizes[d]))
+			c.indexes(ir.Type{Sizes: a.common}, a.self.Sizes[d])
 		}
 	}
 	// Indices that stand together keep their place, others come first.
@@ -87,7 +79,7 @@ func advancedOf(c *Call) (*advanced, error) {
 		}
 	}
 	a.sizes = slices.Insert(a.sizes, a.first, a.common...)
-	return a, nil
+	return a
 }
 
 // coords returns the coordinates in self of element at of the result; index
@@ -108,23 +100,21 @@ func (a *advanced) coords(c *Call, at []sym.Expr,
 }
 
 // indexEntry is advanced indexing.
-func indexEntry(schema string) Op {
-	return Op{
+func indexEntry(schema string) entry {
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
-			a := must(advancedOf(c))
-			return []ir.Type{ir.TensorOf(a.self.DType, a.sizes...)}, nil
+		Infer: func(c *Call) []ir.Type {
+			a := advancedOf(c)
+			return []ir.Type{ir.TensorOf(a.self.DType, a.sizes...)}
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
-			a := must(advancedOf(c))
-			vars, at := indexVars(c.Outs[0].Sizes)
+		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
+			a := advancedOf(c)
 			in := a.coords(c, at, func(d int, index *expr.Expr) sym.Expr {
 				return c.boundIndex("at"+itoa(d), index, a.self.Sizes[d], true).Expr()
 			})
-			return []expr.Tensor{{DType: a.self.DType, Vars: vars, Body: c.Load("self", in...)}},
-				nil
-		},
-		variant: func(c *Call) *Op {
+			return c.Load("self", in...)
+		}),
+		variant: func(c *Call) *entry {
 			if hasMask(c) {
 				return maskedIndex(schema)
 			}
@@ -134,8 +124,8 @@ func indexEntry(schema string) Op {
 }
 
 // indexOps read elements at positions that other tensors hold.
-func indexOps() []Op {
-	return []Op{
+func indexOps() []entry {
+	return []entry{
 		indexEntry("aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor"),
 		indexEntry("aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor").core(
 			sameAs("aten.index.Tensor")),
@@ -146,53 +136,44 @@ func indexOps() []Op {
 	}
 }
 
-func indexSelect() Op {
-	return Op{
+func indexSelect() entry {
+	return entry{
 		Schema: "aten::index_select(Tensor self, int dim, Tensor index) -> Tensor",
-		Infer: func(c *Call) ([]ir.Type, error) {
+		Infer: func(c *Call) []ir.Type {
 			t := c.Tensor("self")
-			idx := must(c.indexTensor("index"))
-			d := must(c.dim("dim", t.Rank()))
-			if idx.Rank() > 1 {
-				return nil, c.Errorf("an index with %d dimensions", idx.Rank())
-			}
+			idx := c.indexTensor("index")
+			d := c.dim("dim", t.Rank())
+			c.errorIf(idx.Rank() > 1, "an index with %d dimensions", idx.Rank())
 			sizes := slices.Clone(t.Sizes)
 			if len(sizes) > 0 {
-				check(c.indexes(idx, sizes[d]))
+				c.indexes(idx, sizes[d])
 				sizes[d] = idx.Numel()
 			}
-			return []ir.Type{ir.TensorOf(t.DType, sizes...)}, nil
+			return []ir.Type{ir.TensorOf(t.DType, sizes...)}
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
+		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
 			t, idx := c.Tensor("self"), c.Tensor("index")
-			d := must(c.dim("dim", t.Rank()))
-			vars, at := indexVars(c.Outs[0].Sizes)
+			d := c.dim("dim", t.Rank())
 			if len(at) > 0 {
 				at = slices.Clone(at)
 				at[d] = c.boundIndex("at", c.Load("index", at[d : d+1][:idx.Rank()]...), t.Sizes[d],
 					false).Expr()
 			}
-			return []expr.Tensor{{DType: t.DType, Vars: vars, Body: c.Load("self", at...)}}, nil
-		},
+			return c.Load("self", at...)
+		}),
 	}
 }
 
 // gatherDim checks the index of gather and scatter against self, and of scatter
 // against what is written.
-func (c *Call) gatherDim() (d int, err error) {
+func (c *Call) gatherDim() (d int) {
 	t := c.Tensor("self")
-	idx, err := c.indexTensor("index")
-	if err != nil {
-		return 0, err
-	}
-	if d, err = c.dim("dim", t.Rank()); err != nil {
-		return 0, err
-	}
-	if max(idx.Rank(), 1) != max(t.Rank(), 1) && !idx.Numel().IsZero() {
-		return 0, c.Errorf("an index with %d dimensions of a tensor with %d", idx.Rank(), t.Rank())
-	}
+	idx := c.indexTensor("index")
+	d = c.dim("dim", t.Rank())
+	c.errorIf(max(idx.Rank(), 1) != max(t.Rank(), 1) && !idx.Numel().IsZero(),
+		"an index with %d dimensions of a tensor with %d", idx.Rank(), t.Rank())
 	if idx.Numel().IsZero() || t.Rank() == 0 || idx.Rank() == 0 {
-		return d, nil
+		return d
 	}
 	within := func(u ir.Type, but int) bool {
 		for i, n := range idx.Sizes {
@@ -202,87 +183,69 @@ func (c *Call) gatherDim() (d int, err error) {
 		}
 		return true
 	}
-	if !within(t, d) {
-		return 0, c.Errorf("an index of %s for a tensor of %s", describeSizes([]ir.Type{idx}),
-			describeSizes([]ir.Type{t}))
-	}
+	c.errorIf(!within(t, d), "an index of %s for a tensor of %s", sizesOf{idx}, sizesOf{t})
 	if k := c.Op.sch.Index("src"); k >= 0 && c.first[k] >= 0 {
 		if src := c.Tensor("src"); src.Rank() != idx.Rank() || !within(src, -1) {
-			return 0, c.Errorf("an index of %s for %s of what is written",
-				describeSizes([]ir.Type{idx}), describeSizes([]ir.Type{src}))
+			panic(c.fail("an index of %s for %s of what is written", sizesOf{idx}, sizesOf{src}))
 		}
 	}
-	return d, c.indexes(idx, t.Sizes[d])
+	c.indexes(idx, t.Sizes[d])
+	return d
 }
 
-func gather() Op {
-	return Op{
+func gather() entry {
+	return entry{
 		Schema: "aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
-		Infer: func(c *Call) ([]ir.Type, error) {
-			must(c.gatherDim())
-			return []ir.Type{ir.TensorOf(c.Tensor("self").DType, c.Tensor("index").Sizes...)}, nil
+		Infer: func(c *Call) []ir.Type {
+			c.gatherDim()
+			return []ir.Type{ir.TensorOf(c.Tensor("self").DType, c.Tensor("index").Sizes...)}
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
+		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
 			t, idx := c.Tensor("self"), c.Tensor("index")
-			d := must(c.gatherDim())
-			vars, at := indexVars(idx.Sizes)
+			d := c.gatherDim()
 			in := make([]sym.Expr, t.Rank())
 			copy(in, at)
 			if t.Rank() > 0 && !idx.Numel().IsZero() {
 				in[d] = c.boundIndex("at", c.Load("index", at...), t.Sizes[d], false).Expr()
 			}
-			return []expr.Tensor{{DType: t.DType, Vars: vars, Body: c.Load("self", in...)}}, nil
-		},
+			return c.Load("self", in...)
+		}),
 	}
 }
 
-func embedding() Op {
-	return Op{
+func embedding() entry {
+	return entry{
 		Schema: "aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
-		Infer: func(c *Call) ([]ir.Type, error) {
+		Infer: func(c *Call) []ir.Type {
 			w := c.Tensor("weight")
-			idx, err := c.indexTensor("indices")
-			if err == nil && w.Rank() != 2 {
-				err = c.Errorf("a weight with %d dimensions", w.Rank())
-			}
-			if err == nil {
-				err = c.indexes(idx, w.Sizes[0])
-			}
-			if err != nil {
-				return nil, err
-			}
-			return []ir.Type{ir.TensorOf(w.DType, append(slices.Clone(idx.Sizes), w.Sizes[1])...)},
-				nil
+			idx := c.indexTensor("indices")
+			c.errorIf(w.Rank() != 2, "a weight with %d dimensions", w.Rank())
+			c.indexes(idx, w.Sizes[0])
+			return []ir.Type{ir.TensorOf(w.DType, append(slices.Clone(idx.Sizes), w.Sizes[1])...)}
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
+		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
 			w := c.Tensor("weight")
-			vars, at := indexVars(c.Outs[0].Sizes)
 			n := len(at) - 1
 			row := c.boundIndex("row", c.Load("indices", at[:n]...), w.Sizes[0], false).Expr()
-			return []expr.Tensor{{DType: w.DType, Vars: vars, Body: c.Load("weight", row, at[n])}},
-				nil
-		},
+			return c.Load("weight", row, at[n])
+		}),
 	}
 }
 
 // take indexes the flattened tensor.
-func take() Op {
-	return Op{
+func take() entry {
+	return entry{
 		Schema: "aten::take(Tensor self, Tensor index) -> Tensor",
-		Infer: func(c *Call) ([]ir.Type, error) {
-			idx, err := c.indexTensor("index")
-			if err == nil {
-				err = c.indexes(idx, c.Tensor("self").Numel())
-			}
-			return one(ir.TensorOf(c.Tensor("self").DType, idx.Sizes...), err)
+		Infer: func(c *Call) []ir.Type {
+			idx := c.indexTensor("index")
+			c.indexes(idx, c.Tensor("self").Numel())
+			return one(ir.TensorOf(c.Tensor("self").DType, idx.Sizes...))
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
+		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
 			t := c.Tensor("self")
-			vars, at := indexVars(c.Outs[0].Sizes)
 			flat := c.boundIndex("at", c.Load("index", at...), t.Numel(), true)
-			return []expr.Tensor{{DType: t.DType, Vars: vars, Body: c.Load("self",
-				unflatten(flat.Expr(), t.Sizes)...)}}, nil
-		},
+			return c.Load("self", unflatten(flat.Expr(), t.Sizes)...)
+		}),
 	}
 }
 
@@ -311,7 +274,7 @@ func isMask(a ir.Arg) bool {
 }
 
 // maskedOf reads the indices argument of a call that has a mask.
-func maskedOf(c *Call) (*masked, error) {
+func maskedOf(c *Call) *masked {
 	self, m := c.Tensor("self"), &masked{}
 	list, _ := c.Arg("indices").(ir.List)
 	for d, a := range list {
@@ -320,26 +283,20 @@ func maskedOf(c *Call) (*masked, error) {
 		case isMask(a) && m.mask == nil:
 			m.mask, m.first = a.(ir.Ref).Value, d
 		default:
-			return nil,
-				c.Errorf("a mask together with other indices; index by the one, then by the others")
+			panic(
+				c.fail("a mask together with other indices; index by the one, then by the others"))
 		}
 	}
 	rank := m.mask.Type.Rank()
-	if rank == 0 {
-		return nil, c.Errorf("a mask without dimensions; use torch.where instead")
-	}
-	if rank+len(list)-1 > self.Rank() {
-		return nil, c.Errorf("indices for %d dimensions of a tensor with %d", rank+len(list)-1,
-			self.Rank())
-	}
+	c.errorIf(rank == 0, "a mask without dimensions; use torch.where instead")
+	c.errorIf(rank+len(list)-1 > self.Rank(), "indices for %d dimensions of a tensor with %d",
+		rank+len(list)-1, self.Rank())
 	for d, n := range m.mask.Type.Sizes {
-		if differ(n, self.Sizes[m.first+d]) {
-			return nil, c.Errorf("a mask of %s of a tensor of %s",
-				describeSizes([]ir.Type{m.mask.Type}), describeSizes([]ir.Type{self}))
-		}
+		c.errorIf(differ(n, self.Sizes[m.first+d]), "a mask of %s of a tensor of %s",
+			sizesOf{m.mask.Type}, sizesOf{self})
 	}
 	m.sizes = slices.Concat(self.Sizes[:m.first], []sym.Expr{{}}, self.Sizes[m.first+rank:])
-	return m, nil
+	return m
 }
 
 // indices gives the indices that select n places, those that the mask picks.
@@ -355,45 +312,41 @@ func (m *masked) indices(b *Builder, at *ir.Value) ir.List {
 }
 
 // maskedIndex is advanced indexing by a mask.
-func maskedIndex(schema string) *Op {
-	return &Op{
+func maskedIndex(schema string) *entry {
+	return &entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
-			m := must(maskedOf(c))
+		Infer: func(c *Call) []ir.Type {
+			m := maskedOf(c)
 			m.sizes[m.first] = c.counted(0, m.first, m.mask.Type.Numel())
-			return []ir.Type{ir.TensorOf(c.Tensor("self").DType, m.sizes...)}, nil
+			return []ir.Type{ir.TensorOf(c.Tensor("self").DType, m.sizes...)}
 		},
-		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
-			m := must(maskedOf(c))
+		Decompose: func(b *Builder, c *Call) []*ir.Value {
+			m := maskedOf(c)
 			at := b.nonzero(m.mask, c.Outs[0].Sizes[m.first])
-			return b.Ops("aten.index.Tensor", c.Value("self"), m.indices(b, at)), nil
+			return b.Ops("aten.index.Tensor", c.Value("self"), m.indices(b, at))
 		},
 	}
 }
 
 // maskedPut is index_put with a mask: one value for all places, or one for each.
-func maskedPut(schema string) *Op {
-	return &Op{
+func maskedPut(schema string) *entry {
+	return &entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
-			m := must(maskedOf(c))
+		Infer: func(c *Call) []ir.Type {
+			m := maskedOf(c)
 			t, v := c.Tensor("self"), c.Tensor("values")
-			if v.DType != t.DType {
-				return nil, c.Errorf("values of %s for a tensor of %s", v.DType, t.DType)
-			}
+			c.errorIf(v.DType != t.DType, "values of %s for a tensor of %s", v.DType, t.DType)
 			m.sizes[m.first] = m.places(v)
-			if !broadcastsTo(v, m.sizes) {
-				return nil, c.Errorf("%s do not broadcast",
-					describeSizes([]ir.Type{v, {Sizes: m.sizes}}))
-			}
-			return []ir.Type{likeType(t, t.DType)}, nil
+			c.errorIf(!broadcastsTo(v, m.sizes), "%s do not broadcast",
+				sizesOf{v, {Sizes: m.sizes}})
+			return []ir.Type{likeType(t, t.DType)}
 		},
-		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
-			m := must(maskedOf(c))
+		Decompose: func(b *Builder, c *Call) []*ir.Value {
+			m := maskedOf(c)
 			self, v := c.Value("self"), c.Value("values")
 			if n := m.places(v.Type); !n.Equal(sym.Int(1)) {
 				return b.Ops("aten.index_put.default", self, m.indices(b, b.nonzero(m.mask, n)), v,
-					c.Arg("accumulate")), nil
+					c.Arg("accumulate"))
 			}
 			// The mask and the value stretched to the dimensions of self.
 			one := sym.Int(1)
@@ -411,7 +364,7 @@ func maskedPut(schema string) *Op {
 			if c.Bool("accumulate") {
 				v = b.add(self, v)
 			}
-			return b.Ops("aten.where.self", where, v, self), nil
+			return b.Ops("aten.where.self", where, v, self)
 		},
 	}
 }

@@ -22,27 +22,17 @@ func joined(ts []ir.Type) []int {
 }
 
 // catType is the type of the concatenation of a Tensor[] argument.
-func catType(c *Call) (ir.Type, int, error) {
+func catType(c *Call) (ir.Type, int) {
 	ts := c.Tensors("tensors")
-	if len(ts) == 0 {
-		return ir.Type{}, 0, c.Errorf("no tensors to join")
-	}
-	d, err := c.Promote("tensors")
-	if err != nil {
-		return ir.Type{}, 0, err
-	}
+	c.errorIf(len(ts) == 0, "no tensors to join")
+	d := must(c.Promote("tensors"))
 	keep := joined(ts)
 	if len(keep) == 0 {
-		return ir.StaticTensor(d, 0), 0, nil
+		return ir.StaticTensor(d, 0), 0
 	}
 	first := ts[keep[0]]
-	if first.Rank() == 0 {
-		return ir.Type{}, 0, c.Errorf("tensors without dimensions cannot be joined")
-	}
-	dim, err := c.dim("dim", first.Rank())
-	if err != nil {
-		return ir.Type{}, 0, err
-	}
+	c.errorIf(first.Rank() == 0, "tensors without dimensions cannot be joined")
+	dim := c.dim("dim", first.Rank())
 	sizes := slices.Clone(first.Sizes)
 	last := true
 	for n, k := range keep {
@@ -51,15 +41,12 @@ func catType(c *Call) (ir.Type, int, error) {
 		if n == 0 {
 			continue
 		}
-		if t.Rank() != len(sizes) {
-			return ir.Type{}, 0, c.Errorf("%s do not join", describeSizes([]ir.Type{first, t}))
-		}
+		c.errorIf(t.Rank() != len(sizes), "%s do not join", sizesOf{first, t})
 		for d := range sizes {
 			if d == dim {
 				sizes[d] = sym.Add(sizes[d], t.Sizes[d])
 			} else if differ(sizes[d], t.Sizes[d]) {
-				return ir.Type{}, 0, c.Errorf("%s do not join along dimension %d",
-					describeSizes([]ir.Type{first, t}), dim)
+				panic(c.fail("%s do not join along dimension %d", sizesOf{first, t}, dim))
 			}
 		}
 	}
@@ -67,13 +54,13 @@ func catType(c *Call) (ir.Type, int, error) {
 	if last {
 		t.Strides = channelsLastStrides(sizes)
 	}
-	return t, dim, nil
+	return t, dim
 }
 
 // catLoops writes each operand into its slice of the result: a run of memory for
 // every index into the dimensions before the joined one.
-func catLoops(c *Call) (*loop.Func, error) {
-	out, dim := must2(catType(c))
+func catLoops(c *Call) *loop.Func {
+	out, dim := catType(c)
 	f := &loop.Func{Name: "cat", Bufs: c.buffers()}
 	run := func(t ir.Type) sym.Expr { return sym.Mul(t.Sizes[dim:]...) }
 	var at sym.Expr
@@ -97,19 +84,19 @@ func catLoops(c *Call) (*loop.Func, error) {
 		f.Body = append(f.Body, body...)
 		at = sym.Add(at, run(t))
 	}
-	return f, nil
+	return f
 }
 
 // catPermuted is the same concatenation along the same dimension, which has
 // another place in the order. Tensors of other ranks, which count for nothing,
 // have no such order.
 func catPermuted(c *Call, order []int) *Call {
-	_, dim, err := catType(c)
-	if err != nil || slices.ContainsFunc(c.Tensors("tensors"), func(t ir.Type) bool {
+	if slices.ContainsFunc(c.Tensors("tensors"), func(t ir.Type) bool {
 		return t.Rank() != len(order)
 	}) {
 		return nil
 	}
+	_, dim := catType(c)
 	p := c.permuted(order)
 	p.Args[c.index("dim")] = ir.Int(slices.Index(order, dim))
 	return p
@@ -123,12 +110,12 @@ func nest(vars []*sym.Symbol, body ...loop.Stmt) []loop.Stmt {
 	return body
 }
 
-func cat(schema string) Op {
-	return Op{
+func cat(schema string) entry {
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
-			t, _, err := catType(c)
-			return one(t, err)
+		Infer: func(c *Call) []ir.Type {
+			t, _ := catType(c)
+			return one(t)
 		},
 		Loops:    catLoops,
 		Permuted: catPermuted,
@@ -136,27 +123,22 @@ func cat(schema string) Op {
 }
 
 // stackType is the type of the tensors stacked along a new dimension.
-func stackType(c *Call) (ir.Type, error) {
+func stackType(c *Call) ir.Type {
 	ts := c.Tensors("tensors")
-	if len(ts) == 0 {
-		return ir.Type{}, c.Errorf("no tensors to stack")
-	}
+	c.errorIf(len(ts) == 0, "no tensors to stack")
 	for _, t := range ts[1:] {
-		if !slices.EqualFunc(t.Sizes, ts[0].Sizes, func(a, b sym.Expr) bool {
+		c.errorIf(!slices.EqualFunc(t.Sizes, ts[0].Sizes, func(a, b sym.Expr) bool {
 			return !differ(a, b)
-		}) {
-			return ir.Type{}, c.Errorf("%s do not stack", describeSizes([]ir.Type{ts[0], t}))
-		}
+		}), "%s do not stack", sizesOf{ts[0], t})
 	}
 	d := must(c.Promote("tensors"))
-	dim := must(c.dim("dim", ts[0].Rank()+1))
-	return ir.TensorOf(d, slices.Insert(slices.Clone(ts[0].Sizes), dim,
-		sym.Int(int64(len(ts))))...), nil
+	dim := c.dim("dim", ts[0].Rank()+1)
+	return ir.TensorOf(d, slices.Insert(slices.Clone(ts[0].Sizes), dim, sym.Int(int64(len(ts))))...)
 }
 
 // stacks brings operators on a Tensor[] to cat, the operands reshaped by each.
-func stacks(schema string, typ func(*Call) (ir.Type, error), dim func(c *Call) any,
-	each func(b *Builder, c *Call, x *ir.Value) *ir.Value) Op {
+func stacks(schema string, typ func(*Call) ir.Type, dim func(c *Call) any,
+	each func(b *Builder, c *Call, x *ir.Value) *ir.Value) entry {
 	return composite(schema, typ, func(b *Builder, c *Call) *ir.Value {
 		var xs []*ir.Value
 		for _, x := range c.operands {
@@ -185,30 +167,26 @@ func atLeast(sizes []sym.Expr, n int) []sym.Expr {
 
 // sideBySide is hstack, vstack and dstack: cat of operands with at least n
 // dimensions, along dim.
-func sideBySide(schema string, n int, dim func(rank int) int) Op {
+func sideBySide(schema string, n int, dim func(rank int) int) entry {
 	view := func(t ir.Type) ir.Type { return ir.TensorOf(t.DType, atLeast(t.Sizes, n)...) }
-	typ := func(c *Call) (ir.Type, error) {
+	typ := func(c *Call) ir.Type {
 		ts := c.Tensors("tensors")
-		if len(ts) == 0 {
-			return ir.Type{}, c.Errorf("no tensors to join")
-		}
+		c.errorIf(len(ts) == 0, "no tensors to join")
 		d := must(c.Promote("tensors"))
 		sizes := slices.Clone(view(ts[0]).Sizes)
 		at := dim(len(sizes))
 		for _, t := range ts[1:] {
 			u := view(t)
-			if u.Rank() != len(sizes) {
-				return u, c.Errorf("%s do not join", describeSizes(ts))
-			}
+			c.errorIf(u.Rank() != len(sizes), "%s do not join", sizesOf(ts))
 			for i, s := range u.Sizes {
 				if i == at {
 					sizes[i] = sym.Add(sizes[i], s)
 				} else if differ(sizes[i], s) {
-					return u, c.Errorf("%s do not join", describeSizes(ts))
+					panic(c.fail("%s do not join", sizesOf(ts)))
 				}
 			}
 		}
-		return ir.TensorOf(d, sizes...), nil
+		return ir.TensorOf(d, sizes...)
 	}
 	return stacks(schema, typ, func(c *Call) any { return dim(c.Outs[0].Rank()) },
 		func(b *Builder, c *Call, x *ir.Value) *ir.Value {
@@ -217,9 +195,9 @@ func sideBySide(schema string, n int, dim func(rank int) int) Op {
 }
 
 // joinOps put tensors together.
-func joinOps() []Op {
+func joinOps() []entry {
 	dim := func(c *Call) any { return c.Arg("dim") }
-	return []Op{
+	return []entry{
 		cat("aten::cat(Tensor[] tensors, int dim=0) -> Tensor"),
 		cat("aten::concat(Tensor[] tensors, int dim=0) -> Tensor").core(sameAs("aten.cat.default")),
 		cat("aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor").core(
@@ -237,98 +215,88 @@ func joinOps() []Op {
 }
 
 // combineOps make one tensor of several, in patterns.
-func combineOps() []Op {
-	return []Op{
+func combineOps() []entry {
+	return []entry{
 		derived("aten::column_stack(Tensor[] tensors) -> Tensor",
-			func(b *Builder, c *Call) (*ir.Value, error) {
-				columns, err := c.each("tensors", func(x *ir.Value) *ir.Value {
+			func(b *Builder, c *Call) *ir.Value {
+				columns := c.each("tensors", func(x *ir.Value) *ir.Value {
 					if x.Type.Rank() > 1 {
 						return x
 					}
 					return b.Op("aten.reshape.default", x, []sym.Expr{x.Type.Numel(), sym.Int(1)})
 				})
-				return b.Op("aten.cat.default", columns, 1), err
+				return b.Op("aten.cat.default", columns, 1)
 			}),
 		derived("aten::block_diag(Tensor[] tensors) -> Tensor", blockDiag),
 		derived("aten::cartesian_prod(Tensor[] tensors) -> Tensor", cartesianProduct),
 		{
 			Schema: "aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]",
-			Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+			Decompose: func(b *Builder, c *Call) []*ir.Value {
 				sizes, ok := Broadcast(c.Tensors("tensors")...)
-				if !ok {
-					return nil, c.Errorf("%s do not broadcast", describeSizes(c.Tensors("tensors")))
-				}
+				c.errorIf(!ok, "%s do not broadcast", sizesOf(c.Tensors("tensors")))
 				return c.each("tensors", func(x *ir.Value) *ir.Value {
 					return b.Op("aten.expand.default", x, sizes)
 				})
 			},
 		},
 		derived("aten::kron(Tensor self, Tensor other) -> Tensor", kron),
-		derived("aten::trace(Tensor self) -> Tensor", func(b *Builder, c *Call) (*ir.Value, error) {
-			if c.Tensor("self").Rank() != 2 {
-				return nil, c.Errorf("the trace of a tensor with %d dimensions",
-					c.Tensor("self").Rank())
-			}
-			return b.Op("aten.sum.default", b.Op("aten.diagonal.default", c.Value("self"))), nil
+		derived("aten::trace(Tensor self) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+			c.errorIf(c.Tensor("self").Rank() != 2, "the trace of a tensor with %d dimensions",
+				c.Tensor("self").Rank())
+			return b.Op("aten.sum.default", b.Op("aten.diagonal.default", c.Value("self")))
 		}),
 		derived("aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", tensorDot),
 	}
 }
 
 // each applies f to the tensors of a list.
-func (c *Call) each(name string, f func(*ir.Value) *ir.Value) ([]*ir.Value, error) {
+func (c *Call) each(name string, f func(*ir.Value) *ir.Value) []*ir.Value {
 	n := len(c.Tensors(name))
-	if n == 0 {
-		return nil, c.Errorf("no tensors")
-	}
+	c.errorIf(n == 0, "no tensors")
 	out := make([]*ir.Value, n)
 	for i := range out {
 		out[i] = f(c.operands[c.Operand(name)+i])
 	}
-	return out, nil
+	return out
 }
 
 // cartesianProduct has the elements of one vector in each column, the last
 // changing fastest.
-func cartesianProduct(b *Builder, c *Call) (*ir.Value, error) {
+func cartesianProduct(b *Builder, c *Call) *ir.Value {
 	var sizes []sym.Expr
 	for _, t := range c.Tensors("tensors") {
-		if t.Rank() != 1 {
-			return nil, c.Errorf("a tensor with %d dimensions", t.Rank())
-		}
+		c.errorIf(t.Rank() != 1, "a tensor with %d dimensions", t.Rank())
 		sizes = append(sizes, t.Sizes[0])
 	}
 	i := -1
-	columns := must(c.each("tensors", func(x *ir.Value) *ir.Value {
+	columns := c.each("tensors", func(x *ir.Value) *ir.Value {
 		i++
 		shape := slices.Repeat([]sym.Expr{sym.Int(1)}, len(sizes))
 		shape[i] = sizes[i]
 		x = b.Op("aten.expand.default", b.Op("aten.reshape.default", x, shape), sizes)
 		return b.Op("aten.reshape.default", x, []int{-1})
-	}))
+	})
 	if len(columns) == 1 {
-		return columns[0], nil
+		return columns[0]
 	}
-	return b.Op("aten.stack.default", columns, 1), nil
+	return b.Op("aten.stack.default", columns, 1)
 }
 
 // blockDiag pads each block to the width of the result and puts them below each
 // other.
-func blockDiag(b *Builder, c *Call) (*ir.Value, error) {
+func blockDiag(b *Builder, c *Call) *ir.Value {
 	var types []ir.Type
-	blocks := must(c.each("tensors", func(x *ir.Value) *ir.Value {
+	blocks := c.each("tensors", func(x *ir.Value) *ir.Value {
 		if r := x.Type.Rank(); r < 2 {
 			x = b.Op("aten.reshape.default", x, []sym.Expr{sym.Int(1), x.Type.Numel()})
 		}
 		types = append(types, x.Type)
 		return x
-	}))
+	})
 	width := sym.Int(0)
 	d := must(c.Promote("tensors"))
 	for _, t := range types {
-		if t.Rank() != 2 {
-			return nil, c.Errorf("a block with %d dimensions", t.Rank())
-		}
+		c.errorIf(t.Rank() != 2, "a block with %d dimensions", t.Rank())
 		width = sym.Add(width, t.Sizes[1])
 	}
 	left := sym.Int(0)
@@ -338,12 +306,12 @@ func blockDiag(b *Builder, c *Call) (*ir.Value, error) {
 			[]sym.Expr{left, sym.Sub(width, next)}, 0)
 		left = next
 	}
-	return b.Op("aten.cat.default", blocks, 0), nil
+	return b.Op("aten.cat.default", blocks, 0)
 }
 
 // kron multiplies every element of one with every one of the other, their
 // dimensions interleaved.
-func kron(b *Builder, c *Call) (*ir.Value, error) {
+func kron(b *Builder, c *Call) *ir.Value {
 	x, y := c.Value("self"), c.Value("other")
 	n := max(x.Type.Rank(), y.Type.Rank())
 	spread := func(v *ir.Value, first bool) (*ir.Value, []sym.Expr) {
@@ -364,22 +332,21 @@ func kron(b *Builder, c *Call) (*ir.Value, error) {
 	for i := range sizes {
 		sizes[i] = sym.Mul(a[i], o[i])
 	}
-	return b.Op("aten.reshape.default", b.mul(u, v), sizes), nil
+	return b.Op("aten.reshape.default", b.mul(u, v), sizes)
 }
 
 // tensorDot is a matrix product of the dimensions that stay by those that are
 // summed over.
-func tensorDot(b *Builder, c *Call) (*ir.Value, error) {
-	side := func(tensor, dims string) (x *ir.Value, keep, sum []int, err error) {
+func tensorDot(b *Builder, c *Call) *ir.Value {
+	side := func(tensor, dims string) (x *ir.Value, keep, sum []int) {
 		x = c.Value(tensor)
 		ds := must(c.Ints(dims))
 		for _, d := range ds {
 			if d < 0 {
 				d += int64(x.Type.Rank())
 			}
-			if d < 0 || d >= int64(x.Type.Rank()) || slices.Contains(sum, int(d)) {
-				return x, nil, nil, c.Errorf("dimension %d of a tensor with %d", d, x.Type.Rank())
-			}
+			c.errorIf(d < 0 || d >= int64(x.Type.Rank()) || slices.Contains(sum, int(d)),
+				"dimension %d of a tensor with %d", d, x.Type.Rank())
 			sum = append(sum, int(d))
 		}
 		for d := range x.Type.Rank() {
@@ -389,11 +356,9 @@ func tensorDot(b *Builder, c *Call) (*ir.Value, error) {
 		}
 		return
 	}
-	x, keepX, sumX := must3(side("self", "dims_self"))
-	y, keepY, sumY := must3(side("other", "dims_other"))
-	if len(sumX) != len(sumY) {
-		return nil, c.Errorf("%d and %d dimensions to sum over", len(sumX), len(sumY))
-	}
+	x, keepX, sumX := side("self", "dims_self")
+	y, keepY, sumY := side("other", "dims_other")
+	c.errorIf(len(sumX) != len(sumY), "%d and %d dimensions to sum over", len(sumX), len(sumY))
 	of := func(t ir.Type, dims []int) []sym.Expr {
 		out := make([]sym.Expr, len(dims))
 		for i, d := range dims {
@@ -402,9 +367,8 @@ func tensorDot(b *Builder, c *Call) (*ir.Value, error) {
 		return out
 	}
 	for i := range sumX {
-		if differ(x.Type.Sizes[sumX[i]], y.Type.Sizes[sumY[i]]) {
-			return nil, c.Errorf("%s do not multiply", describeSizes([]ir.Type{x.Type, y.Type}))
-		}
+		c.errorIf(differ(x.Type.Sizes[sumX[i]], y.Type.Sizes[sumY[i]]), "%s do not multiply",
+			sizesOf{x.Type, y.Type})
 	}
 	rows, k, columns := of(x.Type, keepX), sym.Mul(of(x.Type, sumX)...), of(y.Type, keepY)
 	left := b.Op("aten.reshape.default", b.Op("aten.permute.default", x, slices.Concat(keepX,
@@ -412,5 +376,5 @@ func tensorDot(b *Builder, c *Call) (*ir.Value, error) {
 	right := b.Op("aten.reshape.default", b.Op("aten.permute.default", y,
 		slices.Concat(sumY, keepY)), []sym.Expr{k, sym.Mul(columns...)})
 	return b.Op("aten.reshape.default", b.Op("aten.mm.default", left, right),
-		slices.Concat(rows, columns)), nil
+		slices.Concat(rows, columns))
 }

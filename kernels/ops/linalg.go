@@ -13,44 +13,44 @@ import (
 // linalgOps are inverses, solutions and determinants. A matrix without an
 // inverse is an error, as in PyTorch, but for the _ex forms, which tell in
 // their last result.
-func linalgOps() []Op {
+func linalgOps() []entry {
 	many := func(schema string,
-		f func(*Builder, *Call) ([]*ir.Value, error)) Op {
-		return Op{Schema: schema, Decompose: f}
+		f func(*Builder, *Call) []*ir.Value) entry {
+		return entry{Schema: schema, Decompose: f}
 	}
-	return []Op{
+	return []entry{
 		many("aten::linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)",
-			func(b *Builder, c *Call) ([]*ir.Value, error) {
+			func(b *Builder, c *Call) []*ir.Value {
 				return b.Ops("aten.linalg_lu_factor_ex.default", c.Value("A"),
-					Kw("pivot", c.Bool("pivot")))[:2], nil
+					Kw("pivot", c.Bool("pivot")))[:2]
 			}),
-		many("aten::linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", func(b *Builder, c *Call) ([]*ir.Value, error) {
+		many("aten::linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", func(b *Builder, c *Call) []*ir.Value {
 			x, info := b.inverse(c.Value("A"))
-			return []*ir.Value{x, info}, nil
+			return []*ir.Value{x, info}
 		}),
 		derived("aten::linalg_inv(Tensor A) -> Tensor", invert("A")),
 		derived("aten::inverse(Tensor self) -> Tensor", invert("self")),
 		many("aten::_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU, Tensor pivots, Tensor info)", solveSystem),
-		many("aten::linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)", func(b *Builder, c *Call) ([]*ir.Value, error) {
-			vs := must(solveSystem(b, c))
-			return []*ir.Value{vs[0], vs[3]}, nil
+		many("aten::linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)", func(b *Builder, c *Call) []*ir.Value {
+			vs := solveSystem(b, c)
+			return []*ir.Value{vs[0], vs[3]}
 		}),
 		derived("aten::linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor",
-			func(b *Builder, c *Call) (*ir.Value, error) {
-				vs := must(solveSystem(b, c))
+			func(b *Builder, c *Call) *ir.Value {
+				vs := solveSystem(b, c)
 				b.whole(vs[3], "linalg.solve")
-				return vs[0], nil
+				return vs[0]
 			}),
 		many("aten::_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)",
-			func(b *Builder, c *Call) ([]*ir.Value, error) {
+			func(b *Builder, c *Call) []*ir.Value {
 				lu, pivots, _ := b.factors(c.Value("A"))
-				return []*ir.Value{b.determinant(lu, pivots), lu, pivots}, nil
+				return []*ir.Value{b.determinant(lu, pivots), lu, pivots}
 			}),
 		derived("aten::linalg_det(Tensor A) -> Tensor", determinantOf("A")),
 		derived("aten::det(Tensor self) -> Tensor", determinantOf("self")),
-		many("aten::_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)", func(b *Builder, c *Call) ([]*ir.Value, error) {
+		many("aten::_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)", func(b *Builder, c *Call) []*ir.Value {
 			lu, pivots, _ := b.factors(c.Value("A"))
-			return append(b.signedLog(lu, pivots), lu, pivots), nil
+			return append(b.signedLog(lu, pivots), lu, pivots)
 		}),
 		many("aten::linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)",
 			signedLogOf("A")),
@@ -60,14 +60,14 @@ func linalgOps() []Op {
 }
 
 // checkErrors is what PyTorch puts behind an _ex form.
-func checkErrors() Op {
-	return Op{
+func checkErrors() entry {
+	return entry{
 		Schema: "aten::_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()",
-		Infer:  func(*Call) ([]ir.Type, error) { return nil, nil },
+		Infer:  func(*Call) []ir.Type { return nil },
 		Effect: true,
-		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+		Decompose: func(b *Builder, c *Call) []*ir.Value {
 			b.whole(c.Value("info"), c.Str("api_name"))
-			return nil, nil
+			return nil
 		},
 	}
 }
@@ -94,37 +94,34 @@ func (b *Builder) inverse(a *ir.Value) (x, info *ir.Value) {
 		t.Sizes)), info
 }
 
-func invert(name string) func(*Builder, *Call) (*ir.Value, error) {
-	return func(b *Builder, c *Call) (*ir.Value, error) {
+func invert(name string) func(*Builder, *Call) *ir.Value {
+	return func(b *Builder, c *Call) *ir.Value {
 		x, info := b.inverse(c.Value(name))
 		b.whole(info, "linalg.inv")
-		return x, nil
+		return x
 	}
 }
 
 // solveSystem returns what _linalg_solve_ex does. B are vectors if it has one
 // dimension, or all of A but the last; batches are broadcast.
-func solveSystem(b *Builder, c *Call) ([]*ir.Value, error) {
+func solveSystem(b *Builder, c *Call) []*ir.Value {
 	a, x := c.Value("A"), c.Value("B")
-	t, n := must2(c.square("A"))
+	t, n := c.square("A")
 	r := t.Rank()
 	left := c.Bool("left")
 	vector := x.Type.Rank() == 1 || x.Type.Rank() == r-1 &&
 		slices.EqualFunc(x.Type.Sizes, t.Sizes[:r-1], func(a, b sym.Expr) bool {
 			return !differ(a, b)
 		})
-	if !left && vector || x.Type.Rank() < 1 || !vector && x.Type.Rank() < 2 {
-		return nil, c.Errorf("systems of %s", describeSizes([]ir.Type{t, x.Type}))
-	}
+	c.errorIf(!left && vector || x.Type.Rank() < 1 || !vector && x.Type.Rank() < 2, "systems of %s",
+		sizesOf{t, x.Type})
 	if vector {
 		x = b.Op("aten.unsqueeze.default", x, -1)
 	}
 	lu, pivots, info := b.factors(a)
 	q := x.Type.Rank()
 	batch, ok := Broadcast(ir.Type{Sizes: t.Sizes[:r-2]}, ir.Type{Sizes: x.Type.Sizes[:q-2]})
-	if !ok {
-		return nil, c.Errorf("systems of %s", describeSizes([]ir.Type{t, x.Type}))
-	}
+	c.errorIf(!ok, "systems of %s", sizesOf{t, x.Type})
 	wide := func(v *ir.Value, tail ...sym.Expr) *ir.Value {
 		return b.Op("aten.expand.default", v, slices.Concat(batch, tail))
 	}
@@ -133,7 +130,7 @@ func solveSystem(b *Builder, c *Call) ([]*ir.Value, error) {
 	if vector {
 		y = b.Op("aten.squeeze.dim", y, -1)
 	}
-	return []*ir.Value{y, lu, pivots, info}, nil
+	return []*ir.Value{y, lu, pivots, info}
 }
 
 // swaps is -1 for each row that changed places, else 1.
@@ -148,10 +145,10 @@ func (b *Builder) determinant(lu, pivots *ir.Value) *ir.Value {
 	return b.mul(b.Op("aten.prod.dim_int", diagonal, -1), b.swaps(pivots, lu.Type.DType))
 }
 
-func determinantOf(name string) func(*Builder, *Call) (*ir.Value, error) {
-	return func(b *Builder, c *Call) (*ir.Value, error) {
+func determinantOf(name string) func(*Builder, *Call) *ir.Value {
+	return func(b *Builder, c *Call) *ir.Value {
 		lu, pivots, _ := b.factors(c.Value(name))
-		return b.determinant(lu, pivots), nil
+		return b.determinant(lu, pivots)
 	}
 }
 
@@ -164,38 +161,32 @@ func (b *Builder) signedLog(lu, pivots *ir.Value) []*ir.Value {
 	return []*ir.Value{sign, b.Op("aten.sum.dim_IntList", log, []int{-1})}
 }
 
-func signedLogOf(name string) func(*Builder, *Call) ([]*ir.Value, error) {
-	return func(b *Builder, c *Call) ([]*ir.Value, error) {
+func signedLogOf(name string) func(*Builder, *Call) []*ir.Value {
+	return func(b *Builder, c *Call) []*ir.Value {
 		lu, pivots, _ := b.factors(c.Value(name))
-		return b.signedLog(lu, pivots), nil
+		return b.signedLog(lu, pivots)
 	}
 }
 
 // luOps factor matrices and solve with the factors; what else needs an
 // inverse or a determinant is said in these.
-func luOps() []Op {
-	return []Op{luFactor(), luSolve(), checkErrors()}
-}
+func luOps() []entry { return []entry{luFactor(), luSolve(), checkErrors()} }
 
 // matrices returns the type of argument name, which has to be matrices of
 // floats, and their rows and columns.
-func (c *Call) matrices(name string) (t ir.Type, m, n sym.Expr, err error) {
+func (c *Call) matrices(name string) (t ir.Type, m, n sym.Expr) {
 	t = c.Tensor(name)
 	r := t.Rank()
-	if r < 2 || t.DType != ir.Float32 && t.DType != ir.Float64 {
-		return t, m, n, c.Errorf("%s in %s are no matrices of float32 or float64", t.DType,
-			describeSizes([]ir.Type{t}))
-	}
-	return t, t.Sizes[r-2], t.Sizes[r-1], nil
+	c.errorIf(r < 2 || t.DType != ir.Float32 && t.DType != ir.Float64,
+		"%s in %s are no matrices of float32 or float64", t.DType, sizesOf{t})
+	return t, t.Sizes[r-2], t.Sizes[r-1]
 }
 
 // square is matrices with as many rows as columns.
-func (c *Call) square(name string) (t ir.Type, n sym.Expr, err error) {
-	t, m, n, err := c.matrices(name)
-	if err == nil && differ(m, n) {
-		err = c.Errorf("matrices in %s are not square", describeSizes([]ir.Type{t}))
-	}
-	return t, n, err
+func (c *Call) square(name string) (t ir.Type, n sym.Expr) {
+	t, m, n := c.matrices(name)
+	c.errorIf(differ(m, n), "matrices in %s are not square", sizesOf{t})
+	return t, n
 }
 
 // columnMajor returns matrices as LAPACK has them.
@@ -212,21 +203,19 @@ func columnMajor(d ir.DType, sizes ...sym.Expr) ir.Type {
 // luFactor is L·U = P·A: L below the diagonal, which is 1, U on and above it;
 // pivots are the rows, from 1, that each row changed places with; info the
 // first diagonal element, from 1, that is 0.
-func luFactor() Op {
-	return Op{
+func luFactor() entry {
+	return entry{
 		Schema: "aten::linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)",
-		Infer: func(c *Call) ([]ir.Type, error) {
-			t, m, n := must3(c.matrices("A"))
-			if !c.Bool("pivot") {
-				return nil, c.Errorf("without pivots")
-			}
+		Infer: func(c *Call) []ir.Type {
+			t, m, n := c.matrices("A")
+			c.errorIf(!c.Bool("pivot"), "without pivots")
 			r := t.Rank()
 			return []ir.Type{columnMajor(t.DType, t.Sizes...), ir.TensorOf(ir.Int32,
 				append(slices.Clone(t.Sizes[:r-2]), sym.Min(m, n))...), ir.TensorOf(ir.Int32,
-				t.Sizes[:r-2]...)}, nil
+				t.Sizes[:r-2]...)}
 		},
-		Loops: func(c *Call) (*loop.Func, error) {
-			t, m, n := must3(c.matrices("A"))
+		Loops: func(c *Call) *loop.Func {
+			t, m, n := c.matrices("A")
 			steps := sym.Min(m, n)
 			bufs := c.buffers()
 			bufs[0].Role, bufs[0].Init = loop.InOut, 3
@@ -296,18 +285,18 @@ func luFactor() Op {
 							}},
 					}},
 					&loop.Store{Buf: 2, At: o.Expr(), Value: info.get()},
-				}}}}, nil
+				}}}}
 		},
 	}
 }
 
 // luSolve is X of A·X = B, from the factors of A, or of X·A = B; adjoint means
 // Aᵀ in place of A. The batches are the same.
-func luSolve() Op {
-	return Op{
+func luSolve() entry {
+	return entry{
 		Schema: "aten::linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",
-		Infer: func(c *Call) ([]ir.Type, error) {
-			t, n := must2(c.square("LU"))
+		Infer: func(c *Call) []ir.Type {
+			t, n := c.square("LU")
 			x, p, r := c.Tensor("B"), c.Tensor("pivots"), t.Rank()
 			same := func(a, b []sym.Expr) bool {
 				return slices.EqualFunc(a, b, func(x, y sym.Expr) bool { return !differ(x, y) })
@@ -316,19 +305,17 @@ func luSolve() Op {
 			if !c.Bool("left") {
 				rows = r - 1
 			}
-			if x.DType != t.DType || p.DType != ir.Int32 || x.Rank() != r ||
-				!same(x.Sizes[:r-2], t.Sizes[:r-2]) || differ(x.Sizes[rows], n) ||
-				!same(p.Sizes, t.Sizes[:r-1]) {
-				return nil, c.Errorf("factors, pivots and right sides of %s, or of another dtype",
-					describeSizes([]ir.Type{t, p, x}))
-			}
+			c.errorIf(x.DType != t.DType || p.DType != ir.Int32 || x.Rank() != r ||
+				!same(x.Sizes[:r-2], t.Sizes[:r-2]) || differ(x.Sizes[rows], n) || !same(p.Sizes,
+				t.Sizes[:r-1]), "factors, pivots and right sides of %s, or of another dtype",
+				sizesOf{t, p, x})
 			if !c.Bool("left") {
-				return []ir.Type{ir.TensorOf(t.DType, x.Sizes...)}, nil
+				return []ir.Type{ir.TensorOf(t.DType, x.Sizes...)}
 			}
-			return []ir.Type{columnMajor(t.DType, x.Sizes...)}, nil
+			return []ir.Type{columnMajor(t.DType, x.Sizes...)}
 		},
-		Loops: func(c *Call) (*loop.Func, error) {
-			t, n := must2(c.square("LU"))
+		Loops: func(c *Call) *loop.Func {
+			t, n := c.square("LU")
 			r := t.Rank()
 			left := c.Bool("left")
 			transposed := left == c.Bool("adjoint") // X·A = B is Aᵀ·Xᵀ = Bᵀ
@@ -401,16 +388,16 @@ func luSolve() Op {
 			return &loop.Func{Name: "lu_solve", Bufs: bufs, Body: []loop.Stmt{
 				&loop.For{Var: o, Extent: batch, Body: []loop.Stmt{&loop.For{Var: w, Extent: width,
 					Body: body}}},
-			}}, nil
+			}}
 		},
 	}
 }
 
 // linalgNormOps are norms in terms of linalg_vector_norm. Those of matrices that follow
 // from singular values are missing.
-func linalgNormOps() []Op {
+func linalgNormOps() []entry {
 	const tail = "bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"
-	return []Op{
+	return []entry{
 		derived("aten::linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, "+tail,
 			linalgNorm),
 		derived("aten::linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, "+tail,
@@ -424,7 +411,7 @@ func linalgNormOps() []Op {
 
 // linalgNorm is the norm of matrices if ord is given for two dimensions, else that of
 // vectors.
-func linalgNorm(b *Builder, c *Call) (*ir.Value, error) {
+func linalgNorm(b *Builder, c *Call) *ir.Value {
 	ord := c.Arg("ord")
 	_, word := ord.(ir.Str)
 	over := []int64{0, 1}[:min(2, c.Tensor("self").Rank())]
@@ -439,49 +426,39 @@ func linalgNorm(b *Builder, c *Call) (*ir.Value, error) {
 	case dims == 2:
 		return matrixNormOver(b, c, over)
 	case dims != 1 || word:
-		return nil, c.Errorf("norm %v of %d dimensions", ord, dims)
+		panic(c.fail("norm %v of %d dimensions", ord, dims))
 	}
 	return b.Op("aten.linalg_vector_norm.default", c.Arg("self"), ord, c.Arg("dim"),
-		c.Bool("keepdim"), Kw("dtype", c.Arg("dtype"))), nil
+		c.Bool("keepdim"), Kw("dtype", c.Arg("dtype")))
 }
 
-func matrixNorm(b *Builder, c *Call) (*ir.Value, error) {
-	over, err := c.Ints("dim")
-	if err == nil && len(over) != 2 {
-		err = c.Errorf("a matrix with %d dimensions", len(over))
-	}
-	if err != nil {
-		return nil, err
-	}
+func matrixNorm(b *Builder, c *Call) *ir.Value {
+	over := must(c.Ints("dim"))
+	c.errorIf(len(over) != 2, "a matrix with %d dimensions", len(over))
 	return matrixNormOver(b, c, over)
 }
 
 // matrixNormOver is the norm of the matrices that two dimensions of self are.
-func matrixNormOver(b *Builder, c *Call, over []int64) (*ir.Value, error) {
-	rows := must(c.wrapDim(over[0], c.Tensor("self").Rank()))
-	columns, err := c.wrapDim(over[1], c.Tensor("self").Rank())
-	if err == nil && rows == columns {
-		err = c.Errorf("dimension %d is given twice", rows)
-	}
-	if err != nil {
-		return nil, err
-	}
+func matrixNormOver(b *Builder, c *Call, over []int64) *ir.Value {
+	rows := c.wrapDim(over[0], c.Tensor("self").Rank())
+	columns := c.wrapDim(over[1], c.Tensor("self").Rank())
+	c.errorIf(rows == columns, "dimension %d is given twice", rows)
 	norm := func(ord any, over ...int) *ir.Value {
 		return b.Op("aten.linalg_vector_norm.default", c.Arg("self"), ord, over,
 			c.Bool("keepdim"), Kw("dtype", c.Arg("dtype")))
 	}
 	ord := c.Arg("ord")
 	if ord == ir.Str("fro") {
-		return norm(2, rows, columns), nil
+		return norm(2, rows, columns)
 	}
-	n, err := c.Float("ord")
+	n := must(c.Float("ord"))
 	switch {
-	case err != nil || math.Abs(n) == 2:
-		return nil, c.Errorf("norm %v is one of singular values, which are not supported", ord)
+	case math.Abs(n) == 2:
+		panic(c.fail("norm %v is one of singular values, which are not supported", ord))
 	case math.IsInf(n, 0):
 		rows, columns = columns, rows
 	case math.Abs(n) != 1:
-		return nil, c.Errorf("matrices have no norm %v", ord)
+		panic(c.fail("matrices have no norm %v", ord))
 	}
 	sums, of := norm(1, rows), columns // the sums of columns, or of rows
 	if !c.Bool("keepdim") && rows < columns {
@@ -491,5 +468,5 @@ func matrixNormOver(b *Builder, c *Call, over []int64) (*ir.Value, error) {
 	if n < 0 {
 		op = "aten.amin.default"
 	}
-	return b.Op(op, sums, []int{of}, c.Bool("keepdim")), nil
+	return b.Op(op, sums, []int{of}, c.Bool("keepdim"))
 }

@@ -8,32 +8,30 @@ import (
 )
 
 // lossOps compare predictions with targets.
-func lossOps() []Op {
-	return []Op{
+func lossOps() []entry {
+	return []entry{
 		pairLoss("aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
-			func(b *Builder, _ *Call, d *ir.Value) (*ir.Value, error) {
-				return b.mul(d, d), nil
-			}),
+			func(b *Builder, _ *Call, d *ir.Value) *ir.Value { return b.mul(d, d) }),
 		pairLoss("aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
-			func(b *Builder, _ *Call, d *ir.Value) (*ir.Value, error) {
-				return b.Op("aten.abs.default", d), nil
+			func(b *Builder, _ *Call, d *ir.Value) *ir.Value {
+				return b.Op("aten.abs.default", d)
 			}),
-		pairLoss("aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor", func(b *Builder, c *Call, d *ir.Value) (*ir.Value, error) {
-			beta, err := c.Float("beta")
+		pairLoss("aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor", func(b *Builder, c *Call, d *ir.Value) *ir.Value {
+			beta := must(c.Float("beta"))
 			far := b.Op("aten.abs.default", d)
-			if err != nil || beta == 0 {
-				return far, err
+			if beta == 0 {
+				return far
 			}
 			near := b.Op("aten.div.Scalar", b.Op("aten.mul.Scalar", b.mul(d, d), 0.5), beta)
 			return b.where(b.Op("aten.lt.Scalar", far, beta), near, b.Op("aten.sub.Scalar", far,
-				0.5*beta), d.Type.DType), nil
+				0.5*beta), d.Type.DType)
 		}),
-		pairLoss("aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor", func(b *Builder, c *Call, d *ir.Value) (*ir.Value, error) {
-			delta, err := c.Float("delta")
+		pairLoss("aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor", func(b *Builder, c *Call, d *ir.Value) *ir.Value {
+			delta := must(c.Float("delta"))
 			size := b.Op("aten.abs.default", d)
 			far := b.Op("aten.mul.Scalar", b.Op("aten.sub.Scalar", size, 0.5*delta), delta)
 			return b.where(b.Op("aten.lt.Scalar", size, delta), b.Op("aten.mul.Scalar", b.mul(d, d),
-				0.5), far, d.Type.DType), err
+				0.5), far, d.Type.DType)
 		}),
 		derived("aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor", klDiv),
 		derived("aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor", binaryCrossEntropy),
@@ -41,36 +39,32 @@ func lossOps() []Op {
 		derived("aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor",
 			crossEntropy),
 		derived("aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor",
-			func(b *Builder, c *Call) (*ir.Value, error) {
-				return classLoss(b, c, c.Value("self"), 0)
-			}),
+			func(b *Builder, c *Call) *ir.Value { return classLoss(b, c, c.Value("self"), 0) }),
 	}
 }
 
 // reduced is what a loss gives of its elements: all, their mean or their sum.
-func (b *Builder) reduced(c *Call, loss *ir.Value) (*ir.Value, error) {
-	switch n, err := c.Int("reduction"); {
-	case err != nil:
-		return nil, err
+func (b *Builder) reduced(c *Call, loss *ir.Value) *ir.Value {
+	switch n := must(c.Int("reduction")); {
 	case n == 0:
-		return loss, nil
+		return loss
 	case n == 1:
-		return b.Op("aten.mean.default", loss), nil
+		return b.Op("aten.mean.default", loss)
 	case n == 2:
-		return b.Op("aten.sum.default", loss), nil
+		return b.Op("aten.sum.default", loss)
 	}
-	return nil, c.Errorf("reduction is none of 0, 1 and 2")
+	panic(c.fail("reduction is none of 0, 1 and 2"))
 }
 
 // pairLoss is a loss of the difference between self and target.
-func pairLoss(schema string, f func(*Builder, *Call, *ir.Value) (*ir.Value, error)) Op {
-	return derived(schema, func(b *Builder, c *Call) (*ir.Value, error) {
-		loss := must(f(b, c, b.sub(c.Value("self"), c.Value("target"))))
+func pairLoss(schema string, f func(*Builder, *Call, *ir.Value) *ir.Value) entry {
+	return derived(schema, func(b *Builder, c *Call) *ir.Value {
+		loss := f(b, c, b.sub(c.Value("self"), c.Value("target")))
 		return b.reduced(c, loss)
 	})
 }
 
-func klDiv(b *Builder, c *Call) (*ir.Value, error) {
+func klDiv(b *Builder, c *Call) *ir.Value {
 	x, t := c.Value("self"), c.Value("target")
 	var loss *ir.Value
 	if c.Bool("log_target") {
@@ -82,7 +76,7 @@ func klDiv(b *Builder, c *Call) (*ir.Value, error) {
 }
 
 // weighted multiplies a loss by argument weight, if there is one, and reduces it.
-func (b *Builder) weighted(c *Call, loss *ir.Value) (*ir.Value, error) {
+func (b *Builder) weighted(c *Call, loss *ir.Value) *ir.Value {
 	if c.Has("weight") {
 		loss = b.mul(loss, c.Value("weight"))
 	}
@@ -90,7 +84,7 @@ func (b *Builder) weighted(c *Call, loss *ir.Value) (*ir.Value, error) {
 }
 
 // binaryCrossEntropy takes logarithms no smaller than -100.
-func binaryCrossEntropy(b *Builder, c *Call) (*ir.Value, error) {
+func binaryCrossEntropy(b *Builder, c *Call) *ir.Value {
 	x, t := c.Value("self"), c.Value("target")
 	least := func(v *ir.Value) *ir.Value {
 		return b.Op("aten.maximum.default", v, b.scalar(-100.0, v.Type.DType))
@@ -100,7 +94,7 @@ func binaryCrossEntropy(b *Builder, c *Call) (*ir.Value, error) {
 	return b.weighted(c, b.sub(no, b.mul(t, least(b.Op("aten.log.default", x)))))
 }
 
-func logitsLoss(b *Builder, c *Call) (*ir.Value, error) {
+func logitsLoss(b *Builder, c *Call) *ir.Value {
 	x, t := c.Value("self"), c.Value("target")
 	log := b.Op("aten.log_sigmoid.default", x)
 	if c.Has("pos_weight") {
@@ -112,12 +106,11 @@ func logitsLoss(b *Builder, c *Call) (*ir.Value, error) {
 
 // crossEntropy is the loss of logits: for classes as for their logarithms, for
 // probabilities the sum over all classes.
-func crossEntropy(b *Builder, c *Call) (*ir.Value, error) {
+func crossEntropy(b *Builder, c *Call) *ir.Value {
 	x, t := c.Value("self"), c.Value("target")
 	smooth := must(c.Float("label_smoothing"))
-	if x.Type.Rank() == 0 || !t.Type.DType.IsInt() && t.Type.Rank() != x.Type.Rank() {
-		return nil, c.Errorf("classes of %s", describeSizes([]ir.Type{x.Type, t.Type}))
-	}
+	c.errorIf(x.Type.Rank() == 0 || !t.Type.DType.IsInt() && t.Type.Rank() != x.Type.Rank(),
+		"classes of %s", sizesOf{x.Type, t.Type})
 	d := classDim(x.Type)
 	log := b.Op("aten._log_softmax.default", x, d, false)
 	if t.Type.DType.IsInt() {
@@ -126,9 +119,7 @@ func crossEntropy(b *Builder, c *Call) (*ir.Value, error) {
 	k := x.Type.Sizes[d]
 	n, ok := k.Const()
 	if smooth > 0 {
-		if !ok {
-			return nil, c.Errorf("label smoothing over a dynamic number of classes")
-		}
+		c.errorIf(!ok, "label smoothing over a dynamic number of classes")
 		t = b.Op("aten.add.Scalar", b.Op("aten.mul.Scalar", t, 1-smooth), smooth/float64(n))
 	}
 	loss := b.mul(log, t)
@@ -136,14 +127,11 @@ func crossEntropy(b *Builder, c *Call) (*ir.Value, error) {
 		loss = b.mul(loss, b.perClass(c.Value("weight"), x.Type))
 	}
 	loss = b.Op("aten.neg.default", b.Op("aten.sum.dim_IntList", loss, []int{d}))
-	if m, err := c.Int("reduction"); err != nil || m != 1 {
-		if err != nil {
-			return nil, err
-		}
+	if must(c.Int("reduction")) != 1 {
 		return b.reduced(c, loss)
 	}
 	// The mean is over the batch, whatever the weights.
-	return b.Op("aten.mean.default", loss), nil
+	return b.Op("aten.mean.default", loss)
 }
 
 // classDim is the dimension of the classes.
@@ -158,12 +146,11 @@ func (b *Builder) perClass(w *ir.Value, t ir.Type) *ir.Value {
 
 // classLoss is the negative logarithm at the class that target names, smoothed
 // with the mean over all; classes that are ignored count nothing.
-func classLoss(b *Builder, c *Call, log *ir.Value, smooth float64) (*ir.Value, error) {
+func classLoss(b *Builder, c *Call, log *ir.Value, smooth float64) *ir.Value {
 	t := c.Value("target")
 	ignored := must(c.Int("ignore_index"))
-	if !t.Type.DType.IsInt() || t.Type.Rank() != log.Type.Rank()-1 {
-		return nil, c.Errorf("classes of %s", describeSizes([]ir.Type{log.Type, t.Type}))
-	}
+	c.errorIf(!t.Type.DType.IsInt() || t.Type.Rank() != log.Type.Rank()-1, "classes of %s",
+		sizesOf{log.Type, t.Type})
 	d := classDim(log.Type)
 	dt := log.Type.DType
 	off := b.Op("aten.eq.Scalar", t, ignored)
@@ -192,7 +179,7 @@ func classLoss(b *Builder, c *Call, log *ir.Value, smooth float64) (*ir.Value, e
 		share = b.Op("aten.sum.default", share)
 		total = b.div(b.Op("aten.sum.default", loss), share)
 		if smooth == 0 {
-			return total, nil
+			return total
 		}
 		even := b.where(off, 0, b.Op("aten.neg.default", b.Op("aten.sum.dim_IntList", scaled,
 			[]int{d})), dt)
@@ -201,32 +188,30 @@ func classLoss(b *Builder, c *Call, log *ir.Value, smooth float64) (*ir.Value, e
 	if smooth != 0 {
 		even := b.where(off, 0, b.Op("aten.neg.default", b.Op("aten.sum.dim_IntList", scaled,
 			[]int{d})), dt)
-		total = must(b.smoothed(c, log.Type, loss, even, smooth))
+		total = b.smoothed(c, log.Type, loss, even, smooth)
 	}
 	return b.reduced(c, total)
 }
 
 // smoothed mixes the loss of the class named with that of all.
 func (b *Builder) smoothed(c *Call, t ir.Type, named, all *ir.Value,
-	smooth float64) (*ir.Value, error) {
+	smooth float64) *ir.Value {
 	k, ok := t.Sizes[classDim(t)].Const()
-	if !ok || k == 0 {
-		return nil, c.Errorf("label smoothing over a dynamic number of classes")
-	}
+	c.errorIf(!ok || k == 0, "label smoothing over a dynamic number of classes")
 	return b.add(b.Op("aten.mul.Scalar", named, 1-smooth), b.Op("aten.mul.Scalar", all,
-		smooth/float64(k))), nil
+		smooth/float64(k)))
 }
 
 // marginLossOps are losses that rank, embed or count: most are nothing once a
 // margin is kept.
-func marginLossOps() []Op {
-	return []Op{
-		derived("aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor", func(b *Builder, c *Call) (*ir.Value, error) {
+func marginLossOps() []entry {
+	return []entry{
+		derived("aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			d := b.mul(b.Op("aten.neg.default", c.Value("target")), b.sub(c.Value("input1"),
 				c.Value("input2")))
 			return b.reduced(c, b.hinge(d, c.Arg("margin")))
 		}),
-		derived("aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor", func(b *Builder, c *Call) (*ir.Value, error) {
+		derived("aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			x, t := c.Value("self"), c.Value("target")
 			apart := b.where(b.Op("aten.ne.Scalar", t, 1), b.hinge(b.Op("aten.neg.default", x),
 				c.Arg("margin")), 0, x.Type.DType)
@@ -234,7 +219,7 @@ func marginLossOps() []Op {
 			return b.reduced(c, b.add(apart, same))
 		}),
 		derived("aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
-			func(b *Builder, c *Call) (*ir.Value, error) {
+			func(b *Builder, c *Call) *ir.Value {
 				away := b.mul(b.Op("aten.neg.default", c.Value("target")), c.Value("self"))
 				return b.reduced(c, b.Op("aten.log1p.default", b.Op("aten.exp.default", away)))
 			}),
@@ -253,7 +238,7 @@ func (b *Builder) hinge(x *ir.Value, margin ir.Arg) *ir.Value {
 
 // cosineEmbedding draws pairs of target 1 together and pushes those of -1
 // apart; others count nothing.
-func cosineEmbedding(b *Builder, c *Call) (*ir.Value, error) {
+func cosineEmbedding(b *Builder, c *Call) *ir.Value {
 	x, y, t := c.Value("input1"), c.Value("input2"), c.Value("target")
 	margin := must(c.Float("margin"))
 	const epsilon = 1e-12
@@ -270,7 +255,7 @@ func cosineEmbedding(b *Builder, c *Call) (*ir.Value, error) {
 
 // tripletMargin wants the anchor nearer to the positive than to the negative;
 // with swap, to the nearer of it and the positive.
-func tripletMargin(b *Builder, c *Call) (*ir.Value, error) {
+func tripletMargin(b *Builder, c *Call) *ir.Value {
 	near, far := b.distance(c, "anchor", "positive", false), b.distance(c, "anchor",
 		"negative", false)
 	if c.Bool("swap") {
@@ -281,27 +266,24 @@ func tripletMargin(b *Builder, c *Call) (*ir.Value, error) {
 
 // multiMargin sums, over the classes but the target's own, what they lack of
 // being a margin below it.
-func multiMargin(b *Builder, c *Call) (*ir.Value, error) {
+func multiMargin(b *Builder, c *Call) *ir.Value {
 	x, t := c.Value("self"), c.Value("target")
 	p := must(c.Float("p"))
-	if x.Type.Rank() == 0 || x.Type.Rank() > 2 || t.Type.Rank() > 1 {
-		return nil, c.Errorf("classes of %s", describeSizes([]ir.Type{x.Type, t.Type}))
-	}
+	c.errorIf(x.Type.Rank() == 0 || x.Type.Rank() > 2 || t.Type.Rank() > 1, "classes of %s",
+		sizesOf{x.Type, t.Type})
 	single := t.Type.Rank() == 0 && x.Type.Rank() == 1
 	if x.Type.Rank() == 1 {
 		x = b.Op("aten.unsqueeze.default", x, 0)
 	}
 	k, ok := x.Type.Sizes[1].Const()
-	if !ok || k == 0 {
-		return nil, c.Errorf("the mean over a dynamic number of classes")
-	}
+	c.errorIf(!ok || k == 0, "the mean over a dynamic number of classes")
 	t = b.Op("aten.reshape.default", t, []int{-1})
 	at := b.Op("aten.unsqueeze.default", t, 1)
 	loss := b.hinge(b.sub(x, b.Op("aten.gather.default", x, 1, at)), c.Arg("margin"))
 	if p == 2 {
 		loss = b.mul(loss, loss)
 	} else if p != 1 {
-		return nil, c.Errorf("p is neither 1 nor 2")
+		panic(c.fail("p is neither 1 nor 2"))
 	}
 	if c.Has("weight") {
 		loss = b.mul(loss, b.Op("aten.unsqueeze.default", b.Op("aten.index_select.default",
@@ -318,7 +300,7 @@ func multiMargin(b *Builder, c *Call) (*ir.Value, error) {
 
 // poissonLoss is the negative logarithm of a Poisson probability; full adds
 // Stirling's approximation of the factorial's.
-func poissonLoss(b *Builder, c *Call) (*ir.Value, error) {
+func poissonLoss(b *Builder, c *Call) *ir.Value {
 	x, t := c.Value("input"), c.Value("target")
 	d := x.Type.DType
 	var loss *ir.Value

@@ -21,42 +21,36 @@ type product struct {
 	schema string
 	// setup checks the operands and returns the sizes of the result, the extent
 	// of the sum, and what is multiplied for element at of the result.
-	setup func(c *Call) (sizes []sym.Expr, n sym.Expr, err error)
+	setup func(c *Call) (sizes []sym.Expr, n sym.Expr)
 	term  func(c *Call, at []sym.Expr, k sym.Expr) (a, b *expr.Expr)
 	a, b  string // the arguments multiplied: they share a dtype
 	// add names the argument that is added after scaling by beta, the product
 	// having been scaled by alpha.
 	add       string
-	decompose func(*Builder, *Call) ([]*ir.Value, error)
+	decompose func(*Builder, *Call) []*ir.Value
 }
 
-func (p product) op() Op {
-	return Op{Schema: p.schema, Infer: p.infer, Compute: p.compute, Decompose: p.decompose}
+func (p product) op() entry {
+	return entry{Schema: p.schema, Infer: p.infer, Compute: p.compute, Decompose: p.decompose}
 }
 
-func (p product) infer(c *Call) ([]ir.Type, error) {
+func (p product) infer(c *Call) []ir.Type {
 	d := c.Tensor(p.a).DType
 	if e := c.Tensor(p.b).DType; d != e {
-		return nil, c.Errorf("the product of %s and %s", d, e)
+		panic(c.fail("the product of %s and %s", d, e))
 	}
-	if d == ir.Bool {
-		return nil, c.Errorf("not defined on %s", d)
-	}
-	sizes, _ := must2(p.setup(c))
+	c.errorIf(d == ir.Bool, "not defined on %s", d)
+	sizes, _ := p.setup(c)
 	if p.add != "" && c.Has(p.add) {
 		t := c.Tensor(p.add)
-		if t.DType != d {
-			return nil, c.Errorf("%s of %s added to a product of %s", p.add, t.DType, d)
-		}
-		if !broadcastsTo(t, sizes) {
-			return nil, c.Errorf("%s do not broadcast", describeSizes([]ir.Type{t, {Sizes: sizes}}))
-		}
+		c.errorIf(t.DType != d, "%s of %s added to a product of %s", p.add, t.DType, d)
+		c.errorIf(!broadcastsTo(t, sizes), "%s do not broadcast", sizesOf{t, {Sizes: sizes}})
 	}
-	return []ir.Type{ir.TensorOf(d, sizes...)}, nil
+	return []ir.Type{ir.TensorOf(d, sizes...)}
 }
 
-func (p product) compute(c *Call) ([]expr.Tensor, error) {
-	_, n := must2(p.setup(c))
+func (p product) compute(c *Call) []expr.Tensor {
+	_, n := p.setup(c)
 	out := c.Outs[0]
 	vars, at := indexVars(out.Sizes)
 	m := opmath(out.DType)
@@ -76,7 +70,7 @@ func (p product) compute(c *Call) ([]expr.Tensor, error) {
 			y = expr.Add(y, z)
 		}
 	}
-	return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, y)}}, nil
+	return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, y)}}
 }
 
 func scaled(x, by *expr.Expr) *expr.Expr {
@@ -100,26 +94,22 @@ func isNumber(e *expr.Expr, x float64) bool {
 // matrices makes the setup of operands with the given ranks and dimensions
 // that must agree: a's last dimension with b's one before the last, or its
 // only one, and any before those.
-func matrices(a, b string, ra, rb int) func(c *Call) ([]sym.Expr, sym.Expr, error) {
-	return func(c *Call) ([]sym.Expr, sym.Expr, error) {
+func matrices(a, b string, ra, rb int) func(c *Call) ([]sym.Expr, sym.Expr) {
+	return func(c *Call) ([]sym.Expr, sym.Expr) {
 		x, y := c.Tensor(a), c.Tensor(b)
-		if x.Rank() != ra || y.Rank() != rb {
-			return nil, sym.Expr{}, c.Errorf("%s and %s have %d and %d dimensions, not %d and %d",
-				a, b, x.Rank(), y.Rank(), ra, rb)
-		}
+		c.errorIf(x.Rank() != ra || y.Rank() != rb,
+			"%s and %s have %d and %d dimensions, not %d and %d", a, b, x.Rank(), y.Rank(), ra, rb)
 		kx, ky := ra-1, max(rb-2, 0)
 		bad := differ(x.Sizes[kx], y.Sizes[ky])
 		for d := range ra - 2 {
 			bad = bad || differ(x.Sizes[d], y.Sizes[d])
 		}
-		if bad {
-			return nil, sym.Expr{}, c.Errorf("%s do not multiply", describeSizes([]ir.Type{x, y}))
-		}
+		c.errorIf(bad, "%s do not multiply", sizesOf{x, y})
 		sizes := slices.Clone(x.Sizes[:kx])
 		if rb >= 2 {
 			sizes = append(sizes, y.Sizes[rb-1])
 		}
-		return sizes, x.Sizes[kx], nil
+		return sizes, x.Sizes[kx]
 	}
 }
 
@@ -137,12 +127,12 @@ func contract(a, b string, ra, rb int) func(c *Call, at []sym.Expr,
 }
 
 // matmulOps are the products of vectors, matrices and batches of them.
-func matmulOps() []Op {
-	plain := func(schema, a, b string, ra, rb int, add string) Op {
+func matmulOps() []entry {
+	plain := func(schema, a, b string, ra, rb int, add string) entry {
 		return product{schema: schema, a: a, b: b, add: add, setup: matrices(a, b, ra, rb),
 			term: contract(a, b, ra, rb)}.op()
 	}
-	return []Op{
+	return []entry{
 		plain("aten::mm(Tensor self, Tensor mat2) -> Tensor", "self", "mat2", 2, 2, ""),
 		plain("aten::bmm(Tensor self, Tensor mat2) -> Tensor", "self", "mat2", 3, 3, ""),
 		plain("aten::mv(Tensor self, Tensor vec) -> Tensor", "self", "vec", 2, 1, "").core(mvCore),
@@ -162,32 +152,29 @@ func matmulOps() []Op {
 }
 
 // composite is an entry that is a graph of others.
-func composite(schema string, typ func(*Call) (ir.Type, error),
-	f func(*Builder, *Call) *ir.Value) Op {
-	return Op{
-		Schema: schema,
-		Infer:  func(c *Call) ([]ir.Type, error) { return one(typ(c)) },
-		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
-			return []*ir.Value{f(b, c)}, nil
-		},
+func composite(schema string, typ func(*Call) ir.Type,
+	f func(*Builder, *Call) *ir.Value) entry {
+	return entry{
+		Schema:    schema,
+		Infer:     func(c *Call) []ir.Type { return one(typ(c)) },
+		Decompose: func(b *Builder, c *Call) []*ir.Value { return []*ir.Value{f(b, c)} },
 	}
 }
 
 // binaryOuter multiplies every element of a vector with every one of another.
-func binaryOuter(schema, a, b string) Op {
-	return Op{
+func binaryOuter(schema, a, b string) entry {
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
+		Infer: func(c *Call) []ir.Type {
 			x, y := c.Tensor(a), c.Tensor(b)
 			d := must(c.Promote(a, b))
-			if x.Rank() != 1 || y.Rank() != 1 {
-				return nil, c.Errorf("%d and %d dimensions, not vectors", x.Rank(), y.Rank())
-			}
-			return []ir.Type{ir.TensorOf(d, x.Sizes[0], y.Sizes[0])}, nil
+			c.errorIf(x.Rank() != 1 || y.Rank() != 1, "%d and %d dimensions, not vectors", x.Rank(),
+				y.Rank())
+			return []ir.Type{ir.TensorOf(d, x.Sizes[0], y.Sizes[0])}
 		},
-		Decompose: func(bl *Builder, c *Call) ([]*ir.Value, error) {
+		Decompose: func(bl *Builder, c *Call) []*ir.Value {
 			x := bl.Op("aten.unsqueeze.default", c.Value(a), 1)
-			return []*ir.Value{bl.Op("aten.mul.Tensor", x, c.Value(b))}, nil
+			return []*ir.Value{bl.Op("aten.mul.Tensor", x, c.Value(b))}
 		},
 	}
 }
@@ -197,18 +184,13 @@ func linearProduct() product {
 	return product{
 		schema: "aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
 		a:      "input", b: "weight", add: "bias",
-		setup: func(c *Call) ([]sym.Expr, sym.Expr, error) {
+		setup: func(c *Call) ([]sym.Expr, sym.Expr) {
 			x, w := c.Tensor("input"), c.Tensor("weight")
-			if x.Rank() == 0 || w.Rank() != 1 && w.Rank() != 2 {
-				return nil, sym.Expr{}, c.Errorf("%s do not multiply",
-					describeSizes([]ir.Type{x, w}))
-			}
+			c.errorIf(x.Rank() == 0 || w.Rank() != 1 && w.Rank() != 2, "%s do not multiply",
+				sizesOf{x, w})
 			n := x.Sizes[x.Rank()-1]
-			if differ(n, w.Sizes[w.Rank()-1]) {
-				return nil, sym.Expr{}, c.Errorf("%s do not multiply",
-					describeSizes([]ir.Type{x, w}))
-			}
-			return slices.Concat(x.Sizes[:x.Rank()-1], w.Sizes[:w.Rank()-1]), n, nil
+			c.errorIf(differ(n, w.Sizes[w.Rank()-1]), "%s do not multiply", sizesOf{x, w})
+			return slices.Concat(x.Sizes[:x.Rank()-1], w.Sizes[:w.Rank()-1]), n
 		},
 		term: func(c *Call, at []sym.Expr, k sym.Expr) (*expr.Expr, *expr.Expr) {
 			n := c.Tensor("input").Rank() - 1
@@ -220,14 +202,14 @@ func linearProduct() product {
 }
 
 // linear folds the leading dimensions into one and multiplies matrices.
-func linear(b *Builder, c *Call) ([]*ir.Value, error) {
+func linear(b *Builder, c *Call) []*ir.Value {
 	x, w, bias := c.Value("input"), c.Value("weight"), c.Value("bias")
 	if w.Type.Rank() == 1 {
 		y := b.Op("aten.matmul.default", x, w)
 		if bias != nil {
 			y = b.Op("aten.add.Tensor", y, bias)
 		}
-		return []*ir.Value{y}, nil
+		return []*ir.Value{y}
 	}
 	if x.Type.Rank() != 2 {
 		x = b.Op("aten.reshape.default", x, []sym.Expr{sym.Mul(x.Type.Sizes[:x.Type.Rank()-1]...),
@@ -243,20 +225,16 @@ func linear(b *Builder, c *Call) ([]*ir.Value, error) {
 	if c.Outs[0].Rank() != 2 {
 		y = b.Op("aten.view.default", y, c.Outs[0].Sizes)
 	}
-	return []*ir.Value{y}, nil
+	return []*ir.Value{y}
 }
 
 // matmulType is the type of torch.matmul: matrices in the last two dimensions,
 // the ones before broadcast; a vector is a row on the left and a column on the
 // right, and leaves no dimension.
-func matmulType(c *Call) (ir.Type, error) {
+func matmulType(c *Call) ir.Type {
 	x, y := c.Tensor("self"), c.Tensor("other")
-	bad := func() (ir.Type, error) {
-		return ir.Type{}, c.Errorf("%s do not multiply", describeSizes([]ir.Type{x, y}))
-	}
-	if x.DType != y.DType {
-		return ir.Type{}, c.Errorf("the product of %s and %s", x.DType, y.DType)
-	}
+	bad := func() ir.Type { panic(c.fail("%s do not multiply", sizesOf{x, y})) }
+	c.errorIf(x.DType != y.DType, "the product of %s and %s", x.DType, y.DType)
 	if x.Rank() == 0 || y.Rank() == 0 || differ(x.Sizes[x.Rank()-1], y.Sizes[max(y.Rank()-2, 0)]) {
 		return bad()
 	}
@@ -270,7 +248,7 @@ func matmulType(c *Call) (ir.Type, error) {
 	if y.Rank() > 1 {
 		batch = append(batch, y.Sizes[y.Rank()-1])
 	}
-	return ir.TensorOf(x.DType, batch...), nil
+	return ir.TensorOf(x.DType, batch...)
 }
 
 // batchSizes returns the common sizes of the dimensions before the matrices.
@@ -319,13 +297,11 @@ func matmul(b *Builder, c *Call) *ir.Value {
 	return b.Op("aten.view.default", b.Op("aten.bmm.default", flat(x), flat(y)), out.Sizes)
 }
 
-func addbmmType(c *Call) (ir.Type, error) {
+func addbmmType(c *Call) ir.Type {
 	x, y := c.Tensor("batch1"), c.Tensor("batch2")
-	if x.Rank() != 3 || y.Rank() != 3 || differ(x.Sizes[0], y.Sizes[0]) ||
-		differ(x.Sizes[2], y.Sizes[1]) {
-		return ir.Type{}, c.Errorf("%s do not multiply", describeSizes([]ir.Type{x, y}))
-	}
-	return ir.TensorOf(x.DType, x.Sizes[1], y.Sizes[2]), nil
+	c.errorIf(x.Rank() != 3 || y.Rank() != 3 || differ(x.Sizes[0], y.Sizes[0]) ||
+		differ(x.Sizes[2], y.Sizes[1]), "%s do not multiply", sizesOf{x, y})
+	return ir.TensorOf(x.DType, x.Sizes[1], y.Sizes[2])
 }
 
 // addbmm sums over batches too: it is a product with the batches side by side.

@@ -10,37 +10,32 @@ import (
 )
 
 // measureOps compare vectors, and are other names of operators.
-func measureOps() []Op {
-	vectors := func(schema string, f func(*Builder, *Call) (*ir.Value, error)) Op {
+func measureOps() []entry {
+	vectors := func(schema string, f func(*Builder, *Call) *ir.Value) entry {
 		return derived(schema, f)
 	}
-	renamed := func(schema, op string) Op {
-		out := derived(schema, func(b *Builder, c *Call) (*ir.Value, error) {
-			return sameAs(op)(b, c), nil
-		})
+	renamed := func(schema, op string) entry {
+		out := derived(schema, func(b *Builder, c *Call) *ir.Value { return sameAs(op)(b, c) })
 		out.numbers = true
 		return out
 	}
-	return []Op{
+	return []entry{
 		vectors("aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", cosineSimilarity),
 		vectors("aten::pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=9.9999999999999995e-07, bool keepdim=False) -> Tensor",
-			func(b *Builder, c *Call) (*ir.Value, error) {
-				return b.distance(c, "x1", "x2", c.Bool("keepdim")), nil
+			func(b *Builder, c *Call) *ir.Value {
+				return b.distance(c, "x1", "x2", c.Bool("keepdim"))
 			}),
 		vectors("aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor",
-			func(b *Builder, c *Call) (*ir.Value, error) {
-				return sameAs("aten._cdist_forward.default")(b, c), nil
+			func(b *Builder, c *Call) *ir.Value {
+				return sameAs("aten._cdist_forward.default")(b, c)
 			}),
 		vectors("aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
-			func(b *Builder, c *Call) (*ir.Value, error) {
-				d, err := c.Int("dim")
-				return b.Op("aten.sum.dim_IntList", b.mul(c.Value("x"), c.Value("y")), []int64{d}),
-					err
+			func(b *Builder, c *Call) *ir.Value {
+				d := must(c.Int("dim"))
+				return b.Op("aten.sum.dim_IntList", b.mul(c.Value("x"), c.Value("y")), []int64{d})
 			}),
 		derived("aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
-			func(b *Builder, c *Call) (*ir.Value, error) {
-				return crossProduct(b, c, "dim")
-			}),
+			func(b *Builder, c *Call) *ir.Value { return crossProduct(b, c, "dim") }),
 		derived("aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", bilinear),
 		derived("aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", isIn),
 		renamed("aten::divide.Tensor(Tensor self, Tensor other) -> Tensor", "aten.div.Tensor"),
@@ -60,13 +55,11 @@ func measureOps() []Op {
 }
 
 // cosineSimilarity divides by norms of at least eps.
-func cosineSimilarity(b *Builder, c *Call) (*ir.Value, error) {
+func cosineSimilarity(b *Builder, c *Call) *ir.Value {
 	x, y := c.Value("x1"), c.Value("x2")
 	d := must(c.Promote("x1", "x2"))
 	sizes, ok := Broadcast(x.Type, y.Type)
-	if !ok || !d.IsFloat() {
-		return nil, c.Errorf("vectors of %s in %s", d, describeSizes([]ir.Type{x.Type, y.Type}))
-	}
+	c.errorIf(!ok || !d.IsFloat(), "vectors of %s in %s", d, sizesOf{x.Type, y.Type})
 	dim := must(c.Int("dim"))
 	// Each operand is as long as the result before it is measured, as in PyTorch.
 	unit := func(v *ir.Value) *ir.Value {
@@ -74,35 +67,32 @@ func cosineSimilarity(b *Builder, c *Call) (*ir.Value, error) {
 		norm := b.Op("aten.linalg_vector_norm.default", v, 2, []int64{dim}, true)
 		return b.div(v, b.Op("aten.clamp.default", norm, c.Arg("eps")))
 	}
-	return b.Op("aten.sum.dim_IntList", b.mul(unit(x), unit(y)), []int64{dim}), nil
+	return b.Op("aten.sum.dim_IntList", b.mul(unit(x), unit(y)), []int64{dim})
 }
 
 // crossProduct rolls both operands one way and the other.
-func crossProduct(b *Builder, c *Call, dim string) (*ir.Value, error) {
-	d := must(c.dim(dim, c.Tensor("self").Rank()))
+func crossProduct(b *Builder, c *Call, dim string) *ir.Value {
+	d := c.dim(dim, c.Tensor("self").Rank())
 	return crossAlong(b, c, d)
 }
 
 // crossAlong is the product of the vectors along dimension d.
-func crossAlong(b *Builder, c *Call, d int) (*ir.Value, error) {
+func crossAlong(b *Builder, c *Call, d int) *ir.Value {
 	x, y := c.Value("self"), c.Value("other")
-	if x.Type.Rank() != y.Type.Rank() || x.Type.Rank() == 0 || !x.Type.Sizes[d].Is(3) ||
-		!y.Type.Sizes[d].Is(3) {
-		return nil, c.Errorf("the cross product of %s", describeSizes([]ir.Type{x.Type, y.Type}))
-	}
+	c.errorIf(x.Type.Rank() != y.Type.Rank() || x.Type.Rank() == 0 || !x.Type.Sizes[d].Is(3) ||
+		!y.Type.Sizes[d].Is(3), "the cross product of %s", sizesOf{x.Type, y.Type})
 	roll := func(v *ir.Value, by int) *ir.Value {
 		return b.Op("aten.roll.default", v, []int{by}, []int{d})
 	}
-	return b.sub(b.mul(roll(x, -1), roll(y, -2)), b.mul(roll(x, -2), roll(y, -1))), nil
+	return b.sub(b.mul(roll(x, -1), roll(y, -2)), b.mul(roll(x, -2), roll(y, -1)))
 }
 
 // bilinear is input1ᵀ·weight·input2 for every output feature.
-func bilinear(b *Builder, c *Call) (*ir.Value, error) {
+func bilinear(b *Builder, c *Call) *ir.Value {
 	x, y, w := c.Value("input1"), c.Value("input2"), c.Value("weight")
 	n := x.Type.Rank() - 1
-	if n < 0 || y.Type.Rank() != n+1 || w.Type.Rank() != 3 {
-		return nil, c.Errorf("%s", describeSizes([]ir.Type{x.Type, y.Type, w.Type}))
-	}
+	c.errorIf(n < 0 || y.Type.Rank() != n+1 || w.Type.Rank() != 3, "%s", sizesOf{x.Type, y.Type,
+		w.Type})
 	rows := func(v *ir.Value) *ir.Value {
 		return b.Op("aten.reshape.default", v, []sym.Expr{sym.Mul(v.Type.Sizes[:n]...),
 			v.Type.Sizes[n]})
@@ -119,18 +109,18 @@ func bilinear(b *Builder, c *Call) (*ir.Value, error) {
 	if c.Has("bias") {
 		out = b.add(out, c.Value("bias"))
 	}
-	return out, nil
+	return out
 }
 
 // isIn compares every element with every one to look for.
-func isIn(b *Builder, c *Call) (*ir.Value, error) {
+func isIn(b *Builder, c *Call) *ir.Value {
 	x := b.Op("aten.unsqueeze.default", c.Value("elements"), -1)
 	tests := b.Op("aten.reshape.default", c.Value("test_elements"), []int{-1})
 	found := b.Op("aten.any.dim", b.Op("aten.eq.Tensor", x, tests), -1)
 	if c.Bool("invert") {
 		found = b.Op("aten.logical_not.default", found)
 	}
-	return found, nil
+	return found
 }
 
 // distance is the norm of order p of the difference of two arguments, moved by
@@ -141,11 +131,12 @@ func (b *Builder) distance(c *Call, x, y string, keep bool) *ir.Value {
 }
 
 // distanceOps measure between rows.
-func distanceOps() []Op { return []Op{cdistForward(), pdistForward()} }
+func distanceOps() []entry { return []entry{cdistForward(), pdistForward()} }
 
 // normStep is the part of the p-norm that a component of a difference adds and
 // how the parts come together; root ends it.
-func normStep(p float64) (part func(*expr.Expr) *expr.Expr, kind expr.ReduceKind, root func(*expr.Expr) *expr.Expr) {
+func normStep(p float64) (part func(*expr.Expr) *expr.Expr, kind expr.ReduceKind,
+	root func(*expr.Expr) *expr.Expr) {
 	same := func(x *expr.Expr) *expr.Expr { return x }
 	switch p {
 	case 0:
@@ -165,40 +156,33 @@ func normStep(p float64) (part func(*expr.Expr) *expr.Expr, kind expr.ReduceKind
 }
 
 // normOrder returns argument p, not negative.
-func (c *Call) normOrder() (float64, error) {
-	p, err := c.Float("p")
-	if err == nil && !(p >= 0) {
-		err = c.Errorf("a norm of order %v", p)
-	}
-	return p, err
+func (c *Call) normOrder() float64 {
+	p := must(c.Float("p"))
+	c.errorIf(!(p >= 0), "a norm of order %v", p)
+	return p
 }
 
 // cdistForward is the distance of every row of x1 to every row of x2.
-func cdistForward() Op {
-	return Op{
+func cdistForward() entry {
+	return entry{
 		Schema: "aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor",
-		Infer: func(c *Call) ([]ir.Type, error) {
+		Infer: func(c *Call) []ir.Type {
 			a, b := c.Tensor("x1"), c.Tensor("x2")
-			must(c.normOrder())
-			if !a.DType.IsFloat() || a.DType != b.DType {
-				return nil, c.Errorf("operands of %s and %s", a.DType, b.DType)
-			}
+			c.normOrder()
+			c.errorIf(!a.DType.IsFloat() || a.DType != b.DType, "operands of %s and %s", a.DType,
+				b.DType)
 			m, n := a.Rank(), b.Rank()
-			if m < 2 || n < 2 || differ(a.Sizes[m-1], b.Sizes[n-1]) {
-				return nil, c.Errorf("rows of %s", describeSizes([]ir.Type{a, b}))
-			}
+			c.errorIf(m < 2 || n < 2 || differ(a.Sizes[m-1], b.Sizes[n-1]), "rows of %s",
+				sizesOf{a, b})
 			batch, ok := Broadcast(ir.Type{Sizes: a.Sizes[:m-2]}, ir.Type{Sizes: b.Sizes[:n-2]})
-			if !ok {
-				return nil, c.Errorf("%s do not broadcast", describeSizes([]ir.Type{a, b}))
-			}
+			c.errorIf(!ok, "%s do not broadcast", sizesOf{a, b})
 			return []ir.Type{ir.TensorOf(a.DType, append(slices.Clone(batch), a.Sizes[m-2],
-				b.Sizes[n-2])...)}, nil
+				b.Sizes[n-2])...)}
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
-			p := must(c.normOrder())
+		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
+			p := c.normOrder()
 			out := c.Outs[0]
 			m := opmath(out.DType)
-			vars, at := indexVars(out.Sizes)
 			batch := len(at) - 2
 			last := c.Tensor("x1").Sizes[c.Tensor("x1").Rank()-1]
 			k := sym.NewVar("k", last)
@@ -212,29 +196,27 @@ func cdistForward() Op {
 			part, kind, root := normStep(p)
 			sum := expr.Reduction(kind, []*sym.Symbol{k},
 				part(expr.Sub(row("x1", at[batch]), row("x2", at[batch+1]))))
-			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType,
-				root(sum))}}, nil
-		},
+			return root(sum)
+		}),
 	}
 }
 
 // pdistForward is the distance of every row to each later one, in the order of
 // the rows.
-func pdistForward() Op {
-	return Op{
+func pdistForward() entry {
+	return entry{
 		Schema: "aten::_pdist_forward(Tensor self, float p=2.) -> Tensor",
-		Infer: func(c *Call) ([]ir.Type, error) {
+		Infer: func(c *Call) []ir.Type {
 			t := c.Tensor("self")
-			must(c.normOrder())
-			if !t.DType.IsFloat() || t.Rank() != 2 {
-				return nil, c.Errorf("rows of a %s tensor with %d dimensions", t.DType, t.Rank())
-			}
+			c.normOrder()
+			c.errorIf(!t.DType.IsFloat() || t.Rank() != 2, "rows of a %s tensor with %d dimensions",
+				t.DType, t.Rank())
 			n := t.Sizes[0]
 			return []ir.Type{ir.TensorOf(t.DType, sym.FloorDiv(sym.Mul(n, sym.Sub(n, sym.Int(1))),
-				sym.Int(2)))}, nil
+				sym.Int(2)))}
 		},
-		Loops: func(c *Call) (*loop.Func, error) {
-			p := must(c.normOrder())
+		Loops: func(c *Call) *loop.Func {
+			p := c.normOrder()
 			t, out := c.Tensor("self"), c.Outs[0]
 			m := opmath(t.DType)
 			it := indexDType(sym.Max(t.Numel(), out.Numel()))
@@ -267,7 +249,7 @@ func pdistForward() Op {
 							root(expr.Get(acc)))},
 						at.add(1),
 					}}}},
-			}}, nil
+			}}
 		},
 	}
 }

@@ -37,6 +37,14 @@ func affine(x, weight, bias *expr.Expr) *expr.Expr {
 	return x
 }
 
+// normalised returns the input at coordinates at, less mean and times rstd, with the
+// weight and the bias at param.
+func (c *Call) normalised(m ir.DType, at []sym.Expr, mean, rstd *expr.Expr,
+	param ...sym.Expr) *expr.Expr {
+	x := expr.Mul(expr.Sub(expr.Cast(m, c.Load("input", at...)), mean), rstd)
+	return affine(x, c.paramAt("weight", m, param...), c.paramAt("bias", m, param...))
+}
+
 // paramAt returns element at of an optional parameter in dtype m, or nil.
 func (c *Call) paramAt(name string, m ir.DType, at ...sym.Expr) *expr.Expr {
 	k := c.Operand(name)
@@ -47,27 +55,23 @@ func (c *Call) paramAt(name string, m ir.DType, at ...sym.Expr) *expr.Expr {
 }
 
 // floatInput returns the type of a normalisation's input.
-func (c *Call) floatInput() (ir.Type, error) {
+func (c *Call) floatInput() ir.Type {
 	t := c.Tensor("input")
-	if !t.DType.IsFloat() {
-		return t, c.Errorf("not defined on %s", t.DType)
-	}
-	return t, nil
+	c.errorIf(!t.DType.IsFloat(), "not defined on %s", t.DType)
+	return t
 }
 
 // param checks that an optional parameter has the given sizes.
-func (c *Call) param(name string, sizes ...sym.Expr) error {
+func (c *Call) param(name string, sizes ...sym.Expr) {
 	k := c.Operand(name)
 	if k < 0 {
-		return nil
+		return
 	}
 	if t := c.operands[k].Type; !slices.EqualFunc(t.Sizes, sizes, func(a, b sym.Expr) bool {
 		return !differ(a, b)
 	}) {
-		return c.Errorf("%s has %s, not %s", name, describeSizes([]ir.Type{t}),
-			describeSizes([]ir.Type{{Sizes: sizes}}))
+		panic(c.fail("%s has %s, not %s", name, sizesOf{t}, sizesOf{{Sizes: sizes}}))
 	}
-	return nil
 }
 
 // statsDType is the dtype of the means a normalisation returns: that of the
@@ -82,8 +86,8 @@ func (c *Call) statsDType(params ...string) ir.DType {
 }
 
 // normOps are the normalisations.
-func normOps() []Op {
-	return []Op{
+func normOps() []entry {
+	return []entry{
 		nativeLayerNorm(),
 		layerNorm(),
 		rmsNorm().core(rmsNormCore),
@@ -101,28 +105,21 @@ func normOps() []Op {
 
 // trailing returns the number of dimensions of t before those that
 // normalized_shape names.
-func (c *Call) trailing(t ir.Type) (int, error) {
-	shape, err := c.SymInts("normalized_shape")
-	if err != nil {
-		return 0, err
-	}
+func (c *Call) trailing(t ir.Type) int {
+	shape := must(c.SymInts("normalized_shape"))
 	lead := t.Rank() - len(shape)
-	if lead < 0 || len(shape) == 0 ||
+	c.errorIf(lead < 0 || len(shape) == 0 ||
 		!slices.EqualFunc(t.Sizes[lead:], shape, func(a, b sym.Expr) bool {
 			return !differ(a, b)
-		}) {
-		return 0, c.Errorf("normalized_shape %s of an input of %s",
-			describeSizes([]ir.Type{{Sizes: shape}}), describeSizes([]ir.Type{t}))
-	}
+		}), "normalized_shape %s of an input of %s",
+		sizesOf{{Sizes: shape}}, sizesOf{t})
 	for _, name := range []string{"weight", "bias"} {
 		if c.Op.sch.Index(name) < 0 {
 			continue
 		}
-		if err := c.param(name, shape...); err != nil {
-			return 0, err
-		}
+		c.param(name, shape...)
 	}
-	return lead, nil
+	return lead
 }
 
 // overTrailing returns the input at the leading coordinates lead, over all
@@ -139,22 +136,22 @@ func (c *Call) overTrailing(m ir.DType, lead []sym.Expr) (*expr.Expr, []*sym.Sym
 	return expr.Cast(m, c.Load("input", at...)), over
 }
 
-func nativeLayerNorm() Op {
-	return Op{
+func nativeLayerNorm() entry {
+	return entry{
 		Schema: "aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
-		Infer: func(c *Call) ([]ir.Type, error) {
-			t := must(c.floatInput())
-			lead := must(c.trailing(t))
+		Infer: func(c *Call) []ir.Type {
+			t := c.floatInput()
+			lead := c.trailing(t)
 			stats := slices.Clone(t.Sizes)
 			for d := lead; d < len(stats); d++ {
 				stats[d] = sym.Int(1)
 			}
 			s := ir.TensorOf(c.statsDType("weight", "bias"), stats...)
-			return []ir.Type{ir.TensorOf(t.DType, t.Sizes...), s, s}, nil
+			return []ir.Type{ir.TensorOf(t.DType, t.Sizes...), s, s}
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
+		Compute: func(c *Call) []expr.Tensor {
 			t := c.Tensor("input")
-			lead := must(c.trailing(t))
+			lead := c.trailing(t)
 			eps := must(c.Float("eps"))
 			m := opmath(t.DType)
 			stats := func(at []sym.Expr) (mean, rstd *expr.Expr) {
@@ -162,30 +159,19 @@ func nativeLayerNorm() Op {
 					func() (*expr.Expr, []*sym.Symbol) { return c.overTrailing(m, at[:lead]) })
 				return mean, inverseStd(v, eps)
 			}
-			vars, at := indexVars(t.Sizes)
-			mean, rstd := stats(at)
-			x := expr.Mul(expr.Sub(expr.Cast(m, c.Load("input", at...)), mean), rstd)
-			y := affine(x, c.paramAt("weight", m, at[lead:]...), c.paramAt("bias", m, at[lead:]...))
-			out := []expr.Tensor{{DType: t.DType, Vars: vars, Body: expr.Cast(t.DType, y)}}
-			for i := 1; i <= 2; i++ {
-				d := c.Outs[i].DType
-				vars, at := indexVars(c.Outs[i].Sizes)
+			return c.elements(func(i int, at []sym.Expr) *expr.Expr {
 				mean, rstd := stats(at)
-				out = append(out, expr.Tensor{DType: d, Vars: vars,
-					Body: expr.Cast(d, []*expr.Expr{mean, rstd}[i-1])})
-			}
-			return out, nil
+				return [...]*expr.Expr{c.normalised(m, at, mean, rstd, at[lead:]...), mean, rstd}[i]
+			})
 		},
 	}
 }
 
-func layerNorm() Op {
-	typ := func(c *Call) (ir.Type, error) {
-		t, err := c.floatInput()
-		if err == nil {
-			_, err = c.trailing(t)
-		}
-		return ir.TensorOf(t.DType, t.Sizes...), err
+func layerNorm() entry {
+	typ := func(c *Call) ir.Type {
+		t := c.floatInput()
+		c.trailing(t)
+		return ir.TensorOf(t.DType, t.Sizes...)
 	}
 	return composite(
 		"aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
@@ -195,30 +181,29 @@ func layerNorm() Op {
 		})
 }
 
-func rmsNorm() Op {
-	return Op{
+func rmsNorm() entry {
+	return entry{
 		Schema: "aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
-		Infer: func(c *Call) ([]ir.Type, error) {
-			t := must(c.floatInput())
-			_, err := c.trailing(t)
-			return one(ir.TensorOf(t.DType, t.Sizes...), err)
+		Infer: func(c *Call) []ir.Type {
+			t := c.floatInput()
+			c.trailing(t)
+			return one(ir.TensorOf(t.DType, t.Sizes...))
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
+		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
 			t := c.Tensor("input")
-			lead := must(c.trailing(t))
+			lead := c.trailing(t)
 			m := opmath(t.DType)
 			eps := epsilon(m)
 			if c.Has("eps") {
 				eps = must(c.Float("eps"))
 			}
-			vars, at := indexVars(t.Sizes)
 			v, over := c.overTrailing(m, at[:lead])
 			mean := expr.Div(expr.Sum(over, expr.Mul(v, v)),
 				expr.Idx(m, sym.Mul(t.Sizes[lead:]...)))
 			y := expr.Mul(expr.Cast(m, c.Load("input", at...)), inverseStd(mean, eps))
 			y = affine(y, c.paramAt("weight", m, at[lead:]...), nil)
-			return []expr.Tensor{{DType: t.DType, Vars: vars, Body: expr.Cast(t.DType, y)}}, nil
-		},
+			return y
+		}),
 	}
 }
 
@@ -253,7 +238,7 @@ func rmsNormCore(b *Builder, c *Call) *ir.Value {
 	x := c.Value("input")
 	d := x.Type.DType
 	m := opmath(d)
-	lead := must(c.trailing(x.Type))
+	lead := c.trailing(x.Type)
 	eps := epsilon(m)
 	if c.Has("eps") {
 		eps = must(c.Float("eps"))
@@ -282,9 +267,7 @@ func instanceNormCore(b *Builder, c *Call) *ir.Value {
 	}
 	sizes := x.Type.Sizes
 	groups, ok := sizes[1].Const()
-	if !ok {
-		check(c.Errorf("an instance norm of a dynamic number of channels"))
-	}
+	c.errorIf(!ok, "an instance norm of a dynamic number of channels")
 	return b.Op("aten.native_group_norm.default", x, c.Arg("weight"), c.Arg("bias"), sizes[0],
 		sizes[1], sym.Mul(sizes[2:]...), groups, c.Arg("eps"))
 }
@@ -322,7 +305,7 @@ func weightNormCore(b *Builder, c *Call) *ir.Value {
 	keep := -1
 	n := must(c.Int("dim"))
 	if n != -1 {
-		keep = must(c.wrapDim(n, v.Type.Rank()))
+		keep = c.wrapDim(n, v.Type.Rank())
 	}
 	var dims []int
 	for k := range v.Type.Rank() {

@@ -10,23 +10,16 @@ import (
 
 // padArg returns what a pad argument adds: before and after, from the last
 // dimension on.
-func (c *Call) padArg(name string) ([]sym.Expr, error) {
+func (c *Call) padArg(name string) []sym.Expr {
 	t := c.Tensor("self")
-	pad, err := c.SymInts(name)
-	if err != nil {
-		return nil, err
-	}
-	if len(pad)%2 != 0 || len(pad) > 2*t.Rank() {
-		return nil, c.Errorf("padding of %d sides of a tensor with %d dimensions",
-			len(pad), t.Rank())
-	}
+	pad := must(c.SymInts(name))
+	c.errorIf(len(pad)%2 != 0 || len(pad) > 2*t.Rank(),
+		"padding of %d sides of a tensor with %d dimensions", len(pad), t.Rank())
 	for d, s := range paddedSizes(t.Sizes, pad) {
-		if sym.Less(s, sym.Int(0)) {
-			return nil, c.Errorf("padding leaves dimension %d of size %s", d, s)
-		}
+		c.errorIf(sym.Less(s, sym.Int(0)), "padding leaves dimension %d of size %s", d, s)
 		c.need(sym.Add(s, sym.Int(1)))
 	}
-	return pad, nil
+	return pad
 }
 
 // constantPad returns the element at of self padded with a constant.
@@ -58,18 +51,18 @@ func replicated(i, n sym.Expr) sym.Expr {
 func wrapped(i, n sym.Expr) sym.Expr { return sym.Mod(i, n) }
 
 // padMode returns how the mode called name pads, nil for "constant".
-func (c *Call) padMode(name string) (padCoord, error) {
+func (c *Call) padMode(name string) padCoord {
 	switch name {
 	case "constant":
-		return nil, nil
+		return nil
 	case "reflect":
-		return reflected, nil
+		return reflected
 	case "replicate":
-		return replicated, nil
+		return replicated
 	case "circular":
-		return wrapped, nil
+		return wrapped
 	}
-	return nil, c.Errorf("no padding is called %q", name)
+	panic(c.fail("no padding is called %q", name))
 }
 
 // padFrom returns the coordinates of what stands at in the padded tensor.
@@ -84,14 +77,13 @@ func (c *Call) padFrom(pad, at []sym.Expr, f padCoord) []sym.Expr {
 }
 
 // padChecked rejects padding that reflects or wraps beyond the tensor.
-func (c *Call) padChecked(pad []sym.Expr, mode string) error {
+func (c *Call) padChecked(pad []sym.Expr, mode string) {
 	t := c.Tensor("self")
 	for i, p := range pad {
 		n := t.Sizes[t.Rank()-1-i/2]
-		if mode == "reflect" && sym.LessEq(n, p) || mode == "circular" && sym.Less(n, p) ||
-			mode != "constant" && n.IsZero() {
-			return c.Errorf("padding of %s in mode %s of a dimension of size %s", p, mode, n)
-		}
+		c.errorIf(mode == "reflect" && sym.LessEq(n, p) || mode == "circular" && sym.Less(n, p) ||
+			mode != "constant" && n.IsZero(), "padding of %s in mode %s of a dimension of size %s",
+			p, mode, n)
 		switch mode {
 		case "reflect":
 			c.need(sym.Sub(n, p))
@@ -102,43 +94,40 @@ func (c *Call) padChecked(pad []sym.Expr, mode string) error {
 			c.need(n)
 		}
 	}
-	return nil
 }
 
 // padOps add elements around a tensor.
-func padOps() []Op {
-	ops := []Op{
+func padOps() []entry {
+	ops := []entry{
 		{
 			Schema: "aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
-			Infer: func(c *Call) ([]ir.Type, error) {
-				pad := must(c.padArg("pad"))
-				return []ir.Type{paddedType(c.Tensor("self"), pad)}, nil
+			Infer: func(c *Call) []ir.Type {
+				pad := c.padArg("pad")
+				return []ir.Type{paddedType(c.Tensor("self"), pad)}
 			},
-			Compute: func(c *Call) ([]expr.Tensor, error) {
-				pad := must(c.padArg("pad"))
-				vars, at := indexVars(c.Outs[0].Sizes)
+			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
+				pad := c.padArg("pad")
 				d := c.Outs[0].DType
-				return []expr.Tensor{{DType: d, Vars: vars, Body: c.constantPad(pad, at,
-					c.number(c.Arg("value"), d))}}, nil
-			},
+				return c.constantPad(pad, at, c.number(c.Arg("value"), d))
+			}),
 		},
 		{
 			Schema: "aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor",
-			Infer: func(c *Call) ([]ir.Type, error) {
-				pad := must(c.padArg("pad"))
+			Infer: func(c *Call) []ir.Type {
+				pad := c.padArg("pad")
 				mode := c.Str("mode")
-				must(c.padMode(mode))
+				c.padMode(mode)
 				t := paddedType(c.Tensor("self"), pad)
 				if mode == "circular" {
 					t = t.Dense()
 				}
-				return []ir.Type{t}, c.padChecked(pad, mode)
+				c.padChecked(pad, mode)
+				return []ir.Type{t}
 			},
 			Decompose: decomposePad,
-			Compute: func(c *Call) ([]expr.Tensor, error) {
-				pad := must(c.padArg("pad"))
-				f := must(c.padMode(c.Str("mode")))
-				vars, at := indexVars(c.Outs[0].Sizes)
+			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
+				pad := c.padArg("pad")
+				f := c.padMode(c.Str("mode"))
 				d := c.Outs[0].DType
 				var body *expr.Expr
 				if f == nil {
@@ -150,8 +139,8 @@ func padOps() []Op {
 				} else {
 					body = c.Load("self", c.padFrom(pad, at, f)...)
 				}
-				return []expr.Tensor{{DType: d, Vars: vars, Body: body}}, nil
-			},
+				return body
+			}),
 		},
 	}
 	for _, e := range []struct {
@@ -171,24 +160,18 @@ func padOps() []Op {
 }
 
 // fixedPad pads exactly the last n dimensions.
-func fixedPad(schema, mode string, n int) Op {
-	return moved(schema, func(c *Call) (ir.Type, error) {
+func fixedPad(schema, mode string, n int) entry {
+	return moved(schema, func(c *Call) ir.Type {
 		t := c.Tensor("self")
-		pad, err := c.padArg("padding")
-		if err == nil && (len(pad) != 2*n || t.Rank() != n+1 && t.Rank() != n+2) {
-			err = c.Errorf("padding of %d sides of a tensor with %d dimensions", len(pad), t.Rank())
-		}
-		if err == nil {
-			err = c.padChecked(pad, mode)
-		}
-		if err != nil {
-			return t, err
-		}
-		return paddedType(t, pad), nil
-	}, func(c *Call, at []sym.Expr) ([]sym.Expr, error) {
-		pad := must(c.padArg("padding"))
-		f, err := c.padMode(mode)
-		return c.padFrom(pad, at, f), err
+		pad := c.padArg("padding")
+		c.errorIf((len(pad) != 2*n || t.Rank() != n+1 && t.Rank() != n+2),
+			"padding of %d sides of a tensor with %d dimensions", len(pad), t.Rank())
+		c.padChecked(pad, mode)
+		return paddedType(t, pad)
+	}, func(c *Call, at []sym.Expr) []sym.Expr {
+		pad := c.padArg("padding")
+		f := c.padMode(mode)
+		return c.padFrom(pad, at, f)
 	})
 }
 
@@ -203,19 +186,19 @@ func paddedType(t ir.Type, pad []sym.Expr) ir.Type {
 }
 
 // decomposePad is the pad operator of the mode; circular has none and gathers.
-func decomposePad(b *Builder, c *Call) ([]*ir.Value, error) {
+func decomposePad(b *Builder, c *Call) []*ir.Value {
 	mode, x := c.Str("mode"), c.Value("self")
 	if mode == "constant" {
 		value := c.Arg("value")
 		if !c.Has("value") {
 			value = ir.Int(0)
 		}
-		return []*ir.Value{b.Op("aten.constant_pad_nd.default", x, c.Arg("pad"), value)}, nil
+		return []*ir.Value{b.Op("aten.constant_pad_nd.default", x, c.Arg("pad"), value)}
 	}
-	pad := must(c.padArg("pad"))
+	pad := c.padArg("pad")
 	name := map[string]string{"reflect": "reflection_pad", "replicate": "replication_pad"}[mode]
 	if name != "" {
-		return []*ir.Value{b.Op("aten."+name+itoa(len(pad)/2)+"d.default", x, c.Arg("pad"))}, nil
+		return []*ir.Value{b.Op("aten."+name+itoa(len(pad)/2)+"d.default", x, c.Arg("pad"))}
 	}
 	for i := 0; i < len(pad); i += 2 {
 		d := c.Outs[0].Rank() - 1 - i/2
@@ -223,5 +206,5 @@ func decomposePad(b *Builder, c *Call) ([]*ir.Value, error) {
 		idx := b.Op("aten.arange.start", sym.Neg(pad[i]), sym.Add(n, pad[i+1]))
 		x = b.Op("aten.index_select.default", x, d, b.Op("aten.remainder.Scalar", idx, n))
 	}
-	return []*ir.Value{x}, nil
+	return []*ir.Value{x}
 }

@@ -71,30 +71,30 @@ type elementwise struct {
 // elements. operands names the arguments, tensors or numbers, that broadcast
 // and promote, separated by spaces; one marked "?" broadcasts but keeps its
 // dtype. Absent operands are nil in point.x.
-func pointwise(schema, operands string, r rule, body func(p *point) *expr.Expr) Op {
+func pointwise(schema, operands string, r rule, body func(p *point) *expr.Expr) entry {
 	e := &elementwise{schema: schema, rule: r, body: body}
 	for _, name := range strings.Fields(operands) {
 		name, loose := strings.CutPrefix(name, "?")
 		e.names = append(e.names, name)
 		e.loose = append(e.loose, loose)
 	}
-	return Op{Schema: schema, numbers: len(e.names) > 1, Infer: e.infer, Compute: e.compute}
+	return entry{Schema: schema, numbers: len(e.names) > 1, Infer: e.infer, Compute: e.compute}
 }
 
 // unary is a pointwise operator of argument self.
-func unary(schema string, r rule, f func(x *expr.Expr) *expr.Expr) Op {
+func unary(schema string, r rule, f func(x *expr.Expr) *expr.Expr) entry {
 	return pointwise(schema, "self", r, func(p *point) *expr.Expr { return f(p.x[0]) })
 }
 
 // binary is a pointwise operator of arguments self and other.
-func binary(schema string, r rule, f func(a, b *expr.Expr) *expr.Expr) Op {
+func binary(schema string, r rule, f func(a, b *expr.Expr) *expr.Expr) entry {
 	return pointwise(schema, "self other", r, func(p *point) *expr.Expr {
 		return f(p.x[0], p.x[1])
 	})
 }
 
 // dtypes returns the compute and result dtypes of c.
-func (e *elementwise) dtypes(c *Call) (compute, result ir.DType, err error) {
+func (e *elementwise) dtypes(c *Call) (compute, result ir.DType) {
 	var names []string
 	for i, name := range e.names {
 		if !e.loose[i] {
@@ -103,14 +103,12 @@ func (e *elementwise) dtypes(c *Call) (compute, result ir.DType, err error) {
 	}
 	d := must(c.Promote(names...))
 	compute, result, ok := e.rule(d)
-	if !ok {
-		return d, d, c.Errorf("not defined on %s", d)
-	}
-	return compute, result, nil
+	c.errorIf(!ok, "not defined on %s", d)
+	return compute, result
 }
 
-func (e *elementwise) infer(c *Call) ([]ir.Type, error) {
-	_, d := must2(e.dtypes(c))
+func (e *elementwise) infer(c *Call) []ir.Type {
+	_, d := e.dtypes(c)
 	var ts []ir.Type
 	for _, name := range e.names {
 		if k := c.Operand(name); k >= 0 {
@@ -118,14 +116,12 @@ func (e *elementwise) infer(c *Call) ([]ir.Type, error) {
 		}
 	}
 	t, ok := pointwiseType(d, ts...)
-	if !ok {
-		return nil, c.Errorf("%s do not broadcast", describeSizes(ts))
-	}
-	return []ir.Type{t}, nil
+	c.errorIf(!ok, "%s do not broadcast", sizesOf(ts))
+	return []ir.Type{t}
 }
 
-func (e *elementwise) compute(c *Call) ([]expr.Tensor, error) {
-	dt, d := must2(e.dtypes(c))
+func (e *elementwise) compute(c *Call) []expr.Tensor {
+	dt, d := e.dtypes(c)
 	vars, coords := indexVars(c.Outs[0].Sizes)
 	p := &point{c: c, dt: dt, coords: coords}
 	for i, name := range e.names {
@@ -140,48 +136,59 @@ func (e *elementwise) compute(c *Call) ([]expr.Tensor, error) {
 		}
 		p.x = append(p.x, x)
 	}
-	return []expr.Tensor{{DType: d, Vars: vars, Body: expr.Cast(d, e.body(p))}}, nil
-}
-
-// real returns an error if an operand, a number or a result is complex.
-func (c *Call) real() error {
-	for _, v := range c.operands {
-		if v.Type.DType.IsComplex() {
-			return c.Errorf("not yet defined on %s", v.Type.DType)
-		}
-	}
-	for _, t := range c.Outs {
-		if t.DType.IsComplex() {
-			return c.Errorf("not yet defined on %s", t.DType)
-		}
-	}
-	for _, a := range c.Args {
-		if _, ok := a.(ir.Complex); ok {
-			return c.Errorf("not yet defined on complex numbers")
-		}
-	}
-	return nil
+	return []expr.Tensor{{DType: d, Vars: vars, Body: expr.Cast(d, e.body(p))}}
 }
 
 // Defined returns an error if the call cannot be computed although its types can be
 // inferred: a program that has it fails where it is run.
-func (c *Call) Defined() error {
+func (c *Call) Defined() (err error) {
 	if c.Op.Decompose != nil || c.Op.View != nil || c.Op.Value != nil {
 		return nil
 	}
-	return c.real()
+	defer catch(&err)
+	c.real()
+	return nil
+}
+
+// element makes the Compute of an entry with one result from f, which gives the element
+// at coordinates at. What it gives is cast to the result's dtype.
+func element(f func(c *Call, at []sym.Expr) *expr.Expr) func(*Call) []expr.Tensor {
+	return func(c *Call) []expr.Tensor {
+		return c.elements(func(_ int, at []sym.Expr) *expr.Expr { return f(c, at) })
+	}
+}
+
+// elements returns the results of which f gives the element of number i at coordinates at.
+func (c *Call) elements(f func(i int, at []sym.Expr) *expr.Expr) []expr.Tensor {
+	ts := make([]expr.Tensor, len(c.Outs))
+	for i, out := range c.Outs {
+		vars, at := indexVars(out.Sizes)
+		ts[i] = expr.Tensor{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, f(i, at))}
+	}
+	return ts
+}
+
+// real raises an error if an operand, a number or a result is complex.
+func (c *Call) real() {
+	for _, v := range c.operands {
+		c.errorIf(v.Type.DType.IsComplex(), "not yet defined on %s", v.Type.DType)
+	}
+	for _, t := range c.Outs {
+		c.errorIf(t.DType.IsComplex(), "not yet defined on %s", t.DType)
+	}
+	for _, a := range c.Args {
+		_, complex := a.(ir.Complex)
+		c.errorIf(complex, "not yet defined on complex numbers")
+	}
 }
 
 // onReals makes f, a form of an entry, reject complex numbers.
-func onReals[T any](f func(*Call) (T, error)) func(*Call) (T, error) {
+func onReals[T any](f func(*Call) T) func(*Call) T {
 	if f == nil {
 		return nil
 	}
-	return func(c *Call) (T, error) {
-		if err := c.real(); err != nil {
-			var none T
-			return none, err
-		}
+	return func(c *Call) T {
+		c.real()
 		return f(c)
 	}
 }
@@ -249,7 +256,10 @@ func broadcastCoords(t ir.Type, sizes, coords []sym.Expr) []sym.Expr {
 	return at
 }
 
-func describeSizes(ts []ir.Type) string {
+// sizesOf describes the sizes of tensors in an error.
+type sizesOf []ir.Type
+
+func (ts sizesOf) String() string {
 	parts := make([]string, len(ts))
 	for i, t := range ts {
 		dims := make([]string, t.Rank())

@@ -22,57 +22,43 @@ type pool struct {
 
 // poolOf reads the arguments of a pooling operator. dilation may be missing
 // from the schema.
-func poolOf(c *Call, n int) (*pool, error) { return poolOfArg(c, "self", n) }
+func poolOf(c *Call, n int) *pool { return poolOfArg(c, "self", n) }
 
 // poolOfArg is poolOf of an operator that calls its input otherwise.
-func poolOfArg(c *Call, name string, n int) (*pool, error) {
+func poolOfArg(c *Call, name string, n int) *pool {
 	p := &pool{x: c.Tensor(name), n: n, ceil: c.Bool("ceil_mode")}
 	if r := p.x.Rank(); r != n+1 && r != n+2 {
-		return nil, c.Errorf("an input with %d dimensions", r)
+		panic(c.fail("an input with %d dimensions", r))
 	}
-	var err error
-	if p.kern, err = c.spatialArg("kernel_size", n); err != nil {
-		return nil, err
-	}
+	p.kern = c.spatialArg("kernel_size", n)
 	p.stride = p.kern
 	if list, ok := c.Arg("stride").(ir.List); !ok || len(list) > 0 {
-		if p.stride, err = c.spatialArg("stride", n); err != nil {
-			return nil, err
-		}
+		p.stride = c.spatialArg("stride", n)
 	}
-	if p.pad, err = c.spatialArg("padding", n); err != nil {
-		return nil, err
-	}
+	p.pad = c.spatialArg("padding", n)
 	p.dilation = make([]sym.Expr, n)
 	for d := range n {
 		p.dilation[d] = sym.Int(1)
 	}
 	if c.Op.sch.Index("dilation") >= 0 {
-		if p.dilation, err = c.spatialArg("dilation", n); err != nil {
-			return nil, err
-		}
+		p.dilation = c.spatialArg("dilation", n)
 	}
 	for d := range n {
 		one := sym.Int(1)
-		if sym.Less(p.kern[d], one) || sym.Less(p.stride[d], one) || sym.Less(p.dilation[d], one) ||
-			sym.Less(p.pad[d], sym.Int(0)) {
-			return nil, c.Errorf("kernel %s, stride %s, dilation %s, padding %s", p.kern[d],
-				p.stride[d], p.dilation[d], p.pad[d])
-		}
-		if sym.Less(p.kern[d], sym.Mul(sym.Int(2), p.pad[d])) {
-			return nil, c.Errorf("padding %s is more than half of kernel %s", p.pad[d], p.kern[d])
-		}
+		c.errorIf(sym.Less(p.kern[d], one) || sym.Less(p.stride[d], one) || sym.Less(p.dilation[d],
+			one) || sym.Less(p.pad[d], sym.Int(0)), "kernel %s, stride %s, dilation %s, padding %s",
+			p.kern[d], p.stride[d], p.dilation[d], p.pad[d])
+		c.errorIf(sym.Less(p.kern[d], sym.Mul(sym.Int(2), p.pad[d])),
+			"padding %s is more than half of kernel %s", p.pad[d], p.kern[d])
 		l, guard := p.outSize(d)
 		c.need(p.size(d))
 		c.need(l)
-		if sym.Less(l, one) {
-			return nil, c.Errorf("a kernel of %s is larger than the padded input of %s",
-				p.kern[d], p.size(d))
-		}
+		c.errorIf(sym.Less(l, one), "a kernel of %s is larger than the padded input of %s",
+			p.kern[d], p.size(d))
 		p.out = append(p.out, l)
 		p.needsGuard = append(p.needsGuard, guard)
 	}
-	return p, nil
+	return p
 }
 
 // size returns the input's size in spatial dimension d.
@@ -157,36 +143,34 @@ func (p *pool) maxPool(c *Call) []expr.Tensor {
 	return out
 }
 
-func maxPoolEntry(schema string, n int, indices bool) Op {
-	return Op{
+func maxPoolEntry(schema string, n int, indices bool) entry {
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
-			p := must(poolOf(c, n))
+		Infer: func(c *Call) []ir.Type {
+			p := poolOf(c, n)
 			ts := []ir.Type{p.outType(p.x.DType)}
 			if indices {
 				ts = append(ts, p.outType(ir.Int64))
 			}
-			return ts, nil
+			return ts
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
-			p := must(poolOf(c, n))
-			return p.maxPool(c), nil
+		Compute: func(c *Call) []expr.Tensor {
+			p := poolOf(c, n)
+			return p.maxPool(c)
 		},
 	}
 }
 
-func avgPoolEntry(schema string, n int) Op {
-	return Op{
+func avgPoolEntry(schema string, n int) entry {
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
-			p := must(poolOf(c, n))
-			if p.x.DType == ir.Bool {
-				return nil, c.Errorf("not defined on bool")
-			}
-			return []ir.Type{p.outType(p.x.DType)}, nil
+		Infer: func(c *Call) []ir.Type {
+			p := poolOf(c, n)
+			c.errorIf(p.x.DType == ir.Bool, "not defined on bool")
+			return []ir.Type{p.outType(p.x.DType)}
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
-			p := must(poolOf(c, n))
+		Compute: func(c *Call) []expr.Tensor {
+			p := poolOf(c, n)
 			return p.avgPool(c)
 		},
 	}
@@ -195,7 +179,7 @@ func avgPoolEntry(schema string, n int) Op {
 // avgPool returns the sum of each window over the elements it covers: of the
 // padded input if count_include_pad, else of the input; divisor_override takes
 // its place.
-func (p *pool) avgPool(c *Call) ([]expr.Tensor, error) {
+func (p *pool) avgPool(c *Call) []expr.Tensor {
 	m, lead := opmath(p.x.DType), p.x.Rank()-p.n
 	vars, at := indexVars(c.Outs[0].Sizes)
 	in := append([]sym.Expr(nil), at[:lead]...)
@@ -223,19 +207,17 @@ func (p *pool) avgPool(c *Call) ([]expr.Tensor, error) {
 	}
 	if c.Op.sch.Index("divisor_override") >= 0 && c.Has("divisor_override") {
 		n := must(c.Int("divisor_override"))
-		if n == 0 {
-			return nil, c.Errorf("divisor_override is 0")
-		}
+		c.errorIf(n == 0, "divisor_override is 0")
 		count = sym.Int(n)
 	}
 	sum := expr.Sum(over, expr.Select(guard, expr.Cast(m, c.Load("self", in...)), expr.Num(m, 0)))
 	y := expr.Div(sum, expr.Idx(m, count))
-	return []expr.Tensor{{DType: p.x.DType, Vars: vars, Body: expr.Cast(p.x.DType, y)}}, nil
+	return []expr.Tensor{{DType: p.x.DType, Vars: vars, Body: expr.Cast(p.x.DType, y)}}
 }
 
 // poolOps are the poolings.
-func poolOps() []Op {
-	return append([]Op{
+func poolOps() []entry {
+	return append([]entry{
 		maxPoolEntry(
 			"aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> Tensor", 1, false).cores(maxPoolCore(1)),
 		maxPoolEntry(
@@ -257,12 +239,6 @@ func poolOps() []Op {
 	}, adaptiveOps()...)
 }
 
-// cores is core for an operator with several results.
-func (op Op) cores(f func(b *Builder, c *Call) []*ir.Value) Op {
-	op.Decompose = func(b *Builder, c *Call) ([]*ir.Value, error) { return f(b, c), nil }
-	return op
-}
-
 // reshaped gives x another shape.
 func (b *Builder) reshaped(x *ir.Value, sizes ...sym.Expr) *ir.Value {
 	return b.Op("aten.reshape.default", x, sizes)
@@ -277,9 +253,8 @@ const maxPlaces = 1 << 22
 func (b *Builder) limit(c *Call, ns ...int64) {
 	product := int64(1)
 	for _, n := range ns {
-		if n < 0 || n > maxPlaces || product*n > maxPlaces {
-			check(c.Errorf("it would take a table of more than %d places", maxPlaces))
-		}
+		c.errorIf(n < 0 || n > maxPlaces || product*n > maxPlaces,
+			"it would take a table of more than %d places", maxPlaces)
 		product *= n
 	}
 }
@@ -327,7 +302,7 @@ func (b *Builder) maxPool2d(x *ir.Value, p planes) (values, places *ir.Value) {
 // pooled first, then the maxima along the depth.
 func maxPoolCore(n int) func(b *Builder, c *Call) []*ir.Value {
 	return func(b *Builder, c *Call) []*ir.Value {
-		p := must(poolOf(c, n))
+		p := poolOf(c, n)
 		out, at := b.maxPool(n, p, c.Value("self"), len(c.Outs) > 1)
 		return []*ir.Value{out, at}[:len(c.Outs)]
 	}
@@ -374,7 +349,7 @@ func (b *Builder) avgPool2d(x *ir.Value, p planes, pads bool, divisor any) *ir.V
 // that the depth can be averaged after.
 func avgPoolCore(n int) coreForm {
 	return func(b *Builder, c *Call) *ir.Value {
-		p := must(poolOf(c, n))
+		p := poolOf(c, n)
 		x, pads := c.Value("self"), c.Bool("count_include_pad")
 		if n == 1 {
 			y := b.avgPool2d(b.Op("aten.unsqueeze.default", x, -2), p.in(-1, 0), pads, nil)
@@ -398,7 +373,7 @@ func avgPoolCore(n int) coreForm {
 // mean where each plane becomes one number.
 func adaptiveAvgCore(n int) coreForm {
 	return func(b *Builder, c *Call) *ir.Value {
-		a := must(adaptiveOf(c, n))
+		a := adaptiveOf(c, n)
 		x := c.Value("self")
 		single := !slices.ContainsFunc(a.out, func(e sym.Expr) bool { return !e.Is(1) })
 		planes := func(x *ir.Value, h, w sym.Expr) *ir.Value {
@@ -434,7 +409,7 @@ func adaptiveAvgCore(n int) coreForm {
 // other, the last of a shorter one again.
 func adaptiveMaxCore(n int) func(b *Builder, c *Call) []*ir.Value {
 	return func(b *Builder, c *Call) []*ir.Value {
-		a := must(adaptiveOf(c, n))
+		a := adaptiveOf(c, n)
 		x := c.Value("self")
 		in := x.Type.Sizes[x.Type.Rank()-n:]
 		p := &pool{n: n, out: a.out}
@@ -444,9 +419,7 @@ func adaptiveMaxCore(n int) func(b *Builder, c *Call) []*ir.Value {
 		for d := range n {
 			size, ok := in[d].Const()
 			count, ok2 := a.out[d].Const()
-			if !ok || !ok2 || count == 0 {
-				check(c.Errorf("adaptive max pooling of a dynamic size"))
-			}
+			c.errorIf(!ok || !ok2 || count == 0, "adaptive max pooling of a dynamic size")
 			_, _, most := a.span(d, sym.Int(0))
 			k, _ := most.Const()
 			b.limit(c, count, k)

@@ -16,22 +16,17 @@ type adaptive struct {
 	out []sym.Expr
 }
 
-func adaptiveOf(c *Call, n int) (*adaptive, error) {
+func adaptiveOf(c *Call, n int) *adaptive {
 	a := &adaptive{x: c.Tensor("self"), n: n}
 	if r := a.x.Rank(); r != n+1 && r != n+2 {
-		return nil, c.Errorf("an input with %d dimensions", r)
+		panic(c.fail("an input with %d dimensions", r))
 	}
-	var err error
-	if a.out, err = c.spatialArg("output_size", n); err != nil {
-		return nil, err
-	}
+	a.out = c.spatialArg("output_size", n)
 	for d, o := range a.out {
-		if sym.Less(o, sym.Int(0)) {
-			return nil, c.Errorf("an output size of %s", o)
-		}
+		c.errorIf(sym.Less(o, sym.Int(0)), "an output size of %s", o)
 		c.need(a.size(d))
 	}
-	return a, nil
+	return a
 }
 
 func (a *adaptive) outType(d ir.DType) ir.Type {
@@ -125,33 +120,32 @@ func (a *adaptive) max(c *Call) []expr.Tensor {
 	return append(out, expr.Tensor{DType: ir.Int64, Vars: vars, Body: expr.Idx(ir.Int64, flat)})
 }
 
-func adaptiveEntry(schema string, n int, indices bool) Op {
-	return Op{
+func adaptiveEntry(schema string, n int, indices bool) entry {
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
-			a := must(adaptiveOf(c, n))
-			if !indices && !a.x.DType.IsFloat() && !a.x.DType.IsComplex() {
-				return nil, c.Errorf("not defined on %s", a.x.DType)
-			}
+		Infer: func(c *Call) []ir.Type {
+			a := adaptiveOf(c, n)
+			c.errorIf(!indices && !a.x.DType.IsFloat() && !a.x.DType.IsComplex(),
+				"not defined on %s", a.x.DType)
 			ts := []ir.Type{a.outType(a.x.DType)}
 			if indices {
 				ts = append(ts, a.outType(ir.Int64))
 			}
-			return ts, nil
+			return ts
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
-			a := must(adaptiveOf(c, n))
+		Compute: func(c *Call) []expr.Tensor {
+			a := adaptiveOf(c, n)
 			if indices {
-				return a.max(c), nil
+				return a.max(c)
 			}
-			return a.avg(c), nil
+			return a.avg(c)
 		},
 	}
 }
 
 // adaptiveOps are the poolings to a given size.
-func adaptiveOps() []Op {
-	return []Op{
+func adaptiveOps() []entry {
+	return []entry{
 		adaptiveEntry("aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor", 1,
 			false).core(adaptiveAvgCore(1)),
 		adaptiveEntry("aten::adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", 2,

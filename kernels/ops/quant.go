@@ -18,9 +18,9 @@ const (
 // quantOps convert between floats and integers that stand for
 // (q - zero_point)·scale. The arithmetic is that of ExecuTorch's kernels:
 // float32 throughout, rounding half to even.
-func quantOps() []Op {
+func quantOps() []entry {
 	const ns = quantNS
-	return []Op{
+	return []entry{
 		quantize(ns + "quantize_per_tensor(Tensor input, float scale, int zero_point, " +
 			quantRange + ") -> Tensor"),
 		quantize(ns + "quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, " +
@@ -63,7 +63,7 @@ func quantOps() []Op {
 // qparams tells where in a tensor of scales that of an element of the input
 // is: per channel, per token (all of the last dimension) or per group of
 // columns of a row. It is nil where there is one for all.
-func (c *Call) qparams() (func(coords []sym.Expr) []sym.Expr, error) {
+func (c *Call) qparams() func(coords []sym.Expr) []sym.Expr {
 	has := func(name string) bool { return c.Op.sch.Index(name) >= 0 }
 	if !has("scales") {
 		for _, name := range []string{"scale", "zero_point"} {
@@ -71,48 +71,43 @@ func (c *Call) qparams() (func(coords []sym.Expr) []sym.Expr, error) {
 				c.need(c.operands[k].Type.Numel())
 			}
 		}
-		return nil, nil
+		return nil
 	}
 	t, s := c.Tensor("input"), c.Tensor("scales")
-	misfit := func(how string) error {
-		return c.Errorf("%s do not fit %s", describeSizes([]ir.Type{t, s}), how)
-	}
+	misfit := func(how string) { panic(c.fail("%s do not fit %s", sizesOf{t, s}, how)) }
 	if k := c.Operand("zero_points"); k >= 0 && !c.operands[k].Type.Numel().Equal(s.Numel()) {
-		return nil, c.Errorf("%s of scales and zero points differ",
-			describeSizes([]ir.Type{s, c.operands[k].Type}))
+		panic(c.fail("%s of scales and zero points differ", sizesOf{s, c.operands[k].Type}))
 	}
 	switch {
 	case t.Rank() == 0:
-		return nil, misfit("without dimensions")
+		misfit("without dimensions")
+		return nil
 	case has("axis"):
-		axis, err := c.dim("axis", t.Rank())
-		if err != nil {
-			return nil, err
-		}
+		axis := c.dim("axis", t.Rank())
 		if s.Rank() != 1 || differ(s.Sizes[0], t.Sizes[axis]) {
-			return nil, misfit("along dimension " + itoa(axis))
+			misfit("along dimension " + itoa(axis))
+			return nil
 		}
-		return func(coords []sym.Expr) []sym.Expr { return coords[axis : axis+1] }, nil
+		return func(coords []sym.Expr) []sym.Expr { return coords[axis : axis+1] }
 	case has("group_size"):
-		size, err := c.SymInt("group_size")
-		if err != nil {
-			return nil, err
-		}
+		size := must(c.SymInt("group_size"))
 		if t.Rank() != 2 || s.Rank() != 2 || !sym.Less(sym.Int(0), size) ||
 			differ(s.Sizes[0], t.Sizes[0]) || differ(sym.Mul(s.Sizes[1], size), t.Sizes[1]) {
-			return nil, misfit("by groups of " + size.String())
+			misfit("by groups of " + size.String())
+			return nil
 		}
 		return func(at []sym.Expr) []sym.Expr {
 			return []sym.Expr{at[0], sym.FloorDiv(at[1], size)}
-		}, nil
+		}
 	}
 	tokens := t.Sizes[:t.Rank()-1]
 	if differ(s.Numel(), sym.Mul(tokens...)) {
-		return nil, misfit("by token")
+		misfit("by token")
+		return nil
 	}
 	return func(at []sym.Expr) []sym.Expr {
 		return unflatten(sym.RowMajor(tokens, at[:len(tokens)]), s.Sizes)
-	}, nil
+	}
 }
 
 // qparam returns a scale or zero_point argument, a number, a tensor with one
@@ -144,32 +139,24 @@ func (c *Call) qnames() (scale, zero string) {
 	return "scale", "zero_point"
 }
 
-func quantize(schema string) Op {
-	return Op{
+func quantize(schema string) entry {
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
+		Infer: func(c *Call) []ir.Type {
 			t := c.Tensor("input")
-			if !t.DType.IsFloat() {
-				return nil, c.Errorf("the input is %s, not a float", t.DType)
-			}
-			_, err := c.qparams()
+			c.errorIf(!t.DType.IsFloat(), "the input is %s, not a float", t.DType)
+			c.qparams()
 			d := c.DType("dtype", ir.InvalidDType)
-			if err == nil && !d.IsInt() {
-				err = c.Errorf("the result would be %s, not an integer", d)
-			}
-			return []ir.Type{likeType(t, d)}, err
+			c.errorIf(!d.IsInt(), "the result would be %s, not an integer", d)
+			return []ir.Type{likeType(t, d)}
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
-			at := must(c.qparams())
-			out := c.Outs[0]
-			vars, coords := indexVars(out.Sizes)
+		Compute: element(func(c *Call, coords []sym.Expr) *expr.Expr {
+			at := c.qparams()
 			scale, zero := c.qnames()
 			x := expr.Cast(opmath(c.Tensor("input").DType), c.Load("input", coords...))
-			q := quantized(x, c.qparam(scale, at, coords, ir.Float32), c.qparam(zero, at, coords,
-				ir.Float32),
-				c.Arg("quant_min"), c.Arg("quant_max"), out.DType, c)
-			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: q}}, nil
-		},
+			return quantized(x, c.qparam(scale, at, coords, ir.Float32), c.qparam(zero, at, coords,
+				ir.Float32), c.Arg("quant_min"), c.Arg("quant_max"), c.Outs[0].DType, c)
+		}),
 	}
 }
 
@@ -199,25 +186,19 @@ func dequantized(q, zero *expr.Expr, scale *expr.Expr) *expr.Expr {
 }
 
 // dequantize has the dtype of its result in the argument called result.
-func dequantize(schema, result string) Op {
-	return Op{
+func dequantize(schema, result string) entry {
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
-			_, err := c.qparams()
+		Infer: func(c *Call) []ir.Type {
+			c.qparams()
 			d := c.DType(result, ir.Float32)
-			switch in := c.Tensor("input").DType; {
-			case err != nil:
-			case !in.IsInt():
-				err = c.Errorf("the input is %s, not an integer", in)
-			case !d.IsFloat():
-				err = c.Errorf("the result would be %s, not a float", d)
-			}
-			return []ir.Type{likeType(c.Tensor("input"), d)}, err
+			in := c.Tensor("input").DType
+			c.errorIf(!in.IsInt(), "the input is %s, not an integer", in)
+			c.errorIf(!d.IsFloat(), "the result would be %s, not a float", d)
+			return []ir.Type{likeType(c.Tensor("input"), d)}
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
-			at := must(c.qparams())
-			out := c.Outs[0]
-			vars, coords := indexVars(out.Sizes)
+		Compute: element(func(c *Call, coords []sym.Expr) *expr.Expr {
+			at := c.qparams()
 			scale, zero := c.qnames()
 			zd := ir.Int64
 			if k := c.Operand(zero); k >= 0 && c.operands[k].Type.DType.IsFloat() {
@@ -225,8 +206,8 @@ func dequantize(schema, result string) Op {
 			}
 			x := dequantized(c.Load("input", coords...), c.qparam(zero, at, coords, zd),
 				c.qparam(scale, at, coords, ir.Float32))
-			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, x)}}, nil
-		},
+			return x
+		}),
 	}
 }
 
@@ -236,38 +217,30 @@ var smallestScale = float64(float32(6.1e-5))
 // chooseQParams takes scale and zero point from the range of the input, of the
 // whole of it or of each token (all of the last dimension), as ExecuTorch's
 // kernels do.
-func chooseQParams(schema string) Op {
+func chooseQParams(schema string) entry {
 	perToken := func(c *Call) bool { return c.Op.sch.Index("quant_min") < 0 }
-	return Op{
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
+		Infer: func(c *Call) []ir.Type {
 			t := c.Tensor("input")
-			if t.DType != ir.Float32 {
-				return nil, c.Errorf("the input is %s, not float32", t.DType)
-			}
+			c.errorIf(t.DType != ir.Float32, "the input is %s, not float32", t.DType)
 			sizes := []sym.Expr{sym.Int(1)}
 			if perToken(c) {
-				if t.Rank() == 0 {
-					return nil, c.Errorf("an input without dimensions has no tokens")
-				}
+				c.errorIf(t.Rank() == 0, "an input without dimensions has no tokens")
 				sizes = append(append([]sym.Expr(nil), t.Sizes[:t.Rank()-1]...), sym.Int(1))
 			}
-			return []ir.Type{ir.TensorOf(ir.Float64, sizes...), ir.TensorOf(ir.Int64, sizes...)},
-				nil
+			return []ir.Type{ir.TensorOf(ir.Float64, sizes...), ir.TensorOf(ir.Int64, sizes...)}
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
+		Compute: func(c *Call) []expr.Tensor {
 			qmin, qmax := int64(math.MinInt8), int64(math.MaxInt8)
 			if !perToken(c) {
 				qmin = must(c.Int("quant_min"))
 				qmax = must(c.Int("quant_max"))
-				if qmin >= qmax || qmin < math.MinInt32 || qmax > math.MaxInt32 {
-					return nil, c.Errorf("a range from %d to %d", qmin, qmax)
-				}
+				c.errorIf(qmin >= qmax || qmin < math.MinInt32 || qmax > math.MaxInt32,
+					"a range from %d to %d", qmin, qmax)
 			}
 			t := c.Tensor("input")
-			var out []expr.Tensor
-			for i, o := range c.Outs {
-				vars, coords := indexVars(o.Sizes)
+			return c.elements(func(i int, coords []sym.Expr) *expr.Expr {
 				extreme := func(kind expr.ReduceKind) *expr.Expr {
 					red, at := reductionVars(t.Sizes)
 					if perToken(c) {
@@ -279,10 +252,8 @@ func chooseQParams(schema string) Op {
 				}
 				scale, zero := qparamsOf(extreme(expr.ReduceMin), extreme(expr.ReduceMax),
 					qmin, qmax)
-				out = append(out, expr.Tensor{DType: o.DType, Vars: vars,
-					Body: [...]*expr.Expr{scale, zero}[i]})
-			}
-			return out, nil
+				return [...]*expr.Expr{scale, zero}[i]
+			})
 		},
 	}
 }
@@ -337,71 +308,60 @@ func reductionVars(sizes []sym.Expr) ([]*sym.Symbol, []sym.Expr) {
 // mixedOperands checks the operands of a product of floats with an int8
 // weight: the input is m·k, rows is the weight's dimension that meets k, and
 // scales belong to its dimension scaled.
-func (c *Call) mixedOperands(meets, scaled int) (x, w, s ir.Type, err error) {
+func (c *Call) mixedOperands(meets, scaled int) (x, w, s ir.Type) {
 	x, w, s = c.Tensor("input"), c.Tensor("weight"), c.Tensor("weight_scales")
 	switch {
 	case x.Rank() != 2 || w.Rank() != 2 || s.Rank() < 1 || s.Rank() > 2 || s.Rank() == 2 &&
 		scaled == meets ||
 		differ(x.Sizes[1], w.Sizes[meets]) || differ(s.Sizes[0], w.Sizes[scaled]):
-		err = c.Errorf("input, weight and scales of %s", describeSizes([]ir.Type{x, w, s}))
+		panic(c.fail("input, weight and scales of %s", sizesOf{x, w, s}))
 	case !x.DType.IsFloat() || w.DType != ir.Int8 || s.DType != x.DType:
-		err = c.Errorf("input, weight and scales of %s, %s and %s", x.DType, w.DType, s.DType)
+		panic(c.fail("input, weight and scales of %s, %s and %s", x.DType, w.DType, s.DType))
 	case c.Has("weight_zero_points"):
-		err = c.Errorf("zero points of the weight are not supported")
+		panic(c.fail("zero points of the weight are not supported"))
 	}
-	return x, w, s, err
+	return x, w, s
 }
 
 // mixedMM is a matrix product with a weight of int8, whose rows have scales.
-func mixedMM() Op {
-	return Op{
+func mixedMM() entry {
+	return entry{
 		Schema: quantNS +
 			"mixed_mm(Tensor input, Tensor weight, Tensor weight_scales, Tensor? weight_zero_points) -> Tensor",
-		Infer: func(c *Call) ([]ir.Type, error) {
-			x, w, s := must3(c.mixedOperands(0, 0))
-			if s.Rank() != 1 {
-				return nil, c.Errorf("scales of %s", describeSizes([]ir.Type{s}))
-			}
-			return []ir.Type{ir.TensorOf(x.DType, x.Sizes[0], w.Sizes[1])}, nil
+		Infer: func(c *Call) []ir.Type {
+			x, w, s := c.mixedOperands(0, 0)
+			c.errorIf(s.Rank() != 1, "scales of %s", sizesOf{s})
+			return []ir.Type{ir.TensorOf(x.DType, x.Sizes[0], w.Sizes[1])}
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
+		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
 			out := c.Outs[0]
 			m := opmath(out.DType)
-			vars, at := indexVars(out.Sizes)
 			k := sym.NewVar("k", c.Tensor("input").Sizes[1])
 			x := expr.Mul(expr.Cast(m, c.Load("input", at[0], k.Expr())),
 				expr.Cast(m, c.Load("weight", k.Expr(), at[1])))
 			x = expr.Mul(x, expr.Cast(m, c.Load("weight_scales", k.Expr())))
-			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType,
-				expr.Sum([]*sym.Symbol{k}, x))}}, nil
-		},
+			return expr.Sum([]*sym.Symbol{k}, x)
+		}),
 	}
 }
 
 // mixedLinear is a product with the transpose of a weight of int8, which has
 // scales by row or by row and group of columns; the last group may be short.
-func mixedLinear() Op {
-	return Op{
+func mixedLinear() entry {
+	return entry{
 		Schema: quantNS +
 			"mixed_linear(Tensor input, Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, ScalarType? dtype=None) -> Tensor",
-		Infer: func(c *Call) ([]ir.Type, error) {
-			x, w, s, err := c.mixedOperands(1, 0)
-			if err == nil && s.Rank() == 2 && !sym.Less(sym.Int(0), s.Sizes[1]) {
-				err = c.Errorf("%s groups", s.Sizes[1])
-			}
+		Infer: func(c *Call) []ir.Type {
+			x, w, s := c.mixedOperands(1, 0)
+			c.errorIf(s.Rank() == 2 && !sym.Less(sym.Int(0), s.Sizes[1]), "no groups of %s",
+				sizesOf{s})
 			d := c.DType("dtype", x.DType)
-			if err == nil && !d.IsFloat() {
-				err = c.Errorf("the result would be %s, not a float", d)
-			}
-			if err != nil {
-				return nil, err
-			}
-			return []ir.Type{ir.TensorOf(d, x.Sizes[0], w.Sizes[0])}, nil
+			c.errorIf(!d.IsFloat(), "the result would be %s, not a float", d)
+			return []ir.Type{ir.TensorOf(d, x.Sizes[0], w.Sizes[0])}
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
+		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
 			out, x, s := c.Outs[0], c.Tensor("input"), c.Tensor("weight_scales")
 			m := opmath(out.DType)
-			vars, at := indexVars(out.Sizes)
 			n := x.Sizes[1]
 			product := func(k sym.Expr) *expr.Expr {
 				return expr.Mul(expr.Cast(m, c.Load("input", at[0], k)),
@@ -421,30 +381,25 @@ func mixedLinear() Op {
 					expr.Cast(m, c.Load("weight_scales", at[1], g.Expr())))
 				body = expr.Sum([]*sym.Symbol{g}, part)
 			}
-			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, body)}},
-				nil
-		},
+			return body
+		}),
 	}
 }
 
 // quantAdd dequantizes both operands, adds and quantizes the sum.
-func quantAdd() Op {
-	return Op{
+func quantAdd() entry {
+	return entry{
 		Schema: quantNS +
 			"add(Tensor a, float a_scale, int a_zero_point, int a_quant_min, int a_quant_max, Tensor b, float b_scale, int b_zero_point, int b_quant_min, int b_quant_max, float out_scale, int out_zero_point, int out_quant_min, int out_quant_max) -> Tensor qc",
-		Infer: func(c *Call) ([]ir.Type, error) {
+		Infer: func(c *Call) []ir.Type {
 			a, b := c.Tensor("a"), c.Tensor("b")
-			if !a.DType.IsInt() || a.DType != b.DType ||
-				!slices.EqualFunc(a.Sizes, b.Sizes, sym.Expr.Equal) {
-				return nil, c.Errorf("operands of %s and %s and of %s", a.DType, b.DType,
-					describeSizes([]ir.Type{a, b}))
-			}
+			c.errorIf(!a.DType.IsInt() || a.DType != b.DType || !slices.EqualFunc(a.Sizes, b.Sizes,
+				sym.Expr.Equal), "operands of %s and %s and of %s", a.DType, b.DType, sizesOf{a, b})
 			t, _ := pointwiseType(a.DType, a, b)
-			return []ir.Type{t}, nil
+			return []ir.Type{t}
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
+		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
 			out := c.Outs[0]
-			vars, at := indexVars(out.Sizes)
 			value := func(name string) *expr.Expr {
 				return dequantized(c.Load(name, at...), c.number(c.Arg(name+"_zero_point"),
 					ir.Int64), c.number(c.Arg(name+"_scale"), ir.Float32))
@@ -452,16 +407,16 @@ func quantAdd() Op {
 			q := quantized(expr.Add(value("a"), value("b")), c.number(c.Arg("out_scale"),
 				ir.Float32), c.number(c.Arg("out_zero_point"), ir.Float32),
 				c.Arg("out_quant_min"), c.Arg("out_quant_max"), out.DType, c)
-			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: q}}, nil
-		},
+			return q
+		}),
 	}
 }
 
 // fakeQuantOps round to what integers of a range stand for. In training they
 // also tell which elements lay inside of it.
-func fakeQuantOps() []Op {
+func fakeQuantOps() []entry {
 	const bounds = "int quant_min, int quant_max"
-	return []Op{
+	return []entry{
 		fakeQuant("aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, " + bounds + ") -> Tensor"),
 		fakeQuant("aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, " + bounds + ") -> Tensor"),
 		fakeQuant("aten::fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int zero_point, " + bounds + ") -> (Tensor output, Tensor mask)"),
@@ -472,17 +427,14 @@ func fakeQuantOps() []Op {
 }
 
 // fakeQuant computes in float32, by the reciprocal of the scale.
-func fakeQuant(schema string) Op {
-	return Op{Schema: schema, Decompose: func(b *Builder,
-		c *Call) ([]*ir.Value, error) {
+func fakeQuant(schema string) entry {
+	return entry{Schema: schema, Decompose: func(b *Builder, c *Call) []*ir.Value {
 		x := c.Value("self")
 		d := x.Type.DType
 		lo := must(c.Int("quant_min"))
 		hi := must(c.Int("quant_max"))
-		if lo > hi || !d.IsFloat() {
-			return nil, c.Errorf("%s, quantised to [%d, %d]", d, lo, hi)
-		}
-		shape := must(c.qparamShape(x.Type))
+		c.errorIf(lo > hi || !d.IsFloat(), "%s, quantised to [%d, %d]", d, lo, hi)
+		shape := c.qparamShape(x.Type)
 		param := func(name string) *ir.Value {
 			if c.Operand(name) < 0 {
 				n, e := c.Float(name)
@@ -504,20 +456,18 @@ func fakeQuant(schema string) Op {
 			y = b.where(on, y, x, d)
 			inside = b.Op("aten.logical_or.default", inside, b.Op("aten.logical_not.default", on))
 		}
-		return []*ir.Value{y, inside}[:len(c.Op.sch.Returns)], nil
+		return []*ir.Value{y, inside}[:len(c.Op.sch.Returns)]
 	}}
 }
 
 // qparamShape is the shape in which scales and zero points are broadcast over t.
-func (c *Call) qparamShape(t ir.Type) ([]int, error) {
+func (c *Call) qparamShape(t ir.Type) []int {
 	if c.Op.sch.Index("axis") < 0 {
-		return []int{}, nil
+		return []int{}
 	}
-	if t.Rank() == 0 {
-		return nil, c.Errorf("a tensor without dimensions has no channels")
-	}
-	axis := must(c.dim("axis", t.Rank()))
+	c.errorIf(t.Rank() == 0, "a tensor without dimensions has no channels")
+	axis := c.dim("axis", t.Rank())
 	shape := slices.Repeat([]int{1}, t.Rank())
 	shape[axis] = -1
-	return shape, nil
+	return shape
 }

@@ -10,46 +10,39 @@ import (
 
 // moved is an entry whose result's elements are elements of self: typ gives
 // its type and from the coordinates in self.
-func moved(schema string, typ func(*Call) (ir.Type, error),
-	from func(c *Call, at []sym.Expr) ([]sym.Expr, error)) Op {
-	return Op{
+func moved(schema string, typ func(*Call) ir.Type,
+	from func(c *Call, at []sym.Expr) []sym.Expr) entry {
+	return entry{
 		Schema: schema,
-		Infer:  func(c *Call) ([]ir.Type, error) { return one(typ(c)) },
-		Compute: func(c *Call) ([]expr.Tensor, error) {
-			vars, at := indexVars(c.Outs[0].Sizes)
-			in := must(from(c, at))
-			return []expr.Tensor{{DType: c.Outs[0].DType, Vars: vars, Body: c.Load("self", in...)}},
-				nil
-		},
+		Infer:  func(c *Call) []ir.Type { return one(typ(c)) },
+		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
+			in := from(c, at)
+			return c.Load("self", in...)
+		}),
 	}
 }
 
 // rearrangeOps move elements about.
-func rearrangeOps() []Op {
-	like := func(c *Call) (ir.Type, error) {
-		return likeType(c.Tensor("self"), c.Tensor("self").DType), nil
+func rearrangeOps() []entry {
+	like := func(c *Call) ir.Type { return likeType(c.Tensor("self"), c.Tensor("self").DType) }
+	flipType := func(c *Call) ir.Type {
+		t := like(c)
+		c.dims("dims", t.Rank(), false)
+		return t
 	}
-	flipType := func(c *Call) (ir.Type, error) {
-		t, _ := like(c)
-		_, err := c.dims("dims", t.Rank(), false)
-		return t, err
-	}
-	side := func(dim int) (func(*Call) (ir.Type, error), func(*Call,
-		[]sym.Expr) ([]sym.Expr, error)) {
-		typ := func(c *Call) (ir.Type, error) {
-			t, _ := like(c)
-			if t.Rank() <= dim {
-				return t, c.Errorf("a tensor with %d dimensions", t.Rank())
-			}
-			return t, nil
+	side := func(dim int) (func(*Call) ir.Type, func(*Call, []sym.Expr) []sym.Expr) {
+		typ := func(c *Call) ir.Type {
+			t := like(c)
+			c.errorIf(t.Rank() <= dim, "a tensor with %d dimensions", t.Rank())
+			return t
 		}
-		return typ, func(c *Call, at []sym.Expr) ([]sym.Expr, error) {
-			return reversed(at, c.Tensor("self").Sizes, dim), nil
+		return typ, func(c *Call, at []sym.Expr) []sym.Expr {
+			return reversed(at, c.Tensor("self").Sizes, dim)
 		}
 	}
 	lrType, lr := side(1)
 	udType, ud := side(0)
-	return []Op{
+	return []entry{
 		moved("aten::flip(Tensor self, int[] dims) -> Tensor", flipType, flip),
 		moved("aten::fliplr(Tensor self) -> Tensor", lrType, lr).core(flipCore(1)),
 		moved("aten::flipud(Tensor self) -> Tensor", udType, ud).core(flipCore(0)),
@@ -82,20 +75,20 @@ func reversed(at, sizes []sym.Expr, dims ...int) []sym.Expr {
 	return out
 }
 
-func flip(c *Call, at []sym.Expr) ([]sym.Expr, error) {
+func flip(c *Call, at []sym.Expr) []sym.Expr {
 	t := c.Tensor("self")
-	set := must(c.dims("dims", t.Rank(), false))
+	set := c.dims("dims", t.Rank(), false)
 	for d := range set {
 		if set[d] {
 			at = reversed(at, t.Sizes, d)
 		}
 	}
-	return at, nil
+	return at
 }
 
 // roll shifts elements towards the end, those that fall off come in again at
 // the start; without dims along the flattened tensor.
-func roll(c *Call, at []sym.Expr) ([]sym.Expr, error) {
+func roll(c *Call, at []sym.Expr) []sym.Expr {
 	t := c.Tensor("self")
 	shifts := must(c.SymInts("shifts"))
 	dims := must(c.Ints("dims"))
@@ -106,60 +99,49 @@ func roll(c *Call, at []sym.Expr) ([]sym.Expr, error) {
 		return sym.Mod(sym.Sub(i, by), n)
 	}
 	if len(dims) == 0 {
-		if len(shifts) != 1 {
-			return nil, c.Errorf("%d shifts without dims", len(shifts))
-		}
-		return unflatten(shifted(sym.RowMajor(t.Sizes, at), shifts[0], t.Numel()), t.Sizes), nil
+		c.errorIf(len(shifts) != 1, "%d shifts without dims", len(shifts))
+		return unflatten(shifted(sym.RowMajor(t.Sizes, at), shifts[0], t.Numel()), t.Sizes)
 	}
-	if len(dims) != len(shifts) {
-		return nil, c.Errorf("%d shifts along %d dimensions", len(shifts), len(dims))
-	}
+	c.errorIf(len(dims) != len(shifts), "%d shifts along %d dimensions", len(shifts), len(dims))
 	out := slices.Clone(at)
 	for i, n := range dims {
-		d := must(c.wrapDim(n, t.Rank()))
+		d := c.wrapDim(n, t.Rank())
 		if t.Rank() > 0 {
 			out[d] = shifted(out[d], shifts[i], t.Sizes[d])
 		}
 	}
-	return out, nil
+	return out
 }
 
 // repeats returns how often each dimension of the result repeats; where strict
 // there must be one number for each dimension of self.
-func (c *Call) repeats(name string, strict bool) ([]sym.Expr, error) {
-	reps, err := c.SymInts(name)
-	if err != nil {
-		return nil, err
-	}
+func (c *Call) repeats(name string, strict bool) []sym.Expr {
+	reps := must(c.SymInts(name))
 	n := c.Tensor("self").Rank()
 	if len(reps) < n {
-		if strict {
-			return nil, c.Errorf("%d repeats of a tensor with %d dimensions", len(reps), n)
-		}
+		c.errorIf(strict, "%d repeats of a tensor with %d dimensions", len(reps), n)
 		reps = slices.Concat(slices.Repeat([]sym.Expr{sym.Int(1)}, n-len(reps)), reps)
 	}
 	for _, k := range reps {
-		if sym.Less(k, sym.Int(0)) {
-			return nil, c.Errorf("%s repeats", k)
-		}
+		c.errorIf(sym.Less(k, sym.Int(0)), "%s repeats", k)
 	}
-	return reps, nil
+	return reps
 }
 
-func repeatType(name string, strict bool) func(*Call) (ir.Type, error) {
-	return func(c *Call) (ir.Type, error) {
+func repeatType(name string, strict bool) func(*Call) ir.Type {
+	return func(c *Call) ir.Type {
 		t := c.Tensor("self")
-		reps := must(c.repeats(name, strict))
+		reps := c.repeats(name, strict)
 		sizes := slices.Clone(reps)
 		for i, s := range t.Sizes {
 			d := len(sizes) - t.Rank() + i
 			sizes[d] = sym.Mul(sizes[d], s)
 		}
-		return ir.TensorOf(t.DType, sizes...), nil
+		return ir.TensorOf(t.DType, sizes...)
 	}
 }
 
-func tile(c *Call, at []sym.Expr) ([]sym.Expr, error) {
+func tile(c *Call, at []sym.Expr) []sym.Expr {
 	t := c.Tensor("self")
 	in := slices.Clone(at[len(at)-t.Rank():])
 	for d, s := range t.Sizes {
@@ -167,47 +149,34 @@ func tile(c *Call, at []sym.Expr) ([]sym.Expr, error) {
 			in[d] = sym.Mod(in[d], s)
 		}
 	}
-	return in, nil
+	return in
 }
 
-func rot90Dims(c *Call) (k int64, a, b int, err error) {
+func rot90Dims(c *Call) (k int64, a, b int) {
 	rank := c.Tensor("self").Rank()
-	dims, err := c.Ints("dims")
-	if err != nil {
-		return
-	}
-	if len(dims) != 2 || rank < 2 {
-		err = c.Errorf("a rotation in %d dimensions of a tensor with %d", len(dims), rank)
-		return
-	}
-	if a, err = c.wrapDim(dims[0], rank); err != nil {
-		return
-	}
-	if b, err = c.wrapDim(dims[1], rank); err != nil {
-		return
-	}
-	if a == b {
-		err = c.Errorf("a rotation in dimension %d alone", a)
-		return
-	}
-	if k, err = c.Int("k"); err == nil {
-		k = (k%4 + 4) % 4
-	}
+	dims := must(c.Ints("dims"))
+	c.errorIf(len(dims) != 2 || rank < 2, "a rotation in %d dimensions of a tensor with %d",
+		len(dims), rank)
+	a = c.wrapDim(dims[0], rank)
+	b = c.wrapDim(dims[1], rank)
+	c.errorIf(a == b, "a rotation in dimension %d alone", a)
+	k = must(c.Int("k"))
+	k = (k%4 + 4) % 4
 	return
 }
 
-func rot90Type(c *Call) (ir.Type, error) {
+func rot90Type(c *Call) ir.Type {
 	t := c.Tensor("self")
-	k, a, b := must3(rot90Dims(c))
+	k, a, b := rot90Dims(c)
 	if k%2 == 0 {
-		return likeType(t, t.DType), nil
+		return likeType(t, t.DType)
 	}
 	// Eager flips, then transposes.
-	return swapped(likeType(t, t.DType), a, b).Type, nil
+	return swapped(likeType(t, t.DType), a, b).Type
 }
 
-func rot90(c *Call, at []sym.Expr) ([]sym.Expr, error) {
-	k, a, b := must3(rot90Dims(c))
+func rot90(c *Call, at []sym.Expr) []sym.Expr {
+	k, a, b := rot90Dims(c)
 	sizes := c.Tensor("self").Sizes
 	in := slices.Clone(at)
 	if k%2 == 1 {
@@ -221,54 +190,48 @@ func rot90(c *Call, at []sym.Expr) ([]sym.Expr, error) {
 	case 3:
 		in = reversed(in, sizes, a)
 	}
-	return in, nil
+	return in
 }
 
 // triangle keeps the elements of matrices for which keep(row + diagonal, col)
 // holds; the others are 0.
-func triangle(schema string, keep func(row, col sym.Expr) *expr.Expr) Op {
-	return Op{
+func triangle(schema string, keep func(row, col sym.Expr) *expr.Expr) entry {
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
+		Infer: func(c *Call) []ir.Type {
 			t := c.Tensor("self")
-			if t.Rank() < 2 {
-				return nil, c.Errorf("a tensor with %d dimensions is no matrix", t.Rank())
-			}
-			return []ir.Type{likeType(t, t.DType)}, nil
+			c.errorIf(t.Rank() < 2, "a tensor with %d dimensions is no matrix", t.Rank())
+			return []ir.Type{likeType(t, t.DType)}
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
+		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
 			t := c.Tensor("self")
 			k := must(c.SymInt("diagonal"))
-			vars, at := indexVars(t.Sizes)
 			n := len(at)
 			x := expr.Select(keep(sym.Add(at[n-2], k), at[n-1]), c.Load("self", at...),
 				expr.Num(t.DType, 0))
-			return []expr.Tensor{{DType: t.DType, Vars: vars, Body: x}}, nil
-		},
+			return x
+		}),
 	}
 }
 
 // shuffleSizes returns the factor of a pixel shuffle and the index of the
 // channel dimension.
-func shuffleSizes(c *Call) (k sym.Expr, ch int, err error) {
+func shuffleSizes(c *Call) (k sym.Expr, ch int) {
 	n := must(c.Int(c.Op.sch.Args[1].Name))
 	ch = c.Tensor("self").Rank() - 3
-	if ch < 0 || n < 1 {
-		err = c.Errorf("a factor of %d for a tensor with %d dimensions", n, ch+3)
-	}
-	return sym.Int(n), ch, err
+	c.errorIf(ch < 0 || n < 1, "a factor of %d for a tensor with %d dimensions", n, ch+3)
+	return sym.Int(n), ch
 }
 
-func shuffleType(up bool) func(*Call) (ir.Type, error) {
-	return func(c *Call) (ir.Type, error) {
+func shuffleType(up bool) func(*Call) ir.Type {
+	return func(c *Call) ir.Type {
 		t := c.Tensor("self")
-		k, ch := must2(shuffleSizes(c))
+		k, ch := shuffleSizes(c)
 		sizes := slices.Clone(t.Sizes)
 		kk := sym.Mul(k, k)
 		by := func(d int, n sym.Expr) {
-			if differ(sym.Mod(sizes[d], n), sym.Int(0)) {
-				check(c.Errorf("size %s of dimension %d is no multiple of %s", sizes[d], d, n))
-			}
+			c.errorIf(differ(sym.Mod(sizes[d], n), sym.Int(0)),
+				"size %s of dimension %d is no multiple of %s", sizes[d], d, n)
 			sizes[d] = sym.FloorDiv(sizes[d], n)
 		}
 		if up {
@@ -283,42 +246,41 @@ func shuffleType(up bool) func(*Call) (ir.Type, error) {
 		if suggestsChannelsLast(t) {
 			u.Strides = channelsLastStrides(sizes)
 		}
-		return u, nil
+		return u
 	}
 }
 
-func pixelShuffle(c *Call, at []sym.Expr) ([]sym.Expr, error) {
-	k, ch := must2(shuffleSizes(c))
+func pixelShuffle(c *Call, at []sym.Expr) []sym.Expr {
+	k, ch := shuffleSizes(c)
 	in := slices.Clone(at)
 	in[ch] = sym.Add(sym.Mul(at[ch], k, k), sym.Mul(sym.Mod(at[ch+1], k), k), sym.Mod(at[ch+2], k))
 	in[ch+1], in[ch+2] = sym.FloorDiv(at[ch+1], k), sym.FloorDiv(at[ch+2], k)
-	return in, nil
+	return in
 }
 
-func pixelUnshuffle(c *Call, at []sym.Expr) ([]sym.Expr, error) {
-	k, ch := must2(shuffleSizes(c))
+func pixelUnshuffle(c *Call, at []sym.Expr) []sym.Expr {
+	k, ch := shuffleSizes(c)
 	in := slices.Clone(at)
 	in[ch] = sym.FloorDiv(at[ch], sym.Mul(k, k))
 	in[ch+1] = sym.Add(sym.Mul(at[ch+1], k), sym.FloorDiv(sym.Mod(at[ch], sym.Mul(k, k)), k))
 	in[ch+2] = sym.Add(sym.Mul(at[ch+2], k), sym.Mod(at[ch], k))
-	return in, nil
+	return in
 }
 
-func channelShuffleType(c *Call) (ir.Type, error) {
+func channelShuffleType(c *Call) ir.Type {
 	t := c.Tensor("self")
 	g := must(c.SymInt("groups"))
-	if t.Rank() < 3 || !sym.Less(sym.Int(0), g) || differ(sym.Mod(t.Sizes[1], g), sym.Int(0)) {
-		return t, c.Errorf("%s groups of channels of %s", g, describeSizes([]ir.Type{t}))
-	}
-	return ir.TensorOf(t.DType, t.Sizes...), nil
+	c.errorIf(t.Rank() < 3 || !sym.Less(sym.Int(0), g) || differ(sym.Mod(t.Sizes[1], g),
+		sym.Int(0)), "%s groups of channels of %s", g, sizesOf{t})
+	return ir.TensorOf(t.DType, t.Sizes...)
 }
 
-func channelShuffle(c *Call, at []sym.Expr) ([]sym.Expr, error) {
+func channelShuffle(c *Call, at []sym.Expr) []sym.Expr {
 	g := must(c.SymInt("groups"))
 	per := sym.FloorDiv(c.Tensor("self").Sizes[1], g)
 	in := slices.Clone(at)
 	in[1] = sym.Add(sym.Mul(sym.Mod(at[1], g), per), sym.FloorDiv(at[1], g))
-	return in, nil
+	return in
 }
 
 // flipCore is flip along dims.
@@ -329,7 +291,7 @@ func flipCore(dims ...int) coreForm {
 }
 
 func rot90Core(b *Builder, c *Call) *ir.Value {
-	k, i, j := must3(rot90Dims(c))
+	k, i, j := rot90Dims(c)
 	x := c.Value("self")
 	turned := func(dim int) *ir.Value {
 		return b.Op("aten.transpose.int", b.Op("aten.flip.default", x, []int{dim}), i, j)
@@ -346,7 +308,7 @@ func rot90Core(b *Builder, c *Call) *ir.Value {
 }
 
 func tileCore(b *Builder, c *Call) *ir.Value {
-	reps := must(c.repeats("dims", false))
+	reps := c.repeats("dims", false)
 	return b.Op("aten.repeat.default", c.Value("self"), reps)
 }
 
@@ -374,7 +336,7 @@ func repeatEachCore(b *Builder, c *Call) *ir.Value {
 	if !c.Has("dim") {
 		x = b.reshaped(x, x.Type.Numel())
 	} else {
-		d = must(c.dim("dim", x.Type.Rank()))
+		d = c.dim("dim", x.Type.Rank())
 		if x.Type.Rank() == 0 {
 			return b.Op("aten.clone.default", x)
 		}
@@ -389,7 +351,7 @@ func repeatEachCore(b *Builder, c *Call) *ir.Value {
 func im2colCore(b *Builder, c *Call) *ir.Value {
 	x := c.Value("self")
 	n := x.Type.Rank() - 3
-	cl := must(columnsOf(c, x.Type.Sizes[n+1:]))
+	cl := columnsOf(c, x.Type.Sizes[n+1:])
 	channels := x.Type.Sizes[n]
 	if !cl.pad[0].IsZero() || !cl.pad[1].IsZero() {
 		x = b.Op("aten.constant_pad_nd.default", x, []sym.Expr{cl.pad[1], cl.pad[1], cl.pad[0],
@@ -417,8 +379,8 @@ func im2colCore(b *Builder, c *Call) *ir.Value {
 // constants, and cuts the padding off.
 func col2imCore(b *Builder, c *Call) *ir.Value {
 	x := c.Value("self")
-	image := must(c.spatialArg("output_size", 2))
-	cl := must(columnsOf(c, image))
+	image := c.spatialArg("output_size", 2)
+	cl := columnsOf(c, image)
 	var padded []sym.Expr
 	var places []int64
 	for d := range 2 {
@@ -428,9 +390,7 @@ func col2imCore(b *Builder, c *Call) *ir.Value {
 	// kernel, blocks, blocks].
 	at := func(e sym.Expr) int64 {
 		n, ok := e.Const()
-		if !ok {
-			check(c.Errorf("an image of dynamic size"))
-		}
+		c.errorIf(!ok, "an image of dynamic size")
 		return n
 	}
 	width := at(padded[1])
@@ -504,7 +464,7 @@ func (b *Builder) asRows(x *ir.Value, rows sym.Expr, offset int64) *ir.Value {
 
 func diagEmbedCore(b *Builder, c *Call) *ir.Value {
 	x := c.Value("self")
-	offset, d1, d2 := must3(diagEmbedArgs(c))
+	offset, d1, d2 := diagEmbedArgs(c)
 	n := sym.Add(x.Type.Sizes[x.Type.Rank()-1], sym.Int(max(offset, -offset)))
 	y := b.where(b.diagonalMask(n, n, offset), b.asRows(x, n, offset), 0, x.Type.DType)
 	return b.onDiagonal(y, d1, d2)
@@ -513,8 +473,8 @@ func diagEmbedCore(b *Builder, c *Call) *ir.Value {
 func diagonalScatterCore(b *Builder, c *Call) *ir.Value {
 	x := c.Value("self")
 	offset := must(c.Int("offset"))
-	d1 := must(c.dim("dim1", x.Type.Rank()))
-	d2 := must(c.dim("dim2", x.Type.Rank()))
+	d1 := c.dim("dim1", x.Type.Rank())
+	d2 := c.dim("dim2", x.Type.Rank())
 	if n := c.Tensor("src").Rank(); n != x.Type.Rank()-1 {
 		check(c.Errorf("a source with %d dimensions for a diagonal with %d", n, x.Type.Rank()-1))
 	}

@@ -70,21 +70,20 @@ type reducer struct {
 	emptyIsAll bool
 	// nonEmpty: the reduced dimensions must hold elements.
 	nonEmpty bool
-	body     func(r *reduction) ([]*expr.Expr, error) // one per result
+	body     func(r *reduction) []*expr.Expr // one per result
 	// dtypes of results beyond the first; InvalidDType: as the first
 	more []ir.DType
-	core func(*Builder, *Call) ([]*ir.Value, error) // in terms of Core ATen
+	core func(*Builder, *Call) []*ir.Value // in terms of Core ATen
 }
 
-func (d reducer) op() Op {
-	return Op{Schema: d.schema, Infer: d.infer, Compute: d.compute, Decompose: d.core}
+func (d reducer) op() entry {
+	return entry{Schema: d.schema, Infer: d.infer, Compute: d.compute, Decompose: d.core}
 }
 
 // setup finds out over which dimensions c reduces and in what dtypes.
-func (d reducer) setup(c *Call) (*reduction, error) {
+func (d reducer) setup(c *Call) *reduction {
 	t, s := c.Tensor("self"), c.Op.sch
 	r := &reduction{c: c, keep: s.Index("keepdim") >= 0 && c.Bool("keepdim")}
-	var err error
 	switch i := s.Index("dim"); {
 	case i < 0:
 		r.over = make([]bool, t.Rank())
@@ -92,16 +91,14 @@ func (d reducer) setup(c *Call) (*reduction, error) {
 			r.over[i] = true
 		}
 	case s.Args[i].Type.IsList() || !c.Has("dim"):
-		r.over, err = c.dims("dim", t.Rank(), d.emptyIsAll)
+		r.over = c.dims("dim", t.Rank(), d.emptyIsAll)
 	default:
 		r.over = make([]bool, t.Rank())
 		var k int
-		if k, err = c.dim("dim", t.Rank()); err == nil && t.Rank() > 0 {
+		k = c.dim("dim", t.Rank())
+		if t.Rank() > 0 {
 			r.over[k] = true
 		}
-	}
-	if err != nil {
-		return nil, err
 	}
 	from := t.DType
 	if s.Index("dtype") >= 0 {
@@ -109,7 +106,7 @@ func (d reducer) setup(c *Call) (*reduction, error) {
 	}
 	var ok bool
 	if r.dt, r.out, ok = d.rule(from); !ok {
-		return nil, c.Errorf("not defined on %s", from)
+		panic(c.fail("not defined on %s", from))
 	}
 	if s.Index("dtype") >= 0 && c.Has("dtype") { // what is asked for is not promoted
 		r.dt, r.out = accumulator(from), from
@@ -117,10 +114,10 @@ func (d reducer) setup(c *Call) (*reduction, error) {
 	r.in = from
 	if n, ok := r.count().Const(); ok && n == 0 && d.nonEmpty {
 		if m, ok := r.outNumel().Const(); !ok || m != 0 {
-			return nil, c.Errorf("reduces over no elements")
+			panic(c.fail("reduces over no elements"))
 		}
 	}
-	return r, nil
+	return r
 }
 
 // accumulator returns the dtype in which sums and products of dtype d are kept.
@@ -146,11 +143,8 @@ func (r *reduction) outSizes() []sym.Expr {
 
 func (r *reduction) outNumel() sym.Expr { return sym.Mul(r.outSizes()...) }
 
-func (d reducer) infer(c *Call) ([]ir.Type, error) {
-	r, err := d.setup(c)
-	if err != nil {
-		return nil, err
-	}
+func (d reducer) infer(c *Call) []ir.Type {
+	r := d.setup(c)
 	sizes := r.outSizes()
 	ts := []ir.Type{ir.TensorOf(r.out, sizes...)}
 	for _, dt := range d.more {
@@ -159,11 +153,11 @@ func (d reducer) infer(c *Call) ([]ir.Type, error) {
 		}
 		ts = append(ts, ir.TensorOf(dt, sizes...))
 	}
-	return ts, nil
+	return ts
 }
 
-func (d reducer) compute(c *Call) ([]expr.Tensor, error) {
-	r := must(d.setup(c))
+func (d reducer) compute(c *Call) []expr.Tensor {
+	r := d.setup(c)
 	vars, coords := indexVars(c.Outs[0].Sizes)
 	r.vars = vars
 	k := 0
@@ -180,38 +174,38 @@ func (d reducer) compute(c *Call) ([]expr.Tensor, error) {
 		r.coord = append(r.coord, coords[k])
 		k++
 	}
-	bodies := must(d.body(r))
+	bodies := d.body(r)
 	ts := make([]expr.Tensor, len(bodies))
 	for i, b := range bodies {
 		dt := c.Outs[i].DType
 		ts[i] = expr.Tensor{DType: dt, Vars: vars, Body: expr.Cast(dt, b)}
 	}
-	return ts, nil
+	return ts
 }
 
 // reductionOps reduce over dimensions.
-func reductionOps() []Op {
-	sum := func(r *reduction) ([]*expr.Expr, error) { return exprs(expr.Sum(r.red, r.x())) }
-	prod := func(r *reduction) ([]*expr.Expr, error) { return exprs(expr.Prod(r.red, r.x())) }
-	amax := func(r *reduction) ([]*expr.Expr, error) { return exprs(expr.MaxOf(r.red, r.x())) }
-	amin := func(r *reduction) ([]*expr.Expr, error) { return exprs(expr.MinOf(r.red, r.x())) }
-	maxAt := func(r *reduction) ([]*expr.Expr, error) {
+func reductionOps() []entry {
+	sum := func(r *reduction) []*expr.Expr { return exprs(expr.Sum(r.red, r.x())) }
+	prod := func(r *reduction) []*expr.Expr { return exprs(expr.Prod(r.red, r.x())) }
+	amax := func(r *reduction) []*expr.Expr { return exprs(expr.MaxOf(r.red, r.x())) }
+	amin := func(r *reduction) []*expr.Expr { return exprs(expr.MinOf(r.red, r.x())) }
+	maxAt := func(r *reduction) []*expr.Expr {
 		return exprs(expr.MaxOf(r.red, r.x()), expr.ArgMax(r.red, r.x()))
 	}
-	minAt := func(r *reduction) ([]*expr.Expr, error) {
+	minAt := func(r *reduction) []*expr.Expr {
 		return exprs(expr.MinOf(r.red, r.x()), expr.ArgMin(r.red, r.x()))
 	}
-	argmax := func(r *reduction) ([]*expr.Expr, error) { return exprs(expr.ArgMax(r.red, r.x())) }
-	argmin := func(r *reduction) ([]*expr.Expr, error) { return exprs(expr.ArgMin(r.red, r.x())) }
-	anyOf := func(r *reduction) ([]*expr.Expr, error) {
+	argmax := func(r *reduction) []*expr.Expr { return exprs(expr.ArgMax(r.red, r.x())) }
+	argmin := func(r *reduction) []*expr.Expr { return exprs(expr.ArgMin(r.red, r.x())) }
+	anyOf := func(r *reduction) []*expr.Expr {
 		return exprs(expr.MaxOf(r.red, expr.Ne(r.x(), like(r.x(), 0))))
 	}
-	allOf := func(r *reduction) ([]*expr.Expr, error) {
+	allOf := func(r *reduction) []*expr.Expr {
 		return exprs(expr.MinOf(r.red, expr.Ne(r.x(), like(r.x(), 0))))
 	}
 	index := []ir.DType{ir.Int64}
 
-	var ops []Op
+	var ops []entry
 	for _, d := range []reducer{
 		{schema: "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", rule: summed,
 			body: sum, core: decomposed(sumCore)},
@@ -286,26 +280,26 @@ var (
 	}
 )
 
-func exprs(es ...*expr.Expr) ([]*expr.Expr, error) { return es, nil }
+func exprs(es ...*expr.Expr) []*expr.Expr { return es }
 
-func nansum(r *reduction) ([]*expr.Expr, error) {
+func nansum(r *reduction) []*expr.Expr {
 	x := r.x()
 	return exprs(expr.Sum(r.red, expr.Select(expr.IsNaN(x), like(x, 0), x)))
 }
 
 // mean rounds the sum to the result's dtype before it divides, as PyTorch does
 // on a CPU.
-func mean(r *reduction) ([]*expr.Expr, error) {
+func mean(r *reduction) []*expr.Expr {
 	sum := expr.Cast(r.out, expr.Sum(r.red, r.x()))
 	return exprs(expr.Div(expr.Cast(r.dt, sum), r.size()))
 }
 
-func countNonzero(r *reduction) ([]*expr.Expr, error) {
+func countNonzero(r *reduction) []*expr.Expr {
 	return exprs(expr.Sum(r.red, expr.Cast(ir.Int64, expr.Ne(r.x(), like(r.x(), 0)))))
 }
 
 // logsumexp subtracts the largest element, unless it is infinite.
-func logsumexp(r *reduction) ([]*expr.Expr, error) {
+func logsumexp(r *reduction) []*expr.Expr {
 	s := r.again()
 	m := expr.MaxOf(s.red, s.x())
 	m = expr.Select(expr.Eq(expr.Abs(m), like(m, inf)), like(m, 0), m)
@@ -313,7 +307,7 @@ func logsumexp(r *reduction) ([]*expr.Expr, error) {
 	return exprs(expr.Add(fn("log")(sum), m))
 }
 
-func vectorNorm(r *reduction) ([]*expr.Expr, error) {
+func vectorNorm(r *reduction) []*expr.Expr {
 	p := must(r.c.Float("ord"))
 	x := expr.Abs(r.x())
 	switch {
@@ -332,11 +326,11 @@ func vectorNorm(r *reduction) ([]*expr.Expr, error) {
 }
 
 // aminmax gives both extrema. Without dim it reduces over everything.
-func aminmax() Op {
+func aminmax() entry {
 	return reducer{
 		schema: "aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
 		rule:   exact, nonEmpty: true, more: []ir.DType{ir.InvalidDType},
-		body: func(r *reduction) ([]*expr.Expr, error) {
+		body: func(r *reduction) []*expr.Expr {
 			return exprs(expr.MinOf(r.red, r.x()), expr.MaxOf(r.red, r.x()))
 		},
 		core: aminmaxCore,
@@ -344,8 +338,8 @@ func aminmax() Op {
 }
 
 // varianceOps are var and std, alone and with the mean.
-func varianceOps() []Op {
-	var ops []Op
+func varianceOps() []entry {
+	var ops []entry
 	for _, f := range []struct {
 		name  string
 		std   bool
@@ -362,7 +356,7 @@ func varianceOps() []Op {
 		for _, args := range []string{"(Tensor self, bool unbiased=True)",
 			".dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False)",
 			".correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False)"} {
-			var core func(*Builder, *Call) ([]*ir.Value, error)
+			var core func(*Builder, *Call) []*ir.Value
 			if f.name != "var" || !strings.HasPrefix(args, ".") {
 				core = varianceCore(f.std, f.means)
 			}
@@ -370,9 +364,7 @@ func varianceOps() []Op {
 				core:   core,
 				schema: "aten::" + f.name + args + " -> " + ret, rule: floatOnly,
 				emptyIsAll: true, more: more,
-				body: func(r *reduction) ([]*expr.Expr, error) {
-					return variance(r, f.std, f.means)
-				},
+				body: func(r *reduction) []*expr.Expr { return variance(r, f.std, f.means) },
 			}.op())
 		}
 	}
@@ -380,7 +372,7 @@ func varianceOps() []Op {
 }
 
 // variance takes the mean first, then the squares of the distances to it.
-func variance(r *reduction, std, withMean bool) ([]*expr.Expr, error) {
+func variance(r *reduction, std, withMean bool) []*expr.Expr {
 	correction := 1.0
 	if s := r.c.Op.sch; s.Index("unbiased") >= 0 {
 		if !r.c.Bool("unbiased") {
@@ -404,8 +396,8 @@ func variance(r *reduction, std, withMean bool) ([]*expr.Expr, error) {
 }
 
 // decomposed gives a reduction a decomposition to Core ATen.
-func decomposed(f coreForm) func(*Builder, *Call) ([]*ir.Value, error) {
-	return func(b *Builder, c *Call) ([]*ir.Value, error) { return []*ir.Value{f(b, c)}, nil }
+func decomposed(f coreForm) func(*Builder, *Call) []*ir.Value {
+	return func(b *Builder, c *Call) []*ir.Value { return []*ir.Value{f(b, c)} }
 }
 
 // keepdim returns the keepdim argument, false where there is none.
@@ -495,17 +487,17 @@ func vectorNormCore(b *Builder, c *Call) *ir.Value {
 	return b.cast(r, d)
 }
 
-func aminmaxCore(b *Builder, c *Call) ([]*ir.Value, error) {
+func aminmaxCore(b *Builder, c *Call) []*ir.Value {
 	x := c.Value("self")
 	return []*ir.Value{
 		b.Op("aten.amin.default", x, c.dimList(), c.keepdim()),
 		b.Op("aten.amax.default", x, c.dimList(), c.keepdim()),
-	}, nil
+	}
 }
 
 // varianceCore is var.correction, its root and the mean.
-func varianceCore(std, withMean bool) func(b *Builder, c *Call) ([]*ir.Value, error) {
-	return func(b *Builder, c *Call) ([]*ir.Value, error) {
+func varianceCore(std, withMean bool) func(b *Builder, c *Call) []*ir.Value {
+	return func(b *Builder, c *Call) []*ir.Value {
 		correction := any(1)
 		if c.Op.sch.Index("correction") >= 0 {
 			correction = c.Arg("correction")
@@ -519,9 +511,9 @@ func varianceCore(std, withMean bool) func(b *Builder, c *Call) ([]*ir.Value, er
 			v = b.Op("aten.sqrt.default", v)
 		}
 		if !withMean {
-			return []*ir.Value{v}, nil
+			return []*ir.Value{v}
 		}
-		return []*ir.Value{v, b.Op("aten.mean.dim", x, c.dimList(), c.keepdim())}, nil
+		return []*ir.Value{v, b.Op("aten.mean.dim", x, c.dimList(), c.keepdim())}
 	}
 }
 

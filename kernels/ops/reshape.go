@@ -61,35 +61,28 @@ func reshapeCoords(from, to, coords []sym.Expr) []sym.Expr {
 
 // openSize returns sizes with the one -1 in it replaced so that they hold
 // numel elements.
-func (c *Call) openSize(sizes []sym.Expr, numel sym.Expr) ([]sym.Expr, error) {
+func (c *Call) openSize(sizes []sym.Expr, numel sym.Expr) []sym.Expr {
 	sizes = slices.Clone(sizes)
 	open, known := -1, sym.Int(1)
 	for d, s := range sizes {
 		switch {
 		case s.Is(-1):
-			if open >= 0 {
-				return nil, c.Errorf("more than one size is -1")
-			}
+			c.errorIf(open >= 0, "more than one size is -1")
 			open = d
 		default:
 			if n, ok := s.Const(); ok && n < 0 {
-				return nil, c.Errorf("size %d", n)
+				panic(c.fail("size %d", n))
 			}
 			known = sym.Mul(known, s)
 		}
 	}
 	if open >= 0 {
-		if known.IsZero() {
-			return nil, c.Errorf("a size of -1 beside a size of 0")
-		}
+		c.errorIf(known.IsZero(), "a size of -1 beside a size of 0")
 		sizes[open] = sym.FloorDiv(numel, known)
 		known = sym.Mul(known, sizes[open])
 	}
-	if differ(known, numel) {
-		return nil, c.Errorf("%s elements do not make %s", numel,
-			describeSizes([]ir.Type{{Sizes: sizes}}))
-	}
-	return sizes, nil
+	c.errorIf(differ(known, numel), "%s elements do not make %s", numel, sizesOf{{Sizes: sizes}})
+	return sizes
 }
 
 // viewStrides returns the strides with which t's storage holds t reshaped to
@@ -181,20 +174,18 @@ func tracedStrides(t ir.Type, sizes []sym.Expr) (strides []sym.Expr, ok bool) {
 
 // reshaped returns t, viewed with other sizes; the type is dense if no view is
 // possible, and ok false.
-func (c *Call) reshaped(t ir.Type, sizes []sym.Expr) (a alias, ok bool, err error) {
-	if sizes, err = c.openSize(sizes, t.Numel()); err != nil {
-		return alias{}, false, err
-	}
+func (c *Call) reshaped(t ir.Type, sizes []sym.Expr) (a alias, ok bool) {
+	sizes = c.openSize(sizes, t.Numel())
 	from := t.Sizes
 	at := func(coords []sym.Expr) []sym.Expr { return reshapeCoords(from, sizes, coords) }
 	strides, ok := viewStrides(t, sizes)
 	if !ok {
-		return alias{ir.TensorOf(t.DType, sizes...), at}, false, nil
+		return alias{ir.TensorOf(t.DType, sizes...), at}, false
 	}
 	if traced, ok := tracedStrides(t, sizes); ok {
 		strides = traced
 	}
-	return alias{restrided(t, sizes, strides), at}, true, nil
+	return alias{restrided(t, sizes, strides), at}, true
 }
 
 // storageCoords returns the coordinates in t of the element at position at of
@@ -218,29 +209,20 @@ func storageCoords(t ir.Type, at sym.Expr) ([]sym.Expr, bool) {
 
 // strided returns the tensor that has the given sizes and strides over t's
 // storage. What it reads must lie in t itself, and t be dense.
-func (c *Call) strided(t ir.Type, sizes, strides []sym.Expr, offset sym.Expr) (alias, error) {
-	if len(sizes) != len(strides) {
-		return alias{}, c.Errorf("%d sizes and %d strides", len(sizes), len(strides))
-	}
+func (c *Call) strided(t ir.Type, sizes, strides []sym.Expr, offset sym.Expr) alias {
+	c.errorIf(len(sizes) != len(strides), "%d sizes and %d strides", len(sizes), len(strides))
 	last, empty := offset, false
 	for d, s := range sizes {
 		empty = empty || s.IsZero()
-		if !sym.NonNegative(s) || !sym.NonNegative(strides[d]) {
-			return alias{}, c.Errorf("the size %s with stride %s", s, strides[d])
-		}
+		c.errorIf(!sym.NonNegative(s) || !sym.NonNegative(strides[d]), "the size %s with stride %s",
+			s, strides[d])
 		last = sym.Add(last, sym.Mul(sym.Sub(s, sym.Int(1)), strides[d]))
 	}
-	if !empty && !(sym.LessEq(t.Offset, offset) && sym.Less(last, sym.Add(t.Offset, t.Numel()))) {
-		return alias{},
-			c.Errorf(
-				"elements %s to %s of the storage are asked for, of which the operand holds only %s to %s",
-				offset, last, t.Offset, sym.Add(t.Offset, t.Numel(), sym.Int(-1)))
-	}
-	if !isDense(t) {
-		return alias{},
-			c.Errorf(
-				"the operand has gaps or repeated elements, so that its storage is not at hand; make it contiguous before as_strided")
-	}
+	c.errorIf(!empty && !(sym.LessEq(t.Offset, offset) && sym.Less(last, sym.Add(t.Offset,
+		t.Numel()))),
+		"elements %s to %s of the storage are asked for, of which the operand holds only %s to %s", offset, last, t.Offset, sym.Add(t.Offset, t.Numel(), sym.Int(-1)))
+	c.errorIf(!isDense(t),
+		"the operand has gaps or repeated elements, so that its storage is not at hand; make it contiguous before as_strided")
 	a := restrided(t, sizes, strides)
 	a.Offset = offset
 	return alias{a, func(coords []sym.Expr) []sym.Expr {
@@ -250,106 +232,97 @@ func (c *Call) strided(t ir.Type, sizes, strides []sym.Expr, offset sym.Expr) (a
 		}
 		out, _ := storageCoords(t, at)
 		return out
-	}}, nil
+	}}
 }
 
 // reshapes is an entry that views self with other sizes where its strides
 // allow it and copies it otherwise.
-func reshapes(schema string, sizes func(*Call, ir.Type) ([]sym.Expr, error)) Op {
-	shape := func(c *Call) (a alias, ok bool, err error) {
+func reshapes(schema string, sizes func(*Call, ir.Type) []sym.Expr) entry {
+	shape := func(c *Call) (a alias, ok bool) {
 		t := c.Tensor("self")
-		want := must(sizes(c, t))
+		want := sizes(c, t)
 		return c.reshaped(t, want)
 	}
-	return Op{
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
-			a, _, err := shape(c)
-			return one(a.Type, err)
+		Infer: func(c *Call) []ir.Type {
+			a, _ := shape(c)
+			return one(a.Type)
 		},
-		View: func(c *Call) ([]View, error) {
-			a, ok, err := shape(c)
+		View: func(c *Call) []View {
+			a, ok := shape(c)
 			if !ok {
-				return nil, err
+				return nil
 			}
-			return []View{{Of: c.Operand("self"), Map: a.at}}, nil
+			return []View{{Of: c.Operand("self"), Map: a.at}}
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
-			a, _ := must2(shape(c))
-			vars, coords := indexVars(a.Sizes)
-			return []expr.Tensor{{DType: a.DType, Vars: vars, Body: c.Load("self",
-				a.at(coords)...)}}, nil
-		},
+		Compute: element(func(c *Call, coords []sym.Expr) *expr.Expr {
+			a, _ := shape(c)
+			return c.Load("self", a.at(coords)...)
+		}),
 	}
 }
 
-func argSizes(name string) func(*Call, ir.Type) ([]sym.Expr, error) {
-	return func(c *Call, _ ir.Type) ([]sym.Expr, error) { return c.SymInts(name) }
+func argSizes(name string) func(*Call, ir.Type) []sym.Expr {
+	return func(c *Call, _ ir.Type) []sym.Expr { return must(c.SymInts(name)) }
 }
 
-func otherSizes(c *Call, _ ir.Type) ([]sym.Expr, error) { return c.Tensor("other").Sizes, nil }
+func otherSizes(c *Call, _ ir.Type) []sym.Expr { return c.Tensor("other").Sizes }
 
-func flattenSizes(c *Call, t ir.Type) ([]sym.Expr, error) {
-	first := must(c.dim("start_dim", t.Rank()))
-	last := must(c.dim("end_dim", t.Rank()))
-	if first > last {
-		return nil, c.Errorf("start_dim %d comes after end_dim %d", first, last)
-	}
+func flattenSizes(c *Call, t ir.Type) []sym.Expr {
+	first := c.dim("start_dim", t.Rank())
+	last := c.dim("end_dim", t.Rank())
+	c.errorIf(first > last, "start_dim %d comes after end_dim %d", first, last)
 	if t.Rank() == 0 {
-		return ir.Ints([]int64{1}), nil
+		return ir.Ints([]int64{1})
 	}
 	return slices.Concat(t.Sizes[:first], []sym.Expr{sym.Mul(t.Sizes[first : last+1]...)},
-		t.Sizes[last+1:]), nil
+		t.Sizes[last+1:])
 }
 
-func strictView(c *Call, t ir.Type) (alias, error) {
+func strictView(c *Call, t ir.Type) alias {
 	sizes := must(c.SymInts("size"))
 	return c.viewedAs(t, sizes)
 }
 
-func viewAs(c *Call, t ir.Type) (alias, error) { return c.viewedAs(t, c.Tensor("other").Sizes) }
+func viewAs(c *Call, t ir.Type) alias { return c.viewedAs(t, c.Tensor("other").Sizes) }
 
 // viewedAs is reshaped that must not copy.
-func (c *Call) viewedAs(t ir.Type, sizes []sym.Expr) (alias, error) {
-	a, ok, err := c.reshaped(t, sizes)
-	if err == nil && !ok {
-		err = c.Errorf("the strides of %s do not allow a view as %s", describeSizes([]ir.Type{t}),
-			describeSizes([]ir.Type{a.Type}))
-	}
-	return a, err
+func (c *Call) viewedAs(t ir.Type, sizes []sym.Expr) alias {
+	a, ok := c.reshaped(t, sizes)
+	c.errorIf(!ok, "the strides of %s do not allow a view as %s", sizesOf{t}, sizesOf{a.Type})
+	return a
 }
 
-func unflattenView(c *Call, t ir.Type) (alias, error) {
-	d := must(c.dim("dim", t.Rank()))
+func unflattenView(c *Call, t ir.Type) alias {
+	d := c.dim("dim", t.Rank())
 	sizes := must(c.SymInts("sizes"))
-	if t.Rank() == 0 {
-		return alias{}, c.Errorf("a tensor without dimensions")
-	}
-	sizes = must(c.openSize(sizes, t.Sizes[d]))
+	c.errorIf(t.Rank() == 0, "a tensor without dimensions")
+	sizes = c.openSize(sizes, t.Sizes[d])
 	return c.viewedAs(t, slices.Concat(t.Sizes[:d], sizes, t.Sizes[d+1:]))
 }
 
 // rankOps give tensors at least so many dimensions.
-func rankOps() []Op {
-	var out []Op
+func rankOps() []entry {
+	var out []entry
 	for n, name := range []string{"aten::atleast_1d", "aten::atleast_2d", "aten::atleast_3d"} {
 		rank := n + 1
 		sizes := func(t ir.Type) []sym.Expr { return raisedTo(t.Sizes, rank) }
 		out = append(out,
-			reshapes(name+"(Tensor self) -> Tensor", func(_ *Call, t ir.Type) ([]sym.Expr, error) {
-				return sizes(t), nil
+			reshapes(name+"(Tensor self) -> Tensor", func(_ *Call, t ir.Type) []sym.Expr {
+				return sizes(t)
 			}),
-			Op{
+			entry{
 				Schema: name + ".Sequence(Tensor[] tensors) -> Tensor[]",
-				Infer: func(c *Call) ([]ir.Type, error) {
+				Infer: func(c *Call) []ir.Type {
 					var ts []ir.Type
 					for _, t := range c.Tensors("tensors") {
-						a, _ := must2(c.reshaped(t, sizes(t)))
+						a, _ := c.reshaped(t, sizes(t))
 						ts = append(ts, a.Type)
 					}
-					return ts, nil
+					return ts
 				},
-				Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+				Decompose: func(b *Builder, c *Call) []*ir.Value {
 					return c.each("tensors", func(x *ir.Value) *ir.Value {
 						return b.Op("aten.reshape.default", x, sizes(x.Type))
 					})
@@ -394,59 +367,48 @@ func bitType(size int) (ir.DType, bool) {
 // viewDType looks at the bytes of self as elements of another dtype, little
 // endian. If they are larger or smaller the last dimension shrinks or grows. The
 // result is a copy: what is written to it in place does not reach self.
-func viewDType() Op {
-	return Op{
+func viewDType() entry {
+	return entry{
 		Schema: "aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
-		Infer: func(c *Call) ([]ir.Type, error) {
+		Infer: func(c *Call) []ir.Type {
 			t := c.Tensor("self")
 			d := c.DType("dtype", t.DType)
 			from, to := int64(t.DType.Size()), int64(d.Size())
 			if _, known := bitType(int(to)); !known || t.DType.IsComplex() || d.IsComplex() ||
 				d == ir.Bool && t.DType != ir.Bool {
-				return nil, c.Errorf("elements of %s as %s", t.DType, d)
+				panic(c.fail("elements of %s as %s", t.DType, d))
 			}
 			out := t
 			out.DType = d
 			if from == to {
-				return []ir.Type{out}, nil
+				return []ir.Type{out}
 			}
 			last := t.Rank() - 1
-			if last < 0 {
-				return nil, c.Errorf("a tensor without dimensions has no elements of another size")
-			}
+			c.errorIf(last < 0, "a tensor without dimensions has no elements of another size")
 			if s, ok := t.Strides[last].Const(); !ok || s != 1 {
-				return nil, c.Errorf("the last dimension of %s is not dense", t)
+				panic(c.fail("the last dimension of %s is not dense", t))
 			}
-			scale := func(e sym.Expr) (sym.Expr, error) {
+			scale := func(e sym.Expr) sym.Expr {
 				if to < from {
-					return sym.Mul(e, sym.Int(from/to)), nil
+					return sym.Mul(e, sym.Int(from/to))
 				}
 				k := sym.Int(to / from)
 				if n, ok := sym.Mod(e, k).Const(); !ok || n != 0 {
-					return e, c.Errorf("%s is not made of whole elements of %s", t, d)
+					panic(c.fail("%s is not made of whole elements of %s", t, d))
 				}
-				return sym.FloorDiv(e, k), nil
+				return sym.FloorDiv(e, k)
 			}
-			var errs [3]error
 			out.Sizes, out.Strides = slices.Clone(t.Sizes), slices.Clone(t.Strides)
-			out.Sizes[last], errs[0] = scale(t.Sizes[last])
+			out.Sizes[last] = scale(t.Sizes[last])
 			for i := range last {
-				if out.Strides[i], errs[1] = scale(t.Strides[i]); errs[1] != nil {
-					return nil, errs[1]
-				}
+				out.Strides[i] = scale(t.Strides[i])
 			}
-			out.Offset, errs[2] = scale(t.Offset)
-			for _, err := range errs {
-				if err != nil {
-					return nil, err
-				}
-			}
-			return []ir.Type{out}, nil
+			out.Offset = scale(t.Offset)
+			return []ir.Type{out}
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
+		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
 			t, o := c.Tensor("self"), c.Outs[0]
 			from, to := t.DType.Size(), o.DType.Size()
-			vars, at := indexVars(o.Sizes)
 			mine, _ := bitType(from) // the integers of self's elements and the result's
 			theirs, _ := bitType(to)
 			load := func(at []sym.Expr) *expr.Expr {
@@ -478,42 +440,40 @@ func viewDType() Op {
 					}
 				}
 			}
-			return []expr.Tensor{{DType: o.DType, Vars: vars, Body: expr.Bitcast(o.DType, x)}}, nil
-		},
+			return expr.Bitcast(o.DType, x)
+		}),
 	}
 }
 
 // viewScatter is self with the elements that a view of it shares replaced by
 // those of src.
-func viewScatter(schema string, of func(c *Call, t ir.Type) (alias, error)) Op {
-	return Op{
+func viewScatter(schema string, of func(c *Call, t ir.Type) alias) entry {
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
+		Infer: func(c *Call) []ir.Type {
 			t, src := c.Tensor("self"), c.Tensor("src")
-			a := must(of(c, t))
-			if !broadcastsTo(src, a.Sizes) {
-				return nil, c.Errorf("%s do not fit a view of %s", describeSizes([]ir.Type{src}),
-					describeSizes([]ir.Type{a.Type}))
-			}
+			a := of(c, t)
+			c.errorIf(!broadcastsTo(src, a.Sizes), "%s do not fit a view of %s", sizesOf{src},
+				sizesOf{a.Type})
 			if t.Numel().IsZero() {
-				return []ir.Type{t}, nil
+				return []ir.Type{t}
 			}
-			return []ir.Type{likeType(t, t.DType)}, nil
+			return []ir.Type{likeType(t, t.DType)}
 		},
-		Loops: func(c *Call) (*loop.Func, error) {
+		Loops: func(c *Call) *loop.Func {
 			t := c.Tensor("self")
-			a := must(of(c, t))
+			a := of(c, t)
 			f := c.update("scatter")
 			vars, at := indexVars(a.Sizes)
 			x := c.flatLoad(c.Operand("src"), broadcastCoords(c.Tensor("src"), a.Sizes, at))
 			f.Body = nest(vars, c.write(sym.RowMajor(t.Sizes, a.at(at)), x, replaced))
-			return f, nil
+			return f
 		},
 	}
 }
 
-func viewScatterOps() []Op {
-	return []Op{
+func viewScatterOps() []entry {
+	return []entry{
 		viewScatter("aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor", sliceView),
 		viewScatter("aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", selectView),
 		viewScatter("aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", diagonalView).core(diagonalScatterCore),

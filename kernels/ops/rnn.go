@@ -64,8 +64,8 @@ func simpleStep(activation string) func(*Builder, *ir.Value, []*ir.Value, *ir.Va
 }
 
 // rnnOps are the recurrent networks.
-func rnnOps() []Op {
-	return []Op{
+func rnnOps() []entry {
+	return []entry{
 		recurrent("aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)",
 			cell{gates: 4, state: 2, merge: true, step: lstmStep}),
 		recurrent("aten::gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
@@ -89,7 +89,7 @@ type network struct {
 	params [][]*ir.Value
 }
 
-func (cl cell) of(c *Call) (*network, error) {
+func (cl cell) of(c *Call) *network {
 	n := &network{cell: cl, dirs: 1, biases: c.Bool("has_biases"), first: c.Bool("batch_first"),
 		x: c.Tensor("input")}
 	layers := must(c.Int("num_layers"))
@@ -97,10 +97,8 @@ func (cl cell) of(c *Call) (*network, error) {
 		n.dirs = 2
 	}
 	n.layers = int(layers)
-	if p, err := c.Float("dropout"); c.Bool("train") && n.layers > 1 && (err != nil || p != 0) {
-		return nil, c.Errorf(
-			"dropout in training mode is random; export the model after model.eval()")
-	}
+	c.errorIf(c.Bool("train") && n.layers > 1 && must(c.Float("dropout")) != 0,
+		"dropout in training mode is random; export the model after model.eval()")
 	values := func(name string) []*ir.Value {
 		k := c.Operand(name)
 		if k < 0 {
@@ -119,13 +117,12 @@ func (cl cell) of(c *Call) (*network, error) {
 	}
 	switch total := int(layers) * n.dirs; {
 	case layers < 1 || n.x.Rank() != 3 || len(n.state0) != cl.state:
-		return nil, c.Errorf("%d layers, an input with %d dimensions, %d tensors of state", layers,
-			n.x.Rank(), len(n.state0))
+		panic(c.fail("%d layers, an input with %d dimensions, %d tensors of state", layers,
+			n.x.Rank(), len(n.state0)))
 	case len(params) == total*(per+1) && cl.state == 2:
 		per++
 	case len(params) != total*per:
-		return nil, c.Errorf("%d parameters for %d layers in %d directions", len(params),
-			layers, n.dirs)
+		panic(c.fail("%d parameters for %d layers in %d directions", len(params), layers, n.dirs))
 	}
 	steps, batch := n.x.Sizes[0], n.x.Sizes[1]
 	if n.first {
@@ -135,20 +132,16 @@ func (cl cell) of(c *Call) (*network, error) {
 	for _, s := range n.state0 {
 		if t := s.Type; t.Rank() != 3 || t.DType != n.x.DType ||
 			!t.Sizes[0].Is(int64(n.dirs)*layers) || differ(t.Sizes[1], batch) {
-			return nil,
-				c.Errorf("a state of %s and %s for %d layers in %d directions over %s and %s",
-					t.DType, describeSizes([]ir.Type{t}), layers, n.dirs, n.x.DType,
-					describeSizes([]ir.Type{n.x}))
+			panic(c.fail("a state of %s and %s for %d layers in %d directions over %s and %s",
+				t.DType, sizesOf{t}, layers, n.dirs, n.x.DType, sizesOf{n.x}))
 		}
 	}
 	for p := range slices.Chunk(params, per) {
 		h := n.state0[0].Type
-		if h.Rank() != 3 || p[0].Type.Rank() != 2 || p[1].Type.Rank() != 2 ||
+		c.errorIf(h.Rank() != 3 || p[0].Type.Rank() != 2 || p[1].Type.Rank() != 2 ||
 			differ(p[0].Type.Sizes[0], p[1].Type.Sizes[0]) ||
-			differ(p[1].Type.Sizes[1], h.Sizes[2]) {
-			return nil, c.Errorf("weights of %s for a state of %s",
-				describeSizes([]ir.Type{p[0].Type, p[1].Type}), describeSizes([]ir.Type{h}))
-		}
+			differ(p[1].Type.Sizes[1], h.Sizes[2]), "weights of %s for a state of %s",
+			sizesOf{p[0].Type, p[1].Type}, sizesOf{h})
 		// A gate has as many rows as the last state; a projection gives the first one
 		// another size.
 		size := n.state0[cl.state-1].Type.Sizes[2]
@@ -159,22 +152,20 @@ func (cl cell) of(c *Call) (*network, error) {
 		} else {
 			bad = bad || differ(h.Sizes[2], size)
 		}
-		if bad {
-			return nil, c.Errorf("weights of %s for states of %s and %s",
-				describeSizes([]ir.Type{p[0].Type, p[1].Type}), h.Sizes[2], size)
-		}
+		c.errorIf(bad, "weights of %s for states of %s and %s",
+			sizesOf{p[0].Type, p[1].Type}, h.Sizes[2], size)
 		n.params = append(n.params, p)
 	}
-	return n, nil
+	return n
 }
 
 // recurrent is the entry of a network of cells. The input's part of the gates
 // of all steps is one matrix product; a scan over the steps does the rest.
-func recurrent(schema string, cl cell) Op {
-	return Op{
+func recurrent(schema string, cl cell) entry {
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
-			n := must(cl.of(c))
+		Infer: func(c *Call) []ir.Type {
+			n := cl.of(c)
 			t := n.x
 			last := n.state0[0].Type.Sizes[2]
 			out := ir.TensorOf(t.DType, t.Sizes[0], t.Sizes[1],
@@ -186,17 +177,17 @@ func recurrent(schema string, cl cell) Op {
 			for _, s := range n.state0 {
 				ts = append(ts, s.Type.Dense())
 			}
-			return ts, nil
+			return ts
 		},
-		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
-			n := must(cl.of(c))
+		Decompose: func(b *Builder, c *Call) []*ir.Value {
+			n := cl.of(c)
 			return n.build(b, c.Value("input"))
 		},
 	}
 }
 
 // build emits the network over input.
-func (n *network) build(b *Builder, input *ir.Value) ([]*ir.Value, error) {
+func (n *network) build(b *Builder, input *ir.Value) []*ir.Value {
 	seq := input
 	if n.first {
 		seq = b.Op("aten.transpose.int", seq, 0, 1)
@@ -206,7 +197,7 @@ func (n *network) build(b *Builder, input *ir.Value) ([]*ir.Value, error) {
 		var ys []*ir.Value
 		for d := range n.dirs {
 			at := l*n.dirs + d
-			y, last := must2(n.layer(b, seq, at, d == 1))
+			y, last := n.layer(b, seq, at, d == 1)
 			ys = append(ys, y)
 			for i, v := range last {
 				finals[i] = append(finals[i], v)
@@ -224,13 +215,13 @@ func (n *network) build(b *Builder, input *ir.Value) ([]*ir.Value, error) {
 	for _, vs := range finals {
 		out = append(out, b.Op("aten.stack.default", vs, 0))
 	}
-	return out, nil
+	return out
 }
 
 // layer walks seq, [steps, batch, features], in one direction and returns the
 // hidden states of all steps and the last state.
 func (n *network) layer(b *Builder, seq *ir.Value, at int,
-	reverse bool) (y *ir.Value, last []*ir.Value, err error) {
+	reverse bool) (y *ir.Value, last []*ir.Value) {
 	p := n.params[at]
 	var bias, hiddenBias, proj *ir.Value
 	rest := p[2:]
@@ -257,12 +248,12 @@ func (n *network) layer(b *Builder, seq *ir.Value, at int,
 		}
 		return next, next[:1]
 	}))
-	return ys[0], last, nil
+	return ys[0], last
 }
 
 // cellOps are single steps of recurrent networks.
-func cellOps() []Op {
-	return []Op{
+func cellOps() []entry {
+	return []entry{
 		cellStep("aten::lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> (Tensor, Tensor)",
 			cell{gates: 4, state: 2, merge: true, step: lstmStep}),
 		cellStep("aten::gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor",
@@ -274,7 +265,7 @@ func cellOps() []Op {
 	}
 }
 
-func cellStep(schema string, cl cell) Op {
+func cellStep(schema string, cl cell) entry {
 	state := func(c *Call) []*ir.Value {
 		k := c.Operand("hx")
 		if k < 0 {
@@ -285,29 +276,24 @@ func cellStep(schema string, cl cell) Op {
 		}
 		return c.operands[k : k+1]
 	}
-	return Op{
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
+		Infer: func(c *Call) []ir.Type {
 			x, wi, wh, hs := c.Tensor("input"), c.Tensor("w_ih"), c.Tensor("w_hh"), state(c)
-			if len(hs) != cl.state || x.Rank() != 2 || wi.Rank() != 2 || wh.Rank() != 2 {
-				return nil, c.Errorf("%d tensors of state, an input with %d dimensions",
-					len(hs), x.Rank())
-			}
+			c.errorIf(len(hs) != cl.state || x.Rank() != 2 || wi.Rank() != 2 || wh.Rank() != 2,
+				"%d tensors of state, an input with %d dimensions", len(hs), x.Rank())
 			var out []ir.Type
 			for _, h := range hs {
 				t := h.Type
-				if t.Rank() != 2 || differ(t.Sizes[0], x.Sizes[0]) ||
-					differ(t.Sizes[1], wh.Sizes[1]) ||
-					differ(x.Sizes[1], wi.Sizes[1]) || differ(wi.Sizes[0], wh.Sizes[0]) ||
-					differ(wh.Sizes[0], sym.Mul(t.Sizes[1], sym.Int(cl.gates))) {
-					return nil, c.Errorf("%s do not fit as input, state and weights",
-						describeSizes([]ir.Type{x, t, wi, wh}))
-				}
+				c.errorIf(t.Rank() != 2 || differ(t.Sizes[0], x.Sizes[0]) || differ(t.Sizes[1],
+					wh.Sizes[1]) || differ(x.Sizes[1], wi.Sizes[1]) || differ(wi.Sizes[0],
+					wh.Sizes[0]) || differ(wh.Sizes[0], sym.Mul(t.Sizes[1], sym.Int(cl.gates))),
+					"%s do not fit as input, state and weights", sizesOf{x, t, wi, wh})
 				out = append(out, t.Dense())
 			}
-			return out, nil
+			return out
 		},
-		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+		Decompose: func(b *Builder, c *Call) []*ir.Value {
 			bias, hiddenBias := c.Value("b_ih"), c.Value("b_hh")
 			if cl.merge && hiddenBias != nil {
 				if bias != nil {
@@ -317,7 +303,7 @@ func cellStep(schema string, cl cell) Op {
 			}
 			x := b.Op("aten.linear.default", c.Value("input"), c.Value("w_ih"), bias)
 			weight := b.Op("aten.permute.default", c.Value("w_hh"), []int{1, 0})
-			return cl.step(b, x, state(c), weight, hiddenBias), nil
+			return cl.step(b, x, state(c), weight, hiddenBias)
 		},
 	}
 }

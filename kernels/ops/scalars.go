@@ -11,28 +11,28 @@ import (
 const symIntOp = "etgen.sym_int.default"
 
 // scalarOps are the operators on Python numbers.
-func scalarOps() []Op {
-	return []Op{
+func scalarOps() []entry {
+	return []entry{
 		{
 			Schema: "etgen::sym_int() -> SymInt",
-			Infer: func(c *Call) ([]ir.Type, error) {
+			Infer: func(c *Call) []ir.Type {
 				if t := c.node.Output(0); t != nil && t.Type.HasExpr {
-					return []ir.Type{t.Type}, nil
+					return []ir.Type{t.Type}
 				}
-				return nil, c.Errorf("its result has no expression")
+				panic(c.fail("its result has no expression"))
 			},
-			Value: func(c *Call) (sym.Expr, error) { return c.node.Output(0).Type.Expr, nil },
+			Value: func(c *Call) sym.Expr { return c.node.Output(0).Type.Expr },
 		},
 
 		sizeOf("aten::sym_size.int(Tensor self, int dim) -> SymInt",
 			func(t ir.Type, d int) sym.Expr { return t.Sizes[d] }),
 		sizeOf("aten::sym_stride.int(Tensor self, int dim) -> SymInt",
 			func(t ir.Type, d int) sym.Expr { return t.Strides[d] }),
-		integer("aten::sym_numel(Tensor self) -> SymInt", func(c *Call) (sym.Expr, error) {
-			return c.Tensor("self").Numel(), nil
+		integer("aten::sym_numel(Tensor self) -> SymInt", func(c *Call) sym.Expr {
+			return c.Tensor("self").Numel()
 		}),
-		integer("aten::sym_storage_offset(Tensor self) -> SymInt", func(c *Call) (sym.Expr, error) {
-			return c.Tensor("self").Offset, nil
+		integer("aten::sym_storage_offset(Tensor self) -> SymInt", func(c *Call) sym.Expr {
+			return c.Tensor("self").Offset
 		}),
 
 		arith("_operator::add(Scalar a, Scalar b) -> Scalar", func(a, b sym.Expr) sym.Expr {
@@ -68,16 +68,15 @@ func scalarOps() []Op {
 		{
 			Schema: "_operator::truediv(Scalar a, Scalar b) -> float",
 			Infer:  scalarType(ir.FloatKind),
-			ScalarOp: func(c *Call) (*expr.Expr, error) {
-				return expr.Div(c.number(c.Arg("a"), ir.Float64), c.number(c.Arg("b"), ir.Float64)),
-					nil
+			ScalarOp: func(c *Call) *expr.Expr {
+				return expr.Div(c.number(c.Arg("a"), ir.Float64), c.number(c.Arg("b"), ir.Float64))
 			},
 		},
 		{
 			Schema: "torch::sym_sqrt(Scalar a) -> float",
 			Infer:  scalarType(ir.FloatKind),
-			ScalarOp: func(c *Call) (*expr.Expr, error) {
-				return expr.Sqrt(c.number(c.Arg("a"), ir.Float64)), nil
+			ScalarOp: func(c *Call) *expr.Expr {
+				return expr.Sqrt(c.number(c.Arg("a"), ir.Float64))
 			},
 		},
 		item("aten::item(Tensor self) -> Scalar"),
@@ -93,25 +92,23 @@ func scalarOps() []Op {
 }
 
 // integer is an operator whose result is an integer known to the compiler.
-func integer(schema string, value func(*Call) (sym.Expr, error)) Op {
-	return Op{
+func integer(schema string, value func(*Call) sym.Expr) entry {
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
-			e, err := value(c)
-			return []ir.Type{ir.SymInt(e)}, err
+		Infer: func(c *Call) []ir.Type {
+			e := value(c)
+			return []ir.Type{ir.SymInt(e)}
 		},
 		Value: value,
 	}
 }
 
 // sizeOf is an operator that reads something of dimension dim of self.
-func sizeOf(schema string, f func(t ir.Type, dim int) sym.Expr) Op {
-	return integer(schema, func(c *Call) (sym.Expr, error) {
-		d := must(c.dim("dim", c.Tensor("self").Rank()))
-		if c.Tensor("self").Rank() == 0 {
-			return sym.Expr{}, c.Errorf("the tensor has no dimensions")
-		}
-		return f(c.Tensor("self"), d), nil
+func sizeOf(schema string, f func(t ir.Type, dim int) sym.Expr) entry {
+	return integer(schema, func(c *Call) sym.Expr {
+		d := c.dim("dim", c.Tensor("self").Rank())
+		c.errorIf(c.Tensor("self").Rank() == 0, "the tensor has no dimensions")
+		return f(c.Tensor("self"), d)
 	})
 }
 
@@ -157,50 +154,48 @@ func (c *Call) known(names ...string) ([]sym.Expr, bool) {
 
 // scalarType infers one scalar of a kind: what the graph says of it, which may
 // be a symbol that only this node defines, else just the kind.
-func scalarType(kind ir.Kind) func(*Call) ([]ir.Type, error) {
-	return func(c *Call) ([]ir.Type, error) {
+func scalarType(kind ir.Kind) func(*Call) []ir.Type {
+	return func(c *Call) []ir.Type {
 		if v := c.node.Output(0); v != nil && v.Type.Kind == kind {
-			return []ir.Type{v.Type}, nil
+			return []ir.Type{v.Type}
 		}
-		return []ir.Type{{Kind: kind}}, nil
+		return []ir.Type{{Kind: kind}}
 	}
 }
 
 // arith is an operator on two numbers that gives a number of their kind. value
 // is nil if it has no form on index expressions.
 func arith(schema string, value func(a, b sym.Expr) sym.Expr,
-	f func(a, b *expr.Expr) *expr.Expr) Op {
-	op := Op{Schema: schema}
-	op.Infer = func(c *Call) ([]ir.Type, error) {
+	f func(a, b *expr.Expr) *expr.Expr) entry {
+	op := entry{Schema: schema}
+	op.Infer = func(c *Call) []ir.Type {
 		if es, ok := c.known("a", "b"); ok && value != nil {
 			if e := value(es[0], es[1]); !e.Undefined() {
-				return []ir.Type{ir.SymInt(e)}, nil
+				return []ir.Type{ir.SymInt(e)}
 			}
 		}
 		return scalarType(c.arithmeticKind("a", "b"))(c)
 	}
 	if value != nil {
-		op.Value = func(c *Call) (sym.Expr, error) {
+		op.Value = func(c *Call) sym.Expr {
 			es, ok := c.known("a", "b")
-			if !ok {
-				return sym.Expr{}, c.Errorf("its operands are no integers known to the compiler")
-			}
-			return value(es[0], es[1]), nil
+			c.errorIf(!ok, "its operands are no integers known to the compiler")
+			return value(es[0], es[1])
 		}
 	}
-	op.ScalarOp = func(c *Call) (*expr.Expr, error) {
+	op.ScalarOp = func(c *Call) *expr.Expr {
 		d := ScalarDType(c.arithmeticKind("a", "b"))
-		return f(c.number(c.Arg("a"), d), c.number(c.Arg("b"), d)), nil
+		return f(c.number(c.Arg("a"), d), c.number(c.Arg("b"), d))
 	}
 	return op
 }
 
 // division is arith whose second operand must not be 0.
 func division(schema string, value func(a, b sym.Expr) sym.Expr,
-	f func(a, b *expr.Expr) *expr.Expr) Op {
+	f func(a, b *expr.Expr) *expr.Expr) entry {
 	op := arith(schema, value, f)
 	infer := op.Infer
-	op.Infer = func(c *Call) ([]ir.Type, error) {
+	op.Infer = func(c *Call) []ir.Type {
 		if es, ok := c.known("b"); ok {
 			c.need(sym.Max(es[0], sym.Neg(es[0])))
 		}
@@ -210,19 +205,17 @@ func division(schema string, value func(a, b sym.Expr) sym.Expr,
 }
 
 // bitwise is an operator on two ints or two bools.
-func bitwise(schema string, f func(a, b *expr.Expr) *expr.Expr) Op {
-	return Op{
+func bitwise(schema string, f func(a, b *expr.Expr) *expr.Expr) entry {
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
+		Infer: func(c *Call) []ir.Type {
 			k := c.numbers("a", "b")
-			if k == ir.FloatKind {
-				return nil, c.Errorf("not defined on float")
-			}
+			c.errorIf(k == ir.FloatKind, "not defined on float")
 			return scalarType(k)(c)
 		},
-		ScalarOp: func(c *Call) (*expr.Expr, error) {
+		ScalarOp: func(c *Call) *expr.Expr {
 			d := ScalarDType(c.numbers("a", "b"))
-			return f(c.number(c.Arg("a"), d), c.number(c.Arg("b"), d)), nil
+			return f(c.number(c.Arg("a"), d), c.number(c.Arg("b"), d))
 		},
 	}
 }
@@ -230,11 +223,11 @@ func bitwise(schema string, f func(a, b *expr.Expr) *expr.Expr) Op {
 // scalarUnary is an operator on one number; its result is of the kind given,
 // for NoneKind of the operand's.
 func scalarUnary(schema string, kind ir.Kind, value func(sym.Expr) sym.Expr,
-	f func(*expr.Expr) *expr.Expr) Op {
-	op := Op{Schema: schema}
-	op.Infer = func(c *Call) ([]ir.Type, error) {
+	f func(*expr.Expr) *expr.Expr) entry {
+	op := entry{Schema: schema}
+	op.Infer = func(c *Call) []ir.Type {
 		if es, ok := c.known("a"); ok && value != nil {
-			return []ir.Type{ir.SymInt(value(es[0]))}, nil
+			return []ir.Type{ir.SymInt(value(es[0]))}
 		}
 		if kind == ir.NoneKind {
 			return scalarType(c.arithmeticKind("a"))(c)
@@ -242,25 +235,25 @@ func scalarUnary(schema string, kind ir.Kind, value func(sym.Expr) sym.Expr,
 		return scalarType(kind)(c)
 	}
 	if value != nil {
-		op.Value = func(c *Call) (sym.Expr, error) {
-			e, err := c.SymInt("a")
-			return value(e), err
+		op.Value = func(c *Call) sym.Expr {
+			e := must(c.SymInt("a"))
+			return value(e)
 		}
 	}
-	op.ScalarOp = func(c *Call) (*expr.Expr, error) {
-		return f(c.number(c.Arg("a"), ScalarDType(c.arithmeticKind("a")))), nil
+	op.ScalarOp = func(c *Call) *expr.Expr {
+		return f(c.number(c.Arg("a"), ScalarDType(c.arithmeticKind("a"))))
 	}
 	return op
 }
 
 // scalarCompare is a comparison of two numbers.
-func scalarCompare(schema string, f func(a, b *expr.Expr) *expr.Expr) Op {
-	return Op{
+func scalarCompare(schema string, f func(a, b *expr.Expr) *expr.Expr) entry {
+	return entry{
 		Schema: schema,
 		Infer:  scalarType(ir.BoolKind),
-		ScalarOp: func(c *Call) (*expr.Expr, error) {
+		ScalarOp: func(c *Call) *expr.Expr {
 			d := ScalarDType(c.arithmeticKind("a", "b"))
-			return f(c.number(c.Arg("a"), d), c.number(c.Arg("b"), d)), nil
+			return f(c.number(c.Arg("a"), d), c.number(c.Arg("b"), d))
 		},
 	}
 }
@@ -276,7 +269,7 @@ func toIndex(round func(*expr.Expr) *expr.Expr) func(*expr.Expr) *expr.Expr {
 }
 
 // item reads the only element of a tensor.
-func item(schema string) Op {
+func item(schema string) entry {
 	kind := func(c *Call) ir.Kind {
 		switch d := c.Tensor("self").DType; {
 		case d == ir.Bool:
@@ -286,17 +279,15 @@ func item(schema string) Op {
 		}
 		return ir.FloatKind
 	}
-	return Op{
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
-			if err := c.oneElement("self"); err != nil {
-				return nil, err
-			}
+		Infer: func(c *Call) []ir.Type {
+			c.oneElement("self")
 			return scalarType(kind(c))(c)
 		},
-		ScalarOp: func(c *Call) (*expr.Expr, error) {
+		ScalarOp: func(c *Call) *expr.Expr {
 			return expr.Cast(ScalarDType(kind(c)),
-				c.Load("self", make([]sym.Expr, c.Tensor("self").Rank())...)), nil
+				c.Load("self", make([]sym.Expr, c.Tensor("self").Rank())...))
 		},
 	}
 }
@@ -316,11 +307,11 @@ func symPow(a, b sym.Expr) sym.Expr {
 
 // primOps are ExecuTorch's primitives on numbers: Python's arithmetic under
 // other names.
-func primOps() []Op {
+func primOps() []entry {
 	const ns = "executorch_prim::"
 	const two = ".Scalar(Scalar a, Scalar b) -> Scalar"
 	const truth = ".Scalar(Scalar a, Scalar b) -> bool"
-	return []Op{
+	return []entry{
 		arith(ns+"add"+two, func(a, b sym.Expr) sym.Expr { return sym.Add(a, b) }, expr.Add),
 		arith(ns+"sub"+two, sym.Sub, expr.Sub),
 		arith(ns+"mul"+two, func(a, b sym.Expr) sym.Expr { return sym.Mul(a, b) }, expr.Mul),
@@ -333,9 +324,8 @@ func primOps() []Op {
 		{
 			Schema: ns + "truediv.Scalar(Scalar a, Scalar b) -> float",
 			Infer:  scalarType(ir.FloatKind),
-			ScalarOp: func(c *Call) (*expr.Expr, error) {
-				return expr.Div(c.number(c.Arg("a"), ir.Float64), c.number(c.Arg("b"), ir.Float64)),
-					nil
+			ScalarOp: func(c *Call) *expr.Expr {
+				return expr.Div(c.number(c.Arg("a"), ir.Float64), c.number(c.Arg("b"), ir.Float64))
 			},
 		},
 		scalarUnary(ns+"neg.Scalar(Scalar a) -> Scalar", ir.NoneKind, sym.Neg, expr.Neg),
@@ -354,13 +344,11 @@ func primOps() []Op {
 		scalarCompare(ns+"ge"+truth, expr.Ge),
 		{
 			Schema: ns + "sym_ite.Scalar(Scalar b, Scalar t, Scalar f) -> Scalar",
-			Infer: func(c *Call) ([]ir.Type, error) {
-				return scalarType(c.numbers("t", "f"))(c)
-			},
-			ScalarOp: func(c *Call) (*expr.Expr, error) {
+			Infer:  func(c *Call) []ir.Type { return scalarType(c.numbers("t", "f"))(c) },
+			ScalarOp: func(c *Call) *expr.Expr {
 				d := ScalarDType(c.numbers("t", "f"))
 				return expr.Select(expr.Cast(ir.Bool, c.number(c.Arg("b"), ir.Bool)),
-					c.number(c.Arg("t"), d), c.number(c.Arg("f"), d)), nil
+					c.number(c.Arg("t"), d), c.number(c.Arg("f"), d))
 			},
 		},
 	}
@@ -368,10 +356,10 @@ func primOps() []Op {
 
 // assertionOps are kept for what they check, or dropped because the compiler
 // has checked it.
-func assertionOps() []Op {
-	none := func(*Call) ([]ir.Type, error) { return nil, nil }
-	truth := func(c *Call) (*expr.Expr, error) { return c.number(c.Arg("self"), ir.Bool), nil }
-	return []Op{
+func assertionOps() []entry {
+	none := func(*Call) []ir.Type { return nil }
+	truth := func(c *Call) *expr.Expr { return c.number(c.Arg("self"), ir.Bool) }
+	return []entry{
 		// The ScalarOp and Compute of an Effect is the condition that must hold.
 		{Schema: "aten::_assert_scalar(Scalar self, str assert_msg) -> ()", Infer: none,
 			ScalarOp: truth, Effect: true},
@@ -392,19 +380,22 @@ func assertionOps() []Op {
 			Schema: "aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, Device? device=None, Layout? layout=None) -> ()",
 			Infer:  inferAssertMetadata,
 			// Types are static: what Infer accepts holds.
-			ScalarOp: func(*Call) (*expr.Expr, error) { return expr.Bool(true), nil },
+			ScalarOp: func(*Call) *expr.Expr { return expr.Bool(true) },
 			Effect:   true,
 		},
 	}
 }
 
-func inferTruth(c *Call) ([]ir.Type, error) { return nil, c.oneElement("self") }
-
-func elementTruth(c *Call) (*expr.Expr, error) {
-	return expr.Cast(ir.Bool, c.Load("self", zeros(c.Tensor("self").Rank())...)), nil
+func inferTruth(c *Call) []ir.Type {
+	c.oneElement("self")
+	return nil
 }
 
-func withinRange(c *Call) (*expr.Expr, error) {
+func elementTruth(c *Call) *expr.Expr {
+	return expr.Cast(ir.Bool, c.Load("self", zeros(c.Tensor("self").Rank())...))
+}
+
+func withinRange(c *Call) *expr.Expr {
 	x := c.number(c.Arg("size"), ir.Int64)
 	ok := expr.Bool(true)
 	if c.Has("min") {
@@ -413,22 +404,19 @@ func withinRange(c *Call) (*expr.Expr, error) {
 	if c.Has("max") {
 		ok = expr.And(ok, expr.Le(x, c.number(c.Arg("max"), ir.Int64)))
 	}
-	return ok, nil
+	return ok
 }
 
-func inferAssertMetadata(c *Call) ([]ir.Type, error) {
+func inferAssertMetadata(c *Call) []ir.Type {
 	t := c.Tensor("a")
 	if d := c.DType("dtype", t.DType); d != t.DType {
-		return nil, c.Errorf("the program was exported for a %s tensor here, this one is %s",
-			d, t.DType)
+		panic(c.fail("the program was exported for a %s tensor here, this one is %s", d, t.DType))
 	}
 	if c.Has("size") {
 		sizes := must(c.SymInts("size"))
-		if len(sizes) != t.Rank() {
-			return nil,
-				c.Errorf(
-					"the program was exported for a tensor with %d dimensions here, this one has %d", len(sizes), t.Rank())
-		}
+		c.errorIf(len(sizes) != t.Rank(),
+			"the program was exported for a tensor with %d dimensions here, this one has %d",
+			len(sizes), t.Rank())
 	}
-	return nil, nil
+	return nil
 }

@@ -57,23 +57,19 @@ func (c *Call) write(at sym.Expr, x *expr.Expr, f merge) loop.Stmt {
 
 // indexPutEntry writes values to the elements that indices select, later ones
 // over earlier ones, or adds them.
-func indexPutEntry(schema string) Op {
-	return Op{
+func indexPutEntry(schema string) entry {
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
-			a := must(advancedOf(c))
+		Infer: func(c *Call) []ir.Type {
+			a := advancedOf(c)
 			t, v := c.Tensor("self"), c.Tensor("values")
-			if v.DType != t.DType {
-				return nil, c.Errorf("values of %s for a tensor of %s", v.DType, t.DType)
-			}
-			if !broadcastsTo(v, a.sizes) {
-				return nil, c.Errorf("%s do not broadcast",
-					describeSizes([]ir.Type{v, {Sizes: a.sizes}}))
-			}
-			return []ir.Type{likeType(t, t.DType)}, nil
+			c.errorIf(v.DType != t.DType, "values of %s for a tensor of %s", v.DType, t.DType)
+			c.errorIf(!broadcastsTo(v, a.sizes), "%s do not broadcast",
+				sizesOf{v, {Sizes: a.sizes}})
+			return []ir.Type{likeType(t, t.DType)}
 		},
-		Loops: func(c *Call) (*loop.Func, error) {
-			a := must(advancedOf(c))
+		Loops: func(c *Call) *loop.Func {
+			a := advancedOf(c)
 			f := c.update("index_put")
 			how := merge(replaced)
 			if c.Bool("accumulate") {
@@ -90,9 +86,9 @@ func indexPutEntry(schema string) Op {
 			v := c.flatLoad(k, broadcastCoords(c.Tensor("values"), a.sizes, at))
 			body = append(body, c.write(sym.RowMajor(a.self.Sizes, in), v, how))
 			f.Body = nest(vars, body...)
-			return f, nil
+			return f
 		},
-		variant: func(c *Call) *Op {
+		variant: func(c *Call) *entry {
 			if hasMask(c) {
 				return maskedPut(schema)
 			}
@@ -113,30 +109,28 @@ func (c *Call) flat(e *expr.Expr) *expr.Expr {
 
 // scatterEntry writes to the elements that index names along dim, one for each
 // element of index, in row-major order. value gives what is written at coords.
-func scatterEntry(schema string, how func(c *Call) (merge, error),
-	value func(c *Call, at []sym.Expr) *expr.Expr) Op {
-	return Op{
+func scatterEntry(schema string, how func(c *Call) merge,
+	value func(c *Call, at []sym.Expr) *expr.Expr) entry {
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
-			must(c.gatherDim())
-			must(how(c))
+		Infer: func(c *Call) []ir.Type {
+			c.gatherDim()
+			how(c)
 			t := c.Tensor("self")
-			for _, name := range []string{"src", "source"} {
-				if c.Op.sch.Index(name) >= 0 && c.Tensor(name).DType != t.DType {
-					return nil, c.Errorf("%s of %s for a tensor of %s", name,
-						c.Tensor(name).DType, t.DType)
-				}
+			if c.Op.sch.Index("src") >= 0 {
+				d := c.Tensor("src").DType
+				c.errorIf(d != t.DType, "src of %s for a tensor of %s", d, t.DType)
 			}
-			return []ir.Type{likeType(t, t.DType)}, nil
+			return []ir.Type{likeType(t, t.DType)}
 		},
-		Loops: func(c *Call) (*loop.Func, error) {
+		Loops: func(c *Call) *loop.Func {
 			t, idx := c.Tensor("self"), c.Tensor("index")
-			d := must(c.gatherDim())
+			d := c.gatherDim()
 			f := c.update("scatter")
 			if idx.Numel().IsZero() {
-				return f, nil
+				return f
 			}
-			comb := must(how(c))
+			comb := how(c)
 			vars, at := indexVars(idx.Sizes)
 			in := make([]sym.Expr, t.Rank())
 			copy(in, at)
@@ -148,25 +142,25 @@ func scatterEntry(schema string, how func(c *Call) (merge, error),
 			}
 			f.Body = nest(vars, append(body, c.write(sym.RowMajor(t.Sizes, in),
 				value(c, at), comb))...)
-			return f, nil
+			return f
 		},
 	}
 }
 
 // always makes the how of scatterEntry.
-func always(f merge) func(*Call) (merge, error) {
-	return func(*Call) (merge, error) { return f, nil }
+func always(f merge) func(*Call) merge {
+	return func(*Call) merge { return f }
 }
 
 // namedReduce is the reduce argument of scatter: "add" or "multiply".
-func namedReduce(c *Call) (merge, error) {
+func namedReduce(c *Call) merge {
 	switch how := c.Str("reduce"); how {
 	case "add":
-		return added, nil
+		return added
 	case "multiply":
-		return multiplied, nil
+		return multiplied
 	default:
-		return nil, c.Errorf("no reduction is called %q", how)
+		panic(c.fail("no reduction is called %q", how))
 	}
 }
 
@@ -182,8 +176,8 @@ func scalarValue(c *Call, _ []sym.Expr) *expr.Expr {
 }
 
 // scatterOps write elements at positions that other tensors hold.
-func scatterOps() []Op {
-	ops := []Op{
+func scatterOps() []entry {
+	ops := []entry{
 		indexPutEntry(
 			"aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor"),
 		indexPutEntry(
@@ -259,27 +253,27 @@ type accumulation struct {
 }
 
 // accumulationOf returns the reduction that a str argument names.
-func (c *Call) accumulationOf(name string) (*accumulation, error) {
+func (c *Call) accumulationOf(name string) *accumulation {
 	number := func(x float64) func(ir.DType) *expr.Expr {
 		return func(d ir.DType) *expr.Expr { return expr.Num(d, x) }
 	}
 	switch how := c.Str(name); how {
 	case "sum":
-		return &accumulation{start: number(0), merge: added}, nil
+		return &accumulation{start: number(0), merge: added}
 	case "mean":
-		return &accumulation{start: number(0), merge: added, mean: true}, nil
+		return &accumulation{start: number(0), merge: added, mean: true}
 	case "prod":
-		return &accumulation{start: number(1), merge: multiplied}, nil
+		return &accumulation{start: number(1), merge: multiplied}
 	case "amax":
 		return &accumulation{start: lowest, merge: func(a, b *expr.Expr) *expr.Expr {
 			return maxNaN(a, b)
-		}}, nil
+		}}
 	case "amin":
 		return &accumulation{start: highest, merge: func(a, b *expr.Expr) *expr.Expr {
 			return minNaN(a, b)
-		}}, nil
+		}}
 	default:
-		return nil, c.Errorf("no reduction is called %q", how)
+		panic(c.fail("no reduction is called %q", how))
 	}
 }
 
@@ -339,41 +333,38 @@ func (c *Call) accumulate(t *targets, acc *accumulation, value *expr.Expr,
 	return f
 }
 
-func scatterReduce() Op {
-	return Op{
+func scatterReduce() entry {
+	return entry{
 		Schema: "aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
-		Infer: func(c *Call) ([]ir.Type, error) {
-			must(c.gatherDim())
-			_, err := c.accumulationOf("reduce")
-			return one(likeType(c.Tensor("self"), c.Tensor("self").DType), err)
+		Infer: func(c *Call) []ir.Type {
+			c.gatherDim()
+			c.accumulationOf("reduce")
+			return one(likeType(c.Tensor("self"), c.Tensor("self").DType))
 		},
-		Loops: func(c *Call) (*loop.Func, error) {
-			d := must(c.gatherDim())
-			acc := must(c.accumulationOf("reduce"))
+		Loops: func(c *Call) *loop.Func {
+			d := c.gatherDim()
+			acc := c.accumulationOf("reduce")
 			if c.Tensor("index").Numel().IsZero() {
-				return c.update("accumulate"), nil
+				return c.update("accumulate")
 			}
 			t := c.scatterTargets(d)
-			return c.accumulate(t, acc, srcValue(c, t.at), c.Bool("include_self")), nil
+			return c.accumulate(t, acc, srcValue(c, t.at), c.Bool("include_self"))
 		},
 	}
 }
 
 // indexUpdate is an operator that merges slices of a source, or a value, into
 // the slices of self that a vector names.
-func indexUpdate(schema, source string, how func(c *Call) (*accumulation, error),
-	value func(c *Call, x *expr.Expr) *expr.Expr) Op {
-	setup := func(c *Call) (d int, sizes []sym.Expr, err error) {
+func indexUpdate(schema, source string, how func(c *Call) *accumulation,
+	value func(c *Call, x *expr.Expr) *expr.Expr) entry {
+	setup := func(c *Call) (d int, sizes []sym.Expr) {
 		self, idx := c.Tensor("self"), ir.Type{}
-		idx = must(c.indexTensor("index"))
-		d = must(c.dim("dim", self.Rank()))
-		if idx.Rank() > 1 {
-			err = c.Errorf("an index with %d dimensions", idx.Rank())
-			return
-		}
+		idx = c.indexTensor("index")
+		d = c.dim("dim", self.Rank())
+		c.errorIf(idx.Rank() > 1, "an index with %d dimensions", idx.Rank())
 		sizes = slices.Clone(self.Sizes)
 		if len(sizes) > 0 {
-			check(c.indexes(idx, sizes[d]))
+			c.indexes(idx, sizes[d])
 			sizes[d] = idx.Numel()
 		}
 		if source == "" {
@@ -381,27 +372,24 @@ func indexUpdate(schema, source string, how func(c *Call) (*accumulation, error)
 		}
 		src := c.Tensor(source)
 		if src.DType != self.DType {
-			err = c.Errorf("%s of %s for a tensor of %s", source, src.DType, self.DType)
+			panic(c.fail("%s of %s for a tensor of %s", source, src.DType, self.DType))
 		} else if src.Rank() > 0 && !slices.EqualFunc(src.Sizes, sizes, func(a, b sym.Expr) bool {
 			return !differ(a, b)
 		}) && self.Rank() > 0 {
-			err = c.Errorf("%s of %s, not %s", source, describeSizes([]ir.Type{src}),
-				describeSizes([]ir.Type{{Sizes: sizes}}))
+			panic(c.fail("%s of %s, not %s", source, sizesOf{src}, sizesOf{{Sizes: sizes}}))
 		}
 		return
 	}
-	return Op{
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
-			_, _, err := setup(c)
-			if err == nil {
-				_, err = how(c)
-			}
-			return one(likeType(c.Tensor("self"), c.Tensor("self").DType), err)
+		Infer: func(c *Call) []ir.Type {
+			setup(c)
+			how(c)
+			return one(likeType(c.Tensor("self"), c.Tensor("self").DType))
 		},
-		Loops: func(c *Call) (*loop.Func, error) {
-			d, sizes := must2(setup(c))
-			acc := must(how(c))
+		Loops: func(c *Call) *loop.Func {
+			d, sizes := setup(c)
+			acc := how(c)
 			t := c.indexTargets(sizes, d)
 			var x *expr.Expr
 			if source != "" {
@@ -411,18 +399,18 @@ func indexUpdate(schema, source string, how func(c *Call) (*accumulation, error)
 				x = c.flatLoad(k, at)
 			}
 			self := c.Op.sch.Index("include_self") < 0 || c.Bool("include_self")
-			return c.accumulate(t, acc, value(c, x), self), nil
+			return c.accumulate(t, acc, value(c, x), self)
 		},
 	}
 }
 
-func indexUpdateOps() []Op {
-	fixed := func(f merge) func(*Call) (*accumulation, error) {
-		return func(*Call) (*accumulation, error) { return &accumulation{merge: f}, nil }
+func indexUpdateOps() []entry {
+	fixed := func(f merge) func(*Call) *accumulation {
+		return func(*Call) *accumulation { return &accumulation{merge: f} }
 	}
-	named := func(c *Call) (*accumulation, error) { return c.accumulationOf("reduce") }
+	named := func(c *Call) *accumulation { return c.accumulationOf("reduce") }
 	itself := func(_ *Call, x *expr.Expr) *expr.Expr { return x }
-	return []Op{
+	return []entry{
 		scatterReduce().core(scatterReduceCore),
 		indexUpdate("aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", "source", fixed(added), func(c *Call, x *expr.Expr) *expr.Expr {
 			m := opmath(x.DType)
@@ -446,22 +434,18 @@ func indexUpdateOps() []Op {
 }
 
 // putOp writes to elements of the flattened tensor.
-func putOp() Op {
-	return Op{
+func putOp() entry {
+	return entry{
 		Schema: "aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor",
-		Infer: func(c *Call) ([]ir.Type, error) {
+		Infer: func(c *Call) []ir.Type {
 			self, src := c.Tensor("self"), c.Tensor("source")
-			idx, err := c.indexTensor("index")
-			if err == nil && (differ(idx.Numel(), src.Numel()) || src.DType != self.DType) {
-				err = c.Errorf("an index of %s for a source of %s and %s",
-					describeSizes([]ir.Type{idx}), src.DType, describeSizes([]ir.Type{src}))
-			}
-			if err == nil {
-				err = c.indexes(idx, self.Numel())
-			}
-			return one(likeType(self, self.DType), err)
+			idx := c.indexTensor("index")
+			c.errorIf((differ(idx.Numel(), src.Numel()) || src.DType != self.DType),
+				"an index of %s for a source of %s and %s", sizesOf{idx}, src.DType, sizesOf{src})
+			c.indexes(idx, self.Numel())
+			return one(likeType(self, self.DType))
 		},
-		Loops: func(c *Call) (*loop.Func, error) {
+		Loops: func(c *Call) *loop.Func {
 			f := c.update("put")
 			self, idx, src := c.Tensor("self"), c.Tensor("index"), c.Tensor("source")
 			k := sym.NewVar("k", idx.Numel())
@@ -474,30 +458,30 @@ func putOp() Op {
 				how = added
 			}
 			f.Body = nest([]*sym.Symbol{k}, s, c.write(at, flat("source", src), how))
-			return f, nil
+			return f
 		},
 	}
 }
 
 // maskedScatter writes the elements of source, in order, to the elements of
 // self where mask holds.
-func maskedScatter() Op {
-	return Op{
+func maskedScatter() entry {
+	return entry{
 		Schema: "aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
-		Infer: func(c *Call) ([]ir.Type, error) {
+		Infer: func(c *Call) []ir.Type {
 			self, mask, src := c.Tensor("self"), c.Tensor("mask"), c.Tensor("source")
 			sizes, ok := Broadcast(self, mask)
-			if !ok || mask.DType != ir.Bool || src.DType != self.DType {
-				return nil, c.Errorf("a mask of %s and a source of %s for a tensor of %s: %s",
-					mask.DType, src.DType, self.DType, describeSizes([]ir.Type{self, mask}))
-			}
+			c.errorIf(!ok || mask.DType != ir.Bool || src.DType != self.DType,
+				"a mask of %s and a source of %s for a tensor of %s: %s", mask.DType, src.DType,
+				self.DType, sizesOf{self, mask})
 			t := likeType(self, self.DType)
 			if len(sizes) != self.Rank() || !slices.EqualFunc(sizes, self.Sizes, sym.Expr.Equal) {
 				t = ir.TensorOf(self.DType, sizes...)
 			}
-			return one(t, c.indexes(mask, src.Numel()))
+			c.indexes(mask, src.Numel())
+			return one(t)
 		},
-		Loops: func(c *Call) (*loop.Func, error) {
+		Loops: func(c *Call) *loop.Func {
 			f := &loop.Func{Name: "masked_scatter", Bufs: c.buffers()}
 			out, src := c.Outs[0], c.Tensor("source")
 			vars, at := indexVars(out.Sizes)
@@ -519,7 +503,7 @@ func maskedScatter() Op {
 				},
 				Else: []loop.Stmt{&loop.Store{Buf: 0, At: flat, Value: load("self")}},
 			})...)
-			return f, nil
+			return f
 		},
 	}
 }

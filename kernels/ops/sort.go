@@ -10,19 +10,19 @@ import (
 )
 
 // sortOps order elements along a dimension.
-func sortOps() []Op {
-	return []Op{
+func sortOps() []entry {
+	return []entry{
 		sortOp("aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)").cores(sortCore),
 		sortOp("aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)").cores(sortCore),
 		argsortOp("aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor"),
 		argsortOp("aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor"),
 		{
 			Schema: "aten::msort(Tensor self) -> Tensor",
-			Infer: func(c *Call) ([]ir.Type, error) {
-				return []ir.Type{likeType(c.Tensor("self"), c.Tensor("self").DType)}, nil
+			Infer: func(c *Call) []ir.Type {
+				return []ir.Type{likeType(c.Tensor("self"), c.Tensor("self").DType)}
 			},
-			Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
-				return b.Ops("aten.sort.default", c.Arg("self"), 0)[:1], nil
+			Decompose: func(b *Builder, c *Call) []*ir.Value {
+				return b.Ops("aten.sort.default", c.Arg("self"), 0)[:1]
 			},
 		},
 		{
@@ -38,32 +38,31 @@ func sortOps() []Op {
 	}
 }
 
-func sortOp(schema string) Op {
-	return Op{
+func sortOp(schema string) entry {
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
+		Infer: func(c *Call) []ir.Type {
 			t := c.Tensor("self")
-			_, err := c.dim("dim", t.Rank())
-			return []ir.Type{likeType(t, t.DType), likeType(t, ir.Int64)}, err
+			c.dim("dim", t.Rank())
+			return []ir.Type{likeType(t, t.DType), likeType(t, ir.Int64)}
 		},
-		Loops: func(c *Call) (*loop.Func, error) {
-			d := must(c.dim("dim", c.Tensor("self").Rank()))
-			return mergeSort(c, d, c.Bool("descending")), nil
+		Loops: func(c *Call) *loop.Func {
+			d := c.dim("dim", c.Tensor("self").Rank())
+			return mergeSort(c, d, c.Bool("descending"))
 		},
 	}
 }
 
 // argsortOp gives the indices of a sort, which is always stable.
-func argsortOp(schema string) Op {
-	return Op{
+func argsortOp(schema string) entry {
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
-			_, err := c.dim("dim", c.Tensor("self").Rank())
-			return []ir.Type{likeType(c.Tensor("self"), ir.Int64)}, err
+		Infer: func(c *Call) []ir.Type {
+			c.dim("dim", c.Tensor("self").Rank())
+			return []ir.Type{likeType(c.Tensor("self"), ir.Int64)}
 		},
-		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
-			return b.Ops("aten.sort.default", c.Arg("self"), c.Arg("dim"), c.Arg("descending"))[1:],
-				nil
+		Decompose: func(b *Builder, c *Call) []*ir.Value {
+			return b.Ops("aten.sort.default", c.Arg("self"), c.Arg("dim"), c.Arg("descending"))[1:]
 		},
 	}
 }
@@ -151,62 +150,58 @@ func mergeSort(c *Call, dim int, descending bool) *loop.Func {
 	return f
 }
 
-func inferTopK(c *Call) ([]ir.Type, error) {
+func inferTopK(c *Call) []ir.Type {
 	t := c.Tensor("self")
-	d := must(c.dim("dim", t.Rank()))
+	d := c.dim("dim", t.Rank())
 	k := must(c.SymInt("k"))
 	sizes := append([]sym.Expr(nil), t.Sizes...)
 	if len(sizes) > 0 {
-		if sym.Less(sizes[d], k) {
-			return nil, c.Errorf("the %v largest of %v", k, sizes[d])
-		}
+		c.errorIf(sym.Less(sizes[d], k), "the %v largest of %v", k, sizes[d])
 		c.need(sym.Sub(sym.Add(sizes[d], sym.Int(1)), k))
 		sizes[d] = k
 	}
-	return []ir.Type{ir.TensorOf(t.DType, sizes...), ir.TensorOf(ir.Int64, sizes...)}, nil
+	return []ir.Type{ir.TensorOf(t.DType, sizes...), ir.TensorOf(ir.Int64, sizes...)}
 }
 
 // decomposeTopK sorts and takes the first k.
-func decomposeTopK(b *Builder, c *Call) ([]*ir.Value, error) {
+func decomposeTopK(b *Builder, c *Call) []*ir.Value {
 	vs := b.Ops("aten.sort.default", c.Arg("self"), c.Arg("dim"), bool(c.Bool("largest")))
 	if c.Tensor("self").Rank() == 0 {
-		return vs, nil
+		return vs
 	}
 	for i, v := range vs {
 		vs[i] = b.Op("aten.slice.Tensor", v, c.Arg("dim"), 0, c.Arg("k"))
 	}
-	return vs, nil
+	return vs
 }
 
 // orderStatistic is the k-th smallest element along a dimension and its place;
 // without argument k it is the lower median, NaN if there is one.
-func orderStatistic(schema string) Op {
+func orderStatistic(schema string) entry {
 	r := reducer{schema: schema, rule: exact, nonEmpty: true, more: []ir.DType{ir.Int64}}
-	return Op{
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
-			outs, err := r.infer(c)
-			if err != nil || c.Op.sch.Index("k") < 0 {
-				return outs, err
+		Infer: func(c *Call) []ir.Type {
+			outs := r.infer(c)
+			if c.Op.sch.Index("k") < 0 {
+				return outs
 			}
 			k := must(c.SymInt("k"))
 			n := sym.Int(1)
 			if t := c.Tensor("self"); t.Rank() > 0 {
-				d := must(c.dim("dim", t.Rank()))
+				d := c.dim("dim", t.Rank())
 				n = t.Sizes[d]
 			}
-			if sym.Less(k, sym.Int(1)) || sym.Less(n, k) {
-				return nil, c.Errorf("element %s of %s", k, n)
-			}
+			c.errorIf(sym.Less(k, sym.Int(1)) || sym.Less(n, k), "element %s of %s", k, n)
 			c.need(k)
 			c.need(sym.Add(sym.Sub(n, k), sym.Int(1)))
-			return outs, nil
+			return outs
 		},
-		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+		Decompose: func(b *Builder, c *Call) []*ir.Value {
 			t := c.Tensor("self")
-			d, err := c.dim("dim", t.Rank())
-			if err != nil || t.Rank() == 0 {
-				return b.Ops("aten.sort.default", c.Arg("self"), 0), err
+			d := c.dim("dim", t.Rank())
+			if t.Rank() == 0 {
+				return b.Ops("aten.sort.default", c.Arg("self"), 0)
 			}
 			median := c.Op.sch.Index("k") < 0
 			vs := b.Ops("aten.sort.default", c.Arg("self"), d)
@@ -231,27 +226,27 @@ func orderStatistic(schema string) Op {
 				values, indices = b.Op("aten.unsqueeze.default", values, d),
 					b.Op("aten.unsqueeze.default", indices, d)
 			}
-			return []*ir.Value{values, indices}, nil
+			return []*ir.Value{values, indices}
 		},
 	}
 }
 
 // medianOp is the lower median of all elements.
-func medianOp(schema string) Op {
+func medianOp(schema string) entry {
 	r := reducer{schema: schema, rule: exact}
-	return Op{
+	return entry{
 		Schema: schema,
 		Infer:  r.infer,
-		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+		Decompose: func(b *Builder, c *Call) []*ir.Value {
 			flat := b.Op("aten.reshape.default", c.Arg("self"), []int64{-1})
-			return b.Ops("aten.median.dim", flat, 0)[:1], nil
+			return b.Ops("aten.median.dim", flat, 0)[:1]
 		},
 	}
 }
 
 // uniqueOps reduce elements that occur several times to one.
-func uniqueOps() []Op {
-	return []Op{
+func uniqueOps() []entry {
+	return []entry{
 		unique("aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", true),
 		unique("aten::unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", true),
 		unique("aten::unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)", false),
@@ -263,26 +258,22 @@ func uniqueOps() []Op {
 // unique gives the different elements, or along dim slices, of self, the place
 // among them of each that was there, and how often it was. Sorted, the results
 // are in ascending order; otherwise only neighbours count as the same.
-func unique(schema string, sorts bool) Op {
-	along := func(c *Call) (d int, ok bool, err error) {
+func unique(schema string, sorts bool) entry {
+	along := func(c *Call) (d int, ok bool) {
 		if c.Op.sch.Index("dim") < 0 || !c.Has("dim") {
-			return 0, false, nil
+			return 0, false
 		}
-		d, err = c.dim("dim", c.Tensor("self").Rank())
-		return d, true, err
+		d = c.dim("dim", c.Tensor("self").Rank())
+		return d, true
 	}
-	return Op{
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
+		Infer: func(c *Call) []ir.Type {
 			t := c.Tensor("self")
-			d, ok := must2(along(c))
-			if sorts && ok && t.Rank() != 1 {
-				return nil, c.Errorf("slices of a tensor with %d dimensions cannot be sorted yet",
-					t.Rank())
-			}
-			if ok && t.Rank() == 0 {
-				return nil, c.Errorf("a tensor without dimensions has no slices")
-			}
+			d, ok := along(c)
+			c.errorIf(sorts && ok && t.Rank() != 1,
+				"slices of a tensor with %d dimensions cannot be sorted yet", t.Rank())
+			c.errorIf(ok && t.Rank() == 0, "a tensor without dimensions has no slices")
 			if !ok {
 				u := c.counted(0, 0, t.Numel())
 				inverse, counts := ir.StaticTensor(ir.Int64, 0), ir.StaticTensor(ir.Int64, 0)
@@ -292,7 +283,7 @@ func unique(schema string, sorts bool) Op {
 				if c.Bool("return_counts") {
 					counts = ir.TensorOf(ir.Int64, u)
 				}
-				return []ir.Type{ir.TensorOf(t.DType, u), inverse, counts}, nil
+				return []ir.Type{ir.TensorOf(t.DType, u), inverse, counts}
 			}
 			sizes := slices.Clone(t.Sizes)
 			sizes[d] = c.counted(0, d, t.Sizes[d])
@@ -301,10 +292,10 @@ func unique(schema string, sorts bool) Op {
 				counts = ir.TensorOf(ir.Int64, sizes[d])
 			}
 			return []ir.Type{ir.TensorOf(t.DType, sizes...), ir.TensorOf(ir.Int64, t.Sizes[d]),
-				counts}, nil
+				counts}
 		},
-		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
-			d, ok := must2(along(c))
+		Decompose: func(b *Builder, c *Call) []*ir.Value {
+			d, ok := along(c)
 			x := c.Value("self")
 			if !ok {
 				x, d = b.Op("aten.reshape.default", x, []int64{-1}), 0
@@ -351,25 +342,25 @@ func unique(schema string, sorts bool) Op {
 				}
 				out = append(out, v)
 			}
-			return out, nil
+			return out
 		},
 	}
 }
 
 // nonzeroList is nonzero with a result for each dimension.
-func nonzeroList() Op {
-	return Op{
+func nonzeroList() entry {
+	return entry{
 		Schema: "aten::where(Tensor condition) -> Tensor[]",
-		Infer: func(c *Call) ([]ir.Type, error) {
+		Infer: func(c *Call) []ir.Type {
 			t := c.Tensor("condition")
 			n := c.counted(0, 0, t.Numel())
 			out := slices.Repeat([]ir.Type{ir.TensorOf(ir.Int64, n)}, max(t.Rank(), 1))
 			for d := range out { // PyTorch's are the columns of nonzero
 				out[d].Offset = sym.Mul(sym.Int(int64(d)), n)
 			}
-			return out, nil
+			return out
 		},
-		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+		Decompose: func(b *Builder, c *Call) []*ir.Value {
 			x := c.Value("condition")
 			if x.Type.Rank() == 0 {
 				x = b.Op("aten.reshape.default", x, []int64{1})
@@ -379,7 +370,7 @@ func nonzeroList() Op {
 			for d := range out {
 				out[d] = b.Op("aten.select.int", at, 1, d)
 			}
-			return out, nil
+			return out
 		},
 	}
 }
@@ -388,52 +379,48 @@ func nonzeroList() Op {
 const maxBins = 1 << 16
 
 // binCount counts, or adds up the weights of, the elements of each value.
-func binCount() Op {
-	return Op{
+func binCount() entry {
+	return entry{
 		Schema: "aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor",
-		Infer: func(c *Call) ([]ir.Type, error) {
-			t := must(c.indexTensor("self"))
-			if t.Rank() != 1 {
-				return nil, c.Errorf("a tensor with %d dimensions", t.Rank())
-			}
+		Infer: func(c *Call) []ir.Type {
+			t := c.indexTensor("self")
+			c.errorIf(t.Rank() != 1, "a tensor with %d dimensions", t.Rank())
 			least := must(c.SymInt("minlength"))
 			d := ir.Int64
 			if k := c.Operand("weights"); k >= 0 {
 				w := c.operands[k].Type
-				if w.Rank() != 1 || differ(w.Sizes[0], t.Sizes[0]) {
-					return nil, c.Errorf("%s do not fit", describeSizes([]ir.Type{t, w}))
-				}
+				c.errorIf(w.Rank() != 1 || differ(w.Sizes[0], t.Sizes[0]), "%s do not fit",
+					sizesOf{t, w})
 				if d = w.DType; d != ir.Float32 {
 					d = ir.Float64
 				}
 			}
 			if t.Sizes[0].IsZero() {
-				return []ir.Type{ir.TensorOf(d, least)}, nil
+				return []ir.Type{ir.TensorOf(d, least)}
 			}
-			return []ir.Type{ir.TensorOf(d, c.counted(0, 0, sym.Max(least, sym.Int(maxBins))))}, nil
+			return []ir.Type{ir.TensorOf(d, c.counted(0, 0, sym.Max(least, sym.Int(maxBins))))}
 		},
-		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+		Decompose: func(b *Builder, c *Call) []*ir.Value {
 			x, out := b.cast(c.Value("self"), ir.Int64), c.Outs[0]
 			if x.Type.Sizes[0].IsZero() {
-				return b.Ops("aten.full.default", out.Sizes, 0, Kw("dtype", out.DType)), nil
+				return b.Ops("aten.full.default", out.Sizes, 0, Kw("dtype", out.DType))
 			}
 			n := b.Op("aten.add.Scalar", b.Op("aten.amax.default", x, []int64{0}), 1)
 			n = b.Op("aten.clamp.default", n, c.Arg("minlength"))
 			size := b.number(n, out.Sizes[0])
-			zeros := b.Op("aten.full.default", ir.List{size}, 0,
-				Kw("dtype", out.DType))
+			zeros := b.Op("aten.full.default", ir.List{size}, 0, Kw("dtype", out.DType))
 			w := c.Value("weights")
 			if w == nil {
 				w = b.Op("aten.full.default", x.Type.Sizes, 1, Kw("dtype", ir.Int64))
 			}
-			return b.Ops("aten.scatter_add.default", zeros, 0, x, b.cast(w, out.DType)), nil
+			return b.Ops("aten.scatter_add.default", zeros, 0, x, b.cast(w, out.DType))
 		},
 	}
 }
 
 // searchOps find places in sorted sequences.
-func searchOps() []Op {
-	return []Op{
+func searchOps() []entry {
+	return []entry{
 		search("aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", "boundaries").core(searchCore("boundaries")),
 		search("aten::bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", "boundaries").core(searchCore("boundaries")),
 		search("aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor", "sorted_sequence").core(searchCore("sorted_sequence")),
@@ -443,22 +430,19 @@ func searchOps() []Op {
 
 // search counts the elements of the sequence before a value: its place. A
 // sequence with several dimensions is one for each row of values.
-func search(schema, sequence string) Op {
-	infer := func(c *Call) (ir.Type, error) {
+func search(schema, sequence string) entry {
+	infer := func(c *Call) ir.Type {
 		seq := c.Tensor(sequence)
 		d := ir.Int64
 		if c.Bool("out_int32") {
 			d = ir.Int32
 		}
-		if seq.Rank() == 0 {
-			return seq, c.Errorf("the sequence has no dimension")
-		}
+		c.errorIf(seq.Rank() == 0, "the sequence has no dimension")
 		k := c.Operand("self")
-		if seq.Rank() > 1 && (k < 0 || sequence == "boundaries") {
-			return seq, c.Errorf("boundaries with %d dimensions", seq.Rank())
-		}
+		c.errorIf(seq.Rank() > 1 && (k < 0 || sequence == "boundaries"),
+			"boundaries with %d dimensions", seq.Rank())
 		if k < 0 {
-			return ir.TensorOf(d), nil
+			return ir.TensorOf(d)
 		}
 		t := c.operands[k].Type
 		if n := seq.Rank(); n > 1 {
@@ -466,29 +450,25 @@ func search(schema, sequence string) Op {
 			for i := 0; same && i < n-1; i++ {
 				same = seq.Sizes[i].Equal(t.Sizes[i])
 			}
-			if !same {
-				return t, c.Errorf("%s do not fit", describeSizes([]ir.Type{seq, t}))
-			}
+			c.errorIf(!same, "%s do not fit", sizesOf{seq, t})
 		}
-		return ir.TensorOf(d, t.Sizes...), nil
+		return ir.TensorOf(d, t.Sizes...)
 	}
-	checked := func(c *Call) (ir.Type, error) {
+	checked := func(c *Call) ir.Type {
 		if c.Op.sch.Index("sorter") >= 0 && c.Has("sorter") {
 			seq, order := c.Tensor(sequence), c.Tensor("sorter")
-			if !slices.EqualFunc(seq.Sizes, order.Sizes, sym.Expr.Equal) {
-				return ir.Type{}, c.Errorf("%s do not fit", describeSizes([]ir.Type{seq, order}))
-			}
+			c.errorIf(!slices.EqualFunc(seq.Sizes, order.Sizes, sym.Expr.Equal), "%s do not fit",
+				sizesOf{seq, order})
 		}
 		return infer(c)
 	}
-	return Op{
+	return entry{
 		Schema: schema,
-		Infer:  func(c *Call) ([]ir.Type, error) { return one(checked(c)) },
-		Compute: func(c *Call) ([]expr.Tensor, error) {
+		Infer:  func(c *Call) []ir.Type { return one(checked(c)) },
+		Compute: element(func(c *Call, coords []sym.Expr) *expr.Expr {
 			d := must(c.Promote("self", sequence))
 			d = opmath(d)
 			out, seq := c.Outs[0], c.Tensor(sequence)
-			vars, coords := indexVars(out.Sizes)
 			x := c.elem("self", out.Sizes, coords)
 			if x == nil {
 				x = c.number(c.Arg("self"), d)
@@ -510,8 +490,7 @@ func search(schema, sequence string) Op {
 			}
 			b := expr.Cast(d, c.Load(sequence, at...))
 			before := expr.Not(comparable(stop)(b, expr.Cast(d, x)))
-			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Sum([]*sym.Symbol{r},
-				expr.Cast(out.DType, before))}}, nil
-		},
+			return expr.Sum([]*sym.Symbol{r}, expr.Cast(out.DType, before))
+		}),
 	}
 }

@@ -12,8 +12,8 @@ import (
 // specialOps are the gamma function and its like, the error function's
 // inverse and modified Bessel functions. Their errors are a few units in the
 // last place of the larger of result and 1.
-func specialOps() []Op {
-	ops := []Op{
+func specialOps() []entry {
+	ops := []entry{
 		pointwise("aten::polygamma(int n, Tensor self) -> Tensor", "self", toFloat, polygamma),
 	}
 	for _, u := range []struct {
@@ -47,11 +47,10 @@ func specialOps() []Op {
 			return expr.Select(expr.Lt(expr.Abs(x), like(x, 0x1p-10)), near,
 				expr.Div(fn("sin")(x), x))
 		}))
-	zetaOf := func(args string) Op {
+	zetaOf := func(args string) entry {
 		return binary("aten::special_zeta"+args+" -> Tensor", toFloat, zeta)
 	}
-	return append(ops,
-		zetaOf("(Tensor self, Tensor other)"),
+	return append(ops, zetaOf("(Tensor self, Tensor other)"),
 		zetaOf(".other_scalar(Tensor self, Scalar other)"),
 		zetaOf(".self_scalar(Scalar self, Tensor other)"))
 }
@@ -268,7 +267,7 @@ type recurrence struct {
 }
 
 // polynomialOps evaluate polynomials of a degree that is an operand.
-func polynomialOps() []Op {
+func polynomialOps() []entry {
 	two := func(x *expr.Expr) *expr.Expr { return expr.Add(x, x) }
 	plus := func(x *expr.Expr, c float64) *expr.Expr { return expr.Add(x, like(x, c)) }
 	shift := func(x *expr.Expr) *expr.Expr { return plus(two(x), -1) }
@@ -323,7 +322,7 @@ func polynomialOps() []Op {
 			kinds = append(kinds, k)
 		}
 	}
-	var ops []Op
+	var ops []entry
 	for _, k := range kinds {
 		for _, form := range []string{"(Tensor x, Tensor n)", ".n_scalar(Tensor x, Scalar n)",
 			".x_scalar(Scalar x, Tensor n)"} {
@@ -336,13 +335,13 @@ func polynomialOps() []Op {
 
 // polynomial is an entry that evaluates that of degree n at from(x); of a
 // negative degree it is 0.
-func polynomial(schema string, from func(*expr.Expr) *expr.Expr, rec recurrence) Op {
+func polynomial(schema string, from func(*expr.Expr) *expr.Expr, rec recurrence) entry {
 	e := &elementwise{schema: schema, names: []string{"x", "n"}, loose: []bool{false, false},
 		rule: toFloat}
-	return Op{
+	return entry{
 		Schema: schema, numbers: true, Infer: e.infer,
-		Loops: func(c *Call) (*loop.Func, error) {
-			dt, _ := must2(e.dtypes(c))
+		Loops: func(c *Call) *loop.Func {
+			dt, _ := e.dtypes(c)
 			out := c.Outs[0]
 			vars, at := indexVars(out.Sizes)
 			operand := func(name string) *expr.Expr {
@@ -379,7 +378,7 @@ func polynomial(schema string, from func(*expr.Expr) *expr.Expr, rec recurrence)
 					}},
 				&loop.Store{Buf: 0, At: sym.RowMajor(out.Sizes, at),
 					Value: expr.Cast(out.DType, result)},
-			)}, nil
+			)}
 		},
 	}
 }

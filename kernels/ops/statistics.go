@@ -10,15 +10,15 @@ import (
 )
 
 // modeOps tell what values are typical.
-func modeOps() []Op {
-	return []Op{
+func modeOps() []entry {
+	return []entry{
 		nanMedianDim(),
 		{
 			Schema: "aten::nanmedian(Tensor self) -> Tensor",
 			Infer:  reducer{schema: "aten::nanmedian(Tensor self) -> Tensor", rule: exact}.infer,
-			Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+			Decompose: func(b *Builder, c *Call) []*ir.Value {
 				flat := b.Op("aten.reshape.default", c.Arg("self"), []int64{-1})
-				return b.Ops("aten.nanmedian.dim", flat, 0)[:1], nil
+				return b.Ops("aten.nanmedian.dim", flat, 0)[:1]
 			},
 		},
 		modeOp(),
@@ -28,19 +28,19 @@ func modeOps() []Op {
 
 // nanMedianDim is the lower median of the numbers along a dimension, NaN where
 // there are none, and its place.
-func nanMedianDim() Op {
+func nanMedianDim() entry {
 	r := reducer{schema: "aten::nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", rule: exact, nonEmpty: true, more: []ir.DType{ir.Int64}}
-	return Op{
+	return entry{
 		Schema: r.schema,
 		Infer:  r.infer,
-		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+		Decompose: func(b *Builder, c *Call) []*ir.Value {
 			t := c.Tensor("self")
-			d, err := c.dim("dim", t.Rank())
-			if err != nil || t.Rank() == 0 {
-				return b.Ops("aten.sort.default", c.Arg("self"), 0), err
+			d := c.dim("dim", t.Rank())
+			if t.Rank() == 0 {
+				return b.Ops("aten.sort.default", c.Arg("self"), 0)
 			}
 			if !t.DType.IsFloat() {
-				return b.Ops("aten.median.dim", c.Arg("self"), d, c.Arg("keepdim")), nil
+				return b.Ops("aten.median.dim", c.Arg("self"), d, c.Arg("keepdim"))
 			}
 			vs := b.Ops("aten.sort.default", c.Arg("self"), d) // NaN comes last
 			numbers := b.Op("aten.logical_not.default", b.Op("aten.isnan.default", c.Arg("self")))
@@ -54,21 +54,21 @@ func nanMedianDim() Op {
 				}
 				vs[i] = v
 			}
-			return vs, nil
+			return vs
 		},
 	}
 }
 
 // modeOp is the most frequent element along a dimension, the smallest of
 // several, and its last place.
-func modeOp() Op {
+func modeOp() entry {
 	r := reducer{schema: "aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", rule: exact, nonEmpty: true, more: []ir.DType{ir.Int64}}
-	return Op{
+	return entry{
 		Schema: r.schema,
 		Infer:  r.infer,
-		Loops: func(c *Call) (*loop.Func, error) {
+		Loops: func(c *Call) *loop.Func {
 			t := c.Tensor("self")
-			d := must(c.dim("dim", t.Rank()))
+			d := c.dim("dim", t.Rank())
 			l := newLines(t, d)
 			it := indexDType(l.length)
 			j := sym.NewVar("j", l.length)
@@ -95,28 +95,24 @@ func modeOp() Op {
 				),
 				&loop.Store{Buf: 0, At: into, Value: expr.Get(best)},
 				&loop.Store{Buf: 1, At: into, Value: place.get()},
-			)}, nil
+			)}
 		},
 	}
 }
 
 // histogram counts the elements in bins of equal width from min to max; if
 // these are equal, from the smallest to the largest element.
-func histogram() Op {
-	return Op{
+func histogram() entry {
+	return entry{
 		Schema: "aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
-		Infer: func(c *Call) ([]ir.Type, error) {
+		Infer: func(c *Call) []ir.Type {
 			t := c.Tensor("self")
-			n, err := c.Int("bins")
-			if err == nil && n < 1 {
-				err = c.Errorf("%d bins", n)
-			}
-			if err == nil && !t.DType.IsFloat() {
-				err = c.Errorf("not defined on %s", t.DType)
-			}
-			return []ir.Type{ir.StaticTensor(t.DType, max(n, 0))}, err
+			n := must(c.Int("bins"))
+			c.errorIf(n < 1, "%d bins", n)
+			c.errorIf(!t.DType.IsFloat(), "not defined on %s", t.DType)
+			return []ir.Type{ir.StaticTensor(t.DType, max(n, 0))}
 		},
-		Loops: func(c *Call) (*loop.Func, error) {
+		Loops: func(c *Call) *loop.Func {
 			t, bins := c.Tensor("self"), c.Outs[0].Sizes[0]
 			m := opmath(t.DType)
 			lo := must(c.Float("min"))
@@ -154,30 +150,30 @@ func histogram() Op {
 			body = append(body, &loop.For{Var: i, Extent: t.Numel(), Body: []loop.Stmt{
 				&loop.If{Cond: inside, Then: []loop.Stmt{bind, c.write(at, num(1), added)}},
 			}})
-			return &loop.Func{Name: "histogram", Bufs: c.buffers(), Body: body}, nil
+			return &loop.Func{Name: "histogram", Bufs: c.buffers(), Body: body}
 		},
 	}
 }
 
 // quantileOps are quantiles and means, and those that leave out NaN.
-func quantileOps() []Op {
+func quantileOps() []entry {
 	const tail = "int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor"
-	return []Op{
+	return []entry{
 		derived("aten::quantile(Tensor self, Tensor q, "+tail, quantile(false)),
 		derived("aten::quantile.scalar(Tensor self, float q, "+tail, quantile(false)),
 		derived("aten::nanquantile(Tensor self, Tensor q, "+tail, quantile(true)),
 		derived("aten::nanquantile.scalar(Tensor self, float q, "+tail, quantile(true)),
-		derived("aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", func(b *Builder, c *Call) (*ir.Value, error) {
+		derived("aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			x := c.Value("self")
 			total := b.Op("aten.nansum.default", x, c.Arg("dim"), c.Bool("keepdim"),
 				Kw("dtype", c.Arg("dtype")))
 			numbers := b.Op("aten.logical_not.default", b.Op("aten.isnan.default", x))
 			if c.Has("dim") {
 				return b.div(total, b.Op("aten.sum.dim_IntList", numbers, c.Arg("dim"),
-					c.Bool("keepdim"))), nil
+					c.Bool("keepdim")))
 			}
 			return b.div(total, b.Op("aten.sum.dim_IntList", numbers, upTo(x.Type.Rank()),
-				c.Bool("keepdim"))), nil
+				c.Bool("keepdim")))
 		}),
 	}
 }
@@ -185,25 +181,23 @@ func quantileOps() []Op {
 // quantile sorts along dim, or all elements, and reads between the two whose
 // ranks are around q·(n-1). The quantiles come before the other dimensions. NaN
 // in a line makes the result NaN, or, if left out, lessens n.
-func quantile(skip bool) func(*Builder, *Call) (*ir.Value, error) {
-	return func(b *Builder, c *Call) (*ir.Value, error) {
+func quantile(skip bool) func(*Builder, *Call) *ir.Value {
+	return func(b *Builder, c *Call) *ir.Value {
 		x, keep := c.Value("self"), c.Bool("keepdim")
 		rank := x.Type.Rank()
-		q, single := must2(b.quantilesAsked(c))
+		q, single := b.quantilesAsked(c)
 		// The line is the last dimension: x is [others…, n].
 		var others []sym.Expr
 		d := 0
 		if c.Has("dim") && rank > 0 {
-			d = must(c.dim("dim", rank))
+			d = c.dim("dim", rank)
 			others = slices.Delete(slices.Clone(x.Type.Sizes), d, d+1)
 			x = b.Op("aten.movedim.int", x, d, -1)
 		} else {
 			x = b.Op("aten.reshape.default", x, []int{-1})
 		}
 		n := x.Type.Sizes[len(others)]
-		if sym.Less(n, sym.Int(1)) {
-			return nil, c.Errorf("no elements to take a quantile of")
-		}
+		c.errorIf(sym.Less(n, sym.Int(1)), "no elements to take a quantile of")
 		nan := b.Op("aten.isnan.default", x)
 		least := b.Op("aten.sub.Tensor", b.scalarOf(n), b.scalar(1, ir.Float64))
 		var at *ir.Value // ranks, [others…, number of quantiles]
@@ -236,7 +230,7 @@ func quantile(skip bool) func(*Builder, *Call) (*ir.Value, error) {
 			from, to := read(low), read(b.Op("aten.ceil.default", at))
 			y = b.Op("aten.lerp.Tensor", from, to, part)
 		default:
-			return nil, c.Errorf("interpolation %q", how)
+			panic(c.fail("interpolation %q", how))
 		}
 		y = b.Op("aten.movedim.int", y, -1, 0)
 		if keep && c.Has("dim") && rank > 0 {
@@ -248,26 +242,22 @@ func quantile(skip bool) func(*Builder, *Call) (*ir.Value, error) {
 		if single {
 			y = b.Op("aten.squeeze.dims", y, []int{0})
 		}
-		return y, nil
+		return y
 	}
 }
 
 // quantilesAsked returns argument q as float64 [k], and whether it is one.
-func (b *Builder) quantilesAsked(c *Call) (q *ir.Value, single bool, err error) {
+func (b *Builder) quantilesAsked(c *Call) (q *ir.Value, single bool) {
 	if c.Operand("q") < 0 {
-		x, err := c.Float("q")
-		if err == nil && !(x >= 0 && x <= 1) {
-			err = c.Errorf("q is %g, not in [0, 1]", x)
-		}
+		x := must(c.Float("q"))
+		c.errorIf(!(x >= 0 && x <= 1), "q is %g, not in [0, 1]", x)
 		// The number is one of the input's dtype first.
 		v := b.cast(b.scalar(x, c.Tensor("self").DType), ir.Float64)
-		return b.Op("aten.reshape.default", v, []int{1}), true, err
+		return b.Op("aten.reshape.default", v, []int{1}), true
 	}
 	q = b.cast(c.Value("q"), ir.Float64)
-	if q.Type.Rank() > 1 {
-		return nil, false, c.Errorf("q with %d dimensions", q.Type.Rank())
-	}
-	return b.Op("aten.reshape.default", q, []int{-1}), q.Type.Rank() == 0, nil
+	c.errorIf(q.Type.Rank() > 1, "q with %d dimensions", q.Type.Rank())
+	return b.Op("aten.reshape.default", q, []int{-1}), q.Type.Rank() == 0
 }
 
 // scalarOf is a size as a float64 tensor without dimensions.
@@ -277,14 +267,14 @@ func (b *Builder) scalarOf(n sym.Expr) *ir.Value {
 
 // trapezoidOps integrate along a dimension: half the sum of neighbours by the
 // distance between them.
-func trapezoidOps() []Op {
+func trapezoidOps() []entry {
 	total := func(b *Builder, x *ir.Value, d int) *ir.Value {
 		return b.Op("aten.sum.dim_IntList", x, []int{d})
 	}
 	running := func(b *Builder, x *ir.Value, d int) *ir.Value {
 		return b.Op("aten.cumsum.default", x, d)
 	}
-	return []Op{
+	return []entry{
 		derived("aten::trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
 			trapezia(total)),
 		derived("aten::trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
@@ -300,34 +290,31 @@ func trapezoidOps() []Op {
 }
 
 func trapezia(sum func(*Builder, *ir.Value, int) *ir.Value) func(*Builder,
-	*Call) (*ir.Value, error) {
-	return func(b *Builder, c *Call) (*ir.Value, error) {
+	*Call) *ir.Value {
+	return func(b *Builder, c *Call) *ir.Value {
 		y := c.Value("y")
-		if y.Type.Rank() == 0 {
-			return nil, c.Errorf("a tensor without dimensions")
-		}
-		d := must(c.dim("dim", y.Type.Rank()))
+		c.errorIf(y.Type.Rank() == 0, "a tensor without dimensions")
+		d := c.dim("dim", y.Type.Rank())
 		left := func(v *ir.Value, d int) *ir.Value {
 			return b.Op("aten.slice.Tensor", v, d, 0, sym.Sub(v.Type.Sizes[d], sym.Int(1)))
 		}
 		right := func(v *ir.Value, d int) *ir.Value { return b.Op("aten.slice.Tensor", v, d, 1) }
 		pairs := b.add(right(y, d), left(y, d))
 		if c.Op.sch.Index("x") < 0 {
-			step, err := c.Float("dx")
-			return b.Op("aten.mul.Scalar", sum(b, pairs, d), step/2), err
+			step := must(c.Float("dx"))
+			return b.Op("aten.mul.Scalar", sum(b, pairs, d), step/2)
 		}
 		x := c.Value("x")
 		xd := 0 // one vector for all lines, or as many dimensions as y from the last
 		if x.Type.Rank() > 1 {
 			if xd = d - (y.Type.Rank() - x.Type.Rank()); xd < 0 {
-				return nil, c.Errorf("%s do not fit", describeSizes([]ir.Type{y.Type, x.Type}))
+				panic(c.fail("%s do not fit", sizesOf{y.Type, x.Type}))
 			}
 		} else if x.Type.Rank() == 0 {
-			return nil, c.Errorf("x without dimensions")
+			panic(c.fail("x without dimensions"))
 		}
-		if differ(x.Type.Sizes[xd], y.Type.Sizes[d]) {
-			return nil, c.Errorf("%s places for %s values", x.Type.Sizes[xd], y.Type.Sizes[d])
-		}
+		c.errorIf(differ(x.Type.Sizes[xd], y.Type.Sizes[d]), "%s places for %s values",
+			x.Type.Sizes[xd], y.Type.Sizes[d])
 		step := b.sub(right(x, xd), left(x, xd))
 		if x.Type.Rank() == 1 {
 			shape := make([]int, y.Type.Rank()-d)
@@ -337,6 +324,6 @@ func trapezia(sum func(*Builder, *ir.Value, int) *ir.Value) func(*Builder,
 			shape[0] = -1
 			step = b.Op("aten.reshape.default", step, shape)
 		}
-		return b.Op("aten.mul.Scalar", sum(b, b.mul(pairs, step), d), 0.5), nil
+		return b.Op("aten.mul.Scalar", sum(b, b.mul(pairs, step), d), 0.5)
 	}
 }

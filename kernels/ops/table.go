@@ -67,12 +67,40 @@ type Op struct {
 	// different results, and no call is computed beforehand.
 	Random bool
 
+	entry *entry
+	sch   *aten.Schema
+}
+
+// entry is an operator as a family writes it. Its forms are those of Op; they end with
+// the errors that check, must and Call.errorIf raise.
+type entry struct {
+	Schema    string
+	Infer     func(*Call) []ir.Type
+	Compute   func(*Call) []expr.Tensor
+	Loops     func(*Call) *loop.Func
+	Permuted  func(c *Call, order []int) *Call
+	Decompose func(*Builder, *Call) []*ir.Value
+	Writes    func(*Builder, *Call) []*ir.Value
+	View      func(*Call) []View
+	Value     func(*Call) sym.Expr
+	ScalarOp  func(*Call) *expr.Expr
+	Effect    bool
+	Random    bool
 	// variant returns another entry of the same schema for calls that this one
 	// does not mean, nil for all others.
-	variant func(*Call) *Op
-
-	sch     *aten.Schema
+	variant func(*Call) *entry
 	numbers bool // a number may stand for a Tensor argument
+}
+
+// op returns the operator of an entry, whose forms return the errors that end them.
+func (e *entry) op(s *aten.Schema) *Op {
+	return &Op{
+		Schema: e.Schema, Effect: e.Effect, Random: e.Random, entry: e, sch: s,
+		Infer: caught(e.Infer), View: caught(e.View), Value: caught(e.Value),
+		Compute: caught(onReals(e.Compute)), Loops: caught(onReals(e.Loops)),
+		ScalarOp: caught(onReals(e.ScalarOp)), Permuted: e.Permuted,
+		Decompose: built(e.Decompose), Writes: built(e.Writes),
+	}
 }
 
 // View is a result that shares its operand's memory: element c of the result
@@ -90,25 +118,24 @@ type Table struct {
 
 // Standard returns the table of every operator etgen has.
 var Standard = sync.OnceValue(func() *Table {
-	t, err := NewTable(groups()...)
+	t, err := newTable(groups()...)
 	if err != nil {
 		panic("ops: " + err.Error()) // a defect of an entry; TestStandard fails
 	}
 	return t
 })
 
-// NewTable returns a table of the entries of groups. It fails on a schema that
+// newTable returns a table of the entries of groups. It fails on a schema that
 // does not parse, a name that occurs twice and an entry without a meaning.
-func NewTable(groups ...[]Op) (*Table, error) {
+func newTable(groups ...[]entry) (*Table, error) {
 	t := &Table{byName: map[string]*Op{}}
 	for _, g := range groups {
 		for i := range g {
-			op := g[i]
+			op := &g[i]
 			s, err := aten.Parse(op.Schema)
 			if err != nil {
 				return nil, err
 			}
-			op.sch = s
 			switch {
 			case t.byName[s.Name] != nil:
 				return nil, fmt.Errorf("%s is in the table twice", s.Name)
@@ -118,7 +145,7 @@ func NewTable(groups ...[]Op) (*Table, error) {
 				op.Value == nil && op.ScalarOp == nil && !op.Effect:
 				return nil, fmt.Errorf("%s has no meaning", s.Name)
 			}
-			t.byName[s.Name] = op.ending()
+			t.byName[s.Name] = op.op(s)
 			t.names = append(t.names, s.Name)
 		}
 	}
@@ -194,11 +221,10 @@ func (t *Table) Bind(n *ir.Node) (*Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	if op.variant != nil {
-		if other := op.variant(c); other != nil {
-			meant := other.ending()
-			meant.sch = op.sch
-			op, c.Op = meant, meant
+	if op.entry.variant != nil {
+		if other := op.entry.variant(c); other != nil {
+			op = other.op(op.sch)
+			c.Op = op
 		}
 	}
 	if c.Outs, err = op.Infer(c); err != nil {
@@ -221,7 +247,7 @@ func (t *Table) Bind(n *ir.Node) (*Call, error) {
 		self := ref.Value.Type
 		if !slices.EqualFunc(c.Outs[0].Sizes, self.Sizes, sym.Expr.Equal) {
 			return nil, c.Errorf("a result of %s does not fit in place of %s",
-				describeSizes(c.Outs[:1]), describeSizes([]ir.Type{self}))
+				sizesOf(c.Outs[:1]), sizesOf([]ir.Type{self}))
 		}
 		c.Outs[0] = self
 	}
@@ -258,8 +284,8 @@ func (t *Table) Schema(name string) (*aten.Schema, bool) {
 }
 
 // groups lists the families of the standard table.
-func groups() [][]Op {
-	base := [][]Op{
+func groups() [][]entry {
+	base := [][]entry{
 		arithmeticOps(),
 		activationOps(),
 		comparisonOps(),
@@ -322,52 +348,41 @@ func groups() [][]Op {
 // derivedOps are composites whose result types are those of what they
 // decompose into, as in PyTorch, which has no kernels for them either. They are
 // written in the operators of base.
-func derivedOps(base [][]Op) []Op {
+func derivedOps(base [][]entry) []entry {
 	all := append(lossOps(), combineOps()...)
 	all = append(all, measureOps()...)
-	for _, more := range [][]Op{marginLossOps(), quantileOps(), trapezoidOps(), fakeQuantOps(),
+	for _, more := range [][]entry{marginLossOps(), quantileOps(), trapezoidOps(), fakeQuantOps(),
 		embeddingBagOps(), seldomOps(), linalgOps(), linalgNormOps()} {
 		all = append(all, more...)
 	}
-	table := sync.OnceValues(func() (*Table, error) { return NewTable(base...) })
+	table := sync.OnceValues(func() (*Table, error) { return newTable(base...) })
 	for i := range all {
 		decompose := all[i].Decompose
-		all[i].Infer = func(c *Call) ([]ir.Type, error) {
-			t := must(table())
-			return typesOf(t, c, decompose)
-		}
+		all[i].Infer = func(c *Call) []ir.Type { return typesOf(must(table()), c, decompose) }
 	}
 	return all
 }
 
 // derived is a composite with one result.
-func derived(schema string, f func(*Builder, *Call) (*ir.Value, error)) Op {
-	return Op{Schema: schema, Decompose: func(b *Builder,
-		c *Call) ([]*ir.Value, error) {
-		v, err := f(b, c)
-		return []*ir.Value{v}, err
-	}}
+func derived(schema string, f func(*Builder, *Call) *ir.Value) entry {
+	return entry{Schema: schema}.core(f)
 }
 
 // typesOf decomposes c for the types of its results only.
-func typesOf(t *Table, c *Call, decompose func(*Builder,
-	*Call) ([]*ir.Value, error)) ([]ir.Type, error) {
+func typesOf(t *Table, c *Call, decompose func(*Builder, *Call) []*ir.Value) []ir.Type {
 	node := &ir.Node{Name: "composite", Op: c.Op.Name()}
 	var types []ir.Type
-	err := (&ir.Rewriter{Visit: func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
+	check((&ir.Rewriter{Visit: func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
 		if n != node {
 			return nil, true, nil
 		}
 		b := NewBuilder(t, e)
 		return nil, false, b.Do(func() error {
-			vs, err := decompose(b, c)
-			for _, v := range vs {
-				if err == nil {
-					types = append(types, v.Type)
-				}
+			for _, v := range decompose(b, c) {
+				types = append(types, v.Type)
 			}
-			return err
+			return nil
 		})
-	}}).Run(&ir.Method{Graph: &ir.Graph{Nodes: []*ir.Node{node}}})
-	return types, err
+	}}).Run(&ir.Method{Graph: &ir.Graph{Nodes: []*ir.Node{node}}}))
+	return types
 }

@@ -15,7 +15,7 @@ import (
 
 // TestStandard builds the table.
 func TestStandard(t *testing.T) {
-	if _, err := NewTable(groups()...); err != nil {
+	if _, err := newTable(groups()...); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -71,11 +71,11 @@ func TestNewTableErrors(t *testing.T) {
 	ok := unary("aten::f(Tensor self) -> Tensor", same, nil)
 	noInfer, noMeaning := ok, ok
 	noInfer.Infer, noMeaning.Compute = nil, nil
-	for name, ops := range map[string][]Op{
+	for name, ops := range map[string][]entry{
 		"twice": {ok, ok}, "schema": {{Schema: "nonsense"}}, "infer": {noInfer},
 		"meaning": {noMeaning},
 	} {
-		if _, err := NewTable(ops); err == nil {
+		if _, err := newTable(ops); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -133,15 +133,15 @@ func TestBindDefaults(t *testing.T) {
 // defect and goes on.
 func TestFormsReturnWhatEndsThem(t *testing.T) {
 	why := errors.New("why")
-	table, err := NewTable([]Op{{
+	table, err := newTable([]entry{{
 		Schema:    "aten::f(Tensor self) -> Tensor",
-		Infer:     func(*Call) ([]ir.Type, error) { return must([]ir.Type(nil), why), nil },
-		Compute:   func(*Call) ([]expr.Tensor, error) { check(why); return nil, nil },
-		Loops:     func(*Call) (*loop.Func, error) { return must((*loop.Func)(nil), why), nil },
-		View:      func(*Call) ([]View, error) { must2(1, 2, why); return nil, nil },
-		Value:     func(*Call) (sym.Expr, error) { must3(1, 2, 3, why); return sym.Expr{}, nil },
-		ScalarOp:  func(*Call) (*expr.Expr, error) { panic("a defect") },
-		Decompose: func(*Builder, *Call) ([]*ir.Value, error) { check(why); return nil, nil },
+		Infer:     func(*Call) []ir.Type { return must([]ir.Type(nil), why) },
+		Compute:   func(*Call) []expr.Tensor { check(why); return nil },
+		Loops:     func(*Call) *loop.Func { return must((*loop.Func)(nil), why) },
+		View:      func(*Call) []View { must2(1, 2, why); return nil },
+		Value:     func(*Call) sym.Expr { return must(sym.Expr{}, why) },
+		ScalarOp:  func(*Call) *expr.Expr { panic("a defect") },
+		Decompose: func(*Builder, *Call) []*ir.Value { check(why); return nil },
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -4,13 +4,14 @@ import (
 	"math"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	functions "github.com/etgen/etgen/kernels/math"
 )
 
 // transcendentalOps are roots, powers, exponentials and their like.
-func transcendentalOps() []Op {
-	return []Op{
+func transcendentalOps() []entry {
+	return []entry{
 		unary("aten::sqrt(Tensor self) -> Tensor", toFloat, expr.Sqrt),
 		unary("aten::rsqrt(Tensor self) -> Tensor", toFloat, rsqrt),
 		unary("aten::exp(Tensor self) -> Tensor", toFloat, fn("exp")),
@@ -84,7 +85,7 @@ func transcendentalOps() []Op {
 	}
 }
 
-func powOp(schema string) Op {
+func powOp(schema string) entry {
 	return pointwise(schema, "self exponent", same, func(p *point) *expr.Expr {
 		return power(p.x[0], p.x[1])
 	})
@@ -233,27 +234,21 @@ func fn2(name string) func(a, b *expr.Expr) *expr.Expr {
 }
 
 // floatBitOps take floats apart, or look at bits as they are.
-func floatBitOps() []Op {
-	return []Op{
+func floatBitOps() []entry {
+	return []entry{
 		{
 			Schema: "aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)",
-			Infer: func(c *Call) ([]ir.Type, error) {
+			Infer: func(c *Call) []ir.Type {
 				t := c.Tensor("self")
-				if !t.DType.IsFloat() {
-					return nil, c.Errorf("not defined on %s", t.DType)
-				}
-				return []ir.Type{likeType(t, t.DType), likeType(t, ir.Int32)}, nil
+				c.errorIf(!t.DType.IsFloat(), "not defined on %s", t.DType)
+				return []ir.Type{likeType(t, t.DType), likeType(t, ir.Int32)}
 			},
-			Compute: func(c *Call) ([]expr.Tensor, error) {
+			Compute: func(c *Call) []expr.Tensor {
 				t := c.Tensor("self")
-				var out []expr.Tensor
-				for i, o := range c.Outs {
-					vars, at := indexVars(o.Sizes)
+				return c.elements(func(i int, at []sym.Expr) *expr.Expr {
 					m, e := frexp(expr.Cast(opmath(t.DType), c.Load("self", at...)))
-					out = append(out, expr.Tensor{DType: o.DType, Vars: vars,
-						Body: expr.Cast(o.DType, []*expr.Expr{m, e}[i])})
-				}
-				return out, nil
+					return []*expr.Expr{m, e}[i]
+				})
 			},
 		},
 		viewDType(),
@@ -302,36 +297,32 @@ func nextAfter(a, b *expr.Expr) *expr.Expr {
 }
 
 // compositeOps are written in terms of others.
-func compositeOps() []Op {
-	return []Op{
+func compositeOps() []entry {
+	return []entry{
 		{
 			Schema: "aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
-			Infer: func(c *Call) ([]ir.Type, error) {
-				d, err := c.Promote("self", "other")
-				return []ir.Type{ir.TensorOf(d)}, err
+			Infer: func(c *Call) []ir.Type {
+				d := must(c.Promote("self", "other"))
+				return []ir.Type{ir.TensorOf(d)}
 			},
-			Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+			Decompose: func(b *Builder, c *Call) []*ir.Value {
 				d := b.Op("aten.sub.Tensor", c.Arg("self"), c.Arg("other"))
-				return []*ir.Value{b.Op("aten.linalg_vector_norm.default", d, c.Arg("p"))}, nil
+				return []*ir.Value{b.Op("aten.linalg_vector_norm.default", d, c.Arg("p"))}
 			},
 		},
 		{
 			Schema: "aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor",
-			Infer: func(c *Call) ([]ir.Type, error) {
-				d, err := c.Promote("self", "other")
-				if _, float, _ := toFloat(d); err == nil {
-					d = float
-				}
+			Infer: func(c *Call) []ir.Type {
+				d := must(c.Promote("self", "other"))
+				_, d, _ = toFloat(d)
 				t, ok := pointwiseType(d, c.Tensor("self"), c.Tensor("other"))
-				if err == nil && !ok {
-					err = c.Errorf("%s do not broadcast", describeSizes([]ir.Type{c.Tensor("self"),
-						c.Tensor("other")}))
-				}
-				return []ir.Type{t}, err
+				c.errorIf(!ok, "%s do not broadcast", sizesOf([]ir.Type{c.Tensor("self"),
+					c.Tensor("other")}))
+				return []ir.Type{t}
 			},
-			Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+			Decompose: func(b *Builder, c *Call) []*ir.Value {
 				return []*ir.Value{b.Op("aten.mul.Tensor", c.Arg("self"), b.Op("aten.pow.Scalar",
-					2.0, c.Arg("other")))}, nil
+					2.0, c.Arg("other")))}
 			},
 		},
 		pointwise("aten::isclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> Tensor",
@@ -368,7 +359,7 @@ func isClose(p *point) *expr.Expr {
 }
 
 // floatPower computes in double precision.
-func floatPower(schema string) Op {
+func floatPower(schema string) entry {
 	double := func(ir.DType) (ir.DType, ir.DType, bool) { return ir.Float64, ir.Float64, true }
 	return pointwise(schema, "self exponent", double, func(p *point) *expr.Expr {
 		return power(p.x[0], p.x[1])

@@ -184,42 +184,30 @@ func (c *Call) resample(name string, m ir.DType, lead []sym.Expr, taps [][]tap) 
 }
 
 // upsampleAxes reads the arguments: the last n dimensions are resampled.
-func upsampleAxes(c *Call, input string, n int) ([]axis, error) {
+func upsampleAxes(c *Call, input string, n int) []axis {
 	t, s := c.Tensor(input), c.Op.sch
-	if t.Rank() != n+2 {
-		return nil, c.Errorf("an input with %d dimensions", t.Rank())
-	}
+	c.errorIf(t.Rank() != n+2, "an input with %d dimensions", t.Rank())
 	axes := make([]axis, n)
 	factors := make([]float64, n)
 	if s.Index("scale_factors") >= 0 && c.Has("scale_factors") {
 		list, _ := c.Arg("scale_factors").(ir.List)
-		if len(list) != n {
-			return nil, c.Errorf("%d scale factors for %d dimensions", len(list), n)
-		}
+		c.errorIf(len(list) != n, "%d scale factors for %d dimensions", len(list), n)
 		for d, x := range list {
 			f, ok := x.(ir.Float)
-			if !ok || f <= 0 {
-				return nil, c.Errorf("scale factor %v", x)
-			}
+			c.errorIf(!ok || f <= 0, "scale factor %v", x)
 			factors[d] = float64(f)
 		}
 	}
 	for d, name := range [][]string{nil, {"scales"}, {"scales_h", "scales_w"},
 		{"scales_d", "scales_h", "scales_w"}}[n] {
 		if s.Index(name) >= 0 && c.Has(name) {
-			f, err := c.Float(name)
-			if err != nil {
-				return nil, err
-			}
+			f := must(c.Float(name))
 			factors[d] = f
 		}
 	}
 	var sizes []sym.Expr
 	if c.Has("output_size") {
-		var err error
-		if sizes, err = c.spatialArg("output_size", n); err != nil {
-			return nil, err
-		}
+		sizes = c.spatialArg("output_size", n)
 	}
 	for d := range n {
 		a := &axes[d]
@@ -232,16 +220,13 @@ func upsampleAxes(c *Call, input string, n int) ([]axis, error) {
 		case sizes != nil:
 			a.out = sizes[d]
 		case factors[d] == 0:
-			return nil, c.Errorf("neither output_size nor scale_factors")
+			panic(c.fail("neither output_size nor scale_factors"))
 		case static:
 			a.out = sym.Int(int64(float64(in) * factors[d]))
 		default:
 			num, den, ok := sym.BinaryFraction(factors[d])
-			if !ok {
-				return nil,
-					c.Errorf(
-						"a scale factor of %g for a size %s that is not constant depends on rounding: take one such as 0.5, or output sizes", factors[d], a.in)
-			}
+			c.errorIf(!ok,
+				"a scale factor of %g for a size %s that is not constant depends on rounding: take one such as 0.5, or output sizes", factors[d], a.in)
 			a.out = sym.FloorDiv(sym.Mul(a.in, sym.Int(num)), sym.Int(den))
 		}
 		c.need(a.in)
@@ -250,7 +235,7 @@ func upsampleAxes(c *Call, input string, n int) ([]axis, error) {
 	for d := range axes {
 		axes[d].overlookScale(s.Name, axes)
 	}
-	return axes, nil
+	return axes
 }
 
 // overlookScale replaces the scale given where PyTorch's kernel of that name has a
@@ -275,19 +260,17 @@ func (a *axis) overlookScale(op string, axes []axis) {
 }
 
 // upsample is an entry that resamples the last n dimensions.
-func upsample(schema string, n int, f interpolation, floats bool) Op {
+func upsample(schema string, n int, f interpolation, floats bool) entry {
 	input := "self"
 	if strings.Contains(schema, "Tensor input") {
 		input = "input"
 	}
-	return Op{
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
-			axes := must(upsampleAxes(c, input, n))
+		Infer: func(c *Call) []ir.Type {
+			axes := upsampleAxes(c, input, n)
 			t := c.Tensor(input)
-			if floats && !t.DType.IsFloat() {
-				return nil, c.Errorf("not defined on %s", t.DType)
-			}
+			c.errorIf(floats && !t.DType.IsFloat(), "not defined on %s", t.DType)
 			sizes := slices.Clone(t.Sizes[:2])
 			for _, a := range axes {
 				sizes = append(sizes, a.out)
@@ -296,28 +279,26 @@ func upsample(schema string, n int, f interpolation, floats bool) Op {
 			if suggestsChannelsLast(t) {
 				u.Strides = channelsLastStrides(sizes)
 			}
-			return []ir.Type{u}, nil
+			return []ir.Type{u}
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
-			axes := must(upsampleAxes(c, input, n))
+		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
+			axes := upsampleAxes(c, input, n)
 			d := c.Outs[0].DType
 			m := opmath(d)
-			vars, at := indexVars(c.Outs[0].Sizes)
 			taps := make([][]tap, n)
 			for i, a := range axes {
 				taps[i] = f(a, m, "at"+itoa(i), at[2+i])
 			}
-			return []expr.Tensor{{DType: d, Vars: vars,
-				Body: expr.Cast(d, c.resample(input, m, at[:2], taps))}}, nil
-		},
+			return c.resample(input, m, at[:2], taps)
+		}),
 	}
 }
 
 // upsampleOps resample images.
-func upsampleOps() []Op {
+func upsampleOps() []entry {
 	exact := nearestTaps(0.5)
 	near := nearestTaps(0)
-	return []Op{
+	return []entry{
 		upsample("aten::upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor", 1, near, false).core(upsampleCore("self", 1, "aten.upsample_nearest2d.vec", nearestPlaces(0))),
 		upsample("aten::upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", 1, near, false).core(upsampleCore("input", 1, "aten.upsample_nearest2d.vec", nearestPlaces(0))),
 		upsample("aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor", 2, near, false).core(upsampleCore("self", 2, "aten.upsample_nearest2d.vec", nearestPlaces(0))),
@@ -343,25 +324,23 @@ func upsampleOps() []Op {
 
 // upsampleAAOps resample with a triangular filter that widens with the
 // distance of two outputs, so that no input is left out when an image shrinks.
-func upsampleAAOps() []Op {
-	ops := []Op{
+func upsampleAAOps() []entry {
+	ops := []entry{
 		upsample("aten::_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", 2, nil, true),
 		upsample("aten::_upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", 2, nil, true),
 	}
 	for i, input := range []string{"self", "input"} {
-		ops[i].Compute = func(c *Call) ([]expr.Tensor, error) {
-			axes := must(upsampleAxes(c, input, 2))
+		ops[i].Compute = element(func(c *Call, at []sym.Expr) *expr.Expr {
+			axes := upsampleAxes(c, input, 2)
 			d := c.Outs[0].DType
 			m := opmath(d)
-			vars, at := indexVars(c.Outs[0].Sizes)
 			x, over, weight := at[:2:2], []*sym.Symbol(nil), expr.Num(m, 1)
 			for k, a := range axes {
 				f := a.triangle(m, "k"+itoa(k), at[2+k])
 				x, over, weight = append(x, f.at), append(over, f.over), expr.Mul(weight, f.weight)
 			}
-			sum := expr.Sum(over, expr.Mul(weight, expr.Cast(m, c.Load(input, x...))))
-			return []expr.Tensor{{DType: d, Vars: vars, Body: expr.Cast(d, sum)}}, nil
-		}
+			return expr.Sum(over, expr.Mul(weight, expr.Cast(m, c.Load(input, x...))))
+		})
 	}
 	return ops
 }

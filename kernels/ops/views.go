@@ -11,68 +11,68 @@ import (
 )
 
 // aliases gives the results of a view of argument self.
-type aliases func(c *Call) ([]alias, error)
+type aliases func(c *Call) []alias
 
 // single makes the aliases of an operator with one result.
-func single(f func(c *Call, t ir.Type) (alias, error)) aliases {
-	return func(c *Call) ([]alias, error) {
-		a := must(f(c, c.Tensor("self")))
-		return []alias{a}, nil
+func single(f func(c *Call, t ir.Type) alias) aliases {
+	return func(c *Call) []alias {
+		a := f(c, c.Tensor("self"))
+		return []alias{a}
 	}
 }
 
 // view is an entry whose results share the memory of argument self.
-func view(schema string, f aliases) Op {
-	return Op{
+func view(schema string, f aliases) entry {
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
-			as, err := f(c)
+		Infer: func(c *Call) []ir.Type {
+			as := f(c)
 			ts := make([]ir.Type, len(as))
 			for i, a := range as {
 				ts[i] = a.Type
 			}
-			return ts, err
+			return ts
 		},
-		View: func(c *Call) ([]View, error) {
-			as, err := f(c)
+		View: func(c *Call) []View {
+			as := f(c)
 			vs := make([]View, len(as))
 			for i, a := range as {
 				vs[i] = View{Of: c.Operand("self"), Map: a.at}
 			}
-			return vs, err
+			return vs
 		},
 	}
 }
 
 // copied is an entry whose results are copies of what view would give.
-func copied(schema string, f aliases) Op {
-	return Op{
+func copied(schema string, f aliases) entry {
+	return entry{
 		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
-			as, err := f(c)
+		Infer: func(c *Call) []ir.Type {
+			as := f(c)
 			ts := make([]ir.Type, len(as))
 			for i, a := range as {
 				ts[i] = a.Dense()
 			}
-			return ts, err
+			return ts
 		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
-			as, err := f(c)
+		Compute: func(c *Call) []expr.Tensor {
+			as := f(c)
 			out := make([]expr.Tensor, len(as))
 			for i, a := range as {
 				vars, coords := indexVars(a.Sizes)
 				out[i] = expr.Tensor{DType: a.DType, Vars: vars, Body: c.Load("self",
 					a.at(coords)...)}
 			}
-			return out, err
+			return out
 		},
 	}
 }
 
 // viewOps are the operators that look at the elements of a tensor in another
 // way, and their copying twins.
-func viewOps() []Op {
-	var out []Op
+func viewOps() []entry {
+	var out []entry
 	for _, f := range viewForms() {
 		out = append(out, view(f.schema, f.of))
 		if f.copy != "" {
@@ -88,9 +88,7 @@ func viewOps() []Op {
 		reshapes("aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", otherSizes),
 		reshapes("aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", flattenSizes),
 		reshapes("aten::ravel(Tensor(a) self) -> Tensor(a)",
-			func(*Call, ir.Type) ([]sym.Expr, error) {
-				return []sym.Expr{sym.Int(-1)}, nil
-			}),
+			func(*Call, ir.Type) []sym.Expr { return []sym.Expr{sym.Int(-1)} }),
 	)
 }
 
@@ -179,73 +177,63 @@ func viewForms() []viewForm {
 	}
 }
 
-func permuteView(c *Call, t ir.Type) (alias, error) {
+func permuteView(c *Call, t ir.Type) alias {
 	ns := must(c.Ints("dims"))
-	if len(ns) != t.Rank() {
-		return alias{}, c.Errorf("%d dimensions for a tensor with %d", len(ns), t.Rank())
-	}
+	c.errorIf(len(ns) != t.Rank(), "%d dimensions for a tensor with %d", len(ns), t.Rank())
 	perm := make([]int, len(ns))
 	for i, n := range ns {
-		d := must(c.wrapDim(n, t.Rank()))
-		if slices.Contains(perm[:i], d) {
-			return alias{}, c.Errorf("dimension %d is given twice", d)
-		}
+		d := c.wrapDim(n, t.Rank())
+		c.errorIf(slices.Contains(perm[:i], d), "dimension %d is given twice", d)
 		perm[i] = d
 	}
-	return permuted(t, perm), nil
+	return permuted(t, perm)
 }
 
-func transposeView(dim0, dim1 string) func(*Call, ir.Type) (alias, error) {
-	return func(c *Call, t ir.Type) (alias, error) {
-		a := must(c.dim(dim0, t.Rank()))
-		b, err := c.dim(dim1, t.Rank())
-		return swapped(t, a, b), err
+func transposeView(dim0, dim1 string) func(*Call, ir.Type) alias {
+	return func(c *Call, t ir.Type) alias {
+		a := c.dim(dim0, t.Rank())
+		b := c.dim(dim1, t.Rank())
+		return swapped(t, a, b)
 	}
 }
 
-func tView(c *Call, t ir.Type) (alias, error) {
+func tView(c *Call, t ir.Type) alias {
 	switch {
 	case t.Rank() > 2:
-		return alias{}, c.Errorf("a tensor with %d dimensions", t.Rank())
+		panic(c.fail("a tensor with %d dimensions", t.Rank()))
 	case t.Rank() < 2:
-		return self(t), nil
+		return self(t)
 	}
-	return swapped(t, 0, 1), nil
+	return swapped(t, 0, 1)
 }
 
-func reversedView(_ *Call, t ir.Type) (alias, error) {
+func reversedView(_ *Call, t ir.Type) alias {
 	perm := upTo(t.Rank())
 	slices.Reverse(perm)
-	return permuted(t, perm), nil
+	return permuted(t, perm)
 }
 
-func matrixView(c *Call, t ir.Type) (alias, error) {
-	if t.Rank() < 2 {
-		return alias{}, c.Errorf("a tensor with %d dimensions is no matrix", t.Rank())
-	}
-	return swapped(t, t.Rank()-2, t.Rank()-1), nil
+func matrixView(c *Call, t ir.Type) alias {
+	c.errorIf(t.Rank() < 2, "a tensor with %d dimensions is no matrix", t.Rank())
+	return swapped(t, t.Rank()-2, t.Rank()-1)
 }
 
-func movedimView(c *Call, t ir.Type) (alias, error) {
+func movedimView(c *Call, t ir.Type) alias {
 	src := must(c.Ints("source"))
 	dst := must(c.Ints("destination"))
-	if len(src) != len(dst) {
-		return alias{}, c.Errorf("%d sources and %d destinations", len(src), len(dst))
-	}
+	c.errorIf(len(src) != len(dst), "%d sources and %d destinations", len(src), len(dst))
 	perm := make([]int, t.Rank())
 	for i := range perm {
 		perm[i] = -1
 	}
 	var moved []int
 	for i := range src {
-		s := must(c.wrapDim(src[i], t.Rank()))
-		d := must(c.wrapDim(dst[i], t.Rank()))
+		s := c.wrapDim(src[i], t.Rank())
+		d := c.wrapDim(dst[i], t.Rank())
 		if t.Rank() == 0 {
-			return self(t), nil
+			return self(t)
 		}
-		if perm[d] >= 0 || slices.Contains(moved, s) {
-			return alias{}, c.Errorf("a dimension is given twice")
-		}
+		c.errorIf(perm[d] >= 0 || slices.Contains(moved, s), "a dimension is given twice")
 		perm[d] = s
 		moved = append(moved, s)
 	}
@@ -260,65 +248,59 @@ func movedimView(c *Call, t ir.Type) (alias, error) {
 		perm[d] = next
 		next++
 	}
-	return permuted(t, perm), nil
+	return permuted(t, perm)
 }
 
-func expandView(c *Call, t ir.Type) (alias, error) {
+func expandView(c *Call, t ir.Type) alias {
 	sizes := must(c.SymInts("size"))
 	return expanded(c, t, sizes)
 }
 
-func expandAs(c *Call, t ir.Type) (alias, error) {
-	return expanded(c, t, c.Tensor("other").Sizes)
-}
+func expandAs(c *Call, t ir.Type) alias { return expanded(c, t, c.Tensor("other").Sizes) }
 
-func squeezeAll(_ *Call, t ir.Type) (alias, error) {
-	return squeezed(t, allOf(t.Rank())), nil
-}
+func squeezeAll(_ *Call, t ir.Type) alias { return squeezed(t, allOf(t.Rank())) }
 
 // allOf returns the set of all n dimensions.
 func allOf(n int) []bool { return slices.Repeat([]bool{true}, n) }
 
-func squeezeDims(c *Call, t ir.Type) (alias, error) {
-	drop := must(c.dims("dim", t.Rank(), false))
-	return squeezed(t, drop), nil
+func squeezeDims(c *Call, t ir.Type) alias {
+	drop := c.dims("dim", t.Rank(), false)
+	return squeezed(t, drop)
 }
 
-func unsqueezeView(c *Call, t ir.Type) (alias, error) {
-	d := must(c.dim("dim", t.Rank()+1))
-	return unsqueezed(t, d), nil
+func unsqueezeView(c *Call, t ir.Type) alias {
+	d := c.dim("dim", t.Rank()+1)
+	return unsqueezed(t, d)
 }
 
-func selectView(c *Call, t ir.Type) (alias, error) {
-	d := must(c.dim("dim", t.Rank()))
+func selectView(c *Call, t ir.Type) alias {
+	d := c.dim("dim", t.Rank())
 	i := must(c.SymInt("index"))
 	return selected(c, t, d, i)
 }
 
 // diagonalDims returns the arguments of the diagonal operators.
-func diagonalDims(c *Call, t ir.Type) (offset int64, d1, d2 int, err error) {
+func diagonalDims(c *Call, t ir.Type) (offset int64, d1, d2 int) {
 	offset = must(c.Int("offset"))
-	d1 = must(c.dim("dim1", t.Rank()))
-	d2 = must(c.dim("dim2", t.Rank()))
-	if d1 == d2 {
-		err = c.Errorf("both dimensions of the diagonal are %d", d1)
-	}
+	d1 = c.dim("dim1", t.Rank())
+	d2 = c.dim("dim2", t.Rank())
+	c.errorIf(d1 == d2, "both dimensions of the diagonal are %d", d1)
 	return
 }
 
-func diagonalView(c *Call, t ir.Type) (alias, error) {
-	offset, d1, d2 := must3(diagonalDims(c, t))
-	return diagonalOf(t, offset, d1, d2), nil
+func diagonalView(c *Call, t ir.Type) alias {
+	offset, d1, d2 := diagonalDims(c, t)
+	return diagonalOf(t, offset, d1, d2)
 }
 
-func unfoldView(c *Call, t ir.Type) (alias, error) {
-	d := must(c.dim("dimension", t.Rank()))
+func unfoldView(c *Call, t ir.Type) alias {
+	d := c.dim("dimension", t.Rank())
 	size := must(c.Int("size"))
 	step := must(c.Int("step"))
 	return windowed(c, t, d, size, step)
 }
 
-func stridedView(c *Call, t ir.Type) (alias, error) {
+func stridedView(c *Call, t ir.Type) alias {
 	offset := t.Offset
 	if c.Has("storage_offset") {
 		offset = must(c.SymInt("storage_offset"))
@@ -326,9 +308,9 @@ func stridedView(c *Call, t ir.Type) (alias, error) {
 	return stridedAt(c, t, offset)
 }
 
-func reshapeAlias(c *Call, t ir.Type) (alias, error) { return stridedAt(c, t, t.Offset) }
+func reshapeAlias(c *Call, t ir.Type) alias { return stridedAt(c, t, t.Offset) }
 
-func stridedAt(c *Call, t ir.Type, offset sym.Expr) (alias, error) {
+func stridedAt(c *Call, t ir.Type, offset sym.Expr) alias {
 	sizes := must(c.SymInts("size"))
 	strides := must(c.SymInts("stride"))
 	return c.strided(t, sizes, strides, offset)
@@ -337,69 +319,49 @@ func stridedAt(c *Call, t ir.Type, offset sym.Expr) (alias, error) {
 // sliceBounds resolves Python's start and end of a dimension of the given
 // size: absent ones are its ends, negative ones count from the end, and both
 // are kept inside.
-func (c *Call) sliceBounds(size sym.Expr) (start, n, step sym.Expr, err error) {
-	bound := func(name string, def sym.Expr) (sym.Expr, error) {
+func (c *Call) sliceBounds(size sym.Expr) (start, n, step sym.Expr) {
+	bound := func(name string, def sym.Expr) sym.Expr {
 		if !c.Has(name) {
-			return def, nil
+			return def
 		}
-		e, err := c.SymInt(name)
-		if err != nil {
-			return e, err
-		}
+		e := must(c.SymInt(name))
 		if k, ok := e.Const(); ok && k == math.MaxInt64 {
-			return size, nil
+			return size
 		}
-		return inside(fromEnd(e, size), size), nil
+		return inside(fromEnd(e, size), size)
 	}
-	if start, err = bound("start", sym.Int(0)); err != nil {
-		return
-	}
-	end, err := bound("end", size)
-	if err != nil {
-		return
-	}
-	if step, err = c.SymInt("step"); err != nil {
-		return
-	}
-	if !sym.Less(sym.Int(0), step) {
-		err = c.Errorf("a step of %s", step)
-		return
-	}
+	start = bound("start", sym.Int(0))
+	end := bound("end", size)
+	step = must(c.SymInt("step"))
+	c.errorIf(!sym.Less(sym.Int(0), step), "a step of %s", step)
 	n = sym.Max(sym.CeilDiv(sym.Sub(end, start), step), sym.Int(0))
 	return
 }
 
-func sliceView(c *Call, t ir.Type) (alias, error) {
-	d, start, n, step, err := c.sliceOf(t)
-	check(err)
-	return stepped(t, d, start, n, step), nil
+func sliceView(c *Call, t ir.Type) alias {
+	d, start, n, step := c.sliceOf(t)
+	return stepped(t, d, start, n, step)
 }
 
 // sliceOf returns what the arguments of a slice of t mean.
-func (c *Call) sliceOf(t ir.Type) (d int, start, n, step sym.Expr, err error) {
-	if t.Rank() == 0 {
-		err = c.Errorf("a tensor without dimensions has no slices")
-		return
-	}
-	d = must(c.dim("dim", t.Rank()))
-	start, n, step, err = c.sliceBounds(t.Sizes[d])
+func (c *Call) sliceOf(t ir.Type) (d int, start, n, step sym.Expr) {
+	c.errorIf(t.Rank() == 0, "a tensor without dimensions has no slices")
+	d = c.dim("dim", t.Rank())
+	start, n, step = c.sliceBounds(t.Sizes[d])
 	return
 }
 
-func narrowView(c *Call, t ir.Type) (alias, error) {
-	if t.Rank() == 0 {
-		return alias{}, c.Errorf("a tensor without dimensions has no slices")
-	}
-	d := must(c.dim("dim", t.Rank()))
+func narrowView(c *Call, t ir.Type) alias {
+	c.errorIf(t.Rank() == 0, "a tensor without dimensions has no slices")
+	d := c.dim("dim", t.Rank())
 	start := must(c.SymInt("start"))
 	n := must(c.SymInt("length"))
 	start = fromEnd(start, t.Sizes[d])
-	if !sym.NonNegative(n) || !sym.LessEq(n, t.Sizes[d]) || sym.Less(start, sym.Int(0)) ||
-		sym.Less(t.Sizes[d], sym.Add(start, n)) {
-		return alias{}, c.Errorf("%s elements from %s on of %s", n, start, t.Sizes[d])
-	}
+	c.errorIf(!sym.NonNegative(n) || !sym.LessEq(n, t.Sizes[d]) || sym.Less(start, sym.Int(0)) ||
+		sym.Less(t.Sizes[d], sym.Add(start, n)), "%s elements from %s on of %s", n, start,
+		t.Sizes[d])
 	start = inside(start, sym.Sub(t.Sizes[d], n))
-	return stepped(t, d, start, n, sym.Int(1)), nil
+	return stepped(t, d, start, n, sym.Int(1))
 }
 
 // maxParts bounds the results of one operator, so that a wrong number does not
@@ -419,10 +381,8 @@ func parts(t ir.Type, d int, lengths []sym.Expr) []alias {
 
 // splitDim returns the dimension that a splitting operator cuts: the one given,
 // or the one it is named for.
-func (c *Call) splitDim(t ir.Type) (int, error) {
-	if t.Rank() == 0 {
-		return 0, c.Errorf("a tensor without dimensions cannot be split")
-	}
+func (c *Call) splitDim(t ir.Type) int {
+	c.errorIf(t.Rank() == 0, "a tensor without dimensions cannot be split")
 	if c.Op.sch.Index("dim") >= 0 {
 		return c.dim("dim", t.Rank())
 	}
@@ -435,80 +395,66 @@ func (c *Call) splitDim(t ir.Type) (int, error) {
 	case t.Rank() == 1:
 		d = 0
 	}
-	if d >= t.Rank() {
-		return 0, c.Errorf("a tensor with %d dimensions", t.Rank())
-	}
-	return d, nil
+	c.errorIf(d >= t.Rank(), "a tensor with %d dimensions", t.Rank())
+	return d
 }
 
-func splitView(c *Call) ([]alias, error) {
+func splitView(c *Call) []alias {
 	t := c.Tensor("self")
-	d := must(c.splitDim(t))
+	d := c.splitDim(t)
 	size := must(c.SymInt("split_size"))
 	return c.evenParts(t, d, size)
 }
 
 // evenParts cuts dimension d into runs of size elements and a rest.
-func (c *Call) evenParts(t ir.Type, d int, size sym.Expr) ([]alias, error) {
+func (c *Call) evenParts(t ir.Type, d int, size sym.Expr) []alias {
 	total := t.Sizes[d]
 	if size.IsZero() && total.IsZero() {
-		return parts(t, d, []sym.Expr{{}}), nil
+		return parts(t, d, []sym.Expr{{}})
 	}
-	if !sym.Less(sym.Int(0), size) {
-		return nil, c.Errorf("runs of %s elements", size)
-	}
+	c.errorIf(!sym.Less(sym.Int(0), size), "runs of %s elements", size)
 	n, ok := sym.Max(sym.CeilDiv(total, size), sym.Int(1)).Const()
-	if !ok {
-		return nil, c.Errorf("how many runs of %s make %s is not known", size, total)
-	}
-	if n > maxParts {
-		return nil, c.Errorf("%d runs", n)
-	}
+	c.errorIf(!ok, "how many runs of %s make %s is not known", size, total)
+	c.errorIf(n > maxParts, "%d runs", n)
 	lengths := make([]sym.Expr, n)
 	for i := range lengths {
 		lengths[i] = size
 	}
 	lengths[n-1] = sym.Sub(total, sym.Mul(size, sym.Int(n-1)))
-	return parts(t, d, lengths), nil
+	return parts(t, d, lengths)
 }
 
 func splitSizesView(arg string) aliases {
-	return func(c *Call) ([]alias, error) {
+	return func(c *Call) []alias {
 		t := c.Tensor("self")
-		d := must(c.splitDim(t))
+		d := c.splitDim(t)
 		lengths := must(c.SymInts(arg))
 		if sum := sym.Add(lengths...); differ(sum, t.Sizes[d]) {
-			return nil, c.Errorf("runs of %s elements in all, of a dimension of %s", sum,
-				t.Sizes[d])
+			panic(c.fail("runs of %s elements in all, of a dimension of %s", sum, t.Sizes[d]))
 		}
-		return parts(t, d, lengths), nil
+		return parts(t, d, lengths)
 	}
 }
 
-func chunkView(c *Call) ([]alias, error) {
+func chunkView(c *Call) []alias {
 	t := c.Tensor("self")
-	d := must(c.splitDim(t))
+	d := c.splitDim(t)
 	n := must(c.Int("chunks"))
-	if n <= 0 || n > maxParts {
-		return nil, c.Errorf("%d chunks", n)
-	}
+	c.errorIf(n <= 0 || n > maxParts, "%d chunks", n)
 	if t.Sizes[d].IsZero() {
-		return parts(t, d, make([]sym.Expr, n)), nil
+		return parts(t, d, make([]sym.Expr, n))
 	}
 	return c.evenParts(t, d, sym.CeilDiv(t.Sizes[d], sym.Int(n)))
 }
 
-func sectionsView(c *Call) ([]alias, error) {
+func sectionsView(c *Call) []alias {
 	t := c.Tensor("self")
-	d := must(c.splitDim(t))
+	d := c.splitDim(t)
 	n := must(c.Int("sections"))
-	if n <= 0 || n > maxParts {
-		return nil, c.Errorf("%d sections", n)
-	}
+	c.errorIf(n <= 0 || n > maxParts, "%d sections", n)
 	total, ok := t.Sizes[d].Const()
-	if c.Op.sch.Index("dim") < 0 && differ(sym.Mod(t.Sizes[d], sym.Int(n)), sym.Int(0)) {
-		return nil, c.Errorf("a size of %s is cut into %d", t.Sizes[d], n)
-	}
+	c.errorIf(c.Op.sch.Index("dim") < 0 && differ(sym.Mod(t.Sizes[d], sym.Int(n)), sym.Int(0)),
+		"a size of %s is cut into %d", t.Sizes[d], n)
 	lengths := make([]sym.Expr, n)
 	for i := range lengths {
 		if !ok { // the first get one more
@@ -520,12 +466,12 @@ func sectionsView(c *Call) ([]alias, error) {
 			lengths[i] = sym.Int(total/n + 1)
 		}
 	}
-	return parts(t, d, lengths), nil
+	return parts(t, d, lengths)
 }
 
-func indicesView(c *Call) ([]alias, error) {
+func indicesView(c *Call) []alias {
 	t := c.Tensor("self")
-	d := must(c.splitDim(t))
+	d := c.splitDim(t)
 	at := must(c.SymInts("indices"))
 	size := t.Sizes[d]
 	inside := func(e sym.Expr) sym.Expr { // as a slice takes its bounds
@@ -541,25 +487,19 @@ func indicesView(c *Call) ([]alias, error) {
 		out = append(out, stepped(t, d, from, sym.Max(sym.Sub(to, from), sym.Int(0)), sym.Int(1)))
 		from = to
 	}
-	return out, nil
+	return out
 }
 
-func unbindView(c *Call) ([]alias, error) {
+func unbindView(c *Call) []alias {
 	t := c.Tensor("self")
-	if t.Rank() == 0 {
-		return nil, c.Errorf("a tensor without dimensions cannot be unbound")
-	}
-	d := must(c.dim("dim", t.Rank()))
+	c.errorIf(t.Rank() == 0, "a tensor without dimensions cannot be unbound")
+	d := c.dim("dim", t.Rank())
 	n, ok := t.Sizes[d].Const()
-	if !ok {
-		return nil, c.Errorf("how many slices a dimension of %s has is not known", t.Sizes[d])
-	}
-	if n > maxParts {
-		return nil, c.Errorf("%d slices", n)
-	}
+	c.errorIf(!ok, "how many slices a dimension of %s has is not known", t.Sizes[d])
+	c.errorIf(n > maxParts, "%d slices", n)
 	out := make([]alias, n)
 	for i := range out {
-		out[i] = must(selected(c, t, d, sym.Int(int64(i))))
+		out[i] = selected(c, t, d, sym.Int(int64(i)))
 	}
-	return out, nil
+	return out
 }
