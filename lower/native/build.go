@@ -17,24 +17,25 @@ import (
 // Build turns a program in the Backend dialect (functional, every node in the
 // table) into native form and plans its memory. It may add copies to p.
 func Build(p *ir.Program, opt Options) (*Program, error) {
-	whole, err := build(p, opt)
+	known := bindings{}
+	whole, err := build(p, opt, known)
 	if err != nil || !opt.scarce() || !whole.convolves {
 		return whole, err
 	}
 	opt.sparing = true
-	spare, err := build(p, opt)
+	spare, err := build(p, opt, known)
 	if err != nil || opt.Patches > 0 || worthSparing(whole, spare) {
 		return spare, err
 	}
 	return whole, nil
 }
 
-func build(p *ir.Program, opt Options) (*Program, error) {
+func build(p *ir.Program, opt Options, known bindings) (*Program, error) {
 	prog := &Program{Source: foreign.Of(p.Source)}
 	state, shared := map[string]*Buffer{}, p.SharedState()
 	consts := &constPool{byData: map[[sha256.Size]byte]*Const{}, names: newTaken()}
 	for _, m := range p.Methods {
-		b := newBuilder(opt, prog, m, state, consts)
+		b := newBuilder(opt, prog, m, state, consts, known)
 		b.shared = shared
 		if err := b.method(m); err != nil {
 			return nil, err
@@ -58,6 +59,7 @@ type builder struct {
 	m      *Method
 	state  map[string]*Buffer // by qualified name, over all methods
 	consts *constPool
+	known  bindings
 	shared map[string]bool // state, by qualified name, that methods other than this one may write
 
 	facts   map[*ir.Node]*facts
@@ -85,9 +87,9 @@ type builder struct {
 }
 
 func newBuilder(opt Options, prog *Program, m *ir.Method, state map[string]*Buffer,
-	consts *constPool) *builder {
+	consts *constPool, known bindings) *builder {
 	return &builder{
-		opt: opt, prog: prog, source: m, state: state, consts: consts,
+		opt: opt, prog: prog, source: m, state: state, consts: consts, known: known,
 		m:     &Method{Name: foreign.Of(m.Name), Symbols: m.Symbols},
 		facts: map[*ir.Node]*facts{}, users: map[*ir.Value][]*ir.Node{},
 		want: map[*ir.Value]bool{}, evals: map[*ir.Value]float64{},
@@ -137,6 +139,33 @@ func (b *builder) method(m *ir.Method) error {
 	return collectBuffers(b.m)
 }
 
+// bindings are what the table says of nodes. That does not depend on layouts: when
+// a method is gathered again, only nodes whose arguments have changed are bound.
+type bindings map[*ir.Node]*binding
+
+// binding is a call of an operator, and its definition.
+type binding struct {
+	call    *ops.Call // nil for control flow
+	tensors []expr.Tensor
+	view    bool // tensors are views of operands
+}
+
+// binding returns that of n, which is no control flow.
+func (b *builder) binding(n *ir.Node) (x *binding, err error) {
+	if x := b.known[n]; x != nil {
+		return x, nil
+	}
+	x = &binding{}
+	if x.call, err = b.opt.Table.Bind(n); err != nil {
+		return nil, err
+	}
+	if x.tensors, x.view, err = tensorsOf(x.call); err != nil {
+		return nil, err
+	}
+	b.known[n] = x
+	return x, nil
+}
+
 // gather binds every node to the table and collects who reads what.
 func (b *builder) gather(g *ir.Graph, depth int) error {
 	for i, n := range g.Nodes {
@@ -156,17 +185,15 @@ func (b *builder) gather(g *ir.Graph, depth int) error {
 			}
 			continue
 		}
-		c, err := b.opt.Table.Bind(n)
+		x, err := b.binding(n)
 		if err != nil {
 			return b.errorAt(n, err)
 		}
-		f.call, f.operands = c, c.Operands()
+		c := x.call
+		f.binding, f.operands = *x, c.Operands()
 		b.prog.convolves = b.prog.convolves || tuned.IsConvolution(c) ||
 			tuned.IsConvolutionInt8(c, b.opt.Target)
 		b.noteClamps(c)
-		if f.tensors, f.view, err = tensorsOf(c); err != nil {
-			return b.errorAt(n, err)
-		}
 		if f.tensors == nil && c.Op.Loops == nil && c.Op.Value == nil && c.Op.ScalarOp == nil &&
 			!c.Op.Effect && !b.whole(c) {
 			return b.errorAt(n,

@@ -2,6 +2,7 @@ package native
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -155,13 +156,20 @@ func (r *readers) joined(n *ir.Node) {
 func (b *builder) epilogueStep(next *facts, result *ir.Value, inner map[*ir.Value]*expr.Expr,
 	extra []*ir.Value, ep *tuned.Epilogue, channels tuned.Channels) (*expr.Expr,
 	[]*ir.Value, bool) {
-	if !numel(next.node.Output(0)).Equal(numel(result)) {
+	out := next.node.Output(0)
+	if !sameSizes(out, result) && !numel(out).Equal(numel(result)) {
 		return nil, nil, false // a part of the result, which the kernel would store whole
 	}
 	t := next.tensors[0]
 	extra = slices.Clone(extra)
-	pos := unitVars(b.flat(next.node.Output(0), symExprs(t.Vars)), t.Vars)
-	channel := sym.Mod(sym.FloorDiv(pos, channels.Inner), channels.Count)
+	vars := symExprs(t.Vars)
+	pos := sync.OnceValue(func() sym.Expr { return unitVars(b.flat(out, vars), t.Vars) })
+	// here reports whether an element of u lies where that of the node's result does.
+	here := func(u *ir.Value, coords []sym.Expr) bool {
+		return sameSizes(u, out) && slices.Equal(b.orders[u], b.orders[out]) &&
+			slices.EqualFunc(coords, vars, sym.Expr.Equal) ||
+			unitVars(b.flat(u, coords), t.Vars).Equal(pos())
+	}
 	ok := true
 	body := expr.Rewrite(t.Body, func(e *expr.Expr) *expr.Expr {
 		switch e.Op {
@@ -169,21 +177,18 @@ func (b *builder) epilogueStep(next *facts, result *ir.Value, inner map[*ir.Valu
 			ok = false
 		case expr.OpLoad:
 			u := next.call.Operands()[e.Buf]
-			at := unitVars(b.flat(u, e.Coords), t.Vars)
 			if value := inner[u]; value != nil {
-				ok = ok && at.Equal(pos)
+				ok = ok && here(u, e.Coords)
 				return value
 			}
 			if t, uniform := b.uniform(u); uniform {
 				return t.Body
 			}
-			switch {
-			case at.Equal(pos):
-				at = ep.O.Expr()
-			case at.Equal(channel):
+			at := ep.O.Expr()
+			if !here(u, e.Coords) {
+				channel := sym.Mod(sym.FloorDiv(pos(), channels.Inner), channels.Count)
+				ok = ok && unitVars(b.flat(u, e.Coords), t.Vars).Equal(channel)
 				at = ep.C.Expr()
-			default:
-				ok = false
 			}
 			return &expr.Expr{Op: expr.OpLoad, DType: e.DType, Buf: add(&extra, u),
 				Coords: []sym.Expr{at}}
@@ -191,6 +196,11 @@ func (b *builder) epilogueStep(next *facts, result *ir.Value, inner map[*ir.Valu
 		return e
 	})
 	return body, extra, ok
+}
+
+// sameSizes reports whether the dimensions of two values are equal.
+func sameSizes(a, b *ir.Value) bool {
+	return slices.EqualFunc(a.Type.Sizes, b.Type.Sizes, sym.Expr.Equal)
 }
 
 // storable reports whether a tuned kernel whose sums are of dtype acc can store

@@ -251,7 +251,7 @@ func (b *builder) borders(g *ir.Graph, rowMajor map[*ir.Value]bool) bool {
 		if x := f.call.Value("input"); into && rowMajor[x] {
 			c := b.border(x, ir.ChannelsLast)
 			g.Nodes = slices.Insert(g.Nodes, slices.Index(g.Nodes, n), c)
-			redirect(n, x, c.Output(0))
+			b.redirect(n, x, c.Output(0))
 			found = true
 		}
 		if out && rowMajor[n.Output(0)] {
@@ -297,7 +297,7 @@ func (b *builder) borderAfter(g *ir.Graph, n *ir.Node) {
 	c := b.border(v, ir.ContiguousFormat)
 	at := slices.Index(g.Nodes, n) + 1
 	for _, u := range g.Nodes[at:] {
-		redirect(u, v, c.Output(0))
+		b.redirect(u, v, c.Output(0))
 	}
 	for i, o := range g.Outputs {
 		g.Outputs[i] = replaced(o, v, c.Output(0))
@@ -340,13 +340,18 @@ func (f *facts) borderTo() ir.MemoryFormat {
 }
 
 // redirect lets n, and what its regions capture, read v instead of u.
-func redirect(n *ir.Node, u, v *ir.Value) {
+func (b *builder) redirect(n *ir.Node, u, v *ir.Value) {
 	for i := range n.Args {
+		ir.EachRef(n.Args[i].Value, func(x *ir.Value) {
+			if x == u {
+				delete(b.known, n)
+			}
+		})
 		n.Args[i].Value = replaced(n.Args[i].Value, u, v)
 	}
 	for _, r := range n.Regions {
 		for _, m := range r.Nodes {
-			redirect(m, u, v)
+			b.redirect(m, u, v)
 		}
 		for i, o := range r.Outputs {
 			r.Outputs[i] = replaced(o, u, v)
@@ -401,7 +406,7 @@ func (b *builder) joins(g *ir.Graph, rowMajor map[*ir.Value]bool) bool {
 			if rowMajor[v] {
 				c := b.border(v, ir.ChannelsLast)
 				g.Nodes = slices.Insert(g.Nodes, slices.Index(g.Nodes, f.node), c)
-				redirect(f.node, v, c.Output(0))
+				b.redirect(f.node, v, c.Output(0))
 			}
 		}
 	}

@@ -266,6 +266,14 @@ func (s *sparer) over(p *patches, first, last int) *over {
 // more estimates how much longer patches take than whole calls; !ok if some call
 // cannot be made so.
 func (s *sparer) more(p *patches) (sum float64, ok bool) {
+	if !p.costed {
+		p.costed = true
+		p.time, p.ok = s.cost(p)
+	}
+	return p.time, p.ok
+}
+
+func (s *sparer) cost(p *patches) (sum float64, ok bool) {
 	for j := range p.calls {
 		c := &p.calls[j]
 		if !c.movable {

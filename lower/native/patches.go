@@ -36,9 +36,9 @@ type link struct {
 	call   *Call
 	facts  *facts
 	window tuned.Window
-	alike  int   // a number for its window
-	kind   *kind // nil: nobody has asked
-	planes bool  // the channels of its image are planes
+	alike  int // equal for calls that are divided alike, in parts of equal cost
+	kind   *kind
+	planes bool // the channels of its image are planes
 
 	movable      bool         // as movable says
 	moving       map[int]bool // as moving says
@@ -108,9 +108,10 @@ func (b *builder) link(s Stmt, made map[*tuned.Instance]*facts) (l link, ok bool
 		return l, false
 	}
 	in := c.Kernel.Tuned
-	return link{call: c, facts: f, window: w, alike: b.divisions.number(w),
-		planes:  b.orders[f.call.Value("input")] == nil,
-		movable: movable(in), moving: moving(in), instructions: in.Instructions()}, true
+	l = link{call: c, facts: f, window: w, planes: b.orders[f.call.Value("input")] == nil,
+		movable: movable(in), moving: moving(in), instructions: in.Instructions()}
+	b.divisions.know(b, &l)
+	return l, true
 }
 
 // stored is the value that the call of a tuned kernel makes.

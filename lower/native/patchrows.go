@@ -11,6 +11,7 @@ import (
 type patches struct {
 	calls  []patchedCall
 	number int64
+	*division
 }
 
 // patchedCall is how one call of a chain is made in patches.

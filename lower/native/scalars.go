@@ -307,17 +307,33 @@ func solve(d Dim, known map[*sym.Symbol]bool) (Solve, bool) {
 }
 
 // divisions remembers how chains are divided in patches: programs have many chains
-// of equal windows, and each call is in many chains.
+// of equal calls, and each call is in many chains.
 type divisions struct {
-	windows map[tuned.Window]int
-	chains  map[chainKey]*patches // nil: they cannot be divided so
-	kinds   map[string]*kind
+	alike  map[likeness]int
+	chains map[chainKey]*division
+	kinds  map[string]*kind
 }
 
-// chainKey is a chain of windows by their numbers, from 1 on, and the height of patches.
+// likeness is what makes calls alike.
+type likeness struct {
+	kind         *kind
+	instructions float64
+	movable      bool
+}
+
+// chainKey is a chain of links, by the numbers of what is alike, from 1 on, and the
+// height of patches.
 type chainKey struct {
-	windows [longestChain]int
-	height  int64
+	alike  [longestChain]int
+	height int64
+}
+
+// division is how a chain is divided, and what that costs.
+type division struct {
+	*patches      // nil: it cannot be divided so
+	costed   bool // what follows is known
+	time     float64
+	ok       bool
 }
 
 // kind is what calls have in common whose kernels, windows, arguments and types are
@@ -331,86 +347,77 @@ type kind struct {
 const noPart = -1
 
 func newDivisions() *divisions {
-	return &divisions{windows: map[tuned.Window]int{}, chains: map[chainKey]*patches{},
+	return &divisions{alike: map[likeness]int{}, chains: map[chainKey]*division{},
 		kinds: map[string]*kind{}}
-}
-
-// number numbers windows that are equal.
-func (d *divisions) number(w tuned.Window) int {
-	n := d.windows[w]
-	if n == 0 {
-		n = len(d.windows) + 1
-		d.windows[w] = n
-	}
-	return n
 }
 
 // patches is newPatches for chains of at most longestChain calls.
 func (d *divisions) patches(chain []link, height int64) *patches {
 	key := chainKey{height: height}
 	for j := range chain {
-		key.windows[j] = chain[j].alike
+		key.alike[j] = chain[j].alike
 	}
-	p, known := d.chains[key]
-	if !known {
-		p = newPatches(chain, height)
-		d.chains[key] = p
+	of := d.chains[key]
+	if of == nil {
+		of = &division{patches: newPatches(chain, height)}
+		d.chains[key] = of
 	}
-	if p == nil {
+	if of.patches == nil {
 		return nil
 	}
-	own := &patches{calls: make([]patchedCall, len(chain)), number: p.number}
+	own := &patches{calls: make([]patchedCall, len(chain)), number: of.number, division: of}
 	for j := range chain {
-		own.calls[j] = patchedCall{link: &chain[j], portion: p.calls[j].portion}
+		own.calls[j] = patchedCall{link: &chain[j], portion: of.calls[j].portion}
 	}
 	return own
 }
 
 // parts is tuned.Patches for the call of a link.
 func (d *divisions) parts(b *builder, l *link, rows []tuned.Rows) []*tuned.Instance {
-	return tuned.Patches(l.call.Kernel.Tuned, l.window, b.request(l.facts), rows, d.kind(b, l).made)
+	return tuned.Patches(l.call.Kernel.Tuned, l.window, b.request(l.facts), rows, l.kind.made)
 }
 
 // part returns the instructions of the instance that makes some rows of a call; !ok
 // if there is none.
 func (d *divisions) part(b *builder, l *link, rows tuned.Rows) (instructions float64, ok bool) {
-	k := d.kind(b, l)
-	instructions, known := k.instructions[rows]
+	instructions, known := l.kind.instructions[rows]
 	if !known {
 		instructions = noPart
 		if list := d.parts(b, l, []tuned.Rows{rows}); list != nil {
 			instructions = list[0].Instructions()
 		}
-		k.instructions[rows] = instructions
+		l.kind.instructions[rows] = instructions
 	}
 	return instructions, instructions != noPart
 }
 
-// kind returns the kind of a link's call.
-func (d *divisions) kind(b *builder, l *link) *kind {
-	if l.kind != nil {
-		return l.kind
-	}
+// know finds the kind of a link's call, and what it is alike.
+func (d *divisions) know(b *builder, l *link) {
 	in, call := l.call.Kernel.Tuned, l.facts.call
-	var key strings.Builder
-	fmt.Fprint(&key, in.Kernel.Name, call.Op.Name(), l.window, in.Tile)
+	var text strings.Builder
+	fmt.Fprint(&text, in.Kernel.Name, call.Op.Name(), l.window, in.Tile)
 	for _, p := range in.Params {
-		key.WriteByte(' ')
-		key.WriteString(p.Value.Key())
+		text.WriteByte(' ')
+		text.WriteString(p.Value.Key())
 	}
 	for _, a := range call.Args {
 		if _, ok := a.(ir.Ref); !ok {
-			fmt.Fprint(&key, " ", a)
+			fmt.Fprint(&text, " ", a)
 		}
 	}
 	for _, v := range call.Operands() {
-		key.WriteByte(' ')
-		key.WriteString(v.Type.String())
-		fmt.Fprint(&key, b.orders[v])
+		text.WriteByte(' ')
+		text.WriteString(v.Type.String())
+		fmt.Fprint(&text, b.orders[v])
 	}
-	if d.kinds[key.String()] == nil {
-		d.kinds[key.String()] = &kind{map[tuned.Rows]*tuned.Instance{}, map[tuned.Rows]float64{}}
+	key := text.String()
+	if d.kinds[key] == nil {
+		d.kinds[key] = &kind{map[tuned.Rows]*tuned.Instance{}, map[tuned.Rows]float64{}}
 	}
-	l.kind = d.kinds[key.String()]
-	return l.kind
+	l.kind = d.kinds[key]
+	like := likeness{l.kind, l.instructions, l.movable}
+	if d.alike[like] == 0 {
+		d.alike[like] = len(d.alike) + 1
+	}
+	l.alike = d.alike[like]
 }
