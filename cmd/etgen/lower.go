@@ -26,13 +26,15 @@ Lower prints the program in its text form as the passes leave it: after one pass
 after all of them, or in native form. Without flags it prints the input of
 native form; --to=core and --to=edge print it in these dialects of ExecuTorch's.
 --stop-after ends the run there and prints what is there, to find the pass that
-goes wrong.
+goes wrong. What was printed is a MODEL too, of every command: edit it to make it
+smaller. It holds the data of small constants alone.
 
 The passes, in order:
 ` + passList(),
 		Example: `  etgen lower model.pt2 --dump-after=decompose
   etgen lower model.pt2 --dump-after=all > passes.txt
   etgen lower model.pt2 --to=edge
+  etgen lower model.pt2 --stop-after=decompose > model.ir && etgen lower model.ir
   etgen lower model.pt2 --dump-after=native --lang=c`,
 		Args: exactly("MODEL"),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -1,13 +1,13 @@
 package compile
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/pt2"
@@ -17,8 +17,9 @@ import (
 )
 
 // Read opens a model file: an exported program (.pt2, a folder of its parts), an
-// ExecuTorch program (.pte) or a bundle of one with test cases (.bpte), told
-// apart by what is in them. Data are .ptd files with external tensors of an
+// ExecuTorch program (.pte), a bundle of one with test cases (.bpte), or the text form
+// of a program, which has the data of small constants alone. The content of the file
+// says which it is. Data are .ptd files with external tensors of an
 // ExecuTorch program; without any, those in the program's folder are looked
 // through if it needs one. The closer holds the weights: close it after
 // compiling.
@@ -34,7 +35,37 @@ func Read(path string, data ...string) (*ir.Program, io.Closer, error) {
 	if len(data) > 0 {
 		return nil, nil, fmt.Errorf("%s is no ExecuTorch program: it has no data beside it", path)
 	}
+	if isText(path) {
+		return readText(path)
+	}
 	return pt2.Read(path)
+}
+
+// isText reports whether the file at path begins as the text form of a program does.
+func isText(path string) bool {
+	head, err := headOf(path)
+	return err == nil && strings.HasPrefix(head, "program ")
+}
+
+// textLimit is the length of the longest text form that is read, in bytes.
+const textLimit = 1 << 28
+
+// readText reads the text form of a program.
+func readText(path string) (*ir.Program, io.Closer, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, textLimit+1))
+	if err == nil && len(text) > textLimit {
+		err = fmt.Errorf("%s: the text of a program is limited to %d bytes", path, textLimit)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := ir.Parse(filepath.Base(path), string(text))
+	return p, closers(nil), err
 }
 
 // openProgram reads and raises an ExecuTorch program.
@@ -75,29 +106,41 @@ const (
 // ExecuTorch's. A file that says nothing of itself is what its name says, so that
 // what is wrong with it is told.
 func FormatOf(path string) Format {
-	// To open a pipe is to wait for who writes to it.
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return ""
-	}
-	f, err := os.Open(path)
+	head, err := headOf(path)
 	if err != nil {
 		return ""
 	}
-	defer f.Close()
-	var head [8]byte
-	n, err := io.ReadFull(f, head[:])
-	switch magic := Format(head[4:]); magic {
-	case ProgramFile, BundleFile, DataFile:
-		return magic
+	if len(head) == headBytes {
+		switch magic := Format(head[4:]); magic {
+		case ProgramFile, BundleFile, DataFile:
+			return magic
+		}
 	}
-	if err != nil && n == 0 && !errors.Is(err, io.EOF) {
-		return ""
-	}
-	if bytes.HasPrefix(head[:], []byte("PK")) || bytes.HasPrefix(head[:], []byte("{")) {
-		return "" // an exported program, whatever it is called
+	if strings.HasPrefix(head, "PK") || strings.HasPrefix(head, "{") || isText(path) {
+		return "" // an exported program or a text form, whatever it is called
 	}
 	return map[string]Format{".pte": ProgramFile, ".bpte": BundleFile,
 		".ptd": DataFile}[filepath.Ext(path)]
+}
+
+// headBytes is how much of a file tells its format.
+const headBytes = 8
+
+// headOf returns the first headBytes bytes of a regular file, fewer if it is shorter.
+func headOf(path string) (string, error) {
+	// To open a pipe is to wait for who writes to it.
+	if info, err := os.Stat(path); err != nil {
+		return "", err
+	} else if !info.Mode().IsRegular() {
+		return "", fmt.Errorf("%s is no regular file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, headBytes))
+	return string(head), err
 }
 
 func raised(p *pte.Program, path string, data []string,

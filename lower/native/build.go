@@ -37,7 +37,7 @@ func build(p *ir.Program, opt Options, known bindings) (*Program, error) {
 	for _, m := range p.Methods {
 		b := newBuilder(opt, prog, m, state, consts, known)
 		b.shared = shared
-		if err := b.method(m); err != nil {
+		if err := ops.Try(func() { ops.Check(b.method(m)) }); err != nil {
 			return nil, err
 		}
 	}

@@ -262,11 +262,10 @@ func (b *builder) buffer(v *ir.Value) *Buffer {
 		return buf
 	}
 	if v.Const != nil {
-		if data, ok := constBytes(v); ok {
-			buf := b.weight(constName(v), v.Type.DType, v.Type.Sizes, data)
-			b.bufs[v] = buf
-			return buf
-		}
+		data := ops.Must(ir.Tensor(v.Const))
+		buf := b.weight(constName(v), v.Type.DType, v.Type.Sizes, data)
+		b.bufs[v] = buf
+		return buf
 	}
 	// decide gave it none though something reads it
 	panic("native: value " + v.Name + " has no buffer")
