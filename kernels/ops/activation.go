@@ -47,34 +47,85 @@ func activationOps() []entry {
 		unary("aten::sigmoid(Tensor self) -> Tensor", toFloat, fn("sigmoid")),
 		unary("aten::special_expit(Tensor self) -> Tensor", toFloat, fn("sigmoid")).core(
 			sameAs("aten.sigmoid.default")),
-		unary("aten::silu(Tensor self) -> Tensor", floatOnly, silu).core(opmathForm(siluCore)),
+		unary("aten::silu(Tensor self) -> Tensor", floatOnly, func(x *expr.Expr) *expr.Expr {
+			return expr.Div(x, expr.Add(like(x, 1), fn("exp")(expr.Neg(x))))
+		}).core(opmathForm(func(b *Builder, _ *Call, x *ir.Value) *ir.Value {
+			return b.mul(x, b.aten("sigmoid", x))
+		})),
 		unary("aten::mish(Tensor self) -> Tensor", floatOnly, func(x *expr.Expr) *expr.Expr {
 			return expr.Mul(x, fn("tanh")(softplus(x, like(x, 1), like(x, 20))))
-		}).core(opmathForm(mishCore)),
+		}).core(opmathForm(func(b *Builder, _ *Call, x *ir.Value) *ir.Value {
+			return b.mul(x, b.aten("tanh", b.softplus(x, 1, 20)))
+		})),
 		unary("aten::hardsigmoid(Tensor self) -> Tensor", floatOnly, func(x *expr.Expr) *expr.Expr {
 			return expr.Div(between(expr.Add(x, like(x, 3)), like(x, 0), like(x, 6)), like(x, 6))
-		}).core(opmathForm(hardsigmoidCore)),
+		}).core(opmathForm(func(b *Builder, _ *Call, x *ir.Value) *ir.Value {
+			return b.div(b.relu6Of3(x), 6)
+		})),
 		unary("aten::hardswish(Tensor self) -> Tensor", floatOnly, func(x *expr.Expr) *expr.Expr {
 			return expr.Div(expr.Mul(x, between(expr.Add(x, like(x, 3)), like(x, 0), like(x, 6))),
 				like(x, 6))
-		}).core(opmathForm(hardswishCore)),
+		}).core(opmathForm(func(b *Builder, _ *Call, x *ir.Value) *ir.Value {
+			return b.div(b.mul(x, b.relu6Of3(x)), 6)
+		})),
 		pointwise("aten::gelu(Tensor self, *, str approximate=\"none\") -> Tensor", "self",
-			floatOnly, gelu),
+			floatOnly, func(p *point) *expr.Expr {
+				x, one, half := p.x[0], p.konst(1), p.konst(0.5)
+				if p.c.Str("approximate") == "tanh" {
+					// x·(1 + tanh u)/2 is x/(1 + exp(-2u)), which loses nothing where tanh is near -1.
+					cube := expr.Mul(expr.Mul(x, x), x)
+					inner := expr.Mul(p.konst(-2*math.Sqrt2/math.SqrtPi),
+						expr.Add(x, expr.Mul(p.konst(0.044715), cube)))
+					return expr.Div(x, expr.Add(one, fn("exp")(inner)))
+				}
+				y := expr.Mul(expr.Mul(x, expr.Add(one,
+					fn("erf")(expr.Mul(x, p.konst(math.Sqrt2/2))))), half)
+				if x.DType == ir.Float64 {
+					return y
+				}
+				// PyTorch's vectors of narrower floats give NaN for infinity.
+				return expr.Select(expr.Eq(x, p.konst(inf)), p.konst(math.NaN()), y)
+			}),
 		pointwise("aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", "self",
 			floatOnly, func(p *point) *expr.Expr { return leaky(p.x[0], p.num("negative_slope")) }),
 		pointwise("aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor", "self weight",
-			floatOnly, func(p *point) *expr.Expr { return leaky(p.x[0], p.x[1]) }).core(preluCore),
+			floatOnly, func(p *point) *expr.Expr {
+				return leaky(p.x[0], p.x[1])
+			}).core(func(b *Builder, c *Call) *ir.Value {
+			d := c.Outs[0].DType
+			x := b.tensor(c, "self", d)
+			return b.where(b.aten("gt.Scalar", x, 0), x, b.mul(x, b.tensor(c, "weight", d)), d)
+		}),
 		{
 			Schema: "aten::prelu(Tensor self, Tensor weight) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
 				return one(likeType(c.Tensor("self"), c.Tensor("self").DType))
 			},
-			Decompose: decomposePReLU,
+			Decompose: func(b *Builder, c *Call) []*ir.Value {
+				// Gives the weight the shape of channels: dimension 1.
+				t, w := c.Tensor("self"), c.Value("weight")
+				if t.Rank() > 1 && w.Type.Rank() == 1 && !w.Type.Sizes[0].Is(1) {
+					shape := make([]int64, t.Rank())
+					for i := range shape {
+						shape[i] = 1
+					}
+					shape[1] = -1
+					w = b.aten("reshape", w, shape)
+				}
+				return []*ir.Value{b.aten("_prelu_kernel", c.Arg("self"), w)}
+			},
 		},
 		{
-			Schema:    "aten::glu(Tensor self, int dim=-1) -> Tensor",
-			Infer:     func(c *Call) []ir.Type { return one(inferGLU(c)) },
-			Decompose: decomposeGLU,
+			Schema: "aten::glu(Tensor self, int dim=-1) -> Tensor",
+			Infer:  func(c *Call) []ir.Type { return one(inferGLU(c)) },
+			Decompose: func(b *Builder, c *Call) []*ir.Value {
+				// Multiplies the first half by the sigmoid of the second.
+				d := c.dim("dim", c.Tensor("self").Rank())
+				half := c.Outs[0].Sizes[d]
+				first := b.aten("slice.Tensor", c.Arg("self"), d, 0, half)
+				second := b.aten("slice.Tensor", c.Arg("self"), d, half, sym.Mul(half, sym.Int(2)))
+				return []*ir.Value{b.aten("mul.Tensor", first, b.aten("sigmoid", second))}
+			},
 		},
 		pointwise("aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", "self", floatOnly,
 			func(p *point) *expr.Expr {
@@ -82,20 +133,30 @@ func activationOps() []entry {
 			}),
 		unary("aten::selu(Tensor self) -> Tensor", floatOnly, func(x *expr.Expr) *expr.Expr {
 			return elu(x, like(x, seluAlpha), like(x, seluScale), like(x, 1))
-		}).core(seluCore),
+		}).core(func(b *Builder, c *Call) *ir.Value {
+			return b.aten("elu", c.Value("self"), seluAlpha, seluScale)
+		}),
 		pointwise("aten::celu(Tensor self, Scalar alpha=1.0) -> Tensor", "self", floatOnly,
 			func(p *point) *expr.Expr {
 				a := p.num("alpha")
 				return elu(p.x[0], a, p.konst(1), expr.Div(p.konst(1), a))
-			}).core(celuCore),
+			}).core(func(b *Builder, c *Call) *ir.Value {
+			a := must(c.Float("alpha"))
+			return b.aten("elu", c.Value("self"), a, 1, 1/a)
+		}),
 		pointwise("aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
 			"self", floatOnly,
 			func(p *point) *expr.Expr {
 				return softplus(p.x[0], p.num("beta"), p.num("threshold"))
-			}).core(opmathForm(softplusCore)),
+			}).core(opmathForm(func(b *Builder, c *Call, x *ir.Value) *ir.Value {
+			return b.softplus(x, c.Arg("beta"), c.Arg("threshold"))
+		})),
 		unary("aten::log_sigmoid(Tensor self) -> Tensor", floatOnly, func(x *expr.Expr) *expr.Expr {
 			return expr.Sub(expr.Min(like(x, 0), x), fn("log1p")(fn("exp")(expr.Neg(expr.Abs(x)))))
-		}).core(opmathForm(logSigmoidCore)),
+		}).core(opmathForm(func(b *Builder, _ *Call, x *ir.Value) *ir.Value {
+			far := b.aten("exp", b.aten("neg", b.aten("abs", x)))
+			return b.sub(b.aten("clamp", x, nil, 0), b.aten("log1p", far))
+		})),
 		pointwise("aten::hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "self", floatOnly,
 			func(p *point) *expr.Expr {
 				x, l := p.x[0], p.num("lambd")
@@ -107,12 +168,22 @@ func activationOps() []entry {
 				x, l := p.x[0], p.num("lambd")
 				return expr.Select(expr.Gt(x, l), expr.Sub(x, l),
 					expr.Select(expr.Lt(x, expr.Neg(l)), expr.Add(x, l), expr.Mul(x, p.konst(0))))
-			}).core(opmathForm(softshrinkCore)),
+			}).core(opmathForm(func(b *Builder, c *Call, x *ir.Value) *ir.Value {
+			l := c.Arg("lambd")
+			d := x.Type.DType
+			low := b.where(b.aten("lt.Tensor", x, b.aten("neg", b.scalar(l, d))), b.add(x, l),
+				b.mul(x, 0), d)
+			return b.where(b.aten("gt.Scalar", x, l), b.sub(x, l), low, d)
+		})),
 		pointwise("aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", "self",
 			noBool, func(p *point) *expr.Expr {
 				x := p.x[0]
 				return expr.Select(expr.Le(x, p.num("threshold")), p.num("value"), x)
-			}).core(thresholdCore),
+			}).core(func(b *Builder, c *Call) *ir.Value {
+			x := c.Value("self")
+			return b.where(b.aten("le.Scalar", x, c.Arg("threshold")), c.Arg("value"), x,
+				x.Type.DType)
+		}),
 		pointwise("aten::logit(Tensor self, float? eps=None) -> Tensor", "self", toFloat,
 			func(p *point) *expr.Expr {
 				x := p.x[0]
@@ -121,7 +192,13 @@ func activationOps() []entry {
 					x = between(x, e, expr.Sub(p.konst(1), e))
 				}
 				return fn("log")(expr.Div(x, expr.Sub(p.konst(1), x)))
-			}).core(opmathForm(logitCore)),
+			}).core(opmathForm(func(b *Builder, c *Call, x *ir.Value) *ir.Value {
+			if c.Has("eps") {
+				e := must(c.Float("eps"))
+				x = b.aten("clamp", x, e, 1-e)
+			}
+			return b.aten("log", b.div(x, b.sub(b.scalar(1, x.Type.DType), x)))
+		})),
 	}
 }
 
@@ -159,27 +236,6 @@ func clampBool(p *point, hasMin bool) *expr.Expr {
 	return x
 }
 
-func silu(x *expr.Expr) *expr.Expr {
-	return expr.Div(x, expr.Add(like(x, 1), fn("exp")(expr.Neg(x))))
-}
-
-func gelu(p *point) *expr.Expr {
-	x, one, half := p.x[0], p.konst(1), p.konst(0.5)
-	if p.c.Str("approximate") == "tanh" {
-		// x·(1 + tanh u)/2 is x/(1 + exp(-2u)), which loses nothing where tanh is near -1.
-		cube := expr.Mul(expr.Mul(x, x), x)
-		inner := expr.Mul(p.konst(-2*math.Sqrt2/math.SqrtPi),
-			expr.Add(x, expr.Mul(p.konst(0.044715), cube)))
-		return expr.Div(x, expr.Add(one, fn("exp")(inner)))
-	}
-	y := expr.Mul(expr.Mul(x, expr.Add(one, fn("erf")(expr.Mul(x, p.konst(math.Sqrt2/2))))), half)
-	if x.DType == ir.Float64 {
-		return y
-	}
-	// PyTorch's vectors of narrower floats give NaN for infinity.
-	return expr.Select(expr.Eq(x, p.konst(inf)), p.konst(math.NaN()), y)
-}
-
 func leaky(x, slope *expr.Expr) *expr.Expr {
 	return expr.Select(expr.Gt(x, like(x, 0)), x, expr.Mul(x, slope))
 }
@@ -195,20 +251,6 @@ func softplus(x, beta, threshold *expr.Expr) *expr.Expr {
 	return expr.Select(expr.Gt(bx, threshold), x, expr.Div(fn("log1p")(fn("exp")(bx)), beta))
 }
 
-// decomposePReLU gives the weight the shape of channels: dimension 1.
-func decomposePReLU(b *Builder, c *Call) []*ir.Value {
-	t, w := c.Tensor("self"), c.Value("weight")
-	if t.Rank() > 1 && w.Type.Rank() == 1 && !w.Type.Sizes[0].Is(1) {
-		shape := make([]int64, t.Rank())
-		for i := range shape {
-			shape[i] = 1
-		}
-		shape[1] = -1
-		w = b.Op("aten.reshape.default", w, shape)
-	}
-	return []*ir.Value{b.Op("aten._prelu_kernel.default", c.Arg("self"), w)}
-}
-
 func inferGLU(c *Call) ir.Type {
 	t := c.Tensor("self")
 	d := c.dim("dim", t.Rank())
@@ -219,11 +261,30 @@ func inferGLU(c *Call) ir.Type {
 	return ir.TensorOf(t.DType, sizes...)
 }
 
-// decomposeGLU multiplies the first half by the sigmoid of the second.
-func decomposeGLU(b *Builder, c *Call) []*ir.Value {
-	d := c.dim("dim", c.Tensor("self").Rank())
-	half := c.Outs[0].Sizes[d]
-	first := b.Op("aten.slice.Tensor", c.Arg("self"), d, 0, half)
-	second := b.Op("aten.slice.Tensor", c.Arg("self"), d, half, sym.Mul(half, sym.Int(2)))
-	return []*ir.Value{b.Op("aten.mul.Tensor", first, b.Op("aten.sigmoid.default", second))}
+// clampCore is clamp with the one bound that the operator has.
+func clampCore(b *Builder, c *Call) *ir.Value {
+	s := c.Op.sch
+	d := c.Outs[0].DType
+	x := b.tensor(c, "self", d)
+	name := s.Args[1].Name
+	if s.Args[1].Type.Name == "Tensor" {
+		return b.aten("clamp.Tensor", x, Kw(name, b.tensor(c, name, d)))
+	}
+	return b.aten("clamp", x, Kw(name, c.Arg(name)))
 }
+
+func hardshrinkCore(b *Builder, c *Call) *ir.Value {
+	x := c.Value("self")
+	inside := b.aten("le.Scalar", b.aten("abs", x), c.Arg("lambd"))
+	return b.where(inside, 0, x, x.Type.DType)
+}
+
+// softplus is log(1 + exp(βx))/β, x itself where βx is above the threshold.
+func (b *Builder) softplus(x *ir.Value, beta, threshold any) *ir.Value {
+	bx := b.mul(x, beta)
+	soft := b.div(b.aten("log1p", b.aten("exp", bx)), beta)
+	return b.where(b.aten("gt.Scalar", bx, threshold), x, soft, x.Type.DType)
+}
+
+// relu6Of3 is relu6(x + 3).
+func (b *Builder) relu6Of3(x *ir.Value) *ir.Value { return b.aten("clamp", b.add(x, 3), 0, 6) }

@@ -2,7 +2,6 @@ package ops
 
 import (
 	"math"
-	"strings"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -46,7 +45,7 @@ func arithmeticOps() []entry {
 		binary("aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor", noBool, floorMod),
 		binary("aten::remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", noBool,
 			floorMod).core(func(b *Builder, c *Call) *ir.Value {
-			return b.Op("aten.remainder.Tensor", b.tensor(c, "self", c.Outs[0].DType),
+			return b.aten("remainder.Tensor", b.tensor(c, "self", c.Outs[0].DType),
 				c.Value("other"))
 		}),
 
@@ -86,7 +85,9 @@ func arithmeticOps() []entry {
 			}).core(addcCore("aten.div.Tensor")),
 		pointwise("aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
 			"self end", floatOnly,
-			func(p *point) *expr.Expr { return lerp(p.x[0], p.x[1], p.num("weight")) }).core(lerpCore),
+			func(p *point) *expr.Expr {
+				return lerp(p.x[0], p.x[1], p.num("weight"))
+			}).core(lerpCore),
 		pointwise("aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
 			"self end weight", floatOnly,
 			func(p *point) *expr.Expr { return lerp(p.x[0], p.x[1], p.x[2]) }).core(lerpCore),
@@ -162,7 +163,13 @@ func divMode(schema string) entry {
 	byMode := func(c *Call) entry {
 		switch c.Str("rounding_mode") {
 		case "trunc":
-			return binary(schema, round, truncDivide)
+			return binary(schema, round, func(a, b *expr.Expr) *expr.Expr {
+				// A/b rounded towards zero.
+				if a.DType.IsFloat() {
+					return expr.Trunc(expr.Div(a, b))
+				}
+				return guardZero(b, func() *expr.Expr { return expr.Div(a, b) })
+			})
 		case "floor":
 			return binary(schema, round, floorDivide)
 		}
@@ -192,14 +199,6 @@ func guardZero(b *expr.Expr, f func() *expr.Expr) *expr.Expr {
 		return f()
 	}
 	return expr.Select(expr.Eq(b, like(b, 0)), like(b, 0), f())
-}
-
-// truncDivide is a/b rounded towards zero.
-func truncDivide(a, b *expr.Expr) *expr.Expr {
-	if a.DType.IsFloat() {
-		return expr.Trunc(expr.Div(a, b))
-	}
-	return guardZero(b, func() *expr.Expr { return expr.Div(a, b) })
 }
 
 // remainderC is the remainder with the sign of a. On floats it is NaN where a/b
@@ -325,235 +324,77 @@ func roundingOps() []entry {
 			sameAs("aten.trunc.default")),
 		unary("aten::round(Tensor self) -> Tensor", noBool, whole(expr.Round)),
 		pointwise("aten::round.decimals(Tensor self, *, int decimals) -> Tensor", "self", noBool,
-			roundDecimals).core(
-			opmathForm(roundDecimalsCore)),
+			func(p *point) *expr.Expr {
+				// Scales by a power of ten, rounds and scales back.
+				x := p.x[0]
+				n, err := p.c.Int("decimals")
+				if err != nil || !x.DType.IsFloat() {
+					return x
+				}
+				ten := like(x, math.Pow10(int(max(n, -n))))
+				switch {
+				case n > 0:
+					return expr.Div(expr.Round(expr.Mul(x, ten)), ten)
+				case n < 0:
+					return expr.Mul(expr.Round(expr.Div(x, ten)), ten)
+				}
+				return expr.Round(x)
+			}).core(
+			opmathForm(func(b *Builder, c *Call, x *ir.Value) *ir.Value {
+				n, err := c.Int("decimals")
+				if err != nil || !x.Type.DType.IsFloat() {
+					return b.aten("clone", x)
+				}
+				ten := math.Pow10(int(max(n, -n)))
+				switch {
+				case n > 0:
+					return b.div(b.aten("round", b.mul(x, ten)), ten)
+				case n < 0:
+					return b.mul(b.aten("round", b.div(x, ten)), ten)
+				}
+				return b.aten("round", x)
+			})),
 		unary("aten::frac(Tensor self) -> Tensor", floatOnly, func(x *expr.Expr) *expr.Expr {
 			return expr.Sub(x, expr.Trunc(x))
 		}).core(opmathForm(func(b *Builder, _ *Call, x *ir.Value) *ir.Value {
-			return b.sub(x, b.Op("aten.trunc.default", x))
+			return b.sub(x, b.aten("trunc", x))
 		})),
 	}
 }
 
-// roundDecimals scales by a power of ten, rounds and scales back.
-func roundDecimals(p *point) *expr.Expr {
-	x := p.x[0]
-	n, err := p.c.Int("decimals")
-	if err != nil || !x.DType.IsFloat() {
-		return x
-	}
-	ten := like(x, math.Pow10(int(max(n, -n))))
-	switch {
-	case n > 0:
-		return expr.Div(expr.Round(expr.Mul(x, ten)), ten)
-	case n < 0:
-		return expr.Mul(expr.Round(expr.Div(x, ten)), ten)
-	}
-	return expr.Round(x)
+func lerpCore(b *Builder, c *Call) *ir.Value {
+	d := c.Outs[0].DType
+	m := opmath(d)
+	x, y := b.tensor(c, "self", m), b.tensor(c, "end", m)
+	w := b.tensor(c, "weight", m)
+	diff := b.sub(y, x)
+	near := b.add(x, b.mul(w, diff))
+	far := b.sub(y, b.mul(diff, b.sub(b.scalar(1, m), w)))
+	near = b.where(b.aten("lt.Scalar", b.aten("abs", w), 0.5), near, far, m)
+	return b.cast(near, d)
 }
 
-type binaryFn = func(a, b *expr.Expr) *expr.Expr
-
-// comparisonOps are comparisons, logic and operators on bits.
-func comparisonOps() []entry {
-	var ops []entry
-	for _, x := range []struct {
-		name string
-		f    binaryFn
-	}{
-		{"eq", expr.Eq}, {"ne", expr.Ne}, {"lt", expr.Lt}, {"le", expr.Le}, {"gt", expr.Gt},
-		{"ge", expr.Ge},
-	} {
-		ops = append(ops, binary("aten::"+x.name+".Tensor(Tensor self, Tensor other) -> Tensor",
-			toBool, comparable(x.f)), binary(
-			"aten::"+x.name+".Scalar(Tensor self, Scalar other) -> Tensor", toBool,
-			comparable(x.f)))
-	}
-	for _, x := range []struct {
-		name string
-		f    binaryFn
-	}{
-		{"and", expr.And}, {"or", expr.Or}, {"xor", expr.Xor},
-	} {
-		for _, form := range []string{".Tensor(Tensor self, Tensor other)",
-			".Scalar(Tensor self, Scalar other)"} {
-			ops = append(ops, binary("aten::bitwise_"+x.name+form+" -> Tensor", intOrBool, x.f),
-				binary("aten::__"+x.name+"__"+form+" -> Tensor", intOrBool,
-					x.f).core(sameAs("aten.bitwise_"+x.name+form[:strings.Index(form, "(")])))
-		}
-		ops = append(ops,
-			binary("aten::bitwise_"+x.name+".Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
-				intOrBool, x.f).core(swapped2("aten.bitwise_"+x.name+".Scalar")),
-			binary("aten::logical_"+x.name+"(Tensor self, Tensor other) -> Tensor", logical, x.f))
-	}
-	for _, x := range []struct{ form, as string }{{".Tensor(Tensor self, Tensor other)", ".Tensor"},
-		{".Scalar(Tensor self, Scalar other)", ".Tensor_Scalar"}} {
-		ops = append(ops, binary("aten::__lshift__"+x.form+" -> Tensor", intOnly,
-			shiftLeft).core(sameAs("aten.bitwise_left_shift"+x.as)),
-			binary("aten::__rshift__"+x.form+" -> Tensor", intOnly,
-				shiftRight).core(sameAs("aten.bitwise_right_shift"+x.as)))
-	}
-	for _, form := range []string{".Tensor(Tensor self, Tensor other)",
-		".Tensor_Scalar(Tensor self, Scalar other)", ".Scalar_Tensor(Scalar self, Tensor other)"} {
-		left := binary("aten::bitwise_left_shift"+form+" -> Tensor", intOnly, shiftLeft)
-		right := binary("aten::bitwise_right_shift"+form+" -> Tensor", intOnly, shiftRight)
-		if strings.HasPrefix(form, ".Scalar_Tensor") {
-			left, right = left.core(ofTensors("aten.bitwise_left_shift.Tensor")),
-				right.core(ofTensors("aten.bitwise_right_shift.Tensor"))
-		}
-		ops = append(ops, left, right)
-	}
-	return append(ops,
-		unary("aten::bitwise_not(Tensor self) -> Tensor", intOrBool, expr.Not),
-		unary("aten::logical_not(Tensor self) -> Tensor", logical, expr.Not),
-		unary("aten::isnan(Tensor self) -> Tensor", toBool, expr.IsNaN),
-		unary("aten::isinf(Tensor self) -> Tensor", toBool, func(x *expr.Expr) *expr.Expr {
-			return isInf(x, true, true)
-		}),
-		unary("aten::isposinf(Tensor self) -> Tensor", toBool, func(x *expr.Expr) *expr.Expr {
-			return isInf(x, true, false)
-		}).core(infCore(inf)),
-		unary("aten::isneginf(Tensor self) -> Tensor", toBool, func(x *expr.Expr) *expr.Expr {
-			return isInf(x, false, true)
-		}).core(infCore(-inf)),
-		unary("aten::isfinite(Tensor self) -> Tensor", toBool, func(x *expr.Expr) *expr.Expr {
-			if !x.DType.IsFloat() {
-				return expr.Bool(true)
-			}
-			return expr.Not(expr.Or(expr.IsNaN(x), isInf(x, true, true)))
-		}).core(isFiniteCore),
-		unary("aten::signbit(Tensor self) -> Tensor", toBool, signbit).core(signbitCore),
-	)
-}
-
-// intOnly keeps integers and rejects the rest.
-var intOnly rule = func(d ir.DType) (ir.DType, ir.DType, bool) { return d, d, d.IsInt() }
-
-// comparable compares bools as numbers.
-func comparable(f binaryFn) binaryFn {
-	return func(a, b *expr.Expr) *expr.Expr {
-		if a.DType == ir.Bool {
-			a, b = expr.Cast(ir.Uint8, a), expr.Cast(ir.Uint8, b)
-		}
-		return f(a, b)
+func addcCore(combine string) coreForm {
+	return func(b *Builder, c *Call) *ir.Value {
+		d := c.Outs[0].DType
+		m := opmath(d)
+		x, t1, t2 := b.tensor(c, "self", m), b.tensor(c, "tensor1", m), b.tensor(c, "tensor2", m)
+		return b.cast(b.add(x, b.Op(combine, b.mul(t1, c.Arg("value")), t2)), d)
 	}
 }
 
-func isInf(x *expr.Expr, pos, neg bool) *expr.Expr {
-	if !x.DType.IsFloat() {
-		return expr.Bool(false)
-	}
-	r := expr.Bool(false)
-	if pos {
-		r = expr.Or(r, expr.Eq(x, expr.Float(x.DType, inf)))
-	}
-	if neg {
-		r = expr.Or(r, expr.Eq(x, expr.Float(x.DType, -inf)))
-	}
-	return r
-}
-
-// bitsOf returns the signed integer dtype of the size of a float dtype.
-func bitsOf(d ir.DType) ir.DType {
-	if d == ir.Float64 {
-		return ir.Int64
-	}
-	return ir.Int32
-}
-
-// signbit reads the sign, also that of zeros and NaN.
-func signbit(x *expr.Expr) *expr.Expr {
-	switch {
-	case x.DType.IsFloat():
-		b := expr.Bitcast(bitsOf(x.DType), x)
-		return expr.Lt(b, like(b, 0))
-	case x.DType == ir.Bool || x.DType.IsUnsigned():
-		return expr.Bool(false)
-	}
-	return expr.Lt(x, like(x, 0))
-}
-
-// shiftLeft gives 0 for shifts outside of the type's bits.
-func shiftLeft(a, b *expr.Expr) *expr.Expr {
-	bits := like(b, float64(8*b.DType.Size()))
-	out := expr.Or(expr.Lt(b, like(b, 0)), expr.Ge(b, bits))
-	return expr.Select(out, like(a, 0), expr.Shl(a, b))
-}
-
-// shiftRight gives the sign (0 or -1) for shifts outside of the type's bits.
-func shiftRight(a, b *expr.Expr) *expr.Expr {
-	last := like(b, float64(8*b.DType.Size()-1))
-	out := expr.Or(expr.Lt(b, like(b, 0)), expr.Gt(b, last))
-	if a.DType.IsUnsigned() {
-		return expr.Select(out, like(a, 0), expr.Shr(a, b))
-	}
-	return expr.Shr(a, expr.Select(out, last, b))
-}
-
-// selectionOps choose between elements by a mask.
-func selectionOps() []entry {
-	choose := func(p *point) *expr.Expr {
-		return expr.Select(expr.Cast(ir.Bool, p.x[0]), p.x[1], p.x[2])
-	}
-	return []entry{
-		pointwise("aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor",
-			"?condition self other", same, choose),
-		pointwise("aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor",
-			"?condition self other", same, choose).core(whereCore),
-		pointwise("aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor",
-			"?condition self other", same, choose).core(whereCore),
-		pointwise("aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor",
-			"?condition self other", same, choose).core(whereCore),
-		maskedFill("aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor").core(maskedFillCore),
-		maskedFill("aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor").core(maskedFillCore),
-		pointwise("aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", "self", same, nanToNum).core(nanToNumCore),
-		pointwise("aten::heaviside(Tensor self, Tensor values) -> Tensor", "self values", same,
-			func(p *point) *expr.Expr {
-				x := p.x[0]
-				if x.DType == ir.Bool {
-					return expr.Or(x, p.x[1])
-				}
-				return expr.Select(expr.Eq(x, like(x, 0)), p.x[1],
-					expr.Cast(p.dt, expr.Gt(x, like(x, 0))))
-			}).core(heavisideCore),
+func fmaxCore(op string) coreForm {
+	return func(b *Builder, c *Call) *ir.Value {
+		d := c.Outs[0].DType
+		x, y := b.tensor(c, "self", d), b.tensor(c, "other", d)
+		m := b.where(b.aten("isnan", y), x, b.Op(op, x, y), d)
+		return b.where(b.aten("isnan", x), y, m, d)
 	}
 }
 
-// maskedFill keeps the dtype of self; the value is converted to it.
-func maskedFill(schema string) entry {
-	op := pointwise(schema, "self ?mask ?value", same, func(p *point) *expr.Expr {
-		return expr.Select(expr.Cast(ir.Bool, p.x[1]), expr.Cast(p.dt, p.x[2]), p.x[0])
-	})
-	strided := op.Infer
-	op.Infer = func(c *Call) []ir.Type {
-		ts := strided(c)
-		if k := c.Operand("value"); k >= 0 && c.operands[k].Type.Rank() > 0 {
-			panic(c.fail("the value has %d dimensions, not 0", c.operands[k].Type.Rank()))
-		}
-		return []ir.Type{ts[0].Dense()}
-	}
-	return op
-}
-
-// The largest finite values.
-var largest = map[ir.DType]float64{
-	ir.Float16: 65504, ir.BFloat16: 0x1.fep127, ir.Float32: 0x1.fffffep127,
-	ir.Float64: 0x1.fffffffffffffp1023,
-}
-
-func nanToNum(p *point) *expr.Expr {
-	x := p.x[0]
-	if !x.DType.IsFloat() {
-		return x
-	}
-	or := func(name string, def float64) *expr.Expr {
-		if p.c.Has(name) {
-			return p.num(name)
-		}
-		return p.konst(def)
-	}
-	top := largest[p.c.Outs[0].DType]
-	x = expr.Select(expr.Eq(p.x[0], p.konst(inf)), or("posinf", top), x)
-	x = expr.Select(expr.Eq(p.x[0], p.konst(-inf)), or("neginf", -top), x)
-	return expr.Select(expr.IsNaN(p.x[0]), or("nan", 0), x)
+// rsubCore is other - alpha·self.
+func rsubCore(b *Builder, c *Call) *ir.Value {
+	d := c.Outs[0].DType
+	x, y := b.tensor(c, "self", d), b.tensor(c, "other", d)
+	return b.aten("sub.Tensor", y, x, Kw("alpha", c.Arg("alpha")))
 }

@@ -138,7 +138,7 @@ func attention(b *Builder, c *Call) []*ir.Value {
 		if x.Type.DType == m {
 			return x
 		}
-		return b.Op("aten._to_copy.default", x, Kw("dtype", m))
+		return b.aten("_to_copy", x, Kw("dtype", m))
 	}
 	q, k, v := wide(c.Value("query")), wide(c.Value("key")), wide(c.Value("value"))
 	n := q.Type.Rank()
@@ -148,32 +148,32 @@ func attention(b *Builder, c *Call) []*ir.Value {
 		heads := q.Type.Sizes[n-3]
 		k, v = repeatHeads(b, k, heads), repeatHeads(b, v, heads)
 	}
-	q = b.Op("aten.mul.Scalar", q, a.Scale)
-	scores := b.Op("aten.matmul.default", q, b.Op("aten.transpose.int", k, -2, -1))
+	q = b.aten("mul.Scalar", q, a.Scale)
+	scores := b.aten("matmul", q, b.aten("transpose.int", k, -2, -1))
 	rows, cols := scores.Type.Sizes[n-2], scores.Type.Sizes[n-1]
 	masked := func(keep *ir.Value) {
-		none := b.Op("aten.full.default", []int{}, a.None, Kw("dtype", m))
-		scores = b.Op("aten.where.self", keep, scores, none)
+		none := b.aten("full", []int{}, a.None, Kw("dtype", m))
+		scores = b.aten("where.self", keep, scores, none)
 	}
 	softmax := "aten._softmax.default"
 	args := []any{-1, false}
 	switch mask := c.Value("attn_mask"); {
 	case a.Causal:
-		i := b.Op("aten.unsqueeze.default", b.Op("aten.arange.default", rows), 1)
-		masked(b.Op("aten.ge.Tensor", i, b.Op("aten.arange.default", cols)))
+		i := b.aten("unsqueeze", b.aten("arange", rows), 1)
+		masked(b.aten("ge.Tensor", i, b.aten("arange", cols)))
 	case mask == nil:
 	case mask.Type.DType == ir.Bool:
 		masked(mask)
 	default:
-		scores = b.Op("aten.add.Tensor", scores, wide(mask))
+		scores = b.aten("add.Tensor", scores, wide(mask))
 	}
 	if a.Rests {
 		softmax, args = "aten._safe_softmax.default", args[:1]
 	}
 	p := b.Op(softmax, append([]any{scores}, args...)...)
-	y := b.Op("aten.matmul.default", p, v)
+	y := b.aten("matmul", p, v)
 	if d != m {
-		y = b.Op("aten._to_copy.default", y, Kw("dtype", d))
+		y = b.aten("_to_copy", y, Kw("dtype", d))
 	}
 	return []*ir.Value{y}
 }
@@ -187,9 +187,9 @@ func repeatHeads(b *Builder, x *ir.Value, heads sym.Expr) *ir.Value {
 		return x
 	}
 	times := sym.FloorDiv(heads, s[n-3])
-	y := b.Op("aten.unsqueeze.default", x, n-2)
-	y = b.Op("aten.expand.default", y, slices.Concat(s[:n-2], []sym.Expr{times}, s[n-2:]))
-	return b.Op("aten.reshape.default", y, slices.Concat(s[:n-3], []sym.Expr{heads}, s[n-2:]))
+	y := b.aten("unsqueeze", x, n-2)
+	y = b.aten("expand", y, slices.Concat(s[:n-2], []sym.Expr{times}, s[n-2:]))
+	return b.aten("reshape", y, slices.Concat(s[:n-3], []sym.Expr{heads}, s[n-2:]))
 }
 
 // softmaxRow is one row of a softmax under definition.
@@ -276,7 +276,17 @@ func softmaxOps() []entry {
 		rowwise("aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", half, top,
 			log),
 		rowwise("aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
-			askedFor, finite, safe).core(safeSoftmaxCore),
+			askedFor, finite, safe).core(func(b *Builder, c *Call) *ir.Value {
+			// Softmax, 0 in rows that have nothing to choose from.
+			d := c.Outs[0].DType
+			x := b.cast(c.Value("self"), d)
+			if x.Type.Rank() == 0 {
+				return b.where(b.aten("eq.Scalar", x, -inf), 0, b.aten("_softmax", x, 0, false), d)
+			}
+			none := b.aten("eq.Scalar", b.aten("amax", x, ir.List{c.Arg("dim")}, true),
+				math.Inf(-1))
+			return b.aten("masked_fill.Scalar", b.aten("_softmax", x, c.Arg("dim"), false), none, 0)
+		}),
 		softmaxAs("aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
 			"aten._softmax.default"),
 		softmaxAs("aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
@@ -302,7 +312,7 @@ func softmaxAs(schema, op string) entry {
 	return composite(schema, typ, func(b *Builder, c *Call) *ir.Value {
 		x := c.Value("self")
 		if d := c.Outs[0].DType; d != x.Type.DType {
-			x = b.Op("aten._to_copy.default", x, Kw("dtype", d))
+			x = b.aten("_to_copy", x, Kw("dtype", d))
 		}
 		return b.Op(op, x, c.Arg("dim"), false)
 	})

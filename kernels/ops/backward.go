@@ -10,7 +10,40 @@ import (
 )
 
 // backwardOps are the gradients that ExecuTorch has kernels for.
-func backwardOps() []entry { return []entry{convBackward(), convWeightGrad(), maxPoolBackward()} }
+func backwardOps() []entry {
+	return []entry{convBackward(), convWeightGrad(),
+		// maxPoolBackward adds each gradient to the element that was the largest of
+		// its window.
+		{
+			Schema: "aten::max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor",
+			Infer: func(c *Call) []ir.Type {
+				p := poolOf(c, 2)
+				g, at := c.Tensor("grad_output"), c.Tensor("indices")
+				want := p.outType(p.x.DType)
+				fits := func(t ir.Type) bool { return sym.AllEqual(t.Sizes, want.Sizes) }
+				c.errorIf(g.DType != p.x.DType || !g.DType.IsFloat() || at.DType != ir.Int64 ||
+					!fits(g) || !fits(at), "a gradient of %s %s and indices of %s %s", g.DType,
+					sizesOf{g}, at.DType, sizesOf{at})
+				return one(inFormatOf(p.x, p.x.DType, p.x.Sizes))
+			},
+			Loops: func(c *Call) *loop.Func {
+				t, g := c.Outs[0], c.Tensor("grad_output")
+				lead := t.Rank() - 2
+				plane := sym.Mul(t.Sizes[lead:]...)
+				vars, at := indexVars(g.Sizes)
+				best, bind := c.bindAt("best", c.flatLoad(c.Operand("indices"), at), plane, false)
+				into := sym.Add(sym.Mul(sym.RowMajor(t.Sizes[:lead], at[:lead]), plane), best)
+				z := sym.NewVar("z", t.Numel())
+				f := &loop.Func{Name: "max_pool_backward", Bufs: c.buffers()}
+				f.Body = []loop.Stmt{&loop.For{Var: z, Extent: t.Numel(),
+					Body: []loop.Stmt{&loop.Store{Buf: 0, At: z.Expr(), Value: expr.Num(t.DType,
+						0)}}}}
+				f.Body = append(f.Body, nest(vars, bind,
+					c.write(into, c.flatLoad(c.Operand("grad_output"), at), added))...)
+				return f
+			},
+		}}
+}
 
 // convBackward gives the gradients of input, weight and bias of a convolution,
 // those that output_mask asks for; the others have no elements.
@@ -58,7 +91,7 @@ func convBackward() entry {
 			out := make([]*ir.Value, 3)
 			for i := range out {
 				if !wanted(c, i) {
-					out[i] = b.Op("aten.empty.memory_format", []int64{0}, Kw("dtype", g.Type.DType))
+					out[i] = b.aten("empty.memory_format", []int64{0}, Kw("dtype", g.Type.DType))
 				}
 			}
 			if out[0] == nil {
@@ -73,7 +106,7 @@ func convBackward() entry {
 						pad[d] = sym.Sub(cv.x.Sizes[2+d], back)
 					}
 				}
-				out[0] = b.Op("aten.convolution.default", g, w, nil, c.Arg("stride"),
+				out[0] = b.aten("convolution", g, w, nil, c.Arg("stride"),
 					c.Arg("padding"), c.Arg("dilation"), !cv.transposed, pad, c.Arg("groups"))
 			}
 			if out[1] == nil {
@@ -86,7 +119,7 @@ func convBackward() entry {
 			}
 			if out[2] == nil {
 				dims := append([]int{0}, upTo(g.Type.Rank())[2:]...)
-				out[2] = b.Op("aten.sum.dim_IntList", g, dims)
+				out[2] = b.aten("sum.dim_IntList", g, dims)
 			}
 			return out
 		},
@@ -144,85 +177,11 @@ func convWeightGrad() entry {
 	}
 }
 
-// maxPoolBackward adds each gradient to the element that was the largest of
-// its window.
-func maxPoolBackward() entry {
-	return entry{
-		Schema: "aten::max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor",
-		Infer: func(c *Call) []ir.Type {
-			p := poolOf(c, 2)
-			g, at := c.Tensor("grad_output"), c.Tensor("indices")
-			want := p.outType(p.x.DType)
-			fits := func(t ir.Type) bool {
-				return slices.EqualFunc(t.Sizes, want.Sizes, sym.Expr.Equal)
-			}
-			c.errorIf(g.DType != p.x.DType || !g.DType.IsFloat() || at.DType != ir.Int64 ||
-				!fits(g) || !fits(at), "a gradient of %s %s and indices of %s %s", g.DType,
-				sizesOf{g}, at.DType, sizesOf{at})
-			out := ir.TensorOf(p.x.DType, p.x.Sizes...)
-			if suggestsChannelsLast(p.x) {
-				out.Strides = channelsLastStrides(p.x.Sizes)
-			}
-			return []ir.Type{out}
-		},
-		Loops: func(c *Call) *loop.Func {
-			t, g := c.Outs[0], c.Tensor("grad_output")
-			lead := t.Rank() - 2
-			plane := sym.Mul(t.Sizes[lead:]...)
-			vars, at := indexVars(g.Sizes)
-			best, bind := c.bindAt("best", c.flatLoad(c.Operand("indices"), at), plane, false)
-			into := sym.Add(sym.Mul(sym.RowMajor(t.Sizes[:lead], at[:lead]), plane), best)
-			z := sym.NewVar("z", t.Numel())
-			f := &loop.Func{Name: "max_pool_backward", Bufs: c.buffers()}
-			f.Body = []loop.Stmt{&loop.For{Var: z, Extent: t.Numel(),
-				Body: []loop.Stmt{&loop.Store{Buf: 0, At: z.Expr(), Value: expr.Num(t.DType, 0)}}}}
-			f.Body = append(f.Body,
-				nest(vars, bind, c.write(into, c.flatLoad(c.Operand("grad_output"), at), added))...)
-			return f
-		},
-	}
-}
-
 // normBackwardOps are the gradients of layer and group normalisation, and a
 // product of three tensors. Gradients that output_mask does not ask for have
 // no elements.
 func normBackwardOps() []entry {
-	return []entry{layerNormBackward(), groupNormBackward(), trilinear()}
-}
-
-// maskedGradients gives the types of gradients, those not asked for empty.
-func (c *Call) maskedGradients(ts ...ir.Type) []ir.Type {
-	mask, _ := c.Arg("output_mask").(ir.List)
-	for i := range ts {
-		if i >= len(mask) || mask[i] != ir.BoolArg(true) {
-			ts[i] = ir.StaticTensor(ts[i].DType, 0)
-		}
-	}
-	return ts
-}
-
-// gradients shapes what was computed as the results are; those not asked for
-// are empty.
-func (b *Builder) gradients(c *Call, vs ...*ir.Value) []*ir.Value {
-	for i, t := range c.Outs {
-		if n, ok := t.Numel().Const(); ok && n == 0 {
-			vs[i] = b.Op("aten.full.default", t.Sizes, 0, Kw("dtype", t.DType))
-			continue
-		}
-		vs[i] = b.cast(b.Op("aten.reshape.default", vs[i], t.Sizes), t.DType)
-	}
-	return vs
-}
-
-// normGradient is the gradient of (x - mean)·rstd, the sums being over dims of
-// n elements, given g, that of the result, and the result x̂ itself.
-func (b *Builder) normGradient(g, normed, rstd *ir.Value, dims []int) *ir.Value {
-	mean := func(v *ir.Value) *ir.Value { return b.Op("aten.mean.dim", v, dims, true) }
-	return b.mul(b.sub(b.sub(g, mean(g)), b.mul(normed, mean(b.mul(g, normed)))), rstd)
-}
-
-func layerNormBackward() entry {
-	return entry{
+	return []entry{{
 		Schema: "aten::native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
 		Infer: func(c *Call) []ir.Type {
 			t := c.floatInput()
@@ -246,77 +205,95 @@ func layerNormBackward() entry {
 				if lead == 0 {
 					return v
 				}
-				return b.Op("aten.sum.dim_IntList", v, upTo(lead))
+				return b.aten("sum.dim_IntList", v, upTo(lead))
 			}
 			dx := b.normGradient(weighted, normed, rstd, upTo(t.Rank())[lead:])
 			return b.gradients(c, dx, over(b.mul(g, normed)), over(g))
 		},
+	},
+		{
+			Schema: "aten::native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+			Infer: func(c *Call) []ir.Type {
+				t := c.channels()
+				groups := must(c.Int("group"))
+				c.errorIf(groups < 1 || differ(sym.Mod(t.Sizes[1], sym.Int(groups)), sym.Int(0)),
+					"%d groups of %s channels", groups, t.Sizes[1])
+				c.gradientOf(t)
+				c.restatesInput(t)
+				for _, name := range []string{"mean", "rstd"} {
+					s := c.Tensor(name)
+					c.errorIf(differ(s.Numel(), sym.Mul(t.Sizes[0], sym.Int(groups))),
+						"%s is %s for %d groups of each of %s", name, sizesOf{s}, groups,
+						t.Sizes[0])
+				}
+				w := ir.TensorOf(t.DType, t.Sizes[1])
+				return c.maskedGradients(ir.TensorOf(t.DType, t.Sizes...), w, w)
+			},
+			Decompose: func(b *Builder, c *Call) []*ir.Value {
+				t := c.Tensor("input")
+				groups := must(c.Int("group"))
+				m := opmath(t.DType)
+				ch := t.Sizes[1]
+				// Batch, group, channel of the group, place.
+				grouped := []sym.Expr{t.Sizes[0], sym.Int(groups), sym.FloorDiv(ch,
+					sym.Int(groups)), sym.Mul(t.Sizes[2:]...)}
+				shape := func(name string, sizes ...sym.Expr) *ir.Value {
+					return b.aten("reshape", b.cast(c.Value(name), m), sizes)
+				}
+				one := sym.Int(1)
+				x, g := shape("input", grouped...), shape("grad_out", grouped...)
+				mean, rstd := shape("mean", grouped[0], grouped[1], one, one),
+					shape("rstd", grouped[0], grouped[1], one, one)
+				normed := b.mul(b.sub(x, mean), rstd)
+				weighted := g
+				if c.Has("weight") {
+					weighted = b.mul(g, shape("weight", one, grouped[1], grouped[2], one))
+				}
+				over := func(v *ir.Value) *ir.Value {
+					return b.aten("sum.dim_IntList", v, []int{0, 3})
+				}
+				return b.gradients(c, b.normGradient(weighted, normed, rstd, []int{2, 3}),
+					over(b.mul(g, normed)), over(g))
+			},
+		}, trilinear()}
+}
+
+// maskedGradients gives the types of gradients, those not asked for empty.
+func (c *Call) maskedGradients(ts ...ir.Type) []ir.Type {
+	mask, _ := c.Arg("output_mask").(ir.List)
+	for i := range ts {
+		if i >= len(mask) || mask[i] != ir.BoolArg(true) {
+			ts[i] = ir.StaticTensor(ts[i].DType, 0)
+		}
 	}
+	return ts
+}
+
+// gradients shapes what was computed as the results are; those not asked for
+// are empty.
+func (b *Builder) gradients(c *Call, vs ...*ir.Value) []*ir.Value {
+	for i, t := range c.Outs {
+		if n, ok := t.Numel().Const(); ok && n == 0 {
+			vs[i] = b.aten("full", t.Sizes, 0, Kw("dtype", t.DType))
+			continue
+		}
+		vs[i] = b.cast(b.aten("reshape", vs[i], t.Sizes), t.DType)
+	}
+	return vs
+}
+
+// normGradient is the gradient of (x - mean)·rstd, the sums being over dims of
+// n elements, given g, that of the result, and the result x̂ itself.
+func (b *Builder) normGradient(g, normed, rstd *ir.Value, dims []int) *ir.Value {
+	mean := func(v *ir.Value) *ir.Value { return b.aten("mean.dim", v, dims, true) }
+	return b.mul(b.sub(b.sub(g, mean(g)), b.mul(normed, mean(b.mul(g, normed)))), rstd)
 }
 
 // gradientOf checks that grad_out is as a tensor of type t.
 func (c *Call) gradientOf(t ir.Type) {
 	g := c.Tensor("grad_out")
-	c.errorIf(g.DType != t.DType || !sameShapes(g, t), "a gradient of %s %s", g.DType, sizesOf{g})
-}
-
-func sameShapes(a, b ir.Type) bool {
-	if a.Rank() != b.Rank() {
-		return false
-	}
-	for d, s := range a.Sizes {
-		if differ(s, b.Sizes[d]) {
-			return false
-		}
-	}
-	return true
-}
-
-func groupNormBackward() entry {
-	return entry{
-		Schema: "aten::native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
-		Infer: func(c *Call) []ir.Type {
-			t := c.channels()
-			groups := must(c.Int("group"))
-			c.errorIf(groups < 1 || differ(sym.Mod(t.Sizes[1], sym.Int(groups)), sym.Int(0)),
-				"%d groups of %s channels", groups, t.Sizes[1])
-			c.gradientOf(t)
-			c.restatesInput(t)
-			for _, name := range []string{"mean", "rstd"} {
-				s := c.Tensor(name)
-				c.errorIf(differ(s.Numel(), sym.Mul(t.Sizes[0], sym.Int(groups))),
-					"%s is %s for %d groups of each of %s", name, sizesOf{s}, groups, t.Sizes[0])
-			}
-			w := ir.TensorOf(t.DType, t.Sizes[1])
-			return c.maskedGradients(ir.TensorOf(t.DType, t.Sizes...), w, w)
-		},
-		Decompose: func(b *Builder, c *Call) []*ir.Value {
-			t := c.Tensor("input")
-			groups := must(c.Int("group"))
-			m := opmath(t.DType)
-			ch := t.Sizes[1]
-			// Batch, group, channel of the group, place.
-			grouped := []sym.Expr{t.Sizes[0], sym.Int(groups), sym.FloorDiv(ch, sym.Int(groups)),
-				sym.Mul(t.Sizes[2:]...)}
-			shape := func(name string, sizes ...sym.Expr) *ir.Value {
-				return b.Op("aten.reshape.default", b.cast(c.Value(name), m), sizes)
-			}
-			one := sym.Int(1)
-			x, g := shape("input", grouped...), shape("grad_out", grouped...)
-			mean, rstd := shape("mean", grouped[0], grouped[1], one, one), shape("rstd", grouped[0],
-				grouped[1], one, one)
-			normed := b.mul(b.sub(x, mean), rstd)
-			weighted := g
-			if c.Has("weight") {
-				weighted = b.mul(g, shape("weight", one, grouped[1], grouped[2], one))
-			}
-			over := func(v *ir.Value) *ir.Value {
-				return b.Op("aten.sum.dim_IntList", v, []int{0, 3})
-			}
-			return b.gradients(c, b.normGradient(weighted, normed, rstd, []int{2, 3}),
-				over(b.mul(g, normed)), over(g))
-		},
-	}
+	c.errorIf(g.DType != t.DType || !sameSizes(g.Sizes, t.Sizes), "a gradient of %s %s", g.DType,
+		sizesOf{g})
 }
 
 // trilinear gives each operand dimensions of size 1 in the places named,
@@ -365,7 +342,7 @@ func trilinear() entry {
 				_, at := expanded(c, i)
 				v := c.Value(name)
 				for _, d := range at {
-					v = b.Op("aten.unsqueeze.default", v, d)
+					v = b.aten("unsqueeze", v, d)
 				}
 				if product == nil {
 					product = v

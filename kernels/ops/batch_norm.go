@@ -52,13 +52,7 @@ func batchNormEval() entry {
 }
 
 // batchNormType is the type of the normalised input: channels last if it is.
-func batchNormType(t ir.Type) ir.Type {
-	u := ir.TensorOf(t.DType, t.Sizes...)
-	if suggestsChannelsLast(t) {
-		u.Strides = channelsLastStrides(t.Sizes)
-	}
-	return u
-}
+func batchNormType(t ir.Type) ir.Type { return inFormatOf(t, t.DType, t.Sizes) }
 
 // countOver returns the number of elements in the marked dimensions of t.
 func countOver(t ir.Type, over []bool) sym.Expr {
@@ -105,10 +99,9 @@ func batchNorm() entry {
 			if c.Bool("training") {
 				c.errorIf(c.Has("running_mean"),
 					"it writes to its running statistics, which only functionalisation can say")
-				return b.Op("aten._native_batch_norm_legit.no_stats", x, w, bias, true,
-					momentum, eps)
+				return b.aten("_native_batch_norm_legit.no_stats", x, w, bias, true, momentum, eps)
 			}
-			return b.Op("aten._native_batch_norm_legit_no_training.default", x, w, bias,
+			return b.aten("_native_batch_norm_legit_no_training", x, w, bias,
 				c.Arg("running_mean"), c.Arg("running_var"), momentum, eps)
 		})
 	op.Writes = func(b *Builder, c *Call) []*ir.Value {
@@ -130,39 +123,6 @@ func (b *Builder) batchNormKeeping(c *Call) []*ir.Value {
 	b.Write(mean, vs[3])
 	b.Write(variance, vs[4])
 	return vs[:3]
-}
-
-// instanceNorm normalises each channel of each sample by itself, or with given
-// statistics.
-func instanceNorm() entry {
-	return entry{
-		Schema: "aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
-		Infer: func(c *Call) []ir.Type {
-			t := c.channels()
-			c.perChannel(t, "weight", "bias", "running_mean", "running_var")
-			given := c.Bool("use_input_stats")
-			c.errorIf(given && c.Has("running_mean"),
-				"an instance norm in training mode updates its statistics; export the model after model.eval()")
-			c.errorIf(!given && !(c.Has("running_mean") && c.Has("running_var")),
-				"neither statistics nor use_input_stats: there is nothing to normalise with")
-			return one(ir.TensorOf(t.DType, t.Sizes...))
-		},
-		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
-			t := c.Tensor("input")
-			eps := must(c.Float("eps"))
-			m := opmath(t.DType)
-			mean, variance := c.paramAt("running_mean", m, at[1]),
-				c.paramAt("running_var", m, at[1])
-			if c.Bool("use_input_stats") {
-				over := allOf(t.Rank())
-				over[0], over[1] = false, false
-				mean, variance = moments(m, countOver(t, over), func() (*expr.Expr, []*sym.Symbol) {
-					return c.inputOver(m, over, at[0], at[1])
-				})
-			}
-			return c.normalised(m, at, mean, inverseStd(variance, eps), at[1])
-		}),
-	}
 }
 
 // groupsOf returns the number of groups and the channels in each.
@@ -224,7 +184,7 @@ func groupNorm() entry {
 		"aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor",
 		typ, func(b *Builder, c *Call) *ir.Value {
 			s := c.Tensor("input").Sizes
-			return b.Op("aten.native_group_norm.default", c.Value("input"), c.Arg("weight"),
+			return b.aten("native_group_norm", c.Value("input"), c.Arg("weight"),
 				c.Arg("bias"), s[0], s[1], sym.Mul(s[2:]...), c.Arg("num_groups"), c.Arg("eps"))
 		})
 }

@@ -3,6 +3,7 @@ package ops
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -59,6 +60,14 @@ func Kw(name string, value any) Named { return Named{name, value} }
 // Op is Call for an operator with one result, or of which only the first is
 // wanted. A failure ends the enclosing Do.
 func (b *Builder) Op(op string, args ...any) *ir.Value { return b.Ops(op, args...)[0] }
+
+// aten is Op of an ATen operator, of the overload called default where name has none.
+func (b *Builder) aten(name string, args ...any) *ir.Value {
+	if !strings.Contains(name, ".") {
+		name += ".default"
+	}
+	return b.Op("aten."+name, args...)
+}
 
 // Ops is Call whose failure ends the enclosing Do.
 func (b *Builder) Ops(op string, args ...any) []*ir.Value {
@@ -219,12 +228,12 @@ func (b *Builder) cast(x *ir.Value, d ir.DType) *ir.Value {
 	if x.Type.DType == d {
 		return x
 	}
-	return b.Op("aten._to_copy.default", x, Kw("dtype", d))
+	return b.aten("_to_copy", x, Kw("dtype", d))
 }
 
 // scalar returns a number as a tensor of dtype d without dimensions.
 func (b *Builder) scalar(x any, d ir.DType) *ir.Value {
-	return b.Op("aten.scalar_tensor.default", x, Kw("dtype", d))
+	return b.aten("scalar_tensor", x, Kw("dtype", d))
 }
 
 // tensor returns an argument as a tensor of dtype d.
@@ -236,10 +245,10 @@ func (b *Builder) tensor(c *Call, name string, d ir.DType) *ir.Value {
 }
 
 // The operators of Core ATen that decompositions use most.
-func (b *Builder) add(x, y any) *ir.Value { return b.Op("aten.add.Tensor", x, y) }
-func (b *Builder) sub(x, y any) *ir.Value { return b.Op("aten.sub.Tensor", x, y) }
-func (b *Builder) mul(x, y any) *ir.Value { return b.Op("aten.mul.Tensor", x, y) }
-func (b *Builder) div(x, y any) *ir.Value { return b.Op("aten.div.Tensor", x, y) }
+func (b *Builder) add(x, y any) *ir.Value { return b.aten("add.Tensor", x, y) }
+func (b *Builder) sub(x, y any) *ir.Value { return b.aten("sub.Tensor", x, y) }
+func (b *Builder) mul(x, y any) *ir.Value { return b.aten("mul.Tensor", x, y) }
+func (b *Builder) div(x, y any) *ir.Value { return b.aten("div.Tensor", x, y) }
 
 // where chooses between a, a number or a tensor, and b of dtype d.
 func (b *Builder) where(cond *ir.Value, x, y any, d ir.DType) *ir.Value {
@@ -249,7 +258,7 @@ func (b *Builder) where(cond *ir.Value, x, y any, d ir.DType) *ir.Value {
 		}
 		return b.scalar(v, d)
 	}
-	return b.Op("aten.where.self", cond, side(x), side(y))
+	return b.aten("where.self", cond, side(x), side(y))
 }
 
 // ScanOp is the operator of a counted loop: its arguments are init, the list of

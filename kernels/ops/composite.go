@@ -12,8 +12,126 @@ import (
 // tensorCompositeOps are composites of products, gathers and joins.
 func tensorCompositeOps() []entry {
 	return []entry{
-		takeAlongDim(), oneHot().core(oneHotCore), differences(), weightNorm().core(weightNormCore),
-		repeatEach().core(repeatEachCore), innerProduct(),
+		takeAlongDim(),
+		entry{
+			Schema: "aten::one_hot(Tensor self, int num_classes=-1) -> Tensor",
+			Infer: func(c *Call) []ir.Type {
+				t := c.Tensor("self")
+				n := must(c.Int("num_classes"))
+				c.errorIf(n <= 0, "the number of classes follows from the data; pass num_classes")
+				c.errorIf(t.DType != ir.Int64, "not defined on %s", t.DType)
+				return []ir.Type{ir.TensorOf(ir.Int64, append(slices.Clone(t.Sizes),
+					sym.Int(n))...)}
+			},
+			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
+				n := len(at) - 1
+				return expr.Eq(c.Load("self", at[:n]...), expr.Idx(ir.Int64, at[n]))
+			}),
+		}.core(func(b *Builder, c *Call) *ir.Value {
+			n := must(c.Int("num_classes"))
+			hot := b.aten("eq.Tensor", b.aten("unsqueeze", c.Value("self"), -1),
+				b.aten("arange.start_step", 0, n))
+			return b.cast(hot, ir.Int64)
+		}), differences(),
+		// weightNorm is v·g/‖v‖, the norm over all dimensions but dim.
+		entry{
+			Schema: "aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor",
+			Infer: func(c *Call) []ir.Type {
+				v, g := c.Tensor("v"), c.Tensor("g")
+				d := must(c.Int("dim"))
+				if d != -1 {
+					c.wrapDim(d, v.Rank())
+				}
+				c.errorIf((!v.DType.IsFloat() || g.DType != v.DType || !broadcastsTo(g, v.Sizes)),
+					"weights of %s and %s: %s", v.DType, g.DType, sizesOf{v, g})
+				return one(ir.TensorOf(v.DType, v.Sizes...))
+			},
+			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
+				v, g := c.Tensor("v"), c.Tensor("g")
+				keep := -1
+				if d := must(c.Int("dim")); d != -1 {
+					keep = c.wrapDim(d, v.Rank())
+				}
+				m := opmath(v.DType)
+				in := slices.Clone(at)
+				var over []*sym.Symbol
+				for d, s := range v.Sizes {
+					if d != keep {
+						r := sym.NewVar("r"+itoa(d), s)
+						over = append(over, r)
+						in[d] = r.Expr()
+					}
+				}
+				x := expr.Cast(m, c.Load("v", in...))
+				norm := expr.Sqrt(expr.Sum(over, expr.Mul(x, x)))
+				scale := expr.Div(expr.Cast(m, c.Load("g", broadcastCoords(g, v.Sizes, at)...)),
+					norm)
+				return expr.Mul(expr.Cast(m, c.Load("v", at...)), scale)
+			}),
+		}.core(func(b *Builder, c *Call) *ir.Value {
+			v, g := c.Value("v"), c.Value("g")
+			d := v.Type.DType
+			m := opmath(d)
+			keep := -1
+			n := must(c.Int("dim"))
+			if n != -1 {
+				keep = c.wrapDim(n, v.Type.Rank())
+			}
+			var dims []int
+			for k := range v.Type.Rank() {
+				if k != keep {
+					dims = append(dims, k)
+				}
+			}
+			v = b.cast(v, m)
+			norm := b.aten("sqrt", b.aten("sum.dim_IntList", b.mul(v, v), dims, true))
+			return b.cast(b.mul(v, b.div(b.cast(g, m), norm)), d)
+		}),
+		repeatEach().core(func(b *Builder, c *Call) *ir.Value {
+			x := c.Value("self")
+			d := 0
+			if !c.Has("dim") {
+				x = b.reshaped(x, x.Type.Numel())
+			} else {
+				d = c.dim("dim", x.Type.Rank())
+				if x.Type.Rank() == 0 {
+					return b.aten("clone", x)
+				}
+			}
+			n := must(c.SymInt("repeats"))
+			sizes := slices.Insert(slices.Clone(x.Type.Sizes), d+1, n)
+			return b.reshaped(b.aten("expand", b.aten("unsqueeze", x, d+1), sizes),
+				c.Outs[0].Sizes...)
+		}),
+		// innerProduct is torch.inner: a product over the last dimensions of both.
+		composite("aten::inner(Tensor self, Tensor other) -> Tensor",
+			func(c *Call) ir.Type {
+				x, y := c.Tensor("self"), c.Tensor("other")
+				switch {
+				case x.DType != y.DType:
+					panic(c.fail("the product of %s and %s", x.DType, y.DType))
+				case x.Rank() == 0:
+					return y.Dense()
+				case y.Rank() == 0:
+					return x.Dense()
+				case differ(x.Sizes[x.Rank()-1], y.Sizes[y.Rank()-1]):
+					panic(c.fail("%s do not multiply", sizesOf{x, y}))
+				}
+				return ir.TensorOf(x.DType, slices.Concat(x.Sizes[:x.Rank()-1],
+					y.Sizes[:y.Rank()-1])...)
+			}, func(b *Builder, c *Call) *ir.Value {
+				x, y := c.Value("self"), c.Value("other")
+				if x.Type.Rank() == 0 || y.Type.Rank() == 0 {
+					return b.aten("mul.Tensor", x, y)
+				}
+				k := x.Type.Sizes[x.Type.Rank()-1]
+				rows := func(v *ir.Value) *ir.Value {
+					return b.aten("reshape", v,
+						[]sym.Expr{sym.Mul(v.Type.Sizes[:v.Type.Rank()-1]...), k})
+				}
+				p := b.aten("mm", rows(x), b.aten("permute", rows(y), []int{1, 0}))
+				return b.aten("view", p, c.Outs[0].Sizes)
+			}),
 		meshgrid("aten::meshgrid(Tensor[] tensors) -> Tensor[]"),
 		meshgrid("aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]"),
 	}
@@ -45,33 +163,16 @@ func takeAlongDim() entry {
 			self, idx, d := sizes(c)
 			fit := func(x *ir.Value, sizes []sym.Expr) *ir.Value {
 				if !c.Has("dim") {
-					return b.Op("aten.reshape.default", x, []int{-1})
+					return b.aten("reshape", x, []int{-1})
 				}
-				return b.Op("aten.expand.default", x, sizes)
+				return b.aten("expand", x, sizes)
 			}
 			at := fit(c.Value("indices"), idx)
 			if c.Has("dim") {
-				at = b.Op("aten.remainder.Scalar", at, self[d])
+				at = b.aten("remainder.Scalar", at, self[d])
 			}
-			return b.Op("aten.gather.default", fit(c.Value("self"), self), d, at)
+			return b.aten("gather", fit(c.Value("self"), self), d, at)
 		})
-}
-
-func oneHot() entry {
-	return entry{
-		Schema: "aten::one_hot(Tensor self, int num_classes=-1) -> Tensor",
-		Infer: func(c *Call) []ir.Type {
-			t := c.Tensor("self")
-			n := must(c.Int("num_classes"))
-			c.errorIf(n <= 0, "the number of classes follows from the data; pass num_classes")
-			c.errorIf(t.DType != ir.Int64, "not defined on %s", t.DType)
-			return []ir.Type{ir.TensorOf(ir.Int64, append(slices.Clone(t.Sizes), sym.Int(n))...)}
-		},
-		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
-			n := len(at) - 1
-			return expr.Eq(c.Load("self", at[:n]...), expr.Idx(ir.Int64, at[n]))
-		}),
-	}
 }
 
 // differences is torch.diff.
@@ -107,7 +208,7 @@ func differences() entry {
 				}
 			}
 			if len(parts) > 1 {
-				x = b.Op("aten.cat.default", parts, d)
+				x = b.aten("cat", parts, d)
 			}
 			op := "aten.sub.Tensor"
 			if x.Type.DType == ir.Bool {
@@ -118,52 +219,13 @@ func differences() entry {
 					break
 				}
 				m := sym.Sub(x.Type.Sizes[d], sym.Int(1))
-				x = b.Op(op, b.Op("aten.narrow.default", x, d, 1, m), b.Op("aten.narrow.default",
-					x, d, 0, m))
+				x = b.Op(op, b.aten("narrow", x, d, 1, m), b.aten("narrow", x, d, 0, m))
 			}
 			if n == 0 {
-				x = b.Op("aten.clone.default", x, Kw("memory_format", ir.ContiguousFormat))
+				x = b.aten("clone", x, Kw("memory_format", ir.ContiguousFormat))
 			}
 			return x
 		})
-}
-
-// weightNorm is v·g/‖v‖, the norm over all dimensions but dim.
-func weightNorm() entry {
-	return entry{
-		Schema: "aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor",
-		Infer: func(c *Call) []ir.Type {
-			v, g := c.Tensor("v"), c.Tensor("g")
-			d := must(c.Int("dim"))
-			if d != -1 {
-				c.wrapDim(d, v.Rank())
-			}
-			c.errorIf((!v.DType.IsFloat() || g.DType != v.DType || !broadcastsTo(g, v.Sizes)),
-				"weights of %s and %s: %s", v.DType, g.DType, sizesOf{v, g})
-			return one(ir.TensorOf(v.DType, v.Sizes...))
-		},
-		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
-			v, g := c.Tensor("v"), c.Tensor("g")
-			keep := -1
-			if d := must(c.Int("dim")); d != -1 {
-				keep = c.wrapDim(d, v.Rank())
-			}
-			m := opmath(v.DType)
-			in := slices.Clone(at)
-			var over []*sym.Symbol
-			for d, s := range v.Sizes {
-				if d != keep {
-					r := sym.NewVar("r"+itoa(d), s)
-					over = append(over, r)
-					in[d] = r.Expr()
-				}
-			}
-			x := expr.Cast(m, c.Load("v", in...))
-			norm := expr.Sqrt(expr.Sum(over, expr.Mul(x, x)))
-			scale := expr.Div(expr.Cast(m, c.Load("g", broadcastCoords(g, v.Sizes, at)...)), norm)
-			return expr.Mul(expr.Cast(m, c.Load("v", at...)), scale)
-		}),
-	}
 }
 
 // repeatEach repeats each element, or each slice along dim.
@@ -201,39 +263,6 @@ func repeatEach() entry {
 		}
 		return in
 	})
-}
-
-// innerProduct is torch.inner: a product over the last dimensions of both.
-func innerProduct() entry {
-	return composite("aten::inner(Tensor self, Tensor other) -> Tensor",
-		func(c *Call) ir.Type {
-			x, y := c.Tensor("self"), c.Tensor("other")
-			switch {
-			case x.DType != y.DType:
-				panic(c.fail("the product of %s and %s", x.DType, y.DType))
-			case x.Rank() == 0:
-				return y.Dense()
-			case y.Rank() == 0:
-				return x.Dense()
-			case differ(x.Sizes[x.Rank()-1], y.Sizes[y.Rank()-1]):
-				panic(c.fail("%s do not multiply", sizesOf{x, y}))
-			}
-			return ir.TensorOf(x.DType, slices.Concat(x.Sizes[:x.Rank()-1],
-				y.Sizes[:y.Rank()-1])...)
-		}, func(b *Builder, c *Call) *ir.Value {
-			x, y := c.Value("self"), c.Value("other")
-			if x.Type.Rank() == 0 || y.Type.Rank() == 0 {
-				return b.Op("aten.mul.Tensor", x, y)
-			}
-			k := x.Type.Sizes[x.Type.Rank()-1]
-			rows := func(v *ir.Value) *ir.Value {
-				return b.Op("aten.reshape.default", v,
-					[]sym.Expr{sym.Mul(v.Type.Sizes[:v.Type.Rank()-1]...), k})
-			}
-			p := b.Op("aten.mm.default", rows(x), b.Op("aten.permute.default", rows(y),
-				[]int{1, 0}))
-			return b.Op("aten.view.default", p, c.Outs[0].Sizes)
-		})
 }
 
 // meshgrid expands vectors to a grid, one result for each.
@@ -301,7 +330,7 @@ func seldomOps() []entry {
 	}
 	leaks := func(b *Builder, c *Call) *ir.Value {
 		s := slope(c)
-		return b.Op("aten.leaky_relu.default", c.Value("self"), s)
+		return b.aten("leaky_relu", c.Value("self"), s)
 	}
 	const bounds = "Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None"
 	return []entry{
@@ -328,21 +357,21 @@ func seldomOps() []entry {
 			}),
 		derived("aten::vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", powersOf),
 		derived("aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", func(b *Builder, c *Call) *ir.Value {
-			product := b.Op("aten.mul.Scalar", b.Op("aten.outer.default", c.Value("vec1"),
+			product := b.aten("mul.Scalar", b.aten("outer", c.Value("vec1"),
 				c.Value("vec2")), c.Arg("alpha"))
 			if beta, err := c.Float("beta"); err == nil && beta == 0 {
 				return product
 			}
-			return b.add(b.Op("aten.mul.Scalar", c.Value("self"), c.Arg("beta")), product)
+			return b.add(b.aten("mul.Scalar", c.Value("self"), c.Arg("beta")), product)
 		}),
 		derived("aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
 			func(b *Builder, c *Call) *ir.Value {
 				base := must(c.Float("base"))
-				at := b.Op("aten.linspace.default", c.Arg("start"), c.Arg("end"), c.Arg("steps"),
+				at := b.aten("linspace", c.Arg("start"), c.Arg("end"), c.Arg("steps"),
 					Kw("dtype", ir.Float64))
-				y := b.Op("aten.exp.default", b.Op("aten.mul.Scalar", at, math.Log(base)))
+				y := b.aten("exp", b.aten("mul.Scalar", at, math.Log(base)))
 				if base == 2 {
-					y = b.Op("aten.exp2.default", at)
+					y = b.aten("exp2", at)
 				}
 				return b.cast(y, c.DType("dtype", defaultFloat))
 			}),
@@ -363,7 +392,7 @@ func powersOf(b *Builder, c *Call) *ir.Value {
 	if !x.Type.DType.IsFloat() {
 		x = b.cast(x, ir.Int64)
 	}
-	power := b.Op("aten.ones_like.default", x)
+	power := b.aten("ones_like", x)
 	columns := make([]*ir.Value, n)
 	for i := range columns {
 		at := n - 1 - int64(i)
@@ -374,9 +403,9 @@ func powersOf(b *Builder, c *Call) *ir.Value {
 		power = b.mul(power, x)
 	}
 	if n == 0 {
-		return b.Op("aten.slice.Tensor", b.Op("aten.unsqueeze.default", x, 1), 1, 0, 0)
+		return b.aten("slice.Tensor", b.aten("unsqueeze", x, 1), 1, 0, 0)
 	}
-	return b.Op("aten.stack.default", columns, 1)
+	return b.aten("stack", columns, 1)
 }
 
 // affineGrid maps the centres of cells of [-1, 1] in each dimension, or, with
@@ -399,19 +428,17 @@ func affineGrid(b *Builder, c *Call) *ir.Value {
 		if !c.Bool("align_corners") && steps > 0 {
 			last = float64(steps-1) / float64(steps)
 		}
-		at := b.Op("aten.linspace.default", -last, last, steps, Kw("dtype", d))
+		at := b.aten("linspace", -last, last, steps, Kw("dtype", d))
 		if steps <= 1 {
-			at = b.Op("aten.zeros.default", []int64{steps}, Kw("dtype", d))
+			at = b.aten("zeros", []int64{steps}, Kw("dtype", d))
 		}
 		shape := []int{1, 1, 1}[:n]
 		shape[i] = -1
-		columns = append(columns, b.Op("aten.expand.default", b.Op("aten.reshape.default", at,
-			shape), grid))
+		columns = append(columns, b.aten("expand", b.aten("reshape", at, shape), grid))
 	}
-	columns = append(columns, b.Op("aten.ones_like.default", columns[0]))
-	places := b.Op("aten.reshape.default", b.Op("aten.stack.default", columns, -1),
-		[]int{1, -1, n + 1})
-	mapped := b.Op("aten.matmul.default", places, b.Op("aten.transpose.int", theta, 1, 2))
+	columns = append(columns, b.aten("ones_like", columns[0]))
+	places := b.aten("reshape", b.aten("stack", columns, -1), []int{1, -1, n + 1})
+	mapped := b.aten("matmul", places, b.aten("transpose.int", theta, 1, 2))
 	shape := append(append(sizes[:1:1], grid...), theta.Type.Sizes[1])
-	return b.Op("aten.reshape.default", mapped, shape)
+	return b.aten("reshape", mapped, shape)
 }

@@ -203,7 +203,7 @@ func convolutionCore(b *Builder, c *Call) *ir.Value {
 	for i := range args {
 		args[i] = c.Args[i]
 	}
-	return b.Op("aten.convolution.default", args...)
+	return b.aten("convolution", args...)
 }
 
 // convComposites are the convolutions of modules: of a fixed number of
@@ -296,16 +296,16 @@ func convComposite(schema string, n int) entry {
 			p := plan(c)
 			x := c.Value("input")
 			if p.before != nil {
-				x = b.Op("aten.constant_pad_nd.default", x, p.before, 0)
+				x = b.aten("constant_pad_nd", x, p.before, 0)
 			}
 			if !p.batched {
-				x = b.Op("aten.unsqueeze.default", x, 0)
+				x = b.aten("unsqueeze", x, 0)
 			}
-			y := b.Op("aten.convolution.default", x, c.Arg("weight"), c.Arg("bias"),
+			y := b.aten("convolution", x, c.Arg("weight"), c.Arg("bias"),
 				c.Arg("stride"), p.padding, c.Arg("dilation"),
 				p.call.Arg("transposed"), p.call.Arg("output_padding"), c.Arg("groups"))
 			if !p.batched {
-				y = b.Op("aten.squeeze.dim", y, 0)
+				y = b.aten("squeeze.dim", y, 0)
 			}
 			return []*ir.Value{y}
 		},

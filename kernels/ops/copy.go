@@ -44,7 +44,11 @@ func copyOps() []entry {
 		"aten::feature_dropout(Tensor input, float p, bool train) -> Tensor",
 		"aten::feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor",
 	} {
-		ops = append(ops, maybeCopy(s, dropoutType))
+		ops = append(ops, maybeCopy(s, func(c *Call) ir.Type {
+			c.errorIf(c.Bool("train") && must(c.Float("p")) != 0,
+				"dropout in training mode is random; export the model after model.eval()")
+			return c.Tensor("input")
+		}))
 	}
 	for _, s := range []string{
 		"aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)",
@@ -68,7 +72,11 @@ func copyOps() []entry {
 				return t // a clone of self's storage: strides and offset too
 			}),
 		converting("aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", "value",
-			fillType).core(fillCore),
+			fillType).core(func(b *Builder, c *Call) *ir.Value {
+			// Copies a value without dimensions to the shape of self.
+			v := b.cast(c.Value("value"), c.Outs[0].DType)
+			return b.aten("clone", b.aten("expand", v, c.Outs[0].Sizes))
+		}),
 		converting("aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", "value", fillType),
 	)
 }
@@ -160,12 +168,6 @@ func sameStrides(t, u ir.Type) bool {
 	return true
 }
 
-func dropoutType(c *Call) ir.Type {
-	c.errorIf(c.Bool("train") && must(c.Float("p")) != 0,
-		"dropout in training mode is random; export the model after model.eval()")
-	return c.Tensor("input")
-}
-
 // converting is an operator whose result's elements are those of one argument,
 // broadcast and converted to the result's dtype.
 func converting(schema, operand string, typ func(*Call) ir.Type) entry {
@@ -219,7 +221,7 @@ func maybeCopy(schema string, typ func(*Call) ir.Type) entry {
 		case isChannelsLast(out):
 			format = ir.ChannelsLast3d
 		}
-		return b.Op("aten._to_copy.default", c.operands[0], Kw("dtype", c.Outs[0].DType),
+		return b.aten("_to_copy", c.operands[0], Kw("dtype", c.Outs[0].DType),
 			Kw("memory_format", format))
 	})
 }

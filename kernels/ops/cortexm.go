@@ -29,7 +29,29 @@ func cortexMOps() []entry {
 		cortexMConvolutions(), cortexMPools(), cortexMMoves()} {
 		all = append(all, g...)
 	}
-	return append(all, cortexMSoftmax())
+	return append(all,
+		// cortexMSoftmax is softmax along the last dimension in fixed point. The result
+		// has a scale of 1/256 and a zero point of -128.
+		entry{
+			Schema: cm +
+				"softmax(Tensor input, int dim, int input_zero_point, int output_zero_point, int input_multiplier, int input_shift, int diff_min) -> Tensor",
+			Infer: func(c *Call) []ir.Type {
+				t := c.int8Input("input", 0)
+				d := c.dim("dim", t.Rank())
+				zero := must(c.Int("output_zero_point"))
+				c.errorIf(t.Rank() == 0 || d != t.Rank()-1,
+					"along dimension %d of %d; it is defined along the last one", d, t.Rank())
+				c.errorIf(zero != -128, "a zero point of %d for the result; it is -128", zero)
+				return []ir.Type{likeType(t, t.DType)}
+			},
+			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
+				n := c.int32Args("input_multiplier", "input_shift", "diff_min")
+				c.errorIf(n[1].Int < 0 || n[1].Int > 30, "a shift of %d; it lies in [0, 30]",
+					n[1].Int)
+				row := newFixedRow(c, at, n[0], n[1], n[2])
+				return row.probability(at)
+			}),
+		})
 }
 
 // int8Input returns the type of a tensor argument that must be int8, with the
@@ -165,14 +187,66 @@ func cortexMElementwise() []entry {
 		"quantized_div(Tensor self, int self_zero_point, Tensor other, int other_zero_point, int output_zero_point, float output_scale) -> Tensor"
 	int8s := []ir.DType{ir.Int8}
 	return []entry{
-		pairwise(add, int8s, quantizedAdd),
-		pairwise(mul, int8s, quantizedMul),
-		pairwise(div, []ir.DType{ir.Int8, ir.Int16}, quantizedDiv),
+		pairwise(add, int8s, func(c *Call) combine {
+			// Brings both operands, shifted up for precision, to one scale.
+			n := c.int32Args("self_zero_point", "other_zero_point", "output_zero_point",
+				"activation_min", "activation_max")
+			var scales [3]rescale
+			for i, name := range []string{"self", "other", "output"} {
+				scales[i] = c.rescaleArg(name)
+			}
+			up := expr.Int(ir.Int32, 20)
+			return func(a, b *expr.Expr) *expr.Expr {
+				a = scales[0].of(expr.Shl(expr.Sub(a, n[0]), up))
+				b = scales[1].of(expr.Shl(expr.Sub(b, n[1]), up))
+				return finish(scales[2].of(expr.Add(a, b)), n[2], n[3], n[4])
+			}
+		}),
+		pairwise(mul, int8s, func(c *Call) combine {
+			n := c.int32Args("self_zero_point", "other_zero_point", "output_zero_point")
+			scale := c.rescaleArg("output")
+			return func(a, b *expr.Expr) *expr.Expr {
+				lo, hi := int8Limits(ir.Int32)
+				return finish(scale.of(expr.Mul(expr.Sub(a, n[0]), expr.Sub(b, n[1]))), n[2], lo,
+					hi)
+			}
+		}),
+		pairwise(div, []ir.DType{ir.Int8, ir.Int16}, func(c *Call) combine {
+			// Divides in float32 and rounds ties away from zero. What is
+			// divided by zero is 0.
+			n := c.int32Args("self_zero_point", "other_zero_point", "output_zero_point")
+			scale := must(c.Float("output_scale"))
+			least, most := expr.IntRange(c.Tensor("self").DType)
+			float := func(x *expr.Expr) *expr.Expr { return expr.Cast(ir.Float32, x) }
+			return func(a, b *expr.Expr) *expr.Expr {
+				a, b = expr.Sub(a, n[0]), expr.Sub(b, n[1])
+				zero := expr.Float(ir.Float32, 0)
+				q := expr.Select(expr.Ne(b, expr.Int(ir.Int32, 0)), expr.Div(float(a), float(b)),
+					zero)
+				q = awayFromZero(expr.Mul(q, expr.Float(ir.Float32, scale)))
+				q = between(expr.Add(q, float(n[2])), expr.Float(ir.Float32, float64(least)),
+					expr.Float(ir.Float32, float64(most)))
+				return expr.Cast(ir.Int32, q)
+			}
+		}),
 		pairwise(cm+"minimum(Tensor self, Tensor other) -> Tensor", int8s,
 			func(c *Call) combine { return expr.Min }),
 		pairwise(cm+"maximum(Tensor self, Tensor other) -> Tensor", int8s,
 			func(c *Call) combine { return expr.Max }),
-		lookUp(),
+		// lookUp is any function of int8, as a table of its 256 values.
+		{
+			Schema: cm + "quantized_activation(Tensor input, Tensor lut) -> Tensor",
+			Infer: func(c *Call) []ir.Type {
+				t := c.int8Input("input", 0)
+				lut := c.int8Input("lut", 1)
+				c.errorIf(!lut.Sizes[0].Is(256), "a table of %s values", lut.Sizes[0])
+				return []ir.Type{likeType(t, t.DType)}
+			},
+			Compute: elementsOf("input", func(c *Call, x *expr.Expr) *expr.Expr {
+				at := expr.Bind("at", offset(x, expr.Int(ir.Int32, 128)), c.Tensor("lut").Sizes[0])
+				return c.Load("lut", at.Expr())
+			}),
+		},
 	}
 }
 
@@ -205,49 +279,6 @@ func pairwise(schema string, dtypes []ir.DType, f func(c *Call) combine) entry {
 	}
 }
 
-// quantizedAdd brings both operands, shifted up for precision, to one scale.
-func quantizedAdd(c *Call) combine {
-	n := c.int32Args("self_zero_point", "other_zero_point", "output_zero_point",
-		"activation_min", "activation_max")
-	var scales [3]rescale
-	for i, name := range []string{"self", "other", "output"} {
-		scales[i] = c.rescaleArg(name)
-	}
-	up := expr.Int(ir.Int32, 20)
-	return func(a, b *expr.Expr) *expr.Expr {
-		a = scales[0].of(expr.Shl(expr.Sub(a, n[0]), up))
-		b = scales[1].of(expr.Shl(expr.Sub(b, n[1]), up))
-		return finish(scales[2].of(expr.Add(a, b)), n[2], n[3], n[4])
-	}
-}
-
-func quantizedMul(c *Call) combine {
-	n := c.int32Args("self_zero_point", "other_zero_point", "output_zero_point")
-	scale := c.rescaleArg("output")
-	return func(a, b *expr.Expr) *expr.Expr {
-		lo, hi := int8Limits(ir.Int32)
-		return finish(scale.of(expr.Mul(expr.Sub(a, n[0]), expr.Sub(b, n[1]))), n[2], lo, hi)
-	}
-}
-
-// quantizedDiv divides in float32 and rounds ties away from zero. What is
-// divided by zero is 0.
-func quantizedDiv(c *Call) combine {
-	n := c.int32Args("self_zero_point", "other_zero_point", "output_zero_point")
-	scale := must(c.Float("output_scale"))
-	least, most := expr.IntRange(c.Tensor("self").DType)
-	float := func(x *expr.Expr) *expr.Expr { return expr.Cast(ir.Float32, x) }
-	return func(a, b *expr.Expr) *expr.Expr {
-		a, b = expr.Sub(a, n[0]), expr.Sub(b, n[1])
-		zero := expr.Float(ir.Float32, 0)
-		q := expr.Select(expr.Ne(b, expr.Int(ir.Int32, 0)), expr.Div(float(a), float(b)), zero)
-		q = awayFromZero(expr.Mul(q, expr.Float(ir.Float32, scale)))
-		q = between(expr.Add(q, float(n[2])), expr.Float(ir.Float32, float64(least)),
-			expr.Float(ir.Float32, float64(most)))
-		return expr.Cast(ir.Int32, q)
-	}
-}
-
 // awayFromZero rounds to the nearest integer, ties away from zero.
 func awayFromZero(x *expr.Expr) *expr.Expr {
 	t := expr.Trunc(x)
@@ -255,43 +286,25 @@ func awayFromZero(x *expr.Expr) *expr.Expr {
 	return expr.Select(expr.Ge(expr.Abs(expr.Sub(x, t)), like(x, 0.5)), expr.Add(t, step), t)
 }
 
-// lookUp is any function of int8, as a table of its 256 values.
-func lookUp() entry {
-	return entry{
-		Schema: cm + "quantized_activation(Tensor input, Tensor lut) -> Tensor",
-		Infer: func(c *Call) []ir.Type {
-			t := c.int8Input("input", 0)
-			lut := c.int8Input("lut", 1)
-			c.errorIf(!lut.Sizes[0].Is(256), "a table of %s values", lut.Sizes[0])
-			return []ir.Type{likeType(t, t.DType)}
-		},
-		Compute: elementsOf("input", func(c *Call, x *expr.Expr) *expr.Expr {
-			at := expr.Bind("at", offset(x, expr.Int(ir.Int32, 128)), c.Tensor("lut").Sizes[0])
-			return c.Load("lut", at.Expr())
-		}),
-	}
-}
-
 // cortexMMoves move elements.
-func cortexMMoves() []entry { return []entry{int8Transpose(), int8Pad()} }
-
-// int8Transpose permutes the dimensions and makes the result row-major.
-func int8Transpose() entry {
-	return entry{
-		Schema: cm + "transpose(Tensor input, int[] perm) -> Tensor",
-		Infer: func(c *Call) []ir.Type {
-			t := c.int8Input("input", 0)
-			perm := c.permutation("perm", t.Rank())
-			sizes := make([]sym.Expr, len(perm))
-			for i, d := range perm {
-				sizes[i] = t.Sizes[d]
-			}
-			return []ir.Type{ir.TensorOf(t.DType, sizes...)}
-		},
-		Decompose: func(b *Builder, c *Call) []*ir.Value {
-			return []*ir.Value{b.Op("aten.permute_copy.default", c.Arg("input"), c.Arg("perm"))}
-		},
-	}
+func cortexMMoves() []entry {
+	return []entry{
+		// int8Transpose permutes the dimensions and makes the result row-major.
+		{
+			Schema: cm + "transpose(Tensor input, int[] perm) -> Tensor",
+			Infer: func(c *Call) []ir.Type {
+				t := c.int8Input("input", 0)
+				perm := c.permutation("perm", t.Rank())
+				sizes := make([]sym.Expr, len(perm))
+				for i, d := range perm {
+					sizes[i] = t.Sizes[d]
+				}
+				return []ir.Type{ir.TensorOf(t.DType, sizes...)}
+			},
+			Decompose: func(b *Builder, c *Call) []*ir.Value {
+				return []*ir.Value{b.aten("permute_copy", c.Arg("input"), c.Arg("perm"))}
+			},
+		}, int8Pad()}
 }
 
 // permutation returns an int[] argument that names every dimension once.
@@ -329,7 +342,9 @@ func int8Pad() entry {
 				list = []int64{list[0], list[3], list[1], list[2]}
 			}
 			absent := 4 - t.Rank()
-			c.errorIf(slices.ContainsFunc(list[:absent], func(n int64) bool { return n > 0 }), "%s is %v for %d dimensions", name, list, t.Rank())
+			c.errorIf(slices.ContainsFunc(list[:absent], func(n int64) bool {
+				return n > 0
+			}), "%s is %v for %d dimensions", name, list, t.Rank())
 			lists[i] = list[absent:]
 		}
 		return lists[0], lists[1]
@@ -356,8 +371,7 @@ func int8Pad() entry {
 			for d := len(pre) - 1; d >= 0; d-- {
 				pad = append(pad, pre[d], post[d])
 			}
-			return []*ir.Value{b.Op("aten.constant_pad_nd.default", c.Arg("input"), pad,
-				int64(int8(value)))}
+			return []*ir.Value{b.aten("constant_pad_nd", c.Arg("input"), pad, int64(int8(value)))}
 		},
 	}
 }
@@ -365,30 +379,6 @@ func int8Pad() entry {
 // sumBits is how far exponentials of 31 fractional bits are shifted down, for
 // their sum to fit.
 const sumBits = 12
-
-// cortexMSoftmax is softmax along the last dimension in fixed point. The result
-// has a scale of 1/256 and a zero point of -128.
-func cortexMSoftmax() entry {
-	return entry{
-		Schema: cm +
-			"softmax(Tensor input, int dim, int input_zero_point, int output_zero_point, int input_multiplier, int input_shift, int diff_min) -> Tensor",
-		Infer: func(c *Call) []ir.Type {
-			t := c.int8Input("input", 0)
-			d := c.dim("dim", t.Rank())
-			zero := must(c.Int("output_zero_point"))
-			c.errorIf(t.Rank() == 0 || d != t.Rank()-1,
-				"along dimension %d of %d; it is defined along the last one", d, t.Rank())
-			c.errorIf(zero != -128, "a zero point of %d for the result; it is -128", zero)
-			return []ir.Type{likeType(t, t.DType)}
-		},
-		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
-			n := c.int32Args("input_multiplier", "input_shift", "diff_min")
-			c.errorIf(n[1].Int < 0 || n[1].Int > 30, "a shift of %d; it lies in [0, 30]", n[1].Int)
-			row := newFixedRow(c, at, n[0], n[1], n[2])
-			return row.probability(at)
-		}),
-	}
-}
 
 // fixedRow is the row of the input that an element of the result belongs to.
 type fixedRow struct {

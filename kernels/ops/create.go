@@ -56,7 +56,25 @@ func creationOps() []entry {
 		eye("aten::eye.m(SymInt n, SymInt m, " + factoryTail + ") -> Tensor").core(eyeCore),
 		filled("prims::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Device? device=None) -> Tensor", func(c *Call, _ ir.DType) ir.Arg { return c.Arg("s") }),
 		linspace("aten::linspace(Scalar start, Scalar end, int steps, " + factoryTail +
-			") -> Tensor").core(linspaceCore),
+			") -> Tensor").core(func(b *Builder, c *Call) *ir.Value {
+			// Counts from the nearer end, as PyTorch does.
+			out := c.Outs[0]
+			n := must(c.Int("steps"))
+			start := must(c.Float("start"))
+			end := must(c.Float("end"))
+			if n < 2 {
+				return b.aten("full", []int64{n}, start, Kw("dtype", out.DType))
+			}
+			m := opmath(out.DType)
+			if !m.IsFloat() {
+				m = ir.Float64
+			}
+			step := (end - start) / float64(n-1)
+			i := b.aten("arange.start_step", 0, n, 1, Kw("dtype", m))
+			back := b.aten("arange.start_step", n-1, -1, -1, Kw("dtype", m))
+			low, high := b.add(b.mul(i, step), start), b.add(b.mul(back, -step), end)
+			return b.cast(b.where(b.aten("lt.Scalar", i, n/2), low, high, m), out.DType)
+		}),
 	}
 }
 

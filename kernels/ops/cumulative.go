@@ -16,8 +16,10 @@ func cumulativeOps() []entry {
 		cumulative("aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
 			summed, 0, expr.Add),
 		cumulative("aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
-			summed, 1, expr.Mul).core(cumulativeCore(1, cumprodStep)),
-		cumulative("aten::logcumsumexp(Tensor self, int dim) -> Tensor", floatOnly, -inf, logAddExp).core(cumulativeCore(-inf, logcumsumexpStep)),
+			summed, 1, expr.Mul).core(cumulativeCore(1, func(b *Builder, acc, x *ir.Value) *ir.Value {
+			return b.mul(acc, x)
+		})),
+		cumulative("aten::logcumsumexp(Tensor self, int dim) -> Tensor", floatOnly, -inf, logAddExp).core(cumulativeCore(-inf, func(b *Builder, acc, x *ir.Value) *ir.Value { return b.logAddExp(acc, x) })),
 		cumulativeExtreme("aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)",
 			expr.Ge).cores(cumulativeExtremeCore("aten.ge.Tensor")),
 		cumulativeExtreme("aten::cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)",
@@ -209,15 +211,15 @@ func (b *Builder) along(x *ir.Value, d int,
 	}
 	sizes := slices.Delete(slices.Clone(x.Type.Sizes), d, d+1)
 	first := init(func(value any, d ir.DType) *ir.Value {
-		return b.Op("aten.full.default", sizes, value, Kw("dtype", d))
+		return b.aten("full", sizes, value, Kw("dtype", d))
 	})
-	_, ys := must2(b.Scan(first, []*ir.Value{b.Op("aten.permute.default", x, perm)}, false,
+	_, ys := must2(b.Scan(first, []*ir.Value{b.aten("permute", x, perm)}, false,
 		func(b *Builder, state, x []*ir.Value) (next, yields []*ir.Value) {
 			return step(b, state, x[0])
 		}))
 	var out []*ir.Value
 	for _, y := range ys {
-		out = append(out, b.Op("aten.permute.default", y, back))
+		out = append(out, b.aten("permute", y, back))
 	}
 	return out
 }
@@ -247,16 +249,12 @@ func cumulativeCore(init float64, step func(b *Builder, acc, x *ir.Value) *ir.Va
 	}
 }
 
-func cumprodStep(b *Builder, acc, x *ir.Value) *ir.Value { return b.mul(acc, x) }
-
-func logcumsumexpStep(b *Builder, acc, x *ir.Value) *ir.Value { return b.logAddExp(acc, x) }
-
 // cumulativeExtremeCore is a running extremum with its place as a scan.
 func cumulativeExtremeCore(reaches string) func(b *Builder, c *Call) []*ir.Value {
 	return func(b *Builder, c *Call) []*ir.Value {
 		x := c.Value("self")
 		if x.Type.Rank() == 0 {
-			return []*ir.Value{b.Op("aten.clone.default", x), b.Op("aten.full.default", []int{}, 0,
+			return []*ir.Value{b.aten("clone", x), b.aten("full", []int{}, 0,
 				Kw("dtype", ir.Int64))}
 		}
 		d := c.dim("dim", x.Type.Rank())
@@ -278,7 +276,7 @@ func cumulativeExtremeCore(reaches string) func(b *Builder, c *Call) []*ir.Value
 			best, place, k := state[0], state[1], state[2]
 			better := b.Op(reaches, x, best)
 			if x.Type.DType.IsFloat() {
-				better = b.Op("aten.logical_or.default", better, b.Op("aten.isnan.default", x))
+				better = b.aten("logical_or", better, b.aten("isnan", x))
 			}
 			best, place = b.where(better, x, best, x.Type.DType),
 				b.where(better, k, place, ir.Int64)

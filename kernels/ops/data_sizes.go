@@ -49,7 +49,7 @@ func DataDecides(n sym.Expr) bool {
 // asserted here; anything else is for define-sizes.
 func (b *Builder) number(x *ir.Value, e sym.Expr) ir.Arg {
 	if n, ok := e.Const(); ok {
-		b.assert(b.Op("aten.eq.Scalar", x, n), wrongSize)
+		b.assert(b.aten("eq.Scalar", x, n), wrongSize)
 		return ir.Int(n)
 	}
 	return ir.Ref{Value: b.Emit("aten.item.default", []ir.NamedArg{{Name: "self",
@@ -75,57 +75,106 @@ func (b *Builder) CheckDecided(n *ir.Value, e sym.Expr) error {
 // dataSizeOps pick elements out by what they are.
 func dataSizeOps() []entry {
 	return []entry{
-		nonzeroStatic(),
+		// nonzeroStatic gives the coordinates of the first size elements that are not
+		// zero, a row each, and fills up with fill_value.
+		{
+			Schema: "aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor",
+			Infer: func(c *Call) []ir.Type {
+				n := must(c.SymInt("size"))
+				c.errorIf(sym.Less(n, sym.Int(0)), "%s elements", n)
+				return []ir.Type{ir.TensorOf(ir.Int64, n, sym.Int(int64(c.Tensor("self").Rank())))}
+			},
+			Loops: func(c *Call) *loop.Func {
+				t, size := c.Tensor("self"), c.Outs[0].Sizes[0]
+				rank := sym.Int(int64(t.Rank()))
+				it := indexDType(sym.Max(t.Numel(), size))
+				at := newCounter("found", it)
+				vars, coords := indexVars(t.Sizes)
+				bind, row := index("row", at.get(), size)
+				store := []loop.Stmt{bind}
+				for d, x := range coords {
+					store = append(store, &loop.Store{Buf: 0, At: sym.Add(sym.Mul(row, rank),
+						sym.Int(int64(d))), Value: expr.Idx(ir.Int64, x)})
+				}
+				x := expr.Cast(ir.Bool, expr.At(1, t.DType, sym.RowMajor(t.Sizes, coords)))
+				body := []loop.Stmt{&loop.If{Cond: expr.And(x, expr.Lt(at.get(),
+					expr.Idx(it, size))), Then: append(store, at.add(1))}}
+				for d := len(vars) - 1; d >= 0; d-- {
+					body = []loop.Stmt{&loop.For{Var: vars[d], Extent: t.Sizes[d], Body: body}}
+				}
+				r, k := sym.NewVar("r", size), sym.NewVar("k", rank)
+				rest := &loop.For{Var: r, Extent: size, Body: []loop.Stmt{&loop.If{
+					Cond: expr.Ge(expr.Idx(it, r.Expr()), at.get()),
+					Then: []loop.Stmt{&loop.For{Var: k, Extent: rank, Body: []loop.Stmt{
+						&loop.Store{Buf: 0, At: sym.Add(sym.Mul(r.Expr(), rank), k.Expr()),
+							Value: c.number(c.Arg("fill_value"), ir.Int64)},
+					}}},
+				}}}
+				f := &loop.Func{Name: "nonzero", Bufs: c.buffers()}
+				if t.Rank() > 0 {
+					f.Body = append([]loop.Stmt{at.start(expr.Int(it, 0))}, append(body, rest)...)
+				}
+				return f
+			},
+		},
 		nonzeroOp("aten::nonzero(Tensor self) -> Tensor"),
 		nonzeroOp("aten::argwhere(Tensor self) -> Tensor"),
-		maskedSelect(),
-		repeatPositions(),
+		{
+			Schema: "aten::masked_select(Tensor self, Tensor mask) -> Tensor",
+			Infer: func(c *Call) []ir.Type {
+				t, m := c.Tensor("self"), c.Tensor("mask")
+				c.errorIf(m.DType != ir.Bool, "a mask of %s", m.DType)
+				sizes, ok := Broadcast(t, m)
+				c.errorIf(!ok, "%s do not broadcast", sizesOf{t, m})
+				return []ir.Type{ir.TensorOf(t.DType, c.counted(0, 0, sym.Mul(sizes...)))}
+			},
+			Decompose: func(b *Builder, c *Call) []*ir.Value {
+				sizes, _ := Broadcast(c.Tensor("self"), c.Tensor("mask"))
+				at := b.nonzero(b.flattened(c.Value("mask"), sizes), c.Outs[0].Sizes[0])
+				at = b.aten("select.int", at, 1, 0)
+				return []*ir.Value{b.aten("index_select", b.flattened(c.Value("self"), sizes), 0,
+					at)}
+			},
+		},
+		// repeatPositions gives each position in repeats as often as the number there
+		// says, size results in all.
+		{
+			Schema: "etgen::repeat_positions(Tensor repeats, SymInt size) -> Tensor",
+			Infer: func(c *Call) []ir.Type {
+				t := c.indexTensor("repeats")
+				c.errorIf(t.Rank() != 1, "repeats with %d dimensions, not one", t.Rank())
+				n := must(c.SymInt("size"))
+				return []ir.Type{ir.TensorOf(t.DType, n)}
+			},
+			Loops: func(c *Call) *loop.Func {
+				t, size := c.Tensor("repeats"), c.Outs[0].Sizes[0]
+				at, left := newCounter("at", ir.Int64), newCounter("left", ir.Int64)
+				k := sym.NewVar("k", t.Sizes[0])
+				bind, place := index("place", at.get(), size)
+				fill := sym.NewVar("z", size)
+				return &loop.Func{Name: "repeat_positions", Bufs: c.buffers(), Body: []loop.Stmt{
+					at.start(expr.Int(ir.Int64, 0)),
+					&loop.For{Var: k, Extent: t.Sizes[0], Body: []loop.Stmt{
+						left.start(expr.Cast(ir.Int64, expr.At(1, t.DType, k.Expr()))),
+						&loop.While{
+							Cond: expr.And(expr.Gt(left.get(), expr.Int(ir.Int64, 0)),
+								expr.Lt(at.get(), expr.Idx(ir.Int64, size))),
+							Body: []loop.Stmt{
+								bind,
+								&loop.Store{Buf: 0, At: place, Value: expr.Cast(t.DType,
+									expr.Idx(ir.Int64, k.Expr()))},
+								at.add(1), left.add(-1),
+							}},
+					}},
+					&loop.For{Var: fill, Extent: size, Body: []loop.Stmt{&loop.If{
+						Cond: expr.Ge(expr.Idx(ir.Int64, fill.Expr()), at.get()),
+						Then: []loop.Stmt{&loop.Store{Buf: 0, At: fill.Expr(),
+							Value: expr.Int(t.DType, 0)}},
+					}}},
+				}}
+			},
+		},
 		repeatInterleave(),
-	}
-}
-
-// nonzeroStatic gives the coordinates of the first size elements that are not
-// zero, a row each, and fills up with fill_value.
-func nonzeroStatic() entry {
-	return entry{
-		Schema: "aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor",
-		Infer: func(c *Call) []ir.Type {
-			n := must(c.SymInt("size"))
-			c.errorIf(sym.Less(n, sym.Int(0)), "%s elements", n)
-			return []ir.Type{ir.TensorOf(ir.Int64, n, sym.Int(int64(c.Tensor("self").Rank())))}
-		},
-		Loops: func(c *Call) *loop.Func {
-			t, size := c.Tensor("self"), c.Outs[0].Sizes[0]
-			rank := sym.Int(int64(t.Rank()))
-			it := indexDType(sym.Max(t.Numel(), size))
-			at := newCounter("found", it)
-			vars, coords := indexVars(t.Sizes)
-			bind, row := index("row", at.get(), size)
-			store := []loop.Stmt{bind}
-			for d, x := range coords {
-				store = append(store, &loop.Store{Buf: 0, At: sym.Add(sym.Mul(row, rank),
-					sym.Int(int64(d))), Value: expr.Idx(ir.Int64, x)})
-			}
-			x := expr.Cast(ir.Bool, expr.At(1, t.DType, sym.RowMajor(t.Sizes, coords)))
-			body := []loop.Stmt{&loop.If{Cond: expr.And(x, expr.Lt(at.get(), expr.Idx(it, size))),
-				Then: append(store, at.add(1))}}
-			for d := len(vars) - 1; d >= 0; d-- {
-				body = []loop.Stmt{&loop.For{Var: vars[d], Extent: t.Sizes[d], Body: body}}
-			}
-			r, k := sym.NewVar("r", size), sym.NewVar("k", rank)
-			rest := &loop.For{Var: r, Extent: size, Body: []loop.Stmt{&loop.If{
-				Cond: expr.Ge(expr.Idx(it, r.Expr()), at.get()),
-				Then: []loop.Stmt{&loop.For{Var: k, Extent: rank, Body: []loop.Stmt{
-					&loop.Store{Buf: 0, At: sym.Add(sym.Mul(r.Expr(), rank), k.Expr()),
-						Value: c.number(c.Arg("fill_value"), ir.Int64)},
-				}}},
-			}}}
-			f := &loop.Func{Name: "nonzero", Bufs: c.buffers()}
-			if t.Rank() > 0 {
-				f.Body = append([]loop.Stmt{at.start(expr.Int(it, 0))}, append(body, rest)...)
-			}
-			return f
-		},
 	}
 }
 
@@ -148,74 +197,13 @@ func nonzeroOp(schema string) entry {
 
 // nonzero gives the coordinates of the n elements of x that are not zero.
 func (b *Builder) nonzero(x *ir.Value, n sym.Expr) *ir.Value {
-	count := b.Op("aten.sum.default", b.Op("aten.ne.Scalar", x, 0))
-	return b.Op("aten.nonzero_static.default", x, Kw("size", b.number(count, n)))
+	count := b.aten("sum", b.aten("ne.Scalar", x, 0))
+	return b.aten("nonzero_static", x, Kw("size", b.number(count, n)))
 }
 
 // flattened gives the elements of x, broadcast to sizes, in one dimension.
 func (b *Builder) flattened(x *ir.Value, sizes []sym.Expr) *ir.Value {
-	return b.Op("aten.reshape.default", b.Op("aten.expand.default", x, sizes), []int64{-1})
-}
-
-func maskedSelect() entry {
-	return entry{
-		Schema: "aten::masked_select(Tensor self, Tensor mask) -> Tensor",
-		Infer: func(c *Call) []ir.Type {
-			t, m := c.Tensor("self"), c.Tensor("mask")
-			c.errorIf(m.DType != ir.Bool, "a mask of %s", m.DType)
-			sizes, ok := Broadcast(t, m)
-			c.errorIf(!ok, "%s do not broadcast", sizesOf{t, m})
-			return []ir.Type{ir.TensorOf(t.DType, c.counted(0, 0, sym.Mul(sizes...)))}
-		},
-		Decompose: func(b *Builder, c *Call) []*ir.Value {
-			sizes, _ := Broadcast(c.Tensor("self"), c.Tensor("mask"))
-			at := b.nonzero(b.flattened(c.Value("mask"), sizes), c.Outs[0].Sizes[0])
-			at = b.Op("aten.select.int", at, 1, 0)
-			return []*ir.Value{b.Op("aten.index_select.default", b.flattened(c.Value("self"),
-				sizes), 0, at)}
-		},
-	}
-}
-
-// repeatPositions gives each position in repeats as often as the number there
-// says, size results in all.
-func repeatPositions() entry {
-	return entry{
-		Schema: "etgen::repeat_positions(Tensor repeats, SymInt size) -> Tensor",
-		Infer: func(c *Call) []ir.Type {
-			t := c.indexTensor("repeats")
-			c.errorIf(t.Rank() != 1, "repeats with %d dimensions, not one", t.Rank())
-			n := must(c.SymInt("size"))
-			return []ir.Type{ir.TensorOf(t.DType, n)}
-		},
-		Loops: func(c *Call) *loop.Func {
-			t, size := c.Tensor("repeats"), c.Outs[0].Sizes[0]
-			at, left := newCounter("at", ir.Int64), newCounter("left", ir.Int64)
-			k := sym.NewVar("k", t.Sizes[0])
-			bind, place := index("place", at.get(), size)
-			fill := sym.NewVar("z", size)
-			return &loop.Func{Name: "repeat_positions", Bufs: c.buffers(), Body: []loop.Stmt{
-				at.start(expr.Int(ir.Int64, 0)),
-				&loop.For{Var: k, Extent: t.Sizes[0], Body: []loop.Stmt{
-					left.start(expr.Cast(ir.Int64, expr.At(1, t.DType, k.Expr()))),
-					&loop.While{
-						Cond: expr.And(expr.Gt(left.get(), expr.Int(ir.Int64, 0)),
-							expr.Lt(at.get(), expr.Idx(ir.Int64, size))),
-						Body: []loop.Stmt{
-							bind,
-							&loop.Store{Buf: 0, At: place, Value: expr.Cast(t.DType,
-								expr.Idx(ir.Int64, k.Expr()))},
-							at.add(1), left.add(-1),
-						}},
-				}},
-				&loop.For{Var: fill, Extent: size, Body: []loop.Stmt{&loop.If{
-					Cond: expr.Ge(expr.Idx(ir.Int64, fill.Expr()), at.get()),
-					Then: []loop.Stmt{&loop.Store{Buf: 0, At: fill.Expr(),
-						Value: expr.Int(t.DType, 0)}},
-				}}},
-			}}
-		},
-	}
+	return b.aten("reshape", b.aten("expand", x, sizes), []int64{-1})
 }
 
 // maxRepeated bounds the results of repeat_interleave where nothing else does.
@@ -235,7 +223,7 @@ func repeatInterleave() entry {
 			return []ir.Type{ir.TensorOf(t.DType, n)}
 		},
 		Decompose: func(b *Builder, c *Call) []*ir.Value {
-			total := b.Op("aten.sum.default", c.Arg("repeats"))
+			total := b.aten("sum", c.Arg("repeats"))
 			size := b.number(total, c.Outs[0].Sizes[0])
 			return b.Ops("etgen.repeat_positions.default", c.Arg("repeats"), size)
 		},

@@ -78,9 +78,9 @@ func diagonalOps() []entry {
 				panic(c.fail("a tensor with %d dimensions", t.Rank()))
 			}, func(b *Builder, c *Call) *ir.Value {
 				if c.Tensor("self").Rank() == 1 {
-					return b.Op("aten.diag_embed.default", c.Value("self"), c.Arg("diagonal"))
+					return b.aten("diag_embed", c.Value("self"), c.Arg("diagonal"))
 				}
-				return b.Op("aten.diagonal_copy.default", c.Value("self"), c.Arg("diagonal"))
+				return b.aten("diagonal_copy", c.Value("self"), c.Arg("diagonal"))
 			}),
 		composite("aten::diagflat(Tensor self, int offset=0) -> Tensor",
 			func(c *Call) ir.Type {
@@ -89,7 +89,7 @@ func diagonalOps() []entry {
 				n := sym.Add(t.Numel(), sym.Int(max(k, -k)))
 				return ir.TensorOf(t.DType, n, n)
 			}, func(b *Builder, c *Call) *ir.Value {
-				return b.Op("aten.diag_embed.default", b.Op("aten.reshape.default", c.Value("self"),
+				return b.aten("diag_embed", b.aten("reshape", c.Value("self"),
 					[]int{-1}), c.Arg("offset"))
 			}),
 	}

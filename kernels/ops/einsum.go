@@ -199,7 +199,7 @@ func (e *einsum) build(b *Builder, xs []*ir.Value) *ir.Value {
 		x, labels = e.product(b, x, y, labels, other, e.keep(k))
 	}
 	x, labels = sumOut(b, x, labels, e.out)
-	return b.Op("aten.permute.default", x, places(labels, e.out))
+	return b.aten("permute", x, places(labels, e.out))
 }
 
 // operand returns operand k with each label once.
@@ -225,7 +225,7 @@ func sumOut(b *Builder, x *ir.Value, labels, keep []int) (*ir.Value, []int) {
 	if len(dims) == 0 {
 		return x, labels
 	}
-	return b.Op("aten.sum.dim_IntList", x, dims, Kw("dtype", x.Type.DType)), rest
+	return b.aten("sum.dim_IntList", x, dims, Kw("dtype", x.Type.DType)), rest
 }
 
 // product multiplies two operands as batches of matrices.
@@ -238,16 +238,16 @@ func (e *einsum) product(b *Builder, x, y *ir.Value, lx, ly, keep []int) (*ir.Va
 	}
 	bring := func(v *ir.Value, labels []int, groups ...[]int) *ir.Value {
 		order := slices.Concat(groups...)
-		v = b.Op("aten.permute.default", v, places(labels, order))
+		v = b.aten("permute", v, places(labels, order))
 		var sizes []sym.Expr
 		for _, g := range groups {
 			sizes = append(sizes, sym.Mul(e.of(g)...))
 		}
-		return b.Op("aten.reshape.default", v, sizes)
+		return b.aten("reshape", v, sizes)
 	}
-	p := b.Op("aten.bmm.default", bring(x, lx, batch, onlyX, sum), bring(y, ly, batch, sum, onlyY))
+	p := b.aten("bmm", bring(x, lx, batch, onlyX, sum), bring(y, ly, batch, sum, onlyY))
 	labels := slices.Concat(batch, onlyX, onlyY)
-	return b.Op("aten.view.default", p, e.of(labels)), labels
+	return b.aten("view", p, e.of(labels)), labels
 }
 
 // einsumOps is torch.einsum.

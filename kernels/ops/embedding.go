@@ -42,61 +42,57 @@ func embeddingBag(schema string) entry {
 		n, bags := rows.Type.Sizes[0], from.Type.Sizes[0]
 		if c.Bool("include_last_offset") {
 			bags = sym.Sub(bags, sym.Int(1))
-			from = b.Op("aten.slice.Tensor", from, 0, 0, bags)
+			from = b.aten("slice.Tensor", from, 0, 0, bags)
 		}
 		d, dim := w.Type.DType, w.Type.Sizes[1]
 		index := from.Type.DType
 		// The bag of a place is the last that begins no later; the first begins at 0.
-		places := b.Op("aten.arange.default", n, Kw("dtype", index))
-		begun := b.Op("aten.le.Tensor", b.Op("aten.unsqueeze.default", b.Op("aten.slice.Tensor",
+		places := b.aten("arange", n, Kw("dtype", index))
+		begun := b.aten("le.Tensor", b.aten("unsqueeze", b.aten("slice.Tensor",
 			from, 0, 1), 1), places)
-		bag := b.Op("aten.sum.dim_IntList", begun, []int{0})
-		counts := b.Op("aten.ones_like.default", bag)
+		bag := b.aten("sum.dim_IntList", begun, []int{0})
+		counts := b.aten("ones_like", bag)
 		var padding *ir.Value
 		pad, padded := c.paddingRow(w.Type)
 		if padded {
-			padding = b.Op("aten.eq.Scalar", rows, pad)
+			padding = b.aten("eq.Scalar", rows, pad)
 			counts = b.where(padding, 0, counts, ir.Int64)
 		}
-		size := b.Op("aten.index_add.default", b.Op("aten.zeros.default", []sym.Expr{bags},
+		size := b.aten("index_add", b.aten("zeros", []sym.Expr{bags},
 			Kw("dtype", ir.Int64)), 0, bag, counts)
-		x := b.Op("aten.index_select.default", w, 0, rows)
+		x := b.aten("index_select", w, 0, rows)
 		last := b.cast(size, index)
 		var y *ir.Value
 		switch mode {
 		case bagSum, bagMean:
 			if c.Has("per_sample_weights") {
-				x = b.mul(x, b.Op("aten.unsqueeze.default", c.Value("per_sample_weights"), 1))
+				x = b.mul(x, b.aten("unsqueeze", c.Value("per_sample_weights"), 1))
 			}
 			if padding != nil {
-				x = b.where(b.Op("aten.unsqueeze.default", padding, 1), 0, x, d)
+				x = b.where(b.aten("unsqueeze", padding, 1), 0, x, d)
 			}
-			y = b.Op("aten.index_add.default", b.Op("aten.zeros.default", []sym.Expr{bags, dim},
+			y = b.aten("index_add", b.aten("zeros", []sym.Expr{bags, dim},
 				Kw("dtype", d)), 0, bag, x)
 			if mode == bagMean {
-				y = b.div(y, b.cast(b.Op("aten.unsqueeze.default", b.Op("aten.clamp_min.default",
-					size, 1), 1), d))
+				y = b.div(y, b.cast(b.aten("unsqueeze", b.aten("clamp_min", size, 1), 1), d))
 			}
 		case bagMax:
-			in := b.Op("aten.eq.Tensor", b.Op("aten.unsqueeze.default", b.Op("aten.arange.default",
-				bags), 1), bag)
+			in := b.aten("eq.Tensor", b.aten("unsqueeze", b.aten("arange", bags), 1), bag)
 			if padding != nil {
-				in = b.Op("aten.logical_and.default", in, b.Op("aten.logical_not.default", padding))
+				in = b.aten("logical_and", in, b.aten("logical_not", padding))
 			}
-			each := b.where(b.Op("aten.unsqueeze.default", in, 2), b.Op("aten.unsqueeze.default", x,
-				0), -inf, d)
+			each := b.where(b.aten("unsqueeze", in, 2), b.aten("unsqueeze", x, 0), -inf, d)
 			most := b.Ops("aten.max.dim", each, 1)
-			empty := b.Op("aten.unsqueeze.default", b.Op("aten.eq.Scalar", size, 0), 1)
+			empty := b.aten("unsqueeze", b.aten("eq.Scalar", size, 0), 1)
 			y = b.where(empty, 0, most[0], d)
-			last = b.cast(b.where(empty, -1, b.Op("aten.take.default", rows, most[1]), ir.Int64),
-				index)
+			last = b.cast(b.where(empty, -1, b.aten("take", rows, most[1]), ir.Int64), index)
 		default:
 			panic(c.fail("mode %d", mode))
 		}
 		of := b.cast(bag, index)
 		// PyTorch's quick way leaves it empty
 		if mode == bagSum && !padded && (d == ir.Float32 || d == ir.Float16) {
-			of = b.Op("aten.zeros.default", []int{0}, Kw("dtype", index))
+			of = b.aten("zeros", []int{0}, Kw("dtype", index))
 		}
 		return []*ir.Value{y, of, b.cast(size, index), last}
 	}}
@@ -142,7 +138,7 @@ func quantEmbedding(schema string, bits int64) entry {
 			}
 		}
 		if k := c.Operand("weight_zero_points"); k >= 0 &&
-			!slices.EqualFunc(c.operands[k].Type.Sizes, s.Sizes, sym.Expr.Equal) {
+			!sym.AllEqual(c.operands[k].Type.Sizes, s.Sizes) {
 			panic(c.fail("%s of scales and zero points differ", sizesOf{s, c.operands[k].Type}))
 		}
 		c.indexes(idx, w.Sizes[0])

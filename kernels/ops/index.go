@@ -129,37 +129,53 @@ func indexOps() []entry {
 		indexEntry("aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor"),
 		indexEntry("aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor").core(
 			sameAs("aten.index.Tensor")),
-		indexSelect(),
-		gather(),
-		embedding(),
-		take().core(takeCore),
-	}
-}
-
-func indexSelect() entry {
-	return entry{
-		Schema: "aten::index_select(Tensor self, int dim, Tensor index) -> Tensor",
-		Infer: func(c *Call) []ir.Type {
-			t := c.Tensor("self")
-			idx := c.indexTensor("index")
-			d := c.dim("dim", t.Rank())
-			c.errorIf(idx.Rank() > 1, "an index with %d dimensions", idx.Rank())
-			sizes := slices.Clone(t.Sizes)
-			if len(sizes) > 0 {
-				c.indexes(idx, sizes[d])
-				sizes[d] = idx.Numel()
-			}
-			return []ir.Type{ir.TensorOf(t.DType, sizes...)}
+		{
+			Schema: "aten::index_select(Tensor self, int dim, Tensor index) -> Tensor",
+			Infer: func(c *Call) []ir.Type {
+				t := c.Tensor("self")
+				idx := c.indexTensor("index")
+				d := c.dim("dim", t.Rank())
+				c.errorIf(idx.Rank() > 1, "an index with %d dimensions", idx.Rank())
+				sizes := slices.Clone(t.Sizes)
+				if len(sizes) > 0 {
+					c.indexes(idx, sizes[d])
+					sizes[d] = idx.Numel()
+				}
+				return []ir.Type{ir.TensorOf(t.DType, sizes...)}
+			},
+			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
+				t, idx := c.Tensor("self"), c.Tensor("index")
+				d := c.dim("dim", t.Rank())
+				if len(at) > 0 {
+					at = slices.Clone(at)
+					at[d] = c.boundIndex("at", c.Load("index", at[d : d+1][:idx.Rank()]...),
+						t.Sizes[d], false).Expr()
+				}
+				return c.Load("self", at...)
+			}),
 		},
-		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
-			t, idx := c.Tensor("self"), c.Tensor("index")
-			d := c.dim("dim", t.Rank())
-			if len(at) > 0 {
-				at = slices.Clone(at)
-				at[d] = c.boundIndex("at", c.Load("index", at[d : d+1][:idx.Rank()]...), t.Sizes[d],
-					false).Expr()
-			}
-			return c.Load("self", at...)
+		{
+			Schema: "aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
+			Infer: func(c *Call) []ir.Type {
+				c.gatherDim()
+				return []ir.Type{ir.TensorOf(c.Tensor("self").DType, c.Tensor("index").Sizes...)}
+			},
+			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
+				t, idx := c.Tensor("self"), c.Tensor("index")
+				d := c.gatherDim()
+				in := make([]sym.Expr, t.Rank())
+				copy(in, at)
+				if t.Rank() > 0 && !idx.Numel().IsZero() {
+					in[d] = c.boundIndex("at", c.Load("index", at...), t.Sizes[d], false).Expr()
+				}
+				return c.Load("self", in...)
+			}),
+		},
+		embedding(),
+		take().core(func(b *Builder, c *Call) *ir.Value {
+			self := c.Value("self")
+			return b.aten("index.Tensor", b.reshaped(self, self.Type.Numel()),
+				[]*ir.Value{c.Value("index")})
 		}),
 	}
 }
@@ -191,26 +207,6 @@ func (c *Call) gatherDim() (d int) {
 	}
 	c.indexes(idx, t.Sizes[d])
 	return d
-}
-
-func gather() entry {
-	return entry{
-		Schema: "aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
-		Infer: func(c *Call) []ir.Type {
-			c.gatherDim()
-			return []ir.Type{ir.TensorOf(c.Tensor("self").DType, c.Tensor("index").Sizes...)}
-		},
-		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
-			t, idx := c.Tensor("self"), c.Tensor("index")
-			d := c.gatherDim()
-			in := make([]sym.Expr, t.Rank())
-			copy(in, at)
-			if t.Rank() > 0 && !idx.Numel().IsZero() {
-				in[d] = c.boundIndex("at", c.Load("index", at...), t.Sizes[d], false).Expr()
-			}
-			return c.Load("self", in...)
-		}),
-	}
 }
 
 func embedding() entry {
@@ -306,7 +302,7 @@ func (m *masked) indices(b *Builder, at *ir.Value) ir.List {
 		list = append(list, ir.None{})
 	}
 	for d := range m.mask.Type.Sizes {
-		list = append(list, ir.Ref{Value: b.Op("aten.select.int", at, 1, d)})
+		list = append(list, ir.Ref{Value: b.aten("select.int", at, 1, d)})
 	}
 	return list
 }
@@ -354,7 +350,7 @@ func maskedPut(schema string) *entry {
 				slices.Repeat([]sym.Expr{one}, len(m.sizes)-m.first-1))
 			where := b.reshaped(m.mask, sizes...)
 			if m.mask.Type.DType != ir.Bool {
-				where = b.Op("aten.ne.Scalar", where, 0)
+				where = b.aten("ne.Scalar", where, 0)
 			}
 			sizes = slices.Concat(slices.Repeat([]sym.Expr{one}, len(m.sizes)-v.Type.Rank()),
 				v.Type.Sizes)
@@ -473,9 +469,9 @@ func (b *Builder) CheckIndex(index *ir.Value, x Index, message string) error {
 		if x.Wrap {
 			lo = sym.Neg(x.Size)
 		}
-		outside := b.Op("aten.logical_or.default", b.Op("aten.lt.Scalar", index, lo),
-			b.Op("aten.ge.Scalar", index, x.Size))
-		inside := b.Op("aten.logical_not.default", b.Op("aten.any.default", outside))
+		outside := b.aten("logical_or", b.aten("lt.Scalar", index, lo),
+			b.aten("ge.Scalar", index, x.Size))
+		inside := b.aten("logical_not", b.aten("any", outside))
 		_, err := b.Call(AssertIndex, inside, message)
 		return err
 	})

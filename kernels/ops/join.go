@@ -87,21 +87,6 @@ func catLoops(c *Call) *loop.Func {
 	return f
 }
 
-// catPermuted is the same concatenation along the same dimension, which has
-// another place in the order. Tensors of other ranks, which count for nothing,
-// have no such order.
-func catPermuted(c *Call, order []int) *Call {
-	if slices.ContainsFunc(c.Tensors("tensors"), func(t ir.Type) bool {
-		return t.Rank() != len(order)
-	}) {
-		return nil
-	}
-	_, dim := catType(c)
-	p := c.permuted(order)
-	p.Args[c.index("dim")] = ir.Int(slices.Index(order, dim))
-	return p
-}
-
 // nest wraps body in loops over vars, the first outermost.
 func nest(vars []*sym.Symbol, body ...loop.Stmt) []loop.Stmt {
 	for i := len(vars) - 1; i >= 0; i-- {
@@ -117,23 +102,22 @@ func cat(schema string) entry {
 			t, _ := catType(c)
 			return one(t)
 		},
-		Loops:    catLoops,
-		Permuted: catPermuted,
+		Loops: catLoops,
+		Permuted: func(c *Call, order []int) *Call {
+			// The same concatenation along the same dimension, which has
+			// another place in the order. Tensors of other ranks, which count for nothing,
+			// have no such order.
+			if slices.ContainsFunc(c.Tensors("tensors"), func(t ir.Type) bool {
+				return t.Rank() != len(order)
+			}) {
+				return nil
+			}
+			_, dim := catType(c)
+			p := c.permuted(order)
+			p.Args[c.index("dim")] = ir.Int(slices.Index(order, dim))
+			return p
+		},
 	}
-}
-
-// stackType is the type of the tensors stacked along a new dimension.
-func stackType(c *Call) ir.Type {
-	ts := c.Tensors("tensors")
-	c.errorIf(len(ts) == 0, "no tensors to stack")
-	for _, t := range ts[1:] {
-		c.errorIf(!slices.EqualFunc(t.Sizes, ts[0].Sizes, func(a, b sym.Expr) bool {
-			return !differ(a, b)
-		}), "%s do not stack", sizesOf{ts[0], t})
-	}
-	d := must(c.Promote("tensors"))
-	dim := c.dim("dim", ts[0].Rank()+1)
-	return ir.TensorOf(d, slices.Insert(slices.Clone(ts[0].Sizes), dim, sym.Int(int64(len(ts))))...)
 }
 
 // stacks brings operators on a Tensor[] to cat, the operands reshaped by each.
@@ -144,7 +128,7 @@ func stacks(schema string, typ func(*Call) ir.Type, dim func(c *Call) any,
 		for _, x := range c.operands {
 			xs = append(xs, each(b, c, x))
 		}
-		return b.Op("aten.cat.default", xs, dim(c))
+		return b.aten("cat", xs, dim(c))
 	})
 }
 
@@ -190,7 +174,7 @@ func sideBySide(schema string, n int, dim func(rank int) int) entry {
 	}
 	return stacks(schema, typ, func(c *Call) any { return dim(c.Outs[0].Rank()) },
 		func(b *Builder, c *Call, x *ir.Value) *ir.Value {
-			return b.Op("aten.reshape.default", x, atLeast(x.Type.Sizes, n))
+			return b.aten("reshape", x, atLeast(x.Type.Sizes, n))
 		})
 }
 
@@ -202,9 +186,20 @@ func joinOps() []entry {
 		cat("aten::concat(Tensor[] tensors, int dim=0) -> Tensor").core(sameAs("aten.cat.default")),
 		cat("aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor").core(
 			sameAs("aten.cat.default")),
-		stacks("aten::stack(Tensor[] tensors, int dim=0) -> Tensor", stackType, dim,
+		stacks("aten::stack(Tensor[] tensors, int dim=0) -> Tensor", func(c *Call) ir.Type {
+			// The type of the tensors stacked along a new dimension.
+			ts := c.Tensors("tensors")
+			c.errorIf(len(ts) == 0, "no tensors to stack")
+			for _, t := range ts[1:] {
+				c.errorIf(!sameSizes(t.Sizes, ts[0].Sizes), "%s do not stack", sizesOf{ts[0], t})
+			}
+			d := must(c.Promote("tensors"))
+			dim := c.dim("dim", ts[0].Rank()+1)
+			return ir.TensorOf(d, slices.Insert(slices.Clone(ts[0].Sizes), dim,
+				sym.Int(int64(len(ts))))...)
+		}, dim,
 			func(b *Builder, c *Call, x *ir.Value) *ir.Value {
-				return b.Op("aten.unsqueeze.default", x, c.Arg("dim"))
+				return b.aten("unsqueeze", x, c.Arg("dim"))
 			}),
 		sideBySide("aten::hstack(Tensor[] tensors) -> Tensor", 1, func(rank int) int {
 			return min(rank-1, 1)
@@ -223,9 +218,9 @@ func combineOps() []entry {
 					if x.Type.Rank() > 1 {
 						return x
 					}
-					return b.Op("aten.reshape.default", x, []sym.Expr{x.Type.Numel(), sym.Int(1)})
+					return b.aten("reshape", x, []sym.Expr{x.Type.Numel(), sym.Int(1)})
 				})
-				return b.Op("aten.cat.default", columns, 1)
+				return b.aten("cat", columns, 1)
 			}),
 		derived("aten::block_diag(Tensor[] tensors) -> Tensor", blockDiag),
 		derived("aten::cartesian_prod(Tensor[] tensors) -> Tensor", cartesianProduct),
@@ -235,7 +230,7 @@ func combineOps() []entry {
 				sizes, ok := Broadcast(c.Tensors("tensors")...)
 				c.errorIf(!ok, "%s do not broadcast", sizesOf(c.Tensors("tensors")))
 				return c.each("tensors", func(x *ir.Value) *ir.Value {
-					return b.Op("aten.expand.default", x, sizes)
+					return b.aten("expand", x, sizes)
 				})
 			},
 		},
@@ -243,7 +238,7 @@ func combineOps() []entry {
 		derived("aten::trace(Tensor self) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			c.errorIf(c.Tensor("self").Rank() != 2, "the trace of a tensor with %d dimensions",
 				c.Tensor("self").Rank())
-			return b.Op("aten.sum.default", b.Op("aten.diagonal.default", c.Value("self")))
+			return b.aten("sum", b.aten("diagonal", c.Value("self")))
 		}),
 		derived("aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", tensorDot),
 	}
@@ -273,13 +268,13 @@ func cartesianProduct(b *Builder, c *Call) *ir.Value {
 		i++
 		shape := slices.Repeat([]sym.Expr{sym.Int(1)}, len(sizes))
 		shape[i] = sizes[i]
-		x = b.Op("aten.expand.default", b.Op("aten.reshape.default", x, shape), sizes)
-		return b.Op("aten.reshape.default", x, []int{-1})
+		x = b.aten("expand", b.aten("reshape", x, shape), sizes)
+		return b.aten("reshape", x, []int{-1})
 	})
 	if len(columns) == 1 {
 		return columns[0]
 	}
-	return b.Op("aten.stack.default", columns, 1)
+	return b.aten("stack", columns, 1)
 }
 
 // blockDiag pads each block to the width of the result and puts them below each
@@ -288,7 +283,7 @@ func blockDiag(b *Builder, c *Call) *ir.Value {
 	var types []ir.Type
 	blocks := c.each("tensors", func(x *ir.Value) *ir.Value {
 		if r := x.Type.Rank(); r < 2 {
-			x = b.Op("aten.reshape.default", x, []sym.Expr{sym.Int(1), x.Type.Numel()})
+			x = b.aten("reshape", x, []sym.Expr{sym.Int(1), x.Type.Numel()})
 		}
 		types = append(types, x.Type)
 		return x
@@ -302,11 +297,11 @@ func blockDiag(b *Builder, c *Call) *ir.Value {
 	left := sym.Int(0)
 	for i, x := range blocks {
 		next := sym.Add(left, types[i].Sizes[1])
-		blocks[i] = b.Op("aten.constant_pad_nd.default", b.cast(x, d),
+		blocks[i] = b.aten("constant_pad_nd", b.cast(x, d),
 			[]sym.Expr{left, sym.Sub(width, next)}, 0)
 		left = next
 	}
-	return b.Op("aten.cat.default", blocks, 0)
+	return b.aten("cat", blocks, 0)
 }
 
 // kron multiplies every element of one with every one of the other, their
@@ -324,7 +319,7 @@ func kron(b *Builder, c *Call) *ir.Value {
 				shape = append(shape, sym.Int(1), s)
 			}
 		}
-		return b.Op("aten.reshape.default", v, shape), sizes
+		return b.aten("reshape", v, shape), sizes
 	}
 	u, a := spread(x, true)
 	v, o := spread(y, false)
@@ -332,7 +327,7 @@ func kron(b *Builder, c *Call) *ir.Value {
 	for i := range sizes {
 		sizes[i] = sym.Mul(a[i], o[i])
 	}
-	return b.Op("aten.reshape.default", b.mul(u, v), sizes)
+	return b.aten("reshape", b.mul(u, v), sizes)
 }
 
 // tensorDot is a matrix product of the dimensions that stay by those that are
@@ -371,10 +366,9 @@ func tensorDot(b *Builder, c *Call) *ir.Value {
 			sizesOf{x.Type, y.Type})
 	}
 	rows, k, columns := of(x.Type, keepX), sym.Mul(of(x.Type, sumX)...), of(y.Type, keepY)
-	left := b.Op("aten.reshape.default", b.Op("aten.permute.default", x, slices.Concat(keepX,
+	left := b.aten("reshape", b.aten("permute", x, slices.Concat(keepX,
 		sumX)), []sym.Expr{sym.Mul(rows...), k})
-	right := b.Op("aten.reshape.default", b.Op("aten.permute.default", y,
+	right := b.aten("reshape", b.aten("permute", y,
 		slices.Concat(sumY, keepY)), []sym.Expr{k, sym.Mul(columns...)})
-	return b.Op("aten.reshape.default", b.Op("aten.mm.default", left, right),
-		slices.Concat(rows, columns))
+	return b.aten("reshape", b.aten("mm", left, right), slices.Concat(rows, columns))
 }

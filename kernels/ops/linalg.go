@@ -59,19 +59,6 @@ func linalgOps() []entry {
 	}
 }
 
-// checkErrors is what PyTorch puts behind an _ex form.
-func checkErrors() entry {
-	return entry{
-		Schema: "aten::_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()",
-		Infer:  func(*Call) []ir.Type { return nil },
-		Effect: true,
-		Decompose: func(b *Builder, c *Call) []*ir.Value {
-			b.whole(c.Value("info"), c.Str("api_name"))
-			return nil
-		},
-	}
-}
-
 // factors are those of luFactor.
 func (b *Builder) factors(a *ir.Value) (lu, pivots, info *ir.Value) {
 	vs := b.Ops("aten.linalg_lu_factor_ex.default", a)
@@ -80,18 +67,16 @@ func (b *Builder) factors(a *ir.Value) (lu, pivots, info *ir.Value) {
 
 // whole asserts that no matrix was singular.
 func (b *Builder) whole(info *ir.Value, name string) {
-	b.assert(b.Op("aten.all.default", b.Op("aten.eq.Scalar", info, 0)),
-		name+": the matrix is singular")
+	b.assert(b.aten("all", b.aten("eq.Scalar", info, 0)), name+": the matrix is singular")
 }
 
 func (b *Builder) inverse(a *ir.Value) (x, info *ir.Value) {
 	lu, pivots, info := b.factors(a)
 	t := a.Type
 	n := t.Sizes[t.Rank()-1]
-	i := b.Op("aten.arange.default", n)
-	unit := b.cast(b.Op("aten.eq.Tensor", b.Op("aten.unsqueeze.default", i, 1), i), t.DType)
-	return b.Op("aten.linalg_lu_solve.default", lu, pivots, b.Op("aten.expand.default", unit,
-		t.Sizes)), info
+	i := b.aten("arange", n)
+	unit := b.cast(b.aten("eq.Tensor", b.aten("unsqueeze", i, 1), i), t.DType)
+	return b.aten("linalg_lu_solve", lu, pivots, b.aten("expand", unit, t.Sizes)), info
 }
 
 func invert(name string) func(*Builder, *Call) *ir.Value {
@@ -109,26 +94,23 @@ func solveSystem(b *Builder, c *Call) []*ir.Value {
 	t, n := c.square("A")
 	r := t.Rank()
 	left := c.Bool("left")
-	vector := x.Type.Rank() == 1 || x.Type.Rank() == r-1 &&
-		slices.EqualFunc(x.Type.Sizes, t.Sizes[:r-1], func(a, b sym.Expr) bool {
-			return !differ(a, b)
-		})
+	vector := x.Type.Rank() == 1 || x.Type.Rank() == r-1 && sameSizes(x.Type.Sizes, t.Sizes[:r-1])
 	c.errorIf(!left && vector || x.Type.Rank() < 1 || !vector && x.Type.Rank() < 2, "systems of %s",
 		sizesOf{t, x.Type})
 	if vector {
-		x = b.Op("aten.unsqueeze.default", x, -1)
+		x = b.aten("unsqueeze", x, -1)
 	}
 	lu, pivots, info := b.factors(a)
 	q := x.Type.Rank()
 	batch, ok := Broadcast(ir.Type{Sizes: t.Sizes[:r-2]}, ir.Type{Sizes: x.Type.Sizes[:q-2]})
 	c.errorIf(!ok, "systems of %s", sizesOf{t, x.Type})
 	wide := func(v *ir.Value, tail ...sym.Expr) *ir.Value {
-		return b.Op("aten.expand.default", v, slices.Concat(batch, tail))
+		return b.aten("expand", v, slices.Concat(batch, tail))
 	}
-	y := b.Op("aten.linalg_lu_solve.default", wide(lu, n, n), wide(pivots, n),
+	y := b.aten("linalg_lu_solve", wide(lu, n, n), wide(pivots, n),
 		wide(x, x.Type.Sizes[q-2:]...), Kw("left", left))
 	if vector {
-		y = b.Op("aten.squeeze.dim", y, -1)
+		y = b.aten("squeeze.dim", y, -1)
 	}
 	return []*ir.Value{y, lu, pivots, info}
 }
@@ -136,13 +118,13 @@ func solveSystem(b *Builder, c *Call) []*ir.Value {
 // swaps is -1 for each row that changed places, else 1.
 func (b *Builder) swaps(pivots *ir.Value, d ir.DType) *ir.Value {
 	n := pivots.Type.Sizes[pivots.Type.Rank()-1]
-	moved := b.Op("aten.ne.Tensor", pivots, b.Op("aten.arange.start", 1, sym.Add(n, sym.Int(1))))
-	return b.Op("aten.prod.dim_int", b.where(moved, -1.0, b.scalar(1.0, d), d), -1)
+	moved := b.aten("ne.Tensor", pivots, b.aten("arange.start", 1, sym.Add(n, sym.Int(1))))
+	return b.aten("prod.dim_int", b.where(moved, -1.0, b.scalar(1.0, d), d), -1)
 }
 
 func (b *Builder) determinant(lu, pivots *ir.Value) *ir.Value {
-	diagonal := b.Op("aten.diagonal.default", lu, 0, -2, -1)
-	return b.mul(b.Op("aten.prod.dim_int", diagonal, -1), b.swaps(pivots, lu.Type.DType))
+	diagonal := b.aten("diagonal", lu, 0, -2, -1)
+	return b.mul(b.aten("prod.dim_int", diagonal, -1), b.swaps(pivots, lu.Type.DType))
 }
 
 func determinantOf(name string) func(*Builder, *Call) *ir.Value {
@@ -154,11 +136,11 @@ func determinantOf(name string) func(*Builder, *Call) *ir.Value {
 
 // signedLog is the sign of the determinant and the logarithm of its size.
 func (b *Builder) signedLog(lu, pivots *ir.Value) []*ir.Value {
-	diagonal := b.Op("aten.diagonal.default", lu, 0, -2, -1)
-	sign := b.mul(b.Op("aten.prod.dim_int", b.Op("aten.sign.default", diagonal), -1),
+	diagonal := b.aten("diagonal", lu, 0, -2, -1)
+	sign := b.mul(b.aten("prod.dim_int", b.aten("sign", diagonal), -1),
 		b.swaps(pivots, lu.Type.DType))
-	log := b.Op("aten.log.default", b.Op("aten.abs.default", diagonal))
-	return []*ir.Value{sign, b.Op("aten.sum.dim_IntList", log, []int{-1})}
+	log := b.aten("log", b.aten("abs", diagonal))
+	return []*ir.Value{sign, b.aten("sum.dim_IntList", log, []int{-1})}
 }
 
 func signedLogOf(name string) func(*Builder, *Call) []*ir.Value {
@@ -170,7 +152,19 @@ func signedLogOf(name string) func(*Builder, *Call) []*ir.Value {
 
 // luOps factor matrices and solve with the factors; what else needs an
 // inverse or a determinant is said in these.
-func luOps() []entry { return []entry{luFactor(), luSolve(), checkErrors()} }
+func luOps() []entry {
+	return []entry{luFactor(), luSolve(),
+		// checkErrors is what PyTorch puts behind an _ex form.
+		{
+			Schema: "aten::_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()",
+			Infer:  func(*Call) []ir.Type { return nil },
+			Effect: true,
+			Decompose: func(b *Builder, c *Call) []*ir.Value {
+				b.whole(c.Value("info"), c.Str("api_name"))
+				return nil
+			},
+		}}
+}
 
 // matrices returns the type of argument name, which has to be matrices of
 // floats, and their rows and columns.
@@ -298,16 +292,14 @@ func luSolve() entry {
 		Infer: func(c *Call) []ir.Type {
 			t, n := c.square("LU")
 			x, p, r := c.Tensor("B"), c.Tensor("pivots"), t.Rank()
-			same := func(a, b []sym.Expr) bool {
-				return slices.EqualFunc(a, b, func(x, y sym.Expr) bool { return !differ(x, y) })
-			}
 			rows := r - 2
 			if !c.Bool("left") {
 				rows = r - 1
 			}
 			c.errorIf(x.DType != t.DType || p.DType != ir.Int32 || x.Rank() != r ||
-				!same(x.Sizes[:r-2], t.Sizes[:r-2]) || differ(x.Sizes[rows], n) || !same(p.Sizes,
-				t.Sizes[:r-1]), "factors, pivots and right sides of %s, or of another dtype",
+				!sameSizes(x.Sizes[:r-2], t.Sizes[:r-2]) || differ(x.Sizes[rows], n) ||
+				!sameSizes(p.Sizes, t.Sizes[:r-1]),
+				"factors, pivots and right sides of %s, or of another dtype",
 				sizesOf{t, p, x})
 			if !c.Bool("left") {
 				return []ir.Type{ir.TensorOf(t.DType, x.Sizes...)}
@@ -428,7 +420,7 @@ func linalgNorm(b *Builder, c *Call) *ir.Value {
 	case dims != 1 || word:
 		panic(c.fail("norm %v of %d dimensions", ord, dims))
 	}
-	return b.Op("aten.linalg_vector_norm.default", c.Arg("self"), ord, c.Arg("dim"),
+	return b.aten("linalg_vector_norm", c.Arg("self"), ord, c.Arg("dim"),
 		c.Bool("keepdim"), Kw("dtype", c.Arg("dtype")))
 }
 
@@ -444,7 +436,7 @@ func matrixNormOver(b *Builder, c *Call, over []int64) *ir.Value {
 	columns := c.wrapDim(over[1], c.Tensor("self").Rank())
 	c.errorIf(rows == columns, "dimension %d is given twice", rows)
 	norm := func(ord any, over ...int) *ir.Value {
-		return b.Op("aten.linalg_vector_norm.default", c.Arg("self"), ord, over,
+		return b.aten("linalg_vector_norm", c.Arg("self"), ord, over,
 			c.Bool("keepdim"), Kw("dtype", c.Arg("dtype")))
 	}
 	ord := c.Arg("ord")

@@ -13,29 +13,52 @@ func lossOps() []entry {
 		pairLoss("aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
 			func(b *Builder, _ *Call, d *ir.Value) *ir.Value { return b.mul(d, d) }),
 		pairLoss("aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
-			func(b *Builder, _ *Call, d *ir.Value) *ir.Value {
-				return b.Op("aten.abs.default", d)
-			}),
+			func(b *Builder, _ *Call, d *ir.Value) *ir.Value { return b.aten("abs", d) }),
 		pairLoss("aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor", func(b *Builder, c *Call, d *ir.Value) *ir.Value {
 			beta := must(c.Float("beta"))
-			far := b.Op("aten.abs.default", d)
+			far := b.aten("abs", d)
 			if beta == 0 {
 				return far
 			}
-			near := b.Op("aten.div.Scalar", b.Op("aten.mul.Scalar", b.mul(d, d), 0.5), beta)
-			return b.where(b.Op("aten.lt.Scalar", far, beta), near, b.Op("aten.sub.Scalar", far,
+			near := b.aten("div.Scalar", b.aten("mul.Scalar", b.mul(d, d), 0.5), beta)
+			return b.where(b.aten("lt.Scalar", far, beta), near, b.aten("sub.Scalar", far,
 				0.5*beta), d.Type.DType)
 		}),
 		pairLoss("aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor", func(b *Builder, c *Call, d *ir.Value) *ir.Value {
 			delta := must(c.Float("delta"))
-			size := b.Op("aten.abs.default", d)
-			far := b.Op("aten.mul.Scalar", b.Op("aten.sub.Scalar", size, 0.5*delta), delta)
-			return b.where(b.Op("aten.lt.Scalar", size, delta), b.Op("aten.mul.Scalar", b.mul(d, d),
+			size := b.aten("abs", d)
+			far := b.aten("mul.Scalar", b.aten("sub.Scalar", size, 0.5*delta), delta)
+			return b.where(b.aten("lt.Scalar", size, delta), b.aten("mul.Scalar", b.mul(d, d),
 				0.5), far, d.Type.DType)
 		}),
-		derived("aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor", klDiv),
-		derived("aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor", binaryCrossEntropy),
-		derived("aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor", logitsLoss),
+		derived("aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+			x, t := c.Value("self"), c.Value("target")
+			var loss *ir.Value
+			if c.Bool("log_target") {
+				loss = b.mul(b.aten("exp", t), b.sub(t, x))
+			} else {
+				loss = b.sub(b.aten("xlogy.Tensor", t, t), b.mul(t, x))
+			}
+			return b.reduced(c, loss)
+		}),
+		derived("aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+			// Takes logarithms no smaller than -100.
+			x, t := c.Value("self"), c.Value("target")
+			least := func(v *ir.Value) *ir.Value {
+				return b.aten("maximum", v, b.scalar(-100.0, v.Type.DType))
+			}
+			no := b.mul(b.aten("sub.Scalar", t, 1), least(b.aten("log1p", b.aten("neg", x))))
+			return b.weighted(c, b.sub(no, b.mul(t, least(b.aten("log", x)))))
+		}),
+		derived("aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+			x, t := c.Value("self"), c.Value("target")
+			log := b.aten("log_sigmoid", x)
+			if c.Has("pos_weight") {
+				w := b.aten("sub.Scalar", c.Value("pos_weight"), 1)
+				log = b.mul(b.aten("add.Scalar", b.mul(w, t), 1), log)
+			}
+			return b.weighted(c, b.sub(b.mul(b.aten("rsub.Scalar", t, 1), x), log))
+		}),
 		derived("aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor",
 			crossEntropy),
 		derived("aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor",
@@ -49,9 +72,9 @@ func (b *Builder) reduced(c *Call, loss *ir.Value) *ir.Value {
 	case n == 0:
 		return loss
 	case n == 1:
-		return b.Op("aten.mean.default", loss)
+		return b.aten("mean", loss)
 	case n == 2:
-		return b.Op("aten.sum.default", loss)
+		return b.aten("sum", loss)
 	}
 	panic(c.fail("reduction is none of 0, 1 and 2"))
 }
@@ -64,44 +87,12 @@ func pairLoss(schema string, f func(*Builder, *Call, *ir.Value) *ir.Value) entry
 	})
 }
 
-func klDiv(b *Builder, c *Call) *ir.Value {
-	x, t := c.Value("self"), c.Value("target")
-	var loss *ir.Value
-	if c.Bool("log_target") {
-		loss = b.mul(b.Op("aten.exp.default", t), b.sub(t, x))
-	} else {
-		loss = b.sub(b.Op("aten.xlogy.Tensor", t, t), b.mul(t, x))
-	}
-	return b.reduced(c, loss)
-}
-
 // weighted multiplies a loss by argument weight, if there is one, and reduces it.
 func (b *Builder) weighted(c *Call, loss *ir.Value) *ir.Value {
 	if c.Has("weight") {
 		loss = b.mul(loss, c.Value("weight"))
 	}
 	return b.reduced(c, loss)
-}
-
-// binaryCrossEntropy takes logarithms no smaller than -100.
-func binaryCrossEntropy(b *Builder, c *Call) *ir.Value {
-	x, t := c.Value("self"), c.Value("target")
-	least := func(v *ir.Value) *ir.Value {
-		return b.Op("aten.maximum.default", v, b.scalar(-100.0, v.Type.DType))
-	}
-	no := b.mul(b.Op("aten.sub.Scalar", t, 1),
-		least(b.Op("aten.log1p.default", b.Op("aten.neg.default", x))))
-	return b.weighted(c, b.sub(no, b.mul(t, least(b.Op("aten.log.default", x)))))
-}
-
-func logitsLoss(b *Builder, c *Call) *ir.Value {
-	x, t := c.Value("self"), c.Value("target")
-	log := b.Op("aten.log_sigmoid.default", x)
-	if c.Has("pos_weight") {
-		w := b.Op("aten.sub.Scalar", c.Value("pos_weight"), 1)
-		log = b.mul(b.Op("aten.add.Scalar", b.mul(w, t), 1), log)
-	}
-	return b.weighted(c, b.sub(b.mul(b.Op("aten.rsub.Scalar", t, 1), x), log))
 }
 
 // crossEntropy is the loss of logits: for classes as for their logarithms, for
@@ -112,7 +103,7 @@ func crossEntropy(b *Builder, c *Call) *ir.Value {
 	c.errorIf(x.Type.Rank() == 0 || !t.Type.DType.IsInt() && t.Type.Rank() != x.Type.Rank(),
 		"classes of %s", sizesOf{x.Type, t.Type})
 	d := classDim(x.Type)
-	log := b.Op("aten._log_softmax.default", x, d, false)
+	log := b.aten("_log_softmax", x, d, false)
 	if t.Type.DType.IsInt() {
 		return classLoss(b, c, log, smooth)
 	}
@@ -120,18 +111,18 @@ func crossEntropy(b *Builder, c *Call) *ir.Value {
 	n, ok := k.Const()
 	if smooth > 0 {
 		c.errorIf(!ok, "label smoothing over a dynamic number of classes")
-		t = b.Op("aten.add.Scalar", b.Op("aten.mul.Scalar", t, 1-smooth), smooth/float64(n))
+		t = b.aten("add.Scalar", b.aten("mul.Scalar", t, 1-smooth), smooth/float64(n))
 	}
 	loss := b.mul(log, t)
 	if c.Has("weight") {
 		loss = b.mul(loss, b.perClass(c.Value("weight"), x.Type))
 	}
-	loss = b.Op("aten.neg.default", b.Op("aten.sum.dim_IntList", loss, []int{d}))
+	loss = b.aten("neg", b.aten("sum.dim_IntList", loss, []int{d}))
 	if must(c.Int("reduction")) != 1 {
 		return b.reduced(c, loss)
 	}
 	// The mean is over the batch, whatever the weights.
-	return b.Op("aten.mean.default", loss)
+	return b.aten("mean", loss)
 }
 
 // classDim is the dimension of the classes.
@@ -141,7 +132,7 @@ func classDim(t ir.Type) int { return min(1, t.Rank()-1) }
 func (b *Builder) perClass(w *ir.Value, t ir.Type) *ir.Value {
 	shape := slices.Repeat([]int64{1}, t.Rank())
 	shape[classDim(t)] = -1
-	return b.Op("aten.reshape.default", w, shape)
+	return b.aten("reshape", w, shape)
 }
 
 // classLoss is the negative logarithm at the class that target names, smoothed
@@ -153,11 +144,10 @@ func classLoss(b *Builder, c *Call, log *ir.Value, smooth float64) *ir.Value {
 		sizesOf{log.Type, t.Type})
 	d := classDim(log.Type)
 	dt := log.Type.DType
-	off := b.Op("aten.eq.Scalar", t, ignored)
-	at := b.Op("aten.unsqueeze.default", b.where(off, 0, t, ir.Int64), d)
+	off := b.aten("eq.Scalar", t, ignored)
+	at := b.aten("unsqueeze", b.where(off, 0, t, ir.Int64), d)
 	pick := func(x *ir.Value) *ir.Value {
-		return b.Op("aten.neg.default", b.Op("aten.squeeze.dims", b.Op("aten.gather.default", x, d,
-			at), []int{d}))
+		return b.aten("neg", b.aten("squeeze.dims", b.aten("gather", x, d, at), []int{d}))
 	}
 	scaled := log
 	if c.Has("weight") {
@@ -169,25 +159,22 @@ func classLoss(b *Builder, c *Call, log *ir.Value, smooth float64) *ir.Value {
 	if n == 1 { // divided by the weights of the classes that count
 		var share *ir.Value
 		if c.Has("weight") {
-			share = b.Op("aten.index_select.default", c.Value("weight"), 0,
-				b.Op("aten.reshape.default", at, []int{-1}))
-			share = b.Op("aten.reshape.default", share, t.Type.Sizes)
+			share = b.aten("index_select", c.Value("weight"), 0, b.aten("reshape", at, []int{-1}))
+			share = b.aten("reshape", share, t.Type.Sizes)
 			share = b.where(off, 0, share, dt)
 		} else {
 			share = b.where(off, 0, 1.0, dt)
 		}
-		share = b.Op("aten.sum.default", share)
-		total = b.div(b.Op("aten.sum.default", loss), share)
+		share = b.aten("sum", share)
+		total = b.div(b.aten("sum", loss), share)
 		if smooth == 0 {
 			return total
 		}
-		even := b.where(off, 0, b.Op("aten.neg.default", b.Op("aten.sum.dim_IntList", scaled,
-			[]int{d})), dt)
-		return b.smoothed(c, log.Type, total, b.div(b.Op("aten.sum.default", even), share), smooth)
+		even := b.where(off, 0, b.aten("neg", b.aten("sum.dim_IntList", scaled, []int{d})), dt)
+		return b.smoothed(c, log.Type, total, b.div(b.aten("sum", even), share), smooth)
 	}
 	if smooth != 0 {
-		even := b.where(off, 0, b.Op("aten.neg.default", b.Op("aten.sum.dim_IntList", scaled,
-			[]int{d})), dt)
+		even := b.where(off, 0, b.aten("neg", b.aten("sum.dim_IntList", scaled, []int{d})), dt)
 		total = b.smoothed(c, log.Type, loss, even, smooth)
 	}
 	return b.reduced(c, total)
@@ -198,7 +185,7 @@ func (b *Builder) smoothed(c *Call, t ir.Type, named, all *ir.Value,
 	smooth float64) *ir.Value {
 	k, ok := t.Sizes[classDim(t)].Const()
 	c.errorIf(!ok || k == 0, "label smoothing over a dynamic number of classes")
-	return b.add(b.Op("aten.mul.Scalar", named, 1-smooth), b.Op("aten.mul.Scalar", all,
+	return b.add(b.aten("mul.Scalar", named, 1-smooth), b.aten("mul.Scalar", all,
 		smooth/float64(k)))
 }
 
@@ -207,33 +194,60 @@ func (b *Builder) smoothed(c *Call, t ir.Type, named, all *ir.Value,
 func marginLossOps() []entry {
 	return []entry{
 		derived("aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor", func(b *Builder, c *Call) *ir.Value {
-			d := b.mul(b.Op("aten.neg.default", c.Value("target")), b.sub(c.Value("input1"),
+			d := b.mul(b.aten("neg", c.Value("target")), b.sub(c.Value("input1"),
 				c.Value("input2")))
 			return b.reduced(c, b.hinge(d, c.Arg("margin")))
 		}),
 		derived("aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			x, t := c.Value("self"), c.Value("target")
-			apart := b.where(b.Op("aten.ne.Scalar", t, 1), b.hinge(b.Op("aten.neg.default", x),
+			apart := b.where(b.aten("ne.Scalar", t, 1), b.hinge(b.aten("neg", x),
 				c.Arg("margin")), 0, x.Type.DType)
-			same := b.where(b.Op("aten.ne.Scalar", t, -1), x, 0, x.Type.DType)
+			same := b.where(b.aten("ne.Scalar", t, -1), x, 0, x.Type.DType)
 			return b.reduced(c, b.add(apart, same))
 		}),
 		derived("aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
 			func(b *Builder, c *Call) *ir.Value {
-				away := b.mul(b.Op("aten.neg.default", c.Value("target")), c.Value("self"))
-				return b.reduced(c, b.Op("aten.log1p.default", b.Op("aten.exp.default", away)))
+				away := b.mul(b.aten("neg", c.Value("target")), c.Value("self"))
+				return b.reduced(c, b.aten("log1p", b.aten("exp", away)))
 			}),
 		derived("aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor", cosineEmbedding),
 		derived("aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., float eps=9.9999999999999995e-07, bool swap=False, int reduction=1) -> Tensor",
-			tripletMargin),
+			func(b *Builder, c *Call) *ir.Value {
+				// Wants the anchor nearer to the positive than to the negative;
+				// with swap, to the nearer of it and the positive.
+				near, far := b.distance(c, "anchor", "positive", false), b.distance(c, "anchor",
+					"negative", false)
+				if c.Bool("swap") {
+					far = b.aten("minimum", far, b.distance(c, "positive", "negative", false))
+				}
+				return b.reduced(c, b.hinge(b.sub(near, far), c.Arg("margin")))
+			}),
 		derived("aten::multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1) -> Tensor", multiMargin),
-		derived("aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor", poissonLoss),
+		derived("aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+			// The negative logarithm of a Poisson probability; full adds
+			// Stirling's approximation of the factorial's.
+			x, t := c.Value("input"), c.Value("target")
+			d := x.Type.DType
+			var loss *ir.Value
+			if c.Bool("log_input") {
+				loss = b.sub(b.aten("exp", x), b.mul(t, x))
+			} else {
+				loss = b.sub(x, b.mul(t, b.aten("log", b.aten("add.Scalar", x, c.Arg("eps")))))
+			}
+			if c.Bool("full") {
+				stirling := b.sub(b.mul(t, b.aten("log", t)), t)
+				stirling = b.add(stirling, b.aten("mul.Scalar", b.aten("log",
+					b.aten("mul.Scalar", t, 2*math.Pi)), 0.5))
+				loss = b.add(loss, b.where(b.aten("le.Scalar", t, 1), 0, stirling, d))
+			}
+			return b.reduced(c, loss)
+		}),
 	}
 }
 
 // hinge is x + margin, at least 0.
 func (b *Builder) hinge(x *ir.Value, margin ir.Arg) *ir.Value {
-	return b.Op("aten.clamp_min.default", b.Op("aten.add.Scalar", x, margin), 0)
+	return b.aten("clamp_min", b.aten("add.Scalar", x, margin), 0)
 }
 
 // cosineEmbedding draws pairs of target 1 together and pushes those of -1
@@ -243,25 +257,14 @@ func cosineEmbedding(b *Builder, c *Call) *ir.Value {
 	margin := must(c.Float("margin"))
 	const epsilon = 1e-12
 	along := func(u, v *ir.Value) *ir.Value {
-		return b.Op("aten.sum.dim_IntList", b.mul(u, v), []int{-1})
+		return b.aten("sum.dim_IntList", b.mul(u, v), []int{-1})
 	}
-	size := func(v *ir.Value) *ir.Value { return b.Op("aten.add.Scalar", along(v, v), epsilon) }
-	cos := b.div(along(x, y), b.Op("aten.sqrt.default", b.mul(size(x), size(y))))
+	size := func(v *ir.Value) *ir.Value { return b.aten("add.Scalar", along(v, v), epsilon) }
+	cos := b.div(along(x, y), b.aten("sqrt", b.mul(size(x), size(y))))
 	d := cos.Type.DType
-	same := b.where(b.Op("aten.eq.Scalar", t, 1), b.Op("aten.rsub.Scalar", cos, 1), 0, d)
-	apart := b.where(b.Op("aten.eq.Scalar", t, -1), b.hinge(cos, ir.Float(-margin)), 0, d)
+	same := b.where(b.aten("eq.Scalar", t, 1), b.aten("rsub.Scalar", cos, 1), 0, d)
+	apart := b.where(b.aten("eq.Scalar", t, -1), b.hinge(cos, ir.Float(-margin)), 0, d)
 	return b.reduced(c, b.add(same, apart))
-}
-
-// tripletMargin wants the anchor nearer to the positive than to the negative;
-// with swap, to the nearer of it and the positive.
-func tripletMargin(b *Builder, c *Call) *ir.Value {
-	near, far := b.distance(c, "anchor", "positive", false), b.distance(c, "anchor",
-		"negative", false)
-	if c.Bool("swap") {
-		far = b.Op("aten.minimum.default", far, b.distance(c, "positive", "negative", false))
-	}
-	return b.reduced(c, b.hinge(b.sub(near, far), c.Arg("margin")))
 }
 
 // multiMargin sums, over the classes but the target's own, what they lack of
@@ -273,48 +276,26 @@ func multiMargin(b *Builder, c *Call) *ir.Value {
 		sizesOf{x.Type, t.Type})
 	single := t.Type.Rank() == 0 && x.Type.Rank() == 1
 	if x.Type.Rank() == 1 {
-		x = b.Op("aten.unsqueeze.default", x, 0)
+		x = b.aten("unsqueeze", x, 0)
 	}
 	k, ok := x.Type.Sizes[1].Const()
 	c.errorIf(!ok || k == 0, "the mean over a dynamic number of classes")
-	t = b.Op("aten.reshape.default", t, []int{-1})
-	at := b.Op("aten.unsqueeze.default", t, 1)
-	loss := b.hinge(b.sub(x, b.Op("aten.gather.default", x, 1, at)), c.Arg("margin"))
+	t = b.aten("reshape", t, []int{-1})
+	at := b.aten("unsqueeze", t, 1)
+	loss := b.hinge(b.sub(x, b.aten("gather", x, 1, at)), c.Arg("margin"))
 	if p == 2 {
 		loss = b.mul(loss, loss)
 	} else if p != 1 {
 		panic(c.fail("p is neither 1 nor 2"))
 	}
 	if c.Has("weight") {
-		loss = b.mul(loss, b.Op("aten.unsqueeze.default", b.Op("aten.index_select.default",
-			c.Value("weight"), 0, t), 1))
+		loss = b.mul(loss, b.aten("unsqueeze", b.aten("index_select", c.Value("weight"), 0, t), 1))
 	}
-	own := b.Op("aten.eq.Tensor", b.Op("aten.arange.default", k), at)
-	loss = b.Op("aten.sum.dim_IntList", b.where(own, 0, loss, x.Type.DType), []int{1})
-	loss = b.Op("aten.div.Scalar", loss, k)
+	own := b.aten("eq.Tensor", b.aten("arange", k), at)
+	loss = b.aten("sum.dim_IntList", b.where(own, 0, loss, x.Type.DType), []int{1})
+	loss = b.aten("div.Scalar", loss, k)
 	if single {
-		loss = b.Op("aten.squeeze.dims", loss, []int{0})
-	}
-	return b.reduced(c, loss)
-}
-
-// poissonLoss is the negative logarithm of a Poisson probability; full adds
-// Stirling's approximation of the factorial's.
-func poissonLoss(b *Builder, c *Call) *ir.Value {
-	x, t := c.Value("input"), c.Value("target")
-	d := x.Type.DType
-	var loss *ir.Value
-	if c.Bool("log_input") {
-		loss = b.sub(b.Op("aten.exp.default", x), b.mul(t, x))
-	} else {
-		loss = b.sub(x, b.mul(t, b.Op("aten.log.default", b.Op("aten.add.Scalar", x,
-			c.Arg("eps")))))
-	}
-	if c.Bool("full") {
-		stirling := b.sub(b.mul(t, b.Op("aten.log.default", t)), t)
-		stirling = b.add(stirling, b.Op("aten.mul.Scalar", b.Op("aten.log.default",
-			b.Op("aten.mul.Scalar", t, 2*math.Pi)), 0.5))
-		loss = b.add(loss, b.where(b.Op("aten.le.Scalar", t, 1), 0, stirling, d))
+		loss = b.aten("squeeze.dims", loss, []int{0})
 	}
 	return b.reduced(c, loss)
 }

@@ -135,17 +135,64 @@ func matmulOps() []entry {
 	return []entry{
 		plain("aten::mm(Tensor self, Tensor mat2) -> Tensor", "self", "mat2", 2, 2, ""),
 		plain("aten::bmm(Tensor self, Tensor mat2) -> Tensor", "self", "mat2", 3, 3, ""),
-		plain("aten::mv(Tensor self, Tensor vec) -> Tensor", "self", "vec", 2, 1, "").core(mvCore),
+		plain("aten::mv(Tensor self, Tensor vec) -> Tensor", "self", "vec", 2, 1, "").core(func(b *Builder, c *Call) *ir.Value {
+			y := b.aten("mm", c.Value("self"), b.column(c.Value("vec")))
+			return b.aten("squeeze.dim", y, 1)
+		}),
 		plain("aten::dot(Tensor self, Tensor tensor) -> Tensor", "self", "tensor", 1, 1,
 			"").core(dotCore("tensor")),
 		plain("aten::vdot(Tensor self, Tensor other) -> Tensor", "self", "other", 1, 1,
 			"").core(dotCore("other")),
 		plain("aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "mat1", "mat2", 2, 2, "self"),
-		plain("aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "mat", "vec", 2, 1, "self").core(addmvCore),
+		plain("aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "mat", "vec", 2, 1, "self").core(func(b *Builder, c *Call) *ir.Value {
+			self := c.Value("self")
+			if self.Type.Rank() == 1 {
+				self = b.column(self)
+			}
+			y := b.aten("addmm", self, c.Value("mat"), b.column(c.Value("vec")),
+				Kw("beta", c.Arg("beta")), Kw("alpha", c.Arg("alpha")))
+			return b.aten("squeeze.dim", y, 1)
+		}),
 		plain("aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "batch1", "batch2", 3, 3, "self").core(baddbmmCore),
 		linearProduct().op(),
-		composite("aten::matmul(Tensor self, Tensor other) -> Tensor", matmulType, matmul),
-		composite("aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", addbmmType, addbmm),
+		composite("aten::matmul(Tensor self, Tensor other) -> Tensor", func(c *Call) ir.Type {
+			// The type of torch.matmul: matrices in the last two dimensions,
+			// the ones before broadcast; a vector is a row on the left and a column on the
+			// right, and leaves no dimension.
+			x, y := c.Tensor("self"), c.Tensor("other")
+			bad := func() ir.Type { panic(c.fail("%s do not multiply", sizesOf{x, y})) }
+			c.errorIf(x.DType != y.DType, "the product of %s and %s", x.DType, y.DType)
+			if x.Rank() == 0 || y.Rank() == 0 || differ(x.Sizes[x.Rank()-1],
+				y.Sizes[max(y.Rank()-2, 0)]) {
+				return bad()
+			}
+			batch, ok := batchSizes(x, y)
+			if !ok {
+				return bad()
+			}
+			if x.Rank() > 1 {
+				batch = append(batch, x.Sizes[x.Rank()-2])
+			}
+			if y.Rank() > 1 {
+				batch = append(batch, y.Sizes[y.Rank()-1])
+			}
+			return ir.TensorOf(x.DType, batch...)
+		}, matmul),
+		composite("aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", func(c *Call) ir.Type {
+			x, y := c.Tensor("batch1"), c.Tensor("batch2")
+			c.errorIf(x.Rank() != 3 || y.Rank() != 3 || differ(x.Sizes[0], y.Sizes[0]) ||
+				differ(x.Sizes[2], y.Sizes[1]), "%s do not multiply", sizesOf{x, y})
+			return ir.TensorOf(x.DType, x.Sizes[1], y.Sizes[2])
+		}, func(b *Builder, c *Call) *ir.Value {
+			// Sums over batches too: it is a product with the batches side by side.
+			x, y := c.Value("batch1"), c.Value("batch2")
+			s, u := x.Type.Sizes, y.Type.Sizes
+			x = b.aten("reshape", b.aten("permute", x, []int{1, 0, 2}),
+				[]sym.Expr{s[1], sym.Mul(s[0], s[2])})
+			y = b.aten("reshape", y, []sym.Expr{sym.Mul(u[0], u[1]), u[2]})
+			return b.aten("addmm", c.Value("self"), x, y, Kw("beta", c.Arg("beta")),
+				Kw("alpha", c.Arg("alpha")))
+		}),
 		binaryOuter("aten::outer(Tensor self, Tensor vec2) -> Tensor", "self", "vec2"),
 		binaryOuter("aten::ger(Tensor self, Tensor vec2) -> Tensor", "self", "vec2"),
 	}
@@ -205,50 +252,27 @@ func linearProduct() product {
 func linear(b *Builder, c *Call) []*ir.Value {
 	x, w, bias := c.Value("input"), c.Value("weight"), c.Value("bias")
 	if w.Type.Rank() == 1 {
-		y := b.Op("aten.matmul.default", x, w)
+		y := b.aten("matmul", x, w)
 		if bias != nil {
-			y = b.Op("aten.add.Tensor", y, bias)
+			y = b.aten("add.Tensor", y, bias)
 		}
 		return []*ir.Value{y}
 	}
 	if x.Type.Rank() != 2 {
-		x = b.Op("aten.reshape.default", x, []sym.Expr{sym.Mul(x.Type.Sizes[:x.Type.Rank()-1]...),
+		x = b.aten("reshape", x, []sym.Expr{sym.Mul(x.Type.Sizes[:x.Type.Rank()-1]...),
 			w.Type.Sizes[1]})
 	}
-	wt := b.Op("aten.permute.default", w, []int{1, 0})
+	wt := b.aten("permute", w, []int{1, 0})
 	var y *ir.Value
 	if bias != nil {
-		y = b.Op("aten.addmm.default", bias, x, wt)
+		y = b.aten("addmm", bias, x, wt)
 	} else {
-		y = b.Op("aten.mm.default", x, wt)
+		y = b.aten("mm", x, wt)
 	}
 	if c.Outs[0].Rank() != 2 {
-		y = b.Op("aten.view.default", y, c.Outs[0].Sizes)
+		y = b.aten("view", y, c.Outs[0].Sizes)
 	}
 	return []*ir.Value{y}
-}
-
-// matmulType is the type of torch.matmul: matrices in the last two dimensions,
-// the ones before broadcast; a vector is a row on the left and a column on the
-// right, and leaves no dimension.
-func matmulType(c *Call) ir.Type {
-	x, y := c.Tensor("self"), c.Tensor("other")
-	bad := func() ir.Type { panic(c.fail("%s do not multiply", sizesOf{x, y})) }
-	c.errorIf(x.DType != y.DType, "the product of %s and %s", x.DType, y.DType)
-	if x.Rank() == 0 || y.Rank() == 0 || differ(x.Sizes[x.Rank()-1], y.Sizes[max(y.Rank()-2, 0)]) {
-		return bad()
-	}
-	batch, ok := batchSizes(x, y)
-	if !ok {
-		return bad()
-	}
-	if x.Rank() > 1 {
-		batch = append(batch, x.Sizes[x.Rank()-2])
-	}
-	if y.Rank() > 1 {
-		batch = append(batch, y.Sizes[y.Rank()-1])
-	}
-	return ir.TensorOf(x.DType, batch...)
 }
 
 // batchSizes returns the common sizes of the dimensions before the matrices.
@@ -264,25 +288,24 @@ func matmul(b *Builder, c *Call) *ir.Value {
 	k := x.Type.Sizes[rx-1]
 	switch {
 	case rx == 1 && ry == 1:
-		return b.Op("aten.dot.default", x, y)
+		return b.aten("dot", x, y)
 	case rx == 2 && ry == 1:
-		return b.Op("aten.mv.default", x, y)
+		return b.aten("mv", x, y)
 	case rx == 1 && ry == 2:
-		return b.Op("aten.squeeze.dim", b.Op("aten.mm.default", b.Op("aten.unsqueeze.default",
-			x, 0), y), 0)
+		return b.aten("squeeze.dim", b.aten("mm", b.aten("unsqueeze", x, 0), y), 0)
 	case rx == 2 && ry == 2:
-		return b.Op("aten.mm.default", x, y)
+		return b.aten("mm", x, y)
 	case ry <= 2: // rows of all batches are rows of one matrix
-		x = b.Op("aten.reshape.default", x, []sym.Expr{sym.Mul(x.Type.Sizes[:rx-1]...), k})
+		x = b.aten("reshape", x, []sym.Expr{sym.Mul(x.Type.Sizes[:rx-1]...), k})
 		op := "aten.mm.default"
 		if ry == 1 {
 			op = "aten.mv.default"
 		}
-		return b.Op("aten.view.default", b.Op(op, x, y), out.Sizes)
+		return b.aten("view", b.Op(op, x, y), out.Sizes)
 	}
 	batch, _ := batchSizes(x.Type, y.Type)
 	if rx == 1 {
-		x = b.Op("aten.unsqueeze.default", x, 0)
+		x = b.aten("unsqueeze", x, 0)
 		rx = 2
 	}
 	flat := func(v *ir.Value) *ir.Value {
@@ -291,62 +314,28 @@ func matmul(b *Builder, c *Call) *ir.Value {
 		if len(batch) == n-2 && len(batch) == 1 && v.Type.Sizes[0].Equal(batch[0]) {
 			return v
 		}
-		v = b.Op("aten.expand.default", v, slices.Concat(batch, m))
-		return b.Op("aten.reshape.default", v, slices.Concat([]sym.Expr{sym.Mul(batch...)}, m))
+		v = b.aten("expand", v, slices.Concat(batch, m))
+		return b.aten("reshape", v, slices.Concat([]sym.Expr{sym.Mul(batch...)}, m))
 	}
-	return b.Op("aten.view.default", b.Op("aten.bmm.default", flat(x), flat(y)), out.Sizes)
-}
-
-func addbmmType(c *Call) ir.Type {
-	x, y := c.Tensor("batch1"), c.Tensor("batch2")
-	c.errorIf(x.Rank() != 3 || y.Rank() != 3 || differ(x.Sizes[0], y.Sizes[0]) ||
-		differ(x.Sizes[2], y.Sizes[1]), "%s do not multiply", sizesOf{x, y})
-	return ir.TensorOf(x.DType, x.Sizes[1], y.Sizes[2])
-}
-
-// addbmm sums over batches too: it is a product with the batches side by side.
-func addbmm(b *Builder, c *Call) *ir.Value {
-	x, y := c.Value("batch1"), c.Value("batch2")
-	s, u := x.Type.Sizes, y.Type.Sizes
-	x = b.Op("aten.reshape.default", b.Op("aten.permute.default", x, []int{1, 0, 2}),
-		[]sym.Expr{s[1], sym.Mul(s[0], s[2])})
-	y = b.Op("aten.reshape.default", y, []sym.Expr{sym.Mul(u[0], u[1]), u[2]})
-	return b.Op("aten.addmm.default", c.Value("self"), x, y, Kw("beta", c.Arg("beta")),
-		Kw("alpha", c.Arg("alpha")))
+	return b.aten("view", b.aten("bmm", flat(x), flat(y)), out.Sizes)
 }
 
 // column is a vector as a matrix of one column.
-func (b *Builder) column(x *ir.Value) *ir.Value { return b.Op("aten.unsqueeze.default", x, 1) }
-
-func mvCore(b *Builder, c *Call) *ir.Value {
-	y := b.Op("aten.mm.default", c.Value("self"), b.column(c.Value("vec")))
-	return b.Op("aten.squeeze.dim", y, 1)
-}
+func (b *Builder) column(x *ir.Value) *ir.Value { return b.aten("unsqueeze", x, 1) }
 
 // dotCore is the product of a row and a column.
 func dotCore(other string) coreForm {
 	return func(b *Builder, c *Call) *ir.Value {
-		y := b.Op("aten.mm.default", b.Op("aten.unsqueeze.default", c.Value("self"), 0),
-			b.column(c.Value(other)))
-		return b.Op("aten.view.default", y, []int{})
+		y := b.aten("mm", b.aten("unsqueeze", c.Value("self"), 0), b.column(c.Value(other)))
+		return b.aten("view", y, []int{})
 	}
-}
-
-func addmvCore(b *Builder, c *Call) *ir.Value {
-	self := c.Value("self")
-	if self.Type.Rank() == 1 {
-		self = b.column(self)
-	}
-	y := b.Op("aten.addmm.default", self, c.Value("mat"), b.column(c.Value("vec")),
-		Kw("beta", c.Arg("beta")), Kw("alpha", c.Arg("alpha")))
-	return b.Op("aten.squeeze.dim", y, 1)
 }
 
 // baddbmmCore is beta·self + alpha·(batch1 × batch2); where beta is 0 self does
 // not matter, NaN or not.
 func baddbmmCore(b *Builder, c *Call) *ir.Value {
 	d := c.Outs[0].DType
-	y := b.Op("aten.bmm.default", c.Value("batch1"), c.Value("batch2"))
+	y := b.aten("bmm", c.Value("batch1"), c.Value("batch2"))
 	is := func(name string, x float64) bool {
 		v, err := c.Float(name)
 		return err == nil && v == x
@@ -361,5 +350,5 @@ func baddbmmCore(b *Builder, c *Call) *ir.Value {
 	if !is("beta", 1) {
 		self = b.mul(self, c.Arg("beta"))
 	}
-	return b.cast(b.Op("aten.add.Tensor", self, y, Kw("alpha", c.Arg("alpha"))), d)
+	return b.cast(b.aten("add.Tensor", self, y, Kw("alpha", c.Arg("alpha"))), d)
 }

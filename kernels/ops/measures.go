@@ -20,7 +20,21 @@ func measureOps() []entry {
 		return out
 	}
 	return []entry{
-		vectors("aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", cosineSimilarity),
+		vectors("aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+			// Divides by norms of at least eps.
+			x, y := c.Value("x1"), c.Value("x2")
+			d := must(c.Promote("x1", "x2"))
+			sizes, ok := Broadcast(x.Type, y.Type)
+			c.errorIf(!ok || !d.IsFloat(), "vectors of %s in %s", d, sizesOf{x.Type, y.Type})
+			dim := must(c.Int("dim"))
+			// Each operand is as long as the result before it is measured, as in PyTorch.
+			unit := func(v *ir.Value) *ir.Value {
+				v = b.aten("expand", b.cast(v, d), sizes)
+				norm := b.aten("linalg_vector_norm", v, 2, []int64{dim}, true)
+				return b.div(v, b.aten("clamp", norm, c.Arg("eps")))
+			}
+			return b.aten("sum.dim_IntList", b.mul(unit(x), unit(y)), []int64{dim})
+		}),
 		vectors("aten::pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=9.9999999999999995e-07, bool keepdim=False) -> Tensor",
 			func(b *Builder, c *Call) *ir.Value {
 				return b.distance(c, "x1", "x2", c.Bool("keepdim"))
@@ -32,12 +46,21 @@ func measureOps() []entry {
 		vectors("aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
 			func(b *Builder, c *Call) *ir.Value {
 				d := must(c.Int("dim"))
-				return b.Op("aten.sum.dim_IntList", b.mul(c.Value("x"), c.Value("y")), []int64{d})
+				return b.aten("sum.dim_IntList", b.mul(c.Value("x"), c.Value("y")), []int64{d})
 			}),
 		derived("aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
 			func(b *Builder, c *Call) *ir.Value { return crossProduct(b, c, "dim") }),
 		derived("aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", bilinear),
-		derived("aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", isIn),
+		derived("aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+			// Compares every element with every one to look for.
+			x := b.aten("unsqueeze", c.Value("elements"), -1)
+			tests := b.aten("reshape", c.Value("test_elements"), []int{-1})
+			found := b.aten("any.dim", b.aten("eq.Tensor", x, tests), -1)
+			if c.Bool("invert") {
+				found = b.aten("logical_not", found)
+			}
+			return found
+		}),
 		renamed("aten::divide.Tensor(Tensor self, Tensor other) -> Tensor", "aten.div.Tensor"),
 		renamed("aten::divide.Scalar(Tensor self, Scalar other) -> Tensor", "aten.div.Scalar"),
 		renamed("aten::divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", "aten.div.Tensor_mode"),
@@ -54,22 +77,6 @@ func measureOps() []entry {
 	}
 }
 
-// cosineSimilarity divides by norms of at least eps.
-func cosineSimilarity(b *Builder, c *Call) *ir.Value {
-	x, y := c.Value("x1"), c.Value("x2")
-	d := must(c.Promote("x1", "x2"))
-	sizes, ok := Broadcast(x.Type, y.Type)
-	c.errorIf(!ok || !d.IsFloat(), "vectors of %s in %s", d, sizesOf{x.Type, y.Type})
-	dim := must(c.Int("dim"))
-	// Each operand is as long as the result before it is measured, as in PyTorch.
-	unit := func(v *ir.Value) *ir.Value {
-		v = b.Op("aten.expand.default", b.cast(v, d), sizes)
-		norm := b.Op("aten.linalg_vector_norm.default", v, 2, []int64{dim}, true)
-		return b.div(v, b.Op("aten.clamp.default", norm, c.Arg("eps")))
-	}
-	return b.Op("aten.sum.dim_IntList", b.mul(unit(x), unit(y)), []int64{dim})
-}
-
 // crossProduct rolls both operands one way and the other.
 func crossProduct(b *Builder, c *Call, dim string) *ir.Value {
 	d := c.dim(dim, c.Tensor("self").Rank())
@@ -81,9 +88,7 @@ func crossAlong(b *Builder, c *Call, d int) *ir.Value {
 	x, y := c.Value("self"), c.Value("other")
 	c.errorIf(x.Type.Rank() != y.Type.Rank() || x.Type.Rank() == 0 || !x.Type.Sizes[d].Is(3) ||
 		!y.Type.Sizes[d].Is(3), "the cross product of %s", sizesOf{x.Type, y.Type})
-	roll := func(v *ir.Value, by int) *ir.Value {
-		return b.Op("aten.roll.default", v, []int{by}, []int{d})
-	}
+	roll := func(v *ir.Value, by int) *ir.Value { return b.aten("roll", v, []int{by}, []int{d}) }
 	return b.sub(b.mul(roll(x, -1), roll(y, -2)), b.mul(roll(x, -2), roll(y, -1)))
 }
 
@@ -94,17 +99,15 @@ func bilinear(b *Builder, c *Call) *ir.Value {
 	c.errorIf(n < 0 || y.Type.Rank() != n+1 || w.Type.Rank() != 3, "%s", sizesOf{x.Type, y.Type,
 		w.Type})
 	rows := func(v *ir.Value) *ir.Value {
-		return b.Op("aten.reshape.default", v, []sym.Expr{sym.Mul(v.Type.Sizes[:n]...),
-			v.Type.Sizes[n]})
+		return b.aten("reshape", v, []sym.Expr{sym.Mul(v.Type.Sizes[:n]...), v.Type.Sizes[n]})
 	}
 	// Of every row the products of each feature of one with each of the other.
-	products := b.mul(b.Op("aten.unsqueeze.default", rows(x), 2), b.Op("aten.unsqueeze.default",
-		rows(y), 1))
+	products := b.mul(b.aten("unsqueeze", rows(x), 2), b.aten("unsqueeze", rows(y), 1))
 	both := sym.Mul(w.Type.Sizes[1], w.Type.Sizes[2])
-	flat := b.Op("aten.reshape.default", products, []sym.Expr{sym.Mul(x.Type.Sizes[:n]...), both})
-	weight := b.Op("aten.permute.default", b.Op("aten.reshape.default", w,
+	flat := b.aten("reshape", products, []sym.Expr{sym.Mul(x.Type.Sizes[:n]...), both})
+	weight := b.aten("permute", b.aten("reshape", w,
 		[]sym.Expr{w.Type.Sizes[0], both}), []int{1, 0})
-	out := b.Op("aten.reshape.default", b.Op("aten.mm.default", flat, weight),
+	out := b.aten("reshape", b.aten("mm", flat, weight),
 		append(slices.Clone(x.Type.Sizes[:n]), w.Type.Sizes[0]))
 	if c.Has("bias") {
 		out = b.add(out, c.Value("bias"))
@@ -112,26 +115,53 @@ func bilinear(b *Builder, c *Call) *ir.Value {
 	return out
 }
 
-// isIn compares every element with every one to look for.
-func isIn(b *Builder, c *Call) *ir.Value {
-	x := b.Op("aten.unsqueeze.default", c.Value("elements"), -1)
-	tests := b.Op("aten.reshape.default", c.Value("test_elements"), []int{-1})
-	found := b.Op("aten.any.dim", b.Op("aten.eq.Tensor", x, tests), -1)
-	if c.Bool("invert") {
-		found = b.Op("aten.logical_not.default", found)
-	}
-	return found
-}
-
 // distance is the norm of order p of the difference of two arguments, moved by
 // eps, along the last dimension.
 func (b *Builder) distance(c *Call, x, y string, keep bool) *ir.Value {
-	d := b.Op("aten.add.Scalar", b.sub(c.Value(x), c.Value(y)), c.Arg("eps"))
-	return b.Op("aten.linalg_vector_norm.default", d, c.Arg("p"), []int{-1}, keep)
+	d := b.aten("add.Scalar", b.sub(c.Value(x), c.Value(y)), c.Arg("eps"))
+	return b.aten("linalg_vector_norm", d, c.Arg("p"), []int{-1}, keep)
 }
 
 // distanceOps measure between rows.
-func distanceOps() []entry { return []entry{cdistForward(), pdistForward()} }
+func distanceOps() []entry {
+	return []entry{
+		// cdistForward is the distance of every row of x1 to every row of x2.
+		{
+			Schema: "aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor",
+			Infer: func(c *Call) []ir.Type {
+				a, b := c.Tensor("x1"), c.Tensor("x2")
+				c.normOrder()
+				c.errorIf(!a.DType.IsFloat() || a.DType != b.DType, "operands of %s and %s",
+					a.DType, b.DType)
+				m, n := a.Rank(), b.Rank()
+				c.errorIf(m < 2 || n < 2 || differ(a.Sizes[m-1], b.Sizes[n-1]), "rows of %s",
+					sizesOf{a, b})
+				batch, ok := Broadcast(ir.Type{Sizes: a.Sizes[:m-2]}, ir.Type{Sizes: b.Sizes[:n-2]})
+				c.errorIf(!ok, "%s do not broadcast", sizesOf{a, b})
+				return []ir.Type{ir.TensorOf(a.DType, append(slices.Clone(batch), a.Sizes[m-2],
+					b.Sizes[n-2])...)}
+			},
+			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
+				p := c.normOrder()
+				out := c.Outs[0]
+				m := opmath(out.DType)
+				batch := len(at) - 2
+				last := c.Tensor("x1").Sizes[c.Tensor("x1").Rank()-1]
+				k := sym.NewVar("k", last)
+				row := func(name string, r sym.Expr) *expr.Expr {
+					t := c.Tensor(name)
+					lead := t
+					lead.Sizes = t.Sizes[:t.Rank()-2]
+					return expr.Cast(m, c.Load(name, append(broadcastCoords(lead, out.Sizes[:batch],
+						at[:batch]), r, k.Expr())...))
+				}
+				part, kind, root := normStep(p)
+				sum := expr.Reduction(kind, []*sym.Symbol{k},
+					part(expr.Sub(row("x1", at[batch]), row("x2", at[batch+1]))))
+				return root(sum)
+			}),
+		}, pdistForward()}
+}
 
 // normStep is the part of the p-norm that a component of a difference adds and
 // how the parts come together; root ends it.
@@ -160,45 +190,6 @@ func (c *Call) normOrder() float64 {
 	p := must(c.Float("p"))
 	c.errorIf(!(p >= 0), "a norm of order %v", p)
 	return p
-}
-
-// cdistForward is the distance of every row of x1 to every row of x2.
-func cdistForward() entry {
-	return entry{
-		Schema: "aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor",
-		Infer: func(c *Call) []ir.Type {
-			a, b := c.Tensor("x1"), c.Tensor("x2")
-			c.normOrder()
-			c.errorIf(!a.DType.IsFloat() || a.DType != b.DType, "operands of %s and %s", a.DType,
-				b.DType)
-			m, n := a.Rank(), b.Rank()
-			c.errorIf(m < 2 || n < 2 || differ(a.Sizes[m-1], b.Sizes[n-1]), "rows of %s",
-				sizesOf{a, b})
-			batch, ok := Broadcast(ir.Type{Sizes: a.Sizes[:m-2]}, ir.Type{Sizes: b.Sizes[:n-2]})
-			c.errorIf(!ok, "%s do not broadcast", sizesOf{a, b})
-			return []ir.Type{ir.TensorOf(a.DType, append(slices.Clone(batch), a.Sizes[m-2],
-				b.Sizes[n-2])...)}
-		},
-		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
-			p := c.normOrder()
-			out := c.Outs[0]
-			m := opmath(out.DType)
-			batch := len(at) - 2
-			last := c.Tensor("x1").Sizes[c.Tensor("x1").Rank()-1]
-			k := sym.NewVar("k", last)
-			row := func(name string, r sym.Expr) *expr.Expr {
-				t := c.Tensor(name)
-				lead := t
-				lead.Sizes = t.Sizes[:t.Rank()-2]
-				return expr.Cast(m, c.Load(name, append(broadcastCoords(lead, out.Sizes[:batch],
-					at[:batch]), r, k.Expr())...))
-			}
-			part, kind, root := normStep(p)
-			sum := expr.Reduction(kind, []*sym.Symbol{k},
-				part(expr.Sub(row("x1", at[batch]), row("x2", at[batch+1]))))
-			return root(sum)
-		}),
-	}
 }
 
 // pdistForward is the distance of every row to each later one, in the order of

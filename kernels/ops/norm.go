@@ -1,7 +1,6 @@
 package ops
 
 import (
-	"math"
 	"slices"
 
 	"github.com/etgen/etgen/ir"
@@ -67,9 +66,7 @@ func (c *Call) param(name string, sizes ...sym.Expr) {
 	if k < 0 {
 		return
 	}
-	if t := c.operands[k].Type; !slices.EqualFunc(t.Sizes, sizes, func(a, b sym.Expr) bool {
-		return !differ(a, b)
-	}) {
+	if t := c.operands[k].Type; !sameSizes(t.Sizes, sizes) {
 		panic(c.fail("%s has %s, not %s", name, sizesOf{t}, sizesOf{{Sizes: sizes}}))
 	}
 }
@@ -99,7 +96,50 @@ func normOps() []entry {
 		batchNormTrain(
 			"aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)", true).cores(trainCore),
 		batchNorm(),
-		instanceNorm().core(instanceNormCore),
+		// instanceNorm normalises each channel of each sample by itself, or with given
+		// statistics.
+		entry{
+			Schema: "aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+			Infer: func(c *Call) []ir.Type {
+				t := c.channels()
+				c.perChannel(t, "weight", "bias", "running_mean", "running_var")
+				given := c.Bool("use_input_stats")
+				c.errorIf(given && c.Has("running_mean"),
+					"an instance norm in training mode updates its statistics; export the model after model.eval()")
+				c.errorIf(!given && !(c.Has("running_mean") && c.Has("running_var")),
+					"neither statistics nor use_input_stats: there is nothing to normalise with")
+				return one(ir.TensorOf(t.DType, t.Sizes...))
+			},
+			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
+				t := c.Tensor("input")
+				eps := must(c.Float("eps"))
+				m := opmath(t.DType)
+				mean, variance := c.paramAt("running_mean", m, at[1]),
+					c.paramAt("running_var", m, at[1])
+				if c.Bool("use_input_stats") {
+					over := allOf(t.Rank())
+					over[0], over[1] = false, false
+					mean, variance = moments(m, countOver(t, over), func() (*expr.Expr, []*sym.Symbol) {
+						return c.inputOver(m, over, at[0], at[1])
+					})
+				}
+				return c.normalised(m, at, mean, inverseStd(variance, eps), at[1])
+			}),
+		}.core(func(b *Builder, c *Call) *ir.Value {
+			// Group norm with a channel to each group, or batch norm
+			// with the statistics given.
+			x := c.Value("input")
+			if !c.Bool("use_input_stats") {
+				return b.aten("_native_batch_norm_legit_no_training", x, c.Arg("weight"),
+					c.Arg("bias"), c.Arg("running_mean"), c.Arg("running_var"), c.Arg("momentum"),
+					c.Arg("eps"))
+			}
+			sizes := x.Type.Sizes
+			groups, ok := sizes[1].Const()
+			c.errorIf(!ok, "an instance norm of a dynamic number of channels")
+			return b.aten("native_group_norm", x, c.Arg("weight"), c.Arg("bias"), sizes[0],
+				sizes[1], sym.Mul(sizes[2:]...), groups, c.Arg("eps"))
+		}),
 	}
 }
 
@@ -108,11 +148,8 @@ func normOps() []entry {
 func (c *Call) trailing(t ir.Type) int {
 	shape := must(c.SymInts("normalized_shape"))
 	lead := t.Rank() - len(shape)
-	c.errorIf(lead < 0 || len(shape) == 0 ||
-		!slices.EqualFunc(t.Sizes[lead:], shape, func(a, b sym.Expr) bool {
-			return !differ(a, b)
-		}), "normalized_shape %s of an input of %s",
-		sizesOf{{Sizes: shape}}, sizesOf{t})
+	c.errorIf(lead < 0 || len(shape) == 0 || !sameSizes(t.Sizes[lead:], shape),
+		"normalized_shape %s of an input of %s", sizesOf{{Sizes: shape}}, sizesOf{t})
 	for _, name := range []string{"weight", "bias"} {
 		if c.Op.sch.Index(name) < 0 {
 			continue
@@ -176,7 +213,7 @@ func layerNorm() entry {
 	return composite(
 		"aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
 		typ, func(b *Builder, c *Call) *ir.Value {
-			return b.Op("aten.native_layer_norm.default", c.Value("input"),
+			return b.aten("native_layer_norm", c.Value("input"),
 				c.Arg("normalized_shape"), c.Arg("weight"), c.Arg("bias"), c.Arg("eps"))
 		})
 }
@@ -220,20 +257,6 @@ func epsilon(d ir.DType) float64 {
 	return 0x1p-23
 }
 
-// safeSoftmaxCore is softmax, 0 in rows that have nothing to choose from.
-func safeSoftmaxCore(b *Builder, c *Call) *ir.Value {
-	d := c.Outs[0].DType
-	x := b.cast(c.Value("self"), d)
-	if x.Type.Rank() == 0 {
-		return b.where(b.Op("aten.eq.Scalar", x, -inf), 0, b.Op("aten._softmax.default", x,
-			0, false), d)
-	}
-	none := b.Op("aten.eq.Scalar", b.Op("aten.amax.default", x, ir.List{c.Arg("dim")}, true),
-		math.Inf(-1))
-	return b.Op("aten.masked_fill.Scalar", b.Op("aten._softmax.default", x, c.Arg("dim"), false),
-		none, 0)
-}
-
 func rmsNormCore(b *Builder, c *Call) *ir.Value {
 	x := c.Value("input")
 	d := x.Type.DType
@@ -248,28 +271,12 @@ func rmsNormCore(b *Builder, c *Call) *ir.Value {
 		dims = append(dims, k)
 	}
 	x = b.cast(x, m)
-	mean := b.Op("aten.mean.dim", b.mul(x, x), dims, true)
-	y := b.mul(x, b.Op("aten.rsqrt.default", b.add(mean, eps)))
+	mean := b.aten("mean.dim", b.mul(x, x), dims, true)
+	y := b.mul(x, b.aten("rsqrt", b.add(mean, eps)))
 	if c.Has("weight") {
 		y = b.mul(y, b.cast(c.Value("weight"), m))
 	}
 	return b.cast(y, d)
-}
-
-// instanceNormCore is group norm with a channel to each group, or batch norm
-// with the statistics given.
-func instanceNormCore(b *Builder, c *Call) *ir.Value {
-	x := c.Value("input")
-	if !c.Bool("use_input_stats") {
-		return b.Op("aten._native_batch_norm_legit_no_training.default", x, c.Arg("weight"),
-			c.Arg("bias"), c.Arg("running_mean"), c.Arg("running_var"), c.Arg("momentum"),
-			c.Arg("eps"))
-	}
-	sizes := x.Type.Sizes
-	groups, ok := sizes[1].Const()
-	c.errorIf(!ok, "an instance norm of a dynamic number of channels")
-	return b.Op("aten.native_group_norm.default", x, c.Arg("weight"), c.Arg("bias"), sizes[0],
-		sizes[1], sym.Mul(sizes[2:]...), groups, c.Arg("eps"))
 }
 
 // trainCore is batch norm in training mode, which gives the statistics it
@@ -294,26 +301,6 @@ func trainCore(b *Builder, c *Call) []*ir.Value {
 		return b.cast(b.add(b.mul(b.cast(old, m), 1-momentum), b.mul(seen, momentum)),
 			old.Type.DType)
 	}
-	return append(out, blend(mean, b.Op("aten.mean.dim", x, dims)),
-		blend(variance, b.Op("aten.var.correction", x, dims, Kw("correction", 1))))
-}
-
-func weightNormCore(b *Builder, c *Call) *ir.Value {
-	v, g := c.Value("v"), c.Value("g")
-	d := v.Type.DType
-	m := opmath(d)
-	keep := -1
-	n := must(c.Int("dim"))
-	if n != -1 {
-		keep = c.wrapDim(n, v.Type.Rank())
-	}
-	var dims []int
-	for k := range v.Type.Rank() {
-		if k != keep {
-			dims = append(dims, k)
-		}
-	}
-	v = b.cast(v, m)
-	norm := b.Op("aten.sqrt.default", b.Op("aten.sum.dim_IntList", b.mul(v, v), dims, true))
-	return b.cast(b.mul(v, b.div(b.cast(g, m), norm)), d)
+	return append(out, blend(mean, b.aten("mean.dim", x, dims)),
+		blend(variance, b.aten("var.correction", x, dims, Kw("correction", 1))))
 }

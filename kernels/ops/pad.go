@@ -177,12 +177,7 @@ func fixedPad(schema, mode string, n int) entry {
 
 // paddedType is t with pad added: channels last if t is.
 func paddedType(t ir.Type, pad []sym.Expr) ir.Type {
-	sizes := paddedSizes(t.Sizes, pad)
-	u := ir.TensorOf(t.DType, sizes...)
-	if suggestsChannelsLast(t) {
-		u.Strides = channelsLastStrides(sizes)
-	}
-	return u
+	return inFormatOf(t, t.DType, paddedSizes(t.Sizes, pad))
 }
 
 // decomposePad is the pad operator of the mode; circular has none and gathers.
@@ -193,7 +188,7 @@ func decomposePad(b *Builder, c *Call) []*ir.Value {
 		if !c.Has("value") {
 			value = ir.Int(0)
 		}
-		return []*ir.Value{b.Op("aten.constant_pad_nd.default", x, c.Arg("pad"), value)}
+		return []*ir.Value{b.aten("constant_pad_nd", x, c.Arg("pad"), value)}
 	}
 	pad := c.padArg("pad")
 	name := map[string]string{"reflect": "reflection_pad", "replicate": "replication_pad"}[mode]
@@ -203,8 +198,8 @@ func decomposePad(b *Builder, c *Call) []*ir.Value {
 	for i := 0; i < len(pad); i += 2 {
 		d := c.Outs[0].Rank() - 1 - i/2
 		n := x.Type.Sizes[d]
-		idx := b.Op("aten.arange.start", sym.Neg(pad[i]), sym.Add(n, pad[i+1]))
-		x = b.Op("aten.index_select.default", x, d, b.Op("aten.remainder.Scalar", idx, n))
+		idx := b.aten("arange.start", sym.Neg(pad[i]), sym.Add(n, pad[i+1]))
+		x = b.aten("index_select", x, d, b.aten("remainder.Scalar", idx, n))
 	}
 	return []*ir.Value{x}
 }

@@ -83,12 +83,7 @@ func (p *pool) outSize(d int) (sym.Expr, bool) {
 
 // outType is the type of a result of dtype d.
 func (p *pool) outType(d ir.DType) ir.Type {
-	sizes := append(append([]sym.Expr(nil), p.x.Sizes[:p.x.Rank()-p.n]...), p.out...)
-	t := ir.TensorOf(d, sizes...)
-	if suggestsChannelsLast(p.x) {
-		t.Strides = channelsLastStrides(sizes)
-	}
-	return t
+	return inFormatOf(p.x, d, slices.Concat(p.x.Sizes[:p.x.Rank()-p.n], p.out))
 }
 
 // lowest returns the smallest value of d.
@@ -241,7 +236,7 @@ func poolOps() []entry {
 
 // reshaped gives x another shape.
 func (b *Builder) reshaped(x *ir.Value, sizes ...sym.Expr) *ir.Value {
-	return b.Op("aten.reshape.default", x, sizes)
+	return b.aten("reshape", x, sizes)
 }
 
 // maxPlaces bounds the elements of a constant that tells places: a call can ask
@@ -312,8 +307,8 @@ func maxPoolCore(n int) func(b *Builder, c *Call) []*ir.Value {
 func (b *Builder) maxPool(n int, p *pool, x *ir.Value, indices bool) (out, at *ir.Value) {
 	switch n {
 	case 1:
-		out, at = b.maxPool2d(b.Op("aten.unsqueeze.default", x, -2), p.in(-1, 0))
-		return b.Op("aten.squeeze.dim", out, -2), b.Op("aten.squeeze.dim", at, -2)
+		out, at = b.maxPool2d(b.aten("unsqueeze", x, -2), p.in(-1, 0))
+		return b.aten("squeeze.dim", out, -2), b.aten("squeeze.dim", at, -2)
 	case 2:
 		return b.maxPool2d(x, p.in(0, 1))
 	}
@@ -334,15 +329,14 @@ func (b *Builder) maxPool3d(p *pool, x *ir.Value, indices bool) (out, at *ir.Val
 	// The place along the depth tells which plane the maximum is in, and that
 	// plane's place is where it is there.
 	row := b.reshaped(inDepth, many, sym.Mul(p.out[0], plane))
-	which := b.Op("aten.gather.default", b.reshaped(inPlane, many, sym.Mul(depth, plane)), 1, row)
-	layer := b.Op("aten.div.Tensor_mode", row, plane, Kw("rounding_mode", "floor"))
+	which := b.aten("gather", b.reshaped(inPlane, many, sym.Mul(depth, plane)), 1, row)
+	layer := b.aten("div.Tensor_mode", row, plane, Kw("rounding_mode", "floor"))
 	at = b.add(b.mul(layer, sym.Mul(h, w)), which)
 	return b.reshaped(out, result...), b.reshaped(at, result...)
 }
 
 func (b *Builder) avgPool2d(x *ir.Value, p planes, pads bool, divisor any) *ir.Value {
-	return b.Op("aten.avg_pool2d.default", x, p.kern[:], p.stride[:], p.pad[:], p.ceil,
-		pads, divisor)
+	return b.aten("avg_pool2d", x, p.kern[:], p.stride[:], p.pad[:], p.ceil, pads, divisor)
 }
 
 // avgPoolCore is average pooling by that of planes: the windows are boxes, so
@@ -352,8 +346,8 @@ func avgPoolCore(n int) coreForm {
 		p := poolOf(c, n)
 		x, pads := c.Value("self"), c.Bool("count_include_pad")
 		if n == 1 {
-			y := b.avgPool2d(b.Op("aten.unsqueeze.default", x, -2), p.in(-1, 0), pads, nil)
-			return b.Op("aten.squeeze.dim", y, -2)
+			y := b.avgPool2d(b.aten("unsqueeze", x, -2), p.in(-1, 0), pads, nil)
+			return b.aten("squeeze.dim", y, -2)
 		}
 		lead := x.Type.Sizes[:x.Type.Rank()-3]
 		many, divisor, one := sym.Mul(lead...), c.Arg("divisor_override"), any(nil)
@@ -377,7 +371,7 @@ func adaptiveAvgCore(n int) coreForm {
 		x := c.Value("self")
 		single := !slices.ContainsFunc(a.out, func(e sym.Expr) bool { return !e.Is(1) })
 		planes := func(x *ir.Value, h, w sym.Expr) *ir.Value {
-			return b.Op("aten._adaptive_avg_pool2d.default", x, []sym.Expr{h, w})
+			return b.aten("_adaptive_avg_pool2d", x, []sym.Expr{h, w})
 		}
 		switch {
 		case single && x.Type.DType.IsFloat():
@@ -385,9 +379,9 @@ func adaptiveAvgCore(n int) coreForm {
 			for d := range dims {
 				dims[d] = d - n
 			}
-			return b.Op("aten.mean.dim", x, dims, true)
+			return b.aten("mean.dim", x, dims, true)
 		case n == 1:
-			return b.Op("aten.squeeze.dim", planes(b.Op("aten.unsqueeze.default", x, -2),
+			return b.aten("squeeze.dim", planes(b.aten("unsqueeze", x, -2),
 				sym.Int(1), a.out[0]), -2)
 		case n == 2:
 			return planes(x, a.out[0], a.out[1])
@@ -431,7 +425,7 @@ func adaptiveMaxCore(n int) func(b *Builder, c *Call) []*ir.Value {
 			}
 			if size%count != 0 {
 				even = false
-				x = b.Op("aten.index_select.default", x, lead+d, b.integers(places[d]))
+				x = b.aten("index_select", x, lead+d, b.integers(places[d]))
 			}
 			p.kern, p.stride = append(p.kern, most), append(p.stride, most)
 			p.pad, p.dilation = append(p.pad, sym.Int(0)), append(p.dilation, sym.Int(1))
@@ -451,7 +445,7 @@ func adaptiveMaxCore(n int) func(b *Builder, c *Call) []*ir.Value {
 				}
 				back = next
 			}
-			at = b.Op("aten.index.Tensor", b.integers(back), []*ir.Value{at})
+			at = b.aten("index.Tensor", b.integers(back), []*ir.Value{at})
 		}
 		return []*ir.Value{out, at}
 	}

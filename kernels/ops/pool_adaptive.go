@@ -30,12 +30,7 @@ func adaptiveOf(c *Call, n int) *adaptive {
 }
 
 func (a *adaptive) outType(d ir.DType) ir.Type {
-	sizes := slices.Concat(a.x.Sizes[:a.x.Rank()-a.n], a.out)
-	t := ir.TensorOf(d, sizes...)
-	if suggestsChannelsLast(a.x) {
-		t.Strides = channelsLastStrides(sizes)
-	}
-	return t
+	return inFormatOf(a.x, d, slices.Concat(a.x.Sizes[:a.x.Rank()-a.n], a.out))
 }
 
 // size returns the input's size in spatial dimension d.

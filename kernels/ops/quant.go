@@ -54,9 +54,86 @@ func quantOps() []entry {
 		quantEmbedding(
 			ns+"embedding_2bit.dtype("+quantEmbeddingArgs+", *, ScalarType? dtype=None) -> Tensor",
 			2),
-		mixedMM(),
-		mixedLinear(),
-		quantAdd(),
+		// mixedMM is a matrix product with a weight of int8, whose rows have scales.
+		{
+			Schema: quantNS +
+				"mixed_mm(Tensor input, Tensor weight, Tensor weight_scales, Tensor? weight_zero_points) -> Tensor",
+			Infer: func(c *Call) []ir.Type {
+				x, w, s := c.mixedOperands(0, 0)
+				c.errorIf(s.Rank() != 1, "scales of %s", sizesOf{s})
+				return []ir.Type{ir.TensorOf(x.DType, x.Sizes[0], w.Sizes[1])}
+			},
+			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
+				out := c.Outs[0]
+				m := opmath(out.DType)
+				k := sym.NewVar("k", c.Tensor("input").Sizes[1])
+				x := expr.Mul(expr.Cast(m, c.Load("input", at[0], k.Expr())),
+					expr.Cast(m, c.Load("weight", k.Expr(), at[1])))
+				x = expr.Mul(x, expr.Cast(m, c.Load("weight_scales", k.Expr())))
+				return expr.Sum([]*sym.Symbol{k}, x)
+			}),
+		},
+		// mixedLinear is a product with the transpose of a weight of int8, which has
+		// scales by row or by row and group of columns; the last group may be short.
+		{
+			Schema: quantNS +
+				"mixed_linear(Tensor input, Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, ScalarType? dtype=None) -> Tensor",
+			Infer: func(c *Call) []ir.Type {
+				x, w, s := c.mixedOperands(1, 0)
+				c.errorIf(s.Rank() == 2 && !sym.Less(sym.Int(0), s.Sizes[1]), "no groups of %s",
+					sizesOf{s})
+				d := c.DType("dtype", x.DType)
+				c.errorIf(!d.IsFloat(), "the result would be %s, not a float", d)
+				return []ir.Type{ir.TensorOf(d, x.Sizes[0], w.Sizes[0])}
+			},
+			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
+				out, x, s := c.Outs[0], c.Tensor("input"), c.Tensor("weight_scales")
+				m := opmath(out.DType)
+				n := x.Sizes[1]
+				product := func(k sym.Expr) *expr.Expr {
+					return expr.Mul(expr.Cast(m, c.Load("input", at[0], k)),
+						expr.Cast(m, c.Load("weight", at[1], k)))
+				}
+				var body *expr.Expr
+				if s.Rank() == 1 {
+					k := sym.NewVar("k", n)
+					body = expr.Mul(expr.Sum([]*sym.Symbol{k}, product(k.Expr())),
+						expr.Cast(m, c.Load("weight_scales", at[1])))
+				} else {
+					size := sym.CeilDiv(n, s.Sizes[1])
+					g, i := sym.NewVar("g", s.Sizes[1]), sym.NewVar("k", size)
+					k := sym.Add(sym.Mul(g.Expr(), size), i.Expr())
+					in := expr.Select(expr.IdxLt(k, n), product(k), expr.Num(m, 0))
+					part := expr.Mul(expr.Sum([]*sym.Symbol{i}, in),
+						expr.Cast(m, c.Load("weight_scales", at[1], g.Expr())))
+					body = expr.Sum([]*sym.Symbol{g}, part)
+				}
+				return body
+			}),
+		},
+		// quantAdd dequantizes both operands, adds and quantizes the sum.
+		{
+			Schema: quantNS +
+				"add(Tensor a, float a_scale, int a_zero_point, int a_quant_min, int a_quant_max, Tensor b, float b_scale, int b_zero_point, int b_quant_min, int b_quant_max, float out_scale, int out_zero_point, int out_quant_min, int out_quant_max) -> Tensor qc",
+			Infer: func(c *Call) []ir.Type {
+				a, b := c.Tensor("a"), c.Tensor("b")
+				c.errorIf(!a.DType.IsInt() || a.DType != b.DType || !sym.AllEqual(a.Sizes, b.Sizes),
+					"operands of %s and %s and of %s", a.DType, b.DType, sizesOf{a, b})
+				t, _ := pointwiseType(a.DType, a, b)
+				return []ir.Type{t}
+			},
+			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
+				out := c.Outs[0]
+				value := func(name string) *expr.Expr {
+					return dequantized(c.Load(name, at...), c.number(c.Arg(name+"_zero_point"),
+						ir.Int64), c.number(c.Arg(name+"_scale"), ir.Float32))
+				}
+				q := quantized(expr.Add(value("a"), value("b")), c.number(c.Arg("out_scale"),
+					ir.Float32), c.number(c.Arg("out_zero_point"), ir.Float32),
+					c.Arg("out_quant_min"), c.Arg("out_quant_max"), out.DType, c)
+				return q
+			}),
+		},
 	}
 }
 
@@ -323,95 +400,6 @@ func (c *Call) mixedOperands(meets, scaled int) (x, w, s ir.Type) {
 	return x, w, s
 }
 
-// mixedMM is a matrix product with a weight of int8, whose rows have scales.
-func mixedMM() entry {
-	return entry{
-		Schema: quantNS +
-			"mixed_mm(Tensor input, Tensor weight, Tensor weight_scales, Tensor? weight_zero_points) -> Tensor",
-		Infer: func(c *Call) []ir.Type {
-			x, w, s := c.mixedOperands(0, 0)
-			c.errorIf(s.Rank() != 1, "scales of %s", sizesOf{s})
-			return []ir.Type{ir.TensorOf(x.DType, x.Sizes[0], w.Sizes[1])}
-		},
-		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
-			out := c.Outs[0]
-			m := opmath(out.DType)
-			k := sym.NewVar("k", c.Tensor("input").Sizes[1])
-			x := expr.Mul(expr.Cast(m, c.Load("input", at[0], k.Expr())),
-				expr.Cast(m, c.Load("weight", k.Expr(), at[1])))
-			x = expr.Mul(x, expr.Cast(m, c.Load("weight_scales", k.Expr())))
-			return expr.Sum([]*sym.Symbol{k}, x)
-		}),
-	}
-}
-
-// mixedLinear is a product with the transpose of a weight of int8, which has
-// scales by row or by row and group of columns; the last group may be short.
-func mixedLinear() entry {
-	return entry{
-		Schema: quantNS +
-			"mixed_linear(Tensor input, Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, ScalarType? dtype=None) -> Tensor",
-		Infer: func(c *Call) []ir.Type {
-			x, w, s := c.mixedOperands(1, 0)
-			c.errorIf(s.Rank() == 2 && !sym.Less(sym.Int(0), s.Sizes[1]), "no groups of %s",
-				sizesOf{s})
-			d := c.DType("dtype", x.DType)
-			c.errorIf(!d.IsFloat(), "the result would be %s, not a float", d)
-			return []ir.Type{ir.TensorOf(d, x.Sizes[0], w.Sizes[0])}
-		},
-		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
-			out, x, s := c.Outs[0], c.Tensor("input"), c.Tensor("weight_scales")
-			m := opmath(out.DType)
-			n := x.Sizes[1]
-			product := func(k sym.Expr) *expr.Expr {
-				return expr.Mul(expr.Cast(m, c.Load("input", at[0], k)),
-					expr.Cast(m, c.Load("weight", at[1], k)))
-			}
-			var body *expr.Expr
-			if s.Rank() == 1 {
-				k := sym.NewVar("k", n)
-				body = expr.Mul(expr.Sum([]*sym.Symbol{k}, product(k.Expr())),
-					expr.Cast(m, c.Load("weight_scales", at[1])))
-			} else {
-				size := sym.CeilDiv(n, s.Sizes[1])
-				g, i := sym.NewVar("g", s.Sizes[1]), sym.NewVar("k", size)
-				k := sym.Add(sym.Mul(g.Expr(), size), i.Expr())
-				in := expr.Select(expr.IdxLt(k, n), product(k), expr.Num(m, 0))
-				part := expr.Mul(expr.Sum([]*sym.Symbol{i}, in),
-					expr.Cast(m, c.Load("weight_scales", at[1], g.Expr())))
-				body = expr.Sum([]*sym.Symbol{g}, part)
-			}
-			return body
-		}),
-	}
-}
-
-// quantAdd dequantizes both operands, adds and quantizes the sum.
-func quantAdd() entry {
-	return entry{
-		Schema: quantNS +
-			"add(Tensor a, float a_scale, int a_zero_point, int a_quant_min, int a_quant_max, Tensor b, float b_scale, int b_zero_point, int b_quant_min, int b_quant_max, float out_scale, int out_zero_point, int out_quant_min, int out_quant_max) -> Tensor qc",
-		Infer: func(c *Call) []ir.Type {
-			a, b := c.Tensor("a"), c.Tensor("b")
-			c.errorIf(!a.DType.IsInt() || a.DType != b.DType || !slices.EqualFunc(a.Sizes, b.Sizes,
-				sym.Expr.Equal), "operands of %s and %s and of %s", a.DType, b.DType, sizesOf{a, b})
-			t, _ := pointwiseType(a.DType, a, b)
-			return []ir.Type{t}
-		},
-		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
-			out := c.Outs[0]
-			value := func(name string) *expr.Expr {
-				return dequantized(c.Load(name, at...), c.number(c.Arg(name+"_zero_point"),
-					ir.Int64), c.number(c.Arg(name+"_scale"), ir.Float32))
-			}
-			q := quantized(expr.Add(value("a"), value("b")), c.number(c.Arg("out_scale"),
-				ir.Float32), c.number(c.Arg("out_zero_point"), ir.Float32),
-				c.Arg("out_quant_min"), c.Arg("out_quant_max"), out.DType, c)
-			return q
-		}),
-	}
-}
-
 // fakeQuantOps round to what integers of a range stand for. In training they
 // also tell which elements lay inside of it.
 func fakeQuantOps() []entry {
@@ -441,20 +429,17 @@ func fakeQuant(schema string) entry {
 				check(e)
 				return b.scalar(n, ir.Float32)
 			}
-			return b.Op("aten.reshape.default", b.cast(c.Value(name), ir.Float32), shape)
+			return b.aten("reshape", b.cast(c.Value(name), ir.Float32), shape)
 		}
 		scale, zero := param("scale"), param("zero_point")
-		scaled := b.Op("aten.round.default", b.mul(b.cast(x, ir.Float32),
-			b.Op("aten.reciprocal.default", scale)))
+		scaled := b.aten("round", b.mul(b.cast(x, ir.Float32), b.aten("reciprocal", scale)))
 		q := b.add(scaled, zero)
-		y := b.cast(b.mul(b.sub(b.Op("aten.clamp.default", q, lo, hi), zero), scale), d)
-		inside := b.Op("aten.logical_and.default", b.Op("aten.ge.Scalar", q, lo),
-			b.Op("aten.le.Scalar", q, hi))
+		y := b.cast(b.mul(b.sub(b.aten("clamp", q, lo, hi), zero), scale), d)
+		inside := b.aten("logical_and", b.aten("ge.Scalar", q, lo), b.aten("le.Scalar", q, hi))
 		if k := c.Op.sch.Index("fake_quant_enabled"); k >= 0 {
-			on := b.Op("aten.reshape.default", b.Op("aten.ne.Scalar", c.Value("fake_quant_enabled"),
-				0), []int{})
+			on := b.aten("reshape", b.aten("ne.Scalar", c.Value("fake_quant_enabled"), 0), []int{})
 			y = b.where(on, y, x, d)
-			inside = b.Op("aten.logical_or.default", inside, b.Op("aten.logical_not.default", on))
+			inside = b.aten("logical_or", inside, b.aten("logical_not", on))
 		}
 		return []*ir.Value{y, inside}[:len(c.Op.sch.Returns)]
 	}}

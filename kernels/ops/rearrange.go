@@ -43,22 +43,97 @@ func rearrangeOps() []entry {
 	lrType, lr := side(1)
 	udType, ud := side(0)
 	return []entry{
-		moved("aten::flip(Tensor self, int[] dims) -> Tensor", flipType, flip),
+		moved("aten::flip(Tensor self, int[] dims) -> Tensor", flipType, func(c *Call, at []sym.Expr) []sym.Expr {
+			t := c.Tensor("self")
+			set := c.dims("dims", t.Rank(), false)
+			for d := range set {
+				if set[d] {
+					at = reversed(at, t.Sizes, d)
+				}
+			}
+			return at
+		}),
 		moved("aten::fliplr(Tensor self) -> Tensor", lrType, lr).core(flipCore(1)),
 		moved("aten::flipud(Tensor self) -> Tensor", udType, ud).core(flipCore(0)),
 		moved("aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", like, roll),
 		moved("aten::repeat(Tensor self, SymInt[] repeats) -> Tensor", repeatType("repeats", true),
 			tile),
-		moved("aten::tile(Tensor self, SymInt[] dims) -> Tensor", repeatType("dims", false), tile).core(tileCore),
-		moved("aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", rot90Type, rot90).core(rot90Core),
+		moved("aten::tile(Tensor self, SymInt[] dims) -> Tensor", repeatType("dims", false), tile).core(func(b *Builder, c *Call) *ir.Value {
+			reps := c.repeats("dims", false)
+			return b.aten("repeat", c.Value("self"), reps)
+		}),
+		moved("aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", func(c *Call) ir.Type {
+			t := c.Tensor("self")
+			k, a, b := rot90Dims(c)
+			if k%2 == 0 {
+				return likeType(t, t.DType)
+			}
+			// Eager flips, then transposes.
+			return swapped(likeType(t, t.DType), a, b).Type
+		}, func(c *Call, at []sym.Expr) []sym.Expr {
+			k, a, b := rot90Dims(c)
+			sizes := c.Tensor("self").Sizes
+			in := slices.Clone(at)
+			if k%2 == 1 {
+				in[a], in[b] = in[b], in[a]
+			}
+			switch k {
+			case 1:
+				in = reversed(in, sizes, b)
+			case 2:
+				in = reversed(in, sizes, a, b)
+			case 3:
+				in = reversed(in, sizes, a)
+			}
+			return in
+		}).core(func(b *Builder, c *Call) *ir.Value {
+			k, i, j := rot90Dims(c)
+			x := c.Value("self")
+			turned := func(dim int) *ir.Value {
+				return b.aten("transpose.int", b.aten("flip", x, []int{dim}), i, j)
+			}
+			switch k {
+			case 1:
+				return turned(j)
+			case 2:
+				return b.aten("flip", x, []int{i, j})
+			case 3:
+				return turned(i)
+			}
+			return b.aten("clone", x)
+		}),
 		triangle("aten::triu(Tensor self, SymInt diagonal=0) -> Tensor",
-			func(row, col sym.Expr) *expr.Expr { return expr.IdxLe(row, col) }).core(triuCore),
+			func(row, col sym.Expr) *expr.Expr {
+				return expr.IdxLe(row, col)
+			}).core(func(b *Builder, c *Call) *ir.Value {
+			// Puts 0 where the triangle below has something.
+			x := c.Value("self")
+			k := must(c.SymInt("diagonal"))
+			all := b.aten("full", x.Type.Sizes[x.Type.Rank()-2:], true, Kw("dtype", ir.Bool))
+			below := b.aten("tril", all, sym.Sub(k, sym.Int(1)))
+			return b.aten("masked_fill.Scalar", x, below, 0)
+		}),
 		triangle("aten::tril(Tensor self, SymInt diagonal=0) -> Tensor",
 			func(row, col sym.Expr) *expr.Expr { return expr.IdxLe(col, row) }),
 		moved("aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", shuffleType(true),
-			pixelShuffle),
+			func(c *Call, at []sym.Expr) []sym.Expr {
+				k, ch := shuffleSizes(c)
+				in := slices.Clone(at)
+				in[ch] = sym.Add(sym.Mul(at[ch], k, k), sym.Mul(sym.Mod(at[ch+1], k), k),
+					sym.Mod(at[ch+2], k))
+				in[ch+1], in[ch+2] = sym.FloorDiv(at[ch+1], k), sym.FloorDiv(at[ch+2], k)
+				return in
+			}),
 		moved("aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor",
-			shuffleType(false), pixelUnshuffle),
+			shuffleType(false), func(c *Call, at []sym.Expr) []sym.Expr {
+				k, ch := shuffleSizes(c)
+				in := slices.Clone(at)
+				in[ch] = sym.FloorDiv(at[ch], sym.Mul(k, k))
+				in[ch+1] = sym.Add(sym.Mul(at[ch+1], k), sym.FloorDiv(sym.Mod(at[ch],
+					sym.Mul(k, k)), k))
+				in[ch+2] = sym.Add(sym.Mul(at[ch+2], k), sym.Mod(at[ch], k))
+				return in
+			}),
 		moved("aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor", channelShuffleType,
 			channelShuffle).core(channelShuffleCore),
 		moved("aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor",
@@ -73,17 +148,6 @@ func reversed(at, sizes []sym.Expr, dims ...int) []sym.Expr {
 		out[d] = sym.Sub(sym.Sub(sizes[d], sym.Int(1)), at[d])
 	}
 	return out
-}
-
-func flip(c *Call, at []sym.Expr) []sym.Expr {
-	t := c.Tensor("self")
-	set := c.dims("dims", t.Rank(), false)
-	for d := range set {
-		if set[d] {
-			at = reversed(at, t.Sizes, d)
-		}
-	}
-	return at
 }
 
 // roll shifts elements towards the end, those that fall off come in again at
@@ -165,34 +229,6 @@ func rot90Dims(c *Call) (k int64, a, b int) {
 	return
 }
 
-func rot90Type(c *Call) ir.Type {
-	t := c.Tensor("self")
-	k, a, b := rot90Dims(c)
-	if k%2 == 0 {
-		return likeType(t, t.DType)
-	}
-	// Eager flips, then transposes.
-	return swapped(likeType(t, t.DType), a, b).Type
-}
-
-func rot90(c *Call, at []sym.Expr) []sym.Expr {
-	k, a, b := rot90Dims(c)
-	sizes := c.Tensor("self").Sizes
-	in := slices.Clone(at)
-	if k%2 == 1 {
-		in[a], in[b] = in[b], in[a]
-	}
-	switch k {
-	case 1:
-		in = reversed(in, sizes, b)
-	case 2:
-		in = reversed(in, sizes, a, b)
-	case 3:
-		in = reversed(in, sizes, a)
-	}
-	return in
-}
-
 // triangle keeps the elements of matrices for which keep(row + diagonal, col)
 // holds; the others are 0.
 func triangle(schema string, keep func(row, col sym.Expr) *expr.Expr) entry {
@@ -242,29 +278,8 @@ func shuffleType(up bool) func(*Call) ir.Type {
 			by(ch+2, k)
 			sizes[ch] = sym.Mul(sizes[ch], kk)
 		}
-		u := ir.TensorOf(t.DType, sizes...)
-		if suggestsChannelsLast(t) {
-			u.Strides = channelsLastStrides(sizes)
-		}
-		return u
+		return inFormatOf(t, t.DType, sizes)
 	}
-}
-
-func pixelShuffle(c *Call, at []sym.Expr) []sym.Expr {
-	k, ch := shuffleSizes(c)
-	in := slices.Clone(at)
-	in[ch] = sym.Add(sym.Mul(at[ch], k, k), sym.Mul(sym.Mod(at[ch+1], k), k), sym.Mod(at[ch+2], k))
-	in[ch+1], in[ch+2] = sym.FloorDiv(at[ch+1], k), sym.FloorDiv(at[ch+2], k)
-	return in
-}
-
-func pixelUnshuffle(c *Call, at []sym.Expr) []sym.Expr {
-	k, ch := shuffleSizes(c)
-	in := slices.Clone(at)
-	in[ch] = sym.FloorDiv(at[ch], sym.Mul(k, k))
-	in[ch+1] = sym.Add(sym.Mul(at[ch+1], k), sym.FloorDiv(sym.Mod(at[ch], sym.Mul(k, k)), k))
-	in[ch+2] = sym.Add(sym.Mul(at[ch+2], k), sym.Mod(at[ch], k))
-	return in
 }
 
 func channelShuffleType(c *Call) ir.Type {
@@ -285,31 +300,7 @@ func channelShuffle(c *Call, at []sym.Expr) []sym.Expr {
 
 // flipCore is flip along dims.
 func flipCore(dims ...int) coreForm {
-	return func(b *Builder, c *Call) *ir.Value {
-		return b.Op("aten.flip.default", c.Value("self"), dims)
-	}
-}
-
-func rot90Core(b *Builder, c *Call) *ir.Value {
-	k, i, j := rot90Dims(c)
-	x := c.Value("self")
-	turned := func(dim int) *ir.Value {
-		return b.Op("aten.transpose.int", b.Op("aten.flip.default", x, []int{dim}), i, j)
-	}
-	switch k {
-	case 1:
-		return turned(j)
-	case 2:
-		return b.Op("aten.flip.default", x, []int{i, j})
-	case 3:
-		return turned(i)
-	}
-	return b.Op("aten.clone.default", x)
-}
-
-func tileCore(b *Builder, c *Call) *ir.Value {
-	reps := c.repeats("dims", false)
-	return b.Op("aten.repeat.default", c.Value("self"), reps)
+	return func(b *Builder, c *Call) *ir.Value { return b.aten("flip", c.Value("self"), dims) }
 }
 
 func channelShuffleCore(b *Builder, c *Call) *ir.Value {
@@ -317,34 +308,8 @@ func channelShuffleCore(b *Builder, c *Call) *ir.Value {
 	g := must(c.SymInt("groups"))
 	sizes := x.Type.Sizes
 	split := slices.Concat([]sym.Expr{sizes[0], g, sym.FloorDiv(sizes[1], g)}, sizes[2:])
-	y := b.Op("aten.transpose.int", b.reshaped(x, split...), 1, 2)
+	y := b.aten("transpose.int", b.reshaped(x, split...), 1, 2)
 	return b.reshaped(y, sizes...)
-}
-
-// triuCore puts 0 where the triangle below has something.
-func triuCore(b *Builder, c *Call) *ir.Value {
-	x := c.Value("self")
-	k := must(c.SymInt("diagonal"))
-	all := b.Op("aten.full.default", x.Type.Sizes[x.Type.Rank()-2:], true, Kw("dtype", ir.Bool))
-	below := b.Op("aten.tril.default", all, sym.Sub(k, sym.Int(1)))
-	return b.Op("aten.masked_fill.Scalar", x, below, 0)
-}
-
-func repeatEachCore(b *Builder, c *Call) *ir.Value {
-	x := c.Value("self")
-	d := 0
-	if !c.Has("dim") {
-		x = b.reshaped(x, x.Type.Numel())
-	} else {
-		d = c.dim("dim", x.Type.Rank())
-		if x.Type.Rank() == 0 {
-			return b.Op("aten.clone.default", x)
-		}
-	}
-	n := must(c.SymInt("repeats"))
-	sizes := slices.Insert(slices.Clone(x.Type.Sizes), d+1, n)
-	return b.reshaped(b.Op("aten.expand.default", b.Op("aten.unsqueeze.default", x, d+1), sizes),
-		c.Outs[0].Sizes...)
 }
 
 // im2colCore cuts the padded image into windows along both dimensions.
@@ -354,14 +319,13 @@ func im2colCore(b *Builder, c *Call) *ir.Value {
 	cl := columnsOf(c, x.Type.Sizes[n+1:])
 	channels := x.Type.Sizes[n]
 	if !cl.pad[0].IsZero() || !cl.pad[1].IsZero() {
-		x = b.Op("aten.constant_pad_nd.default", x, []sym.Expr{cl.pad[1], cl.pad[1], cl.pad[0],
-			cl.pad[0]}, 0)
+		x = b.aten("constant_pad_nd", x, []sym.Expr{cl.pad[1], cl.pad[1], cl.pad[0], cl.pad[0]}, 0)
 	}
 	for d := range 2 {
 		reach := sym.Add(sym.Mul(cl.dilation[d], sym.Sub(cl.kern[d], sym.Int(1))), sym.Int(1))
-		x = b.Op("aten.unfold_copy.default", x, n+1+d, reach, cl.stride[d])
+		x = b.aten("unfold_copy", x, n+1+d, reach, cl.stride[d])
 		if !cl.dilation[d].Is(1) {
-			x = b.Op("aten.slice.Tensor", x, -1, 0, reach, cl.dilation[d])
+			x = b.aten("slice.Tensor", x, -1, 0, reach, cl.dilation[d])
 		}
 	}
 	// [lead, channels, blocks, blocks, kernel, kernel]
@@ -369,7 +333,7 @@ func im2colCore(b *Builder, c *Call) *ir.Value {
 	if n == 1 {
 		perm = append([]int{0}, perm...)
 	}
-	x = b.Op("aten.permute.default", x, perm)
+	x = b.aten("permute", x, perm)
 	lead := x.Type.Sizes[:n]
 	return b.reshaped(x, append(slices.Clone(lead), sym.Mul(channels, sym.Mul(cl.kern...)),
 		sym.Mul(cl.blocks...))...)
@@ -412,13 +376,13 @@ func col2imCore(b *Builder, c *Call) *ir.Value {
 		kernel))...)
 	x = b.reshaped(x, rows, sym.Mul(kernel, x.Type.Sizes[n+1]))
 	m := opmath(x.Type.DType)
-	zeros := b.Op("aten.full.default", []sym.Expr{rows, sym.Mul(padded...)}, 0, Kw("dtype", m))
-	index := b.Op("aten.expand.default", b.integers(places, 1, int64(len(places))), x.Type.Sizes)
-	y := b.Op("aten.scatter_add.default", zeros, 1, index, b.cast(x, m))
+	zeros := b.aten("full", []sym.Expr{rows, sym.Mul(padded...)}, 0, Kw("dtype", m))
+	index := b.aten("expand", b.integers(places, 1, int64(len(places))), x.Type.Sizes)
+	y := b.aten("scatter_add", zeros, 1, index, b.cast(x, m))
 	y = b.reshaped(y, append(slices.Clone(c.Outs[0].Sizes[:n+1]), padded...)...)
 	for d := range 2 {
 		if !cl.pad[d].IsZero() {
-			y = b.Op("aten.slice.Tensor", y, n+1+d, cl.pad[d], sym.Add(cl.pad[d], image[d]))
+			y = b.aten("slice.Tensor", y, n+1+d, cl.pad[d], sym.Add(cl.pad[d], image[d]))
 		}
 	}
 	return b.cast(y, c.Outs[0].DType)
@@ -426,9 +390,9 @@ func col2imCore(b *Builder, c *Call) *ir.Value {
 
 // diagonalMask is true at [i, j] where j - i is offset.
 func (b *Builder) diagonalMask(rows, cols sym.Expr, offset int64) *ir.Value {
-	i := b.Op("aten.arange.start_step", offset, sym.Add(rows, sym.Int(offset)))
-	j := b.Op("aten.arange.start_step", 0, cols)
-	return b.Op("aten.eq.Tensor", b.Op("aten.unsqueeze.default", i, 1), j)
+	i := b.aten("arange.start_step", offset, sym.Add(rows, sym.Int(offset)))
+	j := b.aten("arange.start_step", 0, cols)
+	return b.aten("eq.Tensor", b.aten("unsqueeze", i, 1), j)
 }
 
 // onDiagonal moves the last two dimensions of x to d1 and d2.
@@ -447,7 +411,7 @@ func (b *Builder) onDiagonal(x *ir.Value, d1, d2 int) *ir.Value {
 			next++
 		}
 	}
-	return b.Op("aten.permute.default", x, perm)
+	return b.aten("permute", x, perm)
 }
 
 // asRows lays out what goes on a diagonal by the row it is in: rows before the
@@ -457,9 +421,9 @@ func (b *Builder) asRows(x *ir.Value, rows sym.Expr, offset int64) *ir.Value {
 	first := sym.Int(max(-offset, 0))
 	last := sym.Sub(rows, sym.Add(n, first))
 	if !first.IsZero() || !last.IsZero() {
-		x = b.Op("aten.constant_pad_nd.default", x, []sym.Expr{first, last}, 0)
+		x = b.aten("constant_pad_nd", x, []sym.Expr{first, last}, 0)
 	}
-	return b.Op("aten.unsqueeze.default", x, -1)
+	return b.aten("unsqueeze", x, -1)
 }
 
 func diagEmbedCore(b *Builder, c *Call) *ir.Value {
@@ -484,7 +448,7 @@ func diagonalScatterCore(b *Builder, c *Call) *ir.Value {
 			rest = append(rest, d)
 		}
 	}
-	last := b.Op("aten.permute.default", x, append(rest, d1, d2))
+	last := b.aten("permute", x, append(rest, d1, d2))
 	rows, cols := x.Type.Sizes[d1], x.Type.Sizes[d2]
 	y := b.where(b.diagonalMask(rows, cols, offset), b.asRows(c.Value("src"), rows, offset), last,
 		x.Type.DType)

@@ -208,9 +208,21 @@ func reductionOps() []entry {
 	var ops []entry
 	for _, d := range []reducer{
 		{schema: "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", rule: summed,
-			body: sum, core: decomposed(sumCore)},
+			body: sum, core: decomposed(func(b *Builder, c *Call) *ir.Value {
+				return b.aten("sum.dim_IntList", c.Value("self"), c.dimList(), c.keepdim(),
+					dtypeArg(c))
+			})},
 		{schema: "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", rule: summed, emptyIsAll: true, body: sum},
-		{schema: "aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", rule: summed, emptyIsAll: true, body: nansum, core: decomposed(nansumCore)},
+		{schema: "aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", rule: summed, emptyIsAll: true, body: func(r *reduction) []*expr.Expr {
+			x := r.x()
+			return exprs(expr.Sum(r.red, expr.Select(expr.IsNaN(x), like(x, 0), x)))
+		}, core: decomposed(func(b *Builder, c *Call) *ir.Value {
+			x := c.Value("self")
+			if x.Type.DType.IsFloat() {
+				x = b.where(b.aten("isnan", x), 0, x, x.Type.DType)
+			}
+			return b.aten("sum.dim_IntList", x, c.dimList(), c.keepdim(), dtypeArg(c))
+		})},
 		{schema: "aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", rule: summed,
 			body: prod},
 		{schema: "aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", rule: summed, body: prod},
@@ -247,14 +259,63 @@ func reductionOps() []entry {
 		{schema: "aten::count_nonzero(Tensor self, int? dim=None) -> Tensor", rule: toInt64,
 			body: countNonzero, core: decomposed(countCore)},
 		{schema: "aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
-			rule: toFloat, emptyIsAll: true, body: logsumexp, core: decomposed(logsumexpCore)},
+			rule: toFloat, emptyIsAll: true, body: func(r *reduction) []*expr.Expr {
+				// Subtracts the largest element, unless it is infinite.
+				s := r.again()
+				m := expr.MaxOf(s.red, s.x())
+				m = expr.Select(expr.Eq(expr.Abs(m), like(m, inf)), like(m, 0), m)
+				sum := expr.Sum(r.red, fn("exp")(expr.Sub(r.x(), m)))
+				return exprs(expr.Add(fn("log")(sum), m))
+			}, core: decomposed(func(b *Builder, c *Call) *ir.Value {
+				d := c.Outs[0].DType
+				x := b.cast(c.Value("self"), opmath(d))
+				top := b.aten("amax", x, c.dimList(), true)
+				top = b.where(b.aten("isinf", top), 0, top, top.Type.DType)
+				sum := b.aten("sum.dim_IntList", b.aten("exp", b.sub(x, top)), c.dimList(), true)
+				r := b.add(b.aten("log", sum), top)
+				if !c.keepdim() {
+					r = b.aten("reshape", r, c.Outs[0].Sizes)
+				}
+				return b.cast(r, d)
+			})},
 		{schema: "aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-			rule: floatOnly, emptyIsAll: true, body: vectorNorm,
+			rule: floatOnly, emptyIsAll: true, body: func(r *reduction) []*expr.Expr {
+				p := must(r.c.Float("ord"))
+				x := expr.Abs(r.x())
+				switch {
+				case p == inf:
+					return exprs(expr.MaxOf(r.red, x))
+				case p == -inf:
+					return exprs(expr.MinOf(r.red, x))
+				case p == 0:
+					return exprs(expr.Sum(r.red, expr.Cast(r.dt, expr.Ne(x, like(x, 0)))))
+				case p == 1:
+					return exprs(expr.Sum(r.red, x))
+				case p == 2:
+					return exprs(expr.Sqrt(expr.Sum(r.red, expr.Mul(x, x))))
+				}
+				return exprs(power(expr.Sum(r.red, power(x, like(x, p))), like(x, 1/p)))
+			},
 			core: decomposed(vectorNormCore)},
 	} {
 		ops = append(ops, d.op())
 	}
-	ops = append(ops, aminmax())
+	ops = append(ops,
+		// aminmax gives both extrema. Without dim it reduces over everything.
+		reducer{
+			schema: "aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
+			rule:   exact, nonEmpty: true, more: []ir.DType{ir.InvalidDType},
+			body: func(r *reduction) []*expr.Expr {
+				return exprs(expr.MinOf(r.red, r.x()), expr.MaxOf(r.red, r.x()))
+			},
+			core: func(b *Builder, c *Call) []*ir.Value {
+				x := c.Value("self")
+				return []*ir.Value{
+					b.aten("amin", x, c.dimList(), c.keepdim()),
+					b.aten("amax", x, c.dimList(), c.keepdim()),
+				}
+			},
+		}.op())
 	return append(ops, varianceOps()...)
 }
 
@@ -282,11 +343,6 @@ var (
 
 func exprs(es ...*expr.Expr) []*expr.Expr { return es }
 
-func nansum(r *reduction) []*expr.Expr {
-	x := r.x()
-	return exprs(expr.Sum(r.red, expr.Select(expr.IsNaN(x), like(x, 0), x)))
-}
-
 // mean rounds the sum to the result's dtype before it divides, as PyTorch does
 // on a CPU.
 func mean(r *reduction) []*expr.Expr {
@@ -296,45 +352,6 @@ func mean(r *reduction) []*expr.Expr {
 
 func countNonzero(r *reduction) []*expr.Expr {
 	return exprs(expr.Sum(r.red, expr.Cast(ir.Int64, expr.Ne(r.x(), like(r.x(), 0)))))
-}
-
-// logsumexp subtracts the largest element, unless it is infinite.
-func logsumexp(r *reduction) []*expr.Expr {
-	s := r.again()
-	m := expr.MaxOf(s.red, s.x())
-	m = expr.Select(expr.Eq(expr.Abs(m), like(m, inf)), like(m, 0), m)
-	sum := expr.Sum(r.red, fn("exp")(expr.Sub(r.x(), m)))
-	return exprs(expr.Add(fn("log")(sum), m))
-}
-
-func vectorNorm(r *reduction) []*expr.Expr {
-	p := must(r.c.Float("ord"))
-	x := expr.Abs(r.x())
-	switch {
-	case p == inf:
-		return exprs(expr.MaxOf(r.red, x))
-	case p == -inf:
-		return exprs(expr.MinOf(r.red, x))
-	case p == 0:
-		return exprs(expr.Sum(r.red, expr.Cast(r.dt, expr.Ne(x, like(x, 0)))))
-	case p == 1:
-		return exprs(expr.Sum(r.red, x))
-	case p == 2:
-		return exprs(expr.Sqrt(expr.Sum(r.red, expr.Mul(x, x))))
-	}
-	return exprs(power(expr.Sum(r.red, power(x, like(x, p))), like(x, 1/p)))
-}
-
-// aminmax gives both extrema. Without dim it reduces over everything.
-func aminmax() entry {
-	return reducer{
-		schema: "aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
-		rule:   exact, nonEmpty: true, more: []ir.DType{ir.InvalidDType},
-		body: func(r *reduction) []*expr.Expr {
-			return exprs(expr.MinOf(r.red, r.x()), expr.MaxOf(r.red, r.x()))
-		},
-		core: aminmaxCore,
-	}.op()
 }
 
 // varianceOps are var and std, alone and with the mean.
@@ -421,50 +438,25 @@ func dtypeArg(c *Call) Named {
 	return Kw("dtype", c.Arg("dtype"))
 }
 
-func sumCore(b *Builder, c *Call) *ir.Value {
-	return b.Op("aten.sum.dim_IntList", c.Value("self"), c.dimList(), c.keepdim(), dtypeArg(c))
-}
-
-func nansumCore(b *Builder, c *Call) *ir.Value {
-	x := c.Value("self")
-	if x.Type.DType.IsFloat() {
-		x = b.where(b.Op("aten.isnan.default", x), 0, x, x.Type.DType)
-	}
-	return b.Op("aten.sum.dim_IntList", x, c.dimList(), c.keepdim(), dtypeArg(c))
-}
-
 // allCore is not any not. For uint8 the result is uint8.
 func allCore(op string, dim bool) coreForm {
 	return func(b *Builder, c *Call) *ir.Value {
-		args := []any{b.Op("aten.logical_not.default", c.Value("self"))}
+		args := []any{b.aten("logical_not", c.Value("self"))}
 		if dim {
 			args = append(args, c.Arg("dim"), c.keepdim())
 		}
-		return b.cast(b.Op("aten.logical_not.default", b.Op(op, args...)), c.Outs[0].DType)
+		return b.cast(b.aten("logical_not", b.Op(op, args...)), c.Outs[0].DType)
 	}
 }
 
 func countCore(b *Builder, c *Call) *ir.Value {
-	return b.Op("aten.sum.dim_IntList", b.Op("aten.ne.Scalar", c.Value("self"), 0), c.dimList())
-}
-
-func logsumexpCore(b *Builder, c *Call) *ir.Value {
-	d := c.Outs[0].DType
-	x := b.cast(c.Value("self"), opmath(d))
-	top := b.Op("aten.amax.default", x, c.dimList(), true)
-	top = b.where(b.Op("aten.isinf.default", top), 0, top, top.Type.DType)
-	sum := b.Op("aten.sum.dim_IntList", b.Op("aten.exp.default", b.sub(x, top)), c.dimList(), true)
-	r := b.add(b.Op("aten.log.default", sum), top)
-	if !c.keepdim() {
-		r = b.Op("aten.reshape.default", r, c.Outs[0].Sizes)
-	}
-	return b.cast(r, d)
+	return b.aten("sum.dim_IntList", b.aten("ne.Scalar", c.Value("self"), 0), c.dimList())
 }
 
 func vectorNormCore(b *Builder, c *Call) *ir.Value {
 	p := must(c.Float("ord"))
 	d := c.Outs[0].DType
-	x := b.Op("aten.abs.default", b.cast(c.Value("self"), opmath(d)))
+	x := b.aten("abs", b.cast(c.Value("self"), opmath(d)))
 	reduce := func(op string, x *ir.Value) *ir.Value {
 		return b.Op(op, x, c.dimList(), c.keepdim())
 	}
@@ -475,24 +467,16 @@ func vectorNormCore(b *Builder, c *Call) *ir.Value {
 	case -inf:
 		r = reduce("aten.amin.default", x)
 	case 0:
-		r = reduce("aten.sum.dim_IntList", b.cast(b.Op("aten.ne.Scalar", x, 0), x.Type.DType))
+		r = reduce("aten.sum.dim_IntList", b.cast(b.aten("ne.Scalar", x, 0), x.Type.DType))
 	case 1:
 		r = reduce("aten.sum.dim_IntList", x)
 	case 2:
-		r = b.Op("aten.sqrt.default", reduce("aten.sum.dim_IntList", b.mul(x, x)))
+		r = b.aten("sqrt", reduce("aten.sum.dim_IntList", b.mul(x, x)))
 	default:
-		sum := reduce("aten.sum.dim_IntList", b.Op("aten.pow.Tensor_Scalar", x, p))
-		r = b.Op("aten.pow.Tensor_Scalar", sum, 1/p)
+		sum := reduce("aten.sum.dim_IntList", b.aten("pow.Tensor_Scalar", x, p))
+		r = b.aten("pow.Tensor_Scalar", sum, 1/p)
 	}
 	return b.cast(r, d)
-}
-
-func aminmaxCore(b *Builder, c *Call) []*ir.Value {
-	x := c.Value("self")
-	return []*ir.Value{
-		b.Op("aten.amin.default", x, c.dimList(), c.keepdim()),
-		b.Op("aten.amax.default", x, c.dimList(), c.keepdim()),
-	}
 }
 
 // varianceCore is var.correction, its root and the mean.
@@ -505,15 +489,15 @@ func varianceCore(std, withMean bool) func(b *Builder, c *Call) []*ir.Value {
 			correction = 0
 		}
 		x := c.Value("self")
-		v := b.Op("aten.var.correction", x, c.dimList(), Kw("correction", correction),
+		v := b.aten("var.correction", x, c.dimList(), Kw("correction", correction),
 			Kw("keepdim", c.keepdim()))
 		if std {
-			v = b.Op("aten.sqrt.default", v)
+			v = b.aten("sqrt", v)
 		}
 		if !withMean {
 			return []*ir.Value{v}
 		}
-		return []*ir.Value{v, b.Op("aten.mean.dim", x, c.dimList(), c.keepdim())}
+		return []*ir.Value{v, b.aten("mean.dim", x, c.dimList(), c.keepdim())}
 	}
 }
 
@@ -524,7 +508,7 @@ func fullCore(value any) coreForm {
 		if v == nil {
 			v = c.Arg("fill_value")
 		}
-		return b.Op("aten.full.default", c.Outs[0].Sizes, v, Kw("dtype", c.Outs[0].DType))
+		return b.aten("full", c.Outs[0].Sizes, v, Kw("dtype", c.Outs[0].DType))
 	}
 }
 
@@ -535,7 +519,7 @@ func fullLikeCore(value any) coreForm {
 		if c.Op.sch.Index("memory_format") >= 0 {
 			args = append(args, Kw("memory_format", c.Arg("memory_format")))
 		}
-		return b.Op("aten.full_like.default", args...)
+		return b.aten("full_like", args...)
 	}
 }
 
@@ -544,18 +528,12 @@ func arangeCore(b *Builder, c *Call) *ir.Value {
 	if c.Op.sch.Index("start") >= 0 {
 		start = c.Arg("start")
 	}
-	return b.Op("aten.arange.start_step", start, c.Arg("end"), 1, Kw("dtype", c.Outs[0].DType))
+	return b.aten("arange.start_step", start, c.Arg("end"), 1, Kw("dtype", c.Outs[0].DType))
 }
 
 func eyeCore(b *Builder, c *Call) *ir.Value {
 	d := c.Outs[0]
-	rows := b.Op("aten.arange.start_step", 0, d.Sizes[0])
-	cols := b.Op("aten.arange.start_step", 0, d.Sizes[1])
-	return b.cast(b.Op("aten.eq.Tensor", b.Op("aten.unsqueeze.default", rows, 1), cols), d.DType)
-}
-
-// fillCore copies a value without dimensions to the shape of self.
-func fillCore(b *Builder, c *Call) *ir.Value {
-	v := b.cast(c.Value("value"), c.Outs[0].DType)
-	return b.Op("aten.clone.default", b.Op("aten.expand.default", v, c.Outs[0].Sizes))
+	rows := b.aten("arange.start_step", 0, d.Sizes[0])
+	cols := b.aten("arange.start_step", 0, d.Sizes[1])
+	return b.cast(b.aten("eq.Tensor", b.aten("unsqueeze", rows, 1), cols), d.DType)
 }

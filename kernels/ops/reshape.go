@@ -89,7 +89,7 @@ func (c *Call) openSize(sizes []sym.Expr, numel sym.Expr) []sym.Expr {
 // sizes; ok is false if no strides do. Sizes that cannot be compared count as
 // different.
 func viewStrides(t ir.Type, sizes []sym.Expr) (strides []sym.Expr, ok bool) {
-	if slices.EqualFunc(sizes, t.Sizes, sym.Expr.Equal) {
+	if sym.AllEqual(sizes, t.Sizes) {
 		return t.Strides, true
 	}
 	if t.Numel().IsZero() {
@@ -267,39 +267,16 @@ func argSizes(name string) func(*Call, ir.Type) []sym.Expr {
 	return func(c *Call, _ ir.Type) []sym.Expr { return must(c.SymInts(name)) }
 }
 
-func otherSizes(c *Call, _ ir.Type) []sym.Expr { return c.Tensor("other").Sizes }
-
-func flattenSizes(c *Call, t ir.Type) []sym.Expr {
-	first := c.dim("start_dim", t.Rank())
-	last := c.dim("end_dim", t.Rank())
-	c.errorIf(first > last, "start_dim %d comes after end_dim %d", first, last)
-	if t.Rank() == 0 {
-		return ir.Ints([]int64{1})
-	}
-	return slices.Concat(t.Sizes[:first], []sym.Expr{sym.Mul(t.Sizes[first : last+1]...)},
-		t.Sizes[last+1:])
-}
-
 func strictView(c *Call, t ir.Type) alias {
 	sizes := must(c.SymInts("size"))
 	return c.viewedAs(t, sizes)
 }
-
-func viewAs(c *Call, t ir.Type) alias { return c.viewedAs(t, c.Tensor("other").Sizes) }
 
 // viewedAs is reshaped that must not copy.
 func (c *Call) viewedAs(t ir.Type, sizes []sym.Expr) alias {
 	a, ok := c.reshaped(t, sizes)
 	c.errorIf(!ok, "the strides of %s do not allow a view as %s", sizesOf{t}, sizesOf{a.Type})
 	return a
-}
-
-func unflattenView(c *Call, t ir.Type) alias {
-	d := c.dim("dim", t.Rank())
-	sizes := must(c.SymInts("sizes"))
-	c.errorIf(t.Rank() == 0, "a tensor without dimensions")
-	sizes = c.openSize(sizes, t.Sizes[d])
-	return c.viewedAs(t, slices.Concat(t.Sizes[:d], sizes, t.Sizes[d+1:]))
 }
 
 // rankOps give tensors at least so many dimensions.
@@ -324,7 +301,7 @@ func rankOps() []entry {
 				},
 				Decompose: func(b *Builder, c *Call) []*ir.Value {
 					return c.each("tensors", func(x *ir.Value) *ir.Value {
-						return b.Op("aten.reshape.default", x, sizes(x.Type))
+						return b.aten("reshape", x, sizes(x.Type))
 					})
 				},
 			})
@@ -479,4 +456,30 @@ func viewScatterOps() []entry {
 		viewScatter("aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", diagonalView).core(diagonalScatterCore),
 		viewScatter("aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", stridedView).core(stridedScatterCore),
 	}
+}
+
+// stridedScatterCore writes src to constant places in the storage of self.
+func stridedScatterCore(b *Builder, c *Call) *ir.Value {
+	self, src := c.Value("self"), c.Value("src")
+	sizes := must(c.Ints("size"))
+	strides := must(c.Ints("stride"))
+	first := int64(0)
+	if c.Has("storage_offset") {
+		first = must(c.Int("storage_offset"))
+	}
+	b.limit(c, sizes...)
+	c.errorIf(len(strides) != len(sizes), "%d strides for %d sizes", len(strides), len(sizes))
+	places := []int64{first}
+	for d, n := range sizes {
+		var next []int64
+		for _, p := range places {
+			for i := range n {
+				next = append(next, p+i*strides[d])
+			}
+		}
+		places = next
+	}
+	flat := b.reshaped(self, self.Type.Numel())
+	y := b.aten("scatter.src", flat, 0, b.integers(places), b.reshaped(src, src.Type.Numel()))
+	return b.reshaped(y, self.Type.Sizes...)
 }

@@ -21,9 +21,7 @@ type cell struct {
 }
 
 // hidden adds the hidden state's part to x, the input's.
-func hidden(b *Builder, x, h, weight *ir.Value) *ir.Value {
-	return b.Op("aten.addmm.default", x, h, weight)
-}
+func hidden(b *Builder, x, h, weight *ir.Value) *ir.Value { return b.aten("addmm", x, h, weight) }
 
 // split cuts dimension 1 into n parts of equal size.
 func split(b *Builder, x *ir.Value, n int64) []*ir.Value {
@@ -32,11 +30,10 @@ func split(b *Builder, x *ir.Value, n int64) []*ir.Value {
 
 func lstmStep(b *Builder, x *ir.Value, state []*ir.Value, weight, _ *ir.Value) []*ir.Value {
 	g := split(b, hidden(b, x, state[0], weight), 4)
-	in, forget, out := b.Op("aten.sigmoid.default", g[0]), b.Op("aten.sigmoid.default", g[1]),
-		b.Op("aten.sigmoid.default", g[3])
-	c := b.Op("aten.add.Tensor", b.Op("aten.mul.Tensor", forget, state[1]), b.Op("aten.mul.Tensor",
-		in, b.Op("aten.tanh.default", g[2])))
-	return []*ir.Value{b.Op("aten.mul.Tensor", out, b.Op("aten.tanh.default", c)), c}
+	in, forget, out := b.aten("sigmoid", g[0]), b.aten("sigmoid", g[1]), b.aten("sigmoid", g[3])
+	c := b.aten("add.Tensor", b.aten("mul.Tensor", forget, state[1]), b.aten("mul.Tensor",
+		in, b.aten("tanh", g[2])))
+	return []*ir.Value{b.aten("mul.Tensor", out, b.aten("tanh", c)), c}
 }
 
 func gruStep(b *Builder, x *ir.Value, state []*ir.Value, weight, bias *ir.Value) []*ir.Value {
@@ -45,15 +42,14 @@ func gruStep(b *Builder, x *ir.Value, state []*ir.Value, weight, bias *ir.Value)
 	if bias != nil {
 		y = hidden(b, bias, h, weight)
 	} else {
-		y = b.Op("aten.mm.default", h, weight)
+		y = b.aten("mm", h, weight)
 	}
 	gx, gh := split(b, x, 3), split(b, y, 3)
-	reset := b.Op("aten.sigmoid.default", b.Op("aten.add.Tensor", gx[0], gh[0]))
-	update := b.Op("aten.sigmoid.default", b.Op("aten.add.Tensor", gx[1], gh[1]))
-	n := b.Op("aten.tanh.default", b.Op("aten.add.Tensor", gx[2], b.Op("aten.mul.Tensor",
-		reset, gh[2])))
-	return []*ir.Value{b.Op("aten.add.Tensor", n, b.Op("aten.mul.Tensor", update,
-		b.Op("aten.sub.Tensor", h, n)))}
+	reset := b.aten("sigmoid", b.aten("add.Tensor", gx[0], gh[0]))
+	update := b.aten("sigmoid", b.aten("add.Tensor", gx[1], gh[1]))
+	n := b.aten("tanh", b.aten("add.Tensor", gx[2], b.aten("mul.Tensor", reset, gh[2])))
+	return []*ir.Value{b.aten("add.Tensor", n, b.aten("mul.Tensor", update,
+		b.aten("sub.Tensor", h, n)))}
 }
 
 func simpleStep(activation string) func(*Builder, *ir.Value, []*ir.Value, *ir.Value,
@@ -190,7 +186,7 @@ func recurrent(schema string, cl cell) entry {
 func (n *network) build(b *Builder, input *ir.Value) []*ir.Value {
 	seq := input
 	if n.first {
-		seq = b.Op("aten.transpose.int", seq, 0, 1)
+		seq = b.aten("transpose.int", seq, 0, 1)
 	}
 	finals := make([][]*ir.Value, n.state) // by kind of state, then layer and direction
 	for l := range n.layers {
@@ -205,15 +201,15 @@ func (n *network) build(b *Builder, input *ir.Value) []*ir.Value {
 		}
 		seq = ys[0]
 		if n.dirs > 1 {
-			seq = b.Op("aten.cat.default", ys, 2)
+			seq = b.aten("cat", ys, 2)
 		}
 	}
 	if n.first {
-		seq = b.Op("aten.transpose.int", seq, 0, 1)
+		seq = b.aten("transpose.int", seq, 0, 1)
 	}
 	out := []*ir.Value{seq}
 	for _, vs := range finals {
-		out = append(out, b.Op("aten.stack.default", vs, 0))
+		out = append(out, b.aten("stack", vs, 0))
 	}
 	return out
 }
@@ -228,23 +224,23 @@ func (n *network) layer(b *Builder, seq *ir.Value, at int,
 	if n.biases {
 		bias, hiddenBias, rest = rest[0], rest[1], rest[2:]
 		if n.merge {
-			bias, hiddenBias = b.Op("aten.add.Tensor", bias, hiddenBias), nil
+			bias, hiddenBias = b.aten("add.Tensor", bias, hiddenBias), nil
 		}
 	}
 	if len(rest) > 0 {
-		proj = b.Op("aten.permute.default", rest[0], []int{1, 0})
+		proj = b.aten("permute", rest[0], []int{1, 0})
 	}
-	x := b.Op("aten.linear.default", seq, p[0], bias)
-	weight := b.Op("aten.permute.default", p[1], []int{1, 0})
+	x := b.aten("linear", seq, p[0], bias)
+	weight := b.aten("permute", p[1], []int{1, 0})
 	var init []*ir.Value
 	for _, s := range n.state0 {
-		init = append(init, b.Op("aten.select.int", s, 0, at))
+		init = append(init, b.aten("select.int", s, 0, at))
 	}
 	last, ys := must2(b.Scan(init, []*ir.Value{x}, reverse, func(b *Builder, carry,
 		x []*ir.Value) (next, yields []*ir.Value) {
 		next = n.step(b, x[0], carry, weight, hiddenBias)
 		if proj != nil {
-			next[0] = b.Op("aten.mm.default", next[0], proj)
+			next[0] = b.aten("mm", next[0], proj)
 		}
 		return next, next[:1]
 	}))
@@ -297,12 +293,12 @@ func cellStep(schema string, cl cell) entry {
 			bias, hiddenBias := c.Value("b_ih"), c.Value("b_hh")
 			if cl.merge && hiddenBias != nil {
 				if bias != nil {
-					hiddenBias = b.Op("aten.add.Tensor", bias, hiddenBias)
+					hiddenBias = b.aten("add.Tensor", bias, hiddenBias)
 				}
 				bias, hiddenBias = hiddenBias, nil
 			}
-			x := b.Op("aten.linear.default", c.Value("input"), c.Value("w_ih"), bias)
-			weight := b.Op("aten.permute.default", c.Value("w_hh"), []int{1, 0})
+			x := b.aten("linear", c.Value("input"), c.Value("w_ih"), bias)
+			weight := b.aten("permute", c.Value("w_hh"), []int{1, 0})
 			return cl.step(b, x, state(c), weight, hiddenBias)
 		},
 	}

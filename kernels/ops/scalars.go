@@ -50,7 +50,18 @@ func scalarOps() []entry {
 		arith("torch::sym_min(Scalar a, Scalar b) -> Scalar", func(a, b sym.Expr) sym.Expr {
 			return sym.Min(a, b)
 		}, expr.Min),
-		arith("_operator::pow(Scalar a, Scalar b) -> Scalar", symPow, power),
+		arith("_operator::pow(Scalar a, Scalar b) -> Scalar", func(a, b sym.Expr) sym.Expr {
+			// Returns a**b for a small constant b.
+			n, ok := b.Const()
+			if !ok || n < 0 || n > 8 {
+				return sym.FloorDiv(sym.Int(1), sym.Int(0)) // undefined: left to run time
+			}
+			e := sym.Int(1)
+			for range n {
+				e = sym.Mul(e, a)
+			}
+			return e
+		}, power),
 		bitwise("_operator::and_(Scalar a, Scalar b) -> Scalar", expr.And),
 		bitwise("_operator::or_(Scalar a, Scalar b) -> Scalar", expr.Or),
 		scalarUnary("_operator::neg(Scalar a) -> Scalar", ir.NoneKind, sym.Neg, expr.Neg),
@@ -292,19 +303,6 @@ func item(schema string) entry {
 	}
 }
 
-// symPow returns a**b for a small constant b.
-func symPow(a, b sym.Expr) sym.Expr {
-	n, ok := b.Const()
-	if !ok || n < 0 || n > 8 {
-		return sym.FloorDiv(sym.Int(1), sym.Int(0)) // undefined: left to run time
-	}
-	e := sym.Int(1)
-	for range n {
-		e = sym.Mul(e, a)
-	}
-	return e
-}
-
 // primOps are ExecuTorch's primitives on numbers: Python's arithmetic under
 // other names.
 func primOps() []entry {
@@ -378,7 +376,19 @@ func assertionOps() []entry {
 		},
 		{
 			Schema: "aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, Device? device=None, Layout? layout=None) -> ()",
-			Infer:  inferAssertMetadata,
+			Infer: func(c *Call) []ir.Type {
+				t := c.Tensor("a")
+				if d := c.DType("dtype", t.DType); d != t.DType {
+					panic(c.fail("the program was exported for a %s tensor here, this one is %s", d,
+						t.DType))
+				}
+				if c.Has("size") {
+					sizes := must(c.SymInts("size"))
+					c.errorIf(len(sizes) != t.Rank(),
+						"the program was exported for a tensor with %d dimensions here, this one has %d", len(sizes), t.Rank())
+				}
+				return nil
+			},
 			// Types are static: what Infer accepts holds.
 			ScalarOp: func(*Call) *expr.Expr { return expr.Bool(true) },
 			Effect:   true,
@@ -405,18 +415,4 @@ func withinRange(c *Call) *expr.Expr {
 		ok = expr.And(ok, expr.Le(x, c.number(c.Arg("max"), ir.Int64)))
 	}
 	return ok
-}
-
-func inferAssertMetadata(c *Call) []ir.Type {
-	t := c.Tensor("a")
-	if d := c.DType("dtype", t.DType); d != t.DType {
-		panic(c.fail("the program was exported for a %s tensor here, this one is %s", d, t.DType))
-	}
-	if c.Has("size") {
-		sizes := must(c.SymInts("size"))
-		c.errorIf(len(sizes) != t.Rank(),
-			"the program was exported for a tensor with %d dimensions here, this one has %d",
-			len(sizes), t.Rank())
-	}
-	return nil
 }

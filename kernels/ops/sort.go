@@ -26,9 +26,31 @@ func sortOps() []entry {
 			},
 		},
 		{
-			Schema:    "aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
-			Infer:     inferTopK,
-			Decompose: decomposeTopK,
+			Schema: "aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
+			Infer: func(c *Call) []ir.Type {
+				t := c.Tensor("self")
+				d := c.dim("dim", t.Rank())
+				k := must(c.SymInt("k"))
+				sizes := append([]sym.Expr(nil), t.Sizes...)
+				if len(sizes) > 0 {
+					c.errorIf(sym.Less(sizes[d], k), "the %v largest of %v", k, sizes[d])
+					c.need(sym.Sub(sym.Add(sizes[d], sym.Int(1)), k))
+					sizes[d] = k
+				}
+				return []ir.Type{ir.TensorOf(t.DType, sizes...), ir.TensorOf(ir.Int64, sizes...)}
+			},
+			Decompose: func(b *Builder, c *Call) []*ir.Value {
+				// Sorts and takes the first k.
+				vs := b.Ops("aten.sort.default", c.Arg("self"), c.Arg("dim"),
+					bool(c.Bool("largest")))
+				if c.Tensor("self").Rank() == 0 {
+					return vs
+				}
+				for i, v := range vs {
+					vs[i] = b.aten("slice.Tensor", v, c.Arg("dim"), 0, c.Arg("k"))
+				}
+				return vs
+			},
 		},
 		orderStatistic(
 			"aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)"),
@@ -150,31 +172,6 @@ func mergeSort(c *Call, dim int, descending bool) *loop.Func {
 	return f
 }
 
-func inferTopK(c *Call) []ir.Type {
-	t := c.Tensor("self")
-	d := c.dim("dim", t.Rank())
-	k := must(c.SymInt("k"))
-	sizes := append([]sym.Expr(nil), t.Sizes...)
-	if len(sizes) > 0 {
-		c.errorIf(sym.Less(sizes[d], k), "the %v largest of %v", k, sizes[d])
-		c.need(sym.Sub(sym.Add(sizes[d], sym.Int(1)), k))
-		sizes[d] = k
-	}
-	return []ir.Type{ir.TensorOf(t.DType, sizes...), ir.TensorOf(ir.Int64, sizes...)}
-}
-
-// decomposeTopK sorts and takes the first k.
-func decomposeTopK(b *Builder, c *Call) []*ir.Value {
-	vs := b.Ops("aten.sort.default", c.Arg("self"), c.Arg("dim"), bool(c.Bool("largest")))
-	if c.Tensor("self").Rank() == 0 {
-		return vs
-	}
-	for i, v := range vs {
-		vs[i] = b.Op("aten.slice.Tensor", v, c.Arg("dim"), 0, c.Arg("k"))
-	}
-	return vs
-}
-
 // orderStatistic is the k-th smallest element along a dimension and its place;
 // without argument k it is the lower median, NaN if there is one.
 func orderStatistic(schema string) entry {
@@ -212,19 +209,18 @@ func orderStatistic(schema string) entry {
 				e := must(c.SymInt("k"))
 				k = sym.Sub(e, sym.Int(1))
 			}
-			pick := func(v *ir.Value, at any) *ir.Value { return b.Op("aten.select.int", v, d, at) }
+			pick := func(v *ir.Value, at any) *ir.Value { return b.aten("select.int", v, d, at) }
 			values, indices := pick(vs[0], k), pick(vs[1], k)
 			if median && t.DType.IsFloat() { // NaN sorts last
 				last := sym.Sub(t.Sizes[d], sym.Int(1))
 				top := pick(vs[0], last)
 				first := b.Ops("aten.max.dim", c.Arg("self"), d)[1]
-				isNaN := b.Op("aten.isnan.default", top)
-				values = b.Op("aten.where.self", isNaN, top, values)
-				indices = b.Op("aten.where.self", isNaN, first, indices)
+				isNaN := b.aten("isnan", top)
+				values = b.aten("where.self", isNaN, top, values)
+				indices = b.aten("where.self", isNaN, first, indices)
 			}
 			if c.Bool("keepdim") {
-				values, indices = b.Op("aten.unsqueeze.default", values, d),
-					b.Op("aten.unsqueeze.default", indices, d)
+				values, indices = b.aten("unsqueeze", values, d), b.aten("unsqueeze", indices, d)
 			}
 			return []*ir.Value{values, indices}
 		},
@@ -238,7 +234,7 @@ func medianOp(schema string) entry {
 		Schema: schema,
 		Infer:  r.infer,
 		Decompose: func(b *Builder, c *Call) []*ir.Value {
-			flat := b.Op("aten.reshape.default", c.Arg("self"), []int64{-1})
+			flat := b.aten("reshape", c.Arg("self"), []int64{-1})
 			return b.Ops("aten.median.dim", flat, 0)[:1]
 		},
 	}
@@ -250,8 +246,68 @@ func uniqueOps() []entry {
 		unique("aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", true),
 		unique("aten::unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", true),
 		unique("aten::unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)", false),
-		nonzeroList(),
-		binCount(),
+		// nonzeroList is nonzero with a result for each dimension.
+		{
+			Schema: "aten::where(Tensor condition) -> Tensor[]",
+			Infer: func(c *Call) []ir.Type {
+				t := c.Tensor("condition")
+				n := c.counted(0, 0, t.Numel())
+				out := slices.Repeat([]ir.Type{ir.TensorOf(ir.Int64, n)}, max(t.Rank(), 1))
+				for d := range out { // PyTorch's are the columns of nonzero
+					out[d].Offset = sym.Mul(sym.Int(int64(d)), n)
+				}
+				return out
+			},
+			Decompose: func(b *Builder, c *Call) []*ir.Value {
+				x := c.Value("condition")
+				if x.Type.Rank() == 0 {
+					x = b.aten("reshape", x, []int64{1})
+				}
+				at := b.nonzero(x, c.Outs[0].Sizes[0])
+				out := make([]*ir.Value, len(c.Outs))
+				for d := range out {
+					out[d] = b.aten("select.int", at, 1, d)
+				}
+				return out
+			},
+		},
+		// binCount counts, or adds up the weights of, the elements of each value.
+		{
+			Schema: "aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor",
+			Infer: func(c *Call) []ir.Type {
+				t := c.indexTensor("self")
+				c.errorIf(t.Rank() != 1, "a tensor with %d dimensions", t.Rank())
+				least := must(c.SymInt("minlength"))
+				d := ir.Int64
+				if k := c.Operand("weights"); k >= 0 {
+					w := c.operands[k].Type
+					c.errorIf(w.Rank() != 1 || differ(w.Sizes[0], t.Sizes[0]), "%s do not fit",
+						sizesOf{t, w})
+					if d = w.DType; d != ir.Float32 {
+						d = ir.Float64
+					}
+				}
+				if t.Sizes[0].IsZero() {
+					return []ir.Type{ir.TensorOf(d, least)}
+				}
+				return []ir.Type{ir.TensorOf(d, c.counted(0, 0, sym.Max(least, sym.Int(maxBins))))}
+			},
+			Decompose: func(b *Builder, c *Call) []*ir.Value {
+				x, out := b.cast(c.Value("self"), ir.Int64), c.Outs[0]
+				if x.Type.Sizes[0].IsZero() {
+					return b.Ops("aten.full.default", out.Sizes, 0, Kw("dtype", out.DType))
+				}
+				n := b.aten("add.Scalar", b.aten("amax", x, []int64{0}), 1)
+				n = b.aten("clamp", n, c.Arg("minlength"))
+				size := b.number(n, out.Sizes[0])
+				zeros := b.aten("full", ir.List{size}, 0, Kw("dtype", out.DType))
+				w := c.Value("weights")
+				if w == nil {
+					w = b.aten("full", x.Type.Sizes, 1, Kw("dtype", ir.Int64))
+				}
+				return b.Ops("aten.scatter_add.default", zeros, 0, x, b.cast(w, out.DType))
+			},
+		},
 	}
 }
 
@@ -298,7 +354,7 @@ func unique(schema string, sorts bool) entry {
 			d, ok := along(c)
 			x := c.Value("self")
 			if !ok {
-				x, d = b.Op("aten.reshape.default", x, []int64{-1}), 0
+				x, d = b.aten("reshape", x, []int64{-1}), 0
 			}
 			n, u := x.Type.Sizes[d], c.Outs[0].Sizes[d]
 			var order *ir.Value
@@ -309,36 +365,35 @@ func unique(schema string, sorts bool) entry {
 			// first marks the slices that differ from the one before.
 			rows := x
 			if x.Type.Rank() > 1 {
-				rows = b.Op("aten.reshape.default", b.Op("aten.movedim.int", x, d, 0),
-					[]sym.Expr{n, sym.Int(-1)})
+				rows = b.aten("reshape", b.aten("movedim.int", x, d, 0), []sym.Expr{n, sym.Int(-1)})
 			}
-			first := b.Op("aten.ne.Tensor", rows, b.Op("aten.roll.default", rows, 1, 0))
+			first := b.aten("ne.Tensor", rows, b.aten("roll", rows, 1, 0))
 			if rows.Type.Rank() > 1 {
-				first = b.Op("aten.any.dim", first, 1)
+				first = b.aten("any.dim", first, 1)
 			}
-			start := b.Op("aten.eq.Scalar", b.Op("aten.arange.start_step", 0, n, 1), 0)
-			first = b.Op("aten.logical_or.default", first, start)
-			at := b.Op("aten.select.int", b.nonzero(first, u), 1, 0)
-			place := b.sub(b.Op("aten.cumsum.default", first, 0), b.scalar(1, ir.Int64))
+			start := b.aten("eq.Scalar", b.aten("arange.start_step", 0, n, 1), 0)
+			first = b.aten("logical_or", first, start)
+			at := b.aten("select.int", b.nonzero(first, u), 1, 0)
+			place := b.sub(b.aten("cumsum", first, 0), b.scalar(1, ir.Int64))
 			zeros := func(size sym.Expr) *ir.Value {
-				return b.Op("aten.full.default", []sym.Expr{size}, 0, Kw("dtype", ir.Int64))
+				return b.aten("full", []sym.Expr{size}, 0, Kw("dtype", ir.Int64))
 			}
-			out := []*ir.Value{b.Op("aten.index_select.default", x, d, at)}
+			out := []*ir.Value{b.aten("index_select", x, d, at)}
 			inverse := place
 			if order != nil {
-				inverse = b.Op("aten.scatter.src", zeros(n), 0, order, place)
+				inverse = b.aten("scatter.src", zeros(n), 0, order, place)
 			}
-			counts := b.Op("aten.scatter_add.default", zeros(u), 0, place, b.Op("aten.full.default",
+			counts := b.aten("scatter_add", zeros(u), 0, place, b.aten("full",
 				[]sym.Expr{n}, 1, Kw("dtype", ir.Int64)))
 			for i, v := range []*ir.Value{inverse, counts} {
 				t := c.Outs[1+i]
 				switch n, known := t.Numel().Const(); {
 				case known && n == 0:
-					v = b.Op("aten.full.default", t.Sizes, 0, Kw("dtype", ir.Int64))
+					v = b.aten("full", t.Sizes, 0, Kw("dtype", ir.Int64))
 				case i == 1 && !c.Bool("return_counts"): // of the size of self, and of no meaning
 					v = zeros(t.Sizes[0])
 				default:
-					v = b.Op("aten.reshape.default", v, t.Sizes)
+					v = b.aten("reshape", v, t.Sizes)
 				}
 				out = append(out, v)
 			}
@@ -347,76 +402,8 @@ func unique(schema string, sorts bool) entry {
 	}
 }
 
-// nonzeroList is nonzero with a result for each dimension.
-func nonzeroList() entry {
-	return entry{
-		Schema: "aten::where(Tensor condition) -> Tensor[]",
-		Infer: func(c *Call) []ir.Type {
-			t := c.Tensor("condition")
-			n := c.counted(0, 0, t.Numel())
-			out := slices.Repeat([]ir.Type{ir.TensorOf(ir.Int64, n)}, max(t.Rank(), 1))
-			for d := range out { // PyTorch's are the columns of nonzero
-				out[d].Offset = sym.Mul(sym.Int(int64(d)), n)
-			}
-			return out
-		},
-		Decompose: func(b *Builder, c *Call) []*ir.Value {
-			x := c.Value("condition")
-			if x.Type.Rank() == 0 {
-				x = b.Op("aten.reshape.default", x, []int64{1})
-			}
-			at := b.nonzero(x, c.Outs[0].Sizes[0])
-			out := make([]*ir.Value, len(c.Outs))
-			for d := range out {
-				out[d] = b.Op("aten.select.int", at, 1, d)
-			}
-			return out
-		},
-	}
-}
-
 // maxBins bounds the result of bincount where nothing else does.
 const maxBins = 1 << 16
-
-// binCount counts, or adds up the weights of, the elements of each value.
-func binCount() entry {
-	return entry{
-		Schema: "aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor",
-		Infer: func(c *Call) []ir.Type {
-			t := c.indexTensor("self")
-			c.errorIf(t.Rank() != 1, "a tensor with %d dimensions", t.Rank())
-			least := must(c.SymInt("minlength"))
-			d := ir.Int64
-			if k := c.Operand("weights"); k >= 0 {
-				w := c.operands[k].Type
-				c.errorIf(w.Rank() != 1 || differ(w.Sizes[0], t.Sizes[0]), "%s do not fit",
-					sizesOf{t, w})
-				if d = w.DType; d != ir.Float32 {
-					d = ir.Float64
-				}
-			}
-			if t.Sizes[0].IsZero() {
-				return []ir.Type{ir.TensorOf(d, least)}
-			}
-			return []ir.Type{ir.TensorOf(d, c.counted(0, 0, sym.Max(least, sym.Int(maxBins))))}
-		},
-		Decompose: func(b *Builder, c *Call) []*ir.Value {
-			x, out := b.cast(c.Value("self"), ir.Int64), c.Outs[0]
-			if x.Type.Sizes[0].IsZero() {
-				return b.Ops("aten.full.default", out.Sizes, 0, Kw("dtype", out.DType))
-			}
-			n := b.Op("aten.add.Scalar", b.Op("aten.amax.default", x, []int64{0}), 1)
-			n = b.Op("aten.clamp.default", n, c.Arg("minlength"))
-			size := b.number(n, out.Sizes[0])
-			zeros := b.Op("aten.full.default", ir.List{size}, 0, Kw("dtype", out.DType))
-			w := c.Value("weights")
-			if w == nil {
-				w = b.Op("aten.full.default", x.Type.Sizes, 1, Kw("dtype", ir.Int64))
-			}
-			return b.Ops("aten.scatter_add.default", zeros, 0, x, b.cast(w, out.DType))
-		},
-	}
-}
 
 // searchOps find places in sorted sequences.
 func searchOps() []entry {
@@ -457,8 +444,7 @@ func search(schema, sequence string) entry {
 	checked := func(c *Call) ir.Type {
 		if c.Op.sch.Index("sorter") >= 0 && c.Has("sorter") {
 			seq, order := c.Tensor(sequence), c.Tensor("sorter")
-			c.errorIf(!slices.EqualFunc(seq.Sizes, order.Sizes, sym.Expr.Equal), "%s do not fit",
-				sizesOf{seq, order})
+			c.errorIf(!sym.AllEqual(seq.Sizes, order.Sizes), "%s do not fit", sizesOf{seq, order})
 		}
 		return infer(c)
 	}
@@ -492,5 +478,66 @@ func search(schema, sequence string) entry {
 			before := expr.Not(comparable(stop)(b, expr.Cast(d, x)))
 			return expr.Sum([]*sym.Symbol{r}, expr.Cast(out.DType, before))
 		}),
+	}
+}
+
+// sortCore puts every element at its rank: how many come before it. Equal ones
+// keep their order, NaN counts as largest.
+func sortCore(b *Builder, c *Call) []*ir.Value {
+	self := c.Value("self")
+	rank := self.Type.Rank()
+	if rank == 0 {
+		return []*ir.Value{b.aten("clone", self), b.aten("full", []int{}, 0, Kw("dtype", ir.Int64))}
+	}
+	d := c.dim("dim", rank)
+	x := self
+	if x.Type.DType == ir.Bool {
+		x = b.cast(x, ir.Int64)
+	}
+	// less[…, i, j…] says that element j comes strictly before element i.
+	here, other := b.aten("unsqueeze", x, d+1), b.aten("unsqueeze", x, d)
+	less := func(a, z *ir.Value) *ir.Value {
+		if !x.Type.DType.IsFloat() {
+			return b.aten("lt.Tensor", a, z)
+		}
+		smaller := b.aten("logical_not", b.aten("ge.Tensor", a, z))
+		return b.aten("logical_and", smaller, b.aten("eq.Tensor", a, a))
+	}
+	before, after := less(other, here), less(here, other)
+	if c.Bool("descending") {
+		before, after = after, before
+	}
+	n := self.Type.Sizes[d]
+	at := b.aten("arange.start_step", 0, n)
+	shape := slices.Repeat([]sym.Expr{sym.Int(1)}, rank-d-1)
+	earlier := b.aten("lt.Tensor", b.reshaped(at, append([]sym.Expr{sym.Int(1), n},
+		shape...)...), b.reshaped(at, append([]sym.Expr{n, sym.Int(1)}, shape...)...))
+	before = b.aten("where.self", earlier, b.aten("logical_not", after), before)
+	place := b.aten("sum.dim_IntList", before, []int{d + 1})
+	values := b.aten("scatter.src", self, d, place, self)
+	index := b.aten("expand", b.reshaped(at, append([]sym.Expr{n}, shape...)...), self.Type.Sizes)
+	return []*ir.Value{values, b.aten("scatter.src", place, d, place, index)}
+}
+
+// searchCore counts the elements of the sequence that come before a value.
+func searchCore(sequence string) coreForm {
+	return func(b *Builder, c *Call) *ir.Value {
+		d := must(c.Promote("self", sequence))
+		seq := c.Value(sequence)
+		if c.Op.sch.Index("sorter") >= 0 && c.Has("sorter") {
+			seq = b.aten("gather", seq, -1, c.Value("sorter"))
+		}
+		x := b.tensor(c, "self", d)
+		rank := x.Type.Rank()
+		x = b.aten("unsqueeze", x, rank)
+		if n := seq.Type.Rank(); n > 1 { // a sequence for each row of values
+			seq = b.aten("unsqueeze", seq, n-1)
+		}
+		stop := "aten.ge.Tensor"
+		if c.Bool("right") || c.Op.sch.Index("side") >= 0 && c.Str("side") == "right" {
+			stop = "aten.gt.Tensor"
+		}
+		before := b.aten("logical_not", b.Op(stop, b.cast(seq, d), x))
+		return b.cast(b.aten("sum.dim_IntList", before, []int{-1}), c.Outs[0].DType)
 	}
 }

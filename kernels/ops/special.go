@@ -14,7 +14,24 @@ import (
 // last place of the larger of result and 1.
 func specialOps() []entry {
 	ops := []entry{
-		pointwise("aten::polygamma(int n, Tensor self) -> Tensor", "self", toFloat, polygamma),
+		pointwise("aten::polygamma(int n, Tensor self) -> Tensor", "self", toFloat, func(p *point) *expr.Expr {
+			// Derivative n of digamma.
+			n, err := p.c.Int("n")
+			x := p.x[0]
+			switch {
+			case err != nil || n < 0:
+				return like(x, math.NaN()) // PyTorch rejects it when it exports
+			case n == 0:
+				return digamma(x)
+			case n == 1:
+				return trigamma(x)
+			}
+			factor := math.Gamma(float64(n + 1))
+			if n%2 == 0 {
+				factor = -factor
+			}
+			return expr.Mul(like(x, factor), zeta(like(x, float64(n+1)), x))
+		}),
 	}
 	for _, u := range []struct {
 		names []string
@@ -34,7 +51,22 @@ func specialOps() []entry {
 			return besselI(x, 1, false)
 		}},
 		{[]string{"special_i1e"}, func(x *expr.Expr) *expr.Expr { return besselI(x, 1, true) }},
-		{[]string{"special_erfcx"}, erfcx},
+		{[]string{"special_erfcx"}, func(x *expr.Expr) *expr.Expr {
+			// Exp(x²)·erfc(x), for large x as a continued fraction.
+			num := func(f float64) *expr.Expr { return like(x, f) }
+			depth := 24
+			if x.DType == ir.Float64 {
+				depth = 60
+			}
+			a := expr.Max(x, num(2))
+			f := a
+			for k := depth; k > 0; k-- {
+				f = expr.Add(a, expr.Div(num(float64(k)/2), f))
+			}
+			large := expr.Div(num(1/math.Sqrt(math.Pi)), f)
+			small := expr.Mul(fn("exp")(expr.Mul(x, x)), fn("erfc")(x))
+			return expr.Select(expr.Gt(x, num(2)), large, small)
+		}},
 	} {
 		for _, name := range u.names {
 			ops = append(ops, unary("aten::"+name+"(Tensor self) -> Tensor", toFloat, u.f))
@@ -112,25 +144,6 @@ func digamma(x *expr.Expr) *expr.Expr {
 	back = expr.Select(expr.Eq(turn, num(0)), num(math.NaN()), back)
 	back = expr.Select(expr.Eq(x, num(0)), copysign(num(inf), expr.Neg(x)), back)
 	return expr.Select(mirrored, back, g)
-}
-
-// polygamma is derivative n of digamma.
-func polygamma(p *point) *expr.Expr {
-	n, err := p.c.Int("n")
-	x := p.x[0]
-	switch {
-	case err != nil || n < 0:
-		return like(x, math.NaN()) // PyTorch rejects it when it exports
-	case n == 0:
-		return digamma(x)
-	case n == 1:
-		return trigamma(x)
-	}
-	factor := math.Gamma(float64(n + 1))
-	if n%2 == 0 {
-		factor = -factor
-	}
-	return expr.Mul(like(x, factor), zeta(like(x, float64(n+1)), x))
 }
 
 // trigamma is the derivative of digamma. Near poles it errs as PyTorch's does,
@@ -240,23 +253,6 @@ func besselI(x *expr.Expr, order int, scaled bool) *expr.Expr {
 		v = expr.Select(expr.Lt(x, num(0)), expr.Neg(v), v)
 	}
 	return v
-}
-
-// erfcx is exp(x²)·erfc(x), for large x as a continued fraction.
-func erfcx(x *expr.Expr) *expr.Expr {
-	num := func(f float64) *expr.Expr { return like(x, f) }
-	depth := 24
-	if x.DType == ir.Float64 {
-		depth = 60
-	}
-	a := expr.Max(x, num(2))
-	f := a
-	for k := depth; k > 0; k-- {
-		f = expr.Add(a, expr.Div(num(float64(k)/2), f))
-	}
-	large := expr.Div(num(1/math.Sqrt(math.Pi)), f)
-	small := expr.Mul(fn("exp")(expr.Mul(x, x)), fn("erfc")(x))
-	return expr.Select(expr.Gt(x, num(2)), large, small)
 }
 
 // recurrence is a family of orthogonal polynomials: that of degree 1, and each

@@ -17,7 +17,7 @@ func modeOps() []entry {
 			Schema: "aten::nanmedian(Tensor self) -> Tensor",
 			Infer:  reducer{schema: "aten::nanmedian(Tensor self) -> Tensor", rule: exact}.infer,
 			Decompose: func(b *Builder, c *Call) []*ir.Value {
-				flat := b.Op("aten.reshape.default", c.Arg("self"), []int64{-1})
+				flat := b.aten("reshape", c.Arg("self"), []int64{-1})
 				return b.Ops("aten.nanmedian.dim", flat, 0)[:1]
 			},
 		},
@@ -43,14 +43,14 @@ func nanMedianDim() entry {
 				return b.Ops("aten.median.dim", c.Arg("self"), d, c.Arg("keepdim"))
 			}
 			vs := b.Ops("aten.sort.default", c.Arg("self"), d) // NaN comes last
-			numbers := b.Op("aten.logical_not.default", b.Op("aten.isnan.default", c.Arg("self")))
-			count := b.Op("aten.sum.dim_IntList", numbers, []int{d}, true)
-			at := b.Op("aten.bitwise_right_shift.Tensor_Scalar",
+			numbers := b.aten("logical_not", b.aten("isnan", c.Arg("self")))
+			count := b.aten("sum.dim_IntList", numbers, []int{d}, true)
+			at := b.aten("bitwise_right_shift.Tensor_Scalar",
 				b.sub(count, b.scalar(1, ir.Int64)), 1)
-			at = b.Op("aten.clamp.default", at, 0)
+			at = b.aten("clamp", at, 0)
 			for i, v := range vs {
-				if v = b.Op("aten.gather.default", v, d, at); !c.Bool("keepdim") {
-					v = b.Op("aten.squeeze.dim", v, d)
+				if v = b.aten("gather", v, d, at); !c.Bool("keepdim") {
+					v = b.aten("squeeze.dim", v, d)
 				}
 				vs[i] = v
 			}
@@ -165,14 +165,14 @@ func quantileOps() []entry {
 		derived("aten::nanquantile.scalar(Tensor self, float q, "+tail, quantile(true)),
 		derived("aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			x := c.Value("self")
-			total := b.Op("aten.nansum.default", x, c.Arg("dim"), c.Bool("keepdim"),
+			total := b.aten("nansum", x, c.Arg("dim"), c.Bool("keepdim"),
 				Kw("dtype", c.Arg("dtype")))
-			numbers := b.Op("aten.logical_not.default", b.Op("aten.isnan.default", x))
+			numbers := b.aten("logical_not", b.aten("isnan", x))
 			if c.Has("dim") {
-				return b.div(total, b.Op("aten.sum.dim_IntList", numbers, c.Arg("dim"),
+				return b.div(total, b.aten("sum.dim_IntList", numbers, c.Arg("dim"),
 					c.Bool("keepdim")))
 			}
-			return b.div(total, b.Op("aten.sum.dim_IntList", numbers, upTo(x.Type.Rank()),
+			return b.div(total, b.aten("sum.dim_IntList", numbers, upTo(x.Type.Rank()),
 				c.Bool("keepdim")))
 		}),
 	}
@@ -192,55 +192,53 @@ func quantile(skip bool) func(*Builder, *Call) *ir.Value {
 		if c.Has("dim") && rank > 0 {
 			d = c.dim("dim", rank)
 			others = slices.Delete(slices.Clone(x.Type.Sizes), d, d+1)
-			x = b.Op("aten.movedim.int", x, d, -1)
+			x = b.aten("movedim.int", x, d, -1)
 		} else {
-			x = b.Op("aten.reshape.default", x, []int{-1})
+			x = b.aten("reshape", x, []int{-1})
 		}
 		n := x.Type.Sizes[len(others)]
 		c.errorIf(sym.Less(n, sym.Int(1)), "no elements to take a quantile of")
-		nan := b.Op("aten.isnan.default", x)
-		least := b.Op("aten.sub.Tensor", b.scalarOf(n), b.scalar(1, ir.Float64))
+		nan := b.aten("isnan", x)
+		least := b.aten("sub.Tensor", b.scalarOf(n), b.scalar(1, ir.Float64))
 		var at *ir.Value // ranks, [others…, number of quantiles]
 		if skip {
-			numbers := b.Op("aten.sum.dim_IntList", b.Op("aten.logical_not.default", nan),
-				[]int{-1}, true)
-			at = b.Op("aten.clamp_min.default",
-				b.mul(q, b.Op("aten.sub.Scalar", b.cast(numbers, ir.Float64), 1)), 0)
+			numbers := b.aten("sum.dim_IntList", b.aten("logical_not", nan), []int{-1}, true)
+			at = b.aten("clamp_min",
+				b.mul(q, b.aten("sub.Scalar", b.cast(numbers, ir.Float64), 1)), 0)
 		} else {
-			at = b.where(b.Op("aten.any.dim", nan, -1, true), least, b.mul(q, least), ir.Float64)
+			at = b.where(b.aten("any.dim", nan, -1, true), least, b.mul(q, least), ir.Float64)
 		}
 		sorted := b.Ops("aten.sort.default", x, -1)[0]
 		read := func(rank *ir.Value) *ir.Value {
-			return b.Op("aten.gather.default", sorted, -1, b.cast(rank, ir.Int64))
+			return b.aten("gather", sorted, -1, b.cast(rank, ir.Int64))
 		}
-		low := b.Op("aten.floor.default", at)
+		low := b.aten("floor", at)
 		var y *ir.Value
 		switch how := c.Str("interpolation"); how {
 		case "lower":
 			y = read(low)
 		case "higher":
-			y = read(b.Op("aten.ceil.default", at))
+			y = read(b.aten("ceil", at))
 		case "nearest":
-			y = read(b.Op("aten.round.default", at))
+			y = read(b.aten("round", at))
 		case "linear", "midpoint":
 			var part any = b.cast(b.sub(at, low), x.Type.DType)
 			if how == "midpoint" {
 				part = b.scalar(0.5, x.Type.DType)
 			}
-			from, to := read(low), read(b.Op("aten.ceil.default", at))
-			y = b.Op("aten.lerp.Tensor", from, to, part)
+			from, to := read(low), read(b.aten("ceil", at))
+			y = b.aten("lerp.Tensor", from, to, part)
 		default:
 			panic(c.fail("interpolation %q", how))
 		}
-		y = b.Op("aten.movedim.int", y, -1, 0)
+		y = b.aten("movedim.int", y, -1, 0)
 		if keep && c.Has("dim") && rank > 0 {
-			y = b.Op("aten.unsqueeze.default", y, d+1)
+			y = b.aten("unsqueeze", y, d+1)
 		} else if keep {
-			y = b.Op("aten.reshape.default", y, slices.Concat([]int{-1},
-				slices.Repeat([]int{1}, rank)))
+			y = b.aten("reshape", y, slices.Concat([]int{-1}, slices.Repeat([]int{1}, rank)))
 		}
 		if single {
-			y = b.Op("aten.squeeze.dims", y, []int{0})
+			y = b.aten("squeeze.dims", y, []int{0})
 		}
 		return y
 	}
@@ -253,27 +251,25 @@ func (b *Builder) quantilesAsked(c *Call) (q *ir.Value, single bool) {
 		c.errorIf(!(x >= 0 && x <= 1), "q is %g, not in [0, 1]", x)
 		// The number is one of the input's dtype first.
 		v := b.cast(b.scalar(x, c.Tensor("self").DType), ir.Float64)
-		return b.Op("aten.reshape.default", v, []int{1}), true
+		return b.aten("reshape", v, []int{1}), true
 	}
 	q = b.cast(c.Value("q"), ir.Float64)
 	c.errorIf(q.Type.Rank() > 1, "q with %d dimensions", q.Type.Rank())
-	return b.Op("aten.reshape.default", q, []int{-1}), q.Type.Rank() == 0
+	return b.aten("reshape", q, []int{-1}), q.Type.Rank() == 0
 }
 
 // scalarOf is a size as a float64 tensor without dimensions.
 func (b *Builder) scalarOf(n sym.Expr) *ir.Value {
-	return b.Op("aten.scalar_tensor.default", n, Kw("dtype", ir.Float64))
+	return b.aten("scalar_tensor", n, Kw("dtype", ir.Float64))
 }
 
 // trapezoidOps integrate along a dimension: half the sum of neighbours by the
 // distance between them.
 func trapezoidOps() []entry {
 	total := func(b *Builder, x *ir.Value, d int) *ir.Value {
-		return b.Op("aten.sum.dim_IntList", x, []int{d})
+		return b.aten("sum.dim_IntList", x, []int{d})
 	}
-	running := func(b *Builder, x *ir.Value, d int) *ir.Value {
-		return b.Op("aten.cumsum.default", x, d)
-	}
+	running := func(b *Builder, x *ir.Value, d int) *ir.Value { return b.aten("cumsum", x, d) }
 	return []entry{
 		derived("aten::trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
 			trapezia(total)),
@@ -296,13 +292,13 @@ func trapezia(sum func(*Builder, *ir.Value, int) *ir.Value) func(*Builder,
 		c.errorIf(y.Type.Rank() == 0, "a tensor without dimensions")
 		d := c.dim("dim", y.Type.Rank())
 		left := func(v *ir.Value, d int) *ir.Value {
-			return b.Op("aten.slice.Tensor", v, d, 0, sym.Sub(v.Type.Sizes[d], sym.Int(1)))
+			return b.aten("slice.Tensor", v, d, 0, sym.Sub(v.Type.Sizes[d], sym.Int(1)))
 		}
-		right := func(v *ir.Value, d int) *ir.Value { return b.Op("aten.slice.Tensor", v, d, 1) }
+		right := func(v *ir.Value, d int) *ir.Value { return b.aten("slice.Tensor", v, d, 1) }
 		pairs := b.add(right(y, d), left(y, d))
 		if c.Op.sch.Index("x") < 0 {
 			step := must(c.Float("dx"))
-			return b.Op("aten.mul.Scalar", sum(b, pairs, d), step/2)
+			return b.aten("mul.Scalar", sum(b, pairs, d), step/2)
 		}
 		x := c.Value("x")
 		xd := 0 // one vector for all lines, or as many dimensions as y from the last
@@ -322,8 +318,8 @@ func trapezia(sum func(*Builder, *ir.Value, int) *ir.Value) func(*Builder,
 				shape[i] = 1
 			}
 			shape[0] = -1
-			step = b.Op("aten.reshape.default", step, shape)
+			step = b.aten("reshape", step, shape)
 		}
-		return b.Op("aten.mul.Scalar", sum(b, b.mul(pairs, step), d), 0.5)
+		return b.aten("mul.Scalar", sum(b, b.mul(pairs, step), d), 0.5)
 	}
 }

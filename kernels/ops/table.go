@@ -245,7 +245,7 @@ func (t *Table) Bind(n *ir.Node) (*Call, error) {
 				describe(c.Args[f.Mutated]))
 		}
 		self := ref.Value.Type
-		if !slices.EqualFunc(c.Outs[0].Sizes, self.Sizes, sym.Expr.Equal) {
+		if !sym.AllEqual(c.Outs[0].Sizes, self.Sizes) {
 			return nil, c.Errorf("a result of %s does not fit in place of %s",
 				sizesOf(c.Outs[:1]), sizesOf([]ir.Type{self}))
 		}
@@ -328,7 +328,6 @@ func groups() [][]entry {
 		specialOps(),
 		scatterOps(),
 		upsampleOps(),
-		upsampleAAOps(),
 		distanceOps(),
 		backwardOps(),
 		normBackwardOps(),

@@ -36,7 +36,7 @@ func transcendentalOps() []entry {
 		unary("aten::erf(Tensor self) -> Tensor", toFloat, fn("erf")),
 		unary("aten::erfc(Tensor self) -> Tensor", toFloat, fn("erfc")).core(
 			opmathForm(func(b *Builder, _ *Call, x *ir.Value) *ir.Value {
-				return b.sub(b.scalar(1, x.Type.DType), b.Op("aten.erf.default", x))
+				return b.sub(b.scalar(1, x.Type.DType), b.aten("erf", x))
 			})),
 		unary("aten::special_erf(Tensor self) -> Tensor", toFloat, fn("erf")).core(
 			sameAs("aten.erf.default")),
@@ -61,24 +61,80 @@ func transcendentalOps() []entry {
 		powOp("aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor"),
 		binary("aten::atan2(Tensor self, Tensor other) -> Tensor", toFloat, fn2("atan2")),
 		binary("aten::hypot(Tensor self, Tensor other) -> Tensor", floatOnly,
-			hypot).core(hypotCore),
+			func(a, b *expr.Expr) *expr.Expr {
+				// Scales by the larger operand, so that squares do not overflow.
+				a, b = expr.Abs(a), expr.Abs(b)
+				big, small := maxNaN(a, b), minNaN(a, b)
+				r := expr.Div(small, big)
+				h := expr.Mul(big, expr.Sqrt(expr.Add(like(a, 1), expr.Mul(r, r))))
+				flat := expr.Or(expr.Eq(big, like(a, 0)), expr.Eq(big, like(a, inf)))
+				anyInf := expr.Or(isInf(a, true, false), isInf(b, true, false))
+				return expr.Select(anyInf, like(a, inf), expr.Select(flat, big, h))
+			}).core(func(b *Builder, c *Call) *ir.Value {
+			// Divides by the longer side, so that no square overflows.
+			d := c.Outs[0].DType
+			m := opmath(d)
+			x, y := b.aten("abs", b.tensor(c, "self", m)), b.aten("abs", b.tensor(c, "other", m))
+			long, short := b.aten("maximum", x, y), b.aten("minimum", x, y)
+			ratio := b.div(short, b.where(b.aten("eq.Scalar", long, 0), 1, long, m))
+			r := b.mul(long, b.aten("sqrt", b.add(b.mul(ratio, ratio), 1)))
+			either := b.aten("logical_or", b.aten("isinf", x), b.aten("isinf", y))
+			return b.cast(b.where(either, inf, r, m), d)
+		}),
 		binary("aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor", toFloat,
 			copysign).core(copysignCore),
 		binary("aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor", toFloat,
 			copysign).core(copysignCore),
 		binary("aten::logaddexp(Tensor self, Tensor other) -> Tensor", floatOnly,
-			func(a, b *expr.Expr) *expr.Expr { return logAddExp(a, b) }).core(logAddExpCore),
-		binary("aten::logaddexp2(Tensor self, Tensor other) -> Tensor", floatOnly, logAddExp2).core(
-			logAddExp2Core),
+			func(a, b *expr.Expr) *expr.Expr {
+				return logAddExp(a, b)
+			}).core(func(b *Builder, c *Call) *ir.Value {
+			d := c.Outs[0].DType
+			m := opmath(d)
+			return b.cast(b.logAddExp(b.tensor(c, "self", m), b.tensor(c, "other", m)), d)
+		}),
+		binary("aten::logaddexp2(Tensor self, Tensor other) -> Tensor", floatOnly, func(a, b *expr.Expr) *expr.Expr {
+			// Log2(2^a + 2^b) without overflow.
+			far := fn("exp2")(expr.Neg(expr.Abs(expr.Sub(a, b))))
+			r := expr.Add(maxNaN(a, b), expr.Mul(fn("log1p")(far), like(a, math.Log2E)))
+			same := expr.And(expr.Eq(a, b), isInf(a, true, true))
+			return expr.Select(same, a, r)
+		}).core(
+			func(b *Builder, c *Call) *ir.Value {
+				// LogAddExp of natural logarithms.
+				d := c.Outs[0].DType
+				m := opmath(d)
+				natural := func(name string) *ir.Value {
+					return b.aten("mul.Scalar", b.tensor(c, name, m), math.Ln2)
+				}
+				return b.cast(b.aten("mul.Scalar", b.logAddExp(natural("self"), natural("other")),
+					math.Log2E), d)
+			}),
 		binary("aten::special_xlog1py(Tensor self, Tensor other) -> Tensor", toFloat, xlog1py).core(xlog1pyCore),
 		binary("aten::special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor", toFloat,
 			xlog1py).core(xlog1pyCore),
 		binary("aten::special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor", toFloat,
 			xlog1py).core(xlog1pyCore),
-		unary("aten::special_entr(Tensor self) -> Tensor", toFloat, entropy).core(
-			opmathForm(entropyCore)),
-		unary("aten::special_ndtr(Tensor self) -> Tensor", toFloat, normalBelow).core(
-			opmathForm(normalBelowCore)),
+		unary("aten::special_entr(Tensor self) -> Tensor", toFloat, func(x *expr.Expr) *expr.Expr {
+			// -x·log(x), 0 at 0 and -∞ below.
+			r := expr.Neg(expr.Mul(x, fn("log")(x)))
+			r = expr.Select(expr.Eq(x, like(x, 0)), like(x, 0), r)
+			return expr.Select(expr.Lt(x, like(x, 0)), like(x, -inf), r)
+		}).core(
+			opmathForm(func(b *Builder, _ *Call, x *ir.Value) *ir.Value {
+				d := x.Type.DType
+				r := b.aten("neg", b.mul(x, b.aten("log", x)))
+				r = b.where(b.aten("eq.Scalar", x, 0), 0, r, d)
+				return b.where(b.aten("lt.Scalar", x, 0), -inf, r, d)
+			})),
+		unary("aten::special_ndtr(Tensor self) -> Tensor", toFloat, func(x *expr.Expr) *expr.Expr {
+			// The probability that a standard normal variable is at most x.
+			return expr.Mul(fn("erfc")(expr.Mul(x, like(x, -math.Sqrt2/2))), like(x, 0.5))
+		}).core(
+			opmathForm(func(b *Builder, _ *Call, x *ir.Value) *ir.Value {
+				at := b.aten("mul.Scalar", x, math.Sqrt2/2)
+				return b.aten("mul.Scalar", b.aten("add.Scalar", b.aten("erf", at), 1), 0.5)
+			})),
 		binary("aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor", toFloat, xlogy).core(xlogyCore),
 		binary("aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor", toFloat, xlogy).core(xlogyCore),
 		binary("aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", toFloat, xlogy).core(xlogyCore),
@@ -96,17 +152,6 @@ func rsqrt(x *expr.Expr) *expr.Expr { return expr.Div(like(x, 1), expr.Sqrt(x)) 
 func sinc(x *expr.Expr) *expr.Expr {
 	px := expr.Mul(x, like(x, math.Pi))
 	return expr.Select(expr.Eq(x, like(x, 0)), like(x, 1), expr.Div(fn("sin")(px), px))
-}
-
-// hypot scales by the larger operand, so that squares do not overflow.
-func hypot(a, b *expr.Expr) *expr.Expr {
-	a, b = expr.Abs(a), expr.Abs(b)
-	big, small := maxNaN(a, b), minNaN(a, b)
-	r := expr.Div(small, big)
-	h := expr.Mul(big, expr.Sqrt(expr.Add(like(a, 1), expr.Mul(r, r))))
-	flat := expr.Or(expr.Eq(big, like(a, 0)), expr.Eq(big, like(a, inf)))
-	anyInf := expr.Or(isInf(a, true, false), isInf(b, true, false))
-	return expr.Select(anyInf, like(a, inf), expr.Select(flat, big, h))
 }
 
 func copysign(a, b *expr.Expr) *expr.Expr {
@@ -132,26 +177,6 @@ func xlogy(a, b *expr.Expr) *expr.Expr {
 func xlog1py(a, b *expr.Expr) *expr.Expr {
 	r := expr.Mul(a, fn("log1p")(b))
 	return expr.Select(expr.IsNaN(b), b, expr.Select(expr.Eq(a, like(a, 0)), like(a, 0), r))
-}
-
-// logAddExp2 is log2(2^a + 2^b) without overflow.
-func logAddExp2(a, b *expr.Expr) *expr.Expr {
-	far := fn("exp2")(expr.Neg(expr.Abs(expr.Sub(a, b))))
-	r := expr.Add(maxNaN(a, b), expr.Mul(fn("log1p")(far), like(a, math.Log2E)))
-	same := expr.And(expr.Eq(a, b), isInf(a, true, true))
-	return expr.Select(same, a, r)
-}
-
-// entropy is -x·log(x), 0 at 0 and -∞ below.
-func entropy(x *expr.Expr) *expr.Expr {
-	r := expr.Neg(expr.Mul(x, fn("log")(x)))
-	r = expr.Select(expr.Eq(x, like(x, 0)), like(x, 0), r)
-	return expr.Select(expr.Lt(x, like(x, 0)), like(x, -inf), r)
-}
-
-// normalBelow is the probability that a standard normal variable is at most x.
-func normalBelow(x *expr.Expr) *expr.Expr {
-	return expr.Mul(fn("erfc")(expr.Mul(x, like(x, -math.Sqrt2/2))), like(x, 0.5))
 }
 
 // power is a to the power of b. The exponents that PyTorch treats apart are
@@ -230,7 +255,9 @@ func fn(name string) func(x *expr.Expr) *expr.Expr {
 
 // fn2 is fn for functions of two operands.
 func fn2(name string) func(a, b *expr.Expr) *expr.Expr {
-	return func(a, b *expr.Expr) *expr.Expr { return expr.CallFn(functions.Func(name, a.DType), a, b) }
+	return func(a, b *expr.Expr) *expr.Expr {
+		return expr.CallFn(functions.Func(name, a.DType), a, b)
+	}
 }
 
 // floatBitOps take floats apart, or look at bits as they are.
@@ -255,7 +282,21 @@ func floatBitOps() []entry {
 		binary("aten::nextafter(Tensor self, Tensor other) -> Tensor",
 			func(d ir.DType) (ir.DType, ir.DType, bool) {
 				return d, d, d == ir.Float32 || d == ir.Float64
-			}, nextAfter),
+			}, func(a, b *expr.Expr) *expr.Expr {
+				// The number next to a in the direction of b.
+				bits := ir.Int32
+				if a.DType == ir.Float64 {
+					bits = ir.Int64
+				}
+				num := func(n int64) *expr.Expr { return expr.Int(bits, n) }
+				zero := like(a, 0)
+				away := expr.Eq(expr.Lt(a, b), expr.Gt(a, zero)) // from zero
+				step := expr.Add(expr.Bitcast(bits, a), expr.Select(away, num(1), num(-1)))
+				least := copysign(expr.Bitcast(a.DType, num(1)), b)
+				r := expr.Select(expr.Eq(a, zero), least, expr.Bitcast(a.DType, step))
+				r = expr.Select(expr.Eq(a, b), b, r)
+				return expr.Select(expr.Or(expr.IsNaN(a), expr.IsNaN(b)), expr.Add(a, b), r)
+			}),
 	}
 }
 
@@ -280,22 +321,6 @@ func frexp(x *expr.Expr) (mantissa, exponent *expr.Expr) {
 	return expr.Select(keep, x, m), expr.Select(keep, num(0), e)
 }
 
-// nextAfter is the number next to a in the direction of b.
-func nextAfter(a, b *expr.Expr) *expr.Expr {
-	bits := ir.Int32
-	if a.DType == ir.Float64 {
-		bits = ir.Int64
-	}
-	num := func(n int64) *expr.Expr { return expr.Int(bits, n) }
-	zero := like(a, 0)
-	away := expr.Eq(expr.Lt(a, b), expr.Gt(a, zero)) // from zero
-	step := expr.Add(expr.Bitcast(bits, a), expr.Select(away, num(1), num(-1)))
-	least := copysign(expr.Bitcast(a.DType, num(1)), b)
-	r := expr.Select(expr.Eq(a, zero), least, expr.Bitcast(a.DType, step))
-	r = expr.Select(expr.Eq(a, b), b, r)
-	return expr.Select(expr.Or(expr.IsNaN(a), expr.IsNaN(b)), expr.Add(a, b), r)
-}
-
 // compositeOps are written in terms of others.
 func compositeOps() []entry {
 	return []entry{
@@ -306,8 +331,8 @@ func compositeOps() []entry {
 				return []ir.Type{ir.TensorOf(d)}
 			},
 			Decompose: func(b *Builder, c *Call) []*ir.Value {
-				d := b.Op("aten.sub.Tensor", c.Arg("self"), c.Arg("other"))
-				return []*ir.Value{b.Op("aten.linalg_vector_norm.default", d, c.Arg("p"))}
+				d := b.aten("sub.Tensor", c.Arg("self"), c.Arg("other"))
+				return []*ir.Value{b.aten("linalg_vector_norm", d, c.Arg("p"))}
 			},
 		},
 		{
@@ -321,7 +346,7 @@ func compositeOps() []entry {
 				return []ir.Type{t}
 			},
 			Decompose: func(b *Builder, c *Call) []*ir.Value {
-				return []*ir.Value{b.Op("aten.mul.Tensor", c.Arg("self"), b.Op("aten.pow.Scalar",
+				return []*ir.Value{b.aten("mul.Tensor", c.Arg("self"), b.aten("pow.Scalar",
 					2.0, c.Arg("other")))}
 			},
 		},
@@ -364,4 +389,101 @@ func floatPower(schema string) entry {
 	return pointwise(schema, "self exponent", double, func(p *point) *expr.Expr {
 		return power(p.x[0], p.x[1])
 	})
+}
+
+// negative reports which elements have their sign set.
+func (b *Builder) negative(x *ir.Value) *ir.Value {
+	if x.Type.DType.IsFloat() {
+		x = b.aten("atan2", x, b.scalar(-1.0, x.Type.DType))
+	}
+	return b.aten("lt.Scalar", x, 0)
+}
+
+func exp2Core(b *Builder, c *Call) *ir.Value {
+	return b.aten("pow.Scalar", 2.0, b.cast(c.Value("self"), c.Outs[0].DType))
+}
+
+func copysignCore(b *Builder, c *Call) *ir.Value {
+	d := c.Outs[0].DType
+	size := b.aten("abs", b.tensor(c, "self", d))
+	return b.where(b.negative(b.tensor(c, "other", d)), b.aten("neg", size), size, d)
+}
+
+func isCloseCore(b *Builder, c *Call) *ir.Value {
+	x, y := c.Value("self"), c.Value("other")
+	rtol := must(c.Float("rtol"))
+	atol := must(c.Float("atol"))
+	same := b.aten("eq.Tensor", x, y)
+	float := x.Type.DType.IsFloat()
+	if float && c.Bool("equal_nan") {
+		nan := b.aten("logical_and", b.aten("isnan", x), b.aten("isnan", y))
+		same = b.aten("logical_or", same, nan)
+	}
+	if rtol == 0 && atol == 0 {
+		return same
+	}
+	d := x.Type.DType
+	if !float {
+		d = ir.Float32
+		x, y = b.cast(x, d), b.cast(y, d)
+	}
+	m := opmath(d)
+	x, y = b.cast(x, m), b.cast(y, m)
+	allowed := b.add(b.aten("abs", b.mul(y, rtol)), atol)
+	apart := b.aten("abs", b.sub(x, y))
+	near := b.aten("le.Tensor", apart, allowed)
+	if float { // not infinitely far apart
+		near = b.aten("logical_and", near, b.aten("lt.Scalar", apart, inf))
+	}
+	return b.aten("logical_or", same, near)
+}
+
+// floatPowerCore is pow in float64.
+func floatPowerCore(b *Builder, c *Call) *ir.Value {
+	arg := func(name string) any {
+		if c.Operand(name) >= 0 {
+			return b.cast(c.Value(name), ir.Float64)
+		}
+		return c.Arg(name)
+	}
+	x, y := arg("self"), arg("exponent")
+	switch {
+	case c.Operand("self") < 0:
+		return b.aten("pow.Scalar", x, y)
+	case c.Operand("exponent") < 0:
+		return b.aten("pow.Tensor_Scalar", x, y)
+	}
+	return b.aten("pow.Tensor_Tensor", x, y)
+}
+
+// logAddExp is log(exp(x) + exp(y)) of tensors of one dtype.
+func (b *Builder) logAddExp(x, y *ir.Value) *ir.Value {
+	top := b.aten("maximum", x, y)
+	far := b.aten("neg", b.aten("abs", b.sub(x, y)))
+	r := b.add(top, b.aten("log1p", b.aten("exp", far)))
+	both := b.aten("logical_and", b.aten("eq.Tensor", x, y), b.aten("isinf", x))
+	return b.where(both, x, r, r.Type.DType)
+}
+
+// timesLog is self times a logarithm of other, 0 where self is unless other is
+// NaN.
+func (b *Builder) timesLog(c *Call, log string) *ir.Value {
+	d := c.Outs[0].DType
+	m := opmath(d)
+	x, y := b.tensor(c, "self", m), b.tensor(c, "other", m)
+	r := b.where(b.aten("eq.Scalar", x, 0), 0, b.mul(x, b.Op(log, y)), m)
+	return b.cast(b.where(b.aten("isnan", y), math.NaN(), r, m), d)
+}
+
+func xlogyCore(b *Builder, c *Call) *ir.Value { return b.timesLog(c, "aten.log.default") }
+
+func xlog1pyCore(b *Builder, c *Call) *ir.Value { return b.timesLog(c, "aten.log1p.default") }
+
+func sincCore(b *Builder, _ *Call, x *ir.Value) *ir.Value {
+	px := b.mul(x, math.Pi)
+	return b.where(b.aten("eq.Scalar", x, 0), 1, b.div(b.aten("sin", px), px), x.Type.DType)
+}
+
+func scaleCore(k float64) coreForm {
+	return opmathForm(func(b *Builder, _ *Call, x *ir.Value) *ir.Value { return b.mul(x, k) })
 }

@@ -342,7 +342,7 @@ func sameLayout(sizes []sym.Expr, ts []ir.Type) ([]sym.Expr, bool) {
 func rowMajor(sizes []sym.Expr, ts []ir.Type) bool {
 	whole := false
 	for _, t := range ts {
-		whole = whole || slices.EqualFunc(t.Sizes, sizes, sym.Expr.Equal)
+		whole = whole || sym.AllEqual(t.Sizes, sizes)
 		if !t.IsContiguous() {
 			return false
 		}
@@ -445,6 +445,20 @@ func suggestsChannelsLast(t ir.Type) bool {
 		}
 	}
 	return true
+}
+
+// inFormatOf returns a tensor of dtype d that is channels last if t is.
+func inFormatOf(t ir.Type, d ir.DType, sizes []sym.Expr) ir.Type {
+	u := ir.TensorOf(d, sizes...)
+	if suggestsChannelsLast(t) {
+		u.Strides = channelsLastStrides(sizes)
+	}
+	return u
+}
+
+// sameSizes reports whether sizes are certainly equal.
+func sameSizes(a, b []sym.Expr) bool {
+	return slices.EqualFunc(a, b, func(x, y sym.Expr) bool { return !differ(x, y) })
 }
 
 // dim returns an int argument as a dimension of a tensor of the given rank;

@@ -259,35 +259,61 @@ func (a *axis) overlookScale(op string, axes []axis) {
 	}
 }
 
-// upsample is an entry that resamples the last n dimensions.
-func upsample(schema string, n int, f interpolation, floats bool) entry {
-	input := "self"
-	if strings.Contains(schema, "Tensor input") {
-		input = "input"
+// resampling is a way to resample: the weights of elements as expressions and, for
+// Core forms, as numbers; planes is the operator that resamples images so, if there is one.
+type resampling struct {
+	taps   interpolation
+	places numericTaps
+	planes string
+	floats bool // of floats only, and told whether corners are aligned
+}
+
+// resamples gives the two operators that resample the last n dimensions: name, and its
+// .vec, which takes factors too.
+func (r resampling) resamples(name string, n int) []entry {
+	scales := []string{"", "float? scales=None", "float? scales_h=None, float? scales_w=None",
+		"float? scales_d=None, float? scales_h=None, float? scales_w=None"}[n]
+	align := ""
+	if r.floats {
+		align = "bool align_corners, "
 	}
+	ops := []entry{
+		r.entry("aten::"+name+"(Tensor self, SymInt["+itoa(n)+"] output_size, "+align+scales+
+			") -> Tensor", "self", n),
+		r.entry("aten::"+name+".vec(Tensor input, SymInt[]? output_size, "+align+
+			"float[]? scale_factors) -> Tensor", "input", n),
+	}
+	for i := range ops {
+		if r.places != nil && (i == 0 || r.planes != "aten."+name+".vec") {
+			ops[i] = ops[i].core(r.core([]string{"self", "input"}[i], n))
+		}
+	}
+	return ops
+}
+
+// entry resamples the last n dimensions of an argument.
+func (r resampling) entry(schema, input string, n int) entry {
 	return entry{
 		Schema: schema,
 		Infer: func(c *Call) []ir.Type {
 			axes := upsampleAxes(c, input, n)
 			t := c.Tensor(input)
-			c.errorIf(floats && !t.DType.IsFloat(), "not defined on %s", t.DType)
+			c.errorIf(r.floats && !t.DType.IsFloat(), "not defined on %s", t.DType)
 			sizes := slices.Clone(t.Sizes[:2])
 			for _, a := range axes {
 				sizes = append(sizes, a.out)
 			}
-			u := ir.TensorOf(t.DType, sizes...)
-			if suggestsChannelsLast(t) {
-				u.Strides = channelsLastStrides(sizes)
-			}
-			return []ir.Type{u}
+			return one(inFormatOf(t, t.DType, sizes))
 		},
 		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
 			axes := upsampleAxes(c, input, n)
-			d := c.Outs[0].DType
-			m := opmath(d)
+			m := opmath(c.Outs[0].DType)
+			if r.taps == nil {
+				return c.triangles(input, m, axes, at)
+			}
 			taps := make([][]tap, n)
 			for i, a := range axes {
-				taps[i] = f(a, m, "at"+itoa(i), at[2+i])
+				taps[i] = r.taps(a, m, "at"+itoa(i), at[2+i])
 			}
 			return c.resample(input, m, at[:2], taps)
 		}),
@@ -296,53 +322,29 @@ func upsample(schema string, n int, f interpolation, floats bool) entry {
 
 // upsampleOps resample images.
 func upsampleOps() []entry {
-	exact := nearestTaps(0.5)
-	near := nearestTaps(0)
-	return []entry{
-		upsample("aten::upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor", 1, near, false).core(upsampleCore("self", 1, "aten.upsample_nearest2d.vec", nearestPlaces(0))),
-		upsample("aten::upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", 1, near, false).core(upsampleCore("input", 1, "aten.upsample_nearest2d.vec", nearestPlaces(0))),
-		upsample("aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor", 2, near, false).core(upsampleCore("self", 2, "aten.upsample_nearest2d.vec", nearestPlaces(0))),
-		upsample("aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", 2, near, false),
-		upsample("aten::upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", 3, near, false).core(upsampleCore("self", 3, "aten.upsample_nearest2d.vec", nearestPlaces(0))),
-		upsample("aten::upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", 3, near, false).core(upsampleCore("input", 3, "aten.upsample_nearest2d.vec", nearestPlaces(0))),
-		upsample("aten::_upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor", 1, exact, false).core(upsampleCore("self", 1, "", nearestPlaces(0.5))),
-		upsample("aten::_upsample_nearest_exact1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", 1, exact, false).core(upsampleCore("input", 1, "", nearestPlaces(0.5))),
-		upsample("aten::_upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor", 2, exact, false).core(upsampleCore("self", 2, "", nearestPlaces(0.5))),
-		upsample("aten::_upsample_nearest_exact2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", 2, exact, false).core(upsampleCore("input", 2, "", nearestPlaces(0.5))),
-		upsample("aten::_upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", 3, exact, false).core(upsampleCore("self", 3, "", nearestPlaces(0.5))),
-		upsample("aten::_upsample_nearest_exact3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", 3, exact, false).core(upsampleCore("input", 3, "", nearestPlaces(0.5))),
-		upsample("aten::upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor", 1, linearTaps, true).core(upsampleCore("self", 1, "aten.upsample_bilinear2d.vec", linearPlaces)),
-		upsample("aten::upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", 1, linearTaps, true).core(upsampleCore("input", 1, "aten.upsample_bilinear2d.vec", linearPlaces)),
-		upsample("aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", 2, linearTaps, true).core(upsampleCore("self", 2, "aten.upsample_bilinear2d.vec", linearPlaces)),
-		upsample("aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", 2, linearTaps, true),
-		upsample("aten::upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", 3, linearTaps, true).core(upsampleCore("self", 3, "aten.upsample_bilinear2d.vec", linearPlaces)),
-		upsample("aten::upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", 3, linearTaps, true).core(upsampleCore("input", 3, "aten.upsample_bilinear2d.vec", linearPlaces)),
-		upsample("aten::upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", 2, cubicTaps, true).core(upsampleCore("self", 2, "", cubicPlaces)),
-		upsample("aten::upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", 2, cubicTaps, true).core(upsampleCore("input", 2, "", cubicPlaces)),
-	}
+	near := resampling{nearestTaps(0), nearestPlaces(0), "aten.upsample_nearest2d.vec", false}
+	exact := resampling{nearestTaps(0.5), nearestPlaces(0.5), "", false}
+	linear := resampling{linearTaps, linearPlaces, "aten.upsample_bilinear2d.vec", true}
+	cubic := resampling{cubicTaps, cubicPlaces, "", true}
+	return slices.Concat(
+		near.resamples("upsample_nearest1d", 1), near.resamples("upsample_nearest2d", 2),
+		near.resamples("upsample_nearest3d", 3), exact.resamples("_upsample_nearest_exact1d", 1),
+		exact.resamples("_upsample_nearest_exact2d", 2),
+		exact.resamples("_upsample_nearest_exact3d", 3), linear.resamples("upsample_linear1d", 1),
+		linear.resamples("upsample_bilinear2d", 2), linear.resamples("upsample_trilinear3d", 3),
+		cubic.resamples("upsample_bicubic2d", 2),
+		resampling{floats: true}.resamples("_upsample_bilinear2d_aa", 2))
 }
 
-// upsampleAAOps resample with a triangular filter that widens with the
-// distance of two outputs, so that no input is left out when an image shrinks.
-func upsampleAAOps() []entry {
-	ops := []entry{
-		upsample("aten::_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", 2, nil, true),
-		upsample("aten::_upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", 2, nil, true),
+// triangles resamples with a triangular filter that widens with the distance of two
+// outputs, so that no input is left out when an image shrinks.
+func (c *Call) triangles(input string, m ir.DType, axes []axis, at []sym.Expr) *expr.Expr {
+	x, over, weight := at[:2:2], []*sym.Symbol(nil), expr.Num(m, 1)
+	for k, a := range axes {
+		f := a.triangle(m, "k"+itoa(k), at[2+k])
+		x, over, weight = append(x, f.at), append(over, f.over), expr.Mul(weight, f.weight)
 	}
-	for i, input := range []string{"self", "input"} {
-		ops[i].Compute = element(func(c *Call, at []sym.Expr) *expr.Expr {
-			axes := upsampleAxes(c, input, 2)
-			d := c.Outs[0].DType
-			m := opmath(d)
-			x, over, weight := at[:2:2], []*sym.Symbol(nil), expr.Num(m, 1)
-			for k, a := range axes {
-				f := a.triangle(m, "k"+itoa(k), at[2+k])
-				x, over, weight = append(x, f.at), append(over, f.over), expr.Mul(weight, f.weight)
-			}
-			return expr.Sum(over, expr.Mul(weight, expr.Cast(m, c.Load(input, x...))))
-		})
-	}
-	return ops
+	return expr.Sum(over, expr.Mul(weight, expr.Cast(m, c.Load(input, x...))))
 }
 
 // filter is a weighted sum over inputs along one dimension.

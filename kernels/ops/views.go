@@ -75,8 +75,14 @@ func viewOps() []entry {
 	var out []entry
 	for _, f := range viewForms() {
 		out = append(out, view(f.schema, f.of))
-		if f.copy != "" {
-			out = append(out, copied(f.copy, f.of))
+		if f.copies {
+			name, args, _ := strings.Cut(f.schema, "(")
+			base, overload, _ := strings.Cut(name, ".")
+			if overload != "" {
+				overload = "." + overload
+			}
+			args = strings.NewReplacer("(a)", "", "(a -> *)", "").Replace(args)
+			out = append(out, copied(base+"_copy"+overload+"("+args, f.of))
 		}
 	}
 	return append(out,
@@ -85,108 +91,155 @@ func viewOps() []entry {
 		view("aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", splitSizesView("split_sizes")),
 		view("aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", chunkView),
 		reshapes("aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", argSizes("shape")),
-		reshapes("aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", otherSizes),
-		reshapes("aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", flattenSizes),
+		reshapes("aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", func(c *Call, _ ir.Type) []sym.Expr { return c.Tensor("other").Sizes }),
+		reshapes("aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", func(c *Call, t ir.Type) []sym.Expr {
+			first := c.dim("start_dim", t.Rank())
+			last := c.dim("end_dim", t.Rank())
+			c.errorIf(first > last, "start_dim %d comes after end_dim %d", first, last)
+			if t.Rank() == 0 {
+				return ir.Ints([]int64{1})
+			}
+			return slices.Concat(t.Sizes[:first], []sym.Expr{sym.Mul(t.Sizes[first : last+1]...)},
+				t.Sizes[last+1:])
+		}),
 		reshapes("aten::ravel(Tensor(a) self) -> Tensor(a)",
 			func(*Call, ir.Type) []sym.Expr { return []sym.Expr{sym.Int(-1)} }),
 	)
 }
 
-// viewForm is a view and the copying operator of the same meaning.
+// viewForm is a view. If it copies there is an operator of the same meaning that
+// copies too, whose name ends in _copy.
 type viewForm struct {
-	schema, copy string
-	of           aliases
+	schema string
+	copies bool
+	of     aliases
 }
 
 func viewForms() []viewForm {
 	return []viewForm{
-		{"aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", "", single(strictView)},
-		{"aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor",
-			"aten::view_copy(Tensor self, SymInt[] size) -> Tensor", single(strictView)},
-		{"aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)", "", single(viewAs)},
-		{"aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)",
-			"aten::_reshape_alias_copy(Tensor self, SymInt[] size, SymInt[] stride) -> Tensor",
-			single(reshapeAlias)},
-		{"aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)", "",
-			single(unflattenView)},
-		{"aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)",
-			"aten::permute_copy(Tensor self, int[] dims) -> Tensor", single(permuteView)},
-		{"aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
-			"aten::transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor",
+		{"aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", true, single(strictView)},
+		{"aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", false, single(strictView)},
+		{"aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)", false, single(func(c *Call, t ir.Type) alias { return c.viewedAs(t, c.Tensor("other").Sizes) })},
+		{"aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)", true,
+			single(func(c *Call, t ir.Type) alias { return stridedAt(c, t, t.Offset) })},
+		{"aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)", false,
+			single(func(c *Call, t ir.Type) alias {
+				d := c.dim("dim", t.Rank())
+				sizes := must(c.SymInts("sizes"))
+				c.errorIf(t.Rank() == 0, "a tensor without dimensions")
+				sizes = c.openSize(sizes, t.Sizes[d])
+				return c.viewedAs(t, slices.Concat(t.Sizes[:d], sizes, t.Sizes[d+1:]))
+			})},
+		{"aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)", true, single(func(c *Call, t ir.Type) alias {
+			ns := must(c.Ints("dims"))
+			c.errorIf(len(ns) != t.Rank(), "%d dimensions for a tensor with %d", len(ns),
+				t.Rank())
+			perm := make([]int, len(ns))
+			for i, n := range ns {
+				d := c.wrapDim(n, t.Rank())
+				c.errorIf(slices.Contains(perm[:i], d), "dimension %d is given twice", d)
+				perm[i] = d
+			}
+			return permuted(t, perm)
+		})},
+		{"aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", true,
 			single(transposeView("dim0", "dim1"))},
-		{"aten::swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", "",
+		{"aten::swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", false,
 			single(transposeView("dim0", "dim1"))},
-		{"aten::swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", "",
+		{"aten::swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", false,
 			single(transposeView("axis0", "axis1"))},
-		{"aten::t(Tensor(a) self) -> Tensor(a)", "aten::t_copy(Tensor self) -> Tensor",
-			single(tView)},
-		{"aten::numpy_T(Tensor(a) self) -> Tensor(a)", "", single(reversedView)},
-		{"aten::mT(Tensor(a) self) -> Tensor(a)", "", single(matrixView)},
-		{"aten::movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", "",
+		{"aten::t(Tensor(a) self) -> Tensor(a)", true,
+			single(func(c *Call, t ir.Type) alias {
+				switch {
+				case t.Rank() > 2:
+					panic(c.fail("a tensor with %d dimensions", t.Rank()))
+				case t.Rank() < 2:
+					return self(t)
+				}
+				return swapped(t, 0, 1)
+			})},
+		{"aten::numpy_T(Tensor(a) self) -> Tensor(a)", false, single(func(_ *Call, t ir.Type) alias {
+			perm := upTo(t.Rank())
+			slices.Reverse(perm)
+			return permuted(t, perm)
+		})},
+		{"aten::mT(Tensor(a) self) -> Tensor(a)", false, single(func(c *Call, t ir.Type) alias {
+			c.errorIf(t.Rank() < 2, "a tensor with %d dimensions is no matrix", t.Rank())
+			return swapped(t, t.Rank()-2, t.Rank()-1)
+		})},
+		{"aten::movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", false,
 			single(movedimView)},
-		{"aten::movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", "",
+		{"aten::movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", false,
 			single(movedimView)},
-		{"aten::moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", "",
+		{"aten::moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", false,
 			single(movedimView)},
-		{"aten::moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)", "",
+		{"aten::moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)", false,
 			single(movedimView)},
-		{"aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)",
-			"aten::expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor",
+		{"aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)", true,
 			single(expandView)},
-		{"aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", "", single(expandView)},
-		{"aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", "", single(expandAs)},
-		{"aten::squeeze(Tensor(a) self) -> Tensor(a)", "aten::squeeze_copy(Tensor self) -> Tensor",
-			single(squeezeAll)},
-		{"aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)",
-			"aten::squeeze_copy.dim(Tensor self, int dim) -> Tensor", single(squeezeDims)},
-		{"aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)",
-			"aten::squeeze_copy.dims(Tensor self, int[] dim) -> Tensor", single(squeezeDims)},
-		{"aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)",
-			"aten::unsqueeze_copy(Tensor self, int dim) -> Tensor", single(unsqueezeView)},
-		{"aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
-			"aten::select_copy.int(Tensor self, int dim, SymInt index) -> Tensor",
+		{"aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", false, single(expandView)},
+		{"aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", false, single(func(c *Call, t ir.Type) alias { return expanded(c, t, c.Tensor("other").Sizes) })},
+		{"aten::squeeze(Tensor(a) self) -> Tensor(a)", true,
+			single(func(_ *Call, t ir.Type) alias { return squeezed(t, allOf(t.Rank())) })},
+		{"aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", true, single(squeezeDims)},
+		{"aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", true, single(squeezeDims)},
+		{"aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", true, single(func(c *Call, t ir.Type) alias {
+			d := c.dim("dim", t.Rank()+1)
+			return unsqueezed(t, d)
+		})},
+		{"aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)", true,
 			single(selectView)},
-		{"aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)", "aten::slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor", single(sliceView)},
-		{"aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)",
-			"aten::narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor",
-			single(narrowView)},
-		{"aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
-			"aten::diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor",
+		{"aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)", true, single(sliceView)},
+		{"aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", true,
+			single(func(c *Call, t ir.Type) alias {
+				c.errorIf(t.Rank() == 0, "a tensor without dimensions has no slices")
+				d := c.dim("dim", t.Rank())
+				start := must(c.SymInt("start"))
+				n := must(c.SymInt("length"))
+				start = fromEnd(start, t.Sizes[d])
+				c.errorIf(!sym.NonNegative(n) || !sym.LessEq(n, t.Sizes[d]) || sym.Less(start,
+					sym.Int(0)) || sym.Less(t.Sizes[d], sym.Add(start, n)),
+					"%s elements from %s on of %s", n, start, t.Sizes[d])
+				start = inside(start, sym.Sub(t.Sizes[d], n))
+				return stepped(t, d, start, n, sym.Int(1))
+			})},
+		{"aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", true,
 			single(diagonalView)},
-		{"aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
-			"aten::unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor",
-			single(unfoldView)},
-		{"aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)", "aten::as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", single(stridedView)},
-		{"aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]",
-			"aten::unbind_copy.int(Tensor self, int dim=0) -> Tensor[]", unbindView},
-		{"aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]",
-			"aten::split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
+		{"aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", true,
+			single(func(c *Call, t ir.Type) alias {
+				d := c.dim("dimension", t.Rank())
+				size := must(c.Int("size"))
+				step := must(c.Int("step"))
+				return windowed(c, t, d, size, step)
+			})},
+		{"aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)", true, single(stridedView)},
+		{"aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", true, func(c *Call) []alias {
+			t := c.Tensor("self")
+			c.errorIf(t.Rank() == 0, "a tensor without dimensions cannot be unbound")
+			d := c.dim("dim", t.Rank())
+			n, ok := t.Sizes[d].Const()
+			c.errorIf(!ok, "how many slices a dimension of %s has is not known", t.Sizes[d])
+			c.errorIf(n > maxParts, "%d slices", n)
+			out := make([]alias, n)
+			for i := range out {
+				out[i] = selected(c, t, d, sym.Int(int64(i)))
+			}
+			return out
+		}},
+		{"aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]", true,
 			splitView},
-		{"aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]",
-			"", splitSizesView("split_size")},
-		{"aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]", "aten::split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", splitSizesView("split_sizes")},
-		{"aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", "", chunkView},
-		{"aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]", "", sectionsView},
-		{"aten::hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", "", sectionsView},
-		{"aten::vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", "", sectionsView},
-		{"aten::dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", "", sectionsView},
-		{"aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]", "", indicesView},
-		{"aten::hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", "", indicesView},
-		{"aten::vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", "", indicesView},
-		{"aten::dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", "", indicesView},
+		{"aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]", false, splitSizesView("split_size")},
+		{"aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]", true, splitSizesView("split_sizes")},
+		{"aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", false, chunkView},
+		{"aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]", false, sectionsView},
+		{"aten::hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", false, sectionsView},
+		{"aten::vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", false, sectionsView},
+		{"aten::dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", false, sectionsView},
+		{"aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]", false, indicesView},
+		{"aten::hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", false, indicesView},
+		{"aten::vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", false, indicesView},
+		{"aten::dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", false, indicesView},
 	}
-}
-
-func permuteView(c *Call, t ir.Type) alias {
-	ns := must(c.Ints("dims"))
-	c.errorIf(len(ns) != t.Rank(), "%d dimensions for a tensor with %d", len(ns), t.Rank())
-	perm := make([]int, len(ns))
-	for i, n := range ns {
-		d := c.wrapDim(n, t.Rank())
-		c.errorIf(slices.Contains(perm[:i], d), "dimension %d is given twice", d)
-		perm[i] = d
-	}
-	return permuted(t, perm)
 }
 
 func transposeView(dim0, dim1 string) func(*Call, ir.Type) alias {
@@ -195,27 +248,6 @@ func transposeView(dim0, dim1 string) func(*Call, ir.Type) alias {
 		b := c.dim(dim1, t.Rank())
 		return swapped(t, a, b)
 	}
-}
-
-func tView(c *Call, t ir.Type) alias {
-	switch {
-	case t.Rank() > 2:
-		panic(c.fail("a tensor with %d dimensions", t.Rank()))
-	case t.Rank() < 2:
-		return self(t)
-	}
-	return swapped(t, 0, 1)
-}
-
-func reversedView(_ *Call, t ir.Type) alias {
-	perm := upTo(t.Rank())
-	slices.Reverse(perm)
-	return permuted(t, perm)
-}
-
-func matrixView(c *Call, t ir.Type) alias {
-	c.errorIf(t.Rank() < 2, "a tensor with %d dimensions is no matrix", t.Rank())
-	return swapped(t, t.Rank()-2, t.Rank()-1)
 }
 
 func movedimView(c *Call, t ir.Type) alias {
@@ -256,21 +288,12 @@ func expandView(c *Call, t ir.Type) alias {
 	return expanded(c, t, sizes)
 }
 
-func expandAs(c *Call, t ir.Type) alias { return expanded(c, t, c.Tensor("other").Sizes) }
-
-func squeezeAll(_ *Call, t ir.Type) alias { return squeezed(t, allOf(t.Rank())) }
-
 // allOf returns the set of all n dimensions.
 func allOf(n int) []bool { return slices.Repeat([]bool{true}, n) }
 
 func squeezeDims(c *Call, t ir.Type) alias {
 	drop := c.dims("dim", t.Rank(), false)
 	return squeezed(t, drop)
-}
-
-func unsqueezeView(c *Call, t ir.Type) alias {
-	d := c.dim("dim", t.Rank()+1)
-	return unsqueezed(t, d)
 }
 
 func selectView(c *Call, t ir.Type) alias {
@@ -293,13 +316,6 @@ func diagonalView(c *Call, t ir.Type) alias {
 	return diagonalOf(t, offset, d1, d2)
 }
 
-func unfoldView(c *Call, t ir.Type) alias {
-	d := c.dim("dimension", t.Rank())
-	size := must(c.Int("size"))
-	step := must(c.Int("step"))
-	return windowed(c, t, d, size, step)
-}
-
 func stridedView(c *Call, t ir.Type) alias {
 	offset := t.Offset
 	if c.Has("storage_offset") {
@@ -307,8 +323,6 @@ func stridedView(c *Call, t ir.Type) alias {
 	}
 	return stridedAt(c, t, offset)
 }
-
-func reshapeAlias(c *Call, t ir.Type) alias { return stridedAt(c, t, t.Offset) }
 
 func stridedAt(c *Call, t ir.Type, offset sym.Expr) alias {
 	sizes := must(c.SymInts("size"))
@@ -349,19 +363,6 @@ func (c *Call) sliceOf(t ir.Type) (d int, start, n, step sym.Expr) {
 	d = c.dim("dim", t.Rank())
 	start, n, step = c.sliceBounds(t.Sizes[d])
 	return
-}
-
-func narrowView(c *Call, t ir.Type) alias {
-	c.errorIf(t.Rank() == 0, "a tensor without dimensions has no slices")
-	d := c.dim("dim", t.Rank())
-	start := must(c.SymInt("start"))
-	n := must(c.SymInt("length"))
-	start = fromEnd(start, t.Sizes[d])
-	c.errorIf(!sym.NonNegative(n) || !sym.LessEq(n, t.Sizes[d]) || sym.Less(start, sym.Int(0)) ||
-		sym.Less(t.Sizes[d], sym.Add(start, n)), "%s elements from %s on of %s", n, start,
-		t.Sizes[d])
-	start = inside(start, sym.Sub(t.Sizes[d], n))
-	return stepped(t, d, start, n, sym.Int(1))
 }
 
 // maxParts bounds the results of one operator, so that a wrong number does not
@@ -486,20 +487,6 @@ func indicesView(c *Call) []alias {
 		to = inside(to)
 		out = append(out, stepped(t, d, from, sym.Max(sym.Sub(to, from), sym.Int(0)), sym.Int(1)))
 		from = to
-	}
-	return out
-}
-
-func unbindView(c *Call) []alias {
-	t := c.Tensor("self")
-	c.errorIf(t.Rank() == 0, "a tensor without dimensions cannot be unbound")
-	d := c.dim("dim", t.Rank())
-	n, ok := t.Sizes[d].Const()
-	c.errorIf(!ok, "how many slices a dimension of %s has is not known", t.Sizes[d])
-	c.errorIf(n > maxParts, "%d slices", n)
-	out := make([]alias, n)
-	for i := range out {
-		out[i] = selected(c, t, d, sym.Int(int64(i)))
 	}
 	return out
 }

@@ -50,21 +50,21 @@ func (b *Builder) planar(op string, x *ir.Value, axes [2]axis,
 // whole is an axis that stays as it is.
 func whole(n sym.Expr, align bool) axis { return axis{in: n, out: n, align: align} }
 
-// upsampleCore resamples n dimensions by what resamples planes; where that
+// core resamples n dimensions by what resamples planes; where that
 // cannot be told to, and for interpolations that have no such operator, by
 // weighted sums of elements at constant places.
-func upsampleCore(input string, n int, op string, taps numericTaps) coreForm {
+func (r resampling) core(input string, n int) coreForm {
 	return func(b *Builder, c *Call) *ir.Value {
 		axes := upsampleAxes(c, input, n)
 		x := c.Value(input)
-		if op != "" {
-			if y, ok := b.byPlanes(op, c, x, axes); ok {
+		if r.planes != "" {
+			if y, ok := b.byPlanes(r.planes, c, x, axes); ok {
 				return y
 			}
 		}
 		m := opmath(x.Type.DType)
 		for d, a := range axes {
-			x = b.resampled(c, x, 2+d, a, m, taps)
+			x = b.resampled(c, x, 2+d, a, m, r.places)
 		}
 		return b.cast(x, c.Outs[0].DType)
 	}
@@ -79,12 +79,12 @@ func (b *Builder) byPlanes(op string, c *Call, x *ir.Value, axes []axis) (*ir.Va
 	}
 	switch len(axes) {
 	case 1:
-		y, ok := b.planar(op, b.Op("aten.unsqueeze.default", x, 2),
+		y, ok := b.planar(op, b.aten("unsqueeze", x, 2),
 			[2]axis{whole(sym.Int(1), align), axes[0]}, extra...)
 		if !ok {
 			return nil, false
 		}
-		return b.Op("aten.squeeze.dim", y, 2), true
+		return b.aten("squeeze.dim", y, 2), true
 	case 2:
 		return b.planar(op, x, [2]axis{axes[0], axes[1]}, extra...)
 	}
@@ -133,7 +133,7 @@ func (b *Builder) resampled(c *Call, x *ir.Value, d int, a axis, m ir.DType,
 	}
 	var sum *ir.Value
 	for k, at := range places {
-		y := b.Op("aten.index_select.default", x, d, b.integers(at))
+		y := b.aten("index_select", x, d, b.integers(at))
 		if weights[k] != nil {
 			shape := slices.Repeat([]int64{1}, x.Type.Rank()-d)
 			shape[0] = out
