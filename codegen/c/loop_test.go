@@ -119,7 +119,6 @@ func (g *loopGen) stmt(depth int, breakable bool) []loop.Stmt {
 		a := &expr.Var{Name: "acc", DType: i64, Len: 4}
 		k := sym.NewVar("k", sym.Int(4))
 		out := []loop.Stmt{&loop.Let{Var: a}, &loop.For{Var: k, Extent: sym.Int(4),
-			Unroll: g.r.IntN(2) == 0,
 			Body: []loop.Stmt{&loop.Assign{Var: a, At: k.Expr(), Value: expr.Add(g.value(1),
 				expr.Idx(i64, k.Expr()))}}}}
 		g.arr = a
@@ -136,7 +135,7 @@ func (g *loopGen) stmt(depth int, breakable bool) []loop.Stmt {
 			sym.Int(1))}[g.r.IntN(4)]
 		v := sym.NewVar("i", extent)
 		g.syms = append(g.syms, v)
-		f := &loop.For{Var: v, Extent: extent, Unroll: g.r.IntN(3) == 0,
+		f := &loop.For{Var: v, Extent: extent,
 			Body: g.block(depth-1, true)}
 		g.syms = g.syms[:len(g.syms)-1]
 		return []loop.Stmt{f}

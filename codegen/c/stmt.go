@@ -12,9 +12,6 @@ import (
 	"github.com/etgen/etgen/lower/native"
 )
 
-// maxUnrolled is how many copies of a body Unroll may make.
-const maxUnrolled = 64
-
 // block prints statements of the loop form.
 func (p *printer) block(body []loop.Stmt) {
 	for _, s := range body {
@@ -69,9 +66,8 @@ func (p *printer) stmt(s loop.Stmt) {
 
 func (p *printer) loop(s *loop.For) {
 	divided := p.parts != nil && s.Divided
-	if n, ok := s.Extent.Const(); ok && !divided && (s.Unroll && n <= maxUnrolled || n == 1) &&
-		!breaks(s.Body) {
-		p.unroll(s, n)
+	if s.Extent.Is(1) && !divided && !breaks(s.Body) {
+		p.once(s)
 		return
 	}
 	outer := p.scope
@@ -93,14 +89,12 @@ func (p *printer) loop(s *loop.For) {
 	p.scope = outer
 }
 
-// unroll prints the body once for every value of the variable.
-func (p *printer) unroll(s *loop.For, n int64) {
+// once prints the body of a loop of one iteration.
+func (p *printer) once(s *loop.For) {
 	outer := p.unrolled
-	for i := range n {
-		p.unrolled = map[*sym.Symbol]sym.Expr{s.Var: sym.Int(i)}
-		maps.Copy(p.unrolled, outer)
-		p.block(s.Body)
-	}
+	p.unrolled = map[*sym.Symbol]sym.Expr{s.Var: sym.Int(0)}
+	maps.Copy(p.unrolled, outer)
+	p.block(s.Body)
 	p.unrolled = outer
 }
 

@@ -66,13 +66,6 @@ func (n *Names[K]) Declare(k K, name string) string {
 	return free
 }
 
-// Alias gives k the name of other until the block ends.
-func (n *Names[K]) Alias(k, other K) {
-	top := len(n.scopes) - 1
-	n.scopes[top] = append(n.scopes[top], entry[K]{key: k, outer: n.of[k]})
-	n.of[k] = n.of[other]
-}
-
 // Of returns the name of k, or other if it has none.
 func (n *Names[K]) Of(k K, other string) string {
 	if name, ok := n.of[k]; ok {
@@ -80,9 +73,6 @@ func (n *Names[K]) Of(k K, other string) string {
 	}
 	return valid(other)
 }
-
-// Has reports whether k has a name.
-func (n *Names[K]) Has(k K) bool { return n.of[k] != "" }
 
 // valid replaces what no name may have.
 func valid(s string) string {

@@ -43,13 +43,7 @@ func (c *compiler) f32(e *expr.Expr) f32Fn {
 		k := c.scalar(e)
 		return func(fr *frame) float32 { return float32(fr.scalars[k].F) }
 	case expr.OpSelect:
-		cond, a, b := c.bool(e.Args[0]), c.f32(e.Args[1]), c.f32(e.Args[2])
-		return func(fr *frame) float32 {
-			if cond(fr) {
-				return a(fr)
-			}
-			return b(fr)
-		}
+		return either(c.bool(e.Args[0]), c.f32(e.Args[1]), c.f32(e.Args[2]))
 	case expr.OpCall:
 		if f := functions.Native(e.Fn); f != nil {
 			x := c.f32(e.Args[0])
@@ -117,13 +111,7 @@ func (c *compiler) f64(e *expr.Expr) f64Fn {
 		k := c.scalar(e)
 		return func(fr *frame) float64 { return fr.scalars[k].F }
 	case expr.OpSelect:
-		cond, a, b := c.bool(e.Args[0]), c.f64(e.Args[1]), c.f64(e.Args[2])
-		return func(fr *frame) float64 {
-			if cond(fr) {
-				return a(fr)
-			}
-			return b(fr)
-		}
+		return either(c.bool(e.Args[0]), c.f64(e.Args[1]), c.f64(e.Args[2]))
 	case expr.OpCall:
 		fn, run := c.call(e)
 		return func(fr *frame) float64 { run(fr); return fn.d(fr) }

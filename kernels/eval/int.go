@@ -63,13 +63,7 @@ func (c *compiler) int(e *expr.Expr) intFn {
 		k := c.scalar(e)
 		return func(fr *frame) int64 { return fr.scalars[k].I }
 	case expr.OpSelect:
-		cond, a, b := c.bool(e.Args[0]), c.int(e.Args[1]), c.int(e.Args[2])
-		return func(fr *frame) int64 {
-			if cond(fr) {
-				return a(fr)
-			}
-			return b(fr)
-		}
+		return either(c.bool(e.Args[0]), c.int(e.Args[1]), c.int(e.Args[2]))
 	case expr.OpCall:
 		fn, run := c.call(e)
 		return func(fr *frame) int64 { run(fr); return fn.i(fr) }

@@ -1,6 +1,9 @@
 package eval
 
 import (
+	"maps"
+	"sync"
+
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -11,50 +14,25 @@ import (
 // step is a compiled call on n iterations.
 type step = func(fr *frame, n int)
 
+// form compiles a call of a primitive.
+type form = func(*vectors, *loop.Vector) step
+
 // call compiles a call. What it is generic over is the type of the elements of
-// its first vector operand, else of its result.
+// its last vector operand, else of its result.
 func (v *vectors) call(c *loop.Vector) step {
 	if c.Prim == "Apply" {
 		return v.apply(c)
-	}
-	if f := bitsCall(v, c); f != nil {
-		return f
 	}
 	d := c.Dst.DType
 	for _, a := range c.Args {
 		if a.Kind == loop.TempOperand || a.Kind == loop.RunOperand {
 			d = a.DType
-			break
 		}
 	}
-	return forms{ir.Bool: boolCall, ir.Uint8: intCall[uint8], ir.Int8: intCall[int8],
-		ir.Uint16: intCall[uint16], ir.Int16: intCall[int16], ir.Uint32: intCall[uint32],
-		ir.Int32: intCall[int32], ir.Uint64: intCall[uint64], ir.Int64: intCall[int64],
-		ir.Float16: halfCall, ir.BFloat16: halfCall, ir.Float32: float32Call,
-		ir.Float64: floatCall[float64],
-	}.of(d, v, c)
-}
-
-// forms are what compiles a call, by the dtype that it depends on.
-type forms []func(*vectors, *loop.Vector) step
-
-func (f forms) of(d ir.DType, v *vectors, c *loop.Vector) step {
-	if int(d) < len(f) && f[d] != nil {
-		return f[d](v, c)
+	if f := primitives()[d][c.Prim]; f != nil {
+		return f(v, c)
 	}
 	return unknown(c)
-}
-
-func number[D strip.Numeric](v *vectors, c *loop.Vector) step {
-	return convert(v, c, strip.Numbers[D])
-}
-
-func truncate[D strip.Integer, S strip.Float](v *vectors, c *loop.Vector) step {
-	return convert(v, c, strip.Truncate[D, S])
-}
-
-func cast[D, S strip.Numeric](v *vectors, c *loop.Vector) step {
-	return convert(v, c, strip.Convert[D, S])
 }
 
 func unknown(c *loop.Vector) step {
@@ -62,263 +40,190 @@ func unknown(c *loop.Vector) step {
 	return nil
 }
 
-// boolCall compiles primitives whose vectors are all bool, and those that turn
-// bools into numbers or choose by them.
-func boolCall(v *vectors, c *loop.Vector) step {
-	switch c.Prim {
-	case "And":
-		return binary2(v, c, strip.And)
-	case "Or":
-		return binary2(v, c, strip.Or)
-	case "Xor":
-		return binary2(v, c, strip.Xor)
-	case "Not":
-		return unary(v, c, strip.Not)
-	case "Any", "All":
-		f := strip.Any
-		if c.Prim == "All" {
-			f = strip.All
+// into is a form that depends on the type of the result too.
+func into(forms map[ir.DType]form) form {
+	return func(v *vectors, c *loop.Vector) step {
+		if f := forms[c.Dst.DType]; f != nil {
+			return f(v, c)
 		}
-		x, slot := operand[bool](v, c.Args[0]), v.known(c.Acc)
-		return func(fr *frame, n int) {
-			fr.ints[slot] = strip.FromBool[int64](f(fr.ints[slot] != 0, x(fr, n)))
-		}
-	case "Numbers":
-		return forms{ir.Uint8: number[uint8], ir.Int8: number[int8], ir.Uint16: number[uint16],
-			ir.Int16: number[int16], ir.Uint32: number[uint32], ir.Int32: number[int32],
-			ir.Uint64: number[uint64], ir.Int64: number[int64], ir.Float32: number[float32],
-			ir.Float64: number[float64],
-		}.of(c.Dst.DType, v, c)
-	case "Select", "SelectScalar", "ScalarSelect":
-		return forms{ir.Bool: choose[bool], ir.Uint8: choose[uint8], ir.Int8: choose[int8],
-			ir.Uint16: choose[uint16], ir.Float16: choose[uint16], ir.BFloat16: choose[uint16],
-			ir.Int16: choose[int16], ir.Uint32: choose[uint32], ir.Int32: choose[int32],
-			ir.Uint64: choose[uint64], ir.Int64: choose[int64], ir.Float32: choose[float32],
-			ir.Float64: choose[float64],
-		}.of(c.Dst.DType, v, c)
+		return unknown(c)
 	}
-	return moveCall[bool](v, c)
 }
 
-// halfCall compiles primitives on the bits of narrow floats.
-func halfCall(v *vectors, c *loop.Vector) step {
-	switch c.Prim {
-	case "FromF16":
-		return convert(v, c, strip.FromF16)
-	case "FromBF16":
-		return convert(v, c, strip.FromBF16)
-	}
-	return moveCall[uint16](v, c)
+// prims are primitives by name.
+type prims map[string]form
+
+// with returns the primitives of p and q.
+func (p prims) with(q prims) prims {
+	maps.Copy(p, q)
+	return p
 }
 
-// bitsCall compiles primitives between floats and their bits, nil if c is none.
-func bitsCall(v *vectors, c *loop.Vector) step {
-	type key struct {
-		prim string
-		d    ir.DType
+// primitives are all primitives, by the type that calls are generic over. Narrow
+// floats are their bits.
+var primitives func() map[ir.DType]prims
+
+// init and no initial value: what compiles calls comes back to the table.
+func init() { primitives = sync.OnceValue(allPrimitives) }
+
+func allPrimitives() map[ir.DType]prims {
+	return map[ir.DType]prims{
+		ir.Bool:     bools(),
+		ir.Uint8:    integers[uint8](),
+		ir.Int8:     integers[int8](),
+		ir.Uint16:   integers[uint16](),
+		ir.Int16:    integers[int16](),
+		ir.Uint32:   integers[uint32]().with(prims{"BitsFloat32": convert(strip.BitsFloat32[uint32])}),
+		ir.Int32:    integers[int32]().with(prims{"BitsFloat32": convert(strip.BitsFloat32[int32])}),
+		ir.Uint64:   integers[uint64]().with(prims{"BitsFloat64": convert(strip.BitsFloat64[uint64])}),
+		ir.Int64:    integers[int64]().with(prims{"BitsFloat64": convert(strip.BitsFloat64[int64])}),
+		ir.Float16:  moves[uint16]().with(prims{"FromF16": convert(strip.FromF16)}),
+		ir.BFloat16: moves[uint16]().with(prims{"FromBF16": convert(strip.FromBF16)}),
+		ir.Float32: floats[float32]().with(prims{
+			"ToF16":        convert(strip.ToF16),
+			"ToBF16":       convert(strip.ToBF16),
+			"FMAF32":       ternary(strip.FMAF32),
+			"ThroughInt8":  convert(strip.ThroughInt8),
+			"ThroughUint8": convert(strip.ThroughUint8),
+			"Float32Bits": into(map[ir.DType]form{ir.Int32: convert(strip.Float32Bits[int32]),
+				ir.Uint32: convert(strip.Float32Bits[uint32])}),
+		}),
+		ir.Float64: floats[float64]().with(prims{
+			"FMAF64":      ternary(strip.FMAF64),
+			"TruncMulAdd": ternary(strip.TruncMulAdd),
+			"Float64Bits": into(map[ir.DType]form{ir.Int64: convert(strip.Float64Bits[int64]),
+				ir.Uint64: convert(strip.Float64Bits[uint64])}),
+		}),
 	}
-	switch (key{c.Prim, c.Dst.DType}) {
-	case key{"Float32Bits", ir.Int32}:
-		return convert(v, c, strip.Float32Bits[int32])
-	case key{"Float32Bits", ir.Uint32}:
-		return convert(v, c, strip.Float32Bits[uint32])
-	case key{"Float64Bits", ir.Int64}:
-		return convert(v, c, strip.Float64Bits[int64])
-	case key{"Float64Bits", ir.Uint64}:
-		return convert(v, c, strip.Float64Bits[uint64])
-	case key{"BitsFloat32", ir.Float32}:
-		if c.Args[0].DType == ir.Int32 {
-			return convert(v, c, strip.BitsFloat32[int32])
-		}
-		return convert(v, c, strip.BitsFloat32[uint32])
-	case key{"BitsFloat64", ir.Float64}:
-		if c.Args[0].DType == ir.Int64 {
-			return convert(v, c, strip.BitsFloat64[int64])
-		}
-		return convert(v, c, strip.BitsFloat64[uint64])
-	}
-	return nil
 }
 
-func intCall[T strip.Integer](v *vectors, c *loop.Vector) step {
-	switch c.Prim {
-	case "BitAnd":
-		return binary2(v, c, strip.BitAnd[T])
-	case "BitAndScalar":
-		return second(v, c, strip.BitAndScalar[T])
-	case "BitOr":
-		return binary2(v, c, strip.BitOr[T])
-	case "BitOrScalar":
-		return second(v, c, strip.BitOrScalar[T])
-	case "BitXor":
-		return binary2(v, c, strip.BitXor[T])
-	case "BitXorScalar":
-		return second(v, c, strip.BitXorScalar[T])
-	case "Shl":
-		return binary2(v, c, strip.Shl[T])
-	case "Shr":
-		return binary2(v, c, strip.Shr[T])
-	case "ShlScalar":
-		return second(v, c, strip.ShlScalar[T])
-	case "ShrScalar":
-		return second(v, c, strip.ShrScalar[T])
-	case "AbsInt":
-		return unary(v, c, strip.AbsInt[T])
-	case "SumInt":
-		return reduceInt(v, c, strip.SumInt[T])
-	case "Largest":
-		return reduceInt(v, c, strip.Largest[T])
-	case "Smallest":
-		return reduceInt(v, c, strip.Smallest[T])
-	case "Iota":
-		first, by := v.index(c.Args[0].At), v.index(c.Args[1].At)
-		take := result[T](v, c.Dst)
-		return func(fr *frame, n int) {
-			dst, to := take(fr, n)
-			strip.Iota(dst, int(first(fr)), int(by(fr)))
-			store(to, dst)
-		}
-	case "Gather":
-		return gatherBy[T](v, c)
-	}
-	return numericCall[T](v, c)
+// bools are primitives whose vectors are all bool, and what makes numbers of bools.
+func bools() prims {
+	return moves[bool]().with(prims{
+		"And": pairwise(strip.And),
+		"Or":  pairwise(strip.Or),
+		"Xor": pairwise(strip.Xor),
+		"Not": convert(strip.Not),
+		"Any": reduceBools(strip.Any),
+		"All": reduceBools(strip.All),
+		"Numbers": into(map[ir.DType]form{
+			ir.Uint8: convert(strip.Numbers[uint8]), ir.Int8: convert(strip.Numbers[int8]),
+			ir.Uint16: convert(strip.Numbers[uint16]), ir.Int16: convert(strip.Numbers[int16]),
+			ir.Uint32: convert(strip.Numbers[uint32]), ir.Int32: convert(strip.Numbers[int32]),
+			ir.Uint64: convert(strip.Numbers[uint64]), ir.Int64: convert(strip.Numbers[int64]),
+			ir.Float32: convert(strip.Numbers[float32]), ir.Float64: convert(strip.Numbers[float64]),
+		}),
+	})
 }
 
-func float32Call(v *vectors, c *loop.Vector) step {
-	switch c.Prim {
-	case "ToF16":
-		return convert(v, c, strip.ToF16)
-	case "ToBF16":
-		return convert(v, c, strip.ToBF16)
-	case "FMAF32":
-		return ternary(v, c, strip.FMAF32)
-	case "TruncMulAdd":
-		return rescale(v, c)
-	case "ThroughInt8":
-		return unary(v, c, strip.ThroughInt8)
-	case "ThroughUint8":
-		return unary(v, c, strip.ThroughUint8)
-	}
-	return floatCall[float32](v, c)
+func integers[T strip.Integer]() prims {
+	return numbers[T]().with(prims{
+		"BitAnd":       pairwise(strip.BitAnd[T]),
+		"BitAndScalar": second(strip.BitAndScalar[T]),
+		"BitOr":        pairwise(strip.BitOr[T]),
+		"BitOrScalar":  second(strip.BitOrScalar[T]),
+		"BitXor":       pairwise(strip.BitXor[T]),
+		"BitXorScalar": second(strip.BitXorScalar[T]),
+		"Shl":          pairwise(strip.Shl[T]),
+		"Shr":          pairwise(strip.Shr[T]),
+		"ShlScalar":    second(strip.ShlScalar[T]),
+		"ShrScalar":    second(strip.ShrScalar[T]),
+		"AbsInt":       convert(strip.AbsInt[T]),
+		"SumInt":       reduceInts(strip.SumInt[T]),
+		"Largest":      reduceInts(strip.Largest[T]),
+		"Smallest":     reduceInts(strip.Smallest[T]),
+		"Iota":         ascending[T],
+		"Gather": into(map[ir.DType]form{ir.Bool: gather[bool, T], ir.Uint8: gather[uint8, T],
+			ir.Int8: gather[int8, T], ir.Uint16: gather[uint16, T], ir.Float16: gather[uint16, T],
+			ir.BFloat16: gather[uint16, T], ir.Int16: gather[int16, T],
+			ir.Uint32: gather[uint32, T], ir.Int32: gather[int32, T],
+			ir.Uint64: gather[uint64, T], ir.Int64: gather[int64, T],
+			ir.Float32: gather[float32, T], ir.Float64: gather[float64, T]}),
+	})
 }
 
-func floatCall[T strip.Float](v *vectors, c *loop.Vector) step {
-	switch c.Prim {
-	case "Div":
-		return binary2(v, c, strip.Div[T])
-	case "DivScalar":
-		return second(v, c, strip.DivScalar[T])
-	case "ScalarDiv":
-		return first(v, c, strip.ScalarDiv[T])
-	case "Mod":
-		return binary2(v, c, strip.Mod[T])
-	case "ModScalar":
-		return second(v, c, strip.ModScalar[T])
-	case "AbsFloat":
-		return unary(v, c, strip.AbsFloat[T])
-	case "Sqrt":
-		return unary(v, c, strip.Sqrt[T])
-	case "Floor":
-		return unary(v, c, strip.Floor[T])
-	case "Ceil":
-		return unary(v, c, strip.Ceil[T])
-	case "Trunc":
-		return unary(v, c, strip.Trunc[T])
-	case "Round":
-		return unary(v, c, strip.Round[T])
-	case "Truncate":
-		return forms{ir.Uint8: truncate[uint8, T], ir.Int8: truncate[int8, T],
-			ir.Uint16: truncate[uint16, T], ir.Int16: truncate[int16, T],
-			ir.Uint32: truncate[uint32, T], ir.Int32: truncate[int32, T],
-			ir.Uint64: truncate[uint64, T], ir.Int64: truncate[int64, T],
-		}.of(c.Dst.DType, v, c)
-	case "Sum":
-		return reduceFloat(v, c, func(acc T, x, _ []T) T { return strip.Sum(acc, x) })
-	case "Dot":
-		return reduceFloat(v, c, strip.Dot[T])
-	case "Largest":
-		return reduceFloat(v, c, func(acc T, x, _ []T) T { return strip.Largest(acc, x) })
-	case "Smallest":
-		return reduceFloat(v, c, func(acc T, x, _ []T) T { return strip.Smallest(acc, x) })
-	case "FMAF64":
-		if f, ok := any(strip.FMAF64).(func(dst, a, b, c []T)); ok {
-			return ternary(v, c, f)
-		}
-	}
-	return numericCall[T](v, c)
+func floats[T strip.Float]() prims {
+	return numbers[T]().with(prims{
+		"Div":       pairwise(strip.Div[T]),
+		"DivScalar": second(strip.DivScalar[T]),
+		"ScalarDiv": first(strip.ScalarDiv[T]),
+		"Mod":       pairwise(strip.Mod[T]),
+		"ModScalar": second(strip.ModScalar[T]),
+		"AbsFloat":  convert(strip.AbsFloat[T]),
+		"Sqrt":      convert(strip.Sqrt[T]),
+		"Floor":     convert(strip.Floor[T]),
+		"Ceil":      convert(strip.Ceil[T]),
+		"Trunc":     convert(strip.Trunc[T]),
+		"Round":     convert(strip.Round[T]),
+		"Sum":       reduceFloats(alone(strip.Sum[T])),
+		"Dot":       reduceFloats(strip.Dot[T]),
+		"Largest":   reduceFloats(alone(strip.Largest[T])),
+		"Smallest":  reduceFloats(alone(strip.Smallest[T])),
+		"Truncate": into(map[ir.DType]form{
+			ir.Uint8: convert(strip.Truncate[uint8, T]), ir.Int8: convert(strip.Truncate[int8, T]),
+			ir.Uint16: convert(strip.Truncate[uint16, T]),
+			ir.Int16:  convert(strip.Truncate[int16, T]),
+			ir.Uint32: convert(strip.Truncate[uint32, T]),
+			ir.Int32:  convert(strip.Truncate[int32, T]),
+			ir.Uint64: convert(strip.Truncate[uint64, T]),
+			ir.Int64:  convert(strip.Truncate[int64, T]),
+		}),
+	})
 }
 
-func numericCall[T strip.Numeric](v *vectors, c *loop.Vector) step {
-	switch c.Prim {
-	case "Larger":
-		return binary2(v, c, strip.Larger[T])
-	case "Smaller":
-		return binary2(v, c, strip.Smaller[T])
-	case "Add":
-		return binary2(v, c, strip.Add[T])
-	case "AddScalar":
-		return second(v, c, strip.AddScalar[T])
-	case "Sub":
-		return binary2(v, c, strip.Sub[T])
-	case "SubScalar":
-		return second(v, c, strip.SubScalar[T])
-	case "ScalarSub":
-		return first(v, c, strip.ScalarSub[T])
-	case "Mul":
-		return binary2(v, c, strip.Mul[T])
-	case "MulScalar":
-		return second(v, c, strip.MulScalar[T])
-	case "Max":
-		return binary2(v, c, strip.Max[T])
-	case "MaxScalar":
-		return second(v, c, strip.MaxScalar[T])
-	case "ScalarMax":
-		return first(v, c, strip.ScalarMax[T])
-	case "Min":
-		return binary2(v, c, strip.Min[T])
-	case "MinScalar":
-		return second(v, c, strip.MinScalar[T])
-	case "ScalarMin":
-		return first(v, c, strip.ScalarMin[T])
-	case "Neg":
-		return unary(v, c, strip.Neg[T])
-	case "Eq":
-		return compare2(v, c, strip.Eq[T])
-	case "Ne":
-		return compare2(v, c, strip.Ne[T])
-	case "Lt":
-		return compare2(v, c, strip.Lt[T])
-	case "Le":
-		return compare2(v, c, strip.Le[T])
-	case "EqScalar":
-		return compareScalar(v, c, strip.EqScalar[T])
-	case "NeScalar":
-		return compareScalar(v, c, strip.NeScalar[T])
-	case "LtScalar":
-		return compareScalar(v, c, strip.LtScalar[T])
-	case "LeScalar":
-		return compareScalar(v, c, strip.LeScalar[T])
-	case "GtScalar":
-		return compareScalar(v, c, strip.GtScalar[T])
-	case "GeScalar":
-		return compareScalar(v, c, strip.GeScalar[T])
-	case "Convert":
-		return forms{ir.Uint8: cast[uint8, T], ir.Int8: cast[int8, T], ir.Uint16: cast[uint16, T],
-			ir.Int16: cast[int16, T], ir.Uint32: cast[uint32, T], ir.Int32: cast[int32, T],
-			ir.Uint64: cast[uint64, T], ir.Int64: cast[int64, T], ir.Float32: cast[float32, T],
-			ir.Float64: cast[float64, T],
-		}.of(c.Dst.DType, v, c)
-	}
-	return moveCall[T](v, c)
+func numbers[T strip.Numeric]() prims {
+	return moves[T]().with(prims{
+		"Larger":    pairwise(strip.Larger[T]),
+		"Smaller":   pairwise(strip.Smaller[T]),
+		"Add":       pairwise(strip.Add[T]),
+		"AddScalar": second(strip.AddScalar[T]),
+		"Sub":       pairwise(strip.Sub[T]),
+		"SubScalar": second(strip.SubScalar[T]),
+		"ScalarSub": first(strip.ScalarSub[T]),
+		"Mul":       pairwise(strip.Mul[T]),
+		"MulScalar": second(strip.MulScalar[T]),
+		"Max":       pairwise(strip.Max[T]),
+		"MaxScalar": second(strip.MaxScalar[T]),
+		"ScalarMax": first(strip.ScalarMax[T]),
+		"Min":       pairwise(strip.Min[T]),
+		"MinScalar": second(strip.MinScalar[T]),
+		"ScalarMin": first(strip.ScalarMin[T]),
+		"Neg":       convert(strip.Neg[T]),
+		"Eq":        pairwise(strip.Eq[T]),
+		"Ne":        pairwise(strip.Ne[T]),
+		"Lt":        pairwise(strip.Lt[T]),
+		"Le":        pairwise(strip.Le[T]),
+		"EqScalar":  second(strip.EqScalar[T]),
+		"NeScalar":  second(strip.NeScalar[T]),
+		"LtScalar":  second(strip.LtScalar[T]),
+		"LeScalar":  second(strip.LeScalar[T]),
+		"GtScalar":  second(strip.GtScalar[T]),
+		"GeScalar":  second(strip.GeScalar[T]),
+		"Convert": into(map[ir.DType]form{
+			ir.Uint8: convert(strip.Convert[uint8, T]), ir.Int8: convert(strip.Convert[int8, T]),
+			ir.Uint16: convert(strip.Convert[uint16, T]), ir.Int16: convert(strip.Convert[int16, T]),
+			ir.Uint32: convert(strip.Convert[uint32, T]), ir.Int32: convert(strip.Convert[int32, T]),
+			ir.Uint64: convert(strip.Convert[uint64, T]), ir.Int64: convert(strip.Convert[int64, T]),
+			ir.Float32: convert(strip.Convert[float32, T]),
+			ir.Float64: convert(strip.Convert[float64, T]),
+		}),
+	})
+}
+
+// moves are primitives on elements of any type, which are not looked at.
+func moves[T element]() prims {
+	return prims{"Copy": convert(func(dst, a []T) { copy(dst, a) }), "Fill": fill[T],
+		"Load": load[T], "Store": scatter[T], "Select": choose[T], "SelectScalar": choose[T],
+		"ScalarSelect": choose[T]}
 }
 
 // apply compiles a scalar function applied to every element.
 func (v *vectors) apply(c *loop.Vector) step {
 	if f := vectorForm(c.Fn); f != nil {
-		return unary(v, c, func(dst, a []float32) { f(dst, a) })
+		return convert(func(dst, a []float32) { f(dst, a) })(v, c)
 	}
 	if f := math.NativeSlice(c.Fn); f != nil {
-		return unary(v, c, f)
+		return convert(f)(v, c)
 	}
 	x := &expr.Var{Name: "x", DType: c.Args[0].DType}
 	slot := v.local(x)

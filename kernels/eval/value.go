@@ -80,6 +80,16 @@ func (c *compiler) store(s *loop.Store) func(*frame) bool {
 	}
 }
 
+// either evaluates one of two values.
+func either[T any](cond boolFn, a, b func(*frame) T) func(*frame) T {
+	return func(fr *frame) T {
+		if cond(fr) {
+			return a(fr)
+		}
+		return b(fr)
+	}
+}
+
 // maxParams is the most parameters a scalar function has.
 const maxParams = 4
 

@@ -40,6 +40,13 @@ func (e *Expr) Indices(f func(sym.Expr)) {
 // users. It goes through the definitions of data-dependent indices.
 func Walk(e *Expr, f func(*Expr)) { walk(e, map[*Expr]bool{}, f) }
 
+// Any reports whether f holds for e or a node below it.
+func Any(e *Expr, f func(*Expr) bool) bool {
+	found := false
+	Walk(e, func(e *Expr) { found = found || f(e) })
+	return found
+}
+
 func walk(e *Expr, seen map[*Expr]bool, f func(*Expr)) {
 	if seen[e] {
 		return

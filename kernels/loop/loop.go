@@ -61,8 +61,6 @@ type (
 		// Vectorizable says iterations are independent but for the reductions in
 		// Assign, so that a reader may run them in chunks.
 		Vectorizable bool
-		// Unroll asks for a constant-extent loop to be printed unrolled.
-		Unroll bool
 		// Rolled asks for a short loop not to be unrolled before the compiler
 		// has made vectors of it.
 		Rolled bool

@@ -24,7 +24,7 @@ func (r Role) String() string {
 //	func row_max(s0 in [1, 64], out y: f32[s0], x: f32[8*s0], c0: f32) {
 //	  for i < s0 vectorizable {
 //	    var m: f32 = x[8*i]
-//	    for j < 7 unroll {
+//	    for j < 7 {
 //	      m = max(m, x[8*i + j + 1])
 //	    }
 //	    if m > c0 {
@@ -252,9 +252,6 @@ func (p *printer) loop(s *For) {
 	p.printf("for %s < %s%s", p.symbols.Declare(s.Var, s.Var.Name), extent, bounds)
 	if s.Vectorizable {
 		p.printf(" vectorizable")
-	}
-	if s.Unroll {
-		p.printf(" unroll")
 	}
 	if s.Rolled {
 		p.printf(" rolled")

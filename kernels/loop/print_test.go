@@ -19,7 +19,7 @@ const everything = `func f(n in [1, 8], out y: f32[8*n], inout z: f32[?] from x,
     index p in [0, 7] = idx[i]
     var m: f32 = -inf
     var part: f32[4]
-    for j < 4 unroll {
+    for j < 4 {
       part[j] = x[8*i + j]*c0
       m = max(m, part[j])
     }
@@ -59,7 +59,7 @@ func TestString(t *testing.T) {
 			&loop.LetIndex{Sym: p, Value: expr.At(3, ir.Int64, i.Expr())},
 			&loop.Let{Var: m, Value: expr.Neutral(expr.ReduceMax, f32), Mutable: true},
 			&loop.Let{Var: part, Mutable: true},
-			&loop.For{Var: j, Extent: sym.Int(4), Unroll: true, Body: []loop.Stmt{
+			&loop.For{Var: j, Extent: sym.Int(4), Body: []loop.Stmt{
 				&loop.Assign{Var: part, At: j.Expr(), Value: expr.Mul(x(sym.Add(sym.Mul(sym.Int(8),
 					i.Expr()), j.Expr())), expr.ScalarRef(0, f32))},
 				&loop.Assign{Var: m, Value: expr.Max(expr.Get(m), expr.GetAt(part, j.Expr()))},

@@ -63,6 +63,25 @@ func Exprs(s Stmt, f func(*expr.Expr)) {
 	}
 }
 
+// Nodes calls f for every node of the expressions directly in s.
+func Nodes(s Stmt, f func(*expr.Expr)) {
+	Exprs(s, func(e *expr.Expr) { expr.Walk(e, f) })
+}
+
+// AnyNode reports whether f holds for one of them.
+func AnyNode(s Stmt, f func(*expr.Expr) bool) bool {
+	found := false
+	Nodes(s, func(e *expr.Expr) { found = found || f(e) })
+	return found
+}
+
+// Any reports whether f holds for a statement of body or below.
+func Any(body []Stmt, f func(Stmt) bool) bool {
+	found := false
+	Walk(body, func(s Stmt) { found = found || f(s) })
+	return found
+}
+
 // Indices calls f for the index expressions of s, those in its expressions
 // included, not for those in its blocks.
 func Indices(s Stmt, f func(sym.Expr)) {
@@ -87,9 +106,7 @@ func Indices(s Stmt, f func(sym.Expr)) {
 			f(x)
 		}
 	}
-	Exprs(s, func(e *expr.Expr) {
-		expr.Walk(e, func(e *expr.Expr) { e.Indices(f) })
-	})
+	Nodes(s, func(e *expr.Expr) { e.Indices(f) })
 }
 
 // Map returns s with its expressions and index expressions replaced, those in
@@ -135,16 +152,35 @@ func MapAll(body []Stmt, value func(*expr.Expr) *expr.Expr, index func(sym.Expr)
 	return out
 }
 
+// Replace returns body with its outermost loops, those in branches as well, replaced
+// by what f returns for them, or as they are where that is nil.
+func Replace(body []Stmt, f func(*For) []Stmt) []Stmt {
+	var out []Stmt
+	for _, s := range body {
+		switch t := s.(type) {
+		case *For:
+			if with := f(t); with != nil {
+				out = append(out, with...)
+				continue
+			}
+		case *While:
+			s = &While{Cond: t.Cond, Body: Replace(t.Body, f)}
+		case *If:
+			s = &If{Cond: t.Cond, Then: Replace(t.Then, f), Else: Replace(t.Else, f)}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
 // Loads tells of every buffer of f whether f loads from it.
 func (f *Func) Loads() []bool {
 	loads := make([]bool, len(f.Bufs))
 	Walk(f.Body, func(s Stmt) {
-		Exprs(s, func(e *expr.Expr) {
-			expr.Walk(e, func(e *expr.Expr) {
-				if e.Op == expr.OpLoad {
-					loads[e.Buf] = true
-				}
-			})
+		Nodes(s, func(e *expr.Expr) {
+			if e.Op == expr.OpLoad {
+				loads[e.Buf] = true
+			}
 		})
 	})
 	return loads

@@ -80,12 +80,8 @@ func (b *chunker) loads(stmts []loop.Stmt, st *loop.Store) bool {
 		if o, ok := s.(*loop.Store); ok && s != st && o.Buf == st.Buf {
 			return true
 		}
-		loop.Exprs(s, func(e *expr.Expr) {
-			expr.Walk(e, func(e *expr.Expr) {
-				if e.Op == expr.OpLoad && e.Buf == st.Buf {
-					found = found || !before || !e.Coords[0].Equal(st.At)
-				}
-			})
+		found = found || loop.AnyNode(s, func(e *expr.Expr) bool {
+			return e.Op == expr.OpLoad && e.Buf == st.Buf && !(before && e.Coords[0].Equal(st.At))
 		})
 		before = before && s != loop.Stmt(st)
 	}
@@ -97,12 +93,12 @@ func (b *chunker) stmt(s loop.Stmt) bool {
 	case *loop.Let:
 		return b.let(s)
 	case *loop.LetIndex:
-		x, ok := b.expr(s.Value)
-		if !ok || x.Invariant() {
+		x := b.expr(s.Value)
+		if x.Invariant() {
 			return false
 		}
 		b.syms[s.Sym] = b.keep(x)
-		return true
+		return known(x)
 	case *loop.Assign:
 		return b.reduce(s)
 	case *loop.Store:
@@ -120,12 +116,9 @@ func (b *chunker) let(s *loop.Let) bool {
 		b.scalars[s.Var] = true
 		return true
 	}
-	x, ok := b.expr(s.Value)
-	if !ok {
-		return false
-	}
+	x := b.expr(s.Value)
 	b.vars[s.Var] = b.keep(x)
-	return true
+	return known(x)
 }
 
 // keep makes sure that a value can be used later: a run of a buffer could be
@@ -150,11 +143,8 @@ func (b *chunker) store(s *loop.Store) bool {
 	if !ok {
 		return false
 	}
-	x, ok := b.expr(s.Value)
-	if !ok {
-		return false
-	}
-	if x.Kind == loop.IndexOperand {
+	x := b.expr(s.Value)
+	if !known(x) || x.Kind == loop.IndexOperand {
 		return false
 	}
 	if coef.Is(1) {
@@ -164,9 +154,7 @@ func (b *chunker) store(s *loop.Store) bool {
 	if coef.IsZero() {
 		return false
 	}
-	if x.Kind == loop.ScalarOperand {
-		x = b.op("Fill", x.DType, x)
-	}
+	x = b.vector(x)
 	first := index(sym.Add(rest, sym.Mul(coef, b.v.Expr())))
 	b.calls = append(b.calls, &loop.Vector{Prim: "Store",
 		Dst:  loop.Operand{Kind: loop.BufferOperand, DType: x.DType, Buf: s.Buf},
@@ -226,27 +214,17 @@ func (b *chunker) reduce(s *loop.Assign) bool {
 	if prim == "" || mentions(x, acc) || !b.varies(x) {
 		return false
 	}
-	for _, a := range b.accs {
-		if a == acc {
-			return false
-		}
-	}
-	b.accs = append(b.accs, acc)
-	if prim == "Sum" && x.Op == expr.OpMul && b.varies(x.Args[0]) && b.varies(x.Args[1]) {
-		p, ok := b.expr(x.Args[0])
-		q, ok2 := b.expr(x.Args[1])
-		if !ok || !ok2 {
-			return false
-		}
-		b.calls = append(b.calls, &loop.Vector{Prim: "Dot", Acc: acc, Args: []loop.Operand{p, q}})
-		return true
-	}
-	v, ok := b.expr(x)
-	if !ok {
+	if slices.Contains(b.accs, acc) {
 		return false
 	}
-	b.calls = append(b.calls, &loop.Vector{Prim: prim, Acc: acc, Args: []loop.Operand{v}})
-	return true
+	b.accs = append(b.accs, acc)
+	of := []*expr.Expr{x}
+	if prim == "Sum" && x.Op == expr.OpMul && b.varies(x.Args[0]) && b.varies(x.Args[1]) {
+		prim, of = "Dot", x.Args
+	}
+	args := b.exprs(of)
+	b.calls = append(b.calls, &loop.Vector{Prim: prim, Acc: acc, Args: args})
+	return args != nil
 }
 
 // reduction returns the primitive that e, the new value of acc, stands for,
@@ -307,9 +285,7 @@ func extremum(e *expr.Expr, isAcc func(*expr.Expr) bool) (string, *expr.Expr) {
 }
 
 func mentions(e *expr.Expr, v *expr.Var) bool {
-	found := false
-	expr.Walk(e, func(e *expr.Expr) { found = found || e.Op == expr.OpLocal && e.Var == v })
-	return found
+	return expr.Any(e, func(e *expr.Expr) bool { return e.Op == expr.OpLocal && e.Var == v })
 }
 
 // varies reports whether e depends on the iteration.
@@ -449,12 +425,7 @@ func (b *chunker) reuseResult() {
 
 // readsMemory reports whether a call reads buffers.
 func readsMemory(c *loop.Vector) bool {
-	found := false
-	for _, a := range c.Args {
-		found = found || a.Kind == loop.RunOperand || a.Kind == loop.BufferOperand
-	}
-	loop.Exprs(c, func(e *expr.Expr) {
-		expr.Walk(e, func(e *expr.Expr) { found = found || e.Op == expr.OpLoad })
-	})
-	return found
+	return slices.ContainsFunc(c.Args, func(a loop.Operand) bool {
+		return a.Kind == loop.RunOperand || a.Kind == loop.BufferOperand
+	}) || loads(c)
 }

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"math"
+	"slices"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -9,48 +10,57 @@ import (
 	"github.com/etgen/etgen/kernels/loop"
 )
 
-// expr lowers an expression; it reports false if it cannot be computed for all
-// iterations at once.
-func (b *chunker) expr(e *expr.Expr) (loop.Operand, bool) {
+// none is what stands for an expression that cannot be computed for all iterations
+// at once, and for one of which that is an operand.
+var none loop.Operand
+
+func known(x loop.Operand) bool { return x.Kind != loop.NoOperand }
+
+// expr lowers an expression; it may return none.
+func (b *chunker) expr(e *expr.Expr) loop.Operand {
 	if !b.varies(e) {
 		if b.guarded && !b.harmless(e) || b.usesAcc(e) {
-			return loop.Operand{}, false
+			return none
 		}
-		return scalar(e), true
+		return scalar(e)
 	}
-	if v, ok := b.memo[e]; ok {
-		return v, true
+	v := b.memo[e]
+	if !known(v) {
+		if v = b.varying(e); known(v) {
+			b.memo[e] = v
+		}
 	}
-	v, ok := b.varying(e)
-	if ok {
-		b.memo[e] = v
+	return v
+}
+
+// exprs lowers expressions; it returns nil if one cannot be computed.
+func (b *chunker) exprs(list []*expr.Expr) []loop.Operand {
+	out := make([]loop.Operand, len(list))
+	for i, e := range list {
+		if out[i] = b.expr(e); !known(out[i]) {
+			return nil
+		}
 	}
-	return v, ok
+	return out
 }
 
 // usesAcc reports whether e reads a local that a reduction in the loop changes.
 func (b *chunker) usesAcc(e *expr.Expr) bool {
-	for _, a := range b.accs {
-		if mentions(e, a) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.accs, func(a *expr.Var) bool { return mentions(e, a) })
 }
 
 // harmless reports whether evaluating e where nobody asked for it can do no
 // harm. Loads are not.
 func (b *chunker) harmless(e *expr.Expr) bool {
-	ok := true
-	expr.Walk(e, func(e *expr.Expr) {
+	return !expr.Any(e, func(e *expr.Expr) bool {
 		switch e.Op {
 		case expr.OpLoad:
-			ok = ok && b.inRange(e)
+			return !b.inRange(e)
 		case expr.OpDiv, expr.OpRem, expr.OpShl, expr.OpShr:
-			ok = ok && (e.DType.IsFloat() || e.Args[1].Op == expr.OpConst)
+			return !e.DType.IsFloat() && e.Args[1].Op != expr.OpConst
 		}
+		return false
 	})
-	return ok
 }
 
 // inRange reports whether the position of a load is always in its buffer.
@@ -63,28 +73,27 @@ func (b *chunker) inRange(e *expr.Expr) bool {
 	if n.Equal(sym.Inf()) || !sym.NonNegative(e.Coords[0]) || !sym.Less(e.Coords[0], n) {
 		return false
 	}
-	for _, s := range e.Coords[0].Symbols() {
-		if _, own := b.syms[s]; own {
-			return false // its bounds may hold under the guard only
-		}
-	}
-	return true
+	return !e.Coords[0].AnySymbol(func(s *sym.Symbol) bool {
+		_, own := b.syms[s]
+		return own // its bounds may hold under the guard only
+	})
 }
 
-func (b *chunker) varying(e *expr.Expr) (loop.Operand, bool) {
+func (b *chunker) varying(e *expr.Expr) loop.Operand {
 	switch e.Op {
 	case expr.OpLoad:
 		return b.load(e)
 	case expr.OpLocal:
-		v, ok := b.vars[e.Var]
-		return v, ok && e.Var.Len == 0
-	case expr.OpIndex:
-		coef, rest, ok := b.linear(e.Idx)
-		if !ok {
-			return loop.Operand{}, false
+		if e.Var.Len > 0 {
+			return none
 		}
-		first := sym.Add(rest, sym.Mul(coef, b.v.Expr()))
-		return b.op("Iota", e.DType, index(first), index(coef)), true
+		return b.vars[e.Var]
+	case expr.OpIndex:
+		if coef, rest, ok := b.linear(e.Idx); ok {
+			first := sym.Add(rest, sym.Mul(coef, b.v.Expr()))
+			return b.op("Iota", e.DType, index(first), index(coef))
+		}
+		return none
 	case expr.OpSelect:
 		return b.choice(e)
 	case expr.OpCast:
@@ -93,51 +102,46 @@ func (b *chunker) varying(e *expr.Expr) (loop.Operand, bool) {
 		return b.bitcast(e)
 	case expr.OpCall:
 		if b.to.Interpreted && (b.to.Native == nil || !b.to.Native(e.Fn)) {
-			if x, ok := b.inline(e); ok {
-				return x, true
+			if x := b.inline(e); known(x) {
+				return x
 			}
 		}
 		if d := e.DType; len(e.Args) != 1 || d != e.Args[0].DType || d != ir.Float32 &&
 			d != ir.Float64 {
-			return loop.Operand{}, false
+			return none
 		}
-		x, ok := b.expr(e.Args[0])
-		if !ok {
-			return loop.Operand{}, false
+		x := b.op("Apply", e.DType, b.expr(e.Args[0]))
+		if known(x) {
+			b.calls[len(b.calls)-1].(*loop.Vector).Fn = e.Fn
 		}
-		return b.call(&loop.Vector{Prim: "Apply", Fn: e.Fn, Args: []loop.Operand{x}}, e.DType), true
+		return x
 	}
-	args := make([]loop.Operand, len(e.Args))
-	for i, a := range e.Args {
-		x, ok := b.expr(a)
-		if !ok {
-			return loop.Operand{}, false
-		}
-		args[i] = x
-	}
+	args := b.exprs(e.Args)
 	switch {
+	case args == nil:
 	case e.Op >= expr.OpEq && e.Op <= expr.OpGe:
 		return b.compare(e.Op, args)
 	case e.DType == ir.Bool:
-		return b.boolean(e, args)
+		return b.op(map[expr.Op]string{expr.OpAnd: "And", expr.OpOr: "Or", expr.OpXor: "Xor",
+			expr.OpNot: "Not"}[e.Op], ir.Bool, b.vectors(args)...)
 	case e.DType == ir.Float32 || e.DType == ir.Float64 || e.DType.IsInt():
 		return b.arith(e, args)
 	}
-	return loop.Operand{}, false
+	return none
 }
 
-func (b *chunker) load(e *expr.Expr) (loop.Operand, bool) {
+func (b *chunker) load(e *expr.Expr) loop.Operand {
 	at := e.Coords[0]
 	if b.guarded && !b.inRange(e) {
-		return loop.Operand{}, false
+		return none
 	}
 	from := loop.Operand{Kind: loop.BufferOperand, DType: e.DType, Buf: e.Buf}
 	if coef, rest, ok := b.linear(at); ok {
 		if coef.Is(1) {
-			return loop.Operand{Kind: loop.RunOperand, DType: e.DType, Buf: e.Buf, At: at}, true
+			return loop.Operand{Kind: loop.RunOperand, DType: e.DType, Buf: e.Buf, At: at}
 		}
 		first := sym.Add(rest, sym.Mul(coef, b.v.Expr()))
-		return b.op("Load", e.DType, from, index(first), index(coef)), true
+		return b.op("Load", e.DType, from, index(first), index(coef))
 	}
 	for _, s := range at.Symbols() {
 		x, own := b.syms[s]
@@ -146,123 +150,106 @@ func (b *chunker) load(e *expr.Expr) (loop.Operand, bool) {
 		}
 		coef, rest, ok := at.Coef(s)
 		if !ok || b.indexVaries(coef) || b.indexVaries(rest) {
-			return loop.Operand{}, false
+			return none
 		}
-		return b.op("Gather", e.DType, from, index(rest), index(coef), x), true
+		return b.op("Gather", e.DType, from, index(rest), index(coef), x)
 	}
-	return loop.Operand{}, false
+	return none
 }
 
-func (b *chunker) choice(e *expr.Expr) (loop.Operand, bool) {
+func (b *chunker) choice(e *expr.Expr) loop.Operand {
 	if prim, x := extremum(e, func(y *expr.Expr) bool { return expr.Equal(y, e.Args[2]) }); prim !=
 		"" && numeric(e.DType) {
-		y, ok := b.expr(e.Args[2])
-		z, ok2 := b.expr(x)
-		if !ok || !ok2 {
-			return loop.Operand{}, false
-		}
+		args := b.exprs([]*expr.Expr{e.Args[2], x})
 		between := map[string]string{"Largest": "Larger", "Smallest": "Smaller"}
-		return b.op(between[prim], e.DType, b.vector(y), b.vector(z)), true
+		return b.op(between[prim], e.DType, b.vectors(args)...)
 	}
-	cond, ok := b.expr(e.Args[0])
-	if !ok || cond.Invariant() && !b.to.Interpreted {
-		return loop.Operand{}, false
+	cond := b.expr(e.Args[0])
+	if cond.Invariant() && !b.to.Interpreted {
+		return none
 	}
-	if cond.Invariant() {
-		cond = b.op("Fill", cond.DType, cond)
-	}
+	cond = b.vector(cond)
 	outer := b.guarded
 	b.guarded = true
-	x, ok := b.expr(e.Args[1])
-	y, ok2 := b.expr(e.Args[2])
+	arms := b.exprs(e.Args[1:])
 	b.guarded = outer
-	if !ok || !ok2 {
-		return loop.Operand{}, false
+	if arms == nil {
+		return none
 	}
-	prim := "Select"
+	prim, x, y := "Select", arms[0], arms[1]
 	switch {
-	case x.Invariant() && y.Invariant():
-		y = b.op("Fill", y.DType, y)
-		prim = "ScalarSelect"
 	case x.Invariant():
+		y = b.vector(y)
 		prim = "ScalarSelect"
 	case y.Invariant():
 		prim = "SelectScalar"
 	}
-	return b.op(prim, e.DType, cond, x, y), true
+	return b.op(prim, e.DType, cond, x, y)
 }
 
-func (b *chunker) cast(e *expr.Expr) (loop.Operand, bool) {
-	if x, ok := b.rescaled(e); ok {
-		return x, true
+func (b *chunker) cast(e *expr.Expr) loop.Operand {
+	if x := b.rescaled(e); known(x) {
+		return x
 	}
-	if x, ok := b.through(e); ok {
-		return x, true
+	if x := b.through(e); known(x) {
+		return x
 	}
-	x, ok := b.expr(e.Args[0])
-	if !ok {
-		return loop.Operand{}, false
-	}
-	from, to := x.DType, e.DType
-	switch from {
+	x := b.expr(e.Args[0])
+	switch x.DType {
 	case ir.Float16:
 		x = b.op("FromF16", ir.Float32, x)
 	case ir.BFloat16:
 		x = b.op("FromBF16", ir.Float32, x)
 	}
-	from = x.DType
+	from, to := x.DType, e.DType
 	switch {
-	case from == to:
-		return x, true
+	case !known(x) || from == to:
+		return x
 	case from == ir.Bool && to.IsInt(), from == ir.Bool && (to == ir.Float32 || to == ir.Float64):
-		return b.op("Numbers", to, x), true
+		return b.op("Numbers", to, x)
 	case !numeric(from):
-		return loop.Operand{}, false
+		return none
 	case to == ir.Bool:
-		return b.op("NeScalar", to, x, scalar(expr.Num(from, 0))), true
+		return b.op("NeScalar", to, x, scalar(expr.Num(from, 0)))
 	case to == ir.Float16 || to == ir.BFloat16:
 		if from != ir.Float32 {
 			x = b.op("Convert", ir.Float32, x)
 		}
 		if to == ir.Float16 {
-			return b.op("ToF16", to, x), true
+			return b.op("ToF16", to, x)
 		}
-		return b.op("ToBF16", to, x), true
+		return b.op("ToBF16", to, x)
 	case !numeric(to):
-		return loop.Operand{}, false
+		return none
 	case from.IsFloat() && to.IsInt():
-		return b.op("Truncate", to, x), true
+		return b.op("Truncate", to, x)
 	}
-	return b.op("Convert", to, x), true
+	return b.op("Convert", to, x)
 }
+
+// throughs are the primitives of a cast to a small integer and back.
+var throughs = map[ir.DType]string{ir.Int8: "ThroughInt8", ir.Uint8: "ThroughUint8"}
 
 // through lowers a cast to a small integer and back, which is what is left of a
 // tensor that is quantised and taken on as floats.
-func (b *chunker) through(e *expr.Expr) (loop.Operand, bool) {
+func (b *chunker) through(e *expr.Expr) loop.Operand {
 	n := e.Args[0]
-	prim := map[ir.DType]string{ir.Int8: "ThroughInt8", ir.Uint8: "ThroughUint8"}[n.DType]
-	if _, known := b.memo[n]; known || prim == "" || e.DType != ir.Float32 || n.Op != expr.OpCast ||
+	prim := throughs[n.DType]
+	if known(b.memo[n]) || prim == "" || e.DType != ir.Float32 || n.Op != expr.OpCast ||
 		n.Args[0].DType != ir.Float32 {
-		return loop.Operand{}, false
+		return none
 	}
-	x, ok := b.expr(n.Args[0])
-	if !ok {
-		return loop.Operand{}, false
-	}
-	return b.op(prim, ir.Float32, x), true
+	return b.op(prim, ir.Float32, b.expr(n.Args[0]))
 }
 
 // bitcast lowers a change of type that keeps the bits.
-func (b *chunker) bitcast(e *expr.Expr) (loop.Operand, bool) {
-	x, ok := b.expr(e.Args[0])
-	if !ok {
-		return loop.Operand{}, false
-	}
+func (b *chunker) bitcast(e *expr.Expr) loop.Operand {
+	x := b.expr(e.Args[0])
 	from, to := x.DType, e.DType
 	prim := ""
 	switch {
 	case from == to:
-		return x, true
+		return x
 	case from.IsInt() && to.IsInt():
 		prim = "Convert"
 	case from == ir.Float32 && to.IsInt():
@@ -274,19 +261,15 @@ func (b *chunker) bitcast(e *expr.Expr) (loop.Operand, bool) {
 	case from.IsInt() && to == ir.Float64:
 		prim = "BitsFloat64"
 	}
-	return b.op(prim, to, x), prim != ""
+	return b.op(prim, to, x)
 }
 
 // inline lowers the body of a scalar function.
-func (b *chunker) inline(e *expr.Expr) (loop.Operand, bool) {
+func (b *chunker) inline(e *expr.Expr) loop.Operand {
 	calls, values := len(b.calls), b.values
-	args := make([]loop.Operand, len(e.Args))
-	for i, a := range e.Args {
-		x, ok := b.expr(a)
-		if !ok {
-			return loop.Operand{}, false
-		}
-		args[i] = b.vector(x)
+	args := b.vectors(b.exprs(e.Args))
+	if args == nil {
+		return none
 	}
 	body := b.bodies[e.Fn]
 	if body == nil {
@@ -299,13 +282,12 @@ func (b *chunker) inline(e *expr.Expr) (loop.Operand, bool) {
 	for i, p := range e.Fn.Params {
 		b.vars[p] = args[i]
 	}
-	x, ok := b.expr(body)
+	x := b.expr(body)
 	b.memo, b.vary, b.vars = memo, vary, vars
-	if !ok {
+	if !known(x) {
 		b.calls, b.values = b.calls[:calls], values
-		return loop.Operand{}, false
 	}
-	return x, true
+	return x
 }
 
 // numeric reports whether d is a type strip.Numeric has.
@@ -342,50 +324,49 @@ var floatUnaries = map[expr.Op]string{
 var intUnaries = map[expr.Op]string{expr.OpNeg: "Neg", expr.OpAbs: "AbsInt"}
 
 // arith lowers arithmetic, at least one operand of which varies.
-func (b *chunker) arith(e *expr.Expr, args []loop.Operand) (loop.Operand, bool) {
+func (b *chunker) arith(e *expr.Expr, args []loop.Operand) loop.Operand {
 	d := e.DType
 	if len(args) == 1 {
 		prims := floatUnaries
 		if d.IsInt() {
 			prims = intUnaries
 		}
-		prim := prims[e.Op]
-		return b.op(prim, d, args...), prim != ""
+		return b.op(prims[e.Op], d, args...)
 	}
 	if e.Op == expr.OpFMA && d.IsFloat() {
-		for i, a := range args {
-			args[i] = b.vector(a)
-		}
+		prim := "FMAF64"
 		if d == ir.Float32 {
-			return b.op("FMAF32", d, args...), true
+			prim = "FMAF32"
 		}
-		return b.op("FMAF64", d, args...), true
+		return b.op(prim, d, b.vectors(args)...)
 	}
 	f, ok := binaries[e.Op]
 	if d.IsInt() && !ok {
 		f, ok = bitwise[e.Op]
 	}
 	if !ok || (e.Op == expr.OpDiv || e.Op == expr.OpRem) && d.IsInt() {
-		return loop.Operand{}, false
+		return none
 	}
 	switch x, y := args[0], args[1]; {
 	case y.Invariant():
-		return b.op(f.second, d, x, y), true
+		return b.op(f.second, d, x, y)
 	case x.Invariant() && f.first == f.second:
-		return b.op(f.first, d, y, x), true
+		return b.op(f.first, d, y, x)
 	case x.Invariant() && f.first == "":
-		return b.op(f.vectors, d, b.vector(x), y), true
+		return b.op(f.vectors, d, b.vector(x), y)
 	case x.Invariant():
-		return b.op(f.first, d, x, y), true
+		return b.op(f.first, d, x, y)
 	default:
-		return b.op(f.vectors, d, x, y), true
+		return b.op(f.vectors, d, x, y)
 	}
 }
 
-// op adds the call of a primitive; without a name it does nothing.
+// op adds the call of a primitive. Without a name, and if an operand is none, so is
+// what it returns.
 func (b *chunker) op(prim string, d ir.DType, args ...loop.Operand) loop.Operand {
-	if prim == "" {
-		return loop.Operand{}
+	if prim == "" || len(args) == 0 ||
+		slices.ContainsFunc(args, func(x loop.Operand) bool { return !known(x) }) {
+		return none
 	}
 	return b.call(&loop.Vector{Prim: prim, Args: args}, d)
 }
@@ -396,6 +377,14 @@ func (b *chunker) vector(x loop.Operand) loop.Operand {
 		return b.op("Fill", x.DType, x)
 	}
 	return x
+}
+
+// vectors does so with all of a list.
+func (b *chunker) vectors(list []loop.Operand) []loop.Operand {
+	for i, x := range list {
+		list[i] = b.vector(x)
+	}
+	return list
 }
 
 // comparisons of two vectors, of a vector with a scalar, and the operation
@@ -412,41 +401,29 @@ var comparisons = map[expr.Op]struct {
 	expr.OpGe: {"", "GeScalar", expr.OpLe},
 }
 
-func (b *chunker) compare(op expr.Op, args []loop.Operand) (loop.Operand, bool) {
+func (b *chunker) compare(op expr.Op, args []loop.Operand) loop.Operand {
 	x, y := args[0], args[1]
 	if !numeric(x.DType) {
-		return loop.Operand{}, false
+		return none
 	}
 	if x.Invariant() || !y.Invariant() && comparisons[op].vectors == "" {
 		x, y, op = y, x, comparisons[op].swapped
 	}
 	if y.Invariant() {
-		return b.op(comparisons[op].second, ir.Bool, x, y), true
+		return b.op(comparisons[op].second, ir.Bool, x, y)
 	}
-	return b.op(comparisons[op].vectors, ir.Bool, x, y), true
-}
-
-func (b *chunker) boolean(e *expr.Expr, args []loop.Operand) (loop.Operand, bool) {
-	prim := map[expr.Op]string{expr.OpAnd: "And", expr.OpOr: "Or", expr.OpXor: "Xor",
-		expr.OpNot: "Not"}[e.Op]
-	if prim == "" {
-		return loop.Operand{}, false
-	}
-	for i, a := range args {
-		args[i] = b.vector(a)
-	}
-	return b.op(prim, ir.Bool, args...), true
+	return b.op(comparisons[op].vectors, ir.Bool, x, y)
 }
 
 // rescaled lowers what is left of sums that are requantised and taken on as
 // floats: a product and a sum in float64 that are limited, become an int16 and, with
 // an offset, a small integer, and are a float32 again. All but the first step is done
 // in float32.
-func (b *chunker) rescaled(e *expr.Expr) (loop.Operand, bool) {
+func (b *chunker) rescaled(e *expr.Expr) loop.Operand {
 	n := e.Args[0] // the small integer
-	prim := map[ir.DType]string{ir.Int8: "ThroughInt8", ir.Uint8: "ThroughUint8"}[n.DType]
+	prim := throughs[n.DType]
 	if prim == "" || e.DType != ir.Float32 || n.Op != expr.OpCast {
-		return loop.Operand{}, false
+		return none
 	}
 	short, offset := n.Args[0], int64(0)
 	if (short.Op == expr.OpAdd || short.Op == expr.OpSub) && short.Args[1].Op == expr.OpConst {
@@ -456,54 +433,46 @@ func (b *chunker) rescaled(e *expr.Expr) (loop.Operand, bool) {
 		short = short.Args[0]
 	}
 	if max(offset, -offset) > margin {
-		return loop.Operand{}, false
+		return none
 	}
 	if short.DType != ir.Int16 || short.Op != expr.OpCast || short.Args[0].DType != ir.Float64 {
-		return loop.Operand{}, false
+		return none
 	}
 	hi, lo := short.Args[0], (*expr.Expr)(nil)
 	if hi.Op == expr.OpMin && hi.Args[1].Op == expr.OpMax {
 		lo = hi.Args[1]
 	}
 	if lo == nil || !limit(hi.Args[0], 1) || !limit(lo.Args[0], -1) {
-		return loop.Operand{}, false
+		return none
 	}
 	sum := lo.Args[1]
 	if sum.Op != expr.OpAdd || sum.Args[0].Op != expr.OpMul {
-		return loop.Operand{}, false
+		return none
 	}
 	product := sum.Args[0]
 	wide := product.Args[0]
 	if wide.Op != expr.OpCast || wide.Args[0].DType != ir.Float32 {
-		return loop.Operand{}, false
+		return none
 	}
 	for _, x := range []*expr.Expr{n, short, hi, lo, sum, product} {
-		if _, known := b.memo[x]; known {
-			return loop.Operand{}, false
+		if known(b.memo[x]) {
+			return none
 		}
 	}
-	var args []loop.Operand
-	for _, a := range []*expr.Expr{wide.Args[0], product.Args[1], sum.Args[1]} {
-		x, ok := b.expr(a)
-		if !ok {
-			return loop.Operand{}, false
-		}
-		args = append(args, b.vector(x))
-	}
-	x := b.op("TruncMulAdd", ir.Float32, args...)
+	args := b.exprs([]*expr.Expr{wide.Args[0], product.Args[1], sum.Args[1]})
+	x := b.op("TruncMulAdd", ir.Float32, b.vectors(args)...)
 	num := func(v float64) loop.Operand { return scalar(expr.Float(ir.Float32, v)) }
 	x = b.op("ScalarMax", ir.Float32, num(lo.Args[0].Float), x)
 	x = b.op("ScalarMin", ir.Float32, num(hi.Args[0].Float), x)
 	x = b.op("AddScalar", ir.Float32, x, num(float64(offset)))
-	return b.op(prim, ir.Float32, x), true
+	return b.op(prim, ir.Float32, x)
 }
 
 // margin bounds limits and offsets, so that an int16 holds their sums.
 const margin = 1<<14 - 1
 
-// limit reports whether e is a constant integer up to margin and of the given sign: cutting off a
-// fraction before it
-// is limited is the same as after.
+// limit reports whether e is a constant integer up to margin and of the given sign:
+// cutting off a fraction before it is limited is the same as after.
 func limit(e *expr.Expr, sign float64) bool {
 	return e.Op == expr.OpConst && e.Float == math.Trunc(e.Float) && e.Float*sign >= 0 &&
 		math.Abs(e.Float) <= margin

@@ -275,7 +275,7 @@ func (u *straightener) keep(e, cond *expr.Expr) *expr.Expr {
 }
 
 func (u *straightener) index(x sym.Expr) sym.Expr {
-	return x.Subst(func(s *sym.Symbol) (sym.Expr, bool) { to, ok := u.at[s]; return to, ok })
+	return subst(x, u.at)
 }
 
 // expr returns e with the present values of locals and indices.
@@ -295,12 +295,7 @@ func (u *straightener) expr(e *expr.Expr) *expr.Expr {
 
 // depends reports whether x uses an index that data decides.
 func (u *straightener) depends(x sym.Expr) bool {
-	for _, s := range x.Symbols() {
-		if u.known[s] != nil {
-			return true
-		}
-	}
-	return false
+	return x.AnySymbol(func(s *sym.Symbol) bool { return u.known[s] != nil })
 }
 
 // arithmetic returns x as Int64 arithmetic on values, nil if it has no such

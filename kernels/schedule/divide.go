@@ -89,12 +89,7 @@ func (d *divider) wants(buf int) bool { return d.all || d.f.Bufs[buf].Role != lo
 
 // stores reports whether st stores to such a buffer.
 func (d *divider) stores(st loop.Stmt) bool {
-	found := false
-	loop.Walk([]loop.Stmt{st}, func(st loop.Stmt) {
-		s, ok := st.(*loop.Store)
-		found = found || ok && d.wants(s.Buf)
-	})
-	return found
+	return stores(st, d.wants)
 }
 
 // mark returns the nest st with a loop marked, nil if none can be.
@@ -212,16 +207,16 @@ func breaks(body []loop.Stmt) bool {
 
 // assigns reports whether body sets locals that are not its own.
 func assigns(body []loop.Stmt) bool {
-	own, found := map[*expr.Var]bool{}, false
-	loop.Walk(body, func(st loop.Stmt) {
+	own := map[*expr.Var]bool{}
+	return loop.Any(body, func(st loop.Stmt) bool {
 		switch st := st.(type) {
 		case *loop.Let:
 			own[st.Var] = true
 		case *loop.Assign:
-			found = found || !own[st.Var]
+			return !own[st.Var]
 		}
+		return false
 	})
-	return found
 }
 
 // digits returns how an iteration of l follows from the elements that it stores to,
@@ -270,13 +265,9 @@ type keeper struct {
 // the block has filled.
 func (k *keeper) block(body []loop.Stmt, known []filled) []filled {
 	for _, st := range body {
-		loop.Exprs(st, func(e *expr.Expr) {
-			expr.Walk(e, func(e *expr.Expr) {
-				if e.Op == expr.OpLoad && k.f.Bufs[e.Buf].Role == loop.Scratch &&
-					!slices.ContainsFunc(known, func(x filled) bool { return x.has(e) }) {
-					k.failed = true
-				}
-			})
+		k.failed = k.failed || loop.AnyNode(st, func(e *expr.Expr) bool {
+			return e.Op == expr.OpLoad && k.f.Bufs[e.Buf].Role == loop.Scratch &&
+				!slices.ContainsFunc(known, func(x filled) bool { return x.has(e) })
 		})
 		switch st := st.(type) {
 		case *loop.Store:
@@ -287,7 +278,7 @@ func (k *keeper) block(body []loop.Stmt, known []filled) []filled {
 			before := known
 			if st.Divided {
 				before = slices.DeleteFunc(slices.Clone(known), func(x filled) bool {
-					return storesTo(st, x.buf)
+					return stores(st, func(buf int) bool { return buf == x.buf })
 				})
 			}
 			for _, x := range k.block(st.Body, before)[len(before):] {
@@ -325,13 +316,12 @@ func (x filled) over(l *loop.For) (filled, bool) {
 	return filled{x.buf, from, sym.Mul(x.len, l.Extent)}, step.Equal(x.len)
 }
 
-func storesTo(st loop.Stmt, buf int) bool {
-	found := false
-	loop.Walk([]loop.Stmt{st}, func(st loop.Stmt) {
+// stores reports whether st stores to a buffer for which f holds.
+func stores(st loop.Stmt, f func(buf int) bool) bool {
+	return loop.Any([]loop.Stmt{st}, func(st loop.Stmt) bool {
 		s, ok := st.(*loop.Store)
-		found = found || ok && s.Buf == buf
+		return ok && f(s.Buf)
 	})
-	return found
 }
 
 // digit says that the iteration of a loop of count iterations follows from the
@@ -371,12 +361,10 @@ func eachTouch(f *loop.Func, visit func(buf int, at sym.Expr, in *loop.For)) {
 	var block func(body []loop.Stmt, in *loop.For)
 	block = func(body []loop.Stmt, in *loop.For) {
 		for _, st := range body {
-			loop.Exprs(st, func(e *expr.Expr) {
-				expr.Walk(e, func(e *expr.Expr) {
-					if e.Op == expr.OpLoad {
-						visit(e.Buf, e.Coords[0], in)
-					}
-				})
+			loop.Nodes(st, func(e *expr.Expr) {
+				if e.Op == expr.OpLoad {
+					visit(e.Buf, e.Coords[0], in)
+				}
 			})
 			if s, ok := st.(*loop.Store); ok {
 				visit(s.Buf, s.At, in)
@@ -393,20 +381,16 @@ func eachTouch(f *loop.Func, visit func(buf int, at sym.Expr, in *loop.For)) {
 	block(f.Body, nil)
 }
 
-// inParts reports whether a loop in s is divided.
+// inParts reports whether s is a divided loop.
 func inParts(s loop.Stmt) bool {
-	if l, ok := s.(*loop.For); ok && l.Divided {
-		return true
-	}
-	return slices.ContainsFunc(loop.Blocks(s), func(block []loop.Stmt) bool {
-		return slices.ContainsFunc(block, inParts)
-	})
+	l, ok := s.(*loop.For)
+	return ok && l.Divided
 }
 
 // disjointInParts reports whether no thread reads from buffer in, which may lie where
 // out does, what another stores to out.
 func disjointInParts(f *loop.Func, out, in int) bool {
-	if !slices.ContainsFunc(f.Body, inParts) {
+	if !loop.Any(f.Body, inParts) {
 		return true
 	}
 	owned := map[int]digit{}

@@ -210,7 +210,7 @@ func (b *block) count(e *expr.Expr) {
 	for _, a := range e.Args {
 		b.count(a)
 	}
-	for _, d := range definitions(e) {
+	for _, d := range e.Defs() {
 		b.count(d)
 	}
 }
@@ -223,7 +223,7 @@ func (s *scheduler) certain(e *expr.Expr, sure map[*expr.Expr]bool, f func(*expr
 	}
 	sure[e] = true
 	f(e)
-	for _, d := range definitions(e) {
+	for _, d := range e.Defs() {
 		s.certain(d, sure, f)
 	}
 	switch e.Op {
@@ -295,15 +295,6 @@ func (b *block) binds(v *sym.Symbol) bool {
 	return false
 }
 
-// definitions returns what computes the data-dependent indices directly in e.
-func definitions(e *expr.Expr) []*expr.Expr {
-	var out []*expr.Expr
-	for _, s := range dataIndices(e) {
-		out = append(out, expr.DefOf(s))
-	}
-	return out
-}
-
 // dataIndices returns the data-dependent indices directly in e.
 func dataIndices(e *expr.Expr) []*sym.Symbol {
 	var out []*sym.Symbol
@@ -330,20 +321,16 @@ func (s *scheduler) choice(e *expr.Expr, at *block) *expr.Expr {
 		vars[i] = s.local("t", g)
 	}
 	branch := s.branch(group, vars, at)
-	if len(branch.Then) == len(group) && len(branch.Else) == len(group) && plain(branch.Then) &&
-		plain(branch.Else) {
-		value := func(i int) *expr.Expr {
-			return expr.Select(branch.Cond, branch.Then[i].(*loop.Assign).Value,
-				branch.Else[i].(*loop.Assign).Value)
-		}
+	if values := selects(branch, len(group)); values != nil {
 		if len(group) > 1 && at.value(e.Args[0]) == nil {
 			s.keep(e.Args[0], branch.Cond, at)
 			branch.Cond = at.value(e.Args[0])
+			values = selects(branch, len(group))
 		}
 		for i, g := range group[1:] {
-			s.keep(g, value(1+i), at)
+			s.keep(g, values[1+i], at)
 		}
-		return value(0)
+		return values[0]
 	}
 	for i, v := range vars {
 		at.stmts = append(at.stmts, &loop.Let{Var: v, Mutable: true})
@@ -356,17 +343,7 @@ func (s *scheduler) choice(e *expr.Expr, at *block) *expr.Expr {
 // alike returns e and the Selects with its condition that are needed in b in
 // any case, computable there, and independent of each other.
 func (s *scheduler) alike(e *expr.Expr, b *block) []*expr.Expr {
-	group := []*expr.Expr{e}
-	for _, c := range b.choices {
-		if c != e && c.Args[0] == e.Args[0] && b.value(c) == nil && s.computable(c, b) &&
-			!slices.ContainsFunc(group, func(g *expr.Expr) bool {
-				return contains(g, c) ||
-					contains(c, g)
-			}) {
-			group = append(group, c)
-		}
-	}
-	return group
+	return s.group(e, b.choices, b, func(c *expr.Expr) bool { return c.Args[0] == e.Args[0] })
 }
 
 // branch returns an If that sets vars to the values of Selects with one
@@ -400,17 +377,27 @@ func (s *scheduler) set(v *expr.Var, e *expr.Expr, b *block) {
 	if e.Op == expr.OpSelect && b.value(e) == nil && b.uses[e] == 1 && s.home(e, b) == b &&
 		len(s.alike(e, b)) == 1 {
 		branch := s.branch([]*expr.Expr{e}, []*expr.Var{v}, b)
-		if len(branch.Then) == 1 && len(branch.Else) == 1 && plain(branch.Then) &&
-			plain(branch.Else) {
-			value := expr.Select(branch.Cond, branch.Then[0].(*loop.Assign).Value,
-				branch.Else[0].(*loop.Assign).Value)
-			b.stmts = append(b.stmts, &loop.Assign{Var: v, Value: value})
+		if values := selects(branch, 1); values != nil {
+			b.stmts = append(b.stmts, &loop.Assign{Var: v, Value: values[0]})
 		} else {
 			b.stmts = append(b.stmts, branch)
 		}
 		return
 	}
 	b.stmts = append(b.stmts, &loop.Assign{Var: v, Value: s.value(e, b)})
+}
+
+// selects returns what a branch that only assigns n values assigns, nil if it does
+// more.
+func selects(branch *loop.If, n int) (values []*expr.Expr) {
+	if len(branch.Then) != n || len(branch.Else) != n || !plain(branch.Then) || !plain(branch.Else) {
+		return nil
+	}
+	for i, then := range branch.Then {
+		values = append(values, expr.Select(branch.Cond, then.(*loop.Assign).Value,
+			branch.Else[i].(*loop.Assign).Value))
+	}
+	return values
 }
 
 // plain reports whether statements are assignments alone.

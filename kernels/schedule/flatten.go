@@ -249,12 +249,10 @@ func (n *nest) groupOf(v *sym.Symbol) int64 {
 
 // divides reports whether an index in e is not linear in v.
 func divides(e *expr.Expr, v *sym.Symbol) bool {
-	found := false
-	for _, x := range indexUses(e) {
+	return slices.ContainsFunc(indexUses(e), func(x sym.Expr) bool {
 		_, _, linear := x.Coef(v)
-		found = found || x.Uses(v) && !linear
-	}
-	return found
+		return x.Uses(v) && !linear
+	})
 }
 
 // byQuotient reports whether e depends on the quotient of v by k alone.

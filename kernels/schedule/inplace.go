@@ -57,12 +57,10 @@ type collector struct {
 func (c *collector) block(body []loop.Stmt, scope []binder) {
 	for _, st := range body {
 		c.pos++
-		loop.Exprs(st, func(e *expr.Expr) {
-			expr.Walk(e, func(e *expr.Expr) {
-				if e.Op == expr.OpLoad && e.Buf == c.in {
-					c.loads = append(c.loads, access{e.Coords[0], c.pos, scope})
-				}
-			})
+		loop.Nodes(st, func(e *expr.Expr) {
+			if e.Op == expr.OpLoad && e.Buf == c.in {
+				c.loads = append(c.loads, access{e.Coords[0], c.pos, scope})
+			}
 		})
 		switch st := st.(type) {
 		case *loop.Store:
@@ -86,14 +84,12 @@ func (c *collector) block(body []loop.Stmt, scope []binder) {
 // touches reports whether w stores to out or loads from in: its iterations
 // cannot be told apart.
 func touches(w *loop.While, out, in int) bool {
-	found := false
-	loop.Walk([]loop.Stmt{w}, func(s loop.Stmt) {
-		if st, ok := s.(*loop.Store); ok && st.Buf == out {
-			found = true
-		}
-		loop.Exprs(s, func(e *expr.Expr) { found = found || slices.Contains(expr.Loads(e), in) })
-	})
-	return found
+	return stores(w, func(buf int) bool { return buf == out }) ||
+		loop.Any([]loop.Stmt{w}, func(s loop.Stmt) bool {
+			return loop.AnyNode(s, func(e *expr.Expr) bool {
+				return e.Op == expr.OpLoad && e.Buf == in
+			})
+		})
 }
 
 // safe reports whether no instance of st overwrites what a later instance of ld

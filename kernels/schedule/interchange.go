@@ -53,22 +53,14 @@ type interchanger struct {
 }
 
 func (x *interchanger) block(body []loop.Stmt) []loop.Stmt {
-	var out []loop.Stmt
-	for _, st := range body {
-		switch st := st.(type) {
-		case *loop.For:
-			if done := x.loop(st); done != nil {
-				out = append(out, done...)
-				x.changed = true
-				continue
-			}
+	return loop.Replace(body, func(st *loop.For) []loop.Stmt {
+		done := x.loop(st)
+		if done == nil {
 			st.Body = x.block(st.Body)
-		case *loop.If:
-			st.Then, st.Else = x.block(st.Then), x.block(st.Else)
 		}
-		out = append(out, st)
-	}
-	return out
+		x.changed = x.changed || done != nil
+		return done
+	})
 }
 
 // loop returns what runs instead of st, nil if st shall stay as it is.
@@ -140,7 +132,7 @@ func (w *witness) block(body []loop.Stmt, depth int) {
 			}
 			w.block(st.Body, depth+1)
 		case *loop.If:
-			if w.varies(st.Cond) && depth > 0 && len(loadsIn(st)) > 0 {
+			if w.varies(st.Cond) && depth > 0 && loop.Any([]loop.Stmt{st}, loads) {
 				w.across++ // what is loaded under a condition is loaded one by one
 			}
 			w.block(st.Then, depth)
@@ -175,22 +167,14 @@ func (w *witness) block(body []loop.Stmt, depth int) {
 
 // index reports whether an index differs from iteration to iteration.
 func (w *witness) index(x sym.Expr) bool {
-	for _, s := range x.Symbols() {
-		if w.syms[s] {
-			return true
-		}
-	}
-	return false
+	return x.AnySymbol(func(s *sym.Symbol) bool { return w.syms[s] })
 }
 
 // varies reports whether e does.
 func (w *witness) varies(e *expr.Expr) bool {
-	found := false
-	expr.Walk(e, func(e *expr.Expr) {
-		found = found || e.Op == expr.OpLocal && w.vars[e.Var]
-		e.Indices(func(x sym.Expr) { found = found || w.index(x) })
+	return anyIndex(e, w.index) || expr.Any(e, func(e *expr.Expr) bool {
+		return e.Op == expr.OpLocal && w.vars[e.Var]
 	})
-	return found
 }
 
 // loads counts the loads of e.
@@ -224,13 +208,9 @@ func (w *witness) loads(e *expr.Expr, seen map[*expr.Expr]bool) {
 
 func isConst(x sym.Expr) bool { _, ok := x.Const(); return ok }
 
-// loadsIn returns the buffers that st loads from.
-func loadsIn(st loop.Stmt) []int {
-	var out []int
-	loop.Walk([]loop.Stmt{st}, func(st loop.Stmt) {
-		loop.Exprs(st, func(e *expr.Expr) { out = append(out, expr.Loads(e)...) })
-	})
-	return out
+// loads reports whether an expression directly in st does.
+func loads(st loop.Stmt) bool {
+	return loop.AnyNode(st, func(e *expr.Expr) bool { return e.Op == expr.OpLoad })
 }
 
 // serializeScratch takes Vectorizable from the loops of f whose iterations use the same

@@ -18,27 +18,15 @@ func lanes(f *loop.Func, count int) {
 	if count < 2 {
 		return
 	}
-	f.Body = laned(f.Body, int64(count))
-}
-
-func laned(body []loop.Stmt, count int64) []loop.Stmt {
-	var out []loop.Stmt
-	for _, st := range body {
-		switch st := st.(type) {
-		case *loop.For:
-			if l := newLaner(st, count); l != nil {
-				out = append(out, l.run()...)
-				continue
-			}
-			st.Body = laned(st.Body, count)
-		case *loop.While:
-			st.Body = laned(st.Body, count)
-		case *loop.If:
-			st.Then, st.Else = laned(st.Then, count), laned(st.Else, count)
+	var laned func(st *loop.For) []loop.Stmt
+	laned = func(st *loop.For) []loop.Stmt {
+		if l := newLaner(st, int64(count)); l != nil {
+			return l.run()
 		}
-		out = append(out, st)
+		st.Body = loop.Replace(st.Body, laned)
+		return nil
 	}
-	return out
+	f.Body = loop.Replace(f.Body, laned)
 }
 
 // laner divides one loop.
@@ -106,52 +94,24 @@ func accumulation(s *loop.Assign) *parts {
 	if s.Var.Len > 0 || s.Var.DType != ir.Float32 && s.Var.DType != ir.Float64 {
 		return nil
 	}
-	isAcc := func(e *expr.Expr) bool { return e.Op == expr.OpLocal && e.Var == s.Var }
-	p := &parts{acc: s.Var}
-	switch e := s.Value; {
-	case e.Op == expr.OpAdd && isAcc(e.Args[0]):
-		p.kind, p.term = expr.ReduceSum, e.Args[1]
-	case e.Op == expr.OpSelect && isAcc(e.Args[2]) && e.Args[0].Op == expr.OpOr:
-		p.term = e.Args[1]
-		better := e.Args[0].Args[0]
-		switch {
-		case len(better.Args) != 2 || better.Args[0] != p.term || !isAcc(better.Args[1]) ||
-			!isNaNOf(e.Args[0].Args[1], p.term):
-			return nil
-		case better.Op == expr.OpGt:
-			p.kind = expr.ReduceMax
-		case better.Op == expr.OpLt:
-			p.kind = expr.ReduceMin
-		default:
-			return nil
-		}
-	default:
+	kinds := map[string]expr.ReduceKind{"Sum": expr.ReduceSum, "Largest": expr.ReduceMax,
+		"Smallest": expr.ReduceMin}
+	prim, term := reduction(s.Var, s.Value)
+	if prim == "" {
 		return nil
 	}
-	return p
-}
-
-func isNaNOf(e, x *expr.Expr) bool {
-	return e.Op == expr.OpNe && e.Args[0] == x && e.Args[1] == x
+	return &parts{acc: s.Var, kind: kinds[prim], term: term}
 }
 
 // readsParts reports whether an accumulator is read but to accumulate.
 func (l *laner) readsParts() bool {
-	found := false
-	look := func(e *expr.Expr) {
-		expr.Walk(e, func(e *expr.Expr) {
-			found = found || e.Op == expr.OpLocal &&
-				l.parts[e.Var] != nil
-		})
-	}
-	for _, s := range l.over.Body {
+	reads := func(e *expr.Expr) bool { return e.Op == expr.OpLocal && l.parts[e.Var] != nil }
+	return slices.ContainsFunc(l.over.Body, func(s loop.Stmt) bool {
 		if a, ok := s.(*loop.Assign); ok {
-			look(l.parts[a.Var].term)
-			continue
+			return expr.Any(l.parts[a.Var].term, reads)
 		}
-		loop.Exprs(s, look)
-	}
-	return found
+		return loop.AnyNode(s, reads)
+	})
 }
 
 // along reports whether successive iterations load successive elements, or the
@@ -171,10 +131,8 @@ func (l *laner) along() bool {
 		if st, ok := s.(*loop.Store); ok {
 			index(st.At, true)
 		}
-		loop.Exprs(s, func(e *expr.Expr) {
-			expr.Walk(e, func(e *expr.Expr) {
-				e.Indices(func(x sym.Expr) { index(x, e.Op == expr.OpLoad) })
-			})
+		loop.Nodes(s, func(e *expr.Expr) {
+			e.Indices(func(x sym.Expr) { index(x, e.Op == expr.OpLoad) })
 		})
 	}
 	return side && !apart
@@ -318,7 +276,7 @@ func (l *laner) finish() []loop.Stmt {
 func keepRolled(f *loop.Func, count int) {
 	loop.Walk(f.Body, func(st loop.Stmt) {
 		l, ok := st.(*loop.For)
-		if !ok || !l.Vectorizable || l.Unroll {
+		if !ok || !l.Vectorizable {
 			return
 		}
 		n, known := l.Extent.Const()
@@ -457,20 +415,13 @@ func blockOf(extent sym.Expr) int64 {
 
 // readsElsewhere reports whether body reads or writes a's accumulator but in a.
 func readsElsewhere(body []loop.Stmt, a *loop.Assign) bool {
-	found := false
-	reads := func(e *expr.Expr) {
-		expr.Walk(e, func(e *expr.Expr) {
-			found = found || e.Op == expr.OpLocal && e.Var == a.Var
-		})
-	}
-	loop.Walk(body, func(s loop.Stmt) {
-		if other, ok := s.(*loop.Assign); ok && other == a {
-			reads(accumulation(a).term)
-			return
-		} else if ok && other.Var == a.Var {
-			found = true
+	return loop.Any(body, func(s loop.Stmt) bool {
+		switch other, ok := s.(*loop.Assign); {
+		case ok && other == a:
+			return mentions(accumulation(a).term, a.Var)
+		case ok && other.Var == a.Var:
+			return true
 		}
-		loop.Exprs(s, reads)
+		return loop.AnyNode(s, func(e *expr.Expr) bool { return mentions(e, a.Var) })
 	})
-	return found
 }

@@ -56,17 +56,23 @@ func (s *scheduler) store(sv *saved, in *block) {
 // companions returns e and the reductions that may share its loops: over the
 // same variables, needed in b in any case, computable there, independent.
 func (s *scheduler) companions(e *expr.Expr, b *block) []*expr.Expr {
-	group := []*expr.Expr{e}
 	if b.guard {
-		return group
+		return []*expr.Expr{e}
 	}
-	for _, r := range b.reduces {
-		if r != e && slices.Equal(r.Vars, e.Vars) && b.value(r) == nil && s.computable(r, b) &&
+	return s.group(e, b.reduces, b, func(r *expr.Expr) bool { return slices.Equal(r.Vars, e.Vars) })
+}
+
+// group returns e and those of a list for which like holds that are not known in b
+// yet, computable there, and independent of each other.
+func (s *scheduler) group(e *expr.Expr, list []*expr.Expr, b *block,
+	like func(*expr.Expr) bool) []*expr.Expr {
+	group := []*expr.Expr{e}
+	for _, x := range list {
+		if x != e && like(x) && b.value(x) == nil && s.computable(x, b) &&
 			!slices.ContainsFunc(group, func(g *expr.Expr) bool {
-				return contains(g, r) ||
-					contains(r, g)
+				return contains(g, x) || contains(x, g)
 			}) {
-			group = append(group, r)
+			group = append(group, x)
 		}
 	}
 	return group
@@ -84,9 +90,7 @@ func (s *scheduler) computable(e *expr.Expr, b *block) bool {
 }
 
 func contains(e, sub *expr.Expr) bool {
-	found := false
-	expr.Walk(e, func(n *expr.Expr) { found = found || n == sub })
-	return found
+	return expr.Any(e, func(n *expr.Expr) bool { return n == sub })
 }
 
 // accumulator is the locals of a reduction, or of an extremum and its position.

@@ -113,13 +113,10 @@ func before(list []item, cur *run, it item) []item {
 }
 
 func hasLoop(st loop.Stmt) bool {
-	found := false
-	loop.Walk([]loop.Stmt{st}, func(st loop.Stmt) {
-		if _, ok := st.(*loop.For); ok {
-			found = true
-		}
+	return loop.Any([]loop.Stmt{st}, func(st loop.Stmt) bool {
+		_, ok := st.(*loop.For)
+		return ok
 	})
-	return found
 }
 
 // chosen returns st as assignments of chosen values if it is only assignments
@@ -157,12 +154,10 @@ func (p *spreader) note(st loop.Stmt, r *run) {
 		case *loop.LetIndex:
 			p.symRuns[st.Sym] = append(p.symRuns[st.Sym], r)
 		}
-		loop.Exprs(st, func(e *expr.Expr) {
-			expr.Walk(e, func(e *expr.Expr) {
-				if e.Op == expr.OpLocal {
-					local(e.Var)
-				}
-			})
+		loop.Nodes(st, func(e *expr.Expr) {
+			if e.Op == expr.OpLocal {
+				local(e.Var)
+			}
 		})
 		loop.Indices(st, func(x sym.Expr) {
 			for _, s := range x.Symbols() {
@@ -232,8 +227,7 @@ func (p *spreader) emit(items []item) []loop.Stmt {
 		default:
 			switch st := it.around.(type) {
 			case *loop.For:
-				out = append(out, &loop.For{Var: st.Var, Extent: st.Extent, Body: p.emit(it.body),
-					Unroll: st.Unroll})
+				out = append(out, &loop.For{Var: st.Var, Extent: st.Extent, Body: p.emit(it.body)})
 			case *loop.If:
 				out = append(out, &loop.If{Cond: st.Cond, Then: p.emit(it.body),
 					Else: p.emit(it.other)})

@@ -212,12 +212,10 @@ func uses(body []loop.Stmt, but map[loop.Stmt]bool) map[*expr.Var]bool {
 			continue
 		}
 		loop.Walk([]loop.Stmt{st}, func(st loop.Stmt) {
-			loop.Exprs(st, func(e *expr.Expr) {
-				expr.Walk(e, func(e *expr.Expr) {
-					if e.Op == expr.OpLocal {
-						used[e.Var] = true
-					}
-				})
+			loop.Nodes(st, func(e *expr.Expr) {
+				if e.Op == expr.OpLocal {
+					used[e.Var] = true
+				}
 			})
 		})
 	}

@@ -38,20 +38,7 @@ type vectorizer struct {
 }
 
 func (v *vectorizer) block(body []loop.Stmt) []loop.Stmt {
-	var out []loop.Stmt
-	for _, s := range body {
-		switch s := s.(type) {
-		case *loop.For:
-			out = append(out, v.loop(s)...)
-		case *loop.While:
-			out = append(out, &loop.While{Cond: s.Cond, Body: v.block(s.Body)})
-		case *loop.If:
-			out = append(out, &loop.If{Cond: s.Cond, Then: v.block(s.Then), Else: v.block(s.Else)})
-		default:
-			out = append(out, s)
-		}
-	}
-	return out
+	return loop.Replace(body, v.loop)
 }
 
 // loop returns what does the work of a loop.
@@ -271,13 +258,17 @@ func inRows(c *loop.Chunks, outer *sym.Symbol) bool {
 	return true
 }
 
+// anyIndex reports whether f holds for an index in e.
+func anyIndex(e *expr.Expr, f func(sym.Expr) bool) bool {
+	return expr.Any(e, func(e *expr.Expr) (found bool) {
+		e.Indices(func(x sym.Expr) { found = found || f(x) })
+		return found
+	})
+}
+
 // indexed reports whether an index in e depends on s.
 func indexed(e *expr.Expr, s *sym.Symbol) bool {
-	found := false
-	expr.Walk(e, func(e *expr.Expr) {
-		e.Indices(func(x sym.Expr) { found = found || x.Uses(s) })
-	})
-	return found
+	return anyIndex(e, func(x sym.Expr) bool { return x.Uses(s) })
 }
 
 // transpose returns what s, the outer of two loops that only copy from rows to

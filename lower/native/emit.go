@@ -14,7 +14,6 @@ import (
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/kernels/schedule"
 	"github.com/etgen/etgen/kernels/tuned"
-	"github.com/etgen/etgen/kernels/tuned/gokernels/panels"
 )
 
 // graph emits the statements of g into the current block.
@@ -506,10 +505,4 @@ func (b *builder) dropPacked() {
 	b.m.Inputs = slices.DeleteFunc(b.m.Inputs, func(p Port) bool {
 		return packed[p.Name] && p.Packs == nil && !read[p.Buf]
 	})
-}
-
-// shapeInts returns the numbers of s in the order of the text form.
-func shapeInts(s *panels.Shape) []*int {
-	return []*int{&s.Groups, &s.N, &s.A, &s.B, &s.C, &s.Cols, &s.Last, &s.Group, &s.Column,
-		&s.StepA, &s.StepB, &s.StepC}
 }

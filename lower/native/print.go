@@ -1,6 +1,7 @@
 package native
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
@@ -9,9 +10,10 @@ import (
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/ir/text"
 	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/tuned"
 )
 
-// String returns p in the text form:
+// String returns p in the text form, which is for people:
 //
 //	program "net.pt2"
 //
@@ -41,8 +43,8 @@ import (
 //	  }
 //	  for i < 4 reverse {
 //	  }
-//	  let u0 = k[0]
-//	  let v: f64 = x[0]*0.5 using (x, t)
+//	  let u0 in [0, 9] = k[0]
+//	  let v: f64 = x[0]*0.5
 //	  assert u0 > 0, "must be positive"
 //	}
 //
@@ -56,37 +58,19 @@ import (
 // kernel's order, the integers by name, the scalars. A comment behind a
 // statement tells where it came from: places in Python, each with the nodes
 // there and their operators; one above a kernel what it computes. A view shows
-// its root and the element it begins at; it is declared as soon as the symbols
-// in that are known. "using" lists the buffers of an expression where they are
-// not those it reads in the order it reads them. loop.Func.String describes
-// loop kernels, tunedText the others; ir.Print types and data.
-//
-// Names are changed where two of a kind in one place are equal.
+// its root and the element it begins at, which may mention the variable of the loop
+// that it is used in. loop.Func.String describes loop kernels, printer.tuned the
+// others; ir.Print types and data.
 func (p *Program) String() string {
-	pr := newPrinter()
+	pr := &printer{}
 	pr.program(p)
 	return pr.b.String()
 }
 
-// statePrefix stands before the names of state in methods.
-const statePrefix = "state."
-
 type printer struct {
-	b      strings.Builder
-	indent int
-	// constants are the program's
-	constants []*Const
-	// of the method
-	symbols *text.Names[*sym.Symbol]
-	buffers *text.Names[*Buffer]
-	values  *text.Names[*expr.Var]
-	views   []*Buffer // whose declaration waits for symbols
-	weights []*Buffer // declared, each once
-	known   map[*sym.Symbol]bool
-}
-
-func newPrinter() *printer {
-	return &printer{buffers: text.NewNames[*Buffer]()}
+	b         strings.Builder
+	indent    int
+	constants []*Const // the program's
 }
 
 // line writes a line, followed by its origins.
@@ -114,8 +98,7 @@ func (pr *printer) program(p *Program) {
 			len(c.Data)/c.DType.Size(), ir.DataString(c.DType, c.Data))
 	}
 	for _, s := range p.State {
-		name := strings.TrimPrefix(pr.buffers.Declare(s, statePrefix+s.Name), statePrefix)
-		pr.line(nil, "state %s: %s = %s", name, pr.typeText(s), s.Const.Name)
+		pr.line(nil, "state %s: %s = %s", s.Name, typeText(s), s.Const.Name)
 	}
 	for _, m := range p.Methods {
 		pr.line(nil, "")
@@ -127,38 +110,40 @@ func (pr *printer) program(p *Program) {
 	}
 }
 
-func (pr *printer) index(x sym.Expr) string { return text.IndexString(x, pr.symbols) }
-
-func (pr *printer) buffer(b *Buffer) string { return pr.buffers.Of(b, b.Name) }
-
-// typeText is "f32[4, s0]".
-func (pr *printer) typeText(b *Buffer) string {
-	sizes := make([]string, len(b.Sizes))
-	for i, n := range b.Sizes {
-		sizes[i] = pr.index(n)
+// nameOf is what statements call a buffer.
+func nameOf(b *Buffer) string {
+	if b.Root == nil && b.Storage == State {
+		return "state." + b.Name
 	}
-	return b.DType.Short() + "[" + strings.Join(sizes, ", ") + "]"
+	return b.Name
 }
 
+// typeText is "f32[4, s0]".
+func typeText(b *Buffer) string {
+	return b.DType.Short() + "[" + joined(b.Sizes, sym.Expr.String) + "]"
+}
+
+// joined returns the texts of a list between commas.
+func joined[T any](list []T, text func(T) string) string {
+	all := make([]string, len(list))
+	for i, x := range list {
+		all[i] = text(x)
+	}
+	return strings.Join(all, ", ")
+}
+
+// symbolText is "s0 in [1, 64]".
+func symbolText(s *sym.Symbol) string { return s.Name + " in " + text.Range(s, nil) }
+
 func (pr *printer) method(m *Method) {
-	pr.symbols, pr.values = text.NewNames[*sym.Symbol](), text.NewNames[*expr.Var]()
-	pr.buffers.Open()
-	defer pr.buffers.Close()
-	pr.known = map[*sym.Symbol]bool{}
 	pr.line(nil, "method %s {", text.Quoted(m.Name.Raw()))
 	pr.indent++
 	for _, s := range m.Symbols {
-		pr.line(nil, "symbol %s in %s", pr.symbols.Declare(s, s.Name), text.Range(s, pr.symbols))
-		pr.known[s] = true
+		pr.line(nil, "symbol %s", symbolText(s))
 	}
 	for i := range m.Inputs {
 		pr.port("input", &m.Inputs[i])
 	}
-	eachLet(m.Body, func(s *Let) {
-		if s.Var != nil {
-			pr.values.Declare(s.Var, s.Var.Name)
-		}
-	})
 	for i := range m.Outputs {
 		pr.port("output", &m.Outputs[i])
 	}
@@ -170,36 +155,35 @@ func (pr *printer) method(m *Method) {
 			pr.line(nil, "arena %d align %d", mem.Size, mem.Align)
 		}
 	}
-	pr.views, pr.weights = nil, nil
+	var views []string
+	weights := map[string]bool{} // one is a buffer for each node that reads it
 	for _, b := range m.Buffers {
-		pr.declare(b)
+		switch {
+		case b.Root != nil:
+			views = append(views, fmt.Sprintf("view %s: %s = %s[%s]", b.Name, typeText(b),
+				nameOf(b.Root), b.At))
+		case b.Storage == Arena:
+			pr.line(nil, "buffer %s: %s at %d", b.Name, typeText(b), b.Offset)
+		case b.Storage == Weight:
+			if w := fmt.Sprintf("weight %s: %s", b.Name, typeText(b)); !weights[w] {
+				weights[w] = true
+				pr.line(nil, "%s", w)
+			}
+		}
 	}
-	pr.showViews()
+	for _, s := range views {
+		pr.line(nil, "%s", s)
+	}
 	if len(m.Body) > 0 && len(m.Inputs)+len(m.Outputs)+len(m.Buffers) > 0 {
 		pr.b.WriteByte('\n')
 	}
-	pr.stmts(m.Body)
 	pr.indent--
+	pr.stmts(m.Body)
 	pr.line(nil, "}")
 }
 
-func eachLet(stmts []Stmt, f func(*Let)) {
-	for _, s := range stmts {
-		if l, ok := s.(*Let); ok {
-			f(l)
-		}
-		for _, nested := range Blocks(s) {
-			eachLet(*nested, f)
-		}
-	}
-}
-
 func (pr *printer) port(word string, p *Port) {
-	name := text.Quoted(p.Name.Raw())
-	if p.Buf != nil {
-		name = pr.buffers.Declare(p.Buf, p.Name.Raw())
-	}
-	s := fmt.Sprintf("%s %s: %s", word, name, p.Type)
+	s := fmt.Sprintf("%s %s: %s", word, text.Quoted(p.Name.Raw()), p.Type)
 	if !p.Path.IsEmpty() {
 		s += " " + strconv.Quote(p.Path.Raw())
 	}
@@ -207,18 +191,15 @@ func (pr *printer) port(word string, p *Port) {
 		s += " mutated"
 	}
 	if x := p.Packs; x != nil {
-		s += fmt.Sprintf(" packs %q", x.Of.Raw())
-		for _, n := range shapeInts(&x.Panels) {
-			s += fmt.Sprintf(" %d", *n)
-		}
+		s += fmt.Sprintf(" packs %q %v", x.Of.Raw(), x.Panels)
 	}
 	switch {
 	case p.Sym != nil:
-		s += " binds " + pr.symbols.Of(p.Sym, p.Sym.Name)
+		s += " binds " + p.Sym.Name
 	case p.Var != nil && word == "input":
-		s += fmt.Sprintf(" binds %s: %s", pr.values.Declare(p.Var, p.Var.Name), p.Var.DType.Short())
+		s += fmt.Sprintf(" binds %s: %s", p.Var.Name, p.Var.DType.Short())
 	case p.Var != nil:
-		s += " reads " + pr.values.Of(p.Var, p.Var.Name)
+		s += " reads " + p.Var.Name
 	}
 	if p.Value != nil {
 		s += " = " + ir.ArgString(p.Value)
@@ -226,48 +207,202 @@ func (pr *printer) port(word string, p *Port) {
 	pr.line(nil, "%s", s)
 }
 
-// declare prints the declaration of a buffer that is no port. That of a view
-// may have to wait.
-func (pr *printer) declare(b *Buffer) {
-	switch {
-	case b.Root != nil:
-		pr.views = append(pr.views, b)
-	case b.Storage == Arena:
-		pr.line(nil, "buffer %s: %s at %d", pr.buffers.Declare(b, b.Name), pr.typeText(b), b.Offset)
-	case b.Storage == Weight:
-		shape := pr.typeText(b)
-		for _, w := range pr.weights {
-			if w.Const == b.Const && pr.typeText(w) == shape { // one buffer as well
-				pr.buffers.Alias(b, w)
-				return
-			}
+func (pr *printer) stmts(list []Stmt) {
+	pr.indent++
+	for _, s := range list {
+		pr.stmt(s)
+	}
+	pr.indent--
+}
+
+func (pr *printer) stmt(s Stmt) {
+	switch s := s.(type) {
+	case *Call:
+		pr.line(s.From, "%s", callText(s))
+	case *Cond:
+		pr.line(s.From, "if %s {", nameOf(s.Pred))
+		pr.stmts(s.Then)
+		pr.line(nil, "} else {")
+		pr.stmts(s.Else)
+		pr.line(nil, "}")
+	case *While:
+		pr.line(s.From, "do {")
+		pr.stmts(s.Head)
+		pr.line(nil, "} while %s {", nameOf(s.Pred))
+		pr.stmts(s.Body)
+		pr.line(nil, "}")
+	case *For:
+		head := s.Extent.String()
+		if !s.Var.Lo.IsZero() || !s.Var.Hi.Equal(sym.Sub(s.Extent, sym.Int(1))) {
+			head += " in " + text.Range(s.Var, nil)
 		}
-		pr.weights = append(pr.weights, b)
-		data := ""
-		name := pr.buffers.Declare(b, b.Name)
-		if b.Const.Name != name {
-			data = " = " + b.Const.Name
+		if s.Reverse {
+			head += " reverse"
 		}
-		pr.line(nil, "weight %s: %s%s", name, shape, data)
+		pr.line(s.From, "for %s < %s {", s.Var.Name, head)
+		pr.stmts(s.Body)
+		pr.line(nil, "}")
+	case *Let:
+		if s.Var != nil {
+			pr.line(s.From, "let %s: %s = %s", s.Var.Name, s.Var.DType.Short(),
+				valueText(s.Value, s.Args, true))
+			return
+		}
+		pr.line(s.From, "let %s = %s", symbolText(s.Sym), valueText(s.Value, s.Args, false))
+	case *Assert:
+		word := "assert"
+		switch {
+		case s.Given:
+			word = "require"
+		case s.Index:
+			word = "assert_index"
+		}
+		pr.line(s.From, "%s %s, %s", word, valueText(s.Cond, s.Args, true),
+			strconv.Quote(s.Message.Raw()))
+	case *Poison:
+		pr.line(nil, "poison %s", nameOf(s.Buf))
 	}
 }
 
-// showViews prints the declarations of views whose symbols are known by now.
-func (pr *printer) showViews() {
-	var wait []*Buffer
-	for _, b := range pr.views {
-		ready := true
-		for _, e := range append([]sym.Expr{b.At}, b.Sizes...) {
-			for _, s := range e.Symbols() {
-				ready = ready && pr.known[s]
+// valueText returns the text of an expression whose loads index args.
+func valueText(e *expr.Expr, args []*Buffer, typed bool) string {
+	return e.Format(namesOf(func(k int) string { return nameOf(args[k]) }), typed)
+}
+
+// namesOf are the names in an expression without scalars.
+func namesOf(operand func(int) string) expr.Names {
+	return expr.Names{
+		Operand: operand,
+		Scalar:  func(k int) string { return fmt.Sprintf("scalar_%d", k) },
+		Local:   func(v *expr.Var) string { return v.Name },
+		Index:   sym.Expr.String,
+	}
+}
+
+// isResult reports whether operand i of k stands on the left of a call.
+func (k *Kernel) isResult(i int) bool {
+	r, w := k.Uses(i)
+	return w && !r && !k.IsScratch(i)
+}
+
+func callText(c *Call) string {
+	var outs, ins []string
+	for i, b := range c.Args {
+		if c.Kernel.isResult(i) {
+			outs = append(outs, nameOf(b))
+		} else {
+			ins = append(ins, nameOf(b))
+		}
+	}
+	for i, e := range c.Ints {
+		ins = append(ins, c.Kernel.Params[i].Name+"="+e.String())
+	}
+	for _, x := range c.Scalars {
+		ins = append(ins, valueText(x, nil, true))
+	}
+	results := "()"
+	if len(outs) > 0 {
+		results = strings.Join(outs, ", ")
+	}
+	return fmt.Sprintf("%s = %s(%s)", results, c.Kernel.Name, strings.Join(ins, ", "))
+}
+
+// originsText returns origins grouped by place: "net.py:12 in lin
+// a=aten.add.Tensor b=aten.mul.Tensor net.py:13 …".
+func originsText(from []Origin) string {
+	var words []string
+	for i, o := range from {
+		if i == 0 || o.Loc != from[i-1].Loc {
+			if loc := o.Loc.String(); loc != "" {
+				words = append(words, loc)
+			} else if i > 0 {
+				words = append(words, "-")
 			}
 		}
-		if !ready {
-			wait = append(wait, b)
-			continue
-		}
-		pr.line(nil, "view %s: %s = %s[%s]", pr.buffers.Declare(b, b.Name), pr.typeText(b),
-			pr.buffer(b.Root), pr.index(b.At))
+		words = append(words, text.Quoted(o.Node.Raw())+"="+text.Quoted(o.Op.Raw()))
 	}
-	pr.views = wait
+	return strings.Join(words, " ")
+}
+
+func (pr *printer) kernel(k *Kernel) {
+	if !k.Doc.IsEmpty() {
+		pr.line(nil, "# %s", strings.Join(strings.Fields(k.Doc.Raw()), " "))
+	}
+	word := "kernel "
+	if k.Copy {
+		word = "copy kernel "
+	}
+	pr.b.WriteString(word)
+	if k.Loop != nil {
+		pr.b.WriteString(k.Loop.Format())
+		return
+	}
+	pr.line(nil, "%s(%s) = %s {", k.Name, joined(k.Params, symbolText), k.Tuned.Kernel.Name)
+	pr.indent++
+	pr.tuned(k.Tuned)
+	pr.indent--
+	pr.line(nil, "}")
+}
+
+// tuned prints the body of a tuned kernel:
+//
+//	params m=n0, n=4, k=8
+//	operands 0, 2
+//	packed w = lin_weight from 1  a constant of the program, or its data
+//	channels 1, 4 run             tuned.Channels' Inner and Count, RunChannels
+//	scratch 1024
+//	tile 6, 16 vector
+//	macs 32*s0
+//	cost 2048
+//	epilogue f32(acc: f32, o in [0, 4*s0 - 1], c in [0, 3], x0: f32) = max(acc + x0[c], 0.0)
+func (pr *printer) tuned(in *tuned.Instance) {
+	flag := func(set bool, word string) string {
+		if set {
+			return word
+		}
+		return ""
+	}
+	if len(in.Params) > 0 {
+		pr.line(nil, "params %s", joined(in.Params, func(p tuned.Param) string {
+			return p.Name + "=" + p.Value.String()
+		}))
+	}
+	if len(in.Operands) > 0 {
+		pr.line(nil, "operands %s", joined(in.Operands, strconv.Itoa))
+	}
+	for _, p := range in.Packed {
+		pr.line(nil, "packed %s = %s%s%s", p.Name, pr.packed(p), flag(len(p.From) > 0, " from "),
+			joined(p.From, strconv.Itoa))
+	}
+	pr.line(nil, "channels %s, %s%s", in.Channels.Inner, in.Channels.Count,
+		flag(in.RunChannels, " run"))
+	if !in.Scratch.IsZero() {
+		pr.line(nil, "scratch %s", in.Scratch)
+	}
+	pr.line(nil, "tile %d, %d%s", in.Tile.Rows, in.Tile.Cols, flag(in.Tile.Vector, " vector"))
+	pr.line(nil, "macs %s", in.MACs)
+	pr.line(nil, "cost %s", strconv.FormatFloat(in.Cost, 'g', -1, 64))
+	if ep := in.Epilogue; ep != nil {
+		extra := func(k int) string { return fmt.Sprintf("x%d", k) }
+		head := fmt.Sprintf("%s: %s, %s, %s", ep.Acc.Name, ep.Acc.DType.Short(), symbolText(ep.O),
+			symbolText(ep.C))
+		for i, d := range ep.Extra {
+			head += fmt.Sprintf(", %s: %s", extra(i), d.Short())
+		}
+		pr.line(nil, "epilogue %s(%s) = %s", ep.DType.Short(), head,
+			ep.Body.Format(namesOf(extra), true))
+	}
+}
+
+// packed names the constant of the program that has p's data.
+func (pr *printer) packed(p tuned.Packed) string {
+	if p.Data == nil {
+		return "later " + p.DType.Short()
+	}
+	for _, c := range pr.constants {
+		if c.DType == p.DType && bytes.Equal(c.Data, p.Data) {
+			return c.Name
+		}
+	}
+	return p.DType.Short() + " " + ir.DataString(p.DType, p.Data)
 }

@@ -482,13 +482,9 @@ func (a *abstracter) block(stmts []loop.Stmt) []loop.Stmt {
 func (a *abstracter) stmt(s loop.Stmt) loop.Stmt {
 	switch s := s.(type) {
 	case *loop.For:
-		fmt.Fprintf(&a.key, "for%t%t%t%t", s.Vectorizable, s.Unroll, s.Rolled, s.Divided)
+		fmt.Fprintf(&a.key, "for%t%t%t", s.Vectorizable, s.Rolled, s.Divided)
 		n := *s
-		if s.Unroll {
-			fmt.Fprintf(&a.key, "%s", s.Extent.Key()) // the text depends on it
-		} else {
-			n.Extent = a.index(s.Extent)
-		}
+		n.Extent = a.index(s.Extent)
 		n.Var = a.bind(s.Var, n.Extent)
 		n.Body = a.block(s.Body)
 		return &n
