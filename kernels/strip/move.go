@@ -41,18 +41,6 @@ func Gather[T any, I Integer](dst, src []T, first, step int, at []I) {
 	}
 }
 
-// Convert sets dst[i] to a[i] converted, between integers, between floats, or
-// from an integer to a float.
-func Convert[D, S Numeric](dst []D, a []S) {
-	a = a[:len(dst)]
-	if convertInt32F32(f32s(dst), i32s(a)) {
-		return
-	}
-	for i := range dst {
-		dst[i] = D(a[i])
-	}
-}
-
 // Truncate sets dst[i] to the integer a[i] without its fraction, as ToInt32,
 // ToInt64 or ToUint64 does for the type.
 func Truncate[D Integer, S Float](dst []D, a []S) {
@@ -73,28 +61,6 @@ func Truncate[D Integer, S Float](dst []D, a []S) {
 	}
 }
 
-// ThroughInt8 sets dst[i] to the int8 that Truncate makes of a[i], as a float.
-func ThroughInt8(dst, a []float32) {
-	a = a[:len(dst)]
-	if throughInt8F32(dst, a) {
-		return
-	}
-	for i := range dst {
-		dst[i] = float32(int8(ToInt32(float64(a[i]))))
-	}
-}
-
-// ThroughUint8 sets dst[i] to the uint8 that Truncate makes of a[i], as a float.
-func ThroughUint8(dst, a []float32) {
-	a = a[:len(dst)]
-	if throughUint8F32(dst, a) {
-		return
-	}
-	for i := range dst {
-		dst[i] = float32(uint8(ToInt32(float64(a[i]))))
-	}
-}
-
 // TruncMulAdd sets dst[i] to a[i]·b[i] + c[i] without its fraction, computed in
 // float64; to 0 where it is no number.
 func TruncMulAdd(dst, a []float32, b, c []float64) {
@@ -108,42 +74,20 @@ func TruncMulAdd(dst, a []float32, b, c []float64) {
 	}
 }
 
-// Numbers sets dst[i] to 1 where a[i] is true, else to 0.
-func Numbers[T Numeric](dst []T, a []bool) {
+// ShlScalar sets dst[i] = a[i] << s.
+func ShlScalar[T Integer](dst, a []T, s T) {
 	a = a[:len(dst)]
+	n := uint(s)
 	for i := range dst {
-		dst[i] = FromBool[T](a[i])
+		dst[i] = a[i] << n
 	}
 }
 
-// FromF16 sets dst[i] to the value of the float16 a[i].
-func FromF16(dst []float32, a []uint16) {
+// ShrScalar sets dst[i] = a[i] >> s: arithmetic if a is signed.
+func ShrScalar[T Integer](dst, a []T, s T) {
 	a = a[:len(dst)]
+	n := uint(s)
 	for i := range dst {
-		dst[i] = F16ToF32(a[i])
-	}
-}
-
-// ToF16 sets dst[i] to a[i] as a float16.
-func ToF16(dst []uint16, a []float32) {
-	a = a[:len(dst)]
-	for i := range dst {
-		dst[i] = F32ToF16(a[i])
-	}
-}
-
-// FromBF16 sets dst[i] to the value of the bfloat16 a[i].
-func FromBF16(dst []float32, a []uint16) {
-	a = a[:len(dst)]
-	for i := range dst {
-		dst[i] = BF16ToF32(a[i])
-	}
-}
-
-// ToBF16 sets dst[i] to a[i] as a bfloat16.
-func ToBF16(dst []uint16, a []float32) {
-	a = a[:len(dst)]
-	for i := range dst {
-		dst[i] = F32ToBF16(a[i])
+		dst[i] = a[i] >> n
 	}
 }

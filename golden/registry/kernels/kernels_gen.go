@@ -1454,17 +1454,6 @@ func lengths(n, most int) int {
 	return (n + parts - 1) / max(parts, 1)
 }
 
-// vecScalarMax sets dst[i] = s > a[i] ? s : a[i].
-func vecScalarMax[T numeric](dst []T, s T, a []T) {
-	a = a[:len(dst)]
-	if scalarMaxF32(f32s(dst), f32(s), f32s(a)) {
-		return
-	}
-	for i := range dst {
-		dst[i] = greater(s, a[i])
-	}
-}
-
 // float is the element types with fractions.
 type float interface{ float32 | float64 }
 
@@ -1475,6 +1464,17 @@ type integer interface {
 
 // numeric is the element types with arithmetic and order.
 type numeric interface{ integer | float }
+
+// vecScalarMax sets dst[i] = s > a[i] ? s : a[i].
+func vecScalarMax[T numeric](dst []T, s T, a []T) {
+	a = a[:len(dst)]
+	if scalarMaxF32(f32s(dst), f32(s), f32s(a)) {
+		return
+	}
+	for i := range dst {
+		dst[i] = greater(s, a[i])
+	}
+}
 
 // vecLoad sets dst[i] = src[first + i*step].
 func vecLoad[T any](dst, src []T, first, step int) {

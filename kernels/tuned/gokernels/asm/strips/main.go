@@ -1,6 +1,6 @@
-// Command strips writes the vector forms of the primitives of kernels/strip:
-// assembly, and the Go functions that choose between its forms. What a
-// primitive computes is an expression, and so are the functions of kernels/math
+// Command strips writes the primitives of kernels/strip that work element by
+// element: their loops, their vector forms in assembly, and the Go functions
+// that choose between these. What a vector form computes is an expression, and so are the functions of kernels/math
 // that have vector forms of their own; the command turns the expression into
 // one loop over vectors.
 package main
@@ -35,7 +35,9 @@ func main() {
 	rescale()
 	cpuid()
 	Generate()
-	for name, text := range map[string]string{"vector_amd64.go": chooseAMD64(prims),
+	all, err := loops(prims)
+	check(err)
+	for name, text := range map[string]string{"elementwise.go": all, "vector_amd64.go": chooseAMD64(prims),
 		"vector_arm64.go": chooseARM64(prims), "vector_other.go": chooseNone(prims),
 		"functions.go": functionsFile(prims)} {
 		data, err := format.Source([]byte(text))
