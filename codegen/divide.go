@@ -31,7 +31,7 @@ func Alike(weight int) int { return max(2, weight/32) }
 
 // Divide returns p with Sections around statements of blocks that weigh more than
 // weight, and with kernels of independent loops that weigh too much in several
-// kernels. A program without these stays as it is. If probes, as Probes gives
+// kernels, and without copies of memory to itself. A program without these stays as it is. If probes, as Probes gives
 // them, has a number for a call of such a kernel, it passes to the last of the
 // calls that take its place.
 func Divide(p *native.Program, weight int, probes map[*native.Call]int) *native.Program {
@@ -184,10 +184,13 @@ func (d *divider) kernels(list []*native.Kernel) []*native.Kernel {
 }
 
 // calls returns what takes the place of a statement: of the call of a kernel that
-// is divided, calls of the pieces.
+// is divided, calls of the pieces; of a copy of memory to itself, nothing.
 func (d *divider) calls(s native.Stmt) []native.Stmt {
 	c, ok := s.(*native.Call)
-	if !ok || d.pieces[c.Kernel] == nil {
+	switch {
+	case ok && c.Kernel.Copy && SameMemory(c.Args[0], c.Args[1]):
+		return nil
+	case !ok || d.pieces[c.Kernel] == nil:
 		return []native.Stmt{s}
 	}
 	var out []native.Stmt

@@ -192,8 +192,8 @@ func Requirements(m *native.Method, w *SizeWords) string {
 	return "Requires " + strings.Join(list, "; ") + "."
 }
 
-// comparisons as C, Go and Python write them.
-var comparisons = map[expr.Op]string{
+// Comparisons are the operators of comparisons as C, Go and Python write them.
+var Comparisons = map[expr.Op]string{
 	expr.OpEq: "==", expr.OpNe: "!=", expr.OpLt: "<", expr.OpLe: "<=", expr.OpGt: ">",
 	expr.OpGe: ">=",
 }
@@ -209,7 +209,7 @@ func (w *SizeWords) condition(e *expr.Expr, lets map[*expr.Var]*expr.Expr) (text
 		b, okb := w.condition(e.Args[1], lets)
 		return a + " and " + b, oka && okb
 	}
-	compare := comparisons[e.Op]
+	compare := Comparisons[e.Op]
 	if compare == "" {
 		return "", false
 	}

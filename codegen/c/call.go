@@ -2,6 +2,7 @@ package c
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
@@ -84,7 +85,7 @@ func (b *body) declare(bufs []*native.Buffer) {
 			of = []string{arenaBase}
 		} else {
 			mark := len(b.names)
-			value = b.view(buf)
+			value = b.view(buf).s
 			of = b.forget(mark)
 		}
 		b.declared(name, func() {
@@ -164,29 +165,28 @@ func (b *body) isConst(buf *native.Buffer) bool {
 }
 
 // view returns the pointer to where a view starts.
-func (b *body) view(buf *native.Buffer) string {
-	s := b.pointer(buf.Root)
-	if !buf.At.IsZero() {
-		s += " + " + b.index(buf.At).at(precAdd+1)
-		if c := b.index(buf.At); c.p == precAdd && !strings.HasPrefix(c.s, "-") &&
-			!strings.Contains(c.s, " - ") {
-			s = b.pointer(buf.Root) + " + " + c.s
+func (b *body) view(buf *native.Buffer) code {
+	p := b.pointer(buf.Root)
+	if buf.DType.Size() != buf.Root.DType.Size() || !sameStorage(buf, buf.Root) {
+		t, _ := storageOf(buf.DType)
+		constant := ""
+		if b.isConst(buf) {
+			constant = "const "
 		}
+		p = code{s: fmt.Sprintf("(%s%s *)(%svoid *)%s", constant, t, constant, p.at(precUnary)),
+			p: precUnary}
 	}
-	if buf.DType.Size() == buf.Root.DType.Size() && sameStorage(buf, buf.Root) {
-		return s
+	if buf.At.IsZero() {
+		return p
 	}
-	t, _ := storageOf(buf.DType)
-	constant := ""
-	if b.isConst(buf) {
-		constant = "const "
+	// At counts elements of the view's own type. A sum of what is added needs no parentheses.
+	at := b.index(buf.At)
+	if at.p == precAdd && !slices.ContainsFunc(buf.At.Terms(), func(t sym.Term) bool {
+		return t.Coef < 0
+	}) {
+		at.p = precMul
 	}
-	// At counts elements of the view's own type.
-	s = fmt.Sprintf("(%s%s *)(%svoid *)%s", constant, t, constant, b.pointer(buf.Root))
-	if !buf.At.IsZero() {
-		s += " + " + b.index(buf.At).at(precAdd+1)
-	}
-	return s
+	return join("+", p, at, b.g.idx)
 }
 
 func sameStorage(x, y *native.Buffer) bool {
@@ -196,11 +196,11 @@ func sameStorage(x, y *native.Buffer) bool {
 }
 
 // pointer returns a pointer to a buffer's first element.
-func (b *body) pointer(buf *native.Buffer) string {
+func (b *body) pointer(buf *native.Buffer) code {
 	for _, known := range []map[*native.Buffer]string{b.bufs, b.ports} {
 		if s, ok := known[buf]; ok {
 			b.use(s)
-			return s
+			return name(s, b.g.idx)
 		}
 	}
 	if buf.Root != nil {
@@ -208,11 +208,11 @@ func (b *body) pointer(buf *native.Buffer) string {
 	}
 	if buf.Storage == native.Weight {
 		if s, ok := b.g.consts[buf.Const]; ok {
-			return s
+			return name(s, b.g.idx)
 		}
 	}
 	b.g.fail(fmt.Errorf("%s: buffer %s has no place", b.where, buf.Name))
-	return "NULL"
+	return name("NULL", b.g.idx)
 }
 
 // call prints the call of a kernel.
@@ -230,12 +230,13 @@ func (b *body) call(c *native.Call) {
 		arg := b.pointer(buf)
 		want, _ := storageOf(info.dtypes[i])
 		if have, _ := storageOf(buf.DType); have != want {
-			arg = fmt.Sprintf("(%s *)(void *)(%s)", want, arg)
-			if !written(c.Kernel, i) {
-				arg = fmt.Sprintf("(const %s *)(const void *)(%s)", want, b.pointer(buf))
+			constant := "const "
+			if written(c.Kernel, i) {
+				constant = ""
 			}
+			arg.s = fmt.Sprintf("(%s%s *)(%[1]svoid *)%s", constant, want, arg.at(precUnary))
 		}
-		args = append(args, arg)
+		args = append(args, arg.s)
 	}
 	if info.params != nil {
 		args = append(args, b.params(c, info)...)
@@ -264,7 +265,7 @@ func (b *body) statement(s native.Stmt) {
 	case *native.Call:
 		b.call(s)
 	case *native.Cond:
-		b.w.line("if (%s[0] != 0) {", b.pointer(s.Pred))
+		b.w.line("if (%s[0] != 0) {", b.pointer(s.Pred).at(precPostfix))
 		b.nested(s.Then)
 		if len(s.Else) > 0 {
 			b.w.line("} else {")

@@ -93,14 +93,10 @@ func (p *printer) load(e *expr.Expr, t ctype) code {
 	}
 	b := p.bufs[e.Buf]
 	p.use(b.names...)
-	x := name(b.name+"["+p.index(e.Coords[0]).s+"]", t)
-	return p.loaded(x, e.DType)
-}
-
-// loaded makes a value of what is in memory.
-func (p *printer) loaded(x code, d ir.DType) code {
-	if d == ir.Bool {
-		return join("!=", name(x.s, tU8), intLiteral(0, tI32), tBool)
+	x := code{s: b.name + "[" + p.index(e.Coords[0]).s + "]", p: precPostfix, t: t}
+	if e.DType == ir.Bool {
+		x.t = tU8
+		return join("!=", x, intLiteral(0, tI32), tBool)
 	}
 	return x
 }
@@ -114,7 +110,7 @@ func (p *printer) local(e *expr.Expr, t ctype) code {
 	if len(e.Coords) == 1 {
 		s += "[" + p.index(e.Coords[0]).s + "]"
 	}
-	return name(s, t)
+	return code{s: s, p: precPostfix, t: t, named: len(e.Coords) == 0}
 }
 
 // assign prints e for a place of type t, converted only where C would not do it
@@ -156,11 +152,6 @@ func (p *printer) call(e *expr.Expr, t ctype) code {
 	return call(p.g.function(e.Fn), t, args...)
 }
 
-var comparisons = map[expr.Op]string{
-	expr.OpEq: "==", expr.OpNe: "!=", expr.OpLt: "<", expr.OpLe: "<=", expr.OpGt: ">",
-	expr.OpGe: ">=",
-}
-
 func (p *printer) comparison(e *expr.Expr) code {
 	x, y := e.Args[0], e.Args[1]
 	if expr.IsNarrow(x.DType) {
@@ -173,7 +164,7 @@ func (p *printer) comparison(e *expr.Expr) code {
 		truth := e.Op == expr.OpEq || e.Op == expr.OpLe || e.Op == expr.OpGe
 		return p.g.constant(expr.Bool(truth))
 	}
-	return join(comparisons[e.Op], a, b, tBool)
+	return join(codegen.Comparisons[e.Op], a, b, tBool)
 }
 
 func (p *printer) logic(e *expr.Expr) code {
@@ -203,7 +194,7 @@ func (p *printer) logic(e *expr.Expr) code {
 // cheaper than to decide whether to, a branch that the data decides: without one,
 // a maximum that keeps what is no number is one of vectors.
 func comparesLocals(e *expr.Expr) bool {
-	if comparisons[e.Op] == "" || !e.Args[0].DType.IsFloat() {
+	if codegen.Comparisons[e.Op] == "" || !e.Args[0].DType.IsFloat() {
 		return false
 	}
 	for _, a := range e.Args {

@@ -3,6 +3,7 @@ package c
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
@@ -108,14 +109,12 @@ func (g *gen) header() string {
 
 // checksIndices reports whether a method has an error for an index out of range.
 func (g *gen) checksIndices() bool {
-	found := false
-	for _, m := range g.p.Methods {
-		codegen.Walk(m.Body, func(s native.Stmt) {
+	return slices.ContainsFunc(g.p.Methods, func(m *native.Method) bool {
+		return codegen.Any(m.Body, func(s native.Stmt) bool {
 			a, ok := s.(*native.Assert)
-			found = found || ok && a.Index
+			return ok && a.Index
 		})
-	}
-	return found
+	})
 }
 
 // headerNotes says what holds for all functions.
@@ -123,7 +122,8 @@ func (g *gen) headerNotes(w *writer) {
 	notes := "Tensors are dense and row-major. The buffers of one call must not overlap. " +
 		"Nothing is kept between calls but what the caller holds, so calls may run at the same time. " +
 		"After an error state and inputs are as before the call; outputs may hold anything."
-	narrow, boolean := "", false
+	var narrow []string
+	boolean := false
 	for _, m := range g.methods {
 		for _, p := range append(m.Inputs[:len(m.Inputs):len(m.Inputs)], m.Outputs...) {
 			if p.Buf == nil {
@@ -131,9 +131,9 @@ func (g *gen) headerNotes(w *writer) {
 			}
 			boolean = boolean || p.Buf.DType == ir.Bool
 			if t, _ := typeOf(p.Buf.DType); expr.IsNarrow(p.Buf.DType) {
-				note := fmt.Sprintf(" A %s is its bits in %s.", p.Buf.DType, article(t))
-				if !strings.Contains(narrow, note) {
-					narrow += note
+				note := fmt.Sprintf(" A %s is its bits in a %s.", p.Buf.DType, t)
+				if !slices.Contains(narrow, note) {
+					narrow = append(narrow, note)
 				}
 			}
 		}
@@ -144,14 +144,10 @@ func (g *gen) headerNotes(w *writer) {
 	w.raw("/*")
 	w.raw(" * " + g.banner(g.prefix+".h"))
 	w.raw(" *")
-	for _, l := range fill(notes+narrow, lineWidth-3) {
+	for _, l := range fill(notes+strings.Join(narrow, ""), lineWidth-3) {
 		w.raw(" * " + l)
 	}
 	w.raw(" */")
-}
-
-func article(t ctype) string {
-	return "a " + t.String()
 }
 
 // row is a line of a table in a comment.
@@ -218,7 +214,7 @@ func (g *gen) methodDoc(w *writer, m *method) {
 
 // portText describes the type of a port, and what its size may be.
 func (g *gen) portText(m *method, output bool, i int, p native.Port) string {
-	text := codegen.TypeText(p.Type, m.dimText(output, i, p.Type.Sizes))
+	text := codegen.TypeText(p.Type, m.fields.Text(output, i, p.Type.Sizes))
 	switch {
 	case p.Buf != nil:
 		text += m.capacity(p)
@@ -354,7 +350,7 @@ func (m *method) capacity(p native.Port) string {
 // struct, or a parameter.
 func (m *method) sizeName(output bool, d native.Dim) string {
 	if d.Axis >= 0 {
-		return m.fields[field{output, d.Port, d.Axis}]
+		return m.fields.Name(output, d.Port, d.Axis)
 	}
 	if output {
 		return m.out[d.Port]

@@ -16,98 +16,54 @@ func (p *printer) index(e sym.Expr) code {
 	if len(p.unrolled) > 0 {
 		e = e.Subst(func(s *sym.Symbol) (sym.Expr, bool) { x, ok := p.unrolled[s]; return x, ok })
 	}
-	terms := e.Terms()
-	if len(terms) == 0 {
-		return intLiteral(0, p.g.idx)
-	}
-	// 3 - i reads better than -i + 3.
-	if last := len(terms) - 1; last > 0 && terms[0].Coef < 0 && len(terms[last].Atoms) == 0 &&
-		terms[last].Coef > 0 {
-		terms = append([]sym.Term{terms[last]}, terms[:last]...)
-	}
-	var sum code
-	for i, t := range terms {
-		neg := t.Coef < 0 && t.Coef != math.MinInt64
-		if neg {
-			t.Coef = -t.Coef
-		}
-		x := p.term(t)
-		switch {
-		case i == 0 && neg:
-			sum = negate(x)
-		case i == 0:
-			sum = x
-		case neg:
-			sum = join("-", sum, x, p.g.idx)
-		default:
-			sum = join("+", sum, x, p.g.idx)
-		}
-	}
-	sum.t = p.g.idx
-	return sum
+	c := codegen.Index(indexer{p}, e)
+	c.t = p.g.idx
+	return c
 }
 
-func (p *printer) term(t sym.Term) code {
-	var prod code
-	if t.Coef != 1 || len(t.Atoms) == 0 {
-		prod = intLiteral(t.Coef, p.g.idx)
+// indexer is C's [codegen.Arithmetic].
+type indexer struct{ *printer }
+
+func (p indexer) Int(n int64) code { return intLiteral(n, p.g.idx) }
+
+func (p indexer) Symbol(s *sym.Symbol) code {
+	text, ok := p.syms[s]
+	if !ok {
+		p.g.fail(fmt.Errorf("%s: index %s is not known here", p.where, s.Name))
 	}
-	for _, a := range t.Atoms {
-		x := p.atom(a)
-		if prod.s == "" {
-			prod = x
+	p.use(text)
+	return name(text, p.g.idx)
+}
+
+func (p indexer) Negate(x code) code { return negate(x) }
+
+func (p indexer) Binary(op string, x, y code) code { return join(op, x, y, p.g.idx) }
+
+func (p indexer) Floor(op string, x, y code) code {
+	word := map[string]string{"/": "floor_div", "%": "floor_mod"}[op]
+	return call(p.g.helper(word, p.g.idxDType()), p.g.idx, x, y)
+}
+
+func (p indexer) Extremum(greatest bool, args []code) code {
+	word, op := "max", ">"
+	if !greatest {
+		word, op = "min", "<"
+	}
+	x := args[0]
+	for _, y := range args[1:] {
+		if x.simple() && y.simple() {
+			x = ternary(join(op, x, y, tBool), x, y, p.g.idx)
 		} else {
-			prod = join("*", prod, x, p.g.idx)
+			x = call(p.g.helper(word, p.g.idxDType()), p.g.idx, x, y)
 		}
 	}
-	return prod
+	return x
 }
 
-func (p *printer) atom(a sym.Atom) code {
-	switch a.Kind {
-	case sym.SymbolAtom:
-		s, ok := p.syms[a.Sym]
-		if !ok {
-			p.g.fail(fmt.Errorf("%s: index %s is not known here", p.where, a.Sym.Name))
-			return intLiteral(0, p.g.idx)
-		}
-		p.use(s)
-		return name(s, p.g.idx)
-	case sym.FloorDivAtom, sym.ModAtom:
-		return p.division(a)
-	case sym.MaxAtom, sym.MinAtom:
-		word, op := "max", ">"
-		if a.Kind == sym.MinAtom {
-			word, op = "min", "<"
-		}
-		x := p.index(a.Args[0])
-		for _, arg := range a.Args[1:] {
-			y := p.index(arg)
-			if x.simple() && y.simple() {
-				x = ternary(join(op, x, y, tBool), x, y, p.g.idx)
-			} else {
-				x = call(p.g.helper(word, p.g.idxDType()), p.g.idx, x, y)
-			}
-		}
-		return x
-	}
+func (p indexer) Undefined() code {
 	p.g.fail(fmt.Errorf("%s: an index is undefined: its arithmetic overflows or divides by zero",
 		p.where))
 	return intLiteral(0, p.g.idx)
-}
-
-// division prints a floor division or modulo: as C's operator where both
-// operands are certain not to be negative.
-func (p *printer) division(a sym.Atom) code {
-	x, y := p.index(a.Args[0]), p.index(a.Args[1])
-	op, word := "/", "floor_div"
-	if a.Kind == sym.ModAtom {
-		op, word = "%", "floor_mod"
-	}
-	if sym.NonNegative(a.Args[0]) && sym.NonNegative(a.Args[1]) {
-		return join(op, x, y, p.g.idx)
-	}
-	return call(p.g.helper(word, p.g.idxDType()), p.g.idx, x, y)
 }
 
 // idxDType is the dtype that corresponds to the index type.

@@ -43,16 +43,11 @@ func (g *gen) analyseKernels() {
 	}
 	for _, m := range g.p.Methods {
 		codegen.Walk(m.Body, func(s native.Stmt) {
-			if c, ok := s.(*native.Call); ok && !elided(c) {
+			if c, ok := s.(*native.Call); ok {
 				g.analyseCall(c)
 			}
 		})
 	}
-}
-
-// elided reports whether a call does nothing: a copy of memory to itself.
-func elided(c *native.Call) bool {
-	return c.Kernel.Copy && codegen.SameMemory(c.Args[0], c.Args[1])
 }
 
 func (g *gen) analyseCall(c *native.Call) {

@@ -53,13 +53,11 @@ func (b *body) text() (string, map[string]bool) {
 
 // method prints m's function.
 func (g *gen) method(m *method) {
-	pruned := *m.Method
-	pruned.Body = prune(m.Body)
 	p := &printer{g: g, w: &writer{indent: 1}, where: "method " + m.Name.String(),
 		scope: codegen.NewScope(m.scope), vars: map[*expr.Var]string{},
 		syms: map[*sym.Symbol]string{}}
-	b := &body{printer: p, m: m, decls: codegen.Declarations(pruned.Body),
-		uses:  usesOf(pruned.Body),
+	b := &body{printer: p, m: m, decls: codegen.Declarations(m.Body),
+		uses:  usesOf(m.Body),
 		ports: map[*native.Buffer]string{}, bufs: map[*native.Buffer]string{}, fresh: true}
 	b.findPorts()
 	b.giveParams()
@@ -71,10 +69,10 @@ func (g *gen) method(m *method) {
 		})
 		b.fresh = false
 	}
-	if codegen.Divided(pruned.Body) {
-		b.shareNumbers(pruned.Body)
+	if codegen.Divided(m.Body) {
+		b.shareNumbers(m.Body)
 	}
-	b.statements(pruned.Body)
+	b.statements(m.Body)
 	b.results()
 	if !b.fresh {
 		b.w.blank()
@@ -117,35 +115,6 @@ func usesOf(body []native.Stmt) map[*native.Buffer]use {
 		}
 	})
 	return uses
-}
-
-// prune leaves out the copies of memory to itself.
-func prune(stmts []native.Stmt) []native.Stmt {
-	out := make([]native.Stmt, 0, len(stmts))
-	for _, s := range stmts {
-		switch t := s.(type) {
-		case *native.Call:
-			if elided(t) {
-				continue
-			}
-		case *native.Cond:
-			c := *t
-			c.Then, c.Else = prune(t.Then), prune(t.Else)
-			s = &c
-		case *native.While:
-			c := *t
-			c.Head, c.Body = prune(t.Head), prune(t.Body)
-			s = &c
-		case *native.For:
-			c := *t
-			c.Body = prune(t.Body)
-			s = &c
-		case *native.Section:
-			s = &native.Section{Body: prune(t.Body)}
-		}
-		out = append(out, s)
-	}
-	return out
 }
 
 // findPorts makes the caller's memory known.
@@ -220,7 +189,7 @@ func (b *body) dim(d native.Dim) code {
 	if d.Axis < 0 {
 		return name(b.m.in[d.Port], tI64)
 	}
-	return name(sizesParam+"->"+b.m.fields[field{false, d.Port, d.Axis}], b.g.idx)
+	return name(sizesParam+"->"+b.m.fields.Name(false, d.Port, d.Axis), b.g.idx)
 }
 
 // bindSizes prints what checks the dynamic sizes and makes them known under
@@ -278,7 +247,7 @@ func (b *body) results() {
 		}
 	}
 	for _, d := range b.m.binding.Out {
-		b.w.line("%s->%s = %s;", sizesParam, b.m.fields[field{true, d.Port, d.Axis}],
+		b.w.line("%s->%s = %s;", sizesParam, b.m.fields.Name(true, d.Port, d.Axis),
 			b.index(d.Size).s)
 	}
 }
@@ -359,24 +328,11 @@ func (b *body) shareNumbers(stmts []native.Stmt) {
 	w := &writer{indent: 1}
 	b.numbers = map[any]string{}
 	scope := codegen.NewScope(b.g.names)
-	codegen.Walk(stmts, func(s native.Stmt) {
-		l, ok := s.(*native.Let)
-		if !ok {
-			return
-		}
-		key, base, t := any(l.Sym), "", b.g.idx
-		if l.Sym != nil {
-			base = l.Sym.Name
-		} else {
-			key, base = l.Var, l.Var.Name
-			t, _ = typeOf(l.Var.DType)
-		}
-		if b.numbers[key] == "" {
-			member := scope.Take(base)
-			b.numbers[key] = numbersParam + "->" + member
-			w.line("%s %s;", t, member)
-		}
-	})
+	for _, n := range codegen.Numbers(stmts) {
+		member := scope.Take(n.Name)
+		b.numbers[n.Key] = numbersParam + "->" + member
+		w.line("%s %s;", b.numberType(n), member)
+	}
 	if len(b.numbers) == 0 {
 		return
 	}
@@ -391,13 +347,13 @@ func (b *body) shareNumbers(stmts []native.Stmt) {
 	b.fresh = false
 }
 
-// number returns where a number that is read at run time is known to all
-// functions of the method, "" if it is a local.
-func (b *body) number(v *expr.Var, s *sym.Symbol) string {
-	if s != nil {
-		return b.numbers[s]
+// numberType is the type of a number that is read at run time.
+func (b *body) numberType(n codegen.Number) ctype {
+	if n.Index {
+		return b.g.idx
 	}
-	return b.numbers[v]
+	t, _ := typeOf(n.DType)
+	return t
 }
 
 // testParts prints functions that do many tests of parameters, and returns the

@@ -7,7 +7,6 @@ import (
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
-	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/lower/native"
 )
 
@@ -17,9 +16,9 @@ type method struct {
 	name    string
 	sizes   string // the type of its sizes, "" if it has none
 	binding *native.Binding
-	scope   *codegen.Scope // of the function: its parameters
-	in, out []string       // names of the ports, "" for those left out
-	fields  map[field]string
+	scope   *codegen.Scope    // of the function: its parameters
+	in, out []string          // names of the ports, "" for those left out
+	fields  codegen.SizeNames // members of the struct of sizes
 	words   *codegen.SizeWords
 	macros  []portMacro
 	bytes   map[*native.Buffer]string // macros of the bytes of ports
@@ -27,12 +26,6 @@ type method struct {
 	arena   int64
 	// functions counts those of its sections.
 	functions int
-}
-
-// field is a member of a sizes struct.
-type field struct {
-	output     bool
-	port, axis int
 }
 
 const (
@@ -51,8 +44,7 @@ func (g *gen) signatures() error {
 		}
 		m := &method{
 			Method: nm, binding: binding, name: g.names.Take(g.prefix + "_" + nm.Name.Identifier()),
-			scope: codegen.NewScope(g.locals), fields: map[field]string{},
-			arena: codegen.ArenaSize(nm),
+			scope: codegen.NewScope(g.locals), arena: codegen.ArenaSize(nm),
 		}
 		m.scope.Reserve(sizesParam, stateParam, arenaParam, arenaBase)
 		for i, p := range nm.Inputs {
@@ -70,7 +62,10 @@ func (g *gen) signatures() error {
 			}
 			m.out = append(m.out, name)
 		}
-		m.sizeFields(g.names)
+		m.fields = codegen.NameSizes(nm, binding, codegen.NewScope(g.names),
+			func(port foreign.Text, axis int) string {
+				return fmt.Sprintf("%s_dim%d", port.Identifier(), axis)
+			})
 		m.words = codegen.NewSizeWords(binding, m.sizeName)
 		g.portMacros(m)
 		codegen.Walk(nm.Body, func(s native.Stmt) {
@@ -113,23 +108,6 @@ func hasDim(dims []native.Dim, port int) bool {
 		}
 	}
 	return false
-}
-
-// sizeFields names the members of the method's sizes struct.
-func (m *method) sizeFields(names *codegen.Scope) {
-	scope := codegen.NewScope(names)
-	take := func(output bool, d native.Dim, port foreign.Text) {
-		if d.Axis >= 0 {
-			m.fields[field{output, d.Port, d.Axis}] = scope.Take(fmt.Sprintf("%s_dim%d",
-				port.Identifier(), d.Axis))
-		}
-	}
-	for _, d := range m.binding.In {
-		take(false, d, m.Inputs[d.Port].Name)
-	}
-	for _, d := range m.binding.Out {
-		take(true, d, codegen.OutputName(m.Method, d.Port))
-	}
 }
 
 // param is a parameter of a method.
@@ -201,17 +179,4 @@ func (g *gen) prototype(m *method) string {
 		decls = []string{"void"}
 	}
 	return g.prefix + "_status " + m.name + "(" + strings.Join(decls, ", ") + ")"
-}
-
-// dimText words a dynamic size in comments: by the member of the sizes struct
-// that has the value.
-func (m *method) dimText(output bool, port int, sizes []sym.Expr) func(sym.Expr) string {
-	return func(e sym.Expr) string {
-		for axis, s := range sizes {
-			if name, ok := m.fields[field{output, port, axis}]; ok && s.Equal(e) {
-				return name
-			}
-		}
-		return e.String()
-	}
 }

@@ -3,7 +3,6 @@ package c
 import (
 	"fmt"
 	"maps"
-	"strings"
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir/sym"
@@ -222,7 +221,7 @@ func negated(c code) code { return code{s: "!" + c.at(precUnary), p: precUnary, 
 
 func (b *body) while(s *native.While) {
 	if len(s.Head) == 0 {
-		b.w.line("while (%s[0] != 0) {", b.pointer(s.Pred))
+		b.w.line("while (%s[0] != 0) {", b.pointer(s.Pred).at(precPostfix))
 		b.nested(s.Body)
 		b.w.line("}")
 		return
@@ -230,7 +229,7 @@ func (b *body) while(s *native.While) {
 	b.w.line("for (;;) {")
 	b.inside(func() {
 		b.statements(s.Head)
-		b.w.open("if (%s[0] == 0) {", b.pointer(s.Pred))
+		b.w.open("if (%s[0] == 0) {", b.pointer(s.Pred).at(precPostfix))
 		b.w.line("break;")
 		b.w.close()
 		b.statements(s.Body)
@@ -256,52 +255,41 @@ func (b *body) count(s *native.For) {
 	b.scope, b.given = outer, b.given[:given]
 }
 
-// letScalar prints a number read at run time.
+// letScalar prints a number read at run time: a member that all functions of the method
+// know, or a local.
 func (b *body) letScalar(s *native.Let) {
-	var local, text string
 	start, from := b.w.b.Len(), len(b.names)
 	b.remark(s)
 	b.declare(b.decls[s])
 	b.printer.bufs = b.operands(s.Args)
-	value := b.expr(s.Value)
-	if member := b.number(s.Var, s.Sym); member != "" {
-		b.use(member)
-		if s.Sym != nil {
-			b.w.line("%s = %s;", member, convert(value, b.g.idx).s)
-			b.syms[s.Sym] = member
-		} else {
-			t, _ := typeOf(s.Var.DType)
-			b.w.line("%s = %s;", member, convert(value, t).s)
-			b.vars[s.Var] = member
+	n := codegen.NumberOf(s)
+	t := b.numberType(n)
+	value := convert(b.expr(s.Value), t)
+	name := b.numbers[n.Key]
+	if name != "" {
+		b.use(name)
+		b.w.line("%s = %s;", name, value.s)
+	} else {
+		name = b.scope.Take(n.Name)
+		if len(b.decls[s]) > 0 { // else, without it, what it came from need not be told
+			start = b.w.b.Len()
 		}
-		return
+		b.w.line("const %s %s = %s;", t, name, value.s)
+		b.locals = append(b.locals, localText{name, start, b.w.b.Len(), from, len(b.names)})
 	}
 	if s.Sym != nil {
-		local = b.scope.Take(s.Sym.Name)
-		text = fmt.Sprintf("const %s %s = %s;", b.g.idx, local, convert(value, b.g.idx).s)
-		b.syms[s.Sym] = local
+		b.syms[s.Sym] = name
 	} else {
-		t, _ := typeOf(s.Var.DType)
-		local = b.scope.Take(s.Var.Name)
-		text = fmt.Sprintf("const %s %s = %s;", t, local, convert(value, t).s)
-		b.vars[s.Var] = local
+		b.vars[s.Var] = name
 	}
-	if len(b.decls[s]) > 0 { // else, without it, what it came from need not be told
-		start = b.w.b.Len()
-	}
-	b.w.line("%s", text)
-	b.locals = append(b.locals, localText{local, start, b.w.b.Len(), from, len(b.names)})
 }
 
 func (b *body) operands(bufs []*native.Buffer) []operand {
 	out := make([]operand, len(bufs))
 	for i, buf := range bufs {
 		mark := len(b.names)
-		out[i] = operand{name: b.pointer(buf), dtype: buf.DType}
+		out[i] = operand{name: b.pointer(buf).at(precPostfix), dtype: buf.DType}
 		out[i].names = b.forget(mark)
-		if strings.Contains(out[i].name, " ") {
-			out[i].name = "(" + out[i].name + ")"
-		}
 	}
 	return out
 }

@@ -37,6 +37,7 @@ type code struct {
 	// literal: a number whose value is known to the compiler, which then does
 	// not warn about narrowing it.
 	literal bool
+	named   bool // a name, or what names are negated
 }
 
 // at returns the text in parentheses unless it binds at least as tightly as p.
@@ -49,7 +50,7 @@ func (c code) at(p prec) string {
 
 // simple reports whether the text may stand twice: a name or a number.
 func (c code) simple() bool {
-	return c.literal || !strings.ContainsAny(c.s, " ([?:+*/%<>&|^!~")
+	return c.literal || c.named
 }
 
 // opPrec are the binary operators.
@@ -139,11 +140,11 @@ func negate(c code) code {
 	if strings.HasPrefix(s, "-") {
 		s = "(" + s + ")"
 	}
-	return code{s: "-" + s, p: precUnary, t: promote(c.t, c.t), literal: c.literal}
+	return code{s: "-" + s, p: precUnary, t: promote(c.t, c.t), literal: c.literal, named: c.named}
 }
 
-// name returns a name, an element or a call as code.
-func name(s string, t ctype) code { return code{s: s, p: precPostfix, t: t} }
+// name returns a name as code.
+func name(s string, t ctype) code { return code{s: s, p: precPostfix, t: t, named: true} }
 
 // wideLiteral is in front of small numbers of type uint64_t.
 const wideLiteral = "(uint64_t)"

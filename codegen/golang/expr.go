@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/half"
@@ -76,7 +77,7 @@ func (p *printer) expr(e *expr.Expr) text {
 		}
 		return text{p.unit.function(e.Fn) + "(" + strings.Join(args, ", ") + ")", precUnary}
 	case expr.OpEq, expr.OpNe, expr.OpLt, expr.OpLe, expr.OpGt, expr.OpGe:
-		return p.binary(compareOps[e.Op], precCompare, e)
+		return p.binary(codegen.Comparisons[e.Op], precCompare, e)
 	}
 	switch d := e.DType; {
 	case d == ir.Bool:
@@ -88,11 +89,6 @@ func (p *printer) expr(e *expr.Expr) text {
 	}
 	fail("Go output has no operation %s on %s", e.Op, e.DType)
 	return text{}
-}
-
-var compareOps = map[expr.Op]string{
-	expr.OpEq: "==", expr.OpNe: "!=", expr.OpLt: "<", expr.OpLe: "<=", expr.OpGt: ">",
-	expr.OpGe: ">=",
 }
 
 // binary writes a left-associative operation; a comparison is not an operand

@@ -50,8 +50,7 @@ func (p *printer) helper(name string) string { return p.unit.helper(name) }
 func (p *printer) math(name string) string { return "math." + name }
 
 func (p *printer) index(e sym.Expr, prec int) string {
-	x := indexer{name: p.symName, helper: p.helper}
-	return x.print(e, prec)
+	return codegen.Index(indexer{p}, e).at(prec)
 }
 
 func (p *printer) symName(s *sym.Symbol) string {
