@@ -48,19 +48,14 @@ func Divide(p *native.Program, weight int, probes map[*native.Call]int) *native.
 }
 
 // Divided reports whether there are Sections in a method's statements.
-func Divided(stmts []native.Stmt) bool { return has[*native.Section](stmts) }
+func Divided(stmts []native.Stmt) bool { return Has[*native.Section](stmts) }
 
 // Fails reports whether statements can end their method with an error.
-func Fails(stmts []native.Stmt) bool { return has[*native.Assert](stmts) }
+func Fails(stmts []native.Stmt) bool { return Has[*native.Assert](stmts) }
 
-// has reports whether there is a statement of a kind.
-func has[S native.Stmt](stmts []native.Stmt) bool {
-	found := false
-	Walk(stmts, func(s native.Stmt) {
-		_, is := s.(S)
-		found = found || is
-	})
-	return found
+// Has reports whether there is a statement of a kind.
+func Has[S native.Stmt](stmts []native.Stmt) bool {
+	return Any(stmts, func(s native.Stmt) bool { _, is := s.(S); return is })
 }
 
 type divider struct {

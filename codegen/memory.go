@@ -68,6 +68,15 @@ func ArenaSize(m *native.Method) int64 {
 	return m.Plan.Size()
 }
 
+// ArenaBytes returns the bytes of arena that the methods need, which they use one after
+// the other.
+func ArenaBytes(p *native.Program) (size int64) {
+	for _, m := range p.Methods {
+		size = max(size, ArenaSize(m))
+	}
+	return size
+}
+
 // ArenaAlign returns what the arenas of all methods must be aligned to, at
 // least 1.
 func ArenaAlign(p *native.Program) int64 {

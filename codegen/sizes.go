@@ -245,3 +245,54 @@ func OutputName(m *native.Method, i int) foreign.Text {
 	}
 	return m.Outputs[i].Name
 }
+
+// PortName is what an input or output of m is called.
+func PortName(m *native.Method, output bool, i int) foreign.Text {
+	if output {
+		return OutputName(m, i)
+	}
+	return m.Inputs[i].Name
+}
+
+// SizeNames are what members of a struct for a method's dynamic dimensions are called.
+type SizeNames map[dimKey]string
+
+// dimKey is a dimension of an input or output.
+type dimKey struct {
+	output     bool
+	port, axis int
+}
+
+// NameSizes names the dynamic dimensions of m: base is the name of one if nothing else has
+// it in a scope.
+func NameSizes(m *native.Method, b *native.Binding, scope *Scope,
+	base func(port foreign.Text, axis int) string) SizeNames {
+	names := SizeNames{}
+	for i, dims := range [][]native.Dim{b.In, b.Out} {
+		for _, d := range dims {
+			if d.Axis >= 0 {
+				names[dimKey{i == 1, d.Port, d.Axis}] = scope.Take(base(PortName(m, i == 1, d.Port),
+					d.Axis))
+			}
+		}
+	}
+	return names
+}
+
+// Name returns the name of a dimension, "" if it is not dynamic.
+func (n SizeNames) Name(output bool, port, axis int) string {
+	return n[dimKey{output, port, axis}]
+}
+
+// Text returns what words a dynamic size of a port in comments: the name of the dimension
+// that has it.
+func (n SizeNames) Text(output bool, port int, sizes []sym.Expr) func(sym.Expr) string {
+	return func(e sym.Expr) string {
+		for axis, s := range sizes {
+			if name := n.Name(output, port, axis); name != "" && s.Equal(e) {
+				return name
+			}
+		}
+		return e.String()
+	}
+}

@@ -3,6 +3,7 @@ package codegen
 import (
 	"slices"
 
+	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/lower/native"
 )
 
@@ -14,6 +15,13 @@ func Walk(block []native.Stmt, f func(native.Stmt)) {
 			Walk(*b, f)
 		}
 	}
+}
+
+// Any reports whether f is true of a statement of block or below.
+func Any(block []native.Stmt, f func(native.Stmt) bool) bool {
+	found := false
+	Walk(block, func(s native.Stmt) { found = found || f(s) })
+	return found
 }
 
 // WalkFunction is Walk but for what is in Sections, which is in other functions.
@@ -161,4 +169,30 @@ func Probes(p *native.Program) map[*native.Call]int {
 		})
 	}
 	return numbers
+}
+
+// Number is what a Let reads at run time.
+type Number struct {
+	Key   any // the symbol or local that it is bound to
+	Name  string
+	Index bool     // it is a symbol
+	DType ir.DType // of a local
+}
+
+// NumberOf returns the number that l reads.
+func NumberOf(l *native.Let) Number {
+	if l.Sym != nil {
+		return Number{Key: l.Sym, Name: l.Sym.Name, Index: true}
+	}
+	return Number{Key: l.Var, Name: l.Var.Name, DType: l.Var.DType}
+}
+
+// Numbers returns the numbers that block reads at run time, each once.
+func Numbers(block []native.Stmt) (list []Number) {
+	Walk(block, func(s native.Stmt) {
+		if l, ok := s.(*native.Let); ok && !slices.Contains(list, NumberOf(l)) {
+			list = append(list, NumberOf(l))
+		}
+	})
+	return list
 }

@@ -78,7 +78,7 @@ func (g *generator) errorVars(f *jen.File) {
 func (g *generator) modelType(f *jen.File) {
 	var fields []jen.Code
 	var inits []jen.Code
-	if size := g.arenaSize(); size > 0 {
+	if size := codegen.ArenaBytes(g.p); size > 0 {
 		elem, count := "byte", jen.Lit(int(size))
 		if !g.views() {
 			elem = goType(g.arena)
@@ -134,7 +134,7 @@ func (g *generator) modelType(f *jen.File) {
 		var params []jen.Code
 		if g.internal {
 			arena := jen.Id("arena").Int()
-			if g.arenaSize() == 0 {
+			if codegen.ArenaBytes(g.p) == 0 {
 				arena = jen.Id("_").Int()
 			}
 			params = append(params, arena)

@@ -116,7 +116,7 @@ func (p *methodPrinter) dim(d native.Dim) (name, value string) {
 		return port.Name.GoFormat(), p.scalars[d.Port]
 	}
 	return fmt.Sprintf("dimension %d of %s", d.Axis, port.Name.GoFormat()), "sizes." +
-		p.sizes[dimKey{false, d.Port, d.Axis}]
+		p.sizes.Name(false, d.Port, d.Axis)
 }
 
 // solve binds a symbol and checks its bounds.

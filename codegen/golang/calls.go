@@ -85,7 +85,7 @@ func (p *methodPrinter) stmt(s native.Stmt) []jen.Code {
 	case *native.Section:
 		return p.section(s)
 	case *native.Let:
-		if s.Sym != nil && !p.alive(s.Sym) || s.Sym == nil && !p.alive(s.Var) {
+		if !p.alive(codegen.NumberOf(s).Key) {
 			return nil
 		}
 		return p.lines(func() jen.Code { return p.let(s) })
@@ -186,7 +186,7 @@ func (p *methodPrinter) let(s *native.Let) jen.Code {
 		value = typedLiteral(s.Value)
 	}
 	var name string
-	if field := p.kept(s); field != "" {
+	if field := p.numbers[codegen.NumberOf(s).Key]; field != "" {
 		p.reads[numbersKey{}] = true
 		if s.Sym != nil {
 			p.syms[s.Sym] = field

@@ -18,7 +18,7 @@ func (g *generator) memory() ([]byte, error) {
 		return nil, err
 	}
 	var roots []string
-	if g.arenaSize() > 0 && g.views() {
+	if codegen.ArenaBytes(g.p) > 0 && g.views() {
 		roots = append(roots, "newArena", "view")
 	}
 	if len(g.weights.Consts) > 0 {
@@ -39,18 +39,6 @@ func (g *generator) memory() ([]byte, error) {
 		parts = append(parts, lib.text(d, func(name string) string { return name }))
 	}
 	return g.unit.file(g.header(), strings.Join(parts, "\n\n"))
-}
-
-// arenaSize returns the bytes of arena that the methods need, which they use
-// one after the other.
-func (g *generator) arenaSize() int64 {
-	size := int64(0)
-	for _, m := range g.p.Methods {
-		if m.Plan != nil {
-			size = max(size, m.Plan.Size())
-		}
-	}
-	return size
 }
 
 // arenaType returns the type of the elements of all buffers in the arena,

@@ -22,7 +22,7 @@ type methodPrinter struct {
 	m       *native.Method
 	name    string // exported
 	binding *native.Binding
-	sizes   map[dimKey]string // fields of the Sizes struct
+	sizes   codegen.SizeNames // fields of the Sizes struct
 	words   *codegen.SizeWords
 	ports   map[*native.Buffer]string
 	scalars map[int]string          // parameters for inputs that are numbers
@@ -62,7 +62,7 @@ func (g *generator) method(m *native.Method) (code []jen.Code, err error) {
 	for {
 		p := &methodPrinter{
 			printer: g.unit.newPrinter(nil), g: g, m: m, name: name, binding: binding, live: live,
-			sizes: map[dimKey]string{}, ports: map[*native.Buffer]string{},
+			ports:   map[*native.Buffer]string{},
 			scalars: map[int]string{}, late: map[*native.Buffer]bool{},
 			numbers: map[any]string{}, count: 1,
 			exprs: map[*native.Buffer]string{}, declare: codegen.Declarations(m.Body),
@@ -112,7 +112,7 @@ func (p *methodPrinter) print() []jen.Code {
 func (p *methodPrinter) finish() []jen.Code {
 	var out []jen.Code
 	for _, d := range p.binding.Out {
-		if name := p.sizes[dimKey{true, d.Port, d.Axis}]; name != "" {
+		if name := p.sizes.Name(true, d.Port, d.Axis); name != "" {
 			out = append(out, jen.Id("sizes").Dot(name).Op("=").Op(p.index(d.Size, precAny)))
 		}
 	}
@@ -169,7 +169,7 @@ func (p *methodPrinter) doc() string {
 	fmt.Fprintf(&b, "// %s runs the model's method %s.\n//\n", p.name, p.m.Name.Comment())
 	var halves []ir.DType
 	row := func(name string, out bool, i int, port native.Port, notes ...string) {
-		text := codegen.TypeText(port.Type, p.dimText(out, i, port.Type.Sizes))
+		text := codegen.TypeText(port.Type, p.sizes.Text(out, i, port.Type.Sizes))
 		if !port.Path.IsEmpty() {
 			notes = append([]string{port.Path.Comment()}, notes...)
 		}
@@ -195,7 +195,7 @@ func (p *methodPrinter) doc() string {
 				notes = append(notes, p.words.Input(native.Dim{Port: i, Axis: -1,
 					Size: port.Type.Expr}))
 			}
-			row(p.numbers[i], false, i, port, notes...)
+			row(p.scalars[i], false, i, port, notes...)
 		}
 	}
 	for i, port := range p.m.Outputs {

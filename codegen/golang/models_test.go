@@ -149,3 +149,14 @@ func run(t *testing.T, dir, name string, args ...string) {
 		t.Errorf("%s: %v\n%s", filepath.Base(name), err, text)
 	}
 }
+
+// Numbers are called in a method's documentation as its parameters are.
+func TestDocOfNumbers(t *testing.T) {
+	pkg, err := generate("../../golden/cases/symbolic_int/model.pt2", "numbers", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(pkg.File("numbers.go")); !strings.Contains(text, "//   - n: int") {
+		t.Errorf("the number n has no line:\n%s", text)
+	}
+}

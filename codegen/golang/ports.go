@@ -7,44 +7,18 @@ import (
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/ir/foreign"
-	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/lower/native"
 )
 
-// dimKey is a dimension of an input or output.
-type dimKey struct {
-	out        bool
-	port, axis int
-}
-
 // nameSizes names the fields of the method's Sizes struct.
 func (p *methodPrinter) nameSizes() {
-	fields := codegen.NewScope(nil)
-	take := func(dims []native.Dim, out bool) {
-		for _, d := range dims {
-			if d.Axis >= 0 {
-				p.sizes[dimKey{out, d.Port, d.Axis}] = fields.Take(
-					SizeField(p.portName(out, d.Port), d.Axis))
-			}
-		}
-	}
-	take(p.binding.In, false)
-	take(p.binding.Out, true)
+	p.sizes = codegen.NameSizes(p.m, p.binding, codegen.NewScope(nil), SizeField)
 	p.words = codegen.NewSizeWords(p.binding, func(out bool, d native.Dim) string {
 		if d.Axis < 0 {
-			return camel(p.portName(out, d.Port).Identifier())
+			return camel(codegen.PortName(p.m, out, d.Port).Identifier())
 		}
-		return p.sizes[dimKey{out, d.Port, d.Axis}]
+		return p.sizes.Name(out, d.Port, d.Axis)
 	})
-}
-
-// portName is what an input or output is called.
-func (p *methodPrinter) portName(out bool, i int) foreign.Text {
-	if out {
-		return codegen.OutputName(p.m, i)
-	}
-	return p.m.Inputs[i].Name
 }
 
 // sizesType prints the type that tells a method's dynamic sizes, nil if there
@@ -63,9 +37,9 @@ func (p *methodPrinter) sizesType() []jen.Code {
 				list = append(list, jen.Comment("// "+head))
 				head = ""
 			}
-			list = append(list, jen.Id(p.sizes[dimKey{out, d.Port, d.Axis}]).Int().
+			list = append(list, jen.Id(p.sizes.Name(out, d.Port, d.Axis)).Int().
 				Comment(fmt.Sprintf("// dimension %d of %s: %s", d.Axis,
-					p.portName(out, d.Port).Comment(), words(d))))
+					codegen.PortName(p.m, out, d.Port).Comment(), words(d))))
 		}
 	}
 	add(p.binding.In, false, "Set by the caller.", p.words.Input)
@@ -76,18 +50,6 @@ func (p *methodPrinter) sizesType() []jen.Code {
 	return []jen.Code{jen.Commentf("%sSizes has the dynamic dimensions of a call of %s.", p.name,
 		p.name).Line().
 		Type().Id(p.name + "Sizes").Struct(list...)}
-}
-
-// dimText words a dynamic size in comments: by the field that has the value.
-func (p *methodPrinter) dimText(out bool, port int, sizes []sym.Expr) func(sym.Expr) string {
-	return func(e sym.Expr) string {
-		for axis, s := range sizes {
-			if name := p.sizes[dimKey{out, port, axis}]; name != "" && s.Equal(e) {
-				return name
-			}
-		}
-		return e.String()
-	}
 }
 
 // signature names the parameters and returns them with the results.

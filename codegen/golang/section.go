@@ -96,24 +96,18 @@ func (g *generator) sectionName(s any, base string) string {
 func (p *methodPrinter) shareNumbers() (typ, made []jen.Code) {
 	var fields []jen.Code
 	scope := codegen.NewScope(nil)
-	codegen.Walk(p.m.Body, func(s native.Stmt) {
-		l, ok := s.(*native.Let)
-		if !ok {
-			return
+	for _, n := range codegen.Numbers(p.m.Body) {
+		if !p.alive(n.Key) {
+			continue
 		}
-		key, base, t := any(l.Sym), "", "int"
-		if l.Sym != nil {
-			base = l.Sym.Name
-		} else {
-			key, base, t = l.Var, l.Var.Name, goType(l.Var.DType)
+		t := "int"
+		if !n.Index {
+			t = goType(n.DType)
 		}
-		if !p.alive(key) || p.numbers[key] != "" {
-			return
-		}
-		field := scope.Take(camel(base))
-		p.numbers[key] = numbersName + "." + field
+		field := scope.Take(camel(n.Name))
+		p.numbers[n.Key] = numbersName + "." + field
 		fields = append(fields, jen.Id(field).Id(t))
-	})
+	}
 	if fields == nil {
 		return nil, nil
 	}
@@ -131,13 +125,4 @@ func (g *generator) numbersType(m *native.Method, base string) string {
 		g.numbers[m] = g.unit.scope.TakeAround(base)
 	}
 	return g.numbers[m]
-}
-
-// kept returns where a number that is read at run time is known to all
-// functions of the method, "" if it is a local.
-func (p *methodPrinter) kept(l *native.Let) string {
-	if l.Sym != nil {
-		return p.numbers[l.Sym]
-	}
-	return p.numbers[l.Var]
 }
