@@ -53,9 +53,7 @@ func (t *Type) Base() *Type {
 }
 
 // Mutates reports whether the call writes to an argument of type t.
-func (t *Type) Mutates() bool {
-	return t.Alias.Write || t.IsList() && t.Elems[0].Mutates()
-}
+func (t *Type) Mutates() bool { return t.Alias.Write || t.IsList() && t.Elems[0].Mutates() }
 
 // String returns t as schemas write it.
 func (t *Type) String() string {

@@ -114,9 +114,7 @@ func boolValue(b bool) Value {
 	return Value{}
 }
 
-func bitcast(v Value, from, to ir.DType) Value {
-	return fromBits(to, toBits(from, v))
-}
+func bitcast(v Value, from, to ir.DType) Value { return fromBits(to, toBits(from, v)) }
 
 func toBits(d ir.DType, v Value) uint64 {
 	switch {
@@ -163,9 +161,7 @@ func narrowBits(d ir.DType, x float64) uint16     { return half.FromFloat32(d, f
 func narrowValue(d ir.DType, bits uint16) float64 { return float64(half.ToFloat32(d, bits)) }
 
 // InRange returns lo <= idx < hi, as a constant if that can be told.
-func InRange(idx, lo, hi sym.Expr) *Expr {
-	return And(IdxLe(lo, idx), IdxLt(idx, hi))
-}
+func InRange(idx, lo, hi sym.Expr) *Expr { return And(IdxLe(lo, idx), IdxLt(idx, hi)) }
 
 // IdxLt returns a < b of index expressions, as a constant if that can be told.
 func IdxLt(a, b sym.Expr) *Expr { return idxCompare(OpLt, a, b, 1) }

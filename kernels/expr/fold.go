@@ -26,9 +26,7 @@ func fold(e *Expr) *Expr {
 	return constant(e.DType, v)
 }
 
-func (e *Expr) isInt(n int64) bool {
-	return e.Op == OpConst && !e.DType.IsFloat() && e.Int == n
-}
+func (e *Expr) isInt(n int64) bool { return e.Op == OpConst && !e.DType.IsFloat() && e.Int == n }
 
 // isFloat reports whether e is the constant x, the sign of zero included.
 func (e *Expr) isFloat(x float64) bool {

@@ -14,9 +14,7 @@ type Subst = map[*sym.Symbol]sym.Expr
 // rewritten, and returns what takes its place. What f leaves alone is shared
 // with e, and a node used twice is rewritten once. It goes through the
 // definitions of data-dependent indices.
-func Rewrite(e *Expr, f func(*Expr) *Expr) *Expr {
-	return newRewriter(nil, f, false).expr(e)
-}
+func Rewrite(e *Expr, f func(*Expr) *Expr) *Expr { return newRewriter(nil, f, false).expr(e) }
 
 // RewriteAll is Rewrite for several expressions that share nodes.
 func RewriteAll(es []*Expr, f func(*Expr) *Expr) []*Expr {
@@ -31,9 +29,7 @@ func RewriteAll(es []*Expr, f func(*Expr) *Expr) []*Expr {
 // SubstIndex replaces free symbols in index expressions, extents of reductions
 // and bounds of data-dependent indices included. Reductions whose extents
 // change get new variables.
-func SubstIndex(e *Expr, m Subst) *Expr {
-	return newRewriter(m, nil, false).expr(e)
-}
+func SubstIndex(e *Expr, m Subst) *Expr { return newRewriter(m, nil, false).expr(e) }
 
 // RewriteFresh is SubstIndex and Rewrite at once, with new variables for every
 // reduction, so that what m brings in is not captured. What m brings in is not

@@ -13,9 +13,7 @@ func (f form) halfPi() (hi, lo float64) {
 }
 
 // arcTail returns (asin(t) - t)/t·t², which is small beside t, for |t| ≤ 1/2.
-func (f form) asinTail(t, z node) node {
-	return mul(mul(t, z), f.poly(z, pick(f, asin32, asin64)))
-}
+func (f form) asinTail(t, z node) node { return mul(mul(t, z), f.poly(z, pick(f, asin32, asin64))) }
 
 // asinFar returns s and c with asin(√z) = s + c, c small, and s of half the
 // bits, for z ≤ 1/4.

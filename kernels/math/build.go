@@ -75,9 +75,7 @@ func (f form) nearest(x node) (float, integer node) {
 }
 
 // pow2 returns 2^n for an integer n in the range of normal exponents.
-func (f form) pow2(n node) node {
-	return f.asFloat(expr.Shl(add(n, f.i(f.bias)), f.i(f.man)))
-}
+func (f form) pow2(n node) node { return f.asFloat(expr.Shl(add(n, f.i(f.bias)), f.i(f.man))) }
 
 // ldexp returns p·2^n for normal p near 1, rounded once when the result is
 // subnormal, infinite when it is too large. |n| < 2·bias.
@@ -99,9 +97,7 @@ func (f form) withSign(x, s node) node {
 func (f form) signBit() int64 { return pick(f, int64(math.MinInt32), int64(math.MinInt64)) }
 
 // clamp limits x to [lo, hi] and lets NaN through.
-func (f form) clamp(x node, lo, hi float64) node {
-	return expr.Max(f.c(lo), expr.Min(f.c(hi), x))
-}
+func (f form) clamp(x node, lo, hi float64) node { return expr.Max(f.c(lo), expr.Min(f.c(hi), x)) }
 
 // fn makes a function of one argument.
 func (f form) fn(name, doc string, body func(x node) node) *expr.Func {

@@ -33,9 +33,8 @@ func (f form) logParts(g node) (hfsq, t node) {
 // (x ≤ 0, infinity, NaN), else y.
 func (f form) logSpecial(x, y node) node {
 	zero := f.c(0)
-	return sel(gt(x, zero),
-		sel(lt(x, f.c(math.Inf(1))), y, x),
-		sel(expr.Eq(x, zero), f.c(math.Inf(-1)), f.c(math.NaN())))
+	return sel(gt(x, zero), sel(lt(x, f.c(math.Inf(1))), y, x), sel(expr.Eq(x, zero),
+		f.c(math.Inf(-1)), f.c(math.NaN())))
 }
 
 func (f form) float(n node) node { return expr.Cast(f.d, n) }

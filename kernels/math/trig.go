@@ -115,9 +115,7 @@ func (f form) cosNear(r node) node {
 	return add(sub(f.c(1), mul(f.c(0.5), z)), mul(mul(z, z), f.poly(z, pick(f, cos32, cos64))))
 }
 
-func (f form) bit(n node, k int64) node {
-	return expr.Ne(expr.And(n, f.i(k)), f.i(0))
-}
+func (f form) bit(n node, k int64) node { return expr.Ne(expr.And(n, f.i(k)), f.i(0)) }
 
 // trigDoc states the error of near, in ulp, and what follows beyond the range
 // of the fast reduction.

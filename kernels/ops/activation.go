@@ -96,37 +96,29 @@ func activationOps() []entry {
 			x := b.tensor(c, "self", d)
 			return b.where(b.aten("gt.Scalar", x, 0), x, b.mul(x, b.tensor(c, "weight", d)), d)
 		}),
-		{
-			Schema: "aten::prelu(Tensor self, Tensor weight) -> Tensor",
-			Infer: func(c *Call) []ir.Type {
-				return one(likeType(c.Tensor("self"), c.Tensor("self").DType))
-			},
-			Decompose: func(b *Builder, c *Call) []*ir.Value {
-				// Gives the weight the shape of channels: dimension 1.
+		derived("aten::prelu(Tensor self, Tensor weight) -> Tensor",
+			func(b *Builder, c *Call) *ir.Value {
+				// The weight gets the shape of channels: dimension 1.
 				t, w := c.Tensor("self"), c.Value("weight")
 				if t.Rank() > 1 && w.Type.Rank() == 1 && !w.Type.Sizes[0].Is(1) {
-					shape := make([]int64, t.Rank())
-					for i := range shape {
-						shape[i] = 1
-					}
+					shape := slices.Repeat([]int{1}, t.Rank())
 					shape[1] = -1
 					w = b.aten("reshape", w, shape)
 				}
-				return []*ir.Value{b.aten("_prelu_kernel", c.Arg("self"), w)}
-			},
-		},
-		{
-			Schema: "aten::glu(Tensor self, int dim=-1) -> Tensor",
-			Infer:  func(c *Call) []ir.Type { return one(inferGLU(c)) },
-			Decompose: func(b *Builder, c *Call) []*ir.Value {
-				// Multiplies the first half by the sigmoid of the second.
-				d := c.dim("dim", c.Tensor("self").Rank())
-				half := c.Outs[0].Sizes[d]
+				return b.aten("_prelu_kernel", c.Arg("self"), w)
+			}),
+		derived("aten::glu(Tensor self, int dim=-1) -> Tensor",
+			func(b *Builder, c *Call) *ir.Value {
+				// The first half times the sigmoid of the second.
+				t := c.Tensor("self")
+				d := c.dim("dim", t.Rank())
+				c.errorIf(t.Rank() == 0 || !sym.Mod(t.Sizes[d], sym.Int(2)).IsZero(),
+					"dimension %d cannot be halved", d)
+				half := sym.FloorDiv(t.Sizes[d], sym.Int(2))
 				first := b.aten("slice.Tensor", c.Arg("self"), d, 0, half)
-				second := b.aten("slice.Tensor", c.Arg("self"), d, half, sym.Mul(half, sym.Int(2)))
-				return []*ir.Value{b.aten("mul.Tensor", first, b.aten("sigmoid", second))}
-			},
-		},
+				second := b.aten("slice.Tensor", c.Arg("self"), d, half, t.Sizes[d])
+				return b.mul(first, b.aten("sigmoid", second))
+			}),
 		pointwise("aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", "self", floatOnly,
 			func(p *point) *expr.Expr {
 				return elu(p.x[0], p.num("alpha"), p.num("scale"), p.num("input_scale"))
@@ -249,16 +241,6 @@ func elu(x, alpha, scale, inputScale *expr.Expr) *expr.Expr {
 func softplus(x, beta, threshold *expr.Expr) *expr.Expr {
 	bx := expr.Mul(x, beta)
 	return expr.Select(expr.Gt(bx, threshold), x, expr.Div(fn("log1p")(fn("exp")(bx)), beta))
-}
-
-func inferGLU(c *Call) ir.Type {
-	t := c.Tensor("self")
-	d := c.dim("dim", t.Rank())
-	c.errorIf(t.Rank() == 0 || !sym.Mod(t.Sizes[d], sym.Int(2)).IsZero(),
-		"dimension %d cannot be halved", d)
-	sizes := slices.Clone(t.Sizes)
-	sizes[d] = sym.FloorDiv(sizes[d], sym.Int(2))
-	return ir.TensorOf(t.DType, sizes...)
 }
 
 // clampCore is clamp with the one bound that the operator has.

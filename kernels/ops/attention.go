@@ -219,8 +219,7 @@ func rowwise(schema string, dtype func(*Call) ir.DType,
 		Compute: element(func(c *Call, coords []sym.Expr) *expr.Expr {
 			t := c.Tensor("self")
 			d := c.dim("dim", t.Rank())
-			out := c.Outs[0].DType
-			m := opmath(out)
+			m := opmath(c.Outs[0].DType)
 			if t.DType == ir.Float64 {
 				m = t.DType
 			}

@@ -98,39 +98,23 @@ func tensorCompositeOps() []entry {
 					return b.aten("clone", x)
 				}
 			}
-			n := must(c.SymInt("repeats"))
-			sizes := slices.Insert(slices.Clone(x.Type.Sizes), d+1, n)
+			sizes := slices.Insert(slices.Clone(x.Type.Sizes), d+1, must(c.SymInt("repeats")))
 			return b.reshaped(b.aten("expand", b.aten("unsqueeze", x, d+1), sizes),
 				c.Outs[0].Sizes...)
 		}),
 		// innerProduct is torch.inner: a product over the last dimensions of both.
-		composite("aten::inner(Tensor self, Tensor other) -> Tensor",
-			func(c *Call) ir.Type {
-				x, y := c.Tensor("self"), c.Tensor("other")
-				switch {
-				case x.DType != y.DType:
-					panic(c.fail("the product of %s and %s", x.DType, y.DType))
-				case x.Rank() == 0:
-					return y.Dense()
-				case y.Rank() == 0:
-					return x.Dense()
-				case differ(x.Sizes[x.Rank()-1], y.Sizes[y.Rank()-1]):
-					panic(c.fail("%s do not multiply", sizesOf{x, y}))
-				}
-				return ir.TensorOf(x.DType, slices.Concat(x.Sizes[:x.Rank()-1],
-					y.Sizes[:y.Rank()-1])...)
-			}, func(b *Builder, c *Call) *ir.Value {
+		derived("aten::inner(Tensor self, Tensor other) -> Tensor",
+			func(b *Builder, c *Call) *ir.Value {
 				x, y := c.Value("self"), c.Value("other")
 				if x.Type.Rank() == 0 || y.Type.Rank() == 0 {
 					return b.aten("mul.Tensor", x, y)
 				}
-				k := x.Type.Sizes[x.Type.Rank()-1]
-				rows := func(v *ir.Value) *ir.Value {
-					return b.aten("reshape", v,
-						[]sym.Expr{sym.Mul(v.Type.Sizes[:v.Type.Rank()-1]...), k})
+				m, n := x.Type.Rank()-1, y.Type.Rank()-1
+				rows := func(v *ir.Value, n int) *ir.Value {
+					return b.reshaped(v, sym.Mul(v.Type.Sizes[:n]...), v.Type.Sizes[n])
 				}
-				p := b.aten("mm", rows(x), b.aten("permute", rows(y), []int{1, 0}))
-				return b.aten("view", p, c.Outs[0].Sizes)
+				p := b.aten("mm", rows(x, m), b.aten("permute", rows(y, n), []int{1, 0}))
+				return b.aten("view", p, slices.Concat(x.Type.Sizes[:m], y.Type.Sizes[:n]))
 			}),
 		meshgrid("aten::meshgrid(Tensor[] tensors) -> Tensor[]"),
 		meshgrid("aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]"),
@@ -155,11 +139,8 @@ func takeAlongDim() entry {
 		self[d], idx[d] = t.Sizes[d], i.Sizes[d]
 		return
 	}
-	return composite("aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor",
-		func(c *Call) ir.Type {
-			_, idx, _ := sizes(c)
-			return ir.TensorOf(c.Tensor("self").DType, idx...)
-		}, func(b *Builder, c *Call) *ir.Value {
+	return derived("aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor",
+		func(b *Builder, c *Call) *ir.Value {
 			self, idx, d := sizes(c)
 			fit := func(x *ir.Value, sizes []sym.Expr) *ir.Value {
 				if !c.Has("dim") {
@@ -177,30 +158,20 @@ func takeAlongDim() entry {
 
 // differences is torch.diff.
 func differences() entry {
-	typ := func(c *Call) ir.Type {
-		t := c.Tensor("self")
-		n := must(c.Int("n"))
-		d := c.dim("dim", t.Rank())
-		c.errorIf(t.Rank() == 0 || n < 0 || n > maxParts,
-			"difference %d of a tensor with %d dimensions", n, t.Rank())
-		sizes := slices.Clone(t.Sizes)
-		for _, name := range []string{"prepend", "append"} {
-			if !c.Has(name) {
-				continue
-			}
-			u := c.Tensor(name)
-			c.errorIf(u.DType != t.DType || u.Rank() != t.Rank(), "%s of %s and %s", name, u.DType,
-				sizesOf{u})
-			sizes[d] = sym.Add(sizes[d], u.Sizes[d])
-		}
-		sizes[d] = sym.Max(sym.Sub(sizes[d], sym.Int(n)), sym.Int(0))
-		return ir.TensorOf(t.DType, sizes...)
-	}
-	return composite(
-		"aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", typ, func(b *Builder, c *Call) *ir.Value {
+	return derived(
+		"aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			x := c.Value("self")
 			n := must(c.Int("n"))
 			d := c.dim("dim", x.Type.Rank())
+			c.errorIf(x.Type.Rank() == 0 || n < 0 || n > maxParts,
+				"difference %d of a tensor with %d dimensions", n, x.Type.Rank())
+			for _, name := range []string{"prepend", "append"} {
+				if c.Has(name) {
+					u := c.Tensor(name)
+					c.errorIf(u.DType != x.Type.DType || u.Rank() != x.Type.Rank(),
+						"%s of %s and %s", name, u.DType, sizesOf{u})
+				}
+			}
 			var parts []*ir.Value
 			for _, v := range []*ir.Value{c.Value("prepend"), x, c.Value("append")} {
 				if v != nil {
@@ -385,8 +356,7 @@ func powersOf(b *Builder, c *Call) *ir.Value {
 	c.errorIf(x.Type.Rank() != 1, "a tensor with %d dimensions", x.Type.Rank())
 	n, ok := x.Type.Sizes[0].Const()
 	if c.Has("N") {
-		k := must(c.Int("N"))
-		n, ok = k, true
+		n, ok = must(c.Int("N")), true
 	}
 	c.errorIf(!ok || n < 0 || n > 1<<10, "a dynamic number of powers, or too many")
 	if !x.Type.DType.IsFloat() {

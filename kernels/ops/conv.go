@@ -245,7 +245,7 @@ type convCall struct {
 func convComposite(schema string, n int) entry {
 	plain := convEntry(convolutionSchema)
 	convolution := sync.OnceValue(func() *Op {
-		return plain.op(must(aten.Parse(convolutionSchema)))
+		return plain.op(nil, must(aten.Parse(convolutionSchema)))
 	})
 	plan := func(c *Call) *convCall {
 		x, w := c.Tensor("input"), c.Tensor("weight")

@@ -95,9 +95,7 @@ func (c *Call) rescaleOf(what string, multiplier, shift int64) rescale {
 // rescaleArg returns the scale that the arguments PREFIX_multiplier and
 // PREFIX_shift give.
 func (c *Call) rescaleArg(prefix string) rescale {
-	m := must(c.Int(prefix + "_multiplier"))
-	s := must(c.Int(prefix + "_shift"))
-	return c.rescaleOf(prefix, m, s)
+	return c.rescaleOf(prefix, must(c.Int(prefix+"_multiplier")), must(c.Int(prefix+"_shift")))
 }
 
 // finish adds the offset of the result to int32 x and limits it.

@@ -217,8 +217,7 @@ func cortexMProducts() []entry {
 				}
 				y := expr.Sum([]*sym.Symbol{k}, expr.Mul(offset(x, inOffset), offset(w, n[1])))
 				if c.Has(constant) {
-					t := c.Tensor(constant)
-					y = expr.Add(y, c.Load(constant, unflatten(row, t.Sizes)...))
+					y = expr.Add(y, c.Load(constant, unflatten(row, c.Tensor(constant).Sizes)...))
 				}
 				return finish(scale.of(y), n[2], n[3], n[4])
 			}),

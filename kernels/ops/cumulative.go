@@ -46,8 +46,7 @@ func cumulative(schema string, r rule, init float64, step func(acc,
 		Infer:  func(c *Call) []ir.Type { return one(infer(c)) },
 		Loops: func(c *Call) *loop.Func {
 			t, out := c.Tensor("self"), c.Outs[0]
-			d := c.dim("dim", t.Rank())
-			l := newLines(t, d)
+			l := newLines(t, c.dim("dim", t.Rank()))
 			dt := accumulator(out.DType)
 			acc := &expr.Var{Name: "acc", DType: dt}
 			at := l.at(l.k.Expr())
@@ -74,8 +73,7 @@ func cumulativeExtreme(schema string, reaches func(a, b *expr.Expr) *expr.Expr) 
 		},
 		Loops: func(c *Call) *loop.Func {
 			t := c.Tensor("self")
-			d := c.dim("dim", t.Rank())
-			l := newLines(t, d)
+			l := newLines(t, c.dim("dim", t.Rank()))
 			best, place := &expr.Var{Name: "best", DType: t.DType}, &expr.Var{Name: "place",
 				DType: ir.Int64}
 			at, k := l.at(l.k.Expr()), expr.Idx(ir.Int64, l.k.Expr())

@@ -143,8 +143,7 @@ func dataSizeOps() []entry {
 			Infer: func(c *Call) []ir.Type {
 				t := c.indexTensor("repeats")
 				c.errorIf(t.Rank() != 1, "repeats with %d dimensions, not one", t.Rank())
-				n := must(c.SymInt("size"))
-				return []ir.Type{ir.TensorOf(t.DType, n)}
+				return []ir.Type{ir.TensorOf(t.DType, must(c.SymInt("size")))}
 			},
 			Loops: func(c *Call) *loop.Func {
 				t, size := c.Tensor("repeats"), c.Outs[0].Sizes[0]
@@ -219,8 +218,7 @@ func repeatInterleave() entry {
 			if !c.Has("output_size") {
 				return []ir.Type{ir.TensorOf(t.DType, c.counted(0, 0, sym.Int(maxRepeated)))}
 			}
-			n := must(c.SymInt("output_size"))
-			return []ir.Type{ir.TensorOf(t.DType, n)}
+			return []ir.Type{ir.TensorOf(t.DType, must(c.SymInt("output_size")))}
 		},
 		Decompose: func(b *Builder, c *Call) []*ir.Value {
 			total := b.aten("sum", c.Arg("repeats"))

@@ -64,33 +64,17 @@ func diagonalOps() []entry {
 					expr.IdxLe(sym.Int(0), k))
 				return append(in, k), guard
 			}).core(diagEmbedCore),
-		composite("aten::diag(Tensor self, int diagonal=0) -> Tensor",
-			func(c *Call) ir.Type {
-				t := c.Tensor("self")
-				k := must(c.Int("diagonal"))
-				switch {
-				case t.Rank() == 1:
-					n := sym.Add(t.Sizes[0], sym.Int(max(k, -k)))
-					return ir.TensorOf(t.DType, n, n)
-				case t.Rank() == 2:
-					return diagonalOf(t, k, 0, 1).Dense()
-				}
-				panic(c.fail("a tensor with %d dimensions", t.Rank()))
-			}, func(b *Builder, c *Call) *ir.Value {
-				if c.Tensor("self").Rank() == 1 {
-					return b.aten("diag_embed", c.Value("self"), c.Arg("diagonal"))
-				}
-				return b.aten("diagonal_copy", c.Value("self"), c.Arg("diagonal"))
+		derived("aten::diag(Tensor self, int diagonal=0) -> Tensor",
+			func(b *Builder, c *Call) *ir.Value {
+				r := c.Tensor("self").Rank()
+				c.errorIf(r != 1 && r != 2, "a tensor with %d dimensions", r)
+				op := []string{"", "diag_embed", "diagonal_copy"}[r]
+				return b.aten(op, c.Value("self"), c.Arg("diagonal"))
 			}),
-		composite("aten::diagflat(Tensor self, int offset=0) -> Tensor",
-			func(c *Call) ir.Type {
-				t := c.Tensor("self")
-				k := must(c.Int("offset"))
-				n := sym.Add(t.Numel(), sym.Int(max(k, -k)))
-				return ir.TensorOf(t.DType, n, n)
-			}, func(b *Builder, c *Call) *ir.Value {
-				return b.aten("diag_embed", b.aten("reshape", c.Value("self"),
-					[]int{-1}), c.Arg("offset"))
+		derived("aten::diagflat(Tensor self, int offset=0) -> Tensor",
+			func(b *Builder, c *Call) *ir.Value {
+				flat := b.aten("reshape", c.Value("self"), []int{-1})
+				return b.aten("diag_embed", flat, c.Arg("offset"))
 			}),
 	}
 }

@@ -120,86 +120,31 @@ func cat(schema string) entry {
 	}
 }
 
-// stacks brings operators on a Tensor[] to cat, the operands reshaped by each.
-func stacks(schema string, typ func(*Call) ir.Type, dim func(c *Call) any,
-	each func(b *Builder, c *Call, x *ir.Value) *ir.Value) entry {
-	return composite(schema, typ, func(b *Builder, c *Call) *ir.Value {
-		var xs []*ir.Value
-		for _, x := range c.operands {
-			xs = append(xs, each(b, c, x))
-		}
-		return b.aten("cat", xs, dim(c))
-	})
-}
-
-// atLeast returns sizes with dimensions of size 1 put so that there are n, as
-// atleast_1d, _2d and _3d do.
-func atLeast(sizes []sym.Expr, n int) []sym.Expr {
-	one := sym.Int(1)
-	switch {
-	case len(sizes) >= n:
-		return sizes
-	case len(sizes) == 0:
-		return slices.Repeat([]sym.Expr{one}, n)
-	case n == 2:
-		return []sym.Expr{one, sizes[0]}
-	case len(sizes) == 1:
-		return []sym.Expr{one, sizes[0], one}
-	}
-	return append(slices.Clone(sizes), one)
-}
-
-// sideBySide is hstack, vstack and dstack: cat of operands with at least n
-// dimensions, along dim.
+// sideBySide is cat, along dim, of operands that have at least n dimensions.
 func sideBySide(schema string, n int, dim func(rank int) int) entry {
-	view := func(t ir.Type) ir.Type { return ir.TensorOf(t.DType, atLeast(t.Sizes, n)...) }
-	typ := func(c *Call) ir.Type {
-		ts := c.Tensors("tensors")
-		c.errorIf(len(ts) == 0, "no tensors to join")
-		d := must(c.Promote("tensors"))
-		sizes := slices.Clone(view(ts[0]).Sizes)
-		at := dim(len(sizes))
-		for _, t := range ts[1:] {
-			u := view(t)
-			c.errorIf(u.Rank() != len(sizes), "%s do not join", sizesOf(ts))
-			for i, s := range u.Sizes {
-				if i == at {
-					sizes[i] = sym.Add(sizes[i], s)
-				} else if differ(sizes[i], s) {
-					panic(c.fail("%s do not join", sizesOf(ts)))
-				}
-			}
-		}
-		return ir.TensorOf(d, sizes...)
-	}
-	return stacks(schema, typ, func(c *Call) any { return dim(c.Outs[0].Rank()) },
-		func(b *Builder, c *Call, x *ir.Value) *ir.Value {
-			return b.aten("reshape", x, atLeast(x.Type.Sizes, n))
+	return derived(schema, func(b *Builder, c *Call) *ir.Value {
+		xs := c.each("tensors", func(x *ir.Value) *ir.Value {
+			return b.aten("reshape", x, raisedTo(x.Type.Sizes, n))
 		})
+		return b.aten("cat", xs, dim(xs[0].Type.Rank()))
+	})
 }
 
 // joinOps put tensors together.
 func joinOps() []entry {
-	dim := func(c *Call) any { return c.Arg("dim") }
 	return []entry{
 		cat("aten::cat(Tensor[] tensors, int dim=0) -> Tensor"),
 		cat("aten::concat(Tensor[] tensors, int dim=0) -> Tensor").core(sameAs("aten.cat.default")),
 		cat("aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor").core(
 			sameAs("aten.cat.default")),
-		stacks("aten::stack(Tensor[] tensors, int dim=0) -> Tensor", func(c *Call) ir.Type {
-			// The type of the tensors stacked along a new dimension.
-			ts := c.Tensors("tensors")
-			c.errorIf(len(ts) == 0, "no tensors to stack")
-			for _, t := range ts[1:] {
-				c.errorIf(!sameSizes(t.Sizes, ts[0].Sizes), "%s do not stack", sizesOf{ts[0], t})
-			}
-			d := must(c.Promote("tensors"))
-			dim := c.dim("dim", ts[0].Rank()+1)
-			return ir.TensorOf(d, slices.Insert(slices.Clone(ts[0].Sizes), dim,
-				sym.Int(int64(len(ts))))...)
-		}, dim,
-			func(b *Builder, c *Call, x *ir.Value) *ir.Value {
-				return b.aten("unsqueeze", x, c.Arg("dim"))
+		derived("aten::stack(Tensor[] tensors, int dim=0) -> Tensor",
+			func(b *Builder, c *Call) *ir.Value {
+				xs := c.each("tensors", func(x *ir.Value) *ir.Value {
+					c.errorIf(!sameSizes(x.Type.Sizes, c.operands[0].Type.Sizes),
+						"%s do not stack", sizesOf{c.operands[0].Type, x.Type})
+					return b.aten("unsqueeze", x, c.Arg("dim"))
+				})
+				return b.aten("cat", xs, c.Arg("dim"))
 			}),
 		sideBySide("aten::hstack(Tensor[] tensors) -> Tensor", 1, func(rank int) int {
 			return min(rank-1, 1)

@@ -178,15 +178,12 @@ func matmulOps() []entry {
 			}
 			return ir.TensorOf(x.DType, batch...)
 		}, matmul),
-		composite("aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", func(c *Call) ir.Type {
-			x, y := c.Tensor("batch1"), c.Tensor("batch2")
-			c.errorIf(x.Rank() != 3 || y.Rank() != 3 || differ(x.Sizes[0], y.Sizes[0]) ||
-				differ(x.Sizes[2], y.Sizes[1]), "%s do not multiply", sizesOf{x, y})
-			return ir.TensorOf(x.DType, x.Sizes[1], y.Sizes[2])
-		}, func(b *Builder, c *Call) *ir.Value {
+		derived("aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			// Sums over batches too: it is a product with the batches side by side.
 			x, y := c.Value("batch1"), c.Value("batch2")
 			s, u := x.Type.Sizes, y.Type.Sizes
+			c.errorIf(len(s) != 3 || len(u) != 3 || differ(s[0], u[0]) || differ(s[2], u[1]),
+				"%s do not multiply", sizesOf{x.Type, y.Type})
 			x = b.aten("reshape", b.aten("permute", x, []int{1, 0, 2}),
 				[]sym.Expr{s[1], sym.Mul(s[0], s[2])})
 			y = b.aten("reshape", y, []sym.Expr{sym.Mul(u[0], u[1]), u[2]})

@@ -79,8 +79,7 @@ func measureOps() []entry {
 
 // crossProduct rolls both operands one way and the other.
 func crossProduct(b *Builder, c *Call, dim string) *ir.Value {
-	d := c.dim(dim, c.Tensor("self").Rank())
-	return crossAlong(b, c, d)
+	return crossAlong(b, c, c.dim(dim, c.Tensor("self").Rank()))
 }
 
 // crossAlong is the product of the vectors along dimension d.
@@ -146,8 +145,7 @@ func distanceOps() []entry {
 				out := c.Outs[0]
 				m := opmath(out.DType)
 				batch := len(at) - 2
-				last := c.Tensor("x1").Sizes[c.Tensor("x1").Rank()-1]
-				k := sym.NewVar("k", last)
+				k := sym.NewVar("k", c.Tensor("x1").Sizes[c.Tensor("x1").Rank()-1])
 				row := func(name string, r sym.Expr) *expr.Expr {
 					t := c.Tensor(name)
 					lead := t

@@ -107,8 +107,7 @@ func padOps() []entry {
 			},
 			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
 				pad := c.padArg("pad")
-				d := c.Outs[0].DType
-				return c.constantPad(pad, at, c.number(c.Arg("value"), d))
+				return c.constantPad(pad, at, c.number(c.Arg("value"), c.Outs[0].DType))
 			}),
 		},
 		{

@@ -64,8 +64,7 @@ func quantOps() []entry {
 				return []ir.Type{ir.TensorOf(x.DType, x.Sizes[0], w.Sizes[1])}
 			},
 			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
-				out := c.Outs[0]
-				m := opmath(out.DType)
+				m := opmath(c.Outs[0].DType)
 				k := sym.NewVar("k", c.Tensor("input").Sizes[1])
 				x := expr.Mul(expr.Cast(m, c.Load("input", at[0], k.Expr())),
 					expr.Cast(m, c.Load("weight", k.Expr(), at[1])))

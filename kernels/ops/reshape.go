@@ -268,8 +268,7 @@ func argSizes(name string) func(*Call, ir.Type) []sym.Expr {
 }
 
 func strictView(c *Call, t ir.Type) alias {
-	sizes := must(c.SymInts("size"))
-	return c.viewedAs(t, sizes)
+	return c.viewedAs(t, must(c.SymInts("size")))
 }
 
 // viewedAs is reshaped that must not copy.
@@ -291,14 +290,6 @@ func rankOps() []entry {
 			}),
 			entry{
 				Schema: name + ".Sequence(Tensor[] tensors) -> Tensor[]",
-				Infer: func(c *Call) []ir.Type {
-					var ts []ir.Type
-					for _, t := range c.Tensors("tensors") {
-						a, _ := c.reshaped(t, sizes(t))
-						ts = append(ts, a.Type)
-					}
-					return ts
-				},
 				Decompose: func(b *Builder, c *Call) []*ir.Value {
 					return c.each("tensors", func(x *ir.Value) *ir.Value {
 						return b.aten("reshape", x, sizes(x.Type))

@@ -247,8 +247,7 @@ func scalarUnary(schema string, kind ir.Kind, value func(sym.Expr) sym.Expr,
 	}
 	if value != nil {
 		op.Value = func(c *Call) sym.Expr {
-			e := must(c.SymInt("a"))
-			return value(e)
+			return value(must(c.SymInt("a")))
 		}
 	}
 	op.ScalarOp = func(c *Call) *expr.Expr {

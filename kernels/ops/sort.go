@@ -18,9 +18,6 @@ func sortOps() []entry {
 		argsortOp("aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor"),
 		{
 			Schema: "aten::msort(Tensor self) -> Tensor",
-			Infer: func(c *Call) []ir.Type {
-				return []ir.Type{likeType(c.Tensor("self"), c.Tensor("self").DType)}
-			},
 			Decompose: func(b *Builder, c *Call) []*ir.Value {
 				return b.Ops("aten.sort.default", c.Arg("self"), 0)[:1]
 			},
@@ -69,8 +66,7 @@ func sortOp(schema string) entry {
 			return []ir.Type{likeType(t, t.DType), likeType(t, ir.Int64)}
 		},
 		Loops: func(c *Call) *loop.Func {
-			d := c.dim("dim", c.Tensor("self").Rank())
-			return mergeSort(c, d, c.Bool("descending"))
+			return mergeSort(c, c.dim("dim", c.Tensor("self").Rank()), c.Bool("descending"))
 		},
 	}
 }
@@ -79,10 +75,6 @@ func sortOp(schema string) entry {
 func argsortOp(schema string) entry {
 	return entry{
 		Schema: schema,
-		Infer: func(c *Call) []ir.Type {
-			c.dim("dim", c.Tensor("self").Rank())
-			return []ir.Type{likeType(c.Tensor("self"), ir.Int64)}
-		},
 		Decompose: func(b *Builder, c *Call) []*ir.Value {
 			return b.Ops("aten.sort.default", c.Arg("self"), c.Arg("dim"), c.Arg("descending"))[1:]
 		},
@@ -186,8 +178,7 @@ func orderStatistic(schema string) entry {
 			k := must(c.SymInt("k"))
 			n := sym.Int(1)
 			if t := c.Tensor("self"); t.Rank() > 0 {
-				d := c.dim("dim", t.Rank())
-				n = t.Sizes[d]
+				n = t.Sizes[c.dim("dim", t.Rank())]
 			}
 			c.errorIf(sym.Less(k, sym.Int(1)) || sym.Less(n, k), "element %s of %s", k, n)
 			c.need(k)
@@ -206,8 +197,7 @@ func orderStatistic(schema string) entry {
 			if median {
 				k = sym.FloorDiv(sym.Sub(t.Sizes[d], sym.Int(1)), sym.Int(2))
 			} else {
-				e := must(c.SymInt("k"))
-				k = sym.Sub(e, sym.Int(1))
+				k = sym.Sub(must(c.SymInt("k")), sym.Int(1))
 			}
 			pick := func(v *ir.Value, at any) *ir.Value { return b.aten("select.int", v, d, at) }
 			values, indices := pick(vs[0], k), pick(vs[1], k)
@@ -229,10 +219,8 @@ func orderStatistic(schema string) entry {
 
 // medianOp is the lower median of all elements.
 func medianOp(schema string) entry {
-	r := reducer{schema: schema, rule: exact}
 	return entry{
 		Schema: schema,
-		Infer:  r.infer,
 		Decompose: func(b *Builder, c *Call) []*ir.Value {
 			flat := b.aten("reshape", c.Arg("self"), []int64{-1})
 			return b.Ops("aten.median.dim", flat, 0)[:1]

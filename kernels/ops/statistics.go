@@ -15,7 +15,6 @@ func modeOps() []entry {
 		nanMedianDim(),
 		{
 			Schema: "aten::nanmedian(Tensor self) -> Tensor",
-			Infer:  reducer{schema: "aten::nanmedian(Tensor self) -> Tensor", rule: exact}.infer,
 			Decompose: func(b *Builder, c *Call) []*ir.Value {
 				flat := b.aten("reshape", c.Arg("self"), []int64{-1})
 				return b.Ops("aten.nanmedian.dim", flat, 0)[:1]
@@ -68,8 +67,7 @@ func modeOp() entry {
 		Infer:  r.infer,
 		Loops: func(c *Call) *loop.Func {
 			t := c.Tensor("self")
-			d := c.dim("dim", t.Rank())
-			l := newLines(t, d)
+			l := newLines(t, c.dim("dim", t.Rank()))
 			it := indexDType(l.length)
 			j := sym.NewVar("j", l.length)
 			count, most, place := newCounter("count", it), newCounter("most", it),
@@ -297,8 +295,7 @@ func trapezia(sum func(*Builder, *ir.Value, int) *ir.Value) func(*Builder,
 		right := func(v *ir.Value, d int) *ir.Value { return b.aten("slice.Tensor", v, d, 1) }
 		pairs := b.add(right(y, d), left(y, d))
 		if c.Op.sch.Index("x") < 0 {
-			step := must(c.Float("dx"))
-			return b.aten("mul.Scalar", sum(b, pairs, d), step/2)
+			return b.aten("mul.Scalar", sum(b, pairs, d), must(c.Float("dx"))/2)
 		}
 		x := c.Value("x")
 		xd := 0 // one vector for all lines, or as many dimensions as y from the last

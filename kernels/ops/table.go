@@ -72,7 +72,9 @@ type Op struct {
 }
 
 // entry is an operator as a family writes it. Its forms are those of Op; they end with
-// the errors that check, must and Call.errorIf raise.
+// the errors that check, must and Call.errorIf raise. An entry without Infer has the
+// types of what it decomposes into, as in PyTorch, which has no kernel for it either:
+// its Decompose does not ask for Outs.
 type entry struct {
 	Schema    string
 	Infer     func(*Call) []ir.Type
@@ -92,8 +94,11 @@ type entry struct {
 	numbers bool // a number may stand for a Tensor argument
 }
 
-// op returns the operator of an entry, whose forms return the errors that end them.
-func (e *entry) op(s *aten.Schema) *Op {
+// op returns the operator of an entry of t, whose forms return the errors that end them.
+func (e *entry) op(t *Table, s *aten.Schema) *Op {
+	if e.Infer == nil && e.Decompose != nil {
+		e.Infer = func(c *Call) []ir.Type { return typesOf(t, c, e.Decompose) }
+	}
 	return &Op{
 		Schema: e.Schema, Effect: e.Effect, Random: e.Random, entry: e, sch: s,
 		Infer: caught(e.Infer), View: caught(e.View), Value: caught(e.Value),
@@ -139,13 +144,13 @@ func newTable(groups ...[]entry) (*Table, error) {
 			switch {
 			case t.byName[s.Name] != nil:
 				return nil, fmt.Errorf("%s is in the table twice", s.Name)
-			case op.Infer == nil:
+			case op.Infer == nil && op.Decompose == nil:
 				return nil, fmt.Errorf("%s has no Infer", s.Name)
 			case op.Compute == nil && op.Loops == nil && op.Decompose == nil && op.View == nil &&
 				op.Value == nil && op.ScalarOp == nil && !op.Effect:
 				return nil, fmt.Errorf("%s has no meaning", s.Name)
 			}
-			t.byName[s.Name] = op.op(s)
+			t.byName[s.Name] = op.op(t, s)
 			t.names = append(t.names, s.Name)
 		}
 	}
@@ -223,7 +228,7 @@ func (t *Table) Bind(n *ir.Node) (*Call, error) {
 	}
 	if op.entry.variant != nil {
 		if other := op.entry.variant(c); other != nil {
-			op = other.op(op.sch)
+			op = other.op(t, op.sch)
 			c.Op = op
 		}
 	}
@@ -285,7 +290,7 @@ func (t *Table) Schema(name string) (*aten.Schema, bool) {
 
 // groups lists the families of the standard table.
 func groups() [][]entry {
-	base := [][]entry{
+	return [][]entry{
 		arithmeticOps(),
 		activationOps(),
 		comparisonOps(),
@@ -340,29 +345,21 @@ func groups() [][]entry {
 		diagonalOps(),
 		unfoldOps(),
 		tensorCompositeOps(),
+		lossOps(),
+		combineOps(),
+		measureOps(),
+		marginLossOps(),
+		quantileOps(),
+		trapezoidOps(),
+		fakeQuantOps(),
+		embeddingBagOps(),
+		seldomOps(),
+		linalgOps(),
+		linalgNormOps(),
 	}
-	return append(base, derivedOps(base))
 }
 
-// derivedOps are composites whose result types are those of what they
-// decompose into, as in PyTorch, which has no kernels for them either. They are
-// written in the operators of base.
-func derivedOps(base [][]entry) []entry {
-	all := append(lossOps(), combineOps()...)
-	all = append(all, measureOps()...)
-	for _, more := range [][]entry{marginLossOps(), quantileOps(), trapezoidOps(), fakeQuantOps(),
-		embeddingBagOps(), seldomOps(), linalgOps(), linalgNormOps()} {
-		all = append(all, more...)
-	}
-	table := sync.OnceValues(func() (*Table, error) { return newTable(base...) })
-	for i := range all {
-		decompose := all[i].Decompose
-		all[i].Infer = func(c *Call) []ir.Type { return typesOf(must(table()), c, decompose) }
-	}
-	return all
-}
-
-// derived is a composite with one result.
+// derived is a composite with one result, whose type is that of what it becomes.
 func derived(schema string, f func(*Builder, *Call) *ir.Value) entry {
 	return entry{Schema: schema}.core(f)
 }

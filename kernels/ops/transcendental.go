@@ -324,32 +324,15 @@ func frexp(x *expr.Expr) (mantissa, exponent *expr.Expr) {
 // compositeOps are written in terms of others.
 func compositeOps() []entry {
 	return []entry{
-		{
-			Schema: "aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
-			Infer: func(c *Call) []ir.Type {
-				d := must(c.Promote("self", "other"))
-				return []ir.Type{ir.TensorOf(d)}
-			},
-			Decompose: func(b *Builder, c *Call) []*ir.Value {
+		derived("aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
+			func(b *Builder, c *Call) *ir.Value {
 				d := b.aten("sub.Tensor", c.Arg("self"), c.Arg("other"))
-				return []*ir.Value{b.aten("linalg_vector_norm", d, c.Arg("p"))}
-			},
-		},
-		{
-			Schema: "aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor",
-			Infer: func(c *Call) []ir.Type {
-				d := must(c.Promote("self", "other"))
-				_, d, _ = toFloat(d)
-				t, ok := pointwiseType(d, c.Tensor("self"), c.Tensor("other"))
-				c.errorIf(!ok, "%s do not broadcast", sizesOf([]ir.Type{c.Tensor("self"),
-					c.Tensor("other")}))
-				return []ir.Type{t}
-			},
-			Decompose: func(b *Builder, c *Call) []*ir.Value {
-				return []*ir.Value{b.aten("mul.Tensor", c.Arg("self"), b.aten("pow.Scalar",
-					2.0, c.Arg("other")))}
-			},
-		},
+				return b.aten("linalg_vector_norm", d, c.Arg("p"))
+			}),
+		derived("aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor",
+			func(b *Builder, c *Call) *ir.Value {
+				return b.mul(c.Arg("self"), b.aten("pow.Scalar", 2.0, c.Arg("other")))
+			}),
 		pointwise("aten::isclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> Tensor",
 			"self other", toBool, isClose).core(isCloseCore),
 		floatPower("aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor").core(

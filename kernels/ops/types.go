@@ -465,8 +465,7 @@ func sameSizes(a, b []sym.Expr) bool {
 // negative ones count from the end. A tensor without dimensions counts as
 // having one.
 func (c *Call) dim(name string, rank int) int {
-	n := must(c.Int(name))
-	return c.wrapDim(n, rank)
+	return c.wrapDim(must(c.Int(name)), rank)
 }
 
 func (c *Call) wrapDim(n int64, rank int) int {

@@ -201,8 +201,7 @@ func upsampleAxes(c *Call, input string, n int) []axis {
 	for d, name := range [][]string{nil, {"scales"}, {"scales_h", "scales_w"},
 		{"scales_d", "scales_h", "scales_w"}}[n] {
 		if s.Index(name) >= 0 && c.Has(name) {
-			f := must(c.Float(name))
-			factors[d] = f
+			factors[d] = must(c.Float(name))
 		}
 	}
 	var sizes []sym.Expr

@@ -184,8 +184,7 @@ func viewForms() []viewForm {
 		{"aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", true, single(squeezeDims)},
 		{"aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", true, single(squeezeDims)},
 		{"aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", true, single(func(c *Call, t ir.Type) alias {
-			d := c.dim("dim", t.Rank()+1)
-			return unsqueezed(t, d)
+			return unsqueezed(t, c.dim("dim", t.Rank()+1))
 		})},
 		{"aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)", true,
 			single(selectView)},
@@ -208,9 +207,7 @@ func viewForms() []viewForm {
 		{"aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", true,
 			single(func(c *Call, t ir.Type) alias {
 				d := c.dim("dimension", t.Rank())
-				size := must(c.Int("size"))
-				step := must(c.Int("step"))
-				return windowed(c, t, d, size, step)
+				return windowed(c, t, d, must(c.Int("size")), must(c.Int("step")))
 			})},
 		{"aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)", true, single(stridedView)},
 		{"aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", true, func(c *Call) []alias {
@@ -244,9 +241,7 @@ func viewForms() []viewForm {
 
 func transposeView(dim0, dim1 string) func(*Call, ir.Type) alias {
 	return func(c *Call, t ir.Type) alias {
-		a := c.dim(dim0, t.Rank())
-		b := c.dim(dim1, t.Rank())
-		return swapped(t, a, b)
+		return swapped(t, c.dim(dim0, t.Rank()), c.dim(dim1, t.Rank()))
 	}
 }
 
@@ -284,8 +279,7 @@ func movedimView(c *Call, t ir.Type) alias {
 }
 
 func expandView(c *Call, t ir.Type) alias {
-	sizes := must(c.SymInts("size"))
-	return expanded(c, t, sizes)
+	return expanded(c, t, must(c.SymInts("size")))
 }
 
 // allOf returns the set of all n dimensions.
@@ -297,9 +291,7 @@ func squeezeDims(c *Call, t ir.Type) alias {
 }
 
 func selectView(c *Call, t ir.Type) alias {
-	d := c.dim("dim", t.Rank())
-	i := must(c.SymInt("index"))
-	return selected(c, t, d, i)
+	return selected(c, t, c.dim("dim", t.Rank()), must(c.SymInt("index")))
 }
 
 // diagonalDims returns the arguments of the diagonal operators.
@@ -325,9 +317,7 @@ func stridedView(c *Call, t ir.Type) alias {
 }
 
 func stridedAt(c *Call, t ir.Type, offset sym.Expr) alias {
-	sizes := must(c.SymInts("size"))
-	strides := must(c.SymInts("stride"))
-	return c.strided(t, sizes, strides, offset)
+	return c.strided(t, must(c.SymInts("size")), must(c.SymInts("stride")), offset)
 }
 
 // sliceBounds resolves Python's start and end of a dimension of the given
@@ -403,8 +393,7 @@ func (c *Call) splitDim(t ir.Type) int {
 func splitView(c *Call) []alias {
 	t := c.Tensor("self")
 	d := c.splitDim(t)
-	size := must(c.SymInt("split_size"))
-	return c.evenParts(t, d, size)
+	return c.evenParts(t, d, must(c.SymInt("split_size")))
 }
 
 // evenParts cuts dimension d into runs of size elements and a rest.
