@@ -2,6 +2,7 @@ package ir
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 )
 
@@ -79,6 +80,18 @@ func (g *Graph) Walk(f func(*Graph)) {
 		for _, r := range n.Regions {
 			r.Walk(f)
 		}
+	}
+}
+
+// All yields the nodes of g and of every region below it, those of outer graphs first.
+func (g *Graph) All() iter.Seq[*Node] {
+	return func(yield func(*Node) bool) {
+		more := true
+		g.Walk(func(g *Graph) {
+			for i := 0; more && i < len(g.Nodes); i++ {
+				more = yield(g.Nodes[i])
+			}
+		})
 	}
 }
 

@@ -1,7 +1,6 @@
 package lower
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/etgen/etgen/ir"
@@ -18,29 +17,25 @@ import (
 var FindAttention = Pass{
 	Name: "find-attention",
 	Doc:  "make one operator of attention that is written out, where the target has a kernel for it",
-	Run: func(ctx *Context, p *ir.Program) error {
+	Run: perMethod(func(ctx *Context, p *ir.Program, m *ir.Method) {
 		if ctx.Legal == nil {
-			return nil
+			return
 		}
-		written := p.Written()
-		return perMethod(func(ctx *Context, m *ir.Method) error {
-			f := &attentionFinder{simplifier: simplifier{table: ctx.Table}, constant: constants(m,
-				written), uses: ir.Uses(m.Graph), found: map[*ir.Node]*attention{}}
-			m.Graph.Walk(func(g *ir.Graph) {
-				f.here = map[*ir.Node]bool{}
-				for _, n := range g.Nodes {
-					f.here[n] = true
-					if a := f.attention(n); a != nil && f.accepted(ctx, a) {
-						f.found[n] = a
-					}
+		f := &attentionFinder{simplifier: simplifier{table: ctx.Table}, constant: constants(p, m),
+			uses: ir.Uses(m.Graph), found: map[*ir.Node]*attention{}}
+		m.Graph.Walk(func(g *ir.Graph) {
+			f.here = map[*ir.Node]bool{}
+			for _, n := range g.Nodes {
+				f.here[n] = true
+				if a := f.attention(n); a != nil && f.accepted(ctx, a) {
+					f.found[n] = a
 				}
-			})
-			if len(f.found) == 0 {
-				return nil
 			}
-			return (&ir.Rewriter{Visit: f.visit}).Run(m)
-		})(ctx, p)
-	},
+		})
+		if len(f.found) > 0 {
+			rewrite(ctx.Table, m, f.visit)
+		}
+	}),
 }
 
 type attentionFinder struct {
@@ -211,29 +206,21 @@ func (f *attentionFinder) accepted(ctx *Context, a *attention) bool {
 	return err == nil && ctx.Legal(c)
 }
 
-func (f *attentionFinder) visit(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
+func (f *attentionFinder) visit(b *ops.Builder, n *ir.Node) []*ir.Value {
 	a := f.found[n]
 	if a == nil {
-		return nil, true, nil
-	}
-	b := ops.NewBuilder(f.table, e)
-	var out *ir.Value
-	err := b.Do(func() error {
-		mask := a.mask.Value
-		if a.mask.inverted {
-			mask = b.Op("aten.logical_not.default", mask)
-		}
-		q, k, v := a.q.emit(b), a.k.emit(b), a.v.emit(b)
-		out = b.Op(ops.Attention, a.args(q, k, v, mask)...)
-		if t := n.Outputs[0].Type; !sym.AllEqual(out.Type.Sizes, t.Sizes) {
-			out = b.Op("aten.view.default", out, t.Sizes)
-		}
 		return nil
-	})
-	if err != nil {
-		return nil, false, fmt.Errorf("as attention: %w", err)
 	}
-	return []*ir.Value{out}, false, nil
+	mask := a.mask.Value
+	if a.mask.inverted {
+		mask = b.Op("aten.logical_not.default", mask)
+	}
+	q, k, v := a.q.emit(b), a.k.emit(b), a.v.emit(b)
+	out := b.Op(ops.Attention, a.args(q, k, v, mask)...)
+	if t := n.Outputs[0].Type; !sym.AllEqual(out.Type.Sizes, t.Sizes) {
+		out = b.Op("aten.view.default", out, t.Sizes)
+	}
+	return []*ir.Value{out}
 }
 
 // matrices is a value as matrices: its dimensions are put in an order and then

@@ -22,63 +22,50 @@ type autocaster struct {
 }
 
 // inline replaces an autocast node by its region.
-func (a *autocaster) inline(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
+func (a *autocaster) inline(b *ops.Builder, n *ir.Node) []*ir.Value {
 	operands := operandsOf(n)
 	region := n.Regions[0]
 	a.adopt(region, operands[4:])
 	if operands[2] != ir.BoolArg(false) {
 		if operands[0] != ir.Str("cpu") && operands[0] != ir.Device("cpu") {
-			return nil, false,
-				fmt.Errorf("autocast for %v is not supported; export the model for the CPU",
-					operands[0])
+			ops.Fail("autocast for %v is not supported; export the model for the CPU",
+				operands[0])
 		}
 		low, ok := operands[1].(ir.DTypeArg)
 		if !ok {
-			return nil, false, fmt.Errorf("autocast to no dtype")
+			ops.Fail("autocast to no dtype")
 		}
-		var err error
-		if region, err = a.cast(e, region, ir.DType(low)); err != nil {
-			return nil, false, err
-		}
+		region = a.cast(b, region, ir.DType(low))
 	}
 	for _, n := range region.Nodes {
 		a.retype(n)
 		a.settled[n] = true
 	}
-	return inlineRegion(e, n, region, operands[4:])
+	return inlineRegion(b, n, region, operands[4:])
 }
 
 // cast returns region r with the casts written out.
-func (a *autocaster) cast(e *ir.Emitter, r *ir.Graph, low ir.DType) (*ir.Graph, error) {
-	g, err := e.Region(r.Inputs, func(inner *ir.Emitter) ([]ir.Arg, error) {
-		b := ops.NewBuilder(a.table, inner)
+func (a *autocaster) cast(b *ops.Builder, r *ir.Graph, low ir.DType) *ir.Graph {
+	g := ops.Must(b.Region(r.Inputs, func(e *ir.Emitter) ([]ir.Arg, error) {
+		inner := ops.NewBuilder(a.table, e)
 		cache := map[*ir.Value]map[ir.DType]*ir.Value{}
 		for _, n := range r.Nodes {
-			inner.Loc = n.Loc
+			e.Loc = n.Loc
 			if len(n.Regions) > 0 {
-				return nil, fmt.Errorf("control flow (%s) in it is not supported",
-					foreign.Message(n.Op))
+				ops.Fail("control flow (%s) in it is not supported", foreign.Message(n.Op))
 			}
 			if d := precision(n, low); d != ir.InvalidDType && !a.settled[n] {
-				err := b.Do(func() error {
-					for i := range n.Args {
-						n.Args[i].Value = a.castArg(b, n.Args[i].Value, d, cache)
-					}
-					return nil
-				})
-				if err != nil {
-					return nil, err
+				for i := range n.Args {
+					n.Args[i].Value = a.castArg(inner, n.Args[i].Value, d, cache)
 				}
 			}
 			a.retype(n)
-			inner.Append(n)
+			e.Append(n)
 		}
 		return r.Outputs, nil
-	})
-	if g != nil {
-		g.Constants = r.Constants
-	}
-	return g, err
+	}))
+	g.Constants = r.Constants
+	return g
 }
 
 // adopt gives the inputs of region r the dtypes of operands that autocast changed.
@@ -96,14 +83,13 @@ func (a *autocaster) adopt(r *ir.Graph, operands []ir.Arg) {
 }
 
 // plain inlines a region that changes no dtypes.
-func (a *autocaster) plain(e *ir.Emitter, n *ir.Node,
-	operands []ir.Arg) ([]*ir.Value, bool, error) {
+func (a *autocaster) plain(b *ops.Builder, n *ir.Node, operands []ir.Arg) []*ir.Value {
 	r := n.Regions[0]
 	a.adopt(r, operands)
 	for _, n := range r.Nodes {
 		a.retype(n)
 	}
-	return inlineRegion(e, n, r, operands)
+	return inlineRegion(b, n, r, operands)
 }
 
 // castArg casts the tensors of float32 and narrower types in arg to d.

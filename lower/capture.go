@@ -1,7 +1,6 @@
 package lower
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/etgen/etgen/ir"
@@ -14,33 +13,24 @@ import (
 var InlineWrappers = Pass{
 	Name: "inline-wrappers",
 	Doc:  "inline regions that only switch gradients or autocast, and unwrap with_effects",
-	Run: func(ctx *Context, p *ir.Program) error {
-		return perMethod(func(ctx *Context, m *ir.Method) error {
-			return inlineWrappers(ctx, p, m)
-		})(ctx, p)
-	},
-}
-
-func inlineWrappers(ctx *Context, p *ir.Program, m *ir.Method) error {
-	a := &autocaster{table: ctx.Table, settled: map[*ir.Node]bool{}, retyped: map[*ir.Value]bool{}}
-	a.warn = func(n *ir.Node, err error) { warnAt(p, m, n, err) }
-	rw := &ir.Rewriter{Visit: func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
-		switch n.Op {
-		case "higher_order.wrap_with_set_grad_enabled":
-			return a.plain(e, n, operandsOf(n)[1:])
-		case "higher_order.wrap_with_autocast":
-			return a.inline(e, n)
-		case "higher_order.with_effects":
-			return unwrapEffects(e, n)
-		}
-		a.retype(n)
-		return nil, true, nil
-	}}
-	if err := rw.Run(m); err != nil {
-		return err
-	}
-	dropTokens(m)
-	return nil
+	Run: perMethod(func(ctx *Context, p *ir.Program, m *ir.Method) {
+		a := &autocaster{table: ctx.Table, settled: map[*ir.Node]bool{},
+			retyped: map[*ir.Value]bool{}}
+		a.warn = func(n *ir.Node, err error) { warnAt(p, m, n, err) }
+		rewrite(ctx.Table, m, func(b *ops.Builder, n *ir.Node) []*ir.Value {
+			switch n.Op {
+			case "higher_order.wrap_with_set_grad_enabled":
+				return a.plain(b, n, operandsOf(n)[1:])
+			case "higher_order.wrap_with_autocast":
+				return a.inline(b, n)
+			case "higher_order.with_effects":
+				return unwrapEffects(b, n)
+			}
+			a.retype(n)
+			return nil
+		})
+		dropTokens(m)
+	}),
 }
 
 // dropTokens takes the tokens that only pass through from the signature.
@@ -81,48 +71,40 @@ func operandsOf(n *ir.Node) []ir.Arg {
 
 // inlineRegion replaces n by region r, one of its own, with the region's
 // inputs bound to operands.
-func inlineRegion(e *ir.Emitter, n *ir.Node, r *ir.Graph,
-	operands []ir.Arg) ([]*ir.Value, bool, error) {
+func inlineRegion(b *ops.Builder, n *ir.Node, r *ir.Graph, operands []ir.Arg) []*ir.Value {
 	if len(operands) != len(r.Inputs) {
-		return nil, false, fmt.Errorf("%d operands for a region with %d inputs", len(operands),
-			len(r.Inputs))
+		ops.Fail("%d operands for a region with %d inputs", len(operands), len(r.Inputs))
 	}
 	for i, in := range r.Inputs {
-		if err := passes(in, operands[i]); err != nil {
-			return nil, false, err
-		}
-		e.SubstituteArg(in, operands[i])
+		passes(in, operands[i])
+		b.SubstituteArg(in, operands[i])
 	}
 	r.Inputs = nil
-	for i, out := range e.Inline(r, nil) {
+	for i, out := range b.Inline(r, nil) {
 		if v := n.Output(i); v != nil {
-			if t, ok := argType(out); ok && sameSizes(v.Type, t) != nil {
-				return nil, false, recordError(v.Name, v.Type, t)
-			}
-			e.SubstituteArg(v, out)
+			passes(v, out)
+			b.SubstituteArg(v, out)
 		}
 	}
-	return nil, false, nil
+	return gone
 }
 
 // unwrapEffects replaces with_effects(token, op, arguments…) by op itself: a
 // graph's order is the order of effects.
-func unwrapEffects(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
+func unwrapEffects(b *ops.Builder, n *ir.Node) []*ir.Value {
 	if len(n.Args) < 2 {
-		return nil, false, fmt.Errorf("it has %d operands, want a token and an operator",
-			len(n.Args))
+		ops.Fail("it has %d operands, want a token and an operator", len(n.Args))
 	}
 	op, ok := n.Args[1].Value.(ir.OpArg)
 	token, isRef := n.Args[0].Value.(ir.Ref)
 	if !ok || !isRef || len(n.Outputs) == 0 {
-		return nil, false, fmt.Errorf("its operands are no token and operator")
+		ops.Fail("its operands are no token and operator")
 	}
 	if first := n.Outputs[0]; first != nil {
-		e.Substitute(first, token.Value)
+		b.Substitute(first, token.Value)
 	}
 	n.Op, n.Args, n.Outputs = string(op), n.Args[2:], n.Outputs[1:]
-	e.Append(n)
-	return nil, false, nil
+	return put(b, n)
 }
 
 // Capture makes regions read the values around them directly. Afterwards
@@ -139,9 +121,8 @@ func unwrapEffects(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
 var Capture = Pass{
 	Name: "capture",
 	Doc:  "regions read outer values directly; cond, while_loop, scan and map in one normal form",
-	Run: perNode(func(ctx *Context, _ *ir.Method) visitor {
-		return func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
-			b := ops.NewBuilder(ctx.Table, e)
+	Run: perNode(func(*Context, *ir.Program, *ir.Method) visitor {
+		return func(b *ops.Builder, n *ir.Node) []*ir.Value {
 			switch n.Op {
 			case "higher_order.cond":
 				return captureCond(b, n)
@@ -150,37 +131,29 @@ var Capture = Pass{
 			case "higher_order.scan":
 				return captureScan(b, n)
 			case "higher_order.map_impl":
-				return captureMap(b, n)
+				n.Op = "higher_order.scan"
+				return scan(b, n, ir.List{}, listArg(n, 0), listArg(n, 1), false)
 			}
-			return nil, true, nil
+			return nil
 		}
 	}),
 }
 
 // captureInputs makes region r read operands where it read its inputs from
 // first to first+len(operands), which it loses.
-func captureInputs(e *ir.Emitter, r *ir.Graph, first int, operands []ir.Arg) error {
+func captureInputs(b *ops.Builder, r *ir.Graph, first int, operands []ir.Arg) {
 	if len(r.Inputs) < first+len(operands) {
-		return fmt.Errorf("a region has %d inputs, want at least %d", len(r.Inputs),
-			first+len(operands))
+		ops.Fail("a region has %d inputs, want at least %d", len(r.Inputs), first+len(operands))
 	}
 	for i, a := range operands {
-		e.SubstituteArg(r.Inputs[first+i], a)
+		b.SubstituteArg(r.Inputs[first+i], a)
 	}
 	r.Inputs = append(r.Inputs[:first:first], r.Inputs[first+len(operands):]...)
-	return nil
 }
 
-// put leaves n, whose operands changed, in the graph.
-func put(b *ops.Builder, n *ir.Node) ([]*ir.Value, bool, error) {
-	b.Append(n)
-	return nil, false, nil
-}
-
-func captureCond(b *ops.Builder, n *ir.Node) ([]*ir.Value, bool, error) {
+func captureCond(b *ops.Builder, n *ir.Node) []*ir.Value {
 	if len(n.Args) == 0 || len(n.Regions) != 2 {
-		return nil, false, fmt.Errorf("it has %d operands and %d regions", len(n.Args),
-			len(n.Regions))
+		ops.Fail("it has %d operands and %d regions", len(n.Args), len(n.Regions))
 	}
 	operands := operandsOf(n)[1:]
 	pred := n.Args[0].Value
@@ -190,96 +163,71 @@ func captureCond(b *ops.Builder, n *ir.Node) ([]*ir.Value, bool, error) {
 		if p {
 			chosen = n.Regions[0]
 		}
-		return inlineRegion(b.Emitter, n, chosen, operands)
+		return inlineRegion(b, n, chosen, operands)
 	case ir.Ref:
 		if p.Value.Type.Kind != ir.TensorKind {
-			vs, err := b.Call("aten.scalar_tensor.default", p.Value, ops.Kw("dtype", ir.Bool))
-			if err != nil {
-				return nil, false, err
-			}
-			pred = ir.Ref{Value: vs[0]}
+			pred = ir.Ref{Value: b.Op("aten.scalar_tensor.default", p.Value, ops.Kw("dtype", ir.Bool))}
 		} else if d := p.Value.Type.DType; d != ir.Bool {
-			return nil, false, fmt.Errorf("the predicate is %s, not bool", d)
+			ops.Fail("the predicate is %s, not bool", d)
 		}
 	default:
-		return nil, false, fmt.Errorf("the predicate is no tensor or bool")
+		ops.Fail("the predicate is no tensor or bool")
 	}
 	for _, r := range n.Regions {
-		if err := captureInputs(b.Emitter, r, 0, operands); err != nil {
-			return nil, false, err
-		}
+		captureInputs(b, r, 0, operands)
 	}
 	n.Args = []ir.NamedArg{{Value: pred}}
 	return put(b, n)
 }
 
-func captureWhile(b *ops.Builder, n *ir.Node) ([]*ir.Value, bool, error) {
+func captureWhile(b *ops.Builder, n *ir.Node) []*ir.Value {
 	carried, additional := listArg(n, 0), listArg(n, 1)
-	if err := tensors("carries", carried); err != nil {
-		return nil, false, err
-	}
+	tensors("carries", carried)
 	for _, r := range n.Regions {
-		if err := captureInputs(b.Emitter, r, len(carried), additional); err != nil {
-			return nil, false, err
-		}
+		captureInputs(b, r, len(carried), additional)
 	}
 	n.Args = []ir.NamedArg{{Value: carried}}
 	return put(b, n)
 }
 
-func captureScan(b *ops.Builder, n *ir.Node) ([]*ir.Value, bool, error) {
+func captureScan(b *ops.Builder, n *ir.Node) []*ir.Value {
 	init, xs := listArg(n, 0), listArg(n, 1)
 	reverse, _ := n.Arg("reverse").(ir.BoolArg)
 	dim, _ := n.Arg("dim").(ir.Int)
 	if dim != 0 {
 		for i, a := range xs {
-			v, err := toFront(b, a, int(dim))
-			if err != nil {
-				return nil, false, err
-			}
-			xs[i] = ir.Ref{Value: v}
+			xs[i] = ir.Ref{Value: toFront(b, a, int(dim))}
 		}
 	}
 	return scan(b, n, init, xs, listArg(n, 2), bool(reverse))
 }
 
-func captureMap(b *ops.Builder, n *ir.Node) ([]*ir.Value, bool, error) {
-	n.Op = "higher_order.scan"
-	return scan(b, n, ir.List{}, listArg(n, 0), listArg(n, 1), false)
-}
-
 // scan gives n the normal form.
 func scan(b *ops.Builder, n *ir.Node, init, xs, additional ir.List,
-	reverse bool) ([]*ir.Value, bool, error) {
-	if err := tensors("carries", init); err != nil {
-		return nil, false, err
-	}
-	if err := tensors("runs over", xs); err != nil {
-		return nil, false, err
-	}
+	reverse bool) []*ir.Value {
+	tensors("carries", init)
+	tensors("runs over", xs)
 	if len(xs) == 0 {
-		return nil, false, fmt.Errorf("it runs over nothing")
+		ops.Fail("it runs over nothing")
 	}
-	if err := captureInputs(b.Emitter, n.Regions[0], len(init)+len(xs), additional); err != nil {
-		return nil, false, err
-	}
+	captureInputs(b, n.Regions[0], len(init)+len(xs), additional)
 	n.Args = []ir.NamedArg{{Name: "init", Value: init}, {Name: "xs", Value: xs},
 		{Name: "reverse", Value: ir.BoolArg(reverse)}}
 	return put(b, n)
 }
 
 // toFront moves dimension dim of a tensor to the front.
-func toFront(b *ops.Builder, a ir.Arg, dim int) (*ir.Value, error) {
+func toFront(b *ops.Builder, a ir.Arg, dim int) *ir.Value {
 	ref, ok := a.(ir.Ref)
 	if !ok || ref.Value.Type.Kind != ir.TensorKind {
-		return nil, fmt.Errorf("it runs over something that is no tensor")
+		ops.Fail("it runs over something that is no tensor")
 	}
 	rank := ref.Value.Type.Rank()
 	if dim < 0 {
 		dim += rank
 	}
 	if dim < 0 || dim >= rank {
-		return nil, fmt.Errorf("it runs over dimension %d of a tensor with %d", dim, rank)
+		ops.Fail("it runs over dimension %d of a tensor with %d", dim, rank)
 	}
 	perm := []int{dim}
 	for d := range rank {
@@ -287,11 +235,7 @@ func toFront(b *ops.Builder, a ir.Arg, dim int) (*ir.Value, error) {
 			perm = append(perm, d)
 		}
 	}
-	vs, err := b.Call("aten.permute.default", ref.Value, perm)
-	if err != nil {
-		return nil, err
-	}
-	return vs[0], nil
+	return b.Op("aten.permute.default", ref.Value, perm)
 }
 
 // listArg returns the unnamed operand i, a list; nil if there is none.
@@ -304,11 +248,10 @@ func listArg(n *ir.Node, i int) ir.List {
 }
 
 // tensors checks that all of list are tensors.
-func tensors(verb string, list ir.List) error {
+func tensors(verb string, list ir.List) {
 	for _, a := range list {
 		if ref, ok := a.(ir.Ref); !ok || ref.Value.Type.Kind != ir.TensorKind {
-			return fmt.Errorf("it %s a Python number; make it a tensor", verb)
+			ops.Fail("it %s a Python number; make it a tensor", verb)
 		}
 	}
-	return nil
 }

@@ -3,7 +3,6 @@ package lower
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -17,24 +16,19 @@ import (
 var CheckIndices = Pass{
 	Name: "check-indices",
 	Doc:  "with --checked: assert that indices are in range",
-	Run: perMethod(func(ctx *Context, m *ir.Method) error {
+	Run: perMethod(func(ctx *Context, _ *ir.Program, m *ir.Method) {
 		if !ctx.Checked {
-			return nil
+			return
 		}
 		checks := map[*ir.Node][]indexCheck{}
 		m.Graph.Walk(func(g *ir.Graph) { findIndices(ctx.Table, g, checks) })
-		rw := &ir.Rewriter{Visit: func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
-			b := ops.NewBuilder(ctx.Table, e)
+		rewrite(ctx.Table, m, func(b *ops.Builder, n *ir.Node) []*ir.Value {
 			for _, c := range checks[n] {
-				e.Loc = c.user.Loc
-				if err := b.CheckIndex(c.value, c.index, c.message()); err != nil {
-					return nil, true, err
-				}
+				b.Loc = c.user.Loc
+				ops.Check(b.CheckIndex(c.value, c.index, c.message()))
 			}
-			e.Loc = n.Loc
-			return nil, true, nil
-		}}
-		return rw.Run(m)
+			return nil
+		})
 	}),
 }
 
@@ -108,24 +102,19 @@ func (c indexCheck) message() string {
 // numbers are in their ranges. (C and Go check it where they bind sizes.) Ranges of
 // sizes are left to the runtime, which checks that a tensor has room, except where a
 // guard gives them: then the graph asserts them.
-func (s *sizer) entry(m *ir.Method) error {
+func (s *sizer) entry(m *ir.Method) {
 	c := &entryChecks{sizer: s, read: map[dimOf]ir.Arg{}}
 	for i, v := range m.Graph.Inputs {
 		if m.Inputs[i].Kind != ir.UserInput {
 			continue
 		}
 		for d, e := range v.Type.Sizes {
-			if _, ok := e.Const(); ok {
-				continue
-			}
-			if err := c.dimension(dimOf{v, d}, e); err != nil {
-				return err
+			if _, ok := e.Const(); !ok {
+				c.dimension(dimOf{v, d}, e)
 			}
 		}
 		if v.Type.Kind == ir.IntKind && v.Type.HasExpr {
-			if err := c.integer(v, v.Type.Expr); err != nil {
-				return err
-			}
+			c.integer(v, v.Type.Expr)
 		}
 	}
 	if c.all != nil {
@@ -135,7 +124,6 @@ func (s *sizer) entry(m *ir.Method) error {
 					Value: ir.Str("sizes of inputs fit each other")},
 			}})
 	}
-	return nil
 }
 
 // entryChecks joins conditions to one.
@@ -146,58 +134,53 @@ type entryChecks struct {
 }
 
 // dimension checks dimension d, whose size is e.
-func (c *entryChecks) dimension(d dimOf, e sym.Expr) error {
-	size := func() (ir.Arg, error) { return c.size(d) }
+func (c *entryChecks) dimension(d dimOf, e sym.Expr) {
 	if first, ok := c.scope.dim(e.Key()); ok && first != d {
-		return c.equal(size, func() (ir.Arg, error) { return c.size(first) })
+		want := c.size(first)
+		c.require("eq", c.size(d), want)
+		return
 	}
 	symbols := e.Symbols()
 	bare := len(symbols) == 1 && e.Equal(symbols[0].Expr())
 	if !bare && c.follows(symbols) {
-		return c.equal(size, func() (ir.Arg, error) { return c.sum(e) })
+		want := c.sum(e)
+		c.require("eq", c.size(d), want)
+		return
 	}
 	if bare || len(symbols) == 0 {
-		return nil
+		return
 	}
 	coef, rest, linear := e.Coef(symbols[0])
 	k, isConst := coef.Const()
 	r, known := rest.Const()
 	if !linear || !isConst || !known || k <= 1 {
-		return nil
+		return
 	}
-	n, err := size()
-	if err == nil && r != 0 {
-		n, err = c.number("sub", primArgs(n, ir.Int(r))...)
+	n := c.size(d)
+	if r != 0 {
+		n = c.number("sub", n, ir.Int(r))
 	}
-	if err != nil {
-		return err
-	}
-	over, err := c.number("mod", primArgs(n, ir.Int(k))...)
-	if err != nil {
-		return err
-	}
-	return c.require("eq", over, ir.Int(0))
+	c.require("eq", c.number("mod", n, ir.Int(k)), ir.Int(0))
 }
 
 // integer checks an input that is a number, which is e.
-func (c *entryChecks) integer(v *ir.Value, e sym.Expr) error {
-	given := func() (ir.Arg, error) { return ir.Ref{Value: v}, nil }
+func (c *entryChecks) integer(v *ir.Value, e sym.Expr) {
+	given := ir.Ref{Value: v}
 	if d, ok := c.scope.dim(e.Key()); ok {
-		return c.equal(given, func() (ir.Arg, error) { return c.size(d) })
+		c.require("eq", given, c.size(d))
+		return
 	}
 	if first := c.scope.value(e.Key()); first != v {
-		return c.equal(given, func() (ir.Arg, error) { return ir.Ref{Value: first}, nil })
+		c.require("eq", given, ir.Ref{Value: first})
+		return
 	}
 	lo, hi := e.Bounds()
 	if lo != math.MinInt64 {
-		if err := c.require("ge", ir.Ref{Value: v}, ir.Int(lo)); err != nil {
-			return err
-		}
+		c.require("ge", given, ir.Int(lo))
 	}
 	if hi != math.MaxInt64 {
-		return c.require("le", ir.Ref{Value: v}, ir.Int(hi))
+		c.require("le", given, ir.Int(hi))
 	}
-	return nil
 }
 
 // follows reports whether all symbols are sizes of inputs themselves.
@@ -210,22 +193,10 @@ func (c *entryChecks) follows(symbols []*sym.Symbol) bool {
 	return len(symbols) > 0
 }
 
-func (c *entryChecks) equal(x, y func() (ir.Arg, error)) error {
-	want, err := y()
-	if err != nil {
-		return err
-	}
-	have, err := x()
-	if err != nil {
-		return err
-	}
-	return c.require("eq", have, want)
-}
-
 // size reads a dimension: as a number that the compiler knows nothing of.
-func (c *entryChecks) size(d dimOf) (ir.Arg, error) {
+func (c *entryChecks) size(d dimOf) ir.Arg {
 	if a := c.read[d]; a != nil {
-		return a, nil
+		return a
 	}
 	n := &ir.Node{Name: c.names.Fresh("given"), Op: "aten.sym_size.int", Args: []ir.NamedArg{
 		{Name: "self", Value: ir.Ref{Value: d.tensor}}, {Name: "dim", Value: ir.Int(d.dim)},
@@ -234,17 +205,16 @@ func (c *entryChecks) size(d dimOf) (ir.Arg, error) {
 	n.Outputs = []*ir.Value{v}
 	*c.nodes = append(*c.nodes, n)
 	c.read[d] = ir.Ref{Value: v}
-	return c.read[d], nil
+	return c.read[d]
 }
 
 // require adds a comparison to the conditions.
-func (c *entryChecks) require(op string, a, b ir.Arg) error {
-	cond, err := c.number(op, primArgs(a, b)...)
-	if err == nil && c.all != nil {
-		cond, err = c.number("sym_ite", choiceArgs(c.all, cond, ir.BoolArg(false))...)
+func (c *entryChecks) require(op string, a, b ir.Arg) {
+	cond := c.number(op, a, b)
+	if c.all != nil {
+		cond = c.number("sym_ite", c.all, cond, ir.BoolArg(false))
 	}
 	c.all = cond
-	return err
 }
 
 // assertOp asserts a condition on numbers.
@@ -257,36 +227,29 @@ const assertOp = "aten._assert_scalar.default"
 var Refusals = Pass{
 	Name: "refusals",
 	Doc:  "say assertions by a tensor that cannot be resized",
-	Run: perMethod(func(_ *Context, m *ir.Method) error {
-		found := false
-		m.Graph.Walk(func(g *ir.Graph) {
-			found = found || slices.ContainsFunc(g.Nodes, isAssertion)
-		})
-		if !found {
-			return nil
-		}
-		return (&ir.Rewriter{Visit: func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
+	Run: perNode(func(*Context, *ir.Program, *ir.Method) visitor {
+		return func(b *ops.Builder, n *ir.Node) []*ir.Value {
 			if !isAssertion(n) {
-				return nil, true, nil
+				return nil
 			}
 			cond := n.Args[0].Value
 			if x, ok := assertedTensor(n); ok {
-				cond = ir.Ref{Value: e.Emit("aten._local_scalar_dense.default", []ir.NamedArg{
+				cond = ir.Ref{Value: b.Emit("aten._local_scalar_dense.default", []ir.NamedArg{
 					{Name: "self", Value: ir.Ref{Value: x}},
 				}, ir.Type{Kind: ir.BoolKind}).Outputs[0]}
 			}
-			if b, ok := cond.(ir.BoolArg); ok && bool(b) {
-				return nil, false, nil
+			if cond == ir.BoolArg(true) {
+				return gone
 			}
-			size := e.Emit(PrimName("sym_ite"), choiceArgs(cond, ir.Int(1), ir.Int(0)),
+			size := b.Emit(PrimName("sym_ite"), primArgs(cond, ir.Int(1), ir.Int(0)),
 				ir.Type{Kind: ir.IntKind}).Outputs[0]
 			one := ir.StaticTensor(ir.Uint8, 1)
-			out := e.Emit(allocOp, nil, one).Outputs[0]
-			e.Emit("aten.full.out", []ir.NamedArg{
+			out := b.Emit(allocOp, nil, one).Outputs[0]
+			b.Emit("aten.full.out", []ir.NamedArg{
 				{Name: "size", Value: ir.List{ir.Ref{Value: size}}}, {Name: "fill_value",
 					Value: ir.Int(0)}, {Name: "out", Value: ir.Ref{Value: out}},
 			}, one)
-			return nil, false, nil
-		}}).Run(m)
+			return gone
+		}
 	}),
 }

@@ -16,11 +16,10 @@ import (
 var DeadCode = Pass{
 	Name: "dead-code",
 	Doc:  "drop what nobody uses",
-	Run: perMethod(func(ctx *Context, m *ir.Method) error {
+	Run: perMethod(func(ctx *Context, _ *ir.Program, m *ir.Method) {
 		d := &deadCode{table: ctx.Table, live: map[*ir.Value]bool{},
 			symbols: map[*sym.Symbol]bool{}}
 		d.graph(m.Graph)
-		return nil
 	}),
 }
 
@@ -110,12 +109,9 @@ func (d *deadCode) prune(n *ir.Node) {
 // whose results nobody uses has none: that it ends is taken for granted.
 func hasEffect(t *ops.Table, n *ir.Node) bool {
 	if len(n.Regions) > 0 {
-		for _, r := range n.Regions {
-			if slices.ContainsFunc(r.Nodes, func(n *ir.Node) bool { return hasEffect(t, n) }) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(n.Regions, func(r *ir.Graph) bool {
+			return slices.ContainsFunc(r.Nodes, func(n *ir.Node) bool { return hasEffect(t, n) })
+		})
 	}
 	op, ok := t.Lookup(n.Op)
 	if !ok || op.Effect || op.Random || op.ParsedSchema().Mutates() {
@@ -131,16 +127,15 @@ func hasEffect(t *ops.Table, n *ir.Node) bool {
 var CommonSubexpressions = Pass{
 	Name: "common-subexpressions",
 	Doc:  "compute equal things once",
-	Run: perMethod(func(ctx *Context, m *ir.Method) error {
-		c := &cse{table: ctx.Table, ids: map[*ir.Value]int{}, where: map[*ir.Node]*ir.Graph{},
+	Run: perNode(func(ctx *Context, _ *ir.Program, m *ir.Method) visitor {
+		c := &cse{ids: map[*ir.Value]int{}, where: map[*ir.Node]*ir.Graph{},
 			outer: map[*ir.Graph]*ir.Graph{}, seen: map[string][]*ir.Node{}}
 		c.locate(m.Graph)
-		return (&ir.Rewriter{Visit: c.visit}).Run(m)
+		return onCalls(c.visit)
 	}),
 }
 
 type cse struct {
-	table *ops.Table
 	ids   map[*ir.Value]int
 	where map[*ir.Node]*ir.Graph  // the graph a node stands in
 	outer map[*ir.Graph]*ir.Graph // the graph around a region
@@ -157,22 +152,18 @@ func (c *cse) locate(g *ir.Graph) {
 	}
 }
 
-func (c *cse) visit(_ *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
-	if len(n.Regions) > 0 || hasEffect(c.table, n) {
-		return nil, true, nil
-	}
-	call, err := c.table.Bind(n)
-	if err != nil || runTimeInt(n) {
-		return nil, true, nil
+func (c *cse) visit(b *ops.Builder, n *ir.Node, call *ops.Call) []*ir.Value {
+	if hasEffect(b.Table, n) || runTimeInt(n) {
+		return nil
 	}
 	key := c.key(n, call)
 	for _, other := range c.seen[key] {
 		if c.visible(other, n) {
-			return other.Outputs, false, nil
+			return other.Outputs
 		}
 	}
 	c.seen[key] = append(c.seen[key], n)
-	return nil, true, nil
+	return nil
 }
 
 // runTimeInt reports whether n defines a symbol, which is then the name of its
@@ -252,22 +243,21 @@ func (c *cse) arg(b *strings.Builder, a ir.Arg) {
 var RemoveNoOps = Pass{
 	Name: "remove-noops",
 	Doc:  "drop views, copies and assertions that do nothing",
-	Run: perNode(func(ctx *Context, m *ir.Method) visitor {
-		return func(_ *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
-			c, err := ctx.Table.Bind(n)
-			if err != nil || len(n.Regions) > 0 {
-				return nil, true, nil // not ours to report
-			}
+	Run: perNode(func(*Context, *ir.Program, *ir.Method) visitor {
+		return onCalls(func(_ *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
 			if c.Op.Effect {
-				return nil, !holds(c), nil
+				if holds(c) {
+					return gone
+				}
+				return nil
 			}
 			if v := n.Output(0); len(n.Outputs) == 1 && v != nil {
 				if k, ok := copies(c); ok && c.Operands()[k].Type.Equal(v.Type) {
-					return []*ir.Value{c.Operands()[k]}, false, nil
+					return []*ir.Value{c.Operands()[k]}
 				}
 			}
-			return nil, true, nil
-		}
+			return nil
+		})
 	}),
 }
 
@@ -366,31 +356,31 @@ func reads(c *ops.Call) (operand int, from, vars []sym.Expr, ok bool) {
 var Simplify = Pass{
 	Name: "simplify",
 	Doc:  "merge consecutive permutes and views, and padding into convolutions and pools",
-	Run: perNode(func(ctx *Context, m *ir.Method) visitor {
-		s := &simplifier{table: ctx.Table}
-		return func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
-			c, err := ctx.Table.Bind(n)
-			if err != nil || len(n.Regions) > 0 || len(n.Outputs) != 1 || n.Outputs[0] == nil {
-				return nil, true, nil
-			}
-			b := ops.NewBuilder(ctx.Table, e)
-			for _, rule := range []rule{s.permutes, s.reshapes, s.padding} {
-				v, err := rule(b, n, c)
-				if err != nil {
-					return nil, false, err
-				}
-				if v != nil {
-					v.Type = n.Outputs[0].Type
-					return []*ir.Value{v}, false, nil
-				}
-			}
-			return nil, true, nil
-		}
-	}),
+	Run:  byRules(func(s *simplifier) []rule { return []rule{s.permutes, s.reshapes, s.padding} }),
 }
 
-// rule returns what may stand for n's result, nil if the rule does not apply.
-type rule func(b *ops.Builder, n *ir.Node, c *ops.Call) (*ir.Value, error)
+// rule returns what may stand for n's only result, nil if the rule does not apply. The value
+// gets the result's type.
+type rule func(b *ops.Builder, n *ir.Node, c *ops.Call) *ir.Value
+
+// byRules makes a pass of rules, the first of which that applies decides.
+func byRules(of func(*simplifier) []rule) func(*Context, *ir.Program) error {
+	return perNode(func(ctx *Context, _ *ir.Program, _ *ir.Method) visitor {
+		rules := of(&simplifier{table: ctx.Table})
+		return onCalls(func(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
+			for _, rule := range rules {
+				if len(n.Outputs) != 1 || n.Outputs[0] == nil {
+					break
+				}
+				if v := rule(b, n, c); v != nil {
+					v.Type = n.Outputs[0].Type
+					return []*ir.Value{v}
+				}
+			}
+			return nil
+		})
+	})
+}
 
 type simplifier struct{ table *ops.Table }
 
@@ -419,21 +409,21 @@ func view(c *ops.Call) (*ir.Value, *placement) {
 	return x, place(c.Outs[0].Sizes, x.Type.Sizes, views[0].Map)
 }
 
-func (s *simplifier) permutes(b *ops.Builder, n *ir.Node, c *ops.Call) (*ir.Value, error) {
+func (s *simplifier) permutes(b *ops.Builder, n *ir.Node, c *ops.Call) *ir.Value {
 	x, p := view(c)
 	if p == nil {
-		return nil, nil
+		return nil
 	}
 	outer, ok := p.permuted()
 	if !ok {
-		return nil, nil
+		return nil
 	}
 	if x, p = view(s.definition(x)); p == nil {
-		return nil, nil
+		return nil
 	}
 	inner, ok := p.permuted()
 	if !ok {
-		return nil, nil
+		return nil
 	}
 	both := make([]int, len(outer))
 	identity := true
@@ -442,79 +432,70 @@ func (s *simplifier) permutes(b *ops.Builder, n *ir.Node, c *ops.Call) (*ir.Valu
 		identity = identity && both[i] == i
 	}
 	if identity {
-		return x, nil
+		return x
 	}
-	return call(b, "aten.permute.default", x, both)
+	return b.Op("aten.permute.default", x, both)
 }
 
-func (s *simplifier) reshapes(b *ops.Builder, n *ir.Node, c *ops.Call) (*ir.Value, error) {
+func (s *simplifier) reshapes(b *ops.Builder, n *ir.Node, c *ops.Call) *ir.Value {
 	x, p := view(c)
 	if p == nil || !p.whole() {
-		return nil, nil
+		return nil
 	}
 	if x, p = view(s.definition(x)); p == nil || !p.whole() {
-		return nil, nil
+		return nil
 	}
 	if sym.AllEqual(x.Type.Sizes, n.Outputs[0].Type.Sizes) {
-		return x, nil
+		return x
 	}
-	return call(b, "aten.view.default", x, n.Outputs[0].Type.Sizes)
+	return b.Op("aten.view.default", x, n.Outputs[0].Type.Sizes)
 }
 
 // padding makes zeros that were put evenly around the spatial dimensions part
 // of the padding of the convolution or average pooling that reads them.
-func (s *simplifier) padding(b *ops.Builder, n *ir.Node, c *ops.Call) (*ir.Value, error) {
+func (s *simplifier) padding(b *ops.Builder, n *ir.Node, c *ops.Call) *ir.Value {
 	input, spatial := "input", 0
 	switch n.Op {
 	case "aten.conv1d.default", "aten.conv2d.default", "aten.conv3d.default":
 		spatial = c.Outs[0].Rank() - 2
 	case "aten.convolution.default":
 		if c.Bool("transposed") {
-			return nil, nil
+			return nil
 		}
 		spatial = c.Outs[0].Rank() - 2
 	case "aten.avg_pool1d.default", "aten.avg_pool2d.default", "aten.avg_pool3d.default":
 		input = "self"
 		spatial = int(ir.OpBase(n.Op)[len("avg_pool")] - '0')
 		if c.Bool("ceil_mode") || !c.Bool("count_include_pad") {
-			return nil, nil
+			return nil
 		}
 	default:
-		return nil, nil
+		return nil
 	}
 	x := c.Value(input)
 	pad := s.definition(x)
 	if pad == nil || x.Type.Rank() <= spatial {
-		return nil, nil
+		return nil
 	}
 	amounts, after, ok := zeroPadding(pad, spatial)
 	if !ok || !slices.Equal(amounts, after) {
-		return nil, nil
+		return nil
 	}
-	old, err := c.Ints("padding")
+	old, err := spatialInts(c, "padding", spatial)
 	if err != nil {
-		return nil, nil
-	}
-	if len(old) == 1 {
-		old = slices.Repeat(old, spatial)
-	}
-	if len(old) != spatial {
-		return nil, nil
+		return nil
 	}
 	for d := range old {
 		old[d] += amounts[d]
 	}
 	if input == "self" { // pools take at most half a window of padding
-		kernel, err := c.Ints("kernel_size")
+		kernel, err := spatialInts(c, "kernel_size", spatial)
 		if err != nil {
-			return nil, nil
-		}
-		if len(kernel) == 1 {
-			kernel = slices.Repeat(kernel, spatial)
+			return nil
 		}
 		for d := range kernel {
 			if 2*old[d] > kernel[d] {
-				return nil, nil
+				return nil
 			}
 		}
 	}
@@ -525,13 +506,10 @@ func (s *simplifier) padding(b *ops.Builder, n *ir.Node, c *ops.Call) (*ir.Value
 			args[i].Name = p.Name
 		}
 	}
-	list, err := ops.ToArg(old)
-	if err != nil {
-		return nil, err
-	}
+	list := ops.Must(ops.ToArg(old))
 	out.SetArg("padding", list)
 	out.SetArg(input, ir.Ref{Value: pad.Value("self")})
-	return b.Emit(out.Op, out.Args, n.Outputs[0].Type).Outputs[0], nil
+	return b.Emit(out.Op, out.Args, n.Outputs[0].Type).Outputs[0]
 }
 
 // zeroPadding returns how many zeros c puts before and after each of the last

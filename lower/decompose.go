@@ -2,8 +2,7 @@ package lower
 
 import (
 	_ "embed"
-	"errors"
-	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -25,8 +24,8 @@ const maxDepth = 32
 var Decompose = Pass{
 	Name: "decompose",
 	Doc:  "replace operators the target has no kernel for by simpler ones; report those that have none",
-	Run: perMethod(func(ctx *Context, m *ir.Method) error {
-		return decomposeAll(ctx.Table, m, func(c *ops.Call) bool {
+	Run: perMethod(func(ctx *Context, _ *ir.Program, m *ir.Method) {
+		decomposeAll(ctx.Table, m, func(c *ops.Call) bool {
 			return !HasKernel(c.Op) && (ctx.Legal == nil || !ctx.Legal(c))
 		})
 	}),
@@ -36,111 +35,79 @@ var Decompose = Pass{
 var DecomposeToCore = Pass{
 	Name: "decompose-to-core",
 	Doc:  "replace operators that are not of Core ATen by those that are",
-	Run: perMethod(func(ctx *Context, m *ir.Method) error {
-		return decomposeAll(ctx.Table, m, func(c *ops.Call) bool { return !IsCore(c.Op) })
+	Run: perMethod(func(ctx *Context, _ *ir.Program, m *ir.Method) {
+		decomposeAll(ctx.Table, m, func(c *ops.Call) bool { return !IsCore(c.Op) })
 	}),
 }
 
 // decomposeAll is decompose, which fails if operators are left that do nothing.
-func decomposeAll(t *ops.Table, m *ir.Method, when func(*ops.Call) bool) error {
-	if err := decompose(t, m, when); err != nil {
-		return err
-	}
-	return unsupported(t, m)
+func decomposeAll(t *ops.Table, m *ir.Method, when func(*ops.Call) bool) {
+	decompose(t, m, when)
+	ops.Check(unsupported(t, m))
 }
 
 // decompose replaces the calls that when selects and that have a
 // decomposition or are views, and what comes of them. Nodes that do not bind
 // to the table stay as they are.
-func decompose(t *ops.Table, m *ir.Method, when func(*ops.Call) bool) error {
-	for depth := 0; ; depth++ {
-		changed := false
-		rw := &ir.Rewriter{Visit: func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
-			if len(n.Regions) > 0 {
-				return nil, true, nil
+func decompose(t *ops.Table, m *ir.Method, when func(*ops.Call) bool) {
+	for depth, changed := 0, true; changed; depth++ {
+		changed = false
+		rewrite(t, m, onCalls(func(b *ops.Builder, n *ir.Node, c *ops.Call) (repl []*ir.Value) {
+			switch {
+			case !when(c):
+				return nil
+			case c.Op.Decompose != nil && depth > maxDepth:
+				ops.Fail("it decomposes without end")
+			case c.Op.Decompose != nil:
+				repl = expand(b, n, c)
+			case c.Op.View != nil:
+				repl = coreViews(b, n, c)
 			}
-			c, err := t.Bind(n)
-			if err != nil || !when(c) {
-				return nil, true, nil
-			}
-			if c.Op.Decompose == nil {
-				if c.Op.View == nil {
-					return nil, true, nil
-				}
-				repl, err := coreViews(ops.NewBuilder(t, e), n, c)
-				changed = changed || repl != nil
-				return repl, repl == nil, err
-			}
-			if depth > maxDepth {
-				return nil, false, fmt.Errorf("it decomposes without end")
-			}
-			changed = true
-			repl, err := expand(ops.NewBuilder(t, e), n, c)
-			return repl, false, err
-		}}
-		if err := rw.Run(m); err != nil || !changed {
-			return err
-		}
+			changed = changed || repl != nil
+			return repl
+		}))
 	}
 }
 
 // expand emits the decomposition of n. Its results take the types n's had.
-func expand(b *ops.Builder, n *ir.Node, c *ops.Call) ([]*ir.Value, error) {
-	vs, err := b.Decompose(c)
-	if err != nil {
-		return nil, err
-	}
+func expand(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
+	vs := ops.Must(b.Decompose(c))
 	for i, v := range vs {
 		old := n.Output(i)
-		if v == nil || old == nil || v.Type.Kind != ir.TensorKind || v.Type.Equal(old.Type) {
-			continue
+		if v != nil && old != nil && v.Type.Kind == ir.TensorKind && !sameShape(v.Type, old.Type) {
+			ops.Check(c.Errorf("its decomposition gives a %v for a %v", v.Type, old.Type))
 		}
-		if !sameShape(v.Type, old.Type) {
-			return nil, c.Errorf("its decomposition gives a %v for a %v", v.Type, old.Type)
-		}
-		if v.Def != nil && v.Def != n && !isOperand(c, v) {
+	}
+	keepTypes(n, c, vs)
+	return append(gone, vs...)
+}
+
+// keepTypes gives values that were made in the place of n's results the types of these.
+func keepTypes(n *ir.Node, c *ops.Call, vs []*ir.Value) {
+	for i, v := range vs {
+		if old := n.Output(i); old != nil && v != nil && v.Type.Kind == ir.TensorKind &&
+			v.Def != nil && v.Def != n && !slices.Contains(c.Operands(), v) {
 			v.Type = old.Type
 		}
 	}
-	return vs, nil
-}
-
-func isOperand(c *ops.Call, v *ir.Value) bool {
-	for _, o := range c.Operands() {
-		if o == v {
-			return true
-		}
-	}
-	return false
 }
 
 // unsupported reports every node without a meaning.
 func unsupported(t *ops.Table, m *ir.Method) error {
-	var errs []error
-	m.Graph.Walk(func(g *ir.Graph) {
-		for _, n := range g.Nodes {
-			if err := supports(t, n); err != nil {
-				errs = append(errs, ir.ErrorAt("", n, err))
-			}
+	return faults(m, func(n *ir.Node) {
+		switch n.Op {
+		case "higher_order.cond", "higher_order.while_loop", "higher_order.scan":
+			return
 		}
+		if len(n.Regions) > 0 {
+			ops.Fail("this kind of control flow is not supported; write it with cond, while_loop, " +
+				"scan or map")
+		}
+		if _, ok := t.Lookup(n.Op); !ok {
+			unknownOperator(t, n)
+		}
+		ops.Must(t.Bind(n))
 	})
-	return errors.Join(errs...)
-}
-
-func supports(t *ops.Table, n *ir.Node) error {
-	switch n.Op {
-	case "higher_order.cond", "higher_order.while_loop", "higher_order.scan":
-		return nil
-	}
-	if len(n.Regions) > 0 {
-		return fmt.Errorf(
-			"this kind of control flow is not supported; write it with cond, while_loop, scan or map")
-	}
-	if _, ok := t.Lookup(n.Op); !ok {
-		return unknownOperator(t, n)
-	}
-	_, err := t.Bind(n)
-	return err
 }
 
 // HasKernel keeps the operators that native form can be built of: all but
@@ -179,35 +146,28 @@ func IsCore(op *ops.Op) bool {
 // may return a view of their operand (reshape) are decomposed, and in-place
 // operators that only change sizes and strides (squeeze_) become views, to
 // which every later use of their operand refers.
-func exposeViews(t *ops.Table, m *ir.Method) error {
-	err := decompose(t, m, func(c *ops.Call) bool {
+func exposeViews(t *ops.Table, m *ir.Method) {
+	decompose(t, m, func(c *ops.Call) bool {
 		return c.Op.View == nil && returnsAlias(c.Op.ParsedSchema())
 	})
-	if err != nil {
-		return err
-	}
-	rw := &ir.Rewriter{Visit: func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
+	rewrite(t, m, func(b *ops.Builder, n *ir.Node) []*ir.Value {
 		w, ok := alias.Writes(t, n)
 		if !ok || !w.Rebind {
-			return nil, true, nil
+			return nil
 		}
-		view := e.Emit(w.Functional, n.Args, n.Outputs[0].Type).Outputs[0]
+		view := b.Emit(w.Functional, n.Args, n.Outputs[0].Type).Outputs[0]
 		// The tensor may have other names: an in-place operator returns the
 		// tensor it wrote to.
 		for v := w.Target; v != nil; {
-			e.Substitute(v, view)
+			b.Substitute(v, view)
 			if v.Def == nil {
 				break
 			}
-			w, ok := alias.Writes(t, v.Def)
-			if !ok {
-				break
-			}
+			w, _ := alias.Writes(t, v.Def)
 			v = w.Target
 		}
-		return []*ir.Value{view}, false, nil
-	}}
-	return rw.Run(m)
+		return []*ir.Value{view}
+	})
 }
 
 // returnsAlias reports whether an operator may return its argument's memory
@@ -223,25 +183,25 @@ func returnsAlias(s *aten.Schema) bool {
 
 // unknownOperator says that the table does not have n's operator, and what to
 // do about it.
-func unknownOperator(t *ops.Table, n *ir.Node) error {
+func unknownOperator(t *ops.Table, n *ir.Node) {
 	for _, a := range n.Args {
 		if op, ok := a.Value.(ir.OpArg); ok {
-			return fmt.Errorf(
+			ops.Fail(
 				"it wraps the custom operator %s, which writes to its arguments; register a version that returns new tensors", foreign.Message(string(op)))
 		}
 	}
 	if strings.HasPrefix(n.Op, "torch._functorch.") {
-		return fmt.Errorf(
+		ops.Fail(
 			"part of a vmap that export left as it is; export the model after run_decompositions()")
 	}
 	if !strings.HasPrefix(n.Op, "aten.") {
-		return fmt.Errorf(
+		ops.Fail(
 			"the operator is not supported; register a decomposition into ATen operators, then export the model after run_decompositions()")
 	}
 	if near := nearest(t, n.Op); near != "" {
-		return fmt.Errorf("the operator is not supported; the nearest that is: %s", near)
+		ops.Fail("the operator is not supported; the nearest that is: %s", near)
 	}
-	return fmt.Errorf(
+	ops.Fail(
 		"the operator is not supported; write the model with others, or add an entry for it to kernels/ops")
 }
 

@@ -1,7 +1,6 @@
 package lower
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/etgen/etgen/ir"
@@ -17,13 +16,8 @@ import (
 var Dense = Pass{
 	Name: "dense",
 	Doc:  "resolve strides: every tensor is dense and row-major from here on",
-	Run: perMethod(func(ctx *Context, m *ir.Method) error {
-		rw := &ir.Rewriter{Visit: func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
-			return resolveStrides(ops.NewBuilder(ctx.Table, e), n)
-		}}
-		if err := rw.Run(m); err != nil {
-			return err
-		}
+	Run: perMethod(func(ctx *Context, _ *ir.Program, m *ir.Method) {
+		rewrite(ctx.Table, m, resolveStrides)
 		m.Graph.Walk(func(g *ir.Graph) {
 			densify(g.Inputs)
 			densify(g.Constants)
@@ -31,7 +25,6 @@ var Dense = Pass{
 				densify(n.Outputs)
 			}
 		})
-		return nil
 	}),
 }
 
@@ -43,11 +36,11 @@ func densify(vs []*ir.Value) {
 	}
 }
 
-func resolveStrides(b *ops.Builder, n *ir.Node) ([]*ir.Value, bool, error) {
+func resolveStrides(b *ops.Builder, n *ir.Node) []*ir.Value {
 	if op, ok := b.Table.Lookup(n.Op); ok && op.Value != nil {
 		if v := n.Output(0); v != nil && v.Type.Kind == ir.IntKind && v.Type.HasExpr &&
 			len(n.Args) > 0 {
-			return []*ir.Value{b.SymInt(v.Type.Expr)}, false, nil
+			return []*ir.Value{b.SymInt(v.Type.Expr)}
 		}
 	}
 	switch n.Op {
@@ -56,48 +49,36 @@ func resolveStrides(b *ops.Builder, n *ir.Node) ([]*ir.Value, bool, error) {
 		"aten._reshape_alias_copy.default":
 		return resolveStorage(b, n)
 	}
-	return nil, true, nil
+	return nil
 }
 
 // resolveStorage makes an operator that addresses its operand's storage do so
 // on an operand that is dense, row-major and at offset 0.
-func resolveStorage(b *ops.Builder, n *ir.Node) ([]*ir.Value, bool, error) {
-	c, err := b.Table.Bind(n)
-	if err != nil {
-		return nil, false, err
-	}
+func resolveStorage(b *ops.Builder, n *ir.Node) []*ir.Value {
+	c := ops.Must(b.Table.Bind(n))
 	self := c.Value("self")
 	t := self.Type
 	if t.IsContiguous() && t.Offset.IsZero() {
-		return nil, true, nil
+		return nil
 	}
 	perm, ok := storageOrder(t)
 	if !ok {
-		return nil, false,
-			fmt.Errorf(
-				"its operand has gaps or repeated elements, so that its storage is not at hand; make it contiguous before")
+		ops.Fail("its operand has gaps or repeated elements, so that its storage is not at hand; " +
+			"make it contiguous before")
 	}
 	if c.Op.ParsedSchema().Index("storage_offset") >= 0 && c.Has("storage_offset") {
-		at, err := c.SymInt("storage_offset")
-		if err != nil {
-			return nil, false, err
-		}
+		at := ops.Must(c.SymInt("storage_offset"))
 		n.SetArg("storage_offset", sizeArg(b, sym.Sub(at, t.Offset)))
 	}
-	ordered, err := b.Call("aten.permute.default", self, perm)
-	if err != nil {
-		return nil, false, err
-	}
-	ordered[0].Type.Offset = sym.Expr{}
-	n.SetArg("self", ir.Ref{Value: ordered[0]})
+	ordered := b.Op("aten.permute.default", self, perm)
+	ordered.Type.Offset = sym.Expr{}
+	n.SetArg("self", ir.Ref{Value: ordered})
 	if c.Op.View != nil || len(c.Operands()) == 1 {
-		b.Append(n)
-		return nil, false, nil
+		return put(b, n)
 	}
 	// A scatter gives the whole storage back, in its order.
-	written := b.Emit(n.Op, n.Args, ordered[0].Type)
-	out, err := b.Call("aten.permute.default", written.Outputs[0], inverse(perm))
-	return out, false, err
+	written := b.Emit(n.Op, n.Args, ordered.Type)
+	return []*ir.Value{b.Op("aten.permute.default", written.Outputs[0], inverse(perm))}
 }
 
 // storageOrder returns the dimensions of t from the outermost in storage to
@@ -129,6 +110,42 @@ func sizeArg(b *ops.Builder, e sym.Expr) ir.Arg {
 		return ir.Int(n)
 	}
 	return ir.Ref{Value: b.SymInt(e)}
+}
+
+// newNode returns a node with one result, to be put into a graph by hand.
+func newNode(names *ir.Names, base, op string, t ir.Type, args ...ir.NamedArg) *ir.Node {
+	n := &ir.Node{Name: names.Fresh(base), Op: op, Args: args}
+	n.Outputs = []*ir.Value{{Name: n.Name, Type: t, Def: n}}
+	return n
+}
+
+// dims returns a list of dimensions as an argument.
+func dims[T int | uint8](order []T) ir.List {
+	list := make(ir.List, len(order))
+	for i, d := range order {
+		list[i] = ir.Int(d)
+	}
+	return list
+}
+
+// replaceUses puts values for others wherever g or a region below it refers to them.
+func replaceUses(g *ir.Graph, now map[*ir.Value]*ir.Value) {
+	swap := func(v *ir.Value) ir.Arg {
+		if w := now[v]; w != nil {
+			v = w
+		}
+		return ir.Ref{Value: v}
+	}
+	g.Walk(func(g *ir.Graph) {
+		for _, n := range g.Nodes {
+			for i := range n.Args {
+				n.Args[i].Value = ir.MapRefs(n.Args[i].Value, swap)
+			}
+		}
+		for i := range g.Outputs {
+			g.Outputs[i] = ir.MapRefs(g.Outputs[i], swap)
+		}
+	})
 }
 
 // toDimOrderOp copies a tensor to another dtype or another order of its
@@ -175,18 +192,11 @@ func dimOrder(t ir.Type) (order []int, channelsLast bool) {
 // toOrder returns a node that copies x to type t in its order.
 func toOrder(names *ir.Names, x *ir.Value, t ir.Type) *ir.Node {
 	order, _ := dimOrder(t)
-	dims := make(ir.List, len(order))
-	for i, d := range order {
-		dims[i] = ir.Int(d)
-	}
-	n := &ir.Node{Name: names.Fresh("to_dim_order"), Op: toDimOrderOp, Args: []ir.NamedArg{
-		{Name: "self", Value: ir.Ref{Value: x}},
-		{Name: "dtype", Value: ir.DTypeArg(t.DType)},
-		{Name: "non_blocking", Value: ir.BoolArg(false)},
-		{Name: "dim_order", Value: dims},
-	}}
-	n.Outputs = []*ir.Value{{Name: n.Name, Type: t, Def: n}}
-	return n
+	return newNode(names, "to_dim_order", toDimOrderOp, t,
+		ir.NamedArg{Name: "self", Value: ir.Ref{Value: x}},
+		ir.NamedArg{Name: "dtype", Value: ir.DTypeArg(t.DType)},
+		ir.NamedArg{Name: "non_blocking", Value: ir.BoolArg(false)},
+		ir.NamedArg{Name: "dim_order", Value: dims(order)})
 }
 
 // copyChannelsLast gives the graph row-major copies of its inputs in
@@ -203,36 +213,16 @@ func copyChannelsLast(m *ir.Method) map[*ir.Value]ir.Type {
 			continue
 		}
 		n := toOrder(names, v, v.Type.Dense())
-		kept[v], copies[v] = v.Type, n.Outputs[0]
-		kept[v] = withoutOffset(v.Type)
+		t := v.Type
+		t.Offset = sym.Expr{}
+		kept[v], copies[v] = t, n.Outputs[0]
 		nodes = append(nodes, n)
 	}
-	if len(nodes) == 0 {
-		return nil
+	if len(nodes) > 0 {
+		replaceUses(m.Graph, copies)
 	}
-	swap := func(v *ir.Value) ir.Arg {
-		if w := copies[v]; w != nil {
-			v = w
-		}
-		return ir.Ref{Value: v}
-	}
-	m.Graph.Walk(func(g *ir.Graph) {
-		for _, n := range g.Nodes {
-			for i := range n.Args {
-				n.Args[i].Value = ir.MapRefs(n.Args[i].Value, swap)
-			}
-		}
-		for i := range g.Outputs {
-			g.Outputs[i] = ir.MapRefs(g.Outputs[i], swap)
-		}
-	})
 	m.Graph.Nodes = append(nodes, m.Graph.Nodes...)
 	return kept
-}
-
-func withoutOffset(t ir.Type) ir.Type {
-	t.Offset = sym.Expr{}
-	return t
 }
 
 // restoreOrder gives inputs their types back, and what is written to them
@@ -272,9 +262,8 @@ func InMemoryOrder(m *ir.Method, inputs, outputs [][]uint8) {
 		}
 		logical := m.Graph.Inputs[k]
 		given := &ir.Value{Name: logical.Name, Type: inOrder(logical.Type, order)}
-		logical.Name = names.Fresh(given.Name + "_logical")
-		logical.Def = permuted(logical.Name, given, inverseOrder(order))
-		logical.Def.Outputs = []*ir.Value{logical}
+		logical.Def = permuted(names, given.Name+"_logical", given, inverse(order), logical.Type)
+		logical.Name, logical.Def.Outputs[0] = logical.Def.Name, logical
 		m.Graph.Inputs[k] = given
 		first = append(first, logical.Def)
 		for i, s := range m.Outputs {
@@ -301,21 +290,16 @@ func outputInOrder(m *ir.Method, names *ir.Names, i int, order []uint8) {
 	if !ok {
 		return
 	}
-	name := names.Fresh("placed")
-	n := permuted(name, ref.Value, order)
-	v := &ir.Value{Name: name, Type: inOrder(ref.Value.Type, order), Def: n}
-	n.Outputs = []*ir.Value{v}
+	n := permuted(names, "placed", ref.Value, order, inOrder(ref.Value.Type, order))
 	m.Graph.Nodes = append(m.Graph.Nodes, n)
-	m.Graph.Outputs[i] = ir.Ref{Value: v}
+	m.Graph.Outputs[i] = ir.Ref{Value: n.Outputs[0]}
 }
 
-func permuted(name string, v *ir.Value, order []uint8) *ir.Node {
-	dims := make(ir.List, len(order))
-	for i, d := range order {
-		dims[i] = ir.Int(d)
-	}
-	return &ir.Node{Name: name, Op: "aten.permute.default",
-		Args: []ir.NamedArg{{Name: "self", Value: ir.Ref{Value: v}}, {Name: "dims", Value: dims}}}
+func permuted[T int | uint8](names *ir.Names, base string, v *ir.Value, order []T,
+	t ir.Type) *ir.Node {
+	return newNode(names, base, "aten.permute.default", t,
+		ir.NamedArg{Name: "self", Value: ir.Ref{Value: v}},
+		ir.NamedArg{Name: "dims", Value: dims(order)})
 }
 
 // inOrder returns the row-major type of a tensor's elements as they lie in
@@ -328,64 +312,43 @@ func inOrder(t ir.Type, order []uint8) ir.Type {
 	return ir.TensorOf(t.DType, sizes...)
 }
 
-func inverseOrder(order []uint8) []uint8 {
-	out := make([]uint8, len(order))
-	for i, d := range order {
-		out[d] = uint8(i)
-	}
-	return out
-}
-
 // ReadTransposed makes a product with a transposed matrix a linear layer, which
 // reads the matrix as it is: weights that something else needs too are then
 // packed, or read by columns, without a copy in memory. Tensors must be dense.
 var ReadTransposed = Pass{
 	Name: "read-transposed",
 	Doc:  "make products with transposed matrices linear layers, which read them as they are",
-	Run: perNode(func(ctx *Context, m *ir.Method) visitor {
-		s := &simplifier{table: ctx.Table}
-		return func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
-			if n.Op != "aten.mm.default" && n.Op != "aten.addmm.default" || n.Output(0) == nil {
-				return nil, true, nil
-			}
-			c, err := ctx.Table.Bind(n)
-			if err != nil {
-				return nil, true, nil
-			}
-			v, err := s.transposed(ops.NewBuilder(ctx.Table, e), n, c)
-			if err != nil || v == nil {
-				return nil, err == nil, err
-			}
-			v.Type = n.Outputs[0].Type
-			return []*ir.Value{v}, false, nil
-		}
-	}),
+	Run:  byRules(func(s *simplifier) []rule { return []rule{s.transposed} }),
 }
 
 // transposed returns what may stand for n's result, nil if the matrix is not
 // transposed or what is added is no row.
-func (s *simplifier) transposed(b *ops.Builder, n *ir.Node, c *ops.Call) (*ir.Value, error) {
+func (s *simplifier) transposed(b *ops.Builder, n *ir.Node, c *ops.Call) *ir.Value {
 	x, bias := "self", ""
-	if n.Op == "aten.addmm.default" {
+	switch n.Op {
+	case "aten.mm.default":
+	case "aten.addmm.default":
 		x, bias = "mat1", "self"
+	default:
+		return nil
 	}
 	w, p := view(s.definition(c.Value("mat2")))
 	if p == nil || w.Type.DType != c.Outs[0].DType {
-		return nil, nil
+		return nil
 	}
 	if perm, ok := p.permuted(); !ok || len(perm) != 2 || perm[0] != 1 {
-		return nil, nil
+		return nil
 	}
 	args := []any{c.Value(x), w}
 	if bias != "" {
 		v := c.Value(bias)
 		if !one(c, "alpha") || !one(c, "beta") || v.Type.DType != w.Type.DType ||
 			!sym.AllEqual(v.Type.Sizes, []sym.Expr{w.Type.Sizes[0]}) {
-			return nil, nil
+			return nil
 		}
 		args = append(args, v)
 	}
-	return call(b, "aten.linear.default", args...)
+	return b.Op("aten.linear.default", args...)
 }
 
 // one reports whether a number is 1.

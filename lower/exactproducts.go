@@ -18,64 +18,46 @@ import (
 var ExactProducts = Pass{
 	Name: "exact-products",
 	Doc:  "make products of small integers products of floats, where these are exact",
-	Run: func(ctx *Context, p *ir.Program) error {
-		if !ctx.Speed {
-			return nil
+	Run: perMethod(func(ctx *Context, p *ir.Program, m *ir.Method) {
+		if ctx.Speed {
+			x := &exactProducts{constant: constants(p, m)}
+			rewrite(ctx.Table, m, onCalls(x.visit))
 		}
-		written := p.Written()
-		return perNode(func(ctx *Context, m *ir.Method) visitor {
-			return (&exactProducts{table: ctx.Table, constant: constants(m, written)}).visit
-		})(ctx, p)
-	},
+	}),
 }
 
-type exactProducts struct {
-	table    *ops.Table
-	constant map[*ir.Value]bool
-}
+type exactProducts struct{ constant map[*ir.Value]bool }
 
 // The largest sum: every integer up to it is a float32.
 const exactSum = 1 << 24
 
-func (x *exactProducts) visit(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
-	var weight string
-	depthwise := false
+func (x *exactProducts) visit(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
+	weight, depthwise := "weight", false
 	switch n.Op {
 	case "cortex_m.quantized_conv2d.default":
-		weight = "weight"
 	case "cortex_m.quantized_depthwise_conv2d.default":
-		weight, depthwise = "weight", true
+		depthwise = true
 	case "cortex_m.quantized_linear.default":
 		weight = "weights"
 	default:
-		return nil, true, nil
-	}
-	c, err := x.table.Bind(n)
-	if err != nil || n.Output(0) == nil {
-		return nil, true, nil
+		return nil
 	}
 	p := x.product(n, c, weight, depthwise)
-	if p == nil {
-		return nil, true, nil
-	}
-	b := ops.NewBuilder(x.table, e)
-	var out *ir.Value
-	err = b.Do(func() error {
-		if weight == "weights" {
-			out = p.linear(b)
-		} else {
-			out = p.convolution(b, depthwise)
-		}
+	if p == nil || n.Output(0) == nil {
 		return nil
-	})
-	return []*ir.Value{out}, false, err
+	}
+	if weight == "weights" {
+		return []*ir.Value{p.linear(b)}
+	}
+	return []*ir.Value{p.convolution(b, depthwise)}
 }
 
 // exactProduct is a call whose sums float32 holds.
 type exactProduct struct {
 	c        *ops.Call
 	name     string
-	weights  []float64 // row-major, plus their offset
+	weights  *ir.Value // to which wOffset is to be added
+	wOffset  int64
 	bias     []float64
 	channels int64 // of a convolution's input
 	inOffset int64
@@ -92,13 +74,12 @@ func (x *exactProducts) product(n *ir.Node, c *ops.Call, weight string,
 	if !ok || !static || len(w) == 0 {
 		return nil
 	}
-	p := &exactProduct{c: c, name: n.Name, weights: make([]float64, len(w))}
+	p := &exactProduct{c: c, name: n.Name, weights: c.Value(weight)}
 	args := map[string]*int64{"input_offset": &p.inOffset, "output_offset": &p.offset,
 		"activation_min": &p.lo, "activation_max": &p.hi}
-	var wOffset int64
 	linear := weight == "weights"
 	if linear {
-		args["filter_offset"] = &wOffset
+		args["filter_offset"] = &p.wOffset
 	} else if p.channels, ok = c.Tensor("input").Sizes[1].Const(); !ok {
 		return nil
 	}
@@ -121,8 +102,7 @@ func (x *exactProducts) product(n *ir.Node, c *ops.Call, weight string,
 	}
 	sums := make([]int64, channels)
 	for i, v := range w {
-		v += wOffset
-		p.weights[i] = float64(v)
+		v += p.wOffset
 		at := i / (len(w) / channels)
 		if depthwise {
 			at = i % channels
@@ -204,48 +184,41 @@ func (p *exactProduct) input(b *ops.Builder) *ir.Value {
 	return x
 }
 
+// weight is the weights as floats, with their offset and their dimensions in an order.
+func (p *exactProduct) weight(b *ops.Builder, order ...int) *ir.Value {
+	made := computed(b.Table, func(b *ops.Builder) []*ir.Value {
+		w := b.Op("aten._to_copy.default", p.weights, ops.Kw("dtype", ir.Float32))
+		w = b.Op("aten.permute.default", b.Op("aten.add.Scalar", w, p.wOffset), order)
+		return []*ir.Value{w}
+	})
+	if made == nil {
+		ops.Fail("its weights cannot be computed")
+	}
+	return b.Constant(p.name+"_weight", made[0])
+}
+
 func (p *exactProduct) convolution(b *ops.Builder, depthwise bool) *ir.Value {
-	w := p.c.Tensor("weight")
-	s, _ := w.StaticSizes()
-	out, in := s[0], s[3] // [out, h, w, in of a group]
+	order := []int{0, 3, 1, 2} // of [out, h, w, in of a group]
 	if depthwise {
-		out, in = s[3], 1 // [1, h, w, out]
+		order = []int{3, 0, 1, 2} // of [1, h, w, out]
 	}
-	taps := s[1] * s[2]
-	weights := make([]float64, 0, len(p.weights))
-	for o := range out {
-		for i := range in {
-			for k := range taps {
-				at := (o*taps+k)*in + i
-				if depthwise {
-					at = k*out + o
-				}
-				weights = append(weights, p.weights[at])
-			}
-		}
-	}
-	y := b.Op(ops.PaddedConvolution, p.input(b), p.constant(b, "weight", ir.Float32, weights, out,
-		in, s[1], s[2]),
-		p.constant(b, "bias", ir.Float32, p.bias, out), p.c.Arg("stride"), p.c.Arg("padding"),
-		p.c.Arg("padding"), p.c.Arg("dilation"), p.channels/in, true)
-	return p.requantised(b, y, out, 1, 1)
+	x, w := p.input(b), p.weight(b, order...)
+	s, _ := w.Type.StaticSizes()
+	y := b.Op(ops.PaddedConvolution, x, w, p.constant(b, "bias", ir.Float32, p.bias, s[0]),
+		p.c.Arg("stride"), p.c.Arg("padding"), p.c.Arg("padding"), p.c.Arg("dilation"),
+		p.channels/s[1], true)
+	return p.requantised(b, y, s[0], 1, 1)
 }
 
 func (p *exactProduct) linear(b *ops.Builder) *ir.Value {
 	s, _ := p.c.Tensor("weights").StaticSizes() // [out, in]
-	weights := make([]float64, 0, len(p.weights))
-	for i := range s[1] {
-		for o := range s[0] {
-			weights = append(weights, p.weights[o*s[1]+i])
-		}
-	}
 	x := p.input(b)
 	flat := x.Type.Rank() != 2
 	if flat {
 		x = b.Op("aten.view.default", x, []int64{-1, s[1]})
 	}
 	y := b.Op("aten.addmm.default", p.constant(b, "bias", ir.Float32, p.bias, s[0]), x,
-		p.constant(b, "weight", ir.Float32, weights, s[1], s[0]))
+		p.weight(b, 1, 0))
 	if flat {
 		y = b.Op("aten.view.default", y, p.c.Outs[0].Sizes)
 	}
@@ -272,7 +245,16 @@ func (p *exactProduct) requantised(b *ops.Builder, y *ir.Value, scales ...int64)
 
 func (p *exactProduct) constant(b *ops.Builder, what string, d ir.DType, xs []float64,
 	sizes ...int64) *ir.Value {
-	return b.Constant(p.name+"_"+what, constantOf("", ir.TensorOf(d, ir.Ints(sizes)...), xs))
+	raw := make([]byte, 0, len(xs)*d.Size())
+	for _, x := range xs {
+		if d == ir.Float64 {
+			raw = binary.LittleEndian.AppendUint64(raw, math.Float64bits(x))
+		} else {
+			raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(float32(x)))
+		}
+	}
+	return b.Constant(p.name+"_"+what, &ir.Constant{Type: ir.StaticTensor(d, sizes...),
+		Data: ir.Bytes(raw)})
 }
 
 func abs(x int64) int64 { return max(x, -x) }

@@ -2,8 +2,6 @@ package lower
 
 import (
 	_ "embed"
-	"errors"
-	"fmt"
 	"math"
 	"strings"
 	"sync"
@@ -120,23 +118,18 @@ func IsPortable(op *ops.Op) bool {
 var DecomposeToPortable = Pass{
 	Name: "decompose-to-portable",
 	Doc:  "replace operators that ExecuTorch has no kernel for by simpler ones; drop assertions about types",
-	Run: perMethod(func(ctx *Context, m *ir.Method) error {
-		drop := &ir.Rewriter{Visit: func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
+	Run: perMethod(func(ctx *Context, _ *ir.Program, m *ir.Method) {
+		rewrite(ctx.Table, m, func(b *ops.Builder, n *ir.Node) []*ir.Value {
 			if x, ok := assertedTensor(n); ok && x.Type.DType != ir.Bool {
-				b := ops.NewBuilder(ctx.Table, e)
-				return nil, true, b.Do(func() error {
-					truth := b.Op("aten.ne.Scalar", x, 0)
-					n.Args[0].Value = ir.Ref{Value: truth}
-					return nil
-				})
+				n.Args[0].Value = ir.Ref{Value: b.Op("aten.ne.Scalar", x, 0)}
 			}
-			op, ok := ctx.Table.Lookup(n.Op)
-			return nil, isAssertion(n) || !(ok && op.Effect && len(n.Regions) == 0), nil
-		}}
-		if err := drop.Run(m); err != nil {
-			return err
-		}
-		return decomposeAll(ctx.Table, m, func(c *ops.Call) bool { return !IsPortable(c.Op) })
+			if op, ok := ctx.Table.Lookup(n.Op); ok && op.Effect && len(n.Regions) == 0 &&
+				!isAssertion(n) {
+				return gone
+			}
+			return nil
+		})
+		decomposeAll(ctx.Table, m, func(c *ops.Call) bool { return !IsPortable(c.Op) })
 	}),
 }
 
@@ -158,14 +151,8 @@ func assertedTensor(n *ir.Node) (*ir.Value, bool) {
 
 // portablePad is the rule for padding by less than nothing, which crops: the
 // kernel only adds.
-func portablePad(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
-	if n.Op != "aten.constant_pad_nd.default" {
-		return nil, nil
-	}
-	pad, err := c.SymInts("pad")
-	if err != nil {
-		return nil, err
-	}
+func portablePad(b *ops.Builder, n *ir.Node, c *ops.Call) *ir.Value {
+	pad := ops.Must(c.SymInts("pad"))
 	x, zero, crops := c.Value("self"), sym.Int(0), false
 	added := make([]sym.Expr, len(pad))
 	for i, p := range pad {
@@ -175,57 +162,46 @@ func portablePad(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) (
 		}
 	}
 	if !crops {
-		return nil, nil
+		return nil
 	}
 	for i := 0; i+1 < len(pad); i += 2 {
 		d := x.Type.Rank() - 1 - i/2
 		front, back := sym.Max(sym.Neg(pad[i]), zero), sym.Max(sym.Neg(pad[i+1]), zero)
-		if front.IsZero() && back.IsZero() {
-			continue
-		}
-		if x, err = call(b, "aten.slice_copy.Tensor", x, d, front, sym.Sub(x.Type.Sizes[d],
-			back)); err != nil {
-			return nil, err
+		if !front.IsZero() || !back.IsZero() {
+			x = b.Op("aten.slice_copy.Tensor", x, d, front, sym.Sub(x.Type.Sizes[d], back))
 		}
 	}
-	return b.Call(n.Op, x, added, c.Arg("value"))
+	return b.Op(n.Op, x, added, c.Arg("value"))
 }
 
 // portableCat is the rule for joining tensors without elements: the kernel leaves
 // them out and gives the result no sizes.
-func portableCat(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
-	if n.Op != "aten.cat.default" || !c.Outs[0].Numel().IsZero() {
-		return nil, nil
+func portableCat(b *ops.Builder, _ *ir.Node, c *ops.Call) *ir.Value {
+	if !c.Outs[0].Numel().IsZero() {
+		return nil
 	}
-	return b.Call("aten.full.default", c.Outs[0].Sizes, 0, ops.Kw("dtype", c.Outs[0].DType))
+	return b.Op("aten.full.default", c.Outs[0].Sizes, 0, ops.Kw("dtype", c.Outs[0].DType))
 }
 
 // portablePower is the rule for integers to a constant power: the kernel computes
 // in double, which neither wraps around nor holds all 64-bit integers.
-func portablePower(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
-	if n.Op != "aten.pow.Tensor_Scalar" || !c.Outs[0].DType.IsInt() ||
-		c.Value("self").Type.DType != c.Outs[0].DType {
-		return nil, nil
-	}
+func portablePower(b *ops.Builder, _ *ir.Node, c *ops.Call) *ir.Value {
 	e, ok := c.Arg("exponent").(ir.Int)
-	if !ok || e < 1 || e > 64 {
-		return nil, nil
+	if !ok || e < 1 || e > 64 || !c.Outs[0].DType.IsInt() ||
+		c.Value("self").Type.DType != c.Outs[0].DType {
+		return nil
 	}
 	var power *ir.Value
-	for square := c.Value("self"); ; {
-		var err error
-		if e&1 != 0 {
-			if power == nil {
-				power = square
-			} else if power, err = call(b, "aten.mul.Tensor", power, square); err != nil {
-				return nil, err
-			}
+	for square := c.Value("self"); ; square = b.Op("aten.mul.Tensor", square, square) {
+		switch {
+		case e&1 == 0:
+		case power == nil:
+			power = square
+		default:
+			power = b.Op("aten.mul.Tensor", power, square)
 		}
 		if e >>= 1; e == 0 {
-			return []*ir.Value{power}, nil
-		}
-		if square, err = call(b, "aten.mul.Tensor", square, square); err != nil {
-			return nil, err
+			return power
 		}
 	}
 }
@@ -235,62 +211,49 @@ func portablePower(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int)
 var OnlyPortable = Pass{
 	Name: "only-portable",
 	Doc:  "report operators that cannot be said in those ExecuTorch has kernels for",
-	Run: perMethod(func(_ *Context, m *ir.Method) error {
-		var errs []error
-		m.Graph.Walk(func(g *ir.Graph) {
-			for _, n := range g.Nodes {
-				err := portableFault(n)
-				if err == nil {
-					err = unboundedFault(n)
-				}
-				if err != nil {
-					errs = append(errs, ir.ErrorAt("", n, err))
-				}
+	Run: perMethod(func(_ *Context, _ *ir.Program, m *ir.Method) {
+		ops.Check(faults(m, func(n *ir.Node) {
+			if len(n.Regions) == 0 {
+				portableFault(n)
 			}
-		})
-		return errors.Join(errs...)
+			unboundedFault(n)
+		}))
 	}),
 }
 
-// portableFault says why ExecuTorch's runtime cannot run n, nil if it can.
-func portableFault(n *ir.Node) error {
-	if len(n.Regions) > 0 {
-		return nil
-	}
+// portableFault fails if ExecuTorch's runtime cannot run n.
+func portableFault(n *ir.Node) {
 	if !isAssertion(n) && !hasPortableKernel(n.Op) && !isCustom(n.Op) {
-		return fmt.Errorf(
-			"ExecuTorch has no kernel for it, and it cannot be said in operators that have one")
+		ops.Fail("ExecuTorch has no kernel for it, and it cannot be said in operators that have one")
 	}
 	if n.Op == "aten.convolution.default" {
 		if r, ok := n.Arg("input").(ir.Ref); ok && r.Value.Type.Rank() > 4 {
-			return fmt.Errorf("ExecuTorch's kernel takes no more than two spatial dimensions")
+			ops.Fail("ExecuTorch's kernel takes no more than two spatial dimensions")
 		}
 	}
 	if n.Op == toDimOrderOp {
 		for _, t := range []ir.Type{n.Outputs[0].Type, n.Arg("self").(ir.Ref).Value.Type} {
 			switch t.DType {
 			case ir.Uint16, ir.Uint32, ir.Uint64:
-				return fmt.Errorf("ExecuTorch has no kernel that converts %s", t.DType)
+				ops.Fail("ExecuTorch has no kernel that converts %s", t.DType)
 			}
 		}
 	}
-	return nil
 }
 
-// unboundedFault says that memory for a result of n cannot be planned, nil if it can.
-func unboundedFault(n *ir.Node) error {
+// unboundedFault fails if memory for a result of n cannot be planned.
+func unboundedFault(n *ir.Node) {
 	for _, v := range n.Outputs {
 		if v == nil {
 			continue
 		}
 		for _, e := range v.Type.Sizes {
 			if _, most := e.Bounds(); most == math.MaxInt64 && !e.Undefined() {
-				return fmt.Errorf("its size %v has no upper bound, which memory planning needs: %s",
+				ops.Fail("its size %v has no upper bound, which memory planning needs: %s",
 					e, ir.WantBound(e))
 			}
 		}
 	}
-	return nil
 }
 
 // isCustom reports whether op is no operator of PyTorch's or ExecuTorch's own:
@@ -321,25 +284,21 @@ const viewCopyOp = "aten.view_copy.default"
 var OutVariants = Pass{
 	Name: "out-variants",
 	Doc:  "operators write to tensors allocated before them",
-	Run: perNode(func(ctx *Context, _ *ir.Method) visitor {
-		return func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
+	Run: perNode(func(*Context, *ir.Program, *ir.Method) visitor {
+		return func(b *ops.Builder, n *ir.Node) []*ir.Value {
 			v, ok := aten.OutOf(n.Op)
 			if !ok || n.Op == viewCopyOp {
-				return nil, true, nil
+				return nil
 			}
-			c, err := ctx.Table.Bind(n)
-			if err != nil {
-				return nil, false, err
-			}
+			c := ops.Must(b.Table.Bind(n))
 			functional := c.Op.ParsedSchema()
 			returnsList := len(functional.Returns) == 1 && functional.Returns[0].Type.IsList()
 			if !returnsList && len(v.Outs) != len(n.Outputs) {
-				return nil, false, fmt.Errorf("it has %d results, %s writes %d", len(n.Outputs),
-					v.Name, len(v.Outs))
+				ops.Fail("it has %d results, %s writes %d", len(n.Outputs), v.Name, len(v.Outs))
 			}
 			var args []ir.NamedArg
-			for _, p := range v.Schema(functional).Args[:len(v.Schema(functional).Args)-len(
-				v.Outs)] {
+			params := v.Schema(functional).Args
+			for _, p := range params[:len(params)-len(v.Outs)] {
 				args = append(args, ir.NamedArg{Name: p.Name, Value: c.Arg(p.Name)})
 			}
 			types := make([]ir.Type, len(c.Outs))
@@ -349,7 +308,7 @@ var OutVariants = Pass{
 					t = out.Type
 				}
 				types[i] = t
-				outs[i] = ir.Ref{Value: e.Emit(allocOp, nil, t).Outputs[0]}
+				outs[i] = ir.Ref{Value: b.Emit(allocOp, nil, t).Outputs[0]}
 			}
 			if returnsList {
 				args = append(args, ir.NamedArg{Name: v.Outs[0], Value: outs})
@@ -358,7 +317,7 @@ var OutVariants = Pass{
 					args = append(args, ir.NamedArg{Name: name, Value: outs[i]})
 				}
 			}
-			return e.Emit(v.Name, args, types...).Outputs, false, nil
+			return append(gone, b.Emit(v.Name, args, types...).Outputs...)
 		}
 	}),
 }

@@ -62,18 +62,15 @@ var FoldConstantsTightly = Pass{
 const instructionBytes = 160
 
 func foldConstants(slack int64) func(*Context, *ir.Program) error {
-	return func(ctx *Context, p *ir.Program) error {
-		written := p.Written()
-		return perMethod(func(ctx *Context, m *ir.Method) error {
-			f := newFolder(ctx.Table, m, constants(m, written))
-			f.slack, f.widening, f.machine.Done = slack, 1, ctx.Done
-			if ctx.Speed {
-				f.widening = foldWidening
-			}
-			f.choose()
-			return (&ir.Rewriter{Visit: f.visit}).Run(m)
-		})(ctx, p)
-	}
+	return perNode(func(ctx *Context, p *ir.Program, m *ir.Method) visitor {
+		f := newFolder(ctx.Table, m, constants(p, m))
+		f.slack, f.widening, f.machine.Done = slack, 1, ctx.Done
+		if ctx.Speed {
+			f.widening = foldWidening
+		}
+		f.choose()
+		return f.visit
+	})
 }
 
 type folder struct {
@@ -189,29 +186,29 @@ func operands(n *ir.Node, do func(*ir.Value)) {
 	}
 }
 
-func (f *folder) visit(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
+func (f *folder) visit(b *ops.Builder, n *ir.Node) []*ir.Value {
 	if n.Op == "higher_order.cond" {
-		return f.cond(e, n)
+		return f.cond(b, n)
 	}
 	if !f.fold[n] {
-		return nil, true, nil
+		return nil
 	}
 	c, err := f.table.Bind(n)
 	if err != nil {
-		return nil, true, nil
+		return nil
 	}
 	repl := make([]*ir.Value, len(n.Outputs))
 	if v := n.Output(0); len(n.Outputs) == 1 && v != nil {
 		if k, ok := restride(c, v.Type); ok {
-			repl[0] = f.made(e, v, k)
-			return repl, false, nil
+			repl[0] = f.made(b, v, k)
+			return repl
 		}
 	}
 	if slices.ContainsFunc(c.Operands(), func(v *ir.Value) bool { return v.Const == nil }) {
-		return nil, true, nil // what it reads could not be folded
+		return nil // what it reads could not be folded
 	}
 	if err := f.machine.Node(n); err != nil {
-		return nil, true, nil // left to run time, which reports it
+		return nil // left to run time, which reports it
 	}
 	for i, v := range n.Outputs {
 		if v == nil || f.uses[v] == 0 {
@@ -219,38 +216,38 @@ func (f *folder) visit(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
 		}
 		x, err := f.machine.Get(v)
 		if err != nil {
-			return nil, true, nil
+			return nil
 		}
 		t := v.Type
 		t.Strides, t.Offset = ir.Contiguous(t.Sizes), sym.Expr{}
-		repl[i] = f.made(e, v, &ir.Constant{Type: t, Data: ir.Bytes(x.Tensor.Data)})
+		repl[i] = f.made(b, v, &ir.Constant{Type: t, Data: ir.Bytes(x.Tensor.Data)})
 	}
-	return repl, false, nil
+	return repl
 }
 
 // made returns the constant that v is.
-func (f *folder) made(e *ir.Emitter, v *ir.Value, k *ir.Constant) *ir.Value {
-	c := e.Constant(v.Name, k)
+func (f *folder) made(b *ops.Builder, v *ir.Value, k *ir.Constant) *ir.Value {
+	c := b.Constant(v.Name, k)
 	c.Type = v.Type
 	f.constant[c] = true
 	return c
 }
 
 // cond replaces a cond whose predicate is a constant by the region it chooses.
-func (f *folder) cond(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
+func (f *folder) cond(b *ops.Builder, n *ir.Node) []*ir.Value {
 	ref, ok := n.Args[0].Value.(ir.Ref)
 	if !ok || ref.Value.Const == nil || !f.constant[ref.Value] {
-		return nil, true, nil
+		return nil
 	}
 	data, err := ir.Tensor(ref.Value.Const)
 	if err != nil || len(data) != 1 {
-		return nil, true, nil
+		return nil
 	}
 	chosen := n.Regions[1]
 	if data[0] != 0 {
 		chosen = n.Regions[0]
 	}
-	return inlineRegion(e, n, chosen, nil)
+	return inlineRegion(b, n, chosen, nil)
 }
 
 // choose decides which candidates to fold.
@@ -452,8 +449,8 @@ func times(a, b int64) int64 {
 
 // constants returns the values of m and its regions whose data never changes,
 // except what nodes compute of them.
-func constants(m *ir.Method, written map[string]bool) map[*ir.Value]bool {
-	out := map[*ir.Value]bool{}
+func constants(p *ir.Program, m *ir.Method) map[*ir.Value]bool {
+	out, written := map[*ir.Value]bool{}, p.Written()
 	for i, v := range m.Graph.Inputs {
 		out[v] = v.Const != nil && v.Const.Data != nil && (m.Inputs[i].Kind == ir.TensorConstant ||
 			!written[m.Inputs[i].Target])

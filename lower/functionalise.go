@@ -2,7 +2,6 @@ package lower
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -20,63 +19,43 @@ import (
 var Functionalise = Pass{
 	Name: "functionalise",
 	Doc:  "replace in-place operators; written buffers and inputs become outputs",
-	Run: func(ctx *Context, p *ir.Program) error {
-		return perMethod(func(ctx *Context, m *ir.Method) error {
-			if len(p.Methods) == 1 { // several agree by names on what state they share
-				tieState(m)
-			}
-			return functionalise(ctx, m)
-		})(ctx, p)
-	},
+	Run: perMethod(func(ctx *Context, p *ir.Program, m *ir.Method) {
+		if len(p.Methods) == 1 { // several agree by names on what state they share
+			tieState(m)
+		}
+		ops.Check(errors.Join(ops.Try(func() { writtenOverlap(m) }),
+			ops.Try(func() { targetsAlone(m) })))
+		writes := false
+		for n := range m.Graph.All() {
+			nameTarget(ctx.Table, n)
+			_, w := alias.Writes(ctx.Table, n)
+			writes = writes || w
+		}
+		if !writes {
+			return
+		}
+		exposeViews(ctx.Table, m)
+		f := &functionaliser{
+			table: ctx.Table, method: m, set: alias.Analyse(ctx.Table, m.Graph),
+			now: map[*alias.Alias]state{}, version: map[*ir.Value]int{},
+			args: map[*ir.Node][]ir.NamedArg{},
+		}
+		f.run()
+	}),
 }
 
-func functionalise(ctx *Context, m *ir.Method) error {
-	if err := errors.Join(writtenOverlap(m), targetsAlone(m)); err != nil {
-		return err
-	}
-	if nameTargets(ctx.Table, m.Graph); !writes(ctx.Table, m.Graph) {
-		return nil
-	}
-	if err := exposeViews(ctx.Table, m); err != nil {
-		return err
-	}
-	f := &functionaliser{
-		table: ctx.Table, method: m, set: alias.Analyse(ctx.Table, m.Graph),
-		now: map[*alias.Alias]state{}, version: map[*ir.Value]int{},
-		args: map[*ir.Node][]ir.NamedArg{},
-	}
-	return f.run()
-}
-
-// nameTargets gives the written argument of in-place nodes the name it has in
+// nameTarget gives the written argument of an in-place node the name it has in
 // the functional form: PyTorch always calls it self.
-func nameTargets(t *ops.Table, g *ir.Graph) {
-	g.Walk(func(g *ir.Graph) {
-		for _, n := range g.Nodes {
-			op, ok := t.Lookup(n.Op)
-			if !ok || op.Name() == n.Op || op.ParsedSchema().Index("self") >= 0 {
-				continue
-			}
-			for i := range n.Args {
-				if n.Args[i].Name == "self" {
-					n.Args[i].Name = op.ParsedSchema().Args[0].Name
-				}
-			}
+func nameTarget(t *ops.Table, n *ir.Node) {
+	op, ok := t.Lookup(n.Op)
+	if !ok || op.Name() == n.Op || op.ParsedSchema().Index("self") >= 0 {
+		return
+	}
+	for i := range n.Args {
+		if n.Args[i].Name == "self" {
+			n.Args[i].Name = op.ParsedSchema().Args[0].Name
 		}
-	})
-}
-
-// writes reports whether any node of g writes to an operand.
-func writes(t *ops.Table, g *ir.Graph) bool {
-	found := false
-	g.Walk(func(g *ir.Graph) {
-		for _, n := range g.Nodes {
-			if !found {
-				_, found = alias.Writes(t, n)
-			}
-		}
-	})
-	return found
+	}
 }
 
 // functionaliser walks a graph in order and builds it anew.
@@ -100,25 +79,22 @@ type state struct {
 	version int
 }
 
-func (f *functionaliser) run() error {
+func (f *functionaliser) run() {
 	m := f.method
-	g, err := ir.BuildGraph(ir.NewNames(m), m.Graph.Inputs, func(e *ir.Emitter) ([]ir.Arg, error) {
-		out := f.graph(e, m.Graph)
-		return f.mutations(e, out)
-	})
-	if err != nil {
-		return err
-	}
+	g := ops.Must(ir.BuildGraph(ir.NewNames(m), m.Graph.Inputs,
+		func(e *ir.Emitter) ([]ir.Arg, error) {
+			return f.mutations(e, f.graph(e, m.Graph)), nil
+		}))
 	g.Constants = m.Graph.Constants
 	m.Graph = g
-	return errors.Join(f.errs...)
+	ops.Check(errors.Join(f.errs...))
 }
 
 // graph emits the nodes of g and returns what it returns.
 func (f *functionaliser) graph(e *ir.Emitter, g *ir.Graph) []ir.Arg {
 	for _, n := range g.Nodes {
 		e.Loc = n.Loc
-		if err := f.node(e, n); err != nil {
+		if err := ops.Try(func() { f.node(e, n) }); err != nil {
 			f.errs = append(f.errs, ir.ErrorAt("", n, err))
 		}
 	}
@@ -130,7 +106,7 @@ func (f *functionaliser) graph(e *ir.Emitter, g *ir.Graph) []ir.Arg {
 }
 
 // mutations adds an output for every input that was written to.
-func (f *functionaliser) mutations(e *ir.Emitter, out []ir.Arg) ([]ir.Arg, error) {
+func (f *functionaliser) mutations(e *ir.Emitter, out []ir.Arg) []ir.Arg {
 	m := f.method
 	known := map[ir.OutputSpec]bool{}
 	for _, spec := range m.Outputs {
@@ -150,47 +126,44 @@ func (f *functionaliser) mutations(e *ir.Emitter, out []ir.Arg) ([]ir.Arg, error
 		case ir.Parameter:
 			spec.Kind = ir.ParameterMutation
 		case ir.TensorConstant:
-			if err := f.keep(i); err != nil {
-				return nil, err
-			}
+			f.keep(i)
 			spec.Kind = ir.BufferMutation
 		case ir.UserInput:
 			spec.Kind, spec.Target = ir.UserInputMutation, v.Name
 		default:
 			continue
 		}
-		if err := shared.alone(m, i); err != nil {
-			return nil, err
-		}
+		shared.alone(m, i)
 		if !known[spec] {
 			specs = append(specs, spec)
 			values = append(values, ir.Ref{Value: f.current(e, f.set.Of(v))})
 		}
 	}
 	m.Outputs = append(specs, m.Outputs...)
-	return append(values, out...), nil
+	return append(values, out...)
 }
 
 // keep makes a buffer of constant i, which is written to: it is state as any
 // buffer is, that the model's author did not register.
-func (f *functionaliser) keep(i int) error {
+func (f *functionaliser) keep(i int) {
 	spec := &f.method.Inputs[i]
 	for k, other := range f.method.Inputs {
 		if k != i && other.Kind.IsState() && other.Target == spec.Target {
-			return fmt.Errorf(
-				"method %s: it writes to the constant %s, and a parameter or buffer is called so too", f.method.Name, spec.Target)
+			ops.Fail("method %s: it writes to the constant %s, and a parameter or buffer is "+
+				"called so too", f.method.Name, spec.Target)
 		}
 	}
 	spec.Kind = ir.Buffer
-	return nil
 }
 
-func (f *functionaliser) node(e *ir.Emitter, n *ir.Node) error {
+func (f *functionaliser) node(e *ir.Emitter, n *ir.Node) {
 	if len(n.Regions) > 0 {
-		return f.control(e, n)
+		f.control(e, n)
+		return
 	}
 	if w, ok := alias.Writes(f.table, n); ok {
-		return f.write(e, n, w)
+		f.write(e, n, w)
+		return
 	}
 	for i := range n.Args {
 		n.Args[i].Value = f.resolve(e, n.Args[i].Value)
@@ -205,7 +178,6 @@ func (f *functionaliser) node(e *ir.Emitter, n *ir.Node) error {
 			f.args[n] = n.Args
 		}
 	}
-	return nil
 }
 
 // resolve replaces tensors by what they are now.
@@ -263,7 +235,7 @@ func withOperand(args []ir.NamedArg, k int, by *ir.Value) []ir.NamedArg {
 
 // write emits the functional form of an in-place node and makes its result
 // what the target is from now on.
-func (f *functionaliser) write(e *ir.Emitter, n *ir.Node, w alias.Write) error {
+func (f *functionaliser) write(e *ir.Emitter, n *ir.Node, w alias.Write) {
 	b := ops.NewBuilder(f.table, e)
 	target := f.set.Of(w.Target)
 	old := f.current(e, target).Type
@@ -271,63 +243,37 @@ func (f *functionaliser) write(e *ir.Emitter, n *ir.Node, w alias.Write) error {
 	for _, a := range n.Args {
 		call.Args = append(call.Args, ir.NamedArg{Name: a.Name, Value: f.resolve(e, a.Value)})
 	}
-	c, err := f.table.Bind(call)
-	if err != nil {
-		return err
+	c := ops.Must(f.table.Bind(call))
+	fits := old
+	if len(c.Outs) > 0 {
+		fits.DType = c.Outs[0].DType
 	}
-	if len(c.Outs) != 1 || !sameShape(c.Outs[0], withDType(old, c.Outs[0].DType)) {
-		return fmt.Errorf("its result does not fit what it writes to")
+	if len(c.Outs) != 1 || !sameShape(c.Outs[0], fits) {
+		ops.Fail("its result does not fit what it writes to")
 	}
-	v := e.Emit(w.Functional, call.Args, withDType(old, c.Outs[0].DType)).Outputs[0]
+	v := e.Emit(w.Functional, call.Args, fits).Outputs[0]
 	if v.Type.DType != old.DType {
-		cast, err := b.Call("aten._to_copy.default", v, ops.Kw("dtype", old.DType))
-		if err != nil {
-			return err
-		}
-		v = cast[0]
+		v = b.Op("aten._to_copy.default", v, ops.Kw("dtype", old.DType))
 		v.Type = old
 	}
-	return f.store(b, target, v)
-}
-
-// withDType returns t with another dtype.
-func withDType(t ir.Type, d ir.DType) ir.Type {
-	t.DType = d
-	return t
+	f.store(b, target, v)
 }
 
 // store makes v the value of a, and through a of its root.
-func (f *functionaliser) store(b *ops.Builder, a *alias.Alias, v *ir.Value) error {
-	if err := selfOverlap(a.Type); err != nil {
-		return err
-	}
+func (f *functionaliser) store(b *ops.Builder, a *alias.Alias, v *ir.Value) {
+	selfOverlap(a.Type)
 	if a.Parent == nil {
 		f.clock++
 		f.version[a.Root] = f.clock
 	} else {
-		base := f.current(b.Emitter, a.Parent)
-		written, err := writeThrough(b, a, base, v)
-		if err != nil {
-			return err
-		}
-		if err := f.store(b, a.Parent, written); err != nil {
-			return err
-		}
+		f.store(b, a.Parent, writeThrough(b, a, f.current(b.Emitter, a.Parent), v))
 	}
 	f.now[a] = state{v, f.version[a.Root]}
-	return nil
-}
-
-// scope runs what emits a region: values made in it are forgotten after.
-func (f *functionaliser) scope(do func()) {
-	now, version := maps.Clone(f.now), maps.Clone(f.version)
-	do()
-	f.now, f.version = now, version
 }
 
 // control emits a control-flow node. The memory its regions write to outside
 // of themselves becomes further results.
-func (f *functionaliser) control(e *ir.Emitter, n *ir.Node) error {
+func (f *functionaliser) control(e *ir.Emitter, n *ir.Node) {
 	for i := range n.Args {
 		n.Args[i].Value = f.resolve(e, n.Args[i].Value)
 	}
@@ -339,8 +285,7 @@ func (f *functionaliser) control(e *ir.Emitter, n *ir.Node) error {
 	case "higher_order.while_loop":
 		loop = true
 		if len(f.written(&ir.Node{Regions: n.Regions[:1]})) > 0 {
-			return fmt.Errorf(
-				"the condition of the loop writes to a tensor outside of it; do it in the body")
+			ops.Fail("the condition of the loop writes to a tensor outside of it; do it in the body")
 		}
 		n.Args[0].Value = f.carried(e, n.Args[0].Value, written)
 	case "higher_order.scan":
@@ -350,29 +295,15 @@ func (f *functionaliser) control(e *ir.Emitter, n *ir.Node) error {
 		n.SetArg("init", f.carried(e, init, written))
 	default:
 		if len(written) > 0 {
-			return fmt.Errorf(
-				"a region of it writes to a tensor outside of it, which is not supported")
+			ops.Fail("a region of it writes to a tensor outside of it, which is not supported")
 		}
 	}
 	for i, r := range n.Regions {
 		returns := n.Op != "higher_order.while_loop" || i == 1
-		var err error
-		if n.Regions[i], err = f.region(e, r, written, at, loop, returns); err != nil {
-			return err
-		}
+		n.Regions[i] = f.region(e, r, written, at, loop, returns)
 	}
-	var more []*ir.Value
-	for _, root := range written {
-		more = append(more, &ir.Value{Name: e.Names.Fresh(root.Name + "_new"), Type: root.Type})
-	}
-	n.Outputs = slices.Insert(n.Outputs, at, more...)
+	n.Outputs = slices.Insert(n.Outputs, at, f.renewed(e, written, "_new")...)
 	e.Append(n)
-	for i, root := range written {
-		f.clock++
-		f.version[root] = f.clock
-		f.now[f.set.Of(root)] = state{more[i], f.clock}
-	}
-	return nil
 }
 
 // carried adds what is written to the values that a loop starts with.
@@ -388,36 +319,35 @@ func (f *functionaliser) carried(e *ir.Emitter, init ir.Arg, written []*ir.Value
 // region emits a region. A loop's gets an input for everything written; if it
 // returns, what is written is among its results from position at on.
 func (f *functionaliser) region(e *ir.Emitter, r *ir.Graph, written []*ir.Value, at int, loop,
-	returns bool) (g *ir.Graph, err error) {
-	f.scope(func() {
-		inputs := r.Inputs
-		if loop {
-			var more []*ir.Value
-			for _, root := range written {
-				in := &ir.Value{Name: e.Names.Fresh(root.Name + "_old"), Type: root.Type}
-				more = append(more, in)
-				f.clock++
-				f.version[root] = f.clock
-				f.now[f.set.Of(root)] = state{in, f.clock}
-			}
-			inputs = slices.Insert(slices.Clone(inputs), at, more...)
+	returns bool) *ir.Graph {
+	now, version := maps.Clone(f.now), maps.Clone(f.version)
+	inputs := r.Inputs
+	if loop {
+		more := f.renewed(e, written, "_old")
+		inputs = slices.Insert(slices.Clone(inputs), at, more...)
+	}
+	g := ops.Must(e.Region(inputs, func(inner *ir.Emitter) ([]ir.Arg, error) {
+		out := f.graph(inner, r)
+		if returns {
+			out = slices.Insert(out, at, f.carried(inner, nil, written)...)
 		}
-		g, err = e.Region(inputs, func(inner *ir.Emitter) ([]ir.Arg, error) {
-			out := f.graph(inner, r)
-			if returns {
-				var more []ir.Arg
-				for _, root := range written {
-					more = append(more, ir.Ref{Value: f.current(inner, f.set.Of(root))})
-				}
-				out = slices.Insert(out, at, more...)
-			}
-			return out, nil
-		})
-		if g != nil {
-			g.Constants = r.Constants
-		}
-	})
-	return g, err
+		return out, nil
+	}))
+	g.Constants = r.Constants
+	f.now, f.version = now, version // values made in it are not known behind it
+	return g
+}
+
+// renewed returns new values of memory, which something else has written to.
+func (f *functionaliser) renewed(e *ir.Emitter, written []*ir.Value, suffix string) []*ir.Value {
+	more := make([]*ir.Value, len(written))
+	for i, root := range written {
+		more[i] = &ir.Value{Name: e.Names.Fresh(root.Name + suffix), Type: root.Type}
+		f.clock++
+		f.version[root] = f.clock
+		f.now[f.set.Of(root)] = state{more[i], f.clock}
+	}
+	return more
 }
 
 // written returns the roots of memory outside of n's regions that they write

@@ -114,13 +114,13 @@ func nameFile(file string, err error) {
 	}
 }
 
-// perMethod makes a pass of what is done to each method; the error joins
-// those of all.
-func perMethod(f func(*Context, *ir.Method) error) func(*Context, *ir.Program) error {
+// perMethod makes a pass of what is done to each method of p. What cannot be done ends f, see
+// [ops.Fail]; the error joins those of all methods.
+func perMethod(f func(ctx *Context, p *ir.Program, m *ir.Method)) func(*Context, *ir.Program) error {
 	return func(ctx *Context, p *ir.Program) error {
 		var errs []error
 		for _, m := range p.Methods {
-			err := f(ctx, m)
+			err := ops.Try(func() { f(ctx, p, m) })
 			if err != nil && m.Source != "" {
 				err = InFile(m.Source, err)
 			}
@@ -130,13 +130,63 @@ func perMethod(f func(*Context, *ir.Method) error) func(*Context, *ir.Program) e
 	}
 }
 
-// visitor is a Rewriter's Visit.
-type visitor = func(*ir.Emitter, *ir.Node) (repl []*ir.Value, keep bool, err error)
+// perProgram makes a pass of what is done to a whole program.
+func perProgram(f func(*Context, *ir.Program)) func(*Context, *ir.Program) error {
+	return func(ctx *Context, p *ir.Program) error { return ops.Try(func() { f(ctx, p) }) }
+}
+
+// visitor returns what stands for the results of a node: nil leaves the node as it is, behind
+// what the visitor emits through b. What cannot be done ends it, see [ops.Fail].
+type visitor = func(b *ops.Builder, n *ir.Node) []*ir.Value
+
+// gone stands for a node that is dropped, or that the visitor has put in its place.
+var gone = []*ir.Value{}
+
+// put leaves n, whose operands changed, in the graph.
+func put(b *ops.Builder, n *ir.Node) []*ir.Value {
+	b.Append(n)
+	return gone
+}
+
+// onCalls is a visitor of the nodes without regions that bind to the table. The passes that
+// want the operators of others report them.
+func onCalls(visit func(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value) visitor {
+	return func(b *ops.Builder, n *ir.Node) []*ir.Value {
+		if len(n.Regions) > 0 {
+			return nil
+		}
+		c, err := b.Table.Bind(n)
+		if err != nil {
+			return nil
+		}
+		return visit(b, n, c)
+	}
+}
+
+// rewrite lets a visitor see every node of m.
+func rewrite(t *ops.Table, m *ir.Method, visit visitor) {
+	rw := &ir.Rewriter{Visit: func(e *ir.Emitter, n *ir.Node) (repl []*ir.Value, keep bool, err error) {
+		err = ops.Try(func() { repl = visit(ops.NewBuilder(t, e), n) })
+		return repl, repl == nil, err
+	}}
+	ops.Check(rw.Run(m))
+}
+
+// faults joins what check finds wrong with the nodes of m, each with its node.
+func faults(m *ir.Method, check func(n *ir.Node)) error {
+	var errs []error
+	for n := range m.Graph.All() {
+		if err := ops.Try(func() { check(n) }); err != nil {
+			errs = append(errs, ir.ErrorAt("", n, err))
+		}
+	}
+	return errors.Join(errs...)
+}
 
 // perNode makes a pass of a visitor of every node; make is called once for
 // each method.
-func perNode(make func(*Context, *ir.Method) visitor) func(*Context, *ir.Program) error {
-	return perMethod(func(ctx *Context, m *ir.Method) error {
-		return (&ir.Rewriter{Visit: make(ctx, m)}).Run(m)
+func perNode(make func(*Context, *ir.Program, *ir.Method) visitor) func(*Context, *ir.Program) error {
+	return perMethod(func(ctx *Context, p *ir.Program, m *ir.Method) {
+		rewrite(ctx.Table, m, make(ctx, p, m))
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/aten"
+	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower/alias"
 )
 
@@ -115,48 +116,42 @@ var dialectRules = []dialectRule{
 func Verify(ctx *Context, p *ir.Program) error {
 	errs := []error{ir.Verify(p)}
 	for d := p.Dialect; d != ""; {
-		r, err := ruleOf(d)
-		if err != nil {
-			return err
+		r := ruleOf(d)
+		if r == nil {
+			return fmt.Errorf("there is no dialect %q", d)
 		}
-		if r.node != nil {
-			errs = append(errs, r.verify(ctx, p))
+		for _, m := range p.Methods {
+			if r.node == nil {
+				break
+			}
+			err := faults(m, func(n *ir.Node) {
+				if err := r.node(ctx, n); err != nil {
+					ops.Fail("in the %s dialect %w", d, err)
+				}
+			})
+			nameFile(m.Source, err)
+			errs = append(errs, err)
 		}
 		d = r.of
 	}
 	return errors.Join(errs...)
 }
 
-func ruleOf(d ir.Dialect) (*dialectRule, error) {
-	for i := range dialectRules {
-		if dialectRules[i].dialect == d {
-			return &dialectRules[i], nil
-		}
+// ruleOf returns what a dialect asks for, nil if there is none of that name.
+func ruleOf(d ir.Dialect) *dialectRule {
+	i := slices.IndexFunc(dialectRules, func(r dialectRule) bool { return r.dialect == d })
+	if i < 0 {
+		return nil
 	}
-	return nil, fmt.Errorf("there is no dialect %q", d)
-}
-
-func (r *dialectRule) verify(ctx *Context, p *ir.Program) error {
-	var errs []error
-	for _, m := range p.Methods {
-		m.Graph.Walk(func(g *ir.Graph) {
-			for _, n := range g.Nodes {
-				if err := r.node(ctx, n); err != nil {
-					errs = append(errs, ir.ErrorAt(m.Source, n,
-						fmt.Errorf("in the %s dialect %w", r.dialect, err)))
-				}
-			}
-		})
-	}
-	return errors.Join(errs...)
+	return &dialectRules[i]
 }
 
 // within reports whether what is in dialect d is in dialect of too. A program that does not
 // say what it is in may be in any.
 func within(d, of ir.Dialect) bool {
 	for d != of && d != "" && of != "" {
-		r, err := ruleOf(d)
-		if err != nil || r.of == "" {
+		r := ruleOf(d)
+		if r == nil || r.of == "" {
 			return false
 		}
 		d = r.of

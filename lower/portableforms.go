@@ -17,176 +17,125 @@ import (
 var PortableForms = Pass{
 	Name: "portable-forms",
 	Doc:  "bring every operator to a form that ExecuTorch has a kernel for",
-	Run: perNode(func(ctx *Context, m *ir.Method) visitor {
+	Run: perNode(func(_ *Context, _ *ir.Program, m *ir.Method) visitor {
 		uses := ir.Uses(m.Graph)
-		return func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
-			if len(n.Regions) > 0 {
-				return nil, true, nil
+		return onCalls(func(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value { // OnlyPortable reports others
+			vs := portableView(b, n, c, uses)
+			if vs == nil {
+				vs = portableNumber(b, n, c)
 			}
-			c, err := ctx.Table.Bind(n)
-			if err != nil {
-				return nil, true, nil // OnlyPortable reports it
+			if rule := portableRules[n.Op]; rule != nil && vs == nil {
+				if v := rule(b, n, c); v != nil {
+					vs = []*ir.Value{v}
+				}
 			}
-			b := ops.NewBuilder(ctx.Table, e)
-			for _, rule := range portableRules {
-				vs, err := rule(b, n, c, uses)
-				if err != nil {
-					return nil, false, err
-				}
-				if vs == nil {
-					continue
-				}
-				for i, v := range vs {
-					if old := n.Output(i); old != nil && v != nil && v.Def != nil && v.Def != n &&
-						!isOperand(c, v) {
-						v.Type = old.Type
-					}
-				}
-				return vs, false, nil
-			}
-			return nil, true, nil
-		}
+			keepTypes(n, c, vs)
+			return vs
+		})
 	}),
 }
 
-// portableRule returns what may stand for n's results, nil if it does not apply.
-// Uses counts the references to each value.
-type portableRule func(b *ops.Builder, n *ir.Node, c *ops.Call,
-	uses map[*ir.Value]int) ([]*ir.Value, error)
-
-var portableRules = []portableRule{portableView, portableCopy, portableNumber, portableItem, portableRoll,
-	portableRemainder, portablePad, portableCat, portablePower, portableCumsum, portableConvolution}
+// portableRules are the rules for single operators.
+var portableRules = map[string]rule{
+	"aten._to_copy.default": portableCopy, "aten.clone.default": portableCopy,
+	"aten.alias_copy.default": portableCopy, "aten.detach_copy.default": portableCopy,
+	"aten.lift_fresh_copy.default": portableCopy, "aten.item.default": portableItem,
+	"aten._local_scalar_dense.default": portableItem, "aten.roll.default": portableRoll,
+	"aten.remainder.Tensor": portableRemainder, "aten.remainder.Scalar": portableRemainder,
+	"aten.constant_pad_nd.default": portablePad, "aten.cat.default": portableCat,
+	"aten.pow.Tensor_Scalar": portablePower, "aten.cumsum.default": portableCumsum,
+	"aten.convolution.default": portableConvolution,
+}
 
 // portableCopy is the rule for copies and casts.
-func portableCopy(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
-	switch n.Op {
-	case "aten._to_copy.default", "aten.clone.default", "aten.alias_copy.default",
-		"aten.detach_copy.default", "aten.lift_fresh_copy.default":
-	default:
-		return nil, nil
-	}
+func portableCopy(b *ops.Builder, n *ir.Node, c *ops.Call) *ir.Value {
 	x := c.Value("self")
 	if x.Type.DType == c.Outs[0].DType {
-		return []*ir.Value{x}, nil // functional: nobody writes to either
+		return x // functional: nobody writes to either
 	}
-	out := toOrder(b.Names, x, n.Outputs[0].Type)
-	out.Loc = n.Loc
-	b.Append(out)
-	return out.Outputs, nil
+	return emitOrder(b, x, n.Outputs[0].Type)
+}
+
+// emitOrder is toOrder, emitted.
+func emitOrder(b *ops.Builder, x *ir.Value, t ir.Type) *ir.Value {
+	n := toOrder(b.Names, x, t)
+	n.Loc = b.Loc
+	b.Append(n)
+	return n.Outputs[0]
 }
 
 // portableItem is the rule for reading a 16-bit float as a number, which the
 // kernel does not do.
-func portableItem(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
-	if n.Op != "aten.item.default" && n.Op != "aten._local_scalar_dense.default" {
-		return nil, nil
-	}
+func portableItem(b *ops.Builder, _ *ir.Node, c *ops.Call) *ir.Value {
 	x := c.Value("self")
 	if d := x.Type.DType; d != ir.Float16 && d != ir.BFloat16 {
-		return nil, nil
+		return nil
 	}
 	t := x.Type
 	t.DType = ir.Float32
-	wide := toOrder(b.Names, x, t)
-	wide.Loc = n.Loc
-	b.Append(wide)
-	return b.Call("aten._local_scalar_dense.default", wide.Outputs[0])
+	return b.Op("aten._local_scalar_dense.default", emitOrder(b, x, t))
 }
 
 // portableRoll is the rule for rolling a flattened tensor: the kernel wants
 // dimensions.
-func portableRoll(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
-	if n.Op != "aten.roll.default" {
-		return nil, nil
-	}
+func portableRoll(b *ops.Builder, n *ir.Node, c *ops.Call) *ir.Value {
 	x := c.Value("self")
-	dims, err := c.Ints("dims")
-	if err != nil || len(dims) > 0 {
-		return nil, err
+	if dims := ops.Must(c.Ints("dims")); len(dims) > 0 {
+		return nil
 	}
 	if x.Type.Rank() == 1 {
-		return b.Call(n.Op, x, c.Arg("shifts"), []int64{0})
+		return b.Op(n.Op, x, c.Arg("shifts"), []int64{0})
 	}
-	flat, err := call(b, viewCopyOp, x, shapeArg([]sym.Expr{x.Type.Numel()}))
-	if err != nil {
-		return nil, err
-	}
-	rolled, err := call(b, n.Op, flat, c.Arg("shifts"), []int64{0})
-	if err != nil {
-		return nil, err
-	}
-	return b.Call(viewCopyOp, rolled, shapeArg(x.Type.Sizes))
+	flat := b.Op(viewCopyOp, x, shapeArg([]sym.Expr{x.Type.Numel()}))
+	rolled := b.Op(n.Op, flat, c.Arg("shifts"), []int64{0})
+	return b.Op(viewCopyOp, rolled, shapeArg(x.Type.Sizes))
 }
 
 // portableCumsum is the rule for running sums of a tensor without dimensions,
 // which the kernel refuses.
-func portableCumsum(b *ops.Builder, n *ir.Node, c *ops.Call,
-	_ map[*ir.Value]int) ([]*ir.Value, error) {
-	if n.Op != "aten.cumsum.default" || c.Outs[0].Rank() > 0 {
-		return nil, nil
+func portableCumsum(b *ops.Builder, n *ir.Node, c *ops.Call) *ir.Value {
+	if c.Outs[0].Rank() > 0 {
+		return nil
 	}
-	row, err := call(b, viewCopyOp, c.Value("self"), []int{1})
-	if err != nil {
-		return nil, err
-	}
-	sum, err := call(b, n.Op, row, 0, ops.Kw("dtype", c.Outs[0].DType))
-	if err != nil {
-		return nil, err
-	}
-	return b.Call(viewCopyOp, sum, []int{})
+	row := b.Op(viewCopyOp, c.Value("self"), []int{1})
+	sum := b.Op(n.Op, row, 0, ops.Kw("dtype", c.Outs[0].DType))
+	return b.Op(viewCopyOp, sum, []int{})
 }
 
 // portableRemainder is the rule for remainders of integers: the kernels give them
 // the sign of the dividend.
-func portableRemainder(b *ops.Builder, n *ir.Node, c *ops.Call,
-	_ map[*ir.Value]int) ([]*ir.Value, error) {
-	if n.Op != "aten.remainder.Tensor" && n.Op != "aten.remainder.Scalar" {
-		return nil, nil
-	}
+func portableRemainder(b *ops.Builder, n *ir.Node, c *ops.Call) *ir.Value {
 	x, other := c.Value("self"), c.Arg("other")
 	if !c.Outs[0].DType.IsInt() || x == nil || x.Type.DType == ir.Bool {
-		return nil, nil
+		return nil
 	}
-	var quotient *ir.Value
-	var err error
-	product := "aten.mul.Tensor"
+	var below *ir.Value
 	if n.Op == "aten.remainder.Tensor" {
-		quotient, err = call(b, "aten.floor_divide.default", x, other)
+		below = b.Op("aten.mul.Tensor", b.Op("aten.floor_divide.default", x, other), other)
 	} else {
-		product = "aten.mul.Scalar"
-		quotient, err = call(b, "aten.div.Scalar_mode", x, other, ops.Kw("rounding_mode",
-			ir.Str("floor")))
+		quotient := b.Op("aten.div.Scalar_mode", x, other, ops.Kw("rounding_mode", ir.Str("floor")))
+		below = b.Op("aten.mul.Scalar", quotient, other)
 	}
-	if err != nil {
-		return nil, err
-	}
-	below, err := call(b, product, quotient, other)
-	if err != nil {
-		return nil, err
-	}
-	return b.Call("aten.sub.Tensor", x, below)
+	return b.Op("aten.sub.Tensor", x, below)
 }
 
 // portableView is the rule for views, and for what copies like one: each becomes
 // the operator that copies what it shows. What has the elements in their order
 // is one change of shape.
 func portableView(b *ops.Builder, n *ir.Node, c *ops.Call,
-	uses map[*ir.Value]int) ([]*ir.Value, error) {
+	uses map[*ir.Value]int) []*ir.Value {
 	if c.Op.View != nil && len(n.Outputs) > 1 {
 		return portableParts(b, n, c, uses)
 	}
 	p, base, ok := viewOf(c)
 	if !ok {
-		return nil, nil
+		return nil
 	}
-	out, err := copyOf(b, p, base)
-	if err != nil {
-		return nil, err
-	}
+	out := copyOf(b, p, base)
 	if out == nil {
 		return copyingForm(b, n, c)
 	}
-	return []*ir.Value{out}, nil
+	return []*ir.Value{out}
 }
 
 // viewOf returns where each element of the only result of c lies in one of its
@@ -250,29 +199,29 @@ func depends(c *ops.Call, from, vars []sym.Expr) bool {
 }
 
 // copyingForm is the operator of the view's name that copies.
-func copyingForm(b *ops.Builder, n *ir.Node, c *ops.Call) ([]*ir.Value, error) {
+func copyingForm(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
 	if c.Op.View == nil {
-		return nil, nil
+		return nil
 	}
 	base := ir.OpBase(n.Op)
 	op := "aten." + base + "_copy" + n.Op[len("aten."+base):]
 	if _, ok := b.Table.Lookup(op); !ok || !hasPortableKernel(op) {
-		return nil, nil
+		return nil
 	}
 	args := make([]any, 0, len(c.Args))
 	for i, p := range c.Op.ParsedSchema().Args {
 		args = append(args, ops.Kw(p.Name, c.Args[i]))
 	}
-	return b.Call(op, args...)
+	return ops.Must(b.Call(op, args...))
 }
 
 // portableParts is the rule for views with several results: all the parts of a
 // tensor along a dimension are made at once, a single one by itself.
 func portableParts(b *ops.Builder, n *ir.Node, c *ops.Call,
-	uses map[*ir.Value]int) ([]*ir.Value, error) {
-	views, err := c.Op.View(c)
-	if err != nil || len(views) != len(n.Outputs) {
-		return nil, err
+	uses map[*ir.Value]int) []*ir.Value {
+	views := ops.Must(c.Op.View(c))
+	if len(views) != len(n.Outputs) {
+		return nil
 	}
 	places := make([]*placement, len(views))
 	used := 0
@@ -284,8 +233,8 @@ func portableParts(b *ops.Builder, n *ir.Node, c *ops.Call,
 	}
 	base := c.Operands()[views[0].Of]
 	if used > 1 {
-		if vs, err := together(b, places, base); vs != nil || err != nil {
-			return vs, err
+		if vs := together(b, places, base); vs != nil {
+			return vs
 		}
 	}
 	out := make([]*ir.Value, len(views))
@@ -293,16 +242,16 @@ func portableParts(b *ops.Builder, n *ir.Node, c *ops.Call,
 		if v := n.Output(i); v == nil || uses[v] == 0 {
 			continue
 		}
-		if out[i], err = copyOf(b, places[i], c.Operands()[view.Of]); err != nil || out[i] == nil {
-			return nil, err
+		if out[i] = copyOf(b, places[i], c.Operands()[view.Of]); out[i] == nil {
+			return nil
 		}
 	}
-	return out, nil
+	return out
 }
 
 // together makes tensors that are consecutive parts of base, or all it has at
 // one index each; nil if they are neither.
-func together(b *ops.Builder, places []*placement, base *ir.Value) ([]*ir.Value, error) {
+func together(b *ops.Builder, places []*placement, base *ir.Value) []*ir.Value {
 	at := -1
 	var sizes []sym.Expr
 	next := sym.Int(0)
@@ -317,56 +266,46 @@ func together(b *ops.Builder, places []*placement, base *ir.Value) ([]*ir.Value,
 		next = sym.Add(next, p.sizes[dim])
 	}
 	if len(sizes) == len(places) && next.Equal(base.Type.Sizes[at]) {
-		return b.Call("aten.split_with_sizes_copy.default", base, sizes, at)
+		return ops.Must(b.Call("aten.split_with_sizes_copy.default", base, sizes, at))
 	}
 	for i, p := range places {
 		dim, index, ok := p.selected()
 		if !ok || i > 0 && dim != at || !index.Is(int64(i)) {
-			return nil, nil
+			return nil
 		}
 		at = dim
 	}
 	if !base.Type.Sizes[at].Is(int64(len(places))) {
-		return nil, nil
+		return nil
 	}
-	return b.Call("aten.unbind_copy.int", base, at)
+	return ops.Must(b.Call("aten.unbind_copy.int", base, at))
 }
 
 // copyOf emits the tensor that p places in base as a tensor of its own; nil if
 // no operator makes it.
-func copyOf(b *ops.Builder, p *placement, base *ir.Value) (*ir.Value, error) {
+func copyOf(b *ops.Builder, p *placement, base *ir.Value) *ir.Value {
 	if p.identity() {
-		return base, nil
+		return base
 	}
 	if p.whole() {
 		for base.Def != nil && base.Def.Op == viewCopyOp { // another shape of the same
 			base = base.Def.Arg("self").(ir.Ref).Value
 		}
 		if sym.AllEqual(base.Type.Sizes, p.sizes) {
-			return base, nil
+			return base
 		}
-		return call(b, viewCopyOp, base, shapeArg(p.sizes))
+		return b.Op(viewCopyOp, base, shapeArg(p.sizes))
 	}
-	if perm, ok := p.permuted(); ok {
-		return call(b, "aten.permute_copy.default", base, perm)
+	op, overload, args := p.form()
+	switch {
+	case op == "":
+		return nil
+	case op == "expand":
+		args[0] = expandArg(b, p)
+	case op == "slice" && args[2].(sym.Expr).Equal(base.Type.Sizes[args[0].(int)]):
+		args[2] = int64(math.MaxInt64)
 	}
-	if dim, index, ok := p.selected(); ok {
-		return call(b, "aten.select_copy.int", base, dim, index)
-	}
-	if dim, start, end, step, ok := p.sliced(); ok {
-		stop := any(end)
-		if end.Equal(base.Type.Sizes[dim]) {
-			stop = int64(math.MaxInt64)
-		}
-		return call(b, "aten.slice_copy.Tensor", base, dim, start, stop, step)
-	}
-	if offset, dim1, dim2, ok := p.diagonal(); ok {
-		return call(b, "aten.diagonal_copy.default", base, offset, dim1, dim2)
-	}
-	if p.expanded() {
-		return call(b, "aten.expand_copy.default", base, expandArg(b, p))
-	}
-	return nil, nil
+	return b.Op("aten."+op+"_copy."+overload, append([]any{base}, args...)...)
 }
 
 // shapeArg returns sizes as the argument of view_copy: if all but one are
@@ -426,8 +365,7 @@ var swapped = map[string]string{
 // portableNumber is the rule for numbers in the place of tensors: the operator's
 // form for a number where there is a kernel for it, else a tensor without
 // dimensions.
-func portableNumber(b *ops.Builder, n *ir.Node, c *ops.Call,
-	_ map[*ir.Value]int) ([]*ir.Value, error) {
+func portableNumber(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
 	schema := c.Op.ParsedSchema()
 	number := func(i int) bool {
 		if i >= len(c.Args) || schema.Args[i].Type.Name != "Tensor" {
@@ -441,13 +379,9 @@ func portableNumber(b *ops.Builder, n *ir.Node, c *ops.Call,
 		}
 		return true
 	}
-	plain := func() bool { return schema.Index("alpha") < 0 || isOne(c.Arg("alpha")) }
-	rest := func(from int) []any {
-		var args []any
-		for i := from; i < len(c.Args); i++ {
-			args = append(args, ops.Kw(schema.Args[i].Name, c.Args[i]))
-		}
-		return args
+	args := make([]any, len(c.Args))
+	for i, a := range c.Args {
+		args[i] = ops.Kw(schema.Args[i].Name, a)
 	}
 	switch {
 	case number(1) && !number(0):
@@ -461,38 +395,31 @@ func portableNumber(b *ops.Builder, n *ir.Node, c *ops.Call,
 			scalar = n.Op + "_Scalar"
 		}
 		if _, ok := b.Table.Lookup(scalar); ok && hasPortableKernel(scalar) {
-			return b.Call(scalar, append([]any{c.Args[0], c.Args[1]}, rest(2)...)...)
+			return ops.Must(b.Call(scalar, append([]any{c.Args[0], c.Args[1]}, args[2:]...)...))
 		}
 	case number(0) && len(c.Args) > 1 && !number(1):
-		if op := swapped[n.Op]; op != "" && plain() {
-			return b.Call(op, c.Args[1], c.Args[0])
+		if op := swapped[n.Op]; op != "" && (schema.Index("alpha") < 0 || isOne(c.Arg("alpha"))) {
+			return ops.Must(b.Call(op, c.Args[1], c.Args[0]))
 		}
 		switch n.Op {
 		case "aten.sub.Tensor":
-			return b.Call("aten.rsub.Scalar", c.Args[1], c.Args[0], ops.Kw("alpha", c.Arg("alpha")))
+			return ops.Must(b.Call("aten.rsub.Scalar", c.Args[1], c.Args[0], args[2]))
 		case "aten.pow.Tensor_Tensor":
-			return b.Call("aten.pow.Scalar", c.Args[0], c.Args[1])
+			return ops.Must(b.Call("aten.pow.Scalar", c.Args[0], c.Args[1]))
 		}
 	}
-	args := make([]any, len(c.Args))
 	found := false
-	for i := range c.Args {
-		args[i] = ops.Kw(schema.Args[i].Name, c.Args[i])
-		if !number(i) {
-			continue
+	for i, a := range c.Args {
+		if number(i) {
+			found = true
+			args[i] = ops.Kw(schema.Args[i].Name, b.Op("aten.scalar_tensor.default", a,
+				ops.Kw("dtype", numberType(c, a))))
 		}
-		found = true
-		t, err := b.Call("aten.scalar_tensor.default", c.Args[i],
-			ops.Kw("dtype", numberType(c, c.Args[i])))
-		if err != nil {
-			return nil, err
-		}
-		args[i] = ops.Kw(schema.Args[i].Name, t[0])
 	}
 	if !found {
-		return nil, nil
+		return nil
 	}
-	return b.Call(n.Op, args...)
+	return ops.Must(b.Call(n.Op, args...))
 }
 
 func isOne(a ir.Arg) bool { return a == ir.Int(1) || a == ir.Float(1) }
@@ -524,60 +451,45 @@ func numberType(c *ops.Call, a ir.Arg) ir.DType {
 // portableConvolution is the rule for convolutions of three dimensions, where the
 // kernel takes two: the sum over the depth of the weights of convolutions of
 // all planes they meet, which count as further images of the batch.
-func portableConvolution(b *ops.Builder, n *ir.Node, c *ops.Call,
-	_ map[*ir.Value]int) ([]*ir.Value, error) {
-	if n.Op != "aten.convolution.default" || c.Bool("transposed") {
-		return nil, nil
-	}
+func portableConvolution(b *ops.Builder, n *ir.Node, c *ops.Call) *ir.Value {
 	x, w, out := c.Value("input"), c.Value("weight"), c.Outs[0]
-	if x.Type.Rank() != 5 || w.Type.Rank() != 5 {
-		return nil, nil
+	if x.Type.Rank() != 5 || w.Type.Rank() != 5 || c.Bool("transposed") {
+		return nil
 	}
 	depth, ok := w.Type.Sizes[2].Const()
 	if !ok || depth == 0 {
-		return nil, nil
+		return nil
 	}
 	var first []int64     // of the depth: stride, padding, dilation
 	var others [3][]int64 // of height and width
 	for i, name := range []string{"stride", "padding", "dilation"} {
-		v, err := c.Ints(name)
-		if err != nil {
-			return nil, err
-		}
-		if len(v) == 1 {
-			v = []int64{v[0], v[0], v[0]}
-		}
+		v := ops.Must(spatialInts(c, name, 3))
 		first, others[i] = append(first, v[0]), v[1:]
 	}
-	var vs []*ir.Value
-	err := b.Do(func() error {
-		if p := first[1]; p > 0 {
-			x = b.Op("aten.constant_pad_nd.default", x, []int64{0, 0, 0, 0, p, p})
+	if p := first[1]; p > 0 {
+		x = b.Op("aten.constant_pad_nd.default", x, []int64{0, 0, 0, 0, p, p})
+	}
+	s, o, wt := x.Type.Sizes, out.Sizes, w.Type.Sizes
+	planes := sym.Mul(s[0], o[2])
+	reach := sym.Add(sym.Mul(sym.Sub(o[2], sym.Int(1)), sym.Int(first[0])), sym.Int(1))
+	var sum *ir.Value
+	bias := c.Arg("bias")
+	for t := range depth {
+		from := t * first[2]
+		part := b.Op("aten.slice_copy.Tensor", x, 2, from, sym.Add(reach, sym.Int(from)),
+			first[0])
+		part = b.Op("aten.permute_copy.default", part, []int{0, 2, 1, 3, 4})
+		part = b.Op(viewCopyOp, part, []sym.Expr{planes, s[1], s[3], s[4]})
+		kernel := b.Op("aten.slice_copy.Tensor", w, 2, t, t+1)
+		kernel = b.Op(viewCopyOp, kernel, []sym.Expr{wt[0], wt[1], wt[3], wt[4]})
+		y := b.Op(n.Op, part, kernel, bias, others[0], others[1], others[2], false, []int{0, 0},
+			c.Arg("groups"))
+		if sum == nil {
+			sum, bias = y, ir.None{}
+		} else {
+			sum = b.Op("aten.add.Tensor", sum, y)
 		}
-		s, o, wt := x.Type.Sizes, out.Sizes, w.Type.Sizes
-		planes := sym.Mul(s[0], o[2])
-		reach := sym.Add(sym.Mul(sym.Sub(o[2], sym.Int(1)), sym.Int(first[0])), sym.Int(1))
-		var sum *ir.Value
-		bias := c.Arg("bias")
-		for t := range depth {
-			from := t * first[2]
-			part := b.Op("aten.slice_copy.Tensor", x, 2, from, sym.Add(reach, sym.Int(from)),
-				first[0])
-			part = b.Op("aten.permute_copy.default", part, []int{0, 2, 1, 3, 4})
-			part = b.Op(viewCopyOp, part, []sym.Expr{planes, s[1], s[3], s[4]})
-			kernel := b.Op("aten.slice_copy.Tensor", w, 2, t, t+1)
-			kernel = b.Op(viewCopyOp, kernel, []sym.Expr{wt[0], wt[1], wt[3], wt[4]})
-			y := b.Op(n.Op, part, kernel, bias, others[0], others[1], others[2], false, []int{0, 0},
-				c.Arg("groups"))
-			if sum == nil {
-				sum, bias = y, ir.None{}
-			} else {
-				sum = b.Op("aten.add.Tensor", sum, y)
-			}
-		}
-		sum = b.Op(viewCopyOp, sum, []sym.Expr{o[0], o[2], o[1], o[3], o[4]})
-		vs = []*ir.Value{b.Op("aten.permute_copy.default", sum, []int{0, 2, 1, 3, 4})}
-		return nil
-	})
-	return vs, err
+	}
+	sum = b.Op(viewCopyOp, sum, []sym.Expr{o[0], o[2], o[1], o[3], o[4]})
+	return b.Op("aten.permute_copy.default", sum, []int{0, 2, 1, 3, 4})
 }

@@ -30,22 +30,20 @@ import (
 var CheckRecords = Pass{
 	Name: "check-records",
 	Doc:  "hold the recorded types against those that follow from the operands",
-	Run: func(ctx *Context, p *ir.Program) error {
-		return perMethod(func(ctx *Context, m *ir.Method) error {
-			r := &records{table: ctx.Table, known: map[*sym.Symbol]bool{},
-				names: map[*sym.Symbol]sym.Expr{}}
-			r.warn = func(n *ir.Node, err error) { warnAt(p, m, n, err) }
-			for _, v := range m.Graph.Inputs {
-				r.learn(v.Type)
-			}
-			r.bools(m.Graph)
-			r.graph(m.Graph)
-			if len(r.errs) > 0 { // Decompose, which would say it, does not come
-				r.errs = append(r.errs, unsupported(ctx.Table, m))
-			}
-			return errors.Join(r.errs...)
-		})(ctx, p)
-	},
+	Run: perMethod(func(ctx *Context, p *ir.Program, m *ir.Method) {
+		r := &records{table: ctx.Table, known: map[*sym.Symbol]bool{},
+			names: map[*sym.Symbol]sym.Expr{}}
+		r.warn = func(n *ir.Node, err error) { warnAt(p, m, n, err) }
+		for _, v := range m.Graph.Inputs {
+			r.learn(v.Type)
+		}
+		r.bools(m.Graph)
+		r.graph(m.Graph)
+		if len(r.errs) > 0 { // Decompose, which would say it, does not come
+			r.errs = append(r.errs, unsupported(ctx.Table, m))
+		}
+		ops.Check(errors.Join(r.errs...))
+	}),
 }
 
 // warnAt adds a warning about n to p.
@@ -115,13 +113,11 @@ func (r *records) graph(g *ir.Graph) {
 		r.learn(v.Type)
 	}
 	for _, n := range g.Nodes {
-		var err error
+		check := r.node
 		if len(n.Regions) > 0 {
-			err = r.control(n)
-		} else {
-			err = r.node(n)
+			check = r.control
 		}
-		if err != nil {
+		if err := ops.Try(func() { check(n) }); err != nil {
 			r.errs = append(r.errs, ir.ErrorAt("", n, err))
 		}
 		for _, v := range n.Outputs {
@@ -139,10 +135,10 @@ func (r *records) learn(t ir.Type) {
 	}
 }
 
-func (r *records) node(n *ir.Node) error {
+func (r *records) node(n *ir.Node) {
 	c, err := r.table.Bind(n)
 	if err != nil {
-		return nil
+		return
 	}
 	view := false
 	if c.Op.View != nil {
@@ -154,8 +150,7 @@ func (r *records) node(n *ir.Node) error {
 			continue
 		}
 		if i >= len(c.Outs) {
-			return fmt.Errorf("the file records %d results, but it has %d", len(n.Outputs),
-				len(c.Outs))
+			ops.Fail("the file records %d results, but it has %d", len(n.Outputs), len(c.Outs))
 		}
 		recorded := r.renamed(v.Type)
 		v.Type = recorded
@@ -165,37 +160,31 @@ func (r *records) node(n *ir.Node) error {
 		if recorded.Kind == ir.TensorKind && inferred.Kind == ir.TensorKind &&
 			(recorded.DType.IsComplex() || inferred.DType.IsComplex()) &&
 			recorded.DType != inferred.DType {
-			return fmt.Errorf(
-				"the operator is not supported on complex numbers: the file says that %s is %v",
+			ops.Fail("the operator is not supported on complex numbers: the file says that %s is %v",
 				v.Name, recorded.DType)
 		}
-		err := agree(recorded, inferred)
-		if err == nil && view {
-			err = viewAgrees(recorded, inferred)
-		}
-		if n, static := denseBytes(inferred); err == nil && (inferred.Bytes().Undefined() ||
+		ok := agree(recorded, inferred) && (!view || viewAgrees(recorded, inferred))
+		v.Type = inferred
+		if n, static := denseBytes(inferred); ok && (inferred.Bytes().Undefined() ||
 			static && n > maxTensor) {
-			v.Type = inferred
-			return fmt.Errorf("%s is %v, more than the %d bytes that a tensor may have", v.Name,
+			ops.Fail("%s is %v, more than the %d bytes that a tensor may have", v.Name,
 				inferred, int64(maxTensor))
 		}
-		v.Type = inferred
-		if err == nil && inferred.Kind == ir.TensorKind && !view && dense(recorded) &&
-			len(recorded.Sizes) == len(inferred.Sizes) {
-			v.Type.Strides = recorded.Strides
-		}
-		if err == nil {
+		if ok {
+			if inferred.Kind == ir.TensorKind && !view && dense(recorded) {
+				v.Type.Strides = recorded.Strides
+			}
 			continue
 		}
 		known := slices.IndexFunc(mistakes, func(k mistake) bool {
 			return k.op == n.Op && k.recorded(recorded, inferred)
 		})
-		if err = recordError(v.Name, recorded, inferred); known < 0 {
-			return err
+		err := recordError(v.Name, recorded, inferred)
+		if known < 0 {
+			ops.Check(err)
 		}
 		r.warn(n, fmt.Errorf("%w: %s", err, mistakes[known].why))
 	}
-	return nil
 }
 
 // recordError says what is recorded and what follows.
@@ -240,17 +229,10 @@ func (r *records) name(recorded, inferred ir.Type) {
 	}
 }
 
-var errRecord = errors.New("the record differs")
-
 // agree checks kind, dtype and sizes, and the value of an integer.
-func agree(recorded, inferred ir.Type) error {
-	if !sameShape(recorded, inferred) {
-		return errRecord
-	}
-	if recorded.HasExpr && inferred.HasExpr && differ(recorded.Expr, inferred.Expr) {
-		return errRecord
-	}
-	return nil
+func agree(recorded, inferred ir.Type) bool {
+	return sameShape(recorded, inferred) && !(recorded.HasExpr && inferred.HasExpr &&
+		differ(recorded.Expr, inferred.Expr))
 }
 
 // alike reports whether two values have the same kind and dtype, and sizes that are
@@ -259,21 +241,17 @@ func alike(t, u ir.Type) bool {
 	return t.Kind == u.Kind && t.DType == u.DType && sym.AllEqual(t.Sizes, u.Sizes)
 }
 
-// passes checks that an operand of a region that is inlined has the sizes that
-// are recorded for its input in. The dtype may be autocast's.
-func passes(in *ir.Value, operand ir.Arg) error {
-	if t, ok := argType(operand); ok && sameSizes(in.Type, t) != nil {
-		return recordError(in.Name, in.Type, t)
+// passes checks that what goes into or comes out of a region that is inlined has the sizes
+// that are recorded for the value it becomes. The dtype may be autocast's.
+func passes(in *ir.Value, operand ir.Arg) {
+	t, ok := argType(operand)
+	recorded := in.Type
+	if ok && recorded.Kind == t.Kind {
+		recorded.DType = t.DType
 	}
-	return nil
-}
-
-// sameSizes is agree without the dtype.
-func sameSizes(recorded, inferred ir.Type) error {
-	if recorded.Kind == inferred.Kind {
-		recorded.DType = inferred.DType
+	if ok && !agree(recorded, t) {
+		ops.Check(recordError(in.Name, in.Type, t))
 	}
-	return agree(recorded, inferred)
 }
 
 // differ reports whether two expressions never have the same value.
@@ -284,21 +262,16 @@ func differ(a, b sym.Expr) bool {
 
 // viewAgrees checks strides and offset of a view. Dimensions of size 1 have any
 // stride, and torch 2.6 writes no offsets.
-func viewAgrees(recorded, inferred ir.Type) error {
-	for _, s := range inferred.Sizes {
-		if s.IsZero() {
-			return nil
-		}
+func viewAgrees(recorded, inferred ir.Type) bool {
+	if slices.ContainsFunc(inferred.Sizes, sym.Expr.IsZero) {
+		return true
 	}
 	for d, s := range inferred.Sizes {
 		if !s.Is(1) && differ(recorded.Strides[d], inferred.Strides[d]) {
-			return errRecord
+			return false
 		}
 	}
-	if !recorded.Offset.IsZero() && differ(recorded.Offset, inferred.Offset) {
-		return errRecord
-	}
-	return nil
+	return recorded.Offset.IsZero() || !differ(recorded.Offset, inferred.Offset)
 }
 
 // dense reports whether the elements of t fill its memory from the start, in
@@ -312,71 +285,59 @@ func dense(t ir.Type) bool {
 }
 
 // control checks a node with regions, which Capture has brought to its form.
-func (r *records) control(n *ir.Node) error {
+func (r *records) control(n *ir.Node) {
 	switch n.Op {
 	case "higher_order.cond":
-		if err := predicate(n.Args[0].Value); err != nil {
-			return err
-		}
+		predicate(n.Args[0].Value)
 		for _, g := range n.Regions {
 			r.graph(g)
 		}
 		for _, g := range n.Regions {
-			if err := r.results(n, g.Outputs); err != nil {
-				return err
-			}
+			r.results(n, g.Outputs)
 		}
 		for i, a := range n.Regions[0].Outputs {
 			t, _ := argType(a)
 			if u, _ := argType(n.Regions[1].Outputs[i]); !alike(t, u) {
-				return fmt.Errorf("one branch gives %v as result %d, the other %v", t, i, u)
+				ops.Fail("one branch gives %v as result %d, the other %v", t, i, u)
 			}
 		}
 	case "higher_order.while_loop":
 		carried := operandsOf(n)
 		for _, g := range n.Regions {
-			if err := r.inputs(g.Inputs, carried); err != nil {
-				return err
-			}
+			r.inputs(g.Inputs, carried)
 			r.graph(g)
 		}
 		if len(n.Regions[0].Outputs) != 1 {
-			return fmt.Errorf("its condition gives %d values", len(n.Regions[0].Outputs))
+			ops.Fail("its condition gives %d values", len(n.Regions[0].Outputs))
 		}
-		if err := predicate(n.Regions[0].Outputs[0]); err != nil {
-			return err
-		}
-		if err := r.again(n.Regions[1], len(carried)); err != nil {
-			return err
-		}
-		return r.results(n, carried)
+		predicate(n.Regions[0].Outputs[0])
+		r.again(n.Regions[1], len(carried))
+		r.results(n, carried)
 	case "higher_order.scan":
-		return r.scan(n)
+		r.scan(n)
 	default: // what has no entry is for Decompose to name
 		if _, ok := r.table.Lookup(n.Op); ok {
-			return fmt.Errorf("it has %d regions: it is no control flow", len(n.Regions))
+			ops.Fail("it has %d regions: it is no control flow", len(n.Regions))
 		}
 	}
-	return nil
 }
 
 // predicate checks that what a branch or loop is decided by is one truth value.
-func predicate(a ir.Arg) error {
+func predicate(a ir.Arg) {
 	t, ok := argType(a)
 	if !ok || t.Kind != ir.BoolKind && (t.Kind != ir.TensorKind || t.DType != ir.Bool ||
 		!t.Numel().Is(1)) {
-		return fmt.Errorf("it is decided by %v, not by one bool", t)
+		ops.Fail("it is decided by %v, not by one bool", t)
 	}
-	return nil
 }
 
-func (r *records) scan(n *ir.Node) error {
+func (r *records) scan(n *ir.Node) {
 	init, _ := n.Arg("init").(ir.List)
 	xs, _ := n.Arg("xs").(ir.List)
 	g := n.Regions[0]
 	if len(g.Inputs) != len(init)+len(xs) || len(g.Outputs) != len(n.Outputs) ||
 		len(g.Outputs) < len(init) || len(xs) == 0 {
-		return fmt.Errorf("it has %d operands and %d results, its region %d and %d",
+		ops.Fail("it has %d operands and %d results, its region %d and %d",
 			len(init)+len(xs), len(n.Outputs), len(g.Inputs), len(g.Outputs))
 	}
 	operands := slices.Clone(init)
@@ -384,34 +345,30 @@ func (r *records) scan(n *ir.Node) error {
 	for i, a := range xs {
 		t := a.(ir.Ref).Value.Type // a tensor: Capture has seen to it
 		if t.Rank() == 0 {
-			return fmt.Errorf("it runs over a tensor without dimensions")
+			ops.Fail("it runs over a tensor without dimensions")
 		}
 		if i == 0 {
 			steps = t.Sizes[0]
 		} else if !steps.Equal(t.Sizes[0]) {
-			return fmt.Errorf("it runs over tensors of %v and of %v rows", steps, t.Sizes[0])
+			ops.Fail("it runs over tensors of %v and of %v rows", steps, t.Sizes[0])
 		}
 		t.Sizes, t.Strides = t.Sizes[1:], t.Strides[1:]
 		operands = append(operands, ir.Ref{Value: &ir.Value{Type: t}})
 	}
-	if err := r.inputs(g.Inputs, operands); err != nil {
-		return err
-	}
+	r.inputs(g.Inputs, operands)
 	r.graph(g)
-	if err := r.again(g, len(init)); err != nil {
-		return err
-	}
+	r.again(g, len(init))
 	results := slices.Clone(init)
 	for i, a := range g.Outputs[len(init):] {
 		t, ok := argType(a)
 		if !ok || t.Kind != ir.TensorKind {
-			return fmt.Errorf("its region gives no tensor as output %d", len(init)+i)
+			ops.Fail("its region gives no tensor as output %d", len(init)+i)
 		}
 		results = append(results,
 			ir.Ref{Value: &ir.Value{Type: ir.TensorOf(t.DType, append([]sym.Expr{steps},
 				t.Sizes...)...)}})
 	}
-	return r.results(n, results)
+	r.results(n, results)
 }
 
 // argType returns the type of an argument that is one value.
@@ -430,67 +387,59 @@ func argType(a ir.Arg) (ir.Type, bool) {
 }
 
 // inputs gives the inputs of a region the sizes of the operands.
-func (r *records) inputs(inputs []*ir.Value, operands []ir.Arg) error {
+func (r *records) inputs(inputs []*ir.Value, operands []ir.Arg) {
 	if len(inputs) != len(operands) {
-		return fmt.Errorf("a region has %d inputs for %d operands", len(inputs), len(operands))
+		ops.Fail("a region has %d inputs for %d operands", len(inputs), len(operands))
 	}
 	for i, v := range inputs {
 		t, ok := argType(operands[i])
 		if !ok {
 			continue
 		}
-		if err := r.take(v, t, "a region"); err != nil {
-			return err
-		}
+		r.take(v, t, "a region")
 	}
-	return nil
 }
 
 // again checks that what a loop's body carries fits what it began with.
-func (r *records) again(body *ir.Graph, carried int) error {
+func (r *records) again(body *ir.Graph, carried int) {
 	for i, v := range body.Inputs[:carried] {
 		if i >= len(body.Outputs) {
-			return fmt.Errorf("its body gives %d values for %d", len(body.Outputs), carried)
+			ops.Fail("its body gives %d values for %d", len(body.Outputs), carried)
 		}
 		if t, ok := argType(body.Outputs[i]); !ok || !alike(v.Type, t) {
-			return fmt.Errorf("its body takes %v as %s and gives %v for the next round",
+			ops.Fail("its body takes %v as %s and gives %v for the next round",
 				v.Type, v.Name, t)
 		}
 	}
-	return nil
 }
 
 // results holds the results of n against what its regions give.
-func (r *records) results(n *ir.Node, given []ir.Arg) error {
+func (r *records) results(n *ir.Node, given []ir.Arg) {
 	for i, v := range n.Outputs {
 		if v == nil || i >= len(given) {
 			continue
 		}
 		t, ok := argType(given[i])
 		if !ok {
-			return fmt.Errorf("a region gives %v for %s", given[i], v.Name)
+			ops.Fail("a region gives %v for %s", given[i], v.Name)
 		}
-		if err := r.take(v, t, "it"); err != nil {
-			return err
-		}
+		r.take(v, t, "it")
 	}
-	return nil
 }
 
 // take gives v the sizes of what it takes, and keeps the strides that are
 // recorded: regions may give other ones each time.
-func (r *records) take(v *ir.Value, t ir.Type, who string) error {
+func (r *records) take(v *ir.Value, t ir.Type, who string) {
 	recorded := r.renamed(v.Type)
 	r.name(recorded, t)
 	recorded = r.renamed(recorded)
 	v.Type = recorded
-	if agree(recorded, t) != nil {
-		return fmt.Errorf("the file records %v for %s, but %s gets %v", recorded, v.Name, who, t)
+	if !agree(recorded, t) {
+		ops.Fail("the file records %v for %s, but %s gets %v", recorded, v.Name, who, t)
 	}
 	if t.Kind == ir.TensorKind {
 		v.Type.Sizes = t.Sizes
 	}
-	return nil
 }
 
 // subset reports whether all symbols of a are in b.

@@ -2,7 +2,6 @@ package lower
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/etgen/etgen/ir"
@@ -19,10 +18,10 @@ import (
 var Sizes = Pass{
 	Name: "sizes",
 	Doc:  "compute integer arguments by nodes, from the sizes of tensors",
-	Run: perMethod(func(ctx *Context, m *ir.Method) error {
+	Run: perMethod(func(ctx *Context, _ *ir.Program, m *ir.Method) {
 		s := &sizer{table: ctx.Table, names: ir.NewNames(m), method: m}
 		s.graph(m.Graph, nil)
-		return errors.Join(s.errs...)
+		ops.Check(errors.Join(s.errs...))
 	}),
 }
 
@@ -98,9 +97,7 @@ func (s *sizer) graph(g *ir.Graph, outer *sizeScope) {
 		s.scope.add(v)
 	}
 	if outer == nil {
-		if err := s.entry(s.method); err != nil {
-			s.errs = append(s.errs, err)
-		}
+		s.try(nil, func() { s.entry(s.method) })
 	}
 	for _, n := range g.Nodes {
 		s.loc = n.Loc
@@ -139,45 +136,47 @@ func (s *sizer) node(n *ir.Node) {
 	for _, r := range n.Regions {
 		s.graph(r, s.scope)
 	}
-	if err := s.prim(n); err != nil {
-		s.errs = append(s.errs, ir.ErrorAt("", n, err))
-	}
+	s.try(n, func() { s.prim(n) })
 	*s.nodes = append(*s.nodes, n)
 	for _, v := range n.Outputs {
 		s.scope.add(v)
 	}
 }
 
+// try runs f for a node, which may be nil, and notes the error that ends it.
+func (s *sizer) try(n *ir.Node, f func()) {
+	err := ops.Try(f)
+	if err != nil && n != nil {
+		err = ir.ErrorAt("", n, err)
+	}
+	if err != nil {
+		s.errs = append(s.errs, err)
+	}
+}
+
 // arg replaces the integers in an argument of n by values at hand or literals.
 func (s *sizer) arg(n *ir.Node, a ir.Arg) ir.Arg {
-	return ir.MapRefs(a, func(v *ir.Value) ir.Arg {
-		if v.Type.Kind != ir.IntKind || !v.Type.HasExpr {
-			return ir.Ref{Value: v}
-		}
-		out, err := s.integer(v.Type.Expr)
-		if err != nil {
-			if n != nil {
-				err = ir.ErrorAt("", n, err)
-			}
-			s.errs = append(s.errs, err)
-			return ir.Ref{Value: v}
+	return ir.MapRefs(a, func(v *ir.Value) (out ir.Arg) {
+		out = ir.Ref{Value: v}
+		if v.Type.Kind == ir.IntKind && v.Type.HasExpr {
+			s.try(n, func() { out = s.integer(v.Type.Expr) })
 		}
 		return out
 	})
 }
 
 // integer returns an argument whose value is e.
-func (s *sizer) integer(e sym.Expr) (ir.Arg, error) {
+func (s *sizer) integer(e sym.Expr) ir.Arg {
 	if n, ok := e.Const(); ok {
-		return ir.Int(n), nil
+		return ir.Int(n)
 	}
 	key := e.Key()
 	if v := s.scope.value(key); v != nil {
-		return ir.Ref{Value: v}, nil
+		return ir.Ref{Value: v}
 	}
 	if d, ok := s.scope.dim(key); ok {
 		return s.emit("aten.sym_size.int", e, ir.NamedArg{Name: "self",
-			Value: ir.Ref{Value: d.tensor}}, ir.NamedArg{Name: "dim", Value: ir.Int(d.dim)}), nil
+			Value: ir.Ref{Value: d.tensor}}, ir.NamedArg{Name: "dim", Value: ir.Int(d.dim)})
 	}
 	return s.sum(e)
 }
@@ -200,13 +199,12 @@ func (s *sizer) binary(op string, e sym.Expr, a, b ir.Arg) ir.Arg {
 	if v := s.scope.value(e.Key()); v != nil {
 		return ir.Ref{Value: v}
 	}
-	return s.emit("executorch_prim."+op+".Scalar", e, ir.NamedArg{Name: "a", Value: a},
-		ir.NamedArg{Name: "b", Value: b})
+	return s.emit(PrimName(op), e, primArgs(a, b)...)
 }
 
 // sum computes an expression from its terms: those with positive coefficients
 // first, so that the others can be subtracted.
-func (s *sizer) sum(e sym.Expr) (ir.Arg, error) {
+func (s *sizer) sum(e sym.Expr) ir.Arg {
 	var plus, minus []sym.Term
 	for _, t := range e.Terms() {
 		if t.Coef < 0 {
@@ -217,11 +215,8 @@ func (s *sizer) sum(e sym.Expr) (ir.Arg, error) {
 	}
 	var total ir.Arg
 	var at sym.Expr
-	join := func(op string, t sym.Term, sign int64) error {
-		x, v, err := s.product(sym.Term{Coef: sign * t.Coef, Atoms: t.Atoms})
-		if err != nil {
-			return err
-		}
+	join := func(op string, t sym.Term, sign int64) {
+		x, v := s.product(sym.Term{Coef: sign * t.Coef, Atoms: t.Atoms})
 		switch {
 		case total == nil:
 			total, at = x, v
@@ -232,36 +227,29 @@ func (s *sizer) sum(e sym.Expr) (ir.Arg, error) {
 			at = sym.Add(at, v)
 			total = s.binary(op, at, total, x)
 		}
-		return nil
+		return
 	}
 	for _, t := range plus {
-		if err := join("add", t, 1); err != nil {
-			return nil, err
-		}
+		join("add", t, 1)
 	}
 	if total == nil {
 		total = ir.Int(0)
 	}
 	for _, t := range minus {
-		if err := join("sub", t, -1); err != nil {
-			return nil, err
-		}
+		join("sub", t, -1)
 	}
-	return total, nil
+	return total
 }
 
 // product computes a term with a positive coefficient, which may be a constant.
-func (s *sizer) product(t sym.Term) (ir.Arg, sym.Expr, error) {
+func (s *sizer) product(t sym.Term) (ir.Arg, sym.Expr) {
 	if len(t.Atoms) == 0 {
-		return ir.Int(t.Coef), sym.Int(t.Coef), nil
+		return ir.Int(t.Coef), sym.Int(t.Coef)
 	}
 	var out ir.Arg
 	var at sym.Expr
 	for _, a := range t.Atoms {
-		x, v, err := s.atom(a)
-		if err != nil {
-			return nil, at, err
-		}
+		x, v := s.atom(a)
 		if out == nil {
 			out, at = x, v
 			continue
@@ -273,19 +261,16 @@ func (s *sizer) product(t sym.Term) (ir.Arg, sym.Expr, error) {
 		at = sym.Mul(at, sym.Int(t.Coef))
 		out = s.binary("mul", at, out, ir.Int(t.Coef))
 	}
-	return out, at, nil
+	return out, at
 }
 
 // atom computes a symbol, a quotient, a remainder or an extremum.
-func (s *sizer) atom(a sym.Atom) (ir.Arg, sym.Expr, error) {
-	join := func(op string, f func(a, b sym.Expr) sym.Expr) (ir.Arg, sym.Expr, error) {
+func (s *sizer) atom(a sym.Atom) (ir.Arg, sym.Expr) {
+	join := func(op string, f func(a, b sym.Expr) sym.Expr) (ir.Arg, sym.Expr) {
 		var out ir.Arg
 		var at sym.Expr
 		for i, e := range a.Args {
-			x, err := s.integer(e)
-			if err != nil {
-				return nil, at, err
-			}
+			x := s.integer(e)
 			if i == 0 {
 				out, at = x, e
 				continue
@@ -293,17 +278,16 @@ func (s *sizer) atom(a sym.Atom) (ir.Arg, sym.Expr, error) {
 			at = f(at, e)
 			out = s.binary(op, at, out, x)
 		}
-		return out, at, nil
+		return out, at
 	}
 	switch a.Kind {
 	case sym.SymbolAtom:
 		e := a.Sym.Expr()
 		if v := s.scope.value(e.Key()); v != nil {
-			return ir.Ref{Value: v}, e, nil
+			return ir.Ref{Value: v}, e
 		}
 		if _, ok := s.scope.dim(e.Key()); ok {
-			x, err := s.integer(e)
-			return x, e, err
+			return s.integer(e), e
 		}
 		return s.solve(a.Sym)
 	case sym.FloorDivAtom:
@@ -318,7 +302,8 @@ func (s *sizer) atom(a sym.Atom) (ir.Arg, sym.Expr, error) {
 	case sym.MinAtom:
 		return join("sym_min", func(a, b sym.Expr) sym.Expr { return sym.Min(a, b) })
 	}
-	return nil, sym.Expr{}, fmt.Errorf("an integer it needs has no value")
+	ops.Fail("an integer it needs has no value")
+	return nil, sym.Expr{}
 }
 
 func nonnegative(e sym.Expr) bool {
@@ -327,25 +312,19 @@ func nonnegative(e sym.Expr) bool {
 }
 
 // remainder computes a mod b by a quotient: the primitive for it truncates.
-func (s *sizer) remainder(a, b sym.Expr) (ir.Arg, sym.Expr, error) {
+func (s *sizer) remainder(a, b sym.Expr) (ir.Arg, sym.Expr) {
 	mod := sym.Mod(a, b)
-	x, err := s.integer(a)
-	if err != nil {
-		return nil, mod, err
-	}
-	y, err := s.integer(b)
-	if err != nil {
-		return nil, mod, err
-	}
+	x := s.integer(a)
+	y := s.integer(b)
 	quotient := sym.FloorDiv(a, b)
 	q := s.binary("floordiv", quotient, x, y)
 	whole := sym.Mul(quotient, b)
-	return s.binary("sub", mod, x, s.binary("mul", whole, q, y)), mod, nil
+	return s.binary("sub", mod, x, s.binary("mul", whole, q, y)), mod
 }
 
 // solve computes a symbol that is no size itself from a tensor's size that is a
 // multiple of it and a constant.
-func (s *sizer) solve(x *sym.Symbol) (ir.Arg, sym.Expr, error) {
+func (s *sizer) solve(x *sym.Symbol) (ir.Arg, sym.Expr) {
 	e := x.Expr()
 	for sc := s.scope; sc != nil; sc = sc.outer {
 		for _, d := range sc.order {
@@ -355,10 +334,7 @@ func (s *sizer) solve(x *sym.Symbol) (ir.Arg, sym.Expr, error) {
 			if _, isConst := rest.Const(); !linear || !ok || !isConst || k == 0 {
 				continue
 			}
-			have, err := s.integer(size)
-			if err != nil {
-				return nil, e, err
-			}
+			have := s.integer(size)
 			if !rest.IsZero() {
 				size = sym.Sub(size, rest)
 				n, _ := rest.Const()
@@ -367,10 +343,11 @@ func (s *sizer) solve(x *sym.Symbol) (ir.Arg, sym.Expr, error) {
 			if k != 1 {
 				have = s.binary("floordiv", e, have, ir.Int(k))
 			}
-			return have, e, nil
+			return have, e
 		}
 	}
-	return nil, e, fmt.Errorf("the integer %s is the size of no tensor before it", e)
+	ops.Fail("the integer %s is the size of no tensor before it", e)
+	return nil, e
 }
 
 // Prims are the operators on run-time numbers that have a primitive of the
@@ -388,83 +365,63 @@ var Prims = map[string]string{
 
 // prim makes n, arithmetic on numbers known at run time only, a primitive, after
 // those that it takes to say it.
-func (s *sizer) prim(n *ir.Node) error {
+func (s *sizer) prim(n *ir.Node) {
 	if n.Op == "aten.item.default" {
 		n.Op = "aten._local_scalar_dense.default"
-		return nil
+		return
 	}
 	if !strings.HasPrefix(n.Op, "_operator.") && !strings.HasPrefix(n.Op, "math.") &&
 		!strings.HasPrefix(n.Op, "torch.sym_") {
-		return nil
+		return
 	}
 	if name := Prims[n.Op]; name != "" {
 		n.Op = PrimName(name)
-		return nil
+		return
 	}
 	a, b := n.Arg("a"), n.Arg("b")
-	become := func(name string, args ...ir.NamedArg) {
-		n.Op, n.Args = PrimName(name), args
+	become := func(name string, args ...ir.Arg) {
+		n.Op, n.Args = PrimName(name), primArgs(args...)
 	}
 	switch n.Op {
 	case "_operator.and_":
-		become("sym_ite", choiceArgs(a, b, ir.BoolArg(false))...)
+		become("sym_ite", a, b, ir.BoolArg(false))
 	case "_operator.or_":
-		become("sym_ite", choiceArgs(a, ir.BoolArg(true), b)...)
+		become("sym_ite", a, ir.BoolArg(true), b)
 	case "_operator.mod": // the primitive truncates
-		q, err := s.number("floordiv", primArgs(a, b)...)
-		if err != nil {
-			return err
-		}
-		whole, err := s.number("mul", primArgs(q, b)...)
-		if err != nil {
-			return err
-		}
-		become("sub", primArgs(a, whole)...)
+		become("sub", a, s.number("mul", s.number("floordiv", a, b), b))
 	case "_operator.ne":
-		equal, err := s.number("eq", primArgs(a, b)...)
-		if err != nil {
-			return err
-		}
-		become("sym_not", primArgs(equal)...)
+		become("sym_not", s.number("eq", a, b))
 	case "math.floor":
-		whole, err := s.number("floordiv", primArgs(a, ir.Int(1))...)
-		if err != nil {
-			return err
-		}
-		become("sym_int", primArgs(whole)...)
+		become("sym_int", s.number("floordiv", a, ir.Int(1)))
 	default:
-		return fmt.Errorf("ExecuTorch has no kernel for this arithmetic on numbers")
+		ops.Fail("ExecuTorch has no kernel for this arithmetic on numbers")
 	}
-	return nil
 }
 
 // PrimName is what nodes call a primitive on numbers.
 func PrimName(name string) string { return "executorch_prim." + name + ".Scalar" }
 
-// primArgs are the arguments of a primitive.
+// primArgs are the arguments of a primitive. One of three gives the second where the first
+// holds, else the third.
 func primArgs(values ...ir.Arg) []ir.NamedArg {
+	names := []string{"a", "b"}
+	if len(values) == 3 {
+		names = []string{"b", "t", "f"}
+	}
 	args := make([]ir.NamedArg, len(values))
 	for i, v := range values {
-		args[i] = ir.NamedArg{Name: string(rune('a' + i)), Value: v}
+		args[i] = ir.NamedArg{Name: names[i], Value: v}
 	}
 	return args
 }
 
-// choiceArgs are the arguments of the primitive that gives yes where cond holds,
-// else no.
-func choiceArgs(cond, yes, no ir.Arg) []ir.NamedArg {
-	return []ir.NamedArg{{Name: "b", Value: cond}, {Name: "t", Value: yes}, {Name: "f", Value: no}}
-}
-
 // number appends a primitive whose result is known at run time only.
-func (s *sizer) number(name string, args ...ir.NamedArg) (ir.Arg, error) {
-	n := &ir.Node{Name: s.names.Fresh(name), Op: PrimName(name), Args: args, Loc: s.loc}
-	c, err := s.table.Bind(n)
-	if err != nil {
-		return nil, err
-	}
+func (s *sizer) number(name string, args ...ir.Arg) ir.Arg {
+	n := &ir.Node{Name: s.names.Fresh(name), Op: PrimName(name), Args: primArgs(args...),
+		Loc: s.loc}
+	c := ops.Must(s.table.Bind(n))
 	v := &ir.Value{Name: n.Name, Type: c.Outs[0], Def: n}
 	n.Outputs = []*ir.Value{v}
 	*s.nodes = append(*s.nodes, n)
-	return ir.Ref{Value: v}, nil
+	return ir.Ref{Value: v}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/kernels/ops"
 )
 
 // SeparateState decides whose the state is that several methods of a program
@@ -20,20 +21,18 @@ import (
 var SeparateState = Pass{
 	Name: "separate-state",
 	Doc:  "give each method its own state, or check what methods share",
-	Run: func(_ *Context, p *ir.Program) error {
+	Run: perProgram(func(_ *Context, p *ir.Program) {
 		if !p.SeparateState {
-			if err := shareConstants(p); err != nil {
-				return err
-			}
-			return checkShared(p, p.SharedState())
+			shareConstants(p)
+			checkShared(p, p.SharedState())
+			return
 		}
 		shared := p.SharedState()
 		for _, m := range p.Methods {
 			separate(m, shared)
 		}
 		p.SeparateState = false
-		return nil
-	},
+	}),
 }
 
 // separate puts the method's name before those of the given targets that are
@@ -62,7 +61,7 @@ var numbered = regexp.MustCompile(`(^|\.)(lifted_tensor_|_tensor_constant)[0-9]+
 // shareConstants decides about constants of methods that share state. A constant
 // that another method writes is state here too. One that only has a number is
 // each method's own; it is an error if it could as well be that of another.
-func shareConstants(p *ir.Program) error {
+func shareConstants(p *ir.Program) {
 	written := p.Written()
 	holders := map[string][]holder{}
 	for _, m := range p.Methods {
@@ -83,7 +82,7 @@ func shareConstants(p *ir.Program) error {
 		hs := holders[target]
 		for i, h := range hs {
 			for _, other := range hs[:i] {
-				if other.same(h) == nil {
+				if ops.Try(func() { other.same(h) }) == nil {
 					errs = append(errs,
 						fmt.Errorf(
 							"the constant %s is written, and methods %s and %s may mean one tensor by it or two: "+
@@ -97,7 +96,7 @@ func shareConstants(p *ir.Program) error {
 			}
 		}
 	}
-	return errors.Join(errs...)
+	ops.Check(errors.Join(errs...))
 }
 
 // holder is a method's input that is state.
@@ -107,7 +106,7 @@ type holder struct {
 }
 
 // checkShared holds the inputs of methods that are one state against each other.
-func checkShared(p *ir.Program, shared map[string]bool) error {
+func checkShared(p *ir.Program, shared map[string]bool) {
 	first := map[string]holder{}
 	var errs []error
 	for _, m := range p.Methods {
@@ -118,41 +117,32 @@ func checkShared(p *ir.Program, shared map[string]bool) error {
 			h := holder{m, m.Graph.Inputs[i]}
 			if old, ok := first[spec.Target]; !ok {
 				first[spec.Target] = h
-			} else if err := old.same(h); err != nil {
+			} else if err := ops.Try(func() { old.same(h) }); err != nil {
 				errs = append(errs, fmt.Errorf("buffer %s cannot be shared: %w", spec.Target, err))
 			}
 		}
 	}
-	return errors.Join(errs...)
+	ops.Check(errors.Join(errs...))
 }
 
 // same reports how two inputs cannot be one state.
-func (h holder) same(other holder) error {
+func (h holder) same(other holder) {
 	if a, b := h.value.Type.String(), other.value.Type.String(); a != b {
-		return fmt.Errorf("it is %s in method %s, %s in %s", a, foreign.Message(h.method.Name), b,
+		ops.Fail("it is %s in method %s, %s in %s", a, foreign.Message(h.method.Name), b,
 			foreign.Message(other.method.Name))
 	}
-	a, err := h.elements()
-	if err != nil {
-		return err
-	}
-	b, err := other.elements()
-	if err != nil {
-		return err
-	}
-	if !bytes.Equal(a, b) {
-		return fmt.Errorf("it begins with other elements in method %s than in %s",
+	if !bytes.Equal(h.elements(), other.elements()) {
+		ops.Fail("it begins with other elements in method %s than in %s",
 			foreign.Message(other.method.Name), foreign.Message(h.method.Name))
 	}
-	return nil
 }
 
 // elements returns what the state begins with, nil if nobody says.
-func (h holder) elements() ([]byte, error) {
+func (h holder) elements() []byte {
 	if h.value.Const == nil || h.value.Const.Data == nil {
-		return nil, nil
+		return nil
 	}
-	return ir.Tensor(h.value.Const)
+	return ops.Must(ir.Tensor(h.value.Const))
 }
 
 // tieState makes one of buffers that are one tensor under several names: what is
@@ -183,24 +173,7 @@ func tieState(m *ir.Method) {
 		return
 	}
 	m.Graph.Inputs, m.Inputs = inputs, specs
-	tied := func(a ir.Arg) ir.Arg {
-		return ir.MapRefs(a, func(v *ir.Value) ir.Arg {
-			if w := now[v]; w != nil {
-				v = w
-			}
-			return ir.Ref{Value: v}
-		})
-	}
-	m.Graph.Walk(func(g *ir.Graph) {
-		for _, n := range g.Nodes {
-			for i := range n.Args {
-				n.Args[i].Value = tied(n.Args[i].Value)
-			}
-		}
-		for i, a := range g.Outputs {
-			g.Outputs[i] = tied(a)
-		}
-	})
+	replaceUses(m.Graph, now)
 	for i := range m.Outputs {
 		if spec := &m.Outputs[i]; spec.Kind == ir.BufferMutation && name[spec.Target] != "" {
 			spec.Target = name[spec.Target]
@@ -232,20 +205,19 @@ func sharersOf(m *ir.Method) sharers {
 }
 
 // alone checks that the memory of input i, which is written, is no other input's too.
-func (s sharers) alone(m *ir.Method, i int) error {
+func (s sharers) alone(m *ir.Method, i int) {
 	for _, k := range s[memoryOf(m.Graph.Inputs[i])] {
 		if k != i {
-			return fmt.Errorf(
+			ops.Fail(
 				"method %s: it writes to %s, which shares its memory with %s; give them memory of their own",
 				foreign.Message(m.Name), foreign.Message(m.Inputs[i].Target),
 				foreign.Message(m.Inputs[k].Target))
 		}
 	}
-	return nil
 }
 
 // targetsAlone is alone for what the outputs of m say is written, once each.
-func targetsAlone(m *ir.Method) error {
+func targetsAlone(m *ir.Method) {
 	written, shared := map[*ir.Value]bool{}, sharersOf(m)
 	at := make(map[*ir.Value]int, len(m.Graph.Inputs))
 	for i, v := range m.Graph.Inputs {
@@ -257,13 +229,10 @@ func targetsAlone(m *ir.Method) error {
 			continue
 		}
 		if written[v] {
-			return fmt.Errorf("method %s: it writes to %s twice, by two names",
+			ops.Fail("method %s: it writes to %s twice, by two names",
 				foreign.Message(m.Name), foreign.Message(m.Inputs[i].Target))
 		}
-		if err := shared.alone(m, i); err != nil {
-			return err
-		}
+		shared.alone(m, i)
 		written[v] = true
 	}
-	return nil
 }

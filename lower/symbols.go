@@ -23,16 +23,14 @@ func (e *BoundError) Error() string { return e.reason }
 var BoundSizes = Pass{
 	Name: "bound-sizes",
 	Doc:  "with --bound: bound sizes by name",
-	Run: func(ctx *Context, p *ir.Program) error {
+	Run: perProgram(func(ctx *Context, p *ir.Program) {
 		if len(ctx.Bounds) == 0 {
-			return nil
+			return
 		}
 		var names []string
 		known := map[string]bool{}
 		for _, m := range p.Methods {
-			if err := boundSizes(m, ctx.Bounds); err != nil {
-				return err
-			}
+			boundSizes(m, ctx.Bounds)
 			for _, s := range m.Symbols {
 				if !known[s.Name] {
 					known[s.Name] = true
@@ -46,15 +44,14 @@ var BoundSizes = Pass{
 				if len(names) > 0 {
 					have = "it has " + strings.Join(names, ", ")
 				}
-				return &BoundError{fmt.Sprintf("--bound=%s: the model has no size of that name; %s",
-					foreign.Message(name), have)}
+				ops.Check(&BoundError{fmt.Sprintf(
+					"--bound=%s: the model has no size of that name; %s", foreign.Message(name), have)})
 			}
 		}
-		return nil
-	},
+	}),
 }
 
-func boundSizes(m *ir.Method, bounds map[string]int64) error {
+func boundSizes(m *ir.Method, bounds map[string]int64) {
 	now := map[*sym.Symbol]*sym.Symbol{}
 	for i, s := range m.Symbols {
 		most, ok := bounds[s.Name]
@@ -63,8 +60,8 @@ func boundSizes(m *ir.Method, bounds map[string]int64) error {
 		}
 		lo, hi := s.Expr().Bounds()
 		if most < lo {
-			return &BoundError{fmt.Sprintf("--bound=%s=%d: it is at least %d",
-				foreign.Message(s.Name), most, lo)}
+			ops.Check(&BoundError{fmt.Sprintf("--bound=%s=%d: it is at least %d",
+				foreign.Message(s.Name), most, lo)})
 		}
 		if hi <= most {
 			continue
@@ -74,13 +71,13 @@ func boundSizes(m *ir.Method, bounds map[string]int64) error {
 	}
 	m.MapSizes(func(e sym.Expr) sym.Expr {
 		return e.Subst(func(s *sym.Symbol) (sym.Expr, bool) {
-			if t := now[s]; t != nil {
-				return t.Expr(), true
+			t := now[s]
+			if t == nil {
+				t = s
 			}
-			return sym.Expr{}, false
+			return t.Expr(), t != s
 		})
 	})
-	return nil
 }
 
 // CheckSizes has a program refuse sizes that an operator cannot have, as PyTorch
@@ -90,7 +87,7 @@ func boundSizes(m *ir.Method, bounds map[string]int64) error {
 var CheckSizes = Pass{
 	Name: "check-sizes",
 	Doc:  "assert that dynamic sizes are what operators need",
-	Run: perMethod(func(ctx *Context, m *ir.Method) error {
+	Run: perNode(func(_ *Context, _ *ir.Program, m *ir.Method) visitor {
 		checked := map[*ir.Node]map[string]bool{} // the nodes of a graph share theirs
 		m.Graph.Walk(func(g *ir.Graph) {
 			sizes := map[string]bool{}
@@ -98,27 +95,15 @@ var CheckSizes = Pass{
 				checked[n] = sizes
 			}
 		})
-		rw := &ir.Rewriter{Visit: func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
-			if len(n.Regions) > 0 {
-				return nil, true, nil
-			}
-			c, err := ctx.Table.Bind(n)
-			if err != nil {
-				return nil, true, nil // later passes report it
-			}
-			b := ops.NewBuilder(ctx.Table, e)
+		return onCalls(func(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
 			for _, size := range c.Needs() {
-				if checked[n][size.Key()] {
-					continue
-				}
-				checked[n][size.Key()] = true
-				if err := b.CheckSize(size, ir.OpBase(n.Op)); err != nil {
-					return nil, true, err
+				if !checked[n][size.Key()] {
+					checked[n][size.Key()] = true
+					ops.Check(b.CheckSize(size, ir.OpBase(n.Op)))
 				}
 			}
-			return nil, true, nil
-		}}
-		return rw.Run(m)
+			return nil
+		})
 	}),
 }
 
@@ -129,7 +114,7 @@ var CheckSizes = Pass{
 var TieSizes = Pass{
 	Name: "tie-sizes",
 	Doc:  "make sizes one that data decides and the model asserts to be equal",
-	Run: perMethod(func(_ *Context, m *ir.Method) error {
+	Run: perMethod(func(_ *Context, _ *ir.Program, m *ir.Method) {
 		t := &ties{m: m, now: map[*sym.Symbol]sym.Expr{}}
 		for _, n := range m.Graph.Nodes {
 			if a, b, ok := assertedEqual(n); ok {
@@ -139,7 +124,6 @@ var TieSizes = Pass{
 		if len(t.now) > 0 {
 			m.MapSizes(t.resolve)
 		}
-		return nil
 	}),
 }
 
@@ -242,10 +226,10 @@ func firstMentions(m *ir.Method) map[*sym.Symbol]int {
 var DefineSizes = Pass{
 	Name: "define-sizes",
 	Doc:  "assert that sizes which data decides are those that the types say",
-	Run: perMethod(func(ctx *Context, m *ir.Method) error {
+	Run: perNode(func(ctx *Context, _ *ir.Program, m *ir.Method) visitor {
 		d := &sizeDefiner{table: ctx.Table, asserted: map[*ir.Value]bool{}}
 		d.graph(m.Graph, &seenSymbols{})
-		return (&ir.Rewriter{Visit: d.visit}).Run(m)
+		return d.visit
 	}),
 }
 
@@ -343,26 +327,26 @@ func decided(t *ops.Table, n *ir.Node) []decidedSize {
 
 // visit asserts what is recorded of n's results. A size is read as a number that
 // the compiler knows nothing of.
-func (d *sizeDefiner) visit(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
+func (d *sizeDefiner) visit(b *ops.Builder, n *ir.Node) []*ir.Value {
 	if len(n.Regions) > 0 {
-		return nil, true, nil
+		return nil
 	}
 	for _, x := range decided(d.table, n) {
 		if !d.asserted[x.of] {
 			continue
 		}
-		b := ops.NewBuilder(d.table, e)
-		e.Append(n)
+		b.Append(n)
 		results, given := n.Outputs, x.of
 		if given.Type.Kind == ir.IntKind {
 			given.Type = ir.Type{Kind: ir.IntKind}
 			results = []*ir.Value{b.SymInt(x.size)}
 		} else {
-			given = e.Emit("aten.sym_size.int", []ir.NamedArg{
+			given = b.Emit("aten.sym_size.int", []ir.NamedArg{
 				{Name: "self", Value: ir.Ref{Value: x.of}}, {Name: "dim", Value: ir.Int(x.dim)},
 			}, ir.Type{Kind: ir.IntKind}).Outputs[0]
 		}
-		return results, false, b.CheckDecided(given, x.size)
+		ops.Check(b.CheckDecided(given, x.size))
+		return results
 	}
-	return nil, true, nil
+	return nil
 }

@@ -243,98 +243,82 @@ func (p *placement) varies(x sym.Expr) bool {
 	return false
 }
 
-// coreViews returns the results of a view that the target does not keep, each
-// made by the operator of Core ATen for where its elements lie (permute, view,
-// select, slice, expand, diagonal); nil if there is none for one of them.
-func coreViews(b *ops.Builder, n *ir.Node, c *ops.Call) ([]*ir.Value, error) {
-	views, err := c.Op.View(c)
-	if err != nil {
-		return nil, err
+// form returns the operator of Core ATen that shows what p places, without its namespace
+// (permute, select, slice, diagonal, expand), and its arguments behind the base; "" if there
+// is none.
+func (p *placement) form() (op, overload string, args []any) {
+	if perm, ok := p.permuted(); ok {
+		return "permute", "default", []any{perm}
 	}
+	if dim, index, ok := p.selected(); ok {
+		return "select", "int", []any{dim, index}
+	}
+	if dim, start, end, step, ok := p.sliced(); ok {
+		return "slice", "Tensor", []any{dim, start, end, step}
+	}
+	if offset, dim1, dim2, ok := p.diagonal(); ok {
+		return "diagonal", "default", []any{offset, dim1, dim2}
+	}
+	if p.expanded() {
+		return "expand", "default", []any{p.sizes}
+	}
+	return "", "", nil
+}
+
+// coreViews returns the results of a view that the target does not keep, each
+// made by the operators of Core ATen for where its elements lie; nil if there are none for
+// one of them.
+func coreViews(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
+	views := ops.Must(c.Op.View(c))
 	if len(views) == 0 {
 		return coreCopy(b, n, c)
 	}
-	forms := make([]func() (*ir.Value, error), len(views))
-	for i, view := range views {
-		base := c.Operands()[view.Of]
-		if forms[i] = coreView(b, place(c.Outs[i].Sizes, base.Type.Sizes, view.Map),
-			base); forms[i] == nil {
-			return nil, nil
-		}
-	}
 	out := make([]*ir.Value, len(views))
-	for i, form := range forms {
-		old := n.Output(i)
-		if old == nil {
-			continue
+	places := make([]*placement, len(views))
+	for i, view := range views {
+		p := place(c.Outs[i].Sizes, c.Operands()[view.Of].Type.Sizes, view.Map)
+		op, _, _ := p.form()
+		if _, spread := p.spread(); op == "" && !p.whole() && !spread {
+			return nil
 		}
-		if out[i], err = form(); err != nil {
-			return nil, err
-		}
-		if out[i] != c.Operands()[views[i].Of] {
-			out[i].Type = old.Type
+		places[i] = p
+	}
+	for i, view := range views {
+		if n.Output(i) != nil {
+			out[i] = coreView(b, places[i], c.Operands()[view.Of])
 		}
 	}
-	return out, nil
+	keepTypes(n, c, out)
+	return out
 }
 
 // coreCopy returns the result of a call of an operator that makes a view where
 // strides allow it (reshape) and here copies its operand.
-func coreCopy(b *ops.Builder, n *ir.Node, c *ops.Call) ([]*ir.Value, error) {
+func coreCopy(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
 	old := n.Output(0)
 	if len(n.Outputs) != 1 || old == nil || len(c.Operands()) == 0 ||
 		c.Operands()[0].Type.DType != old.Type.DType {
-		return nil, nil
+		return nil
 	}
-	out, err := call(b, "aten.clone.default", c.Operands()[0], ops.Kw("memory_format",
-		ir.ContiguousFormat))
-	if err == nil {
-		out, err = call(b, "aten.view.default", out, old.Type.Sizes)
-	}
-	if err != nil {
-		return nil, err
-	}
+	out := b.Op("aten.clone.default", c.Operands()[0], ops.Kw("memory_format", ir.ContiguousFormat))
+	out = b.Op("aten.view.default", out, old.Type.Sizes)
 	out.Type = old.Type
-	return []*ir.Value{out}, nil
+	return []*ir.Value{out}
 }
 
-// coreView returns what emits the tensor that p places in base; nil if there
-// is no operator for it.
-func coreView(b *ops.Builder, p *placement, base *ir.Value) func() (*ir.Value, error) {
-	emit := func(op string, args ...any) func() (*ir.Value, error) {
-		return func() (*ir.Value, error) { return call(b, op, args...) }
+// coreView emits the tensor that p places in base.
+func coreView(b *ops.Builder, p *placement, base *ir.Value) *ir.Value {
+	op, overload, args := p.form()
+	switch {
+	case p.identity():
+		return base
+	case op != "permute" && p.whole():
+		return b.Op("aten.view.default", base, p.sizes)
+	case op != "":
+		return b.Op("aten."+op+"."+overload, append([]any{base}, args...)...)
 	}
-	if p.identity() {
-		return func() (*ir.Value, error) { return base, nil }
-	}
-	if perm, ok := p.permuted(); ok {
-		return emit("aten.permute.default", base, perm)
-	}
-	if p.whole() {
-		return emit("aten.view.default", base, p.sizes)
-	}
-	if dim, index, ok := p.selected(); ok {
-		return emit("aten.select.int", base, dim, index)
-	}
-	if dim, start, end, step, ok := p.sliced(); ok {
-		return emit("aten.slice.Tensor", base, dim, start, end, step)
-	}
-	if offset, dim1, dim2, ok := p.diagonal(); ok {
-		return emit("aten.diagonal.default", base, offset, dim1, dim2)
-	}
-	if p.expanded() {
-		return emit("aten.expand.default", base, p.sizes)
-	}
-	if sizes, ok := p.spread(); ok {
-		return func() (*ir.Value, error) {
-			column, err := call(b, "aten.view.default", base, sizes)
-			if err != nil {
-				return nil, err
-			}
-			return call(b, "aten.expand.default", column, p.sizes)
-		}
-	}
-	return nil
+	sizes, _ := p.spread()
+	return b.Op("aten.expand.default", b.Op("aten.view.default", base, sizes), p.sizes)
 }
 
 // sameShape reports whether two types have equal kind, dtype and sizes where

@@ -2,7 +2,6 @@ package lower
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/etgen/etgen/ir"
@@ -16,110 +15,75 @@ import (
 var ExplicitWrites = Pass{
 	Name: "explicit-writes",
 	Doc:  "write statistics that operators keep beside their results with copy_",
-	Run: perMethod(func(ctx *Context, m *ir.Method) error {
-		return (&ir.Rewriter{Visit: func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
-			op, ok := ctx.Table.Lookup(n.Op)
+	Run: perNode(func(*Context, *ir.Program, *ir.Method) visitor {
+		return func(b *ops.Builder, n *ir.Node) []*ir.Value {
+			op, ok := b.Table.Lookup(n.Op)
 			if !ok || op.Writes == nil {
-				return nil, true, nil
+				return nil
 			}
-			c, err := ctx.Table.Bind(n)
-			if err != nil {
-				return nil, false, err
-			}
-			var vs []*ir.Value
-			b := ops.NewBuilder(ctx.Table, e)
-			err = b.Do(func() (err error) {
-				vs, err = op.Writes(b, c)
-				return err
-			})
-			return vs, vs == nil, err
-		}}).Run(m)
+			return ops.Must(op.Writes(b, ops.Must(b.Table.Bind(n))))
+		}
 	}),
 }
 
 // writeThrough returns base, the tensor that a is a view of, with what a shows
 // of it replaced by v. It goes by where the view's elements lie in the base.
-func writeThrough(b *ops.Builder, a *alias.Alias, base, v *ir.Value) (*ir.Value, error) {
+func writeThrough(b *ops.Builder, a *alias.Alias, base, v *ir.Value) *ir.Value {
 	p := place(a.Type.Sizes, base.Type.Sizes, a.View.Map)
 	if p.identity() {
-		return v, nil
+		return v
 	}
 	if a.Type.Numel().IsZero() {
-		return base, nil
+		return base
 	}
-	out, err := scatter(b, p, base, v)
-	if err != nil {
-		return nil, err
-	}
+	out := scatter(b, p, base, v)
 	if out == nil {
-		return nil, fmt.Errorf(
-			"it writes to a view made by %s, which is not supported; write to a copy and copy_ that back", foreign.Message(a.Node.Op))
+		ops.Fail("it writes to a view made by %s, which is not supported; write to a copy and copy_ "+
+			"that back", foreign.Message(a.Node.Op))
 	}
 	out.Type = base.Type
-	return out, nil
+	return out
 }
 
 // scatter emits base with the elements that p places replaced by v; nil if no
 // operator does that.
-func scatter(b *ops.Builder, p *placement, base, v *ir.Value) (*ir.Value, error) {
+func scatter(b *ops.Builder, p *placement, base, v *ir.Value) *ir.Value {
 	if p.whole() {
-		return call(b, "aten.reshape.default", v, p.base)
+		return b.Op("aten.reshape.default", v, p.base)
 	}
-	if perm, ok := p.permuted(); ok {
-		return call(b, "aten.permute.default", v, inverse(perm))
-	}
-	if dim, index, ok := p.selected(); ok {
-		return call(b, "aten.select_scatter.default", base, v, dim, index)
-	}
-	if dim, start, end, step, ok := p.sliced(); ok {
-		return call(b, "aten.slice_scatter.default", base, v, dim, start, end, step)
-	}
-	if offset, dim1, dim2, ok := p.diagonal(); ok {
-		return call(b, "aten.diagonal_scatter.default", base, v, offset, dim1, dim2)
+	switch op, _, args := p.form(); op {
+	case "permute":
+		return b.Op("aten.permute.default", v, inverse(args[0].([]int)))
+	case "select", "slice", "diagonal":
+		return b.Op("aten."+op+"_scatter.default", append([]any{base, v}, args...)...)
 	}
 	if p.repeats() {
-		return nil, fmt.Errorf(
-			"it writes to a tensor, several elements of which lie at one place; clone() it before")
+		ops.Fail(writesOverlap)
 	}
-	if dim := p.fixed(); dim >= 0 {
-		return scatterAt(b, p, base, v, dim)
+	if dim := p.fixed(); dim >= 0 { // into what base has at the one index that p shows
+		part := b.Op("aten.select.int", base, dim, p.at[dim])
+		written := scatter(b, p.without(dim), part, v)
+		if written == nil {
+			return nil
+		}
+		return b.Op("aten.select_scatter.default", base, written, dim, p.at[dim])
 	}
 	if strides, offset, ok := p.strided(base.Type.Strides, base.Type.Offset); ok {
-		return call(b, "aten.as_strided_scatter.default", base, v, p.sizes, strides, offset)
+		return b.Op("aten.as_strided_scatter.default", base, v, p.sizes, strides, offset)
 	}
-	return nil, nil
+	return nil
 }
 
-// scatterAt is scatter into what base has at the one index of dimension dim
-// that p shows.
-func scatterAt(b *ops.Builder, p *placement, base, v *ir.Value, dim int) (*ir.Value, error) {
-	part, err := call(b, "aten.select.int", base, dim, p.at[dim])
-	if err != nil {
-		return nil, err
-	}
-	written, err := scatter(b, p.without(dim), part, v)
-	if written == nil || err != nil {
-		return nil, err
-	}
-	return call(b, "aten.select_scatter.default", base, written, dim, p.at[dim])
-}
+const writesOverlap = "it writes to a tensor, several elements of which lie at one place; " +
+	"clone() it before"
 
 // inverse returns the inverse of a permutation.
-func inverse(perm []int) []int {
+func inverse[T int | uint8](perm []T) []int {
 	back := make([]int, len(perm))
 	for i, d := range perm {
 		back[d] = i
 	}
 	return back
-}
-
-// call emits an operator with one result.
-func call(b *ops.Builder, op string, args ...any) (*ir.Value, error) {
-	vs, err := b.Call(op, args...)
-	if err != nil {
-		return nil, err
-	}
-	return vs[0], nil
 }
 
 // mostOffsets is up to how many elements are looked at one by one.
@@ -128,12 +92,10 @@ const mostOffsets = 1 << 16
 // selfOverlap is an error if several elements of a tensor that is written to lie
 // at one place: what is written to one of them would be seen in the others, and
 // values have an element of its own for each.
-func selfOverlap(t ir.Type) error {
+func selfOverlap(t ir.Type) {
 	if t.Kind == ir.TensorKind && overlapsItself(t) {
-		return fmt.Errorf(
-			"it writes to a tensor, several elements of which lie at one place; clone() it before")
+		ops.Fail(writesOverlap)
 	}
-	return nil
 }
 
 // overlapsItself reports whether elements of t may lie at one place. Of sizes that
@@ -195,7 +157,7 @@ func overlapsItself(t ir.Type) bool {
 }
 
 // writtenOverlap is selfOverlap of the inputs that m says it writes to.
-func writtenOverlap(m *ir.Method) error {
+func writtenOverlap(m *ir.Method) {
 	written := map[string]bool{}
 	for _, spec := range m.Outputs {
 		switch spec.Kind {
@@ -204,7 +166,7 @@ func writtenOverlap(m *ir.Method) error {
 		}
 	}
 	if len(written) == 0 {
-		return nil
+		return
 	}
 	for i, v := range m.Graph.Inputs {
 		name := m.Inputs[i].Target
@@ -214,10 +176,9 @@ func writtenOverlap(m *ir.Method) error {
 		if !written[name] {
 			continue
 		}
-		if err := selfOverlap(v.Type); err != nil {
-			return fmt.Errorf("method %s: %s: %w", foreign.Message(m.Name),
+		if err := ops.Try(func() { selfOverlap(v.Type) }); err != nil {
+			ops.Fail("method %s: %s: %w", foreign.Message(m.Name),
 				foreign.Message(name), err)
 		}
 	}
-	return nil
 }
