@@ -10,7 +10,7 @@ import (
 // unlimited connects all pairs.
 const unlimited = math.MaxInt
 
-// node is a buffer to be placed: a root that is not External.
+// node is a buffer to be placed: a root.
 type node struct {
 	id     BufferID
 	size   int64
@@ -68,7 +68,7 @@ func analyse(p *Problem) (*analysis, error) {
 	for i := range p.Buffers {
 		b := &p.Buffers[i]
 		nodeOf[i] = -1
-		if b.Alias != nil || b.External {
+		if b.Alias != nil {
 			continue
 		}
 		spans, err := live.spans(b.Region, touches[i])
@@ -80,12 +80,11 @@ func analyse(p *Problem) (*analysis, error) {
 			memory: b.Memory, live: spans})
 	}
 	for i := range p.Buffers {
-		if root, _ := p.Root(BufferID(i)); nodeOf[root] >= 0 {
-			// View offsets are multiples of the view's alignment, so aligning
-			// the root aligns the view.
-			n := &a.nodes[nodeOf[root]]
-			n.align = max(n.align, p.Buffers[i].Align)
-		}
+		// View offsets are multiples of the view's alignment, so aligning
+		// the root aligns the view.
+		root, _ := p.Root(BufferID(i))
+		n := &a.nodes[nodeOf[root]]
+		n.align = max(n.align, p.Buffers[i].Align)
 	}
 	a.permit(a.safeShares(touches, nodeOf))
 	return a, nil
@@ -115,7 +114,7 @@ func (a *analysis) safeShares(touches [][]touch, nodeOf []int) map[pairKey][]pai
 		dstRoot, dstOff := p.Root(s.Dst)
 		srcRoot, srcOff := p.Root(s.Src)
 		dst, src := nodeOf[dstRoot], nodeOf[srcRoot]
-		if dst < 0 || src < 0 || dst == src || p.Buffers[s.Dst].Size == 0 ||
+		if dst == src || p.Buffers[s.Dst].Size == 0 ||
 			p.Buffers[s.Src].Size == 0 {
 			continue
 		}

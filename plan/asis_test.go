@@ -12,7 +12,7 @@ func layoutOf(p *Problem, pl *Plan) Layout {
 	l := Layout{Size: pl.Memories[0].Size, Places: map[string]Place{}}
 	for i := range p.Buffers {
 		p.Buffers[i].Name = fmt.Sprintf("b%d", i)
-		if b := p.Buffers[i]; b.Alias == nil && !b.External && b.Memory == 0 {
+		if b := p.Buffers[i]; b.Alias == nil && b.Memory == 0 {
 			l.Places[b.Name] = Place{pl.Offsets[i], b.Size}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // Check reports everything that is wrong with a plan for p, nil if nothing is:
 //
 //   - every placed buffer is inside its memory and aligned, every view at its
-//     place inside its root, External buffers are not placed;
+//     place inside its root;
 //   - buffers that one step touches do not overlap, unless the step has a Share
 //     for the two, they start at the same byte and it touches neither root
 //     otherwise;
@@ -105,12 +105,6 @@ func (c *checker) placement() {
 		}
 		c.root[i] = up
 		root := &p.Buffers[up]
-		if root.External {
-			if at != NoOffset {
-				c.fault("%s is external memory but has offset %d", p.label(id), at)
-			}
-			continue
-		}
 		if root.Memory >= len(pl.Memories) {
 			c.fault("%s lies in memory %d of %d", p.label(id), root.Memory, len(pl.Memories))
 			continue
@@ -139,7 +133,7 @@ func (c *checker) placement() {
 func (c *checker) overlap(a, b BufferID) bool {
 	x, y := &c.problem.Buffers[a], &c.problem.Buffers[b]
 	from, to := c.plan.Offsets[a], c.plan.Offsets[b]
-	return a != b && !x.External && !y.External && x.Memory == y.Memory &&
+	return a != b && x.Memory == y.Memory &&
 		max(from, to) < min(from+x.Size, to+y.Size)
 }
 
@@ -169,9 +163,7 @@ func (c *checker) overlaps() {
 func (c *checker) together(s int) {
 	var used []BufferID
 	for _, id := range slices.Concat(c.actions[s].reads, c.actions[s].writes) {
-		if root := c.root[id]; !c.problem.Buffers[root].External {
-			used = append(used, root)
-		}
+		used = append(used, c.root[id])
 	}
 	slices.SortFunc(used, func(a, b BufferID) int {
 		return cmp.Or(cmp.Compare(c.plan.Offsets[a], c.plan.Offsets[b]), cmp.Compare(a, b))

@@ -11,7 +11,7 @@ import (
 func checked() (*Problem, *Plan) {
 	p := &Problem{
 		Buffers: []Buffer{
-			0: {Name: "in", Size: 16, Align: 4, Writes: []int{0}, Reads: []int{1}, External: true},
+			0: {Name: "in", Size: 16, Align: 4, Writes: []int{0}, Reads: []int{1}, Memory: 2},
 			1: {Name: "x", Size: 16, Align: 8, Writes: []int{1}, Reads: []int{4}},
 			2: {Name: "c", Size: 8, Align: 8, Writes: []int{1, 5}, Reads: []int{3, 6}},
 			3: {Name: "t", Size: 8, Align: 8, Writes: []int{3}, Reads: []int{4, 5}, Region: 1},
@@ -24,8 +24,8 @@ func checked() (*Problem, *Plan) {
 		Regions: root(9, Region{Loop, 0, 3, 5}),
 	}
 	return p, &Plan{
-		Offsets:  []int64{NoOffset, 8, 0, 0, 8, 16, 16, 0},
-		Memories: []Memory{{24, 8}, {4, 4}},
+		Offsets:  []int64{0, 8, 0, 0, 8, 16, 16, 0},
+		Memories: []Memory{{24, 8}, {4, 4}, {16, 4}},
 	}
 }
 
@@ -67,9 +67,7 @@ func TestCheckFindsFaults(t *testing.T) {
 			"8 bytes into its root"},
 		{"root alone moved", func(_ *Problem, pl *Plan) { pl.Offsets[1] = 0 },
 			"0 bytes into its root"},
-		{"external placed", func(_ *Problem, pl *Plan) { pl.Offsets[0] = 0 }, "external memory"},
-		{"placed as if external", func(_ *Problem, pl *Plan) { pl.Offsets[6] = NoOffset },
-			"not inside"},
+		{"not placed", func(_ *Problem, pl *Plan) { pl.Offsets[6] = -1 }, "not inside"},
 		{"over a captured buffer", move(3, 8), "overlap"},
 		{"two results of one step", move(2, 8),
 			"step 1 touches buffer 1 (x) and buffer 2 (c), which overlap"},

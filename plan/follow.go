@@ -20,7 +20,7 @@ func (c *checker) follow() {
 	}
 	c.local = make([][]BufferID, len(c.regions))
 	for i, b := range c.problem.Buffers {
-		if b.Alias == nil && !b.External {
+		if b.Alias == nil {
 			c.local[b.Region] = append(c.local[b.Region], BufferID(i))
 		}
 	}
@@ -228,7 +228,7 @@ func (c *checker) step(s int) {
 	}
 	for _, id := range act.reads {
 		root := c.root[id]
-		if p.Buffers[root].External || p.Buffers[root].Size == 0 {
+		if p.Buffers[root].Size == 0 {
 			continue
 		}
 		if !c.cells[root].written && c.final && !touches(act.writes, root) {

@@ -36,8 +36,6 @@ func decode(data []byte) *Problem {
 		switch next() % 6 {
 		case 0:
 			b.Alias = &Alias{BufferID(next()%9 - 1), int64(next()) - 8}
-		case 1:
-			b.External = true
 		case 2:
 			b.Memory = next() % 4
 		case 3:

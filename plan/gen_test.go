@@ -217,7 +217,6 @@ func (g *generator) root(region int) BufferID {
 		if g.chance(5) {
 			b.Size = 0
 		}
-		b.External = g.chance(8)
 		if g.chance(8) {
 			b.Memory = 2
 		}

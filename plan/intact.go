@@ -21,7 +21,7 @@ type intact struct {
 func newIntact(p *Problem, pl *Plan) *intact {
 	t := &intact{problem: p, plan: pl, place: make([]int, len(p.Buffers))}
 	for i, b := range p.Buffers {
-		if b.Alias == nil && !b.External && b.Size > 0 {
+		if b.Alias == nil && b.Size > 0 {
 			t.roots = append(t.roots, BufferID(i))
 		}
 	}

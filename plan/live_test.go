@@ -129,10 +129,6 @@ func TestReadBeforeWrite(t *testing.T) {
 			!strings.Contains(err.Error(), "nothing was written") {
 			t.Errorf("problem %d: Check: error %v", i, err)
 		}
-		p.Buffers[0].External = true // the caller has written it
-		if _, err := (Greedy{}).Plan(p); err != nil {
-			t.Errorf("problem %d: external: %v", i, err)
-		}
 	}
 }
 
@@ -142,7 +138,7 @@ func TestDead(t *testing.T) {
 			{Name: "a", Size: 4, Writes: []int{0}, Reads: []int{3}}, // in the first arm
 			{Name: "b", Size: 4, Writes: []int{0}, Reads: []int{1}}, // before the cond
 			{Name: "c", Size: 4, Writes: []int{0}, Reads: []int{8}},
-			{Name: "x", Size: 4, Writes: []int{0}, Reads: []int{9}, External: true},
+			{Name: "x", Size: 4, Writes: []int{0}, Reads: []int{9}},
 			{Name: "d", Size: 4, Writes: []int{0}, Reads: []int{4, 7}}, // at the end of both arms
 		},
 		Regions: root(9, Region{Cond, 0, 2, 7}, Region{Body, 1, 2, 4}, Region{Body, 1, 5, 7}),

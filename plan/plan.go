@@ -1,9 +1,5 @@
 package plan
 
-// NoOffset is the offset of what is not placed: External buffers and their
-// views.
-const NoOffset int64 = -1
-
 // Planner places the buffers of a problem. The result passes Check. An error
 // says what is wrong with the problem; a valid one can always be planned.
 type Planner interface {
@@ -12,8 +8,7 @@ type Planner interface {
 
 // Plan says where each buffer lies.
 type Plan struct {
-	// Offsets has, per buffer, its first byte, counted from the start of its
-	// memory; NoOffset for External buffers and their views.
+	// Offsets has, per buffer, its first byte, counted from the start of its memory.
 	Offsets []int64
 
 	// Memories has at least one element and is indexed by Buffer.Memory.
@@ -58,9 +53,6 @@ func (a *analysis) plan(offsets []int64) *Plan {
 	p := a.problem
 	pl := &Plan{Offsets: make([]int64, len(p.Buffers))}
 	roots := make([]int64, len(p.Buffers))
-	for i := range roots {
-		roots[i] = NoOffset
-	}
 	pl.Memories = []Memory{{Align: 1}}
 	for i, n := range a.nodes {
 		roots[n.id] = offsets[i]
@@ -73,10 +65,7 @@ func (a *analysis) plan(offsets []int64) *Plan {
 	}
 	for i := range pl.Offsets {
 		root, off := p.Root(BufferID(i))
-		pl.Offsets[i] = NoOffset
-		if roots[root] != NoOffset {
-			pl.Offsets[i] = roots[root] + off
-		}
+		pl.Offsets[i] = roots[root] + off
 	}
 	return pl
 }

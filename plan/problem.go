@@ -54,8 +54,8 @@ type Alias struct {
 	Offset int64
 }
 
-// Buffer is a piece of memory. A view (Alias not nil) has its root's Region,
-// External and Memory, whatever its own fields say.
+// Buffer is a piece of memory. A view (Alias not nil) has its root's Region and
+// Memory, whatever its own fields say.
 type Buffer struct {
 	Name   string // for messages and reports; need not be unique
 	Size   int64  // bytes, may be zero
@@ -64,10 +64,6 @@ type Buffer struct {
 	Writes []int  // steps that write it; wholly, unless the step is in Reads too
 	Region int    // index of the region whose every new execution forgets the bytes
 	Alias  *Alias // nil for a root
-
-	// External memory is the caller's: it is not placed, and its bytes outlive
-	// the program. Such a buffer may be read without having been written.
-	External bool
 
 	// Memory is the bank the buffer lies in. Offsets count from the start of
 	// its bank, and buffers of different banks never meet.

@@ -141,7 +141,7 @@ func TestCheckIsSound(t *testing.T) {
 func moveOne(p *Problem, pl *Plan, rng *rand.Rand) *Plan {
 	var roots []BufferID
 	for i, b := range p.Buffers {
-		if b.Alias == nil && !b.External && pl.Memories[b.Memory].Size > b.Size {
+		if b.Alias == nil && pl.Memories[b.Memory].Size > b.Size {
 			roots = append(roots, BufferID(i))
 		}
 	}

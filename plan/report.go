@@ -20,16 +20,15 @@ type MemoryReport struct {
 
 // BufferReport is one buffer's place.
 type BufferReport struct {
-	ID       BufferID `json:"id"`
-	Name     string   `json:"name"`
-	Memory   int      `json:"memory"`
-	Size     int64    `json:"size"`
-	Offset   int64    `json:"offset"`          // NoOffset if External
-	Live     []Span   `json:"live,omitempty"`  // of roots: the steps at which it holds its memory
-	Root     BufferID `json:"root"`            // ID itself if it is no view
-	Shift    int64    `json:"shift,omitempty"` // bytes from the start of Root
-	Over     []string `json:"over,omitempty"`  // names of buffers it was written over in place
-	External bool     `json:"external,omitempty"`
+	ID     BufferID `json:"id"`
+	Name   string   `json:"name"`
+	Memory int      `json:"memory"`
+	Size   int64    `json:"size"`
+	Offset int64    `json:"offset"`
+	Live   []Span   `json:"live,omitempty"`  // of roots: the steps at which it holds its memory
+	Root   BufferID `json:"root"`            // ID itself if it is no view
+	Shift  int64    `json:"shift,omitempty"` // bytes from the start of Root
+	Over   []string `json:"over,omitempty"`  // names of buffers it was written over in place
 }
 
 // NewReport describes plan pl of problem p. It does not check it.
@@ -59,7 +58,7 @@ func NewReport(p *Problem, pl *Plan) (*Report, error) {
 		root, shift := p.Root(BufferID(i))
 		top := &p.Buffers[root]
 		r.Buffers[i] = BufferReport{ID: BufferID(i), Name: b.Name, Memory: top.Memory, Size: b.Size,
-			Offset: pl.Offsets[i], Root: root, Shift: shift, External: top.External}
+			Offset: pl.Offsets[i], Root: root, Shift: shift}
 	}
 	for _, n := range a.nodes {
 		r.Buffers[n.id].Live = n.live

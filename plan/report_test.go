@@ -16,7 +16,7 @@ func TestReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `  memory  offset  size      steps  buffer
-       0       -    16          -  in (external)
+       2       0    16       0..1  in
        0       0    16       1..5  x
        0      16     8  1..3,5..6  c over t
        0      16     8       3..5  t over c
@@ -26,6 +26,7 @@ func TestReport(t *testing.T) {
        1       0     4       8..9  v
 memory 0: 24 bytes, aligned to 8; lower bound 24 (step 1), ratio 1.000
 memory 1: 4 bytes, aligned to 4; lower bound 4 (step 8), ratio 1.000
+memory 2: 16 bytes, aligned to 4; lower bound 16 (step 0), ratio 1.000
 `
 	if got := reportText(r); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
@@ -34,8 +35,8 @@ memory 1: 4 bytes, aligned to 4; lower bound 4 (step 8), ratio 1.000
 	if err != nil {
 		t.Fatal(err)
 	}
-	const wantJSON = `{"size":28,"lower_bound":28,"memories":[{"size":24,"align":8,"lower_bound":24,"peak_step":1,"ratio":1},{"size":4,"align":4,"lower_bound":4,"peak_step":8,"ratio":1}],"buffers":[` +
-		`{"id":0,"name":"in","memory":0,"size":16,"offset":-1,"root":0,"external":true},` +
+	const wantJSON = `{"size":44,"lower_bound":44,"memories":[{"size":24,"align":8,"lower_bound":24,"peak_step":1,"ratio":1},{"size":4,"align":4,"lower_bound":4,"peak_step":8,"ratio":1},{"size":16,"align":4,"lower_bound":16,"peak_step":0,"ratio":1}],"buffers":[` +
+		`{"id":0,"name":"in","memory":2,"size":16,"offset":0,"live":[{"first":0,"last":1}],"root":0},` +
 		`{"id":1,"name":"x","memory":0,"size":16,"offset":0,"live":[{"first":1,"last":5}],"root":1},` +
 		`{"id":2,"name":"c","memory":0,"size":8,"offset":16,"live":[{"first":1,"last":3},{"first":5,"last":6}],"root":2,"over":["t"]},` +
 		`{"id":3,"name":"t","memory":0,"size":8,"offset":16,"live":[{"first":3,"last":5}],"root":3,"over":["c"]},` +

@@ -102,10 +102,6 @@ func TestShares(t *testing.T) {
 			{Size: 8, Writes: []int{0}, Reads: []int{1}, Memory: 1},
 			{Size: 8, Writes: []int{1}, Reads: []int{2}},
 		}, Shares: []Share{{1, 1, 0}}}, 16},
-		{"over the caller's memory", Problem{Buffers: []Buffer{
-			{Size: 8, Writes: []int{0}, Reads: []int{1}, External: true},
-			{Size: 8, Writes: []int{1}, Reads: []int{2}},
-		}, Shares: []Share{{1, 1, 0}}}, 8},
 		{"empty", Problem{Buffers: []Buffer{
 			{Size: 0, Writes: []int{0}, Reads: []int{1}},
 			{Size: 0, Writes: []int{1}, Reads: []int{2}},

@@ -31,9 +31,6 @@ func simulate(p *Problem, pl *Plan, poison [][]BufferID, rng *rand.Rand, runs in
 	sim.reads, sim.writes, sim.shares = make([][]BufferID, n), make([][]BufferID, n),
 		make([][]Share, n)
 	for i, b := range p.Buffers {
-		if root, _ := p.Root(BufferID(i)); p.Buffers[root].External {
-			continue
-		}
 		for _, s := range b.Reads {
 			sim.reads[s] = append(sim.reads[s], BufferID(i))
 		}

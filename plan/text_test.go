@@ -19,12 +19,8 @@ func reportText(r *Report) string {
 	}
 	row([]string{"memory", "offset", "size", "steps", "  buffer"})
 	for _, b := range r.Buffers {
-		offset := "-"
-		if b.Offset != NoOffset {
-			offset = fmt.Sprint(b.Offset)
-		}
-		row([]string{fmt.Sprint(b.Memory), offset, fmt.Sprint(b.Size), spanText(b.Live), "  " +
-			describe(r, b)})
+		row([]string{fmt.Sprint(b.Memory), fmt.Sprint(b.Offset), fmt.Sprint(b.Size),
+			spanText(b.Live), "  " + describe(r, b)})
 	}
 	w.Flush()
 	for m, mem := range r.Memories {
@@ -50,9 +46,6 @@ func describe(r *Report, b BufferReport) string {
 	if len(b.Over) > 0 {
 		text += " over " + strings.Join(b.Over, ", ")
 	}
-	if b.External {
-		text += " (external)"
-	}
 	return text
 }
 
@@ -72,7 +65,7 @@ func spanText(spans []Span) string {
 }
 
 // lifetimes returns, for each buffer, the steps at which it holds its memory,
-// as maximal spans in order. It is nil for views and External buffers.
+// as maximal spans in order. It is nil for views.
 func lifetimes(p *Problem) ([][]Span, error) {
 	a, err := analyse(p)
 	if err != nil {

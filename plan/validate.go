@@ -110,7 +110,7 @@ func (p *Problem) validateView(id BufferID) error {
 		return fmt.Errorf(
 			"plan: %s: %d bytes from byte %d are not inside the %d bytes of its root, %s",
 			p.label(id), b.Size, off, root.Size, p.label(at))
-	case b.Align > 1 && off%b.Align != 0 && !root.External:
+	case b.Align > 1 && off%b.Align != 0:
 		return fmt.Errorf("plan: %s: byte %d of its root is not aligned to %d", p.label(id),
 			off, b.Align)
 	}

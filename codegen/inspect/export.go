@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -152,32 +153,51 @@ func firstUser(g *ir.Graph, v *ir.Value) string {
 	return user
 }
 
-// operators counts the operators of g and its regions, sorted by name.
+// operators counts the operators of g and its regions.
 func operators(table *ops.Table, g *ir.Graph) []Operator {
-	byName := map[string]*Operator{}
+	all := tally{}
 	g.Walk(func(g *ir.Graph) {
 		for _, n := range g.Nodes {
-			o := byName[n.Op]
-			if o == nil {
-				_, known := table.Lookup(n.Op)
-				o = &Operator{Name: n.Op, DTypes: []string{}, Supported: known ||
-					len(n.Regions) > 0}
-				byName[n.Op] = o
-			}
-			o.Count++
+			var dtypes []string
 			for _, v := range n.Outputs {
-				if v != nil && v.Type.Kind == ir.TensorKind &&
-					!slices.Contains(o.DTypes, v.Type.DType.String()) {
-					o.DTypes = append(o.DTypes, v.Type.DType.String())
+				if v != nil && v.Type.Kind == ir.TensorKind {
+					dtypes = append(dtypes, v.Type.DType.String())
 				}
+			}
+			if o := all.count(n.Op, dtypes); o.Count == 1 {
+				_, known := table.Lookup(n.Op)
+				o.Supported = known || len(n.Regions) > 0
 			}
 		}
 	})
-	list := []Operator{}
-	for _, o := range byName {
-		slices.Sort(o.DTypes)
-		list = append(list, *o)
+	return all.list()
+}
+
+// tally counts operators by name.
+type tally map[string]*Operator
+
+// count counts a call, whose results are of some dtypes.
+func (t tally) count(name string, dtypes []string) *Operator {
+	o := t[name]
+	if o == nil {
+		o = &Operator{Name: name, DTypes: []string{}}
+		t[name] = o
 	}
-	slices.SortFunc(list, func(a, b Operator) int { return strings.Compare(a.Name, b.Name) })
+	o.Count++
+	for _, d := range dtypes {
+		if !slices.Contains(o.DTypes, d) {
+			o.DTypes = append(o.DTypes, d)
+		}
+	}
+	return o
+}
+
+// list returns the operators, sorted by name.
+func (t tally) list() []Operator {
+	list := []Operator{}
+	for _, name := range slices.Sorted(maps.Keys(t)) {
+		slices.Sort(t[name].DTypes)
+		list = append(list, *t[name])
+	}
 	return list
 }

@@ -62,7 +62,7 @@ func newMemory(problem *plan.Problem, pl *plan.Plan, steps []string, firstID int
 		m.Buffers = append(m.Buffers, b)
 	}
 	for _, b := range report.Buffers {
-		if b.External || b.Root != b.ID || b.Size == 0 || len(b.Live) == 0 {
+		if b.Root != b.ID || b.Size == 0 || len(b.Live) == 0 {
 			continue
 		}
 		m.Boxes = append(m.Boxes, Box{Name: b.Name, Buffer: b.Memory, Offset: b.Offset,

@@ -3,8 +3,6 @@ package inspect
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/kernels/ops"
@@ -48,7 +46,8 @@ func (info *Info) complain(err error) {
 // says why its memory cannot be told.
 func method(p *pte.Program, ep *pte.ExecutionPlan, table *ops.Table,
 	hasKernel func(string) bool) (Method, error) {
-	info := Method{Name: ep.Name, Inputs: []Port{}, Outputs: []Port{}, Operators: []Operator{}}
+	info := Method{Name: ep.Name, Inputs: []Port{}, Outputs: []Port{},
+		Operators: called(ep, table, hasKernel)}
 	for k, v := range ep.Inputs {
 		info.Inputs = append(info.Inputs, port(ep, fmt.Sprint(k), v))
 	}
@@ -56,7 +55,6 @@ func method(p *pte.Program, ep *pte.ExecutionPlan, table *ops.Table,
 		info.Outputs = append(info.Outputs, port(ep, fmt.Sprint(k), v))
 	}
 	info.Instructions = count(ep)
-	info.Operators = append(info.Operators, called(ep, table, hasKernel)...)
 	for i := range ep.Delegates {
 		info.Delegates = append(info.Delegates, delegate(ep, int32(i)))
 	}
@@ -128,42 +126,31 @@ func count(ep *pte.ExecutionPlan) *Instructions {
 	return n
 }
 
-// called returns the operators that instructions call, sorted by name.
-func called(ep *pte.ExecutionPlan, table *ops.Table, hasKernel func(string) bool) []Operator {
-	byName := map[string]*Operator{}
-	var list []*Operator
+// kernelCalls calls do for every call of an operator that there is.
+func kernelCalls(ep *pte.ExecutionPlan, do func(op pte.Operator, call pte.KernelCall)) {
 	instructions(ep, func(in pte.Instruction) {
-		call, ok := in.(pte.KernelCall)
-		if !ok || call.Op < 0 || int(call.Op) >= len(ep.Operators) {
-			return
+		if call, ok := in.(pte.KernelCall); ok && call.Op >= 0 && int(call.Op) < len(ep.Operators) {
+			do(ep.Operators[call.Op], call)
 		}
-		op := ep.Operators[call.Op]
-		o := byName[op.String()]
-		if o == nil {
+	})
+}
+
+// called counts the operators that instructions call.
+func called(ep *pte.ExecutionPlan, table *ops.Table, hasKernel func(string) bool) []Operator {
+	all := tally{}
+	kernelCalls(ep, func(op pte.Operator, call pte.KernelCall) {
+		var results []string
+		if n := len(call.Args); n > 0 {
+			results = dtypes(ep, call.Args[n-1])
+		}
+		if o := all.count(op.String(), results); o.Count == 1 {
 			_, known := table.Schema(op.NodeName())
 			own := pte.RuntimeSchema(op) != nil
 			has := own || hasKernel(op.String())
-			o = &Operator{Name: op.String(), DTypes: []string{}, Supported: known ||
-				own, Kernel: &has}
-			byName[o.Name] = o
-			list = append(list, o)
-		}
-		o.Count++
-		if n := len(call.Args); n > 0 {
-			for _, dtype := range dtypes(ep, call.Args[n-1]) {
-				if !slices.Contains(o.DTypes, dtype) {
-					o.DTypes = append(o.DTypes, dtype)
-				}
-			}
+			o.Supported, o.Kernel = known || own, &has
 		}
 	})
-	slices.SortFunc(list, func(a, b *Operator) int { return strings.Compare(a.Name, b.Name) })
-	var all []Operator
-	for _, o := range list {
-		slices.Sort(o.DTypes)
-		all = append(all, *o)
-	}
-	return all
+	return all.list()
 }
 
 // dtypes returns the element types of a result: a tensor or a list of them.
@@ -246,12 +233,7 @@ func stored(ep *pte.ExecutionPlan, table *ops.Table) (constants, state []Tensor)
 // argument.
 func firstUsers(ep *pte.ExecutionPlan, table *ops.Table) map[int32]string {
 	users := map[int32]string{}
-	instructions(ep, func(in pte.Instruction) {
-		call, ok := in.(pte.KernelCall)
-		if !ok || call.Op < 0 || int(call.Op) >= len(ep.Operators) {
-			return
-		}
-		op := ep.Operators[call.Op]
+	kernelCalls(ep, func(op pte.Operator, call pte.KernelCall) {
 		schema, known := table.Schema(op.NodeName())
 		for k, a := range call.Args {
 			if _, ok := users[a]; ok {

@@ -9,56 +9,46 @@ import (
 // The forms of primitives by what operands they have. All evaluate operands
 // before they write the result.
 
+// writes compiles what sets the elements of the result.
+func writes[D element](v *vectors, c *loop.Vector, f func(fr *frame, n int, dst []D)) step {
+	take := result[D](v, c.Dst)
+	return func(fr *frame, n int) {
+		dst, to := take(fr, n)
+		f(fr, n, dst)
+		store(to, dst)
+	}
+}
+
 // convert is of one operand.
 func convert[D, S element](f func(dst []D, a []S)) form {
 	return func(v *vectors, c *loop.Vector) step {
 		a := operand[S](v, c.Args[0])
-		take := result[D](v, c.Dst)
-		return func(fr *frame, n int) {
-			x := a(fr, n)
-			dst, to := take(fr, n)
-			f(dst, x)
-			store(to, dst)
-		}
+		return writes(v, c, func(fr *frame, n int, dst []D) { f(dst, a(fr, n)) })
 	}
 }
 
 func each[T element](v *vectors, c *loop.Vector, f func(*frame, T) T) step {
 	a := operand[T](v, c.Args[0])
-	take := result[T](v, c.Dst)
-	return func(fr *frame, n int) {
-		x := a(fr, n)
-		dst, to := take(fr, n)
-		for i := range dst {
-			dst[i] = f(fr, x[i])
+	return writes(v, c, func(fr *frame, n int, dst []T) {
+		for i, x := range a(fr, n) {
+			dst[i] = f(fr, x)
 		}
-		store(to, dst)
-	}
+	})
 }
 
 func pairwise[D, S element](f func(dst []D, a, b []S)) form {
 	return func(v *vectors, c *loop.Vector) step {
 		a, b := operand[S](v, c.Args[0]), operand[S](v, c.Args[1])
-		take := result[D](v, c.Dst)
-		return func(fr *frame, n int) {
-			x, y := a(fr, n), b(fr, n)
-			dst, to := take(fr, n)
-			f(dst, x, y)
-			store(to, dst)
-		}
+		return writes(v, c, func(fr *frame, n int, dst []D) { f(dst, a(fr, n), b(fr, n)) })
 	}
 }
 
 func ternary[D, S, R element](f func(dst []D, a []S, b, c []R)) form {
 	return func(v *vectors, c *loop.Vector) step {
-		a, b, d := operand[S](v, c.Args[0]), operand[R](v, c.Args[1]), operand[R](v, c.Args[2])
-		take := result[D](v, c.Dst)
-		return func(fr *frame, n int) {
-			x, y, z := a(fr, n), b(fr, n), d(fr, n)
-			dst, to := take(fr, n)
-			f(dst, x, y, z)
-			store(to, dst)
-		}
+		x, y, z := operand[S](v, c.Args[0]), operand[R](v, c.Args[1]), operand[R](v, c.Args[2])
+		return writes(v, c, func(fr *frame, n int, dst []D) {
+			f(dst, x(fr, n), y(fr, n), z(fr, n))
+		})
 	}
 }
 
@@ -66,13 +56,7 @@ func ternary[D, S, R element](f func(dst []D, a []S, b, c []R)) form {
 func second[D, S element](f func(dst []D, a []S, s S)) form {
 	return func(v *vectors, c *loop.Vector) step {
 		a, s := operand[S](v, c.Args[0]), scalar[S](v, c.Args[1])
-		take := result[D](v, c.Dst)
-		return func(fr *frame, n int) {
-			x, y := a(fr, n), s(fr)
-			dst, to := take(fr, n)
-			f(dst, x, y)
-			store(to, dst)
-		}
+		return writes(v, c, func(fr *frame, n int, dst []D) { f(dst, a(fr, n), s(fr)) })
 	}
 }
 
@@ -80,45 +64,29 @@ func second[D, S element](f func(dst []D, a []S, s S)) form {
 func first[T element](f func(dst []T, s T, a []T)) form {
 	return func(v *vectors, c *loop.Vector) step {
 		s, a := scalar[T](v, c.Args[0]), operand[T](v, c.Args[1])
-		take := result[T](v, c.Dst)
-		return func(fr *frame, n int) {
-			x, y := s(fr), a(fr, n)
-			dst, to := take(fr, n)
-			f(dst, x, y)
-			store(to, dst)
-		}
+		return writes(v, c, func(fr *frame, n int, dst []T) { f(dst, s(fr), a(fr, n)) })
 	}
 }
 
 // choose has a vector of bools and two operands, one of which may be a scalar.
 func choose[T element](v *vectors, c *loop.Vector) step {
 	cond := operand[bool](v, c.Args[0])
-	take := result[T](v, c.Dst)
 	switch c.Prim {
 	case "SelectScalar":
 		a, s := operand[T](v, c.Args[1]), scalar[T](v, c.Args[2])
-		return func(fr *frame, n int) {
-			x, y, z := cond(fr, n), a(fr, n), s(fr)
-			dst, to := take(fr, n)
-			strip.SelectScalar(dst, x, y, z)
-			store(to, dst)
-		}
+		return writes(v, c, func(fr *frame, n int, dst []T) {
+			strip.SelectScalar(dst, cond(fr, n), a(fr, n), s(fr))
+		})
 	case "ScalarSelect":
 		s, b := scalar[T](v, c.Args[1]), operand[T](v, c.Args[2])
-		return func(fr *frame, n int) {
-			x, y, z := cond(fr, n), s(fr), b(fr, n)
-			dst, to := take(fr, n)
-			strip.ScalarSelect(dst, x, y, z)
-			store(to, dst)
-		}
+		return writes(v, c, func(fr *frame, n int, dst []T) {
+			strip.ScalarSelect(dst, cond(fr, n), s(fr), b(fr, n))
+		})
 	}
 	a, b := operand[T](v, c.Args[1]), operand[T](v, c.Args[2])
-	return func(fr *frame, n int) {
-		x, y, z := cond(fr, n), a(fr, n), b(fr, n)
-		dst, to := take(fr, n)
-		strip.Select(dst, x, y, z)
-		store(to, dst)
-	}
+	return writes(v, c, func(fr *frame, n int, dst []T) {
+		strip.Select(dst, cond(fr, n), a(fr, n), b(fr, n))
+	})
 }
 
 // reduceFloats has an accumulator among the float locals. f gets the second
@@ -165,29 +133,19 @@ func reduceBools(f func(acc bool, a []bool) bool) form {
 
 func ascending[T strip.Integer](v *vectors, c *loop.Vector) step {
 	first, by := v.index(c.Args[0].At), v.index(c.Args[1].At)
-	take := result[T](v, c.Dst)
-	return func(fr *frame, n int) {
-		dst, to := take(fr, n)
+	return writes(v, c, func(fr *frame, _ int, dst []T) {
 		strip.Iota(dst, int(first(fr)), int(by(fr)))
-		store(to, dst)
-	}
+	})
 }
 
 func fill[T element](v *vectors, c *loop.Vector) step {
 	s := scalar[T](v, c.Args[0])
-	take := result[T](v, c.Dst)
-	return func(fr *frame, n int) {
-		x := s(fr)
-		dst, to := take(fr, n)
-		strip.Fill(dst, x)
-		store(to, dst)
-	}
+	return writes(v, c, func(fr *frame, _ int, dst []T) { strip.Fill(dst, s(fr)) })
 }
 
 // load takes elements of a buffer that lie a number of elements apart.
 func load[T element](v *vectors, c *loop.Vector) step {
 	from, at, by := c.Args[0], v.index(c.Args[1].At), v.index(c.Args[2].At)
-	take := result[T](v, c.Dst)
 	down := v.rows.step(c.Args[1].At)
 	get := func(fr *frame, dst []T) {
 		i, step := at(fr), by(fr)
@@ -201,8 +159,7 @@ func load[T element](v *vectors, c *loop.Vector) step {
 			}
 		}
 	}
-	return func(fr *frame, n int) {
-		dst, to := take(fr, n)
+	return writes(v, c, func(fr *frame, n int, dst []T) {
 		switch src := elements[T](fr, from.Buf); {
 		case v.rows == nil:
 			get(fr, dst)
@@ -217,8 +174,7 @@ func load[T element](v *vectors, c *loop.Vector) step {
 		default:
 			v.rows.each(fr, n, func(from, to int) { get(fr, dst[from:to]) })
 		}
-		store(to, dst)
-	}
+	})
 }
 
 // scatter stores elements so.
@@ -249,10 +205,8 @@ func scatter[T element](v *vectors, c *loop.Vector) step {
 func gather[T element, I strip.Integer](v *vectors, c *loop.Vector) step {
 	from, at, by, indices := c.Args[0], v.index(c.Args[1].At), v.index(c.Args[2].At),
 		operand[I](v, c.Args[3])
-	take := result[T](v, c.Dst)
-	return func(fr *frame, n int) {
+	return writes(v, c, func(fr *frame, n int, dst []T) {
 		index := indices(fr, n)
-		dst, to := take(fr, n)
 		i, step := at(fr), by(fr)
 		src := elements[T](fr, from.Buf)
 		for k := range dst {
@@ -262,6 +216,5 @@ func gather[T element, I strip.Integer](v *vectors, c *loop.Vector) step {
 				decode(dst[k:k+1], v.element(fr, from, j))
 			}
 		}
-		store(to, dst)
-	}
+	})
 }

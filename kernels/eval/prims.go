@@ -2,6 +2,7 @@ package eval
 
 import (
 	"maps"
+	"slices"
 	"sync"
 
 	"github.com/etgen/etgen/ir"
@@ -40,11 +41,16 @@ func unknown(c *loop.Vector) step {
 	return nil
 }
 
-// into is a form that depends on the type of the result too.
-func into(forms map[ir.DType]form) form {
+// numeric are the types of strip.Numeric, integers first.
+var numeric = []ir.DType{ir.Uint8, ir.Int8, ir.Uint16, ir.Int16, ir.Uint32, ir.Int32, ir.Uint64,
+	ir.Int64, ir.Float32, ir.Float64}
+
+// into is a primitive that depends on the type of the result too: its forms are for
+// the first of the types.
+func into(types []ir.DType, forms ...form) form {
 	return func(v *vectors, c *loop.Vector) step {
-		if f := forms[c.Dst.DType]; f != nil {
-			return f(v, c)
+		if k := slices.Index(types, c.Dst.DType); k >= 0 && k < len(forms) {
+			return forms[k](v, c)
 		}
 		return unknown(c)
 	}
@@ -68,15 +74,19 @@ func init() { primitives = sync.OnceValue(allPrimitives) }
 
 func allPrimitives() map[ir.DType]prims {
 	return map[ir.DType]prims{
-		ir.Bool:     bools(),
-		ir.Uint8:    integers[uint8](),
-		ir.Int8:     integers[int8](),
-		ir.Uint16:   integers[uint16](),
-		ir.Int16:    integers[int16](),
-		ir.Uint32:   integers[uint32]().with(prims{"BitsFloat32": convert(strip.BitsFloat32[uint32])}),
-		ir.Int32:    integers[int32]().with(prims{"BitsFloat32": convert(strip.BitsFloat32[int32])}),
-		ir.Uint64:   integers[uint64]().with(prims{"BitsFloat64": convert(strip.BitsFloat64[uint64])}),
-		ir.Int64:    integers[int64]().with(prims{"BitsFloat64": convert(strip.BitsFloat64[int64])}),
+		ir.Bool:   bools(),
+		ir.Uint8:  integers[uint8](),
+		ir.Int8:   integers[int8](),
+		ir.Uint16: integers[uint16](),
+		ir.Int16:  integers[int16](),
+		ir.Uint32: integers[uint32]().with(prims{
+			"BitsFloat32": convert(strip.BitsFloat32[uint32])}),
+		ir.Int32: integers[int32]().with(prims{
+			"BitsFloat32": convert(strip.BitsFloat32[int32])}),
+		ir.Uint64: integers[uint64]().with(prims{
+			"BitsFloat64": convert(strip.BitsFloat64[uint64])}),
+		ir.Int64: integers[int64]().with(prims{
+			"BitsFloat64": convert(strip.BitsFloat64[int64])}),
 		ir.Float16:  moves[uint16]().with(prims{"FromF16": convert(strip.FromF16)}),
 		ir.BFloat16: moves[uint16]().with(prims{"FromBF16": convert(strip.FromBF16)}),
 		ir.Float32: floats[float32]().with(prims{
@@ -85,14 +95,14 @@ func allPrimitives() map[ir.DType]prims {
 			"FMAF32":       ternary(strip.FMAF32),
 			"ThroughInt8":  convert(strip.ThroughInt8),
 			"ThroughUint8": convert(strip.ThroughUint8),
-			"Float32Bits": into(map[ir.DType]form{ir.Int32: convert(strip.Float32Bits[int32]),
-				ir.Uint32: convert(strip.Float32Bits[uint32])}),
+			"Float32Bits": into([]ir.DType{ir.Int32, ir.Uint32}, convert(strip.Float32Bits[int32]),
+				convert(strip.Float32Bits[uint32])),
 		}),
 		ir.Float64: floats[float64]().with(prims{
 			"FMAF64":      ternary(strip.FMAF64),
 			"TruncMulAdd": ternary(strip.TruncMulAdd),
-			"Float64Bits": into(map[ir.DType]form{ir.Int64: convert(strip.Float64Bits[int64]),
-				ir.Uint64: convert(strip.Float64Bits[uint64])}),
+			"Float64Bits": into([]ir.DType{ir.Int64, ir.Uint64}, convert(strip.Float64Bits[int64]),
+				convert(strip.Float64Bits[uint64])),
 		}),
 	}
 }
@@ -106,13 +116,11 @@ func bools() prims {
 		"Not": convert(strip.Not),
 		"Any": reduceBools(strip.Any),
 		"All": reduceBools(strip.All),
-		"Numbers": into(map[ir.DType]form{
-			ir.Uint8: convert(strip.Numbers[uint8]), ir.Int8: convert(strip.Numbers[int8]),
-			ir.Uint16: convert(strip.Numbers[uint16]), ir.Int16: convert(strip.Numbers[int16]),
-			ir.Uint32: convert(strip.Numbers[uint32]), ir.Int32: convert(strip.Numbers[int32]),
-			ir.Uint64: convert(strip.Numbers[uint64]), ir.Int64: convert(strip.Numbers[int64]),
-			ir.Float32: convert(strip.Numbers[float32]), ir.Float64: convert(strip.Numbers[float64]),
-		}),
+		"Numbers": into(numeric, convert(strip.Numbers[uint8]), convert(strip.Numbers[int8]),
+			convert(strip.Numbers[uint16]), convert(strip.Numbers[int16]),
+			convert(strip.Numbers[uint32]), convert(strip.Numbers[int32]),
+			convert(strip.Numbers[uint64]), convert(strip.Numbers[int64]),
+			convert(strip.Numbers[float32]), convert(strip.Numbers[float64])),
 	})
 }
 
@@ -133,12 +141,11 @@ func integers[T strip.Integer]() prims {
 		"Largest":      reduceInts(strip.Largest[T]),
 		"Smallest":     reduceInts(strip.Smallest[T]),
 		"Iota":         ascending[T],
-		"Gather": into(map[ir.DType]form{ir.Bool: gather[bool, T], ir.Uint8: gather[uint8, T],
-			ir.Int8: gather[int8, T], ir.Uint16: gather[uint16, T], ir.Float16: gather[uint16, T],
-			ir.BFloat16: gather[uint16, T], ir.Int16: gather[int16, T],
-			ir.Uint32: gather[uint32, T], ir.Int32: gather[int32, T],
-			ir.Uint64: gather[uint64, T], ir.Int64: gather[int64, T],
-			ir.Float32: gather[float32, T], ir.Float64: gather[float64, T]}),
+		"Gather": into(slices.Concat(numeric, []ir.DType{ir.Bool, ir.Float16, ir.BFloat16}),
+			gather[uint8, T], gather[int8, T], gather[uint16, T], gather[int16, T],
+			gather[uint32, T], gather[int32, T], gather[uint64, T], gather[int64, T],
+			gather[float32, T], gather[float64, T], gather[bool, T], gather[uint16, T],
+			gather[uint16, T]),
 	})
 }
 
@@ -159,15 +166,11 @@ func floats[T strip.Float]() prims {
 		"Dot":       reduceFloats(strip.Dot[T]),
 		"Largest":   reduceFloats(alone(strip.Largest[T])),
 		"Smallest":  reduceFloats(alone(strip.Smallest[T])),
-		"Truncate": into(map[ir.DType]form{
-			ir.Uint8: convert(strip.Truncate[uint8, T]), ir.Int8: convert(strip.Truncate[int8, T]),
-			ir.Uint16: convert(strip.Truncate[uint16, T]),
-			ir.Int16:  convert(strip.Truncate[int16, T]),
-			ir.Uint32: convert(strip.Truncate[uint32, T]),
-			ir.Int32:  convert(strip.Truncate[int32, T]),
-			ir.Uint64: convert(strip.Truncate[uint64, T]),
-			ir.Int64:  convert(strip.Truncate[int64, T]),
-		}),
+		"Truncate": into(numeric,
+			convert(strip.Truncate[uint8, T]), convert(strip.Truncate[int8, T]),
+			convert(strip.Truncate[uint16, T]), convert(strip.Truncate[int16, T]),
+			convert(strip.Truncate[uint32, T]), convert(strip.Truncate[int32, T]),
+			convert(strip.Truncate[uint64, T]), convert(strip.Truncate[int64, T])),
 	})
 }
 
@@ -199,14 +202,11 @@ func numbers[T strip.Numeric]() prims {
 		"LeScalar":  second(strip.LeScalar[T]),
 		"GtScalar":  second(strip.GtScalar[T]),
 		"GeScalar":  second(strip.GeScalar[T]),
-		"Convert": into(map[ir.DType]form{
-			ir.Uint8: convert(strip.Convert[uint8, T]), ir.Int8: convert(strip.Convert[int8, T]),
-			ir.Uint16: convert(strip.Convert[uint16, T]), ir.Int16: convert(strip.Convert[int16, T]),
-			ir.Uint32: convert(strip.Convert[uint32, T]), ir.Int32: convert(strip.Convert[int32, T]),
-			ir.Uint64: convert(strip.Convert[uint64, T]), ir.Int64: convert(strip.Convert[int64, T]),
-			ir.Float32: convert(strip.Convert[float32, T]),
-			ir.Float64: convert(strip.Convert[float64, T]),
-		}),
+		"Convert": into(numeric, convert(strip.Convert[uint8, T]), convert(strip.Convert[int8, T]),
+			convert(strip.Convert[uint16, T]), convert(strip.Convert[int16, T]),
+			convert(strip.Convert[uint32, T]), convert(strip.Convert[int32, T]),
+			convert(strip.Convert[uint64, T]), convert(strip.Convert[int64, T]),
+			convert(strip.Convert[float32, T]), convert(strip.Convert[float64, T])),
 	})
 }
 

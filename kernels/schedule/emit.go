@@ -390,7 +390,8 @@ func (s *scheduler) set(v *expr.Var, e *expr.Expr, b *block) {
 // selects returns what a branch that only assigns n values assigns, nil if it does
 // more.
 func selects(branch *loop.If, n int) (values []*expr.Expr) {
-	if len(branch.Then) != n || len(branch.Else) != n || !plain(branch.Then) || !plain(branch.Else) {
+	if len(branch.Then) != n || len(branch.Else) != n || !plain(branch.Then) ||
+		!plain(branch.Else) {
 		return nil
 	}
 	for i, then := range branch.Then {

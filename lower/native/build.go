@@ -3,6 +3,7 @@ package native
 import (
 	"crypto/sha256"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/etgen/etgen/ir"
@@ -229,31 +230,33 @@ func (b *builder) uses(v *ir.Value, n *ir.Node) {
 	b.users[v] = append(us, n)
 }
 
+// nodes goes through the nodes of g, those of a node's regions before it, and the
+// graphs they are in. Nodes that are added meanwhile are not met.
+func (b *builder) nodes(g *ir.Graph) iter.Seq2[*ir.Graph, *facts] {
+	return func(yield func(*ir.Graph, *facts) bool) { b.eachNode(g, yield) }
+}
+
+func (b *builder) eachNode(g *ir.Graph, yield func(*ir.Graph, *facts) bool) bool {
+	for _, n := range slices.Clone(g.Nodes) {
+		for _, r := range n.Regions {
+			if !b.eachNode(r, yield) {
+				return false
+			}
+		}
+		if !yield(g, b.facts[n]) {
+			return false
+		}
+	}
+	return true
+}
+
 // selectTuned asks the tuned kernels for every call that computes something.
 func (b *builder) selectTuned(g *ir.Graph) {
-	for _, n := range g.Nodes {
-		f := b.facts[n]
-		for _, r := range n.Regions {
-			b.selectTuned(r)
-		}
-		if f.call == nil || f.absorbed || f.view || !b.onlyFirstRead(n) {
+	for _, f := range b.nodes(g) {
+		if f.call == nil || f.absorbed || f.view || !b.onlyFirstRead(f.node) {
 			continue
 		}
-		call := *f.call
-		call.Outs = call.Outs[:1]
-		f.instance = tuned.Select(b.opt.Kernels, &tuned.Request{
-			Call: &call, Target: b.opt.Target,
-			Order: func(k int) []int { return b.orders[f.call.Operands()[k]] },
-			Out:   b.orders[n.Output(0)],
-			Const: func(k int) ([]byte, bool) {
-				v := f.call.Operands()[k]
-				if b.mutable[v] {
-					return nil, false
-				}
-				return constBytes(v)
-			},
-			Later: func(k int) bool { return b.later(f.call.Operands()[k]) },
-		})
+		f.instance = tuned.Select(b.opt.Kernels, b.request(f))
 		if f.instance == nil {
 			continue
 		}
@@ -262,6 +265,25 @@ func (b *builder) selectTuned(g *ir.Graph) {
 			f.operands = append(f.operands, f.call.Operands()[k])
 		}
 		b.findEpilogue(f)
+	}
+}
+
+// request is what a kernel is selected for that makes the first result of f.
+func (b *builder) request(f *facts) *tuned.Request {
+	call := *f.call
+	call.Outs = call.Outs[:1]
+	return &tuned.Request{
+		Call: &call, Target: b.opt.Target,
+		Order: func(k int) []int { return b.orders[f.call.Operands()[k]] },
+		Out:   b.orders[f.node.Output(0)],
+		Const: func(k int) ([]byte, bool) {
+			v := f.call.Operands()[k]
+			if b.mutable[v] {
+				return nil, false
+			}
+			return constBytes(v)
+		},
+		Later: func(k int) bool { return b.later(f.call.Operands()[k]) },
 	}
 }
 

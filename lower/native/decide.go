@@ -70,16 +70,12 @@ func (b *builder) decide(g *ir.Graph) {
 // markRows finds the values whose elements have reductions in common, in their
 // own expressions or in what may be inlined into these.
 func (b *builder) markRows(g *ir.Graph) {
-	for _, n := range g.Nodes {
-		for _, r := range n.Regions {
-			b.markRows(r)
-		}
-		f := b.facts[n]
+	for _, f := range b.nodes(g) {
 		if f.instance != nil || f.absorbed {
 			continue
 		}
 		for i, t := range f.tensors {
-			v := n.Output(i)
+			v := f.node.Output(i)
 			if v == nil {
 				continue
 			}
@@ -287,11 +283,7 @@ func (b *builder) whole(c *ops.Call) bool {
 // where they are: the kernel does not mind the order of dimensions, and a copy
 // into another is saved.
 func (b *builder) wholeOrders(g *ir.Graph) {
-	for _, n := range g.Nodes {
-		for _, r := range n.Regions {
-			b.wholeOrders(r)
-		}
-		f := b.facts[n]
+	for _, f := range b.nodes(g) {
 		if f.call == nil {
 			continue
 		}
@@ -308,7 +300,7 @@ func (b *builder) wholeOrders(g *ir.Graph) {
 		if !tuned.AnyOrder(f.call, -1) {
 			continue
 		}
-		v := n.Output(0)
+		v := f.node.Output(0)
 		if to := b.soleReader(v); to != nil && to.call != nil && to.view && len(to.tensors) == 1 {
 			b.permuted(v, to.tensors[0], v, true)
 		}

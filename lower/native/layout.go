@@ -61,11 +61,12 @@ func (b *builder) layouts(g *ir.Graph) error {
 // wantsLast reports whether g or a region of it has a convolution of bytes whose
 // kernel wants channels-last images on any machine.
 func (b *builder) wantsLast(g *ir.Graph) bool {
-	return slices.ContainsFunc(g.Nodes, func(n *ir.Node) bool {
-		f := b.facts[n]
-		return f.call != nil && tuned.IsConvolutionInt8(f.call, b.opt.Target) ||
-			slices.ContainsFunc(n.Regions, b.wantsLast)
-	})
+	for _, f := range b.nodes(g) {
+		if f.call != nil && tuned.IsConvolutionInt8(f.call, b.opt.Target) {
+			return true
+		}
+	}
+	return false
 }
 
 // needRowMajor finds the values that have to be row-major. Nodes are met
@@ -124,14 +125,11 @@ func (b *builder) needRowMajor(g *ir.Graph, need map[*ir.Value]bool) {
 // channelsLast gives the results of convolutions, and of what is computed from
 // them with as many dimensions, the layout NHWC.
 func (b *builder) channelsLast(g *ir.Graph, need map[*ir.Value]bool) {
-	for _, n := range g.Nodes {
-		for _, r := range n.Regions {
-			b.channelsLast(r, need)
-		}
-		f := b.facts[n]
+	for _, f := range b.nodes(g) {
 		if f.call == nil || f.tensors == nil && !b.joint(f) {
 			continue
 		}
+		n := f.node
 		from := tuned.IsConvolution(f.call) || tuned.IsConvolutionInt8(f.call, b.opt.Target) ||
 			f.borderTo() == ir.ChannelsLast
 		for _, u := range f.call.Operands() {
@@ -239,14 +237,11 @@ func (b *builder) laidOut(v *ir.Value, t expr.Tensor, args []*ir.Value) expr.Ten
 // have to be row-major, and reports whether there are any.
 func (b *builder) borders(g *ir.Graph, rowMajor map[*ir.Value]bool) bool {
 	found := false
-	for _, n := range slices.Clone(g.Nodes) {
-		for _, r := range n.Regions {
-			found = b.borders(r, rowMajor) || found
-		}
-		f := b.facts[n]
+	for g, f := range b.nodes(g) {
 		if f.call == nil || !tuned.IsConvolution(f.call) {
 			continue
 		}
+		n := f.node
 		into, out := tuned.WorthCopies(f.call, b.opt.Target)
 		if x := f.call.Value("input"); into && rowMajor[x] {
 			c := b.border(x, ir.ChannelsLast)
@@ -265,18 +260,10 @@ func (b *builder) borders(g *ir.Graph, rowMajor map[*ir.Value]bool) bool {
 // poolBorders does the same behind poolings of channels-last images.
 func (b *builder) poolBorders(g *ir.Graph, rowMajor map[*ir.Value]bool) bool {
 	b.channelsLast(g, rowMajor)
-	found := b.pools(g, rowMajor)
-	clear(b.orders)
-	return found
-}
-
-func (b *builder) pools(g *ir.Graph, rowMajor map[*ir.Value]bool) bool {
+	defer clear(b.orders)
 	found := false
-	for _, n := range slices.Clone(g.Nodes) {
-		for _, r := range n.Regions {
-			found = b.pools(r, rowMajor) || found
-		}
-		f := b.facts[n]
+	for g, f := range b.nodes(g) {
+		n := f.node
 		if f.call == nil || len(f.call.Operands()) != 1 || b.orders[f.call.Operands()[0]] == nil ||
 			!b.onlyFirstRead(n) || !rowMajor[n.Output(0)] {
 			continue
@@ -417,11 +404,8 @@ func (b *builder) joins(g *ir.Graph, rowMajor map[*ir.Value]bool) bool {
 // channels-last, but not all of whose operands may be.
 func (b *builder) mixed(g *ir.Graph, rowMajor map[*ir.Value]bool) []*facts {
 	var found []*facts
-	for _, n := range g.Nodes {
-		for _, r := range n.Regions {
-			found = append(found, b.mixed(r, rowMajor)...)
-		}
-		if f := b.facts[n]; b.joint(f) && b.orders[n.Output(0)] != nil &&
+	for g, f := range b.nodes(g) {
+		if b.joint(f) && b.orders[f.node.Output(0)] != nil &&
 			slices.ContainsFunc(f.call.Operands(), func(v *ir.Value) bool { return rowMajor[v] }) {
 			f.graph = g
 			found = append(found, f)

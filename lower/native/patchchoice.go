@@ -1,7 +1,7 @@
 package native
 
 import (
-	"math"
+	"cmp"
 	"slices"
 
 	"github.com/etgen/etgen/ir/sym"
@@ -12,7 +12,8 @@ import (
 // patches.
 type choice struct {
 	from, end int
-	height    int64 // of patches; 0: whole
+	height    int64    // of patches; 0: whole
+	patches   *patches // nil: whole, or still to be made
 	over      *over
 	image     int64   // bytes that it reads
 	result    int64   // and makes
@@ -363,9 +364,9 @@ func (w *way) next(c *choice) way {
 		max(w.around, c.around), c, w}
 }
 
-// within returns the quickest way to make a run that holds no more than limit
-// bytes, or nil.
-func (r *run) within(limit int64) *way {
+// within returns the parts of the quickest way to make a run that holds no more than
+// limit bytes, or nil.
+func (r *run) within(limit int64) (parts []*choice) {
 	ways := make([][]*way, len(r.links)+1)
 	ways[0] = []*way{{buffer: r.choices[0].image, around: r.before}}
 	at := 0 // choices are in the order of their ends
@@ -383,12 +384,7 @@ func (r *run) within(limit int64) *way {
 				}
 			}
 		}
-		slices.SortStableFunc(ways[end], func(a, b *way) int {
-			if d := a.time - b.time; d != 0 {
-				return int(math.Copysign(1, d))
-			}
-			return 0
-		})
+		slices.SortStableFunc(ways[end], func(a, b *way) int { return cmp.Compare(a.time, b.time) })
 		if len(ways[end]) > mostWays { // the quickest, and those that hold the least
 			rest := ways[end][mostWays/2:]
 			slices.SortStableFunc(rest, func(a, b *way) int {
@@ -398,9 +394,12 @@ func (r *run) within(limit int64) *way {
 		}
 	}
 	if last := ways[len(r.links)]; len(last) > 0 {
-		return last[0]
+		for w := last[0]; w.last != nil; w = w.before {
+			parts = append(parts, w.last)
+		}
 	}
-	return nil
+	slices.Reverse(parts)
+	return parts
 }
 
 // withWay returns a list of ways, each of which may be the best for something, with
@@ -424,14 +423,9 @@ func (s *sparer) parts(limit int64) [][]*choice {
 	}
 	parts := make([][]*choice, len(s.runs))
 	for i := range s.runs {
-		w := s.runs[i].within(limit)
-		if w == nil {
+		if parts[i] = s.runs[i].within(limit); parts[i] == nil {
 			return nil
 		}
-		for ; w.last != nil; w = w.before {
-			parts[i] = append(parts[i], w.last)
-		}
-		slices.Reverse(parts[i])
 	}
 	return parts
 }

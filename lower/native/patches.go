@@ -1,6 +1,8 @@
 package native
 
 import (
+	"cmp"
+	"math"
 	"slices"
 
 	"github.com/etgen/etgen/ir"
@@ -71,7 +73,9 @@ func (b *builder) patchBlock(block *[]Stmt, made map[*tuned.Instance]*facts, use
 	var out []Stmt
 	var run []link
 	finish := func() {
-		out = append(out, b.patched(run)...)
+		if len(run) > 0 {
+			out = append(out, b.patched(run)...)
+		}
 		run = nil
 	}
 	for _, s := range *block {
@@ -130,32 +134,24 @@ func follows(call, next *Call, uses map[*Buffer]int) bool {
 
 // patched returns the statements that a run of calls becomes, of which each reads
 // what the one before makes: the best way to take it apart.
-func (b *builder) patched(run []link) []Stmt {
-	type way struct {
-		gain    float64
-		from    int
-		patches *patches // nil: one call, whole
-	}
-	best := make([]way, len(run)+1)
-	for end := 1; end <= len(run); end++ {
-		best[end] = way{gain: best[end-1].gain, from: end - 1}
+func (b *builder) patched(links []link) (out []Stmt) {
+	r := run{links: links}
+	for end := 1; end <= len(links); end++ {
+		r.choices = append(r.choices, choice{from: end - 1, end: end})
 		for from := end - 2; from >= max(0, end-longestChain); from-- {
-			p, gain := b.plan(run[from:end])
-			if p != nil && best[from].gain+gain > best[end].gain {
-				best[end] = way{best[from].gain + gain, from, p}
+			if p, gain := b.plan(links[from:end]); p != nil {
+				r.choices = append(r.choices, choice{from: from, end: end, patches: p, time: -gain})
 			}
 		}
 	}
-	var parts [][]Stmt
-	for end := len(run); end > 0; end = best[end].from {
-		if w := best[end]; w.patches != nil {
-			parts = append(parts, w.patches.emit())
+	for _, c := range r.within(math.MaxInt64) {
+		if c.patches != nil {
+			out = append(out, c.patches.emit()...)
 		} else {
-			parts = append(parts, []Stmt{run[w.from].call})
+			out = append(out, links[c.from].call)
 		}
 	}
-	slices.Reverse(parts)
-	return slices.Concat(parts...)
+	return out
 }
 
 // plan returns the best patches for all calls of a chain, and what they gain, or
@@ -190,15 +186,7 @@ func (b *builder) plan(chain []link) (best *patches, gain float64) {
 			}
 		}
 	}
-	slices.SortStableFunc(choices, func(x, y choice) int {
-		switch {
-		case x.gain > y.gain:
-			return -1
-		case x.gain < y.gain:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(choices, func(x, y choice) int { return cmp.Compare(y.gain, x.gain) })
 	for _, c := range choices {
 		if c.patches.instances(b) {
 			return c.patches, c.gain
@@ -271,18 +259,6 @@ func (p *patches) instances(b *builder) bool {
 		}
 	}
 	return true
-}
-
-// request is what the kernel of a convolution was selected for.
-func (b *builder) request(f *facts) *tuned.Request {
-	call := *f.call
-	call.Outs = call.Outs[:1]
-	return &tuned.Request{
-		Call: &call, Target: b.opt.Target,
-		Order: func(k int) []int { return b.orders[f.call.Operands()[k]] },
-		Out:   b.orders[f.node.Output(0)],
-		Const: func(k int) ([]byte, bool) { return constBytes(f.call.Operands()[k]) },
-	}
 }
 
 // movable reports whether what the epilogue reads is known to be laid out as the

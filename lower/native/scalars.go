@@ -4,14 +4,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/ops"
-	"github.com/etgen/etgen/kernels/tuned"
 )
 
 // scalar handles a node whose result is a number. Integers the compiler can
@@ -304,120 +302,4 @@ func solve(d Dim, known map[*sym.Symbol]bool) (Solve, bool) {
 		return Solve{}, false
 	}
 	return Solve{Sym: unknown, Dim: d, Coef: n, Rest: rest}, true
-}
-
-// divisions remembers how chains are divided in patches: programs have many chains
-// of equal calls, and each call is in many chains.
-type divisions struct {
-	alike  map[likeness]int
-	chains map[chainKey]*division
-	kinds  map[string]*kind
-}
-
-// likeness is what makes calls alike.
-type likeness struct {
-	kind         *kind
-	instructions float64
-	movable      bool
-}
-
-// chainKey is a chain of links, by the numbers of what is alike, from 1 on, and the
-// height of patches.
-type chainKey struct {
-	alike  [longestChain]int
-	height int64
-}
-
-// division is how a chain is divided, and what that costs.
-type division struct {
-	*patches      // nil: it cannot be divided so
-	costed   bool // what follows is known
-	time     float64
-	ok       bool
-}
-
-// kind is what calls have in common whose kernels, windows, arguments and types are
-// equal: they differ in what weights are.
-type kind struct {
-	made         map[tuned.Rows]*tuned.Instance
-	instructions map[tuned.Rows]float64 // of the instance for some rows; noPart: there is none
-}
-
-// noPart says that a call cannot make some rows alone.
-const noPart = -1
-
-func newDivisions() *divisions {
-	return &divisions{alike: map[likeness]int{}, chains: map[chainKey]*division{},
-		kinds: map[string]*kind{}}
-}
-
-// patches is newPatches for chains of at most longestChain calls.
-func (d *divisions) patches(chain []link, height int64) *patches {
-	key := chainKey{height: height}
-	for j := range chain {
-		key.alike[j] = chain[j].alike
-	}
-	of := d.chains[key]
-	if of == nil {
-		of = &division{patches: newPatches(chain, height)}
-		d.chains[key] = of
-	}
-	if of.patches == nil {
-		return nil
-	}
-	own := &patches{calls: make([]patchedCall, len(chain)), number: of.number, division: of}
-	for j := range chain {
-		own.calls[j] = patchedCall{link: &chain[j], portion: of.calls[j].portion}
-	}
-	return own
-}
-
-// parts is tuned.Patches for the call of a link.
-func (d *divisions) parts(b *builder, l *link, rows []tuned.Rows) []*tuned.Instance {
-	return tuned.Patches(l.call.Kernel.Tuned, l.window, b.request(l.facts), rows, l.kind.made)
-}
-
-// part returns the instructions of the instance that makes some rows of a call; !ok
-// if there is none.
-func (d *divisions) part(b *builder, l *link, rows tuned.Rows) (instructions float64, ok bool) {
-	instructions, known := l.kind.instructions[rows]
-	if !known {
-		instructions = noPart
-		if list := d.parts(b, l, []tuned.Rows{rows}); list != nil {
-			instructions = list[0].Instructions()
-		}
-		l.kind.instructions[rows] = instructions
-	}
-	return instructions, instructions != noPart
-}
-
-// know finds the kind of a link's call, and what it is alike.
-func (d *divisions) know(b *builder, l *link) {
-	in, call := l.call.Kernel.Tuned, l.facts.call
-	var text strings.Builder
-	fmt.Fprint(&text, in.Kernel.Name, call.Op.Name(), l.window, in.Tile)
-	for _, p := range in.Params {
-		text.WriteByte(' ')
-		text.WriteString(p.Value.Key())
-	}
-	for _, a := range call.Args {
-		if _, ok := a.(ir.Ref); !ok {
-			fmt.Fprint(&text, " ", a)
-		}
-	}
-	for _, v := range call.Operands() {
-		text.WriteByte(' ')
-		text.WriteString(v.Type.String())
-		fmt.Fprint(&text, b.orders[v])
-	}
-	key := text.String()
-	if d.kinds[key] == nil {
-		d.kinds[key] = &kind{map[tuned.Rows]*tuned.Instance{}, map[tuned.Rows]float64{}}
-	}
-	l.kind = d.kinds[key]
-	like := likeness{l.kind, l.instructions, l.movable}
-	if d.alike[like] == 0 {
-		d.alike[like] = len(d.alike) + 1
-	}
-	l.alike = d.alike[like]
 }
