@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 )
 
@@ -27,11 +28,11 @@ type binder struct {
 }
 
 // slot returns the slot of a value.
-func (b *binder) slot(v int32) (*EValue, error) {
-	if v < 0 || int(v) >= len(b.slots) {
-		return nil, fmt.Errorf("%w: value %d of %d", ErrInvalidProgram, v, len(b.slots))
+func (b *binder) slot(v int64) *EValue {
+	if v < 0 || v >= int64(len(b.slots)) {
+		panic(fmt.Errorf("%w: value %d of %d", ErrInvalidProgram, v, len(b.slots)))
 	}
-	return &b.slots[v], nil
+	return &b.slots[v]
 }
 
 // opName is what errors and events call an instruction.
@@ -59,7 +60,7 @@ func (b *binder) opName(in pte.Instruction) string {
 
 // values fills the slots, in the boundary only those of inputs and outputs and
 // what they are lists of.
-func (b *binder) values() error {
+func (b *binder) values() {
 	wanted := make([]bool, len(b.slots))
 	if b.boundary {
 		for _, v := range slices.Concat(b.plan.Inputs, b.plan.Outputs) {
@@ -70,18 +71,15 @@ func (b *binder) values() error {
 				}
 			}
 		}
-	} else if err := b.memory.plan(b.plan.BufferSizes); err != nil {
-		return err
+	} else {
+		b.memory.plan(b.plan.BufferSizes)
 	}
 	for i := range b.slots {
 		if b.boundary && !wanted[i] {
 			continue
 		}
-		if err := b.value(i); err != nil {
-			return fmt.Errorf("value %d: %w", i, err)
-		}
+		must.Do(func() { b.value(i) }, "value %d", i)
 	}
-	return nil
 }
 
 // listed returns the values that v is a list of.
@@ -104,13 +102,13 @@ func listed(v pte.EValue) []int64 {
 
 // kernels looks up what the method's operators are. All that are missing are
 // one error.
-func (b *binder) kernels() (map[string]Kernel, error) {
+func (b *binder) kernels() map[string]Kernel {
 	names, _ := usedOperators(b.plan)
 	found := make(map[string]Kernel, len(names))
 	var missing []string
 	for _, name := range names {
 		if p, ok := prims[name]; ok {
-			found[name] = Kernel{Name: name, Prepare: p.prepare}
+			found[name] = p.kernel(name)
 			continue
 		}
 		k, ok := b.options.Registry.Lookup(name)
@@ -121,13 +119,13 @@ func (b *binder) kernels() (map[string]Kernel, error) {
 		found[name] = k
 	}
 	if missing != nil {
-		return nil, &MissingOperatorsError{Method: b.plan.Name, Operators: missing}
+		panic(&MissingOperatorsError{Method: b.plan.Name, Operators: missing})
 	}
-	return found, nil
+	return found
 }
 
 // initDelegates initialises the delegates that are called.
-func (b *binder) initDelegates() error {
+func (b *binder) initDelegates() {
 	b.delegates = make([]Delegate, len(b.plan.Delegates))
 	called := make([]bool, len(b.plan.Delegates))
 	for _, chain := range b.plan.Chains {
@@ -143,18 +141,15 @@ func (b *binder) initDelegates() error {
 		}
 		backend := b.options.Backends[d.ID]
 		if backend == nil {
-			return fmt.Errorf(
-				"%w: %q runs a part of the method; export the model without it, or give the backend to the runtime", ErrMissingBackend, d.ID)
+			panic(fmt.Errorf(
+				"%w: %q runs a part of the method; export the model without it, or give the backend to the runtime", ErrMissingBackend, d.ID))
 		}
 		made, err := initDelegate(backend, &DelegateInit{
 			Method: b.plan.Name, Processed: d.Processed, Specs: d.Specs, Named: b.namedData,
 		})
-		if err != nil {
-			return fmt.Errorf("delegate %d (%s): %w", i, d.ID, err)
-		}
+		must.In(err, "delegate %d (%s)", i, d.ID)
 		b.delegates[i] = made
 	}
-	return nil
 }
 
 // initDelegate calls the backend; a panic is an error.

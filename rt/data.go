@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 )
 
 // blobs reads data that does not change and keeps it for all who ask.
@@ -21,17 +22,16 @@ type blobs struct {
 // bytes returns the first n bytes of b, which nobody may write. They lie where
 // the loader has them if it has them in memory, else they are read once and
 // kept: under the place in the file if they have one, else under key.
-func (c *blobs) bytes(key any, b ir.Blob, n int) ([]byte, error) {
+func (c *blobs) bytes(key any, b ir.Blob, n int) []byte {
 	if b == nil || b.Size() < int64(n) {
-		return nil, fmt.Errorf("%w: the file has %d bytes of data for a tensor of %d",
-			ErrInvalidProgram, sizeOf(b), n)
+		panic(fmt.Errorf("%w: the file has %d bytes of data for a tensor of %d",
+			ErrInvalidProgram, sizeOf(b), n))
 	}
 	if n == 0 {
-		return []byte{}, nil
+		return []byte{}
 	}
-	there, err := inMemory(b, n)
-	if err != nil || there != nil {
-		return there, err
+	if there := inMemory(b, n); there != nil {
+		return there
 	}
 	if r, off := outermost(b); isSource(r) {
 		key = off // the same bytes may have several entries
@@ -39,22 +39,20 @@ func (c *blobs) bytes(key any, b ir.Blob, n int) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if kept := c.kept[key]; len(kept) >= n {
-		return kept[:n:n], nil
+		return kept[:n:n]
 	}
 	if int64(n) > c.left {
-		return nil, fmt.Errorf("%w: the constants take more bytes than their file has",
-			ErrInvalidProgram)
+		panic(fmt.Errorf("%w: the constants take more bytes than their file has",
+			ErrInvalidProgram))
 	}
 	read := alignedBytes(n)
-	if err := readBlob(b, read); err != nil {
-		return nil, err
-	}
+	must.Check(readBlob(b, read))
 	if c.kept == nil {
 		c.kept = map[any][]byte{}
 	}
 	c.kept[key] = read
 	c.left -= int64(n)
-	return read, nil
+	return read
 }
 
 func sizeOf(b ir.Blob) int64 {
@@ -66,32 +64,29 @@ func sizeOf(b ir.Blob) int64 {
 
 // inMemory returns the first n bytes of b where they lie, nil if they have to be
 // read: because they are not in memory, or not aligned for all elements.
-func inMemory(b ir.Blob, n int) ([]byte, error) {
+func inMemory(b ir.Blob, n int) []byte {
 	found, _ := b.(ir.Bytes)
 	if found == nil {
 		r, off := outermost(b)
 		from, ok := r.(*source)
 		if !ok {
-			return nil, nil
+			return nil
 		}
 		loader, ok := from.DataLoader.(BytesLoader)
 		if !ok {
-			return nil, nil
+			return nil
 		}
-		part, err := loader.Bytes(off, int64(n))
-		if err != nil {
-			return nil, err
-		}
+		part := must.Get(loader.Bytes(off, int64(n)))
 		found = part
 	}
 	if len(found) < n {
-		return nil, fmt.Errorf("%w: the loader gives %d bytes of %d", ErrInvalidProgram,
-			len(found), n)
+		panic(fmt.Errorf("%w: the loader gives %d bytes of %d", ErrInvalidProgram,
+			len(found), n))
 	}
 	if !aligned(found, ir.Int64) {
-		return nil, nil
+		return nil
 	}
-	return found[:n:n], nil
+	return found[:n:n]
 }
 
 func isSource(r io.ReaderAt) bool {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 )
 
@@ -83,63 +84,45 @@ func (d *DataFile) Close() error {
 type dataFiles []*DataFile
 
 // find returns the data of a tensor.
-func (files dataFiles) find(name string, t *Tensor) (*DataFile, ir.Blob, error) {
+func (files dataFiles) find(name string, t *Tensor) (*DataFile, ir.Blob) {
 	for _, f := range files {
 		e, ok := f.entries[name]
 		if !ok {
 			continue
 		}
-		if err := fits(e.Layout, t); err != nil {
-			return nil, nil, fmt.Errorf("tensor %q of the data file: %w", name, err)
-		}
-		return f, e.Data, nil
+		must.Do(func() { fits(e.Layout, t) }, "tensor %q of the data file", name)
+		return f, e.Data
 	}
-	return nil, nil, fmt.Errorf(
-		"%w: tensor %q; it is in a .ptd file that was not given; commands look in the program's folder", ErrMissingData, name)
+	panic(fmt.Errorf(
+		"%w: tensor %q; it is in a .ptd file that was not given; commands look in the program's folder", ErrMissingData, name))
 }
 
 // fits checks that data of that layout is what t expects.
-func fits(l *pte.TensorLayout, t *Tensor) error {
+func fits(l *pte.TensorLayout, t *Tensor) {
 	if l == nil {
-		return fmt.Errorf("%w: it is no tensor", ErrMissingData)
+		panic(fmt.Errorf("%w: it is no tensor", ErrMissingData))
 	}
-	got, _, err := declare(&pte.Tensor{ScalarType: l.ScalarType, Sizes: l.Sizes,
+	got, _ := declare(&pte.Tensor{ScalarType: l.ScalarType, Sizes: l.Sizes,
 		DimOrder: l.DimOrder})
-	if err != nil {
-		return err
-	}
 	if got.DType != t.DType || !slices.Equal(got.Sizes, t.Bound()) ||
 		!sameLayout(got.Sizes, got.DimOrder, t.DimOrder) {
-		return fmt.Errorf(
+		panic(fmt.Errorf(
 			"%w: it is %v of sizes %v and dim order %v, the program expects %v, %v and %v",
-			ErrMissingData, got.DType, got.Sizes, got.DimOrder, t.DType, t.Bound(), t.DimOrder)
+			ErrMissingData, got.DType, got.Sizes, got.DimOrder, t.DType, t.Bound(), t.DimOrder))
 	}
-	return nil
 }
 
 // constant returns the n bytes of an external constant, which nobody may write.
-func (files dataFiles) constant(name string, t *Tensor, n int) ([]byte, error) {
-	f, data, err := files.find(name, t)
-	if err != nil {
-		return nil, err
-	}
-	b, err := f.read.bytes(name, data, n)
-	if err != nil {
-		return nil, fmt.Errorf("tensor %q of the data file: %w", name, err)
-	}
-	return b, nil
+func (files dataFiles) constant(name string, t *Tensor, n int) []byte {
+	f, data := files.find(name, t)
+	b := must.At(func() []byte { return f.read.bytes(name, data, n) }, "tensor %q of the data file", name)
+	return b
 }
 
 // copy reads external data into memory.
-func (files dataFiles) copy(name string, t *Tensor, into []byte) error {
-	_, data, err := files.find(name, t)
-	if err != nil {
-		return err
-	}
-	if err := readBlob(data, into); err != nil {
-		return fmt.Errorf("tensor %q of the data file: %w", name, err)
-	}
-	return nil
+func (files dataFiles) copy(name string, t *Tensor, into []byte) {
+	_, data := files.find(name, t)
+	must.In(readBlob(data, into), "tensor %q of the data file", name)
 }
 
 // blob finds data by name for a delegate.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 )
 
@@ -133,22 +134,21 @@ func isConstant(v pte.EValue) bool {
 
 // declare returns the tensor that v describes, without memory, and the bytes
 // that it takes, of a tensor with dynamic bounds at the bound.
-func declare(v *pte.Tensor) (*Tensor, int, error) {
+func declare(v *pte.Tensor) (*Tensor, int) {
 	switch {
 	case v.StorageOffset != 0:
-		return nil, 0, fmt.Errorf("%w: a tensor with storage offset %d", ErrNotSupported,
-			v.StorageOffset)
+		panic(fmt.Errorf("%w: a tensor with storage offset %d", ErrNotSupported,
+			v.StorageOffset))
 	case v.Dynamism != pte.Static && v.Dynamism != pte.DynamicBound:
-		return nil, 0,
-			fmt.Errorf("%w: a tensor whose sizes have no bound; export with upper bounds",
-				ErrNotSupported)
+		panic(fmt.Errorf("%w: a tensor whose sizes have no bound; export with upper bounds",
+			ErrNotSupported))
 	case v.ExtraInfo != nil && v.ExtraInfo.DeviceType != 0:
-		return nil, 0, fmt.Errorf("%w: a tensor in the memory of device type %d", ErrNotSupported,
-			v.ExtraInfo.DeviceType)
+		panic(fmt.Errorf("%w: a tensor in the memory of device type %d", ErrNotSupported,
+			v.ExtraInfo.DeviceType))
 	}
 	dtype, ok := v.ScalarType.DType()
 	if !ok {
-		return nil, 0, fmt.Errorf("%w: tensors of %v", ErrNotSupported, v.ScalarType)
+		panic(fmt.Errorf("%w: tensors of %v", ErrNotSupported, v.ScalarType))
 	}
 	sizes := make([]int64, len(v.Sizes))
 	for i, s := range v.Sizes {
@@ -160,19 +160,19 @@ func declare(v *pte.Tensor) (*Tensor, int, error) {
 	}
 	t, n, err := describe(dtype, sizes, order)
 	if err != nil {
-		return nil, 0, fmt.Errorf("%w: %w", ErrInvalidProgram, err)
+		panic(fmt.Errorf("%w: %w", ErrInvalidProgram, err))
 	}
 	if v.Dynamism == pte.DynamicBound {
 		t.bound = sizes
 	}
-	return t, n, nil
+	return t, n
 }
 
 // value fills slot i.
-func (b *binder) value(i int) error {
+func (b *binder) value(i int) {
 	slot := &b.slots[i]
 	slot.Kind = kindOf(b.plan.Values[i])
-	var err error
+
 	switch v := b.plan.Values[i].(type) {
 	case nil, pte.Null:
 	case pte.Int:
@@ -186,52 +186,41 @@ func (b *binder) value(i int) error {
 	case pte.IntList:
 		slot.List = make([]*EValue, len(v))
 		for j, index := range v {
-			if index < 0 || index >= int64(len(b.slots)) {
-				return fmt.Errorf("%w: element %d of a list is value %d of %d", ErrInvalidProgram,
-					j, index, len(b.slots))
-			}
-			slot.List[j] = &b.slots[index]
+			must.Do(func() { slot.List[j] = b.slot(index) }, "element %d of a list", j)
 		}
 	case pte.DoubleList:
 		slot.Doubles = v
 	case pte.BoolList:
 		slot.Bools = v
 	case pte.TensorList:
-		slot.List, err = b.tensorList(v, false)
+		slot.List = b.tensorList(v, false)
 	case pte.OptionalTensorList:
-		slot.List, err = b.tensorList(v, true)
+		slot.List = b.tensorList(v, true)
 	case *pte.Tensor:
-		slot.Tensor, err = b.tensor(i, v)
+		slot.Tensor = b.tensor(i, v)
 	default:
-		return fmt.Errorf("%w: a value of type %T", ErrInvalidProgram, v)
+		panic(fmt.Errorf("%w: a value of type %T", ErrInvalidProgram, v))
 	}
-	return err
 }
 
-func (b *binder) tensorList(indices []int32, optional bool) ([]*EValue, error) {
+func (b *binder) tensorList(indices []int32, optional bool) []*EValue {
 	list := make([]*EValue, len(indices))
 	for j, index := range indices {
 		if optional && index == -1 {
 			continue
 		}
-		if _, err := b.slot(index); err != nil {
-			return nil, fmt.Errorf("element %d of a list of tensors: %w", j, err)
-		}
+		must.Do(func() { list[j] = b.slot(int64(index)) }, "element %d of a list of tensors", j)
 		if _, ok := b.plan.Values[index].(*pte.Tensor); !ok {
-			return nil, fmt.Errorf("%w: element %d of a list of tensors is a %v", ErrInvalidProgram,
-				j, kindOf(b.plan.Values[index]))
+			panic(fmt.Errorf("%w: element %d of a list of tensors is a %v", ErrInvalidProgram,
+				j, kindOf(b.plan.Values[index])))
 		}
-		list[j] = &b.slots[index]
 	}
-	return list, nil
+	return list
 }
 
 // tensor makes the tensor of value i and gives it its memory.
-func (b *binder) tensor(i int, v *pte.Tensor) (*Tensor, error) {
-	t, n, err := declare(v)
-	if err != nil {
-		return nil, err
-	}
+func (b *binder) tensor(i int, v *pte.Tensor) *Tensor {
+	t, n := declare(v)
 	where := placeOf(v)
 	if b.boundary && where == placePlanned {
 		where = placeCaller // memory of its own: the plan's is for its instructions
@@ -240,36 +229,33 @@ func (b *binder) tensor(i int, v *pte.Tensor) (*Tensor, error) {
 	switch where {
 	case placeConstant:
 		t.readOnly = true
-		t.own, err = b.program.constant(v.DataIndex, n)
+		t.own = b.program.constant(v.DataIndex, n)
 	case placeExternal:
 		t.readOnly = true
-		t.own, err = b.data.constant(v.ExtraInfo.Name, t, n)
+		t.own = b.data.constant(v.ExtraInfo.Name, t, n)
 	case placePlanned:
-		if t.own, err = b.memory.at(v.Allocation, n); err != nil {
-			break
-		}
+		t.own = must.Get(b.memory.at(v.Allocation, n))
 		if !aligned(t.own, t.DType) {
-			return nil, fmt.Errorf("%w: planned buffer %d is not aligned for %v at offset %d",
-				ErrInvalidProgram, v.Allocation.MemoryID, t.DType, v.Allocation.Offset)
+			panic(fmt.Errorf("%w: planned buffer %d is not aligned for %v at offset %d",
+				ErrInvalidProgram, v.Allocation.MemoryID, t.DType, v.Allocation.Offset))
 		}
-		err = b.initial(v, t)
+		b.initial(v, t)
 	case placeCaller:
-		return t, b.unplanned(i, t, n)
-	}
-	if err != nil {
-		return nil, err
+		b.unplanned(i, t, n)
+		return t
 	}
 	t.setStorage(t.own)
-	return t, nil
+	return t
 }
 
 // initial fills planned memory with the data that the tensor starts with.
-func (b *binder) initial(v *pte.Tensor, t *Tensor) error {
+func (b *binder) initial(v *pte.Tensor, t *Tensor) {
 	if v.ExtraInfo != nil && v.ExtraInfo.External {
-		return b.data.copy(v.ExtraInfo.Name, t, t.own)
+		b.data.copy(v.ExtraInfo.Name, t, t.own)
+		return
 	}
 	if v.DataIndex == 0 {
-		return nil
+		return
 	}
 	segment := uint64(0)
 	if v.ExtraInfo != nil {
@@ -277,22 +263,20 @@ func (b *binder) initial(v *pte.Tensor, t *Tensor) error {
 	}
 	tables := b.program.file.Mutable
 	if segment >= uint64(len(tables)) || int64(v.DataIndex) >= int64(len(tables[segment])) {
-		return fmt.Errorf("%w: entry %d of initial data %d is not in the file", ErrInvalidProgram,
-			v.DataIndex, segment)
+		panic(fmt.Errorf("%w: entry %d of initial data %d is not in the file", ErrInvalidProgram,
+			v.DataIndex, segment))
 	}
-	return readBlob(tables[segment][v.DataIndex], t.own)
+	must.Check(readBlob(tables[segment][v.DataIndex], t.own))
 }
 
 // unplanned decides about the memory, n bytes, of a tensor that the program
 // plans none for.
-func (b *binder) unplanned(i int, t *Tensor, n int) error {
+func (b *binder) unplanned(i int, t *Tensor, n int) {
 	use := &b.uses[i]
 	if use.input && !use.kept {
-		return nil // comes with SetInput
+		return // comes with SetInput
 	}
-	if err := b.memory.reserve(int64(n)); err != nil {
-		return err
-	}
+	must.Check(b.memory.reserve(int64(n)))
 	t.onDemand = true
 	switch {
 	case use.kept:
@@ -304,5 +288,4 @@ func (b *binder) unplanned(i int, t *Tensor, n int) error {
 	default:
 		t.restore()
 	}
-	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 )
 
@@ -51,29 +52,25 @@ func newMemory(m *MemoryManager) *memory {
 }
 
 // plan makes the buffers of the sizes, entry 0 of which is reserved.
-func (m *memory) plan(sizes []int64) error {
+func (m *memory) plan(sizes []int64) {
 	given := m.planned
 	m.planned = make([][]byte, max(len(sizes)-1, 0))
 	for i := range m.planned {
 		size := sizes[i+1]
 		switch {
 		case size < 0:
-			return fmt.Errorf("%w: planned buffer %d has the size %d", ErrInvalidProgram, i+1, size)
+			panic(fmt.Errorf("%w: planned buffer %d has the size %d", ErrInvalidProgram, i+1, size))
 		case i < len(given) && given[i] != nil:
 			if int64(len(given[i])) < size {
-				return fmt.Errorf("%w: planned buffer %d takes %d bytes, the one given has %d",
-					ErrInvalidArgument, i+1, size, len(given[i]))
+				panic(fmt.Errorf("%w: planned buffer %d takes %d bytes, the one given has %d",
+					ErrInvalidArgument, i+1, size, len(given[i])))
 			}
 			m.planned[i] = given[i][:size:size]
 		default:
-			b, err := m.allocate(size)
-			if err != nil {
-				return fmt.Errorf("planned buffer %d: %w", i+1, err)
-			}
+			b := must.At(func() []byte { return m.allocate(size) }, "planned buffer %d", i+1)
 			m.planned[i] = b
 		}
 	}
-	return nil
 }
 
 // at returns n bytes of planned memory.
@@ -102,9 +99,7 @@ func (m *memory) reserve(n int64) error {
 }
 
 // allocate returns n zero bytes.
-func (m *memory) allocate(n int64) ([]byte, error) {
-	if err := m.reserve(n); err != nil {
-		return nil, err
-	}
-	return alignedBytes(int(n)), nil
+func (m *memory) allocate(n int64) []byte {
+	must.Check(m.reserve(n))
+	return alignedBytes(int(n))
 }

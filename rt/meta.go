@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 )
 
@@ -52,31 +53,24 @@ type ValueMeta struct {
 	Planned bool
 }
 
-func newMethodMeta(file *pte.Program, plan *pte.ExecutionPlan) (*MethodMeta, error) {
+func newMethodMeta(file *pte.Program, plan *pte.ExecutionPlan) *MethodMeta {
 	m := &MethodMeta{Name: plan.Name}
-	var err error
-	if m.Inputs, err = valueMetas(plan, "input", plan.Inputs); err != nil {
-		return nil, err
-	}
+
+	m.Inputs = valueMetas(plan, "input", plan.Inputs)
 	least, err := file.Least(plan)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrInvalidProgram, err)
+		panic(fmt.Errorf("%w: %w", ErrInvalidProgram, err))
 	}
 	for i := range m.Inputs {
 		m.Inputs[i].Least = least[i]
 	}
-	if m.Outputs, err = valueMetas(plan, "output", plan.Outputs); err != nil {
-		return nil, err
-	}
+	m.Outputs = valueMetas(plan, "output", plan.Outputs)
 	for i, v := range plan.Values {
 		t, ok := v.(*pte.Tensor)
 		if !ok || t.ExtraInfo == nil || t.ExtraInfo.Name == "" {
 			continue
 		}
-		meta, err := valueMeta(v)
-		if err != nil {
-			return nil, fmt.Errorf("value %d: %w", i, err)
-		}
+		meta := must.At(func() ValueMeta { return valueMeta(v) }, "value %d", i)
 		m.Attributes = append(m.Attributes, meta)
 	}
 	if len(plan.BufferSizes) > 1 {
@@ -88,7 +82,7 @@ func newMethodMeta(file *pte.Program, plan *pte.ExecutionPlan) (*MethodMeta, err
 	}
 	slices.Sort(m.Backends)
 	m.Backends = slices.Compact(m.Backends)
-	return m, nil
+	return m
 }
 
 // usedOperators returns the operators that instructions of plan call, sorted,
@@ -112,23 +106,20 @@ func usedOperators(plan *pte.ExecutionPlan) (operators []string, instructions in
 	return slices.Compact(operators), instructions
 }
 
-func valueMetas(plan *pte.ExecutionPlan, what string, indices []int32) ([]ValueMeta, error) {
+func valueMetas(plan *pte.ExecutionPlan, what string, indices []int32) []ValueMeta {
 	metas := make([]ValueMeta, len(indices))
 	for i, v := range indices {
 		if v < 0 || int(v) >= len(plan.Values) {
-			return nil, fmt.Errorf("%w: %s %d is value %d of %d", ErrInvalidProgram, what, i, v,
-				len(plan.Values))
+			panic(fmt.Errorf("%w: %s %d is value %d of %d", ErrInvalidProgram, what, i, v,
+				len(plan.Values)))
 		}
-		meta, err := valueMeta(plan.Values[v])
-		if err != nil {
-			return nil, fmt.Errorf("%s %d: %w", what, i, err)
-		}
+		meta := must.At(func() ValueMeta { return valueMeta(plan.Values[v]) }, "%s %d", what, i)
 		metas[i] = meta
 	}
-	return metas, nil
+	return metas
 }
 
-func valueMeta(v pte.EValue) (ValueMeta, error) {
+func valueMeta(v pte.EValue) ValueMeta {
 	m := ValueMeta{Kind: kindOf(v)}
 	switch v := v.(type) {
 	case pte.Int:
@@ -140,10 +131,7 @@ func valueMeta(v pte.EValue) (ValueMeta, error) {
 	case pte.String:
 		m.String = string(v)
 	case *pte.Tensor:
-		t, bytes, err := declare(v)
-		if err != nil {
-			return ValueMeta{}, err
-		}
+		t, bytes := declare(v)
 		m.DType, m.Sizes, m.DimOrder, m.Bytes = t.DType, t.Sizes, t.DimOrder, int64(bytes)
 		m.Dynamic = t.Resizable()
 		m.Planned = placeOf(v) != placeCaller
@@ -151,7 +139,7 @@ func valueMeta(v pte.EValue) (ValueMeta, error) {
 			m.Name = v.ExtraInfo.Name
 		}
 	}
-	return m, nil
+	return m
 }
 
 // kindOf returns the kind of slot that a value makes.

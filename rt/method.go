@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"sync/atomic"
+
+	"github.com/etgen/etgen/ir/must"
 )
 
 // DefaultMaxInstructions is how many instructions an execution may take unless
@@ -59,25 +61,22 @@ type input struct {
 // LoadMethod makes the method of that name ready: it allocates planned memory,
 // reads the constants, looks up kernels and prepares them. Missing operators are
 // one *MissingOperatorsError that lists all.
-func (p *Program) LoadMethod(name string, options *MethodOptions) (*Method, error) {
-	i, err := p.find(name)
-	if err != nil {
-		return nil, err
-	}
+func (p *Program) LoadMethod(name string, options *MethodOptions) (m *Method, err error) {
+	defer must.Catch(&err)
+	i := p.find(name)
 	if options == nil {
 		options = &MethodOptions{}
 	}
-	m, err := p.load(i, options)
-	if err != nil {
+	if err := must.Try(func() { m = p.load(i, options) }); err != nil {
 		return nil, inMethod(name, err)
 	}
 	return m, nil
 }
 
-func (p *Program) load(i int, options *MethodOptions) (*Method, error) {
+func (p *Program) load(i int, options *MethodOptions) *Method {
 	plan := p.file.Plans[i]
 	if len(plan.Chains) == 0 {
-		return nil, fmt.Errorf("%w: no chains of instructions", ErrInvalidProgram)
+		panic(fmt.Errorf("%w: no chains of instructions", ErrInvalidProgram))
 	}
 	b := &binder{
 		program: p, plan: plan, options: options,
@@ -88,12 +87,8 @@ func (p *Program) load(i int, options *MethodOptions) (*Method, error) {
 	for v := range b.slots {
 		b.index[&b.slots[v]] = int32(v)
 	}
-	if err := b.findUses(); err != nil {
-		return nil, err
-	}
-	if err := b.values(); err != nil {
-		return nil, err
-	}
+	b.findUses()
+	b.values()
 	m := &Method{program: p, meta: p.metas[i], tracer: options.Tracer,
 		limit: options.MaxInstructions, callers: b.callers, run: b.run}
 	if m.limit <= 0 {
@@ -115,14 +110,14 @@ func (p *Program) load(i int, options *MethodOptions) (*Method, error) {
 		}
 	}
 	if options.Optimize != nil {
-		if err := m.optimize(b); err != nil || m.executor != nil {
-			return m, err
+		if must.Check(m.optimize(b)); m.executor != nil {
+			return m
 		}
 		interpreted := *options
 		interpreted.Optimize = nil
 		return p.load(i, &interpreted)
 	}
-	chains, err := b.steps()
+	err := must.Try(func() { m.chains = b.steps() })
 	for _, d := range b.delegates {
 		if c, ok := d.(io.Closer); ok {
 			m.closers = append(m.closers, c)
@@ -130,10 +125,9 @@ func (p *Program) load(i int, options *MethodOptions) (*Method, error) {
 	}
 	if err != nil {
 		m.Close()
-		return nil, err
+		panic(err)
 	}
-	m.chains = chains
-	return m, nil
+	return m
 }
 
 // inMethod says in which method err happened, unless it says that itself.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 )
 
@@ -45,33 +46,29 @@ type Boundary struct {
 
 // Constant returns the data of a tensor of the plan that is a constant of the
 // file or of a data file. Nobody may write it; it is shared with other methods.
-func (b *Boundary) Constant(v *pte.Tensor) ([]byte, error) {
-	t, n, err := declare(v)
-	if err != nil {
-		return nil, err
-	}
+func (b *Boundary) Constant(v *pte.Tensor) (_ []byte, err error) {
+	defer must.Catch(&err)
+	t, n := declare(v)
 	switch placeOf(v) {
 	case placeConstant:
-		return b.Program.constant(v.DataIndex, n)
+		return b.Program.constant(v.DataIndex, n), nil
 	case placeExternal:
-		return b.data.constant(v.ExtraInfo.Name, t, n)
+		return b.data.constant(v.ExtraInfo.Name, t, n), nil
 	}
 	return nil, fmt.Errorf("%w: the tensor is no constant", ErrInvalidArgument)
 }
 
 // Initial returns a copy of the data that a tensor in planned memory starts
 // with; zeros if the program says nothing.
-func (b *Boundary) Initial(v *pte.Tensor) ([]byte, error) {
-	t, n, err := declare(v)
-	if err != nil {
-		return nil, err
-	}
+func (b *Boundary) Initial(v *pte.Tensor) (_ []byte, err error) {
+	defer must.Catch(&err)
+	t, n := declare(v)
 	if placeOf(v) != placePlanned {
 		return nil, fmt.Errorf("%w: the tensor has no planned memory", ErrInvalidArgument)
 	}
 	t.own = alignedBytes(n)
-	reader := &binder{program: b.Program, data: b.data}
-	return t.own, reader.initial(v, t)
+	(&binder{program: b.Program, data: b.data}).initial(v, t)
+	return t.own, nil
 }
 
 // Shared returns what made returned when it was first called with that key for

@@ -1,17 +1,29 @@
 package rt
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+
+	"github.com/etgen/etgen/ir/must"
 )
 
 // prim is an operator of the runtime itself. Calls of these carry no second slot
 // for the result: it is the last argument, or the one that is changed in place.
 type prim struct {
-	args    int
-	writes  int  // index of the argument that is written
-	tensor  bool // which is a tensor
-	prepare func(*Call) (func() error, error)
+	args   int
+	writes int  // index of the argument that is written
+	tensor bool // which is a tensor
+	// prepare returns what executes a call; it fails as package must has it.
+	prepare func(args []*EValue) func()
+}
+
+// kernel returns the operator as a kernel.
+func (p prim) kernel(name string) Kernel {
+	return Kernel{Name: name, Prepare: func(c *Call) (func() error, error) {
+		run := p.prepare(c.Args)
+		return func() error { return must.Try(run) }, nil
+	}}
 }
 
 const viewOp = "executorch_prim::et_view.default"
@@ -30,43 +42,34 @@ var prims = map[string]prim{
 		func(a, b int64) int64 { return a - b }, func(a, b float64) float64 { return a - b }),
 	"executorch_prim::mul.Scalar": arithmetic(
 		func(a, b int64) int64 { return a * b }, func(a, b float64) float64 { return a * b }),
-
-	"executorch_prim::eq.Scalar": compare(func(c int, ordered bool) bool {
-		return ordered && c == 0
-	}),
-	"executorch_prim::gt.Scalar": compare(func(c int, ordered bool) bool {
-		return ordered && c > 0
-	}),
-	"executorch_prim::lt.Scalar": compare(func(c int, ordered bool) bool {
-		return ordered && c < 0
-	}),
-	"executorch_prim::ge.Scalar": compare(func(c int, ordered bool) bool {
-		return ordered && c >= 0
-	}),
-	"executorch_prim::le.Scalar": compare(func(c int, ordered bool) bool {
-		return ordered && c <= 0
+	"executorch_prim::floordiv.Scalar": arithmetic(floorDiv, floorDivDoubles),
+	"executorch_prim::truediv.Scalar": scalars(2, func(args []*EValue, out *EValue) {
+		a, b := numbers(args)
+		out.setDouble(a / b)
 	}),
 
-	"executorch_prim::floordiv.Scalar": scalars(2, floorDiv),
-	"executorch_prim::truediv.Scalar":  scalars(2, trueDiv),
-	"executorch_prim::floordiv.int":    ints(divide),
-	"executorch_prim::mod.int":         ints(remainder),
-	"executorch_prim::mod.Scalar":      ints(remainder),
-	"executorch_prim::sym_max.Scalar": ints(func(a, b int64) (int64, error) {
-		return max(a, b), nil
-	}),
-	"executorch_prim::sym_min.Scalar": ints(func(a, b int64) (int64, error) {
-		return min(a, b), nil
-	}),
+	"executorch_prim::eq.Scalar": compare(func(c int) bool { return c == 0 }),
+	"executorch_prim::gt.Scalar": compare(func(c int) bool { return c > 0 }),
+	"executorch_prim::lt.Scalar": compare(func(c int) bool { return c < 0 }),
+	"executorch_prim::ge.Scalar": compare(func(c int) bool { return c >= 0 }),
+	"executorch_prim::le.Scalar": compare(func(c int) bool { return c <= 0 }),
+
+	"executorch_prim::floordiv.int":   ints(divide),
+	"executorch_prim::mod.int":        ints(remainder),
+	"executorch_prim::mod.Scalar":     ints(remainder),
+	"executorch_prim::sym_max.Scalar": ints(func(a, b int64) int64 { return max(a, b) }),
+	"executorch_prim::sym_min.Scalar": ints(func(a, b int64) int64 { return min(a, b) }),
 
 	"executorch_prim::neg.Scalar":       scalars(1, negate),
 	"executorch_prim::sym_float.Scalar": scalars(1, symFloat),
 	"executorch_prim::sym_int.Scalar":   scalars(1, symInt),
-	"executorch_prim::sym_not.Scalar":   scalars(1, symNot),
-	"executorch_prim::sym_ite.Scalar":   scalars(3, symIfThenElse),
-	"executorch_prim::ceil.Scalar":      rounding(math.Ceil),
-	"executorch_prim::trunc.Scalar":     rounding(math.Trunc),
-	"executorch_prim::round.Scalar":     rounding(math.RoundToEven),
+	"executorch_prim::sym_not.Scalar": scalars(1, func(args []*EValue, out *EValue) {
+		out.setBool(!truthOf(args))
+	}),
+	"executorch_prim::sym_ite.Scalar": scalars(3, symIfThenElse),
+	"executorch_prim::ceil.Scalar":    rounding(math.Ceil),
+	"executorch_prim::trunc.Scalar":   rounding(math.Trunc),
+	"executorch_prim::round.Scalar":   rounding(math.RoundToEven),
 
 	"executorch_prim::et_copy_index.tensor": {3, 0, true, copyIndex},
 	viewOp:                                  {3, 2, true, view},
@@ -81,10 +84,9 @@ func PrimOp(name string) bool {
 
 // scalars is an operator of n scalars. f writes the result, which may be one of
 // the arguments.
-func scalars(n int, f func(args []*EValue, out *EValue) error) prim {
-	return prim{n + 1, n, false, func(c *Call) (func() error, error) {
-		args, out := c.Args[:n], c.Args[n]
-		return func() error { return f(args, out) }, nil
+func scalars(n int, f func(args []*EValue, out *EValue)) prim {
+	return prim{n + 1, n, false, func(args []*EValue) func() {
+		return func() { f(args[:n], args[n]) }
 	}}
 }
 
@@ -104,13 +106,21 @@ func number(v *EValue) (float64, bool) {
 }
 
 // numbers returns two arguments as doubles.
-func numbers(args []*EValue) (a, b float64, err error) {
+func numbers(args []*EValue) (a, b float64) {
 	a, ok1 := number(args[0])
 	b, ok2 := number(args[1])
 	if !ok1 || !ok2 {
-		return 0, 0, badScalars(args)
+		panic(badScalars(args))
 	}
-	return a, b, nil
+	return a, b
+}
+
+// truthOf returns the first argument, a Bool.
+func truthOf(args []*EValue) bool {
+	if args[0].Kind != Bool {
+		panic(badScalars(args))
+	}
+	return args[0].Bool
 }
 
 func badScalars(args []*EValue) error {
@@ -125,48 +135,29 @@ func bothAre(args []*EValue, k Kind) bool { return args[0].Kind == k && args[1].
 
 // arithmetic is an operator of two numbers: an Int of two Ints, else a Double.
 func arithmetic(ofInts func(a, b int64) int64, ofDoubles func(a, b float64) float64) prim {
-	return scalars(2, func(args []*EValue, out *EValue) error {
+	return scalars(2, func(args []*EValue, out *EValue) {
 		if bothAre(args, Int) {
 			out.setInt(ofInts(args[0].Int, args[1].Int))
-			return nil
+			return
 		}
-		a, b, err := numbers(args)
-		if err != nil {
-			return err
-		}
-		out.setDouble(ofDoubles(a, b))
-		return nil
+		out.setDouble(ofDoubles(numbers(args)))
 	})
 }
 
 // compare is a comparison of two numbers or two bools. holds is told the sign of
-// the first minus the second, and whether they are ordered (neither is NaN).
-func compare(holds func(c int, ordered bool) bool) prim {
-	return scalars(2, func(args []*EValue, out *EValue) error {
+// the first minus the second; where one is NaN nothing holds.
+func compare(holds func(c int) bool) prim {
+	return scalars(2, func(args []*EValue, out *EValue) {
 		switch {
 		case bothAre(args, Int):
-			out.setBool(holds(sign(args[0].Int, args[1].Int), true))
+			out.setBool(holds(cmp.Compare(args[0].Int, args[1].Int)))
 		case bothAre(args, Bool):
-			out.setBool(holds(sign(bit(args[0].Bool), bit(args[1].Bool)), true))
+			out.setBool(holds(cmp.Compare(bit(args[0].Bool), bit(args[1].Bool))))
 		default:
-			a, b, err := numbers(args)
-			if err != nil {
-				return err
-			}
-			out.setBool(holds(sign(a, b), a == a && b == b))
+			a, b := numbers(args)
+			out.setBool(a == a && b == b && holds(cmp.Compare(a, b)))
 		}
-		return nil
 	})
-}
-
-func sign[T int64 | float64](a, b T) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 func bit(b bool) int64 {
@@ -177,148 +168,109 @@ func bit(b bool) int64 {
 }
 
 // ints is an operator of two Ints.
-func ints(f func(a, b int64) (int64, error)) prim {
-	return scalars(2, func(args []*EValue, out *EValue) error {
+func ints(f func(a, b int64) int64) prim {
+	return scalars(2, func(args []*EValue, out *EValue) {
 		if !bothAre(args, Int) {
-			return badScalars(args)
+			panic(badScalars(args))
 		}
-		x, err := f(args[0].Int, args[1].Int)
-		if err == nil {
-			out.setInt(x)
-		}
-		return err
+		out.setInt(f(args[0].Int, args[1].Int))
 	})
 }
 
-func divide(a, b int64) (int64, error) {
+func divide(a, b int64) int64 {
 	if b == 0 {
-		return 0, fmt.Errorf("%w: division of %d by zero", ErrInvalidArgument, a)
+		panic(fmt.Errorf("%w: division of %d by zero", ErrInvalidArgument, a))
 	}
-	return a / b, nil
+	return a / b
 }
 
-func remainder(a, b int64) (int64, error) {
+func remainder(a, b int64) int64 {
 	if b == 0 {
-		return 0, fmt.Errorf("%w: remainder of %d by zero", ErrInvalidArgument, a)
+		panic(fmt.Errorf("%w: remainder of %d by zero", ErrInvalidArgument, a))
 	}
-	return a % b, nil
+	return a % b
 }
 
-func floorDiv(args []*EValue, out *EValue) error {
-	if bothAre(args, Int) {
-		a, b := args[0].Int, args[1].Int
-		q, err := divide(a, b)
-		if err != nil {
-			return err
-		}
-		if a%b != 0 && (a < 0) != (b < 0) {
-			q--
-		}
-		out.setInt(q)
-		return nil
+func floorDiv(a, b int64) int64 {
+	q := divide(a, b)
+	if a%b != 0 && (a < 0) != (b < 0) {
+		q--
 	}
-	a, b, err := numbers(args)
-	if err != nil {
-		return err
-	}
+	return q
+}
+
+// floorDivDoubles does as Python does: exact where a floor of the quotient is not.
+func floorDivDoubles(a, b float64) float64 {
 	if b == 0 {
-		out.setDouble(math.Copysign(math.Inf(1), a))
-		return nil
+		return math.Copysign(math.Inf(1), a)
 	}
-	// As Python does: exact where a floor of the quotient is not.
 	m := math.Mod(a, b)
 	q := (a - m) / b
 	if m != 0 && math.Signbit(b) != math.Signbit(m) {
 		q--
 	}
-	out.setDouble(q)
-	return nil
+	return q
 }
 
-func trueDiv(args []*EValue, out *EValue) error {
-	a, b, err := numbers(args)
-	if err == nil {
-		out.setDouble(a / b)
-	}
-	return err
-}
-
-func negate(args []*EValue, out *EValue) error {
+func negate(args []*EValue, out *EValue) {
 	switch a := args[0]; a.Kind {
 	case Int:
 		out.setInt(-a.Int)
 	case Double:
 		out.setDouble(-a.Double)
 	default:
-		return badScalars(args)
+		panic(badScalars(args))
 	}
-	return nil
 }
 
-func symFloat(args []*EValue, out *EValue) error {
+func symFloat(args []*EValue, out *EValue) {
 	a, ok := number(args[0])
 	if args[0].Kind == Bool {
 		a, ok = float64(bit(args[0].Bool)), true
 	}
 	if !ok {
-		return badScalars(args)
+		panic(badScalars(args))
 	}
 	out.setDouble(a)
-	return nil
 }
 
-func symInt(args []*EValue, out *EValue) error {
+func symInt(args []*EValue, out *EValue) {
 	switch a := args[0]; a.Kind {
 	case Int:
 		out.setInt(a.Int)
 	case Bool:
 		out.setInt(bit(a.Bool))
 	case Double:
-		return out.setRounded(math.Trunc(a.Double))
+		out.setRounded(math.Trunc(a.Double))
 	default:
-		return badScalars(args)
+		panic(badScalars(args))
 	}
-	return nil
 }
 
 // setRounded makes v the Int of a double that has no fraction.
-func (v *EValue) setRounded(x float64) error {
+func (v *EValue) setRounded(x float64) {
 	if !(x >= math.MinInt64 && x < -math.MinInt64) {
-		return fmt.Errorf("%w: %v is no 64-bit integer", ErrInvalidArgument, x)
+		panic(fmt.Errorf("%w: %v is no 64-bit integer", ErrInvalidArgument, x))
 	}
 	v.setInt(int64(x))
-	return nil
 }
 
 func rounding(f func(float64) float64) prim {
-	return scalars(1, func(args []*EValue, out *EValue) error {
+	return scalars(1, func(args []*EValue, out *EValue) {
 		if args[0].Kind != Double {
-			return badScalars(args)
+			panic(badScalars(args))
 		}
-		return out.setRounded(f(args[0].Double))
+		out.setRounded(f(args[0].Double))
 	})
 }
 
-func symNot(args []*EValue, out *EValue) error {
-	if args[0].Kind != Bool {
-		return badScalars(args)
-	}
-	out.setBool(!args[0].Bool)
-	return nil
-}
-
-func symIfThenElse(args []*EValue, out *EValue) error {
-	if args[0].Kind != Bool {
-		return badScalars(args)
-	}
+func symIfThenElse(args []*EValue, out *EValue) {
 	chosen := args[2]
-	if args[0].Bool {
+	if truthOf(args) {
 		chosen = args[1]
 	}
-	switch chosen.Kind {
-	case Int, Double, Bool:
-		*out = *chosen
-		return nil
+	if _, ok := number(chosen); !ok && chosen.Kind != Bool {
+		panic(badScalars(args))
 	}
-	return badScalars(args)
+	*out = *chosen
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 )
 
@@ -87,7 +88,8 @@ func loadOpened(name string, loader DataLoader, closer io.Closer, err error,
 
 // NewProgram returns a program over what was read, or written, elsewhere. It is
 // checked as Load does. It must not be changed any more.
-func NewProgram(file *pte.Program, options *LoadOptions) (*Program, error) {
+func NewProgram(file *pte.Program, options *LoadOptions) (_ *Program, err error) {
+	defer must.Catch(&err)
 	if options == nil {
 		options = &LoadOptions{}
 	}
@@ -106,10 +108,7 @@ func NewProgram(file *pte.Program, options *LoadOptions) (*Program, error) {
 		p.named[n.Key] = n.Data
 	}
 	for _, plan := range file.Plans {
-		meta, err := newMethodMeta(file, plan)
-		if err != nil {
-			return nil, fmt.Errorf("method %q: %w", plan.Name, err)
-		}
+		meta := must.At(func() *MethodMeta { return newMethodMeta(file, plan) }, "method %q", plan.Name)
 		p.metas = append(p.metas, meta)
 	}
 	return p, nil
@@ -137,36 +136,31 @@ func (p *Program) MethodNames() []string {
 }
 
 // MethodMeta describes a method without loading it. The error is ErrNotFound.
-func (p *Program) MethodMeta(name string) (*MethodMeta, error) {
-	i, err := p.find(name)
-	if err != nil {
-		return nil, err
-	}
+func (p *Program) MethodMeta(name string) (_ *MethodMeta, err error) {
+	defer must.Catch(&err)
+	i := p.find(name)
 	return p.metas[i], nil
 }
 
 // find returns the index of the plan of a method.
-func (p *Program) find(name string) (int, error) {
+func (p *Program) find(name string) int {
 	for i, plan := range p.file.Plans {
 		if plan.Name == name {
-			return i, nil
+			return i
 		}
 	}
 	if len(p.file.Plans) == 0 {
-		return 0, fmt.Errorf("method %q: %w: the program has no methods", name, ErrNotFound)
+		panic(fmt.Errorf("method %q: %w: the program has no methods", name, ErrNotFound))
 	}
-	return 0, fmt.Errorf("method %q: %w: the program's methods are %q", name, ErrNotFound,
-		p.MethodNames())
+	panic(fmt.Errorf("method %q: %w: the program's methods are %q", name, ErrNotFound,
+		p.MethodNames()))
 }
 
 // constant returns the first n bytes of entry i of the constants.
-func (p *Program) constant(i uint32, n int) ([]byte, error) {
+func (p *Program) constant(i uint32, n int) []byte {
 	if int64(i) >= int64(len(p.file.Constants)) {
-		return nil, fmt.Errorf("%w: constant %d of %d", ErrInvalidProgram, i, len(p.file.Constants))
+		panic(fmt.Errorf("%w: constant %d of %d", ErrInvalidProgram, i, len(p.file.Constants)))
 	}
-	b, err := p.constants.bytes(i, p.file.Constants[i], n)
-	if err != nil {
-		return nil, fmt.Errorf("constant %d: %w", i, err)
-	}
-	return b, nil
+	b := must.At(func() []byte { return p.constants.bytes(i, p.file.Constants[i], n) }, "constant %d", i)
+	return b
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 )
 
@@ -61,14 +62,9 @@ func (s *step) explain(err error) error {
 }
 
 // steps makes the chains executable.
-func (b *binder) steps() ([][]step, error) {
-	kernels, err := b.kernels()
-	if err != nil {
-		return nil, err
-	}
-	if err := b.initDelegates(); err != nil {
-		return nil, err
-	}
+func (b *binder) steps() [][]step {
+	kernels := b.kernels()
+	b.initDelegates()
 	chains := make([][]step, len(b.plan.Chains))
 	for c, chain := range b.plan.Chains {
 		chains[c] = make([]step, len(chain.Instructions))
@@ -76,18 +72,19 @@ func (b *binder) steps() ([][]step, error) {
 			s := &chains[c][i]
 			s.event = Event{Method: b.plan.Name, Chain: c, Instruction: i, Op: b.opName(in),
 				DebugHandle: i}
-			if err := b.step(s, in, kernels); err != nil {
-				return nil, stepError(&s.event, err)
+			if err := must.Try(func() { b.step(s, in, kernels) }); err != nil {
+				panic(stepError(&s.event, err))
 			}
 		}
 	}
-	return chains, nil
+	return chains
 }
 
-func (b *binder) step(s *step, in pte.Instruction, kernels map[string]Kernel) error {
+func (b *binder) step(s *step, in pte.Instruction, kernels map[string]Kernel) {
 	switch in := in.(type) {
 	case pte.KernelCall:
-		return b.kernelStep(s, in, kernels[s.event.Op])
+		b.kernelStep(s, in, kernels[s.event.Op])
+		return
 	case pte.DelegateCall:
 		s.kind = delegateStep
 		s.delegate = b.delegates[in.Delegate]
@@ -104,7 +101,6 @@ func (b *binder) step(s *step, in pte.Instruction, kernels map[string]Kernel) er
 		s.kind = freeStep
 		s.from = &b.slots[in.Value]
 	}
-	return nil
 }
 
 // slotsOf returns the slots of values.
@@ -116,7 +112,7 @@ func (b *binder) slotsOf(indices []int32) []*EValue {
 	return slots
 }
 
-func (b *binder) kernelStep(s *step, in pte.KernelCall, k Kernel) error {
+func (b *binder) kernelStep(s *step, in pte.KernelCall, k Kernel) {
 	args := in.Args
 	var written []int32
 	if p, ok := prims[s.event.Op]; ok {
@@ -142,12 +138,8 @@ func (b *binder) kernelStep(s *step, in pte.KernelCall, k Kernel) error {
 		}
 		return b.reads.unread(i)
 	}}
-	run, err := prepare(k, call)
-	if err != nil {
-		return err
-	}
+	run := must.Get(prepare(k, call))
 	s.run = run
-	return nil
 }
 
 // watch notes which arguments of a step may lack memory.

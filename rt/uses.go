@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 )
 
@@ -19,7 +20,7 @@ type use struct {
 
 // findUses fills b.uses and refuses instructions that name what is not there or
 // that would write constants.
-func (b *binder) findUses() error {
+func (b *binder) findUses() {
 	for _, list := range []struct {
 		what    string
 		indices []int32
@@ -29,148 +30,132 @@ func (b *binder) findUses() error {
 		{"output", b.plan.Outputs, func(u *use) { u.output = true }},
 	} {
 		for i, v := range list.indices {
-			if _, err := b.slot(v); err != nil {
-				return fmt.Errorf("%s %d: %w", list.what, i, err)
-			}
+			must.Do(func() { b.slot(int64(v)) }, "%s %d", list.what, i)
 			list.mark(&b.uses[v])
 			if list.what == "input" && isConstant(b.plan.Values[v]) {
-				return fmt.Errorf("%w: input %d is a constant", ErrInvalidProgram, i)
+				panic(fmt.Errorf("%w: input %d is a constant", ErrInvalidProgram, i))
 			}
 		}
 	}
 	for c, chain := range b.plan.Chains {
 		if chain == nil {
-			return fmt.Errorf("%w: chain %d is missing", ErrInvalidProgram, c)
+			panic(fmt.Errorf("%w: chain %d is missing", ErrInvalidProgram, c))
 		}
 		for i, in := range chain.Instructions {
-			if err := b.instructionUses(in, len(chain.Instructions)); err != nil {
-				return &Error{Method: b.plan.Name, Chain: c, Instruction: i,
-					Op: b.opName(in), Err: err}
+			if err := must.Try(func() {
+				b.instructionUses(in, len(chain.Instructions))
+			}); err != nil {
+				panic(&Error{Method: b.plan.Name, Chain: c, Instruction: i,
+					Op: b.opName(in), Err: err})
 			}
 		}
 	}
-	return nil
 }
 
-func (b *binder) instructionUses(in pte.Instruction, instructions int) error {
+func (b *binder) instructionUses(in pte.Instruction, instructions int) {
 	switch in := in.(type) {
 	case pte.KernelCall:
 		if in.Op < 0 || int(in.Op) >= len(b.plan.Operators) {
-			return fmt.Errorf("%w: operator %d of %d", ErrInvalidProgram, in.Op,
-				len(b.plan.Operators))
+			panic(fmt.Errorf("%w: operator %d of %d", ErrInvalidProgram, in.Op,
+				len(b.plan.Operators)))
 		}
-		if err := b.arguments(in.Args); err != nil {
-			return err
-		}
-		return b.kernelUses(in)
+		b.arguments(in.Args)
+		b.kernelUses(in)
+		return
 	case pte.DelegateCall:
 		if in.Delegate < 0 || int(in.Delegate) >= len(b.plan.Delegates) {
-			return fmt.Errorf("%w: delegate %d of %d", ErrInvalidProgram, in.Delegate,
-				len(b.plan.Delegates))
+			panic(fmt.Errorf("%w: delegate %d of %d", ErrInvalidProgram, in.Delegate,
+				len(b.plan.Delegates)))
 		}
-		if err := b.arguments(in.Args); err != nil {
-			return err
-		}
+		b.arguments(in.Args)
 		for _, a := range in.Args {
 			b.uses[a].written = true
 			b.uses[a].changed = true
 		}
 	case pte.MoveCall:
-		if err := b.inRange([]int32{in.From, in.To}); err != nil {
-			return err
-		}
+		b.inRange([]int32{in.From, in.To})
 		for _, v := range []int32{in.From, in.To} {
 			if k := kindOf(b.plan.Values[v]); k >= IntList {
-				return fmt.Errorf("%w: a move of a list (value %d)", ErrNotSupported, v)
+				panic(fmt.Errorf("%w: a move of a list (value %d)", ErrNotSupported, v))
 			}
 		}
-		if err := b.movable(in); err != nil {
-			return err
-		}
+		b.movable(in)
 		b.uses[in.To].viewed = true
-		return b.notConstant(in.To)
+		b.notConstant(in.To)
+		return
 	case pte.JumpFalseCall:
 		// A destination beyond the end ends the chain in ExecuTorch's runtime, but
 		// no exporter writes one.
 		if in.Destination < 0 || int(in.Destination) > instructions {
-			return fmt.Errorf("%w: a jump to instruction %d of %d", ErrInvalidProgram,
-				in.Destination, instructions)
+			panic(fmt.Errorf("%w: a jump to instruction %d of %d", ErrInvalidProgram,
+				in.Destination, instructions))
 		}
-		return b.inRange([]int32{in.Cond})
+		b.inRange([]int32{in.Cond})
+		return
 	case pte.FreeCall:
-		if err := b.inRange([]int32{in.Value}); err != nil {
-			return err
-		}
+		b.inRange([]int32{in.Value})
 		b.uses[in.Value].freed = true
 	default:
-		return fmt.Errorf("%w: an instruction of type %T", ErrInvalidProgram, in)
+		panic(fmt.Errorf("%w: an instruction of type %T", ErrInvalidProgram, in))
 	}
-	return nil
 }
 
 // movable refuses moves after which a value is not what kernels are prepared for.
-func (b *binder) movable(in pte.MoveCall) error {
+func (b *binder) movable(in pte.MoveCall) {
 	from, isTensor := b.plan.Values[in.From].(*pte.Tensor)
 	to, wantsTensor := b.plan.Values[in.To].(*pte.Tensor)
 	switch {
 	case isTensor != wantsTensor:
-		return fmt.Errorf("%w: a %v is moved where a %v belongs", ErrNotSupported,
-			kindOf(b.plan.Values[in.From]), kindOf(b.plan.Values[in.To]))
+		panic(fmt.Errorf("%w: a %v is moved where a %v belongs", ErrNotSupported,
+			kindOf(b.plan.Values[in.From]), kindOf(b.plan.Values[in.To])))
 	case isTensor && !pte.Becomes(to, from):
-		return fmt.Errorf("%w: %s is moved where %s belongs", ErrNotSupported,
-			pte.ValueString(from), pte.ValueString(to))
+		panic(fmt.Errorf("%w: %s is moved where %s belongs", ErrNotSupported,
+			pte.ValueString(from), pte.ValueString(to)))
 	}
-	return nil
 }
 
 // kernelUses marks what a KernelCall writes.
-func (b *binder) kernelUses(in pte.KernelCall) error {
+func (b *binder) kernelUses(in pte.KernelCall) {
 	name := b.plan.Operators[in.Op].String()
 	if p, ok := prims[name]; ok {
 		if len(in.Args) != p.args {
-			return fmt.Errorf("%w: %d arguments, expected %d", ErrInvalidProgram,
-				len(in.Args), p.args)
+			panic(fmt.Errorf("%w: %d arguments, expected %d", ErrInvalidProgram,
+				len(in.Args), p.args))
 		}
 		v := in.Args[p.writes]
 		switch _, tensor := b.plan.Values[v].(*pte.Tensor); {
 		case tensor != p.tensor:
-			return fmt.Errorf("%w: the result, value %d, is a %v", ErrInvalidProgram, v,
-				kindOf(b.plan.Values[v]))
+			panic(fmt.Errorf("%w: the result, value %d, is a %v", ErrInvalidProgram, v,
+				kindOf(b.plan.Values[v])))
 		case name == viewOp:
 			b.uses[v].viewed = true
 		case p.tensor:
 			b.uses[v].written = true
 		case kindOf(b.plan.Values[v]) >= IntList:
-			return fmt.Errorf("%w: the result, value %d, is a list", ErrInvalidProgram, v)
+			panic(fmt.Errorf("%w: the result, value %d, is a list", ErrInvalidProgram, v))
 		default:
 			b.uses[v].changed = true
 		}
-		return b.notConstant(v)
+		b.notConstant(v)
+		return
 	}
 	if len(in.Args) == 0 {
-		return fmt.Errorf("%w: a call without arguments", ErrInvalidProgram)
+		panic(fmt.Errorf("%w: a call without arguments", ErrInvalidProgram))
 	}
-	if err := b.writes(b.results(in)); err != nil {
-		return err
-	}
-	return b.writes(b.target(in))
+	b.writes(b.results(in))
+	b.writes(b.target(in))
 }
 
 // writes marks values that a kernel writes.
-func (b *binder) writes(values []int32) error {
+func (b *binder) writes(values []int32) {
 	for _, v := range values {
-		if _, err := b.slot(v); err != nil {
-			return err
-		}
+		b.slot(int64(v))
 		b.uses[v].written = true
 		if _, ok := b.plan.Values[v].(*pte.Tensor); !ok {
 			b.uses[v].changed = true
 		}
-		if err := b.notConstant(v); err != nil {
-			return err
-		}
+		b.notConstant(v)
 	}
-	return nil
 }
 
 // results returns the values that a call of a kernel names as its results.
@@ -194,27 +179,23 @@ func (b *binder) target(in pte.KernelCall) []int32 {
 	return in.Args[:1:1]
 }
 
-func (b *binder) notConstant(v int32) error {
+func (b *binder) notConstant(v int32) {
 	if isConstant(b.plan.Values[v]) {
-		return fmt.Errorf("%w: it writes value %d, a constant", ErrInvalidProgram, v)
+		panic(fmt.Errorf("%w: it writes value %d, a constant", ErrInvalidProgram, v))
 	}
-	return nil
 }
 
 // arguments checks a call's arguments. Its kernel looks at the elements of lists
 // too; lists that more calls share than exporters ever let would make a small
 // file much work.
-func (b *binder) arguments(args []int32) error {
-	if err := b.inRange(args); err != nil {
-		return err
-	}
+func (b *binder) arguments(args []int32) {
+	b.inRange(args)
 	for _, v := range args {
 		b.work -= 1 + listLength(b.plan.Values[v])
 	}
 	if b.work < 0 {
-		return fmt.Errorf("%w: lists are arguments of too many calls", ErrNotSupported)
+		panic(fmt.Errorf("%w: lists are arguments of too many calls", ErrNotSupported))
 	}
-	return nil
 }
 
 // workOf is how many arguments and elements of lists the calls of a plan may
@@ -248,13 +229,10 @@ func listLength(v pte.EValue) int {
 	return 0
 }
 
-func (b *binder) inRange(indices []int32) error {
+func (b *binder) inRange(indices []int32) {
 	for _, v := range indices {
-		if _, err := b.slot(v); err != nil {
-			return err
-		}
+		b.slot(int64(v))
 	}
-	return nil
 }
 
 // fixed reports whether value v never changes.

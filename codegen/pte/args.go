@@ -7,6 +7,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/aten"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 )
 
@@ -23,11 +24,12 @@ func operator(op string) pte.Operator {
 
 // call emits an operator. Its results are its out arguments, the arguments it
 // writes to, or numbers, which get slots of their own.
-func (b *builder) call(n *ir.Node) error {
+func (b *builder) call(n *ir.Node) {
 	c := &call{op: n.Op, node: n.Name, loc: n.Loc}
 	schema, ok := b.table.Schema(n.Op)
 	if !ok {
-		return b.prim(n, c)
+		b.prim(n, c)
+		return
 	}
 	var outs []*slot
 	for i := range schema.Args {
@@ -38,14 +40,11 @@ func (b *builder) call(n *ir.Node) error {
 		}
 		if a == nil {
 			if !p.HasDefault {
-				return fmt.Errorf("its argument %s is missing", p.Name)
+				panic(fmt.Errorf("its argument %s is missing", p.Name))
 			}
 			a = p.Default
 		}
-		s, err := b.arg(a, p.Type)
-		if err != nil {
-			return fmt.Errorf("its argument %s: %w", p.Name, err)
-		}
+		s := must.At(func() *slot { return b.arg(a, p.Type) }, "its argument %s", p.Name)
 		c.args = append(c.args, s)
 		switch {
 		case !p.Type.Mutates():
@@ -61,32 +60,29 @@ func (b *builder) call(n *ir.Node) error {
 	}
 	for _, a := range n.Args {
 		if a.Name != "" && schema.Index(a.Name) < 0 {
-			return fmt.Errorf("it has no argument %s", a.Name)
+			panic(fmt.Errorf("it has no argument %s", a.Name))
 		}
 	}
-	return b.finish(n, c, outs)
+	b.finish(n, c, outs)
 }
 
 // prim emits an operator without a schema: one on numbers, which takes its
 // arguments as they stand and the slot of its result.
-func (b *builder) prim(n *ir.Node, c *call) error {
+func (b *builder) prim(n *ir.Node, c *call) {
 	for i, a := range n.Args {
-		s, err := b.arg(a.Value, nil)
-		if err != nil {
-			return fmt.Errorf("its argument %d: %w", i, err)
-		}
+		s := must.At(func() *slot { return b.arg(a.Value, nil) }, "its argument %d", i)
 		c.args = append(c.args, s)
 		c.reads = append(c.reads, tensorsIn(s)...)
 	}
-	return b.finish(n, c, nil)
+	b.finish(n, c, nil)
 }
 
 // finish adds the slot of the result to a call's arguments and emits it. outs
 // are the tensors it writes.
-func (b *builder) finish(n *ir.Node, c *call, outs []*slot) error {
+func (b *builder) finish(n *ir.Node, c *call, outs []*slot) {
 	if len(outs) > 0 {
 		if len(n.Outputs) > len(outs) {
-			return fmt.Errorf("it has %d results but writes %d tensors", len(n.Outputs), len(outs))
+			panic(fmt.Errorf("it has %d results but writes %d tensors", len(n.Outputs), len(outs)))
 		}
 		for i, v := range n.Outputs {
 			if v != nil {
@@ -99,25 +95,21 @@ func (b *builder) finish(n *ir.Node, c *call, outs []*slot) error {
 		}
 		c.args = append(c.args, ret)
 		b.emit(c)
-		return nil
+		return
 	}
 	for _, v := range n.Outputs {
 		if v == nil {
 			continue
 		}
 		if v.Type.Kind == ir.TensorKind {
-			return fmt.Errorf("it gives a new tensor: only out variants can be called")
+			panic(fmt.Errorf("it gives a new tensor: only out variants can be called"))
 		}
-		zero, err := zeroOf(v.Type)
-		if err != nil {
-			return err
-		}
+		zero := zeroOf(v.Type)
 		s := b.number(v.Name, zero)
 		b.vals[v] = s
 		c.args = append(c.args, s)
 	}
 	b.emit(c)
-	return nil
 }
 
 // tensorsIn returns the tensors that an argument consists of.
@@ -137,7 +129,7 @@ func tensorsIn(s *slot) []*slot {
 
 // arg returns the slot of an argument of type t; without a type the argument
 // tells.
-func (b *builder) arg(a ir.Arg, t *aten.Type) (*slot, error) {
+func (b *builder) arg(a ir.Arg, t *aten.Type) *slot {
 	if list, ok := a.(ir.List); ok {
 		return b.listArg(list, t)
 	}
@@ -153,23 +145,20 @@ func (b *builder) arg(a ir.Arg, t *aten.Type) (*slot, error) {
 	if ref, ok := a.(ir.Ref); ok {
 		if e := ref.Value.Type.Expr; ref.Value.Type.HasExpr && ref.Value.Type.Kind == ir.IntKind {
 			if n, ok := e.Const(); ok {
-				return b.literal(pte.Int(n)), nil
+				return b.literal(pte.Int(n))
 			}
 		}
 		return b.slotOf(ref.Value)
 	}
-	v, err := literalOf(a)
-	if err != nil {
-		return nil, err
-	}
+	v := literalOf(a)
 	if n, ok := v.(pte.Int); ok && t != nil && t.Name == "float" {
 		v = pte.Double(n)
 	}
-	return b.literal(v), nil
+	return b.literal(v)
 }
 
 // listArg returns the slot of a list.
-func (b *builder) listArg(list ir.List, t *aten.Type) (*slot, error) {
+func (b *builder) listArg(list ir.List, t *aten.Type) *slot {
 	kind, elem := "int", (*aten.Type)(nil)
 	if t != nil {
 		elem = t.Base()
@@ -185,39 +174,36 @@ func (b *builder) listArg(list ir.List, t *aten.Type) (*slot, error) {
 			case ir.Int:
 				out[i] = float64(a)
 			default:
-				return nil, fmt.Errorf("element %d is %s, not a literal number", i, ir.ArgString(a))
+				panic(fmt.Errorf("element %d is %s, not a literal number", i, ir.ArgString(a)))
 			}
 		}
-		return b.literal(out), nil
+		return b.literal(out)
 	case "bool":
 		out := make(pte.BoolList, len(list))
 		for i, a := range list {
 			x, ok := a.(ir.BoolArg)
 			if !ok {
-				return nil, fmt.Errorf("element %d is %s, not a literal bool", i, ir.ArgString(a))
+				panic(fmt.Errorf("element %d is %s, not a literal bool", i, ir.ArgString(a)))
 			}
 			out[i] = bool(x)
 		}
-		return b.literal(out), nil
+		return b.literal(out)
 	}
 	elems := make([]*slot, len(list))
 	for i, a := range list {
 		if _, none := a.(ir.None); none && kind == "Tensor" {
 			continue
 		}
-		s, err := b.arg(a, elem)
-		if err != nil {
-			return nil, fmt.Errorf("element %d: %w", i, err)
-		}
+		s := must.At(func() *slot { return b.arg(a, elem) }, "element %d", i)
 		elems[i] = s
 	}
 	switch {
 	case kind != "Tensor":
-		return b.listOf(intList, elems), nil
+		return b.listOf(intList, elems)
 	case elem.Optional:
-		return b.listOf(optionalTensorList, elems), nil
+		return b.listOf(optionalTensorList, elems)
 	}
-	return b.listOf(tensorList, elems), nil
+	return b.listOf(tensorList, elems)
 }
 
 // The numbers of c10::MemoryFormat.
@@ -226,30 +212,30 @@ var memoryFormats = map[ir.MemoryFormat]pte.Int{
 }
 
 // literalOf returns a literal as a program holds it.
-func literalOf(a ir.Arg) (pte.EValue, error) {
+func literalOf(a ir.Arg) pte.EValue {
 	switch a := a.(type) {
 	case ir.None:
-		return pte.Null{}, nil
+		return pte.Null{}
 	case ir.Int:
-		return pte.Int(a), nil
+		return pte.Int(a)
 	case ir.Float:
-		return pte.Double(a), nil
+		return pte.Double(a)
 	case ir.BoolArg:
-		return pte.Bool(a), nil
+		return pte.Bool(a)
 	case ir.Str:
-		return pte.String(a), nil
+		return pte.String(a)
 	case ir.DTypeArg:
 		if n, ok := pte.ScalarTypeOf(ir.DType(a)); ok {
-			return pte.Int(n), nil
+			return pte.Int(n)
 		}
 	case ir.MemoryFormat:
 		if n, ok := memoryFormats[a]; ok {
-			return n, nil
+			return n
 		}
 	case ir.LayoutArg:
-		return pte.Int(0), nil // torch.strided
+		return pte.Int(0) // torch.strided
 	}
-	return nil, fmt.Errorf("a .pte cannot hold %s", ir.ArgString(a))
+	panic(fmt.Errorf("a .pte cannot hold %s", ir.ArgString(a)))
 }
 
 // container returns how the inputs and outputs of m nest, nil if the model does

@@ -13,7 +13,7 @@ type assignment struct{ to, from *slot }
 // assign makes all assignments as if at once: a source that another assignment
 // overwrites is copied before that, aside if they go in a circle. Of those that
 // may be made the first one is.
-func (b *builder) assign(todo []assignment) error {
+func (b *builder) assign(todo []assignment) {
 	todo = slices.DeleteFunc(slices.Clone(todo), func(a assignment) bool {
 		return sameBytes(a.to, a.from)
 	})
@@ -48,10 +48,7 @@ func (b *builder) assign(todo []assignment) error {
 		for ; done[first]; first++ {
 		}
 		for len(ready) == 0 {
-			aside, err := b.like(todo[first].from)
-			if err != nil {
-				return err
-			}
+			aside := b.like(todo[first].from)
 			b.copy(aside, todo[first].from)
 			from := todo[first].from.root()
 			todo[first].from = aside
@@ -63,7 +60,6 @@ func (b *builder) assign(todo []assignment) error {
 		b.copy(todo[next].to, todo[next].from)
 		unread(todo[next].from.root())
 	}
-	return nil
 }
 
 // sameBytes reports whether two slots are one, or the same shape of the same
@@ -76,11 +72,11 @@ func sameBytes(a, b *slot) bool {
 }
 
 // like makes a slot of its own for what s holds.
-func (b *builder) like(s *slot) (*slot, error) {
+func (b *builder) like(s *slot) *slot {
 	if s.tensor != nil {
 		return b.tensorSlot(s.name+"_copy", s.tensor.typ)
 	}
-	return b.number(s.name+"_copy", s.value), nil
+	return b.number(s.name+"_copy", s.value)
 }
 
 // copy emits what gives to the elements, or the number, of from.
@@ -105,7 +101,7 @@ func (b *builder) copy(to, from *slot) {
 
 // outputs writes back what the method changes and lists what it returns:
 // changed inputs first, then the outputs proper.
-func (b *builder) outputs() error {
+func (b *builder) outputs() {
 	m := b.method
 	var writes []assignment
 	var changed, returned []*slot
@@ -115,10 +111,7 @@ func (b *builder) outputs() error {
 		if target == nil {
 			continue
 		}
-		from, err := b.arg(m.Graph.Outputs[i], nil)
-		if err != nil {
-			return err
-		}
+		from := b.arg(m.Graph.Outputs[i], nil)
 		to := b.vals[target]
 		writes = append(writes, assignment{to: to, from: from})
 		written[to] = true
@@ -130,20 +123,15 @@ func (b *builder) outputs() error {
 		if spec.Kind == ir.TokenOutput || targets[i] != nil {
 			continue
 		}
-		s, err := b.arg(m.Graph.Outputs[i], nil)
-		if err != nil {
-			return err
-		}
+		s := b.arg(m.Graph.Outputs[i], nil)
 		if s.tensor != nil && written[s.root()] {
 			// The old value, which is about to be overwritten.
 			old := s
-			if s, err = b.like(old); err != nil {
-				return err
-			}
+			s = b.like(old)
 			writes = append(writes, assignment{to: s, from: old})
 		}
 		returned = append(returned, s)
 	}
 	b.code.outputs = append(changed, returned...)
-	return b.assign(writes)
+	b.assign(writes)
 }

@@ -9,7 +9,7 @@ import (
 
 // results makes a slot for every result of n, unread ones too, since its
 // regions write them. types tells those of results that n leaves out.
-func (b *builder) results(n *ir.Node, types func(i int) ir.Type, count int) ([]*slot, error) {
+func (b *builder) results(n *ir.Node, types func(i int) ir.Type, count int) []*slot {
 	outs := make([]*slot, count)
 	for i := range outs {
 		name, t := n.Name, ir.Type{}
@@ -18,26 +18,21 @@ func (b *builder) results(n *ir.Node, types func(i int) ir.Type, count int) ([]*
 		} else {
 			t = types(i)
 		}
-		var err error
-		if outs[i], err = b.resultSlot(name, t); err != nil {
-			return nil, err
-		}
+
+		outs[i] = b.resultSlot(name, t)
 		if v := n.Output(i); v != nil {
 			b.vals[v] = outs[i]
 		}
 	}
-	return outs, nil
+	return outs
 }
 
-func (b *builder) resultSlot(name string, t ir.Type) (*slot, error) {
+func (b *builder) resultSlot(name string, t ir.Type) *slot {
 	if t.Kind == ir.TensorKind {
 		return b.tensorSlot(name, t.Dense())
 	}
-	zero, err := zeroOf(t)
-	if err != nil {
-		return nil, err
-	}
-	return b.number(name, zero), nil
+	zero := zeroOf(t)
+	return b.number(name, zero)
 }
 
 // typeOf returns the type of a region's output.
@@ -56,98 +51,65 @@ func typeOf(a ir.Arg) ir.Type {
 }
 
 // region emits g and what gives its outputs to dsts.
-func (b *builder) region(n *ir.Node, g *ir.Graph, dsts []*slot) ([]item, error) {
-	return b.inBlock(func() error {
-		if err := b.graph(g); err != nil {
-			return err
-		}
+func (b *builder) region(n *ir.Node, g *ir.Graph, dsts []*slot) []item {
+	return b.inBlock(func() {
+		b.graph(g)
 		b.loc = n.Loc
-		return b.give(g, dsts)
+		b.give(g, dsts)
 	})
 }
 
 // give assigns the outputs of g to dsts.
-func (b *builder) give(g *ir.Graph, dsts []*slot) error {
+func (b *builder) give(g *ir.Graph, dsts []*slot) {
 	var todo []assignment
 	for i, dst := range dsts {
-		src, err := b.arg(g.Outputs[i], nil)
-		if err != nil {
-			return err
-		}
+		src := b.arg(g.Outputs[i], nil)
 		todo = append(todo, assignment{to: dst, from: src})
 	}
-	return b.assign(todo)
+	b.assign(todo)
 }
 
-func (b *builder) cond(n *ir.Node) error {
+func (b *builder) cond(n *ir.Node) {
 	if len(n.Args) != 1 || len(n.Regions) != 2 {
-		return fmt.Errorf("it has %d operands and %d regions, want 1 and 2", len(n.Args),
-			len(n.Regions))
+		panic(fmt.Errorf("it has %d operands and %d regions, want 1 and 2", len(n.Args),
+			len(n.Regions)))
 	}
-	pred, err := b.arg(n.Args[0].Value, nil)
-	if err != nil {
-		return err
-	}
+	pred := b.arg(n.Args[0].Value, nil)
 	then := n.Regions[0]
-	outs, err := b.results(n, func(i int) ir.Type { return typeOf(then.Outputs[i]) },
+	outs := b.results(n, func(i int) ir.Type { return typeOf(then.Outputs[i]) },
 		len(then.Outputs))
-	if err != nil {
-		return err
-	}
 	it := &branch{cond: pred, loc: n.Loc}
-	if it.then, err = b.region(n, then, outs); err != nil {
-		return err
-	}
-	if it.other, err = b.region(n, n.Regions[1], outs); err != nil {
-		return err
-	}
+	it.then = b.region(n, then, outs)
+	it.other = b.region(n, n.Regions[1], outs)
 	b.emit(it)
-	return nil
 }
 
 // while: the slots of the results are those of the carried values.
-func (b *builder) while(n *ir.Node) error {
+func (b *builder) while(n *ir.Node) {
 	head, body := n.Regions[0], n.Regions[1]
 	inits, ok := n.Args[0].Value.(ir.List)
 	if !ok || len(inits) != len(body.Inputs) || len(head.Inputs) != len(inits) {
-		return fmt.Errorf("what it carries does not match what its regions take")
+		panic(fmt.Errorf("what it carries does not match what its regions take"))
 	}
-	carried, err := b.carry(n, inits)
-	if err != nil {
-		return err
-	}
+	carried := b.carry(n, inits)
 	for i, s := range carried {
 		b.vals[head.Inputs[i]], b.vals[body.Inputs[i]] = s, s
 	}
 	it := &loop{tested: true, loc: n.Loc}
-	if it.test, err = b.inBlock(func() error {
-		if err := b.graph(head); err != nil {
-			return err
-		}
-		it.cond, err = b.arg(head.Outputs[0], nil)
-		return err
-	}); err != nil {
-		return err
-	}
-	if it.body, err = b.region(n, body, carried); err != nil {
-		return err
-	}
+	it.test = b.inBlock(func() {
+		b.graph(head)
+		it.cond = b.arg(head.Outputs[0], nil)
+	})
+	it.body = b.region(n, body, carried)
 	b.emit(it)
-	return nil
 }
 
 // carry makes the slots of carried values and gives them their initial values.
-func (b *builder) carry(n *ir.Node, inits ir.List) ([]*slot, error) {
-	carried, err := b.results(n, func(i int) ir.Type { return typeOf(inits[i]) }, len(inits))
-	if err != nil {
-		return nil, err
-	}
+func (b *builder) carry(n *ir.Node, inits ir.List) []*slot {
+	carried := b.results(n, func(i int) ir.Type { return typeOf(inits[i]) }, len(inits))
 	for i, a := range inits {
-		s, err := b.arg(a, nil)
-		if err != nil {
-			return nil, err
-		}
+		s := b.arg(a, nil)
 		b.copy(carried[i], s)
 	}
-	return carried, nil
+	return carried
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/lower/raise"
 )
@@ -99,7 +100,8 @@ func DebugFile(path string) string {
 
 // DebugBeside reads the map of the program p at path, nil if there is none. One
 // that does not fit the program is an error.
-func DebugBeside(p *pte.Program, path string) (*DebugMap, error) {
+func DebugBeside(p *pte.Program, path string) (_ *DebugMap, err error) {
+	defer must.Catch(&err)
 	name := DebugFile(path)
 	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -112,30 +114,27 @@ func DebugBeside(p *pte.Program, path string) (*DebugMap, error) {
 	if err := json.Unmarshal(text, d); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if err := d.fits(p); err != nil {
-		return nil, fmt.Errorf("%s is of another program: %w", name, err)
-	}
+	must.Do(func() { d.fits(p) }, "%s is of another program", name)
 	return d, nil
 }
 
-func (d *DebugMap) fits(p *pte.Program) error {
+func (d *DebugMap) fits(p *pte.Program) {
 	if len(d.Methods) != len(p.Plans) {
-		return fmt.Errorf("it has %d methods, not %d", len(d.Methods), len(p.Plans))
+		panic(fmt.Errorf("it has %d methods, not %d", len(d.Methods), len(p.Plans)))
 	}
 	for i, plan := range p.Plans {
 		m := d.Methods[i]
 		if m.Name != plan.Name || len(plan.Chains) != 1 ||
 			len(m.Instructions) != len(plan.Chains[0].Instructions) {
-			return fmt.Errorf("method %s is another", foreign.Message(plan.Name))
+			panic(fmt.Errorf("method %s is another", foreign.Message(plan.Name)))
 		}
 		for k, in := range plan.Chains[0].Instructions {
 			if have, want := m.Instructions[k].Op, InstructionName(plan, in); have != want {
-				return fmt.Errorf("instruction %d of method %s is %s, not %s", k,
-					foreign.Message(plan.Name), foreign.Message(want), foreign.Message(have))
+				panic(fmt.Errorf("instruction %d of method %s is %s, not %s", k,
+					foreign.Message(plan.Name), foreign.Message(want), foreign.Message(have)))
 			}
 		}
 	}
-	return nil
 }
 
 // OriginsBeside returns what the instructions of each method stand for, those of

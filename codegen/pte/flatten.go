@@ -18,13 +18,12 @@ type flattener struct {
 	traces    bool
 	origins   []Origin // parallel to the chain's instructions
 	never     *slot    // the literal False
-	err       error
 }
 
 // flatten makes the plan of c, whose tensors lie at offsets.
 // Origins are parallel to the instructions.
 func flatten(c *code, offsets map[*slot]int64,
-	traces bool) (plan *pte.ExecutionPlan, origins []Origin, err error) {
+	traces bool) (plan *pte.ExecutionPlan, origins []Origin) {
 	chain := &pte.Chain{}
 	f := &flattener{
 		plan: &pte.ExecutionPlan{Chains: []*pte.Chain{chain}}, chain: chain,
@@ -38,7 +37,7 @@ func flatten(c *code, offsets map[*slot]int64,
 	for _, s := range c.outputs {
 		f.plan.Outputs = append(f.plan.Outputs, f.value(s))
 	}
-	return f.plan, f.origins, f.err
+	return f.plan, f.origins
 }
 
 // value returns the index of a slot, after those of the slots in it.
@@ -74,8 +73,7 @@ func (f *flattener) value(s *slot) int32 {
 		v = s.value
 	}
 	if len(f.plan.Values) == math.MaxInt32 {
-		f.err = fmt.Errorf("it has more values than a .pte can number")
-		return 0
+		panic(fmt.Errorf("it has more values than a .pte can number"))
 	}
 	i := int32(len(f.plan.Values))
 	f.index[s] = i
@@ -87,7 +85,7 @@ func (f *flattener) tensor(s *slot) *pte.Tensor {
 	t := s.tensor
 	scalar, ok := pte.ScalarTypeOf(t.typ.DType)
 	if !ok {
-		f.err = fmt.Errorf("%%%s: a .pte cannot hold tensors of %v", s.name, t.typ.DType)
+		panic(fmt.Errorf("%%%s: a .pte cannot hold tensors of %v", s.name, t.typ.DType))
 	}
 	out := &pte.Tensor{ScalarType: scalar, Sizes: t.sizes, DimOrder: t.dimOrder}
 	if t.dynamic {
@@ -108,7 +106,7 @@ func (f *flattener) tensor(s *slot) *pte.Tensor {
 	}
 	offset, ok := f.offsets[s.root()]
 	if !ok {
-		f.err = fmt.Errorf("%%%s has no place in memory", s.name)
+		panic(fmt.Errorf("%%%s has no place in memory", s.name))
 	}
 	out.Allocation = &pte.Allocation{MemoryID: 1, Offset: uint64(offset)}
 	return out

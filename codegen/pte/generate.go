@@ -7,6 +7,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/ops"
@@ -54,7 +55,8 @@ type Memory struct {
 // Generate makes a program of p, which is in the dialect of lower.ToExecutorch
 // and is not changed. Errors name file, node, operator and Python line; those of
 // all methods are joined.
-func Generate(p *ir.Program, opt Options) (*Output, error) {
+func Generate(p *ir.Program, opt Options) (_ *Output, err error) {
+	defer must.Catch(&err)
 	if opt.Table == nil {
 		opt.Table = ops.Standard()
 	}
@@ -62,10 +64,7 @@ func Generate(p *ir.Program, opt Options) (*Output, error) {
 		opt.Planner = plan.Best{}
 	}
 	pool := newPool(opt.ExternalWeights)
-	shared, err := sharedOf(p)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", foreign.Message(p.Source), err)
-	}
+	shared := must.At(func() *sharedArena { return sharedOf(p) }, "%s", foreign.Message(p.Source))
 	out := &Output{Program: &pte.Program{}}
 	var errs []error
 	for _, m := range p.Methods {
@@ -78,15 +77,9 @@ func Generate(p *ir.Program, opt Options) (*Output, error) {
 					"an ExecuTorch program has no methods of this name: give it another with --method")))
 			continue
 		}
-		ep, mem, origins, err := method(pool, shared, m, opt)
-		if err != nil {
+		if err := must.Try(func() { out.method(pool, shared, m, opt) }); err != nil {
 			errs = append(errs, inFile(p.SourceOf(m), m, err))
-			continue
 		}
-		out.Program.Plans = append(out.Program.Plans, ep)
-		out.Program.SetLeast(len(out.Program.Plans)-1, least(m))
-		out.Memory = append(out.Memory, mem)
-		out.Origins = append(out.Origins, origins)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -105,29 +98,22 @@ func Generate(p *ir.Program, opt Options) (*Output, error) {
 	return out, nil
 }
 
-// method makes an execution plan of m.
-func method(pool *pool, shared *sharedArena, m *ir.Method,
-	opt Options) (*pte.ExecutionPlan, Memory, []Origin, error) {
-	c, err := build(pool, shared, m, opt.Table)
-	if err != nil {
-		return nil, Memory{}, nil, err
-	}
+// method adds the execution plan of m.
+func (o *Output) method(pool *pool, shared *sharedArena, m *ir.Method, opt Options) {
+	c := build(pool, shared, m, opt.Table)
 	forward(c)
-	places, mem, err := place(c, opt.Planner)
-	if err != nil {
-		return nil, Memory{}, nil, err
-	}
-	ep, origins, err := flatten(c, places, opt.StackTraces)
-	if err != nil {
-		return nil, Memory{}, nil, err
-	}
+	places, mem := place(c, opt.Planner)
+	ep, origins := flatten(c, places, opt.StackTraces)
 	ep.Name = m.Name
 	ep.Container = container(m)
 	ep.BufferSizes = []int64{0, mem.Plan.Size()}
 	if shared.in(m) {
 		ep.BufferSizes = append(ep.BufferSizes, shared.size)
 	}
-	return ep, mem, origins, nil
+	o.Program.Plans = append(o.Program.Plans, ep)
+	o.Program.SetLeast(len(o.Program.Plans)-1, least(m))
+	o.Memory = append(o.Memory, mem)
+	o.Origins = append(o.Origins, origins)
 }
 
 // least returns the least sizes of inputs of dynamic size, nil for others.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 )
 
 // The operators that the writer knows by name: what the dialect leaves to it,
@@ -42,40 +43,30 @@ const (
 // (see assign).
 //
 // Of a dynamic tensor only a run tells the sizes, which et_view gives the view.
-func (b *builder) view(n *ir.Node) error {
+func (b *builder) view(n *ir.Node) {
 	ref, ok := n.Arg("self").(ir.Ref)
 	if !ok || len(n.Outputs) != 1 || n.Outputs[0] == nil {
-		return fmt.Errorf("it has no operand or no result")
+		panic(fmt.Errorf("it has no operand or no result"))
 	}
-	base, err := b.slotOf(ref.Value)
-	if err != nil {
-		return err
-	}
+	base := b.slotOf(ref.Value)
 	v := n.Outputs[0]
-	s, err := b.tensorSlot(v.Name, v.Type.Dense())
-	if err != nil {
-		return err
-	}
+	s := b.tensorSlot(v.Name, v.Type.Dense())
 	b.vals[v] = s
 	if base.root().tensor.role == constant {
 		s.tensor.role, s.tensor.data = constant, base.tensor.data
-		return nil
+		return
 	}
 	s.tensor.of = base
 	if !s.tensor.dynamic && !base.tensor.dynamic {
-		return nil
+		return
 	}
 	size, ok := n.Arg("size").(ir.List)
 	if !ok {
-		return fmt.Errorf("its size is no list")
+		panic(fmt.Errorf("its size is no list"))
 	}
-	list, err := b.listArg(size, nil)
-	if err != nil {
-		return fmt.Errorf("its argument size: %w", err)
-	}
+	list := must.At(func() *slot { return b.listArg(size, nil) }, "its argument size")
 	s.tensor.dynamic = true // et_view resizes, which static tensors need not allow
 	b.emit(&call{op: opView, args: []*slot{base, list, s}, loc: n.Loc})
-	return nil
 }
 
 // sharedMemory is the memory id of state that several methods have: what lies in
@@ -94,7 +85,7 @@ type sharedArena struct {
 	size int64
 }
 
-func sharedOf(p *ir.Program) (*sharedArena, error) {
+func sharedOf(p *ir.Program) *sharedArena {
 	a := &sharedArena{at: map[string]*sharedState{}}
 	shared := p.SharedState()
 	for _, m := range p.Methods {
@@ -102,15 +93,14 @@ func sharedOf(p *ir.Program) (*sharedArena, error) {
 			if !shared[spec.Target] || a.at[spec.Target] != nil {
 				continue
 			}
-			t, err := newTensor(m.Graph.Inputs[i].Type)
-			if err != nil {
-				return nil, fmt.Errorf("buffer %s: %w", spec.Target, err)
-			}
+			t := must.At(func() *tensor {
+				return newTensor(m.Graph.Inputs[i].Type)
+			}, "buffer %s", spec.Target)
 			a.at[spec.Target] = &sharedState{name: spec.Target, offset: a.size}
 			a.size = (a.size + t.bytes + alignment - 1) / alignment * alignment
 		}
 	}
-	return a, nil
+	return a
 }
 
 // in reports whether a method has shared state.

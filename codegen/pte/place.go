@@ -1,8 +1,7 @@
 package pte
 
 import (
-	"fmt"
-
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/plan"
 )
 
@@ -21,7 +20,7 @@ type planner struct {
 }
 
 // place plans the memory of c. It returns the offset of every root.
-func place(c *code, how plan.Planner) (map[*slot]int64, Memory, error) {
+func place(c *code, how plan.Planner) (map[*slot]int64, Memory) {
 	p := &planner{ids: map[*slot]plan.BufferID{}}
 	p.problem.Regions = []plan.Region{{Kind: plan.Body, Parent: -1}}
 	for _, s := range c.held {
@@ -39,17 +38,13 @@ func place(c *code, how plan.Planner) (map[*slot]int64, Memory, error) {
 	}
 	p.problem.Regions[0].Last = p.step
 	pl, err := how.Plan(&p.problem)
-	if err != nil {
-		return nil, Memory{}, fmt.Errorf("planning memory: %w", err)
-	}
-	if err := plan.Check(&p.problem, pl); err != nil {
-		return nil, Memory{}, fmt.Errorf("the plan of memory is wrong: %w", err)
-	}
+	must.In(err, "planning memory")
+	must.In(plan.Check(&p.problem, pl), "the plan of memory is wrong")
 	offsets := map[*slot]int64{}
 	for s, id := range p.ids {
 		offsets[s] = pl.Offsets[id]
 	}
-	return offsets, Memory{Problem: &p.problem, Plan: pl}, nil
+	return offsets, Memory{Problem: &p.problem, Plan: pl}
 }
 
 // buffer returns the buffer of the memory that s lies in, nil if that is not

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 )
 
@@ -45,24 +46,18 @@ func newPool(external bool) *pool {
 
 // constant returns the data of c, which is called name in the model ("" for
 // what is none of its own).
-func (p *pool) constant(c *ir.Constant, name string) (*data, error) {
-	blob, digest, err := elements(c)
-	if err != nil {
-		return nil, err
-	}
+func (p *pool) constant(c *ir.Constant, name string) *data {
+	blob, digest := elements(c)
 	if p.external {
 		return p.outsideData(c, blob, digest, name)
 	}
-	return p.add("constant "+digest, &p.constants, blob), nil
+	return p.add("constant "+digest, &p.constants, blob)
 }
 
 // initial returns the data that state begins with.
-func (p *pool) initial(c *ir.Constant) (*data, error) {
-	blob, digest, err := elements(c)
-	if err != nil {
-		return nil, err
-	}
-	return p.add("initial "+digest, &p.initials, blob), nil
+func (p *pool) initial(c *ir.Constant) *data {
+	blob, digest := elements(c)
+	return p.add("initial "+digest, &p.initials, blob)
 }
 
 func (p *pool) add(key string, list *[]ir.Blob, blob ir.Blob) *data {
@@ -77,18 +72,15 @@ func (p *pool) add(key string, list *[]ir.Blob, blob ir.Blob) *data {
 
 // outsideData gives data a name. What has none in the model, and what another
 // tensor of that name took, is called after its bytes.
-func (p *pool) outsideData(c *ir.Constant, blob ir.Blob, digest, name string) (*data, error) {
-	t, err := newTensor(c.Type.Dense())
-	if err != nil {
-		return nil, fmt.Errorf("constant %q: %w", name, err)
-	}
+func (p *pool) outsideData(c *ir.Constant, blob ir.Blob, digest, name string) *data {
+	t := must.At(func() *tensor { return newTensor(c.Type.Dense()) }, "constant %q", name)
 	scalar, ok := pte.ScalarTypeOf(t.typ.DType)
 	if !ok {
-		return nil, fmt.Errorf("constant %q: a .ptd cannot hold tensors of %v", name, t.typ.DType)
+		panic(fmt.Errorf("constant %q: a .ptd cannot hold tensors of %v", name, t.typ.DType))
 	}
 	key := fmt.Sprintf("%s %d %v", digest, scalar, t.sizes)
 	if d := p.known[key+" "+name]; d != nil {
-		return d, nil
+		return d
 	}
 	d := &data{name: name}
 	if _, taken := p.outside[name]; taken || name == "" {
@@ -99,7 +91,7 @@ func (p *pool) outsideData(c *ir.Constant, blob ir.Blob, digest, name string) (*
 		Key: d.name, Data: blob, Layout: &pte.TensorLayout{ScalarType: scalar, Sizes: t.sizes,
 			DimOrder: t.dimOrder},
 	}
-	return d, nil
+	return d
 }
 
 // mutable returns the initial data of state, as a program holds it.
@@ -124,9 +116,9 @@ func (p *pool) dataFile() *pte.DataFile {
 
 // elements returns the elements of c in row-major order, exactly these, and
 // their digest. What lies so in its storage is not read into memory.
-func elements(c *ir.Constant) (ir.Blob, string, error) {
+func elements(c *ir.Constant) (ir.Blob, string) {
 	if c.Data == nil {
-		return nil, "", fmt.Errorf("constant %q has no data", c.Name)
+		panic(fmt.Errorf("constant %q has no data", c.Name))
 	}
 	var blob ir.Blob
 	offset, fixed := c.Type.Offset.Const()
@@ -135,18 +127,13 @@ func elements(c *ir.Constant) (ir.Blob, string, error) {
 	if fixed && static && c.Type.IsContiguous() && ir.CheckConstant(c) == nil {
 		blob = &section{of: c.Data, start: offset * width, size: count * width}
 	} else {
-		bytes, err := ir.Tensor(c)
-		if err != nil {
-			return nil, "", err
-		}
-		blob = ir.Bytes(bytes)
+		blob = ir.Bytes(must.Get(ir.Tensor(c)))
 	}
 	hash := sha256.New()
 	n := blob.Size() // of small blobs the copying takes a small buffer
-	if _, err := io.Copy(hash, io.LimitReader(io.NewSectionReader(blob, 0, n), n)); err != nil {
-		return nil, "", fmt.Errorf("constant %q: %w", c.Name, err)
-	}
-	return blob, hex.EncodeToString(hash.Sum(nil)), nil
+	_, err := io.Copy(hash, io.LimitReader(io.NewSectionReader(blob, 0, n), n))
+	must.In(err, "constant %q", c.Name)
+	return blob, hex.EncodeToString(hash.Sum(nil))
 }
 
 // section is a part of a blob.

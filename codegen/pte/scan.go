@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/ir/sym"
 )
@@ -23,92 +24,66 @@ type walk struct {
 
 // scan counts over what it walks; each step takes its elements by select_copy,
 // and what it yields et_copy_index puts in place.
-func (b *builder) scan(n *ir.Node) error {
+func (b *builder) scan(n *ir.Node) {
 	w := &walk{node: n, body: n.Regions[0]}
 	inits, _ := n.Arg("init").(ir.List)
 	xs, _ := n.Arg("xs").(ir.List)
 	reverse, _ := n.Arg("reverse").(ir.BoolArg)
 	if len(xs) == 0 || len(w.body.Inputs) != len(inits)+len(xs) ||
 		len(n.Outputs) != len(w.body.Outputs) {
-		return fmt.Errorf("its operands do not match what its region takes and gives")
+		panic(fmt.Errorf("its operands do not match what its region takes and gives"))
 	}
 	w.reverse = bool(reverse)
 	for _, a := range xs {
-		x, err := b.arg(a, nil)
-		if err != nil {
-			return err
-		}
+		x := b.arg(a, nil)
 		if x.tensor == nil || len(x.tensor.sizes) == 0 {
-			return fmt.Errorf("it walks something without dimensions")
+			panic(fmt.Errorf("it walks something without dimensions"))
 		}
 		w.xs = append(w.xs, x)
 	}
 	steps := w.xs[0].tensor.typ.Sizes[0]
 	lo, _ := steps.Bounds()
 	w.count, w.tested = b.extent(w.xs[0], steps), lo < 1
-	var err error
-	if w.carried, err = b.carry(n, inits); err != nil {
-		return err
-	}
+
+	w.carried = b.carry(n, inits)
 	for i, s := range w.carried {
 		b.vals[w.body.Inputs[i]] = s
 	}
-	flips, err := b.stacks(w)
-	if err != nil {
-		return err
-	}
-	it, err := b.steps(w)
-	if err != nil {
-		return err
-	}
+	flips := b.stacks(w)
+	it := b.steps(w)
 	b.emit(it)
 	for _, f := range flips {
 		b.flip(f.to, f.from)
 	}
-	return nil
 }
 
 // steps makes the loop.
-func (b *builder) steps(w *walk) (*loop, error) {
+func (b *builder) steps(w *walk) *loop {
 	n := w.node
 	c := b.counter(n, w.count, w.reverse)
 	it := &loop{tested: w.tested, cond: b.number(n.Name+"_test", pte.Bool(false)), loc: n.Loc}
-	var err error
-	it.body, err = b.inBlock(func() error {
-		if err := b.elements(w, c.at); err != nil {
-			return err
-		}
-		if err := b.graph(w.body); err != nil {
-			return err
-		}
+
+	it.body = b.inBlock(func() {
+		b.elements(w, c.at)
+		b.graph(w.body)
 		b.loc = n.Loc
 		for i, s := range w.fills {
-			y, err := b.arg(w.body.Outputs[len(w.carried)+i], nil)
-			if err != nil {
-				return err
-			}
+			y := b.arg(w.body.Outputs[len(w.carried)+i], nil)
 			b.emit(&call{
 				op: opSetIndex, args: []*slot{s, y, c.at},
 				reads: []*slot{s, y}, writes: []*slot{s}, loc: n.Loc,
 			})
 		}
-		if err := b.give(w.body, w.carried); err != nil {
-			return err
-		}
+		b.give(w.body, w.carried)
 		b.prims(c.step, c.at, b.literal(pte.Int(1)), c.at)
 		if !w.tested {
 			b.prims(c.done, c.at, c.limit, it.cond)
 		}
-		return nil
 	})
-	if err != nil || !w.tested {
-		return it, err
+	if w.tested {
+		it.test = b.inBlock(func() { b.prims(c.more, c.at, c.limit, it.cond) })
 	}
-	it.test, err = b.inBlock(func() error {
-		b.prims(c.more, c.at, c.limit, it.cond)
-		return nil
-	})
-	return it, err
+	return it
 }
 
 // stacks makes the slots that et_copy_index fills for the results that are not
@@ -120,7 +95,7 @@ func (b *builder) steps(w *walk) (*loop, error) {
 // the order it was filled in. Else it is the result's slot itself and must be
 // filled from the front: a walk from the end walks the flipped operands forward,
 // and its results are to be flipped back.
-func (b *builder) stacks(w *walk) (flips []assignment, err error) {
+func (b *builder) stacks(w *walk) (flips []assignment) {
 	results := w.node.Outputs[len(w.carried):]
 	dynamic := false
 	for _, v := range results {
@@ -131,23 +106,16 @@ func (b *builder) stacks(w *walk) (flips []assignment, err error) {
 	if flipped {
 		w.reverse = false
 		for i, x := range w.xs {
-			if w.xs[i], err = b.like(x); err != nil {
-				return nil, err
-			}
+			w.xs[i] = b.like(x)
 			b.flip(w.xs[i], x)
 		}
 	}
 	for _, v := range results {
-		s, err := b.tensorSlot(v.Name, v.Type.Dense())
-		if err != nil {
-			return nil, err
-		}
+		s := b.tensorSlot(v.Name, v.Type.Dense())
 		b.vals[v] = s
 		fill := s
 		if !s.tensor.dynamic || flipped {
-			if fill, err = b.tensorSlot(v.Name+"_fill", v.Type.Dense()); err != nil {
-				return nil, err
-			}
+			fill = b.tensorSlot(v.Name+"_fill", v.Type.Dense())
 			fill.tensor.dynamic = true
 		}
 		if flipped {
@@ -156,29 +124,24 @@ func (b *builder) stacks(w *walk) (flips []assignment, err error) {
 			fill.tensor.of = s
 		}
 		w.fills = append(w.fills, fill)
-		if err := b.empty(w, fill); err != nil {
-			return nil, fmt.Errorf("%%%s: %w", v.Name, err)
-		}
+		must.Do(func() { b.empty(w, fill) }, "%%%s", v.Name)
 	}
-	return flips, nil
+	return flips
 }
 
 // empty gives a slot to be filled its full size, and tells that what is in its
 // memory does not matter any more.
-func (b *builder) empty(w *walk, s *slot) error {
+func (b *builder) empty(w *walk, s *slot) {
 	sizes := []*slot{w.count}
 	for i, e := range s.tensor.typ.Sizes[1:] {
-		size, err := b.sizeFrom(e, slices.Concat(w.carried, w.xs))
-		if err != nil {
-			return fmt.Errorf("dimension %d: %w", i+1, err)
-		}
-		sizes = append(sizes, size)
+		must.Do(func() {
+			sizes = append(sizes, b.sizeFrom(e, slices.Concat(w.carried, w.xs)))
+		}, "dimension %d", i+1)
 	}
 	b.emit(&call{
 		op: opEmpty, args: []*slot{b.listOf(intList, sizes), b.literal(pte.Null{}), s, s},
 		writes: []*slot{s}, loc: b.loc,
 	})
-	return nil
 }
 
 // flip emits what turns dimension 0 round.
@@ -229,25 +192,21 @@ func (b *builder) extent(s *slot, e sym.Expr) *slot {
 }
 
 // elements gives the body its elements of what is walked.
-func (b *builder) elements(w *walk, at *slot) error {
+func (b *builder) elements(w *walk, at *slot) {
 	for i, in := range w.body.Inputs[len(w.carried):] {
-		s, err := b.tensorSlot(in.Name, in.Type.Dense())
-		if err != nil {
-			return err
-		}
+		s := b.tensorSlot(in.Name, in.Type.Dense())
 		b.vals[in] = s
 		b.emit(&call{
 			op: opElement, args: []*slot{w.xs[i], b.literal(pte.Int(0)), at, s, s},
 			reads: []*slot{w.xs[i]}, writes: []*slot{s}, loc: b.loc,
 		})
 	}
-	return nil
 }
 
 // sizeFrom returns the slot of a size that one of the tensors has, or an input.
-func (b *builder) sizeFrom(e sym.Expr, tensors []*slot) (*slot, error) {
+func (b *builder) sizeFrom(e sym.Expr, tensors []*slot) *slot {
 	if n, ok := e.Const(); ok {
-		return b.literal(pte.Int(n)), nil
+		return b.literal(pte.Int(n))
 	}
 	for _, s := range slices.Concat(tensors, b.code.inputs) {
 		if s.tensor == nil {
@@ -257,10 +216,10 @@ func (b *builder) sizeFrom(e sym.Expr, tensors []*slot) (*slot, error) {
 			if size.Equal(e) {
 				out := b.number(s.name+"_size", pte.Int(0))
 				b.prims(opSizeOf, s, b.literal(pte.Int(d)), out)
-				return out, nil
+				return out
 			}
 		}
 	}
-	return nil, fmt.Errorf(
-		"its size %v is not that of anything the loop takes, so it cannot be stacked", e)
+	panic(fmt.Errorf(
+		"its size %v is not that of anything the loop takes, so it cannot be stacked", e))
 }

@@ -11,39 +11,38 @@ import (
 
 // newTensor describes a tensor of type t. Dynamic sizes are taken at their
 // bounds.
-func newTensor(t ir.Type) (*tensor, error) {
+func newTensor(t ir.Type) *tensor {
 	out := &tensor{typ: t, sizes: make([]int32, t.Rank()), dimOrder: dimOrder(t),
 		bytes: int64(t.DType.Size())}
 	if t.Kind != ir.TensorKind || out.bytes == 0 {
-		return nil, fmt.Errorf("a %v is no tensor", t)
+		panic(fmt.Errorf("a %v is no tensor", t))
 	}
 	if t.Rank() > pte.MaxRank {
-		return nil, fmt.Errorf("it has %d dimensions, ExecuTorch's runtime takes %d at most",
-			t.Rank(), pte.MaxRank)
+		panic(fmt.Errorf("it has %d dimensions, ExecuTorch's runtime takes %d at most",
+			t.Rank(), pte.MaxRank))
 	}
 	for i, e := range t.Sizes {
 		n, fixed := e.Const()
 		if !fixed {
 			out.dynamic = true
 			if e.Undefined() {
-				return nil, fmt.Errorf("size %d of it is not known", i)
+				panic(fmt.Errorf("size %d of it is not known", i))
 			}
 			if _, n = e.Bounds(); n == math.MaxInt64 {
-				return nil,
-					fmt.Errorf("its size %v has no upper bound, which memory planning needs: %s", e,
-						ir.WantBound(e))
+				panic(fmt.Errorf("its size %v has no upper bound, which memory planning needs: %s", e,
+					ir.WantBound(e)))
 			}
 		}
 		if n < 0 || n > math.MaxInt32 {
-			return nil, fmt.Errorf("its size %v may be %d, beyond 32 bits", e, n)
+			panic(fmt.Errorf("its size %v may be %d, beyond 32 bits", e, n))
 		}
 		out.sizes[i] = int32(n)
 		if n > 0 && out.bytes > math.MaxInt64/n {
-			return nil, fmt.Errorf("it has more bytes than 64 bits can count")
+			panic(fmt.Errorf("it has more bytes than 64 bits can count"))
 		}
 		out.bytes *= n
 	}
-	return out, nil
+	return out
 }
 
 // dimOrder returns the dimensions from the outermost in memory to the

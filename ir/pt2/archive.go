@@ -8,6 +8,7 @@ import (
 	"io/fs"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 )
 
 // Limits on what is read into memory. PyTorch stores all members; archives
@@ -30,35 +31,32 @@ type archive struct {
 	files map[string]*zip.File
 }
 
-func openZip(r io.ReaderAt, size int64) (*archive, error) {
+func openZip(r io.ReaderAt, size int64) *archive {
 	z, err := zip.NewReader(r, size)
 	if err != nil {
 		p := problem("not a readable zip archive").hint(
 			"the file is truncated or damaged; copy or export it again")
 		p.Err = err
-		return nil, p
+		panic(p)
 	}
 	a := &archive{FS: z, zip: z, raw: r, size: size, files: make(map[string]*zip.File, len(z.File))}
 	for _, f := range z.File {
 		if a.files[f.Name] != nil {
-			return nil, problem("the archive has two members called %q", f.Name)
+			panic(problem("the archive has two members called %q", f.Name))
 		}
 		a.files[f.Name] = f
 	}
-	return a, nil
+	return a
 }
 
 // read returns a whole file, at most limit bytes. Zip members are checked
 // against their CRC.
-func (a *archive) read(name string, limit int64) ([]byte, error) {
+func (a *archive) read(name string, limit int64) (_ []byte, err error) {
+	defer must.Catch(&err)
 	if f := a.files[name]; f != nil {
-		if err := checkMember(f); err != nil {
-			return nil, err
-		}
+		checkMember(f)
 	}
-	if _, err := a.regular(name); err != nil {
-		return nil, err
-	}
+	a.regular(name)
 	f, err := a.Open(name)
 	if err != nil {
 		return nil, missing(name, err)
@@ -77,67 +75,61 @@ func (a *archive) read(name string, limit int64) ([]byte, error) {
 
 // regular returns what is known of a regular file. Others are not opened: a device
 // has no end, and to open a pipe is to wait for who writes to it.
-func (a *archive) regular(name string) (fs.FileInfo, error) {
+func (a *archive) regular(name string) fs.FileInfo {
 	info, err := fs.Stat(a.FS, name)
 	if err != nil {
-		return nil, missing(name, err)
+		panic(missing(name, err))
 	}
 	if !info.Mode().IsRegular() {
-		return nil, &Error{Member: name, Problem: "it is no regular file"}
+		panic(&Error{Member: name, Problem: "it is no regular file"})
 	}
-	return info, nil
+	return info
 }
 
 // blob returns a file to be read in parts when needed. Zip members are read once
 // before, and checked against their CRC.
-func (a *archive) blob(name string) (ir.Blob, error) {
+func (a *archive) blob(name string) ir.Blob {
 	if a.zip == nil {
-		info, err := a.regular(name)
-		if err != nil {
-			return nil, err
-		}
-		return &fileBlob{a.FS, name, info.Size()}, nil
+		info := a.regular(name)
+		return &fileBlob{a.FS, name, info.Size()}
 	}
 	f := a.files[name]
 	if f == nil {
-		return nil, missing(name, fs.ErrNotExist)
+		panic(missing(name, fs.ErrNotExist))
 	}
-	if err := checkMember(f); err != nil {
-		return nil, err
-	}
+	checkMember(f)
 	if f.Method != zip.Store {
-		data, err := a.read(name, maxInflated)
-		return ir.Bytes(data), err
+		data := must.Get(a.read(name, maxInflated))
+		return ir.Bytes(data)
 	}
 	off, err := f.DataOffset()
 	size := int64(f.UncompressedSize64)
 	if err != nil || f.CompressedSize64 != f.UncompressedSize64 || size < 0 || off > a.size-size {
-		return nil, &Error{Member: name, Problem: "its data lies outside the archive", Err: err,
-			Hint: "the file is truncated or damaged"}
+		panic(&Error{Member: name, Problem: "its data lies outside the archive", Err: err,
+			Hint: "the file is truncated or damaged"})
 	}
 	data := io.NewSectionReader(a.raw, off, size)
 	sum := crc32.NewIEEE()
 	if _, err := io.Copy(sum, io.NewSectionReader(a.raw, off, size)); err != nil {
-		return nil, &Error{Member: name, Problem: "cannot read it", Err: err,
-			Hint: "the file is truncated or damaged"}
+		panic(&Error{Member: name, Problem: "cannot read it", Err: err,
+			Hint: "the file is truncated or damaged"})
 	}
 	if sum.Sum32() != f.CRC32 {
-		return nil, &Error{Member: name,
+		panic(&Error{Member: name,
 			Problem: "its bytes do not have the CRC-32 that the archive says",
-			Hint:    "the file is damaged, or was written with torch.serialization.set_crc32_options(False); export the model again"}
+			Hint:    "the file is damaged, or was written with torch.serialization.set_crc32_options(False); export the model again"})
 	}
-	return data, nil
+	return data
 }
 
 // checkMember refuses members that inflate to far more than they take.
-func checkMember(f *zip.File) error {
+func checkMember(f *zip.File) {
 	n, packed := f.UncompressedSize64, f.CompressedSize64
 	if f.Method != zip.Store && n > smallMember && (n > maxInflated || n/maxRatio > packed) {
-		return &Error{Member: f.Name,
+		panic(&Error{Member: f.Name,
 			Problem: "it is compressed beyond the limit of 200:1 or 1 GiB",
-			Hint:    "pack the archive without compression (zip -0)"}
+			Hint:    "pack the archive without compression (zip -0)"})
 	}
-	return nil
 }
 
 func (a *archive) exists(name string) bool {

@@ -1,10 +1,12 @@
 package pt2
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 )
 
@@ -22,6 +24,7 @@ type converter struct {
 
 // method converts the program to a method called name.
 func (w *wireProgram) method(name string, ws *weights) (m *ir.Method, warnings []error, err error) {
+	defer must.Catch(&err)
 	m = &ir.Method{Name: name, Graph: &ir.Graph{}}
 	c := &converter{
 		wire: w, weights: ws, names: ir.NewNames(m),
@@ -30,12 +33,8 @@ func (w *wireProgram) method(name string, ws *weights) (m *ir.Method, warnings [
 		stored: map[ir.InputSpec]*ir.Value{},
 	}
 	c.joinGuards()
-	if m.Graph, m.Inputs, err = c.graph(&w.graph, w.inputs, true); err != nil {
-		return nil, nil, err
-	}
-	if err = c.outputSpecs(m); err != nil {
-		return nil, nil, err
-	}
+	m.Graph, m.Inputs = c.graph(&w.graph, w.inputs, true)
+	c.outputSpecs(m)
 	if m.In, err = c.tree("in_spec", w.inSpec, countInputs(m)); err != nil {
 		return nil, nil, err
 	}
@@ -58,91 +57,68 @@ type scope struct {
 
 // graph converts a graph. The top graph has specs for its inputs.
 func (c *converter) graph(w *wireGraph, specs []wireSpec,
-	top bool) (*ir.Graph, []ir.InputSpec, error) {
+	top bool) (*ir.Graph, []ir.InputSpec) {
 	s := &scope{wire: w, values: map[string]*ir.Value{}, rename: map[string]string{},
 		later: map[string]string{}}
-	if err := c.reserve(s); err != nil {
-		return nil, nil, err
-	}
+	c.reserve(s)
 	g := &ir.Graph{}
 	var inputs []ir.InputSpec
 	if top && len(specs) != len(w.inputs) {
-		return nil, nil, problem("the graph has %d inputs, its signature %d", len(w.inputs),
-			len(specs))
+		panic(problem("the graph has %d inputs, its signature %d", len(w.inputs),
+			len(specs)))
 	}
 	for i := range w.inputs {
 		a := w.inputs[i]
 		if top {
-			v, spec, err := c.specInput(s, a, specs[i])
-			if err != nil {
-				return nil, nil, err
-			}
+			v, spec := c.specInput(s, a, specs[i])
 			if v != nil {
 				g.Inputs, inputs = append(g.Inputs, v), append(inputs, spec)
 			}
 			continue
 		}
-		v, err := c.input(s, a, "arg")
-		if err != nil {
-			return nil, nil, err
-		}
+		v := c.input(s, a, "arg")
 		g.Inputs = append(g.Inputs, v)
 	}
 	for i := range w.nodes {
-		n, err := c.node(s, &w.nodes[i])
-		if err != nil {
-			return nil, nil, atNode(err, &w.nodes[i])
-		}
-		g.Nodes = append(g.Nodes, n)
+		atNode(&w.nodes[i], func() { g.Nodes = append(g.Nodes, c.node(s, &w.nodes[i])) })
 	}
 	for i := range w.outputs {
-		a, err := c.arg(s, &w.outputs[i])
-		if err != nil {
-			e := asError(err)
-			e.Problem = fmt.Sprintf("output %d of the graph: %s", i, e.Problem)
-			return nil, nil, e
-		}
+		var a ir.Arg
+		within(func() { a = c.arg(s, &w.outputs[i]) }, "output %d of the graph", i)
 		if list, ok := a.(ir.List); ok && !top {
 			g.Outputs = append(g.Outputs, list...)
 		} else {
 			g.Outputs = append(g.Outputs, a)
 		}
 	}
-	return g, inputs, nil
+	return g, inputs
 }
 
 // reserve gives every value of the graph its name in the method, before any
 // sub-graph takes names, and finds names that are defined twice.
-func (c *converter) reserve(s *scope) error {
-	take := func(name, node string) error {
+func (c *converter) reserve(s *scope) {
+	take := func(name, node string) {
 		if _, dup := s.later[name]; dup {
-			return problem("the value %q is defined twice", name)
+			panic(problem("the value %q is defined twice", name))
 		}
 		s.later[name] = node
 		s.rename[name] = c.names.Fresh(name)
-		return nil
 	}
 	for i := range s.wire.inputs {
 		if a := &s.wire.inputs[i]; a.name != "" {
-			if err := take(a.name, ""); err != nil {
-				return err
-			}
+			take(a.name, "")
 		}
 	}
 	for i := range s.wire.nodes {
 		n := &s.wire.nodes[i]
 		for j := range n.outputs {
 			for _, o := range flatten(&n.outputs[j]) {
-				if o.name == "" {
-					continue
-				}
-				if err := take(o.name, nodeName(n)); err != nil {
-					return atNode(err, n)
+				if o.name != "" {
+					atNode(n, func() { take(o.name, nodeName(n)) })
 				}
 			}
 		}
 	}
-	return nil
 }
 
 // flatten returns the single results of a node's output: the elements of
@@ -173,25 +149,19 @@ func opName(target string) string {
 	return strings.TrimPrefix(target, "torch.ops.")
 }
 
-func (c *converter) node(s *scope, w *wireNode) (*ir.Node, error) {
+func (c *converter) node(s *scope, w *wireNode) *ir.Node {
 	n := &ir.Node{Op: opName(w.target), Loc: w.loc}
 	if n.Op == "" {
-		return nil, problem("the node has no target")
+		panic(problem("the node has no target"))
 	}
 	for i := range w.inputs {
 		in := &w.inputs[i]
 		if in.arg.graph != nil {
-			g, _, err := c.graph(in.arg.graph, nil, false)
-			if err != nil {
-				return nil, err
-			}
+			g, _ := c.graph(in.arg.graph, nil, false)
 			n.Regions = append(n.Regions, g)
 			continue
 		}
-		a, err := c.arg(s, &in.arg)
-		if err != nil {
-			return nil, err
-		}
+		a := c.arg(s, &in.arg)
 		n.Args = append(n.Args, ir.NamedArg{Name: in.name, Value: a})
 	}
 	if n.Op == "higher_order.scan" {
@@ -202,12 +172,9 @@ func (c *converter) node(s *scope, w *wireNode) (*ir.Node, error) {
 			var v *ir.Value
 			if _, none := o.lit.(ir.None); !none {
 				if o.name == "" {
-					return nil, problem("result %d is a literal (%s)", len(n.Outputs), o.tag)
+					panic(problem("result %d is a literal (%s)", len(n.Outputs), o.tag))
 				}
-				typ, err := c.valueType(s, &o)
-				if err != nil {
-					return nil, err
-				}
+				typ := c.valueType(s, &o)
 				v = &ir.Value{Name: s.rename[o.name], Type: typ, Def: n, Index: len(n.Outputs)}
 				s.values[o.name] = v
 			}
@@ -223,7 +190,7 @@ func (c *converter) node(s *scope, w *wireNode) (*ir.Node, error) {
 	} else {
 		n.Name = c.names.Fresh(n.Name)
 	}
-	return n, nil
+	return n
 }
 
 // nameScanArgs gives the scan of torch 2.6, whose operands are init, xs, dim,
@@ -238,71 +205,65 @@ func nameScanArgs(n *ir.Node) {
 	n.Args = []ir.NamedArg{n.Args[0], n.Args[1], n.Args[4], dim, reverse}
 }
 
-// atNode adds to err which node it is about, unless an inner one is known.
-func atNode(err error, n *wireNode) error {
-	e := asError(err)
-	if e.Node == "" {
-		e.Node, e.Op, e.Loc = nodeName(n), opName(n.target), n.loc
-	}
-	return e
+// atNode runs f; what it fails with says which node it is about, unless an inner one is known.
+func atNode(n *wireNode, f func()) {
+	amend(f, func(e *Error) {
+		if e.Node == "" {
+			e.Node, e.Op, e.Loc = nodeName(n), opName(n.target), n.loc
+		}
+	})
 }
 
 // arg converts an argument, resolving names in s.
-func (c *converter) arg(s *scope, w *wireArg) (ir.Arg, error) {
+func (c *converter) arg(s *scope, w *wireArg) ir.Arg {
 	switch {
 	case w.graph != nil:
-		return nil, problem("a graph inside a list or an output")
+		panic(problem("a graph inside a list or an output"))
 	case w.name != "":
-		v, err := s.lookup(w.name)
-		if err != nil {
-			return nil, err
-		}
-		return ir.Ref{Value: v}, nil
+		v := s.lookup(w.name)
+		return ir.Ref{Value: v}
 	case w.lit != nil:
 		return enumArg(w)
 	}
 	list := make(ir.List, len(w.list))
 	for i := range w.list {
-		a, err := c.arg(s, &w.list[i])
-		if err != nil {
-			return nil, err
-		}
+		a := c.arg(s, &w.list[i])
 		list[i] = a
 	}
-	return list, nil
+	return list
 }
 
-func (s *scope) lookup(name string) (*ir.Value, error) {
+func (s *scope) lookup(name string) *ir.Value {
 	if v := s.values[name]; v != nil {
-		return v, nil
+		return v
 	}
 	if node, ok := s.later[name]; ok {
-		return nil, problem("uses the value %q before node %q defines it", name, node).
-			hint("the graph has a cycle or its nodes are out of order; export the model again")
+		panic(problem("uses the value %q before node %q defines it", name, node).
+			hint("the graph has a cycle or its nodes are out of order; export the model again"))
 	}
-	return nil, problem("uses the value %q, which nothing defines", name).
-		hint("the file is damaged; export the model again")
+	panic(problem("uses the value %q, which nothing defines", name).
+		hint("the file is damaged; export the model again"))
 }
 
 // enumArg gives literals of enumerations their own types.
-func enumArg(w *wireArg) (ir.Arg, error) {
+func enumArg(w *wireArg) ir.Arg {
 	n, _ := w.lit.(ir.Int)
 	switch w.tag {
 	case "as_scalar_type":
-		d, err := dtypeOf(int64(n))
-		return ir.DTypeArg(d), err
+		d := dtypeOf(int64(n))
+		return ir.DTypeArg(d)
 	case "as_layout":
 		if n < 0 || n > layoutStrided {
-			return nil, problem("unknown layout number %d", n)
+			panic(problem("unknown layout number %d", n))
 		}
-		return ir.LayoutArg(n), nil
+		return ir.LayoutArg(n)
 	case "as_memory_format":
 		if n < 1 || n > 4 {
-			return nil, problem("unknown memory format number %d", n)
+			panic(problem("unknown memory format number %d", n))
 		}
-		return ir.MemoryFormat(n), nil // same numbers
+		return ir.MemoryFormat(n) // same numbers
 	}
-	return w.lit, nil
+	return w.lit
 }
 
 // The numbers of torch.layout in the export schema.
@@ -320,11 +281,11 @@ func layoutName(n int64) string {
 
 // dtypeOf translates the ScalarType numbers of the export schema, which are
 // not those of c10.
-func dtypeOf(n int64) (ir.DType, error) {
+func dtypeOf(n int64) ir.DType {
 	if n > 0 && n < int64(len(scalarTypes)) && scalarTypes[n] != ir.InvalidDType {
-		return scalarTypes[n], nil
+		return scalarTypes[n]
 	}
-	return ir.InvalidDType, problem("unknown dtype number %d", n)
+	panic(problem("unknown dtype number %d", n))
 }
 
 var scalarTypes = [...]ir.DType{
@@ -345,20 +306,17 @@ func deviceName(typ string, index int64) ir.Device {
 }
 
 // input makes the value of a graph input. base names inputs that are literals.
-func (c *converter) input(s *scope, a wireArg, base string) (*ir.Value, error) {
+func (c *converter) input(s *scope, a wireArg, base string) *ir.Value {
 	if a.name == "" {
 		if a.lit == nil {
-			return nil, problem("an input of the graph is a list")
+			panic(problem("an input of the graph is a list"))
 		}
-		return &ir.Value{Name: c.names.Fresh(base), Type: literalType(a.lit)}, nil
+		return &ir.Value{Name: c.names.Fresh(base), Type: literalType(a.lit)}
 	}
-	typ, err := c.valueType(s, &a)
-	if err != nil {
-		return nil, within(err, "input")
-	}
-	v := &ir.Value{Name: s.rename[a.name], Type: typ}
+	v := &ir.Value{Name: s.rename[a.name]}
+	within(func() { v.Type = c.valueType(s, &a) }, "input")
 	s.values[a.name] = v
-	return v, nil
+	return v
 }
 
 // literalType returns the type of a Python constant.
@@ -380,7 +338,7 @@ func literalType(a ir.Arg) ir.Type {
 // program, with the data of parameters, buffers and constants. The value is
 // nil if the input is another name for one made before: strict exports of
 // torch 2.6 list a tied parameter twice under the same qualified name.
-func (c *converter) specInput(s *scope, a wireArg, w wireSpec) (*ir.Value, ir.InputSpec, error) {
+func (c *converter) specInput(s *scope, a wireArg, w wireSpec) (*ir.Value, ir.InputSpec) {
 	spec := ir.InputSpec{Target: w.target}
 	base := w.arg.name
 	if base == "" {
@@ -388,16 +346,13 @@ func (c *converter) specInput(s *scope, a wireArg, w wireSpec) (*ir.Value, ir.In
 	}
 	kind, ok := inputKinds[w.tag]
 	if !ok {
-		return nil, spec, problem("unknown kind of input %q", w.tag)
+		panic(problem("unknown kind of input %q", w.tag))
 	}
 	if a.name != "" && w.arg.name != a.name {
-		return nil, spec, problem("the graph's input %q stands where its signature has %q", a.name,
-			w.arg.name)
+		panic(problem("the graph's input %q stands where its signature has %q", a.name,
+			w.arg.name))
 	}
-	v, err := c.input(s, a, base)
-	if err != nil {
-		return nil, spec, err
-	}
+	v := c.input(s, a, base)
 	switch spec.Kind = kind; kind {
 	case ir.UserInput:
 		if a.name == "" {
@@ -405,31 +360,31 @@ func (c *converter) specInput(s *scope, a wireArg, w wireSpec) (*ir.Value, ir.In
 		}
 	case ir.ConstantInput:
 		if spec.Fixed = w.arg.lit; spec.Fixed == nil {
-			return nil, spec, problem("the constant input %q has no value", w.arg.name)
+			panic(problem("the constant input %q has no value", w.arg.name))
 		}
 	case ir.Parameter:
-		err = c.data(v, w.target, false)
+		c.data(v, w.target, false)
 	case ir.Buffer:
 		spec.Persistent = w.persistent
-		err = c.data(v, w.target, !w.persistent)
+		c.data(v, w.target, !w.persistent)
 	case ir.TensorConstant:
-		err = c.data(v, w.target, true)
+		c.data(v, w.target, true)
 	case ir.TokenInput:
 		v.Type = ir.Type{Kind: ir.TokenKind}
 	}
-	if err != nil || v.Const == nil {
-		return v, spec, err
+	if v.Const == nil {
+		return v, spec
 	}
 	if first := c.stored[spec]; first != nil {
 		if !first.Type.Equal(v.Type) {
-			return nil, spec, problem("the inputs %q and %q are both %q and differ in type",
-				first.Name, v.Name, w.target)
+			panic(problem("the inputs %q and %q are both %q and differ in type",
+				first.Name, v.Name, w.target))
 		}
 		s.values[a.name] = first
-		return nil, spec, nil
+		return nil, spec
 	}
 	c.stored[spec] = v
-	return v, spec, nil
+	return v, spec
 }
 
 var inputKinds = map[string]ir.InputKind{
@@ -444,50 +399,45 @@ var inputKinds = map[string]ir.InputKind{
 
 // data finds the constant that fills v. inConstants tells in which of the two
 // stores PyTorch puts it.
-func (c *converter) data(v *ir.Value, target string, inConstants bool) error {
-	k, err := c.weights.find(target, inConstants)
-	if err != nil {
-		e := asError(err)
-		if e.Node == "" {
-			e.Node = target
-		}
-		return e
-	}
+func (c *converter) data(v *ir.Value, target string, inConstants bool) {
+	var k *ir.Constant
+	amend(func() { k = c.weights.find(target, inConstants) }, func(e *Error) {
+		e.Node = cmp.Or(e.Node, target)
+	})
 	t := v.Type
 	same := t.Kind == ir.TensorKind && t.DType == k.Type.DType && len(t.Sizes) == len(k.Type.Sizes)
 	for i := 0; same && i < len(t.Sizes); i++ {
 		same = t.Sizes[i].Equal(k.Type.Sizes[i])
 	}
 	if !same {
-		return &Error{Node: target,
+		panic(&Error{Node: target,
 			Problem: fmt.Sprintf("the graph wants %v, the stored tensor is %v", t.Dense(),
 				k.Type.Dense()),
-			Hint: "the weights belong to another model"}
+			Hint: "the weights belong to another model"})
 	}
 	v.Const = k
-	return nil
 }
 
 // outputSpecs gives m its output specifications and checks what they refer to.
-func (c *converter) outputSpecs(m *ir.Method) error {
+func (c *converter) outputSpecs(m *ir.Method) {
 	ws := c.wire.outputs
 	if len(ws) != len(m.Graph.Outputs) {
-		return problem("the graph has %d outputs, its signature %d", len(m.Graph.Outputs), len(ws))
+		panic(problem("the graph has %d outputs, its signature %d", len(m.Graph.Outputs), len(ws)))
 	}
 	specs := make([]ir.OutputSpec, len(ws))
 	for i, w := range ws {
 		kind, ok := outputKinds[w.tag]
 		if !ok {
-			return problem("unknown kind of output %q", w.tag)
+			panic(problem("unknown kind of output %q", w.tag))
 		}
 		if kind == ir.LossOutput || kind == ir.GradientOutput {
-			return problem("output %d is a %s: it is a program for training", i, w.tag).
-				hint("export the model's forward alone")
+			panic(problem("output %d is a %s: it is a program for training", i, w.tag).
+				hint("export the model's forward alone"))
 		}
 		specs[i] = ir.OutputSpec{Kind: kind, Target: w.target}
 		if name := c.wire.graph.outputs[i].name; w.arg.name != name {
-			return problem("the graph's output %q stands where its signature has %q", name,
-				w.arg.name)
+			panic(problem("the graph's output %q stands where its signature has %q", name,
+				w.arg.name))
 		}
 	}
 	m.Outputs = specs
@@ -496,13 +446,12 @@ func (c *converter) outputSpecs(m *ir.Method) error {
 			continue
 		}
 		if target == nil {
-			return problem("output %d writes to %q, which is no input", i, specs[i].Target)
+			panic(problem("output %d writes to %q, which is no input", i, specs[i].Target))
 		}
 		if _, ok := m.Graph.Outputs[i].(ir.Ref); !ok {
-			return problem("output %d writes a literal to %q", i, specs[i].Target)
+			panic(problem("output %d writes a literal to %q", i, specs[i].Target))
 		}
 	}
-	return nil
 }
 
 var outputKinds = map[string]ir.OutputKind{

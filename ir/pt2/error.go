@@ -9,6 +9,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 )
 
 // Error says what is wrong with a model file and where. Every error the
@@ -77,11 +78,18 @@ func asError(err error) *Error {
 	return &Error{Problem: "cannot read it", Err: err}
 }
 
-// within says in err's problem what it is about.
-func within(err error, format string, args ...any) error {
-	e := asError(err)
-	e.Problem = fmt.Sprintf(format, args...) + ": " + e.Problem
-	return e
+// amend runs f and adds what the caller knows to the error that f fails with.
+func amend(f func(), add func(*Error)) {
+	if err := must.Try(f); err != nil {
+		e := asError(err)
+		add(e)
+		panic(e)
+	}
+}
+
+// within runs f; the problem that f fails with says what it is about.
+func within(f func(), format string, args ...any) {
+	amend(f, func(e *Error) { e.Problem = fmt.Sprintf(format, args...) + ": " + e.Problem })
 }
 
 // innermostFrame returns the base name and line of the innermost frame of a

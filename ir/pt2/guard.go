@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 )
 
@@ -35,7 +36,7 @@ func (c *converter) guards(m *ir.Method) (warnings []error) {
 	var nodes []*ir.Node
 	for _, text := range c.wire.guards {
 		g := &guard{c: c, m: m, text: text}
-		if err := g.convert(); err != nil {
+		if err := must.Try(g.convert); err != nil {
 			warnings = append(warnings, &Error{
 				Problem: fmt.Sprintf("the guard %s is not checked: %v", quoted(text), err),
 				Hint:    "calls that it excludes give wrong results; --strict makes this an error",
@@ -59,7 +60,7 @@ func (c *converter) ranges(m *ir.Method) []*ir.Node {
 		}
 		g := &guard{c: c, m: m, text: fmt.Sprintf("%s is %d to %d", s.Name, r.lo, r.hi)}
 		x := knownInt(s.Expr())
-		if _, err := g.determined(x.expr); err != nil {
+		if must.Try(func() { g.determined(x.expr) }) != nil {
 			continue
 		}
 		if r.lo > math.MinInt64 {
@@ -92,37 +93,24 @@ type guard struct {
 	choice bool
 }
 
-func (g *guard) convert() error {
-	p := &pythonParser{text: g.text}
-	e, err := p.expression()
-	if err != nil {
-		return err
-	}
-	return g.require(e)
-}
+func (g *guard) convert() { g.require(must.Get(sym.ParsePython(g.text))) }
 
 // require asserts that e holds.
-func (g *guard) require(e *python) error {
-	if e.op == "and" {
-		for _, x := range e.args {
-			if err := g.require(x); err != nil {
-				return err
-			}
+func (g *guard) require(e *sym.Python) {
+	if e.Op == "and" {
+		for _, x := range e.Args {
+			g.require(x)
 		}
-		return nil
+		return
 	}
-	x, err := g.eval(e)
-	if err != nil {
-		return err
-	}
+	x := g.eval(e)
 	if x.kind != ir.BoolKind {
-		return fmt.Errorf("it is no condition")
+		panic(fmt.Errorf("it is no condition"))
 	}
 	if x.literal == ir.BoolArg(true) {
-		return nil
+		return
 	}
 	g.assert(g.arg(x))
-	return nil
 }
 
 func (g *guard) assert(cond ir.Arg) {
@@ -198,13 +186,12 @@ func (c *converter) joinGuards() {
 		// A converter of its own: the symbols it makes have the ranges known so far.
 		trial := &converter{wire: c.wire, names: ir.NewNames(&ir.Method{Graph: &ir.Graph{}}),
 			symbols: map[string]*sym.Symbol{}, exprs: map[string]sym.Expr{}}
-		m, err := trial.callerInputs()
-		if err != nil {
+		var m *ir.Method
+		if must.Try(func() { m = trial.callerInputs() }) != nil {
 			return // the conversion itself says what is wrong
 		}
 		for _, text := range c.wire.guards {
-			p := &pythonParser{text: text}
-			if e, err := p.expression(); err == nil {
+			if e, err := sym.ParsePython(text); err == nil {
 				changed = (&guard{c: trial, m: m, text: text}).narrow(e) || changed
 			}
 		}
@@ -216,7 +203,7 @@ func (c *converter) joinGuards() {
 
 // callerInputs makes a method of the inputs that a caller gives, and of nothing
 // else.
-func (c *converter) callerInputs() (*ir.Method, error) {
+func (c *converter) callerInputs() *ir.Method {
 	m := &ir.Method{Graph: &ir.Graph{}}
 	s := &scope{wire: &c.wire.graph, values: map[string]*ir.Value{}, rename: map[string]string{}}
 	for i, w := range c.wire.inputs {
@@ -224,37 +211,35 @@ func (c *converter) callerInputs() (*ir.Method, error) {
 			kind != ir.ConstantInput {
 			continue
 		}
-		v, err := c.input(s, s.wire.inputs[i], "arg")
-		if err != nil {
-			return nil, err
-		}
+		v := c.input(s, s.wire.inputs[i], "arg")
 		spec := ir.InputSpec{Kind: inputKinds[w.tag], Fixed: w.arg.lit}
 		m.Graph.Inputs, m.Inputs = append(m.Graph.Inputs, v), append(m.Inputs, spec)
 	}
-	var err error
-	m.In, err = c.tree("in_spec", c.wire.inSpec, countInputs(m))
-	return m, err
+
+	m.In = must.Get(c.tree("in_spec", c.wire.inSpec, countInputs(m)))
+	return m
 }
 
 // narrow notes what a condition says of single symbols, and reports whether that
 // is new.
-func (g *guard) narrow(e *python) bool {
-	if e.op == "and" {
+func (g *guard) narrow(e *sym.Python) bool {
+	if e.Op == "and" {
 		changed := false
-		for _, x := range e.args {
+		for _, x := range e.Args {
 			changed = g.narrow(x) || changed
 		}
 		return changed
 	}
-	if len(e.args) != 2 {
+	if len(e.Args) != 2 {
 		return false
 	}
-	x, y, err := g.operands(e.args[0], e.args[1])
+	var x, y number
+	err := must.Try(func() { x, y = g.operands(e.Args[0], e.Args[1]) })
 	if err != nil || !x.exact() || !y.exact() {
 		return false
 	}
 	a, b := sym.Mul(x.expr, sym.Int(y.divisor())), sym.Mul(y.expr, sym.Int(x.divisor()))
-	s, lo, hi, ok := sym.Restrict(sym.Sub(a, b), e.op)
+	s, lo, hi, ok := sym.Restrict(sym.Sub(a, b), e.Op)
 	if !ok {
 		return false
 	}

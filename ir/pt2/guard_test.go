@@ -147,8 +147,8 @@ func TestGuardsNotUnderstood(t *testing.T) {
 		"__import__('os').system('x')":              "no input",
 		"L['z'].size()[0] == 2":                     "an input that the program does not have",
 		"L['x'].size()[7] == 2":                     "a dimension that the input does not have",
-		"L['x'].size()[0] ==":                       "ends too early",
-		"L['x'].size()[0] == 2 )":                   `\")\" is not expected`,
+		"L['x'].size()[0] ==":                       "unexpected end",
+		"L['x'].size()[0] == 2 )":                   `unexpected \")\"`,
 		"L['x\x1b[31m'].size()[0] == 2":             `\x1b`,
 		"1 < L['n'] < 5":                            "several comparisons in a row",
 		"L['n']":                                    "no condition",
@@ -159,7 +159,7 @@ func TestGuardsNotUnderstood(t *testing.T) {
 		"9223372036854775808 > L['n']":              "too large",
 		"L['n'] * 9223372036854775807 > L['n'] * 8": "",
 		strings.Repeat("(", 5000):                   "nested",
-		strings.Repeat("not ", 3) + "(((":           "too early",
+		strings.Repeat("not ", 3) + "(((":           "unexpected end",
 	} {
 		m, warnings := guarded(t, guard, "L['n'] != 50")
 		if want == "" {

@@ -43,14 +43,14 @@ func (x number) always() (yes, ok bool) {
 }
 
 // eval computes an expression that is a number or a condition.
-func (g *guard) eval(e *python) (number, error) {
-	switch e.op {
+func (g *guard) eval(e *sym.Python) number {
+	switch e.Op {
 	case "number":
-		return literal(e.text)
+		return literal(e.Text)
 	case "name":
-		switch e.text {
+		switch e.Text {
 		case "True", "False":
-			return truth(e.text == "True"), nil
+			return truth(e.Text == "True")
 		}
 	case "index", "attribute":
 		return g.input(e)
@@ -59,67 +59,61 @@ func (g *guard) eval(e *python) (number, error) {
 	case "and", "or":
 		return g.junction(e)
 	case "not":
-		x, err := g.condition(e.args[0])
-		if err != nil {
-			return number{}, err
-		}
+		x := g.condition(e.Args[0])
 		if yes, ok := x.always(); ok {
-			return truth(!yes), nil
+			return truth(!yes)
 		}
-		return g.node("torch.sym_not", ir.BoolKind, x), nil
+		return g.node("torch.sym_not", ir.BoolKind, x)
 	case "neg":
-		return g.arithmetic("-", &python{op: "number", text: "0"}, e.args[0])
+		return g.arithmetic("-", &sym.Python{Op: "number", Text: "0"}, e.Args[0])
 	case "+", "-", "*", "//", "/", "%", "**":
-		return g.arithmetic(e.op, e.args[0], e.args[1])
+		return g.arithmetic(e.Op, e.Args[0], e.Args[1])
 	case "==", "!=", "<", "<=", ">", ">=":
 		return g.compare(e)
 	}
-	return number{}, fmt.Errorf("%s is not understood", quoted(e.text))
+	panic(fmt.Errorf("%s is not understood", quoted(e.Text)))
 }
 
-func literal(text string) (number, error) {
+func literal(text string) number {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return integerOf(n), nil
+		return integerOf(n)
 	}
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil || !strings.ContainsAny(text, ".e") {
-		return number{}, fmt.Errorf("the number %s is too large", quoted(text))
+		panic(fmt.Errorf("the number %s is too large", quoted(text)))
 	}
 	for den := int64(1); den <= maxFraction; den *= 2 {
 		if n := x * float64(den); n == math.Trunc(n) && math.Abs(n) <= maxFraction {
-			return number{kind: ir.FloatKind, expr: sym.Int(int64(n)), den: den}, nil
+			return number{kind: ir.FloatKind, expr: sym.Int(int64(n)), den: den}
 		}
 	}
-	return number{kind: ir.FloatKind, literal: ir.Float(x)}, nil
+	return number{kind: ir.FloatKind, literal: ir.Float(x)}
 }
 
 // condition is eval of what must be a bool.
-func (g *guard) condition(e *python) (number, error) {
+func (g *guard) condition(e *sym.Python) number {
 	outer := g.choice
 	g.choice = true
-	x, err := g.eval(e)
-	g.choice = outer
-	if err == nil && x.kind != ir.BoolKind {
-		err = fmt.Errorf("a number stands for a condition")
+	defer func() { g.choice = outer }()
+	x := g.eval(e)
+	if x.kind != ir.BoolKind {
+		panic(fmt.Errorf("a number stands for a condition"))
 	}
-	return x, err
+	return x
 }
 
 // junction is and, or.
-func (g *guard) junction(e *python) (number, error) {
-	op, name := ir.BoolArg(e.op == "or"), map[string]string{"and": "_operator.and_",
-		"or": "_operator.or_"}[e.op]
+func (g *guard) junction(e *sym.Python) number {
+	op, name := ir.BoolArg(e.Op == "or"), map[string]string{"and": "_operator.and_",
+		"or": "_operator.or_"}[e.Op]
 	var all *number
 	start := len(g.nodes)
-	for _, a := range e.args {
-		x, err := g.condition(a)
-		if err != nil {
-			return number{}, err
-		}
+	for _, a := range e.Args {
+		x := g.condition(a)
 		if yes, ok := x.always(); ok {
 			if ir.BoolArg(yes) == op {
 				g.nodes = g.nodes[:start]
-				return x, nil // decides
+				return x // decides
 			}
 			continue
 		}
@@ -129,9 +123,9 @@ func (g *guard) junction(e *python) (number, error) {
 		all = &x
 	}
 	if all == nil {
-		return truth(!bool(op)), nil
+		return truth(!bool(op))
 	}
-	return *all, nil
+	return *all
 }
 
 var pythonOps = map[string]string{
@@ -142,35 +136,26 @@ var pythonOps = map[string]string{
 	">": "_operator.gt", ">=": "_operator.ge",
 }
 
-func (g *guard) operands(a, b *python) (x, y number, err error) {
-	if x, err = g.eval(a); err != nil {
-		return x, y, err
-	}
-	if y, err = g.eval(b); err != nil {
-		return x, y, err
-	}
+func (g *guard) operands(a, b *sym.Python) (x, y number) {
+	x = g.eval(a)
+	y = g.eval(b)
 	if x.kind == ir.BoolKind || y.kind == ir.BoolKind {
-		return x, y, fmt.Errorf("a condition stands for a number")
+		panic(fmt.Errorf("a condition stands for a number"))
 	}
-	return x, y, nil
+	return x, y
 }
 
-func (g *guard) arithmetic(op string, a, b *python) (number, error) {
-	x, y, err := g.operands(a, b)
-	if err != nil {
-		return number{}, err
-	}
+func (g *guard) arithmetic(op string, a, b *sym.Python) number {
+	x, y := g.operands(a, b)
 	if op == "//" || op == "%" || op == "/" {
-		if err := g.notZero(y); err != nil {
-			return number{}, err
-		}
+		g.notZero(y)
 	}
 	if x.exact() && y.exact() {
 		if out, ok := exact(op, x, y); ok {
 			if out.expr.Undefined() || len(out.expr.Terms()) > maxTerms {
-				return number{}, fmt.Errorf("its numbers are too large")
+				panic(fmt.Errorf("its numbers are too large"))
 			}
-			return out, nil
+			return out
 		}
 	}
 	kind := ir.FloatKind
@@ -178,12 +163,12 @@ func (g *guard) arithmetic(op string, a, b *python) (number, error) {
 		kind = ir.IntKind
 	}
 	if n, ok := y.expr.Const(); op == "**" && kind == ir.IntKind && !(y.known && ok && n >= 0) {
-		return number{}, fmt.Errorf("a power with an exponent that is no number of at least 0")
+		panic(fmt.Errorf("a power with an exponent that is no number of at least 0"))
 	}
 	if kind == ir.FloatKind && (op == "//" || op == "%") {
-		return number{}, fmt.Errorf("%s of floats is not understood", op)
+		panic(fmt.Errorf("%s of floats is not understood", op))
 	}
-	return g.node(pythonOps[op], kind, x, y), nil
+	return g.node(pythonOps[op], kind, x, y)
 }
 
 // exact computes with sizes. ok is false for what the algebra of sizes does not
@@ -238,39 +223,35 @@ func exact(op string, x, y number) (out number, ok bool) {
 
 // notZero sees to it that a divisor is not zero: where Python raises an error,
 // the guard does not hold.
-func (g *guard) notZero(y number) error {
+func (g *guard) notZero(y number) {
 	if y.exact() {
 		if n, ok := y.expr.Const(); ok && n != 0 {
-			return nil
+			return
 		}
 		if sym.Less(sym.Int(0), y.expr) || sym.Less(y.expr, sym.Int(0)) {
-			return nil
+			return
 		}
 	}
 	if n, ok := y.expr.Const(); y.exact() && ok && n == 0 || g.choice {
-		return fmt.Errorf("it divides by what may be 0")
+		panic(fmt.Errorf("it divides by what may be 0"))
 	}
 	g.assert(g.arg(g.node("_operator.ne", ir.BoolKind, y, integerOf(0))))
-	return nil
 }
 
-func (g *guard) compare(e *python) (number, error) {
-	x, y, err := g.operands(e.args[0], e.args[1])
-	if err != nil {
-		return number{}, err
-	}
+func (g *guard) compare(e *sym.Python) number {
+	x, y := g.operands(e.Args[0], e.Args[1])
 	if x.exact() && y.exact() {
 		den := max(x.divisor(), y.divisor())
 		a, b := sym.Mul(x.expr, sym.Int(den/x.divisor())), sym.Mul(y.expr, sym.Int(den/y.divisor()))
 		if a.Undefined() || b.Undefined() {
-			return number{}, fmt.Errorf("its numbers are too large")
+			panic(fmt.Errorf("its numbers are too large"))
 		}
-		if yes, ok := decided(e.op, a, b); ok {
-			return truth(yes), nil
+		if yes, ok := decided(e.Op, a, b); ok {
+			return truth(yes)
 		}
 		x, y = knownInt(a), knownInt(b)
 	}
-	return g.node(pythonOps[e.op], ir.BoolKind, x, y), nil
+	return g.node(pythonOps[e.Op], ir.BoolKind, x, y)
 }
 
 // decided compares two integers if their ranges tell how.
@@ -292,61 +273,58 @@ func decided(op string, a, b sym.Expr) (yes, ok bool) {
 }
 
 // call computes a function, or a method of an input.
-func (g *guard) call(e *python) (number, error) {
-	name := dotted(e.args[0])
+func (g *guard) call(e *sym.Python) number {
+	name := dotted(e.Args[0])
 	if name == "" {
 		return g.input(e)
 	}
 	var xs []number
-	for _, a := range e.args[1:] {
-		x, err := g.eval(a)
-		if err != nil {
-			return number{}, err
-		}
+	for _, a := range e.Args[1:] {
+		x := g.eval(a)
 		if x.kind == ir.BoolKind {
-			return number{}, fmt.Errorf("a condition stands for a number")
+			panic(fmt.Errorf("a condition stands for a number"))
 		}
 		xs = append(xs, x)
 	}
 	switch name {
 	case "torch.sym_max", "torch.sym_min", "max", "min":
 		if len(xs) >= 2 {
-			return g.extremum(strings.HasSuffix(name, "max"), xs), nil
+			return g.extremum(strings.HasSuffix(name, "max"), xs)
 		}
 	}
 	if len(xs) != 1 {
-		return number{}, fmt.Errorf("%s of %d numbers is not understood", quoted(name), len(xs))
+		panic(fmt.Errorf("%s of %d numbers is not understood", quoted(name), len(xs)))
 	}
 	x := xs[0]
 	switch name {
 	case "torch.sym_float", "float":
 		switch {
 		case x.kind == ir.FloatKind:
-			return x, nil
+			return x
 		case x.known:
-			return number{kind: ir.FloatKind, expr: x.expr, den: 1}, nil
+			return number{kind: ir.FloatKind, expr: x.expr, den: 1}
 		}
-		return g.node("torch.sym_float", ir.FloatKind, x), nil
+		return g.node("torch.sym_float", ir.FloatKind, x)
 	case "math.trunc", "math.floor", "math.ceil", "torch.sym_int", "int":
-		return g.round(name, x), nil
+		return g.round(name, x)
 	case "torch._sym_sqrt", "torch.sym_sqrt", "math.sqrt":
-		return g.node("torch.sym_sqrt", ir.FloatKind, x), nil
+		return g.node("torch.sym_sqrt", ir.FloatKind, x)
 	case "abs":
 		if x.known {
-			return knownInt(sym.Max(x.expr, sym.Neg(x.expr))), nil
+			return knownInt(sym.Max(x.expr, sym.Neg(x.expr)))
 		}
 	}
-	return number{}, fmt.Errorf("the function %s is not understood", quoted(name))
+	panic(fmt.Errorf("the function %s is not understood", quoted(name)))
 }
 
 // dotted returns the name of a function, "" if e is no name.
-func dotted(e *python) string {
-	switch e.op {
+func dotted(e *sym.Python) string {
+	switch e.Op {
 	case "name":
-		return e.text
+		return e.Text
 	case "attribute":
-		if e.args[0].op == "name" && (e.args[0].text == "torch" || e.args[0].text == "math") {
-			return e.args[0].text + "." + e.text
+		if e.Args[0].Op == "name" && (e.Args[0].Text == "torch" || e.Args[0].Text == "math") {
+			return e.Args[0].Text + "." + e.Text
 		}
 	}
 	return ""
@@ -388,56 +366,53 @@ func (g *guard) round(name string, x number) number {
 
 // input finds what an expression says of an input of the program: a number that
 // is one, or a size, stride or offset of a tensor.
-func (g *guard) input(e *python) (number, error) {
-	var steps []*python // from the root on
+func (g *guard) input(e *sym.Python) number {
+	var steps []*sym.Python // from the root on
 	root := e
-	for root.op == "index" || root.op == "attribute" || root.op == "call" {
+	for root.Op == "index" || root.Op == "attribute" || root.Op == "call" {
 		steps = append(steps, root)
-		root = root.args[0]
+		root = root.Args[0]
 	}
 	slices.Reverse(steps)
-	if root.op != "name" || root.text != "L" || len(steps) == 0 || steps[0].op != "index" {
-		return number{}, fmt.Errorf("it speaks of something that is no input")
+	if root.Op != "name" || root.Text != "L" || len(steps) == 0 || steps[0].Op != "index" {
+		panic(fmt.Errorf("it speaks of something that is no input"))
 	}
-	v, fixed, steps, err := g.leaf(steps)
-	if err != nil {
-		return number{}, err
-	}
+	v, fixed, steps := g.leaf(steps)
 	if len(steps) == 0 {
 		return g.scalar(v, fixed)
 	}
 	if v.Type.Kind != ir.TensorKind {
-		return number{}, fmt.Errorf("an input that it takes for a tensor is none")
+		panic(fmt.Errorf("an input that it takes for a tensor is none"))
 	}
 	// x.size()[i], x.size(i), x.shape[i], x.stride()[i], x.storage_offset(), x.dim()
-	name := steps[0].text
-	if steps[0].op != "attribute" {
-		return number{}, fmt.Errorf("it looks into a tensor")
+	name := steps[0].Text
+	if steps[0].Op != "attribute" {
+		panic(fmt.Errorf("it looks into a tensor"))
 	}
 	steps = steps[1:]
-	var index []*python
+	var index []*sym.Python
 	called := false
 	for _, s := range steps {
-		if s.op == "call" && !called && len(index) == 0 && name != "shape" {
+		if s.Op == "call" && !called && len(index) == 0 && name != "shape" {
 			called = true
-			index = append(index, s.args[1:]...)
+			index = append(index, s.Args[1:]...)
 			continue
 		}
-		if s.op != "index" {
-			return number{}, fmt.Errorf("%s is not understood", quoted(name))
+		if s.Op != "index" {
+			panic(fmt.Errorf("%s is not understood", quoted(name)))
 		}
-		index = append(index, s.args[1])
+		index = append(index, s.Args[1])
 	}
 	if !called && name != "shape" {
-		return number{}, fmt.Errorf("%s is not understood", quoted(name))
+		panic(fmt.Errorf("%s is not understood", quoted(name)))
 	}
 	t := v.Type
 	if len(index) == 0 {
 		switch name {
 		case "dim":
-			return integerOf(int64(t.Rank())), nil
+			return integerOf(int64(t.Rank()))
 		case "numel":
-			return knownInt(t.Numel()), nil
+			return knownInt(t.Numel())
 		case "storage_offset":
 			return g.determined(t.Offset)
 		}
@@ -450,25 +425,22 @@ func (g *guard) input(e *python) (number, error) {
 		list = t.Strides
 	}
 	if list == nil || len(index) != 1 {
-		return number{}, fmt.Errorf("%s is not understood", quoted(name))
+		panic(fmt.Errorf("%s is not understood", quoted(name)))
 	}
-	i, err := g.eval(index[0])
-	if err != nil {
-		return number{}, err
-	}
+	i := g.eval(index[0])
 	n, ok := i.expr.Const()
 	if n < 0 {
 		n += int64(len(list))
 	}
 	if !ok || !i.known || n < 0 || n >= int64(len(list)) {
-		return number{}, fmt.Errorf("it speaks of a dimension that the input does not have")
+		panic(fmt.Errorf("it speaks of a dimension that the input does not have"))
 	}
 	return g.determined(list[n])
 }
 
 // determined returns a size or stride, all of whose symbols follow from the sizes
 // and numbers that the caller gives.
-func (g *guard) determined(e sym.Expr) (number, error) {
+func (g *guard) determined(e sym.Expr) number {
 	for _, s := range e.Symbols() {
 		found := slices.ContainsFunc(g.m.Graph.Inputs, func(v *ir.Value) bool {
 			return slices.ContainsFunc(v.Type.Sizes, func(size sym.Expr) bool {
@@ -476,38 +448,38 @@ func (g *guard) determined(e sym.Expr) (number, error) {
 			}) || v.Type.HasExpr && v.Type.Expr.Uses(s)
 		})
 		if !found {
-			return number{}, fmt.Errorf("it speaks of strides that a caller cannot choose")
+			panic(fmt.Errorf("it speaks of strides that a caller cannot choose"))
 		}
 	}
-	return knownInt(e), nil
+	return knownInt(e)
 }
 
 // scalar returns an input that is a number.
-func (g *guard) scalar(v *ir.Value, fixed ir.Arg) (number, error) {
+func (g *guard) scalar(v *ir.Value, fixed ir.Arg) number {
 	switch a := fixed.(type) {
 	case ir.Int:
-		return integerOf(int64(a)), nil
+		return integerOf(int64(a))
 	case ir.Float:
-		return number{kind: ir.FloatKind, literal: a}, nil
+		return number{kind: ir.FloatKind, literal: a}
 	case ir.BoolArg:
-		return truth(bool(a)), nil
+		return truth(bool(a))
 	case nil:
 		switch v.Type.Kind {
 		case ir.IntKind:
 			if v.Type.HasExpr {
-				return knownInt(v.Type.Expr), nil
+				return knownInt(v.Type.Expr)
 			}
-			return number{kind: ir.IntKind, value: v}, nil
+			return number{kind: ir.IntKind, value: v}
 		case ir.FloatKind, ir.BoolKind:
-			return number{kind: v.Type.Kind, value: v}, nil
+			return number{kind: v.Type.Kind, value: v}
 		}
 	}
-	return number{}, fmt.Errorf("an input that it takes for a number is none")
+	panic(fmt.Errorf("an input that it takes for a number is none"))
 }
 
 // leaf finds the input that the first steps lead to, and what steps are left.
 // fixed is the value of an input that is a constant.
-func (g *guard) leaf(steps []*python) (v *ir.Value, fixed ir.Arg, rest []*python, err error) {
+func (g *guard) leaf(steps []*sym.Python) (v *ir.Value, fixed ir.Arg, rest []*sym.Python) {
 	var leaves []int // positions in the graph's inputs of what the caller passes
 	for i, spec := range g.m.Inputs {
 		if spec.Kind == ir.UserInput || spec.Kind == ir.ConstantInput {
@@ -515,9 +487,9 @@ func (g *guard) leaf(steps []*python) (v *ir.Value, fixed ir.Arg, rest []*python
 		}
 	}
 	at, rest := -1, steps[1:]
-	if name := steps[0].args[1].text; name == "flat_args" {
-		if len(rest) > 0 && rest[0].op == "index" {
-			if n, err := strconv.Atoi(rest[0].args[1].text); err == nil {
+	if name := steps[0].Args[1].Text; name == "flat_args" {
+		if len(rest) > 0 && rest[0].Op == "index" {
+			if n, err := strconv.Atoi(rest[0].Args[1].Text); err == nil {
 				at, rest = n, rest[1:]
 			}
 		}
@@ -525,15 +497,15 @@ func (g *guard) leaf(steps []*python) (v *ir.Value, fixed ir.Arg, rest []*python
 		at, rest = g.named(name, rest)
 	}
 	if at < 0 || at >= len(leaves) {
-		return nil, nil, nil, fmt.Errorf("it speaks of an input that the program does not have")
+		panic(fmt.Errorf("it speaks of an input that the program does not have"))
 	}
 	i := leaves[at]
-	return g.m.Graph.Inputs[i], g.m.Inputs[i].Fixed, rest, nil
+	return g.m.Graph.Inputs[i], g.m.Inputs[i].Fixed, rest
 }
 
 // named finds the leaf that a parameter of forward and steps from it lead to, -1
 // if there is none. Of *xs the parameters are xs_0, xs_1, …; of **kw the keys.
-func (g *guard) named(name string, steps []*python) (int, []*python) {
+func (g *guard) named(name string, steps []*sym.Python) (int, []*sym.Python) {
 	in := g.m.In
 	if in == nil || len(in.Children) != 2 {
 		return -1, steps
@@ -544,11 +516,11 @@ func (g *guard) named(name string, steps []*python) (int, []*python) {
 		return -1, steps
 	}
 	k := slices.Index(names, name)
-	if k < 0 && len(steps) > 0 && steps[0].op == "index" {
-		key := steps[0].args[1]
-		if key.op == "number" {
-			k = slices.Index(names, name+"_"+key.text)
-		} else if i := slices.Index(in.Children[1].Keys, key.text); i >= 0 {
+	if k < 0 && len(steps) > 0 && steps[0].Op == "index" {
+		key := steps[0].Args[1]
+		if key.Op == "number" {
+			k = slices.Index(names, name+"_"+key.Text)
+		} else if i := slices.Index(in.Children[1].Keys, key.Text); i >= 0 {
 			k = len(in.Children[0].Children) + i
 		}
 		steps = steps[1:]
@@ -567,15 +539,15 @@ func (g *guard) named(name string, steps []*python) (int, []*python) {
 		}
 		i := -1
 		switch s := steps[0]; {
-		case s.op == "attribute":
-			i = slices.Index(t.Keys, s.text)
-		case s.op == "index" && s.args[1].op == "string":
-			i = slices.Index(t.Keys, s.args[1].text)
-		case s.op == "index" && s.args[1].op == "number" && t.Keys != nil &&
+		case s.Op == "attribute":
+			i = slices.Index(t.Keys, s.Text)
+		case s.Op == "index" && s.Args[1].Op == "string":
+			i = slices.Index(t.Keys, s.Args[1].Text)
+		case s.Op == "index" && s.Args[1].Op == "number" && t.Keys != nil &&
 			t.Type != "collections.namedtuple":
-			i = slices.Index(t.Keys, s.args[1].text) // of a dict
-		case s.op == "index" && s.args[1].op == "number":
-			i, _ = strconv.Atoi(s.args[1].text)
+			i = slices.Index(t.Keys, s.Args[1].Text) // of a dict
+		case s.Op == "index" && s.Args[1].Op == "number":
+			i, _ = strconv.Atoi(s.Args[1].Text)
 		}
 		if i < 0 || i >= len(t.Children) {
 			return -1, steps

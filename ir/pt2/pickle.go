@@ -3,10 +3,12 @@ package pt2
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 )
 
 // unpickle runs the pickles that torch.save writes for dicts of tensors
@@ -14,18 +16,18 @@ import (
 // numbers, strings and tensors and nothing else: a name that is not on the
 // list of allowed ones ends it. Every opcode costs a byte of the file, stack
 // and memo are bounded, and no step is recursive.
-func unpickle(data []byte) (any, error) {
+func unpickle(data []byte) (result any, err error) {
+	defer must.Catch(&err)
 	m := &pickleMachine{data: data, memo: map[uint32]any{}}
-	for {
-		done, err := m.step()
-		if err != nil {
-			e := asError(err)
-			return nil, within(e, "bad pickle, byte %d", m.op)
+	amend(func() {
+		for done := false; !done; {
+			m.op = m.pos
+			done = m.step()
 		}
-		if done {
-			return m.result, nil
-		}
-	}
+	}, func(e *Error) {
+		e.Problem = fmt.Sprintf("bad pickle, byte %d: %s", m.op, e.Problem)
+	})
+	return m.result, nil
 }
 
 // Values of the machine besides nil, bool, int64, float64, string.
@@ -63,85 +65,76 @@ type pickleMachine struct {
 	result any
 }
 
-func (m *pickleMachine) take(n int) ([]byte, error) {
+func (m *pickleMachine) take(n int) []byte {
 	if n < 0 || n > len(m.data)-m.pos {
-		return nil, problem("it ends early")
+		panic(problem("it ends early"))
 	}
 	b := m.data[m.pos : m.pos+n]
 	m.pos += n
-	return b, nil
+	return b
 }
 
-func (m *pickleMachine) uint(n int) (uint64, error) {
-	b, err := m.take(n)
-	if err != nil {
-		return 0, err
-	}
+func (m *pickleMachine) uint(n int) uint64 {
+	b := m.take(n)
 	var buf [8]byte
 	copy(buf[:], b)
-	return binary.LittleEndian.Uint64(buf[:]), nil
+	return binary.LittleEndian.Uint64(buf[:])
 }
 
-func (m *pickleMachine) line() (string, error) {
+func (m *pickleMachine) line() string {
 	i := bytes.IndexByte(m.data[m.pos:], '\n')
 	if i < 0 {
-		return "", problem("it ends early")
+		panic(problem("it ends early"))
 	}
-	b, err := m.take(i + 1)
-	return strings.TrimSuffix(string(b), "\n"), err
+	b := m.take(i + 1)
+	return strings.TrimSuffix(string(b), "\n")
 }
 
-func (m *pickleMachine) push(v any) error {
+func (m *pickleMachine) push(v any) {
 	if len(m.stack) >= maxStack {
-		return problem("its stack overflows")
+		panic(problem("its stack overflows"))
 	}
 	m.stack = append(m.stack, v)
-	return nil
 }
 
 // pop never reaches below the last mark.
-func (m *pickleMachine) pop() (any, error) {
+func (m *pickleMachine) pop() any {
 	floor := 0
 	if len(m.marks) > 0 {
 		floor = m.marks[len(m.marks)-1]
 	}
 	if len(m.stack) <= floor {
-		return nil, problem("its stack underflows")
+		panic(problem("its stack underflows"))
 	}
 	v := m.stack[len(m.stack)-1]
 	m.stack = m.stack[:len(m.stack)-1]
-	return v, nil
+	return v
 }
 
-func (m *pickleMachine) popN(n int) ([]any, error) {
+func (m *pickleMachine) popN(n int) []any {
 	out := make([]any, n)
 	for i := n - 1; i >= 0; i-- {
-		v, err := m.pop()
-		if err != nil {
-			return nil, err
-		}
+		v := m.pop()
 		out[i] = v
 	}
-	return out, nil
+	return out
 }
 
-func (m *pickleMachine) popMark() ([]any, error) {
+func (m *pickleMachine) popMark() []any {
 	if len(m.marks) == 0 {
-		return nil, problem("it has no mark")
+		panic(problem("it has no mark"))
 	}
 	at := m.marks[len(m.marks)-1]
 	m.marks = m.marks[:len(m.marks)-1]
 	out := append([]any(nil), m.stack[at:]...)
 	m.stack = m.stack[:at]
-	return out, nil
+	return out
 }
 
-func (m *pickleMachine) top() (any, error) {
-	v, err := m.pop()
-	if err == nil {
-		m.stack = append(m.stack, v)
-	}
-	return v, err
+func (m *pickleMachine) top() any {
+	v := m.pop()
+	m.stack = append(m.stack, v)
+	return v
 }
 
 // The opcodes, with the names of Python's pickletools.
@@ -184,216 +177,133 @@ const (
 // maxPickleString bounds a string, which is a name, in bytes.
 const maxPickleString = 1 << 20
 
-// step runs one opcode.
-func (m *pickleMachine) step() (done bool, err error) {
-	m.op = m.pos
-	b, err := m.take(1)
-	if err != nil {
-		return false, err
-	}
-	switch op := b[0]; op {
+// step runs one opcode and reports whether it was the last.
+func (m *pickleMachine) step() (done bool) {
+	switch op := m.take(1)[0]; op {
 	case opProto:
-		if v, err := m.uint(1); err != nil || v > 5 {
-			return false, problem("unknown protocol")
+		if m.uint(1) > 5 {
+			panic(problem("unknown protocol"))
 		}
 	case opStop:
-		m.result, err = m.pop()
-		return err == nil, err
+		m.result = m.pop()
+		return true
 	case opMark:
 		m.marks = append(m.marks, len(m.stack))
-	case opPop:
-		_, err = m.pop()
+	case opPop, opBuild: // the state of a dict or tensor (version numbers, hooks) is of no use
+		m.pop()
 	case opNone:
-		err = m.push(nil)
+		m.push(nil)
 	case opNewTrue, opNewFalse:
-		err = m.push(op == opNewTrue)
-	case opBinInt, opBinInt1, opBinInt2, opLong1, opBinFloat:
-		err = m.number(op)
-	case opBinUnicode, opShortUnicode:
-		err = m.unicode(op)
-	case opEmptyDict:
-		err = m.push(&pickleDict{})
-	case opEmptyList:
-		err = m.push(&pickleList{})
-	case opEmptyTuple:
-		err = m.push(pickleTuple(nil))
-	case opTuple1, opTuple2, opTuple3:
-		var items []any
-		if items, err = m.popN(int(op) - opTuple1 + 1); err == nil {
-			err = m.push(pickleTuple(items))
-		}
-	case opTuple:
-		var items []any
-		if items, err = m.popMark(); err == nil {
-			err = m.push(pickleTuple(items))
-		}
-	case opAppend, opAppends, opSetItem, opSetItems:
-		err = m.fill(op)
-	case opBinPut, opLongBinPut, opBinGet, opLongBinGet:
-		err = m.useMemo(op)
-	case opGlobal:
-		err = m.global()
-	case opReduce:
-		var fa []any
-		if fa, err = m.popN(2); err == nil {
-			var v any
-			if v, err = reduce(fa[0], fa[1]); err == nil {
-				err = m.push(v)
-			}
-		}
-	case opBuild: // the state of a dict or tensor (version numbers, hooks) is of no use
-		_, err = m.pop()
-	case opBinPersID:
-		var id any
-		if id, err = m.pop(); err == nil {
-			var s *savedStorage
-			if s, err = storageOf(id); err == nil {
-				err = m.push(s)
-			}
-		}
-	default:
-		err = problem("the opcode %#02x is not allowed", op)
-	}
-	return false, err
-}
-
-func (m *pickleMachine) number(op byte) error {
-	switch op {
+		m.push(op == opNewTrue)
 	case opBinInt1:
-		v, err := m.uint(1)
-		return firstError(err, m.push(int64(v)))
+		m.push(int64(m.uint(1)))
 	case opBinInt2:
-		v, err := m.uint(2)
-		return firstError(err, m.push(int64(v)))
+		m.push(int64(m.uint(2)))
 	case opBinInt:
-		v, err := m.uint(4)
-		return firstError(err, m.push(int64(int32(v))))
+		m.push(int64(int32(m.uint(4))))
+	case opLong1: // two's complement of n bytes
+		n := m.uint(1)
+		if n > 8 {
+			panic(problem("a number has more than 64 bits"))
+		}
+		shift := 64 - 8*n
+		m.push(int64(m.uint(int(n))<<shift) >> shift)
 	case opBinFloat:
-		b, err := m.take(8)
-		if err != nil {
-			return err
-		}
-		return m.push(math.Float64frombits(binary.BigEndian.Uint64(b)))
-	}
-	n, err := m.uint(1) // opLong1: two's complement of n bytes
-	if err != nil {
-		return err
-	}
-	if n > 8 {
-		return problem("a number has more than 64 bits")
-	}
-	v, err := m.uint(int(n))
-	if err != nil {
-		return err
-	}
-	shift := 64 - 8*n
-	return m.push(int64(v<<shift) >> shift)
-}
-
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (m *pickleMachine) unicode(op byte) error {
-	width := 4
-	if op == opShortUnicode {
-		width = 1
-	}
-	n, err := m.uint(width)
-	if err != nil {
-		return err
-	}
-	if n > maxPickleString {
-		return problem("a string has %d bytes", n)
-	}
-	b, err := m.take(int(n))
-	if err != nil {
-		return err
-	}
-	return m.push(string(b))
-}
-
-// fill adds items to the list or dict below them on the stack.
-func (m *pickleMachine) fill(op byte) error {
-	var items []any
-	var err error
-	switch op {
+		m.push(math.Float64frombits(binary.BigEndian.Uint64(m.take(8))))
+	case opBinUnicode:
+		m.unicode(m.uint(4))
+	case opShortUnicode:
+		m.unicode(m.uint(1))
+	case opEmptyDict:
+		m.push(&pickleDict{})
+	case opEmptyList:
+		m.push(&pickleList{})
+	case opEmptyTuple:
+		m.push(pickleTuple(nil))
+	case opTuple1, opTuple2, opTuple3:
+		m.push(pickleTuple(m.popN(int(op) - opTuple1 + 1)))
+	case opTuple:
+		m.push(pickleTuple(m.popMark()))
 	case opAppend:
-		items, err = m.popN(1)
+		m.appendTo(m.popN(1))
+	case opAppends:
+		m.appendTo(m.popMark())
 	case opSetItem:
-		items, err = m.popN(2)
+		m.setIn(m.popN(2))
+	case opSetItems:
+		m.setIn(m.popMark())
+	case opBinPut:
+		m.put(m.uint(1))
+	case opLongBinPut:
+		m.put(m.uint(4))
+	case opBinGet:
+		m.get(m.uint(1))
+	case opLongBinGet:
+		m.get(m.uint(4))
+	case opGlobal:
+		m.global()
+	case opReduce:
+		call := m.popN(2)
+		m.push(reduce(call[0], call[1]))
+	case opBinPersID:
+		m.push(storageOf(m.pop()))
 	default:
-		items, err = m.popMark()
+		panic(problem("the opcode %#02x is not allowed", op))
 	}
-	if err != nil {
-		return err
-	}
-	into, err := m.top()
-	if err != nil {
-		return err
-	}
-	switch c := into.(type) {
-	case *pickleList:
-		if op == opAppend || op == opAppends {
-			c.items = append(c.items, items...)
-			return nil
-		}
-	case *pickleDict:
-		if (op == opSetItem || op == opSetItems) && len(items)%2 == 0 {
-			for i := 0; i < len(items); i += 2 {
-				c.keys, c.values = append(c.keys, items[i]), append(c.values, items[i+1])
-			}
-			return nil
-		}
-	}
-	return problem("items are added to what is no container for them")
+	return false
 }
 
-func (m *pickleMachine) useMemo(op byte) error {
-	width := 1
-	if op == opLongBinPut || op == opLongBinGet {
-		width = 4
+// unicode pushes a string of n bytes.
+func (m *pickleMachine) unicode(n uint64) {
+	if n > maxPickleString {
+		panic(problem("a string has %d bytes", n))
 	}
-	i, err := m.uint(width)
-	if err != nil {
-		return err
+	m.push(string(m.take(int(n))))
+}
+
+// appendTo adds items to the list on the stack.
+func (m *pickleMachine) appendTo(items []any) {
+	list, ok := m.top().(*pickleList)
+	if !ok {
+		panic(problem("items are added to what is no container for them"))
 	}
-	if op == opBinPut || op == opLongBinPut {
-		v, err := m.top()
-		if err != nil {
-			return err
-		}
-		if len(m.memo) >= maxStack {
-			return problem("its memo overflows")
-		}
-		m.memo[uint32(i)] = v
-		return nil
+	list.items = append(list.items, items...)
+}
+
+// setIn adds keys and values to the dict on the stack.
+func (m *pickleMachine) setIn(items []any) {
+	d, ok := m.top().(*pickleDict)
+	if !ok || len(items)%2 != 0 {
+		panic(problem("items are added to what is no container for them"))
 	}
+	for i := 0; i < len(items); i += 2 {
+		d.keys, d.values = append(d.keys, items[i]), append(d.values, items[i+1])
+	}
+}
+
+func (m *pickleMachine) put(i uint64) {
+	v := m.top()
+	if len(m.memo) >= maxStack {
+		panic(problem("its memo overflows"))
+	}
+	m.memo[uint32(i)] = v
+}
+
+func (m *pickleMachine) get(i uint64) {
 	v, ok := m.memo[uint32(i)]
 	if !ok {
-		return problem("memo %d is empty", i)
+		panic(problem("memo %d is empty", i))
 	}
-	return m.push(v)
+	m.push(v)
 }
 
-func (m *pickleMachine) global() error {
-	module, err := m.line()
-	if err != nil {
-		return err
-	}
-	name, err := m.line()
-	if err != nil {
-		return err
-	}
+func (m *pickleMachine) global() {
+	module := m.line()
+	name := m.line()
 	g := pickleGlobal(module + " " + name)
 	if !allowed(g) {
-		return problem("it names %q, which has no place in a model's weights", g).
-			hint("do not load this file in Python: it may run code")
+		panic(problem("it names %q, which has no place in a model's weights", g).
+			hint("do not load this file in Python: it may run code"))
 	}
-	return m.push(g)
+	m.push(g)
 }

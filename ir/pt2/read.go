@@ -2,6 +2,7 @@ package pt2
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -15,71 +16,66 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 )
 
 // Read reads the model at path: a .pt2 file, a folder it was unpacked to, or
 // the graph's JSON file in such a folder. Weights are read when asked for, so
 // the closer must stay open until then. Errors are of type *Error.
 func Read(path string) (*ir.Program, io.Closer, error) {
-	p, c, err := read(path)
-	if err != nil {
+	var p *ir.Program
+	c := io.NopCloser(nil)
+	if err := must.Try(func() { p = read(path, &c) }); err != nil {
 		e := asError(err)
 		// The name is as the user gave it; what a part of the file is called comes behind.
 		if part, ok := strings.CutPrefix(e.File, filepath.Base(path)); ok || e.File == "" {
 			e.File = path + part
 		}
-		if c != nil {
-			c.Close()
-		}
+		c.Close()
 		return nil, nil, e
 	}
 	return p, c, nil
 }
 
-func read(name string) (*ir.Program, io.Closer, error) {
-	info, err := os.Stat(name)
-	if err != nil {
-		return nil, nil, &Error{Problem: "cannot open it", Err: pathCause(err)}
+// read reads the model called name; what closes its file goes to c.
+func read(name string, c *io.ReadCloser) *ir.Program {
+	cannot := func(err error) {
+		if err != nil {
+			panic(&Error{Problem: "cannot open it", Err: pathCause(err)})
+		}
 	}
+	info, err := os.Stat(name)
+	cannot(err)
 	if info.IsDir() {
-		p, err := (&archive{FS: os.DirFS(name)}).program(".", absBase(name))
-		return p, io.NopCloser(nil), err
+		return (&archive{FS: os.DirFS(name)}).program(".", absBase(name))
 	}
 	if !info.Mode().IsRegular() {
-		return nil, nil, problem("it is no regular file").hint(
-			"a model is read where it lies, in parts: write it to a file")
+		panic(problem("it is no regular file").hint(
+			"a model is read where it lies, in parts: write it to a file"))
 	}
 	f, err := os.Open(name)
-	if err != nil {
-		return nil, nil, &Error{Problem: "cannot open it", Err: pathCause(err)}
-	}
+	cannot(err)
+	*c = f
 	head := make([]byte, 64)
 	n, _ := f.ReadAt(head, 0)
 	switch form(head[:n]) {
 	case jsonForm:
-		f.Close()
 		abs, err := filepath.Abs(name)
-		if err != nil {
-			return nil, nil, &Error{Problem: "cannot open it", Err: err}
-		}
+		cannot(err)
 		// The root of an archive holds models/NAME.json.
 		dir, file := filepath.Split(abs)
 		dir = filepath.Clean(dir)
 		if filepath.Base(dir) == "models" {
 			dir, file = filepath.Dir(dir), "models/"+file
 		}
-		p, err := ReadFS(os.DirFS(dir), file)
-		return p, io.NopCloser(nil), err
+		return must.Get(ReadFS(os.DirFS(dir), file))
 	case zipForm:
-		p, err := ReadZip(f, info.Size(), filepath.Base(name))
-		return p, f, err
+		return must.Get(ReadZip(f, info.Size(), filepath.Base(name)))
 	case pteForm:
-		return nil, f, problem("it is a .pte program, not an exported model").hint(
-			"name it NAME.pte")
+		panic(problem("it is a .pte program, not an exported model").hint("name it NAME.pte"))
 	}
-	return nil, f, problem(
-		"it is neither a .pt2 archive nor a model.json nor an ExecuTorch program").hint(
-		"write the model with torch.export.save")
+	panic(problem("it is neither a .pt2 archive nor a model.json nor an ExecuTorch program").hint(
+		"write the model with torch.export.save"))
 }
 
 func absBase(name string) string {
@@ -121,12 +117,10 @@ func form(head []byte) fileForm {
 
 // ReadZip reads a .pt2 archive of size bytes; name is for messages. The
 // program's weights are read from r when asked for.
-func ReadZip(r io.ReaderAt, size int64, name string) (*ir.Program, error) {
-	a, err := openZip(r, size)
-	if err != nil {
-		return nil, inFile(err, name)
-	}
-	return a.program(".", name)
+func ReadZip(r io.ReaderAt, size int64, name string) (p *ir.Program, err error) {
+	defer must.Catch(&err)
+	inFile(name, func() { p = openZip(r, size).program(".", name) })
+	return p, nil
 }
 
 // ReadFS reads an unpacked model: name is its folder ("." for fsys itself; it
@@ -138,50 +132,47 @@ func ReadZip(r io.ReaderAt, size int64, name string) (*ir.Program, error) {
 //
 // as NAME_weights_config.json with its raw files, NAME.pt (not in DIR itself),
 // serialized_state_dict.pt or serialized_state_dict.json.
-func ReadFS(fsys fs.FS, name string) (*ir.Program, error) {
+func ReadFS(fsys fs.FS, name string) (p *ir.Program, err error) {
 	source := path.Base(name)
 	if source == "." {
 		source = "model"
 	}
-	return (&archive{FS: fsys}).program(name, source)
+	err = must.Try(func() { p = (&archive{FS: fsys}).program(name, source) })
+	return p, err
 }
 
-func inFile(err error, name string) error {
-	e := asError(err)
-	if e.File == "" {
-		e.File = name
-	}
-	return e
+// inFile runs f; what it fails with names the file.
+func inFile(name string, f func()) {
+	amend(f, func(e *Error) { e.File = cmp.Or(e.File, name) })
 }
 
 // program reads the program at name; source is the name for messages.
-func (a *archive) program(name, source string) (*ir.Program, error) {
-	graphs, err := a.graphs(name)
-	if err != nil {
-		return nil, inFile(err, source)
-	}
+func (a *archive) program(name, source string) *ir.Program {
 	p := &ir.Program{Source: source, Dialect: ir.ATen}
-	for _, g := range graphs {
-		m, warnings, err := a.method(g)
-		if err != nil {
-			e := asError(err)
-			if e.Member == "" && len(graphs) > 1 {
-				e.Member = g
+	inFile(source, func() {
+		graphs := a.graphs(name)
+		for _, g := range graphs {
+			var m *ir.Method
+			var warnings []error
+			amend(func() { m, warnings = a.method(g) }, func(e *Error) {
+				if e.Member == "" && len(graphs) > 1 {
+					e.Member = g
+				}
+			})
+			for _, w := range warnings {
+				asError(w).File = source
 			}
-			return nil, inFile(e, source)
+			p.Warnings = append(p.Warnings, warnings...)
+			if len(graphs) > 1 {
+				m.Name = stem(g)
+			}
+			p.Methods = append(p.Methods, m)
 		}
-		for _, w := range warnings {
-			p.Warnings = append(p.Warnings, inFile(w, source))
+		if err := ir.Verify(p); err != nil {
+			panic(&Error{Problem: "the graph is not well formed", Err: err})
 		}
-		if len(graphs) > 1 {
-			m.Name = stem(g)
-		}
-		p.Methods = append(p.Methods, m)
-	}
-	if err := ir.Verify(p); err != nil {
-		return nil, &Error{File: source, Problem: "the graph is not well formed", Err: err}
-	}
-	return p, nil
+	})
+	return p
 }
 
 // oldGraph is the name of the graph in archives of torch 2.6.
@@ -192,18 +183,18 @@ func stem(name string) string { return strings.TrimSuffix(path.Base(name), ".jso
 // graphs returns the graph files of the model at name, which is one of them
 // or the folder they are in: that one or one below it holds models/*.json or
 // serialized_exported_program.json.
-func (a *archive) graphs(name string) ([]string, error) {
+func (a *archive) graphs(name string) []string {
 	info, err := fs.Stat(a.FS, name)
 	if err != nil {
-		return nil, missing(name, err)
+		panic(missing(name, err))
 	}
 	if !info.IsDir() {
-		return []string{name}, nil
+		return []string{name}
 	}
 	roots := []string{name}
 	entries, err := fs.ReadDir(a.FS, name)
 	if err != nil {
-		return nil, &Error{Problem: "cannot list it", Err: pathCause(err)}
+		panic(&Error{Problem: "cannot list it", Err: pathCause(err)})
 	}
 	for _, e := range entries {
 		if e.IsDir() {
@@ -227,8 +218,8 @@ func (a *archive) graphs(name string) ([]string, error) {
 			}
 		}
 		if before > 0 && len(found) > before {
-			return nil, problem("there are two exported programs in it, %s and %s",
-				foreign.Message(found[0]), foreign.Message(found[before])).hint("take one of them out")
+			panic(problem("there are two exported programs in it, %s and %s",
+				foreign.Message(found[0]), foreign.Message(found[before])).hint("take one of them out"))
 		}
 		if root == name && len(found) > 0 {
 			break // its folders are its parts
@@ -242,40 +233,36 @@ func (a *archive) graphs(name string) ([]string, error) {
 				e.Problem = "it was written by torch.save or torch.jit.save"
 			}
 		}
-		return nil, e
+		panic(e)
 	}
 	sort.Strings(found)
-	return found, nil
+	return found
 }
 
 // method reads the graph called name with its weights.
-func (a *archive) method(name string) (*ir.Method, []error, error) {
-	data, err := a.read(name, maxJSON)
-	if err != nil {
-		return nil, nil, err
-	}
+func (a *archive) method(name string) (*ir.Method, []error) {
+	data := must.Get(a.read(name, maxJSON))
 	s := &scanner{data: data}
 	w := s.program()
 	switch {
 	case s.err != nil:
 		s.err.Member = name
-		return nil, nil, s.err.hint("the file is truncated or damaged; copy or export it again")
+		must.Check(s.err.hint("the file is truncated or damaged; copy or export it again"))
+		return nil, nil
 	case !w.hasGraph || !w.hasSig:
-		return nil, nil, &Error{Member: name, Problem: "it is no exported program"}
+		panic(&Error{Member: name, Problem: "it is no exported program"})
 	case w.opset != 0 && w.opset != atenVersion:
-		return nil, nil, &Error{Member: name,
+		panic(&Error{Member: name,
 			Problem: fmt.Sprintf("its operators are those of version %d of aten, etgen knows %d",
 				w.opset, atenVersion),
-			Hint: "export the model with a version of torch that etgen supports"}
+			Hint: "export the model with a version of torch that etgen supports"})
 	case w.major != 8:
-		return nil, nil, &Error{Member: name, Problem: "its schema has the major version " +
+		panic(&Error{Member: name, Problem: "its schema has the major version " +
 			strconv.FormatInt(w.major, 10) + ", etgen knows 8",
-			Hint: "export the model with torch 2.6 or later"}
+			Hint: "export the model with torch 2.6 or later"})
 	}
-	if err := a.properties(root(name)); err != nil {
-		return nil, nil, err
-	}
-	return w.method("forward", a.weights(name))
+	a.properties(root(name))
+	return must.Get2(w.method("forward", a.weights(name)))
 }
 
 // atenVersion is the version of what aten's operators mean: torch 2.6 to 2.14.
@@ -291,24 +278,20 @@ func root(graph string) string {
 }
 
 // properties checks what an archive says of itself at its root.
-func (a *archive) properties(root string) error {
+func (a *archive) properties(root string) {
 	for _, p := range []struct{ member, want string }{{"byteorder", "little"},
 		{"archive_version", "0"}} {
 		member, want := path.Join(root, p.member), p.want
 		if !a.exists(member) {
 			continue
 		}
-		text, err := a.read(member, 64)
-		if err != nil {
-			return err
-		}
+		text := must.Get(a.read(member, 64))
 		if got := strings.TrimSpace(string(text)); got != want {
-			return &Error{Member: member, Problem: fmt.Sprintf("it is %s, etgen reads %s only",
+			panic(&Error{Member: member, Problem: fmt.Sprintf("it is %s, etgen reads %s only",
 				quoted(got), want),
-				Hint: "export the model again, on a machine like the one it is for"}
+				Hint: "export the model again, on a machine like the one it is for"})
 		}
 	}
-	return nil
 }
 
 // weights tells where the weights of a graph file may lie.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 )
 
 // storageTypes are the typed storages a pickle may name, with the element type
@@ -62,38 +63,38 @@ func dtypeGlobal(g pickleGlobal) (ir.DType, bool) {
 
 // storageOf makes the storage of a persistent id: ("storage", type, key,
 // device, number of elements; of bytes if it is untyped).
-func storageOf(id any) (*savedStorage, error) {
+func storageOf(id any) *savedStorage {
 	t, _ := id.(pickleTuple)
 	if len(t) < 5 || t[0] != "storage" {
-		return nil, problem("bad storage")
+		panic(problem("bad storage"))
 	}
 	g, ok1 := t[1].(pickleGlobal)
 	key, ok2 := t[2].(string)
 	n, ok3 := t[4].(int64)
 	d, ok4 := storageTypes[g]
 	if !ok1 || !ok2 || !ok3 || !ok4 || n < 0 || key == "" || strings.ContainsAny(key, `/\`) {
-		return nil, problem("bad storage")
+		panic(problem("bad storage"))
 	}
 	size := n
 	if d != ir.InvalidDType {
 		if size = n * int64(d.Size()); size/int64(d.Size()) != n {
-			return nil, problem("a storage has %d elements", n)
+			panic(problem("a storage has %d elements", n))
 		}
 	}
-	return &savedStorage{key, d, size}, nil
+	return &savedStorage{key, d, size}
 }
 
 // reduce calls one of the allowed functions.
-func reduce(fn, args any) (any, error) {
+func reduce(fn, args any) any {
 	g, ok1 := fn.(pickleGlobal)
 	a, ok2 := args.(pickleTuple)
 	if !ok1 || !ok2 {
-		return nil, problem("it calls what is no function")
+		panic(problem("it calls what is no function"))
 	}
 	switch g {
 	case globalOrderedDict:
 		if len(a) == 0 {
-			return &pickleDict{}, nil
+			return &pickleDict{}
 		}
 	case globalTensorV2:
 		return tensorV2(a)
@@ -108,7 +109,7 @@ func reduce(fn, args any) (any, error) {
 	case globalParameter, globalParameterState:
 		if len(a) >= 1 {
 			if t, ok := a[0].(*savedTensor); ok {
-				return t, nil
+				return t
 			}
 		}
 	case globalFromType:
@@ -121,35 +122,32 @@ func reduce(fn, args any) (any, error) {
 			}
 		}
 	}
-	return nil, problem("bad call of %q", g)
+	panic(problem("bad call of %q", g))
 }
 
-func tensorV2(a pickleTuple) (any, error) {
+func tensorV2(a pickleTuple) any {
 	if len(a) > 0 {
 		if s, ok := a[0].(*savedStorage); ok && s.dtype != ir.InvalidDType {
 			return rebuildTensor(a, s.dtype)
 		}
 	}
-	return nil, problem("bad tensor")
+	panic(problem("bad tensor"))
 }
 
 // rebuildTensor makes a tensor of (storage, offset, sizes, strides, …).
-func rebuildTensor(a pickleTuple, d ir.DType) (any, error) {
+func rebuildTensor(a pickleTuple, d ir.DType) any {
 	if len(a) < 4 {
-		return nil, problem("bad tensor")
+		panic(problem("bad tensor"))
 	}
 	s, ok1 := a[0].(*savedStorage)
 	offset, ok2 := a[1].(int64)
 	sizes, ok3 := intTuple(a[2])
 	strides, ok4 := intTuple(a[3])
 	if !ok1 || !ok2 || !ok3 || !ok4 {
-		return nil, problem("bad tensor")
+		panic(problem("bad tensor"))
 	}
-	typ, err := savedType(d, sizes, strides, offset)
-	if err != nil {
-		return nil, err
-	}
-	return &savedTensor{typ, s}, nil
+	typ := savedType(d, sizes, strides, offset)
+	return &savedTensor{typ, s}
 }
 
 func intTuple(v any) ([]int64, bool) {
@@ -178,11 +176,9 @@ type torchSave struct {
 	blobs map[string]ir.Blob
 }
 
-func openTorchSave(b ir.Blob) (*torchSave, error) {
-	a, err := openZip(b, b.Size())
-	if err != nil {
-		return nil, within(err, "weights written by torch.save")
-	}
+func openTorchSave(b ir.Blob) *torchSave {
+	var a *archive
+	within(func() { a = openZip(b, b.Size()) }, "weights written by torch.save")
 	t := &torchSave{arch: a, blobs: map[string]ir.Blob{}}
 	for _, f := range a.zip.File {
 		if dir, ok := strings.CutSuffix(f.Name, "/data.pkl"); ok && !strings.Contains(dir, "/") {
@@ -190,24 +186,18 @@ func openTorchSave(b ir.Blob) (*torchSave, error) {
 		}
 	}
 	if t.dir == "" {
-		return nil, problem("it was not written by torch.save: it has no data.pkl")
+		panic(problem("it was not written by torch.save: it has no data.pkl"))
 	}
 	if a.exists(t.dir + "byteorder") {
-		order, err := a.read(t.dir+"byteorder", 16)
-		if err != nil {
-			return nil, err
-		}
+		order := must.Get(a.read(t.dir+"byteorder", 16))
 		if s := strings.TrimSpace(string(order)); s != "little" {
-			return nil, problem("its byte order is %q",
-				s).hint("export the model on a little-endian machine")
+			panic(problem("its byte order is %q",
+				s).hint("export the model on a little-endian machine"))
 		}
 	}
-	data, err := a.read(t.dir+"data.pkl", maxPickle)
-	if err != nil {
-		return nil, err
-	}
-	t.root, err = unpickle(data)
-	return t, err
+	data := must.Get(a.read(t.dir+"data.pkl", maxPickle))
+	t.root = must.Get(unpickle(data))
+	return t
 }
 
 // tensors returns the tensors of a saved dict by name.
@@ -226,18 +216,15 @@ func (t *torchSave) tensors() map[string]*savedTensor {
 }
 
 // storage returns the bytes of s; tensors that share it share the Blob.
-func (t *torchSave) storage(s *savedStorage) (ir.Blob, error) {
+func (t *torchSave) storage(s *savedStorage) ir.Blob {
 	if b := t.blobs[s.key]; b != nil {
-		return b, nil
+		return b
 	}
-	b, err := t.arch.blob(t.dir + "data/" + s.key)
-	if err != nil {
-		return nil, err
-	}
+	b := t.arch.blob(t.dir + "data/" + s.key)
 	if b.Size() < s.size {
-		return nil, problem("a storage of %d bytes has only %d in the file", s.size, b.Size()).
-			hint("the file is damaged; export the model again")
+		panic(problem("a storage of %d bytes has only %d in the file", s.size, b.Size()).
+			hint("the file is damaged; export the model again"))
 	}
 	t.blobs[s.key] = b
-	return b, nil
+	return b
 }

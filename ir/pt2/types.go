@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 )
 
@@ -12,132 +13,112 @@ import (
 const maxRank = 64
 
 // valueType returns the type that the graph records for the value a names.
-func (c *converter) valueType(s *scope, a *wireArg) (ir.Type, error) {
+func (c *converter) valueType(s *scope, a *wireArg) ir.Type {
 	switch a.tag {
 	case "as_tensor":
 		t, ok := s.wire.tensors[a.name]
 		if !ok {
-			return ir.Type{}, problem("the graph records no type for %q", a.name)
+			panic(problem("the graph records no type for %q", a.name))
 		}
-		typ, err := c.tensorType(t)
-		if err != nil {
-			return ir.Type{}, within(err, "value %q", a.name)
-		}
-		return typ, nil
+		var typ ir.Type
+		within(func() { typ = c.tensorType(t) }, "value %q", a.name)
+		return typ
 	case "as_sym_int":
 		w, ok := s.wire.ints[a.name]
 		if !ok {
-			return ir.Type{Kind: ir.IntKind}, nil
+			return ir.Type{Kind: ir.IntKind}
 		}
-		e, err := c.expr(w)
-		if err != nil {
-			return ir.Type{}, within(err, "value %q", a.name)
-		}
-		return ir.SymInt(e), nil
+		var typ ir.Type
+		within(func() { typ = ir.SymInt(c.expr(w)) }, "value %q", a.name)
+		return typ
 	case "as_sym_float":
-		return ir.Type{Kind: ir.FloatKind}, nil
+		return ir.Type{Kind: ir.FloatKind}
 	case "as_sym_bool":
-		return ir.Type{Kind: ir.BoolKind}, nil
+		return ir.Type{Kind: ir.BoolKind}
 	case "as_custom_obj":
-		return ir.Type{Kind: ir.CustomKind, Class: s.wire.classes[a.name]}, nil
+		return ir.Type{Kind: ir.CustomKind, Class: s.wire.classes[a.name]}
 	}
-	return ir.Type{}, problem("%q is no value but %s", a.name, a.tag)
+	panic(problem("%q is no value but %s", a.name, a.tag))
 }
 
-func (c *converter) tensorType(w *wireTensor) (ir.Type, error) {
-	d, err := dtypeOf(w.dtype)
-	if err != nil {
-		return ir.Type{}, err
-	}
+func (c *converter) tensorType(w *wireTensor) ir.Type {
+	d := dtypeOf(w.dtype)
 	if w.layout != layoutStrided {
-		return ir.Type{}, problem("tensors of layout %s are not supported", layoutName(w.layout)).
-			hint("make them dense in the model")
+		panic(problem("tensors of layout %s are not supported", layoutName(w.layout)).
+			hint("make them dense in the model"))
 	}
 	if len(w.sizes) != len(w.strides) || len(w.sizes) > maxRank {
-		return ir.Type{}, problem("a tensor has %d sizes and %d strides", len(w.sizes),
-			len(w.strides))
+		panic(problem("a tensor has %d sizes and %d strides", len(w.sizes),
+			len(w.strides)))
 	}
 	t := ir.Type{Kind: ir.TensorKind, DType: d}
-	if t.Sizes, err = c.exprList(w.sizes); err != nil {
-		return ir.Type{}, err
-	}
-	if t.Strides, err = c.exprList(w.strides); err != nil {
-		return ir.Type{}, err
-	}
-	if t.Offset, err = c.expr(w.offset); err != nil {
-		return ir.Type{}, err
-	}
-	if err := notNegative(t); err != nil {
-		return ir.Type{}, err
-	}
-	return t, nil
+	t.Sizes = c.exprList(w.sizes)
+	t.Strides = c.exprList(w.strides)
+	t.Offset = c.expr(w.offset)
+	notNegative(t)
+	return t
 }
 
 // notNegative checks the constant sizes, strides and offset of a tensor, and
 // that the number of elements fits 63 bits.
-func notNegative(t ir.Type) error {
+func notNegative(t ir.Type) {
 	numel := int64(1)
 	for i, e := range t.Sizes {
 		if n, ok := e.Const(); ok {
 			if n < 0 {
-				return problem("a tensor has the size %d", n)
+				panic(problem("a tensor has the size %d", n))
 			}
 			if n > 0 {
 				if numel > math.MaxInt64/16/n {
-					return problem("a tensor has more elements than 64 bits can count")
+					panic(problem("a tensor has more elements than 64 bits can count"))
 				}
 				numel *= n
 			}
 		}
 		if n, ok := t.Strides[i].Const(); ok && n < 0 {
-			return problem("a tensor has the stride %d", n)
+			panic(problem("a tensor has the stride %d", n))
 		}
 	}
 	if n, ok := t.Offset.Const(); ok && n < 0 {
-		return problem("a tensor has the storage offset %d", n)
+		panic(problem("a tensor has the storage offset %d", n))
 	}
-	return nil
 }
 
-func (c *converter) exprList(ws []wireSym) ([]sym.Expr, error) {
+func (c *converter) exprList(ws []wireSym) []sym.Expr {
 	es := make([]sym.Expr, len(ws))
 	for i, w := range ws {
-		e, err := c.expr(w)
-		if err != nil {
-			return nil, err
-		}
+		e := c.expr(w)
 		es[i] = e
 	}
-	return es, nil
+	return es
 }
 
-func (c *converter) expr(w wireSym) (sym.Expr, error) {
+func (c *converter) expr(w wireSym) sym.Expr {
 	if w.expr == "" {
-		return sym.Int(w.n), nil
+		return sym.Int(w.n)
 	}
 	if e, ok := c.exprs[w.expr]; ok {
-		return e, nil
+		return e
 	}
-	var bad error
-	e, err := sym.ParseSrepr(w.expr, func(name string) *sym.Symbol {
-		s, err := c.symbol(name, w.expr)
-		bad = firstError(bad, err)
-		return s
-	})
-	if err = firstError(bad, err); err != nil {
+	var e sym.Expr
+	if err := must.Try(func() {
+		e = must.Get(sym.ParseSrepr(w.expr, func(name string) *sym.Symbol {
+			return c.symbol(name, w.expr)
+		}))
+	}); err != nil {
 		p := problem("bad size expression %s", w.expr)
 		p.Err = err
-		return sym.Expr{}, p
+		panic(p)
 	}
 	c.exprs[w.expr] = e
-	return e, nil
+	return e
 }
 
 // symbol returns the symbol called name. One that range_constraints does not
 // mention has the range its assumptions in srepr give it.
-func (c *converter) symbol(name, srepr string) (*sym.Symbol, error) {
+func (c *converter) symbol(name, srepr string) *sym.Symbol {
 	if s := c.symbols[name]; s != nil {
-		return s, nil
+		return s
 	}
 	lo, hi := int64(math.MinInt64), int64(math.MaxInt64)
 	r := c.wire.ranges[name]
@@ -154,16 +135,14 @@ func (c *converter) symbol(name, srepr string) (*sym.Symbol, error) {
 	if r.hasHi {
 		hi = r.hi
 	}
-	var err error
+
 	switch {
 	case !identifier(name):
-		err, name = problem("the symbol name %q is no identifier", name), "bad"
+		panic(problem("the symbol name %q is no identifier", name))
 	case c.sizes[name] && lo < 0:
-		err, lo = problem("the size %s has the range [%d, %d]: a size is not negative",
-			name, lo, hi), 0
-		hi = max(lo, hi)
+		panic(problem("the size %s has the range [%d, %d]: a size is not negative", name, lo, hi))
 	case lo > hi:
-		err, lo = problem("the symbol %s has the empty range [%d, %d]", name, lo, hi), hi
+		panic(problem("the symbol %s has the empty range [%d, %d]", name, lo, hi))
 	}
 	unique := name
 	if c.sizes[name] && strings.HasPrefix(name, "u") {
@@ -172,7 +151,7 @@ func (c *converter) symbol(name, srepr string) (*sym.Symbol, error) {
 	s := sym.NewSymbol(unique, lo, hi)
 	c.symbols[name] = s
 	c.order = append(c.order, s)
-	return s, err
+	return s
 }
 
 // inputSizes returns the symbols that are whole sizes of tensors among the graph's

@@ -1,12 +1,12 @@
 package pt2
 
 import (
-	"errors"
 	"io/fs"
 	"path"
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 )
 
@@ -41,21 +41,15 @@ type storedTensor struct {
 
 // find returns the tensor called name. constants tells in which store PyTorch
 // puts it; the other one is tried too.
-func (w *weights) find(name string, constants bool) (*ir.Constant, error) {
+func (w *weights) find(name string, constants bool) *ir.Constant {
 	order := []*store{&w.state, &w.constants}
 	if constants {
 		order[0], order[1] = order[1], order[0]
 	}
 	for _, s := range order {
-		if err := s.open(w.arch); err != nil {
-			return nil, err
-		}
+		s.open(w.arch)
 		if t := s.tensors[name]; t != nil {
-			k, err := s.constant(w.arch, name, t)
-			if err != nil {
-				return nil, err
-			}
-			return k, nil
+			return s.constant(w.arch, name, t)
 		}
 	}
 	e := &Error{Node: name, Problem: "its data is missing",
@@ -65,12 +59,12 @@ func (w *weights) find(name string, constants bool) (*ir.Constant, error) {
 			s.pickles...), ", ")
 		e.Hint = "keep the weights beside the graph as torch.export.save writes them"
 	}
-	return nil, e
+	panic(e)
 }
 
-func (s *store) open(a *archive) error {
+func (s *store) open(a *archive) {
 	if s.opened {
-		return nil
+		return
 	}
 	s.opened = true
 	s.blobs, s.saves = map[string]ir.Blob{}, map[string]*torchSave{}
@@ -78,67 +72,48 @@ func (s *store) open(a *archive) error {
 		if !a.exists(name) {
 			continue
 		}
-		data, err := a.read(name, maxJSON)
-		if err != nil {
-			return err
-		}
+		data := must.Get(a.read(name, maxJSON))
 		s.from = name
 		sc := &scanner{data: data}
 		s.tensors = sc.config(path.Dir(name))
 		if sc.err != nil {
 			sc.err.Member = name
-			return sc.err
+			panic(sc.err)
 		}
-		return nil
+		return
 	}
 	for _, name := range s.pickles {
 		if !a.exists(name) {
 			continue
 		}
-		save, err := s.openSave(a, name)
-		if err != nil {
-			return err
-		}
+		save := s.openSave(a, name)
 		s.from = name
 		s.tensors = map[string]*storedTensor{}
 		for key, t := range save.tensors() {
 			s.tensors[key] = &storedTensor{saved: t, save: save, file: name}
 		}
-		return nil
+		return
 	}
-	return nil
 }
 
 // openSave opens the torch.save archive called name once.
-func (s *store) openSave(a *archive, name string) (*torchSave, error) {
+func (s *store) openSave(a *archive, name string) *torchSave {
 	if t := s.saves[name]; t != nil {
-		return t, nil
+		return t
 	}
-	b, err := s.blob(a, name)
-	if err != nil {
-		return nil, err
-	}
-	t, err := openTorchSave(b)
-	if err != nil {
-		e := asError(err)
-		e.Member = name
-		return nil, e
-	}
-	s.saves[name] = t
-	return t, nil
+	b := s.blob(a, name)
+	amend(func() { s.saves[name] = openTorchSave(b) }, func(e *Error) { e.Member = name })
+	return s.saves[name]
 }
 
 // blob opens a file once, so that tensors that share a storage share the Blob.
-func (s *store) blob(a *archive, name string) (ir.Blob, error) {
+func (s *store) blob(a *archive, name string) ir.Blob {
 	if b := s.blobs[name]; b != nil {
-		return b, nil
+		return b
 	}
-	b, err := a.blob(name)
-	if err != nil {
-		return nil, err
-	}
+	b := a.blob(name)
 	s.blobs[name] = b
-	return b, nil
+	return b
 }
 
 // config reads a *_weights_config.json or *_constants_config.json; its files
@@ -176,59 +151,52 @@ func (s *scanner) config(dir string) map[string]*storedTensor {
 }
 
 // constant makes the constant of t and checks that it lies in its storage.
-func (s *store) constant(a *archive, name string, t *storedTensor) (*ir.Constant, error) {
+func (s *store) constant(a *archive, name string, t *storedTensor) *ir.Constant {
 	k := &ir.Constant{Name: name}
-	var err error
+	amend(func() {
+		s.fill(k, a, t)
+		if err := ir.CheckConstant(k); err != nil {
+			panic(&Error{Problem: err.Error(), Hint: "the file is damaged; export the model again"})
+		}
+	}, func(e *Error) {
+		e.Node = name
+		switch {
+		case e.Member == "":
+			e.Member = t.file
+		case e.Member != s.from && !strings.HasPrefix(e.Member, t.file): // of an archive inside
+			e.Member = t.file + "/" + e.Member
+		}
+	})
+	return k
+}
+
+// fill finds type and data of a constant.
+func (s *store) fill(k *ir.Constant, a *archive, t *storedTensor) {
 	switch {
 	case t.saved != nil:
-		k.Type = t.saved.typ
-		k.Data, err = t.save.storage(t.saved.storage)
+		k.Type, k.Data = t.saved.typ, t.save.storage(t.saved.storage)
 	case t.pickle:
-		var save *torchSave
-		if save, err = s.openSave(a, t.file); err != nil {
-			return nil, err
-		}
+		save := s.openSave(a, t.file)
 		saved, ok := save.root.(*savedTensor)
 		if !ok {
-			return nil, &Error{Member: t.file, Node: name,
-				Problem: "its pickle holds no plain tensor"}
+			panic(problem("its pickle holds no plain tensor"))
 		}
-		k.Type = saved.typ
-		k.Data, err = save.storage(saved.storage)
+		k.Type, k.Data = saved.typ, save.storage(saved.storage)
 	case t.wire == nil:
-		return nil, &Error{Member: s.from, Node: name,
-			Problem: "it is no tensor but a Python object, which cannot be compiled"}
+		panic(&Error{Member: s.from,
+			Problem: "it is no tensor but a Python object, which cannot be compiled"})
 	default:
-		if k.Type, err = staticType(t.wire); err == nil {
-			k.Data, err = s.blob(a, t.file)
-		}
+		k.Type = staticType(t.wire)
+		k.Data = s.blob(a, t.file)
 	}
-	if err == nil {
-		err = ir.CheckConstant(k)
-	}
-	if err == nil {
-		return k, nil
-	}
-	var e *Error
-	if !errors.As(err, &e) {
-		e = &Error{Problem: err.Error(), Hint: "the file is damaged; export the model again"}
-	}
-	e.Node = name
-	switch {
-	case e.Member == "":
-		e.Member = t.file
-	case !strings.HasPrefix(e.Member, t.file): // of an archive inside
-		e.Member = t.file + "/" + e.Member
-	}
-	return nil, e
 }
 
 // staticType converts the type of a stored tensor, whose sizes are constants.
-func staticType(w *wireTensor) (ir.Type, error) {
+func staticType(w *wireTensor) ir.Type {
 	for _, list := range [][]wireSym{w.sizes, w.strides, {w.offset}} {
 		for _, e := range list {
 			if e.expr != "" {
-				return ir.Type{}, problem("a stored tensor has the symbolic size %s", e.expr)
+				panic(problem("a stored tensor has the symbolic size %s", e.expr))
 			}
 		}
 	}
@@ -236,11 +204,12 @@ func staticType(w *wireTensor) (ir.Type, error) {
 }
 
 // savedType makes the type of a tensor that torch.save wrote.
-func savedType(d ir.DType, sizes, strides []int64, offset int64) (ir.Type, error) {
+func savedType(d ir.DType, sizes, strides []int64, offset int64) ir.Type {
 	if len(sizes) != len(strides) || len(sizes) > maxRank {
-		return ir.Type{}, problem("a tensor has %d sizes and %d strides", len(sizes), len(strides))
+		panic(problem("a tensor has %d sizes and %d strides", len(sizes), len(strides)))
 	}
 	t := ir.Type{Kind: ir.TensorKind, DType: d, Sizes: ir.Ints(sizes), Strides: ir.Ints(strides),
 		Offset: sym.Int(offset)}
-	return t, notNegative(t)
+	notNegative(t)
+	return t
 }

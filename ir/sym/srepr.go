@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/etgen/etgen/ir/must"
 )
 
 // ParseSrepr reads sympy's srepr of an integer expression, as exported programs
@@ -14,10 +16,12 @@ import (
 // below CeilToInt, FloorToInt, TruncToInt, ceiling and floor; they are exact.
 // symbol gives the symbol of a name, or nil if there is none. Values that are
 // not integers are an error.
-func ParseSrepr(s string, symbol func(name string) *Symbol) (Expr, error) {
-	p := sreprParser{scanner: scanner{s: s}, symbol: symbol}
-	e, err := p.all()
-	if err != nil {
+func ParseSrepr(s string, symbol func(name string) *Symbol) (e Expr, err error) {
+	p := &sreprParser{parser{symbol: symbol}}
+	if err := must.Try(func() {
+		n := parsePython(s)
+		e = n.whole(p.value(n))
+	}); err != nil {
 		return Expr{}, fmt.Errorf("sym: %w in %s", err, quote(s))
 	}
 	return e, nil
@@ -31,89 +35,53 @@ type value struct {
 
 func whole(e Expr) value { return value{num: e, den: Int(1)} }
 
-type sreprParser struct {
-	scanner
-	symbol func(name string) *Symbol
-}
+type sreprParser struct{ parser }
 
-func (p *sreprParser) all() (Expr, error) {
-	if len(p.s) > maxParseBytes {
-		return Expr{}, p.errorf("expression longer than %d bytes", maxParseBytes)
-	}
-	v, err := p.value()
-	if err != nil {
-		return Expr{}, err
-	}
-	if p.peek() != 0 {
-		return Expr{}, p.errorf("unexpected %q", p.peek())
-	}
-	return p.integer(v)
-}
-
-// integer returns the value if it is one.
-func (p *sreprParser) integer(v value) (Expr, error) {
+// whole returns the value if it is an integer.
+func (n *Python) whole(v value) Expr {
 	if v.float {
-		return Expr{}, p.errorf("a floating-point value where an integer is needed")
+		n.fail("a floating-point value where an integer is needed")
 	}
 	if !v.den.Is(1) {
-		return Expr{}, p.errorf("a fraction where an integer is needed")
+		n.fail("a fraction where an integer is needed")
 	}
-	return v.num, p.check(v.num)
+	return n.check(v.num)
 }
 
-func (p *sreprParser) value() (value, error) {
-	if err := p.enter(); err != nil {
-		return value{}, err
+func (p *sreprParser) value(n *Python) value {
+	head := n
+	if n.Op == "call" {
+		head = n.Args[0]
 	}
-	defer func() { p.depth-- }()
-	p.peek()
-	start := p.pos
-	name := p.word()
-	if name == "" {
-		return value{}, p.errorf("expected an expression")
+	if why := unsupported(head.Text); head.Op == "name" && why != "" {
+		head.fail("%s is %s where an integer is needed", head.Text, why)
 	}
-	if why := unsupported(name); why != "" {
-		p.pos = start
-		return value{}, p.errorf("%s is %s where an integer is needed", name, why)
+	if n.Op != "call" || head.Op != "name" {
+		n.fail("expected an expression")
 	}
-	if err := p.expect("("); err != nil {
-		return value{}, err
-	}
-	switch name {
+	args := n.Args[1:]
+	switch head.Text {
 	case "Symbol", "Dummy":
-		return p.symbolArgs()
+		return whole(p.symbolOf(n))
 	case "Integer":
-		n, err := p.literal()
-		if err != nil {
-			return value{}, err
-		}
-		return whole(Int(n)), p.expect(")")
+		n.arity(1)
+		return whole(Int(args[0].literal()))
 	case "Rational":
-		return p.rational()
+		n.arity(2)
+		d := args[1].literal()
+		if d <= 0 {
+			n.fail("denominator %d", d)
+		}
+		return value{num: Int(args[0].literal()), den: Int(d)}
 	case "Float":
-		return p.float()
+		return n.float()
 	}
-	var args []value
-	for !p.accept(")") {
-		if len(args) > 0 {
-			if err := p.expect(","); err != nil {
-				return value{}, err
-			}
-		}
-		v, err := p.value()
-		if err != nil {
-			return value{}, err
-		}
-		args = append(args, v)
+	values := make([]value, len(args))
+	for i, a := range args {
+		values[i] = p.value(a)
 	}
-	v, err := p.apply(name, args)
-	if err != nil {
-		return value{}, err
-	}
-	if err := p.check(v.num); err != nil {
-		return value{}, err
-	}
-	return v, p.check(v.den)
+	v := p.apply(n, head.Text, values)
+	return value{n.check(v.num), n.check(v.den), v.float}
 }
 
 // unsupported says what a name of sympy's stands for that is no integer.
@@ -134,69 +102,50 @@ func unsupported(name string) string {
 	return ""
 }
 
-// literal consumes an integer in digits.
-func (p *sreprParser) literal() (int64, error) {
-	negate := p.accept("-")
-	if !isDigit(p.peek()) {
-		return 0, p.errorf("expected digits")
+// literal returns an integer in digits.
+func (n *Python) literal() int64 {
+	if n.Op == "neg" {
+		return n.Args[0].integer(true)
 	}
-	return p.number(negate)
+	return n.integer(false)
 }
 
-// symbolArgs reads 's0', positive=True, integer=True).
-func (p *sreprParser) symbolArgs() (value, error) {
-	name, err := p.quoted()
-	if err != nil {
-		return value{}, err
+// arity refuses a call that has not so many arguments.
+func (n *Python) arity(want int) {
+	if got := len(n.Args) - 1; got != want {
+		n.fail("%s of %d arguments, not %d", n.Args[0].Text, got, want)
 	}
+}
+
+// text returns the first argument of a call, a text in quotes.
+func (n *Python) text() string {
+	if len(n.Args) < 2 || n.Args[1].Op != "string" {
+		n.fail("expected a quoted name")
+	}
+	return n.Args[1].Text
+}
+
+// symbolOf returns the symbol of Symbol('s0', positive=True, integer=True).
+func (p *sreprParser) symbolOf(n *Python) Expr {
+	name := n.text()
 	integer := false
-	for !p.accept(")") {
-		if err := p.expect(","); err != nil {
-			return value{}, err
+	for _, a := range n.Args[2:] {
+		if a.Op != "key" {
+			a.fail("expected an assumption")
 		}
-		key := p.word()
-		if key == "" {
-			return value{}, p.errorf("expected an assumption")
-		}
-		if err := p.expect("="); err != nil {
-			return value{}, err
-		}
-		switch assumed := p.word(); {
-		case assumed != "True" && assumed != "False" && assumed != "None":
-			if assumed != "" || key != "dummy_index" {
-				return value{}, p.errorf("expected True or False")
-			}
-			if _, err := p.literal(); err != nil {
-				return value{}, err
-			}
-		case key == "integer":
-			integer = assumed == "True"
+		switch v := a.Args[0]; {
+		case a.Text == "dummy_index" && v.Op != "name":
+			v.literal()
+		case v.Op != "name" || v.Text != "True" && v.Text != "False" && v.Text != "None":
+			v.fail("expected True or False")
+		case a.Text == "integer":
+			integer = v.Text == "True"
 		}
 	}
 	if !integer {
-		return value{}, p.errorf("symbol %s is a floating-point value where an integer is needed",
-			quote(name))
+		n.fail("symbol %s is a floating-point value where an integer is needed", quote(name))
 	}
-	s := p.symbol(name)
-	if s == nil {
-		return value{}, p.errorf("unknown symbol %s", quote(name))
-	}
-	return whole(s.Expr()), nil
-}
-
-// quoted consumes a name in quotes.
-func (p *sreprParser) quoted() (string, error) {
-	q := p.peek()
-	if q != '\'' && q != '"' {
-		return "", p.errorf("expected a quoted name")
-	}
-	end := strings.IndexByte(p.s[p.pos+1:], q)
-	if end < 0 {
-		return "", p.errorf("quoted name does not end")
-	}
-	name := p.s[p.pos+1 : p.pos+1+end]
-	p.pos += end + 2
-	return name, nil
+	return p.named(n.Args[1])
 }
 
 // binaryDigits is how many digits a BinaryFraction and its denominator may have.
@@ -214,50 +163,139 @@ func BinaryFraction(f float64) (num, den int64, ok bool) {
 	return 0, 0, false
 }
 
-// float consumes the arguments of a Float, a decimal number in quotes and its
-// precision. It has to be a BinaryFraction, such as 0.5: with any other the size
-// would be what rounding makes of it.
-func (p *sreprParser) float() (value, error) {
-	text, err := p.quoted()
-	if err != nil {
-		return value{}, err
-	}
-	if p.accept(",") {
-		if p.word() != "precision" {
-			return value{}, p.errorf("expected the precision")
-		}
-		if err := p.expect("="); err != nil {
-			return value{}, err
-		}
-		if _, err := p.literal(); err != nil {
-			return value{}, err
-		}
-	}
+// float returns the value of a Float, a decimal number in quotes and its precision. It has
+// to be a BinaryFraction, such as 0.5: with any other the size would be what rounding makes
+// of it.
+func (n *Python) float() value {
+	text := n.text()
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		return value{}, p.errorf("%s is not a number", quote(text))
+		n.fail("%s is not a number", quote(text))
 	}
-	if num, den, ok := BinaryFraction(f); ok {
-		return value{num: Int(num), den: Int(den), float: true}, p.expect(")")
+	num, den, ok := BinaryFraction(f)
+	if !ok {
+		n.fail("a size that is computed with %s depends on rounding; "+
+			"give the model the size, or a factor such as 0.5", quote(text))
 	}
-	return value{}, p.errorf(
-		"a size that is computed with %s depends on rounding; give the model the size, or a factor such as 0.5", quote(text))
+	return value{num: Int(num), den: Int(den), float: true}
 }
 
-func (p *sreprParser) rational() (value, error) {
-	n, err := p.literal()
-	if err != nil {
-		return value{}, err
+// integerFuncs are functions of integers, with the number of their arguments.
+var integerFuncs = map[string]struct {
+	arity int
+	f     func(n *Python, x []Expr) Expr
+}{
+	"FloorDiv":  {2, func(_ *Python, x []Expr) Expr { return FloorDiv(x[0], x[1]) }},
+	"CleanDiv":  {2, func(_ *Python, x []Expr) Expr { return FloorDiv(x[0], x[1]) }},
+	"CeilDiv":   {2, func(_ *Python, x []Expr) Expr { return CeilDiv(x[0], x[1]) }},
+	"Mod":       {2, func(_ *Python, x []Expr) Expr { return Mod(x[0], x[1]) }},
+	"PythonMod": {2, func(_ *Python, x []Expr) Expr { return Mod(x[0], x[1]) }},
+	"ModularIndexing": {3, func(_ *Python, x []Expr) Expr {
+		return Mod(FloorDiv(x[0], x[1]), x[2])
+	}},
+	"Identity": {1, func(_ *Python, x []Expr) Expr { return x[0] }},
+	"LShift":   {2, func(n *Python, x []Expr) Expr { return Mul(x[0], n.powerOfTwo(x[1])) }},
+	"RShift":   {2, func(n *Python, x []Expr) Expr { return FloorDiv(x[0], n.powerOfTwo(x[1])) }},
+}
+
+func (n *Python) powerOfTwo(e Expr) Expr {
+	k, ok := e.Const()
+	if !ok || k < 0 || k > 62 {
+		n.fail("shift by %s", e)
 	}
-	if err := p.expect(","); err != nil {
-		return value{}, err
+	return Int(1 << k)
+}
+
+// apply computes a function of an srepr.
+func (p *sreprParser) apply(n *Python, name string, args []value) value {
+	switch name {
+	case "Add":
+		return fold(args, whole(Int(0)), n.sum)
+	case "Mul":
+		return fold(args, whole(Int(1)), n.times)
+	case "IntTrueDiv":
+		n.arity(2)
+		return value{n.product(args[0].num, args[1].den), n.product(args[0].den, args[1].num), true}
+	case "FloorToInt", "floor", "CeilToInt", "ceiling", "TruncToInt":
+		n.arity(1)
+		return whole(n.round(name, args[0].num, args[0].den))
+	case "Pow", "PowByNatural":
+		n.arity(2)
+		return n.pow(args[0], n.whole(args[1]))
+	case "ToFloat":
+		n.arity(1)
+		args[0].float = true
+		return args[0]
 	}
-	d, err := p.literal()
-	if err != nil {
-		return value{}, err
+	xs := make([]Expr, len(args))
+	for i, a := range args {
+		xs[i] = n.whole(a)
 	}
-	if d <= 0 {
-		return value{}, p.errorf("denominator %d", d)
+	if extremum := map[string]func(...Expr) Expr{"Max": Max, "Min": Min}[name]; extremum != nil {
+		if len(xs) == 0 {
+			n.fail("%s of nothing", name)
+		}
+		return whole(extremum(xs...))
 	}
-	return value{num: Int(n), den: Int(d)}, p.expect(")")
+	f, ok := integerFuncs[name]
+	if !ok {
+		n.fail("unknown function %s", quote(name))
+	}
+	n.arity(f.arity)
+	return whole(f.f(n, xs))
+}
+
+func fold(args []value, acc value, f func(a, b value) value) value {
+	for _, v := range args {
+		acc = f(acc, v)
+	}
+	return acc
+}
+
+func (n *Python) times(a, b value) value {
+	return value{n.product(a.num, b.num), n.product(a.den, b.den), a.float || b.float}
+}
+
+func (n *Python) sum(a, b value) value {
+	float := a.float || b.float
+	if a.den.Equal(b.den) {
+		return value{n.check(Add(a.num, b.num)), a.den, float}
+	}
+	return value{Add(n.product(a.num, b.den), n.product(b.num, a.den)), n.product(a.den, b.den),
+		float}
+}
+
+// round turns a fraction into an integer.
+func (n *Python) round(name string, num, den Expr) Expr {
+	switch {
+	case name == "FloorToInt", name == "floor":
+		return FloorDiv(num, den)
+	case name == "CeilToInt", name == "ceiling":
+		return CeilDiv(num, den)
+	case !NonNegative(den):
+		n.fail("TruncToInt of a division by %s, whose sign is not known", quote(den.String()))
+	case NonNegative(num):
+		return FloorDiv(num, den)
+	}
+	up, down := FloorDiv(Max(num, Int(0)), den), FloorDiv(Max(Neg(num), Int(0)), den)
+	return Sub(up, down)
+}
+
+// maxPower bounds constant exponents.
+const maxPower = 64
+
+func (n *Python) pow(base value, exponent Expr) value {
+	k, ok := exponent.Const()
+	if !ok || k < -maxPower || k > maxPower {
+		n.fail("power with exponent %s", quote(exponent.String()))
+	}
+	if k < 0 {
+		base.num, base.den = base.den, base.num
+		k = -k
+	}
+	out := whole(Int(1))
+	for range k {
+		out = n.times(out, base)
+	}
+	return out
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/lower/native"
@@ -11,7 +12,7 @@ import (
 )
 
 // inputs takes the memory of inputs and the sizes that follow from them.
-func (m *machine) inputs() error {
+func (m *machine) inputs() {
 	for i := range m.method.Inputs {
 		p, slot := &m.method.Inputs[i], m.boundary.Inputs[i]
 		if p.Buf == nil {
@@ -31,15 +32,10 @@ func (m *machine) inputs() error {
 		}
 	}
 	for _, s := range m.binding.Solved {
-		if err := m.solve(s); err != nil {
-			return err
-		}
+		m.solve(s)
 	}
 	for _, d := range m.binding.Checks {
-		want, err := m.index(d.Size)
-		if err != nil {
-			return err
-		}
+		want := must.Get(m.index(d.Size))
 		m.enter = append(m.enter, func() error {
 			n, err := want()
 			if err != nil {
@@ -48,7 +44,6 @@ func (m *machine) inputs() error {
 			return m.mismatch(d, n)
 		})
 	}
-	return nil
 }
 
 // dim returns the present size that d tells, and which dimension of the
@@ -70,11 +65,8 @@ func (m *machine) mismatch(d native.Dim, want int64) error {
 }
 
 // solve determines a symbol.
-func (m *machine) solve(s native.Solve) error {
-	rest, err := m.index(s.Rest)
-	if err != nil {
-		return err
-	}
+func (m *machine) solve(s native.Solve) {
+	rest := must.Get(m.index(s.Rest))
 	slot := m.slots.of(s.Sym)
 	lo, hi := s.Sym.Expr().Bounds()
 	m.enter = append(m.enter, func() error {
@@ -91,12 +83,11 @@ func (m *machine) solve(s native.Solve) error {
 		m.ints[slot] = n
 		return nil
 	})
-	return nil
 }
 
 // outputs takes the memory of outputs. One whose sizes are known only when the
 // method has run is computed in memory of its own and copied.
-func (m *machine) outputs() error {
+func (m *machine) outputs() {
 	for k, p := range m.code.outputs {
 		if p.native < 0 {
 			continue
@@ -109,19 +100,14 @@ func (m *machine) outputs() error {
 		m.roots[b] = r
 		if p.staged || !m.isKnown(b.Sizes) {
 			if b.MaxLen < 0 {
-				return fmt.Errorf("the size of output %d, %s elements, has no bound", k, b.Len)
+				panic(fmt.Errorf("the size of output %d, %s elements, has no bound", k, b.Len))
 			}
-			var err error
-			if r.data, err = aligned(b.MaxLen * int64(b.DType.Size())); err != nil {
-				return err
-			}
+
+			r.data = aligned(b.MaxLen * int64(b.DType.Size()))
 			continue
 		}
 		r.moves = true
-		resize, err := m.resize(k, p, m.method.Outputs[p.native].Type.Sizes)
-		if err != nil {
-			return err
-		}
+		resize := m.resize(k, p, m.method.Outputs[p.native].Type.Sizes)
 		m.enter = append(m.enter, func() error {
 			t, err := resize()
 			if err == nil {
@@ -130,18 +116,14 @@ func (m *machine) outputs() error {
 			return err
 		})
 	}
-	return nil
 }
 
 // resize returns a function that gives output k its sizes.
-func (m *machine) resize(k int, p port, sizes []sym.Expr) (func() (*rt.Tensor, error), error) {
+func (m *machine) resize(k int, p port, sizes []sym.Expr) func() (*rt.Tensor, error) {
 	slot := m.boundary.Outputs[k]
 	dims := make([]func() (int64, error), len(sizes))
 	for i, e := range sizes {
-		f, err := m.index(e)
-		if err != nil {
-			return nil, err
-		}
+		f := must.Get(m.index(e))
 		at := i
 		if p.order != nil {
 			at = p.order[i]
@@ -160,11 +142,11 @@ func (m *machine) resize(k int, p port, sizes []sym.Expr) (func() (*rt.Tensor, e
 			return nil, fmt.Errorf("output %d: %w", k, err)
 		}
 		return slot.Tensor, nil
-	}, nil
+	}
 }
 
 // results fills the outputs that the body did not fill in place.
-func (m *machine) results() error {
+func (m *machine) results() {
 	for k, p := range m.code.outputs {
 		if p.native < 0 || p.done {
 			continue
@@ -172,10 +154,7 @@ func (m *machine) results() error {
 		o := &m.method.Outputs[p.native]
 		slot := m.boundary.Outputs[k]
 		if o.Buf == nil {
-			value, err := m.number(o)
-			if err != nil {
-				return fmt.Errorf("output %d: %w", k, err)
-			}
+			value := must.At(func() func(*rt.EValue) error { return m.number(o) }, "output %d", k)
 			m.leave = append(m.leave, func() error { return value(slot) })
 			continue
 		}
@@ -183,10 +162,7 @@ func (m *machine) results() error {
 		if r.moves {
 			continue
 		}
-		resize, err := m.resize(k, p, o.Type.Sizes)
-		if err != nil {
-			return err
-		}
+		resize := m.resize(k, p, o.Type.Sizes)
 		m.leave = append(m.leave, func() error {
 			t, err := resize()
 			if err == nil && copy(t.Data, r.data) != len(t.Data) {
@@ -196,44 +172,40 @@ func (m *machine) results() error {
 			return err
 		})
 	}
-	return nil
 }
 
 // number returns a function that puts an output that is no tensor into its slot.
-func (m *machine) number(o *native.Port) (func(*rt.EValue) error, error) {
+func (m *machine) number(o *native.Port) func(*rt.EValue) error {
 	switch v := o.Value.(type) {
 	case ir.Int:
-		return func(e *rt.EValue) error { e.Kind, e.Int = rt.Int, int64(v); return nil }, nil
+		return func(e *rt.EValue) error { e.Kind, e.Int = rt.Int, int64(v); return nil }
 	case ir.Float:
 		return func(e *rt.EValue) error {
 			e.Kind, e.Double = rt.Double, float64(v)
 			return nil
-		}, nil
+		}
 	case ir.BoolArg:
-		return func(e *rt.EValue) error { e.Kind, e.Bool = rt.Bool, bool(v); return nil }, nil
+		return func(e *rt.EValue) error { e.Kind, e.Bool = rt.Bool, bool(v); return nil }
 	case ir.Str, ir.None:
-		return func(*rt.EValue) error { return nil }, nil // the slot has it
+		return func(*rt.EValue) error { return nil } // the slot has it
 	case nil:
 	default:
-		return nil, fmt.Errorf("it is a %T", v)
+		panic(fmt.Errorf("it is a %T", v))
 	}
 	if o.Var != nil {
 		slot, ok := m.vars[o.Var]
 		if !ok {
-			return nil, fmt.Errorf("it is not computed")
+			panic(fmt.Errorf("it is not computed"))
 		}
 		kind := o.Type.Kind
-		return func(e *rt.EValue) error { putNumber(e, kind, m.nums[slot]); return nil }, nil
+		return func(e *rt.EValue) error { putNumber(e, kind, m.nums[slot]); return nil }
 	}
-	f, err := m.index(o.Type.Expr)
-	if err != nil {
-		return nil, err
-	}
+	f := must.Get(m.index(o.Type.Expr))
 	return func(e *rt.EValue) error {
 		n, err := f()
 		e.Kind, e.Int = rt.Int, n
 		return err
-	}, nil
+	}
 }
 
 func putNumber(e *rt.EValue, kind ir.Kind, x eval.Value) {

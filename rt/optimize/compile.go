@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
@@ -39,67 +40,45 @@ type port struct {
 }
 
 // compile compiles the method.
-func compile(b *rt.Boundary, o Options) (*code, error) {
-	file, data, err := withConstants(b)
-	if err != nil {
-		return nil, err
-	}
+func compile(b *rt.Boundary, o Options) *code {
+	file, data := withConstants(b)
 	table := ops.Standard()
-	p, err := raise.Program(file, "program", table, data)
-	if err != nil {
-		return nil, err
-	}
+	p := must.Get(raise.Program(file, "program", table, data))
 	c := &code{kernels: map[*native.Kernel]*kernel{}, consts: map[*native.Const][]byte{}}
-	if err := c.ports(b, p.Methods[0]); err != nil {
-		return nil, err
-	}
+	c.ports(b, p.Methods[0])
 	target := tuned.Running()
-	if err := lower.Backend.Run(&lower.Context{Table: table, Speed: true,
-		Legal: tuned.Legal(tuned.Standard(), target)}, p, nil); err != nil {
-		return nil, err
-	}
+	must.Check(lower.Backend.Run(&lower.Context{Table: table, Speed: true,
+		Legal: tuned.Legal(tuned.Standard(), target)}, p, nil))
 	if o.Lowered != nil {
 		o.Lowered(b.Plan.Name, p)
 	}
-	np, err := native.Build(p, native.Options{
+	np := must.Get(native.Build(p, native.Options{
 		Table: table, Kernels: tuned.Standard(), Planner: plan.Best{}, Specialise: true,
 		Target: target,
-	})
-	if err != nil {
-		return nil, err
-	}
+	}))
 	c.method, c.state = np.Methods[0], np.State
-	if err := c.checkPorts(b); err != nil {
-		return nil, err
-	}
-	if c.binding, err = native.Bind(c.method); err != nil {
-		return nil, err
-	}
-	if err := c.compileKernels(c.method.Body); err != nil {
-		return nil, err
-	}
-	return c, c.keep(b, np.Consts)
+	c.checkPorts(b)
+	c.binding = must.Get(native.Bind(c.method))
+	c.compileKernels(c.method.Body)
+	c.keep(b, np.Consts)
+	return c
 }
 
-func (c *code) compileKernels(body []native.Stmt) (err error) {
+func (c *code) compileKernels(body []native.Stmt) {
 	for _, s := range body {
 		if call, ok := s.(*native.Call); ok && c.kernels[call.Kernel] == nil {
-			if c.kernels[call.Kernel], err = newKernel(call); err != nil {
-				return fmt.Errorf("kernel %s: %w", call.Kernel.Name, err)
-			}
+			must.Do(func() { c.kernels[call.Kernel] = newKernel(call) }, "kernel %s",
+				call.Kernel.Name)
 		}
 		for _, block := range native.Blocks(s) {
-			if err := c.compileKernels(*block); err != nil {
-				return err
-			}
+			c.compileKernels(*block)
 		}
 	}
-	return nil
 }
 
 // withConstants returns the program with nothing but the method, its constants
 // being those that the runtime has read.
-func withConstants(b *rt.Boundary) (*pte.Program, *pte.DataFile, error) {
+func withConstants(b *rt.Boundary) (*pte.Program, *pte.DataFile) {
 	file := *b.Program.File()
 	file.Plans = []*pte.ExecutionPlan{b.Plan}
 	file.Constants = append([]ir.Blob(nil), file.Constants...)
@@ -113,17 +92,15 @@ func withConstants(b *rt.Boundary) (*pte.Program, *pte.DataFile, error) {
 		switch {
 		case t.Allocation != nil && t.Allocation.MemoryID > 1 && t.ExtraInfo != nil &&
 			t.ExtraInfo.Name != "" && len(b.Program.File().Plans) > 1:
-			return nil, nil, fmt.Errorf("value %d: state %s in memory that other methods may share",
-				i, t.ExtraInfo.Name)
+			panic(fmt.Errorf("value %d: state %s in memory that other methods may share",
+				i, t.ExtraInfo.Name))
 		case t.Allocation != nil && external:
-			return nil, nil, fmt.Errorf("value %d: state that begins with external data", i)
+			panic(fmt.Errorf("value %d: state that begins with external data", i))
 		case t.Allocation != nil || !external && t.DataIndex == 0:
 			continue
 		}
 		bytes, err := b.Constant(t)
-		if err != nil {
-			return nil, nil, fmt.Errorf("value %d: %w", i, err)
-		}
+		must.In(err, "value %d", i)
 		if !external {
 			if at := &file.Constants[t.DataIndex]; *at == nil || (*at).Size() == int64(len(bytes)) {
 				*at = ir.Bytes(bytes)
@@ -138,7 +115,7 @@ func withConstants(b *rt.Boundary) (*pte.Program, *pte.DataFile, error) {
 			})
 		}
 	}
-	return &file, data, nil
+	return &file, data
 }
 
 // pool is the constants of a program's methods: equal ones are one.
@@ -151,13 +128,10 @@ type pool struct {
 type poolKey struct{}
 
 // keep takes the constants into the pool.
-func (c *code) keep(b *rt.Boundary, consts []*native.Const) error {
-	made, err := b.Shared(poolKey{}, func() (any, error) {
+func (c *code) keep(b *rt.Boundary, consts []*native.Const) {
+	made := must.Get(b.Shared(poolKey{}, func() (any, error) {
 		return &pool{data: map[[sha256.Size]byte][]byte{}}, nil
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	p := made.(*pool)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -174,7 +148,6 @@ func (c *code) keep(b *rt.Boundary, consts []*native.Const) error {
 			k.Tuned.Packed[i].Data = nil
 		}
 	}
-	return nil
 }
 
 func packedOf(k *native.Kernel) []tuned.Packed {
@@ -190,15 +163,15 @@ type kernel struct {
 	tuned *tunedKernel
 }
 
-func newKernel(c *native.Call) (_ *kernel, err error) {
+func newKernel(c *native.Call) *kernel {
 	k, out := c.Kernel, &kernel{}
 	switch {
 	case k.Tuned != nil:
-		out.tuned, err = newTuned(k, c.Args[0].Len)
+		out.tuned = newTuned(k, c.Args[0].Len)
 	case !k.Copy:
-		out.loops, err = eval.Compile(k.Loop)
+		out.loops = must.Get(eval.Compile(k.Loop))
 	}
-	return out, err
+	return out
 }
 
 // slots gives symbols their places among the values of a machine.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
@@ -11,19 +12,10 @@ import (
 	"github.com/etgen/etgen/lower/native"
 )
 
-func (m *machine) cond(s *native.Cond) (func() error, error) {
-	pred, err := m.operand(s.Pred)
-	if err != nil {
-		return nil, err
-	}
-	then, err := m.block(s.Then)
-	if err != nil {
-		return nil, err
-	}
-	other, err := m.block(s.Else)
-	if err != nil {
-		return nil, err
-	}
+func (m *machine) cond(s *native.Cond) func() error {
+	pred := m.operand(s.Pred)
+	then := m.block(s.Then)
+	other := m.block(s.Else)
 	return func() error {
 		yes, err := pred.truth()
 		switch {
@@ -33,7 +25,7 @@ func (m *machine) cond(s *native.Cond) (func() error, error) {
 			return m.run(then)
 		}
 		return m.run(other)
-	}, nil
+	}
 }
 
 // truth reads a condition.
@@ -45,19 +37,10 @@ func (o *operand) truth() (bool, error) {
 	return b[0] != 0, nil
 }
 
-func (m *machine) while(s *native.While) (func() error, error) {
-	head, err := m.block(s.Head)
-	if err != nil {
-		return nil, err
-	}
-	pred, err := m.operand(s.Pred)
-	if err != nil {
-		return nil, err
-	}
-	body, err := m.block(s.Body)
-	if err != nil {
-		return nil, err
-	}
+func (m *machine) while(s *native.While) func() error {
+	head := m.block(s.Head)
+	pred := m.operand(s.Pred)
+	body := m.block(s.Body)
 	return func() error {
 		for {
 			if err := m.stopped(); err != nil {
@@ -73,19 +56,13 @@ func (m *machine) while(s *native.While) (func() error, error) {
 				return err
 			}
 		}
-	}, nil
+	}
 }
 
-func (m *machine) loop(s *native.For) (func() error, error) {
-	extent, err := m.index(s.Extent)
-	if err != nil {
-		return nil, err
-	}
+func (m *machine) loop(s *native.For) func() error {
+	extent := must.Get(m.index(s.Extent))
 	slot := m.slots.of(s.Var)
-	body, err := m.block(s.Body)
-	if err != nil {
-		return nil, err
-	}
+	body := m.block(s.Body)
 	return func() error {
 		n, err := extent()
 		if err != nil {
@@ -101,21 +78,18 @@ func (m *machine) loop(s *native.For) (func() error, error) {
 			}
 		}
 		return nil
-	}, nil
+	}
 }
 
-func (m *machine) let(s *native.Let) (func() error, error) {
-	value, err := m.scalar(s.Value, s.Args)
-	if err != nil {
-		return nil, err
-	}
+func (m *machine) let(s *native.Let) func() error {
+	value := m.scalar(s.Value, s.Args)
 	if s.Sym != nil {
 		slot := m.slots.of(s.Sym)
 		return func() error {
 			x, err := value()
 			m.ints[slot] = x.I
 			return err
-		}, nil
+		}
 	}
 	slot, ok := m.vars[s.Var]
 	if !ok {
@@ -126,20 +100,17 @@ func (m *machine) let(s *native.Let) (func() error, error) {
 		x, err := value()
 		m.nums[slot] = x
 		return err
-	}, nil
+	}
 }
 
 // scalar compiles an expression of the method's variables and sizes, whose Loads
 // index args.
-func (m *machine) scalar(e *expr.Expr, args []*native.Buffer) (func() (eval.Value, error), error) {
+func (m *machine) scalar(e *expr.Expr, args []*native.Buffer) func() (eval.Value, error) {
 	if e.Op == expr.OpConst {
 		x := constant(e)
-		return func() (eval.Value, error) { return x, nil }, nil
+		return func() (eval.Value, error) { return x, nil }
 	}
-	o, err := m.operands(args)
-	if err != nil {
-		return nil, err
-	}
+	o := m.operands(args)
 	f := &loop.Func{Name: "value", Bufs: []loop.Buf{{Name: "out", DType: e.DType, Role: loop.Out,
 		Len: sym.Int(1)}}}
 	for _, b := range args {
@@ -156,7 +127,7 @@ func (m *machine) scalar(e *expr.Expr, args []*native.Buffer) (func() (eval.Valu
 		case expr.OpLocal:
 			slot, ok := m.vars[e.Var]
 			if !ok {
-				err = fmt.Errorf("the number %s is not computed", e.Var.Name)
+				panic(fmt.Errorf("the number %s is not computed", e.Var.Name))
 			}
 			i := slices.Index(f.Scalars, e.Var)
 			if i < 0 {
@@ -167,23 +138,14 @@ func (m *machine) scalar(e *expr.Expr, args []*native.Buffer) (func() (eval.Valu
 		}
 		return e
 	})
-	if err != nil {
-		return nil, err
-	}
 	f.Body = []loop.Stmt{&loop.Store{Buf: 0, At: sym.Int(0), Value: body}}
 	f.Syms = symbolsOf(body)
 	var sizes []sym.Expr
 	for _, s := range f.Syms {
 		sizes = append(sizes, s.Expr())
 	}
-	ints, setInts, err := numbers[int64](sizes, m.index)
-	if err != nil {
-		return nil, err
-	}
-	p, err := eval.Compile(f)
-	if err != nil {
-		return nil, err
-	}
+	ints, setInts := numbers[int64](sizes, m.index)
+	p := must.Get(eval.Compile(f))
 	runner := p.Runner()
 	bufs := append([][]byte{make([]byte, e.DType.Size())}, o.bufs...)
 	scalars := make([]eval.Value, len(from))
@@ -204,5 +166,5 @@ func (m *machine) scalar(e *expr.Expr, args []*native.Buffer) (func() (eval.Valu
 			return eval.Value{}, err
 		}
 		return eval.Get(e.DType, bufs[0], 0), nil
-	}, nil
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
@@ -51,35 +52,24 @@ type step struct {
 	event *rt.Event // nil for control flow, which has steps inside
 }
 
-func newMethod(b *rt.Boundary, c *code) (*machine, error) {
+func newMethod(b *rt.Boundary, c *code) *machine {
 	m := &machine{
 		code: c, boundary: b, name: b.Plan.Name, tracer: b.Options.Tracer,
 		slots: slots{}, vars: map[*expr.Var]int{}, roots: map[*native.Buffer]*root{},
 	}
-	if err := m.memory(); err != nil {
-		return nil, err
-	}
-	if err := m.inputs(); err != nil {
-		return nil, err
-	}
-	if err := m.outputs(); err != nil {
-		return nil, err
-	}
-	body, err := m.block(c.method.Body)
-	if err != nil {
-		return nil, err
-	}
+	m.memory()
+	m.inputs()
+	m.outputs()
+	body := m.block(c.method.Body)
 	m.body = body
-	if err := m.results(); err != nil {
-		return nil, err
-	}
+	m.results()
 	m.ints = make([]int64, len(m.slots))
 	m.nums = make([]eval.Value, len(m.vars))
-	return m, nil
+	return m
 }
 
 // memory gives the buffers that are the machine's own their memory.
-func (m *machine) memory() error {
+func (m *machine) memory() {
 	arena, own := int64(0), int64(0)
 	for _, b := range m.method.Buffers {
 		if b.Root == nil && b.Storage == native.Arena {
@@ -94,13 +84,11 @@ func (m *machine) memory() error {
 		limit = o.Limit
 	}
 	if arena+own > limit {
-		return fmt.Errorf(
-			"%w: %d bytes of working memory, the limit is %d; raise MemoryManager.Limit if the program is to be trusted", rt.ErrOutOfMemory, arena+own, limit)
+		panic(fmt.Errorf(
+			"%w: %d bytes of working memory, the limit is %d; raise MemoryManager.Limit if the program is to be trusted", rt.ErrOutOfMemory, arena+own, limit))
 	}
-	var err error
-	if m.arena, err = aligned(arena); err != nil {
-		return err
-	}
+
+	m.arena = aligned(arena)
 	for _, b := range m.method.Buffers {
 		if b.Root != nil {
 			continue
@@ -113,23 +101,16 @@ func (m *machine) memory() error {
 		}
 	}
 	for _, b := range m.state {
-		data, err := aligned(int64(len(m.consts[b.Const])))
-		if err != nil {
-			return err
-		}
+		data := aligned(int64(len(m.consts[b.Const])))
 		copy(data, m.consts[b.Const])
 		m.roots[b] = &root{data: data}
 	}
-	return nil
 }
 
 // aligned returns n zero bytes where elements of any type may lie.
-func aligned(n int64) ([]byte, error) {
-	t, err := rt.NewTensor(ir.Uint8, []int64{n}, nil, nil)
-	if err != nil {
-		return nil, err
-	}
-	return t.Data, nil
+func aligned(n int64) []byte {
+	t := must.Get(rt.NewTensor(ir.Uint8, []int64{n}, nil, nil))
+	return t.Data
 }
 
 // index compiles an index expression.
@@ -212,10 +193,10 @@ type operand struct {
 }
 
 // operand returns where b lies.
-func (m *machine) operand(b *native.Buffer) (*operand, error) {
+func (m *machine) operand(b *native.Buffer) *operand {
 	r := m.roots[native.Root(b)]
 	if r == nil {
-		return nil, fmt.Errorf("buffer %s has no memory", b.Name)
+		panic(fmt.Errorf("buffer %s has no memory", b.Name))
 	}
 	size := int64(b.DType.Size())
 	o := &operand{root: r, buffer: b}
@@ -223,16 +204,10 @@ func (m *machine) operand(b *native.Buffer) (*operand, error) {
 	n, okLen := b.Len.Const()
 	if okAt && okLen {
 		o.at, o.n = at*size, n*size
-		return o, nil
+		return o
 	}
-	atOf, err := m.index(b.At)
-	if err != nil {
-		return nil, err
-	}
-	lenOf, err := m.index(b.Len)
-	if err != nil {
-		return nil, err
-	}
+	atOf := must.Get(m.index(b.At))
+	lenOf := must.Get(m.index(b.Len))
 	o.find = func() (int64, int64, error) {
 		at, err := atOf()
 		if err != nil {
@@ -241,7 +216,7 @@ func (m *machine) operand(b *native.Buffer) (*operand, error) {
 		n, err := lenOf()
 		return at * size, n * size, err
 	}
-	return o, nil
+	return o
 }
 
 // fixed reports whether the operand is always the same bytes.
@@ -270,23 +245,18 @@ type operands struct {
 	moving []int
 }
 
-func (m *machine) operands(list []*native.Buffer) (*operands, error) {
+func (m *machine) operands(list []*native.Buffer) *operands {
 	o := &operands{bufs: make([][]byte, len(list))}
 	for i, b := range list {
-		x, err := m.operand(b)
-		if err != nil {
-			return nil, err
-		}
+		x := m.operand(b)
 		o.all = append(o.all, x)
 		if !x.fixed() {
 			o.moving = append(o.moving, i)
 			continue
 		}
-		if o.bufs[i], err = x.bytes(); err != nil {
-			return nil, err
-		}
+		o.bufs[i] = must.Get(x.bytes())
 	}
-	return o, nil
+	return o
 }
 
 // now brings bufs up to date.

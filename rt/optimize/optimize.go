@@ -28,6 +28,7 @@ import (
 	"fmt"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/lower/native"
 	"github.com/etgen/etgen/rt"
 )
@@ -85,9 +86,13 @@ func load(b *rt.Boundary, o Options) (m *machine, err error) {
 			m, err = nil, fmt.Errorf("internal error: %v", r)
 		}
 	}()
-	made, err := b.Shared(b.Plan, func() (any, error) { return compile(b, o) })
+	defer must.Catch(&err)
+	made, err := b.Shared(b.Plan, func() (c any, err error) {
+		defer must.Catch(&err)
+		return compile(b, o), nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	return newMethod(b, made.(*code))
+	return newMethod(b, made.(*code)), nil
 }

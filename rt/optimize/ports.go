@@ -13,7 +13,7 @@ import (
 // ports finds out how the inputs and outputs of the program are those of the
 // raised method, and makes the method take and give tensors in the order that
 // the program has them in memory: compiled methods know row-major ones only.
-func (c *code) ports(b *rt.Boundary, m *ir.Method) error {
+func (c *code) ports(b *rt.Boundary, m *ir.Method) {
 	names := ir.NewNames(m)
 	permuted := map[string][]int{} // inputs, by name
 	user := 0
@@ -33,8 +33,8 @@ func (c *code) ports(b *rt.Boundary, m *ir.Method) error {
 		user++
 	}
 	if user != len(b.Plan.Inputs) {
-		return fmt.Errorf("the raised method has %d inputs, the program %d", user,
-			len(b.Plan.Inputs))
+		panic(fmt.Errorf("the raised method has %d inputs, the program %d", user,
+			len(b.Plan.Inputs)))
 	}
 	next := 0
 	for k, spec := range m.Outputs {
@@ -51,7 +51,7 @@ func (c *code) ports(b *rt.Boundary, m *ir.Method) error {
 		next++
 		at := len(c.outputs)
 		if at >= len(b.Plan.Outputs) {
-			return fmt.Errorf("the raised method has more outputs than the program")
+			panic(fmt.Errorf("the raised method has more outputs than the program"))
 		}
 		slot := b.Plan.Outputs[at]
 		if t, ok := b.Plan.Values[slot].(*pte.Tensor); ok {
@@ -67,25 +67,24 @@ func (c *code) ports(b *rt.Boundary, m *ir.Method) error {
 		c.outputs = append(c.outputs, p)
 	}
 	if len(c.outputs) != len(b.Plan.Outputs) {
-		return fmt.Errorf("the raised method has %d outputs, the program %d", len(c.outputs),
-			len(b.Plan.Outputs))
+		panic(fmt.Errorf("the raised method has %d outputs, the program %d", len(c.outputs),
+			len(b.Plan.Outputs)))
 	}
-	return nil
 }
 
 // checkPorts checks what the passes left of the ports.
-func (c *code) checkPorts(b *rt.Boundary) error {
+func (c *code) checkPorts(b *rt.Boundary) {
 	if len(c.method.Inputs) != len(b.Inputs) {
-		return fmt.Errorf("the compiled method has %d inputs, the program %d", len(c.method.Inputs),
-			len(b.Inputs))
+		panic(fmt.Errorf("the compiled method has %d inputs, the program %d", len(c.method.Inputs),
+			len(b.Inputs)))
 	}
 	for i, p := range c.method.Inputs {
 		if t := b.Inputs[i].Tensor; p.Buf != nil && (t == nil || t.DType != p.Buf.DType ||
 			len(t.Sizes) != len(p.Type.Sizes)) {
-			return fmt.Errorf("input %d of the compiled method is not that of the program", i)
+			panic(fmt.Errorf("input %d of the compiled method is not that of the program", i))
 		}
 		if p.Buf == nil && p.Value == nil {
-			return fmt.Errorf("input %d of the compiled method is a number", i)
+			panic(fmt.Errorf("input %d of the compiled method is a number", i))
 		}
 	}
 	for i, p := range c.outputs {
@@ -93,15 +92,14 @@ func (c *code) checkPorts(b *rt.Boundary) error {
 			continue
 		}
 		if p.native >= len(c.method.Outputs) {
-			return fmt.Errorf("output %d is not in the compiled method", i)
+			panic(fmt.Errorf("output %d is not in the compiled method", i))
 		}
 		o := c.method.Outputs[p.native]
 		if t := b.Outputs[i].Tensor; (o.Buf != nil) != (t != nil) ||
 			t != nil && (t.DType != o.Buf.DType || len(t.Sizes) != len(o.Type.Sizes)) {
-			return fmt.Errorf("output %d of the compiled method is not that of the program", i)
+			panic(fmt.Errorf("output %d of the compiled method is not that of the program", i))
 		}
 	}
-	return nil
 }
 
 // memoryOrder returns the dimensions of a tensor in the order of memory, nil if

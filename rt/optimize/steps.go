@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/lower/native"
@@ -11,22 +12,19 @@ import (
 )
 
 // block makes steps of statements.
-func (m *machine) block(stmts []native.Stmt) ([]step, error) {
+func (m *machine) block(stmts []native.Stmt) []step {
 	var body []step
 	for _, s := range stmts {
 		event := &rt.Event{Method: m.name, Instruction: len(m.steps), Op: describe(s),
 			DebugHandle: -1}
 		m.steps = append(m.steps, s)
-		run, err := m.stmt(s)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", event.Op, err)
-		}
+		run := must.At(func() func() error { return m.stmt(s) }, "%s", event.Op)
 		if len(native.Blocks(s)) > 0 {
 			event = nil
 		}
 		body = append(body, step{run, event})
 	}
-	return body, nil
+	return body
 }
 
 // describe names a statement as messages and events do.
@@ -56,7 +54,7 @@ func describe(s native.Stmt) string {
 	return strings.Join(ops, "+")
 }
 
-func (m *machine) stmt(s native.Stmt) (func() error, error) {
+func (m *machine) stmt(s native.Stmt) func() error {
 	switch s := s.(type) {
 	case *native.Call:
 		switch k := m.kernels[s.Kernel]; {
@@ -76,10 +74,7 @@ func (m *machine) stmt(s native.Stmt) (func() error, error) {
 	case *native.Let:
 		return m.let(s)
 	case *native.Assert:
-		holds, err := m.scalar(s.Cond, s.Args)
-		if err != nil {
-			return nil, err
-		}
+		holds := m.scalar(s.Cond, s.Args)
 		return func() error {
 			ok, err := holds()
 			if err == nil && ok.I == 0 {
@@ -87,28 +82,25 @@ func (m *machine) stmt(s native.Stmt) (func() error, error) {
 					s.Message.Terminal())
 			}
 			return err
-		}, nil
+		}
 	}
-	return nil, fmt.Errorf("unknown statement %T", s)
+	panic(fmt.Errorf("unknown statement %T", s))
 }
 
-func (m *machine) copy(s *native.Call) (func() error, error) {
-	o, err := m.operands(s.Args)
-	if err != nil {
-		return nil, err
-	}
+func (m *machine) copy(s *native.Call) func() error {
+	o := m.operands(s.Args)
 	return func() error {
 		if err := o.now(); err != nil {
 			return err
 		}
 		copy(o.bufs[0], o.bufs[1])
 		return nil
-	}, nil
+	}
 }
 
 // numbers compiles a list of index expressions; what it returns sets dst.
 func numbers[T int | int64](list []sym.Expr,
-	index func(sym.Expr) (func() (int64, error), error)) (dst []T, set func() error, err error) {
+	index func(sym.Expr) (func() (int64, error), error)) (dst []T, set func() error) {
 	dst = make([]T, len(list))
 	var later []func() error
 	for i, e := range list {
@@ -116,10 +108,7 @@ func numbers[T int | int64](list []sym.Expr,
 			dst[i] = T(n)
 			continue
 		}
-		f, err := index(e)
-		if err != nil {
-			return nil, nil, err
-		}
+		f := must.Get(index(e))
 		later = append(later, func() error {
 			n, err := f()
 			dst[i] = T(n)
@@ -133,25 +122,17 @@ func numbers[T int | int64](list []sym.Expr,
 			}
 		}
 		return nil
-	}, nil
+	}
 }
 
 // loops calls a loop kernel.
-func (m *machine) loops(s *native.Call, p *eval.Program) (func() error, error) {
-	o, err := m.operands(s.Args)
-	if err != nil {
-		return nil, err
-	}
-	ints, setInts, err := numbers[int64](s.Ints, m.index)
-	if err != nil {
-		return nil, err
-	}
+func (m *machine) loops(s *native.Call, p *eval.Program) func() error {
+	o := m.operands(s.Args)
+	ints, setInts := numbers[int64](s.Ints, m.index)
 	scalars := make([]eval.Value, len(s.Scalars))
 	values := make([]func() (eval.Value, error), len(s.Scalars))
 	for i, e := range s.Scalars {
-		if values[i], err = m.scalar(e, nil); err != nil {
-			return nil, err
-		}
+		values[i] = m.scalar(e, nil)
 	}
 	runner := p.Runner()
 	return func() error {
@@ -169,5 +150,5 @@ func (m *machine) loops(s *native.Call, p *eval.Program) (func() error, error) {
 		}
 		runner.Until(m.done)
 		return runner.Run(o.bufs, ints, scalars)
-	}, nil
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
@@ -24,28 +25,28 @@ type tunedKernel struct {
 }
 
 // newTuned prepares a kernel whose calls have n results.
-func newTuned(k *native.Kernel, n sym.Expr) (*tunedKernel, error) {
+func newTuned(k *native.Kernel, n sym.Expr) *tunedKernel {
 	t := &tunedKernel{bounds: tuned.Unbounded()}
-	return t, t.addEpilogue(k.Name, k.Tuned, n)
+	t.addEpilogue(k.Name, k.Tuned, n)
+	return t
 }
 
 // addEpilogue compiles the epilogue of a kernel for results of n elements.
-func (t *tunedKernel) addEpilogue(name string, in *tuned.Instance, n sym.Expr) (err error) {
+func (t *tunedKernel) addEpilogue(name string, in *tuned.Instance, n sym.Expr) {
 	e := in.Epilogue
 	if e == nil || e.Body.Op == expr.OpLocal && e.Body.Var == e.Acc {
-		return nil
+		return
 	}
 	if in.Kernel.Bounds {
 		if b, ok := e.Bounds(); ok {
 			t.bounds = b
-			return nil
+			return
 		}
 	}
 	f := epilogueLoops(e, in.Channels, n)
 	f.Name = name
 	t.syms = f.Syms
-	t.epilogue, err = eval.Compile(f)
-	return err
+	t.epilogue = must.Get(eval.Compile(f))
 }
 
 // epilogueLoops returns an epilogue as loops over all n results. If it reads

@@ -1,6 +1,7 @@
 package optimize
 
 import (
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/kernels/tuned/gofunc"
@@ -8,28 +9,16 @@ import (
 )
 
 // tuned calls a hand-made kernel, then the loops of its epilogue.
-func (m *machine) tuned(s *native.Call, t *tunedKernel) (func() error, error) {
-	o, err := m.operands(s.Args)
-	if err != nil {
-		return nil, err
-	}
-	params, setParams, err := numbers[int](s.Fields(), m.index)
-	if err != nil {
-		return nil, err
-	}
-	epilogue, err := m.epilogue(t)
-	if err != nil {
-		return nil, err
-	}
+func (m *machine) tuned(s *native.Call, t *tunedKernel) func() error {
+	o := m.operands(s.Args)
+	params, setParams := numbers[int](s.Fields(), m.index)
+	epilogue := m.epilogue(t)
 	inputs := int64(0)
 	for _, b := range s.Args {
 		inputs = max(inputs, b.MaxLen)
 	}
 	_, results := s.Args[0].Len.Bounds()
-	call, err := gofunc.NewCall(s.Kernel.Tuned, t.bounds.Add, results, inputs)
-	if err != nil {
-		return nil, err
-	}
+	call := must.Get(gofunc.NewCall(s.Kernel.Tuned, t.bounds.Add, results, inputs))
 	extra := s.Kernel.Tuned.First(tuned.Extra)
 	behind := s.Kernel.Tuned.First(tuned.Scratch)
 	sums := gofunc.Epilogue{Low: float32(t.bounds.Low), High: float32(t.bounds.High)}
@@ -49,23 +38,20 @@ func (m *machine) tuned(s *native.Call, t *tunedKernel) (func() error, error) {
 		}
 		after = append(append(after[:0], o.bufs[0], o.bufs[0]), o.bufs[extra:behind]...)
 		return epilogue(after)
-	}, nil
+	}
 }
 
 // epilogue returns a function that runs the loops of a kernel's epilogue, nil if
 // it has none.
-func (m *machine) epilogue(t *tunedKernel) (func(bufs [][]byte) error, error) {
+func (m *machine) epilogue(t *tunedKernel) func(bufs [][]byte) error {
 	if t.epilogue == nil {
-		return nil, nil
+		return nil
 	}
 	var list []sym.Expr
 	for _, s := range t.syms {
 		list = append(list, s.Expr())
 	}
-	values, set, err := numbers[int64](list, m.index)
-	if err != nil {
-		return nil, err
-	}
+	values, set := numbers[int64](list, m.index)
 	runner := t.epilogue.Runner()
 	return func(bufs [][]byte) error {
 		if err := set(); err != nil {
@@ -73,5 +59,5 @@ func (m *machine) epilogue(t *tunedKernel) (func(bufs [][]byte) error, error) {
 		}
 		runner.Until(m.done)
 		return runner.Run(bufs, values, nil)
-	}, nil
+	}
 }

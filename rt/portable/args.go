@@ -7,6 +7,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/aten"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/strip"
@@ -23,104 +24,97 @@ type operand struct {
 
 // argument returns what is in slot v as an argument of type t. Tensors are
 // added to operands; each is a value of its own.
-func argument(t *aten.Type, v *rt.EValue, operands *[]operand) (ir.Arg, error) {
+func argument(t *aten.Type, v *rt.EValue, operands *[]operand) ir.Arg {
 	switch v.Kind {
 	case rt.None:
-		return ir.None{}, nil
+		return ir.None{}
 	case rt.Int:
 		return integer(t, v.Int)
 	case rt.Bool:
-		return ir.BoolArg(v.Bool), nil
+		return ir.BoolArg(v.Bool)
 	case rt.Double:
-		return ir.Float(v.Double), nil
+		return ir.Float(v.Double)
 	case rt.String:
 		if t.Name == "Device" {
-			return ir.Device(v.String), nil
+			return ir.Device(v.String)
 		}
-		return ir.Str(v.String), nil
+		return ir.Str(v.String)
 	case rt.TensorKind:
-		typ, order, err := describe(v.Tensor)
-		if err != nil {
-			return nil, err
-		}
+		typ, order := describe(v.Tensor)
 		n, _ := typ.Bytes().Const()
 		*operands = append(*operands, operand{typ, order, v, int(n)})
-		return ir.Ref{Value: &ir.Value{Name: fmt.Sprintf("x%d", len(*operands)-1), Type: typ}}, nil
+		return ir.Ref{Value: &ir.Value{Name: fmt.Sprintf("x%d", len(*operands)-1), Type: typ}}
 	case rt.DoubleList:
-		return list(v.Doubles, func(x float64) (ir.Arg, error) { return ir.Float(x), nil })
+		return list(v.Doubles, func(x float64) ir.Arg { return ir.Float(x) })
 	case rt.BoolList:
-		return list(v.Bools, func(x bool) (ir.Arg, error) { return ir.BoolArg(x), nil })
+		return list(v.Bools, func(x bool) ir.Arg { return ir.BoolArg(x) })
 	case rt.IntList, rt.TensorList:
-		return list(v.List, func(x *rt.EValue) (ir.Arg, error) {
+		return list(v.List, func(x *rt.EValue) ir.Arg {
 			if x == nil {
-				return ir.None{}, nil
+				return ir.None{}
 			}
 			if x.List != nil {
-				return nil, fmt.Errorf("a list in a list")
+				panic(fmt.Errorf("a list in a list"))
 			}
 			return argument(t.Base(), x, operands)
 		})
 	}
-	return nil, fmt.Errorf("a slot of kind %d", v.Kind)
+	panic(fmt.Errorf("a slot of kind %d", v.Kind))
 }
 
-func list[T any](xs []T, f func(T) (ir.Arg, error)) (ir.Arg, error) {
+func list[T any](xs []T, f func(T) ir.Arg) ir.Arg {
 	out := make(ir.List, len(xs))
 	for i, x := range xs {
-		a, err := f(x)
-		if err != nil {
-			return nil, fmt.Errorf("element %d: %w", i, err)
-		}
-		out[i] = a
+		must.Do(func() { out[i] = f(x) }, "element %d", i)
 	}
-	return out, nil
+	return out
 }
 
 // integer returns an integer, which stands for members of enumerations too.
-func integer(t *aten.Type, n int64) (ir.Arg, error) {
+func integer(t *aten.Type, n int64) ir.Arg {
 	switch t.Name {
 	case "ScalarType":
 		if n == int64(int8(n)) {
 			if d, ok := pte.ScalarType(n).DType(); ok {
-				return ir.DTypeArg(d), nil
+				return ir.DTypeArg(d)
 			}
 		}
-		return nil, fmt.Errorf("%d is no element type that can be computed with", n)
+		panic(fmt.Errorf("%d is no element type that can be computed with", n))
 	case "MemoryFormat":
 		formats := []ir.MemoryFormat{ir.ContiguousFormat, ir.PreserveFormat, ir.ChannelsLast,
 			ir.ChannelsLast3d}
 		if n < 0 || n >= int64(len(formats)) {
-			return nil, fmt.Errorf("%d is no memory format", n)
+			panic(fmt.Errorf("%d is no memory format", n))
 		}
-		return formats[n], nil
+		return formats[n]
 	case "Layout":
 		if n != 0 {
-			return nil, fmt.Errorf("layout %d is not strided", n)
+			panic(fmt.Errorf("layout %d is not strided", n))
 		}
-		return ir.LayoutArg(7), nil
+		return ir.LayoutArg(7)
 	}
-	return ir.Int(n), nil
+	return ir.Int(n)
 }
 
 // describe returns the type of t and the order of its dimensions in memory.
-func describe(t *rt.Tensor) (ir.Type, []int, error) {
+func describe(t *rt.Tensor) (ir.Type, []int) {
 	if t == nil {
-		return ir.Type{}, nil, fmt.Errorf("there is no tensor")
+		panic(fmt.Errorf("there is no tensor"))
 	}
 	if t.DType.Size() == 0 {
-		return ir.Type{}, nil, fmt.Errorf("a tensor of %v", t.DType)
+		panic(fmt.Errorf("a tensor of %v", t.DType))
 	}
 	n := int64(t.DType.Size())
 	for _, s := range t.Sizes {
 		if s < 0 || s > 0 && n > math.MaxInt64/s {
-			return ir.Type{}, nil, fmt.Errorf("a tensor of sizes %v", t.Sizes)
+			panic(fmt.Errorf("a tensor of sizes %v", t.Sizes))
 		}
 		n *= max(s, 1)
 	}
 	typ := ir.StaticTensor(t.DType, t.Sizes...)
-	order, err := orderOf(t)
-	if err != nil || order == nil {
-		return typ, nil, err
+	order := orderOf(t)
+	if order == nil {
+		return typ, nil
 	}
 	placed := make([]sym.Expr, len(order))
 	for i, d := range order {
@@ -129,29 +123,29 @@ func describe(t *rt.Tensor) (ir.Type, []int, error) {
 	for i, s := range ir.Contiguous(placed) {
 		typ.Strides[order[i]] = s
 	}
-	return typ, order, nil
+	return typ, order
 }
 
 // orderOf returns the order of t's dimensions in memory, nil if it makes no
 // difference from row-major.
-func orderOf(t *rt.Tensor) ([]int, error) {
+func orderOf(t *rt.Tensor) []int {
 	if len(t.DimOrder) == 0 {
-		return nil, nil
+		return nil
 	}
 	order := make([]int, len(t.DimOrder))
 	seen := make([]bool, len(t.Sizes))
 	for i, d := range t.DimOrder {
 		if len(order) != len(seen) || int(d) >= len(seen) || seen[d] {
-			return nil, fmt.Errorf("dim order %v is no permutation of %d dimensions", t.DimOrder,
-				len(t.Sizes))
+			panic(fmt.Errorf("dim order %v is no permutation of %d dimensions", t.DimOrder,
+				len(t.Sizes)))
 		}
 		order[i], seen[d] = int(d), true
 	}
 	long := slices.DeleteFunc(slices.Clone(order), func(d int) bool { return t.Sizes[d] == 1 })
 	if slices.IsSorted(long) || slices.Contains(t.Sizes, 0) {
-		return nil, nil
+		return nil
 	}
-	return order, nil
+	return order
 }
 
 // changing appends the slots, among v and what it lists, whose content may

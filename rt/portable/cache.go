@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/interp"
 	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/kernels/ops"
@@ -41,30 +42,24 @@ func (c *cache) add(key string, p *program) {
 // loops returns the loops of a call, or of some of its results, which make makes
 // if they are not known.
 func (k *kernel) loops(c *ops.Call, only []int, o interp.Orders,
-	make func() (*loop.Func, error)) (*loops, error) {
-	if l, err := k.knownLoops(c, only, o); l != nil || err != nil {
-		return l, err
+	make func() (*loop.Func, error)) *loops {
+	if l := k.knownLoops(c, only, o); l != nil {
+		return l
 	}
-	f, err := make()
-	if err != nil {
-		return nil, err
-	}
-	p, err := newProgram(f)
-	if err != nil {
-		return nil, err
-	}
+	f := must.Get(make())
+	p := newProgram(f)
 	k.cache.add(key(c, only, o), p)
 	return p.loops(k.reserve)
 }
 
 // knownLoops returns nil if the loops are not known.
-func (k *kernel) knownLoops(c *ops.Call, only []int, o interp.Orders) (*loops, error) {
+func (k *kernel) knownLoops(c *ops.Call, only []int, o interp.Orders) *loops {
 	if c.Op.Random {
-		return nil, nil
+		return nil
 	}
 	p := k.cache.known(key(c, only, o))
 	if p == nil {
-		return nil, nil
+		return nil
 	}
 	return p.loops(k.reserve)
 }

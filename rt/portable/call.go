@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/rt"
 )
@@ -66,7 +67,8 @@ func (k *kernel) prepare(c *rt.Call) (func() error, error) {
 func (p *call) kinds() error {
 	op, ok := p.table.Lookup(p.node)
 	for i := range p.in {
-		a, err := argument(p.in[i].Type, p.c.Args[i], new([]operand))
+		var a ir.Arg
+		err := must.Try(func() { a = argument(p.in[i].Type, p.c.Args[i], new([]operand)) })
 		if !ok || err != nil { // which is of what the argument is now
 			continue
 		}
@@ -177,39 +179,29 @@ func (p *call) variant() (v *variant, err error) {
 			v, err = nil, fmt.Errorf("%s: these arguments cannot be compiled: %v", p.file, r)
 		}
 	}()
-	v, err = p.build()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", p.file, err)
-	}
+	defer must.Catch(&err)
+	v = must.At(p.build, "%s", p.file)
 	v.reserved = reserved
 	return v, nil
 }
 
-func (p *call) build() (*variant, error) {
+func (p *call) build() *variant {
 	v := &variant{}
-	n, err := p.bindable(&v.operands)
-	if err != nil {
-		return nil, err
-	}
-	bound, err := p.table.Bind(n)
-	if err != nil {
-		return nil, err
-	}
-	if err := v.results(p, bound); err != nil {
-		return nil, err
-	}
-	return v, v.compile(p, n, bound)
+	n := must.Get(p.bindable(&v.operands))
+	bound := must.Get(p.table.Bind(n))
+	v.results(p, bound)
+	v.compile(p, n, bound)
+	return v
 }
 
 // bindable returns the call as a node of a graph.
-func (p *call) bindable(operands *[]operand) (*ir.Node, error) {
+func (p *call) bindable(operands *[]operand) (_ *ir.Node, err error) {
+	defer must.Catch(&err)
 	n := &ir.Node{Name: p.name, Op: p.node}
 	for i, param := range p.in {
-		a, err := argument(param.Type, p.c.Args[i], operands)
-		if err != nil {
-			return nil, fmt.Errorf("argument %s: %w", param.Name, err)
-		}
-		n.Args = append(n.Args, ir.NamedArg{Name: param.Name, Value: a})
+		must.Do(func() {
+			n.SetArg(param.Name, argument(param.Type, p.c.Args[i], operands))
+		}, "argument %s", param.Name)
 	}
 	if to := p.to[0]; p.dtype && to.Kind == rt.TensorKind && to.Tensor != nil {
 		n.Args = append(n.Args, ir.NamedArg{Name: "dtype", Value: ir.DTypeArg(to.Tensor.DType)})

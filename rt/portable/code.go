@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/interp"
@@ -28,9 +29,9 @@ type code interface {
 // nil, those numbered, of an operator that computes them by expressions. constant
 // gives the elements of operands that never change, in row-major order.
 func (k *kernel) compile(c *ops.Call, only []int, o interp.Orders,
-	constant func(int) ([]byte, bool)) (code, error) {
+	constant func(int) ([]byte, bool)) code {
 	if len(c.Scalars()) > 0 {
-		return nil, fmt.Errorf("a number that is not known")
+		panic(fmt.Errorf("a number that is not known"))
 	}
 	part := c
 	if only != nil {
@@ -38,43 +39,32 @@ func (k *kernel) compile(c *ops.Call, only []int, o interp.Orders,
 	}
 	if len(part.Outs) == 1 && part.Outs[0].Kind == ir.TensorKind && (only == nil || only[0] == 0) {
 		if in, want := k.handMadeFor(part, constant); in != nil {
-			t, err := k.newTuned(part, in)
-			if err != nil {
-				return nil, err
-			}
+			t := k.newTuned(part, in)
 			return k.inOrder(part, o, want, t)
 		}
 	}
-	if l, err := k.knownLoops(part, only, o); l != nil || err != nil {
-		return l, err
+	if l := k.knownLoops(part, only, o); l != nil {
+		return l
 	}
-	ts, err := interp.Tensors(c)
+	ts := must.Get(interp.Tensors(c))
 	switch {
-	case err != nil:
-		return nil, err
 	case ts != nil:
 		if only != nil {
 			ts = pick(ts, only)
 		}
 		return k.loops(part, only, o, func() (*loop.Func, error) { return interp.Loops(c, ts, o) })
 	case c.Op.Loops != nil:
-		l, err := k.loops(c, nil, interp.Orders{}, func() (*loop.Func, error) {
+		l := k.loops(c, nil, interp.Orders{}, func() (*loop.Func, error) {
 			return c.Op.Loops(c)
 		})
-		if err != nil {
-			return nil, err
-		}
 		return k.inOrder(c, o, interp.Orders{}, l)
 	case c.Op.Decompose != nil:
-		s, err := k.newSequence(c, constant)
-		if err != nil {
-			return nil, err
-		}
+		s := k.newSequence(c, constant)
 		return k.inOrder(c, o, interp.Orders{}, s)
 	case c.Op.Effect:
 		return k.newAssertion(c)
 	}
-	return nil, fmt.Errorf("the operator has no kernel")
+	panic(fmt.Errorf("the operator has no kernel"))
 }
 
 // partOf returns c with some of its results.
@@ -99,28 +89,19 @@ type assertion struct {
 	message string
 }
 
-func (k *kernel) newAssertion(c *ops.Call) (*assertion, error) {
-	e, err := c.Op.ScalarOp(c)
-	if err != nil {
-		return nil, err
-	}
+func (k *kernel) newAssertion(c *ops.Call) *assertion {
+	e := must.Get(c.Op.ScalarOp(c))
 	truth := *c
 	truth.Outs = []ir.Type{ir.TensorOf(ir.Bool)}
-	f, err := interp.Loops(&truth, []expr.Tensor{{DType: ir.Bool, Body: e}}, interp.Orders{})
-	if err != nil {
-		return nil, err
-	}
-	l, err := newLoops(f, k.reserve)
-	if err != nil {
-		return nil, err
-	}
+	f := must.Get(interp.Loops(&truth, []expr.Tensor{{DType: ir.Bool, Body: e}}, interp.Orders{}))
+	l := newLoops(f, k.reserve)
 	a := &assertion{holds: l, bufs: make([][]byte, 1+len(c.Operands())),
 		message: "an assertion does not hold"}
 	a.bufs[0] = make([]byte, ir.Bool.Size())
 	if c.Has("assert_msg") {
 		a.message = c.Str("assert_msg")
 	}
-	return a, nil
+	return a
 }
 
 func (a *assertion) run(bufs [][]byte, done <-chan struct{}) error {
@@ -146,11 +127,8 @@ type program struct {
 	ins  int
 }
 
-func newProgram(f *loop.Func) (*program, error) {
-	code, err := eval.Compile(f)
-	if err != nil {
-		return nil, err
-	}
+func newProgram(f *loop.Func) *program {
+	code := must.Get(eval.Compile(f))
 	p := &program{f: f, code: code}
 	for _, b := range f.Bufs {
 		switch b.Role {
@@ -160,7 +138,7 @@ func newProgram(f *loop.Func) (*program, error) {
 			p.ins++
 		case loop.Scratch:
 			if _, ok := b.Len.Const(); !ok {
-				return nil, fmt.Errorf("the size %s of scratch is not known", b.Len)
+				panic(fmt.Errorf("the size %s of scratch is not known", b.Len))
 			}
 		}
 	}
@@ -170,7 +148,7 @@ func newProgram(f *loop.Func) (*program, error) {
 			p.safe = append(p.safe, p.inPlace(i, p.outs+j, loads[p.outs+j]))
 		}
 	}
-	return p, nil
+	return p
 }
 
 // inPlace reports whether the function runs rightly if result buffer out is
@@ -191,42 +169,34 @@ type loops struct {
 }
 
 // loops returns the program with memory, which reserve is asked for.
-func (p *program) loops(reserve func(int64) error) (*loops, error) {
+func (p *program) loops(reserve func(int64) error) *loops {
 	l := &loops{program: p, runner: p.code.Runner(), bufs: make([][]byte, len(p.f.Bufs))}
 	for i, b := range p.f.Bufs {
 		if b.Role == loop.Scratch {
 			n, _ := b.Len.Const()
-			memory, err := allocate(n, b.DType, reserve)
-			if err != nil {
-				return nil, err
-			}
+			memory := allocate(n, b.DType, reserve)
 			l.bufs[i] = memory
 		}
 	}
-	return l, nil
+	return l
 }
 
 // allocate returns memory for n elements, which reserve is asked for.
-func allocate(n int64, d ir.DType, reserve func(int64) error) ([]byte, error) {
+func allocate(n int64, d ir.DType, reserve func(int64) error) []byte {
 	size := int64(d.Size())
 	if n < 0 || n > math.MaxInt/size {
-		return nil, fmt.Errorf("%w: room for %d elements", rt.ErrOutOfMemory, n)
+		panic(fmt.Errorf("%w: room for %d elements", rt.ErrOutOfMemory, n))
 	}
-	if err := reserve(n * size); err != nil {
-		return nil, err
-	}
-	return make([]byte, n*size), nil
+	must.Check(reserve(n * size))
+	return make([]byte, n*size)
 }
 
 // unlimited is for loops without scratch.
 func unlimited(int64) error { return nil }
 
 // newLoops compiles a function that nobody else needs.
-func newLoops(f *loop.Func, reserve func(int64) error) (*loops, error) {
-	p, err := newProgram(f)
-	if err != nil {
-		return nil, err
-	}
+func newLoops(f *loop.Func, reserve func(int64) error) *loops {
+	p := newProgram(f)
 	return p.loops(reserve)
 }
 

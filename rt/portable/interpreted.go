@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/interp"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/rt"
@@ -27,7 +28,8 @@ func (v *variant) interpreted(n *ir.Node, bound *ops.Call) *interpreted {
 	return x
 }
 
-func (x *interpreted) execute(p *call, done <-chan struct{}) error {
+func (x *interpreted) execute(p *call, done <-chan struct{}) (err error) {
+	defer must.Catch(&err)
 	m := interp.New(p.table)
 	m.Done = done
 	taken := int64(0)
@@ -47,10 +49,7 @@ func (x *interpreted) execute(p *call, done <-chan struct{}) error {
 		}
 		data := append([]byte{}, t.Data...)
 		if o.order != nil {
-			var err error
-			if data, err = p.cache.reordered(o.typ, o.order, data); err != nil {
-				return err
-			}
+			data = p.cache.reordered(o.typ, o.order, data)
 		}
 		m.Set(value, interp.Tensor(t.DType, t.Sizes, data))
 	}
@@ -68,16 +67,10 @@ func (x *interpreted) execute(p *call, done <-chan struct{}) error {
 		if err := to.Resize(got.Tensor.Sizes); err != nil {
 			return fmt.Errorf("%s: result %d: %w", p.file, i, err)
 		}
-		order, err := orderOf(to)
-		if err != nil {
-			return err
-		}
+		order := orderOf(to)
 		data := got.Tensor.Data
 		if order != nil {
-			l, err := p.cache.reorder(ir.StaticTensor(to.DType, to.Sizes...), nil, order)
-			if err != nil {
-				return err
-			}
+			l := p.cache.reorder(ir.StaticTensor(to.DType, to.Sizes...), nil, order)
 			data = make([]byte, len(data))
 			if err := l.run([][]byte{data, got.Tensor.Data}, nil); err != nil {
 				return err

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/interp"
@@ -15,23 +16,18 @@ import (
 
 // reorder copies a tensor from one order of dimensions in memory to another;
 // nil is row-major.
-func (c *cache) reorder(t ir.Type, from, to []int) (*loops, error) {
+func (c *cache) reorder(t ir.Type, from, to []int) *loops {
 	key := fmt.Sprint("reorder ", t.DType, t.Sizes, from, to)
 	p := c.known(key)
 	if p == nil {
-		f, err := reordering(t, from, to)
-		if err != nil {
-			return nil, err
-		}
-		if p, err = newProgram(f); err != nil {
-			return nil, err
-		}
+		f := reordering(t, from, to)
+		p = newProgram(f)
 		c.add(key, p)
 	}
 	return p.loops(unlimited)
 }
 
-func reordering(t ir.Type, from, to []int) (*loop.Func, error) {
+func reordering(t ir.Type, from, to []int) *loop.Func {
 	sizes, coords := make([]sym.Expr, len(t.Sizes)), make([]sym.Expr, len(t.Sizes))
 	vars := make([]*sym.Symbol, len(t.Sizes))
 	for d, s := range t.Sizes {
@@ -49,19 +45,17 @@ func reordering(t ir.Type, from, to []int) (*loop.Func, error) {
 		placed[i] = vars[at(to, i)]
 	}
 	body := expr.At(0, t.DType, coords...)
-	return schedule.Build("reorder", []expr.Tensor{{DType: t.DType, Vars: placed, Body: body}},
-		[]schedule.OperandInfo{{DType: t.DType, Sizes: sizes}}, schedule.Options{})
+	return must.Get(schedule.Build("reorder", []expr.Tensor{{DType: t.DType, Vars: placed, Body: body}},
+		[]schedule.OperandInfo{{DType: t.DType, Sizes: sizes}}, schedule.Options{}))
 }
 
 // reordered returns data, a tensor in an order of dimensions, in row-major
 // order.
-func (c *cache) reordered(t ir.Type, order []int, data []byte) ([]byte, error) {
-	l, err := c.reorder(t, order, nil)
-	if err != nil {
-		return nil, err
-	}
+func (c *cache) reordered(t ir.Type, order []int, data []byte) []byte {
+	l := c.reorder(t, order, nil)
 	out := make([]byte, len(data))
-	return out, l.run([][]byte{out, data}, nil)
+	must.Check(l.run([][]byte{out, data}, nil))
+	return out
 }
 
 // ordered runs code that wants tensors in certain orders on tensors in others, by
@@ -76,41 +70,31 @@ type ordered struct {
 
 // inOrder returns x, which wants tensors in the orders want, for tensors in the
 // orders have.
-func (k *kernel) inOrder(c *ops.Call, have, want interp.Orders, x code) (code, error) {
+func (k *kernel) inOrder(c *ops.Call, have, want interp.Orders, x code) code {
 	w := &ordered{code: x, outs: len(c.Outs)}
 	any := false
-	add := func(t ir.Type, from, to []int) error {
+	add := func(t ir.Type, from, to []int) {
 		var move *loops
 		var memory []byte
 		if !slices.Equal(from, to) {
-			var err error
-			if move, err = k.cache.reorder(t, from, to); err != nil {
-				return err
-			}
+			move = k.cache.reorder(t, from, to)
 			n, _ := t.Numel().Const()
-			if memory, err = allocate(n, t.DType, k.reserve); err != nil {
-				return err
-			}
+			memory = allocate(n, t.DType, k.reserve)
 			any = true
 		}
 		w.moves, w.copies = append(w.moves, move), append(w.copies, memory)
-		return nil
 	}
 	for i, t := range c.Outs {
-		if err := add(t, want.Out(i), have.Out(i)); err != nil {
-			return nil, err
-		}
+		add(t, want.Out(i), have.Out(i))
 	}
 	for k, v := range c.Operands() {
-		if err := add(v.Type, have.Operand(k), want.Operand(k)); err != nil {
-			return nil, err
-		}
+		add(v.Type, have.Operand(k), want.Operand(k))
 	}
 	if !any {
-		return x, nil
+		return x
 	}
 	w.bufs = make([][]byte, len(w.moves))
-	return w, nil
+	return w
 }
 
 func (w *ordered) run(bufs [][]byte, done <-chan struct{}) error {

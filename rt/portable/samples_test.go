@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/etgen/etgen/golden/samples"
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/pte"
@@ -32,17 +33,19 @@ type setup struct {
 // Every sample of every entry that programs can call, through the contract of
 // kernels, against the interpreter.
 func TestSamples(t *testing.T) {
-	for _, tt := range []struct {
+	type named struct {
 		name string
 		setup
-	}{
+	}
+	for _, tt := range tier.Some([]named{
 		{"defined", setup{fixed: true}},
 		{"tuned", setup{fixed: true, handMade: tuned.Standard()}},
 		{"dynamic", setup{bounded: true, handMade: tuned.Standard()}},
 		{"reversed", setup{fixed: true, reversed: true, handMade: tuned.Standard()}},
 		{"shared", setup{share: true}},
-	} {
+	}, 2, -1) {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			table := ops.Standard()
 			registry := New(table, tt.handMade)
 			ran, total, without := 0, 0, 0

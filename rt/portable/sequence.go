@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/interp"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -32,15 +33,12 @@ var errControl = errors.New("control flow inside of an operator")
 const maxDepth = 20
 
 // newSequence compiles what c decomposes into.
-func (k *kernel) newSequence(c *ops.Call, constant func(int) ([]byte, bool)) (*sequence, error) {
+func (k *kernel) newSequence(c *ops.Call, constant func(int) ([]byte, bool)) *sequence {
 	deeper := *k
 	if deeper.depth++; deeper.depth > maxDepth {
-		return nil, fmt.Errorf("the operator decomposes without end")
+		panic(fmt.Errorf("the operator decomposes without end"))
 	}
-	g, outs, err := interp.Decomposition(k.table, c)
-	if err != nil {
-		return nil, err
-	}
+	g, outs := must.Get2(interp.Decomposition(k.table, c))
 	s := &sequence{given: len(outs) + len(c.Operands())}
 	s.memory = make([][]byte, s.given)
 	at := map[*ir.Value]int{}
@@ -51,28 +49,24 @@ func (k *kernel) newSequence(c *ops.Call, constant func(int) ([]byte, bool)) (*s
 			fixed[v] = data
 		}
 	}
-	place := func(v *ir.Value) (int, error) {
+	place := func(v *ir.Value) int {
 		if i, ok := at[v]; ok {
-			return i, nil
+			return i
 		}
 		n, ok := v.Type.Numel().Const()
 		if !ok {
-			return 0, fmt.Errorf("the size of %%%s is not known", v.Name)
+			panic(fmt.Errorf("the size of %%%s is not known", v.Name))
 		}
 		var memory []byte
-		var err error
 		if v.Const != nil {
-			memory, err = ir.Tensor(v.Const)
+			memory = must.Get(ir.Tensor(v.Const))
 			fixed[v] = memory
 		} else {
-			memory, err = allocate(n, v.Type.DType, k.reserve)
-		}
-		if err != nil {
-			return 0, err
+			memory = allocate(n, v.Type.DType, k.reserve)
 		}
 		at[v] = len(s.memory)
 		s.memory = append(s.memory, memory)
-		return at[v], nil
+		return at[v]
 	}
 	var copies []*ir.Value // results that are operands, constants or results already
 	for i, v := range outs {
@@ -84,66 +78,48 @@ func (k *kernel) newSequence(c *ops.Call, constant func(int) ([]byte, bool)) (*s
 		}
 	}
 	for _, n := range g.Nodes {
-		if err := s.add(&deeper, n, fixed, place); err != nil {
-			return nil, fmt.Errorf("as %s: %w", n.Op, err)
-		}
+		must.Do(func() { s.add(&deeper, n, fixed, place) }, "as %s", n.Op)
 	}
 	for i, v := range copies {
 		if v == nil {
 			continue
 		}
-		from, err := place(v)
-		if err != nil {
-			return nil, err
-		}
-		l, err := k.cache.reorder(v.Type, nil, nil)
-		if err != nil {
-			return nil, err
-		}
+		from := place(v)
+		l := k.cache.reorder(v.Type, nil, nil)
 		s.steps = append(s.steps, step{code: l, at: []int{i, from}, bufs: make([][]byte, 2)})
 	}
-	return s, nil
+	return s
 }
 
 // add compiles a node of the decomposition.
 func (s *sequence) add(k *kernel, n *ir.Node, fixed map[*ir.Value][]byte,
-	place func(*ir.Value) (int, error)) error {
+	place func(*ir.Value) int) {
 	if len(n.Regions) > 0 {
-		return errControl
+		panic(errControl)
 	}
-	c, err := k.table.Bind(n)
-	if err != nil {
-		return err
-	}
+	c := must.Get(k.table.Bind(n))
 	var st step
 	for i, t := range c.Outs {
 		v := n.Output(i)
 		if t.Kind != ir.TensorKind {
-			return errControl
+			panic(errControl)
 		}
 		if v == nil {
 			v = &ir.Value{Name: "unused", Type: t}
 		}
-		where, err := place(v)
-		if err != nil {
-			return err
-		}
+		where := place(v)
 		st.at = append(st.at, where)
 	}
 	for _, v := range c.Operands() {
-		where, err := place(v)
-		if err != nil {
-			return err
-		}
+		where := place(v)
 		st.at = append(st.at, where)
 	}
-	st.code, err = k.compile(c, nil, interp.Orders{}, func(i int) ([]byte, bool) {
+	st.code = k.compile(c, nil, interp.Orders{}, func(i int) ([]byte, bool) {
 		data, ok := fixed[c.Operands()[i]]
 		return data, ok
 	})
 	st.bufs = make([][]byte, len(st.at))
 	s.steps = append(s.steps, st)
-	return err
 }
 
 func (s *sequence) run(bufs [][]byte, done <-chan struct{}) error {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/interp"
@@ -47,34 +48,30 @@ type tunedCode struct {
 	aligned  [][]float32 // for those that are not aligned
 }
 
-func (k *kernel) newTuned(c *ops.Call, in *tuned.Instance) (*tunedCode, error) {
+func (k *kernel) newTuned(c *ops.Call, in *tuned.Instance) *tunedCode {
 	t := &tunedCode{Instance: in, added: make([][]float32, len(in.Added)),
 		aligned: make([][]float32, len(in.Added))}
 	for _, p := range in.Params {
 		n, ok := p.Value.Const()
 		if !ok {
-			return nil, fmt.Errorf("parameter %s of tuned kernel %s is not known", p.Name,
-				in.Kernel.Name)
+			panic(fmt.Errorf("parameter %s of tuned kernel %s is not known", p.Name,
+				in.Kernel.Name))
 		}
 		t.params = append(t.params, int(n))
 	}
 	slots := in.Slots()
 	t.bufs = make([][]byte, len(slots))
 	for i, s := range slots {
-		var err error
 		switch s.Kind {
 		case tuned.PackedConstant:
 			t.bufs[i] = in.Packed[s.Index].Data
-			err = k.reserve(int64(len(t.bufs[i])))
+			must.Check(k.reserve(int64(len(t.bufs[i]))))
 		case tuned.Scratch:
 			scratch, known := in.Scratch.Const()
 			if !known {
-				return nil, fmt.Errorf("scratch of tuned kernel %s is not known", in.Kernel.Name)
+				panic(fmt.Errorf("scratch of tuned kernel %s is not known", in.Kernel.Name))
 			}
-			t.bufs[i], err = allocate((scratch+3)/4, ir.Float32, k.reserve)
-		}
-		if err != nil {
-			return nil, err
+			t.bufs[i] = allocate((scratch+3)/4, ir.Float32, k.reserve)
 		}
 	}
 	count, _ := c.Outs[0].Numel().Const()
@@ -85,9 +82,9 @@ func (k *kernel) newTuned(c *ops.Call, in *tuned.Instance) (*tunedCode, error) {
 	}
 	t.epilogue = gofunc.Plain()
 	t.epilogue.EpilogueFunc = t.adding(c, in, int(count))
-	var err error
-	t.call, err = gofunc.NewCall(in, -1, count, inputs)
-	return t, err
+
+	t.call = must.Get(gofunc.NewCall(in, -1, count, inputs))
+	return t
 }
 
 // adding returns the epilogue that adds operands to the results, nil if there

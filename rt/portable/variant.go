@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/interp"
@@ -41,9 +42,9 @@ type result struct {
 }
 
 // results checks the tensors of the results against what bound gives.
-func (v *variant) results(p *call, bound *ops.Call) error {
+func (v *variant) results(p *call, bound *ops.Call) {
 	if len(bound.Outs) != len(p.to) {
-		return fmt.Errorf("%d results for %d arguments to write", len(bound.Outs), len(p.to))
+		panic(fmt.Errorf("%d results for %d arguments to write", len(bound.Outs), len(p.to)))
 	}
 	v.only = p.wanted(bound)
 	for i, typ := range bound.Outs {
@@ -58,12 +59,12 @@ func (v *variant) results(p *call, bound *ops.Call) error {
 		}
 		slot := p.to[i]
 		if slot.Kind != rt.TensorKind || slot.Tensor == nil {
-			return fmt.Errorf("result %d is a tensor, its argument is not", i)
+			panic(fmt.Errorf("result %d is a tensor, its argument is not", i))
 		}
 		t := slot.Tensor
 		if t.DType != typ.DType || len(t.Sizes) != len(typ.Sizes) {
-			return fmt.Errorf("result %d is %v%v, its tensor %v%v", i, typ.DType, typ.Sizes,
-				t.DType, t.Sizes)
+			panic(fmt.Errorf("result %d is %v%v, its tensor %v%v", i, typ.DType, typ.Sizes,
+				t.DType, t.Sizes))
 		}
 		sizes, ok := typ.StaticSizes()
 		if !ok { // data decides
@@ -72,21 +73,20 @@ func (v *variant) results(p *call, bound *ops.Call) error {
 			continue
 		}
 		if !t.Resizable() && !slices.Equal(t.Sizes, sizes) {
-			return fmt.Errorf("%w: result %d has sizes %v, its tensor %v", rt.ErrInvalidArgument, i,
-				sizes, t.Sizes)
+			panic(fmt.Errorf("%w: result %d has sizes %v, its tensor %v", rt.ErrInvalidArgument, i,
+				sizes, t.Sizes))
 		}
 		r.dtype, r.sizes, r.bytes = t.DType, sizes, t.DType.Size()
 		for _, s := range sizes {
 			r.bytes *= int(s)
 		}
-		order, err := orderOf(&rt.Tensor{Sizes: sizes, DimOrder: t.DimOrder})
-		if err != nil {
-			return fmt.Errorf("result %d: %w", i, err)
-		}
+		var order []int
+		must.Do(func() {
+			order = orderOf(&rt.Tensor{Sizes: sizes, DimOrder: t.DimOrder})
+		}, "result %d", i)
 		r.order = order
 		v.res = append(v.res, r)
 	}
-	return nil
 }
 
 // wanted returns which results are worth computing, nil for all: where each is an
@@ -110,19 +110,22 @@ func (p *call) wanted(bound *ops.Call) []int {
 }
 
 // compile makes the code of call n, bound.
-func (v *variant) compile(p *call, n *ir.Node, bound *ops.Call) (err error) {
+func (v *variant) compile(p *call, n *ir.Node, bound *ops.Call) {
 	if len(v.res) == 1 && v.res[0].kind != ir.TensorKind {
-		return v.number(p, bound)
+		v.number(p, bound)
+		return
 	}
 	if !v.open {
-		v.code, err = p.kernel.compile(bound, v.only, v.orders(), v.constants(p))
+		err := must.Try(func() {
+			v.code = p.kernel.compile(bound, v.only, v.orders(), v.constants(p))
+		})
 		if !errors.Is(err, errControl) {
+			must.Check(err)
 			v.prepare()
-			return err
+			return
 		}
 	}
 	v.slow = v.interpreted(n, bound)
-	return nil
 }
 
 // orders returns how the tensors lie in memory.
@@ -151,7 +154,8 @@ func (v *variant) constants(p *call) func(k int) ([]byte, bool) {
 		if o.order == nil {
 			return data, true
 		}
-		out, err := p.cache.reordered(o.typ, o.order, data)
+		var out []byte
+		err := must.Try(func() { out = p.cache.reordered(o.typ, o.order, data) })
 		return out, err == nil
 	}
 }
@@ -172,39 +176,27 @@ func (v *variant) prepare() {
 }
 
 // number compiles a call whose result is a number.
-func (v *variant) number(p *call, bound *ops.Call) error {
+func (v *variant) number(p *call, bound *ops.Call) {
 	r := &v.res[0]
 	if bound.Op.Value != nil && bound.Outs[0].HasExpr {
-		e, err := bound.Op.Value(bound)
-		if err != nil {
-			return err
-		}
+		e := must.Get(bound.Op.Value(bound))
 		n, ok := e.Const()
 		if !ok {
-			return fmt.Errorf("%s is no constant", e)
+			panic(fmt.Errorf("%s is no constant", e))
 		}
 		r.value.I = n
 		v.prepare()
-		return nil
+		return
 	}
 	if bound.Op.ScalarOp == nil {
-		return fmt.Errorf("the operator has no kernel")
+		panic(fmt.Errorf("the operator has no kernel"))
 	}
-	e, err := bound.Op.ScalarOp(bound)
-	if err != nil {
-		return err
-	}
-	f, err := interp.Loops(bound, []expr.Tensor{{DType: e.DType, Body: e}}, v.orders())
-	if err != nil {
-		return err
-	}
-	if v.code, err = newLoops(f, p.reserve); err != nil {
-		return err
-	}
+	e := must.Get(bound.Op.ScalarOp(bound))
+	f := must.Get(interp.Loops(bound, []expr.Tensor{{DType: e.DType, Body: e}}, v.orders()))
+	v.code = newLoops(f, p.reserve)
 	r.dtype, r.bytes = e.DType, e.DType.Size()
 	v.prepare()
 	v.bufs[0] = make([]byte, r.bytes)
-	return nil
 }
 
 // execute runs the variant on the present memory of its arguments.
