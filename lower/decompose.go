@@ -53,13 +53,16 @@ func decompose(t *ops.Table, m *ir.Method, when func(*ops.Call) bool) {
 	for depth, changed := 0, true; changed; depth++ {
 		changed = false
 		rewrite(t, m, onCalls(func(b *ops.Builder, n *ir.Node, c *ops.Call) (repl []*ir.Value) {
+			settled := ops.Must(b.Settle(c))
 			switch {
+			case settled != nil:
+				repl = replacing(n, c, settled)
 			case !when(c):
 				return nil
 			case c.Op.Decompose != nil && depth > maxDepth:
 				ops.Fail("it decomposes without end")
 			case c.Op.Decompose != nil:
-				repl = expand(b, n, c)
+				repl = replacing(n, c, ops.Must(b.Decompose(c)))
 			case c.Op.View != nil:
 				repl = coreViews(b, n, c)
 			}
@@ -69,9 +72,8 @@ func decompose(t *ops.Table, m *ir.Method, when func(*ops.Call) bool) {
 	}
 }
 
-// expand emits the decomposition of n. Its results take the types n's had.
-func expand(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
-	vs := ops.Must(b.Decompose(c))
+// replacing returns vs, which n decomposes into, with the types that n's results had.
+func replacing(n *ir.Node, c *ops.Call, vs []*ir.Value) []*ir.Value {
 	for i, v := range vs {
 		old := n.Output(i)
 		if v != nil && old != nil && v.Type.Kind == ir.TensorKind && !sameShape(v.Type, old.Type) {
@@ -99,11 +101,14 @@ func unsupported(t *ops.Table, m *ir.Method) error {
 		case "higher_order.cond", "higher_order.while_loop", "higher_order.scan":
 			return
 		}
-		if len(n.Regions) > 0 {
+		_, ok := t.Lookup(n.Op)
+		switch {
+		case len(n.Regions) > 0 && ok:
+			return // CheckRecords tells that it is no control flow
+		case len(n.Regions) > 0:
 			ops.Fail("this kind of control flow is not supported; write it with cond, while_loop, " +
 				"scan or map")
-		}
-		if _, ok := t.Lookup(n.Op); !ok {
+		case !ok:
 			unknownOperator(t, n)
 		}
 		ops.Must(t.Bind(n))

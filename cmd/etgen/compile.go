@@ -100,7 +100,13 @@ func (f *compileFlags) language(name string) (*compile.Language, error) {
 		}
 		return l, nil
 	}
-	var names []string // of the machines that the language is for
+	return l, f.targetOf(l, "--lang="+name)
+}
+
+// targetOf returns an error if the target is none of those that a language is for, which
+// the flag where asks for.
+func (f *compileFlags) targetOf(l *compile.Language, where string) error {
+	var names []string
 	for _, m := range tuned.Machines() {
 		if m.For(l.Kernels) {
 			names = append(names, m.Name)
@@ -108,10 +114,10 @@ func (f *compileFlags) language(name string) (*compile.Language, error) {
 	}
 	_, unknown := tuned.MachineNamed(f.target) // which options tells
 	if unknown == nil && !slices.Contains(names, f.target) {
-		return nil, usageError("--target=%s has no effect with --lang=%s: take %s", f.target, name,
+		return usageError("--target=%s has no effect with %s: take %s", f.target, where,
 			strings.Join(names, ", "))
 	}
-	return l, nil
+	return nil
 }
 
 // options returns what the flags say of the compilation of one model, or of any

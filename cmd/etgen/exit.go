@@ -11,6 +11,7 @@ import (
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/codegen/interrupt"
+	"github.com/etgen/etgen/golden/testcase"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/golden/way"
 	"github.com/etgen/etgen/ir/foreign"
@@ -133,7 +134,7 @@ func report(err error, command string, to *foreign.Terminal, color bool) int {
 	if fullTemp(err.Error()) {
 		fmt.Fprintln(to, "TMPDIR names the folder for temporary files: set it to one with room")
 	}
-	if code == exitUsage && !isA[*way.InputError](err) {
+	if code == exitUsage && !isA[*way.InputError](err) && !isA[*testcase.Error](err) {
 		fmt.Fprintln(to, command+" --help tells more")
 	}
 	return code

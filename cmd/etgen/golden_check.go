@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etgen/etgen/golden/conform"
+	"github.com/etgen/etgen/golden/testcase"
 	"github.com/etgen/etgen/ir/foreign"
 )
 
@@ -63,6 +64,9 @@ model.pt2, model.core.pt2, model.pte or model.bpte; etgen golden record makes on
 				}
 			}, p.show)
 			p.clear()
+			if isA[*testcase.Error](err) {
+				return &exitError{exitUsage, err}
+			}
 			if err != nil {
 				return err
 			}

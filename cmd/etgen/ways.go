@@ -81,7 +81,17 @@ func (f *compileFlags) unheard(model string, vias ...string) error {
 			return err
 		}
 	}
-	return nil
+	var wrong error // of the target, unless one of the ways is for it
+	for _, via := range vias {
+		l, err := compile.LanguageNamed(via)
+		if err != nil {
+			continue // it is not by generated code
+		}
+		if wrong = f.targetOf(l, "--via="+via); wrong == nil {
+			return nil
+		}
+	}
+	return wrong
 }
 
 // wayOf turns a word of --via into a way.

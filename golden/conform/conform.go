@@ -63,9 +63,10 @@ func (r *Report) String() string { return fmt.Sprintf("%d passed, %d failed", r.
 const batch = 48
 
 // Check runs every case at or below the roots, each way. Missed, if not nil,
-// sees each miss at once, step each model file done. The error is for roots
-// that cannot be read, for ctx, and a [*toolchain.MissingError] for a way whose
-// compiler is not installed: that is no miss.
+// sees each miss at once, step each model file done. The error is a
+// [*testcase.Error] for roots that cannot be read, that of ctx, or a
+// [*toolchain.MissingError] for a way whose compiler is not installed: that is no
+// miss.
 func Check(ctx context.Context, roots []string, ways []way.Way, missed func(Miss),
 	step func(done, all int)) (*Report, error) {
 	dirs, err := testcase.Find(roots...)
@@ -73,7 +74,8 @@ func Check(ctx context.Context, roots []string, ways []way.Way, missed func(Miss
 		return nil, err
 	}
 	if len(dirs) == 0 {
-		return nil, fmt.Errorf("no case at or below %s", strings.Join(roots, ", "))
+		return nil, &testcase.Error{Err: fmt.Errorf("no case at or below %s",
+			strings.Join(roots, ", "))}
 	}
 	c := &checker{report: &Report{Misses: []Miss{}}, missed: missed, step: step}
 	for _, dir := range dirs {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
 
@@ -101,7 +100,11 @@ func (m metaValue) tensor(dir, file string) (*tensor.Tensor, error) {
 	if file != filepath.Base(file) {
 		return nil, fmt.Errorf("file %q is not in the case's folder", file)
 	}
-	data, err := os.ReadFile(filepath.Join(dir, file))
+	need, err := tensor.Bytes(d, m.Shape)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	data, err := readFile(filepath.Join(dir, file), max(need, mostMeta))
 	if err != nil {
 		return nil, err
 	}

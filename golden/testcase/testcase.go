@@ -3,6 +3,7 @@
 package testcase
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -75,6 +76,13 @@ func (c *Case) Files(model string) []string {
 	return files
 }
 
+// Error says what is wrong with the folders of cases, or with the files in one.
+type Error struct{ Err error }
+
+func (e *Error) Error() string { return e.Err.Error() }
+
+func (e *Error) Unwrap() error { return e.Err }
+
 // Find returns the folders at or below each root that hold a case, in path
 // order.
 func Find(roots ...string) ([]string, error) {
@@ -82,7 +90,7 @@ func Find(roots ...string) ([]string, error) {
 	for _, root := range roots {
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
-				return err
+				return &Error{unreadable(path, err)}
 			}
 			if !d.IsDir() && d.Name() == "meta.json" {
 				if dir := filepath.Dir(path); len(modelsIn(dir)) > 0 || hasMethods(path) {
@@ -114,19 +122,62 @@ func hasMethods(path string) bool {
 	var m struct {
 		Methods []string `json:"methods"`
 	}
-	text, err := os.ReadFile(path)
+	text, err := readFile(path, mostMeta)
 	return err == nil && json.Unmarshal(text, &m) == nil && len(m.Methods) > 0
 }
 
-// Read reads a case. Errors name the folder or the file.
+// mostMeta is how many bytes of a meta.json are read.
+const mostMeta = 64 << 20
+
+// readFile returns what is in a file of at most most bytes. Others than regular files
+// are not opened: a device has no end, and to open a pipe is to wait for who writes to it.
+func readFile(path string, most int64) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, unreadable(path, err)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s: it is no regular file", path)
+	case info.Size() > most:
+		return nil, fmt.Errorf("%s: it has %d bytes, more than %d", path, info.Size(), most)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	return data, nil
+}
+
+// unreadable says err of path without the name of a system call.
+func unreadable(path string, err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		err = p.Err
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// Read reads a case. Errors are an [*Error] that names the folder or the file.
 func Read(dir string) (*Case, error) {
-	text, err := os.ReadFile(filepath.Join(dir, "meta.json"))
+	c, err := read(dir)
+	if err != nil {
+		return nil, &Error{err}
+	}
+	return c, nil
+}
+
+func read(dir string) (*Case, error) {
+	path := filepath.Join(dir, "meta.json")
+	text, err := readFile(path, mostMeta)
 	if err != nil {
 		return nil, err
 	}
 	var m meta
 	if err := json.Unmarshal(text, &m); err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, "meta.json"), err)
+		if other, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			err = fmt.Errorf("%s is of a kind that does not belong there: %s",
+				cmp.Or(other.Field, "it"), other.Value)
+		}
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	c := &Case{
 		Dir: dir, Name: m.Name, Note: m.Note, Labels: m.Labels, Models: modelsIn(dir),

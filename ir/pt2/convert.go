@@ -362,6 +362,11 @@ func (c *converter) specInput(s *scope, a wireArg, w wireSpec) (*ir.Value, ir.In
 		if spec.Fixed = w.arg.lit; spec.Fixed == nil {
 			panic(problem("the constant input %q has no value", w.arg.name))
 		}
+		// In words: NaN is not equal to itself.
+		if a.lit != nil && fmt.Sprint(spec.Fixed) != fmt.Sprint(a.lit) {
+			panic(problem("the constant input %q is %v in the graph, and %v in its signature",
+				w.arg.name, a.lit, spec.Fixed))
+		}
 	case ir.Parameter:
 		c.data(v, w.target, false)
 	case ir.Buffer:

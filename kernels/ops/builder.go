@@ -87,11 +87,24 @@ func (b *Builder) Do(f func() error) (err error) {
 // Decompose emits what c means in terms of other entries; its operator must
 // have a Decompose. It returns one value per result.
 func (b *Builder) Decompose(c *Call) ([]*ir.Value, error) {
-	vs, err := c.Op.Decompose(b, c)
+	return b.say(c, c.Op.Decompose)
+}
+
+// Settle is Op.Settle: nil if c needs no other words.
+func (b *Builder) Settle(c *Call) ([]*ir.Value, error) {
+	if c.Op.Settle == nil {
+		return nil, nil
+	}
+	return b.say(c, c.Op.Settle)
+}
+
+// say emits what f makes of c.
+func (b *Builder) say(c *Call, f func(*Builder, *Call) ([]*ir.Value, error)) ([]*ir.Value, error) {
+	vs, err := f(b, c)
 	if err != nil {
 		return nil, c.wrap(err)
 	}
-	if len(vs) != len(c.Outs) {
+	if vs != nil && len(vs) != len(c.Outs) {
 		return nil, c.Errorf("decomposes into %d results, want %d", len(vs), len(c.Outs))
 	}
 	return vs, nil

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/etgen/etgen/ir"
@@ -269,6 +270,10 @@ func reductionOps() []entry {
 			}, core: decomposed(func(b *Builder, c *Call) *ir.Value {
 				d := c.Outs[0].DType
 				x := b.cast(c.Value("self"), opmath(d))
+				if slices.ContainsFunc(x.Type.Sizes, sym.Expr.IsZero) { // there is no largest element
+					return b.cast(b.aten("log", b.aten("sum.dim_IntList", b.aten("exp", x), c.dimList(),
+						c.keepdim())), d)
+				}
 				top := b.aten("amax", x, c.dimList(), true)
 				top = b.where(b.aten("isinf", top), 0, top, top.Type.DType)
 				sum := b.aten("sum.dim_IntList", b.aten("exp", b.sub(x, top)), c.dimList(), true)

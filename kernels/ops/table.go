@@ -40,6 +40,11 @@ type Op struct {
 	// value per result.
 	Decompose func(*Builder, *Call) ([]*ir.Value, error)
 
+	// Settle says a call that PyTorch takes otherwise because of its operand's layout in
+	// operators that do not look at it, while types have strides. It returns nil for a
+	// call that means what the entry does.
+	Settle func(*Builder, *Call) ([]*ir.Value, error)
+
 	// Writes is set for operators that may write to arguments beside giving
 	// results, as batch norm does in training: it says such a call in
 	// functional operators and Builder.Write. It returns nil for a call that
@@ -82,6 +87,7 @@ type entry struct {
 	Loops     func(*Call) *loop.Func
 	Permuted  func(c *Call, order []int) *Call
 	Decompose func(*Builder, *Call) []*ir.Value
+	Settle    func(*Builder, *Call) []*ir.Value
 	Writes    func(*Builder, *Call) []*ir.Value
 	View      func(*Call) []View
 	Value     func(*Call) sym.Expr
@@ -104,7 +110,7 @@ func (e *entry) op(t *Table, s *aten.Schema) *Op {
 		Infer: caught(e.Infer), View: caught(e.View), Value: caught(e.Value),
 		Compute: caught(onReals(e.Compute)), Loops: caught(onReals(e.Loops)),
 		ScalarOp: caught(onReals(e.ScalarOp)), Permuted: e.Permuted,
-		Decompose: built(e.Decompose), Writes: built(e.Writes),
+		Decompose: built(e.Decompose), Settle: built(e.Settle), Writes: built(e.Writes),
 	}
 }
 

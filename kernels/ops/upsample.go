@@ -22,6 +22,8 @@ type axis struct {
 	in, out sym.Expr
 	scale   float64 // input elements per output element as the caller gave it, 0 if not
 	align   bool    // corners are aligned
+
+	overlooked bool // the caller gave another scale, which PyTorch does not look at
 }
 
 // step returns the distance of two outputs in input elements, in dtype m.
@@ -231,29 +233,47 @@ func upsampleAxes(c *Call, input string, n int) []axis {
 		c.need(a.in)
 		c.need(a.out)
 	}
+	channels := contiguousChannels(t)
 	for d := range axes {
-		axes[d].overlookScale(s.Name, axes)
+		axes[d].overlookScale(s.Name, axes, channels)
 	}
 	return axes
 }
 
+// contiguousChannels reports whether PyTorch takes the kernel that is vectorized over the
+// channels of t: there are more than three, innermost, and no gaps.
+func contiguousChannels(t ir.Type) bool {
+	if t.Rank() != 4 || !sym.Less(sym.Int(3), t.Sizes[1]) {
+		return false
+	}
+	want := channelsLastStrides(t.Sizes)
+	for d, n := range t.Sizes {
+		if !n.Is(1) && !t.Strides[d].Equal(want[d]) {
+			return false
+		}
+	}
+	return true
+}
+
 // overlookScale replaces the scale given where PyTorch's kernel of that name has a
 // shortcut for equal or doubled sizes, which does not look at it. Nearest has it in
-// two dimensions, where rows and columns of the output are at most 128 together.
-func (a *axis) overlookScale(op string, axes []axis) {
+// two dimensions, where rows and columns of the output are at most 128 together or
+// the kernel is the one of contiguousChannels.
+func (a *axis) overlookScale(op string, axes []axis, channels bool) {
 	switch {
 	case a.scale == 0 || strings.Contains(op, "nearest_exact") || strings.Contains(op, "_aa"):
 	case strings.Contains(op, "nearest"):
-		if len(axes) != 2 || sym.Less(sym.Int(128), sym.Add(axes[0].out, axes[1].out)) {
+		if len(axes) != 2 ||
+			!channels && sym.Less(sym.Int(128), sym.Add(axes[0].out, axes[1].out)) {
 			return
 		}
 		if a.out.Equal(sym.Mul(a.in, sym.Int(2))) {
-			a.scale = 0.5
+			a.scale, a.overlooked = 0.5, a.scale != 0.5
 		}
 		fallthrough
 	case strings.Contains(op, "linear"):
 		if a.in.Equal(a.out) {
-			a.scale = 1
+			a.scale, a.overlooked = 1, a.scale != 1
 		}
 	}
 }
@@ -286,6 +306,9 @@ func (r resampling) resamples(name string, n int) []entry {
 		if r.places != nil && (i == 0 || r.planes != "aten."+name+".vec") {
 			ops[i] = ops[i].core(r.core([]string{"self", "input"}[i], n))
 		}
+		if r.planes == "aten."+name+".vec" {
+			ops[i].Settle = settled([]string{"self", "input"}[i], "aten."+name+".default")
+		}
 	}
 	return ops
 }
@@ -316,6 +339,30 @@ func (r resampling) entry(schema, input string, n int) entry {
 			}
 			return c.resample(input, m, at[:2], taps)
 		}),
+	}
+}
+
+// settled says calls without the factors that PyTorch overlooks: other kernels look at
+// them, and which it overlooks depends on strides. plain is the operator that takes a
+// factor for each dimension.
+func settled(input, plain string) func(*Builder, *Call) []*ir.Value {
+	return func(b *Builder, c *Call) []*ir.Value {
+		axes := upsampleAxes(c, input, 2)
+		if !axes[0].overlooked && !axes[1].overlooked {
+			return nil
+		}
+		args := []any{c.Value(input), []sym.Expr{axes[0].out, axes[1].out}}
+		if c.Op.sch.Index("align_corners") >= 0 {
+			args = append(args, c.Bool("align_corners"))
+		}
+		for _, a := range axes {
+			if a.scale == 0 || a.overlooked {
+				args = append(args, nil)
+			} else {
+				args = append(args, 1/a.scale)
+			}
+		}
+		return b.Ops(plain, args...)
 	}
 }
 

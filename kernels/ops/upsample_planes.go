@@ -16,7 +16,7 @@ func (b *Builder) planar(op string, x *ir.Value, axes [2]axis,
 	extra ...any) (y *ir.Value, ok bool) {
 	for _, a := range axes {
 		given := a.scale
-		if a.overlookScale(op, axes[:]); a.scale != given {
+		if a.overlookScale(op, axes[:], contiguousChannels(x.Type)); a.scale != given {
 			return nil, false // planes would not look at it
 		}
 	}

@@ -31,7 +31,7 @@ func TestScaleOverlooked(t *testing.T) {
 		for d, n := range c.sizes {
 			axes[d] = axis{in: sym.Int(10), out: sym.Int(n), scale: 1 / 1.09}
 		}
-		axes[0].overlookScale(c.op, axes)
+		axes[0].overlookScale(c.op, axes, false)
 		var got []int64
 		for o := range c.sizes[0] {
 			at, _ := nearestPlaces(c.shift)(axes[0], ir.Float32, 10, c.sizes[0], o)
@@ -49,7 +49,7 @@ func TestScaleOverlooked(t *testing.T) {
 	for _, op := range []string{"aten.upsample_bilinear2d", "aten.upsample_bicubic2d",
 		"aten._upsample_bilinear2d_aa"} {
 		a := axis{in: sym.Int(10), out: sym.Int(10), scale: 0.9}
-		a.overlookScale(op, []axis{a, a})
+		a.overlookScale(op, []axis{a, a}, false)
 		if got, want := a.scale == 1, op == "aten.upsample_bilinear2d"; got != want {
 			t.Errorf("%s has a shortcut: %v", op, got)
 		}

@@ -192,7 +192,7 @@ def adaptive_max_dynamic() -> Case:
 
 
 def nothing_reduced() -> Case:
-    """Whether any or all of no elements are true; running sums of one element without dimensions."""
+    """Whether any or all of no elements are true, and the logarithm of their sum; running sums of one element without dimensions."""
 
     def forward(x, v, s):
         return (
@@ -207,6 +207,9 @@ def nothing_reduced() -> Case:
             s.cumsum(0),
             s.cumprod(0),
             s.cumsum(-1, dtype=torch.float64),
+            x.logsumexp(0),
+            x.logsumexp((0, 1), keepdim=True),
+            x.logsumexp(1),
         )
 
     return Case(function(forward), (torch.zeros(0, 3), torch.zeros(0), torch.tensor(1.5)))

@@ -88,6 +88,30 @@ def adaptive_avg_pool() -> Case:
     return Case(function(forward), (torch.randn(1, 2, 7, 6),))
 
 
+def resize_given_scale() -> Case:
+    """Factors that the quotient of the sizes is not, 1.09 and 2.09, looked at and computed anew. PyTorch's kernels look at them or not: nearest by the size of the result, and if channels are innermost by how many there are."""
+
+    def forward(x, wide):
+        innermost = wide.contiguous(memory_format=torch.channels_last)
+        return (
+            *(
+                F.interpolate(x, scale_factor=s, mode=mode, recompute_scale_factor=again)
+                for mode in ("nearest", "bilinear")
+                for s in (1.09, 2.09)
+                for again in (False, True)
+            ),
+            *(
+                F.interpolate(t, scale_factor=(1.19, 1.007), mode=mode)[:, :, :, ::9]
+                for mode in ("nearest", "nearest-exact", "bilinear")
+                for t in (wide, innermost, wide[:, :3].contiguous(memory_format=torch.channels_last))
+            ),
+            F.interpolate(innermost, scale_factor=(1.19, 2.0), mode="nearest")[..., ::25],
+            F.interpolate(innermost, scale_factor=(1.19, 0.97), mode="nearest")[..., ::9],
+        )
+
+    return Case(function(forward), (torch.randn(1, 4, 6, 7), torch.randn(1, 4, 4, 126)))
+
+
 def resize() -> Case:
     """Nearest and bilinear, with and without aligned corners; reflected and replicated borders."""
 
