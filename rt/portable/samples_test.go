@@ -45,7 +45,6 @@ func TestSamples(t *testing.T) {
 		{"shared", setup{share: true}},
 	}, 2, -1) {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			table := ops.Standard()
 			registry := New(table, tt.handMade)
 			ran, total, without := 0, 0, 0
