@@ -301,18 +301,9 @@ func askedFor(c *Call) ir.DType { return c.DType("dtype", c.Tensor("self").DType
 
 // softmaxAs is op of self converted to the dtype asked for.
 func softmaxAs(schema, op string) entry {
-	typ := func(c *Call) ir.Type {
-		t := c.Tensor("self")
-		d := askedFor(c)
-		c.errorIf(!d.IsFloat(), "not defined on %s", d)
-		c.dim("dim", t.Rank())
-		return ir.TensorOf(d, t.Sizes...)
-	}
-	return composite(schema, typ, func(b *Builder, c *Call) *ir.Value {
-		x := c.Value("self")
-		if d := c.Outs[0].DType; d != x.Type.DType {
-			x = b.aten("_to_copy", x, Kw("dtype", d))
-		}
+	return derived(schema, func(b *Builder, c *Call) *ir.Value {
+		x := b.cast(c.Value("self"), askedFor(c))
+		c.errorIf(!x.Type.DType.IsFloat(), "not defined on %s", x.Type.DType)
 		return b.Op(op, x, c.Arg("dim"), false)
 	})
 }

@@ -87,13 +87,8 @@ func (c *Call) inputOver(m ir.DType, over []bool, fixed ...sym.Expr) (*expr.Expr
 
 // batchNorm is the composite of modules.
 func batchNorm() entry {
-	typ := func(c *Call) ir.Type {
-		t := c.channels()
-		c.perChannel(t, "weight", "bias", "running_mean", "running_var")
-		return batchNormType(t)
-	}
-	op := composite("aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
-		typ, func(b *Builder, c *Call) *ir.Value {
+	op := derived("aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+		func(b *Builder, c *Call) *ir.Value {
 			x, w, bias, momentum, eps := c.Value("input"), c.Arg("weight"), c.Arg("bias"),
 				c.Arg("momentum"), c.Arg("eps")
 			if c.Bool("training") {
@@ -104,6 +99,11 @@ func batchNorm() entry {
 			return b.aten("_native_batch_norm_legit_no_training", x, w, bias,
 				c.Arg("running_mean"), c.Arg("running_var"), momentum, eps)
 		})
+	op.Infer = func(c *Call) []ir.Type {
+		t := c.channels()
+		c.perChannel(t, "weight", "bias", "running_mean", "running_var")
+		return one(batchNormType(t))
+	}
 	op.Writes = func(b *Builder, c *Call) []*ir.Value {
 		vs := b.batchNormKeeping(c)
 		return vs[:min(1, len(vs))]
@@ -172,21 +172,6 @@ func nativeGroupNorm() entry {
 			})
 		},
 	}
-}
-
-func groupNorm() entry {
-	typ := func(c *Call) ir.Type {
-		t := c.channels()
-		c.groupsOf(t, "num_groups")
-		return batchNormType(t)
-	}
-	return composite(
-		"aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor",
-		typ, func(b *Builder, c *Call) *ir.Value {
-			s := c.Tensor("input").Sizes
-			return b.aten("native_group_norm", c.Value("input"), c.Arg("weight"),
-				c.Arg("bias"), s[0], s[1], sym.Mul(s[2:]...), c.Arg("num_groups"), c.Arg("eps"))
-		})
 }
 
 // batchNormGiven is batch norm that in training writes to its running

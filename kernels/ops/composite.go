@@ -32,46 +32,54 @@ func tensorCompositeOps() []entry {
 			hot := b.aten("eq.Tensor", b.aten("unsqueeze", c.Value("self"), -1),
 				b.aten("arange.start_step", 0, n))
 			return b.cast(hot, ir.Int64)
-		}), differences(),
-		// weightNorm is v·g/‖v‖, the norm over all dimensions but dim.
-		entry{
-			Schema: "aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor",
-			Infer: func(c *Call) []ir.Type {
-				v, g := c.Tensor("v"), c.Tensor("g")
-				d := must(c.Int("dim"))
-				if d != -1 {
-					c.wrapDim(d, v.Rank())
-				}
-				c.errorIf((!v.DType.IsFloat() || g.DType != v.DType || !broadcastsTo(g, v.Sizes)),
-					"weights of %s and %s: %s", v.DType, g.DType, sizesOf{v, g})
-				return one(ir.TensorOf(v.DType, v.Sizes...))
-			},
-			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
-				v, g := c.Tensor("v"), c.Tensor("g")
-				keep := -1
-				if d := must(c.Int("dim")); d != -1 {
-					keep = c.wrapDim(d, v.Rank())
-				}
-				m := opmath(v.DType)
-				in := slices.Clone(at)
-				var over []*sym.Symbol
-				for d, s := range v.Sizes {
-					if d != keep {
-						r := sym.NewVar("r"+itoa(d), s)
-						over = append(over, r)
-						in[d] = r.Expr()
+		}),
+		// differences is torch.diff.
+		derived(
+			"aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+				x := c.Value("self")
+				n := must(c.Int("n"))
+				d := c.dim("dim", x.Type.Rank())
+				c.errorIf(x.Type.Rank() == 0 || n < 0 || n > maxParts,
+					"difference %d of a tensor with %d dimensions", n, x.Type.Rank())
+				for _, name := range []string{"prepend", "append"} {
+					if c.Has(name) {
+						u := c.Tensor(name)
+						c.errorIf(u.DType != x.Type.DType || u.Rank() != x.Type.Rank(),
+							"%s of %s and %s", name, u.DType, sizesOf{u})
 					}
 				}
-				x := expr.Cast(m, c.Load("v", in...))
-				norm := expr.Sqrt(expr.Sum(over, expr.Mul(x, x)))
-				scale := expr.Div(expr.Cast(m, c.Load("g", broadcastCoords(g, v.Sizes, at)...)),
-					norm)
-				return expr.Mul(expr.Cast(m, c.Load("v", at...)), scale)
+				var parts []*ir.Value
+				for _, v := range []*ir.Value{c.Value("prepend"), x, c.Value("append")} {
+					if v != nil {
+						parts = append(parts, v)
+					}
+				}
+				if len(parts) > 1 {
+					x = b.aten("cat", parts, d)
+				}
+				op := "aten.sub.Tensor"
+				if x.Type.DType == ir.Bool {
+					op = "aten.logical_xor.default"
+				}
+				for range n {
+					if x.Type.Sizes[d].IsZero() {
+						break
+					}
+					m := sym.Sub(x.Type.Sizes[d], sym.Int(1))
+					x = b.Op(op, b.aten("narrow", x, d, 1, m), b.aten("narrow", x, d, 0, m))
+				}
+				if n == 0 {
+					x = b.aten("clone", x, Kw("memory_format", ir.ContiguousFormat))
+				}
+				return x
 			}),
-		}.core(func(b *Builder, c *Call) *ir.Value {
+		// weightNorm is v·g/‖v‖, the norm over all dimensions but dim.
+		derived("aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			v, g := c.Value("v"), c.Value("g")
 			d := v.Type.DType
 			m := opmath(d)
+			c.errorIf(!d.IsFloat() || g.Type.DType != d || !broadcastsTo(g.Type, v.Type.Sizes),
+				"weights of %s and %s: %s", d, g.Type.DType, sizesOf{v.Type, g.Type})
 			keep := -1
 			n := must(c.Int("dim"))
 			if n != -1 {
@@ -87,7 +95,8 @@ func tensorCompositeOps() []entry {
 			norm := b.aten("sqrt", b.aten("sum.dim_IntList", b.mul(v, v), dims, true))
 			return b.cast(b.mul(v, b.div(b.cast(g, m), norm)), d)
 		}),
-		repeatEach().core(func(b *Builder, c *Call) *ir.Value {
+		// repeatEach repeats each element, or each slice along dim.
+		derived("aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			x := c.Value("self")
 			d := 0
 			if !c.Has("dim") {
@@ -98,9 +107,12 @@ func tensorCompositeOps() []entry {
 					return b.aten("clone", x)
 				}
 			}
-			sizes := slices.Insert(slices.Clone(x.Type.Sizes), d+1, must(c.SymInt("repeats")))
-			return b.reshaped(b.aten("expand", b.aten("unsqueeze", x, d+1), sizes),
-				c.Outs[0].Sizes...)
+			n := must(c.SymInt("repeats"))
+			c.errorIf(sym.Less(n, sym.Int(0)), "%s repeats", n)
+			sizes := slices.Insert(slices.Clone(x.Type.Sizes), d+1, n)
+			x = b.aten("expand", b.aten("unsqueeze", x, d+1), sizes)
+			return b.reshaped(x, slices.Concat(sizes[:d], []sym.Expr{sym.Mul(sizes[d], n)},
+				sizes[d+2:])...)
 		}),
 		// innerProduct is torch.inner: a product over the last dimensions of both.
 		derived("aten::inner(Tensor self, Tensor other) -> Tensor",
@@ -154,86 +166,6 @@ func takeAlongDim() entry {
 			}
 			return b.aten("gather", fit(c.Value("self"), self), d, at)
 		})
-}
-
-// differences is torch.diff.
-func differences() entry {
-	return derived(
-		"aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", func(b *Builder, c *Call) *ir.Value {
-			x := c.Value("self")
-			n := must(c.Int("n"))
-			d := c.dim("dim", x.Type.Rank())
-			c.errorIf(x.Type.Rank() == 0 || n < 0 || n > maxParts,
-				"difference %d of a tensor with %d dimensions", n, x.Type.Rank())
-			for _, name := range []string{"prepend", "append"} {
-				if c.Has(name) {
-					u := c.Tensor(name)
-					c.errorIf(u.DType != x.Type.DType || u.Rank() != x.Type.Rank(),
-						"%s of %s and %s", name, u.DType, sizesOf{u})
-				}
-			}
-			var parts []*ir.Value
-			for _, v := range []*ir.Value{c.Value("prepend"), x, c.Value("append")} {
-				if v != nil {
-					parts = append(parts, v)
-				}
-			}
-			if len(parts) > 1 {
-				x = b.aten("cat", parts, d)
-			}
-			op := "aten.sub.Tensor"
-			if x.Type.DType == ir.Bool {
-				op = "aten.logical_xor.default"
-			}
-			for range n {
-				if x.Type.Sizes[d].IsZero() {
-					break
-				}
-				m := sym.Sub(x.Type.Sizes[d], sym.Int(1))
-				x = b.Op(op, b.aten("narrow", x, d, 1, m), b.aten("narrow", x, d, 0, m))
-			}
-			if n == 0 {
-				x = b.aten("clone", x, Kw("memory_format", ir.ContiguousFormat))
-			}
-			return x
-		})
-}
-
-// repeatEach repeats each element, or each slice along dim.
-func repeatEach() entry {
-	setup := func(c *Call) (t ir.Type, d int, n sym.Expr) {
-		t = c.Tensor("self")
-		if !c.Has("dim") {
-			t = ir.TensorOf(t.DType, t.Numel())
-		} else {
-			d = c.dim("dim", t.Rank())
-		}
-		n = must(c.SymInt("repeats"))
-		c.errorIf(sym.Less(n, sym.Int(0)), "%s repeats", n)
-		return
-	}
-	return moved("aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor", func(c *Call) ir.Type {
-		t, d, n := setup(c)
-		if t.Rank() == 0 {
-			return t
-		}
-		sizes := slices.Clone(t.Sizes)
-		sizes[d] = sym.Mul(sizes[d], n)
-		return ir.TensorOf(t.DType, sizes...)
-	}, func(c *Call, at []sym.Expr) []sym.Expr {
-		_, d, n := setup(c)
-		if len(at) == 0 {
-			return at
-		}
-		in := slices.Clone(at)
-		if !n.IsZero() {
-			in[d] = sym.FloorDiv(at[d], n)
-		}
-		if !c.Has("dim") {
-			in = unflatten(in[0], c.Tensor("self").Sizes)
-		}
-		return in
-	})
 }
 
 // meshgrid expands vectors to a grid, one result for each.

@@ -466,9 +466,8 @@ func col2im() entry {
 			}
 			row := sym.Add(sym.Mul(at[n], cl.kern[0], cl.kern[1]), sym.RowMajor(cl.kern[:], k[:]))
 			in := append(slices.Clone(at[:n]), row, sym.RowMajor(cl.blocks, block))
-			y := expr.Sum(over, expr.Select(guard, expr.Cast(m, c.Load("self", in...)),
+			return expr.Sum(over, expr.Select(guard, expr.Cast(m, c.Load("self", in...)),
 				expr.Num(m, 0)))
-			return y
 		}),
 	}
 }

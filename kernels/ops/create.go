@@ -188,9 +188,8 @@ func arange(schema string) entry {
 					dt = ir.Float32
 				}
 			}
-			body := expr.Add(c.number(a[0], dt), expr.Mul(expr.Idx(dt, coords[0]),
+			return expr.Add(c.number(a[0], dt), expr.Mul(expr.Idx(dt, coords[0]),
 				c.number(a[2], dt)))
-			return body
 		}),
 	}
 }

@@ -8,18 +8,19 @@
 //   - builder.go: graphs of other entries, Core ATen forms among them; counted loops
 //   - types.go: dtypes of results, broadcasting, dimensions, strides
 //   - alias.go: tensors that share the elements of others
-//   - pointwise.go: elementwise entries; core_pointwise.go: their Core ATen forms
+//   - pointwise.go: elementwise entries
 //   - reductions.go: reductions; cumulative.go: running ones, and walking lines of a tensor
 //
 // The families, each with its Core ATen forms:
 //
-//   - arithmetic.go, activation.go, transcendental.go, special.go: elementwise operators
+//   - arithmetic.go, comparison.go, activation.go, transcendental.go, special.go: elementwise
+//     operators
 //   - statistics.go, sort.go, data_sizes.go: order, and sizes that data decides
 //   - views.go, reshape.go, rearrange.go, diagonal.go, pad.go, join.go: where elements are
 //   - copy.go, create.go: copies and conversions; factories and random numbers
-//   - index.go, core_index.go, scatter.go, embedding.go: positions that tensors hold
+//   - index.go, scatter.go, index_update.go, embedding.go: positions that tensors hold
 //   - matmul.go, einsum.go, linalg.go, attention.go, rnn.go: products and what is made of them
-//   - conv.go, pool.go, pool_adaptive.go, upsample.go, core_upsample.go, grid_sample.go:
+//   - conv.go, pool.go, pool_adaptive.go, upsample.go, upsample_planes.go, grid_sample.go:
 //     windows of images
 //   - norm.go, batch_norm.go, losses.go, measures.go, backward.go, composite.go
 //   - quant.go, cortexm.go, cortexm_products.go: integers that stand for numbers

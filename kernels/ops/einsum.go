@@ -124,31 +124,6 @@ func (e *einsum) rank(l int) int {
 	return len(e.out) + 'z' + l
 }
 
-// result returns the type of the result: dimensions of the last product in
-// the order it leaves them, permuted.
-func (e *einsum) result(c *Call) ir.Type {
-	ts := c.Tensors("tensors")
-	for _, t := range ts {
-		c.errorIf(t.DType != ts[0].DType, "the product of %s and %s", ts[0].DType, t.DType)
-	}
-	t, labels, _ := e.single(ts[0], e.in[0])
-	for k := 1; k < len(e.in); k++ {
-		_, other, _ := e.single(ts[k], e.in[k])
-		batch, _, a, b, swap := e.pairing(labels, other, e.keep(k))
-		if swap {
-			a, b = b, a
-		}
-		labels = slices.Concat(batch, a, b)
-		t = ir.TensorOf(t.DType, e.of(labels)...)
-	}
-	if rest := without(labels, func(l int) bool { return !slices.Contains(e.out, l) }); len(rest) <
-		len(labels) {
-		labels = rest
-		t = ir.TensorOf(t.DType, e.of(labels)...)
-	}
-	return permuted(t, places(labels, e.out)).Type
-}
-
 func (e *einsum) of(labels []int) []sym.Expr {
 	out := make([]sym.Expr, len(labels))
 	for i, l := range labels {
@@ -157,29 +132,25 @@ func (e *einsum) of(labels []int) []sym.Expr {
 	return out
 }
 
-// single returns t with each label once: dimensions that share one leave their
-// diagonal, at the end, and those of size 1 that broadcast are dropped. views
-// are the calls that make it, the value left out.
-func (e *einsum) single(t ir.Type, labels []int) (ir.Type, []int, [][]any) {
-	var views [][]any
+// single returns x with each label once: dimensions that share one leave their
+// diagonal, at the end, and those of size 1 that broadcast are dropped.
+func (e *einsum) single(b *Builder, x *ir.Value, labels []int) (*ir.Value, []int) {
+	labels = slices.Clone(labels)
 	for i := 0; i < len(labels); {
 		l := labels[i]
 		j := i + 1 + slices.Index(labels[i+1:], l)
 		switch {
 		case j > i:
-			views = append(views, []any{"aten.diagonal.default", 0, i, j})
-			t = diagonalOf(t, 0, i, j).Type
-			labels = append(slices.Delete(slices.Delete(slices.Clone(labels), j, j+1), i, i+1), l)
-		case t.Sizes[i].Is(1) && !e.sizes[l].Is(1):
-			views = append(views, []any{"aten.select.int", i, 0})
-			t = restrided(t, slices.Delete(slices.Clone(t.Sizes), i, i+1),
-				slices.Delete(slices.Clone(t.Strides), i, i+1))
-			labels = slices.Delete(slices.Clone(labels), i, i+1)
+			x = b.aten("diagonal", x, 0, i, j)
+			labels = append(slices.Delete(slices.Delete(labels, j, j+1), i, i+1), l)
+		case x.Type.Sizes[i].Is(1) && !e.sizes[l].Is(1):
+			x = b.aten("select.int", x, i, 0)
+			labels = slices.Delete(labels, i, i+1)
 		default:
 			i++
 		}
 	}
-	return t, labels, views
+	return x, labels
 }
 
 // places returns where in labels each of want is.
@@ -193,23 +164,13 @@ func places(labels, want []int) []int {
 
 // build emits the products from left to right.
 func (e *einsum) build(b *Builder, xs []*ir.Value) *ir.Value {
-	x, labels := e.operand(b, xs, 0)
+	x, labels := e.single(b, xs[0], e.in[0])
 	for k := 1; k < len(xs); k++ {
-		y, other := e.operand(b, xs, k)
+		y, other := e.single(b, xs[k], e.in[k])
 		x, labels = e.product(b, x, y, labels, other, e.keep(k))
 	}
 	x, labels = sumOut(b, x, labels, e.out)
 	return b.aten("permute", x, places(labels, e.out))
-}
-
-// operand returns operand k with each label once.
-func (e *einsum) operand(b *Builder, xs []*ir.Value, k int) (*ir.Value, []int) {
-	x := xs[k]
-	_, labels, views := e.single(x.Type, e.in[k])
-	for _, v := range views {
-		x = b.Op(v[0].(string), append([]any{x}, v[1:]...)...)
-	}
-	return x, labels
 }
 
 // sumOut sums over the dimensions that are not kept.
@@ -252,13 +213,13 @@ func (e *einsum) product(b *Builder, x, y *ir.Value, lx, ly, keep []int) (*ir.Va
 
 // einsumOps is torch.einsum.
 func einsumOps() []entry {
-	return []entry{composite(
+	return []entry{derived(
 		"aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
-		func(c *Call) ir.Type {
-			e := parseEinsum(c)
-			return e.result(c)
-		}, func(b *Builder, c *Call) *ir.Value {
-			e := parseEinsum(c)
-			return e.build(b, c.Operands())
+		func(b *Builder, c *Call) *ir.Value {
+			ts := c.Tensors("tensors")
+			for _, t := range ts {
+				c.errorIf(t.DType != ts[0].DType, "the product of %s and %s", ts[0].DType, t.DType)
+			}
+			return parseEinsum(c).build(b, c.Operands())
 		})}
 }

@@ -172,7 +172,8 @@ func indexOps() []entry {
 			}),
 		},
 		embedding(),
-		take().core(func(b *Builder, c *Call) *ir.Value {
+		derived("aten::take(Tensor self, Tensor index) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+			c.indexTensor("index") // a position in the flattened tensor
 			self := c.Value("self")
 			return b.aten("index.Tensor", b.reshaped(self, self.Type.Numel()),
 				[]*ir.Value{c.Value("index")})
@@ -224,23 +225,6 @@ func embedding() entry {
 			n := len(at) - 1
 			row := c.boundIndex("row", c.Load("indices", at[:n]...), w.Sizes[0], false).Expr()
 			return c.Load("weight", row, at[n])
-		}),
-	}
-}
-
-// take indexes the flattened tensor.
-func take() entry {
-	return entry{
-		Schema: "aten::take(Tensor self, Tensor index) -> Tensor",
-		Infer: func(c *Call) []ir.Type {
-			idx := c.indexTensor("index")
-			c.indexes(idx, c.Tensor("self").Numel())
-			return one(ir.TensorOf(c.Tensor("self").DType, idx.Sizes...))
-		},
-		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
-			t := c.Tensor("self")
-			flat := c.boundIndex("at", c.Load("index", at...), t.Numel(), true)
-			return c.Load("self", unflatten(flat.Expr(), t.Sizes)...)
 		}),
 	}
 }

@@ -251,9 +251,11 @@ func indexUpdateOps() []entry {
 			return b.reduceInto(c.Value("self"), b.slicesAt(c, sizes, d), src, d, c.Str("reduce"),
 				c.Bool("include_self"))
 		}),
-		putOp().core(func(b *Builder, c *Call) *ir.Value {
+		derived("aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			// Writes to elements of the flattened self.
-			self, n := c.Value("self"), c.Tensor("index").Numel()
+			self, n, src := c.Value("self"), c.indexTensor("index").Numel(), c.Tensor("source")
+			c.errorIf(differ(n, src.Numel()) || src.DType != self.Type.DType,
+				"an index of %s for a source of %s and %s", n, src.DType, sizesOf{src})
 			index := ir.List{ir.Ref{Value: b.reshaped(c.Value("index"), n)}}
 			y := b.aten("index_put", b.reshaped(self, self.Type.Numel()), index,
 				b.reshaped(c.Value("source"), n), c.Arg("accumulate"))

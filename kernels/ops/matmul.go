@@ -155,29 +155,7 @@ func matmulOps() []entry {
 		}),
 		plain("aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "batch1", "batch2", 3, 3, "self").core(baddbmmCore),
 		linearProduct().op(),
-		composite("aten::matmul(Tensor self, Tensor other) -> Tensor", func(c *Call) ir.Type {
-			// The type of torch.matmul: matrices in the last two dimensions,
-			// the ones before broadcast; a vector is a row on the left and a column on the
-			// right, and leaves no dimension.
-			x, y := c.Tensor("self"), c.Tensor("other")
-			bad := func() ir.Type { panic(c.fail("%s do not multiply", sizesOf{x, y})) }
-			c.errorIf(x.DType != y.DType, "the product of %s and %s", x.DType, y.DType)
-			if x.Rank() == 0 || y.Rank() == 0 || differ(x.Sizes[x.Rank()-1],
-				y.Sizes[max(y.Rank()-2, 0)]) {
-				return bad()
-			}
-			batch, ok := batchSizes(x, y)
-			if !ok {
-				return bad()
-			}
-			if x.Rank() > 1 {
-				batch = append(batch, x.Sizes[x.Rank()-2])
-			}
-			if y.Rank() > 1 {
-				batch = append(batch, y.Sizes[y.Rank()-1])
-			}
-			return ir.TensorOf(x.DType, batch...)
-		}, matmul),
+		derived("aten::matmul(Tensor self, Tensor other) -> Tensor", matmul),
 		derived("aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			// Sums over batches too: it is a product with the batches side by side.
 			x, y := c.Value("batch1"), c.Value("batch2")
@@ -195,32 +173,14 @@ func matmulOps() []entry {
 	}
 }
 
-// composite is an entry that is a graph of others.
-func composite(schema string, typ func(*Call) ir.Type,
-	f func(*Builder, *Call) *ir.Value) entry {
-	return entry{
-		Schema:    schema,
-		Infer:     func(c *Call) []ir.Type { return one(typ(c)) },
-		Decompose: func(b *Builder, c *Call) []*ir.Value { return []*ir.Value{f(b, c)} },
-	}
-}
-
 // binaryOuter multiplies every element of a vector with every one of another.
 func binaryOuter(schema, a, b string) entry {
-	return entry{
-		Schema: schema,
-		Infer: func(c *Call) []ir.Type {
-			x, y := c.Tensor(a), c.Tensor(b)
-			d := must(c.Promote(a, b))
-			c.errorIf(x.Rank() != 1 || y.Rank() != 1, "%d and %d dimensions, not vectors", x.Rank(),
-				y.Rank())
-			return []ir.Type{ir.TensorOf(d, x.Sizes[0], y.Sizes[0])}
-		},
-		Decompose: func(bl *Builder, c *Call) []*ir.Value {
-			x := bl.Op("aten.unsqueeze.default", c.Value(a), 1)
-			return []*ir.Value{bl.Op("aten.mul.Tensor", x, c.Value(b))}
-		},
-	}
+	return derived(schema, func(bl *Builder, c *Call) *ir.Value {
+		x, y := c.Tensor(a), c.Tensor(b)
+		c.errorIf(x.Rank() != 1 || y.Rank() != 1, "%d and %d dimensions, not vectors", x.Rank(),
+			y.Rank())
+		return bl.mul(bl.column(c.Value(a)), c.Value(b))
+	})
 }
 
 // linearProduct is input · weightᵀ + bias, over the last dimension of input.
@@ -278,11 +238,17 @@ func batchSizes(x, y ir.Type) ([]sym.Expr, bool) {
 	return Broadcast(lead(x), lead(y))
 }
 
-// matmul brings the product to one of dot, mv, mm and bmm.
+// matmul brings the product to one of dot, mv, mm and bmm. Matrices are in the last two
+// dimensions, the ones before broadcast; a vector is a row on the left and a column on
+// the right, and leaves no dimension.
 func matmul(b *Builder, c *Call) *ir.Value {
-	x, y, out := c.Value("self"), c.Value("other"), c.Outs[0]
+	x, y := c.Value("self"), c.Value("other")
 	rx, ry := x.Type.Rank(), y.Type.Rank()
+	batch, ok := batchSizes(x.Type, y.Type)
+	c.errorIf(!ok || rx == 0 || ry == 0 || differ(x.Type.Sizes[max(rx, 1)-1],
+		y.Type.Sizes[max(ry-2, 0)]), "%s do not multiply", sizesOf{x.Type, y.Type})
 	k := x.Type.Sizes[rx-1]
+	sizes := slices.Concat(batch, x.Type.Sizes[max(rx-2, 0):rx-1], y.Type.Sizes[max(ry-1, 1):])
 	switch {
 	case rx == 1 && ry == 1:
 		return b.aten("dot", x, y)
@@ -298,12 +264,10 @@ func matmul(b *Builder, c *Call) *ir.Value {
 		if ry == 1 {
 			op = "aten.mv.default"
 		}
-		return b.aten("view", b.Op(op, x, y), out.Sizes)
+		return b.aten("view", b.Op(op, x, y), sizes)
 	}
-	batch, _ := batchSizes(x.Type, y.Type)
 	if rx == 1 {
 		x = b.aten("unsqueeze", x, 0)
-		rx = 2
 	}
 	flat := func(v *ir.Value) *ir.Value {
 		n := v.Type.Rank()
@@ -314,7 +278,7 @@ func matmul(b *Builder, c *Call) *ir.Value {
 		v = b.aten("expand", v, slices.Concat(batch, m))
 		return b.aten("reshape", v, slices.Concat([]sym.Expr{sym.Mul(batch...)}, m))
 	}
-	return b.aten("view", b.aten("bmm", flat(x), flat(y)), out.Sizes)
+	return b.aten("view", b.aten("bmm", flat(x), flat(y)), sizes)
 }
 
 // column is a vector as a matrix of one column.

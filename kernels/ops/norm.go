@@ -86,10 +86,18 @@ func (c *Call) statsDType(params ...string) ir.DType {
 func normOps() []entry {
 	return []entry{
 		nativeLayerNorm(),
-		layerNorm(),
+		derived("aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+			return b.aten("native_layer_norm", c.Value("input"), c.Arg("normalized_shape"),
+				c.Arg("weight"), c.Arg("bias"), c.Arg("eps"))
+		}),
 		rmsNorm().core(rmsNormCore),
 		nativeGroupNorm(),
-		groupNorm(),
+		derived(
+			"aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+				s := c.channels().Sizes
+				return b.aten("native_group_norm", c.Value("input"), c.Arg("weight"),
+					c.Arg("bias"), s[0], s[1], sym.Mul(s[2:]...), c.Arg("num_groups"), c.Arg("eps"))
+			}),
 		batchNormEval(),
 		batchNormTrain(
 			"aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)", false),
@@ -202,20 +210,6 @@ func nativeLayerNorm() entry {
 			})
 		},
 	}
-}
-
-func layerNorm() entry {
-	typ := func(c *Call) ir.Type {
-		t := c.floatInput()
-		c.trailing(t)
-		return ir.TensorOf(t.DType, t.Sizes...)
-	}
-	return composite(
-		"aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
-		typ, func(b *Builder, c *Call) *ir.Value {
-			return b.aten("native_layer_norm", c.Value("input"),
-				c.Arg("normalized_shape"), c.Arg("weight"), c.Arg("bias"), c.Arg("eps"))
-		})
 }
 
 func rmsNorm() entry {

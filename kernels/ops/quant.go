@@ -127,10 +127,9 @@ func quantOps() []entry {
 					return dequantized(c.Load(name, at...), c.number(c.Arg(name+"_zero_point"),
 						ir.Int64), c.number(c.Arg(name+"_scale"), ir.Float32))
 				}
-				q := quantized(expr.Add(value("a"), value("b")), c.number(c.Arg("out_scale"),
+				return quantized(expr.Add(value("a"), value("b")), c.number(c.Arg("out_scale"),
 					ir.Float32), c.number(c.Arg("out_zero_point"), ir.Float32),
 					c.Arg("out_quant_min"), c.Arg("out_quant_max"), out.DType, c)
-				return q
 			}),
 		},
 	}
@@ -280,9 +279,8 @@ func dequantize(schema, result string) entry {
 			if k := c.Operand(zero); k >= 0 && c.operands[k].Type.DType.IsFloat() {
 				zd = ir.Float32
 			}
-			x := dequantized(c.Load("input", coords...), c.qparam(zero, at, coords, zd),
+			return dequantized(c.Load("input", coords...), c.qparam(zero, at, coords, zd),
 				c.qparam(scale, at, coords, ir.Float32))
-			return x
 		}),
 	}
 }

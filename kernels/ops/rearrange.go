@@ -30,18 +30,13 @@ func rearrangeOps() []entry {
 		c.dims("dims", t.Rank(), false)
 		return t
 	}
-	side := func(dim int) (func(*Call) ir.Type, func(*Call, []sym.Expr) []sym.Expr) {
-		typ := func(c *Call) ir.Type {
-			t := like(c)
-			c.errorIf(t.Rank() <= dim, "a tensor with %d dimensions", t.Rank())
-			return t
-		}
-		return typ, func(c *Call, at []sym.Expr) []sym.Expr {
-			return reversed(at, c.Tensor("self").Sizes, dim)
-		}
+	mirrored := func(schema string, dim int) entry {
+		return derived(schema, func(b *Builder, c *Call) *ir.Value {
+			r := c.Tensor("self").Rank()
+			c.errorIf(r <= dim, "a tensor with %d dimensions", r)
+			return b.aten("flip", c.Value("self"), []int{dim})
+		})
 	}
-	lrType, lr := side(1)
-	udType, ud := side(0)
 	return []entry{
 		moved("aten::flip(Tensor self, int[] dims) -> Tensor", flipType, func(c *Call, at []sym.Expr) []sym.Expr {
 			t := c.Tensor("self")
@@ -53,40 +48,25 @@ func rearrangeOps() []entry {
 			}
 			return at
 		}),
-		moved("aten::fliplr(Tensor self) -> Tensor", lrType, lr).core(flipCore(1)),
-		moved("aten::flipud(Tensor self) -> Tensor", udType, ud).core(flipCore(0)),
+		mirrored("aten::fliplr(Tensor self) -> Tensor", 1),
+		mirrored("aten::flipud(Tensor self) -> Tensor", 0),
 		moved("aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", like, roll),
 		moved("aten::repeat(Tensor self, SymInt[] repeats) -> Tensor", repeatType("repeats", true),
-			tile),
-		moved("aten::tile(Tensor self, SymInt[] dims) -> Tensor", repeatType("dims", false), tile).core(func(b *Builder, c *Call) *ir.Value {
-			reps := c.repeats("dims", false)
-			return b.aten("repeat", c.Value("self"), reps)
-		}),
-		moved("aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", func(c *Call) ir.Type {
-			t := c.Tensor("self")
-			k, a, b := rot90Dims(c)
-			if k%2 == 0 {
-				return likeType(t, t.DType)
-			}
-			// Eager flips, then transposes.
-			return swapped(likeType(t, t.DType), a, b).Type
-		}, func(c *Call, at []sym.Expr) []sym.Expr {
-			k, a, b := rot90Dims(c)
-			sizes := c.Tensor("self").Sizes
-			in := slices.Clone(at)
-			if k%2 == 1 {
-				in[a], in[b] = in[b], in[a]
-			}
-			switch k {
-			case 1:
-				in = reversed(in, sizes, b)
-			case 2:
-				in = reversed(in, sizes, a, b)
-			case 3:
-				in = reversed(in, sizes, a)
-			}
-			return in
-		}).core(func(b *Builder, c *Call) *ir.Value {
+			func(c *Call, at []sym.Expr) []sym.Expr {
+				t := c.Tensor("self")
+				in := slices.Clone(at[len(at)-t.Rank():])
+				for d, s := range t.Sizes {
+					if !s.IsZero() {
+						in[d] = sym.Mod(in[d], s)
+					}
+				}
+				return in
+			}),
+		derived("aten::tile(Tensor self, SymInt[] dims) -> Tensor",
+			func(b *Builder, c *Call) *ir.Value {
+				return b.aten("repeat", c.Value("self"), c.repeats("dims", false))
+			}),
+		derived("aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			k, i, j := rot90Dims(c)
 			x := c.Value("self")
 			turned := func(dim int) *ir.Value {
@@ -134,10 +114,9 @@ func rearrangeOps() []entry {
 				in[ch+2] = sym.Add(sym.Mul(at[ch+2], k), sym.Mod(at[ch], k))
 				return in
 			}),
-		moved("aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor", channelShuffleType,
-			channelShuffle).core(channelShuffleCore),
-		moved("aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor",
-			channelShuffleType, channelShuffle).core(channelShuffleCore),
+		derived("aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor", channelShuffle),
+		derived("aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor",
+			channelShuffle),
 	}
 }
 
@@ -205,17 +184,6 @@ func repeatType(name string, strict bool) func(*Call) ir.Type {
 	}
 }
 
-func tile(c *Call, at []sym.Expr) []sym.Expr {
-	t := c.Tensor("self")
-	in := slices.Clone(at[len(at)-t.Rank():])
-	for d, s := range t.Sizes {
-		if !s.IsZero() {
-			in[d] = sym.Mod(in[d], s)
-		}
-	}
-	return in
-}
-
 func rot90Dims(c *Call) (k int64, a, b int) {
 	rank := c.Tensor("self").Rank()
 	dims := must(c.Ints("dims"))
@@ -243,9 +211,8 @@ func triangle(schema string, keep func(row, col sym.Expr) *expr.Expr) entry {
 			t := c.Tensor("self")
 			k := must(c.SymInt("diagonal"))
 			n := len(at)
-			x := expr.Select(keep(sym.Add(at[n-2], k), at[n-1]), c.Load("self", at...),
+			return expr.Select(keep(sym.Add(at[n-2], k), at[n-1]), c.Load("self", at...),
 				expr.Num(t.DType, 0))
-			return x
 		}),
 	}
 }
@@ -282,31 +249,12 @@ func shuffleType(up bool) func(*Call) ir.Type {
 	}
 }
 
-func channelShuffleType(c *Call) ir.Type {
-	t := c.Tensor("self")
-	g := must(c.SymInt("groups"))
-	c.errorIf(t.Rank() < 3 || !sym.Less(sym.Int(0), g) || differ(sym.Mod(t.Sizes[1], g),
-		sym.Int(0)), "%s groups of channels of %s", g, sizesOf{t})
-	return ir.TensorOf(t.DType, t.Sizes...)
-}
-
-func channelShuffle(c *Call, at []sym.Expr) []sym.Expr {
-	g := must(c.SymInt("groups"))
-	per := sym.FloorDiv(c.Tensor("self").Sizes[1], g)
-	in := slices.Clone(at)
-	in[1] = sym.Add(sym.Mul(sym.Mod(at[1], g), per), sym.FloorDiv(at[1], g))
-	return in
-}
-
-// flipCore is flip along dims.
-func flipCore(dims ...int) coreForm {
-	return func(b *Builder, c *Call) *ir.Value { return b.aten("flip", c.Value("self"), dims) }
-}
-
-func channelShuffleCore(b *Builder, c *Call) *ir.Value {
+func channelShuffle(b *Builder, c *Call) *ir.Value {
 	x := c.Value("self")
 	g := must(c.SymInt("groups"))
 	sizes := x.Type.Sizes
+	c.errorIf(len(sizes) < 3 || !sym.Less(sym.Int(0), g) || differ(sym.Mod(sizes[1], g),
+		sym.Int(0)), "%s groups of channels of %s", g, sizesOf{x.Type})
 	split := slices.Concat([]sym.Expr{sizes[0], g, sym.FloorDiv(sizes[1], g)}, sizes[2:])
 	y := b.aten("transpose.int", b.reshaped(x, split...), 1, 2)
 	return b.reshaped(y, sizes...)

@@ -267,9 +267,7 @@ func argSizes(name string) func(*Call, ir.Type) []sym.Expr {
 	return func(c *Call, _ ir.Type) []sym.Expr { return must(c.SymInts(name)) }
 }
 
-func strictView(c *Call, t ir.Type) alias {
-	return c.viewedAs(t, must(c.SymInts("size")))
-}
+func strictView(c *Call, t ir.Type) alias { return c.viewedAs(t, must(c.SymInts("size"))) }
 
 // viewedAs is reshaped that must not copy.
 func (c *Call) viewedAs(t ir.Type, sizes []sym.Expr) alias {

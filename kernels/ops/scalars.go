@@ -1,6 +1,9 @@
 package ops
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
@@ -35,21 +38,13 @@ func scalarOps() []entry {
 			return c.Tensor("self").Offset
 		}),
 
-		arith("_operator::add(Scalar a, Scalar b) -> Scalar", func(a, b sym.Expr) sym.Expr {
-			return sym.Add(a, b)
-		}, expr.Add),
+		arith("_operator::add(Scalar a, Scalar b) -> Scalar", ofTwo(sym.Add), expr.Add),
 		arith("_operator::sub(Scalar a, Scalar b) -> Scalar", sym.Sub, expr.Sub),
-		arith("_operator::mul(Scalar a, Scalar b) -> Scalar", func(a, b sym.Expr) sym.Expr {
-			return sym.Mul(a, b)
-		}, expr.Mul),
+		arith("_operator::mul(Scalar a, Scalar b) -> Scalar", ofTwo(sym.Mul), expr.Mul),
 		division("_operator::floordiv(Scalar a, Scalar b) -> Scalar", sym.FloorDiv, floorDivide),
 		division("_operator::mod(Scalar a, Scalar b) -> Scalar", sym.Mod, floorMod),
-		arith("torch::sym_max(Scalar a, Scalar b) -> Scalar", func(a, b sym.Expr) sym.Expr {
-			return sym.Max(a, b)
-		}, expr.Max),
-		arith("torch::sym_min(Scalar a, Scalar b) -> Scalar", func(a, b sym.Expr) sym.Expr {
-			return sym.Min(a, b)
-		}, expr.Min),
+		arith("torch::sym_max(Scalar a, Scalar b) -> Scalar", ofTwo(sym.Max), expr.Max),
+		arith("torch::sym_min(Scalar a, Scalar b) -> Scalar", ofTwo(sym.Min), expr.Min),
 		arith("_operator::pow(Scalar a, Scalar b) -> Scalar", func(a, b sym.Expr) sym.Expr {
 			// Returns a**b for a small constant b.
 			n, ok := b.Const()
@@ -215,6 +210,11 @@ func division(schema string, value func(a, b sym.Expr) sym.Expr,
 	return op
 }
 
+// ofTwo takes two operands where f takes any number.
+func ofTwo(f func(...sym.Expr) sym.Expr) func(a, b sym.Expr) sym.Expr {
+	return func(a, b sym.Expr) sym.Expr { return f(a, b) }
+}
+
 // bitwise is an operator on two ints or two bools.
 func bitwise(schema string, f func(a, b *expr.Expr) *expr.Expr) entry {
 	return entry{
@@ -246,9 +246,7 @@ func scalarUnary(schema string, kind ir.Kind, value func(sym.Expr) sym.Expr,
 		return scalarType(kind)(c)
 	}
 	if value != nil {
-		op.Value = func(c *Call) sym.Expr {
-			return value(must(c.SymInt("a")))
-		}
+		op.Value = func(c *Call) sym.Expr { return value(must(c.SymInt("a"))) }
 	}
 	op.ScalarOp = func(c *Call) *expr.Expr {
 		return f(c.number(c.Arg("a"), ScalarDType(c.arithmeticKind("a"))))
@@ -306,40 +304,22 @@ func item(schema string) entry {
 // other names.
 func primOps() []entry {
 	const ns = "executorch_prim::"
-	const two = ".Scalar(Scalar a, Scalar b) -> Scalar"
-	const truth = ".Scalar(Scalar a, Scalar b) -> bool"
-	return []entry{
-		arith(ns+"add"+two, func(a, b sym.Expr) sym.Expr { return sym.Add(a, b) }, expr.Add),
-		arith(ns+"sub"+two, sym.Sub, expr.Sub),
-		arith(ns+"mul"+two, func(a, b sym.Expr) sym.Expr { return sym.Mul(a, b) }, expr.Mul),
-		division(ns+"floordiv"+two, sym.FloorDiv, floorDivide),
-		// The runtimes' mod is C's remainder: lower writes it only where no operand is
-		// negative, and lower/raise reads it as C's. There the two are one.
-		division(ns+"mod"+two, sym.Mod, floorMod),
-		arith(ns+"sym_max"+two, func(a, b sym.Expr) sym.Expr { return sym.Max(a, b) }, expr.Max),
-		arith(ns+"sym_min"+two, func(a, b sym.Expr) sym.Expr { return sym.Min(a, b) }, expr.Min),
-		{
-			Schema: ns + "truediv.Scalar(Scalar a, Scalar b) -> float",
-			Infer:  scalarType(ir.FloatKind),
-			ScalarOp: func(c *Call) *expr.Expr {
-				return expr.Div(c.number(c.Arg("a"), ir.Float64), c.number(c.Arg("b"), ir.Float64))
-			},
-		},
-		scalarUnary(ns+"neg.Scalar(Scalar a) -> Scalar", ir.NoneKind, sym.Neg, expr.Neg),
-		scalarUnary(ns+"sym_not.Scalar(Scalar a) -> bool", ir.BoolKind, nil,
-			func(x *expr.Expr) *expr.Expr { return expr.Not(expr.Cast(ir.Bool, x)) }),
-		scalarUnary(ns+"sym_float.Scalar(Scalar a) -> float", ir.FloatKind, nil,
-			func(x *expr.Expr) *expr.Expr { return expr.Cast(ir.Float64, x) }),
-		scalarUnary(ns+"sym_int.Scalar(Scalar a) -> SymInt", ir.IntKind, nil, toIndex(expr.Trunc)),
-		scalarUnary(ns+"trunc.Scalar(Scalar a) -> SymInt", ir.IntKind, nil, toIndex(expr.Trunc)),
-		scalarUnary(ns+"ceil.Scalar(Scalar a) -> SymInt", ir.IntKind, nil, toIndex(expr.Ceil)),
+	// The runtimes' mod is C's remainder: lower writes it only where no operand is
+	// negative, and lower/raise reads it as C's. There the two are one.
+	same := strings.Fields("add sub mul floordiv mod sym_max sym_min truediv neg sym_not sym_float " +
+		"sym_int trunc ceil eq lt le gt ge")
+	var ops []entry
+	for _, op := range scalarOps() {
+		space, schema, _ := strings.Cut(op.Schema, "::")
+		name, args, _ := strings.Cut(schema, "(")
+		if space != "etgen" && slices.Contains(same, name) {
+			op.Schema = ns + name + ".Scalar(" + args
+			ops = append(ops, op)
+		}
+	}
+	return append(ops,
 		scalarUnary(ns+"round.Scalar(Scalar a) -> SymInt", ir.IntKind, nil, toIndex(expr.Round)),
-		scalarCompare(ns+"eq"+truth, expr.Eq),
-		scalarCompare(ns+"lt"+truth, expr.Lt),
-		scalarCompare(ns+"le"+truth, expr.Le),
-		scalarCompare(ns+"gt"+truth, expr.Gt),
-		scalarCompare(ns+"ge"+truth, expr.Ge),
-		{
+		entry{
 			Schema: ns + "sym_ite.Scalar(Scalar b, Scalar t, Scalar f) -> Scalar",
 			Infer:  func(c *Call) []ir.Type { return scalarType(c.numbers("t", "f"))(c) },
 			ScalarOp: func(c *Call) *expr.Expr {
@@ -347,8 +327,7 @@ func primOps() []entry {
 				return expr.Select(expr.Cast(ir.Bool, c.number(c.Arg("b"), ir.Bool)),
 					c.number(c.Arg("t"), d), c.number(c.Arg("f"), d))
 			},
-		},
-	}
+		})
 }
 
 // assertionOps are kept for what they check, or dropped because the compiler

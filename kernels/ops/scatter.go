@@ -199,36 +199,6 @@ func scatterOps() []entry {
 	return slices.Concat(ops, indexUpdateOps(), viewScatterOps())
 }
 
-// putOp writes to elements of the flattened tensor.
-func putOp() entry {
-	return entry{
-		Schema: "aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor",
-		Infer: func(c *Call) []ir.Type {
-			self, src := c.Tensor("self"), c.Tensor("source")
-			idx := c.indexTensor("index")
-			c.errorIf((differ(idx.Numel(), src.Numel()) || src.DType != self.DType),
-				"an index of %s for a source of %s and %s", sizesOf{idx}, src.DType, sizesOf{src})
-			c.indexes(idx, self.Numel())
-			return one(likeType(self, self.DType))
-		},
-		Loops: func(c *Call) *loop.Func {
-			f := c.update("put")
-			self, idx, src := c.Tensor("self"), c.Tensor("index"), c.Tensor("source")
-			k := sym.NewVar("k", idx.Numel())
-			flat := func(name string, t ir.Type) *expr.Expr {
-				return expr.At(1+c.Operand(name), t.DType, k.Expr())
-			}
-			at, s := c.bindAt("at", flat("index", idx), self.Numel(), true)
-			how := merge(replaced)
-			if c.Bool("accumulate") {
-				how = added
-			}
-			f.Body = nest([]*sym.Symbol{k}, s, c.write(at, flat("source", src), how))
-			return f
-		},
-	}
-}
-
 // maskedScatter writes the elements of source, in order, to the elements of
 // self where mask holds.
 func maskedScatter() entry {

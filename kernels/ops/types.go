@@ -464,9 +464,7 @@ func sameSizes(a, b []sym.Expr) bool {
 // dim returns an int argument as a dimension of a tensor of the given rank;
 // negative ones count from the end. A tensor without dimensions counts as
 // having one.
-func (c *Call) dim(name string, rank int) int {
-	return c.wrapDim(must(c.Int(name)), rank)
-}
+func (c *Call) dim(name string, rank int) int { return c.wrapDim(must(c.Int(name)), rank) }
 
 func (c *Call) wrapDim(n int64, rank int) int {
 	r := int64(max(rank, 1))

@@ -113,24 +113,6 @@ func (a axis) evenNearest(o sym.Expr, shift float64) (sym.Expr, bool) {
 		sym.Mul(sym.Int(2), a.out)), true
 }
 
-// linearTaps weighs the two elements around the output.
-func linearTaps(a axis, m ir.DType, name string, o sym.Expr) []tap {
-	if a.in.Equal(a.out) {
-		return []tap{{at: o}}
-	}
-	zero := expr.Num(m, 0)
-	x := a.source(m, o)
-	if !a.align {
-		x = expr.Max(x, zero)
-	}
-	floor := expr.Min(expr.Floor(x), expr.Idx(m, sym.Sub(a.in, sym.Int(1))))
-	right := expr.Min(expr.Max(expr.Sub(x, floor), zero), expr.Num(m, 1))
-	return []tap{
-		{a.clamped(name+"_0", floor, 0), expr.Sub(expr.Num(m, 1), right)},
-		{a.clamped(name+"_1", floor, 1), right},
-	}
-}
-
 // cubicWeights are those of the four elements around a point t behind the
 // second: Keys' kernel with a = -0.75.
 func cubicWeights(t *expr.Expr) []*expr.Expr {
@@ -148,20 +130,6 @@ func cubicWeights(t *expr.Expr) []*expr.Expr {
 	}
 	rest := expr.Sub(num(1), t)
 	return []*expr.Expr{far(expr.Add(t, num(1))), near(t), near(rest), far(expr.Add(rest, num(1)))}
-}
-
-func cubicTaps(a axis, m ir.DType, name string, o sym.Expr) []tap {
-	if a.in.Equal(a.out) && !a.align && a.scale == 0 {
-		return []tap{{at: o}}
-	}
-	x := a.source(m, o)
-	floor := expr.Min(expr.Floor(x), expr.Idx(m, sym.Sub(a.in, sym.Int(1))))
-	t := expr.Min(expr.Max(expr.Sub(x, floor), expr.Num(m, 0)), expr.Num(m, 1))
-	var taps []tap
-	for k, w := range cubicWeights(t) {
-		taps = append(taps, tap{a.clamped(name+"_"+itoa(k), floor, int64(k-1)), w})
-	}
-	return taps
 }
 
 // resample returns the element of the named operand that taps along its last
@@ -370,8 +338,47 @@ func settled(input, plain string) func(*Builder, *Call) []*ir.Value {
 func upsampleOps() []entry {
 	near := resampling{nearestTaps(0), nearestPlaces(0), "aten.upsample_nearest2d.vec", false}
 	exact := resampling{nearestTaps(0.5), nearestPlaces(0.5), "", false}
-	linear := resampling{linearTaps, linearPlaces, "aten.upsample_bilinear2d.vec", true}
-	cubic := resampling{cubicTaps, cubicPlaces, "", true}
+	linear := resampling{func(a axis, m ir.DType, name string, o sym.Expr) []tap {
+		// Weighs the two elements around the output.
+		if a.in.Equal(a.out) {
+			return []tap{{at: o}}
+		}
+		zero := expr.Num(m, 0)
+		x := a.source(m, o)
+		if !a.align {
+			x = expr.Max(x, zero)
+		}
+		floor := expr.Min(expr.Floor(x), expr.Idx(m, sym.Sub(a.in, sym.Int(1))))
+		right := expr.Min(expr.Max(expr.Sub(x, floor), zero), expr.Num(m, 1))
+		return []tap{
+			{a.clamped(name+"_0", floor, 0), expr.Sub(expr.Num(m, 1), right)},
+			{a.clamped(name+"_1", floor, 1), right},
+		}
+	}, func(a axis, m ir.DType, in, out, o int64) ([]int64, []float64) {
+		floor, t := a.between(m, in, out, o, !a.align)
+		return []int64{floor, floor + 1}, []float64{1 - t, t}
+	}, "aten.upsample_bilinear2d.vec", true}
+	cubic := resampling{func(a axis, m ir.DType, name string, o sym.Expr) []tap {
+		if a.in.Equal(a.out) && !a.align && a.scale == 0 {
+			return []tap{{at: o}}
+		}
+		x := a.source(m, o)
+		floor := expr.Min(expr.Floor(x), expr.Idx(m, sym.Sub(a.in, sym.Int(1))))
+		t := expr.Min(expr.Max(expr.Sub(x, floor), expr.Num(m, 0)), expr.Num(m, 1))
+		var taps []tap
+		for k, w := range cubicWeights(t) {
+			taps = append(taps, tap{a.clamped(name+"_"+itoa(k), floor, int64(k-1)), w})
+		}
+		return taps
+	}, func(a axis, m ir.DType, in, out, o int64) ([]int64, []float64) {
+		// Has the weights of cubicWeights.
+		const k = -0.75
+		floor, t := a.between(m, in, out, o, false)
+		near := func(x float64) float64 { return ((k+2)*x-(k+3))*x*x + 1 }
+		far := func(x float64) float64 { return ((k*x-5*k)*x+8*k)*x - 4*k }
+		return []int64{floor - 1, floor, floor + 1, floor + 2}, []float64{far(t + 1), near(t),
+			near(1 - t), far(2 - t)}
+	}, "", true}
 	return slices.Concat(
 		near.resamples("upsample_nearest1d", 1), near.resamples("upsample_nearest2d", 2),
 		near.resamples("upsample_nearest3d", 3), exact.resamples("_upsample_nearest_exact1d", 1),

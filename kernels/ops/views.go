@@ -132,8 +132,7 @@ func viewForms() []viewForm {
 			})},
 		{"aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)", true, single(func(c *Call, t ir.Type) alias {
 			ns := must(c.Ints("dims"))
-			c.errorIf(len(ns) != t.Rank(), "%d dimensions for a tensor with %d", len(ns),
-				t.Rank())
+			c.errorIf(len(ns) != t.Rank(), "%d dimensions for a tensor with %d", len(ns), t.Rank())
 			perm := make([]int, len(ns))
 			for i, n := range ns {
 				d := c.wrapDim(n, t.Rank())
@@ -278,9 +277,7 @@ func movedimView(c *Call, t ir.Type) alias {
 	return permuted(t, perm)
 }
 
-func expandView(c *Call, t ir.Type) alias {
-	return expanded(c, t, must(c.SymInts("size")))
-}
+func expandView(c *Call, t ir.Type) alias { return expanded(c, t, must(c.SymInts("size"))) }
 
 // allOf returns the set of all n dimensions.
 func allOf(n int) []bool { return slices.Repeat([]bool{true}, n) }
