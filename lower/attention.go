@@ -156,13 +156,10 @@ func (f *attentionFinder) multiplied(v *ir.Value) (*ir.Value, float64) {
 		return nil, 0
 	}
 	x, y := c.Value("self"), c.Value("other")
-	by, err := c.Float("other")
-	ok := err == nil
-	if y != nil && y.Type.Kind == ir.TensorKind {
-		if by, ok = f.number(y); !ok && ir.OpBase(name) == "mul" {
-			x = y
-			by, ok = f.number(c.Value("self"))
-		}
+	by, ok := f.numberArg(c, "other")
+	if !ok && y != nil && y.Type.Kind == ir.TensorKind && ir.OpBase(name) == "mul" {
+		x = y
+		by, ok = f.number(c.Value("self"))
 	}
 	if ir.OpBase(name) == "div" {
 		by = 1 / by

@@ -59,14 +59,8 @@ func (f *attentionFinder) rested(c *ops.Call) *ops.Call {
 			return nil
 		}
 	case "aten.masked_fill.Scalar", "aten.masked_fill.Tensor":
-		x, err := c.Float("value")
-		if v := c.Value("value"); v != nil {
-			x, err = 0, nil
-			if y, ok := f.number(v); !ok || y != 0 {
-				return nil
-			}
-		}
-		if p, rows = c.Value("self"), c.Value("mask"); err != nil || x != 0 {
+		x, ok := f.numberArg(c, "value")
+		if p, rows = c.Value("self"), c.Value("mask"); !ok || x != 0 {
 			return nil
 		}
 	default:
@@ -171,6 +165,15 @@ func (f *attentionFinder) number(v *ir.Value) (float64, bool) {
 	return x, err == nil
 }
 
+// numberArg returns the one number that an argument is.
+func (f *attentionFinder) numberArg(c *ops.Call, name string) (float64, bool) {
+	if v := c.Value(name); v != nil && v.Type.Kind == ir.TensorKind {
+		return f.number(v)
+	}
+	x, err := c.Float(name)
+	return x, err == nil
+}
+
 // scoreMask is what scores are combined with before softmax.
 type scoreMask struct {
 	*ir.Value           // nil: nothing
@@ -211,13 +214,8 @@ func (f *attentionFinder) masks(v *ir.Value) []scoreMask {
 			add(scoreMask{Value: c.Value("condition"), scores: c.Value("other"), none: none,
 				inverted: true})
 		}
-	case "aten.masked_fill.Scalar":
-		if none, err := c.Float("value"); err == nil {
-			add(scoreMask{Value: c.Value("mask"), scores: c.Value("self"), none: none,
-				inverted: true})
-		}
-	case "aten.masked_fill.Tensor":
-		if none, ok := f.number(c.Value("value")); ok {
+	case "aten.masked_fill.Scalar", "aten.masked_fill.Tensor":
+		if none, ok := f.numberArg(c, "value"); ok {
 			add(scoreMask{Value: c.Value("mask"), scores: c.Value("self"), none: none,
 				inverted: true})
 		}

@@ -166,7 +166,8 @@ func captureCond(b *ops.Builder, n *ir.Node) []*ir.Value {
 		return inlineRegion(b, n, chosen, operands)
 	case ir.Ref:
 		if p.Value.Type.Kind != ir.TensorKind {
-			pred = ir.Ref{Value: b.Op("aten.scalar_tensor.default", p.Value, ops.Kw("dtype", ir.Bool))}
+			pred = ir.Ref{Value: b.Op("aten.scalar_tensor.default", p.Value,
+				ops.Kw("dtype", ir.Bool))}
 		} else if d := p.Value.Type.DType; d != ir.Bool {
 			ops.Fail("the predicate is %s, not bool", d)
 		}

@@ -246,7 +246,7 @@ var RemoveNoOps = Pass{
 	Run: perNode(func(*Context, *ir.Program, *ir.Method) visitor {
 		return onCalls(func(_ *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
 			if c.Op.Effect {
-				if holds(c) {
+				if holds, known := Decided(c); known && holds {
 					return gone
 				}
 				return nil
@@ -261,17 +261,18 @@ var RemoveNoOps = Pass{
 	}),
 }
 
-// holds reports whether an assertion certainly holds.
-func holds(c *ops.Call) bool {
+// Decided returns what a call of an operator on numbers gives, if it is a bool that is known
+// before the program runs.
+func Decided(c *ops.Call) (value, known bool) {
 	if c.Op.ScalarOp == nil {
-		return false
+		return false, false
 	}
 	e, err := c.Op.ScalarOp(c)
 	if err != nil {
-		return false
+		return false, false
 	}
 	e = expr.Simplify(e)
-	return e.Op == expr.OpConst && e.Int != 0
+	return e.Int != 0, e.Op == expr.OpConst
 }
 
 // copies returns the operand that the only result of c is a copy of.

@@ -126,17 +126,20 @@ func HasKernel(op *ops.Op) bool {
 var coreText string
 
 // coreNames are the operators of Core ATen by the names nodes use.
-var coreNames = sync.OnceValue(func() map[string]bool {
+var coreNames = sync.OnceValue(func() map[string]bool { return nodeNames(coreText) })
+
+// nodeNames returns the operators that a text lists as files name them, by the names nodes use.
+func nodeNames(text string) map[string]bool {
 	names := map[string]bool{}
-	for _, line := range strings.Fields(coreText) {
-		name := strings.Replace(line, "::", ".", 1)
+	for name := range strings.FieldsSeq(text) {
+		name = strings.Replace(name, "::", ".", 1)
 		if strings.Count(name, ".") == 1 {
 			name += ".default"
 		}
 		names[name] = true
 	}
 	return names
-})
+}
 
 // IsCore keeps the operators of Core ATen, what is outside of ATen, and what
 // has no decomposition and is no view. unfold is in no list, but run_decompositions

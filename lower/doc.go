@@ -14,6 +14,10 @@
 //     inputs only;
 //   - after ToPortable: every operator has a kernel in ExecuTorch's own runtime.
 //
+// A pass that cannot do something ends there by [ops.Fail] or [ops.Check]: the runner makes
+// the error of it, with the node, its operator and the Python line, and goes on with the next
+// node where there is one, so that all faults are named at once.
+//
 // A pass has its cases in testdata/NAME: a program and what the pass makes of
 // it. go test ./lower -update writes what it makes now.
 package lower

@@ -64,17 +64,7 @@ var ToPortable = Functional.with(
 var executorchText string
 
 // portableNames are these operators by the names nodes use.
-var portableNames = sync.OnceValue(func() map[string]bool {
-	names := map[string]bool{}
-	for name := range strings.FieldsSeq(executorchText) {
-		name = strings.Replace(name, "::", ".", 1)
-		if strings.Count(name, ".") == 1 {
-			name += ".default"
-		}
-		names[name] = true
-	}
-	return names
-})
+var portableNames = sync.OnceValue(func() map[string]bool { return nodeNames(executorchText) })
 
 // portableFamilies are the namespaces of operators whose kernels come with the
 // program that runs a .pte: they stay whatever they are.

@@ -63,7 +63,8 @@ func (f *normFolder) find(n *ir.Node) {
 // not known.
 func (f *normFolder) fold(norm *ops.Call, n *ir.Node) *layer {
 	c, err := f.table.Bind(n)
-	if i := norm.Op.ParsedSchema().Index("training"); err != nil || i >= 0 && norm.Bool("training") {
+	training := norm.Op.ParsedSchema().Index("training") >= 0 && norm.Bool("training")
+	if err != nil || training {
 		return nil
 	}
 	form := weightForm(c)
@@ -91,13 +92,15 @@ func (f *normFolder) fold(norm *ops.Call, n *ir.Node) *layer {
 		}
 		wide := func(v *ir.Value, absent float64) *ir.Value {
 			if v == nil {
-				return b.Op("aten.full.default", []int64{channels}, absent, ops.Kw("dtype", ir.Float64))
+				return b.Op("aten.full.default", []int64{channels}, absent,
+					ops.Kw("dtype", ir.Float64))
 			}
 			return to(ir.Float64, v)
 		}
 		scale := b.Op("aten.div.Tensor", wide(gamma, 1), b.Op("aten.sqrt.default",
 			b.Op("aten.add.Scalar", wide(variance, 1), eps)))
-		shift := b.Op("aten.sub.Tensor", wide(beta, 0), b.Op("aten.mul.Tensor", wide(mean, 0), scale))
+		shift := b.Op("aten.mul.Tensor", wide(mean, 0), scale)
+		shift = b.Op("aten.sub.Tensor", wide(beta, 0), shift)
 		shift = b.Op("aten.add.Tensor", b.Op("aten.mul.Tensor", wide(bias, 0), scale), shift)
 		weight := b.Op("aten.mul.Tensor", b.Op("aten.view.default", wide(w, 0), form),
 			b.Op("aten.view.default", scale, []int64{form[0], 1, form[2], 1}))
@@ -126,8 +129,8 @@ func computed(t *ops.Table, build func(b *ops.Builder) []*ir.Value) (made []*ir.
 				return outs, nil
 			}))
 		for _, x := range ops.Must(machine.Graph(g, nil)) {
-			made = append(made, &ir.Constant{Type: ir.StaticTensor(x.Tensor.DType, x.Tensor.Sizes...),
-				Data: ir.Bytes(x.Tensor.Data)})
+			made = append(made, &ir.Constant{Data: ir.Bytes(x.Tensor.Data),
+				Type: ir.StaticTensor(x.Tensor.DType, x.Tensor.Sizes...)})
 		}
 	})
 	if err != nil {

@@ -23,8 +23,7 @@ var Functionalise = Pass{
 		if len(p.Methods) == 1 { // several agree by names on what state they share
 			tieState(m)
 		}
-		ops.Check(errors.Join(ops.Try(func() { writtenOverlap(m) }),
-			ops.Try(func() { targetsAlone(m) })))
+		checkTargets(m)
 		writes := false
 		for n := range m.Graph.All() {
 			nameTarget(ctx.Table, n)

@@ -116,7 +116,8 @@ func nameFile(file string, err error) {
 
 // perMethod makes a pass of what is done to each method of p. What cannot be done ends f, see
 // [ops.Fail]; the error joins those of all methods.
-func perMethod(f func(ctx *Context, p *ir.Program, m *ir.Method)) func(*Context, *ir.Program) error {
+func perMethod(
+	f func(ctx *Context, p *ir.Program, m *ir.Method)) func(*Context, *ir.Program) error {
 	return func(ctx *Context, p *ir.Program) error {
 		var errs []error
 		for _, m := range p.Methods {
@@ -165,7 +166,8 @@ func onCalls(visit func(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value) vi
 
 // rewrite lets a visitor see every node of m.
 func rewrite(t *ops.Table, m *ir.Method, visit visitor) {
-	rw := &ir.Rewriter{Visit: func(e *ir.Emitter, n *ir.Node) (repl []*ir.Value, keep bool, err error) {
+	rw := &ir.Rewriter{Visit: func(e *ir.Emitter,
+		n *ir.Node) (repl []*ir.Value, keep bool, err error) {
 		err = ops.Try(func() { repl = visit(ops.NewBuilder(t, e), n) })
 		return repl, repl == nil, err
 	}}
@@ -185,7 +187,8 @@ func faults(m *ir.Method, check func(n *ir.Node)) error {
 
 // perNode makes a pass of a visitor of every node; make is called once for
 // each method.
-func perNode(make func(*Context, *ir.Program, *ir.Method) visitor) func(*Context, *ir.Program) error {
+func perNode(
+	make func(*Context, *ir.Program, *ir.Method) visitor) func(*Context, *ir.Program) error {
 	return perMethod(func(ctx *Context, p *ir.Program, m *ir.Method) {
 		rewrite(ctx.Table, m, make(ctx, p, m))
 	})

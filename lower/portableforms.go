@@ -19,7 +19,8 @@ var PortableForms = Pass{
 	Doc:  "bring every operator to a form that ExecuTorch has a kernel for",
 	Run: perNode(func(_ *Context, _ *ir.Program, m *ir.Method) visitor {
 		uses := ir.Uses(m.Graph)
-		return onCalls(func(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value { // OnlyPortable reports others
+		// What does not bind OnlyPortable reports.
+		return onCalls(func(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
 			vs := portableView(b, n, c, uses)
 			if vs == nil {
 				vs = portableNumber(b, n, c)

@@ -205,60 +205,43 @@ func (s *sizer) binary(op string, e sym.Expr, a, b ir.Arg) ir.Arg {
 // sum computes an expression from its terms: those with positive coefficients
 // first, so that the others can be subtracted.
 func (s *sizer) sum(e sym.Expr) ir.Arg {
-	var plus, minus []sym.Term
-	for _, t := range e.Terms() {
-		if t.Coef < 0 {
-			minus = append(minus, t)
-		} else {
-			plus = append(plus, t)
-		}
-	}
 	var total ir.Arg
-	var at sym.Expr
-	join := func(op string, t sym.Term, sign int64) {
-		x, v := s.product(sym.Term{Coef: sign * t.Coef, Atoms: t.Atoms})
-		switch {
-		case total == nil:
-			total, at = x, v
-		case op == "sub":
-			at = sym.Sub(at, v)
-			total = s.binary(op, at, total, x)
-		default:
-			at = sym.Add(at, v)
-			total = s.binary(op, at, total, x)
+	at := sym.Int(0)
+	add := func(op string, f func(a, b sym.Expr) sym.Expr, sign int64) {
+		for _, t := range e.Terms() {
+			if t.Coef*sign < 0 {
+				continue
+			}
+			x, v := s.product(sym.Term{Coef: sign * t.Coef, Atoms: t.Atoms})
+			if at = f(at, v); total == nil {
+				total = x
+			} else {
+				total = s.binary(op, at, total, x)
+			}
 		}
-		return
 	}
-	for _, t := range plus {
-		join("add", t, 1)
-	}
+	add("add", func(a, b sym.Expr) sym.Expr { return sym.Add(a, b) }, 1)
 	if total == nil {
 		total = ir.Int(0)
 	}
-	for _, t := range minus {
-		join("sub", t, -1)
-	}
+	add("sub", sym.Sub, -1)
 	return total
 }
 
 // product computes a term with a positive coefficient, which may be a constant.
 func (s *sizer) product(t sym.Term) (ir.Arg, sym.Expr) {
-	if len(t.Atoms) == 0 {
-		return ir.Int(t.Coef), sym.Int(t.Coef)
-	}
-	var out ir.Arg
-	var at sym.Expr
-	for _, a := range t.Atoms {
+	var out ir.Arg = ir.Int(t.Coef)
+	at := sym.Int(1)
+	for i, a := range t.Atoms {
 		x, v := s.atom(a)
-		if out == nil {
-			out, at = x, v
-			continue
+		if at = sym.Mul(at, v); i == 0 {
+			out = x
+		} else {
+			out = s.binary("mul", at, out, x)
 		}
-		at = sym.Mul(at, v)
-		out = s.binary("mul", at, out, x)
 	}
-	if t.Coef != 1 {
-		at = sym.Mul(at, sym.Int(t.Coef))
+	at = sym.Mul(at, sym.Int(t.Coef))
+	if len(t.Atoms) > 0 && t.Coef != 1 {
 		out = s.binary("mul", at, out, ir.Int(t.Coef))
 	}
 	return out, at
@@ -266,9 +249,7 @@ func (s *sizer) product(t sym.Term) (ir.Arg, sym.Expr) {
 
 // atom computes a symbol, a quotient, a remainder or an extremum.
 func (s *sizer) atom(a sym.Atom) (ir.Arg, sym.Expr) {
-	join := func(op string, f func(a, b sym.Expr) sym.Expr) (ir.Arg, sym.Expr) {
-		var out ir.Arg
-		var at sym.Expr
+	join := func(op string, f func(a, b sym.Expr) sym.Expr) (out ir.Arg, at sym.Expr) {
 		for i, e := range a.Args {
 			x := s.integer(e)
 			if i == 0 {
@@ -283,10 +264,7 @@ func (s *sizer) atom(a sym.Atom) (ir.Arg, sym.Expr) {
 	switch a.Kind {
 	case sym.SymbolAtom:
 		e := a.Sym.Expr()
-		if v := s.scope.value(e.Key()); v != nil {
-			return ir.Ref{Value: v}, e
-		}
-		if _, ok := s.scope.dim(e.Key()); ok {
+		if _, ok := s.scope.dim(e.Key()); ok || s.scope.value(e.Key()) != nil {
 			return s.integer(e), e
 		}
 		return s.solve(a.Sym)

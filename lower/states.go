@@ -216,8 +216,9 @@ func (s sharers) alone(m *ir.Method, i int) {
 	}
 }
 
-// targetsAlone is alone for what the outputs of m say is written, once each.
-func targetsAlone(m *ir.Method) {
+// checkTargets checks what the outputs of m say is written: once each, to memory that no
+// other input has and in which each element has a place of its own.
+func checkTargets(m *ir.Method) {
 	written, shared := map[*ir.Value]bool{}, sharersOf(m)
 	at := make(map[*ir.Value]int, len(m.Graph.Inputs))
 	for i, v := range m.Graph.Inputs {
@@ -231,6 +232,13 @@ func targetsAlone(m *ir.Method) {
 		if written[v] {
 			ops.Fail("method %s: it writes to %s twice, by two names",
 				foreign.Message(m.Name), foreign.Message(m.Inputs[i].Target))
+		}
+		name := m.Inputs[i].Target
+		if m.Inputs[i].Kind == ir.UserInput {
+			name = v.Name
+		}
+		if err := ops.Try(func() { selfOverlap(v.Type) }); err != nil {
+			ops.Fail("method %s: %s: %w", foreign.Message(m.Name), foreign.Message(name), err)
 		}
 		shared.alone(m, i)
 		written[v] = true

@@ -45,7 +45,8 @@ var BoundSizes = Pass{
 					have = "it has " + strings.Join(names, ", ")
 				}
 				ops.Check(&BoundError{fmt.Sprintf(
-					"--bound=%s: the model has no size of that name; %s", foreign.Message(name), have)})
+					"--bound=%s: the model has no size of that name; %s",
+					foreign.Message(name), have)})
 			}
 		}
 	}),
@@ -228,7 +229,7 @@ var DefineSizes = Pass{
 	Doc:  "assert that sizes which data decides are those that the types say",
 	Run: perNode(func(ctx *Context, _ *ir.Program, m *ir.Method) visitor {
 		d := &sizeDefiner{table: ctx.Table, asserted: map[*ir.Value]bool{}}
-		d.graph(m.Graph, &seenSymbols{})
+		d.graph(m.Graph, nil)
 		return d.visit
 	}),
 }
@@ -237,28 +238,6 @@ var DefineSizes = Pass{
 type sizeDefiner struct {
 	table    *ops.Table
 	asserted map[*ir.Value]bool
-}
-
-// seenSymbols are the symbols that have a value in a graph.
-type seenSymbols struct {
-	outer *seenSymbols
-	here  map[*sym.Symbol]bool
-}
-
-func (s *seenSymbols) has(x *sym.Symbol) bool {
-	for ; s != nil; s = s.outer {
-		if s.here[x] {
-			return true
-		}
-	}
-	return false
-}
-
-// see notes the symbols of a type.
-func (s *seenSymbols) see(t ir.Type) {
-	for _, x := range typeSymbols(t) {
-		s.here[x] = true
-	}
 }
 
 // typeSymbols returns the symbols that a type mentions.
@@ -271,25 +250,30 @@ func typeSymbols(t ir.Type) (all []*sym.Symbol) {
 	return all
 }
 
-func (d *sizeDefiner) graph(g *ir.Graph, outer *seenSymbols) {
-	seen := &seenSymbols{outer: outer, here: map[*sym.Symbol]bool{}}
-	for _, v := range g.Inputs {
-		seen.see(v.Type)
+// graph takes a graph, where the symbols outer have values already.
+func (d *sizeDefiner) graph(g *ir.Graph, outer map[*sym.Symbol]bool) {
+	seen := map[*sym.Symbol]bool{}
+	maps.Copy(seen, outer)
+	see := func(vs []*ir.Value) {
+		for _, v := range vs {
+			if v != nil {
+				for _, x := range typeSymbols(v.Type) {
+					seen[x] = true
+				}
+			}
+		}
 	}
+	see(g.Inputs)
 	for _, n := range g.Nodes {
 		for _, r := range n.Regions {
 			d.graph(r, seen)
 		}
 		for _, e := range decided(d.table, n) {
-			if defines := ops.DataDecides(e.size) && !seen.has(e.size.Symbols()[0]); !defines {
+			if !ops.DataDecides(e.size) || seen[e.size.Symbols()[0]] {
 				d.asserted[e.of] = true
 			}
 		}
-		for _, v := range n.Outputs {
-			if v != nil {
-				seen.see(v.Type)
-			}
-		}
+		see(n.Outputs)
 	}
 }
 

@@ -155,30 +155,3 @@ func overlapsItself(t ir.Type) bool {
 	slices.Sort(offsets)
 	return len(slices.Compact(offsets)) < int(numel)
 }
-
-// writtenOverlap is selfOverlap of the inputs that m says it writes to.
-func writtenOverlap(m *ir.Method) {
-	written := map[string]bool{}
-	for _, spec := range m.Outputs {
-		switch spec.Kind {
-		case ir.BufferMutation, ir.ParameterMutation, ir.UserInputMutation:
-			written[spec.Target] = true
-		}
-	}
-	if len(written) == 0 {
-		return
-	}
-	for i, v := range m.Graph.Inputs {
-		name := m.Inputs[i].Target
-		if m.Inputs[i].Kind == ir.UserInput {
-			name = v.Name
-		}
-		if !written[name] {
-			continue
-		}
-		if err := ops.Try(func() { selfOverlap(v.Type) }); err != nil {
-			ops.Fail("method %s: %s: %w", foreign.Message(m.Name),
-				foreign.Message(name), err)
-		}
-	}
-}

@@ -33,11 +33,9 @@ type Set struct {
 // in-place operators that change sizes (squeeze_) replaced.
 func Analyse(t *ops.Table, g *ir.Graph) *Set {
 	s := &Set{table: t, of: map[*ir.Value]*Alias{}}
-	g.Walk(func(g *ir.Graph) {
-		for _, n := range g.Nodes {
-			s.node(n)
-		}
-	})
+	for n := range g.All() {
+		s.node(n)
+	}
 	return s
 }
 

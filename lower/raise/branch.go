@@ -23,9 +23,12 @@ func (r *raiser) branch(a *area, b, merge *block, pred *ir.Value) {
 		r.decide(a, b, pred)
 		return
 	}
-	between := map[*block]bool{}
-	reach(a, b.next[0], merge, between)
-	reach(a, b.next[1], merge, between)
+	between := map[*block]bool{nil: true, merge: true}
+	for _, s := range a.next(b) {
+		spread(s, between, a.next)
+	}
+	delete(between, nil)
+	delete(between, merge)
 	written := r.writes(slices.Collect(maps.Keys(between)))
 	phis := r.phis(r.liveAt(a, merge), written)
 	if merge == nil && a.flag != 0 {
@@ -66,20 +69,6 @@ func (r *raiser) decide(a *area, b *block, pred *ir.Value) {
 		pred = r.b.Op("aten.logical_not.default", pred)
 	}
 	r.st.scalars[a.flag] = r.item(pred)
-}
-
-// reach adds the blocks from one on to stop, or the end of the area.
-func reach(a *area, b, stop *block, seen map[*block]bool) {
-	todo := []*block{b}
-	for len(todo) > 0 {
-		b := a.on(todo[len(todo)-1])
-		todo = todo[:len(todo)-1]
-		if b == nil || b == stop || seen[b] {
-			continue
-		}
-		seen[b] = true
-		todo = append(todo, b.next...)
-	}
 }
 
 // liveAt returns what is live at a block, or where the area ends.

@@ -7,6 +7,8 @@ import (
 	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/interp"
 	"github.com/etgen/etgen/kernels/ops"
 )
 
@@ -288,12 +290,66 @@ func (r *raiser) outCall(role *role, args []int32) {
 		ops.Fail("it has %d results and %d out tensors", len(results), len(outs))
 	}
 	for i, v := range results {
+		if v != nil {
+			r.checkInPlace(role, v, outs[i], args[:n])
+		}
+	}
+	for i, v := range results {
 		// A runtime gives the tensor its new sizes before the kernel reads it.
 		if was, ok := read[outs[i]]; ok && v != nil && !sym.AllEqual(was, v.Type.Sizes) {
 			ops.Fail("value %d, which it reads, it writes with other sizes", outs[i])
 		}
 	}
 	r.assignAll(outs, results)
+}
+
+// checkInPlace checks that a call which writes v to value out does not lose what it reads: of
+// an operand at the same place an element may only make the one that takes its place.
+func (r *raiser) checkInPlace(role *role, v *ir.Value, out int32, args []int32) {
+	to := r.resolve(out)
+	for i, a := range args {
+		for _, s := range r.slots(a) {
+			from := r.tensors[s]
+			if from == nil || from.constant || role.isScratch(i) ||
+				!from.place.overlaps(to.place) || r.elementwise(v, to, r.read(s), from) {
+				continue
+			}
+			ops.Fail("it writes value %d where value %d lies, whose elements it reads in another "+
+				"order", out, s)
+		}
+	}
+}
+
+// elementwise reports whether each element of v, laid out as to is, reads of x, laid out as
+// from is, no other element than that in its place.
+func (r *raiser) elementwise(v *ir.Value, to *tensor, x *ir.Value, from *tensor) bool {
+	if v.Def == nil {
+		return true
+	}
+	c := ops.Must(r.table.Bind(v.Def))
+	ts := ops.Must(interp.Tensors(c))
+	if v.Index >= len(ts) {
+		return false
+	}
+	offset := func(t ir.Type, at []sym.Expr) (sum sym.Expr) {
+		for d, x := range at {
+			sum = sym.Add(sum, sym.Mul(x, t.Strides[d]))
+		}
+		return sum
+	}
+	var vars []sym.Expr
+	for _, s := range ts[v.Index].Vars {
+		vars = append(vars, s.Expr())
+	}
+	at := offset(typeOf(to.dtype, v.Type.Sizes, to.order), vars)
+	same := true
+	expr.Walk(ts[v.Index].Body, func(e *expr.Expr) {
+		if e.Op == expr.OpLoad && c.Operands()[e.Buf] == x {
+			same = same && to.dtype.Size() == from.dtype.Size() &&
+				len(e.Coords) == len(from.order) && offset(typeOf(from.dtype, x.Type.Sizes, from.order), e.Coords).Equal(at)
+		}
+	})
+	return same
 }
 
 func (r *raiser) inPlaceCall(role *role, args []int32) {

@@ -1,6 +1,7 @@
 package raise
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/etgen/etgen/ir/pte"
@@ -10,7 +11,6 @@ import (
 // block is a run of instructions that is entered at its first and left after
 // its last. The last block of a flow is the end of the method; it has none.
 type block struct {
-	id         int // position in flow.blocks
 	first, end int // instructions first to end-1, the jump at the end left out
 	// jump is the instruction that ends the block with two ways on, else -1.
 	jump int
@@ -18,7 +18,7 @@ type block struct {
 	// then where a false one does.
 	next []*block
 	prev []*block
-	rpo  int // position in reverse postorder
+	rpo  int // position in flow.blocks, which are in reverse postorder
 	dom  *block
 	loop *loop // the innermost around it
 }
@@ -51,11 +51,7 @@ func newFlow(p *plan) *flow {
 			starts[i+1], starts[x.to] = nil, nil
 		}
 	}
-	order := make([]int, 0, len(starts))
-	for s := range starts {
-		order = append(order, s)
-	}
-	slices.Sort(order)
+	order := slices.Sorted(maps.Keys(starts))
 	for _, s := range order {
 		starts[s] = &block{first: s, end: s, jump: -1}
 	}
@@ -81,79 +77,86 @@ func newFlow(p *plan) *flow {
 	}
 	f := &flow{plan: p, end: starts[n], loops: map[*block]*loop{}}
 	f.sort(starts[0])
-	f.dominate()
 	f.findLoops()
 	return f
 }
 
-// sort puts the blocks reached from entry into reverse postorder.
+// sort puts the blocks reached from entry into reverse postorder, and sets what comes before
+// each and its immediate dominator.
 func (f *flow) sort(entry *block) {
-	type visit struct {
-		b    *block
-		next int
-	}
-	seen := map[*block]bool{entry: true}
-	stack := []visit{{b: entry}}
-	for len(stack) > 0 {
-		v := &stack[len(stack)-1]
-		if v.next == len(v.b.next) {
-			f.blocks = append(f.blocks, v.b)
-			stack = stack[:len(stack)-1]
-			continue
-		}
-		s := v.b.next[v.next]
-		v.next++
-		if !seen[s] {
-			seen[s] = true
-			stack = append(stack, visit{b: s})
-		}
-	}
-	slices.Reverse(f.blocks)
+	f.blocks = reversePostorder(entry, func(b *block) []*block { return b.next })
 	for i, b := range f.blocks {
-		b.rpo, b.id = i, i
-	}
-	for _, b := range f.blocks {
+		b.rpo = i
 		for _, s := range b.next {
 			s.prev = append(s.prev, b)
 		}
 	}
+	dom := dominators(f.blocks, func(b *block) []*block { return b.prev })
+	for _, b := range f.blocks {
+		b.dom = dom[b]
+	}
 }
 
-// dominate sets every block's immediate dominator.
-func (f *flow) dominate() {
-	entry := f.blocks[0]
-	entry.dom = entry
+// reversePostorder returns the blocks reached from entry, which comes first.
+func reversePostorder(entry *block, next func(*block) []*block) (order []*block) {
+	type visit struct {
+		b    *block
+		next []*block
+	}
+	seen := map[*block]bool{entry: true}
+	stack := []visit{{entry, next(entry)}}
+	for len(stack) > 0 {
+		v := &stack[len(stack)-1]
+		if len(v.next) == 0 {
+			order = append(order, v.b)
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		s := v.next[0]
+		v.next = v.next[1:]
+		if !seen[s] {
+			seen[s] = true
+			stack = append(stack, visit{s, next(s)})
+		}
+	}
+	slices.Reverse(order)
+	return order
+}
+
+// dominators returns the immediate dominators of blocks in reverse postorder, that of the
+// first is itself: the way of Cooper, Harvey and Kennedy.
+func dominators(order []*block, prev func(*block) []*block) map[*block]*block {
+	number := map[*block]int{}
+	for i, b := range order {
+		number[b] = i
+	}
+	dom := map[*block]*block{order[0]: order[0]}
 	for changed := true; changed; {
 		changed = false
-		for _, b := range f.blocks[1:] {
+		for _, b := range order[1:] {
 			var d *block
-			for _, p := range b.prev {
-				if p.dom == nil {
+			some := false
+			for _, p := range prev(b) {
+				if _, known := dom[p]; !known {
 					continue
 				}
-				if d == nil {
-					d = p
-				} else {
-					d = common(d, p)
+				if !some {
+					d, some = p, true
+				}
+				for d != p {
+					if number[d] > number[p] {
+						d = dom[d]
+					} else {
+						p = dom[p]
+					}
 				}
 			}
-			if b.dom != d {
-				b.dom, changed = d, true
+			if old, known := dom[b]; !known || old != d {
+				dom[b], changed = d, true
 			}
 		}
 	}
-}
-
-func common(a, b *block) *block {
-	for a != b {
-		for a.rpo > b.rpo {
-			a = a.dom
-		}
-		for b.rpo > a.rpo {
-			b = b.dom
-		}
-	}
-	return a
+	return dom
 }
 
 func (a *block) dominates(b *block) bool {
@@ -178,7 +181,7 @@ func (f *flow) findLoops() {
 				l = &loop{head: h, body: map[*block]bool{h: true}}
 				f.loops[h] = l
 			}
-			l.add(b)
+			spread(b, l.body, func(b *block) []*block { return b.prev })
 		}
 	}
 	for _, b := range f.blocks { // heads of outer loops come first
@@ -219,18 +222,16 @@ func (f *flow) findLoops() {
 	}
 }
 
-// add brings a block that leads back to the head into the loop, and what leads
-// to it.
-func (l *loop) add(b *block) {
+// spread adds to seen what ways lead to from b on, as far as blocks that it has.
+func spread(b *block, seen map[*block]bool, ways func(*block) []*block) {
 	todo := []*block{b}
 	for len(todo) > 0 {
 		b := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		if l.body[b] {
-			continue
+		if !seen[b] {
+			seen[b] = true
+			todo = append(todo, ways(b)...)
 		}
-		l.body[b] = true
-		todo = append(todo, b.prev...)
 	}
 }
 
@@ -266,72 +267,33 @@ func (a *area) on(s *block) *block {
 	return s
 }
 
+// next returns where the ways from b lead within the area.
+func (a *area) next(b *block) (list []*block) {
+	for _, s := range b.next {
+		list = append(list, a.on(s))
+	}
+	return list
+}
+
 // newArea finds for every block of an area where all ways from it meet again:
 // its immediate postdominator, nil if that is the end of the area.
 func (f *flow) newArea(l *loop) *area {
-	a, blocks := &area{merge: map[*block]*block{}}, f.blocks
+	a, blocks := &area{}, f.blocks
 	if l == nil {
 		a.end = f.end
 	} else {
 		a.in, a.head, blocks = l.body, l.head, l.blocks
 	}
-	// The way of Cooper, Harvey and Kennedy: from the end backwards, until nothing
-	// changes; nil stands for the end.
+	// Where ways meet is what dominates, from the end backwards; nil stands for the end.
 	before := map[*block][]*block{}
 	for _, b := range blocks {
-		if b == a.end {
-			continue
-		}
-		for _, s := range b.next {
-			s = a.on(s)
-			before[s] = append(before[s], b)
-		}
-	}
-	number := map[*block]int{} // in postorder, from 1 on
-	var order []*block
-	seen := map[*block]bool{nil: true}
-	var visit func(b *block)
-	visit = func(b *block) {
-		for _, p := range before[b] {
-			if !seen[p] {
-				seen[p] = true
-				visit(p)
-			}
-		}
-		order = append(order, b)
-		number[b] = len(order)
-	}
-	visit(nil)
-	known := map[*block]bool{nil: true}
-	nearest := func(x, y *block) *block {
-		for x != y {
-			if number[x] < number[y] {
-				x = a.merge[x]
-			} else {
-				y = a.merge[y]
-			}
-		}
-		return x
-	}
-	for changed := true; changed; {
-		changed = false
-		for _, b := range slices.Backward(order[:len(order)-1]) {
-			var meet *block
-			some := false
-			for _, s := range b.next {
-				s = a.on(s)
-				switch {
-				case !known[s]:
-				case !some:
-					meet, some = s, true
-				default:
-					meet = nearest(meet, s)
-				}
-			}
-			if !known[b] || a.merge[b] != meet {
-				a.merge[b], known[b], changed = meet, true, true
+		if b != a.end {
+			for _, s := range a.next(b) {
+				before[s] = append(before[s], b)
 			}
 		}
 	}
+	order := reversePostorder(nil, func(b *block) []*block { return before[b] })
+	a.merge = dominators(order, a.next)
 	return a
 }

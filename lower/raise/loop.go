@@ -185,7 +185,7 @@ func (r *raiser) while(l *loop) {
 	a := r.flow.newArea(l)
 	inits := c.inits
 	if !top {
-		a.flag = -1 - int32(l.head.id)
+		a.flag = -1 - int32(l.head.rpo)
 		inits = append(inits[:len(inits):len(inits)], r.tensorOf(scalar{arg: ir.BoolArg(true)}))
 	}
 	before := r.st

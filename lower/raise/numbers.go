@@ -13,27 +13,12 @@ import (
 type number struct {
 	operands int    // by the runtime's schema
 	op       string // of the table
-	// decide compares two integers if their expressions tell; else, and for
-	// operators that are no comparisons, the operator says.
-	decide func(a, b sym.Expr) (value, known bool)
 	// other is the meaning where there is no operator for it.
 	other func(r *raiser, args []scalar) scalar
 }
 
 // numberOps are these operators by the names that nodes have for them.
 var numberOps = sync.OnceValue(func() map[string]number {
-	never := func(a, b sym.Expr) bool { return sym.Less(a, b) || sym.Less(b, a) }
-	compare := func(yes, no func(a, b sym.Expr) bool) func(a, b sym.Expr) (bool, bool) {
-		return func(a, b sym.Expr) (bool, bool) {
-			if yes(a, b) {
-				return true, true
-			}
-			return false, no(a, b)
-		}
-	}
-	flip := func(f func(a, b sym.Expr) bool) func(a, b sym.Expr) bool {
-		return func(a, b sym.Expr) bool { return f(b, a) }
-	}
 	all := map[string]number{
 		"executorch_prim.floordiv.int": {other: (*raiser).quotient}, // it rounds towards zero
 		"executorch_prim.mod.int":      {other: (*raiser).remainder},
@@ -41,15 +26,8 @@ var numberOps = sync.OnceValue(func() map[string]number {
 		lower.PrimName("round"):        {other: (*raiser).round},
 		lower.PrimName("sym_ite"):      {other: (*raiser).choose},
 	}
-	decide := map[string]func(a, b sym.Expr) (bool, bool){
-		"eq": compare(sym.Expr.Equal, never),
-		"gt": compare(flip(sym.Less), sym.LessEq),
-		"lt": compare(sym.Less, flip(sym.LessEq)),
-		"ge": compare(flip(sym.LessEq), sym.Less),
-		"le": compare(sym.LessEq, flip(sym.Less)),
-	}
 	for op, name := range lower.Prims {
-		all[lower.PrimName(name)] = number{op: op, decide: decide[name]}
+		all[lower.PrimName(name)] = number{op: op}
 	}
 	return all
 })
@@ -59,8 +37,13 @@ func (r *raiser) calculate(n number, args []scalar) scalar {
 	if n.other != nil {
 		return n.other(r, args)
 	}
-	if n.decide != nil && args[0].isExpr && args[1].isExpr {
-		if value, known := n.decide(args[0].expr, args[1].expr); known {
+	if comparisons[n.op] != "" && args[0].isExpr && args[1].isExpr {
+		call := &ir.Node{Op: n.op}
+		for i, a := range args {
+			call.Args = append(call.Args, ir.NamedArg{Name: string(rune('a' + i)),
+				Value: ir.Ref{Value: &ir.Value{Type: ir.SymInt(a.expr)}}})
+		}
+		if value, known := lower.Decided(ops.Must(r.table.Bind(call))); known {
 			return scalar{arg: ir.BoolArg(value)}
 		}
 	}

@@ -241,6 +241,13 @@ func TestErrors(t *testing.T) {
 			a.neg(x, y)
 			a.io([]int32{x}, []int32{moved})
 		}, []string{"value 3: output 0: instruction 7 has written over it"}},
+		{"in place", func(a *asm) { // a kernel would read elements that it has written
+			x, y, z := a.at(0, 4), a.at(64, 4), a.at(64, 4)
+			a.neg(x, y)
+			dims := a.value(pte.IntList{int64(a.value(pte.Int(0)))})
+			a.call("aten::flip", "out", y, dims, z, z)
+			a.io([]int32{x}, []int32{z})
+		}, []string{"instruction 1 (aten::flip.out): it writes value 2 where value 1 lies, whose elements it reads in another order"}},
 		{"indices", func(a *asm) {
 			x := a.at(0, 1)
 			a.call("aten::neg", "out", x, 7, -1)

@@ -259,15 +259,13 @@ func sameSize(e, n sym.Expr, env map[*sym.Symbol]int64) bool {
 // tensors returns the tensors that the nodes of a graph and its regions give.
 func tensors(g *ir.Graph) []*ir.Value {
 	var out []*ir.Value
-	g.Walk(func(g *ir.Graph) {
-		for _, n := range g.Nodes {
-			for _, v := range n.Outputs {
-				if v != nil && v.Type.Kind == ir.TensorKind {
-					out = append(out, v)
-				}
+	for n := range g.All() {
+		for _, v := range n.Outputs {
+			if v != nil && v.Type.Kind == ir.TensorKind {
+				out = append(out, v)
 			}
 		}
-	})
+	}
 	return out
 }
 
