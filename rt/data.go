@@ -76,8 +76,7 @@ func inMemory(b ir.Blob, n int) []byte {
 		if !ok {
 			return nil
 		}
-		part := must.Get(loader.Bytes(off, int64(n)))
-		found = part
+		found = must.Get(loader.Bytes(off, int64(n)))
 	}
 	if len(found) < n {
 		panic(fmt.Errorf("%w: the loader gives %d bytes of %d", ErrInvalidProgram,

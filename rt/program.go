@@ -138,8 +138,7 @@ func (p *Program) MethodNames() []string {
 // MethodMeta describes a method without loading it. The error is ErrNotFound.
 func (p *Program) MethodMeta(name string) (_ *MethodMeta, err error) {
 	defer must.Catch(&err)
-	i := p.find(name)
-	return p.metas[i], nil
+	return p.metas[p.find(name)], nil
 }
 
 // find returns the index of the plan of a method.

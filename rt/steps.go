@@ -138,8 +138,7 @@ func (b *binder) kernelStep(s *step, in pte.KernelCall, k Kernel) {
 		}
 		return b.reads.unread(i)
 	}}
-	run := must.Get(prepare(k, call))
-	s.run = run
+	s.run = must.Get(prepare(k, call))
 }
 
 // watch notes which arguments of a step may lack memory.

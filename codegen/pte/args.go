@@ -104,8 +104,7 @@ func (b *builder) finish(n *ir.Node, c *call, outs []*slot) {
 		if v.Type.Kind == ir.TensorKind {
 			panic(fmt.Errorf("it gives a new tensor: only out variants can be called"))
 		}
-		zero := zeroOf(v.Type)
-		s := b.number(v.Name, zero)
+		s := b.number(v.Name, zeroOf(v.Type))
 		b.vals[v] = s
 		c.args = append(c.args, s)
 	}
@@ -194,8 +193,7 @@ func (b *builder) listArg(list ir.List, t *aten.Type) *slot {
 		if _, none := a.(ir.None); none && kind == "Tensor" {
 			continue
 		}
-		s := must.At(func() *slot { return b.arg(a, elem) }, "element %d", i)
-		elems[i] = s
+		elems[i] = must.At(func() *slot { return b.arg(a, elem) }, "element %d", i)
 	}
 	switch {
 	case kind != "Tensor":

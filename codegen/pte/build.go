@@ -102,8 +102,7 @@ func (b *builder) userInput(v *ir.Value) *slot {
 		b.vals[v] = s
 		return s
 	}
-	zero := zeroOf(v.Type)
-	n := b.number(v.Name, zero)
+	n := b.number(v.Name, zeroOf(v.Type))
 	b.vals[v] = n
 	b.emit(&call{op: opNumberOf, args: []*slot{s, n}, reads: []*slot{s}})
 	return s
@@ -190,8 +189,7 @@ func (b *builder) alloc(n *ir.Node) {
 		if v == nil {
 			continue
 		}
-		s := b.tensorSlot(v.Name, v.Type)
-		b.vals[v] = s
+		b.vals[v] = b.tensorSlot(v.Name, v.Type)
 	}
 }
 

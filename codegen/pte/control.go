@@ -31,8 +31,7 @@ func (b *builder) resultSlot(name string, t ir.Type) *slot {
 	if t.Kind == ir.TensorKind {
 		return b.tensorSlot(name, t.Dense())
 	}
-	zero := zeroOf(t)
-	return b.number(name, zero)
+	return b.number(name, zeroOf(t))
 }
 
 // typeOf returns the type of a region's output.
@@ -108,8 +107,7 @@ func (b *builder) while(n *ir.Node) {
 func (b *builder) carry(n *ir.Node, inits ir.List) []*slot {
 	carried := b.results(n, func(i int) ir.Type { return typeOf(inits[i]) }, len(inits))
 	for i, a := range inits {
-		s := b.arg(a, nil)
-		b.copy(carried[i], s)
+		b.copy(carried[i], b.arg(a, nil))
 	}
 	return carried
 }

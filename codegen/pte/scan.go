@@ -50,8 +50,7 @@ func (b *builder) scan(n *ir.Node) {
 		b.vals[w.body.Inputs[i]] = s
 	}
 	flips := b.stacks(w)
-	it := b.steps(w)
-	b.emit(it)
+	b.emit(b.steps(w))
 	for _, f := range flips {
 		b.flip(f.to, f.from)
 	}

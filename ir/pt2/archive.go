@@ -99,8 +99,7 @@ func (a *archive) blob(name string) ir.Blob {
 	}
 	checkMember(f)
 	if f.Method != zip.Store {
-		data := must.Get(a.read(name, maxInflated))
-		return ir.Bytes(data)
+		return ir.Bytes(must.Get(a.read(name, maxInflated)))
 	}
 	off, err := f.DataOffset()
 	size := int64(f.UncompressedSize64)

@@ -220,15 +220,13 @@ func (c *converter) arg(s *scope, w *wireArg) ir.Arg {
 	case w.graph != nil:
 		panic(problem("a graph inside a list or an output"))
 	case w.name != "":
-		v := s.lookup(w.name)
-		return ir.Ref{Value: v}
+		return ir.Ref{Value: s.lookup(w.name)}
 	case w.lit != nil:
 		return enumArg(w)
 	}
 	list := make(ir.List, len(w.list))
 	for i := range w.list {
-		a := c.arg(s, &w.list[i])
-		list[i] = a
+		list[i] = c.arg(s, &w.list[i])
 	}
 	return list
 }
@@ -250,8 +248,7 @@ func enumArg(w *wireArg) ir.Arg {
 	n, _ := w.lit.(ir.Int)
 	switch w.tag {
 	case "as_scalar_type":
-		d := dtypeOf(int64(n))
-		return ir.DTypeArg(d)
+		return ir.DTypeArg(dtypeOf(int64(n)))
 	case "as_layout":
 		if n < 0 || n > layoutStrided {
 			panic(problem("unknown layout number %d", n))

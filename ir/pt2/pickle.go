@@ -86,8 +86,7 @@ func (m *pickleMachine) line() string {
 	if i < 0 {
 		panic(problem("it ends early"))
 	}
-	b := m.take(i + 1)
-	return strings.TrimSuffix(string(b), "\n")
+	return strings.TrimSuffix(string(m.take(i+1)), "\n")
 }
 
 func (m *pickleMachine) push(v any) {
@@ -114,8 +113,7 @@ func (m *pickleMachine) pop() any {
 func (m *pickleMachine) popN(n int) []any {
 	out := make([]any, n)
 	for i := n - 1; i >= 0; i-- {
-		v := m.pop()
-		out[i] = v
+		out[i] = m.pop()
 	}
 	return out
 }
@@ -299,8 +297,7 @@ func (m *pickleMachine) get(i uint64) {
 
 func (m *pickleMachine) global() {
 	module := m.line()
-	name := m.line()
-	g := pickleGlobal(module + " " + name)
+	g := pickleGlobal(module + " " + m.line())
 	if !allowed(g) {
 		panic(problem("it names %q, which has no place in a model's weights", g).
 			hint("do not load this file in Python: it may run code"))

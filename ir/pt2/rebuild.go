@@ -195,8 +195,7 @@ func openTorchSave(b ir.Blob) *torchSave {
 				s).hint("export the model on a little-endian machine"))
 		}
 	}
-	data := must.Get(a.read(t.dir+"data.pkl", maxPickle))
-	t.root = must.Get(unpickle(data))
+	t.root = must.Get(unpickle(must.Get(a.read(t.dir+"data.pkl", maxPickle))))
 	return t
 }
 

@@ -87,8 +87,7 @@ func notNegative(t ir.Type) {
 func (c *converter) exprList(ws []wireSym) []sym.Expr {
 	es := make([]sym.Expr, len(ws))
 	for i, w := range ws {
-		e := c.expr(w)
-		es[i] = e
+		es[i] = c.expr(w)
 	}
 	return es
 }

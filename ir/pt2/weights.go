@@ -118,34 +118,18 @@ func (s *store) blob(a *archive, name string) ir.Blob {
 
 // config reads a *_weights_config.json or *_constants_config.json; its files
 // lie in dir.
-func (s *scanner) config(dir string) map[string]*storedTensor {
-	m := map[string]*storedTensor{}
-	s.object(func(key string) {
-		if key != "config" {
-			s.skip()
-			return
-		}
-		s.object(func(fqn string) {
-			t := &storedTensor{}
-			s.object(func(key string) {
-				switch key {
-				case "path_name":
-					name := s.str()
-					if name == "" || strings.ContainsAny(name, `/\`) || !fs.ValidPath(name) {
-						s.fail("bad path_name %q", name)
-					}
-					t.file = path.Join(dir, name)
-				case "use_pickle":
-					t.pickle = s.bool()
-				case "tensor_meta":
-					t.wire = s.tensor()
-				default:
-					s.skip()
-				}
-			})
-			m[fqn] = t
-		})
-	})
+func (s *scanner) config(dir string) (m map[string]*storedTensor) {
+	s.members("config", byName(s, &m, func() *storedTensor {
+		t := &storedTensor{}
+		s.members("path_name", func() {
+			name := s.str()
+			if name == "" || strings.ContainsAny(name, `/\`) || !fs.ValidPath(name) {
+				s.fail("bad path_name %q", name)
+			}
+			t.file = path.Join(dir, name)
+		}, "use_pickle", &t.pickle, "tensor_meta", func() { t.wire = s.tensor() })
+		return t
+	}))
 	s.end()
 	return m
 }

@@ -75,146 +75,95 @@ type wireSpec struct {
 
 func (s *scanner) program() *wireProgram {
 	p := &wireProgram{ranges: map[string]wireRange{}, narrowed: map[string]interval{}}
-	s.object(func(key string) {
-		switch key {
-		case "graph_module":
-			s.object(func(key string) {
-				switch key {
-				case "graph":
-					p.graph, p.hasGraph = s.graph(), true
-				case "signature":
-					s.signature(p)
-				case "module_call_graph":
-					s.array(func() { s.callEntry(p) })
-				case "treespec_namedtuple_fields":
-					p.namedtuples = s.namedtuples()
-				default:
-					s.skip()
-				}
-			})
-		case "range_constraints":
-			s.object(func(name string) { p.ranges[name] = s.rangeConstraint() })
-		case "schema_version":
-			s.object(func(key string) {
-				if key == "major" {
-					p.major = s.int()
-				} else {
-					s.skip()
-				}
-			})
-		case "opset_version":
-			s.object(func(key string) {
-				if n := s.int(); key == "aten" {
-					p.opset = n
-				}
-			})
-		case "guards_code":
-			s.array(func() { p.guards = append(p.guards, s.str()) })
-		default:
-			s.skip()
-		}
-	})
+	s.members("graph_module", func() {
+		s.members("graph", func() { p.graph, p.hasGraph = s.graph(), true },
+			"signature", func() {
+				p.hasSig = true
+				s.members("input_specs", each(s, &p.inputs, s.spec),
+					"output_specs", each(s, &p.outputs, s.spec))
+			},
+			"module_call_graph", func() { s.array(func() { s.callEntry(p) }) },
+			"treespec_namedtuple_fields", func() { p.namedtuples = s.namedtuples() })
+	}, "range_constraints", byName(s, &p.ranges, s.rangeConstraint),
+		"schema_version", func() { s.members("major", &p.major) },
+		"opset_version", func() { s.members("aten", &p.opset) },
+		"guards_code", each(s, &p.guards, s.str))
 	s.end()
 	return p
 }
 
-func (s *scanner) graph() wireGraph {
-	g := wireGraph{tensors: map[string]*wireTensor{}, ints: map[string]wireSym{},
-		classes: map[string]string{}}
+// members reads an object. Of the pairs the first is the name of a member, the second where
+// its value goes, or what reads it.
+func (s *scanner) members(pairs ...any) {
 	s.object(func(key string) {
-		switch key {
-		case "inputs":
-			g.inputs = s.args()
-		case "outputs":
-			g.outputs = s.args()
-		case "nodes":
-			s.array(func() { g.nodes = append(g.nodes, s.node()) })
-		case "tensor_values":
-			s.object(func(name string) { g.tensors[name] = s.tensor() })
-		case "sym_int_values":
-			s.object(func(name string) { g.ints[name] = s.symInt() })
-		case "custom_obj_values":
-			s.object(func(name string) { g.classes[name] = s.fields("class_fqn") })
-		default:
-			s.skip()
+		for i := 0; i < len(pairs); i += 2 {
+			if pairs[i] != key {
+				continue
+			}
+			switch to := pairs[i+1].(type) {
+			case *string:
+				*to = s.str()
+			case *int64:
+				*to = s.int()
+			case *float64:
+				*to = s.float()
+			case *bool:
+				*to = s.bool()
+			case func():
+				to()
+			}
+			return
 		}
+		s.skip()
 	})
+}
+
+// each reads a list whose elements read reads.
+func each[T any](s *scanner, list *[]T, read func() T) func() {
+	return func() { s.array(func() { *list = append(*list, read()) }) }
+}
+
+// byName reads an object whose values read reads.
+func byName[T any](s *scanner, m *map[string]T, read func() T) func() {
+	return func() {
+		*m = map[string]T{}
+		s.object(func(name string) { (*m)[name] = read() })
+	}
+}
+
+func (s *scanner) graph() (g wireGraph) {
+	s.members("inputs", each(s, &g.inputs, s.arg), "outputs", each(s, &g.outputs, s.arg),
+		"nodes", each(s, &g.nodes, s.node), "tensor_values", byName(s, &g.tensors, s.tensor),
+		"sym_int_values", byName(s, &g.ints, s.symInt),
+		"custom_obj_values", byName(s, &g.classes, func() string { return s.fields("class_fqn") }))
 	return g
 }
 
 // fields reads an object and returns its member called name, a string.
 func (s *scanner) fields(name string) (val string) {
-	s.object(func(key string) {
-		if key == name {
-			val = s.str()
-		} else {
-			s.skip()
-		}
-	})
+	s.members(name, &val)
 	return val
 }
 
-func (s *scanner) node() wireNode {
-	var n wireNode
-	s.object(func(key string) {
-		switch key {
-		case "target":
-			n.target = s.str()
-		case "name":
-			n.name = s.str()
-		case "inputs":
-			s.array(func() {
-				var in wireNamed
-				s.object(func(key string) {
-					switch key {
-					case "name":
-						in.name = s.str()
-					case "arg":
-						in.arg = s.arg()
-					default:
-						s.skip()
-					}
-				})
-				n.inputs = append(n.inputs, in)
-			})
-		case "outputs":
-			n.outputs = s.args()
-		case "metadata":
-			s.object(func(key string) {
-				switch key {
-				case "stack_trace":
-					n.loc.File, n.loc.Line = innermostFrame(s.str())
-				case "nn_module_stack":
-					n.loc.Module = innermostModule(s.str())
-				default:
-					s.skip()
-				}
-			})
-		default:
-			s.skip()
-		}
-	})
+func (s *scanner) node() (n wireNode) {
+	s.members("target", &n.target, "name", &n.name, "inputs", each(s, &n.inputs, s.named),
+		"outputs", each(s, &n.outputs, s.arg), "metadata", func() {
+			s.members("stack_trace", func() { n.loc.File, n.loc.Line = innermostFrame(s.str()) },
+				"nn_module_stack", func() { n.loc.Module = innermostModule(s.str()) })
+		})
 	return n
+}
+
+func (s *scanner) named() (in wireNamed) {
+	s.members("name", &in.name, "arg", func() { in.arg = s.arg() })
+	return in
 }
 
 func (s *scanner) tensor() *wireTensor {
 	t := &wireTensor{}
-	s.object(func(key string) {
-		switch key {
-		case "dtype":
-			t.dtype = s.int()
-		case "layout":
-			t.layout = s.int()
-		case "sizes":
-			s.array(func() { t.sizes = append(t.sizes, s.symInt()) })
-		case "strides":
-			s.array(func() { t.strides = append(t.strides, s.symInt()) })
-		case "storage_offset":
-			t.offset = s.symInt()
-		default:
-			s.skip()
-		}
-	})
+	s.members("dtype", &t.dtype, "layout", &t.layout, "sizes", each(s, &t.sizes, s.symInt),
+		"strides", each(s, &t.strides, s.symInt),
+		"storage_offset", func() { t.offset = s.symInt() })
 	return t
 }
 
@@ -235,58 +184,26 @@ func (s *scanner) symInt() (v wireSym) {
 }
 
 func (s *scanner) rangeConstraint() (r wireRange) {
-	s.object(func(key string) {
-		switch key {
-		case "min_val":
-			r.lo, r.hasLo = s.int(), true
-		case "max_val":
-			r.hi, r.hasHi = s.int(), true
-		default:
-			s.skip()
-		}
-	})
+	s.members("min_val", func() { r.lo, r.hasLo = s.int(), true },
+		"max_val", func() { r.hi, r.hasHi = s.int(), true })
 	return r
-}
-
-func (s *scanner) signature(p *wireProgram) {
-	p.hasSig = true
-	s.object(func(key string) {
-		switch key {
-		case "input_specs":
-			s.array(func() { p.inputs = append(p.inputs, s.spec()) })
-		case "output_specs":
-			s.array(func() { p.outputs = append(p.outputs, s.spec()) })
-		default:
-			s.skip()
-		}
-	})
 }
 
 func (s *scanner) spec() (v wireSpec) {
 	v.persistent = true
 	s.union(func(tag string) {
 		v.tag = tag
-		s.object(func(key string) {
-			switch key {
-			case "arg":
-				if tag == "user_input" || tag == "user_output" {
-					v.arg = s.arg()
-				} else {
-					v.arg.name = s.fields("name")
-				}
-			case "name": // of a constant input
-				v.arg.name = s.str()
-			case "value":
-				v.arg.lit = s.arg().lit
-			case "parameter_name", "buffer_name", "tensor_constant_name", "custom_obj_name",
-				"user_input_name":
-				v.target = s.str()
-			case "persistent":
-				v.persistent = s.bool()
-			default:
-				s.skip()
+		s.members("arg", func() {
+			if tag == "user_input" || tag == "user_output" {
+				v.arg = s.arg()
+			} else {
+				v.arg.name = s.fields("name")
 			}
-		})
+		}, "name", &v.arg.name, // of a constant input
+			"value", func() { v.arg.lit = s.arg().lit }, "persistent", &v.persistent,
+			"parameter_name", &v.target, "buffer_name", &v.target,
+			"tensor_constant_name", &v.target, "custom_obj_name", &v.target,
+			"user_input_name", &v.target)
 	})
 	return v
 }
@@ -296,126 +213,89 @@ func (s *scanner) spec() (v wireSpec) {
 func (s *scanner) callEntry(p *wireProgram) {
 	fqn, in, out := "", "", ""
 	var names []string
-	s.object(func(key string) {
-		switch key {
-		case "fqn":
-			fqn = s.str()
-		case "signature":
-			s.object(func(key string) {
-				switch key {
-				case "in_spec":
-					in = s.str()
-				case "out_spec":
-					out = s.str()
-				case "forward_arg_names":
-					s.array(func() { names = append(names, s.str()) })
-				default:
-					s.skip()
-				}
-			})
-		default:
-			s.skip()
-		}
+	s.members("fqn", &fqn, "signature", func() {
+		s.members("in_spec", &in, "out_spec", &out, "forward_arg_names", each(s, &names, s.str))
 	})
 	if fqn == "" {
 		p.inSpec, p.outSpec, p.argNames = in, out, names
 	}
 }
 
-func (s *scanner) namedtuples() map[string][]string {
-	m := map[string][]string{}
-	s.object(func(name string) {
-		s.object(func(key string) {
-			if key != "field_names" {
-				s.skip()
-				return
-			}
-			s.array(func() { m[name] = append(m[name], s.str()) })
-		})
-	})
+func (s *scanner) namedtuples() (m map[string][]string) {
+	byName(s, &m, func() (names []string) {
+		s.members("field_names", each(s, &names, s.str))
+		return names
+	})()
 	return m
-}
-
-func (s *scanner) args() []wireArg {
-	var list []wireArg
-	s.array(func() { list = append(list, s.arg()) })
-	return list
 }
 
 // arg reads one value of the Argument union.
 func (s *scanner) arg() (a wireArg) {
-	s.union(func(tag string) {
-		a = s.argOf(tag)
-		a.tag = tag
-	})
+	s.union(func(tag string) { a = s.argOf(tag) })
 	return a
+}
+
+// literals are how to read what tags say that refers to nothing, but for lists of these.
+var literals = map[string]func(*scanner) ir.Arg{
+	"as_none":          func(s *scanner) ir.Arg { s.skip(); return ir.None{} },
+	"as_int":           (*scanner).intArg,
+	"as_scalar_type":   (*scanner).intArg,
+	"as_memory_format": (*scanner).intArg,
+	"as_layout":        (*scanner).intArg,
+	"as_float":         (*scanner).floatArg,
+	"as_bool":          (*scanner).boolArg,
+	"as_string":        (*scanner).strArg,
+	"as_operator":      func(s *scanner) ir.Arg { return ir.OpArg(opName(s.str())) },
+	"as_device":        (*scanner).device,
+	"as_complex":       (*scanner).complex,
+	"as_ints":          listOf((*scanner).intArg),
+	"as_floats":        listOf((*scanner).floatArg),
+	"as_bools":         listOf((*scanner).boolArg),
+	"as_strings":       listOf((*scanner).strArg),
+	"as_int_lists":     listOf(listOf((*scanner).intArg)),
+	"as_float_lists":   listOf(listOf((*scanner).floatArg)),
+}
+
+func (s *scanner) intArg() ir.Arg   { return ir.Int(s.int()) }
+func (s *scanner) floatArg() ir.Arg { return ir.Float(s.float()) }
+func (s *scanner) boolArg() ir.Arg  { return ir.BoolArg(s.bool()) }
+func (s *scanner) strArg() ir.Arg   { return ir.Str(s.str()) }
+
+func listOf(read func(*scanner) ir.Arg) func(*scanner) ir.Arg {
+	return func(s *scanner) ir.Arg {
+		list := ir.List{}
+		s.array(func() { list = append(list, read(s)) })
+		return list
+	}
 }
 
 // argOf reads the payload of a tag.
 func (s *scanner) argOf(tag string) (a wireArg) {
+	if read := literals[tag]; read != nil {
+		return wireArg{tag: tag, lit: read(s)}
+	}
+	tensor := func() wireArg { return s.argOf("as_tensor") }
 	switch tag {
-	case "as_none":
-		s.skip()
-		a.lit = ir.None{}
-	case "as_int", "as_scalar_type", "as_memory_format", "as_layout":
-		a.lit = ir.Int(s.int())
-	case "as_float":
-		a.lit = ir.Float(s.float())
-	case "as_bool":
-		a.lit = ir.BoolArg(s.bool())
-	case "as_string":
-		a.lit = ir.Str(s.str())
-	case "as_operator":
-		a.lit = ir.OpArg(opName(s.str()))
-	case "as_device":
-		a.lit = s.device()
-	case "as_complex":
-		a.lit = s.complex()
-	case "as_ints":
-		a.lit = s.literals(func() ir.Arg { return ir.Int(s.int()) })
-	case "as_floats":
-		a.lit = s.literals(func() ir.Arg { return ir.Float(s.float()) })
-	case "as_bools":
-		a.lit = s.literals(func() ir.Arg { return ir.BoolArg(s.bool()) })
-	case "as_strings":
-		a.lit = s.literals(func() ir.Arg { return ir.Str(s.str()) })
-	case "as_int_lists":
-		a.lit = s.literals(func() ir.Arg {
-			return s.literals(func() ir.Arg { return ir.Int(s.int()) })
-		})
-	case "as_float_lists":
-		a.lit = s.literals(func() ir.Arg {
-			return s.literals(func() ir.Arg { return ir.Float(s.float()) })
-		})
 	case "as_tensor", "as_custom_obj":
 		if a.name = s.fields("name"); a.name == "" {
 			s.fail("%s without a name", tag)
 		}
 	case "as_tensors":
-		s.array(func() { a.list = append(a.list, s.tagged("as_tensor")) })
+		each(s, &a.list, tensor)()
 	case "as_nested_tensors":
-		s.array(func() {
-			inner := wireArg{tag: "as_tensors"}
-			s.array(func() { inner.list = append(inner.list, s.tagged("as_tensor")) })
-			a.list = append(a.list, inner)
-		})
+		each(s, &a.list, func() wireArg { return s.argOf("as_tensors") })()
 	case "as_optional_tensor":
 		a = s.arg()
 	case "as_optional_tensors":
-		s.array(func() { a.list = append(a.list, s.arg()) })
+		each(s, &a.list, s.arg)()
 	case "as_sym_int", "as_sym_float", "as_sym_bool":
 		a = s.symArg()
 	case "as_sym_ints", "as_sym_floats", "as_sym_bools":
-		s.array(func() { a.list = append(a.list, s.symArg()) })
+		each(s, &a.list, s.symArg)()
 	case "as_graph":
-		s.object(func(key string) {
-			switch key {
-			case "graph":
-				g := s.graph()
-				a.graph = &g
-			default:
-				s.skip()
-			}
+		s.members("graph", func() {
+			g := s.graph()
+			a.graph = &g
 		})
 		if a.graph == nil {
 			s.fail("as_graph without a graph")
@@ -423,12 +303,6 @@ func (s *scanner) argOf(tag string) (a wireArg) {
 	default:
 		s.fail("unknown kind of argument %q", tag)
 	}
-	return a
-}
-
-// tagged reads the payload of a tag that is not written.
-func (s *scanner) tagged(tag string) wireArg {
-	a := s.argOf(tag)
 	a.tag = tag
 	return a
 }
@@ -439,12 +313,8 @@ func (s *scanner) symArg() (a wireArg) {
 		switch tag {
 		case "as_name":
 			a.name = s.str()
-		case "as_int":
-			a.lit = ir.Int(s.int())
-		case "as_float":
-			a.lit = ir.Float(s.float())
-		case "as_bool":
-			a.lit = ir.BoolArg(s.bool())
+		case "as_int", "as_float", "as_bool":
+			a.lit = literals[tag](s)
 		default:
 			s.fail("unknown kind of symbolic argument %q", tag)
 		}
@@ -452,38 +322,14 @@ func (s *scanner) symArg() (a wireArg) {
 	return a
 }
 
-func (s *scanner) literals(elem func() ir.Arg) ir.List {
-	list := ir.List{}
-	s.array(func() { list = append(list, elem()) })
-	return list
-}
-
-func (s *scanner) device() ir.Device {
+func (s *scanner) device() ir.Arg {
 	typ, index := "", int64(-1)
-	s.object(func(key string) {
-		switch key {
-		case "type":
-			typ = s.str()
-		case "index":
-			index = s.int()
-		default:
-			s.skip()
-		}
-	})
+	s.members("type", &typ, "index", &index)
 	return deviceName(typ, index)
 }
 
-func (s *scanner) complex() ir.Complex {
+func (s *scanner) complex() ir.Arg {
 	var re, im float64
-	s.object(func(key string) {
-		switch key {
-		case "real":
-			re = s.float()
-		case "imag":
-			im = s.float()
-		default:
-			s.skip()
-		}
-	})
+	s.members("real", &re, "imag", &im)
 	return ir.Complex(complex(re, im))
 }

@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"io"
 
-	flatbuffers "github.com/google/flatbuffers/go"
-
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/ir/pte/fb/bundle"
-	"github.com/etgen/etgen/ir/pte/fb/flattensor"
+	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/pte/flat"
 )
 
 // Bundle is what one .bpte file holds: a program and test cases for its methods.
@@ -61,81 +59,51 @@ func ReadBundle(r io.ReaderAt, size int64) (*Bundle, error) {
 // closes it.
 func OpenBundle(path string) (*Bundle, io.Closer, error) { return open(path, ReadBundle) }
 
-func readBundle(r io.ReaderAt, size int64) (*Bundle, error) {
-	f, err := openFile(r, size, "")
-	if err != nil {
-		return nil, err
-	}
-	if err := bundledSchema().Check(f.flat); err != nil {
-		return nil, err
-	}
-	s := bundle.GetRootAsBundledProgram(f.flat, 0)
-	tab := s.Table()
-	embedded := f.inline(tab, 2)
-	b := &Bundle{Version: s.Version()}
-	if b.Program, err = Read(embedded, embedded.Size()); err != nil {
-		return nil, err
-	}
-	b.Suites, err = each(s.MethodTestSuitesLength(), s.MethodTestSuites,
-		func(x *bundle.BundledMethodTestSuite, i int) (TestSuite, error) {
-			suite := TestSuite{Method: string(x.MethodName())}
-			var err error
-			suite.Cases, err = each(x.TestCasesLength(), x.TestCases,
-				func(x *bundle.BundledMethodTestCase, j int) (TestCase, error) {
-					at := path{&path{nil, "method_test_suites", i}, "test_cases", j}
-					var c TestCase
-					var err error
-					c.Inputs, err = each(x.InputsLength(), x.Inputs, func(x *bundle.Value,
-						k int) (TestValue, error) {
-						return f.testValue(x, path{&at, "inputs", k})
-					})
-					if err != nil {
-						return c, err
-					}
-					c.Outputs, err = each(x.ExpectedOutputsLength(), x.ExpectedOutputs,
-						func(x *bundle.Value, k int) (TestValue, error) {
-							return f.testValue(x, path{&at, "expected_outputs", k})
-						})
-					return c, err
-				})
-			return suite, err
-		})
-	return b, err
+func readBundle(r io.ReaderAt, size int64) (b *Bundle, err error) {
+	defer must.Catch(&err)
+	f := openFile(r, size, "")
+	must.Check(bundledSchema().Check(f.flat))
+	s := bundledSchema().Root(f.flat)
+	embedded := f.inline(s, "program")
+	b = &Bundle{Version: uint32(s.Number("version")),
+		Program: must.Get(Read(embedded, embedded.Size()))}
+	b.Suites = each(s, nil, "method_test_suites", func(x flat.Table, at path) TestSuite {
+		return TestSuite{Method: string(x.Bytes("method_name")),
+			Cases: each(x, &at, "test_cases", func(x flat.Table, at path) TestCase {
+				return TestCase{Inputs: each(x, &at, "inputs", f.testValue),
+					Outputs: each(x, &at, "expected_outputs", f.testValue)}
+			})}
+	})
+	return b, nil
 }
 
-func (f *file) testValue(s *bundle.Value, at path) (TestValue, error) {
-	var tab flatbuffers.Table
-	if !s.Val(&tab) {
-		return nil, fmt.Errorf("%v: a value without contents", at)
+func (f *file) testValue(s flat.Table, at path) TestValue {
+	x, kind, ok := s.Union("val")
+	if !ok {
+		panic(fmt.Errorf("%v: a value without contents", at))
 	}
-	switch s.ValType() {
-	case bundle.ValueUnionInt:
-		var x bundle.Int
-		x.Init(tab.Bytes, tab.Pos)
-		return Int(x.IntVal()), nil
-	case bundle.ValueUnionBool:
-		var x bundle.Bool
-		x.Init(tab.Bytes, tab.Pos)
-		return Bool(x.BoolVal()), nil
-	case bundle.ValueUnionDouble:
-		var x bundle.Double
-		x.Init(tab.Bytes, tab.Pos)
-		return Double(x.DoubleVal()), nil
+	if v := scalarOf(x, kind); v != nil {
+		return v
 	}
-	var x bundle.Tensor // the one type left that the schema's check lets through
-	x.Init(tab.Bytes, tab.Pos)
-	t := &TestTensor{
-		ScalarType: ScalarType(x.ScalarType()),
-		Sizes:      list(x.SizesLength(), x.Sizes),
-		DimOrder:   append([]uint8(nil), x.DimOrderBytes()...),
-		Data:       f.inline(tab, 2),
+	l := layoutIn(x)
+	t := &TestTensor{ScalarType: l.ScalarType, Sizes: l.Sizes, DimOrder: l.DimOrder,
+		Data: f.inline(x, "data")}
+	if n, ok := l.nbytes(); !ok || n != t.Data.Size() {
+		panic(fmt.Errorf("%v: %d bytes for a tensor of %v %v", at, t.Data.Size(), t.ScalarType,
+			t.Sizes))
 	}
-	if n, ok := (&Tensor{ScalarType: t.ScalarType, Sizes: t.Sizes}).NBytes(); !ok ||
-		n != t.Data.Size() {
-		return nil, fmt.Errorf("%v: %d bytes for a tensor of %v %v", at, t.Data.Size(),
-			t.ScalarType, t.Sizes)
-	}
-	return t, nil
+	return t
+}
+
+// layoutIn returns what a table says of the layout of a tensor.
+func layoutIn(x flat.Table) *TensorLayout {
+	return &TensorLayout{ScalarType: ScalarType(x.Number("scalar_type")),
+		Sizes: flat.List[int32](x, "sizes"), DimOrder: flat.List[uint8](x, "dim_order")}
+}
+
+// nbytes returns the bytes of the elements, see Tensor.NBytes.
+func (l *TensorLayout) nbytes() (int64, bool) {
+	return (&Tensor{ScalarType: l.ScalarType, Sizes: l.Sizes}).NBytes()
 }
 
 // DataFile is what one .ptd file holds: data by name, for the tensors of a
@@ -183,51 +151,25 @@ func ReadData(r io.ReaderAt, size int64) (*DataFile, error) {
 // it.
 func OpenData(path string) (*DataFile, io.Closer, error) { return open(path, ReadData) }
 
-func readData(r io.ReaderAt, size int64) (*DataFile, error) {
-	f, err := openFile(r, size, "FH01")
-	if err != nil {
-		return nil, err
-	}
-	if err := flatTensorSchema().Check(f.flat); err != nil {
-		return nil, err
-	}
-	s := flattensor.GetRootAsFlatTensor(f.flat, 0)
-	segments, err := each(s.SegmentsLength(), s.Segments, func(x *flattensor.DataSegment,
-		i int) (ir.Blob, error) {
-		b, err := f.segment(x.Offset(), x.Size())
-		if err != nil {
-			return nil, fmt.Errorf("segments[%d]: %w", i, err)
-		}
-		return b, nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	d := &DataFile{Version: s.Version()}
-	d.Entries, err = each(s.NamedDataLength(), s.NamedData, func(x *flattensor.NamedData,
-		i int) (DataEntry, error) {
-		v := DataEntry{Key: string(x.Key())}
-		if int64(x.SegmentIndex()) >= int64(len(segments)) {
-			return v, fmt.Errorf("named_data[%d]: segment %d of %d", i, x.SegmentIndex(),
-				len(segments))
-		}
-		v.Data = segments[x.SegmentIndex()]
-		if l := x.TensorLayout(nil); l != nil {
-			v.Layout = &TensorLayout{
-				ScalarType: ScalarType(l.ScalarType()),
-				Sizes:      list(l.SizesLength(), l.Sizes),
-				DimOrder:   append([]uint8(nil), l.DimOrderBytes()...),
-			}
-			t := Tensor{ScalarType: v.Layout.ScalarType, Sizes: v.Layout.Sizes,
-				DimOrder: v.Layout.DimOrder}
-			if n, ok := t.NBytes(); !ok || n > v.Data.Size() {
-				return v, fmt.Errorf("named_data[%d] %q: %d bytes for a tensor of %v %v", i, v.Key,
-					v.Data.Size(), t.ScalarType, t.Sizes)
+func readData(r io.ReaderAt, size int64) (d *DataFile, err error) {
+	defer must.Catch(&err)
+	f := openFile(r, size, "FH01")
+	must.Check(flatTensorSchema().Check(f.flat))
+	s := flatTensorSchema().Root(f.flat)
+	segments := f.dataSegments(s)
+	d = &DataFile{Version: uint32(s.Number("version"))}
+	d.Entries = each(s, nil, "named_data", func(x flat.Table, at path) DataEntry {
+		v := DataEntry{Key: string(x.Bytes("key")), Data: indexed(segments, x, "segment_index", at)}
+		if l, ok := x.Sub("tensor_layout"); ok {
+			v.Layout = layoutIn(l)
+			if n, ok := v.Layout.nbytes(); !ok || n > v.Data.Size() {
+				panic(fmt.Errorf("%v %q: %d bytes for a tensor of %v %v", at, v.Key,
+					v.Data.Size(), v.Layout.ScalarType, v.Layout.Sizes))
 			}
 		}
-		return v, nil
+		return v
 	})
-	return d, err
+	return d, nil
 }
 
 // WriteData writes f as a .ptd file, each blob in a segment, equal blobs once.
@@ -238,11 +180,9 @@ func WriteData(w io.Writer, f *DataFile) error {
 	return nil
 }
 
-func (l Layout) writeData(w io.Writer, f *DataFile) error {
-	l, err := l.complete()
-	if err != nil {
-		return err
-	}
+func (l Layout) writeData(w io.Writer, f *DataFile) (err error) {
+	defer must.Catch(&err)
+	l = l.complete()
 	// Segments of a .ptd are as the named data of a program.
 	p := &Program{}
 	for _, n := range f.Entries {
@@ -251,9 +191,7 @@ func (l Layout) writeData(w io.Writer, f *DataFile) error {
 	ids := newIdentities()
 	ids.expectAll(p)
 	data := &fileData{delegates: map[*Delegate]int{}}
-	if err := l.wholeSegments(p, data, ids); err != nil {
-		return err
-	}
+	l.wholeSegments(p, data, ids)
 	flat := encodeData(f, data)
 	const length = 40
 	room := headerSize(length)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
-	"github.com/etgen/etgen/ir/pte/fb/program"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte/flat"
 )
 
@@ -203,15 +203,12 @@ func (e *encoder) bytes(v []byte) offset {
 func (e *encoder) refs(v []offset) offset { return e.CreateVectorOfTables(v) }
 
 // refsOf writes a vector of n tables; what names them in an error.
-func (e *encoder) refsOf(what string, n int, table func(int) (offset, error)) (uint64, error) {
+func (e *encoder) refsOf(what string, n int, table func(int) offset) uint64 {
 	v := make([]offset, n)
 	for i := range v {
-		var err error
-		if v[i], err = table(i); err != nil {
-			return 0, fmt.Errorf("%s %d: %w", what, i, err)
-		}
+		must.Do(func() { v[i] = table(i) }, "%s %d", what, i)
 	}
-	return uint64(e.refs(v)), nil
+	return uint64(e.refs(v))
 }
 
 // listOf writes a vector of tables, one of each of list.
@@ -243,50 +240,36 @@ func (e *encoder) optional(s string) uint64 {
 }
 
 // aligned writes the data of a blob aligned to 16 bytes, as delegates get it.
-func (e *encoder) aligned(b ir.Blob) (offset, error) {
+func (e *encoder) aligned(b ir.Blob) offset {
 	n := int(b.Size())
 	e.StartVector(1, n, 16)
 	// The builder has made room for n bytes before its head; it writes backwards.
 	data := make([]byte, n)
-	if _, err := io.ReadFull(&sized{r: io.NewSectionReader(b, 0, b.Size()), left: b.Size()},
-		data); err != nil {
-		return 0, err
-	}
+	must.Get(io.ReadFull(&sized{r: io.NewSectionReader(b, 0, b.Size()), left: b.Size()}, data))
 	for i := n - 1; i >= 0; i-- {
 		e.PlaceByte(data[i])
 	}
-	return e.EndVector(n), nil
+	return e.EndVector(n)
 }
 
 // encode makes the flatbuffer of p, whose data is placed.
-func encode(p *Program, d *fileData) ([]byte, error) {
+func encode(p *Program, d *fileData) []byte {
 	inline := int64(0)
 	for _, b := range d.inline {
 		if inline += b.Size(); inline > maxInline {
-			return nil, fmt.Errorf("more than %d bytes of inline delegates", int64(maxInline))
+			panic(fmt.Errorf("more than %d bytes of inline delegates", int64(maxInline)))
 		}
 	}
 	e := newEncoder()
 	plans := make([]offset, len(p.Plans))
 	for i, plan := range p.Plans {
-		var err error
-		if plans[i], err = e.plan(plan, d); err != nil {
-			return nil, fmt.Errorf("method %s: %w", foreign.Message(plan.Name), err)
-		}
+		must.Do(func() { plans[i] = e.plan(plan, d) }, "method %s", foreign.Message(plan.Name))
 	}
 	methods, delegates := uint64(e.refs(plans)), uint64(0)
 	if len(d.inline) > 0 {
-		var err error
-		delegates, err = e.refsOf("inline delegate", len(d.inline), func(i int) (offset, error) {
-			data, err := e.aligned(d.inline[i])
-			if err != nil {
-				return 0, err
-			}
-			return e.table("BackendDelegateInlineData", uint64(data)), nil
+		delegates = e.refsOf("inline delegate", len(d.inline), func(i int) offset {
+			return e.table("BackendDelegateInlineData", uint64(e.aligned(d.inline[i])))
 		})
-		if err != nil {
-			return nil, err
-		}
 	}
 	segments := e.segments(d.segments)
 	constants := e.subsegment(d.constants)
@@ -296,7 +279,7 @@ func encode(p *Program, d *fileData) ([]byte, error) {
 	})
 	e.FinishWithFileIdentifier(e.table("Program", uint64(p.Version), methods, delegates, segments,
 		uint64(constants), mutable, named), []byte(programSchema().Identifier))
-	return e.FinishedBytes(), nil
+	return e.FinishedBytes()
 }
 
 func (e *encoder) segments(list segments) uint64 {
@@ -309,19 +292,9 @@ func (e *encoder) subsegment(s subsegment) offset {
 	return e.table("SubsegmentOffsets", uint64(s.segment), uint64(e.int64s(s.offsets)))
 }
 
-func (e *encoder) plan(p *ExecutionPlan, d *fileData) (offset, error) {
-	values, err := e.refsOf("value", len(p.Values), func(i int) (offset, error) {
-		return e.value(p.Values[i])
-	})
-	if err != nil {
-		return 0, err
-	}
-	chains, err := e.refsOf("chain", len(p.Chains), func(i int) (offset, error) {
-		return e.chain(p.Chains[i])
-	})
-	if err != nil {
-		return 0, err
-	}
+func (e *encoder) plan(p *ExecutionPlan, d *fileData) offset {
+	values := e.refsOf("value", len(p.Values), func(i int) offset { return e.value(p.Values[i]) })
+	chains := e.refsOf("chain", len(p.Chains), func(i int) offset { return e.chain(p.Chains[i]) })
 	operators := listOf(e, p.Operators, func(_ int, o *Operator) offset {
 		// An overload is written even where there is none: runtimes print it
 		// without looking when a call fails.
@@ -340,7 +313,7 @@ func (e *encoder) plan(p *ExecutionPlan, d *fileData) (offset, error) {
 	}
 	return e.table("ExecutionPlan", uint64(e.text(p.Name)), uint64(container), values,
 		uint64(e.int32s(p.Inputs)), uint64(e.int32s(p.Outputs)), chains, operators, delegates,
-		uint64(e.int64s(p.BufferSizes)), devices), nil
+		uint64(e.int64s(p.BufferSizes)), devices)
 }
 
 func (e *encoder) delegate(v *Delegate, index int) offset {
@@ -351,16 +324,13 @@ func (e *encoder) delegate(v *Delegate, index int) offset {
 	return e.table("BackendDelegate", uint64(e.text(v.ID)), uint64(processed), specs)
 }
 
-func (e *encoder) chain(c *Chain) (offset, error) {
+func (e *encoder) chain(c *Chain) offset {
 	if c == nil {
-		return 0, fmt.Errorf("it is nil")
+		panic(fmt.Errorf("it is nil"))
 	}
-	instructions, err := e.refsOf("instruction", len(c.Instructions), func(i int) (offset, error) {
+	instructions := e.refsOf("instruction", len(c.Instructions), func(i int) offset {
 		return e.instruction(c.Instructions[i])
 	})
-	if err != nil {
-		return 0, err
-	}
 	stacktrace := someOf(e, c.Stacktrace, func(_ int, f *[]Frame) offset { return e.frames(*f) })
 	inputs, outputs := offset(0), offset(0)
 	if len(c.Inputs) > 0 {
@@ -369,7 +339,7 @@ func (e *encoder) chain(c *Chain) (offset, error) {
 	if len(c.Outputs) > 0 {
 		outputs = e.int32s(c.Outputs)
 	}
-	return e.table("Chain", uint64(inputs), uint64(outputs), instructions, stacktrace), nil
+	return e.table("Chain", uint64(inputs), uint64(outputs), instructions, stacktrace)
 }
 
 // frames writes a list of frames; lists of equal frames are one.
@@ -387,7 +357,7 @@ func (e *encoder) frames(frames []Frame) offset {
 
 // instruction writes an instruction. Its arguments may be shared, itself it is
 // not: a file is larger than its instructions are many.
-func (e *encoder) instruction(i Instruction) (offset, error) {
+func (e *encoder) instruction(i Instruction) offset {
 	name, fields := "", [2]uint64{}
 	switch i := i.(type) {
 	case KernelCall:
@@ -399,56 +369,53 @@ func (e *encoder) instruction(i Instruction) (offset, error) {
 	case JumpFalseCall:
 		name, fields = "JumpFalseCall", [2]uint64{uint64(i.Cond), uint64(i.Destination)}
 	case FreeCall:
-		args := e.table("FreeCall", uint64(i.Value))
-		return e.table("Instruction", uint64(args),
-			uint64(program.InstructionArgumentsFreeCall)), nil
+		name, fields = "FreeCall", [2]uint64{uint64(i.Value)}
 	default:
-		return 0, fmt.Errorf("no kind of instruction: %T", i)
+		panic(fmt.Errorf("no kind of instruction: %T", i))
 	}
-	args := e.table(name, fields[:]...)
-	return e.table("Instruction", uint64(args),
-		uint64(program.EnumValuesInstructionArguments[name])), nil
+	args := e.table(name, fields[:len(e.tables[name].Fields)]...)
+	return e.table("Instruction", uint64(args), e.tables["Instruction"].Selector(name))
 }
 
 // value writes an entry of a value table; equal ones are one. All lists are tables of one
 // vector and may be the same table; long ones have a vector of their own, see maxShared.
-func (e *encoder) value(v EValue) (offset, error) {
+func (e *encoder) value(v EValue) offset {
 	switch v := v.(type) {
 	case Null:
-		return e.evalue("Null"), nil
+		return e.evalue("Null")
 	case Int:
-		return e.evalue("Int", uint64(v)), nil
+		return e.evalue("Int", uint64(v))
 	case Bool:
-		return e.evalue("Bool", bit(bool(v))), nil
+		return e.evalue("Bool", bit(bool(v)))
 	case Double:
-		return e.evalue("Double", math.Float64bits(float64(v))), nil
+		return e.evalue("Double", math.Float64bits(float64(v)))
 	case String:
-		return e.evalue("String", uint64(e.text(string(v)))), nil
+		return e.evalue("String", uint64(e.text(string(v))))
 	case *Tensor:
 		if v == nil {
 			break
 		}
-		return e.tensor(v), nil
+		return e.tensor(v)
 	case IntList:
-		return e.evalue("IntList", uint64(e.int64s(v))), nil
+		return e.evalue("IntList", uint64(e.int64s(v)))
 	case DoubleList:
 		return e.evalue("DoubleList", uint64(e.vector(8, len(v),
-			func(i int) uint64 { return math.Float64bits(v[i]) }))), nil
+			func(i int) uint64 { return math.Float64bits(v[i]) })))
 	case BoolList:
 		return e.evalue("BoolList", uint64(e.vector(1, len(v),
-			func(i int) uint64 { return bit(v[i]) }))), nil
+			func(i int) uint64 { return bit(v[i]) })))
 	case TensorList:
-		return e.evalue("TensorList", uint64(e.int32s(v))), nil
+		return e.evalue("TensorList", uint64(e.int32s(v)))
 	case OptionalTensorList:
-		return e.evalue("OptionalTensorList", uint64(e.int32s(v))), nil
+		return e.evalue("OptionalTensorList", uint64(e.int32s(v)))
 	}
-	return 0, fmt.Errorf("no kind of value: %T", v)
+	panic(fmt.Errorf("no kind of value: %T", v))
 }
 
 // evalue writes a value's table and the table of its contents.
 func (e *encoder) evalue(kind string, contents ...uint64) offset {
 	return e.shared("EValue", uint64(e.shared(kind, contents...)),
-		uint64(program.EnumValuesKernelTypes[kind]))
+		e.tables["EValue"].Selector(kind))
 }
 
 func (e *encoder) tensor(t *Tensor) offset {

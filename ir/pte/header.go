@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	flatbuffers "github.com/google/flatbuffers/go"
-
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/pte/flat"
 )
 
 // file is a file of flatbuffer and segments: the flatbuffer in memory, the
@@ -29,27 +29,23 @@ const headBytes = 48
 
 // openFile reads the header and the flatbuffer of a .pte (magic "eh00") or .ptd
 // ("FH01") file; a bundle has no magic and no segments.
-func openFile(r io.ReaderAt, size int64, magic string) (*file, error) {
+func openFile(r io.ReaderAt, size int64, magic string) *file {
 	head := make([]byte, min(headBytes, max(size, 0)))
-	if err := readFull(r, head); err != nil {
-		return nil, err
-	}
+	must.Check(readFull(r, head))
 	if len(head) < 8 {
-		return nil, fmt.Errorf("a file of %d bytes", size)
+		panic(fmt.Errorf("a file of %d bytes", size))
 	}
 	f := &file{r: r, size: size}
 	flatSize := size
 	if magic != "" && len(head) >= 12 && string(head[8:12]) == magic {
-		var err error
-		if flatSize, err = f.header(head, magic); err != nil {
-			return nil, err
-		}
+		flatSize = must.Get(f.header(head, magic))
 	}
 	if flatSize < 8 || flatSize > size || flatSize > math.MaxInt32 {
-		return nil, fmt.Errorf("a flatbuffer of %d bytes in a file of %d", uint64(flatSize), size)
+		panic(fmt.Errorf("a flatbuffer of %d bytes in a file of %d", uint64(flatSize), size))
 	}
 	f.flat = make([]byte, flatSize)
-	return f, readFull(r, f.flat)
+	must.Check(readFull(r, f.flat))
+	return f
 }
 
 // header reads the extended header: its length, then sizes and offsets. Headers
@@ -102,14 +98,13 @@ func (f *file) segment(offset, size uint64) (ir.Blob, error) {
 	return io.NewSectionReader(f.r, f.base+int64(offset), int64(size)), nil
 }
 
-// inline returns the bytes of the vector in field id of a table, as a range of
-// the file.
-func (f *file) inline(tab flatbuffers.Table, id int) ir.Blob {
-	o := flatbuffers.UOffsetT(tab.Offset(flatbuffers.VOffsetT(4 + 2*id)))
-	if o == 0 || tab.VectorLen(o) == 0 {
+// inline returns the bytes of a vector, as a range of the file.
+func (f *file) inline(t flat.Table, name string) ir.Blob {
+	first, end := t.Extent(name)
+	if first == end {
 		return ir.Bytes(nil)
 	}
-	return io.NewSectionReader(f.r, int64(tab.Vector(o)), int64(tab.VectorLen(o)))
+	return io.NewSectionReader(f.r, int64(first), int64(end-first))
 }
 
 func readFull(r io.ReaderAt, b []byte) error {

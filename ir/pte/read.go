@@ -3,15 +3,15 @@ package pte
 import (
 	"fmt"
 	"io"
+	"math"
 	"math/bits"
 	"os"
 	"reflect"
 	"slices"
 
-	flatbuffers "github.com/google/flatbuffers/go"
-
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/ir/pte/fb/program"
+	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/pte/flat"
 )
 
 // ReadExpansion bounds what Read allocates: at most ReadExpansion times the
@@ -33,16 +33,12 @@ func Read(r io.ReaderAt, size int64) (*Program, error) {
 	return p, nil
 }
 
-func read(r io.ReaderAt, size int64) (*Program, error) {
-	f, err := openFile(r, size, "eh00")
-	if err != nil {
-		return nil, err
-	}
-	if err := programSchema().Check(f.flat, "FrameList"); err != nil {
-		return nil, err
-	}
-	d := &decoder{file: f, strings: map[string]string{}, frames: map[flatbuffers.UOffsetT][]Frame{}}
-	return d.program(program.GetRootAsProgram(f.flat, 0))
+func read(r io.ReaderAt, size int64) (p *Program, err error) {
+	defer must.Catch(&err)
+	f := openFile(r, size, "eh00")
+	must.Check(programSchema().Check(f.flat, "FrameList"))
+	d := &decoder{file: f, strings: map[string]string{}, frames: map[uint32][]Frame{}}
+	return d.program(programSchema().Root(f.flat)), nil
 }
 
 // Open reads the program in the file at path. The file has to stay open, until
@@ -79,12 +75,14 @@ type decoder struct {
 	*file
 	strings map[string]string // those met, so that equal ones are stored once
 	// lists met, by position; several instructions share one
-	frames   map[flatbuffers.UOffsetT][]Frame
+	frames   map[uint32][]Frame
 	defects  []string
 	segments []ir.Blob
 }
 
-func (d *decoder) string(b []byte) string {
+// text returns a string.
+func (d *decoder) text(t flat.Table, name string) string {
+	b := t.Bytes(name)
 	if s, ok := d.strings[string(b)]; ok {
 		return s
 	}
@@ -93,11 +91,19 @@ func (d *decoder) string(b []byte) string {
 	return s
 }
 
-// need notes that the field id of tab, which a runtime requires, is absent. It is
-// called name in the table at path.
-func (d *decoder) need(tab flatbuffers.Table, id int, path path, name string) {
-	if tab.Offset(flatbuffers.VOffsetT(4+2*id)) == 0 && len(d.defects) < maxProblems {
-		d.defects = append(d.defects, path.String()+"."+name+" is absent")
+// defect notes what a runtime refuses or trips over.
+func (d *decoder) defect(format string, args ...any) {
+	if len(d.defects) < maxProblems {
+		d.defects = append(d.defects, fmt.Sprintf(format, args...))
+	}
+}
+
+// need notes which fields of the table at path, which a runtime requires, are absent.
+func (d *decoder) need(t flat.Table, at path, names ...string) {
+	for _, name := range names {
+		if !t.Has(name) && len(d.defects) < maxProblems { // the error costs memory
+			d.defect("%v.%s is absent", at, name)
+		}
 	}
 }
 
@@ -117,374 +123,273 @@ func (p path) String() string {
 	return s
 }
 
-// list returns the n elements that at returns; nil for none.
-func list[T any](n int, at func(int) T) []T {
+// each returns the tables of a vector, decoded; nil for none.
+func each[T any](t flat.Table, parent *path, name string, decode func(flat.Table, path) T) []T {
+	n, get := t.Tables(name)
 	if n == 0 {
 		return nil
 	}
-	l := make([]T, n)
-	for i := range l {
-		l[i] = at(i)
+	list := make([]T, n)
+	for i := range list {
+		list[i] = decode(get(i), path{parent, name, i})
 	}
-	return l
+	return list
 }
 
-// each returns the n tables that at sets, decoded; nil for none. Errors name
-// their place themselves.
-func each[E, T any](n int, at func(*E, int) bool, decode func(*E, int) (T, error)) ([]T, error) {
-	if n == 0 {
-		return nil, nil
-	}
-	l := make([]T, n)
-	var e E
-	for i := range l {
-		at(&e, i)
-		t, err := decode(&e, i)
-		if err != nil {
-			return nil, err
-		}
-		l[i] = t
-	}
-	return l, nil
+// dataSegments are the segments that a file says it has.
+func (f *file) dataSegments(t flat.Table) []ir.Blob {
+	return each(t, nil, "segments", func(x flat.Table, at path) ir.Blob {
+		b, err := f.segment(x.Number("offset"), x.Number("size"))
+		must.In(err, "%v", at)
+		return b
+	})
 }
 
-func (d *decoder) program(s *program.Program) (*Program, error) {
-	p := &Program{Version: s.Version()}
-	if tab := s.Table(); tab.Offset(4+2) == 0 {
-		d.defects = append(d.defects, "execution_plan is absent")
+// indexed returns a segment by the index in a field of the table at a place.
+func indexed(segments []ir.Blob, t flat.Table, field string, at any) ir.Blob {
+	i := t.Number(field)
+	if i >= uint64(len(segments)) {
+		panic(fmt.Errorf("%v: segment %d of %d", at, i, len(segments)))
 	}
-	var err error
-	d.segments, err = each(s.SegmentsLength(), s.Segments, func(x *program.DataSegment,
-		i int) (ir.Blob, error) {
-		b, err := d.segment(x.Offset(), x.Size())
-		if err != nil {
-			return nil, fmt.Errorf("segments[%d]: %w", i, err)
-		}
-		return b, nil
+	return segments[i]
+}
+
+func (d *decoder) program(s flat.Table) *Program {
+	p := &Program{Version: uint32(s.Number("version"))}
+	if !s.Has("execution_plan") {
+		d.defect("execution_plan is absent")
+	}
+	d.segments = d.dataSegments(s)
+	p.Plans = each(s, nil, "execution_plan", func(x flat.Table, at path) *ExecutionPlan {
+		return d.plan(x, s, at)
 	})
-	if err != nil {
-		return nil, err
-	}
-	p.Plans, err = each(s.ExecutionPlanLength(), s.ExecutionPlan, func(x *program.ExecutionPlan,
-		i int) (*ExecutionPlan, error) {
-		return d.plan(x, s, path{nil, "execution_plan", i})
+	p.Named = each(s, nil, "named_data", func(x flat.Table, at path) NamedData {
+		d.need(x, at, "key")
+		return NamedData{Key: d.text(x, "key"), Data: indexed(d.segments, x, "segment_index", at)}
 	})
-	if err != nil {
-		return nil, err
-	}
-	p.Named, err = each(s.NamedDataLength(), s.NamedData, func(x *program.NamedData,
-		i int) (NamedData, error) {
-		d.need(x.Table(), 0, path{nil, "named_data", i}, "key")
-		if int64(x.SegmentIndex()) >= int64(len(d.segments)) {
-			return NamedData{}, fmt.Errorf("named_data[%d]: segment %d of %d", i, x.SegmentIndex(),
-				len(d.segments))
-		}
-		return NamedData{Key: d.string(x.Key()), Data: d.segments[x.SegmentIndex()]}, nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	if err := d.data(s, p); err != nil {
-		return nil, err
-	}
+	d.data(s, p)
 	p.Defects = d.defects
-	return p, nil
+	return p
 }
 
 // plan reads the method at a place.
-func (d *decoder) plan(s *program.ExecutionPlan, root *program.Program,
-	at path) (*ExecutionPlan, error) {
-	for _, f := range []struct {
-		id   int
-		name string
-	}{{0, "name"}, {2, "values"}, {3, "inputs"}, {4, "outputs"}, {5, "chains"}, {6, "operators"},
-		{7, "delegates"}, {8, "non_const_buffer_sizes"}} {
-		d.need(s.Table(), f.id, at, f.name)
-	}
+func (d *decoder) plan(s, root flat.Table, at path) *ExecutionPlan {
+	d.need(s, at, "name", "values", "inputs", "outputs", "chains", "operators", "delegates",
+		"non_const_buffer_sizes")
 	p := &ExecutionPlan{
-		Name:        d.string(s.Name()),
-		Inputs:      list(s.InputsLength(), s.Inputs),
-		Outputs:     list(s.OutputsLength(), s.Outputs),
-		BufferSizes: list(s.NonConstBufferSizesLength(), s.NonConstBufferSizes),
+		Name:        d.text(s, "name"),
+		Inputs:      flat.List[int32](s, "inputs"),
+		Outputs:     flat.List[int32](s, "outputs"),
+		BufferSizes: flat.List[int64](s, "non_const_buffer_sizes"),
 	}
-	if c := s.ContainerMetaType(nil); c != nil {
-		p.Container = &ContainerMeta{Input: d.string(c.EncodedInpStr()),
-			Output: d.string(c.EncodedOutStr())}
+	if c, ok := s.Sub("container_meta_type"); ok {
+		p.Container = &ContainerMeta{Input: d.text(c, "encoded_inp_str"),
+			Output: d.text(c, "encoded_out_str")}
 	}
-	var err error
-	p.Values, err = each(s.ValuesLength(), s.Values, func(x *program.EValue,
-		i int) (EValue, error) {
-		return d.value(x, path{&at, "values", i})
+	p.Values = each(s, &at, "values", d.value)
+	p.Chains = each(s, &at, "chains", d.chain)
+	p.Operators = each(s, &at, "operators", func(x flat.Table, at path) Operator {
+		d.need(x, at, "name")
+		return Operator{Name: d.text(x, "name"), Overload: d.text(x, "overload")}
 	})
-	if err != nil {
-		return nil, err
-	}
-	p.Chains, err = each(s.ChainsLength(), s.Chains, func(x *program.Chain, i int) (*Chain, error) {
-		return d.chain(x, path{&at, "chains", i})
+	p.Delegates = each(s, &at, "delegates", func(x flat.Table, at path) Delegate {
+		return d.delegate(x, root, at)
 	})
-	if err != nil {
-		return nil, err
-	}
-	p.Operators, _ = each(s.OperatorsLength(), s.Operators, func(x *program.Operator,
-		i int) (Operator, error) {
-		d.need(x.Table(), 0, path{&at, "operators", i}, "name")
-		return Operator{Name: d.string(x.Name()), Overload: d.string(x.Overload())}, nil
-	})
-	p.Delegates, err = each(s.DelegatesLength(), s.Delegates, func(x *program.BackendDelegate,
-		i int) (Delegate, error) {
-		return d.delegate(x, root, path{&at, "delegates", i})
-	})
-	p.BufferDevices, _ = each(s.NonConstBufferDeviceLength(), s.NonConstBufferDevice,
-		func(x *program.NonConstBufferDevice, _ int) (BufferDevice, error) {
-			return BufferDevice{Buffer: x.BufferIdx(), DeviceType: x.DeviceType(),
-				DeviceIndex: x.DeviceIndex()}, nil
+	p.BufferDevices = each(s, &at, "non_const_buffer_device",
+		func(x flat.Table, _ path) BufferDevice {
+			return BufferDevice{Buffer: int32(x.Number("buffer_idx")),
+				DeviceType: int8(x.Number("device_type")), DeviceIndex: int8(x.Number("device_index"))}
 		})
-	return p, err
+	return p
 }
 
-func (d *decoder) delegate(s *program.BackendDelegate, root *program.Program,
-	at path) (Delegate, error) {
-	d.need(s.Table(), 0, at, "id")
-	d.need(s.Table(), 1, at, "processed")
-	v := Delegate{ID: d.string(s.Id()), Processed: ir.Bytes(nil), Inline: true}
-	v.Specs, _ = each(s.CompileSpecsLength(), s.CompileSpecs, func(x *program.CompileSpec,
-		i int) (CompileSpec, error) {
-		d.need(x.Table(), 0, path{&at, "compile_specs", i}, "key")
-		d.need(x.Table(), 1, path{&at, "compile_specs", i}, "value")
-		return CompileSpec{Key: d.string(x.Key()), Value: append([]byte(nil), x.ValueBytes()...)},
-			nil
+func (d *decoder) delegate(s, root flat.Table, at path) Delegate {
+	d.need(s, at, "id", "processed")
+	v := Delegate{ID: d.text(s, "id"), Processed: ir.Bytes(nil), Inline: true}
+	v.Specs = each(s, &at, "compile_specs", func(x flat.Table, at path) CompileSpec {
+		d.need(x, at, "key", "value")
+		return CompileSpec{Key: d.text(x, "key"), Value: flat.List[uint8](x, "value")}
 	})
-	ref := s.Processed(nil)
-	if ref == nil {
-		return v, nil
-	}
-	index := int64(ref.Index())
-	switch ref.Location() {
-	case 0:
-		var x program.BackendDelegateInlineData
-		if index >= int64(root.BackendDelegateDataLength()) {
-			return v, fmt.Errorf("%v: backend_delegate_data %d of %d", at, index,
-				root.BackendDelegateDataLength())
-		}
-		root.BackendDelegateData(&x, int(index))
-		v.Processed = d.inline(x.Table(), 0)
-	case 1:
-		if index >= int64(len(d.segments)) {
-			return v, fmt.Errorf("%v: segment %d of %d", at, index, len(d.segments))
-		}
-		v.Inline, v.Processed = false, d.segments[index]
-	default:
-		return v, fmt.Errorf("%v: unknown data location %d", at, ref.Location())
-	}
-	return v, nil
-}
-
-func (d *decoder) chain(s *program.Chain, at path) (*Chain, error) {
-	d.need(s.Table(), 2, at, "instructions")
-	c := &Chain{Inputs: list(s.InputsLength(), s.Inputs), Outputs: list(s.OutputsLength(),
-		s.Outputs)}
-	var err error
-	c.Instructions, err = each(s.InstructionsLength(), s.Instructions, func(x *program.Instruction,
-		i int) (Instruction, error) {
-		return d.instruction(x, path{&at, "instructions", i})
-	})
-	if err != nil {
-		return nil, err
-	}
-	c.Stacktrace, _ = each(s.StacktraceLength(), s.Stacktrace, d.frameList)
-	return c, nil
-}
-
-func (d *decoder) frameList(s *program.FrameList, _ int) ([]Frame, error) {
-	pos := s.Table().Pos
-	frames, ok := d.frames[pos]
+	ref, ok := s.Sub("processed")
 	if !ok {
-		frames, _ = each(s.ItemsLength(), s.Items, func(x *program.Frame, _ int) (Frame, error) {
-			return Frame{Filename: d.string(x.Filename()), Line: x.Lineno(),
-				Name: d.string(x.Name()), Context: d.string(x.Context())}, nil
-		})
-		d.frames[pos] = frames
+		return v
 	}
-	return frames, nil
-}
-
-func (d *decoder) instruction(s *program.Instruction, at path) (Instruction, error) {
-	var tab flatbuffers.Table
-	if !s.InstrArgs(&tab) {
-		return nil, fmt.Errorf("%v: an instruction without arguments", at)
-	}
-	switch s.InstrArgsType() {
-	case program.InstructionArgumentsKernelCall:
-		var x program.KernelCall
-		x.Init(tab.Bytes, tab.Pos)
-		d.need(tab, 1, at, "args")
-		return KernelCall{Op: x.OpIndex(), Args: list(x.ArgsLength(), x.Args)}, nil
-	case program.InstructionArgumentsDelegateCall:
-		var x program.DelegateCall
-		x.Init(tab.Bytes, tab.Pos)
-		d.need(tab, 1, at, "args")
-		return DelegateCall{Delegate: x.DelegateIndex(), Args: list(x.ArgsLength(), x.Args)}, nil
-	case program.InstructionArgumentsMoveCall:
-		var x program.MoveCall
-		x.Init(tab.Bytes, tab.Pos)
-		return MoveCall{From: x.MoveFrom(), To: x.MoveTo()}, nil
-	case program.InstructionArgumentsJumpFalseCall:
-		var x program.JumpFalseCall
-		x.Init(tab.Bytes, tab.Pos)
-		return JumpFalseCall{Cond: x.CondValueIndex(), Destination: x.DestinationInstruction()}, nil
-	default: // a type that the schema's check let through
-		var x program.FreeCall
-		x.Init(tab.Bytes, tab.Pos)
-		return FreeCall{Value: x.ValueIndex()}, nil
-	}
-}
-
-func (d *decoder) value(s *program.EValue, at path) (EValue, error) {
-	var tab flatbuffers.Table
-	if !s.Val(&tab) {
-		if s.ValType() == program.KernelTypesNull { // it has no contents to be absent
-			return Null{}, nil
+	switch location := ref.Number("location"); location {
+	case 0:
+		n, get := root.Tables("backend_delegate_data")
+		index := int(ref.Number("index"))
+		if index >= n {
+			panic(fmt.Errorf("%v: backend_delegate_data %d of %d", at, index, n))
 		}
-		return nil, fmt.Errorf("%v: a value without contents", at)
+		v.Processed = d.inline(get(index), "data")
+	case 1:
+		v.Inline, v.Processed = false, indexed(d.segments, ref, "index", at)
+	default:
+		panic(fmt.Errorf("%v: unknown data location %d", at, location))
 	}
-	switch s.ValType() {
-	case program.KernelTypesNull:
-		return Null{}, nil
-	case program.KernelTypesInt:
-		var x program.Int
-		x.Init(tab.Bytes, tab.Pos)
-		return Int(x.IntVal()), nil
-	case program.KernelTypesBool:
-		var x program.Bool
-		x.Init(tab.Bytes, tab.Pos)
-		return Bool(x.BoolVal()), nil
-	case program.KernelTypesDouble:
-		var x program.Double
-		x.Init(tab.Bytes, tab.Pos)
-		return Double(x.DoubleVal()), nil
-	case program.KernelTypesString:
-		var x program.String
-		x.Init(tab.Bytes, tab.Pos)
-		d.need(tab, 0, at, "string_val")
-		return String(d.string(x.StringVal())), nil
-	case program.KernelTypesTensor:
-		var x program.Tensor
-		x.Init(tab.Bytes, tab.Pos)
-		d.need(tab, 2, at, "sizes")
-		d.need(tab, 3, at, "dim_order")
-		return d.tensor(&x, at)
-	}
-	d.need(tab, 0, at, "items")
-	switch s.ValType() {
-	case program.KernelTypesIntList:
-		var x program.IntList
-		x.Init(tab.Bytes, tab.Pos)
-		return IntList(list(x.ItemsLength(), x.Items)), nil
-	case program.KernelTypesDoubleList:
-		var x program.DoubleList
-		x.Init(tab.Bytes, tab.Pos)
-		return DoubleList(list(x.ItemsLength(), x.Items)), nil
-	case program.KernelTypesBoolList:
-		var x program.BoolList
-		x.Init(tab.Bytes, tab.Pos)
-		return BoolList(list(x.ItemsLength(), x.Items)), nil
-	case program.KernelTypesTensorList:
-		var x program.TensorList
-		x.Init(tab.Bytes, tab.Pos)
-		return TensorList(list(x.ItemsLength(), x.Items)), nil
-	default: // a type that the schema's check let through
-		var x program.OptionalTensorList
-		x.Init(tab.Bytes, tab.Pos)
-		return OptionalTensorList(list(x.ItemsLength(), x.Items)), nil
+	return v
+}
+
+func (d *decoder) chain(s flat.Table, at path) *Chain {
+	d.need(s, at, "instructions")
+	return &Chain{
+		Inputs: flat.List[int32](s, "inputs"), Outputs: flat.List[int32](s, "outputs"),
+		Instructions: each(s, &at, "instructions", d.instruction),
+		Stacktrace:   each(s, &at, "stacktrace", d.frameList),
 	}
 }
 
-func (d *decoder) tensor(s *program.Tensor, at path) (EValue, error) {
+func (d *decoder) frameList(s flat.Table, at path) []Frame {
+	frames, ok := d.frames[s.Pos()]
+	if !ok {
+		frames = each(s, &at, "items", func(x flat.Table, _ path) Frame {
+			return Frame{Filename: d.text(x, "filename"), Line: int32(x.Number("lineno")),
+				Name: d.text(x, "name"), Context: d.text(x, "context")}
+		})
+		d.frames[s.Pos()] = frames
+	}
+	return frames
+}
+
+func (d *decoder) instruction(s flat.Table, at path) Instruction {
+	x, kind, ok := s.Union("instr_args")
+	if !ok {
+		panic(fmt.Errorf("%v: an instruction without arguments", at))
+	}
+	index := func(name string) int32 { return int32(x.Number(name)) }
+	switch kind {
+	case "KernelCall":
+		d.need(x, at, "args")
+		return KernelCall{Op: index("op_index"), Args: flat.List[int32](x, "args")}
+	case "DelegateCall":
+		d.need(x, at, "args")
+		return DelegateCall{Delegate: index("delegate_index"), Args: flat.List[int32](x, "args")}
+	case "MoveCall":
+		return MoveCall{From: index("move_from"), To: index("move_to")}
+	case "JumpFalseCall":
+		return JumpFalseCall{Cond: index("cond_value_index"),
+			Destination: index("destination_instruction")}
+	}
+	return FreeCall{Value: index("value_index")}
+}
+
+func (d *decoder) value(s flat.Table, at path) EValue {
+	x, kind, ok := s.Union("val")
+	switch {
+	case kind == "Null": // it has no contents to be absent
+		return Null{}
+	case !ok:
+		panic(fmt.Errorf("%v: a value without contents", at))
+	}
+	switch kind {
+	case "Int", "Bool", "Double":
+		return scalarOf(x, kind).(EValue)
+	case "String":
+		d.need(x, at, "string_val")
+		return String(d.text(x, "string_val"))
+	case "Tensor":
+		d.need(x, at, "sizes", "dim_order")
+		return d.tensor(x, at)
+	}
+	d.need(x, at, "items")
+	switch kind {
+	case "IntList":
+		return IntList(flat.List[int64](x, "items"))
+	case "DoubleList":
+		return DoubleList(flat.List[float64](x, "items"))
+	case "BoolList":
+		return BoolList(flat.List[bool](x, "items"))
+	case "TensorList":
+		return TensorList(flat.List[int32](x, "items"))
+	}
+	return OptionalTensorList(flat.List[int32](x, "items"))
+}
+
+// scalarOf returns the number in a table of a kind, nil of other kinds.
+func scalarOf(x flat.Table, kind string) TestValue {
+	switch kind {
+	case "Int":
+		return Int(x.Number("int_val"))
+	case "Bool":
+		return Bool(x.Number("bool_val") != 0)
+	case "Double":
+		return Double(math.Float64frombits(x.Number("double_val")))
+	}
+	return nil
+}
+
+func (d *decoder) tensor(s flat.Table, at path) EValue {
 	t := &Tensor{
-		ScalarType:    ScalarType(s.ScalarType()),
-		StorageOffset: s.StorageOffset(),
-		Sizes:         list(s.SizesLength(), s.Sizes),
-		DimOrder:      append([]uint8(nil), s.DimOrderBytes()...),
-		RequiresGrad:  s.RequiresGrad(),
-		DataIndex:     s.DataBufferIdx(),
-		Layout:        s.Layout(),
-		Dynamism:      Dynamism(s.ShapeDynamism()),
+		ScalarType:    ScalarType(s.Number("scalar_type")),
+		StorageOffset: int32(s.Number("storage_offset")),
+		Sizes:         flat.List[int32](s, "sizes"),
+		DimOrder:      flat.List[uint8](s, "dim_order"),
+		RequiresGrad:  s.Number("requires_grad") != 0,
+		DataIndex:     uint32(s.Number("data_buffer_idx")),
+		Layout:        int8(s.Number("layout")),
+		Dynamism:      Dynamism(s.Number("shape_dynamism")),
 	}
-	if a := s.AllocationInfo(nil); a != nil {
-		t.Allocation = &Allocation{MemoryID: a.MemoryId(),
-			Offset: uint64(a.MemoryOffsetHigh())<<32 | uint64(a.MemoryOffsetLow())}
+	if a, ok := s.Sub("allocation_info"); ok {
+		t.Allocation = &Allocation{MemoryID: uint32(a.Number("memory_id")),
+			Offset: a.Number("memory_offset_high")<<32 | a.Number("memory_offset_low")}
 	}
-	if e := s.ExtraTensorInfo(nil); e != nil {
-		if loc := e.Location(); loc != 0 && loc != 1 {
-			return nil, fmt.Errorf("%v: data at the unknown location %d", at, loc)
+	if e, ok := s.Sub("extra_tensor_info"); ok {
+		location := e.Number("location")
+		if location > 1 {
+			panic(fmt.Errorf("%v: data at the unknown location %d", at, int8(location)))
 		}
 		t.ExtraInfo = &ExtraTensorInfo{
-			MutableSegment: e.MutableDataSegmentsIdx(),
-			Name:           d.string(e.FullyQualifiedName()),
-			External:       e.Location() == 1,
-			DeviceType:     e.DeviceType(),
-			DeviceIndex:    e.DeviceIndex(),
+			MutableSegment: e.Number("mutable_data_segments_idx"),
+			Name:           d.text(e, "fully_qualified_name"),
+			External:       location == 1,
+			DeviceType:     int8(e.Number("device_type")),
+			DeviceIndex:    int8(e.Number("device_index")),
 		}
 	}
-	return t, nil
+	return t
 }
 
 // data reads the tables of constants and of initial data.
-func (d *decoder) data(s *program.Program, p *Program) error {
+func (d *decoder) data(s flat.Table, p *Program) {
 	sizes := dataSizes(p)
-	offsets := 0
-	subsegments := func(x *program.SubsegmentOffsets, what string,
-		sizes map[uint32]int64) ([]ir.Blob, error) {
-		n := x.OffsetsLength()
+	total := 0
+	subsegments := func(x flat.Table, what any, sizes map[uint32]int64) []ir.Blob {
+		offsets := flat.List[uint64](x, "offsets")
 		// A blob is several times the size of its offset. No exporter shares a list
 		// of offsets; sharing is the one way to have more of them than bytes.
-		if offsets += n; 8*offsets > len(d.flat) {
-			return nil, fmt.Errorf("%s: a shared list of offsets", what)
+		if total += len(offsets); 8*total > len(d.flat) {
+			panic(fmt.Errorf("%v: a shared list of offsets", what))
 		}
-		if n <= 1 { // the reserved entry alone
-			return make([]ir.Blob, n), nil
+		if len(offsets) <= 1 { // the reserved entry alone
+			return make([]ir.Blob, len(offsets))
 		}
-		if int64(x.SegmentIndex()) >= int64(len(d.segments)) {
-			return nil, fmt.Errorf("%s: segment %d of %d", what, x.SegmentIndex(), len(d.segments))
-		}
-		blobs, err := slice(d.segments[x.SegmentIndex()], list(n, x.Offsets), sizes)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", what, err)
-		}
-		return blobs, nil
+		blobs, err := slice(indexed(d.segments, x, "segment_index", what), offsets, sizes)
+		must.In(err, "%v", what)
+		return blobs
 	}
-	var err error
-	if x := s.ConstantSegment(nil); x != nil && x.OffsetsLength() > 0 {
-		if s.ConstantBufferLength() > 0 && x.OffsetsLength() > 1 {
-			return fmt.Errorf("constants both in constant_buffer and in constant_segment")
+	inline, _ := s.Tables("constant_buffer")
+	if x, ok := s.Sub("constant_segment"); ok && len(x.Bytes("offsets")) > 0 {
+		p.Constants = subsegments(x, "constant_segment", sizes.constants)
+		if len(p.Constants) > 1 && inline > 0 {
+			panic(fmt.Errorf("constants both in constant_buffer and in constant_segment"))
 		}
-		p.Constants, err = subsegments(x, "constant_segment", sizes.constants)
 		for i, b := range p.Constants {
-			if at := d.position(b); at%alignment != 0 && len(d.defects) < maxProblems {
-				d.defects = append(d.defects,
-					fmt.Sprintf("constant %d is at offset %d, not aligned to %d bytes", i, at,
-						alignment))
+			if at := d.position(b); at%alignment != 0 {
+				d.defect("constant %d is at offset %d, not aligned to %d bytes", i, at, alignment)
 			}
 		}
 	}
-	if err == nil && s.ConstantBufferLength() > 0 && len(p.Constants) <= 1 {
-		p.Constants, err = each(s.ConstantBufferLength(), s.ConstantBuffer, func(x *program.Buffer,
-			i int) (ir.Blob, error) {
-			if i == 0 {
-				return nil, nil
+	if len(p.Constants) <= 1 && inline > 0 {
+		p.Constants = each(s, nil, "constant_buffer", func(x flat.Table, at path) ir.Blob {
+			if at.index == 0 {
+				return nil
 			}
-			return d.inline(x.Table(), 0), nil
+			return d.inline(x, "storage")
 		})
 	}
-	if err != nil {
-		return err
-	}
-	p.Mutable, err = each(s.MutableDataSegmentsLength(), s.MutableDataSegments,
-		func(x *program.SubsegmentOffsets, i int) ([]ir.Blob, error) {
-			return subsegments(x, fmt.Sprintf("mutable_data_segments[%d]", i),
-				sizes.mutable[uint64(i)])
-		})
-	return err
+	p.Mutable = each(s, nil, "mutable_data_segments", func(x flat.Table, at path) []ir.Blob {
+		return subsegments(x, at, sizes.mutable[uint64(at.index)])
+	})
 }
 
 // alignment is what kernels expect of the data of tensors, in bytes.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 )
 
 // Layout says where data goes in a file. The zero value is ExecuTorch's.
@@ -34,19 +35,11 @@ func (l Layout) Write(w io.Writer, p *Program) error {
 	return nil
 }
 
-func (l Layout) write(w io.Writer, p *Program) error {
-	l, err := l.complete()
-	if err != nil {
-		return err
-	}
-	data, err := l.data(p)
-	if err != nil {
-		return err
-	}
-	flat, err := encode(p, data)
-	if err != nil {
-		return err
-	}
+func (l Layout) write(w io.Writer, p *Program) (err error) {
+	defer must.Catch(&err)
+	l = l.complete()
+	data := l.data(p)
+	flat := encode(p, data)
 	if data.segments.size() == 0 { // no segments, no header
 		_, err := w.Write(flat)
 		return err
@@ -63,7 +56,7 @@ func (l Layout) write(w io.Writer, p *Program) error {
 }
 
 // complete fills in the defaults.
-func (l Layout) complete() (Layout, error) {
+func (l Layout) complete() Layout {
 	if l.SegmentAlignment == 0 {
 		l.SegmentAlignment = 128
 	}
@@ -72,10 +65,10 @@ func (l Layout) complete() (Layout, error) {
 	}
 	for _, a := range []int64{l.SegmentAlignment, l.ConstantAlignment} {
 		if a < 16 || a > 1<<20 || a&(a-1) != 0 {
-			return l, fmt.Errorf("alignment %d, want a power of two from 16 to %d", a, 1<<20)
+			panic(fmt.Errorf("alignment %d, want a power of two from 16 to %d", a, 1<<20))
 		}
 	}
-	return l, nil
+	return l
 }
 
 // headerSize is the room of an extended header of length bytes: the flatbuffer
@@ -271,31 +264,28 @@ type fileData struct {
 
 // data places the blobs of p: constants first, then initial data, delegates' data
 // and named data.
-func (l Layout) data(p *Program) (*fileData, error) {
+func (l Layout) data(p *Program) *fileData {
 	if slices.Contains(p.Plans, nil) {
-		return nil, fmt.Errorf("a nil execution plan")
+		panic(fmt.Errorf("a nil execution plan"))
 	}
 	ids := newIdentities()
 	ids.expectAll(p)
 	d := &fileData{delegates: map[*Delegate]int{}}
-	var err error
-	if d.constants, err = l.subsegment(d, ids, p.Constants, l.ConstantAlignment); err != nil {
-		return nil, fmt.Errorf("constants: %w", err)
-	}
+
+	must.Do(func() { d.constants = l.subsegment(d, ids, p.Constants, l.ConstantAlignment) },
+		"constants")
 	for i, list := range p.Mutable {
 		// Copied when a method is loaded, so without alignment.
-		s, err := l.subsegment(d, ids, list, 1)
-		if err != nil {
-			return nil, fmt.Errorf("initial data %d: %w", i, err)
-		}
-		d.mutable = append(d.mutable, s)
+		must.Do(func() { d.mutable = append(d.mutable, l.subsegment(d, ids, list, 1)) },
+			"initial data %d", i)
 	}
-	return d, l.wholeSegments(p, d, ids)
+	l.wholeSegments(p, d, ids)
+	return d
 }
 
 // subsegment places a list of blobs, of which entry 0 is reserved, in a segment.
 func (l Layout) subsegment(d *fileData, ids *identities, list []ir.Blob,
-	alignment int64) (s subsegment, err error) {
+	alignment int64) (s subsegment) {
 	var content []placed
 	size := int64(0)
 	at := map[blobKey]int64{}
@@ -305,9 +295,7 @@ func (l Layout) subsegment(d *fileData, ids *identities, list []ir.Blob,
 			continue // without bytes it begins where the segment does
 		}
 		key, shareable, err := ids.key(b)
-		if err != nil {
-			return s, fmt.Errorf("entry %d: %w", i, err)
-		}
+		must.In(err, "entry %d", i)
 		if off, ok := at[key]; ok && shareable {
 			s.offsets[i] = off
 			continue
@@ -322,60 +310,45 @@ func (l Layout) subsegment(d *fileData, ids *identities, list []ir.Blob,
 		size = 16
 	}
 	s.segment = d.segments.add(size, l.SegmentAlignment, content)
-	return s, nil
+	return s
 }
 
 // wholeSegments places blobs that have a segment of their own.
-func (l Layout) wholeSegments(p *Program, d *fileData, ids *identities) error {
+func (l Layout) wholeSegments(p *Program, d *fileData, ids *identities) {
 	segmentOf, inlineOf := map[blobKey]int{}, map[blobKey]int{}
-	place := func(b ir.Blob, index map[blobKey]int, add func() int) (int, error) {
-		key, shareable, err := ids.key(b)
-		if err != nil {
-			return 0, err
-		}
-		if i, ok := index[key]; ok && shareable {
-			return i, nil
-		}
-		i := add()
-		index[key] = i
-		return i, nil
-	}
-	segment := func(b ir.Blob) (int, error) {
-		return place(b, segmentOf, func() int {
-			return d.segments.add(b.Size(), l.SegmentAlignment, []placed{{0, b}})
-		})
-	}
-	for _, plan := range p.Plans {
-		for i := range plan.Delegates {
-			v := &plan.Delegates[i]
-			b := v.Processed
-			if b == nil {
-				b = ir.Bytes(nil)
-			}
-			var err error
-			if v.Inline {
-				d.delegates[v], err = place(b, inlineOf, func() int {
-					d.inline = append(d.inline, b)
-					return len(d.inline) - 1
-				})
-			} else {
-				d.delegates[v], err = segment(b)
-			}
-			if err != nil {
-				return fmt.Errorf("method %s, delegate %d: %w", foreign.Message(plan.Name), i, err)
-			}
-		}
-	}
-	for _, n := range p.Named {
-		b := n.Data
+	place := func(b ir.Blob, index map[blobKey]int, add func(ir.Blob) int) int {
 		if b == nil {
 			b = ir.Bytes(nil)
 		}
-		i, err := segment(b)
-		if err != nil {
-			return fmt.Errorf("named data %q: %w", n.Key, err)
+		key, shareable := must.Get2(ids.key(b))
+		i, ok := index[key]
+		if !ok || !shareable {
+			i = add(b)
+			index[key] = i
 		}
-		d.named = append(d.named, i)
+		return i
 	}
-	return nil
+	segment := func(b ir.Blob) int {
+		return d.segments.add(b.Size(), l.SegmentAlignment, []placed{{0, b}})
+	}
+	inline := func(b ir.Blob) int {
+		d.inline = append(d.inline, b)
+		return len(d.inline) - 1
+	}
+	for _, plan := range p.Plans {
+		for i := range plan.Delegates {
+			must.Do(func() {
+				v := &plan.Delegates[i]
+				if v.Inline {
+					d.delegates[v] = place(v.Processed, inlineOf, inline)
+				} else {
+					d.delegates[v] = place(v.Processed, segmentOf, segment)
+				}
+			}, "method %s, delegate %d", foreign.Message(plan.Name), i)
+		}
+	}
+	for _, n := range p.Named {
+		must.Do(func() { d.named = append(d.named, place(n.Data, segmentOf, segment)) },
+			"named data %q", n.Key)
+	}
 }

@@ -145,8 +145,7 @@ func (m *machine) scalar(e *expr.Expr, args []*native.Buffer) func() (eval.Value
 		sizes = append(sizes, s.Expr())
 	}
 	ints, setInts := numbers[int64](sizes, m.index)
-	p := must.Get(eval.Compile(f))
-	runner := p.Runner()
+	runner := must.Get(eval.Compile(f)).Runner()
 	bufs := append([][]byte{make([]byte, e.DType.Size())}, o.bufs...)
 	scalars := make([]eval.Value, len(from))
 	return func() (eval.Value, error) {

@@ -60,8 +60,7 @@ func newMethod(b *rt.Boundary, c *code) *machine {
 	m.memory()
 	m.inputs()
 	m.outputs()
-	body := m.block(c.method.Body)
-	m.body = body
+	m.body = m.block(c.method.Body)
 	m.results()
 	m.ints = make([]int64, len(m.slots))
 	m.nums = make([]eval.Value, len(m.vars))
@@ -109,8 +108,7 @@ func (m *machine) memory() {
 
 // aligned returns n zero bytes where elements of any type may lie.
 func aligned(n int64) []byte {
-	t := must.Get(rt.NewTensor(ir.Uint8, []int64{n}, nil, nil))
-	return t.Data
+	return must.Get(rt.NewTensor(ir.Uint8, []int64{n}, nil, nil)).Data
 }
 
 // index compiles an index expression.

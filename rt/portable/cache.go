@@ -46,8 +46,7 @@ func (k *kernel) loops(c *ops.Call, only []int, o interp.Orders,
 	if l := k.knownLoops(c, only, o); l != nil {
 		return l
 	}
-	f := must.Get(make())
-	p := newProgram(f)
+	p := newProgram(must.Get(make()))
 	k.cache.add(key(c, only, o), p)
 	return p.loops(k.reserve)
 }

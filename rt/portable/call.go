@@ -1,7 +1,6 @@
 package portable
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,8 +44,10 @@ func (k *kernel) prepare(c *rt.Call) (func() error, error) {
 			return nil, fmt.Errorf("%s: argument %d is missing", k.file, i)
 		}
 	}
-	if err := cmp.Or(p.kinds(), p.results()); err != nil {
-		return nil, fmt.Errorf("%s: %w", k.file, err)
+	for _, check := range []func() error{p.kinds, p.results, p.apart} {
+		if err := check(); err != nil {
+			return nil, fmt.Errorf("%s: %w", k.file, err)
+		}
 	}
 	for _, v := range c.Args[:len(k.in)] {
 		p.changing = changing(p.changing, c, v)
@@ -99,6 +100,34 @@ func (p *call) results() error {
 		}
 		if p.outs == 0 && out.Kind != rt.TensorKind {
 			return fmt.Errorf("argument %s is changed in place and no tensor", p.in[p.first].Name)
+		}
+	}
+	return nil
+}
+
+// apart refuses a call that writes over an operand with other sizes, as far as the bounds
+// tell: the tensor has its new sizes before the kernel reads it.
+func (p *call) apart() error {
+	var operands []operand
+	n, err := p.bindable(&operands)
+	known := !slices.ContainsFunc(p.c.Args[:len(p.in)], func(v *rt.EValue) bool {
+		return v.Kind != rt.TensorKind && !p.c.Fixed(v)
+	})
+	shared := func(o operand) bool { return slices.Contains(p.to, o.slot) }
+	if err != nil || !known || !slices.ContainsFunc(operands, shared) {
+		return nil
+	}
+	bound, err := p.table.Bind(n)
+	if err != nil || len(bound.Outs) != len(p.to) {
+		return nil // it is said where code is made
+	}
+	for i, t := range bound.Outs {
+		sizes, ok := t.StaticSizes()
+		if at := slices.IndexFunc(operands, func(o operand) bool {
+			return o.slot == p.to[i]
+		}); at >= 0 && ok && !slices.Equal(sizes, p.to[i].Tensor.Sizes) {
+			return fmt.Errorf("%w: operand %d of sizes %v is written with sizes %v",
+				rt.ErrInvalidProgram, at, p.to[i].Tensor.Sizes, sizes)
 		}
 	}
 	return nil

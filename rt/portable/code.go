@@ -39,8 +39,7 @@ func (k *kernel) compile(c *ops.Call, only []int, o interp.Orders,
 	}
 	if len(part.Outs) == 1 && part.Outs[0].Kind == ir.TensorKind && (only == nil || only[0] == 0) {
 		if in, want := k.handMadeFor(part, constant); in != nil {
-			t := k.newTuned(part, in)
-			return k.inOrder(part, o, want, t)
+			return k.inOrder(part, o, want, k.newTuned(part, in))
 		}
 	}
 	if l := k.knownLoops(part, only, o); l != nil {
@@ -59,8 +58,7 @@ func (k *kernel) compile(c *ops.Call, only []int, o interp.Orders,
 		})
 		return k.inOrder(c, o, interp.Orders{}, l)
 	case c.Op.Decompose != nil:
-		s := k.newSequence(c, constant)
-		return k.inOrder(c, o, interp.Orders{}, s)
+		return k.inOrder(c, o, interp.Orders{}, k.newSequence(c, constant))
 	case c.Op.Effect:
 		return k.newAssertion(c)
 	}
@@ -174,8 +172,7 @@ func (p *program) loops(reserve func(int64) error) *loops {
 	for i, b := range p.f.Bufs {
 		if b.Role == loop.Scratch {
 			n, _ := b.Len.Const()
-			memory := allocate(n, b.DType, reserve)
-			l.bufs[i] = memory
+			l.bufs[i] = allocate(n, b.DType, reserve)
 		}
 	}
 	return l
@@ -196,8 +193,7 @@ func unlimited(int64) error { return nil }
 
 // newLoops compiles a function that nobody else needs.
 func newLoops(f *loop.Func, reserve func(int64) error) *loops {
-	p := newProgram(f)
-	return p.loops(reserve)
+	return newProgram(f).loops(reserve)
 }
 
 func (l *loops) run(bufs [][]byte, done <-chan struct{}) error {

@@ -74,3 +74,17 @@ func execute(p *rt.Program, name string, registry *rt.Registry) error {
 	}
 	return m.Execute(ctx)
 }
+
+// A call that writes over an operand with other sizes does not load: a runtime resizes the
+// tensor before the kernel reads it.
+func TestResizedOperand(t *testing.T) {
+	p, err := rt.Open("../../golden/refused/program_resized_operand/model.pte", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	_, err = p.LoadMethod("forward", &rt.MethodOptions{Registry: portable.Registry()})
+	if !errors.Is(err, rt.ErrInvalidProgram) {
+		t.Errorf("%v, want %v", err, rt.ErrInvalidProgram)
+	}
+}

@@ -20,8 +20,7 @@ func (c *cache) reorder(t ir.Type, from, to []int) *loops {
 	key := fmt.Sprint("reorder ", t.DType, t.Sizes, from, to)
 	p := c.known(key)
 	if p == nil {
-		f := reordering(t, from, to)
-		p = newProgram(f)
+		p = newProgram(reordering(t, from, to))
 		c.add(key, p)
 	}
 	return p.loops(unlimited)

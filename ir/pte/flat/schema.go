@@ -122,6 +122,19 @@ func (s *Schema) Layout(name string) (*Layout, error) {
 // Slots returns how many fields the table has.
 func (l *Layout) Slots() int { return len(l.table.fields) }
 
+// Selector returns the number that selects a type of the table's union, 0 if it has none of
+// that name.
+func (l *Layout) Selector(name string) uint64 {
+	for _, f := range l.table.fields {
+		for i, t := range f.union {
+			if t.name == name {
+				return uint64(i) + 1
+			}
+		}
+	}
+	return 0
+}
+
 // Add adds a field; the byte that selects the type of a union "val" is called "val_type".
 func (l *Layout) Add(name string) error {
 	for i := range l.table.fields {
