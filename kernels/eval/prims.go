@@ -30,8 +30,10 @@ func (v *vectors) call(c *loop.Vector) step {
 			d = a.DType
 		}
 	}
-	if f := primitives()[d][c.Prim]; f != nil {
-		return f(v, c)
+	if of := primitives[d]; of != nil {
+		if f := of()[c.Prim]; f != nil {
+			return f(v, c)
+		}
 	}
 	return unknown(c)
 }
@@ -65,31 +67,32 @@ func (p prims) with(q prims) prims {
 	return p
 }
 
-// primitives are all primitives, by the type that calls are generic over. Narrow
-// floats are their bits.
-var primitives func() map[ir.DType]prims
+// primitives are all primitives, by the type that calls are generic over: those of a
+// type are made when the first is asked for. Narrow floats are their bits.
+var primitives map[ir.DType]func() prims
 
 // init and no initial value: what compiles calls comes back to the table.
-func init() { primitives = sync.OnceValue(allPrimitives) }
-
-func allPrimitives() map[ir.DType]prims {
-	return map[ir.DType]prims{
-		ir.Bool:   bools(),
-		ir.Uint8:  integers[uint8](),
-		ir.Int8:   integers[int8](),
-		ir.Uint16: integers[uint16](),
-		ir.Int16:  integers[int16](),
-		ir.Uint32: integers[uint32]().with(prims{
-			"BitsFloat32": convert(strip.BitsFloat32[uint32])}),
-		ir.Int32: integers[int32]().with(prims{
-			"BitsFloat32": convert(strip.BitsFloat32[int32])}),
-		ir.Uint64: integers[uint64]().with(prims{
-			"BitsFloat64": convert(strip.BitsFloat64[uint64])}),
-		ir.Int64: integers[int64]().with(prims{
-			"BitsFloat64": convert(strip.BitsFloat64[int64])}),
-		ir.Float16:  moves[uint16]().with(prims{"FromF16": convert(strip.FromF16)}),
-		ir.BFloat16: moves[uint16]().with(prims{"FromBF16": convert(strip.FromBF16)}),
-		ir.Float32: floats[float32]().with(prims{
+func init() {
+	lazily := func(of func() prims, more prims) func() prims {
+		return sync.OnceValue(func() prims { return of().with(more) })
+	}
+	primitives = map[ir.DType]func() prims{
+		ir.Bool:   lazily(bools, nil),
+		ir.Uint8:  lazily(integers[uint8], nil),
+		ir.Int8:   lazily(integers[int8], nil),
+		ir.Uint16: lazily(integers[uint16], nil),
+		ir.Int16:  lazily(integers[int16], nil),
+		ir.Uint32: lazily(integers[uint32],
+			prims{"BitsFloat32": convert(strip.BitsFloat32[uint32])}),
+		ir.Int32: lazily(integers[int32],
+			prims{"BitsFloat32": convert(strip.BitsFloat32[int32])}),
+		ir.Uint64: lazily(integers[uint64],
+			prims{"BitsFloat64": convert(strip.BitsFloat64[uint64])}),
+		ir.Int64: lazily(integers[int64],
+			prims{"BitsFloat64": convert(strip.BitsFloat64[int64])}),
+		ir.Float16:  lazily(moves[uint16], prims{"FromF16": convert(strip.FromF16)}),
+		ir.BFloat16: lazily(moves[uint16], prims{"FromBF16": convert(strip.FromBF16)}),
+		ir.Float32: lazily(floats[float32], prims{
 			"ToF16":        convert(strip.ToF16),
 			"ToBF16":       convert(strip.ToBF16),
 			"FMAF32":       ternary(strip.FMAF32),
@@ -98,7 +101,7 @@ func allPrimitives() map[ir.DType]prims {
 			"Float32Bits": into([]ir.DType{ir.Int32, ir.Uint32}, convert(strip.Float32Bits[int32]),
 				convert(strip.Float32Bits[uint32])),
 		}),
-		ir.Float64: floats[float64]().with(prims{
+		ir.Float64: lazily(floats[float64], prims{
 			"FMAF64":      ternary(strip.FMAF64),
 			"TruncMulAdd": ternary(strip.TruncMulAdd),
 			"Float64Bits": into([]ir.DType{ir.Int64, ir.Uint64}, convert(strip.Float64Bits[int64]),

@@ -142,21 +142,9 @@ func (c *compiler) loop(s *loop.For) func(*frame) bool {
 	extent := c.index(s.Extent)
 	slot := c.symbol(s.Var)
 	body := c.block(s.Body)
+	run := body.run
 	if len(body) == 1 {
-		only := body[0]
-		return func(fr *frame) bool {
-			n := extent(fr)
-			for i := int64(0); i < n; {
-				end := min(n, i+pollEvery)
-				for fr.spend(end - i); i < end; i++ {
-					fr.ints[slot] = i
-					if only(fr) {
-						return false
-					}
-				}
-			}
-			return false
-		}
+		run = body[0]
 	}
 	return func(fr *frame) bool {
 		n := extent(fr)
@@ -164,7 +152,7 @@ func (c *compiler) loop(s *loop.For) func(*frame) bool {
 			end := min(n, i+pollEvery)
 			for fr.spend(end - i); i < end; i++ {
 				fr.ints[slot] = i
-				if body.run(fr) {
+				if run(fr) {
 					return false
 				}
 			}

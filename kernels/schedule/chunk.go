@@ -52,25 +52,18 @@ func (b *chunker) body(stmts []loop.Stmt) bool {
 // shared returns s with equal expressions made one, so that each is computed
 // once, and before it is needed under a guard if it is needed elsewhere too.
 func (b *chunker) shared(s loop.Stmt) loop.Stmt {
-	share := expr.NewSharer()
 	switch s := s.(type) {
 	case *loop.Let:
-		if s.Value != nil && b.varies(s.Value) {
-			c := *s
-			c.Value = share.Share(s.Value)
-			return &c
+		if s.Value == nil || !b.varies(s.Value) {
+			return s
 		}
-	case *loop.Assign:
-		c := *s
-		c.Value = share.Share(s.Value)
-		return &c
-	case *loop.Store:
-		c := *s
-		c.Value = share.Share(s.Value)
-		return &c
+	case *loop.LetIndex:
+		return s
 	}
-	return s
+	return loop.Map(s, expr.NewSharer().Share, same)
 }
+
+func same(x sym.Expr) sym.Expr { return x }
 
 // loads reports whether some statement loads from the buffer that st stores
 // to, other than what it overwrites before or as it does.

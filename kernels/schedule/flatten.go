@@ -6,6 +6,7 @@ import (
 
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/loop"
 )
 
 // nest is a set of outputs computed by the same loops.
@@ -183,6 +184,24 @@ func mergeVars(vars []*sym.Symbol, uses []sym.Expr) ([]*sym.Symbol, expr.Subst) 
 		}
 	}
 	return out, all
+}
+
+// moved returns statements with other indices.
+func moved(body []loop.Stmt, m expr.Subst) []loop.Stmt {
+	return loop.MapAll(body, func(e *expr.Expr) *expr.Expr { return expr.SubstIndex(e, m) },
+		func(x sym.Expr) sym.Expr { return subst(x, m) })
+}
+
+// relocated returns e with other values for locals, those of which it is not nil.
+func relocated(e *expr.Expr, to func(*expr.Var) *expr.Expr) *expr.Expr {
+	return expr.Rewrite(e, func(e *expr.Expr) *expr.Expr {
+		if e.Op == expr.OpLocal {
+			if x := to(e.Var); x != nil {
+				return x
+			}
+		}
+		return e
+	})
 }
 
 func subst(x sym.Expr, m expr.Subst) sym.Expr {

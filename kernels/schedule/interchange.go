@@ -96,9 +96,7 @@ func (x *interchanger) loop(st *loop.For) []loop.Stmt {
 	}
 	lane := sym.NewVar(st.Var.Name, extent)
 	m := expr.Subst{st.Var: sym.Add(first, lane.Expr())}
-	body := loop.MapAll(st.Body, func(e *expr.Expr) *expr.Expr { return expr.SubstIndex(e, m) },
-		func(i sym.Expr) sym.Expr { return subst(i, m) })
-	in := x.spread(&loop.For{Var: lane, Extent: extent}, body, size)
+	in := x.spread(&loop.For{Var: lane, Extent: extent}, moved(st.Body, m), size)
 	if in == nil {
 		return nil
 	}

@@ -182,14 +182,9 @@ func (l *laner) run() []loop.Stmt {
 // step is iteration at of the loop, accumulated in a lane.
 func (l *laner) step(at, lane sym.Expr) []loop.Stmt {
 	m := expr.Subst{l.over.Var: at}
-	locals := map[*expr.Var]*expr.Var{}
+	locals := map[*expr.Var]*expr.Expr{}
 	value := func(e *expr.Expr) *expr.Expr {
-		return expr.Rewrite(expr.SubstIndex(e, m), func(e *expr.Expr) *expr.Expr {
-			if e.Op == expr.OpLocal && locals[e.Var] != nil {
-				return expr.Get(locals[e.Var])
-			}
-			return e
-		})
+		return relocated(expr.SubstIndex(e, m), func(v *expr.Var) *expr.Expr { return locals[v] })
 	}
 	var out []loop.Stmt
 	for _, s := range l.over.Body {
@@ -197,7 +192,7 @@ func (l *laner) step(at, lane sym.Expr) []loop.Stmt {
 		case *loop.Let:
 			v := *s.Var
 			out = append(out, &loop.Let{Var: &v, Value: value(s.Value)})
-			locals[s.Var] = &v
+			locals[s.Var] = expr.Get(&v)
 		case *loop.Store:
 			out = append(out, &loop.Store{Buf: s.Buf, At: subst(s.At, m), Value: value(s.Value)})
 		case *loop.Assign:
@@ -381,9 +376,7 @@ func (s *summer) loop(st *loop.For) []loop.Stmt {
 	}
 	inner.Var = sym.NewVar(st.Var.Name, inner.Extent)
 	m := expr.Subst{st.Var: sym.Add(first, inner.Var.Expr())}
-	inner.Body = loop.MapAll(st.Body,
-		func(e *expr.Expr) *expr.Expr { return expr.SubstIndex(e, m) },
-		func(x sym.Expr) sym.Expr { return subst(x, m) })
+	inner.Body = moved(st.Body, m)
 	return []loop.Stmt{&loop.For{Var: outer, Extent: count, Body: inBlock(&inner, sums)}}
 }
 

@@ -263,23 +263,17 @@ func (p *spreader) stmts(body []loop.Stmt) []loop.Stmt {
 				Else: p.stmts(st.Else)})
 			continue
 		}
-		out = append(out, loop.Map(st, p.value, func(x sym.Expr) sym.Expr { return x }))
+		out = append(out, loop.Map(st, p.value, same))
 	}
 	return out
 }
 
 // value returns e with locals where they are now.
 func (p *spreader) value(e *expr.Expr) *expr.Expr {
-	return expr.Rewrite(e, func(e *expr.Expr) *expr.Expr {
-		if e.Op != expr.OpLocal {
-			return e
+	return relocated(e, func(v *expr.Var) *expr.Expr {
+		if k, ok := p.bufs[v]; ok {
+			return expr.At(k, v.DType, p.w.v.Expr())
 		}
-		if again := p.again[e.Var]; again != nil {
-			return again
-		}
-		if k, ok := p.bufs[e.Var]; ok {
-			return expr.At(k, e.DType, p.w.v.Expr())
-		}
-		return e
+		return p.again[v]
 	})
 }

@@ -128,13 +128,8 @@ func (t *tabulator) loop(l *loop.For) {
 	at := fill.Var.Expr()
 	again := map[*expr.Var]*expr.Expr{}
 	value := func(e *expr.Expr) *expr.Expr {
-		e = expr.SubstIndex(e, expr.Subst{l.Var: at})
-		return expr.Rewrite(e, func(e *expr.Expr) *expr.Expr {
-			if e.Op == expr.OpLocal {
-				return again[e.Var]
-			}
-			return e
-		})
+		return relocated(expr.SubstIndex(e, expr.Subst{l.Var: at}),
+			func(v *expr.Var) *expr.Expr { return again[v] })
 	}
 	var body []loop.Stmt
 	tables := 0

@@ -76,22 +76,31 @@ func (b *builder) copyAll(dsts, srcs []*Buffer, from []Origin) {
 	}
 }
 
-// result returns the buffer of a region's output.
-func (b *builder) result(a ir.Arg) (*Buffer, error) {
+// tensor returns the tensor that an argument is; what says which argument it is.
+func tensor(a ir.Arg, what string) (*ir.Value, error) {
 	ref, ok := a.(ir.Ref)
 	if !ok || ref.Value.Type.Kind != ir.TensorKind {
-		return nil, fmt.Errorf("a region returns something that is no tensor")
+		return nil, fmt.Errorf("%s is no tensor", what)
 	}
-	return b.buffer(ref.Value), nil
+	return ref.Value, nil
+}
+
+// result returns the buffer of a region's output.
+func (b *builder) result(a ir.Arg) (*Buffer, error) {
+	v, err := tensor(a, "what a region returns")
+	if err != nil {
+		return nil, err
+	}
+	return b.buffer(v), nil
 }
 
 // carry gives a carried value its initial value a.
 func (b *builder) carry(dst *Buffer, a ir.Arg, from []Origin) error {
-	ref, ok := a.(ir.Ref)
-	if !ok || ref.Value.Type.Kind != ir.TensorKind {
-		return fmt.Errorf("a loop carries something that is no tensor")
+	v, err := tensor(a, "what a loop carries")
+	if err != nil {
+		return err
 	}
-	return b.initialise(dst, ref.Value, from)
+	return b.initialise(dst, v, from)
 }
 
 // results gives every result of n a buffer, unread ones too, since the regions
@@ -105,14 +114,13 @@ func (b *builder) results(n *ir.Node) []*Buffer {
 }
 
 func (b *builder) cond(n *ir.Node) error {
-	ref, ok := n.Args[0].Value.(ir.Ref)
-	if !ok || ref.Value.Type.Kind != ir.TensorKind {
-		return fmt.Errorf("the predicate is no tensor")
+	pred, err := tensor(n.Args[0].Value, "the predicate")
+	if err != nil {
+		return err
 	}
 	from := []Origin{originOf(n)}
 	outs := b.results(n)
-	c := &Cond{Pred: b.buffer(ref.Value), From: from}
-	var err error
+	c := &Cond{Pred: b.buffer(pred), From: from}
 	if c.Then, err = b.region(n.Regions[0], outs, from); err != nil {
 		return err
 	}
@@ -166,14 +174,14 @@ func (b *builder) scan(n *ir.Node) error {
 		return fmt.Errorf("the region's parameters do not match the operands")
 	}
 	outs := b.results(n)
-	var extent sym.Expr
+	operands := make([]*ir.Value, len(xs))
+	var err error
 	for i, a := range xs {
-		ref, ok := a.(ir.Ref)
-		if !ok {
-			return fmt.Errorf("operand %d is no tensor", i)
+		if operands[i], err = tensor(a, "an operand"); err != nil {
+			return err
 		}
-		extent = ref.Value.Type.Sizes[0]
 	}
+	extent := operands[0].Type.Sizes[0]
 	f := &For{Var: sym.NewVar("t", extent), Extent: extent, Reverse: bool(reverse), From: from}
 	slice := func(of *Buffer, v *ir.Value, name string) *Buffer {
 		return viewOf(of, name, v.Type.Sizes, sym.Mul(f.Var.Expr(), numel(v)))
@@ -185,18 +193,17 @@ func (b *builder) scan(n *ir.Node) error {
 		}
 		b.bufs[body.Inputs[i]], dsts[i] = outs[i], outs[i]
 	}
-	for i, a := range xs {
+	for i, v := range operands {
 		in := body.Inputs[len(inits)+i]
-		b.bufs[in] = slice(b.buffer(a.(ir.Ref).Value), in, in.Name)
+		b.bufs[in] = slice(b.buffer(v), in, in.Name)
 	}
 	for i := len(inits); i < len(outs); i++ {
-		ref, ok := body.Outputs[i].(ir.Ref)
-		if !ok {
-			return fmt.Errorf("the region returns something that is no tensor")
+		v, err := tensor(body.Outputs[i], "what the region returns")
+		if err != nil {
+			return err
 		}
-		dsts[i] = slice(outs[i], ref.Value, outs[i].Name+"_t")
+		dsts[i] = slice(outs[i], v, outs[i].Name+"_t")
 	}
-	var err error
 	if f.Body, err = b.region(body, dsts, from); err != nil {
 		return err
 	}

@@ -249,22 +249,12 @@ func sumIn(body *expr.Expr, added []int) (sum *expr.Expr) {
 // reports false if that reads what no epilogue can.
 func (b *builder) rest(f *facts, sum *expr.Expr, ep *tuned.Epilogue, ch *chain) bool {
 	t := f.tensors[0]
-	acc := ep.Body
-	var of func(e *expr.Expr) *expr.Expr
-	done := map[*expr.Expr]*expr.Expr{sum: acc}
-	of = func(e *expr.Expr) *expr.Expr {
-		if x := done[e]; x != nil {
-			return x
+	t.Body = expr.Rewrite(t.Body, func(e *expr.Expr) *expr.Expr {
+		if e == sum {
+			return ep.Body
 		}
-		c := *e
-		c.Args = make([]*expr.Expr, len(e.Args))
-		for i, a := range e.Args {
-			c.Args[i] = of(a)
-		}
-		done[e] = &c
-		return &c
-	}
-	t.Body = of(t.Body)
+		return e
+	})
 	alone := *f
 	alone.tensors = []expr.Tensor{t}
 	body, extra, ok := b.epilogueStep(&alone, f.node.Output(0), nil, ch.extra, ep,

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
-	"math"
 	"sort"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/half"
 	"github.com/etgen/etgen/kernels/schedule"
@@ -401,30 +401,14 @@ func sameElement(d ir.DType, data []byte) (*expr.Expr, bool) {
 		d == ir.Float64) || !bytes.Equal(data[n:], data[:len(data)-n]) {
 		return nil, false
 	}
-	return element(d, data[:n]), true
-}
-
-// element reads one little-endian element as a constant expression.
-func element(d ir.DType, b []byte) *expr.Expr {
-	var bits uint64
-	for i, x := range b {
-		bits |= uint64(x) << (8 * i)
+	switch v := eval.Get(d, data, 0); {
+	case d == ir.Bool:
+		return expr.Bool(v.I != 0), true
+	case d.IsInt():
+		return expr.Int(d, v.I), true
+	default:
+		return expr.Float(d, v.F), true
 	}
-	switch d {
-	case ir.Bool:
-		return expr.Bool(bits != 0)
-	case ir.Float32:
-		return expr.Float(d, float64(math.Float32frombits(uint32(bits))))
-	case ir.Float64:
-		return expr.Float(d, math.Float64frombits(bits))
-	case ir.Float16, ir.BFloat16:
-		return expr.Float(d, float64(half.ToFloat32(d, uint16(bits))))
-	}
-	shift := 64 - 8*d.Size()
-	if d.IsUnsigned() {
-		return expr.Int(d, int64(bits<<shift>>shift))
-	}
-	return expr.Int(d, int64(bits)<<shift>>shift)
 }
 
 // poison inserts, before every step, statements that overwrite what no later
