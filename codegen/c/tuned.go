@@ -95,7 +95,7 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 // phases returns the text of a kernel, or that of each of its phases if threads
 // share them.
 func (g *gen) phases(in *tuned.Instance, text *ctext.Kernel) (phases []phase) {
-	names := in.Kernel.Phases
+	names := in.Phases()
 	if g.opt.Threads < 2 || !in.Divided || len(names) > 1 && !text.One("batch") {
 		names = []string{""}
 	}

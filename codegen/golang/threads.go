@@ -85,8 +85,8 @@ func fieldLines(params []param) string {
 // steps is the number of steps of a kernel that is done in parts: its phases, for
 // each image of a batch if there are several.
 func (p *printer) steps(in *tuned.Instance) string {
-	phases := sym.Int(int64(len(in.Kernel.Phases)))
-	if len(in.Kernel.Phases) > 1 {
+	phases := sym.Int(int64(len(in.Phases())))
+	if len(in.Phases()) > 1 {
 		for _, x := range in.Params {
 			if x.Name == "batch" {
 				phases = sym.Mul(phases, x.Value)

@@ -323,10 +323,9 @@ func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial 
 			}
 		}
 		convolution := strings.Contains(k.Name, "conv2d") || strings.HasPrefix(k.Name, "depthwise")
-		layouts := strings.Contains(k.Name, "_rows") || strings.Contains(k.Name, "_gather") ||
-			strings.Contains(k.Name, "_narrow") || strings.Contains(k.Name, "_slide") ||
+		layouts := strings.Contains(k.Name, "_rows") || strings.Contains(k.Name, "_narrow") || strings.Contains(k.Name, "_slide") ||
 			strings.Contains(k.Name, "_few") || strings.Contains(k.Name, "_lanes") ||
-			strings.Contains(k.Name, "_around") || strings.Contains(k.Name, "_edges")
+			strings.Contains(k.Name, "_edges")
 		if !target.Language.Has(k) {
 			continue
 		}
@@ -337,16 +336,20 @@ func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial 
 		if k.Descriptor.Field("channels_inner") != nil {
 			forms = append(forms, k.Name+" planes")
 		}
+		if k.Name == "conv2d_rows_f32" {
+			forms = append(forms, k.Name+" inner")
+		}
 		for _, form := range forms {
 			if !target.Language.CopiesPadding || !strings.Contains(k.Name, "_edges") {
 				sets[form] = convTrials(r, target, count, form)
 			}
-			if strings.Contains(k.Name, "_around") || strings.Contains(k.Name, "_edges") {
+			if (k.Name == "conv2d_rows_f32" || strings.Contains(k.Name, "_edges")) &&
+				!strings.HasSuffix(form, " inner") {
 				sets[form] = append(sets[form], transposedTrials(r, count, form)...)
 			}
 		}
 	}
-	if gather := "conv2d_gather_f32"; sets[gather] != nil {
+	if gather := "conv2d_rows_f32 inner"; sets[gather] != nil {
 		sets[gather] = append([]*trial{twoColumns()}, sets[gather]...)
 	}
 	return sets

@@ -15,86 +15,156 @@ const rowsCols = 32
 // rowsMax is the most rows of results that they have in registers.
 const rowsMax = 12
 
-// Conv2DRows is the convolution over images whose channels lie innermost in
-// memory, without padding: the products of a few neighbouring results with a
-// panel of weights run along contiguous channels. Weights are packed as
-// w[ceil(cout/32)][kh][kw][cin][32], the last panel 16 wide where that is enough.
+// What a convolution does about padding, and about where channels lie.
+const (
+	inPlace       = iota // it reads the image as it lies
+	copied               // with its padding, into scratch
+	innerChannels        // and planes channel by channel beside each other
+)
+
+// Conv2DRows is the convolution over images in any layout, grouped or not, transposed or
+// not, of one or two dimensions: the products of a few neighbouring results of a row with
+// a panel of weights. Where there is padding, or zeros between elements as in a transposed
+// convolution, the image is copied into scratch with those.
 func Conv2DRows() *Kernel {
 	return &Kernel{Name: "conv2d_rows_f32", Descriptor: convRowsParams, InPatches: flatInPatches,
-		Go: "rows.Conv", Buffers: []string{"w", "bias"}, Phases: []string{"rows"}, Bounds: true, Operands: []string{"x"},
-		C:     true,
-		Match: func(r *Request) *Instance { return matchConvRows(r, false) }}
+		Go: "rows.Conv", Buffers: []string{"w", "bias", "scratch"},
+		Phases: []string{"gather", "rows"}, Bounds: true, Operands: []string{"x"}, C: true,
+		Match: matchConvRows}
 }
 
-// Conv2DGather is Conv2DRows for images in any layout and with padding: it
-// copies each into scratch first, channels innermost, its padding around it.
-func Conv2DGather() *Kernel {
-	return &Kernel{Name: "conv2d_gather_f32", Descriptor: convGatherParams,
-		InPatches: flatInPatches, Go: "rows.ConvGather", Buffers: []string{"w", "bias", "scratch"},
-		Phases: []string{"gather", "rows"}, Bounds: true,
-		Operands: []string{"x"}, C: true,
-		Match: func(r *Request) *Instance { return matchConvRows(r, true) }}
-}
-
-func matchConvRows(r *Request, gather bool) *Instance {
+func matchConvRows(r *Request) *Instance {
 	if !ChannelsLast(r.Target) {
 		return nil
 	}
-	cv := convolutionOf(r)
-	if cv == nil || cv.groups > 1 || !cv.yLast && !cv.outIsRow() ||
-		cv.cout < r.Target.Language.Costs.FewestChannels {
-		return nil
-	}
-	rows, cols := &cv.axes[0], &cv.axes[1]
-	direct := !rows.padded() && !cols.padded() && (cv.xLast || cv.cin == 1)
-	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
-	one := sym.Int(1)
-	// The gathered rows begin with all of the padding.
-	begins := sym.LessEq(cols.pad, sym.Add(sym.Mul(n(cols.kernel-1), cols.dilation), one)) ||
-		sym.LessEq(cols.pad, cols.reach())
-	if direct == gather || gather && !begins || !cv.constants(r) {
-		return nil
-	}
-	gh, gw := rows.reach(), cols.reach()
-	image := sym.Mul(n(cv.cin), cv.plane)
-	xw, xh := n(cv.cin), sym.Mul(n(cv.cin), cols.in)
-	if gather {
-		xh = sym.Mul(n(cv.cin), gw)
-	}
-	runs, run := n(cols.kernel), n(cv.cin)
-	if cols.dilation.Is(1) || cols.kernel == 1 {
-		runs, run = one, n(cols.kernel*cv.cin) // neighbouring columns are one run
-	}
-	taps := rows.kernel * cols.kernel * cv.cin
-	w, bias := cv.panels(1, cv.cout, rowsCols, lastCols(cv.cout))
-	d, values := convRowsParams, Values{"tap_runs": runs, "run_length": run,
-		"in_stride_batch": image, "in_stride_row": xh, "in_stride_col": xw}
-	in := &Instance{
-		Operands: []int{cv.x},
-		Packed:   []Packed{w, bias},
-		Channels: Channels{Inner: one, Count: n(cv.cout)}, RunChannels: true,
-		Tile: r.Target.tile(),
-		MACs: sym.Mul(cv.batch, n(cv.cout), rows.out, cols.out, n(taps)),
+	cv, up := convolutionOf(r), [2]sym.Expr{sym.Int(1), sym.Int(1)}
+	if cv == nil {
+		if cv, up = transposedOf(r); cv == nil {
+			return nil
+		}
 	}
 	costs := &r.Target.Language.Costs
-	depth, _ := run.Const()
-	in.Cost = cost(in.MACs) / 4 * (cv.narrow(costs.RowsLanes) * (1 + costs.Run/float64(depth)))
-	if gather {
-		fc, fw := cv.plane, one
-		if cv.xLast || cv.cin == 1 {
-			fc, fw = one, n(cv.cin)
-		} else {
-			in.Cost += costs.PlaneCopy * cost(gh, xh)
-		}
-		d = convGatherParams
-		maps.Copy(values, Values{"padded_h": gh, "source_stride_channel": fc,
-			"source_stride_row": sym.Mul(cols.in, fw), "source_stride_col": fw,
-			"copied_w": sym.Min(cols.in, sym.Sub(gw, cols.pad))})
-		in.Scratch = sym.Mul(sym.Int(4), gh, xh)
-		in.Cost += costs.Copy * cost(cv.batch, gh, xh)
+	if cv.groups > 1 && cv.cin == 1 && cv.cout < 4 ||
+		cv.cout < costs.FewestChannels && !cv.transposed || !cv.constants(r) {
+		return nil
 	}
-	in.Params = d.params(values, cv.window())
+	if cv.transposed || cv.groups > 1 || !cv.yLast && !cv.outIsRow() {
+		return cv.onRows(r, up, false)
+	}
+	own := *cv
+	own.yLast = true
+	if cv.xLast || cv.cin == 1 {
+		own.xLast = true
+		return own.onRows(r, up, false)
+	}
+	best, other := own.onRows(r, up, true), cv.onRows(r, up, false)
+	if other != nil && other.Cost < best.Cost {
+		return other
+	}
+	return best
+}
+
+// onRows makes an instance of Conv2DRows, whose image is up apart: with inner, of planes
+// that it copies channel by channel beside each other.
+func (cv *convolution) onRows(r *Request, up [2]sym.Expr, inner bool) *Instance {
+	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
+	one, zero := sym.Int(1), sym.Int(0)
+	own := *cv
+	rows, cols := &own.axes[0], &own.axes[1]
+	if r.Rows != nil && !cv.xLast && !inner {
+		if !sym.LessEq(rows.reach(), sym.Add(rows.pad, rows.in)) {
+			return nil // planes are as high as the code says that the image is
+		}
+		rows.in = cv.height
+	}
+	own.xLast = cv.xLast || inner
+	channels := cv.groups * cv.cin
+	planes, pixel, row := channels, 1, cols.in
+	if own.xLast {
+		planes, pixel = 1, channels
+	}
+	if !inner {
+		row = sym.Mul(cols.in, n(pixel))
+	}
+	// What results see of the image that they see, copied or not.
+	seenRows, seenCols, mode := rows.in, cols.in, inPlace
+	if rows.padded() || cols.padded() || !up[0].Is(1) || !up[1].Is(1) || inner {
+		seenRows, seenCols, mode = rows.reach(), cols.reach(), copied
+	}
+	apart := one // channels of a pixel that is copied
+	if inner {
+		mode, apart = innerChannels, cv.plane
+	}
+	xh := sym.Mul(seenCols, n(pixel))
+	plane := sym.Mul(seenRows, xh)
+	s, ok := own.sums([2]sym.Expr{one, one}, xh, plane)
+	if !ok {
+		return nil
+	}
+	middle := s.panels.B
+	if own.xLast && !s.flat {
+		middle = 1
+	}
+	xg := sym.Mul(n(cv.cin), plane)
+	if own.xLast {
+		xg = n(cv.cin)
+	}
+	gh, gw, given := zero, zero, cols.in
+	if mode != inPlace {
+		gh, gw = seenRows, xh
+		given = sym.Max(zero, sym.Min(given, sym.CeilDiv(sym.Sub(seenCols, cols.pad), up[1])))
+	}
+	in := own.instanceOnRows(r, s, convRowsParams, Values{
+		"outer_taps": n(s.panels.A), "middle_taps": n(middle), "inner_taps": n(s.depth),
+		"in_stride_batch": sym.Mul(n(channels), cv.plane),
+		"in_stride_group": xg, "in_stride_outer": s.xOuter, "in_stride_middle": s.xMiddle,
+		"in_stride_row": sym.Mul(rows.stride, xh),
+		"in_stride_col": sym.Mul(cols.stride, n(pixel)), "planes": n(planes), "in_row": row,
+		"pad_row": sym.Mul(cols.pad, n(pixel)), "padded_h": gh, "padded_row": gw,
+		"copied_row": sym.Mul(n(pixel), given), "pixel": n(pixel), "copy_mode": n(mode),
+		"source_stride_channel": apart, "upsample_h": up[0], "upsample_w": up[1]})
+	in.Scratch = sym.Mul(sym.Int(4), n(planes), gh, gw)
+	costs := &r.Target.Language.Costs
+	run, lanes := 1.0, costs.AroundLanes
+	if own.xLast && own.yLast && cv.groups == 1 && !cv.transposed {
+		run, lanes = costs.Run, costs.RowsLanes
+	}
+	// Vectors do four times what numbers do. Loops around short runs, results by
+	// way of sums, and panels that are not full come on top.
+	in.Cost = cost(in.MACs) / 4 * (1 + run/float64(s.depth)) * cv.narrow(lanes)
+	if !own.yLast {
+		in.Cost *= 1.25
+	}
+	if inner {
+		in.Cost += costs.PlaneCopy * cost(gh, gw)
+	}
+	in.Cost += costs.Copy * cost(cv.batch, n(planes), gh, gw)
 	return in
+}
+
+// instanceOnRows makes the instance of a kernel that takes results of a row by panels of
+// weights, whose sums are nested so.
+func (cv *convolution) instanceOnRows(r *Request, s tapSums, d *Descriptor, own Values) *Instance {
+	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
+	out := sym.Mul(cv.axes[0].out, cv.axes[1].out)
+	yw, yc := sym.Int(1), out
+	if cv.yLast {
+		yw, yc = n(cv.groups*cv.cout), sym.Int(1)
+	}
+	maps.Copy(own, Values{"out_stride_channel": yc, "out_stride_col": yw,
+		"channels_inner": truth(cv.yLast)})
+	bias := panels.Shape{Groups: cv.groups, N: cv.cout, A: 1, B: 1, C: 1, Cols: rowsCols,
+		Group: cv.cout, Column: 1}
+	taps := cv.axes[0].kernel * cv.axes[1].kernel * cv.cin
+	return &Instance{
+		Params:   d.params(own, cv.window()),
+		Operands: []int{cv.x},
+		Packed: []Packed{inPanels("w", s.panels, cv.weights, cv.w), inPanels("bias", bias,
+			cv.bias, cv.biasFrom()...)},
+		Channels: Channels{Inner: yc, Count: n(cv.groups * cv.cout)}, RunChannels: cv.yLast,
+		Tile: r.Target.tile(),
+		MACs: sym.Mul(cv.batch, n(cv.groups*cv.cout), out, n(taps)),
+	}
 }
 
 // outIsRow reports whether the result is the same in either layout: it has one
@@ -186,142 +256,6 @@ func matchFew(r *Request) *Instance {
 	costs := &r.Target.Language.Costs
 	in.Cost = cost(in.MACs)/4*costs.FewProduct*float64(roundUp(width, fewLanes))/float64(max(width, 1)) +
 		costs.FewCopy*cost(cv.batch, n(cv.cin), gh, cols.reach())
-	return in
-}
-
-// ConvAround is the convolution over images in any layout, grouped or not,
-// transposed or not, of one or two dimensions: on tiles of a few neighbouring
-// results by a panel of weights. The image stays in its layout;
-// where there is padding, or zeros between elements as in a transposed
-// convolution, a copy with those is made in scratch.
-func ConvAround() *Kernel {
-	return &Kernel{Name: "conv2d_around_f32", Descriptor: convAroundParams,
-		InPatches: flatInPatches, Go: "rows.ConvAround", Buffers: []string{"w", "bias", "scratch"}, Phases: []string{"gather", "rows"},
-		Bounds: true, Operands: []string{"x"}, C: true, Match: matchAround}
-}
-
-func matchAround(r *Request) *Instance {
-	if !ChannelsLast(r.Target) {
-		return nil
-	}
-	cv, up := convolutionOf(r), [2]sym.Expr{sym.Int(1), sym.Int(1)}
-	if cv == nil {
-		if cv, up = transposedOf(r); cv == nil {
-			return nil
-		}
-	}
-	if cv.groups > 1 && cv.cin == 1 && cv.cout < 4 {
-		return nil
-	}
-	costs := &r.Target.Language.Costs
-	if cv.cout < costs.FewestChannels && !cv.transposed {
-		return nil
-	}
-	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
-	one, zero := sym.Int(1), sym.Int(0)
-	rows, cols := &cv.axes[0], &cv.axes[1]
-	kh, kw, cin := rows.kernel, cols.kernel, cv.cin
-	beside := cols.dilation.Is(1) || kw == 1 // taps of a row are neighbours
-	if r.Rows != nil && !cv.xLast {
-		if !sym.LessEq(rows.reach(), sym.Add(rows.pad, rows.in)) {
-			return nil // planes are as high as the code says that the image is
-		}
-		own := *cv
-		cv, rows, cols = &own, &own.axes[0], &own.axes[1]
-		rows.in = cv.height
-	}
-	planes, pixel := cv.groups*cin, 1
-	if cv.xLast {
-		planes, pixel = 1, planes
-	}
-	// What results see of the image that they see, copied or not.
-	seenRows, seenCols := rows.in, cols.in
-	gather := rows.padded() || cols.padded() || !up[0].Is(1) || !up[1].Is(1)
-	if gather {
-		seenRows, seenCols = rows.reach(), cols.reach()
-	}
-	xh := sym.Mul(seenCols, n(pixel))
-	plane := sym.Mul(seenRows, xh)
-	taps := kh * kw
-	s := panels.Shape{Groups: cv.groups, N: cv.cout, Cols: rowsCols, Last: lastCols(cv.cout)}
-	s.Group, s.Column = cv.cout*cin*taps, cin*taps
-	stepIn, stepRow, stepCol := taps, cv.kernel[1], 1
-	if cv.transposed {
-		s.Group, s.Column = cin*cv.cout*taps, taps
-		stepIn, stepRow, stepCol = cv.cout*taps, -stepRow, -stepCol
-	}
-	var outer, middle, depth int
-	var xOuter, xMiddle, xg sym.Expr
-	switch {
-	case !cv.xLast && beside:
-		outer, middle, depth = cin, kh, kw
-		xOuter, xMiddle = plane, sym.Mul(rows.dilation, xh)
-		s.StepA, s.StepB, s.StepC = stepIn, stepRow, stepCol
-	case !cv.xLast && kh == 1:
-		outer, middle, depth = cin, kw, 1
-		xOuter, xMiddle = plane, cols.dilation
-		s.StepA, s.StepB = stepIn, stepCol
-	case cv.xLast:
-		outer, middle, depth = kh, kw, cin
-		xOuter, xMiddle = sym.Mul(rows.dilation, xh), sym.Mul(cols.dilation, n(pixel))
-		s.StepA, s.StepB, s.StepC = stepRow, stepCol, stepIn
-	default:
-		return nil
-	}
-	s.A, s.B, s.C = outer, middle, depth
-	if cv.xLast && beside && cv.groups == 1 { // neighbouring pixels are one run
-		middle, depth = 1, middle*depth
-	}
-	xg = sym.Mul(n(cin), plane)
-	if cv.xLast {
-		xg = n(cin)
-	}
-	if !cv.constants(r) {
-		return nil
-	}
-	bias := panels.Shape{Groups: cv.groups, N: cv.cout, A: 1, B: 1, C: 1, Cols: rowsCols,
-		Group: cv.cout, Column: 1}
-	out := sym.Mul(rows.out, cols.out)
-	yw, yc := one, out
-	if cv.yLast {
-		yw, yc = n(cv.groups*cv.cout), one
-	}
-	gh, gw := zero, zero
-	if gather {
-		gh, gw = seenRows, xh
-	}
-	given := cols.in // pixels of a row that are copied
-	if gather {
-		given = sym.Max(zero, sym.Min(given, sym.CeilDiv(sym.Sub(seenCols, cols.pad), up[1])))
-	}
-	given = sym.Mul(n(pixel), given)
-	in := &Instance{
-		Params: convAroundParams.params(Values{
-			"outer_taps": n(outer), "middle_taps": n(middle), "inner_taps": n(depth),
-			"in_stride_batch": sym.Mul(n(cv.groups*cin), rows.in, cols.in),
-			"in_stride_group": xg, "in_stride_outer": xOuter, "in_stride_middle": xMiddle,
-			"in_stride_row": sym.Mul(rows.stride, xh),
-			"in_stride_col": sym.Mul(cols.stride, n(pixel)), "out_stride_channel": yc,
-			"out_stride_col": yw, "channels_inner": truth(cv.yLast), "planes": n(planes),
-			"in_row": sym.Mul(cols.in, n(pixel)), "pad_row": sym.Mul(cols.pad, n(pixel)),
-			"padded_h": gh, "padded_row": gw, "copied_row": given, "pixel": n(pixel),
-			"upsample_h": up[0], "upsample_w": up[1]}, cv.window()),
-		Operands: []int{cv.x},
-		Packed: []Packed{inPanels("w", s, cv.weights, cv.w), inPanels("bias", bias, cv.bias,
-			cv.biasFrom()...)},
-		Channels: Channels{Inner: yc, Count: n(cv.groups * cv.cout)}, RunChannels: cv.yLast,
-		Tile:    r.Target.tile(),
-		Scratch: sym.Max(sym.Int(4), sym.Mul(sym.Int(4), n(planes), gh, gw)),
-		MACs:    sym.Mul(cv.batch, n(cv.groups*cv.cout), out, n(taps*cin)),
-	}
-	// Vectors do four times what numbers do. Loops around short runs, results by
-	// way of sums, and panels that are not full come on top.
-	in.Cost = cost(in.MACs) / 4 * (1 + 1/float64(depth)) *
-		float64(max(costs.AroundLanes, cv.cout)) / float64(cv.cout)
-	if !cv.yLast {
-		in.Cost *= 1.25
-	}
-	in.Cost += costs.Copy * cost(cv.batch, n(planes), gh, gw)
 	return in
 }
 

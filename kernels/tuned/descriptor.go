@@ -177,9 +177,6 @@ var vocabulary = func() map[string]Field {
 			Doc: "Loop of the sum that counts channels: 1, or 2, the innermost."},
 		{Name: "column_loop", Unit: "",
 			Doc: "Loop of the sum that counts columns of taps: the other one."},
-		{Name: "tap_runs", Unit: "runs",
-			Doc: "Runs of taps in a row of them that are contiguous in the image."},
-		{Name: "run_length", Unit: "elements", Doc: "Elements of such a run."},
 		{Name: "outer_taps", Unit: "taps", Doc: "Taps that the outer loop counts."},
 		{Name: "middle_taps", Unit: "taps", Doc: "Taps that the middle loop counts."},
 		{Name: "inner_taps", Unit: "taps",
@@ -227,6 +224,8 @@ var vocabulary = func() map[string]Field {
 		{Name: "channels_inner", Unit: flag,
 			Doc: "Channels of the result lie innermost, else its columns do."},
 		// The copy of an image, with its padding.
+		{Name: "copy_mode", Unit: "",
+			Doc: "0: no copy; 1: the image with its padding; 2: planes, their channels innermost."},
 		{Name: "padded_h", Unit: "rows", Doc: "Rows of the copy; 0 if there is none."},
 		{Name: "padded_row", Unit: "elements", Doc: "Elements of a row of the copy."},
 		{Name: "planes", Unit: "planes", Doc: "Planes of the image, and of the copy."},
@@ -238,10 +237,6 @@ var vocabulary = func() map[string]Field {
 			Doc: "From phase to phase of a row: columns that results see with one tap."},
 		{Name: "source_stride_channel", Unit: "elements",
 			Doc: "From channel to channel of the image that is copied."},
-		{Name: "source_stride_row", Unit: "elements",
-			Doc: "From row to row of the image that is copied."},
-		{Name: "source_stride_col", Unit: "elements",
-			Doc: "From column to column of the image that is copied."},
 		// Winograd's tiles.
 		{Name: "tile_side", Unit: "elements",
 			Doc: "Rows and columns of a tile of the image, two more than of its results."},
@@ -277,7 +272,7 @@ var vocabulary = func() map[string]Field {
 		{Name: "mask_stride_row", Unit: "elements", Doc: "From query to query of the mask."},
 		{Name: "mask_stride_col", Unit: "elements", Doc: "From key to key of the mask."},
 	} {
-		f.Form = f.Name == "channels_inner" || f.Name == "mask_mode"
+		f.Form = slices.Contains([]string{"channels_inner", "mask_mode", "copy_mode"}, f.Name)
 		fields[f.Name] = f
 	}
 	return fields
@@ -291,11 +286,6 @@ var (
 		"in_stride_col"}
 	outStrides = []string{"out_stride_batch", "out_stride_channel", "out_stride_row",
 		"out_stride_col"}
-	// What a convolution of rows of results knows of its taps, in the image as it lies or
-	// in a copy.
-	rowsWindow = []string{"batch", "in_channels", "out_channels", "out_h", "out_w", "kernel_h",
-		"kernel_w", "stride_h", "stride_w", "dilation_h", "dilation_w", "tap_runs", "run_length",
-		"in_stride_batch", "in_stride_row", "in_stride_col"}
 )
 
 // The descriptors of all kernels.
@@ -311,16 +301,13 @@ var (
 		outStrides)
 	convInt8Params = describe("conv_i8_params", []string{"batch", "in_channels", "out_channels",
 		"depth", "pad_value"}, window, inStrides, outStrides)
-	convRowsParams   = describe("conv_rows_params", rowsWindow)
-	convGatherParams = describe("conv_gather_params", rowsWindow, []string{"in_h", "pad_h",
-		"pad_w", "padded_h", "copied_w", "source_stride_channel", "source_stride_row",
-		"source_stride_col"})
-	convAroundParams = describe("conv_around_params", []string{"batch", "groups",
+	convRowsParams = describe("conv_rows_params", []string{"batch", "groups",
 		"out_channels", "out_h", "out_w", "outer_taps", "middle_taps", "inner_taps",
 		"in_stride_batch", "in_stride_group", "in_stride_outer", "in_stride_middle",
 		"in_stride_row", "in_stride_col", "out_stride_channel", "out_stride_col",
 		"channels_inner", "planes", "in_h", "in_row", "pad_h", "pad_row", "padded_h",
-		"padded_row", "copied_row", "pixel", "upsample_h", "upsample_w"})
+		"padded_row", "copied_row", "pixel", "copy_mode", "source_stride_channel", "upsample_h",
+		"upsample_w"})
 	convEdgesParams = describe("conv_edges_params", []string{"batch", "groups", "out_channels"},
 		window, []string{"upsample_h", "upsample_w", "rows_in_middle", "columns_in_middle",
 			"outer_taps", "inner_taps", "column_taps", "sum_taps", "in_stride_batch",

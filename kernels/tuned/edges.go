@@ -5,7 +5,7 @@ import (
 	"github.com/etgen/etgen/kernels/tuned/gokernels/panels"
 )
 
-// ConvEdges is ConvAround without a copy: where a window reaches over an edge of
+// ConvEdges is Conv2DRows without a copy: where a window reaches over an edge of
 // the image, tiles of neighbouring results that see the same of its taps are
 // summed over these alone. In a transposed convolution those are results as far
 // apart as the input's elements, and Go takes these only.
@@ -34,41 +34,26 @@ func matchEdges(r *Request) *Instance {
 	if !spread && r.Target.Language.CopiesPadding {
 		return nil
 	}
-	s, ok := cv.sums(up)
-	if !ok || !cv.constants(r) {
-		return nil
-	}
 	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
-	bias := panels.Shape{Groups: cv.groups, N: cv.cout, A: 1, B: 1, C: 1, Cols: rowsCols,
-		Group: cv.cout, Column: 1}
-	out := sym.Mul(rows.out, cols.out)
-	yw, yc := sym.Int(1), out
-	if cv.yLast {
-		yw, yc = n(cv.groups*cv.cout), sym.Int(1)
-	}
 	pixel, xg := sym.Int(1), sym.Mul(n(cv.cin), cv.plane)
 	if cv.xLast {
 		pixel, xg = n(cv.groups*cv.cin), n(cv.cin)
 	}
-	taps := rows.kernel * cols.kernel * cv.cin
-	in := &Instance{
-		Params: convEdgesParams.params(Values{"upsample_h": up[0], "upsample_w": up[1],
-			"rows_in_middle": truth(!cv.xLast), "columns_in_middle": truth(s.flat),
-			"outer_taps": n(s.panels.A), "inner_taps": n(s.depth), "column_taps": n(s.unit),
-			"sum_taps": n(taps), "in_stride_batch": sym.Mul(n(cv.groups*cv.cin), cv.plane),
-			"in_stride_group": xg, "in_stride_row": sym.Mul(cols.in, pixel),
-			"in_stride_col": pixel, "in_stride_outer": s.xOuter, "in_stride_middle": s.xMiddle,
-			"weight_stride_outer": s.wOuter, "weight_stride_middle": s.wMiddle,
-			"weight_stride_row": n(s.wRow), "weight_stride_col": n(s.wCol),
-			"out_stride_channel": yc, "out_stride_col": yw,
-			"channels_inner": truth(cv.yLast)}, cv.window()),
-		Operands: []int{cv.x},
-		Packed: []Packed{inPanels("w", s.panels, cv.weights, cv.w), inPanels("bias", bias,
-			cv.bias, cv.biasFrom()...)},
-		Channels: Channels{Inner: yc, Count: n(cv.groups * cv.cout)}, RunChannels: cv.yLast,
-		Tile: r.Target.tile(),
-		MACs: sym.Mul(cv.batch, n(cv.groups*cv.cout), out, n(taps)),
+	row := sym.Mul(cols.in, pixel)
+	s, ok := cv.sums(up, row, cv.plane)
+	if !ok || !cv.constants(r) {
+		return nil
 	}
+	in := cv.instanceOnRows(r, s, convEdgesParams, Values{"upsample_h": up[0],
+		"upsample_w": up[1], "rows_in_middle": truth(!cv.xLast),
+		"columns_in_middle": truth(s.flat), "outer_taps": n(s.panels.A),
+		"inner_taps": n(s.depth), "column_taps": n(s.unit),
+		"sum_taps":        n(rows.kernel * cols.kernel * cv.cin),
+		"in_stride_batch": sym.Mul(n(cv.groups*cv.cin), cv.plane), "in_stride_group": xg,
+		"in_stride_row": row, "in_stride_col": pixel, "in_stride_outer": s.xOuter,
+		"in_stride_middle": s.xMiddle, "weight_stride_outer": s.wOuter,
+		"weight_stride_middle": s.wMiddle, "weight_stride_row": n(s.wRow),
+		"weight_stride_col": n(s.wCol)})
 	in.Cost = cost(in.MACs) / 4 * (1 + 1/float64(s.depth)) * cv.narrow(rowsCols/2) * cv.edgeTiles(up)
 	if !cv.yLast {
 		in.Cost *= 1.25
@@ -97,8 +82,8 @@ type tapSums struct {
 }
 
 // sums nests the sums over the taps of a convolution, of which a result sees
-// every up-th. Not all can be.
-func (cv *convolution) sums(up [2]sym.Expr) (s tapSums, ok bool) {
+// every up-th, in an image whose rows and planes are so far apart. Not all can be.
+func (cv *convolution) sums(up [2]sym.Expr, row, plane sym.Expr) (s tapSums, ok bool) {
 	rows, cols := &cv.axes[0], &cv.axes[1]
 	kh, kw, cin := rows.kernel, cols.kernel, cv.cin
 	taps := kh * kw
@@ -121,13 +106,12 @@ func (cv *convolution) sums(up [2]sym.Expr) (s tapSums, ok bool) {
 		pixel := n(cv.groups * cin)
 		p.A, p.B, p.C, p.StepA, p.StepB, p.StepC = kh, kw, cin, stepRow, stepCol, stepIn
 		s = tapSums{flat: true, depth: cin, unit: cin, wRow: kw * cin, wCol: cin,
-			xOuter: sym.Mul(rows.dilation, cols.in, pixel), xMiddle: sym.Mul(cols.dilation, pixel),
+			xOuter: sym.Mul(rows.dilation, row), xMiddle: sym.Mul(cols.dilation, pixel),
 			wOuter: sym.Mul(up[0], n(kw*cin)), wMiddle: sym.Mul(up[1], n(cin))}
 		if beside && cv.groups == 1 { // neighbouring pixels are one run
 			s.flat, s.depth, s.wMiddle = false, kw*cin, sym.Int(0)
 		}
 	} else {
-		plane := cv.plane
 		switch {
 		case beside || single:
 			p.A, p.B, p.C, p.StepA, p.StepB, p.StepC = cin, kh, kw, stepIn, stepRow, stepCol
@@ -136,7 +120,7 @@ func (cv *convolution) sums(up [2]sym.Expr) (s tapSums, ok bool) {
 				depth = 1
 			}
 			s = tapSums{depth: depth, unit: 1, wRow: kw, wCol: 1, xOuter: plane,
-				xMiddle: sym.Mul(rows.dilation, cols.in),
+				xMiddle: sym.Mul(rows.dilation, row),
 				wOuter:  n(taps), wMiddle: sym.Mul(up[0], n(kw))}
 		case kh == 1:
 			p.A, p.B, p.C, p.StepA, p.StepB = cin, kw, 1, stepIn, stepCol

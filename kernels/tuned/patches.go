@@ -72,6 +72,9 @@ func Patches(in *Instance, whole Window, r *Request, patches []Rows,
 				}
 			}
 			part := *made[rows]
+			if !slices.EqualFunc(part.Packed, in.Packed, samePanels) {
+				return nil
+			}
 			part.Kernel, part.Epilogue, part.Packed, part.Begun, part.Divided = in.Kernel,
 				in.Epilogue, in.Packed, in.Begun, in.Divided
 			own[rows] = &part
@@ -79,6 +82,11 @@ func Patches(in *Instance, whole Window, r *Request, patches []Rows,
 		out = append(out, own[rows])
 	}
 	return out
+}
+
+// samePanels reports whether a and b are packed alike.
+func samePanels(a, b Packed) bool {
+	return (a.Panels == nil) == (b.Panels == nil) && (a.Panels == nil || *a.Panels == *b.Panels)
 }
 
 // tileRows are the most rows of results that a tile has on some machine: tiles

@@ -410,7 +410,19 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 					xOrder, yOrder = pick(r, nil, last), last
 				}
 			}
-		case "conv2d_around_f32", "conv2d_edges_f32":
+		case "conv2d_rows_f32", "conv2d_edges_f32":
+			if channels := strings.HasSuffix(kernel, " inner"); channels {
+				// images whose channels lie innermost, or come to be
+				dims, cout = 2, pick[int64](r, 16, 17, 24, 32, 33, 40, 64)
+				if target.Language == tuned.Go {
+					cout = pick(r, 1, 3, 8, cout)
+				}
+				yOrder = last
+				if i%2 == 0 {
+					xOrder = last
+				}
+				break
+			}
 			if i%2 == 0 {
 				groups = 1 + r.Int64N(3)
 				cin = 1 + cin*min(1, groups-1)
@@ -440,28 +452,16 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 		case "depthwise_narrow_f32":
 			dims, groups, cin, cout = 2, 8, 1, 1
 			xOrder, yOrder = last, last
-		case "conv2d_rows_f32", "conv2d_gather_f32":
-			dims, cout = 2, pick[int64](r, 16, 17, 24, 32, 33, 40, 64)
-			if target.Language == tuned.Go {
-				cout = pick(r, 1, 3, 8, cout)
-			}
-			yOrder = last
-			if kernel == "conv2d_rows_f32" || i%2 == 0 {
-				xOrder = last
-			}
 		}
 		batch := 1 + r.Int64N(2)
 		x, w := []int64{batch, groups * cin}, []int64{groups * cout, cin}
 		var padding *int64 // of all axes, if not random
 		switch {
-		case kernel == "conv2d_rows_f32":
+		case strings.HasSuffix(kernel, " inner") && i%4 == 0:
 			padding = new(int64)
-		case kernel == "conv2d_gather_f32" && xOrder != nil || strings.Contains(kernel, "_edges"):
+		case strings.HasSuffix(kernel, " inner") && xOrder != nil || strings.Contains(kernel, "_edges"):
 			padding = new(int64)
 			*padding = 1 + r.Int64N(3)
-		case kernel == "conv2d_gather_f32" && cin == 1:
-			cin = 3
-			x[1], w[1] = cin, cin
 		}
 		var stride, pad, after, dilation []int64
 		fits, pixels := true, int64(1)
@@ -480,7 +480,7 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 			if strings.Contains(kernel, "_few") && len(stride) == dims-1 {
 				d = 1
 			}
-			if xOrder == nil && dims == 2 && (strings.Contains(kernel, "_around") ||
+			if xOrder == nil && dims == 2 && (kernelOf(kernel) == "conv2d_rows_f32" ||
 				strings.Contains(kernel, "_edges")) {
 				d = 1
 			}
@@ -646,7 +646,7 @@ func poolTrials(r *rand.Rand, count int, mean, planes bool) []*trial {
 func twoColumns() *trial {
 	last := []int{0, 2, 3, 1}
 	return &trial{
-		op: "aten.convolution.default", by: "conv2d_gather_f32", name: "convolution of two columns",
+		op: "aten.convolution.default", by: "conv2d_rows_f32", name: "convolution of two columns",
 		syms: map[*sym.Symbol]int64{}, xOrder: last, yOrder: last,
 		sample: samples.NewSample("input", static(1, 1, 9, 2), "weight", static(64, 1, 3, 1), "bias",
 			nil, "stride", []int64{1, 2}, "dilation", []int64{1, 1},

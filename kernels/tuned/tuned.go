@@ -62,7 +62,7 @@ type Kernel struct {
 // Standard returns all kernels.
 func Standard() []*Kernel {
 	return []*Kernel{Linear(), LinearRows(), Matmul(), MatmulRows(), Conv2D(), Conv2DRows(),
-		Conv2DGather(), Winograd(), ConvAround(), ConvEdges(), ConvFew(), DepthwiseConv2D(),
+		Winograd(), ConvEdges(), ConvFew(), DepthwiseConv2D(),
 		DepthwiseRows(), DepthwiseSlide(), DepthwiseLanes(), DepthwiseNarrow(), LinearInt8(),
 		Conv2DInt8(), DepthwiseInt8(), MaxPool2D(), AvgPool2D(), Attention()}
 }
@@ -184,7 +184,7 @@ func Select(kernels []*Kernel, r *Request) *Instance {
 		}
 	}
 	if best != nil {
-		best.Divided = r.Target.Threads > 1 && len(best.Kernel.Phases) > 0 &&
+		best.Divided = r.Target.Threads > 1 && len(best.Phases()) > 0 &&
 			best.Most() >= r.Target.DividedFrom
 		if best.Divided && best.Kernel.OwnScratch {
 			best.Scratch = sym.Mul(sym.Int(int64(r.Target.Threads)), best.Scratch)
@@ -195,6 +195,14 @@ func Select(kernels []*Kernel, r *Request) *Instance {
 
 // Most is the most work that a call does, in multiply-accumulates.
 func (in *Instance) Most() float64 { return max(cost(in.MACs), in.Work) }
+
+// Phases are those of the kernel, without the copy that an instance has no scratch for.
+func (in *Instance) Phases() []string {
+	if names := in.Kernel.Phases; len(names) == 0 || names[0] != "gather" || !in.Scratch.IsZero() {
+		return names
+	}
+	return in.Kernel.Phases[1:]
+}
 
 // match is Match of kernels that the target's language has.
 func (k *Kernel) match(r *Request) *Instance {

@@ -485,15 +485,16 @@ func (m *model) callMean1(input0 []float32, out *[2]float32, sizes *callMean1Siz
 
 // convolution computes convolution.
 func convolution(y, x, w, bias, scratch []float32) {
-	rowsConvGather(y, x, w, bias, scratch, &convolutionArgs, &epilogue{low: float32(math.Inf(-1)), high: float32(math.Inf(1))})
+	rowsConv(y, x, w, bias, scratch, &convolutionArgs, &finish{low: float32(math.Inf(-1)), high: float32(math.Inf(1))})
 }
 
-var convolutionArgs = convGatherParams{
-	batch: 1, inChannels: 1, outChannels: 3, outH: 12, outW: 12, kernelH: 5, kernelW: 5,
-	strideH: 1, strideW: 1, dilationH: 1, dilationW: 1, tapRuns: 1, runLength: 5,
-	inStrideBatch: 144, inStrideRow: 16, inStrideCol: 1, inH: 12, padH: 2, padW: 2,
-	paddedH: 16, copiedW: 12, sourceStrideChannel: 1, sourceStrideRow: 12,
-	sourceStrideCol: 1,
+var convolutionArgs = convRowsParams{
+	batch: 1, groups: 1, outChannels: 3, outH: 12, outW: 12, outerTaps: 5, middleTaps: 1,
+	innerTaps: 5, inStrideBatch: 144, inStrideGroup: 1, inStrideOuter: 16,
+	inStrideMiddle: 1, inStrideRow: 16, inStrideCol: 1, outStrideChannel: 1,
+	outStrideCol: 3, channelsInner: true, planes: 1, inH: 12, inRow: 12, padH: 2,
+	padRow: 2, paddedH: 16, paddedRow: 16, copiedRow: 12, pixel: 1, copyMode: 1,
+	sourceStrideChannel: 1, upsampleH: 1, upsampleW: 1,
 }
 
 // clone computes clone.
@@ -534,7 +535,7 @@ func maxPool2dWithIndices(out0 []float32, out1 []int64, in []float32) {
 
 // convolution2 computes convolution.
 func convolution2(y, x, w, bias, scratch []float32) {
-	rowsConvFew(y, x, w, bias, scratch, &convolution2Args, &epilogue{low: float32(math.Inf(-1)), high: float32(math.Inf(1))})
+	rowsConvFew(y, x, w, bias, scratch, &convolution2Args, &finish{low: float32(math.Inf(-1)), high: float32(math.Inf(1))})
 }
 
 var convolution2Args = convFewParams{
@@ -570,7 +571,7 @@ func maxPool2dWithIndices2(out0 []float32, out1 []int64, in []float32) {
 
 // addmm computes addmm.
 func addmm(y, x, w, bias []float32, a *linearParams) {
-	rowsLinear(y, x, w, bias, a, &epilogue{low: float32(math.Inf(-1)), high: float32(math.Inf(1))})
+	rowsLinear(y, x, w, bias, a, &finish{low: float32(math.Inf(-1)), high: float32(math.Inf(1))})
 }
 
 var addmmArgs1 = linearParams{m: 1, n: 10, k: 16}
@@ -588,12 +589,165 @@ func mean(out, in []float32, s0 int) {
 	}
 }
 
-// transposed carries out t, a product, for results whose columns are apart and whose rows
+// follow has tiles that take steps steps of their inner loops in all fetch next, the
+// weights that are read after theirs: the first tile over a panel of weights waits
+// for them, while the others find them near and have time to bring the next ones.
+func (t *tile) follow(next []float32, steps int) {
+	t.ahead, t.fetched, t.lead = next, 0, 0
+	if len(next) > 0 && steps > 0 {
+		t.lead = 4 * len(next) / steps
+	}
+}
+
+// reach keeps what a product of so many taps fetches inside of ahead: where less is
+// left, as there are more steps than follow was told, lead becomes 0, and nothing is
+// fetched from then on.
+func (t *tile) reach(taps int) {
+	if t.fetched+taps*t.lead > 4*len(t.ahead) {
+		t.lead = 0
+	}
+}
+
+// behind returns the panel of weights of taps taps behind the one that begins at
+// column j of n; nothing if it does not begin before column end.
+func behind(w []float32, taps, n, j, end int) []float32 {
+	j += panel
+	if j >= end {
+		return nil
+	}
+	_, width := panelOf(n, j)
+	return w[j*taps:][:width*taps]
+}
+
+// rowsConv convolves images in any layout, group by group. The sums run over three loops, the
+// last of which has neighbours in x. The weights are packed:
+// w[groups][ceil(out_channels/32)][outer_taps][middle_taps][inner_taps][32], the last
+// panel 16 wide where that is enough, zero where there is no channel; bias is padded to
+// panels of 32.
+//
+// With a copy_mode each image is copied into scratch first, to which strides apply then.
+// There an image begins after padding, and its rows and pixels are apart, with zeros
+// between them.
+func rowsConv(y, x, w, bias, scratch []float32, a *convRowsParams, f *finish) {
+	steps := 1
+	if a.copyMode != 0 {
+		steps = 2 * a.batch
+	}
+	for step := range steps {
+		convPart(alone(step), y, x, w, bias, scratch, a, f)
+	}
+}
+
+// convPart does a piece of a step of Conv: steps copy an image and convolve it in turn, or
+// convolve all images.
+func convPart(d piece, y, x, w, bias, scratch []float32, a *convRowsParams, f *finish) {
+	if a.copyMode == 0 {
+		for b := range a.batch {
+			image(d, y, x[b*a.inStrideBatch:], w, bias, b, a, f)
+		}
+		return
+	}
+	b := d.step / 2
+	if d.step%2 == 1 {
+		image(d, y, scratch, w, bias, b, a, f)
+		return
+	}
+	x = x[b*a.inStrideBatch:]
+	first, end := d.of(a.paddedH)
+	for r := first; r < end; r++ {
+		for p := range a.planes {
+			to := scratch[(p*a.paddedH+r)*a.paddedRow:][:a.paddedRow]
+			from := r - a.padH
+			if from < 0 || from%a.upsampleH != 0 || from/a.upsampleH >= a.inH {
+				clear(to)
+				continue
+			}
+			line := x[(p*a.inH+from/a.upsampleH)*a.inRow:]
+			if a.sourceStrideChannel == 1 {
+				spread(to, line[:a.copiedRow], a.padRow, a.pixel, a.upsampleW)
+			} else {
+				gather(to, line, a)
+			}
+		}
+	}
+}
+
+// gather copies a row of planes, their channels beside each other, with padding before
+// it and some after.
+func gather(to, from []float32, a *convRowsParams) {
+	columns := a.copiedRow / a.pixel
+	before := min(a.padRow, len(to))
+	clear(to[:before])
+	to = to[before:]
+	clear(to[a.copiedRow:])
+	for c := range a.pixel {
+		for i, v := range from[c*a.sourceStrideChannel:][:columns] {
+			to[i*a.pixel+c] = v
+		}
+	}
+}
+
+// image convolves a share of image b, which is x.
+func image(d piece, y, x, w, bias []float32, b int, a *convRowsParams, f *finish) {
+	cout := a.outChannels
+	taps := a.outerTaps * a.middleTaps * a.innerTaps
+	s := d.divide(cout, a.outH, a.outW, a.planes*a.outH*a.inStrideRow, a.groups*cout*taps)
+	t := tile{next: a.inStrideCol, step: a.outStrideCol, outer: a.outerTaps,
+		xOuter: a.inStrideOuter, middle: a.middleTaps, xMiddle: a.inStrideMiddle,
+		depth: a.innerTaps, low: f.low, high: f.high}
+	var sums [maxRows * panel]float32
+	for g := range a.groups {
+		wide := (cout + panel - 1) / panel * panel
+		_, last := panelOf(cout, wide-panel)
+		weights := w[g*(wide-panel+last)*taps:]
+		for j := s.panels[0]; j < s.panels[1]; j += panel {
+			t.columns, t.width = panelOf(cout, j)
+			t.w, t.bias = weights[j*taps:], bias[g*wide+j:]
+			t.follow(behind(weights, taps, cout, j, s.panels[1]), s.tiles()*taps)
+			for p := s.rows[0]; p < s.rows[1]; p++ {
+				for q := s.columns[0]; q < s.columns[1]; q += s.length {
+					t.rows = min(s.length, a.outW-q)
+					t.x = x[g*a.inStrideGroup+p*a.inStrideRow+q*a.inStrideCol:]
+					channel := g*cout + j
+					o := b*a.groups*cout*a.outH*a.outW + (p*a.outW+q)*a.outStrideCol +
+						channel*a.outStrideChannel
+					if !a.channelsInner {
+						f.turned(y, &t, &sums, o, channel, a.outStrideChannel)
+						continue
+					}
+					t.y, t.add = f.aim(y, o)
+					product(&t)
+					if f.epilogue != nil {
+						f.call(y, &t, o, channel)
+					}
+				}
+			}
+		}
+	}
+}
+
+// spread copies pixels to where they have zeros before, between and behind
+// them.
+func spread(to, from []float32, before, pixel, apart int) {
+	before = min(before, len(to))
+	clear(to[:before])
+	to = to[before:]
+	if apart == 1 {
+		clear(to[copy(to, from):])
+		return
+	}
+	clear(to)
+	for i := 0; i < len(from); i += pixel {
+		copy(to[i*apart:], from[i:i+pixel])
+	}
+}
+
+// turned carries out t, a product, for results whose columns are apart and whose rows
 // are neighbours, by way of sums. The first one is number o of y and of channel c.
-func (f *epilogue) transposed(y []float32, t *tile, sums *[maxRows * panel]float32, o, c, apart int) {
+func (f *finish) turned(y []float32, t *tile, sums *[maxRows * panel]float32, o, c, apart int) {
 	whole := t.aside(sums)
 	product(&whole)
-	t.fetched, t.fetchStep = whole.fetched, whole.fetchStep
+	t.fetched, t.lead = whole.fetched, whole.lead
 	for j := range t.columns {
 		at := o + j*apart
 		run := y[at:][:t.rows]
@@ -606,108 +760,19 @@ func (f *epilogue) transposed(y []float32, t *tile, sums *[maxRows * panel]float
 				run[i] = bounded(sums[i*panel+j], f.low, f.high)
 			}
 		}
-		if f.apply != nil {
-			f.apply(run, at, c+j)
-		}
-	}
-}
-
-// rowsConvGather is Conv for images with padding, in any layout: each is copied into scratch
-// first, channels innermost, its padding around it.
-func rowsConvGather(y, x, w, bias, scratch []float32, a *convGatherParams, f *epilogue) {
-	for step := range 2 * a.batch {
-		convGatherPart(alone(step), y, x, w, bias, scratch, a, f)
-	}
-}
-
-// convGatherPart does a piece of a step of ConvGather: steps copy an image and convolve
-// it in turn.
-func convGatherPart(d piece, y, x, w, bias, scratch []float32, a *convGatherParams, f *epilogue) {
-	b := d.step / 2
-	if d.step%2 == 1 {
-		rows := a.rows()
-		image(d, y, scratch, w, bias, b, &rows, f)
-		return
-	}
-	from := x[b*a.inStrideBatch:]
-	first, end := d.of(a.paddedH)
-	for r := first; r < end; r++ {
-		to := scratch[r*a.inStrideRow:][:a.inStrideRow]
-		if r < a.padH || r-a.padH >= a.inH {
-			clear(to)
-			continue
-		}
-		gather(to, from[(r-a.padH)*a.sourceStrideRow:], a)
-	}
-}
-
-// rows are the parameters of the convolution of a copy.
-func (a *convGatherParams) rows() convRowsParams {
-	return convRowsParams{batch: a.batch, inChannels: a.inChannels, outChannels: a.outChannels,
-		outH: a.outH, outW: a.outW, kernelH: a.kernelH, kernelW: a.kernelW, strideH: a.strideH,
-		strideW: a.strideW, dilationH: a.dilationH, dilationW: a.dilationW, tapRuns: a.tapRuns,
-		runLength: a.runLength, inStrideBatch: a.inStrideBatch, inStrideRow: a.inStrideRow,
-		inStrideCol: a.inStrideCol}
-}
-
-// gather copies a row of an image, with padding before it and some after.
-func gather(to, from []float32, a *convGatherParams) {
-	cin, columns, step := a.inChannels, a.copiedW, a.sourceStrideCol
-	clear(to[:a.padW*cin])
-	to = to[a.padW*cin:]
-	clear(to[columns*cin:])
-	if a.sourceStrideChannel == 1 {
-		copy(to, from[:columns*cin])
-		return
-	}
-	for c := range cin {
-		line := from[c*a.sourceStrideChannel:]
-		if step == 1 {
-			for i, v := range line[:columns] {
-				to[i*cin+c] = v
-			}
-			continue
-		}
-		for i := range columns {
-			to[i*cin+c] = line[i*step]
-		}
-	}
-}
-
-// image convolves a share of image b, which is x.
-func image(d piece, y, x, w, bias []float32, b int, a *convRowsParams, f *epilogue) {
-	row, column, cout := a.strideH*a.inStrideRow, a.strideW*a.inStrideCol, a.outChannels
-	taps := a.kernelH * a.kernelW * a.inChannels
-	s := d.divide(cout, a.outH, a.outW, a.outH*row, cout*taps)
-	t := tile{next: column, step: cout, outer: a.kernelH, xOuter: a.dilationH * a.inStrideRow,
-		middle: a.tapRuns, xMiddle: a.dilationW * a.inStrideCol, depth: a.runLength,
-		low: f.low, high: f.high}
-	for j := s.panels[0]; j < s.panels[1]; j += panel {
-		t.columns, t.width = panelOf(cout, j)
-		t.w, t.bias = w[j*taps:], bias[j:]
-		t.prefetch(behind(w, taps, cout, j, s.panels[1]), s.tiles()*taps)
-		for p := s.rows[0]; p < s.rows[1]; p++ {
-			for q := s.columns[0]; q < s.columns[1]; q += s.length {
-				t.rows = min(s.length, a.outW-q)
-				t.x = x[p*row+q*column:]
-				o := ((b*a.outH+p)*a.outW+q)*cout + j
-				t.y, t.add = f.aim(y, o)
-				product(&t)
-				if f.apply != nil {
-					f.call(y, &t, o, j)
-				}
-			}
+		if f.epilogue != nil {
+			f.epilogue(run, at, c+j)
 		}
 	}
 }
 
 // scattered carries out t, a product, for results whose columns are apart, by way of
 // sums. The first one is number o of y and of channel c.
-func (f *epilogue) scattered(y []float32, t *tile, o, c, apart int) {
+func (f *finish) scattered(y []float32, t *tile, o, c, apart int) {
 	var sums [maxRows * panel]float32
 	whole := t.aside(&sums)
 	product(&whole)
-	t.fetched, t.fetchStep = whole.fetched, whole.fetchStep
+	t.fetched, t.lead = whole.fetched, whole.lead
 	for j := range t.columns {
 		for i := range t.rows {
 			at := o + j*apart + i*t.step
@@ -716,42 +781,10 @@ func (f *epilogue) scattered(y []float32, t *tile, o, c, apart int) {
 				v += f.add[at]
 			}
 			y[at] = bounded(v, f.low, f.high)
-			if f.apply != nil {
-				f.apply(y[at:at+1], at, c+j)
+			if f.epilogue != nil {
+				f.epilogue(y[at:at+1], at, c+j)
 			}
 		}
-	}
-}
-
-// epilogue is what becomes of sums before they are results. What add has, which is laid out
-// as the results, is added to them if it is not nil; they are bounded by low and high,
-// those that are no numbers staying so; then the epilogue, if it is not nil, is called
-// on runs of them.
-type epilogue struct {
-	add       []float32
-	low, high float32
-	apply     epilogueFunc
-}
-
-// epilogueFunc is called on runs of results: o is the position of run[0] in y and c its
-// channel. The channel of run[i] is c+i where channels lie innermost, else c.
-type epilogueFunc = func(run []float32, o, c int)
-
-// aim returns where results from number o on are stored, and what is added to them. A
-// tile is given them as a variable, not by way of a pointer: what is stored so counts as
-// being anywhere for the compiler, and it would allocate epilogues.
-func (f *epilogue) aim(y []float32, o int) (results, add []float32) {
-	if f.add != nil {
-		add = f.add[o:]
-	}
-	return y[o:], add
-}
-
-// call calls the epilogue on the results of t, a product whose first one is number o of
-// y and of channel c.
-func (f *epilogue) call(y []float32, t *tile, o, c int) {
-	for r := range t.rows {
-		f.apply(y[o+r*t.step:][:t.columns], o+r*t.step, c)
 	}
 }
 
@@ -764,7 +797,7 @@ const (
 // into scratch first, with zeros around it: in a row of a plane, every stride_w-th column
 // is in one phase. The weights are w[in_channels][kernel_h][kernel_w][8]; bias has 8
 // elements. The scratch holds the planes.
-func rowsConvFew(y, x, w, bias, scratch []float32, a *convFewParams, f *epilogue) {
+func rowsConvFew(y, x, w, bias, scratch []float32, a *convFewParams, f *finish) {
 	for step := range 2 * a.batch {
 		convFewPart(alone(step), y, x, w, bias, scratch, a, f)
 	}
@@ -772,7 +805,7 @@ func rowsConvFew(y, x, w, bias, scratch []float32, a *convFewParams, f *epilogue
 
 // convFewPart does a piece of a step of ConvFew: steps copy an image and convolve it in
 // turn.
-func convFewPart(d piece, y, x, w, bias, scratch []float32, a *convFewParams, f *epilogue) {
+func convFewPart(d piece, y, x, w, bias, scratch []float32, a *convFewParams, f *finish) {
 	b := d.step / 2
 	if d.step%2 == 0 {
 		phases(d, scratch, x[b*a.inStrideBatch:], a)
@@ -783,7 +816,7 @@ func convFewPart(d piece, y, x, w, bias, scratch []float32, a *convFewParams, f 
 		phase: a.phase, channels: a.outChannels, step: a.outStrideChannel, low: f.low,
 		high: f.high}
 	if a.channelsInner {
-		fewTransposed(d, t, y, scratch, b, a, f)
+		fewTurned(d, t, y, scratch, b, a, f)
 		return
 	}
 	length := fewLength(a.outW)
@@ -795,22 +828,22 @@ func convFewPart(d piece, y, x, w, bias, scratch []float32, a *convFewParams, f 
 			o := b*a.outChannels*t.step + p*a.outW + q
 			t.y, t.add = f.aim(y, o)
 			t.run()
-			if f.apply != nil {
+			if f.epilogue != nil {
 				for c := range a.outChannels {
 					at := o + c*t.step
-					f.apply(y[at:at+t.columns], at, c)
+					f.epilogue(y[at:at+t.columns], at, c)
 				}
 			}
 		}
 	}
 }
 
-// fewTransposed computes results whose channels lie innermost, by way of sums.
-func fewTransposed(d piece, t few, y, scratch []float32, b int, a *convFewParams, f *epilogue) {
+// fewTurned computes results whose channels lie innermost, by way of sums.
+func fewTurned(d piece, t few, y, scratch []float32, b int, a *convFewParams, f *finish) {
 	var sums [fewChannels * fewCols]float32
 	t.low, t.high = float32(math.Inf(-1)), float32(math.Inf(1))
 	t.y, t.step = sums[:], fewCols
-	across := transpose{sums: sums[:], channels: a.outChannels, low: f.low, high: f.high}
+	across := turn{sums: sums[:], channels: a.outChannels, low: f.low, high: f.high}
 	length := fewLength(a.outW)
 	first, end := d.of(a.outH)
 	for p := first; p < end; p++ {
@@ -822,10 +855,10 @@ func fewTransposed(d piece, t few, y, scratch []float32, b int, a *convFewParams
 			across.columns = t.columns
 			across.y, across.add = f.aim(y, o)
 			across.run()
-			if f.apply != nil {
+			if f.epilogue != nil {
 				for i := range t.columns {
 					at := o + i*a.outChannels
-					f.apply(y[at:at+a.outChannels], at, 0)
+					f.epilogue(y[at:at+a.outChannels], at, 0)
 				}
 			}
 		}
@@ -981,9 +1014,9 @@ func fewLength(n int) int {
 	return fewLanes * lengths(vectors, fewVectors)
 }
 
-// transpose transposes sums of few channels, fewCols apart, to results whose channels lie
+// turn turns sums of few channels, fewCols apart, to results whose channels lie
 // innermost.
-type transpose struct {
+type turn struct {
 	sums, y   []float32
 	add       []float32 // laid out as y, if not nil: added to the sums
 	columns   int
@@ -992,19 +1025,19 @@ type transpose struct {
 }
 
 // run computes y[j][c] = min(high, max(low, sums[c][j] + add[j][c])).
-func (t *transpose) run() {
+func (t *turn) run() {
 	_ = t.sums[:fewChannels*fewCols]
 	_ = t.y[:t.columns*t.channels]
 	if t.add != nil {
 		_ = t.add[:t.columns*t.channels]
 	}
-	if !transposeFast(t) {
+	if !turnFast(t) {
 		t.plain()
 	}
 }
 
 // plain is run without vectors.
-func (t *transpose) plain() {
+func (t *turn) plain() {
 	for j := range t.columns {
 		run := t.y[j*t.channels:][:t.channels]
 		for c := range run {
@@ -1017,16 +1050,48 @@ func (t *transpose) plain() {
 	}
 }
 
+// finish is what becomes of sums before they are results. What add has, which is laid out
+// as the results, is added to them if it is not nil; they are bounded by low and high,
+// those that are no numbers staying so; then the epilogue, if it is not nil, is called
+// on runs of them.
+type finish struct {
+	add       []float32
+	low, high float32
+	epilogue  epilogue
+}
+
+// epilogue is called on runs of results: o is the position of run[0] in y and c its
+// channel. The channel of run[i] is c+i where channels lie innermost, else c.
+type epilogue = func(run []float32, o, c int)
+
+// aim returns where results from number o on are stored, and what is added to them. A
+// tile is given them as a variable, not by way of a pointer: what is stored so counts as
+// being anywhere for the compiler, and it would allocate epilogues.
+func (f *finish) aim(y []float32, o int) (results, add []float32) {
+	if f.add != nil {
+		add = f.add[o:]
+	}
+	return y[o:], add
+}
+
+// call calls the epilogue on the results of t, a product whose first one is number o of
+// y and of channel c.
+func (f *finish) call(y []float32, t *tile, o, c int) {
+	for r := range t.rows {
+		f.epilogue(y[o+r*t.step:][:t.columns], o+r*t.step, c)
+	}
+}
+
 // rowsLinear computes y[i][j] = bias[j] + sum of x[i][l]·w[l][j] for the rows of x. The
 // weights are packed: w[ceil(n/32)][k][32], the last panel 16 wide where that is enough,
 // zero where there is no column; bias is padded likewise. The channel of a result is its
 // column.
-func rowsLinear(y, x, w, bias []float32, a *linearParams, f *epilogue) {
+func rowsLinear(y, x, w, bias []float32, a *linearParams, f *finish) {
 	linearPart(alone(0), y, x, w, bias, a, f)
 }
 
 // linearPart does a piece of Linear's one step.
-func linearPart(d piece, y, x, w, bias []float32, a *linearParams, f *epilogue) {
+func linearPart(d piece, y, x, w, bias []float32, a *linearParams, f *finish) {
 	m, n, k := a.m, a.n, a.k
 	t := tile{next: k, step: n, outer: 1, middle: 1, depth: k, low: f.low, high: f.high}
 	s := share{panels: [2]int{0, n}, columns: [2]int{0, m}, length: 1}
@@ -1037,14 +1102,14 @@ func linearPart(d piece, y, x, w, bias []float32, a *linearParams, f *epilogue) 
 		t.columns, t.width = panelOf(n, j)
 		t.w, t.bias = w[j*k:], bias[j:]
 		if s.length > 1 { // single rows fetch nothing
-			t.prefetch(behind(w, k, n, j, s.panels[1]), s.tiles()*k)
+			t.follow(behind(w, k, n, j, s.panels[1]), s.tiles()*k)
 		}
 		for i := s.columns[0]; i < s.columns[1]; i += s.length {
 			t.rows = min(s.length, m-i)
 			t.x = x[i*k:]
 			t.y, t.add = f.aim(y, i*n+j)
 			product(&t)
-			if f.apply != nil {
+			if f.epilogue != nil {
 				f.call(y, &t, i*n+j, j)
 			}
 		}
@@ -1060,50 +1125,36 @@ type linearParams struct {
 
 // convRowsParams are the parameters of Conv.
 type convRowsParams struct {
-	batch         int // Images, or pairs of matrices, that lie one behind the other
-	inChannels    int // Channels of the image in a group
-	outChannels   int // Channels of the result in a group
-	outH          int // Rows of the result
-	outW          int // Columns of the result
-	kernelH       int // Rows of taps
-	kernelW       int // Columns of taps
-	strideH       int // How far the window moves from row to row of the result
-	strideW       int // How far the window moves from column to column of the result
-	dilationH     int // How far rows of taps are apart
-	dilationW     int // How far columns of taps are apart
-	tapRuns       int // Runs of taps in a row of them that are contiguous in the image
-	runLength     int // Elements of such a run
-	inStrideBatch int // From image to image, or from matrix to matrix
-	inStrideRow   int // From row to row of the image, of the copy if there is one
-	inStrideCol   int // From column to column of the image, of the copy if there is one
-}
-
-// convGatherParams are the parameters of ConvGather.
-type convGatherParams struct {
-	batch               int // Images, or pairs of matrices, that lie one behind the other
-	inChannels          int // Channels of the image in a group
-	outChannels         int // Channels of the result in a group
-	outH                int // Rows of the result
-	outW                int // Columns of the result
-	kernelH             int // Rows of taps
-	kernelW             int // Columns of taps
-	strideH             int // How far the window moves from row to row of the result
-	strideW             int // How far the window moves from column to column of the result
-	dilationH           int // How far rows of taps are apart
-	dilationW           int // How far columns of taps are apart
-	tapRuns             int // Runs of taps in a row of them that are contiguous in the image
-	runLength           int // Elements of such a run
-	inStrideBatch       int // From image to image, or from matrix to matrix
-	inStrideRow         int // From row to row of the image, of the copy if there is one
-	inStrideCol         int // From column to column of the image, of the copy if there is one
-	inH                 int // Rows of the image
-	padH                int // Rows of padding before the image
-	padW                int // Columns of padding before the image
-	paddedH             int // Rows of the copy; 0 if there is none
-	copiedW             int // Columns of the image that are copied
-	sourceStrideChannel int // From channel to channel of the image that is copied
-	sourceStrideRow     int // From row to row of the image that is copied
-	sourceStrideCol     int // From column to column of the image that is copied
+	batch               int  // Images, or pairs of matrices, that lie one behind the other
+	groups              int  // Groups of channels, each convolved by itself
+	outChannels         int  // Channels of the result in a group
+	outH                int  // Rows of the result
+	outW                int  // Columns of the result
+	outerTaps           int  // Taps that the outer loop counts
+	middleTaps          int  // Taps that the middle loop counts
+	innerTaps           int  // Taps that the inner loop counts, which are contiguous in the image
+	inStrideBatch       int  // From image to image, or from matrix to matrix
+	inStrideGroup       int  // From a group's first channel to the next one's
+	inStrideOuter       int  // From tap to tap of the outer loop
+	inStrideMiddle      int  // From tap to tap of the middle loop
+	inStrideRow         int  // From row to row of the image, of the copy if there is one
+	inStrideCol         int  // From column to column of the image, of the copy if there is one
+	outStrideChannel    int  // From channel to channel of the result
+	outStrideCol        int  // From column to column of the result
+	channelsInner       bool // Channels of the result lie innermost, else its columns do
+	planes              int  // Planes of the image, and of the copy
+	inH                 int  // Rows of the image
+	inRow               int  // Elements of a row of the image
+	padH                int  // Rows of padding before the image
+	padRow              int  // Elements of padding before a row of the image
+	paddedH             int  // Rows of the copy; 0 if there is none
+	paddedRow           int  // Elements of a row of the copy
+	copiedRow           int  // Elements of a row of the image that are copied
+	pixel               int  // Elements of a pixel of a plane
+	copyMode            int  // 0: no copy; 1: the image with its padding; 2: planes, their channels innermost
+	sourceStrideChannel int  // From channel to channel of the image that is copied
+	upsampleH           int  // How far rows of the image are apart, zeros between them
+	upsampleW           int  // How far columns of the image are apart, zeros between them
 }
 
 // convFewParams are the parameters of ConvFew.
@@ -1146,36 +1197,6 @@ func (t *tile) above() {
 	}
 	largest(t)
 	t.width = width
-}
-
-// prefetch has tiles that take steps steps of their inner loops in all fetch next, the
-// weights that are read after theirs: the first tile over a panel of weights waits
-// for them, while the others find them near and have time to bring the next ones.
-func (t *tile) prefetch(next []float32, steps int) {
-	t.fetch, t.fetched, t.fetchStep = next, 0, 0
-	if len(next) > 0 && steps > 0 {
-		t.fetchStep = 4 * len(next) / steps
-	}
-}
-
-// limitPrefetch keeps what a product of so many taps fetches inside of fetch: where less is
-// left, as there are more steps than prefetch was told, fetchStep becomes 0, and nothing is
-// fetched from then on.
-func (t *tile) limitPrefetch(taps int) {
-	if t.fetched+taps*t.fetchStep > 4*len(t.fetch) {
-		t.fetchStep = 0
-	}
-}
-
-// behind returns the panel of weights of taps taps behind the one that begins at
-// column j of n; nothing if it does not begin before column end.
-func behind(w []float32, taps, n, j, end int) []float32 {
-	j += panel
-	if j >= end {
-		return nil
-	}
-	_, width := panelOf(n, j)
-	return w[j*taps:][:width*taps]
 }
 
 // piece is what one of those does that share a call: one of so many parts of a step.
@@ -1265,10 +1286,10 @@ type tile struct {
 	low, high                float32
 	columns                  int // of a product's results, at most width
 	// Weights that are read next. A product of several whole rows may bring some of
-	// them nearer: what lies at byte fetched, and fetchStep bytes on in each step of the inner
-	// loop. Without a fetchStep that is nothing.
-	fetch              []float32
-	fetched, fetchStep int
+	// them nearer: what lies at byte fetched, and lead bytes on in each step of the inner
+	// loop. Without a lead that is nothing.
+	ahead         []float32
+	fetched, lead int
 }
 
 // product computes
@@ -1285,14 +1306,14 @@ func product(t *tile) {
 	}
 	_ = t.bias[:t.width]
 	t.check(t.columns)
-	if t.fetchStep > 0 {
-		t.limitPrefetch(taps)
+	if t.lead > 0 {
+		t.reach(taps)
 	}
 	if taps == 0 || !productFast(t) {
 		productPlain(t)
 	}
-	if t.fetchStep > 0 {
-		t.fetched += taps * t.fetchStep
+	if t.lead > 0 {
+		t.fetched += taps * t.lead
 	}
 }
 
@@ -1393,7 +1414,7 @@ func (t *tile) block(j int) tile {
 	part.y, part.w, part.bias = t.y[j:], t.w[j:], t.bias[j:]
 	part.columns = min(panel/2, t.columns-j)
 	if j > 0 {
-		part.fetchStep = 0 // the first one fetches for both
+		part.lead = 0 // the first one fetches for both
 	}
 	if t.add != nil {
 		part.add = t.add[j:]

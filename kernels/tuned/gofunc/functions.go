@@ -47,21 +47,11 @@ func Lookup(name string, slots []tuned.Slot) (Function, bool) {
 		x := at(slots, "x")
 		w := at(slots, "w")
 		bias := at(slots, "bias")
+		scratch := at(slots, "scratch")
 		return func(b [][]float32, n []int, f *Epilogue) {
 			a := rows.NewConvRowsParams(n)
 			e := rows.NewEpilogue(f.Add, f.Low, f.High, f.EpilogueFunc)
-			rows.Conv(take(b, y), take(b, x), take(b, w), take(b, bias), &a, &e)
-		}, true
-	case "rows.ConvGather":
-		y := at(slots, "y")
-		x := at(slots, "x")
-		w := at(slots, "w")
-		bias := at(slots, "bias")
-		scratch := at(slots, "scratch")
-		return func(b [][]float32, n []int, f *Epilogue) {
-			a := rows.NewConvGatherParams(n)
-			e := rows.NewEpilogue(f.Add, f.Low, f.High, f.EpilogueFunc)
-			rows.ConvGather(take(b, y), take(b, x), take(b, w), take(b, bias), take(b, scratch), &a, &e)
+			rows.Conv(take(b, y), take(b, x), take(b, w), take(b, bias), take(b, scratch), &a, &e)
 		}, true
 	case "rows.Winograd":
 		y := at(slots, "y")
@@ -73,17 +63,6 @@ func Lookup(name string, slots []tuned.Slot) (Function, bool) {
 			a := rows.NewWinogradParams(n)
 			e := rows.NewEpilogue(f.Add, f.Low, f.High, f.EpilogueFunc)
 			rows.Winograd(take(b, y), take(b, x), take(b, w), take(b, bias), take(b, scratch), &a, &e)
-		}, true
-	case "rows.ConvAround":
-		y := at(slots, "y")
-		x := at(slots, "x")
-		w := at(slots, "w")
-		bias := at(slots, "bias")
-		scratch := at(slots, "scratch")
-		return func(b [][]float32, n []int, f *Epilogue) {
-			a := rows.NewConvAroundParams(n)
-			e := rows.NewEpilogue(f.Add, f.Low, f.High, f.EpilogueFunc)
-			rows.ConvAround(take(b, y), take(b, x), take(b, w), take(b, bias), take(b, scratch), &a, &e)
 		}, true
 	case "rows.ConvEdges":
 		y := at(slots, "y")

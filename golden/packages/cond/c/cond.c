@@ -125,9 +125,17 @@ typedef struct {
     uintptr_t fetch_step;
 } cond_rows_next;
 
+/* What a sum reads, and where it goes. */
+typedef struct {
+    float *acc;
+    const float *bias;
+    const float *x;
+    const float *w;
+} cond_rows_data;
+
 /* Vectors past COND_ROWS_VECS are those of the next panel, beside apart; rows of acc are pitch
    apart. */
-COND_TILE_INLINE void cond_rows_sum(const int rows, const int vecs, const int32_t width, const int32_t beside, const int pitch, float *acc, const float *bias, const float *x, const float *w, const cond_rows_walk *s, const cond_rows_next *f)
+COND_TILE_INLINE void cond_rows_sum(const int rows, const int vecs, const int32_t width, const int32_t beside, const int pitch, const cond_rows_data *d, const cond_rows_walk *s, const cond_rows_next *f)
 {
     COND_TILE_CONTRACT
     const int32_t depth = s->depth;
@@ -138,13 +146,13 @@ COND_TILE_INLINE void cond_rows_sum(const int rows, const int vecs, const int32_
     for (int i = 0; i < rows; i++) {
         COND_TILE_UNROLL
         for (int j = 0; j < vecs; j++) {
-            a[i][j] = *(const cond_tile_vec *)(bias + j * COND_TILE_LANES);
+            a[i][j] = *(const cond_tile_vec *)(d->bias + j * COND_TILE_LANES);
         }
     }
     for (int32_t r = 0; r < s->rows; r++) {
         for (int32_t c = 0; c < s->cols; c++) {
-            const float *xp = x + r * s->row + c * s->col;
-            const float *wp = w + r * s->panel + c * s->tap;
+            const float *xp = d->x + r * s->row + c * s->col;
+            const float *wp = d->w + r * s->panel + c * s->tap;
             for (int32_t k = 0; k < depth; k++) {
                 cond_tile_vec b[COND_ROWS_WIDE_VECS];
                 COND_TILE_UNROLL
@@ -171,13 +179,13 @@ COND_TILE_INLINE void cond_rows_sum(const int rows, const int vecs, const int32_
     for (int i = 0; i < rows; i++) {
         COND_TILE_UNROLL
         for (int j = 0; j < vecs; j++) {
-            *(cond_tile_vec *)(acc + i * pitch + j * COND_TILE_LANES) = a[i][j];
+            *(cond_tile_vec *)(d->acc + i * pitch + j * COND_TILE_LANES) = a[i][j];
         }
     }
 }
 
 /* The same for one row, in COND_ROWS_CHAINS independent sums. */
-COND_TILE_INLINE void cond_rows_one(const int vecs, const int32_t width, float *acc, const float *bias, const float *x, const float *w, const cond_rows_walk *s)
+COND_TILE_INLINE void cond_rows_one(const int vecs, const int32_t width, const cond_rows_data *d, const cond_rows_walk *s)
 {
     COND_TILE_CONTRACT
     const int32_t depth = s->depth;
@@ -185,7 +193,7 @@ COND_TILE_INLINE void cond_rows_one(const int vecs, const int32_t width, float *
     cond_tile_vec a[COND_ROWS_CHAINS][COND_ROWS_VECS];
     COND_TILE_UNROLL
     for (int j = 0; j < vecs; j++) {
-        a[0][j] = *(const cond_tile_vec *)(bias + j * COND_TILE_LANES);
+        a[0][j] = *(const cond_tile_vec *)(d->bias + j * COND_TILE_LANES);
         COND_TILE_UNROLL
         for (int i = 1; i < COND_ROWS_CHAINS; i++) {
             a[i][j] = zero;
@@ -193,8 +201,8 @@ COND_TILE_INLINE void cond_rows_one(const int vecs, const int32_t width, float *
     }
     for (int32_t r = 0; r < s->rows; r++) {
         for (int32_t c = 0; c < s->cols; c++) {
-            const float *xp = x + r * s->row + c * s->col;
-            const float *wp = w + r * s->panel + c * s->tap;
+            const float *xp = d->x + r * s->row + c * s->col;
+            const float *wp = d->w + r * s->panel + c * s->tap;
             int32_t k = 0;
             for (; k + COND_ROWS_CHAINS <= depth; k += COND_ROWS_CHAINS) {
                 COND_TILE_UNROLL
@@ -219,18 +227,18 @@ COND_TILE_INLINE void cond_rows_one(const int vecs, const int32_t width, float *
     }
     COND_TILE_UNROLL
     for (int j = 0; j < vecs; j++) {
-        *(cond_tile_vec *)(acc + j * COND_TILE_LANES) = (a[0][j] + a[1][j]) + (a[2][j] + a[3][j]);
+        *(cond_tile_vec *)(d->acc + j * COND_TILE_LANES) = (a[0][j] + a[1][j]) + (a[2][j] + a[3][j]);
     }
 }
 
 /* acc[i][j] = bias[j] + sum of x[i * next + ..] * w[j + ..] for rows rows, at most COND_ROWS_MAX, and
    as many columns as vecs vectors have; a panel of w is width columns wide. f is
    NULL where nothing is to be fetched. */
-COND_TILE_INLINE void cond_rows_block(int32_t rows, const int vecs, const int32_t width, float *acc, const float *bias, const float *x, const float *w, const cond_rows_walk *s, const cond_rows_next *f)
+COND_TILE_INLINE void cond_rows_block(int32_t rows, const int vecs, const int32_t width, const cond_rows_data *d, const cond_rows_walk *s, const cond_rows_next *f)
 {
-#define COND_ROWS_CASE(n) case n: cond_rows_sum(n, vecs, width, 0, COND_ROWS_COLS, acc, bias, x, w, s, f); break;
+#define COND_ROWS_CASE(n) case n: cond_rows_sum(n, vecs, width, 0, COND_ROWS_COLS, d, s, f); break;
     switch (rows) {
-        case 1: cond_rows_one(vecs, width, acc, bias, x, w, s); break;
+        case 1: cond_rows_one(vecs, width, d, s); break;
         COND_ROWS_CASE(2)
 #if COND_ROWS_MAX > 2
         COND_ROWS_CASE(3)
@@ -272,12 +280,16 @@ COND_TILE_INLINE void cond_rows_fetched(cond_rows_next *f, int32_t taps)
 /* cond_rows_block for a whole panel, or one of half the width. */
 COND_TILE_FUSED static void cond_rows_tile(int32_t rows, int half, float *acc, const float *bias, const float *x, const float *w, const cond_rows_walk *s, const cond_rows_next *f)
 {
+    cond_rows_data d = { acc, bias, x, w };
     if (half) {
-        cond_rows_block(rows, COND_ROWS_COLS / COND_TILE_LANES / 2, COND_ROWS_COLS / 2, acc, bias, x, w, s, f);
+        cond_rows_block(rows, COND_ROWS_COLS / COND_TILE_LANES / 2, COND_ROWS_COLS / 2, &d, s, f);
         return;
     }
     for (int j = 0; j < COND_ROWS_COLS; j += COND_ROWS_BLOCK) {
-        cond_rows_block(rows, COND_ROWS_VECS, COND_ROWS_COLS, acc + j, bias + j, x, w + j, s, f);
+        cond_rows_block(rows, COND_ROWS_VECS, COND_ROWS_COLS, &d, s, f);
+        d.acc += COND_ROWS_BLOCK;
+        d.bias += COND_ROWS_BLOCK;
+        d.w += COND_ROWS_BLOCK;
     }
 }
 

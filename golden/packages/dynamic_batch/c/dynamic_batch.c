@@ -127,9 +127,17 @@ typedef struct {
     uintptr_t fetch_step;
 } dynamic_batch_rows_next;
 
+/* What a sum reads, and where it goes. */
+typedef struct {
+    float *acc;
+    const float *bias;
+    const float *x;
+    const float *w;
+} dynamic_batch_rows_data;
+
 /* Vectors past DYNAMIC_BATCH_ROWS_VECS are those of the next panel, beside apart; rows of acc are pitch
    apart. */
-DYNAMIC_BATCH_TILE_INLINE void dynamic_batch_rows_sum(const int rows, const int vecs, const int32_t width, const int32_t beside, const int pitch, float *acc, const float *bias, const float *x, const float *w, const dynamic_batch_rows_walk *s, const dynamic_batch_rows_next *f)
+DYNAMIC_BATCH_TILE_INLINE void dynamic_batch_rows_sum(const int rows, const int vecs, const int32_t width, const int32_t beside, const int pitch, const dynamic_batch_rows_data *d, const dynamic_batch_rows_walk *s, const dynamic_batch_rows_next *f)
 {
     DYNAMIC_BATCH_TILE_CONTRACT
     const int32_t depth = s->depth;
@@ -140,13 +148,13 @@ DYNAMIC_BATCH_TILE_INLINE void dynamic_batch_rows_sum(const int rows, const int 
     for (int i = 0; i < rows; i++) {
         DYNAMIC_BATCH_TILE_UNROLL
         for (int j = 0; j < vecs; j++) {
-            a[i][j] = *(const dynamic_batch_tile_vec *)(bias + j * DYNAMIC_BATCH_TILE_LANES);
+            a[i][j] = *(const dynamic_batch_tile_vec *)(d->bias + j * DYNAMIC_BATCH_TILE_LANES);
         }
     }
     for (int32_t r = 0; r < s->rows; r++) {
         for (int32_t c = 0; c < s->cols; c++) {
-            const float *xp = x + r * s->row + c * s->col;
-            const float *wp = w + r * s->panel + c * s->tap;
+            const float *xp = d->x + r * s->row + c * s->col;
+            const float *wp = d->w + r * s->panel + c * s->tap;
             for (int32_t k = 0; k < depth; k++) {
                 dynamic_batch_tile_vec b[DYNAMIC_BATCH_ROWS_WIDE_VECS];
                 DYNAMIC_BATCH_TILE_UNROLL
@@ -173,13 +181,13 @@ DYNAMIC_BATCH_TILE_INLINE void dynamic_batch_rows_sum(const int rows, const int 
     for (int i = 0; i < rows; i++) {
         DYNAMIC_BATCH_TILE_UNROLL
         for (int j = 0; j < vecs; j++) {
-            *(dynamic_batch_tile_vec *)(acc + i * pitch + j * DYNAMIC_BATCH_TILE_LANES) = a[i][j];
+            *(dynamic_batch_tile_vec *)(d->acc + i * pitch + j * DYNAMIC_BATCH_TILE_LANES) = a[i][j];
         }
     }
 }
 
 /* The same for one row, in DYNAMIC_BATCH_ROWS_CHAINS independent sums. */
-DYNAMIC_BATCH_TILE_INLINE void dynamic_batch_rows_one(const int vecs, const int32_t width, float *acc, const float *bias, const float *x, const float *w, const dynamic_batch_rows_walk *s)
+DYNAMIC_BATCH_TILE_INLINE void dynamic_batch_rows_one(const int vecs, const int32_t width, const dynamic_batch_rows_data *d, const dynamic_batch_rows_walk *s)
 {
     DYNAMIC_BATCH_TILE_CONTRACT
     const int32_t depth = s->depth;
@@ -187,7 +195,7 @@ DYNAMIC_BATCH_TILE_INLINE void dynamic_batch_rows_one(const int vecs, const int3
     dynamic_batch_tile_vec a[DYNAMIC_BATCH_ROWS_CHAINS][DYNAMIC_BATCH_ROWS_VECS];
     DYNAMIC_BATCH_TILE_UNROLL
     for (int j = 0; j < vecs; j++) {
-        a[0][j] = *(const dynamic_batch_tile_vec *)(bias + j * DYNAMIC_BATCH_TILE_LANES);
+        a[0][j] = *(const dynamic_batch_tile_vec *)(d->bias + j * DYNAMIC_BATCH_TILE_LANES);
         DYNAMIC_BATCH_TILE_UNROLL
         for (int i = 1; i < DYNAMIC_BATCH_ROWS_CHAINS; i++) {
             a[i][j] = zero;
@@ -195,8 +203,8 @@ DYNAMIC_BATCH_TILE_INLINE void dynamic_batch_rows_one(const int vecs, const int3
     }
     for (int32_t r = 0; r < s->rows; r++) {
         for (int32_t c = 0; c < s->cols; c++) {
-            const float *xp = x + r * s->row + c * s->col;
-            const float *wp = w + r * s->panel + c * s->tap;
+            const float *xp = d->x + r * s->row + c * s->col;
+            const float *wp = d->w + r * s->panel + c * s->tap;
             int32_t k = 0;
             for (; k + DYNAMIC_BATCH_ROWS_CHAINS <= depth; k += DYNAMIC_BATCH_ROWS_CHAINS) {
                 DYNAMIC_BATCH_TILE_UNROLL
@@ -221,18 +229,18 @@ DYNAMIC_BATCH_TILE_INLINE void dynamic_batch_rows_one(const int vecs, const int3
     }
     DYNAMIC_BATCH_TILE_UNROLL
     for (int j = 0; j < vecs; j++) {
-        *(dynamic_batch_tile_vec *)(acc + j * DYNAMIC_BATCH_TILE_LANES) = (a[0][j] + a[1][j]) + (a[2][j] + a[3][j]);
+        *(dynamic_batch_tile_vec *)(d->acc + j * DYNAMIC_BATCH_TILE_LANES) = (a[0][j] + a[1][j]) + (a[2][j] + a[3][j]);
     }
 }
 
 /* acc[i][j] = bias[j] + sum of x[i * next + ..] * w[j + ..] for rows rows, at most DYNAMIC_BATCH_ROWS_MAX, and
    as many columns as vecs vectors have; a panel of w is width columns wide. f is
    NULL where nothing is to be fetched. */
-DYNAMIC_BATCH_TILE_INLINE void dynamic_batch_rows_block(int32_t rows, const int vecs, const int32_t width, float *acc, const float *bias, const float *x, const float *w, const dynamic_batch_rows_walk *s, const dynamic_batch_rows_next *f)
+DYNAMIC_BATCH_TILE_INLINE void dynamic_batch_rows_block(int32_t rows, const int vecs, const int32_t width, const dynamic_batch_rows_data *d, const dynamic_batch_rows_walk *s, const dynamic_batch_rows_next *f)
 {
-#define DYNAMIC_BATCH_ROWS_CASE(n) case n: dynamic_batch_rows_sum(n, vecs, width, 0, DYNAMIC_BATCH_ROWS_COLS, acc, bias, x, w, s, f); break;
+#define DYNAMIC_BATCH_ROWS_CASE(n) case n: dynamic_batch_rows_sum(n, vecs, width, 0, DYNAMIC_BATCH_ROWS_COLS, d, s, f); break;
     switch (rows) {
-        case 1: dynamic_batch_rows_one(vecs, width, acc, bias, x, w, s); break;
+        case 1: dynamic_batch_rows_one(vecs, width, d, s); break;
         DYNAMIC_BATCH_ROWS_CASE(2)
 #if DYNAMIC_BATCH_ROWS_MAX > 2
         DYNAMIC_BATCH_ROWS_CASE(3)
@@ -274,12 +282,16 @@ DYNAMIC_BATCH_TILE_INLINE void dynamic_batch_rows_fetched(dynamic_batch_rows_nex
 /* dynamic_batch_rows_block for a whole panel, or one of half the width. */
 DYNAMIC_BATCH_TILE_FUSED static void dynamic_batch_rows_tile(int32_t rows, int half, float *acc, const float *bias, const float *x, const float *w, const dynamic_batch_rows_walk *s, const dynamic_batch_rows_next *f)
 {
+    dynamic_batch_rows_data d = { acc, bias, x, w };
     if (half) {
-        dynamic_batch_rows_block(rows, DYNAMIC_BATCH_ROWS_COLS / DYNAMIC_BATCH_TILE_LANES / 2, DYNAMIC_BATCH_ROWS_COLS / 2, acc, bias, x, w, s, f);
+        dynamic_batch_rows_block(rows, DYNAMIC_BATCH_ROWS_COLS / DYNAMIC_BATCH_TILE_LANES / 2, DYNAMIC_BATCH_ROWS_COLS / 2, &d, s, f);
         return;
     }
     for (int j = 0; j < DYNAMIC_BATCH_ROWS_COLS; j += DYNAMIC_BATCH_ROWS_BLOCK) {
-        dynamic_batch_rows_block(rows, DYNAMIC_BATCH_ROWS_VECS, DYNAMIC_BATCH_ROWS_COLS, acc + j, bias + j, x, w + j, s, f);
+        dynamic_batch_rows_block(rows, DYNAMIC_BATCH_ROWS_VECS, DYNAMIC_BATCH_ROWS_COLS, &d, s, f);
+        d.acc += DYNAMIC_BATCH_ROWS_BLOCK;
+        d.bias += DYNAMIC_BATCH_ROWS_BLOCK;
+        d.w += DYNAMIC_BATCH_ROWS_BLOCK;
     }
 }
 

@@ -138,9 +138,17 @@ typedef struct {
     uintptr_t fetch_step;
 } lenet_rows_next;
 
+/* What a sum reads, and where it goes. */
+typedef struct {
+    float *acc;
+    const float *bias;
+    const float *x;
+    const float *w;
+} lenet_rows_data;
+
 /* Vectors past LENET_ROWS_VECS are those of the next panel, beside apart; rows of acc are pitch
    apart. */
-LENET_TILE_INLINE void lenet_rows_sum(const int rows, const int vecs, const int32_t width, const int32_t beside, const int pitch, float *acc, const float *bias, const float *x, const float *w, const lenet_rows_walk *s, const lenet_rows_next *f)
+LENET_TILE_INLINE void lenet_rows_sum(const int rows, const int vecs, const int32_t width, const int32_t beside, const int pitch, const lenet_rows_data *d, const lenet_rows_walk *s, const lenet_rows_next *f)
 {
     LENET_TILE_CONTRACT
     const int32_t depth = s->depth;
@@ -151,13 +159,13 @@ LENET_TILE_INLINE void lenet_rows_sum(const int rows, const int vecs, const int3
     for (int i = 0; i < rows; i++) {
         LENET_TILE_UNROLL
         for (int j = 0; j < vecs; j++) {
-            a[i][j] = *(const lenet_tile_vec *)(bias + j * LENET_TILE_LANES);
+            a[i][j] = *(const lenet_tile_vec *)(d->bias + j * LENET_TILE_LANES);
         }
     }
     for (int32_t r = 0; r < s->rows; r++) {
         for (int32_t c = 0; c < s->cols; c++) {
-            const float *xp = x + r * s->row + c * s->col;
-            const float *wp = w + r * s->panel + c * s->tap;
+            const float *xp = d->x + r * s->row + c * s->col;
+            const float *wp = d->w + r * s->panel + c * s->tap;
             for (int32_t k = 0; k < depth; k++) {
                 lenet_tile_vec b[LENET_ROWS_WIDE_VECS];
                 LENET_TILE_UNROLL
@@ -184,13 +192,13 @@ LENET_TILE_INLINE void lenet_rows_sum(const int rows, const int vecs, const int3
     for (int i = 0; i < rows; i++) {
         LENET_TILE_UNROLL
         for (int j = 0; j < vecs; j++) {
-            *(lenet_tile_vec *)(acc + i * pitch + j * LENET_TILE_LANES) = a[i][j];
+            *(lenet_tile_vec *)(d->acc + i * pitch + j * LENET_TILE_LANES) = a[i][j];
         }
     }
 }
 
 /* The same for one row, in LENET_ROWS_CHAINS independent sums. */
-LENET_TILE_INLINE void lenet_rows_one(const int vecs, const int32_t width, float *acc, const float *bias, const float *x, const float *w, const lenet_rows_walk *s)
+LENET_TILE_INLINE void lenet_rows_one(const int vecs, const int32_t width, const lenet_rows_data *d, const lenet_rows_walk *s)
 {
     LENET_TILE_CONTRACT
     const int32_t depth = s->depth;
@@ -198,7 +206,7 @@ LENET_TILE_INLINE void lenet_rows_one(const int vecs, const int32_t width, float
     lenet_tile_vec a[LENET_ROWS_CHAINS][LENET_ROWS_VECS];
     LENET_TILE_UNROLL
     for (int j = 0; j < vecs; j++) {
-        a[0][j] = *(const lenet_tile_vec *)(bias + j * LENET_TILE_LANES);
+        a[0][j] = *(const lenet_tile_vec *)(d->bias + j * LENET_TILE_LANES);
         LENET_TILE_UNROLL
         for (int i = 1; i < LENET_ROWS_CHAINS; i++) {
             a[i][j] = zero;
@@ -206,8 +214,8 @@ LENET_TILE_INLINE void lenet_rows_one(const int vecs, const int32_t width, float
     }
     for (int32_t r = 0; r < s->rows; r++) {
         for (int32_t c = 0; c < s->cols; c++) {
-            const float *xp = x + r * s->row + c * s->col;
-            const float *wp = w + r * s->panel + c * s->tap;
+            const float *xp = d->x + r * s->row + c * s->col;
+            const float *wp = d->w + r * s->panel + c * s->tap;
             int32_t k = 0;
             for (; k + LENET_ROWS_CHAINS <= depth; k += LENET_ROWS_CHAINS) {
                 LENET_TILE_UNROLL
@@ -232,18 +240,18 @@ LENET_TILE_INLINE void lenet_rows_one(const int vecs, const int32_t width, float
     }
     LENET_TILE_UNROLL
     for (int j = 0; j < vecs; j++) {
-        *(lenet_tile_vec *)(acc + j * LENET_TILE_LANES) = (a[0][j] + a[1][j]) + (a[2][j] + a[3][j]);
+        *(lenet_tile_vec *)(d->acc + j * LENET_TILE_LANES) = (a[0][j] + a[1][j]) + (a[2][j] + a[3][j]);
     }
 }
 
 /* acc[i][j] = bias[j] + sum of x[i * next + ..] * w[j + ..] for rows rows, at most LENET_ROWS_MAX, and
    as many columns as vecs vectors have; a panel of w is width columns wide. f is
    NULL where nothing is to be fetched. */
-LENET_TILE_INLINE void lenet_rows_block(int32_t rows, const int vecs, const int32_t width, float *acc, const float *bias, const float *x, const float *w, const lenet_rows_walk *s, const lenet_rows_next *f)
+LENET_TILE_INLINE void lenet_rows_block(int32_t rows, const int vecs, const int32_t width, const lenet_rows_data *d, const lenet_rows_walk *s, const lenet_rows_next *f)
 {
-#define LENET_ROWS_CASE(n) case n: lenet_rows_sum(n, vecs, width, 0, LENET_ROWS_COLS, acc, bias, x, w, s, f); break;
+#define LENET_ROWS_CASE(n) case n: lenet_rows_sum(n, vecs, width, 0, LENET_ROWS_COLS, d, s, f); break;
     switch (rows) {
-        case 1: lenet_rows_one(vecs, width, acc, bias, x, w, s); break;
+        case 1: lenet_rows_one(vecs, width, d, s); break;
         LENET_ROWS_CASE(2)
 #if LENET_ROWS_MAX > 2
         LENET_ROWS_CASE(3)
@@ -285,12 +293,16 @@ LENET_TILE_INLINE void lenet_rows_fetched(lenet_rows_next *f, int32_t taps)
 /* lenet_rows_block for a whole panel, or one of half the width. */
 LENET_TILE_FUSED static void lenet_rows_tile(int32_t rows, int half, float *acc, const float *bias, const float *x, const float *w, const lenet_rows_walk *s, const lenet_rows_next *f)
 {
+    lenet_rows_data d = { acc, bias, x, w };
     if (half) {
-        lenet_rows_block(rows, LENET_ROWS_COLS / LENET_TILE_LANES / 2, LENET_ROWS_COLS / 2, acc, bias, x, w, s, f);
+        lenet_rows_block(rows, LENET_ROWS_COLS / LENET_TILE_LANES / 2, LENET_ROWS_COLS / 2, &d, s, f);
         return;
     }
     for (int j = 0; j < LENET_ROWS_COLS; j += LENET_ROWS_BLOCK) {
-        lenet_rows_block(rows, LENET_ROWS_VECS, LENET_ROWS_COLS, acc + j, bias + j, x, w + j, s, f);
+        lenet_rows_block(rows, LENET_ROWS_VECS, LENET_ROWS_COLS, &d, s, f);
+        d.acc += LENET_ROWS_BLOCK;
+        d.bias += LENET_ROWS_BLOCK;
+        d.w += LENET_ROWS_BLOCK;
     }
 }
 
@@ -340,47 +352,47 @@ static inline float lenet_result(float acc)
 static void lenet_convolution_relu(float *restrict y, const float *x, const float *w,
     const float *bias)
 {
-    const int32_t in_channels = 3;
     const int32_t out_channels = 4;
     const int32_t out_h = 4;
     const int32_t out_w = 4;
-    const int32_t kernel_h = 3;
-    const int32_t kernel_w = 3;
-    const int32_t stride_h = 1;
-    const int32_t stride_w = 1;
-    const int32_t dilation_h = 1;
-    const int32_t dilation_w = 1;
-    const int32_t tap_runs = 1;
-    const int32_t run_length = 9;
+    const int32_t outer_taps = 3;
+    const int32_t middle_taps = 1;
+    const int32_t inner_taps = 9;
+    const int32_t in_stride_outer = 18;
+    const int32_t in_stride_middle = 3;
     const int32_t in_stride_row = 18;
     const int32_t in_stride_col = 3;
+    const int32_t out_stride_col = 4;
     LENET_TILE_ALIGNED float acc[LENET_ROWS_MAX * LENET_ROWS_COLS];
+    const int32_t taps = outer_taps * middle_taps * inner_taps;
     lenet_rows_walk walk;
-    walk.rows = kernel_h;
-    walk.row = dilation_h * in_stride_row;
-    walk.cols = tap_runs;
-    walk.col = dilation_w * in_stride_col;
-    walk.depth = run_length;
-    walk.next = stride_w * in_stride_col;
+    walk.rows = outer_taps;
+    walk.row = in_stride_outer;
+    walk.cols = middle_taps;
+    walk.col = in_stride_middle;
+    walk.depth = inner_taps;
+    walk.next = in_stride_col;
     const float *in = x;
-
+    /* A row of results in tiles of equal length. */
+    const int32_t tiles = (out_w + LENET_ROWS_MAX - 1) / LENET_ROWS_MAX;
+    const int32_t length = (out_w + tiles - 1) / tiles;
     for (int32_t j = 0; j < out_channels; j += LENET_ROWS_COLS) {
         const int cols = (out_channels - j < LENET_ROWS_COLS) ? (int)(out_channels - j) : LENET_ROWS_COLS;
         const int half = cols <= LENET_ROWS_COLS / 2;
-        /* A row of results in tiles of equal length. */
-        const int32_t tiles = (out_w + LENET_ROWS_MAX - 1) / LENET_ROWS_MAX;
-        const int32_t length = (out_w + tiles - 1) / tiles;
-        const float *panel = w + j * kernel_h * kernel_w * in_channels;
-        walk.panel = kernel_w * in_channels * (half ? LENET_ROWS_COLS / 2 : LENET_ROWS_COLS);
-        walk.tap = run_length * (half ? LENET_ROWS_COLS / 2 : LENET_ROWS_COLS);
-        lenet_rows_next fetch = lenet_rows_behind(panel, kernel_h * kernel_w * in_channels, LENET_ROWS_COLS, out_channels - j, out_h * tiles);
+        const int width = half ? LENET_ROWS_COLS / 2 : LENET_ROWS_COLS;
+        const float *panel = w + j * taps;
+        const float *start = bias + j;
+        walk.panel = middle_taps * inner_taps * width;
+        walk.tap = inner_taps * width;
+        lenet_rows_next fetch = lenet_rows_behind(panel, taps, LENET_ROWS_COLS, out_channels - j, out_h * tiles);
         for (int32_t p = 0; p < out_h; p++) {
             for (int32_t q = 0; q < out_w; q += length) {
                 const int32_t rows = (out_w - q < length) ? out_w - q : length;
-                lenet_rows_tile(rows, half, acc, bias + j, in + p * stride_h * in_stride_row + q * stride_w * in_stride_col, panel, &walk, &fetch);
-                lenet_rows_fetched(&fetch, kernel_h * kernel_w * in_channels);
+                const float *from = in + p * in_stride_row + q * in_stride_col;
+                lenet_rows_tile(rows, half, acc, start, from, panel, &walk, &fetch);
+                lenet_rows_fetched(&fetch, taps);
                 for (int r = 0; r < rows; r++) {
-                    const int32_t at = (p * out_w + q + r) * out_channels + j;
+                    const int32_t at = (p * out_w + q + r) * out_stride_col + j;
                     for (int c = 0; c < cols; c++) {
                         const int32_t o = at + c;
                         y[o] = lenet_result(acc[r * LENET_ROWS_COLS + c]);

@@ -4,6 +4,129 @@ package lenet
 
 import "math"
 
+// rowsConv convolves images in any layout, group by group. The sums run over three loops, the
+// last of which has neighbours in x. The weights are packed:
+// w[groups][ceil(out_channels/32)][outer_taps][middle_taps][inner_taps][32], the last
+// panel 16 wide where that is enough, zero where there is no channel; bias is padded to
+// panels of 32.
+//
+// With a copy_mode each image is copied into scratch first, to which strides apply then.
+// There an image begins after padding, and its rows and pixels are apart, with zeros
+// between them.
+func rowsConv(y, x, w, bias, scratch []float32, a *convRowsParams, f *epilogue) {
+	steps := 1
+	if a.copyMode != 0 {
+		steps = 2 * a.batch
+	}
+	for step := range steps {
+		convPart(alone(step), y, x, w, bias, scratch, a, f)
+	}
+}
+
+// convPart does a piece of a step of Conv: steps copy an image and convolve it in turn, or
+// convolve all images.
+func convPart(d piece, y, x, w, bias, scratch []float32, a *convRowsParams, f *epilogue) {
+	if a.copyMode == 0 {
+		for b := range a.batch {
+			image(d, y, x[b*a.inStrideBatch:], w, bias, b, a, f)
+		}
+		return
+	}
+	b := d.step / 2
+	if d.step%2 == 1 {
+		image(d, y, scratch, w, bias, b, a, f)
+		return
+	}
+	x = x[b*a.inStrideBatch:]
+	first, end := d.of(a.paddedH)
+	for r := first; r < end; r++ {
+		for p := range a.planes {
+			to := scratch[(p*a.paddedH+r)*a.paddedRow:][:a.paddedRow]
+			from := r - a.padH
+			if from < 0 || from%a.upsampleH != 0 || from/a.upsampleH >= a.inH {
+				clear(to)
+				continue
+			}
+			line := x[(p*a.inH+from/a.upsampleH)*a.inRow:]
+			if a.sourceStrideChannel == 1 {
+				spread(to, line[:a.copiedRow], a.padRow, a.pixel, a.upsampleW)
+			} else {
+				gather(to, line, a)
+			}
+		}
+	}
+}
+
+// gather copies a row of planes, their channels beside each other, with padding before
+// it and some after.
+func gather(to, from []float32, a *convRowsParams) {
+	columns := a.copiedRow / a.pixel
+	before := min(a.padRow, len(to))
+	clear(to[:before])
+	to = to[before:]
+	clear(to[a.copiedRow:])
+	for c := range a.pixel {
+		for i, v := range from[c*a.sourceStrideChannel:][:columns] {
+			to[i*a.pixel+c] = v
+		}
+	}
+}
+
+// image convolves a share of image b, which is x.
+func image(d piece, y, x, w, bias []float32, b int, a *convRowsParams, f *epilogue) {
+	cout := a.outChannels
+	taps := a.outerTaps * a.middleTaps * a.innerTaps
+	s := d.divide(cout, a.outH, a.outW, a.planes*a.outH*a.inStrideRow, a.groups*cout*taps)
+	t := tile{next: a.inStrideCol, step: a.outStrideCol, outer: a.outerTaps,
+		xOuter: a.inStrideOuter, middle: a.middleTaps, xMiddle: a.inStrideMiddle,
+		depth: a.innerTaps, low: f.low, high: f.high}
+	var sums [maxRows * panel]float32
+	for g := range a.groups {
+		wide := (cout + panel - 1) / panel * panel
+		_, last := panelOf(cout, wide-panel)
+		weights := w[g*(wide-panel+last)*taps:]
+		for j := s.panels[0]; j < s.panels[1]; j += panel {
+			t.columns, t.width = panelOf(cout, j)
+			t.w, t.bias = weights[j*taps:], bias[g*wide+j:]
+			t.prefetch(behind(weights, taps, cout, j, s.panels[1]), s.tiles()*taps)
+			for p := s.rows[0]; p < s.rows[1]; p++ {
+				for q := s.columns[0]; q < s.columns[1]; q += s.length {
+					t.rows = min(s.length, a.outW-q)
+					t.x = x[g*a.inStrideGroup+p*a.inStrideRow+q*a.inStrideCol:]
+					channel := g*cout + j
+					o := b*a.groups*cout*a.outH*a.outW + (p*a.outW+q)*a.outStrideCol +
+						channel*a.outStrideChannel
+					if !a.channelsInner {
+						f.transposed(y, &t, &sums, o, channel, a.outStrideChannel)
+						continue
+					}
+					t.y, t.add = f.aim(y, o)
+					product(&t)
+					if f.apply != nil {
+						f.call(y, &t, o, channel)
+					}
+				}
+			}
+		}
+	}
+}
+
+// spread copies pixels to where they have zeros before, between and behind
+// them.
+func spread(to, from []float32, before, pixel, apart int) {
+	before = min(before, len(to))
+	clear(to[:before])
+	to = to[before:]
+	if apart == 1 {
+		clear(to[copy(to, from):])
+		return
+	}
+	clear(to)
+	for i := 0; i < len(from); i += pixel {
+		copy(to[i*apart:], from[i:i+pixel])
+	}
+}
+
 // transposed carries out t, a product, for results whose columns are apart and whose rows
 // are neighbours, by way of sums. The first one is number o of y and of channel c.
 func (f *epilogue) transposed(y []float32, t *tile, sums *[maxRows * panel]float32, o, c, apart int) {
@@ -24,110 +147,6 @@ func (f *epilogue) transposed(y []float32, t *tile, sums *[maxRows * panel]float
 		}
 		if f.apply != nil {
 			f.apply(run, at, c+j)
-		}
-	}
-}
-
-// rowsConv convolves images whose channels lie innermost, and no padding. A row of taps is
-// runs of elements that are contiguous in x, dilation_w columns apart. The weights are
-// packed: w[ceil(out_channels/32)][kernel_h][kernel_w][in_channels][32], the last panel
-// 16 wide where that is enough, zero where there is no channel; bias is padded likewise.
-func rowsConv(y, x, w, bias []float32, a *convRowsParams, f *epilogue) {
-	convPart(alone(0), y, x, w, bias, a, f)
-}
-
-// convPart does a piece of Conv's one step.
-func convPart(d piece, y, x, w, bias []float32, a *convRowsParams, f *epilogue) {
-	for b := range a.batch {
-		image(d, y, x[b*a.inStrideBatch:], w, bias, b, a, f)
-	}
-}
-
-// rowsConvGather is Conv for images with padding, in any layout: each is copied into scratch
-// first, channels innermost, its padding around it.
-func rowsConvGather(y, x, w, bias, scratch []float32, a *convGatherParams, f *epilogue) {
-	for step := range 2 * a.batch {
-		convGatherPart(alone(step), y, x, w, bias, scratch, a, f)
-	}
-}
-
-// convGatherPart does a piece of a step of ConvGather: steps copy an image and convolve
-// it in turn.
-func convGatherPart(d piece, y, x, w, bias, scratch []float32, a *convGatherParams, f *epilogue) {
-	b := d.step / 2
-	if d.step%2 == 1 {
-		rows := a.rows()
-		image(d, y, scratch, w, bias, b, &rows, f)
-		return
-	}
-	from := x[b*a.inStrideBatch:]
-	first, end := d.of(a.paddedH)
-	for r := first; r < end; r++ {
-		to := scratch[r*a.inStrideRow:][:a.inStrideRow]
-		if r < a.padH || r-a.padH >= a.inH {
-			clear(to)
-			continue
-		}
-		gather(to, from[(r-a.padH)*a.sourceStrideRow:], a)
-	}
-}
-
-// rows are the parameters of the convolution of a copy.
-func (a *convGatherParams) rows() convRowsParams {
-	return convRowsParams{batch: a.batch, inChannels: a.inChannels, outChannels: a.outChannels,
-		outH: a.outH, outW: a.outW, kernelH: a.kernelH, kernelW: a.kernelW, strideH: a.strideH,
-		strideW: a.strideW, dilationH: a.dilationH, dilationW: a.dilationW, tapRuns: a.tapRuns,
-		runLength: a.runLength, inStrideBatch: a.inStrideBatch, inStrideRow: a.inStrideRow,
-		inStrideCol: a.inStrideCol}
-}
-
-// gather copies a row of an image, with padding before it and some after.
-func gather(to, from []float32, a *convGatherParams) {
-	cin, columns, step := a.inChannels, a.copiedW, a.sourceStrideCol
-	clear(to[:a.padW*cin])
-	to = to[a.padW*cin:]
-	clear(to[columns*cin:])
-	if a.sourceStrideChannel == 1 {
-		copy(to, from[:columns*cin])
-		return
-	}
-	for c := range cin {
-		line := from[c*a.sourceStrideChannel:]
-		if step == 1 {
-			for i, v := range line[:columns] {
-				to[i*cin+c] = v
-			}
-			continue
-		}
-		for i := range columns {
-			to[i*cin+c] = line[i*step]
-		}
-	}
-}
-
-// image convolves a share of image b, which is x.
-func image(d piece, y, x, w, bias []float32, b int, a *convRowsParams, f *epilogue) {
-	row, column, cout := a.strideH*a.inStrideRow, a.strideW*a.inStrideCol, a.outChannels
-	taps := a.kernelH * a.kernelW * a.inChannels
-	s := d.divide(cout, a.outH, a.outW, a.outH*row, cout*taps)
-	t := tile{next: column, step: cout, outer: a.kernelH, xOuter: a.dilationH * a.inStrideRow,
-		middle: a.tapRuns, xMiddle: a.dilationW * a.inStrideCol, depth: a.runLength,
-		low: f.low, high: f.high}
-	for j := s.panels[0]; j < s.panels[1]; j += panel {
-		t.columns, t.width = panelOf(cout, j)
-		t.w, t.bias = w[j*taps:], bias[j:]
-		t.prefetch(behind(w, taps, cout, j, s.panels[1]), s.tiles()*taps)
-		for p := s.rows[0]; p < s.rows[1]; p++ {
-			for q := s.columns[0]; q < s.columns[1]; q += s.length {
-				t.rows = min(s.length, a.outW-q)
-				t.x = x[p*row+q*column:]
-				o := ((b*a.outH+p)*a.outW+q)*cout + j
-				t.y, t.add = f.aim(y, o)
-				product(&t)
-				if f.apply != nil {
-					f.call(y, &t, o, j)
-				}
-			}
 		}
 	}
 }
@@ -234,50 +253,36 @@ type linearParams struct {
 
 // convRowsParams are the parameters of Conv.
 type convRowsParams struct {
-	batch         int // Images, or pairs of matrices, that lie one behind the other
-	inChannels    int // Channels of the image in a group
-	outChannels   int // Channels of the result in a group
-	outH          int // Rows of the result
-	outW          int // Columns of the result
-	kernelH       int // Rows of taps
-	kernelW       int // Columns of taps
-	strideH       int // How far the window moves from row to row of the result
-	strideW       int // How far the window moves from column to column of the result
-	dilationH     int // How far rows of taps are apart
-	dilationW     int // How far columns of taps are apart
-	tapRuns       int // Runs of taps in a row of them that are contiguous in the image
-	runLength     int // Elements of such a run
-	inStrideBatch int // From image to image, or from matrix to matrix
-	inStrideRow   int // From row to row of the image, of the copy if there is one
-	inStrideCol   int // From column to column of the image, of the copy if there is one
-}
-
-// convGatherParams are the parameters of ConvGather.
-type convGatherParams struct {
-	batch               int // Images, or pairs of matrices, that lie one behind the other
-	inChannels          int // Channels of the image in a group
-	outChannels         int // Channels of the result in a group
-	outH                int // Rows of the result
-	outW                int // Columns of the result
-	kernelH             int // Rows of taps
-	kernelW             int // Columns of taps
-	strideH             int // How far the window moves from row to row of the result
-	strideW             int // How far the window moves from column to column of the result
-	dilationH           int // How far rows of taps are apart
-	dilationW           int // How far columns of taps are apart
-	tapRuns             int // Runs of taps in a row of them that are contiguous in the image
-	runLength           int // Elements of such a run
-	inStrideBatch       int // From image to image, or from matrix to matrix
-	inStrideRow         int // From row to row of the image, of the copy if there is one
-	inStrideCol         int // From column to column of the image, of the copy if there is one
-	inH                 int // Rows of the image
-	padH                int // Rows of padding before the image
-	padW                int // Columns of padding before the image
-	paddedH             int // Rows of the copy; 0 if there is none
-	copiedW             int // Columns of the image that are copied
-	sourceStrideChannel int // From channel to channel of the image that is copied
-	sourceStrideRow     int // From row to row of the image that is copied
-	sourceStrideCol     int // From column to column of the image that is copied
+	batch               int  // Images, or pairs of matrices, that lie one behind the other
+	groups              int  // Groups of channels, each convolved by itself
+	outChannels         int  // Channels of the result in a group
+	outH                int  // Rows of the result
+	outW                int  // Columns of the result
+	outerTaps           int  // Taps that the outer loop counts
+	middleTaps          int  // Taps that the middle loop counts
+	innerTaps           int  // Taps that the inner loop counts, which are contiguous in the image
+	inStrideBatch       int  // From image to image, or from matrix to matrix
+	inStrideGroup       int  // From a group's first channel to the next one's
+	inStrideOuter       int  // From tap to tap of the outer loop
+	inStrideMiddle      int  // From tap to tap of the middle loop
+	inStrideRow         int  // From row to row of the image, of the copy if there is one
+	inStrideCol         int  // From column to column of the image, of the copy if there is one
+	outStrideChannel    int  // From channel to channel of the result
+	outStrideCol        int  // From column to column of the result
+	channelsInner       bool // Channels of the result lie innermost, else its columns do
+	planes              int  // Planes of the image, and of the copy
+	inH                 int  // Rows of the image
+	inRow               int  // Elements of a row of the image
+	padH                int  // Rows of padding before the image
+	padRow              int  // Elements of padding before a row of the image
+	paddedH             int  // Rows of the copy; 0 if there is none
+	paddedRow           int  // Elements of a row of the copy
+	copiedRow           int  // Elements of a row of the image that are copied
+	pixel               int  // Elements of a pixel of a plane
+	copyMode            int  // 0: no copy; 1: the image with its padding; 2: planes, their channels innermost
+	sourceStrideChannel int  // From channel to channel of the image that is copied
+	upsampleH           int  // How far rows of the image are apart, zeros between them
+	upsampleW           int  // How far columns of the image are apart, zeros between them
 }
 
 // poolParams are the parameters of MaxPool and AvgPool.

@@ -6,15 +6,16 @@ import "math"
 
 // convolutionRelu computes convolution, relu.
 func convolutionRelu(y, x, w, bias, scratch []float32) {
-	rowsConvGather(y, x, w, bias, scratch, &convolutionReluArgs, &epilogue{low: 0, high: float32(math.Inf(1))})
+	rowsConv(y, x, w, bias, scratch, &convolutionReluArgs, &epilogue{low: 0, high: float32(math.Inf(1))})
 }
 
-var convolutionReluArgs = convGatherParams{
-	batch: 1, inChannels: 1, outChannels: 3, outH: 12, outW: 12, kernelH: 5, kernelW: 5,
-	strideH: 1, strideW: 1, dilationH: 1, dilationW: 1, tapRuns: 1, runLength: 5,
-	inStrideBatch: 144, inStrideRow: 16, inStrideCol: 1, inH: 12, padH: 2, padW: 2,
-	paddedH: 16, copiedW: 12, sourceStrideChannel: 1, sourceStrideRow: 12,
-	sourceStrideCol: 1,
+var convolutionReluArgs = convRowsParams{
+	batch: 1, groups: 1, outChannels: 3, outH: 12, outW: 12, outerTaps: 5, middleTaps: 1,
+	innerTaps: 5, inStrideBatch: 144, inStrideGroup: 1, inStrideOuter: 16,
+	inStrideMiddle: 1, inStrideRow: 16, inStrideCol: 1, outStrideChannel: 1,
+	outStrideCol: 3, channelsInner: true, planes: 1, inH: 12, inRow: 12, padH: 2,
+	padRow: 2, paddedH: 16, paddedRow: 16, copiedRow: 12, pixel: 1, copyMode: 1,
+	sourceStrideChannel: 1, upsampleH: 1, upsampleW: 1,
 }
 
 // maxPool2d computes max_pool2d.
@@ -36,13 +37,16 @@ var maxPool2dArgs2 = poolParams{
 
 // convolutionRelu2 computes convolution, relu.
 func convolutionRelu2(y, x, w, bias []float32) {
-	rowsConv(y, x, w, bias, &convolutionRelu2Args, &epilogue{low: 0, high: float32(math.Inf(1))})
+	rowsConv(y, x, w, bias, nil, &convolutionRelu2Args, &epilogue{low: 0, high: float32(math.Inf(1))})
 }
 
 var convolutionRelu2Args = convRowsParams{
-	batch: 1, inChannels: 3, outChannels: 4, outH: 4, outW: 4, kernelH: 3, kernelW: 3,
-	strideH: 1, strideW: 1, dilationH: 1, dilationW: 1, tapRuns: 1, runLength: 9,
-	inStrideBatch: 108, inStrideRow: 18, inStrideCol: 3,
+	batch: 1, groups: 1, outChannels: 4, outH: 4, outW: 4, outerTaps: 3, middleTaps: 1,
+	innerTaps: 9, inStrideBatch: 108, inStrideGroup: 3, inStrideOuter: 18,
+	inStrideMiddle: 3, inStrideRow: 18, inStrideCol: 3, outStrideChannel: 1,
+	outStrideCol: 4, channelsInner: true, planes: 1, inH: 6, inRow: 18, padH: 0, padRow: 0,
+	paddedH: 0, paddedRow: 0, copiedRow: 18, pixel: 3, copyMode: 0, sourceStrideChannel: 1,
+	upsampleH: 1, upsampleW: 1,
 }
 
 // clone computes clone.

@@ -127,9 +127,17 @@ typedef struct {
     uintptr_t fetch_step;
 } lstm_rows_next;
 
+/* What a sum reads, and where it goes. */
+typedef struct {
+    float *acc;
+    const float *bias;
+    const float *x;
+    const float *w;
+} lstm_rows_data;
+
 /* Vectors past LSTM_ROWS_VECS are those of the next panel, beside apart; rows of acc are pitch
    apart. */
-LSTM_TILE_INLINE void lstm_rows_sum(const int rows, const int vecs, const int32_t width, const int32_t beside, const int pitch, float *acc, const float *bias, const float *x, const float *w, const lstm_rows_walk *s, const lstm_rows_next *f)
+LSTM_TILE_INLINE void lstm_rows_sum(const int rows, const int vecs, const int32_t width, const int32_t beside, const int pitch, const lstm_rows_data *d, const lstm_rows_walk *s, const lstm_rows_next *f)
 {
     LSTM_TILE_CONTRACT
     const int32_t depth = s->depth;
@@ -140,13 +148,13 @@ LSTM_TILE_INLINE void lstm_rows_sum(const int rows, const int vecs, const int32_
     for (int i = 0; i < rows; i++) {
         LSTM_TILE_UNROLL
         for (int j = 0; j < vecs; j++) {
-            a[i][j] = *(const lstm_tile_vec *)(bias + j * LSTM_TILE_LANES);
+            a[i][j] = *(const lstm_tile_vec *)(d->bias + j * LSTM_TILE_LANES);
         }
     }
     for (int32_t r = 0; r < s->rows; r++) {
         for (int32_t c = 0; c < s->cols; c++) {
-            const float *xp = x + r * s->row + c * s->col;
-            const float *wp = w + r * s->panel + c * s->tap;
+            const float *xp = d->x + r * s->row + c * s->col;
+            const float *wp = d->w + r * s->panel + c * s->tap;
             for (int32_t k = 0; k < depth; k++) {
                 lstm_tile_vec b[LSTM_ROWS_WIDE_VECS];
                 LSTM_TILE_UNROLL
@@ -173,13 +181,13 @@ LSTM_TILE_INLINE void lstm_rows_sum(const int rows, const int vecs, const int32_
     for (int i = 0; i < rows; i++) {
         LSTM_TILE_UNROLL
         for (int j = 0; j < vecs; j++) {
-            *(lstm_tile_vec *)(acc + i * pitch + j * LSTM_TILE_LANES) = a[i][j];
+            *(lstm_tile_vec *)(d->acc + i * pitch + j * LSTM_TILE_LANES) = a[i][j];
         }
     }
 }
 
 /* The same for one row, in LSTM_ROWS_CHAINS independent sums. */
-LSTM_TILE_INLINE void lstm_rows_one(const int vecs, const int32_t width, float *acc, const float *bias, const float *x, const float *w, const lstm_rows_walk *s)
+LSTM_TILE_INLINE void lstm_rows_one(const int vecs, const int32_t width, const lstm_rows_data *d, const lstm_rows_walk *s)
 {
     LSTM_TILE_CONTRACT
     const int32_t depth = s->depth;
@@ -187,7 +195,7 @@ LSTM_TILE_INLINE void lstm_rows_one(const int vecs, const int32_t width, float *
     lstm_tile_vec a[LSTM_ROWS_CHAINS][LSTM_ROWS_VECS];
     LSTM_TILE_UNROLL
     for (int j = 0; j < vecs; j++) {
-        a[0][j] = *(const lstm_tile_vec *)(bias + j * LSTM_TILE_LANES);
+        a[0][j] = *(const lstm_tile_vec *)(d->bias + j * LSTM_TILE_LANES);
         LSTM_TILE_UNROLL
         for (int i = 1; i < LSTM_ROWS_CHAINS; i++) {
             a[i][j] = zero;
@@ -195,8 +203,8 @@ LSTM_TILE_INLINE void lstm_rows_one(const int vecs, const int32_t width, float *
     }
     for (int32_t r = 0; r < s->rows; r++) {
         for (int32_t c = 0; c < s->cols; c++) {
-            const float *xp = x + r * s->row + c * s->col;
-            const float *wp = w + r * s->panel + c * s->tap;
+            const float *xp = d->x + r * s->row + c * s->col;
+            const float *wp = d->w + r * s->panel + c * s->tap;
             int32_t k = 0;
             for (; k + LSTM_ROWS_CHAINS <= depth; k += LSTM_ROWS_CHAINS) {
                 LSTM_TILE_UNROLL
@@ -221,18 +229,18 @@ LSTM_TILE_INLINE void lstm_rows_one(const int vecs, const int32_t width, float *
     }
     LSTM_TILE_UNROLL
     for (int j = 0; j < vecs; j++) {
-        *(lstm_tile_vec *)(acc + j * LSTM_TILE_LANES) = (a[0][j] + a[1][j]) + (a[2][j] + a[3][j]);
+        *(lstm_tile_vec *)(d->acc + j * LSTM_TILE_LANES) = (a[0][j] + a[1][j]) + (a[2][j] + a[3][j]);
     }
 }
 
 /* acc[i][j] = bias[j] + sum of x[i * next + ..] * w[j + ..] for rows rows, at most LSTM_ROWS_MAX, and
    as many columns as vecs vectors have; a panel of w is width columns wide. f is
    NULL where nothing is to be fetched. */
-LSTM_TILE_INLINE void lstm_rows_block(int32_t rows, const int vecs, const int32_t width, float *acc, const float *bias, const float *x, const float *w, const lstm_rows_walk *s, const lstm_rows_next *f)
+LSTM_TILE_INLINE void lstm_rows_block(int32_t rows, const int vecs, const int32_t width, const lstm_rows_data *d, const lstm_rows_walk *s, const lstm_rows_next *f)
 {
-#define LSTM_ROWS_CASE(n) case n: lstm_rows_sum(n, vecs, width, 0, LSTM_ROWS_COLS, acc, bias, x, w, s, f); break;
+#define LSTM_ROWS_CASE(n) case n: lstm_rows_sum(n, vecs, width, 0, LSTM_ROWS_COLS, d, s, f); break;
     switch (rows) {
-        case 1: lstm_rows_one(vecs, width, acc, bias, x, w, s); break;
+        case 1: lstm_rows_one(vecs, width, d, s); break;
         LSTM_ROWS_CASE(2)
 #if LSTM_ROWS_MAX > 2
         LSTM_ROWS_CASE(3)
@@ -274,12 +282,16 @@ LSTM_TILE_INLINE void lstm_rows_fetched(lstm_rows_next *f, int32_t taps)
 /* lstm_rows_block for a whole panel, or one of half the width. */
 LSTM_TILE_FUSED static void lstm_rows_tile(int32_t rows, int half, float *acc, const float *bias, const float *x, const float *w, const lstm_rows_walk *s, const lstm_rows_next *f)
 {
+    lstm_rows_data d = { acc, bias, x, w };
     if (half) {
-        lstm_rows_block(rows, LSTM_ROWS_COLS / LSTM_TILE_LANES / 2, LSTM_ROWS_COLS / 2, acc, bias, x, w, s, f);
+        lstm_rows_block(rows, LSTM_ROWS_COLS / LSTM_TILE_LANES / 2, LSTM_ROWS_COLS / 2, &d, s, f);
         return;
     }
     for (int j = 0; j < LSTM_ROWS_COLS; j += LSTM_ROWS_BLOCK) {
-        lstm_rows_block(rows, LSTM_ROWS_VECS, LSTM_ROWS_COLS, acc + j, bias + j, x, w + j, s, f);
+        lstm_rows_block(rows, LSTM_ROWS_VECS, LSTM_ROWS_COLS, &d, s, f);
+        d.acc += LSTM_ROWS_BLOCK;
+        d.bias += LSTM_ROWS_BLOCK;
+        d.w += LSTM_ROWS_BLOCK;
     }
 }
 

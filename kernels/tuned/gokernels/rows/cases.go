@@ -36,14 +36,6 @@ var casesOf = map[string]func(c *cases, v []int){
 		a := NewConvRowsParams(v)
 		c.products(each(a.outW), a.outChannels)
 	},
-	"ConvGather": func(c *cases, v []int) {
-		a := NewConvGatherParams(v)
-		c.products(each(a.outW), a.outChannels)
-	},
-	"ConvAround": func(c *cases, v []int) {
-		a := NewConvAroundParams(v)
-		c.products(each(a.outW), a.outChannels)
-	},
 	"ConvEdges": func(c *cases, v []int) {
 		c.products(each(Unknown), NewConvEdgesParams(v).outChannels)
 	},

@@ -180,12 +180,13 @@ func BenchmarkFew(b *testing.B) {
 			outH: out, outW: out, kernelH: taps, kernelW: taps, strideH: by, strideW: by,
 			dilationH: 1, padH: pad, padW: pad, inStrideBatch: len(x), outStrideChannel: 1,
 			channelsInner: true, paddedH: reach, paddedRow: gw, copiedW: given, phase: phase}
-		around := ConvAroundParams{batch: 1, groups: 1, outChannels: cout, outH: out, outW: out,
+		around := ConvRowsParams{batch: 1, groups: 1, outChannels: cout, outH: out, outW: out,
 			outerTaps: cin, middleTaps: taps, innerTaps: taps, inStrideBatch: len(x),
 			inStrideOuter: reach * reach, inStrideMiddle: reach, inStrideRow: by * reach,
 			inStrideCol: by, outStrideChannel: 1, outStrideCol: cout, channelsInner: true,
 			planes: cin, inH: in, inRow: in, padH: pad, padRow: pad, paddedH: reach,
-			paddedRow: reach, copiedRow: given, pixel: 1, upsampleH: 1, upsampleW: 1}
+			paddedRow: reach, copiedRow: given, pixel: 1, copyMode: 1,
+			sourceStrideChannel: 1, upsampleH: 1, upsampleW: 1}
 		for name, f := range map[string]func(){
 			"few": func() {
 				ConvFew(y, x, w, bias, scratch, &few, &Epilogue{high: 6})
@@ -194,7 +195,7 @@ func BenchmarkFew(b *testing.B) {
 				phases(alone(0), scratch, x, &few)
 			},
 			"around": func() {
-				ConvAround(y, x, w, bias, scratch, &around, &Epilogue{high: 6})
+				Conv(y, x, w, bias, scratch, &around, &Epilogue{high: 6})
 			},
 		} {
 			b.Run(fmt.Sprintf("%dx%dx%d/%s", cin, out, cout, name), func(b *testing.B) {

@@ -52,103 +52,72 @@ func NewMatmulParams(v []int) MatmulParams {
 
 // ConvRowsParams are the parameters of Conv.
 type ConvRowsParams struct {
-	batch         int // Images, or pairs of matrices, that lie one behind the other
-	inChannels    int // Channels of the image in a group
-	outChannels   int // Channels of the result in a group
-	outH          int // Rows of the result
-	outW          int // Columns of the result
-	kernelH       int // Rows of taps
-	kernelW       int // Columns of taps
-	strideH       int // How far the window moves from row to row of the result
-	strideW       int // How far the window moves from column to column of the result
-	dilationH     int // How far rows of taps are apart
-	dilationW     int // How far columns of taps are apart
-	tapRuns       int // Runs of taps in a row of them that are contiguous in the image
-	runLength     int // Elements of such a run
-	inStrideBatch int // From image to image, or from matrix to matrix
-	inStrideRow   int // From row to row of the image, of the copy if there is one
-	inStrideCol   int // From column to column of the image, of the copy if there is one
+	batch               int  // Images, or pairs of matrices, that lie one behind the other
+	groups              int  // Groups of channels, each convolved by itself
+	outChannels         int  // Channels of the result in a group
+	outH                int  // Rows of the result
+	outW                int  // Columns of the result
+	outerTaps           int  // Taps that the outer loop counts
+	middleTaps          int  // Taps that the middle loop counts
+	innerTaps           int  // Taps that the inner loop counts, which are contiguous in the image
+	inStrideBatch       int  // From image to image, or from matrix to matrix
+	inStrideGroup       int  // From a group's first channel to the next one's
+	inStrideOuter       int  // From tap to tap of the outer loop
+	inStrideMiddle      int  // From tap to tap of the middle loop
+	inStrideRow         int  // From row to row of the image, of the copy if there is one
+	inStrideCol         int  // From column to column of the image, of the copy if there is one
+	outStrideChannel    int  // From channel to channel of the result
+	outStrideCol        int  // From column to column of the result
+	channelsInner       bool // Channels of the result lie innermost, else its columns do
+	planes              int  // Planes of the image, and of the copy
+	inH                 int  // Rows of the image
+	inRow               int  // Elements of a row of the image
+	padH                int  // Rows of padding before the image
+	padRow              int  // Elements of padding before a row of the image
+	paddedH             int  // Rows of the copy; 0 if there is none
+	paddedRow           int  // Elements of a row of the copy
+	copiedRow           int  // Elements of a row of the image that are copied
+	pixel               int  // Elements of a pixel of a plane
+	copyMode            int  // 0: no copy; 1: the image with its padding; 2: planes, their channels innermost
+	sourceStrideChannel int  // From channel to channel of the image that is copied
+	upsampleH           int  // How far rows of the image are apart, zeros between them
+	upsampleW           int  // How far columns of the image are apart, zeros between them
 }
 
 // NewConvRowsParams returns parameters for packages that run programs, from the
 // values of the fields in their order.
 func NewConvRowsParams(v []int) ConvRowsParams {
 	return ConvRowsParams{
-		batch:         v[0],
-		inChannels:    v[1],
-		outChannels:   v[2],
-		outH:          v[3],
-		outW:          v[4],
-		kernelH:       v[5],
-		kernelW:       v[6],
-		strideH:       v[7],
-		strideW:       v[8],
-		dilationH:     v[9],
-		dilationW:     v[10],
-		tapRuns:       v[11],
-		runLength:     v[12],
-		inStrideBatch: v[13],
-		inStrideRow:   v[14],
-		inStrideCol:   v[15],
-	}
-}
-
-// ConvGatherParams are the parameters of ConvGather.
-type ConvGatherParams struct {
-	batch               int // Images, or pairs of matrices, that lie one behind the other
-	inChannels          int // Channels of the image in a group
-	outChannels         int // Channels of the result in a group
-	outH                int // Rows of the result
-	outW                int // Columns of the result
-	kernelH             int // Rows of taps
-	kernelW             int // Columns of taps
-	strideH             int // How far the window moves from row to row of the result
-	strideW             int // How far the window moves from column to column of the result
-	dilationH           int // How far rows of taps are apart
-	dilationW           int // How far columns of taps are apart
-	tapRuns             int // Runs of taps in a row of them that are contiguous in the image
-	runLength           int // Elements of such a run
-	inStrideBatch       int // From image to image, or from matrix to matrix
-	inStrideRow         int // From row to row of the image, of the copy if there is one
-	inStrideCol         int // From column to column of the image, of the copy if there is one
-	inH                 int // Rows of the image
-	padH                int // Rows of padding before the image
-	padW                int // Columns of padding before the image
-	paddedH             int // Rows of the copy; 0 if there is none
-	copiedW             int // Columns of the image that are copied
-	sourceStrideChannel int // From channel to channel of the image that is copied
-	sourceStrideRow     int // From row to row of the image that is copied
-	sourceStrideCol     int // From column to column of the image that is copied
-}
-
-// NewConvGatherParams returns parameters for packages that run programs, from the
-// values of the fields in their order.
-func NewConvGatherParams(v []int) ConvGatherParams {
-	return ConvGatherParams{
 		batch:               v[0],
-		inChannels:          v[1],
+		groups:              v[1],
 		outChannels:         v[2],
 		outH:                v[3],
 		outW:                v[4],
-		kernelH:             v[5],
-		kernelW:             v[6],
-		strideH:             v[7],
-		strideW:             v[8],
-		dilationH:           v[9],
-		dilationW:           v[10],
-		tapRuns:             v[11],
-		runLength:           v[12],
-		inStrideBatch:       v[13],
-		inStrideRow:         v[14],
-		inStrideCol:         v[15],
-		inH:                 v[16],
-		padH:                v[17],
-		padW:                v[18],
-		paddedH:             v[19],
-		copiedW:             v[20],
-		sourceStrideChannel: v[21],
-		sourceStrideRow:     v[22],
-		sourceStrideCol:     v[23],
+		outerTaps:           v[5],
+		middleTaps:          v[6],
+		innerTaps:           v[7],
+		inStrideBatch:       v[8],
+		inStrideGroup:       v[9],
+		inStrideOuter:       v[10],
+		inStrideMiddle:      v[11],
+		inStrideRow:         v[12],
+		inStrideCol:         v[13],
+		outStrideChannel:    v[14],
+		outStrideCol:        v[15],
+		channelsInner:       v[16] != 0,
+		planes:              v[17],
+		inH:                 v[18],
+		inRow:               v[19],
+		padH:                v[20],
+		padRow:              v[21],
+		paddedH:             v[22],
+		paddedRow:           v[23],
+		copiedRow:           v[24],
+		pixel:               v[25],
+		copyMode:            v[26],
+		sourceStrideChannel: v[27],
+		upsampleH:           v[28],
+		upsampleW:           v[29],
 	}
 }
 
@@ -186,73 +155,6 @@ func NewWinogradParams(v []int) WinogradParams {
 		tilesAcross: v[10],
 		tiles:       v[11],
 		block:       v[12],
-	}
-}
-
-// ConvAroundParams are the parameters of ConvAround.
-type ConvAroundParams struct {
-	batch            int  // Images, or pairs of matrices, that lie one behind the other
-	groups           int  // Groups of channels, each convolved by itself
-	outChannels      int  // Channels of the result in a group
-	outH             int  // Rows of the result
-	outW             int  // Columns of the result
-	outerTaps        int  // Taps that the outer loop counts
-	middleTaps       int  // Taps that the middle loop counts
-	innerTaps        int  // Taps that the inner loop counts, which are contiguous in the image
-	inStrideBatch    int  // From image to image, or from matrix to matrix
-	inStrideGroup    int  // From a group's first channel to the next one's
-	inStrideOuter    int  // From tap to tap of the outer loop
-	inStrideMiddle   int  // From tap to tap of the middle loop
-	inStrideRow      int  // From row to row of the image, of the copy if there is one
-	inStrideCol      int  // From column to column of the image, of the copy if there is one
-	outStrideChannel int  // From channel to channel of the result
-	outStrideCol     int  // From column to column of the result
-	channelsInner    bool // Channels of the result lie innermost, else its columns do
-	planes           int  // Planes of the image, and of the copy
-	inH              int  // Rows of the image
-	inRow            int  // Elements of a row of the image
-	padH             int  // Rows of padding before the image
-	padRow           int  // Elements of padding before a row of the image
-	paddedH          int  // Rows of the copy; 0 if there is none
-	paddedRow        int  // Elements of a row of the copy
-	copiedRow        int  // Elements of a row of the image that are copied
-	pixel            int  // Elements of a pixel of a plane
-	upsampleH        int  // How far rows of the image are apart, zeros between them
-	upsampleW        int  // How far columns of the image are apart, zeros between them
-}
-
-// NewConvAroundParams returns parameters for packages that run programs, from the
-// values of the fields in their order.
-func NewConvAroundParams(v []int) ConvAroundParams {
-	return ConvAroundParams{
-		batch:            v[0],
-		groups:           v[1],
-		outChannels:      v[2],
-		outH:             v[3],
-		outW:             v[4],
-		outerTaps:        v[5],
-		middleTaps:       v[6],
-		innerTaps:        v[7],
-		inStrideBatch:    v[8],
-		inStrideGroup:    v[9],
-		inStrideOuter:    v[10],
-		inStrideMiddle:   v[11],
-		inStrideRow:      v[12],
-		inStrideCol:      v[13],
-		outStrideChannel: v[14],
-		outStrideCol:     v[15],
-		channelsInner:    v[16] != 0,
-		planes:           v[17],
-		inH:              v[18],
-		inRow:            v[19],
-		padH:             v[20],
-		padRow:           v[21],
-		paddedH:          v[22],
-		paddedRow:        v[23],
-		copiedRow:        v[24],
-		pixel:            v[25],
-		upsampleH:        v[26],
-		upsampleW:        v[27],
 	}
 }
 

@@ -19,10 +19,10 @@ func TestParts(t *testing.T) {
 		w, bias := draw(r, 9*c*(c+panel), false), draw(r, c+panel, false)
 		add, scratch := draw(r, len(y), false), make([]float32, (size+2)*(size+2)*c)
 		f := Epilogue{add: add, low: low, high: high}
-		point := ConvRowsParams{batch: 2, inChannels: c, outChannels: c, outH: size, outW: size,
-			kernelH: 1, kernelW: 1, strideH: 1, strideW: 1, dilationH: 1, dilationW: 1,
-			tapRuns: 1, runLength: c, inStrideBatch: size * size * c, inStrideRow: size * c,
-			inStrideCol: c}
+		point := ConvRowsParams{batch: 2, groups: 1, outChannels: c, outH: size, outW: size,
+			outerTaps: 1, middleTaps: 1, innerTaps: c, inStrideBatch: size * size * c,
+			inStrideRow: size * c, inStrideCol: c, outStrideChannel: 1, outStrideCol: c,
+			channelsInner: true, planes: 1}
 		gathered := gatherOf(2, c, size)
 		depthwise := depthwiseOf(c, c, size, size, 3, 1)
 		depthwise.batch = 2
@@ -39,10 +39,10 @@ func TestParts(t *testing.T) {
 			do    func(d Piece)
 		}{
 			"Conv": {1, func(d Piece) {
-				ConvPart(d, y, x, w, bias, &point, &f)
+				ConvPart(d, y, x, w, bias, nil, &point, &f)
 			}},
-			"ConvGather": {4, func(d Piece) {
-				ConvGatherPart(d, y, x, w, bias, scratch, &gathered, &f)
+			"Conv of a copy": {4, func(d Piece) {
+				ConvPart(d, y, x, w, bias, scratch, &gathered, &f)
 			}},
 			"Depthwise": {1, func(d Piece) {
 				DepthwisePart(d, y, x, w, bias, &depthwise, &f)
@@ -87,13 +87,14 @@ func TestParts(t *testing.T) {
 
 // gatherOf are the parameters of a convolution of images, as high as wide, with 3x3 taps
 // and a row of padding all around them.
-func gatherOf(batch, channels, size int) ConvGatherParams {
-	c := channels
-	return ConvGatherParams{batch: batch, inChannels: c, outChannels: c, outH: size, outW: size,
-		kernelH: 3, kernelW: 3, strideH: 1, strideW: 1, dilationH: 1, dilationW: 1, tapRuns: 1,
-		runLength: 3 * c, inStrideBatch: size * size * c, inStrideRow: (size + 2) * c,
-		inStrideCol: c, inH: size, padH: 1, padW: 1, paddedH: size + 2, copiedW: size,
-		sourceStrideChannel: 1, sourceStrideRow: size * c, sourceStrideCol: c}
+func gatherOf(batch, channels, size int) ConvRowsParams {
+	c, row := channels, (size+2)*channels
+	return ConvRowsParams{batch: batch, groups: 1, outChannels: c, outH: size, outW: size,
+		outerTaps: 3, middleTaps: 1, innerTaps: 3 * c, inStrideBatch: size * size * c,
+		inStrideOuter: row, inStrideRow: row, inStrideCol: c, outStrideChannel: 1,
+		outStrideCol: c, channelsInner: true, planes: 1, inH: size, inRow: size * c, padH: 1,
+		padRow: c, paddedH: size + 2, paddedRow: row, copiedRow: size * c, pixel: c,
+		copyMode: 1, sourceStrideChannel: 1, upsampleH: 1, upsampleW: 1}
 }
 
 // TestWinogradParts does the same for Winograd, and compares with the whole in smaller

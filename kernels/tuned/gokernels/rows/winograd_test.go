@@ -197,7 +197,7 @@ func BenchmarkWinograd(b *testing.B) {
 		}
 		timed("plain", func() {
 			a := gatherOf(1, c, size)
-			ConvGather(y, x, w, bias, scratch, &a, &Epilogue{high: 1})
+			Conv(y, x, w, bias, scratch, &a, &Epilogue{high: 1})
 		})
 	}
 }
