@@ -485,7 +485,7 @@ func (m *model) callMean1(input0 []float32, out *[2]float32, sizes *callMean1Siz
 
 // convolution computes convolution.
 func convolution(y, x, w, bias, scratch []float32) {
-	rowsConv(y, x, w, bias, scratch, &convolutionArgs, &finish{low: float32(math.Inf(-1)), high: float32(math.Inf(1))})
+	rowsConv(y, x, w, bias, scratch, &convolutionArgs, &epilogue{low: float32(math.Inf(-1)), high: float32(math.Inf(1))})
 }
 
 var convolutionArgs = convRowsParams{
@@ -535,7 +535,7 @@ func maxPool2dWithIndices(out0 []float32, out1 []int64, in []float32) {
 
 // convolution2 computes convolution.
 func convolution2(y, x, w, bias, scratch []float32) {
-	rowsConvFew(y, x, w, bias, scratch, &convolution2Args, &finish{low: float32(math.Inf(-1)), high: float32(math.Inf(1))})
+	rowsConvFew(y, x, w, bias, scratch, &convolution2Args, &epilogue{low: float32(math.Inf(-1)), high: float32(math.Inf(1))})
 }
 
 var convolution2Args = convFewParams{
@@ -571,7 +571,7 @@ func maxPool2dWithIndices2(out0 []float32, out1 []int64, in []float32) {
 
 // addmm computes addmm.
 func addmm(y, x, w, bias []float32, a *linearParams) {
-	rowsLinear(y, x, w, bias, a, &finish{low: float32(math.Inf(-1)), high: float32(math.Inf(1))})
+	rowsLinear(y, x, w, bias, a, &epilogue{low: float32(math.Inf(-1)), high: float32(math.Inf(1))})
 }
 
 var addmmArgs1 = linearParams{m: 1, n: 10, k: 16}
@@ -589,36 +589,6 @@ func mean(out, in []float32, s0 int) {
 	}
 }
 
-// follow has tiles that take steps steps of their inner loops in all fetch next, the
-// weights that are read after theirs: the first tile over a panel of weights waits
-// for them, while the others find them near and have time to bring the next ones.
-func (t *tile) follow(next []float32, steps int) {
-	t.ahead, t.fetched, t.lead = next, 0, 0
-	if len(next) > 0 && steps > 0 {
-		t.lead = 4 * len(next) / steps
-	}
-}
-
-// reach keeps what a product of so many taps fetches inside of ahead: where less is
-// left, as there are more steps than follow was told, lead becomes 0, and nothing is
-// fetched from then on.
-func (t *tile) reach(taps int) {
-	if t.fetched+taps*t.lead > 4*len(t.ahead) {
-		t.lead = 0
-	}
-}
-
-// behind returns the panel of weights of taps taps behind the one that begins at
-// column j of n; nothing if it does not begin before column end.
-func behind(w []float32, taps, n, j, end int) []float32 {
-	j += panel
-	if j >= end {
-		return nil
-	}
-	_, width := panelOf(n, j)
-	return w[j*taps:][:width*taps]
-}
-
 // rowsConv convolves images in any layout, group by group. The sums run over three loops, the
 // last of which has neighbours in x. The weights are packed:
 // w[groups][ceil(out_channels/32)][outer_taps][middle_taps][inner_taps][32], the last
@@ -628,7 +598,7 @@ func behind(w []float32, taps, n, j, end int) []float32 {
 // With a copy_mode each image is copied into scratch first, to which strides apply then.
 // There an image begins after padding, and its rows and pixels are apart, with zeros
 // between them.
-func rowsConv(y, x, w, bias, scratch []float32, a *convRowsParams, f *finish) {
+func rowsConv(y, x, w, bias, scratch []float32, a *convRowsParams, f *epilogue) {
 	steps := 1
 	if a.copyMode != 0 {
 		steps = 2 * a.batch
@@ -640,7 +610,7 @@ func rowsConv(y, x, w, bias, scratch []float32, a *convRowsParams, f *finish) {
 
 // convPart does a piece of a step of Conv: steps copy an image and convolve it in turn, or
 // convolve all images.
-func convPart(d piece, y, x, w, bias, scratch []float32, a *convRowsParams, f *finish) {
+func convPart(d piece, y, x, w, bias, scratch []float32, a *convRowsParams, f *epilogue) {
 	if a.copyMode == 0 {
 		for b := range a.batch {
 			image(d, y, x[b*a.inStrideBatch:], w, bias, b, a, f)
@@ -688,7 +658,7 @@ func gather(to, from []float32, a *convRowsParams) {
 }
 
 // image convolves a share of image b, which is x.
-func image(d piece, y, x, w, bias []float32, b int, a *convRowsParams, f *finish) {
+func image(d piece, y, x, w, bias []float32, b int, a *convRowsParams, f *epilogue) {
 	cout := a.outChannels
 	taps := a.outerTaps * a.middleTaps * a.innerTaps
 	s := d.divide(cout, a.outH, a.outW, a.planes*a.outH*a.inStrideRow, a.groups*cout*taps)
@@ -703,7 +673,7 @@ func image(d piece, y, x, w, bias []float32, b int, a *convRowsParams, f *finish
 		for j := s.panels[0]; j < s.panels[1]; j += panel {
 			t.columns, t.width = panelOf(cout, j)
 			t.w, t.bias = weights[j*taps:], bias[g*wide+j:]
-			t.follow(behind(weights, taps, cout, j, s.panels[1]), s.tiles()*taps)
+			t.prefetch(behind(weights, taps, cout, j, s.panels[1]), s.tiles()*taps)
 			for p := s.rows[0]; p < s.rows[1]; p++ {
 				for q := s.columns[0]; q < s.columns[1]; q += s.length {
 					t.rows = min(s.length, a.outW-q)
@@ -712,12 +682,12 @@ func image(d piece, y, x, w, bias []float32, b int, a *convRowsParams, f *finish
 					o := b*a.groups*cout*a.outH*a.outW + (p*a.outW+q)*a.outStrideCol +
 						channel*a.outStrideChannel
 					if !a.channelsInner {
-						f.turned(y, &t, &sums, o, channel, a.outStrideChannel)
+						f.transposed(y, &t, &sums, o, channel, a.outStrideChannel)
 						continue
 					}
 					t.y, t.add = f.aim(y, o)
 					product(&t)
-					if f.epilogue != nil {
+					if f.apply != nil {
 						f.call(y, &t, o, channel)
 					}
 				}
@@ -742,12 +712,12 @@ func spread(to, from []float32, before, pixel, apart int) {
 	}
 }
 
-// turned carries out t, a product, for results whose columns are apart and whose rows
+// transposed carries out t, a product, for results whose columns are apart and whose rows
 // are neighbours, by way of sums. The first one is number o of y and of channel c.
-func (f *finish) turned(y []float32, t *tile, sums *[maxRows * panel]float32, o, c, apart int) {
+func (f *epilogue) transposed(y []float32, t *tile, sums *[maxRows * panel]float32, o, c, apart int) {
 	whole := t.aside(sums)
 	product(&whole)
-	t.fetched, t.lead = whole.fetched, whole.lead
+	t.fetched, t.fetchStep = whole.fetched, whole.fetchStep
 	for j := range t.columns {
 		at := o + j*apart
 		run := y[at:][:t.rows]
@@ -760,19 +730,19 @@ func (f *finish) turned(y []float32, t *tile, sums *[maxRows * panel]float32, o,
 				run[i] = bounded(sums[i*panel+j], f.low, f.high)
 			}
 		}
-		if f.epilogue != nil {
-			f.epilogue(run, at, c+j)
+		if f.apply != nil {
+			f.apply(run, at, c+j)
 		}
 	}
 }
 
 // scattered carries out t, a product, for results whose columns are apart, by way of
 // sums. The first one is number o of y and of channel c.
-func (f *finish) scattered(y []float32, t *tile, o, c, apart int) {
+func (f *epilogue) scattered(y []float32, t *tile, o, c, apart int) {
 	var sums [maxRows * panel]float32
 	whole := t.aside(&sums)
 	product(&whole)
-	t.fetched, t.lead = whole.fetched, whole.lead
+	t.fetched, t.fetchStep = whole.fetched, whole.fetchStep
 	for j := range t.columns {
 		for i := range t.rows {
 			at := o + j*apart + i*t.step
@@ -781,10 +751,42 @@ func (f *finish) scattered(y []float32, t *tile, o, c, apart int) {
 				v += f.add[at]
 			}
 			y[at] = bounded(v, f.low, f.high)
-			if f.epilogue != nil {
-				f.epilogue(y[at:at+1], at, c+j)
+			if f.apply != nil {
+				f.apply(y[at:at+1], at, c+j)
 			}
 		}
+	}
+}
+
+// epilogue is what becomes of sums before they are results. What add has, which is laid out
+// as the results, is added to them if it is not nil; they are bounded by low and high,
+// those that are no numbers staying so; then the epilogue, if it is not nil, is called
+// on runs of them.
+type epilogue struct {
+	add       []float32
+	low, high float32
+	apply     epilogueFunc
+}
+
+// epilogueFunc is called on runs of results: o is the position of run[0] in y and c its
+// channel. The channel of run[i] is c+i where channels lie innermost, else c.
+type epilogueFunc = func(run []float32, o, c int)
+
+// aim returns where results from number o on are stored, and what is added to them. A
+// tile is given them as a variable, not by way of a pointer: what is stored so counts as
+// being anywhere for the compiler, and it would allocate epilogues.
+func (f *epilogue) aim(y []float32, o int) (results, add []float32) {
+	if f.add != nil {
+		add = f.add[o:]
+	}
+	return y[o:], add
+}
+
+// call calls the epilogue on the results of t, a product whose first one is number o of
+// y and of channel c.
+func (f *epilogue) call(y []float32, t *tile, o, c int) {
+	for r := range t.rows {
+		f.apply(y[o+r*t.step:][:t.columns], o+r*t.step, c)
 	}
 }
 
@@ -797,7 +799,7 @@ const (
 // into scratch first, with zeros around it: in a row of a plane, every stride_w-th column
 // is in one phase. The weights are w[in_channels][kernel_h][kernel_w][8]; bias has 8
 // elements. The scratch holds the planes.
-func rowsConvFew(y, x, w, bias, scratch []float32, a *convFewParams, f *finish) {
+func rowsConvFew(y, x, w, bias, scratch []float32, a *convFewParams, f *epilogue) {
 	for step := range 2 * a.batch {
 		convFewPart(alone(step), y, x, w, bias, scratch, a, f)
 	}
@@ -805,7 +807,7 @@ func rowsConvFew(y, x, w, bias, scratch []float32, a *convFewParams, f *finish) 
 
 // convFewPart does a piece of a step of ConvFew: steps copy an image and convolve it in
 // turn.
-func convFewPart(d piece, y, x, w, bias, scratch []float32, a *convFewParams, f *finish) {
+func convFewPart(d piece, y, x, w, bias, scratch []float32, a *convFewParams, f *epilogue) {
 	b := d.step / 2
 	if d.step%2 == 0 {
 		phases(d, scratch, x[b*a.inStrideBatch:], a)
@@ -816,7 +818,7 @@ func convFewPart(d piece, y, x, w, bias, scratch []float32, a *convFewParams, f 
 		phase: a.phase, channels: a.outChannels, step: a.outStrideChannel, low: f.low,
 		high: f.high}
 	if a.channelsInner {
-		fewTurned(d, t, y, scratch, b, a, f)
+		fewTransposed(d, t, y, scratch, b, a, f)
 		return
 	}
 	length := fewLength(a.outW)
@@ -828,22 +830,22 @@ func convFewPart(d piece, y, x, w, bias, scratch []float32, a *convFewParams, f 
 			o := b*a.outChannels*t.step + p*a.outW + q
 			t.y, t.add = f.aim(y, o)
 			t.run()
-			if f.epilogue != nil {
+			if f.apply != nil {
 				for c := range a.outChannels {
 					at := o + c*t.step
-					f.epilogue(y[at:at+t.columns], at, c)
+					f.apply(y[at:at+t.columns], at, c)
 				}
 			}
 		}
 	}
 }
 
-// fewTurned computes results whose channels lie innermost, by way of sums.
-func fewTurned(d piece, t few, y, scratch []float32, b int, a *convFewParams, f *finish) {
+// fewTransposed computes results whose channels lie innermost, by way of sums.
+func fewTransposed(d piece, t few, y, scratch []float32, b int, a *convFewParams, f *epilogue) {
 	var sums [fewChannels * fewCols]float32
 	t.low, t.high = float32(math.Inf(-1)), float32(math.Inf(1))
 	t.y, t.step = sums[:], fewCols
-	across := turn{sums: sums[:], channels: a.outChannels, low: f.low, high: f.high}
+	across := transpose{sums: sums[:], channels: a.outChannels, low: f.low, high: f.high}
 	length := fewLength(a.outW)
 	first, end := d.of(a.outH)
 	for p := first; p < end; p++ {
@@ -855,10 +857,10 @@ func fewTurned(d piece, t few, y, scratch []float32, b int, a *convFewParams, f 
 			across.columns = t.columns
 			across.y, across.add = f.aim(y, o)
 			across.run()
-			if f.epilogue != nil {
+			if f.apply != nil {
 				for i := range t.columns {
 					at := o + i*a.outChannels
-					f.epilogue(y[at:at+a.outChannels], at, 0)
+					f.apply(y[at:at+a.outChannels], at, 0)
 				}
 			}
 		}
@@ -1014,9 +1016,9 @@ func fewLength(n int) int {
 	return fewLanes * lengths(vectors, fewVectors)
 }
 
-// turn turns sums of few channels, fewCols apart, to results whose channels lie
+// transpose transposes sums of few channels, fewCols apart, to results whose channels lie
 // innermost.
-type turn struct {
+type transpose struct {
 	sums, y   []float32
 	add       []float32 // laid out as y, if not nil: added to the sums
 	columns   int
@@ -1025,19 +1027,19 @@ type turn struct {
 }
 
 // run computes y[j][c] = min(high, max(low, sums[c][j] + add[j][c])).
-func (t *turn) run() {
+func (t *transpose) run() {
 	_ = t.sums[:fewChannels*fewCols]
 	_ = t.y[:t.columns*t.channels]
 	if t.add != nil {
 		_ = t.add[:t.columns*t.channels]
 	}
-	if !turnFast(t) {
+	if !transposeFast(t) {
 		t.plain()
 	}
 }
 
 // plain is run without vectors.
-func (t *turn) plain() {
+func (t *transpose) plain() {
 	for j := range t.columns {
 		run := t.y[j*t.channels:][:t.channels]
 		for c := range run {
@@ -1050,48 +1052,16 @@ func (t *turn) plain() {
 	}
 }
 
-// finish is what becomes of sums before they are results. What add has, which is laid out
-// as the results, is added to them if it is not nil; they are bounded by low and high,
-// those that are no numbers staying so; then the epilogue, if it is not nil, is called
-// on runs of them.
-type finish struct {
-	add       []float32
-	low, high float32
-	epilogue  epilogue
-}
-
-// epilogue is called on runs of results: o is the position of run[0] in y and c its
-// channel. The channel of run[i] is c+i where channels lie innermost, else c.
-type epilogue = func(run []float32, o, c int)
-
-// aim returns where results from number o on are stored, and what is added to them. A
-// tile is given them as a variable, not by way of a pointer: what is stored so counts as
-// being anywhere for the compiler, and it would allocate epilogues.
-func (f *finish) aim(y []float32, o int) (results, add []float32) {
-	if f.add != nil {
-		add = f.add[o:]
-	}
-	return y[o:], add
-}
-
-// call calls the epilogue on the results of t, a product whose first one is number o of
-// y and of channel c.
-func (f *finish) call(y []float32, t *tile, o, c int) {
-	for r := range t.rows {
-		f.epilogue(y[o+r*t.step:][:t.columns], o+r*t.step, c)
-	}
-}
-
 // rowsLinear computes y[i][j] = bias[j] + sum of x[i][l]·w[l][j] for the rows of x. The
 // weights are packed: w[ceil(n/32)][k][32], the last panel 16 wide where that is enough,
 // zero where there is no column; bias is padded likewise. The channel of a result is its
 // column.
-func rowsLinear(y, x, w, bias []float32, a *linearParams, f *finish) {
+func rowsLinear(y, x, w, bias []float32, a *linearParams, f *epilogue) {
 	linearPart(alone(0), y, x, w, bias, a, f)
 }
 
 // linearPart does a piece of Linear's one step.
-func linearPart(d piece, y, x, w, bias []float32, a *linearParams, f *finish) {
+func linearPart(d piece, y, x, w, bias []float32, a *linearParams, f *epilogue) {
 	m, n, k := a.m, a.n, a.k
 	t := tile{next: k, step: n, outer: 1, middle: 1, depth: k, low: f.low, high: f.high}
 	s := share{panels: [2]int{0, n}, columns: [2]int{0, m}, length: 1}
@@ -1102,14 +1072,14 @@ func linearPart(d piece, y, x, w, bias []float32, a *linearParams, f *finish) {
 		t.columns, t.width = panelOf(n, j)
 		t.w, t.bias = w[j*k:], bias[j:]
 		if s.length > 1 { // single rows fetch nothing
-			t.follow(behind(w, k, n, j, s.panels[1]), s.tiles()*k)
+			t.prefetch(behind(w, k, n, j, s.panels[1]), s.tiles()*k)
 		}
 		for i := s.columns[0]; i < s.columns[1]; i += s.length {
 			t.rows = min(s.length, m-i)
 			t.x = x[i*k:]
 			t.y, t.add = f.aim(y, i*n+j)
 			product(&t)
-			if f.epilogue != nil {
+			if f.apply != nil {
 				f.call(y, &t, i*n+j, j)
 			}
 		}
@@ -1199,6 +1169,36 @@ func (t *tile) above() {
 	t.width = width
 }
 
+// prefetch has tiles that take steps steps of their inner loops in all fetch next, the
+// weights that are read after theirs: the first tile over a panel of weights waits
+// for them, while the others find them near and have time to bring the next ones.
+func (t *tile) prefetch(next []float32, steps int) {
+	t.fetch, t.fetched, t.fetchStep = next, 0, 0
+	if len(next) > 0 && steps > 0 {
+		t.fetchStep = 4 * len(next) / steps
+	}
+}
+
+// limitPrefetch keeps what a product of so many taps fetches inside of fetch: where less is
+// left, as there are more steps than prefetch was told, fetchStep becomes 0, and nothing is
+// fetched from then on.
+func (t *tile) limitPrefetch(taps int) {
+	if t.fetched+taps*t.fetchStep > 4*len(t.fetch) {
+		t.fetchStep = 0
+	}
+}
+
+// behind returns the panel of weights of taps taps behind the one that begins at
+// column j of n; nothing if it does not begin before column end.
+func behind(w []float32, taps, n, j, end int) []float32 {
+	j += panel
+	if j >= end {
+		return nil
+	}
+	_, width := panelOf(n, j)
+	return w[j*taps:][:width*taps]
+}
+
 // piece is what one of those does that share a call: one of so many parts of a step.
 // Each step begins when the one before has ended.
 type piece struct{ step, part, parts int }
@@ -1286,10 +1286,10 @@ type tile struct {
 	low, high                float32
 	columns                  int // of a product's results, at most width
 	// Weights that are read next. A product of several whole rows may bring some of
-	// them nearer: what lies at byte fetched, and lead bytes on in each step of the inner
-	// loop. Without a lead that is nothing.
-	ahead         []float32
-	fetched, lead int
+	// them nearer: what lies at byte fetched, and fetchStep bytes on in each step of the inner
+	// loop. Without a fetchStep that is nothing.
+	fetch              []float32
+	fetched, fetchStep int
 }
 
 // product computes
@@ -1306,14 +1306,14 @@ func product(t *tile) {
 	}
 	_ = t.bias[:t.width]
 	t.check(t.columns)
-	if t.lead > 0 {
-		t.reach(taps)
+	if t.fetchStep > 0 {
+		t.limitPrefetch(taps)
 	}
 	if taps == 0 || !productFast(t) {
 		productPlain(t)
 	}
-	if t.lead > 0 {
-		t.fetched += taps * t.lead
+	if t.fetchStep > 0 {
+		t.fetched += taps * t.fetchStep
 	}
 }
 
@@ -1414,7 +1414,7 @@ func (t *tile) block(j int) tile {
 	part.y, part.w, part.bias = t.y[j:], t.w[j:], t.bias[j:]
 	part.columns = min(panel/2, t.columns-j)
 	if j > 0 {
-		part.lead = 0 // the first one fetches for both
+		part.fetchStep = 0 // the first one fetches for both
 	}
 	if t.add != nil {
 		part.add = t.add[j:]
