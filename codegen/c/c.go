@@ -8,7 +8,6 @@ package c
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -54,7 +53,7 @@ func badName(name, why string) error {
 }
 
 // Generate prints p. The same program gives the same bytes.
-func Generate(p *native.Program, opt Options) (*codegen.Package, error) {
+func Generate(p *native.Program, opt Options) (_ *codegen.Package, err error) {
 	if opt.Name == "" || codegen.Identifier(opt.Name) != opt.Name {
 		return nil, badName(opt.Name, "it must be an identifier")
 	}
@@ -84,9 +83,8 @@ func Generate(p *native.Program, opt Options) (*codegen.Package, error) {
 		kernels: map[*native.Kernel]*kernel{},
 		fields:  map[*native.Buffer]string{}, probes: probes,
 	}
-	if err := g.run(); err != nil {
-		return nil, fmt.Errorf("%s: %w", p.Source, err)
-	}
+	defer codegen.Catch(&err, p.Source.String())
+	codegen.Check(g.run())
 	return g.files(), nil
 }
 
@@ -119,14 +117,14 @@ type gen struct {
 	tiles      bool // some kernel has tiles of vectors
 	divided    bool // some method is
 	restricts  bool // some parameter is restricted
-	err        error
 }
 
-// fail notes an error; the first one counts.
-func (g *gen) fail(err error) {
-	if g.err == nil {
-		g.err = err
-	}
+// in prints something, a kernel or a method, under whose name an error is told.
+func (g *gen) in(what string, print func()) (err error) {
+	defer codegen.Catch(&err, what)
+	codegen.Check(eval.Stopped(g.opt.Done))
+	print()
+	return nil
 }
 
 func (g *gen) run() error {
@@ -142,15 +140,8 @@ func (g *gen) run() error {
 	}
 	g.locals = codegen.NewScope(g.names)
 	g.locals.Reserve(g.helperWords()...)
-	if err := g.checkTypes(); err != nil {
-		return err
-	}
-	if err := g.loadSupport(); err != nil {
-		return err
-	}
-	if err := g.signatures(); err != nil {
-		return err
-	}
+	g.loadSupport()
+	g.signatures()
 	for _, c := range g.weights.Consts {
 		g.consts[c.Const] = g.names.Take(g.prefix + "_" + c.Name)
 	}
@@ -160,21 +151,15 @@ func (g *gen) run() error {
 	}
 	g.analyseKernels()
 	for _, k := range g.p.Kernels {
-		if err := eval.Stopped(g.opt.Done); err != nil {
-			return err
-		}
-		g.kernel(k)
+		codegen.Check(g.in("kernel "+k.Name, func() { g.kernel(k) }))
 	}
 	for _, m := range g.methods {
-		if err := eval.Stopped(g.opt.Done); err != nil {
-			return err
-		}
-		g.method(m)
+		codegen.Check(g.in("method "+m.Name.String(), func() { g.method(m) }))
 	}
 	if len(g.fields) > 0 {
 		g.reset()
 	}
-	return g.err
+	return nil
 }
 
 // ownNames are the names that a package has, or may have, whatever its methods are
@@ -190,31 +175,6 @@ func (g *gen) ownNames() []string {
 		names = append(names, g.upper+"_"+w)
 	}
 	return names
-}
-
-// checkTypes reports dtypes that have no C form.
-func (g *gen) checkTypes() error {
-	var errs []error
-	seen := map[string]bool{}
-	check := func(b *native.Buffer) {
-		if _, ok := typeOf(b.DType); !ok && !seen[b.DType.String()] {
-			seen[b.DType.String()] = true
-			errs = append(errs, fmt.Errorf("%s: C output has no dtype %s", b.Name, b.DType))
-		}
-	}
-	for _, m := range g.p.Methods {
-		codegen.Walk(m.Body, func(s native.Stmt) {
-			for _, b := range codegen.Operands(s) {
-				check(b)
-			}
-		})
-		for _, p := range append(m.Inputs[:len(m.Inputs):len(m.Inputs)], m.Outputs...) {
-			if p.Buf != nil {
-				check(p.Buf)
-			}
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // macro returns the name of the macro for a number that C has no literal for.

@@ -73,7 +73,7 @@ func (b *body) declare(bufs []*native.Buffer) {
 		if b.isConst(buf) {
 			constant = "const "
 		}
-		t, _ := storageOf(buf.DType)
+		t := storageOf(buf.DType)
 		name := b.scope.Take(buf.Name)
 		var value string
 		var of []string // the names in it
@@ -167,8 +167,8 @@ func (b *body) isConst(buf *native.Buffer) bool {
 // view returns the pointer to where a view starts.
 func (b *body) view(buf *native.Buffer) code {
 	p := b.pointer(buf.Root)
-	if buf.DType.Size() != buf.Root.DType.Size() || !sameStorage(buf, buf.Root) {
-		t, _ := storageOf(buf.DType)
+	if buf.DType.Size() != buf.Root.DType.Size() || storageOf(buf.DType) != storageOf(buf.Root.DType) {
+		t := storageOf(buf.DType)
 		constant := ""
 		if b.isConst(buf) {
 			constant = "const "
@@ -189,12 +189,6 @@ func (b *body) view(buf *native.Buffer) code {
 	return join("+", p, at, b.g.idx)
 }
 
-func sameStorage(x, y *native.Buffer) bool {
-	a, _ := storageOf(x.DType)
-	c, _ := storageOf(y.DType)
-	return a == c
-}
-
 // pointer returns a pointer to a buffer's first element.
 func (b *body) pointer(buf *native.Buffer) code {
 	for _, known := range []map[*native.Buffer]string{b.bufs, b.ports} {
@@ -211,16 +205,15 @@ func (b *body) pointer(buf *native.Buffer) code {
 			return name(s, b.g.idx)
 		}
 	}
-	b.g.fail(fmt.Errorf("%s: buffer %s has no place", b.where, buf.Name))
-	return name("NULL", b.g.idx)
+	codegen.Fail("buffer %s has no place", buf.Name)
+	return code{}
 }
 
 // call prints the call of a kernel.
 func (b *body) call(c *native.Call) {
 	info := b.g.kernels[c.Kernel]
 	if info == nil || len(c.Args) != len(info.dtypes) || len(c.Ints) != len(c.Kernel.Params) {
-		b.g.fail(fmt.Errorf("%s: call of kernel %s does not fit it", b.where, c.Kernel.Name))
-		return
+		codegen.Fail("a call of kernel %s does not fit it", c.Kernel.Name)
 	}
 	var args []string
 	for i, buf := range c.Args {
@@ -228,8 +221,7 @@ func (b *body) call(c *native.Call) {
 			continue
 		}
 		arg := b.pointer(buf)
-		want, _ := storageOf(info.dtypes[i])
-		if have, _ := storageOf(buf.DType); have != want {
+		if want := storageOf(info.dtypes[i]); storageOf(buf.DType) != want {
 			constant := "const "
 			if written(c.Kernel, i) {
 				constant = ""
@@ -249,8 +241,7 @@ func (b *body) call(c *native.Call) {
 	}
 	for i, e := range c.Scalars {
 		if i < len(info.dropNum) && !info.dropNum[i] {
-			t, _ := typeOf(c.Kernel.Loop.Scalars[i].DType)
-			args = append(args, b.assign(e, t).s)
+			args = append(args, b.assign(e, typeOf(c.Kernel.Loop.Scalars[i].DType)).s)
 		}
 	}
 	b.w.line("%s(%s);", info.name, strings.Join(args, ", "))
@@ -292,6 +283,6 @@ func (b *body) statement(s native.Stmt) {
 		b.w.line("%s(%s + %d, %du);", b.g.helper("poison"), arenaBase, s.Buf.Offset,
 			s.Buf.MaxLen*int64(s.Buf.DType.Size()))
 	default:
-		b.g.fail(fmt.Errorf("%s: the C printer does not know the statement %T", b.where, s))
+		codegen.Fail("C output has no statement %T", s)
 	}
 }

@@ -1,8 +1,6 @@
 package c
 
 import (
-	"fmt"
-
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -21,7 +19,6 @@ type printer struct {
 	usage
 	g        *gen
 	w        *writer
-	where    string // for messages
 	scope    *codegen.Scope
 	vars     map[*expr.Var]string
 	syms     map[*sym.Symbol]string
@@ -37,10 +34,7 @@ type printer struct {
 // expr prints e: C code whose value is exactly that of e. Its type may be
 // another one that holds the value; assign converts it.
 func (p *printer) expr(e *expr.Expr) code {
-	t, ok := typeOf(e.DType)
-	if !ok {
-		return p.unsupported(e)
-	}
+	t := typeOf(e.DType)
 	if c, ok := p.spilled[e]; ok {
 		return c
 	}
@@ -83,8 +77,8 @@ func (p *printer) expr(e *expr.Expr) code {
 }
 
 func (p *printer) unsupported(e *expr.Expr) code {
-	p.g.fail(fmt.Errorf("%s: the C printer cannot print %s of %s", p.where, e.Op, e.DType))
-	return intLiteral(0, tI32)
+	codegen.Fail("C output has no operation %s on %s", e.Op, e.DType)
+	return code{}
 }
 
 func (p *printer) load(e *expr.Expr, t ctype) code {
@@ -104,7 +98,7 @@ func (p *printer) load(e *expr.Expr, t ctype) code {
 func (p *printer) local(e *expr.Expr, t ctype) code {
 	s, ok := p.vars[e.Var]
 	if !ok {
-		p.g.fail(fmt.Errorf("%s: local %s is not known here", p.where, e.Var.Name))
+		codegen.Fail("local %s is used before it is declared", e.Var.Name)
 	}
 	p.use(s)
 	if len(e.Coords) == 1 {
@@ -146,8 +140,7 @@ func (p *printer) choice(e *expr.Expr) code {
 func (p *printer) call(e *expr.Expr, t ctype) code {
 	args := make([]code, len(e.Args))
 	for i, a := range e.Args {
-		pt, _ := typeOf(e.Fn.Params[i].DType)
-		args[i] = p.assign(a, pt)
+		args[i] = p.assign(a, typeOf(e.Fn.Params[i].DType))
 	}
 	return call(p.g.function(e.Fn), t, args...)
 }
@@ -239,10 +232,7 @@ func (p *printer) spill(list []*expr.Expr, args []code) {
 
 func (p *printer) bitcast(e *expr.Expr, t ctype) code {
 	a := e.Args[0]
-	from, ok := typeOf(a.DType)
-	if !ok {
-		return p.unsupported(e)
-	}
+	from := typeOf(a.DType)
 	switch {
 	case t.isInt() && from.isInt():
 		return cast(t, p.modular(a))
@@ -254,8 +244,7 @@ func (p *printer) bitcast(e *expr.Expr, t ctype) code {
 
 // bits prints the bits of a Float32 or Float64.
 func (p *printer) bits(a *expr.Expr) code {
-	t, _ := typeOf(a.DType)
-	return call(p.g.helper("bits", a.DType), unsigned(a.DType), p.assign(a, t))
+	return call(p.g.helper("bits", a.DType), unsigned(a.DType), p.assign(a, typeOf(a.DType)))
 }
 
 // sharedFrom is from how many operations on a part of an expression that is
@@ -282,7 +271,7 @@ func (p *printer) share(e *expr.Expr) {
 // localFor declares a local for e, printed as c, that stands for e to the end
 // of the statement.
 func (p *printer) localFor(e *expr.Expr, c code) code {
-	t, _ := typeOf(e.DType)
+	t := typeOf(e.DType)
 	local := name(p.scope.Take("t"), t)
 	p.w.line("const %s %s = %s;", t, local.s, convert(c, t).s)
 	if p.spilled == nil {

@@ -53,7 +53,7 @@ func (p *printer) integer(e *expr.Expr, t ctype) code {
 // in a type that holds both.
 func (p *printer) sameType(x, y *expr.Expr) (a, b code) {
 	a, b = p.expr(x), p.expr(y)
-	t, _ := typeOf(x.DType)
+	t := typeOf(x.DType)
 	if t == tU32 || t == tU64 {
 		a, b = convert(a, t), convert(b, t)
 	}
@@ -63,7 +63,7 @@ func (p *printer) sameType(x, y *expr.Expr) (a, b code) {
 // plain prints e without wrapping, if its range and those of its operands show
 // that C's arithmetic is exact.
 func (p *printer) plain(e *expr.Expr) (code, bool) {
-	t, _ := typeOf(e.DType)
+	t := typeOf(e.DType)
 	r, ok := p.ranges.valueRange(e)
 	if !ok || !r.in(rangeOf(promote(t, t))) {
 		return code{}, false
@@ -294,10 +294,7 @@ var floatHelpers = map[expr.Op]string{
 // cast prints a conversion between dtypes.
 func (p *printer) cast(e *expr.Expr, t ctype) code {
 	a := e.Args[0]
-	from, ok := typeOf(a.DType)
-	if !ok {
-		return p.unsupported(e)
-	}
+	from := typeOf(a.DType)
 	switch {
 	case expr.IsNarrow(a.DType):
 		wide := call(p.g.helper("widen", a.DType), tF32, p.assign(a, from))
@@ -321,7 +318,7 @@ func (p *printer) cast(e *expr.Expr, t ctype) code {
 		return join("!=", p.expr(a), zero, tBool)
 	case throughInt(e):
 		x := a.Args[0]
-		from, _ := typeOf(x.DType)
+		from := typeOf(x.DType)
 		return convertExactly(call(p.g.helper("number", x.DType), from, p.expr(x)), t)
 	case e.DType.IsFloat():
 		return convertExactly(p.expr(a), t)
@@ -355,7 +352,7 @@ func (p *printer) resize(e, a *expr.Expr, t ctype) code {
 // modularIfShort prints an integer that is about to be cut to t's bits: as it
 // is unless it would first have to wrap around in its own dtype.
 func (p *printer) modularIfShort(a *expr.Expr, t ctype) code {
-	own, _ := typeOf(a.DType)
+	own := typeOf(a.DType)
 	if own.isInt() && t.bits() <= own.bits() && own.bits() >= 32 {
 		switch a.Op {
 		case expr.OpAdd, expr.OpSub, expr.OpMul, expr.OpNeg, expr.OpShl:
@@ -368,7 +365,7 @@ func (p *printer) modularIfShort(a *expr.Expr, t ctype) code {
 // truncate converts a float to an integer type, to some value of it if it does
 // not fit: C leaves that undefined.
 func (p *printer) truncate(a *expr.Expr, t ctype) code {
-	from, _ := typeOf(a.DType)
+	from := typeOf(a.DType)
 	if r, ok := p.ranges.floatRange(a); ok && r.in(rangeOf(t)) {
 		return cast(t, p.rounded(a))
 	}
@@ -382,6 +379,5 @@ func (p *printer) truncate(a *expr.Expr, t ctype) code {
 	case tU64:
 		to = ir.Uint64
 	}
-	tt, _ := typeOf(to)
-	return convert(call(p.g.helper("to_int", a.DType, to), tt, p.assign(a, from)), t)
+	return convert(call(p.g.helper("to_int", a.DType, to), typeOf(to), p.assign(a, from)), t)
 }

@@ -130,7 +130,7 @@ func (g *gen) headerNotes(w *writer) {
 				continue
 			}
 			boolean = boolean || p.Buf.DType == ir.Bool
-			if t, _ := typeOf(p.Buf.DType); expr.IsNarrow(p.Buf.DType) {
+			if t := typeOf(p.Buf.DType); expr.IsNarrow(p.Buf.DType) {
 				note := fmt.Sprintf(" A %s is its bits in a %s.", p.Buf.DType, t)
 				if !slices.Contains(narrow, note) {
 					narrow = append(narrow, note)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/expr"
 	ctext "github.com/etgen/etgen/templates/c"
@@ -60,15 +61,12 @@ type tunedHelper struct {
 	k    *ctext.Kernel
 }
 
-func (g *gen) loadSupport() error {
+func (g *gen) loadSupport() {
 	m := g.opt.Machine
 	t := template.New("").Funcs(template.FuncMap{"use": g.use, "may": m.May, "has": m.Has})
 	t, err := t.ParseFS(ctext.Helpers, "helpers/*.tmpl")
-	if err != nil {
-		return err
-	}
+	codegen.Check(err)
 	g.support = support{tmpl: t, names: map[string]string{}}
-	return nil
 }
 
 // helper returns the name of a helper function for dtypes, which from now on is
@@ -92,9 +90,7 @@ func (g *gen) helper(tmpl string, dtypes ...ir.DType) string {
 	data.Name = g.names.Take(g.prefix + "_" + name) // no local has it: see helperWords
 	g.support.names[name] = data.Name
 	var b strings.Builder
-	if err := g.support.tmpl.ExecuteTemplate(&b, tmpl, data); err != nil {
-		g.fail(err)
-	}
+	codegen.Check(g.support.tmpl.ExecuteTemplate(&b, tmpl, data))
 	g.support.texts = append(g.support.texts, strings.TrimSpace(b.String())+"\n")
 	return data.Name
 }
@@ -181,7 +177,7 @@ type typeInfo struct {
 }
 
 func typeInfoOf(d ir.DType) typeInfo {
-	t, _ := typeOf(d)
+	t := typeOf(d)
 	info := typeInfo{Name: d.String(), Short: d.Short(), C: t.String(), U: unsigned(d).String(),
 		I: "int32_t", Bits: 8 * d.Size(), Signed: t.isSigned(), Float: d.IsFloat()}
 	if d.Size() == 8 {

@@ -1,7 +1,6 @@
 package c
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/etgen/etgen/codegen"
@@ -29,7 +28,7 @@ func (p indexer) Int(n int64) code { return intLiteral(n, p.g.idx) }
 func (p indexer) Symbol(s *sym.Symbol) code {
 	text, ok := p.syms[s]
 	if !ok {
-		p.g.fail(fmt.Errorf("%s: index %s is not known here", p.where, s.Name))
+		codegen.Fail("symbol %s is not bound", s.Name)
 	}
 	p.use(text)
 	return name(text, p.g.idx)
@@ -61,9 +60,8 @@ func (p indexer) Extremum(greatest bool, args []code) code {
 }
 
 func (p indexer) Undefined() code {
-	p.g.fail(fmt.Errorf("%s: an index is undefined: its arithmetic overflows or divides by zero",
-		p.where))
-	return intLiteral(0, p.g.idx)
+	codegen.Fail("an index is undefined: its arithmetic overflows or divides by zero")
+	return code{}
 }
 
 // idxDType is the dtype that corresponds to the index type.

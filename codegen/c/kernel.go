@@ -1,7 +1,6 @@
 package c
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
@@ -53,8 +52,7 @@ func (g *gen) analyseKernels() {
 func (g *gen) analyseCall(c *native.Call) {
 	info := g.kernels[c.Kernel]
 	if info == nil {
-		g.fail(fmt.Errorf("kernel %s is called but not listed", c.Kernel.Name))
-		return
+		codegen.Fail("kernel %s is called but not listed", c.Kernel.Name)
 	}
 	if !info.anyCalls {
 		info.anyCalls = true
@@ -95,7 +93,7 @@ func (g *gen) kernel(k *native.Kernel) {
 		g.tuned(k, info)
 		return
 	}
-	p := &printer{g: g, w: &writer{indent: 1}, where: "kernel " + k.Name,
+	p := &printer{g: g, w: &writer{indent: 1},
 		scope: codegen.NewScope(g.locals), vars: map[*expr.Var]string{},
 		syms: map[*sym.Symbol]string{}}
 	var params []parameter
@@ -121,7 +119,7 @@ func (g *gen) kernel(k *native.Kernel) {
 		add(g.idx.String()+" ", name, &info.dropInt[i])
 	}
 	for i, v := range k.Loop.Scalars {
-		t, _ := typeOf(v.DType)
+		t := typeOf(v.DType)
 		c := name(p.scope.Take(v.Name), t)
 		p.scalars = append(p.scalars, c)
 		add(t.String()+" ", c.s, &info.dropNum[i])
@@ -160,7 +158,7 @@ func (g *gen) static() string {
 
 // operandDecl is the declaration of operand i up to its name.
 func (g *gen) operandDecl(info *kernel, i int, written bool) string {
-	t, _ := storageOf(info.dtypes[i])
+	t := storageOf(info.dtypes[i])
 	switch {
 	case !written:
 		return "const " + t.String() + " *"
@@ -205,16 +203,16 @@ func paramList(params []parameter) string {
 
 // functionText prints a scalar function.
 func (g *gen) functionText(fn *expr.Func, cname string) string {
-	p := &printer{g: g, w: &writer{indent: 1}, where: "function " + fn.Name,
+	p := &printer{g: g, w: &writer{indent: 1},
 		scope: codegen.NewScope(g.locals), vars: map[*expr.Var]string{},
 		syms: map[*sym.Symbol]string{}}
 	var params []parameter
 	for _, v := range fn.Params {
-		t, _ := typeOf(v.DType)
+		t := typeOf(v.DType)
 		p.vars[v] = p.scope.Take(v.Name)
 		params = append(params, parameter{typ: t.String() + " ", name: p.vars[v]})
 	}
-	ret, _ := typeOf(fn.Body.DType)
+	ret := typeOf(fn.Body.DType)
 	body, result := schedule.Function(fn)
 	body, result = settled(body), new(ranges).settle(result)
 	p.block(loop.WithoutDead(body, result))

@@ -53,7 +53,7 @@ func (b *body) text() (string, map[string]bool) {
 
 // method prints m's function.
 func (g *gen) method(m *method) {
-	p := &printer{g: g, w: &writer{indent: 1}, where: "method " + m.Name.String(),
+	p := &printer{g: g, w: &writer{indent: 1},
 		scope: codegen.NewScope(m.scope), vars: map[*expr.Var]string{},
 		syms: map[*sym.Symbol]string{}}
 	b := &body{printer: p, m: m, decls: codegen.Declarations(m.Body),
@@ -352,8 +352,7 @@ func (b *body) numberType(n codegen.Number) ctype {
 	if n.Index {
 		return b.g.idx
 	}
-	t, _ := typeOf(n.DType)
-	return t
+	return typeOf(n.DType)
 }
 
 // testParts prints functions that do many tests of parameters, and returns the

@@ -47,7 +47,7 @@ func (rs *ranges) intRange(e *expr.Expr) (interval, bool) {
 		rs.ints = map[*expr.Expr]known{}
 	}
 	var k known
-	if t, ok := typeOf(e.DType); ok && t.isInt() {
+	if t := typeOf(e.DType); t.isInt() {
 		k = known{rangeOf(t), t != tU64}
 		if r, ok := rs.valueRange(e); ok && r.in(k.interval) {
 			k = known{r, true}
@@ -70,7 +70,7 @@ func (rs *ranges) valueRange(e *expr.Expr) (interval, bool) {
 		if a := e.Args[0]; a.DType.IsInt() || a.DType == ir.Bool {
 			return rs.intRange(a)
 		}
-		if t, _ := typeOf(e.DType); fits(e.Args[0], t) { // NaN gives 0
+		if fits(e.Args[0], typeOf(e.DType)) { // NaN gives 0
 			lo, hi := numberBounds(e.Args[0])
 			return interval{int64(lo), int64(hi)}.hull(interval{}), true
 		}
@@ -329,8 +329,7 @@ func (rs *ranges) neverEqual(x, y *expr.Expr) bool {
 		return false
 	}
 	for x.Op == expr.OpCast && x.Args[0].DType.IsInt() {
-		t, _ := typeOf(x.DType)
-		if r, ok := rs.intRange(x.Args[0]); !ok || !r.in(rangeOf(t)) {
+		if r, ok := rs.intRange(x.Args[0]); !ok || !r.in(rangeOf(typeOf(x.DType))) {
 			return false
 		}
 		x = x.Args[0]
@@ -481,17 +480,16 @@ func throughInt(e *expr.Expr) bool {
 	if e.DType != ir.Float32 || e.Args[0].Op != expr.OpCast {
 		return false
 	}
-	t, _ := typeOf(e.Args[0].DType)
 	x := e.Args[0].Args[0]
-	return x.Op == expr.OpAdd && x.Args[0].Op == expr.OpRound && whole(x.Args[1]) && fits(x, t)
+	return x.Op == expr.OpAdd && x.Args[0].Op == expr.OpRound && whole(x.Args[1]) &&
+		fits(x, typeOf(e.Args[0].DType))
 }
 
 // rounded prints a float operand whose zero may have either sign.
 func (p *printer) rounded(x *expr.Expr) code {
 	if roundsSmall(x) {
 		p.g.rounds = true
-		t, _ := typeOf(x.DType)
-		return call(p.g.helper("round_small", x.DType), t, p.expr(x.Args[0]))
+		return call(p.g.helper("round_small", x.DType), typeOf(x.DType), p.expr(x.Args[0]))
 	}
 	return p.expr(x)
 }

@@ -36,12 +36,10 @@ const (
 )
 
 // signatures names the methods and their parameters.
-func (g *gen) signatures() error {
+func (g *gen) signatures() {
 	for _, nm := range g.p.Methods {
 		binding, err := native.Bind(nm)
-		if err != nil {
-			return err
-		}
+		codegen.Check(err)
 		m := &method{
 			Method: nm, binding: binding, name: g.names.Take(g.prefix + "_" + nm.Name.Identifier()),
 			scope: codegen.NewScope(g.locals), arena: codegen.ArenaSize(nm),
@@ -83,7 +81,6 @@ func (g *gen) signatures() error {
 		}
 		g.methods = append(g.methods, m)
 	}
-	return nil
 }
 
 // isArgument reports whether an input is passed; fixed ones are not.
@@ -131,8 +128,7 @@ func (g *gen) params(m *method) []param {
 			}
 			out = append(out, pointer(constant, p.Buf.DType, name))
 		case p.Var != nil:
-			t, _ := typeOf(p.Var.DType)
-			out = append(out, param{decl: t.String() + " " + name, name: name})
+			out = append(out, param{decl: typeOf(p.Var.DType).String() + " " + name, name: name})
 		default:
 			out = append(out, param{decl: "int64_t " + name, name: name})
 		}
@@ -143,8 +139,7 @@ func (g *gen) params(m *method) []param {
 		case p.Buf != nil:
 			out = append(out, pointer("", p.Buf.DType, name))
 		case p.Var != nil:
-			t, _ := typeOf(p.Var.DType)
-			out = append(out, param{decl: t.String() + " *" + name, name: name,
+			out = append(out, param{decl: typeOf(p.Var.DType).String() + " *" + name, name: name,
 				elem: max(1, p.Var.DType.Size())})
 		default:
 			out = append(out, param{decl: "int64_t *" + name, name: name, elem: 8})
@@ -165,8 +160,7 @@ func (g *gen) params(m *method) []param {
 }
 
 func pointer(constant string, d ir.DType, name string) param {
-	t, _ := storageOf(d)
-	return param{decl: constant + t.String() + " *" + name, name: name, elem: d.Size()}
+	return param{decl: constant + storageOf(d).String() + " *" + name, name: name, elem: d.Size()}
 }
 
 // prototype returns the declaration of m without what ends it.

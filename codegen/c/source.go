@@ -136,7 +136,7 @@ func (g *gen) stateStruct(w *writer) {
 		g.prefix))
 	var rows []row
 	for _, b := range g.p.State {
-		t, _ := storageOf(b.DType)
+		t := storageOf(b.DType)
 		rows = append(rows, row{fmt.Sprintf("%s %s[%d];", t, g.fields[b], max(1, b.MaxLen)),
 			b.DType.String() + " " + codegen.ShapeText(b.Sizes, nil)})
 	}

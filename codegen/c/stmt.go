@@ -1,7 +1,6 @@
 package c
 
 import (
-	"fmt"
 	"maps"
 
 	"github.com/etgen/etgen/codegen"
@@ -59,7 +58,7 @@ func (p *printer) stmt(s loop.Stmt) {
 	case *loop.Break:
 		p.w.line("break;")
 	default:
-		p.g.fail(fmt.Errorf("%s: the C printer does not know the statement %T", p.where, s))
+		codegen.Fail("C output has no statement %T", s)
 	}
 }
 
@@ -136,10 +135,7 @@ func (p *printer) branch(before string, s *loop.If) {
 }
 
 func (p *printer) let(s *loop.Let) {
-	t, ok := typeOf(s.Var.DType)
-	if !ok {
-		p.g.fail(fmt.Errorf("%s: local %s has dtype %s", p.where, s.Var.Name, s.Var.DType))
-	}
+	t := typeOf(s.Var.DType)
 	value := ""
 	if s.Value != nil {
 		value = " = " + p.assign(s.Value, t).s
@@ -158,10 +154,10 @@ func (p *printer) let(s *loop.Let) {
 
 // set prints an assignment to a local, with += and the like where they fit.
 func (p *printer) set(s *loop.Assign) {
-	t, _ := typeOf(s.Var.DType)
+	t := typeOf(s.Var.DType)
 	target, ok := p.vars[s.Var]
 	if !ok {
-		p.g.fail(fmt.Errorf("%s: local %s is assigned before it is declared", p.where, s.Var.Name))
+		codegen.Fail("local %s is assigned before it is declared", s.Var.Name)
 	}
 	p.use(target)
 	if s.Var.Len > 0 {
@@ -200,12 +196,11 @@ func (p *printer) update(s *loop.Assign, t ctype) (op, rest string) {
 
 func (p *printer) store(s *loop.Store) {
 	if s.Buf >= len(p.bufs) {
-		p.g.fail(fmt.Errorf("%s: store to buffer %d of %d", p.where, s.Buf, len(p.bufs)))
-		return
+		codegen.Fail("store to buffer %d of %d", s.Buf, len(p.bufs))
 	}
 	b := p.bufs[s.Buf]
 	p.use(b.names...)
-	t, _ := storageOf(b.dtype)
+	t := storageOf(b.dtype)
 	value := p.expr(s.Value)
 	if value.t != tBool {
 		value = convert(value, t)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/half"
@@ -181,7 +182,7 @@ func intLiteral(n int64, t ctype) code {
 
 // constant returns a Const node as C.
 func (g *gen) constant(e *expr.Expr) code {
-	t, _ := typeOf(e.DType)
+	t := typeOf(e.DType)
 	switch {
 	case expr.IsNarrow(e.DType):
 		bits := half.FromFloat32(e.DType, float32(e.Float))
@@ -201,7 +202,7 @@ func hexLiteral(bits uint64, bytes int) string {
 // float returns a float constant, exact: the shortest decimal that reads back
 // as the same value.
 func (g *gen) float(x float64, d ir.DType) code {
-	t, _ := typeOf(d)
+	t := typeOf(d)
 	switch {
 	case x != x:
 		return name(g.macro("NAN", t), t)
@@ -260,50 +261,33 @@ var ctypeNames = [...]string{
 
 func (t ctype) String() string { return ctypeNames[t] }
 
+// ctypes are the types of values. Narrow floats are their bits.
+var ctypes = map[ir.DType]ctype{
+	ir.Bool: tBool, ir.Int8: tI8, ir.Uint8: tU8, ir.Int16: tI16, ir.Uint16: tU16,
+	ir.Int32: tI32, ir.Uint32: tU32, ir.Int64: tI64, ir.Uint64: tU64,
+	ir.Float32: tF32, ir.Float64: tF64, ir.Float16: tU16, ir.BFloat16: tU16,
+}
+
 // typeOf returns the type of values of dtype d.
-func typeOf(d ir.DType) (ctype, bool) {
-	switch d {
-	case ir.Bool:
-		return tBool, true
-	case ir.Int8:
-		return tI8, true
-	case ir.Uint8:
-		return tU8, true
-	case ir.Int16:
-		return tI16, true
-	case ir.Uint16:
-		return tU16, true
-	case ir.Int32:
-		return tI32, true
-	case ir.Uint32:
-		return tU32, true
-	case ir.Int64:
-		return tI64, true
-	case ir.Uint64:
-		return tU64, true
-	case ir.Float32:
-		return tF32, true
-	case ir.Float64:
-		return tF64, true
+func typeOf(d ir.DType) ctype {
+	t, ok := ctypes[d]
+	if !ok && expr.IsNarrow(d) {
+		return tU8
 	}
-	if expr.IsNarrow(d) {
-		if d.Size() == 1 {
-			return tU8, true
-		}
-		return tU16, true
+	if !ok {
+		codegen.Fail("C output has no dtype %s", d)
 	}
-	return tBool, false
+	return t
 }
 
 // storageOf returns the type of elements in memory. A bool takes one byte, 0 or
 // 1: C's own bool may be wider and must not hold anything else, so bytes from
 // outside could not be looked at.
-func storageOf(d ir.DType) (ctype, bool) {
-	t, ok := typeOf(d)
-	if t == tBool {
-		t = tU8
+func storageOf(d ir.DType) ctype {
+	if d == ir.Bool {
+		return tU8
 	}
-	return t, ok
+	return typeOf(d)
 }
 
 func (t ctype) isInt() bool    { return t < tF32 }

@@ -25,9 +25,7 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 	g.tiles = g.tiles || in.Tile.Vector
 	slots := in.Slots()
 	if len(slots) != len(info.dtypes) {
-		g.fail(fmt.Errorf("kernel %s: %d operands for %d names", k.Name, len(info.dtypes),
-			len(slots)))
-		return
+		codegen.Fail("%d operands for %d names", len(info.dtypes), len(slots))
 	}
 	text := g.template(in)
 	text.Func, text.Known = g.mathFunction, map[string]int64{}
@@ -102,9 +100,7 @@ func (g *gen) phases(in *tuned.Instance, text *ctext.Kernel) (phases []phase) {
 	for _, text.Phase = range names {
 		text.Used = map[string]bool{}
 		body, err := ctext.Text(in.Kernel.Name, text)
-		if err != nil {
-			g.fail(fmt.Errorf("kernel %s: %w", in.Kernel.Name, err))
-		}
+		codegen.Check(err)
 		phases = append(phases, phase{text.Phase, body, text.Used})
 	}
 	return phases
@@ -133,9 +129,8 @@ func (g *gen) tunedHelpers(in *tuned.Instance, used map[string]bool) {
 		g.support.names[key] = h
 		k := g.template(in)
 		k.Func = g.mathFunction
-		if _, err := ctext.Text(h, k); err != nil {
-			g.fail(err)
-		}
+		_, err := ctext.Text(h, k)
+		codegen.Check(err)
 		g.support.tuned = append(g.support.tuned, tunedHelper{len(g.support.texts), h, k})
 		g.support.texts = append(g.support.texts, "")
 	}
@@ -149,9 +144,7 @@ func (g *gen) tunedTexts() {
 		for _, h := range g.support.tuned {
 			h.k.Used = g.tunedNames
 			s, err := ctext.Text(h.name, h.k)
-			if err != nil {
-				g.fail(err)
-			}
+			codegen.Check(err)
 			if s = strings.Trim(s, "\n"); s != "" {
 				s += "\n"
 			}
@@ -174,11 +167,11 @@ func (g *gen) epilogue(in *tuned.Instance, info *kernel, names []string) (text s
 	if ep == nil {
 		return "", result
 	}
-	p := &printer{g: g, w: &writer{indent: 1}, where: "epilogue of " + info.name,
+	p := &printer{g: g, w: &writer{indent: 1},
 		scope: codegen.NewScope(g.locals),
 		vars:  map[*expr.Var]string{}, syms: map[*sym.Symbol]string{}}
-	acc, _ := typeOf(ep.Acc.DType)
-	ret, _ := storageOf(ep.DType)
+	acc := typeOf(ep.Acc.DType)
+	ret := storageOf(ep.DType)
 	p.vars[ep.Acc] = p.scope.Take("acc")
 	p.syms[ep.O], p.syms[ep.C] = p.scope.Take("o"), p.scope.Take("c")
 	dropped := make([]bool, 3+len(ep.Extra))
@@ -189,7 +182,7 @@ func (g *gen) epilogue(in *tuned.Instance, info *kernel, names []string) (text s
 	for i, d := range ep.Extra {
 		n := p.scope.Take(extras[i])
 		p.bufs = append(p.bufs, operand{n, d, []string{n}})
-		t, _ := storageOf(d)
+		t := storageOf(d)
 		params = append(params, parameter{"const " + t.String() + " *", n, &dropped[3+i]})
 	}
 	fn := &expr.Func{Name: info.name, Params: []*expr.Var{ep.Acc}, Body: ep.Body}

@@ -32,7 +32,7 @@ func elements(c *native.Const) int { return len(c.Data) / c.DType.Size() }
 
 // weightArray declares c.
 func (g *gen) weightArray(c *native.Const) string {
-	t, _ := storageOf(c.DType)
+	t := storageOf(c.DType)
 	return fmt.Sprintf("const %s %s[%d]", t, g.consts[c], max(1, elements(c)))
 }
 
@@ -84,7 +84,7 @@ func array(w *writer, c *native.Const) {
 
 // elementText returns an element in memory as a C constant.
 func elementText(data []byte, d ir.DType) string {
-	t, _ := storageOf(d)
+	t := storageOf(d)
 	var wide [8]byte
 	copy(wide[:], data)
 	bits := binary.LittleEndian.Uint64(wide[:])

@@ -108,7 +108,7 @@ func (g *generator) modelType(f *jen.File) {
 	for _, b := range g.p.State {
 		n, ok := b.Len.Const()
 		if !ok {
-			fail("state %s has a dynamic size", b.Name)
+			codegen.Fail("state %s has a dynamic size", b.Name)
 		}
 		fields = append(fields, jen.Id(g.state[b]).Index(jen.Lit(int(n))).Id(goType(b.DType)).
 			Comment(elements(b.DType)+codegen.ShapeText(b.Sizes, nil)))
@@ -143,7 +143,7 @@ func (g *generator) modelType(f *jen.File) {
 		}
 		f.Func().Id(g.door("New")).Params(params...).Op("*").Id(name).Block(jen.Return(model))
 	case g.internal:
-		fail("a package without a door of its own has state")
+		codegen.Fail("a package without a door of its own has state")
 	default:
 		f.Comment("New returns a Model in its initial state.")
 		f.Func().Id("New").Params().Op("*").Id("Model").Block(

@@ -99,7 +99,7 @@ func (p *methodPrinter) stmt(s native.Stmt) []jen.Code {
 		return []jen.Code{jen.Id("poison").Call(jen.Id("m").Dot("arena"), jen.Lit(int(b.Offset)),
 			jen.Lit(int(b.MaxLen)), jen.Lit(b.DType.Size()))}
 	}
-	fail("unknown statement %T", s)
+	codegen.Fail("unknown statement %T", s)
 	return nil
 }
 

@@ -217,7 +217,7 @@ func (v *vectors) operand(o loop.Operand, exact bool) string {
 	case loop.IndexOperand:
 		return v.index(v.at(o.At), precAny)
 	}
-	fail("a vector operand of kind %d", o.Kind)
+	codegen.Fail("a vector operand of kind %d", o.Kind)
 	return ""
 }
 

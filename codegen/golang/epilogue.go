@@ -77,7 +77,7 @@ func (p *printer) epilogue(in *tuned.Instance, typ string, extra []string) strin
 
 func checkEpilogue(e *tuned.Epilogue, typ string) {
 	if "[]"+goType(e.DType) != typ || e.Acc.DType != e.DType {
-		fail("an epilogue turns %s into %s", e.Acc.DType, e.DType)
+		codegen.Fail("an epilogue turns %s into %s", e.Acc.DType, e.DType)
 	}
 }
 

@@ -55,7 +55,7 @@ func Generate(p *native.Program, opt Options) (pkg *codegen.Package, err error) 
 			err = fmt.Errorf("%s: %w", p.Source, err)
 		}
 	}()
-	defer catch(&err)
+	defer codegen.Catch(&err, "")
 	g, err := newGenerator(p, opt)
 	if err != nil {
 		return nil, err

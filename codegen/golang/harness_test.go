@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/kernels/expr"
@@ -55,7 +56,7 @@ func runKernels(t *testing.T, cases []*kernelCase) [][][]byte {
 					t.Fatalf("%s: %v\n%s", c.name, err, c.fn)
 				}
 			}()
-			defer catch(&err)
+			defer codegen.Catch(&err, "")
 			return u.loopKernel(name, foreign.Text{}, c.fn) + "\n"
 		}())
 		var args []string

@@ -52,7 +52,7 @@ func (g *generator) method(m *native.Method) (code []jen.Code, err error) {
 			err = fmt.Errorf("method %s: %w", m.Name, err)
 		}
 	}()
-	defer catch(&err)
+	defer codegen.Catch(&err, "")
 	binding, err := native.Bind(m)
 	if err != nil {
 		return nil, err
@@ -266,7 +266,7 @@ func (p *methodPrinter) declaration(b *native.Buffer) jen.Code {
 		end := p.index(sym.Add(b.At, b.Len), precAny)
 		value = fmt.Sprintf("%s[%s:%s]", p.rootExpr(root), start, end)
 		if b.DType != root.DType {
-			fail("buffer %s of %s is a view of %s", b.Name, b.DType, root.DType)
+			codegen.Fail("buffer %s of %s is a view of %s", b.Name, b.DType, root.DType)
 		}
 	case root.MaxLen == 0: // it has no place in the arena
 		value = fmt.Sprintf("[]%s(nil)", goType(b.DType))
@@ -365,7 +365,7 @@ func (p *methodPrinter) operand(b *native.Buffer) string {
 	}
 	switch {
 	case b.Root != nil || b.Storage == native.Arena:
-		fail("buffer %s is used before it is declared", b.Name)
+		codegen.Fail("buffer %s is used before it is declared", b.Name)
 	case b.Storage == native.State:
 		return p.rootExpr(b) + "[:]"
 	}

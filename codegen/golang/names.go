@@ -89,25 +89,8 @@ func goType(d ir.DType) string {
 	case ir.Float16, ir.BFloat16:
 		return "uint16"
 	}
-	fail("Go output has no elements of dtype %s", d)
+	codegen.Fail("Go output has no elements of dtype %s", d)
 	return ""
 }
 
 func isHalf(d ir.DType) bool { return d == ir.Float16 || d == ir.BFloat16 }
-
-// failure is what the printer panics with when it meets something it has no Go
-// for; Generate returns it as an error.
-type failure struct{ err error }
-
-func fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
-
-// catch turns a failure into *err.
-func catch(err *error) {
-	switch r := recover().(type) {
-	case nil:
-	case failure:
-		*err = r.err
-	default:
-		panic(r)
-	}
-}

@@ -56,7 +56,7 @@ func (p *printer) index(e sym.Expr, prec int) string {
 func (p *printer) symName(s *sym.Symbol) string {
 	name, ok := p.syms[s]
 	if !ok {
-		fail("symbol %s is not bound", s.Name)
+		codegen.Fail("symbol %s is not bound", s.Name)
 	}
 	p.reads[s] = true
 	return name
@@ -65,7 +65,7 @@ func (p *printer) symName(s *sym.Symbol) string {
 func (p *printer) varName(v *expr.Var) string {
 	name, ok := p.vars[v]
 	if !ok {
-		fail("local %s is used before it is declared", v.Name)
+		codegen.Fail("local %s is used before it is declared", v.Name)
 	}
 	p.reads[v] = true
 	return name
@@ -73,14 +73,14 @@ func (p *printer) varName(v *expr.Var) string {
 
 func (p *printer) buf(k int) string {
 	if k < 0 || k >= len(p.bufs) {
-		fail("buffer %d does not exist", k)
+		codegen.Fail("buffer %d does not exist", k)
 	}
 	return p.bufs[k]
 }
 
 func (p *printer) scalar(e *expr.Expr) string {
 	if e.Buf < 0 || e.Buf >= len(p.scalars) {
-		fail("scalar %d does not exist", e.Buf)
+		codegen.Fail("scalar %d does not exist", e.Buf)
 	}
 	return p.scalars[e.Buf]
 }
@@ -88,7 +88,7 @@ func (p *printer) scalar(e *expr.Expr) string {
 // element is the buffer element that e loads.
 func (p *printer) element(e *expr.Expr) string {
 	if len(e.Coords) != 1 {
-		fail("load of buffer %d has %d coordinates", e.Buf, len(e.Coords))
+		codegen.Fail("load of buffer %d has %d coordinates", e.Buf, len(e.Coords))
 	}
 	return p.buf(e.Buf) + "[" + p.index(e.Coords[0], precAny) + "]"
 }

@@ -72,7 +72,7 @@ func (p *printer) stmt(s loop.Stmt) {
 	case *loop.Break:
 		p.line("break")
 	default:
-		fail("unknown statement %T", s)
+		codegen.Fail("unknown statement %T", s)
 	}
 }
 
@@ -126,7 +126,7 @@ func (p *printer) let(s *loop.Let) {
 	switch {
 	case v.Len > 0:
 		if s.Value != nil {
-			fail("array %s is declared with a value", v.Name)
+			codegen.Fail("array %s is declared with a value", v.Name)
 		}
 		p.line("var %s [%d]%s", declare(), v.Len, t)
 	case s.Value == nil || expr.IsZero(s.Value):

@@ -255,7 +255,7 @@ func (p *methodPrinter) tunedParams(c *native.Call) string {
 	k := c.Kernel
 	src, err := p.g.tunedSource(k.Tuned.Kernel)
 	if err != nil {
-		fail("%v", err)
+		codegen.Fail("%v", err)
 	}
 	constant := true
 	for _, e := range c.Ints {
