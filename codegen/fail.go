@@ -16,6 +16,12 @@ func Check(err error) {
 	}
 }
 
+// Must returns x, or fails if there is an error.
+func Must[T any](x T, err error) T {
+	Check(err)
+	return x
+}
+
 // Catch makes what a printer failed with *err, with what was printed before it.
 func Catch(err *error, what string) {
 	switch r := recover().(type) {
@@ -27,4 +33,13 @@ func Catch(err *error, what string) {
 	default:
 		panic(r)
 	}
+}
+
+// In does print, the errors of which tell what it prints: a kernel or a method.
+func In(what string, print func()) {
+	Check(func() (err error) {
+		defer Catch(&err, what)
+		print()
+		return nil
+	}())
 }

@@ -119,14 +119,6 @@ type gen struct {
 	restricts  bool // some parameter is restricted
 }
 
-// in prints something, a kernel or a method, under whose name an error is told.
-func (g *gen) in(what string, print func()) (err error) {
-	defer codegen.Catch(&err, what)
-	codegen.Check(eval.Stopped(g.opt.Done))
-	print()
-	return nil
-}
-
 func (g *gen) run() error {
 	reserve(g.names)
 	for _, name := range ctext.Names() {
@@ -151,10 +143,12 @@ func (g *gen) run() error {
 	}
 	g.analyseKernels()
 	for _, k := range g.p.Kernels {
-		codegen.Check(g.in("kernel "+k.Name, func() { g.kernel(k) }))
+		codegen.Check(eval.Stopped(g.opt.Done))
+		codegen.In("kernel "+k.Name, func() { g.kernel(k) })
 	}
 	for _, m := range g.methods {
-		codegen.Check(g.in("method "+m.Name.String(), func() { g.method(m) }))
+		codegen.Check(eval.Stopped(g.opt.Done))
+		codegen.In("method "+m.Name.String(), func() { g.method(m) })
 	}
 	if len(g.fields) > 0 {
 		g.reset()

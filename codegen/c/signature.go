@@ -38,8 +38,7 @@ const (
 // signatures names the methods and their parameters.
 func (g *gen) signatures() {
 	for _, nm := range g.p.Methods {
-		binding, err := native.Bind(nm)
-		codegen.Check(err)
+		binding := codegen.Must(native.Bind(nm))
 		m := &method{
 			Method: nm, binding: binding, name: g.names.Take(g.prefix + "_" + nm.Name.Identifier()),
 			scope: codegen.NewScope(g.locals), arena: codegen.ArenaSize(nm),

@@ -15,17 +15,11 @@ import (
 )
 
 // api prints the file with the type Model.
-func (g *generator) api() ([]byte, error) {
+func (g *generator) api() []byte {
 	var methods []jen.Code
 	for _, m := range g.p.Methods {
-		if err := eval.Stopped(g.done); err != nil {
-			return nil, err
-		}
-		code, err := g.method(m)
-		if err != nil {
-			return nil, err
-		}
-		methods = append(methods, code...)
+		codegen.Check(eval.Stopped(g.done))
+		codegen.In("method "+m.Name.String(), func() { methods = append(methods, g.method(m)...) })
 	}
 	f := jen.NewFile(g.unit.name)
 	f.HeaderComment(g.banner())
@@ -39,9 +33,9 @@ func (g *generator) api() ([]byte, error) {
 	}
 	var b bytes.Buffer
 	if err := f.Render(&b); err != nil {
-		return nil, fmt.Errorf("generated Go does not parse, which is a defect of etgen: %w", err)
+		codegen.Fail("generated Go does not parse, which is a defect of etgen: %w", err)
 	}
-	return withImports(b.Bytes())
+	return codegen.Must(withImports(b.Bytes()))
 }
 
 func (g *generator) packageComment(f *jen.File) {

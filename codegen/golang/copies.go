@@ -1,7 +1,6 @@
 package golang
 
 import (
-	"fmt"
 	"go/ast"
 	"slices"
 	"strings"
@@ -25,14 +24,10 @@ type copied struct {
 
 // copies returns the texts of declarations that all machines have, and a file, or two
 // with assembly, for what each variant of the library has of its own.
-func (u *unit) copies(c *copied) (common []string, files []codegen.File, err error) {
+func (u *unit) copies(c *copied) (common []string, files []codegen.File) {
 	lib, variants := c.lib, variantsOf(c.lib, c.assembly)
 	if len(variants) > 0 {
 		lib = variants[0].library
-	}
-	decls, err := lib.closure(c.roots)
-	if err != nil {
-		return nil, nil, err
 	}
 	shared := map[string]bool{}
 	take := func(lib *library, d *libDecl) {
@@ -41,32 +36,24 @@ func (u *unit) copies(c *copied) (common []string, files []codegen.File, err err
 			common = append(common, text)
 		}
 	}
-	for _, d := range decls {
+	for _, d := range lib.closure(c.roots) {
 		if d.file.constraint == "" {
 			take(lib, d)
 		}
 	}
 	for _, v := range variants {
-		more, err := u.variantFiles(v, c, take)
-		if err != nil {
-			return nil, nil, err
-		}
-		files = append(files, more...)
+		files = append(files, u.variantFiles(v, c, take)...)
 	}
-	return common, files, nil
+	return common, files
 }
 
 // variantFiles returns what a variant has of its own, and gives take what all
 // have.
-func (u *unit) variantFiles(v *variant, c *copied, take func(*library, *libDecl)) (
-	[]codegen.File, error) {
-	decls, err := v.closure(c.roots)
-	if err != nil {
-		return nil, err
-	}
+func (u *unit) variantFiles(v *variant, c *copied,
+	take func(*library, *libDecl)) []codegen.File {
 	var own []string
 	var assembled []string // functions
-	for _, d := range decls {
+	for _, d := range v.closure(c.roots) {
 		if d.file.constraint == "" {
 			take(v.library, d)
 			continue
@@ -77,26 +64,19 @@ func (u *unit) variantFiles(v *variant, c *copied, take func(*library, *libDecl)
 		}
 	}
 	if len(own) == 0 {
-		return nil, nil
+		return nil
 	}
 	head, name := c.head, c.prefix+v.file
 	if v.constraint != "" {
 		head += v.constraint + "\n\n"
 	}
-	data, err := u.file(head, strings.Join(own, "\n\n"))
-	if err != nil {
-		return nil, err
-	}
-	files := []codegen.File{{Name: name, Data: data}}
+	files := []codegen.File{{Name: name, Data: u.file(head, strings.Join(own, "\n\n"))}}
 	if len(assembled) == 0 {
-		return files, nil
+		return files
 	}
-	text, err := assembly(string(v.assembly), assembled, c.cases, c.rename)
-	if err != nil {
-		return nil, fmt.Errorf("assembly of %s: %w", v.file, err)
-	}
+	text := assembly(string(v.assembly), assembled, c.cases, c.rename)
 	return append(files, codegen.File{Name: strings.TrimSuffix(name, ".go") + ".s",
-		Data: []byte(head + text)}), nil
+		Data: []byte(head + text)})
 }
 
 // cases returns those that calls of t's functions may come to of functions in assembly, and
@@ -144,11 +124,11 @@ func integers(c *native.Call) (values []int) {
 // the next begins. The functions stand by themselves: none refers to another,
 // nor to data but a table of the file that lies behind it. Of what a function has for
 // single cases there is what cases lists, as "function case".
-func assembly(src string, names, cases []string, rename func(string) string) (string, error) {
+func assembly(src string, names, cases []string, rename func(string) string) string {
 	const mark = "\n// func "
 	head, rest, ok := strings.Cut(src, mark)
 	if !ok {
-		return "", fmt.Errorf("there are no functions")
+		codegen.Fail("there are no functions in assembly")
 	}
 	texts := map[string]string{}
 	for _, text := range strings.Split(rest, mark) {
@@ -164,7 +144,7 @@ func assembly(src string, names, cases []string, rename func(string) string) (st
 	for _, name := range names {
 		text, ok := texts[name]
 		if !ok {
-			return "", fmt.Errorf("there is no function %s", name)
+			codegen.Fail("there is no function %s in assembly", name)
 		}
 		text = reached(name, text, cases)
 		to := rename(name)
@@ -172,7 +152,7 @@ func assembly(src string, names, cases []string, rename func(string) string) (st
 		b.WriteString("\n// func " + strings.Replace(signature, "TEXT ·"+name+"(SB)",
 			"TEXT ·"+to+"(SB)", 1) + "\n")
 	}
-	return strings.TrimPrefix(b.String(), "\n"), nil
+	return strings.TrimPrefix(b.String(), "\n")
 }
 
 // reached returns the text of a function without what it has for cases that are not in a

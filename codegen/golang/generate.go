@@ -50,58 +50,26 @@ type Options struct {
 // put in them. It fails if p has something that Go cannot express, such as
 // elements of a type that Go output does not know.
 func Generate(p *native.Program, opt Options) (pkg *codegen.Package, err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("%s: %w", p.Source, err)
-		}
-	}()
-	defer codegen.Catch(&err, "")
-	g, err := newGenerator(p, opt)
-	if err != nil {
-		return nil, err
-	}
+	defer codegen.Catch(&err, p.Source.String())
+	g := newGenerator(p, opt)
 	name := packageName(opt.Name)
 	pkg = &codegen.Package{Name: name, Kind: codegen.KindGo}
-	add := func(name string, data []byte, err error) error {
-		if err == nil && data != nil {
+	add := func(name string, data []byte) {
+		if data != nil {
 			pkg.Files = append(pkg.Files, codegen.File{Name: name, Data: data})
 		}
-		return err
 	}
-	api, err := g.api()
-	if err := add(name+".go", api, err); err != nil {
-		return nil, err
-	}
-	kernels, err := g.kernels()
-	if err := add("kernels.go", kernels, err); err != nil {
-		return nil, err
-	}
+	add(name+".go", g.api())
+	add("kernels.go", g.kernels())
 	for _, t := range g.tuned {
-		files, err := g.tunedFiles(t)
-		if err != nil {
-			return nil, err
-		}
-		pkg.Files = append(pkg.Files, files...)
+		pkg.Files = append(pkg.Files, g.tunedFiles(t)...)
 	}
-	threads, err := g.threadsFile()
-	if err := add("threads.go", threads, err); err != nil {
-		return nil, err
-	}
-	support, err := g.unit.support(g.header())
-	if err != nil {
-		return nil, err
-	}
-	pkg.Files = append(pkg.Files, support...)
-	memory, err := g.memory()
-	if err := add("memory.go", memory, err); err != nil {
-		return nil, err
-	}
-	weights, err := g.weightsFile()
-	if err := add("weights.go", weights, err); err != nil {
-		return nil, err
-	}
+	add("threads.go", g.threadsFile())
+	pkg.Files = append(pkg.Files, g.unit.support(g.header())...)
+	add("memory.go", g.memory())
 	if len(g.weights.Consts) > 0 {
-		add("weights.bin", g.weights.Block(), nil)
+		add("weights.go", g.weightsFile())
+		add("weights.bin", g.weights.Block())
 	}
 	return pkg, nil
 }
@@ -136,17 +104,14 @@ type generator struct {
 	numbers    map[*native.Method]string // types of their numbers
 }
 
-func newGenerator(p *native.Program, opt Options) (*generator, error) {
+func newGenerator(p *native.Program, opt Options) *generator {
 	var probes map[*native.Call]int
 	if opt.Probes {
 		probes = codegen.Probes(p)
 	}
 	opt.FunctionWeight = cmp.Or(opt.FunctionWeight, codegen.MaxWeight)
 	p = codegen.Divide(p, opt.FunctionWeight, probes)
-	u, err := newUnit(cmp.Or(opt.Package, packageName(opt.Name)))
-	if err != nil {
-		return nil, err
-	}
+	u := newUnit(cmp.Or(opt.Package, packageName(opt.Name)))
 	u.machine = opt.Machine
 	g := &generator{
 		generator: cmp.Or(opt.Generator, "etgen"), internal: opt.Internal, part: opt.Package != "",
@@ -194,7 +159,7 @@ func newGenerator(p *native.Program, opt Options) (*generator, error) {
 			g.names[k] = u.scope.Take(name)
 		}
 	}
-	return g, nil
+	return g
 }
 
 // nameMethods names the methods: none is called like another or like a field of
@@ -239,12 +204,10 @@ func (g *generator) header() string {
 }
 
 // kernels prints kernels.go, nil if there are none.
-func (g *generator) kernels() ([]byte, error) {
+func (g *generator) kernels() []byte {
 	var text strings.Builder
 	for _, k := range g.p.Kernels {
-		if err := eval.Stopped(g.done); err != nil {
-			return nil, err
-		}
+		codegen.Check(eval.Stopped(g.done))
 		switch {
 		case k.Copy:
 		case k.Loop != nil:
@@ -257,15 +220,11 @@ func (g *generator) kernels() ([]byte, error) {
 			}
 			text.WriteString(g.unit.loopKernel(g.names[k], k.Doc, &f) + "\n")
 		default:
-			body, err := g.tunedKernel(k)
-			if err != nil {
-				return nil, err
-			}
-			text.WriteString(body + "\n")
+			text.WriteString(g.tunedKernel(k) + "\n")
 		}
 	}
 	if text.Len() == 0 {
-		return nil, nil
+		return nil
 	}
 	return g.unit.file(g.header(), text.String())
 }

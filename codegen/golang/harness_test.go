@@ -16,7 +16,6 @@ import (
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
-	goparts "github.com/etgen/etgen/templates/golang"
 )
 
 // kernelCase is a function with arguments to run it on.
@@ -41,10 +40,7 @@ func (c *kernelCase) clone() [][]byte {
 // returns the buffers as they are afterwards.
 func runKernels(t *testing.T, cases []*kernelCase) [][][]byte {
 	t.Helper()
-	u, err := newUnit("main")
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := newUnit("main")
 	u.scope.Reserve("main", "read", "write", "in", "out", "data", "element", "view", "newArena")
 	var kernels, calls strings.Builder
 	for i, c := range cases {
@@ -74,33 +70,15 @@ func runKernels(t *testing.T, cases []*kernelCase) [][][]byte {
 		fmt.Fprintf(&calls, "func() {\nb := read()\n%s(%s)\nwrite(b)\n}()\n", name,
 			strings.Join(args, ", "))
 	}
-	support, err := u.support("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	lib, err := openLibrary(goparts.Source, ".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	decls, err := lib.closure([]string{"view", "newArena"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	memory := ""
-	for _, d := range decls {
-		memory += lib.text(d, func(s string) string { return s }) + "\n\n"
-	}
-	files := map[string]string{"kernels.go": kernels.String(), "memory.go": memory}
+	support := u.support("")
+	files := map[string]string{"kernels.go": kernels.String(),
+		"memory.go": ourCode("view", "newArena")}
 	dir := t.TempDir()
 	for _, f := range support {
 		write(t, filepath.Join(dir, f.Name), f.Data)
 	}
 	for name, text := range files {
-		data, err := u.file("", text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		write(t, filepath.Join(dir, name), data)
+		write(t, filepath.Join(dir, name), u.file("", text))
 	}
 	write(t, filepath.Join(dir, "main.go"), []byte(`package main
 

@@ -3,7 +3,6 @@ package golang
 import (
 	"embed"
 	"errors"
-	"fmt"
 	"go/ast"
 	"go/build/constraint"
 	"go/parser"
@@ -14,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/etgen/etgen/codegen"
 )
 
 // library is the source of a Go package from which functions are copied into
@@ -64,7 +65,7 @@ func (noImports) Import(string) (*types.Package, error) { return nil, errors.New
 var embedded sync.Map
 
 // openLibrary reads the Go files of a directory, tests left out.
-func openLibrary(source fs.FS, dir string) (*library, error) {
+func openLibrary(source fs.FS, dir string) *library {
 	own, ok := source.(embed.FS)
 	if !ok {
 		return readLibrary(source, dir)
@@ -73,26 +74,20 @@ func openLibrary(source fs.FS, dir string) (*library, error) {
 		source embed.FS
 		dir    string
 	}
-	read, _ := embedded.LoadOrStore(place{own, dir}, sync.OnceValues(func() (*library, error) {
+	read, _ := embedded.LoadOrStore(place{own, dir}, sync.OnceValue(func() *library {
 		return readLibrary(own, dir)
 	}))
-	return read.(func() (*library, error))()
+	return read.(func() *library)()
 }
 
-func readLibrary(source fs.FS, dir string) (*library, error) {
-	paths, err := fs.Glob(source, dir+"/*.go")
-	if err != nil {
-		return nil, err
-	}
+func readLibrary(source fs.FS, dir string) *library {
 	texts := map[string][]byte{}
 	var free, constrained []string
-	for _, path := range paths {
+	for _, path := range codegen.Must(fs.Glob(source, dir+"/*.go")) {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
 		}
-		if texts[path], err = fs.ReadFile(source, path); err != nil {
-			return nil, err
-		}
+		texts[path] = codegen.Must(fs.ReadFile(source, path))
 		if constraintOf(texts[path]) == "" {
 			free = append(free, path)
 		} else {
@@ -104,20 +99,18 @@ func readLibrary(source fs.FS, dir string) (*library, error) {
 	}
 	var variants []*variant
 	for _, p := range constrained {
-		lib, err := checkLibrary(dir, append(slices.Clone(free), p), texts)
-		if err != nil {
-			return nil, err
-		}
-		v := &variant{library: lib, file: path.Base(p), constraint: constraintOf(texts[p])}
+		v := &variant{library: checkLibrary(dir, append(slices.Clone(free), p), texts),
+			file: path.Base(p), constraint: constraintOf(texts[p])}
+		var err error
 		v.assembly, err = fs.ReadFile(source, strings.TrimSuffix(p, ".go")+".s")
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
+		if !errors.Is(err, fs.ErrNotExist) {
+			codegen.Check(err)
 		}
 		variants = append(variants, v)
 	}
 	lib := *variants[0].library
 	lib.variants = variants
-	return &lib, nil
+	return &lib
 }
 
 // constraintOf returns the line of a file that has a build constraint, or "".
@@ -134,24 +127,21 @@ func constraintOf(src []byte) string {
 }
 
 // checkLibrary resolves the names of a package of the files given.
-func checkLibrary(dir string, paths []string, texts map[string][]byte) (*library, error) {
+func checkLibrary(dir string, paths []string, texts map[string][]byte) *library {
 	fset := token.NewFileSet()
 	lib := &library{byObj: map[types.Object]*libDecl{}, methods: map[types.Object][]*libDecl{},
 		info: &types.Info{Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}}
 	var files []*ast.File
 	var sources []*libFile
 	for _, path := range paths {
-		f, err := parser.ParseFile(fset, path, texts[path],
-			parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			return nil, err
-		}
+		f := codegen.Must(parser.ParseFile(fset, path, texts[path],
+			parser.ParseComments|parser.SkipObjectResolution))
 		files = append(files, f)
 		sources = append(sources, &libFile{base: fset.File(f.FileStart).Base(), src: texts[path],
 			constraint: constraintOf(texts[path])})
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("no Go source in %s", dir)
+		codegen.Fail("no Go source in %s", dir)
 	}
 	lib.name = files[0].Name.Name
 	conf := types.Config{Importer: noImports{}, Error: func(error) {}}
@@ -162,7 +152,7 @@ func checkLibrary(dir string, paths []string, texts map[string][]byte) (*library
 			lib.add(sources[i], d)
 		}
 	}
-	return lib, nil
+	return lib
 }
 
 func (lib *library) add(f *libFile, d ast.Decl) {
@@ -200,7 +190,7 @@ func (lib *library) add(f *libFile, d ast.Decl) {
 
 // closure returns the declarations of names and of all they depend on, in the
 // order of the source.
-func (lib *library) closure(names []string) ([]*libDecl, error) {
+func (lib *library) closure(names []string) []*libDecl {
 	need := map[*libDecl]bool{}
 	var visit func(obj types.Object)
 	visit = func(obj types.Object) {
@@ -224,7 +214,7 @@ func (lib *library) closure(names []string) ([]*libDecl, error) {
 	for _, name := range names {
 		obj := lib.scope.Lookup(name)
 		if obj == nil {
-			return nil, fmt.Errorf("package %s has no %s", lib.name, name)
+			codegen.Fail("package %s has no %s", lib.name, name)
 		}
 		visit(obj)
 	}
@@ -234,7 +224,7 @@ func (lib *library) closure(names []string) ([]*libDecl, error) {
 			out = append(out, d)
 		}
 	}
-	return out, nil
+	return out
 }
 
 // text returns the source of d with the library's package-level names replaced.

@@ -234,10 +234,7 @@ func sums(r *rand.Rand, d ir.DType, n int64, random func() float64) *kernelCase 
 // and sums, and looks for such instructions.
 func TestNoFusedProducts(t *testing.T) {
 	tier.Needs(t, tier.Normal)
-	u, err := newUnit("kernels")
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := newUnit("kernels")
 	f32 := ir.Float32
 	m := newFunc("fma", rand.New(rand.NewPCG(4, 4)))
 	n := sym.Int(100)
@@ -256,14 +253,8 @@ func TestNoFusedProducts(t *testing.T) {
 	}
 	m.fn.Body = stmts
 	text := u.loopKernel("kernel", foreign.Text{}, m.fn)
-	support, err := u.support("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	src, err := u.file("", strings.Replace(text, "func kernel", "func Kernel", 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	support := u.support("")
+	src := u.file("", strings.Replace(text, "func kernel", "func Kernel", 1))
 	dir := t.TempDir()
 	for _, f := range support {
 		write(t, filepath.Join(dir, f.Name), f.Data)

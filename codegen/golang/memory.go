@@ -12,11 +12,7 @@ import (
 
 // memory prints memory.go, the one file that is unsafe, nil if there is
 // neither an arena nor weights.
-func (g *generator) memory() ([]byte, error) {
-	lib, err := openLibrary(golang.Source, ".")
-	if err != nil {
-		return nil, err
-	}
+func (g *generator) memory() []byte {
 	var roots []string
 	if codegen.ArenaBytes(g.p) > 0 && g.views() {
 		roots = append(roots, "newArena", "view")
@@ -28,17 +24,9 @@ func (g *generator) memory() ([]byte, error) {
 		roots = append(roots, "poison")
 	}
 	if roots == nil {
-		return nil, nil
+		return nil
 	}
-	decls, err := lib.closure(roots)
-	if err != nil {
-		return nil, err
-	}
-	var parts []string
-	for _, d := range decls {
-		parts = append(parts, lib.text(d, func(name string) string { return name }))
-	}
-	return g.unit.file(g.header(), strings.Join(parts, "\n\n"))
+	return g.unit.file(g.header(), ourCode(roots...))
 }
 
 // arenaType returns the type of the elements of all buffers in the arena,
@@ -81,11 +69,18 @@ func (g *generator) poisons() bool {
 	return found
 }
 
-// weightsFile prints weights.go, nil if there are no weights.
-func (g *generator) weightsFile() ([]byte, error) {
-	if len(g.weights.Consts) == 0 {
-		return nil, nil
+// ourCode returns functions of templates/golang as they are, with all they need.
+func ourCode(roots ...string) string {
+	lib := openLibrary(golang.Source, ".")
+	var parts []string
+	for _, d := range lib.closure(roots) {
+		parts = append(parts, lib.text(d, func(name string) string { return name }))
 	}
+	return strings.Join(parts, "\n\n")
+}
+
+// weightsFile prints weights.go.
+func (g *generator) weightsFile() []byte {
 	const weight = 4 // of an element: what is called, and with what
 	most := max(1, g.weight/weight)
 	var fields, inits, parts strings.Builder
@@ -130,11 +125,8 @@ type weights struct {
 var loadWeights = sync.OnceValue(func() *weights {
 %s})
 %s`, fields.String(), body, parts.String())
-	data, err := g.unit.file(g.header(), text)
-	if err != nil {
-		return nil, err
-	}
 	// An embedded file needs package embed imported, for its effect alone.
-	return []byte(strings.Replace(string(data), "import \"sync\"\n",
-		"import (\n\t_ \"embed\"\n\t\"sync\"\n)\n", 1)), nil
+	return []byte(strings.Replace(string(g.unit.file(g.header(), text)),
+		"import \"sync\"\n",
+		"import (\n\t_ \"embed\"\n\t\"sync\"\n)\n", 1))
 }

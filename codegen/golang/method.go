@@ -46,17 +46,8 @@ type methodPrinter struct {
 
 // method prints a method and its Sizes type. Go does not accept variables that
 // nobody reads, so it is printed again without those that turn out to be some.
-func (g *generator) method(m *native.Method) (code []jen.Code, err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("method %s: %w", m.Name, err)
-		}
-	}()
-	defer codegen.Catch(&err, "")
-	binding, err := native.Bind(m)
-	if err != nil {
-		return nil, err
-	}
+func (g *generator) method(m *native.Method) []jen.Code {
+	binding := codegen.Must(native.Bind(m))
 	name := g.methods[m]
 	var live map[any]bool
 	for {
@@ -70,9 +61,9 @@ func (g *generator) method(m *native.Method) (code []jen.Code, err error) {
 			viewsAt:  map[viewKey][]*native.Buffer{},
 		}
 		p.scope.Reserve("m", "w", "sizes")
-		code = p.print()
+		code := p.print()
 		if live != nil && maps.Equal(live, p.reads) {
-			return code, nil
+			return code
 		}
 		live = p.reads
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/lower/native"
-	"github.com/etgen/etgen/templates/golang"
 )
 
 // divides reports whether goroutines share the parts of a kernel.
@@ -97,27 +96,15 @@ func (p *printer) steps(in *tuned.Instance) string {
 }
 
 // threadsFile prints threads.go, nil if no kernel is done in parts.
-func (g *generator) threadsFile() ([]byte, error) {
+func (g *generator) threadsFile() []byte {
 	if g.divided == nil {
-		return nil, nil
-	}
-	lib, err := openLibrary(golang.Source, ".")
-	if err != nil {
-		return nil, err
-	}
-	decls, err := lib.closure([]string{"threads"})
-	if err != nil {
-		return nil, err
+		return nil
 	}
 	text := "// shared is what kernels that are done in parts need: goroutines, and where\n// they find the arguments of the kernel that is being done.\ntype shared struct {\nthreads\n"
 	for _, name := range g.divided {
 		text += name + " " + name + "Call\n"
 	}
-	text += "}\n\n"
-	for _, d := range decls {
-		text += lib.text(d, func(name string) string { return name }) + "\n\n"
-	}
-	return g.unit.file(g.header(), text)
+	return g.unit.file(g.header(), text+"}\n\n"+ourCode("threads"))
 }
 
 // newThreads prints New and NewThreads for a Model that inits initialise.

@@ -25,23 +25,19 @@ type tunedSource struct {
 
 // tunedSource returns the package that has the Go function of a tuned kernel, whose
 // source it adds to the output.
-func (g *generator) tunedSource(k *tuned.Kernel) (*tunedSource, error) {
+func (g *generator) tunedSource(k *tuned.Kernel) *tunedSource {
 	dir, _, ok := strings.Cut(k.Go, ".")
 	if !ok {
-		return nil, fmt.Errorf("tuned kernel %s has no Go form", k.Name)
+		codegen.Fail("tuned kernel %s has no Go form", k.Name)
 	}
 	for _, t := range g.tuned {
 		if t.lib.name == dir {
-			return t, nil
+			return t
 		}
 	}
-	lib, err := openLibrary(gokernels.FS, dir)
-	if err != nil {
-		return nil, err
-	}
-	src := &tunedSource{lib: lib, names: map[string]string{}}
+	src := &tunedSource{lib: openLibrary(gokernels.FS, dir), names: map[string]string{}}
 	g.tuned = append(g.tuned, src)
-	return src, nil
+	return src
 }
 
 // function returns the name of a function of t that is called.
@@ -69,23 +65,17 @@ func (t *tunedSource) rename(g *generator, name string) string {
 
 // tunedFiles prints the functions of a tuned package that are called: those that
 // all machines have, and what each of its variants has of its own.
-func (g *generator) tunedFiles(t *tunedSource) ([]codegen.File, error) {
+func (g *generator) tunedFiles(t *tunedSource) []codegen.File {
 	cases, worth := t.cases(g)
 	var own []string
 	if worth {
 		own = g.unit.assembly()
 	}
-	common, files, err := g.unit.copies(&copied{lib: t.lib, roots: t.roots, assembly: own,
+	common, files := g.unit.copies(&copied{lib: t.lib, roots: t.roots, assembly: own,
 		cases: cases, rename: func(name string) string { return t.rename(g, name) },
 		head: g.header(), prefix: "kernel_"})
-	if err != nil {
-		return nil, err
-	}
-	data, err := g.unit.file(g.header(), strings.Join(common, "\n\n"))
-	if err != nil {
-		return nil, err
-	}
-	return append([]codegen.File{{Name: "kernel_" + t.lib.name + ".go", Data: data}}, files...), nil
+	data := g.unit.file(g.header(), strings.Join(common, "\n\n"))
+	return append([]codegen.File{{Name: "kernel_" + t.lib.name + ".go", Data: data}}, files...)
 }
 
 // tunedPrinter prints the function of a kernel that calls tuned code.
@@ -104,11 +94,8 @@ type tunedPrinter struct {
 
 // tunedKernel prints the function of a kernel that calls tuned code, with the
 // epilogue if it has one, and the constants that it and its callers pass.
-func (g *generator) tunedKernel(k *native.Kernel) (string, error) {
-	src, err := g.tunedSource(k.Tuned.Kernel)
-	if err != nil {
-		return "", err
-	}
+func (g *generator) tunedKernel(k *native.Kernel) string {
+	src := g.tunedSource(k.Tuned.Kernel)
 	p := &tunedPrinter{printer: g.unit.newPrinter(nil), g: g, src: src, kernel: k,
 		divided: g.divides(k), slots: map[string]string{}}
 	_, fn, _ := strings.Cut(k.Tuned.Kernel.Go, ".")
@@ -141,10 +128,10 @@ func (g *generator) tunedKernel(k *native.Kernel) (string, error) {
 		strings.Join(args, ", "), p.after)
 	vars := p.vars + strings.Join(g.callParams[k], "")
 	if p.divided {
-		return g.inParts(name, k.Doc, p.params, p.steps(k.Tuned), body) + vars, nil
+		return g.inParts(name, k.Doc, p.params, p.steps(k.Tuned), body) + vars
 	}
 	return kernelDoc(name, k.Doc) + fmt.Sprintf("func %s(%s) {\n%s}\n%s", name,
-		signature(p.params), body, vars), nil
+		signature(p.params), body, vars)
 }
 
 // buffers makes the buffers of a call parameters of the function.
@@ -253,10 +240,7 @@ func variable(name, typ string, fields []string) string {
 // constant, or a struct that is made for the call.
 func (p *methodPrinter) tunedParams(c *native.Call) string {
 	k := c.Kernel
-	src, err := p.g.tunedSource(k.Tuned.Kernel)
-	if err != nil {
-		codegen.Fail("%v", err)
-	}
+	src := p.g.tunedSource(k.Tuned.Kernel)
 	constant := true
 	for _, e := range c.Ints {
 		_, known := e.Const()

@@ -26,15 +26,11 @@ type unit struct {
 	bodies  []string          // of the scalar functions
 }
 
-func newUnit(name string) (*unit, error) {
-	lib, err := openLibrary(strip.Source, ".")
-	if err != nil {
-		return nil, err
-	}
+func newUnit(name string) *unit {
 	return &unit{
 		name: name, scope: newScope(),
-		strip: lib, helpers: map[string]string{}, funcs: map[string]string{},
-	}, nil
+		strip: openLibrary(strip.Source, "."), helpers: map[string]string{}, funcs: map[string]string{},
+	}
 }
 
 // helper returns the name that a function of package strip has in the output,
@@ -93,17 +89,16 @@ var packages = map[string]string{
 
 // file puts a formatted file together from its declarations, with the imports
 // they need. doc is the text before the package clause.
-func (u *unit) file(doc string, decls string) ([]byte, error) {
+func (u *unit) file(doc string, decls string) []byte {
 	clause := "package " + u.name + "\n\n"
 	f, err := parser.ParseFile(token.NewFileSet(), "", clause+decls, parser.SkipObjectResolution)
 	if err != nil {
-		return nil, fmt.Errorf("generated Go does not parse, which is a defect of etgen: %w\n%s",
-			err, decls)
+		codegen.Fail("generated Go does not parse, which is a defect of etgen: %w\n%s", err, decls)
 	}
 	var b strings.Builder
 	b.WriteString(doc + clause + importClause(importsOf(f)))
 	b.WriteString(decls)
-	return format.Source([]byte(b.String()))
+	return codegen.Must(format.Source([]byte(b.String())))
 }
 
 // importsOf returns what a file refers to of packages, sorted.
@@ -160,17 +155,13 @@ func withImports(src []byte) ([]byte, error) {
 
 // support prints support.go with the copied and printed functions that kernels
 // call, and their vector forms; nothing if kernels call none.
-func (u *unit) support(head string) ([]codegen.File, error) {
-	parts, files, err := u.copies(&copied{lib: u.strip,
+func (u *unit) support(head string) []codegen.File {
+	parts, files := u.copies(&copied{lib: u.strip,
 		roots: slices.Sorted(maps.Keys(u.helpers)), assembly: u.assembly(), rename: u.helper,
 		head: head, prefix: "support_"})
-	if err != nil {
-		return nil, err
-	}
 	text := strings.Join(append(parts, u.bodies...), "\n\n")
 	if text == "" {
-		return nil, nil
+		return nil
 	}
-	data, err := u.file(head, text)
-	return append([]codegen.File{{Name: "support.go", Data: data}}, files...), err
+	return append([]codegen.File{{Name: "support.go", Data: u.file(head, text)}}, files...)
 }
