@@ -25,7 +25,8 @@ type library struct {
 	scope *types.Scope
 	decls []*libDecl
 	byObj map[types.Object]*libDecl
-	// methods are those of a type: who takes the type gets them all.
+	// methods are those of a type: who asks for the type gets them all, who needs it those
+	// that are called.
 	methods map[types.Object][]*libDecl
 	// A file with a build constraint is one of several alternatives, each
 	// complete with the files that have none. variants are the library with
@@ -46,7 +47,7 @@ type libDecl struct {
 	objs []types.Object
 	file *libFile
 	node ast.Decl
-	uses []types.Object // package-level objects of the library
+	uses []types.Object // package-level objects and methods of the library
 }
 
 type libFile struct {
@@ -169,7 +170,11 @@ func (lib *library) add(f *libFile, d ast.Decl) {
 			ld.objs = append(ld.objs, obj)
 			lib.byObj[obj] = ld
 		}
-		if obj := lib.info.Uses[id]; obj != nil && obj.Parent() == lib.scope &&
+		obj := lib.info.Uses[id]
+		if f, ok := obj.(*types.Func); ok {
+			obj = f.Origin() // of a generic type's method
+		}
+		if obj != nil && (obj.Parent() == lib.scope || isMethod(obj)) &&
 			!slices.Contains(ld.uses, obj) {
 			ld.uses = append(ld.uses, obj)
 		}
@@ -177,6 +182,7 @@ func (lib *library) add(f *libFile, d ast.Decl) {
 	})
 	lib.decls = append(lib.decls, ld)
 	if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil {
+		lib.byObj[lib.info.Defs[f.Name]] = ld
 		ast.Inspect(f.Recv, func(n ast.Node) bool {
 			if id, ok := n.(*ast.Ident); ok {
 				if t, ok := lib.info.Uses[id].(*types.TypeName); ok && t.Parent() == lib.scope {
@@ -186,6 +192,12 @@ func (lib *library) add(f *libFile, d ast.Decl) {
 			return true
 		})
 	}
+}
+
+// isMethod reports whether an object is a method.
+func isMethod(obj types.Object) bool {
+	f, ok := obj.(*types.Func)
+	return ok && f.Signature().Recv() != nil
 }
 
 // closure returns the declarations of names and of all they depend on, in the
@@ -202,14 +214,6 @@ func (lib *library) closure(names []string) []*libDecl {
 		for _, o := range d.uses {
 			visit(o)
 		}
-		for _, o := range d.objs {
-			for _, m := range lib.methods[o] {
-				need[m] = true
-				for _, o := range m.uses {
-					visit(o)
-				}
-			}
-		}
 	}
 	for _, name := range names {
 		obj := lib.scope.Lookup(name)
@@ -217,6 +221,9 @@ func (lib *library) closure(names []string) []*libDecl {
 			codegen.Fail("package %s has no %s", lib.name, name)
 		}
 		visit(obj)
+		for _, m := range lib.methods[obj] {
+			visit(lib.info.Defs[m.node.(*ast.FuncDecl).Name])
+		}
 	}
 	var out []*libDecl
 	for _, d := range lib.decls {
