@@ -296,3 +296,13 @@ func (n SizeNames) Text(output bool, port int, sizes []sym.Expr) func(sym.Expr) 
 		return e.String()
 	}
 }
+
+// SolvedName is what a symbol that is solved for is best called: as the dimension that it
+// is, else by its own name.
+func SolvedName(s native.Solve, names SizeNames) string {
+	if name := names.Name(false, s.Dim.Port, s.Dim.Axis); name != "" && s.Coef == 1 &&
+		s.Rest.IsZero() {
+		return name
+	}
+	return s.Sym.Name
+}

@@ -206,7 +206,7 @@ func (b *body) bindSizes() {
 		if s.Coef != 1 {
 			x = join("/", x, intLiteral(s.Coef, idx), idx)
 		}
-		b.syms[s.Sym] = b.scope.Take(s.Sym.Name)
+		b.syms[s.Sym] = b.scope.Take(codegen.SolvedName(s, b.m.fields))
 		b.declared(b.syms[s.Sym], func() { b.w.line("const %s %s = %s;", idx, b.syms[s.Sym], x.s) })
 		b.give(idx.String()+" ", b.syms[s.Sym])
 		if _, known := s.Rest.Const(); !known {

@@ -211,6 +211,7 @@ func (g *gen) epilogue(in *tuned.Instance, info *kernel, names []string) (text s
 	if done {
 		return "", result
 	}
+	w.raw("/* What is stored for a sum. */")
 	w.line("static inline %s %s(%s)", ret, cname, paramList(kept))
 	w.raw("{")
 	w.b.WriteString(body)
@@ -329,6 +330,7 @@ func (g *gen) paramsType(in *tuned.Instance, info *kernel) {
 	}
 	w := &g.kernelText
 	w.blank()
+	w.raw("/* What differs between the calls of " + info.name + ". */")
 	w.raw("typedef struct {")
 	for _, f := range info.params.fields {
 		also := ""

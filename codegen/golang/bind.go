@@ -138,7 +138,7 @@ func (p *methodPrinter) solve(s native.Solve) []jen.Code {
 		if !p.alive(s.Sym) {
 			return nil
 		}
-		name := p.scope.Take(camel(s.Sym.Name))
+		name := p.scope.Take(camel(unexported(codegen.SolvedName(s, p.sizes))))
 		p.syms[s.Sym] = name
 		p.give(s.Sym, name, "int")
 		code = append(code, jen.Id(name).Op(":=").Op(text))

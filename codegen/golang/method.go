@@ -280,7 +280,16 @@ func (p *methodPrinter) declaration(b *native.Buffer) jen.Code {
 	p.views = append(p.views, b)
 	p.viewsAt[viewKeyOf(b)] = append(p.viewsAt[viewKeyOf(b)], b)
 	return jen.Id(name).Op(":=").Op(value).Comment(elements(b.DType) + codegen.ShapeText(
-		b.Sizes, nil))
+		b.Sizes, p.sizeText))
+}
+
+// sizeText words a dynamic size in a comment by the names of variables.
+func (p *methodPrinter) sizeText(e sym.Expr) string {
+	return e.Subst(func(s *sym.Symbol) (sym.Expr, bool) {
+		name, ok := p.syms[s]
+		lo, hi := s.Expr().Bounds()
+		return sym.NewSymbol(name, lo, hi).Expr(), ok
+	}).String()
 }
 
 // viewKey is the same for buffers that begin at the same element.

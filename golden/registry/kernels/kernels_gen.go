@@ -362,21 +362,21 @@ type callAddmm3Sizes struct {
 //
 // Tensors are row-major and must not overlap.
 func (m *model) callAddmm3(input1 []float32, input2Packed *[64]float32, input0Packed *[32]float32, out []float32, sizes *callAddmm3Sizes) error {
-	s0 := sizes.Input1Dim0
-	if s0 < 1 || s0 > 16 {
+	input1Dim0 := sizes.Input1Dim0
+	if input1Dim0 < 1 || input1Dim0 > 16 {
 		return fmt.Errorf("%w: dimension 0 of input_1 is %d, want 1 to 16", errShape, sizes.Input1Dim0)
 	}
-	if len(input1) != 4*s0 {
-		return fmt.Errorf("%w: input_1 has %d elements, want %d", errShape, len(input1), 4*s0)
+	if len(input1) != 4*input1Dim0 {
+		return fmt.Errorf("%w: input_1 has %d elements, want %d", errShape, len(input1), 4*input1Dim0)
 	}
-	if len(out) < 5*s0 {
-		return fmt.Errorf("%w: out has %d elements, want at least %d", errShape, len(out), 5*s0)
+	if len(out) < 5*input1Dim0 {
+		return fmt.Errorf("%w: out has %d elements, want at least %d", errShape, len(out), 5*input1Dim0)
 	}
-	out = out[:5*s0]
+	out = out[:5*input1Dim0]
 
 	// addmm
-	addmm(out, input1, input2Packed[:], input0Packed[:], &linearParams{m: s0, n: 5, k: 4})
-	sizes.OutDim0 = s0
+	addmm(out, input1, input2Packed[:], input0Packed[:], &linearParams{m: input1Dim0, n: 5, k: 4})
+	sizes.OutDim0 = input1Dim0
 	return nil
 }
 
@@ -398,26 +398,26 @@ type callRelu4Sizes struct {
 //
 // Tensors are row-major and must not overlap.
 func (m *model) callRelu4(input0, out []float32, sizes *callRelu4Sizes) error {
-	s0 := sizes.Input0Dim0
-	if s0 < 1 || s0 > 16 {
+	input0Dim0 := sizes.Input0Dim0
+	if input0Dim0 < 1 || input0Dim0 > 16 {
 		return fmt.Errorf("%w: dimension 0 of input_0 is %d, want 1 to 16", errShape, sizes.Input0Dim0)
 	}
-	s1 := sizes.Input0Dim1
-	if s1 < 1 || s1 > 5 {
+	input0Dim1 := sizes.Input0Dim1
+	if input0Dim1 < 1 || input0Dim1 > 5 {
 		return fmt.Errorf("%w: dimension 1 of input_0 is %d, want 1 to 5", errShape, sizes.Input0Dim1)
 	}
-	if len(input0) != s0*s1 {
-		return fmt.Errorf("%w: input_0 has %d elements, want %d", errShape, len(input0), s0*s1)
+	if len(input0) != input0Dim0*input0Dim1 {
+		return fmt.Errorf("%w: input_0 has %d elements, want %d", errShape, len(input0), input0Dim0*input0Dim1)
 	}
-	if len(out) < s0*s1 {
-		return fmt.Errorf("%w: out has %d elements, want at least %d", errShape, len(out), s0*s1)
+	if len(out) < input0Dim0*input0Dim1 {
+		return fmt.Errorf("%w: out has %d elements, want at least %d", errShape, len(out), input0Dim0*input0Dim1)
 	}
-	out = out[:s0*s1]
+	out = out[:input0Dim0*input0Dim1]
 
 	// relu
-	relu(out, input0, s0*s1)
-	sizes.OutDim0 = s0
-	sizes.OutDim1 = s1
+	relu(out, input0, input0Dim0*input0Dim1)
+	sizes.OutDim0 = input0Dim0
+	sizes.OutDim1 = input0Dim1
 	return nil
 }
 
@@ -439,21 +439,21 @@ type callAddmm4Sizes struct {
 //
 // Tensors are row-major and must not overlap.
 func (m *model) callAddmm4(input1 []float32, input2Packed *[80]float32, input0Packed *[32]float32, out []float32, sizes *callAddmm4Sizes) error {
-	s0 := sizes.Input1Dim0
-	if s0 < 1 || s0 > 16 {
+	input1Dim0 := sizes.Input1Dim0
+	if input1Dim0 < 1 || input1Dim0 > 16 {
 		return fmt.Errorf("%w: dimension 0 of input_1 is %d, want 1 to 16", errShape, sizes.Input1Dim0)
 	}
-	if len(input1) != 5*s0 {
-		return fmt.Errorf("%w: input_1 has %d elements, want %d", errShape, len(input1), 5*s0)
+	if len(input1) != 5*input1Dim0 {
+		return fmt.Errorf("%w: input_1 has %d elements, want %d", errShape, len(input1), 5*input1Dim0)
 	}
-	if len(out) < 2*s0 {
-		return fmt.Errorf("%w: out has %d elements, want at least %d", errShape, len(out), 2*s0)
+	if len(out) < 2*input1Dim0 {
+		return fmt.Errorf("%w: out has %d elements, want at least %d", errShape, len(out), 2*input1Dim0)
 	}
-	out = out[:2*s0]
+	out = out[:2*input1Dim0]
 
 	// addmm
-	addmm(out, input1, input2Packed[:], input0Packed[:], &linearParams{m: s0, n: 2, k: 5})
-	sizes.OutDim0 = s0
+	addmm(out, input1, input2Packed[:], input0Packed[:], &linearParams{m: input1Dim0, n: 2, k: 5})
+	sizes.OutDim0 = input1Dim0
 	return nil
 }
 
@@ -470,16 +470,16 @@ type callMean1Sizes struct {
 //
 // Tensors are row-major and must not overlap.
 func (m *model) callMean1(input0 []float32, out *[2]float32, sizes *callMean1Sizes) error {
-	s0 := sizes.Input0Dim0
-	if s0 < 1 || s0 > 16 {
+	input0Dim0 := sizes.Input0Dim0
+	if input0Dim0 < 1 || input0Dim0 > 16 {
 		return fmt.Errorf("%w: dimension 0 of input_0 is %d, want 1 to 16", errShape, sizes.Input0Dim0)
 	}
-	if len(input0) != 2*s0 {
-		return fmt.Errorf("%w: input_0 has %d elements, want %d", errShape, len(input0), 2*s0)
+	if len(input0) != 2*input0Dim0 {
+		return fmt.Errorf("%w: input_0 has %d elements, want %d", errShape, len(input0), 2*input0Dim0)
 	}
 
 	// mean
-	mean(out[:], input0, s0)
+	mean(out[:], input0, input0Dim0)
 	return nil
 }
 
@@ -732,28 +732,6 @@ func (f *epilogue) transposed(y []float32, t *tile, sums *[maxRows * panel]float
 		}
 		if f.apply != nil {
 			f.apply(run, at, c+j)
-		}
-	}
-}
-
-// scattered carries out t, a product, for results whose columns are apart, by way of
-// sums. The first one is number o of y and of channel c.
-func (f *epilogue) scattered(y []float32, t *tile, o, c, apart int) {
-	var sums [maxRows * panel]float32
-	whole := t.aside(&sums)
-	product(&whole)
-	t.fetched, t.fetchStep = whole.fetched, whole.fetchStep
-	for j := range t.columns {
-		for i := range t.rows {
-			at := o + j*apart + i*t.step
-			v := sums[i*panel+j]
-			if f.add != nil {
-				v += f.add[at]
-			}
-			y[at] = bounded(v, f.low, f.high)
-			if f.apply != nil {
-				f.apply(y[at:at+1], at, c+j)
-			}
 		}
 	}
 }
@@ -1152,23 +1130,6 @@ type convFewParams struct {
 	phase            int  // From phase to phase of a row: columns that results see with one tap
 }
 
-// above computes a row of the largest of what lies above each other.
-func (t *tile) above() {
-	width := t.width
-	if rest := width % windowUnit; rest > 0 && width > windowUnit {
-		end := *t
-		end.y = t.y[width-windowUnit:]
-		if t.x != nil {
-			end.x = t.x[width-windowUnit:]
-		}
-		end.width = windowUnit
-		largest(&end)
-		t.width -= rest
-	}
-	largest(t)
-	t.width = width
-}
-
 // prefetch has tiles that take steps steps of their inner loops in all fetch next, the
 // weights that are read after theirs: the first tile over a panel of weights waits
 // for them, while the others find them near and have time to bring the next ones.
@@ -1317,18 +1278,6 @@ func product(t *tile) {
 	}
 }
 
-// largest computes the largest of what a window sees, and of low; what is no
-// number is larger than all.
-func largest(t *tile) {
-	if t.outer > 0 && t.middle > 0 {
-		_ = t.x[:(t.rows-1)*t.next+(t.outer-1)*t.xOuter+(t.middle-1)*t.xMiddle+t.width]
-	}
-	t.check(t.width)
-	if !largestFast(t) {
-		largestPlain(t)
-	}
-}
-
 // check panics if a result of columns columns lies outside.
 func (t *tile) check(columns int) {
 	_ = t.y[:(t.rows-1)*t.step+columns]
@@ -1387,23 +1336,6 @@ func (t *tile) put(i, j int, sums [4]float32) {
 			v += t.add[o+k]
 		}
 		t.y[o+k] = bounded(v, t.low, t.high)
-	}
-}
-
-// largestPlain is largest without vectors.
-func largestPlain(t *tile) {
-	for i := range t.rows {
-		run := t.y[i*t.step:][:t.width]
-		for j := range run {
-			run[j] = t.low
-		}
-		for r := range t.outer {
-			for c := range t.middle {
-				for j, v := range t.x[i*t.next+r*t.xOuter+c*t.xMiddle:][:len(run)] {
-					run[j] = max(run[j], v)
-				}
-			}
-		}
 	}
 }
 

@@ -7,9 +7,6 @@ package kernels
 // tileRows is the most rows of a product's tile.
 const tileRows = 6
 
-// windowUnit is what the widths of windows with vectors are multiples of.
-const windowUnit = 16
-
 // productFast computes a product with vectors, which every machine has.
 func productFast(t *tile) bool {
 	for j := 0; j < t.columns; j += panel / 2 {
@@ -23,15 +20,6 @@ func productFast(t *tile) bool {
 		productNEON(&whole)
 		part.take(&sums, 0, part.columns)
 	}
-	return true
-}
-
-// largestFast computes what largest does with vectors, or reports that it cannot.
-func largestFast(t *tile) bool {
-	if t.width%windowUnit != 0 {
-		return false
-	}
-	largestNEON(t)
 	return true
 }
 
@@ -98,8 +86,3 @@ func unzipNEON(even, odd, from []float32, blocks int)
 //
 //go:noescape
 func productNEON(t *tile)
-
-// largestNEON is largest for a multiple of 16 channels.
-//
-//go:noescape
-func largestNEON(t *tile)

@@ -1129,7 +1129,3 @@ plain6:
 	VST1 [V28.S4, V29.S4, V30.S4, V31.S4], (R10)
 	ADD R12, R10
 	RET
-
-// func largestNEON(t *tile)
-TEXT ·largestNEON(SB), $0-8
-	UNDEF

@@ -7,12 +7,7 @@ package kernels
 // tileRows is the most rows of a product's tile.
 const tileRows = 2
 
-// windowUnit is what the widths of windows with vectors are multiples of.
-const windowUnit = 1
-
 func productFast(*tile) bool { return false }
-
-func largestFast(*tile) bool { return false }
 
 // fewLanes is the results that a vector of few channels has.
 const fewLanes = 16
@@ -21,8 +16,6 @@ const fewLanes = 16
 const fewVectors = fewCols / fewLanes
 
 func fewFast(*few) bool { return false }
-
-func fewBlock(*few) {}
 
 func transposeFast(*transpose) bool { return false }
 

@@ -70,14 +70,6 @@ typedef float cond_tile_vec;
 #define COND_TILE_ALIGNED
 #endif
 
-/* A sum over three nested loops: their extents, and their steps in x and w. */
-typedef struct {
-    int32_t n[3];
-    int32_t x[3];
-    int32_t w[3];
-    int32_t row; /* step in x to the tile's next row */
-} cond_tile_sum;
-
 /* Sums of products for up to COND_ROWS_MAX rows by COND_ROWS_COLS columns of results, or by half
    as many. Columns are lanes of vectors. */
 #define COND_ROWS_COLS 32
@@ -316,6 +308,7 @@ static void cond_sum_gt(uint8_t *restrict out, const float *in)
     out[0] = sum > 0.0f;
 }
 
+/* What is stored for a sum. */
 static inline float cond_result(float acc)
 {
     return (0.0f > acc) ? 0.0f : acc;

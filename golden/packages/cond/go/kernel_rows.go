@@ -2,54 +2,6 @@
 
 package cond
 
-import "math"
-
-// transposed carries out t, a product, for results whose columns are apart and whose rows
-// are neighbours, by way of sums. The first one is number o of y and of channel c.
-func (f *epilogue) transposed(y []float32, t *tile, sums *[maxRows * panel]float32, o, c, apart int) {
-	whole := t.aside(sums)
-	product(&whole)
-	t.fetched, t.fetchStep = whole.fetched, whole.fetchStep
-	for j := range t.columns {
-		at := o + j*apart
-		run := y[at:][:t.rows]
-		if f.add != nil {
-			for i, v := range f.add[at:][:len(run)] {
-				run[i] = bounded(sums[i*panel+j]+v, f.low, f.high)
-			}
-		} else {
-			for i := range run {
-				run[i] = bounded(sums[i*panel+j], f.low, f.high)
-			}
-		}
-		if f.apply != nil {
-			f.apply(run, at, c+j)
-		}
-	}
-}
-
-// scattered carries out t, a product, for results whose columns are apart, by way of
-// sums. The first one is number o of y and of channel c.
-func (f *epilogue) scattered(y []float32, t *tile, o, c, apart int) {
-	var sums [maxRows * panel]float32
-	whole := t.aside(&sums)
-	product(&whole)
-	t.fetched, t.fetchStep = whole.fetched, whole.fetchStep
-	for j := range t.columns {
-		for i := range t.rows {
-			at := o + j*apart + i*t.step
-			v := sums[i*panel+j]
-			if f.add != nil {
-				v += f.add[at]
-			}
-			y[at] = bounded(v, f.low, f.high)
-			if f.apply != nil {
-				f.apply(y[at:at+1], at, c+j)
-			}
-		}
-	}
-}
-
 // epilogue is what becomes of sums before they are results. What add has, which is laid out
 // as the results, is added to them if it is not nil; they are bounded by low and high,
 // those that are no numbers staying so; then the epilogue, if it is not nil, is called
@@ -123,23 +75,6 @@ type linearParams struct {
 	k int // Columns of the first matrix and rows of the second: products of a sum
 }
 
-// above computes a row of the largest of what lies above each other.
-func (t *tile) above() {
-	width := t.width
-	if rest := width % windowUnit; rest > 0 && width > windowUnit {
-		end := *t
-		end.y = t.y[width-windowUnit:]
-		if t.x != nil {
-			end.x = t.x[width-windowUnit:]
-		}
-		end.width = windowUnit
-		largest(&end)
-		t.width -= rest
-	}
-	largest(t)
-	t.width = width
-}
-
 // prefetch has tiles that take steps steps of their inner loops in all fetch next, the
 // weights that are read after theirs: the first tile over a panel of weights waits
 // for them, while the others find them near and have time to bring the next ones.
@@ -176,11 +111,6 @@ type piece struct{ step, part, parts int }
 
 // alone is all of a step.
 func alone(step int) piece { return piece{step, 0, 1} }
-
-// of returns which of n units a piece has: from the first up to before the second.
-func (d piece) of(n int) (first, end int) {
-	return n * d.part / d.parts, n * (d.part + 1) / d.parts
-}
 
 // share is what of an image's results a part computes: channels, rows and
 // columns from the first up to before the second. Parts consist of whole tiles,
@@ -288,18 +218,6 @@ func product(t *tile) {
 	}
 }
 
-// largest computes the largest of what a window sees, and of low; what is no
-// number is larger than all.
-func largest(t *tile) {
-	if t.outer > 0 && t.middle > 0 {
-		_ = t.x[:(t.rows-1)*t.next+(t.outer-1)*t.xOuter+(t.middle-1)*t.xMiddle+t.width]
-	}
-	t.check(t.width)
-	if !largestFast(t) {
-		largestPlain(t)
-	}
-}
-
 // check panics if a result of columns columns lies outside.
 func (t *tile) check(columns int) {
 	_ = t.y[:(t.rows-1)*t.step+columns]
@@ -358,63 +276,6 @@ func (t *tile) put(i, j int, sums [4]float32) {
 			v += t.add[o+k]
 		}
 		t.y[o+k] = bounded(v, t.low, t.high)
-	}
-}
-
-// largestPlain is largest without vectors.
-func largestPlain(t *tile) {
-	for i := range t.rows {
-		run := t.y[i*t.step:][:t.width]
-		for j := range run {
-			run[j] = t.low
-		}
-		for r := range t.outer {
-			for c := range t.middle {
-				for j, v := range t.x[i*t.next+r*t.xOuter+c*t.xMiddle:][:len(run)] {
-					run[j] = max(run[j], v)
-				}
-			}
-		}
-	}
-}
-
-// block returns the part of a product for 16 of its columns, or less, from
-// column j on.
-func (t *tile) block(j int) tile {
-	part := *t
-	part.y, part.w, part.bias = t.y[j:], t.w[j:], t.bias[j:]
-	part.columns = min(panel/2, t.columns-j)
-	if j > 0 {
-		part.fetchStep = 0 // the first one fetches for both
-	}
-	if t.add != nil {
-		part.add = t.add[j:]
-	}
-	return part
-}
-
-// aside returns t with unfinished sums, all of its width, for results.
-func (t *tile) aside(sums *[maxRows * panel]float32) tile {
-	part := *t
-	part.y, part.step, part.add, part.low, part.high = sums[:], panel, nil, float32(math.Inf(-1)),
-		float32(math.Inf(1))
-	return part
-}
-
-// take finishes columns of sums from column skip on: they are t's results.
-func (t *tile) take(sums *[maxRows * panel]float32, skip, columns int) {
-	for i := range t.rows {
-		at := i * t.step
-		row := sums[i*panel+skip:][:columns]
-		if t.add != nil {
-			for k, v := range t.add[at:][:columns] {
-				row[k] += v
-			}
-		}
-		run := t.y[at:][:columns]
-		for k, v := range row {
-			run[k] = bounded(v, t.low, t.high)
-		}
 	}
 }
 

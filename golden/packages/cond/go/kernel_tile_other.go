@@ -5,9 +5,4 @@ package cond
 // tileRows is the most rows of a product's tile.
 const tileRows = 2
 
-// windowUnit is what the widths of windows with vectors are multiples of.
-const windowUnit = 1
-
 func productFast(*tile) bool { return false }
-
-func largestFast(*tile) bool { return false }

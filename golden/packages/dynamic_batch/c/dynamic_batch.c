@@ -72,14 +72,6 @@ typedef float dynamic_batch_tile_vec;
 #define DYNAMIC_BATCH_TILE_ALIGNED
 #endif
 
-/* A sum over three nested loops: their extents, and their steps in x and w. */
-typedef struct {
-    int32_t n[3];
-    int32_t x[3];
-    int32_t w[3];
-    int32_t row; /* step in x to the tile's next row */
-} dynamic_batch_tile_sum;
-
 /* Sums of products for up to DYNAMIC_BATCH_ROWS_MAX rows by DYNAMIC_BATCH_ROWS_COLS columns of results, or by half
    as many. Columns are lanes of vectors. */
 #define DYNAMIC_BATCH_ROWS_COLS 32
@@ -301,6 +293,7 @@ static inline bool dynamic_batch_aligned(const void *p, size_t align)
     return (p != NULL) && ((uintptr_t)p % align == 0u);
 }
 
+/* What is stored for a sum. */
 static inline float dynamic_batch_result(float acc)
 {
     return (0.0f > acc) ? 0.0f : acc;
@@ -412,23 +405,24 @@ dynamic_batch_status dynamic_batch_forward(const float *x, float *out0, float *o
     if ((sizes->x_dim0 < 1) || (sizes->x_dim0 > 16)) {
         return DYNAMIC_BATCH_ERR_SHAPE;
     }
-    const int32_t s77 = sizes->x_dim0;
+    const int32_t x_dim0 = sizes->x_dim0;
     char *const mem = (char *)arena;
 
     /* control.py:18: linear, relu */
-    /* relu [s77, 5]: at most 320 bytes at 0, from control.py:18 relu to linear */
+    /* relu [x_dim0, 5]: at most 320 bytes at 0, from control.py:18 relu to linear */
     float *relu = (float *)mem;
-    dynamic_batch_linear_relu(relu, x, dynamic_batch_hidden_weight, dynamic_batch_hidden_bias, s77);
+    dynamic_batch_linear_relu(relu, x, dynamic_batch_hidden_weight, dynamic_batch_hidden_bias,
+        x_dim0);
 
     /* control.py:18: linear */
-    dynamic_batch_linear(out2, relu, dynamic_batch_out_weight, dynamic_batch_out_bias, s77);
+    dynamic_batch_linear(out2, relu, dynamic_batch_out_weight, dynamic_batch_out_bias, x_dim0);
 
     /* control.py:19: mean */
-    dynamic_batch_mean(out1, out2, s77);
-    dynamic_batch_copy(out0, out2, 2 * s77);
-    *out3 = 2 * s77;
-    sizes->out0_dim0 = s77;
-    sizes->out2_dim0 = 2 * s77;
+    dynamic_batch_mean(out1, out2, x_dim0);
+    dynamic_batch_copy(out0, out2, 2 * x_dim0);
+    *out3 = 2 * x_dim0;
+    sizes->out0_dim0 = x_dim0;
+    sizes->out2_dim0 = 2 * x_dim0;
 
     return DYNAMIC_BATCH_OK;
 }

@@ -46,34 +46,34 @@ type ForwardSizes struct {
 //
 // Tensors are row-major and must not overlap.
 func (m *Model) Forward(x, out0 []float32, out1 *[2]float32, out2 []float32, sizes *ForwardSizes) (int, error) {
-	s77 := sizes.XDim0
-	if s77 < 1 || s77 > 16 {
+	xDim0 := sizes.XDim0
+	if xDim0 < 1 || xDim0 > 16 {
 		return 0, fmt.Errorf("%w: dimension 0 of x is %d, want 1 to 16", ErrShape, sizes.XDim0)
 	}
-	if len(x) != 4*s77 {
-		return 0, fmt.Errorf("%w: x has %d elements, want %d", ErrShape, len(x), 4*s77)
+	if len(x) != 4*xDim0 {
+		return 0, fmt.Errorf("%w: x has %d elements, want %d", ErrShape, len(x), 4*xDim0)
 	}
-	if len(out0) < 2*s77 {
-		return 0, fmt.Errorf("%w: out0 has %d elements, want at least %d", ErrShape, len(out0), 2*s77)
+	if len(out0) < 2*xDim0 {
+		return 0, fmt.Errorf("%w: out0 has %d elements, want at least %d", ErrShape, len(out0), 2*xDim0)
 	}
-	out0 = out0[:2*s77]
-	if len(out2) < 2*s77 {
-		return 0, fmt.Errorf("%w: out2 has %d elements, want at least %d", ErrShape, len(out2), 2*s77)
+	out0 = out0[:2*xDim0]
+	if len(out2) < 2*xDim0 {
+		return 0, fmt.Errorf("%w: out2 has %d elements, want at least %d", ErrShape, len(out2), 2*xDim0)
 	}
-	out2 = out2[:2*s77]
+	out2 = out2[:2*xDim0]
 	w := m.weights
 
 	// control.py:18: linear, relu
-	relu := m.arena[:5*s77] // [s77, 5]
-	linearRelu(relu, x, w.hiddenWeight, w.hiddenBias, &linearParams{m: s77, n: 5, k: 4})
+	relu := m.arena[:5*xDim0] // [xDim0, 5]
+	linearRelu(relu, x, w.hiddenWeight, w.hiddenBias, &linearParams{m: xDim0, n: 5, k: 4})
 
 	// control.py:18: linear
-	linear(out2, relu, w.outWeight, w.outBias, &linearParams{m: s77, n: 2, k: 5})
+	linear(out2, relu, w.outWeight, w.outBias, &linearParams{m: xDim0, n: 2, k: 5})
 
 	// control.py:19: mean
-	mean(out1[:], out2, s77)
+	mean(out1[:], out2, xDim0)
 	copy(out0, out2)
-	sizes.Out0Dim0 = s77
-	sizes.Out2Dim0 = 2 * s77
-	return 2 * s77, nil
+	sizes.Out0Dim0 = xDim0
+	sizes.Out2Dim0 = 2 * xDim0
+	return 2 * xDim0, nil
 }

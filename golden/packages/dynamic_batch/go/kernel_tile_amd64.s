@@ -2507,16 +2507,6 @@ rows2x2_plain:
 	RET
 
 
-// func largest512(t *tile)
-// Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·largest512(SB), $0-8
-	UNDEF
-
-// func largest256(t *tile)
-// Requires: AVX
-TEXT ·largest256(SB), $0-8
-	UNDEF
-
 // func cpuid(leaf uint32, part uint32) (a uint32, b uint32, c uint32, d uint32)
 // Requires: CPUID
 TEXT ·cpuid(SB), $0-24

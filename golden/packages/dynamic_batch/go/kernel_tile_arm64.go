@@ -7,9 +7,6 @@ package dynamicbatch
 // tileRows is the most rows of a product's tile.
 const tileRows = 6
 
-// windowUnit is what the widths of windows with vectors are multiples of.
-const windowUnit = 16
-
 // productFast computes a product with vectors, which every machine has.
 func productFast(t *tile) bool {
 	for j := 0; j < t.columns; j += panel / 2 {
@@ -26,21 +23,7 @@ func productFast(t *tile) bool {
 	return true
 }
 
-// largestFast computes what largest does with vectors, or reports that it cannot.
-func largestFast(t *tile) bool {
-	if t.width%windowUnit != 0 {
-		return false
-	}
-	largestNEON(t)
-	return true
-}
-
 // productNEON is product for 16 columns.
 //
 //go:noescape
 func productNEON(t *tile)
-
-// largestNEON is largest for a multiple of 16 channels.
-//
-//go:noescape
-func largestNEON(t *tile)

@@ -215,11 +215,13 @@ static inline bool kws_trained_aligned(const void *p, size_t align)
     return (p != NULL) && ((uintptr_t)p % align == 0u);
 }
 
+/* What is stored for a sum. */
 static inline float kws_trained_result(float acc)
 {
     return (0.0f > acc) ? 0.0f : acc;
 }
 
+/* What differs between the calls of kws_trained_convolution_relu. */
 typedef struct {
     uint16_t in_channels; /* Channels of the image in a group */
     uint16_t in_h; /* Rows of the image; also kernel_w */

@@ -83,14 +83,6 @@ typedef float lenet_tile_vec;
 #define LENET_TILE_ALIGNED
 #endif
 
-/* A sum over three nested loops: their extents, and their steps in x and w. */
-typedef struct {
-    int32_t n[3];
-    int32_t x[3];
-    int32_t w[3];
-    int32_t row; /* step in x to the tile's next row */
-} lenet_tile_sum;
-
 /* Sums of products for up to LENET_ROWS_MAX rows by LENET_ROWS_COLS columns of results, or by half
    as many. Columns are lanes of vectors. */
 #define LENET_ROWS_COLS 32
@@ -343,6 +335,7 @@ static void lenet_convolution_relu_max_pool2d(float *restrict out, const float *
     }
 }
 
+/* What is stored for a sum. */
 static inline float lenet_result(float acc)
 {
     return (0.0f > acc) ? 0.0f : acc;

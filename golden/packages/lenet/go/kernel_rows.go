@@ -151,28 +151,6 @@ func (f *epilogue) transposed(y []float32, t *tile, sums *[maxRows * panel]float
 	}
 }
 
-// scattered carries out t, a product, for results whose columns are apart, by way of
-// sums. The first one is number o of y and of channel c.
-func (f *epilogue) scattered(y []float32, t *tile, o, c, apart int) {
-	var sums [maxRows * panel]float32
-	whole := t.aside(&sums)
-	product(&whole)
-	t.fetched, t.fetchStep = whole.fetched, whole.fetchStep
-	for j := range t.columns {
-		for i := range t.rows {
-			at := o + j*apart + i*t.step
-			v := sums[i*panel+j]
-			if f.add != nil {
-				v += f.add[at]
-			}
-			y[at] = bounded(v, f.low, f.high)
-			if f.apply != nil {
-				f.apply(y[at:at+1], at, c+j)
-			}
-		}
-	}
-}
-
 // epilogue is what becomes of sums before they are results. What add has, which is laid out
 // as the results, is added to them if it is not nil; they are bounded by low and high,
 // those that are no numbers staying so; then the epilogue, if it is not nil, is called

@@ -72,14 +72,6 @@ typedef float lstm_tile_vec;
 #define LSTM_TILE_ALIGNED
 #endif
 
-/* A sum over three nested loops: their extents, and their steps in x and w. */
-typedef struct {
-    int32_t n[3];
-    int32_t x[3];
-    int32_t w[3];
-    int32_t row; /* step in x to the tile's next row */
-} lstm_tile_sum;
-
 /* Sums of products for up to LSTM_ROWS_MAX rows by LSTM_ROWS_COLS columns of results, or by half
    as many. Columns are lanes of vectors. */
 #define LSTM_ROWS_COLS 32
@@ -426,6 +418,7 @@ static void lstm_fill(float *out)
     }
 }
 
+/* What is stored for a sum. */
 static inline float lstm_result(float acc, int32_t o, const float *extra0)
 {
     return acc + extra0[o];

@@ -37,9 +37,6 @@ func machine() int {
 // tileRows is the most rows of a product's tile.
 var tileRows = [...]int{2, 6, maxRows}[level]
 
-// windowUnit is what the widths of windows with vectors are multiples of.
-var windowUnit = [...]int{1, 16, 1}[level]
-
 // productFast computes a product with vectors, or reports that it cannot.
 func productFast(t *tile) bool {
 	switch level {
@@ -68,19 +65,6 @@ func productBlocks(t *tile) {
 	}
 }
 
-// largestFast computes what largest does with vectors, or reports that it cannot.
-func largestFast(t *tile) bool {
-	switch {
-	case level == 2:
-		largest512(t)
-	case level == 1 && t.width%windowUnit == 0:
-		largest256(t)
-	default:
-		return false
-	}
-	return true
-}
-
 // product512 is product with AVX-512.
 //
 //go:noescape
@@ -90,17 +74,6 @@ func product512(t *tile)
 //
 //go:noescape
 func product256(t *tile)
-
-// largest512 is largest with AVX-512, for up to 6 rows.
-//
-//go:noescape
-func largest512(t *tile)
-
-// largest256 is largest with AVX2, for up to 6 rows of a multiple of 16
-// channels.
-//
-//go:noescape
-func largest256(t *tile)
 
 // cpuid executes CPUID.
 func cpuid(leaf, part uint32) (a, b, c, d uint32)
