@@ -316,7 +316,7 @@ func (p *printer) cast(e *expr.Expr, t ctype) code {
 			zero = p.g.float(0, a.DType)
 		}
 		return join("!=", p.expr(a), zero, tBool)
-	case throughInt(e):
+	case p.ranges.throughInt(e):
 		x := a.Args[0]
 		from := typeOf(x.DType)
 		return convertExactly(call(p.g.helper("number", x.DType), from, p.expr(x)), t)
@@ -369,7 +369,7 @@ func (p *printer) truncate(a *expr.Expr, t ctype) code {
 	if r, ok := p.ranges.floatRange(a); ok && r.in(rangeOf(t)) {
 		return cast(t, p.rounded(a))
 	}
-	if fits(a, t) {
+	if p.ranges.fits(a, t) {
 		return cast(t, cast(tI32, call(p.g.helper("number", a.DType), from, p.rounded(a))))
 	}
 	to := ir.Int32

@@ -9,6 +9,7 @@ import (
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/half"
 	ctext "github.com/etgen/etgen/templates/c"
 )
 
@@ -226,33 +227,16 @@ func (info *typeInfo) wide(t ctype) {
 
 // narrow fills in the layout of a narrow float. Float8E8M0FNU needs none of it.
 func (info *typeInfo) narrow(d ir.DType) {
-	exp, man, bias := 0, 0, 0
-	nan, largest := 0, 0
-	switch d {
-	case ir.Float16:
-		exp, man, bias, nan, largest = 5, 10, 15, 0x7e00, 0x7bff
-		info.Inf = true
-	case ir.BFloat16:
-		exp, man, bias, nan, largest = 8, 7, 127, 0x7fc0, 0x7f7f
-		info.Inf = true
-	case ir.Float8E5M2:
-		exp, man, bias, nan, largest = 5, 2, 15, 0x7f, 0x7b
-		info.Inf = true
-	case ir.Float8E4M3FN:
-		exp, man, bias, nan, largest = 4, 3, 7, 0x7f, 0x7e
-	case ir.Float8E5M2FNUZ:
-		exp, man, bias, nan, largest = 5, 2, 16, 0x80, 0x7f
-		info.Fnuz = true
-	case ir.Float8E4M3FNUZ:
-		exp, man, bias, nan, largest = 4, 3, 8, 0x80, 0x7f
-		info.Fnuz = true
-	default:
+	f, ok := half.FormatOf(d)
+	if !ok {
 		return
 	}
+	exp, man := int(f.Exp), int(f.Man)
+	info.Inf, info.Fnuz = f.Inf, f.Fnuz
 	hex := func(x int) string { return hexLiteral(uint64(x), d.Size()) + "u" }
-	info.Mantissa, info.Bias, info.SignBit = man, bias, exp+man
+	info.Mantissa, info.Bias, info.SignBit = man, f.Bias, exp+man
 	info.ExpMask, info.Fraction, info.Magnitude = hex(1<<exp-1), hex(1<<man-1), hex(1<<(exp+man)-1)
-	info.NaN, info.Max, info.InfBits = hex(nan), hex(largest), hex(largest+1)
-	info.Shift, info.Rebias, info.MinExp = 23-man, 127-bias, 1-bias
-	info.Unit = floatText(math.Ldexp(1, 1-bias-man), tF32)
+	info.NaN, info.Max, info.InfBits = hex(int(f.NaN)), hex(int(f.Max)), hex(int(f.Max)+1)
+	info.Shift, info.Rebias, info.MinExp = 23-man, 127-f.Bias, 1-f.Bias
+	info.Unit = floatText(math.Ldexp(1, 1-f.Bias-man), tF32)
 }

@@ -31,11 +31,14 @@ type known struct {
 	ok bool
 }
 
-// bounds is a range of floats that are no NaN, or that none is known.
+// bounds is what a float lies between unless it is NaN.
 type bounds struct {
 	lo, hi float64
-	ok     bool
+	nan    bool // it may be
 }
+
+// unbounded is all that is known of most floats.
+var unbounded = bounds{math.Inf(-1), math.Inf(1), true}
 
 // intRange returns values between which an integer or Bool expression lies. It
 // reports false if all that is known is that it is a uint64.
@@ -70,9 +73,9 @@ func (rs *ranges) valueRange(e *expr.Expr) (interval, bool) {
 		if a := e.Args[0]; a.DType.IsInt() || a.DType == ir.Bool {
 			return rs.intRange(a)
 		}
-		if fits(e.Args[0], typeOf(e.DType)) { // NaN gives 0
-			lo, hi := numberBounds(e.Args[0])
-			return interval{int64(lo), int64(hi)}.hull(interval{}), true
+		if rs.fits(e.Args[0], typeOf(e.DType)) { // NaN gives 0
+			b := rs.floatBounds(e.Args[0])
+			return interval{int64(b.lo), int64(b.hi)}.hull(interval{}), true
 		}
 		return rs.floatRange(e.Args[0])
 	case expr.OpSelect:
@@ -158,67 +161,65 @@ func combine(op expr.Op, a, b interval) (interval, bool) {
 // floatRange returns integers between which the truncated value of a float
 // expression lies. It reports false if it may be NaN or out of int64.
 func (rs *ranges) floatRange(e *expr.Expr) (interval, bool) {
-	lo, hi, ok := rs.floatBounds(e)
-	if !ok || lo < -0x1p62 || hi > 0x1p62 {
+	b := rs.floatBounds(e)
+	if b.nan || b.lo < -0x1p62 || b.hi > 0x1p62 {
 		return interval{}, false
 	}
-	return interval{int64(math.Trunc(lo)), int64(math.Trunc(hi))}, true
+	return interval{int64(math.Trunc(b.lo)), int64(math.Trunc(b.hi))}, true
 }
 
-// floatBounds returns what a float expression lies between, NaN excluded. The
-// second operand of Min and Max is taken where the first is NaN.
-func (rs *ranges) floatBounds(e *expr.Expr) (lo, hi float64, ok bool) {
+// floatBounds returns what is known of a float expression.
+func (rs *ranges) floatBounds(e *expr.Expr) bounds {
 	if b, ok := rs.floats[e]; ok {
-		return b.lo, b.hi, b.ok
+		return b
 	}
 	if rs.floats == nil {
 		rs.floats = map[*expr.Expr]bounds{}
 	}
-	lo, hi, ok = rs.boundsOf(e)
-	rs.floats[e] = bounds{lo, hi, ok}
-	return lo, hi, ok
+	b := rs.boundsOf(e)
+	rs.floats[e] = b
+	return b
 }
 
-func (rs *ranges) boundsOf(e *expr.Expr) (lo, hi float64, ok bool) {
-	inf := math.Inf(1)
+func (rs *ranges) boundsOf(e *expr.Expr) bounds {
 	switch e.Op {
 	case expr.OpConst:
-		return e.Float, e.Float, e.Float == e.Float
+		if e.Float == e.Float {
+			return bounds{e.Float, e.Float, false}
+		}
 	case expr.OpRound, expr.OpFloor, expr.OpCeil, expr.OpTrunc:
-		lo, hi, ok = rs.floatBounds(e.Args[0])
-		return math.Floor(lo), math.Ceil(hi), ok
+		b := rs.floatBounds(e.Args[0])
+		return bounds{math.Floor(b.lo), math.Ceil(b.hi), b.nan}
+	case expr.OpAdd:
+		b, c := rs.floatBounds(e.Args[0]), e.Args[1]
+		if whole(c) && b.lo >= -roundable && b.hi <= roundable {
+			return bounds{b.lo + c.Float, b.hi + c.Float, b.nan}
+		}
 	case expr.OpMin, expr.OpMax:
-		l2, h2, ok2 := rs.floatBounds(e.Args[1])
-		if !ok2 {
-			return 0, 0, false
+		a, b := rs.floatBounds(e.Args[0]), rs.floatBounds(e.Args[1])
+		out := bounds{min(a.lo, b.lo), min(a.hi, b.hi), b.nan}
+		if e.Op == expr.OpMax {
+			out = bounds{max(a.lo, b.lo), max(a.hi, b.hi), b.nan}
 		}
-		l1, h1, ok1 := rs.floatBounds(e.Args[0])
-		switch {
-		case e.Op == expr.OpMin && !ok1:
-			return -inf, h2, true
-		case e.Op == expr.OpMin:
-			return min(l1, l2), min(h1, h2), true
-		case !ok1:
-			return l2, inf, true
+		if a.nan { // then it is the second
+			out.lo, out.hi = min(out.lo, b.lo), max(out.hi, b.hi)
 		}
-		return max(l1, l2), max(h1, h2), true
+		return out
 	case expr.OpCast:
 		a := e.Args[0]
-		if a.DType.IsFloat() {
-			if expr.IsNarrow(e.DType) || expr.IsNarrow(a.DType) {
-				return 0, 0, false
-			}
-			lo, hi, ok = rs.floatBounds(a)
-			return expr.RoundTo(e.DType, lo), expr.RoundTo(e.DType, hi), ok
+		if a.DType.IsFloat() && !expr.IsNarrow(e.DType) && !expr.IsNarrow(a.DType) {
+			b := rs.floatBounds(a)
+			return bounds{expr.RoundTo(e.DType, b.lo), expr.RoundTo(e.DType, b.hi), b.nan}
 		}
-		r, rok := rs.intRange(a)
-		return expr.RoundTo(e.DType, float64(r.lo)), expr.RoundTo(e.DType, float64(r.hi)), rok
+		if r, ok := rs.intRange(a); ok && !a.DType.IsFloat() {
+			return bounds{expr.RoundTo(e.DType, float64(r.lo)),
+				expr.RoundTo(e.DType, float64(r.hi)), false}
+		}
 	case expr.OpSelect:
-		l1, h1, ok1 := rs.floatBounds(e.Args[1])
-		l2, h2, ok2 := rs.floatBounds(e.Args[2])
-		return min(l1, l2), max(h1, h2), ok1 && ok2
+		a, b := rs.floatBounds(e.Args[1]), rs.floatBounds(e.Args[2])
+		return bounds{min(a.lo, b.lo), max(a.hi, b.hi), a.nan || b.nan}
 	}
-	return 0, 0, false
+	return unbounded
 }
 
 func addOK(a, b int64) (int64, bool) {
@@ -415,79 +416,40 @@ func whole(e *expr.Expr) bool {
 		(e.Float != 0 || !math.Signbit(e.Float))
 }
 
-// numberBounds returns what float e lies between unless it is NaN.
-func numberBounds(e *expr.Expr) (lo, hi float64) {
-	lo, hi = math.Inf(-1), math.Inf(1)
-	switch e.Op {
-	case expr.OpConst:
-		if e.Float == e.Float {
-			return e.Float, e.Float
-		}
-	case expr.OpRound:
-		lo, hi = numberBounds(e.Args[0])
-		return math.Floor(lo), math.Ceil(hi)
-	case expr.OpAdd:
-		if c := e.Args[1]; whole(c) {
-			if l, h := numberBounds(e.Args[0]); l >= -roundable && h <= roundable {
-				return l + c.Float, h + c.Float
-			}
-		}
-	case expr.OpMin, expr.OpMax:
-		c, x := e.Args[0], e.Args[1]
-		if c.Op != expr.OpConst {
-			c, x = x, c
-		}
-		if c.Op != expr.OpConst || c.Float != c.Float {
-			return lo, hi
-		}
-		lo, hi = numberBounds(x)
-		if e.Op == expr.OpMin {
-			lo, hi = min(lo, c.Float), min(hi, c.Float)
-		} else {
-			lo, hi = max(lo, c.Float), max(hi, c.Float)
-		}
-		if c != e.Args[0] { // which NaN gives
-			lo, hi = min(lo, c.Float), max(hi, c.Float)
-		}
-	}
-	return lo, hi
-}
-
 // roundsSmall reports whether x is a rounding of what two sums round: its
 // result is +0 then where it should be -0.
-func roundsSmall(x *expr.Expr) bool {
+func (rs *ranges) roundsSmall(x *expr.Expr) bool {
 	if x.Op != expr.OpRound || x.DType != ir.Float32 && x.DType != ir.Float64 {
 		return false
 	}
-	lo, hi := numberBounds(x.Args[0])
-	return lo >= -roundable && hi <= roundable
+	b := rs.floatBounds(x.Args[0])
+	return b.lo >= -roundable && b.hi <= roundable
 }
 
 // fits reports whether x is NaN or a number in the range of the small integer
 // type t, to which NaN converts as 0.
-func fits(x *expr.Expr, t ctype) bool {
+func (rs *ranges) fits(x *expr.Expr, t ctype) bool {
 	if x.DType != ir.Float32 && x.DType != ir.Float64 || !t.isInt() || t.bits() > 16 {
 		return false
 	}
-	r := rangeOf(t)
-	lo, hi := numberBounds(x)
-	return lo >= float64(r.lo) && hi <= float64(r.hi)
+	r, b := rangeOf(t), rs.floatBounds(x)
+	return b.lo >= float64(r.lo) && b.hi <= float64(r.hi)
 }
 
 // throughInt reports whether e converts a float that is an integer in the range
 // of a small dtype, never -0, or NaN, to that dtype and back.
-func throughInt(e *expr.Expr) bool {
+func (rs *ranges) throughInt(e *expr.Expr) bool {
 	if e.DType != ir.Float32 || e.Args[0].Op != expr.OpCast {
 		return false
 	}
 	x := e.Args[0].Args[0]
 	return x.Op == expr.OpAdd && x.Args[0].Op == expr.OpRound && whole(x.Args[1]) &&
-		fits(x, typeOf(e.Args[0].DType))
+		rs.fits(x, typeOf(e.Args[0].DType))
 }
 
 // rounded prints a float operand whose zero may have either sign.
 func (p *printer) rounded(x *expr.Expr) code {
-	if roundsSmall(x) {
+	if p.ranges.roundsSmall(x) {
 		p.g.rounds = true
 		return call(p.g.helper("round_small", x.DType), typeOf(x.DType), p.expr(x.Args[0]))
 	}

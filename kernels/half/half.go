@@ -9,39 +9,40 @@ import (
 	"github.com/etgen/etgen/ir"
 )
 
-// format describes a narrow type: sign, exp exponent bits, man mantissa bits.
-type format struct {
-	exp, man uint
-	bias     int
-	// inf: has infinities and NaNs as IEEE. Otherwise overflow gives NaN.
-	inf bool
-	// nan is the pattern of a positive NaN; fnuz types have one NaN and no -0.
-	nan  uint16
-	fnuz bool
-	max  uint16 // largest finite magnitude
+// Format describes a narrow type: a sign, Exp exponent bits, Man mantissa bits.
+type Format struct {
+	Exp, Man uint
+	Bias     int
+	// Inf: has infinities and NaNs as IEEE. Otherwise overflow gives NaN.
+	Inf bool
+	// NaN is the pattern of a positive NaN; Fnuz types have one NaN and no -0.
+	NaN  uint16
+	Fnuz bool
+	Max  uint16 // largest finite magnitude
 }
 
-func formatOf(d ir.DType) (format, bool) {
+// FormatOf returns the format of a narrow type; Float8E8M0FNU, which has no sign, has none.
+func FormatOf(d ir.DType) (Format, bool) {
 	switch d {
 	case ir.Float16:
-		return format{exp: 5, man: 10, bias: 15, inf: true, nan: 0x7e00, max: 0x7bff}, true
+		return Format{Exp: 5, Man: 10, Bias: 15, Inf: true, NaN: 0x7e00, Max: 0x7bff}, true
 	case ir.BFloat16:
-		return format{exp: 8, man: 7, bias: 127, inf: true, nan: 0x7fc0, max: 0x7f7f}, true
+		return Format{Exp: 8, Man: 7, Bias: 127, Inf: true, NaN: 0x7fc0, Max: 0x7f7f}, true
 	case ir.Float8E5M2:
-		return format{exp: 5, man: 2, bias: 15, inf: true, nan: 0x7f, max: 0x7b}, true
+		return Format{Exp: 5, Man: 2, Bias: 15, Inf: true, NaN: 0x7f, Max: 0x7b}, true
 	case ir.Float8E4M3FN:
-		return format{exp: 4, man: 3, bias: 7, nan: 0x7f, max: 0x7e}, true
+		return Format{Exp: 4, Man: 3, Bias: 7, NaN: 0x7f, Max: 0x7e}, true
 	case ir.Float8E5M2FNUZ:
-		return format{exp: 5, man: 2, bias: 16, nan: 0x80, fnuz: true, max: 0x7f}, true
+		return Format{Exp: 5, Man: 2, Bias: 16, NaN: 0x80, Fnuz: true, Max: 0x7f}, true
 	case ir.Float8E4M3FNUZ:
-		return format{exp: 4, man: 3, bias: 8, nan: 0x80, fnuz: true, max: 0x7f}, true
+		return Format{Exp: 4, Man: 3, Bias: 8, NaN: 0x80, Fnuz: true, Max: 0x7f}, true
 	}
-	return format{}, false
+	return Format{}, false
 }
 
 // Is reports whether d is a type this package converts.
 func Is(d ir.DType) bool {
-	_, ok := formatOf(d)
+	_, ok := FormatOf(d)
 	return ok || d == ir.Float8E8M0FNU
 }
 
@@ -50,41 +51,41 @@ func FromFloat32(d ir.DType, x float32) uint16 {
 	if d == ir.Float8E8M0FNU {
 		return toE8M0(x)
 	}
-	f, _ := formatOf(d)
+	f, _ := FormatOf(d)
 	b := math.Float32bits(x)
-	sign := uint16(b>>31) << (f.exp + f.man)
+	sign := uint16(b>>31) << (f.Exp + f.Man)
 	b &= 0x7fffffff
 	switch {
 	case b > 0x7f800000:
-		if f.fnuz {
-			return f.nan
+		if f.Fnuz {
+			return f.NaN
 		}
-		return sign | f.nan
+		return sign | f.NaN
 	case b == 0:
-		if f.fnuz {
+		if f.Fnuz {
 			return 0
 		}
 		return sign
 	}
 	mag := f.round(b)
-	if mag > f.max {
-		mag = f.nan
-		if f.inf {
-			mag = f.max + 1
+	if mag > f.Max {
+		mag = f.NaN
+		if f.Inf {
+			mag = f.Max + 1
 		}
-		if f.fnuz {
+		if f.Fnuz {
 			return mag
 		}
 	}
-	if f.fnuz && mag == 0 {
+	if f.Fnuz && mag == 0 {
 		return 0
 	}
 	return sign | mag
 }
 
 // round returns the magnitude of finite or infinite float32 bits b as bits of
-// f; results beyond f.max overflowed.
-func (f format) round(b uint32) uint16 {
+// f; results beyond f.Max overflowed.
+func (f Format) round(b uint32) uint16 {
 	e := int(b>>23) - 127
 	m := b & 0x7fffff
 	if b>>23 == 0 { // subnormal float32
@@ -97,8 +98,8 @@ func (f format) round(b uint32) uint16 {
 	}
 	// The result's unit in the last place is 2^(e-man), at least that of its
 	// subnormals.
-	minE := 1 - f.bias
-	shift := 23 - int(f.man)
+	minE := 1 - f.Bias
+	shift := 23 - int(f.Man)
 	biased := e - minE + 1
 	if e < minE {
 		shift += minE - e
@@ -113,7 +114,7 @@ func (f format) round(b uint32) uint16 {
 		q++
 	}
 	// The implicit bit of q adds one to the exponent below it; so does a carry.
-	r := uint32(biased-1)<<f.man + q
+	r := uint32(biased-1)<<f.Man + q
 	return uint16(min(r, math.MaxUint16))
 }
 
@@ -122,21 +123,21 @@ func ToFloat32(d ir.DType, bits uint16) float32 {
 	if d == ir.Float8E8M0FNU {
 		return fromE8M0(bits)
 	}
-	f, _ := formatOf(d)
-	width := f.exp + f.man
+	f, _ := FormatOf(d)
+	width := f.Exp + f.Man
 	neg := bits>>width&1 != 0
 	mag := bits & (1<<width - 1)
 	var x float64
 	switch {
-	case f.fnuz && bits == f.nan, !f.inf && !f.fnuz && mag == f.nan, f.inf && mag > f.max+1:
+	case f.Fnuz && bits == f.NaN, !f.Inf && !f.Fnuz && mag == f.NaN, f.Inf && mag > f.Max+1:
 		return float32(math.NaN())
-	case f.inf && mag == f.max+1:
+	case f.Inf && mag == f.Max+1:
 		x = math.Inf(1)
-	case mag>>f.man == 0:
-		x = math.Ldexp(float64(mag), 1-f.bias-int(f.man))
+	case mag>>f.Man == 0:
+		x = math.Ldexp(float64(mag), 1-f.Bias-int(f.Man))
 	default:
-		m := mag&(1<<f.man-1) | 1<<f.man
-		x = math.Ldexp(float64(m), int(mag>>f.man)-f.bias-int(f.man))
+		m := mag&(1<<f.Man-1) | 1<<f.Man
+		x = math.Ldexp(float64(m), int(mag>>f.Man)-f.Bias-int(f.Man))
 	}
 	if neg {
 		x = -x

@@ -89,8 +89,8 @@ sink_status sink_forward(const float *x, const float *double2, const uint8_t *fl
     if ((sizes->x_dim0 < 1) || (sizes->x_dim0 > 8)) {
         return SINK_ERR_SHAPE;
     }
-    const int32_t s0 = sizes->x_dim0;
-    if (sizes->double_dim0 != 2 * s0) {
+    const int32_t x_dim0 = sizes->x_dim0;
+    if (sizes->double_dim0 != 2 * x_dim0) {
         return SINK_ERR_SHAPE;
     }
     char *const mem = (char *)arena;
@@ -102,17 +102,17 @@ sink_status sink_forward(const float *x, const float *double2, const uint8_t *fl
     }
 
     /* model.py:4: mul */
-    /* h [s0, 4]: at most 128 bytes at 0 */
+    /* h [x_dim0, 4]: at most 128 bytes at 0 */
     float *h = (float *)mem;
-    sink_mul_row(h, x, sink_fc_weight, 4 * s0, scale);
+    sink_mul_row(h, x, sink_fc_weight, 4 * x_dim0, scale);
 
     /* model.py:5: cond */
     if (flag[0] != 0) {
         /* model.py:6: neg */
-        sink_neg(h, h, 4 * s0);
+        sink_neg(h, h, 4 * x_dim0);
     } else {
         /* model.py:7: add */
-        sink_add(h, h, 4 * s0);
+        sink_add(h, h, 4 * x_dim0);
     }
 
     /* model.py:9: while_loop */
@@ -126,23 +126,23 @@ sink_status sink_forward(const float *x, const float *double2, const uint8_t *fl
         }
 
         /* model.py:11: add */
-        sink_add(h, h, 4 * s0);
+        sink_add(h, h, 4 * x_dim0);
     }
 
     /* model.py:13: scan */
-    for (int32_t t = s0 - 1; t >= 0; t--) {
+    for (int32_t t = x_dim0 - 1; t >= 0; t--) {
         /* model.py:14: neg */
         float *h_t = h + 4 * t; /* [4] */
         sink_neg(h_t, h_t, 4);
     }
-    sink_copy(out0, h, 4 * s0);
+    sink_copy(out0, h, 4 * x_dim0);
     sink_poison(mem + 0, 128u);
 
     /* model.py:15: add_ */
     sink_inc(state->calls, state->calls, 1);
     sink_inc(out1, state->calls, 1);
-    *out2 = 4 * s0;
-    sizes->out0_dim0 = s0;
+    *out2 = 4 * x_dim0;
+    sizes->out0_dim0 = x_dim0;
 
     return SINK_OK;
 }
