@@ -72,7 +72,8 @@ func activationOps() []entry {
 			floatOnly, func(p *point) *expr.Expr {
 				x, one, half := p.x[0], p.konst(1), p.konst(0.5)
 				if p.c.Str("approximate") == "tanh" {
-					// x·(1 + tanh u)/2 is x/(1 + exp(-2u)), which loses nothing where tanh is near -1.
+					// x·(1 + tanh u)/2 is x/(1 + exp(-2u)), which loses nothing where tanh
+					// is near -1.
 					cube := expr.Mul(expr.Mul(x, x), x)
 					inner := expr.Mul(p.konst(-2*math.Sqrt2/math.SqrtPi),
 						expr.Add(x, expr.Mul(p.konst(0.044715), cube)))
