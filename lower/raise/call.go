@@ -290,14 +290,12 @@ func (r *raiser) outCall(role *role, args []int32) {
 		ops.Fail("it has %d results and %d out tensors", len(results), len(outs))
 	}
 	for i, v := range results {
-		if v != nil {
-			r.checkInPlace(role, v, outs[i], args[:n])
-		}
-	}
-	for i, v := range results {
 		// A runtime gives the tensor its new sizes before the kernel reads it.
 		if was, ok := read[outs[i]]; ok && v != nil && !sym.AllEqual(was, v.Type.Sizes) {
 			ops.Fail("value %d, which it reads, it writes with other sizes", outs[i])
+		}
+		if v != nil {
+			r.checkInPlace(role, v, outs[i], args[:n])
 		}
 	}
 	r.assignAll(outs, results)
