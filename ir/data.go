@@ -285,12 +285,6 @@ func littleEndian(data []byte) uint64 {
 // parseElement returns the bytes of the element that s is the text of.
 func parseElement(d DType, s string) ([]byte, error) {
 	out := make([]byte, d.Size())
-	put := func(bits uint64) []byte {
-		var wide [8]byte
-		binary.LittleEndian.PutUint64(wide[:], bits)
-		copy(out, wide[:])
-		return out
-	}
 	bad := fmt.Errorf("%s is no element of type %v", s, d)
 	if digits, ok := strings.CutPrefix(s, "0x"); ok {
 		n, ok := new(big.Int).SetString(digits, 16)
@@ -303,40 +297,36 @@ func parseElement(d DType, s string) ([]byte, error) {
 		}
 		return out, nil
 	}
+	var bits uint64
+	var err error
 	switch {
 	case d == Bool:
-		b, err := strconv.ParseBool(s)
-		if err != nil {
-			return nil, bad
+		var b bool
+		if b, err = strconv.ParseBool(s); b {
+			bits = 1
 		}
-		if b {
-			return put(1), nil
-		}
-		return put(0), nil
 	case d == Float32:
-		x, err := strconv.ParseFloat(s, 32)
-		if err != nil {
-			return nil, bad
-		}
-		return put(uint64(math.Float32bits(float32(x)))), nil
+		var x float64
+		x, err = strconv.ParseFloat(s, 32)
+		bits = uint64(math.Float32bits(float32(x)))
 	case d == Float64:
-		x, err := strconv.ParseFloat(s, 64)
-		if err != nil {
-			return nil, bad
-		}
-		return put(math.Float64bits(x)), nil
+		var x float64
+		x, err = strconv.ParseFloat(s, 64)
+		bits = math.Float64bits(x)
 	case d.IsUnsigned():
-		n, err := strconv.ParseUint(s, 10, 8*d.Size())
-		if err != nil {
-			return nil, bad
-		}
-		return put(n), nil
+		bits, err = strconv.ParseUint(s, 10, 8*d.Size())
 	case d.IsInt():
-		n, err := strconv.ParseInt(s, 10, 8*d.Size())
-		if err != nil {
-			return nil, bad
-		}
-		return put(uint64(n)), nil
+		var n int64
+		n, err = strconv.ParseInt(s, 10, 8*d.Size())
+		bits = uint64(n)
+	default:
+		err = bad
 	}
-	return nil, bad
+	if err != nil {
+		return nil, bad
+	}
+	var wide [8]byte
+	binary.LittleEndian.PutUint64(wide[:], bits)
+	copy(out, wide[:])
+	return out, nil
 }

@@ -103,6 +103,18 @@ func (pr *printer) printf(format string, args ...any) { fmt.Fprintf(&pr.buf, for
 
 func (pr *printer) str(s string) { pr.buf.WriteString(s) }
 
+// list prints n things with commas between them.
+func (pr *printer) list(open string, n int, item func(i int), shut string) {
+	pr.str(open)
+	for i := range n {
+		if i > 0 {
+			pr.str(", ")
+		}
+		item(i)
+	}
+	pr.str(shut)
+}
+
 // line begins a line.
 func (pr *printer) line() {
 	for range pr.indent {
@@ -160,18 +172,12 @@ func (pr *printer) treeNode(t *Tree) {
 		pr.str("*")
 		return
 	}
-	pr.str(nameText(t.Type))
-	pr.str("(")
-	for i, c := range t.Children {
-		if i > 0 {
-			pr.str(", ")
-		}
+	pr.list(nameText(t.Type)+"(", len(t.Children), func(i int) {
 		if i < len(t.Keys) {
 			pr.printf("%s: ", strconv.Quote(t.Keys[i]))
 		}
-		pr.treeNode(c)
-	}
-	pr.str(")")
+		pr.treeNode(t.Children[i])
+	}, ")")
 }
 
 func (pr *printer) input(v *Value, spec InputSpec) {
@@ -240,17 +246,12 @@ func (pr *printer) body(g *Graph, specs []OutputSpec) {
 		pr.node(n)
 	}
 	pr.line()
-	pr.str("return (")
-	for i, a := range g.Outputs {
-		if i > 0 {
-			pr.str(", ")
-		}
+	pr.list("return (", len(g.Outputs), func(i int) {
 		if i < len(specs) {
 			pr.outputSpec(specs[i])
 		}
-		pr.arg(a)
-	}
-	pr.str(")\n")
+		pr.arg(g.Outputs[i])
+	}, ")\n")
 }
 
 func (pr *printer) outputSpec(s OutputSpec) {
@@ -297,18 +298,12 @@ func (pr *printer) node(n *Node) {
 	if n.Name != first {
 		pr.printf("%s: ", nameText(n.Name))
 	}
-	pr.str(nameText(n.Op))
-	pr.str("(")
-	for i, a := range n.Args {
-		if i > 0 {
-			pr.str(", ")
-		}
-		if a.Name != "" {
+	pr.list(nameText(n.Op)+"(", len(n.Args), func(i int) {
+		if a := n.Args[i]; a.Name != "" {
 			pr.printf("%s=", nameText(a.Name))
 		}
-		pr.arg(a.Value)
-	}
-	pr.str(")")
+		pr.arg(n.Args[i].Value)
+	}, ")")
 	if n.Loc != (Location{}) {
 		pr.printf("  # %s", n.Loc)
 	}
@@ -326,14 +321,7 @@ func (pr *printer) region(g *Graph) {
 		pr.str("region nil\n")
 		return
 	}
-	pr.str("region (")
-	for i, v := range g.Inputs {
-		if i > 0 {
-			pr.str(", ")
-		}
-		pr.def(v)
-	}
-	pr.str(") {\n")
+	pr.list("region (", len(g.Inputs), func(i int) { pr.def(g.Inputs[i]) }, ") {\n")
 	pr.indent++
 	pr.constants(g)
 	pr.body(g, nil)
@@ -415,14 +403,7 @@ func denseStrides(t Type) bool {
 }
 
 func (pr *printer) exprs(es []sym.Expr) {
-	pr.str("[")
-	for i, e := range es {
-		if i > 0 {
-			pr.str(", ")
-		}
-		pr.str(e.String())
-	}
-	pr.str("]")
+	pr.list("[", len(es), func(i int) { pr.str(es[i].String()) }, "]")
 }
 
 func (pr *printer) arg(a Arg) {
@@ -463,14 +444,7 @@ func (pr *printer) arg(a Arg) {
 	case OpArg:
 		pr.printf("op(%s)", nameText(string(a)))
 	case List:
-		pr.str("[")
-		for i, x := range a {
-			if i > 0 {
-				pr.str(", ")
-			}
-			pr.arg(x)
-		}
-		pr.str("]")
+		pr.list("[", len(a), func(i int) { pr.arg(a[i]) }, "]")
 	default:
 		pr.printf("%T", a)
 	}

@@ -35,29 +35,6 @@ func (b *binder) slot(v int64) *EValue {
 	return &b.slots[v]
 }
 
-// opName is what errors and events call an instruction.
-func (b *binder) opName(in pte.Instruction) string {
-	switch in := in.(type) {
-	case pte.KernelCall:
-		if in.Op >= 0 && int(in.Op) < len(b.plan.Operators) {
-			return b.plan.Operators[in.Op].String()
-		}
-		return "KernelCall"
-	case pte.DelegateCall:
-		if in.Delegate >= 0 && int(in.Delegate) < len(b.plan.Delegates) {
-			return "DelegateCall " + b.plan.Delegates[in.Delegate].ID
-		}
-		return "DelegateCall"
-	case pte.MoveCall:
-		return "MoveCall"
-	case pte.JumpFalseCall:
-		return "JumpFalseCall"
-	case pte.FreeCall:
-		return "FreeCall"
-	}
-	return fmt.Sprintf("%T", in)
-}
-
 // values fills the slots, in the boundary only those of inputs and outputs and
 // what they are lists of.
 func (b *binder) values() {

@@ -115,8 +115,8 @@ func fits(l *pte.TensorLayout, t *Tensor) {
 // constant returns the n bytes of an external constant, which nobody may write.
 func (files dataFiles) constant(name string, t *Tensor, n int) []byte {
 	f, data := files.find(name, t)
-	b := must.At(func() []byte { return f.read.bytes(name, data, n) }, "tensor %q of the data file", name)
-	return b
+	return must.At(func() []byte { return f.read.bytes(name, data, n) },
+		"tensor %q of the data file", name)
 }
 
 // copy reads external data into memory.

@@ -108,8 +108,8 @@ func NewProgram(file *pte.Program, options *LoadOptions) (_ *Program, err error)
 		p.named[n.Key] = n.Data
 	}
 	for _, plan := range file.Plans {
-		meta := must.At(func() *MethodMeta { return newMethodMeta(file, plan) }, "method %q", plan.Name)
-		p.metas = append(p.metas, meta)
+		must.Do(func() { p.metas = append(p.metas, newMethodMeta(file, plan)) }, "method %q",
+			plan.Name)
 	}
 	return p, nil
 }
@@ -160,6 +160,6 @@ func (p *Program) constant(i uint32, n int) []byte {
 	if int64(i) >= int64(len(p.file.Constants)) {
 		panic(fmt.Errorf("%w: constant %d of %d", ErrInvalidProgram, i, len(p.file.Constants)))
 	}
-	b := must.At(func() []byte { return p.constants.bytes(i, p.file.Constants[i], n) }, "constant %d", i)
-	return b
+	return must.At(func() []byte { return p.constants.bytes(i, p.file.Constants[i], n) },
+		"constant %d", i)
 }

@@ -70,8 +70,8 @@ func (b *binder) steps() [][]step {
 		chains[c] = make([]step, len(chain.Instructions))
 		for i, in := range chain.Instructions {
 			s := &chains[c][i]
-			s.event = Event{Method: b.plan.Name, Chain: c, Instruction: i, Op: b.opName(in),
-				DebugHandle: i}
+			s.event = Event{Method: b.plan.Name, Chain: c, Instruction: i,
+				Op: b.plan.InstructionName(in), DebugHandle: i}
 			if err := must.Try(func() { b.step(s, in, kernels) }); err != nil {
 				panic(stepError(&s.event, err))
 			}

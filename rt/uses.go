@@ -46,7 +46,7 @@ func (b *binder) findUses() {
 				b.instructionUses(in, len(chain.Instructions))
 			}); err != nil {
 				panic(&Error{Method: b.plan.Name, Chain: c, Instruction: i,
-					Op: b.opName(in), Err: err})
+					Op: b.plan.InstructionName(in), Err: err})
 			}
 		}
 	}

@@ -67,8 +67,9 @@ func (b *builder) inputs() {
 		case ir.ConstantInput:
 			// The runtime compares what the caller passes with the value in
 			// this slot, which is an input's and therefore nobody else's.
-			fixed := must.At(func() pte.EValue { return literalOf(spec.Fixed) }, "input %%%s", v.Name)
-			s := b.number(v.Name, fixed)
+			s := must.At(func() *slot {
+				return b.number(v.Name, literalOf(spec.Fixed))
+			}, "input %%%s", v.Name)
 			b.vals[v] = s
 			b.code.inputs = append(b.code.inputs, s)
 		case ir.Parameter, ir.Buffer, ir.TensorConstant:

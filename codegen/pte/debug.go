@@ -59,7 +59,7 @@ func (o *Output) DebugMap(file string) *DebugMap {
 				handles[k] = known[from.Node]
 			}
 			m.Instructions = append(m.Instructions, DebugInstruction{
-				Op: InstructionName(plan, in), Handle: known[from.Node], Node: from.Node,
+				Op: plan.InstructionName(in), Handle: known[from.Node], Node: from.Node,
 				File: from.Loc.File, Line: from.Loc.Line, Module: from.Loc.Module,
 			})
 		}
@@ -72,25 +72,6 @@ func (o *Output) DebugMap(file string) *DebugMap {
 func (d *DebugMap) JSON() ([]byte, error) {
 	text, err := json.MarshalIndent(d, "", " ")
 	return append(text, '\n'), err
-}
-
-// InstructionName names an instruction of a plan: by its operator,
-// "aten::add.out", else by its kind.
-func InstructionName(plan *pte.ExecutionPlan, in pte.Instruction) string {
-	switch in := in.(type) {
-	case pte.KernelCall:
-		if in.Op >= 0 && int(in.Op) < len(plan.Operators) {
-			return plan.Operators[in.Op].String()
-		}
-		return "KernelCall"
-	case pte.MoveCall:
-		return "MoveCall"
-	case pte.JumpFalseCall:
-		return "JumpFalseCall"
-	case pte.FreeCall:
-		return "FreeCall"
-	}
-	return "DelegateCall"
 }
 
 // DebugFile is where the map of the program at path lies.
@@ -129,7 +110,7 @@ func (d *DebugMap) fits(p *pte.Program) {
 			panic(fmt.Errorf("method %s is another", foreign.Message(plan.Name)))
 		}
 		for k, in := range plan.Chains[0].Instructions {
-			if have, want := m.Instructions[k].Op, InstructionName(plan, in); have != want {
+			if have, want := m.Instructions[k].Op, plan.InstructionName(in); have != want {
 				panic(fmt.Errorf("instruction %d of method %s is %s, not %s", k,
 					foreign.Message(plan.Name), foreign.Message(want), foreign.Message(have)))
 			}

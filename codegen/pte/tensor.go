@@ -29,8 +29,8 @@ func newTensor(t ir.Type) *tensor {
 				panic(fmt.Errorf("size %d of it is not known", i))
 			}
 			if _, n = e.Bounds(); n == math.MaxInt64 {
-				panic(fmt.Errorf("its size %v has no upper bound, which memory planning needs: %s", e,
-					ir.WantBound(e)))
+				panic(fmt.Errorf("its size %v has no upper bound, which memory planning needs: %s",
+					e, ir.WantBound(e)))
 			}
 		}
 		if n < 0 || n > math.MaxInt32 {

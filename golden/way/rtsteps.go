@@ -49,7 +49,7 @@ func programSteps(p *ir.Program, out *codepte.Output, works []*work) [][]Step {
 	for i, m := range p.Methods {
 		plan, nodes := out.Program.Plans[i], nodesOf(m)
 		for k, in := range plan.Chains[0].Instructions {
-			s := Step{Kernel: codepte.InstructionName(plan, in)}
+			s := Step{Kernel: plan.InstructionName(in)}
 			if n := nodes[out.Origins[i][k].Node]; n != nil {
 				s.From = []native.Origin{{Node: foreign.Of(n.Name), Op: foreign.Of(n.Op),
 					Loc: native.LocationOf(n.Loc)}}
@@ -78,7 +78,7 @@ func fileSteps(p *pte.Program, path string) ([][]Step, error) {
 		for _, chain := range plan.Chains {
 			for _, in := range chain.Instructions {
 				from := origins[i][len(all[i])]
-				s := Step{Kernel: codepte.InstructionName(plan, in)}
+				s := Step{Kernel: plan.InstructionName(in)}
 				op := s.Kernel
 				if call, ok := in.(pte.KernelCall); ok {
 					op, s.Type = plan.Operators[call.Op].NodeName(), writes(plan, call)

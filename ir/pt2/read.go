@@ -219,7 +219,8 @@ func (a *archive) graphs(name string) []string {
 		}
 		if before > 0 && len(found) > before {
 			panic(problem("there are two exported programs in it, %s and %s",
-				foreign.Message(found[0]), foreign.Message(found[before])).hint("take one of them out"))
+				foreign.Message(found[0]), foreign.Message(found[before])).
+				hint("take one of them out"))
 		}
 		if root == name && len(found) > 0 {
 			break // its folders are its parts

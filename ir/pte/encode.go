@@ -205,9 +205,13 @@ func (e *encoder) refs(v []offset) offset { return e.CreateVectorOfTables(v) }
 // refsOf writes a vector of n tables; what names them in an error.
 func (e *encoder) refsOf(what string, n int, table func(int) offset) uint64 {
 	v := make([]offset, n)
-	for i := range v {
-		must.Do(func() { v[i] = table(i) }, "%s %d", what, i)
-	}
+	i := 0
+	err := must.Try(func() {
+		for ; i < n; i++ {
+			v[i] = table(i)
+		}
+	})
+	must.In(err, "%s %d", what, i)
 	return uint64(e.refs(v))
 }
 

@@ -125,6 +125,22 @@ func (t *Tensor) String() string {
 	return b.String()
 }
 
+// InstructionName names an instruction: by its operator, "aten::add.out", else by its kind,
+// "MoveCall", "DelegateCall ID".
+func (ep *ExecutionPlan) InstructionName(in Instruction) string {
+	switch in := in.(type) {
+	case KernelCall:
+		if in.Op >= 0 && int(in.Op) < len(ep.Operators) {
+			return ep.Operators[in.Op].String()
+		}
+	case DelegateCall:
+		if in.Delegate >= 0 && int(in.Delegate) < len(ep.Delegates) {
+			return "DelegateCall " + ep.Delegates[in.Delegate].ID
+		}
+	}
+	return strings.TrimPrefix(fmt.Sprintf("%T", in), "pte.")
+}
+
 // InstructionString describes an instruction of ep.
 func (ep *ExecutionPlan) InstructionString(in Instruction) string {
 	switch in := in.(type) {

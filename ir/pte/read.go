@@ -198,7 +198,8 @@ func (d *decoder) plan(s, root flat.Table, at path) *ExecutionPlan {
 	p.BufferDevices = each(s, &at, "non_const_buffer_device",
 		func(x flat.Table, _ path) BufferDevice {
 			return BufferDevice{Buffer: int32(x.Number("buffer_idx")),
-				DeviceType: int8(x.Number("device_type")), DeviceIndex: int8(x.Number("device_index"))}
+				DeviceType:  int8(x.Number("device_type")),
+				DeviceIndex: int8(x.Number("device_index"))}
 		})
 	return p
 }

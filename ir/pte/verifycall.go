@@ -347,8 +347,20 @@ func (p *planVerifier) result(at Problem, e *effect, s *aten.Schema, index int32
 	}
 }
 
-// accepts reports whether a kernel takes v for a parameter of type t. Kernels
-// unpack values strictly: an int is no double.
+// taken are the kinds of values that kernels take for parameters, by the types of these.
+// They unpack values strictly: an int is no double.
+var taken = map[string][]string{
+	"Tensor": {"a tensor"}, "str": {"a string"}, "Device": {"an int", "a string"},
+	"int": {"an int"}, "SymInt": {"an int"}, "ScalarType": {"an int"}, "Layout": {"an int"},
+	"MemoryFormat": {"an int"}, "QScheme": {"an int"},
+	"float": {"a double"}, "SymFloat": {"a double"}, "bool": {"a bool"}, "SymBool": {"a bool"},
+	"Scalar": {"an int", "a bool", "a double"}, "number": {"an int", "a bool", "a double"},
+	"int[]": {"a list of ints"}, "SymInt[]": {"a list of ints"},
+	"float[]": {"a list of doubles"}, "bool[]": {"a list of bools"},
+	"Tensor[]": {"a list of tensors"}, "Tensor?[]": {"a list of optional tensors"},
+}
+
+// accepts reports whether a kernel takes v for a parameter of type t.
 func accepts(t *aten.Type, v EValue) bool {
 	if _, ok := v.(Null); ok {
 		return t.Optional || t.Name == "Generator" || t.Name == "None"
@@ -360,41 +372,7 @@ func accepts(t *aten.Type, v EValue) bool {
 			name = t.Elems[0].Name + "?[]"
 		}
 	}
-	ok := false
-	switch name {
-	case "Tensor":
-		_, ok = v.(*Tensor)
-	case "int", "SymInt", "ScalarType", "Layout", "MemoryFormat", "QScheme":
-		_, ok = v.(Int)
-	case "float", "SymFloat":
-		_, ok = v.(Double)
-	case "bool", "SymBool":
-		_, ok = v.(Bool)
-	case "Scalar", "number":
-		switch v.(type) {
-		case Int, Bool, Double:
-			ok = true
-		}
-	case "str":
-		_, ok = v.(String)
-	case "Device":
-		switch v.(type) {
-		case Int, String:
-			ok = true
-		}
-	case "int[]", "SymInt[]":
-		_, ok = v.(IntList)
-	case "float[]":
-		_, ok = v.(DoubleList)
-	case "bool[]":
-		_, ok = v.(BoolList)
-	case "Tensor[]":
-		_, ok = v.(TensorList)
-	case "Tensor?[]":
-		_, ok = v.(OptionalTensorList)
-	default: // types that no operator of a program has
-	}
-	return ok
+	return slices.Contains(taken[name], kindOf(v))
 }
 
 // Effect is what an instruction does to tensors, by index in the value table.

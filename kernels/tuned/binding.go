@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/etgen/etgen/ir/sym"
 )
 
 // A call of a kernel passes the buffers that Slots names and the integers of the descriptor,
@@ -84,6 +86,15 @@ func (in *Instance) Slots() []Slot {
 		slots = append(slots, Slot{Scratch, "scratch", 0})
 	}
 	return slots
+}
+
+// Fields returns the integers of the descriptor, in its order.
+func (in *Instance) Fields() []sym.Expr {
+	list := make([]sym.Expr, len(in.Params))
+	for i, p := range in.Params {
+		list[i] = p.Value
+	}
+	return list
 }
 
 // Argument is an argument of a kernel's Go function.

@@ -44,7 +44,8 @@ func reordering(t ir.Type, from, to []int) *loop.Func {
 		placed[i] = vars[at(to, i)]
 	}
 	body := expr.At(0, t.DType, coords...)
-	return must.Get(schedule.Build("reorder", []expr.Tensor{{DType: t.DType, Vars: placed, Body: body}},
+	return must.Get(schedule.Build("reorder",
+		[]expr.Tensor{{DType: t.DType, Vars: placed, Body: body}},
 		[]schedule.OperandInfo{{DType: t.DType, Sizes: sizes}}, schedule.Options{}))
 }
 

@@ -51,11 +51,10 @@ type tunedCode struct {
 func (k *kernel) newTuned(c *ops.Call, in *tuned.Instance) *tunedCode {
 	t := &tunedCode{Instance: in, added: make([][]float32, len(in.Added)),
 		aligned: make([][]float32, len(in.Added))}
-	for _, p := range in.Params {
-		n, ok := p.Value.Const()
+	for _, e := range in.Fields() {
+		n, ok := e.Const()
 		if !ok {
-			panic(fmt.Errorf("parameter %s of tuned kernel %s is not known", p.Name,
-				in.Kernel.Name))
+			panic(fmt.Errorf("the parameter %s of tuned kernel %s is not known", e, in.Kernel.Name))
 		}
 		t.params = append(t.params, int(n))
 	}

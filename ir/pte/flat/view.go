@@ -57,9 +57,15 @@ func (t Table) Number(name string) uint64 {
 	if at == 0 {
 		return 0
 	}
-	var wide [8]byte
-	copy(wide[:], t.buf[at:at+f.size])
-	return binary.LittleEndian.Uint64(wide[:])
+	switch f.size {
+	case 1:
+		return uint64(t.buf[at])
+	case 2:
+		return uint64(t.u16(at))
+	case 4:
+		return uint64(t.u32(at))
+	}
+	return binary.LittleEndian.Uint64(t.buf[at:])
 }
 
 // Extent returns where the elements of a vector or string are in the buffer, in bytes.
@@ -90,11 +96,11 @@ type Scalar interface {
 // List returns the elements of a vector, whose type is T in the schema; nil for none.
 func List[T Scalar](t Table, name string) []T {
 	data := t.Bytes(name)
-	var zero T
-	n := len(data) / binary.Size(zero)
-	if n == 0 {
+	if len(data) == 0 {
 		return nil
 	}
+	var zero T
+	n := len(data) / binary.Size(zero)
 	list := make([]T, n)
 	if _, err := binary.Decode(data, binary.LittleEndian, list); err != nil {
 		panic(err) // the lengths are the same
@@ -114,7 +120,8 @@ func (t Table) Sub(name string) (Table, bool) {
 // Union returns the table of a union and the name of its type; the type may be there, and
 // the table absent.
 func (t Table) Union(name string) (sub Table, kind string, ok bool) {
-	for id, f := range t.table.fields {
+	for id := range t.table.fields {
+		f := &t.table.fields[id]
 		if f.name != name || f.kind != unionValue {
 			continue
 		}
