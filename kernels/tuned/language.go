@@ -54,8 +54,8 @@ type Costs struct {
 	// CopiedChannels is from how many channels on a convolution of few rows is worth a copy
 	// of its result.
 	CopiedChannels int
-	// Lanes that are computed at least, whether they have a channel or not, of Conv2DRows
-	// and of ConvAround.
+	// Lanes that Conv2DRows computes at least, whether they have a channel or not: where
+	// channels lie innermost in the image and the result, and elsewhere.
 	RowsLanes, AroundLanes int
 	Run                    float64 // of the loop around a run of products, in products
 	LinearProduct          float64 // of a product of Linear, in those of Matmul

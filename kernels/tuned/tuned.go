@@ -59,12 +59,16 @@ type Kernel struct {
 	Match func(*Request) *Instance
 }
 
-// Standard returns all kernels.
+// Standard returns all kernels, by families.
 func Standard() []*Kernel {
-	return []*Kernel{Linear(), LinearRows(), Matmul(), MatmulRows(), Conv2D(), Conv2DRows(),
-		Winograd(), ConvEdges(), ConvFew(), DepthwiseConv2D(),
-		DepthwiseRows(), DepthwiseSlide(), DepthwiseLanes(), DepthwiseNarrow(), LinearInt8(),
-		Conv2DInt8(), DepthwiseInt8(), MaxPool2D(), AvgPool2D(), Attention()}
+	return []*Kernel{
+		Linear(), LinearRows(), Matmul(), MatmulRows(), // products of matrices
+		Conv2D(), Conv2DRows(), Winograd(), ConvEdges(), ConvFew(), // convolutions
+		DepthwiseConv2D(), DepthwiseRows(), DepthwiseSlide(), DepthwiseLanes(), DepthwiseNarrow(),
+		LinearInt8(), Conv2DInt8(), DepthwiseInt8(), // of bytes
+		MaxPool2D(), AvgPool2D(),
+		Attention(),
+	}
 }
 
 // Request asks for a kernel for one operator call.

@@ -132,6 +132,23 @@ func (k *Kernel) Is(name string, n int64) bool {
 // One reports whether a field is always 1.
 func (k *Kernel) One(name string) bool { return k.Is(name, 1) }
 
+// Each begins a loop over the numbers below a field, unless that is always 1.
+func (k *Kernel) Each(name, field string) string {
+	if k.One(field) {
+		return ""
+	}
+	return k.Say(fmt.Sprintf("\nfor (%[1]s %[2]s = 0; %[2]s < %[3]s; %[2]s++) {", k.Index, name,
+		field))
+}
+
+// Done ends the loop of Each.
+func (k *Kernel) Done(field string) string {
+	if k.One(field) {
+		return ""
+	}
+	return "\n}"
+}
+
 // Multiple reports whether a field is always the same multiple of n.
 func (k *Kernel) Multiple(name string, n int64) bool {
 	x, ok := k.Known[name]
