@@ -85,6 +85,9 @@ type CrashError struct {
 // Error is one line: the cause and the first telling line of what the program
 // wrote.
 func (e *CrashError) Error() string {
+	if errors.Is(e.Cause, errHangs) {
+		return e.Cause.Error()
+	}
 	for line := range strings.Lines(e.Stderr) {
 		line = strings.TrimSpace(line)
 		if strings.Contains(line, "ERROR") || strings.Contains(line, "runtime error") ||

@@ -205,11 +205,12 @@ func guardZero(b *expr.Expr, f func() *expr.Expr) *expr.Expr {
 // overflows, as PyTorch's vector code has it.
 func remainderC(a, b *expr.Expr) *expr.Expr {
 	if a.DType.IsFloat() {
-		over := expr.Eq(expr.Abs(expr.Div(a, b)), like(a, inf))
-		return expr.Select(over, like(a, math.NaN()), expr.Rem(a, b))
+		return expr.Select(infinite(expr.Div(a, b)), like(a, math.NaN()), expr.Rem(a, b))
 	}
 	return guardZero(b, func() *expr.Expr { return expr.Rem(a, b) })
 }
+
+func infinite(x *expr.Expr) *expr.Expr { return expr.Eq(expr.Abs(x), like(x, inf)) }
 
 // opposite reports whether a and b, both not zero, have different signs.
 func opposite(a, b *expr.Expr) *expr.Expr {
@@ -243,7 +244,12 @@ func floorDivide(a, b *expr.Expr) *expr.Expr {
 	}
 	zero, one := like(a, 0), like(a, 1)
 	m := remainderC(a, b)
-	q := expr.Div(expr.Sub(a, m), b)
+	over := infinite(expr.Div(a, b)) // then m is NaN
+	if b.Op == expr.OpConst && math.Abs(b.Float) >= 1 {
+		over = expr.Bool(false) // but for an infinite a
+	}
+	finite := expr.Ne(expr.Abs(a), like(a, inf))
+	q := expr.Div(expr.Select(expr.And(over, finite), a, expr.Sub(a, m)), b)
 	q = expr.Select(expr.And(expr.Ne(m, zero), opposite(m, b)), expr.Sub(q, one), q)
 	f := expr.Floor(q)
 	f = expr.Select(expr.Gt(expr.Sub(q, f), like(a, 0.5)), expr.Add(f, one), f)

@@ -173,13 +173,13 @@ def gelu_infinite() -> Case:
 
 
 def float_division() -> Case:
-    """floor, trunc, remainder and fmod of negative floats, and division by zero."""
+    """floor, trunc, remainder and fmod of negative floats, division by zero, quotients that overflow; as many as PyTorch's vectors hold, whose code and not that of single elements is what counts."""
 
     def forward(x, y):
         return torch.floor_divide(x, y), torch.div(x, y, rounding_mode="trunc"), torch.remainder(x, y), torch.fmod(x, y), x / y
 
-    x = torch.tensor([7.0, -7.0, 7.0, -7.0, 0.5, -0.5, 1e6, 6.0, -1.0])
-    y = torch.tensor([2.0, 2.0, -2.0, -2.0, 0.3, 0.3, 0.1, 3.0, 0.0])
+    x = torch.tensor([7.0, -7.0, 7.0, -7.0, 0.5, -0.5, 1e6, 6.0, -1.0, 3e38, -3e38, 3e38, float("inf"), 5.5, -5.5, 0.0])
+    y = torch.tensor([2.0, 2.0, -2.0, -2.0, 0.3, 0.3, 0.1, 3.0, 0.0, 0.5, 0.5, -0.5, 0.5, -0.7, 0.7, 3.0])
     return Case(function(forward), (x, y))
 
 
