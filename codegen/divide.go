@@ -11,11 +11,11 @@ import (
 
 // A compiler's time for a function grows faster than the function, and so does
 // its memory. So the text of a large program has no large function. What stands
-// in a function is weighed: a statement is 1, and so is each of its operands, and
-// in a kernel each operation.
+// in a function is weighed: a statement weighs 1, and so do each operand of it and each
+// operation in a kernel.
 const (
-	// MaxWeight is from which weight on statements are divided. Blocks stay whole
-	// that have no more, so a function of nested blocks may weigh a few times that.
+	// MaxWeight is the weight above which a block is divided. Blocks below it are not
+	// divided, so a function of nested blocks may weigh a few times as much.
 	MaxWeight = 1000
 	// sectionWeight is what the call of another function weighs.
 	sectionWeight = 8
@@ -25,7 +25,7 @@ const (
 // becomes many instructions.
 func maxKernel(weight int) int { return weight / 2 }
 
-// Alike is how many statements or tests of one kind stand in a function that has
+// Alike is the largest number of statements or tests of one kind in a function that has
 // one for each argument or state.
 func Alike(weight int) int { return max(2, weight/32) }
 

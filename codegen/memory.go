@@ -7,8 +7,8 @@ import (
 	"github.com/etgen/etgen/lower/native"
 )
 
-// MayOverlap reports whether two buffers may share memory. Inputs, outputs and
-// the arena are apart: that is what the caller promises.
+// MayOverlap reports whether two buffers may share memory. Inputs, outputs and the arena
+// are disjoint: the caller promises this.
 func MayOverlap(a, b *native.Buffer) bool {
 	ra, rb := native.Root(a), native.Root(b)
 	if ra == rb {

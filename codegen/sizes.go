@@ -26,8 +26,8 @@ type namedSolve struct {
 	dim sym.Expr
 }
 
-// NewSizeWords returns the words for sizes that are bound as b says. name is
-// what the caller knows a dimension of an input or output as.
+// NewSizeWords returns the words for the sizes of a method. b says how the sizes follow
+// from the inputs, and name gives the caller's name of a dimension of an input or output.
 func NewSizeWords(b *native.Binding, name func(output bool, d native.Dim) string) *SizeWords {
 	w := &SizeWords{name: name, values: map[*sym.Symbol]sym.Expr{}}
 	named := func(output bool, d native.Dim) sym.Expr {
@@ -39,7 +39,7 @@ func NewSizeWords(b *native.Binding, name func(output bool, d native.Dim) string
 		w.values[s.Sym] = sym.FloorDiv(sym.Sub(dim, w.value(s.Rest)), sym.Int(s.Coef))
 		w.solved = append(w.solved, namedSolve{s, dim})
 	}
-	// What only the run knows is called as the first dimension that is it.
+	// A symbol that is known only at run time is named after the first dimension equal to it.
 	for _, d := range b.Out {
 		if syms := d.Size.Symbols(); len(syms) == 1 && d.Size.Equal(syms[0].Expr()) &&
 			!w.knows(d.Size) {
@@ -134,7 +134,7 @@ func (w *SizeWords) Output(d native.Dim) string {
 	return text
 }
 
-// Late reports whether only the run knows e: it does not follow from the inputs.
+// Late reports whether e is known only at run time: it does not follow from the inputs.
 func (w *SizeWords) Late(e sym.Expr) bool {
 	return slices.ContainsFunc(e.Symbols(), func(x *sym.Symbol) bool {
 		return !slices.ContainsFunc(w.solved, func(s namedSolve) bool { return s.Sym == x })

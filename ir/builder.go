@@ -128,7 +128,7 @@ func (e *Emitter) Region(inputs []*Value, build func(*Emitter) ([]Arg, error)) (
 	return buildGraph(e.rw, e.Names, e.Loc, inputs, build)
 }
 
-// BuildGraph builds a graph of its own.
+// BuildGraph builds a graph that is no region of another one.
 func BuildGraph(names *Names, inputs []*Value,
 	build func(*Emitter) ([]Arg, error)) (*Graph, error) {
 	rw := &Rewriter{Names: names, subst: map[*Value]Arg{}, gone: map[*Value]*Node{}}

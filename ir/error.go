@@ -52,8 +52,8 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// WantBound says how a size without an upper bound gets one: an input's when the
-// model is exported, one that the model computes in the model.
+// WantBound says how a size gets the upper bound that it lacks: a size of an input by an
+// argument of the export, a size that the model computes by a check in the model.
 func WantBound(size sym.Expr) string {
 	var words []string
 	for _, s := range size.Symbols() {

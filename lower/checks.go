@@ -220,10 +220,10 @@ func (c *entryChecks) require(op string, a, b ir.Arg) {
 // assertOp asserts a condition on numbers.
 const assertOp = "aten._assert_scalar.default"
 
-// Refusals says assertions, of which ExecuTorch's runtime has no kernel, in operators
-// that it has kernels for: one that fills a tensor of the fixed size 1. It is asked for the
-// size 1 where the condition holds and 0 where not. A kernel refuses to resize a tensor of
-// fixed size, and the call of the method ends with that error.
+// Refusals replaces assertions, for which ExecuTorch's runtime has no kernel, by an
+// operator that fills a tensor of the fixed size 1. The operator is asked for size 1 if the
+// condition holds and for size 0 if not. A kernel refuses to resize a tensor of fixed size,
+// and this error ends the call of the method.
 var Refusals = Pass{
 	Name: "refusals",
 	Doc:  "say assertions by a tensor that cannot be resized",

@@ -17,9 +17,9 @@ import (
 // that etgen understands otherwise than PyTorch, must not become code.
 //
 //   - Kind, dtype, rank and sizes must be those that follow. A symbol that was not
-//     seen before is a name for the size that follows. Symbolic sizes that may be
-//     equal are taken for equal: PyTorch traced the program with them so. The size
-//     that follows is the one that is built.
+//     seen before is a name for the size that follows. Sizes must be equal for
+//     certain: nothing checks at run time those that only may be. The size that
+//     follows is the one that is built.
 //   - Strides of a view must be those that follow. New memory may be dense in any
 //     order: which one is the choice of PyTorch's kernels, and differs between
 //     versions.

@@ -71,8 +71,8 @@ func loadOpenedData(name string, loader DataLoader, closer io.Closer,
 	return d, nil
 }
 
-// Close closes the file that OpenData opened. Methods that are loaded already go
-// on unless a backend reads its data later.
+// Close closes the file that OpenData opened. Loaded methods still run, unless a backend
+// reads its data later.
 func (d *DataFile) Close() error {
 	if d.closer == nil {
 		return nil

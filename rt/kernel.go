@@ -45,7 +45,7 @@ func NewCall(op string, args []*EValue, fixed func(*EValue) bool) *Call {
 // is Resizable.
 func (c *Call) Fixed(v *EValue) bool { return c.fixed != nil && c.fixed(v) }
 
-// Unread reports whether nobody reads what the call leaves in the tensor of
+// Unread reports whether nothing reads what the call leaves in the tensor of
 // slot v: a kernel need not compute it.
 func (c *Call) Unread(v *EValue) bool { return c.unread != nil && c.unread(v) }
 

@@ -86,8 +86,8 @@ func loadOpened(name string, loader DataLoader, closer io.Closer, err error,
 	return p, nil
 }
 
-// NewProgram returns a program over what was read, or written, elsewhere. It is
-// checked as Load does. It must not be changed any more.
+// NewProgram returns a program made of a file in memory. NewProgram checks the file as
+// Load does. The caller must not change the file afterwards.
 func NewProgram(file *pte.Program, options *LoadOptions) (_ *Program, err error) {
 	defer must.Catch(&err)
 	if options == nil {

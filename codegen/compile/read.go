@@ -128,7 +128,7 @@ const headBytes = 8
 
 // headOf returns the first headBytes bytes of a regular file, fewer if it is shorter.
 func headOf(path string) (string, error) {
-	// To open a pipe is to wait for who writes to it.
+	// Opening a pipe would wait for its writer.
 	if info, err := os.Stat(path); err != nil {
 		return "", err
 	} else if !info.Mode().IsRegular() {

@@ -15,8 +15,8 @@ import (
 // Language is a row of the table of output languages: what Options.Lang names.
 type Language struct {
 	Name string
-	// Kernels is what micro-kernels ask of it. It is nil for programs of operators, which
-	// have no native form: no machine and no optimisation makes a difference to these.
+	// Kernels is the language's row in the table of kernel languages. It is nil for programs
+	// of operators, which have no native form: target and optimisation do not affect these.
 	Kernels *tuned.Language
 	// InFolder says that a package is part of the folder that it is written to, which has a
 	// name and may have other files of the package: then none has to be named.

@@ -49,8 +49,8 @@ func (p *printer) epilogue(in *tuned.Instance, typ string, extra []string) strin
 	}
 	steps := epilogueSteps(e, i, map[*sym.Symbol]sym.Expr{e.O: sym.Add(o.Expr(), i.Expr()),
 		e.C: channel})
-	// Runs are so short that chunks are worth it only for functions, and for
-	// rounding to integers.
+	// Runs are short, so vector primitives pay only for functions and for rounding to
+	// integers.
 	expensive := false
 	expr.Walk(e.Body, func(e *expr.Expr) {
 		expensive = expensive || e.Op == expr.OpCall || e.Op == expr.OpCast && e.DType.IsInt() &&

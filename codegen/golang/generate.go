@@ -140,7 +140,7 @@ func newGenerator(p *native.Program, opt Options) *generator {
 	for _, b := range p.State {
 		g.state[b] = fields.Take(camel(b.Name))
 	}
-	// Callers see the names of ports, nobody those of kernels.
+	// Ports are part of the API and keep their names; a kernel of the same name is renamed.
 	ports := map[string]bool{}
 	for _, m := range p.Methods {
 		for _, in := range m.Inputs {

@@ -82,8 +82,8 @@ func (p *methodPrinter) failing(call *jen.Statement) *jen.Statement {
 		Block(jen.Return(append(append([]jen.Code(nil), p.zero...), jen.Err())...))
 }
 
-// sectionName names the function of a section, or of what else is apart, once: a
-// method may be printed again.
+// sectionName returns the name of the function of a section, or of another separate part.
+// A method may be printed twice, so the name is kept.
 func (g *generator) sectionName(s any, base string) string {
 	if g.sections[s] == "" {
 		g.sections[s] = g.unit.scope.TakeAround(base)

@@ -12,11 +12,10 @@ import (
 // most is how large the heap may become before all is collected that can be.
 const most = 768 << 20
 
-// Grow lets the heap grow to five times what is alive in it, but not beyond most,
-// before garbage is collected: a compilation allocates much that lives long, and half
-// of its time would go into looking at that again and again. Once most of it is alive
-// the heap grows as those of other programs do. Environment variables of Go that say
-// otherwise are obeyed.
+// Grow makes the process collect garbage only when the heap is five times as large as what
+// was alive in it, or reaches most. A compilation allocates much memory that lives long;
+// half of its time would go into scanning that memory. If more than half of most is alive,
+// the heap grows as in any Go program. GOGC and GOMEMLIMIT are obeyed.
 func Grow() {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return

@@ -6,7 +6,7 @@ import (
 	"github.com/etgen/etgen/ir/pte"
 )
 
-// flow finds the steps and which can follow which.
+// flow finds the steps, and for each step those that can come next.
 func (l *lifetimes) flow() {
 	fixed := l.plan.FixedBools()
 	l.steps = []string{"entry"}
@@ -59,8 +59,8 @@ func (l *lifetimes) label(in pte.Instruction) string {
 	return "free"
 }
 
-// reach returns the steps that ways from some steps lead to, those themselves
-// left out unless a way leads back. Ways do not go on from where stop holds.
+// reach returns the steps that can be reached from a step by ways. The step itself is
+// among them only if a way leads back to it. A way ends where stop holds.
 func (l *lifetimes) reach(ways [][]int, from int, stop func(step int) bool) []bool {
 	reached := make([]bool, len(l.steps))
 	todo := slices.Clone(ways[from])

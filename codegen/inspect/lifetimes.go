@@ -22,7 +22,7 @@ type lifetimes struct {
 	steps   []string
 	next    [][]int // by step: which can follow
 	prev    [][]int
-	first   []int // by step: the first of its run, of steps that follow the one before alone
+	first   []int // by step: the first step of its run, in which each has one successor
 
 	// by value: the planned tensor whose memory it has, itself for most
 	root    []int32

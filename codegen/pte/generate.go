@@ -34,9 +34,9 @@ type Output struct {
 	// Data is what the program refers to by name, sorted by name; nil without
 	// Options.ExternalWeights.
 	Data *pte.DataFile
-	// Memory tells of each method where its tensors lie.
+	// Memory says for each method where its tensors lie.
 	Memory []Memory
-	// Origins are of each method, for each instruction, where it comes from.
+	// Origins says for each instruction of each method where it comes from.
 	Origins [][]Origin
 }
 

@@ -131,8 +131,8 @@ type call struct {
 	op   string // as nodes name it: "aten.add.out"
 	args []*slot
 
-	// reads are the tensors that the call wants bytes of, writes those it
-	// replaces wholly; what it updates is in both.
+	// reads are the tensors whose bytes the call reads, writes those that it overwrites
+	// completely. A tensor that it updates is in both.
 	reads, writes []*slot
 
 	// copies tells that the call does nothing but give writes[0] the elements

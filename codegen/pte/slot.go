@@ -49,7 +49,7 @@ type tensor struct {
 
 	// data is what a constant holds, or state at the start of the program.
 	data *data
-	// role tells what keeps the memory from being anyone else's.
+	// role says why another tensor may not have the memory.
 	role role
 	// shared is the place of state that other methods have too, nil for others.
 	shared *sharedState

@@ -1,4 +1,4 @@
-// Package svg writes pictures. Strings reach them escaped: files say some of these.
+// Package svg writes pictures. It escapes strings, because some of them come from files.
 package svg
 
 import (

@@ -43,7 +43,7 @@ func Format(format string, args ...any) Text {
 	return Text{fmt.Sprintf(format, raw...)}
 }
 
-// Behind returns what stands behind the first mark, all of the text if it has none.
+// Behind returns the text behind the first mark, or all of the text if it has none.
 func (t Text) Behind(mark string) Text {
 	if _, rest, ok := strings.Cut(t.s, mark); ok {
 		return Text{rest}

@@ -477,7 +477,7 @@ func (g *guard) scalar(v *ir.Value, fixed ir.Arg) number {
 	panic(fmt.Errorf("an input that it takes for a number is none"))
 }
 
-// leaf finds the input that the first steps lead to, and what steps are left.
+// leaf finds the input that the first steps name, and returns the remaining steps.
 // fixed is the value of an input that is a constant.
 func (g *guard) leaf(steps []*sym.Python) (v *ir.Value, fixed ir.Arg, rest []*sym.Python) {
 	var leaves []int // positions in the graph's inputs of what the caller passes
@@ -503,8 +503,8 @@ func (g *guard) leaf(steps []*sym.Python) (v *ir.Value, fixed ir.Arg, rest []*sy
 	return g.m.Graph.Inputs[i], g.m.Inputs[i].Fixed, rest
 }
 
-// named finds the leaf that a parameter of forward and steps from it lead to, -1
-// if there is none. Of *xs the parameters are xs_0, xs_1, …; of **kw the keys.
+// named finds the leaf that a parameter of forward and the steps from it name, or returns
+// -1. The parameters of *xs are called xs_0, xs_1, …; those of **kw are its keys.
 func (g *guard) named(name string, steps []*sym.Python) (int, []*sym.Python) {
 	in := g.m.In
 	if in == nil || len(in.Children) != 2 {

@@ -60,7 +60,7 @@ type flow struct {
 	homes   []home
 	index   *homeIndex
 	tensors []int32 // values that are tensors with data
-	// by value: no instruction writes it or moves its data, it is no input and has no initial data
+	// by value: it is no input, has no initial data, and no instruction writes or moves it
 	plain    []bool
 	viewed   []bool // by value: a view of something that has no memory of its own
 	still    []bool // by value: a tensor with data, which no instruction moves

@@ -202,8 +202,8 @@ func leastOf(plan *ExecutionPlan, words []string) (input int, sizes []int64, err
 	return input, sizes, nil
 }
 
-// Parts tells what the bytes of a file are for. Data that is shared counts once,
-// for the first that is named here.
+// Parts counts the bytes of a file by their use. Bytes with several uses count once, for
+// the first of these fields.
 type Parts struct {
 	Flatbuffer int64 `json:"flatbuffer"` // of a bundle with the test cases' shapes
 	Constants  int64 `json:"constants"`

@@ -48,7 +48,7 @@ func Open(path string) (*Program, io.Closer, error) { return open(path, Read) }
 // open opens the file at path and reads it; errors name the file.
 func open[T any](path string, read func(io.ReaderAt,
 	int64) (T, error)) (t T, _ io.Closer, err error) {
-	// Others are not opened: a pipe waits for who writes to it.
+	// Other files are not opened: opening a pipe would wait for its writer.
 	info, err := os.Stat(path)
 	if err != nil {
 		return t, nil, err

@@ -472,8 +472,8 @@ func RuntimeSchema(o Operator) *aten.Schema {
 // dimension, result.
 func SizeOperator() Operator { return Operator{Name: "aten::sym_size", Overload: "int"} }
 
-// ItemOperator is the runtime's operator that gives the element of a tensor of
-// one: tensor, result.
+// ItemOperator is the runtime's operator that reads the element of a tensor with one
+// element. Its arguments are the tensor and the result.
 func ItemOperator() Operator { return Operator{Name: "aten::_local_scalar_dense"} }
 
 // schema returns the schema of an operator, nil if nobody knows it.

@@ -86,7 +86,7 @@ func Recover(err *error) {
 // maxDepth bounds how deep a text nests, so that none can exhaust the stack.
 const maxDepth = 500
 
-// Enter is called on the way into what may nest, and its result on the way out.
+// Enter is called where a nested construct begins; the function it returns, where it ends.
 func (l *Lexer) Enter() func() {
 	if l.depth++; l.depth > maxDepth {
 		l.Fail(l.Pos, "nested deeper than %d", maxDepth)

@@ -293,8 +293,8 @@ func overlap(a, b []byte) bool {
 	return x < y+uintptr(len(b)) && y < x+uintptr(len(a))
 }
 
-// step returns how far apart the rows are whose first index is at; -1 if that is
-// no constant of at least 0.
+// step returns the distance of the rows whose first index is at, or -1 if the distance is
+// not a constant of at least 0.
 func (r *rows) step(at sym.Expr) int64 {
 	if r == nil {
 		return -1

@@ -90,7 +90,7 @@ func view[T element](b []byte) ([]T, bool) {
 
 // Floats returns b as float32 elements: b's own memory, shared, if it is aligned
 // for them and the machine is little-endian; else a copy in scratch, which grows
-// as needed. Bytes of something else may end within an element: zeros follow.
+// as needed. If b ends within an element, zeros complete it.
 func Floats(b []byte, scratch *[]float32) (x []float32, shared bool) {
 	if rest := len(b) % 4; rest > 0 {
 		b = append(b[:len(b):len(b)], make([]byte, 4-rest)...)

@@ -8,7 +8,7 @@ import (
 	"github.com/etgen/etgen/kernels/half"
 )
 
-// Convert gives v of dtype from as dtype to.
+// Convert converts v from one dtype to another.
 func Convert(v Value, from, to ir.DType) Value {
 	switch {
 	case from.IsFloat() && to.IsFloat():

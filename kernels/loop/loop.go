@@ -73,7 +73,7 @@ type (
 		Cond *expr.Expr
 		Body []Stmt
 	}
-	// If chooses.
+	// If runs Then or Else.
 	If struct {
 		Cond       *expr.Expr
 		Then, Else []Stmt

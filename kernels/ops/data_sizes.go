@@ -16,14 +16,14 @@ import (
 // argument. So the result's buffer has room for the bound, and everything
 // behind works on the actual size as on any other dynamic one.
 //
-// A graph may say otherwise what such a size is: a number, another size, or the
-// symbol of a size that data decided before. Pass define-sizes asserts it.
+// A graph may record something else for such a size: a number, another size, or the
+// symbol of a size that data decided before. Pass define-sizes asserts that it holds.
 
 // Count is a dimension of a result whose size data decides.
 type Count struct{ Result, Dim int }
 
-// Counts returns the dimensions of results whose sizes data decides. Those of
-// one call are one size, which is the first one's.
+// Counts returns the dimensions of results whose sizes data decides. All of them have
+// the size of the first one.
 func (c *Call) Counts() []Count { return c.counts }
 
 // counted returns size d of result i, which data decides and which is at most

@@ -90,7 +90,7 @@ func embeddingBag(schema string) entry {
 			panic(c.fail("mode %d", mode))
 		}
 		of := b.cast(bag, index)
-		// PyTorch's quick way leaves it empty
+		// PyTorch's fast path returns it empty
 		if mode == bagSum && !padded && (d == ir.Float32 || d == ir.Float16) {
 			of = b.aten("zeros", []int{0}, Kw("dtype", index))
 		}

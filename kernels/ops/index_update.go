@@ -326,7 +326,8 @@ func (b *Builder) reduceInto(self, index, src *ir.Value, d int, how string,
 		return b.reshaped(y)
 	}
 	m := opmath(dt)
-	// What the index does not reach in the other dimensions goes nowhere.
+	// Where index is smaller than self in other dimensions, it is padded with -1, which adds
+	// nothing.
 	var pads []sym.Expr
 	short := false
 	for k := self.Type.Rank() - 1; k >= 0; k-- {

@@ -250,8 +250,8 @@ func (b *Builder) hinge(x *ir.Value, margin ir.Arg) *ir.Value {
 	return b.aten("clamp_min", b.aten("add.Scalar", x, margin), 0)
 }
 
-// cosineEmbedding draws pairs of target 1 together and pushes those of -1
-// apart; others count nothing.
+// cosineEmbedding is the loss that draws pairs of target 1 together and separates pairs of
+// target -1. Pairs of another target count nothing.
 func cosineEmbedding(b *Builder, c *Call) *ir.Value {
 	x, y, t := c.Value("input1"), c.Value("input2"), c.Value("target")
 	margin := must(c.Float("margin"))

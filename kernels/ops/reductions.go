@@ -333,7 +333,7 @@ var (
 		}
 		return opmath(d), d, true
 	}
-	// exact neither computes nor rounds.
+	// exact keeps the dtype of the operand, and nothing is rounded.
 	exact rule = func(d ir.DType) (ir.DType, ir.DType, bool) { return d, d, true }
 	// toInt64 gives an index or a count.
 	toInt64 rule = func(d ir.DType) (ir.DType, ir.DType, bool) { return d, ir.Int64, true }

@@ -123,7 +123,7 @@ func mergeSort(c *Call, dim int, descending bool) *loop.Func {
 	bindL, left := index("left_pos", expr.At(from, it, atI), n)
 	bindR, rightPos := index("right_pos", expr.At(from, it, atJ), n)
 	merge := []loop.Stmt{
-		// What is left over goes over without comparing.
+		// If only one half has elements left, they are taken without a comparison.
 		&loop.Let{Var: right, Value: expr.Lt(j.get(), hi.get()), Mutable: true},
 		&loop.If{Cond: expr.And(expr.Lt(i.get(), mid.get()), expr.Lt(j.get(), hi.get())),
 			Then: []loop.Stmt{

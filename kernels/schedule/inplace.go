@@ -101,8 +101,8 @@ func safe(st, ld access, so, si int64) bool {
 		common++
 	}
 	if ld.pos > st.pos {
-		// In the same iteration the load comes later, and a strip runs all
-		// its stores before all these loads: no pair of instances may meet.
+		// In the same iteration the load comes later, and a chunk of vectors does
+		// all its stores before all these loads: no store and load may meet.
 		return disjoint(st, ld, so, si, 0, false)
 	}
 	// The load is later if a common loop has advanced, the ones around it being

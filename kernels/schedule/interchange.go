@@ -13,8 +13,8 @@ import (
 // row is the most results whose reductions run together.
 const row = 512
 
-// interchange makes loops over results that lie side by side the innermost
-// ones where what they reduce does too:
+// interchange makes loops over contiguous results the innermost ones, where the elements
+// that they reduce are contiguous too:
 //
 //	for i < 64 strip {
 //	  var sum: f32 = 0.0
@@ -32,10 +32,10 @@ const row = 512
 //	}
 //	for i < 64 strip { out[i] = sum[i]/9.0 }
 //
-// with sum in scratch memory. Nothing is added in another order. Loops of
-// fewer than least iterations stay. Some loads may lie apart if as much else
-// lies side by side: a softmax over channels that also brings these from
-// innermost to outermost in memory.
+// with sum in scratch memory. The order of additions stays the same. Loops of fewer than
+// least iterations stay as they are. Some loads may be strided if as many others become
+// contiguous, as in a softmax over channels that also moves these from innermost to
+// outermost in memory.
 // It reports whether it has changed f.
 func interchange(f *loop.Func, least int) bool {
 	if least <= 0 {

@@ -43,14 +43,13 @@ type parts struct {
 	kind  expr.ReduceKind
 	term  *expr.Expr // what an iteration adds or compares
 	array *expr.Var
-	// Of extrema of Float32: the largest bits of a value without its sign. The
-	// values are compared without regard to those that are no numbers, which
-	// vectors can; these bits tell whether there was one.
+	// bits is for extrema of Float32: the largest bit pattern of a value without its
+	// sign. Vectors compare the values as if there were no NaN; bits tells whether
+	// there was one.
 	bits *expr.Var
 }
 
-// infinite are the bits of an infinite Float32; those of what is no number are
-// larger.
+// infinite is the bit pattern of an infinite Float32; that of a NaN is larger.
 const infinite = 0x7f800000
 
 // newLaner returns nil if st is to stay as it is: it is short, or one of its

@@ -163,7 +163,7 @@ func (a *accumulator) result(r *expr.Expr) *expr.Var {
 
 // accumulate combines one value of body into a.
 func (s *scheduler) accumulate(a *accumulator, body *expr.Expr, in *block) {
-	// A value that is only combined under a condition makes an If.
+	// A sum of select(condition, value, 0) adds the value in an If.
 	if a.kind == expr.ReduceSum && body.Op == expr.OpSelect && in.uses[body] == 1 &&
 		in.value(body) == nil && isZero(body.Args[2]) {
 		cond := s.value(body.Args[0], in)

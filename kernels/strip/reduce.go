@@ -86,7 +86,7 @@ func Smallest[T Numeric](acc T, a []T) T {
 	return acc
 }
 
-// Any returns acc or whether an element of a is true.
+// Any reports whether acc or an element of a is true.
 func Any(acc bool, a []bool) bool {
 	for _, x := range a {
 		acc = acc || x

@@ -55,8 +55,8 @@ func FloorMod(a, b int) int {
 	return m
 }
 
-// ToInt32 returns x without its fraction, the smallest int32 for what does not
-// fit and NaN.
+// ToInt32 rounds x towards zero. It returns the smallest int32 for NaN and for a number
+// that does not fit.
 func ToInt32(x float64) int32 {
 	if x > -0x1p31-1 && x < 0x1p31 {
 		return int32(x)

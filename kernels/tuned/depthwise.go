@@ -104,8 +104,8 @@ func (cv *convolution) repeated(times int) (w, bias Packed) {
 // narrowLanes is how many floats of its weights a tap of DepthwiseNarrow has.
 const narrowLanes = rowsCols / 2
 
-// DepthwiseNarrow is DepthwiseSlide for images of 8 channels that columns move over
-// by one: a vector that is wider has the channels of neighbouring pixels. w is
+// DepthwiseNarrow is DepthwiseSlide for images of 8 channels and windows that move by one
+// column: a vector of more than 8 lanes holds the channels of neighbouring pixels. w is
 // [kh][kw][16], the channels repeated; bias is repeated likewise.
 func DepthwiseNarrow() *Kernel {
 	return &Kernel{Name: "depthwise_narrow_f32", Descriptor: depthwiseRowsParams,

@@ -17,8 +17,8 @@ type Machine struct {
 	// microcontroller.
 	Languages []*Language `json:"languages"`
 
-	// What the kernels' texts may use of the processor. Open says that its compiler
-	// decides, by macros: the rest does not count then.
+	// What the texts of kernels may use of the processor. Open says that the compiler's
+	// macros decide; the other fields have no effect then.
 	Open      bool `json:"open"`
 	Vectors   int  `json:"vectors"`   // bits of the vectors that kernels use; 0: none
 	Registers int  `json:"registers"` // of floating numbers or vectors; 0: none
@@ -36,9 +36,9 @@ type Machine struct {
 
 	// Flag is what tells gcc and clang to compile for the machine; "" if any will do.
 	Flag string `json:"flag"`
-	// Undefined are macros of other machines, whose lines are no part of C for this one.
-	// Defined are those that gcc and clang define for it: if there are some, C for it is
-	// for these compilers alone, and checks them.
+	// Undefined are macros of other machines: C for this machine omits their lines.
+	// Defined are macros that gcc and clang define for this machine. If there are some, C
+	// for it requires one of these compilers, and checks the macros.
 	Defined   []string `json:"defined"`
 	Undefined []string `json:"undefined"`
 	// Assembly is that of Go packages for the machine, by architecture: a program in Go

@@ -39,8 +39,8 @@ func (t Target) tile() Tile {
 // or as they find.
 func (t Target) vectors() bool { return t.Language.FindsVectors || t.tile().Vector }
 
-// Wide reports whether the kernels of a target may use the widest vectors there
-// are, for which it counts how memory is aligned.
+// Wide reports whether the kernels of a target may use the widest vectors there are. The
+// alignment of memory matters to these.
 func Wide(t Target) bool { return t.Speed && t.tile().Vector }
 
 // Scarce reports whether memory is scarcer than time: see Machine.Microcontroller.

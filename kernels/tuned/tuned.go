@@ -37,8 +37,8 @@ type Kernel struct {
 	// a function for parts of them, called as the kernel's with Part at its end: which
 	// part of which step comes first. It does the phases for each image of a batch.
 	Phases []string
-	// OwnScratch says that Match asks for the scratch of one thread, and that each
-	// of those that share a call needs as much: there is one behind the other.
+	// OwnScratch says that Match asks for the scratch of one thread. Each thread of a
+	// call needs as much; their scratch lies one behind the other.
 	OwnScratch bool
 	Composite  bool // the operator decomposes; it is left whole for this kernel
 	Bounds     bool // Go's function adds and bounds: see Epilogue.Bounds
@@ -46,10 +46,10 @@ type Kernel struct {
 	// strip and functions of kernels/math.
 	Primitives []string
 
-	// InPatches reports whether patches of rows of a convolution have the same sums,
-	// to the bit, as the whole does that an instance was made for; nil: none have.
+	// InPatches reports whether a convolution in patches of rows gives the same bits as
+	// the whole convolution that an instance was made for. Nil: never.
 	InPatches func(in *Instance, whole Window, patches []Rows) bool
-	// ScalarPatches tells that InPatches is true where there are no vectors alone.
+	// ScalarPatches says that InPatches holds only on targets without vectors.
 	ScalarPatches bool
 	tiling        func(in *Instance) tiling // what Instructions counts; nil: it counts products
 

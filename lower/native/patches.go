@@ -350,7 +350,7 @@ func (p *patches) patch(windows []*Buffer, i int64, more sym.Expr) []Stmt {
 			args[1] = rowsOf(windows[j-1], args[1], c.window.In, rows.In,
 				sym.Int(from-p.origin(j-1, i)))
 		}
-		// What is made, and what is as large as that.
+		// The result, and operands of its size: the rows that this call makes.
 		done := sym.Add(sym.Int(p.done(j, i)), sym.Mul(sym.Int(c.share), more))
 		result := args[0]
 		in := c.call.Kernel.Tuned

@@ -62,7 +62,7 @@ func newPatches(chain []link, height int64) *patches {
 			c.halo = max(0, next.Reach-next.Stride)
 			c.lead = max(0, c.base-c.halo)
 		}
-		// The second patch sees no padding any more.
+		// Only the first patch may see the padding above.
 		if c.ends[0]*w.Stride < w.Pad {
 			return nil
 		}

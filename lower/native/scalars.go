@@ -165,8 +165,8 @@ func scalarDType(v *ir.Value) ir.DType {
 	return ir.Float64
 }
 
-// Dim is a dynamic number that caller and method tell each other: a dimension
-// of an input or output, or an integer input.
+// Dim is a dynamic number that the caller passes to the method or gets from it: a
+// dimension of an input or output, or an integer input.
 type Dim struct {
 	Port int // index in Method.Inputs or Method.Outputs
 	Axis int // -1: the port itself is the integer
@@ -193,8 +193,8 @@ type Solve struct {
 // Bare reports whether the symbol is the number itself.
 func (s Solve) Bare() bool { return s.Coef == 1 && s.Rest.IsZero() }
 
-// Bind finds out how m's sizes follow from its inputs. It is an error if one
-// that an input or the code mentions does not.
+// Bind determines how the sizes of m follow from its inputs. A symbol that an input or
+// the code mentions, and that does not follow, is an error.
 func Bind(m *Method) (*Binding, error) {
 	b := &Binding{}
 	for i, p := range m.Inputs {

@@ -304,7 +304,7 @@ func (r *raiser) count(c *counted) (sym.Expr, bool) {
 func (r *raiser) scan(l *loop, c *counted, rounds sym.Expr) {
 	at := l.lastOf(r.plan)
 	written := r.writes(l.blocks)
-	// What the loop counts and puts is not carried.
+	// The loop's index and the tensors that it fills are not carried values.
 	own := r.live.empty()
 	own.add(c.index)
 	own.add(c.test)

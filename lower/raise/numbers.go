@@ -13,7 +13,7 @@ import (
 type number struct {
 	operands int    // by the runtime's schema
 	op       string // of the table
-	// other is the meaning where there is no operator for it.
+	// other is the meaning of an operator that the table does not have.
 	other func(r *raiser, args []scalar) scalar
 }
 

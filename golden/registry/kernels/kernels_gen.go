@@ -783,8 +783,8 @@ func rowsConvFew(y, x, w, bias, scratch []float32, a *convFewParams, f *epilogue
 	}
 }
 
-// convFewPart does a piece of a step of ConvFew: steps copy an image and convolve it in
-// turn.
+// convFewPart computes one piece of a step of ConvFew. Even steps copy an image, and odd
+// steps convolve it.
 func convFewPart(d piece, y, x, w, bias, scratch []float32, a *convFewParams, f *epilogue) {
 	b := d.step / 2
 	if d.step%2 == 0 {
@@ -1038,7 +1038,7 @@ func rowsLinear(y, x, w, bias []float32, a *linearParams, f *epilogue) {
 	linearPart(alone(0), y, x, w, bias, a, f)
 }
 
-// linearPart does a piece of Linear's one step.
+// linearPart computes one piece of Linear, which has one step.
 func linearPart(d piece, y, x, w, bias []float32, a *linearParams, f *epilogue) {
 	m, n, k := a.m, a.n, a.k
 	t := tile{next: k, step: n, outer: 1, middle: 1, depth: k, low: f.low, high: f.high}
@@ -1160,8 +1160,8 @@ func behind(w []float32, taps, n, j, end int) []float32 {
 	return w[j*taps:][:width*taps]
 }
 
-// piece is what one of those does that share a call: one of so many parts of a step.
-// Each step begins when the one before has ended.
+// piece is the work of one of the threads that share a call: one of the parts of a step.
+// A step begins when the one before has ended.
 type piece struct{ step, part, parts int }
 
 // alone is all of a step.
@@ -1180,10 +1180,11 @@ type share struct {
 	length                int
 }
 
-// divide returns a piece's share of the results of cout channels, oh rows and ow
-// columns. Parts that share panels read all of the image, x
-// elements, and parts that share rows, or a row's tiles where there are fewer rows than
-// parts, all of the w weights: they share what comes out even, or else is read more.
+// divide returns a piece's share of the results of cout channels, oh rows and ow columns.
+// Each part has some panels of weights and reads the whole image, x elements; or it has
+// some rows (some tiles of a row, if there are fewer rows than parts) and reads all w
+// weights. The way that gives equal parts is taken; if both do, the larger of weights and
+// image is divided.
 func (d piece) divide(cout, oh, ow, x, w int) share {
 	part, parts := d.part, d.parts
 	s := share{panels: [2]int{0, cout}, rows: [2]int{0, oh}, columns: [2]int{0, ow},

@@ -196,7 +196,7 @@ func rowsLinear(y, x, w, bias []float32, a *linearParams, f *epilogue) {
 	linearPart(alone(0), y, x, w, bias, a, f)
 }
 
-// linearPart does a piece of Linear's one step.
+// linearPart computes one piece of Linear, which has one step.
 func linearPart(d piece, y, x, w, bias []float32, a *linearParams, f *epilogue) {
 	m, n, k := a.m, a.n, a.k
 	t := tile{next: k, step: n, outer: 1, middle: 1, depth: k, low: f.low, high: f.high}
@@ -425,8 +425,8 @@ func behind(w []float32, taps, n, j, end int) []float32 {
 	return w[j*taps:][:width*taps]
 }
 
-// piece is what one of those does that share a call: one of so many parts of a step.
-// Each step begins when the one before has ended.
+// piece is the work of one of the threads that share a call: one of the parts of a step.
+// A step begins when the one before has ended.
 type piece struct{ step, part, parts int }
 
 // alone is all of a step.
@@ -445,10 +445,11 @@ type share struct {
 	length                int
 }
 
-// divide returns a piece's share of the results of cout channels, oh rows and ow
-// columns. Parts that share panels read all of the image, x
-// elements, and parts that share rows, or a row's tiles where there are fewer rows than
-// parts, all of the w weights: they share what comes out even, or else is read more.
+// divide returns a piece's share of the results of cout channels, oh rows and ow columns.
+// Each part has some panels of weights and reads the whole image, x elements; or it has
+// some rows (some tiles of a row, if there are fewer rows than parts) and reads all w
+// weights. The way that gives equal parts is taken; if both do, the larger of weights and
+// image is divided.
 func (d piece) divide(cout, oh, ow, x, w int) share {
 	part, parts := d.part, d.parts
 	s := share{panels: [2]int{0, cout}, rows: [2]int{0, oh}, columns: [2]int{0, ow},
@@ -601,8 +602,8 @@ func (s *slide) area(y, x, w, bias []float32, at corner, f *epilogue) {
 	if s.lanes > s.channels && s.cols.stride == 1 {
 		pixels = s.lanes / s.channels
 	}
-	// Where a tile may have several rows, its direction does not depend on their
-	// number, which differs between parts.
+	// The direction of a tile that may have several rows must not depend on how many it
+	// has: this number differs between parts, and results must not.
 	if pixels == 1 && (v.count < s.rows.taps || h.n >= min(s.rows.out, windowRows)) {
 		t.next, t.step = xColumn, s.channels
 		for i := range v.n {
@@ -662,7 +663,8 @@ func (s *slide) line(y, x, w, bias []float32, t tile, o int, f *epilogue) {
 		}
 		if s.kind >= means {
 			for r := range t.rows {
-				// Divided, not multiplied by a reciprocal: what is rounded later may be a tie.
+				// A product with the reciprocal would differ in the last bit, which matters where
+				// the result is rounded to an integer later.
 				run := y[o+(i+r)*t.step:][:width]
 				for j, v := range run {
 					run[j] = v / s.over

@@ -257,9 +257,9 @@ func (c *code) bounds() (low, high reg.VecVirtual) {
 	return low, high
 }
 
-// bound bounds results; what is no number stays so.
+// bound bounds results; NaN stays NaN.
 func (c *code) bound(s, low, high reg.VecVirtual) {
-	// The last operand, first here, is the result if it is no number.
+	// If an operand is NaN, the result is the last operand, which is the first one here.
 	VMAXPS(s, low, s)
 	VMINPS(s, high, s)
 }

@@ -167,7 +167,7 @@ func (c *windowCode) maximum(p []reg.Register) {
 		for j, s := range c.sums[i] {
 			v := c.vector()
 			c.load(row(p, c.next, i, j*c.bytes), j, v)
-			// The last operand, first here, is the result if it is no number.
+			// If an operand is NaN, the result is the last operand, which is the first one here.
 			if c.bytes == 64 {
 				number := K()
 				VCMPPS(operand.U8(ordered), s, s, number)

@@ -8,7 +8,7 @@ func Depthwise(y, x, w, bias []float32, a *DepthwiseRowsParams, f *Epilogue) {
 	DepthwisePart(alone(0), y, x, w, bias, a, f)
 }
 
-// DepthwisePart does a piece of Depthwise's one step.
+// DepthwisePart computes one piece of Depthwise, which has one step.
 func DepthwisePart(d Piece, y, x, w, bias []float32, a *DepthwiseRowsParams, f *Epilogue) {
 	s := a.slide()
 	first, end := d.of(a.outH)

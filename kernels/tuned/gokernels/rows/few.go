@@ -17,8 +17,8 @@ func ConvFew(y, x, w, bias, scratch []float32, a *ConvFewParams, f *Epilogue) {
 	}
 }
 
-// ConvFewPart does a piece of a step of ConvFew: steps copy an image and convolve it in
-// turn.
+// ConvFewPart computes one piece of a step of ConvFew. Even steps copy an image, and odd
+// steps convolve it.
 func ConvFewPart(d Piece, y, x, w, bias, scratch []float32, a *ConvFewParams, f *Epilogue) {
 	b := d.step / 2
 	if d.step%2 == 0 {

@@ -8,7 +8,7 @@ func Linear(y, x, w, bias []float32, a *LinearParams, f *Epilogue) {
 	LinearPart(alone(0), y, x, w, bias, a, f)
 }
 
-// LinearPart does a piece of Linear's one step.
+// LinearPart computes one piece of Linear, which has one step.
 func LinearPart(d Piece, y, x, w, bias []float32, a *LinearParams, f *Epilogue) {
 	m, n, k := a.m, a.n, a.k
 	t := tile{next: k, step: n, outer: 1, middle: 1, depth: k, low: f.low, high: f.high}

@@ -1,7 +1,7 @@
 package rows
 
-// Piece is what one of those does that share a call: one of so many parts of a step.
-// Each step begins when the one before has ended.
+// Piece is the work of one of the threads that share a call: one of the parts of a step.
+// A step begins when the one before has ended.
 type Piece struct{ step, part, parts int }
 
 // NewPiece returns a Piece for packages that run programs.
@@ -23,10 +23,11 @@ type share struct {
 	length                int
 }
 
-// divide returns a piece's share of the results of cout channels, oh rows and ow
-// columns. Parts that share panels read all of the image, x
-// elements, and parts that share rows, or a row's tiles where there are fewer rows than
-// parts, all of the w weights: they share what comes out even, or else is read more.
+// divide returns a piece's share of the results of cout channels, oh rows and ow columns.
+// Each part has some panels of weights and reads the whole image, x elements; or it has
+// some rows (some tiles of a row, if there are fewer rows than parts) and reads all w
+// weights. The way that gives equal parts is taken; if both do, the larger of weights and
+// image is divided.
 func (d Piece) divide(cout, oh, ow, x, w int) share {
 	part, parts := d.part, d.parts
 	s := share{panels: [2]int{0, cout}, rows: [2]int{0, oh}, columns: [2]int{0, ow},

@@ -115,8 +115,8 @@ func (s *slide) area(y, x, w, bias []float32, at corner, f *Epilogue) {
 	if s.lanes > s.channels && s.cols.stride == 1 {
 		pixels = s.lanes / s.channels
 	}
-	// Where a tile may have several rows, its direction does not depend on their
-	// number, which differs between parts.
+	// The direction of a tile that may have several rows must not depend on how many it
+	// has: this number differs between parts, and results must not.
 	if pixels == 1 && (v.count < s.rows.taps || h.n >= min(s.rows.out, windowRows)) {
 		t.next, t.step = xColumn, s.channels
 		for i := range v.n {
@@ -176,7 +176,8 @@ func (s *slide) line(y, x, w, bias []float32, t tile, o int, f *Epilogue) {
 		}
 		if s.kind >= means {
 			for r := range t.rows {
-				// Divided, not multiplied by a reciprocal: what is rounded later may be a tie.
+				// A product with the reciprocal would differ in the last bit, which matters where
+				// the result is rounded to an integer later.
 				run := y[o+(i+r)*t.step:][:width]
 				for j, v := range run {
 					run[j] = v / s.over
