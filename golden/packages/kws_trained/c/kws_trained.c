@@ -173,18 +173,16 @@ static int32_t kws_trained_taps(int32_t p, int32_t size, int32_t n, int32_t d, i
 /* Windows of taps over neighbouring results of a row. */
 #define KWS_TRAINED_WINDOW_COLS 4
 
-/* The taps that results see of a row, and steps in x and w. */
+/* Steps in x. */
 typedef struct {
-    int32_t cols;
-    int32_t xr;
-    int32_t xc;
-    int32_t step; /* in x to the next result */
-    int32_t wr;
+    int32_t xr; /* from row to row of taps */
+    int32_t xc; /* from tap to tap of a row */
+    int32_t step; /* to the next result */
 } kws_trained_window_walk;
 
-/* acc[j] = bias + sum over r and c of w[r * wr + c] * x[r * xr + c * xc + j * step]
+/* acc[j] = bias + sum over r and c of w[r * cols + c] * x[r * xr + c * xc + j * step]
    for KWS_TRAINED_WINDOW_COLS results. */
-KWS_TRAINED_TILE_FUSED static inline void kws_trained_window(float *acc, float bias, const float *x, const float *w, int32_t rows, const kws_trained_window_walk *s)
+KWS_TRAINED_TILE_FUSED static inline void kws_trained_window(float *acc, float bias, const float *x, const float *w, int32_t rows, int32_t cols, const kws_trained_window_walk *s)
 {
     KWS_TRAINED_TILE_CONTRACT
     const int32_t step = s->step;
@@ -194,8 +192,8 @@ KWS_TRAINED_TILE_FUSED static inline void kws_trained_window(float *acc, float b
         a[j] = bias;
     }
     for (int32_t r = 0; r < rows; r++) {
-        for (int32_t c = 0; c < s->cols; c++) {
-            const float v = w[r * s->wr + c];
+        for (int32_t c = 0; c < cols; c++) {
+            const float v = w[r * cols + c];
             const float *p = x + r * s->xr + c * s->xc;
             KWS_TRAINED_TILE_UNROLL
             for (int j = 0; j < KWS_TRAINED_WINDOW_COLS; j++) {
@@ -338,11 +336,9 @@ KWS_TRAINED_TILE_FUSED static void kws_trained_convolution_relu_2(float *restric
     const int32_t out_stride_col = 320;
     float acc[KWS_TRAINED_WINDOW_COLS];
     kws_trained_window_walk walk;
-    walk.cols = kernel_w;
     walk.xr = dilation_h * in_stride_row;
     walk.xc = dilation_w * in_stride_col;
     walk.step = stride_w * in_stride_col;
-    walk.wr = kernel_w;
     for (int32_t j = 0; j < channels * multiplier; j++) {
         const int32_t plane = j * in_stride_channel;
         for (int32_t p = 0; p < out_h; p++) {
@@ -361,7 +357,7 @@ KWS_TRAINED_TILE_FUSED static void kws_trained_convolution_relu_2(float *restric
                     const int32_t q0 = (interior_end - q < KWS_TRAINED_WINDOW_COLS) ? interior_end - KWS_TRAINED_WINDOW_COLS : q;
                     const float *xp = x + row + (q0 * stride_w - pad_w) * in_stride_col;
                     count = KWS_TRAINED_WINDOW_COLS;
-                    kws_trained_window(acc, bias[j], xp, wp, rows, &walk);
+                    kws_trained_window(acc, bias[j], xp, wp, rows, kernel_w, &walk);
                     done = (int)(q - q0);
                 } else {
                     const int32_t side = q * stride_w - pad_w;
