@@ -19,11 +19,17 @@ func writes[D element](v *vectors, c *loop.Vector, f func(fr *frame, n int, dst 
 	}
 }
 
-// convert is of one operand.
+// convert is of one operand. It, pairwise and second do without writes, as most calls are
+// of these: an LSTM of 24 µs takes 6 % longer with one more indirect call in each.
 func convert[D, S element](f func(dst []D, a []S)) form {
 	return func(v *vectors, c *loop.Vector) step {
-		a := operand[S](v, c.Args[0])
-		return writes(v, c, func(fr *frame, n int, dst []D) { f(dst, a(fr, n)) })
+		a, take := operand[S](v, c.Args[0]), result[D](v, c.Dst)
+		return func(fr *frame, n int) {
+			x := a(fr, n)
+			dst, to := take(fr, n)
+			f(dst, x)
+			store(to, dst)
+		}
 	}
 }
 
@@ -38,8 +44,13 @@ func each[T element](v *vectors, c *loop.Vector, f func(*frame, T) T) step {
 
 func pairwise[D, S element](f func(dst []D, a, b []S)) form {
 	return func(v *vectors, c *loop.Vector) step {
-		a, b := operand[S](v, c.Args[0]), operand[S](v, c.Args[1])
-		return writes(v, c, func(fr *frame, n int, dst []D) { f(dst, a(fr, n), b(fr, n)) })
+		a, b, take := operand[S](v, c.Args[0]), operand[S](v, c.Args[1]), result[D](v, c.Dst)
+		return func(fr *frame, n int) {
+			x, y := a(fr, n), b(fr, n)
+			dst, to := take(fr, n)
+			f(dst, x, y)
+			store(to, dst)
+		}
 	}
 }
 
@@ -55,8 +66,13 @@ func ternary[D, S, R element](f func(dst []D, a []S, b, c []R)) form {
 // second has a scalar as second operand.
 func second[D, S element](f func(dst []D, a []S, s S)) form {
 	return func(v *vectors, c *loop.Vector) step {
-		a, s := operand[S](v, c.Args[0]), scalar[S](v, c.Args[1])
-		return writes(v, c, func(fr *frame, n int, dst []D) { f(dst, a(fr, n), s(fr)) })
+		a, s, take := operand[S](v, c.Args[0]), scalar[S](v, c.Args[1]), result[D](v, c.Dst)
+		return func(fr *frame, n int) {
+			x, y := a(fr, n), s(fr)
+			dst, to := take(fr, n)
+			f(dst, x, y)
+			store(to, dst)
+		}
 	}
 }
 

@@ -52,7 +52,7 @@ type step struct {
 	event *rt.Event // nil for control flow, which has steps inside
 }
 
-func newMethod(b *rt.Boundary, c *code) *machine {
+func newMachine(b *rt.Boundary, c *code) *machine {
 	m := &machine{
 		code: c, boundary: b, name: b.Plan.Name, tracer: b.Options.Tracer,
 		slots: slots{}, vars: map[*expr.Var]int{}, roots: map[*native.Buffer]*root{},

@@ -94,5 +94,5 @@ func load(b *rt.Boundary, o Options) (m *machine, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return newMethod(b, made.(*code)), nil
+	return newMachine(b, made.(*code)), nil
 }
