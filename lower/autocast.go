@@ -6,6 +6,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/ops"
 )
 
@@ -28,12 +29,12 @@ func (a *autocaster) inline(b *ops.Builder, n *ir.Node) []*ir.Value {
 	a.adopt(region, operands[4:])
 	if operands[2] != ir.BoolArg(false) {
 		if operands[0] != ir.Str("cpu") && operands[0] != ir.Device("cpu") {
-			ops.Fail("autocast for %v is not supported; export the model for the CPU",
+			must.Fail("autocast for %v is not supported; export the model for the CPU",
 				operands[0])
 		}
 		low, ok := operands[1].(ir.DTypeArg)
 		if !ok {
-			ops.Fail("autocast to no dtype")
+			must.Fail("autocast to no dtype")
 		}
 		region = a.cast(b, region, ir.DType(low))
 	}
@@ -46,13 +47,13 @@ func (a *autocaster) inline(b *ops.Builder, n *ir.Node) []*ir.Value {
 
 // cast returns region r with the casts written out.
 func (a *autocaster) cast(b *ops.Builder, r *ir.Graph, low ir.DType) *ir.Graph {
-	g := ops.Must(b.Region(r.Inputs, func(e *ir.Emitter) ([]ir.Arg, error) {
+	g := must.Get(b.Region(r.Inputs, func(e *ir.Emitter) ([]ir.Arg, error) {
 		inner := ops.NewBuilder(a.table, e)
 		cache := map[*ir.Value]map[ir.DType]*ir.Value{}
 		for _, n := range r.Nodes {
 			e.Loc = n.Loc
 			if len(n.Regions) > 0 {
-				ops.Fail("control flow (%s) in it is not supported", foreign.Message(n.Op))
+				must.Fail("control flow (%s) in it is not supported", foreign.Message(n.Op))
 			}
 			if d := precision(n, low); d != ir.InvalidDType && !a.settled[n] {
 				for i := range n.Args {

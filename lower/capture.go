@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/ops"
 )
 
@@ -73,7 +74,7 @@ func operandsOf(n *ir.Node) []ir.Arg {
 // inputs bound to operands.
 func inlineRegion(b *ops.Builder, n *ir.Node, r *ir.Graph, operands []ir.Arg) []*ir.Value {
 	if len(operands) != len(r.Inputs) {
-		ops.Fail("%d operands for a region with %d inputs", len(operands), len(r.Inputs))
+		must.Fail("%d operands for a region with %d inputs", len(operands), len(r.Inputs))
 	}
 	for i, in := range r.Inputs {
 		passes(in, operands[i])
@@ -93,12 +94,12 @@ func inlineRegion(b *ops.Builder, n *ir.Node, r *ir.Graph, operands []ir.Arg) []
 // graph's order is the order of effects.
 func unwrapEffects(b *ops.Builder, n *ir.Node) []*ir.Value {
 	if len(n.Args) < 2 {
-		ops.Fail("it has %d operands, want a token and an operator", len(n.Args))
+		must.Fail("it has %d operands, want a token and an operator", len(n.Args))
 	}
 	op, ok := n.Args[1].Value.(ir.OpArg)
 	token, isRef := n.Args[0].Value.(ir.Ref)
 	if !ok || !isRef || len(n.Outputs) == 0 {
-		ops.Fail("its operands are no token and operator")
+		must.Fail("its operands are no token and operator")
 	}
 	if first := n.Outputs[0]; first != nil {
 		b.Substitute(first, token.Value)
@@ -143,7 +144,7 @@ var Capture = Pass{
 // first to first+len(operands), which it loses.
 func captureInputs(b *ops.Builder, r *ir.Graph, first int, operands []ir.Arg) {
 	if len(r.Inputs) < first+len(operands) {
-		ops.Fail("a region has %d inputs, want at least %d", len(r.Inputs), first+len(operands))
+		must.Fail("a region has %d inputs, want at least %d", len(r.Inputs), first+len(operands))
 	}
 	for i, a := range operands {
 		b.SubstituteArg(r.Inputs[first+i], a)
@@ -153,7 +154,7 @@ func captureInputs(b *ops.Builder, r *ir.Graph, first int, operands []ir.Arg) {
 
 func captureCond(b *ops.Builder, n *ir.Node) []*ir.Value {
 	if len(n.Args) == 0 || len(n.Regions) != 2 {
-		ops.Fail("it has %d operands and %d regions", len(n.Args), len(n.Regions))
+		must.Fail("it has %d operands and %d regions", len(n.Args), len(n.Regions))
 	}
 	operands := operandsOf(n)[1:]
 	pred := n.Args[0].Value
@@ -169,10 +170,10 @@ func captureCond(b *ops.Builder, n *ir.Node) []*ir.Value {
 			pred = ir.Ref{Value: b.Op("aten.scalar_tensor.default", p.Value,
 				ops.Kw("dtype", ir.Bool))}
 		} else if d := p.Value.Type.DType; d != ir.Bool {
-			ops.Fail("the predicate is %s, not bool", d)
+			must.Fail("the predicate is %s, not bool", d)
 		}
 	default:
-		ops.Fail("the predicate is no tensor or bool")
+		must.Fail("the predicate is no tensor or bool")
 	}
 	for _, r := range n.Regions {
 		captureInputs(b, r, 0, operands)
@@ -209,7 +210,7 @@ func scan(b *ops.Builder, n *ir.Node, init, xs, additional ir.List,
 	tensors("carries", init)
 	tensors("runs over", xs)
 	if len(xs) == 0 {
-		ops.Fail("it runs over nothing")
+		must.Fail("it runs over nothing")
 	}
 	captureInputs(b, n.Regions[0], len(init)+len(xs), additional)
 	n.Args = []ir.NamedArg{{Name: "init", Value: init}, {Name: "xs", Value: xs},
@@ -221,14 +222,14 @@ func scan(b *ops.Builder, n *ir.Node, init, xs, additional ir.List,
 func toFront(b *ops.Builder, a ir.Arg, dim int) *ir.Value {
 	ref, ok := a.(ir.Ref)
 	if !ok || ref.Value.Type.Kind != ir.TensorKind {
-		ops.Fail("it runs over something that is no tensor")
+		must.Fail("it runs over something that is no tensor")
 	}
 	rank := ref.Value.Type.Rank()
 	if dim < 0 {
 		dim += rank
 	}
 	if dim < 0 || dim >= rank {
-		ops.Fail("it runs over dimension %d of a tensor with %d", dim, rank)
+		must.Fail("it runs over dimension %d of a tensor with %d", dim, rank)
 	}
 	perm := []int{dim}
 	for d := range rank {
@@ -252,7 +253,7 @@ func listArg(n *ir.Node, i int) ir.List {
 func tensors(verb string, list ir.List) {
 	for _, a := range list {
 		if ref, ok := a.(ir.Ref); !ok || ref.Value.Type.Kind != ir.TensorKind {
-			ops.Fail("it %s a Python number; make it a tensor", verb)
+			must.Fail("it %s a Python number; make it a tensor", verb)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -25,7 +26,7 @@ var CheckIndices = Pass{
 		rewrite(ctx.Table, m, func(b *ops.Builder, n *ir.Node) []*ir.Value {
 			for _, c := range checks[n] {
 				b.Loc = c.user.Loc
-				ops.Check(b.CheckIndex(c.value, c.index, c.message()))
+				must.Check(b.CheckIndex(c.value, c.index, c.message()))
 			}
 			return nil
 		})

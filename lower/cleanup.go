@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/ops"
@@ -507,7 +508,7 @@ func (s *simplifier) padding(b *ops.Builder, n *ir.Node, c *ops.Call) *ir.Value 
 			args[i].Name = p.Name
 		}
 	}
-	list := ops.Must(ops.ToArg(old))
+	list := must.Get(ops.ToArg(old))
 	out.SetArg("padding", list)
 	out.SetArg(input, ir.Ref{Value: pad.Value("self")})
 	return b.Emit(out.Op, out.Args, n.Outputs[0].Type).Outputs[0]

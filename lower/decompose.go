@@ -9,6 +9,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower/alias"
 )
@@ -43,7 +44,7 @@ var DecomposeToCore = Pass{
 // decomposeAll is decompose, which fails if operators are left that do nothing.
 func decomposeAll(t *ops.Table, m *ir.Method, when func(*ops.Call) bool) {
 	decompose(t, m, when)
-	ops.Check(unsupported(t, m))
+	must.Check(unsupported(t, m))
 }
 
 // decompose replaces the calls that when selects and that have a
@@ -53,16 +54,16 @@ func decompose(t *ops.Table, m *ir.Method, when func(*ops.Call) bool) {
 	for depth, changed := 0, true; changed; depth++ {
 		changed = false
 		rewrite(t, m, onCalls(func(b *ops.Builder, n *ir.Node, c *ops.Call) (repl []*ir.Value) {
-			settled := ops.Must(b.Settle(c))
+			settled := must.Get(b.Settle(c))
 			switch {
 			case settled != nil:
 				repl = replacing(n, c, settled)
 			case !when(c):
 				return nil
 			case c.Op.Decompose != nil && depth > maxDepth:
-				ops.Fail("it decomposes without end")
+				must.Fail("it decomposes without end")
 			case c.Op.Decompose != nil:
-				repl = replacing(n, c, ops.Must(b.Decompose(c)))
+				repl = replacing(n, c, must.Get(b.Decompose(c)))
 			case c.Op.View != nil:
 				repl = coreViews(b, n, c)
 			}
@@ -77,7 +78,7 @@ func replacing(n *ir.Node, c *ops.Call, vs []*ir.Value) []*ir.Value {
 	for i, v := range vs {
 		old := n.Output(i)
 		if v != nil && old != nil && v.Type.Kind == ir.TensorKind && !sameShape(v.Type, old.Type) {
-			ops.Check(c.Errorf("its decomposition gives a %v for a %v", v.Type, old.Type))
+			must.Check(c.Errorf("its decomposition gives a %v for a %v", v.Type, old.Type))
 		}
 	}
 	keepTypes(n, c, vs)
@@ -106,12 +107,12 @@ func unsupported(t *ops.Table, m *ir.Method) error {
 		case len(n.Regions) > 0 && ok:
 			return // CheckRecords tells that it is no control flow
 		case len(n.Regions) > 0:
-			ops.Fail("this kind of control flow is not supported; write it with cond, while_loop, " +
+			must.Fail("this kind of control flow is not supported; write it with cond, while_loop, " +
 				"scan or map")
 		case !ok:
 			unknownOperator(t, n)
 		}
-		ops.Must(t.Bind(n))
+		must.Get(t.Bind(n))
 	})
 }
 
@@ -194,22 +195,22 @@ func returnsAlias(s *aten.Schema) bool {
 func unknownOperator(t *ops.Table, n *ir.Node) {
 	for _, a := range n.Args {
 		if op, ok := a.Value.(ir.OpArg); ok {
-			ops.Fail(
+			must.Fail(
 				"it wraps the custom operator %s, which writes to its arguments; register a version that returns new tensors", foreign.Message(string(op)))
 		}
 	}
 	if strings.HasPrefix(n.Op, "torch._functorch.") {
-		ops.Fail(
+		must.Fail(
 			"part of a vmap that export left as it is; export the model after run_decompositions()")
 	}
 	if !strings.HasPrefix(n.Op, "aten.") {
-		ops.Fail(
+		must.Fail(
 			"the operator is not supported; register a decomposition into ATen operators, then export the model after run_decompositions()")
 	}
 	if near := nearest(t, n.Op); near != "" {
-		ops.Fail("the operator is not supported; the nearest that is: %s", near)
+		must.Fail("the operator is not supported; the nearest that is: %s", near)
 	}
-	ops.Fail(
+	must.Fail(
 		"the operator is not supported; write the model with others, or add an entry for it to kernels/ops")
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -55,7 +56,7 @@ func resolveStrides(b *ops.Builder, n *ir.Node) []*ir.Value {
 // resolveStorage makes an operator that addresses its operand's storage do so
 // on an operand that is dense, row-major and at offset 0.
 func resolveStorage(b *ops.Builder, n *ir.Node) []*ir.Value {
-	c := ops.Must(b.Table.Bind(n))
+	c := must.Get(b.Table.Bind(n))
 	self := c.Value("self")
 	t := self.Type
 	if t.IsContiguous() && t.Offset.IsZero() {
@@ -63,11 +64,11 @@ func resolveStorage(b *ops.Builder, n *ir.Node) []*ir.Value {
 	}
 	perm, ok := storageOrder(t)
 	if !ok {
-		ops.Fail("its operand has gaps or repeated elements, so that its storage is not at hand; " +
+		must.Fail("its operand has gaps or repeated elements, so that its storage is not at hand; " +
 			"make it contiguous before")
 	}
 	if c.Op.ParsedSchema().Index("storage_offset") >= 0 && c.Has("storage_offset") {
-		at := ops.Must(c.SymInt("storage_offset"))
+		at := must.Get(c.SymInt("storage_offset"))
 		n.SetArg("storage_offset", sizeArg(b, sym.Sub(at, t.Offset)))
 	}
 	ordered := b.Op("aten.permute.default", self, perm)

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/ops"
 )
 
@@ -192,7 +193,7 @@ func (p *exactProduct) weight(b *ops.Builder, order ...int) *ir.Value {
 		return []*ir.Value{w}
 	})
 	if made == nil {
-		ops.Fail("its weights cannot be computed")
+		must.Fail("its weights cannot be computed")
 	}
 	return b.Constant(p.name+"_weight", made[0])
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/aten"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -142,7 +143,7 @@ func assertedTensor(n *ir.Node) (*ir.Value, bool) {
 // portablePad is the rule for padding by less than nothing, which crops: the
 // kernel only adds.
 func portablePad(b *ops.Builder, n *ir.Node, c *ops.Call) *ir.Value {
-	pad := ops.Must(c.SymInts("pad"))
+	pad := must.Get(c.SymInts("pad"))
 	x, zero, crops := c.Value("self"), sym.Int(0), false
 	added := make([]sym.Expr, len(pad))
 	for i, p := range pad {
@@ -202,7 +203,7 @@ var OnlyPortable = Pass{
 	Name: "only-portable",
 	Doc:  "report operators that cannot be said in those ExecuTorch has kernels for",
 	Run: perMethod(func(_ *Context, _ *ir.Program, m *ir.Method) {
-		ops.Check(faults(m, func(n *ir.Node) {
+		must.Check(faults(m, func(n *ir.Node) {
 			if len(n.Regions) == 0 {
 				portableFault(n)
 			}
@@ -214,18 +215,18 @@ var OnlyPortable = Pass{
 // portableFault fails if ExecuTorch's runtime cannot run n.
 func portableFault(n *ir.Node) {
 	if !isAssertion(n) && !hasPortableKernel(n.Op) && !isCustom(n.Op) {
-		ops.Fail("ExecuTorch has no kernel for it, and it cannot be said in operators that have one")
+		must.Fail("ExecuTorch has no kernel for it, and it cannot be said in operators that have one")
 	}
 	if n.Op == "aten.convolution.default" {
 		if r, ok := n.Arg("input").(ir.Ref); ok && r.Value.Type.Rank() > 4 {
-			ops.Fail("ExecuTorch's kernel takes no more than two spatial dimensions")
+			must.Fail("ExecuTorch's kernel takes no more than two spatial dimensions")
 		}
 	}
 	if n.Op == toDimOrderOp {
 		for _, t := range []ir.Type{n.Outputs[0].Type, n.Arg("self").(ir.Ref).Value.Type} {
 			switch t.DType {
 			case ir.Uint16, ir.Uint32, ir.Uint64:
-				ops.Fail("ExecuTorch has no kernel that converts %s", t.DType)
+				must.Fail("ExecuTorch has no kernel that converts %s", t.DType)
 			}
 		}
 	}
@@ -239,7 +240,7 @@ func unboundedFault(n *ir.Node) {
 		}
 		for _, e := range v.Type.Sizes {
 			if _, most := e.Bounds(); most == math.MaxInt64 && !e.Undefined() {
-				ops.Fail("its size %v has no upper bound, which memory planning needs: %s",
+				must.Fail("its size %v has no upper bound, which memory planning needs: %s",
 					e, ir.WantBound(e))
 			}
 		}
@@ -280,11 +281,11 @@ var OutVariants = Pass{
 			if !ok || n.Op == viewCopyOp {
 				return nil
 			}
-			c := ops.Must(b.Table.Bind(n))
+			c := must.Get(b.Table.Bind(n))
 			functional := c.Op.ParsedSchema()
 			returnsList := len(functional.Returns) == 1 && functional.Returns[0].Type.IsList()
 			if !returnsList && len(v.Outs) != len(n.Outputs) {
-				ops.Fail("it has %d results, %s writes %d", len(n.Outputs), v.Name, len(v.Outs))
+				must.Fail("it has %d results, %s writes %d", len(n.Outputs), v.Name, len(v.Outs))
 			}
 			var args []ir.NamedArg
 			params := v.Schema(functional).Args

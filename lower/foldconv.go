@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/interp"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -119,16 +120,16 @@ func (f *normFolder) fold(norm *ops.Call, n *ir.Node) *layer {
 
 // computed returns what build makes of constants, nil if it cannot be computed.
 func computed(t *ops.Table, build func(b *ops.Builder) []*ir.Value) (made []*ir.Constant) {
-	err := ops.Try(func() {
+	err := must.Try(func() {
 		machine := interp.New(t)
-		g := ops.Must(ir.BuildGraph(ir.NewNames(&ir.Method{Graph: &ir.Graph{}}), nil,
+		g := must.Get(ir.BuildGraph(ir.NewNames(&ir.Method{Graph: &ir.Graph{}}), nil,
 			func(e *ir.Emitter) (outs []ir.Arg, _ error) {
 				for _, v := range build(ops.NewBuilder(t, e)) {
 					outs = append(outs, ir.Ref{Value: v})
 				}
 				return outs, nil
 			}))
-		for _, x := range ops.Must(machine.Graph(g, nil)) {
+		for _, x := range must.Get(machine.Graph(g, nil)) {
 			made = append(made, &ir.Constant{Data: ir.Bytes(x.Tensor.Data),
 				Type: ir.StaticTensor(x.Tensor.DType, x.Tensor.Sizes...)})
 		}
@@ -187,7 +188,7 @@ func (f *normFolder) visit(b *ops.Builder, n *ir.Node) []*ir.Value {
 	}
 	for _, v := range n.Outputs[1:] {
 		if v != nil && f.uses[v] > 0 {
-			ops.Fail("the statistics of a batch norm in evaluation mode are used, which are empty")
+			must.Fail("the statistics of a batch norm in evaluation mode are used, which are empty")
 		}
 	}
 	return []*ir.Value{l.Outputs[0]}

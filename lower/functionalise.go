@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower/alias"
 )
@@ -80,20 +81,20 @@ type state struct {
 
 func (f *functionaliser) run() {
 	m := f.method
-	g := ops.Must(ir.BuildGraph(ir.NewNames(m), m.Graph.Inputs,
+	g := must.Get(ir.BuildGraph(ir.NewNames(m), m.Graph.Inputs,
 		func(e *ir.Emitter) ([]ir.Arg, error) {
 			return f.mutations(e, f.graph(e, m.Graph)), nil
 		}))
 	g.Constants = m.Graph.Constants
 	m.Graph = g
-	ops.Check(errors.Join(f.errs...))
+	must.Check(errors.Join(f.errs...))
 }
 
 // graph emits the nodes of g and returns what it returns.
 func (f *functionaliser) graph(e *ir.Emitter, g *ir.Graph) []ir.Arg {
 	for _, n := range g.Nodes {
 		e.Loc = n.Loc
-		if err := ops.Try(func() { f.node(e, n) }); err != nil {
+		if err := must.Try(func() { f.node(e, n) }); err != nil {
 			f.errs = append(f.errs, ir.ErrorAt("", n, err))
 		}
 	}
@@ -148,7 +149,7 @@ func (f *functionaliser) keep(i int) {
 	spec := &f.method.Inputs[i]
 	for k, other := range f.method.Inputs {
 		if k != i && other.Kind.IsState() && other.Target == spec.Target {
-			ops.Fail("method %s: it writes to the constant %s, and a parameter or buffer is "+
+			must.Fail("method %s: it writes to the constant %s, and a parameter or buffer is "+
 				"called so too", f.method.Name, spec.Target)
 		}
 	}
@@ -242,13 +243,13 @@ func (f *functionaliser) write(e *ir.Emitter, n *ir.Node, w alias.Write) {
 	for _, a := range n.Args {
 		call.Args = append(call.Args, ir.NamedArg{Name: a.Name, Value: f.resolve(e, a.Value)})
 	}
-	c := ops.Must(f.table.Bind(call))
+	c := must.Get(f.table.Bind(call))
 	fits := old
 	if len(c.Outs) > 0 {
 		fits.DType = c.Outs[0].DType
 	}
 	if len(c.Outs) != 1 || !sameShape(c.Outs[0], fits) {
-		ops.Fail("its result does not fit what it writes to")
+		must.Fail("its result does not fit what it writes to")
 	}
 	v := e.Emit(w.Functional, call.Args, fits).Outputs[0]
 	if v.Type.DType != old.DType {
@@ -284,7 +285,7 @@ func (f *functionaliser) control(e *ir.Emitter, n *ir.Node) {
 	case "higher_order.while_loop":
 		loop = true
 		if len(f.written(&ir.Node{Regions: n.Regions[:1]})) > 0 {
-			ops.Fail("the condition of the loop writes to a tensor outside of it; do it in the body")
+			must.Fail("the condition of the loop writes to a tensor outside of it; do it in the body")
 		}
 		n.Args[0].Value = f.carried(e, n.Args[0].Value, written)
 	case "higher_order.scan":
@@ -294,7 +295,7 @@ func (f *functionaliser) control(e *ir.Emitter, n *ir.Node) {
 		n.SetArg("init", f.carried(e, init, written))
 	default:
 		if len(written) > 0 {
-			ops.Fail("a region of it writes to a tensor outside of it, which is not supported")
+			must.Fail("a region of it writes to a tensor outside of it, which is not supported")
 		}
 	}
 	for i, r := range n.Regions {
@@ -325,7 +326,7 @@ func (f *functionaliser) region(e *ir.Emitter, r *ir.Graph, written []*ir.Value,
 		more := f.renewed(e, written, "_old")
 		inputs = slices.Insert(slices.Clone(inputs), at, more...)
 	}
-	g := ops.Must(e.Region(inputs, func(inner *ir.Emitter) ([]ir.Arg, error) {
+	g := must.Get(e.Region(inputs, func(inner *ir.Emitter) ([]ir.Arg, error) {
 		out := f.graph(inner, r)
 		if returns {
 			out = slices.Insert(out, at, f.carried(inner, nil, written)...)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -121,7 +122,7 @@ func perMethod(
 	return func(ctx *Context, p *ir.Program) error {
 		var errs []error
 		for _, m := range p.Methods {
-			err := ops.Try(func() { f(ctx, p, m) })
+			err := must.Try(func() { f(ctx, p, m) })
 			if err != nil && m.Source != "" {
 				err = InFile(m.Source, err)
 			}
@@ -133,7 +134,7 @@ func perMethod(
 
 // perProgram makes a pass of what is done to a whole program.
 func perProgram(f func(*Context, *ir.Program)) func(*Context, *ir.Program) error {
-	return func(ctx *Context, p *ir.Program) error { return ops.Try(func() { f(ctx, p) }) }
+	return func(ctx *Context, p *ir.Program) error { return must.Try(func() { f(ctx, p) }) }
 }
 
 // visitor returns what stands for the results of a node: nil leaves the node as it is, behind
@@ -168,17 +169,17 @@ func onCalls(visit func(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value) vi
 func rewrite(t *ops.Table, m *ir.Method, visit visitor) {
 	rw := &ir.Rewriter{Visit: func(e *ir.Emitter,
 		n *ir.Node) (repl []*ir.Value, keep bool, err error) {
-		err = ops.Try(func() { repl = visit(ops.NewBuilder(t, e), n) })
+		err = must.Try(func() { repl = visit(ops.NewBuilder(t, e), n) })
 		return repl, repl == nil, err
 	}}
-	ops.Check(rw.Run(m))
+	must.Check(rw.Run(m))
 }
 
 // faults joins what check finds wrong with the nodes of m, each with its node.
 func faults(m *ir.Method, check func(n *ir.Node)) error {
 	var errs []error
 	for n := range m.Graph.All() {
-		if err := ops.Try(func() { check(n) }); err != nil {
+		if err := must.Try(func() { check(n) }); err != nil {
 			errs = append(errs, ir.ErrorAt("", n, err))
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/aten"
-	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/lower/alias"
 )
 
@@ -126,7 +126,7 @@ func Verify(ctx *Context, p *ir.Program) error {
 			}
 			err := faults(m, func(n *ir.Node) {
 				if err := r.node(ctx, n); err != nil {
-					ops.Fail("in the %s dialect %w", d, err)
+					must.Fail("in the %s dialect %w", d, err)
 				}
 			})
 			nameFile(m.Source, err)

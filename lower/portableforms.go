@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -81,7 +82,7 @@ func portableItem(b *ops.Builder, _ *ir.Node, c *ops.Call) *ir.Value {
 // dimensions.
 func portableRoll(b *ops.Builder, n *ir.Node, c *ops.Call) *ir.Value {
 	x := c.Value("self")
-	if dims := ops.Must(c.Ints("dims")); len(dims) > 0 {
+	if dims := must.Get(c.Ints("dims")); len(dims) > 0 {
 		return nil
 	}
 	if x.Type.Rank() == 1 {
@@ -213,14 +214,14 @@ func copyingForm(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
 	for i, p := range c.Op.ParsedSchema().Args {
 		args = append(args, ops.Kw(p.Name, c.Args[i]))
 	}
-	return ops.Must(b.Call(op, args...))
+	return must.Get(b.Call(op, args...))
 }
 
 // portableParts is the rule for views with several results: all the parts of a
 // tensor along a dimension are made at once, a single one by itself.
 func portableParts(b *ops.Builder, n *ir.Node, c *ops.Call,
 	uses map[*ir.Value]int) []*ir.Value {
-	views := ops.Must(c.Op.View(c))
+	views := must.Get(c.Op.View(c))
 	if len(views) != len(n.Outputs) {
 		return nil
 	}
@@ -267,7 +268,7 @@ func together(b *ops.Builder, places []*placement, base *ir.Value) []*ir.Value {
 		next = sym.Add(next, p.sizes[dim])
 	}
 	if len(sizes) == len(places) && next.Equal(base.Type.Sizes[at]) {
-		return ops.Must(b.Call("aten.split_with_sizes_copy.default", base, sizes, at))
+		return must.Get(b.Call("aten.split_with_sizes_copy.default", base, sizes, at))
 	}
 	for i, p := range places {
 		dim, index, ok := p.selected()
@@ -279,7 +280,7 @@ func together(b *ops.Builder, places []*placement, base *ir.Value) []*ir.Value {
 	if !base.Type.Sizes[at].Is(int64(len(places))) {
 		return nil
 	}
-	return ops.Must(b.Call("aten.unbind_copy.int", base, at))
+	return must.Get(b.Call("aten.unbind_copy.int", base, at))
 }
 
 // copyOf emits the tensor that p places in base as a tensor of its own; nil if
@@ -396,17 +397,17 @@ func portableNumber(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
 			scalar = n.Op + "_Scalar"
 		}
 		if _, ok := b.Table.Lookup(scalar); ok && hasPortableKernel(scalar) {
-			return ops.Must(b.Call(scalar, append([]any{c.Args[0], c.Args[1]}, args[2:]...)...))
+			return must.Get(b.Call(scalar, append([]any{c.Args[0], c.Args[1]}, args[2:]...)...))
 		}
 	case number(0) && len(c.Args) > 1 && !number(1):
 		if op := swapped[n.Op]; op != "" && (schema.Index("alpha") < 0 || isOne(c.Arg("alpha"))) {
-			return ops.Must(b.Call(op, c.Args[1], c.Args[0]))
+			return must.Get(b.Call(op, c.Args[1], c.Args[0]))
 		}
 		switch n.Op {
 		case "aten.sub.Tensor":
-			return ops.Must(b.Call("aten.rsub.Scalar", c.Args[1], c.Args[0], args[2]))
+			return must.Get(b.Call("aten.rsub.Scalar", c.Args[1], c.Args[0], args[2]))
 		case "aten.pow.Tensor_Tensor":
-			return ops.Must(b.Call("aten.pow.Scalar", c.Args[0], c.Args[1]))
+			return must.Get(b.Call("aten.pow.Scalar", c.Args[0], c.Args[1]))
 		}
 	}
 	found := false
@@ -420,7 +421,7 @@ func portableNumber(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
 	if !found {
 		return nil
 	}
-	return ops.Must(b.Call(n.Op, args...))
+	return must.Get(b.Call(n.Op, args...))
 }
 
 func isOne(a ir.Arg) bool { return a == ir.Int(1) || a == ir.Float(1) }
@@ -464,7 +465,7 @@ func portableConvolution(b *ops.Builder, n *ir.Node, c *ops.Call) *ir.Value {
 	var first []int64     // of the depth: stride, padding, dilation
 	var others [3][]int64 // of height and width
 	for i, name := range []string{"stride", "padding", "dilation"} {
-		v := ops.Must(spatialInts(c, name, 3))
+		v := must.Get(spatialInts(c, name, 3))
 		first, others[i] = append(first, v[0]), v[1:]
 	}
 	if p := first[1]; p > 0 {

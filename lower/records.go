@@ -7,6 +7,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -42,7 +43,7 @@ var CheckRecords = Pass{
 		if len(r.errs) > 0 { // Decompose, which would say it, does not come
 			r.errs = append(r.errs, unsupported(ctx.Table, m))
 		}
-		ops.Check(errors.Join(r.errs...))
+		must.Check(errors.Join(r.errs...))
 	}),
 }
 
@@ -117,7 +118,7 @@ func (r *records) graph(g *ir.Graph) {
 		if len(n.Regions) > 0 {
 			check = r.control
 		}
-		if err := ops.Try(func() { check(n) }); err != nil {
+		if err := must.Try(func() { check(n) }); err != nil {
 			r.errs = append(r.errs, ir.ErrorAt("", n, err))
 		}
 		for _, v := range n.Outputs {
@@ -150,7 +151,7 @@ func (r *records) node(n *ir.Node) {
 			continue
 		}
 		if i >= len(c.Outs) {
-			ops.Fail("the file records %d results, but it has %d", len(n.Outputs), len(c.Outs))
+			must.Fail("the file records %d results, but it has %d", len(n.Outputs), len(c.Outs))
 		}
 		recorded := r.renamed(v.Type)
 		v.Type = recorded
@@ -160,14 +161,14 @@ func (r *records) node(n *ir.Node) {
 		if recorded.Kind == ir.TensorKind && inferred.Kind == ir.TensorKind &&
 			(recorded.DType.IsComplex() || inferred.DType.IsComplex()) &&
 			recorded.DType != inferred.DType {
-			ops.Fail("the operator is not supported on complex numbers: the file says that %s is %v",
+			must.Fail("the operator is not supported on complex numbers: the file says that %s is %v",
 				v.Name, recorded.DType)
 		}
 		ok := agree(recorded, inferred) && (!view || viewAgrees(recorded, inferred))
 		v.Type = inferred
 		if n, static := denseBytes(inferred); ok && (inferred.Bytes().Undefined() ||
 			static && n > maxTensor) {
-			ops.Fail("%s is %v, more than the %d bytes that a tensor may have", v.Name,
+			must.Fail("%s is %v, more than the %d bytes that a tensor may have", v.Name,
 				inferred, int64(maxTensor))
 		}
 		if ok {
@@ -181,7 +182,7 @@ func (r *records) node(n *ir.Node) {
 		})
 		err := recordError(v.Name, recorded, inferred)
 		if known < 0 {
-			ops.Check(err)
+			must.Check(err)
 		}
 		r.warn(n, fmt.Errorf("%w: %s", err, mistakes[known].why))
 	}
@@ -250,7 +251,7 @@ func passes(in *ir.Value, operand ir.Arg) {
 		recorded.DType = t.DType
 	}
 	if ok && !agree(recorded, t) {
-		ops.Check(recordError(in.Name, in.Type, t))
+		must.Check(recordError(in.Name, in.Type, t))
 	}
 }
 
@@ -298,7 +299,7 @@ func (r *records) control(n *ir.Node) {
 		for i, a := range n.Regions[0].Outputs {
 			t, _ := argType(a)
 			if u, _ := argType(n.Regions[1].Outputs[i]); !alike(t, u) {
-				ops.Fail("one branch gives %v as result %d, the other %v", t, i, u)
+				must.Fail("one branch gives %v as result %d, the other %v", t, i, u)
 			}
 		}
 	case "higher_order.while_loop":
@@ -308,7 +309,7 @@ func (r *records) control(n *ir.Node) {
 			r.graph(g)
 		}
 		if len(n.Regions[0].Outputs) != 1 {
-			ops.Fail("its condition gives %d values", len(n.Regions[0].Outputs))
+			must.Fail("its condition gives %d values", len(n.Regions[0].Outputs))
 		}
 		predicate(n.Regions[0].Outputs[0])
 		r.again(n.Regions[1], len(carried))
@@ -317,7 +318,7 @@ func (r *records) control(n *ir.Node) {
 		r.scan(n)
 	default: // what has no entry is for Decompose to name
 		if _, ok := r.table.Lookup(n.Op); ok {
-			ops.Fail("it has %d regions: it is no control flow", len(n.Regions))
+			must.Fail("it has %d regions: it is no control flow", len(n.Regions))
 		}
 	}
 }
@@ -327,7 +328,7 @@ func predicate(a ir.Arg) {
 	t, ok := argType(a)
 	if !ok || t.Kind != ir.BoolKind && (t.Kind != ir.TensorKind || t.DType != ir.Bool ||
 		!t.Numel().Is(1)) {
-		ops.Fail("it is decided by %v, not by one bool", t)
+		must.Fail("it is decided by %v, not by one bool", t)
 	}
 }
 
@@ -337,7 +338,7 @@ func (r *records) scan(n *ir.Node) {
 	g := n.Regions[0]
 	if len(g.Inputs) != len(init)+len(xs) || len(g.Outputs) != len(n.Outputs) ||
 		len(g.Outputs) < len(init) || len(xs) == 0 {
-		ops.Fail("it has %d operands and %d results, its region %d and %d",
+		must.Fail("it has %d operands and %d results, its region %d and %d",
 			len(init)+len(xs), len(n.Outputs), len(g.Inputs), len(g.Outputs))
 	}
 	operands := slices.Clone(init)
@@ -345,12 +346,12 @@ func (r *records) scan(n *ir.Node) {
 	for i, a := range xs {
 		t := a.(ir.Ref).Value.Type // a tensor: Capture has seen to it
 		if t.Rank() == 0 {
-			ops.Fail("it runs over a tensor without dimensions")
+			must.Fail("it runs over a tensor without dimensions")
 		}
 		if i == 0 {
 			steps = t.Sizes[0]
 		} else if !steps.Equal(t.Sizes[0]) {
-			ops.Fail("it runs over tensors of %v and of %v rows", steps, t.Sizes[0])
+			must.Fail("it runs over tensors of %v and of %v rows", steps, t.Sizes[0])
 		}
 		t.Sizes, t.Strides = t.Sizes[1:], t.Strides[1:]
 		operands = append(operands, ir.Ref{Value: &ir.Value{Type: t}})
@@ -362,7 +363,7 @@ func (r *records) scan(n *ir.Node) {
 	for i, a := range g.Outputs[len(init):] {
 		t, ok := argType(a)
 		if !ok || t.Kind != ir.TensorKind {
-			ops.Fail("its region gives no tensor as output %d", len(init)+i)
+			must.Fail("its region gives no tensor as output %d", len(init)+i)
 		}
 		results = append(results,
 			ir.Ref{Value: &ir.Value{Type: ir.TensorOf(t.DType, append([]sym.Expr{steps},
@@ -389,7 +390,7 @@ func argType(a ir.Arg) (ir.Type, bool) {
 // inputs gives the inputs of a region the sizes of the operands.
 func (r *records) inputs(inputs []*ir.Value, operands []ir.Arg) {
 	if len(inputs) != len(operands) {
-		ops.Fail("a region has %d inputs for %d operands", len(inputs), len(operands))
+		must.Fail("a region has %d inputs for %d operands", len(inputs), len(operands))
 	}
 	for i, v := range inputs {
 		t, ok := argType(operands[i])
@@ -404,10 +405,10 @@ func (r *records) inputs(inputs []*ir.Value, operands []ir.Arg) {
 func (r *records) again(body *ir.Graph, carried int) {
 	for i, v := range body.Inputs[:carried] {
 		if i >= len(body.Outputs) {
-			ops.Fail("its body gives %d values for %d", len(body.Outputs), carried)
+			must.Fail("its body gives %d values for %d", len(body.Outputs), carried)
 		}
 		if t, ok := argType(body.Outputs[i]); !ok || !alike(v.Type, t) {
-			ops.Fail("its body takes %v as %s and gives %v for the next round",
+			must.Fail("its body takes %v as %s and gives %v for the next round",
 				v.Type, v.Name, t)
 		}
 	}
@@ -421,7 +422,7 @@ func (r *records) results(n *ir.Node, given []ir.Arg) {
 		}
 		t, ok := argType(given[i])
 		if !ok {
-			ops.Fail("a region gives %v for %s", given[i], v.Name)
+			must.Fail("a region gives %v for %s", given[i], v.Name)
 		}
 		r.take(v, t, "it")
 	}
@@ -435,7 +436,7 @@ func (r *records) take(v *ir.Value, t ir.Type, who string) {
 	recorded = r.renamed(recorded)
 	v.Type = recorded
 	if !agree(recorded, t) {
-		ops.Fail("the file records %v for %s, but %s gets %v", recorded, v.Name, who, t)
+		must.Fail("the file records %v for %s, but %s gets %v", recorded, v.Name, who, t)
 	}
 	if t.Kind == ir.TensorKind {
 		v.Type.Sizes = t.Sizes

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -21,7 +22,7 @@ var Sizes = Pass{
 	Run: perMethod(func(ctx *Context, _ *ir.Program, m *ir.Method) {
 		s := &sizer{table: ctx.Table, names: ir.NewNames(m), method: m}
 		s.graph(m.Graph, nil)
-		ops.Check(errors.Join(s.errs...))
+		must.Check(errors.Join(s.errs...))
 	}),
 }
 
@@ -145,7 +146,7 @@ func (s *sizer) node(n *ir.Node) {
 
 // try runs f for a node, which may be nil, and notes the error that ends it.
 func (s *sizer) try(n *ir.Node, f func()) {
-	err := ops.Try(f)
+	err := must.Try(f)
 	if err != nil && n != nil {
 		err = ir.ErrorAt("", n, err)
 	}
@@ -280,7 +281,7 @@ func (s *sizer) atom(a sym.Atom) (ir.Arg, sym.Expr) {
 	case sym.MinAtom:
 		return join("sym_min", func(a, b sym.Expr) sym.Expr { return sym.Min(a, b) })
 	}
-	ops.Fail("an integer it needs has no value")
+	must.Fail("an integer it needs has no value")
 	return nil, sym.Expr{}
 }
 
@@ -324,7 +325,7 @@ func (s *sizer) solve(x *sym.Symbol) (ir.Arg, sym.Expr) {
 			return have, e
 		}
 	}
-	ops.Fail("the integer %s is the size of no tensor before it", e)
+	must.Fail("the integer %s is the size of no tensor before it", e)
 	return nil, e
 }
 
@@ -372,7 +373,7 @@ func (s *sizer) prim(n *ir.Node) {
 	case "math.floor":
 		become("sym_int", s.number("floordiv", a, ir.Int(1)))
 	default:
-		ops.Fail("ExecuTorch has no kernel for this arithmetic on numbers")
+		must.Fail("ExecuTorch has no kernel for this arithmetic on numbers")
 	}
 }
 
@@ -397,7 +398,7 @@ func primArgs(values ...ir.Arg) []ir.NamedArg {
 func (s *sizer) number(name string, args ...ir.Arg) ir.Arg {
 	n := &ir.Node{Name: s.names.Fresh(name), Op: PrimName(name), Args: primArgs(args...),
 		Loc: s.loc}
-	c := ops.Must(s.table.Bind(n))
+	c := must.Get(s.table.Bind(n))
 	v := &ir.Value{Name: n.Name, Type: c.Outs[0], Def: n}
 	n.Outputs = []*ir.Value{v}
 	*s.nodes = append(*s.nodes, n)

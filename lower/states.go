@@ -11,7 +11,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
-	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/ir/must"
 )
 
 // SeparateState decides whose the state is that several methods of a program
@@ -82,7 +82,7 @@ func shareConstants(p *ir.Program) {
 		hs := holders[target]
 		for i, h := range hs {
 			for _, other := range hs[:i] {
-				if ops.Try(func() { other.same(h) }) == nil {
+				if must.Try(func() { other.same(h) }) == nil {
 					errs = append(errs,
 						fmt.Errorf(
 							"the constant %s is written, and methods %s and %s may mean one tensor by it or two: "+
@@ -96,7 +96,7 @@ func shareConstants(p *ir.Program) {
 			}
 		}
 	}
-	ops.Check(errors.Join(errs...))
+	must.Check(errors.Join(errs...))
 }
 
 // holder is a method's input that is state.
@@ -117,22 +117,22 @@ func checkShared(p *ir.Program, shared map[string]bool) {
 			h := holder{m, m.Graph.Inputs[i]}
 			if old, ok := first[spec.Target]; !ok {
 				first[spec.Target] = h
-			} else if err := ops.Try(func() { old.same(h) }); err != nil {
+			} else if err := must.Try(func() { old.same(h) }); err != nil {
 				errs = append(errs, fmt.Errorf("buffer %s cannot be shared: %w", spec.Target, err))
 			}
 		}
 	}
-	ops.Check(errors.Join(errs...))
+	must.Check(errors.Join(errs...))
 }
 
 // same reports how two inputs cannot be one state.
 func (h holder) same(other holder) {
 	if a, b := h.value.Type.String(), other.value.Type.String(); a != b {
-		ops.Fail("it is %s in method %s, %s in %s", a, foreign.Message(h.method.Name), b,
+		must.Fail("it is %s in method %s, %s in %s", a, foreign.Message(h.method.Name), b,
 			foreign.Message(other.method.Name))
 	}
 	if !bytes.Equal(h.elements(), other.elements()) {
-		ops.Fail("it begins with other elements in method %s than in %s",
+		must.Fail("it begins with other elements in method %s than in %s",
 			foreign.Message(other.method.Name), foreign.Message(h.method.Name))
 	}
 }
@@ -142,7 +142,7 @@ func (h holder) elements() []byte {
 	if h.value.Const == nil || h.value.Const.Data == nil {
 		return nil
 	}
-	return ops.Must(ir.Tensor(h.value.Const))
+	return must.Get(ir.Tensor(h.value.Const))
 }
 
 // tieState makes one of buffers that are one tensor under several names: what is
@@ -208,7 +208,7 @@ func sharersOf(m *ir.Method) sharers {
 func (s sharers) alone(m *ir.Method, i int) {
 	for _, k := range s[memoryOf(m.Graph.Inputs[i])] {
 		if k != i {
-			ops.Fail(
+			must.Fail(
 				"method %s: it writes to %s, which shares its memory with %s; give them memory of their own",
 				foreign.Message(m.Name), foreign.Message(m.Inputs[i].Target),
 				foreign.Message(m.Inputs[k].Target))
@@ -230,15 +230,15 @@ func checkTargets(m *ir.Method) {
 			continue
 		}
 		if written[v] {
-			ops.Fail("method %s: it writes to %s twice, by two names",
+			must.Fail("method %s: it writes to %s twice, by two names",
 				foreign.Message(m.Name), foreign.Message(m.Inputs[i].Target))
 		}
 		name := m.Inputs[i].Target
 		if m.Inputs[i].Kind == ir.UserInput {
 			name = v.Name
 		}
-		if err := ops.Try(func() { selfOverlap(v.Type) }); err != nil {
-			ops.Fail("method %s: %s: %w", foreign.Message(m.Name), foreign.Message(name), err)
+		if err := must.Try(func() { selfOverlap(v.Type) }); err != nil {
+			must.Fail("method %s: %s: %w", foreign.Message(m.Name), foreign.Message(name), err)
 		}
 		shared.alone(m, i)
 		written[v] = true

@@ -8,6 +8,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -44,7 +45,7 @@ var BoundSizes = Pass{
 				if len(names) > 0 {
 					have = "it has " + strings.Join(names, ", ")
 				}
-				ops.Check(&BoundError{fmt.Sprintf(
+				must.Check(&BoundError{fmt.Sprintf(
 					"--bound=%s: the model has no size of that name; %s",
 					foreign.Message(name), have)})
 			}
@@ -61,7 +62,7 @@ func boundSizes(m *ir.Method, bounds map[string]int64) {
 		}
 		lo, hi := s.Expr().Bounds()
 		if most < lo {
-			ops.Check(&BoundError{fmt.Sprintf("--bound=%s=%d: it is at least %d",
+			must.Check(&BoundError{fmt.Sprintf("--bound=%s=%d: it is at least %d",
 				foreign.Message(s.Name), most, lo)})
 		}
 		if hi <= most {
@@ -100,7 +101,7 @@ var CheckSizes = Pass{
 			for _, size := range c.Needs() {
 				if !checked[n][size.Key()] {
 					checked[n][size.Key()] = true
-					ops.Check(b.CheckSize(size, ir.OpBase(n.Op)))
+					must.Check(b.CheckSize(size, ir.OpBase(n.Op)))
 				}
 			}
 			return nil
@@ -329,7 +330,7 @@ func (d *sizeDefiner) visit(b *ops.Builder, n *ir.Node) []*ir.Value {
 				{Name: "self", Value: ir.Ref{Value: x.of}}, {Name: "dim", Value: ir.Int(x.dim)},
 			}, ir.Type{Kind: ir.IntKind}).Outputs[0]
 		}
-		ops.Check(b.CheckDecided(given, x.size))
+		must.Check(b.CheckDecided(given, x.size))
 		return results
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -269,7 +270,7 @@ func (p *placement) form() (op, overload string, args []any) {
 // made by the operators of Core ATen for where its elements lie; nil if there are none for
 // one of them.
 func coreViews(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
-	views := ops.Must(c.Op.View(c))
+	views := must.Get(c.Op.View(c))
 	if len(views) == 0 {
 		return coreCopy(b, n, c)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower/alias"
 )
@@ -21,7 +22,7 @@ var ExplicitWrites = Pass{
 			if !ok || op.Writes == nil {
 				return nil
 			}
-			return ops.Must(op.Writes(b, ops.Must(b.Table.Bind(n))))
+			return must.Get(op.Writes(b, must.Get(b.Table.Bind(n))))
 		}
 	}),
 }
@@ -38,7 +39,7 @@ func writeThrough(b *ops.Builder, a *alias.Alias, base, v *ir.Value) *ir.Value {
 	}
 	out := scatter(b, p, base, v)
 	if out == nil {
-		ops.Fail("it writes to a view made by %s, which is not supported; write to a copy and copy_ "+
+		must.Fail("it writes to a view made by %s, which is not supported; write to a copy and copy_ "+
 			"that back", foreign.Message(a.Node.Op))
 	}
 	out.Type = base.Type
@@ -58,7 +59,7 @@ func scatter(b *ops.Builder, p *placement, base, v *ir.Value) *ir.Value {
 		return b.Op("aten."+op+"_scatter.default", append([]any{base, v}, args...)...)
 	}
 	if p.repeats() {
-		ops.Fail(writesOverlap)
+		must.Fail(writesOverlap)
 	}
 	if dim := p.fixed(); dim >= 0 { // into what base has at the one index that p shows
 		part := b.Op("aten.select.int", base, dim, p.at[dim])
@@ -94,7 +95,7 @@ const mostOffsets = 1 << 16
 // values have an element of its own for each.
 func selfOverlap(t ir.Type) {
 	if t.Kind == ir.TensorKind && overlapsItself(t) {
-		ops.Fail(writesOverlap)
+		must.Fail(writesOverlap)
 	}
 }
 

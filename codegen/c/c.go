@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/tuned"
@@ -83,9 +84,11 @@ func Generate(p *native.Program, opt Options) (_ *codegen.Package, err error) {
 		kernels: map[*native.Kernel]*kernel{},
 		fields:  map[*native.Buffer]string{}, probes: probes,
 	}
-	defer codegen.Catch(&err, p.Source.String())
-	codegen.Check(g.run())
-	return g.files(), nil
+	defer must.Catch(&err)
+	return must.At(func() *codegen.Package {
+		must.Check(g.run())
+		return g.files()
+	}, "%s", p.Source.String()), nil
 }
 
 // gen is the state of one Generate.
@@ -143,12 +146,12 @@ func (g *gen) run() error {
 	}
 	g.analyseKernels()
 	for _, k := range g.p.Kernels {
-		codegen.Check(eval.Stopped(g.opt.Done))
-		codegen.In("kernel "+k.Name, func() { g.kernel(k) })
+		must.Check(eval.Stopped(g.opt.Done))
+		must.Do(func() { g.kernel(k) }, "kernel %s", k.Name)
 	}
 	for _, m := range g.methods {
-		codegen.Check(eval.Stopped(g.opt.Done))
-		codegen.In("method "+m.Name.String(), func() { g.method(m) })
+		must.Check(eval.Stopped(g.opt.Done))
+		must.Do(func() { g.method(m) }, "method %s", m.Name.String())
 	}
 	if len(g.fields) > 0 {
 		g.reset()

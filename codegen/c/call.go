@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/lower/native"
 )
@@ -205,7 +206,7 @@ func (b *body) pointer(buf *native.Buffer) code {
 			return name(s, b.g.idx)
 		}
 	}
-	codegen.Fail("buffer %s has no place", buf.Name)
+	must.Fail("buffer %s has no place", buf.Name)
 	return code{}
 }
 
@@ -213,7 +214,7 @@ func (b *body) pointer(buf *native.Buffer) code {
 func (b *body) call(c *native.Call) {
 	info := b.g.kernels[c.Kernel]
 	if info == nil || len(c.Args) != len(info.dtypes) || len(c.Ints) != len(c.Kernel.Params) {
-		codegen.Fail("a call of kernel %s does not fit it", c.Kernel.Name)
+		must.Fail("a call of kernel %s does not fit it", c.Kernel.Name)
 	}
 	var args []string
 	for i, buf := range c.Args {
@@ -283,6 +284,6 @@ func (b *body) statement(s native.Stmt) {
 		b.w.line("%s(%s + %d, %du);", b.g.helper("poison"), arenaBase, s.Buf.Offset,
 			s.Buf.MaxLen*int64(s.Buf.DType.Size()))
 	default:
-		codegen.Fail("C output has no statement %T", s)
+		must.Fail("C output has no statement %T", s)
 	}
 }

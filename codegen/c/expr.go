@@ -3,6 +3,7 @@ package c
 import (
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 )
@@ -77,7 +78,7 @@ func (p *printer) expr(e *expr.Expr) code {
 }
 
 func (p *printer) unsupported(e *expr.Expr) code {
-	codegen.Fail("C output has no operation %s on %s", e.Op, e.DType)
+	must.Fail("C output has no operation %s on %s", e.Op, e.DType)
 	return code{}
 }
 
@@ -98,7 +99,7 @@ func (p *printer) load(e *expr.Expr, t ctype) code {
 func (p *printer) local(e *expr.Expr, t ctype) code {
 	s, ok := p.vars[e.Var]
 	if !ok {
-		codegen.Fail("local %s is used before it is declared", e.Var.Name)
+		must.Fail("local %s is used before it is declared", e.Var.Name)
 	}
 	p.use(s)
 	if len(e.Coords) == 1 {

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"text/template"
 
-	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/half"
 	ctext "github.com/etgen/etgen/templates/c"
@@ -66,7 +66,7 @@ func (g *gen) loadSupport() {
 	m := g.opt.Machine
 	t := template.New("").Funcs(template.FuncMap{"use": g.use, "may": m.May, "has": m.Has})
 	t, err := t.ParseFS(ctext.Helpers, "helpers/*.tmpl")
-	codegen.Check(err)
+	must.Check(err)
 	g.support = support{tmpl: t, names: map[string]string{}}
 }
 
@@ -91,7 +91,7 @@ func (g *gen) helper(tmpl string, dtypes ...ir.DType) string {
 	data.Name = g.names.Take(g.prefix + "_" + name) // no local has it: see helperWords
 	g.support.names[name] = data.Name
 	var b strings.Builder
-	codegen.Check(g.support.tmpl.ExecuteTemplate(&b, tmpl, data))
+	must.Check(g.support.tmpl.ExecuteTemplate(&b, tmpl, data))
 	g.support.texts = append(g.support.texts, strings.TrimSpace(b.String())+"\n")
 	return data.Name
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/lower/native"
@@ -28,7 +29,7 @@ func (p indexer) Int(n int64) code { return intLiteral(n, p.g.idx) }
 func (p indexer) Symbol(s *sym.Symbol) code {
 	text, ok := p.syms[s]
 	if !ok {
-		codegen.Fail("symbol %s is not bound", s.Name)
+		must.Fail("symbol %s is not bound", s.Name)
 	}
 	p.use(text)
 	return name(text, p.g.idx)
@@ -60,7 +61,7 @@ func (p indexer) Extremum(greatest bool, args []code) code {
 }
 
 func (p indexer) Undefined() code {
-	codegen.Fail("an index is undefined: its arithmetic overflows or divides by zero")
+	must.Fail("an index is undefined: its arithmetic overflows or divides by zero")
 	return code{}
 }
 

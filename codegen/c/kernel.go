@@ -5,6 +5,7 @@ import (
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -52,7 +53,7 @@ func (g *gen) analyseKernels() {
 func (g *gen) analyseCall(c *native.Call) {
 	info := g.kernels[c.Kernel]
 	if info == nil {
-		codegen.Fail("kernel %s is called but not listed", c.Kernel.Name)
+		must.Fail("kernel %s is called but not listed", c.Kernel.Name)
 	}
 	if !info.anyCalls {
 		info.anyCalls = true

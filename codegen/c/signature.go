@@ -7,6 +7,7 @@ import (
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/lower/native"
 )
 
@@ -38,7 +39,7 @@ const (
 // signatures names the methods and their parameters.
 func (g *gen) signatures() {
 	for _, nm := range g.p.Methods {
-		binding := codegen.Must(native.Bind(nm))
+		binding := must.Get(native.Bind(nm))
 		m := &method{
 			Method: nm, binding: binding, name: g.names.Take(g.prefix + "_" + nm.Name.Identifier()),
 			scope: codegen.NewScope(g.locals), arena: codegen.ArenaSize(nm),

@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -58,7 +59,7 @@ func (p *printer) stmt(s loop.Stmt) {
 	case *loop.Break:
 		p.w.line("break;")
 	default:
-		codegen.Fail("C output has no statement %T", s)
+		must.Fail("C output has no statement %T", s)
 	}
 }
 
@@ -157,7 +158,7 @@ func (p *printer) set(s *loop.Assign) {
 	t := typeOf(s.Var.DType)
 	target, ok := p.vars[s.Var]
 	if !ok {
-		codegen.Fail("local %s is assigned before it is declared", s.Var.Name)
+		must.Fail("local %s is assigned before it is declared", s.Var.Name)
 	}
 	p.use(target)
 	if s.Var.Len > 0 {
@@ -196,7 +197,7 @@ func (p *printer) update(s *loop.Assign, t ctype) (op, rest string) {
 
 func (p *printer) store(s *loop.Store) {
 	if s.Buf >= len(p.bufs) {
-		codegen.Fail("store to buffer %d of %d", s.Buf, len(p.bufs))
+		must.Fail("store to buffer %d of %d", s.Buf, len(p.bufs))
 	}
 	b := p.bufs[s.Buf]
 	p.use(b.names...)

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/half"
 )
@@ -275,7 +275,7 @@ func typeOf(d ir.DType) ctype {
 		return tU8
 	}
 	if !ok {
-		codegen.Fail("C output has no dtype %s", d)
+		must.Fail("C output has no dtype %s", d)
 	}
 	return t
 }

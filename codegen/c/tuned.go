@@ -8,6 +8,7 @@ import (
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -25,7 +26,7 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 	g.tiles = g.tiles || in.Tile.Vector
 	slots := in.Slots()
 	if len(slots) != len(info.dtypes) {
-		codegen.Fail("%d operands for %d names", len(info.dtypes), len(slots))
+		must.Fail("%d operands for %d names", len(info.dtypes), len(slots))
 	}
 	text := g.template(in)
 	text.Func, text.Known = g.mathFunction, map[string]int64{}
@@ -100,7 +101,7 @@ func (g *gen) phases(in *tuned.Instance, text *ctext.Kernel) (phases []phase) {
 	for _, text.Phase = range names {
 		text.Used = map[string]bool{}
 		body, err := ctext.Text(in.Kernel.Name, text)
-		codegen.Check(err)
+		must.Check(err)
 		phases = append(phases, phase{text.Phase, body, text.Used})
 	}
 	return phases
@@ -130,7 +131,7 @@ func (g *gen) tunedHelpers(in *tuned.Instance, used map[string]bool) {
 		k := g.template(in)
 		k.Func = g.mathFunction
 		_, err := ctext.Text(h, k)
-		codegen.Check(err)
+		must.Check(err)
 		g.support.tuned = append(g.support.tuned, tunedHelper{len(g.support.texts), h, k})
 		g.support.texts = append(g.support.texts, "")
 	}
@@ -144,7 +145,7 @@ func (g *gen) tunedTexts() {
 		for _, h := range g.support.tuned {
 			h.k.Used = g.tunedNames
 			s, err := ctext.Text(h.name, h.k)
-			codegen.Check(err)
+			must.Check(err)
 			if s = strings.Trim(s, "\n"); s != "" {
 				s += "\n"
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/lower/native"
@@ -18,8 +19,8 @@ import (
 func (g *generator) api() []byte {
 	var methods []jen.Code
 	for _, m := range g.p.Methods {
-		codegen.Check(eval.Stopped(g.done))
-		codegen.In("method "+m.Name.String(), func() { methods = append(methods, g.method(m)...) })
+		must.Check(eval.Stopped(g.done))
+		must.Do(func() { methods = append(methods, g.method(m)...) }, "method %s", m.Name.String())
 	}
 	f := jen.NewFile(g.unit.name)
 	f.HeaderComment(g.banner())
@@ -33,9 +34,9 @@ func (g *generator) api() []byte {
 	}
 	var b bytes.Buffer
 	if err := f.Render(&b); err != nil {
-		codegen.Fail("generated Go does not parse, which is a defect of etgen: %w", err)
+		must.Fail("generated Go does not parse, which is a defect of etgen: %w", err)
 	}
-	return codegen.Must(withImports(b.Bytes()))
+	return must.Get(withImports(b.Bytes()))
 }
 
 func (g *generator) packageComment(f *jen.File) {
@@ -102,7 +103,7 @@ func (g *generator) modelType(f *jen.File) {
 	for _, b := range g.p.State {
 		n, ok := b.Len.Const()
 		if !ok {
-			codegen.Fail("state %s has a dynamic size", b.Name)
+			must.Fail("state %s has a dynamic size", b.Name)
 		}
 		fields = append(fields, jen.Id(g.state[b]).Index(jen.Lit(int(n))).Id(goType(b.DType)).
 			Comment(elements(b.DType)+codegen.ShapeText(b.Sizes, nil)))
@@ -137,7 +138,7 @@ func (g *generator) modelType(f *jen.File) {
 		}
 		f.Func().Id(g.door("New")).Params(params...).Op("*").Id(name).Block(jen.Return(model))
 	case g.internal:
-		codegen.Fail("a package without a door of its own has state")
+		must.Fail("a package without a door of its own has state")
 	default:
 		f.Comment("New returns a Model in its initial state.")
 		f.Func().Id("New").Params().Op("*").Id("Model").Block(

@@ -4,6 +4,7 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/lower/native"
 )
@@ -99,7 +100,7 @@ func (p *methodPrinter) stmt(s native.Stmt) []jen.Code {
 		return []jen.Code{jen.Id("poison").Call(jen.Id("m").Dot("arena"), jen.Lit(int(b.Offset)),
 			jen.Lit(int(b.MaxLen)), jen.Lit(b.DType.Size()))}
 	}
-	codegen.Fail("unknown statement %T", s)
+	must.Fail("unknown statement %T", s)
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -217,7 +218,7 @@ func (v *vectors) operand(o loop.Operand, exact bool) string {
 	case loop.IndexOperand:
 		return v.index(v.at(o.At), precAny)
 	}
-	codegen.Fail("a vector operand of kind %d", o.Kind)
+	must.Fail("a vector operand of kind %d", o.Kind)
 	return ""
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/kernels/tuned/gokernels/rows"
 	"github.com/etgen/etgen/lower/native"
@@ -128,7 +129,7 @@ func assembly(src string, names, cases []string, rename func(string) string) str
 	const mark = "\n// func "
 	head, rest, ok := strings.Cut(src, mark)
 	if !ok {
-		codegen.Fail("there are no functions in assembly")
+		must.Fail("there are no functions in assembly")
 	}
 	texts := map[string]string{}
 	for _, text := range strings.Split(rest, mark) {
@@ -144,7 +145,7 @@ func assembly(src string, names, cases []string, rename func(string) string) str
 	for _, name := range names {
 		text, ok := texts[name]
 		if !ok {
-			codegen.Fail("there is no function %s in assembly", name)
+			must.Fail("there is no function %s in assembly", name)
 		}
 		text = reached(name, text, cases)
 		to := rename(name)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -77,7 +78,7 @@ func (p *printer) epilogue(in *tuned.Instance, typ string, extra []string) strin
 
 func checkEpilogue(e *tuned.Epilogue, typ string) {
 	if "[]"+goType(e.DType) != typ || e.Acc.DType != e.DType {
-		codegen.Fail("an epilogue turns %s into %s", e.Acc.DType, e.DType)
+		must.Fail("an epilogue turns %s into %s", e.Acc.DType, e.DType)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/half"
 )
@@ -87,7 +88,7 @@ func (p *printer) expr(e *expr.Expr) text {
 	case d.IsInt():
 		return p.integer(e)
 	}
-	codegen.Fail("Go output has no operation %s on %s", e.Op, e.DType)
+	must.Fail("Go output has no operation %s on %s", e.Op, e.DType)
 	return text{}
 }
 
@@ -113,7 +114,7 @@ func (p *printer) boolean(e *expr.Expr) text {
 	case expr.OpNot:
 		return text{"!" + p.value(e.Args[0], precUnary), precUnary}
 	}
-	codegen.Fail("Go output has no operation %s on bool", e.Op)
+	must.Fail("Go output has no operation %s on bool", e.Op)
 	return text{}
 }
 
@@ -155,7 +156,7 @@ func (p *printer) float(e *expr.Expr) text {
 	}
 	name := mathFuncs[e.Op]
 	if name == "" {
-		codegen.Fail("Go output has no operation %s on %s", e.Op, e.DType)
+		must.Fail("Go output has no operation %s on %s", e.Op, e.DType)
 	}
 	if e.DType == ir.Float64 {
 		return p.call(p.math(name), e)
@@ -253,7 +254,7 @@ func (p *printer) integer(e *expr.Expr) text {
 		return text{p.value(a, precMul) + "*" + p.value(e.Args[1], precMul+1) + " + " +
 			p.value(e.Args[2], precMul), precAdd}
 	}
-	codegen.Fail("Go output has no operation %s on %s", e.Op, e.DType)
+	must.Fail("Go output has no operation %s on %s", e.Op, e.DType)
 	return text{}
 }
 
@@ -397,7 +398,7 @@ func floatLiteral(d ir.DType, x float64) (text string, untyped bool) {
 	case d == ir.Float64:
 		return strconv.FormatFloat(x, 'g', -1, 64), true
 	default:
-		codegen.Fail("Go output has no constants of dtype %s", d)
+		must.Fail("Go output has no constants of dtype %s", d)
 	}
 	if d == ir.Float32 {
 		text = "float32(" + text + ")"

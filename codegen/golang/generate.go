@@ -10,6 +10,7 @@ import (
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/lower/native"
@@ -50,7 +51,12 @@ type Options struct {
 // put in them. It fails if p has something that Go cannot express, such as
 // elements of a type that Go output does not know.
 func Generate(p *native.Program, opt Options) (pkg *codegen.Package, err error) {
-	defer codegen.Catch(&err, p.Source.String())
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s: %w", p.Source, err)
+		}
+	}()
+	defer must.Catch(&err)
 	g := newGenerator(p, opt)
 	name := packageName(opt.Name)
 	pkg = &codegen.Package{Name: name, Kind: codegen.KindGo}
@@ -207,7 +213,7 @@ func (g *generator) header() string {
 func (g *generator) kernels() []byte {
 	var text strings.Builder
 	for _, k := range g.p.Kernels {
-		codegen.Check(eval.Stopped(g.done))
+		must.Check(eval.Stopped(g.done))
 		switch {
 		case k.Copy:
 		case k.Loop != nil:

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
 )
@@ -52,7 +52,7 @@ func runKernels(t *testing.T, cases []*kernelCase) [][][]byte {
 					t.Fatalf("%s: %v\n%s", c.name, err, c.fn)
 				}
 			}()
-			defer codegen.Catch(&err, "")
+			defer must.Catch(&err)
 			return u.loopKernel(name, foreign.Text{}, c.fn) + "\n"
 		}())
 		var args []string

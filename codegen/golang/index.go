@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 )
 
@@ -67,6 +67,6 @@ func (p indexer) Extremum(greatest bool, args []text) text {
 }
 
 func (p indexer) Undefined() text {
-	codegen.Fail("an index expression is undefined: it overflows or divides by zero")
+	must.Fail("an index expression is undefined: it overflows or divides by zero")
 	return text{}
 }

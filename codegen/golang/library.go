@@ -14,7 +14,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir/must"
 )
 
 // library is the source of a Go package from which functions are copied into
@@ -84,11 +84,11 @@ func openLibrary(source fs.FS, dir string) *library {
 func readLibrary(source fs.FS, dir string) *library {
 	texts := map[string][]byte{}
 	var free, constrained []string
-	for _, path := range codegen.Must(fs.Glob(source, dir+"/*.go")) {
+	for _, path := range must.Get(fs.Glob(source, dir+"/*.go")) {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
 		}
-		texts[path] = codegen.Must(fs.ReadFile(source, path))
+		texts[path] = must.Get(fs.ReadFile(source, path))
 		if constraintOf(texts[path]) == "" {
 			free = append(free, path)
 		} else {
@@ -105,7 +105,7 @@ func readLibrary(source fs.FS, dir string) *library {
 		var err error
 		v.assembly, err = fs.ReadFile(source, strings.TrimSuffix(p, ".go")+".s")
 		if !errors.Is(err, fs.ErrNotExist) {
-			codegen.Check(err)
+			must.Check(err)
 		}
 		variants = append(variants, v)
 	}
@@ -135,14 +135,14 @@ func checkLibrary(dir string, paths []string, texts map[string][]byte) *library 
 	var files []*ast.File
 	var sources []*libFile
 	for _, path := range paths {
-		f := codegen.Must(parser.ParseFile(fset, path, texts[path],
+		f := must.Get(parser.ParseFile(fset, path, texts[path],
 			parser.ParseComments|parser.SkipObjectResolution))
 		files = append(files, f)
 		sources = append(sources, &libFile{base: fset.File(f.FileStart).Base(), src: texts[path],
 			constraint: constraintOf(texts[path])})
 	}
 	if len(files) == 0 {
-		codegen.Fail("no Go source in %s", dir)
+		must.Fail("no Go source in %s", dir)
 	}
 	lib.name = files[0].Name.Name
 	conf := types.Config{Importer: noImports{}, Error: func(error) {}}
@@ -218,7 +218,7 @@ func (lib *library) closure(names []string) []*libDecl {
 	for _, name := range names {
 		obj := lib.scope.Lookup(name)
 		if obj == nil {
-			codegen.Fail("package %s has no %s", lib.name, name)
+			must.Fail("package %s has no %s", lib.name, name)
 		}
 		visit(obj)
 		for _, m := range lib.methods[obj] {

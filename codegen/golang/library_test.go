@@ -6,7 +6,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/strip"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/kernels/tuned/gokernels"
@@ -45,7 +45,7 @@ first:
 	}
 	for _, source := range []string{twoFunctions, ""} {
 		if err := func() (err error) {
-			defer codegen.Catch(&err, "")
+			defer must.Catch(&err)
 			assembly(source, []string{"third"}, nil, rename)
 			return nil
 		}(); err == nil {

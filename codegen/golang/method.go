@@ -11,6 +11,7 @@ import (
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/lower/native"
 )
@@ -47,7 +48,7 @@ type methodPrinter struct {
 // method prints a method and its Sizes type. Go does not accept variables that
 // nobody reads, so it is printed again without those that turn out to be some.
 func (g *generator) method(m *native.Method) []jen.Code {
-	binding := codegen.Must(native.Bind(m))
+	binding := must.Get(native.Bind(m))
 	name := g.methods[m]
 	var live map[any]bool
 	for {
@@ -257,7 +258,7 @@ func (p *methodPrinter) declaration(b *native.Buffer) jen.Code {
 		end := p.index(sym.Add(b.At, b.Len), precAny)
 		value = fmt.Sprintf("%s[%s:%s]", p.rootExpr(root), start, end)
 		if b.DType != root.DType {
-			codegen.Fail("buffer %s of %s is a view of %s", b.Name, b.DType, root.DType)
+			must.Fail("buffer %s of %s is a view of %s", b.Name, b.DType, root.DType)
 		}
 	case root.MaxLen == 0: // it has no place in the arena
 		value = fmt.Sprintf("[]%s(nil)", goType(b.DType))
@@ -365,7 +366,7 @@ func (p *methodPrinter) operand(b *native.Buffer) string {
 	}
 	switch {
 	case b.Root != nil || b.Storage == native.Arena:
-		codegen.Fail("buffer %s is used before it is declared", b.Name)
+		must.Fail("buffer %s is used before it is declared", b.Name)
 	case b.Storage == native.State:
 		return p.rootExpr(b) + "[:]"
 	}

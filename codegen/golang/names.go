@@ -10,6 +10,7 @@ import (
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 )
 
 // camel makes s, in any style, an unexported Go identifier: "conv2d_relu" gives
@@ -89,7 +90,7 @@ func goType(d ir.DType) string {
 	case ir.Float16, ir.BFloat16:
 		return "uint16"
 	}
-	codegen.Fail("Go output has no elements of dtype %s", d)
+	must.Fail("Go output has no elements of dtype %s", d)
 	return ""
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -56,7 +57,7 @@ func (p *printer) index(e sym.Expr, prec int) string {
 func (p *printer) symName(s *sym.Symbol) string {
 	name, ok := p.syms[s]
 	if !ok {
-		codegen.Fail("symbol %s is not bound", s.Name)
+		must.Fail("symbol %s is not bound", s.Name)
 	}
 	p.reads[s] = true
 	return name
@@ -65,7 +66,7 @@ func (p *printer) symName(s *sym.Symbol) string {
 func (p *printer) varName(v *expr.Var) string {
 	name, ok := p.vars[v]
 	if !ok {
-		codegen.Fail("local %s is used before it is declared", v.Name)
+		must.Fail("local %s is used before it is declared", v.Name)
 	}
 	p.reads[v] = true
 	return name
@@ -73,14 +74,14 @@ func (p *printer) varName(v *expr.Var) string {
 
 func (p *printer) buf(k int) string {
 	if k < 0 || k >= len(p.bufs) {
-		codegen.Fail("buffer %d does not exist", k)
+		must.Fail("buffer %d does not exist", k)
 	}
 	return p.bufs[k]
 }
 
 func (p *printer) scalar(e *expr.Expr) string {
 	if e.Buf < 0 || e.Buf >= len(p.scalars) {
-		codegen.Fail("scalar %d does not exist", e.Buf)
+		must.Fail("scalar %d does not exist", e.Buf)
 	}
 	return p.scalars[e.Buf]
 }
@@ -88,7 +89,7 @@ func (p *printer) scalar(e *expr.Expr) string {
 // element is the buffer element that e loads.
 func (p *printer) element(e *expr.Expr) string {
 	if len(e.Coords) != 1 {
-		codegen.Fail("load of buffer %d has %d coordinates", e.Buf, len(e.Coords))
+		must.Fail("load of buffer %d has %d coordinates", e.Buf, len(e.Coords))
 	}
 	return p.buf(e.Buf) + "[" + p.index(e.Coords[0], precAny) + "]"
 }

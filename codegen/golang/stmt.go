@@ -5,6 +5,7 @@ import (
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
 )
@@ -72,7 +73,7 @@ func (p *printer) stmt(s loop.Stmt) {
 	case *loop.Break:
 		p.line("break")
 	default:
-		codegen.Fail("unknown statement %T", s)
+		must.Fail("unknown statement %T", s)
 	}
 }
 
@@ -126,7 +127,7 @@ func (p *printer) let(s *loop.Let) {
 	switch {
 	case v.Len > 0:
 		if s.Value != nil {
-			codegen.Fail("array %s is declared with a value", v.Name)
+			must.Fail("array %s is declared with a value", v.Name)
 		}
 		p.line("var %s [%d]%s", declare(), v.Len, t)
 	case s.Value == nil || expr.IsZero(s.Value):

@@ -8,6 +8,7 @@ import (
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/math"
@@ -28,7 +29,7 @@ type tunedSource struct {
 func (g *generator) tunedSource(k *tuned.Kernel) *tunedSource {
 	dir, _, ok := strings.Cut(k.Go, ".")
 	if !ok {
-		codegen.Fail("tuned kernel %s has no Go form", k.Name)
+		must.Fail("tuned kernel %s has no Go form", k.Name)
 	}
 	for _, t := range g.tuned {
 		if t.lib.name == dir {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/strip"
 	"github.com/etgen/etgen/kernels/tuned"
 )
@@ -93,12 +94,12 @@ func (u *unit) file(doc string, decls string) []byte {
 	clause := "package " + u.name + "\n\n"
 	f, err := parser.ParseFile(token.NewFileSet(), "", clause+decls, parser.SkipObjectResolution)
 	if err != nil {
-		codegen.Fail("generated Go does not parse, which is a defect of etgen: %w\n%s", err, decls)
+		must.Fail("generated Go does not parse, which is a defect of etgen: %w\n%s", err, decls)
 	}
 	var b strings.Builder
 	b.WriteString(doc + clause + importClause(importsOf(f)))
 	b.WriteString(decls)
-	return codegen.Must(format.Source([]byte(b.String())))
+	return must.Get(format.Source([]byte(b.String())))
 }
 
 // importsOf returns what a file refers to of packages, sorted.

@@ -35,6 +35,9 @@ func Check(err error) {
 	}
 }
 
+// Fail fails with an error of that text.
+func Fail(format string, args ...any) { panic(fmt.Errorf(format, args...)) }
+
 // In fails if err is not nil, with an error that says what it is about.
 func In(err error, format string, args ...any) {
 	if err != nil {

@@ -69,7 +69,7 @@ func expanded(c *Call, t ir.Type, sizes []sym.Expr) alias {
 		case d >= n:
 			own, stride = t.Sizes[d-n], t.Strides[d-n]
 		case sizes[d].Is(-1):
-			panic(c.fail("the size of new dimension %d is left open", d))
+			panic(c.Errorf("the size of new dimension %d is left open", d))
 		case t.Rank() > 0: // a new dimension has the stride it would have if it were stored
 			stride = sym.Mul(t.Sizes[0], t.Strides[0])
 		}
@@ -78,7 +78,7 @@ func expanded(c *Call, t ir.Type, sizes []sym.Expr) alias {
 			out[d], strides[d] = own, stride
 		case own.Is(1) && !sym.Less(sizes[d], sym.Int(0)):
 		case differ(sizes[d], own):
-			panic(c.fail("size %s of dimension %d does not expand to %s", own, d-n, sizes[d]))
+			panic(c.Errorf("size %s of dimension %d does not expand to %s", own, d-n, sizes[d]))
 		default:
 			strides[d] = stride
 		}

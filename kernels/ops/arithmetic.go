@@ -180,7 +180,7 @@ func divMode(schema string) entry {
 		case "", "trunc", "floor":
 			return
 		default:
-			panic(c.fail("rounding_mode %q is neither trunc nor floor", m))
+			panic(c.Errorf("rounding_mode %q is neither trunc nor floor", m))
 		}
 	}
 	op = pointwise(schema, "self other", round, nil)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	raise "github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 )
 
@@ -80,7 +81,7 @@ func (b *Builder) Ops(op string, args ...any) []*ir.Value {
 
 // Do runs f and returns the error of the first Op in it that fails.
 func (b *Builder) Do(f func() error) (err error) {
-	defer catch(&err)
+	defer raise.Catch(&err)
 	return f()
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/aten"
+	raise "github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 )
@@ -468,67 +469,19 @@ func describe(a ir.Arg) string {
 // What fails in a form of an entry ends the form: must, check and Call.errorIf raise the
 // error, and the table, or Builder.Do, returns it.
 
-// failure carries an error from where it is raised to catch.
-type failure struct{ err error }
-
-// fail returns what a form panics with to end with an error of the call.
-func (c *Call) fail(format string, args ...any) failure {
-	return failure{c.Errorf(format, args...)}
-}
-
 // errorIf ends the form with an error of the call if bad holds.
 func (c *Call) errorIf(bad bool, format string, args ...any) {
 	if bad {
-		panic(c.fail(format, args...))
+		panic(c.Errorf(format, args...))
 	}
 }
 
-// check ends the form if err is not nil.
-func check(err error) {
-	if err != nil {
-		panic(failure{err})
-	}
-}
+// check and must are must.Check and must.Get, which forms are full of.
+func check(err error) { raise.Check(err) }
 
-// must returns x, unless err ends the form.
-func must[T any](x T, err error) T {
-	check(err)
-	return x
-}
+func must[T any](x T, err error) T { return raise.Get(x, err) }
 
-// must2 is must of two values.
-func must2[T, U any](x T, y U, err error) (T, U) {
-	check(err)
-	return x, y
-}
-
-// Check ends the pass that runs, or the part of it within Try, if err is not nil.
-func Check(err error) { check(err) }
-
-// Fail is Check of an error of that text.
-func Fail(format string, args ...any) { check(fmt.Errorf(format, args...)) }
-
-// Must returns x, unless err ends the pass that runs.
-func Must[T any](x T, err error) T { return must(x, err) }
-
-// Try runs f, which may end by Check, Fail, Must or an Op of a Builder that fails, and
-// returns the error.
-func Try(f func()) (err error) {
-	defer catch(&err)
-	f()
-	return nil
-}
-
-// catch, deferred, sets err to the error that ended a form. Other panics go on.
-func catch(err *error) {
-	switch r := recover().(type) {
-	case nil:
-	case failure:
-		*err = r.err
-	default:
-		panic(r)
-	}
-}
+func must2[T, U any](x T, y U, err error) (T, U) { return raise.Get2(x, y, err) }
 
 // caught makes f, a form, return the error that ended it.
 func caught[T any](f func(*Call) T) func(*Call) (T, error) {
@@ -536,7 +489,7 @@ func caught[T any](f func(*Call) T) func(*Call) (T, error) {
 		return nil
 	}
 	return func(c *Call) (out T, err error) {
-		defer catch(&err)
+		defer raise.Catch(&err)
 		return f(c), nil
 	}
 }
@@ -547,7 +500,7 @@ func built(f func(*Builder, *Call) []*ir.Value) func(*Builder, *Call) ([]*ir.Val
 		return nil
 	}
 	return func(b *Builder, c *Call) (vs []*ir.Value, err error) {
-		defer catch(&err)
+		defer raise.Catch(&err)
 		return f(b, c), nil
 	}
 }

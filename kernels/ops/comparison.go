@@ -232,7 +232,7 @@ func maskedFill(schema string) entry {
 	op.Infer = func(c *Call) []ir.Type {
 		ts := strided(c)
 		if k := c.Operand("value"); k >= 0 && c.operands[k].Type.Rank() > 0 {
-			panic(c.fail("the value has %d dimensions, not 0", c.operands[k].Type.Rank()))
+			panic(c.Errorf("the value has %d dimensions, not 0", c.operands[k].Type.Rank()))
 		}
 		return []ir.Type{ts[0].Dense()}
 	}

@@ -256,7 +256,7 @@ func seldomOps() []entry {
 						return crossAlong(b, c, d)
 					}
 				}
-				panic(c.fail("no dimension of size 3 in %s", sizesOf{c.Tensor("self")}))
+				panic(c.Errorf("no dimension of size 3 in %s", sizesOf{c.Tensor("self")}))
 			}),
 		derived("aten::vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", powersOf),
 		derived("aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", func(b *Builder, c *Call) *ir.Value {
@@ -318,7 +318,7 @@ func affineGrid(b *Builder, c *Call) *ir.Value {
 	n := len(sizes) - 2
 	if t := theta.Type; n != 2 && n != 3 || t.Rank() != 3 || !t.Sizes[1].Is(int64(n)) ||
 		!t.Sizes[2].Is(int64(n)+1) {
-		panic(c.fail("a grid of %d dimensions for maps of %s", n, sizesOf{theta.Type}))
+		panic(c.Errorf("a grid of %d dimensions for maps of %s", n, sizesOf{theta.Type}))
 	}
 	d := theta.Type.DType
 	grid := sizes[2:]

@@ -73,7 +73,7 @@ func convOf(c *Call) *convolution {
 	c.errorIf(differ(cv.x.Sizes[1], want), "an input of %s channels, the weight is for %s",
 		cv.x.Sizes[1], want)
 	if g, ok := cv.groups.Const(); ok && differ(sym.Mod(cv.w.Sizes[0], sym.Int(g)), sym.Int(0)) {
-		panic(c.fail("%s channels do not make %d groups", cv.w.Sizes[0], g))
+		panic(c.Errorf("%s channels do not make %d groups", cv.w.Sizes[0], g))
 	}
 	if c.Op.sch.Index("bias") < 0 {
 		return cv
@@ -331,7 +331,7 @@ func (p *convCall) pads(c *Call, n int, w ir.Type) {
 		return
 	case "same":
 	default:
-		panic(c.fail("no padding is called %q", how))
+		panic(c.Errorf("no padding is called %q", how))
 	}
 	dilation := c.spatialArg("dilation", n)
 	before := make([]sym.Expr, 2*n) // from the last dimension on: before, after

@@ -83,7 +83,7 @@ func copyOps() []entry {
 
 func fillType(c *Call) ir.Type {
 	if k := c.Operand("value"); k >= 0 && c.operands[k].Type.Rank() > 0 {
-		panic(c.fail("the value has %d dimensions, not 0", c.operands[k].Type.Rank()))
+		panic(c.Errorf("the value has %d dimensions, not 0", c.operands[k].Type.Rank()))
 	}
 	return likeType(c.Tensor("self"), c.Tensor("self").DType)
 }
@@ -109,7 +109,7 @@ func (c *Call) formatted(t ir.Type, d ir.DType, def ir.MemoryFormat) ir.Type {
 	case rank == 0:
 		return likeType(t, d)
 	case t.Rank() != rank:
-		panic(c.fail("memory_format channels last needs %d dimensions, the tensor has %d",
+		panic(c.Errorf("memory_format channels last needs %d dimensions, the tensor has %d",
 			rank, t.Rank()))
 	}
 	return ir.Type{Kind: ir.TensorKind, DType: d, Sizes: t.Sizes,
@@ -139,7 +139,7 @@ func toType(c *Call) ir.Type {
 	default:
 		def = ir.ContiguousFormat
 		if m, _ := c.Arg("memory_format").(ir.MemoryFormat); m == ir.PreserveFormat {
-			panic(c.fail("preserve_format is no format to make contiguous"))
+			panic(c.Errorf("preserve_format is no format to make contiguous"))
 		}
 	}
 	u := c.formatted(t, d, def)

@@ -160,7 +160,7 @@ func (c *Call) quantLimits(d ir.DType) {
 	lo := must(c.Int("quant_min"))
 	hi := must(c.Int("quant_max"))
 	if least, most := expr.IntRange(d); lo < least || hi > most || lo > hi {
-		panic(c.fail("limits %d and %d of %s", lo, hi, d))
+		panic(c.Errorf("limits %d and %d of %s", lo, hi, d))
 	}
 }
 

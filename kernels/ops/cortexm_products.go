@@ -108,7 +108,7 @@ func (v *int8Convolution) checkParams(c *Call, channels sym.Expr) {
 	for _, name := range []string{"bias", "requantize_multipliers", "requantize_shifts"} {
 		c.param(name, channels)
 		if k := c.Operand(name); k >= 0 && c.operands[k].Type.DType != ir.Int32 {
-			panic(c.fail("%s is %s, not int32", name, c.operands[k].Type.DType))
+			panic(c.Errorf("%s is %s, not int32", name, c.operands[k].Type.DType))
 		}
 	}
 }
@@ -192,7 +192,7 @@ func cortexMProducts() []entry {
 					if k := c.Operand(name); k >= 0 {
 						if t := c.operands[k].Type; t.DType != ir.Int32 ||
 							differ(t.Numel(), w.Sizes[0]) {
-							panic(c.fail("%s is %s of %s for %s rows", name, t.DType,
+							panic(c.Errorf("%s is %s of %s for %s rows", name, t.DType,
 								sizesOf{t}, w.Sizes[0]))
 						}
 					}

@@ -129,7 +129,7 @@ func (c *Call) sizes(name string) []sym.Expr {
 	sizes := must(c.SymInts(name))
 	for _, s := range sizes {
 		if n, ok := s.Const(); ok && n < 0 {
-			panic(c.fail("size %d", n))
+			panic(c.Errorf("size %d", n))
 		}
 	}
 	return sizes
@@ -225,7 +225,7 @@ func (c *Call) arangeLen(a [3]ir.Arg) sym.Expr {
 	if ints {
 		switch {
 		case !stepKnown || step == 0:
-			panic(c.fail("step is zero or not constant"))
+			panic(c.Errorf("step is zero or not constant"))
 		case step > 0:
 			return sym.Max(sym.CeilDiv(sym.Sub(es[1], es[0]), es[2]), sym.Int(0))
 		}
@@ -233,7 +233,7 @@ func (c *Call) arangeLen(a [3]ir.Arg) sym.Expr {
 	}
 	for i, e := range es {
 		if _, ok := e.Const(); !ok {
-			panic(c.fail("argument %d is a dynamic size beside a float", i))
+			panic(c.Errorf("argument %d is a dynamic size beside a float", i))
 		}
 	}
 	n := math.Ceil((fs[1] - fs[0]) / fs[2])

@@ -35,7 +35,7 @@ func parseEinsum(c *Call) *einsum {
 			if have, ok := e.sizes[l]; !ok || have.Is(1) {
 				e.sizes[l] = s
 			} else if !s.Is(1) && differ(have, s) {
-				panic(c.fail("%q has sizes %s and %s for one label", text, have, s))
+				panic(c.Errorf("%q has sizes %s and %s for one label", text, have, s))
 			}
 			count[l]++
 			dots = max(dots, -l)

@@ -87,7 +87,7 @@ func embeddingBag(schema string) entry {
 			y = b.where(empty, 0, most[0], d)
 			last = b.cast(b.where(empty, -1, b.aten("take", rows, most[1]), ir.Int64), index)
 		default:
-			panic(c.fail("mode %d", mode))
+			panic(c.Errorf("mode %d", mode))
 		}
 		of := b.cast(bag, index)
 		// PyTorch's fast path returns it empty
@@ -124,22 +124,22 @@ func quantEmbedding(schema string, bits int64) entry {
 		idx := c.indexTensor("indices")
 		switch {
 		case w.DType != ir.Uint8 && (bits < 8 || w.DType != ir.Int8):
-			panic(c.fail("a weight of %s", w.DType))
+			panic(c.Errorf("a weight of %s", w.DType))
 		case !s.DType.IsFloat():
-			panic(c.fail("scales of %s", s.DType))
+			panic(c.Errorf("scales of %s", s.DType))
 		case w.Rank() != 2 || s.Rank() < 1 || s.Rank() > 2 || differ(s.Sizes[0], w.Sizes[0]):
-			panic(c.fail("weight and scales of %s", sizesOf{w, s}))
+			panic(c.Errorf("weight and scales of %s", sizesOf{w, s}))
 		}
 		if s.Rank() == 2 {
 			c.need(columns(w))
 			if n, ok := s.Sizes[1].Const(); !ok || n < 1 ||
 				differ(sym.Mod(columns(w), s.Sizes[1]), sym.Int(0)) {
-				panic(c.fail("%s groups of %s columns", s.Sizes[1], columns(w)))
+				panic(c.Errorf("%s groups of %s columns", s.Sizes[1], columns(w)))
 			}
 		}
 		if k := c.Operand("weight_zero_points"); k >= 0 &&
 			!sym.AllEqual(c.operands[k].Type.Sizes, s.Sizes) {
-			panic(c.fail("%s of scales and zero points differ", sizesOf{s, c.operands[k].Type}))
+			panic(c.Errorf("%s of scales and zero points differ", sizesOf{s, c.operands[k].Type}))
 		}
 		c.indexes(idx, w.Sizes[0])
 		d := s.DType

@@ -110,14 +110,14 @@ func gridSampler(schema string, dims ...int) entry {
 		switch {
 		case !slices.Contains(dims, n) || g.Rank() != n+2 ||
 			differ(g.Sizes[n+1], sym.Int(int64(n))) || differ(g.Sizes[0], x.Sizes[0]):
-			panic(c.fail("%s do not fit as input and grid", sizesOf{x, g}))
+			panic(c.Errorf("%s do not fit as input and grid", sizesOf{x, g}))
 		case !x.DType.IsFloat() || x.DType != g.DType:
-			panic(c.fail("an input of %s and a grid of %s", x.DType, g.DType))
+			panic(c.Errorf("an input of %s and a grid of %s", x.DType, g.DType))
 		case mode < gridLinear || mode > gridCubic || mode == gridCubic && n != 2 ||
 			padding < gridZeros || padding > gridReflect:
-			panic(c.fail("interpolation %d with padding %d in %d dimensions", mode, padding, n))
+			panic(c.Errorf("interpolation %d with padding %d in %d dimensions", mode, padding, n))
 		case x.Numel().IsZero() && !g.Numel().IsZero() && !x.Sizes[1].IsZero():
-			panic(c.fail("an input without elements"))
+			panic(c.Errorf("an input without elements"))
 		}
 		return
 	}

@@ -16,7 +16,7 @@ func (c *Call) indexes(idx ir.Type, n sym.Expr) {
 	if sym.Less(sym.Int(0), n) || idx.Numel().IsZero() || DataDecides(n) {
 		return
 	}
-	panic(c.fail("%s index a dimension of %s elements, which may have none", sizesOf{idx}, n))
+	panic(c.Errorf("%s index a dimension of %s elements, which may have none", sizesOf{idx}, n))
 }
 
 // indexTensor checks that a tensor holds indices.
@@ -62,7 +62,7 @@ func advancedOf(c *Call) *advanced {
 		a.at = append(a.at, -1)
 	}
 	if a.common, ok = Broadcast(ts...); !ok {
-		panic(c.fail("%s do not broadcast", sizesOf(ts)))
+		panic(c.Errorf("%s do not broadcast", sizesOf(ts)))
 	}
 	for d, k := range a.at {
 		if k >= 0 {
@@ -203,7 +203,7 @@ func (c *Call) gatherDim() (d int) {
 	c.errorIf(!within(t, d), "an index of %s for a tensor of %s", sizesOf{idx}, sizesOf{t})
 	if k := c.Op.sch.Index("src"); k >= 0 && c.first[k] >= 0 {
 		if src := c.Tensor("src"); src.Rank() != idx.Rank() || !within(src, -1) {
-			panic(c.fail("an index of %s for %s of what is written", sizesOf{idx}, sizesOf{src}))
+			panic(c.Errorf("an index of %s for %s of what is written", sizesOf{idx}, sizesOf{src}))
 		}
 	}
 	c.indexes(idx, t.Sizes[d])
@@ -263,8 +263,8 @@ func maskedOf(c *Call) *masked {
 		case isMask(a) && m.mask == nil:
 			m.mask, m.first = a.(ir.Ref).Value, d
 		default:
-			panic(
-				c.fail("a mask together with other indices; index by the one, then by the others"))
+			panic(c.Errorf(
+				"a mask together with other indices; index by the one, then by the others"))
 		}
 	}
 	rank := m.mask.Type.Rank()

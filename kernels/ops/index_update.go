@@ -83,7 +83,7 @@ func (c *Call) accumulationOf(name string) *accumulation {
 			return minNaN(a, b)
 		}}
 	default:
-		panic(c.fail("no reduction is called %q", how))
+		panic(c.Errorf("no reduction is called %q", how))
 	}
 }
 
@@ -162,9 +162,9 @@ func indexUpdate(schema, source string, how func(c *Call) *accumulation,
 		}
 		src := c.Tensor(source)
 		if src.DType != self.DType {
-			panic(c.fail("%s of %s for a tensor of %s", source, src.DType, self.DType))
+			panic(c.Errorf("%s of %s for a tensor of %s", source, src.DType, self.DType))
 		} else if src.Rank() > 0 && !sameSizes(src.Sizes, sizes) && self.Rank() > 0 {
-			panic(c.fail("%s of %s, not %s", source, sizesOf{src}, sizesOf{{Sizes: sizes}}))
+			panic(c.Errorf("%s of %s, not %s", source, sizesOf{src}, sizesOf{{Sizes: sizes}}))
 		}
 		return
 	}

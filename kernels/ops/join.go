@@ -46,7 +46,7 @@ func catType(c *Call) (ir.Type, int) {
 			if d == dim {
 				sizes[d] = sym.Add(sizes[d], t.Sizes[d])
 			} else if differ(sizes[d], t.Sizes[d]) {
-				panic(c.fail("%s do not join along dimension %d", sizesOf{first, t}, dim))
+				panic(c.Errorf("%s do not join along dimension %d", sizesOf{first, t}, dim))
 			}
 		}
 	}

@@ -418,7 +418,7 @@ func linalgNorm(b *Builder, c *Call) *ir.Value {
 	case dims == 2:
 		return matrixNormOver(b, c, over)
 	case dims != 1 || word:
-		panic(c.fail("norm %v of %d dimensions", ord, dims))
+		panic(c.Errorf("norm %v of %d dimensions", ord, dims))
 	}
 	return b.aten("linalg_vector_norm", c.Arg("self"), ord, c.Arg("dim"),
 		c.Bool("keepdim"), Kw("dtype", c.Arg("dtype")))
@@ -446,11 +446,11 @@ func matrixNormOver(b *Builder, c *Call, over []int64) *ir.Value {
 	n := must(c.Float("ord"))
 	switch {
 	case math.Abs(n) == 2:
-		panic(c.fail("norm %v is one of singular values, which are not supported", ord))
+		panic(c.Errorf("norm %v is one of singular values, which are not supported", ord))
 	case math.IsInf(n, 0):
 		rows, columns = columns, rows
 	case math.Abs(n) != 1:
-		panic(c.fail("matrices have no norm %v", ord))
+		panic(c.Errorf("matrices have no norm %v", ord))
 	}
 	sums, of := norm(1, rows), columns // the sums of columns, or of rows
 	if !c.Bool("keepdim") && rows < columns {

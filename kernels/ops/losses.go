@@ -76,7 +76,7 @@ func (b *Builder) reduced(c *Call, loss *ir.Value) *ir.Value {
 	case n == 2:
 		return b.aten("sum", loss)
 	}
-	panic(c.fail("reduction is none of 0, 1 and 2"))
+	panic(c.Errorf("reduction is none of 0, 1 and 2"))
 }
 
 // pairLoss is a loss of the difference between self and target.
@@ -286,7 +286,7 @@ func multiMargin(b *Builder, c *Call) *ir.Value {
 	if p == 2 {
 		loss = b.mul(loss, loss)
 	} else if p != 1 {
-		panic(c.fail("p is neither 1 nor 2"))
+		panic(c.Errorf("p is neither 1 nor 2"))
 	}
 	if c.Has("weight") {
 		loss = b.mul(loss, b.aten("unsqueeze", b.aten("index_select", c.Value("weight"), 0, t), 1))

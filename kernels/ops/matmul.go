@@ -37,7 +37,7 @@ func (p product) op() entry {
 func (p product) infer(c *Call) []ir.Type {
 	d := c.Tensor(p.a).DType
 	if e := c.Tensor(p.b).DType; d != e {
-		panic(c.fail("the product of %s and %s", d, e))
+		panic(c.Errorf("the product of %s and %s", d, e))
 	}
 	c.errorIf(d == ir.Bool, "not defined on %s", d)
 	sizes, _ := p.setup(c)

@@ -67,7 +67,7 @@ func (c *Call) param(name string, sizes ...sym.Expr) {
 		return
 	}
 	if t := c.operands[k].Type; !sameSizes(t.Sizes, sizes) {
-		panic(c.fail("%s has %s, not %s", name, sizesOf{t}, sizesOf{{Sizes: sizes}}))
+		panic(c.Errorf("%s has %s, not %s", name, sizesOf{t}, sizesOf{{Sizes: sizes}}))
 	}
 }
 

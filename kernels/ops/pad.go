@@ -62,7 +62,7 @@ func (c *Call) padMode(name string) padCoord {
 	case "circular":
 		return wrapped
 	}
-	panic(c.fail("no padding is called %q", name))
+	panic(c.Errorf("no padding is called %q", name))
 }
 
 // padFrom returns the coordinates of what stands at in the padded tensor.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	raise "github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 )
@@ -145,7 +146,7 @@ func (c *Call) Defined() (err error) {
 	if c.Op.Decompose != nil || c.Op.View != nil || c.Op.Value != nil {
 		return nil
 	}
-	defer catch(&err)
+	defer raise.Catch(&err)
 	c.real()
 	return nil
 }

@@ -28,7 +28,7 @@ func poolOf(c *Call, n int) *pool { return poolOfArg(c, "self", n) }
 func poolOfArg(c *Call, name string, n int) *pool {
 	p := &pool{x: c.Tensor(name), n: n, ceil: c.Bool("ceil_mode")}
 	if r := p.x.Rank(); r != n+1 && r != n+2 {
-		panic(c.fail("an input with %d dimensions", r))
+		panic(c.Errorf("an input with %d dimensions", r))
 	}
 	p.kern = c.spatialArg("kernel_size", n)
 	p.stride = p.kern

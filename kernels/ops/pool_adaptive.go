@@ -19,7 +19,7 @@ type adaptive struct {
 func adaptiveOf(c *Call, n int) *adaptive {
 	a := &adaptive{x: c.Tensor("self"), n: n}
 	if r := a.x.Rank(); r != n+1 && r != n+2 {
-		panic(c.fail("an input with %d dimensions", r))
+		panic(c.Errorf("an input with %d dimensions", r))
 	}
 	a.out = c.spatialArg("output_size", n)
 	for d, o := range a.out {

@@ -149,9 +149,9 @@ func (c *Call) qparams() func(coords []sym.Expr) []sym.Expr {
 		return nil
 	}
 	t, s := c.Tensor("input"), c.Tensor("scales")
-	misfit := func(how string) { panic(c.fail("%s do not fit %s", sizesOf{t, s}, how)) }
+	misfit := func(how string) { panic(c.Errorf("%s do not fit %s", sizesOf{t, s}, how)) }
 	if k := c.Operand("zero_points"); k >= 0 && !c.operands[k].Type.Numel().Equal(s.Numel()) {
-		panic(c.fail("%s of scales and zero points differ", sizesOf{s, c.operands[k].Type}))
+		panic(c.Errorf("%s of scales and zero points differ", sizesOf{s, c.operands[k].Type}))
 	}
 	switch {
 	case t.Rank() == 0:
@@ -388,11 +388,11 @@ func (c *Call) mixedOperands(meets, scaled int) (x, w, s ir.Type) {
 	case x.Rank() != 2 || w.Rank() != 2 || s.Rank() < 1 || s.Rank() > 2 || s.Rank() == 2 &&
 		scaled == meets ||
 		differ(x.Sizes[1], w.Sizes[meets]) || differ(s.Sizes[0], w.Sizes[scaled]):
-		panic(c.fail("input, weight and scales of %s", sizesOf{x, w, s}))
+		panic(c.Errorf("input, weight and scales of %s", sizesOf{x, w, s}))
 	case !x.DType.IsFloat() || w.DType != ir.Int8 || s.DType != x.DType:
-		panic(c.fail("input, weight and scales of %s, %s and %s", x.DType, w.DType, s.DType))
+		panic(c.Errorf("input, weight and scales of %s, %s and %s", x.DType, w.DType, s.DType))
 	case c.Has("weight_zero_points"):
-		panic(c.fail("zero points of the weight are not supported"))
+		panic(c.Errorf("zero points of the weight are not supported"))
 	}
 	return x, w, s
 }

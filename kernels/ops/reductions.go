@@ -107,7 +107,7 @@ func (d reducer) setup(c *Call) *reduction {
 	}
 	var ok bool
 	if r.dt, r.out, ok = d.rule(from); !ok {
-		panic(c.fail("not defined on %s", from))
+		panic(c.Errorf("not defined on %s", from))
 	}
 	if s.Index("dtype") >= 0 && c.Has("dtype") { // what is asked for is not promoted
 		r.dt, r.out = accumulator(from), from
@@ -115,7 +115,7 @@ func (d reducer) setup(c *Call) *reduction {
 	r.in = from
 	if n, ok := r.count().Const(); ok && n == 0 && d.nonEmpty {
 		if m, ok := r.outNumel().Const(); !ok || m != 0 {
-			panic(c.fail("reduces over no elements"))
+			panic(c.Errorf("reduces over no elements"))
 		}
 	}
 	return r

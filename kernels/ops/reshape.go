@@ -71,7 +71,7 @@ func (c *Call) openSize(sizes []sym.Expr, numel sym.Expr) []sym.Expr {
 			open = d
 		default:
 			if n, ok := s.Const(); ok && n < 0 {
-				panic(c.fail("size %d", n))
+				panic(c.Errorf("size %d", n))
 			}
 			known = sym.Mul(known, s)
 		}
@@ -342,7 +342,7 @@ func viewDType() entry {
 			from, to := int64(t.DType.Size()), int64(d.Size())
 			if _, known := bitType(int(to)); !known || t.DType.IsComplex() || d.IsComplex() ||
 				d == ir.Bool && t.DType != ir.Bool {
-				panic(c.fail("elements of %s as %s", t.DType, d))
+				panic(c.Errorf("elements of %s as %s", t.DType, d))
 			}
 			out := t
 			out.DType = d
@@ -352,7 +352,7 @@ func viewDType() entry {
 			last := t.Rank() - 1
 			c.errorIf(last < 0, "a tensor without dimensions has no elements of another size")
 			if s, ok := t.Strides[last].Const(); !ok || s != 1 {
-				panic(c.fail("the last dimension of %s is not dense", t))
+				panic(c.Errorf("the last dimension of %s is not dense", t))
 			}
 			scale := func(e sym.Expr) sym.Expr {
 				if to < from {
@@ -360,7 +360,7 @@ func viewDType() entry {
 				}
 				k := sym.Int(to / from)
 				if n, ok := sym.Mod(e, k).Const(); !ok || n != 0 {
-					panic(c.fail("%s is not made of whole elements of %s", t, d))
+					panic(c.Errorf("%s is not made of whole elements of %s", t, d))
 				}
 				return sym.FloorDiv(e, k)
 			}

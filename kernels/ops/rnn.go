@@ -113,12 +113,12 @@ func (cl cell) of(c *Call) *network {
 	}
 	switch total := int(layers) * n.dirs; {
 	case layers < 1 || n.x.Rank() != 3 || len(n.state0) != cl.state:
-		panic(c.fail("%d layers, an input with %d dimensions, %d tensors of state", layers,
+		panic(c.Errorf("%d layers, an input with %d dimensions, %d tensors of state", layers,
 			n.x.Rank(), len(n.state0)))
 	case len(params) == total*(per+1) && cl.state == 2:
 		per++
 	case len(params) != total*per:
-		panic(c.fail("%d parameters for %d layers in %d directions", len(params), layers, n.dirs))
+		panic(c.Errorf("%d parameters for %d layers in %d directions", len(params), layers, n.dirs))
 	}
 	steps, batch := n.x.Sizes[0], n.x.Sizes[1]
 	if n.first {
@@ -128,7 +128,7 @@ func (cl cell) of(c *Call) *network {
 	for _, s := range n.state0 {
 		if t := s.Type; t.Rank() != 3 || t.DType != n.x.DType ||
 			!t.Sizes[0].Is(int64(n.dirs)*layers) || differ(t.Sizes[1], batch) {
-			panic(c.fail("a state of %s and %s for %d layers in %d directions over %s and %s",
+			panic(c.Errorf("a state of %s and %s for %d layers in %d directions over %s and %s",
 				t.DType, sizesOf{t}, layers, n.dirs, n.x.DType, sizesOf{n.x}))
 		}
 	}

@@ -22,7 +22,7 @@ func scalarOps() []entry {
 				if t := c.node.Output(0); t != nil && t.Type.HasExpr {
 					return []ir.Type{t.Type}
 				}
-				panic(c.fail("its result has no expression"))
+				panic(c.Errorf("its result has no expression"))
 			},
 			Value: func(c *Call) sym.Expr { return c.node.Output(0).Type.Expr },
 		},
@@ -357,7 +357,7 @@ func assertionOps() []entry {
 			Infer: func(c *Call) []ir.Type {
 				t := c.Tensor("a")
 				if d := c.DType("dtype", t.DType); d != t.DType {
-					panic(c.fail("the program was exported for a %s tensor here, this one is %s", d,
+					panic(c.Errorf("the program was exported for a %s tensor here, this one is %s", d,
 						t.DType))
 				}
 				if c.Has("size") {

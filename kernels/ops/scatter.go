@@ -160,7 +160,7 @@ func namedReduce(c *Call) merge {
 	case "multiply":
 		return multiplied
 	default:
-		panic(c.fail("no reduction is called %q", how))
+		panic(c.Errorf("no reduction is called %q", how))
 	}
 }
 

@@ -227,7 +227,7 @@ func quantile(skip bool) func(*Builder, *Call) *ir.Value {
 			from, to := read(low), read(b.aten("ceil", at))
 			y = b.aten("lerp.Tensor", from, to, part)
 		default:
-			panic(c.fail("interpolation %q", how))
+			panic(c.Errorf("interpolation %q", how))
 		}
 		y = b.aten("movedim.int", y, -1, 0)
 		if keep && c.Has("dim") && rank > 0 {
@@ -301,10 +301,10 @@ func trapezia(sum func(*Builder, *ir.Value, int) *ir.Value) func(*Builder,
 		xd := 0 // one vector for all lines, or as many dimensions as y from the last
 		if x.Type.Rank() > 1 {
 			if xd = d - (y.Type.Rank() - x.Type.Rank()); xd < 0 {
-				panic(c.fail("%s do not fit", sizesOf{y.Type, x.Type}))
+				panic(c.Errorf("%s do not fit", sizesOf{y.Type, x.Type}))
 			}
 		} else if x.Type.Rank() == 0 {
-			panic(c.fail("x without dimensions"))
+			panic(c.Errorf("x without dimensions"))
 		}
 		c.errorIf(differ(x.Type.Sizes[xd], y.Type.Sizes[d]), "%s places for %s values",
 			x.Type.Sizes[xd], y.Type.Sizes[d])

@@ -189,7 +189,7 @@ func upsampleAxes(c *Call, input string, n int) []axis {
 		case sizes != nil:
 			a.out = sizes[d]
 		case factors[d] == 0:
-			panic(c.fail("neither output_size nor scale_factors"))
+			panic(c.Errorf("neither output_size nor scale_factors"))
 		case static:
 			a.out = sym.Int(int64(float64(in) * factors[d]))
 		default:

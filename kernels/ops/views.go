@@ -151,7 +151,7 @@ func viewForms() []viewForm {
 			single(func(c *Call, t ir.Type) alias {
 				switch {
 				case t.Rank() > 2:
-					panic(c.fail("a tensor with %d dimensions", t.Rank()))
+					panic(c.Errorf("a tensor with %d dimensions", t.Rank()))
 				case t.Rank() < 2:
 					return self(t)
 				}
@@ -417,7 +417,7 @@ func splitSizesView(arg string) aliases {
 		d := c.splitDim(t)
 		lengths := must(c.SymInts(arg))
 		if sum := sym.Add(lengths...); differ(sum, t.Sizes[d]) {
-			panic(c.fail("runs of %s elements in all, of a dimension of %s", sum, t.Sizes[d]))
+			panic(c.Errorf("runs of %s elements in all, of a dimension of %s", sum, t.Sizes[d]))
 		}
 		return parts(t, d, lengths)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
@@ -38,7 +39,7 @@ func build(p *ir.Program, opt Options, known bindings) (*Program, error) {
 	for _, m := range p.Methods {
 		b := newBuilder(opt, prog, m, state, consts, known)
 		b.shared = shared
-		if err := ops.Try(func() { ops.Check(b.method(m)) }); err != nil {
+		if err := must.Try(func() { must.Check(b.method(m)) }); err != nil {
 			return nil, err
 		}
 	}

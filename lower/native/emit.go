@@ -7,6 +7,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
@@ -261,7 +262,7 @@ func (b *builder) buffer(v *ir.Value) *Buffer {
 		return buf
 	}
 	if v.Const != nil {
-		data := ops.Must(ir.Tensor(v.Const))
+		data := must.Get(ir.Tensor(v.Const))
 		buf := b.weight(constName(v), v.Type.DType, v.Type.Sizes, data)
 		b.bufs[v] = buf
 		return buf

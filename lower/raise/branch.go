@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
-	"github.com/etgen/etgen/kernels/ops"
 )
 
 // arm is one of the two ways of a branch, raised.
@@ -106,7 +106,7 @@ func (r *raiser) meet(b *block, pred *ir.Value, phis []*phi, arms []*arm, writte
 			keep = append(keep, func() { r.give(p, v, nil) })
 			continue
 		case !alike(v.Type, w.Type):
-			ops.Fail("its branches leave %v and %v in one place", v.Type, w.Type)
+			must.Fail("its branches leave %v and %v in one place", v.Type, w.Type)
 		}
 		differ = append(differ, p)
 		types = append(types, v.Type.Dense())

@@ -5,6 +5,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/aten"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
@@ -18,8 +19,8 @@ func kwDType(d ir.DType) ops.Named { return ops.Kw("dtype", d) }
 // that later instructions can be looked at.
 func (r *raiser) call(in pte.KernelCall) {
 	role := r.roles[in.Op]
-	err := ops.Try(func() {
-		ops.Check(role.err)
+	err := must.Try(func() {
+		must.Check(role.err)
 		role.count(in)
 		raises[role.kind](r, role, in.Args)
 	})
@@ -31,7 +32,7 @@ func (r *raiser) call(in pte.KernelCall) {
 			}
 		}
 	}
-	ops.Check(err)
+	must.Check(err)
 }
 
 // raises are what raises calls, by kind.
@@ -60,13 +61,13 @@ func (r *raiser) checkCall(role *role, in pte.KernelCall) {
 	for i, k := range role.params {
 		p := &role.schema.Args[k]
 		var a ir.Arg
-		err := ops.Try(func() {
+		err := must.Try(func() {
 			a = r.argument(p.Type, in.Args[i], func(s int32) *ir.Value {
 				return &ir.Value{Type: ir.TensorOf(r.tensors[s].dtype)}
 			})
 		})
 		if err == nil && !role.isScratch(i) { // an error is of what the argument is now
-			ops.Check(op.Takes(p, a))
+			must.Check(op.Takes(p, a))
 		}
 	}
 }
@@ -166,17 +167,17 @@ func (r *raiser) word(t *aten.Type, slot int32) ir.Arg {
 		case "ScalarType":
 			d, ok := pte.ScalarType(n).DType()
 			if !ok || int64(pte.ScalarType(n)) != n {
-				ops.Fail("%d is no dtype", n)
+				must.Fail("%d is no dtype", n)
 			}
 			return ir.DTypeArg(d)
 		case "Layout":
 			if n != 0 {
-				ops.Fail("layout %d is not strided", n)
+				must.Fail("layout %d is not strided", n)
 			}
 			return ir.LayoutArg(strided)
 		case "MemoryFormat":
 			if n < 0 || n >= int64(len(memoryFormats)) {
-				ops.Fail("%d is no memory format", n)
+				must.Fail("%d is no memory format", n)
 			}
 			return memoryFormats[n]
 		case "bool":
@@ -230,10 +231,10 @@ func (r *raiser) functional(role *role, args []int32, outs ...int32) []*ir.Value
 		}
 	}
 	r.knowSizes(in)
-	results := ops.Must(r.b.Call(role.op, in...))
+	results := must.Get(r.b.Call(role.op, in...))
 	if len(results) > 0 && results[0] != nil && results[0].Def != nil {
 		// What a runtime cannot compute is an error, whether anybody reads it or not.
-		ops.Check(ops.Must(r.table.Bind(results[0].Def)).Defined())
+		must.Check(must.Get(r.table.Bind(results[0].Def)).Defined())
 	}
 	r.settle(results, outs)
 	return results
@@ -250,7 +251,7 @@ func (r *raiser) selectAt(in []any) *ir.Value {
 	}
 	at := r.tensorOf(scalar{arg: index})
 	if rank := ir.Int(self.Value.Type.Rank()); dim < -rank || dim >= rank {
-		ops.Fail("there is no dimension %d of %d", dim, rank)
+		must.Fail("there is no dimension %d of %d", dim, rank)
 	} else if dim < 0 {
 		dim += rank
 	}
@@ -270,7 +271,7 @@ func (r *raiser) outCall(role *role, args []int32) {
 		switch r.Values[a].(type) {
 		case *pte.Tensor, pte.TensorList:
 		default:
-			ops.Fail("its out argument, value %d, is no tensor", a)
+			must.Fail("its out argument, value %d, is no tensor", a)
 		}
 		outs = append(outs, r.flatten(a)...)
 	}
@@ -287,12 +288,12 @@ func (r *raiser) outCall(role *role, args []int32) {
 	}
 	results := r.functional(role, args[:n], outs...)
 	if len(results) != len(outs) {
-		ops.Fail("it has %d results and %d out tensors", len(results), len(outs))
+		must.Fail("it has %d results and %d out tensors", len(results), len(outs))
 	}
 	for i, v := range results {
 		// A runtime gives the tensor its new sizes before the kernel reads it.
 		if was, ok := read[outs[i]]; ok && v != nil && !sym.AllEqual(was, v.Type.Sizes) {
-			ops.Fail("value %d, which it reads, it writes with other sizes", outs[i])
+			must.Fail("value %d, which it reads, it writes with other sizes", outs[i])
 		}
 		if v != nil {
 			r.checkInPlace(role, v, outs[i], args[:n])
@@ -312,7 +313,7 @@ func (r *raiser) checkInPlace(role *role, v *ir.Value, out int32, args []int32) 
 				!from.place.overlaps(to.place) || r.elementwise(v, to, r.read(s), from) {
 				continue
 			}
-			ops.Fail("it writes value %d where value %d lies, whose elements it reads in another "+
+			must.Fail("it writes value %d where value %d lies, whose elements it reads in another "+
 				"order", out, s)
 		}
 	}
@@ -324,8 +325,8 @@ func (r *raiser) elementwise(v *ir.Value, to *tensor, x *ir.Value, from *tensor)
 	if v.Def == nil {
 		return true
 	}
-	c := ops.Must(r.table.Bind(v.Def))
-	ts := ops.Must(interp.Tensors(c))
+	c := must.Get(r.table.Bind(v.Def))
+	ts := must.Get(interp.Tensors(c))
 	if v.Index >= len(ts) {
 		return false
 	}
@@ -353,7 +354,7 @@ func (r *raiser) elementwise(v *ir.Value, to *tensor, x *ir.Value, from *tensor)
 func (r *raiser) inPlaceCall(role *role, args []int32) {
 	target := args[role.mutated]
 	if r.tensors[target] == nil {
-		ops.Fail("what it writes, value %d, is no tensor", target)
+		must.Fail("what it writes, value %d, is no tensor", target)
 	}
 	r.assign(target, r.functional(role, args[:len(role.params)])[0])
 }
@@ -372,7 +373,7 @@ func (r *raiser) pureCall(role *role, args []int32) {
 	results := r.functional(role, args[:last])
 	if len(results) == 1 && results[0] != nil && results[0].Type.Kind != ir.TensorKind {
 		if !isScalar(r.Values[args[last]]) {
-			ops.Fail("its result, value %d, is no number", args[last])
+			must.Fail("its result, value %d, is no number", args[last])
 		}
 		s := scalar{arg: ir.Ref{Value: results[0]}}
 		if r.b.Emitter == r.top {
@@ -390,7 +391,7 @@ func (r *raiser) pureCall(role *role, args []int32) {
 	}
 	outs := r.flatten(args[last])
 	if len(outs) != len(results) {
-		ops.Fail("it has %d results and %d tensors for them", len(results), len(outs))
+		must.Fail("it has %d results and %d tensors for them", len(results), len(outs))
 	}
 	r.assignAll(outs, results)
 }
@@ -400,13 +401,13 @@ func (r *raiser) pureCall(role *role, args []int32) {
 func (r *raiser) assign(slot int32, v *ir.Value) {
 	t := r.resolve(slot)
 	if t.constant {
-		ops.Fail("it writes to value %d, a constant", slot)
+		must.Fail("it writes to value %d, a constant", slot)
 	}
 	if v.Type.Kind != ir.TensorKind {
-		ops.Fail("its result is no tensor")
+		must.Fail("its result is no tensor")
 	}
 	if v.Type.DType != t.dtype {
-		ops.Fail("the result is %v, value %d is %s", v.Type, slot, pte.ValueString(t.def))
+		must.Fail("the result is %v, value %d is %s", v.Type, slot, pte.ValueString(t.def))
 	}
 	r.fit(t, v.Type)
 	if layout := typeOf(t.dtype, v.Type.Sizes, t.order); !layout.Equal(v.Type) {
@@ -434,7 +435,7 @@ func (r *raiser) fit(t *tensor, typ ir.Type) {
 		}
 	}
 	if !ok {
-		ops.Fail("the result %v does not fit value %d, which is %s", typ, t.slot,
+		must.Fail("the result %v does not fit value %d, which is %s", typ, t.slot,
 			pte.ValueString(t.def))
 	}
 	if t.dynamic && !r.unbounded && r.b.Emitter == r.top {
@@ -445,12 +446,12 @@ func (r *raiser) fit(t *tensor, typ ir.Type) {
 // copyInto is aten::copy_(self, src, non_blocking).
 func (r *raiser) copyInto(_ *role, args []int32) {
 	if r.tensors[args[0]] == nil || r.tensors[args[1]] == nil {
-		ops.Fail("it copies what is no tensor")
+		must.Fail("it copies what is no tensor")
 	}
 	src := r.read(args[1])
 	t := r.resolve(args[0])
 	if sizes := r.sizesOf(t); len(sizes) != len(t.sizes) {
-		ops.Fail("value %d has a size that depends on the way here", t.slot)
+		must.Fail("value %d has a size that depends on the way here", t.slot)
 	} else if !sym.AllEqual(sizes, src.Type.Sizes) {
 		src = r.b.Op("aten.expand_copy.default", src, sizes)
 	}
@@ -464,13 +465,13 @@ func (r *raiser) numberCall(role *role, args []int32) {
 	var in []scalar
 	for _, a := range args[:role.number.operands] {
 		if !isScalar(r.Values[a]) {
-			ops.Fail("value %d is no number", a)
+			must.Fail("value %d is no number", a)
 		}
 		in = append(in, r.scalar(a))
 	}
 	out := args[role.number.operands]
 	if !isScalar(r.Values[out]) {
-		ops.Fail("its result, value %d, is no number", out)
+		must.Fail("its result, value %d, is no number", out)
 	}
 	r.st.scalars[out] = r.calculate(role.number, in)
 }
@@ -479,12 +480,12 @@ func (r *raiser) numberCall(role *role, args []int32) {
 // sizes, and shares its memory if the plan has it so.
 func (r *raiser) viewInto(_ *role, args []int32) {
 	if r.tensors[args[0]] == nil || r.tensors[args[2]] == nil {
-		ops.Fail("it views what is no tensor")
+		must.Fail("it views what is no tensor")
 	}
 	self := r.read(args[0])
 	list, ok := r.Values[args[1]].(pte.IntList)
 	if !ok {
-		ops.Fail("its sizes, value %d, are no list of ints", args[1])
+		must.Fail("its sizes, value %d, are no list of ints", args[1])
 	}
 	size := listOf(list, func(s int64) ir.Arg { return r.scalarArg(r.scalar(int32(s))) })
 	r.assign(args[2], r.b.Op("aten.view.default", self, size))

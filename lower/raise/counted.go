@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
@@ -328,7 +329,7 @@ func (r *raiser) scan(l *loop, c *counted, rounds sym.Expr) {
 		r.b, r.views, r.st = b, map[seenAs]*ir.Value{}, before.clone()
 		return r.oneRound(l, c, a, s, k, carried, x, walked)
 	})
-	ops.Check(err)
+	must.Check(err)
 	r.b, r.views, r.st, r.steps = outer, views, before, r.steps[:len(r.steps)-1]
 	r.giveAll(k, last)
 	r.st.scalars[c.index] = integer(rounds)
@@ -357,7 +358,7 @@ func (r *raiser) walked(c *counted, rounds sym.Expr) (xs []*ir.Value, of map[int
 	other := c.other
 	for _, i := range slices.Sorted(maps.Keys(c.selects)) {
 		var v *ir.Value
-		err := ops.Try(func() { v = r.read(r.code[i].Instruction.(pte.KernelCall).Args[0]) })
+		err := must.Try(func() { v = r.read(r.code[i].Instruction.(pte.KernelCall).Args[0]) })
 		if err != nil || v.Type.Rank() == 0 || !v.Type.Sizes[0].Equal(rounds) {
 			other = true // raised like any other select
 			continue
@@ -400,7 +401,7 @@ func (r *raiser) oneRound(l *loop, c *counted, a *area, s *step, k *carry, carri
 	next = r.takeAll(k)
 	for _, i := range c.yields {
 		if s.yields[i] == nil {
-			ops.Fail("%s was not reached", r.describe(i))
+			must.Fail("%s was not reached", r.describe(i))
 		}
 		yields = append(yields, s.yields[i])
 	}
@@ -436,8 +437,8 @@ func (r *raiser) isTest(c *counted, i int) bool {
 // counted loop: of a tensor whose sizes do not change.
 func (r *raiser) copyIndex(_ *role, args []int32) {
 	if !r.inRows(args[0]) || !r.inRows(args[1]) {
-		ops.Fail("it copies bytes between tensors of another dim order than theirs")
+		must.Fail("it copies bytes between tensors of another dim order than theirs")
 	}
-	ops.Fail(
+	must.Fail(
 		"it puts an element outside of a loop that counts from 0 by 1 to a known limit")
 }

@@ -8,9 +8,9 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/ir/sym"
-	"github.com/etgen/etgen/kernels/ops"
 )
 
 // place is a range of bytes. Memories over 0 are the plan's; a tensor that the
@@ -125,7 +125,7 @@ func isScalar(v pte.EValue) bool {
 func newTensor(slot int32, def *pte.Tensor) *tensor {
 	d, _ := def.ScalarType.DType()
 	if d.Size() == 0 {
-		ops.Fail("value %d: tensors of %v are not supported", slot, def.ScalarType)
+		must.Fail("value %d: tensors of %v are not supported", slot, def.ScalarType)
 	}
 	bytes, _ := def.NBytes()
 	t := &tensor{slot: slot, dtype: d, order: def.DimOrder, dynamic: def.Dynamism != pte.Static,
@@ -155,7 +155,7 @@ func (s *plan) join() {
 				x.to = start + int(in.Destination)
 			case pte.MoveCall:
 				if s.tensors[in.From] == nil && !isScalar(s.Values[in.From]) {
-					ops.Fail("instruction %d: it moves value %d, a list", i, in.From)
+					must.Fail("instruction %d: it moves value %d, a list", i, in.From)
 				}
 			}
 			s.code = append(s.code, x)

@@ -4,8 +4,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
-	"github.com/etgen/etgen/kernels/ops"
 )
 
 // block is a run of instructions that is entered at its first and left after
@@ -174,7 +174,7 @@ func (f *flow) findLoops() {
 				continue
 			}
 			if !h.dominates(b) {
-				ops.Fail("%s: a jump into the middle of a loop", f.at(b))
+				must.Fail("%s: a jump into the middle of a loop", f.at(b))
 			}
 			l := f.loops[h]
 			if l == nil {
@@ -207,17 +207,17 @@ func (f *flow) findLoops() {
 				switch {
 				case l.body[s]:
 				case l.exit != nil && l.exit != s:
-					ops.Fail("%s: a loop that is left to different places", f.at(b))
+					must.Fail("%s: a loop that is left to different places", f.at(b))
 				default:
 					l.exit = s
 				}
 			}
 		}
 		if l.exit == nil {
-			ops.Fail("%s: a loop that never ends", f.at(b))
+			must.Fail("%s: a loop that never ends", f.at(b))
 		}
 		if l.outer != nil && !l.outer.body[l.exit] && l.exit != l.outer.exit {
-			ops.Fail("%s: a loop that is left to different places", f.at(b))
+			must.Fail("%s: a loop that is left to different places", f.at(b))
 		}
 	}
 }

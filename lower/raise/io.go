@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
-	"github.com/etgen/etgen/kernels/ops"
 )
 
 // buffer is a range of memory that the method reads before it writes it: its
@@ -136,7 +136,7 @@ const maxState = 1 << 30
 // file has for tensors in it, else zeros.
 func (r *raiser) initial(c *chunk) ir.Blob {
 	if c.hi-c.lo > maxState {
-		ops.Fail("%d bytes of state", c.hi-c.lo)
+		must.Fail("%d bytes of state", c.hi-c.lo)
 	}
 	data := make([]byte, c.hi-c.lo)
 	slots := r.lying.covered(c.place)
@@ -147,7 +147,7 @@ func (r *raiser) initial(c *chunk) ir.Blob {
 		if x := t.def.ExtraInfo; x != nil && x.External && t.place.memory > 0 {
 			blob := r.external(x.Name)
 			if n, err := blob.ReadAt(part, 0); n < len(part) {
-				ops.Fail("the data called %q is too short: %w", x.Name, err)
+				must.Fail("the data called %q is too short: %w", x.Name, err)
 			}
 			continue
 		}
@@ -160,16 +160,16 @@ func (r *raiser) initial(c *chunk) ir.Blob {
 		}
 		if segment >= uint64(len(r.file.Mutable)) ||
 			int64(t.def.DataIndex) >= int64(len(r.file.Mutable[segment])) {
-			ops.Fail("there is no entry %d in segment %d of mutable data",
+			must.Fail("there is no entry %d in segment %d of mutable data",
 				t.def.DataIndex, segment)
 		}
 		blob := r.file.Mutable[segment][t.def.DataIndex]
 		if blob == nil || blob.Size() < int64(len(part)) {
-			ops.Fail("entry %d of segment %d of mutable data is too short",
+			must.Fail("entry %d of segment %d of mutable data is too short",
 				t.def.DataIndex, segment)
 		}
 		if n, err := blob.ReadAt(part, 0); n < len(part) {
-			ops.Check(err)
+			must.Check(err)
 		}
 	}
 	return ir.Bytes(data)
@@ -204,7 +204,7 @@ func (r *raiser) constant(t *tensor) *ir.Value {
 	}
 	n := t.place.hi - t.place.lo
 	if blob == nil || blob.Size() < n {
-		ops.Fail("value %d: the constant data has no %d bytes for it", t.slot, n)
+		must.Fail("value %d: the constant data has no %d bytes for it", t.slot, n)
 	}
 	if blob.Size() > n {
 		blob = r.cut(blob, n)
@@ -241,9 +241,9 @@ func (r *raiser) external(name string) ir.Blob {
 		}
 	}
 	if len(r.data) == 0 {
-		ops.Fail("the data of %q is in a .ptd file, which is not given", name)
+		must.Fail("the data of %q is in a .ptd file, which is not given", name)
 	}
-	ops.Fail("the .ptd file has no data called %q", name)
+	must.Fail("the .ptd file has no data called %q", name)
 	return nil
 }
 
@@ -327,7 +327,7 @@ func (r *raiser) mutations() int {
 			return k
 		}
 		same := false
-		if ops.Try(func() { same = r.read(slot) == r.args[i] }) != nil || same {
+		if must.Try(func() { same = r.read(slot) == r.args[i] }) != nil || same {
 			return k
 		}
 	}

@@ -2,8 +2,8 @@ package raise
 
 import (
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
-	"github.com/etgen/etgen/kernels/ops"
 )
 
 // loop raises a loop, to its exit.
@@ -58,9 +58,9 @@ func (r *raiser) carried(l *loop, written items, top bool) *carry {
 	for _, p := range c.phis {
 		saying("before its loop", func() {
 			var v *ir.Value
-			if err := ops.Try(func() { v = r.take(p) }); err != nil {
+			if err := must.Try(func() { v = r.take(p) }); err != nil {
 				if r.liveIn(p, head) {
-					ops.Check(err)
+					must.Check(err)
 				}
 				v = r.zeros(p)
 			}
@@ -90,7 +90,7 @@ func (r *raiser) zeros(p *phi) *ir.Value {
 	d, sizes := ir.Uint8, []sym.Expr(nil)
 	switch {
 	case p.scalar:
-		ops.Fail("value %d is not known before it", p.slot)
+		must.Fail("value %d is not known before it", p.slot)
 	case p.moved:
 		t := r.tensors[p.slot]
 		d, sizes = t.dtype, r.sizesOrBounds(t)
@@ -134,7 +134,7 @@ func (r *raiser) takeAll(c *carry) []*ir.Value {
 	for i, p := range c.phis {
 		saying("after a round of its loop", func() { outs[i] = r.take(p) })
 		if have, want := c.inits[i].Type, outs[i].Type; !alike(have, want) {
-			ops.Fail("a loop finds %v in a place and leaves %v there", have, want)
+			must.Fail("a loop finds %v in a place and leaves %v there", have, want)
 		}
 	}
 	return outs

@@ -4,8 +4,8 @@ import (
 	"sync"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
-	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower"
 )
 
@@ -43,7 +43,7 @@ func (r *raiser) calculate(n number, args []scalar) scalar {
 			call.Args = append(call.Args, ir.NamedArg{Name: string(rune('a' + i)),
 				Value: ir.Ref{Value: &ir.Value{Type: ir.SymInt(a.expr)}}})
 		}
-		if value, known := lower.Decided(ops.Must(r.table.Bind(call))); known {
+		if value, known := lower.Decided(must.Get(r.table.Bind(call))); known {
 			return scalar{arg: ir.BoolArg(value)}
 		}
 	}
@@ -56,9 +56,9 @@ func (r *raiser) calculate(n number, args []scalar) scalar {
 
 // scalarCall calls an operator whose result is a number.
 func (r *raiser) scalarCall(op string, args ...any) scalar {
-	out := ops.Must(r.b.Call(op, args...))
+	out := must.Get(r.b.Call(op, args...))
 	if len(out) != 1 || out[0] == nil {
-		ops.Fail("%s does not give one number", op)
+		must.Fail("%s does not give one number", op)
 	}
 	if t := out[0].Type; t.Kind == ir.IntKind && t.HasExpr {
 		return integer(t.Expr)
@@ -72,7 +72,7 @@ func (r *raiser) scalarArg(s scalar) ir.Arg {
 	case !s.isExpr:
 		return s.arg
 	case s.expr.Undefined():
-		ops.Fail("an integer overflows or is divided by zero")
+		must.Fail("an integer overflows or is divided by zero")
 	}
 	if n, ok := s.expr.Const(); ok {
 		return ir.Int(n)
@@ -83,7 +83,7 @@ func (r *raiser) scalarArg(s scalar) ir.Arg {
 // exprs returns integers whose expressions are known.
 func exprs(args []scalar) (a, b sym.Expr) {
 	if !args[0].isExpr || !args[1].isExpr {
-		ops.Fail("its operands are known at run time only")
+		must.Fail("its operands are known at run time only")
 	}
 	return args[0].expr, args[1].expr
 }
@@ -94,7 +94,7 @@ func (r *raiser) quotient(args []scalar) scalar {
 		a, b = sym.Neg(a), sym.Neg(b)
 	}
 	if !sym.Less(sym.Int(0), b) {
-		ops.Fail("the sign of its divisor %v is not known", b)
+		must.Fail("the sign of its divisor %v is not known", b)
 	}
 	q := sym.Sub(sym.FloorDiv(sym.Max(a, sym.Int(0)), b),
 		sym.FloorDiv(sym.Max(sym.Neg(a), sym.Int(0)), b))
@@ -129,7 +129,7 @@ func (r *raiser) choose(args []scalar) scalar {
 		}
 		cond, yes, no := r.tensorOf(args[0]), r.tensorOf(args[1]), r.tensorOf(args[2])
 		if yes.Type.DType != no.Type.DType {
-			ops.Fail("it gives numbers of two kinds")
+			must.Fail("it gives numbers of two kinds")
 		}
 		n := r.item(r.b.Op("aten.where.self", cond, yes, no))
 		if ref, ok := n.arg.(ir.Ref); ok && args[1].equal(integer(sym.Int(1))) &&
@@ -138,7 +138,7 @@ func (r *raiser) choose(args []scalar) scalar {
 		}
 		return n
 	}
-	ops.Fail("its condition is no bool")
+	must.Fail("its condition is no bool")
 	return scalar{}
 }
 
@@ -159,7 +159,7 @@ func junction(yes, no ir.Arg) (op string, x ir.Arg) {
 // round rounds a float to the nearest integer, halves to even.
 func (r *raiser) round(args []scalar) scalar {
 	if args[0].isExpr {
-		ops.Fail("its operand is an int")
+		must.Fail("its operand is an int")
 	}
 	rounded := r.b.Op("aten.round.default", r.tensorOf(args[0]))
 	return r.item(r.b.Op("aten._to_copy.default", rounded, ir.DTypeArg(ir.Int64)))
@@ -187,7 +187,7 @@ func (r *raiser) tensorOf(s scalar) *ir.Value {
 			d = ir.Float64
 		}
 	default:
-		ops.Fail("%v is no number", a)
+		must.Fail("%v is no number", a)
 	}
 	return r.b.Op("aten.full.default", []int64{}, a, kwDType(d))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
@@ -38,7 +39,7 @@ func Planned(p *pte.Program, source string, table *ops.Table,
 	for _, ep := range p.Plans {
 		var m *ir.Method
 		var memory Memory
-		err := ops.Try(func() { m, memory = method(&input{p, data, table}, ep) })
+		err := must.Try(func() { m, memory = method(&input{p, data, table}, ep) })
 		if err != nil {
 			errs = append(errs, within(foreign.Message(source)+": method "+foreign.Message(ep.Name),
 				err)...)
@@ -111,7 +112,7 @@ type raiser struct {
 
 // try runs f. What ends it is noted as an error of instruction i.
 func (r *raiser) try(i int, f func()) (ok bool) {
-	err := ops.Try(f)
+	err := must.Try(f)
 	if err != nil {
 		r.errs = append(r.errs, fmt.Errorf("%s: %w", r.describe(i), err))
 	}
@@ -120,15 +121,15 @@ func (r *raiser) try(i int, f func()) (ok bool) {
 
 // note is try of what belongs to no instruction.
 func (r *raiser) note(what string, f func()) {
-	if err := ops.Try(func() { saying(what, f) }); err != nil {
+	if err := must.Try(func() { saying(what, f) }); err != nil {
 		r.errs = append(r.errs, err)
 	}
 }
 
 // saying runs f. An error that ends it says of what it is.
 func saying(what string, f func()) {
-	if err := ops.Try(f); err != nil {
-		ops.Fail("%s: %w", what, err)
+	if err := must.Try(f); err != nil {
+		must.Fail("%s: %w", what, err)
 	}
 }
 
@@ -157,7 +158,7 @@ func method(in *input, ep *pte.ExecutionPlan) (*ir.Method, Memory) {
 	r := s.raise()
 	m, memory := r.method, r.memory()
 	r.checkCalls()
-	ops.Check(errors.Join(r.errs...))
+	must.Check(errors.Join(r.errs...))
 	return m, memory
 }
 
@@ -205,7 +206,7 @@ func (r *raiser) raise(sizes *sizes) error {
 	r.method, r.spans, r.ties = m, sizes.read, sizes.ties
 	names := ir.NewNames(&ir.Method{Graph: &ir.Graph{}})
 	var inputs []*ir.Value
-	err := ops.Try(func() {
+	err := must.Try(func() {
 		m.Graph, _ = ir.BuildGraph(names, nil, func(e *ir.Emitter) ([]ir.Arg, error) {
 			r.top, r.b = e, ops.NewBuilder(r.table, e)
 			inputs = r.enter(sizes)
@@ -220,7 +221,7 @@ func (r *raiser) raise(sizes *sizes) error {
 		})
 	})
 	if err != nil {
-		r.try(r.now, func() { ops.Check(err) })
+		r.try(r.now, func() { must.Check(err) })
 	}
 	r.known = r.conditions()
 	if len(r.errs) > 0 {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -13,7 +14,7 @@ import (
 func (r *raiser) inRegion(inputs []*ir.Value, build func() []ir.Arg) *ir.Graph {
 	b, views := r.b, r.views
 	defer func() { r.b, r.views = b, views }()
-	return ops.Must(b.Region(inputs, func(e *ir.Emitter) ([]ir.Arg, error) {
+	return must.Get(b.Region(inputs, func(e *ir.Emitter) ([]ir.Arg, error) {
 		r.b, r.views = ops.NewBuilder(r.table, e), map[seenAs]*ir.Value{}
 		return build(), nil
 	}))
@@ -63,10 +64,10 @@ func (r *raiser) instruction(i int) {
 			r.standIn(a)
 		}
 		if in.Delegate < 0 || int(in.Delegate) >= len(r.Delegates) {
-			ops.Fail("delegate %d does not exist: there are %d", in.Delegate,
+			must.Fail("delegate %d does not exist: there are %d", in.Delegate,
 				len(r.Delegates))
 		}
-		ops.Fail(
+		must.Fail(
 			"it runs a part that was compiled for the backend %s: export the model without delegating to it", foreign.Message(r.Delegates[in.Delegate].ID))
 	case pte.MoveCall:
 		if r.tensors[in.To] == nil {
@@ -108,13 +109,13 @@ func (r *raiser) predicate(slot int32) *ir.Value {
 	if r.tensors[slot] == nil { // a number or bool: VerifyMeaning has seen to it
 		v := r.tensorOf(r.scalar(slot))
 		if v.Type.DType != ir.Bool {
-			ops.Fail("its condition, value %d, is no bool", slot)
+			must.Fail("its condition, value %d, is no bool", slot)
 		}
 		return v
 	}
 	v := r.read(slot)
 	if v.Type.DType != ir.Bool || !v.Type.Numel().Is(1) {
-		ops.Fail("its condition is %v, not one bool", v.Type)
+		must.Fail("its condition is %v, not one bool", v.Type)
 	}
 	return r.reshape(v, rowMajor(v.Type.Rank()), ir.StaticTensor(ir.Bool), nil)
 }

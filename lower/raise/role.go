@@ -6,6 +6,7 @@ import (
 
 	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -152,7 +153,7 @@ func (r *role) operands() (n int, ok bool) {
 // count returns why a call has not as many arguments as it needs, nil if it has.
 func (r *role) count(in pte.KernelCall) {
 	if n, ok := r.operands(); ok && n != len(in.Args) {
-		ops.Fail("it has %d arguments, want %d", len(in.Args), n)
+		must.Fail("it has %d arguments, want %d", len(in.Args), n)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -157,11 +158,11 @@ func (r *raiser) sizesOrBounds(t *tensor) []sym.Expr {
 // resolve returns the tensor that a tensor value means.
 func (r *raiser) resolve(slot int32) *tensor {
 	if r.tensors[slot] == nil {
-		ops.Fail("value %d is no tensor", slot)
+		must.Fail("value %d is no tensor", slot)
 	}
 	if b, ok := r.st.bound[slot]; ok {
 		if b.slot < 0 {
-			ops.Fail(
+			must.Fail(
 				"value %d is one of several tensors, which depends on the way here, and is written to", slot)
 		}
 		return r.tensors[b.slot]
@@ -172,12 +173,12 @@ func (r *raiser) resolve(slot int32) *tensor {
 // read returns what a tensor value holds.
 func (r *raiser) read(slot int32) *ir.Value {
 	if r.tensors[slot] == nil {
-		ops.Fail("value %d is no tensor", slot)
+		must.Fail("value %d is no tensor", slot)
 	}
 	if b, ok := r.st.bound[slot]; ok {
 		if b.slot < 0 {
 			if b.stale {
-				ops.Fail(
+				must.Fail(
 					"value %d was moved here from one of several places that have been written to since", slot)
 			}
 			return b.value
@@ -193,7 +194,7 @@ func (r *raiser) readTensor(t *tensor) *ir.Value {
 	}
 	sizes := r.sizesOf(t)
 	if len(sizes) != len(t.sizes) {
-		ops.Fail("value %d has a size that depends on the way here", t.slot)
+		must.Fail("value %d has a size that depends on the way here", t.slot)
 	}
 	var v *ir.Value
 	saying(fmt.Sprintf("value %d", t.slot), func() {
@@ -211,14 +212,14 @@ func (r *raiser) readAs(p place, d ir.DType, sizes []sym.Expr,
 	}
 	pieces := r.st.within(p)
 	if len(pieces) == 0 {
-		ops.Fail("what it reads (%v) was not written before", p)
+		must.Fail("what it reads (%v) was not written before", p)
 	}
 	if x := pieces[0]; len(pieces) == 1 && x.at == 0 && x.lo == p.lo &&
 		x.value.Type.Bytes().Equal(want.Bytes()) {
 		return r.reshape(x.value, x.order, want, order)
 	}
 	if _, ok := want.StaticSizes(); !ok {
-		ops.Fail(
+		must.Fail(
 			"it has %v where %v was written: whether that is the same number of bytes is not known",
 			want, pieces[0].value.Type)
 	}
@@ -319,17 +320,17 @@ func (r *raiser) assemble(pieces []piece, p place, want ir.Type,
 	next := p.lo
 	for _, x := range pieces {
 		if _, static := x.value.Type.Bytes().Const(); !static {
-			ops.Fail("it reads a part (%v) of %v, whose size is not fixed", p,
+			must.Fail("it reads a part (%v) of %v, whose size is not fixed", p,
 				x.value.Type)
 		}
 		if x.lo != next {
-			ops.Fail("bytes %d to %d of what it reads (%v) were not written before",
+			must.Fail("bytes %d to %d of what it reads (%v) were not written before",
 				next, x.lo, p)
 		}
 		next = x.hi
 	}
 	if next != p.hi {
-		ops.Fail("bytes %d to %d of what it reads (%v) were not written before",
+		must.Fail("bytes %d to %d of what it reads (%v) were not written before",
 			next, p.hi, p)
 	}
 	// In elements if all pieces have the type and are whole ones, else in bytes.

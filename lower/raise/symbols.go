@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
-	"github.com/etgen/etgen/kernels/ops"
 )
 
 // A file marks tensors as dynamic and gives upper bounds of their sizes; which
@@ -42,7 +42,7 @@ const maxAxes = 32
 
 // raise raises the method with the sizes that it finds.
 func (s *sizing) raise() *raiser {
-	declared := ops.Must(s.in.file.Least(s.plan.ExecutionPlan))
+	declared := must.Get(s.in.file.Least(s.plan.ExecutionPlan))
 	for k, slot := range s.plan.Inputs {
 		t := s.plan.tensors[slot]
 		if t == nil || !t.dynamic || slices.Index(s.plan.Inputs, slot) != k {
@@ -59,11 +59,11 @@ func (s *sizing) raise() *raiser {
 		}
 	}
 	if len(s.axes) > maxAxes {
-		ops.Fail(
+		must.Fail(
 			"its inputs have %d dimensions that may vary; at most %d are supported",
 			len(s.axes), maxAxes)
 	}
-	r := ops.Must(s.spans())
+	r := must.Get(s.spans())
 	if len(s.axes) == 0 {
 		return r
 	}
