@@ -309,8 +309,11 @@ func (r *raiser) scan(l *loop, c *counted, rounds sym.Expr) {
 	own := r.live.empty()
 	own.add(c.index)
 	own.add(c.test)
-	for _, i := range c.yields {
-		own.add(r.code[i].Instruction.(pte.KernelCall).Args[0])
+	filled := make([][]sym.Expr, len(c.yields)) // sizes before the loop
+	for k, i := range c.yields {
+		slot := r.code[i].Instruction.(pte.KernelCall).Args[0]
+		own.add(slot)
+		filled[k] = r.sizesOf(r.resolve(slot))
 	}
 	carry := written.clone()
 	own.each(carry.remove)
@@ -340,6 +343,9 @@ func (r *raiser) scan(l *loop, c *counted, rounds sym.Expr) {
 	for i, y := range c.yields {
 		slot := r.code[y].Instruction.(pte.KernelCall).Args[0]
 		r.now = y
+		if have := filled[i]; have != nil && !sym.AllEqual(have[1:], yields[i].Type.Sizes[1:]) {
+			must.Fail("what it puts has other sizes than the rows of value %d", slot)
+		}
 		r.assign(slot, yields[i])
 		if c.down { // the last put made it one element long
 			r.st.sizes[slot] = nil
