@@ -287,7 +287,7 @@ func (p *tunedPrinter) epilogueValue() string {
 		fields = "add: " + p.extra[bounds.Add] + ", " + fields
 	}
 	if f := p.runs(all); f != "" {
-		fields += ", epilogue: " + f
+		fields += ", apply: " + f
 	}
 	return "&" + p.src.rename(p.g, "Epilogue") + "{" + fields + "}"
 }

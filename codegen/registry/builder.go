@@ -46,7 +46,7 @@ func (b *builder) build(args []int32) error {
 	}
 	b.plan = &pte.ExecutionPlan{Name: b.name, Operators: []pte.Operator{
 		theOperator: b.op, sizeOperator: pte.SizeOperator(), itemOperator: pte.ItemOperator(),
-	}}
+	}, BufferSizes: []int64{0}}
 	copied := make([]int32, 0, len(args)+1)
 	for i, a := range args {
 		how := read
@@ -74,7 +74,6 @@ func (b *builder) build(args []int32) error {
 	b.before = append(b.before, pte.KernelCall{Op: theOperator, Args: copied})
 	b.plan.Inputs = append(b.plan.Inputs, b.stands...)
 	b.plan.Values, b.plan.Chains = b.values, []*pte.Chain{{Instructions: b.before}}
-	b.plan.BufferSizes = []int64{0}
 	return nil
 }
 
@@ -220,16 +219,21 @@ func (b *builder) tensor(t *pte.Tensor, how use) (int32, error) {
 		o.most *= int64(s)
 	}
 	b.text.Tensor(d, sizes, t.DimOrder, o.constant, o.dynamic)
-	n := b.value(&pte.Tensor{ScalarType: t.ScalarType, Sizes: t.Sizes, DimOrder: t.DimOrder,
-		Dynamism: t.Dynamism})
+	own := &pte.Tensor{ScalarType: t.ScalarType, Sizes: t.Sizes, DimOrder: t.DimOrder,
+		Dynamism: t.Dynamism}
+	n := b.value(own)
 	switch how {
 	case written:
 		b.results, b.plan.Outputs = append(b.results, o), append(b.plan.Outputs, n)
 	case read:
 		b.inputs, b.plan.Inputs = append(b.inputs, len(b.operands)), append(b.plan.Inputs, n)
 		fallthrough
-	case scratch: // it is counted, but nobody looks at it
+	case scratch: // it is counted, but nobody looks at it; each has a planned buffer
 		b.operands = append(b.operands, o)
+	}
+	if how == scratch && o.most > 0 {
+		own.Allocation = &pte.Allocation{MemoryID: uint32(len(b.plan.BufferSizes))}
+		b.plan.BufferSizes = append(b.plan.BufferSizes, o.most*int64(d.Size()))
 	}
 	return n, nil
 }
