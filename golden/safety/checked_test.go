@@ -27,7 +27,7 @@ var indexTests = []struct {
 	{"index_read_range", "embedding", 2, 0, 2},
 	{"index_read_range", "index_select", 3, 0, 2},
 	{"index_read_range", "index", 4, -3, 2},
-	{"index_read_range", "take", 5, -12, 11},
+	{"index_read_range", "index", 5, -12, 11},
 	{"index_write_range", "index_put", 1, -3, 2},
 	{"index_write_range", "index_copy", 2, 0, 2},
 	{"index_write_range", "index_add", 3, 0, 2},

@@ -72,7 +72,8 @@ func Patches(in *Instance, whole Window, r *Request, patches []Rows,
 				}
 			}
 			part := *made[rows]
-			if !slices.EqualFunc(part.Packed, in.Packed, samePanels) {
+			if !slices.EqualFunc(part.Packed, in.Packed, samePanels) ||
+				in.Scratch.IsZero() && !part.Scratch.IsZero() {
 				return nil
 			}
 			part.Kernel, part.Epilogue, part.Packed, part.Begun, part.Divided = in.Kernel,

@@ -370,7 +370,11 @@ func (p *patches) patch(windows []*Buffer, i int64, more sym.Expr) []Stmt {
 			args[k] = rowsOf(c.call.Args[k], result, c.window.Out, rows.Out, done)
 		}
 		part := c.parts[i]
-		if !part.Scratch.IsZero() {
+		switch {
+		case in.Scratch.IsZero():
+		case part.Scratch.IsZero(): // rows without padding may need no copy
+			args = args[:len(args)-1]
+		default:
 			s := *args[len(args)-1]
 			elem := sym.Int(int64(s.DType.Size()))
 			s.Len = sym.CeilDiv(part.Scratch, elem)

@@ -139,7 +139,7 @@ func advance(to reg.Register, name string) {
 	LEAQ(operand.Mem{Base: to, Index: field(name), Scale: 4}, to)
 }
 
-// turn writes the function that turns sums of few channels, eight columns at a
+// transpose writes the function that transposes sums of few channels, eight columns at a
 // time.
 func transpose() {
 	Implement("transpose256")

@@ -81,7 +81,7 @@ func transposeForms() []transposeForm { return nil }
 // The assembly knows where the fields of a tile of few channels and a turn are.
 func TestFewOffsets(t *testing.T) {
 	var f few
-	var u turn
+	var u transpose
 	for i, pair := range [][2]uintptr{
 		{unsafe.Offsetof(f.y), 0}, {unsafe.Offsetof(f.x), 24}, {unsafe.Offsetof(f.w), 48},
 		{unsafe.Offsetof(f.bias), 72}, {unsafe.Offsetof(f.add), 96},

@@ -138,7 +138,7 @@ func (o *writer) bound(v int) {
 	o.word("FMIN", 0x4ea0f400, v, v, 7)
 }
 
-// turn writes the function that turns sums of 4 or 8 channels, four columns at a
+// transpose writes the function that transposes sums of 4 or 8 channels, four columns at a
 // time: V16 to V19 are the first four channels of these, V20 to V23 the last.
 func (o *writer) transpose() {
 	o.begun("transposeNEON", "transpose")
