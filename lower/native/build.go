@@ -2,7 +2,6 @@ package native
 
 import (
 	"crypto/sha256"
-	"fmt"
 	"iter"
 	"slices"
 
@@ -18,39 +17,35 @@ import (
 
 // Build turns a program in the Backend dialect (functional, every node in the
 // table) into native form and plans its memory. It may add copies to p.
-func Build(p *ir.Program, opt Options) (*Program, error) {
+func Build(p *ir.Program, opt Options) (made *Program, err error) {
+	defer must.Catch(&err)
 	known := bindings{}
-	whole, err := build(p, opt, known)
-	if err != nil || !opt.scarce() || !whole.convolves {
-		return whole, err
+	whole := build(p, opt, known)
+	if !opt.scarce() || !whole.convolves {
+		return whole, nil
 	}
 	opt.sparing = true
-	spare, err := build(p, opt, known)
-	if err != nil || opt.Patches > 0 || worthSparing(whole, spare) {
-		return spare, err
+	if spare := build(p, opt, known); opt.Patches > 0 || worthSparing(whole, spare) {
+		return spare, nil
 	}
 	return whole, nil
 }
 
-func build(p *ir.Program, opt Options, known bindings) (*Program, error) {
+func build(p *ir.Program, opt Options, known bindings) *Program {
 	prog := &Program{Source: foreign.Of(p.Source)}
 	state, shared := map[string]*Buffer{}, p.SharedState()
 	consts := &constPool{byData: map[[sha256.Size]byte]*Const{}, names: newTaken()}
 	for _, m := range p.Methods {
 		b := newBuilder(opt, prog, m, state, consts, known)
 		b.shared = shared
-		if err := must.Try(func() { must.Check(b.method(m)) }); err != nil {
-			return nil, err
-		}
+		b.method(m)
 	}
 	prog.Consts = consts.list
 	share(prog, opt)
 	for _, m := range prog.Methods {
-		if err := place(m, opt); err != nil {
-			return nil, err
-		}
+		place(m, opt)
 	}
-	return prog, nil
+	return prog
 }
 
 // builder builds one method.
@@ -104,41 +99,29 @@ func newBuilder(opt Options, prog *Program, m *ir.Method, state map[string]*Buff
 	}
 }
 
-func (b *builder) method(m *ir.Method) error {
+func (b *builder) method(m *ir.Method) {
 	b.prog.Methods = append(b.prog.Methods, b.m)
 	b.block = &b.m.Body
 	b.written = writtenBack(m)
 	for i, v := range m.Graph.Inputs {
 		b.mutable[v] = b.written[v] != nil || b.held(m.Inputs[i])
 	}
-	if err := b.gather(m.Graph, 0); err != nil {
-		return err
-	}
+	b.gather(m.Graph, 0)
 	if len(b.opt.Kernels) > 0 {
-		if err := b.layouts(m.Graph); err != nil {
-			return err
-		}
+		b.layouts(m.Graph)
 		b.wholeOrders(m.Graph)
 		b.selectTuned(m.Graph)
 	}
 	b.markRows(m.Graph)
 	b.decide(m.Graph)
-	if err := b.inputs(m); err != nil {
-		return err
-	}
-	if err := b.graph(m.Graph); err != nil {
-		return err
-	}
-	if err := b.outputs(m); err != nil {
-		return err
-	}
+	b.inputs(m)
+	b.graph(m.Graph)
+	b.outputs(m)
 	forwardCopies(b.m)
-	if err := b.patches(); err != nil {
-		return err
-	}
+	b.patches()
 	divide(b.m, b.opt.Target)
 	b.dropPacked()
-	return collectBuffers(b.m)
+	collectBuffers(b.m)
 }
 
 // bindings are what the table says of nodes. That does not depend on layouts: when
@@ -153,59 +136,46 @@ type binding struct {
 }
 
 // binding returns that of n, which is no control flow.
-func (b *builder) binding(n *ir.Node) (x *binding, err error) {
-	if x := b.known[n]; x != nil {
-		return x, nil
+func (b *builder) binding(n *ir.Node) *binding {
+	if b.known[n] == nil {
+		x := &binding{call: must.Get(b.opt.Table.Bind(n))}
+		x.tensors, x.view = tensorsOf(x.call)
+		b.known[n] = x
 	}
-	x = &binding{}
-	if x.call, err = b.opt.Table.Bind(n); err != nil {
-		return nil, err
-	}
-	if x.tensors, x.view, err = tensorsOf(x.call); err != nil {
-		return nil, err
-	}
-	b.known[n] = x
-	return x, nil
+	return b.known[n]
 }
 
 // gather binds every node to the table and collects who reads what.
-func (b *builder) gather(g *ir.Graph, depth int) error {
+func (b *builder) gather(g *ir.Graph, depth int) {
 	for i, n := range g.Nodes {
-		if err := eval.Stopped(b.opt.Done); err != nil {
-			return err
-		}
+		must.Check(eval.Stopped(b.opt.Done))
 		f := &facts{node: n, place: i, depth: depth}
 		b.facts[n] = f
 		for _, a := range n.Args {
 			ir.EachRef(a.Value, func(v *ir.Value) { b.uses(v, n) })
 		}
+		for _, r := range n.Regions {
+			b.gather(r, depth+1)
+		}
 		if len(n.Regions) > 0 {
-			for _, r := range n.Regions {
-				if err := b.gather(r, depth+1); err != nil {
-					return err
-				}
-			}
 			continue
 		}
-		x, err := b.binding(n)
-		if err != nil {
-			return b.errorAt(n, err)
-		}
-		c := x.call
-		f.binding, f.operands = *x, c.Operands()
+		b.at(n, func() { f.binding = *b.binding(n) })
+		c := f.call
+		f.operands = c.Operands()
 		b.prog.convolves = b.prog.convolves || tuned.IsConvolution(c) ||
 			tuned.IsConvolutionInt8(c, b.opt.Target)
 		b.noteClamps(c)
 		if f.tensors == nil && c.Op.Loops == nil && c.Op.Value == nil && c.Op.ScalarOp == nil &&
 			!c.Op.Effect && !b.whole(c) {
-			return b.errorAt(n,
-				fmt.Errorf("the operator has no kernel; it should have been decomposed"))
+			b.at(n, func() {
+				must.Fail("the operator has no kernel; it should have been decomposed")
+			})
 		}
 	}
 	for _, a := range g.Outputs {
 		ir.EachRef(a, func(v *ir.Value) { b.uses(v, nil) })
 	}
-	return nil
 }
 
 // noteClamps notes that an index of c is clamped, if it may be out of range.
@@ -305,9 +275,9 @@ func (b *builder) file() string {
 	return b.prog.Source.Raw()
 }
 
-// errorAt adds to an error which node it is about.
-func (b *builder) errorAt(n *ir.Node, err error) error {
-	return ir.ErrorAt(b.file(), n, err)
+// at runs f; what fails in it says that it is about node n.
+func (b *builder) at(n *ir.Node, f func()) {
+	must.Check(ir.ErrorAt(b.file(), n, must.Try(f)))
 }
 
 // numel returns the elements of a value.

@@ -1,9 +1,8 @@
 package native
 
 import (
-	"fmt"
-
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 )
 
@@ -11,43 +10,37 @@ import (
 // their own and are then copied to where they belong; forwardCopies removes
 // the copies that are not needed. That order is what makes loops right: every
 // result of a body exists before a carried value changes.
-func (b *builder) control(n *ir.Node) error {
+func (b *builder) control(n *ir.Node) {
 	switch n.Op {
 	case "higher_order.cond":
-		return b.cond(n)
+		b.cond(n)
 	case "higher_order.while_loop":
-		return b.while(n)
+		b.while(n)
 	case "higher_order.scan":
-		return b.scan(n)
+		b.scan(n)
+	default:
+		must.Fail("control flow %s is not supported", n.Op)
 	}
-	return fmt.Errorf("control flow %s is not supported", n.Op)
 }
 
 // inBlock emits g, then what after emits, into a block of its own.
-func (b *builder) inBlock(g *ir.Graph, after func() error) (stmts []Stmt, err error) {
+func (b *builder) inBlock(g *ir.Graph, after func()) (stmts []Stmt) {
 	outer := b.block
 	b.block = &stmts
-	defer func() { b.block = outer }()
-	if err := b.graph(g); err != nil {
-		return nil, err
-	}
-	err = after()
-	return stmts, err
+	b.graph(g)
+	after()
+	b.block = outer
+	return stmts
 }
 
 // region emits g and copies its results to dsts.
-func (b *builder) region(g *ir.Graph, dsts []*Buffer, from []Origin) ([]Stmt, error) {
-	return b.inBlock(g, func() error {
+func (b *builder) region(g *ir.Graph, dsts []*Buffer, from []Origin) []Stmt {
+	return b.inBlock(g, func() {
 		srcs := make([]*Buffer, len(dsts))
 		for i := range dsts {
-			src, err := b.result(g.Outputs[i])
-			if err != nil {
-				return err
-			}
-			srcs[i] = src
+			srcs[i] = b.result(g.Outputs[i])
 		}
 		b.copyAll(dsts, srcs, from)
-		return nil
 	})
 }
 
@@ -77,30 +70,20 @@ func (b *builder) copyAll(dsts, srcs []*Buffer, from []Origin) {
 }
 
 // tensor returns the tensor that an argument is; what says which argument it is.
-func tensor(a ir.Arg, what string) (*ir.Value, error) {
+func tensor(a ir.Arg, what string) *ir.Value {
 	ref, ok := a.(ir.Ref)
 	if !ok || ref.Value.Type.Kind != ir.TensorKind {
-		return nil, fmt.Errorf("%s is no tensor", what)
+		must.Fail("%s is no tensor", what)
 	}
-	return ref.Value, nil
+	return ref.Value
 }
 
 // result returns the buffer of a region's output.
-func (b *builder) result(a ir.Arg) (*Buffer, error) {
-	v, err := tensor(a, "what a region returns")
-	if err != nil {
-		return nil, err
-	}
-	return b.buffer(v), nil
-}
+func (b *builder) result(a ir.Arg) *Buffer { return b.buffer(tensor(a, "what a region returns")) }
 
 // carry gives a carried value its initial value a.
-func (b *builder) carry(dst *Buffer, a ir.Arg, from []Origin) error {
-	v, err := tensor(a, "what a loop carries")
-	if err != nil {
-		return err
-	}
-	return b.initialise(dst, v, from)
+func (b *builder) carry(dst *Buffer, a ir.Arg, from []Origin) {
+	b.initialise(dst, tensor(a, "what a loop carries"), from)
 }
 
 // results gives every result of n a buffer, unread ones too, since the regions
@@ -113,73 +96,49 @@ func (b *builder) results(n *ir.Node) []*Buffer {
 	return bufs
 }
 
-func (b *builder) cond(n *ir.Node) error {
-	pred, err := tensor(n.Args[0].Value, "the predicate")
-	if err != nil {
-		return err
-	}
+func (b *builder) cond(n *ir.Node) {
+	pred := tensor(n.Args[0].Value, "the predicate")
 	from := []Origin{originOf(n)}
 	outs := b.results(n)
-	c := &Cond{Pred: b.buffer(pred), From: from}
-	if c.Then, err = b.region(n.Regions[0], outs, from); err != nil {
-		return err
-	}
-	if c.Else, err = b.region(n.Regions[1], outs, from); err != nil {
-		return err
-	}
-	b.emit(c)
-	return nil
+	b.emit(&Cond{Pred: b.buffer(pred), From: from, Then: b.region(n.Regions[0], outs, from),
+		Else: b.region(n.Regions[1], outs, from)})
 }
 
 // while: the results double as the carried values.
-func (b *builder) while(n *ir.Node) error {
+func (b *builder) while(n *ir.Node) {
 	head, body := n.Regions[0], n.Regions[1]
 	from := []Origin{originOf(n)}
 	carried := b.results(n)
 	inits, ok := n.Args[0].Value.(ir.List)
 	if !ok || len(inits) != len(carried) {
-		return fmt.Errorf("carried values do not match the results")
+		must.Fail("carried values do not match the results")
 	}
 	for i, a := range inits {
-		if err := b.carry(carried[i], a, from); err != nil {
-			return err
-		}
+		b.carry(carried[i], a, from)
 		b.bufs[head.Inputs[i]], b.bufs[body.Inputs[i]] = carried[i], carried[i]
 	}
 	w := &While{From: from}
-	var err error
-	if w.Head, err = b.inBlock(head, func() error {
-		w.Pred, err = b.result(head.Outputs[0])
-		return err
-	}); err != nil {
-		return err
-	}
-	if w.Body, err = b.region(body, carried, from); err != nil {
-		return err
-	}
+	w.Head = b.inBlock(head, func() { w.Pred = b.result(head.Outputs[0]) })
+	w.Body = b.region(body, carried, from)
 	b.emit(w)
-	return nil
 }
 
 // scan args are the lists init and xs and the bool reverse; the region takes
 // the carried values and one slice of each xs along dimension 0, and returns
 // the new carried values and one slice of each stacked result.
-func (b *builder) scan(n *ir.Node) error {
+func (b *builder) scan(n *ir.Node) {
 	body := n.Regions[0]
 	from := []Origin{originOf(n)}
 	inits, _ := n.Arg("init").(ir.List)
 	xs, _ := n.Arg("xs").(ir.List)
 	reverse, _ := n.Arg("reverse").(ir.BoolArg)
 	if len(xs) == 0 || len(body.Inputs) != len(inits)+len(xs) {
-		return fmt.Errorf("the region's parameters do not match the operands")
+		must.Fail("the region's parameters do not match the operands")
 	}
 	outs := b.results(n)
 	operands := make([]*ir.Value, len(xs))
-	var err error
 	for i, a := range xs {
-		if operands[i], err = tensor(a, "an operand"); err != nil {
-			return err
-		}
+		operands[i] = tensor(a, "an operand")
 	}
 	extent := operands[0].Type.Sizes[0]
 	f := &For{Var: sym.NewVar("t", extent), Extent: extent, Reverse: bool(reverse), From: from}
@@ -188,9 +147,7 @@ func (b *builder) scan(n *ir.Node) error {
 	}
 	dsts := make([]*Buffer, len(outs))
 	for i, a := range inits {
-		if err := b.carry(outs[i], a, from); err != nil {
-			return err
-		}
+		b.carry(outs[i], a, from)
 		b.bufs[body.Inputs[i]], dsts[i] = outs[i], outs[i]
 	}
 	for i, v := range operands {
@@ -198,15 +155,9 @@ func (b *builder) scan(n *ir.Node) error {
 		b.bufs[in] = slice(b.buffer(v), in, in.Name)
 	}
 	for i := len(inits); i < len(outs); i++ {
-		v, err := tensor(body.Outputs[i], "what the region returns")
-		if err != nil {
-			return err
-		}
+		v := tensor(body.Outputs[i], "what the region returns")
 		dsts[i] = slice(outs[i], v, outs[i].Name+"_t")
 	}
-	if f.Body, err = b.region(body, dsts, from); err != nil {
-		return err
-	}
+	f.Body = b.region(body, dsts, from)
 	b.emit(f)
-	return nil
 }

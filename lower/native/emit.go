@@ -1,7 +1,6 @@
 package native
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -18,47 +17,42 @@ import (
 )
 
 // graph emits the statements of g into the current block.
-func (b *builder) graph(g *ir.Graph) error {
+func (b *builder) graph(g *ir.Graph) {
 	for _, n := range g.Nodes {
-		if err := eval.Stopped(b.opt.Done); err != nil {
-			return err
-		}
-		if err := b.node(b.facts[n]); err != nil {
-			return b.errorAt(n, err)
-		}
+		must.Check(eval.Stopped(b.opt.Done))
+		b.at(n, func() { b.node(b.facts[n]) })
 	}
-	return nil
 }
 
-func (b *builder) node(f *facts) error {
+func (b *builder) node(f *facts) {
 	switch {
 	case f.call == nil:
-		return b.control(f.node)
+		b.control(f.node)
 	case f.ends != nil:
-		return b.tuned(f.ends)
+		b.tuned(f.ends)
 	case f.absorbed || f.epilogue != nil:
-		return nil
 	case f.instance != nil:
-		return b.tuned(f)
+		b.tuned(f)
 	case f.tensors != nil:
-		return b.compute(f)
+		b.compute(f)
 	case f.call.Op.Loops != nil:
-		return b.loops(f)
+		b.loops(f)
 	case f.call.Op.Effect:
-		return b.effect(f)
+		b.effect(f)
+	default:
+		b.scalar(f)
 	}
-	return b.scalar(f)
 }
 
 // compute handles a node with a tensor expression: values that were decided to
 // be inlined become forms, the others kernels, those of one domain together.
-func (b *builder) compute(f *facts) error {
+func (b *builder) compute(f *facts) {
 	type group struct {
-		key   string
 		vals  []*ir.Value
 		forms []*fused
 	}
-	var groups []*group
+	groups := map[string]*group{}
+	var order []*group
 	for i, t := range f.tensors {
 		v := f.node.Output(i)
 		if v == nil || (!b.want[v] && !b.read[v]) {
@@ -74,29 +68,17 @@ func (b *builder) compute(f *facts) error {
 			b.forms[v] = fm
 			continue
 		}
-		fu, err := b.fuse(fm)
-		if err != nil {
-			return err
-		}
 		key := sizesKey(inOrder(b.orders[v], v.Type.Sizes))
-		var g *group
-		for _, x := range groups {
-			if x.key == key {
-				g = x
-			}
-		}
+		g := groups[key]
 		if g == nil {
-			g = &group{key: key}
-			groups = append(groups, g)
+			g = &group{}
+			groups[key], order = g, append(order, g)
 		}
-		g.vals, g.forms = append(g.vals, v), append(g.forms, fu)
+		g.vals, g.forms = append(g.vals, v), append(g.forms, b.fuse(fm))
 	}
-	for _, g := range groups {
-		if err := b.kernel(g.vals, g.forms); err != nil {
-			return err
-		}
+	for _, g := range order {
+		b.kernel(g.vals, g.forms)
 	}
-	return nil
 }
 
 // alias makes v a view of its operand's buffer if it is a dense run of it.
@@ -135,7 +117,7 @@ func bound(e sym.Expr) int64 {
 }
 
 // kernel schedules and calls one kernel that computes vals.
-func (b *builder) kernel(vals []*ir.Value, forms []*fused) error {
+func (b *builder) kernel(vals []*ir.Value, forms []*fused) {
 	var outs []expr.Tensor
 	var args []*ir.Value
 	var scalars []*ir.Value
@@ -159,11 +141,7 @@ func (b *builder) kernel(vals []*ir.Value, forms []*fused) error {
 	for _, s := range scalars {
 		opts.Scalars = append(opts.Scalars, scalarDType(s))
 	}
-	fn, err := schedule.Build(kernelName(from), outs, infos, opts)
-	if err != nil {
-		return err
-	}
-	return b.call(fn, vals, args, scalars, from)
+	b.call(must.Get(schedule.Build(kernelName(from), outs, infos, opts)), vals, args, scalars, from)
 }
 
 // rows returns from how many results side by side on reductions run row by row on t.
@@ -185,7 +163,7 @@ func lanes(t tuned.Target) int {
 // call emits a call of a loop kernel whose buffers are vals' (fresh), args'
 // and scratch. A result that holds an operand at entry is made a copy of it
 // before; an operand that the kernel does not load from is none of the call.
-func (b *builder) call(fn *loop.Func, vals, args, scalars []*ir.Value, from []Origin) error {
+func (b *builder) call(fn *loop.Func, vals, args, scalars []*ir.Value, from []Origin) {
 	c := &Call{From: from}
 	loads, drop := fn.Loads(), make([]bool, len(fn.Bufs))
 	for i, buf := range fn.Bufs {
@@ -193,9 +171,7 @@ func (b *builder) call(fn *loop.Func, vals, args, scalars []*ir.Value, from []Or
 		case i < len(vals):
 			out := b.fresh(vals[i])
 			if buf.Role == loop.InOut {
-				if err := b.initialise(out, args[buf.Init-len(vals)], from); err != nil {
-					return err
-				}
+				b.initialise(out, args[buf.Init-len(vals)], from)
 			}
 			c.Args = append(c.Args, out)
 		case i >= len(vals)+len(args):
@@ -208,39 +184,29 @@ func (b *builder) call(fn *loop.Func, vals, args, scalars []*ir.Value, from []Or
 		}
 	}
 	if len(fn.Body) == 0 {
-		return nil // a result that is a copy of its operand
+		return // a result that is a copy of its operand
 	}
 	c.Kernel = &Kernel{Name: fn.Name, Loop: fn.Without(drop), Doc: docOf(from)}
 	if b.moveRun(c) {
-		return nil
+		return
 	}
 	for _, s := range scalars {
-		x, err := b.scalarValue(s)
-		if err != nil {
-			return err
-		}
-		c.Scalars = append(c.Scalars, x)
+		c.Scalars = append(c.Scalars, b.scalarValue(s))
 	}
 	b.emit(c)
-	return nil
 }
 
 // loops handles a node with an imperative body.
-func (b *builder) loops(f *facts) error {
+func (b *builder) loops(f *facts) {
 	c := f.call
 	if order := b.orders[f.node.Output(0)]; order != nil {
 		c = c.Op.Permuted(c, order)
 	}
-	fn, err := c.Op.Loops(c)
-	if err != nil {
-		return err
+	fn := must.Get(c.Op.Loops(c))
+	if slices.Contains(f.node.Outputs, nil) {
+		must.Fail("a result without a value")
 	}
-	for _, v := range f.node.Outputs {
-		if v == nil {
-			return fmt.Errorf("a result without a value")
-		}
-	}
-	return b.call(fn, f.node.Outputs, f.call.Operands(), f.call.Scalars(),
+	b.call(fn, f.node.Outputs, f.call.Operands(), f.call.Scalars(),
 		[]Origin{originOf(f.node)})
 }
 
@@ -312,19 +278,15 @@ func (b *builder) copy(dst, src *Buffer, from []Origin) {
 }
 
 // initialise gives dst the value v, which may be a constant without memory.
-func (b *builder) initialise(dst *Buffer, v *ir.Value, from []Origin) error {
+func (b *builder) initialise(dst *Buffer, v *ir.Value, from []Origin) {
 	t, ok := b.uniform(v)
 	if !ok {
 		b.copy(dst, b.buffer(v), from)
-		return nil
+		return
 	}
-	fn, err := schedule.Build("fill", []expr.Tensor{t}, nil, schedule.Options{})
-	if err != nil {
-		return err
-	}
+	fn := must.Get(schedule.Build("fill", []expr.Tensor{t}, nil, schedule.Options{}))
 	b.emit(&Call{Kernel: &Kernel{Name: "fill", Loop: fn, Doc: foreign.Of("fill")},
 		Args: []*Buffer{dst}, From: from})
-	return nil
 }
 
 // copyKernel returns a kernel that copies n elements.
@@ -389,7 +351,7 @@ func (b *builder) moveRun(c *Call) bool {
 }
 
 // tuned emits the call of a tuned kernel.
-func (b *builder) tuned(f *facts) error {
+func (b *builder) tuned(f *facts) {
 	in := f.instance
 	out := f.node.Output(0)
 	from := []Origin{originOf(f.node)}
@@ -400,7 +362,7 @@ func (b *builder) tuned(f *facts) error {
 		}
 	}
 	if !b.want[out] && !b.read[out] {
-		return nil // nobody reads it
+		return // nobody reads it
 	}
 	name := kernelName(from)
 	c := &Call{Kernel: &Kernel{Name: name, Tuned: in, Doc: docOf(from)}, From: from}
@@ -422,7 +384,6 @@ func (b *builder) tuned(f *facts) error {
 		c.Args = append(c.Args, arg)
 	}
 	b.emit(c)
-	return nil
 }
 
 // tunedScratch returns a buffer of n bytes.

@@ -4,11 +4,11 @@
 package native
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -231,12 +231,12 @@ type fused struct {
 // fuse returns f with the expression of every operand that has no buffer of its
 // own inlined, and so on. All is put together at once: however many nodes are
 // fused, each of their expressions is gone through a constant number of times.
-func (b *builder) fuse(f *form) (*fused, error) {
+func (b *builder) fuse(f *form) *fused {
 	fu := &fuser{b: b, out: &fused{tensor: f.tensor}, memo: map[fusedAt]*expr.Expr{},
 		seen: map[*form]bool{}}
 	fu.out.tensor.Body = expr.Simplify(expr.Rewrite(f.tensor.Body, fu.inline(f)))
 	fu.origins(f)
-	return fu.out, fu.err
+	return fu.out
 }
 
 // fuser puts one fused expression together.
@@ -245,7 +245,6 @@ type fuser struct {
 	out  *fused
 	memo map[fusedAt]*expr.Expr
 	seen map[*form]bool // whose origins are noted
-	err  error
 }
 
 // fusedAt is an element of a value: at equal coordinates it is computed once.
@@ -283,9 +282,8 @@ func (fu *fuser) load(v *ir.Value, e *expr.Expr) *expr.Expr {
 	}
 	t := sub.tensor
 	if len(e.Coords) != len(t.Vars) || e.DType != t.DType || t.Body.DType != t.DType {
-		fu.err = fmt.Errorf("%s is loaded as %s of rank %d, but is %s of rank %d", v.Name, e.DType,
+		must.Fail("%s is loaded as %s of rank %d, but is %s of rank %d", v.Name, e.DType,
 			len(e.Coords), t.Body.DType, len(t.Vars))
-		return e
 	}
 	key := fusedAt{v, expr.CoordsKey(e.Coords)}
 	if x, ok := fu.memo[key]; ok {
@@ -346,25 +344,21 @@ func add(list *[]*ir.Value, v *ir.Value) int {
 // tensorsOf returns a node's results as expressions, and whether they are views
 // of operands; nil if it has no such definition. An operator that is sometimes
 // a view and sometimes a copy gives no views in the second case.
-func tensorsOf(c *ops.Call) (ts []expr.Tensor, view bool, err error) {
+func tensorsOf(c *ops.Call) (ts []expr.Tensor, view bool) {
 	if c.Op.View != nil {
-		views, err := c.Op.View(c)
-		if err != nil {
-			return nil, false, err
-		}
-		for i, v := range views {
+		for i, v := range must.Get(c.Op.View(c)) {
 			vars := varsOf(c.Outs[i])
 			ts = append(ts, expr.Tensor{DType: c.Outs[i].DType, Vars: vars, Body: c.LoadAt(v.Of,
 				v.Map(symExprs(vars))...)})
 		}
 		if ts != nil {
-			return ts, true, nil
+			return ts, true
 		}
 	}
 	if c.Op.Compute != nil {
-		ts, err = c.Op.Compute(c)
+		ts = must.Get(c.Op.Compute(c))
 	}
-	return ts, false, err
+	return ts, false
 }
 
 // varsOf makes one loop variable per dimension of a tensor.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/expr"
 )
 
@@ -23,7 +24,7 @@ func writtenBack(m *ir.Method) map[*ir.Value]ir.Arg {
 
 // inputs makes a port of every user input and a state buffer of every mutated
 // buffer.
-func (b *builder) inputs(m *ir.Method) error {
+func (b *builder) inputs(m *ir.Method) {
 	paths := inputPaths(m)
 	port := func(p Port) {
 		p.Path = paths[len(b.m.Inputs)]
@@ -58,17 +59,14 @@ func (b *builder) inputs(m *ir.Method) error {
 			port(Port{Name: foreign.Of(v.Name), Type: v.Type, Value: spec.Fixed})
 		case ir.Buffer, ir.Parameter:
 			if mutated || b.held(spec) {
-				if err := b.stateBuffer(v, spec); err != nil {
-					return err
-				}
+				b.stateBuffer(v, spec)
 			}
 		case ir.TensorConstant:
 		default:
-			return fmt.Errorf("%s: input %s: tokens and custom objects are not supported",
+			must.Fail("%s: input %s: tokens and custom objects are not supported",
 				b.prog.Source, v.Name)
 		}
 	}
-	return nil
 }
 
 func (b *builder) scalarVar(v *ir.Value) *expr.Var {
@@ -84,12 +82,12 @@ func (b *builder) held(spec ir.InputSpec) bool {
 
 // stateBuffer gives a mutated buffer its place in the state; methods that
 // mutate the same buffer share it.
-func (b *builder) stateBuffer(v *ir.Value, spec ir.InputSpec) error {
+func (b *builder) stateBuffer(v *ir.Value, spec ir.InputSpec) {
 	buf := b.state[spec.Target]
 	if buf == nil {
 		data, ok := constBytes(v)
 		if !ok {
-			return fmt.Errorf("%s: buffer %s has no initial value", b.prog.Source, spec.Target)
+			must.Fail("%s: buffer %s has no initial value", b.prog.Source, spec.Target)
 		}
 		buf = newBuffer(v)
 		buf.Name, buf.Storage = identifier(spec.Target), State
@@ -98,45 +96,38 @@ func (b *builder) stateBuffer(v *ir.Value, spec ir.InputSpec) error {
 		b.prog.State = append(b.prog.State, buf)
 	}
 	b.bufs[v] = buf
-	return nil
 }
 
 // outputs copies every result to where the caller finds it, and new state to
 // its place, in this order: a write to state follows every read of the old
 // value.
-func (b *builder) outputs(m *ir.Method) error {
+func (b *builder) outputs(m *ir.Method) {
 	names, paths := b.outputNames(m)
 	for k, out := range m.Outputs {
 		if out.Kind != ir.UserOutput {
 			continue
 		}
 		i := len(b.m.Outputs)
-		if err := b.output(m.Graph.Outputs[k], i, Port{Name: names[i], Path: paths[i]}); err !=
-			nil {
-			return err
-		}
+		b.output(m.Graph.Outputs[k], i, Port{Name: names[i], Path: paths[i]})
 	}
 	var dsts, srcs []*Buffer
 	for _, v := range m.Graph.Inputs {
 		if a := b.written[v]; a != nil {
-			src, err := b.result(a)
-			if err != nil {
-				return fmt.Errorf("%s: new value of %s: %w", b.prog.Source, v.Name, err)
-			}
+			src := must.At(func() *Buffer { return b.result(a) }, "%s: new value of %s",
+				b.prog.Source, v.Name)
 			dsts, srcs = append(dsts, b.bufs[v]), append(srcs, src)
 		}
 	}
 	b.copyAll(dsts, srcs, nil)
-	return nil
 }
 
 // output makes port p of output i.
-func (b *builder) output(a ir.Arg, i int, p Port) error {
+func (b *builder) output(a ir.Arg, i int, p Port) {
 	ref, ok := a.(ir.Ref)
 	if !ok {
 		p.Value = a
 		b.m.Outputs = append(b.m.Outputs, p)
-		return nil
+		return
 	}
 	v := ref.Value
 	p.Type = v.Type
@@ -147,13 +138,12 @@ func (b *builder) output(a ir.Arg, i int, p Port) error {
 		b.copy(p.Buf, b.buffer(v), nil)
 	case ir.IntKind:
 		if !v.Type.HasExpr {
-			return fmt.Errorf("%s: output %d is an integer the compiler cannot follow",
-				b.prog.Source, i)
+			must.Fail("%s: output %d is an integer the compiler cannot follow", b.prog.Source, i)
 		}
 	case ir.FloatKind, ir.BoolKind:
 		switch x := b.scalars[v]; {
 		case x == nil:
-			return fmt.Errorf("%s: output %d is a number that is not computed", b.prog.Source, i)
+			must.Fail("%s: output %d is a number that is not computed", b.prog.Source, i)
 		case x.Op == expr.OpLocal:
 			p.Var = x.Var
 		case v.Type.Kind == ir.BoolKind:
@@ -162,10 +152,9 @@ func (b *builder) output(a ir.Arg, i int, p Port) error {
 			p.Value = ir.Float(x.Float)
 		}
 	default:
-		return fmt.Errorf("%s: output %d is neither a tensor nor a number", b.prog.Source, i)
+		must.Fail("%s: output %d is neither a tensor nor a number", b.prog.Source, i)
 	}
 	b.m.Outputs = append(b.m.Outputs, p)
-	return nil
 }
 
 // outputNames returns what the user outputs of m are called and where they stand

@@ -25,37 +25,28 @@ var channelsLast = []int{0, 2, 3, 1}
 
 // layouts decides the layout of every value of g and its regions, g being the
 // graph of the method.
-func (b *builder) layouts(g *ir.Graph) error {
+func (b *builder) layouts(g *ir.Graph) {
 	if !tuned.ChannelsLast(b.opt.Target) && !b.opt.sparing && !b.wantsLast(g) {
-		return nil
+		return
 	}
 	rowMajor := map[*ir.Value]bool{}
 	b.needRowMajor(g, rowMajor)
-	again := func() error {
+	again := func() {
 		clear(b.facts)
 		clear(b.users)
 		clear(rowMajor)
-		if err := b.gather(g, 0); err != nil {
-			return err
-		}
+		b.gather(g, 0)
 		b.needRowMajor(g, rowMajor)
-		return nil
 	}
 	for b.joins(g, rowMajor) { // a call set apart may be what another one joins
-		if err := again(); err != nil {
-			return err
-		}
+		again()
 	}
 	for _, pass := range []func(*ir.Graph, map[*ir.Value]bool) bool{b.borders, b.poolBorders} {
-		if !tuned.ChannelsLast(b.opt.Target) || !pass(g, rowMajor) {
-			continue
-		}
-		if err := again(); err != nil {
-			return err
+		if tuned.ChannelsLast(b.opt.Target) && pass(g, rowMajor) {
+			again()
 		}
 	}
 	b.channelsLast(g, rowMajor)
-	return nil
 }
 
 // wantsLast reports whether g or a region of it has a convolution of bytes whose

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/tuned"
 )
@@ -51,12 +52,12 @@ type run struct {
 // smaller: with the least memory in which everything can be made as the limit, and
 // with somewhat more, the quickest choice within it is planned, and that with the
 // least product of arena and time is taken.
-func (b *builder) spare(made map[*tuned.Instance]*facts, users map[*Buffer]int) error {
+func (b *builder) spare(made map[*tuned.Instance]*facts, users map[*Buffer]int) {
 	s := &sparer{b: b, uses: inUseOf(b.m.Body)}
 	s.sums()
 	s.findRuns(made, users)
 	if len(s.runs) == 0 {
-		return nil
+		return
 	}
 	floor := make([]int64, len(b.m.Body))
 	for i := range floor {
@@ -73,15 +74,12 @@ func (b *builder) spare(made map[*tuned.Instance]*facts, users map[*Buffer]int) 
 		})
 	}
 	if !inPatches {
-		return nil
+		return
 	}
 	for i := range s.runs {
 		s.around(&s.runs[i], floor)
 	}
-	size, err := b.arena(b.m.Body)
-	if err != nil {
-		return err
-	}
+	size := b.arena(b.m.Body)
 	low, limit := int64(0), size // not possible, possible
 	for i := range floor {
 		limit = max(limit, s.held(i, i)) // in place of an operand is not known here
@@ -102,10 +100,7 @@ func (b *builder) spare(made map[*tuned.Instance]*facts, users map[*Buffer]int) 
 		}
 		last = parts
 		body := s.body(parts)
-		n, err := b.arena(body)
-		if err != nil {
-			return err
-		}
+		n := b.arena(body)
 		time := s.time
 		for _, run := range parts {
 			for _, c := range run {
@@ -117,16 +112,11 @@ func (b *builder) spare(made map[*tuned.Instance]*facts, users map[*Buffer]int) 
 		}
 	}
 	b.m.Body = best
-	return nil
 }
 
 // arena returns the bytes that statements of the method need.
-func (b *builder) arena(body []Stmt) (int64, error) {
-	pl, err := b.opt.Planner.Plan(newLayout(&Method{Name: b.m.Name, Body: body}).p)
-	if err != nil {
-		return 0, err
-	}
-	return pl.Size(), nil
+func (b *builder) arena(body []Stmt) int64 {
+	return must.Get(b.opt.Planner.Plan(newLayout(&Method{Name: b.m.Name, Body: body}).p)).Size()
 }
 
 // findRuns finds the runs in the body.

@@ -48,9 +48,9 @@ type link struct {
 }
 
 // patches makes the calls of all blocks in patches where that pays.
-func (b *builder) patches() error {
+func (b *builder) patches() {
 	if len(b.opt.Kernels) == 0 || b.opt.Patches < 0 {
-		return nil
+		return
 	}
 	made := map[*tuned.Instance]*facts{}
 	for _, f := range b.facts {
@@ -63,10 +63,10 @@ func (b *builder) patches() error {
 		eachAccess(s, func(a access) { uses[Root(*a.buf)]++ })
 	}
 	if b.opt.sparing && b.opt.Patches == 0 {
-		return b.spare(made, uses)
+		b.spare(made, uses)
+	} else {
+		b.patchBlock(&b.m.Body, made, uses)
 	}
-	b.patchBlock(&b.m.Body, made, uses)
-	return nil
 }
 
 func (b *builder) patchBlock(block *[]Stmt, made map[*tuned.Instance]*facts, uses map[*Buffer]int) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
@@ -27,7 +28,7 @@ const (
 )
 
 // place plans the arena of m and checks the plan.
-func place(m *Method, opt Options) error {
+func place(m *Method, opt Options) {
 	l := newLayout(m)
 	// Places that are kept are where another planner wanted them.
 	if _, kept := opt.Planner.(plan.AsIs); !kept && tuned.Wide(opt.Target) {
@@ -35,20 +36,15 @@ func place(m *Method, opt Options) error {
 	}
 	m.Problem, m.Bank = l.p, l.ids
 	pl, err := opt.Planner.Plan(l.p)
-	if err != nil {
-		return fmt.Errorf("planning memory: %w", err)
-	}
-	if err := plan.Check(l.p, pl); err != nil {
-		return fmt.Errorf("the memory plan is wrong, which is a defect of etgen: %w", err)
-	}
+	must.In(err, "planning memory")
+	must.In(plan.Check(l.p, pl), "the memory plan is wrong, which is a defect of etgen")
 	m.Plan = pl
 	for buf, id := range l.ids {
 		buf.Offset = pl.Offsets[id]
 	}
 	if opt.Poison {
-		return poison(m, l)
+		poison(m, l)
 	}
-	return nil
 }
 
 // alignLarge aligns large buffers to lines of the cache.
@@ -263,7 +259,7 @@ func (l *layout) inside(r, home int) bool {
 
 // collectBuffers lists the buffers of m in order of first use, with names that
 // are unique in the method.
-func collectBuffers(m *Method) error {
+func collectBuffers(m *Method) {
 	c := &collector{m: m, seen: map[*Buffer]bool{}, names: newTaken("arena", "state", "sizes")}
 	for _, ports := range [][]Port{m.Inputs, m.Outputs} {
 		for i := range ports {
@@ -279,14 +275,12 @@ func collectBuffers(m *Method) error {
 	for _, s := range m.Body {
 		eachAccess(s, func(a access) { c.add(*a.buf, s) })
 	}
-	return c.err
 }
 
 type collector struct {
 	m     *Method
 	seen  map[*Buffer]bool
 	names *taken
-	err   error
 }
 
 // add adds a buffer that s reads or writes.
@@ -301,13 +295,14 @@ func (c *collector) add(b *Buffer, s Stmt) {
 	if b.Root != nil || b.Storage != State && b.Storage != Weight {
 		b.Name = c.names.unique(identifier(b.Name))
 	}
-	if b.Storage == Arena && b.MaxLen < 0 && c.err == nil {
-		c.err = fmt.Errorf("memory for %s elements is needed, which have no upper bound: %s", b.Len,
+	if b.Storage == Arena && b.MaxLen < 0 {
+		err := fmt.Errorf("memory for %s elements is needed, which have no upper bound: %s", b.Len,
 			ir.WantBound(b.Len))
 		if from := c.origins(s, b); len(from) > 0 {
 			o := from[0]
-			c.err = &ir.Error{Node: o.Node.Raw(), Op: o.Op.Raw(), Loc: o.Loc.graph(), Err: c.err}
+			err = &ir.Error{Node: o.Node.Raw(), Op: o.Op.Raw(), Loc: o.Loc.graph(), Err: err}
 		}
+		must.Check(err)
 	}
 	c.m.Buffers = append(c.m.Buffers, b)
 }
@@ -413,19 +408,14 @@ func sameElement(d ir.DType, data []byte) (*expr.Expr, bool) {
 
 // poison inserts, before every step, statements that overwrite what no later
 // step may read. A program whose results change by that has read dead memory.
-func poison(m *Method, l *layout) error {
-	dead, err := plan.Dead(m.Problem)
-	if err != nil {
-		return err
-	}
-	p := &poisoner{dead: dead, steps: l.steps, bufs: map[plan.BufferID]*Buffer{}}
+func poison(m *Method, l *layout) {
+	p := &poisoner{dead: must.Get(plan.Dead(m.Problem)), steps: l.steps, bufs: map[plan.BufferID]*Buffer{}}
 	for b, id := range m.Bank {
 		if b.Root == nil {
 			p.bufs[id] = b
 		}
 	}
 	p.block(&m.Body)
-	return nil
 }
 
 type poisoner struct {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/ops"
@@ -15,7 +16,7 @@ import (
 // scalar handles a node whose result is a number. Integers the compiler can
 // follow are part of their users' types and need no code; what is known only
 // when the program runs becomes a Let.
-func (b *builder) scalar(f *facts) error {
+func (b *builder) scalar(f *facts) {
 	for _, v := range f.node.Outputs {
 		if v == nil {
 			continue
@@ -25,12 +26,9 @@ func (b *builder) scalar(f *facts) error {
 			continue
 		}
 		if f.call.Op.ScalarOp == nil {
-			return fmt.Errorf("the operator has no kernel for numbers known only at run time")
+			must.Fail("the operator has no kernel for numbers known only at run time")
 		}
-		value, args, err := b.scalarExpr(f)
-		if err != nil {
-			return err
-		}
+		value, args := b.scalarExpr(f)
 		from := []Origin{originOf(f.node)}
 		if syms := v.Type.Expr.Symbols(); v.Type.HasExpr && len(syms) == 1 &&
 			v.Type.Expr.Equal(syms[0].Expr()) {
@@ -43,7 +41,6 @@ func (b *builder) scalar(f *facts) error {
 			b.emit(&Let{Var: x, Value: value, Args: args, From: from})
 		}
 	}
-	return nil
 }
 
 // bind gives symbol s its value. Everything compiled relies on the declared
@@ -69,20 +66,11 @@ func (b *builder) bind(name string, s *sym.Symbol, value *expr.Expr, args []*Buf
 
 // scalarExpr returns what a node on numbers computes, its operands being
 // variables of the method and buffers.
-func (b *builder) scalarExpr(f *facts) (*expr.Expr, []*Buffer, error) {
-	x, err := f.call.Op.ScalarOp(f.call)
-	if err != nil {
-		return nil, nil, err
-	}
-	x = expr.Rewrite(x, func(e *expr.Expr) *expr.Expr {
+func (b *builder) scalarExpr(f *facts) (x *expr.Expr, args []*Buffer) {
+	x = expr.Rewrite(must.Get(f.call.Op.ScalarOp(f.call)), func(e *expr.Expr) *expr.Expr {
 		switch e.Op {
 		case expr.OpScalar:
-			v, scalarErr := b.scalarValue(f.call.Scalars()[e.Buf])
-			if scalarErr != nil {
-				err = scalarErr
-				return e
-			}
-			return expr.Cast(e.DType, v)
+			return expr.Cast(e.DType, b.scalarValue(f.call.Scalars()[e.Buf]))
 		case expr.OpLoad: // one element: the first
 			if t, ok := b.uniform(f.call.Operands()[e.Buf]); ok {
 				return t.Body
@@ -91,28 +79,24 @@ func (b *builder) scalarExpr(f *facts) (*expr.Expr, []*Buffer, error) {
 		}
 		return e
 	})
-	if x = expr.Simplify(x); err != nil || len(expr.Loads(x)) == 0 {
-		return x, nil, err
+	if x = expr.Simplify(x); len(expr.Loads(x)) == 0 {
+		return x, nil
 	}
-	var args []*Buffer
 	for _, v := range f.call.Operands() {
 		args = append(args, b.buffer(v))
 	}
-	return x, args, nil
+	return x, args
 }
 
 // effect handles an assertion. One that holds by what the compiler knows needs
 // no code.
-func (b *builder) effect(f *facts) error {
+func (b *builder) effect(f *facts) {
 	if f.call.Op.ScalarOp == nil {
-		return nil
+		return
 	}
-	cond, args, err := b.scalarExpr(f)
-	if err != nil {
-		return err
-	}
+	cond, args := b.scalarExpr(f)
 	if cond.Op == expr.OpConst && cond.Int != 0 {
-		return nil
+		return
 	}
 	message := foreign.Of("an assertion of the model")
 	if s, ok := f.node.Arg("assert_msg").(ir.Str); ok {
@@ -122,7 +106,6 @@ func (b *builder) effect(f *facts) error {
 	assert.Given = len(args) == 0 && b.isGiven(cond)
 	assert.Index = f.node.Op == ops.AssertIndex
 	b.emit(assert)
-	return nil
 }
 
 // isGiven reports whether x follows from sizes of inputs and from inputs that are
@@ -144,14 +127,16 @@ func (b *builder) isGiven(x *expr.Expr) bool {
 }
 
 // scalarValue returns a run-time scalar operand as an expression.
-func (b *builder) scalarValue(v *ir.Value) (*expr.Expr, error) {
-	if x := b.scalars[v]; x != nil {
-		return x, nil
+func (b *builder) scalarValue(v *ir.Value) *expr.Expr {
+	x := b.scalars[v]
+	switch {
+	case x != nil:
+	case v.Type.Kind == ir.IntKind && v.Type.HasExpr:
+		x = expr.Idx(ir.Int64, v.Type.Expr)
+	default:
+		must.Fail("the number %s is not computed", v.Name)
 	}
-	if v.Type.Kind == ir.IntKind && v.Type.HasExpr {
-		return expr.Idx(ir.Int64, v.Type.Expr), nil
-	}
-	return nil, fmt.Errorf("the number %s is not computed", v.Name)
+	return x
 }
 
 // scalarDType returns the dtype a run-time scalar is passed as.
