@@ -11,6 +11,29 @@ import (
 // Extent returns the number of values of a loop variable: 0 ≤ v < Extent.
 func Extent(v *sym.Symbol) sym.Expr { return sym.Add(v.Hi, sym.Int(1)) }
 
+// Over returns a loop variable for each of some sizes.
+func Over(sizes []sym.Expr) []*sym.Symbol {
+	vars := make([]*sym.Symbol, len(sizes))
+	for i, s := range sizes {
+		vars[i] = sym.NewVar(fmt.Sprintf("i%d", i), s)
+	}
+	return vars
+}
+
+// Extents returns the numbers of values of loop variables.
+func Extents(vars []*sym.Symbol) []sym.Expr { return of(vars, Extent) }
+
+// Coords returns loop variables as coordinates.
+func Coords(vars []*sym.Symbol) []sym.Expr { return of(vars, (*sym.Symbol).Expr) }
+
+func of(vars []*sym.Symbol, f func(*sym.Symbol) sym.Expr) []sym.Expr {
+	list := make([]sym.Expr, len(vars))
+	for i, v := range vars {
+		list[i] = f(v)
+	}
+	return list
+}
+
 // DefOf returns what computes a data-dependent index, nil for other symbols.
 func DefOf(s *sym.Symbol) *Expr {
 	e, _ := s.Def.(*Expr)

@@ -1,20 +1,25 @@
 package interp
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 )
 
 // Graph runs g with its inputs set to args and returns its outputs.
-func (m *Interpreter) Graph(g *ir.Graph, args []Value) ([]Value, error) {
+func (m *Interpreter) Graph(g *ir.Graph, args []Value) (outs []Value, err error) {
+	defer must.Catch(&err)
+	return m.graph(g, args), nil
+}
+
+func (m *Interpreter) graph(g *ir.Graph, args []Value) []Value {
 	if len(args) != len(g.Inputs) {
-		return nil, fmt.Errorf("%d values for %d inputs", len(args), len(g.Inputs))
+		must.Fail("%d values for %d inputs", len(args), len(g.Inputs))
 	}
 	outer := m.fixed
 	defer func() { m.fixed = outer }()
@@ -26,38 +31,24 @@ func (m *Interpreter) Graph(g *ir.Graph, args []Value) ([]Value, error) {
 		m.fix(v)
 	}
 	for _, n := range g.Nodes {
-		if err := m.Node(n); err != nil {
-			return nil, err
-		}
+		m.node(n)
 	}
 	return m.args(g.Outputs)
 }
 
-func (m *Interpreter) args(as []ir.Arg) ([]Value, error) {
-	var out []Value
+func (m *Interpreter) args(as []ir.Arg) (out []Value) {
 	for _, a := range as {
 		if list, ok := a.(ir.List); ok {
-			vs, err := m.args(list)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, vs...)
-			continue
+			out = append(out, m.args(list)...)
+		} else {
+			out = append(out, m.arg(a))
 		}
-		x, err := m.Arg(a)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, x)
 	}
-	return out, nil
+	return out
 }
 
 // control runs a node that owns regions.
-func (m *Interpreter) control(n *ir.Node) (done bool, err error) {
-	if len(n.Regions) == 0 {
-		return false, nil
-	}
+func (m *Interpreter) control(n *ir.Node) {
 	var operands []ir.Arg
 	for _, a := range n.Args {
 		if _, ok := a.Value.(ir.List); ok || a.Name == "" { // init and xs of a scan may be named
@@ -67,38 +58,28 @@ func (m *Interpreter) control(n *ir.Node) (done bool, err error) {
 	var outs []Value
 	switch kind := strings.TrimPrefix(n.Op, "higher_order."); kind {
 	case "cond":
-		outs, err = m.cond(n, operands)
+		all := m.args(operands)
+		arm := n.Regions[1]
+		if truth(all[0]) {
+			arm = n.Regions[0]
+		}
+		outs = m.graph(arm, all[1:])
 	case "while_loop":
-		outs, err = m.while(n, operands)
+		outs = m.while(n, m.args(operands))
 	case "scan":
-		outs, err = m.scan(n, operands, n.Arg("reverse") == ir.BoolArg(true))
+		outs = m.scan(n, operands, n.Arg("reverse") == ir.BoolArg(true))
 	case "wrap_with_set_grad_enabled":
-		outs, err = m.wrapped(n, operands, 1)
+		outs = m.graph(n.Regions[0], m.args(operands)[1:])
 	case "map_impl":
-		outs, err = m.scan(n, append([]ir.Arg{ir.List{}}, operands...), false)
+		outs = m.scan(n, append([]ir.Arg{ir.List{}}, operands...), false)
 	default:
-		err = fmt.Errorf("control flow %s is not supported", kind)
-	}
-	if err != nil {
-		return true, err
+		must.Fail("control flow %s is not supported", kind)
 	}
 	for i, v := range n.Outputs {
 		if v != nil && i < len(outs) {
 			m.Set(v, outs[i])
 		}
 	}
-	return true, nil
-}
-
-func (m *Interpreter) cond(n *ir.Node, operands []ir.Arg) ([]Value, error) {
-	all, err := m.args(operands)
-	if err != nil {
-		return nil, err
-	}
-	if truth(all[0]) {
-		return m.Graph(n.Regions[0], all[1:])
-	}
-	return m.Graph(n.Regions[1], all[1:])
 }
 
 func truth(v Value) bool {
@@ -108,53 +89,21 @@ func truth(v Value) bool {
 	return v.Scalar.I != 0 || v.Scalar.F != 0
 }
 
-func (m *Interpreter) while(n *ir.Node, operands []ir.Arg) ([]Value, error) {
-	state, err := m.args(operands)
-	if err != nil {
-		return nil, err
-	}
-	for {
-		c, err := m.Graph(n.Regions[0], state)
-		if err != nil {
-			return nil, err
-		}
-		if !truth(c[0]) {
-			return state, nil
-		}
-		next, err := m.Graph(n.Regions[1], state)
-		if err != nil {
-			return nil, err
-		}
+func (m *Interpreter) while(n *ir.Node, state []Value) []Value {
+	for truth(m.graph(n.Regions[0], state)[0]) {
+		next := m.graph(n.Regions[1], state)
 		state = append(slices.Clone(next), state[len(next):]...)
 	}
+	return state
 }
 
-func (m *Interpreter) wrapped(n *ir.Node, operands []ir.Arg, plain int) ([]Value, error) {
-	all, err := m.args(operands)
-	if err != nil {
-		return nil, err
-	}
-	return m.Graph(n.Regions[0], all[plain:])
-}
-
-func (m *Interpreter) scan(n *ir.Node, operands []ir.Arg, reverse bool) ([]Value, error) {
+func (m *Interpreter) scan(n *ir.Node, operands []ir.Arg, reverse bool) []Value {
 	if len(operands) < 2 {
-		return nil, fmt.Errorf("scan has %d operands", len(operands))
+		must.Fail("scan has %d operands", len(operands))
 	}
-	carry, err := m.args(operands[:1])
-	if err != nil {
-		return nil, err
-	}
-	xs, err := m.args(operands[1:2])
-	if err != nil {
-		return nil, err
-	}
-	rest, err := m.args(operands[2:])
-	if err != nil {
-		return nil, err
-	}
+	carry, xs, rest := m.args(operands[:1]), m.args(operands[1:2]), m.args(operands[2:])
 	if len(xs) == 0 {
-		return nil, fmt.Errorf("scan walks nothing")
+		must.Fail("scan walks nothing")
 	}
 	steps := xs[0].Tensor.Sizes[0]
 	yields := make([]Value, len(n.Outputs)-len(carry))
@@ -169,25 +118,19 @@ func (m *Interpreter) scan(n *ir.Node, operands []ir.Arg, reverse bool) ([]Value
 			args = append(args, Tensor(x.Tensor.DType, x.Tensor.Sizes[1:],
 				x.Tensor.Data[at*row:(at+1)*row]))
 		}
-		outs, err := m.Graph(n.Regions[0], append(args, rest...))
-		if err != nil {
-			return nil, err
-		}
+		outs := m.graph(n.Regions[0], append(args, rest...))
 		carry = outs[:len(carry):len(carry)]
 		for i, y := range outs[len(carry):] {
 			if yields[i].Tensor.Data == nil {
 				n := int64(len(y.Tensor.Data) / max(y.Tensor.DType.Size(), 1))
 				if n > 0 && steps > math.MaxInt64/n {
-					return nil, fmt.Errorf("%d steps of %d elements are too many", steps, n)
+					must.Fail("%d steps of %d elements are too many", steps, n)
 				}
-				all, err := m.allocate(steps*n, y.Tensor.DType)
-				if err != nil {
-					return nil, err
-				}
-				yields[i] = Tensor(y.Tensor.DType, append([]int64{steps}, y.Tensor.Sizes...), all)
+				yields[i] = Tensor(y.Tensor.DType, append([]int64{steps}, y.Tensor.Sizes...),
+					m.allocate(steps*n, y.Tensor.DType))
 			}
 			copy(yields[i].Tensor.Data[at*int64(len(y.Tensor.Data)):], y.Tensor.Data)
 		}
 	}
-	return append(carry, yields...), nil
+	return append(carry, yields...)
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
@@ -101,41 +102,47 @@ func (m *Interpreter) bind(e sym.Expr, n int64) {
 }
 
 // Get returns the value of v.
-func (m *Interpreter) Get(v *ir.Value) (Value, error) {
-	if x, ok := m.env[v]; ok {
-		return x, nil
+func (m *Interpreter) Get(v *ir.Value) (Value, error) { return m.Arg(ir.Ref{Value: v}) }
+
+func (m *Interpreter) get(v *ir.Value) Value {
+	x, ok := m.env[v]
+	switch {
+	case ok:
+	case v.Const != nil:
+		x = m.constant(v.Const)
+		m.env[v] = x
+	case v.Type.Kind == ir.IntKind && v.Type.HasExpr:
+		x = integer(m.size(v.Type.Expr))
+	default:
+		must.Fail("%%%s has no value", v.Name)
 	}
-	if v.Const != nil {
-		x, err := m.constant(v.Const)
-		if err == nil {
-			m.env[v] = x
-		}
-		return x, err
-	}
-	if v.Type.Kind == ir.IntKind && v.Type.HasExpr {
-		n, err := m.size(v.Type.Expr)
-		return Value{Kind: ir.IntKind, Scalar: expr.Value{I: n}}, err
-	}
-	return Value{}, fmt.Errorf("%%%s has no value", v.Name)
+	return x
 }
 
+func integer(n int64) Value { return Value{Kind: ir.IntKind, Scalar: expr.Value{I: n}} }
+
 // Arg returns the value of an argument.
-func (m *Interpreter) Arg(a ir.Arg) (Value, error) {
+func (m *Interpreter) Arg(a ir.Arg) (x Value, err error) {
+	defer must.Catch(&err)
+	return m.arg(a), nil
+}
+
+func (m *Interpreter) arg(a ir.Arg) Value {
 	switch a := a.(type) {
 	case ir.Ref:
-		return m.Get(a.Value)
+		return m.get(a.Value)
 	case ir.Int:
-		return Value{Kind: ir.IntKind, Scalar: expr.Value{I: int64(a)}}, nil
+		return integer(int64(a))
 	case ir.Float:
-		return Value{Kind: ir.FloatKind, Scalar: expr.Value{F: float64(a)}}, nil
+		return Value{Kind: ir.FloatKind, Scalar: expr.Value{F: float64(a)}}
 	case ir.BoolArg:
 		v := Value{Kind: ir.BoolKind}
 		if a {
 			v.Scalar.I = 1
 		}
-		return v, nil
+		return v
 	}
-	return Value{Object: a}, nil
+	return Value{Object: a}
 }
 
 // ErrAssert is the error of an assertion that does not hold.
@@ -147,132 +154,116 @@ var ErrUnknownSize = errors.New("a size depends on data")
 
 // Enter gives the inputs of a method their values and checks them: sizes and
 // integers are as the types have them, symbols in their ranges.
-func (m *Interpreter) Enter(g *ir.Graph, inputs []Value) error {
+func (m *Interpreter) Enter(g *ir.Graph, inputs []Value) (err error) {
+	defer must.Catch(&err)
 	for i, v := range g.Inputs {
 		m.Set(v, inputs[i])
 	}
-	check := func(v *ir.Value, what string, e sym.Expr, n int64) error {
-		want, err := m.size(e)
-		if err == nil && want != n {
-			return fmt.Errorf("%s of %s is %d, want %s = %d", what, v.Name, n, e, want)
+	check := func(v *ir.Value, what string, e sym.Expr, n int64) {
+		if want := m.size(e); want != n {
+			must.Fail("%s of %s is %d, want %s = %d", what, v.Name, n, e, want)
 		}
 		for _, s := range e.Symbols() {
 			lo, hi := s.Expr().Bounds()
-			if n := m.syms[s]; err == nil && (n < lo || n > hi) {
-				return fmt.Errorf("%s of %s: %s is %d, want %d to %d", what, v.Name,
-					s.Name, n, lo, hi)
+			if n := m.syms[s]; n < lo || n > hi {
+				must.Fail("%s of %s: %s is %d, want %d to %d", what, v.Name, s.Name, n, lo, hi)
 			}
 		}
-		return err
 	}
 	for i, v := range g.Inputs {
 		x := inputs[i]
 		switch {
 		case x.Kind == ir.TensorKind:
 			for d, e := range v.Type.Sizes {
-				if err := check(v, fmt.Sprintf("dimension %d", d), e, x.Tensor.Sizes[d]); err !=
-					nil {
-					return err
-				}
+				check(v, fmt.Sprintf("dimension %d", d), e, x.Tensor.Sizes[d])
 			}
 		case x.Kind == ir.IntKind && v.Type.HasExpr:
-			if err := check(v, "the value", v.Type.Expr, x.Scalar.I); err != nil {
-				return err
-			}
+			check(v, "the value", v.Type.Expr, x.Scalar.I)
 		}
 	}
 	return nil
 }
 
-func (m *Interpreter) size(e sym.Expr) (int64, error) {
+func (m *Interpreter) size(e sym.Expr) int64 {
 	for _, s := range e.Symbols() {
-		if _, ok := m.syms[s]; !ok {
-			return 0, fmt.Errorf("%s: %w", s.Name, ErrUnknownSize)
-		}
+		m.symbol(s)
 	}
-	return e.Eval(func(s *sym.Symbol) (int64, bool) {
+	return must.Get(e.Eval(func(s *sym.Symbol) (int64, bool) {
 		n, ok := m.syms[s]
 		return n, ok
-	})
+	}))
 }
 
-func (m *Interpreter) sizes(es []sym.Expr) ([]int64, error) {
+// symbol returns the value of s.
+func (m *Interpreter) symbol(s *sym.Symbol) int64 {
+	n, ok := m.syms[s]
+	if !ok {
+		must.In(ErrUnknownSize, "%s", s.Name)
+	}
+	return n
+}
+
+func (m *Interpreter) sizes(es []sym.Expr) []int64 {
 	out := make([]int64, len(es))
 	for i, e := range es {
-		var err error
-		if out[i], err = m.size(e); err != nil {
-			return nil, err
-		}
+		out[i] = m.size(e)
 	}
-	return out, nil
+	return out
 }
 
 // Node runs one node, whose operands have values.
-func (m *Interpreter) Node(n *ir.Node) error {
-	if err := m.node(n); err != nil {
-		return ir.ErrorAt("", n, err)
-	}
+func (m *Interpreter) Node(n *ir.Node) (err error) {
+	defer must.Catch(&err)
+	m.node(n)
 	return nil
 }
 
-func (m *Interpreter) node(n *ir.Node) error {
-	if err := eval.Stopped(m.Done); err != nil {
-		return err
-	}
-	if done, err := m.control(n); done || err != nil {
-		return err
-	}
-	c, err := m.Table.Bind(n)
-	if err != nil {
-		return err
-	}
-	outs, err := m.call(c)
-	if err != nil {
-		return err
-	}
-	for i, v := range n.Outputs {
-		if v != nil && i < len(outs) {
-			if err := m.agrees(v, outs[i]); err != nil {
-				return err
-			}
-			m.Set(v, outs[i])
-			m.fix(v)
+func (m *Interpreter) node(n *ir.Node) {
+	must.Check(ir.ErrorAt("", n, must.Try(func() {
+		must.Check(eval.Stopped(m.Done))
+		if len(n.Regions) > 0 {
+			m.control(n)
+			return
 		}
-	}
-	return nil
+		outs := m.call(must.Get(m.Table.Bind(n)))
+		for i, v := range n.Outputs {
+			if v != nil && i < len(outs) {
+				m.agrees(v, outs[i])
+				m.Set(v, outs[i])
+				m.fix(v)
+			}
+		}
+	})))
 }
 
-// agrees reports whether x, which a node computed, is what v's type says: numbers and
+// agrees fails unless x, which a node computed, is what v's type says: numbers and
 // sizes that give a symbol its value are in its range, others are what follows. Like
 // compiled code, the machine tests the numbers themselves: assertions of the model may
 // be gone by what the types say.
-func (m *Interpreter) agrees(v *ir.Value, x Value) error {
+func (m *Interpreter) agrees(v *ir.Value, x Value) {
 	if x.Kind == ir.IntKind && v.Type.HasExpr {
-		return m.agree(v, v.Type.Expr, x.Scalar.I)
+		m.agree(v, v.Type.Expr, x.Scalar.I)
+		return
 	}
 	for d, n := range x.Tensor.Sizes {
 		if x.Kind != ir.TensorKind || d >= len(v.Type.Sizes) {
 			break
 		}
-		if err := m.agree(v, v.Type.Sizes[d], n); err != nil {
-			return err
-		}
+		m.agree(v, v.Type.Sizes[d], n)
 	}
-	return nil
 }
 
-func (m *Interpreter) agree(v *ir.Value, e sym.Expr, n int64) error {
+func (m *Interpreter) agree(v *ir.Value, e sym.Expr, n int64) {
 	lo, hi := e.Bounds()
 	ss := e.Symbols()
 	if len(ss) != 1 || !e.Equal(ss[0].Expr()) || m.fixed[ss[0]] {
-		if want, err := m.size(e); err == nil {
-			lo, hi = want, want
+		if must.Try(func() { lo = m.size(e) }) == nil {
+			hi = lo
 		}
 	}
 	if n < lo || n > hi {
-		return fmt.Errorf("%w: %s is %d, want %d to %d", ErrAssert, v.Name, n, lo, hi)
+		must.Fail("%w: %s is %d, want %d to %d", ErrAssert, v.Name, n, lo, hi)
 	}
-	return nil
 }
 
 // fix notes that the symbols of v's type have their values.
@@ -289,112 +280,70 @@ func (m *Interpreter) fix(v *ir.Value) {
 	}
 }
 
-// Call returns the results of a bound call, whose operands have values.
-func (m *Interpreter) call(c *ops.Call) ([]Value, error) {
-	ts, err := Tensors(c)
-	if err != nil {
-		return nil, err
-	}
+// call returns the results of a bound call, whose operands have values.
+func (m *Interpreter) call(c *ops.Call) []Value {
 	op := c.Op
+	ts, _ := must.Get2(c.Results())
 	switch {
 	case ts != nil:
 		return m.tensors(c, ts)
 	case op.Effect:
-		return nil, m.effect(c)
+		m.effect(c)
+		return nil
 	case op.Value != nil && len(c.Scalars()) == 0 && (op.ScalarOp == nil || c.Outs[0].HasExpr):
-		e, err := op.Value(c)
-		if err != nil {
-			return nil, err
-		}
-		n, err := m.size(e)
-		return []Value{{Kind: ir.IntKind, Scalar: expr.Value{I: n}}}, err
+		return []Value{integer(m.size(must.Get(op.Value(c))))}
 	case op.ScalarOp != nil:
-		e, err := op.ScalarOp(c)
-		if err != nil {
-			return nil, err
-		}
-		x, err := m.scalar(c, e)
-		return []Value{{Kind: c.Outs[0].Kind, Scalar: x}}, err
+		return []Value{{Kind: c.Outs[0].Kind, Scalar: m.scalar(c, must.Get(op.ScalarOp(c)))}}
 	case op.Loops != nil:
 		return m.loops(c)
 	}
 	return m.decompose(c)
 }
 
-func (m *Interpreter) effect(c *ops.Call) error {
+func (m *Interpreter) effect(c *ops.Call) {
 	if c.Op.ScalarOp == nil {
-		return nil
+		return
 	}
-	e, err := c.Op.ScalarOp(c)
-	if err != nil {
-		return err
-	}
-	x, err := m.scalar(c, e)
-	if err == nil && x.I == 0 {
-		err = ErrAssert
+	if x := m.scalar(c, must.Get(c.Op.ScalarOp(c))); x.I == 0 {
 		if c.Op.ParsedSchema().Index("assert_msg") >= 0 {
-			err = fmt.Errorf("%w: %s", ErrAssert, c.Str("assert_msg"))
+			must.Fail("%w: %s", ErrAssert, c.Str("assert_msg"))
 		}
+		must.Check(ErrAssert)
 	}
-	return err
 }
 
 // scalar evaluates a scalar expression over the operands of c.
-func (m *Interpreter) scalar(c *ops.Call, e *expr.Expr) (expr.Value, error) {
+func (m *Interpreter) scalar(c *ops.Call, e *expr.Expr) expr.Value {
 	tensor := *c
 	tensor.Outs = []ir.Type{ir.TensorOf(e.DType)}
-	out, err := m.tensors(&tensor, []expr.Tensor{{DType: e.DType, Body: e}})
-	if err != nil {
-		return expr.Value{}, err
-	}
-	return eval.Get(e.DType, out[0].Tensor.Data, 0), nil
+	out := m.tensors(&tensor, []expr.Tensor{{DType: e.DType, Body: e}})
+	return eval.Get(e.DType, out[0].Tensor.Data, 0)
 }
 
-func (m *Interpreter) operands(c *ops.Call) ([]eval.Operand, []expr.Value, error) {
-	var in []eval.Operand
-	var scalars []expr.Value
+func (m *Interpreter) operands(c *ops.Call) (in []eval.Operand, scalars []expr.Value) {
 	for _, v := range c.Operands() {
-		x, err := m.Get(v)
-		if err != nil {
-			return nil, nil, err
-		}
-		in = append(in, x.Tensor)
+		in = append(in, m.get(v).Tensor)
 	}
 	for _, v := range c.Scalars() {
-		x, err := m.Get(v)
-		if err != nil {
-			return nil, nil, err
-		}
-		scalars = append(scalars, x.Scalar)
+		scalars = append(scalars, m.get(v).Scalar)
 	}
-	return in, scalars, nil
+	return in, scalars
 }
 
 // tensors evaluates tensor expressions over the operands of c.
-func (m *Interpreter) tensors(c *ops.Call, ts []expr.Tensor) ([]Value, error) {
+func (m *Interpreter) tensors(c *ops.Call, ts []expr.Tensor) []Value {
 	for _, t := range ts {
 		m.measure(t.Body)
 	}
-	in, scalars, err := m.operands(c)
-	if err != nil {
-		return nil, err
+	if m.Meaning == nil {
+		return m.run(c, must.Get(Loops(c, ts, Orders{})))
 	}
-	if m.Meaning != nil {
-		outs := make([]Value, len(ts))
-		for i, t := range ts {
-			o, err := m.Meaning(t, in, m.syms, scalars)
-			if err != nil {
-				return nil, err
-			}
-			outs[i] = Value{Kind: ir.TensorKind, Tensor: o}
-		}
-		return outs, nil
+	in, scalars := m.operands(c)
+	outs := make([]Value, len(ts))
+	for i, t := range ts {
+		outs[i] = Value{Kind: ir.TensorKind, Tensor: must.Get(m.Meaning(t, in, m.syms, scalars))}
 	}
-	f, err := Loops(c, ts, Orders{})
-	if err != nil {
-		return nil, err
-	}
-	return m.run(c, f, in, scalars)
+	return outs
 }
 
 // measure notes the longest reduction in e.
@@ -405,49 +354,37 @@ func (m *Interpreter) measure(e *expr.Expr) {
 		}
 		n := int64(1)
 		for _, v := range e.Vars {
-			if k, err := m.size(expr.Extent(v)); err == nil {
-				n *= k
-			}
+			_ = must.Try(func() { n *= m.size(expr.Extent(v)) })
 		}
 		m.longest = max(m.longest, n)
 	})
 }
 
+// loops runs an operator's imperative body.
+func (m *Interpreter) loops(c *ops.Call) []Value { return m.run(c, must.Get(c.Op.Loops(c))) }
+
 // decompose runs what c decomposes into.
-func (m *Interpreter) decompose(c *ops.Call) ([]Value, error) {
-	g, outs, err := Decomposition(m.Table, c)
-	if err != nil {
-		return nil, err
-	}
+func (m *Interpreter) decompose(c *ops.Call) []Value {
+	g, outs := must.Get2(Decomposition(m.Table, c))
 	for _, n := range g.Nodes {
-		if err := m.Node(n); err != nil {
-			return nil, err
-		}
+		m.node(n)
 	}
 	vals := make([]Value, len(outs))
 	for i, v := range outs {
-		if vals[i], err = m.Get(v); err != nil {
-			return nil, err
-		}
-		if err := m.check(vals[i], c.Outs[i]); err != nil {
-			return nil, fmt.Errorf("%s decomposes into result %d %w", c.Op.Name(), i, err)
-		}
+		vals[i] = m.get(v)
+		m.check(vals[i], c.Outs[i], fmt.Sprintf("%s decomposes into result %d", c.Op.Name(), i))
 	}
-	return vals, nil
+	return vals
 }
 
-// check tells whether x is of tensor type t.
-func (m *Interpreter) check(x Value, t ir.Type) error {
+// check fails unless x, which is called what, is of tensor type t.
+func (m *Interpreter) check(x Value, t ir.Type, what string) {
 	if t.Kind != ir.TensorKind {
-		return nil
+		return
 	}
-	sizes, err := m.sizes(t.Sizes)
-	if err != nil {
-		return err
-	}
+	sizes := m.sizes(t.Sizes)
 	if x.Tensor.DType != t.DType || !slices.Equal(x.Tensor.Sizes, sizes) {
-		return fmt.Errorf("of %v%v, inferred is %v%v", x.Tensor.DType, x.Tensor.Sizes,
-			t.DType, sizes)
+		must.Fail("%s of %v%v, inferred is %v%v", what, x.Tensor.DType, x.Tensor.Sizes, t.DType,
+			sizes)
 	}
-	return nil
 }

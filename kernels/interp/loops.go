@@ -1,13 +1,11 @@
 package interp
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/eval"
-	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -16,22 +14,9 @@ import (
 // zeros.
 const poison = 0x5a
 
-// loops runs an operator's imperative body.
-func (m *Interpreter) loops(c *ops.Call) ([]Value, error) {
-	f, err := c.Op.Loops(c)
-	if err != nil {
-		return nil, err
-	}
-	in, scalars, err := m.operands(c)
-	if err != nil {
-		return nil, err
-	}
-	return m.run(c, f, in, scalars)
-}
-
 // run runs f, whose buffers are the results of c, its operands and scratch.
-func (m *Interpreter) run(c *ops.Call, f *loop.Func, in []eval.Operand,
-	scalars []expr.Value) ([]Value, error) {
+func (m *Interpreter) run(c *ops.Call, f *loop.Func) []Value {
+	in, scalars := m.operands(c)
 	outs := make([]Value, len(c.Outs))
 	var bufs [][]byte
 	for i, b := range f.Bufs {
@@ -39,14 +24,7 @@ func (m *Interpreter) run(c *ops.Call, f *loop.Func, in []eval.Operand,
 			bufs = append(bufs, in[k].Data)
 			continue
 		}
-		n, err := m.size(b.Len)
-		if err != nil {
-			return nil, err
-		}
-		fresh, err := m.allocate(n, b.DType)
-		if err != nil {
-			return nil, err
-		}
+		fresh := m.allocate(m.size(b.Len), b.DType)
 		for j := range fresh {
 			fresh[j] = poison
 		}
@@ -59,94 +37,49 @@ func (m *Interpreter) run(c *ops.Call, f *loop.Func, in []eval.Operand,
 	}
 	if len(f.Syms) == 0 { // an entry's own body leaves them to us
 		g := *f
-		g.Syms = freeSymbols(f)
+		g.Syms = f.Free()
 		f = &g
 	}
 	var syms []int64
 	for _, s := range f.Syms {
-		n, ok := m.syms[s]
-		if !ok {
-			return nil, fmt.Errorf("%s: %w", s.Name, ErrUnknownSize)
-		}
-		syms = append(syms, n)
+		syms = append(syms, m.symbol(s))
 	}
-	p, err := eval.Compile(f)
-	if err != nil {
-		return nil, err
-	}
-	r := p.Runner()
+	r := must.Get(eval.Compile(f)).Runner()
 	r.Until(m.Done)
 	r.Limit(m.Limit)
-	if err := r.Run(bufs, syms, scalars); err != nil {
-		return nil, err
-	}
+	must.Check(r.Run(bufs, syms, scalars))
 	for i, t := range c.Outs {
-		sizes, err := m.sizes(t.Sizes)
-		if err != nil {
-			return nil, err
-		}
-		outs[i] = Tensor(t.DType, sizes, bufs[i])
+		outs[i] = Tensor(t.DType, m.sizes(t.Sizes), bufs[i])
 	}
-	return outs, nil
+	return outs
 }
 
 // allocate returns memory for n elements.
-func (m *Interpreter) allocate(n int64, d ir.DType) ([]byte, error) {
+func (m *Interpreter) allocate(n int64, d ir.DType) []byte {
 	size := int64(d.Size())
 	if n < 0 || n > math.MaxInt/size {
-		return nil, fmt.Errorf("a tensor of %d elements", n)
+		must.Fail("a tensor of %d elements", n)
 	}
-	if m.Reserve != nil {
-		if err := m.Reserve(n * size); err != nil {
-			return nil, err
-		}
-	}
-	return make([]byte, n*size), nil
+	m.reserve(n * size)
+	return make([]byte, n*size)
 }
 
-// freeSymbols returns the dynamic sizes that f refers to, in order of
-// appearance.
-func freeSymbols(f *loop.Func) []*sym.Symbol {
-	bound := map[*sym.Symbol]bool{}
-	var free []*sym.Symbol
-	note := func(e sym.Expr) {
-		for _, s := range e.Symbols() {
-			if !bound[s] {
-				bound[s] = true
-				free = append(free, s)
-			}
-		}
+func (m *Interpreter) reserve(bytes int64) {
+	if m.Reserve != nil {
+		must.Check(m.Reserve(bytes))
 	}
-	loop.Walk(f.Body, func(s loop.Stmt) {
-		switch s := s.(type) {
-		case *loop.For:
-			bound[s.Var] = true
-		case *loop.LetIndex:
-			bound[s.Sym] = true
-		}
-	})
-	loop.Walk(f.Body, func(s loop.Stmt) { loop.Indices(s, note) })
-	return free
 }
 
 // constant reads a constant's elements in row-major order.
-func (m *Interpreter) constant(c *ir.Constant) (Value, error) {
-	sizes, err := m.sizes(c.Type.Sizes)
-	if err != nil {
-		return Value{}, err
-	}
-	if m.Reserve != nil { // a constant may repeat few elements often
-		n := int64(c.Type.DType.Size())
-		for _, s := range sizes {
-			if s > 0 && n > math.MaxInt64/s {
-				return Value{}, fmt.Errorf("a constant of sizes %v is too large", sizes)
-			}
-			n *= s
+func (m *Interpreter) constant(c *ir.Constant) Value {
+	sizes := m.sizes(c.Type.Sizes)
+	n := int64(c.Type.DType.Size())
+	for _, s := range sizes { // a constant may repeat few elements often
+		if s > 0 && n > math.MaxInt64/s {
+			must.Fail("a constant of sizes %v is too large", sizes)
 		}
-		if err := m.Reserve(n); err != nil {
-			return Value{}, err
-		}
+		n *= s
 	}
-	data, err := ir.Tensor(c)
-	return Tensor(c.Type.DType, sizes, data), err
+	m.reserve(n)
+	return Tensor(c.Type.DType, sizes, must.Get(ir.Tensor(c)))
 }

@@ -173,6 +173,31 @@ func Replace(body []Stmt, f func(*For) []Stmt) []Stmt {
 	return out
 }
 
+// Free returns the symbols that f does not bind, which stand for its dynamic sizes, in
+// order of appearance.
+func (f *Func) Free() (free []*sym.Symbol) {
+	known := map[*sym.Symbol]bool{}
+	Walk(f.Body, func(s Stmt) {
+		switch s := s.(type) {
+		case *For:
+			known[s.Var] = true
+		case *LetIndex:
+			known[s.Sym] = true
+		}
+	})
+	Walk(f.Body, func(s Stmt) {
+		Indices(s, func(x sym.Expr) {
+			for _, s := range x.Symbols() {
+				if !known[s] {
+					known[s] = true
+					free = append(free, s)
+				}
+			}
+		})
+	})
+	return free
+}
+
 // Loads tells of every buffer of f whether f loads from it.
 func (f *Func) Loads() []bool {
 	loads := make([]bool, len(f.Bufs))

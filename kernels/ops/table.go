@@ -121,6 +121,28 @@ type View struct {
 	Map func(coords []sym.Expr) []sym.Expr
 }
 
+// Results returns the results of c as expressions over its operands, nil if the operator
+// has neither a view nor an expression, and whether they are views of operands. An
+// operator that is sometimes a view and sometimes a copy gives no views in the second
+// case.
+func (c *Call) Results() (ts []expr.Tensor, view bool, err error) {
+	if c.Op.View != nil {
+		views, err := c.Op.View(c)
+		for i, v := range views {
+			vars := expr.Over(c.Outs[i].Sizes)
+			ts = append(ts, expr.Tensor{DType: c.Outs[i].DType, Vars: vars,
+				Body: c.LoadAt(v.Of, v.Map(expr.Coords(vars))...)})
+		}
+		if err != nil || ts != nil {
+			return ts, true, err
+		}
+	}
+	if c.Op.Compute != nil {
+		ts, err = c.Op.Compute(c)
+	}
+	return ts, false, err
+}
+
 // Table is a set of operators by name ("aten.add.Tensor").
 type Table struct {
 	byName map[string]*Op

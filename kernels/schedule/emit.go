@@ -417,7 +417,7 @@ func Function(fn *expr.Func) (body []loop.Stmt, result *expr.Expr) {
 	s := newScheduler(f, Options{})
 	top := s.newBlock(nil, nil, false, []*expr.Expr{root})
 	result = s.value(root, top)
-	r := renamer{f: f, taken: map[string]bool{}}
+	r := renamer{taken: map[string]bool{}}
 	for _, p := range fn.Params {
 		r.taken[p.Name] = true
 	}

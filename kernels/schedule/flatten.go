@@ -25,10 +25,7 @@ func flatten(outs []expr.Tensor, operands []OperandInfo, opts Options) ([]*nest,
 	var nests []*nest
 	var sizes [][]sym.Expr
 	for i, t := range outs {
-		size := make([]sym.Expr, len(t.Vars))
-		for d, v := range t.Vars {
-			size[d] = expr.Extent(v)
-		}
+		size := expr.Extents(t.Vars)
 		n := slices.IndexFunc(sizes, func(s []sym.Expr) bool {
 			return slices.EqualFunc(s, size, sym.Expr.Equal)
 		})
@@ -59,17 +56,14 @@ func flatten(outs []expr.Tensor, operands []OperandInfo, opts Options) ([]*nest,
 // newNest makes one variable per dimension; flatBody substitutes 0 for those
 // of extent 1.
 func newNest(size []sym.Expr) *nest {
-	n := &nest{}
-	coords := make([]sym.Expr, len(size))
+	vars := expr.Over(size)
+	coords := expr.Coords(vars)
 	for d, s := range size {
-		v := sym.NewVar(fmt.Sprintf("i%d", d), s)
-		n.vars = append(n.vars, v)
-		if !s.Is(1) {
-			coords[d] = v.Expr()
+		if s.Is(1) {
+			coords[d] = sym.Int(0)
 		}
 	}
-	n.at = sym.RowMajor(size, coords)
-	return n
+	return &nest{vars: vars, at: sym.RowMajor(size, coords)}
 }
 
 func flatBody(t expr.Tensor, vars []*sym.Symbol, firstIn int, operands []OperandInfo,
@@ -99,7 +93,8 @@ func flatBody(t expr.Tensor, vars []*sym.Symbol, firstIn int, operands []Operand
 		}
 		c := *e
 		c.Buf = firstIn + e.Buf
-		c.Coords = []sym.Expr{sym.RowMajor(operands[e.Buf].Sizes, e.Coords)}
+		o := operands[e.Buf]
+		c.Coords = []sym.Expr{sym.RowMajor(InOrder(o.Order, o.Sizes), InOrder(o.Order, e.Coords))}
 		return &c
 	})
 	return body, err

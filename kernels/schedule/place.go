@@ -273,15 +273,13 @@ func (s *scheduler) scratch(e *expr.Expr, n *nest, last int, inner []*sym.Symbol
 			return &saved{e, out, n.at}, true
 		}
 	}
-	sizes, coords := make([]sym.Expr, len(inner)), make([]sym.Expr, len(inner))
-	for i, v := range inner {
-		sizes[i], coords[i] = expr.Extent(v), v.Expr()
-	}
+	sizes := expr.Extents(inner)
 	size := sym.Mul(sizes...)
 	if elements, ok := size.Const(); !ok || elements > maxSaved {
 		return nil, false
 	}
-	return &saved{e, scratch(s.f, "kept", e.DType, size), sym.RowMajor(sizes, coords)}, true
+	at := sym.RowMajor(sizes, expr.Coords(inner))
+	return &saved{e, scratch(s.f, "kept", e.DType, size), at}, true
 }
 
 // unguarded returns what is evaluated whenever e is, outside of reductions in

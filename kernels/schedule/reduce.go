@@ -211,18 +211,9 @@ func (s *scheduler) accumulate(a *accumulator, body *expr.Expr, in *block) {
 	}
 	in.stmts = append(in.stmts, &loop.If{Cond: better, Then: []loop.Stmt{
 		&loop.Assign{Var: a.acc, Value: v},
-		&loop.Assign{Var: a.pos, Value: expr.Idx(ir.Int64, a.position())},
+		&loop.Assign{Var: a.pos, Value: expr.Idx(ir.Int64,
+			sym.RowMajor(expr.Extents(a.vars), expr.Coords(a.vars)))},
 	}})
-}
-
-// position is the row-major position of the current iteration.
-func (a *accumulator) position() sym.Expr {
-	coords := make([]sym.Expr, len(a.vars))
-	sizes := make([]sym.Expr, len(a.vars))
-	for i, v := range a.vars {
-		coords[i], sizes[i] = v.Expr(), expr.Extent(v)
-	}
-	return sym.RowMajor(sizes, coords)
 }
 
 func boolExtremum(k expr.ReduceKind, a, b *expr.Expr) *expr.Expr {

@@ -14,54 +14,26 @@ import (
 // data-dependent index is defined by its LetIndex alone. It also lists the
 // integer parameters the body needs, in order of appearance.
 func rename(f *loop.Func) {
-	r := renamer{f: f, taken: map[string]bool{}, params: map[*sym.Symbol]bool{}}
-	bound := map[*sym.Symbol]bool{}
-	loop.Walk(f.Body, func(st loop.Stmt) {
-		switch st := st.(type) {
-		case *loop.For:
-			bound[st.Var] = true
-		case *loop.LetIndex:
-			bound[st.Sym] = true
-		}
-	})
-	loop.Walk(f.Body, func(st loop.Stmt) {
-		loop.Indices(st, func(x sym.Expr) {
-			for _, s := range x.Symbols() {
-				if !bound[s] && !r.params[s] {
-					r.params[s] = true
-					r.taken[s.Name] = true
-					f.Syms = append(f.Syms, s)
-				}
-			}
-		})
-	})
-	r.run()
+	f.Syms = f.Free()
+	relabel(f)
 }
 
 // relabel names loop variables, indices and locals anew.
 func relabel(f *loop.Func) {
-	r := renamer{f: f, taken: map[string]bool{}}
+	r := renamer{taken: map[string]bool{}}
 	for _, s := range f.Syms {
 		r.taken[s.Name] = true
 	}
-	r.run()
-}
-
-func (r *renamer) run() {
-	for _, b := range r.f.Bufs {
+	for _, b := range f.Bufs {
 		r.taken[b.Name] = true
 	}
-	for _, v := range r.f.Scalars {
+	for _, v := range f.Scalars {
 		r.taken[v.Name] = true
 	}
-	r.f.Body = r.block(r.f.Body, expr.Subst{}, 0)
+	f.Body = r.block(f.Body, expr.Subst{}, 0)
 }
 
-type renamer struct {
-	f      *loop.Func
-	taken  map[string]bool
-	params map[*sym.Symbol]bool
-}
+type renamer struct{ taken map[string]bool }
 
 // loopName returns the name of the variable of a loop with depth loops around
 // it; loops beside each other have the same.

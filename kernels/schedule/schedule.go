@@ -11,10 +11,24 @@ import (
 	"github.com/etgen/etgen/kernels/loop"
 )
 
-// OperandInfo describes a tensor operand: dense, row-major.
+// OperandInfo describes a tensor operand: dense, its dimensions in Order in memory,
+// outermost first, row-major if that is nil.
 type OperandInfo struct {
 	DType ir.DType
 	Sizes []sym.Expr
+	Order []int
+}
+
+// InOrder returns list, which has an item for each dimension, in an order of them.
+func InOrder[T any](order []int, list []T) []T {
+	if order == nil {
+		return list
+	}
+	out := make([]T, len(list))
+	for i, d := range order {
+		out[i] = list[d]
+	}
+	return out
 }
 
 // Options tunes Build.
@@ -31,7 +45,7 @@ type Options struct {
 }
 
 // Build returns a function that computes outs from the operands. Its buffers
-// are the outputs in order, then the operands, all dense and row-major, then
+// are the outputs in order, dense and row-major, then the operands, then
 // scratch memory.
 // Outputs of equal sizes are computed in one nest of loops, others in one nest
 // after the other. Every value is computed at the outermost loop where what it
@@ -45,12 +59,8 @@ func Build(name string, outs []expr.Tensor, operands []OperandInfo,
 			return nil, fmt.Errorf("%s: output %d is %s, its expression %s", name, i, t.DType,
 				t.Body.DType)
 		}
-		sizes := make([]sym.Expr, len(t.Vars))
-		for d, v := range t.Vars {
-			sizes[d] = expr.Extent(v)
-		}
 		f.Bufs = append(f.Bufs, loop.Buf{Name: numbered("out", i, len(outs)), DType: t.DType,
-			Role: loop.Out, Len: sym.Mul(sizes...)})
+			Role: loop.Out, Len: sym.Mul(expr.Extents(t.Vars)...)})
 	}
 	for i, o := range operands {
 		f.Bufs = append(f.Bufs, loop.Buf{Name: numbered("in", i, len(operands)), DType: o.DType,

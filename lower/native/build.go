@@ -139,7 +139,7 @@ type binding struct {
 func (b *builder) binding(n *ir.Node) *binding {
 	if b.known[n] == nil {
 		x := &binding{call: must.Get(b.opt.Table.Bind(n))}
-		x.tensors, x.view = tensorsOf(x.call)
+		x.tensors, x.view = must.Get2(x.call.Results())
 		b.known[n] = x
 	}
 	return b.known[n]
@@ -297,5 +297,5 @@ func (b *builder) uniform(v *ir.Value) (expr.Tensor, bool) {
 	if !ok {
 		return expr.Tensor{}, false
 	}
-	return expr.Tensor{DType: v.Type.DType, Vars: varsOf(v.Type), Body: x}, true
+	return expr.Tensor{DType: v.Type.DType, Vars: expr.Over(v.Type.Sizes), Body: x}, true
 }

@@ -249,7 +249,7 @@ func (b *builder) runStart(t expr.Tensor, operands []*ir.Value, v *ir.Value) (sy
 		return sym.Expr{}, false
 	}
 	src := b.flat(operands[load.Buf], load.Coords)
-	start := unitVars(sym.Sub(src, b.flat(v, symExprs(t.Vars))), t.Vars)
+	start := unitVars(sym.Sub(src, b.flat(v, expr.Coords(t.Vars))), t.Vars)
 	for _, s := range t.Vars {
 		if start.Uses(s) {
 			return sym.Expr{}, false
@@ -322,7 +322,7 @@ func (b *builder) permuted(v *ir.Value, t expr.Tensor, x *ir.Value, ofOperand bo
 		}
 	} else {
 		for _, c := range coords {
-			order = append(order, slices.IndexFunc(symExprs(t.Vars), c.Equal))
+			order = append(order, slices.IndexFunc(expr.Coords(t.Vars), c.Equal))
 		}
 	}
 	if last := len(order) - 1; slices.Contains(order, -1) || order[last] != last ||

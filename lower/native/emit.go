@@ -68,7 +68,7 @@ func (b *builder) compute(f *facts) {
 			b.forms[v] = fm
 			continue
 		}
-		key := sizesKey(inOrder(b.orders[v], v.Type.Sizes))
+		key := sizesKey(schedule.InOrder(b.orders[v], v.Type.Sizes))
 		g := groups[key]
 		if g == nil {
 			g = &group{}
@@ -123,7 +123,8 @@ func (b *builder) kernel(vals []*ir.Value, forms []*fused) {
 	var scalars []*ir.Value
 	var from []Origin
 	for i, f := range forms {
-		t := b.laidOut(vals[i], f.tensor, f.args)
+		t := f.tensor
+		t.Vars = schedule.InOrder(b.orders[vals[i]], t.Vars)
 		t.Body = renumber(t.Body,
 			func(k int) int { return add(&args, f.args[k]) },
 			func(k int) int { return add(&scalars, f.scalars[k]) })
@@ -134,8 +135,8 @@ func (b *builder) kernel(vals []*ir.Value, forms []*fused) {
 	}
 	infos := make([]schedule.OperandInfo, len(args))
 	for i, v := range args {
-		infos[i] = schedule.OperandInfo{DType: v.Type.DType, Sizes: inOrder(b.orders[v],
-			v.Type.Sizes)}
+		infos[i] = schedule.OperandInfo{DType: v.Type.DType, Sizes: v.Type.Sizes,
+			Order: b.orders[v]}
 	}
 	opts := schedule.Options{Interchange: rows(b.opt.Target), Lanes: lanes(b.opt.Target)}
 	for _, s := range scalars {
@@ -340,7 +341,7 @@ func (b *builder) moveRun(c *Call) bool {
 		st.Value.DType != fn.Bufs[0].DType {
 		return false
 	}
-	at := sym.RowMajor(extents, symExprs(vars))
+	at := sym.RowMajor(extents, expr.Coords(vars))
 	to, from := unitVars(sym.Sub(st.At, at), vars), unitVars(sym.Sub(st.Value.Coords[0], at), vars)
 	if slices.ContainsFunc(vars, func(v *sym.Symbol) bool { return to.Uses(v) || from.Uses(v) }) {
 		return false

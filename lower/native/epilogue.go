@@ -162,7 +162,7 @@ func (b *builder) epilogueStep(next *facts, result *ir.Value, inner map[*ir.Valu
 	}
 	t := next.tensors[0]
 	extra = slices.Clone(extra)
-	vars := symExprs(t.Vars)
+	vars := expr.Coords(t.Vars)
 	pos := sync.OnceValue(func() sym.Expr { return unitVars(b.flat(out, vars), t.Vars) })
 	// here reports whether an element of u lies where that of the node's result does.
 	here := func(u *ir.Value, coords []sym.Expr) bool {

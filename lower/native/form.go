@@ -341,53 +341,6 @@ func add(list *[]*ir.Value, v *ir.Value) int {
 	return len(*list) - 1
 }
 
-// tensorsOf returns a node's results as expressions, and whether they are views
-// of operands; nil if it has no such definition. An operator that is sometimes
-// a view and sometimes a copy gives no views in the second case.
-func tensorsOf(c *ops.Call) (ts []expr.Tensor, view bool) {
-	if c.Op.View != nil {
-		for i, v := range must.Get(c.Op.View(c)) {
-			vars := varsOf(c.Outs[i])
-			ts = append(ts, expr.Tensor{DType: c.Outs[i].DType, Vars: vars, Body: c.LoadAt(v.Of,
-				v.Map(symExprs(vars))...)})
-		}
-		if ts != nil {
-			return ts, true
-		}
-	}
-	if c.Op.Compute != nil {
-		ts = must.Get(c.Op.Compute(c))
-	}
-	return ts, false
-}
-
-// varsOf makes one loop variable per dimension of a tensor.
-func varsOf(t ir.Type) []*sym.Symbol {
-	vars := make([]*sym.Symbol, len(t.Sizes))
-	for i, s := range t.Sizes {
-		vars[i] = sym.NewVar(axisName(i, len(t.Sizes)), s)
-	}
-	return vars
-}
-
-// axisName names loop variables so that the innermost of up to four reads
-// i, j, k, l from the outside.
-func axisName(i, rank int) string {
-	const letters = "ijklmnpq"
-	if rank <= len(letters) {
-		return letters[i : i+1]
-	}
-	return "i" + string(rune('0'+i/10)) + string(rune('0'+i%10))
-}
-
-func symExprs(vars []*sym.Symbol) []sym.Expr {
-	es := make([]sym.Expr, len(vars))
-	for i, v := range vars {
-		es[i] = v.Expr()
-	}
-	return es
-}
-
 func originOf(n *ir.Node) Origin {
 	return Origin{Node: foreign.Of(n.Name), Op: foreign.Of(n.Op), Loc: LocationOf(n.Loc)}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/schedule"
 	"github.com/etgen/etgen/kernels/tuned"
 )
 
@@ -176,45 +177,17 @@ func pointwise(t expr.Tensor, k int) bool {
 	same := true
 	expr.Walk(t.Body, func(e *expr.Expr) {
 		if e.Op == expr.OpReduce || e.Op == expr.OpLoad && e.Buf == k &&
-			!slices.EqualFunc(e.Coords, symExprs(t.Vars), sym.Expr.Equal) {
+			!slices.EqualFunc(e.Coords, expr.Coords(t.Vars), sym.Expr.Equal) {
 			same = false
 		}
 	})
 	return same
 }
 
-// inOrder returns list, which has an item for each dimension, in the order of
-// a layout.
-func inOrder[T any](order []int, list []T) []T {
-	if order == nil {
-		return list
-	}
-	out := make([]T, len(list))
-	for i, d := range order {
-		out[i] = list[d]
-	}
-	return out
-}
-
 // flat returns the position in memory of element coords of v.
 func (b *builder) flat(v *ir.Value, coords []sym.Expr) sym.Expr {
 	order := b.orders[v]
-	return sym.RowMajor(inOrder(order, v.Type.Sizes), inOrder(order, coords))
-}
-
-// laidOut returns the expression of v with its variables, and the coordinates
-// of its loads from args, in the order of memory.
-func (b *builder) laidOut(v *ir.Value, t expr.Tensor, args []*ir.Value) expr.Tensor {
-	t.Vars = inOrder(b.orders[v], t.Vars)
-	t.Body = expr.Rewrite(t.Body, func(e *expr.Expr) *expr.Expr {
-		if e.Op != expr.OpLoad || b.orders[args[e.Buf]] == nil {
-			return e
-		}
-		c := *e
-		c.Coords = inOrder(b.orders[args[e.Buf]], e.Coords)
-		return &c
-	})
-	return t
+	return sym.RowMajor(schedule.InOrder(order, v.Type.Sizes), schedule.InOrder(order, coords))
 }
 
 // Borders are the clones that lead into and out of regions of channels-last

@@ -9,7 +9,6 @@ import (
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
-	"github.com/etgen/etgen/kernels/interp"
 	"github.com/etgen/etgen/kernels/ops"
 )
 
@@ -326,7 +325,7 @@ func (r *raiser) elementwise(v *ir.Value, to *tensor, x *ir.Value, from *tensor)
 		return true
 	}
 	c := must.Get(r.table.Bind(v.Def))
-	ts := must.Get(interp.Tensors(c))
+	ts, _ := must.Get2(c.Results())
 	if v.Index >= len(ts) {
 		return false
 	}

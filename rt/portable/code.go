@@ -45,7 +45,7 @@ func (k *kernel) compile(c *ops.Call, only []int, o interp.Orders,
 	if l := k.knownLoops(part, only, o); l != nil {
 		return l
 	}
-	ts := must.Get(interp.Tensors(c))
+	ts, _ := must.Get2(c.Results())
 	switch {
 	case ts != nil:
 		if only != nil {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
-	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/interp"
 	"github.com/etgen/etgen/kernels/loop"
@@ -27,26 +26,10 @@ func (c *cache) reorder(t ir.Type, from, to []int) *loops {
 }
 
 func reordering(t ir.Type, from, to []int) *loop.Func {
-	sizes, coords := make([]sym.Expr, len(t.Sizes)), make([]sym.Expr, len(t.Sizes))
-	vars := make([]*sym.Symbol, len(t.Sizes))
-	for d, s := range t.Sizes {
-		vars[d] = sym.NewVar(fmt.Sprintf("i%d", d), s)
-	}
-	at := func(order []int, i int) int {
-		if order == nil {
-			return i
-		}
-		return order[i]
-	}
-	placed := make([]*sym.Symbol, len(vars))
-	for i := range vars {
-		sizes[i], coords[i] = t.Sizes[at(from, i)], vars[at(from, i)].Expr()
-		placed[i] = vars[at(to, i)]
-	}
-	body := expr.At(0, t.DType, coords...)
-	return must.Get(schedule.Build("reorder",
-		[]expr.Tensor{{DType: t.DType, Vars: placed, Body: body}},
-		[]schedule.OperandInfo{{DType: t.DType, Sizes: sizes}}, schedule.Options{}))
+	vars := expr.Over(t.Sizes)
+	return must.Get(schedule.Build("reorder", []expr.Tensor{{DType: t.DType,
+		Vars: schedule.InOrder(to, vars), Body: expr.At(0, t.DType, expr.Coords(vars)...)}},
+		[]schedule.OperandInfo{{DType: t.DType, Sizes: t.Sizes, Order: from}}, schedule.Options{}))
 }
 
 // reordered returns data, a tensor in an order of dimensions, in row-major
