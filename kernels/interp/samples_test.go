@@ -2,6 +2,7 @@ package interp
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 
 	"github.com/etgen/etgen/golden/reference"
@@ -49,8 +50,14 @@ func sampleArgs(s samples.Sample) string {
 // checkSample runs s in every form its entry has.
 func checkSample(table *ops.Table, op *ops.Op, s variant, r *samples.Rand) (err error) {
 	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%v", p)
+		switch p := recover().(type) {
+		case nil:
+		case runtime.Error:
+			err = fmt.Errorf("panic: %v", p)
+		case error:
+			err = p
+		default:
+			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
 	c, err := table.Bind(s.Node(op))

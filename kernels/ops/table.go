@@ -128,18 +128,20 @@ type View struct {
 func (c *Call) Results() (ts []expr.Tensor, view bool, err error) {
 	if c.Op.View != nil {
 		views, err := c.Op.View(c)
+		ts = make([]expr.Tensor, len(views))
 		for i, v := range views {
 			vars := expr.Over(c.Outs[i].Sizes)
-			ts = append(ts, expr.Tensor{DType: c.Outs[i].DType, Vars: vars,
-				Body: c.LoadAt(v.Of, v.Map(expr.Coords(vars))...)})
+			ts[i] = expr.Tensor{DType: c.Outs[i].DType, Vars: vars,
+				Body: c.LoadAt(v.Of, v.Map(expr.Coords(vars))...)}
 		}
-		if err != nil || ts != nil {
+		if err != nil || views != nil {
 			return ts, true, err
 		}
 	}
-	if c.Op.Compute != nil {
-		ts, err = c.Op.Compute(c)
+	if c.Op.Compute == nil {
+		return nil, false, nil
 	}
+	ts, err = c.Op.Compute(c)
 	return ts, false, err
 }
 
