@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -107,26 +108,10 @@ func operand[T element](v *vectors, o loop.Operand) func(fr *frame, n int) []T {
 		k, at, slot, size := o.Buf, v.index(o.At), v.vector(), o.DType.Size()
 		direct := readable[T]()
 		if r := v.rows; r != nil && r.step(o.At) != int64(r.inner) {
-			down := r.step(o.At)
+			get := apart[T](v, o, o.At, func(*frame) int64 { return 1 })
 			return func(fr *frame, n int) []T {
 				x := scratch[T](fr, slot, n)
-				src := elements[T](fr, k)
-				if down < 0 || src == nil {
-					r.each(fr, n, func(from, to int) {
-						decodeRun(x[from:to], v.run(fr, k, at(fr), r.inner, size))
-					})
-					return x
-				}
-				i := at(fr)
-				v.within(fr, k, i, 1, r.inner)
-				v.within(fr, k, i+int64(n/r.inner-1)*down, 1, r.inner)
-				for rest := x; len(rest) > 0; rest = rest[r.inner:] {
-					row := src[i:]
-					for j := range rest[:r.inner] {
-						rest[j] = row[j]
-					}
-					i += down
-				}
+				get(fr, x)
 				return x
 			}
 		}
@@ -142,25 +127,14 @@ func operand[T element](v *vectors, o loop.Operand) func(fr *frame, n int) []T {
 			return x
 		}
 	}
-	fail("operand of kind %d where a vector is needed", o.Kind)
+	must.Fail("operand of kind %d where a vector is needed", o.Kind)
 	return nil
-}
-
-// decodeRun sets x to the elements that b holds.
-func decodeRun[T element](x []T, b []byte) {
-	if readable[T]() {
-		if src, ok := view[T](b); ok {
-			copy(x, src)
-			return
-		}
-	}
-	decode(x, b)
 }
 
 // run returns the bytes of n elements from first on.
 func (v *vectors) run(fr *frame, k int, first int64, n, size int) []byte {
 	if first < 0 || first+int64(n) > fr.lens[k] {
-		fail("access to elements %d to %d of buffer %s, which has %d", first, first+int64(n)-1,
+		must.Fail("access to elements %d to %d of buffer %s, which has %d", first, first+int64(n)-1,
 			v.p.f.Bufs[k].Name, fr.lens[k])
 	}
 	return fr.bufs[k][first*int64(size) : (first+int64(n))*int64(size)]

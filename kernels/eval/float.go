@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/half"
 	functions "github.com/etgen/etgen/kernels/math"
@@ -13,7 +14,7 @@ import (
 // f32 compiles an expression of Float32 or a narrower float.
 func (c *compiler) f32(e *expr.Expr) f32Fn {
 	if kindOf(e.DType) != f32Kind {
-		fail("%s where a float32 is needed", e.DType)
+		must.Fail("%s where a float32 is needed", e.DType)
 	}
 	switch e.Op {
 	case expr.OpConst:
@@ -49,8 +50,9 @@ func (c *compiler) f32(e *expr.Expr) f32Fn {
 			x := c.f32(e.Args[0])
 			return func(fr *frame) float32 { return f(x(fr)) }
 		}
-		fn, run := c.call(e)
-		return func(fr *frame) float32 { run(fr); return fn.s(fr) }
+		result, run := c.call(e)
+		y := c.f32(result)
+		return func(fr *frame) float32 { run(fr); return y(fr) }
 	case expr.OpCast:
 		return c.castTo32(e)
 	case expr.OpBitcast:
@@ -62,7 +64,7 @@ func (c *compiler) f32(e *expr.Expr) f32Fn {
 		return func(fr *frame) float32 { return float32(apply(expr.OpBitcast, to, from, x(fr)).F) }
 	}
 	if e.DType != ir.Float32 {
-		fail("%s of %s", e.Op, e.DType)
+		must.Fail("%s of %s", e.Op, e.DType)
 	}
 	return floatOp(e, c.f32, expr.FMA32)
 }
@@ -89,7 +91,7 @@ func (c *compiler) castTo32(e *expr.Expr) f32Fn {
 // f64 compiles an expression of Float64.
 func (c *compiler) f64(e *expr.Expr) f64Fn {
 	if e.DType != ir.Float64 {
-		fail("%s where a float64 is needed", e.DType)
+		must.Fail("%s where a float64 is needed", e.DType)
 	}
 	switch e.Op {
 	case expr.OpConst:
@@ -113,8 +115,9 @@ func (c *compiler) f64(e *expr.Expr) f64Fn {
 	case expr.OpSelect:
 		return either(c.bool(e.Args[0]), c.f64(e.Args[1]), c.f64(e.Args[2]))
 	case expr.OpCall:
-		fn, run := c.call(e)
-		return func(fr *frame) float64 { run(fr); return fn.d(fr) }
+		result, run := c.call(e)
+		y := c.f64(result)
+		return func(fr *frame) float64 { run(fr); return y(fr) }
 	case expr.OpCast:
 		from := e.Args[0].DType
 		if kindOf(from) == f32Kind {
@@ -152,7 +155,7 @@ func floatOp[T float32 | float64](e *expr.Expr, compile func(*expr.Expr) func(*f
 		return func(fr *frame) T { return T(math.RoundToEven(float64(a(fr)))) }
 	}
 	if len(e.Args) < 2 {
-		fail("%s of %s", e.Op, e.DType)
+		must.Fail("%s of %s", e.Op, e.DType)
 	}
 	b := compile(e.Args[1])
 	switch e.Op {
@@ -186,6 +189,6 @@ func floatOp[T float32 | float64](e *expr.Expr, compile func(*expr.Expr) func(*f
 		c := compile(e.Args[2])
 		return func(fr *frame) T { return T(fma(float64(a(fr)), float64(b(fr)), float64(c(fr)))) }
 	}
-	fail("%s of %s", e.Op, e.DType)
+	must.Fail("%s of %s", e.Op, e.DType)
 	return nil
 }

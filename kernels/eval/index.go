@@ -3,6 +3,7 @@ package eval
 import (
 	"math"
 
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/loop"
 )
@@ -15,7 +16,7 @@ func (c *compiler) index(e sym.Expr) intFn {
 		return func(*frame) int64 { return n }
 	}
 	if e.Undefined() {
-		fail("index expression overflows")
+		must.Fail("index expression overflows")
 	}
 	if f := c.linear(e); f != nil {
 		return f
@@ -108,7 +109,7 @@ func (c *compiler) term(t sym.Term) intFn {
 func (c *compiler) boundSymbol(s *sym.Symbol) int {
 	slot, ok := c.syms[s]
 	if !ok {
-		fail("symbol %s is not bound", s.Name)
+		must.Fail("symbol %s is not bound", s.Name)
 	}
 	return slot
 }
@@ -136,7 +137,7 @@ func (c *compiler) atom(a sym.Atom) intFn {
 		}
 		return best
 	}
-	fail("index expression is undefined")
+	must.Fail("index expression is undefined")
 	return nil
 }
 
@@ -144,7 +145,7 @@ func (c *compiler) atom(a sym.Atom) intFn {
 // with the sign of b.
 func floorDiv(a, b int64) (q, m int64) {
 	if b == 0 || a == math.MinInt64 && b == -1 {
-		fail("index division of %d by %d", a, b)
+		must.Fail("index division of %d by %d", a, b)
 	}
 	q, m = a/b, a%b
 	if m != 0 && (m < 0) != (b < 0) {

@@ -5,16 +5,13 @@ import (
 	"math"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/expr"
 )
 
 // apply is expr.Apply that stops the run on an error.
 func apply(op expr.Op, d, from ir.DType, args ...Value) Value {
-	v, err := expr.Apply(op, d, from, args...)
-	if err != nil {
-		panic(stop{err})
-	}
-	return v
+	return must.Get(expr.Apply(op, d, from, args...))
 }
 
 // value compiles an expression of any dtype.
@@ -33,7 +30,7 @@ func (c *compiler) value(e *expr.Expr) func(*frame) Value {
 
 func (c *compiler) scalar(e *expr.Expr) int {
 	if e.Buf < 0 || e.Buf >= len(c.p.f.Scalars) || c.p.f.Scalars[e.Buf].DType != e.DType {
-		fail("no scalar %d of %s", e.Buf, e.DType)
+		must.Fail("no scalar %d of %s", e.Buf, e.DType)
 	}
 	return e.Buf
 }
@@ -42,7 +39,7 @@ func (c *compiler) scalar(e *expr.Expr) int {
 func (c *compiler) int(e *expr.Expr) intFn {
 	d := e.DType
 	if kindOf(d) != intKind {
-		fail("%s where an integer is needed", d)
+		must.Fail("%s where an integer is needed", d)
 	}
 	switch e.Op {
 	case expr.OpConst:
@@ -65,8 +62,9 @@ func (c *compiler) int(e *expr.Expr) intFn {
 	case expr.OpSelect:
 		return either(c.bool(e.Args[0]), c.int(e.Args[1]), c.int(e.Args[2]))
 	case expr.OpCall:
-		fn, run := c.call(e)
-		return func(fr *frame) int64 { run(fr); return fn.i(fr) }
+		result, run := c.call(e)
+		y := c.int(result)
+		return func(fr *frame) int64 { run(fr); return y(fr) }
 	case expr.OpEq, expr.OpNe, expr.OpLt, expr.OpLe, expr.OpGt, expr.OpGe:
 		cond := c.compare(e)
 		return func(fr *frame) int64 {
@@ -104,7 +102,7 @@ func (c *compiler) intOp(e *expr.Expr) intFn {
 		a := args[0]
 		return func(fr *frame) int64 { return apply(op, d, d, Value{I: a(fr)}).I }
 	case len(args) != 2:
-		fail("%s of %s", op, d)
+		must.Fail("%s of %s", op, d)
 	}
 	a, b := args[0], args[1]
 	if d != ir.Bool {

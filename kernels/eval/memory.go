@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/half"
 )
@@ -132,7 +133,7 @@ func (v *vectors) within(fr *frame, k int, first, step int64, n int) {
 	last := first + int64(n-1)*step
 	if n > 0 && (min(first, last) < 0 || max(first, last) >= fr.lens[k] || step > math.MaxInt32 ||
 		step < math.MinInt32) {
-		fail("access to elements %d to %d of buffer %s, which has %d", first, last,
+		must.Fail("access to elements %d to %d of buffer %s, which has %d", first, last,
 			v.p.f.Bufs[k].Name, fr.lens[k])
 	}
 }

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/kernels/strip"
 )
@@ -161,36 +162,47 @@ func fill[T element](v *vectors, c *loop.Vector) step {
 
 // load takes elements of a buffer that lie a number of elements apart.
 func load[T element](v *vectors, c *loop.Vector) step {
-	from, at, by := c.Args[0], v.index(c.Args[1].At), v.index(c.Args[2].At)
-	down := v.rows.step(c.Args[1].At)
+	get := apart[T](v, c.Args[0], c.Args[1].At, v.index(c.Args[2].At))
+	return writes(v, c, func(fr *frame, n int, dst []T) { get(fr, dst) })
+}
+
+// apart compiles what takes so elements of a buffer from an index on, those of every row
+// if vectors hold several.
+func apart[T element](v *vectors, from loop.Operand, first sym.Expr,
+	by intFn) func(*frame, []T) {
+	at, k, down := v.index(first), from.Buf, v.rows.step(first)
 	get := func(fr *frame, dst []T) {
 		i, step := at(fr), by(fr)
-		v.within(fr, from.Buf, i, step, len(dst))
-		if src := elements[T](fr, from.Buf); src != nil {
+		v.within(fr, k, i, step, len(dst))
+		switch src := elements[T](fr, k); {
+		case src != nil:
 			strip.Load(dst, src, int(i), int(step))
-		} else {
-			for k := range dst {
-				decode(dst[k:k+1], v.element(fr, from, i))
+		case step == 1:
+			decode(dst, v.run(fr, k, i, len(dst), from.DType.Size()))
+		default:
+			for j := range dst {
+				decode(dst[j:j+1], v.element(fr, from, i))
 				i += step
 			}
 		}
 	}
-	return writes(v, c, func(fr *frame, n int, dst []T) {
-		switch src := elements[T](fr, from.Buf); {
-		case v.rows == nil:
-			get(fr, dst)
-		case down >= 0 && src != nil:
-			i, step, inner := at(fr), by(fr), v.rows.inner
-			v.within(fr, from.Buf, i, step, inner)
-			v.within(fr, from.Buf, i+int64(n/inner-1)*down, step, inner)
-			for rest := dst; len(rest) > 0; rest = rest[inner:] {
-				strip.Load(rest[:inner], src, int(i), int(step))
-				i += down
-			}
-		default:
+	if v.rows == nil {
+		return get
+	}
+	return func(fr *frame, dst []T) {
+		src, n, inner := elements[T](fr, k), len(dst), v.rows.inner
+		if down < 0 || src == nil {
 			v.rows.each(fr, n, func(from, to int) { get(fr, dst[from:to]) })
+			return
 		}
-	})
+		i, step := at(fr), by(fr)
+		v.within(fr, k, i, step, inner)
+		v.within(fr, k, i+int64(n/inner-1)*down, step, inner)
+		for rest := dst; len(rest) > 0; rest = rest[inner:] {
+			strip.Load(rest[:inner], src, int(i), int(step))
+			i += down
+		}
+	}
 }
 
 // scatter stores elements so.

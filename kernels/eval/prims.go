@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/kernels/math"
@@ -39,7 +40,7 @@ func (v *vectors) call(c *loop.Vector) step {
 }
 
 func unknown(c *loop.Vector) step {
-	fail("no primitive %s of %s", c.Prim, c.Dst.DType)
+	must.Fail("no primitive %s of %s", c.Prim, c.Dst.DType)
 	return nil
 }
 
@@ -225,8 +226,8 @@ func (v *vectors) apply(c *loop.Vector) step {
 	if f := vectorForm(c.Fn); f != nil {
 		return convert(func(dst, a []float32) { f(dst, a) })(v, c)
 	}
-	if f := math.NativeSlice(c.Fn); f != nil {
-		return convert(f)(v, c)
+	if f := math.Native(c.Fn); f != nil {
+		return convert(math.OnSlices(f))(v, c)
 	}
 	x := &expr.Var{Name: "x", DType: c.Args[0].DType}
 	slot := v.local(x)

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -57,15 +58,11 @@ func (fr *frame) spend(n int64) {
 func (fr *frame) poll() {
 	if fr.most != nil {
 		if *fr.most -= pollEvery - fr.left; *fr.most < 0 {
-			panic(stop{ErrStopped})
+			must.Check(ErrStopped)
 		}
 	}
 	fr.left = pollEvery
-	select {
-	case <-fr.done:
-		panic(stop{ErrStopped})
-	default:
-	}
+	must.Check(Stopped(fr.done))
 }
 
 // ErrStopped is the error of a run that was told to stop.
@@ -80,11 +77,6 @@ func Stopped(done <-chan struct{}) error {
 		return nil
 	}
 }
-
-// stop is what a failing operation panics with; Run recovers it.
-type stop struct{ err error }
-
-func fail(format string, args ...any) { panic(stop{fmt.Errorf(format, args...)}) }
 
 // Run compiles and runs f. bufs are its buffers, syms the values of its
 // Syms, scalars those of its Scalars. Access outside of a buffer, division by
@@ -156,18 +148,11 @@ func (b block) run(fr *frame) bool {
 	return false
 }
 
-// guard runs f, which may fail, and returns with what.
-func guard(name string, f func()) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			s, ok := r.(stop)
-			if !ok {
-				panic(r)
-			}
-			err = fmt.Errorf("%s: %w", name, s.err)
-		}
-	}()
-	f()
+// guard runs f and returns with what it fails.
+func guard(name string, f func()) error {
+	if err := must.Try(f); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
 	return nil
 }
 
@@ -185,10 +170,7 @@ func Compile(f *loop.Func) (*Program, error) {
 		}
 		c.p.body = c.block(schedule.Vectorize(f, reader))
 	})
-	if err != nil {
-		return nil, err
-	}
-	return c.p, nil
+	return c.p, err
 }
 
 // frame returns the state of a run, without its arguments.

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/half"
@@ -27,7 +28,7 @@ func kindOf(d ir.DType) kind {
 	case d.IsInt() || d == ir.Bool:
 		return intKind
 	}
-	fail("no values of dtype %s", d)
+	must.Fail("no values of dtype %s", d)
 	return 0
 }
 
@@ -72,7 +73,7 @@ func (c *compiler) local(v *expr.Var) int {
 func (c *compiler) known(v *expr.Var) int {
 	slot, ok := c.vars[v]
 	if !ok {
-		fail("local %s is used before it is declared", v.Name)
+		must.Fail("local %s is used before it is declared", v.Name)
 	}
 	return slot
 }
@@ -114,7 +115,7 @@ func (c *compiler) stmt(s loop.Stmt) func(*frame) bool {
 			return c.clear(s.Var)
 		}
 		if s.Var.Len > 0 {
-			fail("array %s declared with a value", s.Var.Name)
+			must.Fail("array %s declared with a value", s.Var.Name)
 		}
 		// The value does not see the new variable.
 		return c.assign(s.Var, nil, s.Value, func() int { return c.local(s.Var) })
@@ -133,7 +134,7 @@ func (c *compiler) stmt(s loop.Stmt) func(*frame) bool {
 	case *loop.Break:
 		return func(*frame) bool { return true }
 	}
-	fail("unknown statement %T", s)
+	must.Fail("unknown statement %T", s)
 	return nil
 }
 
@@ -180,7 +181,7 @@ func (c *compiler) clear(v *expr.Var) func(*frame) bool {
 func (c *compiler) assign(v *expr.Var, at func(*frame) int64, value *expr.Expr,
 	slotOf func() int) func(*frame) bool {
 	if value.DType != v.DType {
-		fail("local %s of %s gets a value of %s", v.Name, v.DType, value.DType)
+		must.Fail("local %s of %s gets a value of %s", v.Name, v.DType, value.DType)
 	}
 	if at == nil {
 		at = func(*frame) int64 { return 0 }
@@ -217,7 +218,7 @@ func (c *compiler) element(v *expr.Var, at sym.Expr) func(*frame) int64 {
 	return func(fr *frame) int64 {
 		k := i(fr)
 		if uint64(k) >= uint64(n) {
-			fail("element %d of array %s, which has %d", k, v.Name, n)
+			must.Fail("element %d of array %s, which has %d", k, v.Name, n)
 		}
 		return k
 	}
@@ -226,10 +227,7 @@ func (c *compiler) element(v *expr.Var, at sym.Expr) func(*frame) int64 {
 // function is a compiled scalar function. It has its own slots, so a call
 // must have evaluated all its arguments before it sets the parameters.
 type function struct {
-	params []int
+	params []func(*frame, Value)
 	body   block
-	// The result, by its kind.
-	i func(*frame) int64
-	s func(*frame) float32
-	d func(*frame) float64
+	result *expr.Expr
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/half"
 	"github.com/etgen/etgen/kernels/loop"
@@ -20,13 +21,13 @@ type (
 // position compiles the bounds-checked position of an access to buffer k.
 func (c *compiler) position(k int, at intFn) intFn {
 	if k < 0 || k >= len(c.p.f.Bufs) {
-		fail("buffer %d does not exist", k)
+		must.Fail("buffer %d does not exist", k)
 	}
 	name := c.p.f.Bufs[k].Name
 	return func(fr *frame) int64 {
 		i := at(fr)
 		if uint64(i) >= uint64(fr.lens[k]) {
-			fail("access to element %d of buffer %s, which has %d", i, name, fr.lens[k])
+			must.Fail("access to element %d of buffer %s, which has %d", i, name, fr.lens[k])
 		}
 		return i
 	}
@@ -34,11 +35,11 @@ func (c *compiler) position(k int, at intFn) intFn {
 
 func (c *compiler) loadAt(e *expr.Expr) intFn {
 	if len(e.Coords) != 1 {
-		fail("load of buffer %d has %d coordinates", e.Buf, len(e.Coords))
+		must.Fail("load of buffer %d has %d coordinates", e.Buf, len(e.Coords))
 	}
 	at := c.position(e.Buf, c.index(e.Coords[0]))
 	if d := c.p.f.Bufs[e.Buf].DType; d != e.DType {
-		fail("load of buffer %d of %s as %s", e.Buf, d, e.DType)
+		must.Fail("load of buffer %d of %s as %s", e.Buf, d, e.DType)
 	}
 	return at
 }
@@ -47,7 +48,7 @@ func (c *compiler) store(s *loop.Store) func(*frame) bool {
 	at := c.position(s.Buf, c.index(s.At))
 	k, d := s.Buf, c.p.f.Bufs[s.Buf].DType
 	if d != s.Value.DType {
-		fail("store of %s to buffer %d of %s", s.Value.DType, k, d)
+		must.Fail("store of %s to buffer %d of %s", s.Value.DType, k, d)
 	}
 	switch {
 	case d == ir.Float32:
@@ -93,84 +94,57 @@ func either[T any](cond boolFn, a, b func(*frame) T) func(*frame) T {
 // maxParams is the most parameters a scalar function has.
 const maxParams = 4
 
-// call compiles the arguments of a call and the function; the returned
-// statement runs it.
-func (c *compiler) call(e *expr.Expr) (*function, func(*frame)) {
+// call compiles the arguments of a call and the function; the returned statement runs
+// it, then the expression is its value.
+func (c *compiler) call(e *expr.Expr) (*expr.Expr, func(*frame)) {
 	if len(e.Args) > maxParams {
-		fail("%s has %d parameters", e.Fn.Name, len(e.Args))
+		must.Fail("%s has %d parameters", e.Fn.Name, len(e.Args))
 	}
 	fn := c.fns[e.Fn]
 	if fn == nil {
 		fn = &function{}
 		for _, p := range e.Fn.Params {
-			fn.params = append(fn.params, c.local(p))
+			fn.params = append(fn.params, c.setter(kindOf(p.DType), c.local(p)))
 		}
 		stmts, result := schedule.Function(e.Fn)
-		fn.body = c.block(stmts)
-		switch kindOf(result.DType) {
-		case f32Kind:
-			fn.s = c.f32(result)
-		case f64Kind:
-			fn.d = c.f64(result)
-		default:
-			fn.i = c.int(result)
-		}
+		fn.body, fn.result = c.block(stmts), result
 		c.fns[e.Fn] = fn
 	}
 	if len(e.Args) == 1 && kindOf(e.Args[0].DType) == f32Kind {
-		x, slot := c.f32(e.Args[0]), fn.params[0]
-		return fn, func(fr *frame) { fr.f32s[slot] = x(fr); fn.body.run(fr) }
+		x, slot := c.f32(e.Args[0]), c.known(e.Fn.Params[0])
+		return fn.result, func(fr *frame) { fr.f32s[slot] = x(fr); fn.body.run(fr) }
 	}
-	type arg struct {
-		kind kind
-		slot int
-		i    intFn
-		s    f32Fn
-		d    f64Fn
+	var args []func(*frame) Value
+	for _, x := range e.Args {
+		args = append(args, c.value(x))
 	}
-	var args []arg
-	for i, x := range e.Args {
-		a := arg{kind: kindOf(x.DType), slot: fn.params[i]}
-		switch a.kind {
-		case f32Kind:
-			a.s = c.f32(x)
-		case f64Kind:
-			a.d = c.f64(x)
-		default:
-			a.i = c.int(x)
-		}
-		args = append(args, a)
-	}
-	return fn, func(fr *frame) {
+	return fn.result, func(fr *frame) {
 		var got [maxParams]Value // an argument may call the same function
-		for k, a := range args {
-			switch a.kind {
-			case f32Kind:
-				got[k].F = float64(a.s(fr))
-			case f64Kind:
-				got[k].F = a.d(fr)
-			default:
-				got[k].I = a.i(fr)
-			}
+		for k, x := range args {
+			got[k] = x(fr)
 		}
-		for k, a := range args {
-			switch a.kind {
-			case f32Kind:
-				fr.f32s[a.slot] = float32(got[k].F)
-			case f64Kind:
-				fr.f64s[a.slot] = got[k].F
-			default:
-				fr.ints[a.slot] = got[k].I
-			}
+		for k, set := range fn.params {
+			set(fr, got[k])
 		}
 		fn.body.run(fr)
 	}
 }
 
+// setter compiles what sets a slot.
+func (c *compiler) setter(k kind, slot int) func(*frame, Value) {
+	switch k {
+	case f32Kind:
+		return func(fr *frame, x Value) { fr.f32s[slot] = float32(x.F) }
+	case f64Kind:
+		return func(fr *frame, x Value) { fr.f64s[slot] = x.F }
+	}
+	return func(fr *frame, x Value) { fr.ints[slot] = x.I }
+}
+
 // bool compiles a condition.
 func (c *compiler) bool(e *expr.Expr) boolFn {
 	if e.DType != ir.Bool {
-		fail("condition of dtype %s", e.DType)
+		must.Fail("condition of dtype %s", e.DType)
 	}
 	switch e.Op {
 	case expr.OpEq, expr.OpNe, expr.OpLt, expr.OpLe, expr.OpGt, expr.OpGe:
@@ -192,7 +166,7 @@ func (c *compiler) bool(e *expr.Expr) boolFn {
 func (c *compiler) compare(e *expr.Expr) boolFn {
 	x := e.Args[0]
 	if x.DType != e.Args[1].DType {
-		fail("comparison of %s with %s", x.DType, e.Args[1].DType)
+		must.Fail("comparison of %s with %s", x.DType, e.Args[1].DType)
 	}
 	switch kindOf(x.DType) {
 	case f32Kind:

@@ -20,29 +20,13 @@ func Native(fn *expr.Func) func(float32) float32 {
 	return nil
 }
 
-// NativeSlice is Native on slices: dst[i] = fn(a[i]).
-func NativeSlice(fn *expr.Func) func(dst, a []float32) {
-	switch fn {
-	case single["exp"]:
-		return func(dst, a []float32) {
-			for i, x := range a[:len(dst)] {
-				dst[i] = exp(x)
-			}
-		}
-	case single["tanh"]:
-		return func(dst, a []float32) {
-			for i, x := range a[:len(dst)] {
-				dst[i] = tanh(x)
-			}
-		}
-	case single["erf"]:
-		return func(dst, a []float32) {
-			for i, x := range a[:len(dst)] {
-				dst[i] = erf(x)
-			}
+// OnSlices returns f on slices: dst[i] = f(a[i]).
+func OnSlices(f func(float32) float32) func(dst, a []float32) {
+	return func(dst, a []float32) {
+		for i, x := range a[:len(dst)] {
+			dst[i] = f(x)
 		}
 	}
-	return nil
 }
 
 // exp returns exp(x) within 1 ulp.

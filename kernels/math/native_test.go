@@ -17,11 +17,8 @@ func TestNative(t *testing.T) {
 	found := 0
 	for _, name := range functions.Names {
 		fn := functions.Func(name, ir.Float32)
-		native, strip := functions.Native(fn), functions.NativeSlice(fn)
-		if (native == nil) != (strip == nil) {
-			t.Errorf("%s: one form is missing", name)
-		}
-		if native == nil || strip == nil {
+		native := functions.Native(fn)
+		if native == nil {
 			continue
 		}
 		found++
@@ -36,7 +33,7 @@ func TestNative(t *testing.T) {
 				math.Float32frombits(r.Uint32()))
 		}
 		all := make([]float32, len(xs))
-		strip(all, xs)
+		functions.OnSlices(native)(all, xs)
 		for i, x := range xs {
 			want := float32(defined(eval.Value{F: float64(x)}).F)
 			for _, got := range []float32{native(x), all[i]} {

@@ -11,7 +11,7 @@ import (
 
 // exp returns math's exp on slices: the same bits with and without vectors.
 func exp() func(dst, a []float32) {
-	plain := math.NativeSlice(math.Func("exp", ir.Float32))
+	plain := math.OnSlices(math.Native(math.Func("exp", ir.Float32)))
 	fast := strip.Function("exp_f32")
 	if fast == nil {
 		return plain
