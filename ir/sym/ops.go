@@ -178,11 +178,20 @@ func (a *atom) subst(f func(*Symbol) (Expr, bool)) (Expr, bool) {
 	if args == nil {
 		return Expr{}, false
 	}
+	return Atom{Kind: a.Kind, Args: args}.Expr(), true
+}
+
+// Expr returns a as an expression, simplified.
+func (a Atom) Expr() Expr {
 	switch a.Kind {
+	case SymbolAtom:
+		return a.Sym.Expr()
 	case FloorDivAtom:
-		return FloorDiv(args[0], args[1]), true
+		return FloorDiv(a.Args[0], a.Args[1])
 	case ModAtom:
-		return Mod(args[0], args[1]), true
+		return Mod(a.Args[0], a.Args[1])
+	case UndefinedAtom:
+		return undefined()
 	}
-	return extremum(a.Kind, args), true
+	return extremum(a.Kind, a.Args)
 }

@@ -114,28 +114,30 @@ func boolValue(b bool) Value {
 	return Value{}
 }
 
-func bitcast(v Value, from, to ir.DType) Value { return fromBits(to, toBits(from, v)) }
+func bitcast(v Value, from, to ir.DType) Value { return FromBits(to, Bits(from, v)) }
 
-func toBits(d ir.DType, v Value) uint64 {
+// Bits returns the bits by which memory holds v, a value of d: the low ones.
+func Bits(d ir.DType, v Value) uint64 {
 	switch {
 	case d == ir.Float64:
 		return math.Float64bits(v.F)
 	case d == ir.Float32:
 		return uint64(math.Float32bits(float32(v.F)))
 	case IsNarrow(d):
-		return uint64(narrowBits(d, v.F))
+		return uint64(half.FromFloat32(d, float32(v.F)))
 	}
 	return uint64(v.I)
 }
 
-func fromBits(d ir.DType, b uint64) Value {
+// FromBits returns the value of d that memory holds by b.
+func FromBits(d ir.DType, b uint64) Value {
 	switch {
 	case d == ir.Float64:
 		return Value{F: math.Float64frombits(b)}
 	case d == ir.Float32:
 		return Value{F: float64(math.Float32frombits(uint32(b)))}
 	case IsNarrow(d):
-		return Value{F: narrowValue(d, uint16(b))}
+		return Value{F: float64(half.ToFloat32(d, uint16(b)))}
 	}
 	return Value{I: Wrap(d, int64(b))}
 }
@@ -156,9 +158,6 @@ func RoundTo(d ir.DType, x float64) float64 {
 	}
 	return x
 }
-
-func narrowBits(d ir.DType, x float64) uint16     { return half.FromFloat32(d, float32(x)) }
-func narrowValue(d ir.DType, bits uint16) float64 { return float64(half.ToFloat32(d, bits)) }
 
 // InRange returns lo <= idx < hi, as a constant if that can be told.
 func InRange(idx, lo, hi sym.Expr) *Expr { return And(IdxLe(lo, idx), IdxLt(idx, hi)) }

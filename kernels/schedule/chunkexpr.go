@@ -3,6 +3,7 @@ package schedule
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -120,7 +121,9 @@ func (b *chunker) varying(e *expr.Expr) loop.Operand {
 	switch {
 	case args == nil:
 	case e.Op >= expr.OpEq && e.Op <= expr.OpGe:
-		return b.compare(e.Op, args)
+		if numeric(args[0].DType) {
+			return b.binary(comparisons[e.Op], ir.Bool, args[0], args[1])
+		}
 	case e.DType == ir.Bool:
 		return b.op(map[expr.Op]string{expr.OpAnd: "And", expr.OpOr: "Or", expr.OpXor: "Xor",
 			expr.OpNot: "Not"}[e.Op], ir.Bool, b.vectors(args)...)
@@ -293,13 +296,14 @@ func (b *chunker) inline(e *expr.Expr) loop.Operand {
 // numeric reports whether d is a type strip.Numeric has.
 func numeric(d ir.DType) bool { return d.IsInt() || d == ir.Float32 || d == ir.Float64 }
 
-// forms are the primitives of a binary operation, by which operand is the same
-// in all iterations; "" if there is none.
+// forms are the primitives of a binary operation: of two vectors, and with the second or
+// the first operand the same in all iterations, "" if there is none. Those with an
+// asterisk take the operands swapped.
 type forms struct{ vectors, second, first string }
 
 var binaries = map[expr.Op]forms{
-	expr.OpAdd: {"Add", "AddScalar", "AddScalar"}, // the operands may be swapped
-	expr.OpMul: {"Mul", "MulScalar", "MulScalar"},
+	expr.OpAdd: {"Add", "AddScalar", "*AddScalar"},
+	expr.OpMul: {"Mul", "MulScalar", "*MulScalar"},
 	expr.OpSub: {"Sub", "SubScalar", "ScalarSub"},
 	expr.OpDiv: {"Div", "DivScalar", "ScalarDiv"},
 	expr.OpMax: {"Max", "MaxScalar", "ScalarMax"},
@@ -307,11 +311,20 @@ var binaries = map[expr.Op]forms{
 	expr.OpRem: {"Mod", "ModScalar", ""},
 }
 
+var comparisons = map[expr.Op]forms{
+	expr.OpEq: {"Eq", "EqScalar", "*EqScalar"},
+	expr.OpNe: {"Ne", "NeScalar", "*NeScalar"},
+	expr.OpLt: {"Lt", "LtScalar", "*GtScalar"},
+	expr.OpLe: {"Le", "LeScalar", "*GeScalar"},
+	expr.OpGt: {"*Lt", "GtScalar", "*LtScalar"},
+	expr.OpGe: {"*Le", "GeScalar", "*LeScalar"},
+}
+
 // bitwise are operations on integers.
 var bitwise = map[expr.Op]forms{
-	expr.OpAnd: {"BitAnd", "BitAndScalar", "BitAndScalar"},
-	expr.OpOr:  {"BitOr", "BitOrScalar", "BitOrScalar"},
-	expr.OpXor: {"BitXor", "BitXorScalar", "BitXorScalar"},
+	expr.OpAnd: {"BitAnd", "BitAndScalar", "*BitAndScalar"},
+	expr.OpOr:  {"BitOr", "BitOrScalar", "*BitOrScalar"},
+	expr.OpXor: {"BitXor", "BitXorScalar", "*BitXorScalar"},
 	expr.OpShl: {"Shl", "ShlScalar", ""},
 	expr.OpShr: {"Shr", "ShrScalar", ""},
 }
@@ -347,18 +360,25 @@ func (b *chunker) arith(e *expr.Expr, args []loop.Operand) loop.Operand {
 	if !ok || (e.Op == expr.OpDiv || e.Op == expr.OpRem) && d.IsInt() {
 		return none
 	}
-	switch x, y := args[0], args[1]; {
+	return b.binary(f, d, args[0], args[1])
+}
+
+// binary lowers an operation on two values, at least one of which varies.
+func (b *chunker) binary(f forms, d ir.DType, x, y loop.Operand) loop.Operand {
+	prim := f.vectors
+	switch {
 	case y.Invariant():
-		return b.op(f.second, d, x, y)
-	case x.Invariant() && f.first == f.second:
-		return b.op(f.first, d, y, x)
+		prim = f.second
 	case x.Invariant() && f.first == "":
-		return b.op(f.vectors, d, b.vector(x), y)
+		x = b.vector(x)
 	case x.Invariant():
-		return b.op(f.first, d, x, y)
-	default:
-		return b.op(f.vectors, d, x, y)
+		prim = f.first
 	}
+	prim, swapped := strings.CutPrefix(prim, "*")
+	if swapped {
+		x, y = y, x
+	}
+	return b.op(prim, d, x, y)
 }
 
 // op adds the call of a primitive. Without a name, and if an operand is none, so is
@@ -385,34 +405,6 @@ func (b *chunker) vectors(list []loop.Operand) []loop.Operand {
 		list[i] = b.vector(x)
 	}
 	return list
-}
-
-// comparisons of two vectors, of a vector with a scalar, and the operation
-// with the operands swapped.
-var comparisons = map[expr.Op]struct {
-	vectors, second string
-	swapped         expr.Op
-}{
-	expr.OpEq: {"Eq", "EqScalar", expr.OpEq},
-	expr.OpNe: {"Ne", "NeScalar", expr.OpNe},
-	expr.OpLt: {"Lt", "LtScalar", expr.OpGt},
-	expr.OpLe: {"Le", "LeScalar", expr.OpGe},
-	expr.OpGt: {"", "GtScalar", expr.OpLt},
-	expr.OpGe: {"", "GeScalar", expr.OpLe},
-}
-
-func (b *chunker) compare(op expr.Op, args []loop.Operand) loop.Operand {
-	x, y := args[0], args[1]
-	if !numeric(x.DType) {
-		return none
-	}
-	if x.Invariant() || !y.Invariant() && comparisons[op].vectors == "" {
-		x, y, op = y, x, comparisons[op].swapped
-	}
-	if y.Invariant() {
-		return b.op(comparisons[op].second, ir.Bool, x, y)
-	}
-	return b.op(comparisons[op].vectors, ir.Bool, x, y)
 }
 
 // rescaled lowers what is left of sums that are requantised and taken on as

@@ -37,7 +37,7 @@ const (
 // repeatable reports whether evaluating t so many times per element is better
 // than memory.
 func (b *builder) repeatable(t expr.Tensor, evals float64) bool {
-	price := b.price(t)
+	price := expr.Cost(t.Body)
 	return evals <= 1 || price <= free || price <= cheap && evals <= cheapRepeat
 }
 
@@ -137,7 +137,7 @@ func (b *builder) decideNode(f *facts) {
 
 // charge adds to the operands of t what evaluating v costs them.
 func (b *builder) charge(f *facts, t expr.Tensor, v *ir.Value, evals float64) {
-	loads, under := b.reads(t), underReduction(t)
+	loads, under := reads(t, b.number), underReduction(t)
 	for k, u := range f.call.Operands() {
 		times, ok := loads[k]
 		if !ok {
@@ -152,7 +152,7 @@ func (b *builder) charge(f *facts, t expr.Tensor, v *ir.Value, evals float64) {
 		if under[k] && b.rows[u] {
 			b.demand(u) // in another order of loops what its elements share would be lost
 		}
-		if def.depth != f.depth && b.price(def.tensors[u.Index]) > free {
+		if def.depth != f.depth && expr.Cost(def.tensors[u.Index].Body) > free {
 			b.demand(u) // do not repeat it in every iteration of a loop
 		}
 		b.read[u] = true
@@ -209,16 +209,6 @@ func countLoads(e *expr.Expr, k int) int {
 		}
 	})
 	return n
-}
-
-// price counts the operations per element of t's own expression.
-func (b *builder) price(t expr.Tensor) float64 {
-	return expr.Cost(t.Body)
-}
-
-// reads returns for every operand how often it is read per element of t.
-func (b *builder) reads(t expr.Tensor) map[int]float64 {
-	return reads(t, b.number)
 }
 
 // number estimates a symbolic quantity: dynamic sizes count as a middling

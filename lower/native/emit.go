@@ -249,12 +249,7 @@ func (b *builder) emit(s Stmt) {
 // writesNothing reports whether everything that c writes is empty.
 func writesNothing(c *Call) bool {
 	for i, a := range c.Args {
-		written := i == 0
-		if c.Kernel.Loop != nil {
-			role := c.Kernel.Loop.Bufs[i].Role
-			written = role == loop.Out || role == loop.InOut
-		}
-		if written && !a.Len.IsZero() {
+		if _, written := c.Kernel.Uses(i); written && !c.Kernel.IsScratch(i) && !a.Len.IsZero() {
 			return false
 		}
 	}

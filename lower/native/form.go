@@ -113,7 +113,9 @@ type Const struct {
 }
 
 // Stmt is a step of a method.
-type Stmt interface{ isStmt() }
+type Stmt interface {
+	origins() []Origin // the nodes that it came from
+}
 
 // The statements.
 type (
@@ -178,14 +180,14 @@ type (
 	Section struct{ Body []Stmt }
 )
 
-func (*Call) isStmt()    {}
-func (*Cond) isStmt()    {}
-func (*While) isStmt()   {}
-func (*For) isStmt()     {}
-func (*Let) isStmt()     {}
-func (*Assert) isStmt()  {}
-func (*Poison) isStmt()  {}
-func (*Section) isStmt() {}
+func (s *Call) origins() []Origin   { return s.From }
+func (s *Cond) origins() []Origin   { return s.From }
+func (s *While) origins() []Origin  { return s.From }
+func (s *For) origins() []Origin    { return s.From }
+func (s *Let) origins() []Origin    { return s.From }
+func (s *Assert) origins() []Origin { return s.From }
+func (*Poison) origins() []Origin   { return nil }
+func (*Section) origins() []Origin  { return nil }
 
 // Origin is a graph node that a statement came from.
 type Origin struct {
@@ -403,22 +405,24 @@ func eachOwn(s Stmt, f func(access)) {
 	}
 }
 
-// Uses tells how the kernel uses its operand i.
+// Role is how the kernel uses its operand i.
+func (k *Kernel) Role(i int) loop.Role {
+	if k.Tuned == nil {
+		return k.Loop.Bufs[i].Role
+	}
+	switch k.Tuned.KindOf(i) {
+	case tuned.Result:
+		return loop.Out
+	case tuned.Scratch:
+		return loop.Scratch
+	}
+	return loop.In
+}
+
+// Uses tells whether the kernel reads its operand i, and whether it writes it.
 func (k *Kernel) Uses(i int) (read, write bool) {
-	if k.Tuned != nil {
-		switch k.Tuned.KindOf(i) {
-		case tuned.Result, tuned.Scratch:
-			return false, true
-		}
-		return true, false
-	}
-	switch k.Loop.Bufs[i].Role {
-	case loop.In:
-		return true, false
-	case loop.InOut:
-		return true, true
-	}
-	return false, true
+	r := k.Role(i)
+	return r == loop.In || r == loop.InOut, r != loop.In
 }
 
 // Fields are the values that a call of a tuned kernel gives the fields of its descriptor.
@@ -438,13 +442,7 @@ func (c *Call) Fields() []sym.Expr {
 }
 
 // IsScratch reports whether operand i is scratch memory.
-func (k *Kernel) IsScratch(i int) bool {
-	r, w := k.Uses(i)
-	if k.Tuned != nil {
-		return !r && w && i > 0
-	}
-	return k.Loop.Bufs[i].Role == loop.Scratch
-}
+func (k *Kernel) IsScratch(i int) bool { return k.Role(i) == loop.Scratch }
 
 // Blocks returns the nested blocks of a statement with their order of
 // execution.

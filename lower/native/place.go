@@ -312,34 +312,15 @@ func (c *collector) add(b *Buffer, s Stmt) {
 func (c *collector) origins(s Stmt, b *Buffer) []Origin {
 	roots := []*Buffer{Root(b)}
 	eachAccess(s, func(a access) { roots = append(roots, Root(*a.buf)) })
-	from := originsOf(s)
+	from := s.origins()
 	for _, root := range roots {
 		for _, x := range c.m.Body {
 			if len(from) == 0 && touches(x, root) {
-				from = originsOf(x)
+				from = x.origins()
 			}
 		}
 	}
 	return from
-}
-
-// originsOf returns the nodes that s came from.
-func originsOf(s Stmt) []Origin {
-	switch s := s.(type) {
-	case *Call:
-		return s.From
-	case *Cond:
-		return s.From
-	case *While:
-		return s.From
-	case *For:
-		return s.From
-	case *Let:
-		return s.From
-	case *Assert:
-		return s.From
-	}
-	return nil
 }
 
 // constPool keeps one Const for equal data of one dtype.

@@ -10,6 +10,7 @@ import (
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/ir/text"
 	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/kernels/tuned"
 )
 
@@ -279,16 +280,10 @@ func namesOf(operand func(int) string) expr.Names {
 	}
 }
 
-// isResult reports whether operand i of k stands on the left of a call.
-func (k *Kernel) isResult(i int) bool {
-	r, w := k.Uses(i)
-	return w && !r && !k.IsScratch(i)
-}
-
 func callText(c *Call) string {
 	var outs, ins []string
 	for i, b := range c.Args {
-		if c.Kernel.isResult(i) {
+		if c.Kernel.Role(i) == loop.Out {
 			outs = append(outs, nameOf(b))
 		} else {
 			ins = append(ins, nameOf(b))

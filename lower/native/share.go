@@ -9,6 +9,7 @@ import (
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
+	"github.com/etgen/etgen/kernels/schedule"
 	"github.com/etgen/etgen/kernels/tuned"
 )
 
@@ -240,33 +241,14 @@ func mergeConsts(group []*instance, had int) (consts []*expr.Expr, added []*expr
 
 // work estimates the operations of a kernel, for finding the hot ones.
 func work(k *Kernel) float64 {
-	size := func(e sym.Expr) float64 {
-		_, hi := e.Bounds()
-		return float64(max(hi, 1))
+	in := k.Tuned
+	if k.whole != nil {
+		in = k.whole
 	}
-	switch {
-	case k.whole != nil:
-		return 2 * size(k.whole.MACs)
-	case k.Tuned != nil:
-		return 2 * size(k.Tuned.MACs)
+	if in == nil {
+		return schedule.Work(k.Loop)
 	}
-	return loopWork(k.Loop.Body, size)
-}
-
-// loopWork estimates the operations of a block.
-func loopWork(body []loop.Stmt, size func(sym.Expr) float64) float64 {
-	sum := 0.0
-	for _, s := range body {
-		loop.Exprs(s, func(e *expr.Expr) { sum += expr.Cost(e) })
-		times := 1.0
-		if f, ok := s.(*loop.For); ok {
-			times = size(f.Extent)
-		}
-		for _, nested := range loop.Blocks(s) {
-			sum += times * loopWork(nested, size)
-		}
-	}
-	return sum
+	return 2 * max(expr.Count(in.MACs), 1)
 }
 
 // skeleton is what abstract finds: a kernel's structure, and the integers and
@@ -377,7 +359,7 @@ func (a *abstracter) parts(e sym.Expr) []*part {
 	for _, t := range e.Terms() {
 		p := &part{factor: sym.Int(t.Coef)}
 		for _, at := range t.Atoms {
-			x := atomExpr(at)
+			x := at.Expr()
 			if !a.bound(x) {
 				p.factor = sym.Mul(p.factor, x)
 				continue
@@ -441,23 +423,7 @@ func (a *abstracter) atom(at sym.Atom) sym.Expr {
 		args[i] = a.index(x)
 	}
 	at.Args = args
-	return atomExpr(at)
-}
-
-func atomExpr(at sym.Atom) sym.Expr {
-	switch at.Kind {
-	case sym.SymbolAtom:
-		return at.Sym.Expr()
-	case sym.FloorDivAtom:
-		return sym.FloorDiv(at.Args[0], at.Args[1])
-	case sym.ModAtom:
-		return sym.Mod(at.Args[0], at.Args[1])
-	case sym.MaxAtom:
-		return sym.Max(at.Args...)
-	case sym.MinAtom:
-		return sym.Min(at.Args...)
-	}
-	return sym.FloorDiv(sym.Int(1), sym.Int(0)) // undefined stays undefined
+	return at.Expr()
 }
 
 // bind introduces a symbol bound in the function.
