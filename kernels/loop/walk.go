@@ -18,6 +18,15 @@ func Walk(body []Stmt, f func(Stmt)) {
 	}
 }
 
+// Each calls f for those that are of one type.
+func Each[S Stmt](body []Stmt, f func(S)) {
+	Walk(body, func(s Stmt) {
+		if s, ok := s.(S); ok {
+			f(s)
+		}
+	})
+}
+
 // Blocks returns the blocks directly in s.
 func Blocks(s Stmt) [][]Stmt {
 	switch s := s.(type) {
@@ -244,10 +253,6 @@ func (f *Func) Without(drop []bool) *Func {
 			return &n
 		})
 	}, func(x sym.Expr) sym.Expr { return x })
-	Walk(g.Body, func(s Stmt) {
-		if s, ok := s.(*Store); ok { // MapAll has made it anew
-			s.Buf = to[s.Buf]
-		}
-	})
+	Each(g.Body, func(s *Store) { s.Buf = to[s.Buf] }) // MapAll has made it anew
 	return &g
 }

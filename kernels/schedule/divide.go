@@ -224,9 +224,8 @@ func assigns(body []loop.Stmt) bool {
 func (d *divider) digits(l *loop.For) map[int]digit {
 	out := map[int]digit{}
 	ok := true
-	loop.Walk(l.Body, func(st loop.Stmt) {
-		s, isStore := st.(*loop.Store)
-		if !isStore || !d.wants(s.Buf) {
+	loop.Each(l.Body, func(s *loop.Store) {
+		if !d.wants(s.Buf) {
 			return
 		}
 		unit, _, linear := s.At.Coef(l.Var)
@@ -347,60 +346,25 @@ func (g digit) names(x sym.Expr, v *sym.Symbol) bool {
 // owns reports whether the marked loops of f touch no element of owned buffers that
 // another iteration of these touches, and nothing else touches them at all.
 func owns(f *loop.Func, owned map[int]digit) bool {
-	ok := true
-	eachTouch(f, func(buf int, at sym.Expr, in *loop.For) {
-		g, result := owned[buf]
-		ok = ok && (!result || in != nil && in.Extent.Equal(g.count) && g.names(at, in.Var))
+	return !slices.ContainsFunc(accesses(f), func(a access) bool {
+		g, result := owned[a.buf]
+		in := a.part()
+		return result && (in == nil || !in.Extent.Equal(g.count) || !g.names(a.at, in.Var))
 	})
-	return ok
-}
-
-// eachTouch calls visit for every load and store of f, and the marked loop it is
-// in, nil if it is in none.
-func eachTouch(f *loop.Func, visit func(buf int, at sym.Expr, in *loop.For)) {
-	var block func(body []loop.Stmt, in *loop.For)
-	block = func(body []loop.Stmt, in *loop.For) {
-		for _, st := range body {
-			loop.Nodes(st, func(e *expr.Expr) {
-				if e.Op == expr.OpLoad {
-					visit(e.Buf, e.Coords[0], in)
-				}
-			})
-			if s, ok := st.(*loop.Store); ok {
-				visit(s.Buf, s.At, in)
-			}
-			inner := in
-			if l, ok := st.(*loop.For); ok && l.Divided {
-				inner = l
-			}
-			for _, b := range loop.Blocks(st) {
-				block(b, inner)
-			}
-		}
-	}
-	block(f.Body, nil)
-}
-
-// inParts reports whether s is a divided loop.
-func inParts(s loop.Stmt) bool {
-	l, ok := s.(*loop.For)
-	return ok && l.Divided
 }
 
 // disjointInParts reports whether no thread reads from buffer in, which may lie where
 // out does, what another stores to out.
 func disjointInParts(f *loop.Func, out, in int) bool {
-	if !loop.Any(f.Body, inParts) {
-		return true
-	}
 	owned := map[int]digit{}
 	divided := false
-	eachTouch(f, func(buf int, at sym.Expr, l *loop.For) {
+	for _, a := range accesses(f) {
+		l := a.part()
 		divided = divided || l != nil
-		if buf == out && l != nil {
-			unit, _, _ := at.Coef(l.Var)
+		if a.buf == out && l != nil {
+			unit, _, _ := a.at.Coef(l.Var)
 			owned[out], owned[in] = digit{unit, l.Extent}, digit{unit, l.Extent}
 		}
-	})
+	}
 	return !divided || f.Bufs[out].DType.Size() == f.Bufs[in].DType.Size() && owns(f, owned)
 }

@@ -18,15 +18,18 @@ func InPlace(f *loop.Func, out, in int) bool {
 	if out == in || f.Bufs[out].Role != loop.Out || f.Bufs[in].Role != loop.In {
 		return false
 	}
-	c := collector{out: out, in: in}
-	c.block(f.Body, nil)
-	if c.failed {
-		return false
-	}
 	so, si := int64(f.Bufs[out].DType.Size()), int64(f.Bufs[in].DType.Size())
-	for _, st := range c.stores {
-		for _, ld := range c.loads {
-			if !safe(st, ld, so, si) {
+	all := accesses(f)
+	for i, st := range all {
+		stores := st.store && st.buf == out
+		if (stores || !st.store && st.buf == in) && st.undetermined() {
+			return false
+		}
+		for j, ld := range all {
+			if !stores {
+				break
+			}
+			if !ld.store && ld.buf == in && !safe(st, ld, j > i, so, si) {
 				return false
 			}
 		}
@@ -34,73 +37,77 @@ func InPlace(f *loop.Func, out, in int) bool {
 	return disjointInParts(f, out, in)
 }
 
-// access is a load or store at position at, in text order pos, within scopes.
+// access is a load or store of element at of a buffer.
 type access struct {
+	buf   int
+	store bool
 	at    sym.Expr
-	pos   int
 	scope []binder // outermost first
 }
 
 // binder is a loop, or an index that a LetIndex binds to an unknown value.
 type binder struct {
-	by loop.Stmt // *loop.For or *loop.LetIndex
-	v  *sym.Symbol
+	by loop.Stmt   // *loop.For, *loop.While or *loop.LetIndex
+	v  *sym.Symbol // nil of a While
 }
 
-type collector struct {
-	out, in       int
-	stores, loads []access
-	pos           int
-	failed        bool
-}
-
-func (c *collector) block(body []loop.Stmt, scope []binder) {
-	for _, st := range body {
-		c.pos++
-		loop.Nodes(st, func(e *expr.Expr) {
-			if e.Op == expr.OpLoad && e.Buf == c.in {
-				c.loads = append(c.loads, access{e.Coords[0], c.pos, scope})
+// accesses returns the loads and stores of f in the order of the text: what is loaded to be
+// stored comes before that store.
+func accesses(f *loop.Func) (list []access) {
+	var block func(body []loop.Stmt, scope []binder)
+	block = func(body []loop.Stmt, scope []binder) {
+		for _, st := range body {
+			in := scope
+			switch st := st.(type) {
+			case *loop.For:
+				in = append(slices.Clip(scope), binder{st, st.Var})
+			case *loop.While:
+				in = append(slices.Clip(scope), binder{by: st})
 			}
-		})
-		switch st := st.(type) {
-		case *loop.Store:
-			c.pos++ // after the loads of its own value
-			if st.Buf == c.out {
-				c.stores = append(c.stores, access{st.At, c.pos, scope})
+			loop.Nodes(st, func(e *expr.Expr) {
+				if e.Op == expr.OpLoad {
+					list = append(list, access{e.Buf, false, e.Coords[0], in})
+				}
+			})
+			switch st := st.(type) {
+			case *loop.Store:
+				list = append(list, access{st.Buf, true, st.At, in})
+			case *loop.LetIndex:
+				scope = append(slices.Clip(scope), binder{st, st.Sym})
 			}
-		case *loop.LetIndex:
-			scope = append(slices.Clip(scope), binder{st, st.Sym})
-		case *loop.While:
-			c.failed = c.failed || touches(st, c.out, c.in)
-		case *loop.For:
-			c.block(st.Body, append(slices.Clip(scope), binder{st, st.Var}))
-		case *loop.If:
-			c.block(st.Then, scope)
-			c.block(st.Else, scope)
+			for _, b := range loop.Blocks(st) {
+				block(b, in)
+			}
 		}
 	}
+	block(f.Body, nil)
+	return list
 }
 
-// touches reports whether w stores to out or loads from in: its iterations
-// cannot be told apart.
-func touches(w *loop.While, out, in int) bool {
-	return stores(w, func(buf int) bool { return buf == out }) ||
-		loop.Any([]loop.Stmt{w}, func(s loop.Stmt) bool {
-			return loop.AnyNode(s, func(e *expr.Expr) bool {
-				return e.Op == expr.OpLoad && e.Buf == in
-			})
-		})
+// undetermined reports whether a is in a While: its iterations cannot be told apart.
+func (a access) undetermined() bool {
+	return slices.ContainsFunc(a.scope, func(b binder) bool { return b.v == nil })
+}
+
+// part returns the divided loop that a is in, nil if it is in none.
+func (a access) part() (in *loop.For) {
+	for _, b := range a.scope {
+		if l, ok := b.by.(*loop.For); ok && l.Divided {
+			in = l
+		}
+	}
+	return in
 }
 
 // safe reports whether no instance of st overwrites what a later instance of ld
-// reads.
-func safe(st, ld access, so, si int64) bool {
+// reads, which stands behind it or before.
+func safe(st, ld access, behind bool, so, si int64) bool {
 	common := 0
 	for common < len(st.scope) && common < len(ld.scope) &&
 		st.scope[common].by == ld.scope[common].by {
 		common++
 	}
-	if ld.pos > st.pos {
+	if behind {
 		// In the same iteration the load comes later, and a chunk of vectors does
 		// all its stores before all these loads: no store and load may meet.
 		return disjoint(st, ld, so, si, 0, false)

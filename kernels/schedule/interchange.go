@@ -214,14 +214,9 @@ func loads(st loop.Stmt) bool {
 // serializeScratch takes Vectorizable from the loops of f whose iterations use the same
 // elements of scratch memory.
 func serializeScratch(f *loop.Func) {
-	loop.Walk(f.Body, func(st loop.Stmt) {
-		l, ok := st.(*loop.For)
-		if !ok {
-			return
-		}
-		loop.Walk(l.Body, func(st loop.Stmt) {
-			if store, ok := st.(*loop.Store); ok && f.Bufs[store.Buf].Role == loop.Scratch &&
-				!store.At.Uses(l.Var) {
+	loop.Each(f.Body, func(l *loop.For) {
+		loop.Each(l.Body, func(store *loop.Store) {
+			if f.Bufs[store.Buf].Role == loop.Scratch && !store.At.Uses(l.Var) {
 				l.Vectorizable = false
 			}
 		})

@@ -268,9 +268,8 @@ func (l *laner) finish() []loop.Stmt {
 // keepRolled marks the innermost loops of at most count independent iterations:
 // compilers unroll them early and find no vectors in what that gives.
 func keepRolled(f *loop.Func, count int) {
-	loop.Walk(f.Body, func(st loop.Stmt) {
-		l, ok := st.(*loop.For)
-		if !ok || !l.Vectorizable {
+	loop.Each(f.Body, func(l *loop.For) {
+		if !l.Vectorizable {
 			return
 		}
 		n, known := l.Extent.Const()

@@ -424,9 +424,8 @@ func OwnScratch(b loop.Buf) int64 {
 
 // Shared returns the numbers of iterations of the loops in body that threads share.
 func Shared(body []loop.Stmt) (all []sym.Expr) {
-	loop.Walk(body, func(st loop.Stmt) {
-		l, ok := st.(*loop.For)
-		if ok && l.Divided && !slices.ContainsFunc(all, l.Extent.Equal) {
+	loop.Each(body, func(l *loop.For) {
+		if l.Divided && !slices.ContainsFunc(all, l.Extent.Equal) {
 			all = append(all, l.Extent)
 		}
 	})
