@@ -18,46 +18,40 @@ func (c *compiler) index(e sym.Expr) intFn {
 	if e.Undefined() {
 		must.Fail("index expression overflows")
 	}
-	if f := c.linear(e); f != nil {
-		return f
-	}
-	var sum intFn
-	for _, t := range e.Terms() {
-		f := c.term(t)
-		if sum == nil {
-			sum = f
-			continue
-		}
-		g := sum
-		if len(t.Atoms) == 0 {
-			n := t.Coef
-			sum = func(fr *frame) int64 { return g(fr) + n }
-			continue
-		}
-		sum = func(fr *frame) int64 { return g(fr) + f(fr) }
-	}
-	return sum
-}
-
-// linear compiles a sum of symbols with constant factors, which most indices
-// are, as one function; nil if e is another sum.
-func (c *compiler) linear(e sym.Expr) intFn {
-	type part struct {
-		slot int
-		coef int64
-	}
 	var parts []part
 	constant := int64(0)
+	var rest intFn // of other terms than those
 	for _, t := range e.Terms() {
 		switch {
 		case len(t.Atoms) == 0:
 			constant = t.Coef
 		case len(t.Atoms) == 1 && t.Atoms[0].Kind == sym.SymbolAtom:
 			parts = append(parts, part{c.boundSymbol(t.Atoms[0].Sym), t.Coef})
+		case rest == nil:
+			rest = c.product(t)
 		default:
-			return nil
+			f, g := rest, c.product(t)
+			rest = func(fr *frame) int64 { return f(fr) + g(fr) }
 		}
 	}
+	switch first := linear(parts, constant); {
+	case rest == nil:
+		return first
+	case len(parts) == 0 && constant == 0:
+		return rest
+	default:
+		return func(fr *frame) int64 { return first(fr) + rest(fr) }
+	}
+}
+
+// part is a symbol with a constant factor.
+type part struct {
+	slot int
+	coef int64
+}
+
+// linear compiles a sum of parts, which most indices are, as one function.
+func linear(parts []part, constant int64) intFn {
 	switch len(parts) {
 	case 1:
 		a := parts[0]
@@ -83,27 +77,17 @@ func (c *compiler) linear(e sym.Expr) intFn {
 	}
 }
 
-func (c *compiler) term(t sym.Term) intFn {
-	coef := t.Coef
-	if len(t.Atoms) == 0 {
-		return func(*frame) int64 { return coef }
-	}
-	if len(t.Atoms) == 1 && t.Atoms[0].Kind == sym.SymbolAtom {
-		slot := c.boundSymbol(t.Atoms[0].Sym)
-		if coef == 1 {
-			return func(fr *frame) int64 { return fr.ints[slot] }
-		}
-		return func(fr *frame) int64 { return coef * fr.ints[slot] }
-	}
+// product compiles a term that is no part.
+func (c *compiler) product(t sym.Term) intFn {
 	product := c.atom(t.Atoms[0])
 	for _, a := range t.Atoms[1:] {
 		x, y := product, c.atom(a)
 		product = func(fr *frame) int64 { return x(fr) * y(fr) }
 	}
-	if coef == 1 {
+	if t.Coef == 1 {
 		return product
 	}
-	return func(fr *frame) int64 { return coef * product(fr) }
+	return func(fr *frame) int64 { return t.Coef * product(fr) }
 }
 
 func (c *compiler) boundSymbol(s *sym.Symbol) int {

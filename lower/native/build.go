@@ -60,12 +60,12 @@ type builder struct {
 	shared map[string]bool // state, by qualified name, that methods other than this one may write
 
 	facts   map[*ir.Node]*facts
-	users   map[*ir.Value][]*ir.Node      // distinct readers; nil for a graph's outputs
-	want    map[*ir.Value]bool            // has a buffer
-	read    map[*ir.Value]bool            // by something that is emitted
-	rows    map[*ir.Value]bool            // its elements have reductions in common
-	evals   map[*ir.Value]float64         // evaluations per element if inlined
-	kernels map[*ir.Value]map[*fusion]int // how often the expressions it is inlined into read it
+	users   map[*ir.Value][]*ir.Node    // distinct readers; nil for a graph's outputs
+	want    map[*ir.Value]bool          // has a buffer
+	read    map[*ir.Value]bool          // by something that is emitted
+	rows    map[*ir.Value]bool          // its elements have reductions in common
+	evals   map[*ir.Value]float64       // evaluations per element if inlined
+	kernels map[*ir.Value]map[*bulk]int // how often the expressions it is inlined into read it
 	// dimensions in the order of memory, of values that are not row-major
 	orders   map[*ir.Value][]int
 	separate map[*ir.Node]bool   // joint calls among row-major images
@@ -90,7 +90,7 @@ func newBuilder(opt Options, prog *Program, m *ir.Method, state map[string]*Buff
 		m:     &Method{Name: foreign.Of(m.Name), Symbols: m.Symbols},
 		facts: map[*ir.Node]*facts{}, users: map[*ir.Value][]*ir.Node{},
 		want: map[*ir.Value]bool{}, evals: map[*ir.Value]float64{},
-		kernels: map[*ir.Value]map[*fusion]int{}, orders: map[*ir.Value][]int{},
+		kernels: map[*ir.Value]map[*bulk]int{}, orders: map[*ir.Value][]int{},
 		read: map[*ir.Value]bool{}, rows: map[*ir.Value]bool{},
 		separate: map[*ir.Node]bool{},
 		forms:    map[*ir.Value]*form{}, bufs: map[*ir.Value]*Buffer{},

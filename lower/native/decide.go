@@ -124,7 +124,7 @@ func (b *builder) decideNode(f *facts) {
 			b.demand(v)
 		}
 		if b.want[v] {
-			b.kernels[v] = map[*fusion]int{{}: 1}
+			b.kernels[v] = map[*bulk]int{{}: 1}
 			if f.view && b.isRun(f, t, v) {
 				b.demand(f.call.Operands()[loadOf(t).Buf])
 				continue
@@ -166,8 +166,8 @@ func (b *builder) charge(f *facts, t expr.Tensor, v *ir.Value, evals float64) {
 // compiler's time for a loop grows faster than the loop.
 const maxFused = 512
 
-// fusion is an expression that values are inlined into.
-type fusion struct{ size int }
+// bulk is how large an expression is that values are inlined into.
+type bulk struct{ size int }
 
 // join adds t, the expression of v, to those that v is inlined into. It reports
 // false, and adds nothing, if one of these would grow too large.
@@ -193,7 +193,7 @@ func sizeOf(e *expr.Expr) (n int) {
 // readIn notes that v reads u so many times, where it is inlined.
 func (b *builder) readIn(u, v *ir.Value, times int) {
 	if b.kernels[u] == nil {
-		b.kernels[u] = map[*fusion]int{}
+		b.kernels[u] = map[*bulk]int{}
 	}
 	for k, n := range b.kernels[v] {
 		b.kernels[u][k] = min(b.kernels[u][k]+n*times, maxFused+1)

@@ -47,12 +47,8 @@ func (b *builder) node(f *facts) {
 // compute handles a node with a tensor expression: values that were decided to
 // be inlined become forms, the others kernels, those of one domain together.
 func (b *builder) compute(f *facts) {
-	type group struct {
-		vals  []*ir.Value
-		forms []*fused
-	}
-	groups := map[string]*group{}
-	var order []*group
+	groups := map[string]*fusion{}
+	var order []*fusion
 	for i, t := range f.tensors {
 		v := f.node.Output(i)
 		if v == nil || (!b.want[v] && !b.read[v]) {
@@ -71,13 +67,13 @@ func (b *builder) compute(f *facts) {
 		key := sizesKey(schedule.InOrder(b.orders[v], v.Type.Sizes))
 		g := groups[key]
 		if g == nil {
-			g = &group{}
+			g = &fusion{}
 			groups[key], order = g, append(order, g)
 		}
-		g.vals, g.forms = append(g.vals, v), append(g.forms, b.fuse(fm))
+		b.fuse(v, fm, g)
 	}
 	for _, g := range order {
-		b.kernel(g.vals, g.forms)
+		b.kernel(g)
 	}
 }
 
@@ -116,33 +112,19 @@ func bound(e sym.Expr) int64 {
 	return max(hi, 0)
 }
 
-// kernel schedules and calls one kernel that computes vals.
-func (b *builder) kernel(vals []*ir.Value, forms []*fused) {
-	var outs []expr.Tensor
-	var args []*ir.Value
-	var scalars []*ir.Value
-	var from []Origin
-	for i, f := range forms {
-		t := f.tensor
-		t.Vars = schedule.InOrder(b.orders[vals[i]], t.Vars)
-		t.Body = renumber(t.Body,
-			func(k int) int { return add(&args, f.args[k]) },
-			func(k int) int { return add(&scalars, f.scalars[k]) })
-		outs = append(outs, t)
-		for _, o := range f.from {
-			from = appendOrigin(from, o)
-		}
-	}
-	infos := make([]schedule.OperandInfo, len(args))
-	for i, v := range args {
+// kernel schedules and calls the kernel of a fusion.
+func (b *builder) kernel(g *fusion) {
+	infos := make([]schedule.OperandInfo, len(g.args))
+	for i, v := range g.args {
 		infos[i] = schedule.OperandInfo{DType: v.Type.DType, Sizes: v.Type.Sizes,
 			Order: b.orders[v]}
 	}
 	opts := schedule.Options{Interchange: rows(b.opt.Target), Lanes: lanes(b.opt.Target)}
-	for _, s := range scalars {
+	for _, s := range g.scalars {
 		opts.Scalars = append(opts.Scalars, scalarDType(s))
 	}
-	b.call(must.Get(schedule.Build(kernelName(from), outs, infos, opts)), vals, args, scalars, from)
+	fn := must.Get(schedule.Build(kernelName(g.from), g.tensors, infos, opts))
+	b.call(fn, g.vals, g.args, g.scalars, g.from)
 }
 
 // rows returns from how many results side by side on reductions run row by row on t.

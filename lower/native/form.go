@@ -13,6 +13,7 @@ import (
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/kernels/schedule"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/kernels/tuned/gokernels/panels"
 	"github.com/etgen/etgen/plan"
@@ -222,29 +223,32 @@ type form struct {
 	tensor expr.Tensor // Load.Buf indexes the call's operands, Scalar.Buf its scalars
 }
 
-// fused is a value as an expression over values that have buffers.
-type fused struct {
-	tensor  expr.Tensor // Load.Buf indexes args, Scalar.Buf indexes scalars
+// fusion is values of equal sizes as expressions over values that have buffers: what one
+// kernel computes.
+type fusion struct {
+	vals    []*ir.Value
+	tensors []expr.Tensor // of vals: Load.Buf indexes args, Scalar.Buf indexes scalars
 	args    []*ir.Value
 	scalars []*ir.Value
 	from    []Origin
 }
 
-// fuse returns f with the expression of every operand that has no buffer of its
-// own inlined, and so on. All is put together at once: however many nodes are
+// fuse adds v, which is f, to out, with the expression of every operand that has no buffer of
+// its own inlined, and so on. All is put together at once: however many nodes are
 // fused, each of their expressions is gone through a constant number of times.
-func (b *builder) fuse(f *form) *fused {
-	fu := &fuser{b: b, out: &fused{tensor: f.tensor}, memo: map[fusedAt]*expr.Expr{},
-		seen: map[*form]bool{}}
-	fu.out.tensor.Body = expr.Simplify(expr.Rewrite(f.tensor.Body, fu.inline(f)))
+func (b *builder) fuse(v *ir.Value, f *form, out *fusion) {
+	fu := &fuser{b: b, out: out, memo: map[fusedAt]*expr.Expr{}, seen: map[*form]bool{}}
+	t := f.tensor
+	t.Vars = schedule.InOrder(b.orders[v], t.Vars)
+	t.Body = expr.Simplify(expr.Rewrite(t.Body, fu.inline(f)))
+	out.vals, out.tensors = append(out.vals, v), append(out.tensors, t)
 	fu.origins(f)
-	return fu.out
 }
 
 // fuser puts one fused expression together.
 type fuser struct {
 	b    *builder
-	out  *fused
+	out  *fusion
 	memo map[fusedAt]*expr.Expr
 	seen map[*form]bool // whose origins are noted
 }
@@ -311,31 +315,11 @@ func (fu *fuser) origins(f *form) {
 			fu.origins(sub)
 		}
 	}
-	fu.out.from = append(fu.out.from, originOf(f.node))
+	add(&fu.out.from, originOf(f.node))
 }
 
-// renumber maps operand and scalar numbers.
-func renumber(e *expr.Expr, operand, scalar func(int) int) *expr.Expr {
-	return expr.Rewrite(e, func(e *expr.Expr) *expr.Expr {
-		f := operand
-		switch e.Op {
-		case expr.OpScalar:
-			f = scalar
-		case expr.OpLoad:
-		default:
-			return e
-		}
-		k := f(e.Buf)
-		if k == e.Buf {
-			return e
-		}
-		n := *e
-		n.Buf = k
-		return &n
-	})
-}
-
-func add(list *[]*ir.Value, v *ir.Value) int {
+// add appends v to a list, unless it has it, and returns its place there.
+func add[T comparable](list *[]T, v T) int {
 	if i := slices.Index(*list, v); i >= 0 {
 		return i
 	}
@@ -361,13 +345,6 @@ func (l Location) String() string { return l.graph().String() }
 // graph returns l as a graph has it.
 func (l Location) graph() ir.Location {
 	return ir.Location{File: l.File.Raw(), Line: l.Line, Module: l.Module.Raw()}
-}
-
-func appendOrigin(list []Origin, o Origin) []Origin {
-	if slices.Contains(list, o) {
-		return list
-	}
-	return append(list, o)
 }
 
 // access is one use of a buffer by a statement.

@@ -79,7 +79,7 @@ func (b *builder) spare(made map[*tuned.Instance]*facts, users map[*Buffer]int) 
 	for i := range s.runs {
 		s.around(&s.runs[i], floor)
 	}
-	size := b.arena(b.m.Body)
+	size := b.arena(b.m.Body, nil)
 	low, limit := int64(0), size // not possible, possible
 	for i := range floor {
 		limit = max(limit, s.held(i, i)) // in place of an operand is not known here
@@ -92,6 +92,7 @@ func (b *builder) spare(made map[*tuned.Instance]*facts, users map[*Buffer]int) 
 		}
 	}
 	best, worth := b.m.Body, float64(size)*s.time
+	var over overlay
 	var last [][]*choice
 	for _, slack := range []float64{1, 1.03, 1.08, 1.15, 1.3, 1.5} {
 		parts := s.parts(int64(float64(limit) * slack))
@@ -99,8 +100,8 @@ func (b *builder) spare(made map[*tuned.Instance]*facts, users map[*Buffer]int) 
 			continue
 		}
 		last = parts
-		body := s.body(parts)
-		n := b.arena(body)
+		body, laid := s.body(parts)
+		n := b.arena(body, laid)
 		time := s.time
 		for _, run := range parts {
 			for _, c := range run {
@@ -108,15 +109,19 @@ func (b *builder) spare(made map[*tuned.Instance]*facts, users map[*Buffer]int) 
 			}
 		}
 		if w := float64(n) * time; w < worth {
-			best, worth = body, w
+			best, over, worth = body, laid, w
 		}
 	}
 	b.m.Body = best
+	for _, stmt := range best {
+		eachAccess(stmt, func(a access) { *a.buf = over.of(*a.buf) })
+	}
 }
 
 // arena returns the bytes that statements of the method need.
-func (b *builder) arena(body []Stmt) int64 {
-	return must.Get(b.opt.Planner.Plan(newLayout(&Method{Name: b.m.Name, Body: body}).p)).Size()
+func (b *builder) arena(body []Stmt, over overlay) int64 {
+	l := newLayout(&Method{Name: b.m.Name, Body: body}, over)
+	return must.Get(b.opt.Planner.Plan(l.p)).Size()
 }
 
 // findRuns finds the runs in the body.
@@ -291,7 +296,7 @@ func (s *sparer) cost(p *patches) (sum float64, ok bool) {
 }
 
 // body returns the method's statements in patches: the parts of every run.
-func (s *sparer) body(parts [][]*choice) []Stmt {
+func (s *sparer) body(parts [][]*choice) ([]Stmt, overlay) {
 	var out []Stmt
 	var laid []*over
 	done := 0
@@ -317,9 +322,7 @@ func (s *sparer) body(parts [][]*choice) []Stmt {
 		}
 		done = r.first + len(r.links)
 	}
-	out = cloned(append(out, s.b.m.Body[done:]...))
-	layOver(laid, out)
-	return out
+	return append(out, s.b.m.Body[done:]...), layOver(laid)
 }
 
 // What a part of a run holds is more than its own: a buffer in which its result
@@ -481,10 +484,20 @@ func (p *patches) over() *over {
 	return o
 }
 
-// layOver gives images and results their places in common buffers, in all
-// statements of a method. A result that is an image later is the beginning of a
-// buffer that lies in a larger one.
-func layOver(laid []*over, body []Stmt) {
+// overlay is what takes the place of buffers.
+type overlay map[*Buffer]*Buffer
+
+// of returns what takes the place of b.
+func (o overlay) of(b *Buffer) *Buffer {
+	if b.Root != nil && o[b] == nil && o[b.Root] != nil {
+		o[b] = viewAt(b, o[b.Root], b.At)
+	}
+	return cmp.Or(o[b], b)
+}
+
+// layOver gives images and results their places in common buffers. A result that is an
+// image later is the beginning of a buffer that lies in a larger one.
+func layOver(laid []*over) overlay {
 	boths := make([]*Buffer, len(laid))
 	unders := make([]*Buffer, len(laid)) // the image, or what it is the beginning of
 	inside := map[*Buffer]*Buffer{}
@@ -498,7 +511,7 @@ func layOver(laid []*over, body []Stmt) {
 			Sizes: []sym.Expr{n}, Len: n, MaxLen: bound(n)}
 		inside[o.result] = boths[i]
 	}
-	moved := map[*Buffer]*Buffer{}
+	moved := overlay{}
 	for i, o := range slices.Backward(laid) { // what is around first
 		both := boths[i]
 		if around := moved[both]; around != nil {
@@ -507,49 +520,5 @@ func layOver(laid []*over, body []Stmt) {
 		moved[unders[i]] = viewOf(both, unders[i].Name, unders[i].Sizes, sym.Int(o.behind))
 		moved[o.result] = viewOf(both, o.result.Name, o.result.Sizes, sym.Expr{})
 	}
-	for _, s := range body {
-		eachAccess(s, func(a access) {
-			b := *a.buf
-			if b.Root != nil && moved[b] == nil && moved[b.Root] != nil {
-				moved[b] = viewAt(b, moved[b.Root], b.At)
-			}
-			if moved[b] != nil {
-				*a.buf = moved[b]
-			}
-		})
-	}
-}
-
-// cloned returns statements that can be changed without changing list.
-func cloned(list []Stmt) []Stmt {
-	out := slices.Clone(list)
-	for i, s := range out {
-		switch s := s.(type) {
-		case *Call:
-			c := *s
-			c.Args = slices.Clone(s.Args)
-			out[i] = &c
-		case *Cond:
-			c := *s
-			c.Then, c.Else = cloned(s.Then), cloned(s.Else)
-			out[i] = &c
-		case *While:
-			c := *s
-			c.Head, c.Body = cloned(s.Head), cloned(s.Body)
-			out[i] = &c
-		case *For:
-			c := *s
-			c.Body = cloned(s.Body)
-			out[i] = &c
-		case *Let:
-			c := *s
-			c.Args = slices.Clone(s.Args)
-			out[i] = &c
-		case *Assert:
-			c := *s
-			c.Args = slices.Clone(s.Args)
-			out[i] = &c
-		}
-	}
-	return out
+	return moved
 }

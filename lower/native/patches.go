@@ -327,7 +327,7 @@ func (p *patches) emit() []Stmt {
 func (p *patches) from() (all []Origin) {
 	for i := range p.calls {
 		for _, o := range p.calls[i].call.From {
-			all = appendOrigin(all, o)
+			add(&all, o)
 		}
 	}
 	return all

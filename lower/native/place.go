@@ -29,7 +29,7 @@ const (
 
 // place plans the arena of m and checks the plan.
 func place(m *Method, opt Options) {
-	l := newLayout(m)
+	l := newLayout(m, nil)
 	// Places that are kept are where another planner wanted them.
 	if _, kept := opt.Planner.(plan.AsIs); !kept && tuned.Wide(opt.Target) {
 		l.alignLarge()
@@ -59,6 +59,7 @@ func (l *layout) alignLarge() {
 // layout turns statements into steps.
 type layout struct {
 	p    *plan.Problem
+	over overlay
 	ids  map[*Buffer]plan.BufferID
 	step int
 	// steps has the step a statement is, for a While that of its test
@@ -67,9 +68,9 @@ type layout struct {
 	used map[plan.BufferID][]int
 }
 
-// newLayout states what the arena of m must hold.
-func newLayout(m *Method) *layout {
-	l := &layout{p: &plan.Problem{Name: m.Name.Raw()}, ids: map[*Buffer]plan.BufferID{},
+// newLayout states what the arena of m must hold, with other buffers over some.
+func newLayout(m *Method, over overlay) *layout {
+	l := &layout{p: &plan.Problem{Name: m.Name.Raw()}, over: over, ids: map[*Buffer]plan.BufferID{},
 		steps: map[Stmt]int{}, used: map[plan.BufferID][]int{}}
 	l.p.Regions = []plan.Region{{Kind: plan.Body, Parent: -1}}
 	l.block(m.Body, 0)
@@ -147,11 +148,13 @@ func (l *layout) leaf(s Stmt, region int) {
 // shares tells the planner which results of c may lie over which operands.
 func (l *layout) shares(c *Call) {
 	for i, out := range c.Args {
+		out = l.over.of(out)
 		if _, w := c.Kernel.Uses(i); !w || c.Kernel.IsScratch(i) || out.Storage != Arena ||
 			out.MaxLen == 0 {
 			continue
 		}
 		for j, in := range c.Args {
+			in = l.over.of(in)
 			if r, w := c.Kernel.Uses(j); !r || w || in.Storage != Arena || in.MaxLen == 0 {
 				continue
 			}
@@ -168,7 +171,7 @@ func (l *layout) shares(c *Call) {
 func (l *layout) begin(f *For, region int) {
 	for _, s := range f.Body {
 		eachAccess(s, func(a access) {
-			b := *a.buf
+			b := l.over.of(*a.buf)
 			if !a.write || b.Storage != Arena || b.Root == nil || !b.At.Uses(f.Var) {
 				return
 			}
@@ -183,6 +186,7 @@ func (l *layout) begin(f *For, region int) {
 // read notes a read of b. What is empty needs no place, and nothing may have
 // written to it.
 func (l *layout) read(b *Buffer, region int) {
+	b = l.over.of(b)
 	if b.Storage == Arena && b.MaxLen != 0 {
 		id := l.id(b)
 		l.p.Buffers[id].Reads = append(l.p.Buffers[id].Reads, l.step)
@@ -191,6 +195,7 @@ func (l *layout) read(b *Buffer, region int) {
 }
 
 func (l *layout) write(b *Buffer, region int) {
+	b = l.over.of(b)
 	if b.Storage == Arena && b.MaxLen != 0 {
 		id := l.id(b)
 		if b != Root(b) && l.id(Root(b)) == id { // a part, at a position that varies
