@@ -2,8 +2,8 @@ package plan
 
 // Peak is the most that is alive at once in one memory.
 type Peak struct {
-	Bytes int64 `json:"bytes"`
-	Step  int   `json:"step"` // the first step at which that is so; -1 if Bytes is 0
+	Bytes int64
+	Step  int // the first step at which that is so; -1 if Bytes is 0
 }
 
 // LowerBound returns, for each memory, a size that no plan can go below: the

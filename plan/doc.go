@@ -85,5 +85,5 @@
 // [Check] does not use the planner's notion of a lifetime. It follows the
 // program, with the plan at hand, and asks at every read whether another write
 // may have destroyed the bytes. [LowerBound] states what no plan can go below,
-// and [NewReport] puts all of it in a table.
+// and [NewReport] holds a plan against it.
 package plan

@@ -85,7 +85,7 @@ func FuzzPlan(f *testing.F) {
 						pl.Memories[m].Size, peaks[m].Bytes)
 				}
 			}
-			if r, err := NewReport(p, pl); err != nil || reportText(r) == "" {
+			if r, err := NewReport(p, pl); err != nil || reportText(p, pl, r) == "" {
 				t.Fatalf("%s: no report: %v", pn.name, err)
 			}
 			if pl.Size() < 1<<12 {

@@ -17,8 +17,8 @@ type Plan struct {
 
 // Memory is the extent of one memory bank.
 type Memory struct {
-	Size  int64 `json:"size"`  // bytes
-	Align int64 `json:"align"` // what the bank's first byte must be aligned to
+	Size  int64 // bytes
+	Align int64 // what the bank's first byte must be aligned to
 }
 
 // Size is the number of bytes in all memories together.

@@ -56,12 +56,8 @@ func TestRandomProblems(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := NewReport(p, pl)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, b := range r.Buffers {
-			inPlace += len(b.Over)
+		for _, names := range inPlaceOf(p, pl) {
+			inPlace += len(names)
 		}
 	}
 	if inPlace < int(n) {
@@ -248,7 +244,7 @@ func TestDeterministic(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				texts[k] = reportText(r)
+				texts[k] = reportText(p, pl, r)
 			}
 			if texts[0] != texts[1] {
 				t.Fatalf("seed %d: %s gives two plans:\n%s\n%s", seed, pn.name, texts[0], texts[1])

@@ -6,11 +6,11 @@ import (
 	"text/tabwriter"
 )
 
-// reportText is a report as a table.
-func reportText(r *Report) string {
+// reportText is a plan with its report as a table.
+func reportText(p *Problem, pl *Plan, r *Report) string {
 	var s strings.Builder
 	w := tabwriter.NewWriter(&s, 0, 0, 2, ' ', tabwriter.AlignRight)
-	memory := len(r.Memories) > 1
+	memory := len(pl.Memories) > 1
 	row := func(b []string) {
 		if !memory {
 			b = b[1:]
@@ -18,35 +18,45 @@ func reportText(r *Report) string {
 		fmt.Fprintln(w, strings.Join(b, "\t"))
 	}
 	row([]string{"memory", "offset", "size", "steps", "  buffer"})
-	for _, b := range r.Buffers {
-		row([]string{fmt.Sprint(b.Memory), fmt.Sprint(b.Offset), fmt.Sprint(b.Size),
-			spanText(b.Live), "  " + describe(r, b)})
+	over := inPlaceOf(p, pl)
+	for i, b := range p.Buffers {
+		root, shift := p.Root(BufferID(i))
+		text := b.Name
+		if int(root) != i {
+			text += fmt.Sprintf(" = %s + %d", p.Buffers[root].Name, shift)
+		}
+		if len(over[i]) > 0 {
+			text += " over " + strings.Join(over[i], ", ")
+		}
+		row([]string{fmt.Sprint(p.Buffers[root].Memory), fmt.Sprint(pl.Offsets[i]),
+			fmt.Sprint(b.Size), spanText(r.Live[i]), "  " + text})
 	}
 	w.Flush()
-	for m, mem := range r.Memories {
+	for m, mem := range pl.Memories {
 		if memory {
 			fmt.Fprintf(&s, "memory %d: ", m)
 		}
 		fmt.Fprintf(&s, "%d bytes, aligned to %d; lower bound %d", mem.Size, mem.Align,
-			mem.LowerBound)
-		if mem.PeakStep >= 0 {
-			fmt.Fprintf(&s, " (step %d)", mem.PeakStep)
+			r.Peaks[m].Bytes)
+		if step := r.Peaks[m].Step; step >= 0 {
+			fmt.Fprintf(&s, " (step %d)", step)
 		}
-		fmt.Fprintf(&s, ", ratio %.3f\n", mem.Ratio)
+		s.WriteString("\n")
 	}
 	return s.String()
 }
 
-// describe is the last column: the name and how the buffer came to its place.
-func describe(r *Report, b BufferReport) string {
-	text := b.Name
-	if b.Root != b.ID {
-		text += fmt.Sprintf(" = %s + %d", r.Buffers[b.Root].Name, b.Shift)
+// inPlaceOf returns, by buffer, the names of those that it is written over in place.
+func inPlaceOf(p *Problem, pl *Plan) map[int][]string {
+	over := map[int][]string{}
+	a, _ := analyse(p)
+	for _, pr := range a.pairs {
+		dst, src := a.nodes[pr.dst].id, a.nodes[pr.src].id
+		if pl.Offsets[dst]+pr.delta == pl.Offsets[src] {
+			over[int(dst)] = append(over[int(dst)], p.Buffers[src].Name)
+		}
 	}
-	if len(b.Over) > 0 {
-		text += " over " + strings.Join(b.Over, ", ")
-	}
-	return text
+	return over
 }
 
 func spanText(spans []Span) string {

@@ -53,21 +53,22 @@ func newMemory(problem *plan.Problem, pl *plan.Plan, steps []string, firstID int
 	}
 	m := &Memory{Bytes: report.Size, LowerBound: report.LowerBound, Greedy: greedy.Size(),
 		Steps: steps, Length: len(steps)}
-	for i, r := range report.Memories {
-		b := Buffer{ID: firstID + i, Bytes: r.Size, Align: r.Align, LowerBound: r.LowerBound,
-			PeakStep: r.PeakStep}
+	for i, mem := range pl.Memories {
+		b := Buffer{ID: firstID + i, Bytes: mem.Size, Align: mem.Align,
+			LowerBound: report.Peaks[i].Bytes, PeakStep: report.Peaks[i].Step}
 		if i < len(greedy.Memories) {
 			b.Greedy = greedy.Memories[i].Size
 		}
 		m.Buffers = append(m.Buffers, b)
 	}
-	for _, b := range report.Buffers {
-		if b.Root != b.ID || b.Size == 0 || len(b.Live) == 0 {
+	for i, live := range report.Live {
+		b := &problem.Buffers[i]
+		if b.Size == 0 || len(live) == 0 {
 			continue
 		}
-		m.Boxes = append(m.Boxes, Box{Name: b.Name, Buffer: b.Memory, Offset: b.Offset,
-			Bytes: b.Size, Live: b.Live})
-		m.Length = max(m.Length, b.Live[len(b.Live)-1].Last+1)
+		m.Boxes = append(m.Boxes, Box{Name: b.Name, Buffer: b.Memory, Offset: pl.Offsets[i],
+			Bytes: b.Size, Live: live})
+		m.Length = max(m.Length, live[len(live)-1].Last+1)
 	}
 	slices.SortStableFunc(m.Boxes, func(a, b Box) int {
 		return cmp.Or(cmp.Compare(a.Buffer, b.Buffer), cmp.Compare(a.Live[0].First,
