@@ -72,26 +72,14 @@ func intToFloat(d ir.DType, mag uint64, neg bool) float64 {
 // Wrap reduces n to the range of integer dtype d, two's complement. Bool is
 // n != 0.
 func Wrap(d ir.DType, n int64) int64 {
-	switch d {
-	case ir.Bool:
-		if n != 0 {
-			return 1
-		}
-		return 0
-	case ir.Int8:
-		return int64(int8(n))
-	case ir.Uint8:
-		return int64(uint8(n))
-	case ir.Int16:
-		return int64(int16(n))
-	case ir.Uint16:
-		return int64(uint16(n))
-	case ir.Int32:
-		return int64(int32(n))
-	case ir.Uint32:
-		return int64(uint32(n))
+	unused := 64 - 8*uint(d.Size())
+	switch {
+	case d == ir.Bool:
+		return boolValue(n != 0).I
+	case d.IsUnsigned():
+		return int64(uint64(n) << unused >> unused)
 	}
-	return n
+	return n << unused >> unused
 }
 
 // IntRange returns the smallest and the largest value of integer dtype d as

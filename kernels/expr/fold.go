@@ -65,24 +65,16 @@ func unary(op Op, a *Expr) *Expr {
 // negated returns the comparison that holds exactly when op does not. NaN
 // leaves only equality on floats.
 func negated(op Op, operands ir.DType) (Op, bool) {
-	switch op {
-	case OpEq:
-		return OpNe, true
-	case OpNe:
-		return OpEq, true
-	}
+	all := uint8(less | equal | greater)
 	if operands.IsFloat() {
-		return op, false
+		all |= unordered
 	}
-	switch op {
-	case OpLt:
-		return OpGe, true
-	case OpLe:
-		return OpGt, true
-	case OpGt:
-		return OpLe, true
+	for n := OpEq; n <= OpGe; n++ {
+		if holds[n]&all == all&^holds[op] {
+			return n, true
+		}
 	}
-	return OpLt, true
+	return op, false
 }
 
 func binary(op Op, a, b *Expr) *Expr {

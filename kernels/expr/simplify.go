@@ -87,18 +87,14 @@ func indexOf(e *Expr) sym.Expr {
 
 func simplifyIndexCompare(e *Expr) *Expr {
 	a, b := indexOf(e.Args[0]), indexOf(e.Args[1])
-	var r *Expr
-	switch e.Op {
-	case OpLe:
-		r = IdxLe(a, b)
-	case OpLt:
-		r = IdxLt(a, b)
-	case OpGe:
-		r = IdxLe(b, a)
-	default:
-		r = IdxLt(b, a)
+	if e.Op == OpGe || e.Op == OpGt {
+		a, b = b, a
 	}
-	if r.Op == OpConst {
+	compare := IdxLt
+	if e.Op == OpLe || e.Op == OpGe {
+		compare = IdxLe
+	}
+	if r := compare(a, b); r.Op == OpConst {
 		return r
 	}
 	return Build(e)

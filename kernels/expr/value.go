@@ -42,32 +42,38 @@ func Apply(op Op, d, from ir.DType, args ...Value) (Value, error) {
 	return Value{}, fmt.Errorf("no operation %s on %s", op, d)
 }
 
+// How two numbers may stand to each other. Unordered are those of which one is NaN.
+const (
+	less = 1 << iota
+	equal
+	greater
+	unordered
+)
+
+// holds are the relations in which a comparison is true.
+var holds = [...]uint8{OpEq: equal, OpNe: less | greater | unordered, OpLt: less,
+	OpLe: less | equal, OpGt: greater, OpGe: greater | equal}
+
 func compare(op Op, d ir.DType, a, b Value) bool {
-	var lt, eq bool
 	switch {
 	case d.IsFloat():
-		lt, eq = a.F < b.F, a.F == b.F
-		if a.F != a.F || b.F != b.F {
-			return op == OpNe
-		}
+		return holds[op]&relation(a.F, b.F) != 0
 	case d == ir.Uint64:
-		lt, eq = uint64(a.I) < uint64(b.I), a.I == b.I
-	default:
-		lt, eq = a.I < b.I, a.I == b.I
+		return holds[op]&relation(uint64(a.I), uint64(b.I)) != 0
 	}
-	switch op {
-	case OpEq:
-		return eq
-	case OpNe:
-		return !eq
-	case OpLt:
-		return lt
-	case OpLe:
-		return lt || eq
-	case OpGt:
-		return !lt && !eq
+	return holds[op]&relation(a.I, b.I) != 0
+}
+
+func relation[T float64 | int64 | uint64](a, b T) uint8 {
+	switch {
+	case a < b:
+		return less
+	case a == b:
+		return equal
+	case a > b:
+		return greater
 	}
-	return !lt
+	return unordered
 }
 
 func applyBool(op Op, args []Value) (Value, error) {
