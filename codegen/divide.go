@@ -89,7 +89,7 @@ func (d *divider) block(stmts []native.Stmt) ([]native.Stmt, int) {
 
 // stmt returns s with the blocks in it divided, and its weight.
 func (d *divider) stmt(s native.Stmt) (native.Stmt, int) {
-	own := 1 + len(Operands(s))
+	own := 1 + len(native.Operands(s))
 	if call, ok := s.(*native.Call); ok {
 		own += len(call.Ints) + len(call.Scalars)
 	}

@@ -118,7 +118,7 @@ func LayOut(p *native.Program) *Weights {
 	}
 	for _, m := range p.Methods {
 		Walk(m.Body, func(s native.Stmt) {
-			for _, b := range Operands(s) {
+			for _, b := range native.Operands(s) {
 				note(b)
 			}
 		})

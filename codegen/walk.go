@@ -37,44 +37,6 @@ func WalkFunction(block []native.Stmt, f func(native.Stmt)) {
 	}
 }
 
-// Origins returns the graph nodes that s comes from.
-func Origins(s native.Stmt) []native.Origin {
-	switch s := s.(type) {
-	case *native.Call:
-		return s.From
-	case *native.Cond:
-		return s.From
-	case *native.While:
-		return s.From
-	case *native.For:
-		return s.From
-	case *native.Let:
-		return s.From
-	case *native.Assert:
-		return s.From
-	}
-	return nil
-}
-
-// Operands returns the buffers that s itself uses, its blocks left out. The
-// predicate of a While is among them. A Poison uses none: it writes bytes of the
-// arena, and stands where its buffer's size may not be known yet.
-func Operands(s native.Stmt) []*native.Buffer {
-	switch s := s.(type) {
-	case *native.Call:
-		return s.Args
-	case *native.Cond:
-		return []*native.Buffer{s.Pred}
-	case *native.While:
-		return []*native.Buffer{s.Pred}
-	case *native.Let:
-		return s.Args
-	case *native.Assert:
-		return s.Args
-	}
-	return nil
-}
-
 // Declarations tells, for the statements of a function, which buffers' locals are best
 // declared right before each: every buffer once, in the innermost block that
 // holds all its uses, before the first. Roots stand before their views. Only
@@ -124,7 +86,7 @@ func (d *declarer) block(stmts []native.Stmt, outer []step) {
 			}
 			continue
 		}
-		for _, b := range Operands(s) {
+		for _, b := range native.Operands(s) {
 			d.use(b, path)
 		}
 		for k, b := range native.Blocks(s) {

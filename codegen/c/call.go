@@ -46,7 +46,7 @@ func (b *body) inside(f func()) {
 // remark prints where s comes from, unless the statement before comes from the
 // same place.
 func (b *body) remark(s native.Stmt) {
-	text := codegen.OriginText(codegen.Origins(s))
+	text := codegen.OriginText(native.Origins(s))
 	if text.IsEmpty() || text == b.comment {
 		return
 	}
@@ -113,7 +113,7 @@ func (b *body) planText(buf *native.Buffer, name string) string {
 	whole := fmt.Sprintf("%s %s: %s", name, codegen.ShapeText(buf.Sizes, b.sizeText), place)
 	var texts []string
 	u := b.uses[buf]
-	if from, to := codegen.Origins(u.first), codegen.Origins(u.last); len(from) > 0 && len(to) > 0 {
+	if from, to := native.Origins(u.first), native.Origins(u.last); len(from) > 0 && len(to) > 0 {
 		maker, reader := from[len(from)-1], to[0]
 		if u.first == u.last {
 			reader = maker

@@ -109,7 +109,7 @@ func (w *widths) method(m *native.Method) {
 	}
 	codegen.Walk(m.Body, func(s native.Stmt) {
 		w.params = nil
-		for _, b := range codegen.Operands(s) {
+		for _, b := range native.Operands(s) {
 			w.of(b.Len)
 			if b.Root != nil {
 				w.of(b.At)

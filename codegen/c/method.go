@@ -107,7 +107,7 @@ func usesOf(body []native.Stmt) map[*native.Buffer]use {
 		uses[b] = u
 	}
 	codegen.Walk(body, func(s native.Stmt) {
-		for _, b := range codegen.Operands(s) {
+		for _, b := range native.Operands(s) {
 			touch(b, s, 1)
 			if b.Root != nil {
 				touch(b.Root, s, 0)

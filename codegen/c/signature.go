@@ -67,7 +67,7 @@ func (g *gen) signatures() {
 		m.words = codegen.NewSizeWords(binding, m.sizeName)
 		g.portMacros(m)
 		codegen.Walk(nm.Body, func(s native.Stmt) {
-			for _, b := range codegen.Operands(s) {
+			for _, b := range native.Operands(s) {
 				switch native.Root(b).Storage {
 				case native.State:
 					m.state = true

@@ -38,7 +38,7 @@ func (p *methodPrinter) steps(stmts []native.Stmt) []jen.Code {
 	defer func() { p.from = around }()
 	last := around
 	for _, s := range stmts {
-		from := codegen.OriginText(codegen.Origins(s))
+		from := codegen.OriginText(native.Origins(s))
 		if from.IsEmpty() {
 			from = last
 		}

@@ -36,7 +36,7 @@ func (g *generator) arenaType() ir.DType {
 	first, same := true, !g.poisons()
 	for _, m := range g.p.Methods {
 		codegen.Walk(m.Body, func(s native.Stmt) {
-			for _, b := range codegen.Operands(s) {
+			for _, b := range native.Operands(s) {
 				root := native.Root(b)
 				if root.Storage != native.Arena || root.MaxLen == 0 {
 					continue

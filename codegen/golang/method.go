@@ -137,7 +137,7 @@ func (p *methodPrinter) lines(f func() jen.Code) []jen.Code {
 func readsWeights(stmts []native.Stmt) bool {
 	found := false
 	codegen.WalkFunction(stmts, func(s native.Stmt) {
-		for _, b := range codegen.Operands(s) {
+		for _, b := range native.Operands(s) {
 			found = found || native.Root(b).Storage == native.Weight
 		}
 	})
@@ -338,7 +338,7 @@ func (p *methodPrinter) rootExpr(b *native.Buffer) string {
 func mentioned(stmts []native.Stmt) map[*native.Buffer]bool {
 	found := map[*native.Buffer]bool{}
 	codegen.WalkFunction(stmts, func(s native.Stmt) {
-		for _, b := range codegen.Operands(s) {
+		for _, b := range native.Operands(s) {
 			found[b] = true
 		}
 	})

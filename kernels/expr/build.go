@@ -34,13 +34,14 @@ func Num(d ir.DType, x float64) *Expr {
 	if d.IsFloat() {
 		return Float(d, x)
 	}
-	return constant(d, Convert(Value{F: x}, ir.Float64, d))
+	return Const(d, Convert(Value{F: x}, ir.Float64, d))
 }
 
 // Bool returns a Bool constant.
-func Bool(b bool) *Expr { return constant(ir.Bool, boolValue(b)) }
+func Bool(b bool) *Expr { return Const(ir.Bool, boolValue(b)) }
 
-func constant(d ir.DType, v Value) *Expr {
+// Const returns the value v of d as a constant.
+func Const(d ir.DType, v Value) *Expr {
 	if d.IsFloat() {
 		return &Expr{Op: OpConst, DType: d, Float: v.F}
 	}
@@ -193,7 +194,7 @@ func Cast(d ir.DType, a *Expr) *Expr {
 	case from == d:
 		return a
 	case a.Op == OpConst:
-		return constant(d, Convert(Value{I: a.Int, F: a.Float}, from, d))
+		return Const(d, Convert(Value{I: a.Int, F: a.Float}, from, d))
 	case d == ir.Bool && IsNarrow(from):
 		return Cast(d, Cast(ir.Float32, a))
 	case d == ir.Bool && from.IsFloat():
@@ -264,7 +265,7 @@ func Bitcast(d ir.DType, a *Expr) *Expr {
 		panic(fmt.Sprintf("expr: bitcast from %s to %s", a.DType, d))
 	}
 	if a.Op == OpConst {
-		return constant(d, bitcast(Value{I: a.Int, F: a.Float}, a.DType, d))
+		return Const(d, bitcast(Value{I: a.Int, F: a.Float}, a.DType, d))
 	}
 	return &Expr{Op: OpBitcast, DType: d, Args: []*Expr{a}}
 }

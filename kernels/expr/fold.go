@@ -23,7 +23,7 @@ func fold(e *Expr) *Expr {
 	if err != nil {
 		return e // division by zero: an error where it is executed
 	}
-	return constant(e.DType, v)
+	return Const(e.DType, v)
 }
 
 func (e *Expr) isInt(n int64) bool { return e.Op == OpConst && !e.DType.IsFloat() && e.Int == n }

@@ -377,7 +377,7 @@ func divide(m *Method, t tuned.Target) {
 	if t.Threads < 2 {
 		return
 	}
-	eachCall(m.Body, func(c *Call) {
+	EachCall(m.Body, func(c *Call) {
 		if c.Kernel.Loop == nil || c.Kernel.Copy ||
 			loopTime*schedule.Work(c.Kernel.Loop) < t.DividedFrom || !ownable(c.Kernel.Loop) {
 			return

@@ -190,6 +190,9 @@ func (s *Assert) origins() []Origin { return s.From }
 func (*Poison) origins() []Origin   { return nil }
 func (*Section) origins() []Origin  { return nil }
 
+// Origins returns the graph nodes that s comes from.
+func Origins(s Stmt) []Origin { return s.origins() }
+
 // Origin is a graph node that a statement came from.
 type Origin struct {
 	Node foreign.Text
@@ -380,6 +383,17 @@ func eachOwn(s Stmt, f func(access)) {
 	case *Assert:
 		read(s.Args)
 	}
+}
+
+// Operands returns the buffers that s itself uses, its blocks left out. The
+// predicate of a While is among them. A Poison uses none: it writes bytes of the
+// arena, and stands where its buffer's size may not be known yet.
+func Operands(s Stmt) (list []*Buffer) {
+	eachOwn(s, func(a access) { list = append(list, *a.buf) })
+	if w, ok := s.(*While); ok {
+		list = append(list, w.Pred)
+	}
+	return list
 }
 
 // Role is how the kernel uses its operand i.

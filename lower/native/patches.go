@@ -42,9 +42,9 @@ type link struct {
 	kind   *kind
 	planes bool // the channels of its image are planes
 
-	movable      bool         // as movable says
 	moving       map[int]bool // as moving says
-	instructions float64      // of the whole call
+	movable      bool
+	instructions float64 // of the whole call
 }
 
 // patches makes the calls of all blocks in patches where that pays.
@@ -113,7 +113,8 @@ func (b *builder) link(s Stmt, made map[*tuned.Instance]*facts) (l link, ok bool
 	}
 	in := c.Kernel.Tuned
 	l = link{call: c, facts: f, window: w, planes: b.orders[f.call.Value("input")] == nil,
-		movable: movable(in), moving: moving(in), instructions: in.Instructions()}
+		instructions: in.Instructions()}
+	l.moving, l.movable = moving(in)
 	b.divisions.know(b, &l)
 	return l, true
 }
@@ -174,22 +175,18 @@ func (b *builder) plan(chain []link) (best *patches, gain float64) {
 		b.opt.Target.Gain(tuned.PatchCost{Images: between(chain)}) <= 0 {
 		return nil, 0
 	}
-	type choice struct {
-		patches *patches
-		gain    float64
-	}
 	var choices []choice
 	for height := int64(1); height < last; height++ {
 		if p := b.divisions.patches(chain, height); p != nil && !p.small() {
 			if g := b.opt.Target.Gain(p.cost()); g > 0 {
-				choices = append(choices, choice{p, g})
+				choices = append(choices, choice{patches: p, time: -g})
 			}
 		}
 	}
-	slices.SortStableFunc(choices, func(x, y choice) int { return cmp.Compare(y.gain, x.gain) })
+	slices.SortStableFunc(choices, func(x, y choice) int { return cmp.Compare(x.time, y.time) })
 	for _, c := range choices {
 		if c.patches.instances(b) {
-			return c.patches, c.gain
+			return c.patches, -c.time
 		}
 	}
 	return nil, 0
@@ -261,36 +258,28 @@ func (p *patches) instances(b *builder) bool {
 	return true
 }
 
-// movable reports whether what the epilogue reads is known to be laid out as the
-// result is, or to be the same for all of its rows.
-func movable(in *tuned.Instance) bool {
-	ok := true
+// moving tells the arguments that the epilogue reads at the result's position. It is !ok
+// unless what the epilogue reads is known to be laid out as the result is, or to be the
+// same for all of its rows.
+func moving(in *tuned.Instance) (at map[int]bool, ok bool) {
+	at, ok = map[int]bool{}, true
 	if ep := in.Epilogue; ep != nil {
-		at := map[int]bool{} // whether an operand is read at the result's position
+		fixed := map[int]bool{}
 		expr.Walk(ep.Body, func(e *expr.Expr) {
 			if e.Op != expr.OpLoad {
 				return
 			}
-			moves := e.Coords[0].Equal(ep.O.Expr())
-			before, seen := at[e.Buf]
-			ok = ok && (moves || !e.Coords[0].Uses(ep.O)) && (!seen || before == moves)
-			at[e.Buf] = moves
-		})
-	}
-	return ok
-}
-
-// moving are the arguments that the epilogue reads at the result's position.
-func moving(in *tuned.Instance) map[int]bool {
-	at := map[int]bool{}
-	if ep := in.Epilogue; ep != nil {
-		expr.Walk(ep.Body, func(e *expr.Expr) {
-			if e.Op == expr.OpLoad && e.Coords[0].Equal(ep.O.Expr()) {
-				at[in.First(tuned.Extra)+e.Buf] = true
+			arg := in.First(tuned.Extra) + e.Buf
+			if e.Coords[0].Equal(ep.O.Expr()) {
+				at[arg] = true
+			} else {
+				fixed[arg] = true
+				ok = ok && !e.Coords[0].Uses(ep.O)
 			}
+			ok = ok && !(at[arg] && fixed[arg])
 		})
 	}
-	return at
+	return at, ok
 }
 
 // emit returns the statements.

@@ -382,14 +382,7 @@ func sameElement(d ir.DType, data []byte) (*expr.Expr, bool) {
 		d == ir.Float64) || !bytes.Equal(data[n:], data[:len(data)-n]) {
 		return nil, false
 	}
-	switch v := eval.Get(d, data, 0); {
-	case d == ir.Bool:
-		return expr.Bool(v.I != 0), true
-	case d.IsInt():
-		return expr.Int(d, v.I), true
-	default:
-		return expr.Float(d, v.F), true
-	}
+	return expr.Const(d, eval.Get(d, data, 0)), true
 }
 
 // poison inserts, before every step, statements that overwrite what no later

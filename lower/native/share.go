@@ -24,7 +24,7 @@ const hotShare = 0.05
 func share(p *Program, opt Options) {
 	var calls []*Call
 	for _, m := range p.Methods {
-		eachCall(m.Body, func(c *Call) { calls = append(calls, c) })
+		EachCall(m.Body, func(c *Call) { calls = append(calls, c) })
 	}
 	total := 0.0
 	counted := map[*tuned.Instance]bool{}
@@ -66,13 +66,14 @@ func share(p *Program, opt Options) {
 	}
 }
 
-func eachCall(stmts []Stmt, f func(*Call)) {
+// EachCall calls f for every call of stmts and below.
+func EachCall(stmts []Stmt, f func(*Call)) {
 	for _, s := range stmts {
 		if c, ok := s.(*Call); ok {
 			f(c)
 		}
 		for _, nested := range Blocks(s) {
-			eachCall(*nested, f)
+			EachCall(*nested, f)
 		}
 	}
 }
@@ -305,8 +306,8 @@ type abstracter struct {
 	inner   map[*sym.Symbol]sym.Expr // symbols bound in the function, and what replaces them
 	rank    map[*sym.Symbol]int      // order in which they are bound
 	locals  map[*expr.Var]*expr.Var
-	order   map[*expr.Var]int
-	scalars int // scalar parameters the function has
+	order   map[*expr.Var]int // the numbers of locals, as declared
+	scalars int               // scalar parameters the function has
 }
 
 func newAbstracter(scalars int) *abstracter {
@@ -470,7 +471,7 @@ func (a *abstracter) stmt(s loop.Stmt) loop.Stmt {
 		}
 		return n
 	case *loop.Assign:
-		fmt.Fprintf(&a.key, "set%d", a.local(s.Var))
+		fmt.Fprintf(&a.key, "set%d", a.order[s.Var])
 		return &loop.Assign{Var: a.locals[s.Var], At: a.index(s.At), Value: a.value(s.Value)}
 	case *loop.LetIndex:
 		a.key.WriteString("idx")
@@ -485,9 +486,6 @@ func (a *abstracter) stmt(s loop.Stmt) loop.Stmt {
 	}
 	return s
 }
-
-// local returns the number of a local: locals are numbered as declared.
-func (a *abstracter) local(v *expr.Var) int { return a.order[v] }
 
 // value abstracts a scalar expression: index expressions and floating
 // constants.
@@ -505,7 +503,7 @@ func (a *abstracter) value(e *expr.Expr) *expr.Expr {
 	case expr.OpIndex:
 		n.Idx = a.index(e.Idx)
 	case expr.OpLocal:
-		fmt.Fprintf(&a.key, "l%d", a.local(e.Var))
+		fmt.Fprintf(&a.key, "l%d", a.order[e.Var])
 		if v := a.locals[e.Var]; v != nil {
 			n.Var = v
 		}

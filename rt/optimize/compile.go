@@ -59,21 +59,14 @@ func compile(b *rt.Boundary, o Options) *code {
 	c.method, c.state = np.Methods[0], np.State
 	c.checkPorts(b)
 	c.binding = must.Get(native.Bind(c.method))
-	c.compileKernels(c.method.Body)
-	c.keep(b, np.Consts)
-	return c
-}
-
-func (c *code) compileKernels(body []native.Stmt) {
-	for _, s := range body {
-		if call, ok := s.(*native.Call); ok && c.kernels[call.Kernel] == nil {
+	native.EachCall(c.method.Body, func(call *native.Call) {
+		if c.kernels[call.Kernel] == nil {
 			must.Do(func() { c.kernels[call.Kernel] = newKernel(call) }, "kernel %s",
 				call.Kernel.Name)
 		}
-		for _, block := range native.Blocks(s) {
-			c.compileKernels(*block)
-		}
-	}
+	})
+	c.keep(b, np.Consts)
+	return c
 }
 
 // withConstants returns the program with nothing but the method, its constants
