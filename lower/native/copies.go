@@ -248,8 +248,7 @@ func (f *forwarding) save(late []access) (copies []Stmt) {
 	}
 	olds := make([]*Buffer, len(parts))
 	for i, p := range parts {
-		olds[i] = &Buffer{Name: p.Name + "_old", DType: p.DType, Sizes: p.Sizes, Len: p.Len,
-			MaxLen: p.MaxLen}
+		olds[i] = dense(p.Name+"_old", p.DType, p.Sizes...)
 		copies = append(copies, &Call{Kernel: copyKernel(p.DType, p.Len), Args: []*Buffer{olds[i],
 			p}, From: (*f.block)[f.at].(*Call).From})
 	}

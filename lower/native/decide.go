@@ -390,10 +390,8 @@ func divide(m *Method, t tuned.Target) {
 		k.Loop, c.Kernel = f, &k
 		for i, b := range f.Bufs {
 			if b.Role == loop.Scratch {
-				s := *c.Args[i]
-				s.Len = sym.Int(OwnScratch(b) * int64(t.Threads))
-				s.Sizes, s.MaxLen = []sym.Expr{s.Len}, bound(s.Len)
-				c.Args[i] = &s
+				n := sym.Int(OwnScratch(b) * int64(t.Threads))
+				c.Args[i] = dense(c.Args[i].Name, b.DType, n)
 			}
 		}
 	})

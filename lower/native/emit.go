@@ -97,9 +97,8 @@ func viewOf(of *Buffer, name string, sizes []sym.Expr, start sym.Expr) *Buffer {
 	if of.Root != nil {
 		root, start = of.Root, sym.Add(of.At, start)
 	}
-	v := &Buffer{Name: name, DType: of.DType, Sizes: sizes, Len: sym.Mul(sizes...),
-		Storage: root.Storage, Root: root, At: start}
-	v.MaxLen = bound(v.Len)
+	v := dense(name, of.DType, sizes...)
+	v.Storage, v.Root, v.At = root.Storage, root, start
 	return v
 }
 
@@ -158,8 +157,7 @@ func (b *builder) call(fn *loop.Func, vals, args, scalars []*ir.Value, from []Or
 			}
 			c.Args = append(c.Args, out)
 		case i >= len(vals)+len(args):
-			c.Args = append(c.Args, &Buffer{Name: buf.Name, DType: buf.DType,
-				Sizes: []sym.Expr{buf.Len}, Len: buf.Len, MaxLen: bound(buf.Len)})
+			c.Args = append(c.Args, dense(buf.Name, buf.DType, buf.Len))
 		case loads[i]:
 			c.Args = append(c.Args, b.buffer(args[i-len(vals)]))
 		default:
@@ -200,9 +198,12 @@ func (b *builder) fresh(v *ir.Value) *Buffer {
 	return buf
 }
 
-func newBuffer(v *ir.Value) *Buffer {
-	return &Buffer{Name: v.Name, DType: v.Type.DType, Sizes: v.Type.Sizes, Len: v.Type.Numel(),
-		MaxLen: bound(v.Type.Numel())}
+func newBuffer(v *ir.Value) *Buffer { return dense(v.Name, v.Type.DType, v.Type.Sizes...) }
+
+// dense returns a buffer of the arena.
+func dense(name string, d ir.DType, sizes ...sym.Expr) *Buffer {
+	n := sym.Mul(sizes...)
+	return &Buffer{Name: name, DType: d, Sizes: sizes, Len: n, MaxLen: bound(n)}
 }
 
 // buffer returns the buffer that holds v.
@@ -370,7 +371,7 @@ func (b *builder) tunedScratch(n sym.Expr) *Buffer {
 	if !b.opt.Target.Language.RereadsBytes {
 		d, n = ir.Float32, sym.CeilDiv(n, sym.Int(4))
 	}
-	return &Buffer{Name: "scratch", DType: d, Sizes: []sym.Expr{n}, Len: n, MaxLen: bound(n)}
+	return dense("scratch", d, n)
 }
 
 // packed returns the buffer of a constant made by a tuned kernel's Match; of
@@ -417,8 +418,8 @@ func (b *builder) packedLater(c *ops.Call, p tuned.Packed) *Buffer {
 	}
 	name = b.ports.unique(identifier(name))
 	port := Port{Name: foreign.Of(name), Type: ir.StaticTensor(p.DType, n), Packs: packing}
-	port.Buf = &Buffer{Name: name, DType: p.DType, Sizes: ir.Ints([]int64{n}), Len: sym.Int(n),
-		MaxLen: n, Storage: Input}
+	port.Buf = dense(name, p.DType, sym.Int(n))
+	port.Buf.Storage = Input
 	b.m.Inputs = append(b.m.Inputs, port)
 	return port.Buf
 }

@@ -506,9 +506,8 @@ func layOver(laid []*over) overlay {
 		if b := inside[o.image]; b != nil {
 			unders[i] = b
 		}
-		n := sym.Int(o.size(unders[i].MaxLen))
-		boths[i] = &Buffer{Name: o.image.Name + "_" + o.result.Name, DType: o.image.DType,
-			Sizes: []sym.Expr{n}, Len: n, MaxLen: bound(n)}
+		boths[i] = dense(o.image.Name+"_"+o.result.Name, o.image.DType,
+			sym.Int(o.size(unders[i].MaxLen)))
 		inside[o.result] = boths[i]
 	}
 	moved := overlay{}

@@ -364,11 +364,9 @@ func (p *patches) patch(windows []*Buffer, i int64, more sym.Expr) []Stmt {
 		case part.Scratch.IsZero(): // rows without padding may need no copy
 			args = args[:len(args)-1]
 		default:
-			s := *args[len(args)-1]
-			elem := sym.Int(int64(s.DType.Size()))
-			s.Len = sym.CeilDiv(part.Scratch, elem)
-			s.Sizes, s.MaxLen = []sym.Expr{s.Len}, bound(s.Len)
-			args[len(args)-1] = &s
+			s := args[len(args)-1]
+			n := sym.CeilDiv(part.Scratch, sym.Int(int64(s.DType.Size())))
+			args[len(args)-1] = dense(s.Name, s.DType, n)
 		}
 		k := *c.call.Kernel
 		k.Tuned, k.whole = part, in

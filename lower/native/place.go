@@ -353,9 +353,9 @@ func (p *constPool) add(from string, d ir.DType, data []byte) *Const {
 // weight returns a new buffer over constant data.
 func (b *builder) weight(from string, d ir.DType, sizes []sym.Expr, data []byte) *Buffer {
 	c := b.consts.add(from, d, data)
-	n := sym.Mul(sizes...)
-	return &Buffer{Name: c.Name, DType: d, Sizes: sizes, Len: n, MaxLen: bound(n),
-		Storage: Weight, Const: c}
+	buf := dense(c.Name, d, sizes...)
+	buf.Storage, buf.Const = Weight, c
+	return buf
 }
 
 // constBytes returns the dense row-major elements of a constant value.
