@@ -388,7 +388,8 @@ func sameElement(d ir.DType, data []byte) (*expr.Expr, bool) {
 // poison inserts, before every step, statements that overwrite what no later
 // step may read. A program whose results change by that has read dead memory.
 func poison(m *Method, l *layout) {
-	p := &poisoner{dead: must.Get(plan.Dead(m.Problem)), steps: l.steps, bufs: map[plan.BufferID]*Buffer{}}
+	p := &poisoner{dead: must.Get(plan.Dead(m.Problem)), steps: l.steps,
+		bufs: map[plan.BufferID]*Buffer{}}
 	for b, id := range m.Bank {
 		if b.Root == nil {
 			p.bufs[id] = b
