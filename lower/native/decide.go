@@ -15,8 +15,7 @@ import (
 // facts is what the builder knows of a node before it emits anything.
 type facts struct {
 	node  *ir.Node
-	graph *ir.Graph // of the node, where joins asks
-	place int       // among the nodes of its graph
+	place int // among the nodes of its graph
 	binding
 	instance *tuned.Instance
 	operands []*ir.Value // tensor values the chosen form reads, epilogue included

@@ -208,9 +208,7 @@ func (b *builder) borders(g *ir.Graph, rowMajor map[*ir.Value]bool) bool {
 		n := f.node
 		into, out := tuned.WorthCopies(f.call, b.opt.Target)
 		if x := f.call.Value("input"); into && rowMajor[x] {
-			c := b.border(x, ir.ChannelsLast)
-			g.Nodes = slices.Insert(g.Nodes, slices.Index(g.Nodes, n), c)
-			b.redirect(n, x, c.Output(0))
+			b.borderBefore(g, n, x)
 			found = true
 		}
 		if out && rowMajor[n.Output(0)] {
@@ -240,6 +238,13 @@ func (b *builder) poolBorders(g *ir.Graph, rowMajor map[*ir.Value]bool) bool {
 		}
 	}
 	return found
+}
+
+// borderBefore lets n read a channels-last copy of v.
+func (b *builder) borderBefore(g *ir.Graph, n *ir.Node, v *ir.Value) {
+	c := b.border(v, ir.ChannelsLast)
+	g.Nodes = slices.Insert(g.Nodes, slices.Index(g.Nodes, n), c)
+	b.redirect(n, v, c.Output(0))
 }
 
 // borderAfter lets what reads the result of n read a row-major copy of it.
@@ -337,9 +342,18 @@ func (b *builder) joint(f *facts) bool {
 // whether it did either.
 func (b *builder) joins(g *ir.Graph, rowMajor map[*ir.Value]bool) bool {
 	b.channelsLast(g, rowMajor)
-	mixed := b.mixed(g, rowMajor)
+	mixed := map[*ir.Node]bool{} // their results are channels-last, not all operands may be
+	for _, f := range b.nodes(g) {
+		mixed[f.node] = b.joint(f) && b.orders[f.node.Output(0)] != nil &&
+			slices.ContainsFunc(f.call.Operands(), func(v *ir.Value) bool { return rowMajor[v] })
+	}
 	clear(b.orders)
-	for _, f := range mixed {
+	found := false
+	for g, f := range b.nodes(g) {
+		if !mixed[f.node] {
+			continue
+		}
+		found = true
 		last, rows := 0.0, 0.0
 		for _, v := range f.call.Operands() {
 			if rowMajor[v] {
@@ -352,27 +366,10 @@ func (b *builder) joins(g *ir.Graph, rowMajor map[*ir.Value]bool) bool {
 			b.separate[f.node] = true
 			continue
 		}
-		g := f.graph
 		for _, v := range f.call.Operands() {
 			if rowMajor[v] {
-				c := b.border(v, ir.ChannelsLast)
-				g.Nodes = slices.Insert(g.Nodes, slices.Index(g.Nodes, f.node), c)
-				b.redirect(f.node, v, c.Output(0))
+				b.borderBefore(g, f.node, v)
 			}
-		}
-	}
-	return len(mixed) > 0
-}
-
-// mixed returns the joint calls in g and its regions whose results are
-// channels-last, but not all of whose operands may be.
-func (b *builder) mixed(g *ir.Graph, rowMajor map[*ir.Value]bool) []*facts {
-	var found []*facts
-	for g, f := range b.nodes(g) {
-		if b.joint(f) && b.orders[f.node.Output(0)] != nil &&
-			slices.ContainsFunc(f.call.Operands(), func(v *ir.Value) bool { return rowMajor[v] }) {
-			f.graph = g
-			found = append(found, f)
 		}
 	}
 	return found
