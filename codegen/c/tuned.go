@@ -100,7 +100,7 @@ func (g *gen) phases(in *tuned.Instance, text *ctext.Kernel) (phases []phase) {
 	}
 	for _, text.Phase = range names {
 		text.Used = map[string]bool{}
-		body, err := ctext.Text(in.Kernel.Name, text)
+		body, err := ctext.Text(in.Name(), text)
 		must.Check(err)
 		phases = append(phases, phase{text.Phase, body, text.Used})
 	}

@@ -76,7 +76,7 @@ int main(void)
 // naiveC returns plain C for a trial, without bias, as a function called name.
 func (tr *trial) naiveC(t testing.TB, name string) string {
 	size := func(arg string) []int64 { return tr.sizes(t, tr.call.Tensor(arg)) }
-	switch tr.in.Kernel.Name {
+	switch tr.in.Name() {
 	case "linear_rows_f32":
 		w := size("weight")
 		return fmt.Sprintf(`static void %s(float *y, const float *x, const float *w)

@@ -89,7 +89,7 @@ func (tr *trial) kernel(t testing.TB, name string, params bool) string {
 			k.Result.Args = []string{"acc", "channel", "e"}
 		}
 	}
-	body := withKnown(text(t, in.Kernel.Name, k), k)
+	body := withKnown(text(t, in.Name(), k), k)
 	tr.used = k.Used
 	used := ""                   // behind pragmas, which begin a block
 	for _, name := range given { // the printer leaves out parameters without a use
@@ -176,7 +176,7 @@ func (b *batch) add(t testing.TB, tr *trial, params bool) {
 	if tr.epilogue != nil {
 		epilogue = tr.epilogue.name
 	}
-	name := tr.in.Kernel.Name + "_" + epilogue
+	name := tr.in.Name() + "_" + epilogue
 	ints := tr.ints(t)
 	for i, f := range tr.in.Kernel.Descriptor.Fields {
 		if f.Form {
@@ -323,8 +323,7 @@ func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial 
 			}
 		}
 		convolution := strings.Contains(k.Name, "conv2d") || strings.HasPrefix(k.Name, "depthwise")
-		layouts := strings.Contains(k.Name, "_rows") || strings.Contains(k.Name, "_narrow") || strings.Contains(k.Name, "_slide") ||
-			strings.Contains(k.Name, "_few") || strings.Contains(k.Name, "_lanes") ||
+		layouts := strings.Contains(k.Name, "_rows") || strings.Contains(k.Name, "_few") ||
 			strings.Contains(k.Name, "_edges")
 		if !target.Language.Has(k) {
 			continue
@@ -332,7 +331,10 @@ func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial 
 		if !convolution || layouts && !tuned.ChannelsLast(target) {
 			continue
 		}
-		forms := []string{k.Name}
+		forms := append([]string{k.Name}, k.Forms...)
+		if k.Name == "depthwise_rows_f32" && target.Language == tuned.Go {
+			forms = []string{"depthwise_lanes_f32"}
+		}
 		if k.Descriptor.Field("channels_inner") != nil {
 			forms = append(forms, k.Name+" planes")
 		}
@@ -395,7 +397,7 @@ func TestC(t *testing.T) {
 			for _, kernel := range sorted(sets) {
 				for i, tr := range sets[kernel] {
 					tr.epilogue = all[i%len(all)]
-					if !tr.prepare(t, r, target) || tr.in.Kernel.Name != kernelOf(kernel) {
+					if !tr.prepare(t, r, target) || tr.in.Name() != kernelOf(kernel) {
 						t.Fatalf("%s: not taken by %s", tr.name, kernel)
 					}
 					b.add(t, tr, i%7 != 0)

@@ -72,7 +72,7 @@ func TestGo(t *testing.T) {
 		t.Run(kernel, func(t *testing.T) {
 			for i, tr := range sets[kernel] {
 				tr.epilogue = all[i%len(all)]
-				if !tr.prepare(t, r, target) || tr.in.Kernel.Name != kernelOf(kernel) {
+				if !tr.prepare(t, r, target) || tr.in.Name() != kernelOf(kernel) {
 					t.Errorf("%s: not taken by %s", tr.name, kernel)
 					continue
 				}

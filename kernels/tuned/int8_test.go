@@ -38,7 +38,7 @@ func TestInt8(t *testing.T) {
 		if !tr.prepare(t) {
 			continue
 		}
-		taken[tr.in.Kernel.Name]++
+		taken[tr.in.Name()]++
 		kernel := tr.text(t, n)
 		for _, h := range c.HelpersFor(tr.used, false) {
 			if !helpers[h] {
@@ -122,7 +122,7 @@ func TestInt8Refuses(t *testing.T) {
 		"groups":      conv(0, []int64{1, 4, 3, 3}, []int64{2, 1, 1, 2}),
 	} {
 		if tr.prepare(t) {
-			t.Errorf("%s: taken by %s", name, tr.in.Kernel.Name)
+			t.Errorf("%s: taken by %s", name, tr.in.Name())
 		}
 	}
 	tr := conv(128, []int64{1, 4, 3, 3}, []int64{2, 1, 1, 4})
@@ -329,7 +329,7 @@ func (tr *byteTrial) text(t *testing.T, number int) string {
 		k.Known[p.Name] = n
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "static void kernel%d(int32_t *y, const int8_t *x, const int8_t *w, const int32_t *start, void *scratch)\n%s\n", number, strings.Replace(withKnown(text(t, in.Kernel.Name, k), k), "{\n", "{\n    (void)scratch;\n", 1))
+	fmt.Fprintf(&b, "static void kernel%d(int32_t *y, const int8_t *x, const int8_t *w, const int32_t *start, void *scratch)\n%s\n", number, strings.Replace(withKnown(text(t, in.Name(), k), k), "{\n", "{\n    (void)scratch;\n", 1))
 	data := func(typ, name string, n int, at func(int) int64) {
 		fmt.Fprintf(&b, "static const %s %s%d[] = {", typ, name, number)
 		for i := range n {

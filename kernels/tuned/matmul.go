@@ -130,35 +130,30 @@ func allFloat32(c *ops.Call) bool {
 	return c.Outs[0].DType == ir.Float32
 }
 
-// LinearRows multiplies the rows of x[m][k] with a constant matrix, packed as
+// Linear multiplies the rows of x[m][k] with a constant matrix, packed as
 // w[ceil(n/32)][k][32], the last panel 16 wide where that is enough, with zeros
 // where there is no column, and adds bias[n], padded likewise. Only m may be
-// dynamic.
-func LinearRows() *Kernel {
-	return &Kernel{Name: "linear_rows_f32", Descriptor: linearParams, Go: "rows.Linear", Buffers: []string{"w", "bias"},
-		Phases:   []string{"panels"},
-		Operands: []string{"x"}, C: true,
-		Bounds: true, Match: func(r *Request) *Instance {
-			return matchLinear(r, true)
-		}}
+// dynamic. In C on targets without vectors, panels are as wide as the register tile.
+func Linear() *Kernel {
+	return &Kernel{Name: "linear_f32", Forms: []string{linearRows}, Descriptor: linearParams,
+		Go: "rows.Linear", Buffers: []string{"w", "bias"}, Phases: []string{"panels"},
+		Operands: []string{"x"}, C: true, Bounds: true, Match: matchLinear}
 }
 
-// Linear is LinearRows for C on targets without vectors: panels are as wide as
-// their register tile.
-func Linear() *Kernel {
-	return &Kernel{Name: "linear_f32", Descriptor: linearParams, Operands: []string{"x"},
-		C:     true,
-		Match: func(r *Request) *Instance { return matchLinear(r, false) }}
-}
+// The forms of products that work on rows.
+const (
+	linearRows = "linear_rows_f32"
+	matmulRows = "matmul_rows_f32"
+)
 
 // onRows reports whether the products of a target are those of the kernels that
 // work on rows: so they are where vectors count more than code, and where the language
 // has no others.
 func onRows(t Target) bool { return t.Language.FindsVectors || ChannelsLast(t) }
 
-func matchLinear(r *Request, rows bool) *Instance {
+func matchLinear(r *Request) *Instance {
 	p := productOf(r.Call)
-	if p == nil || rows != onRows(r.Target) || !r.RowMajor() || !p.batch.Is(1) {
+	if p == nil || !r.RowMajor() || !p.batch.Is(1) {
 		return nil
 	}
 	n, ok := p.n.Const()
@@ -171,9 +166,9 @@ func matchLinear(r *Request, rows bool) *Instance {
 		return nil
 	}
 	t := r.Target.tile()
-	cols, last := t.Cols, 0
-	if rows {
-		cols, last = rowsCols, lastCols(int(n))
+	form, cols, last := "", t.Cols, 0
+	if onRows(r.Target) {
+		form, cols, last = linearRows, rowsCols, lastCols(int(n))
 	}
 	work := r.Target.Language.Costs.LinearProduct *
 		cost(p.m, sym.Int(roundUp(n, min(cols, rowsCols/2))), p.k)
@@ -192,6 +187,7 @@ func matchLinear(r *Request, rows bool) *Instance {
 	matrix := panels.Shape{Groups: 1, N: int(n), A: int(k), B: 1, C: 1, Cols: cols, Last: last,
 		Column: int(sn), StepA: int(sk)}
 	return &Instance{
+		Form:     form,
 		Params:   linearParams.params(p.sizes(), nil),
 		Operands: []int{p.x},
 		Added:    added,
@@ -219,27 +215,17 @@ func cost(xs ...sym.Expr) float64 {
 	return c
 }
 
-// MatmulRows multiplies a batch of pairs of matrices, both given by strides: x
-// over batch, row and k, w over batch, k and column. All sizes may be dynamic.
-func MatmulRows() *Kernel {
-	return &Kernel{Name: "matmul_rows_f32", Descriptor: matmulParams, Go: "rows.Matmul", Buffers: []string{"scratch"},
-		Phases:     []string{"panels"},
-		OwnScratch: true, Operands: []string{"x", "w"}, C: true,
-		Bounds: true, Match: func(r *Request) *Instance {
-			return matchMatmul(r, true)
-		}}
-}
-
-// Matmul is MatmulRows for C on targets without vectors.
+// Matmul multiplies a batch of pairs of matrices, both given by strides: x over batch, row
+// and k, w over batch, k and column. All sizes may be dynamic.
 func Matmul() *Kernel {
-	return &Kernel{Name: "matmul_f32", Descriptor: matmulParams, Operands: []string{"x", "w"},
-		C:     true,
-		Match: func(r *Request) *Instance { return matchMatmul(r, false) }}
+	return &Kernel{Name: "matmul_f32", Forms: []string{matmulRows}, Descriptor: matmulParams,
+		Go: "rows.Matmul", Buffers: []string{"scratch"}, Phases: []string{"panels"},
+		OwnScratch: true, Operands: []string{"x", "w"}, C: true, Bounds: true, Match: matchMatmul}
 }
 
-func matchMatmul(r *Request, rows bool) *Instance {
+func matchMatmul(r *Request) *Instance {
 	p := productOf(r.Call)
-	if p == nil || rows != onRows(r.Target) || !p.placed(r) || p.n.Is(1) || p.k.IsZero() {
+	if p == nil || !p.placed(r) || p.n.Is(1) || p.k.IsZero() {
 		return nil
 	}
 	t := r.Target.tile()
@@ -259,7 +245,8 @@ func matchMatmul(r *Request, rows bool) *Instance {
 		in.Added = []int{p.bias}
 	}
 	copied := t.Cols // columns of w
-	if rows {
+	if onRows(r.Target) {
+		in.Form = matmulRows
 		copied = rowsCols + r.Target.Language.CopiesRows
 	}
 	in.Scratch = sym.Mul(p.k, sym.Int(int64(4*copied)))

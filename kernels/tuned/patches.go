@@ -115,10 +115,13 @@ func edgesInPatches(in *Instance, whole Window, patches []Rows) bool {
 	return static && known && edgesAlone(whole, kernel, dilation, patches)
 }
 
-// lanesInPatches is that of DepthwiseLanes: Go's windows take the same columns
-// downwards in patches as in whole, in another order of taps: fewer than there are
-// rows, and than a tile may have.
-func lanesInPatches(in *Instance, whole Window, patches []Rows) bool {
+// depthwiseInPatches is that of DepthwiseRows. In C results are sums by themselves. Go's
+// windows take the same columns downwards in patches as in whole, in another order of
+// taps: fewer than there are rows, and than a tile may have.
+func depthwiseInPatches(in *Instance, whole Window, patches []Rows) bool {
+	if in.Form != depthwiseLanes {
+		return true
+	}
 	const most = 6
 	columns, _ := in.param("out_w").Const()
 	taps, _ := in.param("kernel_w").Const()

@@ -107,8 +107,8 @@ func TestSelect(t *testing.T) {
 			case tr.in == nil && c.kernel != "":
 				t.Errorf("the definition is used, want %s", c.kernel)
 			case tr.in == nil:
-			case tr.in.Kernel.Name != c.kernel:
-				t.Errorf("taken by %s, want %q", tr.in.Kernel.Name, c.kernel)
+			case tr.in.Name() != c.kernel:
+				t.Errorf("taken by %s, want %q", tr.in.Name(), c.kernel)
 			case !tr.in.MACs.Is(c.macs):
 				t.Errorf("%s multiply-accumulates, want %d", tr.in.MACs, c.macs)
 			}
@@ -146,7 +146,7 @@ func TestParams(t *testing.T) {
 	}
 	for _, tr := range byteTrials(rand.New(rand.NewPCG(2, 2)), 20) {
 		if tr.prepare(t) {
-			tried[tr.in.Kernel.Name] = true
+			tried[tr.in.Name()] = true
 		}
 	}
 	if len(tried) != len(tuned.Standard()) {

@@ -5,6 +5,7 @@
 package tuned
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
 
@@ -22,7 +23,8 @@ import (
 // and the integers of the descriptor; Go takes what becomes of results besides, which
 // package rows tells of.
 type Kernel struct {
-	Name       string // of its C template, e.g. "conv2d_f32"
+	Name       string   // of its C template, e.g. "conv2d_f32"
+	Forms      []string // names of further C templates of it: see Instance.Form
 	Descriptor *Descriptor
 	// qualified Go function of a package in gokernels, e.g. "rows.Conv"; "" if there is none
 	Go string
@@ -62,9 +64,9 @@ type Kernel struct {
 // Standard returns all kernels, by families.
 func Standard() []*Kernel {
 	return []*Kernel{
-		Linear(), LinearRows(), Matmul(), MatmulRows(), // products of matrices
+		Linear(), Matmul(), // products of matrices
 		Conv2D(), Conv2DRows(), Winograd(), ConvEdges(), ConvFew(), // convolutions
-		DepthwiseConv2D(), DepthwiseRows(), DepthwiseSlide(), DepthwiseLanes(), DepthwiseNarrow(),
+		DepthwiseConv2D(), DepthwiseRows(),
 		LinearInt8(), Conv2DInt8(), DepthwiseInt8(), // of bytes
 		MaxPool2D(), AvgPool2D(),
 		Attention(),
@@ -123,6 +125,9 @@ func (r *Request) order(k int) []int {
 // Instance is a kernel chosen for a call.
 type Instance struct {
 	Kernel *Kernel
+	// Form is what the instance is called if the kernel has several texts, or ways of packing,
+	// for which its properties decide; "" for the kernel's Name.
+	Form string
 	// Params are the values of the fields of the kernel's descriptor, in their order. At
 	// a call site they are constants or dynamic.
 	Params []Param
@@ -196,6 +201,9 @@ func Select(kernels []*Kernel, r *Request) *Instance {
 	}
 	return best
 }
+
+// Name is that of the kernel's form: of the C template, if there is one.
+func (in *Instance) Name() string { return cmp.Or(in.Form, in.Kernel.Name) }
 
 // Most is the most work that a call does, in multiply-accumulates.
 func (in *Instance) Most() float64 { return max(cost(in.MACs), in.Work) }

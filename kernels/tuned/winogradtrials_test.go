@@ -85,7 +85,7 @@ func TestWinogradParts(t *testing.T) {
 		head, _, _ := strings.Cut(whole, "\n")
 		head = strings.Replace(strings.Replace(head, "whole_", "part_", 1), "void *scratch)",
 			"void *scratch, int32_t part, int32_t parts)", 1)
-		b.code.WriteString(head + "\n" + withKnown(text(t, tr.in.Kernel.Name, k), k))
+		b.code.WriteString(head + "\n" + withKnown(text(t, tr.in.Name(), k), k))
 		n, scratch := len(tr.want), tr.number(t, tr.in.Scratch)/4
 		buffers := tr.inputs()
 		fmt.Fprintf(&b.calls,

@@ -303,7 +303,7 @@ func (d *divisions) part(b *builder, l *link, rows tuned.Rows) (instructions flo
 func (d *divisions) know(b *builder, l *link) {
 	in, call := l.call.Kernel.Tuned, l.facts.call
 	var text strings.Builder
-	fmt.Fprint(&text, in.Kernel.Name, call.Op.Name(), l.window, in.Tile)
+	fmt.Fprint(&text, in.Name(), call.Op.Name(), l.window, in.Tile)
 	for _, p := range in.Params {
 		text.WriteByte(' ')
 		text.WriteString(p.Value.Key())

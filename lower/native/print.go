@@ -332,7 +332,7 @@ func (pr *printer) kernel(k *Kernel) {
 		pr.b.WriteString(k.Loop.Format())
 		return
 	}
-	pr.line(nil, "%s(%s) = %s {", k.Name, joined(k.Params, symbolText), k.Tuned.Kernel.Name)
+	pr.line(nil, "%s(%s) = %s {", k.Name, joined(k.Params, symbolText), k.Tuned.Name())
 	pr.indent++
 	pr.tuned(k.Tuned)
 	pr.indent--

@@ -102,7 +102,7 @@ func newInstance(c *Call) *instance {
 	}
 	t := c.Kernel.Tuned
 	in.skel = &skeleton{}
-	in.key = "tuned " + t.Kernel.Name
+	in.key = "tuned " + t.Name()
 	if t.Divided {
 		in.key += " divided"
 	}

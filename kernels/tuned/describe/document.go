@@ -25,7 +25,9 @@ func document() string {
 				continue
 			}
 			if k.C {
-				c = append(c, "`"+k.Name+"`")
+				for _, name := range append([]string{k.Name}, k.Forms...) {
+					c = append(c, "`"+name+"`")
+				}
 			}
 			if k.Go != "" {
 				golang = append(golang, "`"+k.Go+"`")
