@@ -59,7 +59,8 @@ func matchDepthwiseRows(r *Request) *Instance {
 	case cols.slides():
 		form, speed = depthwiseSlide, 8
 	}
-	if !cv.constants(r) {
+	// What is packed when the program is loaded has not been tried with the narrow form.
+	if !cv.constants(r) || form == depthwiseNarrow && !cv.known(r) {
 		return nil
 	}
 	w, bias := cv.repeated(times)
