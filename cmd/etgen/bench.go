@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etgen/etgen/golden/measure"
-	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 )
 
 func newBench(a *app) *cobra.Command {
@@ -46,12 +46,11 @@ Without those and without -i, inputs are random.
   etgen bench model.pt2 --json | jq '.ways[0].of_peak'`,
 		Args: exactly("MODEL"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			defer must.Catch(&err)
 			if len(opt.Via) == 0 {
 				return usageError("--via is empty: take c, go, rt, rt-optimize")
 			}
-			if err := limits.check(); err != nil {
-				return err
-			}
+			must.Check(limits.check())
 			opt.Memory, opt.Limit = int64(limits.memory), limits.time
 			if opt.For < 0 {
 				return usageError("--for=%v is negative", opt.For)
@@ -59,13 +58,9 @@ Without those and without -i, inputs are random.
 			if opt.Compile, err = flags.options(args[0]); err != nil {
 				return err
 			}
-			if err := flags.unheard(args[0], opt.Via...); err != nil {
-				return err
-			}
+			must.Check(flags.unheard(args[0], opt.Via...))
 			if !slices.Contains(opt.Via, "c") {
-				if err := flags.ignored("without --via=c", "cc", "cflags"); err != nil {
-					return err
-				}
+				must.Check(flags.ignored("without --via=c", "cc", "cflags"))
 			}
 			if cmd.Flags().Changed("cflags") {
 				opt.CFlags = append([]string{}, strings.Fields(cflags)...)
@@ -81,17 +76,10 @@ Without those and without -i, inputs are random.
 				return err
 			}
 			if svg != "" {
-				if err := writeSVG(cmd, svg, args[0], r.SVG); err != nil {
-					return err
-				}
+				must.Check(writeSVG(cmd, svg, args[0], r.SVG))
 			}
 			if asJSON {
-				text, err := foreign.JSON(r)
-				if err != nil {
-					return err
-				}
-				a.out.Write(text)
-				return nil
+				return a.json(r)
 			}
 			to, color := colored(a.out)
 			text.Color = color

@@ -14,6 +14,7 @@ import (
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/codegen/golang"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/plan"
 )
@@ -204,25 +205,17 @@ equal are there once.
   //go:generate go tool etgen model.pt2 --lang=go -o .
   //go:generate go tool etgen model.pt2 --lang=go`,
 		Args: several.args,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			defer must.Catch(&err)
 			if cmd.Flags().NFlag() == 0 && !looksLikeModel(args[0]) {
 				return usageError("%q is neither a command nor a model", args[0])
 			}
-			files, err := several.files(args)
-			if err != nil {
-				return err
-			}
-			opt, err := flags.options(paths(files)...)
-			if err != nil {
-				return err
-			}
+			files := must.Get(several.files(args))
+			opt := must.Get(flags.options(paths(files)...))
 			if lang == "" {
 				return usageError("--lang is missing: c, go or pte")
 			}
-			l, err := flags.language(lang)
-			if err != nil {
-				return err
-			}
+			l := must.Get(flags.language(lang))
 			if l.Kernels != nil && (external || traces || debug) {
 				return usageError(
 					"--external-weights, --stack-traces and --debug-map are for --lang=pte only")
@@ -230,9 +223,7 @@ equal are there once.
 			opt.Lang, opt.ExternalWeights, opt.StackTraces, opt.DebugMap = lang, external,
 				traces, debug
 			if dir != "" || !l.InFolder {
-				if err := checkFolder(dir); err != nil {
-					return err
-				}
+				must.Check(checkFolder(dir))
 			}
 			if name != "" && compile.NameOf(name) != name {
 				return usageError(
@@ -249,14 +240,9 @@ equal are there once.
 					return err
 				}
 			}
-			pkg, err := several.compile(files, opt)
-			if err != nil {
-				return modelError(err)
-			}
+			pkg := ofModel(several.compile(files, opt))
 			if l.InFolder {
-				if err := golang.Join(dir, pkg); err != nil {
-					return err
-				}
+				must.Check(golang.Join(dir, pkg))
 				if !out.check {
 					err := flags.displaced(cmd.Context(), pkg, dir, paths(files))
 					if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/golden/way"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/lower"
 )
 
@@ -71,6 +72,12 @@ func modelError(err error) error {
 		code = exitOther
 	}
 	return &exitError{code, err}
+}
+
+// ofModel returns x, or fails as must.Get does, by the model's fault if there is an error.
+func ofModel[T any](x T, err error) T {
+	must.Check(modelError(err))
+	return x
 }
 
 // isA reports whether err is, or wraps, an error of the type.

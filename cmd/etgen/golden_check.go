@@ -8,6 +8,7 @@ import (
 	"github.com/etgen/etgen/golden/conform"
 	"github.com/etgen/etgen/golden/testcase"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 )
 
 func newGoldenCheck(a *app) *cobra.Command {
@@ -38,24 +39,13 @@ model.pt2, model.core.pt2, model.pte or model.bpte; etgen golden record makes on
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, dirs []string) error {
-			if err := limits.check(); err != nil {
-				return err
-			}
-			opt, err := flags.options()
-			if err != nil {
-				return err
-			}
-			if err := flags.unheard("", via...); err != nil {
-				return err
-			}
-			ways, err := waysOf(via, opt, limits)
-			if err != nil {
-				return err
-			}
-			if err := cc.apply(ways); err != nil {
-				return err
-			}
+		RunE: func(cmd *cobra.Command, dirs []string) (err error) {
+			defer must.Catch(&err)
+			must.Check(limits.check())
+			opt := must.Get(flags.options())
+			must.Check(flags.unheard("", via...))
+			ways := must.Get(waysOf(via, opt, limits))
+			must.Check(cc.apply(ways))
 			p := a.progress()
 			report, err := conform.Check(cmd.Context(), dirs, ways, func(m conform.Miss) {
 				if !asJSON {
@@ -71,11 +61,8 @@ model.pt2, model.core.pt2, model.pte or model.bpte; etgen golden record makes on
 				return err
 			}
 			if asJSON {
-				text, err := foreign.JSON(report)
-				if err != nil {
-					return err
-				}
-				a.out.Write(text)
+				text := must.Get(foreign.JSON(report))
+				a.out.Write(text) // what is lost is told at the end, misses go first
 			} else {
 				fmt.Fprintln(a.out, report)
 			}

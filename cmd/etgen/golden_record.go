@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etgen/etgen/golden/record"
+	"github.com/etgen/etgen/ir/must"
 )
 
 func newGoldenRecord(a *app) *cobra.Command {
@@ -29,24 +30,13 @@ by PyTorch's.
   etgen golden record model.pte -o testdata/model --via=rt
   etgen golden check testdata --via=c,go,rt`,
 		Args: exactly("MODEL"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkFolder(dir); err != nil {
-				return err
-			}
-			if err := limits.check(); err != nil {
-				return err
-			}
-			opt, err := flags.options(args[0])
-			if err != nil {
-				return err
-			}
-			if err := flags.unheard(args[0], via); err != nil {
-				return err
-			}
-			w, err := wayOf(via, opt, limits)
-			if err != nil {
-				return err
-			}
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			defer must.Catch(&err)
+			must.Check(checkFolder(dir))
+			must.Check(limits.check())
+			opt := must.Get(flags.options(args[0]))
+			must.Check(flags.unheard(args[0], via))
+			w := must.Get(wayOf(via, opt, limits))
 			var in *record.Given
 			if len(inputs) > 0 {
 				in, err = record.Inputs(args[0], inputs, int64(limits.memory))
@@ -56,14 +46,9 @@ by PyTorch's.
 			if err != nil {
 				return modelError(err)
 			}
-			out, err := record.Run(cmd.Context(), w, args[0], in.Values)
-			if err != nil {
-				return modelError(err)
-			}
-			if err := record.Case(cmd.Context(), dir, args[0], in.Values, out,
-				w.Name()); err != nil {
-				return err
-			}
+			out := ofModel(record.Run(cmd.Context(), w, args[0], in.Values))
+			must.Check(record.Case(cmd.Context(), dir, args[0], in.Values, out,
+				w.Name()))
 			if a.tty {
 				fmt.Fprintf(a.err, "%s: %d inputs, %d outputs\n", dir, len(in.Values),
 					len(out.Outputs))

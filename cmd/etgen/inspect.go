@@ -7,7 +7,7 @@ import (
 
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/codegen/inspect"
-	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/rt/portable"
 )
 
@@ -37,11 +37,9 @@ tensors.`,
   etgen inspect model.pte --svg memory.svg
   etgen inspect model.pt2 --json | jq '.methods[0].memory.bytes'`,
 		Args: exactly("MODEL"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			opt, err := flags.options(args[0])
-			if err != nil {
-				return err
-			}
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			defer must.Catch(&err)
+			opt := must.Get(flags.options(args[0]))
 			l, err := compile.LanguageNamed(lang)
 			if err != nil || l.Kernels == nil {
 				return usageError("--lang=%s is unknown: take c or go", lang)
@@ -56,23 +54,12 @@ tensors.`,
 					_, ok := registry.Lookup(name)
 					return ok
 				}}
-			info, err := inspect.File(args[0], how)
-			if err != nil {
-				return modelError(err)
-			}
+			info := ofModel(inspect.File(args[0], how))
 			if asJSON {
-				text, err := foreign.JSON(info)
-				if err != nil {
-					return err
-				}
-				if _, err := a.out.Write(text); err != nil {
-					return err
-				}
+				must.Check(a.json(info))
 			} else {
 				to, color := colored(a.out)
-				if err := info.Text(to, inspect.Style{Color: color, All: all}); err != nil {
-					return err
-				}
+				must.Check(info.Text(to, inspect.Style{Color: color, All: all}))
 			}
 			if svg == "" {
 				return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/lower"
 )
 
@@ -37,11 +38,9 @@ The passes, in order:
   etgen lower model.pt2 --stop-after=decompose > model.ir && etgen lower model.ir
   etgen lower model.pt2 --dump-after=native --lang=c`,
 		Args: exactly("MODEL"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			opt, err := flags.options(args[0])
-			if err != nil {
-				return err
-			}
+		RunE: func(_ *cobra.Command, args []string) (err error) {
+			defer must.Catch(&err)
+			opt := must.Get(flags.options(args[0]))
 			for _, f := range []struct {
 				name, pass string
 				words      []string
@@ -55,10 +54,7 @@ The passes, in order:
 						strings.Join(f.words, ", "))
 				}
 			}
-			l, err := flags.language(lang)
-			if err != nil {
-				return err
-			}
+			l := must.Get(flags.language(lang))
 			if l.Kernels == nil && dump == "native" {
 				return usageError(
 					"--dump-after=native is for --lang=c and go: a .pte has no native form")

@@ -8,6 +8,7 @@ import (
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/codegen/golang"
 	"github.com/etgen/etgen/codegen/registry"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 )
 
@@ -31,7 +32,8 @@ write are never written over.
 		Example: `  etgen registry kws.pte -o kernels/kernels_gen.go
   etgen registry a.pte b.pte --package=main -o kernels_gen.go
   //go:generate go tool etgen registry a.pte b.pte -o kernels_gen.go`,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			defer must.Catch(&err)
 			switch {
 			case len(args) == 0:
 				return usageError("PROGRAM.pte is missing")
@@ -44,9 +46,7 @@ write are never written over.
 			generator, names := "etgen registry", map[string]bool{}
 			for _, path := range args {
 				p, closer, err := openProgram(path)
-				if err != nil {
-					return modelError(err)
-				}
+				must.Check(modelError(err))
 				defer closer()
 				name := filepath.Base(path)
 				if names[name] { // told apart by their folders
@@ -67,9 +67,7 @@ write are never written over.
 			if err != nil {
 				return modelError(err)
 			}
-			if err := golang.Join(filepath.Dir(out), files); err != nil {
-				return err
-			}
+			must.Check(golang.Join(filepath.Dir(out), files))
 			return flags.write(cmd.Context(), a, files, filepath.Dir(out), args...)
 		},
 		ValidArgsFunction: func(*cobra.Command, []string,

@@ -42,6 +42,16 @@ func (a *app) warn(err error) {
 	fmt.Fprintln(a.err, "etgen: warning: "+text)
 }
 
+// json writes a report as JSON.
+func (a *app) json(report any) error {
+	text, err := foreign.JSON(report)
+	if err != nil {
+		return err
+	}
+	_, err = a.out.Write(text)
+	return err
+}
+
 // Main runs the command line args and returns the exit code.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	out, errs := foreign.NewTerminal(stdout), foreign.NewTerminal(stderr)

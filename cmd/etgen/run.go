@@ -11,6 +11,7 @@ import (
 	"github.com/etgen/etgen/golden/record"
 	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/golden/way"
+	"github.com/etgen/etgen/ir/must"
 )
 
 func newRun(a *app) *cobra.Command {
@@ -46,18 +47,12 @@ model changes are written as mutated_input_K.
   etgen run model.pte --method=encode -i x.bin -o out/
   etgen run model.bpte --test=2 -o out/`,
 		Args: exactly("MODEL"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			defer must.Catch(&err)
 			model := args[0]
-			if err := checkFolder(dir); err != nil {
-				return err
-			}
-			if err := limits.check(); err != nil {
-				return err
-			}
-			opt, err := flags.options(model)
-			if err != nil {
-				return err
-			}
+			must.Check(checkFolder(dir))
+			must.Check(limits.check())
+			opt := must.Get(flags.options(model))
 			if via == "" {
 				if via = "c"; record.IsProgram(model) {
 					via = "rt"
@@ -66,13 +61,8 @@ model changes are written as mutated_input_K.
 			if opt.Probes = trace; trace && (via == "eval" || via == "rt-optimize") {
 				return usageError("--trace is for --via=c, go and rt")
 			}
-			if err := flags.unheard(model, via); err != nil {
-				return err
-			}
-			w, err := wayOf(via, opt, limits)
-			if err != nil {
-				return err
-			}
+			must.Check(flags.unheard(model, via))
+			w := must.Get(wayOf(via, opt, limits))
 			if cmd.Flags().Changed("test") && (len(inputs) > 0 || !record.IsBundle(model)) {
 				return usageError("--test has no effect with -i or without a bundle: leave it out")
 			}
@@ -80,10 +70,7 @@ model changes are written as mutated_input_K.
 			var expected []tensor.Value
 			switch _, runtime := w.(way.RT); {
 			case len(inputs) == 0 && record.IsBundle(model):
-				call, err := record.TestCase(model, method, test)
-				if err != nil {
-					return modelError(err)
-				}
+				call := ofModel(record.TestCase(model, method, test))
 				given, expected = &record.Given{Values: call.Inputs}, call.Outputs
 			case runtime && record.IsProgram(model):
 				given, err = record.FileInputs(model, method, inputs, int64(limits.memory))
@@ -94,20 +81,12 @@ model changes are written as mutated_input_K.
 				return modelError(err)
 			}
 			out, steps, err := record.Trace(cmd.Context(), w, model, method, given.Values)
-			if err != nil {
-				return modelError(err)
-			}
+			must.Check(modelError(err))
 			if trace {
 				a.trace(steps, out.Steps)
 			}
-			pkg, lines, err := record.Outputs(dir, out, given.NPY)
-			if err != nil {
-				return err
-			}
-			if err := pkg.Write(cmd.Context(), dir, append([]string{model}, inputs...)...); err !=
-				nil {
-				return err
-			}
+			pkg, lines := must.Get2(record.Outputs(dir, out, given.NPY))
+			must.Check(pkg.Write(cmd.Context(), dir, append([]string{model}, inputs...)...))
 			for _, line := range lines {
 				fmt.Fprintln(a.out, line)
 			}

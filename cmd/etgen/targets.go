@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/kernels/tuned"
 )
 
@@ -28,12 +27,7 @@ A question mark is for the compiler of the package to decide.`,
 		Args: none("targets"),
 		RunE: func(*cobra.Command, []string) error {
 			if asJSON {
-				text, err := foreign.JSON(tuned.Machines())
-				if err != nil {
-					return err
-				}
-				_, err = a.out.Write(text)
-				return err
+				return a.json(tuned.Machines())
 			}
 			w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 			head, rows := tuned.MachineTable()
