@@ -17,8 +17,8 @@ type builder struct {
 	*call
 	table   *ops.Table
 	from    *pte.ExecutionPlan
-	changed []bool
-	implied bool // numbers in lists of sizes are left to what they have to be
+	changed map[int32]bool // see pte.ExecutionPlan.Changed
+	implied bool           // numbers in lists of sizes are left to what they have to be
 	result  *pte.Tensor
 	text    form.Writer
 	values  []pte.EValue

@@ -58,7 +58,7 @@ type collector struct {
 // program adds the calls of a program.
 func (c *collector) program(p Program) error {
 	for _, plan := range p.Plans {
-		changed := changing(plan)
+		changed := plan.Changed()
 		for n, chain := range plan.Chains {
 			for i, in := range chain.Instructions {
 				k, ok := in.(pte.KernelCall)
@@ -81,7 +81,7 @@ func (c *collector) program(p Program) error {
 	return nil
 }
 
-func (c *collector) add(plan *pte.ExecutionPlan, changed []bool, k pte.KernelCall,
+func (c *collector) add(plan *pte.ExecutionPlan, changed map[int32]bool, k pte.KernelCall,
 	where string) error {
 	made := &call{op: plan.Operators[k.Op], where: where}
 	build := func(implied bool) (*call, error) {
@@ -122,30 +122,6 @@ func camel(s string) string {
 		b.WriteString(part)
 	}
 	return "call" + strings.ToUpper(b.String()[:min(1, b.Len())]) + b.String()[min(1, b.Len()):]
-}
-
-// changing returns which values hold something else as instructions execute,
-// elements of tensors aside: the same that the runtime takes for not fixed.
-func changing(plan *pte.ExecutionPlan) []bool {
-	changed := make([]bool, len(plan.Values))
-	for _, chain := range plan.Chains {
-		for _, in := range chain.Instructions {
-			switch in := in.(type) {
-			case pte.KernelCall:
-				last := in.Args[len(in.Args)-1]
-				if _, ok := plan.Values[last].(*pte.Tensor); !ok {
-					changed[last] = true
-				}
-			case pte.MoveCall:
-				changed[in.To] = true
-			case pte.DelegateCall:
-				for _, a := range in.Args {
-					changed[a] = true
-				}
-			}
-		}
-	}
-	return changed
 }
 
 // unknown returns an error that names the operators that the table does not

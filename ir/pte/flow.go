@@ -61,19 +61,19 @@ type flow struct {
 	index   *homeIndex
 	tensors []int32 // values that are tensors with data
 	// by value: it is no input, has no initial data, and no instruction writes or moves it
-	plain    []bool
-	viewed   []bool // by value: a view of something that has no memory of its own
-	still    []bool // by value: a tensor with data, which no instruction moves
-	empty    []bool // by value: a tensor of no bytes
-	input    []bool
-	constant []bool // by value: a bool that no instruction changes
-	carried  []bool // by value: its data of one call is read by the next
-	moved    []int  // by value: the instruction that moved another to it, -1 for none
-	wanders  []bool // by value: it is another tensor when a call ends
-	culprit  []int  // by value: an instruction that wrote over it, -1 for none
-	steps    int
-	held     int
-	speak    bool // problems are reported, which they are not while loops are followed
+	plain   []bool
+	viewed  []bool // by value: a view of something that has no memory of its own
+	still   []bool // by value: a tensor with data, which no instruction moves
+	empty   []bool // by value: a tensor of no bytes
+	input   []bool
+	fixed   map[int32]bool // see FixedBools
+	carried []bool         // by value: its data of one call is read by the next
+	moved   []int          // by value: the instruction that moved another to it, -1 for none
+	wanders []bool         // by value: it is another tensor when a call ends
+	culprit []int          // by value: an instruction that wrote over it, -1 for none
+	steps   int
+	held    int
+	speak   bool // problems are reported, which they are not while loops are followed
 }
 
 // memory checks that tensors are read only while they hold their data.
@@ -116,7 +116,7 @@ func newFlow(p *planVerifier) *flow {
 	n := len(p.plan.Values)
 	f := &flow{planVerifier: p, homes: make([]home, n), plain: make([]bool, n),
 		input: make([]bool, n), still: make([]bool, n), empty: make([]bool, n),
-		constant: make([]bool, n), culprit: make([]int, n), moved: make([]int, n),
+		fixed: p.plan.FixedBools(), culprit: make([]int, n), moved: make([]int, n),
 		wanders: make([]bool, n), viewed: make([]bool, n)}
 	output := make([]bool, n)
 	for _, i := range p.plan.Inputs {
@@ -128,8 +128,6 @@ func newFlow(p *planVerifier) *flow {
 	for i, v := range p.plan.Values {
 		t, ok := v.(*Tensor)
 		if !ok {
-			_, f.constant[i] = v.(Bool)
-			f.constant[i] = f.constant[i] && !f.input[i]
 			continue
 		}
 		bytes, _ := t.NBytes()
@@ -149,20 +147,17 @@ func newFlow(p *planVerifier) *flow {
 	}
 	for c, effects := range p.calls {
 		for i, e := range effects {
-			for _, t := range e.outs {
+			for _, t := range e.Writes {
 				f.plain[t] = false
 			}
-			if e.scalar >= 0 {
-				f.constant[e.scalar] = false
-			}
-			if e.view {
-				f.still[e.outs[0]] = false
-				f.viewed[e.outs[0]] = p.plan.Values[e.outs[0]].(*Tensor).Allocation == nil
+			if e.View {
+				f.still[e.Writes[0]] = false
+				f.viewed[e.Writes[0]] = p.plan.Values[e.Writes[0]].(*Tensor).Allocation == nil
 			}
 			switch in := p.plan.Chains[c].Instructions[i].(type) {
 			case MoveCall:
 				f.moved[in.To] = i
-				f.plain[in.To], f.constant[in.To], f.still[in.To] = false, false, false
+				f.plain[in.To], f.still[in.To] = false, false
 			case FreeCall:
 				f.still[in.Value] = false
 			}
@@ -188,7 +183,7 @@ func (f *flow) entry() *state {
 	held := make([]bool, len(f.plan.Values))
 	for _, effects := range f.calls {
 		for _, e := range effects {
-			for _, t := range e.held {
+			for _, t := range e.Held {
 				held[t] = true
 			}
 		}
@@ -312,12 +307,11 @@ func (f *flow) step(s *state, c, i int, report bool) (next, jump int) {
 		return next, jump
 	case JumpFalseCall:
 		jump = int(in.Destination)
-		if b, ok := f.plan.Values[in.Cond].(Bool); ok && f.constant[in.Cond] {
-			if bool(b) {
-				jump = -1
-			} else {
-				next = -1
-			}
+		switch holds, known := f.fixed[in.Cond]; {
+		case known && holds:
+			jump = -1
+		case known:
+			next = -1
 		}
 	}
 	say := func(value int32, format string, args ...any) {
@@ -326,33 +320,36 @@ func (f *flow) step(s *state, c, i int, report bool) (next, jump int) {
 			f.problem(at, format, args...)
 		}
 	}
-	for _, t := range e.reads {
+	for _, t := range e.Reads {
 		f.read(s, t, say)
 	}
-	for _, t := range e.inout {
+	if e.Delegate {
+		for _, t := range e.Updates { // an output where there is nothing to read
+			if s.history(t)&unset == 0 {
+				f.read(s, t, say)
+			} else if f.place(s, t, say) {
+				f.write(s, t, false, written, i)
+			}
+		}
+		return next, jump
+	}
+	for _, t := range e.Updates {
 		f.read(s, t, say)
 	}
-	if e.view {
-		f.alias(s, e.outs[0], e.reads[0])
-		if h := f.homes[e.outs[0]]; h.kind != nowhere && !f.sameHome(s, e.outs[0], e.reads[0]) {
-			say(e.outs[0], "a view of value %d with memory of its own", e.reads[0])
+	if e.View {
+		f.alias(s, e.Writes[0], e.Reads[0])
+		if h := f.homes[e.Writes[0]]; h.kind != nowhere && !f.sameHome(s, e.Writes[0], e.Reads[0]) {
+			say(e.Writes[0], "a view of value %d with memory of its own", e.Reads[0])
 		}
 		return next, jump
 	}
 	f.disjoint(s, e, say)
-	for _, t := range e.inout {
+	for _, t := range e.Updates {
 		f.write(s, t, true, written, i)
 	}
-	for _, t := range e.outs {
+	for _, t := range e.Writes {
 		f.place(s, t, say)
 		f.write(s, t, false, written, i)
-	}
-	for _, t := range e.either { // a delegate's output where there is nothing to read
-		if s.history(t)&unset == 0 {
-			f.read(s, t, say)
-		} else if f.place(s, t, say) {
-			f.write(s, t, false, written, i)
-		}
 	}
 	return next, jump
 }
@@ -440,9 +437,9 @@ func (f *flow) sameHome(s *state, a, b int32) bool {
 }
 
 // disjoint reports what is written and overlaps what else is or, in part, an argument.
-func (f *flow) disjoint(s *state, e *effect, say reporter) {
-	written := append(slices.Clip(e.outs), e.inout...)
-	f.steps += len(written) * (len(written) + len(e.reads))
+func (f *flow) disjoint(s *state, e *Effect, say reporter) {
+	written := append(slices.Clip(e.Writes), e.Updates...)
+	f.steps += len(written) * (len(written) + len(e.Reads))
 	for i, out := range written {
 		if f.empty[out] || f.spent() {
 			continue
@@ -452,7 +449,7 @@ func (f *flow) disjoint(s *state, e *effect, say reporter) {
 				say(out, "it overlaps value %d, which the call writes too", other)
 			}
 		}
-		for _, arg := range e.reads {
+		for _, arg := range e.Reads {
 			if overlap, same := f.relation(s, out, arg); overlap && !same && !f.empty[arg] {
 				say(out, "it is written and overlaps value %d, which the call reads, in part", arg)
 			}

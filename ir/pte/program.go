@@ -269,33 +269,40 @@ func (s ScalarType) String() string {
 	return fmt.Sprintf("scalar type %d", int8(s))
 }
 
-// FixedBools returns the bools, by index in Values, that neither an instruction
-// nor the caller changes, with what they are: a jump on one of them is decided.
-func (ep *ExecutionPlan) FixedBools() map[int32]bool {
-	fixed := map[int32]bool{}
-	for i, v := range ep.Values {
-		if b, ok := v.(Bool); ok {
-			fixed[int32(i)] = bool(b)
-		}
-	}
-	for _, i := range ep.Inputs {
-		delete(fixed, i)
-	}
+// Changed returns which values may hold something else after an instruction, by index in
+// Values. Elements of tensors do not count.
+func (ep *ExecutionPlan) Changed() map[int32]bool {
+	changed := map[int32]bool{}
 	for _, c := range ep.Chains {
 		for _, in := range c.Instructions {
 			switch in := in.(type) {
 			case KernelCall:
 				if n := len(in.Args); n > 0 { // the result
-					delete(fixed, in.Args[n-1])
+					changed[in.Args[n-1]] = true
 				}
 			case DelegateCall:
 				for _, a := range in.Args {
-					delete(fixed, a)
+					changed[a] = true
 				}
 			case MoveCall:
-				delete(fixed, in.To)
+				changed[in.To] = true
 			}
 		}
+	}
+	return changed
+}
+
+// FixedBools returns the bools, by index in Values, that neither an instruction
+// nor the caller changes, with what they are: a jump on one of them is decided.
+func (ep *ExecutionPlan) FixedBools() map[int32]bool {
+	fixed, changed := map[int32]bool{}, ep.Changed()
+	for i, v := range ep.Values {
+		if b, ok := v.(Bool); ok && !changed[int32(i)] {
+			fixed[int32(i)] = bool(b)
+		}
+	}
+	for _, i := range ep.Inputs {
+		delete(fixed, i)
 	}
 	return fixed
 }

@@ -220,7 +220,7 @@ func missing(t *Tensor, files []*DataFile) string {
 type planVerifier struct {
 	*verifier
 	plan  *ExecutionPlan
-	calls [][]effect // of every instruction, by chain; for the look at memory
+	calls [][]Effect // of every instruction, by chain; for the look at memory
 	found bool       // a problem of this method
 
 	arguments int // tensors in lists that calls take

@@ -8,15 +8,16 @@ import (
 	"github.com/etgen/etgen/ir/aten"
 )
 
-// effect is what an instruction does to tensors, by value index.
-type effect struct {
-	reads  []int32
-	outs   []int32 // written whole, without being read
-	inout  []int32 // changed
-	held   []int32 // written in the place of an argument: what state is
-	either []int32 // of a delegate, which may read or write them
-	view   bool    // outs[0] gets the memory of reads[0], nothing is written
-	scalar int32   // written, -1 for none
+// Effect is what an instruction does to tensors, by index in the value table.
+type Effect struct {
+	Reads   []int32
+	Writes  []int32 // written whole, without being read
+	Updates []int32 // changed, or perhaps changed: what they held may still be wanted
+	// View says that Writes[0] gets the memory of Reads[0] and nothing is written.
+	View bool
+	// Delegate says that Updates are what a delegate takes, which may read or write them.
+	Delegate bool
+	Held     []int32 // written in the place of an argument: what state is
 }
 
 // chains checks the instructions.
@@ -33,7 +34,7 @@ func (p *planVerifier) chains() {
 			p.bad(-1, "chain %d has %d stack traces for %d instructions", c, n,
 				len(chain.Instructions))
 		}
-		effects := make([]effect, len(chain.Instructions))
+		effects := make([]Effect, len(chain.Instructions))
 		for i := range chain.Instructions {
 			effects[i] = p.instruction(c, i)
 		}
@@ -41,10 +42,10 @@ func (p *planVerifier) chains() {
 	}
 }
 
-func (p *planVerifier) instruction(c, i int) effect {
+func (p *planVerifier) instruction(c, i int) Effect {
 	at := Problem{Chain: c, Instruction: i, Value: -1}
 	chain := p.plan.Chains[c]
-	none := effect{scalar: -1}
+	var none Effect
 	switch in := chain.Instructions[i].(type) {
 	case KernelCall:
 		if in.Op < 0 || int(in.Op) >= len(p.plan.Operators) {
@@ -66,8 +67,9 @@ func (p *planVerifier) instruction(c, i int) effect {
 		if !p.inRange(at, in.Args...) {
 			return none
 		}
+		none.Delegate = true
 		for _, a := range in.Args {
-			none.either = append(none.either, p.tensors(a)...)
+			none.Updates = append(none.Updates, p.tensors(a)...)
 		}
 	case MoveCall:
 		if p.inRange(at, in.From, in.To) {
@@ -88,7 +90,7 @@ func (p *planVerifier) instruction(c, i int) effect {
 			if v.ScalarType != boolType {
 				p.problem(at, "the condition is a tensor of %v, not of bools", v.ScalarType)
 			}
-			none.reads = []int32{in.Cond}
+			none.Reads = []int32{in.Cond}
 		default:
 			p.problem(at, "the condition is %s, not a bool", kindOf(v))
 		}
@@ -107,7 +109,7 @@ func (p *planVerifier) instruction(c, i int) effect {
 
 // kernel checks the call of a kernel. To a compiler, one that does not fit its schema is
 // of an operator that nobody knows.
-func (p *planVerifier) kernel(at Problem, s *aten.Schema, args []int32) effect {
+func (p *planVerifier) kernel(at Problem, s *aten.Schema, args []int32) Effect {
 	if s != nil {
 		found, before := p.found, *p.errors
 		e := p.call(at, s, args)
@@ -117,7 +119,7 @@ func (p *planVerifier) kernel(at Problem, s *aten.Schema, args []int32) effect {
 		p.found, *p.errors = found, before
 	}
 	e := p.unknown(args)
-	for _, v := range slices.Concat(e.outs, e.inout) {
+	for _, v := range slices.Concat(e.Writes, e.Updates) {
 		if !p.writable(v) {
 			at.Value = int(v)
 			p.problem(at, "its result is a constant, which is written")
@@ -220,32 +222,29 @@ func (p *planVerifier) tensors(index int32) []int32 {
 
 // unknown guesses what an operator without a schema does from the convention of
 // all operators: its last argument is the result, which it writes.
-func (p *planVerifier) unknown(args []int32) effect {
-	e := effect{scalar: -1}
+func (p *planVerifier) unknown(args []int32) Effect {
+	var e Effect
 	if len(args) == 0 {
 		return e
 	}
 	last := len(args) - 1
-	e.outs = p.tensors(args[last])
+	e.Writes = p.tensors(args[last])
 	written := map[int32]bool{}
-	for _, t := range e.outs {
+	for _, t := range e.Writes {
 		written[t] = true
-	}
-	if len(e.outs) == 0 {
-		e.scalar = args[last]
 	}
 	inPlace := false
 	for i, a := range args[:last] {
 		for _, t := range p.tensors(a) {
 			if !written[t] {
-				e.reads = append(e.reads, t)
-			} else if i < last-len(e.outs) {
+				e.Reads = append(e.Reads, t)
+			} else if i < last-len(e.Writes) {
 				inPlace = true
 			}
 		}
 	}
 	if inPlace {
-		e.outs, e.inout, e.held = nil, e.outs, e.outs
+		e.Writes, e.Updates, e.Held = nil, e.Writes, e.Writes
 	}
 	return e
 }
@@ -255,8 +254,8 @@ func (p *planVerifier) unknown(args []int32) effect {
 const scratch = "scratch" // or output_scratch
 
 // call checks a call of an operator with a schema.
-func (p *planVerifier) call(at Problem, s *aten.Schema, args []int32) effect {
-	e := effect{scalar: -1, view: s.Name == viewInto}
+func (p *planVerifier) call(at Problem, s *aten.Schema, args []int32) Effect {
+	e := Effect{View: s.Name == viewInto}
 	want := len(s.Args)
 	if len(s.Returns) > 0 {
 		want++
@@ -277,23 +276,23 @@ func (p *planVerifier) call(at Problem, s *aten.Schema, args []int32) effect {
 		tensors := p.tensors(index)
 		switch {
 		case strings.HasSuffix(param.Name, scratch):
-			e.outs = append(e.outs, tensors...)
+			e.Writes = append(e.Writes, tensors...)
 			continue
 		case !param.Type.Mutates():
-			e.reads = append(e.reads, tensors...)
+			e.Reads = append(e.Reads, tensors...)
 			if outs && param.KwOnly {
 				at.Value = -1
 				p.problem(at, "argument %s comes after an out argument in %v", param.Name, s)
 			}
 			continue
 		case param.KwOnly || s.Name == copyInto:
-			e.outs = append(e.outs, tensors...)
+			e.Writes = append(e.Writes, tensors...)
 		default:
-			e.inout = append(e.inout, tensors...)
+			e.Updates = append(e.Updates, tensors...)
 		}
 		outs = outs || param.KwOnly
 		if !param.KwOnly {
-			e.held = append(e.held, tensors...)
+			e.Held = append(e.Held, tensors...)
 		}
 		written = append(written, tensors...)
 		for _, t := range tensors {
@@ -304,7 +303,7 @@ func (p *planVerifier) call(at Problem, s *aten.Schema, args []int32) effect {
 		}
 	}
 	if len(s.Returns) > 0 {
-		p.result(at, &e, s, args[len(args)-1], written)
+		p.result(at, s, args[len(args)-1], written)
 	}
 	return e
 }
@@ -317,7 +316,7 @@ func (p *planVerifier) writable(index int32) bool {
 
 // result checks the slot of a call's result: the tensor the call writes, a list
 // of those it writes, or a number's slot.
-func (p *planVerifier) result(at Problem, e *effect, s *aten.Schema, index int32, written []int32) {
+func (p *planVerifier) result(at Problem, s *aten.Schema, index int32, written []int32) {
 	at.Value = int(index)
 	v := p.plan.Values[index]
 	if len(written) == 0 {
@@ -326,7 +325,6 @@ func (p *planVerifier) result(at Problem, e *effect, s *aten.Schema, index int32
 		} else if _, ok := v.(*Tensor); ok {
 			p.problem(at, "the result is a new tensor; only out variants can be called")
 		}
-		e.scalar = index
 		return
 	}
 	if len(written) == 1 && index == written[0] {
@@ -375,15 +373,6 @@ func accepts(t *aten.Type, v EValue) bool {
 	return slices.Contains(taken[name], kindOf(v))
 }
 
-// Effect is what an instruction does to tensors, by index in the value table.
-type Effect struct {
-	Reads   []int32
-	Writes  []int32 // written whole, without being read
-	Updates []int32 // changed, or perhaps changed: what they held may still be wanted
-	// View says that Writes[0] gets the memory of Reads[0] and nothing is written.
-	View bool
-}
-
 // Effects tells of every instruction, by chain, what it does to tensors; a
 // MoveCall does nothing to their data. The error is a *VerifyError if the method
 // is so broken that it cannot be told. An operator that schemas does not know is
@@ -402,18 +391,7 @@ func (p *Program) Effects(ep *ExecutionPlan, schemas Schemas) ([][]Effect, error
 	if v.found {
 		return nil, v.errors
 	}
-	all := make([][]Effect, len(v.calls))
-	for c, effects := range v.calls {
-		all[c] = make([]Effect, len(effects))
-		for i, e := range effects {
-			updates := e.inout
-			if len(e.either) > 0 {
-				updates = e.either
-			}
-			all[c][i] = Effect{Reads: e.reads, Writes: e.outs, Updates: updates, View: e.view}
-		}
-	}
-	return all, nil
+	return v.calls, nil
 }
 
 // primText are the schemas of the operators that belong to the runtime itself

@@ -170,21 +170,7 @@ func (r *raiser) writeCounts(l *loop) map[int32]int {
 
 // isOne reports whether a value is the integer 1 that nobody changes.
 func (r *raiser) isOne(slot int32) bool {
-	if v, ok := r.Values[slot].(pte.Int); !ok || v != 1 {
-		return false
-	}
-	for i := range r.code {
-		e := r.effects[i]
-		for _, w := range e.writes {
-			if w == slot {
-				return false
-			}
-		}
-		if e.move != nil && e.move.To == slot {
-			return false
-		}
-	}
-	return true
+	return r.Values[slot] == pte.EValue(pte.Int(1)) && !r.Changed()[slot]
 }
 
 // uses finds what the index of a loop is used for; false if it is used where
