@@ -101,35 +101,9 @@ func (v *EValue) AppendInts(dst []int64) ([]int64, error) {
 	return dst, nil
 }
 
-// place is where the memory of a tensor comes from.
-type place uint8
-
-const (
-	placeCaller   place = iota // the caller's: an input or an output; or nobody's
-	placePlanned               // planned memory
-	placeConstant              // the file's constants
-	placeExternal              // the constants of a data file
-)
-
-func placeOf(v *pte.Tensor) place {
-	switch external := v.ExtraInfo != nil && v.ExtraInfo.External; {
-	case v.Allocation != nil:
-		return placePlanned
-	case external:
-		return placeExternal
-	case v.DataIndex > 0:
-		return placeConstant
-	}
-	return placeCaller
-}
-
 func isConstant(v pte.EValue) bool {
 	t, ok := v.(*pte.Tensor)
-	if !ok {
-		return false
-	}
-	place := placeOf(t)
-	return place == placeConstant || place == placeExternal
+	return ok && t.IsConstant()
 }
 
 // declare returns the tensor that v describes, without memory, and the bytes
@@ -221,52 +195,46 @@ func (b *binder) tensorList(indices []int32, optional bool) []*EValue {
 // tensor makes the tensor of value i and gives it its memory.
 func (b *binder) tensor(i int, v *pte.Tensor) *Tensor {
 	t, n := declare(v)
-	where := placeOf(v)
-	if b.boundary && where == placePlanned {
-		where = placeCaller // memory of its own: the plan's is for its instructions
-		b.uses[i].kept = true
-	}
-	switch where {
-	case placeConstant:
-		t.readOnly = true
-		t.own = b.program.constant(v.DataIndex, n)
-	case placeExternal:
-		t.readOnly = true
-		t.own = b.data.constant(v.ExtraInfo.Name, t, n)
-	case placePlanned:
+	switch {
+	case v.IsConstant():
+		t.readOnly, t.own = true, b.constant(v, t, n)
+	case v.Allocation == nil || b.boundary:
+		b.uses[i].kept = v.Allocation != nil // the plan's memory is for its instructions
+		b.unplanned(i, t, n)
+		return t
+	default:
 		t.own = must.Get(b.memory.at(v.Allocation, n))
 		if !aligned(t.own, t.DType) {
 			panic(fmt.Errorf("%w: planned buffer %d is not aligned for %v at offset %d",
 				ErrInvalidProgram, v.Allocation.MemoryID, t.DType, v.Allocation.Offset))
 		}
 		b.initial(v, t)
-	case placeCaller:
-		b.unplanned(i, t, n)
-		return t
 	}
 	t.setStorage(t.own)
 	return t
 }
 
+// constant returns the n bytes of a constant, which nobody may write.
+func (b *binder) constant(v *pte.Tensor, t *Tensor, n int) []byte {
+	if v.IsExternal() {
+		return b.data.constant(v.ExtraInfo.Name, t, n)
+	}
+	return b.program.constant(v.DataIndex, n)
+}
+
 // initial fills planned memory with the data that the tensor starts with.
 func (b *binder) initial(v *pte.Tensor, t *Tensor) {
-	if v.ExtraInfo != nil && v.ExtraInfo.External {
+	if v.IsExternal() {
 		b.data.copy(v.ExtraInfo.Name, t, t.own)
 		return
 	}
-	if v.DataIndex == 0 {
-		return
+	blob, err := b.program.file.Initial(v)
+	if err != nil {
+		panic(fmt.Errorf("%w: %w", ErrInvalidProgram, err))
 	}
-	segment := uint64(0)
-	if v.ExtraInfo != nil {
-		segment = v.ExtraInfo.MutableSegment
+	if v.DataIndex > 0 {
+		must.Check(readBlob(blob, t.own))
 	}
-	tables := b.program.file.Mutable
-	if segment >= uint64(len(tables)) || int64(v.DataIndex) >= int64(len(tables[segment])) {
-		panic(fmt.Errorf("%w: entry %d of initial data %d is not in the file", ErrInvalidProgram,
-			v.DataIndex, segment))
-	}
-	must.Check(readBlob(tables[segment][v.DataIndex], t.own))
 }
 
 // unplanned decides about the memory, n bytes, of a tensor that the program

@@ -134,7 +134,7 @@ func valueMeta(v pte.EValue) ValueMeta {
 		t, bytes := declare(v)
 		m.DType, m.Sizes, m.DimOrder, m.Bytes = t.DType, t.Sizes, t.DimOrder, int64(bytes)
 		m.Dynamic = t.Resizable()
-		m.Planned = placeOf(v) != placeCaller
+		m.Planned = v.Allocation != nil || v.IsConstant()
 		if v.ExtraInfo != nil {
 			m.Name = v.ExtraInfo.Name
 		}

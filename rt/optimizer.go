@@ -49,13 +49,10 @@ type Boundary struct {
 func (b *Boundary) Constant(v *pte.Tensor) (_ []byte, err error) {
 	defer must.Catch(&err)
 	t, n := declare(v)
-	switch placeOf(v) {
-	case placeConstant:
-		return b.Program.constant(v.DataIndex, n), nil
-	case placeExternal:
-		return b.data.constant(v.ExtraInfo.Name, t, n), nil
+	if !v.IsConstant() {
+		return nil, fmt.Errorf("%w: the tensor is no constant", ErrInvalidArgument)
 	}
-	return nil, fmt.Errorf("%w: the tensor is no constant", ErrInvalidArgument)
+	return b.binder().constant(v, t, n), nil
 }
 
 // Initial returns a copy of the data that a tensor in planned memory starts
@@ -63,13 +60,16 @@ func (b *Boundary) Constant(v *pte.Tensor) (_ []byte, err error) {
 func (b *Boundary) Initial(v *pte.Tensor) (_ []byte, err error) {
 	defer must.Catch(&err)
 	t, n := declare(v)
-	if placeOf(v) != placePlanned {
+	if v.Allocation == nil {
 		return nil, fmt.Errorf("%w: the tensor has no planned memory", ErrInvalidArgument)
 	}
 	t.own = alignedBytes(n)
-	(&binder{program: b.Program, data: b.data}).initial(v, t)
+	b.binder().initial(v, t)
 	return t.own, nil
 }
+
+// binder returns what finds the program's data.
+func (b *Boundary) binder() *binder { return &binder{program: b.Program, data: b.data} }
 
 // Shared returns what made returned when it was first called with that key for
 // this program and these data files. It is for what Executors of several methods,

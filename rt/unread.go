@@ -152,7 +152,7 @@ func (r *readings) unread(v int32) bool {
 func (r *readings) find(v int32) bool {
 	t, ok := r.b.plan.Values[v].(*pte.Tensor)
 	u := r.b.uses[v]
-	if !ok || u.viewed || u.input || t.DataIndex > 0 || t.ExtraInfo != nil && t.ExtraInfo.External {
+	if !ok || u.viewed || u.input || t.DataIndex > 0 || t.IsExternal() {
 		return false
 	}
 	for _, w := range r.touches[v] {

@@ -179,7 +179,7 @@ func DataBeside(p *pte.Program, path string) ([]string, error) {
 func external(p *pte.Program) bool {
 	for _, plan := range p.Plans {
 		for _, v := range plan.Values {
-			if t, ok := v.(*pte.Tensor); ok && t.ExtraInfo != nil && t.ExtraInfo.External {
+			if t, ok := v.(*pte.Tensor); ok && t.IsExternal() {
 				return true
 			}
 		}

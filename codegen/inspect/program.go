@@ -82,7 +82,7 @@ func port(ep *pte.ExecutionPlan, name string, i int32) Port {
 	}
 	out.Type = t.TypeString()
 	switch {
-	case t.ExtraInfo != nil && t.ExtraInfo.External:
+	case t.IsExternal():
 		out.Place = "external"
 	case t.Allocation != nil:
 		out.Place = fmt.Sprintf("planned at %d:%d", t.Allocation.MemoryID, t.Allocation.Offset)
@@ -202,7 +202,7 @@ func stored(ep *pte.ExecutionPlan, table *ops.Table) (constants, state []Tensor)
 		if t.ExtraInfo != nil {
 			out.Name = t.ExtraInfo.Name
 		}
-		external := t.ExtraInfo != nil && t.ExtraInfo.External
+		external := t.IsExternal()
 		if external {
 			out.Kind = "external"
 		}

@@ -206,9 +206,7 @@ func (b *builder) tensor(t *pte.Tensor, how use) (int32, error) {
 		return 0, fmt.Errorf("tensors of %v are not supported", t.ScalarType)
 	}
 	o := operand{
-		constant: t.Allocation == nil && (t.DataIndex > 0 || t.ExtraInfo != nil &&
-			t.ExtraInfo.External),
-		dynamic: t.Dynamism != pte.Static, rank: len(t.Sizes), most: 1,
+		constant: t.IsConstant(), dynamic: t.Dynamism != pte.Static, rank: len(t.Sizes), most: 1,
 	}
 	if !slices.IsSorted(t.DimOrder) {
 		o.order = t.DimOrder

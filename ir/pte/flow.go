@@ -169,7 +169,7 @@ func newFlow(p *planVerifier) *flow {
 
 // hasInitial reports that a planned tensor gets data when the method is loaded.
 func hasInitial(t *Tensor) bool {
-	return t.Allocation != nil && (t.DataIndex != 0 || t.ExtraInfo != nil && t.ExtraInfo.External)
+	return t.Allocation != nil && (t.DataIndex != 0 || t.IsExternal())
 }
 
 // entry is the state before the first instruction. State has its data first: what

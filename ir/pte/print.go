@@ -110,7 +110,7 @@ func (t *Tensor) String() string {
 	var b strings.Builder
 	b.WriteString(t.TypeString())
 	switch {
-	case t.ExtraInfo != nil && t.ExtraInfo.External:
+	case t.IsExternal():
 		fmt.Fprintf(&b, " external %q", t.ExtraInfo.Name)
 	case t.Allocation != nil && t.DataIndex > 0:
 		fmt.Fprintf(&b, " at %d:%d from data %d", t.Allocation.MemoryID, t.Allocation.Offset,

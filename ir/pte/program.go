@@ -156,6 +156,37 @@ type Tensor struct {
 	ExtraInfo     *ExtraTensorInfo
 }
 
+// IsExternal reports whether the tensor's data is in a .ptd file.
+func (t *Tensor) IsExternal() bool { return t.ExtraInfo != nil && t.ExtraInfo.External }
+
+// IsConstant reports whether the tensor has data that nothing may write.
+func (t *Tensor) IsConstant() bool {
+	return t.Allocation == nil && (t.DataIndex > 0 || t.IsExternal())
+}
+
+// segment returns which list of Program.Mutable has the tensor's initial data.
+func (t *Tensor) segment() uint64 {
+	if t.ExtraInfo == nil {
+		return 0
+	}
+	return t.ExtraInfo.MutableSegment
+}
+
+// Initial returns the data that a tensor in planned memory starts with, unless it is
+// external; nil if the program has none for it.
+func (p *Program) Initial(t *Tensor) (ir.Blob, error) {
+	if t.DataIndex == 0 {
+		return nil, nil
+	}
+	segment := t.segment()
+	if segment >= uint64(len(p.Mutable)) ||
+		int64(t.DataIndex) >= int64(len(p.Mutable[segment])) {
+		return nil, fmt.Errorf("entry %d of initial data %d is not in the file", t.DataIndex,
+			segment)
+	}
+	return p.Mutable[segment][t.DataIndex], nil
+}
+
 // Allocation is a place in planned memory.
 type Allocation struct {
 	MemoryID uint32 // from 1

@@ -465,13 +465,9 @@ func dataSizes(p *Program) tensorSizes {
 			}
 			table := s.constants
 			if t.Allocation != nil {
-				segment := uint64(0)
-				if t.ExtraInfo != nil {
-					segment = t.ExtraInfo.MutableSegment
-				}
-				if table = s.mutable[segment]; table == nil {
+				if table = s.mutable[t.segment()]; table == nil {
 					table = map[uint32]int64{}
-					s.mutable[segment] = table
+					s.mutable[t.segment()] = table
 				}
 			}
 			if n, ok := t.NBytes(); ok {

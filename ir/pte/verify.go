@@ -175,7 +175,7 @@ func VerifyData(p *Program, files ...*DataFile) error {
 		}
 		for i, val := range plan.Values {
 			t, ok := val.(*Tensor)
-			if !ok || t == nil || t.ExtraInfo == nil || !t.ExtraInfo.External {
+			if !ok || t == nil || !t.IsExternal() {
 				continue
 			}
 			if reason := missing(t, files); reason != "" {
@@ -398,7 +398,7 @@ func (p *planVerifier) signature() {
 			continue
 		}
 		if t, ok := p.plan.Values[index].(*Tensor); ok && t != nil {
-			if t.DataIndex != 0 || t.ExtraInfo != nil && t.ExtraInfo.External {
+			if t.DataIndex != 0 || t.IsExternal() {
 				p.bad(int(index), "an input that has data of its own")
 			}
 		}
@@ -450,7 +450,7 @@ func (p *planVerifier) tensor(i int, t *Tensor) {
 	if x := t.ExtraInfo; x != nil && strings.ContainsRune(x.Name, 0) {
 		p.bad(i, "the name %q", x.Name)
 	}
-	external := t.ExtraInfo != nil && t.ExtraInfo.External
+	external := t.IsExternal()
 	if external && t.ExtraInfo.Name == "" {
 		p.bad(i, "its data is external and it has no name")
 	}
@@ -461,9 +461,9 @@ func (p *planVerifier) tensor(i int, t *Tensor) {
 	case external || t.DataIndex == 0:
 	case t.Allocation == nil:
 		p.blob(i, "constant", p.program.Constants, t.DataIndex, bytes)
-	case t.ExtraInfo != nil && t.ExtraInfo.MutableSegment != 0:
+	case t.segment() != 0:
 		p.bad(i, "initial data in segment %d of mutable data: "+
-			"ExecuTorch's runtime takes it from segment 0", t.ExtraInfo.MutableSegment)
+			"ExecuTorch's runtime takes it from segment 0", t.segment())
 	case len(p.program.Mutable) == 0:
 		p.bad(i, "initial data %d, and the program has none", t.DataIndex)
 	default:

@@ -310,8 +310,7 @@ func (p *planVerifier) call(at Problem, s *aten.Schema, args []int32) Effect {
 
 // writable reports that a tensor is no constant.
 func (p *planVerifier) writable(index int32) bool {
-	t := p.plan.Values[index].(*Tensor)
-	return t.Allocation != nil || t.DataIndex == 0 && (t.ExtraInfo == nil || !t.ExtraInfo.External)
+	return !p.plan.Values[index].(*Tensor).IsConstant()
 }
 
 // result checks the slot of a call's result: the tensor the call writes, a list

@@ -129,14 +129,12 @@ func newTensor(slot int32, def *pte.Tensor) *tensor {
 	}
 	bytes, _ := def.NBytes()
 	t := &tensor{slot: slot, dtype: d, order: def.DimOrder, dynamic: def.Dynamism != pte.Static,
-		def: def, place: place{-1 - int64(slot), 0, bytes}}
+		constant: def.IsConstant(), def: def, place: place{-1 - int64(slot), 0, bytes}}
 	for _, n := range def.Sizes {
 		t.sizes = append(t.sizes, int64(n))
 	}
 	if a := def.Allocation; a != nil {
 		t.place = place{int64(a.MemoryID), int64(a.Offset), int64(a.Offset) + bytes}
-	} else {
-		t.constant = def.DataIndex > 0 || def.ExtraInfo != nil && def.ExtraInfo.External
 	}
 	return t
 }

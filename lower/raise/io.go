@@ -144,32 +144,21 @@ func (r *raiser) initial(c *chunk) ir.Blob {
 	for _, slot := range slots {
 		t := r.tensors[slot]
 		part := data[t.place.lo-c.lo : t.place.hi-c.lo]
-		if x := t.def.ExtraInfo; x != nil && x.External && t.place.memory > 0 {
-			blob := r.external(x.Name)
-			if n, err := blob.ReadAt(part, 0); n < len(part) {
-				must.Fail("the data called %q is too short: %w", x.Name, err)
+		switch {
+		case t.place.memory < 0:
+		case t.def.IsExternal():
+			name := t.def.ExtraInfo.Name
+			if n, err := r.external(name).ReadAt(part, 0); n < len(part) {
+				must.Fail("the data called %q is too short: %w", name, err)
 			}
-			continue
-		}
-		if t.def.DataIndex == 0 || t.place.memory < 0 {
-			continue
-		}
-		segment := uint64(0)
-		if t.def.ExtraInfo != nil {
-			segment = t.def.ExtraInfo.MutableSegment
-		}
-		if segment >= uint64(len(r.file.Mutable)) ||
-			int64(t.def.DataIndex) >= int64(len(r.file.Mutable[segment])) {
-			must.Fail("there is no entry %d in segment %d of mutable data",
-				t.def.DataIndex, segment)
-		}
-		blob := r.file.Mutable[segment][t.def.DataIndex]
-		if blob == nil || blob.Size() < int64(len(part)) {
-			must.Fail("entry %d of segment %d of mutable data is too short",
-				t.def.DataIndex, segment)
-		}
-		if n, err := blob.ReadAt(part, 0); n < len(part) {
-			must.Check(err)
+		default:
+			blob := must.Get(r.file.Initial(t.def))
+			if blob == nil {
+				continue
+			}
+			if n, err := blob.ReadAt(part, 0); n < len(part) {
+				must.Check(err)
+			}
 		}
 	}
 	return ir.Bytes(data)
@@ -187,7 +176,6 @@ type constantKey struct {
 func (r *raiser) constant(t *tensor) *ir.Value {
 	typ := typeOf(t.dtype, ir.Ints(t.sizes), t.order)
 	key := constantKey{index: t.def.DataIndex, typ: typ.String()}
-	external := t.def.ExtraInfo != nil && t.def.ExtraInfo.External
 	if x := t.def.ExtraInfo; x != nil {
 		key.name = x.Name
 	}
@@ -195,12 +183,10 @@ func (r *raiser) constant(t *tensor) *ir.Value {
 		return v
 	}
 	var blob ir.Blob
-	switch {
-	case external:
-		entry := r.external(key.name)
-		blob = entry
-	case int64(t.def.DataIndex) < int64(len(r.file.Constants)):
-		blob = r.file.Constants[t.def.DataIndex]
+	if t.def.IsExternal() {
+		blob = r.external(key.name)
+	} else {
+		blob = r.file.Constants[t.def.DataIndex] // VerifyMeaning has seen to it
 	}
 	n := t.place.hi - t.place.lo
 	if blob == nil || blob.Size() < n {

@@ -63,10 +63,6 @@ func (r *raiser) instruction(i int) {
 		for _, a := range in.Args {
 			r.standIn(a)
 		}
-		if in.Delegate < 0 || int(in.Delegate) >= len(r.Delegates) {
-			must.Fail("delegate %d does not exist: there are %d", in.Delegate,
-				len(r.Delegates))
-		}
 		must.Fail(
 			"it runs a part that was compiled for the backend %s: export the model without delegating to it", foreign.Message(r.Delegates[in.Delegate].ID))
 	case pte.MoveCall:

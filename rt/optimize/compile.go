@@ -81,7 +81,7 @@ func withConstants(b *rt.Boundary) (*pte.Program, *pte.DataFile) {
 		if !ok {
 			continue
 		}
-		external := t.ExtraInfo != nil && t.ExtraInfo.External
+		external := t.IsExternal()
 		switch {
 		case t.Allocation != nil && t.Allocation.MemoryID > 1 && t.ExtraInfo != nil &&
 			t.ExtraInfo.Name != "" && len(b.Program.File().Plans) > 1:

@@ -60,8 +60,7 @@ func (c *code) ports(b *rt.Boundary, m *ir.Method) {
 				m.Graph.Outputs[k] = inOrder(m.Graph, names, m.Graph.Outputs[k], p.order)
 			}
 			again := slices.Contains(b.Plan.Outputs[:at], slot)
-			p.done = again || t.Allocation == nil && (t.DataIndex > 0 || t.ExtraInfo != nil &&
-				t.ExtraInfo.External)
+			p.done = again || t.IsConstant()
 			p.staged = p.done || slices.Contains(b.Plan.Inputs, slot)
 		}
 		c.outputs = append(c.outputs, p)
