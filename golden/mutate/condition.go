@@ -107,3 +107,19 @@ func slack(moved []*way.Result, call, output int) float64 {
 	}
 	return most
 }
+
+// wild reports whether a float constant of the first method is no number, or infinite.
+func wild(p *ir.Program) bool {
+	g := p.Methods[0].Graph
+	return slices.ContainsFunc(slices.Concat(g.Inputs, g.Constants), func(v *ir.Value) bool {
+		if v.Const == nil || v.Const.Data == nil || !v.Type.DType.IsFloat() {
+			return false
+		}
+		data, err := ir.Tensor(v.Const)
+		if err != nil {
+			return false
+		}
+		return slices.ContainsFunc(compare.Floats(&tensor.Tensor{DType: v.Type.DType, Data: data}),
+			func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
+	})
+}
