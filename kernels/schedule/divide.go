@@ -346,25 +346,28 @@ func (g digit) names(x sym.Expr, v *sym.Symbol) bool {
 // owns reports whether the marked loops of f touch no element of owned buffers that
 // another iteration of these touches, and nothing else touches them at all.
 func owns(f *loop.Func, owned map[int]digit) bool {
-	return !slices.ContainsFunc(accesses(f), func(a access) bool {
-		g, result := owned[a.buf]
-		in := a.part()
-		return result && (in == nil || !in.Extent.Equal(g.count) || !g.names(a.at, in.Var))
+	results := accesses(f, func(buf int, _ bool) bool { _, ok := owned[buf]; return ok })
+	return !slices.ContainsFunc(results, func(a access) bool {
+		g, in := owned[a.buf], a.part()
+		return in == nil || !in.Extent.Equal(g.count) || !g.names(a.at, in.Var)
 	})
 }
 
 // disjointInParts reports whether no thread reads from buffer in, which may lie where
 // out does, what another stores to out.
 func disjointInParts(f *loop.Func, out, in int) bool {
+	if !loop.Any(f.Body, func(s loop.Stmt) bool {
+		l, ok := s.(*loop.For)
+		return ok && l.Divided
+	}) {
+		return true
+	}
 	owned := map[int]digit{}
-	divided := false
-	for _, a := range accesses(f) {
-		l := a.part()
-		divided = divided || l != nil
-		if a.buf == out && l != nil {
+	for _, a := range accesses(f, func(buf int, _ bool) bool { return buf == out }) {
+		if l := a.part(); l != nil {
 			unit, _, _ := a.at.Coef(l.Var)
 			owned[out], owned[in] = digit{unit, l.Extent}, digit{unit, l.Extent}
 		}
 	}
-	return !divided || f.Bufs[out].DType.Size() == f.Bufs[in].DType.Size() && owns(f, owned)
+	return f.Bufs[out].DType.Size() == f.Bufs[in].DType.Size() && owns(f, owned)
 }

@@ -19,17 +19,15 @@ func InPlace(f *loop.Func, out, in int) bool {
 		return false
 	}
 	so, si := int64(f.Bufs[out].DType.Size()), int64(f.Bufs[in].DType.Size())
-	all := accesses(f)
+	all := accesses(f, func(buf int, store bool) bool {
+		return store && buf == out || !store && buf == in
+	})
 	for i, st := range all {
-		stores := st.store && st.buf == out
-		if (stores || !st.store && st.buf == in) && st.undetermined() {
+		if st.undetermined() {
 			return false
 		}
 		for j, ld := range all {
-			if !stores {
-				break
-			}
-			if !ld.store && ld.buf == in && !safe(st, ld, j > i, so, si) {
+			if st.store && !ld.store && !safe(st, ld, j > i, so, si) {
 				return false
 			}
 		}
@@ -51,9 +49,9 @@ type binder struct {
 	v  *sym.Symbol // nil of a While
 }
 
-// accesses returns the loads and stores of f in the order of the text: what is loaded to be
-// stored comes before that store.
-func accesses(f *loop.Func) (list []access) {
+// accesses returns the loads and stores of f that are wanted, in the order of the text: what is
+// loaded to be stored comes before that store.
+func accesses(f *loop.Func, wanted func(buf int, store bool) bool) (list []access) {
 	var block func(body []loop.Stmt, scope []binder)
 	block = func(body []loop.Stmt, scope []binder) {
 		for _, st := range body {
@@ -65,13 +63,15 @@ func accesses(f *loop.Func) (list []access) {
 				in = append(slices.Clip(scope), binder{by: st})
 			}
 			loop.Nodes(st, func(e *expr.Expr) {
-				if e.Op == expr.OpLoad {
+				if e.Op == expr.OpLoad && wanted(e.Buf, false) {
 					list = append(list, access{e.Buf, false, e.Coords[0], in})
 				}
 			})
 			switch st := st.(type) {
 			case *loop.Store:
-				list = append(list, access{st.Buf, true, st.At, in})
+				if wanted(st.Buf, true) {
+					list = append(list, access{st.Buf, true, st.At, in})
+				}
 			case *loop.LetIndex:
 				scope = append(slices.Clip(scope), binder{st, st.Sym})
 			}
