@@ -260,16 +260,6 @@ func (cv *convolution) orient(t Target) *convolution {
 	return cv
 }
 
-// weight returns the weight from input channel in of the group to output
-// channel out, at tap number k in row-major order of the axes.
-func (cv *convolution) weight(out, in, k int) float32 {
-	i, j := k/cv.axes[1].kernel, k%cv.axes[1].kernel
-	if cv.swapped {
-		i, j = j, i
-	}
-	return cv.weights[((out*cv.cin+in)*cv.kernel[0]+i)*cv.kernel[1]+j]
-}
-
 // instance makes the instance of a kernel with descriptor d, whose fields that only
 // the kernel knows are own.
 func (cv *convolution) instance(t Tile, d *Descriptor, own Values, w, bias Packed) *Instance {
