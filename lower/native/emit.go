@@ -184,10 +184,13 @@ func (b *builder) loops(f *facts) {
 		c = c.Op.Permuted(c, order)
 	}
 	fn := must.Get(c.Op.Loops(c))
-	if slices.Contains(f.node.Outputs, nil) {
-		must.Fail("a result without a value")
+	vals := make([]*ir.Value, len(c.Outs)) // also those that the file does not name
+	for i, t := range f.call.Outs {
+		if vals[i] = f.node.Output(i); vals[i] == nil {
+			vals[i] = &ir.Value{Name: "unused", Type: t.Dense()}
+		}
 	}
-	b.call(fn, f.node.Outputs, f.call.Operands(), f.call.Scalars(),
+	b.call(fn, vals, f.call.Operands(), f.call.Scalars(),
 		[]Origin{originOf(f.node)})
 }
 
