@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
@@ -90,13 +91,13 @@ func (pl Pipeline) Run(ctx *Context, p *ir.Program, after func(Pass, *ir.Program
 //lint:ignore ST1012 like fs.SkipAll it is no failure
 var Stop = errors.New("stop")
 
-// InFile adds the name of the model file to err, to each of the errors about
-// nodes in it.
+// InFile adds the name of the model file to err: to each of the errors about nodes in it, and in
+// front of a text that does not begin with it then.
 func InFile(file string, err error) error {
-	if _, ok := errors.AsType[*ir.Error](err); !ok && file != "" {
+	nameFile(file, err)
+	if !strings.HasPrefix(err.Error(), file) {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	nameFile(file, err)
 	return err
 }
 
