@@ -54,20 +54,14 @@ func activationOps() []entry {
 		})),
 		unary("aten::mish(Tensor self) -> Tensor", floatOnly, func(x *expr.Expr) *expr.Expr {
 			return expr.Mul(x, fn("tanh")(softplus(x, like(x, 1), like(x, 20))))
-		}).core(opmathForm(func(b *Builder, _ *Call, x *ir.Value) *ir.Value {
-			return b.mul(x, b.aten("tanh", b.softplus(x, 1, 20)))
-		})),
+		}).core(asNodes),
 		unary("aten::hardsigmoid(Tensor self) -> Tensor", floatOnly, func(x *expr.Expr) *expr.Expr {
 			return expr.Div(between(expr.Add(x, like(x, 3)), like(x, 0), like(x, 6)), like(x, 6))
-		}).core(opmathForm(func(b *Builder, _ *Call, x *ir.Value) *ir.Value {
-			return b.div(b.relu6Of3(x), 6)
-		})),
+		}).core(asNodes),
 		unary("aten::hardswish(Tensor self) -> Tensor", floatOnly, func(x *expr.Expr) *expr.Expr {
 			return expr.Div(expr.Mul(x, between(expr.Add(x, like(x, 3)), like(x, 0), like(x, 6))),
 				like(x, 6))
-		}).core(opmathForm(func(b *Builder, _ *Call, x *ir.Value) *ir.Value {
-			return b.div(b.mul(x, b.relu6Of3(x)), 6)
-		})),
+		}).core(asNodes),
 		pointwise("aten::gelu(Tensor self, *, str approximate=\"none\") -> Tensor", "self",
 			floatOnly, func(p *point) *expr.Expr {
 				x, one, half := p.x[0], p.konst(1), p.konst(0.5)
@@ -92,11 +86,7 @@ func activationOps() []entry {
 		pointwise("aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor", "self weight",
 			floatOnly, func(p *point) *expr.Expr {
 				return leaky(p.x[0], p.x[1])
-			}).core(func(b *Builder, c *Call) *ir.Value {
-			d := c.Outs[0].DType
-			x := b.tensor(c, "self", d)
-			return b.where(b.aten("gt.Scalar", x, 0), x, b.mul(x, b.tensor(c, "weight", d)), d)
-		}),
+			}).core(asNodes),
 		derived("aten::prelu(Tensor self, Tensor weight) -> Tensor",
 			func(b *Builder, c *Call) *ir.Value {
 				// The weight gets the shape of channels: dimension 1.
@@ -141,42 +131,26 @@ func activationOps() []entry {
 			"self", floatOnly,
 			func(p *point) *expr.Expr {
 				return softplus(p.x[0], p.num("beta"), p.num("threshold"))
-			}).core(opmathForm(func(b *Builder, c *Call, x *ir.Value) *ir.Value {
-			return b.softplus(x, c.Arg("beta"), c.Arg("threshold"))
-		})),
+			}).core(asNodes),
 		unary("aten::log_sigmoid(Tensor self) -> Tensor", floatOnly, func(x *expr.Expr) *expr.Expr {
 			return expr.Sub(expr.Min(like(x, 0), x), fn("log1p")(fn("exp")(expr.Neg(expr.Abs(x)))))
-		}).core(opmathForm(func(b *Builder, _ *Call, x *ir.Value) *ir.Value {
-			far := b.aten("exp", b.aten("neg", b.aten("abs", x)))
-			return b.sub(b.aten("clamp", x, nil, 0), b.aten("log1p", far))
-		})),
+		}).core(asNodes),
 		pointwise("aten::hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "self", floatOnly,
 			func(p *point) *expr.Expr {
 				x, l := p.x[0], p.num("lambd")
-				inside := expr.And(expr.Ge(x, expr.Neg(l)), expr.Le(x, l))
-				return expr.Select(inside, p.konst(0), x)
-			}).core(hardshrinkCore),
+				return expr.Select(expr.Le(expr.Abs(x), l), p.konst(0), x)
+			}).core(asNodes),
 		pointwise("aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "self", floatOnly,
 			func(p *point) *expr.Expr {
 				x, l := p.x[0], p.num("lambd")
 				return expr.Select(expr.Gt(x, l), expr.Sub(x, l),
 					expr.Select(expr.Lt(x, expr.Neg(l)), expr.Add(x, l), expr.Mul(x, p.konst(0))))
-			}).core(opmathForm(func(b *Builder, c *Call, x *ir.Value) *ir.Value {
-			l := c.Arg("lambd")
-			d := x.Type.DType
-			low := b.where(b.aten("lt.Tensor", x, b.aten("neg", b.scalar(l, d))), b.add(x, l),
-				b.mul(x, 0), d)
-			return b.where(b.aten("gt.Scalar", x, l), b.sub(x, l), low, d)
-		})),
+			}).core(asNodes),
 		pointwise("aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", "self",
 			noBool, func(p *point) *expr.Expr {
 				x := p.x[0]
 				return expr.Select(expr.Le(x, p.num("threshold")), p.num("value"), x)
-			}).core(func(b *Builder, c *Call) *ir.Value {
-			x := c.Value("self")
-			return b.where(b.aten("le.Scalar", x, c.Arg("threshold")), c.Arg("value"), x,
-				x.Type.DType)
-		}),
+			}).core(asNodes),
 		pointwise("aten::logit(Tensor self, float? eps=None) -> Tensor", "self", toFloat,
 			func(p *point) *expr.Expr {
 				x := p.x[0]
@@ -185,13 +159,7 @@ func activationOps() []entry {
 					x = between(x, e, expr.Sub(p.konst(1), e))
 				}
 				return fn("log")(expr.Div(x, expr.Sub(p.konst(1), x)))
-			}).core(opmathForm(func(b *Builder, c *Call, x *ir.Value) *ir.Value {
-			if c.Has("eps") {
-				e := must(c.Float("eps"))
-				x = b.aten("clamp", x, e, 1-e)
-			}
-			return b.aten("log", b.div(x, b.sub(b.scalar(1, x.Type.DType), x)))
-		})),
+			}).core(asNodes),
 	}
 }
 
@@ -255,19 +223,3 @@ func clampCore(b *Builder, c *Call) *ir.Value {
 	}
 	return b.aten("clamp", x, Kw(name, c.Arg(name)))
 }
-
-func hardshrinkCore(b *Builder, c *Call) *ir.Value {
-	x := c.Value("self")
-	inside := b.aten("le.Scalar", b.aten("abs", x), c.Arg("lambd"))
-	return b.where(inside, 0, x, x.Type.DType)
-}
-
-// softplus is log(1 + exp(βx))/β, x itself where βx is above the threshold.
-func (b *Builder) softplus(x *ir.Value, beta, threshold any) *ir.Value {
-	bx := b.mul(x, beta)
-	soft := b.div(b.aten("log1p", b.aten("exp", bx)), beta)
-	return b.where(b.aten("gt.Scalar", bx, threshold), x, soft, x.Type.DType)
-}
-
-// relu6Of3 is relu6(x + 3).
-func (b *Builder) relu6Of3(x *ir.Value) *ir.Value { return b.aten("clamp", b.add(x, 3), 0, 6) }

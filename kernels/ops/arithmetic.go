@@ -24,9 +24,9 @@ func arithmeticOps() []entry {
 		pointwise("aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
 			"self other", noBool, sub),
 		pointwise("aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-			"self other", noBool, rsub).core(rsubCore),
+			"self other", noBool, rsub).core(asNodes),
 		pointwise("aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
-			"self other", noBool, rsub).core(rsubCore),
+			"self other", noBool, rsub).core(asNodes),
 		binary("aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", same, multiply),
 		binary("aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", same, multiply),
 		binary("aten::div.Tensor(Tensor self, Tensor other) -> Tensor", toFloat, expr.Div),
@@ -69,28 +69,28 @@ func arithmeticOps() []entry {
 		binary("aten::fmax(Tensor self, Tensor other) -> Tensor", same,
 			func(a, b *expr.Expr) *expr.Expr {
 				return expr.Select(expr.IsNaN(b), a, expr.Max(a, b))
-			}).core(fmaxCore("aten.maximum.default")),
+			}).core(asNodes),
 		binary("aten::fmin(Tensor self, Tensor other) -> Tensor", same,
 			func(a, b *expr.Expr) *expr.Expr {
 				return expr.Select(expr.IsNaN(b), a, expr.Min(a, b))
-			}).core(fmaxCore("aten.minimum.default")),
+			}).core(asNodes),
 
 		pointwise("aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "self tensor1 tensor2", noBool,
 			func(p *point) *expr.Expr {
 				return expr.Add(p.x[0], expr.Mul(expr.Mul(p.num("value"), p.x[1]), p.x[2]))
-			}).core(addcCore("aten.mul.Tensor")),
+			}).core(asNodes),
 		pointwise("aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "self tensor1 tensor2", floatOnly,
 			func(p *point) *expr.Expr {
 				return expr.Add(p.x[0], expr.Div(expr.Mul(p.num("value"), p.x[1]), p.x[2]))
-			}).core(addcCore("aten.div.Tensor")),
+			}).core(asNodes),
 		pointwise("aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
 			"self end", floatOnly,
 			func(p *point) *expr.Expr {
 				return lerp(p.x[0], p.x[1], p.num("weight"))
-			}).core(lerpCore),
+			}).core(asNodes),
 		pointwise("aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
 			"self end weight", floatOnly,
-			func(p *point) *expr.Expr { return lerp(p.x[0], p.x[1], p.x[2]) }).core(lerpCore),
+			func(p *point) *expr.Expr { return lerp(p.x[0], p.x[1], p.x[2]) }).core(asNodes),
 	}
 }
 
@@ -366,41 +366,4 @@ func roundingOps() []entry {
 			return b.sub(x, b.aten("trunc", x))
 		})),
 	}
-}
-
-func lerpCore(b *Builder, c *Call) *ir.Value {
-	d := c.Outs[0].DType
-	m := opmath(d)
-	x, y := b.tensor(c, "self", m), b.tensor(c, "end", m)
-	w := b.tensor(c, "weight", m)
-	diff := b.sub(y, x)
-	near := b.add(x, b.mul(w, diff))
-	far := b.sub(y, b.mul(diff, b.sub(b.scalar(1, m), w)))
-	near = b.where(b.aten("lt.Scalar", b.aten("abs", w), 0.5), near, far, m)
-	return b.cast(near, d)
-}
-
-func addcCore(combine string) coreForm {
-	return func(b *Builder, c *Call) *ir.Value {
-		d := c.Outs[0].DType
-		m := opmath(d)
-		x, t1, t2 := b.tensor(c, "self", m), b.tensor(c, "tensor1", m), b.tensor(c, "tensor2", m)
-		return b.cast(b.add(x, b.Op(combine, b.mul(t1, c.Arg("value")), t2)), d)
-	}
-}
-
-func fmaxCore(op string) coreForm {
-	return func(b *Builder, c *Call) *ir.Value {
-		d := c.Outs[0].DType
-		x, y := b.tensor(c, "self", d), b.tensor(c, "other", d)
-		m := b.where(b.aten("isnan", y), x, b.Op(op, x, y), d)
-		return b.where(b.aten("isnan", x), y, m, d)
-	}
-}
-
-// rsubCore is other - alpha·self.
-func rsubCore(b *Builder, c *Call) *ir.Value {
-	d := c.Outs[0].DType
-	x, y := b.tensor(c, "self", d), b.tensor(c, "other", d)
-	return b.aten("sub.Tensor", y, x, Kw("alpha", c.Arg("alpha")))
 }

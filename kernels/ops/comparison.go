@@ -67,23 +67,16 @@ func comparisonOps() []entry {
 		}),
 		unary("aten::isposinf(Tensor self) -> Tensor", toBool, func(x *expr.Expr) *expr.Expr {
 			return isInf(x, true, false)
-		}).core(infCore(inf)),
+		}).core(asNodes),
 		unary("aten::isneginf(Tensor self) -> Tensor", toBool, func(x *expr.Expr) *expr.Expr {
 			return isInf(x, false, true)
-		}).core(infCore(-inf)),
+		}).core(asNodes),
 		unary("aten::isfinite(Tensor self) -> Tensor", toBool, func(x *expr.Expr) *expr.Expr {
 			if !x.DType.IsFloat() {
 				return expr.Bool(true)
 			}
 			return expr.Not(expr.Or(expr.IsNaN(x), isInf(x, true, true)))
-		}).core(func(b *Builder, c *Call) *ir.Value {
-			x := c.Value("self")
-			if !x.Type.DType.IsFloat() {
-				return b.aten("full_like", x, true, Kw("dtype", ir.Bool))
-			}
-			return b.aten("logical_and", b.aten("eq.Tensor", x, x),
-				b.aten("logical_not", b.aten("isinf", x)))
-		}),
+		}).core(asNodes),
 		unary("aten::signbit(Tensor self) -> Tensor", toBool, signbit).core(func(b *Builder, c *Call) *ir.Value {
 			// Finds the sign of a zero by its direction in the plane.
 			x := c.Value("self")
@@ -168,13 +161,13 @@ func selectionOps() []entry {
 		pointwise("aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor",
 			"?condition self other", same, choose),
 		pointwise("aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor",
-			"?condition self other", same, choose).core(whereCore),
+			"?condition self other", same, choose).core(asNodes),
 		pointwise("aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor",
-			"?condition self other", same, choose).core(whereCore),
+			"?condition self other", same, choose).core(asNodes),
 		pointwise("aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor",
-			"?condition self other", same, choose).core(whereCore),
-		maskedFill("aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor").core(maskedFillCore),
-		maskedFill("aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor").core(maskedFillCore),
+			"?condition self other", same, choose).core(asNodes),
+		maskedFill("aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor").core(asNodes),
+		maskedFill("aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor").core(asNodes),
 		pointwise("aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", "self", same, func(p *point) *expr.Expr {
 			x := p.x[0]
 			if !x.DType.IsFloat() {
@@ -190,22 +183,7 @@ func selectionOps() []entry {
 			x = expr.Select(expr.Eq(p.x[0], p.konst(inf)), or("posinf", top), x)
 			x = expr.Select(expr.Eq(p.x[0], p.konst(-inf)), or("neginf", -top), x)
 			return expr.Select(expr.IsNaN(p.x[0]), or("nan", 0), x)
-		}).core(func(b *Builder, c *Call) *ir.Value {
-			x := c.Value("self")
-			d := x.Type.DType
-			if !d.IsFloat() {
-				return b.aten("clone", x)
-			}
-			or := func(name string, def float64) any {
-				if c.Has(name) {
-					return c.Arg(name)
-				}
-				return def
-			}
-			y := b.where(b.aten("eq.Scalar", x, inf), or("posinf", largest[d]), x, d)
-			y = b.where(b.aten("eq.Scalar", x, -inf), or("neginf", -largest[d]), y, d)
-			return b.where(b.aten("isnan", x), or("nan", 0), y, d)
-		}),
+		}).core(asNodes),
 		pointwise("aten::heaviside(Tensor self, Tensor values) -> Tensor", "self values", same,
 			func(p *point) *expr.Expr {
 				x := p.x[0]
@@ -214,12 +192,7 @@ func selectionOps() []entry {
 				}
 				return expr.Select(expr.Eq(x, like(x, 0)), p.x[1],
 					expr.Cast(p.dt, expr.Gt(x, like(x, 0))))
-			}).core(func(b *Builder, c *Call) *ir.Value {
-			d := c.Outs[0].DType
-			x := b.tensor(c, "self", d)
-			return b.where(b.aten("eq.Scalar", x, 0), b.tensor(c, "values", d),
-				b.aten("gt.Scalar", x, 0), d)
-		}),
+			}).core(asNodes),
 	}
 }
 
@@ -243,22 +216,6 @@ func maskedFill(schema string) entry {
 var largest = map[ir.DType]float64{
 	ir.Float16: 65504, ir.BFloat16: 0x1.fep127, ir.Float32: 0x1.fffffep127,
 	ir.Float64: 0x1.fffffffffffffp1023,
-}
-
-func whereCore(b *Builder, c *Call) *ir.Value {
-	d := c.Outs[0].DType
-	return b.aten("where.self", c.Arg("condition"), b.tensor(c, "self", d), b.tensor(c, "other", d))
-}
-
-func maskedFillCore(b *Builder, c *Call) *ir.Value {
-	d := c.Outs[0].DType
-	return b.aten("where.self", c.Value("mask"), b.tensor(c, "value", d), c.Value("self"))
-}
-
-func infCore(value float64) coreForm {
-	return func(b *Builder, c *Call) *ir.Value {
-		return b.aten("eq.Scalar", c.Value("self"), value)
-	}
 }
 
 // ofTensors is op with tensors in the place of numbers.

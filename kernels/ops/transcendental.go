@@ -48,13 +48,12 @@ func transcendentalOps() []entry {
 		unary("aten::special_log1p(Tensor self) -> Tensor", toFloat, fn("log1p")).core(sameAs("aten.log1p.default")),
 		unary("aten::deg2rad(Tensor self) -> Tensor", toFloat, func(x *expr.Expr) *expr.Expr {
 			return expr.Mul(x, like(x, math.Pi/180))
-		}).core(scaleCore(math.Pi / 180)),
+		}).core(asNodes),
 		unary("aten::rad2deg(Tensor self) -> Tensor", toFloat, func(x *expr.Expr) *expr.Expr {
 			return expr.Mul(x, like(x, 180/math.Pi))
-		}).core(scaleCore(180 / math.Pi)),
-		unary("aten::sinc(Tensor self) -> Tensor", toFloat, sinc).core(opmathForm(sincCore)),
-		unary("aten::special_sinc(Tensor self) -> Tensor", toFloat, sinc).core(
-			opmathForm(sincCore)),
+		}).core(asNodes),
+		unary("aten::sinc(Tensor self) -> Tensor", toFloat, sinc).core(asNodes),
+		unary("aten::special_sinc(Tensor self) -> Tensor", toFloat, sinc).core(asNodes),
 
 		powOp("aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor"),
 		powOp("aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor"),
@@ -70,17 +69,7 @@ func transcendentalOps() []entry {
 				flat := expr.Or(expr.Eq(big, like(a, 0)), expr.Eq(big, like(a, inf)))
 				anyInf := expr.Or(isInf(a, true, false), isInf(b, true, false))
 				return expr.Select(anyInf, like(a, inf), expr.Select(flat, big, h))
-			}).core(func(b *Builder, c *Call) *ir.Value {
-			// Divides by the longer side, so that no square overflows.
-			d := c.Outs[0].DType
-			m := opmath(d)
-			x, y := b.aten("abs", b.tensor(c, "self", m)), b.aten("abs", b.tensor(c, "other", m))
-			long, short := b.aten("maximum", x, y), b.aten("minimum", x, y)
-			ratio := b.div(short, b.where(b.aten("eq.Scalar", long, 0), 1, long, m))
-			r := b.mul(long, b.aten("sqrt", b.add(b.mul(ratio, ratio), 1)))
-			either := b.aten("logical_or", b.aten("isinf", x), b.aten("isinf", y))
-			return b.cast(b.where(either, inf, r, m), d)
-		}),
+			}).core(asNodes),
 		binary("aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor", toFloat,
 			copysign).core(copysignCore),
 		binary("aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor", toFloat,
@@ -88,56 +77,32 @@ func transcendentalOps() []entry {
 		binary("aten::logaddexp(Tensor self, Tensor other) -> Tensor", floatOnly,
 			func(a, b *expr.Expr) *expr.Expr {
 				return logAddExp(a, b)
-			}).core(func(b *Builder, c *Call) *ir.Value {
-			d := c.Outs[0].DType
-			m := opmath(d)
-			return b.cast(b.logAddExp(b.tensor(c, "self", m), b.tensor(c, "other", m)), d)
-		}),
+			}).core(asNodes),
 		binary("aten::logaddexp2(Tensor self, Tensor other) -> Tensor", floatOnly, func(a, b *expr.Expr) *expr.Expr {
 			// Log2(2^a + 2^b) without overflow.
 			far := fn("exp2")(expr.Neg(expr.Abs(expr.Sub(a, b))))
 			r := expr.Add(maxNaN(a, b), expr.Mul(fn("log1p")(far), like(a, math.Log2E)))
 			same := expr.And(expr.Eq(a, b), isInf(a, true, true))
 			return expr.Select(same, a, r)
-		}).core(
-			func(b *Builder, c *Call) *ir.Value {
-				// LogAddExp of natural logarithms.
-				d := c.Outs[0].DType
-				m := opmath(d)
-				natural := func(name string) *ir.Value {
-					return b.aten("mul.Scalar", b.tensor(c, name, m), math.Ln2)
-				}
-				return b.cast(b.aten("mul.Scalar", b.logAddExp(natural("self"), natural("other")),
-					math.Log2E), d)
-			}),
-		binary("aten::special_xlog1py(Tensor self, Tensor other) -> Tensor", toFloat, xlog1py).core(xlog1pyCore),
+		}).core(asNodes),
+		binary("aten::special_xlog1py(Tensor self, Tensor other) -> Tensor", toFloat, xlog1py).core(asNodes),
 		binary("aten::special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor", toFloat,
-			xlog1py).core(xlog1pyCore),
+			xlog1py).core(asNodes),
 		binary("aten::special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor", toFloat,
-			xlog1py).core(xlog1pyCore),
+			xlog1py).core(asNodes),
 		unary("aten::special_entr(Tensor self) -> Tensor", toFloat, func(x *expr.Expr) *expr.Expr {
 			// -x·log(x), 0 at 0 and -∞ below.
 			r := expr.Neg(expr.Mul(x, fn("log")(x)))
 			r = expr.Select(expr.Eq(x, like(x, 0)), like(x, 0), r)
 			return expr.Select(expr.Lt(x, like(x, 0)), like(x, -inf), r)
-		}).core(
-			opmathForm(func(b *Builder, _ *Call, x *ir.Value) *ir.Value {
-				d := x.Type.DType
-				r := b.aten("neg", b.mul(x, b.aten("log", x)))
-				r = b.where(b.aten("eq.Scalar", x, 0), 0, r, d)
-				return b.where(b.aten("lt.Scalar", x, 0), -inf, r, d)
-			})),
+		}).core(asNodes),
 		unary("aten::special_ndtr(Tensor self) -> Tensor", toFloat, func(x *expr.Expr) *expr.Expr {
 			// The probability that a standard normal variable is at most x.
 			return expr.Mul(fn("erfc")(expr.Mul(x, like(x, -math.Sqrt2/2))), like(x, 0.5))
-		}).core(
-			opmathForm(func(b *Builder, _ *Call, x *ir.Value) *ir.Value {
-				at := b.aten("mul.Scalar", x, math.Sqrt2/2)
-				return b.aten("mul.Scalar", b.aten("add.Scalar", b.aten("erf", at), 1), 0.5)
-			})),
-		binary("aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor", toFloat, xlogy).core(xlogyCore),
-		binary("aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor", toFloat, xlogy).core(xlogyCore),
-		binary("aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", toFloat, xlogy).core(xlogyCore),
+		}).core(asNodes),
+		binary("aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor", toFloat, xlogy).core(asNodes),
+		binary("aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor", toFloat, xlogy).core(asNodes),
+		binary("aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", toFloat, xlogy).core(asNodes),
 	}
 }
 
@@ -446,27 +411,4 @@ func (b *Builder) logAddExp(x, y *ir.Value) *ir.Value {
 	r := b.add(top, b.aten("log1p", b.aten("exp", far)))
 	both := b.aten("logical_and", b.aten("eq.Tensor", x, y), b.aten("isinf", x))
 	return b.where(both, x, r, r.Type.DType)
-}
-
-// timesLog is self times a logarithm of other, 0 where self is unless other is
-// NaN.
-func (b *Builder) timesLog(c *Call, log string) *ir.Value {
-	d := c.Outs[0].DType
-	m := opmath(d)
-	x, y := b.tensor(c, "self", m), b.tensor(c, "other", m)
-	r := b.where(b.aten("eq.Scalar", x, 0), 0, b.mul(x, b.Op(log, y)), m)
-	return b.cast(b.where(b.aten("isnan", y), math.NaN(), r, m), d)
-}
-
-func xlogyCore(b *Builder, c *Call) *ir.Value { return b.timesLog(c, "aten.log.default") }
-
-func xlog1pyCore(b *Builder, c *Call) *ir.Value { return b.timesLog(c, "aten.log1p.default") }
-
-func sincCore(b *Builder, _ *Call, x *ir.Value) *ir.Value {
-	px := b.mul(x, math.Pi)
-	return b.where(b.aten("eq.Scalar", x, 0), 1, b.div(b.aten("sin", px), px), x.Type.DType)
-}
-
-func scaleCore(k float64) coreForm {
-	return opmathForm(func(b *Builder, _ *Call, x *ir.Value) *ir.Value { return b.mul(x, k) })
 }
