@@ -326,7 +326,7 @@ func (r *raiser) elementwise(v *ir.Value, to *tensor, x *ir.Value, from *tensor)
 	}
 	c := must.Get(r.table.Bind(v.Def))
 	ts, _ := must.Get2(c.Results())
-	if v.Index >= len(ts) {
+	if v.Index >= len(ts) || len(to.order) != v.Type.Rank() || len(from.order) != x.Type.Rank() {
 		return false
 	}
 	offset := func(t ir.Type, at []sym.Expr) (sum sym.Expr) {
