@@ -184,9 +184,12 @@ func (b *binder) tensorList(indices []int32, optional bool) []*EValue {
 			continue
 		}
 		must.Do(func() { list[j] = b.slot(int64(index)) }, "element %d of a list of tensors", j)
-		if _, ok := b.plan.Values[index].(*pte.Tensor); !ok {
-			panic(fmt.Errorf("%w: element %d of a list of tensors is a %v", ErrInvalidProgram,
-				j, kindOf(b.plan.Values[index])))
+		switch k := kindOf(b.plan.Values[index]); {
+		case k == TensorKind:
+		case k == None && optional:
+			list[j] = nil
+		default:
+			panic(fmt.Errorf("%w: element %d of a list of tensors is a %v", ErrInvalidProgram, j, k))
 		}
 	}
 	return list

@@ -46,7 +46,7 @@ func joined() *build {
 	b := newBuild("forward")
 	x, y, w := b.dynamic(3), b.dynamic(3), b.constant([]float32{7}, 1)
 	list := b.value(pte.TensorList{x, w, y})
-	optional := b.value(pte.OptionalTensorList{y, -1, w})
+	optional := b.value(pte.OptionalTensorList{y, -1, w, b.value(pte.Null{})})
 	out, out2 := b.dynamic(7), b.dynamic(7)
 	b.kernel("aten::cat", "out", list, out)
 	b.kernel("aten::cat", "out", optional, out2)

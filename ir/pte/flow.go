@@ -348,7 +348,10 @@ func (f *flow) step(s *state, c, i int, report bool) (next, jump int) {
 		f.write(s, t, true, written, i)
 	}
 	for _, t := range e.Writes {
-		f.place(s, t, say)
+		if f.place(s, t, say) && f.moveLasts(s, t) {
+			say(t, "it is written before instruction %d moves another tensor to it, which is "+
+				"still there in the next call", f.moved[t])
+		}
 		f.write(s, t, false, written, i)
 	}
 	return next, jump
@@ -390,7 +393,7 @@ func (f *flow) read(s *state, v int32, say reporter) {
 		say(v, "it is read, but an input lies over it")
 	case h&lost != 0:
 		say(v, "it is read, but instruction %d has written over it", f.culprit[v])
-	case h&(unset|initial) != 0 && f.wanders[v] && slices.Contains(s.places(v), v):
+	case h&(unset|initial) != 0 && f.moveLasts(s, v):
 		say(v, "it is read before instruction %d moves another tensor to it, which is still "+
 			"there in the next call",
 			f.moved[v])
@@ -403,6 +406,11 @@ func (f *flow) read(s *state, v int32, say reporter) {
 			}
 		}
 	}
+}
+
+// moveLasts reports whether v may be either itself or what a move of the call before made it.
+func (f *flow) moveLasts(s *state, v int32) bool {
+	return f.wanders[v] && slices.Contains(s.places(v), v)
 }
 
 // relation compares the places of two values: whether any of one overlaps any of

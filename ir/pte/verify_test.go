@@ -597,6 +597,10 @@ func TestVerifyMeaning(t *testing.T) {
 			m.tensor(vMoved).Allocation = &Allocation{MemoryID: 1, Offset: 256}
 			m.run(KernelCall{opRelu, []int32{vMoved, vSum, vSum}}, MoveCall{vRelu, vMoved})
 		}, "method forward, instruction 0 aten::relu.out, value 21: it is read before instruction 1 moves another tensor to it, which is still there in the next call"},
+		"written where the last call moved it": {func(p *Program, m method) {
+			m.tensor(vMoved).Allocation = &Allocation{MemoryID: 1, Offset: 256}
+			m.run(KernelCall{opRelu, []int32{vSum, vMoved, vMoved}}, MoveCall{vRelu, vMoved})
+		}, "method forward, instruction 0 aten::relu.out, value 21: it is written before instruction 1 moves another tensor to it, which is still there in the next call"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := sample()
