@@ -123,3 +123,12 @@ func wild(p *ir.Program) bool {
 			func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
 	})
 }
+
+// bits reports whether the first method takes the bits of floats for integers.
+func bits(p *ir.Program) bool {
+	return slices.ContainsFunc(p.Methods[0].Graph.Nodes, func(n *ir.Node) bool {
+		from, ok := n.Arg("self").(ir.Ref)
+		return n.Op == "aten.view.dtype" && ok && from.Value.Type.DType.IsFloat() &&
+			!n.Output(0).Type.DType.IsFloat()
+	})
+}

@@ -231,7 +231,10 @@ func (c *Call) SymInts(name string) ([]sym.Expr, error) {
 
 // Bool returns a bool argument.
 func (c *Call) Bool(name string) bool {
-	b, _ := c.Arg(name).(ir.BoolArg)
+	b, known := c.Arg(name).(ir.BoolArg)
+	if _, none := c.Arg(name).(ir.None); !known && !none {
+		panic(c.Errorf("%s is %s that only the run knows", name, describe(c.Arg(name))))
+	}
 	return bool(b)
 }
 
@@ -379,6 +382,9 @@ func fit(t *aten.Type, a ir.Arg, numbers bool) (ir.Arg, error) {
 	if !t.IsList() {
 		if !fits(t, a, numbers) {
 			return nil, fmt.Errorf("%s is no %s", describe(a), t)
+		}
+		if n, ok := a.(ir.Int); ok && t.Name == "bool" {
+			return ir.BoolArg(n != 0), nil
 		}
 		return a, nil
 	}
