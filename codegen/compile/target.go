@@ -7,6 +7,7 @@ import (
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/codegen/c"
 	"github.com/etgen/etgen/codegen/golang"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/lower"
 	"github.com/etgen/etgen/lower/native"
@@ -72,17 +73,14 @@ func ListOf(words []string) string {
 }
 
 // target is what a program is compiled for in language l, which has kernels.
-func (opt Options) target(l *Language) (tuned.Target, error) {
-	m, err := tuned.MachineNamed(opt.Target)
-	if err != nil {
-		return tuned.Target{}, err
-	}
+func (opt Options) target(l *Language) tuned.Target {
+	m := must.Get(tuned.MachineNamed(opt.Target))
 	t := tuned.Target{Language: l.Kernels, Machine: m, Threads: opt.Threads,
 		Speed: opt.Optimize == "speed" || opt.Optimize == "" && !m.Microcontroller}
 	if !opt.DivideAll {
 		t.DividedFrom = tuned.WorthThreads
 	}
-	return t, nil
+	return t
 }
 
 func printC(np *native.Program, opt *printing) (*codegen.Package, error) {
