@@ -17,8 +17,7 @@ func newBench(a *app) *cobra.Command {
 	var text measure.TextOptions
 	var asJSON bool
 	var svg, cflags string
-	var flags compileFlags
-	var limits limitFlags
+	var flags runFlags
 	cmd := &cobra.Command{
 		Use:   "bench MODEL",
 		Short: "Measure how fast a compiled model runs, and its kernels",
@@ -50,17 +49,14 @@ Without those and without -i, inputs are random.
 			if len(opt.Via) == 0 {
 				return usageError("--via is empty: take c, go, rt, rt-optimize")
 			}
-			must.Check(limits.check())
-			opt.Memory, opt.Limit = int64(limits.memory), limits.time
 			if opt.For < 0 {
 				return usageError("--for=%v is negative", opt.For)
 			}
-			if opt.Compile, err = flags.options(args[0]); err != nil {
-				return err
-			}
-			must.Check(flags.unheard(args[0], opt.Via...))
+			opt.Compile = flags.options(args[0])
+			opt.Memory, opt.Limit = int64(flags.memory), flags.time
+			flags.unheard(args[0], opt.Via...)
 			if !slices.Contains(opt.Via, "c") {
-				must.Check(flags.ignored("without --via=c", "cc", "cflags"))
+				flags.ignored("without --via=c", "cc", "cflags")
 			}
 			if cmd.Flags().Changed("cflags") {
 				opt.CFlags = append([]string{}, strings.Fields(cflags)...)
@@ -72,9 +68,7 @@ Without those and without -i, inputs are random.
 			if model, ok := errors.AsType[*measure.ModelError](err); ok {
 				return modelError(model)
 			}
-			if err != nil {
-				return err
-			}
+			must.Check(err)
 			if svg != "" {
 				must.Check(writeSVG(cmd, svg, args[0], r.SVG))
 			}
@@ -100,7 +94,6 @@ Without those and without -i, inputs are random.
 		"show kernels of less than half a percent of the time too")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
 	flags.add(cmd, a)
-	limits.add(cmd)
 	fixed(cmd, "via", "c", "go", "rt", "rt-optimize", "c,go,rt")
 	return cmd
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/codegen/inspect"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/rt/portable"
@@ -39,15 +38,8 @@ tensors.`,
 		Args: exactly("MODEL"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			defer must.Catch(&err)
-			opt := must.Get(flags.options(args[0]))
-			l, err := compile.LanguageNamed(lang)
-			if err != nil || l.Kernels == nil {
-				return usageError("--lang=%s is unknown: take c or go", lang)
-			}
-			if _, err = flags.language(lang); err != nil {
-				return err
-			}
-			opt.Lang = l.Name
+			opt := flags.options(args[0])
+			opt.Lang = flags.language(lang).Name
 			registry := portable.Registry()
 			how := inspect.Options{Compile: opt, Compiled: lang != "",
 				HasKernel: func(name string) bool {
@@ -71,9 +63,8 @@ tensors.`,
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
 	cmd.Flags().BoolVar(&all, "all", false, "show long lists whole")
 	cmd.Flags().StringVar(&svg, "svg", "", "draw the memory plan to this file")
-	cmd.Flags().StringVar(&lang, "lang", "",
+	oneOf(cmd, &lang, "lang", "", []string{"c", "go"},
 		"the output language that memory is told for: c or go (default: c, and of an ExecuTorch program the file itself)")
 	flags.add(cmd, a)
-	fixed(cmd, "lang", "c", "go")
 	return cmd
 }

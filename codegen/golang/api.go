@@ -33,9 +33,7 @@ func (g *generator) api() []byte {
 		f.Add(m)
 	}
 	var b bytes.Buffer
-	if err := f.Render(&b); err != nil {
-		must.Fail("generated Go does not parse, which is a defect of etgen: %w", err)
-	}
+	must.In(f.Render(&b), "generated Go does not parse, which is a defect of etgen")
 	return must.Get(withImports(b.Bytes()))
 }
 
