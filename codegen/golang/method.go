@@ -160,53 +160,45 @@ func (p *methodPrinter) doc() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "// %s runs the model's method %s.\n//\n", p.name, p.m.Name.Comment())
 	var halves []ir.DType
-	row := func(name string, out bool, i int, port native.Port, notes ...string) {
-		text := codegen.TypeText(port.Type, p.sizes.Text(out, i, port.Type.Sizes))
-		if !port.Path.IsEmpty() {
-			notes = append([]string{port.Path.Comment()}, notes...)
+	for _, port := range codegen.Ports(p.m) {
+		var notes []string
+		note := func(text string) {
+			if text != "" {
+				notes = append(notes, text)
+			}
 		}
-		if port.Buf != nil && isHalf(port.Buf.DType) && !slices.Contains(halves, port.Buf.DType) {
-			halves = append(halves, port.Buf.DType)
+		note(port.Path.Comment())
+		name := "result"
+		switch {
+		case port.Buf != nil:
+			name = strings.TrimSuffix(p.ports[port.Buf], "[:]")
+			if d := port.Buf.DType; isHalf(d) && !slices.Contains(halves, d) {
+				halves = append(halves, d)
+			}
+			switch {
+			case port.Output:
+				note("written")
+			case port.Mutated:
+				note("updated in place")
+			}
+			if port.Output && p.late[port.Buf] {
+				note(fmt.Sprintf("must have room for %d elements", port.Buf.MaxLen))
+			}
+		case numberType(port.Port) == "" || port.Value != nil && !port.Output:
+			continue
+		default:
+			if !port.Output {
+				name = p.scalars[port.Index]
+			}
+			if port.Value == nil {
+				note(p.words.Number(port))
+			}
 		}
+		text := codegen.TypeText(port.Type, p.sizes.Text(port.Output, port.Index, port.Type.Sizes))
 		if len(notes) > 0 {
 			text += " (" + strings.Join(notes, "; ") + ")"
 		}
 		fmt.Fprintf(&b, "//   - %s: %s\n", name, text)
-	}
-	for i, port := range p.m.Inputs {
-		switch {
-		case port.Buf != nil:
-			var notes []string
-			if port.Mutated {
-				notes = append(notes, "updated in place")
-			}
-			row(strings.TrimSuffix(p.ports[port.Buf], "[:]"), false, i, port, notes...)
-		case port.Value == nil && numberType(port) != "":
-			var notes []string
-			if port.Type.Kind == ir.IntKind && port.Type.HasExpr {
-				notes = append(notes, p.words.Input(native.Dim{Port: i, Axis: -1,
-					Size: port.Type.Expr}))
-			}
-			row(p.scalars[i], false, i, port, notes...)
-		}
-	}
-	for i, port := range p.m.Outputs {
-		switch {
-		case port.Buf != nil:
-			notes := []string{"written"}
-			if p.late[port.Buf] {
-				notes = append(notes, fmt.Sprintf("must have room for %d elements",
-					port.Buf.MaxLen))
-			}
-			row(strings.TrimSuffix(p.ports[port.Buf], "[:]"), true, i, port, notes...)
-		case numberType(port) != "":
-			var notes []string
-			if port.Value == nil && port.Type.Kind == ir.IntKind && port.Type.HasExpr {
-				notes = append(notes, p.words.Output(native.Dim{Port: i, Axis: -1,
-					Size: port.Type.Expr}))
-			}
-			row("result", true, i, port, notes...)
-		}
 	}
 	b.WriteString("//\n")
 	notes := "Tensors are row-major and must not overlap."
