@@ -148,8 +148,10 @@ func Print(np *native.Program, opt Options) (_ *codegen.Package, err error) {
 			source, opt.Threads))
 	}
 	l := opt.native()
-	return l.print(np, &printing{Options: opt, name: name,
-		machine: must.Get(tuned.MachineNamed(opt.Target))})
+	return l.print(np, codegen.Options{Name: name, Package: opt.GoPackage,
+		Generator: opt.Generator, Probes: opt.Probes, Threads: opt.Threads,
+		Machine:        must.Get(tuned.MachineNamed(opt.Target)),
+		FunctionWeight: opt.FunctionWeight, Done: opt.done()})
 }
 
 // native is the output language, which has a native form.

@@ -12,38 +12,11 @@ import (
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/eval"
-	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/lower/native"
 )
 
 // Options steer Generate.
-type Options struct {
-	Name string // of the program; the package's name is made of it
-	// Package is the package that the files become part of, which has other files
-	// too; "" makes a package of its own.
-	Package string
-	// Generator is named in the head of every file; "" is "etgen".
-	Generator string
-	// Internal is for a package whose door is other code in it: nothing is
-	// exported, and what owns the memory is made for each method by itself. The
-	// type Model is called model, New is newModel(arena int), which takes the
-	// bytes of arena that the methods called need.
-	Internal bool
-	// Probes makes an instrumented copy: after every call of a kernel it calls
-	// the function that a field of Model, Probe, is set to, with the number that
-	// codegen.Probes gives the call.
-	Probes bool
-	// Machine is what the package is for, whose assembly it has; nil: that of all.
-	Machine *tuned.Machine
-	// Threads, if over 1, lets so many goroutines share the kernels that can be
-	// done in parts; NewThreads makes a Model with another number of them.
-	Threads int
-	// FunctionWeight is from which weight on functions of the text are divided; 0 is
-	// codegen.MaxWeight. Only tests ask for less.
-	FunctionWeight int
-	// Done, if not nil, ends Generate with an error soon after it is closed.
-	Done <-chan struct{}
-}
+type Options = codegen.Options
 
 // Generate prints p as a Go package: NAME.go with the type Model and its
 // methods, kernels.go, the files of tuned kernels, threads.go, support.go with what kernels
@@ -111,16 +84,11 @@ type generator struct {
 }
 
 func newGenerator(p *native.Program, opt Options) *generator {
-	var probes map[*native.Call]int
-	if opt.Probes {
-		probes = codegen.Probes(p)
-	}
-	opt.FunctionWeight = cmp.Or(opt.FunctionWeight, codegen.MaxWeight)
-	p = codegen.Divide(p, opt.FunctionWeight, probes)
+	p, probes := opt.Begin(p)
 	u := newUnit(cmp.Or(opt.Package, packageName(opt.Name)))
 	u.machine = opt.Machine
 	g := &generator{
-		generator: cmp.Or(opt.Generator, "etgen"), internal: opt.Internal, part: opt.Package != "",
+		generator: opt.Generator, internal: opt.Internal, part: opt.Package != "",
 		threads: opt.Threads, weight: opt.FunctionWeight, done: opt.Done,
 		p: p, unit: u, probes: probes, weights: codegen.LayOut(p),
 		fields: map[*native.Const]string{},
