@@ -55,7 +55,7 @@ by PyTorch's.
 	cmd.Flags().StringVarP(&dir, "output", "o", "", "the folder to write to")
 	oneOf(cmd, &via, "via", "c", wayNames(),
 		"how to run it: c, go, rt (as a .pte), eval (the reference interpreter)")
-	cmd.Flags().Uint64Var(&seed, "seed", 1, "of random inputs")
+	cmd.Flags().Uint64Var(&seed, "seed", 1, "the seed of random inputs")
 	flags.add(cmd, a)
 	return cmd
 }

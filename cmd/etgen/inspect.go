@@ -25,13 +25,12 @@ Inspect shows what goes in and out of a model, which operators it calls, its
 constants, and how its memory is planned: when which tensor lies where, and how
 small a plan could be at best.
 
-Of an exported program it tells whether etgen has the operators, and the memory
-that compiled code needs; of an ExecuTorch program (.pte, or a .bpte bundle) what
-the bytes of the file are for, the instructions, delegates, whether etgen's
-runtime has kernels, and what is wrong with it; with NAME.debug.json beside it, or
-stack traces in it, the Python lines of instructions. With --lang it tells of an
-ExecuTorch program what code compiled from it needs. A .ptd file shows its
-tensors.`,
+It says of an exported program whether etgen has the operators, and what memory
+compiled code needs. It says of an ExecuTorch program (.pte, or a .bpte bundle) what
+the bytes of the file are for, what instructions and delegates it has, whether etgen's
+runtime has the kernels, and what is wrong with it; with --lang, what code compiled
+from it needs. It shows the Python lines of instructions if NAME.debug.json is beside
+the file, or stack traces are in it. It shows the tensors of a .ptd file.`,
 		Example: `  etgen inspect model.pt2
   etgen inspect model.pte --svg memory.svg
   etgen inspect model.pt2 --json | jq '.methods[0].memory.bytes'`,

@@ -19,16 +19,16 @@ func newLower(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lower MODEL",
 		Short: "Show the program after a pass",
-		Long: `Lower is for who wants to know what etgen makes of a model on the way to code: why
-an operator became others, what was folded or fused, which pass goes wrong. Models
-are compiled without it.
+		Long: `Lower shows what etgen makes of a model on the way to code: why an operator became
+others, what was folded or fused, which pass goes wrong. Nobody needs it to compile.
 
 Lower prints the program in its text form as the passes leave it: after one pass,
-after all of them, or in native form. Without flags it prints the input of
-native form; --to=core and --to=edge print it in these dialects of ExecuTorch's.
---stop-after ends the run there and prints what is there, to find the pass that
-goes wrong. What was printed is a MODEL too, of every command: edit it to make it
-smaller. It holds the data of small constants alone.
+after all of them, or in native form. It prints the input of native form without
+flags, and the dialects of ExecuTorch's with --to=core and --to=edge. --stop-after
+ends the run behind a pass and prints what is there, to find the pass that goes wrong.
+
+What was printed is a MODEL too, of every command: edit it to make it smaller. It
+holds the data of small constants alone.
 
 The passes, in order:
 ` + passList(),

@@ -26,18 +26,20 @@ func newRun(a *app) *cobra.Command {
 ExecuTorch program (.pte, .bpte) runs as it is in etgen's Go runtime, unless --via
 says otherwise.
 
-With --via=eval the reference interpreter runs the model operator by operator,
-as each is defined, without fusion, tuned kernels or a memory plan: to tell an error
-in those from one in a definition. It is a hundred times slower.
+--via=eval runs the model in the reference interpreter: operator by operator, as each
+is defined, without fusion, tuned kernels or a memory plan. That tells an error in
+those from one in a definition. It is a hundred times slower.
 
-Inputs come in the order of the model's signature (etgen inspect shows it): .npy
-files, or raw little-endian .bin files of the model's dtype. A dynamic size of a
-raw input follows from the file's length if there is one. Numbers are given as
-they are: -i 3 -i 0.5 -i true. Inputs that are constants of the model are left
-out. Without any -i a bundle runs on its own test case --test, and its outputs
-are held against those expected. Outputs are output_K.npy if an input is .npy and
-NumPy has their dtype, else output_K.bin; a number is printed. Inputs that the
-model changes are written as mutated_input_K.
+Inputs come in the order of the model's signature, which etgen inspect shows. They
+are .npy files, or raw little-endian .bin files of the model's dtype. A raw input may
+have one dynamic size: it follows from the file's length. Numbers are given as they
+are: -i 3 -i 0.5 -i true. Inputs that are constants of the model are left out.
+A bundle without any -i runs on its own test case --test, and its outputs are held
+against those expected.
+
+Outputs are output_K.npy if an input is .npy and NumPy has their dtype, else
+output_K.bin. A number is printed. Inputs that the model changes are written as
+mutated_input_K.
 
 ` + limitHelp,
 		Example: `  etgen run model.pt2 -i x.npy -o out/
@@ -95,7 +97,7 @@ model changes are written as mutated_input_K.
 	oneOf(cmd, &via, "via", "", wayNames(),
 		"how to run it: c, go, rt (as a .pte), rt-optimize (likewise, compiled when loaded), eval (the reference interpreter); default: rt for ExecuTorch programs, else c")
 	cmd.Flags().StringVar(&method, "method", "", "the method to run (default: the first)")
-	cmd.Flags().IntVar(&test, "test", 0, "of a bundle: the test case to take inputs from")
+	cmd.Flags().IntVar(&test, "test", 0, "the test case of a bundle to take inputs from")
 	cmd.Flags().BoolVar(&flags.trace, "trace", false,
 		"show each instruction or kernel in order: how often it ran, how long, and the Python line it comes from; of a .pte by its NAME.debug.json or its stack traces")
 	flags.add(cmd, a)
