@@ -227,10 +227,8 @@ equal are there once.
 		},
 		// A model is no misspelt command, and files complete.
 		DisableSuggestions: true,
-		ValidArgsFunction: func(*cobra.Command, []string,
-			string) ([]string, cobra.ShellCompDirective) {
-			return []string{"pt2", "json", "pte", "bpte"}, cobra.ShellCompDirectiveFilterFileExt
-		},
+		ValidArgsFunction: cobra.FixedCompletions([]string{"pt2", "json", "pte", "bpte"},
+			cobra.ShellCompDirectiveFilterFileExt),
 	}
 	oneOf(cmd, &lang, "lang", "", compile.Languages(), "the output language: c, go or pte")
 	cmd.Flags().StringVarP(&dir, "output", "o", "",

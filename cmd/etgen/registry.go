@@ -63,10 +63,8 @@ write are never written over.
 			must.Check(golang.Join(filepath.Dir(out), files))
 			return flags.write(cmd.Context(), a, files, filepath.Dir(out), args...)
 		},
-		ValidArgsFunction: func(*cobra.Command, []string,
-			string) ([]string, cobra.ShellCompDirective) {
-			return []string{"pte", "bpte"}, cobra.ShellCompDirectiveFilterFileExt
-		},
+		ValidArgsFunction: cobra.FixedCompletions([]string{"pte", "bpte"},
+			cobra.ShellCompDirectiveFilterFileExt),
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "the Go file to write")
 	flags.add(cmd)

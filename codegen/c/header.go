@@ -141,13 +141,8 @@ func (g *gen) headerNotes(w *writer) {
 	if boolean {
 		notes += " A bool is a byte, 0 or 1."
 	}
-	w.raw("/*")
-	w.raw(" * " + g.banner(g.prefix+".h"))
-	w.raw(" *")
-	for _, l := range fill(notes+strings.Join(narrow, ""), lineWidth-3) {
-		w.raw(" * " + l)
-	}
-	w.raw(" */")
+	w.remark(append([]string{g.banner(g.prefix + ".h"), ""},
+		fill(notes+strings.Join(narrow, ""), lineWidth-3)...))
 }
 
 // row is a line of a table in a comment.
@@ -192,19 +187,15 @@ func (g *gen) methodDoc(w *writer, m *method) {
 	for _, r := range rows {
 		width = max(width, len(r.name))
 	}
-	w.raw("/*")
-	w.raw(fmt.Sprintf(" * %s:", m.Name.Comment()))
+	lines := []string{m.Name.Comment() + ":"}
 	for _, r := range rows {
-		w.raw(fmt.Sprintf(" *   %-*s  %s", width, r.name, r.text))
+		lines = append(lines, fmt.Sprintf("  %-*s  %s", width, r.name, r.text))
 	}
-	notes := strings.Fields(codegen.Requirements(m.Method, m.words) + fixed + " " +
-		codegen.ClampText(m.Method))
-	if len(notes) > 0 {
-		for _, l := range fill(strings.Join(notes, " "), lineWidth-3) {
-			w.raw(" * " + l)
-		}
+	notes := codegen.Requirements(m.Method, m.words) + fixed + " " + codegen.ClampText(m.Method)
+	if notes != " " {
+		lines = append(lines, fill(notes, lineWidth-3)...)
 	}
-	w.raw(" */")
+	w.remark(lines)
 }
 
 // portText describes the type of a port, and what its size may be.

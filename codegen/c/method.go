@@ -53,10 +53,7 @@ func (b *body) text() (string, map[string]bool) {
 
 // method prints m's function.
 func (g *gen) method(m *method) {
-	p := &printer{g: g, w: &writer{indent: 1},
-		scope: codegen.NewScope(m.scope), vars: map[*expr.Var]string{},
-		syms: map[*sym.Symbol]string{}}
-	b := &body{printer: p, m: m, decls: codegen.Declarations(m.Body),
+	b := &body{printer: g.newPrinter(m.scope), m: m, decls: codegen.Declarations(m.Body),
 		uses:  usesOf(m.Body),
 		ports: map[*native.Buffer]string{}, bufs: map[*native.Buffer]string{}, fresh: true}
 	b.findPorts()
@@ -81,11 +78,8 @@ func (g *gen) method(m *method) {
 
 	w := &g.methodText
 	w.blank()
-	w.line("%s", g.prototype(m))
-	w.raw("{")
 	text, _ := b.text()
-	w.b.WriteString(text)
-	w.raw("}")
+	w.function(text, "%s", g.prototype(m))
 }
 
 // use is what a method does with a buffer.
@@ -283,10 +277,7 @@ func (b *body) section(s *native.Section) {
 	if fails {
 		result = b.g.prefix + "_status"
 	}
-	w.line("%s static %s %s(%s)", b.g.noInline(), result, name, paramList(params))
-	w.raw("{")
-	w.b.WriteString(text)
-	w.raw("}")
+	w.function(text, "%s static %s %s(%s)", b.g.noInline(), result, name, paramList(params))
 
 	call := fmt.Sprintf("%s(%s)", name, strings.Join(args, ", "))
 	if !b.fresh {

@@ -19,22 +19,27 @@ import (
 // methodPrinter prints one method of Model.
 type methodPrinter struct {
 	*printer
-	g       *generator
-	m       *native.Method
-	name    string // exported
-	binding *native.Binding
-	sizes   codegen.SizeNames // fields of the Sizes struct
-	words   *codegen.SizeWords
-	ports   map[*native.Buffer]string
-	scalars map[int]string          // parameters for inputs that are numbers
-	late    map[*native.Buffer]bool // outputs whose size is only known at run time
-	given   []given                 // what sections can have
-	numbers map[any]string          // by symbol or local, fields for numbers read at run time
-	count   int                     // of functions
-	fails   bool                    // the method has errors to return
-	live    map[any]bool            // symbols and locals that are read; nil: not known yet
+	g        *generator
+	m        *native.Method
+	name     string // exported
+	binding  *native.Binding
+	sizes    codegen.SizeNames // fields of the Sizes struct
+	words    *codegen.SizeWords
+	ports    map[*native.Buffer]string
+	scalars  map[int]string          // parameters for inputs that are numbers
+	late     map[*native.Buffer]bool // outputs whose size is only known at run time
+	given    []given                 // what sections can have
+	numbers  map[any]string          // by symbol or local, fields for numbers read at run time
+	count    int                     // of functions
+	fails    bool                    // the method has errors to return
+	live     map[any]bool            // symbols and locals that are read; nil: not known yet
+	sections []jen.Code              // that are printed
+	function
+}
 
-	// Of the function that is printed: the method's own, or that of a section.
+// function is what holds in the function that is printed: the method's own, or that of a
+// section.
+type function struct {
 	exprs    map[*native.Buffer]string
 	declare  map[native.Stmt][]*native.Buffer
 	mentions map[*native.Buffer]bool // buffers that are operands themselves
@@ -42,7 +47,11 @@ type methodPrinter struct {
 	viewsAt  map[viewKey][]*native.Buffer
 	zero     []jen.Code   // results that stand before an error
 	from     foreign.Text // the Python line of the statement around
-	sections []jen.Code   // that are printed
+}
+
+func newFunction(body []native.Stmt) function {
+	return function{exprs: map[*native.Buffer]string{}, declare: codegen.Declarations(body),
+		mentions: mentioned(body), viewsAt: map[viewKey][]*native.Buffer{}}
 }
 
 // method prints a method and its Sizes type. Go does not accept variables that
@@ -56,10 +65,7 @@ func (g *generator) method(m *native.Method) []jen.Code {
 			printer: g.unit.newPrinter(nil), g: g, m: m, name: name, binding: binding, live: live,
 			ports:   map[*native.Buffer]string{},
 			scalars: map[int]string{}, late: map[*native.Buffer]bool{},
-			numbers: map[any]string{}, count: 1,
-			exprs: map[*native.Buffer]string{}, declare: codegen.Declarations(m.Body),
-			mentions: mentioned(m.Body),
-			viewsAt:  map[viewKey][]*native.Buffer{},
+			numbers: map[any]string{}, count: 1, function: newFunction(m.Body),
 		}
 		p.scope.Reserve("m", "w", "sizes")
 		code := p.print()
