@@ -54,7 +54,7 @@ func Generate(p *native.Program, opt Options) (_ *codegen.Package, err error) {
 	}
 	defer must.Catch(&err)
 	return must.At(func() *codegen.Package {
-		must.Check(g.run())
+		g.run()
 		return g.files()
 	}, "%s", p.Source.String()), nil
 }
@@ -90,14 +90,14 @@ type gen struct {
 	restricts  bool // some parameter is restricted
 }
 
-func (g *gen) run() error {
+func (g *gen) run() {
 	reserve(g.names)
 	for _, name := range ctext.Names() {
 		g.names.Reserve(ctext.PrefixedName(name, g.prefix))
 	}
 	for _, name := range g.ownNames() {
 		if reserved()[name] {
-			return badName(g.prefix, name+" is a name of C's library")
+			must.Check(badName(g.prefix, name+" is a name of C's library"))
 		}
 		g.names.Reserve(name)
 	}
@@ -124,7 +124,6 @@ func (g *gen) run() error {
 	if len(g.fields) > 0 {
 		g.reset()
 	}
-	return nil
 }
 
 // ownNames are the names that a package has, or may have, whatever its methods are
