@@ -209,7 +209,7 @@ func (p *methodPrinter) doc() string {
 	b.WriteString("//\n")
 	notes := "Tensors are row-major and must not overlap."
 	for _, d := range halves {
-		if p.g.internal {
+		if p.g.opt.Internal {
 			break
 		}
 		notes += fmt.Sprintf(" Elements of %s are given by their bits: %s and %s convert.", d,
