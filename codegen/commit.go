@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/etgen/etgen/codegen/interrupt"
+	"github.com/etgen/etgen/ir/must"
 )
 
 // Names in a folder that are there while a run writes to it, or after a run was
@@ -53,34 +54,22 @@ func commit(ctx context.Context, dir string, changes []change) (err error) {
 			os.RemoveAll(stage)
 		}
 	}()
-	for _, sub := range []string{stage, filepath.Join(stage, newFiles), filepath.Join(stage,
-		oldFiles)} {
-		if err := os.Mkdir(sub, 0o777); err != nil {
-			return unchanged(dir, err)
-		}
+	defer must.Catch(&err)
+	for _, sub := range []string{"", newFiles, oldFiles} {
+		must.Check(unchanged(dir, os.Mkdir(filepath.Join(stage, sub), 0o777)))
 	}
 	for _, s := range changes {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+		must.Check(ctx.Err())
 		if s.New == "" {
 			continue
 		}
 		// A new file has the permissions that the umask leaves.
-		if err := os.WriteFile(filepath.Join(stage, newFiles, s.Name), s.data, 0o666); err != nil {
-			return unchanged(filepath.Join(dir, s.Name), err)
-		}
+		must.Check(unchanged(filepath.Join(dir, s.Name),
+			os.WriteFile(filepath.Join(stage, newFiles, s.Name), s.data, 0o666)))
 	}
-	journal, err := formatJournal(changes)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(stage, journalFile), journal, 0o666); err != nil {
-		return unchanged(dir, err)
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
+	must.Check(unchanged(dir, os.WriteFile(filepath.Join(stage, journalFile),
+		must.Get(formatJournal(changes)), 0o666)))
+	must.Check(ctx.Err())
 	return interrupt.Whole(func() error { return makeChanges(dir, changes) })
 }
 
@@ -111,8 +100,11 @@ func makeChanges(dir string, changes []change) error {
 func formatJournal(changes []change) ([]byte, error) { return json.Marshal(changes) }
 
 // unchanged says that path could not be written, which err says of another name,
-// and that the folder is as it was.
+// and that the folder is as it was; nothing if err is nil.
 func unchanged(path string, err error) error {
+	if err == nil {
+		return nil
+	}
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		err = e.Err
 	} else if e, ok := errors.AsType[*os.LinkError](err); ok {
@@ -166,10 +158,9 @@ func dropJournal(dir string) error {
 // recoverFolder cleans up behind a run that was killed: it removes files that may
 // not be complete, and makes the changes of a journal that are left. The caller has
 // the folder's lock.
-func recoverFolder(dir string) error {
-	if err := os.RemoveAll(filepath.Join(dir, stageDir)); err != nil {
-		return err
-	}
+func recoverFolder(dir string) (err error) {
+	defer must.Catch(&err)
+	must.Check(os.RemoveAll(filepath.Join(dir, stageDir)))
 	journal := filepath.Join(dir, journalDir)
 	text, err := os.ReadFile(filepath.Join(journal, journalFile))
 	if _, gone := os.Lstat(journal); errors.Is(gone, fs.ErrNotExist) {
@@ -192,10 +183,8 @@ func recoverFolder(dir string) error {
 	}
 	for _, s := range changes {
 		path := filepath.Join(dir, s.Name)
-		now, err := digestFile(path)
+		now := digestFile(path)
 		switch {
-		case err != nil:
-			return err
 		case now == s.New:
 			continue
 		case now != "" && now != s.Old:
@@ -207,9 +196,7 @@ func recoverFolder(dir string) error {
 		}
 		s.Old = now // it may be moved away already
 		os.Remove(filepath.Join(journal, oldFiles, s.Name))
-		if err := s.take(dir); err != nil {
-			return err
-		}
+		must.Check(s.take(dir))
 	}
 	return dropJournal(dir)
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/etgen/etgen/codegen/interrupt"
+	"github.com/etgen/etgen/ir/must"
 )
 
 // Package is generated output: files of one directory, in the order in which a
@@ -62,48 +63,34 @@ func (p *Package) File(name string) []byte {
 // nothing has changed. Runs that write to one folder at the same time do it one
 // after the other. What a killed run left is cleaned up: its package was complete,
 // and takes its place, or was not, and is removed.
-func (p *Package) Write(ctx context.Context, dir string, inputs ...string) error {
-	next, err := p.entry(ctx, inputs)
-	if err != nil {
-		return err
-	}
+func (p *Package) Write(ctx context.Context, dir string, inputs ...string) (err error) {
+	defer must.Catch(&err)
+	next := p.entry(ctx, inputs)
 	// A folder that holds the package already is not touched, so it may be read-only.
 	if clean(dir) {
 		if list, err := p.compare(dir, next, inputs); err == nil && len(list) == 0 {
 			return nil
 		}
 	}
-	folder, err := openFolder(ctx, dir)
-	if err != nil {
-		return err
-	}
-	err = func() error {
-		if err := interrupt.Whole(func() error { return recoverFolder(dir) }); err != nil {
-			return err
-		}
-		changes, err := p.compare(dir, next, inputs)
-		if err != nil {
-			return err
-		}
-		return commit(ctx, dir, changes)
-	}()
+	folder := must.Get(openFolder(ctx, dir))
+	err = must.Try(func() {
+		must.Check(interrupt.Whole(func() error { return recoverFolder(dir) }))
+		must.Check(commit(ctx, dir, must.Get(p.compare(dir, next, inputs))))
+	})
 	return errors.Join(err, folder.close(err != nil))
 }
 
 // Displaces returns the names of other models' Go packages that Write would replace: a
 // folder has one. The same model under another name and another model under the same name
 // are the package itself, as it was before.
-func (p *Package) Displaces(ctx context.Context, dir string, inputs ...string) ([]string, error) {
-	next, err := p.entry(ctx, inputs)
-	if err != nil || next.Kind != KindGo {
-		return nil, err
+func (p *Package) Displaces(ctx context.Context, dir string,
+	inputs ...string) (names []string, err error) {
+	defer must.Catch(&err)
+	next := p.entry(ctx, inputs)
+	if next.Kind != KindGo {
+		return nil, nil
 	}
-	old, err := readRecord(dir)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, e := range old.Packages {
+	for _, e := range readRecord(dir).Packages {
 		if e.Kind == KindGo && e.Name != "" && e.Name != next.Name && e.Inputs != next.Inputs {
 			names = append(names, e.Name)
 		}
@@ -121,15 +108,11 @@ func (d Difference) String() string { return d.File + ": " + d.How }
 
 // Check returns what Write would change or refuse to change, nil if it is
 // nothing. It writes nothing.
-func (p *Package) Check(ctx context.Context, dir string, inputs ...string) ([]Difference, error) {
-	next, err := p.entry(ctx, inputs)
-	if err != nil {
-		return nil, err
-	}
-	if err := waitFolder(ctx, dir); err != nil {
-		return nil, err
-	}
-	var list []Difference
+func (p *Package) Check(ctx context.Context, dir string,
+	inputs ...string) (list []Difference, err error) {
+	defer must.Catch(&err)
+	next := p.entry(ctx, inputs)
+	must.Check(waitFolder(ctx, dir))
 	add := func(name, how string) { list = append(list, Difference{filepath.Join(dir, name), how}) }
 	if _, err := os.Lstat(filepath.Join(dir, journalDir)); err == nil {
 		add(journalDir, "is what an interrupted run left")
@@ -180,24 +163,21 @@ type change struct {
 // folder is the last of them. With a ConflictError they are those that would be
 // fine.
 func (p *Package) compare(dir string, next entry, inputs []string) (list []change, err error) {
+	defer must.Catch(&err)
 	names := map[string]bool{}
 	for _, f := range p.Files {
 		if f.Name != filepath.Base(f.Name) || IsOwnName(f.Name) {
-			return list, fmt.Errorf("generated file name %q is not one of a folder", f.Name)
+			must.Fail("generated file name %q is not one of a folder", f.Name)
 		}
 		if names[f.Name] {
-			return list, fmt.Errorf("two generated files are called %s", f.Name)
+			must.Fail("two generated files are called %s", f.Name)
 		}
 		names[f.Name] = true
-	}
-	old, err := readRecord(dir)
-	if err != nil {
-		return list, err
 	}
 	kept := record{}
 	var replaced []entry
 	written := map[string]string{} // as the entries have them
-	for _, e := range old.Packages {
+	for _, e := range readRecord(dir).Packages {
 		for name, digest := range e.Files {
 			written[name] = digest
 		}
@@ -213,19 +193,13 @@ func (p *Package) compare(dir string, next entry, inputs []string) (list []chang
 	}
 	for _, f := range p.Files {
 		s := change{Name: f.Name, New: digestOf(f.Data), data: f.Data}
-		owner, err := s.look(dir, written)
-		switch {
-		case err != nil:
-			return list, err
-		case isInput(filepath.Join(dir, f.Name), inputs) == 0:
-			return nil,
-				fmt.Errorf("%s is the model itself: write to another folder, or under another name",
-					filepath.Join(dir, f.Name))
-		case isInput(filepath.Join(dir, f.Name), inputs) > 0:
-			return nil,
-				fmt.Errorf(
-					"%s is an input of this run: write to another folder, or under another name",
-					filepath.Join(dir, f.Name))
+		owner, path := s.look(dir, written), filepath.Join(dir, f.Name)
+		switch input := isInput(path, inputs); {
+		case input == 0:
+			must.Fail("%s is the model itself: write to another folder, or under another name", path)
+		case input > 0:
+			must.Fail("%s is an input of this run: write to another folder, or under another name",
+				path)
 		case s.Old == s.New:
 			continue
 		case owner != "":
@@ -244,10 +218,7 @@ func (p *Package) compare(dir string, next entry, inputs []string) (list []chang
 			}
 			names[name] = true
 			s := change{Name: name}
-			owner, err := s.look(dir, written)
-			switch {
-			case err != nil:
-				return list, err
+			switch owner := s.look(dir, written); {
 			case s.Old == "":
 				continue // somebody has removed it
 			case owner != "":
@@ -265,10 +236,7 @@ func (p *Package) compare(dir string, next entry, inputs []string) (list []chang
 		s.data = kept.format()
 		s.New = digestOf(s.data)
 	}
-	if s.Old, err = digestFile(filepath.Join(dir, RecordFile)); err != nil {
-		return list, err
-	}
-	if s.Old != s.New {
+	if s.Old = digestFile(filepath.Join(dir, RecordFile)); s.Old != s.New {
 		list = append(list, s)
 	}
 	if len(conflicts) > 0 {
@@ -278,31 +246,27 @@ func (p *Package) compare(dir string, next entry, inputs []string) (list []chang
 }
 
 // look sets s.Old and returns why etgen may not change the file, "" if it may.
-func (s *change) look(dir string, written map[string]string) (owner string, err error) {
+func (s *change) look(dir string, written map[string]string) (owner string) {
 	path := filepath.Join(dir, s.Name)
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", nil
+		return ""
 	case err != nil:
-		return "", err
+		must.Check(err)
 	case !info.Mode().IsRegular():
 		s.Old = otherFile
-		return "is no regular file", nil
+		return "is no regular file"
 	}
-	if s.Old, err = digestFile(path); err != nil {
-		return "", err
-	}
+	s.Old = digestFile(path)
 	digest, known := written[s.Name]
 	switch {
-	case s.Old == s.New, known && s.Old == digest:
-		return "", nil
-	case generatedFrom(path) != nil:
-		return "", nil
+	case s.Old == s.New, known && s.Old == digest, generatedFrom(path) != nil:
+		return ""
 	case known:
-		return "was changed since etgen wrote it", nil
+		return "was changed since etgen wrote it"
 	}
-	return "was not written by etgen", nil
+	return "was not written by etgen"
 }
 
 // isInput returns which of inputs is the file at path, -1 if none is.

@@ -119,11 +119,7 @@ func TestInputs(t *testing.T) {
 		put(t, dir, name, data)
 	}
 	inputs := func(name string) string {
-		e, err := pack("c", "n").entry(t.Context(), []string{filepath.Join(dir, name)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return e.Inputs
+		return pack("c", "n").entry(t.Context(), []string{filepath.Join(dir, name)}).Inputs
 	}
 	folder, program := inputs("net"), inputs("a.pte")
 	if folder == "" || program == "" || inputs("model.json") != "" {
@@ -319,10 +315,7 @@ func TestRecovers(t *testing.T) {
 		dir := t.TempDir()
 		write(t, old, dir)
 		put(t, dir, "mine.go", "mine")
-		entry, err := next.entry(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		entry := next.entry(t.Context(), nil)
 		changes, err := next.compare(dir, entry, nil)
 		if err != nil || len(changes) != 4 {
 			t.Fatal(changes, err)
@@ -345,7 +338,7 @@ func TestRecovers(t *testing.T) {
 	// What the user changed in between is the user's.
 	dir := t.TempDir()
 	write(t, old, dir)
-	entry, _ := next.entry(t.Context(), nil)
+	entry := next.entry(t.Context(), nil)
 	changes, err := next.compare(dir, entry, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 )
 
 // RecordFile is the file in a folder that says which files there etgen wrote.
@@ -48,13 +49,13 @@ type entry struct {
 
 // entry returns the package as a record has it; one without files if no record is
 // kept of it.
-func (p *Package) entry(ctx context.Context, inputs []string) (entry, error) {
+func (p *Package) entry(ctx context.Context, inputs []string) entry {
 	e := entry{Kind: p.Kind, Name: p.Name}
 	if p.Kind == "" {
 		for _, f := range p.Files {
 			e.Name += f.Name // no other package has it
 		}
-		return e, nil
+		return e
 	}
 	e.Files = map[string]string{}
 	for _, f := range p.Files {
@@ -63,22 +64,19 @@ func (p *Package) entry(ctx context.Context, inputs []string) (entry, error) {
 		}
 	}
 	if !e.isModel() {
-		return e, nil
+		return e
 	}
 	var names []string
 	hash, whole := sha256.New(), len(inputs) > 0
 	for _, in := range inputs {
-		known, err := hashInput(ctx, hash, in)
-		if err != nil {
-			return e, err
-		}
+		known := hashInput(ctx, hash, in)
 		whole = whole && known
 		names = append(names, filepath.Base(in))
 	}
 	if e.from = foreign.Of(strings.Join(names, ", ")).Comment(); whole {
 		e.Inputs = hex.EncodeToString(hash.Sum(nil))
 	}
-	return e, nil
+	return e
 }
 
 // modelFiles are the patterns of what a model is made of in the folder of its
@@ -88,48 +86,31 @@ var modelFiles = []string{"models/*", "data/*/*", "serialized_*", "*.pt", "weigh
 
 // hashInput hashes a model: its file, with the data beside an ExecuTorch program,
 // or the files of its folder. It returns false where it cannot tell which those are.
-func hashInput(ctx context.Context, to io.Writer, path string) (bool, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return false, err
-	}
+func hashInput(ctx context.Context, to io.Writer, path string) bool {
 	files := []string{path}
 	switch {
-	case info.IsDir():
+	case must.Get(os.Stat(path)).IsDir():
 		files = nil
 		for _, pattern := range modelFiles {
 			for _, p := range []string{pattern, "*/" + pattern} {
-				found, err := fs.Glob(os.DirFS(path), p)
-				if err != nil {
-					return false, err
-				}
-				for _, name := range found {
+				for _, name := range must.Get(fs.Glob(os.DirFS(path), p)) {
 					files = append(files, filepath.Join(path, name))
 				}
 			}
 		}
 	case filepath.Ext(path) == ".json":
-		return false, nil // its weights are somewhere around it
+		return false // its weights are somewhere around it
 	case filepath.Ext(path) == ".pte":
-		found, err := fs.Glob(os.DirFS(filepath.Dir(path)), "*.ptd")
-		if err != nil {
-			return false, err
-		}
-		for _, name := range found {
-			files = append(files, filepath.Join(filepath.Dir(path), name))
+		dir := filepath.Dir(path)
+		for _, name := range must.Get(fs.Glob(os.DirFS(dir), "*.ptd")) {
+			files = append(files, filepath.Join(dir, name))
 		}
 	}
 	for _, file := range files {
-		if err := ctx.Err(); err != nil {
-			return false, err
-		}
-		digest, err := digestFile(file)
-		if err != nil {
-			return false, err
-		}
-		fmt.Fprintln(to, digest)
+		must.Check(ctx.Err())
+		fmt.Fprintln(to, digestFile(file))
 	}
-	return len(files) > 0, nil
+	return len(files) > 0
 }
 
 // isModel reports whether e is a compiled model.
@@ -176,51 +157,44 @@ func (r *record) format() []byte {
 		return strings.Compare(a.Kind+" "+a.Name+" "+strings.Join(a.names(), " "),
 			b.Kind+" "+b.Name+" "+strings.Join(b.names(), " "))
 	})
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		panic(err) // strings only
-	}
-	return append(text, '\n')
+	return append(must.Get(json.MarshalIndent(r, "", "  ")), '\n')
 }
 
 // readRecord returns what is known of the folder. Without a RecordFile the heads
 // of files tell.
-func readRecord(dir string) (*record, error) {
+func readRecord(dir string) *record {
 	path := filepath.Join(dir, RecordFile)
 	if info, err := os.Lstat(path); err == nil && (!info.Mode().IsRegular() ||
 		info.Size() > maxRecord) {
-		return nil, fmt.Errorf("%s is no record of etgen's: move it away", path)
+		must.Fail("%s is no record of etgen's: move it away", path)
 	}
 	text, err := os.ReadFile(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	if errors.Is(err, fs.ErrNotExist) {
 		return recordOfHeads(dir)
-	case err != nil:
-		return nil, err
 	}
+	must.Check(err)
 	r := &record{}
 	if err := json.Unmarshal(text, r); err != nil {
-		return nil, fmt.Errorf(
+		must.Fail(
 			"%s: etgen cannot read its own record: %w: remove the file, then the first lines of files tell which are etgen's", path, err)
 	}
 	for _, e := range r.Packages {
 		for name := range e.Files {
 			if name != filepath.Base(name) || IsOwnName(name) {
-				return nil,
-					fmt.Errorf(
-						"%s: %q is no file of the folder: remove the record, then the first lines of files tell which are etgen's", path, name)
+				must.Fail(
+					"%s: %q is no file of the folder: remove the record, then the first lines of files tell which are etgen's", path, name)
 			}
 		}
 	}
-	return r, nil
+	return r
 }
 
 // recordOfHeads returns a record of the text files in dir that say that etgen
 // wrote them, those from one input as one package, and of their weights.
-func recordOfHeads(dir string) (*record, error) {
+func recordOfHeads(dir string) *record {
 	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+	if !errors.Is(err, fs.ErrNotExist) {
+		must.Check(err)
 	}
 	r := &record{}
 	byHead := map[string]int{}
@@ -244,12 +218,16 @@ func recordOfHeads(dir string) (*record, error) {
 		files := r.Packages[i].Files
 		files[d.Name()] = ""
 		weights := strings.TrimSuffix(d.Name(), filepath.Ext(path)) + ".bin"
-		if digest, err := digestFile(filepath.Join(dir, weights)); err == nil && digest != "" &&
-			strings.HasSuffix(weights, "weights.bin") {
+		if !strings.HasSuffix(weights, "weights.bin") {
+			continue
+		}
+		digest := ""
+		err := must.Try(func() { digest = digestFile(filepath.Join(dir, weights)) })
+		if err == nil && digest != "" {
 			files[weights] = digest
 		}
 	}
-	return r, nil
+	return r
 }
 
 // head is what the first lines of a generated file say.
@@ -335,25 +313,18 @@ const otherFile = "other"
 
 // digestFile returns the digest of a file's contents, "" if there is no file, else
 // otherFile of what is none.
-func digestFile(path string) (string, error) {
+func digestFile(path string) string {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
+		return ""
 	}
-	if err != nil {
-		return "", err
-	}
+	must.Check(err)
 	if !info.Mode().IsRegular() {
-		return otherFile, nil
+		return otherFile
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
+	f := must.Get(os.Open(path))
 	defer f.Close()
 	hash := sha256.New()
-	if _, err := io.Copy(hash, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(hash.Sum(nil)), nil
+	must.Get(io.Copy(hash, f))
+	return hex.EncodeToString(hash.Sum(nil))
 }

@@ -17,27 +17,26 @@ func newBench(a *app) *cobra.Command {
 	var text measure.TextOptions
 	var asJSON bool
 	var svg, cflags string
-	var flags compileFlags
-	var limits limitFlags
+	var flags runFlags
 	cmd := &cobra.Command{
 		Use:   "bench MODEL",
 		Short: "Measure how fast a compiled model runs, and its kernels",
-		Long: `Bench compiles a model, calls it again and again on one core, and shows the
-best and the median time of a call, the range from the tenth to the ninetieth
-percentile, its speed where it multiplies and adds, and the part of what the core
-can do at most, which is measured along with it. The speed is that of the best
-call, as the core's is the best of its measurements: other programs only ever take
-away. A multiply-accumulate is two operations.
+		Long: `Bench compiles a model and calls it again and again on one core. It shows the best
+and the median time of a call, and the range from the tenth to the ninetieth
+percentile. It shows the speed of a model that multiplies and adds, and which part
+that is of what the core can do at most, which is measured along with it. The speed
+is that of the best call, as the core's is the best of its measurements: other
+programs only ever take away. A multiply-accumulate is two operations.
 
-A table for each way shows the kernels: the best and the median time all calls of
-each take within a call of the model, its share of the medians, and the operators
-and the Python line it came from. It is of
-an instrumented copy of the code, in which the clock is read after each kernel, or
-of the runtime with a tracer. An ExecuTorch program (.pte, .bpte) runs in the
-runtime as it is; Python lines come from its NAME.debug.json or its stack traces.
+A table for each way shows the kernels: the best and the median time that all calls
+of each take within a call of the model, its share of the medians, and the operators
+and the Python line it came from. The times are those of an instrumented copy of the
+code, which reads the clock after each kernel, or of the runtime with a tracer. An
+ExecuTorch program (.pte, .bpte) runs in the runtime as it is. Its Python lines come
+from its NAME.debug.json or its stack traces.
 
-MODEL is a model file or the folder of a case, whose first inputs are taken.
-Without those and without -i, inputs are random.
+MODEL is a model file or the folder of a case, whose first inputs are taken. Inputs
+are random if there are none, and no -i.
 
 ` + limitHelp,
 		Example: `  etgen bench model.pt2
@@ -50,17 +49,14 @@ Without those and without -i, inputs are random.
 			if len(opt.Via) == 0 {
 				return usageError("--via is empty: take c, go, rt, rt-optimize")
 			}
-			must.Check(limits.check())
-			opt.Memory, opt.Limit = int64(limits.memory), limits.time
 			if opt.For < 0 {
 				return usageError("--for=%v is negative", opt.For)
 			}
-			if opt.Compile, err = flags.options(args[0]); err != nil {
-				return err
-			}
-			must.Check(flags.unheard(args[0], opt.Via...))
+			opt.Compile = flags.options(args[0])
+			opt.Memory, opt.Limit = int64(flags.memory), flags.time
+			flags.unheard(args[0], opt.Via...)
 			if !slices.Contains(opt.Via, "c") {
-				must.Check(flags.ignored("without --via=c", "cc", "cflags"))
+				flags.ignored("without --via=c", "cc", "cflags")
 			}
 			if cmd.Flags().Changed("cflags") {
 				opt.CFlags = append([]string{}, strings.Fields(cflags)...)
@@ -72,9 +68,7 @@ Without those and without -i, inputs are random.
 			if model, ok := errors.AsType[*measure.ModelError](err); ok {
 				return modelError(model)
 			}
-			if err != nil {
-				return err
-			}
+			must.Check(err)
 			if svg != "" {
 				must.Check(writeSVG(cmd, svg, args[0], r.SVG))
 			}
@@ -100,7 +94,6 @@ Without those and without -i, inputs are random.
 		"show kernels of less than half a percent of the time too")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
 	flags.add(cmd, a)
-	limits.add(cmd)
 	fixed(cmd, "via", "c", "go", "rt", "rt-optimize", "c,go,rt")
 	return cmd
 }

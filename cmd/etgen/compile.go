@@ -19,6 +19,12 @@ import (
 	"github.com/etgen/etgen/plan"
 )
 
+// planners are those of --plan, but for asIs, which is of a model.
+var planners = map[string]plan.Planner{"best": plan.Best{}, "greedy": plan.Greedy{},
+	"disjoint": plan.Disjoint{}}
+
+const asIs = "as-is"
+
 // compileFlags are the flags of every command that compiles.
 type compileFlags struct {
 	target, optimize, plan string
@@ -34,14 +40,14 @@ func (f *compileFlags) add(cmd *cobra.Command, a *app) {
 	f.warn = a.warn
 	flags := cmd.Flags()
 	f.cmd = cmd
+	oneOf(cmd, &f.plan, "plan", "best", []string{"best", "greedy", "disjoint", asIs},
+		"how the arena is planned: best, greedy, disjoint (nothing shares memory), or, of a .pte, as-is: its tensors stay where its own plan has them, unless fusion is in the way")
+	oneOf(cmd, &f.optimize, "optimize", "", []string{"size", "speed"},
+		"size or speed (default: size for microcontrollers, else speed)")
 	flags.StringVar(&f.target, "target", "generic",
 		"the machine: generic or native (whoever compiles the package decides), "+
 			"scalar (no vectors), neon, x86-64-v3, x86-64-v4, or a microcontroller: "+
 			"cortex-m4, …; etgen targets lists them")
-	flags.StringVar(&f.optimize, "optimize", "",
-		"size or speed (default: size for microcontrollers, else speed)")
-	flags.StringVar(&f.plan, "plan", "best",
-		"how the arena is planned: best, greedy, disjoint (nothing shares memory), or, of a .pte, as-is: its tensors stay where its own plan has them, unless fusion is in the way")
 	flags.IntVar(&f.threads, "threads", 1,
 		"the parts that kernels are divided into: in C, NAME_pal.h says what runs them; in Go, goroutines, see NewThreads")
 	flags.BoolVar(&f.strict, "strict", false, "warnings are errors")
@@ -51,8 +57,6 @@ func (f *compileFlags) add(cmd *cobra.Command, a *app) {
 		"NAME=N: the dynamic size NAME, as etgen lower prints it, is at most N; "+
 			"memory is planned for N, and a call with more is refused")
 	fixed(cmd, "target", tuned.MachineNames()...)
-	fixed(cmd, "optimize", "size", "speed")
-	fixed(cmd, "plan", "best", "greedy", "disjoint", "as-is")
 }
 
 // generator is the command as generated files name it: with the flags that make
@@ -76,32 +80,26 @@ func (f *compileFlags) generator() string {
 	return text
 }
 
-// ignored returns an error if the user set one of the flags, which have no effect
-// where the words say.
-func (f *compileFlags) ignored(where string, names ...string) error {
+// ignored fails if the user set one of the flags, which have no effect where the words
+// say.
+func (f *compileFlags) ignored(where string, names ...string) {
 	for _, name := range names {
 		if f.cmd.Flags().Changed(name) {
-			return usageError("--%s has no effect %s: leave it out", name, where)
+			failUsage("--%s has no effect %s: leave it out", name, where)
 		}
 	}
-	return nil
 }
 
-// language looks an output language up that the command is given. It returns an error too
-// if the user set a flag that makes no difference to it.
-func (f *compileFlags) language(name string) (*compile.Language, error) {
-	l, err := compile.LanguageNamed(name)
-	if err != nil {
-		return nil, usageError("--lang=%s is unknown: take %s", name,
-			compile.ListOf(compile.Languages()))
-	}
+// language looks an output language up that the command is given. It fails if the user
+// set a flag that makes no difference to it.
+func (f *compileFlags) language(name string) *compile.Language {
+	l := must.Get(compile.LanguageNamed(name))
 	if l.Kernels == nil {
-		if err := f.ignored("with --lang="+name, "target", "optimize", "threads"); err != nil {
-			return nil, err
-		}
-		return l, nil
+		f.ignored("with --lang="+name, "target", "optimize", "threads")
+	} else {
+		must.Check(f.targetOf(l, "--lang="+name))
 	}
-	return l, f.targetOf(l, "--lang="+name)
+	return l
 }
 
 // targetOf returns an error if the target is none of those that a language is for, which
@@ -123,58 +121,39 @@ func (f *compileFlags) targetOf(l *compile.Language, where string) error {
 
 // options returns what the flags say of the compilation of one model, or of any
 // number of them.
-func (f *compileFlags) options(model ...string) (compile.Options, error) {
+func (f *compileFlags) options(model ...string) compile.Options {
 	opt := compile.Options{Context: f.cmd.Context(), Target: f.target, Optimize: f.optimize,
 		Generator: f.generator(), Threads: f.threads,
 		Checked: f.checked, Bounds: f.bounds, Warn: f.warn, Strict: f.strict}
 	if _, err := tuned.MachineNamed(f.target); err != nil {
-		return opt, usageError("--target: %v", err)
+		failUsage("--target: %v", err)
 	}
 	if f.threads < 1 || f.threads > 64 {
-		return opt, usageError("--threads=%d: take 1 to 64", f.threads)
+		failUsage("--threads=%d: take 1 to 64", f.threads)
 	}
-	switch f.optimize {
-	case "", "size", "speed":
-	default:
-		return opt, usageError("--optimize=%s is unknown: take size or speed", f.optimize)
-	}
-	switch f.plan {
-	case "best":
-		opt.Planner = plan.Best{}
-	case "greedy":
-		opt.Planner = plan.Greedy{}
-	case "disjoint":
-		opt.Planner = plan.Disjoint{}
-	case "as-is":
+	if opt.Planner = planners[f.plan]; f.plan == asIs {
 		if len(model) != 1 {
-			return opt, usageError("--plan=as-is is for commands that take one model")
+			failUsage("--plan=as-is is for commands that take one model")
 		}
-		planner, err := compile.AsIs(model[0])
-		if err != nil {
-			return opt, modelError(err)
-		}
-		opt.Planner = planner
-	default:
-		return opt, usageError("--plan=%s is unknown: take best, greedy, disjoint or as-is", f.plan)
+		opt.Planner = ofModel(compile.AsIs(model[0]))
 	}
-	return opt, nil
+	return opt
 }
 
 // displaced warns of other models' Go packages in dir that pkg takes the place of.
 func (f *compileFlags) displaced(ctx context.Context, pkg *codegen.Package, dir string,
-	inputs []string) error {
-	names, err := pkg.Displaces(ctx, dir, inputs...)
-	if err != nil || len(names) == 0 {
-		return err
+	inputs []string) {
+	names := must.Get(pkg.Displaces(ctx, dir, inputs...))
+	if len(names) == 0 {
+		return
 	}
 	warning := fmt.Errorf(
 		"%s: the model %s takes the place of %s: a folder has one Go package of etgen's: give each model a folder with -o, or name all in one run, as methods",
 		dir, pkg.Name, strings.Join(names, ", "))
 	if f.strict {
-		return warning
+		must.Check(warning)
 	}
 	f.warn(warning)
-	return nil
 }
 
 func newCompile(a *app) *cobra.Command {
@@ -210,12 +189,12 @@ equal are there once.
 			if cmd.Flags().NFlag() == 0 && !looksLikeModel(args[0]) {
 				return usageError("%q is neither a command nor a model", args[0])
 			}
-			files := must.Get(several.files(args))
-			opt := must.Get(flags.options(paths(files)...))
+			files := several.files(args)
+			opt := flags.options(paths(files)...)
 			if lang == "" {
 				return usageError("--lang is missing: c, go or pte")
 			}
-			l := must.Get(flags.language(lang))
+			l := flags.language(lang)
 			if l.Kernels != nil && (external || traces || debug) {
 				return usageError(
 					"--external-weights, --stack-traces and --debug-map are for --lang=pte only")
@@ -235,31 +214,23 @@ equal are there once.
 				if err := golang.CheckName(name); err != nil {
 					return usageError("--name=%s: %v", name, err)
 				}
-				if dir, opt.GoPackage, err = goFolder(dir, cmp.Or(name, defaultName(files))); err !=
-					nil {
-					return err
-				}
+				dir, opt.GoPackage = must.Get2(goFolder(dir, cmp.Or(name, defaultName(files))))
 			}
-			pkg := ofModel(several.compile(files, opt))
+			pkg := several.compile(files, opt)
 			if l.InFolder {
 				must.Check(golang.Join(dir, pkg))
 				if !out.check {
-					err := flags.displaced(cmd.Context(), pkg, dir, paths(files))
-					if err != nil {
-						return err
-					}
+					flags.displaced(cmd.Context(), pkg, dir, paths(files))
 				}
 			}
 			return out.write(cmd.Context(), a, pkg, dir, paths(files)...)
 		},
 		// A model is no misspelt command, and files complete.
 		DisableSuggestions: true,
-		ValidArgsFunction: func(*cobra.Command, []string,
-			string) ([]string, cobra.ShellCompDirective) {
-			return []string{"pt2", "json", "pte", "bpte"}, cobra.ShellCompDirectiveFilterFileExt
-		},
+		ValidArgsFunction: cobra.FixedCompletions([]string{"pt2", "json", "pte", "bpte"},
+			cobra.ShellCompDirectiveFilterFileExt),
 	}
-	cmd.Flags().StringVar(&lang, "lang", "", "the output language: c, go or pte")
+	oneOf(cmd, &lang, "lang", "", compile.Languages(), "the output language: c, go or pte")
 	cmd.Flags().StringVarP(&dir, "output", "o", "",
 		"the folder to write to (default with --lang=go, in a folder with Go files: that folder, and of package main its sub-folder with the package's name)")
 	cmd.Flags().StringVar(&name, "name", "",
@@ -273,7 +244,6 @@ equal are there once.
 	several.add(cmd)
 	out.add(cmd)
 	flags.add(cmd, a)
-	fixed(cmd, "lang", compile.Languages()...)
 	return cmd
 }
 

@@ -58,6 +58,9 @@ func usageError(format string, args ...any) error {
 	return &exitError{exitUsage, fmt.Errorf(format, args...)}
 }
 
+// failUsage fails with a usageError.
+func failUsage(format string, args ...any) { must.Check(usageError(format, args...)) }
+
 // modelError marks err, if it is one, as the model's fault, unless it tells that
 // it is of the inputs, of the name or of what is installed.
 func modelError(err error) error {

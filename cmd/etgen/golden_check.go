@@ -15,8 +15,7 @@ func newGoldenCheck(a *app) *cobra.Command {
 	var via []string
 	var asJSON bool
 	var cc ccFlags
-	var flags compileFlags
-	var limits limitFlags
+	var flags runFlags
 	cmd := &cobra.Command{
 		Use:   "check DIR...",
 		Short: "Hold what compiled models compute against recorded outputs",
@@ -41,11 +40,8 @@ model.pt2, model.core.pt2, model.pte or model.bpte; etgen golden record makes on
 		},
 		RunE: func(cmd *cobra.Command, dirs []string) (err error) {
 			defer must.Catch(&err)
-			must.Check(limits.check())
-			opt := must.Get(flags.options())
-			must.Check(flags.unheard("", via...))
-			ways := must.Get(waysOf(via, opt, limits))
-			must.Check(cc.apply(ways))
+			ways := flags.ways(via)
+			cc.apply(ways)
 			p := a.progress()
 			report, err := conform.Check(cmd.Context(), dirs, ways, func(m conform.Miss) {
 				if !asJSON {
@@ -57,9 +53,7 @@ model.pt2, model.core.pt2, model.pte or model.bpte; etgen golden record makes on
 			if isA[*testcase.Error](err) {
 				return &exitError{exitUsage, err}
 			}
-			if err != nil {
-				return err
-			}
+			must.Check(err)
 			if asJSON {
 				text := must.Get(foreign.JSON(report))
 				a.out.Write(text) // what is lost is told at the end, misses go first
@@ -77,7 +71,6 @@ model.pt2, model.core.pt2, model.pte or model.bpte; etgen golden record makes on
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write the report as JSON")
 	cc.add(cmd)
 	flags.add(cmd, a)
-	limits.add(cmd)
 	fixed(cmd, "via", "c", "go", "rt", "rt-optimize", "eval", "c,go")
 	return cmd
 }

@@ -13,8 +13,7 @@ func newGoldenRecord(a *app) *cobra.Command {
 	var inputs []string
 	var dir, via string
 	var seed uint64
-	var flags compileFlags
-	var limits limitFlags
+	var flags runFlags
 	cmd := &cobra.Command{
 		Use:   "record MODEL -o DIR",
 		Short: "Make a case of your own model",
@@ -33,19 +32,14 @@ by PyTorch's.
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			defer must.Catch(&err)
 			must.Check(checkFolder(dir))
-			must.Check(limits.check())
-			opt := must.Get(flags.options(args[0]))
-			must.Check(flags.unheard(args[0], via))
-			w := must.Get(wayOf(via, opt, limits))
+			w := flags.ways([]string{via}, args[0])[0]
 			var in *record.Given
 			if len(inputs) > 0 {
-				in, err = record.Inputs(args[0], inputs, int64(limits.memory))
+				in, err = record.Inputs(args[0], inputs, int64(flags.memory))
 			} else {
-				in, err = record.Random(args[0], seed, int64(limits.memory))
+				in, err = record.Random(args[0], seed, int64(flags.memory))
 			}
-			if err != nil {
-				return modelError(err)
-			}
+			must.Check(modelError(err))
 			out := ofModel(record.Run(cmd.Context(), w, args[0], in.Values))
 			must.Check(record.Case(cmd.Context(), dir, args[0], in.Values, out,
 				w.Name()))
@@ -59,11 +53,9 @@ by PyTorch's.
 	cmd.Flags().StringArrayVarP(&inputs, "input", "i", nil,
 		"an input: a .npy or .bin file, or a number; once for each, in order")
 	cmd.Flags().StringVarP(&dir, "output", "o", "", "the folder to write to")
-	cmd.Flags().StringVar(&via, "via", "c",
+	oneOf(cmd, &via, "via", "c", wayNames(),
 		"how to run it: c, go, rt (as a .pte), eval (the reference interpreter)")
-	cmd.Flags().Uint64Var(&seed, "seed", 1, "of random inputs")
+	cmd.Flags().Uint64Var(&seed, "seed", 1, "the seed of random inputs")
 	flags.add(cmd, a)
-	limits.add(cmd)
-	fixed(cmd, "via", "c", "go", "rt", "eval")
 	return cmd
 }

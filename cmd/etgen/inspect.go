@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/codegen/inspect"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/rt/portable"
@@ -26,28 +25,20 @@ Inspect shows what goes in and out of a model, which operators it calls, its
 constants, and how its memory is planned: when which tensor lies where, and how
 small a plan could be at best.
 
-Of an exported program it tells whether etgen has the operators, and the memory
-that compiled code needs; of an ExecuTorch program (.pte, or a .bpte bundle) what
-the bytes of the file are for, the instructions, delegates, whether etgen's
-runtime has kernels, and what is wrong with it; with NAME.debug.json beside it, or
-stack traces in it, the Python lines of instructions. With --lang it tells of an
-ExecuTorch program what code compiled from it needs. A .ptd file shows its
-tensors.`,
+It says of an exported program whether etgen has the operators, and what memory
+compiled code needs. It says of an ExecuTorch program (.pte, or a .bpte bundle) what
+the bytes of the file are for, what instructions and delegates it has, whether etgen's
+runtime has the kernels, and what is wrong with it; with --lang, what code compiled
+from it needs. It shows the Python lines of instructions if NAME.debug.json is beside
+the file, or stack traces are in it. It shows the tensors of a .ptd file.`,
 		Example: `  etgen inspect model.pt2
   etgen inspect model.pte --svg memory.svg
   etgen inspect model.pt2 --json | jq '.methods[0].memory.bytes'`,
 		Args: exactly("MODEL"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			defer must.Catch(&err)
-			opt := must.Get(flags.options(args[0]))
-			l, err := compile.LanguageNamed(lang)
-			if err != nil || l.Kernels == nil {
-				return usageError("--lang=%s is unknown: take c or go", lang)
-			}
-			if _, err = flags.language(lang); err != nil {
-				return err
-			}
-			opt.Lang = l.Name
+			opt := flags.options(args[0])
+			opt.Lang = flags.language(lang).Name
 			registry := portable.Registry()
 			how := inspect.Options{Compile: opt, Compiled: lang != "",
 				HasKernel: func(name string) bool {
@@ -71,9 +62,8 @@ tensors.`,
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
 	cmd.Flags().BoolVar(&all, "all", false, "show long lists whole")
 	cmd.Flags().StringVar(&svg, "svg", "", "draw the memory plan to this file")
-	cmd.Flags().StringVar(&lang, "lang", "",
+	oneOf(cmd, &lang, "lang", "", []string{"c", "go"},
 		"the output language that memory is told for: c or go (default: c, and of an ExecuTorch program the file itself)")
 	flags.add(cmd, a)
-	fixed(cmd, "lang", "c", "go")
 	return cmd
 }

@@ -2,10 +2,12 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/golden/way"
 )
@@ -15,14 +17,17 @@ const limitHelp = `A call may take --memory-limit of memory and --time-limit: a 
 than the machine has. What takes more is an error of the model (exit code 3). No
 more of an input is read than the model takes.`
 
-// limitFlags bound what a call of a model takes: a file can ask for more than a
-// machine has.
-type limitFlags struct {
+// runFlags are the flags of commands that run models. They bound what a call takes: a file
+// can ask for more than a machine has.
+type runFlags struct {
+	compileFlags
 	memory bytesFlag
 	time   time.Duration
+	trace  bool // of run: what ran is shown
 }
 
-func (f *limitFlags) add(cmd *cobra.Command) {
+func (f *runFlags) add(cmd *cobra.Command, a *app) {
+	f.compileFlags.add(cmd, a)
 	f.memory, f.time = way.DefaultMemory, way.DefaultTime
 	cmd.Flags().Var(&f.memory, "memory-limit",
 		"the memory that a call of the model may take: inputs, outputs, working memory and state")
@@ -30,12 +35,32 @@ func (f *limitFlags) add(cmd *cobra.Command) {
 		"how long one call of the model may take")
 }
 
-// check returns an error if a limit is none.
-func (f *limitFlags) check() error {
+// options are those of compileFlags; it fails if a limit is none.
+func (f *runFlags) options(model ...string) compile.Options {
 	if f.time <= 0 {
-		return usageError("--time-limit=%v: take more than nothing", f.time)
+		failUsage("--time-limit=%v: take more than nothing", f.time)
 	}
-	return nil
+	opt := f.compileFlags.options(model...)
+	opt.Probes = f.trace
+	return opt
+}
+
+// ways turns words of --via into ways. Model is what they run, none if it is several.
+func (f *runFlags) ways(vias []string, model ...string) (ways []way.Way) {
+	opt := f.options(model...)
+	f.unheard(strings.Join(model, ""), vias...)
+	for _, via := range vias {
+		w := wayNamed(via)
+		if w == nil {
+			failUsage("--via=%s is unknown: take %s", via, compile.ListOf(wayNames()))
+		}
+		ways = append(ways, w.make(way.Settings{Options: opt, Memory: int64(f.memory),
+			Limit: f.time}))
+	}
+	if len(ways) == 0 {
+		failUsage("--via is empty: take %s", compile.ListOf(wayNames()))
+	}
+	return ways
 }
 
 // bytesFlag is a number of bytes on the command line.

@@ -19,16 +19,16 @@ func newLower(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lower MODEL",
 		Short: "Show the program after a pass",
-		Long: `Lower is for who wants to know what etgen makes of a model on the way to code: why
-an operator became others, what was folded or fused, which pass goes wrong. Models
-are compiled without it.
+		Long: `Lower shows what etgen makes of a model on the way to code: why an operator became
+others, what was folded or fused, which pass goes wrong. Nobody needs it to compile.
 
 Lower prints the program in its text form as the passes leave it: after one pass,
-after all of them, or in native form. Without flags it prints the input of
-native form; --to=core and --to=edge print it in these dialects of ExecuTorch's.
---stop-after ends the run there and prints what is there, to find the pass that
-goes wrong. What was printed is a MODEL too, of every command: edit it to make it
-smaller. It holds the data of small constants alone.
+after all of them, or in native form. It prints the input of native form without
+flags, and the dialects of ExecuTorch's with --to=core and --to=edge. --stop-after
+ends the run behind a pass and prints what is there, to find the pass that goes wrong.
+
+What was printed is a MODEL too, of every command: edit it to make it smaller. It
+holds the data of small constants alone.
 
 The passes, in order:
 ` + passList(),
@@ -40,21 +40,8 @@ The passes, in order:
 		Args: exactly("MODEL"),
 		RunE: func(_ *cobra.Command, args []string) (err error) {
 			defer must.Catch(&err)
-			opt := must.Get(flags.options(args[0]))
-			for _, f := range []struct {
-				name, pass string
-				words      []string
-			}{
-				{"stop-after", stop, passNames()},
-				{"dump-after", dump, append(passNames(), "all", "native")},
-				{"to", to, dialectNames()},
-			} {
-				if f.pass != "" && !slices.Contains(f.words, f.pass) {
-					return usageError("--%s=%s is unknown: take %s", f.name, f.pass,
-						strings.Join(f.words, ", "))
-				}
-			}
-			l := must.Get(flags.language(lang))
+			opt := flags.options(args[0])
+			l := flags.language(lang)
 			if l.Kernels == nil && dump == "native" {
 				return usageError(
 					"--dump-after=native is for --lang=c and go: a .pte has no native form")
@@ -65,34 +52,29 @@ The passes, in order:
 			opt.Lang, opt.To = lang, ir.Dialect(to)
 			native := dump == "native" ||
 				dump == "all" && stop == "" && to == "" && l.Kernels != nil
-			return a.lower(args[0], opt, dump, stop, native)
+			a.lower(args[0], opt, dump, stop, native)
+			return nil
 		},
 	}
-	cmd.Flags().StringVar(&dump, "dump-after", "",
+	oneOf(cmd, &dump, "dump-after", "", append(passNames(), "all", "native"),
 		"print the program after this pass; all: after each; native: the native form")
-	cmd.Flags().StringVar(&stop, "stop-after", "", "run no pass after this one")
-	cmd.Flags().StringVar(&lang, "lang", "c",
+	oneOf(cmd, &stop, "stop-after", "", passNames(), "run no pass after this one")
+	oneOf(cmd, &lang, "lang", "c", compile.Languages(),
 		"the output language that passes and native form are for: c, go or pte")
-	cmd.Flags().StringVar(&to, "to", "", "the dialect that the passes lead to: "+
+	oneOf(cmd, &to, "to", "", dialectNames(), "the dialect that the passes lead to: "+
 		strings.Join(dialectNames(), ", ")+" (default: the one that --lang is made from)")
 	flags.add(cmd, a)
-	fixed(cmd, "dump-after", append(passNames(), "all", "native")...)
-	fixed(cmd, "stop-after", passNames()...)
-	fixed(cmd, "lang", compile.Languages()...)
-	fixed(cmd, "to", dialectNames()...)
 	return cmd
 }
 
-func passNames() []string {
-	var names []string
+func passNames() (names []string) {
 	for _, p := range lower.Passes() {
 		names = append(names, p.Name)
 	}
 	return names
 }
 
-func dialectNames() []string {
-	var names []string
+func dialectNames() (names []string) {
 	for _, pl := range lower.Pipelines {
 		names = append(names, string(pl.To))
 	}
@@ -113,11 +95,9 @@ func passList() string {
 
 // lower runs the passes and prints programs as they come, with native the native form
 // that follows them too.
-func (a *app) lower(path string, opt compile.Options, dump, stop string, native bool) error {
+func (a *app) lower(path string, opt compile.Options, dump, stop string, native bool) {
 	p, closer, err := compile.Read(path)
-	if err != nil {
-		return modelError(err)
-	}
+	must.Check(modelError(err))
 	defer closer.Close()
 	var ran []string
 	opt.After = func(pass lower.Pass, p *ir.Program) error {
@@ -138,28 +118,22 @@ func (a *app) lower(path string, opt compile.Options, dump, stop string, native 
 		return nil
 	}
 	if native {
-		np, err := compile.Native(p, opt)
-		if err != nil {
-			return modelError(err)
-		}
+		np := ofModel(compile.Native(p, opt))
 		if dump == "all" {
 			fmt.Fprintln(a.out, "# native form")
 		}
 		fmt.Fprint(a.out, np)
-		return nil
+		return
 	}
-	if err := compile.Lower(p, opt); err != nil {
-		return modelError(err)
-	}
+	must.Check(modelError(compile.Lower(p, opt)))
 	if dump == "" && stop == "" {
 		fmt.Fprint(a.out, p)
 	}
 	for _, pass := range []string{dump, stop} {
 		if pass != "" && pass != "all" && !slices.Contains(ran, pass) {
-			return usageError(
+			failUsage(
 				"the pass %s does not run with these flags: take %s, or another --lang or --to",
 				pass, strings.Join(ran, ", "))
 		}
 	}
-	return nil
 }

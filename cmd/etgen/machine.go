@@ -11,13 +11,12 @@ import (
 	"github.com/etgen/etgen/golden/way"
 )
 
-// machineNames lists the words of --machine.
-func machineNames() string {
-	var names []string
+// machineNames are the words of --machine.
+func machineNames() (names []string) {
 	for _, t := range toolchain.Hosts() {
 		names = append(names, t.Name)
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 // hostOf returns the machine and compiler of that name.
@@ -36,26 +35,24 @@ type ccFlags struct {
 }
 
 func (f *ccFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.machine, "machine", "",
-		"the machine of the ways c and go, emulated where need be (default: C has that of --target, or what gcc assumes): "+machineNames())
+	oneOf(cmd, &f.machine, "machine", "", machineNames(),
+		"the machine of the ways c and go, emulated where need be (default: C has that of --target, or what gcc assumes): "+
+			strings.Join(machineNames(), ", "))
 	cmd.Flags().StringVar(&f.cc, "cc", "", "the C compiler (default: the machine's)")
 	cmd.Flags().StringVar(&f.cflags, "cflags", "",
 		"what the C compiler is given behind the machine's flags")
 }
 
 // apply makes ways build and run their programs as the flags say.
-func (f *ccFlags) apply(ways []way.Way) error {
+func (f *ccFlags) apply(ways []way.Way) {
 	host, known := hostOf(f.machine)
-	if f.machine != "" && !known {
-		return usageError("--machine=%s is unknown: take %s", f.machine, machineNames())
-	}
 	c := slices.ContainsFunc(ways, func(w way.Way) bool { _, ok := w.(way.C); return ok })
 	golang := slices.ContainsFunc(ways, func(w way.Way) bool { _, ok := w.(way.Go); return ok })
 	if f.machine != "" && !c && !golang {
-		return usageError("--machine has no effect without --via=c or go: leave it out")
+		failUsage("--machine has no effect without --via=c or go: leave it out")
 	}
 	if (f.cc != "" || f.cflags != "") && !c {
-		return usageError("--cc and --cflags have no effect without --via=c: leave them out")
+		failUsage("--cc and --cflags have no effect without --via=c: leave them out")
 	}
 	for i, w := range ways {
 		switch w := w.(type) {
@@ -79,7 +76,6 @@ func (f *ccFlags) apply(ways []way.Way) error {
 			ways[i] = w
 		}
 	}
-	return nil
 }
 
 // limitOf is how long a call may take that may take limit on the machine itself:

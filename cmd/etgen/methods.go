@@ -9,6 +9,7 @@ import (
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 )
 
 // methodFlags are what makes one program of several model files.
@@ -34,18 +35,16 @@ func (f *methodFlags) args(_ *cobra.Command, args []string) error {
 
 // files returns the models: first those without, then those with a name for
 // their method.
-func (f *methodFlags) files(args []string) ([]compile.MethodFile, error) {
+func (f *methodFlags) files(args []string) []compile.MethodFile {
 	files := compile.Named(args...)
 	given := map[string]bool{}
 	for _, word := range f.named {
 		name, path, ok := strings.Cut(word, "=")
 		if !ok || path == "" || codegen.Identifier(name) != name || name == "" {
-			return nil,
-				usageError("--method=%s: take NAME=FILE, a name of letters, digits and underscores",
-					word)
+			failUsage("--method=%s: take NAME=FILE, a name of letters, digits and underscores", word)
 		}
 		if given[name] {
-			return nil, usageError("--method=%s: there are two methods %s: give one another name",
+			failUsage("--method=%s: there are two methods %s: give one another name",
 				word, name)
 		}
 		given[name] = true
@@ -53,13 +52,13 @@ func (f *methodFlags) files(args []string) ([]compile.MethodFile, error) {
 	}
 	if len(files) == 1 {
 		if f.share {
-			return nil, usageError("--share-mutable-buffers is for several models")
+			failUsage("--share-mutable-buffers is for several models")
 		}
 		if len(f.named) == 0 {
 			files[0].Name = "" // as it is
 		}
 	}
-	return files, nil
+	return files
 }
 
 func paths(files []compile.MethodFile) []string {
@@ -80,8 +79,7 @@ func defaultName(files []compile.MethodFile) string {
 }
 
 // compile reads and compiles models.
-func (f *methodFlags) compile(files []compile.MethodFile,
-	opt compile.Options) (*codegen.Package, error) {
+func (f *methodFlags) compile(files []compile.MethodFile, opt compile.Options) *codegen.Package {
 	var p *ir.Program
 	var closer io.Closer
 	var err error
@@ -96,9 +94,7 @@ func (f *methodFlags) compile(files []compile.MethodFile,
 		}
 		p, closer, err = compile.ReadMethods(files, f.share)
 	}
-	if err != nil {
-		return nil, err
-	}
+	must.Check(modelError(err))
 	defer closer.Close()
-	return compile.Package(p, opt)
+	return ofModel(compile.Package(p, opt))
 }

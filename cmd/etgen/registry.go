@@ -9,7 +9,6 @@ import (
 	"github.com/etgen/etgen/codegen/golang"
 	"github.com/etgen/etgen/codegen/registry"
 	"github.com/etgen/etgen/ir/must"
-	"github.com/etgen/etgen/ir/pte"
 )
 
 func newRegistry(a *app) *cobra.Command {
@@ -45,9 +44,9 @@ write are never written over.
 			var programs []registry.Program
 			generator, names := "etgen registry", map[string]bool{}
 			for _, path := range args {
-				p, closer, err := openProgram(path)
+				p, closer, err := compile.OpenPTE(path)
 				must.Check(modelError(err))
-				defer closer()
+				defer closer.Close()
 				name := filepath.Base(path)
 				if names[name] { // told apart by their folders
 					name = filepath.Base(filepath.Dir(path)) + "/" + name
@@ -57,43 +56,19 @@ write are never written over.
 				generator += " " + name
 			}
 			if pkg == "" {
-				var err error
-				if pkg, err = goPackage(filepath.Dir(out)); err != nil {
-					return err
-				}
+				pkg = must.Get(goPackage(filepath.Dir(out)))
 			}
-			files, err := registry.Generate(programs, registry.Options{Package: pkg,
-				File: filepath.Base(out), Generator: generator})
-			if err != nil {
-				return modelError(err)
-			}
+			files := ofModel(registry.Generate(programs, registry.Options{Package: pkg,
+				File: filepath.Base(out), Generator: generator}))
 			must.Check(golang.Join(filepath.Dir(out), files))
 			return flags.write(cmd.Context(), a, files, filepath.Dir(out), args...)
 		},
-		ValidArgsFunction: func(*cobra.Command, []string,
-			string) ([]string, cobra.ShellCompDirective) {
-			return []string{"pte", "bpte"}, cobra.ShellCompDirectiveFilterFileExt
-		},
+		ValidArgsFunction: cobra.FixedCompletions([]string{"pte", "bpte"},
+			cobra.ShellCompDirectiveFilterFileExt),
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "the Go file to write")
 	flags.add(cmd)
 	cmd.Flags().StringVar(&pkg, "package", "",
 		"the Go package of the file (default: that of the folder's Go files, or of the file with the go:generate line, else kernels)")
 	return cmd
-}
-
-// openProgram opens an ExecuTorch program, or the one of a bundle.
-func openProgram(path string) (*pte.Program, func() error, error) {
-	if compile.FormatOf(path) == compile.BundleFile {
-		b, closer, err := pte.OpenBundle(path)
-		if err != nil {
-			return nil, nil, err
-		}
-		return b.Program, closer.Close, nil
-	}
-	p, closer, err := pte.Open(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	return p, closer.Close, nil
 }

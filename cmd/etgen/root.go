@@ -137,6 +137,9 @@ func flagError(err error) error {
 		return err
 	}
 	take := wrong.Unwrap().Error()
+	if isA[*unknownWord](wrong) {
+		return fmt.Errorf("--%s=%s %s", wrong.GetFlag().Name, wrong.GetValue(), take)
+	}
 	switch wrong.GetFlag().Value.Type() {
 	case "int":
 		take = "take a whole number"
@@ -195,14 +198,5 @@ func exactly(names ...string) cobra.PositionalArgs {
 				names[len(names)-1])
 		}
 		return nil
-	}
-}
-
-// fixed completes a flag with fixed words.
-func fixed(cmd *cobra.Command, flag string, words ...string) {
-	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words,
-		cobra.ShellCompDirectiveNoFileComp))
-	if err != nil {
-		panic(err) // the flag is not defined: a defect of the command
 	}
 }

@@ -18,9 +18,7 @@ func newRun(a *app) *cobra.Command {
 	var inputs []string
 	var dir, via, method string
 	var test int
-	var trace bool
-	var flags compileFlags
-	var limits limitFlags
+	var flags runFlags
 	cmd := &cobra.Command{
 		Use:   "run MODEL -i FILE... -o DIR",
 		Short: "Compile a model, or load an ExecuTorch program, and run it once",
@@ -28,18 +26,20 @@ func newRun(a *app) *cobra.Command {
 ExecuTorch program (.pte, .bpte) runs as it is in etgen's Go runtime, unless --via
 says otherwise.
 
-With --via=eval the reference interpreter runs the model operator by operator,
-as each is defined, without fusion, tuned kernels or a memory plan: to tell an error
-in those from one in a definition. It is a hundred times slower.
+--via=eval runs the model in the reference interpreter: operator by operator, as each
+is defined, without fusion, tuned kernels or a memory plan. That tells an error in
+those from one in a definition. It is a hundred times slower.
 
-Inputs come in the order of the model's signature (etgen inspect shows it): .npy
-files, or raw little-endian .bin files of the model's dtype. A dynamic size of a
-raw input follows from the file's length if there is one. Numbers are given as
-they are: -i 3 -i 0.5 -i true. Inputs that are constants of the model are left
-out. Without any -i a bundle runs on its own test case --test, and its outputs
-are held against those expected. Outputs are output_K.npy if an input is .npy and
-NumPy has their dtype, else output_K.bin; a number is printed. Inputs that the
-model changes are written as mutated_input_K.
+Inputs come in the order of the model's signature, which etgen inspect shows. They
+are .npy files, or raw little-endian .bin files of the model's dtype. A raw input may
+have one dynamic size: it follows from the file's length. Numbers are given as they
+are: -i 3 -i 0.5 -i true. Inputs that are constants of the model are left out.
+A bundle without any -i runs on its own test case --test, and its outputs are held
+against those expected.
+
+Outputs are output_K.npy if an input is .npy and NumPy has their dtype, else
+output_K.bin. A number is printed. Inputs that the model changes are written as
+mutated_input_K.
 
 ` + limitHelp,
 		Example: `  etgen run model.pt2 -i x.npy -o out/
@@ -51,18 +51,15 @@ model changes are written as mutated_input_K.
 			defer must.Catch(&err)
 			model := args[0]
 			must.Check(checkFolder(dir))
-			must.Check(limits.check())
-			opt := must.Get(flags.options(model))
 			if via == "" {
 				if via = "c"; record.IsProgram(model) {
 					via = "rt"
 				}
 			}
-			if opt.Probes = trace; trace && (via == "eval" || via == "rt-optimize") {
+			if flags.trace && (via == "eval" || via == "rt-optimize") {
 				return usageError("--trace is for --via=c, go and rt")
 			}
-			must.Check(flags.unheard(model, via))
-			w := must.Get(wayOf(via, opt, limits))
+			w := flags.ways([]string{via}, model)[0]
 			if cmd.Flags().Changed("test") && (len(inputs) > 0 || !record.IsBundle(model)) {
 				return usageError("--test has no effect with -i or without a bundle: leave it out")
 			}
@@ -73,16 +70,14 @@ model changes are written as mutated_input_K.
 				call := ofModel(record.TestCase(model, method, test))
 				given, expected = &record.Given{Values: call.Inputs}, call.Outputs
 			case runtime && record.IsProgram(model):
-				given, err = record.FileInputs(model, method, inputs, int64(limits.memory))
+				given, err = record.FileInputs(model, method, inputs, int64(flags.memory))
 			default:
-				given, err = record.MethodInputs(model, method, inputs, int64(limits.memory))
+				given, err = record.MethodInputs(model, method, inputs, int64(flags.memory))
 			}
-			if err != nil {
-				return modelError(err)
-			}
+			must.Check(modelError(err))
 			out, steps, err := record.Trace(cmd.Context(), w, model, method, given.Values)
 			must.Check(modelError(err))
-			if trace {
+			if flags.trace {
 				a.trace(steps, out.Steps)
 			}
 			pkg, lines := must.Get2(record.Outputs(dir, out, given.NPY))
@@ -93,24 +88,19 @@ model changes are written as mutated_input_K.
 			if expected == nil {
 				return nil
 			}
-			if err := a.expect(test, out.Outputs, expected); err != nil {
-				return &exitError{exitMiss, err}
-			}
-			return nil
+			return a.expect(test, out.Outputs, expected)
 		},
 	}
 	cmd.Flags().StringArrayVarP(&inputs, "input", "i", nil,
 		"an input: a .npy or .bin file, or a number; once for each, in order")
 	cmd.Flags().StringVarP(&dir, "output", "o", "", "the folder to write to")
-	cmd.Flags().StringVar(&via, "via", "",
+	oneOf(cmd, &via, "via", "", wayNames(),
 		"how to run it: c, go, rt (as a .pte), rt-optimize (likewise, compiled when loaded), eval (the reference interpreter); default: rt for ExecuTorch programs, else c")
 	cmd.Flags().StringVar(&method, "method", "", "the method to run (default: the first)")
-	cmd.Flags().IntVar(&test, "test", 0, "of a bundle: the test case to take inputs from")
-	cmd.Flags().BoolVar(&trace, "trace", false,
+	cmd.Flags().IntVar(&test, "test", 0, "the test case of a bundle to take inputs from")
+	cmd.Flags().BoolVar(&flags.trace, "trace", false,
 		"show each instruction or kernel in order: how often it ran, how long, and the Python line it comes from; of a .pte by its NAME.debug.json or its stack traces")
 	flags.add(cmd, a)
-	limits.add(cmd)
-	fixed(cmd, "via", "c", "go", "rt", "rt-optimize", "eval")
 	return cmd
 }
 
@@ -141,11 +131,12 @@ func (a *app) trace(steps []way.Step, runs []way.StepRun) {
 // expect holds outputs against those of a bundle's test case.
 func (a *app) expect(test int, got, want []tensor.Value) error {
 	if len(got) != len(want) {
-		return fmt.Errorf("test case %d: %d outputs, %d are expected", test, len(got), len(want))
+		return &exitError{exitMiss, fmt.Errorf("test case %d: %d outputs, %d are expected", test,
+			len(got), len(want))}
 	}
 	for i := range got {
 		if miss := compare.Values(got[i], want[i], compare.Tolerance{}); miss != nil {
-			return fmt.Errorf("test case %d: output %d: %w", test, i, miss)
+			return &exitError{exitMiss, fmt.Errorf("test case %d: output %d: %w", test, i, miss)}
 		}
 	}
 	fmt.Fprintf(a.out, "test case %d: as expected\n", test)

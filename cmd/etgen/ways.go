@@ -7,6 +7,7 @@ import (
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/golden/record"
 	"github.com/etgen/etgen/golden/way"
+	"github.com/etgen/etgen/ir/must"
 )
 
 // wayRow is a row of the table of ways: a word of --via.
@@ -51,34 +52,30 @@ func wayNamed(word string) *wayRow {
 	return nil
 }
 
-// wayNames lists the words of --via.
-func wayNames() string {
-	var names []string
+// wayNames are the words of --via.
+func wayNames() (names []string) {
 	for _, w := range wayTable {
 		names = append(names, w.name)
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
-// unheard returns an error if the user set a flag that none of the ways heeds. Model
-// is what they run, "" if it is several.
-func (f *compileFlags) unheard(model string, vias ...string) error {
+// unheard fails if the user set a flag that none of the ways heeds. Model is what they
+// run, "" if it is several.
+func (f *compileFlags) unheard(model string, vias ...string) {
 	var heeds []string
 	for _, via := range vias {
 		w := wayNamed(via)
 		if w == nil {
-			return nil // which is the error to tell of
+			return // which is the error to tell of
 		}
 		if !w.program || model == "" || !record.IsProgram(model) {
 			heeds = append(heeds, w.heeds...)
 		}
 	}
 	for _, name := range compiledFlags {
-		if slices.Contains(heeds, name) {
-			continue
-		}
-		if err := f.ignored("with --via="+strings.Join(vias, ","), name); err != nil {
-			return err
+		if !slices.Contains(heeds, name) {
+			f.ignored("with --via="+strings.Join(vias, ","), name)
 		}
 	}
 	var wrong error // of the target, unless one of the ways is for it
@@ -88,32 +85,8 @@ func (f *compileFlags) unheard(model string, vias ...string) error {
 			continue // it is not by generated code
 		}
 		if wrong = f.targetOf(l, "--via="+via); wrong == nil {
-			return nil
+			return
 		}
 	}
-	return wrong
-}
-
-// wayOf turns a word of --via into a way.
-func wayOf(word string, opt compile.Options, limits limitFlags) (way.Way, error) {
-	w := wayNamed(word)
-	if w == nil {
-		return nil, usageError("--via=%s is unknown: take %s", word, wayNames())
-	}
-	return w.make(way.Settings{Options: opt, Memory: int64(limits.memory), Limit: limits.time}), nil
-}
-
-func waysOf(words []string, opt compile.Options, limits limitFlags) ([]way.Way, error) {
-	var ways []way.Way
-	for _, word := range words {
-		w, err := wayOf(word, opt, limits)
-		if err != nil {
-			return nil, err
-		}
-		ways = append(ways, w)
-	}
-	if len(ways) == 0 {
-		return nil, usageError("--via is empty: take %s", wayNames())
-	}
-	return ways, nil
+	must.Check(wrong)
 }

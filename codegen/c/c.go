@@ -7,7 +7,6 @@
 package c
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -15,35 +14,12 @@ import (
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
-	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/lower/native"
 	ctext "github.com/etgen/etgen/templates/c"
 )
 
 // Options steer Generate.
-type Options struct {
-	// Name is the prefix of every external name and the base of the file
-	// names: an identifier in lower case.
-	Name string
-	// Generator is named in the head of every file; "" is "etgen".
-	Generator string
-	// Probes makes an instrumented copy: after every call of a kernel it calls
-	// NAME_probe, which who measures defines, with the number that
-	// codegen.Probes gives the call.
-	Probes bool
-	// Machine is what the package is for. If macros tell of it, the text has only what it
-	// needs, and the compiler of no other takes it; else, and if it is nil, the text has
-	// all and leaves it to the macros.
-	Machine *tuned.Machine
-	// Threads, if over 1, is the number of parts that the kernels which can be
-	// are divided into; the application's NAME_parallel_for runs them.
-	Threads int
-	// FunctionWeight is from which weight on functions of the text are divided; 0 is
-	// codegen.MaxWeight. Only tests ask for less.
-	FunctionWeight int
-	// Done, if not nil, ends Generate with an error soon after it is closed.
-	Done <-chan struct{}
-}
+type Options = codegen.Options
 
 // maxInline is up to how many bytes weights are written as C arrays, which are
 // readable but slow to compile.
@@ -68,15 +44,7 @@ func Generate(p *native.Program, opt Options) (_ *codegen.Package, err error) {
 		return nil, badName(opt.Name, fmt.Sprintf("its header would stand in for <%s.h>",
 			opt.Name))
 	}
-	var probes map[*native.Call]int
-	if opt.Probes {
-		probes = codegen.Probes(p)
-	}
-	opt.FunctionWeight = cmp.Or(opt.FunctionWeight, codegen.MaxWeight)
-	p = codegen.Divide(p, opt.FunctionWeight, probes)
-	if opt.Generator == "" {
-		opt.Generator = "etgen"
-	}
+	p, probes := opt.Begin(p)
 	g := &gen{
 		p: p, opt: opt, prefix: opt.Name, upper: strings.ToUpper(opt.Name),
 		names: codegen.NewScope(nil), idx: indexType(p), weights: codegen.LayOut(p),
@@ -86,7 +54,7 @@ func Generate(p *native.Program, opt Options) (_ *codegen.Package, err error) {
 	}
 	defer must.Catch(&err)
 	return must.At(func() *codegen.Package {
-		must.Check(g.run())
+		g.run()
 		return g.files()
 	}, "%s", p.Source.String()), nil
 }
@@ -122,14 +90,14 @@ type gen struct {
 	restricts  bool // some parameter is restricted
 }
 
-func (g *gen) run() error {
+func (g *gen) run() {
 	reserve(g.names)
 	for _, name := range ctext.Names() {
 		g.names.Reserve(ctext.PrefixedName(name, g.prefix))
 	}
 	for _, name := range g.ownNames() {
 		if reserved()[name] {
-			return badName(g.prefix, name+" is a name of C's library")
+			must.Check(badName(g.prefix, name+" is a name of C's library"))
 		}
 		g.names.Reserve(name)
 	}
@@ -156,7 +124,6 @@ func (g *gen) run() error {
 	if len(g.fields) > 0 {
 		g.reset()
 	}
-	return nil
 }
 
 // ownNames are the names that a package has, or may have, whatever its methods are

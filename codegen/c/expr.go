@@ -32,6 +32,12 @@ type printer struct {
 	spilled  map[*expr.Expr]code // parts of this statement's expressions that became locals
 }
 
+// newPrinter prints a function whose names are in a scope of their own.
+func (g *gen) newPrinter(around *codegen.Scope) *printer {
+	return &printer{g: g, w: &writer{indent: 1}, scope: codegen.NewScope(around),
+		vars: map[*expr.Var]string{}, syms: map[*sym.Symbol]string{}}
+}
+
 // expr prints e: C code whose value is exactly that of e. Its type may be
 // another one that holds the value; assign converts it.
 func (p *printer) expr(e *expr.Expr) code {

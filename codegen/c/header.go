@@ -9,7 +9,6 @@ import (
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
-	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/lower/native"
 )
@@ -50,40 +49,46 @@ func (g *gen) arenaSize() int64 {
 	return size
 }
 
+// headerTop is how a header begins, behind its notes.
+const headerTop = `#ifndef %[1]s_H
+#define %[1]s_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define %[1]s_ARENA_SIZE %[3]du /* bytes; they need not survive between calls */
+#define %[1]s_ARENA_ALIGN %[4]du
+#define %[1]s_WEIGHTS_SIZE %[5]du
+
+typedef enum {
+    %[1]s_OK,
+    %[1]s_ERR_ARGUMENT, /* a pointer is null or misaligned */
+    %[1]s_ERR_SHAPE,    /* a size is out of range or does not fit another */
+    %[1]s_ERR_ASSERT%[6]s   /* an assertion of the model does not hold */%[7]s
+} %[2]s_status;`
+
+// headerEnd is how it ends.
+const headerEnd = `
+#ifdef __cplusplus
+}
+#endif
+
+#endif`
+
 func (g *gen) header() string {
 	w := &writer{}
 	g.headerNotes(w)
-	guard := g.upper + "_H"
-	w.raw("#ifndef " + guard)
-	w.raw("#define " + guard)
-	w.blank()
-	w.raw("#include <stdbool.h>")
-	w.raw("#include <stddef.h>")
-	w.raw("#include <stdint.h>")
-	w.blank()
-	w.raw("#ifdef __cplusplus")
-	w.raw(`extern "C" {`)
-	w.raw("#endif")
-	w.blank()
-	w.raw(fmt.Sprintf("#define %s_ARENA_SIZE %du /* bytes; they need not survive between calls */",
-		g.upper, g.arenaSize()))
-	w.raw(fmt.Sprintf("#define %s_ARENA_ALIGN %du", g.upper, codegen.ArenaAlign(g.p)))
-	w.raw(fmt.Sprintf("#define %s_WEIGHTS_SIZE %du", g.upper, g.weightBytes()))
-	w.blank()
-	w.raw("typedef enum {")
-	w.raw(fmt.Sprintf("    %s_OK,", g.upper))
-	w.raw(fmt.Sprintf("    %s_ERR_ARGUMENT, /* a pointer is null or misaligned */", g.upper))
-	w.raw(fmt.Sprintf("    %s_ERR_SHAPE,    /* a size is out of range or does not fit another */",
-		g.upper))
+	comma, index := " ", ""
 	if g.checksIndices() {
-		w.raw(fmt.Sprintf("    %s_ERR_ASSERT,   /* an assertion of the model does not hold */",
-			g.upper))
-		w.raw(fmt.Sprintf("    %s_ERR_INDEX     /* an index is out of range */", g.upper))
-	} else {
-		w.raw(fmt.Sprintf("    %s_ERR_ASSERT    /* an assertion of the model does not hold */",
-			g.upper))
+		comma, index = ",", "\n    "+g.upper+"_ERR_INDEX     /* an index is out of range */"
 	}
-	w.raw(fmt.Sprintf("} %s_status;", g.prefix))
+	w.raw(fmt.Sprintf(headerTop, g.upper, g.prefix, g.arenaSize(), codegen.ArenaAlign(g.p),
+		g.weightBytes(), comma, index))
 	if len(g.fields) > 0 {
 		w.blank()
 		g.stateStruct(w)
@@ -98,12 +103,7 @@ func (g *gen) header() string {
 		g.methodDoc(w, m)
 		w.line("%s;", g.prototype(m))
 	}
-	w.blank()
-	w.raw("#ifdef __cplusplus")
-	w.raw("}")
-	w.raw("#endif")
-	w.blank()
-	w.raw("#endif")
+	w.raw(headerEnd)
 	return w.b.String()
 }
 
@@ -125,7 +125,7 @@ func (g *gen) headerNotes(w *writer) {
 	var narrow []string
 	boolean := false
 	for _, m := range g.methods {
-		for _, p := range append(m.Inputs[:len(m.Inputs):len(m.Inputs)], m.Outputs...) {
+		for _, p := range m.ports {
 			if p.Buf == nil {
 				continue
 			}
@@ -141,13 +141,8 @@ func (g *gen) headerNotes(w *writer) {
 	if boolean {
 		notes += " A bool is a byte, 0 or 1."
 	}
-	w.raw("/*")
-	w.raw(" * " + g.banner(g.prefix+".h"))
-	w.raw(" *")
-	for _, l := range fill(notes+strings.Join(narrow, ""), lineWidth-3) {
-		w.raw(" * " + l)
-	}
-	w.raw(" */")
+	w.remark(append([]string{g.banner(g.prefix + ".h"), ""},
+		fill(notes+strings.Join(narrow, ""), lineWidth-3)...))
 }
 
 // row is a line of a table in a comment.
@@ -157,30 +152,25 @@ type row struct{ name, text string }
 func (g *gen) methodDoc(w *writer, m *method) {
 	var rows []row
 	fixed := ""
-	for i, p := range m.Inputs {
-		if m.in[i] == "" {
+	for _, p := range m.ports {
+		way := "in"
+		switch {
+		case p.name == "" && p.Output:
+			fixed += fmt.Sprintf(" Output %d is always%s.", p.Index, valueText(outputValue(p)))
+			continue
+		case p.name == "":
 			fixed += fmt.Sprintf(" %s is fixed%s.", p.Name.Comment(), valueText(p.Value))
 			continue
+		case p.Output:
+			way = "out"
+		case p.Mutated:
+			way = "both"
 		}
-		text := "in   " + g.portText(m, false, i, p)
-		if p.Mutated {
-			text = "both " + text[5:]
-		}
+		text := fmt.Sprintf("%-5s%s", way, m.portText(p))
 		if !p.Path.IsEmpty() && p.Path != p.Name {
 			text += "  " + p.Path.Comment()
 		}
-		rows = append(rows, row{m.in[i], text})
-	}
-	for i, p := range m.Outputs {
-		if m.out[i] == "" {
-			fixed += fmt.Sprintf(" Output %d is always%s.", i, valueText(outputValue(p)))
-			continue
-		}
-		text := "out  " + g.portText(m, true, i, p)
-		if !p.Path.IsEmpty() && p.Path != p.Name {
-			text += "  " + p.Path.Comment()
-		}
-		rows = append(rows, row{m.out[i], text})
+		rows = append(rows, row{p.name, text})
 	}
 	if len(m.fields) > 0 {
 		rows = append(rows, row{sizesParam, "both the dynamic sizes"})
@@ -197,35 +187,31 @@ func (g *gen) methodDoc(w *writer, m *method) {
 	for _, r := range rows {
 		width = max(width, len(r.name))
 	}
-	w.raw("/*")
-	w.raw(fmt.Sprintf(" * %s:", m.Name.Comment()))
+	lines := []string{m.Name.Comment() + ":"}
 	for _, r := range rows {
-		w.raw(fmt.Sprintf(" *   %-*s  %s", width, r.name, r.text))
+		lines = append(lines, fmt.Sprintf("  %-*s  %s", width, r.name, r.text))
 	}
-	notes := strings.Fields(codegen.Requirements(m.Method, m.words) + fixed + " " +
-		codegen.ClampText(m.Method))
-	if len(notes) > 0 {
-		for _, l := range fill(strings.Join(notes, " "), lineWidth-3) {
-			w.raw(" * " + l)
-		}
+	notes := codegen.Requirements(m.Method, m.words) + fixed + " " + codegen.ClampText(m.Method)
+	if notes != " " {
+		lines = append(lines, fill(notes, lineWidth-3)...)
 	}
-	w.raw(" */")
+	w.remark(lines)
 }
 
 // portText describes the type of a port, and what its size may be.
-func (g *gen) portText(m *method, output bool, i int, p native.Port) string {
-	text := codegen.TypeText(p.Type, m.fields.Text(output, i, p.Type.Sizes))
-	switch {
-	case p.Buf != nil:
-		text += m.capacity(p)
-	case p.Var == nil && p.Type.Kind == ir.IntKind && p.Type.HasExpr:
-		text += m.numberText(output, i, p.Type.Expr)
+func (m *method) portText(p port) string {
+	text := codegen.TypeText(p.Type, m.fields.Text(p.Output, p.Index, p.Type.Sizes))
+	if p.Buf != nil {
+		return text + m.capacity(p)
+	}
+	if number := m.words.Number(p.Port); p.Var == nil && number != "" {
+		text += ": " + number
 	}
 	return text
 }
 
 // outputValue returns what is known of an output that is left out.
-func outputValue(p native.Port) ir.Arg {
+func outputValue(p port) ir.Arg {
 	if n, ok := p.Type.Expr.Const(); ok && p.Value == nil && p.Type.HasExpr {
 		return ir.Int(n)
 	}
@@ -291,31 +277,27 @@ func (g *gen) portMacros(m *method) {
 	if len(g.p.Methods) > 1 {
 		prefix = strings.ToUpper(m.name) + "_"
 	}
-	ports := func(ports []native.Port, names []string) {
-		for i, p := range ports {
-			if p.Buf == nil || names[i] == "" || p.Buf.MaxLen < 0 {
+	for _, p := range m.ports {
+		if p.Buf == nil || p.name == "" || p.Buf.MaxLen < 0 {
+			continue
+		}
+		base := prefix + strings.ToUpper(p.name)
+		bytes := base + "_BYTES"
+		for axis, s := range p.Type.Sizes {
+			if _, known := s.Const(); known {
 				continue
 			}
-			base := prefix + strings.ToUpper(names[i])
-			bytes := base + "_BYTES"
-			for axis, s := range p.Type.Sizes {
-				if _, known := s.Const(); known {
-					continue
-				}
-				bytes = base + "_MAX_BYTES"
-				if _, most := s.Bounds(); most != math.MaxInt64 {
-					m.macros = append(m.macros,
-						portMacro{g.names.TakeAround(fmt.Sprintf("%s_DIM%d_MAX", base, axis)),
-							fmt.Sprint(most)})
-				}
+			bytes = base + "_MAX_BYTES"
+			if _, most := s.Bounds(); most != math.MaxInt64 {
+				m.macros = append(m.macros,
+					portMacro{g.names.TakeAround(fmt.Sprintf("%s_DIM%d_MAX", base, axis)),
+						fmt.Sprint(most)})
 			}
-			m.bytes[p.Buf] = g.names.TakeAround(bytes)
-			m.macros = append(m.macros, portMacro{m.bytes[p.Buf],
-				fmt.Sprintf("%du", codegen.MaxBytes(p.Buf))})
 		}
+		m.bytes[p.Buf] = g.names.TakeAround(bytes)
+		m.macros = append(m.macros, portMacro{m.bytes[p.Buf],
+			fmt.Sprintf("%du", codegen.MaxBytes(p.Buf))})
 	}
-	ports(m.Inputs, m.in)
-	ports(m.Outputs, m.out)
 }
 
 // printMacros defines what portMacros named.
@@ -332,7 +314,7 @@ func (g *gen) printMacros(w *writer, m *method) {
 }
 
 // capacity says how many bytes a tensor of dynamic size may need; "" for others.
-func (m *method) capacity(p native.Port) string {
+func (m *method) capacity(p port) string {
 	if _, known := p.Buf.Len.Const(); known {
 		return ""
 	}
@@ -353,16 +335,7 @@ func (m *method) sizeName(output bool, d native.Dim) string {
 		return m.fields.Name(output, d.Port, d.Axis)
 	}
 	if output {
-		return m.out[d.Port]
+		return m.ports[len(m.Inputs)+d.Port].name
 	}
-	return m.in[d.Port]
-}
-
-// numberText words what an integer that is passed by itself may be or will be.
-func (m *method) numberText(output bool, port int, e sym.Expr) string {
-	d := native.Dim{Port: port, Axis: -1, Size: e}
-	if output {
-		return ": " + m.words.Output(d)
-	}
-	return ": " + m.words.Input(d)
+	return m.ports[d.Port].name
 }

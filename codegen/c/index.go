@@ -96,7 +96,7 @@ type widths struct {
 }
 
 func (w *widths) method(m *native.Method) {
-	for _, p := range append(m.Inputs[:len(m.Inputs):len(m.Inputs)], m.Outputs...) {
+	for _, p := range codegen.Ports(m) {
 		for _, s := range p.Type.Sizes {
 			w.of(s)
 		}

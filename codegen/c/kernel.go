@@ -94,9 +94,7 @@ func (g *gen) kernel(k *native.Kernel) {
 		g.tuned(k, info)
 		return
 	}
-	p := &printer{g: g, w: &writer{indent: 1},
-		scope: codegen.NewScope(g.locals), vars: map[*expr.Var]string{},
-		syms: map[*sym.Symbol]string{}}
+	p := g.newPrinter(g.locals)
 	var params []parameter
 	add := func(typ, name string, drop *bool) {
 		params = append(params, parameter{typ, name, drop})
@@ -142,10 +140,7 @@ func (g *gen) kernel(k *native.Kernel) {
 			scratch...)
 		return
 	}
-	w.line("%s %s(%s)", g.static(), info.name, paramList(kept))
-	w.raw("{")
-	w.b.WriteString(body)
-	w.raw("}")
+	w.function(body, "%s %s(%s)", g.static(), info.name, paramList(kept))
 }
 
 // static is the declaration of a kernel up to its name. In a divided program no
@@ -204,9 +199,7 @@ func paramList(params []parameter) string {
 
 // functionText prints a scalar function.
 func (g *gen) functionText(fn *expr.Func, cname string) string {
-	p := &printer{g: g, w: &writer{indent: 1},
-		scope: codegen.NewScope(g.locals), vars: map[*expr.Var]string{},
-		syms: map[*sym.Symbol]string{}}
+	p := g.newPrinter(g.locals)
 	var params []parameter
 	for _, v := range fn.Params {
 		t := typeOf(v.DType)
@@ -222,10 +215,7 @@ func (g *gen) functionText(fn *expr.Func, cname string) string {
 	if fn.Doc != "" {
 		w.comment(fn.Doc)
 	}
-	w.line("static inline %s %s(%s)", ret, cname, paramList(params))
-	w.raw("{")
-	w.b.WriteString(p.w.b.String())
-	w.raw("}")
+	w.function(p.w.b.String(), "static inline %s %s(%s)", ret, cname, paramList(params))
 	return w.b.String()
 }
 

@@ -53,10 +53,7 @@ func (b *body) text() (string, map[string]bool) {
 
 // method prints m's function.
 func (g *gen) method(m *method) {
-	p := &printer{g: g, w: &writer{indent: 1},
-		scope: codegen.NewScope(m.scope), vars: map[*expr.Var]string{},
-		syms: map[*sym.Symbol]string{}}
-	b := &body{printer: p, m: m, decls: codegen.Declarations(m.Body),
+	b := &body{printer: g.newPrinter(m.scope), m: m, decls: codegen.Declarations(m.Body),
 		uses:  usesOf(m.Body),
 		ports: map[*native.Buffer]string{}, bufs: map[*native.Buffer]string{}, fresh: true}
 	b.findPorts()
@@ -81,11 +78,8 @@ func (g *gen) method(m *method) {
 
 	w := &g.methodText
 	w.blank()
-	w.line("%s", g.prototype(m))
-	w.raw("{")
 	text, _ := b.text()
-	w.b.WriteString(text)
-	w.raw("}")
+	w.function(text, "%s", g.prototype(m))
 }
 
 // use is what a method does with a buffer.
@@ -119,17 +113,12 @@ func usesOf(body []native.Stmt) map[*native.Buffer]use {
 
 // findPorts makes the caller's memory known.
 func (b *body) findPorts() {
-	for i, p := range b.m.Inputs {
+	for _, p := range b.m.ports {
 		switch {
 		case p.Buf != nil:
-			b.ports[p.Buf] = b.m.in[i]
-		case p.Var != nil:
-			b.vars[p.Var] = b.m.in[i]
-		}
-	}
-	for i, p := range b.m.Outputs {
-		if p.Buf != nil {
-			b.ports[p.Buf] = b.m.out[i]
+			b.ports[p.Buf] = p.name
+		case p.Var != nil && !p.Output:
+			b.vars[p.Var] = p.name
 		}
 	}
 	for buf, name := range b.g.fields {
@@ -187,7 +176,7 @@ func (b *body) guard(test code, status string) {
 // dim returns the value the caller gives for a dynamic number.
 func (b *body) dim(d native.Dim) code {
 	if d.Axis < 0 {
-		return name(b.m.in[d.Port], tI64)
+		return name(b.m.sizeName(false, d), tI64)
 	}
 	return name(sizesParam+"->"+b.m.fields.Name(false, d.Port, d.Axis), b.g.idx)
 }
@@ -237,13 +226,13 @@ func outside(v code, e sym.Expr) code {
 
 // results writes the numbers that are results: scalars and sizes.
 func (b *body) results() {
-	for i, p := range b.m.Outputs {
-		switch name := b.m.out[i]; {
-		case name == "" || p.Buf != nil:
+	for _, p := range b.m.ports {
+		switch {
+		case p.name == "" || !p.Output || p.Buf != nil:
 		case p.Var != nil:
-			b.w.line("*%s = %s;", name, b.local(expr.Get(p.Var), tI32).s)
+			b.w.line("*%s = %s;", p.name, b.local(expr.Get(p.Var), tI32).s)
 		default:
-			b.w.line("*%s = %s;", name, b.index(p.Type.Expr).s)
+			b.w.line("*%s = %s;", p.name, b.index(p.Type.Expr).s)
 		}
 	}
 	for _, d := range b.m.binding.Out {
@@ -288,10 +277,7 @@ func (b *body) section(s *native.Section) {
 	if fails {
 		result = b.g.prefix + "_status"
 	}
-	w.line("%s static %s %s(%s)", b.g.noInline(), result, name, paramList(params))
-	w.raw("{")
-	w.b.WriteString(text)
-	w.raw("}")
+	w.function(text, "%s static %s %s(%s)", b.g.noInline(), result, name, paramList(params))
 
 	call := fmt.Sprintf("%s(%s)", name, strings.Join(args, ", "))
 	if !b.fresh {

@@ -11,14 +11,20 @@ import (
 	"github.com/etgen/etgen/lower/native"
 )
 
+// port is a port with its name, "" if it is left out.
+type port struct {
+	codegen.Port
+	name string
+}
+
 // method is a method with its C names.
 type method struct {
 	*native.Method
 	name    string
 	sizes   string // the type of its sizes, "" if it has none
 	binding *native.Binding
-	scope   *codegen.Scope    // of the function: its parameters
-	in, out []string          // names of the ports, "" for those left out
+	scope   *codegen.Scope // of the function: its parameters
+	ports   []port
 	fields  codegen.SizeNames // members of the struct of sizes
 	words   *codegen.SizeWords
 	macros  []portMacro
@@ -45,20 +51,12 @@ func (g *gen) signatures() {
 			scope: codegen.NewScope(g.locals), arena: codegen.ArenaSize(nm),
 		}
 		m.scope.Reserve(sizesParam, stateParam, arenaParam, arenaBase)
-		for i, p := range nm.Inputs {
+		for _, p := range codegen.Ports(nm) {
 			name := ""
-			if isArgument(p) || p.Value == nil && p.Type.Kind == ir.IntKind &&
-				hasDim(binding.In, i) {
-				name = m.scope.Take(p.Name.Identifier())
+			if isPassed(p, binding) {
+				name = m.scope.Take(codegen.PortName(nm, p.Output, p.Index).Identifier())
 			}
-			m.in = append(m.in, name)
-		}
-		for i, p := range nm.Outputs {
-			name := ""
-			if isResult(p) {
-				name = m.scope.Take(codegen.OutputName(nm, i).Identifier())
-			}
-			m.out = append(m.out, name)
+			m.ports = append(m.ports, port{p, name})
 		}
 		m.fields = codegen.NameSizes(nm, binding, codegen.NewScope(g.names),
 			func(port foreign.Text, axis int) string {
@@ -83,19 +81,21 @@ func (g *gen) signatures() {
 	}
 }
 
-// isArgument reports whether an input is passed; fixed ones are not.
-func isArgument(p native.Port) bool {
-	return p.Value == nil && (p.Buf != nil || p.Sym != nil || p.Var != nil)
-}
-
-// isResult reports whether an output is passed; numbers known to the compiler
-// are not.
-func isResult(p native.Port) bool {
-	if p.Value != nil {
+// isPassed reports whether a port is a parameter: fixed inputs are none, nor are results
+// that the compiler knows.
+func isPassed(p codegen.Port, b *native.Binding) bool {
+	switch {
+	case p.Value != nil:
 		return false
+	case p.Buf != nil || p.Var != nil || p.Sym != nil && !p.Output:
+		return true
+	case p.Type.Kind != ir.IntKind:
+		return false
+	case !p.Output:
+		return hasDim(b.In, p.Index)
 	}
 	_, known := p.Type.Expr.Const()
-	return p.Buf != nil || p.Var != nil || p.Type.Kind == ir.IntKind && p.Type.HasExpr && !known
+	return p.Type.HasExpr && !known
 }
 
 func hasDim(dims []native.Dim, port int) bool {
@@ -118,31 +118,23 @@ type param struct {
 // arena.
 func (g *gen) params(m *method) []param {
 	var out []param
-	for i, p := range m.Inputs {
-		switch name := m.in[i]; {
-		case name == "":
+	for _, p := range m.ports {
+		typ, elem := "int64_t", 8
+		switch {
+		case p.name == "":
+			continue
 		case p.Buf != nil:
-			constant := "const "
-			if p.Mutated {
-				constant = ""
+			typ, elem = storageOf(p.Buf.DType).String(), p.Buf.DType.Size()
+			if !p.Output && !p.Mutated {
+				typ = "const " + typ
 			}
-			out = append(out, pointer(constant, p.Buf.DType, name))
 		case p.Var != nil:
-			out = append(out, param{decl: typeOf(p.Var.DType).String() + " " + name, name: name})
-		default:
-			out = append(out, param{decl: "int64_t " + name, name: name})
+			typ, elem = typeOf(p.Var.DType).String(), max(1, p.Var.DType.Size())
 		}
-	}
-	for i, p := range m.Outputs {
-		switch name := m.out[i]; {
-		case name == "":
-		case p.Buf != nil:
-			out = append(out, pointer("", p.Buf.DType, name))
-		case p.Var != nil:
-			out = append(out, param{decl: typeOf(p.Var.DType).String() + " *" + name, name: name,
-				elem: max(1, p.Var.DType.Size())})
-		default:
-			out = append(out, param{decl: "int64_t *" + name, name: name, elem: 8})
+		if p.Buf != nil || p.Output {
+			out = append(out, param{typ + " *" + p.name, p.name, elem})
+		} else {
+			out = append(out, param{typ + " " + p.name, p.name, 0})
 		}
 	}
 	if len(m.fields) > 0 {
@@ -157,10 +149,6 @@ func (g *gen) params(m *method) []param {
 		out = append(out, param{decl: "void *" + arenaParam, name: arenaParam})
 	}
 	return out
-}
-
-func pointer(constant string, d ir.DType, name string) param {
-	return param{decl: constant + storageOf(d).String() + " *" + name, name: name, elem: d.Size()}
 }
 
 // prototype returns the declaration of m without what ends it.

@@ -6,10 +6,8 @@ import (
 	"math"
 	"strings"
 
-	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
-	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
 	kmath "github.com/etgen/etgen/kernels/math"
@@ -168,9 +166,7 @@ func (g *gen) epilogue(in *tuned.Instance, info *kernel, names []string) (text s
 	if ep == nil {
 		return "", result
 	}
-	p := &printer{g: g, w: &writer{indent: 1},
-		scope: codegen.NewScope(g.locals),
-		vars:  map[*expr.Var]string{}, syms: map[*sym.Symbol]string{}}
+	p := g.newPrinter(g.locals)
 	acc := typeOf(ep.Acc.DType)
 	ret := storageOf(ep.DType)
 	p.vars[ep.Acc] = p.scope.Take("acc")
@@ -213,10 +209,7 @@ func (g *gen) epilogue(in *tuned.Instance, info *kernel, names []string) (text s
 		return "", result
 	}
 	w.raw("/* What is stored for a sum. */")
-	w.line("static inline %s %s(%s)", ret, cname, paramList(kept))
-	w.raw("{")
-	w.b.WriteString(body)
-	w.raw("}")
+	w.function(body, "static inline %s %s(%s)", ret, cname, paramList(kept))
 	return w.b.String(), result
 }
 

@@ -52,13 +52,26 @@ func (w *writer) comment(text string) {
 	lines := fill(text, width)
 	if len(lines) == 1 {
 		w.raw("/* " + lines[0] + " */")
-		return
+	} else {
+		w.remark(lines)
 	}
+}
+
+// remark writes lines as a comment.
+func (w *writer) remark(lines []string) {
 	w.raw("/*")
 	for _, l := range lines {
 		w.raw(" * " + l)
 	}
 	w.raw(" */")
+}
+
+// function writes a function of a body that is indented.
+func (w *writer) function(body, head string, args ...any) {
+	w.line(head, args...)
+	w.raw("{")
+	w.b.WriteString(body)
+	w.raw("}")
 }
 
 // raw writes a line as it is.

@@ -23,10 +23,10 @@ func AsIs(path string, data ...string) (plan.Planner, error) {
 		return nil, &PlanError{path}
 	}
 	_, memories, open, err := openProgram(path, data)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = open.Close()
 	}
-	if err := open.Close(); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return asIs(memories), nil

@@ -13,6 +13,7 @@ import (
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/lower"
@@ -72,20 +73,13 @@ type Options struct {
 func Lower(p *ir.Program, opt Options) (err error) {
 	defer opt.ended(&err)
 	defer internal(p, &err)
-	if err := ir.Verify(p); err != nil {
-		return err
-	}
-	l, err := LanguageNamed(opt.Lang)
-	if err != nil {
-		return err
-	}
+	defer must.Catch(&err)
+	must.Check(ir.Verify(p))
+	l := must.Get(LanguageNamed(opt.Lang))
 	ctx := &lower.Context{Table: ops.Standard(), Checked: opt.Checked, Bounds: opt.Bounds,
 		Done: opt.done()}
 	if l.Kernels != nil {
-		target, err := opt.target(l)
-		if err != nil {
-			return err
-		}
+		target := opt.target(l)
 		ctx.Speed = target.Speed && !target.Machine.Microcontroller
 		if !opt.Untuned {
 			ctx.Legal = tuned.Legal(tuned.Standard(), target)
@@ -95,9 +89,7 @@ func Lower(p *ir.Program, opt Options) (err error) {
 	if opt.To != "" {
 		pipeline, _ = lower.To(opt.To)
 	}
-	if err := pipeline.Run(ctx, p, opt.After); err != nil {
-		return err
-	}
+	must.Check(pipeline.Run(ctx, p, opt.After))
 	return opt.Warnings(p)
 }
 
@@ -118,26 +110,14 @@ func (opt Options) Warnings(p *ir.Program) error {
 func Native(p *ir.Program, opt Options) (_ *native.Program, err error) {
 	defer opt.ended(&err)
 	defer internal(p, &err)
-	l, err := LanguageNamed(opt.Lang)
-	switch {
-	case err != nil:
-		return nil, err
-	case l.Kernels == nil:
-		return nil, fmt.Errorf("output language %q has no native form", l.Name)
-	}
-	target, err := opt.target(l)
-	if err != nil {
-		return nil, err
-	}
-	if err := Lower(p, opt); err != nil {
-		return nil, err
-	}
+	defer must.Catch(&err)
+	target := opt.target(opt.native())
+	must.Check(Lower(p, opt))
 	nopt := native.Options{Table: ops.Standard(), Planner: opt.planner(), Poison: opt.Poison,
-		Patches: opt.Patches, Checked: opt.Checked, Done: opt.done()}
+		Patches: opt.Patches, Checked: opt.Checked, Done: opt.done(), Target: target}
 	if !opt.Untuned {
 		nopt.Kernels = tuned.Standard()
 	}
-	nopt.Target = target
 	np, err := native.Build(p, nopt)
 	if err != nil {
 		return nil, lower.InFile(p.Source, err)
@@ -147,23 +127,12 @@ func Native(p *ir.Program, opt Options) (_ *native.Program, err error) {
 
 // Package lowers p and writes it as files.
 func Package(p *ir.Program, opt Options) (_ *codegen.Package, err error) {
-	l, err := LanguageNamed(opt.Lang)
-	if err != nil {
-		return nil, err
+	defer internal(p, &err)
+	defer must.Catch(&err)
+	if must.Get(LanguageNamed(opt.Lang)).print == nil {
+		return printPTE(must.Get(PTE(p, opt)), opt.name(p.Source), opt.DebugMap), nil
 	}
-	if l.print == nil {
-		defer internal(p, &err)
-		out, err := PTE(p, opt)
-		if err != nil {
-			return nil, err
-		}
-		return printPTE(out, opt.name(p.Source), opt.DebugMap)
-	}
-	np, err := Native(p, opt)
-	if err != nil {
-		return nil, err
-	}
-	return Print(np, opt)
+	return Print(must.Get(Native(p, opt)), opt)
 }
 
 // Print prints a native program as source files.
@@ -171,24 +140,27 @@ func Print(np *native.Program, opt Options) (_ *codegen.Package, err error) {
 	defer opt.ended(&err)
 	source := np.Source.Raw()
 	defer internal(&ir.Program{Source: source}, &err)
+	defer must.Catch(&err)
 	name := opt.name(source)
 	if opt.Threads > 1 && opt.Warn != nil &&
 		!slices.ContainsFunc(np.Kernels, (*native.Kernel).Divided) {
 		opt.Warn(fmt.Errorf("%s: %d threads have no effect: no kernel of it is worth dividing",
 			source, opt.Threads))
 	}
-	l, err := LanguageNamed(opt.Lang)
-	switch {
-	case err != nil:
-		return nil, err
-	case l.print == nil:
-		return nil, fmt.Errorf("output language %q has no native form", l.Name)
+	l := opt.native()
+	return l.print(np, codegen.Options{Name: name, Package: opt.GoPackage,
+		Generator: opt.Generator, Probes: opt.Probes, Threads: opt.Threads,
+		Machine:        must.Get(tuned.MachineNamed(opt.Target)),
+		FunctionWeight: opt.FunctionWeight, Done: opt.done()})
+}
+
+// native is the output language, which has a native form.
+func (opt Options) native() *Language {
+	l := must.Get(LanguageNamed(opt.Lang))
+	if l.Kernels == nil {
+		must.Fail("output language %q has no native form", l.Name)
 	}
-	m, err := tuned.MachineNamed(opt.Target)
-	if err != nil {
-		return nil, err
-	}
-	return l.print(np, &printing{Options: opt, name: name, machine: m})
+	return l
 }
 
 // done is closed when a compilation is to end; nil is never.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 )
 
 // MethodFile is a model file that becomes methods of a program.
@@ -23,8 +24,8 @@ type MethodError struct{ text string }
 
 func (e *MethodError) Error() string { return e.text }
 
-func methodError(format string, args ...any) error {
-	return &MethodError{fmt.Sprintf(format, args...)}
+func failMethods(format string, args ...any) {
+	must.Check(&MethodError{fmt.Sprintf(format, args...)})
 }
 
 // Named returns the model files at paths with methods called like the files:
@@ -51,26 +52,23 @@ func ReadMethods(files []MethodFile, share bool) (_ *ir.Program, _ io.Closer, er
 			err = errors.Join(err, open.Close())
 		}
 	}()
+	defer must.Catch(&err)
 	out := &ir.Program{Dialect: ir.ATen, SeparateState: !share}
 	var sources []string
 	from := map[string]string{} // file by method
 	for _, f := range files {
-		p, closer, err := Read(f.Path)
-		if err != nil {
-			return nil, nil, err
-		}
+		p, closer := must.Get2(Read(f.Path))
 		open = append(open, closer)
 		sources = append(sources, p.Source)
 		out.Warnings = append(out.Warnings, p.Warnings...)
 		if len(p.Methods) > 1 && f.Name != "" {
 			if f.Name != NameOf(f.Path) {
-				return nil, nil, methodError("%s has %d methods, which cannot all be called %s",
+				failMethods("%s has %d methods, which cannot all be called %s",
 					foreign.Message(p.Source), len(p.Methods), f.Name)
 			}
 			if f.Name = ""; !share && len(p.SharedState()) > 0 {
-				return nil, nil,
-					methodError(
-						"%s has methods that share state: it goes together with other files only if these may share theirs too", foreign.Message(p.Source))
+				failMethods("%s has methods that share state: it goes together with other files "+
+					"only if these may share theirs too", foreign.Message(p.Source))
 			}
 		}
 		for _, m := range p.Methods {
@@ -78,7 +76,7 @@ func ReadMethods(files []MethodFile, share bool) (_ *ir.Program, _ io.Closer, er
 				m.Name = f.Name
 			}
 			if other, ok := from[m.Name]; ok {
-				return nil, nil, methodError("method %s is in both %s and %s: give one another name",
+				failMethods("method %s is in both %s and %s: give one another name",
 					foreign.Message(m.Name), foreign.Message(other), foreign.Message(f.Path))
 			}
 			from[m.Name] = f.Path
@@ -87,7 +85,7 @@ func ReadMethods(files []MethodFile, share bool) (_ *ir.Program, _ io.Closer, er
 		}
 	}
 	if len(out.Methods) == 0 {
-		return nil, nil, fmt.Errorf("there is no method")
+		must.Fail("there is no method")
 	}
 	out.Source = strings.Join(slices.Compact(sources), ", ")
 	return out, open, nil

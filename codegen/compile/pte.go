@@ -6,6 +6,7 @@ import (
 	"github.com/etgen/etgen/codegen"
 	codepte "github.com/etgen/etgen/codegen/pte"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 )
 
@@ -13,10 +14,9 @@ import (
 func PTE(p *ir.Program, opt Options) (_ *codepte.Output, err error) {
 	defer opt.ended(&err)
 	defer internal(p, &err)
+	defer must.Catch(&err)
 	opt.Lang = executorch
-	if err := Lower(p, opt); err != nil {
-		return nil, err
-	}
+	must.Check(Lower(p, opt))
 	return codepte.Generate(p, codepte.Options{
 		Planner: opt.planner(), Done: opt.done(), ExternalWeights: opt.ExternalWeights,
 		StackTraces: opt.StackTraces,
@@ -25,30 +25,20 @@ func PTE(p *ir.Program, opt Options) (_ *codepte.Output, err error) {
 
 // printPTE writes the files of an ExecuTorch program: NAME.pte, if weights are
 // external NAME.ptd, and if it is asked for NAME.debug.json.
-func printPTE(out *codepte.Output, name string, debug bool) (*codegen.Package, error) {
-	if err := codegen.CheckFileName(name); err != nil {
-		return nil, err
-	}
+func printPTE(out *codepte.Output, name string, debug bool) *codegen.Package {
+	must.Check(codegen.CheckFileName(name))
 	var program, data bytes.Buffer
-	if err := pte.Write(&program, out.Program); err != nil {
-		return nil, err
-	}
+	must.Check(pte.Write(&program, out.Program))
 	pkg := &codegen.Package{Name: name, Kind: codegen.KindPTE,
 		Files: []codegen.File{{Name: name + ".pte", Data: program.Bytes()}}}
 	if debug {
 		file := name + ".pte"
-		text, err := out.DebugMap(file).JSON()
-		if err != nil {
-			return nil, err
-		}
-		pkg.Files = append(pkg.Files, codegen.File{Name: codepte.DebugFile(file), Data: text})
+		pkg.Files = append(pkg.Files, codegen.File{Name: codepte.DebugFile(file),
+			Data: must.Get(out.DebugMap(file).JSON())})
 	}
-	if out.Data == nil {
-		return pkg, nil
+	if out.Data != nil {
+		must.Check(pte.WriteData(&data, out.Data))
+		pkg.Files = append(pkg.Files, codegen.File{Name: name + ".ptd", Data: data.Bytes()})
 	}
-	if err := pte.WriteData(&data, out.Data); err != nil {
-		return nil, err
-	}
-	pkg.Files = append(pkg.Files, codegen.File{Name: name + ".ptd", Data: data.Bytes()})
-	return pkg, nil
+	return pkg
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pt2"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/kernels/ops"
@@ -52,35 +53,31 @@ const textLimit = 1 << 28
 
 // readText reads the text form of a program.
 func readText(path string) (*ir.Program, io.Closer, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, textLimit+1))
+	text, err := readUpTo(path, textLimit+1)
 	if err == nil && len(text) > textLimit {
 		err = fmt.Errorf("%s: the text of a program is limited to %d bytes", path, textLimit)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := ir.Parse(filepath.Base(path), string(text))
+	p, err := ir.Parse(filepath.Base(path), text)
 	return p, closers(nil), err
+}
+
+// readUpTo returns the first n bytes of a file, fewer if it is shorter.
+func readUpTo(path string, n int64) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, n))
+	return string(text), err
 }
 
 // openProgram reads and raises an ExecuTorch program.
 func openProgram(path string, data []string) (*ir.Program, []raise.Memory, closers, error) {
-	var p *pte.Program
-	var file io.Closer
-	var err error
-	if FormatOf(path) == BundleFile {
-		var b *pte.Bundle
-		if b, file, err = pte.OpenBundle(path); err == nil {
-			p = b.Program
-		}
-	} else {
-		p, file, err = pte.Open(path)
-	}
+	p, file, err := OpenPTE(path)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -90,6 +87,18 @@ func openProgram(path string, data []string) (*ir.Program, []raise.Memory, close
 		return nil, nil, nil, errors.Join(err, open.Close())
 	}
 	return out, memories, open, nil
+}
+
+// OpenPTE opens an ExecuTorch program as it is, or the one of a bundle.
+func OpenPTE(path string) (*pte.Program, io.Closer, error) {
+	if FormatOf(path) != BundleFile {
+		return pte.Open(path)
+	}
+	b, file, err := pte.OpenBundle(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	return b.Program, file, nil
 }
 
 // Format tells files of ExecuTorch apart: it is what they have at offset 4.
@@ -134,30 +143,20 @@ func headOf(path string) (string, error) {
 	} else if !info.Mode().IsRegular() {
 		return "", fmt.Errorf("%s is no regular file", path)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	head, err := io.ReadAll(io.LimitReader(f, headBytes))
-	return string(head), err
+	return readUpTo(path, headBytes)
 }
 
 func raised(p *pte.Program, path string, data []string,
 	open *closers) (_ *ir.Program, _ []raise.Memory, err error) {
 	source := filepath.Base(path)
 	defer internal(&ir.Program{Source: source}, &err)
+	defer must.Catch(&err)
 	if len(data) == 0 {
-		if data, err = DataBeside(p, path); err != nil {
-			return nil, nil, err
-		}
+		data = must.Get(DataBeside(p, path))
 	}
 	var files []*pte.DataFile
 	for _, d := range data {
-		f, closer, err := pte.OpenData(d)
-		if err != nil {
-			return nil, nil, err
-		}
+		f, closer := must.Get2(pte.OpenData(d))
 		*open = append(*open, closer)
 		files = append(files, f)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/codegen/c"
 	"github.com/etgen/etgen/codegen/golang"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/lower"
 	"github.com/etgen/etgen/lower/native"
@@ -22,15 +23,8 @@ type Language struct {
 	// name and may have other files of the package: then none has to be named.
 	InFolder bool
 	pipeline lower.Pipeline
-	// of its native form, or of the program that it was lowered to
-	print func(np *native.Program, opt *printing) (*codegen.Package, error)
-}
-
-// printing is what printers of native form are told.
-type printing struct {
-	Options
-	name    string
-	machine *tuned.Machine
+	// of its native form
+	print func(np *native.Program, opt codegen.Options) (*codegen.Package, error)
 }
 
 // executorch is the language of ExecuTorch programs.
@@ -39,8 +33,8 @@ const executorch = "pte"
 // languages is the table. The first is the one of Options without any.
 func languages() []*Language {
 	return []*Language{
-		{Name: tuned.C.Name, Kernels: tuned.C, pipeline: lower.Backend, print: printC},
-		{Name: tuned.Go.Name, Kernels: tuned.Go, pipeline: lower.Backend, print: printGo,
+		{Name: tuned.C.Name, Kernels: tuned.C, pipeline: lower.Backend, print: c.Generate},
+		{Name: tuned.Go.Name, Kernels: tuned.Go, pipeline: lower.Backend, print: golang.Generate,
 			InFolder: true},
 		{Name: executorch, pipeline: lower.ToExecutorch},
 	}
@@ -72,27 +66,12 @@ func ListOf(words []string) string {
 }
 
 // target is what a program is compiled for in language l, which has kernels.
-func (opt Options) target(l *Language) (tuned.Target, error) {
-	m, err := tuned.MachineNamed(opt.Target)
-	if err != nil {
-		return tuned.Target{}, err
-	}
+func (opt Options) target(l *Language) tuned.Target {
+	m := must.Get(tuned.MachineNamed(opt.Target))
 	t := tuned.Target{Language: l.Kernels, Machine: m, Threads: opt.Threads,
 		Speed: opt.Optimize == "speed" || opt.Optimize == "" && !m.Microcontroller}
 	if !opt.DivideAll {
 		t.DividedFrom = tuned.WorthThreads
 	}
-	return t, nil
-}
-
-func printC(np *native.Program, opt *printing) (*codegen.Package, error) {
-	return c.Generate(np, c.Options{Name: opt.name, Generator: opt.Generator,
-		Probes: opt.Probes, Threads: opt.Threads, Machine: opt.machine,
-		FunctionWeight: opt.FunctionWeight, Done: opt.done()})
-}
-
-func printGo(np *native.Program, opt *printing) (*codegen.Package, error) {
-	return golang.Generate(np, golang.Options{Name: opt.name, Package: opt.GoPackage,
-		Generator: opt.Generator, Probes: opt.Probes, Threads: opt.Threads,
-		Machine: opt.machine, FunctionWeight: opt.FunctionWeight, Done: opt.done()})
+	return t
 }

@@ -19,12 +19,12 @@ import (
 func (g *generator) api() []byte {
 	var methods []jen.Code
 	for _, m := range g.p.Methods {
-		must.Check(eval.Stopped(g.done))
+		must.Check(eval.Stopped(g.opt.Done))
 		must.Do(func() { methods = append(methods, g.method(m)...) }, "method %s", m.Name.String())
 	}
 	f := jen.NewFile(g.unit.name)
 	f.HeaderComment(g.banner())
-	if !g.internal && !g.part {
+	if !g.opt.Internal && g.opt.Package == "" {
 		g.packageComment(f)
 	}
 	g.errorVars(f)
@@ -33,9 +33,7 @@ func (g *generator) api() []byte {
 		f.Add(m)
 	}
 	var b bytes.Buffer
-	if err := f.Render(&b); err != nil {
-		must.Fail("generated Go does not parse, which is a defect of etgen: %w", err)
-	}
+	must.In(f.Render(&b), "generated Go does not parse, which is a defect of etgen")
 	return must.Get(withImports(b.Bytes()))
 }
 
@@ -79,7 +77,7 @@ func (g *generator) modelType(f *jen.File) {
 			elem = goType(g.arena)
 			count = jen.Lit((int(size) + g.arena.Size() - 1) / g.arena.Size())
 		}
-		if g.internal {
+		if g.opt.Internal {
 			count = jen.Id("arena")
 			if n := g.arena.Size(); n > 1 {
 				count = jen.Params(jen.Id("arena").Op("+").Lit(n - 1)).Op("/").Lit(n)
@@ -118,16 +116,16 @@ func (g *generator) modelType(f *jen.File) {
 	name := g.door("Model")
 	f.Commentf("%s is an instance of the model with the memory it needs.", name)
 	f.Type().Id(name).Struct(fields...)
-	if g.internal {
+	if g.opt.Internal {
 		f.Commentf("newModel returns a %s with so many bytes of arena.", name)
 	}
 	model := jen.Op("&").Id(name).Values(inits...)
 	switch {
-	case g.threads > 1:
+	case g.opt.Threads > 1:
 		g.newThreads(f, model)
 	case len(g.p.State) == 0:
 		var params []jen.Code
-		if g.internal {
+		if g.opt.Internal {
 			arena := jen.Id("arena").Int()
 			if codegen.ArenaBytes(g.p) == 0 {
 				arena = jen.Id("_").Int()
@@ -137,7 +135,7 @@ func (g *generator) modelType(f *jen.File) {
 			f.Comment("New returns a Model.")
 		}
 		f.Func().Id(g.door("New")).Params(params...).Op("*").Id(name).Block(jen.Return(model))
-	case g.internal:
+	case g.opt.Internal:
 		must.Fail("a package without a door of its own has state")
 	default:
 		f.Comment("New returns a Model in its initial state.")
@@ -153,7 +151,7 @@ func (g *generator) modelType(f *jen.File) {
 
 // reset prints Reset, in several functions if there are many states.
 func (g *generator) reset(f *jen.File) {
-	alike := codegen.Alike(g.weight)
+	alike := codegen.Alike(g.opt.FunctionWeight)
 	var parts []string
 	f.Comment("Reset gives the state its initial values.")
 	f.Func().Params(jen.Id("m").Op("*").Id("Model")).Id("Reset").Params().BlockFunc(

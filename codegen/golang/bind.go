@@ -58,7 +58,7 @@ func (p *methodPrinter) lengths() (code []jen.Code) {
 		port.Name = codegen.OutputName(p.m, i)
 		add(port, "<")
 	}
-	alike := codegen.Alike(p.g.weight)
+	alike := codegen.Alike(p.g.opt.FunctionWeight)
 	if len(list) <= alike {
 		for _, s := range list {
 			code = append(code, p.length(s, "")...)

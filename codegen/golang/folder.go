@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir/must"
 )
 
 // CheckName returns an error if the user may not call a package so: keywords,
@@ -46,16 +47,17 @@ type goFile struct {
 // there is none. Files of the kind that etgen wrote do not count, for a new
 // package takes their place. Neither do files that no build takes, such as those
 // for go run. The error tells of two packages, and of files that are no Go.
-func PackageIn(dir, kind string) (string, error) {
-	files, err := filesIn(dir, kind, parser.PackageClauseOnly)
-	if err != nil || len(files) == 0 {
-		return "", err
+func PackageIn(dir, kind string) (_ string, err error) {
+	defer must.Catch(&err)
+	files := filesIn(dir, kind, parser.PackageClauseOnly)
+	if len(files) == 0 {
+		return "", nil
 	}
 	slices.SortStableFunc(files, func(a, b goFile) int { return a.rank - b.rank })
 	first := files[0]
 	for _, f := range files[1:] {
 		if f.rank == first.rank && f.packageName() != first.packageName() {
-			return "", fmt.Errorf("%s: the Go files are of two packages: %s has %s, %s has %s",
+			must.Fail("%s: the Go files are of two packages: %s has %s, %s has %s",
 				dir, first.name, first.packageName(), f.name, f.packageName())
 		}
 	}
@@ -71,15 +73,11 @@ func (f goFile) packageName() string {
 }
 
 // filesIn parses the Go files of dir that count in PackageIn.
-func filesIn(dir, kind string, mode parser.Mode) ([]goFile, error) {
+func filesIn(dir, kind string, mode parser.Mode) (files []goFile) {
 	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	if !errors.Is(err, fs.ErrNotExist) {
+		must.Check(err)
 	}
-	if err != nil {
-		return nil, err
-	}
-	var files []goFile
 	for _, e := range entries {
 		name := e.Name()
 		if path.Ext(name) != ".go" || strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") {
@@ -94,13 +92,10 @@ func filesIn(dir, kind string, mode parser.Mode) ([]goFile, error) {
 		}
 		f, err := parser.ParseFile(token.NewFileSet(), file, nil,
 			mode|parser.ParseComments|parser.SkipObjectResolution)
-		if f == nil || err != nil && mode == parser.PackageClauseOnly {
-			return nil, err
+		if f == nil || mode == parser.PackageClauseOnly {
+			must.Check(err)
 		}
-		matched, err := build.Default.MatchFile(dir, name)
-		if err != nil {
-			return nil, err
-		}
+		matched := must.Get(build.Default.MatchFile(dir, name))
 		g := goFile{name: name, ast: f}
 		switch {
 		case f.Name.Name == "documentation": // as the go command has it
@@ -114,7 +109,7 @@ func filesIn(dir, kind string, mode parser.Mode) ([]goFile, error) {
 		}
 		files = append(files, g)
 	}
-	return files, nil
+	return files
 }
 
 // somewhere reports whether there is a build that takes the file: one with all
@@ -138,13 +133,10 @@ func somewhere(f *ast.File) bool {
 
 // Join returns an error if dir's package cannot take pkg in: what both declare,
 // and assembly in a package that uses C.
-func Join(dir string, pkg *codegen.Package) error {
-	files, err := filesIn(dir, pkg.Kind, 0)
-	if err != nil {
-		return err
-	}
+func Join(dir string, pkg *codegen.Package) (err error) {
+	defer must.Catch(&err)
 	var theirs, ours names
-	for _, f := range files {
+	for _, f := range filesIn(dir, pkg.Kind, 0) {
 		if f.ast.Name.Name != f.packageName() {
 			continue // a test from outside
 		}
@@ -153,7 +145,7 @@ func Join(dir string, pkg *codegen.Package) error {
 			if s.Path.Value == `"C"` && slices.ContainsFunc(pkg.Files, func(f codegen.File) bool {
 				return path.Ext(f.Name) == ".s"
 			}) {
-				return fmt.Errorf(
+				must.Fail(
 					"%s uses cgo, and the Go tool takes no assembly in such a package: write to a folder of its own, or with --target=scalar", filepath.Join(dir, f.name))
 			}
 		}
@@ -164,9 +156,7 @@ func Join(dir string, pkg *codegen.Package) error {
 		}
 		parsed, err := parser.ParseFile(token.NewFileSet(), f.Name, bytes.NewReader(f.Data),
 			parser.SkipObjectResolution)
-		if err != nil {
-			return fmt.Errorf("generated Go does not parse, which is a defect of etgen: %w", err)
-		}
+		must.In(err, "generated Go does not parse, which is a defect of etgen")
 		ours.add(f.Name, parsed)
 	}
 	var errs []error

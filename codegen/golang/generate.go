@@ -12,38 +12,11 @@ import (
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/eval"
-	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/lower/native"
 )
 
 // Options steer Generate.
-type Options struct {
-	Name string // of the program; the package's name is made of it
-	// Package is the package that the files become part of, which has other files
-	// too; "" makes a package of its own.
-	Package string
-	// Generator is named in the head of every file; "" is "etgen".
-	Generator string
-	// Internal is for a package whose door is other code in it: nothing is
-	// exported, and what owns the memory is made for each method by itself. The
-	// type Model is called model, New is newModel(arena int), which takes the
-	// bytes of arena that the methods called need.
-	Internal bool
-	// Probes makes an instrumented copy: after every call of a kernel it calls
-	// the function that a field of Model, Probe, is set to, with the number that
-	// codegen.Probes gives the call.
-	Probes bool
-	// Machine is what the package is for, whose assembly it has; nil: that of all.
-	Machine *tuned.Machine
-	// Threads, if over 1, lets so many goroutines share the kernels that can be
-	// done in parts; NewThreads makes a Model with another number of them.
-	Threads int
-	// FunctionWeight is from which weight on functions of the text are divided; 0 is
-	// codegen.MaxWeight. Only tests ask for less.
-	FunctionWeight int
-	// Done, if not nil, ends Generate with an error soon after it is closed.
-	Done <-chan struct{}
-}
+type Options = codegen.Options
 
 // Generate prints p as a Go package: NAME.go with the type Model and its
 // methods, kernels.go, the files of tuned kernels, threads.go, support.go with what kernels
@@ -82,24 +55,19 @@ func Generate(p *native.Program, opt Options) (pkg *codegen.Package, err error) 
 
 // generator prints one program.
 type generator struct {
-	generator string
-	internal  bool
-	part      bool // of a package with other files
-	p         *native.Program
-	unit      *unit
-	weights   *codegen.Weights
-	fields    map[*native.Const]string  // of the weights struct
-	state     map[*native.Buffer]string // fields of Model
-	names     map[*native.Kernel]string
-	tuned     []*tunedSource // in order of first use
+	opt     Options
+	p       *native.Program
+	unit    *unit
+	weights *codegen.Weights
+	fields  map[*native.Const]string  // of the weights struct
+	state   map[*native.Buffer]string // fields of Model
+	names   map[*native.Kernel]string
+	tuned   []*tunedSource // in order of first use
 	// of all buffers in the arena; Uint8 if they differ: then they are views
 	arena   ir.DType
 	errors  map[string]bool
 	probes  map[*native.Call]int // nil without Options.Probes
-	threads int
-	weight  int // Options.FunctionWeight
-	done    <-chan struct{}
-	divided []string // functions of kernels that are done in parts
+	divided []string             // functions of kernels that are done in parts
 	// Constants that calls of tuned kernels pass: declarations, and names by what they
 	// hold; and what holds the functions on slices that attention is given.
 	callParams map[*native.Kernel][]string
@@ -111,18 +79,11 @@ type generator struct {
 }
 
 func newGenerator(p *native.Program, opt Options) *generator {
-	var probes map[*native.Call]int
-	if opt.Probes {
-		probes = codegen.Probes(p)
-	}
-	opt.FunctionWeight = cmp.Or(opt.FunctionWeight, codegen.MaxWeight)
-	p = codegen.Divide(p, opt.FunctionWeight, probes)
+	p, probes := opt.Begin(p)
 	u := newUnit(cmp.Or(opt.Package, packageName(opt.Name)))
 	u.machine = opt.Machine
 	g := &generator{
-		generator: cmp.Or(opt.Generator, "etgen"), internal: opt.Internal, part: opt.Package != "",
-		threads: opt.Threads, weight: opt.FunctionWeight, done: opt.Done,
-		p: p, unit: u, probes: probes, weights: codegen.LayOut(p),
+		opt: opt, p: p, unit: u, probes: probes, weights: codegen.LayOut(p),
 		fields: map[*native.Const]string{},
 		state:  map[*native.Buffer]string{}, names: map[*native.Kernel]string{},
 		callParams: map[*native.Kernel][]string{},
@@ -172,13 +133,13 @@ func newGenerator(p *native.Program, opt Options) *generator {
 // Model, and in the package nothing is called like one, or like its sizes.
 func (g *generator) nameMethods() {
 	scope := codegen.NewScope(nil)
-	if g.internal {
+	if g.opt.Internal {
 		scope = codegen.NewScope(newScope())
 	}
 	scope.Reserve("Reset", "Probe", "arena", "weights", "shared")
 	for _, m := range g.p.Methods {
 		name := pascal(m.Name.Identifier())
-		if g.internal {
+		if g.opt.Internal {
 			name = camel(m.Name.Identifier())
 		}
 		g.methods[m] = scope.Take(name)
@@ -190,7 +151,7 @@ func (g *generator) nameMethods() {
 // package that exports nothing, unexported.
 func (g *generator) door(name string) string {
 	switch {
-	case !g.internal:
+	case !g.opt.Internal:
 		return name
 	case name == "New":
 		return "newModel"
@@ -201,7 +162,7 @@ func (g *generator) door(name string) string {
 // banner says in the form that Go tools know where a file comes from.
 func (g *generator) banner() string {
 	return fmt.Sprintf("Code generated by %s from %s. DO NOT EDIT.",
-		foreign.Of(g.generator).Comment(), g.p.Source.Comment())
+		foreign.Of(g.opt.Generator).Comment(), g.p.Source.Comment())
 }
 
 // header is the first line of every file.
@@ -213,14 +174,14 @@ func (g *generator) header() string {
 func (g *generator) kernels() []byte {
 	var text strings.Builder
 	for _, k := range g.p.Kernels {
-		must.Check(eval.Stopped(g.done))
+		must.Check(eval.Stopped(g.opt.Done))
 		switch {
 		case k.Copy:
 		case k.Loop != nil:
 			f := *k.Loop
 			f.Syms = k.Params
 			if g.divides(k) {
-				params, body := g.unit.loopFunction(&f, g.threads)
+				params, body := g.unit.loopFunction(&f, g.opt.Threads)
 				text.WriteString(g.inParts(g.names[k], k.Doc, params, "1", body) + "\n")
 				continue
 			}

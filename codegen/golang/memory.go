@@ -82,7 +82,7 @@ func ourCode(roots ...string) string {
 // weightsFile prints weights.go.
 func (g *generator) weightsFile() []byte {
 	const weight = 4 // of an element: what is called, and with what
-	most := max(1, g.weight/weight)
+	most := max(1, g.opt.FunctionWeight/weight)
 	var fields, inits, parts strings.Builder
 	var calls []string
 	for i, w := range g.weights.Consts {

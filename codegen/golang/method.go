@@ -19,22 +19,27 @@ import (
 // methodPrinter prints one method of Model.
 type methodPrinter struct {
 	*printer
-	g       *generator
-	m       *native.Method
-	name    string // exported
-	binding *native.Binding
-	sizes   codegen.SizeNames // fields of the Sizes struct
-	words   *codegen.SizeWords
-	ports   map[*native.Buffer]string
-	scalars map[int]string          // parameters for inputs that are numbers
-	late    map[*native.Buffer]bool // outputs whose size is only known at run time
-	given   []given                 // what sections can have
-	numbers map[any]string          // by symbol or local, fields for numbers read at run time
-	count   int                     // of functions
-	fails   bool                    // the method has errors to return
-	live    map[any]bool            // symbols and locals that are read; nil: not known yet
+	g        *generator
+	m        *native.Method
+	name     string // exported
+	binding  *native.Binding
+	sizes    codegen.SizeNames // fields of the Sizes struct
+	words    *codegen.SizeWords
+	ports    map[*native.Buffer]string
+	scalars  map[int]string          // parameters for inputs that are numbers
+	late     map[*native.Buffer]bool // outputs whose size is only known at run time
+	given    []given                 // what sections can have
+	numbers  map[any]string          // by symbol or local, fields for numbers read at run time
+	count    int                     // of functions
+	fails    bool                    // the method has errors to return
+	live     map[any]bool            // symbols and locals that are read; nil: not known yet
+	sections []jen.Code              // that are printed
+	function
+}
 
-	// Of the function that is printed: the method's own, or that of a section.
+// function is what holds in the function that is printed: the method's own, or that of a
+// section.
+type function struct {
 	exprs    map[*native.Buffer]string
 	declare  map[native.Stmt][]*native.Buffer
 	mentions map[*native.Buffer]bool // buffers that are operands themselves
@@ -42,7 +47,11 @@ type methodPrinter struct {
 	viewsAt  map[viewKey][]*native.Buffer
 	zero     []jen.Code   // results that stand before an error
 	from     foreign.Text // the Python line of the statement around
-	sections []jen.Code   // that are printed
+}
+
+func newFunction(body []native.Stmt) function {
+	return function{exprs: map[*native.Buffer]string{}, declare: codegen.Declarations(body),
+		mentions: mentioned(body), viewsAt: map[viewKey][]*native.Buffer{}}
 }
 
 // method prints a method and its Sizes type. Go does not accept variables that
@@ -56,10 +65,7 @@ func (g *generator) method(m *native.Method) []jen.Code {
 			printer: g.unit.newPrinter(nil), g: g, m: m, name: name, binding: binding, live: live,
 			ports:   map[*native.Buffer]string{},
 			scalars: map[int]string{}, late: map[*native.Buffer]bool{},
-			numbers: map[any]string{}, count: 1,
-			exprs: map[*native.Buffer]string{}, declare: codegen.Declarations(m.Body),
-			mentions: mentioned(m.Body),
-			viewsAt:  map[viewKey][]*native.Buffer{},
+			numbers: map[any]string{}, count: 1, function: newFunction(m.Body),
 		}
 		p.scope.Reserve("m", "w", "sizes")
 		code := p.print()
@@ -160,58 +166,50 @@ func (p *methodPrinter) doc() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "// %s runs the model's method %s.\n//\n", p.name, p.m.Name.Comment())
 	var halves []ir.DType
-	row := func(name string, out bool, i int, port native.Port, notes ...string) {
-		text := codegen.TypeText(port.Type, p.sizes.Text(out, i, port.Type.Sizes))
-		if !port.Path.IsEmpty() {
-			notes = append([]string{port.Path.Comment()}, notes...)
+	for _, port := range codegen.Ports(p.m) {
+		var notes []string
+		note := func(text string) {
+			if text != "" {
+				notes = append(notes, text)
+			}
 		}
-		if port.Buf != nil && isHalf(port.Buf.DType) && !slices.Contains(halves, port.Buf.DType) {
-			halves = append(halves, port.Buf.DType)
+		note(port.Path.Comment())
+		name := "result"
+		switch {
+		case port.Buf != nil:
+			name = strings.TrimSuffix(p.ports[port.Buf], "[:]")
+			if d := port.Buf.DType; isHalf(d) && !slices.Contains(halves, d) {
+				halves = append(halves, d)
+			}
+			switch {
+			case port.Output:
+				note("written")
+			case port.Mutated:
+				note("updated in place")
+			}
+			if port.Output && p.late[port.Buf] {
+				note(fmt.Sprintf("must have room for %d elements", port.Buf.MaxLen))
+			}
+		case numberType(port.Port) == "" || port.Value != nil && !port.Output:
+			continue
+		default:
+			if !port.Output {
+				name = p.scalars[port.Index]
+			}
+			if port.Value == nil {
+				note(p.words.Number(port))
+			}
 		}
+		text := codegen.TypeText(port.Type, p.sizes.Text(port.Output, port.Index, port.Type.Sizes))
 		if len(notes) > 0 {
 			text += " (" + strings.Join(notes, "; ") + ")"
 		}
 		fmt.Fprintf(&b, "//   - %s: %s\n", name, text)
 	}
-	for i, port := range p.m.Inputs {
-		switch {
-		case port.Buf != nil:
-			var notes []string
-			if port.Mutated {
-				notes = append(notes, "updated in place")
-			}
-			row(strings.TrimSuffix(p.ports[port.Buf], "[:]"), false, i, port, notes...)
-		case port.Value == nil && numberType(port) != "":
-			var notes []string
-			if port.Type.Kind == ir.IntKind && port.Type.HasExpr {
-				notes = append(notes, p.words.Input(native.Dim{Port: i, Axis: -1,
-					Size: port.Type.Expr}))
-			}
-			row(p.scalars[i], false, i, port, notes...)
-		}
-	}
-	for i, port := range p.m.Outputs {
-		switch {
-		case port.Buf != nil:
-			notes := []string{"written"}
-			if p.late[port.Buf] {
-				notes = append(notes, fmt.Sprintf("must have room for %d elements",
-					port.Buf.MaxLen))
-			}
-			row(strings.TrimSuffix(p.ports[port.Buf], "[:]"), true, i, port, notes...)
-		case numberType(port) != "":
-			var notes []string
-			if port.Value == nil && port.Type.Kind == ir.IntKind && port.Type.HasExpr {
-				notes = append(notes, p.words.Output(native.Dim{Port: i, Axis: -1,
-					Size: port.Type.Expr}))
-			}
-			row("result", true, i, port, notes...)
-		}
-	}
 	b.WriteString("//\n")
 	notes := "Tensors are row-major and must not overlap."
 	for _, d := range halves {
-		if p.g.internal {
+		if p.g.opt.Internal {
 			break
 		}
 		notes += fmt.Sprintf(" Elements of %s are given by their bits: %s and %s convert.", d,

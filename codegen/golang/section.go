@@ -6,7 +6,6 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/etgen/etgen/codegen"
-	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/lower/native"
 )
 
@@ -29,12 +28,10 @@ func (p *methodPrinter) give(key any, name, typ string) {
 
 // section prints a function of s, and returns the call of it.
 func (p *methodPrinter) section(s *native.Section) []jen.Code {
-	outer, around := *p, *p.printer
+	outer, around := p.function, *p.printer
 	p.scope = codegen.NewScope(p.scope)
 	p.top, p.reads = p.scope, map[any]bool{}
-	p.declare, p.mentions = codegen.Declarations(s.Body), mentioned(s.Body)
-	p.exprs, p.views, p.zero, p.from = map[*native.Buffer]string{}, nil, nil, foreign.Text{}
-	p.viewsAt = map[viewKey][]*native.Buffer{}
+	p.function = newFunction(s.Body)
 	var body []jen.Code
 	if readsWeights(s.Body) {
 		body = append(body, jen.Id("w").Op(":=").Id("m").Dot("weights"), jen.Line())
@@ -46,9 +43,7 @@ func (p *methodPrinter) section(s *native.Section) []jen.Code {
 	}
 	reads := p.reads
 	p.scope, p.top, p.reads = around.scope, around.top, around.reads
-	p.declare, p.mentions = outer.declare, outer.mentions
-	p.exprs, p.views, p.zero, p.from = outer.exprs, outer.views, outer.zero, outer.from
-	p.viewsAt = outer.viewsAt
+	p.function = outer
 
 	for x := range reads {
 		p.reads[x] = true

@@ -17,7 +17,7 @@ import (
 
 // divides reports whether goroutines share the parts of a kernel.
 func (g *generator) divides(k *native.Kernel) bool {
-	return g.threads > 1 && k.Divided()
+	return g.opt.Threads > 1 && k.Divided()
 }
 
 // dividedCalls reports whether a method calls a kernel that is done in parts.
@@ -109,9 +109,9 @@ func (g *generator) threadsFile() []byte {
 
 // newThreads prints New and NewThreads for a Model that inits initialise.
 func (g *generator) newThreads(f *jen.File, model jen.Code) {
-	f.Commentf("New is NewThreads(%d).", g.threads)
+	f.Commentf("New is NewThreads(%d).", g.opt.Threads)
 	f.Func().Id("New").Params().Op("*").Id("Model").Block(
-		jen.Return(jen.Id("NewThreads").Call(jen.Lit(g.threads))))
+		jen.Return(jen.Id("NewThreads").Call(jen.Lit(g.opt.Threads))))
 	state := ""
 	if len(g.p.State) > 0 {
 		state = " in its initial state"

@@ -11,13 +11,15 @@ import (
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower"
 )
 
 // Graph describes a program and what generated code of it takes. It lowers p.
-func Graph(p *ir.Program, opt compile.Options) (*Info, error) {
+func Graph(p *ir.Program, opt compile.Options) (_ *Info, err error) {
+	defer must.Catch(&err)
 	info := &Info{File: p.Source, Format: "exported program"}
 	table := ops.Standard()
 	for _, m := range p.Methods {
@@ -42,11 +44,7 @@ func Graph(p *ir.Program, opt compile.Options) (*Info, error) {
 	info.Weights = codegen.LayOut(np).Size
 	info.Kernels = len(np.Kernels)
 	for i, m := range np.Methods {
-		memory, err := newMemory(m.Problem, m.Plan, nil, 0)
-		if err != nil {
-			return nil, err
-		}
-		info.Methods[i].Memory = memory
+		info.Methods[i].Memory = newMemory(m.Problem, m.Plan, nil, 0)
 	}
 	return info, nil
 }

@@ -1,8 +1,6 @@
 package inspect
 
 import (
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -10,6 +8,7 @@ import (
 	codepte "github.com/etgen/etgen/codegen/pte"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 )
 
@@ -26,28 +25,19 @@ type Options struct {
 
 // File describes the file, or folder, at path.
 func File(path string, opt Options) (_ *Info, err error) {
+	defer must.Catch(&err)
 	format := compile.FormatOf(path)
 	if format == compile.DataFile {
-		return dataFile(path)
+		return dataFile(path), nil
 	}
 	if format == "" || opt.Compiled {
-		p, closer, err := compile.Read(path)
-		if err != nil {
-			return nil, err
-		}
+		p, closer := must.Get2(compile.Read(path))
 		defer closer.Close()
 		return Graph(p, opt.Compile)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	stat, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	info := &Info{File: filepath.Base(path), Format: "ExecuTorch program", Bytes: stat.Size()}
+	f := must.Get(os.Open(path))
+	defer f.Close()
+	info := newInfo(path, "ExecuTorch program")
 	bundle := &pte.Bundle{}
 	if format == compile.BundleFile {
 		info.Format = "ExecuTorch bundle"
@@ -55,34 +45,26 @@ func File(path string, opt Options) (_ *Info, err error) {
 	} else {
 		bundle.Program, err = pte.Read(f, info.Bytes)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", foreign.Message(info.File), err)
-	}
+	must.In(err, "%s", foreign.Message(info.File))
 	parts, err := bundle.Parts(f, info.Bytes)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", foreign.Message(info.File), err)
-	}
+	must.In(err, "%s", foreign.Message(info.File))
 	info.Parts = &parts
-	files, err := info.beside(bundle.Program, path)
-	if err != nil {
-		return nil, err
-	}
-	info.program(bundle.Program, files, opt.HasKernel)
+	info.program(bundle.Program, info.beside(bundle.Program, path), opt.HasKernel)
 	if len(info.Problems) == 0 {
-		if err := info.locate(bundle.Program, path); err != nil {
-			return nil, err
-		}
+		info.locate(bundle.Program, path)
 	}
 	info.tests(bundle)
 	return info, nil
 }
 
+// newInfo begins to describe the file at path.
+func newInfo(path, format string) *Info {
+	return &Info{File: filepath.Base(path), Format: format, Bytes: must.Get(os.Stat(path)).Size()}
+}
+
 // locate adds to the names of instructions the Python lines they come from.
-func (info *Info) locate(p *pte.Program, path string) error {
-	origins, err := codepte.OriginsBeside(p, path)
-	if err != nil {
-		return err
-	}
+func (info *Info) locate(p *pte.Program, path string) {
+	origins := must.Get(codepte.OriginsBeside(p, path))
 	for i := range info.Methods {
 		m := info.Methods[i].Memory
 		if m == nil {
@@ -94,47 +76,27 @@ func (info *Info) locate(p *pte.Program, path string) error {
 			}
 		}
 	}
-	return nil
 }
 
 // beside reads the files of external data in the folder of the program at path.
-func (info *Info) beside(p *pte.Program, path string) ([]*pte.DataFile, error) {
-	names, err := compile.DataBeside(p, path)
-	if err != nil {
-		return nil, err
+func (info *Info) beside(p *pte.Program, path string) (files []*pte.DataFile) {
+	for _, name := range must.Get(compile.DataBeside(p, path)) {
+		files = append(files, info.entries(name))
 	}
-	var files []*pte.DataFile
-	for _, name := range names {
-		d, closer, err := pte.OpenData(name)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, d)
-		info.entries(d)
-		if err := closer.Close(); err != nil { // its data is not looked at
-			return nil, err
-		}
-	}
-	return files, nil
+	return files
 }
 
 // dataFile describes a .ptd file.
-func dataFile(path string) (*Info, error) {
-	d, closer, err := pte.OpenData(path)
-	if err != nil {
-		return nil, err
-	}
-	defer closer.Close()
-	stat, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	info := &Info{File: filepath.Base(path), Format: "ExecuTorch tensor data", Bytes: stat.Size()}
-	info.entries(d)
-	return info, nil
+func dataFile(path string) *Info {
+	info := newInfo(path, "ExecuTorch tensor data")
+	info.entries(path)
+	return info
 }
 
-func (info *Info) entries(d *pte.DataFile) {
+// entries describes what the .ptd file at path holds.
+func (info *Info) entries(path string) *pte.DataFile {
+	d, closer := must.Get2(pte.OpenData(path))
+	must.Check(closer.Close()) // its data is not looked at
 	for i := range d.Entries {
 		e := &d.Entries[i]
 		t := Tensor{Name: e.Key, Bytes: e.Data.Size(), Kind: "named data"}
@@ -146,6 +108,7 @@ func (info *Info) entries(d *pte.DataFile) {
 		info.Data = append(info.Data, t)
 	}
 	largestFirst(info.Data)
+	return d
 }
 
 // tests describes the test cases of a bundle.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/plan"
 )
@@ -46,16 +47,13 @@ type use struct {
 }
 
 // memoryOf describes the memory of a method.
-func memoryOf(p *pte.Program, ep *pte.ExecutionPlan, schemas pte.Schemas) (*Memory, error) {
+func memoryOf(p *pte.Program, ep *pte.ExecutionPlan, schemas pte.Schemas) *Memory {
 	if len(ep.BufferSizes)-1 > maxMemories {
-		return nil, fmt.Errorf("method %s: %d planned buffers are too many for a memory map",
+		must.Fail("method %s: %d planned buffers are too many for a memory map",
 			foreign.Message(ep.Name), len(ep.BufferSizes)-1)
 	}
-	effects, err := p.Effects(ep, schemas)
-	if err != nil {
-		return nil, err
-	}
-	l := &lifetimes{plan: ep, effects: effects, uses: make([]use, len(ep.Values))}
+	l := &lifetimes{plan: ep, effects: must.Get(p.Effects(ep, schemas)),
+		uses: make([]use, len(ep.Values))}
 	l.flow()
 	l.roots()
 	l.follow()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/plan"
 )
 
@@ -42,15 +43,9 @@ type Box struct {
 }
 
 // newMemory describes a plan. Steps may be nil; ids number the buffers from it on.
-func newMemory(problem *plan.Problem, pl *plan.Plan, steps []string, firstID int) (*Memory, error) {
-	report, err := plan.NewReport(problem, pl)
-	if err != nil {
-		return nil, err
-	}
-	greedy, err := plan.Greedy{}.Plan(problem)
-	if err != nil {
-		return nil, err
-	}
+func newMemory(problem *plan.Problem, pl *plan.Plan, steps []string, firstID int) *Memory {
+	report := must.Get(plan.NewReport(problem, pl))
+	greedy := must.Get(plan.Greedy{}.Plan(problem))
 	m := &Memory{Bytes: report.Size, LowerBound: report.LowerBound, Greedy: greedy.Size(),
 		Steps: steps, Length: len(steps)}
 	for i, mem := range pl.Memories {
@@ -74,5 +69,5 @@ func newMemory(problem *plan.Problem, pl *plan.Plan, steps []string, firstID int
 		return cmp.Or(cmp.Compare(a.Buffer, b.Buffer), cmp.Compare(a.Live[0].First,
 			b.Live[0].First), cmp.Compare(a.Offset, b.Offset))
 	})
-	return m, nil
+	return m
 }

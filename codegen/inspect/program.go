@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -20,7 +21,8 @@ func (info *Info) program(p *pte.Program, files []*pte.DataFile, hasKernel func(
 		info.Data = append(info.Data, Tensor{Name: n.Key, Bytes: n.Data.Size(), Kind: "named data"})
 	}
 	for _, ep := range p.Plans {
-		m, err := method(p, ep, table, hasKernel)
+		m := method(ep, table, hasKernel)
+		err := must.Try(func() { m.Memory = memoryOf(p, ep, table) })
 		info.Methods = append(info.Methods, m)
 		if err != nil && len(info.Problems) == 0 { // else the verifier has said it
 			info.complain(err)
@@ -42,10 +44,8 @@ func (info *Info) complain(err error) {
 	}
 }
 
-// method describes a method as far as its parts refer to what is there; the error
-// says why its memory cannot be told.
-func method(p *pte.Program, ep *pte.ExecutionPlan, table *ops.Table,
-	hasKernel func(string) bool) (Method, error) {
+// method describes a method as far as its parts refer to what is there, without its memory.
+func method(ep *pte.ExecutionPlan, table *ops.Table, hasKernel func(string) bool) Method {
 	info := Method{Name: ep.Name, Inputs: []Port{}, Outputs: []Port{},
 		Operators: called(ep, table, hasKernel)}
 	for k, v := range ep.Inputs {
@@ -59,9 +59,7 @@ func method(p *pte.Program, ep *pte.ExecutionPlan, table *ops.Table,
 		info.Delegates = append(info.Delegates, delegate(ep, int32(i)))
 	}
 	info.Constants, info.State = stored(ep, table)
-	var err error
-	info.Memory, err = memoryOf(p, ep, table)
-	return info, err
+	return info
 }
 
 // value returns an entry of the value table, nil if there is none.

@@ -3,7 +3,6 @@ package pte
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -88,31 +87,27 @@ func DebugBeside(p *pte.Program, path string) (_ *DebugMap, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
+	must.Check(err)
 	d := &DebugMap{}
-	if err := json.Unmarshal(text, d); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
+	must.In(json.Unmarshal(text, d), "%s", name)
 	must.Do(func() { d.fits(p) }, "%s is of another program", name)
 	return d, nil
 }
 
 func (d *DebugMap) fits(p *pte.Program) {
 	if len(d.Methods) != len(p.Plans) {
-		panic(fmt.Errorf("it has %d methods, not %d", len(d.Methods), len(p.Plans)))
+		must.Fail("it has %d methods, not %d", len(d.Methods), len(p.Plans))
 	}
 	for i, plan := range p.Plans {
 		m := d.Methods[i]
 		if m.Name != plan.Name || len(plan.Chains) != 1 ||
 			len(m.Instructions) != len(plan.Chains[0].Instructions) {
-			panic(fmt.Errorf("method %s is another", foreign.Message(plan.Name)))
+			must.Fail("method %s is another", foreign.Message(plan.Name))
 		}
 		for k, in := range plan.Chains[0].Instructions {
 			if have, want := m.Instructions[k].Op, plan.InstructionName(in); have != want {
-				panic(fmt.Errorf("instruction %d of method %s is %s, not %s", k,
-					foreign.Message(plan.Name), foreign.Message(want), foreign.Message(have)))
+				must.Fail("instruction %d of method %s is %s, not %s", k,
+					foreign.Message(plan.Name), foreign.Message(want), foreign.Message(have))
 			}
 		}
 	}

@@ -68,38 +68,28 @@ func Generate(p *ir.Program, opt Options) (_ *Output, err error) {
 	out := &Output{Program: &pte.Program{}}
 	var errs []error
 	for _, m := range p.Methods {
-		if err := eval.Stopped(opt.Done); err != nil {
-			return nil, err
-		}
-		if m.Name == "" || strings.Contains(m.Name, "\x00") {
-			errs = append(errs, inFile(p.SourceOf(m), m,
-				fmt.Errorf(
-					"an ExecuTorch program has no methods of this name: give it another with --method")))
-			continue
-		}
+		must.Check(eval.Stopped(opt.Done))
 		if err := must.Try(func() { out.method(pool, shared, m, opt) }); err != nil {
 			errs = append(errs, inFile(p.SourceOf(m), m, err))
 		}
 	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
+	must.Check(errors.Join(errs...))
 	out.Program.Constants, out.Program.Mutable = pool.constants, pool.mutable()
 	out.Data = pool.dataFile()
 	err = pte.Verify(out.Program, opt.Table)
 	if err == nil && out.Data != nil {
 		err = pte.VerifyData(out.Program, out.Data)
 	}
-	if err != nil {
-		return nil, fmt.Errorf(
-			"%s: the program made of it is not right, which is a defect of etgen: %w",
-			foreign.Message(p.Source), err)
-	}
+	must.In(err, "%s: the program made of it is not right, which is a defect of etgen",
+		foreign.Message(p.Source))
 	return out, nil
 }
 
 // method adds the execution plan of m.
 func (o *Output) method(pool *pool, shared *sharedArena, m *ir.Method, opt Options) {
+	if m.Name == "" || strings.Contains(m.Name, "\x00") {
+		must.Fail("an ExecuTorch program has no methods of this name: give it another with --method")
+	}
 	c := build(pool, shared, m, opt.Table)
 	forward(c)
 	places, mem := place(c, opt.Planner)

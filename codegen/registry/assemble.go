@@ -14,13 +14,14 @@ import (
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 )
 
 // assemble makes one file of the parts of a Go package and the declarations
 // before them. What is for some machines only, and data, stays in files of its
 // own, named after the file.
 func assemble(parts *codegen.Package, first string, source foreign.Text,
-	opt Options) (*codegen.Package, error) {
+	opt Options) *codegen.Package {
 	imports := map[string]bool{
 		`"github.com/etgen/etgen/rt"`: true, `"github.com/etgen/etgen/rt/compiled"`: true,
 	}
@@ -33,10 +34,7 @@ func assemble(parts *codegen.Package, first string, source foreign.Text,
 			pkg.Files = append(pkg.Files, codegen.File{Name: stem + f.Name, Data: f.Data})
 			continue
 		}
-		head, text, err := split(f.Data, imports, parts.Name, opt.Package)
-		if err != nil {
-			return nil, err
-		}
+		head, text := split(f.Data, imports, parts.Name, opt.Package)
 		if head != "" {
 			pkg.Files = append(pkg.Files, codegen.File{Name: stem + f.Name,
 				Data: []byte(head + text)})
@@ -67,27 +65,22 @@ func assemble(parts *codegen.Package, first string, source foreign.Text,
 	}
 	b.WriteString(")\n\n" + body)
 	out, err := format.Source(b.Bytes())
-	if err != nil {
-		return nil, fmt.Errorf("generated Go does not parse, which is a defect of etgen: %w", err)
-	}
+	must.In(err, "generated Go does not parse, which is a defect of etgen")
 	pkg.Files[0].Data = out
-	return pkg, nil
+	return pkg
 }
 
 // split returns a Go file from behind its imports on, which it adds to imports.
 // Of one with a build constraint it returns all, with its package renamed.
-func split(src []byte, imports map[string]bool, from, to string) (head, text string, err error) {
+func split(src []byte, imports map[string]bool, from, to string) (head, text string) {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, "", src, parser.ImportsOnly|parser.ParseComments)
-	if err != nil {
-		return "", "", fmt.Errorf("generated Go does not parse, which is a defect of etgen: %w",
-			err)
-	}
+	must.In(err, "generated Go does not parse, which is a defect of etgen")
 	for _, group := range f.Comments {
 		for _, c := range group.List {
 			if group.Pos() < f.Package && constraint.IsGoBuild(c.Text) {
 				at := fset.Position(f.Name.Pos()).Offset
-				return string(src[:at]) + to, string(src[at+len(from):]), nil
+				return string(src[:at]) + to, string(src[at+len(from):])
 			}
 		}
 	}
@@ -98,5 +91,5 @@ func split(src []byte, imports map[string]bool, from, to string) (head, text str
 	for _, d := range f.Decls {
 		end = max(end, d.End())
 	}
-	return "", string(src[fset.Position(end).Offset:]), nil
+	return "", string(src[fset.Position(end).Offset:])
 }

@@ -1,11 +1,11 @@
 package registry
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/ir/pte/form"
 	"github.com/etgen/etgen/kernels/ops"
@@ -35,15 +35,13 @@ const (
 
 // build makes the plan of a call with arguments args, the last of which names
 // its results.
-func (b *builder) build(args []int32) error {
+func (b *builder) build(args []int32) {
 	if len(args) == 0 {
-		return fmt.Errorf("it has no arguments")
+		must.Fail("it has no arguments")
 	}
 	last := args[len(args)-1]
 	args = args[:len(args)-1]
-	if err := b.findOuts(args, last); err != nil {
-		return err
-	}
+	b.findOuts(args, last)
 	b.plan = &pte.ExecutionPlan{Name: b.name, Operators: []pte.Operator{
 		theOperator: b.op, sizeOperator: pte.SizeOperator(), itemOperator: pte.ItemOperator(),
 	}, BufferSizes: []int64{0}}
@@ -56,11 +54,8 @@ func (b *builder) build(args []int32) error {
 		case raise.Scratch(b.table, b.op, i):
 			how = scratch
 		}
-		n, err := b.argument(a, how, -1)
-		if err != nil {
-			return fmt.Errorf("argument %d: %w", i, err)
-		}
-		copied = append(copied, n)
+		copied = append(copied, must.At(func() int32 { return b.argument(a, how, -1) },
+			"argument %d", i))
 	}
 	b.form = b.text.String()
 	switch _, list := b.from.Values[last].(pte.TensorList); {
@@ -74,17 +69,16 @@ func (b *builder) build(args []int32) error {
 	b.before = append(b.before, pte.KernelCall{Op: theOperator, Args: copied})
 	b.plan.Inputs = append(b.plan.Inputs, b.stands...)
 	b.plan.Values, b.plan.Chains = b.values, []*pte.Chain{{Instructions: b.before}}
-	return nil
 }
 
 // findOuts finds which arguments the call writes.
-func (b *builder) findOuts(args []int32, last int32) error {
+func (b *builder) findOuts(args []int32, last int32) {
 	if strings.HasSuffix(b.op.Name, "_") {
 		b.mutates = true
 		if len(args) == 0 || b.from.Values[args[0]] == nil || last != args[0] {
-			return fmt.Errorf("its result is not its first argument, which it changes in place")
+			must.Fail("its result is not its first argument, which it changes in place")
 		}
-		return nil
+		return
 	}
 	results := []int32{last}
 	if list, ok := b.from.Values[last].(pte.TensorList); ok && len(args) > 0 {
@@ -96,11 +90,10 @@ func (b *builder) findOuts(args []int32, last int32) error {
 	}
 	if len(results) == 0 || len(results) > len(args) ||
 		!slices.Equal(args[len(args)-len(results):], results) {
-		return fmt.Errorf("its results are not its last arguments")
+		must.Fail("its results are not its last arguments")
 	}
 	b.outs = len(results)
 	b.result, _ = b.from.Values[results[0]].(*pte.Tensor)
-	return nil
 }
 
 // use is what a call does with an argument.
@@ -124,21 +117,17 @@ func isList(v pte.EValue) bool {
 
 // argument copies a value, which is element at of a list or -1, into the plan
 // and returns its index there.
-func (b *builder) argument(from int32, how use, at int) (int32, error) {
+func (b *builder) argument(from int32, how use, at int) int32 {
 	if from == -1 {
 		b.text.None()
-		return -1, nil
+		return -1
 	}
-	var err error
 	items := func(list []int32) []int32 {
 		b.text.Open()
 		defer b.text.Close()
 		out := make([]int32, len(list))
 		for i, x := range list {
-			var e error
-			if out[i], e = b.argument(x, how, i); e != nil {
-				err = e
-			}
+			out[i] = b.argument(x, how, i)
 		}
 		return out
 	}
@@ -146,9 +135,9 @@ func (b *builder) argument(from int32, how use, at int) (int32, error) {
 	case *pte.Tensor:
 		return b.tensor(v, how)
 	case pte.TensorList:
-		return b.value(pte.TensorList(items(v))), err
+		return b.value(pte.TensorList(items(v)))
 	case pte.OptionalTensorList:
-		return b.value(pte.OptionalTensorList(items(v))), err
+		return b.value(pte.OptionalTensorList(items(v)))
 	case pte.IntList:
 		list := make([]int32, len(v))
 		for i, x := range v {
@@ -158,29 +147,29 @@ func (b *builder) argument(from int32, how use, at int) (int32, error) {
 		for i, x := range items(list) {
 			ints[i] = int64(x)
 		}
-		return b.value(ints), err
+		return b.value(ints)
 	case pte.DoubleList:
 		b.text.Open()
 		for _, x := range v {
 			b.text.Float(x)
 		}
 		b.text.Close()
-		return b.value(v), nil
+		return b.value(v)
 	case pte.BoolList:
 		b.text.Open()
 		for _, x := range v {
 			b.text.Bool(x)
 		}
 		b.text.Close()
-		return b.value(v), nil
+		return b.value(v)
 	}
 	if how == written {
-		return 0, fmt.Errorf("it writes what is no tensor")
+		must.Fail("it writes what is no tensor")
 	}
 	if b.changed[from] {
 		return b.number(b.from.Values[from], at)
 	}
-	return b.literal(b.from.Values[from]), nil
+	return b.literal(b.from.Values[from])
 }
 
 func (b *builder) literal(v pte.EValue) int32 {
@@ -200,10 +189,10 @@ func (b *builder) literal(v pte.EValue) int32 {
 }
 
 // tensor makes a tensor an input or output of the plan, in memory of its own.
-func (b *builder) tensor(t *pte.Tensor, how use) (int32, error) {
+func (b *builder) tensor(t *pte.Tensor, how use) int32 {
 	d, ok := t.ScalarType.DType()
 	if !ok {
-		return 0, fmt.Errorf("tensors of %v are not supported", t.ScalarType)
+		must.Fail("tensors of %v are not supported", t.ScalarType)
 	}
 	o := operand{
 		constant: t.IsConstant(), dynamic: t.Dynamism != pte.Static, rank: len(t.Sizes), most: 1,
@@ -233,13 +222,13 @@ func (b *builder) tensor(t *pte.Tensor, how use) (int32, error) {
 		own.Allocation = &pte.Allocation{MemoryID: uint32(len(b.plan.BufferSizes))}
 		b.plan.BufferSizes = append(b.plan.BufferSizes, o.most*int64(d.Size()))
 	}
-	return n, nil
+	return n
 }
 
 // number makes an argument that instructions compute. One in a list, which
 // tells sizes, is the size of an input, so that the sizes of tensors that are
 // always the same are the same here; another is the element of an input.
-func (b *builder) number(v pte.EValue, at int) (int32, error) {
+func (b *builder) number(v pte.EValue, at int) int32 {
 	n := number{input: len(b.stands), at: at}
 	var text string
 	switch v := v.(type) {
@@ -250,7 +239,7 @@ func (b *builder) number(v pte.EValue, at int) (int32, error) {
 	case pte.Bool:
 		n.kind, text = ir.Bool, "bool"
 	default:
-		return 0, fmt.Errorf("an instruction computes what is no number")
+		must.Fail("an instruction computes what is no number")
 	}
 	b.text.Number(text)
 	to := b.value(v)
@@ -271,7 +260,7 @@ func (b *builder) number(v pte.EValue, at int) (int32, error) {
 		b.before = append(b.before, pte.KernelCall{Op: itemOperator, Args: []int32{in, to}})
 	}
 	b.numbers = append(b.numbers, n)
-	return to, nil
+	return to
 }
 
 // bound returns the most that a size in a list can be: that of the result, if

@@ -7,6 +7,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower/raise"
@@ -27,7 +28,7 @@ type call struct {
 	inputs   []int // which operand an input of the plan is; those after stand for numbers
 	// rebuild makes the plan anew, with what is implied in the place of numbers
 	// in lists of sizes.
-	rebuild func() (*call, error)
+	rebuild func() *call
 }
 
 // operand is a tensor of a call.
@@ -56,7 +57,7 @@ type collector struct {
 }
 
 // program adds the calls of a program.
-func (c *collector) program(p Program) error {
+func (c *collector) program(p Program) {
 	for _, plan := range p.Plans {
 		changed := plan.Changed()
 		for n, chain := range plan.Chains {
@@ -72,30 +73,25 @@ func (c *collector) program(p Program) error {
 				where := fmt.Sprintf("%s: method %s: %s (%s)", foreign.Message(p.Name),
 					foreign.Message(plan.Name), place,
 					foreign.Message(plan.Operators[k.Op].String()))
-				if err := c.add(plan, changed, k, where); err != nil {
-					return fmt.Errorf("%s: %w", where, err)
-				}
+				must.Do(func() { c.add(plan, changed, k, where) }, "%s", where)
 			}
 		}
 	}
-	return nil
 }
 
 func (c *collector) add(plan *pte.ExecutionPlan, changed map[int32]bool, k pte.KernelCall,
-	where string) error {
+	where string) {
 	made := &call{op: plan.Operators[k.Op], where: where}
-	build := func(implied bool) (*call, error) {
+	build := func(implied bool) *call {
 		x := *made
 		b := &builder{table: c.table, from: plan, changed: changed, implied: implied, call: &x}
-		return &x, b.build(k.Args)
+		b.build(k.Args)
+		return &x
 	}
-	found, err := build(false)
-	if err != nil {
-		return err
-	}
+	found := build(false)
 	key := foreign.Format("%s %s", foreign.Of(found.op.String()), found.form)
 	if c.byKey[key] != nil {
-		return nil
+		return
 	}
 	base := camel(foreign.Of(ir.OpBase(found.op.NodeName())).Identifier())
 	for n := 1; made.name == ""; n++ {
@@ -105,10 +101,9 @@ func (c *collector) add(plan *pte.ExecutionPlan, changed map[int32]bool, k pte.K
 		}
 	}
 	found.name, found.plan.Name = made.name, made.name
-	found.rebuild = func() (*call, error) { return build(true) }
+	found.rebuild = func() *call { return build(true) }
 	c.byKey[key] = found
 	c.calls = append(c.calls, found)
-	return nil
 }
 
 // camel makes a Go identifier of an operator's plain name: "_log_softmax" gives

@@ -93,14 +93,9 @@ func (g *glue) gather() {
 
 // hasSizes reports whether the function has a parameter for dynamic dimensions.
 func (g *glue) hasSizes() bool {
-	for _, ports := range [][]native.Port{g.m.Inputs, g.m.Outputs} {
-		for _, p := range ports {
-			if p.Buf != nil && slices.ContainsFunc(p.Type.Sizes, isDynamic) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(codegen.Ports(g.m), func(p codegen.Port) bool {
+		return p.Buf != nil && slices.ContainsFunc(p.Type.Sizes, isDynamic)
+	})
 }
 
 // packed makes an operand that is packed when the call is prepared.

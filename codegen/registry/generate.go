@@ -12,6 +12,7 @@ import (
 	"github.com/etgen/etgen/codegen/golang"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/kernels/tuned"
@@ -43,13 +44,13 @@ func Generate(programs []Program, opt Options) (_ *codegen.Package, err error) {
 				r)
 		}
 	}()
+	defer must.Catch(&err)
 	if !token.IsIdentifier(opt.Package) || opt.Package == "_" {
-		return nil, fmt.Errorf("%q is no name for a Go package", opt.Package)
+		must.Fail("%q is no name for a Go package", opt.Package)
 	}
 	opt.File = cmp.Or(opt.File, "kernels_gen.go")
 	if !fileName.MatchString(opt.File) {
-		return nil, fmt.Errorf(
-			"%q is no name for a Go file: take letters of ASCII, digits, hyphens and underscores",
+		must.Fail("%q is no name for a Go file: take letters of ASCII, digits, hyphens and underscores",
 			opt.File)
 	}
 	opt.Generator = cmp.Or(opt.Generator, "etgen")
@@ -57,67 +58,43 @@ func Generate(programs []Program, opt Options) (_ *codegen.Package, err error) {
 	c := &collector{table: table, byKey: map[foreign.Text]*call{}, names: map[string]bool{}}
 	var sources []foreign.Text
 	for _, p := range programs {
-		if err := pte.Verify(p.Program, table); err != nil {
-			return nil, fmt.Errorf("%s: %w", foreign.Message(p.Name), err)
-		}
-		if err := c.program(p); err != nil {
-			return nil, err
-		}
+		must.In(pte.Verify(p.Program, table), "%s", foreign.Message(p.Name))
+		c.program(p)
 		sources = append(sources, foreign.Of(p.Name))
 	}
-	if err := unknown(table, c.calls); err != nil {
-		return nil, err
-	}
-	np, err := build(table, c.calls)
-	if err != nil {
-		return nil, err
-	}
+	must.Check(unknown(table, c.calls))
+	np := build(table, c.calls)
 	np.Source = foreign.Join(sources, ", ")
-	parts, err := golang.Generate(np, golang.Options{Name: "registry", Generator: opt.Generator,
-		Internal: true})
-	if err != nil {
-		return nil, err
-	}
-	return assemble(parts, door(c.calls, np, len(programs) == 1), np.Source, opt)
+	parts := must.Get(golang.Generate(np, golang.Options{Name: "registry",
+		Generator: opt.Generator, Internal: true}))
+	return assemble(parts, door(c.calls, np, len(programs) == 1), np.Source, opt), nil
 }
 
 // fileName are names that directives of Go can have.
 var fileName = regexp.MustCompile(`^[A-Za-z0-9][-.\w]*\.go$`)
 
 // build makes a program of the calls, a method each, and its native form.
-func build(table *ops.Table, calls []*call) (*native.Program, error) {
+func build(table *ops.Table, calls []*call) *native.Program {
 	p := &ir.Program{Source: "registry"}
 	var errs []error
 	for _, c := range calls {
-		m, err := c.method(table)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		p.Methods = append(p.Methods, m)
+		errs = append(errs, must.Try(func() { p.Methods = append(p.Methods, c.method(table)) }))
 	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
-	if err := compile.Lower(p, compile.Options{Lang: tuned.Go.Name}); err != nil {
-		return nil, err
-	}
+	must.Check(errors.Join(errs...))
+	must.Check(compile.Lower(p, compile.Options{Lang: tuned.Go.Name}))
 	later := map[*ir.Value]bool{}
 	for i, m := range p.Methods {
 		for k, operand := range calls[i].inputs {
 			later[m.Graph.Inputs[k]] = calls[i].operands[operand].constant
 		}
 	}
-	np, err := native.Build(p, native.Options{
+	np := must.Get(native.Build(p, native.Options{
 		Table: table, Kernels: tuned.Standard(), Planner: plan.Best{},
 		Target: tuned.Running(),
 		Later:  func(v *ir.Value) bool { return later[v] },
-	})
-	if err != nil {
-		return nil, err
-	}
+	}))
 	for i, m := range np.Methods {
 		calls[i].bindNumbers(m)
 	}
-	return np, nil
+	return np
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower"
@@ -19,11 +20,8 @@ import (
 // method raises the call: its inputs are the operands, then the numbers.
 // Tensors in another order than row-major are inputs and outputs as they lie in
 // memory.
-func (c *call) method(table *ops.Table) (*ir.Method, error) {
-	m, err := c.raise(table)
-	if err != nil {
-		return nil, err
-	}
+func (c *call) method(table *ops.Table) *ir.Method {
+	m := must.Get(c.raise(table))
 	inputs, outputs := make([][]uint8, len(m.Graph.Inputs)), make([][]uint8, len(c.results))
 	for k, operand := range c.inputs {
 		inputs[k] = c.operands[operand].order
@@ -32,7 +30,7 @@ func (c *call) method(table *ops.Table) (*ir.Method, error) {
 		outputs[k] = o.order
 	}
 	lower.InMemoryOrder(m, inputs, outputs)
-	return m, nil
+	return m
 }
 
 // raise raises the call's plan. A number in a list of sizes is what it has to be
@@ -51,10 +49,7 @@ func (c *call) raise(table *ops.Table) (*ir.Method, error) {
 	if !sizes || err == nil && len(m.Symbols) > 0 {
 		return m, err
 	}
-	other, err2 := c.rebuild()
-	if err2 != nil {
-		return m, err
-	}
+	other := c.rebuild()
 	m2, err2 := try(other)
 	if err2 != nil || err == nil && len(m2.Symbols) == 0 {
 		return m, err
