@@ -20,7 +20,7 @@ import (
 	"github.com/etgen/etgen/rt"
 )
 
-// code is a compiled method. It does not change; machines run it.
+// code is a compiled method. It does not change; interpreters run it.
 type code struct {
 	method  *native.Method
 	state   []*native.Buffer
@@ -167,7 +167,7 @@ func newKernel(c *native.Call) *kernel {
 	return out
 }
 
-// slots gives symbols their places among the values of a machine.
+// slots gives symbols their places among the values of an interpreter.
 type slots map[*sym.Symbol]int
 
 func (s slots) of(x *sym.Symbol) int {
