@@ -51,7 +51,7 @@ func (m *interpreter) inputs() {
 func (m *interpreter) dim(d native.Dim) (size int64, axis int) {
 	axis = d.Axis
 	if order := m.code.inputs[d.Port].order; order != nil {
-		axis = order[axis]
+		axis = int(order[axis])
 	}
 	return m.boundary.Inputs[d.Port].Tensor.Sizes[axis], axis
 }
@@ -126,7 +126,7 @@ func (m *interpreter) resize(k int, p port, sizes []sym.Expr) func() (*rt.Tensor
 		f := must.Get(m.index(e))
 		at := i
 		if p.order != nil {
-			at = p.order[i]
+			at = int(p.order[i])
 		}
 		dims[at] = f
 	}

@@ -33,10 +33,10 @@ type code struct {
 
 // port is an input or output of the program.
 type port struct {
-	native int   // index among the compiled method's, -1 if it has none
-	order  []int // dimensions in the order of memory; the compiled method's tensor is so ordered
-	staged bool  // an output that is not computed where it belongs
-	done   bool  // an output that is there without the method
+	native int     // index among the compiled method's, -1 if it has none
+	order  []uint8 // dimensions in the order of memory; the compiled method's tensor is so ordered
+	staged bool    // an output that is not computed where it belongs
+	done   bool    // an output that is there without the method
 }
 
 // compile compiles the method.
