@@ -118,28 +118,23 @@ func (m *interpreter) scalar(e *expr.Expr, args []*native.Buffer) func() (eval.V
 			Len: sym.Inf()})
 	}
 	var from []int // of scalars, among the variables
-	body := expr.Rewrite(e, func(e *expr.Expr) *expr.Expr {
-		switch e.Op {
-		case expr.OpLoad:
-			c := *e
-			c.Buf++
-			return &c
-		case expr.OpLocal:
-			slot, ok := m.vars[e.Var]
-			if !ok {
-				panic(fmt.Errorf("the number %s is not computed", e.Var.Name))
-			}
-			i := slices.Index(f.Scalars, e.Var)
-			if i < 0 {
-				i = len(f.Scalars)
-				f.Scalars, from = append(f.Scalars, e.Var), append(from, slot)
-			}
-			return expr.ScalarRef(i, e.DType)
+	body := expr.Rewrite(expr.ShiftLoads(e, 1), func(e *expr.Expr) *expr.Expr {
+		if e.Op != expr.OpLocal {
+			return e
 		}
-		return e
+		slot, ok := m.vars[e.Var]
+		if !ok {
+			panic(fmt.Errorf("the number %s is not computed", e.Var.Name))
+		}
+		i := slices.Index(f.Scalars, e.Var)
+		if i < 0 {
+			i = len(f.Scalars)
+			f.Scalars, from = append(f.Scalars, e.Var), append(from, slot)
+		}
+		return expr.ScalarRef(i, e.DType)
 	})
 	f.Body = []loop.Stmt{&loop.Store{Buf: 0, At: sym.Int(0), Value: body}}
-	f.Syms = symbolsOf(body)
+	f.Syms = f.Free()
 	var sizes []sym.Expr
 	for _, s := range f.Syms {
 		sizes = append(sizes, s.Expr())
