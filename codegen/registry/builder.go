@@ -160,18 +160,10 @@ func (b *builder) argument(from int32, how use, at int) (int32, error) {
 		}
 		return b.value(ints), err
 	case pte.DoubleList:
-		b.text.Open()
-		for _, x := range v {
-			b.text.Float(x)
-		}
-		b.text.Close()
+		form.List(&b.text, v, b.text.Float)
 		return b.value(v), nil
 	case pte.BoolList:
-		b.text.Open()
-		for _, x := range v {
-			b.text.Bool(x)
-		}
-		b.text.Close()
+		form.List(&b.text, v, b.text.Bool)
 		return b.value(v), nil
 	}
 	if how == written {
