@@ -47,14 +47,10 @@ func (b *builder) call(n *ir.Node) {
 		}
 		s := must.At(func() *slot { return b.arg(a, p.Type) }, "its argument %s", p.Name)
 		c.args = append(c.args, s)
-		switch {
-		case !p.Type.Mutates():
+		if !p.Type.Mutates() || !p.KwOnly { // no out argument
 			c.reads = append(c.reads, tensorsIn(s)...)
-		case p.KwOnly: // an out argument
-			c.writes = append(c.writes, tensorsIn(s)...)
-			outs = append(outs, tensorsIn(s)...)
-		default:
-			c.reads = append(c.reads, tensorsIn(s)...)
+		}
+		if p.Type.Mutates() {
 			c.writes = append(c.writes, tensorsIn(s)...)
 			outs = append(outs, tensorsIn(s)...)
 		}
