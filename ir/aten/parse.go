@@ -283,10 +283,8 @@ func formatDefault(t *Type, a ir.Arg) string {
 	case ir.Str:
 		return strconv.Quote(string(a))
 	case ir.MemoryFormat:
-		for n, f := range MemoryFormats {
-			if f == a {
-				return strconv.Itoa(n)
-			}
+		if n := slices.Index(MemoryFormats, a); n >= 0 {
+			return strconv.Itoa(n)
 		}
 	case ir.DTypeArg:
 		if n := slices.Index(scalarTypes, ir.DType(a)); n >= 0 {
