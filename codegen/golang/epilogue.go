@@ -67,10 +67,10 @@ func (p *printer) epilogue(in *tuned.Instance, typ string, extra []string) strin
 	q.stmts(q.vectorized(&loop.Func{Body: loops}))
 	p.temps = q.temps // outside of the function, so that they are cleared once
 	on, cn := q.syms[o], q.syms[c]
-	if !usesSymbol(e.Body, e.O) {
+	if !e.Body.Uses(e.O) {
 		on = "_"
 	}
-	if !usesSymbol(e.Body, e.C) {
+	if !e.Body.Uses(e.C) {
 		cn = "_"
 	}
 	return fmt.Sprintf("func(%s %s, %s, %s int) {\n%s}", run, typ, on, cn, q.b)
@@ -87,7 +87,7 @@ func checkEpilogue(e *tuned.Epilogue, typ string) {
 func epilogueSteps(e *tuned.Epilogue, i *sym.Symbol, m map[*sym.Symbol]sym.Expr) []loop.Stmt {
 	var steps []loop.Stmt
 	result := &expr.Expr{Op: expr.OpLoad, DType: e.Acc.DType, Buf: 0, Coords: []sym.Expr{i.Expr()}}
-	body := expr.SubstIndex(shiftLoads(e.Body, 1), m)
+	body := expr.SubstIndex(expr.ShiftLoads(e.Body, 1), m)
 	if reads(body, e.Acc) > 1 {
 		steps = append(steps, &loop.Let{Var: e.Acc, Value: result})
 	} else {
@@ -110,18 +110,6 @@ func (p *printer) within(loops []loop.Stmt, bufs []string) *printer {
 	return q
 }
 
-// shiftLoads adds n to the numbers of the buffers that e loads from.
-func shiftLoads(e *expr.Expr, n int) *expr.Expr {
-	return expr.Rewrite(e, func(e *expr.Expr) *expr.Expr {
-		if e.Op != expr.OpLoad {
-			return e
-		}
-		c := *e
-		c.Buf += n
-		return &c
-	})
-}
-
 // reads counts where e reads v.
 func reads(e *expr.Expr, v *expr.Var) int {
 	if e.Op == expr.OpLocal && e.Var == v {
@@ -132,13 +120,4 @@ func reads(e *expr.Expr, v *expr.Var) int {
 		n += reads(a, v)
 	}
 	return n
-}
-
-// usesSymbol reports whether an index in e mentions s.
-func usesSymbol(e *expr.Expr, s *sym.Symbol) bool {
-	found := false
-	expr.Walk(e, func(e *expr.Expr) {
-		e.Indices(func(x sym.Expr) { found = found || x.Uses(s) })
-	})
-	return found
 }

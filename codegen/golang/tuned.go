@@ -301,7 +301,7 @@ func (p *tunedPrinter) runs(all bool) string {
 		return ""
 	}
 	typ := p.params[0].typ
-	if !p.divided && !usesSymbol(e.Body, e.C) {
+	if !p.divided && !e.Body.Uses(e.C) {
 		p.after = p.afterwards(in, typ, p.params[0].name, p.extra)
 		return ""
 	}

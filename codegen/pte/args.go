@@ -3,6 +3,7 @@ package pte
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/etgen/etgen/ir"
@@ -46,14 +47,10 @@ func (b *builder) call(n *ir.Node) {
 		}
 		s := must.At(func() *slot { return b.arg(a, p.Type) }, "its argument %s", p.Name)
 		c.args = append(c.args, s)
-		switch {
-		case !p.Type.Mutates():
+		if !p.Type.Mutates() || !p.KwOnly { // no out argument
 			c.reads = append(c.reads, tensorsIn(s)...)
-		case p.KwOnly: // an out argument
-			c.writes = append(c.writes, tensorsIn(s)...)
-			outs = append(outs, tensorsIn(s)...)
-		default:
-			c.reads = append(c.reads, tensorsIn(s)...)
+		}
+		if p.Type.Mutates() {
 			c.writes = append(c.writes, tensorsIn(s)...)
 			outs = append(outs, tensorsIn(s)...)
 		}
@@ -204,11 +201,6 @@ func (b *builder) listArg(list ir.List, t *aten.Type) *slot {
 	return b.listOf(tensorList, elems)
 }
 
-// The numbers of c10::MemoryFormat.
-var memoryFormats = map[ir.MemoryFormat]pte.Int{
-	ir.ContiguousFormat: 0, ir.PreserveFormat: 1, ir.ChannelsLast: 2, ir.ChannelsLast3d: 3,
-}
-
 // literalOf returns a literal as a program holds it.
 func literalOf(a ir.Arg) pte.EValue {
 	switch a := a.(type) {
@@ -227,8 +219,8 @@ func literalOf(a ir.Arg) pte.EValue {
 			return pte.Int(n)
 		}
 	case ir.MemoryFormat:
-		if n, ok := memoryFormats[a]; ok {
-			return n
+		if n := slices.Index(aten.MemoryFormats, a); n >= 0 {
+			return pte.Int(n)
 		}
 	case ir.LayoutArg:
 		return pte.Int(0) // torch.strided

@@ -149,18 +149,10 @@ func (b *builder) argument(from int32, how use, at int) int32 {
 		}
 		return b.value(ints)
 	case pte.DoubleList:
-		b.text.Open()
-		for _, x := range v {
-			b.text.Float(x)
-		}
-		b.text.Close()
+		form.List(&b.text, v, b.text.Float)
 		return b.value(v)
 	case pte.BoolList:
-		b.text.Open()
-		for _, x := range v {
-			b.text.Bool(x)
-		}
-		b.text.Close()
+		form.List(&b.text, v, b.text.Bool)
 		return b.value(v)
 	}
 	if how == written {

@@ -234,8 +234,8 @@ func (p *schemaParser) value(t *Type) ir.Arg {
 	}
 }
 
-// The numbers of c10::MemoryFormat.
-var memoryFormats = []ir.MemoryFormat{ir.ContiguousFormat, ir.PreserveFormat, ir.ChannelsLast,
+// MemoryFormats are in the order of the numbers of c10::MemoryFormat.
+var MemoryFormats = []ir.MemoryFormat{ir.ContiguousFormat, ir.PreserveFormat, ir.ChannelsLast,
 	ir.ChannelsLast3d}
 
 // The numbers of c10::ScalarType, as far as defaults name them.
@@ -249,8 +249,8 @@ func (p *schemaParser) number(t *Type, w string) ir.Arg {
 	switch {
 	case err == nil && t.Name == "ScalarType" && n >= 0 && n < int64(len(scalarTypes)):
 		return ir.DTypeArg(scalarTypes[n])
-	case err == nil && t.Name == "MemoryFormat" && n >= 0 && n < int64(len(memoryFormats)):
-		return memoryFormats[n]
+	case err == nil && t.Name == "MemoryFormat" && n >= 0 && n < int64(len(MemoryFormats)):
+		return MemoryFormats[n]
 	case err == nil && t.Name == "float":
 		return ir.Float(n)
 	case err == nil:
@@ -283,10 +283,8 @@ func formatDefault(t *Type, a ir.Arg) string {
 	case ir.Str:
 		return strconv.Quote(string(a))
 	case ir.MemoryFormat:
-		for n, f := range memoryFormats {
-			if f == a {
-				return strconv.Itoa(n)
-			}
+		if n := slices.Index(MemoryFormats, a); n >= 0 {
+			return strconv.Itoa(n)
 		}
 	case ir.DTypeArg:
 		if n := slices.Index(scalarTypes, ir.DType(a)); n >= 0 {

@@ -24,6 +24,12 @@ type Param struct {
 	Default    ir.Arg // nil without default
 }
 
+// Scratch reports whether the parameter is memory to a kernel: nothing in it is read, and
+// what is left in it nobody needs.
+func (p *Param) Scratch() bool {
+	return strings.HasSuffix(p.Name, "scratch") // or output_scratch
+}
+
 // Type is a type as schemas write it. Lists are "[]" and tuples "()"
 // over Elems; Dict, Future and the like are themselves over Elems.
 type Type struct {

@@ -48,24 +48,19 @@ func (Double) testValue()      {}
 // so while it is read the file is in memory; afterwards the program's blobs and
 // the test cases' data are ranges of r.
 func ReadBundle(r io.ReaderAt, size int64) (*Bundle, error) {
-	b, err := readBundle(r, size)
-	if err != nil {
-		return nil, fmt.Errorf("bpte: %w", err)
-	}
-	return b, nil
+	return reading("bpte", func() *Bundle { return readBundle(r, size) })
 }
 
 // OpenBundle reads the .bpte file at path, which stays open until the Closer
 // closes it.
 func OpenBundle(path string) (*Bundle, io.Closer, error) { return open(path, ReadBundle) }
 
-func readBundle(r io.ReaderAt, size int64) (b *Bundle, err error) {
-	defer must.Catch(&err)
+func readBundle(r io.ReaderAt, size int64) *Bundle {
 	f := openFile(r, size, "")
 	must.Check(bundledSchema().Check(f.flat))
 	s := bundledSchema().Root(f.flat)
 	embedded := f.inline(s, "program")
-	b = &Bundle{Version: uint32(s.Number("version")),
+	b := &Bundle{Version: uint32(s.Number("version")),
 		Program: must.Get(Read(embedded, embedded.Size()))}
 	b.Suites = each(s, nil, "method_test_suites", func(x flat.Table, at path) TestSuite {
 		return TestSuite{Method: string(x.Bytes("method_name")),
@@ -74,7 +69,7 @@ func readBundle(r io.ReaderAt, size int64) (b *Bundle, err error) {
 					Outputs: each(x, &at, "expected_outputs", f.testValue)}
 			})}
 	})
-	return b, nil
+	return b
 }
 
 func (f *file) testValue(s flat.Table, at path) TestValue {
@@ -140,24 +135,19 @@ func (f *DataFile) Find(key string) (*DataEntry, bool) {
 // ReadData reads a .ptd file of size bytes, with or without extended header. Its
 // blobs are ranges of r. What it allocates is bounded as [Read] is.
 func ReadData(r io.ReaderAt, size int64) (*DataFile, error) {
-	f, err := readData(r, size)
-	if err != nil {
-		return nil, fmt.Errorf("ptd: %w", err)
-	}
-	return f, nil
+	return reading("ptd", func() *DataFile { return readData(r, size) })
 }
 
 // OpenData reads the .ptd file at path, which stays open until the Closer closes
 // it.
 func OpenData(path string) (*DataFile, io.Closer, error) { return open(path, ReadData) }
 
-func readData(r io.ReaderAt, size int64) (d *DataFile, err error) {
-	defer must.Catch(&err)
+func readData(r io.ReaderAt, size int64) *DataFile {
 	f := openFile(r, size, "FH01")
 	must.Check(flatTensorSchema().Check(f.flat))
 	s := flatTensorSchema().Root(f.flat)
 	segments := f.dataSegments(s)
-	d = &DataFile{Version: uint32(s.Number("version"))}
+	d := &DataFile{Version: uint32(s.Number("version"))}
 	d.Entries = each(s, nil, "named_data", func(x flat.Table, at path) DataEntry {
 		v := DataEntry{Key: string(x.Bytes("key")), Data: indexed(segments, x, "segment_index", at)}
 		if l, ok := x.Sub("tensor_layout"); ok {
@@ -169,19 +159,15 @@ func readData(r io.ReaderAt, size int64) (d *DataFile, err error) {
 		}
 		return v
 	})
-	return d, nil
+	return d
 }
 
 // WriteData writes f as a .ptd file, each blob in a segment, equal blobs once.
 func WriteData(w io.Writer, f *DataFile) error {
-	if err := (Layout{}).writeData(w, f); err != nil {
-		return fmt.Errorf("ptd: %w", err)
-	}
-	return nil
+	return saving("ptd", func() { Layout{}.writeData(w, f) })
 }
 
-func (l Layout) writeData(w io.Writer, f *DataFile) (err error) {
-	defer must.Catch(&err)
+func (l Layout) writeData(w io.Writer, f *DataFile) {
 	l = l.complete()
 	// Segments of a .ptd are as the named data of a program.
 	p := &Program{}
@@ -202,7 +188,7 @@ func (l Layout) writeData(w io.Writer, f *DataFile) (err error) {
 	binary.LittleEndian.PutUint64(header[16:], uint64(len(flat)))
 	binary.LittleEndian.PutUint64(header[24:], uint64(base))
 	binary.LittleEndian.PutUint64(header[32:], uint64(data.segments.size()))
-	return writeFile(w, flat, header, base, data.segments)
+	must.Check(writeFile(w, flat, header, base, data.segments))
 }
 
 // dataTables are the tables of a .ptd file, see programTables.

@@ -26,19 +26,18 @@ const ReadExpansion = 128
 // it returns is consistent as a file; whether it is as a program is Verify's
 // business.
 func Read(r io.ReaderAt, size int64) (*Program, error) {
-	p, err := read(r, size)
-	if err != nil {
-		return nil, fmt.Errorf("pte: %w", err)
-	}
-	return p, nil
+	return reading("pte", func() *Program {
+		f := openFile(r, size, "eh00")
+		must.Check(programSchema().Check(f.flat, "FrameList"))
+		d := &decoder{file: f, strings: map[string]string{}, frames: map[uint32][]Frame{}}
+		return d.program(programSchema().Root(f.flat))
+	})
 }
 
-func read(r io.ReaderAt, size int64) (p *Program, err error) {
+// reading returns what read reads; errors name the kind of file.
+func reading[T any](kind string, read func() T) (t T, err error) {
 	defer must.Catch(&err)
-	f := openFile(r, size, "eh00")
-	must.Check(programSchema().Check(f.flat, "FrameList"))
-	d := &decoder{file: f, strings: map[string]string{}, frames: map[uint32][]Frame{}}
-	return d.program(programSchema().Root(f.flat)), nil
+	return must.At(read, "%s", kind), nil
 }
 
 // Open reads the program in the file at path. The file has to stay open, until

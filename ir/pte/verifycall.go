@@ -249,10 +249,6 @@ func (p *planVerifier) unknown(args []int32) Effect {
 	return e
 }
 
-// scratch is what schemas call a tensor that is memory to a kernel: nothing in
-// it is read, and what is left in it nobody needs.
-const scratch = "scratch" // or output_scratch
-
 // call checks a call of an operator with a schema.
 func (p *planVerifier) call(at Problem, s *aten.Schema, args []int32) Effect {
 	e := Effect{View: s.Name == viewInto}
@@ -275,7 +271,7 @@ func (p *planVerifier) call(at Problem, s *aten.Schema, args []int32) Effect {
 		}
 		tensors := p.tensors(index)
 		switch {
-		case strings.HasSuffix(param.Name, scratch):
+		case param.Scratch():
 			e.Writes = append(e.Writes, tensors...)
 			continue
 		case !param.Type.Mutates():

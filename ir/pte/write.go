@@ -29,20 +29,21 @@ func Write(w io.Writer, p *Program) error { return Layout{}.Write(w, p) }
 
 // Write is [Write] with a layout.
 func (l Layout) Write(w io.Writer, p *Program) error {
-	if err := l.write(w, p); err != nil {
-		return fmt.Errorf("pte: %w", err)
-	}
-	return nil
+	return saving("pte", func() { l.write(w, p) })
 }
 
-func (l Layout) write(w io.Writer, p *Program) (err error) {
-	defer must.Catch(&err)
+// saving runs write; errors name the kind of file.
+func saving(kind string, write func()) error {
+	return must.Try(func() { must.Do(write, "%s", kind) })
+}
+
+func (l Layout) write(w io.Writer, p *Program) {
 	l = l.complete()
 	data := l.data(p)
 	flat := encode(p, data)
 	if data.segments.size() == 0 { // no segments, no header
-		_, err := w.Write(flat)
-		return err
+		must.Get(w.Write(flat))
+		return
 	}
 	const length = 32
 	size := headerSize(length) + len(flat)
@@ -52,7 +53,7 @@ func (l Layout) write(w io.Writer, p *Program) (err error) {
 	binary.LittleEndian.PutUint64(header[8:], uint64(size))
 	binary.LittleEndian.PutUint64(header[16:], uint64(base))
 	binary.LittleEndian.PutUint64(header[24:], uint64(data.segments.size()))
-	return writeFile(w, flat, header, base, data.segments)
+	must.Check(writeFile(w, flat, header, base, data.segments))
 }
 
 // complete fills in the defaults.

@@ -250,7 +250,7 @@ func touched(s *loop.Chunks) (read, written []int) {
 func (fr *frame) shares(written, read []int) bool {
 	for _, w := range written {
 		for _, r := range read {
-			if w != r && overlap(fr.bufs[w], fr.bufs[r]) {
+			if w != r && Overlap(fr.bufs[w], fr.bufs[r]) {
 				return true
 			}
 		}
@@ -258,8 +258,8 @@ func (fr *frame) shares(written, read []int) bool {
 	return false
 }
 
-// overlap reports whether two slices have bytes in common.
-func overlap(a, b []byte) bool {
+// Overlap reports whether two slices have bytes in common.
+func Overlap(a, b []byte) bool {
 	if len(a) == 0 || len(b) == 0 {
 		return false
 	}

@@ -70,6 +70,14 @@ func Any(e *Expr, f func(*Expr) bool) bool {
 	return found
 }
 
+// Uses reports whether an index in e mentions s.
+func (e *Expr) Uses(s *sym.Symbol) bool {
+	return Any(e, func(e *Expr) (found bool) {
+		e.Indices(func(x sym.Expr) { found = found || x.Uses(s) })
+		return found
+	})
+}
+
 func walk(e *Expr, seen map[*Expr]bool, f func(*Expr)) {
 	if seen[e] {
 		return

@@ -26,6 +26,18 @@ func RewriteAll(es []*Expr, f func(*Expr) *Expr) []*Expr {
 	return out
 }
 
+// ShiftLoads adds n to the numbers of the buffers that e loads from.
+func ShiftLoads(e *Expr, n int) *Expr {
+	return Rewrite(e, func(e *Expr) *Expr {
+		if e.Op != OpLoad {
+			return e
+		}
+		c := *e
+		c.Buf += n
+		return &c
+	})
+}
+
 // SubstIndex replaces free symbols in index expressions, extents of reductions
 // and bounds of data-dependent indices included. Reductions whose extents
 // change get new variables.

@@ -175,10 +175,10 @@ func (r *raiser) word(t *aten.Type, slot int32) ir.Arg {
 			}
 			return ir.LayoutArg(strided)
 		case "MemoryFormat":
-			if n < 0 || n >= int64(len(memoryFormats)) {
+			if n < 0 || n >= int64(len(aten.MemoryFormats)) {
 				must.Fail("%d is no memory format", n)
 			}
-			return memoryFormats[n]
+			return aten.MemoryFormats[n]
 		case "bool":
 			if n == 0 || n == 1 {
 				return ir.BoolArg(n == 1)
@@ -193,10 +193,6 @@ func (r *raiser) word(t *aten.Type, slot int32) ir.Arg {
 
 // strided is torch.strided in the numbering of [ir.LayoutArg].
 const strided = 7
-
-// memoryFormats are in the order of ExecuTorch's numbers.
-var memoryFormats = []ir.MemoryFormat{ir.ContiguousFormat, ir.PreserveFormat, ir.ChannelsLast,
-	ir.ChannelsLast3d}
 
 // scalar returns what a scalar value is now.
 func (r *raiser) scalar(slot int32) scalar {

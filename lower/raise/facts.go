@@ -256,53 +256,30 @@ func (r *raiser) effectOf(i int) effect {
 	return e
 }
 
-func (r *raiser) callEffect(in pte.KernelCall) effect {
-	var e effect
-	role := r.roles[in.Op]
-	args := in.Args
-	if n, ok := role.operands(); ok && n != len(args) {
+func (r *raiser) callEffect(in pte.KernelCall) (e effect) {
+	role, last := r.roles[in.Op], len(in.Args)-1
+	if n, ok := role.operands(); last < 0 || ok && n != len(in.Args) {
 		return e // reported when it is raised
 	}
-	if len(args) == 0 {
-		return e
-	}
-	read := func(slots ...int32) {
-		for _, a := range slots {
+	for i, a := range in.Args {
+		reads, writes := i < last, i == last
+		switch role.kind {
+		case outKind:
+			reads = i < len(role.params) && !role.isScratch(i)
+			writes = i < last && !reads
+		case inPlace:
+			writes = i == role.mutated
+		case copyInto:
+			reads, writes = i == 1, i == 0
+		case copyIndex:
+			reads, writes = i > 0 || !r.yielded[a], i == 0
+		}
+		if reads {
 			e.reads = append(e.reads, r.slots(a)...)
 		}
-	}
-	write := func(slots ...int32) {
-		for _, a := range slots {
+		if writes {
 			e.writes = append(e.writes, r.slots(a)...)
 		}
-	}
-	last := len(args) - 1
-	switch role.kind {
-	case outKind:
-		n := len(role.params)
-		for i, a := range args[:n] {
-			if role.isScratch(i) {
-				write(a)
-			} else {
-				read(a)
-			}
-		}
-		write(args[n:last]...)
-	case inPlace:
-		read(args[:last]...)
-		write(args[role.mutated])
-	case copyInto:
-		read(args[1])
-		write(args[0])
-	case viewInto, numbers, pure, unknown:
-		read(args[:last]...)
-		write(args[last])
-	case copyIndex:
-		read(args[1], args[2])
-		if !r.yielded[in.Args[0]] {
-			read(args[0])
-		}
-		write(args[0])
 	}
 	return e
 }

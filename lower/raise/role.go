@@ -160,11 +160,7 @@ func (r *role) count(in pte.KernelCall) {
 // isScratch reports whether argument i is memory to work in: it is neither read
 // nor does it hold anything afterwards.
 func (r *role) isScratch(i int) bool {
-	if i >= len(r.params) {
-		return false
-	}
-	name := r.schema.Args[r.params[i]].Name
-	return name == "scratch" || strings.HasSuffix(name, "_scratch")
+	return i < len(r.params) && r.schema.Args[r.params[i]].Scratch()
 }
 
 // fitRoles makes the roles of operators that the plan calls with fewer arguments

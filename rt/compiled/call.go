@@ -151,10 +151,15 @@ func (c *Call) separate(i int) {
 	}
 	shared = shared || c.mutates && i > 0 && overlap(o.data, c.operands[0].data)
 	if shared {
-		o.spare = allocate(o.spare, len(o.data))
-		copy(o.spare, o.data)
-		o.data = o.spare
+		o.data = o.copied()
 	}
+}
+
+// copied returns the operand's data in its spare room.
+func (o *operand) copied() []byte {
+	o.spare = allocate(o.spare, len(o.data))
+	copy(o.spare, o.data)
+	return o.spare
 }
 
 // leave puts results where they belong.
@@ -243,10 +248,9 @@ type Shape = panels.Shape
 // Pack returns constant operand i as a kernel wants it.
 func Pack[T Element](c *Call, i int, s Shape) []T {
 	o := &c.operands[i]
-	if !aligned(o.data, o.slot.Tensor.DType) {
-		o.spare = allocate(o.spare, len(o.data))
-		copy(o.spare, o.data)
-		return panels.Pack(s, elements[T](o.spare))
+	data := o.data
+	if !aligned(data, o.slot.Tensor.DType) {
+		data = o.copied()
 	}
-	return panels.Pack(s, elements[T](o.data))
+	return panels.Pack(s, elements[T](data))
 }

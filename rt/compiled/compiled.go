@@ -107,44 +107,29 @@ func argument(w *form.Writer, c *rt.Call, v *rt.EValue) {
 		}
 		w.None()
 	case rt.IntList, rt.TensorList:
-		w.Open()
-		for _, e := range v.List {
-			argument(w, c, e)
-		}
-		w.Close()
+		form.List(w, v.List, func(e *rt.EValue) { argument(w, c, e) })
 	case rt.DoubleList:
-		w.Open()
-		for _, x := range v.Doubles {
-			w.Float(x)
-		}
-		w.Close()
+		form.List(w, v.Doubles, w.Float)
 	case rt.BoolList:
-		w.Open()
-		for _, x := range v.Bools {
-			w.Bool(x)
-		}
-		w.Close()
+		form.List(w, v.Bools, w.Bool)
 	case rt.String:
 		w.Text(v.String)
 	case rt.Int:
-		if fixed {
-			w.Int(v.Int)
-		} else {
-			w.Number("int")
-		}
+		number(w, fixed, v.Int, w.Int, "int")
 	case rt.Double:
-		if fixed {
-			w.Float(v.Double)
-		} else {
-			w.Number("float")
-		}
+		number(w, fixed, v.Double, w.Float, "float")
 	case rt.Bool:
-		if fixed {
-			w.Bool(v.Bool)
-		} else {
-			w.Number("bool")
-		}
+		number(w, fixed, v.Bool, w.Bool, "bool")
 	default:
 		w.None()
+	}
+}
+
+// number writes a number of a kind, which instructions compute if it is not fixed.
+func number[T any](w *form.Writer, fixed bool, x T, literal func(T), kind string) {
+	if fixed {
+		literal(x)
+	} else {
+		w.Number(kind)
 	}
 }

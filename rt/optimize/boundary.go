@@ -12,7 +12,7 @@ import (
 )
 
 // inputs takes the memory of inputs and the sizes that follow from them.
-func (m *machine) inputs() {
+func (m *interpreter) inputs() {
 	for i := range m.method.Inputs {
 		p, slot := &m.method.Inputs[i], m.boundary.Inputs[i]
 		if p.Buf == nil {
@@ -48,15 +48,15 @@ func (m *machine) inputs() {
 
 // dim returns the present size that d tells, and which dimension of the
 // program's input it is.
-func (m *machine) dim(d native.Dim) (size int64, axis int) {
+func (m *interpreter) dim(d native.Dim) (size int64, axis int) {
 	axis = d.Axis
 	if order := m.code.inputs[d.Port].order; order != nil {
-		axis = order[axis]
+		axis = int(order[axis])
 	}
 	return m.boundary.Inputs[d.Port].Tensor.Sizes[axis], axis
 }
 
-func (m *machine) mismatch(d native.Dim, want int64) error {
+func (m *interpreter) mismatch(d native.Dim, want int64) error {
 	if got, axis := m.dim(d); got != want {
 		return fmt.Errorf("%w: dimension %d of input %d is %d, the program was made for %d",
 			rt.ErrNotSupported, axis, d.Port, got, want)
@@ -65,7 +65,7 @@ func (m *machine) mismatch(d native.Dim, want int64) error {
 }
 
 // solve determines a symbol.
-func (m *machine) solve(s native.Solve) {
+func (m *interpreter) solve(s native.Solve) {
 	rest := must.Get(m.index(s.Rest))
 	slot := m.slots.of(s.Sym)
 	lo, hi := s.Sym.Expr().Bounds()
@@ -87,7 +87,7 @@ func (m *machine) solve(s native.Solve) {
 
 // outputs takes the memory of outputs. One whose sizes are known only when the
 // method has run is computed in memory of its own and copied.
-func (m *machine) outputs() {
+func (m *interpreter) outputs() {
 	for k, p := range m.code.outputs {
 		if p.native < 0 {
 			continue
@@ -119,14 +119,14 @@ func (m *machine) outputs() {
 }
 
 // resize returns a function that gives output k its sizes.
-func (m *machine) resize(k int, p port, sizes []sym.Expr) func() (*rt.Tensor, error) {
+func (m *interpreter) resize(k int, p port, sizes []sym.Expr) func() (*rt.Tensor, error) {
 	slot := m.boundary.Outputs[k]
 	dims := make([]func() (int64, error), len(sizes))
 	for i, e := range sizes {
 		f := must.Get(m.index(e))
 		at := i
 		if p.order != nil {
-			at = p.order[i]
+			at = int(p.order[i])
 		}
 		dims[at] = f
 	}
@@ -146,7 +146,7 @@ func (m *machine) resize(k int, p port, sizes []sym.Expr) func() (*rt.Tensor, er
 }
 
 // results fills the outputs that the body did not fill in place.
-func (m *machine) results() {
+func (m *interpreter) results() {
 	for k, p := range m.code.outputs {
 		if p.native < 0 || p.done {
 			continue
@@ -175,7 +175,7 @@ func (m *machine) results() {
 }
 
 // number returns a function that puts an output that is no tensor into its slot.
-func (m *machine) number(o *native.Port) func(*rt.EValue) error {
+func (m *interpreter) number(o *native.Port) func(*rt.EValue) error {
 	switch v := o.Value.(type) {
 	case ir.Int:
 		return func(e *rt.EValue) error { e.Kind, e.Int = rt.Int, int64(v); return nil }

@@ -20,7 +20,7 @@ import (
 	"github.com/etgen/etgen/rt"
 )
 
-// code is a compiled method. It does not change; machines run it.
+// code is a compiled method. It does not change; interpreters run it.
 type code struct {
 	method  *native.Method
 	state   []*native.Buffer
@@ -33,10 +33,10 @@ type code struct {
 
 // port is an input or output of the program.
 type port struct {
-	native int   // index among the compiled method's, -1 if it has none
-	order  []int // dimensions in the order of memory; the compiled method's tensor is so ordered
-	staged bool  // an output that is not computed where it belongs
-	done   bool  // an output that is there without the method
+	native int     // index among the compiled method's, -1 if it has none
+	order  []uint8 // dimensions in the order of memory; the compiled method's tensor is so ordered
+	staged bool    // an output that is not computed where it belongs
+	done   bool    // an output that is there without the method
 }
 
 // compile compiles the method.
@@ -167,7 +167,7 @@ func newKernel(c *native.Call) *kernel {
 	return out
 }
 
-// slots gives symbols their places among the values of a machine.
+// slots gives symbols their places among the values of an interpreter.
 type slots map[*sym.Symbol]int
 
 func (s slots) of(x *sym.Symbol) int {

@@ -12,7 +12,7 @@ import (
 	"github.com/etgen/etgen/lower/native"
 )
 
-func (m *machine) cond(s *native.Cond) func() error {
+func (m *interpreter) cond(s *native.Cond) func() error {
 	pred := m.operand(s.Pred)
 	then := m.block(s.Then)
 	other := m.block(s.Else)
@@ -37,7 +37,7 @@ func (o *operand) truth() (bool, error) {
 	return b[0] != 0, nil
 }
 
-func (m *machine) while(s *native.While) func() error {
+func (m *interpreter) while(s *native.While) func() error {
 	head := m.block(s.Head)
 	pred := m.operand(s.Pred)
 	body := m.block(s.Body)
@@ -59,7 +59,7 @@ func (m *machine) while(s *native.While) func() error {
 	}
 }
 
-func (m *machine) loop(s *native.For) func() error {
+func (m *interpreter) loop(s *native.For) func() error {
 	extent := must.Get(m.index(s.Extent))
 	slot := m.slots.of(s.Var)
 	body := m.block(s.Body)
@@ -81,7 +81,7 @@ func (m *machine) loop(s *native.For) func() error {
 	}
 }
 
-func (m *machine) let(s *native.Let) func() error {
+func (m *interpreter) let(s *native.Let) func() error {
 	value := m.scalar(s.Value, s.Args)
 	if s.Sym != nil {
 		slot := m.slots.of(s.Sym)
@@ -105,7 +105,7 @@ func (m *machine) let(s *native.Let) func() error {
 
 // scalar compiles an expression of the method's variables and sizes, whose Loads
 // index args.
-func (m *machine) scalar(e *expr.Expr, args []*native.Buffer) func() (eval.Value, error) {
+func (m *interpreter) scalar(e *expr.Expr, args []*native.Buffer) func() (eval.Value, error) {
 	if e.Op == expr.OpConst {
 		x := constant(e)
 		return func() (eval.Value, error) { return x, nil }
@@ -118,28 +118,23 @@ func (m *machine) scalar(e *expr.Expr, args []*native.Buffer) func() (eval.Value
 			Len: sym.Inf()})
 	}
 	var from []int // of scalars, among the variables
-	body := expr.Rewrite(e, func(e *expr.Expr) *expr.Expr {
-		switch e.Op {
-		case expr.OpLoad:
-			c := *e
-			c.Buf++
-			return &c
-		case expr.OpLocal:
-			slot, ok := m.vars[e.Var]
-			if !ok {
-				panic(fmt.Errorf("the number %s is not computed", e.Var.Name))
-			}
-			i := slices.Index(f.Scalars, e.Var)
-			if i < 0 {
-				i = len(f.Scalars)
-				f.Scalars, from = append(f.Scalars, e.Var), append(from, slot)
-			}
-			return expr.ScalarRef(i, e.DType)
+	body := expr.Rewrite(expr.ShiftLoads(e, 1), func(e *expr.Expr) *expr.Expr {
+		if e.Op != expr.OpLocal {
+			return e
 		}
-		return e
+		slot, ok := m.vars[e.Var]
+		if !ok {
+			panic(fmt.Errorf("the number %s is not computed", e.Var.Name))
+		}
+		i := slices.Index(f.Scalars, e.Var)
+		if i < 0 {
+			i = len(f.Scalars)
+			f.Scalars, from = append(f.Scalars, e.Var), append(from, slot)
+		}
+		return expr.ScalarRef(i, e.DType)
 	})
 	f.Body = []loop.Stmt{&loop.Store{Buf: 0, At: sym.Int(0), Value: body}}
-	f.Syms = symbolsOf(body)
+	f.Syms = f.Free()
 	var sizes []sym.Expr
 	for _, s := range f.Syms {
 		sizes = append(sizes, s.Expr())

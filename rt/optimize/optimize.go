@@ -79,7 +79,7 @@ func With(o Options) rt.Optimizer {
 
 // load returns the executor of a method. What was compiled for another method of
 // the same plan is taken again.
-func load(b *rt.Boundary, o Options) (m *machine, err error) {
+func load(b *rt.Boundary, o Options) (m *interpreter, err error) {
 	defer func() {
 		// a defect of the compiler must not keep a program from running
 		if r := recover(); r != nil {
@@ -94,5 +94,5 @@ func load(b *rt.Boundary, o Options) (m *machine, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return newMachine(b, made.(*code)), nil
+	return newInterpreter(b, made.(*code)), nil
 }

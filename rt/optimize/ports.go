@@ -6,7 +6,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/pte"
-	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/lower"
 	"github.com/etgen/etgen/rt"
 )
 
@@ -14,20 +14,16 @@ import (
 // raised method, and makes the method take and give tensors in the order that
 // the program has them in memory: compiled methods know row-major ones only.
 func (c *code) ports(b *rt.Boundary, m *ir.Method) {
-	names := ir.NewNames(m)
-	permuted := map[string][]int{} // inputs, by name
+	inputs, outputs := make([][]uint8, len(m.Graph.Inputs)), [][]uint8{}
 	user := 0
-	for i, v := range m.Graph.Inputs {
+	for i := range m.Graph.Inputs {
 		if k := m.Inputs[i].Kind; k != ir.UserInput && k != ir.ConstantInput {
 			continue
 		}
 		p := port{native: user}
 		if user < len(b.Plan.Inputs) {
 			p.order = memoryOrder(b.Plan.Values[b.Plan.Inputs[user]])
-		}
-		if p.order != nil && v.Type.Kind == ir.TensorKind {
-			m.Graph.Inputs[i] = reordered(m.Graph, names, v, p.order)
-			permuted[m.Graph.Inputs[i].Name] = p.order
+			inputs[i] = p.order
 		}
 		c.inputs = append(c.inputs, p)
 		user++
@@ -36,19 +32,14 @@ func (c *code) ports(b *rt.Boundary, m *ir.Method) {
 		panic(fmt.Errorf("the raised method has %d inputs, the program %d", user,
 			len(b.Plan.Inputs)))
 	}
-	next := 0
-	for k, spec := range m.Outputs {
+	for _, spec := range m.Outputs {
 		if spec.Kind != ir.UserOutput {
-			if order := permuted[spec.Target]; order != nil && spec.Kind == ir.UserInputMutation {
-				m.Graph.Outputs[k] = inOrder(m.Graph, names, m.Graph.Outputs[k], order)
-			}
 			if spec.Kind == ir.UserInputMutation && len(c.outputs) < len(b.Plan.Outputs) {
 				c.outputs = append(c.outputs, port{native: -1, done: true})
 			}
 			continue
 		}
-		p := port{native: next}
-		next++
+		p := port{native: len(outputs)}
 		at := len(c.outputs)
 		if at >= len(b.Plan.Outputs) {
 			panic(fmt.Errorf("the raised method has more outputs than the program"))
@@ -56,19 +47,18 @@ func (c *code) ports(b *rt.Boundary, m *ir.Method) {
 		slot := b.Plan.Outputs[at]
 		if t, ok := b.Plan.Values[slot].(*pte.Tensor); ok {
 			p.order = memoryOrder(t)
-			if p.order != nil {
-				m.Graph.Outputs[k] = inOrder(m.Graph, names, m.Graph.Outputs[k], p.order)
-			}
 			again := slices.Contains(b.Plan.Outputs[:at], slot)
 			p.done = again || t.IsConstant()
 			p.staged = p.done || slices.Contains(b.Plan.Inputs, slot)
 		}
+		outputs = append(outputs, p.order)
 		c.outputs = append(c.outputs, p)
 	}
 	if len(c.outputs) != len(b.Plan.Outputs) {
 		panic(fmt.Errorf("the raised method has %d outputs, the program %d", len(c.outputs),
 			len(b.Plan.Outputs)))
 	}
+	lower.InMemoryOrder(m, inputs, outputs)
 }
 
 // checkPorts checks what the passes left of the ports.
@@ -103,56 +93,9 @@ func (c *code) checkPorts(b *rt.Boundary) {
 
 // memoryOrder returns the dimensions of a tensor in the order of memory, nil if
 // it is row-major or no tensor.
-func memoryOrder(v pte.EValue) []int {
-	t, ok := v.(*pte.Tensor)
-	if !ok || slices.IsSorted(t.DimOrder) {
-		return nil
+func memoryOrder(v pte.EValue) []uint8 {
+	if t, ok := v.(*pte.Tensor); ok && !slices.IsSorted(t.DimOrder) {
+		return t.DimOrder
 	}
-	var order []int
-	for _, d := range t.DimOrder {
-		order = append(order, int(d))
-	}
-	return order
-}
-
-// reordered returns an input that stands for v, its dimensions in the order of
-// memory; v becomes a node's result.
-func reordered(g *ir.Graph, names *ir.Names, v *ir.Value, order []int) *ir.Value {
-	sizes := make([]sym.Expr, len(order))
-	back := make(ir.List, len(order))
-	for i, d := range order {
-		sizes[i] = v.Type.Sizes[d]
-		back[d] = ir.Int(i)
-	}
-	in := &ir.Value{Name: v.Name, Type: ir.TensorOf(v.Type.DType, sizes...)}
-	v.Name = names.Fresh(in.Name + "_logical")
-	g.Nodes = slices.Insert(g.Nodes, 0, permute(names, in, back, v))
-	return in
-}
-
-// inOrder returns output a with its dimensions in the order of memory.
-func inOrder(g *ir.Graph, names *ir.Names, a ir.Arg, order []int) ir.Arg {
-	ref, ok := a.(ir.Ref)
-	if !ok || ref.Value.Type.Kind != ir.TensorKind {
-		return a
-	}
-	typ := ref.Value.Type
-	sizes, strides := make([]sym.Expr, len(order)), make([]sym.Expr, len(order))
-	dims := make(ir.List, len(order))
-	for i, d := range order {
-		sizes[i], strides[i], dims[i] = typ.Sizes[d], typ.Strides[d], ir.Int(d)
-	}
-	typ.Sizes, typ.Strides = sizes, strides
-	out := &ir.Value{Name: names.Fresh(ref.Value.Name + "_ordered"), Type: typ}
-	g.Nodes = append(g.Nodes, permute(names, ref.Value, dims, out))
-	return ir.Ref{Value: out}
-}
-
-func permute(names *ir.Names, of *ir.Value, dims ir.List, out *ir.Value) *ir.Node {
-	n := &ir.Node{Name: names.Fresh("permute"), Op: "aten.permute.default",
-		Outputs: []*ir.Value{out}, Args: []ir.NamedArg{
-			{Name: "self", Value: ir.Ref{Value: of}}, {Name: "dims", Value: dims},
-		}}
-	out.Def, out.Index = n, 0
-	return n
+	return nil
 }

@@ -41,7 +41,7 @@ func TestSharing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	load := func(name string) (m *machine) {
+	load := func(name string) (m *interpreter) {
 		_, err := p.LoadMethod(name,
 			&rt.MethodOptions{Optimize: func(b *rt.Boundary) (rt.Executor, error) {
 				m, err = load(b, Options{})

@@ -12,7 +12,7 @@ import (
 )
 
 // block makes steps of statements.
-func (m *machine) block(stmts []native.Stmt) []step {
+func (m *interpreter) block(stmts []native.Stmt) []step {
 	var body []step
 	for _, s := range stmts {
 		event := &rt.Event{Method: m.name, Instruction: len(m.steps), Op: describe(s),
@@ -54,7 +54,7 @@ func describe(s native.Stmt) string {
 	return strings.Join(ops, "+")
 }
 
-func (m *machine) stmt(s native.Stmt) func() error {
+func (m *interpreter) stmt(s native.Stmt) func() error {
 	switch s := s.(type) {
 	case *native.Call:
 		switch k := m.kernels[s.Kernel]; {
@@ -87,7 +87,7 @@ func (m *machine) stmt(s native.Stmt) func() error {
 	panic(fmt.Errorf("unknown statement %T", s))
 }
 
-func (m *machine) copy(s *native.Call) func() error {
+func (m *interpreter) copy(s *native.Call) func() error {
 	o := m.operands(s.Args)
 	return func() error {
 		if err := o.now(); err != nil {
@@ -126,7 +126,7 @@ func numbers[T int | int64](list []sym.Expr,
 }
 
 // loops calls a loop kernel.
-func (m *machine) loops(s *native.Call, p *eval.Program) func() error {
+func (m *interpreter) loops(s *native.Call, p *eval.Program) func() error {
 	o := m.operands(s.Args)
 	ints, setInts := numbers[int64](s.Ints, m.index)
 	scalars := make([]eval.Value, len(s.Scalars))

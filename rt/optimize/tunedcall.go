@@ -9,7 +9,7 @@ import (
 )
 
 // tuned calls a hand-made kernel, then the loops of its epilogue.
-func (m *machine) tuned(s *native.Call, t *tunedKernel) func() error {
+func (m *interpreter) tuned(s *native.Call, t *tunedKernel) func() error {
 	o := m.operands(s.Args)
 	params, setParams := numbers[int](s.Fields(), m.index)
 	epilogue := m.epilogue(t)
@@ -43,7 +43,7 @@ func (m *machine) tuned(s *native.Call, t *tunedKernel) func() error {
 
 // epilogue returns a function that runs the loops of a kernel's epilogue, nil if
 // it has none.
-func (m *machine) epilogue(t *tunedKernel) func(bufs [][]byte) error {
+func (m *interpreter) epilogue(t *tunedKernel) func(bufs [][]byte) error {
 	if t.epilogue == nil {
 		return nil
 	}

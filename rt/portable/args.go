@@ -81,12 +81,10 @@ func integer(t *aten.Type, n int64) ir.Arg {
 		}
 		panic(fmt.Errorf("%d is no element type that can be computed with", n))
 	case "MemoryFormat":
-		formats := []ir.MemoryFormat{ir.ContiguousFormat, ir.PreserveFormat, ir.ChannelsLast,
-			ir.ChannelsLast3d}
-		if n < 0 || n >= int64(len(formats)) {
+		if n < 0 || n >= int64(len(aten.MemoryFormats)) {
 			panic(fmt.Errorf("%d is no memory format", n))
 		}
-		return formats[n]
+		return aten.MemoryFormats[n]
 	case "Layout":
 		if n != 0 {
 			panic(fmt.Errorf("layout %d is not strided", n))

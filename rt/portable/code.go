@@ -199,7 +199,7 @@ func newLoops(f *loop.Func, reserve func(int64) error) *loops {
 func (l *loops) run(bufs [][]byte, done <-chan struct{}) error {
 	copy(l.bufs, bufs)
 	for i, b := range l.f.Bufs {
-		if b.Role == loop.InOut && !overlap(bufs[i], bufs[b.Init]) {
+		if b.Role == loop.InOut && !eval.Overlap(bufs[i], bufs[b.Init]) {
 			copy(bufs[i], bufs[b.Init])
 		}
 	}

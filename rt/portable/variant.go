@@ -262,7 +262,7 @@ func (v *variant) separate(nOut int) {
 		in := v.bufs[nOut+j]
 		for i := range nOut {
 			out := v.bufs[i]
-			if !overlap(out, in) || v.inPlace[i*len(v.operands)+j] && &out[0] == &in[0] {
+			if !eval.Overlap(out, in) || v.inPlace[i*len(v.operands)+j] && &out[0] == &in[0] {
 				continue
 			}
 			if len(v.spare[j]) != len(in) {

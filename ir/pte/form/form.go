@@ -46,6 +46,15 @@ func (w *Writer) Close() {
 	w.more = true
 }
 
+// List writes a list, its elements by item.
+func List[T any](w *Writer, list []T, item func(T)) {
+	w.Open()
+	for _, x := range list {
+		item(x)
+	}
+	w.Close()
+}
+
 // Tensor writes a tensor; of a dynamic one the sizes are bounds. A nil order is
 // row-major.
 func (w *Writer) Tensor(d ir.DType, sizes []int64, order []uint8, constant, dynamic bool) {

@@ -15,8 +15,8 @@ import (
 	"github.com/etgen/etgen/rt"
 )
 
-// machine runs a method: code with memory and state. It is for one goroutine.
-type machine struct {
+// interpreter runs a method: code with memory and state. It is for one goroutine.
+type interpreter struct {
 	*code
 	boundary *rt.Boundary
 	name     string
@@ -52,8 +52,8 @@ type step struct {
 	event *rt.Event // nil for control flow, which has steps inside
 }
 
-func newMachine(b *rt.Boundary, c *code) *machine {
-	m := &machine{
+func newInterpreter(b *rt.Boundary, c *code) *interpreter {
+	m := &interpreter{
 		code: c, boundary: b, name: b.Plan.Name, tracer: b.Options.Tracer,
 		slots: slots{}, vars: map[*expr.Var]int{}, roots: map[*native.Buffer]*root{},
 	}
@@ -67,8 +67,8 @@ func newMachine(b *rt.Boundary, c *code) *machine {
 	return m
 }
 
-// memory gives the buffers that are the machine's own their memory.
-func (m *machine) memory() {
+// memory gives the buffers that are the interpreter's own their memory.
+func (m *interpreter) memory() {
 	arena, own := int64(0), int64(0)
 	for _, b := range m.method.Buffers {
 		if b.Root == nil && b.Storage == native.Arena {
@@ -112,7 +112,7 @@ func aligned(n int64) []byte {
 }
 
 // index compiles an index expression.
-func (m *machine) index(e sym.Expr) (func() (int64, error), error) {
+func (m *interpreter) index(e sym.Expr) (func() (int64, error), error) {
 	f, err := m.slots.index(e)
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func (m *machine) index(e sym.Expr) (func() (int64, error), error) {
 }
 
 // Execute implements rt.Executor.
-func (m *machine) Execute(ctx context.Context) error {
+func (m *interpreter) Execute(ctx context.Context) error {
 	m.ctx, m.done = ctx, ctx.Done()
 	defer func() { m.ctx, m.done = nil, nil }()
 	for _, f := range m.enter {
@@ -144,7 +144,7 @@ func (m *machine) Execute(ctx context.Context) error {
 }
 
 // run executes statements.
-func (m *machine) run(body []step) error {
+func (m *interpreter) run(body []step) error {
 	for i := range body {
 		s := &body[i]
 		if err := m.stopped(); err != nil {
@@ -171,7 +171,7 @@ func (m *machine) run(body []step) error {
 }
 
 // stopped returns the error of the present execution's context.
-func (m *machine) stopped() error {
+func (m *interpreter) stopped() error {
 	if m.done != nil {
 		select {
 		case <-m.done:
@@ -191,7 +191,7 @@ type operand struct {
 }
 
 // operand returns where b lies.
-func (m *machine) operand(b *native.Buffer) *operand {
+func (m *interpreter) operand(b *native.Buffer) *operand {
 	r := m.roots[native.Root(b)]
 	if r == nil {
 		panic(fmt.Errorf("buffer %s has no memory", b.Name))
@@ -243,7 +243,7 @@ type operands struct {
 	moving []int
 }
 
-func (m *machine) operands(list []*native.Buffer) *operands {
+func (m *interpreter) operands(list []*native.Buffer) *operands {
 	o := &operands{bufs: make([][]byte, len(list))}
 	for i, b := range list {
 		x := m.operand(b)
@@ -268,7 +268,7 @@ func (o *operands) now() (err error) {
 }
 
 // isKnown reports whether all symbols of e have places.
-func (m *machine) isKnown(es []sym.Expr) bool {
+func (m *interpreter) isKnown(es []sym.Expr) bool {
 	return !slices.ContainsFunc(es, func(e sym.Expr) bool {
 		return slices.ContainsFunc(e.Symbols(), func(s *sym.Symbol) bool {
 			_, ok := m.slots[s]
