@@ -132,7 +132,7 @@ func (cv *int8Conv) rowsOf(r *Request, x ir.Type) *int8Conv {
 	one := sym.Int(1)
 	cv.batch, cv.xLast, cv.yLast = one, true, true
 	m := sym.Mul(x.Sizes[:x.Rank()-1]...)
-	in, out := sym.Int(int64(cv.cin)), sym.Int(int64(cv.cout))
+	in, out := num(cv.cin), num(cv.cout)
 	cv.axes[0] = axis{in: one, out: one, kernel: 1, stride: one, dilation: one, inStride: sym.Mul(m,
 		in), outStride: sym.Mul(m, out)}
 	cv.axes[1] = axis{in: m, out: m, kernel: 1, stride: one, dilation: one, inStride: in,
@@ -162,18 +162,17 @@ func matchLinearInt8(r *Request) *Instance {
 	if !ok {
 		return nil
 	}
-	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
 	m := cv.axes[1].out
-	yw, yc := n(cv.cout), sym.Int(1)
+	yw, yc := num(cv.cout), sym.Int(1)
 	if !cv.yLast {
 		yw, yc = sym.Int(1), m
 	}
-	macs := sym.Mul(cv.batch, m, n(cv.cout), n(cv.cin))
+	macs := sym.Mul(cv.batch, m, num(cv.cout), num(cv.cin))
 	return &Instance{
-		Params: linearInt8Params.params(Values{"batch": cv.batch, "m": m, "n": n(cv.cout),
-			"k": n(cv.cin), "out_stride_row": yw, "out_stride_col": yc}, nil),
+		Params: linearInt8Params.params(Values{"batch": cv.batch, "m": m, "n": num(cv.cout),
+			"k": num(cv.cin), "out_stride_row": yw, "out_stride_col": yc}, nil),
 		Operands: []int{cv.x}, Packed: []Packed{w, start}, Rest: true, Begun: begun,
-		Channels: Channels{Inner: yc, Count: n(cv.cout)}, Tile: r.Target.tile(), MACs: macs,
+		Channels: Channels{Inner: yc, Count: num(cv.cout)}, Tile: r.Target.tile(), MACs: macs,
 		Cost: cost(macs),
 	}
 }
@@ -188,11 +187,10 @@ func matchConvInt8(r *Request) *Instance {
 	if !ok {
 		return nil
 	}
-	n := func(x int64) sym.Expr { return sym.Int(x) }
 	depth := roundUp(int64(cv.depth()), 4)
-	in := cv.instance(r.Target.tile(), convInt8Params, Values{"depth": n(depth),
-		"pad_value": n(-cv.offset)}, w, start)
-	in.Rest, in.Begun, in.Scratch = true, begun, n(2*depth)
+	in := cv.instance(r.Target.tile(), convInt8Params, Values{"depth": num(depth),
+		"pad_value": num(-cv.offset)}, w, start)
+	in.Rest, in.Begun, in.Scratch = true, begun, num(2*depth)
 	in.Cost = 2 * cost(in.MACs)
 	return in
 }
@@ -207,7 +205,7 @@ func matchDepthwiseInt8(r *Request) *Instance {
 	if !ok {
 		return nil
 	}
-	n := sym.Int(int64(cv.groups))
+	n := num(cv.groups)
 	bias, begun := cv.begin(r, cv.groups)
 	starts := make([]byte, 0, 4*len(bias))
 	for _, v := range bias {
