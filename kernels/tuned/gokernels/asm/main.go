@@ -4,6 +4,7 @@
 package main
 
 import (
+	"github.com/etgen/etgen/kernels/tuned/gokernels/asm/cpu"
 	. "github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -39,26 +40,8 @@ func main() {
 	}
 	transpose()
 	unzip()
-	cpuid()
+	cpu.Write(func(name, _, _ string) { Implement(name) })
 	Generate()
-}
-
-func cpuid() {
-	Implement("cpuid")
-	Load(Param("leaf"), reg.EAX)
-	Load(Param("part"), reg.ECX)
-	CPUID()
-	Store(reg.EAX, Return("a"))
-	Store(reg.EBX, Return("b"))
-	Store(reg.ECX, Return("c"))
-	Store(reg.EDX, Return("d"))
-	RET()
-
-	Implement("xgetbv")
-	XORL(reg.ECX, reg.ECX)
-	XGETBV()
-	Store(reg.EAX, ReturnIndex(0))
-	RET()
 }
 
 // code is a function while it is written.
