@@ -67,7 +67,7 @@ func Standard() []*Kernel {
 		Linear(), Matmul(), // products of matrices
 		Conv2D(), Conv2DRows(), Winograd(), ConvEdges(), ConvFew(), // convolutions
 		DepthwiseConv2D(), DepthwiseRows(),
-		LinearInt8(), Conv2DInt8(), DepthwiseInt8(), // of bytes
+		Conv2DInt8(), DepthwiseInt8(), // of bytes
 		MaxPool2D(), AvgPool2D(),
 		Attention(),
 	}
