@@ -10,7 +10,8 @@ import (
 // row-major: then a row's largest are taken in scratch first.
 func MaxPool2D() *Kernel {
 	return &Kernel{Name: "max_pool2d_f32", Descriptor: poolParams, Go: "rows.MaxPool",
-		Buffers: []string{"scratch"}, Phases: []string{"rows"}, OwnScratch: true, Operands: []string{"x"}, Match: matchMaxPool}
+		Buffers: []string{"scratch"}, Phases: []string{"rows"}, OwnScratch: true,
+		Operands: []string{"x"}, Match: matchMaxPool}
 }
 
 // AvgPool2D is the mean of each window of images whose channels lie innermost, like

@@ -40,9 +40,9 @@ func main() {
 	Generate()
 	all, err := loops(prims)
 	check(err)
-	for name, text := range map[string]string{"elementwise.go": all, "vector_amd64.go": chooseAMD64(prims),
-		"vector_arm64.go": chooseARM64(prims), "vector_other.go": chooseNone(prims),
-		"functions.go": functionsFile(prims)} {
+	for name, text := range map[string]string{"elementwise.go": all,
+		"vector_amd64.go": chooseAMD64(prims), "vector_arm64.go": chooseARM64(prims),
+		"vector_other.go": chooseNone(prims), "functions.go": functionsFile(prims)} {
 		data, err := format.Source([]byte(text))
 		check(err)
 		check(os.WriteFile(filepath.Join(*dir, name), data, 0o666))
