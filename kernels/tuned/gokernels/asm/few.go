@@ -75,8 +75,7 @@ func (c *code) fewVectors(most int) {
 		c.mask(field("columns"))
 	}
 	c.epilogueRows(base("y"), base("add"), scaled("step"), "channels")
-	VZEROUPPER()
-	RET()
+	done()
 }
 
 // fewSums adds the products of all taps for n channels.
@@ -212,8 +211,7 @@ func transpose() {
 	LEAQ(operand.Mem{Base: beyond, Index: step, Scale: 4}, beyond)
 	SUBQ(operand.U8(8), left)
 	JNZ(operand.LabelRef("block"))
-	VZEROUPPER()
-	RET()
+	done()
 	Label("rest")
 	for i := range 7 {
 		a, b, v := half(i%4, 0), half(i%4, 1), YMM()
@@ -226,8 +224,7 @@ func transpose() {
 		}
 	}
 	Label("done")
-	VZEROUPPER()
-	RET()
+	done()
 }
 
 // unzip writes the function that takes elements in turn, eight pairs at a time.
@@ -249,6 +246,5 @@ func unzip() {
 	ADDQ(operand.U8(64), from)
 	DECQ(blocks)
 	JNZ(operand.LabelRef("block"))
-	VZEROUPPER()
-	RET()
+	done()
 }

@@ -222,6 +222,39 @@ func (c *code) epilogueRows(y, add, step reg.Register, count string) {
 	}
 }
 
+// done ends a function.
+func done() {
+	VZEROUPPER()
+	RET()
+}
+
+// blocks writes the loop over blocks, of the vectors that a row has at most, of as many
+// elements as a field says. The last block may have less where there are masks: narrow is
+// its label if it is of one vector, for which one makes ready.
+func (c *code) blocks(count string, off reg.Register, narrow string, one, body func()) {
+	Label(c.label("block"))
+	if c.bytes == 64 {
+		left := left(count, off)
+		CMPQ(left, operand.U8(c.bytes/4))
+		JLE(operand.LabelRef(narrow))
+		c.mask(left)
+		c.masks[0] = nil // whole
+	}
+	body()
+	ADDQ(operand.U8(c.vecs*c.bytes), off)
+	bytes := scaled(count)
+	CMPQ(off, bytes)
+	JLT(operand.LabelRef(c.label("block")))
+	done()
+	if c.bytes == 64 {
+		Label(narrow)
+		one()
+		c.mask(left(count, off))
+		body()
+		done()
+	}
+}
+
 // left loads how many elements of a row a field says there are from a block on, off bytes
 // behind its beginning.
 func left(name string, off reg.Register) reg.Register {

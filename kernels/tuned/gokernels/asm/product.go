@@ -78,8 +78,7 @@ func (c *code) end() {
 	}
 	y, add := base("y"), base("add")
 	c.epilogue(y, add)
-	VZEROUPPER()
-	RET()
+	done()
 }
 
 func (c *code) productRows() {

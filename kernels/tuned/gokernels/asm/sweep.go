@@ -31,29 +31,7 @@ func (m machine) sweep() {
 	}
 	XORQ(c.off, c.off)
 	c.start(wide)
-	Label(c.label("block"))
-	if wide > 1 {
-		left := left("channels", c.off)
-		CMPQ(left, operand.U8(c.bytes/4))
-		JLE(operand.LabelRef("narrow"))
-		c.mask(left)
-		c.masks[0] = nil // whole
-	}
-	only(c.prefix, c.block)
-	ADDQ(operand.U8(c.vecs*c.bytes), c.off)
-	bytes := scaled("channels")
-	CMPQ(c.off, bytes)
-	JLT(operand.LabelRef(c.label("block")))
-	VZEROUPPER()
-	RET()
-	if wide > 1 {
-		Label("narrow")
-		c.start(1)
-		c.mask(left("channels", c.off))
-		only(c.prefix, c.block)
-		VZEROUPPER()
-		RET()
-	}
+	c.blocks("channels", c.off, "narrow", func() { c.start(1) }, func() { only(c.prefix, c.block) })
 }
 
 // sweepCode is a sweep's function while it is written.
