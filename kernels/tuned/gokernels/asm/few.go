@@ -25,11 +25,7 @@ func (m machine) few() {
 	}
 	c := &code{machine: m, rows: most}
 	for range most {
-		var row []reg.VecVirtual
-		for range fewVectors {
-			row = append(row, m.vector())
-		}
-		c.sums = append(c.sums, row)
+		c.sums = append(c.sums, m.vectors(fewVectors))
 	}
 	all := c.sums
 	columns := field("columns")
@@ -98,9 +94,8 @@ func (c *code) fewSums(n int) {
 	x, weights, left, step := copied(phase), copied(first), copied(taps), copied(apart)
 	SHLQ(operand.U8(5), step) // the weights of a tap take 32 bytes
 	Label(label("tap"))
-	var v []reg.VecVirtual
-	for j := range c.vecs {
-		v = append(v, c.vector())
+	v := c.vectors(c.vecs)
+	for j := range v {
 		VMOVUPS(operand.Mem{Base: x, Disp: j * c.bytes}, v[j])
 	}
 	for i := range n {

@@ -91,8 +91,7 @@ func scaled(name string) reg.Register {
 // rowPointers returns the addresses of rows of x, from three to three pointers
 // a register: row i is at pointers[i/3] + i%3·next.
 func rowPointers(rows int, x, next reg.Register) []reg.Register {
-	p := []reg.Register{GP64()}
-	MOVQ(x, p[0])
+	p := []reg.Register{copied(x)}
 	if rows <= 3 {
 		return p
 	}
@@ -139,6 +138,23 @@ func (c *code) load(m operand.Mem, j int, v reg.VecVirtual) {
 	} else {
 		VMOVUPS_Z(m, c.masks[j], v)
 	}
+}
+
+// vectors makes vectors.
+func (m machine) vectors(n int) (out []reg.VecVirtual) {
+	for range n {
+		out = append(out, m.vector())
+	}
+	return out
+}
+
+// loaded makes the vectors of the row at an address.
+func (c *code) loaded(at reg.Register) (row []reg.VecVirtual) {
+	for j := range c.vecs {
+		row = append(row, c.vector())
+		c.load(operand.Mem{Base: at, Disp: j * c.bytes}, j, row[j])
+	}
+	return row
 }
 
 // masked returns the operands of an instruction whose result is left alone

@@ -23,11 +23,7 @@ func (m machine) sweep() {
 		wide = m.vecs
 	}
 	for range sweepMost {
-		var row []reg.VecVirtual
-		for range wide {
-			row = append(row, m.vector())
-		}
-		c.all = append(c.all, row)
+		c.all = append(c.all, m.vectors(wide))
 	}
 	XORQ(c.off, c.off)
 	c.start(wide)
@@ -117,11 +113,7 @@ func (c *sweepCode) products(name string, taps, by, n int) {
 	x, w := copied(xr), copied(wr)
 	weights := make([][]reg.VecVirtual, taps)
 	for k := range weights {
-		for j := range c.vecs {
-			v := c.vector()
-			c.load(operand.Mem{Base: w, Disp: j * c.bytes}, j, v)
-			weights[k] = append(weights[k], v)
-		}
+		weights[k] = c.loaded(w)
 		if k+1 < taps {
 			ADDQ(tap, w)
 		}

@@ -72,9 +72,7 @@ func (c *windowCode) block() {
 	Label(c.label("outer"))
 	var at []reg.Register
 	for _, r := range steps {
-		p := GP64()
-		MOVQ(r, p)
-		at = append(at, p)
+		at = append(at, copied(r))
 	}
 	c.taps(at)
 	c.advance(steps, "xOuter", "wOuter")
@@ -120,12 +118,7 @@ func (c *windowCode) advance(to []reg.Register, fields ...string) {
 
 // multiply adds the products of a tap, whose weights are at w.
 func (c *windowCode) multiply(p []reg.Register, w reg.Register) {
-	var b []reg.VecVirtual
-	for j := range c.vecs {
-		v := c.vector()
-		c.load(operand.Mem{Base: w, Disp: j * c.bytes}, j, v)
-		b = append(b, v)
-	}
+	b := c.loaded(w)
 	for i := range c.rows {
 		for j, s := range c.sums[i] {
 			VFMADD231PS(c.masked(j, row(p, c.next, i, j*c.bytes), b[j], s)...)

@@ -90,13 +90,6 @@ func number(n int) reg.Register {
 	return r
 }
 
-func (c *carry) vectors(n int) (out []reg.VecVirtual) {
-	for range n {
-		out = append(out, c.vector())
-	}
-	return out
-}
-
 // lift writes the function that takes an image's elements to their values at the
 // points.
 func (m machine) lift(size int) {
