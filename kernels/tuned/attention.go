@@ -15,11 +15,12 @@ import (
 // Queries, keys and values may lie in any order in which their last dimension is the
 // innermost. All sizes may be dynamic but those of embeddings and the number of heads.
 func Attention() *Kernel {
-	return &Kernel{Name: "attention_f32", Descriptor: attentionParams, Go: "rows.Attention", Buffers: []string{"scale", "scratch"}, Optional: true,
+	return &Kernel{Name: "attention_f32", Descriptor: attentionParams, Go: "rows.Attention",
+		Buffers: []string{"scale", "scratch"}, Optional: true,
 		Primitives: []string{"Largest", "Sum", "SubScalar", "MulScalar", "Transpose", "exp", "Add",
-			"SelectScalar"}, Operands: []string{"q", "k", "v", "mask"},
-		C:      true,
-		Phases: []string{"units"}, Composite: true, Match: matchAttention}
+			"SelectScalar"},
+		Operands: []string{"q", "k", "v", "mask"}, C: true, Phases: []string{"units"},
+		Composite: true, Match: matchAttention}
 }
 
 // What attention does with its mask.
@@ -56,7 +57,7 @@ func matchAttention(r *Request) *Instance {
 		Channels: Channels{Inner: sym.Int(1), Count: sym.Int(ev)}, RunChannels: true,
 		Tile:    r.Target.tile(),
 		MACs:    sym.Mul(batch, heads, y.Sizes[n-2], s, sym.Int(e+ev)),
-		Scratch: sym.Mul(sym.Int(int64(4*max(1, r.Target.Threads))), scratch),
+		Scratch: sym.Mul(num(4*max(1, r.Target.Threads)), scratch),
 	}
 	values := Values{"batch": batch, "heads": heads, "queries": y.Sizes[n-2], "keys": s,
 		"head_dim": sym.Int(e), "value_dim": sym.Int(ev), "causal": truth(a.Causal),
@@ -146,7 +147,7 @@ func (in *Instance) mask(r *Request, values Values, sizes []sym.Expr) bool {
 			step = sym.Mul(step, size)
 		}
 	}
-	maps.Copy(values, Values{"mask_mode": sym.Int(int64(mode)), "mask_stride_batch": steps[0],
+	maps.Copy(values, Values{"mask_mode": num(mode), "mask_stride_batch": steps[0],
 		"mask_stride_head": steps[1], "mask_stride_row": steps[2], "mask_stride_col": steps[3]})
 	return true
 }

@@ -14,9 +14,8 @@ import (
 // panel; bias is padded likewise. Input and output are addressed by strides
 // over batch, channel, row and column.
 func Conv2D() *Kernel {
-	return &Kernel{Name: "conv2d_f32", Descriptor: convParams, Go: "conv.F32", Buffers: []string{"w", "bias"},
-		Operands:  []string{"x"},
-		C:         true,
+	return &Kernel{Name: "conv2d_f32", Descriptor: convParams, Go: "conv.F32",
+		Buffers: []string{"w", "bias"}, Operands: []string{"x"}, C: true,
 		InPatches: eachAlone, ScalarPatches: true, tiling: productTiles, Match: matchConv}
 }
 
@@ -24,8 +23,7 @@ func Conv2D() *Kernel {
 // own and makes mult output channels; w is [channels·mult][kh][kw].
 func DepthwiseConv2D() *Kernel {
 	return &Kernel{Name: "depthwise_conv2d_f32", Descriptor: depthwiseParams,
-		Go: "depthwise.F32", Buffers: []string{"w", "bias"}, Operands: []string{"x"},
-		C:    true,
+		Go: "depthwise.F32", Buffers: []string{"w", "bias"}, Operands: []string{"x"}, C: true,
 		Head: "TILE_FUSED", InPatches: eachAlone, ScalarPatches: true, tiling: slidingTiles,
 		Match: matchDepthwise}
 }
@@ -42,13 +40,12 @@ func matchConv(r *Request) *Instance {
 	cv = cv.orient(r.Target)
 	cols := int(roundUp(int64(cv.cout), t.Cols))
 	w, bias := cv.panels(cv.groups, cv.cout, t.Cols, 0)
-	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
 	// The longer of input channels and kernel columns is summed innermost.
 	channel, column := 2, 1
 	if cv.cin < cv.axes[1].kernel {
 		channel, column = 1, 2
 	}
-	in := cv.instance(t, convParams, Values{"channel_loop": n(channel), "column_loop": n(column)},
+	in := cv.instance(t, convParams, Values{"channel_loop": num(channel), "column_loop": num(column)},
 		w, bias)
 	in.Cost = cost(in.MACs) * float64(cols) / float64(cv.cout)
 	return in
@@ -63,9 +60,8 @@ func matchDepthwise(r *Request) *Instance {
 	}
 	cv = cv.orient(r.Target)
 	w, bias := cv.panels(1, cv.groups*cv.cout, 1, 0)
-	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
-	in := cv.instance(r.Target.tile(), depthwiseParams, Values{"channels": n(cv.groups),
-		"multiplier": n(cv.cout)}, w, bias)
+	in := cv.instance(r.Target.tile(), depthwiseParams, Values{"channels": num(cv.groups),
+		"multiplier": num(cv.cout)}, w, bias)
 	in.Cost = cost(in.MACs)
 	return in
 }
@@ -79,13 +75,14 @@ type convolution struct {
 	rows              axis // of the image, and of nothing but rows
 	// rows of the image, and elements of its channels, whatever the patch
 	height, plane sym.Expr
-	tall          sym.Expr  // rows of results, whatever the patch
-	weights, bias []float32 // once constants has read them; bias is zero if there is none
-	read, given   bool      // constants has; they are constant
-	swapped       bool      // axes are columns, rows
-	xLast, yLast  bool      // the channels of input, output lie innermost in memory
-	kernel        [2]int    // rows and columns of weights
-	transposed    bool      // the weights are those of a transposed convolution
+	tall          sym.Expr    // rows of results, whatever the patch
+	weights, bias []float32   // once constants has read them; bias is zero if there is none
+	read, given   bool        // constants has; they are constant
+	swapped       bool        // axes are columns, rows
+	xLast, yLast  bool        // the channels of input, output lie innermost in memory
+	kernel        [2]int      // rows and columns of weights
+	transposed    bool        // the weights are those of a transposed convolution
+	up            [2]sym.Expr // how far rows and columns of the input are apart
 }
 
 // axis is one spatial dimension.
@@ -105,12 +102,21 @@ func (a *axis) padded() bool {
 // reach is how much of the padded axis the results see.
 func (a *axis) reach() sym.Expr {
 	return sym.Add(sym.Mul(sym.Sub(a.out, sym.Int(1)), a.stride),
-		sym.Mul(sym.Int(int64(a.kernel-1)), a.dilation), sym.Int(1))
+		sym.Mul(num(a.kernel-1), a.dilation), sym.Int(1))
 }
 
-// convolutionOf returns r as a convolution, or nil. All kernels that are asked get the
-// same one.
+// convolutionOf returns r as a convolution that is not transposed, or nil. All kernels
+// that are asked get the same one.
 func convolutionOf(r *Request) *convolution {
+	if cv := anyConvolution(r); cv != nil && !cv.transposed {
+		return cv
+	}
+	return nil
+}
+
+// anyConvolution is convolutionOf for transposed ones, too: one is the convolution with
+// transposed weights over the input with zeros around its elements and between them.
+func anyConvolution(r *Request) *convolution {
 	if !r.read {
 		r.read, r.convolution = true, readConvolution(r)
 	}
@@ -128,7 +134,7 @@ func readConvolution(r *Request) *convolution {
 		return nil
 	}
 	x, w := c.Tensor("input"), c.Tensor("weight")
-	if transposed || !allFloat32(c) || w.Rank() < 3 || w.Rank() > 4 || x.Rank() != w.Rank() {
+	if !allFloat32(c) || w.Rank() < 3 || w.Rank() > 4 || x.Rank() != w.Rank() {
 		return nil
 	}
 	sizes, ok := w.StaticSizes()
@@ -137,9 +143,12 @@ func readConvolution(r *Request) *convolution {
 		return nil
 	}
 	cv := &convolution{x: c.Operand("input"), w: c.Operand("weight"), b: c.Operand("bias"),
-		batch:  x.Sizes[0],
+		batch: x.Sizes[0], transposed: transposed,
 		groups: int(groups), cin: int(sizes[1]), cout: int(sizes[0] / groups),
 		kernel: [2]int{1, int(sizes[2])}}
+	if transposed {
+		cv.cin, cv.cout = cv.cout, cv.cin
+	}
 	if len(sizes) == 4 {
 		cv.kernel = [2]int{int(sizes[2]), int(sizes[3])}
 	}
@@ -175,17 +184,24 @@ func (cv *convolution) known(r *Request) bool {
 // each of the groups has, the last panel of weights as wide as last if that is
 // not 0.
 func (cv *convolution) panels(groups, n, cols, last int) (w, bias Packed) {
-	s := panels.Shape{Groups: groups, N: n, A: 1, B: 1, C: 1, Cols: cols, Group: n, Column: 1}
-	bias = inPanels("bias", s, cv.bias, cv.biasFrom()...)
 	taps := cv.kernel[0] * cv.kernel[1]
-	s.Last = last
-	s.Column, s.Group = cv.cin*taps, n*cv.cin*taps
-	s.A, s.B, s.C = cv.axes[0].kernel, cv.axes[1].kernel, cv.cin
-	s.StepA, s.StepB, s.StepC = cv.kernel[1], 1, taps
+	s := panels.Shape{Groups: groups, N: n, A: cv.axes[0].kernel, B: cv.axes[1].kernel, C: cv.cin,
+		Cols: cols, Last: last, Group: n * cv.cin * taps, Column: cv.cin * taps,
+		StepA: cv.kernel[1], StepB: 1, StepC: taps}
 	if cv.swapped {
 		s.StepA, s.StepB = s.StepB, s.StepA
 	}
-	return inPanels("w", s, cv.weights, cv.w), bias
+	return inPanels("w", s, cv.weights, cv.w), cv.biases(groups, n, cols)
+}
+
+// biases packs the bias in such panels; zeros, if there is none, are no operand.
+func (cv *convolution) biases(groups, n, cols int) Packed {
+	var from []int
+	if cv.b >= 0 {
+		from = []int{cv.b}
+	}
+	return inPanels("bias", panels.Shape{Groups: groups, N: n, A: 1, B: 1, C: 1, Cols: cols,
+		Group: n, Column: 1}, cv.bias, from...)
 }
 
 // spatial fills in the axes: a missing first one has size 1. If the kernel is
@@ -203,6 +219,7 @@ func (cv *convolution) spatial(c *ops.Call, patch *Rows) bool {
 		outStep = y.Sizes[1]
 	}
 	cv.axes[0] = axis{in: one, out: one, kernel: 1, stride: one, dilation: one}
+	cv.up = [2]sym.Expr{one, one}
 	point := true
 	before, after := "padding", "padding"
 	if c.Op.Name() == ops.PaddedConvolution {
@@ -224,6 +241,14 @@ func (cv *convolution) spatial(c *ops.Call, patch *Rows) bool {
 		}
 		if a.kernel == 1 { // one tap is nowhere else, and steps of any size would overflow
 			a.dilation = one
+		}
+		if cv.transposed {
+			cv.up[2-n+d], a.stride = a.stride, one
+			a.pad = sym.Sub(sym.Mul(num(a.kernel-1), a.dilation), a.pad)
+			if lo, _ := a.pad.Bounds(); lo < 0 {
+				return false // results begin inside of the image
+			}
+			a.after = a.reach()
 		}
 		point = point && a.kernel == 1 && a.stride.Is(1) && a.pad.IsZero() && a.after.IsZero()
 		if a.out.Is(1) { // no step is made
@@ -264,10 +289,10 @@ func (cv *convolution) orient(t Target) *convolution {
 // the kernel knows are own.
 func (cv *convolution) instance(t Tile, d *Descriptor, own Values, w, bias Packed) *Instance {
 	rows, cols := &cv.axes[0], &cv.axes[1]
-	kh, kw := sym.Int(int64(rows.kernel)), sym.Int(int64(cols.kernel))
+	kh, kw := num(rows.kernel), num(cols.kernel)
 	one := sym.Int(1)
 	outArea := sym.Mul(rows.out, cols.out)
-	inChannels, outChannels := sym.Int(int64(cv.groups*cv.cin)), sym.Int(int64(cv.groups*cv.cout))
+	inChannels, outChannels := num(cv.groups*cv.cin), num(cv.groups*cv.cout)
 	inChannel, outChannel := cv.plane, outArea // from channel to channel
 	if cv.xLast {
 		inChannel = one
@@ -292,17 +317,17 @@ func (cv *convolution) instance(t Tile, d *Descriptor, own Values, w, bias Packe
 		Packed:   []Packed{w, bias},
 		Channels: Channels{Inner: outChannel, Count: outChannels},
 		Tile:     t,
-		MACs:     sym.Mul(cv.batch, outChannels, outArea, kh, kw, sym.Int(int64(cv.cin))),
+		MACs:     sym.Mul(cv.batch, outChannels, outArea, kh, kw, num(cv.cin)),
 	}
 }
 
 // window returns the fields that all convolutions have.
 func (cv *convolution) window() Values {
 	rows, cols := &cv.axes[0], &cv.axes[1]
-	return Values{"batch": cv.batch, "groups": sym.Int(int64(cv.groups)),
-		"in_channels": sym.Int(int64(cv.cin)), "out_channels": sym.Int(int64(cv.cout)),
+	return Values{"batch": cv.batch, "groups": num(cv.groups),
+		"in_channels": num(cv.cin), "out_channels": num(cv.cout),
 		"in_h": rows.in, "in_w": cols.in, "out_h": rows.out, "out_w": cols.out,
-		"kernel_h": sym.Int(int64(rows.kernel)), "kernel_w": sym.Int(int64(cols.kernel)),
+		"kernel_h": num(rows.kernel), "kernel_w": num(cols.kernel),
 		"stride_h": rows.stride, "stride_w": cols.stride, "dilation_h": rows.dilation,
 		"dilation_w": cols.dilation, "pad_h": rows.pad, "pad_w": cols.pad}
 }

@@ -34,40 +34,44 @@ func Conv2DRows() *Kernel {
 }
 
 func matchConvRows(r *Request) *Instance {
-	if !ChannelsLast(r.Target) {
-		return nil
-	}
-	cv, up := convolutionOf(r), [2]sym.Expr{sym.Int(1), sym.Int(1)}
-	if cv == nil {
-		if cv, up = transposedOf(r); cv == nil {
-			return nil
-		}
-	}
-	costs := &r.Target.Language.Costs
-	if cv.groups > 1 && cv.cin == 1 && cv.cout < 4 ||
-		cv.cout < costs.FewestChannels && !cv.transposed || !cv.constants(r) {
+	cv := convolutionOnRows(r, r.Target.Language.Costs.FewestChannels)
+	if cv == nil || !cv.constants(r) {
 		return nil
 	}
 	if cv.transposed || cv.groups > 1 || !cv.yLast && !cv.outIsRow() {
-		return cv.onRows(r, up, false)
+		return cv.onRows(r, false)
 	}
 	own := *cv
 	own.yLast = true
 	if cv.xLast || cv.cin == 1 {
 		own.xLast = true
-		return own.onRows(r, up, false)
+		return own.onRows(r, false)
 	}
-	best, other := own.onRows(r, up, true), cv.onRows(r, up, false)
+	best, other := own.onRows(r, true), cv.onRows(r, false)
 	if other != nil && other.Cost < best.Cost {
 		return other
 	}
 	return best
 }
 
-// onRows makes an instance of Conv2DRows, whose image is up apart: with inner, of planes
-// that it copies channel by channel beside each other.
-func (cv *convolution) onRows(r *Request, up [2]sym.Expr, inner bool) *Instance {
-	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
+// convolutionOnRows returns what Conv2DRows and ConvEdges take, transposed or with so many
+// channels at least, or nil.
+func convolutionOnRows(r *Request, channels int) *convolution {
+	if !ChannelsLast(r.Target) {
+		return nil
+	}
+	cv := anyConvolution(r)
+	if cv == nil || cv.groups > 1 && cv.cin == 1 && cv.cout < 4 ||
+		cv.cout < channels && !cv.transposed {
+		return nil
+	}
+	return cv
+}
+
+// onRows makes an instance of Conv2DRows: with inner, of planes that it copies channel by
+// channel beside each other.
+func (cv *convolution) onRows(r *Request, inner bool) *Instance {
+	up := cv.up
 	one, zero := sym.Int(1), sym.Int(0)
 	own := *cv
 	rows, cols := &own.axes[0], &own.axes[1]
@@ -84,7 +88,7 @@ func (cv *convolution) onRows(r *Request, up [2]sym.Expr, inner bool) *Instance 
 		planes, pixel = 1, channels
 	}
 	if !inner {
-		row = sym.Mul(cols.in, n(pixel))
+		row = sym.Mul(cols.in, num(pixel))
 	}
 	// What results see of the image that they see, copied or not.
 	seenRows, seenCols, mode := rows.in, cols.in, inPlace
@@ -95,7 +99,7 @@ func (cv *convolution) onRows(r *Request, up [2]sym.Expr, inner bool) *Instance 
 	if inner {
 		mode, apart = innerChannels, cv.plane
 	}
-	xh := sym.Mul(seenCols, n(pixel))
+	xh := sym.Mul(seenCols, num(pixel))
 	plane := sym.Mul(seenRows, xh)
 	s, ok := own.sums([2]sym.Expr{one, one}, xh, plane)
 	if !ok {
@@ -105,9 +109,9 @@ func (cv *convolution) onRows(r *Request, up [2]sym.Expr, inner bool) *Instance 
 	if own.xLast && !s.flat {
 		middle = 1
 	}
-	xg := sym.Mul(n(cv.cin), plane)
+	xg := sym.Mul(num(cv.cin), plane)
 	if own.xLast {
-		xg = n(cv.cin)
+		xg = num(cv.cin)
 	}
 	gh, gw, given := zero, zero, cols.in
 	if mode != inPlace {
@@ -115,15 +119,15 @@ func (cv *convolution) onRows(r *Request, up [2]sym.Expr, inner bool) *Instance 
 		given = sym.Max(zero, sym.Min(given, sym.CeilDiv(sym.Sub(seenCols, cols.pad), up[1])))
 	}
 	in := own.instanceOnRows(r, s, convRowsParams, Values{
-		"outer_taps": n(s.panels.A), "middle_taps": n(middle), "inner_taps": n(s.depth),
-		"in_stride_batch": sym.Mul(n(channels), cv.plane),
+		"outer_taps": num(s.panels.A), "middle_taps": num(middle), "inner_taps": num(s.depth),
+		"in_stride_batch": sym.Mul(num(channels), cv.plane),
 		"in_stride_group": xg, "in_stride_outer": s.xOuter, "in_stride_middle": s.xMiddle,
 		"in_stride_row": sym.Mul(rows.stride, xh),
-		"in_stride_col": sym.Mul(cols.stride, n(pixel)), "planes": n(planes), "in_row": row,
-		"pad_row": sym.Mul(cols.pad, n(pixel)), "padded_h": gh, "padded_row": gw,
-		"copied_row": sym.Mul(n(pixel), given), "pixel": n(pixel), "copy_mode": n(mode),
+		"in_stride_col": sym.Mul(cols.stride, num(pixel)), "planes": num(planes), "in_row": row,
+		"pad_row": sym.Mul(cols.pad, num(pixel)), "padded_h": gh, "padded_row": gw,
+		"copied_row": sym.Mul(num(pixel), given), "pixel": num(pixel), "copy_mode": num(mode),
 		"source_stride_channel": apart, "upsample_h": up[0], "upsample_w": up[1]})
-	in.Scratch = sym.Mul(sym.Int(4), n(planes), gh, gw)
+	in.Scratch = sym.Mul(sym.Int(4), num(planes), gh, gw)
 	costs := &r.Target.Language.Costs
 	run, lanes := 1.0, costs.AroundLanes
 	if own.xLast && own.yLast && cv.groups == 1 && !cv.transposed {
@@ -138,32 +142,29 @@ func (cv *convolution) onRows(r *Request, up [2]sym.Expr, inner bool) *Instance 
 	if inner {
 		in.Cost += costs.PlaneCopy * cost(gh, gw)
 	}
-	in.Cost += costs.Copy * cost(cv.batch, n(planes), gh, gw)
+	in.Cost += costs.Copy * cost(cv.batch, num(planes), gh, gw)
 	return in
 }
 
 // instanceOnRows makes the instance of a kernel that takes results of a row by panels of
 // weights, whose sums are nested so.
 func (cv *convolution) instanceOnRows(r *Request, s tapSums, d *Descriptor, own Values) *Instance {
-	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
 	out := sym.Mul(cv.axes[0].out, cv.axes[1].out)
 	yw, yc := sym.Int(1), out
 	if cv.yLast {
-		yw, yc = n(cv.groups*cv.cout), sym.Int(1)
+		yw, yc = num(cv.groups*cv.cout), sym.Int(1)
 	}
 	maps.Copy(own, Values{"out_stride_channel": yc, "out_stride_col": yw,
 		"channels_inner": truth(cv.yLast)})
-	bias := panels.Shape{Groups: cv.groups, N: cv.cout, A: 1, B: 1, C: 1, Cols: rowsCols,
-		Group: cv.cout, Column: 1}
 	taps := cv.axes[0].kernel * cv.axes[1].kernel * cv.cin
 	return &Instance{
 		Params:   d.params(own, cv.window()),
 		Operands: []int{cv.x},
-		Packed: []Packed{inPanels("w", s.panels, cv.weights, cv.w), inPanels("bias", bias,
-			cv.bias, cv.biasFrom()...)},
-		Channels: Channels{Inner: yc, Count: n(cv.groups * cv.cout)}, RunChannels: cv.yLast,
+		Packed: []Packed{inPanels("w", s.panels, cv.weights, cv.w),
+			cv.biases(cv.groups, cv.cout, rowsCols)},
+		Channels: Channels{Inner: yc, Count: num(cv.groups * cv.cout)}, RunChannels: cv.yLast,
 		Tile: r.Target.tile(),
-		MACs: sym.Mul(cv.batch, n(cv.groups*cv.cout), out, n(taps)),
+		MACs: sym.Mul(cv.batch, num(cv.groups*cv.cout), out, num(taps)),
 	}
 }
 
@@ -171,14 +172,6 @@ func (cv *convolution) instanceOnRows(r *Request, s tapSums, d *Descriptor, own 
 // pixel, or one channel.
 func (cv *convolution) outIsRow() bool {
 	return cv.axes[0].out.Is(1) && cv.axes[1].out.Is(1) || cv.groups*cv.cout == 1
-}
-
-// biasFrom returns the operand that the bias was read from, none for zeros.
-func (cv *convolution) biasFrom() []int {
-	if cv.b < 0 {
-		return nil
-	}
-	return []int{cv.b}
 }
 
 // lastCols returns the width of the last panel of n columns of weights if it is
@@ -201,9 +194,9 @@ const fewLanes = 16
 // image into scratch first, with zeros around it, and the columns that results see
 // with one tap beside each other. Weights are packed as w[cin][kh][kw][8].
 func ConvFew() *Kernel {
-	return &Kernel{Name: "conv2d_few_f32", Descriptor: convFewParams, Go: "rows.ConvFew", Buffers: []string{"w", "bias", "scratch"},
-		Phases: []string{"gather", "rows"}, Bounds: true, Operands: []string{"x"},
-		C: true, Match: matchFew}
+	return &Kernel{Name: "conv2d_few_f32", Descriptor: convFewParams, Go: "rows.ConvFew",
+		Buffers: []string{"w", "bias", "scratch"}, Phases: []string{"gather", "rows"}, Bounds: true,
+		Operands: []string{"x"}, C: true, Match: matchFew}
 }
 
 func matchFew(r *Request) *Instance {
@@ -222,17 +215,14 @@ func matchFew(r *Request) *Instance {
 		!sym.Mul(rows.in, cols.in).Equal(whole) || !cv.constants(r) {
 		return nil
 	}
-	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
-	bias := panels.Shape{Groups: 1, N: cv.cout, A: 1, B: 1, C: 1, Cols: fewChannels,
-		Group: cv.cout, Column: 1}
 	taps := cv.kernel[0] * cv.kernel[1]
 	w := panels.Shape{Groups: 1, N: cv.cout, A: cv.cin, B: rows.kernel, C: cols.kernel,
 		Cols:  fewChannels,
 		Group: cv.cout * cv.cin * taps, Column: cv.cin * taps, StepA: taps,
 		StepB: cv.kernel[1], StepC: 1}
 	// Whole vectors are read, of neighbours in a phase.
-	lanes := sym.Mul(n(fewLanes), sym.CeilDiv(cols.out, n(fewLanes)))
-	phase := sym.Add(lanes, n((cols.kernel-1)/int(step)))
+	lanes := sym.Mul(num(fewLanes), sym.CeilDiv(cols.out, num(fewLanes)))
+	phase := sym.Add(lanes, num((cols.kernel-1)/int(step)))
 	gh, gw := rows.reach(), sym.Mul(cols.stride, phase)
 	yc := sym.Mul(rows.out, cols.out)
 	if cv.yLast {
@@ -240,76 +230,21 @@ func matchFew(r *Request) *Instance {
 	}
 	in := &Instance{
 		Params: convFewParams.params(Values{
-			"in_stride_batch": sym.Mul(n(cv.cin), rows.in, cols.in), "out_stride_channel": yc,
+			"in_stride_batch": sym.Mul(num(cv.cin), rows.in, cols.in), "out_stride_channel": yc,
 			"channels_inner": truth(cv.yLast), "padded_h": gh, "padded_row": gw,
 			"copied_w": sym.Max(sym.Int(0), sym.Min(cols.in, sym.Sub(cols.reach(), cols.pad))),
 			"phase":    phase}, cv.window()),
 		Operands: []int{cv.x},
-		Packed: []Packed{inPanels("w", w, cv.weights, cv.w), inPanels("bias", bias, cv.bias,
-			cv.biasFrom()...)},
-		Channels: Channels{Inner: yc, Count: n(cv.cout)}, RunChannels: cv.yLast,
+		Packed:   []Packed{inPanels("w", w, cv.weights, cv.w), cv.biases(1, cv.cout, fewChannels)},
+		Channels: Channels{Inner: yc, Count: num(cv.cout)}, RunChannels: cv.yLast,
 		Tile:    r.Target.tile(),
-		Scratch: sym.Mul(n(4*cv.cin), gh, gw),
-		MACs:    sym.Mul(cv.batch, n(cv.cout), rows.out, cols.out, n(taps*cv.cin)),
+		Scratch: sym.Mul(num(4*cv.cin), gh, gw),
+		MACs:    sym.Mul(cv.batch, num(cv.cout), rows.out, cols.out, num(taps*cv.cin)),
 	}
 	_, width := cols.out.Bounds()
 	costs := &r.Target.Language.Costs
-	in.Cost = cost(in.MACs)/4*costs.FewProduct*float64(roundUp(width, fewLanes))/float64(max(width, 1)) +
-		costs.FewCopy*cost(cv.batch, n(cv.cin), gh, cols.reach())
+	in.Cost = cost(in.MACs)/4*costs.FewProduct*
+		float64(roundUp(width, fewLanes))/float64(max(width, 1)) +
+		costs.FewCopy*cost(cv.batch, num(cv.cin), gh, cols.reach())
 	return in
-}
-
-// transposedOf reads r as a transposed convolution, or returns nil: it is the
-// convolution with transposed weights over the input with zeros around its elements
-// and between them, which are up apart.
-func transposedOf(r *Request) (cv *convolution, up [2]sym.Expr) {
-	c := r.Call
-	switch c.Op.Name() {
-	case "aten.convolution.default", "aten._convolution.default", "aten._convolution.deprecated":
-	default:
-		return nil, up
-	}
-	x, w, y := c.Tensor("input"), c.Tensor("weight"), c.Outs[0]
-	if !c.Bool("transposed") || !allFloat32(c) || w.Rank() < 3 || w.Rank() > 4 ||
-		x.Rank() != w.Rank() {
-		return nil, up
-	}
-	sizes, ok := w.StaticSizes()
-	groups, err := c.Int("groups")
-	if !ok || err != nil || w.Numel().IsZero() {
-		return nil, up
-	}
-	one := sym.Int(1)
-	cv = &convolution{x: c.Operand("input"), w: c.Operand("weight"), b: c.Operand("bias"),
-		batch: x.Sizes[0], transposed: true,
-		groups: int(groups), cin: int(sizes[0] / groups), cout: int(sizes[1]),
-		kernel: [2]int{1, int(sizes[len(sizes)-1])}}
-	cv.xLast, cv.yLast = r.order(cv.x) != nil, r.Out != nil
-	cv.axes[0] = axis{in: one, out: one, kernel: 1, stride: one, dilation: one}
-	up = [2]sym.Expr{one, one}
-	n := x.Rank() - 2
-	for d := range n {
-		a := &cv.axes[2-n+d]
-		k := sizes[2+d]
-		cv.kernel[2-n+d] = int(k)
-		*a = axis{in: x.Sizes[2+d], out: y.Sizes[2+d], kernel: int(k), stride: one}
-		var pad sym.Expr
-		for _, arg := range []struct {
-			name string
-			to   *sym.Expr
-		}{{"stride", &up[2-n+d]}, {"padding", &pad}, {"dilation", &a.dilation}} {
-			es, err := c.SymInts(arg.name)
-			if err != nil || len(es) != 1 && len(es) != n {
-				return nil, up
-			}
-			*arg.to = es[min(d, len(es)-1)]
-		}
-		a.pad = sym.Sub(sym.Mul(sym.Int(k-1), a.dilation), pad)
-		if lo, _ := a.pad.Bounds(); lo < 0 {
-			return nil, up // results begin inside of the image
-		}
-		a.after = a.reach()
-	}
-	cv.plane = sym.Mul(cv.axes[0].in, cv.axes[1].in)
-	return cv, up
 }

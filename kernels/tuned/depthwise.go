@@ -29,7 +29,7 @@ func DepthwiseRows() *Kernel {
 // each sees some of the input.
 func (a *axis) slides() bool {
 	step, ok := a.stride.Const()
-	reach := sym.Int(int64(a.kernel - 1))
+	reach := num(a.kernel - 1)
 	return ok && (a.kernel == 3 || a.kernel == 5) && step <= 2 && a.dilation.Is(1) &&
 		sym.LessEq(a.pad, reach) && sym.LessEq(a.after, reach)
 }
@@ -65,7 +65,7 @@ func matchDepthwiseRows(r *Request) *Instance {
 	}
 	w, bias := cv.repeated(times)
 	in := cv.instance(r.Target.tile(), depthwiseRowsParams, Values{
-		"channels": sym.Int(int64(cv.groups)), "lanes": sym.Int(int64(times * cv.groups))}, w, bias)
+		"channels": num(cv.groups), "lanes": num(times * cv.groups)}, w, bias)
 	in.Form, in.RunChannels = form, true
 	in.Cost = cost(in.MACs) / speed
 	return in
@@ -99,5 +99,5 @@ func (cv *convolution) repeated(times int) (w, bias Packed) {
 	wide, row := *w.Panels, *bias.Panels
 	wide.C, wide.StepC = times, 0
 	row.C, row.StepC = times, 0
-	return inPanels("w", wide, cv.weights, cv.w), inPanels("bias", row, cv.bias, cv.biasFrom()...)
+	return inPanels("w", wide, cv.weights, cv.w), inPanels("bias", row, cv.bias, bias.From...)
 }

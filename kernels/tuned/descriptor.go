@@ -290,9 +290,7 @@ var (
 
 // The descriptors of all kernels.
 var (
-	linearParams     = describe("linear_params", []string{"m", "n", "k"})
-	linearInt8Params = describe("linear_i8_params", []string{"batch", "m", "n", "k",
-		"out_stride_row", "out_stride_col"})
+	linearParams = describe("linear_params", []string{"m", "n", "k"})
 	matmulParams = describe("matmul_params", []string{"batch", "m", "n", "k", "in_stride_batch",
 		"in_stride_m", "in_stride_k", "weight_stride_batch", "weight_stride_k",
 		"weight_stride_n"})

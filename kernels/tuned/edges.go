@@ -11,33 +11,23 @@ import (
 // apart as the input's elements, and Go takes these only.
 func ConvEdges() *Kernel {
 	return &Kernel{Name: "conv2d_edges_f32", Descriptor: convEdgesParams, InPatches: edgesInPatches,
-		Go: "rows.ConvEdges", Buffers: []string{"w", "bias"}, Phases: []string{"rows"}, Bounds: true, Operands: []string{"x"},
-		C: true, Match: matchEdges}
+		Go: "rows.ConvEdges", Buffers: []string{"w", "bias"}, Phases: []string{"rows"}, Bounds: true,
+		Operands: []string{"x"}, C: true, Match: matchEdges}
 }
 
 func matchEdges(r *Request) *Instance {
-	if !ChannelsLast(r.Target) {
-		return nil
-	}
-	cv, up := convolutionOf(r), [2]sym.Expr{sym.Int(1), sym.Int(1)}
+	cv := convolutionOnRows(r, 4)
 	if cv == nil {
-		if cv, up = transposedOf(r); cv == nil {
-			return nil
-		}
+		return nil
 	}
-	rows, cols := &cv.axes[0], &cv.axes[1]
+	rows, cols, up := &cv.axes[0], &cv.axes[1], cv.up
 	spread := !up[0].Is(1) || !up[1].Is(1)
-	if cv.groups > 1 && cv.cin == 1 && cv.cout < 4 ||
-		cv.cout < 4 && !cv.transposed || !rows.padded() && !cols.padded() && !spread {
+	if !spread && (!rows.padded() && !cols.padded() || r.Target.Language.CopiesPadding) {
 		return nil
 	}
-	if !spread && r.Target.Language.CopiesPadding {
-		return nil
-	}
-	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
-	pixel, xg := sym.Int(1), sym.Mul(n(cv.cin), cv.plane)
+	pixel, xg := sym.Int(1), sym.Mul(num(cv.cin), cv.plane)
 	if cv.xLast {
-		pixel, xg = n(cv.groups*cv.cin), n(cv.cin)
+		pixel, xg = num(cv.groups*cv.cin), num(cv.cin)
 	}
 	row := sym.Mul(cols.in, pixel)
 	s, ok := cv.sums(up, row, cv.plane)
@@ -46,15 +36,15 @@ func matchEdges(r *Request) *Instance {
 	}
 	in := cv.instanceOnRows(r, s, convEdgesParams, Values{"upsample_h": up[0],
 		"upsample_w": up[1], "rows_in_middle": truth(!cv.xLast),
-		"columns_in_middle": truth(s.flat), "outer_taps": n(s.panels.A),
-		"inner_taps": n(s.depth), "column_taps": n(s.unit),
-		"sum_taps":        n(rows.kernel * cols.kernel * cv.cin),
-		"in_stride_batch": sym.Mul(n(cv.groups*cv.cin), cv.plane), "in_stride_group": xg,
+		"columns_in_middle": truth(s.flat), "outer_taps": num(s.panels.A),
+		"inner_taps": num(s.depth), "column_taps": num(s.unit),
+		"sum_taps":        num(rows.kernel * cols.kernel * cv.cin),
+		"in_stride_batch": sym.Mul(num(cv.groups*cv.cin), cv.plane), "in_stride_group": xg,
 		"in_stride_row": row, "in_stride_col": pixel, "in_stride_outer": s.xOuter,
 		"in_stride_middle": s.xMiddle, "weight_stride_outer": s.wOuter,
-		"weight_stride_middle": s.wMiddle, "weight_stride_row": n(s.wRow),
-		"weight_stride_col": n(s.wCol)})
-	in.Cost = cost(in.MACs) / 4 * (1 + 1/float64(s.depth)) * cv.narrow(rowsCols/2) * cv.edgeTiles(up)
+		"weight_stride_middle": s.wMiddle, "weight_stride_row": num(s.wRow),
+		"weight_stride_col": num(s.wCol)})
+	in.Cost = cost(in.MACs) / 4 * (1 + 1/float64(s.depth)) * cv.narrow(rowsCols/2) * cv.edgeTiles()
 	if !cv.yLast {
 		in.Cost *= 1.25
 	}
@@ -87,7 +77,6 @@ func (cv *convolution) sums(up [2]sym.Expr, row, plane sym.Expr) (s tapSums, ok 
 	rows, cols := &cv.axes[0], &cv.axes[1]
 	kh, kw, cin := rows.kernel, cols.kernel, cv.cin
 	taps := kh * kw
-	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
 	for d, a := range cv.axes {
 		if !up[d].Is(1) && !a.dilation.Is(1) {
 			return s, false
@@ -100,14 +89,14 @@ func (cv *convolution) sums(up [2]sym.Expr, row, plane sym.Expr) (s tapSums, ok 
 		p.Group, p.Column = cin*cv.cout*taps, taps
 		stepIn, stepRow, stepCol = cv.cout*taps, -stepRow, -stepCol
 	}
-	single := kw == 1 || sym.LessEq(n(kw), up[1]) // tap of a row at most
+	single := kw == 1 || sym.LessEq(num(kw), up[1]) // tap of a row at most
 	beside := cols.dilation.Is(1) && up[1].Is(1)
 	if cv.xLast {
-		pixel := n(cv.groups * cin)
+		pixel := num(cv.groups * cin)
 		p.A, p.B, p.C, p.StepA, p.StepB, p.StepC = kh, kw, cin, stepRow, stepCol, stepIn
 		s = tapSums{flat: true, depth: cin, unit: cin, wRow: kw * cin, wCol: cin,
 			xOuter: sym.Mul(rows.dilation, row), xMiddle: sym.Mul(cols.dilation, pixel),
-			wOuter: sym.Mul(up[0], n(kw*cin)), wMiddle: sym.Mul(up[1], n(cin))}
+			wOuter: sym.Mul(up[0], num(kw*cin)), wMiddle: sym.Mul(up[1], num(cin))}
 		if beside && cv.groups == 1 { // neighbouring pixels are one run
 			s.flat, s.depth, s.wMiddle = false, kw*cin, sym.Int(0)
 		}
@@ -121,12 +110,12 @@ func (cv *convolution) sums(up [2]sym.Expr, row, plane sym.Expr) (s tapSums, ok 
 			}
 			s = tapSums{depth: depth, unit: 1, wRow: kw, wCol: 1, xOuter: plane,
 				xMiddle: sym.Mul(rows.dilation, row),
-				wOuter:  n(taps), wMiddle: sym.Mul(up[0], n(kw))}
+				wOuter:  num(taps), wMiddle: sym.Mul(up[0], num(kw))}
 		case kh == 1:
 			p.A, p.B, p.C, p.StepA, p.StepB = cin, kw, 1, stepIn, stepCol
 			s = tapSums{flat: true, depth: 1, unit: 1, wRow: kw, wCol: 1, xOuter: plane,
 				xMiddle: cols.dilation,
-				wOuter:  n(taps), wMiddle: up[1]}
+				wOuter:  num(taps), wMiddle: up[1]}
 		default:
 			return s, false
 		}
@@ -137,17 +126,19 @@ func (cv *convolution) sums(up [2]sym.Expr, row, plane sym.Expr) (s tapSums, ok 
 
 // edgeTiles estimates how much longer tiles take that end where the taps that
 // results see change than full ones over a copy of the image with its padding.
-func (cv *convolution) edgeTiles(up [2]sym.Expr) float64 {
+func (cv *convolution) edgeTiles() float64 {
 	const full, least = 12, 4 // rows of a tile; that are no faster if there are less
 	spans := func(d int) (out []int64) {
 		a := &cv.axes[d]
-		in, inOK := a.in.Const()
-		n, nOK := a.out.Const()
-		stride, strideOK := a.stride.Const()
-		pad, padOK := a.pad.Const()
-		dilation, dilationOK := a.dilation.Const()
-		apart, upOK := up[d].Const()
-		if !inOK || !nOK || !strideOK || !padOK || !dilationOK || !upOK || n == 0 {
+		var known [6]int64
+		for i, x := range []sym.Expr{a.in, a.out, a.stride, a.pad, a.dilation, cv.up[d]} {
+			var ok bool
+			if known[i], ok = x.Const(); !ok {
+				return nil
+			}
+		}
+		in, n, stride, pad, dilation, apart := known[0], known[1], known[2], known[3], known[4], known[5]
+		if n == 0 {
 			return nil
 		}
 		if apart > 1 { // each phase by itself
@@ -190,8 +181,8 @@ func (cv *convolution) edgeTiles(up [2]sym.Expr) float64 {
 	}
 	plain = work(height, width)
 	seen := 1.0 // of the taps
-	for d := range up {
-		if n, ok := up[d].Const(); ok {
+	for _, up := range cv.up {
+		if n, ok := up.Const(); ok {
 			seen /= float64(n)
 		}
 	}

@@ -14,22 +14,18 @@ import (
 // are: what is added to each element of the input is a number for each channel,
 // where the sums begin, and what padding holds is what it makes zero.
 
-// LinearInt8 multiplies rows of bytes, of a multiple of four, with a constant
-// matrix: products of matrices, and convolutions of one tap that move by one. w is
-// packed as [ceil(n/2)][k/4][2][4]; sums begin at start[n], both with zeros for a
-// column that is not there.
-func LinearInt8() *Kernel {
-	return &Kernel{Name: "linear_i8", Descriptor: linearInt8Params,
-		Operands: []string{"x"}, C: true, InPatches: eachAlone, Match: matchLinearInt8}
-}
-
-// Conv2DInt8 is the convolution of bytes, of any layout, or a product of rows of any
-// length. It copies what two results see; w is packed as [ceil(cout/2)][depth/4][2][4],
-// depth being kh·kw·cin and zeros up to a multiple of four.
+// Conv2DInt8 is the convolution of bytes, of any layout, or a product of rows. It copies what
+// two results see; w is packed as [ceil(cout/2)][depth/4][2][4], depth being kh·kw·cin and
+// zeros up to a multiple of four. Sums begin at start[cout]; both have zeros for a column that
+// is not there.
 func Conv2DInt8() *Kernel {
-	return &Kernel{Name: "conv2d_i8", Descriptor: convInt8Params,
+	return &Kernel{Name: "conv2d_i8", Forms: []string{linearInt8}, Descriptor: convInt8Params,
 		Operands: []string{"x"}, C: true, InPatches: eachAlone, Match: matchConvInt8}
 }
+
+// linearInt8 is the form of Conv2DInt8 for rows of a multiple of four, which are read where
+// they are: of products of matrices, and of convolutions of one tap that moves by one.
+const linearInt8 = "linear_i8"
 
 // DepthwiseInt8 is the convolution of bytes in which each channel is by itself, of
 // images whose channels lie innermost. w is [kh][kw][channels].
@@ -132,7 +128,7 @@ func (cv *int8Conv) rowsOf(r *Request, x ir.Type) *int8Conv {
 	one := sym.Int(1)
 	cv.batch, cv.xLast, cv.yLast = one, true, true
 	m := sym.Mul(x.Sizes[:x.Rank()-1]...)
-	in, out := sym.Int(int64(cv.cin)), sym.Int(int64(cv.cout))
+	in, out := num(cv.cin), num(cv.cout)
 	cv.axes[0] = axis{in: one, out: one, kernel: 1, stride: one, dilation: one, inStride: sym.Mul(m,
 		in), outStride: sym.Mul(m, out)}
 	cv.axes[1] = axis{in: m, out: m, kernel: 1, stride: one, dilation: one, inStride: in,
@@ -153,47 +149,25 @@ func (cv *int8Conv) rows() bool {
 			!a.padded() && !b.padded())
 }
 
-func matchLinearInt8(r *Request) *Instance {
-	cv := int8Of(r)
-	if cv == nil || !cv.rows() {
-		return nil
-	}
-	w, start, begun, ok := cv.turns(r)
-	if !ok {
-		return nil
-	}
-	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
-	m := cv.axes[1].out
-	yw, yc := n(cv.cout), sym.Int(1)
-	if !cv.yLast {
-		yw, yc = sym.Int(1), m
-	}
-	macs := sym.Mul(cv.batch, m, n(cv.cout), n(cv.cin))
-	return &Instance{
-		Params: linearInt8Params.params(Values{"batch": cv.batch, "m": m, "n": n(cv.cout),
-			"k": n(cv.cin), "out_stride_row": yw, "out_stride_col": yc}, nil),
-		Operands: []int{cv.x}, Packed: []Packed{w, start}, Rest: true, Begun: begun,
-		Channels: Channels{Inner: yc, Count: n(cv.cout)}, Tile: r.Target.tile(), MACs: macs,
-		Cost: cost(macs),
-	}
-}
-
 func matchConvInt8(r *Request) *Instance {
 	cv := int8Of(r)
 	// Of a single product there is no sum.
-	if cv == nil || cv.groups > 1 || cv.rows() || cv.depth() < 2 {
+	if cv == nil || cv.groups > 1 || cv.depth() < 2 {
 		return nil
 	}
 	w, start, begun, ok := cv.turns(r)
 	if !ok {
 		return nil
 	}
-	n := func(x int64) sym.Expr { return sym.Int(x) }
 	depth := roundUp(int64(cv.depth()), 4)
-	in := cv.instance(r.Target.tile(), convInt8Params, Values{"depth": n(depth),
-		"pad_value": n(-cv.offset)}, w, start)
-	in.Rest, in.Begun, in.Scratch = true, begun, n(2*depth)
-	in.Cost = 2 * cost(in.MACs)
+	form, copied, padding := "", 2*depth, -cv.offset
+	if cv.rows() {
+		form, copied, padding = linearInt8, 0, 0
+	}
+	in := cv.instance(r.Target.tile(), convInt8Params, Values{"depth": num(depth),
+		"pad_value": num(padding)}, w, start)
+	in.Form, in.Rest, in.Begun, in.Scratch = form, true, begun, num(copied)
+	in.Cost = cost(in.MACs)
 	return in
 }
 
@@ -207,16 +181,10 @@ func matchDepthwiseInt8(r *Request) *Instance {
 	if !ok {
 		return nil
 	}
-	n := sym.Int(int64(cv.groups))
 	bias, begun := cv.begin(r, cv.groups)
-	starts := make([]byte, 0, 4*len(bias))
-	for _, v := range bias {
-		starts = binary.LittleEndian.AppendUint32(starts, uint32(int32(v)))
-	}
-	in := cv.instance(r.Target.tile(), depthwiseInt8Params, Values{"channels": n,
-		"in_offset": sym.Int(cv.offset)},
-		Packed{Name: "w", DType: ir.Int8, Data: w, From: []int{cv.w}}, Packed{Name: "start",
-			DType: ir.Int32, Data: starts})
+	in := cv.instance(r.Target.tile(), depthwiseInt8Params, Values{"channels": num(cv.groups),
+		"in_offset": num(cv.offset)},
+		Packed{Name: "w", DType: ir.Int8, Data: w, From: []int{cv.w}}, starts(bias))
 	in.Rest, in.Begun = true, begun
 	in.Cost = cost(in.MACs)
 	return in
@@ -263,7 +231,6 @@ func (cv *int8Conv) turns(r *Request) (w, start Packed, begun []int, ok bool) {
 	columns := int(roundUp(int64(cv.cout), 2))
 	bytes := make([]byte, columns*deep)
 	bias, begun := cv.begin(r, columns)
-	starts := make([]byte, 0, 4*columns)
 	for c := range columns {
 		sum := int64(0)
 		for i := 0; c < cv.cout && i < k; i++ {
@@ -274,8 +241,17 @@ func (cv *int8Conv) turns(r *Request) (w, start Packed, begun []int, ok bool) {
 			sum += v
 			bytes[c/2*2*deep+i/4*8+c%2*4+i%4] = byte(v)
 		}
-		starts = binary.LittleEndian.AppendUint32(starts, uint32(int32(bias[c]+sum*cv.offset)))
+		bias[c] += sum * cv.offset
 	}
 	w = Packed{Name: "w", DType: ir.Int8, Data: bytes, From: []int{cv.w}}
-	return w, Packed{Name: "start", DType: ir.Int32, Data: starts}, begun, true
+	return w, starts(bias), begun, true
+}
+
+// starts packs what sums begin with.
+func starts(sums []int64) Packed {
+	p := Packed{Name: "start", DType: ir.Int32}
+	for _, v := range sums {
+		p.Data = binary.LittleEndian.AppendUint32(p.Data, uint32(int32(v)))
+	}
+	return p
 }

@@ -329,7 +329,9 @@ func (tr *byteTrial) text(t *testing.T, number int) string {
 		k.Known[p.Name] = n
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "static void kernel%d(int32_t *y, const int8_t *x, const int8_t *w, const int32_t *start, void *scratch)\n%s\n", number, strings.Replace(withKnown(text(t, in.Name(), k), k), "{\n", "{\n    (void)scratch;\n", 1))
+	fmt.Fprintf(&b, "static void kernel%d(int32_t *y, const int8_t *x, const int8_t *w, "+
+		"const int32_t *start, void *scratch)\n%s\n", number,
+		strings.Replace(withKnown(text(t, in.Name(), k), k), "{\n", "{\n    (void)scratch;\n", 1))
 	data := func(typ, name string, n int, at func(int) int64) {
 		fmt.Fprintf(&b, "static const %s %s%d[] = {", typ, name, number)
 		for i := range n {
@@ -346,7 +348,8 @@ func (tr *byteTrial) text(t *testing.T, number int) string {
 	})
 	data("int32_t", "want", len(tr.want), func(i int) int64 { return int64(tr.want[i]) })
 	scratch, _ := in.Scratch.Const()
-	fmt.Fprintf(&b, "static int trial%d(void)\n{\n    static int32_t y[%d];\n    static int8_t scratch[%d];\n    kernel%d(y, x%d, w%d, start%d, scratch);\n"+
+	fmt.Fprintf(&b, "static int trial%d(void)\n{\n    static int32_t y[%d];\n"+
+		"    static int8_t scratch[%d];\n    kernel%d(y, x%d, w%d, start%d, scratch);\n"+
 		"    for (int i = 0; i < %d; i++) if (y[i] != want%d[i]) return 1;\n    return 0;\n}\n",
 		number, len(tr.want), scratch+1, number, number, number, number, len(tr.want), number)
 	tr.used = k.Used

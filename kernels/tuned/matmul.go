@@ -238,8 +238,8 @@ func matchMatmul(r *Request) *Instance {
 		Tile: t,
 		MACs: sym.Mul(p.batch, p.m, p.n, p.k),
 		// Reading and copying w once comes on top.
-		Cost: cost(p.batch, sym.Add(p.m, sym.Int(int64(t.Rows))),
-			sym.Add(p.n, sym.Int(int64(t.Cols-1))), p.k),
+		Cost: cost(p.batch, sym.Add(p.m, num(t.Rows)),
+			sym.Add(p.n, num(t.Cols-1)), p.k),
 	}
 	if p.bias >= 0 {
 		in.Added = []int{p.bias}
@@ -249,7 +249,7 @@ func matchMatmul(r *Request) *Instance {
 		in.Form = matmulRows
 		copied = rowsCols + r.Target.Language.CopiesRows
 	}
-	in.Scratch = sym.Mul(p.k, sym.Int(int64(4*copied)))
+	in.Scratch = sym.Mul(p.k, num(4*copied))
 	return in
 }
 

@@ -38,7 +38,7 @@ func WindowOf(c *ops.Call, t Target) (w Window, ok bool) {
 		of sym.Expr
 	}{
 		{&w.In, rows.in}, {&w.Out, rows.out}, {&w.Stride, rows.stride}, {&w.Pad, rows.pad},
-		{&w.Reach, sym.Add(sym.Mul(sym.Int(int64(rows.kernel-1)), rows.dilation), sym.Int(1))},
+		{&w.Reach, sym.Add(sym.Mul(num(rows.kernel-1), rows.dilation), sym.Int(1))},
 	} {
 		if *f.to, ok = f.of.Const(); !ok {
 			return w, false
@@ -235,7 +235,8 @@ func slidingTiles(in *Instance) tiling {
 // productTiles are those of the kernel that multiplies rows with columns of weights.
 func productTiles(in *Instance) tiling {
 	size, wide := float64(in.Tile.Rows), float64(in.Tile.Cols)
-	return tiling{size: size, blocks: math.Ceil(in.number("out_channels")/wide) * in.number("groups"),
+	blocks := math.Ceil(in.number("out_channels")/wide) * in.number("groups")
+	return tiling{size: size, blocks: blocks,
 		together: (size + wide + size*wide + 3) / (size * wide), alone: (2*wide + 4) / wide}
 }
 
@@ -263,7 +264,8 @@ func (in *Instance) Instructions() float64 {
 	rows, cols := in.number("out_h"), in.number("out_w")
 	tiles, alone := t.row(max(0, in.number("interior_end")-in.number("interior_begin")), cols)
 	products := cost(in.MACs) / (rows * cols)
-	return perCall + rows*((tiles*t.size*t.together+alone*t.alone)*products+(tiles+alone)*t.blocks*perTile)
+	each := (tiles*t.size*t.together + alone*t.alone) * products
+	return perCall + rows*(each+(tiles+alone)*t.blocks*perTile)
 }
 
 // number is an integer parameter, the largest value if it is not constant.

@@ -9,8 +9,9 @@ import (
 // elements one by one. Channels lie innermost in image and result, or both are
 // row-major: then a row's largest are taken in scratch first.
 func MaxPool2D() *Kernel {
-	return &Kernel{Name: "max_pool2d_f32", Descriptor: poolParams, Go: "rows.MaxPool", Buffers: []string{"scratch"},
-		Phases: []string{"rows"}, OwnScratch: true, Operands: []string{"x"}, Match: matchMaxPool}
+	return &Kernel{Name: "max_pool2d_f32", Descriptor: poolParams, Go: "rows.MaxPool",
+		Buffers: []string{"scratch"}, Phases: []string{"rows"}, OwnScratch: true,
+		Operands: []string{"x"}, Match: matchMaxPool}
 }
 
 // AvgPool2D is the mean of each window of images whose channels lie innermost, like

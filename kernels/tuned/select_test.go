@@ -146,7 +146,7 @@ func TestParams(t *testing.T) {
 	}
 	for _, tr := range byteTrials(rand.New(rand.NewPCG(2, 2)), 20) {
 		if tr.prepare(t) {
-			tried[tr.in.Name()] = true
+			tried[tr.in.Kernel.Name] = true
 		}
 	}
 	if len(tried) != len(tuned.Standard()) {

@@ -67,7 +67,7 @@ func Standard() []*Kernel {
 		Linear(), Matmul(), // products of matrices
 		Conv2D(), Conv2DRows(), Winograd(), ConvEdges(), ConvFew(), // convolutions
 		DepthwiseConv2D(), DepthwiseRows(),
-		LinearInt8(), Conv2DInt8(), DepthwiseInt8(), // of bytes
+		Conv2DInt8(), DepthwiseInt8(), // of bytes
 		MaxPool2D(), AvgPool2D(),
 		Attention(),
 	}
@@ -196,7 +196,7 @@ func Select(kernels []*Kernel, r *Request) *Instance {
 		best.Divided = r.Target.Threads > 1 && len(best.Phases()) > 0 &&
 			best.Most() >= r.Target.DividedFrom
 		if best.Divided && best.Kernel.OwnScratch {
-			best.Scratch = sym.Mul(sym.Int(int64(r.Target.Threads)), best.Scratch)
+			best.Scratch = sym.Mul(num(r.Target.Threads), best.Scratch)
 		}
 	}
 	return best
@@ -279,6 +279,9 @@ func (e *Epilogue) Bounds() (b Bounds, ok bool) {
 	}
 	return b, body.Op == expr.OpLocal && body.Var == e.Acc
 }
+
+// num is a number as a constant expression.
+func num[T int | int64](n T) sym.Expr { return sym.Int(int64(n)) }
 
 // inPanels makes a Packed of the elements of a constant, of zeros if it is none
 // of the operands; nil elements are known later.

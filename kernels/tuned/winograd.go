@@ -16,10 +16,9 @@ import (
 // w[ceil(cout/32)][points][cin][32]; sums are carried back. Both ways are linear
 // maps of vectors of channels.
 func Winograd() *Kernel {
-	return &Kernel{Name: "winograd_f32", Descriptor: winogradParams, Go: "rows.Winograd", Buffers: []string{"w", "bias", "scratch"},
-		Phases: []string{"tiles"}, Bounds: true, Operands: []string{"x"},
-		C:     true,
-		Match: matchWinograd}
+	return &Kernel{Name: "winograd_f32", Descriptor: winogradParams, Go: "rows.Winograd",
+		Buffers: []string{"w", "bias", "scratch"}, Phases: []string{"tiles"}, Bounds: true,
+		Operands: []string{"x"}, C: true, Match: matchWinograd}
 }
 
 // winogradLanes divides the input channels: vectors have at most so many.
@@ -118,7 +117,6 @@ const (
 // winograd makes the instance of a plan.
 func (cv *convolution) winograd(r *Request, p winogradPlan) *Instance {
 	side := int(p.m) + 2
-	n := func(x int64) sym.Expr { return sym.Int(x) }
 	rows, cols := &cv.axes[0], &cv.axes[1]
 	cin, cout := int64(cv.cin), int64(cv.cout)
 	points := side * side
@@ -126,16 +124,15 @@ func (cv *convolution) winograd(r *Request, p winogradPlan) *Instance {
 		Last:   lastCols(cv.cout),
 		Column: cv.cin * points, StepA: 1, StepC: points}
 	w := packed("w", panels.Pack(s, atPoints(cv.weights, side)), cv.w)
-	_, bias := cv.panels(1, cv.cout, rowsCols, 0)
 	in := &Instance{
-		Params: winogradParams.params(Values{"tile_side": n(int64(side)),
-			"tiles_across": n(p.across), "tiles": n(p.tiles), "block": n(p.block)}, cv.window()),
+		Params: winogradParams.params(Values{"tile_side": num(int64(side)),
+			"tiles_across": num(p.across), "tiles": num(p.tiles), "block": num(p.block)}, cv.window()),
 		Operands: []int{cv.x},
-		Packed:   []Packed{w, bias},
-		Channels: Channels{Inner: n(1), Count: n(cout)}, RunChannels: true,
+		Packed:   []Packed{w, cv.biases(1, cv.cout, rowsCols)},
+		Channels: Channels{Inner: num(1), Count: num(cout)}, RunChannels: true,
 		Tile:    r.Target.tile(),
-		Scratch: n(winogradScratch(p.block, int64(points), cv.cin)),
-		MACs:    sym.Mul(cv.batch, n(cout), rows.out, cols.out, n(9*cin)),
+		Scratch: num(winogradScratch(p.block, int64(points), cv.cin)),
+		MACs:    sym.Mul(cv.batch, num(cout), rows.out, cols.out, num(9*cin)),
 	}
 	in.Cost = cost(cv.batch) * p.cost / 4
 	return in

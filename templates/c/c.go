@@ -3,6 +3,7 @@
 package c
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -48,25 +49,29 @@ type Result struct {
 	Args []string
 }
 
-// Store returns the C expression of what is stored for the plain result acc at position o,
-// in channel c. All are simple operands of function calls; an acc may only be used once.
-func (k *Kernel) Store(acc, o, c string) string {
-	if k.Result.Name == "" {
-		return k.Say(acc)
-	}
-	var args []string
-	for _, a := range k.Result.Args {
-		switch a {
-		case "acc":
-			a = acc
-		case "o":
-			a = o
-		case "channel":
-			a = c
+// Results stores, in channel c and at position at, what becomes of the plain result acc: in
+// loops, the outer one first, of which each is "i < n", or "int i < n" where n is small. Acc
+// and c are simple operands of function calls; an acc may only be used once.
+func (k *Kernel) Results(acc, at, c string, loops ...string) string {
+	text := ""
+	for _, loop := range loops {
+		typ, condition := k.Index, strings.TrimPrefix(loop, "int ")
+		if condition != loop {
+			typ = "int"
 		}
-		args = append(args, k.Say(a))
+		name, _, _ := strings.Cut(condition, " ")
+		text += fmt.Sprintf("for (%s %s = 0; %s; %s++) {\n", typ, name, condition, name)
 	}
-	return k.Result.Name + "(" + strings.Join(args, ", ") + ")"
+	given := map[string]string{"acc": acc, "o": "o", "channel": c}
+	if name := k.Result.Name; name != "" {
+		var args []string
+		for _, a := range k.Result.Args {
+			args = append(args, cmp.Or(given[a], a))
+		}
+		acc = name + "(" + strings.Join(args, ", ") + ")"
+	}
+	return k.Say(fmt.Sprintf("%sconst %s o = %s;\ny[o] = %s;%s", text, k.Index, at, acc,
+		strings.Repeat("\n}", len(loops))))
 }
 
 // WithIntegers returns a text with declarations of integers where its body begins:
@@ -139,6 +144,15 @@ func (k *Kernel) Each(name, field string) string {
 	}
 	return k.Say(fmt.Sprintf("\nfor (%[1]s %[2]s = 0; %[2]s < %[3]s; %[2]s++) {", k.Index, name,
 		field))
+}
+
+// Of begins a position: with that of number name of the things, so far apart, that a field
+// counts, unless there is always one.
+func (k *Kernel) Of(name, field, apart string) string {
+	if k.One(field) {
+		return ""
+	}
+	return k.Say(name + " * " + apart + " + ")
 }
 
 // Done ends the loop of Each.

@@ -12,7 +12,8 @@ func machine2() int {
 	const (
 		fma, osxsave = 1 << 12, 1 << 27 // leaf 1, ecx
 		avx2         = 1 << 5           // leaf 7, ebx
-		avx512       = 1<<16 | 1<<17    // foundation, doublewords and quadwords
+		// bit manipulation, foundation, doublewords and quadwords
+		avx512 = 1<<8 | 1<<16 | 1<<17
 	)
 	most, _, _, _ := cpuid2(0, 0)
 	if most < 7 {

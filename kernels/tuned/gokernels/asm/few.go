@@ -25,11 +25,7 @@ func (m machine) few() {
 	}
 	c := &code{machine: m, rows: most}
 	for range most {
-		var row []reg.VecVirtual
-		for range fewVectors {
-			row = append(row, m.vector())
-		}
-		c.sums = append(c.sums, row)
+		c.sums = append(c.sums, m.vectors(fewVectors))
 	}
 	all := c.sums
 	columns := field("columns")
@@ -75,8 +71,7 @@ func (c *code) fewVectors(most int) {
 		c.mask(field("columns"))
 	}
 	c.epilogueRows(base("y"), base("add"), scaled("step"), "channels")
-	VZEROUPPER()
-	RET()
+	done()
 }
 
 // fewSums adds the products of all taps for n channels.
@@ -99,9 +94,8 @@ func (c *code) fewSums(n int) {
 	x, weights, left, step := copied(phase), copied(first), copied(taps), copied(apart)
 	SHLQ(operand.U8(5), step) // the weights of a tap take 32 bytes
 	Label(label("tap"))
-	var v []reg.VecVirtual
-	for j := range c.vecs {
-		v = append(v, c.vector())
+	v := c.vectors(c.vecs)
+	for j := range v {
 		VMOVUPS(operand.Mem{Base: x, Disp: j * c.bytes}, v[j])
 	}
 	for i := range n {
@@ -212,8 +206,7 @@ func transpose() {
 	LEAQ(operand.Mem{Base: beyond, Index: step, Scale: 4}, beyond)
 	SUBQ(operand.U8(8), left)
 	JNZ(operand.LabelRef("block"))
-	VZEROUPPER()
-	RET()
+	done()
 	Label("rest")
 	for i := range 7 {
 		a, b, v := half(i%4, 0), half(i%4, 1), YMM()
@@ -226,8 +219,7 @@ func transpose() {
 		}
 	}
 	Label("done")
-	VZEROUPPER()
-	RET()
+	done()
 }
 
 // unzip writes the function that takes elements in turn, eight pairs at a time.
@@ -249,6 +241,5 @@ func unzip() {
 	ADDQ(operand.U8(64), from)
 	DECQ(blocks)
 	JNZ(operand.LabelRef("block"))
-	VZEROUPPER()
-	RET()
+	done()
 }

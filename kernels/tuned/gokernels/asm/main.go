@@ -4,6 +4,7 @@
 package main
 
 import (
+	"github.com/etgen/etgen/kernels/tuned/gokernels/asm/cpu"
 	. "github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -39,26 +40,8 @@ func main() {
 	}
 	transpose()
 	unzip()
-	cpuid()
+	cpu.Write(func(name, _, _ string) { Implement(name) })
 	Generate()
-}
-
-func cpuid() {
-	Implement("cpuid")
-	Load(Param("leaf"), reg.EAX)
-	Load(Param("part"), reg.ECX)
-	CPUID()
-	Store(reg.EAX, Return("a"))
-	Store(reg.EBX, Return("b"))
-	Store(reg.ECX, Return("c"))
-	Store(reg.EDX, Return("d"))
-	RET()
-
-	Implement("xgetbv")
-	XORL(reg.ECX, reg.ECX)
-	XGETBV()
-	Store(reg.EAX, ReturnIndex(0))
-	RET()
 }
 
 // code is a function while it is written.
@@ -108,8 +91,7 @@ func scaled(name string) reg.Register {
 // rowPointers returns the addresses of rows of x, from three to three pointers
 // a register: row i is at pointers[i/3] + i%3·next.
 func rowPointers(rows int, x, next reg.Register) []reg.Register {
-	p := []reg.Register{GP64()}
-	MOVQ(x, p[0])
+	p := []reg.Register{copied(x)}
 	if rows <= 3 {
 		return p
 	}
@@ -156,6 +138,23 @@ func (c *code) load(m operand.Mem, j int, v reg.VecVirtual) {
 	} else {
 		VMOVUPS_Z(m, c.masks[j], v)
 	}
+}
+
+// vectors makes vectors.
+func (m machine) vectors(n int) (out []reg.VecVirtual) {
+	for range n {
+		out = append(out, m.vector())
+	}
+	return out
+}
+
+// loaded makes the vectors of the row at an address.
+func (c *code) loaded(at reg.Register) (row []reg.VecVirtual) {
+	for j := range c.vecs {
+		row = append(row, c.vector())
+		c.load(operand.Mem{Base: at, Disp: j * c.bytes}, j, row[j])
+	}
+	return row
 }
 
 // masked returns the operands of an instruction whose result is left alone
@@ -236,6 +235,39 @@ func (c *code) epilogueRows(y, add, step reg.Register, count string) {
 	}
 	if count != "" {
 		Label(c.label("done"))
+	}
+}
+
+// done ends a function.
+func done() {
+	VZEROUPPER()
+	RET()
+}
+
+// blocks writes the loop over blocks, of the vectors that a row has at most, of as many
+// elements as a field says. The last block may have less where there are masks: narrow is
+// its label if it is of one vector, for which one makes ready.
+func (c *code) blocks(count string, off reg.Register, narrow string, one, body func()) {
+	Label(c.label("block"))
+	if c.bytes == 64 {
+		left := left(count, off)
+		CMPQ(left, operand.U8(c.bytes/4))
+		JLE(operand.LabelRef(narrow))
+		c.mask(left)
+		c.masks[0] = nil // whole
+	}
+	body()
+	ADDQ(operand.U8(c.vecs*c.bytes), off)
+	bytes := scaled(count)
+	CMPQ(off, bytes)
+	JLT(operand.LabelRef(c.label("block")))
+	done()
+	if c.bytes == 64 {
+		Label(narrow)
+		one()
+		c.mask(left(count, off))
+		body()
+		done()
 	}
 }
 

@@ -58,8 +58,7 @@ func (m machine) product() {
 func (c *code) walk(w reg.Register, body func(x reg.Register)) {
 	outer, xr := field("outer"), base("x")
 	Label(c.label("outer"))
-	middle, xc := field("middle"), GP64()
-	MOVQ(xr, xc)
+	middle, xc := field("middle"), copied(xr)
 	Label(c.label("middle"))
 	body(xc)
 	advance(w, "wMiddle")
@@ -78,8 +77,7 @@ func (c *code) end() {
 	}
 	y, add := base("y"), base("add")
 	c.epilogue(y, add)
-	VZEROUPPER()
-	RET()
+	done()
 }
 
 func (c *code) productRows() {
@@ -99,12 +97,7 @@ func (c *code) productRows() {
 		p := rowPointers(c.rows, x, next)
 		depth := field("depth")
 		Label(c.label("depth"))
-		var b []reg.VecVirtual
-		for j := range c.vecs {
-			v := c.vector()
-			VMOVUPS(operand.Mem{Base: w, Disp: j * c.bytes}, v)
-			b = append(b, v)
-		}
+		b := c.loaded(w)
 		ADDQ(wide, w)
 		if fetch != nil {
 			PREFETCHT0(operand.Mem{Base: fetch}) // not T1: most lines are asked for several times
@@ -151,8 +144,7 @@ func (c *code) productRow() {
 		ADDQ(wide, w)
 	}
 	c.walk(w, func(x reg.Register) {
-		q := GP64()
-		MOVQ(x, q)
+		q := copied(x)
 		depth := field("depth")
 		SUBQ(operand.U8(chains), depth)
 		JL(operand.LabelRef(c.label("rest")))

@@ -23,37 +23,11 @@ func (m machine) sweep() {
 		wide = m.vecs
 	}
 	for range sweepMost {
-		var row []reg.VecVirtual
-		for range wide {
-			row = append(row, m.vector())
-		}
-		c.all = append(c.all, row)
+		c.all = append(c.all, m.vectors(wide))
 	}
 	XORQ(c.off, c.off)
 	c.start(wide)
-	Label(c.label("block"))
-	if wide > 1 {
-		left := left("channels", c.off)
-		CMPQ(left, operand.U8(c.bytes/4))
-		JLE(operand.LabelRef("narrow"))
-		c.mask(left)
-		c.masks[0] = nil // whole
-	}
-	only(c.prefix, c.block)
-	ADDQ(operand.U8(c.vecs*c.bytes), c.off)
-	bytes := scaled("channels")
-	CMPQ(c.off, bytes)
-	JLT(operand.LabelRef(c.label("block")))
-	VZEROUPPER()
-	RET()
-	if wide > 1 {
-		Label("narrow")
-		c.start(1)
-		c.mask(left("channels", c.off))
-		only(c.prefix, c.block)
-		VZEROUPPER()
-		RET()
-	}
+	c.blocks("channels", c.off, "narrow", func() { c.start(1) }, func() { only(c.prefix, c.block) })
 }
 
 // sweepCode is a sweep's function while it is written.
@@ -139,11 +113,7 @@ func (c *sweepCode) products(name string, taps, by, n int) {
 	x, w := copied(xr), copied(wr)
 	weights := make([][]reg.VecVirtual, taps)
 	for k := range weights {
-		for j := range c.vecs {
-			v := c.vector()
-			c.load(operand.Mem{Base: w, Disp: j * c.bytes}, j, v)
-			weights[k] = append(weights[k], v)
-		}
+		weights[k] = c.loaded(w)
 		if k+1 < taps {
 			ADDQ(tap, w)
 		}

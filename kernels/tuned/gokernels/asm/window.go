@@ -26,7 +26,10 @@ func (m machine) window(name string, largest bool) {
 			c := &windowCode{code: code{machine: m, prefix: prefix, rows: n, vecs: m.vecs},
 				largest: largest, next: scaled("next"), off: GP64()}
 			XORQ(c.off, c.off)
-			c.blocks()
+			c.blocks("width", c.off, c.label("narrow"), func() {
+				c.prefix += "narrow"
+				c.vecs = 1
+			}, c.block)
 		})
 	}
 }
@@ -36,35 +39,6 @@ type windowCode struct {
 	code
 	largest   bool
 	next, off reg.Register // off is that of the block, in bytes
-}
-
-// blocks writes the loop over blocks of the vectors that a row has at most. The
-// last block may have less elements where there are masks.
-func (c *windowCode) blocks() {
-	Label(c.label("block"))
-	if c.bytes == 64 {
-		left := left("width", c.off)
-		CMPQ(left, operand.U8(c.bytes/4))
-		JLE(operand.LabelRef(c.label("narrow")))
-		c.mask(left)
-		c.masks[0] = nil // whole
-	}
-	c.block()
-	ADDQ(operand.U8(c.vecs*c.bytes), c.off)
-	width := scaled("width")
-	CMPQ(c.off, width)
-	JLT(operand.LabelRef(c.label("block")))
-	VZEROUPPER()
-	RET()
-	if c.bytes == 64 {
-		Label(c.label("narrow"))
-		c.prefix += "narrow"
-		c.vecs = 1
-		c.mask(left("width", c.off))
-		c.block()
-		VZEROUPPER()
-		RET()
-	}
 }
 
 func (c *windowCode) block() {
@@ -98,9 +72,7 @@ func (c *windowCode) block() {
 	Label(c.label("outer"))
 	var at []reg.Register
 	for _, r := range steps {
-		p := GP64()
-		MOVQ(r, p)
-		at = append(at, p)
+		at = append(at, copied(r))
 	}
 	c.taps(at)
 	c.advance(steps, "xOuter", "wOuter")
@@ -146,12 +118,7 @@ func (c *windowCode) advance(to []reg.Register, fields ...string) {
 
 // multiply adds the products of a tap, whose weights are at w.
 func (c *windowCode) multiply(p []reg.Register, w reg.Register) {
-	var b []reg.VecVirtual
-	for j := range c.vecs {
-		v := c.vector()
-		c.load(operand.Mem{Base: w, Disp: j * c.bytes}, j, v)
-		b = append(b, v)
-	}
+	b := c.loaded(w)
 	for i := range c.rows {
 		for j, s := range c.sums[i] {
 			VFMADD231PS(c.masked(j, row(p, c.next, i, j*c.bytes), b[j], s)...)

@@ -90,13 +90,6 @@ func number(n int) reg.Register {
 	return r
 }
 
-func (c *carry) vectors(n int) (out []reg.VecVirtual) {
-	for range n {
-		out = append(out, c.vector())
-	}
-	return out
-}
-
 // lift writes the function that takes an image's elements to their values at the
 // points.
 func (m machine) lift(size int) {
@@ -161,8 +154,7 @@ func (m machine) lift(size int) {
 	ADDQ(operand.U8(c.bytes), v)
 	SUBQ(operand.U8(c.bytes/4), channels)
 	JNZ(c.jump("vector"))
-	VZEROUPPER()
-	RET()
+	done()
 }
 
 // up takes a line of an image to its values: the result for point number i goes to
@@ -280,8 +272,7 @@ func (m machine) land(size int) {
 	}
 	SUBQ(operand.U8(c.bytes/4), channels)
 	JG(c.jump("vector"))
-	VZEROUPPER()
-	RET()
+	done()
 }
 
 // back takes a line of sums, number i of which is at m(i), to results, and gives

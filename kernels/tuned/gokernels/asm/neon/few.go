@@ -94,19 +94,19 @@ func (o *writer) fewVectors(n int) {
 	o.load(fewAdd, 4)
 	o.scaled(fewStep, 5)
 	o.load(fewCount, 6)
-	o.limits(fewLow, fewHigh)
+	o.limits(fewLow, fewHigh, 19, 6)
 	for i := range fewMost {
 		o.op("CBZ R4, plain%dx%d", n, i)
 		o.op("MOVD R4, R7")
 		for j := range n {
 			o.op("VLD1.P 16(R7), [V%d.S4]", j)
-			o.word("FADD", 0x4e20d400, sum(i, j), sum(i, j), j)
+			o.vector(fadd, sum(i, j), sum(i, j), j)
 		}
 		o.op("ADD R5, R4")
 		fmt.Fprintf(o, "plain%dx%d:\n", n, i)
 		o.op("MOVD R3, R7")
 		for j := range n {
-			o.bound(sum(i, j))
+			o.bound(sum(i, j), 6)
 			o.op("VST1.P [V%d.S4], 16(R7)", sum(i, j))
 		}
 		if i+1 < fewMost {
@@ -125,19 +125,6 @@ func (o *writer) begun(name, structure string) {
 	o.op("MOVD t+0(FP), R0")
 }
 
-// limits loads what results are bounded by into V6 and V7.
-func (o *writer) limits(low, high int) {
-	o.op("ADD $%d, R0, R19", low)
-	o.op("VLD1R (R19), [V6.S4]")
-	o.op("ADD $%d, R0, R19", high)
-	o.op("VLD1R (R19), [V7.S4]")
-}
-
-func (o *writer) bound(v int) {
-	o.word("FMAX", 0x4e20f400, v, v, 6)
-	o.word("FMIN", 0x4ea0f400, v, v, 7)
-}
-
 // transpose writes the function that transposes sums of 4 or 8 channels, four columns at a
 // time: V16 to V19 are the first four channels of these, V20 to V23 the last.
 func (o *writer) transpose() {
@@ -148,7 +135,7 @@ func (o *writer) transpose() {
 	o.load(transposeColumns, 4)
 	o.op("LSR $2, R4, R4")
 	o.load(transposeChannels, 5)
-	o.limits(transposeLow, transposeHigh)
+	o.limits(transposeLow, transposeHigh, 19, 6)
 	for half := range 2 {
 		block := fmt.Sprintf("block%d", 4*(half+1))
 		if half == 0 {
@@ -176,9 +163,9 @@ func (o *writer) transpose() {
 				skip := fmt.Sprintf("plain%dx%dx%d", half, i, h)
 				o.op("CBZ R3, %s", skip)
 				o.op("VLD1.P 16(R3), [V0.S4]")
-				o.word("FADD", 0x4e20d400, v, v, 0)
+				o.vector(fadd, v, v, 0)
 				fmt.Fprintf(o, "%s:\n", skip)
-				o.bound(v)
+				o.bound(v, 6)
 				o.op("VST1.P [V%d.S4], 16(R2)", v)
 			}
 		}

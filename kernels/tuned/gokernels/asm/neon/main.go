@@ -53,6 +53,18 @@ func (o *writer) word(name string, code uint32, d, n, m int) {
 		name, d, n, m)
 }
 
+// Vector instructions on four numbers: d = n op m, or d = d ± n·m.
+const (
+	fadd, fsub, fmul = 0x4e20d400, 0x4ea0d400, 0x6e20dc00
+	fmla, fmls       = 0x4e20cc00, 0x4ea0cc00
+	fmax, fmin       = 0x4e20f400, 0x4ea0f400
+)
+
+var names = map[uint32]string{fadd: "FADD", fsub: "FSUB", fmul: "FMUL", fmla: "FMLA", fmls: "FMLS",
+	fmax: "FMAX", fmin: "FMIN"}
+
+func (o *writer) vector(code uint32, d, n, m int) { o.word(names[code], code, d, n, m) }
+
 func sum(i, j int) int { return 8 + i*vecs + j }
 
 func four(first int) string {
@@ -83,6 +95,20 @@ func (o *writer) begin(n, r int) {
 	}
 }
 
+// limits loads what results are bounded by into two vectors from v on, by way of register r.
+func (o *writer) limits(low, high, r, v int) {
+	for i, field := range []int{low, high} {
+		o.op("ADD $%d, R0, R%d", field, r)
+		o.op("VLD1R (R%d), [V%d.S4]", r, v+i)
+	}
+}
+
+// bound bounds results by those.
+func (o *writer) bound(v, limits int) {
+	o.vector(fmax, v, v, limits)
+	o.vector(fmin, v, v, limits+1)
+}
+
 // epilogue adds, bounds and stores the sums of n rows: results go to R10, what is
 // added is at R11 if that is not zero.
 func (o *writer) epilogue(n int) {
@@ -92,18 +118,14 @@ func (o *writer) epilogue(n int) {
 		o.op("VLD1 (R11), %s", four(0))
 		o.op("ADD R12, R11")
 		for j := range vecs {
-			o.word("FADD", 0x4e20d400, sum(i, j), sum(i, j), j)
+			o.vector(fadd, sum(i, j), sum(i, j), j)
 		}
 	}
 	o.label("plain", n)
-	o.op("ADD $%d, R0, R13", low)
-	o.op("VLD1R (R13), [V4.S4]")
-	o.op("ADD $%d, R0, R13", high)
-	o.op("VLD1R (R13), [V5.S4]")
+	o.limits(low, high, 13, 4)
 	for i := range n {
 		for j := range vecs {
-			o.word("FMAX", 0x4e20f400, sum(i, j), sum(i, j), 4)
-			o.word("FMIN", 0x4ea0f400, sum(i, j), sum(i, j), 5)
+			o.bound(sum(i, j), 4)
 		}
 		o.op("VST1 %s, (R10)", four(sum(i, 0)))
 		o.op("ADD R12, R10")
@@ -228,7 +250,7 @@ func (o *writer) windowRows(n int, largest bool) {
 		o.op("VLD1 (R10), %s", four(4))
 		for j := range vecs {
 			if largest {
-				o.word("FMAX", 0x4e20f400, sum(i, j), sum(i, j), 4+j)
+				o.vector(fmax, sum(i, j), sum(i, j), 4+j)
 			} else {
 				o.op("VFMLA V%d.S4, V%d.S4, V%d.S4", j, 4+j, sum(i, j))
 			}

@@ -14,18 +14,6 @@ const (
 // near and far are the points besides zero and infinity, with either sign.
 const near, far = math.Sqrt2 / 2, math.Sqrt2
 
-// Vector instructions on four numbers: d = n op m, or d = d ± n·m.
-const (
-	fadd, fsub, fmul = 0x4e20d400, 0x4ea0d400, 0x6e20dc00
-	fmla, fmls       = 0x4e20cc00, 0x4ea0cc00
-	fmax, fmin       = 0x4e20f400, 0x4ea0f400
-)
-
-var names = map[uint32]string{fadd: "FADD", fsub: "FSUB", fmul: "FMUL", fmla: "FMLA", fmls: "FMLS",
-	fmax: "FMAX", fmin: "FMIN"}
-
-func (o *writer) vector(code uint32, d, n, m int) { o.word(names[code], code, d, n, m) }
-
 func (o *writer) move(from, to int) { o.op("VMOV V%d.B16, V%d.B16", from, to) }
 
 // carry begins a function that carries squares to points or back by way of a square
@@ -162,10 +150,7 @@ func (o *writer) land(size int) {
 	for i, field := range []int{landChannels, landM, landY, landAdd, landBias} {
 		o.load(field, 4+i)
 	}
-	o.op("ADD $%d, R0, R12", landLow)
-	o.op("VLD1R (R12), [V15.S4]")
-	o.op("ADD $%d, R0, R12", landHigh)
-	o.op("VLD1R (R12), [V16.S4]")
+	o.limits(landLow, landHigh, 12, 15)
 	o.label("vector", size)
 	o.op("MOVD R5, R9")
 	o.op("MOVD R1, R10")
@@ -204,8 +189,7 @@ func (o *writer) land(size int) {
 		o.op("ADD R16, R15")
 		o.vector(fadd, 6+k, 6+k, 17)
 		o.label("plain", k)
-		o.vector(fmax, 6+k, 6+k, 15)
-		o.vector(fmin, 6+k, 6+k, 16)
+		o.bound(6+k, 15)
 		o.op("VST1 [V%d.S4], (R12)", 6+k)
 		o.op("ADD R16, R12")
 	}

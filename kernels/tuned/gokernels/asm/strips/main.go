@@ -1,8 +1,8 @@
 // Command strips writes the primitives of kernels/strip that work element by
 // element: their loops, their vector forms in assembly, and the Go functions
-// that choose between these. What a vector form computes is an expression, and so are the functions of kernels/math
-// that have vector forms of their own; the command turns the expression into
-// one loop over vectors.
+// that choose between these. What a vector form computes is an expression, and so are the
+// functions of kernels/math that have vector forms of their own; the command turns the
+// expression into one loop over vectors.
 package main
 
 import (
@@ -12,8 +12,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/etgen/etgen/kernels/tuned/gokernels/asm/cpu"
 	. "github.com/mmcloughlin/avo/build"
-	"github.com/mmcloughlin/avo/reg"
 )
 
 func main() {
@@ -33,13 +33,16 @@ func main() {
 	extreme("largest", VMAXPS)
 	extreme("smallest", VMINPS)
 	rescale()
-	cpuid()
+	cpu.Write(func(name, signature, doc string) {
+		TEXT(name, NOSPLIT, signature)
+		Doc(doc)
+	})
 	Generate()
 	all, err := loops(prims)
 	check(err)
-	for name, text := range map[string]string{"elementwise.go": all, "vector_amd64.go": chooseAMD64(prims),
-		"vector_arm64.go": chooseARM64(prims), "vector_other.go": chooseNone(prims),
-		"functions.go": functionsFile(prims)} {
+	for name, text := range map[string]string{"elementwise.go": all,
+		"vector_amd64.go": chooseAMD64(prims), "vector_arm64.go": chooseARM64(prims),
+		"vector_other.go": chooseNone(prims), "functions.go": functionsFile(prims)} {
 		data, err := format.Source([]byte(text))
 		check(err)
 		check(os.WriteFile(filepath.Join(*dir, name), data, 0o666))
@@ -51,24 +54,4 @@ func check(err error) {
 	if err != nil {
 		log.Fatal(err)
 	}
-}
-
-func cpuid() {
-	TEXT("cpuid", NOSPLIT, "func(leaf, part uint32) (a, b, c, d uint32)")
-	Doc("cpuid executes CPUID.")
-	Load(Param("leaf"), reg.EAX)
-	Load(Param("part"), reg.ECX)
-	CPUID()
-	Store(reg.EAX, Return("a"))
-	Store(reg.EBX, Return("b"))
-	Store(reg.ECX, Return("c"))
-	Store(reg.EDX, Return("d"))
-	RET()
-
-	TEXT("xgetbv", NOSPLIT, "func() uint32")
-	Doc("xgetbv returns the low half of extended control register 0.")
-	XORL(reg.ECX, reg.ECX)
-	XGETBV()
-	Store(reg.EAX, ReturnIndex(0))
-	RET()
 }
