@@ -3,6 +3,7 @@ package golang
 import (
 	"encoding/binary"
 	"math"
+	"runtime"
 	"slices"
 	"testing"
 	"unsafe"
@@ -51,5 +52,35 @@ func TestElements(t *testing.T) {
 	}
 	if got := elements[float64]("", 0, 0); len(got) != 0 {
 		t.Errorf("got %v", got)
+	}
+}
+
+// Long tensors begin with a line of the cache on amd64, wherever the linker puts them.
+func TestElementsInLines(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("only there")
+	}
+	data := make([]byte, 1<<13)
+	for i := range data {
+		data[i] = byte(i % 251)
+	}
+	s := unsafe.String(&data[0], len(data))
+	shared := 0
+	for off := 0; off < 128; off += 4 {
+		got := elements[int32](s, off, 1<<10)
+		if p := uintptr(unsafe.Pointer(&got[0])); p%64 != 0 {
+			t.Fatalf("at %d: address %#x", off, p)
+		}
+		if unsafe.Pointer(&got[0]) == unsafe.Pointer(&data[off]) {
+			shared++
+		}
+		for i, x := range got {
+			if want := binary.LittleEndian.Uint32(data[off+4*i:]); uint32(x) != want {
+				t.Fatalf("at %d: element %d is %d, want %d", off, i, x, want)
+			}
+		}
+	}
+	if shared != 2 {
+		t.Errorf("%d of 32 are shared", shared)
 	}
 }
