@@ -366,8 +366,17 @@ func (p *printer) modularIfShort(a *expr.Expr, t ctype) code {
 // not fit: C leaves that undefined.
 func (p *printer) truncate(a *expr.Expr, t ctype) code {
 	from := typeOf(a.DType)
+	if c, ok := p.nearest(a, t); ok {
+		return c
+	}
 	if r, ok := p.ranges.floatRange(a); ok && r.in(rangeOf(t)) {
-		return cast(t, p.rounded(a))
+		// Conversions to 64 bits are functions of doubles on small machines.
+		switch {
+		case t.bits() <= 32:
+			return cast(t, p.rounded(a))
+		case r.in(rangeOf(tI32)):
+			return convert(cast(tI32, p.rounded(a)), t)
+		}
 	}
 	if p.ranges.fits(a, t) {
 		return cast(t, cast(tI32, call(p.g.helper("number", a.DType), from, p.rounded(a))))

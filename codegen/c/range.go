@@ -23,6 +23,8 @@ func (r interval) hull(s interval) interval {
 type ranges struct {
 	ints   map[*expr.Expr]known
 	floats map[*expr.Expr]bounds
+	// largest are bounds of the absolute values of operands that are floats, if not nil
+	largest []float64
 }
 
 // known is a range, or that none is known.
@@ -190,11 +192,21 @@ func (rs *ranges) boundsOf(e *expr.Expr) bounds {
 	case expr.OpRound, expr.OpFloor, expr.OpCeil, expr.OpTrunc:
 		b := rs.floatBounds(e.Args[0])
 		return bounds{math.Floor(b.lo), math.Ceil(b.hi), b.nan}
+	case expr.OpLoad:
+		if e.Buf < len(rs.largest) && e.DType == ir.Float32 {
+			if most := rs.largest[e.Buf]; !math.IsInf(most, 1) {
+				return bounds{-most, most, false}
+			}
+		}
 	case expr.OpAdd:
 		b, c := rs.floatBounds(e.Args[0]), e.Args[1]
 		if whole(c) && b.lo >= -roundable && b.hi <= roundable {
 			return bounds{b.lo + c.Float, b.hi + c.Float, b.nan}
 		}
+		return float32Bounds(e, b, rs.floatBounds(c), func(x, y float64) float64 { return x + y })
+	case expr.OpMul:
+		return float32Bounds(e, rs.floatBounds(e.Args[0]), rs.floatBounds(e.Args[1]),
+			func(x, y float64) float64 { return x * y })
 	case expr.OpMin, expr.OpMax:
 		a, b := rs.floatBounds(e.Args[0]), rs.floatBounds(e.Args[1])
 		out := bounds{min(a.lo, b.lo), min(a.hi, b.hi), b.nan}
@@ -220,6 +232,26 @@ func (rs *ranges) boundsOf(e *expr.Expr) bounds {
 		return bounds{min(a.lo, b.lo), max(a.hi, b.hi), a.nan || b.nan}
 	}
 	return unbounded
+}
+
+// float32Bounds are those of a sum or product e of two numbers, unbounded if it may overflow.
+// The ends of its operands' bounds give its own, rounded as it is.
+func float32Bounds(e *expr.Expr, b, c bounds, f func(x, y float64) float64) bounds {
+	if e.DType != ir.Float32 || b.nan || c.nan {
+		return unbounded
+	}
+	out := bounds{math.Inf(1), math.Inf(-1), false}
+	for _, x := range []float64{b.lo, b.hi} {
+		for _, y := range []float64{c.lo, c.hi} {
+			z := f(x, y)
+			if !(math.Abs(z) < math.MaxFloat32/2) {
+				return unbounded
+			}
+			z = expr.RoundTo(ir.Float32, z)
+			out.lo, out.hi = min(out.lo, z), max(out.hi, z)
+		}
+	}
+	return out
 }
 
 func addOK(a, b int64) (int64, bool) {
@@ -445,6 +477,50 @@ func (rs *ranges) throughInt(e *expr.Expr) bool {
 	x := e.Args[0].Args[0]
 	return x.Op == expr.OpAdd && x.Args[0].Op == expr.OpRound && whole(x.Args[1]) &&
 		rs.fits(x, typeOf(e.Args[0].DType))
+}
+
+// nearest prints the conversion of a float to a small integer type that limits a rounded number
+// and may add a constant to it, by the processor's own rounding; ok is false if it is no such
+// conversion, or if the number may be too large for that.
+func (p *printer) nearest(a *expr.Expr, t ctype) (c code, ok bool) {
+	if m := p.g.opt.Machine; m == nil || !m.Microcontroller || !m.Floats || t.bits() > 16 ||
+		a.DType != ir.Float32 {
+		return code{}, false
+	}
+	zero := int64(0)
+	if a.Op == expr.OpAdd && whole(a.Args[1]) {
+		zero, a = int64(a.Args[1].Float), a.Args[0]
+	}
+	if a.Op != expr.OpRound {
+		return code{}, false
+	}
+	lo, hi := int64(math.MinInt32), int64(math.MaxInt32)
+	x := a.Args[0]
+	for (x.Op == expr.OpMin || x.Op == expr.OpMax) && (whole(x.Args[0]) || whole(x.Args[1])) {
+		limit, of := x.Args[0], x.Args[1]
+		if !whole(limit) {
+			limit, of = of, limit
+		}
+		if n := int64(limit.Float); x.Op == expr.OpMin {
+			hi = min(hi, n)
+		} else {
+			lo = max(lo, min(n, hi))
+		}
+		x = of
+	}
+	b := p.ranges.floatBounds(x)
+	if b.nan || b.lo < -1<<30 || b.hi > 1<<30 || !(interval{lo + zero, hi + zero}).in(rangeOf(t)) {
+		return code{}, false
+	}
+	n := call(p.g.helper("nearest", ir.Float32), tI32, p.expr(x))
+	switch {
+	case zero > 0:
+		n = join("+", n, intLiteral(zero, tI32), tI32)
+	case zero < 0:
+		n = join("-", n, intLiteral(-zero, tI32), tI32)
+	}
+	n = call(p.g.helper("max", ir.Int32), tI32, intLiteral(lo+zero, tI32), n)
+	return cast(t, call(p.g.helper("min", ir.Int32), tI32, intLiteral(hi+zero, tI32), n)), true
 }
 
 // rounded prints a float operand whose zero may have either sign.

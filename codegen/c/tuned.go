@@ -185,6 +185,7 @@ func (g *gen) epilogue(in *tuned.Instance, info *kernel, names []string) (text s
 	fn := &expr.Func{Name: info.name, Params: []*expr.Var{ep.Acc}, Body: ep.Body}
 	stmts, value := schedule.Function(fn)
 	stmts, value = settled(stmts), new(ranges).settle(value)
+	p.ranges.largest = ep.Largest
 	if value.Op == expr.OpLocal && value.Var == ep.Acc && acc == ret {
 		return "", result
 	}

@@ -8,6 +8,7 @@ import (
 
 // productSamples are those of matrix products, linear algebra and attention.
 var productSamples = byName{
+	"etgen.integer_matmul.default":              integerMatmulSamples,
 	"aten.scaled_dot_product_attention.default": attentionSamples,
 	"etgen.attention.default":                   ownAttentionSamples,
 	"aten.einsum.default": func(r *Rand) []Sample {
@@ -273,4 +274,28 @@ func systemSamples(r *Rand) []Sample {
 		NewSample("A", a(3, 3), "B", f32(2, 3, 2)), NewSample("A", a(3, 3), "B", f32(2, 3),
 			"left", false),
 	}
+}
+
+// integerMatmulSamples multiply rows with one matrix or with one each, either way around.
+func integerMatmulSamples(r *Rand) []Sample {
+	var out []Sample
+	for i, d := range []ir.DType{ir.Int8, ir.Int8, ir.Uint8, ir.Int16} {
+		x, w := []int64{3, 4 + r.Dim()}, []int64{5, 0}
+		if w[1] = x[1]; i == 1 {
+			x = append([]int64{2}, x...)
+		}
+		bias, dtype := any(Tensor(ir.Int32, Values{Lo: -90, Hi: 90}, 5)), ir.Float32
+		if i%2 == 1 {
+			w[0], w[1] = w[1], w[0]
+			bias, dtype = nil, ir.Int32
+		}
+		if i == 2 {
+			x, w = append([]int64{2}, x...), append([]int64{2}, w...)
+		}
+		out = append(out, NewSample("self", Tensor(d, Values{}, x...), "mat2",
+			Tensor(ir.Int8, Values{}, w...), "bias", bias, "transposed", i%2 == 0,
+			"self_zero_point", []int64{-128, 3, 127, -500}[i], "mat2_zero_point", int64(i)-1,
+			"dtype", dtype))
+	}
+	return out
 }

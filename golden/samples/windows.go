@@ -16,7 +16,8 @@ var windowSamples = byName{
 		"cudnn_enabled", true, "allow_tf32", true),
 	"aten._convolution.deprecated": convolutions("benchmark", false, "deterministic", false,
 		"cudnn_enabled", true),
-	"etgen.padded_convolution.default": paddedSamples,
+	"etgen.padded_convolution.default":  paddedSamples,
+	"etgen.integer_convolution.default": integerConvolutionSamples,
 	"aten.convolution_backward.default": func(r *Rand) []Sample {
 		var out []Sample
 		for i, s := range convolutions()(r) {
@@ -188,6 +189,32 @@ func paddedSamples(r *Rand) []Sample {
 			"weight", Tensor(d, Values{}, 4, 4/groups, 3, 2), "bias", Tensor(d, Values{}, 4),
 			"stride", []int64{1 + k%2, 2}, "before", []int64{k, 0}, "after", []int64{1, k % 3},
 			"dilation", []int64{1, 1 + k/2}, "groups", groups))
+	}
+	return out
+}
+
+// integerConvolutionSamples have zero points, padding that is not even, groups, transposed
+// weights, and operands of two types.
+func integerConvolutionSamples(r *Rand) []Sample {
+	var out []Sample
+	for i, d := range []ir.DType{ir.Int8, ir.Int8, ir.Uint8, ir.Int16, ir.Int8, ir.Int8} {
+		k, groups := int64(i), []int64{1, 4, 2, 1, 1, 1}[i]
+		x, w := []int64{1 + k%2, 4, 5 + k, 3 + r.Dim()}, []int64{4, 4 / groups, 3, 2}
+		lists := []any{"stride", []int64{1 + k%2, 1}, "before", []int64{k % 3, 1}, "after",
+			[]int64{1, 1}, "dilation", []int64{1, 1 + k/3}}
+		if i == 3 {
+			x, w, lists = x[:3], w[:3], []any{"stride", []int64{2}, "before", []int64{1}, "after",
+				[]int64{2}, "dilation", []int64{1}}
+		}
+		bias, dtype := any(Tensor(ir.Int32, Values{Lo: -90, Hi: 90}, 4)), ir.Float32
+		if i%2 == 1 {
+			bias, dtype = nil, ir.Int32
+		}
+		zero := []int64{0, -7, 120, 300, 5, -128}[i]
+		out = append(out, NewSample(append([]any{"input", Tensor(d, Values{}, x...), "weight",
+			Tensor(ir.Int8, Values{}, w...), "bias", bias, "transposed", i == 4,
+			"output_padding", []int64{0}, "groups", groups, "input_zero_point", zero,
+			"weight_zero_point", k % 2, "dtype", dtype}, lists...)...))
 	}
 	return out
 }

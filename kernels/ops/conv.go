@@ -17,6 +17,8 @@ type convolution struct {
 	stride, before, after, dilation, outPad, kern []sym.Expr // by spatial dimension
 	groups                                        sym.Expr
 	transposed                                    bool
+	sum                                           ir.DType // of the sums
+	integer                                       bool     // operands have zero points
 }
 
 // spatialArg returns a list argument with one element per spatial dimension;
@@ -34,10 +36,16 @@ func (c *Call) spatialArg(name string, n int) []sym.Expr {
 // dimensions.
 func convOf(c *Call) *convolution {
 	cv := &convolution{x: c.Tensor("input"), w: c.Tensor("weight")}
+	has := func(name string) bool { return c.Op.sch.Index(name) >= 0 }
 	n := cv.w.Rank() - 2
 	c.errorIf(n < 1 || cv.x.Rank() != n+2, "an input with %d dimensions and a weight with %d",
 		cv.x.Rank(), cv.w.Rank())
-	c.errorIf(cv.x.DType != cv.w.DType, "an input of %s and a weight of %s", cv.x.DType, cv.w.DType)
+	cv.sum = opmath(cv.x.DType)
+	if cv.integer = has("input_zero_point"); cv.integer {
+		cv.sum = ir.Int32
+	}
+	c.errorIf(!cv.integer && cv.x.DType != cv.w.DType, "an input of %s and a weight of %s",
+		cv.x.DType, cv.w.DType)
 	cv.kern = cv.w.Sizes[2:]
 	type list struct {
 		name string
@@ -45,20 +53,18 @@ func convOf(c *Call) *convolution {
 	}
 	lists := [4]list{{"stride", &cv.stride}, {"dilation", &cv.dilation}, {"before", &cv.before},
 		{"after", &cv.after}}
-	both := c.Op.sch.Index("padding") >= 0
-	if both {
-		cv.transposed = c.Bool("transposed")
-		lists[2], lists[3] = list{"padding", &cv.before}, list{"output_padding", &cv.outPad}
+	if has("padding") {
+		lists[2], lists[3] = list{"padding", &cv.before}, list{"padding", &cv.after}
 	}
 	for _, l := range lists {
 		*l.to = c.spatialArg(l.name, n)
 	}
+	if has("transposed") {
+		cv.transposed, cv.outPad = c.Bool("transposed"), c.spatialArg("output_padding", n)
+	}
 	for d := range cv.outPad {
 		c.errorIf(sym.Less(cv.before[d], sym.Int(0)) || sym.Less(cv.outPad[d], sym.Int(0)),
 			"a padding of %s, of the output %s", cv.before[d], cv.outPad[d])
-	}
-	if both {
-		cv.after = cv.before
 	}
 	for d := range n {
 		c.errorIf(!sym.Less(sym.Int(0), cv.stride[d]) || !sym.Less(sym.Int(0), cv.dilation[d]),
@@ -75,7 +81,7 @@ func convOf(c *Call) *convolution {
 	if g, ok := cv.groups.Const(); ok && differ(sym.Mod(cv.w.Sizes[0], sym.Int(g)), sym.Int(0)) {
 		panic(c.Errorf("%s channels do not make %d groups", cv.w.Sizes[0], g))
 	}
-	if c.Op.sch.Index("bias") < 0 {
+	if !has("bias") {
 		return cv
 	}
 	c.param("bias", cv.outChannels())
@@ -118,7 +124,13 @@ func (cv *convolution) outType(c *Call) ir.Type {
 
 // compute returns element at of the result.
 func (cv *convolution) compute(c *Call, at []sym.Expr) *expr.Expr {
-	m := opmath(cv.x.DType)
+	m := cv.sum
+	load := func(name string, at []sym.Expr) *expr.Expr {
+		if cv.integer {
+			return c.lessZero(name, at)
+		}
+		return expr.Cast(m, c.Load(name, at...))
+	}
 	var over []*sym.Symbol
 	each := func(name string, n sym.Expr) sym.Expr {
 		if n.Is(1) {
@@ -157,8 +169,8 @@ func (cv *convolution) compute(c *Call, at []sym.Expr) *expr.Expr {
 		guard = expr.And(guard, expr.InRange(i, sym.Int(0), cv.x.Sizes[2+d]))
 		xs = append(xs, i)
 	}
-	x := expr.Select(guard, expr.Cast(m, c.Load("input", xs...)), expr.Num(m, 0))
-	y := expr.Sum(over, expr.Mul(x, expr.Cast(m, c.Load("weight", ws...))))
+	x := expr.Select(guard, load("input", xs), expr.Num(m, 0))
+	y := expr.Sum(over, expr.Mul(x, load("weight", ws)))
 	return affine(y, nil, c.paramAt("bias", m, at[1]))
 }
 

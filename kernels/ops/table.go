@@ -350,6 +350,7 @@ func groups() [][]entry {
 		normOps(),
 		{batchNormGiven()},
 		convOps(),
+		integerProducts(),
 		poolOps(),
 		joinOps(),
 		rearrangeOps(),

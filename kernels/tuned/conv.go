@@ -222,7 +222,7 @@ func (cv *convolution) spatial(c *ops.Call, patch *Rows) bool {
 	cv.up = [2]sym.Expr{one, one}
 	point := true
 	before, after := "padding", "padding"
-	if c.Op.Name() == ops.PaddedConvolution {
+	if c.Op.ParsedSchema().Index("before") >= 0 {
 		before, after = "before", "after"
 	}
 	for d := range n {

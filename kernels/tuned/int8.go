@@ -48,7 +48,9 @@ type int8Conv struct {
 	offset, wOffset int64
 	biasName        string // of what is added for each channel
 	linear          bool
-	tapsFirst       bool // weights are [kh][kw][channels]
+	// at is where in the weights that of a column is and of a product of its sum, which are in
+	// the order rows, columns, channels.
+	at func(column, product int) int
 }
 
 // The largest depth of a sum, and the largest bias, for which int32 holds the sum in
@@ -61,70 +63,126 @@ const (
 // int8Of reads r as one, or returns nil.
 func int8Of(r *Request) *int8Conv {
 	c := r.Call
-	weight, depthwise, linear := "weight", false, false
+	var cv *int8Conv
 	switch c.Op.Name() {
-	case "cortex_m.quantized_conv2d.default":
-	case "cortex_m.quantized_depthwise_conv2d.default":
-		depthwise = true
+	case ops.IntegerConvolution:
+		cv = int8Operands(c, "input", "weight", "input_zero_point", "weight_zero_point", -1)
+	case ops.IntegerMatmul:
+		cv = int8Operands(c, "self", "mat2", "self_zero_point", "mat2_zero_point", -1)
+	case "cortex_m.quantized_conv2d.default", "cortex_m.quantized_depthwise_conv2d.default":
+		cv = int8Operands(c, "input", "weight", "input_offset", "", 1)
 	case "cortex_m.quantized_linear.default":
-		weight, linear = "weights", true
-	default:
-		return nil
-	}
-	if !r.Target.Language.Has(Conv2DInt8()) || ChannelsLast(r.Target) {
-		return nil
-	}
-	cv := &int8Conv{biasName: "bias", linear: linear}
-	cv.x, cv.w, cv.b = c.Operand("input"), c.Operand(weight), -1
-	s, ok := c.Tensor(weight).StaticSizes()
-	if !ok || c.Tensor(weight).Numel().IsZero() {
-		return nil
-	}
-	var err error
-	if cv.offset, err = c.Int("input_offset"); err != nil {
-		return nil
-	}
-	x := c.Tensor("input")
-	if cv.linear {
-		if cv.wOffset, err = c.Int("filter_offset"); err != nil || cv.wOffset < -255 ||
-			cv.wOffset > 255 {
-			return nil
-		}
-		if c.Has("kernel_sum") { // which the offset is part of
+		cv = int8Operands(c, "input", "weights", "input_offset", "filter_offset", 1)
+		if cv != nil && c.Has("kernel_sum") { // which the offset is part of
 			cv.offset, cv.biasName = 0, "kernel_sum"
 		}
-		cv.groups, cv.cin, cv.cout, cv.kernel = 1, int(s[1]), int(s[0]), [2]int{1, 1}
-		if r.Rows != nil {
+	}
+	if cv == nil || !r.Target.Language.Has(Conv2DInt8()) || ChannelsLast(r.Target) {
+		return nil
+	}
+	w := c.Operands()[cv.w].Type
+	s, ok := w.StaticSizes()
+	if !ok || w.Numel().IsZero() {
+		return nil
+	}
+	switch c.Op.Name() {
+	case ops.IntegerMatmul:
+		if len(s) != 2 {
 			return nil
 		}
-		return cv.rowsOf(r, x)
+		if !c.Bool("transposed") {
+			n := int(s[1])
+			cv.at = func(column, k int) int { return k*n + column }
+			return cv.rowsOf(r, int(s[0]), n)
+		}
+		return cv.rowsOf(r, int(s[1]), int(s[0]))
+	case "cortex_m.quantized_linear.default":
+		return cv.rowsOf(r, int(s[1]), int(s[0]))
+	case ops.IntegerConvolution:
+		return cv.imagesOf(r, s)
 	}
-	cv.batch, cv.kernel = x.Sizes[0], [2]int{int(s[1]), int(s[2])}
-	switch channels := x.Sizes[1]; {
+	return cv.cmsisImagesOf(r, s)
+}
+
+// int8Operands reads the operands of a call and what is added to their elements, which are
+// arguments times sign; nil if they are no bytes or too far from zero.
+func int8Operands(c *ops.Call, x, w, xOffset, wOffset string, sign int64) *int8Conv {
+	cv := &int8Conv{biasName: "bias"}
+	cv.x, cv.w, cv.b = c.Operand(x), c.Operand(w), -1
+	if c.Tensor(x).DType != ir.Int8 || c.Tensor(w).DType != ir.Int8 {
+		return nil
+	}
+	for name, to := range map[string]*int64{xOffset: &cv.offset, wOffset: &cv.wOffset} {
+		if name == "" {
+			continue
+		}
+		n, err := c.Int(name)
+		if err != nil || n < -255 || n > 255 {
+			return nil
+		}
+		*to = sign * n
+	}
+	return cv
+}
+
+// cmsisImagesOf fills in a convolution of weights of sizes s in CMSIS-NN's order.
+func (cv *int8Conv) cmsisImagesOf(r *Request, s []int64) *int8Conv {
+	c := r.Call
+	depthwise := c.Op.Name() == "cortex_m.quantized_depthwise_conv2d.default"
+	cv.kernel = [2]int{int(s[1]), int(s[2])}
+	switch channels := c.Tensor("input").Sizes[1]; {
 	case !depthwise && channels.Is(s[3]):
 		cv.groups, cv.cin, cv.cout = 1, int(s[3]), int(s[0])
 	case depthwise && channels.Is(1):
-		cv.tapsFirst = true
 		cv.groups, cv.cin, cv.cout = 1, 1, int(s[3])
+		cv.at = func(column, tap int) int { return tap*cv.cout + column }
 	case depthwise && channels.Is(s[3]):
 		cv.groups, cv.cin, cv.cout = int(s[3]), 1, 1
+		cv.at = func(channel, tap int) int { return tap*cv.groups + channel }
 	default:
 		return nil
 	}
+	return cv.images(r)
+}
+
+// imagesOf fills in a convolution of weights of sizes s in PyTorch's order.
+func (cv *int8Conv) imagesOf(r *Request, s []int64) *int8Conv {
+	c := r.Call
+	groups, err := c.Int("groups")
+	if err != nil || c.Bool("transposed") || len(s) < 3 || len(s) > 4 {
+		return nil
+	}
+	taps := int(s[2])
+	if cv.kernel = [2]int{1, taps}; len(s) == 4 {
+		cv.kernel, taps = [2]int{taps, int(s[3])}, taps*int(s[3])
+	}
+	cv.groups, cv.cin, cv.cout = int(groups), int(s[1]), int(s[0]/groups)
+	cv.at = func(column, i int) int {
+		return (column*cv.cin+i%cv.cin)*taps + i/cv.cin
+	}
+	return cv.images(r)
+}
+
+// images fills in the axes of a convolution.
+func (cv *int8Conv) images(r *Request) *int8Conv {
+	x := r.Call.Tensor("input")
+	cv.batch = x.Sizes[0]
 	// The order of one channel is none.
 	cv.xLast, cv.yLast = r.order(cv.x) != nil || x.Sizes[1].Is(1), r.Out != nil ||
-		c.Outs[0].Sizes[1].Is(1)
-	if !cv.spatial(c, r.Rows) {
+		r.Call.Outs[0].Sizes[1].Is(1)
+	if !cv.spatial(r.Call, r.Rows) {
 		return nil
 	}
 	return cv
 }
 
-// rowsOf fills in the axes of a product: a row of pixels.
-func (cv *int8Conv) rowsOf(r *Request, x ir.Type) *int8Conv {
-	if !r.RowMajor() {
+// rowsOf fills in the axes of a product with a matrix of n columns of k: a row of pixels.
+func (cv *int8Conv) rowsOf(r *Request, k, n int) *int8Conv {
+	if !r.RowMajor() || r.Rows != nil {
 		return nil
 	}
+	x := r.Call.Operands()[cv.x].Type
+	cv.linear, cv.groups, cv.cin, cv.cout, cv.kernel = true, 1, k, n, [2]int{1, 1}
 	one := sym.Int(1)
 	cv.batch, cv.xLast, cv.yLast = one, true, true
 	m := sym.Mul(x.Sizes[:x.Rank()-1]...)
@@ -139,6 +197,14 @@ func (cv *int8Conv) rowsOf(r *Request, x ir.Type) *int8Conv {
 
 // depth is the number of products of a sum.
 func (cv *int8Conv) depth() int { return cv.cin * cv.kernel[0] * cv.kernel[1] }
+
+// place is at, or where row-major weights have it.
+func (cv *int8Conv) place(column, product int) int {
+	if cv.at == nil {
+		return column*cv.depth() + product
+	}
+	return cv.at(column, product)
+}
 
 // rows reports whether the rows of products lie in the input as the kernel wants
 // them.
@@ -177,9 +243,13 @@ func matchDepthwiseInt8(r *Request) *Instance {
 		-cv.offset != int64(int8(-cv.offset)) {
 		return nil
 	}
-	w, ok := r.Const(cv.w)
-	if !ok {
+	given, ok := r.Const(cv.w)
+	if !ok || cv.cout > 1 || cv.wOffset != 0 {
 		return nil
+	}
+	w := make([]byte, len(given))
+	for i := range w {
+		w[i] = given[cv.place(i%cv.groups, i/cv.groups)]
 	}
 	bias, begun := cv.begin(r, cv.groups)
 	in := cv.instance(r.Target.tile(), depthwiseInt8Params, Values{"channels": num(cv.groups),
@@ -223,10 +293,6 @@ func (cv *int8Conv) turns(r *Request) (w, start Packed, begun []int, ok bool) {
 		return w, start, nil, false
 	}
 	k := cv.depth()
-	each, all := 1, k // steps from product to product, and from column to column
-	if cv.tapsFirst {
-		each, all = cv.cout, 1
-	}
 	deep := int(roundUp(int64(k), 4))
 	columns := int(roundUp(int64(cv.cout), 2))
 	bytes := make([]byte, columns*deep)
@@ -234,7 +300,7 @@ func (cv *int8Conv) turns(r *Request) (w, start Packed, begun []int, ok bool) {
 	for c := range columns {
 		sum := int64(0)
 		for i := 0; c < cv.cout && i < k; i++ {
-			v := int64(int8(given[c*all+i*each])) + cv.wOffset
+			v := int64(int8(given[cv.place(c, i)])) + cv.wOffset
 			if v != int64(int8(v)) {
 				return w, start, nil, false
 			}

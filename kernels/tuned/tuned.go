@@ -175,7 +175,10 @@ type Epilogue struct {
 	O, C  *sym.Symbol
 	Body  *expr.Expr // Load.Buf indexes Extra, with one flat coordinate
 	Extra []ir.DType
-	DType ir.DType // of the stored result
+	// Largest are bounds of the absolute values of the Extra operands that are constant floats,
+	// powers of two; of the others infinite.
+	Largest []float64
+	DType   ir.DType // of the stored result
 }
 
 // Channels tells how a result's channel follows from its flat position o in

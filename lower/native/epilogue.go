@@ -1,6 +1,8 @@
 package native
 
 import (
+	"encoding/binary"
+	"math"
 	"slices"
 	"sync"
 
@@ -102,6 +104,7 @@ func (b *builder) findEpilogue(f *facts) {
 	ep.Body = expr.Simplify(ep.Body)
 	for _, x := range ch.extra {
 		ep.Extra = append(ep.Extra, x.Type.DType)
+		ep.Largest = append(ep.Largest, b.largest(x))
 	}
 	in.Epilogue = ep
 	f.operands = append(f.operands, ch.extra...)
@@ -109,6 +112,27 @@ func (b *builder) findEpilogue(f *facts) {
 		f.epilogue = ch
 		b.facts[ch.nodes[len(ch.nodes)-1]].ends = f
 	}
+}
+
+// largest returns a power of two that no element of a constant of float32 exceeds in size,
+// infinite for all else.
+func (b *builder) largest(v *ir.Value) float64 {
+	data, ok := constBytes(v)
+	if !ok || b.mutable[v] || v.Type.DType != ir.Float32 {
+		return math.Inf(1)
+	}
+	most := 0.0
+	for i := 0; i+4 <= len(data); i += 4 {
+		x := math.Abs(float64(math.Float32frombits(binary.LittleEndian.Uint32(data[i:]))))
+		if math.IsNaN(x) {
+			return math.Inf(1)
+		}
+		most = max(most, x)
+	}
+	if _, exp := math.Frexp(most); most > 0 {
+		return math.Ldexp(1, exp)
+	}
+	return 0
 }
 
 // readers are the readers outside an epilogue of values inside it.

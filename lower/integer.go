@@ -1,0 +1,461 @@
+package lower
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/ops"
+)
+
+// IntegerArithmetic makes a quantized network compute with integers. It follows the floats
+// that stand for integers, (q - zero point)·scale, from dequantize nodes on:
+//
+//   - what moves elements, takes the largest or limits them does so with the integers;
+//   - a convolution or product of two such tensors is an integer sum of products, plus a bias,
+//     times a scale: a bias of integers is part of the sum, any other is added as float32 of
+//     the sum's unit, (sum + bias)·scale, which no compiler contracts;
+//   - what quantizes with the same scale and zero point is the integers themselves;
+//   - what quantizes a scaled sum does so in one step, with limits that stand for an
+//     activation in between.
+//
+// Where time counts more than space, and float32 holds every sum of products, they are products
+// of floats that are whole numbers: see [ExactProducts].
+//
+// Other operators read dequantized tensors as before. What nobody reads any more, the weights
+// as floats above all, is dead code.
+var IntegerArithmetic = Pass{
+	Name: "integer-arithmetic",
+	Doc:  "make quantized networks compute with integers",
+	Run: perNode(func(ctx *Context, p *ir.Program, m *ir.Method) visitor {
+		a := &integerArithmetic{speed: ctx.Speed, constant: constants(p, m), of: map[*ir.Value]*quantity{},
+			within: map[*ir.Value][2]int64{}, sums: map[*ir.Value]*scaledSum{}}
+		return onCalls(a.visit)
+	}),
+}
+
+type integerArithmetic struct {
+	speed    bool
+	constant map[*ir.Value]bool
+	of       map[*ir.Value]*quantity  // floats that stand for integers
+	within   map[*ir.Value][2]int64   // limits of integers that were quantized
+	sums     map[*ir.Value]*scaledSum // floats that are sums times a scale
+}
+
+// quantity is what a float32 tensor stands for: (ints - zero)·scale, with a scale and a zero
+// point for all elements or for each index of a dimension.
+type quantity struct {
+	ints  *ir.Value
+	scale []float64
+	zero  []int64
+	axis  int // of several scales
+	// the arguments with several scales and zero points
+	scales, zeros ir.Arg
+	least, most   int64 // no integer lies outside
+	// If inner is not nil, ints are inner with zero points before and after each dimension
+	// behind the second.
+	inner *ir.Value
+	pad   [2][]int64
+}
+
+// scaledSum is (sum + bias)·scale, for each channel or for all, with limits.
+type scaledSum struct {
+	sum         *ir.Value
+	bias, scale []float64 // bias may be nil
+	inner       int       // dimensions behind the channels
+	lo, hi      float64
+	exact       bool // float32 holds what the sum is made of
+}
+
+const (
+	quantizeOp   = "quantized_decomposed.quantize_per_tensor"
+	dequantizeOp = "quantized_decomposed.dequantize_per_tensor"
+	perChannelOp = "quantized_decomposed.dequantize_per_channel.default"
+)
+
+func (a *integerArithmetic) visit(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
+	if slices.ContainsFunc(n.Outputs, func(v *ir.Value) bool { return v == nil }) {
+		return nil
+	}
+	switch n.Op {
+	case dequantizeOp + ".default", dequantizeOp + ".tensor", perChannelOp:
+		if q := a.quantity(c); q != nil {
+			a.of[n.Output(0)] = q
+		}
+		return nil
+	case quantizeOp + ".default", quantizeOp + ".tensor":
+		return a.quantize(b, n, c)
+	case "aten.convolution.default":
+		return a.convolution(b, n, c)
+	case "aten.linear.default":
+		return a.product(b, n, c, "input", "weight", "bias", true)
+	case "aten.mm.default", "aten.bmm.default":
+		return a.product(b, n, c, "self", "mat2", "", false)
+	case "aten.addmm.default":
+		if isOne(c.Arg("alpha")) && isOne(c.Arg("beta")) && c.Tensor("self").Rank() == 1 {
+			return a.product(b, n, c, "mat1", "mat2", "self", false)
+		}
+		return nil
+	case "aten.relu.default", "aten.hardtanh.default", "aten.clamp.default":
+		return a.limit(b, n, c)
+	case "aten.mean.dim", "aten.avg_pool1d.default", "aten.avg_pool2d.default":
+		if made := a.mean(b, n, c); made != nil {
+			return made
+		}
+	}
+	return a.move(b, n, c)
+}
+
+// quantity reads what a call dequantizes, nil if its scales are not constant.
+func (a *integerArithmetic) quantity(c *ops.Call) *quantity {
+	q := &quantity{ints: c.Value("input")}
+	if c.Outs[0].DType != ir.Float32 || q.ints == nil {
+		return nil
+	}
+	least, most := expr.IntRange(q.ints.Type.DType)
+	if q.least, q.most = least, most; a.within[q.ints] != [2]int64{} {
+		q.least, q.most = a.within[q.ints][0], a.within[q.ints][1]
+	}
+	scale, zero := "scale", "zero_point"
+	if c.Op.Name() == perChannelOp {
+		scale, zero = "scales", "zero_points"
+		axis, err := c.Int("axis")
+		if err != nil {
+			return nil
+		}
+		if q.axis = int(axis); q.axis < 0 {
+			q.axis += c.Outs[0].Rank()
+		}
+		q.scales, q.zeros = c.Arg(scale), c.Arg(zero)
+	}
+	scales, ok := a.numbers(c, scale)
+	if !ok {
+		return nil
+	}
+	for _, s := range scales {
+		if s = float64(float32(s)); !(s > 0) || math.IsInf(s, 0) {
+			return nil
+		}
+		q.scale = append(q.scale, s)
+	}
+	q.zero = make([]int64, len(scales))
+	if c.Has(zero) {
+		zeros, ok := a.numbers(c, zero)
+		if !ok || len(zeros) != len(scales) {
+			return nil
+		}
+		for i, z := range zeros {
+			q.zero[i] = int64(z)
+		}
+	}
+	if slices.Min(q.zero) < least || slices.Max(q.zero) > most {
+		return nil
+	}
+	return q
+}
+
+// numbers returns a number, or the elements of a constant tensor.
+func (a *integerArithmetic) numbers(c *ops.Call, name string) ([]float64, bool) {
+	v := c.Value(name)
+	if v == nil {
+		x, err := c.Float(name)
+		return []float64{x}, err == nil
+	}
+	return a.elements(v)
+}
+
+func (a *integerArithmetic) elements(v *ir.Value) ([]float64, bool) {
+	if v.Type.Kind != ir.TensorKind || !a.constant[v] {
+		return nil, false
+	}
+	return numbersOf(v.Const)
+}
+
+// numbersOf returns the elements of a constant; ok is false for the types that quantized
+// networks do not have.
+func numbersOf(c *ir.Constant) (xs []float64, ok bool) {
+	raw, err := ir.Tensor(c)
+	if err != nil {
+		return nil, false
+	}
+	size := c.Type.DType.Size()
+	xs = make([]float64, len(raw)/max(size, 1))
+	for i := range xs {
+		at := raw[i*size:]
+		switch c.Type.DType {
+		case ir.Int8:
+			xs[i] = float64(int8(at[0]))
+		case ir.Uint8:
+			xs[i] = float64(at[0])
+		case ir.Int16:
+			xs[i] = float64(int16(binary.LittleEndian.Uint16(at)))
+		case ir.Int32:
+			xs[i] = float64(int32(binary.LittleEndian.Uint32(at)))
+		case ir.Int64:
+			xs[i] = float64(int64(binary.LittleEndian.Uint64(at)))
+		case ir.Float32:
+			xs[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(at)))
+		case ir.Float64:
+			xs[i] = math.Float64frombits(binary.LittleEndian.Uint64(at))
+		default:
+			return nil, false
+		}
+	}
+	return xs, true
+}
+
+// uniform reports whether q has one scale for all elements.
+func (q *quantity) uniform() bool { return len(q.scale) == 1 }
+
+// same reports whether two quantities of one scale stand for the same numbers.
+func (q *quantity) same(r *quantity) bool {
+	return q.uniform() && r.uniform() && q.scale[0] == r.scale[0] && q.zero[0] == r.zero[0] &&
+		q.ints.Type.DType == r.ints.Type.DType
+}
+
+// float returns the floats that q stands for, and notes it.
+func (a *integerArithmetic) float(b *ops.Builder, q *quantity) *ir.Value {
+	if !q.uniform() {
+		v := b.Op(perChannelOp, q.ints, q.scales, q.zeros, q.axis, q.least, q.most,
+			q.ints.Type.DType)
+		a.of[v] = q
+		return v
+	}
+	v := b.Op(dequantizeOp+".default", q.ints, q.scale[0], q.zero[0], q.least, q.most,
+		q.ints.Type.DType)
+	a.of[v] = q
+	return v
+}
+
+// move moves the integers instead of the floats, where each element of the result is one of
+// the operands', and where the largest one is taken.
+func (a *integerArithmetic) move(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
+	var q *quantity
+	for _, v := range c.Operands() {
+		r := a.of[v]
+		switch {
+		case r == nil && v.Type.DType.IsFloat(), q != nil && r != nil && !r.same(q):
+			return nil
+		case r != nil && !r.uniform() && n.Op != permuteOp:
+			return nil
+		case r != nil:
+			q = r
+		}
+	}
+	if q == nil || !ofElements[n.Op] && !moves(a.tensors(c), c) {
+		return nil
+	}
+	args := make([]any, len(n.Args))
+	for i, arg := range n.Args {
+		args[i] = ops.Kw(arg.Name, ir.MapRefs(arg.Value, func(v *ir.Value) ir.Arg {
+			if r := a.of[v]; r != nil {
+				v = r.ints
+			}
+			return ir.Ref{Value: v}
+		}))
+	}
+	if n.Op == padOp {
+		if v, err := c.Float("value"); c.Has("value") && (err != nil || v != 0) {
+			return nil
+		}
+		args = []any{q.ints, c.Arg("pad"), q.zero[0]}
+	}
+	constant := !slices.ContainsFunc(c.Operands(), func(v *ir.Value) bool {
+		return a.of[v] == nil || !a.constant[a.of[v].ints]
+	})
+	var outs []*ir.Value
+	build := func(b *ops.Builder) []*ir.Value { return b.Ops(n.Op, args...) }
+	if constant {
+		for _, k := range computed(b.Table, build) {
+			v := b.Constant(n.Name, k)
+			a.constant[v] = true
+			outs = append(outs, v)
+		}
+	}
+	if outs == nil {
+		outs = build(b)
+	}
+	for i, v := range outs {
+		if !n.Output(i).Type.DType.IsFloat() { // where the largest was
+			continue
+		}
+		moved := *q
+		moved.ints, moved.inner = v, nil
+		if n.Op == permuteOp {
+			rank := int64(c.Outs[0].Rank())
+			moved.axis = slices.IndexFunc(must.Get(c.Ints("dims")), func(d int64) bool {
+				return (d+rank)%rank == int64(q.axis)
+			})
+		}
+		if n.Op == padOp {
+			moved.inner, moved.pad = q.ints, padding(c)
+		}
+		outs[i] = a.float(b, &moved)
+	}
+	return outs
+}
+
+const (
+	padOp     = "aten.constant_pad_nd.default"
+	permuteOp = "aten.permute.default"
+)
+
+// ofElements are operators whose results are elements of operands, found by comparing: scales
+// are positive, so that the largest integer stands for the largest float.
+var ofElements = map[string]bool{
+	"aten.cat.default":        true,
+	"aten.max_pool1d.default": true, "aten.max_pool2d.default": true,
+	"aten.max_pool3d.default": true, "aten.max_pool2d_with_indices.default": true,
+	"aten.amax.default": true, "aten.amin.default": true, "aten.maximum.default": true,
+	"aten.minimum.default": true,
+}
+
+func (a *integerArithmetic) tensors(c *ops.Call) []expr.Tensor {
+	ts, _, err := c.Results()
+	if err != nil {
+		return nil
+	}
+	return ts
+}
+
+// moves reports whether each element of ts is one of a float operand's, or the zero of padding.
+func moves(ts []expr.Tensor, c *ops.Call) bool {
+	var moved func(e *expr.Expr) bool
+	moved = func(e *expr.Expr) bool {
+		switch e.Op {
+		case expr.OpLoad:
+			return c.Operands()[e.Buf].Type.DType.IsFloat()
+		case expr.OpSelect:
+			return moved(e.Args[1]) && moved(e.Args[2])
+		case expr.OpConst:
+			return c.Op.Name() == padOp
+		}
+		return false
+	}
+	for _, t := range ts {
+		if !moved(t.Body) {
+			return false
+		}
+	}
+	return len(ts) > 0
+}
+
+// padding returns what constant_pad_nd adds before and after the dimensions behind the
+// second, nil if it adds to others or takes away.
+func padding(c *ops.Call) (pad [2][]int64) {
+	spatial := c.Outs[0].Rank() - 2
+	before, after, ok := zeroPadding(c, max(spatial, 0))
+	if !ok {
+		return pad
+	}
+	return [2][]int64{before, after}
+}
+
+// limit limits the integers, and what is known of a scaled sum.
+func (a *integerArithmetic) limit(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
+	v := c.Value("self")
+	q, s := a.of[v], a.sums[v]
+	if q == nil && s == nil {
+		return nil
+	}
+	lo, hi := 0.0, math.Inf(1)
+	if n.Op != "aten.relu.default" {
+		for name, to := range map[string]*float64{"min": &lo, "max": &hi, "min_val": &lo,
+			"max_val": &hi} {
+			if c.Op.ParsedSchema().Index(name) < 0 {
+				continue
+			}
+			if *to = math.Inf(1); to == &lo {
+				*to = math.Inf(-1)
+			}
+			if !c.Has(name) {
+				continue
+			}
+			x, err := c.Float(name)
+			if err != nil || math.IsNaN(x) {
+				return nil
+			}
+			*to = x
+		}
+	}
+	if s != nil {
+		limited := *s
+		limited.lo, limited.hi = min(max(s.lo, lo), hi), min(s.hi, hi)
+		limited.hi = max(limited.hi, lo)
+		a.sums[n.Output(0)] = &limited
+		return nil
+	}
+	// A limit between two integers would be none of the integers.
+	least, most := expr.IntRange(q.ints.Type.DType)
+	if !q.uniform() {
+		return nil
+	}
+	from, ok1 := q.integer(lo, least)
+	to, ok2 := q.integer(hi, most)
+	if !ok1 || !ok2 || from > to {
+		return nil
+	}
+	limited := *q
+	limited.inner = nil
+	limited.least, limited.most = from, to
+	limited.ints = b.Op("aten.clamp.default", q.ints, from, to)
+	return []*ir.Value{a.float(b, &limited)}
+}
+
+// integer returns the integer that stands for limit x, or end if x is beyond all; ok is false
+// if none stands for x.
+func (q *quantity) integer(x float64, end int64) (i int64, ok bool) {
+	least, most := expr.IntRange(q.ints.Type.DType)
+	y := x/q.scale[0] + float64(q.zero[0])
+	switch {
+	case end == least && y <= float64(least), end == most && y >= float64(most):
+		return end, true
+	case y < float64(least) || y > float64(most) || y != math.Round(y):
+		return 0, false
+	}
+	return int64(y), true
+}
+
+// quantize is the integers that the input stands for already, or a sum scaled and rounded in
+// one step.
+func (a *integerArithmetic) quantize(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
+	to := &quantity{ints: n.Output(0)}
+	scale, ok1 := a.numbers(c, "scale")
+	zero, ok2 := a.numbers(c, "zero_point")
+	lo, err1 := c.Int("quant_min")
+	hi, err2 := c.Int("quant_max")
+	if !ok1 || !ok2 || err1 != nil || err2 != nil || len(scale) != 1 || len(zero) != 1 {
+		return nil
+	}
+	to.scale, to.zero = []float64{float64(float32(scale[0]))}, []int64{int64(zero[0])}
+	if q := a.of[c.Value("input")]; q != nil && q.same(to) {
+		if q.least >= lo && q.most <= hi {
+			return []*ir.Value{q.ints}
+		}
+	}
+	a.within[n.Output(0)] = [2]int64{lo, hi}
+	s := a.sums[c.Value("input")]
+	if s == nil || !(to.scale[0] > 0) {
+		return nil
+	}
+	scales := make([]float64, len(s.scale))
+	for i, k := range s.scale {
+		scales[i] = k / to.scale[0]
+	}
+	// What lies beyond a limit is what the limit is quantized to.
+	at := func(x float64) int64 {
+		y := math.RoundToEven(float64(float32(x)*float32(1/to.scale[0]))) + zero[0]
+		return int64(min(max(y, float64(lo)), float64(hi)))
+	}
+	y := s.times(b, n, scales)
+	made := b.Op(quantizeOp+".default", y, 1.0, to.zero[0], at(s.lo), at(s.hi), c.Arg("dtype"))
+	if s.exact { // a kernel of floats may store floats in any language
+		made = b.Op("aten._to_copy.default", made, ops.Kw("dtype", ir.Float32))
+		made = b.Op("aten._to_copy.default", made, ops.Kw("dtype", to.ints.Type.DType))
+	}
+	a.within[made] = [2]int64{at(s.lo), at(s.hi)}
+	return []*ir.Value{made}
+}

@@ -1,0 +1,319 @@
+package lower
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/ops"
+)
+
+// convolution is a sum of products of integers and its scale, nil if it cannot be.
+func (a *integerArithmetic) convolution(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
+	x, w := a.of[c.Value("input")], a.of[c.Value("weight")]
+	if x == nil || w == nil || !x.uniform() {
+		return nil
+	}
+	spatial := c.Outs[0].Rank() - 2
+	axis, transposed := 0, c.Bool("transposed")
+	if transposed {
+		axis = 1
+	}
+	before, err := spatialInts(c, "padding", spatial)
+	if err != nil || !w.uniform() && (w.axis != axis || transposed && !isOne(c.Arg("groups"))) {
+		return nil
+	}
+	after, ints := slices.Clone(before), x.ints
+	if x.inner != nil && x.pad[0] != nil && !transposed {
+		ints = x.inner
+		for d := range before {
+			before[d] += x.pad[0][d]
+			after[d] += x.pad[1][d]
+		}
+	}
+	from := &quantity{ints: ints, zero: x.zero, least: x.least, most: x.most}
+	s := &scaledSum{inner: spatial}
+	return a.sum(b, n, s, [2]*quantity{x, w}, axis, c.Value("bias"), func(bias any) *ir.Value {
+		if s.exact && transposed {
+			return b.Op(n.Op, a.whole(b, from), a.whole(b, w), nil, c.Arg("stride"), before,
+				c.Arg("dilation"), true, c.Arg("output_padding"), c.Arg("groups"))
+		}
+		if s.exact {
+			return b.Op(ops.PaddedConvolution, a.whole(b, from), a.whole(b, w), nil,
+				c.Arg("stride"), before, after, c.Arg("dilation"), c.Arg("groups"), true)
+		}
+		return b.Op(ops.IntegerConvolution, ints, w.ints, bias, c.Arg("stride"), before, after,
+			c.Arg("dilation"), transposed, c.Arg("output_padding"), c.Arg("groups"), x.zero[0],
+			w.zero[0], ir.Float32)
+	})
+}
+
+// product is that of rows and columns; the columns are rows if transposed is set.
+func (a *integerArithmetic) product(b *ops.Builder, n *ir.Node, c *ops.Call,
+	self, mat2, bias string, transposed bool) []*ir.Value {
+	x, w := a.of[c.Value(self)], a.of[c.Value(mat2)]
+	if x == nil || w == nil || !x.uniform() {
+		return nil
+	}
+	axis := c.Tensor(mat2).Rank() - 1
+	if transposed {
+		axis--
+	}
+	if !w.uniform() && w.axis != axis {
+		return nil
+	}
+	var add *ir.Value
+	if bias != "" {
+		add = c.Value(bias)
+	}
+	s := &scaledSum{}
+	return a.sum(b, n, s, [2]*quantity{x, w}, axis, add, func(bias any) *ir.Value {
+		if s.exact {
+			op := "aten.linear.default"
+			if !transposed {
+				op = "aten." + map[int]string{2: "mm", 3: "bmm"}[w.ints.Type.Rank()] + ".default"
+			}
+			return b.Op(op, a.whole(b, x), a.whole(b, w))
+		}
+		return b.Op(ops.IntegerMatmul, x.ints, w.ints, bias, transposed, x.zero[0], w.zero[0],
+			ir.Float32)
+	})
+}
+
+// whole is the integers less their zero point as floats.
+func (a *integerArithmetic) whole(b *ops.Builder, q *quantity) *ir.Value {
+	build := func(b *ops.Builder) []*ir.Value {
+		v := b.Op("aten._to_copy.default", q.ints, ops.Kw("dtype", ir.Float32))
+		if q.zero[0] != 0 {
+			v = b.Op("aten.sub.Scalar", v, q.zero[0])
+		}
+		return []*ir.Value{v}
+	}
+	if a.constant[q.ints] {
+		if made := computed(b.Table, build); made != nil {
+			return b.Constant(q.ints.Name+"_float", made[0])
+		}
+	}
+	return build(b)[0]
+}
+
+// mean is the sum of integers times a scale that divides it.
+func (a *integerArithmetic) mean(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
+	q := a.of[c.Value("self")]
+	if q == nil || !q.uniform() || c.Outs[0].DType != ir.Float32 {
+		return nil
+	}
+	all, ok1 := q.ints.Type.Numel().Const()
+	left, ok2 := c.Outs[0].Numel().Const()
+	if !ok1 || !ok2 || left == 0 || all == 0 {
+		return nil
+	}
+	s := &scaledSum{lo: math.Inf(-1), hi: math.Inf(1)}
+	count := all / left
+	dims, keep := ir.Arg(nil), ir.Arg(nil)
+	if n.Op == "aten.mean.dim" {
+		dims, keep = c.Arg("dim"), c.Arg("keepdim")
+	} else if wholeImage(c) {
+		dims, keep = ir.List{ir.Int(-1), ir.Int(-2)}[:c.Outs[0].Rank()-2], ir.BoolArg(true)
+	}
+	if dims != nil {
+		if count > math.MaxInt32/256 {
+			return nil
+		}
+		sum := b.Op("aten.sum.dim_IntList", q.ints, dims, keep, ops.Kw("dtype", ir.Int32))
+		s.sum = b.Op("aten._to_copy.default", sum, ops.Kw("dtype", ir.Float32))
+		s.bias = []float64{-float64(count * q.zero[0])}
+	} else if s.sum, count = a.windows(b, n, c, q); s.sum == nil {
+		return nil
+	}
+	s.scale = []float64{q.scale[0] / float64(count)}
+	v := s.times(b, n, s.scale)
+	a.sums[v] = s
+	return []*ir.Value{v}
+}
+
+// wholeImage reports whether the one window of a pooling is the image.
+func wholeImage(c *ops.Call) bool {
+	n := int(ir.OpBase(c.Op.Name())[len("avg_pool")] - '0')
+	kernel, err1 := spatialInts(c, "kernel_size", n)
+	padding, err2 := spatialInts(c, "padding", n)
+	if err1 != nil || err2 != nil || slices.Max(padding) > 0 || c.Outs[0].Rank() != n+2 ||
+		n == 2 && c.Has("divisor_override") {
+		return false
+	}
+	for d, k := range kernel {
+		if !c.Tensor("self").Sizes[2+d].Is(k) {
+			return false
+		}
+	}
+	return true
+}
+
+// windows is the sums of the windows of an average pooling, which are a convolution with ones,
+// and how many elements each has; nil if they are not all of one size.
+func (a *integerArithmetic) windows(b *ops.Builder, n *ir.Node, c *ops.Call,
+	q *quantity) (*ir.Value, int64) {
+	spatial := int(ir.OpBase(n.Op)[len("avg_pool")] - '0')
+	channels, ok := q.ints.Type.Sizes[1].Const()
+	if q.ints.Type.Rank() != spatial+2 || !ok || c.Bool("ceil_mode") || q.ints.Type.DType != ir.Int8 {
+		return nil, 0
+	}
+	kernel, err1 := spatialInts(c, "kernel_size", spatial)
+	padding, err2 := spatialInts(c, "padding", spatial)
+	if err1 != nil || err2 != nil || !c.Bool("count_include_pad") && slices.Max(padding) > 0 ||
+		n.Op == "aten.avg_pool2d.default" && c.Has("divisor_override") {
+		return nil, 0
+	}
+	stride := c.Arg("stride")
+	if l, ok := stride.(ir.List); ok && len(l) == 0 {
+		stride = c.Arg("kernel_size")
+	}
+	count := int64(1)
+	for _, k := range kernel {
+		count *= k
+	}
+	if count < 1 || count > maxWindow {
+		return nil, 0
+	}
+	ones := bytes.Repeat([]byte{1}, int(channels*count))
+	w := b.Constant(n.Name+"_ones", &ir.Constant{Data: ir.Bytes(ones),
+		Type: ir.StaticTensor(ir.Int8, append([]int64{channels, 1}, kernel...)...)})
+	return b.Op(ops.IntegerConvolution, q.ints, w, nil, stride, padding, padding,
+		slices.Repeat([]int64{1}, spatial), false, []int64{0}, channels, q.zero[0], 0,
+		ir.Float32), count
+}
+
+// maxWindow is how many elements of a window may be summed with weights of one.
+const maxWindow = 1 << 10
+
+// sum is what made makes of a bias in int32, times the scales of the operands x and w; made may
+// ask whether the sum is to be of floats. A bias that is no constant is added behind the scale.
+// The axis is that of w's results.
+func (a *integerArithmetic) sum(b *ops.Builder, n *ir.Node, s *scaledSum, of [2]*quantity,
+	axis int, bias *ir.Value, made func(bias any) *ir.Value) []*ir.Value {
+	x, w := of[0], of[1]
+	if slices.ContainsFunc(w.zero, func(z int64) bool { return z != w.zero[0] }) {
+		return nil
+	}
+	most := a.largestSum(x, w, axis)
+	if most > math.MaxInt32 {
+		return nil
+	}
+	s.exact, s.lo, s.hi = a.speed && most <= exactSum, math.Inf(-1), math.Inf(1)
+	for _, k := range w.scale {
+		s.scale = append(s.scale, k*x.scale[0])
+	}
+	var ints, rest *ir.Value
+	if bias != nil {
+		if ints, s.bias = a.bias(b, n, bias, s, most); ints == nil && s.bias == nil {
+			rest = bias
+		}
+	}
+	s.sum = made(ints)
+	v := s.times(b, n, s.scale)
+	if rest == nil {
+		a.sums[v] = s
+		return []*ir.Value{v}
+	}
+	rest = b.Op("aten.view.default", rest, append([]int64{-1},
+		slices.Repeat([]int64{1}, s.inner)...))
+	return []*ir.Value{b.Op("aten.add.Tensor", v, rest)}
+}
+
+// largestSum returns a bound of the sums of products of x and w. The axis is that of w's
+// results.
+func (a *integerArithmetic) largestSum(x, w *quantity, axis int) int64 {
+	far := func(q *quantity) int64 { return max(q.most-q.zero[0], q.zero[0]-q.least, 1) }
+	channels, inner, terms := int64(1), int64(1), int64(1)
+	for d, size := range w.ints.Type.Sizes {
+		_, n := size.Bounds()
+		if d == axis {
+			channels, inner = n, 1
+			continue
+		}
+		if inner *= n; n > math.MaxInt32 || terms > math.MaxInt32/max(n, 1) {
+			return math.MaxInt64
+		}
+		terms *= n
+	}
+	ws, ok := a.elements(w.ints)
+	if !ok {
+		if terms > math.MaxInt32/far(x)/far(w) {
+			return math.MaxInt64
+		}
+		return terms * far(x) * far(w)
+	}
+	sums := make([]float64, channels)
+	for i, v := range ws {
+		sums[int64(i)/inner%channels] += math.Abs(v - float64(w.zero[0]))
+	}
+	return int64(slices.Max(append(sums, 0))) * far(x)
+}
+
+// bias is a constant bias in units of the scales: integers if it is one of integers and a sum
+// of at most the given size and it is one of int32, else floats, nil if there are none.
+func (a *integerArithmetic) bias(b *ops.Builder, n *ir.Node, v *ir.Value, s *scaledSum,
+	most int64) (ints *ir.Value, floats []float64) {
+	xs, ok := a.elements(v)
+	if q := a.of[v]; q != nil {
+		if xs, ok = a.elements(q.ints); ok {
+			for i := range xs {
+				k := min(i, len(q.scale)-1)
+				xs[i] = (xs[i] - float64(q.zero[k])) * q.scale[k]
+			}
+		}
+	}
+	if !ok {
+		return nil, nil
+	}
+	raw := make([]byte, 0, 4*len(xs))
+	whole := true
+	for i, x := range xs {
+		x /= s.scale[min(i, len(s.scale)-1)]
+		if math.IsNaN(x) || math.Abs(x) > maxBias {
+			return nil, nil
+		}
+		y := math.RoundToEven(x)
+		whole = whole && math.Abs(x-y) < biasSlack && math.Abs(y) <= float64(math.MaxInt32-most)
+		raw = binary.LittleEndian.AppendUint32(raw, uint32(int32(y)))
+		xs[i] = x
+	}
+	if !whole || s.exact {
+		return nil, xs
+	}
+	return b.Constant(n.Name+"_bias", &ir.Constant{Type: ir.StaticTensor(ir.Int32,
+		int64(len(xs))), Data: ir.Bytes(raw)}), nil
+}
+
+const (
+	// A bias that was quantized with the product of the scales is a whole number of them but
+	// for the rounding of float32.
+	biasSlack = 1.0 / 1024
+	// maxBias is a float32 with room to be added to.
+	maxBias = 1e30
+)
+
+// times is the sum and its bias times scales.
+func (s *scaledSum) times(b *ops.Builder, n *ir.Node, scales []float64) *ir.Value {
+	sum := s.sum
+	if s.bias != nil {
+		sum = b.Op("aten.add.Tensor", sum, s.channels(b, n.Name+"_bias", s.bias))
+	}
+	return b.Op("aten.mul.Tensor", sum, s.channels(b, n.Name+"_scale", scales))
+}
+
+// channels is a constant with a number for each channel, or with one for all.
+func (s *scaledSum) channels(b *ops.Builder, name string, xs []float64) *ir.Value {
+	raw := make([]byte, 0, 4*len(xs))
+	for _, x := range xs {
+		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(float32(x)))
+	}
+	var sizes []int64
+	if len(xs) > 1 {
+		sizes = append([]int64{int64(len(xs))}, slices.Repeat([]int64{1}, s.inner)...)
+	}
+	return b.Constant(name, &ir.Constant{Type: ir.StaticTensor(ir.Float32, sizes...),
+		Data: ir.Bytes(raw)})
+}
