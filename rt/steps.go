@@ -21,15 +21,17 @@ const (
 	freeStep
 )
 
-// step is an instruction that is ready to run.
+// step is an instruction that is ready to run. What each kernel's needs comes first, in one line
+// of the cache.
 type step struct {
-	kind  stepKind
-	run   func() error // of a kernel
-	event Event
-
+	kind    stepKind
+	refuses bool         // it checks a condition of the model: see isRefusal
+	run     func() error // of a kernel
 	// Tensors that a kernel reads or writes and that may lack memory when it
 	// runs. Those written get some.
 	doubtful, demanded []*EValue
+
+	event Event
 
 	delegate Delegate
 	args     []*EValue // of the delegate
@@ -39,8 +41,6 @@ type step struct {
 
 	cond        *EValue
 	destination int
-
-	refuses bool // it checks a condition of the model: see isRefusal
 }
 
 // isRefusal reports whether a call is how etgen says a condition in operators that the
