@@ -147,7 +147,7 @@ func (cv *convolution) compute(c *Call, at []sym.Expr) *expr.Expr {
 	}
 	ci := each("c", perIn)
 	group := sym.Expr{}
-	if !cv.groups.Is(1) {
+	if !cv.groups.Is(1) && !perOut.IsZero() {
 		group = sym.FloorDiv(at[1], perOut)
 	}
 	in := sym.Add(sym.Mul(group, perIn), ci)
