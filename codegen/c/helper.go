@@ -19,7 +19,7 @@ var helperNames = map[string]string{
 	"min": "min_%s", "max": "max_%s", "abs": "abs_%s", "div": "div_%s", "rem": "rem_%s",
 	"floor_div": "floor_div_%s", "floor_mod": "floor_mod_%s",
 	"trunc": "trunc_%s", "floor": "floor_%s", "ceil": "ceil_%s", "round": "round_%s",
-	"round_small": "round_small_%s", "nearest": "nearest_%s", "number": "number_%s",
+	"round_small": "round_small_%s", "nearest": "nearest_%s", "saturate": "saturate_i8", "number": "number_%s",
 	"sqrt": "sqrt_%s", "fma": "fma_%s", "bits": "%s_bits", "from_bits": "%s_from_bits",
 	"widen": "%s_to_f32", "narrow": "f32_to_%s", "to_int": "%s_to_%s",
 	"aligned": "aligned", "poison": "poison", "unsigned": "i32_to_u32",

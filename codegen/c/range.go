@@ -519,6 +519,9 @@ func (p *printer) nearest(a *expr.Expr, t ctype) (c code, ok bool) {
 	case zero < 0:
 		n = join("-", n, intLiteral(-zero, tI32), tI32)
 	}
+	if r := (interval{lo + zero, hi + zero}); t.bits() == 8 && r == rangeOf(tI8) {
+		return cast(t, call(p.g.helper("saturate"), tI32, n)), true
+	}
 	n = call(p.g.helper("max", ir.Int32), tI32, intLiteral(lo+zero, tI32), n)
 	return cast(t, call(p.g.helper("min", ir.Int32), tI32, intLiteral(hi+zero, tI32), n)), true
 }

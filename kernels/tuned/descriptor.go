@@ -161,6 +161,7 @@ var vocabulary = func() map[string]Field {
 		{Name: "pad_w", Unit: "columns", Doc: "Columns of padding before the image."},
 		{Name: "pad_row", Unit: "elements", Doc: "Elements of padding before a row of the image."},
 		{Name: "pad_value", Unit: "", Doc: "What padding holds."},
+		{Name: "fast", Unit: "", Doc: "1 if time counts more than the size of the text."},
 		{Name: "upsample_h", Unit: "rows",
 			Doc: "How far rows of the image are apart, zeros between them."},
 		{Name: "upsample_w", Unit: "columns",
@@ -298,7 +299,7 @@ var (
 		"out_channels"}, window, interior, []string{"channel_loop", "column_loop"}, inStrides,
 		outStrides)
 	convInt8Params = describe("conv_i8_params", []string{"batch", "in_channels", "out_channels",
-		"depth", "pad_value"}, window, inStrides, outStrides)
+		"depth", "pad_value", "fast"}, window, inStrides, outStrides)
 	convRowsParams = describe("conv_rows_params", []string{"batch", "groups",
 		"out_channels", "out_h", "out_w", "outer_taps", "middle_taps", "inner_taps",
 		"in_stride_batch", "in_stride_group", "in_stride_outer", "in_stride_middle",
@@ -325,7 +326,7 @@ var (
 	depthwiseRowsParams = describe("depthwise_rows_params", []string{"batch", "channels",
 		"lanes"}, window, interior, []string{"in_stride_batch", "in_stride_row", "in_stride_col"})
 	depthwiseInt8Params = describe("depthwise_i8_params", []string{"batch", "channels",
-		"in_offset"}, window, inStrides, outStrides)
+		"in_offset", "fast"}, window, inStrides, outStrides)
 	poolParams = describe("pool_params", []string{"batch", "channels"}, window,
 		[]string{"channels_inner", "divisor"})
 	attentionParams = describe("attention_params", []string{"batch", "heads", "queries", "keys",

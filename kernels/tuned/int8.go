@@ -230,8 +230,12 @@ func matchConvInt8(r *Request) *Instance {
 	if cv.rows() {
 		form, copied, padding = linearInt8, 0, 0
 	}
+	fast := fastPairs(r)
+	if fast == 1 && (form == "" || !cv.axes[1].out.Is(1)) { // two rows are made 16 bits wide
+		copied += 4 * depth
+	}
 	in := cv.instance(r.Target.tile(), convInt8Params, Values{"depth": num(depth),
-		"pad_value": num(padding)}, w, start)
+		"pad_value": num(padding), "fast": num(fast)}, w, start)
 	in.Form, in.Rest, in.Begun, in.Scratch = form, true, begun, num(copied)
 	in.Cost = cost(in.MACs)
 	return in
@@ -253,11 +257,19 @@ func matchDepthwiseInt8(r *Request) *Instance {
 	}
 	bias, begun := cv.begin(r, cv.groups)
 	in := cv.instance(r.Target.tile(), depthwiseInt8Params, Values{"channels": num(cv.groups),
-		"in_offset": num(cv.offset)},
+		"in_offset": num(cv.offset), "fast": num(fastPairs(r))},
 		Packed{Name: "w", DType: ir.Int8, Data: w, From: []int{cv.w}}, starts(bias))
 	in.Rest, in.Begun = true, begun
 	in.Cost = cost(in.MACs)
 	return in
+}
+
+// fastPairs is 1 if the machine multiplies pairs and time counts more than the size of the text.
+func fastPairs(r *Request) int {
+	if r.Target.Speed && r.Target.Machine.DSP {
+		return 1
+	}
+	return 0
 }
 
 // begin returns what the sums of n channels begin with: what is added to each, and
