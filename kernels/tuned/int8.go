@@ -231,8 +231,13 @@ func matchConvInt8(r *Request) *Instance {
 		form, copied, padding = linearInt8, 0, 0
 	}
 	fast := fastPairs(r)
-	if fast == 1 && (form == "" || !cv.axes[1].out.Is(1)) { // two rows are made 16 bits wide
-		copied += 4 * depth
+	if fast == 1 { // two or three rows are made 16 bits wide
+		switch {
+		case form == "":
+			copied += 4 * depth
+		case !cv.axes[1].out.Is(1):
+			copied = 6 * depth
+		}
 	}
 	in := cv.instance(r.Target.tile(), convInt8Params, Values{"depth": num(depth),
 		"pad_value": num(padding), "fast": num(fast)}, w, start)
