@@ -3,6 +3,7 @@ package tuned_test
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -30,23 +31,18 @@ import (
 func TestInt8(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(31, 32))
-	var b, calls strings.Builder
+	var b, kernels, calls strings.Builder
 	b.WriteString("#include <stddef.h>\n#include <stdint.h>\n#include <stdbool.h>\n")
-	taken, helpers := map[string]int{}, map[string]bool{}
+	taken, used := map[string]int{}, map[string]bool{}
 	n := 0
-	for _, tr := range byteTrials(r, tier.Of(16, 40, 40)) {
+	for _, tr := range byteTrials(r, tier.Of(18, 90, 90)) {
 		if !tr.prepare(t) {
 			continue
 		}
 		taken[tr.in.Name()]++
 		kernel := tr.text(t, n)
-		for _, h := range c.HelpersFor(tr.used, false) {
-			if !helpers[h] {
-				helpers[h] = true
-				b.WriteString(text(t, h, &c.Kernel{Index: "int32_t"}))
-			}
-		}
-		b.WriteString(kernel)
+		maps.Copy(used, tr.used)
+		kernels.WriteString(kernel)
 		fmt.Fprintf(&calls, "    if (trial%d()) return %d;\n", n, n%60+1)
 		n++
 	}
@@ -55,6 +51,10 @@ func TestInt8(t *testing.T) {
 			t.Errorf("%s was taken %d times", name, taken[name])
 		}
 	}
+	for _, h := range c.HelpersFor(used, false) {
+		b.WriteString(text(t, h, &c.Kernel{Index: "int32_t", Used: used}))
+	}
+	b.WriteString(kernels.String())
 	fmt.Fprintf(&b, "int MAIN(void)\n{\n%s    return 0;\n}\n", &calls)
 	for _, target := range []toolchain.Target{toolchain.GCC().With(toolchain.Sanitizers()...),
 		toolchain.Clang()} {
@@ -179,7 +179,31 @@ func byteTrials(r *rand.Rand, n int) (out []*byteTrial) {
 		if r.IntN(3) == 0 {
 			in = 4 * upTo(5)
 		}
-		switch i % 4 {
+		switch i % 6 {
+		case 4:
+			tr.op = ops.IntegerMatmul
+			rows, w := []int64{upTo(7), 4 * in}, []int64{cout, 4 * in}
+			if r.IntN(2) == 0 {
+				rows, w = []int64{2, upTo(3), in + 1}, []int64{in + 1, cout}
+			}
+			tr.sample = samples.NewSample("self", samples.Tensor(ir.Int8, samples.Values{}, rows...),
+				"mat2", samples.Tensor(ir.Int8, samples.Values{}, w...), "bias", biasOf(cout),
+				"transposed", len(rows) == 2, "self_zero_point", -offset, "mat2_zero_point", 0,
+				"dtype", ir.Float32)
+		case 5:
+			tr.op = ops.IntegerConvolution
+			groups, w := int64(1), []int64{cout, in, upTo(3), upTo(3)}
+			if r.IntN(2) == 0 {
+				groups, cout, w[0], w[1] = in, in, in, 1
+			}
+			pads := func() []int64 { return []int64{r.Int64N(3), r.Int64N(3)} }
+			orders(tr)
+			tr.sample = samples.NewSample("input", samples.Tensor(ir.Int8, samples.Values{}, upTo(2),
+				in, 4+upTo(4), 4+upTo(4)), "weight", samples.Tensor(ir.Int8, samples.Values{}, w...),
+				"bias", biasOf(cout), "stride", []int64{upTo(2), upTo(2)}, "before", pads(), "after",
+				pads(), "dilation", []int64{upTo(2), upTo(2)}, "transposed", false, "output_padding",
+				[]int64{0}, "groups", groups, "input_zero_point", -offset, "weight_zero_point", 0,
+				"dtype", ir.Int32)
 		case 0:
 			tr.op = "cortex_m.quantized_linear.default"
 			sum, b := any(nil), biasOf(cout)
@@ -199,10 +223,10 @@ func byteTrials(r *rand.Rand, n int) (out []*byteTrial) {
 			k := [2]int64{upTo(3), upTo(3)}
 			tr.op = "cortex_m.quantized_conv2d.default"
 			weight, more := []int64{cout, k[0], k[1], in}, []any(nil)
-			if i%4 == 2 { // of one tap
+			if i%6 == 2 { // of one tap
 				weight[1], weight[2] = 1, 1
 			}
-			if i%4 == 3 {
+			if i%6 == 3 {
 				tr.op = "cortex_m.quantized_depthwise_conv2d.default"
 				multiplier := int64(1)
 				if r.IntN(4) == 0 {
@@ -254,7 +278,9 @@ func (tr *byteTrial) prepare(t *testing.T) bool {
 		}
 		tr.inputs = append(tr.inputs, o)
 	}
-	tr.in = tuned.Select(tuned.Standard(), &tuned.Request{Call: call, Target: microcontroller,
+	target := microcontroller
+	target.Speed = tr.seed%2 == 0
+	tr.in = tuned.Select(tuned.Standard(), &tuned.Request{Call: call, Target: target,
 		Const: func(k int) ([]byte, bool) { return tr.inputs[k].Data, k > 0 },
 		Order: func(k int) []int {
 			if k == 0 {
@@ -276,7 +302,7 @@ func (tr *byteTrial) prepare(t *testing.T) bool {
 			sum.DType, sum.Body = ir.Int32, e
 		}
 	})
-	if sum.Body == tensors[0].Body {
+	if sum.Body.Op != expr.OpReduce {
 		t.Fatalf("%s: the definition has no sum", tr.op)
 	}
 	got, err := reference.Tensor(sum, tr.inputs, nil, nil)
