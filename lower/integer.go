@@ -18,6 +18,8 @@ import (
 //   - a convolution or product of two such tensors is an integer sum of products, plus a bias,
 //     times a scale: a bias of integers is part of the sum, any other is added as float32 of
 //     the sum's unit, (sum + bias)·scale, which no compiler contracts;
+//     Where only the run knows scale and zero point of the input, they are taken into account
+//     behind the sum;
 //   - what quantizes with the same scale and zero point is the integers themselves;
 //   - what quantizes a scaled sum does so in one step, with limits that stand for an
 //     activation in between.
@@ -32,7 +34,8 @@ var IntegerArithmetic = Pass{
 	Doc:  "make quantized networks compute with integers",
 	Run: perNode(func(ctx *Context, p *ir.Program, m *ir.Method) visitor {
 		a := &integerArithmetic{speed: ctx.Speed, constant: constants(p, m), of: map[*ir.Value]*quantity{},
-			within: map[*ir.Value][2]int64{}, sums: map[*ir.Value]*scaledSum{}}
+			within: map[*ir.Value][2]int64{}, sums: map[*ir.Value]*scaledSum{},
+			chosen: map[*ir.Value]bool{}}
 		return onCalls(a.visit)
 	}),
 }
@@ -43,6 +46,7 @@ type integerArithmetic struct {
 	of       map[*ir.Value]*quantity  // floats that stand for integers
 	within   map[*ir.Value][2]int64   // limits of integers that were quantized
 	sums     map[*ir.Value]*scaledSum // floats that are sums times a scale
+	chosen   map[*ir.Value]bool       // scales, and zero points in the range of the integers
 }
 
 // quantity is what a float32 tensor stands for: (ints - zero)·scale, with a scale and a zero
@@ -55,6 +59,9 @@ type quantity struct {
 	// the arguments with several scales and zero points
 	scales, zeros ir.Arg
 	least, most   int64 // no integer lies outside
+	// The scale and zero point that only the run knows, of all elements or of each row: then
+	// scale and zero are empty.
+	dynamic [2]*ir.Value
 	// If inner is not nil, ints are inner with zero points before and after each dimension
 	// behind the second.
 	inner *ir.Value
@@ -73,6 +80,8 @@ type scaledSum struct {
 const (
 	quantizeOp   = "quantized_decomposed.quantize_per_tensor"
 	dequantizeOp = "quantized_decomposed.dequantize_per_tensor"
+	chooseOp     = "quantized_decomposed.choose_qparams"
+	perTokenOp   = "quantized_decomposed.dequantize_per_token.default"
 	perChannelOp = "quantized_decomposed.dequantize_per_channel.default"
 )
 
@@ -81,10 +90,13 @@ func (a *integerArithmetic) visit(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir
 		return nil
 	}
 	switch n.Op {
-	case dequantizeOp + ".default", dequantizeOp + ".tensor", perChannelOp:
+	case dequantizeOp + ".default", dequantizeOp + ".tensor", perChannelOp, perTokenOp:
 		if q := a.quantity(c); q != nil {
 			a.of[n.Output(0)] = q
 		}
+		return nil
+	case chooseOp + ".tensor", chooseOp + "_per_token_asymmetric.default":
+		a.chosen[n.Output(0)], a.chosen[n.Output(1)] = true, true
 		return nil
 	case quantizeOp + ".default", quantizeOp + ".tensor":
 		return a.quantize(b, n, c)
@@ -131,8 +143,15 @@ func (a *integerArithmetic) quantity(c *ops.Call) *quantity {
 		}
 		q.scales, q.zeros = c.Arg(scale), c.Arg(zero)
 	}
+	if c.Op.Name() == perTokenOp {
+		scale, zero = "scales", "zero_points"
+	}
 	scales, ok := a.numbers(c, scale)
-	if !ok {
+	if s, z := c.Value(scale), c.Value(zero); s != nil && a.chosen[s] && a.chosen[z] {
+		q.dynamic = [2]*ir.Value{s, z}
+		return q
+	}
+	if !ok || c.Op.Name() == perTokenOp {
 		return nil
 	}
 	for _, s := range scales {
@@ -239,7 +258,7 @@ func (a *integerArithmetic) move(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 		switch {
 		case r == nil && v.Type.DType.IsFloat(), q != nil && r != nil && !r.same(q):
 			return nil
-		case r != nil && !r.uniform() && n.Op != permuteOp:
+		case r != nil && !r.uniform() && (n.Op != permuteOp || r.dynamic[0] != nil):
 			return nil
 		case r != nil:
 			q = r

@@ -35,7 +35,7 @@ func (a *integerArithmetic) convolution(b *ops.Builder, n *ir.Node, c *ops.Call)
 	}
 	from := &quantity{ints: ints, zero: x.zero, least: x.least, most: x.most}
 	s := &scaledSum{inner: spatial}
-	return a.sum(b, n, s, [2]*quantity{x, w}, axis, c.Value("bias"), func(bias any) *ir.Value {
+	return a.sum(b, n, s, [2]*quantity{x, w}, axis, 0, c.Value("bias"), func(bias any) *ir.Value {
 		if s.exact && transposed {
 			return b.Op(n.Op, a.whole(b, from), a.whole(b, w), nil, c.Arg("stride"), before,
 				c.Arg("dilation"), true, c.Arg("output_padding"), c.Arg("groups"))
@@ -54,7 +54,7 @@ func (a *integerArithmetic) convolution(b *ops.Builder, n *ir.Node, c *ops.Call)
 func (a *integerArithmetic) product(b *ops.Builder, n *ir.Node, c *ops.Call,
 	self, mat2, bias string, transposed bool) []*ir.Value {
 	x, w := a.of[c.Value(self)], a.of[c.Value(mat2)]
-	if x == nil || w == nil || !x.uniform() {
+	if x == nil || w == nil || !x.uniform() && x.dynamic[0] == nil || w.dynamic[0] != nil {
 		return nil
 	}
 	axis := c.Tensor(mat2).Rank() - 1
@@ -69,17 +69,67 @@ func (a *integerArithmetic) product(b *ops.Builder, n *ir.Node, c *ops.Call,
 		add = c.Value(bias)
 	}
 	s := &scaledSum{}
-	return a.sum(b, n, s, [2]*quantity{x, w}, axis, add, func(bias any) *ir.Value {
+	floats := func(x *ir.Value) *ir.Value {
+		op := "aten.linear.default"
+		if !transposed {
+			op = "aten." + map[int]string{2: "mm", 3: "bmm"}[w.ints.Type.Rank()] + ".default"
+		}
+		return b.Op(op, x, a.whole(b, w))
+	}
+	if x.dynamic[0] != nil {
+		return a.dynamicProduct(b, n, x, w, add, axis, transposed, floats)
+	}
+	return a.sum(b, n, s, [2]*quantity{x, w}, axis, w.ints.Type.Rank()-2, add, func(bias any) *ir.Value {
 		if s.exact {
-			op := "aten.linear.default"
-			if !transposed {
-				op = "aten." + map[int]string{2: "mm", 3: "bmm"}[w.ints.Type.Rank()] + ".default"
-			}
-			return b.Op(op, a.whole(b, x), a.whole(b, w))
+			return floats(a.whole(b, x))
 		}
 		return b.Op(ops.IntegerMatmul, x.ints, w.ints, bias, transposed, x.zero[0], w.zero[0],
 			ir.Float32)
 	})
+}
+
+// dynamicProduct is a product with a constant matrix w of what only the run knows scale and zero
+// point of: (Σ x·w - zero·Σ w)·scale, the sums being exact.
+func (a *integerArithmetic) dynamicProduct(b *ops.Builder, n *ir.Node, x, w *quantity,
+	bias *ir.Value, axis int, transposed bool, floats func(x *ir.Value) *ir.Value) []*ir.Value {
+	ws, ok := a.elements(w.ints)
+	if !ok || w.ints.Type.Rank() != 2 ||
+		slices.ContainsFunc(w.zero, func(z int64) bool { return z != w.zero[0] }) {
+		return nil
+	}
+	sizes, _ := w.ints.Type.StaticSizes()
+	s := &scaledSum{bias: make([]float64, sizes[axis])} // of w
+	for i, v := range ws {
+		at := i % int(sizes[1])
+		if axis == 0 {
+			at = i / int(sizes[1])
+		}
+		s.bias[at] += v - float64(w.zero[0])
+	}
+	from := &quantity{ints: x.ints, zero: []int64{0}, least: x.least, most: x.most}
+	most := a.largestSum(from, w, axis, 0)
+	if 2*most > math.MaxInt32 { // less the zero point it may be twice as large
+		return nil
+	}
+	to := func(v *ir.Value, d ir.DType) *ir.Value {
+		return b.Op("aten._to_copy.default", v, ops.Kw("dtype", d))
+	}
+	var sum *ir.Value
+	if a.speed && 2*most <= exactSum {
+		sum = b.Op("aten.sub.Tensor", floats(to(x.ints, ir.Float32)), b.Op("aten.mul.Tensor",
+			to(x.dynamic[1], ir.Float32), s.channels(b, n.Name+"_sums", s.bias)))
+	} else {
+		sum = b.Op(ops.IntegerMatmul, x.ints, w.ints, nil, transposed, 0, w.zero[0], ir.Int32)
+		sums := to(s.channels(b, n.Name+"_sums", s.bias), ir.Int32)
+		sum = to(b.Op("aten.sub.Tensor", sum, b.Op("aten.mul.Tensor", to(x.dynamic[1], ir.Int32),
+			sums)), ir.Float32)
+	}
+	y := b.Op("aten.mul.Tensor", sum, b.Op("aten.mul.Tensor", to(x.dynamic[0], ir.Float32),
+		s.channels(b, n.Name+"_scale", w.scale)))
+	if bias != nil {
+		y = b.Op("aten.add.Tensor", y, bias)
+	}
+	return []*ir.Value{y}
 }
 
 // whole is the integers less their zero point as floats.
@@ -190,14 +240,14 @@ const maxWindow = 1 << 10
 
 // sum is what made makes of a bias in int32, times the scales of the operands x and w; made may
 // ask whether the sum is to be of floats. A bias that is no constant is added behind the scale.
-// The axis is that of w's results.
+// The axis is that of w's results, in front of dimension lead are batches.
 func (a *integerArithmetic) sum(b *ops.Builder, n *ir.Node, s *scaledSum, of [2]*quantity,
-	axis int, bias *ir.Value, made func(bias any) *ir.Value) []*ir.Value {
+	axis, lead int, bias *ir.Value, made func(bias any) *ir.Value) []*ir.Value {
 	x, w := of[0], of[1]
 	if slices.ContainsFunc(w.zero, func(z int64) bool { return z != w.zero[0] }) {
 		return nil
 	}
-	most := a.largestSum(x, w, axis)
+	most := a.largestSum(x, w, axis, lead)
 	if most > math.MaxInt32 {
 		return nil
 	}
@@ -223,8 +273,8 @@ func (a *integerArithmetic) sum(b *ops.Builder, n *ir.Node, s *scaledSum, of [2]
 }
 
 // largestSum returns a bound of the sums of products of x and w. The axis is that of w's
-// results.
-func (a *integerArithmetic) largestSum(x, w *quantity, axis int) int64 {
+// results; in front of dimension lead are batches.
+func (a *integerArithmetic) largestSum(x, w *quantity, axis, lead int) int64 {
 	far := func(q *quantity) int64 { return max(q.most-q.zero[0], q.zero[0]-q.least, 1) }
 	channels, inner, terms := int64(1), int64(1), int64(1)
 	for d, size := range w.ints.Type.Sizes {
@@ -233,7 +283,10 @@ func (a *integerArithmetic) largestSum(x, w *quantity, axis int) int64 {
 			channels, inner = n, 1
 			continue
 		}
-		if inner *= n; n > math.MaxInt32 || terms > math.MaxInt32/max(n, 1) {
+		if inner *= n; d < lead {
+			continue
+		}
+		if n > math.MaxInt32 || terms > math.MaxInt32/max(n, 1) {
 			return math.MaxInt64
 		}
 		terms *= n
