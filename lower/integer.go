@@ -21,6 +21,7 @@ import (
 //     Where only the run knows scale and zero point of the input, they are taken into account
 //     behind the sum;
 //   - what quantizes with the same scale and zero point is the integers themselves;
+//   - what quantizes an elementwise function of int8 is a table, where space counts;
 //   - what quantizes a scaled sum does so in one step, with limits that stand for an
 //     activation in between.
 //
@@ -35,7 +36,7 @@ var IntegerArithmetic = Pass{
 	Run: perNode(func(ctx *Context, p *ir.Program, m *ir.Method) visitor {
 		a := &integerArithmetic{speed: ctx.Speed, constant: constants(p, m), of: map[*ir.Value]*quantity{},
 			within: map[*ir.Value][2]int64{}, sums: map[*ir.Value]*scaledSum{},
-			chosen: map[*ir.Value]bool{}}
+			chosen: map[*ir.Value]bool{}, functions: map[*ir.Value]*function{}}
 		return onCalls(a.visit)
 	}),
 }
@@ -46,7 +47,9 @@ type integerArithmetic struct {
 	of       map[*ir.Value]*quantity  // floats that stand for integers
 	within   map[*ir.Value][2]int64   // limits of integers that were quantized
 	sums     map[*ir.Value]*scaledSum // floats that are sums times a scale
-	chosen   map[*ir.Value]bool       // scales, and zero points in the range of the integers
+	// floats that are functions of integers
+	functions map[*ir.Value]*function
+	chosen    map[*ir.Value]bool // scales, and zero points in the range of the integers
 }
 
 // quantity is what a float32 tensor stands for: (ints - zero)·scale, with a scale and a zero
@@ -112,13 +115,21 @@ func (a *integerArithmetic) visit(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir
 		}
 		return nil
 	case "aten.relu.default", "aten.hardtanh.default", "aten.clamp.default":
-		return a.limit(b, n, c)
+		if made := a.limit(b, n, c); made != nil {
+			return made
+		}
+		a.note(n, c)
+		return nil
 	case "aten.mean.dim", "aten.avg_pool1d.default", "aten.avg_pool2d.default":
 		if made := a.mean(b, n, c); made != nil {
 			return made
 		}
 	}
-	return a.move(b, n, c)
+	if made := a.move(b, n, c); made != nil {
+		return made
+	}
+	a.note(n, c)
+	return nil
 }
 
 // quantity reads what a call dequantizes, nil if its scales are not constant.
@@ -456,6 +467,12 @@ func (a *integerArithmetic) quantize(b *ops.Builder, n *ir.Node, c *ops.Call) []
 		}
 	}
 	a.within[n.Output(0)] = [2]int64{lo, hi}
+	if f := a.functions[c.Value("input")]; f != nil && n.Op == quantizeOp+".default" {
+		if y := a.table(b, n, f); y != nil {
+			a.within[y] = [2]int64{lo, hi}
+			return []*ir.Value{y}
+		}
+	}
 	s := a.sums[c.Value("input")]
 	if s == nil || !(to.scale[0] > 0) {
 		return nil

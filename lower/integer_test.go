@@ -1,0 +1,95 @@
+package lower
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/interp"
+	"github.com/etgen/etgen/kernels/ops"
+)
+
+// The cases of the pass mean what they meant before it: integers differ by one at most, and few
+// do; floats by rounding.
+func TestIntegerArithmeticMean(t *testing.T) {
+	files, err := filepath.Glob("testdata/integer-arithmetic/*.txtar")
+	if err != nil || len(files) < 5 {
+		t.Fatalf("%d files: %v", len(files), err)
+	}
+	for _, file := range files {
+		for _, speed := range []bool{false, true} {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, src, _ := strings.Cut(string(data), "-- input --\n")
+			src, _, _ = strings.Cut(src, "-- output --")
+			ctx := &Context{Table: ops.Standard(), Speed: speed}
+			before, err := ir.Parse("m", src)
+			if err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			after, _ := ir.Parse("m", src)
+			pass := Pipeline{Passes: []Pass{IntegerArithmetic, DeadCode}}
+			if err := pass.Run(ctx, after, nil); err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			r := rand.New(rand.NewPCG(5, 6))
+			elements, differ := 0, 0
+			for range 40 {
+				var inputs []interp.Value
+				for _, v := range before.Methods[0].Graph.Inputs {
+					sizes, _ := v.Type.StaticSizes()
+					n, _ := v.Type.Numel().Const()
+					var raw []byte
+					for range n {
+						if v.Type.DType == ir.Int8 {
+							raw = append(raw, byte(r.Uint32()))
+						} else {
+							raw = binary.LittleEndian.AppendUint32(raw,
+								math.Float32bits(float32(r.NormFloat64())))
+						}
+					}
+					inputs = append(inputs, interp.Tensor(v.Type.DType, sizes, raw))
+				}
+				want := outputsOf(t, ctx, before, inputs)
+				for o, got := range outputsOf(t, ctx, after, inputs) {
+					for i, x := range got {
+						elements++
+						d := math.Abs(x - want[o][i])
+						if whole := x == math.Trunc(x) && want[o][i] == math.Trunc(want[o][i]); d > 1e-4 && !whole || d > 1 {
+							t.Fatalf("%s: output %d element %d is %v, want %v", file, o, i, x, want[o][i])
+						} else if d > 1e-4 {
+							differ++
+						}
+					}
+				}
+			}
+			if differ*1000 > elements {
+				t.Errorf("%s: %d of %d elements differ", file, differ, elements)
+			}
+		}
+	}
+}
+
+func outputsOf(t *testing.T, ctx *Context, p *ir.Program, inputs []interp.Value) (xs [][]float64) {
+	t.Helper()
+	outs, err := interp.New(ctx.Table).Graph(p.Methods[0].Graph, inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range outs {
+		x, ok := numbersOf(&ir.Constant{Data: ir.Bytes(o.Tensor.Data),
+			Type: ir.StaticTensor(o.Tensor.DType, o.Tensor.Sizes...)})
+		if !ok {
+			t.Fatal(o.Tensor.DType)
+		}
+		xs = append(xs, x)
+	}
+	return xs
+}

@@ -1,0 +1,75 @@
+package lower
+
+import (
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/ops"
+)
+
+// function is what elementwise nodes, each of the one before, make of a quantity of int8.
+type function struct {
+	of    *quantity
+	nodes []*ir.Node
+}
+
+// note notes a node that is an elementwise function of a quantity of int8, or of such a function.
+func (a *integerArithmetic) note(n *ir.Node, c *ops.Call) {
+	if a.speed || len(n.Outputs) != 1 || len(c.Operands()) != 1 || len(c.Scalars()) > 0 ||
+		c.Outs[0].DType != ir.Float32 {
+		return
+	}
+	v := c.Operands()[0]
+	f := a.functions[v]
+	if q := a.of[v]; f == nil && q != nil && q.uniform() && q.ints.Type.DType == ir.Int8 {
+		f = &function{of: q}
+	}
+	if ts := a.tensors(c); f != nil && len(ts) == 1 && elementwise(ts[0]) {
+		a.functions[n.Output(0)] = &function{of: f.of, nodes: append(slices.Clip(f.nodes), n)}
+	}
+}
+
+// elementwise reports whether each element of t is made of the operand's at the same place.
+func elementwise(t expr.Tensor) bool {
+	ok := true
+	expr.Walk(t.Body, func(e *expr.Expr) {
+		switch e.Op {
+		case expr.OpReduce, expr.OpIndex, expr.OpScalar:
+			ok = false
+		case expr.OpLoad:
+			ok = ok && slices.EqualFunc(e.Coords, expr.Coords(t.Vars), sym.Expr.Equal)
+		}
+	})
+	return ok
+}
+
+// table looks up what quantize makes of a function of int8: one of 256 results, which are
+// computed now. It is nil if they cannot be.
+func (a *integerArithmetic) table(b *ops.Builder, n *ir.Node, f *function) *ir.Value {
+	bytes := make(ir.Bytes, 256)
+	for i := range bytes {
+		bytes[i] = byte(i - 128)
+	}
+	made := computed(b.Table, func(b *ops.Builder) []*ir.Value {
+		q := *f.of
+		q.ints = b.Constant("int8", &ir.Constant{Type: ir.StaticTensor(ir.Int8, 256), Data: bytes})
+		v := (&integerArithmetic{of: map[*ir.Value]*quantity{}}).float(b, &q)
+		for _, n := range append(slices.Clip(f.nodes), n) {
+			args := make([]any, len(n.Args))
+			for i, arg := range n.Args {
+				args[i] = ops.Kw(arg.Name, ir.MapRefs(arg.Value, func(*ir.Value) ir.Arg {
+					return ir.Ref{Value: v}
+				}))
+			}
+			v = b.Op(n.Op, args...)
+		}
+		return []*ir.Value{v}
+	})
+	if made == nil || made[0].Type.DType != ir.Int8 {
+		return nil
+	}
+	return b.Op("cortex_m.quantized_activation.default", f.of.ints,
+		b.Constant(n.Name+"_table", made[0]))
+}
