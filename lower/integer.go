@@ -240,6 +240,11 @@ func numbersOf(c *ir.Constant) (xs []float64, ok bool) {
 // uniform reports whether q has one scale for all elements.
 func (q *quantity) uniform() bool { return len(q.scale) == 1 }
 
+// small reports whether q is one whose products int32 holds.
+func (q *quantity) small() bool {
+	return q != nil && q.ints.Type.DType.IsInt() && q.ints.Type.DType.Size() <= 2
+}
+
 // same reports whether two quantities of one scale stand for the same numbers.
 func (q *quantity) same(r *quantity) bool {
 	return q.uniform() && r.uniform() && q.scale[0] == r.scale[0] && q.zero[0] == r.zero[0] &&

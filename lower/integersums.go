@@ -13,7 +13,7 @@ import (
 // convolution is a sum of products of integers and its scale, nil if it cannot be.
 func (a *integerArithmetic) convolution(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
 	x, w := a.of[c.Value("input")], a.of[c.Value("weight")]
-	if x == nil || w == nil || !x.uniform() {
+	if !x.small() || !w.small() || !x.uniform() || w.dynamic[0] != nil {
 		return nil
 	}
 	spatial := c.Outs[0].Rank() - 2
@@ -54,7 +54,7 @@ func (a *integerArithmetic) convolution(b *ops.Builder, n *ir.Node, c *ops.Call)
 func (a *integerArithmetic) product(b *ops.Builder, n *ir.Node, c *ops.Call,
 	self, mat2, bias string, transposed bool) []*ir.Value {
 	x, w := a.of[c.Value(self)], a.of[c.Value(mat2)]
-	if x == nil || w == nil || !x.uniform() && x.dynamic[0] == nil || w.dynamic[0] != nil {
+	if !x.small() || !w.small() || !x.uniform() && x.dynamic[0] == nil || w.dynamic[0] != nil {
 		return nil
 	}
 	axis := c.Tensor(mat2).Rank() - 1
@@ -152,7 +152,7 @@ func (a *integerArithmetic) whole(b *ops.Builder, q *quantity) *ir.Value {
 // mean is the sum of integers times a scale that divides it.
 func (a *integerArithmetic) mean(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
 	q := a.of[c.Value("self")]
-	if q == nil || !q.uniform() || c.Outs[0].DType != ir.Float32 {
+	if !q.small() || !q.uniform() || c.Outs[0].DType != ir.Float32 {
 		return nil
 	}
 	all, ok1 := q.ints.Type.Numel().Const()
@@ -310,7 +310,7 @@ func (a *integerArithmetic) largestSum(x, w *quantity, axis, lead int) int64 {
 func (a *integerArithmetic) bias(b *ops.Builder, n *ir.Node, v *ir.Value, s *scaledSum,
 	most int64) (ints *ir.Value, floats []float64) {
 	xs, ok := a.elements(v)
-	if q := a.of[v]; q != nil {
+	if q := a.of[v]; q != nil && q.dynamic[0] == nil {
 		if xs, ok = a.elements(q.ints); ok {
 			for i := range xs {
 				k := min(i, len(q.scale)-1)
