@@ -63,6 +63,7 @@ type builder struct {
 	users   map[*ir.Value][]*ir.Node    // distinct readers; nil for a graph's outputs
 	want    map[*ir.Value]bool          // has a buffer
 	read    map[*ir.Value]bool          // by something that is emitted
+	extras  map[*ir.Value]bool          // read by an epilogue
 	rows    map[*ir.Value]bool          // its elements have reductions in common
 	evals   map[*ir.Value]float64       // evaluations per element if inlined
 	kernels map[*ir.Value]map[*bulk]int // how often the expressions it is inlined into read it
@@ -89,7 +90,7 @@ func newBuilder(opt Options, prog *Program, m *ir.Method, state map[string]*Buff
 		opt: opt, prog: prog, source: m, state: state, consts: consts, known: known,
 		m:     &Method{Name: foreign.Of(m.Name), Symbols: m.Symbols},
 		facts: map[*ir.Node]*facts{}, users: map[*ir.Value][]*ir.Node{},
-		want: map[*ir.Value]bool{}, evals: map[*ir.Value]float64{},
+		want: map[*ir.Value]bool{}, extras: map[*ir.Value]bool{}, evals: map[*ir.Value]float64{},
 		kernels: map[*ir.Value]map[*bulk]int{}, orders: map[*ir.Value][]int{},
 		read: map[*ir.Value]bool{}, rows: map[*ir.Value]bool{},
 		separate: map[*ir.Node]bool{},

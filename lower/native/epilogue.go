@@ -108,6 +108,9 @@ func (b *builder) findEpilogue(f *facts) {
 	}
 	in.Epilogue = ep
 	f.operands = append(f.operands, ch.extra...)
+	for _, x := range ch.extra {
+		b.extras[x] = true
+	}
 	if ch.nodes != nil {
 		f.epilogue = ch
 		b.facts[ch.nodes[len(ch.nodes)-1]].ends = f
@@ -145,6 +148,9 @@ type readers struct {
 
 // add adds the readers of v, a value of the graph that f stands in.
 func (r *readers) add(v *ir.Value, f *facts) {
+	if r.b.extras[v] {
+		r.count++
+	}
 	for _, n := range r.b.users[v] {
 		r.count++
 		if r.of[n]++; r.of[n] > 1 || n == nil || r.b.facts[n].depth != f.depth {
@@ -209,6 +215,16 @@ func (b *builder) epilogueStep(next *facts, result *ir.Value, inner map[*ir.Valu
 				return t.Body
 			}
 			at := ep.O.Expr()
+			if t, src := b.widened(u); src != nil && here(u, e.Coords) {
+				k := add(&extra, src)
+				return expr.Rewrite(t.Body, func(e *expr.Expr) *expr.Expr {
+					if e.Op != expr.OpLoad {
+						return e
+					}
+					return &expr.Expr{Op: expr.OpLoad, DType: e.DType, Buf: k,
+						Coords: []sym.Expr{at}}
+				})
+			}
 			if !here(u, e.Coords) {
 				channel := sym.Mod(sym.FloorDiv(pos(), channels.Inner), channels.Count)
 				ok = ok && unitVars(b.flat(u, e.Coords), t.Vars).Equal(channel)
@@ -221,6 +237,30 @@ func (b *builder) epilogueStep(next *facts, result *ir.Value, inner map[*ir.Valu
 	})
 	return body, extra, ok
 }
+
+// widened returns the definition of u if that makes each element of one element of src, which
+// is smaller, as what dequantizes does: then src is read instead, and u needs no memory.
+func (b *builder) widened(u *ir.Value) (t expr.Tensor, src *ir.Value) {
+	def := b.facts[u.Def]
+	if def == nil || def.call == nil || def.instance != nil || def.absorbed ||
+		len(def.tensors) != 1 || len(def.call.Operands()) != 1 || len(def.call.Scalars()) > 0 {
+		return t, nil
+	}
+	t, src = def.tensors[0], def.call.Operands()[0]
+	if made := b.facts[src.Def]; made != nil && (made.absorbed && made.ends == nil ||
+		made.epilogue != nil && made.epilogue.out != src) {
+		return t, nil // it is inside an epilogue
+	}
+	if src.Type.DType.Size() >= u.Type.DType.Size() || !sameSizes(src, u) ||
+		!slices.Equal(b.orders[src], b.orders[u]) || !pointwise(t, 0) || sizeOf(t.Body) > maxWidened {
+		return t, nil
+	}
+	return t, src
+}
+
+// maxWidened is how large an expression may be that is computed where its value is read: as
+// large as (x - zero)·scale.
+const maxWidened = 8
 
 // sameSizes reports whether the dimensions of two values are equal.
 func sameSizes(a, b *ir.Value) bool {
