@@ -156,22 +156,13 @@ func (x *exactProducts) ints(c *ops.Call, name string) ([]int64, bool) {
 	if v == nil || !x.constant[v] {
 		return nil, false
 	}
-	raw, err := ir.Tensor(v.Const)
-	if err != nil {
+	xs, ok := numbersOf(v.Const)
+	if !ok || v.Type.DType != ir.Int8 && v.Type.DType != ir.Int32 {
 		return nil, false
 	}
-	var out []int64
-	switch v.Type.DType {
-	case ir.Int8:
-		for _, b := range raw {
-			out = append(out, int64(int8(b)))
-		}
-	case ir.Int32:
-		for i := 0; i+4 <= len(raw); i += 4 {
-			out = append(out, int64(int32(binary.LittleEndian.Uint32(raw[i:]))))
-		}
-	default:
-		return nil, false
+	out := make([]int64, len(xs))
+	for i, x := range xs {
+		out[i] = int64(x)
 	}
 	return out, true
 }

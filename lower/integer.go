@@ -18,8 +18,7 @@ import (
 //   - a convolution or product of two such tensors is an integer sum of products, plus a bias,
 //     times a scale: a bias of integers is part of the sum, any other is added as float32 of
 //     the sum's unit, (sum + bias)·scale, which no compiler contracts;
-//     Where only the run knows scale and zero point of the input, they are taken into account
-//     behind the sum;
+//   - a scale and a zero point of the input that only the run knows come behind the sum;
 //   - what quantizes with the same scale and zero point is the integers themselves;
 //   - what quantizes an elementwise function of int8 is a table, where space counts;
 //   - what quantizes a scaled sum does so in one step, with limits that stand for an
@@ -34,9 +33,9 @@ var IntegerArithmetic = Pass{
 	Name: "integer-arithmetic",
 	Doc:  "make quantized networks compute with integers",
 	Run: perNode(func(ctx *Context, p *ir.Program, m *ir.Method) visitor {
-		a := &integerArithmetic{speed: ctx.Speed, constant: constants(p, m), of: map[*ir.Value]*quantity{},
-			within: map[*ir.Value][2]int64{}, sums: map[*ir.Value]*scaledSum{},
-			chosen: map[*ir.Value]bool{}, functions: map[*ir.Value]*function{}}
+		a := &integerArithmetic{speed: ctx.Speed, constant: constants(p, m),
+			of: map[*ir.Value]*quantity{}, within: map[*ir.Value][2]int64{},
+			sums: map[*ir.Value]*scaledSum{}, chosen: map[*ir.Value]bool{}, functions: map[*ir.Value]*function{}}
 		return onCalls(a.visit)
 	}),
 }
@@ -132,7 +131,8 @@ func (a *integerArithmetic) visit(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir
 	return nil
 }
 
-// quantity reads what a call dequantizes, nil if its scales are not constant.
+// quantity reads what a call dequantizes. It is nil if its scales are neither constant nor chosen
+// by the run.
 func (a *integerArithmetic) quantity(c *ops.Call) *quantity {
 	q := &quantity{ints: c.Value("input")}
 	if c.Outs[0].DType != ir.Float32 || q.ints == nil {
@@ -143,6 +143,9 @@ func (a *integerArithmetic) quantity(c *ops.Call) *quantity {
 		q.least, q.most = a.within[q.ints][0], a.within[q.ints][1]
 	}
 	scale, zero := "scale", "zero_point"
+	if c.Op.Name() == perTokenOp {
+		scale, zero = "scales", "zero_points"
+	}
 	if c.Op.Name() == perChannelOp {
 		scale, zero = "scales", "zero_points"
 		axis, err := c.Int("axis")
@@ -153,9 +156,6 @@ func (a *integerArithmetic) quantity(c *ops.Call) *quantity {
 			q.axis += c.Outs[0].Rank()
 		}
 		q.scales, q.zeros = c.Arg(scale), c.Arg(zero)
-	}
-	if c.Op.Name() == perTokenOp {
-		scale, zero = "scales", "zero_points"
 	}
 	scales, ok := a.numbers(c, scale)
 	if s, z := c.Value(scale), c.Value(zero); s != nil && a.chosen[s] && a.chosen[z] {

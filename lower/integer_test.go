@@ -48,9 +48,12 @@ func TestIntegerArithmeticMean(t *testing.T) {
 					n, _ := v.Type.Numel().Const()
 					var raw []byte
 					for range n {
-						if v.Type.DType == ir.Int8 {
+						switch v.Type.DType {
+						case ir.Int8:
 							raw = append(raw, byte(r.Uint32()))
-						} else {
+						case ir.Int16:
+							raw = binary.LittleEndian.AppendUint16(raw, uint16(r.Uint32()))
+						default:
 							raw = binary.LittleEndian.AppendUint32(raw,
 								math.Float32bits(float32(r.NormFloat64())))
 						}
@@ -62,7 +65,8 @@ func TestIntegerArithmeticMean(t *testing.T) {
 					for i, x := range got {
 						elements++
 						d := math.Abs(x - want[o][i])
-						if whole := x == math.Trunc(x) && want[o][i] == math.Trunc(want[o][i]); d > 1e-4 && !whole || d > 1 {
+						whole := x == math.Trunc(x) && want[o][i] == math.Trunc(want[o][i])
+						if d > 1e-4 && !whole || d > 1 {
 							t.Fatalf("%s: output %d element %d is %v, want %v", file, o, i, x, want[o][i])
 						} else if d > 1e-4 {
 							differ++

@@ -79,7 +79,8 @@ func (a *integerArithmetic) product(b *ops.Builder, n *ir.Node, c *ops.Call,
 	if x.dynamic[0] != nil {
 		return a.dynamicProduct(b, n, x, w, add, axis, transposed, floats)
 	}
-	return a.sum(b, n, s, [2]*quantity{x, w}, axis, w.ints.Type.Rank()-2, add, func(bias any) *ir.Value {
+	lead := w.ints.Type.Rank() - 2
+	return a.sum(b, n, s, [2]*quantity{x, w}, axis, lead, add, func(bias any) *ir.Value {
 		if s.exact {
 			return floats(a.whole(b, x))
 		}
@@ -169,7 +170,7 @@ func (a *integerArithmetic) mean(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 		dims, keep = ir.List{ir.Int(-1), ir.Int(-2)}[:c.Outs[0].Rank()-2], ir.BoolArg(true)
 	}
 	if dims != nil {
-		if count > math.MaxInt32/256 {
+		if count > math.MaxInt32/max(-q.least, q.most, 1) {
 			return nil
 		}
 		sum := b.Op("aten.sum.dim_IntList", q.ints, dims, keep, ops.Kw("dtype", ir.Int32))
