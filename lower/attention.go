@@ -21,7 +21,7 @@ var FindAttention = Pass{
 		if ctx.Legal == nil {
 			return
 		}
-		f := &attentionFinder{simplifier: simplifier{table: ctx.Table}, constant: constants(p, m),
+		f := &attentionFinder{simplifier: simplifier{table: ctx.Table}, constant: Constants(p, m),
 			uses: ir.Uses(m.Graph), found: map[*ir.Node]*attention{}}
 		m.Graph.Walk(func(g *ir.Graph) {
 			f.here = map[*ir.Node]bool{}

@@ -21,7 +21,7 @@ var ExactProducts = Pass{
 	Doc:  "make products of small integers products of floats, where these are exact",
 	Run: perMethod(func(ctx *Context, p *ir.Program, m *ir.Method) {
 		if ctx.Speed {
-			x := &exactProducts{constant: constants(p, m)}
+			x := &exactProducts{constant: Constants(p, m)}
 			rewrite(ctx.Table, m, onCalls(x.visit))
 		}
 	}),

@@ -63,7 +63,7 @@ const instructionBytes = 160
 
 func foldConstants(slack int64) func(*Context, *ir.Program) error {
 	return perNode(func(ctx *Context, p *ir.Program, m *ir.Method) visitor {
-		f := newFolder(ctx.Table, m, constants(p, m))
+		f := newFolder(ctx.Table, m, Constants(p, m))
 		f.slack, f.widening, f.machine.Done = slack, 1, ctx.Done
 		if ctx.Speed {
 			f.widening = foldWidening
@@ -447,9 +447,9 @@ func times(a, b int64) int64 {
 	return a * b
 }
 
-// constants returns the values of m and its regions whose data never changes,
+// Constants returns the values of m and its regions whose data is there and never changes,
 // except what nodes compute of them.
-func constants(p *ir.Program, m *ir.Method) map[*ir.Value]bool {
+func Constants(p *ir.Program, m *ir.Method) map[*ir.Value]bool {
 	out, written := map[*ir.Value]bool{}, p.Written()
 	for i, v := range m.Graph.Inputs {
 		out[v] = v.Const != nil && v.Const.Data != nil && (m.Inputs[i].Kind == ir.TensorConstant ||

@@ -18,7 +18,7 @@ var FoldBatchNorm = Pass{
 	Name: "fold-batch-norm",
 	Doc:  "fold batch norm into the weights of the convolution or linear layer before it",
 	Run: perNode(func(ctx *Context, p *ir.Program, m *ir.Method) visitor {
-		f := &normFolder{table: ctx.Table, constant: constants(p, m), uses: ir.Uses(m.Graph),
+		f := &normFolder{table: ctx.Table, constant: Constants(p, m), uses: ir.Uses(m.Graph),
 			layers: map[*ir.Node]*layer{}, norms: map[*ir.Node]*ir.Node{}}
 		for n := range m.Graph.All() {
 			f.find(n)

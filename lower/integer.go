@@ -33,7 +33,7 @@ var IntegerArithmetic = Pass{
 	Name: "integer-arithmetic",
 	Doc:  "make quantized networks compute with integers",
 	Run: perNode(func(ctx *Context, p *ir.Program, m *ir.Method) visitor {
-		a := &integerArithmetic{speed: ctx.Speed, constant: constants(p, m),
+		a := &integerArithmetic{speed: ctx.Speed, constant: Constants(p, m),
 			of: map[*ir.Value]*quantity{}, within: map[*ir.Value][2]int64{},
 			sums: map[*ir.Value]*scaledSum{}, chosen: map[*ir.Value]bool{}, functions: map[*ir.Value]*function{}}
 		return onCalls(a.visit)
@@ -346,6 +346,12 @@ var ofElements = map[string]bool{
 	"aten.max_pool3d.default": true, "aten.max_pool2d_with_indices.default": true,
 	"aten.amax.default": true, "aten.amin.default": true, "aten.maximum.default": true,
 	"aten.minimum.default": true,
+}
+
+// Shares reports whether the results of c consist of elements of its operands, so that they
+// have the operands' scale and zero point: c moves elements, or takes the largest of them.
+func Shares(c *ops.Call) bool {
+	return ofElements[c.Op.Name()] || moves((&integerArithmetic{}).tensors(c), c)
 }
 
 func (a *integerArithmetic) tensors(c *ops.Call) []expr.Tensor {

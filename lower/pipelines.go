@@ -25,6 +25,15 @@ var Functional = Pipeline{From: ir.ATen}.then(ir.Functional, "no node writes to 
 	SeparateState,
 )
 
+// Quantizable is what a quantizer sees: layers as the model has them, without batch norms
+// that are part of a layer, and with weights that are constants.
+var Quantizable = Functional.with(
+	FoldBatchNorm,
+	RemoveNoOps,
+	FoldConstants,
+	DeadCode,
+)
+
 // ToCore brings a program to the Core ATen operators. Types keep the strides that
 // eager PyTorch has.
 var ToCore = Functional.then(ir.CoreATen, "Core ATen operators alone",
