@@ -1,6 +1,7 @@
 // Package baremetal builds generated C packages for microcontrollers and runs
-// them in an emulator: QEMU's mps2-an386 board, a Cortex-M4 with 4 MB flash,
-// 4 MB RAM and 16 MB more RAM where the test's own data lies.
+// them in an emulator, QEMU: on the mps2-an386 board, a Cortex-M4 with 4 MB flash,
+// 4 MB RAM and 16 MB more RAM where the test's own data lies, or on another
+// [Board].
 //
 // Nothing is linked but the package, our start-up code and the compiler's own
 // library. [Model.Execute] is the whole way from sources to outputs; [Build],
@@ -8,17 +9,12 @@
 package baremetal
 
 import (
-	"bytes"
 	"context"
 	"embed"
 	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/etgen/etgen/golden/toolchain"
 )
@@ -40,16 +36,21 @@ const harnessPrefix = ".harness"
 // harness_main and may use what support/harness_support.h declares.
 func Build(ctx context.Context, target toolchain.Target, dir string, sources []string,
 	main string) (elf string, err error) {
+	return CortexM4.Build(ctx, target, dir, sources, main)
+}
+
+// Build is the function of that name for a board.
+func (b Board) Build(ctx context.Context, target toolchain.Target, dir string, sources []string,
+	main string) (elf string, err error) {
 	mainFile := filepath.Join(dir, "harness_main.c")
 	if err := os.WriteFile(mainFile, []byte(main), 0o644); err != nil {
 		return "", err
 	}
-	own, err := writeSupport(dir, "mem.c", "harness_reset.S", "harness_start.c",
-		"harness_support.c")
+	own, err := writeSupport(dir, append(b.start, "mem.c", "harness_support.c")...)
 	if err != nil {
 		return "", err
 	}
-	if _, err := writeSupport(dir, "harness_support.h", "mps2.ld"); err != nil {
+	if _, err := writeSupport(dir, "harness_support.h", "sections.ld", b.memory); err != nil {
 		return "", err
 	}
 	objects, err := target.Compile(ctx, dir, sources...)
@@ -71,7 +72,7 @@ func Build(ctx context.Context, target toolchain.Target, dir string, sources []s
 	}
 	elf = filepath.Join(dir, "program.elf")
 	return elf, target.Link(ctx, elf, slices.Concat(objects, more),
-		"-T", filepath.Join(dir, "mps2.ld"), "-Wl,--gc-sections", "-Wl,--fatal-warnings",
+		"-L", dir, "-T", filepath.Join(dir, b.memory), "-Wl,--gc-sections", "-Wl,--fatal-warnings",
 		"-Wl,--no-warn-rwx-segments")
 }
 
@@ -121,37 +122,6 @@ func DoubleHelpers(elf string) ([]string, error) {
 		return nil, err
 	}
 	return image.DoubleHelpers(), nil
-}
-
-// Run runs a program that [Build] made until it exits. The error is for a
-// program that did not come to its exit: an emulator that is not installed, a
-// time-out, a core that locked up.
-func Run(ctx context.Context, elf string,
-	timeout time.Duration) (stdout string, exit int, err error) {
-	emulator, err := toolchain.Find("qemu-system-arm")
-	if err != nil {
-		return "", -1, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	command := exec.CommandContext(ctx, emulator,
-		"-M", "mps2-an386", "-cpu", "cortex-m4", "-display", "none", "-serial", "none",
-		"-monitor", "none", "-chardev", "stdio,id=console,mux=off", "-semihosting-config",
-		"enable=on,target=native,chardev=console",
-		"-kernel", elf)
-	var out, messages bytes.Buffer
-	command.Stdout, command.Stderr = &out, &messages
-	command.WaitDelay = time.Second
-	err = command.Run()
-	if ctx.Err() == context.DeadlineExceeded {
-		return out.String(), -1, fmt.Errorf("%s: still running after %v", elf, timeout)
-	}
-	var exited *exec.ExitError
-	if err == nil || errors.As(err, &exited) && exited.Exited() && messages.Len() == 0 {
-		return out.String(), command.ProcessState.ExitCode(), nil
-	}
-	return out.String(), -1, fmt.Errorf("%s: %w\n%s", elf, err,
-		strings.TrimSpace(messages.String()))
 }
 
 // ownCode is the target for our support code: the compiler must not turn the

@@ -1,6 +1,7 @@
 package baremetal
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -61,6 +62,61 @@ func TestRun(t *testing.T) {
 				if !strings.Contains(stdout, want) {
 					t.Errorf("stdout %q, want %q in it", stdout, want)
 				}
+			}
+		})
+	}
+}
+
+// Instructions are counted exactly on each board, and faults are found there.
+func TestBoards(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		board  Board
+		target toolchain.Target
+	}{
+		{"cortex-m4", CortexM4, toolchain.CortexM4()},
+		{"cortex-m7", CortexM7, toolchain.CortexM7()},
+		{"cortex-m33", CortexM33, toolchain.CortexM33()},
+		{"cortex-m0plus", CortexM4, toolchain.CortexM0Plus()},
+		{"riscv32", RISCV32, toolchain.RISCV32()},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if _, err := toolchain.Find(test.board.Emulator); err != nil {
+				t.Skip(err)
+			}
+			counts := map[int]int64{}
+			for _, n := range []int{10, 310} {
+				dir := t.TempDir()
+				source := filepath.Join(dir, "work.c")
+				text := fmt.Sprintf("int work(void);\nint work(void) { __asm__ volatile(\".rept %d\\n"+
+					"nop\\n.endr\"); return 5; }\n", n)
+				if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				elf, err := test.board.Build(t.Context(), test.target, dir, []string{source},
+					"#include \"harness_support.h\"\nint work(void);\n"+
+						"int harness_main(void) { harness_paint_stack(); int n = work(); "+
+						"(void)harness_stack_used(); harness_print_int(n); return 0; }")
+				if err != nil {
+					t.Fatal(err)
+				}
+				var stdout string
+				if counts[n], stdout, err = test.board.Count(t.Context(), elf, limit); err != nil ||
+					stdout != "5" {
+					t.Fatalf("stdout %q, error %v", stdout, err)
+				}
+			}
+			if counts[310]-counts[10] != 300 || counts[10] < 12 || counts[10] > 16 {
+				t.Errorf("counted %v", counts)
+			}
+			elf, err := test.board.Build(t.Context(), test.target, t.TempDir(), nil,
+				"#include \"harness_support.h\"\nint harness_main(void) { __builtin_trap(); }")
+			if err != nil {
+				t.Fatal(err)
+			}
+			stdout, exit, err := test.board.Run(t.Context(), elf, limit)
+			if err != nil || exit != FaultExit || !strings.Contains(stdout, "fault pc ") {
+				t.Errorf("exit %d, error %v, stdout %q", exit, err, stdout)
 			}
 		})
 	}

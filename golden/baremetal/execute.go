@@ -16,7 +16,9 @@ type Report struct {
 	Sizes   toolchain.Sizes // of the package and the library functions it needs
 	Doubles []string        // double-precision library functions in the program
 	Stack   int             // deepest stack in bytes, of all runs
-	Runs    []RunOutput
+	// Instructions of all runs, exactly; 0 if they were not counted
+	Instructions int64
+	Runs         []RunOutput
 }
 
 // RunOutput is what one run gave.
@@ -30,11 +32,17 @@ type RunOutput struct {
 // runs it, and reads what it printed. The time limit is for the emulator.
 func (m Model) Execute(ctx context.Context, target toolchain.Target, dir string, sources []string,
 	runs []RunInput, timeout time.Duration) (*Report, error) {
+	return m.ExecuteOn(ctx, CortexM4, false, target, dir, sources, runs, timeout)
+}
+
+// ExecuteOn is Execute on a board, where instructions may be counted.
+func (m Model) ExecuteOn(ctx context.Context, board Board, count bool, target toolchain.Target,
+	dir string, sources []string, runs []RunInput, timeout time.Duration) (*Report, error) {
 	main, err := m.Harness(runs)
 	if err != nil {
 		return nil, err
 	}
-	elf, err := Build(ctx, target, dir, sources, main)
+	elf, err := board.Build(ctx, target, dir, sources, main)
 	if err != nil {
 		return nil, err
 	}
@@ -42,14 +50,19 @@ func (m Model) Execute(ctx context.Context, target toolchain.Target, dir string,
 	if err != nil {
 		return nil, err
 	}
-	stdout, exit, err := Run(ctx, elf, timeout)
+	report := &Report{Sizes: image.Sizes(harnessPrefix), Doubles: image.DoubleHelpers()}
+	stdout, exit := "", 0
+	if count {
+		report.Instructions, stdout, err = board.Count(ctx, elf, timeout)
+	} else {
+		stdout, exit, err = board.Run(ctx, elf, timeout)
+	}
 	if err != nil {
 		return nil, err
 	}
 	if exit != 0 {
 		return nil, fmt.Errorf("%s: exit code %d\n%s", elf, exit, tail(stdout, 10))
 	}
-	report := &Report{Sizes: image.Sizes(harnessPrefix), Doubles: image.DoubleHelpers()}
 	if report.Runs, err = parseOutput(stdout); err != nil {
 		return nil, fmt.Errorf("%s: %w", elf, err)
 	}

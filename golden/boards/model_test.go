@@ -34,15 +34,16 @@ const (
 
 // generated is a case compiled to C for a target.
 type generated struct {
-	kase    *testcase.Case
-	name    string
-	sources []string // files to compile
-	entry   string   // the function
-	model   baremetal.Model
-	arena   plan.Report
-	weights int64
-	state   int64 // bytes
-	terms   int64 // longest reduction
+	kase     *testcase.Case
+	name     string
+	optimize string   // "" is the target's own choice
+	sources  []string // files to compile
+	entry    string   // the function
+	model    baremetal.Model
+	arena    plan.Report
+	weights  int64
+	state    int64 // bytes
+	terms    int64 // longest reduction
 }
 
 // readCase reads a case; the test is skipped if it is one of ../shared, which is not there.
@@ -61,7 +62,14 @@ func readCase(t *testing.T, dir string) *testcase.Case {
 // generate compiles a case's model for a target into a folder of its own.
 func generate(t *testing.T, c *testcase.Case, target toolchain.Target) *generated {
 	t.Helper()
-	g := &generated{kase: c, name: compile.NameOf(filepath.Base(c.Dir))}
+	return generateFor(t, c, target, "")
+}
+
+// generateFor is generate with --optimize.
+func generateFor(t *testing.T, c *testcase.Case, target toolchain.Target,
+	optimize string) *generated {
+	t.Helper()
+	g := &generated{kase: c, name: compile.NameOf(filepath.Base(c.Dir)), optimize: optimize}
 	np, err := g.lower(target)
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +101,8 @@ func generate(t *testing.T, c *testcase.Case, target toolchain.Target) *generate
 }
 
 func (g *generated) options(target toolchain.Target) compile.Options {
-	return compile.Options{Name: g.name, Lang: "c", Target: target.Name}
+	return compile.Options{Name: g.name, Lang: "c", Target: target.Name,
+		Optimize: g.optimize}
 }
 
 // lower builds the native form of the case's first model file.

@@ -114,8 +114,8 @@ func checkOutputs(t *testing.T, g *generated, report *baremetal.Report, classify
 	t.Helper()
 	tol := compare.Tolerance{Terms: g.terms, Slack: g.kase.Slack, Class: g.kase.ByClass}
 	named := 0
-	for i, call := range g.kase.Calls {
-		got := report.Runs[i]
+	for i, got := range report.Runs {
+		call := g.kase.Calls[i]
 		if got.Status != 0 {
 			t.Fatalf("call %d: status %d", i, got.Status)
 		}

@@ -123,9 +123,25 @@ func CortexM0() Target {
 		"-mfloat-abi=soft")
 }
 
+// CortexM0Plus is a Cortex-M0+, which has the same instructions.
+func CortexM0Plus() Target { return CortexM0().With("-mcpu=cortex-m0plus") }
+
+// CortexM7 is a Cortex-M7 with an FPU, freestanding.
+func CortexM7() Target {
+	return freestanding("cortex-m7", "arm-none-eabi-gcc",
+		"-mcpu=cortex-m7", "-mthumb", "-mfpu=fpv5-d16", "-mfloat-abi=hard")
+}
+
+// CortexM33 is a Cortex-M33 with a single-precision FPU, freestanding.
+func CortexM33() Target {
+	return freestanding("cortex-m33", "arm-none-eabi-gcc",
+		"-mcpu=cortex-m33", "-mthumb", "-mfpu=fpv5-sp-d16", "-mfloat-abi=hard")
+}
+
 // RISCV32 is a 32-bit RISC-V microcontroller without FPU.
 func RISCV32() Target {
-	return freestanding("riscv32", "riscv64-unknown-elf-gcc", "-march=rv32imac", "-mabi=ilp32")
+	return freestanding("riscv32", "riscv64-unknown-elf-gcc", "-march=rv32imac", "-mabi=ilp32",
+		"-mcmodel=medany")
 }
 
 // freestanding has no library but the compiler's own. Sections per function and

@@ -7,10 +7,20 @@ enum { SYS_WRITE0 = 0x04, SYS_EXIT_EXTENDED = 0x20 };
 
 static uint32_t semihost(uint32_t operation, const void *argument)
 {
+#ifdef __riscv
+	register uint32_t a0 __asm__("a0") = operation;
+	register const void *a1 __asm__("a1") = argument;
+	/* These three, of four bytes each and in one page, are the call. */
+	__asm__ volatile(".option push\n .option norvc\n .balign 16\n"
+	                 "slli x0, x0, 0x1f\n ebreak\n srai x0, x0, 7\n .option pop"
+	                 : "+r"(a0) : "r"(a1) : "memory");
+	return a0;
+#else
 	register uint32_t r0 __asm__("r0") = operation;
 	register const void *r1 __asm__("r1") = argument;
 	__asm__ volatile("bkpt 0xAB" : "+r"(r0) : "r"(r1) : "memory");
 	return r0;
+#endif
 }
 
 void harness_exit(int code)
