@@ -69,7 +69,7 @@ var portableNames = sync.OnceValue(func() map[string]bool { return nodeNames(exe
 
 // portableFamilies are the namespaces of operators whose kernels come with the
 // program that runs a .pte: they stay whatever they are.
-var portableFamilies = []string{"quantized_decomposed.", "cortex_m."}
+var portableFamilies = []string{"cortex_m."}
 
 // hasPortableKernel reports whether ExecuTorch's runtime has a kernel for a
 // functional operator: for it or for its out variant.
@@ -101,7 +101,7 @@ func IsPortable(op *ops.Op) bool {
 	parts := op.View != nil && len(schema.Returns) == 1 && schema.Returns[0].Type.IsList() &&
 		!schema.Args[0].Type.IsList()
 	return hasPortableKernel(op.Name()) || coreViewOps[op.Name()] || parts ||
-		!strings.HasPrefix(op.Name(), "aten.") || op.Decompose == nil && op.View == nil
+		op.Decompose == nil && (op.View == nil || !strings.HasPrefix(op.Name(), "aten."))
 }
 
 // DecomposeToPortable is Decompose for ExecuTorch's runtime. Of assertions it keeps those that

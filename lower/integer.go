@@ -35,7 +35,8 @@ var IntegerArithmetic = Pass{
 	Run: perNode(func(ctx *Context, p *ir.Program, m *ir.Method) visitor {
 		a := &integerArithmetic{speed: ctx.Speed, constant: Constants(p, m),
 			of: map[*ir.Value]*quantity{}, within: map[*ir.Value][2]int64{},
-			sums: map[*ir.Value]*scaledSum{}, chosen: map[*ir.Value]bool{}, functions: map[*ir.Value]*function{}}
+			sums: map[*ir.Value]*scaledSum{}, linear: map[*ir.Value]*linear{},
+			chosen: map[*ir.Value]bool{}, functions: map[*ir.Value]*function{}}
 		return onCalls(a.visit)
 	}),
 }
@@ -46,6 +47,7 @@ type integerArithmetic struct {
 	of       map[*ir.Value]*quantity  // floats that stand for integers
 	within   map[*ir.Value][2]int64   // limits of integers that were quantized
 	sums     map[*ir.Value]*scaledSum // floats that are sums times a scale
+	linear   map[*ir.Value]*linear    // floats that are linear functions of integers
 	// floats that are functions of integers
 	functions map[*ir.Value]*function
 	chosen    map[*ir.Value]bool // scales, and zero points in the range of the integers
@@ -75,8 +77,8 @@ type scaledSum struct {
 	sum         *ir.Value
 	bias, scale []float64 // bias may be nil
 	inner       int       // dimensions behind the channels
-	lo, hi      float64
-	exact       bool // float32 holds what the sum is made of
+	limits
+	exact bool // float32 holds what the sum is made of
 }
 
 const (
@@ -127,8 +129,18 @@ func (a *integerArithmetic) visit(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir
 	if made := a.move(b, n, c); made != nil {
 		return made
 	}
+	if made := a.times(b, n, c); made != nil {
+		return made
+	}
 	a.note(n, c)
 	return nil
+}
+
+// note notes a node whose result is a function of integers that quantize may give in steps of
+// integers or look up.
+func (a *integerArithmetic) note(n *ir.Node, c *ops.Call) {
+	a.noteLinear(n, c)
+	a.noteFunction(n, c)
 }
 
 // quantity reads what a call dequantizes. It is nil if its scales are neither constant nor chosen
@@ -317,6 +329,7 @@ func (a *integerArithmetic) move(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 		if !n.Output(i).Type.DType.IsFloat() { // where the largest was
 			continue
 		}
+		v.Type = v.Type.Dense()
 		moved := *q
 		moved.ints, moved.inner = v, nil
 		if n.Op == permuteOp {
@@ -402,30 +415,13 @@ func (a *integerArithmetic) limit(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir
 	if q == nil && s == nil {
 		return nil
 	}
-	lo, hi := 0.0, math.Inf(1)
-	if n.Op != "aten.relu.default" {
-		for name, to := range map[string]*float64{"min": &lo, "max": &hi, "min_val": &lo,
-			"max_val": &hi} {
-			if c.Op.ParsedSchema().Index(name) < 0 {
-				continue
-			}
-			if *to = math.Inf(1); to == &lo {
-				*to = math.Inf(-1)
-			}
-			if !c.Has(name) {
-				continue
-			}
-			x, err := c.Float(name)
-			if err != nil || math.IsNaN(x) {
-				return nil
-			}
-			*to = x
-		}
+	r, ok := limitsOf(c)
+	if !ok {
+		return nil
 	}
 	if s != nil {
 		limited := *s
-		limited.lo, limited.hi = min(max(s.lo, lo), hi), min(s.hi, hi)
-		limited.hi = max(limited.hi, lo)
+		limited.limits = s.limits.of(r)
 		a.sums[n.Output(0)] = &limited
 		return nil
 	}
@@ -434,8 +430,8 @@ func (a *integerArithmetic) limit(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir
 	if !q.uniform() {
 		return nil
 	}
-	from, ok1 := q.integer(lo, least)
-	to, ok2 := q.integer(hi, most)
+	from, ok1 := q.integer(r.lo, least)
+	to, ok2 := q.integer(r.hi, most)
 	if !ok1 || !ok2 || from > to {
 		return nil
 	}
@@ -458,51 +454,4 @@ func (q *quantity) integer(x float64, end int64) (i int64, ok bool) {
 		return 0, false
 	}
 	return int64(y), true
-}
-
-// quantize is the integers that the input stands for already, or a sum scaled and rounded in
-// one step.
-func (a *integerArithmetic) quantize(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
-	to := &quantity{ints: n.Output(0)}
-	scale, ok1 := a.numbers(c, "scale")
-	zero, ok2 := a.numbers(c, "zero_point")
-	lo, err1 := c.Int("quant_min")
-	hi, err2 := c.Int("quant_max")
-	if !ok1 || !ok2 || err1 != nil || err2 != nil || len(scale) != 1 || len(zero) != 1 {
-		return nil
-	}
-	to.scale, to.zero = []float64{float64(float32(scale[0]))}, []int64{int64(zero[0])}
-	if q := a.of[c.Value("input")]; q != nil && q.same(to) {
-		if q.least >= lo && q.most <= hi {
-			return []*ir.Value{q.ints}
-		}
-	}
-	a.within[n.Output(0)] = [2]int64{lo, hi}
-	if f := a.functions[c.Value("input")]; f != nil && n.Op == quantizeOp+".default" {
-		if y := a.table(b, n, f); y != nil {
-			a.within[y] = [2]int64{lo, hi}
-			return []*ir.Value{y}
-		}
-	}
-	s := a.sums[c.Value("input")]
-	if s == nil || !(to.scale[0] > 0) {
-		return nil
-	}
-	scales := make([]float64, len(s.scale))
-	for i, k := range s.scale {
-		scales[i] = k / to.scale[0]
-	}
-	// What lies beyond a limit is what the limit is quantized to.
-	at := func(x float64) int64 {
-		y := math.RoundToEven(float64(float32(x)*float32(1/to.scale[0]))) + zero[0]
-		return int64(min(max(y, float64(lo)), float64(hi)))
-	}
-	y := s.times(b, n, scales)
-	made := b.Op(quantizeOp+".default", y, 1.0, to.zero[0], at(s.lo), at(s.hi), c.Arg("dtype"))
-	if s.exact { // a kernel of floats may store floats in any language
-		made = b.Op("aten._to_copy.default", made, ops.Kw("dtype", ir.Float32))
-		made = b.Op("aten._to_copy.default", made, ops.Kw("dtype", to.ints.Type.DType))
-	}
-	a.within[made] = [2]int64{at(s.lo), at(s.hi)}
-	return []*ir.Value{made}
 }

@@ -49,7 +49,7 @@ func TestIntegerArithmeticMean(t *testing.T) {
 					var raw []byte
 					for range n {
 						switch v.Type.DType {
-						case ir.Int8:
+						case ir.Int8, ir.Uint8:
 							raw = append(raw, byte(r.Uint32()))
 						case ir.Int16:
 							raw = binary.LittleEndian.AppendUint16(raw, uint16(r.Uint32()))

@@ -150,6 +150,26 @@ func (a *integerArithmetic) whole(b *ops.Builder, q *quantity) *ir.Value {
 	return build(b)[0]
 }
 
+// times is the product of two quantities, element by element, as integers times a scale.
+func (a *integerArithmetic) times(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
+	if n.Op != "aten.mul.Tensor" {
+		return nil
+	}
+	x, y := a.of[c.Value("self")], a.of[c.Value("other")]
+	if !x.small() || !y.small() || !x.uniform() || !y.uniform() ||
+		x.far() > math.MaxInt32/y.far() {
+		return nil
+	}
+	s := &scaledSum{limits: unlimited, scale: []float64{x.scale[0] * y.scale[0]}}
+	s.sum = b.Op(ops.IntegerMul, x.ints, y.ints, x.zero[0], y.zero[0], ir.Float32)
+	v := s.times(b, n, s.scale)
+	a.sums[v] = s
+	return []*ir.Value{v}
+}
+
+// far is how far an integer may be from the zero point of all, at least 1.
+func (q *quantity) far() int64 { return max(q.most-q.zero[0], q.zero[0]-q.least, 1) }
+
 // mean is the sum of integers times a scale that divides it.
 func (a *integerArithmetic) mean(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
 	q := a.of[c.Value("self")]
@@ -161,7 +181,7 @@ func (a *integerArithmetic) mean(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 	if !ok1 || !ok2 || left == 0 || all == 0 {
 		return nil
 	}
-	s := &scaledSum{lo: math.Inf(-1), hi: math.Inf(1)}
+	s := &scaledSum{limits: unlimited}
 	count := all / left
 	dims, keep := ir.Arg(nil), ir.Arg(nil)
 	if n.Op == "aten.mean.dim" {
@@ -252,7 +272,7 @@ func (a *integerArithmetic) sum(b *ops.Builder, n *ir.Node, s *scaledSum, of [2]
 	if most > math.MaxInt32 {
 		return nil
 	}
-	s.exact, s.lo, s.hi = a.speed && most <= exactSum, math.Inf(-1), math.Inf(1)
+	s.exact, s.limits = a.speed && most <= exactSum, unlimited
 	for _, k := range w.scale {
 		s.scale = append(s.scale, k*x.scale[0])
 	}
@@ -276,7 +296,6 @@ func (a *integerArithmetic) sum(b *ops.Builder, n *ir.Node, s *scaledSum, of [2]
 // largestSum returns a bound of the sums of products of x and w. The axis is that of w's
 // results; in front of dimension lead are batches.
 func (a *integerArithmetic) largestSum(x, w *quantity, axis, lead int) int64 {
-	far := func(q *quantity) int64 { return max(q.most-q.zero[0], q.zero[0]-q.least, 1) }
 	channels, inner, terms := int64(1), int64(1), int64(1)
 	for d, size := range w.ints.Type.Sizes {
 		_, n := size.Bounds()
@@ -294,16 +313,16 @@ func (a *integerArithmetic) largestSum(x, w *quantity, axis, lead int) int64 {
 	}
 	ws, ok := a.elements(w.ints)
 	if !ok {
-		if terms > math.MaxInt32/far(x)/far(w) {
+		if terms > math.MaxInt32/x.far()/w.far() {
 			return math.MaxInt64
 		}
-		return terms * far(x) * far(w)
+		return terms * x.far() * w.far()
 	}
 	sums := make([]float64, channels)
 	for i, v := range ws {
 		sums[int64(i)/inner%channels] += math.Abs(v - float64(w.zero[0]))
 	}
-	return int64(slices.Max(append(sums, 0))) * far(x)
+	return int64(slices.Max(append(sums, 0))) * x.far()
 }
 
 // bias is a constant bias in units of the scales: integers if it is one of integers and a sum

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/ops"
@@ -15,8 +16,9 @@ type function struct {
 	nodes []*ir.Node
 }
 
-// note notes a node that is an elementwise function of a quantity of int8, or of such a function.
-func (a *integerArithmetic) note(n *ir.Node, c *ops.Call) {
+// noteFunction notes a node that is an elementwise function of a quantity of int8, or of such a
+// function.
+func (a *integerArithmetic) noteFunction(n *ir.Node, c *ops.Call) {
 	if a.speed || len(n.Outputs) != 1 || len(c.Operands()) != 1 || len(c.Scalars()) > 0 ||
 		c.Outs[0].DType != ir.Float32 {
 		return
@@ -39,7 +41,9 @@ func elementwise(t expr.Tensor) bool {
 		case expr.OpReduce, expr.OpIndex, expr.OpScalar:
 			ok = false
 		case expr.OpLoad:
-			ok = ok && slices.EqualFunc(e.Coords, expr.Coords(t.Vars), sym.Expr.Equal)
+			ok = ok && slices.EqualFunc(e.Coords, t.Vars, func(x sym.Expr, v *sym.Symbol) bool {
+				return x.Equal(v.Expr()) || x.IsZero() && expr.Extent(v).Is(1)
+			})
 		}
 	})
 	return ok
@@ -56,16 +60,8 @@ func (a *integerArithmetic) table(b *ops.Builder, n *ir.Node, f *function) *ir.V
 		q := *f.of
 		q.ints = b.Constant("int8", &ir.Constant{Type: ir.StaticTensor(ir.Int8, 256), Data: bytes})
 		v := (&integerArithmetic{of: map[*ir.Value]*quantity{}}).float(b, &q)
-		for _, n := range append(slices.Clip(f.nodes), n) {
-			args := make([]any, len(n.Args))
-			for i, arg := range n.Args {
-				args[i] = ops.Kw(arg.Name, ir.MapRefs(arg.Value, func(*ir.Value) ir.Arg {
-					return ir.Ref{Value: v}
-				}))
-			}
-			v = b.Op(n.Op, args...)
-		}
-		return []*ir.Value{v}
+		known := map[*ir.Value]*ir.Value{must.Get(b.Table.Bind(f.nodes[0])).Operands()[0]: v}
+		return []*ir.Value{again(b, append(slices.Clip(f.nodes), n), known)}
 	})
 	if made == nil || made[0].Type.DType != ir.Int8 {
 		return nil

@@ -144,6 +144,9 @@ func combine(op expr.Op, a, b interval) (interval, bool) {
 		}
 		return interval{0, a.hi}, a.lo >= 0
 	case expr.OpShr:
+		if b.lo == b.hi && b.lo >= 0 && b.lo < 64 {
+			return interval{a.lo >> uint(b.lo), a.hi >> uint(b.lo)}, true
+		}
 		if a.lo >= 0 && b.lo >= 0 && b.lo < 64 {
 			return interval{0, a.hi >> uint(b.lo)}, true
 		}
@@ -204,6 +207,9 @@ func (rs *ranges) boundsOf(e *expr.Expr) bounds {
 			return bounds{b.lo + c.Float, b.hi + c.Float, b.nan}
 		}
 		return float32Bounds(e, b, rs.floatBounds(c), func(x, y float64) float64 { return x + y })
+	case expr.OpSub:
+		return float32Bounds(e, rs.floatBounds(e.Args[0]), rs.floatBounds(e.Args[1]),
+			func(x, y float64) float64 { return x - y })
 	case expr.OpMul:
 		return float32Bounds(e, rs.floatBounds(e.Args[0]), rs.floatBounds(e.Args[1]),
 			func(x, y float64) float64 { return x * y })

@@ -8,7 +8,10 @@ import (
 
 // productSamples are those of matrix products, linear algebra and attention.
 var productSamples = byName{
-	"etgen.integer_matmul.default":              integerMatmulSamples,
+	"etgen.integer_matmul.default": integerMatmulSamples,
+	"etgen.integer_linear.default": integerLinearSamples,
+	"etgen.integer_mul.default": pairwise([]ir.DType{ir.Int8, ir.Uint8, ir.Int16}, "self_zero_point",
+		3, "other_zero_point", 120, "dtype", ir.Float32),
 	"aten.scaled_dot_product_attention.default": attentionSamples,
 	"etgen.attention.default":                   ownAttentionSamples,
 	"aten.einsum.default": func(r *Rand) []Sample {
@@ -274,6 +277,19 @@ func systemSamples(r *Rand) []Sample {
 		NewSample("A", a(3, 3), "B", f32(2, 3, 2)), NewSample("A", a(3, 3), "B", f32(2, 3),
 			"left", false),
 	}
+}
+
+// integerLinearSamples are of one to three tensors that broadcast.
+func integerLinearSamples(r *Rand) []Sample {
+	var out []Sample
+	for i, d := range []ir.DType{ir.Int8, ir.Uint8, ir.Int16} {
+		xs := []Input{Tensor(d, Values{}, 3, 5), Tensor(ir.Int8, Values{}, 5),
+			Tensor(ir.Uint8, Values{}, 2, 1, 5)}
+		out = append(out, NewSample("tensors", xs[:i+1], "factors",
+			[]int64{3000, -2111, 1777}[:i+1], "added", -4096, "shift", 12, "quant_min", -100,
+			"quant_max", 126, "dtype", []ir.DType{ir.Int16, ir.Int8, ir.Int8}[i]))
+	}
+	return out
 }
 
 // integerMatmulSamples multiply rows with one matrix or with one each, either way around.

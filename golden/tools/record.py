@@ -6,6 +6,7 @@ writes model.pt2, model.core.pt2, graph.core.txt, meta.json and the tensors as r
 Every case is checked while it is written: both archives are loaded back, run, and compared with eager.
 """
 
+import contextlib
 import copy
 import json
 import os
@@ -45,7 +46,9 @@ def record(folder, model, args=(), kwargs=None, *, runs=(), dynamic_shapes=None,
 
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
-    with torch.no_grad(), torch.fx.experimental._config.patch(backed_size_oblivious=zero):
+    # PyTorch 2.6 does not know the option.
+    sizes = torch.fx.experimental._config.patch(backed_size_oblivious=True) if zero else contextlib.nullcontext()
+    with torch.no_grad(), sizes:
         exported = torch.export.export(
             copy.deepcopy(model), _copy(calls[0]["args"]), _copy(calls[0]["kwargs"]), dynamic_shapes=dynamic_shapes
         )

@@ -14,6 +14,79 @@ const (
 	IntegerMatmul      = "etgen.integer_matmul.default"
 )
 
+// The names of the elementwise operators of integers.
+const (
+	IntegerLinear = "etgen.integer_linear.default"
+	IntegerMul    = "etgen.integer_mul.default"
+)
+
+// integerElementwise are elementwise operators of integers of a quantized network, which
+// broadcast.
+func integerElementwise() []entry {
+	return []entry{
+		{
+			// (Σ factor·tensor + added) >> shift, in int32, limited. The shift rounds down.
+			Schema: "etgen::integer_linear(Tensor[] tensors, int[] factors, int added, int shift, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
+			Infer: func(c *Call) []ir.Type {
+				ts, d := c.Tensors("tensors"), c.DType("dtype", ir.InvalidDType)
+				factors, shift := must(c.Ints("factors")), must(c.Int("shift"))
+				c.errorIf(len(ts) == 0 || len(factors) != len(ts), "%d tensors and %d factors",
+					len(ts), len(factors))
+				for _, t := range ts {
+					c.errorIf(!quantizedType(t.DType), "a tensor of %s", t.DType)
+				}
+				lo, hi := must(c.Int("quant_min")), must(c.Int("quant_max"))
+				least, most := expr.IntRange(d)
+				c.errorIf(!quantizedType(d) || lo < least || hi > most || lo > hi,
+					"limits of %d and %d for %s", lo, hi, d)
+				c.errorIf(shift < 0 || shift > 31, "a shift by %d", shift)
+				for _, n := range append(factors, must(c.Int("added"))) {
+					c.errorIf(n != int64(int32(n)), "%d is not an int32", n)
+				}
+				t, ok := pointwiseType(d, ts...)
+				c.errorIf(!ok, "%s do not broadcast", sizesOf(ts))
+				return one(t)
+			},
+			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
+				num := func(n int64) *expr.Expr { return expr.Int(ir.Int32, n) }
+				var sum *expr.Expr
+				for k, f := range must(c.Ints("factors")) {
+					t := c.operands[k].Type
+					x := c.LoadAt(k, broadcastCoords(t, c.Outs[0].Sizes, at)...)
+					if x = expr.Mul(expr.Cast(ir.Int32, x), num(f)); sum != nil {
+						x = expr.Add(sum, x)
+					}
+					sum = x
+				}
+				sum = expr.Add(sum, num(must(c.Int("added"))))
+				return between(expr.Shr(sum, num(must(c.Int("shift")))),
+					num(must(c.Int("quant_min"))), num(must(c.Int("quant_max"))))
+			}),
+		},
+		{
+			// The product of both less their zero points, exact in int32 where that holds it. The
+			// result is int32, or, rounded, float32.
+			Schema: "etgen::integer_mul(Tensor self, Tensor other, int self_zero_point, int other_zero_point, ScalarType dtype) -> Tensor",
+			Infer: func(c *Call) []ir.Type {
+				d := c.integerSum("self", "other")
+				x, y := c.Tensor("self"), c.Tensor("other")
+				t, ok := pointwiseType(d, x, y)
+				c.errorIf(!ok, "%s do not broadcast", sizesOf{x, y})
+				return one(t)
+			},
+			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
+				less := func(name string) *expr.Expr {
+					return c.lessZero(name, broadcastCoords(c.Tensor(name), c.Outs[0].Sizes, at))
+				}
+				return expr.Mul(less("self"), less("other"))
+			}),
+		},
+	}
+}
+
+// quantizedType reports whether tensors of a quantized network may be of d.
+func quantizedType(d ir.DType) bool { return d == ir.Int8 || d == ir.Uint8 || d == ir.Int16 }
+
 // integerProducts are the sums of products in a quantized network: of integers less their zero
 // points, exact in int32, with a bias in int32. What lies outside of an image counts as its
 // zero point. The result is the sum as int32, or, rounded, as float32; what scales it is an
@@ -74,11 +147,11 @@ func integerProducts() []entry {
 func (c *Call) integerSum(x, w string) ir.DType {
 	for _, name := range []string{x, w} {
 		d := c.Tensor(name).DType
-		c.errorIf(d != ir.Int8 && d != ir.Uint8 && d != ir.Int16, "%s of %s", name, d)
+		c.errorIf(!quantizedType(d), "%s of %s", name, d)
 		c.zeroPoint(name)
 	}
-	if k := c.Operand("bias"); k >= 0 && c.operands[k].Type.DType != ir.Int32 {
-		panic(c.Errorf("a bias of %s", c.operands[k].Type.DType))
+	if c.Op.sch.Index("bias") >= 0 && c.Has("bias") && c.Tensor("bias").DType != ir.Int32 {
+		panic(c.Errorf("a bias of %s", c.Tensor("bias").DType))
 	}
 	d := c.DType("dtype", ir.InvalidDType)
 	c.errorIf(d != ir.Int32 && d != ir.Float32, "a result of %s", d)

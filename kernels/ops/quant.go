@@ -37,7 +37,7 @@ func quantOps() []entry {
 		dequantize(ns+"dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, "+dequantRange+") -> Tensor", "out_dtype"),
 		dequantize(ns+"dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, int axis, "+dequantRange+") -> Tensor", "out_dtype"),
 		dequantize(ns+"dequantize_per_token(Tensor input, Tensor scales, Tensor zero_points, "+quantRange+", ScalarType output_dtype) -> Tensor", "output_dtype"),
-		dequantize(ns+"dequantize_per_channel_group(Tensor input, Tensor scales, Tensor? zero_points, "+quantRange+", int group_size, ScalarType output_dtype) -> Tensor", "output_dtype"),
+		dequantize(ns+"dequantize_per_channel_group(Tensor input, Tensor scales, Tensor? zero_points, "+quantRange+", int group_size, ScalarType output_dtype) -> Tensor", "output_dtype").core(dequantizeGroupsCore),
 		chooseQParams(ns +
 			"choose_qparams.tensor(Tensor input, int quant_min, int quant_max, float eps, ScalarType dtype) -> (Tensor, Tensor)"),
 		chooseQParams(ns +
@@ -283,6 +283,20 @@ func dequantize(schema, result string) entry {
 				c.qparam(scale, at, coords, ir.Float32))
 		}),
 	}
+}
+
+// dequantizeGroupsCore is by operators that ExecuTorch has.
+func dequantizeGroupsCore(b *Builder, c *Call) *ir.Value {
+	t := c.Tensor("scales")
+	each := append(slices.Clone(t.Sizes), sym.Int(1))
+	x := b.aten("view", c.Value("input"), []sym.Expr{t.Sizes[0], t.Sizes[1],
+		must(c.SymInt("group_size"))})
+	x = b.cast(x, ir.Float32)
+	if c.Has("zero_points") {
+		x = b.sub(x, b.cast(b.aten("view", c.Value("zero_points"), each), ir.Float32))
+	}
+	x = b.mul(x, b.cast(b.aten("view", c.Value("scales"), each), ir.Float32))
+	return b.cast(b.aten("view", x, c.Tensor("input").Sizes), c.Outs[0].DType)
 }
 
 // smallestScale is the least scale that choose_qparams gives.

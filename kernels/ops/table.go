@@ -351,6 +351,7 @@ func groups() [][]entry {
 		{batchNormGiven()},
 		convOps(),
 		integerProducts(),
+		integerElementwise(),
 		poolOps(),
 		joinOps(),
 		rearrangeOps(),

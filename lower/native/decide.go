@@ -31,6 +31,8 @@ const (
 	free        = 1 // price of a load
 	cheap       = 2
 	cheapRepeat = 4
+	// of (x - zero)·scale, whose operand is smaller
+	wideRepeat = 16
 )
 
 // repeatable reports whether evaluating t so many times per element is better
@@ -38,6 +40,13 @@ const (
 func (b *builder) repeatable(t expr.Tensor, evals float64) bool {
 	price := expr.Cost(t.Body)
 	return evals <= 1 || price <= free || price <= cheap && evals <= cheapRepeat
+}
+
+// rewidened reports whether v is better made wide as often as it is read than kept, because
+// that takes more memory than what it is made of.
+func (b *builder) rewidened(v *ir.Value, evals float64) bool {
+	_, src := b.widened(v)
+	return src != nil && (evals <= wideRepeat || src.Const != nil || b.opt.Target.Scarce())
 }
 
 // decide chooses, for every value of g and its regions, whether it gets a
@@ -119,7 +128,7 @@ func (b *builder) decideNode(f *facts) {
 			continue // nobody reads it
 		}
 		evals := b.evals[v]
-		if !b.repeatable(t, evals) || !b.want[v] && !b.join(v, t) {
+		if !b.repeatable(t, evals) && !b.rewidened(v, evals) || !b.want[v] && !b.join(v, t) {
 			b.demand(v)
 		}
 		if b.want[v] {

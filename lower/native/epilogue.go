@@ -87,7 +87,7 @@ func (b *builder) findEpilogue(f *facts) {
 		outside.joined(next.node)
 		leaves := outside.count == 0 // nothing else reads any of the values besides out
 		outside.add(out, f)
-		if !b.storable(acc.DType, out.Type.DType) || !leaves {
+		if !b.storable(acc.DType, out.Type.DType) || !leaves || b.readNarrow(out) {
 			continue
 		}
 		for _, x := range tail {
@@ -239,23 +239,44 @@ func (b *builder) epilogueStep(next *facts, result *ir.Value, inner map[*ir.Valu
 }
 
 // widened returns the definition of u if that makes each element of one element of src, which
-// is smaller, as what dequantizes does: then src is read instead, and u needs no memory.
-func (b *builder) widened(u *ir.Value) (t expr.Tensor, src *ir.Value) {
+// is smaller, as what dequantizes does, and src is not inside an epilogue: then src is read
+// instead, and u needs no memory.
+func (b *builder) widened(u *ir.Value) (expr.Tensor, *ir.Value) {
+	t, src := b.widens(u)
+	if src == nil {
+		return t, nil
+	}
+	if made := b.facts[src.Def]; made != nil && (made.absorbed && made.ends == nil ||
+		made.epilogue != nil && made.epilogue.out != src) {
+		return t, nil
+	}
+	return t, src
+}
+
+func (b *builder) widens(u *ir.Value) (t expr.Tensor, src *ir.Value) {
 	def := b.facts[u.Def]
 	if def == nil || def.call == nil || def.instance != nil || def.absorbed ||
 		len(def.tensors) != 1 || len(def.call.Operands()) != 1 || len(def.call.Scalars()) > 0 {
 		return t, nil
 	}
 	t, src = def.tensors[0], def.call.Operands()[0]
-	if made := b.facts[src.Def]; made != nil && (made.absorbed && made.ends == nil ||
-		made.epilogue != nil && made.epilogue.out != src) {
-		return t, nil // it is inside an epilogue
-	}
 	if src.Type.DType.Size() >= u.Type.DType.Size() || !sameSizes(src, u) ||
 		!slices.Equal(b.orders[src], b.orders[u]) || !pointwise(t, 0) || sizeOf(t.Body) > maxWidened {
 		return t, nil
 	}
 	return t, src
+}
+
+// readNarrow reports whether loops read v, and nothing else does, of which they compute each
+// element from one that is narrower: see widened.
+func (b *builder) readNarrow(v *ir.Value) bool {
+	if _, src := b.widens(v); src == nil {
+		return false
+	}
+	return !slices.ContainsFunc(b.users[v], func(n *ir.Node) bool {
+		f := b.facts[n]
+		return f == nil || f.call == nil || f.instance != nil || f.tensors == nil
+	})
 }
 
 // maxWidened is how large an expression may be that is computed where its value is read: as

@@ -1,0 +1,370 @@
+"""Makes the cases q_* of golden/cases: python3 quantized.py [NAME...], all of them without names.
+
+It needs the PT2E of torch.ao, as torch 2.6 has it. Each function that returns a Case is one; its name is the folder, its docstring becomes the note.
+A quantizer that annotates every operator of a list stands for those that people write: all floats between two operators become integers.
+"""
+
+import inspect
+import os
+import sys
+import warnings
+import zlib
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.ao.quantization import MinMaxObserver, PerChannelMinMaxObserver
+from torch.ao.quantization.quantize_pt2e import convert_pt2e, prepare_pt2e, prepare_qat_pt2e
+from torch.ao.quantization.quantizer import DerivedQuantizationSpec, QuantizationAnnotation, QuantizationSpec, Quantizer, SharedQuantizationSpec
+from torch.ao.quantization.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
+
+from families.case import Case
+from record import ROOT, record
+
+aten = torch.ops.aten
+quantized = torch.ops.quantized_decomposed
+
+ACTIVATIONS = {
+    "int8": QuantizationSpec(torch.int8, MinMaxObserver.with_args(eps=2**-16), -128, 127, torch.per_tensor_affine),
+    "uint8": QuantizationSpec(torch.uint8, MinMaxObserver.with_args(eps=2**-16), 0, 255, torch.per_tensor_affine),
+    "int16": QuantizationSpec(torch.int16, MinMaxObserver.with_args(eps=2**-20), -32767, 32767, torch.per_tensor_symmetric),
+}
+CHANNELS = QuantizationSpec(torch.int8, PerChannelMinMaxObserver.with_args(eps=2**-16), -127, 127, torch.per_channel_symmetric, 0)
+SUMS = (aten.conv1d.default, aten.conv2d.default, aten.conv2d.padding, aten.linear.default)
+TRANSPOSED = (aten.conv_transpose1d.default, aten.conv_transpose2d.input)
+SAME = ("view", "reshape", "permute", "transpose", "flatten", "max_pool", "slice", "unsqueeze", "squeeze", "chunk", "split", "getitem", "select", "expand", "dropout", "relu_", "clone", "contiguous")
+
+
+class Everything(Quantizer):
+    """Annotates the operators whose names begin with one of names, or all, with activations of one dtype."""
+
+    def __init__(self, activations="int8", names=None, bias=False, weights=CHANNELS, relu=True):
+        self.spec, self.names, self.bias, self.weights, self.relu = ACTIVATIONS[activations], names, bias, weights, relu
+
+    def annotate(self, model):
+        for n in model.graph.nodes:
+            if n.op != "call_function" or not self.wanted(n):
+                continue
+            inputs = {}
+            for i, a in enumerate(n.all_input_nodes):
+                v = a.meta.get("val")
+                if not isinstance(v, torch.Tensor) or v.dtype != torch.float32:
+                    continue
+                inputs[a] = self.spec
+                if n.target in SUMS + TRANSPOSED and len(n.args) > 1:
+                    if a is n.args[1]:
+                        inputs[a] = self.weights
+                        if n.target in TRANSPOSED:
+                            inputs[a] = QuantizationSpec(torch.int8, MinMaxObserver, -127, 127, torch.per_tensor_symmetric)
+                    elif len(n.args) > 2 and a is n.args[2]:
+                        if not self.bias:
+                            del inputs[a]
+                            continue
+                        inputs[a] = DerivedQuantizationSpec([(n.args[0], n), (n.args[1], n)], derived_bias, torch.int32, -(2**31), 2**31 - 1, torch.per_channel_symmetric, 0)
+            out = self.spec
+            if any(self.name(n).startswith(s) for s in SAME) and inputs:
+                first = next(iter(inputs))
+                out = SharedQuantizationSpec((first, n))
+            users = list(n.users)
+            if self.relu and len(users) == 1 and self.name(users[0]) in ("relu", "relu_", "hardtanh", "clamp"):
+                out = None  # quantized behind it
+            if self.relu and self.name(n) in ("relu", "relu_", "hardtanh", "clamp"):
+                of = n.args[0]
+                if len(of.users) == 1 and of.op == "call_function" and self.wanted(of):
+                    inputs = {}
+            v = n.meta.get("val")
+            if not isinstance(v, torch.Tensor) or v.dtype != torch.float32:
+                out = None
+            n.meta["quantization_annotation"] = QuantizationAnnotation(inputs, out, _annotated=True)
+        return model
+
+    def name(self, n):
+        t = n.target
+        return t._schema.name.split("::")[1] if hasattr(t, "_schema") else getattr(t, "__name__", "")
+
+    def wanted(self, n):
+        return self.names is None or any(self.name(n).startswith(s) for s in self.names)
+
+    def validate(self, model):
+        pass
+
+
+def derived_bias(observers):
+    scale, _ = observers[0].calculate_qparams()
+    scales, _ = observers[1].calculate_qparams()
+    return scale * scales, torch.zeros_like(scales, dtype=torch.int64)
+
+
+class Converted(nn.Module):
+    """What convert_pt2e made; it is in the mode it was exported in."""
+
+    def __init__(self, module):
+        super().__init__()
+        self.module = module
+
+    def forward(self, *args):
+        return self.module(*args)
+
+    def train(self, mode=True):
+        return self
+
+
+def convert(model, quantizer, calls, qat=False):
+    """model quantized with the inputs of calls."""
+    args = calls[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exported = torch.export.export_for_training(model if qat else model.eval(), args).module()
+        prepared = (prepare_qat_pt2e if qat else prepare_pt2e)(exported, quantizer)
+        for c in calls:
+            prepared(*c)
+        return Converted(convert_pt2e(prepared))
+
+
+def case(model, quantizer, *calls, qat=False):
+    return Case(convert(model, quantizer, calls, qat), calls[0], core=False)
+
+
+def calls(*sizes, n=4):
+    return [tuple(torch.randn(*s) for s in sizes) for _ in range(n)]
+
+
+def q_residual() -> Case:
+    """Sums, differences, products and maxima of two quantized tensors of different scales, with activations behind them, are one loop each."""
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b, self.c = nn.Conv2d(3, 8, 3, padding=1), nn.Conv2d(8, 8, 3, padding=1), nn.Conv2d(8, 8, 1)
+
+        def forward(self, x):
+            a = self.a(x)
+            b = torch.relu(self.b(a))
+            s = torch.relu(a + b)
+            d = torch.sub(self.c(s), b)
+            m = torch.clamp(d * s, -1.0, 2.0)
+            m = torch.maximum(m, a)
+            return m * 0.5 + torch.sigmoid(d) * s
+
+    return case(Model(), Everything(), *calls((1, 3, 6, 6)))
+
+
+class Small(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = nn.Conv2d(3, 8, 3, padding=1), nn.Conv2d(8, 8, 3, padding=1, groups=8), nn.Conv2d(8, 12, 1)
+        self.l = nn.Linear(12, 10)
+
+    def forward(self, x):
+        y = F.max_pool2d(torch.relu(self.a(x)), 2)
+        y = torch.relu(self.b(y)) + y
+        return self.l(torch.relu(self.c(y)).mean((2, 3)))
+
+
+def q_uint8() -> Case:
+    """Activations of uint8."""
+    return case(Small(), Everything("uint8"), *calls((1, 3, 8, 8)))
+
+
+def q_int16() -> Case:
+    """Activations of int16, weights of int8."""
+    return case(Small(), Everything("int16"), *calls((1, 3, 8, 8)))
+
+
+def q_bias() -> Case:
+    """Biases quantized to int32."""
+    return case(Small(), Everything(bias=True), *calls((1, 3, 8, 8)))
+
+
+def q_attention() -> Case:
+    """Attention, layer norm and gelu of a transformer's layer, all between integers."""
+
+    class Model(nn.Module):
+        def __init__(self, d=16, h=2):
+            super().__init__()
+            self.d, self.h = d, h
+            self.q, self.k, self.v, self.o = (nn.Linear(d, d) for _ in range(4))
+            self.n1, self.n2 = nn.LayerNorm(d), nn.LayerNorm(d)
+            self.f1, self.f2 = nn.Linear(d, 2 * d), nn.Linear(2 * d, d)
+
+        def forward(self, x):
+            y = self.n1(x)
+            q, k, v = (f(y).reshape(1, 6, self.h, -1).permute(0, 2, 1, 3) for f in (self.q, self.k, self.v))
+            a = torch.softmax(torch.matmul(q, k.transpose(-2, -1)) * 0.35, -1)
+            x = x + self.o(torch.matmul(a, v).permute(0, 2, 1, 3).reshape(1, 6, self.d))
+            return x + self.f2(F.gelu(self.f1(self.n2(x))))
+
+    return case(Model(), Everything(), *calls((1, 6, 16)))
+
+
+def q_images() -> Case:
+    """Transposed and grouped convolutions, nearest and bilinear upsampling, average pools of several windows."""
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.g, self.t = nn.Conv2d(4, 8, 3, padding=1), nn.Conv2d(8, 8, 3, padding=1, groups=2), nn.ConvTranspose2d(8, 4, 2, 2)
+
+        def forward(self, x):
+            y = torch.relu(self.g(torch.relu(self.a(x))))
+            y = F.avg_pool2d(y, 2)
+            u = F.interpolate(y, scale_factor=2, mode="nearest")
+            b = F.interpolate(y, scale_factor=2, mode="bilinear", align_corners=False)
+            return torch.cat([u + b, self.t(y)], 1)
+
+    return case(Model(), Everything(), *calls((1, 4, 8, 8)))
+
+
+def q_cells() -> Case:
+    """The cells of an LSTM and of a GRU by hand, all between integers."""
+
+    class Model(nn.Module):
+        def __init__(self, n=8):
+            super().__init__()
+            self.i, self.h = nn.Linear(6, 4 * n), nn.Linear(n, 4 * n)
+            self.gi, self.gh = nn.Linear(n, 3 * n), nn.Linear(n, 3 * n)
+
+        def forward(self, x, h, c):
+            for t in range(3):
+                i, f, g, o = (self.i(x[:, t]) + self.h(h)).chunk(4, -1)
+                c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+                h = torch.sigmoid(o) * torch.tanh(c)
+            ir, iz, inn = self.gi(h).chunk(3, -1)
+            hr, hz, hn = self.gh(c).chunk(3, -1)
+            r, z = torch.sigmoid(ir + hr), torch.sigmoid(iz + hz)
+            return (1 - z) * torch.tanh(inn + r * hn) + z * c
+
+    return case(Model(), Everything(), *calls((1, 3, 6), (1, 8), (1, 8)))
+
+
+def groups(w, size, lo, hi):
+    """w in integers from lo to hi, with a scale for each group of columns."""
+    g = w.detach().reshape(w.shape[0], -1, size)
+    s = g.abs().amax(-1) / hi
+    q = torch.round(g / s[..., None]).clamp(lo, hi).to(torch.int8).reshape(w.shape)
+    return q, s
+
+
+class Grouped(nn.Module):
+    """A linear layer whose weight has a scale for each group of columns; its input is quantized by row if dynamic is set."""
+
+    def __init__(self, n, k, size, bits=4, dynamic=False):
+        super().__init__()
+        self.size, self.lo, self.hi, self.dynamic = size, -(2 ** (bits - 1)), 2 ** (bits - 1) - 1, dynamic
+        q, s = groups(torch.randn(n, k) / k**0.5, size, self.lo, self.hi)
+        self.register_buffer("w", q)
+        self.register_buffer("s", s)
+        self.register_buffer("z", torch.zeros(s.shape, dtype=torch.int32))
+        self.register_buffer("b", torch.randn(n))
+
+    def forward(self, x):
+        w = quantized.dequantize_per_channel_group(self.w, self.s, self.z, self.lo, self.hi, torch.int8, self.size, torch.float32)
+        if self.dynamic:
+            scale, zero = quantized.choose_qparams_per_token_asymmetric(x, torch.int8)
+            q = quantized.quantize_per_token(x, scale, zero, -128, 127, torch.int8)
+            x = quantized.dequantize_per_token(q, scale, zero, -128, 127, torch.int8, torch.float32)
+        return F.linear(x, w, self.b)
+
+
+class Scaled(nn.Module):
+    """A weight of integers with a scale for each channel of dimension 0."""
+
+    def __init__(self, *sizes, bits=8):
+        super().__init__()
+        w = torch.randn(*sizes) / torch.tensor(sizes[1:]).prod() ** 0.5
+        self.hi = 2 ** (bits - 1) - 1
+        self.lo = -self.hi if bits == 8 else -self.hi - 1
+        s = w.reshape(sizes[0], -1).abs().amax(-1) / self.hi
+        self.register_buffer("w", torch.round(w / s.reshape(-1, *[1] * (len(sizes) - 1))).clamp(self.lo, self.hi).to(torch.int8))
+        self.register_buffer("s", s)
+        self.register_buffer("z", torch.zeros(sizes[0], dtype=torch.int64))
+
+    def forward(self):
+        return quantized.dequantize_per_channel(self.w, self.s, self.z, 0, self.lo, self.hi, torch.int8)
+
+
+def q_lstm() -> Case:
+    """An LSTM and a GRU whose weights alone are quantized: in the loops they are bytes."""
+
+    class Model(nn.Module):
+        def __init__(self, n=6, h=8):
+            super().__init__()
+            self.wi, self.wh, self.gi, self.gh = Scaled(4 * h, n), Scaled(4 * h, h), Scaled(3 * h, h), Scaled(3 * h, h)
+            self.b, self.g = nn.Parameter(torch.randn(4 * h)), nn.Parameter(torch.randn(3 * h))
+            self.register_buffer("h", torch.zeros(1, 1, h))
+
+        def forward(self, x):
+            y, _, _ = torch._VF.lstm(x, (self.h, self.h), [self.wi(), self.wh(), self.b, self.b], True, 1, 0.0, False, False, True)
+            y, _ = torch._VF.gru(y, self.h, [self.gi(), self.gh(), self.g, self.g], True, 1, 0.0, False, False, True)
+            return y
+
+    return Case(Model(), *calls((1, 5, 6), n=1), core=False)
+
+
+def weights_alone(bits):
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.e, self.c, self.d, self.l, self.m = Scaled(50, 16, bits=bits), Scaled(8, 4, 3, 3, bits=bits), Scaled(8, 1, 3, 3, bits=bits), Scaled(24, 32, bits=bits), Scaled(12, 24, bits=bits)
+            self.b = nn.Parameter(torch.randn(24))
+
+        def forward(self, i):
+            y = F.embedding(i, self.e()).reshape(1, 4, 4, -1)
+            y = torch.relu(F.conv2d(y, self.c(), None, padding=1))
+            y = torch.relu(F.conv2d(y, self.d(), None, padding=1, groups=8))
+            y = torch.relu(F.linear(y.reshape(-1, 32), self.l(), self.b))
+            return torch.mm(y, self.m().t())
+
+    return Case(Model(), (torch.randint(0, 50, (1, 6)),), core=False)
+
+
+def q_weights_int8() -> Case:
+    """Weights alone are bytes: of an embedding, of convolutions, linear and mm."""
+    return weights_alone(8)
+
+
+def q_weights_int4() -> Case:
+    """Weights alone are of 4 bits, by channel."""
+    return weights_alone(4)
+
+
+def q_weights_groups() -> Case:
+    """Weights of 4 bits with scales for groups of 32, 64 and 128."""
+    return Case(nn.Sequential(Grouped(64, 128, 32), nn.ReLU(), Grouped(128, 64, 64), nn.ReLU(), Grouped(10, 128, 128)), (torch.randn(3, 128),), core=False)
+
+
+def q_dynamic_groups() -> Case:
+    """Weights of 4 bits with scales for groups, and activations quantized by row."""
+    return Case(nn.Sequential(Grouped(64, 128, 32, dynamic=True), nn.ReLU(), Grouped(10, 64, 32, dynamic=True)), (torch.randn(3, 128),), core=False)
+
+
+class Normed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.n, self.b, self.m = nn.Conv2d(3, 8, 3, bias=False), nn.BatchNorm2d(8), nn.Conv2d(8, 8, 3, groups=8), nn.BatchNorm2d(8)
+        self.l = nn.Linear(8 * 4 * 4, 10)
+
+    def forward(self, x):
+        y = torch.relu(self.n(self.a(x)))
+        y = torch.relu(self.m(self.b(y)))
+        return self.l(y.flatten(1))
+
+
+def q_qat() -> Case:
+    """A model that was trained quantized, with batch norms that convert folded."""
+    quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True, is_qat=True))
+    return case(Normed(), quantizer, *calls((2, 3, 8, 8)), qat=True)
+
+
+def main(names):
+    torch.set_num_threads(1)
+    known = {n: f for n, f in globals().items() if inspect.isfunction(f) and inspect.signature(f).return_annotation is Case}
+    for name in names or known:
+        torch.manual_seed(zlib.crc32(name.encode()))
+        c = known[name]()
+        record(os.path.join(ROOT, "golden", "cases", name), c.model.eval(), c.args, c.kwargs, runs=c.runs, core=c.core, note=" ".join(known[name].__doc__.split()))
+        print(name)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

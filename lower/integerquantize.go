@@ -1,0 +1,166 @@
+package lower
+
+import (
+	"math"
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/kernels/ops"
+)
+
+// limits are those of floats.
+type limits struct{ lo, hi float64 }
+
+var unlimited = limits{math.Inf(-1), math.Inf(1)}
+
+// of returns the limits of what l limits and then r.
+func (l limits) of(r limits) limits {
+	return limits{min(max(l.lo, r.lo), r.hi), max(min(l.hi, r.hi), r.lo)}
+}
+
+// limitsOf returns the limits of a relu, hardtanh or clamp; ok is false if they are not known.
+func limitsOf(c *ops.Call) (r limits, ok bool) {
+	if c.Op.Name() == "aten.relu.default" {
+		return limits{0, math.Inf(1)}, true
+	}
+	r = unlimited
+	for name, to := range map[string]*float64{"min": &r.lo, "max": &r.hi, "min_val": &r.lo,
+		"max_val": &r.hi} {
+		if c.Op.ParsedSchema().Index(name) < 0 || !c.Has(name) {
+			continue
+		}
+		x, err := c.Float(name)
+		if err != nil || math.IsNaN(x) {
+			return r, false
+		}
+		*to = x
+	}
+	return r, true
+}
+
+// quantization is what a quantize node does.
+type quantization struct {
+	scale  float64
+	zero   int64
+	lo, hi int64
+	dtype  ir.DType
+}
+
+// limited returns the integers that limits are quantized to, which are those of what lies beyond
+// them.
+func (r *quantization) limited(l limits) (lo, hi int64) {
+	at := func(x float64) int64 {
+		y := math.RoundToEven(float64(float32(x)*float32(1/r.scale))) + float64(r.zero)
+		return int64(min(max(y, float64(r.lo)), float64(r.hi)))
+	}
+	return at(l.lo), at(l.hi)
+}
+
+// quantizationOf returns what a quantize node does, nil if only the run knows.
+func (a *integerArithmetic) quantizationOf(c *ops.Call) *quantization {
+	scale, ok1 := a.numbers(c, "scale")
+	zero, ok2 := a.numbers(c, "zero_point")
+	lo, err1 := c.Int("quant_min")
+	hi, err2 := c.Int("quant_max")
+	if !ok1 || !ok2 || err1 != nil || err2 != nil || len(scale) != 1 || len(zero) != 1 ||
+		!(float32(scale[0]) > 0) {
+		return nil
+	}
+	return &quantization{float64(float32(scale[0])), int64(zero[0]), lo, hi, c.Outs[0].DType}
+}
+
+// quantize is the integers that the input stands for already, or what is made of integers in
+// fewer steps than by floats.
+func (a *integerArithmetic) quantize(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
+	to := a.quantizationOf(c)
+	if to == nil {
+		return nil
+	}
+	v := c.Value("input")
+	made, within := a.quantized(b, n, v, to)
+	if made == nil {
+		made, within = a.joined(b, n, v, to)
+	}
+	if made == nil {
+		a.within[n.Output(0)] = [2]int64{to.lo, to.hi}
+		return nil
+	}
+	if a.within[made] == [2]int64{} {
+		a.within[made] = within
+	}
+	return []*ir.Value{made}
+}
+
+// quantized is what node n makes of v, and between which integers it lies; nil if no fewer steps
+// than by floats give it.
+func (a *integerArithmetic) quantized(b *ops.Builder, n *ir.Node, v *ir.Value,
+	to *quantization) (made *ir.Value, within [2]int64) {
+	within = [2]int64{to.lo, to.hi}
+	if q := a.of[v]; q != nil && q.uniform() && q.scale[0] == to.scale && q.zero[0] == to.zero &&
+		q.ints.Type.DType == to.dtype && q.least >= to.lo && q.most <= to.hi {
+		return q.ints, [2]int64{q.least, q.most}
+	}
+	if s := a.sums[v]; s != nil {
+		return a.scaled(b, n, s, to)
+	}
+	if l := a.linearOf(v); l != nil && len(l.terms) > 0 {
+		if s := stepsOf(b.Table, n, v, l, to); s != nil {
+			return s.emit(b), [2]int64{s.lo, s.hi}
+		}
+	}
+	if f := a.functions[v]; f != nil && n.Op == quantizeOp+".default" {
+		return a.table(b, n, f), within
+	}
+	return nil, within
+}
+
+// joined is what node n makes of v, each element of which is one of those of several operands:
+// of each of them; nil if none is one of integers.
+func (a *integerArithmetic) joined(b *ops.Builder, n *ir.Node, v *ir.Value,
+	to *quantization) (joined *ir.Value, within [2]int64) {
+	join := v.Def
+	if join == nil || !joins[join.Op] {
+		return nil, within
+	}
+	c := must.Get(b.Table.Bind(join))
+	if !slices.ContainsFunc(c.Operands(), func(v *ir.Value) bool {
+		return a.of[v] != nil || a.sums[v] != nil || a.linear[v] != nil
+	}) {
+		return nil, within
+	}
+	within = [2]int64{to.hi, to.lo}
+	made := map[*ir.Value]*ir.Value{}
+	for _, u := range c.Operands() {
+		x, in := a.quantized(b, n, u, to)
+		if x == nil {
+			x = b.Op(quantizeOp+".default", u, to.scale, to.zero, to.lo, to.hi, to.dtype)
+		}
+		made[u] = x
+		within = [2]int64{min(within[0], in[0]), max(within[1], in[1])}
+	}
+	return again(b, []*ir.Node{join}, made), within
+}
+
+// joins are operators each element of whose result is one of the operands', and the integers of
+// which are the same whether they are made before or behind.
+var joins = map[string]bool{
+	"aten.cat.default": true, "aten.maximum.default": true, "aten.minimum.default": true,
+}
+
+// scaled is a sum scaled and rounded in one step.
+func (a *integerArithmetic) scaled(b *ops.Builder, n *ir.Node, s *scaledSum,
+	to *quantization) (*ir.Value, [2]int64) {
+	scales := make([]float64, len(s.scale))
+	for i, k := range s.scale {
+		scales[i] = k / to.scale
+	}
+	lo, hi := to.limited(s.limits)
+	y := s.times(b, n, scales)
+	made := b.Op(quantizeOp+".default", y, 1.0, to.zero, lo, hi, to.dtype)
+	if s.exact { // a kernel of floats may store floats in any language
+		made = b.Op("aten._to_copy.default", made, ops.Kw("dtype", ir.Float32))
+		made = b.Op("aten._to_copy.default", made, ops.Kw("dtype", to.dtype))
+	}
+	return made, [2]int64{lo, hi}
+}
