@@ -35,7 +35,7 @@ var IntegerArithmetic = Pass{
 	Run: perNode(func(ctx *Context, p *ir.Program, m *ir.Method) visitor {
 		a := &integerArithmetic{speed: ctx.Speed, constant: Constants(p, m),
 			of: map[*ir.Value]*quantity{}, within: map[*ir.Value][2]int64{},
-			sums: map[*ir.Value]*scaledSum{}, linear: map[*ir.Value]*linear{},
+			sums: map[*ir.Value]*scaledSum{}, linear: map[*ir.Value]*linear{}, int8: map[*ir.Value]*ir.Value{},
 			chosen: map[*ir.Value]bool{}, functions: map[*ir.Value]*function{}}
 		return onCalls(a.visit)
 	}),
@@ -48,6 +48,7 @@ type integerArithmetic struct {
 	within   map[*ir.Value][2]int64   // limits of integers that were quantized
 	sums     map[*ir.Value]*scaledSum // floats that are sums times a scale
 	linear   map[*ir.Value]*linear    // floats that are linear functions of integers
+	int8     map[*ir.Value]*ir.Value  // of uint8, what they are less 128
 	// floats that are functions of integers
 	functions map[*ir.Value]*function
 	chosen    map[*ir.Value]bool // scales, and zero points in the range of the integers
@@ -95,8 +96,13 @@ func (a *integerArithmetic) visit(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir
 	}
 	switch n.Op {
 	case dequantizeOp + ".default", dequantizeOp + ".tensor", perChannelOp, perTokenOp:
-		if q := a.quantity(c); q != nil {
-			a.of[n.Output(0)] = q
+		q := a.quantity(c)
+		if q == nil {
+			return nil
+		}
+		signed := a.signed(b, q)
+		if a.of[n.Output(0)] = signed; signed != q && q.ints.Def != nil {
+			return []*ir.Value{a.float(b, signed)}
 		}
 		return nil
 	case chooseOp + ".tensor", chooseOp + "_per_token_asymmetric.default":

@@ -129,6 +129,7 @@ type steps struct {
 	shift   int
 	lo, hi  int64
 	dtype   ir.DType
+	less    int64
 	operand []*quantity
 }
 
@@ -142,7 +143,7 @@ const (
 // overflow, or would not give what n gives often enough.
 func stepsOf(table *ops.Table, n *ir.Node, v *ir.Value, l *linear, to *quantization) *steps {
 	for shift := mostShift; shift >= leastShift; shift-- {
-		s := &steps{shift: shift, dtype: to.dtype}
+		s := &steps{shift: shift, dtype: to.dtype, less: to.less}
 		s.lo, s.hi = to.limited(l.limits)
 		add := (l.add/to.scale + float64(to.zero)) * math.Ldexp(1, shift)
 		most := 0.0
@@ -232,7 +233,7 @@ func (s *steps) tried(table *ops.Table, n *ir.Node, v *ir.Value, l *linear) bool
 		if n2 > 1 {
 			sum += value(s.operand[1], i%n2) * s.by[1]
 		}
-		switch got := min(max(sum>>s.shift, s.lo), s.hi); got - int64(y) {
+		switch got := min(max(sum>>s.shift, s.lo), s.hi); got + s.less - int64(y) {
 		case 0:
 		case 1, -1:
 			differ++

@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"encoding/binary"
 	"math"
 	"slices"
 
@@ -45,6 +46,8 @@ type quantization struct {
 	zero   int64
 	lo, hi int64
 	dtype  ir.DType
+	// less is what the integers are less than those of the node: 128 where they are int8 for uint8
+	less int64
 }
 
 // limited returns the integers that limits are quantized to, which are those of what lies beyond
@@ -67,7 +70,7 @@ func (a *integerArithmetic) quantizationOf(c *ops.Call) *quantization {
 		!(float32(scale[0]) > 0) {
 		return nil
 	}
-	return &quantization{float64(float32(scale[0])), int64(zero[0]), lo, hi, c.Outs[0].DType}
+	return &quantization{float64(float32(scale[0])), int64(zero[0]), lo, hi, c.Outs[0].DType, 0}
 }
 
 // quantize is the integers that the input stands for already, or what is made of integers in
@@ -77,19 +80,81 @@ func (a *integerArithmetic) quantize(b *ops.Builder, n *ir.Node, c *ops.Call) []
 	if to == nil {
 		return nil
 	}
+	given := to
+	if to.dtype == ir.Uint8 {
+		to = to.signed()
+	}
 	v := c.Value("input")
-	made, within := a.quantized(b, n, v, to)
-	if made == nil {
-		made, within = a.joined(b, n, v, to)
+	x, within := a.quantized(b, n, v, to)
+	if x == nil {
+		x, within = a.joined(b, n, v, to)
 	}
-	if made == nil {
-		a.within[n.Output(0)] = [2]int64{to.lo, to.hi}
+	switch {
+	case x == nil && to == given:
+		a.within[n.Output(0)] = within
 		return nil
+	case x == nil:
+		x = to.float(b, v)
 	}
-	if a.within[made] == [2]int64{} {
-		a.within[made] = within
+	if a.within[x] == [2]int64{} {
+		a.within[x] = within
 	}
-	return []*ir.Value{made}
+	if to != given {
+		y := b.Op(ops.IntegerLinear, []*ir.Value{x}, []int64{1}, uint8Zero, 0, given.lo, given.hi,
+			ir.Uint8)
+		a.int8[y], x = x, y
+	}
+	return []*ir.Value{x}
+}
+
+// float quantizes v by floats.
+func (r *quantization) float(b *ops.Builder, v *ir.Value) *ir.Value {
+	return b.Op(quantizeOp+".default", v, r.scale, r.zero, r.lo, r.hi, r.dtype)
+}
+
+// uint8Zero is what uint8 are more than the int8 that stand for the same: the kernels are those
+// of int8.
+const uint8Zero = 128
+
+// signed is what gives int8 for the uint8 of r.
+func (r *quantization) signed() *quantization {
+	return &quantization{r.scale, r.zero - uint8Zero, r.lo - uint8Zero, r.hi - uint8Zero, ir.Int8,
+		uint8Zero}
+}
+
+// signed is q of int8 if it is of uint8.
+func (a *integerArithmetic) signed(b *ops.Builder, q *quantity) *quantity {
+	if q.ints.Type.DType != ir.Uint8 || q.dynamic[0] != nil {
+		return q
+	}
+	s := *q
+	s.least, s.most, s.zero = q.least-uint8Zero, q.most-uint8Zero, slices.Clone(q.zero)
+	var zeros []byte
+	for i := range s.zero {
+		s.zero[i] -= uint8Zero
+		zeros = binary.LittleEndian.AppendUint64(zeros, uint64(s.zero[i]))
+	}
+	if q.zeros != nil {
+		s.zeros = ir.Ref{Value: b.Constant(q.ints.Name+"_zeros", &ir.Constant{Data: ir.Bytes(zeros),
+			Type: ir.StaticTensor(ir.Int64, int64(len(s.zero)))})}
+	}
+	if s.ints = a.int8[q.ints]; s.ints != nil {
+		return &s
+	}
+	build := func(b *ops.Builder) []*ir.Value {
+		return b.Ops(ops.IntegerLinear, []*ir.Value{q.ints}, []int64{1}, -uint8Zero, 0, math.MinInt8,
+			math.MaxInt8, ir.Int8)
+	}
+	if !a.constant[q.ints] {
+		s.ints = build(b)[0]
+	} else if made := computed(b.Table, build); made != nil {
+		s.ints = b.Constant(q.ints.Name, made[0])
+		a.constant[s.ints] = true
+	} else {
+		return q
+	}
+	a.int8[q.ints] = s.ints
+	return &s
 }
 
 // quantized is what node n makes of v, and between which integers it lies; nil if no fewer steps
@@ -110,7 +175,7 @@ func (a *integerArithmetic) quantized(b *ops.Builder, n *ir.Node, v *ir.Value,
 		}
 	}
 	if f := a.functions[v]; f != nil && n.Op == quantizeOp+".default" {
-		return a.table(b, n, f), within
+		return a.table(b, n, f, to.less), within
 	}
 	return nil, within
 }
@@ -119,6 +184,7 @@ func (a *integerArithmetic) quantized(b *ops.Builder, n *ir.Node, v *ir.Value,
 // of each of them; nil if none is one of integers.
 func (a *integerArithmetic) joined(b *ops.Builder, n *ir.Node, v *ir.Value,
 	to *quantization) (joined *ir.Value, within [2]int64) {
+	within = [2]int64{to.lo, to.hi}
 	join := v.Def
 	if join == nil || !joins[join.Op] {
 		return nil, within
@@ -134,7 +200,7 @@ func (a *integerArithmetic) joined(b *ops.Builder, n *ir.Node, v *ir.Value,
 	for _, u := range c.Operands() {
 		x, in := a.quantized(b, n, u, to)
 		if x == nil {
-			x = b.Op(quantizeOp+".default", u, to.scale, to.zero, to.lo, to.hi, to.dtype)
+			x = to.float(b, u)
 		}
 		made[u] = x
 		within = [2]int64{min(within[0], in[0]), max(within[1], in[1])}

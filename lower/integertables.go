@@ -51,7 +51,8 @@ func elementwise(t expr.Tensor) bool {
 
 // table looks up what quantize makes of a function of int8: one of 256 results, which are
 // computed now. It is nil if they cannot be.
-func (a *integerArithmetic) table(b *ops.Builder, n *ir.Node, f *function) *ir.Value {
+func (a *integerArithmetic) table(b *ops.Builder, n *ir.Node, f *function,
+	less int64) *ir.Value {
 	bytes := make(ir.Bytes, 256)
 	for i := range bytes {
 		bytes[i] = byte(i - 128)
@@ -63,9 +64,15 @@ func (a *integerArithmetic) table(b *ops.Builder, n *ir.Node, f *function) *ir.V
 		known := map[*ir.Value]*ir.Value{must.Get(b.Table.Bind(f.nodes[0])).Operands()[0]: v}
 		return []*ir.Value{again(b, append(slices.Clip(f.nodes), n), known)}
 	})
-	if made == nil || made[0].Type.DType != ir.Int8 {
+	if made == nil || made[0].Type.DType.Size() != 1 {
 		return nil
 	}
+	raw := must.Get(ir.Tensor(made[0]))
+	data := make(ir.Bytes, len(raw))
+	for i := range raw {
+		data[i] = raw[i] - byte(less)
+	}
+	made[0] = &ir.Constant{Type: ir.StaticTensor(ir.Int8, 256), Data: data}
 	return b.Op("cortex_m.quantized_activation.default", f.of.ints,
 		b.Constant(n.Name+"_table", made[0]))
 }
