@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -36,6 +36,7 @@ var IntegerArithmetic = Pass{
 		a := &integerArithmetic{speed: ctx.Speed, constant: Constants(p, m),
 			of: map[*ir.Value]*quantity{}, within: map[*ir.Value][2]int64{},
 			sums: map[*ir.Value]*scaledSum{}, linear: map[*ir.Value]*linear{}, int8: map[*ir.Value]*ir.Value{},
+			groups: map[*ir.Value]*quantity{},
 			chosen: map[*ir.Value]bool{}, functions: map[*ir.Value]*function{}}
 		return onCalls(a.visit)
 	}),
@@ -49,6 +50,7 @@ type integerArithmetic struct {
 	sums     map[*ir.Value]*scaledSum // floats that are sums times a scale
 	linear   map[*ir.Value]*linear    // floats that are linear functions of integers
 	int8     map[*ir.Value]*ir.Value  // of uint8, what they are less 128
+	groups   map[*ir.Value]*quantity  // floats that stand for integers with scales for groups
 	// floats that are functions of integers
 	functions map[*ir.Value]*function
 	chosen    map[*ir.Value]bool // scales, and zero points in the range of the integers
@@ -105,20 +107,34 @@ func (a *integerArithmetic) visit(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir
 			return []*ir.Value{a.float(b, signed)}
 		}
 		return nil
+	case perGroupOp:
+		if q := a.group(c); q != nil {
+			a.groups[n.Output(0)] = q
+		}
+		return nil
 	case chooseOp + ".tensor", chooseOp + "_per_token_asymmetric.default":
 		a.chosen[n.Output(0)], a.chosen[n.Output(1)] = true, true
 		return nil
 	case quantizeOp + ".default", quantizeOp + ".tensor":
 		return a.quantize(b, n, c)
 	case "aten.convolution.default":
-		return a.convolution(b, n, c)
+		if made := a.convolution(b, n, c); made != nil {
+			return made
+		}
+		return a.mixedConvolution(b, n, c)
 	case "aten.linear.default":
 		return a.product(b, n, c, "input", "weight", "bias", true)
 	case "aten.mm.default", "aten.bmm.default":
 		return a.product(b, n, c, "self", "mat2", "", false)
 	case "aten.addmm.default":
-		if isOne(c.Arg("alpha")) && isOne(c.Arg("beta")) && c.Tensor("self").Rank() == 1 {
+		if !isOne(c.Arg("alpha")) || !isOne(c.Arg("beta")) {
+			return nil
+		}
+		if c.Tensor("self").Rank() == 1 {
 			return a.product(b, n, c, "mat1", "mat2", "self", false)
+		}
+		if y := a.product(b, n, c, "mat1", "mat2", "", false); y != nil {
+			return b.Ops("aten.add.Tensor", y[0], c.Value("self"))
 		}
 		return nil
 	case "aten.relu.default", "aten.hardtanh.default", "aten.clamp.default":
@@ -292,14 +308,23 @@ func (a *integerArithmetic) move(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 		switch {
 		case r == nil && v.Type.DType.IsFloat(), q != nil && r != nil && !r.same(q):
 			return nil
-		case r != nil && !r.uniform() && (n.Op != permuteOp || r.dynamic[0] != nil):
+		case r != nil && !r.uniform() && (len(c.Operands()) > 1 || r.dynamic[0] != nil):
 			return nil
 		case r != nil:
 			q = r
 		}
 	}
-	if q == nil || !ofElements[n.Op] && !moves(a.tensors(c), c) {
+	if q == nil {
 		return nil
+	}
+	ts, axis := a.tensors(c), q.axis
+	if !ofElements[n.Op] && !moves(ts, c) {
+		return nil
+	}
+	if !q.uniform() {
+		if axis = movedAxis(ts, q); axis < 0 {
+			return nil
+		}
 	}
 	args := make([]any, len(n.Args))
 	for i, arg := range n.Args {
@@ -338,12 +363,7 @@ func (a *integerArithmetic) move(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 		v.Type = v.Type.Dense()
 		moved := *q
 		moved.ints, moved.inner = v, nil
-		if n.Op == permuteOp {
-			rank := int64(c.Outs[0].Rank())
-			moved.axis = slices.IndexFunc(must.Get(c.Ints("dims")), func(d int64) bool {
-				return (d+rank)%rank == int64(q.axis)
-			})
-		}
+		moved.axis = axis
 		if n.Op == padOp {
 			moved.inner, moved.pad = q.ints, padding(c)
 		}
@@ -401,6 +421,18 @@ func moves(ts []expr.Tensor, c *ops.Call) bool {
 		}
 	}
 	return len(ts) > 0
+}
+
+// movedAxis returns the dimension of the only result that has the scales of q, -1 if there is
+// none.
+func movedAxis(ts []expr.Tensor, q *quantity) int {
+	if len(ts) != 1 || ts[0].Body.Op != expr.OpLoad {
+		return -1
+	}
+	at, size := ts[0].Body.Coords[q.axis], q.ints.Type.Sizes[q.axis]
+	return slices.IndexFunc(ts[0].Vars, func(v *sym.Symbol) bool {
+		return at.Equal(v.Expr()) && expr.Extent(v).Equal(size)
+	})
 }
 
 // padding returns what constant_pad_nd adds before and after the dimensions behind the

@@ -53,6 +53,14 @@ func (a *integerArithmetic) convolution(b *ops.Builder, n *ir.Node, c *ops.Call)
 // product is that of rows and columns; the columns are rows if transposed is set.
 func (a *integerArithmetic) product(b *ops.Builder, n *ir.Node, c *ops.Call,
 	self, mat2, bias string, transposed bool) []*ir.Value {
+	if made := a.integerProduct(b, n, c, self, mat2, bias, transposed); made != nil {
+		return made
+	}
+	return a.mixedProduct(b, n, c, self, mat2, bias, transposed)
+}
+
+func (a *integerArithmetic) integerProduct(b *ops.Builder, n *ir.Node, c *ops.Call,
+	self, mat2, bias string, transposed bool) []*ir.Value {
 	x, w := a.of[c.Value(self)], a.of[c.Value(mat2)]
 	if !x.small() || !w.small() || !x.uniform() && x.dynamic[0] == nil || w.dynamic[0] != nil {
 		return nil
@@ -379,14 +387,19 @@ func (s *scaledSum) times(b *ops.Builder, n *ir.Node, scales []float64) *ir.Valu
 
 // channels is a constant with a number for each channel, or with one for all.
 func (s *scaledSum) channels(b *ops.Builder, name string, xs []float64) *ir.Value {
-	raw := make([]byte, 0, 4*len(xs))
-	for _, x := range xs {
-		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(float32(x)))
-	}
 	var sizes []int64
 	if len(xs) > 1 {
 		sizes = append([]int64{int64(len(xs))}, slices.Repeat([]int64{1}, s.inner)...)
 	}
 	return b.Constant(name, &ir.Constant{Type: ir.StaticTensor(ir.Float32, sizes...),
-		Data: ir.Bytes(raw)})
+		Data: float32s(xs)})
+}
+
+// float32s are the bytes of numbers as float32.
+func float32s(xs []float64) ir.Bytes {
+	raw := make(ir.Bytes, 0, 4*len(xs))
+	for _, x := range xs {
+		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(float32(x)))
+	}
+	return raw
 }

@@ -47,7 +47,8 @@ func openArchive(file []byte) (*archive, error) {
 		switch {
 		case strings.HasSuffix(f.Name, "_config.json"):
 			a.config[f.Name], err = parseJSON(data)
-		case path.Base(path.Dir(f.Name)) == "models" && strings.HasSuffix(f.Name, ".json"):
+		case path.Base(path.Dir(f.Name)) == "models" && strings.HasSuffix(f.Name, ".json"),
+			f.Name == "serialized_exported_program.json": // of PyTorch 2.6
 			a.graph = f.Name
 			a.doc, err = parseJSON(data)
 		}

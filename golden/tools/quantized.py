@@ -305,14 +305,14 @@ def weights_alone(bits):
     class Model(nn.Module):
         def __init__(self):
             super().__init__()
-            self.e, self.c, self.d, self.l, self.m = Scaled(50, 16, bits=bits), Scaled(8, 4, 3, 3, bits=bits), Scaled(8, 1, 3, 3, bits=bits), Scaled(24, 32, bits=bits), Scaled(12, 24, bits=bits)
+            self.e, self.c, self.d, self.l, self.m = Scaled(50, 32, bits=bits), Scaled(32, 12, 3, 3, bits=bits), Scaled(32, 1, 3, 3, bits=bits), Scaled(24, 64, bits=bits), Scaled(12, 24, bits=bits)
             self.b = nn.Parameter(torch.randn(24))
 
         def forward(self, i):
-            y = F.embedding(i, self.e()).reshape(1, 4, 4, -1)
+            y = F.embedding(i, self.e()).reshape(1, 12, 4, 4)
             y = torch.relu(F.conv2d(y, self.c(), None, padding=1))
-            y = torch.relu(F.conv2d(y, self.d(), None, padding=1, groups=8))
-            y = torch.relu(F.linear(y.reshape(-1, 32), self.l(), self.b))
+            y = torch.relu(F.conv2d(y, self.d(), None, padding=1, groups=32))
+            y = torch.relu(F.linear(y.reshape(-1, 64), self.l(), self.b))
             return torch.mm(y, self.m().t())
 
     return Case(Model(), (torch.randint(0, 50, (1, 6)),), core=False)

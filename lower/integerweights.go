@@ -1,0 +1,124 @@
+package lower
+
+import (
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/ops"
+)
+
+// Weights alone are quantized: the sums are of floats times integers, and scaled behind. So the
+// weights stay what they are; only where time counts more than space they become floats when the
+// program is compiled.
+
+const perGroupOp = "quantized_decomposed.dequantize_per_channel_group.default"
+
+// group reads weights with a scale for each row and group of columns, nil if others are
+// dequantized.
+func (a *integerArithmetic) group(c *ops.Call) *quantity {
+	q := &quantity{ints: c.Value("input"), scales: c.Arg("scales")}
+	if c.Outs[0].DType != ir.Float32 || c.Tensor("scales").DType != ir.Float32 {
+		return nil
+	}
+	if zeros, ok := a.numbers(c, "zero_points"); c.Has("zero_points") && (!ok ||
+		slices.ContainsFunc(zeros, func(z float64) bool { return z != 0 })) {
+		return nil
+	}
+	return q
+}
+
+// weight returns the integers that weight v stands for, which are constant and have zero points
+// of zero, and their scales as a tensor, one for each channel of an axis or for each row and
+// group; nil if it is no such weight.
+func (a *integerArithmetic) weight(b *ops.Builder, v *ir.Value, axis int) (ints,
+	scales *ir.Value) {
+	if q := a.groups[v]; q != nil && axis == 0 && a.constant[q.ints] &&
+		q.ints.Type.DType == ir.Int8 {
+		return q.ints, q.scales.(ir.Ref).Value
+	}
+	q := a.of[v]
+	if q == nil || q.dynamic[0] != nil || !a.constant[q.ints] || q.ints.Type.DType != ir.Int8 ||
+		!q.uniform() && q.axis != axis || slices.Max(q.zero) != 0 || slices.Min(q.zero) != 0 {
+		return nil, nil
+	}
+	n, ok := q.ints.Type.Sizes[axis].Const()
+	if !ok || n == 0 {
+		return nil, nil
+	}
+	each := q.scale
+	if q.uniform() {
+		each = slices.Repeat(q.scale, int(n))
+	}
+	return q.ints, b.Constant(v.Name+"_scales", &ir.Constant{Data: float32s(each),
+		Type: ir.StaticTensor(ir.Float32, n)})
+}
+
+// folds reports whether weights become floats when the program is compiled: see FoldConstants.
+func (a *integerArithmetic) folds(w *ir.Value) bool {
+	n, ok := denseBytes(w.Type)
+	return a.speed && ok && n <= foldLimit
+}
+
+// mixedProduct is a product of floats with such a weight: the columns of mat2 are rows if
+// transposed is set.
+func (a *integerArithmetic) mixedProduct(b *ops.Builder, n *ir.Node, c *ops.Call, self, mat2,
+	bias string, transposed bool) []*ir.Value {
+	x := c.Value(self)
+	if x == nil || x.Type.DType != ir.Float32 || c.Tensor(mat2).Rank() != 2 || a.constant[x] ||
+		a.folds(c.Value(mat2)) {
+		return nil
+	}
+	axis := 1
+	if transposed {
+		axis = 0
+	}
+	w, scales := a.weight(b, c.Value(mat2), axis)
+	if w == nil {
+		return nil
+	}
+	if !transposed {
+		made := computed(b.Table, func(b *ops.Builder) []*ir.Value {
+			return b.Ops(permuteOp, b.Constant("w", w.Const), []int{1, 0})
+		})
+		if made == nil {
+			return nil
+		}
+		w = b.Constant(w.Name+"_rows", made[0])
+	}
+	rank := x.Type.Rank()
+	if rank != 2 {
+		x = b.Op("aten.view.default", x, []sym.Expr{sym.Mul(x.Type.Sizes[:rank-1]...),
+			x.Type.Sizes[rank-1]})
+	}
+	y := b.Op("quantized_decomposed.mixed_linear.default", x, w, scales, nil)
+	if rank != 2 {
+		y = b.Op("aten.view.default", y, c.Outs[0].Sizes)
+	}
+	if bias != "" && c.Has(bias) {
+		y = b.Op("aten.add.Tensor", y, c.Value(bias))
+	}
+	return []*ir.Value{y}
+}
+
+// mixedConvolution is a convolution of floats with such a weight.
+func (a *integerArithmetic) mixedConvolution(b *ops.Builder, n *ir.Node,
+	c *ops.Call) []*ir.Value {
+	if c.Outs[0].DType != ir.Float32 || c.Bool("transposed") || a.constant[c.Value("input")] ||
+		a.folds(c.Value("weight")) {
+		return nil
+	}
+	w, scales := a.weight(b, c.Value("weight"), 0)
+	if w == nil || scales.Type.Rank() != 1 {
+		return nil
+	}
+	each := append([]int64{-1}, slices.Repeat([]int64{1}, c.Outs[0].Rank()-2)...)
+	y := b.Op(n.Op, c.Value("input"), b.Op("aten._to_copy.default", w, ops.Kw("dtype", ir.Float32)),
+		nil, c.Arg("stride"), c.Arg("padding"), c.Arg("dilation"), c.Arg("transposed"),
+		c.Arg("output_padding"), c.Arg("groups"))
+	y = b.Op("aten.mul.Tensor", y, b.Op("aten.view.default", scales, each))
+	if c.Has("bias") {
+		y = b.Op("aten.add.Tensor", y, b.Op("aten.view.default", c.Value("bias"), each))
+	}
+	return []*ir.Value{y}
+}
