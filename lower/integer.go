@@ -34,8 +34,9 @@ var IntegerArithmetic = Pass{
 	Doc:  "make quantized networks compute with integers",
 	Run: perNode(func(ctx *Context, p *ir.Program, m *ir.Method) visitor {
 		a := &integerArithmetic{speed: ctx.Speed, constant: Constants(p, m),
-			of: map[*ir.Value]*quantity{}, within: map[*ir.Value][2]int64{},
-			sums: map[*ir.Value]*scaledSum{}, linear: map[*ir.Value]*linear{}, int8: map[*ir.Value]*ir.Value{},
+			of: map[*ir.Value]*quantity{}, padded: map[*ir.Value]*quantity{},
+			within: map[*ir.Value][2]int64{},
+			sums:   map[*ir.Value]*scaledSum{}, linear: map[*ir.Value]*linear{}, int8: map[*ir.Value]*ir.Value{},
 			groups: map[*ir.Value]*quantity{},
 			chosen: map[*ir.Value]bool{}, functions: map[*ir.Value]*function{}}
 		return onCalls(a.visit)
@@ -46,6 +47,7 @@ type integerArithmetic struct {
 	speed    bool
 	constant map[*ir.Value]bool
 	of       map[*ir.Value]*quantity  // floats that stand for integers
+	padded   map[*ir.Value]*quantity  // integers that are others with zero points around them
 	within   map[*ir.Value][2]int64   // limits of integers that were quantized
 	sums     map[*ir.Value]*scaledSum // floats that are sums times a scale
 	linear   map[*ir.Value]*linear    // floats that are linear functions of integers
@@ -169,6 +171,9 @@ func (a *integerArithmetic) note(n *ir.Node, c *ops.Call) {
 // by the run.
 func (a *integerArithmetic) quantity(c *ops.Call) *quantity {
 	q := &quantity{ints: c.Value("input")}
+	if known := a.padded[q.ints]; known != nil {
+		q.inner, q.pad = known.inner, known.pad
+	}
 	if c.Outs[0].DType != ir.Float32 || q.ints == nil {
 		return nil
 	}
@@ -318,7 +323,7 @@ func (a *integerArithmetic) move(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 		return nil
 	}
 	ts, axis := a.tensors(c), q.axis
-	if !ofElements[n.Op] && !moves(ts, c) {
+	if !ofElements[n.Op] && !moves(ts, c, func(*expr.Expr) bool { return pads(c) }) {
 		return nil
 	}
 	if !q.uniform() {
@@ -335,17 +340,18 @@ func (a *integerArithmetic) move(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 			return ir.Ref{Value: v}
 		}))
 	}
-	if n.Op == padOp {
+	op := n.Op
+	if pads(c) {
 		if v, err := c.Float("value"); c.Has("value") && (err != nil || v != 0) {
 			return nil
 		}
-		args = []any{q.ints, c.Arg("pad"), q.zero[0]}
+		op, args = padOp, []any{q.ints, c.Arg("pad"), q.zero[0]}
 	}
 	constant := !slices.ContainsFunc(c.Operands(), func(v *ir.Value) bool {
 		return a.of[v] == nil || !a.constant[a.of[v].ints]
 	})
 	var outs []*ir.Value
-	build := func(b *ops.Builder) []*ir.Value { return b.Ops(n.Op, args...) }
+	build := func(b *ops.Builder) []*ir.Value { return b.Ops(op, args...) }
 	if constant {
 		for _, k := range computed(b.Table, build) {
 			v := b.Constant(n.Name, k)
@@ -364,7 +370,7 @@ func (a *integerArithmetic) move(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 		moved := *q
 		moved.ints, moved.inner = v, nil
 		moved.axis = axis
-		if n.Op == padOp {
+		if pads(c) {
 			moved.inner, moved.pad = q.ints, padding(c)
 		}
 		outs[i] = a.float(b, &moved)
@@ -373,9 +379,13 @@ func (a *integerArithmetic) move(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 }
 
 const (
-	padOp     = "aten.constant_pad_nd.default"
-	permuteOp = "aten.permute.default"
+	padOp = "aten.constant_pad_nd.default"
 )
+
+// pads reports whether c adds a number to the borders of a tensor.
+func pads(c *ops.Call) bool {
+	return c.Op.Name() == padOp || c.Op.Name() == "aten.pad.default" && c.Str("mode") == "constant"
+}
 
 // ofElements are operators whose results are elements of operands, found by comparing: scales
 // are positive, so that the largest integer stands for the largest float.
@@ -388,9 +398,11 @@ var ofElements = map[string]bool{
 }
 
 // Shares reports whether the results of c consist of elements of its operands, so that they
-// have the operands' scale and zero point: c moves elements, or takes the largest of them.
+// have the operands' scale and zero point: c moves elements, takes the largest of them, or
+// puts zeros beside them.
 func Shares(c *ops.Call) bool {
-	return ofElements[c.Op.Name()] || moves((&integerArithmetic{}).tensors(c), c)
+	return ofElements[c.Op.Name()] || moves((&integerArithmetic{}).tensors(c), c,
+		expr.IsZero)
 }
 
 func (a *integerArithmetic) tensors(c *ops.Call) []expr.Tensor {
@@ -401,8 +413,9 @@ func (a *integerArithmetic) tensors(c *ops.Call) []expr.Tensor {
 	return ts
 }
 
-// moves reports whether each element of ts is one of a float operand's, or the zero of padding.
-func moves(ts []expr.Tensor, c *ops.Call) bool {
+// moves reports whether each element of ts is one of a float operand's, or a constant that may
+// be one.
+func moves(ts []expr.Tensor, c *ops.Call, may func(constant *expr.Expr) bool) bool {
 	var moved func(e *expr.Expr) bool
 	moved = func(e *expr.Expr) bool {
 		switch e.Op {
@@ -411,7 +424,7 @@ func moves(ts []expr.Tensor, c *ops.Call) bool {
 		case expr.OpSelect:
 			return moved(e.Args[1]) && moved(e.Args[2])
 		case expr.OpConst:
-			return c.Op.Name() == padOp
+			return may(e)
 		}
 		return false
 	}

@@ -164,6 +164,9 @@ func (a *integerArithmetic) quantized(b *ops.Builder, n *ir.Node, v *ir.Value,
 	within = [2]int64{to.lo, to.hi}
 	if q := a.of[v]; q != nil && q.uniform() && q.scale[0] == to.scale && q.zero[0] == to.zero &&
 		q.ints.Type.DType == to.dtype && q.least >= to.lo && q.most <= to.hi {
+		if q.inner != nil {
+			a.padded[q.ints] = q
+		}
 		return q.ints, [2]int64{q.least, q.most}
 	}
 	if s := a.sums[v]; s != nil {

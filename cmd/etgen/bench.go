@@ -70,7 +70,7 @@ are random if there are none, and no -i.
 			}
 			must.Check(err)
 			if svg != "" {
-				must.Check(writeSVG(cmd, svg, args[0], r.SVG))
+				must.Check(writeMarkup(cmd, svg, args[0], r.SVG))
 			}
 			if asJSON {
 				return a.json(r)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,6 +34,8 @@ type compileFlags struct {
 	warn                   func(error)
 	checked                bool
 	bounds                 map[string]int64
+	quantize               string
+	calibrate              []string
 	cmd                    *cobra.Command
 }
 
@@ -56,6 +59,11 @@ func (f *compileFlags) add(cmd *cobra.Command, a *app) {
 	flags.StringToInt64Var(&f.bounds, "bound", nil,
 		"NAME=N: the dynamic size NAME, as etgen lower prints it, is at most N; "+
 			"memory is planned for N, and a call with more is refused")
+	flags.StringVar(&f.quantize, "quantize", "",
+		"quantize the model: the recipe that etgen quantize wrote, or a scheme: "+
+			strings.Join(schemeNames(), ", "))
+	flags.StringArrayVar(&f.calibrate, "calibrate", nil,
+		"with --quantize=int8 or int16x8: samples to take ranges from, as of etgen quantize")
 	fixed(cmd, "target", tuned.MachineNames()...)
 }
 
@@ -73,6 +81,9 @@ func (f *compileFlags) generator() string {
 	}
 	if f.checked {
 		text += " --checked"
+	}
+	if f.quantize != "" {
+		text += " --quantize=" + filepath.Base(f.quantize)
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.bounds)) {
 		text += fmt.Sprintf(" --bound=%s=%d", name, f.bounds[name])
@@ -137,6 +148,7 @@ func (f *compileFlags) options(model ...string) compile.Options {
 		}
 		opt.Planner = ofModel(compile.AsIs(model[0]))
 	}
+	opt.Recipe = f.recipe(model)
 	return opt
 }
 

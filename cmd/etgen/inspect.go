@@ -56,7 +56,7 @@ the file, or stack traces are in it. It shows the tensors of a .ptd file.`,
 				return nil
 			}
 			draw := func(to io.Writer) error { return modelError(info.SVG(to)) }
-			return writeSVG(cmd, svg, args[0], draw)
+			return writeMarkup(cmd, svg, args[0], draw)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")

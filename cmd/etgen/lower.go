@@ -11,6 +11,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/lower"
+	"github.com/etgen/etgen/lower/quantize"
 )
 
 func newLower(a *app) *cobra.Command {
@@ -71,7 +72,7 @@ func passNames() (names []string) {
 	for _, p := range lower.Passes() {
 		names = append(names, p.Name)
 	}
-	return names
+	return append(names, quantize.PassName)
 }
 
 func dialectNames() (names []string) {
@@ -90,6 +91,8 @@ func passList() string {
 	for _, p := range lower.Passes() {
 		fmt.Fprintf(&b, "  %-*s  %s\n", width, p.Name, p.Doc)
 	}
+	fmt.Fprintf(&b, "  %-*s  %s\n", width, quantize.PassName,
+		"with --quantize, behind fold-batch-norm: insert what a recipe says")
 	return strings.TrimRight(b.String(), "\n")
 }
 

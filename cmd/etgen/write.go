@@ -65,10 +65,10 @@ func (f *writeFlags) write(ctx context.Context, a *app, pkg *codegen.Package, di
 	return nil
 }
 
-// writeSVG writes what draw draws of the input that the command shows.
-func writeSVG(cmd *cobra.Command, path, input string, draw func(io.Writer) error) error {
+// writeMarkup writes what draw makes of the input that the command shows: a picture or a report.
+func writeMarkup(cmd *cobra.Command, path, input string, draw func(io.Writer) error) error {
 	var picture bytes.Buffer
-	picture.WriteString(codegen.SVGHead(cmd.Name(), filepath.Base(input)))
+	picture.WriteString(codegen.MarkupHead(cmd.Name(), filepath.Base(input)))
 	if err := draw(&picture); err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/lower"
 	"github.com/etgen/etgen/lower/native"
+	"github.com/etgen/etgen/lower/quantize"
 	"github.com/etgen/etgen/plan"
 )
 
@@ -61,6 +62,8 @@ type Options struct {
 	Strict bool
 	// Context, if not nil, ends a compilation when it is done, with its cause.
 	Context context.Context
+	// Recipe, if not nil, says how the program is quantized before anything else is done to it.
+	Recipe *quantize.Recipe
 	// To is the dialect that Lower brings a program into; "" is the one that the output
 	// language is made from.
 	To ir.Dialect
@@ -88,6 +91,9 @@ func Lower(p *ir.Program, opt Options) (err error) {
 	pipeline := l.pipeline
 	if opt.To != "" {
 		pipeline, _ = lower.To(opt.To)
+	}
+	if opt.Recipe != nil {
+		pipeline = must.Get(quantize.Pipeline(p, opt.Recipe, pipeline))
 	}
 	must.Check(pipeline.Run(ctx, p, opt.After))
 	return opt.Warnings(p)

@@ -1,0 +1,123 @@
+package quantize_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/etgen/etgen/golden/record"
+	"github.com/etgen/etgen/golden/tier"
+	"github.com/etgen/etgen/ir/pt2"
+	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/lower"
+	"github.com/etgen/etgen/lower/quantize"
+)
+
+const shared = "../../../shared/"
+
+// inTheWay are nets whose outputs have less than 20 dB, with the reason.
+var inTheWay = map[string]string{
+	"tv_mobilenet_v2": "52 layers of random weights, each of which amplifies a step",
+}
+
+// Nets quantize with what was recorded of them, with over 20 dB at every output. With 4 bits, or
+// with ranges of each call, they do too.
+func TestNets(t *testing.T) {
+	tier.Needs(t, tier.Normal)
+	var dirs []string
+	for _, pattern := range []string{"tv_*", "mlperf_*", "trained_*", "lenet", "hf_*", "nanogpt_*",
+		"transformer_encoder", "lstm", "gru"} {
+		found, err := filepath.Glob(shared + "models/" + pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dirs = append(dirs, found...)
+	}
+	if len(dirs) == 0 {
+		t.Skip("the recorded cases are not beside the repository")
+	}
+	for _, dir := range dirs {
+		for _, scheme := range []string{"int8", "int16x8", "int8-dynamic", "int4-weights"} {
+			name := filepath.Base(dir)
+			if info, err := os.Stat(dir + "/model.pt2"); err != nil || info.Size() > 32<<20 ||
+				scheme != "int8" && info.Size() > 2<<20 {
+				continue
+			}
+			t.Run(name+"/"+scheme, func(t *testing.T) {
+				p, closer, err := pt2.Read(dir + "/model.pt2")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer closer.Close()
+				samples, err := record.Samples(p.Methods[0], []string{dir}, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s, err := quantize.SchemeNamed(scheme)
+				if err != nil {
+					t.Fatal(err)
+				}
+				m := p.Methods[0].Name
+				r, err := quantize.New(&lower.Context{Table: ops.Standard()}, p,
+					map[string]quantize.Samples{m: samples}, quantize.Options{Scheme: s, Compare: 2})
+				if err != nil {
+					t.Fatal(err)
+				}
+				least := quantize.Decibel(20)
+				if scheme == "int4-weights" {
+					least = 10
+				}
+				for _, o := range r.Reports[m].Outputs {
+					t.Logf("output %d: %.1f dB; worst layer %+v", o.Index, o.SQNR, r.Reports[m].Layers[0])
+					if o.SQNR < least && inTheWay[name] == "" {
+						t.Errorf("output %d has %.1f dB", o.Index, o.SQNR)
+					}
+				}
+				if len(r.Reports[m].Outputs) == 0 {
+					t.Error("no output was compared")
+				}
+			})
+		}
+	}
+}
+
+// Keywords, quantized with the first half of the recordings, are told apart in the second half
+// as well as in float32, to half a percent.
+func TestKeywords(t *testing.T) {
+	tier.Needs(t, tier.Normal)
+	p, closer, err := pt2.Read(shared + "models/trained_kws01/model.pt2")
+	if err != nil {
+		t.Skip("the recorded cases are not beside the repository: ", err)
+	}
+	defer closer.Close()
+	half := func(part string) quantize.Samples {
+		s, err := record.Samples(p.Methods[0], []string{shared + "kws01/features.npy" + part}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	labels, err := record.Labels(shared + "kws01/labels.npy[100:]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := &lower.Context{Table: ops.Standard()}
+	first, second := half("[:100]"), half("[100:]")
+	r, err := quantize.New(ctx, p, map[string]quantize.Samples{"forward": first},
+		quantize.Options{Scheme: quantize.Schemes[0]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	float, err := quantize.Evaluate(ctx, r.Float, "forward", second, labels, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := quantize.Evaluate(ctx, r.Quantized, "forward", second, labels, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("float32 %.1f %%, int8 %.1f %%", float.Percent(), got.Percent())
+	if float.Percent() < 90 || got.Percent() < float.Percent()-0.5 {
+		t.Errorf("float32 %.1f %%, int8 %.1f %%", float.Percent(), got.Percent())
+	}
+}

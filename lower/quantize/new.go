@@ -1,0 +1,225 @@
+package quantize
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/lower"
+)
+
+// Options steer the making of a recipe.
+type Options struct {
+	Scheme     Scheme
+	Observer   string  // one of Observers; "" is minmax
+	Percentile float64 // of the observer of that name: how many of 100 elements are in the range
+	Equalize   bool    // between layers, before anything is observed
+	// CorrectBias takes from biases what quantization adds to a layer's mean.
+	CorrectBias bool
+	// KeepFloat are patterns (of package path) of layers, modules or operators that stay float32.
+	KeepFloat []string
+	// KeepWorst is how many more layers stay so, those with the largest error of their own.
+	KeepWorst int
+	// Wide keeps activations of 16 bits, not float32, in these layers.
+	Wide bool
+	// Outside quantizes the inputs and outputs of methods, whoever reads or makes them.
+	Outside bool
+	// Accept, if not nil, is asked whether a converted program will do: until it says so, more
+	// and more layers stay.
+	Accept func(converted *ir.Program) (bool, error)
+	// Compare is how many samples are run to measure errors; 0: none, and no report.
+	Compare int
+	// Progress, if not nil, is told how many of how many runs of the method are done.
+	Progress func(done, all int)
+	Done     <-chan struct{} // ends what runs when it is closed
+}
+
+// Result is a recipe with what is known of it.
+type Result struct {
+	Recipe  *Recipe
+	Reports map[string]*Report // by method
+	// Float is the program in the form that was quantized, Quantized the same by the recipe.
+	Float, Quantized *ir.Program
+	Kept             []string // layers that KeepWorst or Accept left as they are
+}
+
+// New makes the recipe of a program as it was read, which it prepares. Samples are those of
+// each method, of which dynamic schemes and those of weights alone need none.
+func New(ctx *lower.Context, p *ir.Program, samples map[string]Samples,
+	opt Options) (_ *Result, err error) {
+	defer func() {
+		if err != nil {
+			err = lower.InFile(p.Source, err)
+		}
+	}()
+	if opt.Observer == "" {
+		opt.Observer = "minmax"
+	}
+	digest, err := Digest(p)
+	if err != nil {
+		return nil, err
+	}
+	if err := Prepare(ctx, p); err != nil {
+		return nil, err
+	}
+	kept := map[string]bool{}
+	for {
+		r, err := attempt(ctx, p, samples, opt, kept)
+		if err != nil {
+			return nil, err
+		}
+		r.Recipe.Digest = digest
+		r.Kept = slices.Sorted(maps.Keys(kept))
+		worst := r.worst()
+		if len(kept) < opt.KeepWorst && len(worst) > 0 {
+			for _, name := range worst[:min(opt.KeepWorst-len(kept), len(worst))] {
+				kept[name] = true
+			}
+			continue
+		}
+		if opt.Accept == nil {
+			return r, nil
+		}
+		if ok, err := opt.Accept(r.Quantized); ok || err != nil {
+			return r, err
+		}
+		if len(worst) == 0 {
+			return nil, fmt.Errorf("not even with all layers left as they are, the target is met")
+		}
+		for _, name := range worst[:min(max(len(kept), 1), len(worst))] {
+			kept[name] = true
+		}
+	}
+}
+
+// worst returns the layers that are quantized, those with the largest error first.
+func (r *Result) worst() (names []string) {
+	for _, m := range r.Recipe.Methods {
+		if report := r.Reports[m.Name]; report != nil {
+			for _, l := range report.Layers {
+				if !l.Float && !slices.Contains(r.Kept, l.Layer) {
+					names = append(names, l.Layer)
+				}
+			}
+		}
+	}
+	return names
+}
+
+// attempt makes a recipe that leaves the layers of kept as they are.
+func attempt(ctx *lower.Context, prepared *ir.Program, samples map[string]Samples, opt Options,
+	kept map[string]bool) (*Result, error) {
+	r := &Result{Reports: map[string]*Report{}, Float: ir.Clone(prepared),
+		Recipe: &Recipe{Version: RecipeVersion, Arithmetic: Arithmetic, Scheme: opt.Scheme.Name,
+			Model: prepared.Source}}
+	if opt.Scheme.Static() {
+		r.Recipe.Calibration = &Calibration{Observer: opt.Observer}
+		if opt.Observer == "percentile" {
+			r.Recipe.Calibration.Percentile = opt.Percentile
+		}
+	}
+	keep := func(l *Layer) bool { return kept[l.Node.Name] || matches(l, opt.KeepFloat) }
+	q := &Default{Scheme: opt.Scheme, Outside: opt.Outside, Keep: keep}
+	if opt.Wide {
+		q.Keep, q.Wide = nil, keep
+	}
+	for _, m := range r.Float.Methods {
+		model := ModelOf(ctx.Table, r.Float, m)
+		a := q.Annotate(model)
+		if !slices.ContainsFunc(a.Layers, func(l *Layer) bool { return !l.Float }) {
+			if len(a.Layers) > 0 {
+				r.Recipe.Methods = append(r.Recipe.Methods, MethodRecipe{Name: m.Name})
+				continue
+			}
+			return nil, fmt.Errorf(
+				"method %q has no layer that multiplies float32: there is nothing to quantize", m.Name)
+		}
+		var e *equalization
+		var err error
+		if opt.Equalize {
+			if e, err = equalize(model, a); err != nil {
+				return nil, err
+			}
+		}
+		made, err := Calibrate(model, a, samples[m.Name], opt)
+		if err != nil {
+			return nil, err
+		}
+		if e != nil {
+			e.record(made)
+		}
+		if r.Recipe.Calibration != nil {
+			r.Recipe.Calibration.Samples = max(r.Recipe.Calibration.Samples, samples[m.Name].Count)
+		}
+		r.Recipe.Methods = append(r.Recipe.Methods, *made)
+		made = &r.Recipe.Methods[len(r.Recipe.Methods)-1]
+		if err := r.measure(ctx, prepared, a, made, samples[m.Name], opt); err != nil {
+			return nil, err
+		}
+	}
+	return r, r.convert(ctx, prepared)
+}
+
+func (r *Result) convert(ctx *lower.Context, prepared *ir.Program) error {
+	r.Quantized = ir.Clone(prepared)
+	return Convert(ctx.Table, r.Quantized, r.Recipe)
+}
+
+// measure compares what the recipe of a method makes of it with float32, and corrects biases.
+func (r *Result) measure(ctx *lower.Context, prepared *ir.Program, a *Annotation, m *MethodRecipe,
+	samples Samples, opt Options) error {
+	if opt.Compare == 0 || samples.Count == 0 {
+		return nil
+	}
+	for corrected := !opt.CorrectBias; ; corrected = true {
+		if err := r.convert(ctx, prepared); err != nil {
+			return err
+		}
+		c := &comparison{table: ctx.Table, float: methodNamed(r.Float, m.Name), annotation: a,
+			quantized: methodNamed(r.Quantized, m.Name), done: opt.Done}
+		report, err := c.compare(samples, opt.Compare)
+		if err != nil {
+			return err
+		}
+		for i := range report.Layers {
+			for _, l := range a.Layers {
+				if l.Node.Name == report.Layers[i].Layer {
+					report.Layers[i].Sum = largestSum(l, m)
+				}
+			}
+		}
+		for _, x := range m.Activations {
+			if x.Range != nil && x.Range[0] == 0 && x.Range[1] == 0 {
+				report.Silent = append(report.Silent, x.Value)
+			}
+		}
+		r.Reports[m.Name] = report
+		if corrected {
+			return nil
+		}
+		for l, by := range c.drift {
+			if !l.Bias.Type.Numel().Is(int64(len(by))) {
+				continue
+			}
+			for i := range by {
+				by[i] = -by[i]
+			}
+			m.biasOf(l.Bias.Name).Add = toFloat32s(by)
+		}
+		m.sortBiases()
+	}
+}
+
+// matches reports whether one of the patterns is of a layer's name, module or operator.
+func matches(l *Layer, patterns []string) bool {
+	for _, p := range patterns {
+		for _, name := range []string{l.Node.Name, l.Node.Loc.Module, ir.OpBase(l.Node.Op)} {
+			if ok, err := path.Match(p, name); ok && err == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
