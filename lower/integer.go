@@ -379,7 +379,8 @@ func (a *integerArithmetic) move(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 }
 
 const (
-	padOp = "aten.constant_pad_nd.default"
+	padOp     = "aten.constant_pad_nd.default"
+	permuteOp = "aten.permute.default"
 )
 
 // pads reports whether c adds a number to the borders of a tensor.
