@@ -35,9 +35,9 @@ var IntegerArithmetic = Pass{
 	Run: perNode(func(ctx *Context, p *ir.Program, m *ir.Method) visitor {
 		a := &integerArithmetic{speed: ctx.Speed, constant: Constants(p, m),
 			of: map[*ir.Value]*quantity{}, padded: map[*ir.Value]*quantity{},
-			within: map[*ir.Value][2]int64{},
-			sums:   map[*ir.Value]*scaledSum{}, linear: map[*ir.Value]*linear{}, int8: map[*ir.Value]*ir.Value{},
-			groups: map[*ir.Value]*quantity{},
+			within: map[*ir.Value][2]int64{}, sums: map[*ir.Value]*scaledSum{},
+			linear: map[*ir.Value]*linear{}, int8: map[*ir.Value]*ir.Value{},
+			groups: map[*ir.Value]*quantity{}, int4: map[*ir.Value]*ir.Value{},
 			chosen: map[*ir.Value]bool{}, functions: map[*ir.Value]*function{}}
 		return onCalls(a.visit)
 	}),
@@ -53,6 +53,7 @@ type integerArithmetic struct {
 	linear   map[*ir.Value]*linear    // floats that are linear functions of integers
 	int8     map[*ir.Value]*ir.Value  // of uint8, what they are less 128
 	groups   map[*ir.Value]*quantity  // floats that stand for integers with scales for groups
+	int4     map[*ir.Value]*ir.Value  // constants unpacked, nil if they take more bits
 	// floats that are functions of integers
 	functions map[*ir.Value]*function
 	chosen    map[*ir.Value]bool // scales, and zero points in the range of the integers
@@ -107,6 +108,13 @@ func (a *integerArithmetic) visit(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir
 		signed := a.signed(b, q)
 		if a.of[n.Output(0)] = signed; signed != q && q.ints.Def != nil {
 			return []*ir.Value{a.float(b, signed)}
+		}
+		if a.constant[signed.ints] && a.packed(b, signed.ints) != nil {
+			stored := *signed
+			stored.ints = a.packed(b, signed.ints)
+			v := a.float(b, &stored)
+			a.of[v] = signed
+			return []*ir.Value{v}
 		}
 		return nil
 	case perGroupOp:

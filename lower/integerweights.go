@@ -28,6 +28,45 @@ func (a *integerArithmetic) group(c *ops.Call) *quantity {
 	return q
 }
 
+// packed returns the integers of constant weights of at most 4 bits, two to a byte, nil if they
+// are none.
+func (a *integerArithmetic) packed(b *ops.Builder, v *ir.Value) *ir.Value {
+	if u, ok := a.int4[v]; ok || v.Type.DType != ir.Int8 || v.Type.Rank() == 0 || a.speed {
+		return u
+	}
+	xs, ok := a.elements(v)
+	if !ok || len(xs) == 0 || len(xs)%2 != 0 || slices.Min(xs) < -8 || slices.Max(xs) > 7 {
+		a.int4[v] = nil
+		return nil
+	}
+	data := make(ir.Bytes, len(xs)/2)
+	for i := range data {
+		data[i] = byte(int8(xs[2*i]))&15 | byte(int8(xs[2*i+1]))<<4
+	}
+	sizes, _ := v.Type.StaticSizes()
+	rows := slices.Clone(sizes)
+	if last := len(rows) - 1; rows[last]%2 == 0 {
+		rows[last] /= 2
+	} else {
+		rows = []int64{int64(len(data))}
+	}
+	u := b.Op(ops.UnpackInt4, b.Constant(v.Name+"_packed", &ir.Constant{Data: data,
+		Type: ir.StaticTensor(ir.Uint8, rows...)}))
+	if len(rows) != len(sizes) {
+		u = b.Op("aten.view.default", u, sizes)
+	}
+	a.int4[v] = u
+	return u
+}
+
+// stored is constant weights as they are kept.
+func (a *integerArithmetic) stored(b *ops.Builder, ints *ir.Value) *ir.Value {
+	if u := a.packed(b, ints); u != nil {
+		return u
+	}
+	return ints
+}
+
 // weight returns the integers that weight v stands for, which are constant and have zero points
 // of zero, and their scales as a tensor, one for each channel of an axis or for each row and
 // group; nil if it is no such weight.
@@ -85,13 +124,14 @@ func (a *integerArithmetic) mixedProduct(b *ops.Builder, n *ir.Node, c *ops.Call
 			return nil
 		}
 		w = b.Constant(w.Name+"_rows", made[0])
+		a.constant[w] = true
 	}
 	rank := x.Type.Rank()
 	if rank != 2 {
 		x = b.Op("aten.view.default", x, []sym.Expr{sym.Mul(x.Type.Sizes[:rank-1]...),
 			x.Type.Sizes[rank-1]})
 	}
-	y := b.Op("quantized_decomposed.mixed_linear.default", x, w, scales, nil)
+	y := b.Op("quantized_decomposed.mixed_linear.default", x, a.stored(b, w), scales, nil)
 	if rank != 2 {
 		y = b.Op("aten.view.default", y, c.Outs[0].Sizes)
 	}
@@ -113,8 +153,8 @@ func (a *integerArithmetic) mixedConvolution(b *ops.Builder, n *ir.Node,
 		return nil
 	}
 	each := append([]int64{-1}, slices.Repeat([]int64{1}, c.Outs[0].Rank()-2)...)
-	y := b.Op(n.Op, c.Value("input"), b.Op("aten._to_copy.default", w, ops.Kw("dtype", ir.Float32)),
-		nil, c.Arg("stride"), c.Arg("padding"), c.Arg("dilation"), c.Arg("transposed"),
+	y := b.Op(n.Op, c.Value("input"), b.Op("aten._to_copy.default", a.stored(b, w),
+		ops.Kw("dtype", ir.Float32)), nil, c.Arg("stride"), c.Arg("padding"), c.Arg("dilation"), c.Arg("transposed"),
 		c.Arg("output_padding"), c.Arg("groups"))
 	y = b.Op("aten.mul.Tensor", y, b.Op("aten.view.default", scales, each))
 	if c.Has("bias") {

@@ -10,6 +10,10 @@ import (
 var productSamples = byName{
 	"etgen.integer_matmul.default": integerMatmulSamples,
 	"etgen.integer_linear.default": integerLinearSamples,
+	"etgen.unpack_int4.default": func(r *Rand) []Sample {
+		return []Sample{NewSample("packed", Tensor(ir.Uint8, Values{}, 3)),
+			NewSample("packed", Tensor(ir.Uint8, Values{}, 2, r.Dim()))}
+	},
 	"etgen.integer_mul.default": pairwise([]ir.DType{ir.Int8, ir.Uint8, ir.Int16}, "self_zero_point",
 		3, "other_zero_point", 120, "dtype", ir.Float32),
 	"aten.scaled_dot_product_attention.default": attentionSamples,

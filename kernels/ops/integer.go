@@ -18,6 +18,7 @@ const (
 const (
 	IntegerLinear = "etgen.integer_linear.default"
 	IntegerMul    = "etgen.integer_mul.default"
+	UnpackInt4    = "etgen.unpack_int4.default"
 )
 
 // integerElementwise are elementwise operators of integers of a quantized network, which
@@ -61,6 +62,27 @@ func integerElementwise() []entry {
 				sum = expr.Add(sum, num(must(c.Int("added"))))
 				return between(expr.Shr(sum, num(must(c.Int("shift")))),
 					num(must(c.Int("quant_min"))), num(must(c.Int("quant_max"))))
+			}),
+		},
+		{
+			// Integers of 4 bits, two of which lie in a byte along the last dimension, the first
+			// one in the lower half.
+			Schema: "etgen::unpack_int4(Tensor packed) -> Tensor",
+			Infer: func(c *Call) []ir.Type {
+				t := c.Tensor("packed")
+				c.errorIf(t.DType != ir.Uint8 || t.Rank() == 0, "integers in %s of %s", t.DType,
+					sizesOf{t})
+				sizes := slices.Clone(t.Sizes)
+				sizes[len(sizes)-1] = sym.Mul(sizes[len(sizes)-1], sym.Int(2))
+				return one(ir.TensorOf(ir.Int8, sizes...))
+			},
+			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
+				last, two := len(at)-1, sym.Int(2)
+				in := append(slices.Clone(at[:last]), sym.FloorDiv(at[last], two))
+				x, four := c.Load("packed", in...), expr.Int(ir.Int32, 4)
+				low := expr.Cast(ir.Int32, expr.Cast(ir.Int8, expr.Shl(expr.Cast(ir.Int32, x), four)))
+				return expr.Shr(expr.Select(expr.IdxLt(sym.Mod(at[last], two), sym.Int(1)), low,
+					expr.Cast(ir.Int32, expr.Cast(ir.Int8, x))), four)
 			}),
 		},
 		{

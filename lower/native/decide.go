@@ -42,11 +42,30 @@ func (b *builder) repeatable(t expr.Tensor, evals float64) bool {
 	return evals <= 1 || price <= free || price <= cheap && evals <= cheapRepeat
 }
 
-// rewidened reports whether v is better made wide as often as it is read than kept, because
-// that takes more memory than what it is made of.
+// rewidened reports whether v is better made of bytes, as what dequantizes or unpacks does, as
+// often as it is read than kept, because it takes more memory than they.
 func (b *builder) rewidened(v *ir.Value, evals float64) bool {
-	_, src := b.widened(v)
-	return src != nil && (evals <= wideRepeat || src.Const != nil || b.opt.Target.Scarce())
+	def := b.facts[v.Def]
+	if def == nil || def.call == nil || len(def.tensors) != 1 || len(def.call.Scalars()) > 0 ||
+		!singleValued(def.tensors[0].Body) {
+		return false
+	}
+	constant, bytes := true, 0.0
+	for _, u := range def.call.Operands() {
+		constant = constant && u.Const != nil
+		bytes += b.number(numel(u)) * float64(u.Type.DType.Size())
+	}
+	src := def.call.Operands()[0].Type.DType
+	return src.IsInt() && src.Size() == 1 &&
+		bytes < b.number(numel(v))*float64(v.Type.DType.Size()) && (evals <= wideRepeat || constant ||
+		b.opt.Target.Scarce() && len(def.call.Operands()) == 1)
+}
+
+// singleValued reports whether e is a small expression without a sum.
+func singleValued(e *expr.Expr) bool {
+	ok := true
+	expr.Walk(e, func(e *expr.Expr) { ok = ok && e.Op != expr.OpReduce })
+	return ok && sizeOf(e) <= 2*maxWidened
 }
 
 // decide chooses, for every value of g and its regions, whether it gets a
