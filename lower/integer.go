@@ -33,13 +33,7 @@ var IntegerArithmetic = Pass{
 	Name: "integer-arithmetic",
 	Doc:  "make quantized networks compute with integers",
 	Run: perNode(func(ctx *Context, p *ir.Program, m *ir.Method) visitor {
-		a := &integerArithmetic{speed: ctx.Speed, constant: Constants(p, m),
-			of: map[*ir.Value]*quantity{}, padded: map[*ir.Value]*quantity{},
-			within: map[*ir.Value][2]int64{}, sums: map[*ir.Value]*scaledSum{},
-			linear: map[*ir.Value]*linear{}, int8: map[*ir.Value]*ir.Value{},
-			groups: map[*ir.Value]*quantity{}, int4: map[*ir.Value]*ir.Value{},
-			chosen: map[*ir.Value]bool{}, functions: map[*ir.Value]*function{}}
-		return onCalls(a.visit)
+		return onCalls(newIntegerArithmetic(ctx.Speed, Constants(p, m)).visit)
 	}),
 }
 
@@ -57,6 +51,15 @@ type integerArithmetic struct {
 	// floats that are functions of integers
 	functions map[*ir.Value]*function
 	chosen    map[*ir.Value]bool // scales, and zero points in the range of the integers
+}
+
+func newIntegerArithmetic(speed bool, constant map[*ir.Value]bool) *integerArithmetic {
+	return &integerArithmetic{speed: speed, constant: constant, of: map[*ir.Value]*quantity{},
+		padded: map[*ir.Value]*quantity{}, within: map[*ir.Value][2]int64{},
+		sums: map[*ir.Value]*scaledSum{}, linear: map[*ir.Value]*linear{},
+		int8: map[*ir.Value]*ir.Value{}, groups: map[*ir.Value]*quantity{},
+		int4: map[*ir.Value]*ir.Value{}, chosen: map[*ir.Value]bool{},
+		functions: map[*ir.Value]*function{}}
 }
 
 // quantity is what a float32 tensor stands for: (ints - zero)·scale, with a scale and a zero

@@ -157,13 +157,18 @@ func (a *integerArithmetic) signed(b *ops.Builder, q *quantity) *quantity {
 	return &s
 }
 
+// gives reports whether the integers of q are what it is quantized to.
+func (q *quantity) gives(to *quantization) bool {
+	return q.uniform() && q.scale[0] == to.scale && q.zero[0] == to.zero &&
+		q.ints.Type.DType == to.dtype && q.least >= to.lo && q.most <= to.hi
+}
+
 // quantized is what node n makes of v, and between which integers it lies; nil if no fewer steps
 // than by floats give it.
 func (a *integerArithmetic) quantized(b *ops.Builder, n *ir.Node, v *ir.Value,
 	to *quantization) (made *ir.Value, within [2]int64) {
 	within = [2]int64{to.lo, to.hi}
-	if q := a.of[v]; q != nil && q.uniform() && q.scale[0] == to.scale && q.zero[0] == to.zero &&
-		q.ints.Type.DType == to.dtype && q.least >= to.lo && q.most <= to.hi {
+	if q := a.of[v]; q != nil && q.gives(to) {
 		if q.inner != nil {
 			a.padded[q.ints] = q
 		}

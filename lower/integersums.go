@@ -333,19 +333,26 @@ func (a *integerArithmetic) largestSum(x, w *quantity, axis, lead int) int64 {
 	return int64(slices.Max(append(sums, 0))) * x.far()
 }
 
+// biasOf returns the elements of a constant bias, which may be quantized.
+func (a *integerArithmetic) biasOf(v *ir.Value) (xs []float64, ok bool) {
+	q := a.of[v]
+	if q == nil || q.dynamic[0] != nil {
+		return a.elements(v)
+	}
+	if xs, ok = a.elements(q.ints); ok {
+		for i := range xs {
+			k := min(i, len(q.scale)-1)
+			xs[i] = (xs[i] - float64(q.zero[k])) * q.scale[k]
+		}
+	}
+	return xs, ok
+}
+
 // bias is a constant bias in units of the scales: integers if it is one of integers and a sum
 // of at most the given size and it is one of int32, else floats, nil if there are none.
 func (a *integerArithmetic) bias(b *ops.Builder, n *ir.Node, v *ir.Value, s *scaledSum,
 	most int64) (ints *ir.Value, floats []float64) {
-	xs, ok := a.elements(v)
-	if q := a.of[v]; q != nil && q.dynamic[0] == nil {
-		if xs, ok = a.elements(q.ints); ok {
-			for i := range xs {
-				k := min(i, len(q.scale)-1)
-				xs[i] = (xs[i] - float64(q.zero[k])) * q.scale[k]
-			}
-		}
-	}
+	xs, ok := a.biasOf(v)
 	if !ok {
 		return nil, nil
 	}

@@ -61,8 +61,9 @@ func (a *integerArithmetic) table(b *ops.Builder, n *ir.Node, f *function,
 		q := *f.of
 		q.ints = b.Constant("int8", &ir.Constant{Type: ir.StaticTensor(ir.Int8, 256), Data: bytes})
 		v := (&integerArithmetic{of: map[*ir.Value]*quantity{}}).float(b, &q)
-		known := map[*ir.Value]*ir.Value{must.Get(b.Table.Bind(f.nodes[0])).Operands()[0]: v}
-		return []*ir.Value{again(b, append(slices.Clip(f.nodes), n), known)}
+		nodes := append(slices.Clip(f.nodes), n)
+		known := map[*ir.Value]*ir.Value{must.Get(b.Table.Bind(nodes[0])).Operands()[0]: v}
+		return []*ir.Value{again(b, nodes, known)}
 	})
 	if made == nil || made[0].Type.DType.Size() != 1 {
 		return nil

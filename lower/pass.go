@@ -24,6 +24,8 @@ type Context struct {
 	Bounds map[string]int64
 	// Speed says that time counts more than the space that constants take.
 	Speed bool
+	// Fixed asks for fixed-point arithmetic of quantized networks: see CortexM.
+	Fixed bool
 	// Done, if not nil, ends a pipeline with eval.ErrStopped soon after it is closed.
 	Done <-chan struct{}
 }

@@ -13,7 +13,7 @@ import (
 
 // Every pass has a folder of cases in testdata.
 func TestPasses(t *testing.T) {
-	ctx := &Context{Table: ops.Standard(), Checked: true,
+	ctx := &Context{Table: ops.Standard(), Checked: true, Fixed: true,
 		Bounds: map[string]int64{"s0": 8, "s1": 9, "u0": 4}, Legal: func(c *ops.Call) bool {
 			return c.Op.Name() == ops.Attention
 		}}

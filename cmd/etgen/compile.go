@@ -29,6 +29,7 @@ const asIs = "as-is"
 // compileFlags are the flags of every command that compiles.
 type compileFlags struct {
 	target, optimize, plan string
+	requantize             string
 	threads                int
 	strict                 bool
 	warn                   func(error)
@@ -47,6 +48,8 @@ func (f *compileFlags) add(cmd *cobra.Command, a *app) {
 		"how the arena is planned: best, greedy, disjoint (nothing shares memory), or, of a .pte, as-is: its tensors stay where its own plan has them, unless fusion is in the way")
 	oneOf(cmd, &f.optimize, "optimize", "", []string{"size", "speed"},
 		"size or speed (default: size for microcontrollers, else speed)")
+	oneOf(cmd, &f.requantize, "requantize", "", compile.Requantizations,
+		"how quantized networks bring sums to a scale: in float or fixed point (default: fixed for targets without floats in hardware, else float)")
 	flags.StringVar(&f.target, "target", "generic",
 		"the machine: generic or native (whoever compiles the package decides), "+
 			"scalar (no vectors), neon, x86-64-v3, x86-64-v4, or a microcontroller: "+
@@ -72,7 +75,7 @@ func (f *compileFlags) add(cmd *cobra.Command, a *app) {
 func (f *compileFlags) generator() string {
 	text := "etgen"
 	for _, flag := range []struct{ name, value, usual string }{
-		{"target", f.target, "generic"}, {"optimize", f.optimize, ""}, {"plan", f.plan, "best"},
+		{"target", f.target, "generic"}, {"optimize", f.optimize, ""}, {"requantize", f.requantize, ""}, {"plan", f.plan, "best"},
 		{"threads", strconv.Itoa(f.threads), "1"},
 	} {
 		if flag.value != flag.usual {
@@ -106,7 +109,7 @@ func (f *compileFlags) ignored(where string, names ...string) {
 func (f *compileFlags) language(name string) *compile.Language {
 	l := must.Get(compile.LanguageNamed(name))
 	if l.Kernels == nil {
-		f.ignored("with --lang="+name, "target", "optimize", "threads")
+		f.ignored("with --lang="+name, "target", "optimize", "requantize", "threads")
 	} else {
 		must.Check(f.targetOf(l, "--lang="+name))
 	}
@@ -134,7 +137,8 @@ func (f *compileFlags) targetOf(l *compile.Language, where string) error {
 // number of them.
 func (f *compileFlags) options(model ...string) compile.Options {
 	opt := compile.Options{Context: f.cmd.Context(), Target: f.target, Optimize: f.optimize,
-		Generator: f.generator(), Threads: f.threads,
+		Requantize: f.requantize,
+		Generator:  f.generator(), Threads: f.threads,
 		Checked: f.checked, Bounds: f.bounds, Warn: f.warn, Strict: f.strict}
 	if _, err := tuned.MachineNamed(f.target); err != nil {
 		failUsage("--target: %v", err)

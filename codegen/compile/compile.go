@@ -33,9 +33,14 @@ type Options struct {
 	// Generator is named in the head of every file, so that a reader can make
 	// them again; "" is "etgen". No absolute paths: the same input gives the
 	// same bytes everywhere.
-	Generator      string
-	Optimize       string // "speed" or "size"; "" is size for MCU targets, else speed
-	Planner        plan.Planner
+	Generator string
+	Optimize  string // "speed" or "size"; "" is size for MCU targets, else speed
+	Planner   plan.Planner
+	// Requantize is the arithmetic with which C and Go bring sums of quantized networks to a
+	// scale: "float" or "fixed"; "" is fixed for targets without floats in hardware.
+	Requantize string
+	// Dialect of an ExecuTorch program of a quantized network is "" or DialectCortexM.
+	Dialect        string
 	Poison         bool // tests: overwrite dead buffers; with plan.Disjoint only
 	Patches        int  // tests: make convolutions in patches of so many rows wherever they can
 	FunctionWeight int  // tests: divide functions of the text that weigh more; 0: codegen.MaxWeight
@@ -84,6 +89,7 @@ func Lower(p *ir.Program, opt Options) (err error) {
 	if l.Kernels != nil {
 		target := opt.target(l)
 		ctx.Speed = target.Speed && !target.Machine.Microcontroller
+		ctx.Fixed = opt.fixed(target.Machine)
 		if !opt.Untuned {
 			ctx.Legal = tuned.Legal(tuned.Standard(), target)
 		}

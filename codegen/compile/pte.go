@@ -10,6 +10,9 @@ import (
 	"github.com/etgen/etgen/ir/pte"
 )
 
+// DialectCortexM is that of ExecuTorch's operators for microcontrollers.
+const DialectCortexM = "cortex_m"
+
 // PTE lowers p and makes an ExecuTorch program of it.
 func PTE(p *ir.Program, opt Options) (_ *codepte.Output, err error) {
 	defer opt.ended(&err)

@@ -75,3 +75,11 @@ func (opt Options) target(l *Language) tuned.Target {
 	}
 	return t
 }
+
+// Requantizations are the arithmetics that Options.Requantize names.
+var Requantizations = []string{"float", "fixed"}
+
+// fixed reports whether quantized networks compute in fixed point on a machine.
+func (opt Options) fixed(m *tuned.Machine) bool {
+	return opt.Requantize == "fixed" || opt.Requantize == "" && !m.Open && !m.Floats
+}

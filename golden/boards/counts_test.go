@@ -14,10 +14,14 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/golden/baremetal"
+	"github.com/etgen/etgen/golden/conform"
 	"github.com/etgen/etgen/golden/testcase"
 	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/toolchain"
+	"github.com/etgen/etgen/golden/way"
+	"github.com/etgen/etgen/kernels/tuned"
 )
 
 const countsFile = "counts.txt"
@@ -115,6 +119,13 @@ func TestCounts(t *testing.T) {
 func countOf(t *testing.T, c *testcase.Case, dir, on string, board baremetal.Board,
 	target toolchain.Target, optimize string) count {
 	t.Helper()
+	machine, err := tuned.MachineNamed(target.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !machine.Floats {
+		c = inFixedPoint(t, c)
+	}
 	g := generateFor(t, c, target, optimize)
 	work := t.TempDir()
 	runs, err := g.runs(work)
@@ -130,6 +141,22 @@ func countOf(t *testing.T, c *testcase.Case, dir, on string, board baremetal.Boa
 	return count{modelName(dir), on, []int64{report.Instructions, int64(report.Sizes.Text),
 		max(0, int64(report.Sizes.ROData)-g.weights), int64(report.Stack), g.arena.Size,
 		g.arena.LowerBound}}
+}
+
+// inFixedPoint is the first call of c with the outputs that the interpreter has in fixed point,
+// which is not PyTorch's arithmetic.
+func inFixedPoint(t *testing.T, c *testcase.Case) *testcase.Case {
+	t.Helper()
+	fixed := *c
+	fixed.Calls = slices.Clone(c.Calls[:1])
+	w := way.Reference{Options: compile.Options{Requantize: "fixed"}}
+	w.Run(t.Context(), []way.Job{conform.Job(&fixed, c.Models[0])}, func(_ int, r *way.Result) {
+		if r.Err != nil || r.Calls[0].Err != nil {
+			t.Fatal(r.Err, r.Calls)
+		}
+		fixed.Calls[0].Outputs = r.Calls[0].Outputs
+	})
+	return &fixed
 }
 
 func compilerOf(t *testing.T, target toolchain.Target) string {

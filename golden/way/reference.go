@@ -25,8 +25,8 @@ type Reference struct {
 	// if over 0, about how many iterations of loops a call may run: eval.ErrStopped
 	Most     int64
 	Pipeline lower.Pipeline // how the graph is lowered; none is lower.Backend
-	// Options tell what becomes of the program's warnings, and whether an index out of
-	// range is an error; nothing else.
+	// Options tell what becomes of the program's warnings, whether an index out of
+	// range is an error, and with what arithmetic quantized networks compute; nothing else.
 	Options compile.Options
 	Memory  int64         // bytes of the tensors that a call holds; 0: DefaultMemory
 	Limit   time.Duration // for one call; 0: DefaultTime
@@ -60,8 +60,8 @@ func (w Reference) job(ctx context.Context, j Job, r *Result) error {
 		pipeline = lower.Backend
 	}
 	if err := pipeline.Run(&lower.Context{Table: table, Checked: w.Options.Checked,
-		Bounds: w.Options.Bounds,
-		Done:   ctx.Done()}, p, nil); err != nil {
+		Bounds: w.Options.Bounds, Fixed: w.Options.Requantize == "fixed",
+		Done: ctx.Done()}, p, nil); err != nil {
 		return err
 	}
 	if err := w.Options.Warnings(p); err != nil {

@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"bytes"
+
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
@@ -334,3 +336,51 @@ func int8Pool(schema string, f func(*Call, *pool, *poolWindow) *expr.Expr) entry
 		}),
 	}
 }
+
+// FixedMean is the name of the mean in fixed point.
+const FixedMean = "etgen.fixed_mean.default"
+
+// fixedMean is the mean of int8 with another scale: the sum of the elements less their zero
+// point, which int32 holds, is rescaled by what brings the mean to the scale. cortex_m has
+// only a mean that keeps the scale, so that there it is a product with ones.
+func fixedMean() entry {
+	return reducer{
+		schema: "etgen::fixed_mean(Tensor self, int[] dim, bool keepdim, int zero_point, int output_zero_point, int output_multiplier, int output_shift, int activation_min, int activation_max) -> Tensor",
+		rule: func(d ir.DType) (ir.DType, ir.DType, bool) {
+			return ir.Int32, ir.Int8, d == ir.Int8
+		},
+		emptyIsAll: true, nonEmpty: true,
+		body: func(r *reduction) []*expr.Expr {
+			n := r.c.int32Args("zero_point", "output_zero_point", "activation_min",
+				"activation_max")
+			less := expr.Mul(r.size(), n[0])
+			y := expr.Sub(expr.Sum(r.red, r.x()), less)
+			return exprs(finish(r.c.rescaleArg("output").of(y), n[1], n[2], n[3]))
+		},
+		core: decomposed(func(b *Builder, c *Call) *ir.Value {
+			x := c.Tensor("self")
+			var kept, gone []int
+			n := sym.Int(1)
+			for d, over := range c.dims("dim", x.Rank(), true) {
+				if over {
+					gone, n = append(gone, d), sym.Mul(n, x.Sizes[d])
+				} else {
+					kept = append(kept, d)
+				}
+			}
+			count, known := n.Const()
+			c.errorIf(!known, "over %s elements", n)
+			ones := b.Constant("ones", &ir.Constant{Type: ir.StaticTensor(ir.Int8, 1, count),
+				Data: ir.Bytes(bytes.Repeat([]byte{1}, int(count)))})
+			v := b.aten("view", b.aten("permute", c.Value("self"), append(kept, gone...)),
+				[]int64{-1, count})
+			v = b.Op(cortexMLinear, v, ones, nil, nil, -must(c.Int("zero_point")), 0,
+				c.Arg("output_zero_point"), []int64{must(c.Int("output_multiplier"))},
+				[]int64{must(c.Int("output_shift"))}, c.Arg("activation_max"),
+				c.Arg("activation_min"))
+			return b.aten("view", v, c.Outs[0].Sizes)
+		}),
+	}.op()
+}
+
+const cortexMLinear = "cortex_m.quantized_linear.default"

@@ -352,6 +352,7 @@ func groups() [][]entry {
 		convOps(),
 		integerProducts(),
 		integerElementwise(),
+		{fixedMean()},
 		poolOps(),
 		joinOps(),
 		rearrangeOps(),

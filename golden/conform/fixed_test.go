@@ -1,0 +1,168 @@
+package conform
+
+import (
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/golden/tensor"
+	"github.com/etgen/etgen/golden/testcase"
+	"github.com/etgen/etgen/golden/tier"
+	"github.com/etgen/etgen/golden/way"
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/lower"
+)
+
+// In fixed point the integers of a quantized network are the same in C for microcontrollers and
+// for hosts, in Go and in the interpreter. Of the graph that quantizes and dequantizes they
+// differ by one step at most, each operator by itself.
+func TestFixedPoint(t *testing.T) {
+	tier.Needs(t, tier.Normal)
+	var dirs []string
+	for _, pattern := range []string{"../cases/q_*", "../../../shared/models*/q_*"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dirs = append(dirs, found...)
+	}
+	var whole, cut []way.Job
+	for _, dir := range dirs {
+		c, err := testcase.Read(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, model := range c.Models {
+			job := Job(c, model)
+			whole = append(whole, withIntegers(job, false))
+			cut = append(cut, withIntegers(job, true))
+		}
+	}
+	fixed := func(optimize string) way.Settings {
+		return way.Settings{Options: compile.Options{Requantize: "fixed", Optimize: optimize}}
+	}
+	graph := integersOf(t, way.Reference{Pipeline: lower.ToCore}, whole)
+	for i := range cut {
+		for k := range cut[i].Calls {
+			c := &cut[i].Calls[k]
+			c.Inputs = append(c.Inputs[:len(c.Inputs):len(c.Inputs)], graph[i][k]...)
+		}
+	}
+	elements, differ := 0, 0
+	for i, calls := range integersOf(t, way.Reference{Options: fixed("").Options}, cut) {
+		for k, xs := range calls {
+			for j, x := range xs {
+				for e, b := range x.Tensor.Data {
+					elements++
+					d := int(int8(b)) - int(int8(graph[i][k][j].Tensor.Data[e]))
+					if d < -1 || d > 1 {
+						t.Errorf("%s: element %d of integers %d differs by %d", cut[i].File, e, j, d)
+					} else if d != 0 {
+						differ++
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d of %d elements differ by a step", differ, elements)
+	if elements == 0 || differ*500 > elements {
+		t.Errorf("%d of %d elements differ", differ, elements)
+	}
+	want := integersOf(t, way.Reference{Options: fixed("").Options}, whole)
+	for _, w := range []way.Way{way.C{Settings: fixed("size")}, way.C{Settings: fixed("speed")},
+		way.Go{Settings: fixed("")}} {
+		for i, calls := range integersOf(t, w, whole) {
+			for k, xs := range calls {
+				for j, x := range xs {
+					if string(x.Tensor.Data) != string(want[i][k][j].Tensor.Data) {
+						t.Errorf("%s: %s: integers %d differ from the interpreter's", w.Name(),
+							whole[i].File, j)
+					}
+				}
+			}
+		}
+	}
+}
+
+// withIntegers is job with outputs for all tensors of int8 that nodes quantize with constant
+// scales. Cut means that these are inputs to what follows, too, so that every operator of int8
+// is by itself.
+func withIntegers(job way.Job, cut bool) way.Job {
+	open := job.Open
+	job.Open = func() (*ir.Program, io.Closer, error) {
+		p, closer, err := open()
+		if err != nil {
+			return nil, nil, err
+		}
+		// The archive names more in the graph than etgen's passes make functional.
+		if err := lower.Functional.Run(&lower.Context{Table: ops.Standard()}, p, nil); err != nil {
+			return nil, nil, err
+		}
+		p.Dialect = ""
+		for _, m := range p.Methods {
+			integersOut(m, cut)
+		}
+		return p, closer, nil
+	}
+	job.Calls = append([]way.Call(nil), job.Calls...)
+	return job
+}
+
+func integersOut(m *ir.Method, cut bool) {
+	m.In, m.Out = nil, nil
+	names := ir.NewNames(m)
+	given := map[*ir.Value]*ir.Value{}
+	for _, n := range m.Graph.Nodes {
+		for i := range n.Args {
+			n.Args[i].Value = ir.MapRefs(n.Args[i].Value, func(v *ir.Value) ir.Arg {
+				if g := given[v]; g != nil {
+					v = g
+				}
+				return ir.Ref{Value: v}
+			})
+		}
+		if !strings.HasPrefix(n.Op, "quantized_decomposed.quantize_per_tensor.default") ||
+			n.Outputs[0].Type.DType != ir.Int8 {
+			continue
+		}
+		v := n.Outputs[0]
+		m.Graph.Outputs = append(m.Graph.Outputs, ir.Ref{Value: v})
+		m.Outputs = append(m.Outputs, ir.OutputSpec{Kind: ir.UserOutput})
+		if cut {
+			in := &ir.Value{Name: names.Fresh("given"), Type: v.Type}
+			m.Graph.Inputs = append(m.Graph.Inputs, in)
+			m.Inputs = append(m.Inputs, ir.InputSpec{Kind: ir.UserInput})
+			given[v] = in
+		}
+	}
+}
+
+// integersOf runs jobs and returns of each call the outputs of int8.
+func integersOf(t *testing.T, w way.Way, jobs []way.Job) [][][]tensor.Value {
+	t.Helper()
+	got := make([][][]tensor.Value, len(jobs))
+	w.Run(t.Context(), jobs, func(i int, r *way.Result) {
+		if r.Err != nil {
+			t.Errorf("%s: %s: %v", w.Name(), jobs[i].File, r.Err)
+		}
+		for _, c := range r.Calls {
+			if c.Err != nil {
+				t.Errorf("%s: %s: %v", w.Name(), jobs[i].File, c.Err)
+			}
+			var ints []tensor.Value
+			for _, o := range c.Outputs {
+				if o.Tensor != nil && o.Tensor.DType == ir.Int8 {
+					ints = append(ints, o)
+				}
+			}
+			got[i] = append(got[i], ints)
+		}
+	})
+	if t.Failed() {
+		t.FailNow()
+	}
+	return got
+}
