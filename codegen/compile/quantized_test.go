@@ -2,37 +2,58 @@ package compile
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/pt2"
+	"github.com/etgen/etgen/kernels/loop"
+	"github.com/etgen/etgen/lower/native"
 )
 
-// Quantized models multiply integers on microcontrollers: with the kernels for
-// bytes, nothing as floats, and no weight is dequantized when they run.
-func TestQuantizedModelsMultiplyIntegers(t *testing.T) {
-	files := []string{"../../golden/cases/q_lenet_static/model.pt2"}
-	for _, pattern := range []string{"models*/q_*/model*.pt2"} {
-		shared, err := filepath.Glob(filepath.Join("../../../shared", pattern))
+// quantizedFiles are the quantized models, here and shared.
+func quantizedFiles(t *testing.T) (files []string) {
+	for _, pattern := range []string{"../../golden/cases/q_*/model.pt2",
+		"../../../shared/models*/q_*/model*.pt2"} {
+		found, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
 		}
-		files = append(files, shared...)
+		files = append(files, found...)
 	}
-	for _, file := range files {
+	if len(files) < 14 {
+		t.Fatalf("%d quantized models", len(files))
+	}
+	return files
+}
+
+// quantizedNative is the native form of a quantized model, and its graph.
+func quantizedNative(t *testing.T, file string, opt Options) (*native.Program, *ir.Method) {
+	p, closer, err := pt2.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closer.Close()
+	np, err := Native(p, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return np, p.Methods[0]
+}
+
+// Models in which all is quantized multiply integers on microcontrollers: with the kernels for
+// bytes, nothing as floats. On targets with an FPU, too, no tensor between loops is of floats.
+func TestQuantizedModelsMultiplyIntegers(t *testing.T) {
+	for _, file := range quantizedFiles(t) {
+		name := filepath.Base(filepath.Dir(file))
+		if strings.Contains(name, "weights") || strings.Contains(name, "groups") || name == "q_lstm" {
+			continue // activations are floats
+		}
 		t.Run(strings.ReplaceAll(file, "../", ""), func(t *testing.T) {
-			p, closer, err := pt2.Read(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer closer.Close()
-			np, err := Native(p, Options{Target: "cortex-m4"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			np, m := quantizedNative(t, file, Options{Target: "cortex-m4"})
 			products := 0
-			for n := range p.Methods[0].Graph.All() {
+			for n := range m.Graph.All() {
 				switch base := ir.OpBase(n.Op); {
 				case strings.HasPrefix(n.Op, "etgen.integer_"):
 					products++
@@ -47,9 +68,56 @@ func TestQuantizedModelsMultiplyIntegers(t *testing.T) {
 					tuned++
 				}
 			}
-			if products == 0 || tuned == 0 {
+			if products == 0 || tuned == 0 && name != "q_int16" {
 				t.Errorf("%d products of integers, %d kernels for bytes", products, tuned)
 			}
+			for _, b := range np.Methods[0].Buffers {
+				if b.Storage == native.Arena && b.Root == nil && b.DType.IsFloat() &&
+					!strings.Contains(name, "dynamic") && !isScratch(np, b) {
+					t.Errorf("%s is a tensor of %s", b.Name, b.DType)
+				}
+			}
 		})
+	}
+}
+
+// isScratch reports whether calls have b for what they keep.
+func isScratch(np *native.Program, b *native.Buffer) bool {
+	found := false
+	native.EachCall(np.Methods[0].Body, func(c *native.Call) {
+		for i, a := range c.Args {
+			if a == b && c.Kernel.Loop != nil && c.Kernel.Loop.Bufs[i].Role == loop.Scratch {
+				found = true
+			}
+		}
+	})
+	return found
+}
+
+// On no target a loop makes something of constants alone when the model runs, as what
+// dequantizes weights does.
+func TestQuantizedWeightsStay(t *testing.T) {
+	for _, file := range quantizedFiles(t) {
+		for _, opt := range []Options{{Target: "cortex-m4"}, {Target: "cortex-m4", Optimize: "speed"},
+			{Target: "riscv32"}, {Target: "x86-64-v3"}, {Target: "x86-64-v3", Optimize: "size"},
+			{Lang: "go"}, {Lang: "go", Optimize: "size"}} {
+			t.Run(strings.Join([]string{strings.ReplaceAll(file, "../", ""), opt.Lang, opt.Target,
+				opt.Optimize}, " "), func(t *testing.T) {
+				np, _ := quantizedNative(t, file, opt)
+				native.EachCall(np.Methods[0].Body, func(c *native.Call) {
+					if c.Kernel.Loop == nil || c.Kernel.Copy {
+						return
+					}
+					reads := slices.DeleteFunc(slices.Clone(c.Args), func(b *native.Buffer) bool {
+						return c.Kernel.Loop.Bufs[slices.Index(c.Args, b)].Role != loop.In
+					})
+					if len(reads) > 0 && !slices.ContainsFunc(reads, func(b *native.Buffer) bool {
+						return b.Storage != native.Weight
+					}) {
+						t.Errorf("%s reads constants alone: %s", c.Kernel.Name, c.Kernel.Doc)
+					}
+				})
+			})
+		}
 	}
 }
