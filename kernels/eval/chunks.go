@@ -134,8 +134,7 @@ func operand[T element](v *vectors, o loop.Operand) func(fr *frame, n int) []T {
 // run returns the bytes of n elements from first on.
 func (v *vectors) run(fr *frame, k int, first int64, n, size int) []byte {
 	if first < 0 || first+int64(n) > fr.lens[k] {
-		must.Fail("access to elements %d to %d of buffer %s, which has %d", first, first+int64(n)-1,
-			v.p.f.Bufs[k].Name, fr.lens[k])
+		v.outside(fr, k, first, first+int64(n)-1)
 	}
 	return fr.bufs[k][first*int64(size) : (first+int64(n))*int64(size)]
 }
@@ -171,8 +170,11 @@ func (v *vectors) element(fr *frame, o loop.Operand, i int64) []byte {
 
 // scalar compiles an operand that is the same in all iterations.
 func scalar[T element](v *vectors, o loop.Operand) func(*frame) T {
-	x := v.value(o.Value)
-	d := o.DType
+	x, d := v.value(o.Value), o.DType
+	if e := o.Value; e.Op == expr.OpConst {
+		k := held[T](d, x(nil))
+		return func(*frame) T { return k }
+	}
 	return func(fr *frame) T { return held[T](d, x(fr)) }
 }
 

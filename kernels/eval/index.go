@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/etgen/etgen/ir/must"
@@ -154,13 +155,13 @@ func Index(e sym.Expr,
 		}
 	}
 	var f intFn
-	if err := guard("an index", func() { f = c.index(e) }); err != nil {
-		return nil, err
+	if err := must.Try(func() { f = c.index(e) }); err != nil {
+		return nil, fmt.Errorf("an index: %w", err)
 	}
 	fr := &frame{}
 	return func(values []int64) (n int64, err error) {
+		defer must.Catch(&err)
 		fr.ints = values
-		err = guard("an index", func() { n = f(fr) })
-		return n, err
+		return f(fr), nil
 	}, nil
 }

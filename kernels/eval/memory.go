@@ -115,9 +115,13 @@ func (v *vectors) within(fr *frame, k int, first, step int64, n int) {
 	last := first + int64(n-1)*step
 	if n > 0 && (min(first, last) < 0 || max(first, last) >= fr.lens[k] || step > math.MaxInt32 ||
 		step < math.MinInt32) {
-		must.Fail("access to elements %d to %d of buffer %s, which has %d", first, last,
-			v.p.f.Bufs[k].Name, fr.lens[k])
+		v.outside(fr, k, first, last)
 	}
+}
+
+func (v *vectors) outside(fr *frame, k int, first, last int64) {
+	must.Fail("access to elements %d to %d of buffer %s, which has %d", first, last,
+		v.p.f.Bufs[k].Name, fr.lens[k])
 }
 
 // decode sets x to the elements that b holds.
@@ -131,7 +135,9 @@ func decode[T element](x []T, b []byte) {
 	swapped(bytesOf(x), b, x)
 }
 
-// encode sets b to the elements of x.
+// encode sets b to the elements of x. It is not inlined, so that store is.
+//
+//go:noinline
 func encode[T element](b []byte, x []T) { swapped(b, bytesOf(x), x) }
 
 // bytesOf returns the memory of x.

@@ -8,6 +8,7 @@ package eval
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
@@ -97,12 +98,19 @@ func (p *Program) Run(bufs [][]byte, syms []int64, scalars []Value) error {
 // Runner executes a program again and again in memory of its own, one run at a
 // time: after the first it does not allocate.
 type Runner struct {
-	p  *Program
-	fr *frame
+	p    *Program
+	fr   *frame
+	bits []int // of buffers: bytes of an element, as a power of two
 }
 
 // Runner returns a new one.
-func (p *Program) Runner() *Runner { return &Runner{p, p.frame()} }
+func (p *Program) Runner() *Runner {
+	r := &Runner{p: p, fr: p.frame()}
+	for _, b := range p.f.Bufs {
+		r.bits = append(r.bits, bits.TrailingZeros(uint(b.DType.Size())))
+	}
+	return r
+}
 
 // Until lets runs end with ErrStopped soon after done is closed: before a loop,
 // those around it included, has gone through some ten thousand elements more. A
@@ -125,14 +133,25 @@ func (r *Runner) Run(bufs [][]byte, syms []int64, scalars []Value) error {
 		fr.ints[s] = syms[i]
 	}
 	for i, b := range bufs {
-		size := f.Bufs[i].DType.Size()
-		if len(b)%size != 0 {
+		n := len(b) >> r.bits[i]
+		if len(b) != n<<r.bits[i] {
 			return fmt.Errorf("%s: buffer %s has %d bytes, no multiple of %d", f.Name,
-				f.Bufs[i].Name, len(b), size)
+				f.Bufs[i].Name, len(b), 1<<r.bits[i])
 		}
-		fr.lens[i] = int64(len(b) / size)
+		fr.lens[i] = int64(n)
 	}
-	return guard(f.Name, func() { r.p.body.run(fr) })
+	if err := r.p.try(fr); err != nil {
+		return fmt.Errorf("%s: %w", f.Name, err)
+	}
+	return nil
+}
+
+// try runs the body and returns with what it fails. A call of few elements takes as long
+// as one more closure around this.
+func (p *Program) try(fr *frame) (err error) {
+	defer must.Catch(&err)
+	p.body.run(fr)
+	return nil
 }
 
 // block is a sequence of compiled statements.
@@ -148,14 +167,6 @@ func (b block) run(fr *frame) bool {
 	return false
 }
 
-// guard runs f and returns with what it fails.
-func guard(name string, f func()) error {
-	if err := must.Try(f); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
-}
-
 func newCompiler(f *loop.Func) *compiler {
 	return &compiler{p: &Program{f: f}, syms: map[*sym.Symbol]int{}, vars: map[*expr.Var]int{},
 		fns: map[*expr.Func]*function{}}
@@ -164,13 +175,16 @@ func newCompiler(f *loop.Func) *compiler {
 // Compile prepares f. It fails if f is not well formed.
 func Compile(f *loop.Func) (*Program, error) {
 	c := newCompiler(f)
-	err := guard(f.Name, func() {
+	err := must.Try(func() {
 		for _, s := range f.Syms {
 			c.p.symSlots = append(c.p.symSlots, c.symbol(s))
 		}
 		c.p.body = c.block(schedule.Vectorize(f, reader))
 	})
-	return c.p, err
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Name, err)
+	}
+	return c.p, nil
 }
 
 // frame returns the state of a run, without its arguments.

@@ -18,10 +18,10 @@ func (m *interpreter) tuned(s *native.Call, t *tunedKernel) func() error {
 		inputs = max(inputs, b.MaxLen)
 	}
 	_, results := s.Args[0].Len.Bounds()
-	call := must.Get(gofunc.NewCall(s.Kernel.Tuned, t.bounds.Add, results, inputs))
+	call := must.Get(gofunc.NewCall(s.Kernel.Tuned, nil, t.bounds.Add, results, inputs))
 	extra := s.Kernel.Tuned.First(tuned.Extra)
 	behind := s.Kernel.Tuned.First(tuned.Scratch)
-	sums := gofunc.Epilogue{Low: float32(t.bounds.Low), High: float32(t.bounds.High)}
+	sums := &gofunc.Epilogue{Low: float32(t.bounds.Low), High: float32(t.bounds.High)}
 	after := make([][]byte, 0, len(s.Args)+1)
 	return func() error {
 		if err := o.now(); err != nil {

@@ -198,8 +198,8 @@ func newLoops(f *loop.Func, reserve func(int64) error) *loops {
 
 func (l *loops) run(bufs [][]byte, done <-chan struct{}) error {
 	copy(l.bufs, bufs)
-	for i, b := range l.f.Bufs {
-		if b.Role == loop.InOut && !eval.Overlap(bufs[i], bufs[b.Init]) {
+	for i := range l.outs {
+		if b := &l.f.Bufs[i]; b.Role == loop.InOut && !eval.Overlap(bufs[i], bufs[b.Init]) {
 			copy(bufs[i], bufs[b.Init])
 		}
 	}

@@ -81,8 +81,7 @@ func (k *kernel) newTuned(c *ops.Call, in *tuned.Instance) *tunedCode {
 	}
 	t.epilogue = gofunc.Plain()
 	t.epilogue.EpilogueFunc = t.adding(c, in, int(count))
-
-	t.call = must.Get(gofunc.NewCall(in, -1, count, inputs))
+	t.call = must.Get(gofunc.NewCall(in, t.bufs, -1, count, inputs))
 	return t
 }
 
@@ -140,7 +139,7 @@ func (t *tunedCode) run(bufs [][]byte, done <-chan struct{}) error {
 	for i, k := range t.Added {
 		t.added[i], _ = eval.Floats(bufs[1+k], &t.aligned[i])
 	}
-	return t.call.Run(done, t.bufs, t.params, t.epilogue)
+	return t.call.Run(done, t.bufs, t.params, &t.epilogue)
 }
 
 // inPlace: the kernel writes results before it has read all operands.

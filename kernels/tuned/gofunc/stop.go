@@ -20,27 +20,34 @@ const (
 // Call calls a kernel's function on the memory of its buffers, and can be stopped. It is for
 // one goroutine.
 type Call struct {
-	f       Function
-	slots   []tuned.Slot
-	added   int         // which operand of the epilogue the function adds, -1 if none
-	bufs    [][]float32 // as the function takes them
-	aligned [][]float32 // for buffers that are not aligned
+	f     Function
+	bufs  [][]float32 // as the function takes them: the result, …
+	given []memory    // what runs set of them, the result first
+	added memory      // what the function adds; from is -1 if there is none
 
-	each  int64 // multiply-accumulates for a result
-	long  bool
-	left  int64
-	done  <-chan struct{}
-	given Epilogue // a function's that is not known is allocated if it is a variable
-	next  EpilogueFunc
-	watch EpilogueFunc
+	each     int64 // multiply-accumulates for a result
+	long     bool
+	left     int64
+	done     <-chan struct{}
+	epilogue Epilogue // a function's that is not known is allocated if it is a variable
+	next     EpilogueFunc
+	watch    EpilogueFunc
+}
+
+// memory is of a run: number from of what it is given is buffer to of the function.
+type memory struct {
+	from, to int
+	aligned  []float32 // if the memory is not
 }
 
 // stopped is what a call that is to end panics with.
 type stopped struct{}
 
 // NewCall returns a call of an instance for at most so many results and inputs. If it has no
-// multiply-accumulates, as pooling, a result may be made of any number of the inputs.
-func NewCall(in *tuned.Instance, added int, results, inputs int64) (*Call, error) {
+// multiply-accumulates, as pooling, a result may be made of any number of the inputs. fixed
+// are the buffers in the order of tuned.Instance.Slots, nil where each run gives another;
+// added says which operand of the epilogue the function adds, -1 if none.
+func NewCall(in *tuned.Instance, fixed [][]byte, added int, results, inputs int64) (*Call, error) {
 	slots := in.Slots()
 	f, ok := Lookup(in.Kernel.Go, slots)
 	if !ok {
@@ -52,9 +59,23 @@ func NewCall(in *tuned.Instance, added int, results, inputs int64) (*Call, error
 	if macs == 0 {
 		each = float64(inputs)
 	}
-	c := &Call{f: f, slots: slots, added: added, aligned: make([][]float32, len(slots)),
-		long: each*float64(results) >= worthStopping,
+	c := &Call{f: f, added: memory{from: -1}, long: each*float64(results) >= worthStopping,
 		each: int64(min(max(each, 1), worthStopping))}
+	for i, s := range slots {
+		if s.Kind == tuned.Extra {
+			if s.Index == added {
+				c.added.from = i
+			}
+			continue
+		}
+		var x []float32
+		if i < len(fixed) && fixed[i] != nil {
+			x, _ = eval.Floats(fixed[i], &x)
+		} else {
+			c.given = append(c.given, memory{from: i, to: len(c.bufs)})
+		}
+		c.bufs = append(c.bufs, x)
+	}
 	c.watch = func(run []float32, o, ch int) {
 		if c.left -= c.each * int64(len(run)); c.left < 0 {
 			c.left = pollEvery
@@ -74,30 +95,23 @@ func NewCall(in *tuned.Instance, added int, results, inputs int64) (*Call, error
 // Run calls the function with the memory of the buffers in the order of tuned.Instance.Slots.
 // It returns eval.ErrStopped if done is closed before it has ended: soon after that, what is
 // computed for a run of results being finished.
-func (c *Call) Run(done <-chan struct{}, memory [][]byte, p []int, f Epilogue) error {
-	c.given, c.bufs = f, c.bufs[:0]
-	var shared bool
-	for i, s := range c.slots {
-		if s.Kind == tuned.Extra && s.Index != c.added {
-			continue
-		}
-		x, same := eval.Floats(memory[i], &c.aligned[i])
-		switch s.Kind {
-		case tuned.Extra:
-			c.given.Add = x
-			continue
-		case tuned.Result:
-			shared = same
-		}
-		c.bufs = append(c.bufs, x)
+func (c *Call) Run(done <-chan struct{}, bufs [][]byte, p []int, f *Epilogue) error {
+	c.epilogue = *f
+	if c.added.from >= 0 {
+		c.epilogue.Add, _ = eval.Floats(bufs[c.added.from], &c.added.aligned)
+	}
+	var shared bool // the result is where it belongs
+	for i := len(c.given) - 1; i >= 0; i-- {
+		g := &c.given[i]
+		c.bufs[g.to], shared = eval.Floats(bufs[g.from], &g.aligned)
 	}
 	if !c.long || done == nil {
-		c.f(c.bufs, p, &c.given)
+		c.f(c.bufs, p, &c.epilogue)
 	} else if !c.watched(done, p) {
 		return eval.ErrStopped
 	}
 	if !shared {
-		eval.PutFloats(memory[0], c.bufs[0])
+		eval.PutFloats(bufs[0], c.bufs[0])
 	}
 	return nil
 }
@@ -110,8 +124,8 @@ func (c *Call) watched(done <-chan struct{}, p []int) (finished bool) {
 			panic(r)
 		}
 	}()
-	c.done, c.next, c.left = done, c.given.EpilogueFunc, 0
-	c.given.EpilogueFunc = c.watch
-	c.f(c.bufs, p, &c.given)
+	c.done, c.next, c.left = done, c.epilogue.EpilogueFunc, 0
+	c.epilogue.EpilogueFunc = c.watch
+	c.f(c.bufs, p, &c.epilogue)
 	return true
 }
