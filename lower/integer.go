@@ -14,7 +14,8 @@ import (
 // IntegerArithmetic makes a quantized network compute with integers. It follows the floats
 // that stand for integers, (q - zero point)·scale, from dequantize nodes on:
 //
-//   - what moves elements, takes the largest or limits them does so with the integers;
+//   - what moves elements, takes the largest or limits them does so with the integers; what
+//     multiplies by a number multiplies the scale;
 //   - a convolution or product of two such tensors is an integer sum of products, plus a bias,
 //     times a scale: a bias of integers is part of the sum, any other is added as float32 of
 //     the sum's unit, (sum + bias)·scale, which no compiler contracts;
@@ -162,6 +163,9 @@ func (a *integerArithmetic) visit(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir
 		}
 	}
 	if made := a.move(b, n, c); made != nil {
+		return made
+	}
+	if made := a.rescale(b, n, c); made != nil {
 		return made
 	}
 	if made := a.times(b, n, c); made != nil {
@@ -387,6 +391,28 @@ func (a *integerArithmetic) move(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 		outs[i] = a.float(b, &moved)
 	}
 	return outs
+}
+
+// rescale multiplies the scale instead of the floats by a number.
+func (a *integerArithmetic) rescale(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
+	if n.Op != "aten.mul.Scalar" && n.Op != "aten.mul.Tensor" && n.Op != "aten.div.Scalar" &&
+		n.Op != "aten.div.Tensor" {
+		return nil
+	}
+	q, by := a.of[c.Value("self")], a.otherOf(c)
+	if q == nil || q.dynamic[0] != nil || !q.uniform() || by == nil || len(by.terms) > 0 ||
+		c.Outs[0].DType != ir.Float32 || !sym.AllEqual(c.Outs[0].Sizes, q.ints.Type.Sizes) {
+		return nil
+	}
+	scaled := *q
+	scaled.scale = []float64{q.scale[0] * by.add}
+	if ir.OpBase(n.Op) == "div" {
+		scaled.scale[0] = q.scale[0] / by.add
+	}
+	if s := float32(scaled.scale[0]); !(s > math.SmallestNonzeroFloat32) || math.IsInf(float64(s), 0) {
+		return nil
+	}
+	return []*ir.Value{a.float(b, &scaled)}
 }
 
 const (

@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -20,9 +21,10 @@ type linear struct {
 }
 
 type term struct {
-	of    *quantity
-	value *ir.Value // the floats that stand for it
-	by    float64   // 1 is the quantity itself
+	of *quantity
+	by float64 // 1 is the quantity itself
+	// floats that stand for it or, the same integers scaled otherwise, for others
+	values map[*ir.Value]*quantity
 }
 
 // linearOf returns what is known of v as a linear function, nil if nothing is.
@@ -31,7 +33,7 @@ func (a *integerArithmetic) linearOf(v *ir.Value) *linear {
 		return l
 	}
 	if q := a.of[v]; q != nil && q.uniform() && q.ints.Type.DType.Size() == 1 {
-		return &linear{terms: []term{{q, v, 1}}, limits: unlimited}
+		return &linear{terms: []term{{q, 1, map[*ir.Value]*quantity{v: q}}}, limits: unlimited}
 	}
 	if xs, ok := a.elements(v); ok && len(xs) == 1 {
 		return &linear{add: xs[0], limits: unlimited}
@@ -106,12 +108,20 @@ func (x *linear) plus(y *linear, by float64) *linear {
 	sum := &linear{terms: slices.Clone(x.terms), add: x.add + by*y.add, limits: unlimited,
 		nodes: slices.Clone(x.nodes)}
 	for _, t := range y.terms {
-		i := slices.IndexFunc(sum.terms, func(s term) bool { return s.value == t.value })
+		i := slices.IndexFunc(sum.terms, func(s term) bool {
+			return s.of.ints == t.of.ints && s.of.zero[0] == t.of.zero[0]
+		})
 		if i < 0 {
-			sum.terms = append(sum.terms, term{t.of, t.value, 0})
+			sum.terms = append(sum.terms, term{t.of, 0, nil})
 			i = len(sum.terms) - 1
 		}
-		sum.terms[i].by += by * t.by
+		s := &sum.terms[i]
+		s.by += by * t.by * t.of.scale[0] / s.of.scale[0]
+		s.values = maps.Clone(s.values)
+		if s.values == nil {
+			s.values = map[*ir.Value]*quantity{}
+		}
+		maps.Copy(s.values, t.values)
 	}
 	for _, n := range y.nodes {
 		if !slices.Contains(sum.nodes, n) {
@@ -195,15 +205,18 @@ func (s *steps) tried(table *ops.Table, n *ir.Node, v *ir.Value, l *linear) bool
 		known := map[*ir.Value]*ir.Value{}
 		at := &integerArithmetic{of: map[*ir.Value]*quantity{}}
 		for i, t := range l.terms {
-			q := *t.of
 			sizes := [][]int64{{256, 1}, {1, 256}}[i]
 			data := make(ir.Bytes, 256)
 			for j := range data {
 				data[j] = byte(j)
 			}
-			q.ints = b.Constant("x", &ir.Constant{Type: ir.StaticTensor(q.ints.Type.DType, sizes...),
-				Data: data})
-			known[t.value] = at.float(b, &q)
+			ints := b.Constant("x", &ir.Constant{Data: data,
+				Type: ir.StaticTensor(t.of.ints.Type.DType, sizes...)})
+			for v, q := range t.values {
+				q := *q
+				q.ints = ints
+				known[v] = at.float(b, &q)
+			}
 		}
 		again(b, l.nodes, known)
 		c := must.Get(table.Bind(n))

@@ -197,6 +197,35 @@ def q_attention() -> Case:
     return case(Model(), Everything(), *calls((1, 6, 16)))
 
 
+def q_decoder() -> Case:
+    """The layer of a decoder: rms norm, rotary embedding, scaled_dot_product_attention as one operator, a gated product."""
+
+    class Model(nn.Module):
+        def __init__(self, d=16, h=2):
+            super().__init__()
+            self.h = h
+            self.q, self.k, self.v, self.o = (nn.Linear(d, d, bias=False) for _ in range(4))
+            self.n1, self.n2 = nn.RMSNorm(d, eps=1e-5), nn.RMSNorm(d, eps=1e-5)
+            self.g, self.u, self.d = nn.Linear(d, 2 * d, bias=False), nn.Linear(d, 2 * d, bias=False), nn.Linear(2 * d, d, bias=False)
+            a = torch.arange(5)[:, None] / 10 ** (torch.arange(4) / 4)
+            self.register_buffer("cos", torch.cat([a.cos(), a.cos()], -1))
+            self.register_buffer("sin", torch.cat([a.sin(), a.sin()], -1))
+
+        def turned(self, x):
+            a, b = x.chunk(2, -1)
+            return x * self.cos + torch.cat([-b, a], -1) * self.sin
+
+        def forward(self, x):
+            y = self.n1(x)
+            q, k, v = (f(y).reshape(1, 5, self.h, -1).transpose(1, 2) for f in (self.q, self.k, self.v))
+            y = F.scaled_dot_product_attention(self.turned(q), self.turned(k), v, is_causal=True)
+            x = x + self.o(y.transpose(1, 2).reshape(1, 5, -1))
+            y = self.n2(x)
+            return x + self.d(F.silu(self.g(y)) * self.u(y))
+
+    return case(Model(), Everything(), *calls((1, 5, 16)))
+
+
 def q_images() -> Case:
     """Transposed and grouped convolutions, nearest and bilinear upsampling, average pools of several windows."""
 
