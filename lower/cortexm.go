@@ -29,6 +29,8 @@ var CortexM = Pass{
 	Doc:  "make quantized networks compute with cortex_m operators, where fixed point is asked for",
 	Run: perMethod(func(ctx *Context, p *ir.Program, m *ir.Method) {
 		if ctx.Fixed {
+			// Portable operators would be less of what the pass knows.
+			decompose(ctx.Table, m, func(c *ops.Call) bool { return !HasKernel(c.Op) && (ctx.Legal == nil || !ctx.Legal(c)) })
 			x := &cortexM{integerArithmetic: newIntegerArithmetic(false, Constants(p, m)),
 				forms: map[*ir.Value]*fixedForm{}, derived: map[*ir.Value]bool{}}
 			rewrite(ctx.Table, m, onCalls(x.visit))

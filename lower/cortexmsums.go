@@ -142,6 +142,12 @@ func (m *cortexM) biasFor(b *ops.Builder, n *ir.Node, f *fixedLayer, always bool
 // fixed is a constant of int8 or int32.
 func (m *cortexM) fixed(b *ops.Builder, name string, d ir.DType, xs []int64,
 	sizes ...int64) *ir.Value {
+	v := intConstant(b, name, d, xs, sizes...)
+	m.constant[v] = true
+	return v
+}
+
+func intConstant(b *ops.Builder, name string, d ir.DType, xs []int64, sizes ...int64) *ir.Value {
 	raw := make(ir.Bytes, 0, len(xs)*d.Size())
 	for _, x := range xs {
 		if d == ir.Int8 {
@@ -150,9 +156,7 @@ func (m *cortexM) fixed(b *ops.Builder, name string, d ir.DType, xs []int64,
 			raw = binary.LittleEndian.AppendUint32(raw, uint32(x))
 		}
 	}
-	v := b.Constant(name, &ir.Constant{Type: ir.StaticTensor(d, sizes...), Data: raw})
-	m.constant[v] = true
-	return v
+	return b.Constant(name, &ir.Constant{Type: ir.StaticTensor(d, sizes...), Data: raw})
 }
 
 // transposed returns row-major xs of some sizes with the dimensions in another order.

@@ -28,11 +28,14 @@ import (
 //   - higher_order.cond, while_loop and scan with regions as Capture leaves
 //     them.
 //
+// What cortex_m operators take and give lies as CMSIS-NN wants it: see [CortexMLayout].
+//
 // An integer argument is a literal or refers to a value that such a node
 // defines. What a program writes to is in the specs of its outputs.
 var ToExecutorch = ToPortable.then(ir.ExecuTorch,
 	"out variants of operators that ExecuTorch has kernels for",
 	Refusals,
+	CortexMLayout,
 	OutVariants,
 )
 
@@ -40,6 +43,7 @@ var ToExecutorch = ToPortable.then(ir.ExecuTorch,
 // operators that ExecuTorch's runtime has kernels for.
 var ToPortable = Functional.with(
 	FoldBatchNorm,
+	CortexM,
 	DecomposeToPortable,
 	DefineSizes,
 	CheckIndices,

@@ -29,7 +29,7 @@ const asIs = "as-is"
 // compileFlags are the flags of every command that compiles.
 type compileFlags struct {
 	target, optimize, plan string
-	requantize             string
+	requantize, dialect    string
 	threads                int
 	strict                 bool
 	warn                   func(error)
@@ -50,6 +50,8 @@ func (f *compileFlags) add(cmd *cobra.Command, a *app) {
 		"size or speed (default: size for microcontrollers, else speed)")
 	oneOf(cmd, &f.requantize, "requantize", "", compile.Requantizations,
 		"how quantized networks bring sums to a scale: in float or fixed point (default: fixed for targets without floats in hardware, else float)")
+	oneOf(cmd, &f.dialect, "dialect", "", compile.Dialects,
+		"with --lang=pte: cortex_m makes a quantized model one of ExecuTorch's operators for microcontrollers, which compute as C does with --requantize=fixed")
 	flags.StringVar(&f.target, "target", "generic",
 		"the machine: generic or native (whoever compiles the package decides), "+
 			"scalar (no vectors), neon, x86-64-v3, x86-64-v4, or a microcontroller: "+
@@ -111,6 +113,7 @@ func (f *compileFlags) language(name string) *compile.Language {
 	if l.Kernels == nil {
 		f.ignored("with --lang="+name, "target", "optimize", "requantize", "threads")
 	} else {
+		f.ignored("with --lang="+name, "dialect")
 		must.Check(f.targetOf(l, "--lang="+name))
 	}
 	return l
@@ -137,8 +140,8 @@ func (f *compileFlags) targetOf(l *compile.Language, where string) error {
 // number of them.
 func (f *compileFlags) options(model ...string) compile.Options {
 	opt := compile.Options{Context: f.cmd.Context(), Target: f.target, Optimize: f.optimize,
-		Requantize: f.requantize,
-		Generator:  f.generator(), Threads: f.threads,
+		Requantize: f.requantize, Dialect: f.dialect,
+		Generator: f.generator(), Threads: f.threads,
 		Checked: f.checked, Bounds: f.bounds, Warn: f.warn, Strict: f.strict}
 	if _, err := tuned.MachineNamed(f.target); err != nil {
 		failUsage("--target: %v", err)

@@ -94,6 +94,10 @@ func Lower(p *ir.Program, opt Options) (err error) {
 			ctx.Legal = tuned.Legal(tuned.Standard(), target)
 		}
 	}
+	if opt.Dialect != "" {
+		opt.checkDialect(p, l)
+		ctx.Fixed = true
+	}
 	pipeline := l.pipeline
 	if opt.To != "" {
 		pipeline, _ = lower.To(opt.To)

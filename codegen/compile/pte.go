@@ -2,16 +2,34 @@ package compile
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/etgen/etgen/codegen"
 	codepte "github.com/etgen/etgen/codegen/pte"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/lower"
 )
 
 // DialectCortexM is that of ExecuTorch's operators for microcontrollers.
 const DialectCortexM = "cortex_m"
+
+// Dialects are what Options.Dialect names.
+var Dialects = []string{DialectCortexM}
+
+// checkDialect fails if a program in language l cannot be in the dialect asked for.
+func (opt Options) checkDialect(p *ir.Program, l *Language) {
+	switch {
+	case !slices.Contains(Dialects, opt.Dialect):
+		must.Fail("the dialect %q is unknown: take %s", opt.Dialect, DialectCortexM)
+	case l.Kernels != nil:
+		must.Fail("the dialect %s is one of ExecuTorch programs, not of %s", opt.Dialect, l.Name)
+	case !lower.IsQuantized(p):
+		must.Fail("%s: the dialect %s is for quantized models, and this one computes with floats alone: quantize it first", foreign.Message(p.Source), opt.Dialect)
+	}
+}
 
 // PTE lowers p and makes an ExecuTorch program of it.
 func PTE(p *ir.Program, opt Options) (_ *codepte.Output, err error) {

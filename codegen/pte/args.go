@@ -47,6 +47,10 @@ func (b *builder) call(n *ir.Node) {
 		}
 		s := must.At(func() *slot { return b.arg(a, p.Type) }, "its argument %s", p.Name)
 		c.args = append(c.args, s)
+		if p.Scratch() {
+			c.writes = append(c.writes, tensorsIn(s)...)
+			continue
+		}
 		if !p.Type.Mutates() || !p.KwOnly { // no out argument
 			c.reads = append(c.reads, tensorsIn(s)...)
 		}
