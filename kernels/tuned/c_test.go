@@ -65,7 +65,7 @@ func (tr *trial) kernel(t testing.TB, name string, params bool) string {
 		case tuned.Operand:
 			list = append(list, "const "+tr.element(s.Index)+" *"+s.Name)
 		case tuned.PackedConstant:
-			list = append(list, "const float *"+s.Name)
+			list = append(list, "const "+tr.element(len(in.Operands)+s.Index)+" *"+s.Name)
 		}
 	}
 	if len(tr.extra) > 0 {
@@ -165,6 +165,10 @@ func inLibrary(name string) string { return name + "f" }
 func (tr *trial) element(i int) string {
 	if i < len(tr.in.Operands) && tr.operands[tr.in.Operands[i]].DType == ir.Bool {
 		return "uint8_t"
+	}
+	if k := i - len(tr.in.Operands); k >= 0 && k < len(tr.in.Packed) &&
+		tr.in.Packed[k].DType == ir.Int8 {
+		return "int8_t"
 	}
 	return "float"
 }
@@ -305,6 +309,9 @@ func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial 
 		linear, matmul = "linear_rows_f32", "matmul_rows_f32"
 	}
 	sets := map[string][]*trial{linear: linearTrials(r, count), matmul: matmulTrials(r, count)}
+	if target.Language == tuned.C && !target.Machine.Tile.Vector && target.Machine.Floats {
+		sets["mixed_linear_f32"] = mixedTrials(r, count)
+	}
 	if target.Language == tuned.Go {
 		sets["max_pool2d_f32"], sets["avg_pool2d_f32"] = poolTrials(r, count, false, false),
 			poolTrials(r, count, true, false)

@@ -148,6 +148,8 @@ var vocabulary = func() map[string]Field {
 		{Name: "n", Unit: "columns", Doc: "Columns of the second matrix and of the result."},
 		{Name: "k", Unit: "elements",
 			Doc: "Columns of the first matrix and rows of the second: products of a sum."},
+		{Name: "group", Unit: "elements", Doc: "Elements of a row of weights that have one scale."},
+		{Name: "int4", Unit: flag, Doc: "Weights have 4 bits, two of them in a byte."},
 		// The window: taps are its elements.
 		{Name: "kernel_h", Unit: "rows", Doc: "Rows of taps."},
 		{Name: "kernel_w", Unit: "columns", Doc: "Columns of taps."},
@@ -291,8 +293,9 @@ var (
 
 // The descriptors of all kernels.
 var (
-	linearParams = describe("linear_params", []string{"m", "n", "k"})
-	matmulParams = describe("matmul_params", []string{"batch", "m", "n", "k", "in_stride_batch",
+	linearParams      = describe("linear_params", []string{"m", "n", "k"})
+	mixedLinearParams = describe("mixed_linear_params", []string{"m", "n", "k", "group", "int4"})
+	matmulParams      = describe("matmul_params", []string{"batch", "m", "n", "k", "in_stride_batch",
 		"in_stride_m", "in_stride_k", "weight_stride_batch", "weight_stride_k",
 		"weight_stride_n"})
 	convParams = describe("conv_params", []string{"batch", "groups", "in_channels",

@@ -28,6 +28,7 @@ type trial struct {
 	sample   samples.Sample
 	constant []bool          // by input
 	used     map[string]bool // by the text of its kernel
+	bits     int             // of integers
 	syms     map[*sym.Symbol]int64
 	epilogue *epilogue
 	extra    []float32
@@ -93,6 +94,10 @@ func (tr *trial) bind(t testing.TB, r *rand.Rand, target tuned.Target) bool {
 		for range n {
 			if o.DType == ir.Bool {
 				o.Data = append(o.Data, byte(r.IntN(2)))
+				continue
+			}
+			if o.DType == ir.Int8 {
+				o.Data = append(o.Data, byte(int8(r.Uint32())>>(8-tr.bits)))
 				continue
 			}
 			o.Data = binary.LittleEndian.AppendUint32(o.Data,
@@ -229,8 +234,8 @@ func (tr *trial) inputs() (out [][]float32) {
 		}
 		out = append(out, data)
 	}
-	for _, p := range tr.in.Packed {
-		out = append(out, floats(p.Data))
+	for _, p := range tr.in.Packed { // bytes are the bits of floats
+		out = append(out, floats(append(slices.Clone(p.Data), make([]byte, -len(p.Data)&3)...)))
 	}
 	return out
 }

@@ -253,10 +253,23 @@ func (b *builder) request(f *facts) *tuned.Request {
 			if b.mutable[v] {
 				return nil, false
 			}
-			return constBytes(v)
+			return b.elements(v)
 		},
 		Later: func(k int) bool { return b.later(f.call.Operands()[k]) },
 	}
+}
+
+// elements returns those of v if it is constant, or unpacked of a constant.
+func (b *builder) elements(v *ir.Value) ([]byte, bool) {
+	if def := v.Def; def != nil && def.Op == ops.UnpackInt4 {
+		packed, ok := constBytes(b.facts[def].call.Operands()[0])
+		data := make([]byte, 0, 2*len(packed))
+		for _, x := range packed {
+			data = append(data, byte(int8(x<<4)>>4), byte(int8(x)>>4))
+		}
+		return data, ok
+	}
+	return constBytes(v)
 }
 
 // onlyFirstRead reports whether n has results of which nobody reads any but the
