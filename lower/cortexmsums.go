@@ -430,24 +430,57 @@ func (m *cortexM) pool(n *ir.Node,
 	if l, ok := c.Arg("stride").(ir.List); !ok || len(l) > 0 {
 		stride, err3 = spatialInts(c, "stride", spatial)
 	}
-	ceil := c.Bool("ceil_mode")
-	padded := slices.ContainsFunc(padding, func(p int64) bool { return p > 0 })
-	channels, known := x.ints.Type.Sizes[1].Const()
-	if err1 != nil || err2 != nil || err3 != nil || padded && ceil || !known {
+	if err1 != nil || err2 != nil || err3 != nil {
 		return nil
 	}
-	kernel, stride, padding = image(kernel, 1), image(stride, 1), image(padding, 0)
+	return m.windows(n, x, image(kernel, 1), image(stride, 1), image(padding, 0),
+		c.Bool("ceil_mode"), c.Bool("count_include_pad"))
+}
+
+// adaptivePool is a pooling of windows that have one size and do not overlap.
+func (m *cortexM) adaptivePool(n *ir.Node,
+	c *ops.Call) func(*ops.Builder, *ir.Node, *quantization) *ir.Value {
+	x := m.ofBytes(c.Value("self"))
+	if x == nil || x.ints.Type.Rank() != c.Outs[0].Rank() || c.Outs[0].Rank() < 3 ||
+		c.Outs[0].Rank() > 4 {
+		return nil
+	}
+	var kernel, dims []int64
+	all := true
+	for d, size := range x.ints.Type.Sizes[2:] {
+		in, ok1 := size.Const()
+		out, ok2 := c.Outs[0].Sizes[2+d].Const()
+		if !ok1 || !ok2 || out < 1 || in%out != 0 {
+			return nil
+		}
+		kernel, dims, all = append(kernel, in/out), append(dims, int64(2+d)), all && out == 1
+	}
+	if all {
+		return m.meanOf(x, dims, true, c)
+	}
+	kernel = image(kernel, 1)
+	return m.windows(n, x, kernel, kernel, []int64{0, 0}, false, true)
+}
+
+// windows is the mean of windows of an image, of which padding may be part.
+func (m *cortexM) windows(n *ir.Node, x *quantity, kernel, stride, padding []int64,
+	ceil, whole bool) func(*ops.Builder, *ir.Node, *quantization) *ir.Value {
+	channels, known := x.ints.Type.Sizes[1].Const()
+	padded := slices.Max(padding) > 0
+	if padded && ceil || !known {
+		return nil
+	}
 	count := kernel[0] * kernel[1]
 	return func(b *ops.Builder, q *ir.Node, to *quantization) *ir.Value {
 		in, around := asImage(b, x.ints), padding
 		if x.scale[0] == to.scale && x.zero[0] == to.zero {
-			if padded && c.Bool("count_include_pad") {
+			if padded && whole {
 				in = denseOp(b, padOp, in, []int64{padding[1], padding[1], padding[0], padding[0]}, x.zero[0])
 				around = []int64{0, 0}
 			}
 			return limitedTo(b, seen(b, pooled(b, x, in, kernel, stride, around, ceil), n), to)
 		}
-		if ceil || padded && !c.Bool("count_include_pad") || count > maxWindow {
+		if ceil || padded && !whole || count > maxWindow {
 			return nil
 		}
 		l := &layer8{of: x, weights: slices.Repeat([]int64{1}, int(count*channels)),

@@ -26,8 +26,8 @@ func (opt Options) checkDialect(p *ir.Program, l *Language) {
 		must.Fail("the dialect %q is unknown: take %s", opt.Dialect, DialectCortexM)
 	case l.Kernels != nil:
 		must.Fail("the dialect %s is one of ExecuTorch programs, not of %s", opt.Dialect, l.Name)
-	case !lower.IsQuantized(p):
-		must.Fail("%s: the dialect %s is for quantized models, and this one computes with floats alone: quantize it first", foreign.Message(p.Source), opt.Dialect)
+	case opt.Recipe == nil && !lower.IsQuantized(p):
+		must.Fail("%s: the dialect %s is for quantized models, and this one computes with floats alone: make it one with --quantize", foreign.Message(p.Source), opt.Dialect)
 	}
 }
 
