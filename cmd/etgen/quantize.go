@@ -18,6 +18,7 @@ import (
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower"
 	"github.com/etgen/etgen/lower/quantize"
+	"github.com/etgen/etgen/rt/portable"
 )
 
 func schemeNames() (names []string) {
@@ -74,7 +75,8 @@ func (f *compileFlags) recipe(model []string) *quantize.Recipe {
 		}
 		r, err := quantize.New(&lower.Context{Table: ops.Standard(), Bounds: f.bounds,
 			Done: f.cmd.Context().Done()}, p, samplesOf(p, f.calibrate),
-			quantize.Options{Scheme: scheme, Done: f.cmd.Context().Done()})
+			quantize.Options{Scheme: scheme, Kernel: portable.Kernels(),
+				Done: f.cmd.Context().Done()})
 		must.Check(modelError(err))
 		return r.Recipe
 	case len(f.calibrate) > 0:
@@ -115,7 +117,7 @@ func newQuantize(a *app) *cobra.Command {
 	var calibrate, evaluate []string
 	var keep keepFlags
 	var asJSON bool
-	opt := quantize.Options{}
+	opt := quantize.Options{Kernel: portable.Kernels()}
 	cmd := &cobra.Command{
 		Use:   "quantize MODEL --calibrate=FILE -o RECIPE",
 		Short: "Make the recipe that quantizes a float model",
@@ -167,7 +169,8 @@ own, with inputs as float32 has them; total, with all layers before it quantized
 			opt.Progress, opt.Done = bar.show, cmd.Context().Done()
 			ctx := &lower.Context{Table: ops.Standard(), Done: cmd.Context().Done()}
 			rate := func(p *ir.Program) *quantize.Accuracy {
-				return ofModel(quantize.Evaluate(ctx, p, method, given, classes(labels), bar.show))
+				return ofModel(quantize.Evaluate(ctx, p, method, given, classes(labels),
+					opt.Kernel, bar.show))
 			}
 			if keep.accuracy > 0 {
 				if labels == "" {

@@ -29,12 +29,19 @@ func Tensor(d ir.DType, sizes []int64, data []byte) Value {
 	return Value{Kind: ir.TensorKind, Tensor: eval.Operand{DType: d, Sizes: sizes, Data: data}}
 }
 
+// Kernel computes a call on memory: of the result, then of the operands. It ends with
+// eval.ErrStopped soon after done is closed.
+type Kernel func(bufs [][]byte, done <-chan struct{}) error
+
 // Interpreter runs the nodes of one method.
 type Interpreter struct {
 	Table *ops.Table
 	// Meaning, if not nil, evaluates tensor expressions: loops do not then.
 	Meaning func(t expr.Tensor, operands []eval.Operand, syms map[*sym.Symbol]int64,
 		scalars []expr.Value) (eval.Operand, error)
+	// Kernel, if not nil, is asked for a kernel that computes a call of one tensor; constant gives
+	// the elements of operands that never change. Nil: the definition does.
+	Kernel func(c *ops.Call, constant func(operand int) ([]byte, bool)) Kernel
 	// Done, if not nil, ends what runs with eval.ErrStopped soon after it is closed.
 	Done <-chan struct{}
 	// Limit, if not nil, is how many iterations of loops may run; it becomes less by
@@ -283,6 +290,11 @@ func (m *Interpreter) fix(v *ir.Value) {
 // call returns the results of a bound call, whose operands have values.
 func (m *Interpreter) call(c *ops.Call) []Value {
 	op := c.Op
+	if m.Kernel != nil && len(c.Outs) == 1 && c.Outs[0].Kind == ir.TensorKind {
+		if k := m.Kernel(c, m.constants(c)); k != nil {
+			return m.kernel(c, k)
+		}
+	}
 	ts, _ := must.Get2(c.Results())
 	switch {
 	case ts != nil:
@@ -298,6 +310,29 @@ func (m *Interpreter) call(c *ops.Call) []Value {
 		return m.loops(c)
 	}
 	return m.decompose(c)
+}
+
+// constants gives the elements of the operands of c that never change.
+func (m *Interpreter) constants(c *ops.Call) func(operand int) ([]byte, bool) {
+	return func(k int) ([]byte, bool) {
+		if v := c.Operands()[k]; v.Const != nil {
+			return m.get(v).Tensor.Data, true
+		}
+		return nil, false
+	}
+}
+
+// kernel runs a kernel of c, which has one result.
+func (m *Interpreter) kernel(c *ops.Call, k Kernel) []Value {
+	t := c.Outs[0]
+	sizes := m.sizes(t.Sizes)
+	bufs := [][]byte{m.allocate(m.size(t.Numel()), t.DType)}
+	in, _ := m.operands(c)
+	for _, x := range in {
+		bufs = append(bufs, x.Data)
+	}
+	must.Check(k(bufs, m.Done))
+	return []Value{Tensor(t.DType, sizes, bufs[0])}
 }
 
 func (m *Interpreter) effect(c *ops.Call) {

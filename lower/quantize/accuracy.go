@@ -20,17 +20,19 @@ type Accuracy struct {
 func (a *Accuracy) Percent() float64 { return 100 * float64(a.Right) / float64(max(a.All, 1)) }
 
 // Evaluate runs a method of p, a program that Prepare or Convert left, on samples with labels.
-// What runs is what code is made of: the integer arithmetic itself.
+// What runs is what code is made of: the integer arithmetic itself, by kernels if any are given.
 func Evaluate(ctx *lower.Context, p *ir.Program, method string, samples Samples, labels []int64,
-	progress func(done, all int)) (*Accuracy, error) {
+	kernel kernels, progress func(done, all int)) (*Accuracy, error) {
 	if len(labels) != samples.Count {
 		return nil, fmt.Errorf("%d labels for %d samples", len(labels), samples.Count)
 	}
 	p = ir.Clone(p)
-	if err := lower.Backend.Run(ctx, p, nil); err != nil {
+	fast := *ctx
+	fast.Speed = kernel != nil
+	if err := lower.Backend.Run(&fast, p, nil); err != nil {
 		return nil, err
 	}
-	r := newRunner(ctx.Table, methodNamed(p, method), ctx.Done)
+	r := newRunner(ctx.Table, methodNamed(p, method), kernel, ctx.Done)
 	a := &Accuracy{}
 	for i, label := range labels {
 		inputs, err := samples.Get(i)

@@ -20,12 +20,16 @@ type Samples struct {
 type runner struct {
 	table  *ops.Table
 	method *ir.Method
+	kernel kernels
 	done   <-chan struct{}
 	last   map[*ir.Value]*ir.Node // the last node of the graph that reads a value
 }
 
-func newRunner(t *ops.Table, m *ir.Method, done <-chan struct{}) *runner {
-	r := &runner{table: t, method: m, done: done, last: map[*ir.Value]*ir.Node{}}
+// kernels is of [interp.Interpreter.Kernel].
+type kernels = func(c *ops.Call, constant func(operand int) ([]byte, bool)) interp.Kernel
+
+func newRunner(t *ops.Table, m *ir.Method, k kernels, done <-chan struct{}) *runner {
+	r := &runner{table: t, method: m, kernel: k, done: done, last: map[*ir.Value]*ir.Node{}}
 	for _, n := range m.Graph.Nodes {
 		for v := range reads(n) {
 			r.last[v] = n
@@ -61,7 +65,7 @@ func (r *runner) run(inputs []interp.Value,
 	before, after func(m *interp.Interpreter, n *ir.Node) error) (outs []interp.Value, err error) {
 	defer must.Catch(&err)
 	m := interp.New(r.table)
-	m.Done = r.done
+	m.Done, m.Kernel = r.done, r.kernel
 	for i, v := range r.method.Graph.Inputs {
 		switch spec := r.method.Inputs[i]; spec.Kind {
 		case ir.UserInput:
@@ -119,7 +123,7 @@ func observe(m *Model, a *Annotation, samples Samples,
 	if samples.Count == 0 {
 		return nil, errors.New("there are no samples to calibrate with")
 	}
-	r := newRunner(m.Table, m.Method, opt.Done)
+	r := newRunner(m.Table, m.Method, opt.Kernel, opt.Done)
 	passes := 1
 	if histogram(opt.Observer) {
 		passes = 2

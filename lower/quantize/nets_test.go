@@ -11,6 +11,7 @@ import (
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower"
 	"github.com/etgen/etgen/lower/quantize"
+	"github.com/etgen/etgen/rt/portable"
 )
 
 const shared = "../../../shared/"
@@ -39,7 +40,7 @@ func TestNets(t *testing.T) {
 	for _, dir := range dirs {
 		for _, scheme := range []string{"int8", "int16x8", "int8-dynamic", "int4-weights"} {
 			name := filepath.Base(dir)
-			if info, err := os.Stat(dir + "/model.pt2"); err != nil || info.Size() > 32<<20 ||
+			if info, err := os.Stat(dir + "/model.pt2"); err != nil ||
 				scheme != "int8" && info.Size() > 2<<20 {
 				continue
 			}
@@ -59,7 +60,8 @@ func TestNets(t *testing.T) {
 				}
 				m := p.Methods[0].Name
 				r, err := quantize.New(&lower.Context{Table: ops.Standard()}, p,
-					map[string]quantize.Samples{m: samples}, quantize.Options{Scheme: s, Compare: 2})
+					map[string]quantize.Samples{m: samples}, quantize.Options{Scheme: s, Compare: 2,
+						Kernel: portable.Kernels()})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -108,11 +110,13 @@ func TestKeywords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	float, err := quantize.Evaluate(ctx, r.Float, "forward", second, labels, nil)
+	float, err := quantize.Evaluate(ctx, r.Float, "forward", second, labels,
+		portable.Kernels(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := quantize.Evaluate(ctx, r.Quantized, "forward", second, labels, nil)
+	got, err := quantize.Evaluate(ctx, r.Quantized, "forward", second, labels,
+		portable.Kernels(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

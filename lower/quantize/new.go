@@ -31,6 +31,8 @@ type Options struct {
 	Accept func(converted *ir.Program) (bool, error)
 	// Compare is how many samples are run to measure errors; 0: none, and no report.
 	Compare int
+	// Kernel, if not nil, gives faster kernels than the interpreter has.
+	Kernel kernels
 	// Progress, if not nil, is told how many of how many runs of the method are done.
 	Progress func(done, all int)
 	Done     <-chan struct{} // ends what runs when it is closed
@@ -177,8 +179,16 @@ func (r *Result) measure(ctx *lower.Context, prepared *ir.Program, a *Annotation
 		if err := r.convert(ctx, prepared); err != nil {
 			return err
 		}
+		// Weights as the nodes dequantize them, so that kernels take them.
+		quantized := ir.Clone(r.Quantized)
+		fast := *ctx
+		fast.Speed = true
+		if err := (lower.Pipeline{Passes: []lower.Pass{lower.FoldConstants}}).Run(&fast, quantized,
+			nil); err != nil {
+			return err
+		}
 		c := &comparison{table: ctx.Table, float: methodNamed(r.Float, m.Name), annotation: a,
-			quantized: methodNamed(r.Quantized, m.Name), done: opt.Done}
+			quantized: methodNamed(quantized, m.Name), kernel: opt.Kernel, done: opt.Done}
 		report, err := c.compare(samples, opt.Compare)
 		if err != nil {
 			return err

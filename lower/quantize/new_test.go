@@ -60,7 +60,7 @@ func outputOf(t *testing.T, p *ir.Program) (xs []float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	outs, err := newRunner(newContext().Table, m, nil).run(inputs, nil, nil)
+	outs, err := newRunner(newContext().Table, m, nil, nil).run(inputs, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

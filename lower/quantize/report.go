@@ -89,6 +89,7 @@ type comparison struct {
 	float      *ir.Method // as it was calibrated
 	quantized  *ir.Method // converted
 	annotation *Annotation
+	kernel     kernels
 	done       <-chan struct{}
 	drift      map[*Layer][]float64 // the mean error of each channel of a layer's sum
 }
@@ -111,7 +112,8 @@ func (c *comparison) compare(samples Samples, most int) (*Report, error) {
 		kept[v.Name] = true
 	}
 	outputs := make([]ratio, len(c.float.Graph.Outputs))
-	float, quantized := newRunner(c.table, c.float, c.done), newRunner(c.table, c.quantized, c.done)
+	float, quantized := newRunner(c.table, c.float, c.kernel, c.done),
+		newRunner(c.table, c.quantized, c.kernel, c.done)
 	for i := range r.Samples {
 		inputs, err := samples.Get(i)
 		if err != nil {
