@@ -1,6 +1,8 @@
 package c
 
 import (
+	"math"
+
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/expr"
 )
@@ -193,6 +195,9 @@ func (p *printer) extremum(e *expr.Expr, t ctype) code {
 	if e.Op == expr.OpMin {
 		op, word = "<", "min"
 	}
+	if x := p.saturated(e); x != nil {
+		return call(p.g.helper("saturate"), tI32, p.expr(x))
+	}
 	x, y := p.sameType(e.Args[0], e.Args[1])
 	if x.s == y.s {
 		return x
@@ -205,6 +210,34 @@ func (p *printer) extremum(e *expr.Expr, t ctype) code {
 		d, t = wideInt, tI32
 	}
 	return call(p.g.helper(word, d), t, convert(x, t), convert(y, t))
+}
+
+// saturated returns what e limits to those of int8, on machines that have an instruction for it,
+// nil if it is nothing of that kind.
+func (p *printer) saturated(e *expr.Expr) *expr.Expr {
+	if m := p.g.opt.Machine; m == nil || !m.DSP || e.DType != ir.Int32 {
+		return nil
+	}
+	found := map[expr.Op]int64{}
+	for range 2 {
+		c, x := e.Args[0], e.Args[1]
+		if c.Op != expr.OpConst {
+			c, x = x, c
+		}
+		if c.Op != expr.OpConst {
+			return nil
+		}
+		if found[e.Op], e = c.Int, x; len(found) == 1 && e.Op != expr.OpMin && e.Op != expr.OpMax {
+			return nil
+		}
+	}
+	if least, ok := found[expr.OpMax]; !ok || least != math.MinInt8 {
+		return nil
+	}
+	if most, ok := found[expr.OpMin]; !ok || most != math.MaxInt8 {
+		return nil
+	}
+	return e
 }
 
 func (p *printer) absolute(e *expr.Expr, t ctype) code {

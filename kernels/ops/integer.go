@@ -50,16 +50,12 @@ func integerElementwise() []entry {
 			},
 			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
 				num := func(n int64) *expr.Expr { return expr.Int(ir.Int32, n) }
-				var sum *expr.Expr
+				sum := num(must(c.Int("added")))
 				for k, f := range must(c.Ints("factors")) {
 					t := c.operands[k].Type
 					x := c.LoadAt(k, broadcastCoords(t, c.Outs[0].Sizes, at)...)
-					if x = expr.Mul(expr.Cast(ir.Int32, x), num(f)); sum != nil {
-						x = expr.Add(sum, x)
-					}
-					sum = x
+					sum = expr.Add(expr.Mul(expr.Cast(ir.Int32, x), num(f)), sum)
 				}
-				sum = expr.Add(sum, num(must(c.Int("added"))))
 				return between(expr.Shr(sum, num(must(c.Int("shift")))),
 					num(must(c.Int("quant_min"))), num(must(c.Int("quant_max"))))
 			}),
