@@ -18,7 +18,7 @@ func TestMachines(t *testing.T) {
 			names: codegen.NewScope(nil)}
 		g.loadSupport()
 		used := map[string]bool{"tile_rows": true, "TILE_CHAINS": true, "window(": true,
-			"sums_tile": true, "sums_depth": true, "taps(": true}
+			"sums_one": true, "sums_depth": true, "taps(": true}
 		for _, name := range ctext.Names() {
 			if m.Tile.Vector {
 				used[name], used[name+"("] = true, true

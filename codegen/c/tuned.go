@@ -108,9 +108,9 @@ func (g *gen) phases(in *tuned.Instance, text *ctext.Kernel) (phases []phase) {
 // template is what the templates of an instance are executed with.
 func (g *gen) template(in *tuned.Instance) *ctext.Kernel {
 	k := &ctext.Kernel{Prefix: g.prefix, Index: g.idx.String(), Rows: in.Tile.Rows,
-		Cols: in.Tile.Cols, Vector: in.Tile.Vector}
+		Cols: in.Tile.Cols, Vector: in.Tile.Vector, Scalar: !g.opt.Machine.MayPair()}
 	if m := g.opt.Machine; m != nil && m.Undefined != nil {
-		k.Lanes, k.Scalar = m.Vectors/32, !m.DSP
+		k.Lanes = m.Vectors / 32
 	}
 	return k
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
@@ -42,6 +43,16 @@ func (g *gen) weightArrays() string {
 	w.raw("/* " + g.banner(g.prefix+"_weights.c") + " */")
 	w.raw("#include <stdint.h>")
 	w.blank()
+	bytes := slices.ContainsFunc(g.weights.Consts, func(c codegen.Weight) bool {
+		return c.DType.Size() == 1
+	})
+	macro := g.upper + "_WORDS"
+	if bytes {
+		w.raw("#if defined(__GNUC__) /* bytes that kernels read by words */")
+		w.raw("#define " + macro + " __attribute__((aligned(4)))")
+		w.raw("#else\n#define " + macro + "\n#endif")
+		w.blank()
+	}
 	w.raw("/* Declared first, so that they are external in C++ too. */")
 	for _, c := range g.weights.Consts {
 		w.raw("extern " + g.weightArray(c.Const) + ";")
@@ -51,7 +62,11 @@ func (g *gen) weightArrays() string {
 		if !c.From.IsEmpty() {
 			w.raw("/* " + c.From.Comment() + " */")
 		}
-		w.raw(g.weightArray(c.Const) + " = {")
+		place := ""
+		if c.DType.Size() == 1 {
+			place = " " + macro
+		}
+		w.raw(g.weightArray(c.Const) + place + " = {")
 		array(w, c.Const)
 		w.raw("};")
 	}

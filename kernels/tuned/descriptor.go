@@ -164,6 +164,9 @@ var vocabulary = func() map[string]Field {
 		{Name: "pad_row", Unit: "elements", Doc: "Elements of padding before a row of the image."},
 		{Name: "pad_value", Unit: "", Doc: "What padding holds."},
 		{Name: "fast", Unit: "", Doc: "1 if time counts more than the size of the text."},
+		{Name: "results_at_once", Unit: "results", Doc: "Results of a channel that are computed at once."},
+		{Name: "direct", Unit: flag,
+			Doc: "A result sees elements that lie beside each other, a multiple of four."},
 		{Name: "upsample_h", Unit: "rows",
 			Doc: "How far rows of the image are apart, zeros between them."},
 		{Name: "upsample_w", Unit: "columns",
@@ -302,7 +305,7 @@ var (
 		"out_channels"}, window, interior, []string{"channel_loop", "column_loop"}, inStrides,
 		outStrides)
 	convInt8Params = describe("conv_i8_params", []string{"batch", "in_channels", "out_channels",
-		"depth", "pad_value", "fast"}, window, inStrides, outStrides)
+		"depth", "pad_value", "results_at_once", "direct"}, window, inStrides, outStrides)
 	convRowsParams = describe("conv_rows_params", []string{"batch", "groups",
 		"out_channels", "out_h", "out_w", "outer_taps", "middle_taps", "inner_taps",
 		"in_stride_batch", "in_stride_group", "in_stride_outer", "in_stride_middle",

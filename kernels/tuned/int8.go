@@ -15,23 +15,19 @@ import (
 // where the sums begin, and what padding holds is what it makes zero.
 
 // Conv2DInt8 is the convolution of bytes, of any layout, or a product of rows. It copies what
-// two results see; w is packed as [ceil(cout/2)][depth/4][2][4], depth being kh·kw·cin and
-// zeros up to a multiple of four. Sums begin at start[cout]; both have zeros for a column that
-// is not there.
+// some results see; w is packed as [ceil(cout/2)][depth/4][2][4], depth being kh·kw·cin and
+// zeros up to a multiple of four. Sums begin at start[cout]. Both have zeros for columns that
+// are not there, start up to a multiple of four.
 func Conv2DInt8() *Kernel {
-	return &Kernel{Name: "conv2d_i8", Forms: []string{linearInt8}, Descriptor: convInt8Params,
-		Operands: []string{"x"}, C: true, InPatches: eachAlone, Match: matchConvInt8}
+	return &Kernel{Name: "conv2d_i8", Descriptor: convInt8Params, Operands: []string{"x"}, C: true,
+		Apart: true, InPatches: eachAlone, Match: matchConvInt8}
 }
 
-// linearInt8 is the form of Conv2DInt8 for rows of a multiple of four, which are read where
-// they are: of products of matrices, and of convolutions of one tap that moves by one.
-const linearInt8 = "linear_i8"
-
 // DepthwiseInt8 is the convolution of bytes in which each channel is by itself, of
-// images whose channels lie innermost. w is [kh][kw][channels].
+// images whose channels lie innermost. w is [ceil(channels/4)][kh][kw][4].
 func DepthwiseInt8() *Kernel {
-	return &Kernel{Name: "depthwise_i8", Descriptor: depthwiseInt8Params,
-		Operands: []string{"x"}, C: true, InPatches: eachAlone, Match: matchDepthwiseInt8}
+	return &Kernel{Name: "depthwise_i8", Descriptor: depthwiseInt8Params, Operands: []string{"x"},
+		C: true, Apart: true, InPatches: eachAlone, Match: matchDepthwiseInt8}
 }
 
 // IsConvolutionInt8 reports whether c is a convolution of bytes that one of these
@@ -206,13 +202,12 @@ func (cv *int8Conv) place(column, product int) int {
 	return cv.at(column, product)
 }
 
-// rows reports whether the rows of products lie in the input as the kernel wants
-// them.
-func (cv *int8Conv) rows() bool {
+// direct reports whether what a result sees lies in the image as the kernel wants it.
+func (cv *int8Conv) direct() bool {
 	a, b := &cv.axes[0], &cv.axes[1]
 	return cv.groups == 1 && cv.xLast && cv.depth() == cv.cin && cv.cin%4 == 0 &&
-		(cv.linear || a.in.Is(1) && a.out.Is(1) && b.stride.Is(1) && b.in.Equal(b.out) &&
-			!a.padded() && !b.padded())
+		(cv.linear || a.stride.Is(1) && b.stride.Is(1) && a.in.Equal(a.out) &&
+			b.in.Equal(b.out) && !a.padded() && !b.padded())
 }
 
 func matchConvInt8(r *Request) *Instance {
@@ -226,24 +221,42 @@ func matchConvInt8(r *Request) *Instance {
 		return nil
 	}
 	depth := roundUp(int64(cv.depth()), 4)
-	form, copied, padding := "", 2*depth, -cv.offset
-	if cv.rows() {
-		form, copied, padding = linearInt8, 0, 0
+	direct, copied := 0, int64(0)
+	if cv.direct() {
+		direct = 1
 	}
-	fast := fastPairs(r)
-	if fast == 1 { // two or three rows are made 16 bits wide
-		switch {
-		case form == "":
-			copied += 4 * depth
-		case !cv.axes[1].out.Is(1):
-			copied = 6 * depth
+	rows := cv.together(r.Target)
+	switch {
+	case !r.Target.Machine.MayPair() || rows == 1:
+		if direct == 0 { // as they are
+			copied = int64(rows) * depth
+		}
+	default: // made 16 bits wide
+		if copied = 2 * int64(rows) * depth; !cv.xLast || cv.cin%4 != 0 {
+			copied += depth // and as they are before that
 		}
 	}
 	in := cv.instance(r.Target.tile(), convInt8Params, Values{"depth": num(depth),
-		"pad_value": num(padding), "fast": num(fast)}, w, start)
-	in.Form, in.Rest, in.Begun, in.Scratch = form, true, begun, num(copied)
+		"pad_value": num(-cv.offset), "results_at_once": num(rows), "direct": num(direct)}, w, start)
+	in.Rest, in.Begun, in.Scratch = true, begun, num(roundUp(copied, 16))
 	in.Cost = cost(in.MACs)
 	return in
+}
+
+// together returns how many results are computed at once.
+func (cv *int8Conv) together(t Target) int {
+	results, static := sym.Mul(cv.axes[0].out, cv.axes[1].out).Const()
+	switch {
+	case static && results == 1:
+		return 1
+	case !t.Machine.MayPair():
+		return 2
+	case t.Machine.DSP && !t.Speed || static && results < 4:
+		return 1
+	case static && results%4 != 0 && results%5 == 0:
+		return 5
+	}
+	return 4
 }
 
 func matchDepthwiseInt8(r *Request) *Instance {
@@ -256,9 +269,12 @@ func matchDepthwiseInt8(r *Request) *Instance {
 	if !ok || cv.cout > 1 || cv.wOffset != 0 {
 		return nil
 	}
-	w := make([]byte, len(given))
-	for i := range w {
-		w[i] = given[cv.place(i%cv.groups, i/cv.groups)]
+	taps := cv.depth()
+	w := make([]byte, int(roundUp(int64(cv.groups), 4))*taps)
+	for channel := range cv.groups {
+		for tap := range taps {
+			w[channel/4*4*taps+4*tap+channel%4] = given[cv.place(channel, tap)]
+		}
 	}
 	bias, begun := cv.begin(r, cv.groups)
 	in := cv.instance(r.Target.tile(), depthwiseInt8Params, Values{"channels": num(cv.groups),
@@ -311,12 +327,11 @@ func (cv *int8Conv) turns(r *Request) (w, start Packed, begun []int, ok bool) {
 	}
 	k := cv.depth()
 	deep := int(roundUp(int64(k), 4))
-	columns := int(roundUp(int64(cv.cout), 2))
-	bytes := make([]byte, columns*deep)
-	bias, begun := cv.begin(r, columns)
-	for c := range columns {
+	bytes := make([]byte, int(roundUp(int64(cv.cout), 2))*deep)
+	bias, begun := cv.begin(r, int(roundUp(int64(cv.cout), 4)))
+	for c := range cv.cout {
 		sum := int64(0)
-		for i := 0; c < cv.cout && i < k; i++ {
+		for i := range k {
 			v := int64(int8(given[cv.place(c, i)])) + cv.wOffset
 			if v != int64(int8(v)) {
 				return w, start, nil, false

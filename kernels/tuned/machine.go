@@ -179,6 +179,9 @@ func (m *Machine) May(macro string) bool {
 // For reports whether the machine means something for a language.
 func (m *Machine) For(l *Language) bool { return slices.Contains(m.Languages, l) }
 
+// MayPair reports whether a compiler may have the instructions of DSP for the machine.
+func (m *Machine) MayPair() bool { return m == nil || m.Undefined == nil || m.DSP }
+
 // DefaultOptimize is what code for the machine is optimised for unless asked.
 func (m *Machine) DefaultOptimize() string {
 	if m.Microcontroller {

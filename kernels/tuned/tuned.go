@@ -42,8 +42,11 @@ type Kernel struct {
 	// OwnScratch says that Match asks for the scratch of one thread. Each thread of a
 	// call needs as much; their scratch lies one behind the other.
 	OwnScratch bool
-	Composite  bool // the operator decomposes; it is left whole for this kernel
-	Bounds     bool // Go's function adds and bounds: see Epilogue.Bounds
+	// Apart says that almost all of its time is spent in helpers, which take what differs between
+	// calls as arguments: text of its own makes no call faster.
+	Apart     bool
+	Composite bool // the operator decomposes; it is left whole for this kernel
+	Bounds    bool // Go's function adds and bounds: see Epilogue.Bounds
 	// Primitives are functions on slices that Go's function is given: primitives of package
 	// strip and functions of kernels/math.
 	Primitives []string

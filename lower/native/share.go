@@ -43,7 +43,8 @@ func share(p *Program, opt Options) {
 		if whole := c.Kernel.whole; whole != nil && !opt.Specialise {
 			special = values(whole) // all patches of a call share a kernel
 		}
-		if opt.Specialise || opt.Target.Speed && work(c.Kernel) > hotShare*total {
+		apart := c.Kernel.Tuned != nil && c.Kernel.Tuned.Kernel.Apart
+		if opt.Specialise || opt.Target.Speed && !apart && work(c.Kernel) > hotShare*total {
 			var key strings.Builder
 			for _, v := range special {
 				key.WriteString("," + v.Key())
@@ -105,6 +106,9 @@ func newInstance(c *Call) *instance {
 	in.key = "tuned " + t.Name()
 	if t.Divided {
 		in.key += " divided"
+	}
+	if t.Scratch.IsZero() {
+		in.key += " without scratch"
 	}
 	if len(t.Operands) < len(t.Kernel.Operands) {
 		in.key += fmt.Sprint(" operands ", len(t.Operands))

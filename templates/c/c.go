@@ -155,6 +155,14 @@ func (k *Kernel) Of(name, field, apart string) string {
 	return k.Say(name + " * " + apart + " + ")
 }
 
+// Plus ends a position as Of begins one.
+func (k *Kernel) Plus(name, field, apart string) string {
+	if k.One(field) {
+		return ""
+	}
+	return k.Say(" + " + name + " * " + apart)
+}
+
 // Done ends the loop of Each.
 func (k *Kernel) Done(field string) string {
 	if k.One(field) {
