@@ -14,6 +14,7 @@ import (
 	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/golden/testcase"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/interp"
 	"github.com/etgen/etgen/lower/quantize"
@@ -155,31 +156,36 @@ func readSamples(v *ir.Value, word string, budget *budget) (s sampled, err error
 // sampleShape returns the shape of a sample in a list of inputs of type t, and how many there
 // are; -1 if the list is none.
 func sampleShape(t ir.Type, list *tensor.Tensor) (shape []int64, count int) {
-	fits := func(shape []int64, from int) bool {
-		if len(shape) != len(t.Sizes)-from {
-			return false
-		}
-		for i, n := range shape {
-			lo, hi := t.Sizes[from+i].Bounds()
-			if n < lo || n > hi {
-				return false
-			}
-		}
-		return true
-	}
 	switch s := list.Shape; {
 	case list.DType != t.DType || len(s) == 0:
-	case fits(s, 0) && !(len(s) > 0 && isDynamic(t)):
+	case fits(list, t) && !isDynamic(t):
 		return s, 1
-	case fits(s[1:], 0):
+	case sizesFit(s[1:], t.Sizes):
 		return s[1:], int(s[0])
-	case len(t.Sizes) > 0 && fits(s[1:], 1):
+	case t.Rank() > 0 && sizesFit(s[1:], t.Sizes[1:]):
 		rows, _ := t.Sizes[0].Bounds() // a batch, of which a sample has as few as it may
 		if rows = max(rows, 1); s[0]%rows == 0 {
 			return append([]int64{rows}, s[1:]...), int(s[0] / rows)
 		}
 	}
 	return nil, -1
+}
+
+// fits reports whether x may be an input of type t.
+func fits(x *tensor.Tensor, t ir.Type) bool {
+	return x.DType == t.DType && sizesFit(x.Shape, t.Sizes)
+}
+
+func sizesFit(shape []int64, sizes []sym.Expr) bool {
+	if len(shape) != len(sizes) {
+		return false
+	}
+	for i, n := range shape {
+		if lo, hi := sizes[i].Bounds(); n < lo || n > hi {
+			return false
+		}
+	}
+	return true
 }
 
 // isDynamic reports whether the first dimension of t is a batch of any size.
@@ -246,7 +252,7 @@ func caseSamples(inputs []*ir.Value, dir string) (quantize.Samples, error) {
 				vs = append(vs, x)
 				continue
 			}
-			if v.Tensor.DType != inputs[i].Type.DType || len(v.Tensor.Shape) != inputs[i].Type.Rank() {
+			if !fits(v.Tensor, inputs[i].Type) {
 				return nil, fmt.Errorf("input %s is %v, the model takes %v", inputs[i].Name, v.Tensor,
 					inputs[i].Type)
 			}

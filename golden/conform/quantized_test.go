@@ -1,0 +1,135 @@
+package conform
+
+import (
+	"io"
+	"math"
+	"path/filepath"
+	"testing"
+
+	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/golden/record"
+	"github.com/etgen/etgen/golden/testcase"
+	"github.com/etgen/etgen/golden/tier"
+	"github.com/etgen/etgen/golden/way"
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/eval"
+	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/lower"
+	"github.com/etgen/etgen/lower/quantize"
+	"github.com/etgen/etgen/rt/portable"
+)
+
+// Float models that a quantizer made integer ones of give the same in C, in Go, as ExecuTorch
+// programs and in the interpreter: integers are the same, what is float behind them differs by
+// rounding. A step of an integer that two roundings decide is allowed where a model has long
+// chains.
+func TestQuantized(t *testing.T) {
+	tier.Needs(t, tier.Normal)
+	dirs := []string{"../cases/digits", "../cases/lenet", "../cases/kws_trained", "../cases/lstm",
+		"../cases/gru", "../cases/residual_activation", "../cases/conv_transpose"}
+	for _, name := range []string{"trained_ad01", "trained_ic01", "trained_vww01", "nanogpt_sdpa",
+		"nanogpt_manual", "transformer_encoder", "hf_bert", "hf_gpt2", "hf_llama",
+		"tv_mobilenet_v3_small"} {
+		found, err := filepath.Glob("../../../shared/models/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dirs = append(dirs, found...)
+	}
+	for _, name := range []string{"int8", "int8-dynamic", "int8-weights", "int4-weights"} {
+		scheme, err := quantize.SchemeNamed(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var jobs []way.Job
+		for _, dir := range dirs {
+			if job := quantizedJob(t, dir, scheme); job != nil {
+				jobs = append(jobs, *job)
+			}
+		}
+		want := resultsOf(t, way.Reference{}, jobs)
+		for _, w := range []way.Way{way.C{}, way.Go{}, way.RT{}, way.C{Settings: way.Settings{
+			Options: compile.Options{Target: "scalar", Optimize: "size"}}}} {
+			for i, r := range resultsOf(t, w, jobs) {
+				if r.Err != nil {
+					t.Errorf("%s %s via %s: %v", jobs[i].Name, name, w.Name(), r.Err)
+					continue
+				}
+				for c := range r.Calls {
+					sameQuantized(t, jobs[i].Name+" "+name+" via "+w.Name(), &r.Calls[c],
+						&want[i].Calls[c])
+				}
+			}
+		}
+	}
+}
+
+// quantizedJob is a job of a case's model, quantized by what the case records; nil if the
+// scheme quantizes nothing of it.
+func quantizedJob(t *testing.T, dir string, scheme quantize.Scheme) *way.Job {
+	t.Helper()
+	c, err := testcase.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, closer, err := compile.Read(filepath.Join(dir, "model.pt2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closer.Close() })
+	samples, err := record.Samples(p.Methods[0], []string{dir}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := quantize.New(&lower.Context{Table: ops.Standard()}, p,
+		map[string]quantize.Samples{p.Methods[0].Name: samples},
+		quantize.Options{Scheme: scheme, Kernel: portable.Kernels()})
+	if err != nil {
+		t.Fatalf("%s: %v", dir, err)
+	}
+	job := &way.Job{Name: filepath.Base(dir), Open: func() (*ir.Program, io.Closer, error) {
+		return ir.Clone(r.Quantized), nil, nil
+	}}
+	for _, call := range c.Calls[:min(len(c.Calls), 3)] {
+		job.Calls = append(job.Calls, way.Call{Inputs: call.Inputs})
+	}
+	return job
+}
+
+func resultsOf(t *testing.T, w way.Way, jobs []way.Job) []*way.Result {
+	t.Helper()
+	results := make([]*way.Result, len(jobs))
+	w.Run(t.Context(), jobs, func(i int, r *way.Result) { results[i] = r })
+	return results
+}
+
+// sameQuantized compares floats: nearly all have five digits in common, and none is further away
+// than some steps of the largest.
+func sameQuantized(t *testing.T, what string, got, want *way.CallResult) {
+	t.Helper()
+	if got.Err != nil || want.Err != nil {
+		t.Errorf("%s: %v, %v", what, got.Err, want.Err)
+		return
+	}
+	for k := range want.Outputs {
+		g, w := got.Outputs[k].Tensor, want.Outputs[k].Tensor
+		if w == nil || w.DType != ir.Float32 {
+			continue
+		}
+		n, far, most, largest := len(w.Data)/4, 0, 0.0, 0.0
+		for i := range n {
+			x, y := eval.Get(w.DType, g.Data, int64(i)).F, eval.Get(w.DType, w.Data, int64(i)).F
+			largest, most = max(largest, math.Abs(y)), max(most, math.Abs(x-y))
+			if !(math.Abs(x-y) <= 1e-5*math.Abs(y)+1e-5) {
+				far++
+			}
+		}
+		if far*20 > n || most > largest/16 {
+			t.Errorf("%s: output %d: %d of %d elements differ, by up to %v of %v", what, k, far, n,
+				most, largest)
+		} else if far > 0 {
+			t.Logf("%s: output %d: %d of %d elements differ, by up to %v of %v", what, k, far, n,
+				most, largest)
+		}
+	}
+}
