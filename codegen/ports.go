@@ -1,6 +1,8 @@
 package codegen
 
 import (
+	"fmt"
+
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/lower/native"
 )
@@ -21,6 +23,17 @@ func Ports(m *native.Method) (ports []Port) {
 		ports = append(ports, Port{p, true, i})
 	}
 	return ports
+}
+
+// Stands words what integers of a port stand for; "" if for themselves.
+func Stands(q *ir.QParams) string {
+	if q == nil {
+		return ""
+	}
+	if q.ZeroPoint < 0 {
+		return fmt.Sprintf("q stands for (q + %d) * %v", -q.ZeroPoint, float32(q.Scale))
+	}
+	return fmt.Sprintf("q stands for (q - %d) * %v", q.ZeroPoint, float32(q.Scale))
 }
 
 // Number words what an integer that is passed by itself may be or will be; "" for other

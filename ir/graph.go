@@ -130,6 +130,14 @@ type InputSpec struct {
 	Target     string // fully qualified name of a parameter, buffer or constant
 	Persistent bool   // of a buffer: part of the state_dict
 	Fixed      Arg    // of a ConstantInput: its value
+	// Quantized tells what integers of a user input stand for, nil if for themselves.
+	Quantized *QParams
+}
+
+// QParams say what an integer q stands for: (q - ZeroPoint)·Scale.
+type QParams struct {
+	Scale     float64
+	ZeroPoint int64
 }
 
 // OutputKind tells where a graph output goes.
@@ -151,6 +159,8 @@ type OutputSpec struct {
 	Kind OutputKind
 	// the mutated buffer's or parameter's qualified name, the mutated input's value name
 	Target string
+	// Quantized tells what integers of a user output stand for, nil if for themselves.
+	Quantized *QParams
 }
 
 // Graph is a list of nodes in execution order. A region's Inputs are its

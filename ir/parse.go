@@ -149,6 +149,7 @@ func (ps *parser) input(kind InputKind) (*Value, InputSpec) {
 		spec.Target = ps.Next().Text
 	}
 	spec.Persistent = ps.AcceptName("persistent")
+	spec.Quantized = ps.quantized()
 	if ps.Accept("=") {
 		if kind == ConstantInput {
 			spec.Fixed = ps.arg()
@@ -282,8 +283,26 @@ func (ps *parser) outputSpec() OutputSpec {
 	if ps.Peek().Kind == text.String {
 		spec.Target = ps.Next().Text
 	}
+	spec.Quantized = ps.quantized()
 	ps.Expect("=")
 	return spec
+}
+
+// quantized parses what the integers of an input or output stand for; nil if nothing is said.
+func (ps *parser) quantized() *QParams {
+	if !ps.AcceptName("quantized") {
+		return nil
+	}
+	at := ps.Pos
+	if list, ok := ps.arg().(List); ok && len(list) == 2 {
+		scale, ok1 := list[0].(Float)
+		zero, ok2 := list[1].(Int)
+		if ok1 && ok2 {
+			return &QParams{float64(scale), int64(zero)}
+		}
+	}
+	ps.Fail(at, "quantized takes a scale and a zero point")
+	return nil
 }
 
 func (ps *parser) node() *Node {

@@ -194,6 +194,7 @@ func (pr *printer) input(v *Value, spec InputSpec) {
 	if spec.Persistent {
 		pr.str(" persistent")
 	}
+	pr.quantized(spec.Quantized)
 	if spec.Fixed != nil {
 		pr.str(" = ")
 		pr.arg(spec.Fixed)
@@ -269,7 +270,16 @@ func (pr *printer) outputSpec(s OutputSpec) {
 	if s.Target != "" {
 		pr.printf(" %s", strconv.Quote(s.Target))
 	}
+	pr.quantized(s.Quantized)
 	pr.str(" = ")
+}
+
+// quantized prints what the integers of an input or output stand for.
+func (pr *printer) quantized(q *QParams) {
+	if q != nil {
+		pr.str(" quantized ")
+		pr.arg(List{Float(q.Scale), Int(q.ZeroPoint)})
+	}
 }
 
 func (pr *printer) node(n *Node) {

@@ -98,7 +98,7 @@ func TestVerifyFaults(t *testing.T) {
 			[]string{`mutates_buffer "m", which is no such input`}},
 		{"parameter mutation target", func(s parts) { s.m.Outputs[1].Kind = ParameterMutation },
 			[]string{`mutates_parameter "n", which is no such input`}},
-		{"input target", func(s parts) { s.m.Outputs[1] = OutputSpec{UserInputMutation, "w"} },
+		{"input target", func(s parts) { s.m.Outputs[1] = OutputSpec{Kind: UserInputMutation, Target: "w"} },
 			[]string{`mutates_input "w", which is no such input`}},
 		{"mutation twice", func(s parts) {
 			s.g.Outputs, s.m.Outputs = append(s.g.Outputs, s.g.Outputs[1]),

@@ -113,7 +113,7 @@ func (f *keepFlags) set(opt *quantize.Options) {
 }
 
 func newQuantize(a *app) *cobra.Command {
-	var scheme, out, report, labels string
+	var scheme, out, report, labels, io8 string
 	var calibrate, evaluate []string
 	var keep keepFlags
 	var asJSON bool
@@ -150,7 +150,12 @@ own, with inputs as float32 has them; total, with all layers before it quantized
 			if opt.Scheme, err = quantize.SchemeNamed(scheme); err != nil {
 				return usageError("--scheme: %v", err)
 			}
-			keep.set(&opt)
+			if keep.set(&opt); io8 == "int8" {
+				if opt.Scheme.Activations != ir.Int8 || !opt.Scheme.Static() {
+					return usageError("--io=int8 is for --scheme=int8, of which inputs and outputs have one scale")
+				}
+				opt.Outside = true
+			}
 			p, closer, err := compile.Read(args[0])
 			must.Check(modelError(err))
 			defer closer.Close()
@@ -214,6 +219,8 @@ own, with inputs as float32 has them; total, with all layers before it quantized
 		"first make channels of layers that follow one another equally large")
 	flags.BoolVar(&opt.CorrectBias, "bias-correction", false,
 		"take from biases what quantization adds to the mean of a layer's sums")
+	oneOf(cmd, &io8, "io", "float", []string{"float", "int8"},
+		"what inputs and outputs are: float32, or int8 with scale and zero point in the header")
 	flags.StringArrayVar(&keep.keep, "keep-float", nil,
 		"leave layers in float32: a number, of those with the largest error, or a pattern of layers, modules or operators")
 	flags.BoolVar(&keep.wide, "keep-16x8", false,

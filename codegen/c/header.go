@@ -170,6 +170,9 @@ func (g *gen) methodDoc(w *writer, m *method) {
 		if !p.Path.IsEmpty() && p.Path != p.Name {
 			text += "  " + p.Path.Comment()
 		}
+		if stands := codegen.Stands(p.Quantized); stands != "" {
+			text += "  " + stands
+		}
 		rows = append(rows, row{p.name, text})
 	}
 	if len(m.fields) > 0 {
@@ -293,6 +296,11 @@ func (g *gen) portMacros(m *method) {
 					portMacro{g.names.TakeAround(fmt.Sprintf("%s_DIM%d_MAX", base, axis)),
 						fmt.Sprint(most)})
 			}
+		}
+		if q := p.Quantized; q != nil {
+			m.macros = append(m.macros, portMacro{g.names.TakeAround(base + "_SCALE"),
+				floatText(q.Scale, tF32)},
+				portMacro{g.names.TakeAround(base + "_ZERO_POINT"), fmt.Sprintf("(%d)", q.ZeroPoint)})
 		}
 		m.bytes[p.Buf] = g.names.TakeAround(bytes)
 		m.macros = append(m.macros, portMacro{m.bytes[p.Buf],

@@ -174,6 +174,7 @@ func (p *methodPrinter) doc() string {
 			}
 		}
 		note(port.Path.Comment())
+		note(codegen.Stands(port.Quantized))
 		name := "result"
 		switch {
 		case port.Buf != nil:

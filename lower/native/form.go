@@ -56,7 +56,9 @@ type Port struct {
 	// position in the Python calling convention, e.g. `args[0]["x"]`, for comments
 	Path foreign.Text
 	Type ir.Type
-	Buf  *Buffer // nil for scalars
+	// Quantized tells what integers stand for, nil if for themselves.
+	Quantized *ir.QParams
+	Buf       *Buffer // nil for scalars
 	// Value is an output or fixed input that is a literal or an integer
 	// expression; a scalar input that is read at run time has Sym or Var set.
 	Value ir.Arg

@@ -35,7 +35,8 @@ func (b *builder) inputs(m *ir.Method) {
 		mutated := b.written[v] != nil
 		switch spec.Kind {
 		case ir.UserInput:
-			p := Port{Name: foreign.Of(v.Name), Type: v.Type, Mutated: mutated}
+			p := Port{Name: foreign.Of(v.Name), Type: v.Type, Mutated: mutated,
+				Quantized: spec.Quantized}
 			switch v.Type.Kind {
 			case ir.TensorKind:
 				p.Buf = newBuffer(v)
@@ -108,7 +109,8 @@ func (b *builder) outputs(m *ir.Method) {
 			continue
 		}
 		i := len(b.m.Outputs)
-		b.output(m.Graph.Outputs[k], i, Port{Name: names[i], Path: paths[i]})
+		b.output(m.Graph.Outputs[k], i, Port{Name: names[i], Path: paths[i],
+			Quantized: out.Quantized})
 	}
 	var dsts, srcs []*Buffer
 	for _, v := range m.Graph.Inputs {

@@ -30,16 +30,10 @@ type Spec struct {
 	Like *ir.Value
 	// Fixed is the scale and zero point of a function whose range is known, nil if its range is
 	// observed.
-	Fixed *QParams
+	Fixed *ir.QParams
 	// Dynamic activations are quantized with the range that they have in the call: of
 	// each row or of the whole.
 	Dynamic, PerToken bool
-}
-
-// QParams say what an integer q stands for: (q - ZeroPoint)·Scale.
-type QParams struct {
-	Scale     float64
-	ZeroPoint int64
 }
 
 // WeightSpec says how a constant is quantized.
@@ -423,16 +417,16 @@ func (a *annotator) layerBefore(n *ir.Node) *Layer {
 }
 
 // fixed returns scale and zero point of the functions whose range is known: those of TFLite.
-func fixed(base string, d ir.DType) *QParams {
+func fixed(base string, d ir.DType) *ir.QParams {
 	steps := math.Exp2(float64(8*d.Size() - 1))
 	switch base {
 	case "softmax", "_softmax", "sigmoid":
 		if d == ir.Int8 {
-			return &QParams{1.0 / 256, -128}
+			return &ir.QParams{Scale: 1.0 / 256, ZeroPoint: -128}
 		}
-		return &QParams{1 / steps, 0}
+		return &ir.QParams{Scale: 1 / steps}
 	case "tanh":
-		return &QParams{1 / steps, 0}
+		return &ir.QParams{Scale: 1 / steps}
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func Convert(t *ops.Table, p *ir.Program, r *Recipe) error {
 				r.Methods[i].Name))
 			continue
 		}
-		if err := convert(t, p, m, &r.Methods[i]); err != nil {
+		if err := convert(t, p, m, &r.Methods[i], r.IO == IntegerIO); err != nil {
 			errs = append(errs, fmt.Errorf("method %q: %w", m.Name, err))
 		}
 	}
@@ -75,7 +75,7 @@ type converter struct {
 	moved       map[*ir.Value]bool                           // have other strides than before
 }
 
-func convert(t *ops.Table, p *ir.Program, m *ir.Method, r *MethodRecipe) error {
+func convert(t *ops.Table, p *ir.Program, m *ir.Method, r *MethodRecipe, integers bool) error {
 	c := &converter{table: t, activations: map[*ir.Value]*ActivationRecipe{},
 		constants: map[*ir.Value]func(*ops.Builder) *ir.Value{}, dynamic: map[*ir.Value]*ir.Value{},
 		moved: map[*ir.Value]bool{}}
@@ -149,7 +149,10 @@ func convert(t *ops.Table, p *ir.Program, m *ir.Method, r *MethodRecipe) error {
 		})
 		return nil, false, err
 	}}
-	return rw.Run(m)
+	if err := rw.Run(m); err != nil || !integers {
+		return err
+	}
+	return outside(m)
 }
 
 // begin puts what stands for inputs and constants in front of the graph.

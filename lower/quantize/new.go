@@ -24,7 +24,8 @@ type Options struct {
 	KeepWorst int
 	// Wide keeps activations of 16 bits, not float32, in these layers.
 	Wide bool
-	// Outside quantizes the inputs and outputs of methods, whoever reads or makes them.
+	// Outside makes the inputs and outputs of methods integers. Quantized has floats there, which
+	// the recipe leaves out.
 	Outside bool
 	// Accept, if not nil, is asked whether a converted program will do: until it says so, more
 	// and more layers stay.
@@ -73,6 +74,9 @@ func New(ctx *lower.Context, p *ir.Program, samples map[string]Samples,
 			return nil, err
 		}
 		r.Recipe.Digest = digest
+		if opt.Outside {
+			r.Recipe.IO = IntegerIO // what is measured and evaluated has floats outside
+		}
 		r.Kept = slices.Sorted(maps.Keys(kept))
 		worst := r.worst()
 		if len(kept) < opt.KeepWorst && len(worst) > 0 {

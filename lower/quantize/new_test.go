@@ -185,3 +185,32 @@ func TestLargestSum(t *testing.T) {
 		t.Errorf("largest sum %d, want %v", l.Sum, want)
 	}
 }
+
+// With integers outside, inputs and outputs are int8 and say what they stand for; the program is
+// the same after its text was read.
+func TestOutside(t *testing.T) {
+	p := parsed(t, uneven)
+	r := recipeOf(t, ir.Clone(p), Options{Scheme: Schemes[0], Outside: true})
+	if err := Convert(newContext().Table, p, r.Recipe); err != nil {
+		t.Fatal(err)
+	}
+	m := p.Methods[0]
+	a := r.Recipe.Methods[0].Activations
+	in, out := m.Inputs[0].Quantized, m.Outputs[0].Quantized
+	if in == nil || out == nil || in.ZeroPoint != a[0].ZeroPoint ||
+		float32(out.Scale) != float32(a[len(a)-1].Scale) {
+		t.Fatalf("in %+v, out %+v, recipe %+v", in, out, a)
+	}
+	ref := m.Graph.Outputs[0].(ir.Ref)
+	if m.Graph.Inputs[0].Type.DType != ir.Int8 || ref.Value.Type.DType != ir.Int8 {
+		t.Errorf("%v to %v", m.Graph.Inputs[0].Type, ref.Value.Type)
+	}
+	if again := parsed(t, p.String()); again.String() != p.String() {
+		t.Errorf("%v\nbecomes\n%v", p, again)
+	}
+	r.Recipe.Methods[0].Activations = a[1:]
+	err := Convert(newContext().Table, parsed(t, uneven), r.Recipe)
+	if err == nil || !strings.Contains(err.Error(), "input x is not quantized") {
+		t.Errorf("error %v", err)
+	}
+}

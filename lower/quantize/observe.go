@@ -239,7 +239,7 @@ func integersOf(d ir.DType, symmetric bool) integers {
 
 // cover returns the scale and zero point with which integers cover lo to hi, and 0. A scale
 // is a float32; of nothing but 0 it is 1.
-func (to integers) cover(lo, hi float64) QParams {
+func (to integers) cover(lo, hi float64) ir.QParams {
 	lo, hi = min(lo, 0), max(hi, 0)
 	span, steps := hi-lo, float64(to.most-to.least)
 	if to.symmetric {
@@ -252,20 +252,20 @@ func (to integers) cover(lo, hi float64) QParams {
 		s = smallestScale
 	}
 	if to.symmetric {
-		return QParams{s, 0}
+		return ir.QParams{Scale: s}
 	}
 	z := math.RoundToEven(float64(to.least) - lo/s)
-	return QParams{s, int64(min(max(z, float64(to.least)), float64(to.most)))}
+	return ir.QParams{Scale: s, ZeroPoint: int64(min(max(z, float64(to.least)), float64(to.most)))}
 }
 
 // quantize returns the integer that stands for x.
-func (to integers) quantize(x float64, p QParams) int64 {
+func (to integers) quantize(x float64, p ir.QParams) int64 {
 	q := math.RoundToEven(x/p.Scale) + float64(p.ZeroPoint)
 	return int64(min(max(q, float64(to.least)), float64(to.most)))
 }
 
 // round returns what the integer that stands for x stands for.
-func (to integers) round(x float64, p QParams) float64 {
+func (to integers) round(x float64, p ir.QParams) float64 {
 	return float64(to.quantize(x, p)-p.ZeroPoint) * p.Scale
 }
 

@@ -21,6 +21,8 @@ type Recipe struct {
 	Arithmetic string `json:"arithmetic"`
 	Scheme     string `json:"scheme"`
 	Model      string `json:"model"` // the file's name, for the reader
+	// IO is IntegerIO if user inputs and outputs are integers, else empty.
+	IO string `json:"io,omitempty"`
 	// Digest is that of the program before anything was done to it. A recipe without one fits
 	// any program that has the values it names.
 	Digest      string         `json:"digest,omitempty"`
@@ -182,6 +184,9 @@ func Unmarshal(data []byte) (*Recipe, error) {
 	case r.Arithmetic != Arithmetic:
 		return nil, fmt.Errorf("its arithmetic is %q; this etgen has %q: quantize the model again",
 			r.Arithmetic, Arithmetic)
+	}
+	if r.IO != "" && r.IO != IntegerIO {
+		return nil, fmt.Errorf("io is %q; it is %s or left out", r.IO, IntegerIO)
 	}
 	for i := range r.Methods {
 		if err := r.Methods[i].check(); err != nil {

@@ -185,7 +185,7 @@ func (k *constant) scales(to integers, least []float64) []float64 {
 		noise := make([]float64, k.channels)
 		for j, x := range k.elements {
 			c := k.channel(j)
-			d := to.round(x, QParams{Scale: tried[c]}) - x
+			d := to.round(x, ir.QParams{Scale: tried[c]}) - x
 			noise[c] += d * d
 		}
 		for c := range noise {
@@ -201,7 +201,7 @@ func (k *constant) scales(to integers, least []float64) []float64 {
 func (k *constant) quantized(to integers, scales []float64) []byte {
 	q := make([]byte, len(k.elements))
 	for i, x := range k.elements {
-		q[i] = byte(to.quantize(x, QParams{Scale: scales[k.channel(i)]}))
+		q[i] = byte(to.quantize(x, ir.QParams{Scale: scales[k.channel(i)]}))
 	}
 	return q
 }
