@@ -110,7 +110,7 @@ func (g *gen) template(in *tuned.Instance) *ctext.Kernel {
 	k := &ctext.Kernel{Prefix: g.prefix, Index: g.idx.String(), Rows: in.Tile.Rows,
 		Cols: in.Tile.Cols, Vector: in.Tile.Vector, Scalar: !g.opt.Machine.MayPair()}
 	if m := g.opt.Machine; m != nil && m.Undefined != nil {
-		k.Lanes = m.Vectors / 32
+		k.Lanes, k.Low = m.Vectors/32, m.Low
 	}
 	return k
 }

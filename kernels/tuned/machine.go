@@ -26,6 +26,10 @@ type Machine struct {
 	FMA       bool `json:"fma"`       // fused multiply-add, likewise
 	DSP       bool `json:"dsp"`       // two products of 16-bit integers and their sum at once
 
+	// Low says that most instructions reach eight registers: a row of integers at a time is
+	// faster than two, whose sums do not fit.
+	Low bool `json:"low"`
+
 	// Tile is the register tile of C's kernels. It is as large as registers allow: sums
 	// that do not fit are stored and loaded again for every product.
 	Tile Tile `json:"tile"`
@@ -101,12 +105,12 @@ var machines = []*Machine{
 		Vectors: 512, Registers: 32, Floats: true, FMA: true, Tile: vectorTile,
 		Flag: "-march=x86-64-v4", Defined: slices.Concat(macrosX86, []string{macroAVX512}),
 		Undefined: slices.Concat(macrosArm, []string{macroRISCV}), Assembly: []string{"amd64"}},
-	cortex("cortex-m0", Machine{Doc: "Armv6-M", Tile: callTile}),
-	cortex("cortex-m1", Machine{Doc: "Armv6-M", Tile: floats32}),
+	cortex("cortex-m0", Machine{Doc: "Armv6-M", Low: true, Tile: callTile}),
+	cortex("cortex-m1", Machine{Doc: "Armv6-M", Low: true, Tile: floats32}),
 	cortex("cortex-m3", Machine{Doc: "Armv7-M", Tile: floats32}),
 	cortex("cortex-m4", withUnits("Armv7E-M")),
 	cortex("cortex-m7", withUnits("Armv7E-M")),
-	cortex("cortex-m23", Machine{Doc: "Armv8-M Baseline", Tile: floats32}),
+	cortex("cortex-m23", Machine{Doc: "Armv8-M Baseline", Low: true, Tile: floats32}),
 	cortex("cortex-m33", withUnits("Armv8-M Mainline")),
 	cortex("cortex-m35", withUnits("Armv8-M Mainline: the Cortex-M35P")),
 	cortex("cortex-m52", withUnits("Armv8.1-M; its vectors are not used")),

@@ -29,6 +29,8 @@ type Kernel struct {
 	// Scalar says that the machine has no products of two pairs of 16-bit integers; else
 	// the compiler decides.
 	Scalar bool
+	// Low says that most instructions of the machine reach eight registers.
+	Low bool
 	// Phase is the step of the kernel that the text is to do, of those it names;
 	// "" is all of them. A step is done in parts: the integers part and parts
 	// say which of how many.
