@@ -25,49 +25,57 @@ import (
 // one, and so may those that follow.
 func TestQuantized(t *testing.T) {
 	tier.Needs(t, tier.Normal)
-	dirs := []string{"../cases/digits", "../cases/lenet", "../cases/kws_trained", "../cases/lstm",
+	own := []string{"../cases/digits", "../cases/lenet", "../cases/kws_trained", "../cases/lstm",
 		"../cases/gru", "../cases/residual_activation", "../cases/conv_transpose"}
+	dirs := own
 	for _, name := range []string{"trained_ad01", "trained_ic01", "trained_vww01", "nanogpt_sdpa",
-		"nanogpt_manual", "transformer_encoder", "hf_bert", "hf_gpt2", "hf_llama",
-		"tv_mobilenet_v3_small"} {
+		"transformer_encoder", "hf_bert", "hf_gpt2", "hf_llama", "tv_mobilenet_v3_small"} {
 		found, err := filepath.Glob("../../../shared/models/" + name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		dirs = append(dirs, found...)
 	}
-	for _, name := range []string{"int8", "int8-dynamic", "int8-weights", "int4-weights"} {
-		scheme, err := quantize.SchemeNamed(name)
+	size := way.C{Settings: way.Settings{Options: compile.Options{Target: "scalar",
+		Optimize: "size"}}}
+	for _, tt := range []struct {
+		scheme string
+		dirs   []string
+		ways   []way.Way
+	}{
+		{"int8", dirs, []way.Way{way.C{}, way.Go{}, way.RT{}, size}},
+		{"int16x8", own, []way.Way{way.C{}, way.Go{}}},
+		{"int8-dynamic", own, []way.Way{way.C{}, way.Go{}, way.RT{}}},
+		{"int8-weights", own, []way.Way{size, way.RT{}}},
+		{"int4-weights", own, []way.Way{size, way.Go{}, way.RT{}}},
+	} {
+		scheme, err := quantize.SchemeNamed(tt.scheme)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var jobs []way.Job
-		for _, dir := range dirs {
-			if job := quantizedJob(t, dir, scheme); job != nil {
-				jobs = append(jobs, *job)
-			}
+		for _, dir := range tt.dirs {
+			jobs = append(jobs, quantizedJob(t, dir, scheme))
 		}
 		want := resultsOf(t, way.Reference{}, jobs)
-		for _, w := range []way.Way{way.C{}, way.Go{}, way.RT{}, way.C{Settings: way.Settings{
-			Options: compile.Options{Target: "scalar", Optimize: "size"}}}} {
+		for _, w := range tt.ways {
 			for i, r := range resultsOf(t, w, jobs) {
-				if r.Err != nil {
-					t.Errorf("%s %s via %s: %v", jobs[i].Name, name, w.Name(), r.Err)
+				what := jobs[i].Name + " " + tt.scheme + " via " + w.Name()
+				if r.Err != nil || want[i].Err != nil {
+					t.Errorf("%s: %v, %v", what, r.Err, want[i].Err)
 					continue
 				}
 				for c := range r.Calls {
 					_, rt := w.(way.RT)
-					sameQuantized(t, jobs[i].Name+" "+name+" via "+w.Name(), rt, &r.Calls[c],
-						&want[i].Calls[c])
+					sameQuantized(t, what, rt, &r.Calls[c], &want[i].Calls[c])
 				}
 			}
 		}
 	}
 }
 
-// quantizedJob is a job of a case's model, quantized by what the case records; nil if the
-// scheme quantizes nothing of it.
-func quantizedJob(t *testing.T, dir string, scheme quantize.Scheme) *way.Job {
+// quantizedJob is a job of a case's model, quantized by what the case records.
+func quantizedJob(t *testing.T, dir string, scheme quantize.Scheme) way.Job {
 	t.Helper()
 	c, err := testcase.Read(dir)
 	if err != nil {
@@ -88,7 +96,7 @@ func quantizedJob(t *testing.T, dir string, scheme quantize.Scheme) *way.Job {
 	if err != nil {
 		t.Fatalf("%s: %v", dir, err)
 	}
-	job := &way.Job{Name: filepath.Base(dir), Open: func() (*ir.Program, io.Closer, error) {
+	job := way.Job{Name: filepath.Base(dir), Open: func() (*ir.Program, io.Closer, error) {
 		return ir.Clone(r.Quantized), nil, nil
 	}}
 	for _, call := range c.Calls[:min(len(c.Calls), 3)] {
