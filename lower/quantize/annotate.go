@@ -171,6 +171,10 @@ func (a *annotator) find(n *ir.Node, c *ops.Call) {
 		}
 		w := &WeightSpec{Bits: a.Bits, Axis: l.axis, Layer: l}
 		sizes, _ := v.Type.StaticSizes()
+		if n, _ := v.Type.Numel().Const(); w.Bits < 8 && !l.lookUp && l.axis >= 0 &&
+			n/sizes[l.axis] < fewWeights {
+			w.Bits = 8
+		}
 		if a.Group > 0 && len(sizes) == 2 && l.axis == 0 && len(l.more) == 0 &&
 			sizes[1]%int64(a.Group) == 0 && sizes[1] > int64(a.Group) {
 			w.Group = a.Group
@@ -181,6 +185,10 @@ func (a *annotator) find(n *ir.Node, c *ops.Call) {
 		a.out.Weights[v] = w
 	}
 }
+
+// fewWeights of a channel have 8 bits though a scheme gives 4: they are little of the whole, and
+// each decides much of a result. So it is with depthwise convolutions, and those of an image.
+const fewWeights = 48
 
 // weight reports whether v is a constant matrix, or more, of float32.
 func (a *annotator) weight(v *ir.Value) bool {

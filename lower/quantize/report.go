@@ -111,11 +111,19 @@ func (c *comparison) compare(samples Samples, most int) (*Report, error) {
 	for v := range c.annotation.Activations {
 		kept[v.Name] = true
 	}
+	inputs := map[string]bool{} // of layers
+	layers := map[string]bool{}
+	for _, l := range c.annotation.Layers {
+		layers[l.Node.Name] = true
+		for _, v := range l.Inputs {
+			kept[v.Name], inputs[v.Name] = true, true
+		}
+	}
 	outputs := make([]ratio, len(c.float.Graph.Outputs))
 	float, quantized := newRunner(c.table, c.float, c.kernel, c.done),
 		newRunner(c.table, c.quantized, c.kernel, c.done)
 	for i := range r.Samples {
-		inputs, err := samples.Get(i)
+		given, err := samples.Get(i)
 		if err != nil {
 			return nil, fmt.Errorf("sample %d: %w", i, err)
 		}
@@ -132,15 +140,20 @@ func (c *comparison) compare(samples Samples, most int) (*Report, error) {
 			}
 			return nil
 		}
-		outs, err1 := float.run(inputs, nil, keep)
-		// What is quantized is what float32 has there, so that each layer shows its own error.
-		_, err2 := quantized.run(inputs, func(m *interp.Interpreter, n *ir.Node) error {
-			if base := ir.OpBase(n.Op); strings.HasPrefix(base, "quantize_per_") ||
-				strings.HasPrefix(base, "choose_qparams") {
-				if ref, ok := n.Args[0].Value.(ir.Ref); ok {
-					if x, ok := want[ref.Value.Name]; ok {
-						m.Set(ref.Value, x)
-					}
+		outs, err1 := float.run(given, nil, keep)
+		// What is quantized, and what a layer reads, is what float32 has there, so that each layer
+		// shows its own error.
+		_, err2 := quantized.run(given, func(m *interp.Interpreter, n *ir.Node) error {
+			base := ir.OpBase(n.Op)
+			quantizes := strings.HasPrefix(base, "quantize_per_") ||
+				strings.HasPrefix(base, "choose_qparams")
+			for _, a := range n.Args {
+				ref, ok := a.Value.(ir.Ref)
+				if !ok || !quantizes && !(layers[n.Name] && inputs[ref.Value.Name]) {
+					continue
+				}
+				if x, ok := want[ref.Value.Name]; ok {
+					m.Set(ref.Value, x)
 				}
 			}
 			return nil
@@ -151,7 +164,7 @@ func (c *comparison) compare(samples Samples, most int) (*Report, error) {
 			}
 			return nil
 		})
-		got, err3 := quantized.run(inputs, nil, func(m *interp.Interpreter, n *ir.Node) error {
+		got, err3 := quantized.run(given, nil, func(m *interp.Interpreter, n *ir.Node) error {
 			measure(m, n, want, total)
 			return nil
 		})
