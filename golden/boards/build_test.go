@@ -26,11 +26,12 @@ func TestBuilds(t *testing.T) {
 }
 
 // inDoubles reports whether a case's model has float64 values, or what PyTorch
-// computes in float64: the ranks of quantiles, guards in Python's floats.
+// computes in float64: the ranks of quantiles, guards in Python's floats, the scales of
+// dynamic quantization.
 func inDoubles(c *testcase.Case) bool {
 	switch filepath.Base(c.Dir) {
 	case "gelu_infinite", "guard_arithmetic", "norms", "nothing_reduced", "promotion",
-		"quantiles":
+		"q_dynamic_groups", "quantiles":
 		return true
 	}
 	return false
