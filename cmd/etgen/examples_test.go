@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,6 +19,7 @@ import (
 	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/golden/testcase"
 	"github.com/etgen/etgen/golden/tier"
+	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/pte/fb/bundle"
 )
 
@@ -50,7 +52,7 @@ func exampleFolder(t *testing.T) string {
 			}
 		}
 	}
-	link(kase("lenet/model.pt2"), "model.pt2", "b.pt2")
+	link(kase("lenet/model.pt2"), "model.pt2", "b.pt2", "kws.pt2", "net.pt2", "llm.pt2")
 	link(kase("mlp784/model.pt2"), "lenet.pt2") // with weights that get a file of their own
 	link(kase("add/model.pt2"), "a.pt2")
 	link(kase("methods_shared/prefill.pt2"), "prefill.pt2")
@@ -86,6 +88,7 @@ func exampleFolder(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
+	runExample(t, dir, "etgen quantize kws.pt2 --calibrate=x.npy -o recipe.json")
 	return dir
 }
 
@@ -179,6 +182,25 @@ func prepare(t *testing.T, from, line string) string {
 	if strings.Contains(line, "tokens.bin") { // a model that takes a number too
 		replace("model.pt2", "symbolic_int/model.pt2")
 		replace("tokens.bin", "symbolic_int/input_0.bin")
+	}
+	if strings.Contains(line, "x.npy[") { // a list of samples, and their labels
+		x, err1 := tensor.New(ir.Float32, 200, 1, 1, 12, 12)
+		y, err2 := tensor.New(ir.Int8, 200)
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatal(err)
+		}
+		for i := 3; i < len(x.Data); i += 4 {
+			x.Data[i] = byte(i%7) << 3 // floats of many sizes
+		}
+		for name, list := range map[string]*tensor.Tensor{"x.npy": x, "y.npy": y} {
+			data, err := tensor.FormatNPY(list)
+			if err == nil {
+				err = os.WriteFile(filepath.Join(dir, name), data, 0o666)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 	if strings.Contains(line, "golden/cases") {
 		if err := os.Mkdir(filepath.Join(dir, "golden"), 0o777); err != nil {

@@ -137,8 +137,7 @@ own, with inputs as float32 has them; total, with all layers before it quantized
 --labels it shows how often the model is right, in float32 and quantized.`,
 		Example: `  etgen quantize kws.pt2 --calibrate=x.npy -o recipe.json
   etgen kws.pt2 --quantize=recipe.json --lang=c --target=cortex-m4 -o out/
-  etgen quantize kws.pt2 --calibrate=x.npy[:100] --evaluate=x.npy[100:] \\
-      --labels=y.npy[100:] -o recipe.json
+  etgen quantize kws.pt2 --calibrate=x.npy[:100] --evaluate=x.npy[100:] --labels=y.npy[100:] -o recipe.json
   etgen quantize net.pt2 --calibrate=x.npy --keep-float=2 --keep-float='head.*' -o recipe.json
   etgen quantize llm.pt2 --scheme=int4-weights -o recipe.json`,
 		Args: exactly("MODEL"),

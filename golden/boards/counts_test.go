@@ -17,11 +17,15 @@ import (
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/golden/baremetal"
 	"github.com/etgen/etgen/golden/conform"
+	"github.com/etgen/etgen/golden/record"
 	"github.com/etgen/etgen/golden/testcase"
 	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/golden/way"
+	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/kernels/tuned"
+	"github.com/etgen/etgen/lower"
+	"github.com/etgen/etgen/lower/quantize"
 )
 
 const countsFile = "counts.txt"
@@ -42,21 +46,28 @@ const (
 	countSlack = 16
 )
 
-// counted are the models of counts.txt. A float model is counted on the Cortex-M4 only.
+// counted are the models of counts.txt. One that PyTorch did not
+// quantize is counted on the Cortex-M4 only.
 var counted = []struct {
 	dir   string
 	bytes bool // it computes with int8
+	// quantize makes an int8 model of a float one, with the case's inputs as samples.
+	quantize bool
 }{
-	{ours + "/q_lenet_static", true},
-	{ours + "/kws_trained", false},
-	{shared + "/q_mlperf_kws_dscnn_static", true},
-	{shared + "/q_mlperf_ic_resnet8_static", true},
-	{shared + "/q_mlp3_dynamic", true},
-	{sharedPTE + "/kws_cortex_m_int8", true},
-	{shared + "/trained_kws01", false},
-	{shared + "/trained_vww01", false},
-	{shared + "/trained_ic01", false},
-	{shared + "/trained_ad01", false},
+	{ours + "/q_lenet_static", true, false},
+	{ours + "/kws_trained", false, false},
+	{shared + "/q_mlperf_kws_dscnn_static", true, false},
+	{shared + "/q_mlperf_ic_resnet8_static", true, false},
+	{shared + "/q_mlp3_dynamic", true, false},
+	{sharedPTE + "/kws_cortex_m_int8", true, false},
+	{shared + "/trained_kws01", false, false},
+	{shared + "/trained_vww01", false, false},
+	{shared + "/trained_ic01", false, false},
+	{shared + "/trained_ad01", false, false},
+	{shared + "/trained_kws01", true, true},
+	{shared + "/trained_vww01", true, true},
+	{shared + "/trained_ic01", true, true},
+	{shared + "/trained_ad01", true, true},
 }
 
 // countedOn are the boards, and what code for them is optimized for.
@@ -101,14 +112,22 @@ func TestCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, on := range countedOn {
-			if !m.bytes && !on.floats {
+			if (!m.bytes || m.quantize) && !on.floats {
 				continue
 			}
-			t.Run(modelName(m.dir)+"/"+on.name, func(t *testing.T) {
+			name := modelName(m.dir)
+			if m.quantize {
+				name += "-int8"
+			}
+			t.Run(name+"/"+on.name, func(t *testing.T) {
 				skipWithout(t, on.target.Compiler, on.board.Emulator, "gcc")
 				compilers[compilerOf(t, on.target)] = true
-				got = append(got, countOf(t, c, m.dir, on.name, on.board, on.target.With("-O3"),
-					on.optimize))
+				var recipe *quantize.Recipe
+				if m.quantize {
+					recipe = recipeOf(t, c)
+				}
+				got = append(got, countOf(t, c, name, recipe, on.name, on.board,
+					on.target.With("-O3"), on.optimize))
 			})
 		}
 	}
@@ -116,17 +135,20 @@ func TestCounts(t *testing.T) {
 }
 
 // countOf counts the case's first call.
-func countOf(t *testing.T, c *testcase.Case, dir, on string, board baremetal.Board,
-	target toolchain.Target, optimize string) count {
+func countOf(t *testing.T, c *testcase.Case, name string, recipe *quantize.Recipe, on string,
+	board baremetal.Board, target toolchain.Target, optimize string) count {
 	t.Helper()
 	machine, err := tuned.MachineNamed(target.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !machine.Floats {
-		c = inFixedPoint(t, c)
+	switch {
+	case !machine.Floats:
+		c = interpreted(t, c, compile.Options{Requantize: "fixed", Recipe: recipe})
+	case recipe != nil:
+		c = interpreted(t, c, compile.Options{Recipe: recipe})
 	}
-	g := generateFor(t, c, target, optimize)
+	g := generateFor(t, c, target, optimize, recipe)
 	work := t.TempDir()
 	runs, err := g.runs(work)
 	if err != nil {
@@ -138,25 +160,46 @@ func countOf(t *testing.T, c *testcase.Case, dir, on string, board baremetal.Boa
 		t.Fatal(err)
 	}
 	checkOutputs(t, g, report, false)
-	return count{modelName(dir), on, []int64{report.Instructions, int64(report.Sizes.Text),
+	return count{name, on, []int64{report.Instructions, int64(report.Sizes.Text),
 		max(0, int64(report.Sizes.ROData)-g.weights), int64(report.Stack), g.arena.Size,
 		g.arena.LowerBound}}
 }
 
-// inFixedPoint is the first call of c with the outputs that the interpreter has in fixed point,
-// which is not PyTorch's arithmetic.
-func inFixedPoint(t *testing.T, c *testcase.Case) *testcase.Case {
+// interpreted is the first call of c with the outputs that the interpreter has, where PyTorch's
+// are those of another arithmetic.
+func interpreted(t *testing.T, c *testcase.Case, opt compile.Options) *testcase.Case {
 	t.Helper()
-	fixed := *c
-	fixed.Calls = slices.Clone(c.Calls[:1])
-	w := way.Reference{Options: compile.Options{Requantize: "fixed"}}
-	w.Run(t.Context(), []way.Job{conform.Job(&fixed, c.Models[0])}, func(_ int, r *way.Result) {
+	other := *c
+	other.Calls = slices.Clone(c.Calls[:1])
+	w := way.Reference{Options: opt}
+	w.Run(t.Context(), []way.Job{conform.Job(&other, c.Models[0])}, func(_ int, r *way.Result) {
 		if r.Err != nil || r.Calls[0].Err != nil {
 			t.Fatal(r.Err, r.Calls)
 		}
-		fixed.Calls[0].Outputs = r.Calls[0].Outputs
+		other.Calls[0].Outputs = r.Calls[0].Outputs
 	})
-	return &fixed
+	return &other
+}
+
+// recipeOf makes an int8 model of a case's.
+func recipeOf(t *testing.T, c *testcase.Case) *quantize.Recipe {
+	t.Helper()
+	p, closer, err := conform.Job(c, c.Models[0]).Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closer.Close()
+	m := p.Methods[0]
+	samples, err := record.Samples(m, []string{c.Dir}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := quantize.New(&lower.Context{Table: ops.Standard()}, p,
+		map[string]quantize.Samples{m.Name: samples}, quantize.Options{Scheme: quantize.Schemes[0]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Recipe
 }
 
 func compilerOf(t *testing.T, target toolchain.Target) string {

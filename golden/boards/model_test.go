@@ -20,6 +20,7 @@ import (
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower"
 	"github.com/etgen/etgen/lower/native"
+	"github.com/etgen/etgen/lower/quantize"
 	"github.com/etgen/etgen/plan"
 )
 
@@ -36,7 +37,8 @@ const (
 type generated struct {
 	kase     *testcase.Case
 	name     string
-	optimize string   // "" is the target's own choice
+	optimize string // "" is the target's own choice
+	recipe   *quantize.Recipe
 	sources  []string // files to compile
 	entry    string   // the function
 	model    baremetal.Model
@@ -62,14 +64,15 @@ func readCase(t *testing.T, dir string) *testcase.Case {
 // generate compiles a case's model for a target into a folder of its own.
 func generate(t *testing.T, c *testcase.Case, target toolchain.Target) *generated {
 	t.Helper()
-	return generateFor(t, c, target, "")
+	return generateFor(t, c, target, "", nil)
 }
 
 // generateFor is generate with --optimize.
 func generateFor(t *testing.T, c *testcase.Case, target toolchain.Target,
-	optimize string) *generated {
+	optimize string, recipe *quantize.Recipe) *generated {
 	t.Helper()
-	g := &generated{kase: c, name: compile.NameOf(filepath.Base(c.Dir)), optimize: optimize}
+	g := &generated{kase: c, name: compile.NameOf(filepath.Base(c.Dir)), optimize: optimize,
+		recipe: recipe}
 	np, err := g.lower(target)
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +105,7 @@ func generateFor(t *testing.T, c *testcase.Case, target toolchain.Target,
 
 func (g *generated) options(target toolchain.Target) compile.Options {
 	return compile.Options{Name: g.name, Lang: "c", Target: target.Name,
-		Optimize: g.optimize}
+		Optimize: g.optimize, Recipe: g.recipe}
 }
 
 // lower builds the native form of the case's first model file.

@@ -16,6 +16,7 @@ import (
 	"github.com/etgen/etgen/kernels/interp"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower"
+	"github.com/etgen/etgen/lower/quantize"
 )
 
 // Reference runs the lowered graph node by node with the interpreter: slow, and
@@ -58,6 +59,11 @@ func (w Reference) job(ctx context.Context, j Job, r *Result) error {
 	pipeline := w.Pipeline
 	if pipeline.Passes == nil {
 		pipeline = lower.Backend
+	}
+	if r := w.Options.Recipe; r != nil {
+		if pipeline, err = quantize.Pipeline(p, r, pipeline); err != nil {
+			return err
+		}
 	}
 	if err := pipeline.Run(&lower.Context{Table: table, Checked: w.Options.Checked,
 		Bounds: w.Options.Bounds, Fixed: w.Options.Requantize == "fixed",
