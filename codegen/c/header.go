@@ -141,6 +141,10 @@ func (g *gen) headerNotes(w *writer) {
 	if boolean {
 		notes += " A bool is a byte, 0 or 1."
 	}
+	if g.p.Arithmetic != "" {
+		notes += " The model is quantized; its integers are computed as etgen defines " +
+			g.p.Arithmetic + "."
+	}
 	w.remark(append([]string{g.banner(g.prefix + ".h"), ""},
 		fill(notes+strings.Join(narrow, ""), lineWidth-3)...))
 }

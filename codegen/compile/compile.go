@@ -128,6 +128,7 @@ func Native(p *ir.Program, opt Options) (_ *native.Program, err error) {
 	defer internal(p, &err)
 	defer must.Catch(&err)
 	target := opt.target(opt.native())
+	arithmetic := opt.arithmetic(p, target.Machine)
 	must.Check(Lower(p, opt))
 	nopt := native.Options{Table: ops.Standard(), Planner: opt.planner(), Poison: opt.Poison,
 		Patches: opt.Patches, Checked: opt.Checked, Done: opt.done(), Target: target}
@@ -138,6 +139,7 @@ func Native(p *ir.Program, opt Options) (_ *native.Program, err error) {
 	if err != nil {
 		return nil, lower.InFile(p.Source, err)
 	}
+	np.Arithmetic = arithmetic
 	return np, nil
 }
 

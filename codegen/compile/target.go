@@ -7,10 +7,12 @@ import (
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/codegen/c"
 	"github.com/etgen/etgen/codegen/golang"
+	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/lower"
 	"github.com/etgen/etgen/lower/native"
+	"github.com/etgen/etgen/lower/quantize"
 )
 
 // Language is a row of the table of output languages: what Options.Lang names.
@@ -82,4 +84,22 @@ var Requantizations = []string{"float", "fixed"}
 // fixed reports whether quantized networks compute in fixed point on a machine.
 func (opt Options) fixed(m *tuned.Machine) bool {
 	return opt.Requantize == "fixed" || opt.Requantize == "" && !m.Open && !m.Floats
+}
+
+// arithmetic names what p, as it was read, computes with on a machine if it is quantized. The
+// operators of cortex_m have that of CMSIS-NN.
+func (opt Options) arithmetic(p *ir.Program, m *tuned.Machine) string {
+	quantized := opt.Recipe != nil
+	for _, method := range p.Methods {
+		for n := range method.Graph.All() {
+			quantized = quantized || strings.HasPrefix(n.Op, "quantized_decomposed.")
+		}
+	}
+	if !quantized {
+		return ""
+	}
+	if opt.fixed(m) {
+		return quantize.Arithmetic + " with requantize=fixed"
+	}
+	return quantize.Arithmetic
 }

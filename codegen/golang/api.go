@@ -44,6 +44,10 @@ func (g *generator) packageComment(f *jen.File) {
 	if len(g.weights.Consts) > 0 {
 		about += ", which share the weights"
 	}
+	if g.p.Arithmetic != "" {
+		about += ". The model is quantized; its integers are computed as etgen defines " +
+			g.p.Arithmetic
+	}
 	f.PackageComment("//\n" + strings.TrimSuffix(comment(about+"."), "\n"))
 }
 
