@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"os/exec"
 	"slices"
@@ -18,10 +19,13 @@ import (
 	"github.com/etgen/etgen/golden/baremetal"
 	"github.com/etgen/etgen/golden/conform"
 	"github.com/etgen/etgen/golden/record"
+	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/golden/testcase"
 	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/golden/way"
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/lower"
@@ -51,7 +55,8 @@ const (
 var counted = []struct {
 	dir   string
 	bytes bool // it computes with int8
-	// quantize makes an int8 model of a float one, with the case's inputs as samples.
+	// quantize makes an int8 model of a float one, with the case's inputs as samples; its inputs
+	// and outputs are int8, as those that TFLM is measured with.
 	quantize bool
 }{
 	{ours + "/q_lenet_static", true, false},
@@ -123,8 +128,10 @@ func TestCounts(t *testing.T) {
 				skipWithout(t, on.target.Compiler, on.board.Emulator, "gcc")
 				compilers[compilerOf(t, on.target)] = true
 				var recipe *quantize.Recipe
+				c := c
 				if m.quantize {
 					recipe = recipeOf(t, c)
+					c = inIntegers(t, c, recipe)
 				}
 				got = append(got, countOf(t, c, name, recipe, on.name, on.board,
 					on.target.With("-O3"), on.optimize))
@@ -195,11 +202,32 @@ func recipeOf(t *testing.T, c *testcase.Case) *quantize.Recipe {
 		t.Fatal(err)
 	}
 	r, err := quantize.New(&lower.Context{Table: ops.Standard()}, p,
-		map[string]quantize.Samples{m.Name: samples}, quantize.Options{Scheme: quantize.Schemes[0]})
+		map[string]quantize.Samples{m.Name: samples}, quantize.Options{Scheme: quantize.Schemes[0],
+			Outside: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r.Recipe
+}
+
+// inIntegers is the first call of a case with its input, of which there is one, as integers.
+func inIntegers(t *testing.T, c *testcase.Case, r *quantize.Recipe) *testcase.Case {
+	t.Helper()
+	x := c.Calls[0].Inputs[0].Tensor
+	a := r.Methods[0].Activations[0] // inputs come first
+	q, err := tensor.New(ir.Int8, x.Shape...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range q.Data {
+		y := math.RoundToEven(eval.Get(x.DType, x.Data, int64(i)).F/float64(a.Scale)) +
+			float64(a.ZeroPoint)
+		q.Data[i] = byte(int8(min(max(y, math.MinInt8), math.MaxInt8)))
+	}
+	other := *c
+	other.Calls = slices.Clone(c.Calls[:1])
+	other.Calls[0].Inputs = []tensor.Value{{Tensor: q}}
+	return &other
 }
 
 func compilerOf(t *testing.T, target toolchain.Target) string {
