@@ -372,13 +372,13 @@ func fixedMean() entry {
 			c.errorIf(!known, "over %s elements", n)
 			ones := b.Constant("ones", &ir.Constant{Type: ir.StaticTensor(ir.Int8, 1, count),
 				Data: ir.Bytes(bytes.Repeat([]byte{1}, int(count)))})
-			v := b.aten("view", b.aten("permute", c.Value("self"), append(kept, gone...)),
+			v := b.aten("reshape", b.aten("permute", c.Value("self"), append(kept, gone...)),
 				[]int64{-1, count})
 			v = b.Op(cortexMLinear, v, ones, nil, nil, -must(c.Int("zero_point")), 0,
 				c.Arg("output_zero_point"), []int64{must(c.Int("output_multiplier"))},
 				[]int64{must(c.Int("output_shift"))}, c.Arg("activation_max"),
 				c.Arg("activation_min"))
-			return b.aten("view", v, c.Outs[0].Sizes)
+			return b.aten("reshape", v, c.Outs[0].Sizes)
 		}),
 	}.op()
 }
