@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/pt2"
 	"github.com/etgen/etgen/kernels/interp"
@@ -22,8 +23,8 @@ func TestQuantizedSteps(t *testing.T) {
 	for _, file := range quantizedFiles(t) {
 		for _, speed := range []bool{false, true} {
 			t.Run(fmt.Sprint(strings.ReplaceAll(file, "../", ""), " ", speed), func(t *testing.T) {
-				if strings.Contains(file, "mlperf") && testing.Short() {
-					t.Skip("takes seconds")
+				if strings.Contains(file, "mlperf") {
+					tier.Needs(t, tier.Normal)
 				}
 				want := quantizedSteps(t, file, speed)
 				got := quantizedSteps(t, file, speed, lower.IntegerArithmetic, lower.DeadCode)

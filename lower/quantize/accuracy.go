@@ -58,7 +58,7 @@ func Evaluate(ctx *lower.Context, p *ir.Program, method string, samples Samples,
 		if label < 0 || label >= n {
 			return nil, fmt.Errorf("sample %d: label %d; the output has %d elements", i, label, n)
 		}
-		for a.Confusion == nil {
+		if a.Confusion == nil {
 			a.Confusion = make([][]int, n)
 			for k := range a.Confusion {
 				a.Confusion[k] = make([]int, n)

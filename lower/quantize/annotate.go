@@ -3,6 +3,7 @@ package quantize
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/interp"
@@ -41,7 +42,6 @@ type WeightSpec struct {
 	Bits  int
 	Axis  int // the dimension with a scale for each index, -1 for one scale
 	Group int // how many elements of a row share a scale, 0 for all
-	Layer *Layer
 }
 
 // Layer is a node that multiplies by weights, or two activations.
@@ -76,7 +76,7 @@ type Default struct {
 // What is left between: other operators, and statistics that only a root or a quotient
 // reads, as in a norm written out by hand.
 func (d *Default) Annotate(m *Model) *Annotation {
-	a := &annotator{Default: d, m: m, layer: map[*ir.Node]*Layer{}, group: map[*ir.Value]*ir.Value{},
+	a := &annotator{Default: d, m: m, layer: map[*ir.Node]*Layer{},
 		demanded: map[*ir.Value]bool{}, merged: map[*ir.Value]bool{},
 		out: &Annotation{Activations: map[*ir.Value]*Spec{}, Weights: map[*ir.Value]*WeightSpec{}}}
 	for _, n := range m.Method.Graph.Nodes {
@@ -101,7 +101,6 @@ type annotator struct {
 	layer    map[*ir.Node]*Layer
 	demanded map[*ir.Value]bool // operands of products, and what moves to them
 	merged   map[*ir.Value]bool // results that a limit behind them is quantized for
-	group    map[*ir.Value]*ir.Value
 }
 
 // product names the operands of an operator that multiplies matrices or images.
@@ -169,7 +168,7 @@ func (a *annotator) find(n *ir.Node, c *ops.Call) {
 		if v == nil || i > 0 && v == l.Weight {
 			continue
 		}
-		w := &WeightSpec{Bits: a.Bits, Axis: l.axis, Layer: l}
+		w := &WeightSpec{Bits: a.Bits, Axis: l.axis}
 		sizes, _ := v.Type.StaticSizes()
 		if n, _ := v.Type.Numel().Const(); w.Bits < 8 && !l.lookUp && l.axis >= 0 &&
 			n/sizes[l.axis] < fewWeights {
@@ -202,7 +201,7 @@ func (a *annotator) weight(v *ir.Value) bool {
 // channelAxis returns the dimension of a weight that holds the channels of the result, -1 if
 // their scales may differ within a sum.
 func channelAxis(base string, c *ops.Call, rank int) int {
-	transposed := len(base) > 5 && base[:5] == "conv_" || base == "convolution" &&
+	transposed := strings.HasPrefix(base, "conv_") || base == "convolution" &&
 		c.Bool("transposed")
 	switch {
 	case transposed:
@@ -485,7 +484,7 @@ func (a *Annotation) Root(v *ir.Value) *ir.Value {
 func (a *annotator) dynamic() {
 	for _, l := range a.out.Layers {
 		base := ir.OpBase(l.Node.Op)
-		if l.Float || l.Weight == nil || len(l.Inputs) != 1 || len(base) > 3 && base[:4] == "conv" {
+		if l.Float || l.Weight == nil || len(l.Inputs) != 1 || strings.HasPrefix(base, "conv") {
 			continue
 		}
 		v := l.Inputs[0]
