@@ -34,6 +34,12 @@ type Options struct {
 	// into. In C the application's NAME_parallel_for runs them; in Go so many goroutines
 	// do, and NewThreads makes a Model with another number of them.
 	Threads int
+	// Weights, of C, is the form that weights have, one of WeightForms; "" is C for those that
+	// are small, else assembly.
+	Weights string
+	// Sections, of C, are the names of the sections that things are put into; what has none is
+	// where the compiler puts it.
+	Sections map[SectionKind]string
 	// FunctionWeight is from which weight on functions of the text are divided; 0 is
 	// MaxWeight. Only tests ask for less.
 	FunctionWeight int

@@ -110,6 +110,9 @@ func (f *compileFlags) ignored(where string, names ...string) {
 // set a flag that makes no difference to it.
 func (f *compileFlags) language(name string) *compile.Language {
 	l := must.Get(compile.LanguageNamed(name))
+	if l.Kernels != tuned.C {
+		f.ignored("with --lang="+name, firmwareNames...)
+	}
 	if l.Kernels == nil {
 		f.ignored("with --lang="+name, "target", "optimize", "requantize", "threads")
 	} else {
@@ -180,6 +183,7 @@ func newCompile(a *app) *cobra.Command {
 	var external, traces, debug bool
 	var several methodFlags
 	var flags compileFlags
+	var firmware firmwareFlags
 	var out writeFlags
 	cmd := &cobra.Command{
 		Use:   "etgen MODEL... --lang=c|go|pte -o DIR",
@@ -196,6 +200,7 @@ equal are there once.
 ` + writeHelp + "\n\n" + exitHelp,
 		Example: `  etgen model.pt2 --lang=c -o out/
   etgen model.pt2 --lang=c --target=cortex-m4 -o out/
+  etgen model.pt2 --lang=c --weights=asm --section=weights:.qspi,code:.itcm -o out/
   etgen model.pt2 --lang=go --name=lenet -o lenet/
   etgen model.pt2 --lang=pte --external-weights -o out/
   etgen prefill.pt2 decode.pt2 --lang=pte --name=llm --share-mutable-buffers -o out/
@@ -218,6 +223,7 @@ equal are there once.
 				return usageError(
 					"--external-weights, --stack-traces and --debug-map are for --lang=pte only")
 			}
+			firmware.set(&opt)
 			opt.Lang, opt.ExternalWeights, opt.StackTraces, opt.DebugMap = lang, external,
 				traces, debug
 			if dir != "" || !l.InFolder {
@@ -260,6 +266,7 @@ equal are there once.
 		"with --lang=pte: the model's Python lines in the program")
 	cmd.Flags().BoolVar(&debug, "debug-map", false,
 		"with --lang=pte: NAME.debug.json, what each instruction stands for")
+	firmware.add(cmd)
 	several.add(cmd)
 	out.add(cmd)
 	flags.add(cmd, a)

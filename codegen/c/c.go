@@ -3,7 +3,7 @@
 //
 // Generate is the door. The package it makes has NAME.h, the interface; NAME.c,
 // kernels and methods; and NAME_weights.c, or, for larger weights, NAME_weights.S
-// and NAME_weights.bin.
+// and NAME_weights.bin. Options say otherwise: see WeightForms and SectionKinds.
 package c
 
 import (
@@ -43,6 +43,9 @@ func Generate(p *native.Program, opt Options) (_ *codegen.Package, err error) {
 	if isHeader(opt.Name) {
 		return nil, badName(opt.Name, fmt.Sprintf("its header would stand in for <%s.h>",
 			opt.Name))
+	}
+	if err := opt.CheckSections(); err != nil {
+		return nil, err
 	}
 	p, probes := opt.Begin(p)
 	g := &gen{
@@ -101,6 +104,9 @@ func (g *gen) run() {
 		}
 		g.names.Reserve(name)
 	}
+	if g.opt.Weights == codegen.WeightsBin {
+		g.names.Reserve(g.prefix + "_weights")
+	}
 	g.locals = codegen.NewScope(g.names)
 	g.locals.Reserve(g.helperWords()...)
 	g.loadSupport()
@@ -134,7 +140,8 @@ func (g *gen) ownNames() []string {
 		names = append(names, g.prefix+"_"+w)
 	}
 	for w := range strings.FieldsSeq(
-		`H PAL_H ARENA_SIZE ARENA_ALIGN WEIGHTS_SIZE WEIGHTS_FILE THREADS
+		`H PAL_H ARENA_SIZE ARENA_ALIGN WEIGHTS_SIZE WEIGHTS_FILE WEIGHTS_ADDRESS WEIGHTS_ALIGN WEIGHTS_CRC32
+		WEIGHTS_SECTION CODE_SECTION TABLES_SECTION THREADS
 		OK ERR_ARGUMENT ERR_SHAPE ERR_ASSERT ERR_INDEX INF NAN INF_F64 NAN_F64`) {
 		names = append(names, g.upper+"_"+w)
 	}

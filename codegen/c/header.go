@@ -26,10 +26,12 @@ func (g *gen) files() *codegen.Package {
 	}
 	switch {
 	case len(g.weights.Consts) == 0:
-	case g.inline():
+	case g.weightForm() == codegen.WeightsC:
 		add("_weights.c", []byte(g.weightArrays()))
-	default:
+	case g.weightForm() == codegen.WeightsAsm:
 		add("_weights.S", []byte(g.weightAssembly()))
+		fallthrough
+	default:
 		add("_weights.bin", g.weights.Block())
 	}
 	return pkg
@@ -89,6 +91,7 @@ func (g *gen) header() string {
 	}
 	w.raw(fmt.Sprintf(headerTop, g.upper, g.prefix, g.arenaSize(), codegen.ArenaAlign(g.p),
 		g.weightBytes(), comma, index))
+	g.weightContract(w)
 	if len(g.fields) > 0 {
 		w.blank()
 		g.stateStruct(w)

@@ -60,6 +60,8 @@ func (g *gen) source() string {
 		w.b.WriteString(wideVectors)
 	}
 	g.languageMacros(w)
+	g.sectionMacro(w, codegen.CodeSection)
+	g.sectionMacro(w, codegen.TablesSection)
 	if len(g.macroOrder) > 0 {
 		w.blank()
 		for _, m := range g.macroOrder {
@@ -84,7 +86,7 @@ func (g *gen) source() string {
 		w.b.WriteString(g.paramsText.b.String())
 	}
 	w.b.WriteString(g.methodText.b.String())
-	return w.b.String()
+	return g.placed(w.b.String())
 }
 
 // languageMacros lets C++ read what only C has.
@@ -103,10 +105,14 @@ func (g *gen) weightDeclarations(w *writer) {
 		return
 	}
 	w.blank()
-	if g.inline() {
+	switch g.weightForm() {
+	case codegen.WeightsC:
 		w.raw(fmt.Sprintf("/* Weights, in %s_weights.c. */", g.prefix))
-	} else {
+	case codegen.WeightsAsm:
 		w.raw(fmt.Sprintf("/* Weights, little-endian, in %s_weights.bin. */", g.prefix))
+	default:
+		g.weightAddresses(w)
+		return
 	}
 	for _, c := range g.weights.Consts {
 		w.raw("extern " + g.weightArray(c.Const) + ";")

@@ -1,8 +1,10 @@
 package c
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"math"
 	"slices"
 	"strings"
@@ -13,18 +15,29 @@ import (
 	"github.com/etgen/etgen/lower/native"
 )
 
-// inline reports whether weights are written as C arrays.
-func (g *gen) inline() bool { return g.weightBytes() <= maxInline }
+// weightForm is the form that weights have.
+func (g *gen) weightForm() string {
+	switch {
+	case g.opt.Weights != "":
+		return g.opt.Weights
+	case g.arrayBytes() <= maxInline:
+		return codegen.WeightsC
+	}
+	return codegen.WeightsAsm
+}
 
 // weightBytes is the size of all weights: of the arrays, or of the block, which
 // has gaps.
 func (g *gen) weightBytes() int64 {
-	sum := int64(0)
+	if g.weightForm() == codegen.WeightsC {
+		return g.arrayBytes()
+	}
+	return g.weights.Size
+}
+
+func (g *gen) arrayBytes() (sum int64) {
 	for _, c := range g.weights.Consts {
 		sum += int64(len(c.Data))
-	}
-	if sum > maxInline {
-		return g.weights.Size
 	}
 	return sum
 }
@@ -53,6 +66,10 @@ func (g *gen) weightArrays() string {
 		w.raw("#else\n#define " + macro + "\n#endif")
 		w.blank()
 	}
+	g.sectionMacro(w, codegen.WeightsSection)
+	if g.section(codegen.WeightsSection) != "" {
+		w.blank()
+	}
 	w.raw("/* Declared first, so that they are external in C++ too. */")
 	for _, c := range g.weights.Consts {
 		w.raw("extern " + g.weightArray(c.Const) + ";")
@@ -66,7 +83,8 @@ func (g *gen) weightArrays() string {
 		if c.DType.Size() == 1 {
 			place = " " + macro
 		}
-		w.raw(g.weightArray(c.Const) + place + " = {")
+		w.raw(strings.TrimLeft(g.section(codegen.WeightsSection)+" ", " ") + g.weightArray(c.Const) +
+			place + " = {")
 		array(w, c.Const)
 		w.raw("};")
 	}
@@ -165,7 +183,7 @@ _\name:
     .subsections_via_symbols
 #else
     .macro weight name, align, offset, size
-    .section .rodata.\name, "a", %%progbits
+    .section %[4]s, "a", %%progbits
     .global \name
     .type \name, %%object
     .size \name, \size
@@ -183,7 +201,8 @@ _\name:
 #endif
 
     /* name, alignment; in bytes of the file: offset, size */
-`, g.banner(symbol+".S"), symbol, g.upper)
+`, g.banner(symbol+".S"), symbol, g.upper, cmp.Or(g.opt.Sections[codegen.WeightsSection],
+		`.rodata.\name`))
 	for _, c := range g.weights.Consts {
 		fmt.Fprintf(&b, "    weight %s, %d, %d, %d\n", g.consts[c.Const], placeAlign(c.Offset),
 			c.Offset, len(c.Data))
@@ -199,4 +218,35 @@ func placeAlign(offset int64) int64 {
 		align *= 2
 	}
 	return align
+}
+
+// weightAddresses makes the weights known to NAME.c where the application brings the block of
+// them to an address: each is so many bytes behind it.
+func (g *gen) weightAddresses(w *writer) {
+	w.raw(fmt.Sprintf(`/* Weights, little-endian, as in %[1]s_weights.bin: see %[1]s.h. */
+#ifndef %[2]s_WEIGHTS_ADDRESS
+extern const unsigned char %[1]s_weights[%[2]s_WEIGHTS_SIZE];
+#define %[2]s_WEIGHTS_ADDRESS %[1]s_weights
+#endif`, g.prefix, g.upper))
+	for _, c := range g.weights.Consts {
+		w.raw(fmt.Sprintf("#define %s ((const %s *)(const void *)((const unsigned char *)%s_WEIGHTS_ADDRESS + %d))",
+			g.consts[c.Const], storageOf(c.DType), g.upper, c.Offset))
+	}
+}
+
+// weightContract says in NAME.h what the application has to do for the weights.
+func (g *gen) weightContract(w *writer) {
+	if g.weightForm() != codegen.WeightsBin || len(g.weights.Consts) == 0 {
+		return
+	}
+	w.blank()
+	w.remark(fill(fmt.Sprintf("The weights are the bytes of %[1]s_weights.bin, which the "+
+		"application brings to memory before the first call, and leaves as they are. %[2]s.c reads "+
+		"them at the symbol %[1]s_weights, or, if %[2]s.c is compiled with a macro "+
+		"%[3]s_WEIGHTS_ADDRESS, there: an integer such as 0x90000000u, or a pointer. The address is a "+
+		"multiple of %[3]s_WEIGHTS_ALIGN. %[3]s_WEIGHTS_CRC32 is the CRC-32 (IEEE 802.3) of the bytes.",
+		g.prefix, g.prefix, g.upper), lineWidth-3))
+	w.raw(fmt.Sprintf("#define %s_WEIGHTS_ALIGN %du", g.upper, codegen.WeightAlign))
+	w.raw(fmt.Sprintf("#define %s_WEIGHTS_CRC32 0x%08xu", g.upper,
+		crc32.ChecksumIEEE(g.weights.Block())))
 }

@@ -56,6 +56,9 @@ type Options struct {
 	DivideAll bool
 	// Probes makes an instrumented copy, of C and Go: see the printers' options.
 	Probes bool
+	// Of C: see the printer's options.
+	Weights  string
+	Sections map[codegen.SectionKind]string
 	// Of an ExecuTorch program: weights in a file of their own, and the model's
 	// Python lines with the instructions.
 	ExternalWeights, StackTraces bool
@@ -168,6 +171,7 @@ func Print(np *native.Program, opt Options) (_ *codegen.Package, err error) {
 	l := opt.native()
 	return l.print(np, codegen.Options{Name: name, Package: opt.GoPackage,
 		Generator: opt.Generator, Probes: opt.Probes, Threads: opt.Threads,
+		Weights: opt.Weights, Sections: opt.Sections,
 		Machine:        must.Get(tuned.MachineNamed(opt.Target)),
 		FunctionWeight: opt.FunctionWeight, Done: opt.done()})
 }

@@ -29,6 +29,9 @@ type Board struct {
 // The boards, by their cores.
 var (
 	CortexM4 = armBoard("mps2-an386", "mps2.ld")
+	// Firmware is the same board with an external flash, a memory for code and one for tables,
+	// for what is in sections .qspi, .itcm and .dtcm.
+	Firmware = armBoard("mps2-an386", "firmware.ld")
 	CortexM7 = armBoard("mps2-an500", "an500.ld")
 	// CortexM33 has no memory protection here: only its missing memory faults.
 	CortexM33 = armBoard("mps2-an505", "an505.ld")

@@ -39,6 +39,8 @@ type generated struct {
 	name     string
 	optimize string // "" is the target's own choice
 	recipe   *quantize.Recipe
+	form     string // of weights
+	sections map[codegen.SectionKind]string
 	sources  []string // files to compile
 	entry    string   // the function
 	model    baremetal.Model
@@ -73,6 +75,13 @@ func generateFor(t *testing.T, c *testcase.Case, target toolchain.Target,
 	t.Helper()
 	g := &generated{kase: c, name: compile.NameOf(filepath.Base(c.Dir)), optimize: optimize,
 		recipe: recipe}
+	g.generate(t, target)
+	return g
+}
+
+// generate compiles the model as g says.
+func (g *generated) generate(t *testing.T, target toolchain.Target) {
+	t.Helper()
 	np, err := g.lower(target)
 	if err != nil {
 		t.Fatal(err)
@@ -100,12 +109,11 @@ func generateFor(t *testing.T, c *testcase.Case, target toolchain.Target,
 		g.state += b.MaxLen * int64(b.DType.Size())
 	}
 	g.describe(np, string(pkg.File(g.name+".h")))
-	return g
 }
 
 func (g *generated) options(target toolchain.Target) compile.Options {
 	return compile.Options{Name: g.name, Lang: "c", Target: target.Name,
-		Optimize: g.optimize, Recipe: g.recipe}
+		Optimize: g.optimize, Recipe: g.recipe, Weights: g.form, Sections: g.sections}
 }
 
 // lower builds the native form of the case's first model file.
