@@ -110,7 +110,7 @@ func (f *compileFlags) ignored(where string, names ...string) {
 // set a flag that makes no difference to it.
 func (f *compileFlags) language(name string) *compile.Language {
 	l := must.Get(compile.LanguageNamed(name))
-	if l.Kernels != tuned.C {
+	if !l.Placed {
 		f.ignored("with --lang="+name, firmwareNames...)
 	}
 	if l.Kernels == nil {

@@ -24,6 +24,8 @@ type Language struct {
 	// InFolder says that a package is part of the folder that it is written to, which has a
 	// name and may have other files of the package: then none has to be named.
 	InFolder bool
+	// Placed says that a linker places the parts of a package: weights, code and tables.
+	Placed   bool
 	pipeline lower.Pipeline
 	// of its native form
 	print func(np *native.Program, opt codegen.Options) (*codegen.Package, error)
@@ -35,7 +37,8 @@ const executorch = "pte"
 // languages is the table. The first is the one of Options without any.
 func languages() []*Language {
 	return []*Language{
-		{Name: tuned.C.Name, Kernels: tuned.C, pipeline: lower.Backend, print: c.Generate},
+		{Name: tuned.C.Name, Kernels: tuned.C, pipeline: lower.Backend, print: c.Generate,
+			Placed: true},
 		{Name: tuned.Go.Name, Kernels: tuned.Go, pipeline: lower.Backend, print: golang.Generate,
 			InFolder: true},
 		{Name: executorch, pipeline: lower.ToExecutorch},
