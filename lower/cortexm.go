@@ -226,11 +226,9 @@ func (m *cortexM) form(n *ir.Node,
 		return m.softmax(c)
 	case "aten.mean.dim":
 		return m.mean(c)
-	case "aten.avg_pool1d.default", "aten.avg_pool2d.default":
+	case "aten.avg_pool1d.default", "aten.avg_pool2d.default", "aten.adaptive_avg_pool1d.default",
+		"aten.adaptive_avg_pool2d.default", "aten._adaptive_avg_pool2d.default":
 		return m.pool(n, c)
-	case "aten.adaptive_avg_pool1d.default", "aten.adaptive_avg_pool2d.default",
-		"aten._adaptive_avg_pool2d.default":
-		return m.adaptivePool(n, c)
 	}
 	return nil
 }

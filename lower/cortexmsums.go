@@ -417,49 +417,15 @@ func pooled(b *ops.Builder, x *quantity, image *ir.Value, kernel, stride, paddin
 // channel with ones.
 func (m *cortexM) pool(n *ir.Node,
 	c *ops.Call) func(*ops.Builder, *ir.Node, *quantization) *ir.Value {
-	x, spatial := m.ofBytes(c.Value("self")), int(ir.OpBase(n.Op)[len("avg_pool")]-'0')
-	if x == nil || x.ints.Type.Rank() != spatial+2 || spatial == 2 && c.Has("divisor_override") {
+	x, p := m.ofBytes(c.Value("self")), poolingOf(c)
+	switch {
+	case x == nil || p == nil:
 		return nil
+	case p.whole:
+		return m.meanOf(x, []int64{2, 3}[:len(p.kernel)], true, c)
 	}
-	if wholeImage(c) {
-		return m.meanOf(x, []int64{2, 3}[:spatial], true, c)
-	}
-	kernel, err1 := spatialInts(c, "kernel_size", spatial)
-	padding, err2 := spatialInts(c, "padding", spatial)
-	stride, err3 := kernel, error(nil)
-	if l, ok := c.Arg("stride").(ir.List); !ok || len(l) > 0 {
-		stride, err3 = spatialInts(c, "stride", spatial)
-	}
-	if err1 != nil || err2 != nil || err3 != nil {
-		return nil
-	}
-	return m.windows(n, x, image(kernel, 1), image(stride, 1), image(padding, 0),
-		c.Bool("ceil_mode"), c.Bool("count_include_pad"))
-}
-
-// adaptivePool is a pooling of windows that have one size and do not overlap.
-func (m *cortexM) adaptivePool(n *ir.Node,
-	c *ops.Call) func(*ops.Builder, *ir.Node, *quantization) *ir.Value {
-	x := m.ofBytes(c.Value("self"))
-	if x == nil || x.ints.Type.Rank() != c.Outs[0].Rank() || c.Outs[0].Rank() < 3 ||
-		c.Outs[0].Rank() > 4 {
-		return nil
-	}
-	var kernel, dims []int64
-	all := true
-	for d, size := range x.ints.Type.Sizes[2:] {
-		in, ok1 := size.Const()
-		out, ok2 := c.Outs[0].Sizes[2+d].Const()
-		if !ok1 || !ok2 || out < 1 || in%out != 0 {
-			return nil
-		}
-		kernel, dims, all = append(kernel, in/out), append(dims, int64(2+d)), all && out == 1
-	}
-	if all {
-		return m.meanOf(x, dims, true, c)
-	}
-	kernel = image(kernel, 1)
-	return m.windows(n, x, kernel, kernel, []int64{0, 0}, false, true)
+	return m.windows(n, x, image(p.kernel, 1), image(p.stride, 1), image(p.padding, 0), p.ceil,
+		p.counted)
 }
 
 // windows is the mean of windows of an image, of which padding may be part.

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/ops"
@@ -191,11 +192,13 @@ func (a *integerArithmetic) mean(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 	}
 	s := &scaledSum{limits: unlimited}
 	count := all / left
-	dims, keep := ir.Arg(nil), ir.Arg(nil)
+	dims, keep, pool := ir.Arg(nil), ir.Arg(nil), poolingOf(c)
 	if n.Op == "aten.mean.dim" {
 		dims, keep = c.Arg("dim"), c.Arg("keepdim")
-	} else if wholeImage(c) {
-		dims, keep = ir.List{ir.Int(-1), ir.Int(-2)}[:c.Outs[0].Rank()-2], ir.BoolArg(true)
+	} else if pool == nil {
+		return nil
+	} else if pool.whole {
+		dims, keep = ir.List{ir.Int(-1), ir.Int(-2), ir.Int(-3)}[:len(pool.kernel)], ir.BoolArg(true)
 	}
 	if dims != nil {
 		if count > math.MaxInt32/max(-q.least, q.most, 1) {
@@ -204,7 +207,7 @@ func (a *integerArithmetic) mean(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 		sum := b.Op("aten.sum.dim_IntList", q.ints, dims, keep, ops.Kw("dtype", ir.Int32))
 		s.sum = b.Op("aten._to_copy.default", sum, ops.Kw("dtype", ir.Float32))
 		s.bias = []float64{-float64(count * q.zero[0])}
-	} else if s.sum, count = a.windows(b, n, c, q); s.sum == nil {
+	} else if s.sum, count = a.windows(b, n, pool, q); s.sum == nil {
 		return nil
 	}
 	s.scale = []float64{q.scale[0] / float64(count)}
@@ -213,44 +216,70 @@ func (a *integerArithmetic) mean(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 	return []*ir.Value{v}
 }
 
-// wholeImage reports whether the one window of a pooling is the image.
-func wholeImage(c *ops.Call) bool {
-	n := int(ir.OpBase(c.Op.Name())[len("avg_pool")] - '0')
-	kernel, err1 := spatialInts(c, "kernel_size", n)
-	padding, err2 := spatialInts(c, "padding", n)
-	if err1 != nil || err2 != nil || slices.Max(padding) > 0 || c.Outs[0].Rank() != n+2 ||
-		n == 2 && c.Has("divisor_override") {
-		return false
-	}
-	for d, k := range kernel {
-		if !c.Tensor("self").Sizes[2+d].Is(k) {
-			return false
-		}
-	}
-	return true
+// pooling is an average pooling of windows of one size.
+type pooling struct {
+	kernel, stride, padding []int64
+	ceil, counted           bool // windows may begin inside and end outside; padding counts
+	whole                   bool // the one window is the image
 }
 
-// windows is the sums of the windows of an average pooling, which are a convolution with ones,
-// and how many elements each has; nil if they are not all of one size.
-func (a *integerArithmetic) windows(b *ops.Builder, n *ir.Node, c *ops.Call,
+// poolingOf reads a call of an average pooling, an adaptive one if the result's sizes divide those
+// of the image; nil if it is none, or if another divisor is given.
+func poolingOf(c *ops.Call) *pooling {
+	base, adaptive := strings.CutPrefix(strings.TrimPrefix(ir.OpBase(c.Op.Name()), "_"), "adaptive_")
+	if !strings.HasPrefix(base, "avg_pool") {
+		return nil
+	}
+	spatial := int(base[len("avg_pool")] - '0')
+	if c.Outs[0].Rank() != spatial+2 {
+		return nil
+	}
+	in, out := c.Tensor("self").Sizes[2:], c.Outs[0].Sizes[2:]
+	p := &pooling{padding: make([]int64, spatial), counted: true, whole: true}
+	if adaptive {
+		for d := range in {
+			n, ok1 := in[d].Const()
+			m, ok2 := out[d].Const()
+			if !ok1 || !ok2 || m < 1 || n%m != 0 {
+				return nil
+			}
+			p.kernel = append(p.kernel, n/m)
+			p.whole = p.whole && m == 1
+		}
+		p.stride = p.kernel
+		return p
+	}
+	if spatial > 1 && c.Has("divisor_override") {
+		return nil
+	}
+	var err1, err2, err3 error
+	p.kernel, err1 = spatialInts(c, "kernel_size", spatial)
+	p.padding, err2 = spatialInts(c, "padding", spatial)
+	if p.stride = p.kernel; c.Has("stride") {
+		if l, ok := c.Arg("stride").(ir.List); !ok || len(l) > 0 {
+			p.stride, err3 = spatialInts(c, "stride", spatial)
+		}
+	}
+	if err1 != nil || err2 != nil || err3 != nil {
+		return nil
+	}
+	p.ceil, p.counted = c.Bool("ceil_mode"), c.Bool("count_include_pad")
+	for d, k := range p.kernel {
+		p.whole = p.whole && in[d].Is(k) && p.padding[d] == 0
+	}
+	return p
+}
+
+// windows is the sums of the windows of a pooling, which are a convolution with ones, and how many
+// elements each has; nil if they are not all of one size.
+func (a *integerArithmetic) windows(b *ops.Builder, n *ir.Node, p *pooling,
 	q *quantity) (*ir.Value, int64) {
-	spatial := int(ir.OpBase(n.Op)[len("avg_pool")] - '0')
 	channels, ok := q.ints.Type.Sizes[1].Const()
-	if q.ints.Type.Rank() != spatial+2 || !ok || c.Bool("ceil_mode") || q.ints.Type.DType != ir.Int8 {
+	if !ok || p.ceil || q.ints.Type.DType != ir.Int8 || !p.counted && slices.Max(p.padding) > 0 {
 		return nil, 0
-	}
-	kernel, err1 := spatialInts(c, "kernel_size", spatial)
-	padding, err2 := spatialInts(c, "padding", spatial)
-	if err1 != nil || err2 != nil || !c.Bool("count_include_pad") && slices.Max(padding) > 0 ||
-		n.Op == "aten.avg_pool2d.default" && c.Has("divisor_override") {
-		return nil, 0
-	}
-	stride := c.Arg("stride")
-	if l, ok := stride.(ir.List); ok && len(l) == 0 {
-		stride = c.Arg("kernel_size")
 	}
 	count := int64(1)
-	for _, k := range kernel {
+	for _, k := range p.kernel {
 		count *= k
 	}
 	if count < 1 || count > maxWindow {
@@ -258,9 +287,9 @@ func (a *integerArithmetic) windows(b *ops.Builder, n *ir.Node, c *ops.Call,
 	}
 	ones := bytes.Repeat([]byte{1}, int(channels*count))
 	w := b.Constant(n.Name+"_ones", &ir.Constant{Data: ir.Bytes(ones),
-		Type: ir.StaticTensor(ir.Int8, append([]int64{channels, 1}, kernel...)...)})
-	return b.Op(ops.IntegerConvolution, q.ints, w, nil, stride, padding, padding,
-		slices.Repeat([]int64{1}, spatial), false, []int64{0}, channels, q.zero[0], 0,
+		Type: ir.StaticTensor(ir.Int8, append([]int64{channels, 1}, p.kernel...)...)})
+	return b.Op(ops.IntegerConvolution, q.ints, w, nil, p.stride, p.padding, p.padding,
+		slices.Repeat([]int64{1}, len(p.kernel)), false, []int64{0}, channels, q.zero[0], 0,
 		ir.Float32), count
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/golden/record"
@@ -28,8 +29,10 @@ func TestQuantized(t *testing.T) {
 	own := []string{"../cases/digits", "../cases/lenet", "../cases/kws_trained", "../cases/lstm",
 		"../cases/gru", "../cases/residual_activation", "../cases/conv_transpose"}
 	dirs := own
-	for _, name := range []string{"trained_ad01", "trained_ic01", "trained_vww01", "nanogpt_sdpa",
-		"transformer_encoder", "hf_bert", "hf_gpt2", "hf_llama", "tv_mobilenet_v3_small"} {
+	for _, name := range tier.Of(nil, []string{"trained_*", "mlperf_kws_dscnn", "nanogpt_*",
+		"transformer_encoder", "hf_*", "lstm", "gru", "tv_mobilenet_v3_small"},
+		[]string{"trained_*", "mlperf_*", "nanogpt_*", "transformer_encoder", "hf_*", "lstm", "gru",
+			"lenet", "tv_*"}) {
 		found, err := filepath.Glob("../../../shared/models/" + name)
 		if err != nil {
 			t.Fatal(err)
@@ -38,16 +41,17 @@ func TestQuantized(t *testing.T) {
 	}
 	size := way.C{Settings: way.Settings{Options: compile.Options{Target: "scalar",
 		Optimize: "size"}}}
+	rt := way.RT{Settings: way.Settings{Limit: time.Hour}}
 	for _, tt := range []struct {
 		scheme string
 		dirs   []string
 		ways   []way.Way
 	}{
-		{"int8", dirs, []way.Way{way.C{}, way.Go{}, way.RT{}, size}},
+		{"int8", dirs, []way.Way{way.C{}, way.Go{}, rt, size}},
 		{"int16x8", own, []way.Way{way.C{}, way.Go{}}},
-		{"int8-dynamic", own, []way.Way{way.C{}, way.Go{}, way.RT{}}},
-		{"int8-weights", own, []way.Way{size, way.RT{}}},
-		{"int4-weights", own, []way.Way{size, way.Go{}, way.RT{}}},
+		{"int8-dynamic", own, []way.Way{way.C{}, way.Go{}, rt}},
+		{"int8-weights", own, []way.Way{size, rt}},
+		{"int4-weights", own, []way.Way{size, way.Go{}, rt}},
 	} {
 		scheme, err := quantize.SchemeNamed(tt.scheme)
 		if err != nil {
@@ -57,7 +61,7 @@ func TestQuantized(t *testing.T) {
 		for _, dir := range tt.dirs {
 			jobs = append(jobs, quantizedJob(t, dir, scheme))
 		}
-		want := resultsOf(t, way.Reference{}, jobs)
+		want := resultsOf(t, way.Reference{Limit: time.Hour}, jobs)
 		for _, w := range tt.ways {
 			for i, r := range resultsOf(t, w, jobs) {
 				what := jobs[i].Name + " " + tt.scheme + " via " + w.Name()
@@ -66,8 +70,8 @@ func TestQuantized(t *testing.T) {
 					continue
 				}
 				for c := range r.Calls {
-					_, rt := w.(way.RT)
-					sameQuantized(t, what, rt, &r.Calls[c], &want[i].Calls[c])
+					_, steps := w.(way.RT)
+					sameQuantized(t, what, steps, &r.Calls[c], &want[i].Calls[c])
 				}
 			}
 		}
@@ -113,7 +117,8 @@ func resultsOf(t *testing.T, w way.Way, jobs []way.Job) []*way.Result {
 }
 
 // sameQuantized compares floats: all have five digits in common or, where integers may differ,
-// none is further away than some steps of the largest.
+// none is further away than an eighth of the largest, as 52 layers of random weights make of a
+// step.
 func sameQuantized(t *testing.T, what string, steps bool, got, want *way.CallResult) {
 	t.Helper()
 	if got.Err != nil || want.Err != nil {
@@ -133,7 +138,7 @@ func sameQuantized(t *testing.T, what string, steps bool, got, want *way.CallRes
 				far++
 			}
 		}
-		if far > 0 && !steps || most > largest/16 {
+		if far > 0 && !steps || most > largest/8 {
 			t.Errorf("%s: output %d: %d of %d elements differ, by up to %v of %v", what, k, far, n,
 				most, largest)
 		} else if far > 0 {

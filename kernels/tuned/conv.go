@@ -82,6 +82,7 @@ type convolution struct {
 	xLast, yLast  bool        // the channels of input, output lie innermost in memory
 	kernel        [2]int      // rows and columns of weights
 	transposed    bool        // the weights are those of a transposed convolution
+	exact         bool        // results are the sums of products, not computed another way
 	up            [2]sym.Expr // how far rows and columns of the input are apart
 }
 
@@ -125,11 +126,12 @@ func anyConvolution(r *Request) *convolution {
 
 func readConvolution(r *Request) *convolution {
 	c := r.Call
-	transposed := false
+	transposed, exact := false, false
 	switch c.Op.Name() {
 	case "aten.convolution.default", "aten._convolution.default", "aten._convolution.deprecated":
 		transposed = c.Bool("transposed")
 	case ops.PaddedConvolution:
+		exact = c.Bool("exact")
 	default:
 		return nil
 	}
@@ -143,7 +145,7 @@ func readConvolution(r *Request) *convolution {
 		return nil
 	}
 	cv := &convolution{x: c.Operand("input"), w: c.Operand("weight"), b: c.Operand("bias"),
-		batch: x.Sizes[0], transposed: transposed,
+		batch: x.Sizes[0], transposed: transposed, exact: exact,
 		groups: int(groups), cin: int(sizes[1]), cout: int(sizes[0] / groups),
 		kernel: [2]int{1, int(sizes[2])}}
 	if transposed {

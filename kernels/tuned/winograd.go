@@ -29,8 +29,8 @@ func matchWinograd(r *Request) *Instance {
 		return nil
 	}
 	cv := convolutionOf(r)
-	if cv == nil || cv.groups > 1 || !cv.xLast || !cv.yLast || cv.cin%winogradLanes != 0 ||
-		cv.cout < winogradLanes || cv.kernel != [2]int{3, 3} {
+	if cv == nil || cv.exact || cv.groups > 1 || !cv.xLast || !cv.yLast ||
+		cv.cin%winogradLanes != 0 || cv.cout < winogradLanes || cv.kernel != [2]int{3, 3} {
 		return nil
 	}
 	var out [2]int64

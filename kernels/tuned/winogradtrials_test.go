@@ -120,15 +120,20 @@ func TestWinogradParts(t *testing.T) {
 	}
 }
 
-// TestWinogradEndless holds that a weight which is infinite or no number is left to
-// sums in which it meets its own results alone.
-func TestWinogradEndless(t *testing.T) {
+// TestWinogradTaken holds that a weight which is infinite or no number is left to
+// sums in which it meets its own results alone, and what is to be exact to exact sums.
+func TestWinogradTaken(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 14))
 	target := tuned.Target{Language: tuned.Go, Machine: machine("generic"), Speed: true}
-	for _, x := range []float64{1, math.Inf(1), math.Inf(-1), math.NaN()} {
+	for i, x := range []float64{1, math.Inf(1), math.Inf(-1), math.NaN(), 1} {
 		tr := winogradTrials(r, 1)[0]
-		if !tr.bind(t, r, target) {
-			t.Fatal("not taken")
+		exact := i == 4
+		tr.sample.Args = append(tr.sample.Args, ir.NamedArg{Name: "exact", Value: ir.BoolArg(exact)})
+		if taken := tr.bind(t, r, target); taken == exact {
+			t.Fatalf("exact %v: taken %v", exact, taken)
+		}
+		if exact {
+			continue
 		}
 		binary.LittleEndian.PutUint32(tr.operands[1].Data[40:], math.Float32bits(float32(x)))
 		in := tuned.Winograd().Match(&tuned.Request{Call: tr.call, Target: target,
