@@ -304,7 +304,7 @@ var (
 	convParams = describe("conv_params", []string{"batch", "groups", "in_channels",
 		"out_channels"}, window, interior, []string{"channel_loop", "column_loop"}, inStrides,
 		outStrides)
-	convInt8Params = describe("conv_i8_params", []string{"batch", "in_channels", "out_channels",
+	convInt8Params = describe("conv_i8_params", []string{"batch", "groups", "in_channels", "out_channels",
 		"depth", "pad_value", "results_at_once", "direct"}, window, inStrides, outStrides)
 	convRowsParams = describe("conv_rows_params", []string{"batch", "groups",
 		"out_channels", "out_h", "out_w", "outer_taps", "middle_taps", "inner_taps",
@@ -332,7 +332,7 @@ var (
 	depthwiseRowsParams = describe("depthwise_rows_params", []string{"batch", "channels",
 		"lanes"}, window, interior, []string{"in_stride_batch", "in_stride_row", "in_stride_col"})
 	depthwiseInt8Params = describe("depthwise_i8_params", []string{"batch", "channels",
-		"in_offset", "fast"}, window, inStrides, outStrides)
+		"multiplier", "in_offset", "fast"}, window, inStrides, outStrides)
 	poolParams = describe("pool_params", []string{"batch", "channels"}, window,
 		[]string{"channels_inner", "divisor"})
 	attentionParams = describe("attention_params", []string{"batch", "heads", "queries", "keys",

@@ -15,16 +15,17 @@ import (
 // where the sums begin, and what padding holds is what it makes zero.
 
 // Conv2DInt8 is the convolution of bytes, of any layout, or a product of rows. It copies what
-// some results see; w is packed as [ceil(cout/2)][depth/4][2][4], depth being kh·kw·cin and
-// zeros up to a multiple of four. Sums begin at start[cout]. Both have zeros for columns that
-// are not there, start up to a multiple of four.
+// some results see; w is packed as [groups][cout/2][depth/4][2][4], depth being kh·kw·cin and
+// zeros up to a multiple of four, cin and cout channels per group. Sums begin at
+// start[groups][cout]. Both have zeros for columns that are not there: cout is a multiple of four,
+// of w's only group of two.
 func Conv2DInt8() *Kernel {
 	return &Kernel{Name: "conv2d_i8", Descriptor: convInt8Params, Operands: []string{"x"}, C: true,
 		Apart: true, InPatches: eachAlone, Match: matchConvInt8}
 }
 
-// DepthwiseInt8 is the convolution of bytes in which each channel is by itself, of
-// images whose channels lie innermost. w is [ceil(channels/4)][kh][kw][4].
+// DepthwiseInt8 is the convolution of bytes in which each channel is by itself and makes mult
+// channels, of images whose channels lie innermost. w is [mult][ceil(channels/4)][kh][kw][4].
 func DepthwiseInt8() *Kernel {
 	return &Kernel{Name: "depthwise_i8", Descriptor: depthwiseInt8Params, Operands: []string{"x"},
 		C: true, Apart: true, InPatches: eachAlone, Match: matchDepthwiseInt8}
@@ -126,15 +127,14 @@ func (cv *int8Conv) cmsisImagesOf(r *Request, s []int64) *int8Conv {
 	c := r.Call
 	depthwise := c.Op.Name() == "cortex_m.quantized_depthwise_conv2d.default"
 	cv.kernel = [2]int{int(s[1]), int(s[2])}
-	switch channels := c.Tensor("input").Sizes[1]; {
-	case !depthwise && channels.Is(s[3]):
-		cv.groups, cv.cin, cv.cout = 1, int(s[3]), int(s[0])
-	case depthwise && channels.Is(1):
-		cv.groups, cv.cin, cv.cout = 1, 1, int(s[3])
-		cv.at = func(column, tap int) int { return tap*cv.cout + column }
-	case depthwise && channels.Is(s[3]):
-		cv.groups, cv.cin, cv.cout = int(s[3]), 1, 1
-		cv.at = func(channel, tap int) int { return tap*cv.groups + channel }
+	channels, ok := c.Tensor("input").Sizes[1].Const()
+	switch {
+	case !depthwise && ok && channels%s[3] == 0 && s[0]%(channels/s[3]) == 0:
+		cv.groups, cv.cin = int(channels/s[3]), int(s[3])
+		cv.cout = int(s[0]) / cv.groups
+	case depthwise && ok && s[3]%channels == 0:
+		cv.groups, cv.cin, cv.cout = int(channels), 1, int(s[3]/channels)
+		cv.at = func(channel, tap int) int { return tap*int(s[3]) + channel }
 	default:
 		return nil
 	}
@@ -213,7 +213,7 @@ func (cv *int8Conv) direct() bool {
 func matchConvInt8(r *Request) *Instance {
 	cv := int8Of(r)
 	// Of a single product there is no sum.
-	if cv == nil || cv.groups > 1 || cv.depth() < 2 {
+	if cv == nil || cv.groups > 1 && cv.cin == 1 || cv.depth() < 2 {
 		return nil
 	}
 	w, start, begun, ok := cv.turns(r)
@@ -261,25 +261,27 @@ func (cv *int8Conv) together(t Target) int {
 
 func matchDepthwiseInt8(r *Request) *Instance {
 	cv := int8Of(r)
-	if cv == nil || cv.groups == 1 || !cv.xLast || cv.depth() < 2 || cv.depth() > maxInt8Depth ||
-		-cv.offset != int64(int8(-cv.offset)) {
+	if cv == nil || cv.groups == 1 || cv.cin > 1 || !cv.xLast || cv.depth() < 2 ||
+		cv.depth() > maxInt8Depth || -cv.offset != int64(int8(-cv.offset)) {
 		return nil
 	}
 	given, ok := r.Const(cv.w)
-	if !ok || cv.cout > 1 || cv.wOffset != 0 {
+	if !ok || cv.wOffset != 0 {
 		return nil
 	}
-	taps := cv.depth()
-	w := make([]byte, int(roundUp(int64(cv.groups), 4))*taps)
-	for channel := range cv.groups {
+	taps, all := cv.depth(), int(roundUp(int64(cv.groups), 4))
+	w, start := make([]byte, cv.cout*all*taps), make([]int64, cv.cout*all)
+	bias, begun := cv.begin(r)
+	for i, b := range bias {
+		channel, at := i/cv.cout, i%cv.cout*all
+		start[at+channel] = b
 		for tap := range taps {
-			w[channel/4*4*taps+4*tap+channel%4] = given[cv.place(channel, tap)]
+			w[(at+channel/4*4)*taps+4*tap+channel%4] = given[cv.place(i, tap)]
 		}
 	}
-	bias, begun := cv.begin(r, cv.groups)
 	in := cv.instance(r.Target.tile(), depthwiseInt8Params, Values{"channels": num(cv.groups),
-		"in_offset": num(cv.offset), "fast": num(fastPairs(r))},
-		Packed{Name: "w", DType: ir.Int8, Data: w, From: []int{cv.w}}, starts(bias))
+		"multiplier": num(cv.cout), "in_offset": num(cv.offset), "fast": num(fastPairs(r))},
+		Packed{Name: "w", DType: ir.Int8, Data: w, From: []int{cv.w}}, starts(start))
 	in.Rest, in.Begun = true, begun
 	in.Cost = cost(in.MACs)
 	return in
@@ -293,9 +295,10 @@ func fastPairs(r *Request) int {
 	return 0
 }
 
-// begin returns what the sums of n channels begin with: what is added to each, and
+// begin returns what the sums of all channels begin with: what is added to each, and
 // which operand that is, or zeros.
-func (cv *int8Conv) begin(r *Request, n int) (bias []int64, begun []int) {
+func (cv *int8Conv) begin(r *Request) (bias []int64, begun []int) {
+	n := cv.groups * cv.cout
 	bias = make([]int64, n)
 	if !r.Call.Has(cv.biasName) {
 		return bias, nil
@@ -327,22 +330,28 @@ func (cv *int8Conv) turns(r *Request) (w, start Packed, begun []int, ok bool) {
 	}
 	k := cv.depth()
 	deep := int(roundUp(int64(k), 4))
-	bytes := make([]byte, int(roundUp(int64(cv.cout), 2))*deep)
-	bias, begun := cv.begin(r, int(roundUp(int64(cv.cout), 4)))
-	for c := range cv.cout {
+	across := int(roundUp(int64(cv.cout), 4))
+	bytes := make([]byte, cv.groups*across*deep)
+	bias, begun := cv.begin(r)
+	begins := make([]int64, cv.groups*across)
+	for i, b := range bias {
+		c := i/cv.cout*across + i%cv.cout
 		sum := int64(0)
-		for i := range k {
-			v := int64(int8(given[cv.place(c, i)])) + cv.wOffset
+		for j := range k {
+			v := int64(int8(given[cv.place(i, j)])) + cv.wOffset
 			if v != int64(int8(v)) {
 				return w, start, nil, false
 			}
 			sum += v
-			bytes[c/2*2*deep+i/4*8+c%2*4+i%4] = byte(v)
+			bytes[c/2*2*deep+j/4*8+c%2*4+j%4] = byte(v)
 		}
-		bias[c] += sum * cv.offset
+		begins[c] = b + sum*cv.offset
+	}
+	if cv.groups == 1 {
+		bytes = bytes[:int(roundUp(int64(cv.cout), 2))*deep]
 	}
 	w = Packed{Name: "w", DType: ir.Int8, Data: bytes, From: []int{cv.w}}
-	return w, starts(bias), begun, true
+	return w, starts(begins), begun, true
 }
 
 // starts packs what sums begin with.

@@ -129,7 +129,7 @@ func TestInt8Refuses(t *testing.T) {
 		"offset":      conv(129, []int64{1, 4, 3, 3}, []int64{2, 1, 1, 4}),
 		"depth":       conv(0, []int64{1, 1<<14 + 4, 1, 1}, []int64{2, 1, 1, 1<<14 + 4}),
 		"one product": conv(0, []int64{1, 1, 3, 3}, []int64{2, 1, 1, 1}),
-		"groups":      conv(0, []int64{1, 4, 3, 3}, []int64{2, 1, 1, 2}),
+		"groups":      conv(0, []int64{1, 4, 3, 3}, []int64{8, 1, 1, 1}),
 	} {
 		if tr.prepare(t) {
 			t.Errorf("%s: taken by %s", name, tr.in.Name())
@@ -203,9 +203,14 @@ func byteTrials(r *rand.Rand, n int) (out []*byteTrial) {
 		case 5:
 			tr.op = ops.IntegerConvolution
 			groups, w := int64(1), []int64{cout, in, upTo(3), upTo(3)}
-			if r.IntN(2) == 0 {
-				groups, cout, w[0], w[1] = in, in, in, 1
+			switch r.IntN(3) {
+			case 0: // each channel is by itself, and may make several
+				groups, cout, w[1] = in, in*upTo(3), 1
+			case 1:
+				groups = 1 + upTo(3)
+				in, cout, w[1] = groups*in, groups*cout, in
 			}
+			w[0] = cout
 			pads := func() []int64 { return []int64{r.Int64N(3), r.Int64N(3)} }
 			orders(tr)
 			tr.sample = samples.NewSample("input", samples.Tensor(ir.Int8, samples.Values{}, upTo(2),
@@ -238,14 +243,19 @@ func byteTrials(r *rand.Rand, n int) (out []*byteTrial) {
 			side := func(i int) int64 { return max(4, (k[i]-1)*dilation[i]) + upTo(4) }
 			tr.op = "cortex_m.quantized_conv2d.default"
 			weight, more := []int64{cout, k[0], k[1], in}, []any(nil)
-			if i%6 == 2 { // of one tap
+			switch {
+			case i%6 == 2: // of one tap
 				weight[1], weight[2] = 1, 1
+			case i%6 == 1 && r.IntN(2) == 0: // in groups
+				groups := 1 + upTo(3)
+				in, cout = groups*in, groups*cout
+				weight[0] = cout
 			}
 			if i%6 == 3 {
 				tr.op = "cortex_m.quantized_depthwise_conv2d.default"
 				multiplier := int64(1)
-				if r.IntN(4) == 0 {
-					in, multiplier = 1, cout
+				if r.IntN(3) == 0 {
+					in, multiplier = upTo(5), cout
 				}
 				cout = in * multiplier
 				weight, more = []int64{1, k[0], k[1], cout}, []any{"depth_multiplier", multiplier}
