@@ -51,7 +51,7 @@ func Generate(p *native.Program, opt Options) (_ *codegen.Package, err error) {
 	g := &gen{
 		p: p, opt: opt, prefix: opt.Name, upper: strings.ToUpper(opt.Name),
 		names: codegen.NewScope(nil), idx: indexType(p), weights: codegen.LayOut(p),
-		macros: map[string]string{}, tunedNames: map[string]bool{}, consts: map[*native.Const]string{},
+		macros: map[string]string{}, tunedNames: map[string]bool{}, results: map[string]bool{}, consts: map[*native.Const]string{},
 		kernels: map[*native.Kernel]*kernel{},
 		fields:  map[*native.Buffer]string{}, probes: probes,
 	}
@@ -83,12 +83,14 @@ type gen struct {
 	macroOrder []string
 	support    support
 	tunedNames map[string]bool // what the texts of tuned kernels use
+	results    map[string]bool // functions of epilogues that are printed
 	kernelText writer
 	paramsText writer // constants that calls pass
 	methodText writer
 	threaded   bool // some kernel runs in parts
 	rounds     bool // some kernel rounds small numbers
 	tiles      bool // some kernel has tiles of vectors
+	lanes      bool // some function prints operations of vectors
 	divided    bool // some method is
 	restricts  bool // some parameter is restricted
 }

@@ -2,6 +2,7 @@ package c
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"strings"
 	"text/template"
@@ -53,6 +54,12 @@ type support struct {
 	names map[string]string // C names, by template and dtypes, or by function
 	texts []string
 	tuned []tunedHelper // those of texts that are templates of tuned kernels
+}
+
+// mark returns a function that takes away what is added from now on.
+func (s *support) mark() (undo func()) {
+	names, texts := maps.Clone(s.names), len(s.texts)
+	return func() { s.names, s.texts = names, s.texts[:texts] }
 }
 
 // tunedHelper is such a template: the place of its text, and what it is executed with.

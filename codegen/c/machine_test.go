@@ -20,7 +20,7 @@ func TestMachines(t *testing.T) {
 		used := map[string]bool{"tile_rows": true, "TILE_CHAINS": true, "window(": true,
 			"sums_one": true, "sums_depth": true, "taps(": true}
 		for _, name := range ctext.Names() {
-			if m.Tile.Vector {
+			if m.Tile.Vector || m.MVE && strings.HasPrefix(name, "sums") {
 				used[name], used[name+"("] = true, true
 			}
 		}
@@ -45,8 +45,11 @@ func TestMachines(t *testing.T) {
 				t.Errorf("%s: %s in\n%s", m.Name, macro, text)
 			}
 		}
-		if got := strings.Contains(text, "smlad"); got != (m.DSP || m.Undefined == nil) {
+		if got := strings.Contains(text, "smlad"); got != m.MayPair() {
 			t.Errorf("%s: pairs of products: %t", m.Name, got)
+		}
+		if got := strings.Contains(text, "vldrbq"); got != m.MVE {
+			t.Errorf("%s: vectors of MVE: %t", m.Name, got)
 		}
 		if got := strings.Contains(text, "vsqrt.f32"); m.Microcontroller && got != m.Floats {
 			t.Errorf("%s: square roots: %t", m.Name, got)

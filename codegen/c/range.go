@@ -485,51 +485,67 @@ func (rs *ranges) throughInt(e *expr.Expr) bool {
 		rs.fits(x, typeOf(e.Args[0].DType))
 }
 
-// nearest prints the conversion of a float to a small integer type that limits a rounded number
-// and may add a constant to it, by the processor's own rounding; ok is false if it is no such
-// conversion, or if the number may be too large for that.
-func (p *printer) nearest(a *expr.Expr, t ctype) (c code, ok bool) {
-	if m := p.g.opt.Machine; m == nil || !m.Microcontroller || !m.Floats || t.bits() > 16 ||
-		a.DType != ir.Float32 {
-		return code{}, false
+// roundedNumber is a number, the bounds of what it is rounded to, and what is added to that.
+type roundedNumber struct {
+	of           *expr.Expr
+	zero, lo, hi int64
+}
+
+// roundedTo reads a conversion of a float to a small integer type that limits a rounded number and
+// may add a constant to it; ok is false if a is no such conversion, or if the number may be too
+// large for the processor's own rounding.
+func (p *printer) roundedTo(a *expr.Expr, t ctype) (n roundedNumber, ok bool) {
+	if t.bits() > 16 || a.DType != ir.Float32 {
+		return n, false
 	}
-	zero := int64(0)
 	if a.Op == expr.OpAdd && whole(a.Args[1]) {
-		zero, a = int64(a.Args[1].Float), a.Args[0]
+		n.zero, a = int64(a.Args[1].Float), a.Args[0]
 	}
 	if a.Op != expr.OpRound {
-		return code{}, false
+		return n, false
 	}
-	lo, hi := int64(math.MinInt32), int64(math.MaxInt32)
+	n.lo, n.hi = math.MinInt32, math.MaxInt32
 	x := a.Args[0]
 	for (x.Op == expr.OpMin || x.Op == expr.OpMax) && (whole(x.Args[0]) || whole(x.Args[1])) {
 		limit, of := x.Args[0], x.Args[1]
 		if !whole(limit) {
 			limit, of = of, limit
 		}
-		if n := int64(limit.Float); x.Op == expr.OpMin {
-			hi = min(hi, n)
+		if c := int64(limit.Float); x.Op == expr.OpMin {
+			n.hi = min(n.hi, c)
 		} else {
-			lo = max(lo, min(n, hi))
+			n.lo = max(n.lo, min(c, n.hi))
 		}
 		x = of
 	}
+	n.of = x
 	b := p.ranges.floatBounds(x)
-	if b.nan || b.lo < -1<<30 || b.hi > 1<<30 || !(interval{lo + zero, hi + zero}).in(rangeOf(t)) {
+	return n, !b.nan && b.lo >= -1<<30 && b.hi <= 1<<30 &&
+		(interval{n.lo + n.zero, n.hi + n.zero}).in(rangeOf(t))
+}
+
+// nearest prints a conversion that roundedTo reads by the processor's own rounding, if it has one.
+func (p *printer) nearest(a *expr.Expr, t ctype) (c code, ok bool) {
+	if m := p.g.opt.Machine; m == nil || !m.Microcontroller || !m.Floats {
 		return code{}, false
 	}
-	n := call(p.g.helper("nearest", ir.Float32), tI32, p.expr(x))
-	switch {
-	case zero > 0:
-		n = join("+", n, intLiteral(zero, tI32), tI32)
-	case zero < 0:
-		n = join("-", n, intLiteral(-zero, tI32), tI32)
+	r, ok := p.roundedTo(a, t)
+	if !ok {
+		return code{}, false
 	}
-	if r := (interval{lo + zero, hi + zero}); t.bits() == 8 && r == rangeOf(tI8) {
+	n := call(p.g.helper("nearest", ir.Float32), tI32, p.expr(r.of))
+	switch {
+	case r.zero > 0:
+		n = join("+", n, intLiteral(r.zero, tI32), tI32)
+	case r.zero < 0:
+		n = join("-", n, intLiteral(-r.zero, tI32), tI32)
+	}
+	lo, hi := r.lo+r.zero, r.hi+r.zero
+	if t.bits() == 8 && (interval{lo, hi}) == rangeOf(tI8) {
 		return cast(t, call(p.g.helper("saturate"), tI32, n)), true
 	}
-	n = call(p.g.helper("max", ir.Int32), tI32, intLiteral(lo+zero, tI32), n)
-	return cast(t, call(p.g.helper("min", ir.Int32), tI32, intLiteral(hi+zero, tI32), n)), true
+	n = call(p.g.helper("max", ir.Int32), tI32, intLiteral(lo, tI32), n)
+	return cast(t, call(p.g.helper("min", ir.Int32), tI32, intLiteral(hi, tI32), n)), true
 }
 
 // rounded prints a float operand whose zero may have either sign.

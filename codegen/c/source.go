@@ -51,6 +51,9 @@ func (g *gen) source() string {
 	if g.threaded {
 		w.raw(fmt.Sprintf("#include \"%s_pal.h\"", g.prefix))
 	}
+	if g.usesVectors() {
+		w.raw("#include <" + vectorHeader + ">")
+	}
 	if g.rounds {
 		w.blank()
 		w.b.WriteString(vectorRounding)
@@ -221,6 +224,9 @@ func machineCheck(m *tuned.Machine, file string) string {
 	condition := "!defined(__GNUC__)"
 	for _, macro := range m.Defined {
 		condition += " || !defined(" + macro + ")"
+	}
+	if m.MVE { // of floats, too
+		condition += " || (__ARM_FEATURE_MVE & 2) == 0"
 	}
 	return fmt.Sprintf(
 		"#if %s\n#error \"%s is generated for %s: compile it with gcc or clang and %s, or generate it for another --target\"\n#endif\n",

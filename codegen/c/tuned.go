@@ -37,8 +37,8 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 	for _, s := range slots {
 		names = append(names, s.Name)
 	}
-	result := ""
-	result, text.Result = g.epilogue(in, info, names)
+	var results []resultFunction
+	results, text.Result = g.epilogue(in, info, names)
 
 	var params []parameter
 	for i, s := range slots {
@@ -52,6 +52,11 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 	used := map[string]bool{}
 	for _, ph := range phases {
 		maps.Copy(used, ph.used)
+	}
+	for _, f := range results {
+		if !used[f.name] && f.undo != nil {
+			f.undo()
+		}
 	}
 	g.tunedHelpers(in, used)
 	integers, given := g.integers(k, info, used)
@@ -68,9 +73,12 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 	}
 	kept := g.needed(append(params, given...), used)
 	w := &g.kernelText
-	if result != "" {
-		w.blank()
-		w.b.WriteString(result)
+	for _, f := range results {
+		if used[f.name] && !g.results[f.name] {
+			g.results[f.name] = true
+			w.blank()
+			w.b.WriteString(f.text)
+		}
 	}
 	g.paramsType(in, info)
 	w.blank()
@@ -110,7 +118,7 @@ func (g *gen) template(in *tuned.Instance) *ctext.Kernel {
 	k := &ctext.Kernel{Prefix: g.prefix, Index: g.idx.String(), Rows: in.Tile.Rows,
 		Cols: in.Tile.Cols, Vector: in.Tile.Vector, Scalar: !g.opt.Machine.MayPair()}
 	if m := g.opt.Machine; m != nil && m.Undefined != nil {
-		k.Lanes, k.Low = m.Vectors/32, m.Low
+		k.Lanes, k.Low, k.MVE = m.Vectors/32, m.Low, m.MVE
 	}
 	return k
 }
@@ -157,61 +165,122 @@ func (g *gen) mathFunction(name string) string {
 	return g.function(kmath.Func(name, ir.Float32))
 }
 
-// epilogue returns the function of an instance's epilogue, and how it is called; no text if
-// another instance has it, and no name if there is nothing to do. It has the parameters it
-// uses of: acc, o, c and the extra operands.
-func (g *gen) epilogue(in *tuned.Instance, info *kernel, names []string) (text string,
+// resultFunction is a function of an epilogue, printed before the first kernel that uses it. Undo,
+// if there is one, takes away what has become part of the package for it.
+type resultFunction struct {
+	name, text string
+	undo       func()
+}
+
+// epilogue returns the functions of an instance's epilogue, and how they are called; none if there
+// is nothing to do. They have the parameters they use of: acc, o, c and the extra operands.
+func (g *gen) epilogue(in *tuned.Instance, info *kernel, names []string) (list []resultFunction,
 	result ctext.Result) {
 	ep := in.Epilogue
 	if ep == nil {
-		return "", result
+		return nil, result
 	}
-	p := g.newPrinter(g.locals)
-	acc := typeOf(ep.Acc.DType)
-	ret := storageOf(ep.DType)
+	p, params, dropped := g.epiloguePrinter(in, names)
+	acc, ret := typeOf(ep.Acc.DType), storageOf(ep.DType)
+	fn := &expr.Func{Name: info.name, Params: []*expr.Var{ep.Acc}, Body: ep.Body}
+	stmts, value := schedule.Function(fn)
+	stmts, value = settled(stmts), new(ranges).settle(value)
+	if value.Op == expr.OpLocal && value.Var == ep.Acc && acc == ret {
+		return nil, result
+	}
+	stmts = loop.WithoutDead(stmts, value)
+	given := append([]string{"acc", "o", "channel"}, names[in.First(tuned.Extra):][:len(ep.Extra)]...)
+	list = g.epilogueLanes(in, names, given, stmts, value, &result)
+	undo := g.support.mark()
+	p.block(stmts)
+	p.returns(value, ret)
+	body := p.w.b.String()
+	kept := g.needed(params, p.used())
+	result.Name = g.epilogueName("result", ret.String()+" "+paramList(kept)+" "+body)
+	result.Args = keptArguments(given, dropped)
+	w := &writer{}
+	w.raw("/* What is stored for a sum. */")
+	w.function(body, "static inline %s %s(%s)", ret, result.Name, paramList(kept))
+	return append(list, resultFunction{result.Name, w.b.String(), undo}), result
+}
+
+// epiloguePrinter prints in a function of an instance's epilogue that has these parameters: acc,
+// o, c and the extra operands. Dropped will say of each whether nothing uses it.
+func (g *gen) epiloguePrinter(in *tuned.Instance, names []string) (p *printer, params []parameter,
+	dropped []bool) {
+	ep := in.Epilogue
+	p = g.newPrinter(g.locals)
 	p.vars[ep.Acc] = p.scope.Take("acc")
 	p.syms[ep.O], p.syms[ep.C] = p.scope.Take("o"), p.scope.Take("c")
-	dropped := make([]bool, 3+len(ep.Extra))
-	params := []parameter{{acc.String() + " ", p.vars[ep.Acc], &dropped[0]}, {g.idx.String() + " ",
-		p.syms[ep.O], &dropped[1]}, {g.idx.String() + " ", p.syms[ep.C], &dropped[2]}}
-	first := in.First(tuned.Extra)
-	extras := names[first : first+len(ep.Extra)]
+	dropped = make([]bool, 3+len(ep.Extra))
+	params = []parameter{{typeOf(ep.Acc.DType).String() + " ", p.vars[ep.Acc], &dropped[0]},
+		{g.idx.String() + " ", p.syms[ep.O], &dropped[1]},
+		{g.idx.String() + " ", p.syms[ep.C], &dropped[2]}}
+	extras := names[in.First(tuned.Extra):]
 	for i, d := range ep.Extra {
 		n := p.scope.Take(extras[i])
 		p.bufs = append(p.bufs, operand{n, d, []string{n}})
 		t := storageOf(d)
 		params = append(params, parameter{"const " + t.String() + " *", n, &dropped[3+i]})
 	}
-	fn := &expr.Func{Name: info.name, Params: []*expr.Var{ep.Acc}, Body: ep.Body}
-	stmts, value := schedule.Function(fn)
-	stmts, value = settled(stmts), new(ranges).settle(value)
 	p.ranges.largest = ep.Largest
-	if value.Op == expr.OpLocal && value.Var == ep.Acc && acc == ret {
-		return "", result
+	return p, params, dropped
+}
+
+// epilogueLanes returns the function that stores what becomes of the sums of neighbouring channels,
+// a vector of them, and says in result how it is called; none if the machine has no vectors, or
+// not all functions for them.
+func (g *gen) epilogueLanes(in *tuned.Instance, names, given []string, stmts []loop.Stmt,
+	value *expr.Expr, result *ctext.Result) []resultFunction {
+	ep := in.Epilogue
+	if m := g.opt.Machine; m == nil || !m.MVE || g.idx != tI32 {
+		return nil
 	}
-	p.block(loop.WithoutDead(stmts, value))
-	p.returns(value, ret)
+	p, params, dropped := g.epiloguePrinter(in, names)
+	acc, known := vectorTypes[ep.Acc.DType]
+	l := p.lanes(ep.Acc, ep.O, ep.C)
+	l.statements(stmts)
+	first := p.scope.Take("first")
+	stored := l.store(ep.DType, first, l.expr(value))
+	if l.failed || !known {
+		return nil
+	}
+	g.lanes = true
+	params[0].typ = acc + " "
+	for _, line := range append(l.lines, stored) {
+		p.w.line("%s", line)
+	}
 	body := p.w.b.String()
+	params = append([]parameter{{storageOf(ep.DType).String() + " *", first, new(bool)}}, params...)
+	p.use(first)
 	kept := g.needed(params, p.used())
+	result.Lanes = g.epilogueName("results", paramList(kept)+" "+body)
+	result.LanesArgs = keptArguments(given, dropped)
 	w := &writer{}
-	key := "result " + ret.String() + " " + paramList(kept) + " " + body
-	cname, done := g.support.names[key]
+	w.raw("/* Stores what becomes of the sums of channels beside each other. */")
+	w.function(body, "static inline void %s(%s)", result.Lanes, paramList(kept))
+	return []resultFunction{{result.Lanes, w.b.String(), nil}}
+}
+
+// epilogueName names a function, by its text.
+func (g *gen) epilogueName(word, text string) string {
+	key := word + " " + text
+	name, done := g.support.names[key]
 	if !done {
-		cname = g.names.TakeAround(g.prefix + "_result")
-		g.support.names[key] = cname
+		name = g.names.TakeAround(g.prefix + "_" + word)
+		g.support.names[key] = name
 	}
-	for i, a := range append([]string{"acc", "o", "channel"}, extras...) {
+	return name
+}
+
+// keptArguments returns those that are not dropped.
+func keptArguments(given []string, dropped []bool) (args []string) {
+	for i, a := range given {
 		if !dropped[i] {
-			result.Args = append(result.Args, a)
+			args = append(args, a)
 		}
 	}
-	result.Name = cname
-	if done {
-		return "", result
-	}
-	w.raw("/* What is stored for a sum. */")
-	w.function(body, "static inline %s %s(%s)", ret, cname, paramList(kept))
-	return w.b.String(), result
+	return args
 }
 
 // paramsName is the parameter of a tuned kernel that points to its integers.

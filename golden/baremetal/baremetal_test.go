@@ -77,6 +77,7 @@ func TestBoards(t *testing.T) {
 		{"cortex-m4", CortexM4, toolchain.CortexM4()},
 		{"cortex-m7", CortexM7, toolchain.CortexM7()},
 		{"cortex-m33", CortexM33, toolchain.CortexM33()},
+		{"cortex-m55", CortexM55, toolchain.CortexM55()},
 		{"cortex-m0plus", CortexM4, toolchain.CortexM0Plus()},
 		{"riscv32", RISCV32, toolchain.RISCV32()},
 	} {

@@ -35,6 +35,8 @@ var (
 	CortexM7 = armBoard("mps2-an500", "an500.ld")
 	// CortexM33 has no memory protection here: only its missing memory faults.
 	CortexM33 = armBoard("mps2-an505", "an505.ld")
+	// CortexM55 has none either.
+	CortexM55 = armBoard("mps3-an547", "an547.ld")
 	// RISCV32 has no protection either, and its stack is not checked against overflow.
 	RISCV32 = Board{Emulator: "qemu-system-riscv32", machine: "virt",
 		start: []string{"harness_reset_riscv.S", "harness_start_riscv.c"}, memory: "virt.ld",

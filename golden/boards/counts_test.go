@@ -87,6 +87,7 @@ var countedOn = []struct {
 	{"m4-speed", baremetal.CortexM4, toolchain.CortexM4(), "speed", true},
 	{"m7-speed", baremetal.CortexM7, toolchain.CortexM7(), "speed", false},
 	{"m33-speed", baremetal.CortexM33, toolchain.CortexM33(), "speed", false},
+	{"m55-speed", baremetal.CortexM55, toolchain.CortexM55(), "speed", true},
 	// a Cortex-M0+, whose instructions the other core has too
 	{"m0plus-size", baremetal.CortexM4, toolchain.CortexM0Plus(), "size", false},
 	{"rv32imac-size", baremetal.RISCV32, toolchain.RISCV32(), "size", false},
@@ -268,8 +269,8 @@ func checkCounts(t *testing.T, got []count, compilers map[string]bool, complete 
 	for _, g := range got {
 		w := want[g.model+" "+g.on]
 		if len(w) != len(g.numbers) {
-			t.Errorf("%s %s: %s has no line of it; go test ./golden/boards -run Counts -update",
-				g.model, g.on, countsFile)
+			t.Errorf("%s %s: %s has no line of %v; go test ./golden/boards -run Counts -update",
+				g.model, g.on, countsFile, g.numbers)
 			continue
 		}
 		for i, n := range g.numbers {

@@ -138,6 +138,12 @@ func CortexM33() Target {
 		"-mcpu=cortex-m33", "-mthumb", "-mfpu=fpv5-sp-d16", "-mfloat-abi=hard")
 }
 
+// CortexM55 is a Cortex-M55 with its vectors, freestanding.
+func CortexM55() Target {
+	return freestanding("cortex-m55", "arm-none-eabi-gcc",
+		"-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard")
+}
+
 // RISCV32 is a 32-bit RISC-V microcontroller without FPU.
 func RISCV32() Target {
 	return freestanding("riscv32", "riscv64-unknown-elf-gcc", "-march=rv32imac", "-mabi=ilp32",

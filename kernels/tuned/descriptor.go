@@ -332,7 +332,7 @@ var (
 	depthwiseRowsParams = describe("depthwise_rows_params", []string{"batch", "channels",
 		"lanes"}, window, interior, []string{"in_stride_batch", "in_stride_row", "in_stride_col"})
 	depthwiseInt8Params = describe("depthwise_i8_params", []string{"batch", "channels",
-		"multiplier", "in_offset", "fast"}, window, inStrides, outStrides)
+		"multiplier", "in_offset", "fast", "pad_value"}, window, inStrides, outStrides)
 	poolParams = describe("pool_params", []string{"batch", "channels"}, window,
 		[]string{"channels_inner", "divisor"})
 	attentionParams = describe("attention_params", []string{"batch", "heads", "queries", "keys",

@@ -2,6 +2,7 @@ package tuned
 
 import (
 	"encoding/binary"
+	"math"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -20,16 +21,26 @@ import (
 // start[groups][cout]. Both have zeros for columns that are not there: cout is a multiple of four,
 // of w's only group of two.
 func Conv2DInt8() *Kernel {
-	return &Kernel{Name: "conv2d_i8", Descriptor: convInt8Params, Operands: []string{"x"}, C: true,
+	return &Kernel{Name: "conv2d_i8", Forms: []string{convMVE}, Descriptor: convInt8Params,
+		Operands: []string{"x"}, C: true,
 		Apart: true, InPatches: eachAlone, Match: matchConvInt8}
 }
 
 // DepthwiseInt8 is the convolution of bytes in which each channel is by itself and makes mult
 // channels, of images whose channels lie innermost. w is [mult][ceil(channels/4)][kh][kw][4].
 func DepthwiseInt8() *Kernel {
-	return &Kernel{Name: "depthwise_i8", Descriptor: depthwiseInt8Params, Operands: []string{"x"},
-		C: true, Apart: true, InPatches: eachAlone, Match: matchDepthwiseInt8}
+	return &Kernel{Name: "depthwise_i8", Forms: []string{depthwiseMVE},
+		Descriptor: depthwiseInt8Params, Operands: []string{"x"}, C: true, Apart: true,
+		InPatches: eachAlone, Match: matchDepthwiseInt8}
 }
+
+// convMVE is the form of Conv2DInt8 for MVE. There w is [groups][cout/4][depth/16][4][16],
+// with zeros up to a multiple of sixteen, and scratch holds what one result sees.
+const convMVE = "conv2d_mve_i8"
+
+// depthwiseMVE is the form of DepthwiseInt8 for MVE, if mult is 1 and 16 bits hold two products of
+// neighbouring taps. There w is [ceil(channels/16)][kh][kw][16], and sums begin as those of convMVE.
+const depthwiseMVE = "depthwise_mve_i8"
 
 // IsConvolutionInt8 reports whether c is a convolution of bytes that one of these
 // kernels may take: they want images whose channels lie innermost in memory.
@@ -202,10 +213,11 @@ func (cv *int8Conv) place(column, product int) int {
 	return cv.at(column, product)
 }
 
-// direct reports whether what a result sees lies in the image as the kernel wants it.
-func (cv *int8Conv) direct() bool {
+// direct reports whether what a result sees lies in the image as the kernel wants it: a multiple
+// of so many elements.
+func (cv *int8Conv) direct(of int) bool {
 	a, b := &cv.axes[0], &cv.axes[1]
-	return cv.groups == 1 && cv.xLast && cv.depth() == cv.cin && cv.cin%4 == 0 &&
+	return cv.groups == 1 && cv.xLast && cv.depth() == cv.cin && cv.cin%of == 0 &&
 		(cv.linear || a.stride.Is(1) && b.stride.Is(1) && a.in.Equal(a.out) &&
 			b.in.Equal(b.out) && !a.padded() && !b.padded())
 }
@@ -216,17 +228,28 @@ func matchConvInt8(r *Request) *Instance {
 	if cv == nil || cv.groups > 1 && cv.cin == 1 || cv.depth() < 2 {
 		return nil
 	}
-	w, start, begun, ok := cv.turns(r)
+	mve := r.Target.Machine.MVE
+	fours := turn{columns: 2, elements: 4}
+	if mve {
+		fours = turn{columns: 4, elements: 16}
+	}
+	w, start, begun, ok := cv.turns(r, fours)
 	if !ok {
 		return nil
 	}
-	depth := roundUp(int64(cv.depth()), 4)
+	depth := roundUp(int64(cv.depth()), fours.elements)
 	direct, copied := 0, int64(0)
-	if cv.direct() {
+	if cv.direct(4) || mve && cv.direct(1) {
 		direct = 1
 	}
 	rows := cv.together(r.Target)
 	switch {
+	case mve:
+		if direct == 0 {
+			copied = depth
+		} else {
+			depth = int64(cv.depth())
+		}
 	case !r.Target.Machine.MayPair() || rows == 1:
 		if direct == 0 { // as they are
 			copied = int64(rows) * depth
@@ -239,6 +262,9 @@ func matchConvInt8(r *Request) *Instance {
 	in := cv.instance(r.Target.tile(), convInt8Params, Values{"depth": num(depth),
 		"pad_value": num(-cv.offset), "results_at_once": num(rows), "direct": num(direct)}, w, start)
 	in.Rest, in.Begun, in.Scratch = true, begun, num(roundUp(copied, 16))
+	if mve {
+		in.Form = convMVE
+	}
 	in.Cost = cost(in.MACs)
 	return in
 }
@@ -247,7 +273,7 @@ func matchConvInt8(r *Request) *Instance {
 func (cv *int8Conv) together(t Target) int {
 	results, static := sym.Mul(cv.axes[0].out, cv.axes[1].out).Const()
 	switch {
-	case static && results == 1:
+	case static && results == 1 || t.Machine.MVE:
 		return 1
 	case !t.Machine.MayPair():
 		return 2
@@ -269,19 +295,38 @@ func matchDepthwiseInt8(r *Request) *Instance {
 	if !ok || cv.wOffset != 0 {
 		return nil
 	}
-	taps, all := cv.depth(), int(roundUp(int64(cv.groups), 4))
-	w, start := make([]byte, cv.cout*all*taps), make([]int64, cv.cout*all)
-	bias, begun := cv.begin(r)
-	for i, b := range bias {
-		channel, at := i/cv.cout, i%cv.cout*all
-		start[at+channel] = b
-		for tap := range taps {
-			w[(at+channel/4*4)*taps+4*tap+channel%4] = given[cv.place(i, tap)]
+	taps, lanes := cv.depth(), 4
+	tap := func(channel, tap int) int64 { return int64(int8(given[cv.place(channel, tap)])) }
+	mve := r.Target.Machine.MVE && cv.cout == 1
+	for channel := 0; mve && channel < cv.groups; channel++ {
+		for i := 1; i < taps; i += 2 {
+			mve = mve && tap(channel, i-1)+tap(channel, i) > 2*math.MinInt8
 		}
 	}
+	if mve {
+		lanes = 16
+	}
+	all, deep := int(roundUp(int64(cv.groups), 4)), int(roundUp(int64(cv.groups), lanes))*taps
+	w, start := make([]byte, cv.cout*deep), make([]int64, cv.cout*all)
+	bias, begun := cv.begin(r)
+	for i, b := range bias {
+		channel, at := i/cv.cout, i%cv.cout
+		for n := range taps {
+			v := tap(i, n)
+			w[at*deep+channel/lanes*lanes*taps+lanes*n+channel%lanes] = byte(v)
+			if mve {
+				b += v * cv.offset
+			}
+		}
+		start[at*all+channel] = b
+	}
 	in := cv.instance(r.Target.tile(), depthwiseInt8Params, Values{"channels": num(cv.groups),
-		"multiplier": num(cv.cout), "in_offset": num(cv.offset), "fast": num(fastPairs(r))},
+		"multiplier": num(cv.cout), "in_offset": num(cv.offset), "fast": num(fastPairs(r)),
+		"pad_value": num(-cv.offset)},
 		Packed{Name: "w", DType: ir.Int8, Data: w, From: []int{cv.w}}, starts(start))
+	if mve {
+		in.Form, in.Scratch = depthwiseMVE, num(roundUp(int64(4*taps+cv.groups), 16))
+	}
 	in.Rest, in.Begun = true, begun
 	in.Cost = cost(in.MACs)
 	return in
@@ -317,10 +362,12 @@ func (cv *int8Conv) begin(r *Request) (bias []int64, begun []int) {
 	return bias, []int{k}
 }
 
-// turns packs the weights of pairs of columns, whose fours take turns, and where
-// their sums begin. It reports false if they are not constant, or if the sums may
-// not be those of the definition.
-func (cv *int8Conv) turns(r *Request) (w, start Packed, begun []int, ok bool) {
+// turn is how columns of weights take turns: so many columns, each with so many elements.
+type turn struct{ columns, elements int }
+
+// turns packs the weights of columns that take turns, and where their sums begin. It reports
+// false if they are not constant, or if the sums may not be those of the definition.
+func (cv *int8Conv) turns(r *Request, t turn) (w, start Packed, begun []int, ok bool) {
 	if -cv.offset != int64(int8(-cv.offset)) || cv.depth() > maxInt8Depth {
 		return w, start, nil, false
 	}
@@ -329,7 +376,7 @@ func (cv *int8Conv) turns(r *Request) (w, start Packed, begun []int, ok bool) {
 		return w, start, nil, false
 	}
 	k := cv.depth()
-	deep := int(roundUp(int64(k), 4))
+	deep := int(roundUp(int64(k), t.elements))
 	across := int(roundUp(int64(cv.cout), 4))
 	bytes := make([]byte, cv.groups*across*deep)
 	bias, begun := cv.begin(r)
@@ -343,12 +390,13 @@ func (cv *int8Conv) turns(r *Request) (w, start Packed, begun []int, ok bool) {
 				return w, start, nil, false
 			}
 			sum += v
-			bytes[c/2*2*deep+j/4*8+c%2*4+j%4] = byte(v)
+			bytes[c/t.columns*t.columns*deep+j/t.elements*t.elements*t.columns+
+				c%t.columns*t.elements+j%t.elements] = byte(v)
 		}
 		begins[c] = b + sum*cv.offset
 	}
 	if cv.groups == 1 {
-		bytes = bytes[:int(roundUp(int64(cv.cout), 2))*deep]
+		bytes = bytes[:int(roundUp(int64(cv.cout), t.columns))*deep]
 	}
 	w = Packed{Name: "w", DType: ir.Int8, Data: bytes, From: []int{cv.w}}
 	return w, starts(begins), begun, true

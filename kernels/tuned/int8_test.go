@@ -26,16 +26,18 @@ import (
 	"github.com/etgen/etgen/templates/c"
 )
 
-// Kernels of bytes give the sums of the definition, as plain C and with a core's
-// instructions for pairs.
-func TestInt8(t *testing.T) {
-	t.Parallel()
+// byteProgram is a program in C that tries kernels of bytes for a machine.
+func byteProgram(t *testing.T, machine *tuned.Machine) string {
 	r := rand.New(rand.NewPCG(31, 32))
 	var b, kernels, calls strings.Builder
 	b.WriteString("#include <stddef.h>\n#include <stdint.h>\n#include <stdbool.h>\n")
+	if machine.MVE {
+		b.WriteString("#include <arm_mve.h>\n")
+	}
 	taken, used := map[string]int{}, map[string]bool{}
 	n := 0
 	for _, tr := range byteTrials(r, tier.Of(18, 54, 90)) {
+		tr.machine = machine
 		if !tr.prepare(t) {
 			continue
 		}
@@ -46,16 +48,29 @@ func TestInt8(t *testing.T) {
 		fmt.Fprintf(&calls, "    if (trial%d()) return %d;\n", n, n%60+1)
 		n++
 	}
-	for _, name := range []string{"conv2d_i8", "depthwise_i8"} {
+	names := []string{"conv2d_i8", "depthwise_i8"}
+	if machine.MVE {
+		names = []string{"conv2d_mve_i8", "depthwise_mve_i8"}
+	}
+	for _, name := range names {
 		if taken[name] < tier.Of(1, 4, 5) {
 			t.Errorf("%s was taken %d times", name, taken[name])
 		}
 	}
 	for _, h := range c.HelpersFor(used, false) {
-		b.WriteString(text(t, h, &c.Kernel{Index: "int32_t", Used: used}))
+		b.WriteString(text(t, h, &c.Kernel{Index: "int32_t", Used: used, MVE: machine.MVE,
+			Scalar: machine.MVE}))
 	}
 	b.WriteString(kernels.String())
 	fmt.Fprintf(&b, "int MAIN(void)\n{\n%s    return 0;\n}\n", &calls)
+	return b.String()
+}
+
+// Kernels of bytes give the sums of the definition, as plain C, with a core's instructions for
+// pairs and with vectors.
+func TestInt8(t *testing.T) {
+	t.Parallel()
+	plain, vectors := byteProgram(t, machine("cortex-m4")), byteProgram(t, machine("cortex-m55"))
 	for _, target := range []toolchain.Target{toolchain.GCC().With(toolchain.Sanitizers()...),
 		toolchain.Clang()} {
 		t.Run(target.Name, func(t *testing.T) {
@@ -64,7 +79,7 @@ func TestInt8(t *testing.T) {
 			}
 			dir := t.TempDir()
 			source := filepath.Join(dir, "bytes.c")
-			if err := os.WriteFile(source, []byte("#define MAIN main\n"+b.String()),
+			if err := os.WriteFile(source, []byte("#define MAIN main\n"+plain),
 				0o644); err != nil {
 				t.Fatal(err)
 			}
@@ -84,15 +99,21 @@ func TestInt8(t *testing.T) {
 	for _, on := range []struct {
 		board  baremetal.Board
 		target toolchain.Target
+		text   string
 	}{
-		{baremetal.CortexM4, toolchain.CortexM4()},
-		{baremetal.CortexM4, toolchain.CortexM4().With("-Og", "-fno-omit-frame-pointer").Named("debugged")},
-		{baremetal.CortexM33, toolchain.CortexM33().With("-Os")},
-		{baremetal.CortexM4, toolchain.CortexM0()},
-		{baremetal.RISCV32, toolchain.RISCV32()},
+		{baremetal.CortexM4, toolchain.CortexM4(), plain},
+		{baremetal.CortexM4, toolchain.CortexM4().With("-Og", "-fno-omit-frame-pointer").Named("debugged"), plain},
+		{baremetal.CortexM33, toolchain.CortexM33().With("-Os"), plain},
+		{baremetal.CortexM4, toolchain.CortexM0(), plain},
+		{baremetal.RISCV32, toolchain.RISCV32(), plain},
+		{baremetal.CortexM55, toolchain.CortexM55(), vectors},
+		{baremetal.CortexM55, toolchain.CortexM55().With("-Og").Named("debugged vectors"), vectors},
 	} {
 		target := on.target
 		t.Run(target.Name, func(t *testing.T) {
+			if strings.HasPrefix(target.Name, "debugged") {
+				tier.Needs(t, tier.Normal)
+			}
 			for _, tool := range []string{target.Compiler, on.board.Emulator} {
 				if _, err := toolchain.Find(tool); err != nil {
 					t.Skip(err)
@@ -100,7 +121,7 @@ func TestInt8(t *testing.T) {
 			}
 			dir := t.TempDir()
 			elf, err := on.board.Build(t.Context(), target, dir, nil,
-				"#include \"harness_support.h\"\n"+"#define MAIN harness_main\n"+b.String())
+				"#include \"harness_support.h\"\n"+"#define MAIN harness_main\n"+on.text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -151,10 +172,11 @@ type byteTrial struct {
 	xOrder, yOrder []int
 	seed           uint64
 
-	used   map[string]bool // by the text of its kernel
-	in     *tuned.Instance
-	inputs []eval.Operand
-	want   []int32 // in memory's order
+	machine *tuned.Machine  // nil: that of microcontroller
+	used    map[string]bool // by the text of its kernel
+	in      *tuned.Instance
+	inputs  []eval.Operand
+	want    []int32 // in memory's order
 }
 
 // byteTrials are calls of random shapes, layouts and offsets.
@@ -304,6 +326,9 @@ func (tr *byteTrial) prepare(t *testing.T) bool {
 		tr.inputs = append(tr.inputs, o)
 	}
 	target := microcontroller
+	if tr.machine != nil {
+		target.Machine = tr.machine
+	}
 	target.Speed = tr.seed%2 == 0
 	tr.in = tuned.Select(tuned.Standard(), &tuned.Request{Call: call, Target: target,
 		Const: func(k int) ([]byte, bool) { return tr.inputs[k].Data, k > 0 },
@@ -371,7 +396,7 @@ func laid[T any](xs []T, sizes []int64, order []int) []T {
 func (tr *byteTrial) text(t *testing.T, number int) string {
 	t.Helper()
 	in := tr.in
-	k := &c.Kernel{Index: "int32_t", Known: map[string]int64{}}
+	k := &c.Kernel{Index: "int32_t", Known: map[string]int64{}, MVE: tr.machine.MVE, Scalar: tr.machine.MVE}
 	for _, p := range in.Params {
 		n, ok := p.Value.Const()
 		if !ok {

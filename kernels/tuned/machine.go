@@ -25,6 +25,8 @@ type Machine struct {
 	Floats    bool `json:"floats"`    // float32 in hardware, where the unit is not left out
 	FMA       bool `json:"fma"`       // fused multiply-add, likewise
 	DSP       bool `json:"dsp"`       // two products of 16-bit integers and their sum at once
+	// MVE is Arm's vector extension of microcontrollers: C has its functions from <arm_mve.h>.
+	MVE bool `json:"mve"`
 
 	// Low says that most instructions reach eight registers: a row of integers at a time is
 	// faster than two, whose sums do not fit.
@@ -74,6 +76,7 @@ const (
 	macroARM64  = "__aarch64__"
 	macroNEON   = "__ARM_NEON"
 	macroDSP    = "__ARM_FEATURE_DSP"
+	macroMVE    = "__ARM_FEATURE_MVE"
 	macroRISCV  = "__riscv_flen"
 )
 
@@ -113,9 +116,9 @@ var machines = []*Machine{
 	cortex("cortex-m23", Machine{Doc: "Armv8-M Baseline", Low: true, Tile: floats32}),
 	cortex("cortex-m33", withUnits("Armv8-M Mainline")),
 	cortex("cortex-m35", withUnits("Armv8-M Mainline: the Cortex-M35P")),
-	cortex("cortex-m52", withUnits("Armv8.1-M; its vectors are not used")),
-	cortex("cortex-m55", withUnits("Armv8.1-M; its vectors are not used")),
-	cortex("cortex-m85", withUnits("Armv8.1-M; its vectors are not used")),
+	cortex("cortex-m52", withVectors("Armv8.1-M with Helium")),
+	cortex("cortex-m55", withVectors("Armv8.1-M with Helium")),
+	cortex("cortex-m85", withVectors("Armv8.1-M with Helium")),
 	{Name: "riscv32", Doc: "RV32IMAC", Languages: []*Language{C}, Tile: callTile,
 		Microcontroller: true, Flag: "-march=rv32imac -mabi=ilp32",
 		Undefined: slices.Concat(macrosX86, macrosArm, []string{macroAVX512, macroDSP})},
@@ -132,6 +135,13 @@ func withUnits(doc string) Machine {
 	return Machine{Doc: doc, Registers: 32, Floats: true, FMA: true, DSP: true, Tile: floats32}
 }
 
+// withVectors is a Cortex-M with those units and with vectors of integers and floats.
+func withVectors(doc string) Machine {
+	m := withUnits(doc)
+	m.Vectors, m.MVE, m.Defined = 128, true, []string{macroMVE}
+	return m
+}
+
 // cortex completes the row of a Cortex-M.
 func cortex(name string, m Machine) *Machine {
 	m.Name, m.Languages, m.Microcontroller, m.Flag = name, []*Language{C}, true, "-mcpu="+name
@@ -145,6 +155,11 @@ func cortex(name string, m Machine) *Machine {
 	}
 	if name == "cortex-m35" {
 		m.Flag += "p"
+	}
+	if m.MVE {
+		m.Flag += " -mfloat-abi=hard"
+	} else {
+		m.Undefined = append(m.Undefined, macroMVE)
 	}
 	return &m
 }
@@ -183,8 +198,9 @@ func (m *Machine) May(macro string) bool {
 // For reports whether the machine means something for a language.
 func (m *Machine) For(l *Language) bool { return slices.Contains(m.Languages, l) }
 
-// MayPair reports whether a compiler may have the instructions of DSP for the machine.
-func (m *Machine) MayPair() bool { return m == nil || m.Undefined == nil || m.DSP }
+// MayPair reports whether kernels may use the instructions of DSP, if a compiler has them for the
+// machine.
+func (m *Machine) MayPair() bool { return m == nil || m.Undefined == nil || m.DSP && !m.MVE }
 
 // DefaultOptimize is what code for the machine is optimised for unless asked.
 func (m *Machine) DefaultOptimize() string {

@@ -21,7 +21,7 @@ func TestMachines(t *testing.T) {
 		if found, err := tuned.MachineNamed(m.Name); err != nil || found != m {
 			t.Errorf("%s is found as %v, %v", m.Name, found, err)
 		}
-		if m.Tile.Vector != (m.Open || m.Vectors > 0) {
+		if m.Tile.Vector != (m.Open || m.Vectors > 0 && !m.MVE) {
 			t.Errorf("%s: vectors of %d bits, tile %+v", m.Name, m.Vectors, m.Tile)
 		}
 		if m.Microcontroller && (m.For(tuned.Go) || m.Tile.Vector || m.Assembly != nil) {

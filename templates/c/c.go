@@ -29,6 +29,8 @@ type Kernel struct {
 	// Scalar says that the machine has no products of two pairs of 16-bit integers; else
 	// the compiler decides.
 	Scalar bool
+	// MVE says that the machine has these vectors: <arm_mve.h> is included.
+	MVE bool
 	// Low says that most instructions of the machine reach eight registers.
 	Low bool
 	// Phase is the step of the kernel that the text is to do, of those it names;
@@ -49,6 +51,10 @@ type Kernel struct {
 type Result struct {
 	Name string // "" if there is none
 	Args []string
+	// Lanes is the function that stores, from a pointer on, what becomes of a vector of results
+	// of channels beside each other, and LanesArgs what it is given besides.
+	Lanes     string
+	LanesArgs []string
 }
 
 // Results stores, in channel c and at position at, what becomes of the plain result acc: in
@@ -64,16 +70,47 @@ func (k *Kernel) Results(acc, at, c string, loops ...string) string {
 		name, _, _ := strings.Cut(condition, " ")
 		text += fmt.Sprintf("for (%s %s = 0; %s; %s++) {\n", typ, name, condition, name)
 	}
-	given := map[string]string{"acc": acc, "o": "o", "channel": c}
 	if name := k.Result.Name; name != "" {
-		var args []string
-		for _, a := range k.Result.Args {
-			args = append(args, cmp.Or(given[a], a))
-		}
-		acc = name + "(" + strings.Join(args, ", ") + ")"
+		acc = name + "(" + strings.Join(given(k.Result.Args, acc, c), ", ") + ")"
 	}
 	return k.Say(fmt.Sprintf("%sconst %s o = %s;\ny[o] = %s;%s", text, k.Index, at, acc,
 		strings.Repeat("\n}", len(loops))))
+}
+
+// given are the arguments of a function of results, where the position is o.
+func given(args []string, acc, c string) (list []string) {
+	values := map[string]string{"acc": acc, "o": "o", "channel": c}
+	for _, a := range args {
+		list = append(list, cmp.Or(values[a], a))
+	}
+	return list
+}
+
+// FourResults stores what becomes of sums, a vector of plain results in channels from c on, of
+// which there are as many as the field count says, behind those of the groups before, which begin
+// with group. In y, the one of channel 0 of all is at position row.
+func (k *Kernel) FourResults(sums, row, group, c, count string) string {
+	stride, channel := "out_stride_channel", group+c
+	lanes := k.Result.Name == "" || k.Result.Lanes != ""
+	store := "vstrwq_s32(y + o, " + sums + ");"
+	if name := k.Result.Lanes; name != "" {
+		store = name + "(" + strings.Join(append([]string{"y + o"}, given(k.Result.LanesArgs, sums,
+			channel)...), ", ") + ");"
+	}
+	store = fmt.Sprintf("const %s o = %s + %s;\n%s", k.Index, row, channel, store)
+	if lanes && k.Multiple(count, 4) && k.One(stride) {
+		return k.Say(store)
+	}
+	begin, end := "", ""
+	if lanes {
+		begin = fmt.Sprintf("if ((%s == 1) && (%s - %s >= 4)) {\n%s\n} else {\n", stride, count, c,
+			store)
+		end = "\n}"
+	}
+	begin += fmt.Sprintf("int32_t sum[4];\nvstrwq_s32(sum, %s);\nconst %s some = (%s - %s < 4) ? %s - %s : 4;\n",
+		sums, k.Index, count, c, count, c)
+	each := channel + " + k"
+	return k.Say(begin) + k.Results("sum[k]", row+" + ("+each+") * "+stride, each, "k < some") + end
 }
 
 // WithIntegers returns a text with declarations of integers where its body begins:

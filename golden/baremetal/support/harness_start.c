@@ -45,6 +45,10 @@ void harness_start(void)
 		*to = 0;
 	}
 	*control(CCR) |= 1u << 4;          /* integer division by zero faults */
+#ifdef __ARM_FEATURE_MVE
+	*control(CCR) |= 1u << 19;         /* loops that count by themselves */
+	__asm__ volatile("dsb\n isb" ::: "memory");
+#endif
 #ifndef __ARM_ARCH_8M_MAIN__ /* which protects by other registers */
 	protect(0, 0, 22, READ_ONLY);      /* flash, which the emulator would let us write */
 	protect(1, 0, 12, NONE);           /* the vectors' page: null pointers */

@@ -15,7 +15,9 @@ func targets() string {
 		"properties. A target says what generated code may use of a processor, and whether it is\n" +
 		"optimized for size or speed if `--optimize` does not say so. A target is a row in\n" +
 		"`kernels/tuned/machine.go`; [kernels/README.md](../kernels/README.md) says how to add one.\n\n" +
-		"- *vectors*: the width in bits of the vectors that kernels use.\n" +
+		"- *vectors*: the width in bits of the vectors that kernels use. Those of a Cortex-M are\n" +
+		"  Helium's (MVE), by the functions of `<arm_mve.h>`. Start-up code has to turn on the FPU\n" +
+		"  (CPACR) and loops that count by themselves (CCR.LOB), which gcc and clang make.\n" +
 		"- *registers*: how many registers hold floats or vectors.\n" +
 		"- *floats*, *FMA*: the hardware has float32 arithmetic and fused multiply-add. Some chips\n" +
 		"  lack the unit. The compiler's macros tell, and the code is correct without it.\n" +
