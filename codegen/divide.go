@@ -41,7 +41,15 @@ func Divide(p *native.Program, weight int, probes map[*native.Call]int) *native.
 	out.Methods = nil
 	for _, m := range p.Methods {
 		own := *m
-		own.Body, _ = d.block(m.Body)
+		if m.Rows != nil { // each of its statements is a part of one loop
+			own.Body = nil
+			for _, s := range m.Body {
+				s, _ = d.stmt(s)
+				own.Body = append(own.Body, s)
+			}
+		} else {
+			own.Body, _ = d.block(m.Body)
+		}
 		out.Methods = append(out.Methods, &own)
 	}
 	return &out
@@ -108,6 +116,10 @@ func (d *divider) stmt(s native.Stmt) (native.Stmt, int) {
 		c.Head, c.Body = block(t.Head), block(t.Body)
 		s = &c
 	case *native.For:
+		c := *t
+		c.Body = block(t.Body)
+		s = &c
+	case *native.Await:
 		c := *t
 		c.Body = block(t.Body)
 		s = &c

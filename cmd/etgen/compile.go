@@ -180,7 +180,7 @@ func (f *compileFlags) displaced(ctx context.Context, pkg *codegen.Package, dir 
 
 func newCompile(a *app) *cobra.Command {
 	var lang, dir, name string
-	var external, traces, debug bool
+	var external, traces, debug, rows bool
 	var several methodFlags
 	var flags compileFlags
 	var firmware firmwareFlags
@@ -224,6 +224,12 @@ equal are there once.
 					"--external-weights, --stack-traces and --debug-map are for --lang=pte only")
 			}
 			firmware.set(&opt)
+			if opt.Rows = rows; rows {
+				opt.Generator += " --rows"
+			}
+			if rows && l.Kernels == nil {
+				return usageError("--rows is for --lang=c and --lang=go only")
+			}
 			opt.Lang, opt.ExternalWeights, opt.StackTraces, opt.DebugMap = lang, external,
 				traces, debug
 			if dir != "" || !l.InFolder {
@@ -267,6 +273,8 @@ equal are there once.
 	cmd.Flags().BoolVar(&debug, "debug-map", false,
 		"with --lang=pte: NAME.debug.json, what each instruction stands for")
 	firmware.add(cmd)
+	cmd.Flags().BoolVar(&rows, "rows", false,
+		"the input, an image, comes some rows at a time, and never exists as a whole: the header says how")
 	several.add(cmd)
 	out.add(cmd)
 	flags.add(cmd, a)

@@ -131,6 +131,7 @@ func (g *gen) run() {
 	}
 	if len(g.fields) > 0 {
 		g.reset()
+		g.rowsBegin(&g.methodText)
 	}
 }
 
@@ -138,13 +139,13 @@ func (g *gen) run() {
 // called.
 func (g *gen) ownNames() []string {
 	var names []string
-	for w := range strings.FieldsSeq("status state reset probe parallel_for") {
+	for w := range strings.FieldsSeq("status state reset rows_begin probe parallel_for") {
 		names = append(names, g.prefix+"_"+w)
 	}
 	for w := range strings.FieldsSeq(
 		`H PAL_H ARENA_SIZE ARENA_ALIGN WEIGHTS_SIZE WEIGHTS_FILE WEIGHTS_ADDRESS WEIGHTS_ALIGN WEIGHTS_CRC32
 		WEIGHTS_SECTION CODE_SECTION TABLES_SECTION THREADS
-		OK ERR_ARGUMENT ERR_SHAPE ERR_ASSERT ERR_INDEX INF NAN INF_F64 NAN_F64`) {
+		OK ERR_ARGUMENT ERR_SHAPE ERR_ASSERT ERR_INDEX MORE INF NAN INF_F64 NAN_F64`) {
 		names = append(names, g.upper+"_"+w)
 	}
 	return names

@@ -63,7 +63,7 @@ const headerTop = `#ifndef %[1]s_H
 extern "C" {
 #endif
 
-#define %[1]s_ARENA_SIZE %[3]du /* bytes; they need not survive between calls */
+#define %[1]s_ARENA_SIZE %[3]du /* bytes; %[8]s */
 #define %[1]s_ARENA_ALIGN %[4]du
 #define %[1]s_WEIGHTS_SIZE %[5]du
 
@@ -89,12 +89,23 @@ func (g *gen) header() string {
 	if g.checksIndices() {
 		comma, index = ",", "\n    "+g.upper+"_ERR_INDEX     /* an index is out of range */"
 	}
+	survive := "they need not survive between calls"
+	if g.byRows() {
+		survive = "they must survive until all rows of an input have come"
+		comma = ","
+		index += "\n    " + g.upper + "_MORE          /* no error: rows of the input are missing */"
+	}
 	w.raw(fmt.Sprintf(headerTop, g.upper, g.prefix, g.arenaSize(), codegen.ArenaAlign(g.p),
-		g.weightBytes(), comma, index))
+		g.weightBytes(), comma, index, survive))
 	g.weightContract(w)
 	if len(g.fields) > 0 {
 		w.blank()
 		g.stateStruct(w)
+	}
+	if g.byRows() {
+		w.blank()
+		w.raw("/* Begins an input anew whose rows come one by one, before its last row has come. */")
+		w.raw(fmt.Sprintf("void %s_rows_begin(%[1]s_state *state);", g.prefix))
 	}
 	for _, m := range g.methods {
 		if len(m.fields) > 0 {
@@ -181,6 +192,9 @@ func (g *gen) methodDoc(w *writer, m *method) {
 			text += "  " + stands
 		}
 		rows = append(rows, row{p.name, text})
+		if m.Rows != nil && !p.Output {
+			rows = append(rows, row{rowsParam, "in   how many rows, 0 to what is missing of " + m.rows})
+		}
 	}
 	if len(m.fields) > 0 {
 		rows = append(rows, row{sizesParam, "both the dynamic sizes"})
@@ -205,13 +219,19 @@ func (g *gen) methodDoc(w *writer, m *method) {
 	if notes != " " {
 		lines = append(lines, fill(notes, lineWidth-3)...)
 	}
+	if m.Rows != nil {
+		lines = append(lines, fill(g.rowsNotes(m), lineWidth-3)...)
+	}
 	w.remark(lines)
 }
 
 // portText describes the type of a port, and what its size may be.
 func (m *method) portText(p port) string {
 	text := codegen.TypeText(p.Type, m.fields.Text(p.Output, p.Index, p.Type.Sizes))
-	if p.Buf != nil {
+	switch {
+	case m.Rows != nil && !p.Output:
+		return m.rowsText(p)
+	case p.Buf != nil:
 		return text + m.capacity(p)
 	}
 	if number := m.words.Number(p.Port); p.Var == nil && number != "" {
@@ -308,6 +328,10 @@ func (g *gen) portMacros(m *method) {
 			m.macros = append(m.macros, portMacro{g.names.TakeAround(base + "_SCALE"),
 				floatText(q.Scale, tF32)},
 				portMacro{g.names.TakeAround(base + "_ZERO_POINT"), fmt.Sprintf("(%d)", q.ZeroPoint)})
+		}
+		if m.Rows != nil && !p.Output {
+			g.rowsMacros(m, base, p.Buf.DType.Size())
+			continue
 		}
 		m.bytes[p.Buf] = g.names.TakeAround(bytes)
 		m.macros = append(m.macros, portMacro{m.bytes[p.Buf],

@@ -118,6 +118,8 @@ func (w *widths) method(m *native.Method) {
 		switch s := s.(type) {
 		case *native.For:
 			w.of(s.Extent)
+		case *native.Await:
+			w.of(sym.Int(s.Until + s.Extent*s.Step))
 		case *native.Let:
 			if s.Sym != nil {
 				w.of(s.Sym.Expr())

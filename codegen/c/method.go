@@ -69,12 +69,16 @@ func (g *gen) method(m *method) {
 	if codegen.Divided(m.Body) {
 		b.shareNumbers(m.Body)
 	}
-	b.statements(m.Body)
-	b.results()
-	if !b.fresh {
-		b.w.blank()
+	if m.Rows != nil {
+		b.awaits(m.Body)
+	} else {
+		b.statements(m.Body)
+		b.results()
+		if !b.fresh {
+			b.w.blank()
+		}
+		b.w.line("return %s_OK;", g.upper)
 	}
-	b.w.line("return %s_OK;", g.upper)
 
 	w := &g.methodText
 	w.blank()

@@ -28,6 +28,7 @@ type method struct {
 	fields  codegen.SizeNames // members of the struct of sizes
 	words   *codegen.SizeWords
 	macros  []portMacro
+	rows    string                    // the macro of how many rows the input has that comes by rows
 	bytes   map[*native.Buffer]string // macros of the bytes of ports
 	state   bool
 	arena   int64
@@ -45,12 +46,16 @@ const (
 // signatures names the methods and their parameters.
 func (g *gen) signatures() {
 	for _, nm := range g.p.Methods {
+		word := nm.Name.Identifier()
+		if nm.Rows != nil {
+			word += "_rows"
+		}
 		binding := must.Get(native.Bind(nm))
 		m := &method{
-			Method: nm, binding: binding, name: g.names.Take(g.prefix + "_" + nm.Name.Identifier()),
+			Method: nm, binding: binding, name: g.names.Take(g.prefix + "_" + word),
 			scope: codegen.NewScope(g.locals), arena: codegen.ArenaSize(nm),
 		}
-		m.scope.Reserve(sizesParam, stateParam, arenaParam, arenaBase)
+		m.scope.Reserve(sizesParam, stateParam, arenaParam, arenaBase, rowsParam)
 		for _, p := range codegen.Ports(nm) {
 			name := ""
 			if isPassed(p, binding) {
@@ -133,6 +138,9 @@ func (g *gen) params(m *method) []param {
 		}
 		if p.Buf != nil || p.Output {
 			out = append(out, param{typ + " *" + p.name, p.name, elem})
+			if m.Rows != nil && !p.Output {
+				out = append(out, param{"uint32_t " + rowsParam, rowsParam, 0})
+			}
 		} else {
 			out = append(out, param{typ + " " + p.name, p.name, 0})
 		}

@@ -42,6 +42,7 @@ type Options struct {
 	// Dialect of an ExecuTorch program of a quantized network is "" or DialectCortexM.
 	Dialect        string
 	Poison         bool // tests: overwrite dead buffers; with plan.Disjoint only
+	Rows           bool // of C and Go: the input comes by rows, as native.Options says
 	Patches        int  // tests: make convolutions in patches of so many rows wherever they can
 	FunctionWeight int  // tests: divide functions of the text that weigh more; 0: codegen.MaxWeight
 	Untuned        bool // tests: definitions only
@@ -134,7 +135,7 @@ func Native(p *ir.Program, opt Options) (_ *native.Program, err error) {
 	arithmetic := opt.arithmetic(p, target.Machine)
 	must.Check(Lower(p, opt))
 	nopt := native.Options{Table: ops.Standard(), Planner: opt.planner(), Poison: opt.Poison,
-		Patches: opt.Patches, Checked: opt.Checked, Done: opt.done(), Target: target}
+		Patches: opt.Patches, Rows: opt.Rows, Checked: opt.Checked, Done: opt.done(), Target: target}
 	if !opt.Untuned {
 		nopt.Kernels = tuned.Standard()
 	}

@@ -136,9 +136,12 @@ func (g *generator) nameMethods() {
 	if g.opt.Internal {
 		scope = codegen.NewScope(newScope())
 	}
-	scope.Reserve("Reset", "Probe", "arena", "weights", "shared")
+	scope.Reserve("Reset", "BeginRows", "Probe", "arena", "weights", "shared")
 	for _, m := range g.p.Methods {
 		name := pascal(m.Name.Identifier())
+		if m.Rows != nil {
+			name += "Rows"
+		}
 		if g.opt.Internal {
 			name = camel(m.Name.Identifier())
 		}

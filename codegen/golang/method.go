@@ -98,8 +98,12 @@ func (p *methodPrinter) print() []jen.Code {
 	if len(body) > 0 {
 		body = append(body, jen.Line())
 	}
-	body = append(body, p.steps(p.m.Body)...)
-	body = append(body, p.finish()...)
+	if p.m.Rows != nil {
+		body = append(body, p.awaits(p.m.Body)...)
+	} else {
+		body = append(body, p.steps(p.m.Body)...)
+		body = append(body, p.finish()...)
+	}
 	code = append(code, jen.Op(p.doc()).Func().Params(jen.Id("m").Op("*").Id(p.g.door("Model"))).Id(
 		p.name).
 		Params(jen.Op(signature(params))).Add(results).Block(body...))
@@ -115,6 +119,9 @@ func (p *methodPrinter) finish() []jen.Code {
 		}
 	}
 	var results []jen.Code
+	if p.m.Rows != nil {
+		results = append(results, jen.True())
+	}
 	for _, port := range p.m.Outputs {
 		t := numberType(port)
 		if t == "" {
@@ -183,6 +190,8 @@ func (p *methodPrinter) doc() string {
 				halves = append(halves, d)
 			}
 			switch {
+			case p.rowsInput(port):
+				note(p.rowsText(name))
 			case port.Output:
 				note("written")
 			case port.Mutated:
@@ -220,6 +229,9 @@ func (p *methodPrinter) doc() string {
 		if text != "" {
 			notes += " " + text
 		}
+	}
+	if p.m.Rows != nil {
+		notes += p.rowsNotes()
 	}
 	if !p.fails {
 		notes += " The error is always nil."

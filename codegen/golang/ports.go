@@ -58,6 +58,10 @@ func (p *methodPrinter) signature() (params []param, results *jen.Statement) {
 		params = append(params, p.param(i, port)...)
 	}
 	var list []jen.Code
+	if p.m.Rows != nil {
+		list = append(list, jen.Bool())
+		p.zero = append(p.zero, jen.False())
+	}
 	for i, port := range p.m.Outputs {
 		port.Name = codegen.OutputName(p.m, i)
 		params = append(params, p.tensorParam(port)...)
@@ -145,7 +149,8 @@ func (p *methodPrinter) tensorParam(port native.Port) []param {
 	name := p.scope.Take(camel(port.Name.Identifier()))
 	typ := "[]" + goType(b.DType)
 	p.ports[b] = name
-	if n, ok := b.Len.Const(); ok {
+	rows := p.m.Rows != nil && b == p.m.Inputs[p.m.Rows.Port].Buf
+	if n, ok := b.Len.Const(); ok && !rows {
 		typ = fmt.Sprintf("*[%d]%s", n, goType(b.DType))
 		p.ports[b] += "[:]"
 	}

@@ -16,12 +16,13 @@ type Model struct {
 	Prefix string // "lenet": names lenet_forward, lenet_status, LENET_ARENA_SIZE
 	Method string // "forward"
 	Args   []Arg  // in the order of the C declaration
+	Rows   int    // if not 0, of the input: the function is called with each of them
 }
 
 // Arg is one argument of the function.
 type Arg struct {
 	Role  Role
-	Bytes int // size of the buffer of an Output or InOut, at its bound
+	Bytes int // size of the buffer of an Output or InOut, at its bound, or of a row
 }
 
 // Role says what an argument is, and where its value comes from.
@@ -30,6 +31,7 @@ type Role string
 // The roles of arguments.
 const (
 	Input  Role = "input"  // pointer to const data: the next of Run.Inputs
+	Row    Role = "row"    // the next row of the next of Run.Inputs, and how many rows that is
 	Output Role = "output" // buffer, printed after the call
 	InOut  Role = "inout"  // pointer to data, the next of Run.Inputs; printed after the call
 	Value  Role = "value"  // the next of Run.Values
@@ -129,7 +131,7 @@ func (m Model) call(index int, run RunInput) (harnessRun, error) {
 		var expr string
 		var err error
 		switch arg.Role {
-		case Input, InOut:
+		case Input, InOut, Row:
 			if len(call.Inputs) >= len(run.Inputs) {
 				return call, errors.New("fewer input files than inputs")
 			}
@@ -137,6 +139,9 @@ func (m Model) call(index int, run RunInput) (harnessRun, error) {
 			path, err = filepath.Abs(run.Inputs[len(call.Inputs)])
 			name := fmt.Sprintf("run%d_input%d", index, len(call.Inputs))
 			expr = untyped(name)
+			if arg.Role == Row {
+				expr = fmt.Sprintf("(void *)(%s + %d * row), 1", name, arg.Bytes)
+			}
 			call.Inputs = append(call.Inputs, harnessInput{name, quoteTwice(path)})
 			if err == nil && arg.Role == InOut {
 				err = shown(name, arg.Bytes)

@@ -41,6 +41,7 @@ type generated struct {
 	recipe   *quantize.Recipe
 	form     string // of weights
 	sections map[codegen.SectionKind]string
+	rows     bool     //  the input comes by rows
 	sources  []string // files to compile
 	entry    string   // the function
 	model    baremetal.Model
@@ -113,7 +114,8 @@ func (g *generated) generate(t *testing.T, target toolchain.Target) {
 
 func (g *generated) options(target toolchain.Target) compile.Options {
 	return compile.Options{Name: g.name, Lang: "c", Target: target.Name,
-		Optimize: g.optimize, Recipe: g.recipe, Weights: g.form, Sections: g.sections}
+		Optimize: g.optimize, Recipe: g.recipe, Weights: g.form, Sections: g.sections,
+		Rows: g.rows}
 }
 
 // lower builds the native form of the case's first model file.
@@ -144,8 +146,15 @@ func (g *generated) describe(np *native.Program, header string) {
 		g.model.Args = append(g.model.Args, baremetal.Arg{Role: role, Bytes: int(bytes)})
 	}
 	size := func(b *native.Buffer) int64 { return b.MaxLen * int64(b.DType.Size()) }
-	for _, p := range m.Inputs {
+	if r := m.Rows; r != nil {
+		g.model.Method += "_rows"
+		g.entry += "_rows"
+		g.model.Rows = int(r.Height)
+	}
+	for i, p := range m.Inputs {
 		switch {
+		case m.Rows != nil && m.Rows.Port == i:
+			add(baremetal.Row, size(p.Buf)/m.Rows.Height)
 		case p.Buf != nil && p.Mutated:
 			add(baremetal.InOut, size(p.Buf))
 		case p.Buf != nil:
@@ -175,7 +184,11 @@ func (g *generated) runs(dir string) ([]baremetal.RunInput, error) {
 				continue
 			}
 			path := filepath.Join(dir, fmt.Sprintf("call%d_input%d.bin", i, k))
-			if err := os.WriteFile(path, v.Tensor.Data, 0o666); err != nil {
+			data := v.Tensor.Data
+			if g.rows {
+				data = v.Tensor.ChannelsLast()
+			}
+			if err := os.WriteFile(path, data, 0o666); err != nil {
 				return nil, err
 			}
 			run.Inputs = append(run.Inputs, path)

@@ -23,16 +23,16 @@ var mayReadRaw = []string{
 	// ir's words for it, and a text again
 	"lower/native.docOf", "lower/native.kernelName", "lower/native.Origin.Base",
 	"lower/native.Location.graph",
-	"lower/native.collector.add", // likewise
-	"lower/native.builder.file",  // for ir.Error, which quotes it
-	"lower/native.newLayout",     // the name of a problem of package plan
-	"lower/native.printer",       // the text form quotes it
-	"lower/native.originsText",   //
-	"codegen/compile.Print",      // the package's name follows from the file's
-	"codegen/registry.inputOf",   // the number of an input, from its name
-	"rt/optimize.describe",       // events of the runtime carry operators as they are
-	"golden/measure.",            // reports, whose printer escapes cells
-	"golden/way.",                // traces of .pte files and look-ups
+	"lower/native.Origin.wrap",  // for ir.Error, which quotes it
+	"lower/native.builder.file", // for ir.Error, which quotes it
+	"lower/native.newLayout",    // the name of a problem of package plan
+	"lower/native.printer",      // the text form quotes it
+	"lower/native.originsText",  //
+	"codegen/compile.Print",     // the package's name follows from the file's
+	"codegen/registry.inputOf",  // the number of an input, from its name
+	"rt/optimize.describe",      // events of the runtime carry operators as they are
+	"golden/measure.",           // reports, whose printer escapes cells
+	"golden/way.",               // traces of .pte files and look-ups
 }
 
 // A printer takes no foreign text raw, and others that do are listed.

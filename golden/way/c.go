@@ -190,7 +190,13 @@ func (u *unit) cGlue(api *cAPI, method int, blocks *cBlocks) (string, error) {
 				return "", err
 			}
 			args = append(args, c.value(next))
-			if blocks != nil && p.Buf != nil {
+			if rows := l.method.Rows; rows != nil {
+				args[len(args)-1] += fmt.Sprintf(" + done * %d", rows.Len)
+				if _, err = take(p.Name); err != nil {
+					return "", err
+				}
+				args = append(args, "some")
+			} else if blocks != nil && p.Buf != nil {
 				if args[len(args)-1], err = blocks.input(i, c, next); err != nil {
 					return "", err
 				}
@@ -261,10 +267,26 @@ func (u *unit) cGlue(api *cAPI, method int, blocks *cBlocks) (string, error) {
 		before = append(before, "probe_begin(clock);")
 		after = append(after, fmt.Sprintf("memcpy(args[%d], &probed, sizeof probed);", next))
 	}
-	return u.cGlueText(api, method, before, args, after), nil
+	call := fmt.Sprintf("status = %s(%s);", api.name, strings.Join(args, ", "))
+	if rows := l.method.Rows; rows != nil {
+		before = append(before, "uint32_t done = 0, some = 0;")
+		call = fmt.Sprintf(rowsOfC, rows.Height, call, strings.ToUpper(u.name))
+	}
+	return u.cGlueText(api, method, before, call, after), nil
 }
 
-func (u *unit) cGlueText(api *cAPI, method int, before, args, after []string) string {
+// rowsOfC hands over rows, of which there are so many: none, one, two and so on.
+const rowsOfC = `for (uint32_t next = 0;; next = (next + 1) %% 12) {
+		some = (next < %[1]d - done) ? next : %[1]d - done;
+		%[2]s
+		done += some;
+		if (status != %[3]s_MORE) {
+			break;
+		}
+	}`
+
+func (u *unit) cGlueText(api *cAPI, method int, before []string, call string,
+	after []string) string {
 	var b strings.Builder
 	line := func(format string, a ...any) { fmt.Fprintf(&b, format+"\n", a...) }
 	line("\nint call_%s_%d(void **args, int reset, runner_clock *clock, uint64_t *took)\n{",
@@ -280,7 +302,7 @@ func (u *unit) cGlueText(api *cAPI, method int, before, args, after []string) st
 		line("\tif (reset) {\n\t\t%s_reset(&state);\n\t}", u.name)
 	}
 	line("\tstart = clock();")
-	line("\tstatus = %s(%s);", api.name, strings.Join(args, ", "))
+	line("\t%s", call)
 	line("\t*took = clock() - start;")
 	for _, s := range after {
 		line("\t%s", s)

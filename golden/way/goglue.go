@@ -70,6 +70,9 @@ func (u *unit) goAPI() (*goAPI, error) {
 					api.reset = true
 					continue
 				}
+				if d.Name.Name == "BeginRows" {
+					continue
+				}
 				api.methods = append(api.methods, &goMethod{
 					name: d.Name.Name, params: fieldTypes(d.Type.Params),
 					results: fieldTypes(d.Type.Results)})
@@ -142,7 +145,14 @@ func (u *unit) goCall(api *goMethod, method int) (string, error) {
 			return "", err
 		}
 		args = append(args, goValue(t, next))
+		if rows := l.method.Rows; rows != nil {
+			before = append(before, fmt.Sprintf("rows, some := %s, 0", args[len(args)-1]))
+			args[len(args)-1] = fmt.Sprintf("rows[:some*%d]", rows.Len)
+		}
 		next++
+	}
+	if l.method.Rows != nil {
+		results = append(results, "done")
 	}
 	for _, p := range l.method.Outputs {
 		switch {
@@ -194,10 +204,23 @@ func (u *unit) goCall(api *goMethod, method int) (string, error) {
 	if len(params) > 0 || len(results) != len(api.results) {
 		return "", fmt.Errorf("method %s has more parameters or results than the model", api.name)
 	}
-	return fmt.Sprintf(goGlueCall, u.name, method, u.name, strings.Join(before, "\n"),
-		strings.Join(append(results, "err"), ", "), u.name, api.name, strings.Join(args, ", "),
+	results = append(results, "err")
+	call := fmt.Sprintf("%s := model_%s.%s(%s)", strings.Join(results, ", "), u.name, api.name,
+		strings.Join(args, ", "))
+	if rows := l.method.Rows; rows != nil {
+		before = append(before, "var done bool\nvar err error")
+		call = fmt.Sprintf(rowsOfGo, rows.Len, strings.Replace(call, ":=", "=", 1))
+	}
+	return fmt.Sprintf(goGlueCall, u.name, method, u.name, strings.Join(before, "\n"), call,
 		strings.Join(after, "\n")), nil
 }
+
+// rowsOfGo hands over rows of so many elements: none, one, two and so on.
+const rowsOfGo = `for next := 0; !done && err == nil; next = (next + 1) %% 12 {
+		some = min(next, len(rows)/%[1]d)
+		%[2]s
+		rows = rows[some*%[1]d:]
+	}`
 
 const goGlueHead = `package main
 
@@ -225,7 +248,7 @@ func call_%s_%d(args [][]byte, reset bool) (time.Duration, error) {
 	prepare_%s(reset)
 	%s
 	start := time.Now()
-	%s := model_%s.%s(%s)
+	%s
 	took := time.Since(start)
 	%s
 	return took, err

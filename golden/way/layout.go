@@ -61,6 +61,9 @@ func (l *layout) arguments(c Call) ([]session.Arg, error) {
 		if err != nil {
 			return nil, inputs(fmt.Errorf("input %d: %w", i, err))
 		}
+		if r := l.method.Rows; r != nil && r.Port == i {
+			arg.Data = c.Inputs[i].Tensor.ChannelsLast()
+		}
 		if arg != nil {
 			args = append(args, *arg)
 		}

@@ -2,6 +2,7 @@ package native
 
 import (
 	"crypto/sha256"
+	"errors"
 	"iter"
 	"slices"
 
@@ -20,6 +21,19 @@ import (
 func Build(p *ir.Program, opt Options) (made *Program, err error) {
 	defer must.Catch(&err)
 	known := bindings{}
+	if opt.Rows {
+		if len(p.Methods) != 1 {
+			must.Fail("%s: rows of the input are for programs of one method, this one has %d",
+				p.Source, len(p.Methods))
+		}
+		opt.sparing = true
+		err := must.Try(func() { made = build(p, opt, known) })
+		if errors.Is(err, errParts) { // loops can
+			opt.rowsInLoops = true
+			made, err = build(p, opt, known), nil
+		}
+		return made, err
+	}
 	whole := build(p, opt, known)
 	if !opt.scarce() || !whole.convolves {
 		return whole, nil
@@ -37,7 +51,7 @@ func build(p *ir.Program, opt Options, known bindings) *Program {
 	consts := &constPool{byData: map[[sha256.Size]byte]*Const{}, names: newTaken()}
 	for _, m := range p.Methods {
 		b := newBuilder(opt, prog, m, state, consts, known)
-		b.shared = shared
+		b.shared, b.divisions.b = shared, b
 		b.method(m)
 	}
 	prog.Consts = consts.list
@@ -79,6 +93,7 @@ type builder struct {
 	mutable  map[*ir.Value]bool       // these, and those that other methods may write
 	ports    *taken                   // names of inputs, once there are packed ones
 
+	fusions   map[*Call]*fusion // of kernels of loops, what they compute
 	divisions *divisions
 
 	block *[]Stmt
@@ -96,7 +111,7 @@ func newBuilder(opt Options, prog *Program, m *ir.Method, state map[string]*Buff
 		separate: map[*ir.Node]bool{},
 		forms:    map[*ir.Value]*form{}, bufs: map[*ir.Value]*Buffer{},
 		scalars: map[*ir.Value]*expr.Expr{}, given: map[*expr.Var]bool{},
-		mutable: map[*ir.Value]bool{}, divisions: newDivisions(),
+		mutable: map[*ir.Value]bool{}, divisions: newDivisions(), fusions: map[*Call]*fusion{},
 	}
 }
 
@@ -228,7 +243,7 @@ func (b *builder) selectTuned(g *ir.Graph) {
 		if f.call == nil || f.absorbed || f.view || !b.onlyFirstRead(f.node) {
 			continue
 		}
-		f.instance = tuned.Select(b.opt.Kernels, b.request(f))
+		f.instance = tuned.Select(b.kernelsFor(f), b.request(f))
 		if f.instance == nil {
 			continue
 		}
@@ -238,6 +253,20 @@ func (b *builder) selectTuned(g *ir.Graph) {
 		}
 		b.findEpilogue(f)
 	}
+}
+
+// kernelsFor returns the kernels that may be selected for f: of an input that comes by rows
+// those that make patches.
+func (b *builder) kernelsFor(f *facts) []*tuned.Kernel {
+	if !b.opt.Rows || !slices.Contains(f.call.Operands(), b.rowsInput()) {
+		return b.opt.Kernels
+	}
+	if b.opt.rowsInLoops {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(b.opt.Kernels), func(k *tuned.Kernel) bool {
+		return k.InPatches == nil || k.ScalarPatches && tuned.ChannelsLast(b.opt.Target)
+	})
 }
 
 // request is what a kernel is selected for that makes the first result of f.

@@ -118,12 +118,19 @@ func (b *builder) kernel(g *fusion) {
 		infos[i] = schedule.OperandInfo{DType: v.Type.DType, Sizes: v.Type.Sizes,
 			Order: b.orders[v]}
 	}
+	fn := must.Get(schedule.Build(kernelName(g.from), g.tensors, infos, b.scheduleOptions(g)))
+	if c := b.call(fn, g.vals, g.args, g.scalars, g.from); c != nil {
+		b.fusions[c] = g
+	}
+}
+
+// scheduleOptions are those of the kernel of a fusion.
+func (b *builder) scheduleOptions(g *fusion) schedule.Options {
 	opts := schedule.Options{Interchange: rows(b.opt.Target), Lanes: lanes(b.opt.Target)}
 	for _, s := range g.scalars {
 		opts.Scalars = append(opts.Scalars, scalarDType(s))
 	}
-	fn := must.Get(schedule.Build(kernelName(g.from), g.tensors, infos, opts))
-	b.call(fn, g.vals, g.args, g.scalars, g.from)
+	return opts
 }
 
 // rows returns from how many results side by side on reductions run row by row on t.
@@ -145,7 +152,8 @@ func lanes(t tuned.Target) int {
 // call emits a call of a loop kernel whose buffers are vals' (fresh), args'
 // and scratch. A result that holds an operand at entry is made a copy of it
 // before; an operand that the kernel does not load from is none of the call.
-func (b *builder) call(fn *loop.Func, vals, args, scalars []*ir.Value, from []Origin) {
+// It returns nil if there is no call of the kernel itself.
+func (b *builder) call(fn *loop.Func, vals, args, scalars []*ir.Value, from []Origin) *Call {
 	c := &Call{From: from}
 	loads, drop := fn.Loads(), make([]bool, len(fn.Bufs))
 	for i, buf := range fn.Bufs {
@@ -165,16 +173,17 @@ func (b *builder) call(fn *loop.Func, vals, args, scalars []*ir.Value, from []Or
 		}
 	}
 	if len(fn.Body) == 0 {
-		return // a result that is a copy of its operand
+		return nil // a result that is a copy of its operand
 	}
 	c.Kernel = &Kernel{Name: fn.Name, Loop: fn.Without(drop), Doc: docOf(from)}
 	if b.moveRun(c) {
-		return
+		return nil
 	}
 	for _, s := range scalars {
 		c.Scalars = append(c.Scalars, b.scalarValue(s))
 	}
 	b.emit(c)
+	return c
 }
 
 // loops handles a node with an imperative body.

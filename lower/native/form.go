@@ -46,6 +46,9 @@ type Method struct {
 	// caller's is out of range, each once.
 	Clamps []string
 
+	// Rows says, if not nil, that the input comes by rows.
+	Rows *Rows
+
 	Problem *plan.Problem
 	Plan    *plan.Plan
 	// Bank maps each root Buffer with Storage Arena to its plan.BufferID.
@@ -159,6 +162,18 @@ type (
 		Body    []Stmt
 		From    []Origin
 	}
+	// Await waits for rows of the input: it runs Body Extent times, for Var = 0 … Extent-1
+	// (Var is nil if that is once), each when the rows before Until + Var·Step have come.
+	// Window then begins with row From + Var·Step. Position is the state in which the rows
+	// that have come are counted. Awaits stand in the body of a method with Rows, and fill it.
+	Await struct {
+		Window, Position  *Buffer
+		From, Until, Step int64
+		Var               *sym.Symbol
+		Extent            int64
+		Body              []Stmt
+		Origins           []Origin
+	}
 	// Let reads a run-time scalar: Var or Sym gets Value, whose Loads index Args.
 	Let struct {
 		Var   *expr.Var
@@ -189,6 +204,7 @@ func (s *Call) origins() []Origin   { return s.From }
 func (s *Cond) origins() []Origin   { return s.From }
 func (s *While) origins() []Origin  { return s.From }
 func (s *For) origins() []Origin    { return s.From }
+func (s *Await) origins() []Origin  { return s.Origins }
 func (s *Let) origins() []Origin    { return s.From }
 func (s *Assert) origins() []Origin { return s.From }
 func (*Poison) origins() []Origin   { return nil }
@@ -338,6 +354,11 @@ func originOf(n *ir.Node) Origin {
 	return Origin{Node: foreign.Of(n.Name), Op: foreign.Of(n.Op), Loc: LocationOf(n.Loc)}
 }
 
+// wrap says of an error that it is about the node.
+func (o Origin) wrap(err error) error {
+	return &ir.Error{Node: o.Node.Raw(), Op: o.Op.Raw(), Loc: o.Loc.graph(), Err: err}
+}
+
 // Base returns the plain name of the operator.
 func (o Origin) Base() foreign.Text { return foreign.Of(ir.OpBase(o.Op.Raw())) }
 
@@ -382,6 +403,9 @@ func eachOwn(s Stmt, f func(access)) {
 		}
 	case *Cond:
 		f(access{buf: &s.Pred, read: true})
+	case *Await:
+		f(access{buf: &s.Window, read: s.From > 0 || s.Var != nil, write: true})
+		f(access{buf: &s.Position, read: true, write: true})
 	case *Let:
 		read(s.Args)
 	case *Assert:
@@ -449,6 +473,8 @@ func Blocks(s Stmt) []*[]Stmt {
 		return []*[]Stmt{&s.Head, &s.Body}
 	case *For:
 		return []*[]Stmt{&s.Body}
+	case *Await:
+		return []*[]Stmt{&s.Body}
 	case *Section:
 		return []*[]Stmt{&s.Body}
 	}
@@ -512,6 +538,10 @@ type Options struct {
 	Checked bool
 	// Done, if not nil, ends Build with an error soon after it is closed.
 	Done <-chan struct{}
+	// Rows makes a method whose input comes by rows: see await.go.
+	Rows bool
+	// rowsInLoops computes what reads rows of the input with no micro-kernel.
+	rowsInLoops bool
 	// sparing makes images channels-last and takes patches for memory: see patchchoice.go.
 	sparing bool
 	// Poison makes the program overwrite every buffer after its last use, so

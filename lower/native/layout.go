@@ -117,6 +117,9 @@ func (b *builder) needRowMajor(g *ir.Graph, need map[*ir.Value]bool) {
 // channelsLast gives the results of convolutions, and of what is computed from
 // them with as many dimensions, the layout NHWC.
 func (b *builder) channelsLast(g *ir.Graph, need map[*ir.Value]bool) {
+	if b.opt.Rows {
+		b.orders[b.rowsInput()] = channelsLast
+	}
 	for _, f := range b.nodes(g) {
 		if f.call == nil || f.tensors == nil && !b.joint(f) {
 			continue

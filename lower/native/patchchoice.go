@@ -2,6 +2,7 @@ package native
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/etgen/etgen/ir/must"
@@ -35,7 +36,8 @@ type sparer struct {
 	begun []int64 // by statement: bytes of buffers whose use has begun with it
 	ended []int64 // and has ended before it
 	runs  []run
-	least int64   // bytes held by what is in no run
+	least int64 // bytes held by what is in no run
+	await *awaiting
 	time  float64 // of all calls that are in one, whole
 }
 
@@ -45,17 +47,23 @@ type run struct {
 	first         int
 	links         []link
 	choices       []choice
+	image         int64 // bytes of its image
 	before, after int64 // bytes held around its image before it, and its result after it
 }
 
 // spare makes calls of the method's body in patches where that makes its arena
 // smaller: with the least memory in which everything can be made as the limit, and
 // with somewhat more, the quickest choice within it is planned, and that with the
-// least product of arena and time is taken.
-func (b *builder) spare(made map[*tuned.Instance]*facts, users map[*Buffer]int) {
-	s := &sparer{b: b, uses: inUseOf(b.m.Body)}
+// least product of arena and time is taken. If await is not nil, the chain that reads the
+// input is in patches in any case.
+func (b *builder) spare(made map[*tuned.Instance]*facts, users map[*Buffer]int,
+	await *awaiting) {
+	s := &sparer{b: b, uses: inUseOf(b.m.Body), await: await}
 	s.sums()
 	s.findRuns(made, users)
+	if await != nil {
+		s.reaches()
+	}
 	if len(s.runs) == 0 {
 		return
 	}
@@ -74,6 +82,9 @@ func (b *builder) spare(made map[*tuned.Instance]*facts, users map[*Buffer]int) 
 		})
 	}
 	if !inPatches {
+		if await != nil {
+			stops(b.m.Body[await.at], errParts)
+		}
 		return
 	}
 	for i := range s.runs {
@@ -81,6 +92,11 @@ func (b *builder) spare(made map[*tuned.Instance]*facts, users map[*Buffer]int) 
 	}
 	size := b.arena(b.m.Body, nil)
 	low, limit := int64(0), size // not possible, possible
+	best, worth := b.m.Body, float64(size)*s.time
+	if await != nil {
+		limit += await.image.MaxLen * int64(await.image.DType.Size())
+		best, worth = nil, math.Inf(1)
+	}
 	for i := range floor {
 		limit = max(limit, s.held(i, i)) // in place of an operand is not known here
 	}
@@ -91,7 +107,6 @@ func (b *builder) spare(made map[*tuned.Instance]*facts, users map[*Buffer]int) 
 			low = mid
 		}
 	}
-	best, worth := b.m.Body, float64(size)*s.time
 	var over overlay
 	var last [][]*choice
 	for _, slack := range []float64{1, 1.03, 1.08, 1.15, 1.3, 1.5} {
@@ -101,6 +116,9 @@ func (b *builder) spare(made map[*tuned.Instance]*facts, users map[*Buffer]int) 
 		}
 		last = parts
 		body, laid := s.body(parts)
+		if body == nil {
+			continue
+		}
 		n := b.arena(body, laid)
 		time := s.time
 		for _, run := range parts {
@@ -111,6 +129,9 @@ func (b *builder) spare(made map[*tuned.Instance]*facts, users map[*Buffer]int) 
 		if w := float64(n) * time; w < worth {
 			best, over, worth = body, laid, w
 		}
+	}
+	if best == nil {
+		stops(b.m.Body[await.at], errParts)
 	}
 	b.m.Body = best
 	for _, stmt := range best {
@@ -200,8 +221,13 @@ func (s *sparer) held(first, last int) int64 { return s.begun[last] - s.ended[fi
 
 // choices returns the ways to make the parts of a run.
 func (s *sparer) choices(r *run) (list []choice) {
+	if u := s.uses[r.links[0].call.Args[1]]; u != nil {
+		r.image = u.bytes
+	}
 	for end := 1; end <= len(r.links); end++ {
-		list = append(list, s.choice(r, end-1, end))
+		if !s.awaits(r, end-1) {
+			list = append(list, s.choice(r, end-1, end))
+		}
 		for from := max(0, end-longestChain); from < end; from++ {
 			chain := r.links[from:end]
 			if overwrites(chain) {
@@ -214,7 +240,13 @@ func (s *sparer) choices(r *run) (list []choice) {
 				}
 				c := s.choice(r, from, end)
 				c.height, c.over = height, s.over(p, r.first+from, r.first+end-1)
-				if len(chain) == 1 && c.over == nil {
+				if s.awaits(r, from) {
+					kept, ok := p.kept()
+					if !ok {
+						continue
+					}
+					c.around += kept * s.await.row()
+				} else if len(chain) == 1 && c.over == nil {
 					continue
 				}
 				for j, l := range chain[:len(chain)-1] {
@@ -310,10 +342,16 @@ func (s *sparer) body(parts [][]*choice) ([]Stmt, overlay) {
 				p = s.b.divisions.patches(chain, c.height)
 			}
 			if p == nil || !p.instances(s.b) {
+				if s.awaits(r, c.from) {
+					return nil, nil
+				}
 				for _, l := range chain {
 					out = append(out, l.call)
 				}
 				continue
+			}
+			if s.awaits(r, c.from) {
+				p.awaitRows(s.await)
 			}
 			out = append(out, p.emit()...)
 			if c.over != nil {
@@ -322,7 +360,11 @@ func (s *sparer) body(parts [][]*choice) ([]Stmt, overlay) {
 		}
 		done = r.first + len(r.links)
 	}
-	return append(out, s.b.m.Body[done:]...), layOver(laid)
+	out = append(out, s.b.m.Body[done:]...)
+	if s.await != nil {
+		out = awaitRest(out)
+	}
+	return out, layOver(laid)
 }
 
 // What a part of a run holds is more than its own: a buffer in which its result
@@ -361,7 +403,7 @@ func (w *way) next(c *choice) way {
 // limit bytes, or nil.
 func (r *run) within(limit int64) (parts []*choice) {
 	ways := make([][]*way, len(r.links)+1)
-	ways[0] = []*way{{buffer: r.choices[0].image, around: r.before}}
+	ways[0] = []*way{{buffer: r.image, around: r.before}}
 	at := 0 // choices are in the order of their ends
 	for end := 1; end < len(ways); end++ {
 		for ; at < len(r.choices) && r.choices[at].end == end; at++ {

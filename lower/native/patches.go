@@ -40,7 +40,8 @@ type link struct {
 	window tuned.Window
 	alike  int // equal for calls that are divided alike, in parts of equal cost
 	kind   *kind
-	planes bool // the channels of its image are planes
+	loop   *looped // of a kernel of loops; nil: of a micro-kernel
+	planes bool    // the channels of its image are planes
 
 	moving       map[int]bool // as moving says
 	movable      bool
@@ -62,8 +63,12 @@ func (b *builder) patches() {
 	for _, s := range b.m.Body {
 		eachAccess(s, func(a access) { uses[Root(*a.buf)]++ })
 	}
-	if b.opt.sparing && b.opt.Patches == 0 {
-		b.spare(made, uses)
+	if b.opt.Rows {
+		w := b.awaited()
+		b.spare(made, uses, w)
+		b.rowsOfMethod(w)
+	} else if b.opt.sparing && b.opt.Patches == 0 {
+		b.spare(made, uses, nil)
 	} else {
 		b.patchBlock(&b.m.Body, made, uses)
 	}
@@ -97,11 +102,17 @@ func (b *builder) patchBlock(block *[]Stmt, made map[*tuned.Instance]*facts, use
 	*block = out
 }
 
-// link reads a statement as a convolution with innermost channels.
+// link reads a statement as one that makes images with innermost channels row by row.
 func (b *builder) link(s Stmt, made map[*tuned.Instance]*facts) (l link, ok bool) {
 	c, ok := s.(*Call)
-	if !ok || c.Kernel.Tuned == nil {
+	if !ok {
 		return l, false
+	}
+	if c.Kernel.Tuned == nil {
+		if !b.opt.sparing {
+			return l, false
+		}
+		return b.loopLink(c)
 	}
 	f := made[c.Kernel.Tuned]
 	if f == nil || b.orders[f.node.Output(0)] == nil || b.orders[b.stored(f)] == nil {
@@ -221,7 +232,7 @@ func (p *patches) cost() tuned.PatchCost {
 	c := tuned.PatchCost{Calls: len(p.calls), Patches: p.number}
 	for j := range p.calls {
 		call := &p.calls[j]
-		if call.call.Kernel.Tuned.Divided {
+		if k := call.call.Kernel; k.Tuned != nil && k.Tuned.Divided {
 			c.Shared++
 		}
 		image := call.call.Args[0]
@@ -244,6 +255,9 @@ func (p *patches) instances(b *builder) bool {
 		c := &p.calls[j]
 		if !c.movable {
 			return false
+		}
+		if c.loop != nil {
+			continue
 		}
 		var list []tuned.Rows
 		for i := range p.number {
@@ -292,22 +306,34 @@ func (p *patches) emit() []Stmt {
 		w.Name, w.Root, w.At = image.Name+"_rows", nil, sym.Expr{}
 		windows = append(windows, &w)
 	}
-	out := p.patch(windows, 0, sym.Expr{})
+	var out []Stmt
+	steps := func(i, times int64) {
+		var v *sym.Symbol
+		var more sym.Expr
+		if times > 1 {
+			v = sym.NewVar("patch", sym.Int(times))
+			more = v.Expr()
+		}
+		body := p.patch(windows, i, more)
+		switch {
+		case p.input != nil:
+			out = append(out, p.await(i, times, v, body))
+		case v != nil:
+			out = append(out, &For{Var: v, Extent: sym.Int(times), Body: body, From: p.from()})
+		default:
+			out = append(out, body...)
+		}
+	}
+	steps(0, 1)
 	equal := p.number - 2 // patches that do the same, from the second on
-	if p.same(p.number - 1) {
+	if p.input == nil && p.same(p.number-1) {
 		equal++
 	}
-	switch {
-	case equal == 1:
-		out = append(out, p.patch(windows, 1, sym.Expr{})...)
-	case equal > 1:
-		n := sym.Int(equal)
-		v := sym.NewVar("patch", n)
-		out = append(out, &For{Var: v, Extent: n, Body: p.patch(windows, 1, v.Expr()),
-			From: p.from()})
+	if equal > 0 {
+		steps(1, equal)
 	}
 	if 1+equal < p.number {
-		out = append(out, p.patch(windows, p.number-1, sym.Expr{})...)
+		steps(p.number-1, 1)
 	}
 	return out
 }
@@ -332,17 +358,19 @@ func (p *patches) patch(windows []*Buffer, i int64, more sym.Expr) []Stmt {
 		args := slices.Clone(c.call.Args)
 		// The image: the method's, or a window.
 		from := max(0, p.first(j, i))
-		if j == 0 {
+		switch {
+		case j == 0 && p.input != nil:
+			args[1] = rowsOf(p.input, args[1], c.window.In, rows.In, sym.Int(from-p.begins(i)))
+		case j == 0:
 			step := sym.Mul(sym.Int(c.share*c.window.Stride), more)
 			args[1] = seen(args[1], c, rows.In, from, step)
-		} else {
+		default:
 			args[1] = rowsOf(windows[j-1], args[1], c.window.In, rows.In,
 				sym.Int(from-p.origin(j-1, i)))
 		}
 		// The result, and operands of its size: the rows that this call makes.
 		done := sym.Add(sym.Int(p.done(j, i)), sym.Mul(sym.Int(c.share), more))
 		result := args[0]
-		in := c.call.Kernel.Tuned
 		if j < len(p.calls)-1 {
 			if i > 0 {
 				out = append(out, p.moves(j, i, windows[j])...)
@@ -355,10 +383,20 @@ func (p *patches) patch(windows []*Buffer, i int64, more sym.Expr) []Stmt {
 		if rows.Out == 0 {
 			continue // all is made
 		}
-		for k := range c.moving {
-			args[k] = rowsOf(c.call.Args[k], result, c.window.Out, rows.Out, done)
+		for k, moves := range c.moving {
+			switch {
+			case moves && c.loop != nil: // a row of it may be shorter
+				args[k] = rowsOf(args[k], args[k], c.window.Out, rows.Out, done)
+			case moves:
+				args[k] = rowsOf(args[k], result, c.window.Out, rows.Out, done)
+			}
 		}
-		part := c.parts[i]
+		if c.loop != nil {
+			seen := sym.Add(sym.Int(from), sym.Mul(sym.Int(c.share*c.window.Stride), more))
+			out = append(out, c.loop.patch(p.b, c.call, rows, done, seen, args))
+			continue
+		}
+		part, in := c.parts[i], c.call.Kernel.Tuned
 		switch {
 		case in.Scratch.IsZero():
 		case part.Scratch.IsZero(): // rows without padding may need no copy

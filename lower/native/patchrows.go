@@ -14,6 +14,9 @@ import (
 type patches struct {
 	calls  []patchedCall
 	number int64
+	b      *builder
+	// If the image comes by rows: its window, and where they are counted.
+	input, position *Buffer
 	*division
 }
 
@@ -215,6 +218,7 @@ func inUseOf(body []Stmt) map[*Buffer]*inUse {
 // divisions remembers how chains are divided in patches: programs have many chains
 // of equal calls, and each call is in many chains.
 type divisions struct {
+	b      *builder
 	alike  map[likeness]int
 	chains map[chainKey]*division
 	kinds  map[string]*kind
@@ -271,7 +275,7 @@ func (d *divisions) patches(chain []link, height int64) *patches {
 	if of.patches == nil {
 		return nil
 	}
-	own := &patches{calls: make([]patchedCall, len(chain)), number: of.number, division: of}
+	own := &patches{calls: make([]patchedCall, len(chain)), number: of.number, b: d.b, division: of}
 	for j := range chain {
 		own.calls[j] = patchedCall{link: &chain[j], portion: of.calls[j].portion}
 	}
@@ -288,6 +292,9 @@ func (d *divisions) parts(b *builder, l *link, rows []tuned.Rows) []*tuned.Insta
 // part returns the instructions of the instance that makes some rows of a call; !ok
 // if there is none.
 func (d *divisions) part(b *builder, l *link, rows tuned.Rows) (instructions float64, ok bool) {
+	if l.loop != nil {
+		return l.instructionsOf(rows), true
+	}
 	instructions, known := l.kind.instructions[rows]
 	if !known {
 		instructions = noPart
@@ -301,6 +308,10 @@ func (d *divisions) part(b *builder, l *link, rows tuned.Rows) (instructions flo
 
 // know finds the kind of a link's call, and what it is alike.
 func (d *divisions) know(b *builder, l *link) {
+	if l.loop != nil {
+		d.same(l, l.loop.key(l))
+		return
+	}
 	in, call := l.call.Kernel.Tuned, l.facts.call
 	var text strings.Builder
 	fmt.Fprint(&text, in.Name(), call.Op.Name(), l.window, in.Tile)
@@ -318,7 +329,11 @@ func (d *divisions) know(b *builder, l *link) {
 		text.WriteString(v.Type.String())
 		fmt.Fprint(&text, b.orders[v])
 	}
-	key := text.String()
+	d.same(l, text.String())
+}
+
+// same finds what a link is alike whose kind has a key.
+func (d *divisions) same(l *link, key string) {
 	if d.kinds[key] == nil {
 		d.kinds[key] = &kind{map[tuned.Rows]*tuned.Instance{}, map[tuned.Rows]float64{}}
 	}

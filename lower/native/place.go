@@ -109,16 +109,35 @@ func (l *layout) block(stmts []Stmt, region int) {
 			l.close(r)
 			l.close(w)
 		case *For:
-			l.begin(s, region)
+			l.begin(s.Body, s.Var, region)
 			f := l.open(plan.Loop, region)
 			r := l.open(plan.Body, f)
 			l.block(s.Body, r)
 			l.close(r)
 			l.close(f)
+		case *Await:
+			l.await(s, region)
 		default:
 			l.leaf(s, region)
 		}
 	}
+}
+
+// await makes a step of the rows that come, and a loop of what is done with them if that is
+// done several times.
+func (l *layout) await(s *Await, region int) {
+	if s.Var == nil {
+		l.leaf(s, region)
+		l.block(s.Body, region)
+		return
+	}
+	l.begin(s.Body, s.Var, region)
+	f := l.open(plan.Loop, region)
+	r := l.open(plan.Body, f)
+	l.leaf(s, r)
+	l.block(s.Body, r)
+	l.close(r)
+	l.close(f)
 }
 
 func (l *layout) open(kind plan.RegionKind, parent int) int {
@@ -168,11 +187,11 @@ func (l *layout) shares(c *Call) {
 
 // begin makes the step before a loop the first write of what the loop fills
 // part by part: from then on the memory is taken, though nothing is in it yet.
-func (l *layout) begin(f *For, region int) {
-	for _, s := range f.Body {
+func (l *layout) begin(body []Stmt, v *sym.Symbol, region int) {
+	for _, s := range body {
 		eachAccess(s, func(a access) {
 			b := l.over.of(*a.buf)
-			if !a.write || b.Storage != Arena || b.Root == nil || !b.At.Uses(f.Var) {
+			if !a.write || b.Storage != Arena || b.Root == nil || !b.At.Uses(v) {
 				return
 			}
 			if id := l.id(b.Root); len(l.p.Buffers[id].Writes) == 0 {
@@ -304,8 +323,7 @@ func (c *collector) add(b *Buffer, s Stmt) {
 		err := fmt.Errorf("memory for %s elements is needed, which have no upper bound: %s", b.Len,
 			ir.WantBound(b.Len))
 		if from := c.origins(s, b); len(from) > 0 {
-			o := from[0]
-			err = &ir.Error{Node: o.Node.Raw(), Op: o.Op.Raw(), Loc: o.Loc.graph(), Err: err}
+			err = from[0].wrap(err)
 		}
 		must.Check(err)
 	}

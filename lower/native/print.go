@@ -243,6 +243,16 @@ func (pr *printer) stmt(s Stmt) {
 		pr.line(s.From, "for %s < %s {", s.Var.Name, head)
 		pr.stmts(s.Body)
 		pr.line(nil, "}")
+	case *Await:
+		step, times := "", ""
+		if s.Var != nil {
+			step = fmt.Sprintf(" + %d*%s", s.Step, s.Var.Name)
+			times = fmt.Sprintf(" for %s < %d", s.Var.Name, s.Extent)
+		}
+		pr.line(s.Origins, "await rows %d%s to %d%s in %s%s {", s.From, step, s.Until, step,
+			nameOf(s.Window), times)
+		pr.stmts(s.Body)
+		pr.line(nil, "}")
 	case *Let:
 		if s.Var != nil {
 			pr.line(s.From, "let %s: %s = %s", s.Var.Name, s.Var.DType.Short(),
