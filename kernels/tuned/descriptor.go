@@ -177,6 +177,7 @@ var vocabulary = func() map[string]Field {
 			Doc: "Column behind the last one that sees all columns of taps."},
 		{Name: "divisor", Unit: "taps",
 			Doc: "What divides a sum; 0: how many taps lie in the image; -1: in padding, too."},
+		{Name: "wide", Unit: flag, Doc: "Elements of the image have 16 bits."},
 		{Name: "in_offset", Unit: "", Doc: "What is added to each element of the image."},
 		// How the sum over the taps is nested.
 		{Name: "channel_loop", Unit: "",
@@ -278,7 +279,7 @@ var vocabulary = func() map[string]Field {
 		{Name: "mask_stride_row", Unit: "elements", Doc: "From query to query of the mask."},
 		{Name: "mask_stride_col", Unit: "elements", Doc: "From key to key of the mask."},
 	} {
-		f.Form = slices.Contains([]string{"channels_inner", "mask_mode", "copy_mode"}, f.Name)
+		f.Form = slices.Contains([]string{"channels_inner", "mask_mode", "copy_mode", "wide"}, f.Name)
 		fields[f.Name] = f
 	}
 	return fields
@@ -305,7 +306,7 @@ var (
 		"out_channels"}, window, interior, []string{"channel_loop", "column_loop"}, inStrides,
 		outStrides)
 	convInt8Params = describe("conv_i8_params", []string{"batch", "groups", "in_channels", "out_channels",
-		"depth", "pad_value", "results_at_once", "direct"}, window, inStrides, outStrides)
+		"depth", "pad_value", "results_at_once", "direct", "wide"}, window, inStrides, outStrides)
 	convRowsParams = describe("conv_rows_params", []string{"batch", "groups",
 		"out_channels", "out_h", "out_w", "outer_taps", "middle_taps", "inner_taps",
 		"in_stride_batch", "in_stride_group", "in_stride_outer", "in_stride_middle",
@@ -332,7 +333,7 @@ var (
 	depthwiseRowsParams = describe("depthwise_rows_params", []string{"batch", "channels",
 		"lanes"}, window, interior, []string{"in_stride_batch", "in_stride_row", "in_stride_col"})
 	depthwiseInt8Params = describe("depthwise_i8_params", []string{"batch", "channels",
-		"multiplier", "in_offset", "fast", "pad_value"}, window, inStrides, outStrides)
+		"multiplier", "in_offset", "fast", "wide", "pad_value"}, window, inStrides, outStrides)
 	poolParams = describe("pool_params", []string{"batch", "channels"}, window,
 		[]string{"channels_inner", "divisor"})
 	attentionParams = describe("attention_params", []string{"batch", "heads", "queries", "keys",

@@ -17,7 +17,8 @@ import (
 
 // Conv2DInt8 is the convolution of bytes, of any layout, or a product of rows. It copies what
 // some results see; w is packed as [groups][cout/2][depth/4][2][4], depth being kh·kw·cin and
-// zeros up to a multiple of four, cin and cout channels per group. Sums begin at
+// zeros up to a multiple of four, cin and cout channels per group; of inputs of 16 bits the second
+// and the third of each four change places. Sums begin at
 // start[groups][cout]. Both have zeros for columns that are not there: cout is a multiple of four,
 // of w's only group of two.
 func Conv2DInt8() *Kernel {
@@ -55,18 +56,25 @@ type int8Conv struct {
 	convolution
 	offset, wOffset int64
 	biasName        string // of what is added for each channel
+	wide            bool   // elements of the input have 16 bits
 	linear          bool
 	// at is where in the weights that of a column is and of a product of its sum, which are in
 	// the order rows, columns, channels.
 	at func(column, product int) int
 }
 
-// The largest depth of a sum, and the largest bias, for which int32 holds the sum in
-// any order.
-const (
-	maxInt8Depth = 1 << 14
-	maxInt8Bias  = 1<<30 - 1
-)
+// maxInt8Bias is the largest bias that the kernels add.
+const maxInt8Bias = 1<<30 - 1
+
+// holds reports whether int32 holds each sum, in any order, that begins with a bias or with what
+// offsets make of it: far is the sum of the weights without their signs.
+func (cv *int8Conv) holds(bias, far int64) bool {
+	most := max(128+max(cv.offset, -cv.offset), 255)
+	if cv.wide {
+		most = 1 << 15
+	}
+	return max(bias, -bias)+far*most <= math.MaxInt32
+}
 
 // int8Of reads r as one, or returns nil.
 func int8Of(r *Request) *int8Conv {
@@ -113,11 +121,12 @@ func int8Of(r *Request) *int8Conv {
 }
 
 // int8Operands reads the operands of a call and what is added to their elements, which are
-// arguments times sign; nil if they are no bytes or too far from zero.
+// arguments times sign; nil if they are neither bytes nor inputs of 16 bits, or too far from zero.
 func int8Operands(c *ops.Call, x, w, xOffset, wOffset string, sign int64) *int8Conv {
 	cv := &int8Conv{biasName: "bias"}
 	cv.x, cv.w, cv.b = c.Operand(x), c.Operand(w), -1
-	if c.Tensor(x).DType != ir.Int8 || c.Tensor(w).DType != ir.Int8 {
+	cv.wide = c.Tensor(x).DType == ir.Int16
+	if !cv.wide && c.Tensor(x).DType != ir.Int8 || c.Tensor(w).DType != ir.Int8 {
 		return nil
 	}
 	for name, to := range map[string]*int64{xOffset: &cv.offset, wOffset: &cv.wOffset} {
@@ -129,6 +138,9 @@ func int8Operands(c *ops.Call, x, w, xOffset, wOffset string, sign int64) *int8C
 			return nil
 		}
 		*to = sign * n
+	}
+	if cv.wide && cv.offset != 0 {
+		return nil
 	}
 	return cv
 }
@@ -202,6 +214,14 @@ func (cv *int8Conv) rowsOf(r *Request, k, n int) *int8Conv {
 	return cv
 }
 
+// size is how many bytes an element of the input has.
+func (cv *int8Conv) size() int64 {
+	if cv.wide {
+		return 2
+	}
+	return 1
+}
+
 // depth is the number of products of a sum.
 func (cv *int8Conv) depth() int { return cv.cin * cv.kernel[0] * cv.kernel[1] }
 
@@ -228,7 +248,7 @@ func matchConvInt8(r *Request) *Instance {
 	if cv == nil || cv.groups > 1 && cv.cin == 1 || cv.depth() < 2 {
 		return nil
 	}
-	mve := r.Target.Machine.MVE
+	mve := r.Target.Machine.MVE && !cv.wide
 	fours := turn{columns: 2, elements: 4}
 	if mve {
 		fours = turn{columns: 4, elements: 16}
@@ -252,15 +272,18 @@ func matchConvInt8(r *Request) *Instance {
 		}
 	case !r.Target.Machine.MayPair() || rows == 1:
 		if direct == 0 { // as they are
-			copied = int64(rows) * depth
+			copied = int64(rows) * depth * cv.size()
 		}
+	case cv.wide:
+		copied = int64(rows) * depth * cv.size()
 	default: // made 16 bits wide
 		if copied = 2 * int64(rows) * depth; !cv.xLast || cv.cin%4 != 0 {
 			copied += depth // and as they are before that
 		}
 	}
 	in := cv.instance(r.Target.tile(), convInt8Params, Values{"depth": num(depth),
-		"pad_value": num(-cv.offset), "results_at_once": num(rows), "direct": num(direct)}, w, start)
+		"pad_value": num(-cv.offset), "results_at_once": num(rows), "direct": num(direct),
+		"wide": num(cv.size() - 1)}, w, start)
 	in.Rest, in.Begun, in.Scratch = true, begun, num(roundUp(copied, 16))
 	if mve {
 		in.Form = convMVE
@@ -288,7 +311,7 @@ func (cv *int8Conv) together(t Target) int {
 func matchDepthwiseInt8(r *Request) *Instance {
 	cv := int8Of(r)
 	if cv == nil || cv.groups == 1 || cv.cin > 1 || !cv.xLast || cv.depth() < 2 ||
-		cv.depth() > maxInt8Depth || -cv.offset != int64(int8(-cv.offset)) {
+		-cv.offset != int64(int8(-cv.offset)) {
 		return nil
 	}
 	given, ok := r.Const(cv.w)
@@ -297,7 +320,7 @@ func matchDepthwiseInt8(r *Request) *Instance {
 	}
 	taps, lanes := cv.depth(), 4
 	tap := func(channel, tap int) int64 { return int64(int8(given[cv.place(channel, tap)])) }
-	mve := r.Target.Machine.MVE && cv.cout == 1
+	mve := r.Target.Machine.MVE && cv.cout == 1 && !cv.wide
 	for channel := 0; mve && channel < cv.groups; channel++ {
 		for i := 1; i < taps; i += 2 {
 			mve = mve && tap(channel, i-1)+tap(channel, i) > 2*math.MinInt8
@@ -310,19 +333,22 @@ func matchDepthwiseInt8(r *Request) *Instance {
 	w, start := make([]byte, cv.cout*deep), make([]int64, cv.cout*all)
 	bias, begun := cv.begin(r)
 	for i, b := range bias {
-		channel, at := i/cv.cout, i%cv.cout
+		channel, at, far := i/cv.cout, i%cv.cout, int64(0)
 		for n := range taps {
 			v := tap(i, n)
+			far += max(v, -v)
 			w[at*deep+channel/lanes*lanes*taps+lanes*n+channel%lanes] = byte(v)
 			if mve {
 				b += v * cv.offset
 			}
 		}
-		start[at*all+channel] = b
+		if start[at*all+channel] = b; !cv.holds(b, far) {
+			return nil
+		}
 	}
 	in := cv.instance(r.Target.tile(), depthwiseInt8Params, Values{"channels": num(cv.groups),
 		"multiplier": num(cv.cout), "in_offset": num(cv.offset), "fast": num(fastPairs(r)),
-		"pad_value": num(-cv.offset)},
+		"pad_value": num(-cv.offset), "wide": num(cv.size() - 1)},
 		Packed{Name: "w", DType: ir.Int8, Data: w, From: []int{cv.w}}, starts(start))
 	if mve {
 		in.Form, in.Scratch = depthwiseMVE, num(roundUp(int64(4*taps+cv.groups), 16))
@@ -368,7 +394,7 @@ type turn struct{ columns, elements int }
 // turns packs the weights of columns that take turns, and where their sums begin. It reports
 // false if they are not constant, or if the sums may not be those of the definition.
 func (cv *int8Conv) turns(r *Request, t turn) (w, start Packed, begun []int, ok bool) {
-	if -cv.offset != int64(int8(-cv.offset)) || cv.depth() > maxInt8Depth {
+	if -cv.offset != int64(int8(-cv.offset)) {
 		return w, start, nil, false
 	}
 	given, ok := r.Const(cv.w)
@@ -383,17 +409,24 @@ func (cv *int8Conv) turns(r *Request, t turn) (w, start Packed, begun []int, ok 
 	begins := make([]int64, cv.groups*across)
 	for i, b := range bias {
 		c := i/cv.cout*across + i%cv.cout
-		sum := int64(0)
+		sum, far := int64(0), int64(0)
 		for j := range k {
 			v := int64(int8(given[cv.place(i, j)])) + cv.wOffset
 			if v != int64(int8(v)) {
 				return w, start, nil, false
 			}
 			sum += v
+			far += max(v, -v)
+			at := j % t.elements
+			if cv.wide {
+				at = [4]int{0, 2, 1, 3}[at]
+			}
 			bytes[c/t.columns*t.columns*deep+j/t.elements*t.elements*t.columns+
-				c%t.columns*t.elements+j%t.elements] = byte(v)
+				c%t.columns*t.elements+at] = byte(v)
 		}
-		begins[c] = b + sum*cv.offset
+		if begins[c] = b + sum*cv.offset; !cv.holds(b, far) {
+			return w, start, nil, false
+		}
 	}
 	if cv.groups == 1 {
 		bytes = bytes[:int(roundUp(int64(cv.cout), t.columns))*deep]

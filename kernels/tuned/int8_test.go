@@ -57,6 +57,9 @@ func byteProgram(t *testing.T, machine *tuned.Machine) string {
 			t.Errorf("%s was taken %d times", name, taken[name])
 		}
 	}
+	for _, h := range c.HelpersFor(used, false) { // they add to what is used
+		text(t, h, &c.Kernel{Index: "int32_t", Used: used})
+	}
 	for _, h := range c.HelpersFor(used, false) {
 		b.WriteString(text(t, h, &c.Kernel{Index: "int32_t", Used: used, MVE: machine.MVE,
 			Scalar: machine.MVE}))
@@ -148,7 +151,7 @@ func TestInt8Refuses(t *testing.T) {
 	}
 	for name, tr := range map[string]*byteTrial{
 		"offset":      conv(129, []int64{1, 4, 3, 3}, []int64{2, 1, 1, 4}),
-		"depth":       conv(0, []int64{1, 1<<14 + 4, 1, 1}, []int64{2, 1, 1, 1<<14 + 4}),
+		"depth":       conv(0, []int64{1, 1 << 18, 1, 1}, []int64{2, 1, 1, 1 << 18}),
 		"one product": conv(0, []int64{1, 1, 3, 3}, []int64{2, 1, 1, 1}),
 		"groups":      conv(0, []int64{1, 4, 3, 3}, []int64{8, 1, 1, 1}),
 	} {
@@ -194,6 +197,10 @@ func byteTrials(r *rand.Rand, n int) (out []*byteTrial) {
 	for i := range n {
 		tr := &byteTrial{seed: r.Uint64()}
 		offset, filter := r.Int64N(256)-127, int64(0)
+		x := ir.Int8
+		if i%6 > 3 && r.IntN(2) == 0 {
+			x, offset = ir.Int16, 0
+		}
 		limits := []any{"input_offset", offset, "output_offset", 3, "activation_min", -128,
 			"activation_max", 127}
 		param := func(n int64) samples.Input { return samples.Tensor(ir.Int32, samples.Values{}, n) }
@@ -218,7 +225,7 @@ func byteTrials(r *rand.Rand, n int) (out []*byteTrial) {
 			if r.IntN(2) == 0 {
 				rows, w = []int64{2, upTo(3), in + 1}, []int64{in + 1, cout}
 			}
-			tr.sample = samples.NewSample("self", samples.Tensor(ir.Int8, samples.Values{}, rows...),
+			tr.sample = samples.NewSample("self", samples.Tensor(x, samples.Values{}, rows...),
 				"mat2", samples.Tensor(ir.Int8, samples.Values{}, w...), "bias", biasOf(cout),
 				"transposed", len(rows) == 2, "self_zero_point", -offset, "mat2_zero_point", 0,
 				"dtype", ir.Float32)
@@ -235,7 +242,7 @@ func byteTrials(r *rand.Rand, n int) (out []*byteTrial) {
 			w[0] = cout
 			pads := func() []int64 { return []int64{r.Int64N(3), r.Int64N(3)} }
 			orders(tr)
-			tr.sample = samples.NewSample("input", samples.Tensor(ir.Int8, samples.Values{}, upTo(2),
+			tr.sample = samples.NewSample("input", samples.Tensor(x, samples.Values{}, upTo(2),
 				in, 4+upTo(4), 4+upTo(4)), "weight", samples.Tensor(ir.Int8, samples.Values{}, w...),
 				"bias", biasOf(cout), "stride", []int64{upTo(2), upTo(2)}, "before", pads(), "after",
 				pads(), "dilation", []int64{upTo(2), upTo(2)}, "transposed", false, "output_padding",
@@ -317,9 +324,12 @@ func (tr *byteTrial) prepare(t *testing.T) bool {
 		o := eval.Operand{DType: v.Type.DType, Sizes: sizes}
 		n, _ := v.Type.Numel().Const()
 		for range n {
-			if o.DType == ir.Int8 {
+			switch o.DType {
+			case ir.Int8:
 				o.Data = append(o.Data, byte(r.Uint32()))
-			} else {
+			case ir.Int16:
+				o.Data = binary.LittleEndian.AppendUint16(o.Data, uint16(r.Uint32()))
+			default:
 				o.Data = binary.LittleEndian.AppendUint32(o.Data, uint32(int32(r.IntN(6001)-3000)))
 			}
 		}
@@ -405,10 +415,14 @@ func (tr *byteTrial) text(t *testing.T, number int) string {
 		k.Known[p.Name] = n
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "static void kernel%d(int32_t *y, const int8_t *x, const int8_t *w, "+
-		"const int32_t *start, void *scratch)\n%s\n", number,
+	typ := "int8_t"
+	if tr.inputs[0].DType == ir.Int16 {
+		typ = "int16_t"
+	}
+	fmt.Fprintf(&b, "static void kernel%d(int32_t *y, const %s *x, const int8_t *w, "+
+		"const int32_t *start, void *scratch)\n%s\n", number, typ,
 		strings.Replace(withKnown(text(t, in.Name(), k), k), "{\n", "{\n    (void)scratch;\n", 1))
-	aligned := map[string]int{"x": 1, "w": 4, "start": 4, "want": 4}
+	aligned := map[string]int{"x": 2, "w": 4, "start": 4, "want": 4}
 	data := func(typ, name string, n int, at func(int) int64) {
 		fmt.Fprintf(&b, "static const %s %s%d[] __attribute__((aligned(%d))) = {", typ, name, number,
 			aligned[name])
@@ -417,8 +431,17 @@ func (tr *byteTrial) text(t *testing.T, number int) string {
 		}
 		b.WriteString("};\n")
 	}
-	x := laid(tr.inputs[0].Data, tr.inputs[0].Sizes, tr.xOrder)
-	data("int8_t", "x", len(x), func(i int) int64 { return int64(int8(x[i])) })
+	var x []int64
+	for i := 0; i < len(tr.inputs[0].Data); i++ {
+		v := int64(int8(tr.inputs[0].Data[i]))
+		if typ == "int16_t" {
+			v = int64(int16(binary.LittleEndian.Uint16(tr.inputs[0].Data[i:])))
+			i++
+		}
+		x = append(x, v)
+	}
+	x = laid(x, tr.inputs[0].Sizes, tr.xOrder)
+	data(typ, "x", len(x), func(i int) int64 { return x[i] })
 	w, start := in.Packed[0].Data, in.Packed[1].Data
 	data("int8_t", "w", len(w), func(i int) int64 { return int64(int8(w[i])) })
 	data("int32_t", "start", len(start)/4, func(i int) int64 {
