@@ -179,6 +179,7 @@ var vocabulary = func() map[string]Field {
 			Doc: "What divides a sum; 0: how many taps lie in the image; -1: in padding, too."},
 		{Name: "wide", Unit: flag, Doc: "Elements of the image have 16 bits."},
 		{Name: "in_offset", Unit: "", Doc: "What is added to each element of the image."},
+		{Name: "weight_offset", Unit: "", Doc: "What is added to each element of the second matrix."},
 		// How the sum over the taps is nested.
 		{Name: "channel_loop", Unit: "",
 			Doc: "Loop of the sum that counts channels: 1, or 2, the innermost."},
@@ -302,6 +303,9 @@ var (
 	matmulParams      = describe("matmul_params", []string{"batch", "m", "n", "k", "in_stride_batch",
 		"in_stride_m", "in_stride_k", "weight_stride_batch", "weight_stride_k",
 		"weight_stride_n"})
+	matmulInt8Params = describe("matmul_i8_params", []string{"batch", "m", "n", "k",
+		"in_stride_batch", "in_offset", "weight_offset", "weight_stride_batch",
+		"weight_stride_k", "weight_stride_n"})
 	convParams = describe("conv_params", []string{"batch", "groups", "in_channels",
 		"out_channels"}, window, interior, []string{"channel_loop", "column_loop"}, inStrides,
 		outStrides)

@@ -36,7 +36,7 @@ func byteProgram(t *testing.T, machine *tuned.Machine) string {
 	}
 	taken, used := map[string]int{}, map[string]bool{}
 	n := 0
-	for _, tr := range byteTrials(r, tier.Of(18, 54, 90)) {
+	for _, tr := range byteTrials(r, tier.Of(21, 63, 105)) {
 		tr.machine = machine
 		if !tr.prepare(t) {
 			continue
@@ -48,9 +48,9 @@ func byteProgram(t *testing.T, machine *tuned.Machine) string {
 		fmt.Fprintf(&calls, "    if (trial%d()) return %d;\n", n, n%60+1)
 		n++
 	}
-	names := []string{"conv2d_i8", "depthwise_i8"}
+	names := []string{"conv2d_i8", "depthwise_i8", "matmul_i8"}
 	if machine.MVE {
-		names = []string{"conv2d_mve_i8", "depthwise_mve_i8"}
+		names = []string{"conv2d_mve_i8", "depthwise_mve_i8", "matmul_i8"}
 	}
 	for _, name := range names {
 		if taken[name] < tier.Of(1, 4, 5) {
@@ -195,10 +195,10 @@ func byteTrials(r *rand.Rand, n int) (out []*byteTrial) {
 	}
 	upTo := func(n int64) int64 { return 1 + r.Int64N(n) }
 	for i := range n {
-		tr := &byteTrial{seed: r.Uint64()}
+		tr, kind := &byteTrial{seed: r.Uint64()}, i%7
 		offset, filter := r.Int64N(256)-127, int64(0)
 		x := ir.Int8
-		if i%6 > 3 && r.IntN(2) == 0 {
+		if kind > 3 && kind < 6 && r.IntN(2) == 0 {
 			x, offset = ir.Int16, 0
 		}
 		limits := []any{"input_offset", offset, "output_offset", 3, "activation_min", -128,
@@ -218,7 +218,7 @@ func byteTrials(r *rand.Rand, n int) (out []*byteTrial) {
 		if r.IntN(3) == 0 {
 			in = 4 * upTo(9)
 		}
-		switch i % 6 {
+		switch kind {
 		case 4:
 			tr.op = ops.IntegerMatmul
 			rows, w := []int64{upTo(7), 4 * in}, []int64{cout, 4 * in}
@@ -229,6 +229,25 @@ func byteTrials(r *rand.Rand, n int) (out []*byteTrial) {
 				"mat2", samples.Tensor(ir.Int8, samples.Values{}, w...), "bias", biasOf(cout),
 				"transposed", len(rows) == 2, "self_zero_point", -offset, "mat2_zero_point", 0,
 				"dtype", ir.Float32)
+		case 6:
+			batch, m, k, n := upTo(2), 3+upTo(6), upTo(13), upTo(7)
+			left, right := samples.Tensor(ir.Int8, samples.Values{}, batch, m, k),
+				samples.Tensor(ir.Int8, samples.Values{}, batch, n, k)
+			if r.IntN(2) == 0 {
+				tr.op = "cortex_m.quantized_batch_matmul.default"
+				tr.sample = samples.NewSample("lhs", left, "rhs_transposed", right, "lhs_zero_point",
+					offset, "rhs_zero_point", r.Int64N(3)-1, "output_zero_point", 0,
+					"output_multiplier", 1<<30, "output_shift", -8, "scratch", nil)
+				break
+			}
+			tr.op = ops.IntegerMatmul
+			transposed := r.IntN(2) == 0
+			if !transposed {
+				right = samples.Tensor(ir.Int8, samples.Values{}, batch, k, n)
+			}
+			tr.sample = samples.NewSample("self", left, "mat2", right, "bias", nil, "transposed",
+				transposed, "self_zero_point", -offset, "mat2_zero_point", r.Int64N(256)-128,
+				"dtype", ir.Int32)
 		case 5:
 			tr.op = ops.IntegerConvolution
 			groups, w := int64(1), []int64{cout, in, upTo(3), upTo(3)}
@@ -273,14 +292,14 @@ func byteTrials(r *rand.Rand, n int) (out []*byteTrial) {
 			tr.op = "cortex_m.quantized_conv2d.default"
 			weight, more := []int64{cout, k[0], k[1], in}, []any(nil)
 			switch {
-			case i%6 == 2: // of one tap
+			case kind == 2: // of one tap
 				weight[1], weight[2] = 1, 1
-			case i%6 == 1 && r.IntN(2) == 0: // in groups
+			case kind == 1 && r.IntN(2) == 0: // in groups
 				groups := 1 + upTo(3)
 				in, cout = groups*in, groups*cout
 				weight[0] = cout
 			}
-			if i%6 == 3 {
+			if kind == 3 {
 				tr.op = "cortex_m.quantized_depthwise_conv2d.default"
 				multiplier := int64(1)
 				if r.IntN(3) == 0 {
@@ -419,8 +438,12 @@ func (tr *byteTrial) text(t *testing.T, number int) string {
 	if tr.inputs[0].DType == ir.Int16 {
 		typ = "int16_t"
 	}
+	start := ""
+	if len(in.Packed) > 0 {
+		start = "const int32_t *start, "
+	}
 	fmt.Fprintf(&b, "static void kernel%d(int32_t *y, const %s *x, const int8_t *w, "+
-		"const int32_t *start, void *scratch)\n%s\n", number, typ,
+		"%svoid *scratch)\n%s\n", number, typ, start,
 		strings.Replace(withKnown(text(t, in.Name(), k), k), "{\n", "{\n    (void)scratch;\n", 1))
 	aligned := map[string]int{"x": 2, "w": 4, "start": 4, "want": 4}
 	data := func(typ, name string, n int, at func(int) int64) {
@@ -442,17 +465,21 @@ func (tr *byteTrial) text(t *testing.T, number int) string {
 	}
 	x = laid(x, tr.inputs[0].Sizes, tr.xOrder)
 	data(typ, "x", len(x), func(i int) int64 { return x[i] })
-	w, start := in.Packed[0].Data, in.Packed[1].Data
+	w := tr.inputs[1].Data
+	if start != "" {
+		sums := in.Packed[1].Data
+		w, start = in.Packed[0].Data, fmt.Sprintf("start%d, ", number)
+		data("int32_t", "start", len(sums)/4, func(i int) int64 {
+			return int64(int32(binary.LittleEndian.Uint32(sums[4*i:])))
+		})
+	}
 	data("int8_t", "w", len(w), func(i int) int64 { return int64(int8(w[i])) })
-	data("int32_t", "start", len(start)/4, func(i int) int64 {
-		return int64(int32(binary.LittleEndian.Uint32(start[4*i:])))
-	})
 	data("int32_t", "want", len(tr.want), func(i int) int64 { return int64(tr.want[i]) })
 	scratch, _ := in.Scratch.Const()
 	fmt.Fprintf(&b, "static int trial%d(void)\n{\n    static int32_t y[%d];\n"+
-		"    static int8_t scratch[%d] __attribute__((aligned(4)));\n    kernel%d(y, x%d, w%d, start%d, scratch);\n"+
+		"    static int8_t scratch[%d] __attribute__((aligned(4)));\n    kernel%d(y, x%d, w%d, %sscratch);\n"+
 		"    for (int i = 0; i < %d; i++) if (y[i] != want%d[i]) return 1;\n    return 0;\n}\n",
-		number, len(tr.want), scratch+1, number, number, number, number, len(tr.want), number)
+		number, len(tr.want), scratch+1, number, number, number, start, len(tr.want), number)
 	tr.used = k.Used
 	return b.String()
 }

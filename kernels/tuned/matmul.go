@@ -18,6 +18,7 @@ type product struct {
 	x, w, bias     int // operands; bias is -1 if there is none
 	batch, m, n, k sym.Expr
 	xs, ws         [3]sym.Expr // strides of x over b, i, k and of w over b, k, j
+	transposed     bool        // the last two dimensions of w are j and k
 }
 
 // sizes are the fields that all products have.
@@ -271,14 +272,20 @@ func (p *product) placed(r *Request) bool {
 	if !ok || AnyStrides(r.Call) != p.w || !rest.RowMajor() {
 		return false
 	}
-	p.ws = [3]sym.Expr(steps[1:])
+	if p.ws = [3]sym.Expr(steps[1:]); p.transposed {
+		p.ws[1], p.ws[2] = p.ws[2], p.ws[1]
+	}
 	return true
 }
 
 // AnyStrides returns the operand of a product of batches of matrices that may lie in
 // any order of its dimensions in memory, -1 for another call.
 func AnyStrides(c *ops.Call) int {
-	if p := productOf(c); p != nil && c.Operands()[p.w].Type.Rank() == 3 {
+	p := productOf(c)
+	if p == nil {
+		p, _, _ = bytesProduct(c)
+	}
+	if p != nil && c.Operands()[p.w].Type.Rank() == 3 {
 		return p.w
 	}
 	return -1
