@@ -122,10 +122,17 @@ func (a *integerArithmetic) visit(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir
 		}
 		return nil
 	case perGroupOp:
-		if q := a.group(c); q != nil {
-			a.groups[n.Output(0)] = q
+		q := a.group(c)
+		if q == nil {
+			return nil
 		}
-		return nil
+		if a.groups[n.Output(0)] = q; !a.constant[q.ints] || a.packed(b, q.ints) == nil {
+			return nil
+		}
+		v := b.Op(perGroupOp, a.packed(b, q.ints), q.scales, c.Arg("zero_points"), c.Arg("quant_min"),
+			c.Arg("quant_max"), c.Arg("dtype"), c.Arg("group_size"), c.Arg("output_dtype"))
+		a.groups[v] = q
+		return []*ir.Value{v}
 	case chooseOp + ".tensor", chooseOp + "_per_token_asymmetric.default":
 		a.chosen[n.Output(0)], a.chosen[n.Output(1)] = true, true
 		return nil
@@ -168,6 +175,7 @@ func (a *integerArithmetic) visit(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir
 	if made := a.move(b, n, c); made != nil {
 		return made
 	}
+	a.ofGroups(n, c)
 	if made := a.rescale(b, n, c); made != nil {
 		return made
 	}

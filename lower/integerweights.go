@@ -2,6 +2,7 @@ package lower
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -26,6 +27,28 @@ func (a *integerArithmetic) group(c *ops.Call) *quantity {
 		return nil
 	}
 	return q
+}
+
+// ofGroups follows weights with scales of groups to where they are the transpose, or the weights
+// of a convolution of single elements. Rows are along the axis.
+func (a *integerArithmetic) ofGroups(n *ir.Node, c *ops.Call) {
+	if n.Op != permuteOp && n.Op != "aten.view.default" {
+		return
+	}
+	q := a.groups[c.Value("self")]
+	if q == nil || q.axis != 0 {
+		return
+	}
+	moved := *q
+	if n.Op == permuteOp {
+		if dims, err := c.Ints("dims"); err != nil || !slices.Equal(dims, []int64{1, 0}) {
+			return
+		}
+		moved.axis = 1
+	} else if c.Outs[0].Rank() < 3 || !sym.AllEqual(c.Outs[0].Sizes[:2], q.ints.Type.Sizes) {
+		return
+	}
+	a.groups[n.Output(0)] = &moved
 }
 
 // packed returns the integers of constant weights of at most 4 bits, two to a byte, nil if they
@@ -72,7 +95,7 @@ func (a *integerArithmetic) stored(b *ops.Builder, ints *ir.Value) *ir.Value {
 // group; nil if it is no such weight.
 func (a *integerArithmetic) weight(b *ops.Builder, v *ir.Value, axis int) (ints,
 	scales *ir.Value) {
-	if q := a.groups[v]; q != nil && axis == 0 && a.constant[q.ints] &&
+	if q := a.groups[v]; q != nil && axis == q.axis && a.constant[q.ints] &&
 		q.ints.Type.DType == ir.Int8 {
 		return q.ints, q.scales.(ir.Ref).Value
 	}
@@ -116,7 +139,7 @@ func (a *integerArithmetic) mixedProduct(b *ops.Builder, n *ir.Node, c *ops.Call
 	if w == nil {
 		return nil
 	}
-	if !transposed {
+	if !transposed && a.groups[c.Value(mat2)] == nil {
 		made := computed(b.Table, func(b *ops.Builder) []*ir.Value {
 			return b.Ops(permuteOp, b.Constant("w", w.Const), []int{1, 0})
 		})
@@ -126,19 +149,26 @@ func (a *integerArithmetic) mixedProduct(b *ops.Builder, n *ir.Node, c *ops.Call
 		w = b.Constant(w.Name+"_rows", made[0])
 		a.constant[w] = true
 	}
-	rank := x.Type.Rank()
-	if rank != 2 {
-		x = b.Op("aten.view.default", x, []sym.Expr{sym.Mul(x.Type.Sizes[:rank-1]...),
-			x.Type.Sizes[rank-1]})
-	}
-	y := b.Op("quantized_decomposed.mixed_linear.default", x, a.stored(b, w), scales, nil)
-	if rank != 2 {
-		y = b.Op("aten.view.default", y, c.Outs[0].Sizes)
-	}
+	y := a.mixedRows(b, x, w, scales)
 	if bias != "" && c.Has(bias) {
 		y = b.Op("aten.add.Tensor", y, c.Value(bias))
 	}
 	return []*ir.Value{y}
+}
+
+// mixedRows is the product of the rows of x and those of w, which have scales.
+func (a *integerArithmetic) mixedRows(b *ops.Builder, x, w, scales *ir.Value) *ir.Value {
+	sizes := slices.Clone(x.Type.Sizes)
+	last := len(sizes) - 1
+	if last != 1 {
+		x = b.Op("aten.view.default", x, []sym.Expr{sym.Mul(sizes[:last]...), sizes[last]})
+	}
+	y := b.Op("quantized_decomposed.mixed_linear.default", x, a.stored(b, w), scales, nil)
+	if last != 1 {
+		sizes[last] = w.Type.Sizes[0]
+		y = b.Op("aten.view.default", y, sizes)
+	}
+	return y
 }
 
 // mixedConvolution is a convolution of floats with such a weight.
@@ -149,10 +179,27 @@ func (a *integerArithmetic) mixedConvolution(b *ops.Builder, n *ir.Node,
 		return nil
 	}
 	w, scales := a.weight(b, c.Value("weight"), 0)
-	if w == nil || scales.Type.Rank() != 1 {
+	if w == nil {
 		return nil
 	}
-	each := append([]int64{-1}, slices.Repeat([]int64{1}, c.Outs[0].Rank()-2)...)
+	rank := c.Outs[0].Rank()
+	each := append([]int64{-1}, slices.Repeat([]int64{1}, rank-2)...)
+	if scales.Type.Rank() > 1 { // of groups
+		if !Pointwise(c) {
+			return nil
+		}
+		last, first := make([]int, rank), make([]int, rank) // where channels go
+		for d := range rank {
+			last[d], first[d] = d+1, d-1
+		}
+		last[0], last[rank-1], first[0], first[1] = 0, 1, 0, rank-1
+		y := a.mixedRows(b, denseOp(b, permuteOp, c.Value("input"), last), w, scales)
+		y = denseOp(b, permuteOp, y, first)
+		if c.Has("bias") {
+			y = b.Op("aten.add.Tensor", y, b.Op("aten.view.default", c.Value("bias"), each))
+		}
+		return []*ir.Value{y}
+	}
 	y := b.Op(n.Op, c.Value("input"), b.Op("aten._to_copy.default", a.stored(b, w),
 		ops.Kw("dtype", ir.Float32)), nil, c.Arg("stride"), c.Arg("padding"), c.Arg("dilation"), c.Arg("transposed"),
 		c.Arg("output_padding"), c.Arg("groups"))
@@ -161,4 +208,21 @@ func (a *integerArithmetic) mixedConvolution(b *ops.Builder, n *ir.Node,
 		y = b.Op("aten.add.Tensor", y, b.Op("aten.view.default", c.Value("bias"), each))
 	}
 	return []*ir.Value{y}
+}
+
+// Pointwise reports whether a convolution is a product by a matrix for each element of an image.
+func Pointwise(c *ops.Call) bool {
+	w := c.Tensor("weight")
+	for _, n := range w.Sizes[2:] {
+		if !n.Is(1) {
+			return false
+		}
+	}
+	stride, err1 := c.Ints("stride")
+	padding, err2 := c.Ints("padding")
+	base := ir.OpBase(c.Op.Name())
+	return err1 == nil && err2 == nil && isOne(c.Arg("groups")) && !strings.HasPrefix(base,
+		"conv_transpose") && !(base == "convolution" && c.Bool("transposed")) &&
+		!slices.ContainsFunc(stride, func(n int64) bool { return n != 1 }) &&
+		!slices.ContainsFunc(padding, func(n int64) bool { return n != 0 })
 }

@@ -78,23 +78,27 @@ func defaultName(files []compile.MethodFile) string {
 	return compile.NameOf(files[0].Path)
 }
 
-// compile reads and compiles models.
-func (f *methodFlags) compile(files []compile.MethodFile, opt compile.Options) *codegen.Package {
-	var p *ir.Program
-	var closer io.Closer
+// read reads models, as one program of several methods if there are several.
+func (f *methodFlags) read(files []compile.MethodFile) (p *ir.Program, closer io.Closer) {
 	var err error
 	if len(files) == 1 && files[0].Name == "" {
 		p, closer, err = compile.Read(files[0].Path)
 	} else {
-		if len(files) > 1 && opt.Name == "" {
-			opt.Name = defaultName(files)
-		}
-		if f.share {
-			opt.Generator += " --share-mutable-buffers"
-		}
 		p, closer, err = compile.ReadMethods(files, f.share)
 	}
 	must.Check(modelError(err))
+	return p, closer
+}
+
+// compile reads and compiles models.
+func (f *methodFlags) compile(files []compile.MethodFile, opt compile.Options) *codegen.Package {
+	if len(files) > 1 && opt.Name == "" {
+		opt.Name = defaultName(files)
+	}
+	if f.share {
+		opt.Generator += " --share-mutable-buffers"
+	}
+	p, closer := f.read(files)
 	defer closer.Close()
 	return ofModel(compile.Package(p, opt))
 }

@@ -3,8 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -36,22 +38,42 @@ func schemeList() string {
 	return b.String()
 }
 
-// samplesOf returns the samples that words name, which are comma-separated lists.
-func samplesOf(p *ir.Program, words []string) map[string]quantize.Samples {
-	if len(words) == 0 {
-		return nil
-	}
-	var files []string
+// samplesOf returns the samples that the words of a flag name, which are comma-separated lists, by
+// method. In front of a list the method stands, METHOD:, if there are several.
+func samplesOf(p *ir.Program, flag string, words []string) map[string]quantize.Samples {
+	files := map[string][]string{}
 	for _, w := range words {
-		files = append(files, strings.Split(w, ",")...)
+		name, rest, _ := strings.Cut(w, ":")
+		switch i := slices.IndexFunc(p.Methods, func(m *ir.Method) bool { return m.Name == name }); {
+		case i >= 0:
+			w = rest
+		case len(p.Methods) == 1:
+			name = p.Methods[0].Name
+		default:
+			failUsage("--%[1]s=%[2]s: the model has several methods: say which, as in --%[1]s=%[3]s:%[2]s", flag, w,
+				p.Methods[0].Name)
+		}
+		files[name] = append(files[name], strings.Split(w, ",")...)
 	}
-	if len(p.Methods) != 1 {
-		failUsage("--calibrate is for a model of one method; this one has %d", len(p.Methods))
+	samples := map[string]quantize.Samples{}
+	for _, m := range p.Methods {
+		if files[m.Name] != nil {
+			s, err := record.Samples(m, files[m.Name], 0)
+			must.Check(modelError(err))
+			samples[m.Name] = s
+		}
 	}
-	m := p.Methods[0]
-	s, err := record.Samples(m, files, 0)
-	must.Check(modelError(err))
-	return map[string]quantize.Samples{m.Name: s}
+	return samples
+}
+
+// fewSamples warns of ranges that follow from too few samples.
+func fewSamples(warn func(error), samples map[string]quantize.Samples) {
+	for _, name := range slices.Sorted(maps.Keys(samples)) {
+		if n := samples[name].Count; n < quantize.FewSamples {
+			warn(fmt.Errorf("method %s: samples to calibrate with: %d; with fewer than %d, what they do "+
+				"not show is out of range", name, n, quantize.FewSamples))
+		}
+	}
 }
 
 // recipe returns what --quantize and --calibrate say, nil if they are not given.
@@ -73,8 +95,12 @@ func (f *compileFlags) recipe(model []string) *quantize.Recipe {
 		if scheme.Static() && len(f.calibrate) == 0 {
 			failUsage("--calibrate is missing: --quantize=%s takes ranges from samples", f.quantize)
 		}
+		samples := samplesOf(p, "calibrate", f.calibrate)
+		if scheme.Static() {
+			fewSamples(f.warn, samples)
+		}
 		r, err := quantize.New(&lower.Context{Table: ops.Standard(), Bounds: f.bounds,
-			Done: f.cmd.Context().Done()}, p, samplesOf(p, f.calibrate),
+			Done: f.cmd.Context().Done()}, p, samples,
 			quantize.Options{Scheme: scheme, Kernel: portable.Kernels(),
 				Done: f.cmd.Context().Done()})
 		must.Check(modelError(err))
@@ -112,14 +138,80 @@ func (f *keepFlags) set(opt *quantize.Options) {
 	opt.Wide = f.wide
 }
 
+// quantizeFlags are those of etgen quantize.
+type quantizeFlags struct {
+	quantize.Options
+	keepFlags
+	scheme, out, report, labels, io, group string
+	calibrate, evaluate                    []string
+	json, continued                        bool
+}
+
+// set completes the options. It fails where flags do not go together.
+func (f *quantizeFlags) set(cmd *cobra.Command) (err error) {
+	if f.out == "" {
+		return usageError("-o is missing: the file to write the recipe to")
+	}
+	if f.Scheme, err = quantize.SchemeNamed(f.scheme); err != nil {
+		return usageError("--scheme: %v", err)
+	}
+	f.keepFlags.set(&f.Options)
+	if f.Outside = f.io == "int8"; f.group != "" {
+		f.Scheme.Group = must.Get(strconv.Atoi(f.group))
+	}
+	bytes := f.Scheme.Static() && f.Scheme.Activations == ir.Int8
+	ranked := f.ranked()
+	for _, rule := range []struct {
+		wrong bool
+		text  string
+	}{
+		{f.Compare < 0, "--compare is a number of samples, not below 0"},
+		{!(f.Percentile > 0 && f.Percentile <= 100), "--percentile is over 0 and at most 100"},
+		{f.Outside && !bytes,
+			"--io=int8 is for --scheme=int8, of which inputs and outputs have one scale"},
+		{cmd.Flags().Changed("group-size") && f.Scheme.Activations != ir.InvalidDType,
+			"--group-size is for --scheme=int8-weights and int4-weights: sums of integers have one scale"},
+		{!f.Scheme.Static() && cmd.Flags().Changed("observer"),
+			"--observer is for schemes with ranges from calibration: int8, int16x8"},
+		{f.wide && !bytes,
+			"--keep-16x8 is for --scheme=int8"},
+		{f.wide && len(f.keep) == 0 && f.accuracy == 0,
+			"--keep-16x8 says what becomes of the layers of --keep-float and --target-accuracy"},
+		{f.accuracy < 0 || f.accuracy > 100, "--target-accuracy is from 0 to 100"},
+		{f.accuracy > 0 && f.labels == "", "--target-accuracy needs --labels"},
+		{len(f.evaluate) > 0 && f.labels == "", "--evaluate needs --labels"},
+		{f.labels != "" && len(f.evaluate) == 0 && len(f.calibrate) == 0,
+			"--labels needs samples: --evaluate, or --calibrate"},
+		{f.Scheme.Static() && len(f.calibrate) == 0,
+			"--calibrate is missing: the scheme " + f.scheme + " takes ranges from samples"},
+		{ranked != "" && (len(f.calibrate) == 0 || f.Compare == 0), ranked + " needs errors of layers: " +
+			"they are measured with samples of --calibrate, as many as --compare says"},
+	} {
+		if rule.wrong {
+			return usageError("%s", rule.text)
+		}
+	}
+	return nil
+}
+
+// ranked returns the flag that ranks layers by their errors, "" if none does.
+func (f *quantizeFlags) ranked() string {
+	switch {
+	case f.KeepWorst > 0:
+		return fmt.Sprintf("--keep-float=%d", f.KeepWorst)
+	case f.accuracy > 0:
+		return "--target-accuracy"
+	case f.CorrectBias:
+		return "--bias-correction"
+	}
+	return ""
+}
+
 func newQuantize(a *app) *cobra.Command {
-	var scheme, out, report, labels, io8 string
-	var calibrate, evaluate []string
-	var keep keepFlags
-	var asJSON bool
-	opt := quantize.Options{Kernel: portable.Kernels()}
+	f := &quantizeFlags{Options: quantize.Options{Kernel: portable.Kernels()}}
+	var several methodFlags
 	cmd := &cobra.Command{
-		Use:   "quantize MODEL --calibrate=FILE -o RECIPE",
+		Use:   "quantize MODEL... --calibrate=FILE -o RECIPE",
 		Short: "Make the recipe that quantizes a float model",
 		Long: `Quantize finds out how a float32 model can compute with integers and writes that to a
 recipe: a JSON file with scale and zero point of each value, to read, to compare and to
@@ -130,7 +222,8 @@ Schemes:
 Samples are what the model is usually called with: a hundred will do. --calibrate names a
 .npy file for each input, in order, separated by commas. A file holds one sample, or a list
 of them along its first dimension; behind its name [FROM:TO] takes a part of the list. It
-may also be a folder: a golden case, or one of .npy files.
+may also be a folder: a golden case, or one of .npy files. Of several methods each has its
+own: --calibrate=METHOD:FILE.
 
 Quantize shows how much error each layer brings. SQNR is signal over noise in decibels:
 own, with inputs as float32 has them; total, with all layers before it quantized. With
@@ -139,100 +232,101 @@ own, with inputs as float32 has them; total, with all layers before it quantized
   etgen kws.pt2 --quantize=recipe.json --lang=c --target=cortex-m4 -o out/
   etgen quantize kws.pt2 --calibrate=x.npy[:100] --evaluate=x.npy[100:] --labels=y.npy[100:] -o recipe.json
   etgen quantize net.pt2 --calibrate=x.npy --keep-float=2 --keep-float='head.*' -o recipe.json
-  etgen quantize llm.pt2 --scheme=int4-weights -o recipe.json`,
-		Args: exactly("MODEL"),
+  etgen quantize llm.pt2 --scheme=int4-weights --group-size=128 -o recipe.json
+  etgen quantize --method wake=kws.pt2 --method words=net.pt2 --calibrate=wake:x.npy --calibrate=words:x.npy -o recipe.json`,
+		Args: several.args,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			defer must.Catch(&err)
-			if out == "" {
-				return usageError("-o is missing: the file to write the recipe to")
-			}
-			if opt.Scheme, err = quantize.SchemeNamed(scheme); err != nil {
-				return usageError("--scheme: %v", err)
-			}
-			if keep.set(&opt); io8 == "int8" {
-				if opt.Scheme.Activations != ir.Int8 || !opt.Scheme.Static() {
-					return usageError("--io=int8 is for --scheme=int8, of which inputs and outputs have one scale")
-				}
-				opt.Outside = true
-			}
-			p, closer, err := compile.Read(args[0])
-			must.Check(modelError(err))
+			must.Check(f.set(cmd))
+			files := several.files(args)
+			p, closer := several.read(files)
 			defer closer.Close()
-			if opt.Scheme.Static() && len(calibrate) == 0 {
-				return usageError("--calibrate is missing: the scheme %s takes ranges from samples",
-					scheme)
+			samples := samplesOf(p, "calibrate", f.calibrate)
+			rated := samples
+			if len(f.evaluate) > 0 {
+				rated = samplesOf(p, "evaluate", f.evaluate)
 			}
-			method := p.Methods[0].Name
-			samples := samplesOf(p, calibrate)
-			given := samples[method]
-			if len(evaluate) > 0 {
-				given = samplesOf(p, evaluate)[method]
+			for _, of := range []map[string]quantize.Samples{samples, rated} {
+				for name, s := range of {
+					s.Continued = f.continued
+					of[name] = s
+				}
 			}
+			if f.labels != "" && len(rated) != 1 {
+				return usageError("--labels is for one method: name it, as in --evaluate=%s:FILE",
+					p.Methods[0].Name)
+			}
+			if f.Scheme.Static() {
+				fewSamples(a.warn, samples)
+			}
+			method := slices.Collect(maps.Keys(rated))
 			bar := a.progress()
 			defer bar.clear()
-			opt.Progress, opt.Done = bar.show, cmd.Context().Done()
+			f.Progress, f.Done = bar.show, cmd.Context().Done()
 			ctx := &lower.Context{Table: ops.Standard(), Done: cmd.Context().Done()}
 			rate := func(p *ir.Program) *quantize.Accuracy {
-				return ofModel(quantize.Evaluate(ctx, p, method, given, classes(labels),
-					opt.Kernel, bar.show))
+				return ofModel(quantize.Evaluate(ctx, p, method[0], rated[method[0]], classes(f.labels),
+					f.Kernel, bar.show))
 			}
-			if keep.accuracy > 0 {
-				if labels == "" {
-					return usageError("--target-accuracy needs --labels")
-				}
-				opt.Accept = func(p *ir.Program) (_ bool, err error) {
+			if f.accuracy > 0 {
+				f.Accept = func(p *ir.Program) (_ bool, err error) {
 					defer must.Catch(&err)
-					return rate(p).Percent() >= keep.accuracy, nil
+					return rate(p).Percent() >= f.accuracy, nil
 				}
 			}
-			r := ofModel(quantize.New(ctx, p, samples, opt))
+			r := ofModel(quantize.New(ctx, p, samples, f.Options))
 			text := must.Get(r.Recipe.Marshal())
-			pkg := codegen.Package{Files: []codegen.File{{Name: filepath.Base(out), Data: text}}}
-			summary := &quantize.Summary{Result: r, Method: method}
-			if labels != "" {
+			pkg := codegen.Package{Files: []codegen.File{{Name: filepath.Base(f.out), Data: text}}}
+			summary := &quantize.Summary{Result: r}
+			if f.labels != "" {
 				summary.FloatRight, summary.QuantizedRight = rate(r.Float), rate(r.Quantized)
 			}
 			bar.clear()
-			if asJSON {
+			if f.json {
 				must.Check(a.json(summary.JSON()))
 			} else {
 				summary.Text(a.out, 10)
 			}
-			if report != "" {
-				must.Check(writeMarkup(cmd, report, args[0], func(to io.Writer) error {
+			if f.report != "" {
+				must.Check(writeMarkup(cmd, f.report, files[0].Path, func(to io.Writer) error {
 					return summary.Markdown(to)
 				}))
 			}
-			return pkg.Write(cmd.Context(), filepath.Dir(out), args[0])
+			return pkg.Write(cmd.Context(), filepath.Dir(f.out), paths(files)...)
 		},
 	}
+	several.add(cmd)
 	flags := cmd.Flags()
-	oneOf(cmd, &scheme, "scheme", "int8", schemeNames(), "what is quantized, and to what")
-	flags.StringVarP(&out, "output", "o", "", "the recipe to write")
-	flags.StringArrayVar(&calibrate, "calibrate", nil, "samples to take ranges from")
-	oneOf(cmd, &opt.Observer, "observer", "minmax", quantize.Observers,
+	oneOf(cmd, &f.scheme, "scheme", "int8", schemeNames(), "what is quantized, and to what")
+	oneOf(cmd, &f.group, "group-size", "", []string{"0", "32", "64", "128", "256"},
+		"how many weights of a channel share a scale; 0: all (default: 32 of int4-weights, else 0)")
+	flags.StringVarP(&f.out, "output", "o", "", "the recipe to write")
+	flags.StringArrayVar(&f.calibrate, "calibrate", nil, "samples to take ranges from")
+	oneOf(cmd, &f.Observer, "observer", "minmax", quantize.Observers,
 		"how ranges follow from samples: "+strings.Join(quantize.Observers, ", "))
-	flags.Float64Var(&opt.Percentile, "percentile", 99.99,
+	flags.Float64Var(&f.Percentile, "percentile", 99.99,
 		"with --observer=percentile: how many of 100 elements are in the range")
-	flags.BoolVar(&opt.Equalize, "equalize", false,
+	flags.BoolVar(&f.Equalize, "equalize", false,
 		"first make channels of layers that follow one another equally large")
-	flags.BoolVar(&opt.CorrectBias, "bias-correction", false,
+	flags.BoolVar(&f.CorrectBias, "bias-correction", false,
 		"take from biases what quantization adds to the mean of a layer's sums")
-	oneOf(cmd, &io8, "io", "float", []string{"float", "int8"},
+	oneOf(cmd, &f.io, "io", "float", []string{"float", "int8"},
 		"what inputs and outputs are: float32, or int8 with scale and zero point in the header")
-	flags.StringArrayVar(&keep.keep, "keep-float", nil,
+	flags.StringArrayVar(&f.keep, "keep-float", nil,
 		"leave layers in float32: a number, of those with the largest error, or a pattern of layers, modules or operators")
-	flags.BoolVar(&keep.wide, "keep-16x8", false,
+	flags.BoolVar(&f.wide, "keep-16x8", false,
 		"give the layers of --keep-float and --target-accuracy activations of 16 bits instead")
-	flags.Float64Var(&keep.accuracy, "target-accuracy", 0,
+	flags.Float64Var(&f.accuracy, "target-accuracy", 0,
 		"with --labels: leave layers as they are until so many of 100 samples are right")
-	flags.StringArrayVar(&evaluate, "evaluate", nil,
+	flags.StringArrayVar(&f.evaluate, "evaluate", nil,
 		"with --labels: samples to count right answers on (default: those of --calibrate)")
-	flags.StringVar(&labels, "labels", "", "the classes of the samples: whole numbers in a .npy file")
-	flags.IntVar(&opt.Compare, "compare", 16, "how many samples errors are measured with")
-	flags.StringVar(&report, "report", "",
+	flags.StringVar(&f.labels, "labels", "", "the classes of the samples: whole numbers in a .npy file")
+	flags.IntVar(&f.Compare, "compare", 16, "how many samples errors are measured with")
+	flags.StringVar(&f.report, "report", "",
 		"a file to write the summary of all layers to, with --labels the confusion matrix too")
-	flags.BoolVar(&asJSON, "json", false, "show the summary as JSON")
+	flags.BoolVar(&f.continued, "keep-state", false,
+		"each sample finds the state that the one before left (default: the first state)")
+	flags.BoolVar(&f.json, "json", false, "show the summary as JSON")
 	return cmd
 }
 

@@ -33,6 +33,7 @@ func Evaluate(ctx *lower.Context, p *ir.Program, method string, samples Samples,
 		return nil, err
 	}
 	r := newRunner(ctx.Table, methodNamed(p, method), kernel, ctx.Done)
+	r.begin(samples)
 	a := &Accuracy{}
 	for i, label := range labels {
 		inputs, err := samples.Get(i)

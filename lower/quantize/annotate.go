@@ -170,12 +170,12 @@ func (a *annotator) find(n *ir.Node, c *ops.Call) {
 		}
 		w := &WeightSpec{Bits: a.Bits, Axis: l.axis}
 		sizes, _ := v.Type.StaticSizes()
-		if n, _ := v.Type.Numel().Const(); w.Bits < 8 && !l.lookUp && l.axis >= 0 &&
-			n/sizes[l.axis] < fewWeights {
+		n, _ := v.Type.Numel().Const()
+		if w.Bits < 8 && !l.lookUp && l.axis >= 0 && n/sizes[l.axis] < fewWeights {
 			w.Bits = 8
 		}
-		if a.Group > 0 && len(sizes) == 2 && l.axis == 0 && len(l.more) == 0 &&
-			sizes[1]%int64(a.Group) == 0 && sizes[1] > int64(a.Group) {
+		if n, group := n/max(sizes[max(l.axis, 0)], 1), int64(a.Group); group > 0 && n > group &&
+			n%group == 0 && l.grouped(c) {
 			w.Group = a.Group
 		}
 		if before := a.out.Weights[v]; before != nil && before.Axis != w.Axis {
@@ -183,6 +183,19 @@ func (a *annotator) find(n *ir.Node, c *ops.Call) {
 		}
 		a.out.Weights[v] = w
 	}
+}
+
+// grouped reports whether groups of the weights that a result is made of may have scales of
+// their own: a matrix, or a convolution that is one for each element of an image.
+func (l *Layer) grouped(c *ops.Call) bool {
+	rank := l.Weight.Type.Rank()
+	switch base := ir.OpBase(l.Node.Op); {
+	case len(l.more) > 0 || l.axis < 0:
+		return false
+	case strings.HasPrefix(base, "conv"):
+		return l.axis == 0 && lower.Pointwise(c)
+	}
+	return rank == 2
 }
 
 // fewWeights of a channel have 8 bits though a scheme gives 4: they are little of the whole, and

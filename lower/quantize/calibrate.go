@@ -14,7 +14,14 @@ import (
 type Samples struct {
 	Count int
 	Get   func(i int) ([]interp.Value, error)
+	// Continued means that each call finds the state that the one before left. Else all find the
+	// first state.
+	Continued bool
 }
+
+// FewSamples is a number of samples with which ranges are hardly those of the inputs that a model
+// will see; fewer are worth a warning.
+const FewSamples = 16
 
 // runner runs a method node by node.
 type runner struct {
@@ -23,6 +30,8 @@ type runner struct {
 	kernel kernels
 	done   <-chan struct{}
 	last   map[*ir.Value]*ir.Node // the last node of the graph that reads a value
+	// state is what the call before left, by name, if the next one is to find it.
+	state map[string]interp.Value
 }
 
 // kernels is of [interp.Interpreter.Kernel].
@@ -59,6 +68,13 @@ func reads(n *ir.Node) func(yield func(*ir.Value) bool) {
 	}
 }
 
+// begin is called in front of a series of samples.
+func (r *runner) begin(samples Samples) {
+	if r.state = nil; samples.Continued {
+		r.state = map[string]interp.Value{}
+	}
+}
+
 // run runs a call. Before and after, if not nil, see each node with the interpreter; after is
 // called with nil when the inputs have their values. It returns the outputs.
 func (r *runner) run(inputs []interp.Value,
@@ -76,6 +92,10 @@ func (r *runner) run(inputs []interp.Value,
 			inputs = inputs[1:]
 		case ir.ConstantInput:
 			m.Set(v, must.Get(m.Arg(spec.Fixed)))
+		default:
+			if held, ok := r.state[spec.Target]; ok {
+				m.Set(v, held)
+			}
 		}
 	}
 	if after != nil {
@@ -95,8 +115,12 @@ func (r *runner) run(inputs []interp.Value,
 			}
 		}
 	}
-	for _, a := range r.method.Graph.Outputs {
+	for i, a := range r.method.Graph.Outputs {
 		outs = append(outs, must.Get(m.Arg(a)))
+		if spec := r.method.Outputs[i]; r.state != nil && (spec.Kind == ir.BufferMutation ||
+			spec.Kind == ir.ParameterMutation) {
+			r.state[spec.Target] = outs[i]
+		}
 	}
 	return outs, nil
 }
@@ -129,6 +153,7 @@ func observe(m *Model, a *Annotation, samples Samples,
 		passes = 2
 	}
 	for pass := range passes {
+		r.begin(samples)
 		for i := range samples.Count {
 			inputs, err := samples.Get(i)
 			if err != nil {

@@ -286,10 +286,18 @@ func weight(v *ir.Value, r *WeightRecipe) (func(b *ops.Builder) *ir.Value, error
 				Type: ir.StaticTensor(ir.Int64, sizes...), Data: make(ir.Bytes, 8*len(scales))})
 		}
 		if r.Group > 0 {
-			sizes := []int64{k.sizes[0], k.sizes[1] / int64(r.Group)}
-			return b.Op(decomposed+"dequantize_per_channel_group.default", w,
-				b.Constant(v.Name+"_scale", float32s(scales, sizes...)), zeros(sizes...), to.least,
+			groups := []int64{k.sizes[0], k.sizes[1] / int64(r.Group)}
+			rows := b.Op(decomposed+"dequantize_per_channel_group.default", w,
+				b.Constant(v.Name+"_scale", float32s(scales, groups...)), zeros(groups...), to.least,
 				to.most, ir.Int8, r.Group, ir.Float32)
+			sizes, _ := v.Type.StaticSizes()
+			switch {
+			case *r.Axis == 1:
+				return b.Op("aten.permute.default", rows, []int{1, 0})
+			case len(sizes) != 2:
+				return b.Op("aten.view.default", rows, sizes)
+			}
+			return rows
 		}
 		n := int64(len(scales))
 		return b.Op(decomposed+"dequantize_per_channel.default", w,

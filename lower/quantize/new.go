@@ -1,6 +1,7 @@
 package quantize
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -59,6 +60,15 @@ func New(ctx *lower.Context, p *ir.Program, samples map[string]Samples,
 	}()
 	if opt.Observer == "" {
 		opt.Observer = "minmax"
+	}
+	if opt.KeepWorst > 0 || opt.Accept != nil || opt.CorrectBias {
+		given := 0
+		for _, s := range samples {
+			given += s.Count
+		}
+		if given == 0 || opt.Compare == 0 {
+			return nil, errors.New("errors of layers are measured with samples, and none are given")
+		}
 	}
 	digest, err := Digest(p)
 	if err != nil {
@@ -126,21 +136,28 @@ func attempt(ctx *lower.Context, prepared *ir.Program, samples map[string]Sample
 			r.Recipe.Calibration.Percentile = opt.Percentile
 		}
 	}
-	keep := func(l *Layer) bool { return kept[l.Node.Name] || matches(l, opt.KeepFloat) }
+	meets := make([]bool, len(opt.KeepFloat)) // parallel to the patterns
+	keep := func(l *Layer) bool {
+		is := kept[l.Node.Name]
+		for i, p := range opt.KeepFloat {
+			if l.matches(p) {
+				is, meets[i] = true, true
+			}
+		}
+		return is
+	}
 	q := &Default{Scheme: opt.Scheme, Outside: opt.Outside, Keep: keep}
 	if opt.Wide {
 		q.Keep, q.Wide = nil, keep
 	}
+	layers := 0
 	for _, m := range r.Float.Methods {
 		model := ModelOf(ctx.Table, r.Float, m)
 		a := q.Annotate(model)
+		layers += len(a.Layers)
 		if !slices.ContainsFunc(a.Layers, func(l *Layer) bool { return !l.Float }) {
-			if len(a.Layers) > 0 {
-				r.Recipe.Methods = append(r.Recipe.Methods, MethodRecipe{Name: m.Name})
-				continue
-			}
-			return nil, fmt.Errorf(
-				"method %q has no layer that multiplies float32: there is nothing to quantize", m.Name)
+			r.Recipe.Methods = append(r.Recipe.Methods, MethodRecipe{Name: m.Name})
+			continue
 		}
 		var e *equalization
 		var err error
@@ -150,6 +167,9 @@ func attempt(ctx *lower.Context, prepared *ir.Program, samples map[string]Sample
 			}
 		}
 		made, err := Calibrate(model, a, samples[m.Name], opt)
+		if err != nil && len(r.Float.Methods) > 1 {
+			err = fmt.Errorf("method %q: %w", m.Name, err)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -164,6 +184,12 @@ func attempt(ctx *lower.Context, prepared *ir.Program, samples map[string]Sample
 		if err := r.measure(ctx, prepared, a, made, samples[m.Name], opt); err != nil {
 			return nil, err
 		}
+	}
+	if layers == 0 {
+		return nil, errors.New("no layer multiplies float32: there is nothing to quantize")
+	}
+	if i := slices.Index(meets, false); i >= 0 {
+		return nil, fmt.Errorf("no layer, module or operator is called %q", opt.KeepFloat[i])
 	}
 	return r, r.convert(ctx, prepared)
 }
@@ -226,13 +252,11 @@ func (r *Result) measure(ctx *lower.Context, prepared *ir.Program, a *Annotation
 	}
 }
 
-// matches reports whether one of the patterns is of a layer's name, module or operator.
-func matches(l *Layer, patterns []string) bool {
-	for _, p := range patterns {
-		for _, name := range []string{l.Node.Name, l.Node.Loc.Module, ir.OpBase(l.Node.Op)} {
-			if ok, err := path.Match(p, name); ok && err == nil {
-				return true
-			}
+// matches reports whether a pattern is of a layer's name, module or operator.
+func (l *Layer) matches(pattern string) bool {
+	for _, name := range []string{l.Node.Name, l.Node.Loc.Module, ir.OpBase(l.Node.Op)} {
+		if ok, err := path.Match(pattern, name); ok && err == nil {
+			return true
 		}
 	}
 	return false

@@ -32,7 +32,8 @@ type Scheme struct {
 	Dynamic bool
 	// Bits of a weight, 8 or 4, which is symmetric.
 	Bits int
-	// Group is how many weights of a row share a scale; 0: all of a channel.
+	// Group is how many weights of a channel share a scale; 0: all of it. Embeddings, products by a
+	// matrix and convolutions of single elements have groups, other layers have none.
 	Group int
 }
 

@@ -58,7 +58,7 @@ func TestRecipeErrors(t *testing.T) {
 		{head + `"weights": [{"value": "w", "dtype": "int8", "axis": 0, "scales": [1]}]}]}`,
 			`value "w" has 1 scales, not 2`},
 		{head + `"weights": [{"value": "w", "dtype": "int4", "axis": 0, "group": 3}]}]}`,
-			`value "w" of sizes [2 2] has no groups of 3 along its rows`},
+			`value "w" of sizes [2 2] has no groups of 3 in what its channels hold`},
 		{head + `"weights": [{"value": "w", "dtype": "int8", "factors": [{"axis": 1, "by": [1]}]}]}]}`,
 			`value "w" of sizes [2 2] has no 1 factors along dimension 1`},
 		{head + `"biases": [{"value": "b", "add": [1]}]}]}`, `value "b" has 2 elements, not 1`},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -94,7 +95,8 @@ type comparison struct {
 	drift      map[*Layer][]float64 // the mean error of each channel of a layer's sum
 }
 
-// compare measures layers and outputs with samples, at most so many.
+// compare measures layers and outputs with samples, at most so many: the first ones if they
+// continue one another, else evenly taken ones.
 func (c *comparison) compare(samples Samples, most int) (*Report, error) {
 	r := &Report{Samples: min(samples.Count, most)}
 	own, total := map[string]*ratio{}, map[string]*ratio{}
@@ -122,7 +124,12 @@ func (c *comparison) compare(samples Samples, most int) (*Report, error) {
 	outputs := make([]ratio, len(c.float.Graph.Outputs))
 	float, quantized := newRunner(c.table, c.float, c.kernel, c.done),
 		newRunner(c.table, c.quantized, c.kernel, c.done)
+	float.begin(samples)
+	quantized.begin(samples)
 	for i := range r.Samples {
+		if !samples.Continued {
+			i = i * samples.Count / r.Samples
+		}
 		given, err := samples.Get(i)
 		if err != nil {
 			return nil, fmt.Errorf("sample %d: %w", i, err)
@@ -140,10 +147,13 @@ func (c *comparison) compare(samples Samples, most int) (*Report, error) {
 			}
 			return nil
 		}
+		// One state is that of float32, for layers by themselves.
+		alone := *quantized
+		alone.state = maps.Clone(float.state)
 		outs, err1 := float.run(given, nil, keep)
 		// What is quantized, and what a layer reads, is what float32 has there, so that each layer
 		// shows its own error.
-		_, err2 := quantized.run(given, func(m *interp.Interpreter, n *ir.Node) error {
+		_, err2 := alone.run(given, func(m *interp.Interpreter, n *ir.Node) error {
 			base := ir.OpBase(n.Op)
 			quantizes := strings.HasPrefix(base, "quantize_per_") ||
 				strings.HasPrefix(base, "choose_qparams")

@@ -10,7 +10,6 @@ import (
 // Summary is a result in words and numbers.
 type Summary struct {
 	*Result
-	Method string
 	// Float and Quantized tell how often the model is right, nil if there are no labels.
 	FloatRight, QuantizedRight *Accuracy
 }

@@ -83,8 +83,9 @@ func (l *Layer) leastScales(k *constant, scales map[string]float64) ([]float64, 
 	return least, nil
 }
 
-// constant is a tensor whose elements belong to channels: the indices of an axis, groups of a
-// row, or one channel.
+// constant is a tensor whose elements belong to channels: the indices of an axis, or one channel.
+// Where groups have scales it is a matrix with a row for each index of the axis, and groups of a
+// row are the channels.
 type constant struct {
 	sizes           []int64
 	elements        []float64
@@ -122,12 +123,11 @@ func constantOf(v *ir.Value, w *WeightRecipe) (*constant, error) {
 			k.inner *= int(n)
 		}
 	}
-	if w.Group > 0 {
-		if len(sizes) != 2 || w.Axis == nil || *w.Axis != 0 || sizes[1]%int64(w.Group) != 0 {
-			return nil, fmt.Errorf("value %q of sizes %v has no groups of %d along its rows", v.Name,
-				sizes, w.Group)
-		}
-		k.channels, k.inner = len(k.elements)/w.Group, w.Group
+	row := len(k.elements) / max(k.channels, 1)
+	if w.Group > 0 && (w.Axis == nil || *w.Axis != 0 && (*w.Axis != 1 || len(sizes) != 2) ||
+		row%w.Group != 0) {
+		return nil, fmt.Errorf("value %q of sizes %v has no groups of %d in what its channels hold",
+			v.Name, sizes, w.Group)
 	}
 	for _, f := range w.Factors {
 		if f.Axis < 0 || f.Axis >= len(sizes) || int64(len(f.By)) != sizes[f.Axis] {
@@ -142,7 +142,24 @@ func constantOf(v *ir.Value, w *WeightRecipe) (*constant, error) {
 			k.elements[i] *= float64(f.By[i/inner%len(f.By)])
 		}
 	}
+	if w.Group > 0 {
+		if *w.Axis == 1 {
+			k.transpose()
+		}
+		k.sizes = []int64{int64(k.channels), int64(row)}
+		k.channels, k.inner = len(k.elements)/w.Group, w.Group
+	}
 	return k, nil
+}
+
+// transpose makes rows of the columns of a matrix.
+func (k *constant) transpose() {
+	rows, columns := int(k.sizes[0]), int(k.sizes[1])
+	made := make([]float64, len(k.elements))
+	for i, x := range k.elements {
+		made[i%columns*rows+i/columns] = x
+	}
+	k.elements = made
 }
 
 // channel returns the channel of element i.
