@@ -231,7 +231,7 @@ own, with inputs as float32 has them; total, with all layers before it quantized
 		Example: `  etgen quantize kws.pt2 --calibrate=x.npy -o recipe.json
   etgen kws.pt2 --quantize=recipe.json --lang=c --target=cortex-m4 -o out/
   etgen quantize kws.pt2 --calibrate=x.npy[:100] --evaluate=x.npy[100:] --labels=y.npy[100:] -o recipe.json
-  etgen quantize net.pt2 --calibrate=x.npy --keep-float=2 --keep-float='head.*' -o recipe.json
+  etgen quantize net.pt2 --calibrate=x.npy --keep-float=2 --keep-float='fc*' -o recipe.json
   etgen quantize llm.pt2 --scheme=int4-weights --group-size=128 -o recipe.json
   etgen quantize --method wake=kws.pt2 --method words=net.pt2 --calibrate=wake:x.npy --calibrate=words:x.npy -o recipe.json`,
 		Args: several.args,

@@ -28,6 +28,20 @@ func (s *Summary) JSON() any {
 	return summaryJSON{s.Recipe.Scheme, s.Kept, s.Reports, s.FloatRight, s.QuantizedRight}
 }
 
+// enough decibels are those of an output that is as good as that of float32.
+const enough = 20
+
+// inTheWay names the layers that bring most of the error.
+func (r *Report) inTheWay() string {
+	var names []string
+	for _, l := range r.Layers {
+		if !l.Float && len(names) < 3 {
+			names = append(names, l.Layer)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
 // Text writes the summary for people: of layers so many, those with the largest errors; all if
 // most is negative.
 func (s *Summary) Text(w io.Writer, shown int) {
@@ -67,6 +81,10 @@ func (s *Summary) Text(w io.Writer, shown int) {
 		for _, o := range r.Outputs {
 			fmt.Fprintf(w, "output %d: %.2f dB, largest difference %.4g\n", o.Index, float64(o.SQNR),
 				o.Worst)
+			if o.SQNR < enough && len(r.Layers) > 0 {
+				fmt.Fprintf(w, "under %d dB: %s have the largest errors of their own, %.1f dB and more\n",
+					enough, r.inTheWay(), float64(r.Layers[0].Own))
+			}
 		}
 		if len(r.Silent) > 0 {
 			fmt.Fprintf(w, "0 in all samples: %s\n", strings.Join(r.Silent, ", "))
