@@ -100,7 +100,7 @@ const (
 )
 
 func (a *integerArithmetic) visit(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
-	if slices.ContainsFunc(n.Outputs, func(v *ir.Value) bool { return v == nil }) {
+	if len(n.Outputs) != len(c.Outs) || slices.Contains(n.Outputs, nil) {
 		return nil
 	}
 	switch n.Op {
