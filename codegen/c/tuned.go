@@ -86,7 +86,7 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 		w.comment(k.Doc.Comment())
 	}
 	head := g.static()
-	if h := in.Kernel.Head; h != "" {
+	if h := in.FormHead(); h != "" {
 		head = ctext.PrefixedName(h, g.prefix) + " " + head
 	}
 	if len(phases) == 1 && text.Phase == "" {
@@ -127,7 +127,7 @@ func (g *gen) template(in *tuned.Instance) *ctext.Kernel {
 // before it part of the package, behind the functions of kernels/math that they call.
 func (g *gen) tunedHelpers(in *tuned.Instance, used map[string]bool) {
 	maps.Copy(g.tunedNames, used)
-	g.tunedNames[in.Kernel.Head] = true
+	g.tunedNames[in.FormHead()] = true
 	for _, h := range ctext.HelpersFor(used, in.Tile.Vector) {
 		key := fmt.Sprintf("tuned %s %+v", h, in.Tile)
 		if _, done := g.support.names[key]; done {

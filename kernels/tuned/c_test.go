@@ -78,7 +78,7 @@ func (tr *trial) kernel(t testing.TB, name string, params bool) string {
 	for _, name := range given {
 		list = append(list, "int32_t "+name)
 	}
-	head := strings.TrimSpace(in.Kernel.Head+" static void ") + " " + name + "(" +
+	head := strings.TrimSpace(in.FormHead()+" static void ") + " " + name + "(" +
 		strings.Join(list, ", ") + ")\n"
 	if e := tr.epilogue; e != nil {
 		k.Result = c.Result{Name: "ep_" + e.name, Args: []string{"acc"}}

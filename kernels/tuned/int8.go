@@ -36,12 +36,15 @@ func DepthwiseInt8() *Kernel {
 }
 
 // convMVE is the form of Conv2DInt8 for MVE. There w is [groups][cout/4][depth/16][4][16],
-// with zeros up to a multiple of sixteen, and scratch holds what one result sees.
+// with zeros up to a multiple of sixteen, and scratch holds what some results see.
 const convMVE = "conv2d_mve_i8"
 
 // depthwiseMVE is the form of DepthwiseInt8 for MVE, if mult is 1 and 16 bits hold two products of
 // neighbouring taps. There w is [ceil(channels/16)][kh][kw][16], and sums begin as those of convMVE.
 const depthwiseMVE = "depthwise_mve_i8"
+
+// headMVE keeps a kernel apart from what calls it: compilers have too few registers for both.
+const headMVE = "SUMS_APART"
 
 // IsConvolutionInt8 reports whether c is a convolution of bytes that one of these
 // kernels may take: they want images whose channels lie innermost in memory.
@@ -266,7 +269,7 @@ func matchConvInt8(r *Request) *Instance {
 	switch {
 	case mve:
 		if direct == 0 {
-			copied = depth
+			copied = int64(rows) * depth
 		} else {
 			depth = int64(cv.depth())
 		}
@@ -286,7 +289,7 @@ func matchConvInt8(r *Request) *Instance {
 		"wide": num(cv.size() - 1)}, w, start)
 	in.Rest, in.Begun, in.Scratch = true, begun, num(roundUp(copied, 16))
 	if mve {
-		in.Form = convMVE
+		in.Form, in.Head = convMVE, headMVE
 	}
 	in.Cost = cost(in.MACs)
 	return in
@@ -296,7 +299,7 @@ func matchConvInt8(r *Request) *Instance {
 func (cv *int8Conv) together(t Target) int {
 	results, static := sym.Mul(cv.axes[0].out, cv.axes[1].out).Const()
 	switch {
-	case static && results == 1 || t.Machine.MVE:
+	case static && results == 1 || t.Machine.MVE && !t.Speed:
 		return 1
 	case !t.Machine.MayPair():
 		return 2
@@ -322,7 +325,7 @@ func matchDepthwiseInt8(r *Request) *Instance {
 	tap := func(channel, tap int) int64 { return int64(int8(given[cv.place(channel, tap)])) }
 	mve := r.Target.Machine.MVE && cv.cout == 1 && !cv.wide
 	for channel := 0; mve && channel < cv.groups; channel++ {
-		for i := 1; i < taps; i += 2 {
+		for i := taps%2 + 1; i < taps; i += 2 {
 			mve = mve && tap(channel, i-1)+tap(channel, i) > 2*math.MinInt8
 		}
 	}
@@ -351,7 +354,7 @@ func matchDepthwiseInt8(r *Request) *Instance {
 		"pad_value": num(-cv.offset), "wide": num(cv.size() - 1)},
 		Packed{Name: "w", DType: ir.Int8, Data: w, From: []int{cv.w}}, starts(start))
 	if mve {
-		in.Form, in.Scratch = depthwiseMVE, num(roundUp(int64(4*taps+cv.groups), 16))
+		in.Form, in.Head, in.Scratch = depthwiseMVE, headMVE, num(roundUp(int64(4*taps+cv.groups), 16))
 	}
 	in.Rest, in.Begun = true, begun
 	in.Cost = cost(in.MACs)

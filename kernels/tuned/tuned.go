@@ -131,6 +131,7 @@ type Instance struct {
 	// Form is what the instance is called if the kernel has several texts, or ways of packing,
 	// for which its properties decide; "" for the kernel's Name.
 	Form string
+	Head string // of the form, if the kernel has none
 	// Params are the values of the fields of the kernel's descriptor, in their order. At
 	// a call site they are constants or dynamic.
 	Params []Param
@@ -210,6 +211,9 @@ func Select(kernels []*Kernel, r *Request) *Instance {
 
 // Name is that of the kernel's form: of the C template, if there is one.
 func (in *Instance) Name() string { return cmp.Or(in.Form, in.Kernel.Name) }
+
+// FormHead is Head, or that of the kernel.
+func (in *Instance) FormHead() string { return cmp.Or(in.Head, in.Kernel.Head) }
 
 // Most is the most work that a call does, in multiply-accumulates.
 func (in *Instance) Most() float64 { return max(cost(in.MACs), in.Work) }
