@@ -112,6 +112,7 @@ func (f *compileFlags) language(name string) *compile.Language {
 	l := must.Get(compile.LanguageNamed(name))
 	if !l.Placed {
 		f.ignored("with --lang="+name, firmwareNames...)
+		f.ignored("with --lang="+name, budgetNames...)
 	}
 	if l.Kernels == nil {
 		f.ignored("with --lang="+name, "target", "optimize", "requantize", "threads")
@@ -184,6 +185,7 @@ func newCompile(a *app) *cobra.Command {
 	var several methodFlags
 	var flags compileFlags
 	var firmware firmwareFlags
+	var budget budgetFlags
 	var out writeFlags
 	cmd := &cobra.Command{
 		Use:   "etgen MODEL... --lang=c|go|pte -o DIR",
@@ -247,14 +249,18 @@ equal are there once.
 				}
 				dir, opt.GoPackage = must.Get2(goFolder(dir, cmp.Or(name, defaultName(files))))
 			}
-			pkg := several.compile(files, opt)
+			if budget.report != "" && l.Kernels == nil {
+				flags.ignored("with --lang="+lang, "report")
+			}
+			pkg, takes := budget.compile(a, &flags, &several, files, opt)
 			if l.InFolder {
 				must.Check(golang.Join(dir, pkg))
 				if !out.check {
 					flags.displaced(cmd.Context(), pkg, dir, paths(files))
 				}
 			}
-			return out.write(cmd.Context(), a, pkg, dir, paths(files)...)
+			must.Check(out.write(cmd.Context(), a, pkg, dir, paths(files)...))
+			return budget.write(cmd, takes, out.check, paths(files)...)
 		},
 		// A model is no misspelt command, and files complete.
 		DisableSuggestions: true,
@@ -275,6 +281,7 @@ equal are there once.
 	firmware.add(cmd)
 	cmd.Flags().BoolVar(&rows, "rows", false,
 		"the input, an image, comes some rows at a time, and never exists as a whole: the header says how")
+	budget.add(cmd)
 	several.add(cmd)
 	out.add(cmd)
 	flags.add(cmd, a)

@@ -11,6 +11,7 @@ import (
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/codegen/interrupt"
+	"github.com/etgen/etgen/golden/size"
 	"github.com/etgen/etgen/golden/testcase"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/golden/way"
@@ -26,6 +27,7 @@ const (
 	exitUsage = 2 // the command line is wrong, or an input that it names
 	exitModel = 3 // the model cannot be read, or not be compiled, or its call fails
 	exitOther = 4 // a file cannot be written, a compiler is missing or does not work, …
+	exitOver  = 5 // what was compiled takes more than --max-ram, --max-flash or --max-stack
 )
 
 const exitHelp = `Exit codes:
@@ -35,6 +37,8 @@ const exitHelp = `Exit codes:
   2  the command line is wrong, or an input does not fit the model
   3  the model cannot be read or compiled, or its call fails
   4  anything else: a file cannot be written, a compiler is missing or does not work, …
+  5  the code takes more than --max-ram, --max-flash or --max-stack allow: nothing is
+     written
   130, 143, 129  stopped by SIGINT (Ctrl-C), SIGTERM, SIGHUP: nothing is written,
      temporary files are removed; a second one stops etgen without that`
 
@@ -69,10 +73,12 @@ func modelError(err error) error {
 	}
 	code := exitModel
 	if isA[*way.InputError](err) || isA[*codegen.NameError](err) || isA[*lower.BoundError](err) ||
-		isA[*compile.MethodError](err) || isA[*compile.PlanError](err) {
+		isA[*compile.MethodError](err) || isA[*compile.PlanError](err) || isA[*size.FolderError](err) {
 		code = exitUsage
 	} else if isA[*toolchain.MissingError](err) {
 		code = exitOther
+	} else if isA[*size.OverError](err) {
+		code = exitOver
 	}
 	return &exitError{code, err}
 }

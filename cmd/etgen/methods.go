@@ -78,27 +78,35 @@ func defaultName(files []compile.MethodFile) string {
 	return compile.NameOf(files[0].Path)
 }
 
-// read reads models, as one program of several methods if there are several.
-func (f *methodFlags) read(files []compile.MethodFile) (p *ir.Program, closer io.Closer) {
-	var err error
+// open reads models, as one program of several methods if there are several.
+func (f *methodFlags) open(files []compile.MethodFile) (*ir.Program, io.Closer, error) {
 	if len(files) == 1 && files[0].Name == "" {
-		p, closer, err = compile.Read(files[0].Path)
-	} else {
-		p, closer, err = compile.ReadMethods(files, f.share)
+		return compile.Read(files[0].Path)
 	}
+	return compile.ReadMethods(files, f.share)
+}
+
+// read is open for commands that read models once.
+func (f *methodFlags) read(files []compile.MethodFile) (*ir.Program, io.Closer) {
+	p, closer, err := f.open(files)
 	must.Check(modelError(err))
 	return p, closer
 }
 
-// compile reads and compiles models.
-func (f *methodFlags) compile(files []compile.MethodFile, opt compile.Options) *codegen.Package {
+// options completes those of a compilation of models.
+func (f *methodFlags) options(files []compile.MethodFile, opt compile.Options) compile.Options {
 	if len(files) > 1 && opt.Name == "" {
 		opt.Name = defaultName(files)
 	}
 	if f.share {
 		opt.Generator += " --share-mutable-buffers"
 	}
+	return opt
+}
+
+// compile reads and compiles models.
+func (f *methodFlags) compile(files []compile.MethodFile, opt compile.Options) *codegen.Package {
 	p, closer := f.read(files)
 	defer closer.Close()
-	return ofModel(compile.Package(p, opt))
+	return ofModel(compile.Package(p, f.options(files, opt)))
 }

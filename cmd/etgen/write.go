@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -68,7 +69,8 @@ func (f *writeFlags) write(ctx context.Context, a *app, pkg *codegen.Package, di
 // writeMarkup writes what draw makes of the input that the command shows: a picture or a report.
 func writeMarkup(cmd *cobra.Command, path, input string, draw func(io.Writer) error) error {
 	var picture bytes.Buffer
-	picture.WriteString(codegen.MarkupHead(cmd.Name(), filepath.Base(input)))
+	by := strings.TrimSpace(strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()))
+	picture.WriteString(codegen.MarkupHead(by, filepath.Base(input)))
 	if err := draw(&picture); err != nil {
 		return err
 	}

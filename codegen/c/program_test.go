@@ -355,8 +355,8 @@ func TestLargeWeights(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := []toolchain.Symbol{
-			{Name: "large_b", Section: ".rodata.large_b", Size: 3, Global: true},
-			{Name: "large_w", Section: ".rodata.large_w", Size: 4 * n, Global: true}}
+			{Name: "large_b", Section: ".rodata.large_b", Size: 3, Global: true, Data: true},
+			{Name: "large_w", Section: ".rodata.large_w", Size: 4 * n, Global: true, Data: true}}
 		if !slices.Equal(image.Symbols, want) || image.Sizes().RAM() != 0 {
 			t.Errorf("%s: %+v", target.Name, image)
 		}

@@ -92,7 +92,7 @@ func Link(ctx context.Context, target toolchain.Target, dir string, sources []st
 	if err != nil {
 		return "", err
 	}
-	more, err := ownCode(target).Compile(ctx, dir, own...)
+	more, err := ownCode(target.Linking()).Compile(ctx, dir, own...)
 	if err != nil {
 		return "", err
 	}

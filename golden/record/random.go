@@ -8,6 +8,8 @@ import (
 	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/interp"
+	"github.com/etgen/etgen/lower/quantize"
 )
 
 // Random draws a model's inputs; dynamic sizes are at their smallest. They take no
@@ -29,6 +31,30 @@ func Random(model string, seed uint64, limit int64) (*Given, error) {
 		given.Values = append(given.Values, value)
 	}
 	return given, nil
+}
+
+// RandomSample draws a sample of a method's inputs, for what does not depend on their ranges.
+func RandomSample(m *ir.Method, seed uint64) quantize.Samples {
+	return quantize.Samples{Count: 1, Get: func(int) (values []interp.Value, err error) {
+		r, budget := rand.New(rand.NewPCG(seed, 0)), newBudget(0)
+		for i, v := range m.Graph.Inputs {
+			if m.Inputs[i].Kind != ir.UserInput {
+				continue
+			}
+			x, err := draw(r, v.Type, budget)
+			if err != nil {
+				return nil, fmt.Errorf("input %s: %w", v.Name, err)
+			}
+			value := interp.Value{}
+			if x.Tensor != nil {
+				value = interp.Tensor(x.Tensor.DType, x.Tensor.Shape, x.Tensor.Data)
+			} else if value, err = interp.New(nil).Arg(x.Scalar); err != nil {
+				return nil, err
+			}
+			values = append(values, value)
+		}
+		return values, nil
+	}}
 }
 
 // smallest gives every symbol its lower bound.

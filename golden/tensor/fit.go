@@ -109,19 +109,21 @@ func size(e sym.Expr, n int64, known map[*sym.Symbol]int64) string {
 	return ""
 }
 
-// ParseBytes reads a number of bytes: 4096, 64KiB, 1.5GiB, 4G.
+// ParseBytes reads a number of bytes: 4096, 64KiB, 64k, 1.5GiB, 4G. Units are powers of 1024.
 func ParseBytes(text string) (int64, error) {
+	given := text
+	text = strings.Replace(text, "k", "K", 1)
 	number, unit := strings.TrimRight(text, "KMGTiB"), int64(1)
 	switch suffix := strings.TrimSuffix(strings.TrimSuffix(text[len(number):], "B"), "i"); suffix {
 	case "":
 	case "K", "M", "G", "T":
 		unit = 1 << (10 * (1 + strings.Index("KMGT", suffix)))
 	default:
-		return 0, fmt.Errorf("%q is no number of bytes: take 512MiB, 4GiB or the like", text)
+		return 0, fmt.Errorf("%q is no number of bytes: take 512MiB, 4GiB or the like", given)
 	}
 	n, err := strconv.ParseFloat(number, 64)
 	if err != nil || !(n > 0) || n*float64(unit) >= math.MaxInt64 {
-		return 0, fmt.Errorf("%q is no number of bytes: take 512MiB, 4GiB or the like", text)
+		return 0, fmt.Errorf("%q is no number of bytes: take 512MiB, 4GiB or the like", given)
 	}
 	return int64(n * float64(unit)), nil
 }

@@ -73,6 +73,7 @@ func (t Target) compile(ctx context.Context, dir, compiler string, flags []strin
 // Link links objects and libraries into the file out. Flags come after the
 // target's own and before the objects; "-r" makes one relocatable object.
 func (t Target) Link(ctx context.Context, out string, objects []string, flags ...string) error {
+	t = t.Linking()
 	compiler, err := Find(t.Compiler)
 	if err != nil {
 		return err
@@ -94,7 +95,7 @@ func (t Target) Build(ctx context.Context, dir, out string, sources ...string) e
 }
 
 func (t Target) compileFlags(sources []string) ([]string, error) {
-	flags := slices.Concat(t.Flags, []string{"-fstack-usage"})
+	flags := slices.Concat(t.Flags, t.CompileFlags, []string{"-fstack-usage"})
 	var folders []string
 	for _, source := range sources {
 		folder, err := filepath.Abs(filepath.Dir(source))

@@ -29,6 +29,7 @@ type Symbol struct {
 	Section string
 	Size    uint64 // bytes
 	Global  bool
+	Data    bool // it is no function
 }
 
 // Kind says what memory a section takes.
@@ -108,6 +109,7 @@ func (im *Image) addSymbol(file *elf.File, s elf.Symbol) {
 		Section: file.Sections[s.Section].Name,
 		Size:    s.Size,
 		Global:  elf.ST_BIND(s.Info) == elf.STB_GLOBAL,
+		Data:    kindOf(file.Sections[s.Section]) != Text,
 	})
 }
 

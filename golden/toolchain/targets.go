@@ -1,6 +1,12 @@
 package toolchain
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/etgen/etgen/kernels/tuned"
+)
 
 // Target is a compiler together with the flags of one machine. It is a value:
 // [Target.With] makes variants.
@@ -9,11 +15,21 @@ type Target struct {
 	Compiler string   // command, looked up with [Find]
 	Flags    []string // given to every compilation and to the link
 	Libs     []string // given at the end of the link
-	Emulator []string // command before that of a program, where this machine cannot run it
+	// Linker is the command that links, "" if it is Compiler: then Compiler takes CompileFlags
+	// behind Flags, and Linker does not.
+	Linker       string
+	CompileFlags []string
+	Emulator     []string // command before that of a program, where this machine cannot run it
 }
 
 // Command returns the command that runs the program exe.
 func (t Target) Command(exe string) []string { return append(slices.Clone(t.Emulator), exe) }
+
+// Linking is the target with what links as its compiler.
+func (t Target) Linking() Target {
+	t.Compiler, t.Linker, t.CompileFlags = cmp.Or(t.Linker, t.Compiler), "", nil
+	return t
+}
 
 // With returns the target with more flags.
 func (t Target) With(flags ...string) Target {
@@ -148,6 +164,16 @@ func CortexM55() Target {
 func RISCV32() Target {
 	return freestanding("riscv32", "riscv64-unknown-elf-gcc", "-march=rv32imac", "-mabi=ilp32",
 		"-mcmodel=medany")
+}
+
+// Machine is the GNU compiler for a row of the table of targets, freestanding.
+func Machine(m *tuned.Machine) Target {
+	flags := append(strings.Fields(m.Flag), m.CompilerFlags...)
+	if !m.Microcontroller {
+		flags = append(flags, "-static", "-fno-pie", "-no-pie", "-fno-stack-protector",
+			"-fno-asynchronous-unwind-tables")
+	}
+	return freestanding(m.Name, cmp.Or(m.Compiler, GCC().Compiler), flags...)
 }
 
 // freestanding has no library but the compiler's own. Sections per function and

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/codegen/report"
 	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -144,24 +145,14 @@ func nativeSteps(p *native.Program, works []*work) [][]Step {
 
 // stmtSteps are statements of a method as steps.
 func stmtSteps(stmts []native.Stmt, w *work) []Step {
-	owner := map[string]*native.Call{} // who does the work of a node
-	for _, s := range stmts {
-		if c, ok := s.(*native.Call); ok {
-			for _, o := range c.From {
-				if now := owner[o.Node.Raw()]; now == nil || now.Kernel.Tuned == nil &&
-					!c.Kernel.Copy {
-					owner[o.Node.Raw()] = c
-				}
-			}
-		}
-	}
+	owner := report.Owners(stmts)
 	all := make([]Step, len(stmts))
 	for i, s := range stmts {
 		switch s := s.(type) {
 		case *native.Call:
 			all[i] = Step{Kernel: s.Kernel.Name, From: s.From, Type: resultType(s)}
 			for _, o := range s.From {
-				if n, ok := w.nodes[o.Node.Raw()]; ok && owner[o.Node.Raw()] == s {
+				if n, ok := w.nodes[o.Node.Raw()]; ok && owner[o.Node] == s {
 					all[i].macs = append(all[i].macs, n)
 				}
 			}

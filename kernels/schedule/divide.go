@@ -44,11 +44,11 @@ func (d *divider) divide() *loop.Func {
 	once, shared := 0.0, 0.0
 	for _, st := range d.f.Body {
 		if !d.stores(st) {
-			once += work([]loop.Stmt{st})
+			once += work([]loop.Stmt{st}, asIs)
 		} else if st = d.mark(st); st == nil {
 			return nil
 		} else {
-			shared += work([]loop.Stmt{st})
+			shared += work([]loop.Stmt{st}, asIs)
 		}
 		g.Body = append(g.Body, st)
 	}
@@ -63,21 +63,33 @@ func (d *divider) divide() *loop.Func {
 const maxRepeated = 1 / 16.0
 
 // Work estimates the operations of f.
-func Work(f *loop.Func) float64 { return work(f.Body) }
+func Work(f *loop.Func) float64 { return work(f.Body, asIs) }
 
-func work(body []loop.Stmt) float64 {
+func asIs(x sym.Expr) sym.Expr { return x }
+
+// WorkWith is Work of a call that gives f's symbols values.
+func WorkWith(f *loop.Func, values map[*sym.Symbol]sym.Expr) float64 {
+	return work(f.Body, func(x sym.Expr) sym.Expr {
+		return x.Subst(func(s *sym.Symbol) (sym.Expr, bool) {
+			e, ok := values[s]
+			return e, ok
+		})
+	})
+}
+
+func work(body []loop.Stmt, at func(sym.Expr) sym.Expr) float64 {
 	sum := 0.0
 	for _, st := range body {
 		loop.Exprs(st, func(e *expr.Expr) { sum += expr.Cost(e) })
 		times := 1.0
 		switch st := st.(type) {
 		case *loop.For:
-			times = expr.Count(st.Extent)
+			times = expr.Count(at(st.Extent))
 		case *loop.Store:
 			sum++
 		}
 		for _, b := range loop.Blocks(st) {
-			sum += times * work(b)
+			sum += times * work(b, at)
 		}
 	}
 	return sum

@@ -25,7 +25,7 @@ func DepthwiseConv2D() *Kernel {
 	return &Kernel{Name: "depthwise_conv2d_f32", Descriptor: depthwiseParams,
 		Go: "depthwise.F32", Buffers: []string{"w", "bias"}, Operands: []string{"x"}, C: true,
 		Head: "TILE_FUSED", InPatches: eachAlone, ScalarPatches: true, tiling: slidingTiles,
-		Match: matchDepthwise}
+		Windows: true, Match: matchDepthwise}
 }
 
 func matchConv(r *Request) *Instance {

@@ -20,7 +20,7 @@ const (
 // memory; w is [kh][kw][channels].
 func DepthwiseRows() *Kernel {
 	return &Kernel{Name: "depthwise_rows_f32", Forms: []string{depthwiseSlide, depthwiseNarrow},
-		Descriptor: depthwiseRowsParams, InPatches: depthwiseInPatches, Go: "rows.Depthwise",
+		Descriptor: depthwiseRowsParams, Windows: true, InPatches: depthwiseInPatches, Go: "rows.Depthwise",
 		Buffers: []string{"w", "bias"}, Phases: []string{"rows"}, Bounds: true,
 		Operands: []string{"x"}, C: true, Match: matchDepthwiseRows}
 }

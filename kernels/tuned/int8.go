@@ -32,7 +32,7 @@ func Conv2DInt8() *Kernel {
 func DepthwiseInt8() *Kernel {
 	return &Kernel{Name: "depthwise_i8", Forms: []string{depthwiseMVE},
 		Descriptor: depthwiseInt8Params, Operands: []string{"x"}, C: true, Apart: true,
-		InPatches: eachAlone, Match: matchDepthwiseInt8}
+		Windows: true, InPatches: eachAlone, Match: matchDepthwiseInt8}
 }
 
 // convMVE is the form of Conv2DInt8 for MVE. There w is [groups][cout/4][depth/16][4][16],

@@ -40,6 +40,10 @@ type Machine struct {
 	// patches where that saves arena, and no pass takes memory for speed.
 	Microcontroller bool `json:"microcontroller"`
 
+	// Compiler is the GNU compiler for the machine, "" if it is a host's gcc, and CompilerFlags
+	// are what it wants besides Flag.
+	Compiler      string   `json:"compiler,omitempty"`
+	CompilerFlags []string `json:"compiler_flags,omitempty"`
 	// Flag is what tells gcc and clang to compile for the machine; "" if any will do.
 	Flag string `json:"flag"`
 	// Undefined are macros of other machines: C for this machine omits their lines.
@@ -96,6 +100,7 @@ var machines = []*Machine{
 		Registers: 16, Floats: true, Tile: floats16},
 	{Name: "neon", Doc: "64-bit Arm", Languages: languages, Vectors: 128, Registers: 32,
 		Floats: true, FMA: true, Tile: vectorTile, Flag: "-march=armv8-a",
+		Compiler:  "aarch64-linux-gnu-gcc",
 		Defined:   []string{macroARM64, macroNEON},
 		Undefined: slices.Concat(macrosX86, []string{macroAVX512, macroRISCV}),
 		Assembly:  []string{"arm64"}},
@@ -120,7 +125,8 @@ var machines = []*Machine{
 	cortex("cortex-m55", withVectors("Armv8.1-M with Helium")),
 	cortex("cortex-m85", withVectors("Armv8.1-M with Helium")),
 	{Name: "riscv32", Doc: "RV32IMAC", Languages: []*Language{C}, Tile: callTile,
-		Microcontroller: true, Flag: "-march=rv32imac -mabi=ilp32",
+		Microcontroller: true, Compiler: "riscv64-unknown-elf-gcc",
+		CompilerFlags: []string{"-mcmodel=medany"}, Flag: "-march=rv32imac -mabi=ilp32",
 		Undefined: slices.Concat(macrosX86, macrosArm, []string{macroAVX512, macroDSP})},
 }
 
@@ -152,6 +158,10 @@ func cortex(name string, m Machine) *Machine {
 	}
 	if !m.DSP {
 		m.Undefined = append(m.Undefined, macroDSP)
+	}
+	m.Compiler, m.CompilerFlags = "arm-none-eabi-gcc", []string{"-mthumb", "-mfloat-abi=soft"}
+	if m.Floats {
+		m.CompilerFlags[1] = "-mfloat-abi=hard"
 	}
 	if name == "cortex-m35" {
 		m.Flag += "p"

@@ -45,6 +45,7 @@ type Kernel struct {
 	// Apart says that almost all of its time is spent in helpers, which take what differs between
 	// calls as arguments: text of its own makes no call faster.
 	Apart     bool
+	Windows   bool // it has a window for each channel, so that each product loads what it multiplies
 	Composite bool // the operator decomposes; it is left whole for this kernel
 	Bounds    bool // Go's function adds and bounds: see Epilogue.Bounds
 	// Primitives are functions on slices that Go's function is given: primitives of package

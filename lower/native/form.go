@@ -51,6 +51,8 @@ type Method struct {
 
 	Problem *plan.Problem
 	Plan    *plan.Plan
+	// Steps are the steps of Problem that statements are, for a While that of its test.
+	Steps map[Stmt]int
 	// Bank maps each root Buffer with Storage Arena to its plan.BufferID.
 	Bank map[*Buffer]plan.BufferID
 }

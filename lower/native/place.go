@@ -34,7 +34,7 @@ func place(m *Method, opt Options) {
 	if _, kept := opt.Planner.(plan.AsIs); !kept && tuned.Wide(opt.Target) {
 		l.alignLarge()
 	}
-	m.Problem, m.Bank = l.p, l.ids
+	m.Problem, m.Bank, m.Steps = l.p, l.ids, l.steps
 	pl, err := opt.Planner.Plan(l.p)
 	must.In(err, "planning memory")
 	must.In(plan.Check(l.p, pl), "the memory plan is wrong, which is a defect of etgen")
