@@ -282,20 +282,19 @@ func TestExamples(t *testing.T) {
 }
 
 var (
-	fence  = regexp.MustCompile("(?s)```(\\w*)\n(.*?)```")
+	fence  = regexp.MustCompile("(?s)```(\\w*)[^\n]*\n(.*?)```")
 	inline = regexp.MustCompile("`((?:etgen|make|go) [^`]+)`")
 	// placeholder tells a synopsis from a command.
 	placeholder = regexp.MustCompile(`\b[A-Z]{3,}\b`)
 )
 
-// readmeCommands returns the commands of README.md, those of a block together.
-func readmeCommands(t *testing.T) [][]string {
+// blocksOf returns the text of a document, and the commands in it, those of a block together.
+func blocksOf(t *testing.T, path string) (text []byte, all [][]string) {
 	t.Helper()
-	text, err := os.ReadFile("../../README.md")
+	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all [][]string
 	for _, m := range fence.FindAllStringSubmatch(string(text), -1) {
 		var block []string
 		for line := range strings.Lines(m[2]) {
@@ -309,6 +308,13 @@ func readmeCommands(t *testing.T) [][]string {
 			all = append(all, block)
 		}
 	}
+	return text, all
+}
+
+// readmeCommands returns the commands of README.md, those of a block together.
+func readmeCommands(t *testing.T) [][]string {
+	t.Helper()
+	text, all := blocksOf(t, "../../README.md")
 	root := newRoot(&app{})
 	var words []string
 	for _, m := range inline.FindAllStringSubmatch(fence.ReplaceAllString(string(text), ""), -1) {

@@ -29,7 +29,7 @@ func (t Target) Rates() *Rates {
 	case m.MVE:
 		return &Rates{Operation: 7, Code: 0.4, Floats: true,
 			floats: rate{product: 1.23, alone: 1.6, window: 5.5, result: 45},
-			bytes:  rate{product: 0.25, alone: 0.12, window: 0.9, result: 30}}
+			bytes:  rate{product: 0.19, alone: 0.08, window: 0.9, result: 27}}
 	case m.DSP:
 		r := &Rates{Operation: 7, Code: 0.4, Floats: true,
 			floats: rate{product: 1.85, alone: 3.1, window: 4.4, result: 45},
