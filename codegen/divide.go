@@ -59,7 +59,17 @@ func Divide(p *native.Program, weight int, probes map[*native.Call]int) *native.
 func Divided(stmts []native.Stmt) bool { return Has[*native.Section](stmts) }
 
 // Fails reports whether statements can end their method with an error.
-func Fails(stmts []native.Stmt) bool { return Has[*native.Assert](stmts) }
+func Fails(stmts []native.Stmt) bool {
+	return Any(stmts, func(s native.Stmt) bool {
+		switch s := s.(type) {
+		case *native.Assert:
+			return true
+		case *native.Call:
+			return len(s.Kernel.Invokes()) > 0
+		}
+		return false
+	})
+}
 
 // Has reports whether there is a statement of a kind.
 func Has[S native.Stmt](stmts []native.Stmt) bool {

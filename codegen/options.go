@@ -3,6 +3,7 @@ package codegen
 import (
 	"cmp"
 
+	"github.com/etgen/etgen/codegen/custom"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/lower/native"
 )
@@ -40,6 +41,8 @@ type Options struct {
 	// Sections, of C, are the names of the sections that things are put into; what has none is
 	// where the compiler puts it.
 	Sections map[SectionKind]string
+	// Custom, of Go, has the kernels of custom operators; nil if there are none.
+	Custom *custom.Kernels
 	// FunctionWeight is from which weight on functions of the text are divided; 0 is
 	// MaxWeight. Only tests ask for less.
 	FunctionWeight int

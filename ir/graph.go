@@ -76,6 +76,9 @@ type Program struct {
 	Source  string // base name of the file it was read from, for messages
 	Methods []*Method
 	Dialect Dialect // "" if nobody has said it: then only Verify's rules hold
+	// Custom are the schemas of the custom operators that it may call, whose kernels are the
+	// user's.
+	Custom []string
 	// SeparateState tells that buffers and parameters of one name are still one for each
 	// method that changes them; else those of a name are one in all methods.
 	SeparateState bool

@@ -48,6 +48,10 @@ func (ps *parser) program() *Program {
 		ps.Next()
 		p.Dialect = Dialect(ps.Want(text.Name, "a dialect").Text)
 	}
+	for ps.Peek().Text == "custom" {
+		ps.Next()
+		p.Custom = append(p.Custom, ps.Want(text.String, "a quoted schema").Text)
+	}
 	for ps.Peek().Kind != text.EOF {
 		p.Methods = append(p.Methods, ps.method())
 	}

@@ -17,6 +17,7 @@ import (
 //
 //	program "counter.pt2"
 //	dialect functional
+//	custom "my::filter(Tensor x, Tensor(a!) delay) -> Tensor"
 //
 //	method forward {
 //	  symbol s77 in [1, 64]
@@ -58,6 +59,9 @@ func Print(w io.Writer, p *Program) error {
 	pr.printf("program %s\n", strconv.Quote(p.Source))
 	if p.Dialect != "" {
 		pr.printf("dialect %s\n", p.Dialect)
+	}
+	for _, schema := range p.Custom {
+		pr.printf("custom %s\n", strconv.Quote(schema))
 	}
 	for _, m := range p.Methods {
 		if m == nil || m.Graph == nil {

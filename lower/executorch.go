@@ -218,7 +218,7 @@ var OnlyPortable = Pass{
 
 // portableFault fails if ExecuTorch's runtime cannot run n.
 func portableFault(n *ir.Node) {
-	if !isAssertion(n) && !hasPortableKernel(n.Op) && !isCustom(n.Op) {
+	if !isAssertion(n) && !hasPortableKernel(n.Op) && !ops.IsCustom(n.Op) {
 		must.Fail("ExecuTorch has no kernel for it, and it cannot be said in operators that have one")
 	}
 	if n.Op == "aten.convolution.default" {
@@ -251,18 +251,6 @@ func unboundedFault(n *ir.Node) {
 	}
 }
 
-// isCustom reports whether op is no operator of PyTorch's or ExecuTorch's own:
-// its kernel comes with the program.
-func isCustom(op string) bool {
-	for _, ns := range []string{"aten.", "prims.", "_operator.", "math.", "torch.", "etgen.",
-		"executorch_prim.", "dim_order_ops.", "et_copy.", "higher_order."} {
-		if strings.HasPrefix(op, ns) {
-			return false
-		}
-	}
-	return true
-}
-
 // allocOp makes an uninitialised tensor of its result's type, which a planner
 // gives its place.
 const allocOp = "memory.alloc"
@@ -281,6 +269,9 @@ var OutVariants = Pass{
 	Doc:  "operators write to tensors allocated before them",
 	Run: perNode(func(*Context, *ir.Program, *ir.Method) visitor {
 		return func(b *ops.Builder, n *ir.Node) []*ir.Value {
+			if op, ok := b.Table.Lookup(n.Op); ok && op.Custom != nil {
+				return callCustomOut(b, n, must.Get(b.Table.Bind(n)))
+			}
 			v, ok := aten.OutOf(n.Op)
 			if !ok || n.Op == viewCopyOp {
 				return nil

@@ -136,7 +136,7 @@ func (f *folder) foldable(n *ir.Node) bool {
 		}
 	}
 	c, err := f.table.Bind(n)
-	return err == nil && HasKernel(c.Op) && f.afford(c)
+	return err == nil && c.Op.Custom == nil && HasKernel(c.Op) && f.afford(c)
 }
 
 // afford reports whether there is time left for a call, which it takes.

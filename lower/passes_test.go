@@ -13,7 +13,7 @@ import (
 
 // Every pass has a folder of cases in testdata.
 func TestPasses(t *testing.T) {
-	ctx := &Context{Table: ops.Standard(), Checked: true, Fixed: true,
+	ctx := &Context{Checked: true, Fixed: true,
 		Bounds: map[string]int64{"s0": 8, "s1": 9, "u0": 4}, Legal: func(c *ops.Call) bool {
 			return c.Op.Name() == ops.Attention
 		}}
@@ -23,8 +23,12 @@ func TestPasses(t *testing.T) {
 		known[pass.Name] = true
 		t.Run(pass.Name, func(t *testing.T) {
 			irtest.RunTxtar(t, filepath.Join("testdata", pass.Name, "*.txtar"),
-				func(p *ir.Program) error {
-					return Pipeline{Passes: []Pass{pass}}.Run(ctx, p, nil)
+				func(p *ir.Program) (err error) {
+					own := *ctx
+					if own.Table, err = ops.Of(p); err != nil {
+						return err
+					}
+					return Pipeline{Passes: []Pass{pass}}.Run(&own, p, nil)
 				})
 		})
 	}

@@ -19,6 +19,7 @@ var Functional = Pipeline{From: ir.ATen}.then(ir.Functional, "no node writes to 
 	InlineWrappers,
 	Capture,
 	TieSizes,
+	UnwrapFunctionalized,
 	CheckRecords,
 	ExplicitWrites,
 	Functionalise,

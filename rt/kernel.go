@@ -83,6 +83,17 @@ func NewRegistry(kernels ...Kernel) *Registry {
 	return r
 }
 
+// With returns a registry of r's kernels and others, which replace those of the same names.
+func (r *Registry) With(kernels ...Kernel) *Registry {
+	all := NewRegistry(kernels...)
+	for name, k := range r.kernels {
+		if _, replaced := all.kernels[name]; !replaced {
+			all.kernels[name] = k
+		}
+	}
+	return all
+}
+
 // Lookup returns the kernel of an operator. The runtime's own operators
 // (executorch_prim::* and the like) are not in a registry; one that has kernels
 // of these names does not replace them.

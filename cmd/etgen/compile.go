@@ -14,6 +14,7 @@ import (
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/codegen/custom"
 	"github.com/etgen/etgen/codegen/golang"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/tuned"
@@ -37,6 +38,7 @@ type compileFlags struct {
 	bounds                 map[string]int64
 	quantize               string
 	calibrate              []string
+	kernels, customOps     []string
 	cmd                    *cobra.Command
 }
 
@@ -69,6 +71,10 @@ func (f *compileFlags) add(cmd *cobra.Command, a *app) {
 			strings.Join(schemeNames(), ", "))
 	flags.StringArrayVar(&f.calibrate, "calibrate", nil,
 		"with --quantize=int8 or int16x8: samples to take ranges from, as of etgen quantize")
+	flags.StringSliceVar(&f.kernels, "kernels", nil,
+		"kernels of custom operators: files in C, or Go packages, whose comments say //etgen:kernel and the operator's schema")
+	flags.StringArrayVar(&f.customOps, "custom-op", nil,
+		"the schema of a custom operator, as in 'my::scale(Tensor x, float by) -> Tensor'; Tensor(a!) is an argument that it writes to")
 	fixed(cmd, "target", tuned.MachineNames()...)
 }
 
@@ -89,6 +95,9 @@ func (f *compileFlags) generator() string {
 	}
 	if f.quantize != "" {
 		text += " --quantize=" + filepath.Base(f.quantize)
+	}
+	for _, name := range f.kernels {
+		text += " --kernels=" + filepath.Base(name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.bounds)) {
 		text += fmt.Sprintf(" --bound=%s=%d", name, f.bounds[name])
@@ -160,6 +169,8 @@ func (f *compileFlags) options(model ...string) compile.Options {
 		opt.Planner = ofModel(compile.AsIs(model[0]))
 	}
 	opt.Recipe = f.recipe(model)
+	opt.Custom = must.Get(custom.Load(f.cmd.Context(), f.kernels...))
+	must.Check(opt.Custom.Declare(f.customOps...))
 	return opt
 }
 

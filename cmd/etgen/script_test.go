@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 }
 
 // The scripts under testdata run the command as users do. Each finds the
-// checked-in cases at $CASES.
+// checked-in cases at $CASES, and models with custom operators at $CUSTOM.
 func TestScripts(t *testing.T) {
 	cases, err := filepath.Abs("../../golden/cases")
 	if err != nil {
@@ -48,6 +48,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("CASES", cases)
+			env.Setenv("CUSTOM", filepath.Join(filepath.Dir(cases), "custom"))
 			env.Setenv("HOME", home) // the Go compiler's cache
 			env.Setenv("SHARED", shared)
 			return nil

@@ -92,7 +92,10 @@ type gen struct {
 	tiles      bool // some kernel has tiles of vectors
 	lanes      bool // some function prints operations of vectors
 	divided    bool // some method is
-	restricts  bool // some parameter is restricted
+
+	custom      map[string]*customOp // by the operators' names
+	customOrder []*customOp
+	restricts   bool // some parameter is restricted
 }
 
 func (g *gen) run() {
@@ -120,6 +123,7 @@ func (g *gen) run() {
 	for _, m := range g.p.Methods {
 		g.divided = g.divided || codegen.Divided(m.Body)
 	}
+	g.nameCustom()
 	g.analyseKernels()
 	for _, k := range g.p.Kernels {
 		must.Check(eval.Stopped(g.opt.Done))
@@ -143,9 +147,9 @@ func (g *gen) ownNames() []string {
 		names = append(names, g.prefix+"_"+w)
 	}
 	for w := range strings.FieldsSeq(
-		`H PAL_H ARENA_SIZE ARENA_ALIGN WEIGHTS_SIZE WEIGHTS_FILE WEIGHTS_ADDRESS WEIGHTS_ALIGN WEIGHTS_CRC32
+		`H PAL_H OPS_H ARENA_SIZE ARENA_ALIGN WEIGHTS_SIZE WEIGHTS_FILE WEIGHTS_ADDRESS WEIGHTS_ALIGN WEIGHTS_CRC32
 		WEIGHTS_SECTION CODE_SECTION TABLES_SECTION THREADS
-		OK ERR_ARGUMENT ERR_SHAPE ERR_ASSERT ERR_INDEX MORE INF NAN INF_F64 NAN_F64`) {
+		OK ERR_ARGUMENT ERR_SHAPE ERR_ASSERT ERR_INDEX ERR_OPERATOR MORE INF NAN INF_F64 NAN_F64`) {
 		names = append(names, g.upper+"_"+w)
 	}
 	return names

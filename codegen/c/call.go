@@ -245,7 +245,12 @@ func (b *body) call(c *native.Call) {
 			args = append(args, b.assign(e, typeOf(c.Kernel.Loop.Scalars[i].DType)).s)
 		}
 	}
-	b.w.line("%s(%s);", info.name, strings.Join(args, ", "))
+	call := fmt.Sprintf("%s(%s)", info.name, strings.Join(args, ", "))
+	if fails(c.Kernel) {
+		b.guard(code{s: "!" + call, p: precUnary, t: tBool}, "ERR_OPERATOR")
+	} else {
+		b.w.line("%s;", call)
+	}
 	if n, ok := b.g.probes[c]; ok {
 		b.w.line("%s_probe(%d);", b.g.prefix, n)
 	}

@@ -21,6 +21,9 @@ func (g *gen) files() *codegen.Package {
 	}
 	add(".h", []byte(g.header()))
 	add(".c", []byte(g.source()))
+	if g.callsCustom() {
+		add("_ops.h", []byte(g.opsHeader()))
+	}
 	if g.threaded {
 		add("_pal.h", []byte(g.platform()))
 	}
@@ -63,15 +66,12 @@ const headerTop = `#ifndef %[1]s_H
 extern "C" {
 #endif
 
-#define %[1]s_ARENA_SIZE %[3]du /* bytes; %[8]s */
+#define %[1]s_ARENA_SIZE %[3]du /* bytes; %[7]s */
 #define %[1]s_ARENA_ALIGN %[4]du
 #define %[1]s_WEIGHTS_SIZE %[5]du
 
 typedef enum {
-    %[1]s_OK,
-    %[1]s_ERR_ARGUMENT, /* a pointer is null or misaligned */
-    %[1]s_ERR_SHAPE,    /* a size is out of range or does not fit another */
-    %[1]s_ERR_ASSERT%[6]s   /* an assertion of the model does not hold */%[7]s
+%[6]s
 } %[2]s_status;`
 
 // headerEnd is how it ends.
@@ -85,18 +85,12 @@ const headerEnd = `
 func (g *gen) header() string {
 	w := &writer{}
 	g.headerNotes(w)
-	comma, index := " ", ""
-	if g.checksIndices() {
-		comma, index = ",", "\n    "+g.upper+"_ERR_INDEX     /* an index is out of range */"
-	}
 	survive := "they need not survive between calls"
 	if g.byRows() {
 		survive = "they must survive until all rows of an input have come"
-		comma = ","
-		index += "\n    " + g.upper + "_MORE          /* no error: rows of the input are missing */"
 	}
 	w.raw(fmt.Sprintf(headerTop, g.upper, g.prefix, g.arenaSize(), codegen.ArenaAlign(g.p),
-		g.weightBytes(), comma, index, survive))
+		g.weightBytes(), g.statusText(), survive))
 	g.weightContract(w)
 	if len(g.fields) > 0 {
 		w.blank()
@@ -119,6 +113,34 @@ func (g *gen) header() string {
 	}
 	w.raw(headerEnd)
 	return w.b.String()
+}
+
+// statusText lists the values of the status type.
+func (g *gen) statusText() string {
+	rows := []row{{"OK", ""}, {"ERR_ARGUMENT", "a pointer is null or misaligned"},
+		{"ERR_SHAPE", "a size is out of range or does not fit another"},
+		{"ERR_ASSERT", "an assertion of the model does not hold"}}
+	if g.checksIndices() {
+		rows = append(rows, row{"ERR_INDEX", "an index is out of range"})
+	}
+	if g.callsCustom() {
+		rows = append(rows, row{"ERR_OPERATOR", "a custom operator has failed"})
+	}
+	if g.byRows() {
+		rows = append(rows, row{"MORE", "no error: rows of the input are missing"})
+	}
+	lines := make([]string, len(rows))
+	for i, r := range rows {
+		name := r.name
+		if i < len(rows)-1 {
+			name += ","
+		}
+		lines[i] = "    " + g.upper + "_" + name
+		if r.text != "" {
+			lines[i] = fmt.Sprintf("    %s_%-13s /* %s */", g.upper, name, r.text)
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // checksIndices reports whether a method has an error for an index out of range.
@@ -151,6 +173,10 @@ func (g *gen) headerNotes(w *writer) {
 				}
 			}
 		}
+	}
+	if g.callsCustom() && len(g.p.State) > 0 {
+		notes += fmt.Sprintf(" After %s_ERR_OPERATOR the state may hold anything: call %s_reset.",
+			g.upper, g.prefix)
 	}
 	if boolean {
 		notes += " A bool is a byte, 0 or 1."

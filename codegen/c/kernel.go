@@ -140,7 +140,11 @@ func (g *gen) kernel(k *native.Kernel) {
 			scratch...)
 		return
 	}
-	w.function(body, "%s %s(%s)", g.static(), info.name, paramList(kept))
+	static := g.static()
+	if fails(k) {
+		static = strings.TrimSuffix(static, "void") + "bool"
+	}
+	w.function(body, "%s %s(%s)", static, info.name, paramList(kept))
 }
 
 // static is the declaration of a kernel up to its name. In a divided program no

@@ -48,6 +48,9 @@ func (g *gen) source() string {
 	fmt.Fprintf(&w.b, exactMath, file)
 	w.blank()
 	w.raw(fmt.Sprintf("#include \"%s.h\"", g.prefix))
+	if g.callsCustom() {
+		w.raw(fmt.Sprintf("#include \"%s_ops.h\"", g.prefix))
+	}
 	if g.threaded {
 		w.raw(fmt.Sprintf("#include \"%s_pal.h\"", g.prefix))
 	}

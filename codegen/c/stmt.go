@@ -58,6 +58,8 @@ func (p *printer) stmt(s loop.Stmt) {
 		p.store(s)
 	case *loop.Break:
 		p.w.line("break;")
+	case *loop.Invoke:
+		p.invoke(s)
 	default:
 		must.Fail("C output has no statement %T", s)
 	}

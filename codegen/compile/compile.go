@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/codegen/custom"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
@@ -71,6 +72,8 @@ type Options struct {
 	Strict bool
 	// Context, if not nil, ends a compilation when it is done, with its cause.
 	Context context.Context
+	// Custom are the custom operators that the program may call, and their kernels; may be nil.
+	Custom *custom.Kernels
 	// Recipe, if not nil, says how the program is quantized before anything else is done to it.
 	Recipe *quantize.Recipe
 	// To is the dialect that Lower brings a program into; "" is the one that the output
@@ -87,8 +90,9 @@ func Lower(p *ir.Program, opt Options) (err error) {
 	defer internal(p, &err)
 	defer must.Catch(&err)
 	must.Check(ir.Verify(p))
+	must.Check(ops.Declare(p, opt.Custom.Declared()...))
 	l := must.Get(LanguageNamed(opt.Lang))
-	ctx := &lower.Context{Table: ops.Standard(), Checked: opt.Checked, Bounds: opt.Bounds,
+	ctx := &lower.Context{Table: must.Get(ops.Of(p)), Checked: opt.Checked, Bounds: opt.Bounds,
 		Done: opt.done()}
 	if l.Kernels != nil {
 		target := opt.target(l)
@@ -134,7 +138,7 @@ func Native(p *ir.Program, opt Options) (_ *native.Program, err error) {
 	target := opt.target(opt.native())
 	arithmetic := opt.arithmetic(p, target.Machine)
 	must.Check(Lower(p, opt))
-	nopt := native.Options{Table: ops.Standard(), Planner: opt.planner(), Poison: opt.Poison,
+	nopt := native.Options{Table: must.Get(ops.Of(p)), Planner: opt.planner(), Poison: opt.Poison,
 		Patches: opt.Patches, Rows: opt.Rows, Checked: opt.Checked, Done: opt.done(), Target: target}
 	if !opt.Untuned {
 		nopt.Kernels = tuned.Standard()
@@ -174,6 +178,7 @@ func Print(np *native.Program, opt Options) (_ *codegen.Package, err error) {
 		Generator: opt.Generator, Probes: opt.Probes, Threads: opt.Threads,
 		Weights: opt.Weights, Sections: opt.Sections,
 		Machine:        must.Get(tuned.MachineNamed(opt.Target)),
+		Custom:         opt.Custom,
 		FunctionWeight: opt.FunctionWeight, Done: opt.done()})
 }
 

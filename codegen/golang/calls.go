@@ -144,7 +144,11 @@ func (p *methodPrinter) call(s *native.Call) jen.Code {
 	for _, x := range s.Scalars {
 		args = append(args, jen.Op(p.arg(x)))
 	}
-	return jen.Id(p.g.names[s.Kernel]).Call(args...)
+	call := jen.Id(p.g.names[s.Kernel]).Call(args...)
+	if len(s.Kernel.Invokes()) > 0 {
+		return p.failing(call)
+	}
+	return call
 }
 
 func (p *methodPrinter) while(s *native.While) jen.Code {

@@ -82,6 +82,7 @@ func newGenerator(p *native.Program, opt Options) *generator {
 	p, probes := opt.Begin(p)
 	u := newUnit(cmp.Or(opt.Package, packageName(opt.Name)))
 	u.machine = opt.Machine
+	u.custom.kernels = opt.Custom
 	g := &generator{
 		opt: opt, p: p, unit: u, probes: probes, weights: codegen.LayOut(p),
 		fields: map[*native.Const]string{},
@@ -189,6 +190,7 @@ func (g *generator) kernels() []byte {
 				continue
 			}
 			text.WriteString(g.unit.loopKernel(g.names[k], k.Doc, &f) + "\n")
+			text.WriteString(g.unit.custom.take())
 		default:
 			text.WriteString(g.tunedKernel(k) + "\n")
 		}

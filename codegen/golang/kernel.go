@@ -15,7 +15,12 @@ import (
 // buffers, the integers and the scalars, in the kernel's order.
 func (u *unit) loopKernel(name string, doc foreign.Text, f *loop.Func) string {
 	params, body := u.loopFunction(f, 0)
-	return kernelDoc(name, doc) + fmt.Sprintf("func %s(%s) {\n%s}\n", name, signature(params), body)
+	result := ""
+	if len(f.Invokes()) > 0 {
+		result = " (" + customError + " error)"
+	}
+	return kernelDoc(name, doc) + fmt.Sprintf("func %s(%s)%s {\n%s}\n", name, signature(params),
+		result, body)
 }
 
 // loopFunction returns the parameters and the body of a loop kernel: if threads is
@@ -30,6 +35,7 @@ func (u *unit) loopFunction(f *loop.Func, threads int) ([]param, string) {
 	for _, b := range f.Bufs {
 		n := p.scope.Take(camel(b.Name))
 		p.bufs, p.lens = append(p.bufs, n), append(p.lens, b.Len)
+		p.dtypes = append(p.dtypes, b.DType)
 		params = append(params, param{n, "[]" + goType(b.DType)})
 	}
 	for _, s := range f.Syms {

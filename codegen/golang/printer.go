@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
@@ -19,6 +20,7 @@ type printer struct {
 	top     *codegen.Scope // of the function
 	bufs    []string       // names of the buffers that Loads and Stores index
 	lens    []sym.Expr     // their elements, as far as known
+	dtypes  []ir.DType     // of the buffers of a kernel
 	temps   []temp
 	scalars []string // that Scalars index
 	syms    map[*sym.Symbol]string

@@ -72,6 +72,8 @@ func (p *printer) stmt(s loop.Stmt) {
 		})
 	case *loop.Break:
 		p.line("break")
+	case *loop.Invoke:
+		p.invoke(s)
 	default:
 		must.Fail("unknown statement %T", s)
 	}

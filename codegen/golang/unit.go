@@ -25,6 +25,7 @@ type unit struct {
 	helpers map[string]string // functions of package strip by the names they have here
 	funcs   map[string]string // scalar functions likewise
 	bodies  []string          // of the scalar functions
+	custom  customKernels
 }
 
 func newUnit(name string) *unit {
@@ -97,7 +98,7 @@ func (u *unit) file(doc string, decls string) []byte {
 		must.Fail("generated Go does not parse, which is a defect of etgen: %w\n%s", err, decls)
 	}
 	var b strings.Builder
-	b.WriteString(doc + clause + importClause(importsOf(f)))
+	b.WriteString(doc + clause + importClause(u.custom.importsOf(f, importsOf(f))))
 	b.WriteString(decls)
 	return must.Get(format.Source([]byte(b.String())))
 }
@@ -121,12 +122,12 @@ func importClause(paths []string) string {
 	case 0:
 		return ""
 	case 1:
-		return fmt.Sprintf("import %q\n\n", paths[0])
+		return fmt.Sprintf("import %s\n\n", importSpec(paths[0]))
 	}
 	var b strings.Builder
 	b.WriteString("import (\n")
 	for _, path := range paths {
-		fmt.Fprintf(&b, "%q\n", path)
+		b.WriteString(importSpec(path) + "\n")
 	}
 	b.WriteString(")\n\n")
 	return b.String()

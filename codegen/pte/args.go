@@ -33,6 +33,7 @@ func (b *builder) call(n *ir.Node) {
 		return
 	}
 	var outs []*slot
+	outArguments := false
 	for i := range schema.Args {
 		p := &schema.Args[i]
 		a := n.Arg(p.Name)
@@ -56,13 +57,21 @@ func (b *builder) call(n *ir.Node) {
 		}
 		if p.Type.Mutates() {
 			c.writes = append(c.writes, tensorsIn(s)...)
-			outs = append(outs, tensorsIn(s)...)
+			if p.KwOnly && !outArguments { // what comes before is no result
+				outs, outArguments = nil, true
+			}
+			if p.KwOnly == outArguments && len(schema.Returns) > 0 {
+				outs = append(outs, tensorsIn(s)...)
+			}
 		}
 	}
 	for _, a := range n.Args {
 		if a.Name != "" && schema.Index(a.Name) < 0 {
 			panic(fmt.Errorf("it has no argument %s", a.Name))
 		}
+	}
+	if len(schema.Returns) == 0 && len(c.writes) > 0 { // the runtime expects a result behind them
+		c.args = append(c.args, b.arg(ir.None{}, nil))
 	}
 	b.finish(n, c, outs)
 }

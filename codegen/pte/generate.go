@@ -58,7 +58,7 @@ type Memory struct {
 func Generate(p *ir.Program, opt Options) (_ *Output, err error) {
 	defer must.Catch(&err)
 	if opt.Table == nil {
-		opt.Table = ops.Standard()
+		opt.Table = must.Get(ops.Of(p))
 	}
 	if opt.Planner == nil {
 		opt.Planner = plan.Best{}

@@ -35,7 +35,8 @@ var mayImport = map[string][]string{
 
 // mayImportOutside are the modules that packages other than tests may use.
 var mayImportOutside = map[string][]string{
-	"codegen": {"github.com/dave/jennifer"},
+	"codegen": {"github.com/dave/jennifer",
+		"golang.org/x/tools/go/packages"}, // codegen/custom
 	"ir/pte":  {"github.com/google/flatbuffers"},
 	"cmd":     {"github.com/spf13/cobra", "github.com/spf13/pflag"},
 	"ir":      {"github.com/google/go-cmp", "golang.org/x/tools/txtar"}, // ir/irtest

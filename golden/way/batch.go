@@ -168,6 +168,11 @@ func (u *unit) compile(ctx context.Context, j Job, opt compile.Options, lang str
 	if u.pkg, err = compile.Print(np, opt); err != nil {
 		return err
 	}
+	if lang == (C{}).Name() {
+		if err := linked(np, opt.Custom); err != nil {
+			return err
+		}
+	}
 	u.result.Native = np
 	u.result.Weights = codegen.LayOut(np).Size
 	for _, f := range u.pkg.Files {

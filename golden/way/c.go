@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
+	"github.com/etgen/etgen/codegen/custom"
 	"github.com/etgen/etgen/golden/session"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/ir"
@@ -81,11 +83,70 @@ func (w C) build(ctx context.Context, dir string,
 	if err != nil {
 		return nil, nil, err
 	}
+	kernels, err := w.customKernels(ctx, target.With("-I"+dir), dir, ready)
+	if err != nil {
+		return nil, nil, err
+	}
+	common = append(common, kernels...)
 	exe := filepath.Join(dir, "models.exe")
 	if err := target.Link(ctx, exe, append(common, all...)); err != nil {
 		return nil, nil, err
 	}
 	return &session.Program{Command: target.Command(exe), Env: w.Env}, ready, nil
+}
+
+// linked returns an error if the program calls a custom operator without a kernel in C.
+func linked(p *native.Program, k *custom.Kernels) error {
+	for _, kernel := range p.Kernels {
+		for _, call := range kernel.Invokes() {
+			if !k.InC(call.Op.Name) {
+				return fmt.Errorf("the custom operator %s has no kernel in C: write one, with a comment "+
+					"/* %s %s */, and name its file with --kernels", foreign.Message(call.Op.Name), custom.Mark,
+					foreign.Message(call.Op.String()))
+			}
+		}
+	}
+	return nil
+}
+
+// opsInclude is how a file of custom operators' kernels includes what declares them.
+var opsInclude = regexp.MustCompile(`(?m)^\s*#\s*include\s*"(\w+_ops\.h)"`)
+
+// customKernels compiles the user's kernels of custom operators. The header that they include is
+// one of a package of another name, so one of that name includes those of the units.
+func (w C) customKernels(ctx context.Context, target toolchain.Target, dir string,
+	units []*unit) ([]string, error) {
+	if w.Settings.Options.Custom == nil {
+		return nil, nil
+	}
+	var sources []string
+	for _, name := range w.Settings.Options.Custom.C {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		headers := ""
+		for _, u := range units {
+			if u.pkg.File(u.name+"_ops.h") != nil {
+				headers += fmt.Sprintf("#include \"%s/%s_ops.h\"\n", u.name, u.name)
+			}
+		}
+		for _, m := range opsInclude.FindAllStringSubmatch(string(text), -1) {
+			err := os.WriteFile(filepath.Join(dir, m[1]), []byte(headers), 0o666)
+			if err != nil {
+				return nil, err
+			}
+		}
+		absolute, err := filepath.Abs(name)
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, absolute)
+	}
+	if len(sources) == 0 {
+		return nil, nil
+	}
+	return target.With("-I"+filepath.Dir(sources[0])).Compile(ctx, dir, sources...)
 }
 
 // buildC compiles the unit's package and its glue.

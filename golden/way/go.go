@@ -37,8 +37,8 @@ func (w Go) build(ctx context.Context, dir string,
 	if err := toolchain.FindAll("go", w.Machine.Emulator); err != nil {
 		return nil, nil, err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module models\n\ngo 1.24\n"),
-		0o666); err != nil {
+	mod := w.Settings.Options.Custom.GoMod("models")
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(mod), 0o666); err != nil {
 		return nil, nil, err
 	}
 	if err := session.WriteGo(dir); err != nil {

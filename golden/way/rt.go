@@ -42,6 +42,17 @@ func (w RT) Name() string {
 // Run implements [Way].
 func (w RT) Run(ctx context.Context, jobs []Job, done func(int, *Result)) {
 	registry := portable.Registry()
+	if k := w.Options.Custom; k != nil && len(k.Go) > 0 {
+		host, err := k.Start(ctx)
+		if err != nil {
+			for i := range jobs {
+				done(i, &Result{Err: err})
+			}
+			return
+		}
+		defer host.Close()
+		registry = customRegistry(registry, k, host)
+	}
 	for i, j := range jobs {
 		r := &Result{Err: ctx.Err()}
 		if r.Err == nil {

@@ -71,3 +71,18 @@ func JSON(v any) ([]byte, error) {
 	b.WriteByte('\n')
 	return b.Bytes(), nil
 }
+
+// CLiteral returns t as a string literal of C: what is no plain ASCII is its bytes.
+func (t Text) CLiteral() string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := range len(t.s) {
+		if c := t.s[i]; c < ' ' || c > '~' || strings.IndexByte(`"\?`, c) >= 0 {
+			fmt.Fprintf(&b, `\%03o`, c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}

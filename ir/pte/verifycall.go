@@ -255,6 +255,8 @@ func (p *planVerifier) call(at Problem, s *aten.Schema, args []int32) Effect {
 	want := len(s.Args)
 	if len(s.Returns) > 0 {
 		want++
+	} else if len(args) == want+1 { // None, which nobody reads
+		want++
 	}
 	if len(args) != want {
 		p.problem(at, "%d arguments, want %d: those of %v, then the result", len(args), want, s)
@@ -286,7 +288,9 @@ func (p *planVerifier) call(at Problem, s *aten.Schema, args []int32) Effect {
 		default:
 			e.Updates = append(e.Updates, tensors...)
 		}
-		outs = outs || param.KwOnly
+		if param.KwOnly && !outs { // what comes before is no result
+			outs, written = true, nil
+		}
 		if !param.KwOnly {
 			e.Held = append(e.Held, tensors...)
 		}

@@ -173,6 +173,8 @@ func (p *printer) stmt(s Stmt) {
 		p.printf("%s[%s] = %s", p.operand(s.Buf), p.index(s.At), p.value(s.Value, true))
 	case *Break:
 		p.printf("break")
+	case *Invoke:
+		p.invoke(s)
 	case *Chunks:
 		p.chunks(s)
 	case *Vector:

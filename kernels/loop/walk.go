@@ -60,6 +60,12 @@ func Exprs(s Stmt, f func(*expr.Expr)) {
 		e = s.Value
 	case *Store:
 		e = s.Value
+	case *Invoke:
+		each(s.Args, func(a *Actual) {
+			if a.Value != nil {
+				f(a.Value)
+			}
+		})
 	case *Vector:
 		for _, o := range s.Args {
 			if o.Kind == ScalarOperand {
@@ -103,6 +109,13 @@ func Indices(s Stmt, f func(sym.Expr)) {
 		}
 	case *Store:
 		f(s.At)
+	case *Invoke:
+		each(s.Args, func(a *Actual) {
+			f(a.Index)
+			for _, n := range a.Sizes {
+				f(n)
+			}
+		})
 	case *Chunks:
 		f(s.Extent)
 		f(s.RowCount)
@@ -145,6 +158,8 @@ func Map(s Stmt, value func(*expr.Expr) *expr.Expr, index func(sym.Expr) sym.Exp
 		return &Store{Buf: s.Buf, At: index(s.At), Value: value(s.Value)}
 	case *Break:
 		return s
+	case *Invoke:
+		return &Invoke{Op: s.Op, Args: mapActuals(s.Args, value, index)}
 	}
 	panic(fmt.Sprintf("loop: unknown statement %T", s))
 }
@@ -254,5 +269,6 @@ func (f *Func) Without(drop []bool) *Func {
 		})
 	}, func(x sym.Expr) sym.Expr { return x })
 	Each(g.Body, func(s *Store) { s.Buf = to[s.Buf] }) // MapAll has made it anew
+	Each(g.Body, func(s *Invoke) { each(s.Args, func(a *Actual) { a.Buf = to[a.Buf] }) })
 	return &g
 }

@@ -72,6 +72,10 @@ type Op struct {
 	// different results, and no call is computed beforehand.
 	Random bool
 
+	// Custom, of a custom operator, is the schema of the kernel, which is not etgen's: see
+	// Table.With.
+	Custom *aten.Schema
+
 	entry *entry
 	sch   *aten.Schema
 }
@@ -94,6 +98,7 @@ type entry struct {
 	ScalarOp  func(*Call) *expr.Expr
 	Effect    bool
 	Random    bool
+	Custom    *aten.Schema
 	// variant returns another entry of the same schema for calls that this one
 	// does not mean, nil for all others.
 	variant func(*Call) *entry
@@ -106,7 +111,7 @@ func (e *entry) op(t *Table, s *aten.Schema) *Op {
 		e.Infer = func(c *Call) []ir.Type { return typesOf(t, c, e.Decompose) }
 	}
 	return &Op{
-		Schema: e.Schema, Effect: e.Effect, Random: e.Random, entry: e, sch: s,
+		Schema: e.Schema, Effect: e.Effect, Random: e.Random, Custom: e.Custom, entry: e, sch: s,
 		Infer: caught(e.Infer), View: caught(e.View), Value: caught(e.Value),
 		Compute: caught(onReals(e.Compute)), Loops: caught(onReals(e.Loops)),
 		ScalarOp: caught(onReals(e.ScalarOp)), Permuted: e.Permuted,
@@ -177,7 +182,7 @@ func newTable(groups ...[]entry) (*Table, error) {
 			case op.Infer == nil && op.Decompose == nil:
 				return nil, fmt.Errorf("%s has no Infer", s.Name)
 			case op.Compute == nil && op.Loops == nil && op.Decompose == nil && op.View == nil &&
-				op.Value == nil && op.ScalarOp == nil && !op.Effect:
+				op.Value == nil && op.ScalarOp == nil && op.Writes == nil && !op.Effect:
 				return nil, fmt.Errorf("%s has no meaning", s.Name)
 			}
 			t.byName[s.Name] = op.op(t, s)
@@ -302,7 +307,7 @@ func (t *Table) Schema(name string) (*aten.Schema, bool) {
 	}
 	op, ok := t.Lookup(name)
 	if !ok {
-		return nil, false
+		return t.customOut(name)
 	}
 	if f, inPlace := t.Functional(name); inPlace && op.Name() != name {
 		s := *op.ParsedSchema()
@@ -316,6 +321,18 @@ func (t *Table) Schema(name string) (*aten.Schema, bool) {
 		return &s, true
 	}
 	return op.ParsedSchema(), true
+}
+
+// customOut returns the schema of the form of a custom operator that a program calls name.
+func (t *Table) customOut(name string) (*aten.Schema, bool) {
+	for _, op := range t.byName {
+		if op.Custom != nil {
+			if s := OutForm(op.Custom); s.Name == name {
+				return s, true
+			}
+		}
+	}
+	return nil, false
 }
 
 // groups lists the families of the standard table.

@@ -128,7 +128,7 @@ func (b *builder) kernel(g *fusion) {
 func (b *builder) scheduleOptions(g *fusion) schedule.Options {
 	opts := schedule.Options{Interchange: rows(b.opt.Target), Lanes: lanes(b.opt.Target)}
 	for _, s := range g.scalars {
-		opts.Scalars = append(opts.Scalars, scalarDType(s))
+		opts.Scalars = append(opts.Scalars, ops.ScalarDType(s.Type.Kind))
 	}
 	return opts
 }

@@ -440,6 +440,14 @@ func (k *Kernel) Role(i int) loop.Role {
 	return loop.In
 }
 
+// Invokes returns the calls of custom operators' kernels in k. Only such a kernel may fail.
+func (k *Kernel) Invokes() []*loop.Invoke {
+	if k.Loop == nil {
+		return nil
+	}
+	return k.Loop.Invokes()
+}
+
 // Uses tells whether the kernel reads its operand i, and whether it writes it.
 func (k *Kernel) Uses(i int) (read, write bool) {
 	r := k.Role(i)

@@ -9,6 +9,7 @@ import (
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/ops"
 )
 
 // writtenBack returns of every input that the method writes the output that it gets.
@@ -71,7 +72,7 @@ func (b *builder) inputs(m *ir.Method) {
 }
 
 func (b *builder) scalarVar(v *ir.Value) *expr.Var {
-	x := &expr.Var{Name: identifier(v.Name), DType: scalarDType(v)}
+	x := &expr.Var{Name: identifier(v.Name), DType: ops.ScalarDType(v.Type.Kind)}
 	b.scalars[v] = expr.Get(x)
 	return x
 }

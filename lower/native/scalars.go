@@ -139,17 +139,6 @@ func (b *builder) scalarValue(v *ir.Value) *expr.Expr {
 	return x
 }
 
-// scalarDType returns the dtype a run-time scalar is passed as.
-func scalarDType(v *ir.Value) ir.DType {
-	switch v.Type.Kind {
-	case ir.BoolKind:
-		return ir.Bool
-	case ir.IntKind:
-		return ir.Int64
-	}
-	return ir.Float64
-}
-
 // Dim is a dynamic number that the caller passes to the method or gets from it: a
 // dimension of an input or output, or an integer input.
 type Dim struct {

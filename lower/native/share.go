@@ -487,8 +487,34 @@ func (a *abstracter) stmt(s loop.Stmt) loop.Stmt {
 		return &loop.Store{Buf: s.Buf, At: a.index(s.At), Value: a.value(s.Value)}
 	case *loop.Break:
 		a.key.WriteString("break")
+	case *loop.Invoke:
+		fmt.Fprintf(&a.key, "invoke %s", s.Op)
+		return &loop.Invoke{Op: s.Op, Args: a.actuals(s.Args)}
 	}
 	return s
+}
+
+// actuals abstracts the sizes and numbers that a custom operator's kernel gets.
+func (a *abstracter) actuals(args []loop.Actual) []loop.Actual {
+	out := make([]loop.Actual, len(args))
+	for i, x := range args {
+		fmt.Fprintf(&a.key, ",%d,%d,%d", x.Kind, x.Buf, len(x.Sizes))
+		switch x.Kind {
+		case loop.Constant:
+			fmt.Fprintf(&a.key, "=%T%v", x.Const, x.Const)
+		case loop.IndexNumber:
+			x.Index = a.index(x.Index)
+		case loop.Number, loop.ReadTensor:
+			x.Value = a.value(x.Value)
+		}
+		x.Sizes = slices.Clone(x.Sizes)
+		for d, n := range x.Sizes {
+			x.Sizes[d] = a.index(n)
+		}
+		x.List = a.actuals(x.List)
+		out[i] = x
+	}
+	return out
 }
 
 // value abstracts a scalar expression: index expressions and floating

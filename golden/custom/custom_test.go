@@ -1,0 +1,111 @@
+// Package custom tests models with custom operators, whose kernels are in the folders fir and c.
+package custom
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/codegen/custom"
+	"github.com/etgen/etgen/golden/conform"
+	"github.com/etgen/etgen/golden/tier"
+	"github.com/etgen/etgen/golden/way"
+)
+
+// run runs the cases at dir with kernels, every way, and returns what is missed and how many passed.
+func run(t *testing.T, dir string, names ...string) (problems []string, passed int) {
+	t.Helper()
+	k, err := custom.Load(t.Context(), names...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := way.Settings{Options: compile.Options{Custom: k}}
+	for _, w := range []way.Way{way.C{Settings: s}, way.Go{Settings: s}, way.RT{Settings: s}} {
+		n, err := conform.Check(t.Context(), []string{dir}, []way.Way{w}, func(m conform.Miss) {
+			problems = append(problems, m.String())
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		passed += n.Passed
+	}
+	return problems, passed
+}
+
+// Each case computes what PyTorch recorded, in C, in Go and by rt.
+func TestCases(t *testing.T) {
+	tier.Needs(t, tier.Normal)
+	problems, passed := run(t, "cases", "fir", "c/fir.c")
+	if len(problems) > 0 || passed != 24 { // four cases of two files, three ways
+		t.Errorf("%d passed; missed:\n%s", passed, strings.Join(problems, "\n"))
+	}
+}
+
+// write makes a module of one file with kernels.
+func write(t *testing.T, text string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{"go.mod": "module example.com/bad\n\ngo 1.24\n",
+		"bad.go": "package bad\n\n" + text} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// What a kernel does wrong is an error of the call that names the operator.
+func TestFaults(t *testing.T) {
+	tier.Needs(t, tier.Normal)
+	const mark = "//etgen:kernel fir::square(Tensor x) -> Tensor\nfunc Square(x, out []float32) "
+	for _, test := range []struct{ name, text, want string }{
+		{"panic", mark + "{ panic(\"no\") }", "its kernel panicked: no"},
+		{"outside", mark + "{ out[len(out):len(out)+1][0] = 1 }", "its kernel panicked: runtime error"},
+		{"error", "import \"errors\"\n\n" + mark + "error { return errors.New(\"not today\") }", "not today"},
+		{"none", strings.Replace(mark, "square(", "other(", 1) + "{}", "has no kernel in Go"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			problems, _ := run(t, "cases/sizes", write(t, test.text))
+			found := 0
+			for _, p := range problems {
+				if strings.Contains(p, test.want) && strings.Contains(p, "fir.square") {
+					found++
+				}
+			}
+			if found == 0 {
+				t.Errorf("no %q in:\n%s", test.want, strings.Join(problems, "\n"))
+			}
+		})
+	}
+}
+
+// Kernels that do not fit their schemas are refused with the place in their source.
+func TestRefuses(t *testing.T) {
+	for _, test := range []struct{ text, want string }{
+		{"//etgen:kernel my::f(Tensor x) -> Tensor\nfunc F(x []float32) {}",
+			"bad.go:4:1: kernel F of my::f(Tensor x) -> Tensor: it has 1 parameters; the schema asks for 2"},
+		{"//etgen:kernel my::f(Tensor x, float k) -> Tensor\nfunc F(x []float32, k int, out []float32) {}",
+			"parameter k is int; for float k it can be float64"},
+		{"//etgen:kernel my::f(Tensor x) -> Tensor\nfunc F(x []string, out []float32) {}",
+			"parameter x is []string; for Tensor x it can be a slice of elements"},
+		{"//etgen:kernel my::f(Tensor x) -> Tensor\nfunc f(x, out []float32) {}", "it is not exported"},
+		{"//etgen:kernel my::f(Tensor x) -> Tensor\nfunc F(x, out []float32) int { return 0 }",
+			"it can return nothing or an error"},
+		{"//etgen:kernel my::f(Tensor x\nfunc F(x, out []float32) {}", "bad.go:4:1: "},
+		{"//etgen:kernel my::f(Tensor x) -> Tensor\nfunc F(x, out []float32) {}\n\n" +
+			"//etgen:shape my::f\nfunc S(x []int) int { return 1 }", "it returns int; sizes are []int"},
+		{"func F() {}", "no function has a comment //etgen:kernel"},
+		{"func F() { return 1 }", "bad.go:3:"},
+	} {
+		_, err := custom.Load(context.Background(), write(t, test.text))
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s\ngives %v, want %q", test.text, err, test.want)
+		}
+	}
+	if _, err := custom.Load(context.Background(), filepath.Join(t.TempDir(), "no.c")); err == nil {
+		t.Error("a file that is not there is taken")
+	}
+}

@@ -1,0 +1,3 @@
+module github.com/etgen/etgen/golden/custom/fir
+
+go 1.24
