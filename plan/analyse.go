@@ -49,7 +49,7 @@ type pairing struct {
 // analysis is what the planners know of a problem.
 type analysis struct {
 	problem *Problem
-	flow    *flow
+	steps   int // of the problem
 	nodes   []node
 	pairs   []pairing // those that are permitted, by step, dst, src
 
@@ -61,7 +61,7 @@ func analyse(p *Problem) (*analysis, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	a := &analysis{problem: p, flow: newFlow(p.regions())}
+	a := &analysis{problem: p, steps: p.regions()[0].Last + 1}
 	touches := p.touches()
 	nodeOf := make([]int, len(p.Buffers))
 	live := &liveness{program: newProgram(p.regions())}

@@ -3,19 +3,20 @@ package plan
 import (
 	"cmp"
 	"errors"
-	"math/rand/v2"
 	"slices"
 )
 
-// Best runs several placements and keeps the smallest, memory by memory. First
-// it tries a handful of orders, Greedy's among them; then, as long as the plan
-// is above the lower bound, it repeats the best orders with a buffer moved
-// forward that stands at the peak, and now and then shaken. The effort is bounded, by counted
-// operations
-// and not by time: the same problem always gives the same plan. Where very many
-// buffers are in conflict it is a sweep over the program instead.
+// Best finds a placement of least size, memory by memory, if its effort suffices.
+// It places in a handful of orders, Greedy's among them. As long as the smallest
+// result is above the lower bound, it searches for a placement in fewer bytes:
+// first in as few as the bound, then by halves between that and the smallest
+// result. The search is exact: it ends with a placement or with the proof that
+// there is none of the buffers that then lie in place of one another; the results
+// of all orders say which these are. The effort is counted and not timed: the
+// same problem gives the same plan on every machine. Where very many buffers are
+// in conflict it is a sweep over the program instead.
 type Best struct {
-	// Effort bounds the repairs, in conflicts looked at; 0 means DefaultEffort.
+	// Effort bounds the search, in buffers and steps looked at; 0 means DefaultEffort.
 	Effort int
 	// Done, if not nil, ends the search with ErrStopped when it is closed.
 	Done <-chan struct{}
@@ -24,8 +25,9 @@ type Best struct {
 // ErrStopped is the error of a search that was told to stop.
 var ErrStopped = errors.New("planning memory was stopped")
 
-// DefaultEffort takes a fraction of a second at most.
-const DefaultEffort = 5_000_000
+// DefaultEffort takes some five seconds of a processor, and only where there are
+// hundreds of buffers for which the search finds neither a placement nor a proof.
+const DefaultEffort = 500_000_000
 
 // All orders are tried of problems with up to so many pairs of buffers in conflict,
 // and so many more for each buffer. Networks have some ten for each, and 180
@@ -50,15 +52,15 @@ func (b Best) Plan(p *Problem) (*Plan, error) {
 	}
 	offsets := make([]int64, len(a.nodes))
 	for m, peak := range a.bound() {
-		s := &search{placer: newPlacer(a.nodes), memory: m, bound: peak.Bytes, effort: effort,
-			stop: b.Done, place: make([]int, len(a.nodes))}
+		s := &search{analysis: a, memory: m, bound: peak.Bytes,
+			work: &work{left: effort, stop: b.Done}}
 		for i, n := range a.nodes {
 			if n.memory == m {
 				s.members = append(s.members, i)
 			}
 		}
 		s.run()
-		if s.stopped() {
+		if s.work.stopped() {
 			return nil, ErrStopped
 		}
 		for _, i := range s.members {
@@ -81,96 +83,85 @@ func (a *analysis) swept() *Plan {
 
 // search looks for a small placement of the nodes of one memory.
 type search struct {
-	*placer
+	*analysis
 	memory  int
 	members []int
 	bound   int64
-	effort  int
-	stop    <-chan struct{}
+	work    *work
 
-	best     []int64 // offsets of the best placement so far
-	bestSize int64
-
-	place, top, targets []int   // room for promote
-	before              []int64 // … and for repair
+	best []int64 // offsets of the best placement so far
+	size int64   // and what it takes
 }
 
-// done reports whether there is nothing more to gain or to spend.
-func (s *search) done() bool {
-	return s.bestSize <= s.bound || s.work >= s.effort || s.stopped()
-}
-
-// stopped reports whether nobody waits for the result any more.
-func (s *search) stopped() bool {
-	select {
-	case <-s.stop:
-		return true
-	default:
-		return false
+// keep keeps a placement if it is the best.
+func (s *search) keep(offsets []int64, size int64) {
+	if s.best == nil || size < s.size {
+		s.best, s.size = slices.Clone(offsets), size
 	}
-}
-
-// try places in the given order and keeps the result if it is the best.
-func (s *search) try(order []int, f fit) int64 {
-	s.placer.run(order, f)
-	size := s.size[s.memory]
-	if s.best == nil || size < s.bestSize {
-		s.best, s.bestSize = slices.Clone(s.offsets), size
-	}
-	return size
 }
 
 func (s *search) run() {
-	type candidate struct {
-		order []int
-		fit   fit
-		size  int64
-	}
-	var candidates []candidate
+	pl := newPlacer(s.nodes)
+	placements := [][]int64{nil}
 	for _, order := range s.orders() {
 		for _, f := range []fit{lowestFit, tightestFit} {
-			candidates = append(candidates, candidate{order, f, s.try(order, f)})
-			if s.done() {
+			pl.run(order, f)
+			s.keep(pl.offsets, pl.size[s.memory])
+			placements = append(placements, slices.Clone(pl.offsets))
+			if s.size <= s.bound {
 				return
 			}
 		}
 	}
-	slices.SortStableFunc(candidates, func(x, y candidate) int {
-		return cmp.Compare(x.size, y.size)
-	})
-	for i := range candidates {
-		c := &candidates[i]
-		share := (s.effort - s.work) / (len(candidates) + 1 - i)
-		c.order, c.size = s.repair(c.order, c.fit, c.size, s.work+share)
-		if s.done() {
-			return
-		}
+	s.fit(s.pack(s.members, s.best))
+	for i := 0; i < len(placements) && s.size > s.bound && len(s.pairs) > 0; i++ {
+		s.fit(s.pack(s.members, placements[i]))
 	}
-	slices.SortStableFunc(candidates, func(x, y candidate) int {
-		return cmp.Compare(x.size, y.size)
-	})
-	// Shake the best ones and repair again. The generator's fixed seed makes the
-	// shakes part of the algorithm: they are the same in every run.
-	rng := rand.New(rand.NewPCG(1, 1))
-	for k := 0; !s.done(); k = (k + 1) % min(3, len(candidates)) {
-		c := &candidates[k]
-		order := shake(c.order, rng)
-		order, size := s.repair(order, c.fit, s.try(order, c.fit), s.effort)
-		if size <= c.size {
-			c.order, c.size = order, size
+}
+
+// fit searches for places of the items of a packing in fewer bytes: first in what is
+// the least possible, then by halves between that and the smallest found, and once
+// more if that ends before the effort does.
+func (s *search) fit(pk *packing) {
+	if len(pk.items) == 0 {
+		return
+	}
+	least := max(pk.lower, s.bound)
+	for seed := uint64(1); least < s.size && !s.work.spent(); seed++ {
+		low, first := least, true
+		for low < s.size && !s.work.spent() {
+			try := low
+			if !first {
+				try += (s.size - low) / 2 / pk.grain * pk.grain
+			}
+			x := newFitting(pk, try, s.work.share())
+			switch got := x.run(seed); {
+			case got == fits:
+				s.keep(s.offsets(x))
+			case got == never && low == least:
+				least = try + pk.grain
+				fallthrough
+			default:
+				low = try + pk.grain
+			}
+			s.work.left += x.work.left
+			first = false
 		}
 	}
 }
 
-// shake returns the order with a few members moved elsewhere.
-func shake(order []int, rng *rand.Rand) []int {
-	order = slices.Clone(order)
-	for range 1 + rng.IntN(4) {
-		from, to := rng.IntN(len(order)), rng.IntN(len(order))
-		i := order[from]
-		order = slices.Insert(slices.Delete(order, from, from+1), to, i)
+// offsets returns where the nodes are when a search has placed all items.
+func (s *search) offsets(x *fitting) (offsets []int64, size int64) {
+	offsets = make([]int64, len(s.nodes))
+	for i := range x.items {
+		for _, m := range x.items[i].members {
+			offsets[m.node] = x.at[i] + m.shift
+		}
 	}
-	return order
+	for _, i := range s.members {
+		size = max(size, offsets[i]+s.nodes[i].size)
+	}
+	return offsets, size
 }
 
 // orders returns the orders to start from: by size; by size times lifetime; by
@@ -200,56 +191,4 @@ func (s *search) orders() [][]int {
 		by(func(i int) float64 { return steps[i] }),
 		by(func(i int) float64 { return -float64(start(s.nodes[i])) }),
 	}
-}
-
-// repair moves nodes that reach the peak forward in the order: to the front, or
-// just before one of the neighbours below it that hold it up. It goes on from
-// the result if that is no larger, and gives up after as many fruitless tries
-// in a row as there are nodes, or when the work done reaches limit. It returns
-// where it ended.
-func (s *search) repair(order []int, f fit, size int64, limit int) ([]int, int64) {
-	s.placer.run(order, f)
-	fruitless := 0
-	for turn := 0; fruitless < len(order)+16 && s.work < limit && !s.done(); turn++ {
-		next := s.promote(order, size, turn)
-		s.before = append(s.before[:0], s.offsets...)
-		got := s.try(next, f)
-		if got < size {
-			fruitless = 0
-		} else {
-			fruitless++
-		}
-		if got <= size {
-			order, size = next, got
-		} else {
-			copy(s.offsets, s.before)
-		}
-	}
-	return order, size
-}
-
-// promote returns the order with one node at the peak moved forward. Which one,
-// and how far, depends on turn, so that repeated tries differ.
-func (s *search) promote(order []int, size int64, turn int) []int {
-	// place and top are positions in order.
-	place, top, targets := s.place, s.top[:0], append(s.targets[:0], 0)
-	for k, i := range order {
-		place[i] = k
-		if s.offsets[i]+s.nodes[i].size == size {
-			top = append(top, k)
-		}
-	}
-	from := top[turn%len(top)]
-	for _, e := range s.nodes[order[from]].edges {
-		if k := place[e.to]; k < from && k > 0 {
-			targets = append(targets, k)
-		}
-	}
-	s.top, s.targets = top, targets
-	to := targets[turn/len(top)%len(targets)]
-	if to == from { // it is the first already: try it later
-		to = min(len(order)-1, 1+turn%len(order))
-	}
-	next := slices.Delete(slices.Clone(order), from, from+1)
-	return slices.Insert(next, to, order[from])
 }

@@ -28,7 +28,7 @@ func (a *analysis) bound() []Peak {
 	change := make([][]int64, memories) // of the live bytes, from each step to the next
 	for m := range peaks {
 		peaks[m].Step = -1
-		change[m] = make([]int64, a.flow.steps+1)
+		change[m] = make([]int64, a.steps+1)
 	}
 	for _, n := range a.nodes {
 		for _, s := range n.live {
@@ -39,7 +39,7 @@ func (a *analysis) bound() []Peak {
 	saved := a.savings()
 	for m := range peaks {
 		var live int64
-		for s := range a.flow.steps {
+		for s := range a.steps {
 			live += change[m][s]
 			if bytes := live - saved[memoryStep{m, s}]; bytes > peaks[m].Bytes {
 				peaks[m] = Peak{bytes, s}

@@ -75,8 +75,9 @@
 //
 // [Greedy] places by descending size at the lowest free offset, in place over
 // a share partner if that costs nothing. [Best] tries several orders and then
-// repairs the peak until it meets the lower bound or has used up a fixed amount
-// of work; it is never worse than Greedy. [Disjoint] gives each buffer a place
+// searches exactly for a smaller plan, until it meets the lower bound, proves that
+// none is smaller or has used up a fixed amount of work; it is never worse than
+// Greedy. [Disjoint] gives each buffer a place
 // of its own, the reference for tests that compare a planned program with an
 // unplanned one; [Dead] tells them what to poison when. All are deterministic.
 //

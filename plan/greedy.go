@@ -66,7 +66,6 @@ type placer struct {
 	nodes   []node
 	offsets []int64 // -1: not placed yet
 	size    []int64 // so far, by memory
-	work    int     // edges looked at, the measure of effort
 
 	blocks  []block
 	reached []int // 1 + the node on whose behalf the chain search got here
@@ -119,7 +118,6 @@ func (pl *placer) choose(i int, f fit) int64 {
 // gap finds room for node i clear of all placed neighbours.
 func (pl *placer) gap(i int, f fit) int64 {
 	n := &pl.nodes[i]
-	pl.work += len(n.edges) + 1
 	pl.blocks = pl.blocks[:0]
 	for _, e := range n.edges {
 		if at := pl.offsets[e.to]; at >= 0 {
@@ -178,7 +176,6 @@ func (pl *placer) inPlace(i int, limit int64) int64 {
 // fits reports whether node i may start at the given offset.
 func (pl *placer) fits(i int, at int64) bool {
 	n := &pl.nodes[i]
-	pl.work += len(n.edges)
 	for _, e := range n.edges {
 		o := pl.offsets[e.to]
 		if o < 0 || o >= at+n.size || at >= o+pl.nodes[e.to].size ||

@@ -176,8 +176,8 @@ func Dead(p *Problem) ([][]BufferID, error) {
 	if err != nil {
 		return nil, err
 	}
-	dead := make([][]BufferID, a.flow.steps)
-	next := a.flow.nextSteps()
+	dead := make([][]BufferID, a.steps)
+	next := newFlow(p.regions()).nextSteps()
 	for _, n := range a.nodes {
 		for _, span := range n.live {
 			for s := span.First; s <= span.Last; s++ {

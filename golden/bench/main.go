@@ -55,7 +55,7 @@ type settings struct {
 }
 
 // allTables are what settings.tables may name.
-const allTables = "etgen,grow,run,threads,rt,size,registry"
+const allTables = "etgen,grow,run,threads,rt,size,registry,plan"
 
 // report is one table of some cases.
 type report func(ctx context.Context, s *settings, cases []*testcase.Case) (*table, error)
@@ -84,7 +84,8 @@ func run(ctx context.Context, args []string, out, messages io.Writer) error {
 		return err
 	}
 	reports := map[string]report{"etgen": etgenTable, "grow": growTable, "run": runTable,
-		"threads": threadsTable, "rt": runtimeTable, "size": sizeTable, "registry": registryTable}
+		"threads": threadsTable, "rt": runtimeTable, "size": sizeTable, "registry": registryTable,
+		"plan": planTable}
 	names := strings.Split(s.tables, ",")
 	for _, name := range names {
 		if reports[name] == nil {
