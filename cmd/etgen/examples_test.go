@@ -250,7 +250,9 @@ func elsewhere(line string) bool {
 		}
 	}
 	_, err := exec.LookPath("arm-none-eabi-gcc")
-	return strings.HasPrefix(line, "arm-none-eabi-gcc") && err != nil
+	wants := strings.HasPrefix(line, "arm-none-eabi-gcc") || strings.Contains(line, "etgen size ") ||
+		strings.Contains(line, "--max-stack")
+	return wants && err != nil
 }
 
 // Every example of every help page works as printed, in a folder that has files of

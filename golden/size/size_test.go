@@ -103,8 +103,12 @@ func TestState(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "net_pal.h")); err != nil {
 		t.Fatal(err)
 	}
-	if s, err = Folder(t.Context(), dir, Options{}); err != nil {
+	threads, err := Folder(t.Context(), dir, Options{})
+	if err != nil {
 		t.Fatal(err)
+	}
+	if threads.Target != "generic" || threads.Flash == 0 {
+		t.Errorf("%+v", threads)
 	}
 }
 
