@@ -14,12 +14,14 @@ const (
 	// column: a vector of more than 8 lanes holds the channels of neighbouring pixels. w is
 	// [kh][kw][16], the channels repeated; bias is repeated likewise.
 	depthwiseNarrow = "depthwise_narrow_f32"
+	// depthwiseFours is for MVE, and a multiple of four channels.
+	depthwiseFours = "depthwise_mve_f32"
 )
 
 // DepthwiseRows is the depthwise convolution over images whose channels lie innermost in
 // memory; w is [kh][kw][channels].
 func DepthwiseRows() *Kernel {
-	return &Kernel{Name: "depthwise_rows_f32", Forms: []string{depthwiseSlide, depthwiseNarrow},
+	return &Kernel{Name: "depthwise_rows_f32", Forms: []string{depthwiseSlide, depthwiseNarrow, depthwiseFours},
 		Descriptor: depthwiseRowsParams, Windows: true, InPatches: depthwiseInPatches, Go: "rows.Depthwise",
 		Buffers: []string{"w", "bias"}, Phases: []string{"rows"}, Bounds: true,
 		Operands: []string{"x"}, C: true, Match: matchDepthwiseRows}
@@ -37,7 +39,8 @@ func (a *axis) slides() bool {
 // matchDepthwiseRows matches any number of channels if the language's kernel fills vectors
 // with neighbouring pixels, else 8, or as many as fill one by themselves.
 func matchDepthwiseRows(r *Request) *Instance {
-	if !ChannelsLast(r.Target) {
+	mve := r.Target.Machine.MVE && r.Target.Language.Has(DepthwiseRows())
+	if !ChannelsLast(r.Target) && !mve {
 		return nil
 	}
 	cv, pixels := convolutionOf(r), r.Target.Language.FindsVectors
@@ -47,6 +50,10 @@ func matchDepthwiseRows(r *Request) *Instance {
 	cols := &cv.axes[1]
 	form, times, speed := "", 1, 4.0
 	switch {
+	case mve && cv.groups%4 != 0:
+		return nil
+	case mve:
+		form = depthwiseFours
 	case pixels:
 		form = depthwiseLanes
 		if cols.stride.Is(1) {

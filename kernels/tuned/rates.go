@@ -28,7 +28,7 @@ func (t Target) Rates() *Rates {
 		return nil
 	case m.MVE:
 		return &Rates{Operation: 7, Code: 0.4, Floats: true,
-			floats: rate{product: 1.23, alone: 1.6, window: 5.5, result: 45},
+			floats: rate{product: 0.8, alone: 1.1, window: 1.4, result: 20},
 			bytes:  rate{product: 0.19, alone: 0.08, window: 0.9, result: 27}}
 	case m.DSP:
 		r := &Rates{Operation: 7, Code: 0.4, Floats: true,

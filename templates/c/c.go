@@ -91,13 +91,7 @@ func given(args []string, acc, c string) (list []string) {
 // with group. In y, the one of channel 0 of all is at position row.
 func (k *Kernel) FourResults(sums, row, group, c, count string) string {
 	stride, channel := "out_stride_channel", group+c
-	lanes := k.Result.Name == "" || k.Result.Lanes != ""
-	store := "vstrwq_s32(y + o, " + sums + ");"
-	if name := k.Result.Lanes; name != "" {
-		store = name + "(" + strings.Join(append([]string{"y + o"}, given(k.Result.LanesArgs, sums,
-			channel)...), ", ") + ");"
-	}
-	store = fmt.Sprintf("const %s o = %s + %s;\n%s", k.Index, row, channel, store)
+	store, lanes := k.stored("s32", sums, row, channel)
 	if lanes && k.Multiple(count, 4) && k.One(stride) {
 		return k.Say(store)
 	}
@@ -111,6 +105,27 @@ func (k *Kernel) FourResults(sums, row, group, c, count string) string {
 		sums, k.Index, count, c, count, c)
 	each := channel + " + k"
 	return k.Say(begin) + k.Results("sum[k]", row+" + ("+each+") * "+stride, each, "k < some") + end
+}
+
+// stored stores what becomes of a vector of plain results in channels from c on, at position row of
+// channel 0, and reports whether there is a function for that. Suffix is that of the type of vector.
+func (k *Kernel) stored(suffix, vector, row, c string) (text string, ok bool) {
+	text = fmt.Sprintf("const %s o = %s + %s;\n", k.Index, row, c)
+	if name := k.Result.Lanes; name != "" {
+		return text + name + "(" + strings.Join(append([]string{"y + o"}, given(k.Result.LanesArgs,
+			vector, c)...), ", ") + ");", true
+	}
+	return text + "vstrwq_" + suffix + "(y + o, " + vector + ");", k.Result.Name == ""
+}
+
+// FourFloats stores what becomes of four plain results, of float32, likewise. Channels beside each
+// other lie so in y.
+func (k *Kernel) FourFloats(vector, row, c string) string {
+	if text, ok := k.stored("f32", vector, row, c); ok {
+		return k.Say(text)
+	}
+	return k.Say("float sum[4];\nvstrwq_f32(sum, "+vector+");\n") + k.Results("sum[k]",
+		row+" + "+c+" + k", c+" + k", "int k < 4")
 }
 
 // WithIntegers returns a text with declarations of integers where its body begins:
