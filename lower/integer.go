@@ -223,7 +223,8 @@ func (a *integerArithmetic) quantity(c *ops.Call) *quantity {
 		q.scales, q.zeros = c.Arg(scale), c.Arg(zero)
 	}
 	scales, ok := a.numbers(c, scale)
-	if s, z := c.Value(scale), c.Value(zero); s != nil && a.chosen[s] && a.chosen[z] {
+	if s, z := c.Value(scale), c.Value(zero); s != nil && z != nil && !a.constant[s] &&
+		a.between(z, least, most) {
 		q.dynamic = [2]*ir.Value{s, z}
 		return q
 	}
@@ -252,6 +253,36 @@ func (a *integerArithmetic) quantity(c *ops.Call) *quantity {
 	return q
 }
 
+// between reports whether v is a zero point that the run chooses of the integers from least to
+// most.
+func (a *integerArithmetic) between(v *ir.Value, least, most int64) bool {
+	for v.Def != nil && !a.chosen[v] {
+		from, ok := v.Def.Arg("self").(ir.Ref)
+		switch op := v.Def.Op; {
+		case ok && (op == "aten.view.default" || op == "aten._to_copy.default"):
+			v = from.Value
+		case op == "aten.clamp.default":
+			lo, ok1 := number(v.Def.Arg("min"))
+			hi, ok2 := number(v.Def.Arg("max"))
+			return ok1 && ok2 && lo >= float64(least) && hi <= float64(most)
+		default:
+			return false
+		}
+	}
+	return a.chosen[v]
+}
+
+// number is a number of the graph's text.
+func number(arg ir.Arg) (float64, bool) {
+	switch x := arg.(type) {
+	case ir.Int:
+		return float64(x), true
+	case ir.Float:
+		return float64(x), true
+	}
+	return 0, false
+}
+
 // numbers returns a number, or the elements of a constant tensor.
 func (a *integerArithmetic) numbers(c *ops.Call, name string) ([]float64, bool) {
 	v := c.Value(name)
@@ -262,7 +293,15 @@ func (a *integerArithmetic) numbers(c *ops.Call, name string) ([]float64, bool) 
 	return a.elements(v)
 }
 
+// elements returns those of a constant tensor, or of a view of one.
 func (a *integerArithmetic) elements(v *ir.Value) ([]float64, bool) {
+	for v.Def != nil && v.Def.Op == "aten.view.default" {
+		from, ok := v.Def.Arg("self").(ir.Ref)
+		if !ok {
+			return nil, false
+		}
+		v = from.Value
+	}
 	if v.Type.Kind != ir.TensorKind || !a.constant[v] {
 		return nil, false
 	}

@@ -29,6 +29,63 @@ var quantSamples = bySchema{
 	"quantized_decomposed.embedding_2bit.dtype":                        quantEmbeddings(2),
 }
 
+// torchaoSamples are those of blocks: a tensor, a channel, a row, a group of a row, and others.
+var torchaoSamples = byName{
+	"torchao.quantize_affine.default": func(r *Rand) []Sample {
+		return affine(func(in ir.DType, sizes, block, scales []int64, zero any) Sample {
+			return NewSample("input", Tensor(in, Values{Lo: -3, Hi: 3}, sizes...), "block_size", block,
+				"scale", Tensor(ir.Float32, Values{Lo: 0.01, Hi: 0.1}, scales...), "zero_point", zero,
+				"output_dtype", ir.Int8, "quant_min", -127, "quant_max", 127)
+		})
+	},
+	"torchao.dequantize_affine.default": func(r *Rand) []Sample {
+		return affine(func(out ir.DType, sizes, block, scales []int64, zero any) Sample {
+			return NewSample("input", Tensor(ir.Int8, Values{}, sizes...), "block_size", block,
+				"scale", Tensor(ir.Float32, Values{Lo: 0.01, Hi: 0.1}, scales...), "zero_point", zero,
+				"input_dtype", ir.Int8, "quant_min", nil, "quant_max", nil, "output_dtype", out)
+		})
+	},
+	"torchao.choose_qparams_affine.default": func(r *Rand) []Sample {
+		var out []Sample
+		how := []string{"ASYMMETRIC", "SYMMETRIC", "SYMMETRIC_NO_CLIPPING_ERR"}
+		affine(func(d ir.DType, sizes, block, _ []int64, zero any) Sample {
+			var dtype any
+			if zero != nil {
+				dtype = ir.Int8
+			}
+			s := NewSample("input", Tensor(ir.Float32, Values{Lo: -3, Hi: 3}, sizes...), "mapping_type",
+				how[len(out)%3], "block_size", block, "target_dtype", ir.Int8, "quant_min", nil,
+				"quant_max", 127, "eps", []any{nil, 0x1p-10}[len(out)%2], "scale_dtype", d,
+				"zero_point_dtype", dtype, "keepdim", len(out)%2 == 1)
+			out = append(out, s)
+			return s
+		})
+		return out
+	},
+}
+
+// affine makes a sample of each kind of block.
+func affine(of func(d ir.DType, sizes, block, scales []int64, zero any) Sample) []Sample {
+	var out []Sample
+	for i, s := range []struct{ sizes, block, scales []int64 }{
+		{[]int64{2, 3, 4}, []int64{2, 3, 4}, []int64{}},
+		{[]int64{2, 3, 4}, []int64{2, 1, 4}, []int64{3}},
+		{[]int64{2, 3, 4}, []int64{1, 1, 4}, []int64{2, 3}},
+		{[]int64{3, 8}, []int64{1, 4}, []int64{3, 2}},
+		{[]int64{3, 8}, []int64{1, 8}, []int64{3, 1}},
+		{[]int64{4, 6, 2}, []int64{2, 3, 2}, []int64{2, 2}},
+	} {
+		for _, d := range []ir.DType{ir.Float32, ir.Float16} {
+			var zero any
+			if i%2 == 0 {
+				zero = Tensor(ir.Int32, Values{Lo: -9, Hi: 9}, s.scales...)
+			}
+			out = append(out, of(d, s.sizes, s.block, s.scales, zero))
+		}
+	}
+	return out
+}
+
 // int8Samples are those of mixed products, of training with rounded values, and of cortex_m.
 var int8Samples = byName{
 	"quantized_decomposed.mixed_mm.default": func(r *Rand) []Sample {

@@ -354,6 +354,7 @@ func groups() [][]entry {
 		searchOps(),
 		integerOps(),
 		quantOps(),
+		torchaoOps(),
 		cortexMOps(),
 		scalarOps(),
 		primOps(),
