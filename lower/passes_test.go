@@ -18,7 +18,7 @@ func TestPasses(t *testing.T) {
 			return c.Op.Name() == ops.Attention
 		}}
 	known := map[string]bool{"to-core": true, "fold-constants-for-speed": true,
-		"exact-products-for-speed": true}
+		"exact-products-for-speed": true, StreamPass: true}
 	for _, pass := range Passes() {
 		known[pass.Name] = true
 		t.Run(pass.Name, func(t *testing.T) {

@@ -16,8 +16,10 @@ import (
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/codegen/custom"
 	"github.com/etgen/etgen/codegen/golang"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/tuned"
+	"github.com/etgen/etgen/lower"
 	"github.com/etgen/etgen/plan"
 )
 
@@ -39,6 +41,7 @@ type compileFlags struct {
 	quantize               string
 	calibrate              []string
 	kernels, customOps     []string
+	stream, streamPadding  string
 	cmd                    *cobra.Command
 }
 
@@ -75,6 +78,11 @@ func (f *compileFlags) add(cmd *cobra.Command, a *app) {
 		"kernels of custom operators: files in C, or Go packages, whose comments say //etgen:kernel and the operator's schema")
 	flags.StringArrayVar(&f.customOps, "custom-op", nil,
 		"the schema of a custom operator, as in 'my::scale(Tensor x, float by) -> Tensor'; Tensor(a!) is an argument that it writes to")
+	flags.StringVar(&f.stream, "stream", "",
+		"DIM or INPUT:DIM: the model takes the next frames along that dimension of its input alone, "+
+			"and keeps as state what it needs of those before")
+	oneOf(cmd, &f.streamPadding, "stream-padding", "zeros", []string{"zeros", "frames"},
+		"with --stream: what stands where the window pads its ends: zeros, which is for padding of the beginning alone, or the frames that are there")
 	fixed(cmd, "target", tuned.MachineNames()...)
 }
 
@@ -92,6 +100,12 @@ func (f *compileFlags) generator() string {
 	}
 	if f.checked {
 		text += " --checked"
+	}
+	if f.stream != "" {
+		text += " --stream=" + foreign.Of(f.stream).Comment()
+		if f.streamPadding != "zeros" {
+			text += " --stream-padding=" + f.streamPadding
+		}
 	}
 	if f.quantize != "" {
 		text += " --quantize=" + filepath.Base(f.quantize)
@@ -168,10 +182,29 @@ func (f *compileFlags) options(model ...string) compile.Options {
 		}
 		opt.Planner = ofModel(compile.AsIs(model[0]))
 	}
-	opt.Recipe = f.recipe(model)
+	opt.Recipe, opt.Stream = f.recipe(model), f.streaming()
 	opt.Custom = must.Get(custom.Load(f.cmd.Context(), f.kernels...))
 	must.Check(opt.Custom.Declare(f.customOps...))
 	return opt
+}
+
+// streaming reads --stream.
+func (f *compileFlags) streaming() *lower.StreamOptions {
+	if f.stream == "" {
+		if f.cmd.Flags().Changed("stream-padding") {
+			failUsage("--stream-padding is for --stream=DIM")
+		}
+		return nil
+	}
+	input, dim, named := strings.Cut(f.stream, ":")
+	if !named {
+		input, dim = "", f.stream
+	}
+	n, err := strconv.Atoi(dim)
+	if err != nil || n < 0 || named && input == "" {
+		failUsage("--stream=%s: take the number of a dimension, or INPUT:DIM", f.stream)
+	}
+	return &lower.StreamOptions{Input: input, Dim: n, Frames: f.streamPadding == "frames"}
 }
 
 // displaced warns of other models' Go packages in dir that pkg takes the place of.

@@ -72,7 +72,7 @@ func passNames() (names []string) {
 	for _, p := range lower.Passes() {
 		names = append(names, p.Name)
 	}
-	return append(names, quantize.PassName)
+	return append(names, quantize.PassName, lower.StreamPass)
 }
 
 func dialectNames() (names []string) {
@@ -93,6 +93,8 @@ func passList() string {
 	}
 	fmt.Fprintf(&b, "  %-*s  %s\n", width, quantize.PassName,
 		"with --quantize, behind fold-batch-norm: insert what a recipe says")
+	fmt.Fprintf(&b, "  %-*s  %s\n", width, lower.StreamPass,
+		"with --stream, before others: keep state in place of frames that are computed again")
 	return strings.TrimRight(b.String(), "\n")
 }
 

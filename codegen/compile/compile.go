@@ -41,8 +41,10 @@ type Options struct {
 	// scale: "float" or "fixed"; "" is fixed for targets without floats in hardware.
 	Requantize string
 	// Dialect of an ExecuTorch program of a quantized network is "" or DialectCortexM.
-	Dialect        string
-	Poison         bool // tests: overwrite dead buffers; with plan.Disjoint only
+	Dialect string
+	Poison  bool // tests: overwrite dead buffers; with plan.Disjoint only
+	// Stream, if not nil, makes the program take frames one by one.
+	Stream         *lower.StreamOptions
 	Rows           bool // of C and Go: the input comes by rows, as native.Options says
 	Patches        int  // tests: make convolutions in patches of so many rows wherever they can
 	FunctionWeight int  // tests: divide functions of the text that weigh more; 0: codegen.MaxWeight
@@ -109,6 +111,9 @@ func Lower(p *ir.Program, opt Options) (err error) {
 	pipeline := l.pipeline
 	if opt.To != "" {
 		pipeline, _ = lower.To(opt.To)
+	}
+	if opt.Stream != nil {
+		pipeline = lower.Streaming(pipeline, *opt.Stream)
 	}
 	if opt.Recipe != nil {
 		pipeline = must.Get(quantize.Pipeline(p, opt.Recipe, pipeline))

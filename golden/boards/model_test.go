@@ -41,7 +41,8 @@ type generated struct {
 	recipe   *quantize.Recipe
 	form     string // of weights
 	sections map[codegen.SectionKind]string
-	rows     bool     //  the input comes by rows
+	rows     bool // the input comes by rows
+	stream   *lower.StreamOptions
 	sources  []string // files to compile
 	entry    string   // the function
 	model    baremetal.Model
@@ -115,7 +116,7 @@ func (g *generated) generate(t *testing.T, target toolchain.Target) {
 func (g *generated) options(target toolchain.Target) compile.Options {
 	return compile.Options{Name: g.name, Lang: "c", Target: target.Name,
 		Optimize: g.optimize, Recipe: g.recipe, Weights: g.form, Sections: g.sections,
-		Rows: g.rows}
+		Rows: g.rows, Stream: g.stream}
 }
 
 // lower builds the native form of the case's first model file.

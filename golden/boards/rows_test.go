@@ -66,6 +66,8 @@ func ran(t *testing.T, target toolchain.Target, g *generated) *baremetal.Report 
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkOutputs(t, g, report, false)
+	if g.stream == nil {
+		checkOutputs(t, g, report, false)
+	}
 	return report
 }
