@@ -32,7 +32,7 @@ var CortexM = Pass{
 			// Portable operators would be less of what the pass knows.
 			decompose(ctx.Table, m, func(c *ops.Call) bool { return !HasKernel(c.Op) && (ctx.Legal == nil || !ctx.Legal(c)) })
 			x := &cortexM{integerArithmetic: newIntegerArithmetic(false, Constants(p, m)),
-				forms: map[*ir.Value]*fixedForm{}, derived: map[*ir.Value]bool{}}
+				forms: map[*ir.Value]*fixedForm{}, derived: map[*ir.Value]bool{}, sides: ctx.Sides}
 			rewrite(ctx.Table, m, onCalls(x.visit))
 		}
 	}),
@@ -54,6 +54,7 @@ type cortexM struct {
 	*integerArithmetic
 	forms   map[*ir.Value]*fixedForm // floats
 	derived map[*ir.Value]bool       // floats that are made of quantities
+	sides   bool                     // Context.Sides
 }
 
 // fixedForm is how floats become integers once a node quantizes them. What build gives is

@@ -230,10 +230,16 @@ func (m *cortexM) convolution(n *ir.Node,
 		return nil
 	}
 	ints := x.ints
-	if x.inner != nil && !transpose && x.pad[0] != nil && slices.Equal(x.pad[0], x.pad[1]) {
-		ints, padding = x.inner, slices.Clone(padding)
-		for d, p := range image(x.pad[0], 0) {
-			padding[d] += p
+	if x.inner != nil && !transpose && x.pad[0] != nil &&
+		(m.sides || slices.Equal(x.pad[0], x.pad[1])) {
+		ints, padding = x.inner, slices.Concat(padding, padding)
+		for side, pad := range x.pad {
+			for d, p := range image(pad, 0) {
+				padding[2*side+d] += p
+			}
+		}
+		if slices.Equal(padding[:2], padding[2:]) {
+			padding = padding[:2]
 		}
 	}
 	l := m.layer8(x, c.Value("weight"), c.Value("bias"), axis)

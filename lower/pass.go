@@ -26,6 +26,8 @@ type Context struct {
 	Speed bool
 	// Fixed asks for fixed-point arithmetic of quantized networks: see CortexM.
 	Fixed bool
+	// Sides says that convolutions in fixed point may have padding of four numbers.
+	Sides bool
 	// Done, if not nil, ends a pipeline with eval.ErrStopped soon after it is closed.
 	Done <-chan struct{}
 }

@@ -135,6 +135,12 @@ func (g *gen) noInline() string {
 		"defined(__GNUC__)", "__attribute__((noinline))")
 }
 
+// noCopies returns what stands before a function that is there once.
+func (g *gen) noCopies() string {
+	return g.annotation("NOCOPIES", "Copies of it would be no quicker.",
+		"defined(__GNUC__) && !defined(__clang__)", "__attribute__((noinline, noclone))")
+}
+
 // use is helper for templates: dtypes are typeInfos or short names.
 func (g *gen) use(tmpl string, types ...any) (string, error) {
 	var dtypes []ir.DType

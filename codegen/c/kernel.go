@@ -24,7 +24,7 @@ type kernel struct {
 	fields   [][]sym.Expr // of all calls of a tuned kernel
 	dynamic  bool         // one of them is not constant
 	params   *tunedParams // of a tuned kernel
-	anyCalls bool
+	calls    int
 }
 
 // analyseKernels names the kernels and finds out what holds for all their
@@ -55,8 +55,7 @@ func (g *gen) analyseCall(c *native.Call) {
 	if info == nil {
 		must.Fail("kernel %s is called but not listed", c.Kernel.Name)
 	}
-	if !info.anyCalls {
-		info.anyCalls = true
+	if info.calls++; info.calls == 1 {
 		info.disjoint = make([]bool, len(c.Args))
 		info.dropArg = make([]bool, len(c.Args))
 		for i := range c.Args {
@@ -87,7 +86,7 @@ func (g *gen) analyseCall(c *native.Call) {
 // kernel prints k's function.
 func (g *gen) kernel(k *native.Kernel) {
 	info := g.kernels[k]
-	if !info.anyCalls {
+	if info.calls == 0 {
 		return
 	}
 	if k.Tuned != nil {

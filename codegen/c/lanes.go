@@ -304,15 +304,14 @@ func (l *lanes) cast(e *expr.Expr) string {
 		return l.expr(a)
 	}
 	n, ok := l.p.roundedTo(a, typeOf(e.DType))
-	if !ok {
+	if !ok || !n.constant() {
 		return l.fail()
 	}
 	v := "vcvtnq_s32_f32(" + l.expr(n.of) + ")"
 	if n.zero != 0 {
 		v = fmt.Sprintf("vaddq_n_s32(%s, %d)", v, n.zero)
 	}
-	r := interval{n.lo + n.zero, n.hi + n.zero}
-	return fmt.Sprintf("vminq_s32(vmaxq_s32(%s, vdupq_n_s32(%d)), vdupq_n_s32(%d))", v, r.lo, r.hi)
+	return fmt.Sprintf("vminq_s32(vmaxq_s32(%s, vdupq_n_s32(%d)), vdupq_n_s32(%d))", v, n.lo, n.hi)
 }
 
 func (l *lanes) bitcast(e *expr.Expr) string {

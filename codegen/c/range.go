@@ -8,6 +8,7 @@ import (
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
+	"github.com/etgen/etgen/kernels/tuned"
 )
 
 // interval is a range of integers, inclusive.
@@ -25,6 +26,8 @@ type ranges struct {
 	floats map[*expr.Expr]bounds
 	// largest are bounds of the absolute values of operands that are floats, if not nil
 	largest []float64
+	// numbers are what scalars lie between, if not nil
+	numbers []tuned.Number
 }
 
 // known is a range, or that none is known.
@@ -68,6 +71,11 @@ func (rs *ranges) valueRange(e *expr.Expr) (interval, bool) {
 	switch e.Op {
 	case expr.OpConst:
 		return interval{e.Int, e.Int}, e.DType != ir.Uint64 || e.Int >= 0
+	case expr.OpScalar:
+		if e.Buf < len(rs.numbers) && e.DType.Size() <= 4 { // which float64 holds
+			n := rs.numbers[e.Buf]
+			return interval{int64(n.Low), int64(n.High)}, true
+		}
 	case expr.OpIndex:
 		lo, hi := e.Idx.Bounds()
 		return interval{lo, hi}, true
@@ -195,6 +203,10 @@ func (rs *ranges) boundsOf(e *expr.Expr) bounds {
 	case expr.OpRound, expr.OpFloor, expr.OpCeil, expr.OpTrunc:
 		b := rs.floatBounds(e.Args[0])
 		return bounds{math.Floor(b.lo), math.Ceil(b.hi), b.nan}
+	case expr.OpScalar:
+		if e.Buf < len(rs.numbers) {
+			return bounds{rs.numbers[e.Buf].Low, rs.numbers[e.Buf].High, false}
+		}
 	case expr.OpLoad:
 		if e.Buf < len(rs.largest) && e.DType == ir.Float32 {
 			if most := rs.largest[e.Buf]; !math.IsInf(most, 1) {
@@ -483,69 +495,6 @@ func (rs *ranges) throughInt(e *expr.Expr) bool {
 	x := e.Args[0].Args[0]
 	return x.Op == expr.OpAdd && x.Args[0].Op == expr.OpRound && whole(x.Args[1]) &&
 		rs.fits(x, typeOf(e.Args[0].DType))
-}
-
-// roundedNumber is a number, the bounds of what it is rounded to, and what is added to that.
-type roundedNumber struct {
-	of           *expr.Expr
-	zero, lo, hi int64
-}
-
-// roundedTo reads a conversion of a float to a small integer type that limits a rounded number and
-// may add a constant to it; ok is false if a is no such conversion, or if the number may be too
-// large for the processor's own rounding.
-func (p *printer) roundedTo(a *expr.Expr, t ctype) (n roundedNumber, ok bool) {
-	if t.bits() > 16 || a.DType != ir.Float32 {
-		return n, false
-	}
-	if a.Op == expr.OpAdd && whole(a.Args[1]) {
-		n.zero, a = int64(a.Args[1].Float), a.Args[0]
-	}
-	if a.Op != expr.OpRound {
-		return n, false
-	}
-	n.lo, n.hi = math.MinInt32, math.MaxInt32
-	x := a.Args[0]
-	for (x.Op == expr.OpMin || x.Op == expr.OpMax) && (whole(x.Args[0]) || whole(x.Args[1])) {
-		limit, of := x.Args[0], x.Args[1]
-		if !whole(limit) {
-			limit, of = of, limit
-		}
-		if c := int64(limit.Float); x.Op == expr.OpMin {
-			n.hi = min(n.hi, c)
-		} else {
-			n.lo = max(n.lo, min(c, n.hi))
-		}
-		x = of
-	}
-	n.of = x
-	b := p.ranges.floatBounds(x)
-	return n, !b.nan && b.lo >= -1<<30 && b.hi <= 1<<30 &&
-		(interval{n.lo + n.zero, n.hi + n.zero}).in(rangeOf(t))
-}
-
-// nearest prints a conversion that roundedTo reads by the processor's own rounding, if it has one.
-func (p *printer) nearest(a *expr.Expr, t ctype) (c code, ok bool) {
-	if m := p.g.opt.Machine; m == nil || !m.Microcontroller || !m.Floats {
-		return code{}, false
-	}
-	r, ok := p.roundedTo(a, t)
-	if !ok {
-		return code{}, false
-	}
-	n := call(p.g.helper("nearest", ir.Float32), tI32, p.expr(r.of))
-	switch {
-	case r.zero > 0:
-		n = join("+", n, intLiteral(r.zero, tI32), tI32)
-	case r.zero < 0:
-		n = join("-", n, intLiteral(-r.zero, tI32), tI32)
-	}
-	lo, hi := r.lo+r.zero, r.hi+r.zero
-	if t.bits() == 8 && (interval{lo, hi}) == rangeOf(tI8) {
-		return cast(t, call(p.g.helper("saturate"), tI32, n)), true
-	}
-	n = call(p.g.helper("max", ir.Int32), tI32, intLiteral(lo, tI32), n)
-	return cast(t, call(p.g.helper("min", ir.Int32), tI32, intLiteral(hi, tI32), n)), true
 }
 
 // rounded prints a float operand whose zero may have either sign.

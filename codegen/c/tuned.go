@@ -86,6 +86,9 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 		w.comment(k.Doc.Comment())
 	}
 	head := g.static()
+	if in.Kernel.Apart && in.Form == "" && info.calls > 1 && !g.divided {
+		head = g.noCopies() + " " + head
+	}
 	if h := in.FormHead(); h != "" {
 		head = ctext.PrefixedName(h, g.prefix) + " " + head
 	}
@@ -190,6 +193,9 @@ func (g *gen) epilogue(in *tuned.Instance, info *kernel, names []string) (list [
 	}
 	stmts = loop.WithoutDead(stmts, value)
 	given := append([]string{"acc", "o", "channel"}, names[in.First(tuned.Extra):][:len(ep.Extra)]...)
+	for i := range ep.Numbers {
+		given = append(given, scalarName(i))
+	}
 	list = g.epilogueLanes(in, names, given, stmts, value, &result)
 	undo := g.support.mark()
 	p.block(stmts)
@@ -205,14 +211,14 @@ func (g *gen) epilogue(in *tuned.Instance, info *kernel, names []string) (list [
 }
 
 // epiloguePrinter prints in a function of an instance's epilogue that has these parameters: acc,
-// o, c and the extra operands. Dropped will say of each whether nothing uses it.
+// o, c, the extra operands and numbers. Dropped will say of each whether nothing uses it.
 func (g *gen) epiloguePrinter(in *tuned.Instance, names []string) (p *printer, params []parameter,
 	dropped []bool) {
 	ep := in.Epilogue
 	p = g.newPrinter(g.locals)
 	p.vars[ep.Acc] = p.scope.Take("acc")
 	p.syms[ep.O], p.syms[ep.C] = p.scope.Take("o"), p.scope.Take("c")
-	dropped = make([]bool, 3+len(ep.Extra))
+	dropped = make([]bool, 3+len(ep.Extra)+len(ep.Numbers))
 	params = []parameter{{typeOf(ep.Acc.DType).String() + " ", p.vars[ep.Acc], &dropped[0]},
 		{g.idx.String() + " ", p.syms[ep.O], &dropped[1]},
 		{g.idx.String() + " ", p.syms[ep.C], &dropped[2]}}
@@ -223,7 +229,13 @@ func (g *gen) epiloguePrinter(in *tuned.Instance, names []string) (p *printer, p
 		t := storageOf(d)
 		params = append(params, parameter{"const " + t.String() + " *", n, &dropped[3+i]})
 	}
-	p.ranges.largest = ep.Largest
+	for i, x := range ep.Numbers {
+		t := typeOf(x.DType)
+		n := name(p.scope.Take(scalarName(i)), t)
+		p.scalars = append(p.scalars, n)
+		params = append(params, parameter{t.String() + " ", n.s, &dropped[3+len(ep.Extra)+i]})
+	}
+	p.ranges.largest, p.ranges.numbers = ep.Largest, ep.Numbers
 	return p, params, dropped
 }
 
@@ -283,6 +295,9 @@ func keptArguments(given []string, dropped []bool) (args []string) {
 	return args
 }
 
+// scalarName is what number i of an epilogue is called.
+func scalarName(i int) string { return fmt.Sprint("scalar", i) }
+
 // paramsName is the parameter of a tuned kernel that points to its integers.
 const paramsName = "params"
 
@@ -303,7 +318,7 @@ type paramsField struct {
 	*tuned.Field
 	also []string // other fields that it stands for
 	typ  string
-	at   int // which field of the descriptor it is
+	at   int // which field of the descriptor it is, or behind those which number of the epilogue
 }
 
 // integer declares a field in the body of a kernel. Given is the parameter that it
@@ -332,7 +347,11 @@ func (g *gen) integers(k *native.Kernel, info *kernel, used map[string]bool) (li
 	for _, f := range ps.fields {
 		source := f.Name
 		if ps.typ == "" {
-			given = append(given, parameter{at + " ", f.Name, new(bool)})
+			typ := at
+			if f.at >= len(in.Params) {
+				typ = f.typ
+			}
+			given = append(given, parameter{typ + " ", f.Name, new(bool)})
 		} else {
 			source = paramsName + "->" + f.Name
 			from[f.Name] = source
@@ -357,6 +376,12 @@ func (g *gen) integers(k *native.Kernel, info *kernel, used map[string]bool) (li
 			continue // the parameter has its name
 		}
 		list = append(list, integer{v.Name, line + ";", parameter})
+	}
+	for _, f := range ps.fields {
+		if f.at >= len(in.Params) && ps.typ != "" {
+			list = append(list, integer{f.Name, fmt.Sprintf("const %s %s = %s;", f.typ, f.Name,
+				from[f.Name]), paramsName})
+		}
 	}
 	return list, given
 }
@@ -383,6 +408,14 @@ func (info *kernel) fieldsOf(k *native.Kernel, used map[string]bool,
 		}
 		same[values] = len(fields)
 		fields = append(fields, paramsField{k.Tuned.Kernel.Descriptor.Fields[i], nil, typ, i})
+	}
+	if ep := k.Tuned.Epilogue; ep != nil {
+		for i, n := range ep.Numbers {
+			if f := (tuned.Field{Name: scalarName(i), Doc: "Number of what is stored."}); used[f.Name] {
+				fields = append(fields, paramsField{&f, nil, typeOf(n.DType).String(),
+					len(k.Tuned.Params) + i})
+			}
+		}
 	}
 	return fields
 }
@@ -434,6 +467,14 @@ func (b *body) params(c *native.Call, info *kernel) []string {
 	var values []string
 	given := c.Fields()
 	for _, f := range ps.fields {
+		if n := f.at - len(given); n >= 0 {
+			value := b.assign(c.Scalars[n], typeOf(c.Scalars[n].DType)).s
+			if ps.typ != "" {
+				value = "/* " + f.Name + " */ " + value
+			}
+			values = append(values, value)
+			continue
+		}
 		_, known := given[f.at].Const()
 		constant = constant && known
 		value := b.index(given[f.at]).s

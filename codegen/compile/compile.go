@@ -100,6 +100,7 @@ func Lower(p *ir.Program, opt Options) (err error) {
 		target := opt.target(l)
 		ctx.Speed = target.Speed && !target.Machine.Microcontroller
 		ctx.Fixed = opt.fixed(target.Machine)
+		ctx.Sides = !ctx.Speed
 		if !opt.Untuned {
 			ctx.Legal = tuned.Legal(tuned.Standard(), target)
 		}

@@ -88,7 +88,8 @@ var countedOn = []struct {
 	{"m7-speed", baremetal.CortexM7, toolchain.CortexM7(), "speed", false},
 	{"m33-speed", baremetal.CortexM33, toolchain.CortexM33(), "speed", false},
 	{"m55-speed", baremetal.CortexM55, toolchain.CortexM55(), "speed", true},
-	// a Cortex-M0+, whose instructions the other core has too
+	// a Cortex-M3 and a Cortex-M0+, whose instructions the other core has too
+	{"m3-size", baremetal.CortexM4, toolchain.CortexM3(), "size", false},
 	{"m0plus-size", baremetal.CortexM4, toolchain.CortexM0Plus(), "size", false},
 	{"rv32imac-size", baremetal.RISCV32, toolchain.RISCV32(), "size", false},
 }

@@ -142,6 +142,12 @@ func CortexM0() Target {
 // CortexM0Plus is a Cortex-M0+, which has the same instructions.
 func CortexM0Plus() Target { return CortexM0().With("-mcpu=cortex-m0plus") }
 
+// CortexM3 is a Cortex-M3: no FPU, no instructions for pairs.
+func CortexM3() Target {
+	return freestanding("cortex-m3", "arm-none-eabi-gcc", "-mcpu=cortex-m3", "-mthumb",
+		"-mfloat-abi=soft")
+}
+
 // CortexM7 is a Cortex-M7 with an FPU, freestanding.
 func CortexM7() Target {
 	return freestanding("cortex-m7", "arm-none-eabi-gcc",

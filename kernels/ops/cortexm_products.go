@@ -9,7 +9,8 @@ import (
 	fixed "github.com/etgen/etgen/kernels/math"
 )
 
-// cortexMConvolutions accumulate in int32 and rescale by output channel.
+// cortexMConvolutions accumulate in int32 and rescale by output channel. Padding of four numbers,
+// those of rows and columns before the image and behind it, is not ExecuTorch's.
 func cortexMConvolutions() []entry {
 	const head, window = "(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, ", "int[] dilation, "
 	const tail = "int input_offset, int output_offset, Tensor requantize_multipliers, Tensor requantize_shifts, int activation_min, int activation_max, Tensor? scratch=None"
@@ -35,6 +36,7 @@ type int8Convolution struct {
 	kind                        convKind
 	x, w                        ir.Type
 	kern, stride, pad, dilation []sym.Expr
+	behind                      []sym.Expr // padding there; pad is that before the image
 	out                         []sym.Expr // sizes of the result
 	perIn, perOut               sym.Expr   // channels of a group
 }
@@ -44,11 +46,17 @@ func int8ConvOf(c *Call, kind convKind) *int8Convolution {
 	v.x = c.int8Input("input", 4)
 	v.w = c.int8Input("weight", 4)
 	outPad := zeros(2)
-	lists := map[string]*[]sym.Expr{"stride": &v.stride, "padding": &v.pad, "dilation": &v.dilation}
+	lists := map[string]*[]sym.Expr{"stride": &v.stride, "dilation": &v.dilation}
+	if sides := must(c.SymInts("padding")); len(sides) == 4 && kind != convTransposed {
+		v.pad, v.behind = sides[:2], sides[2:]
+	} else {
+		v.pad = c.spatialArg("padding", 2)
+		v.behind = v.pad
+	}
 	if kind == convTransposed {
 		lists["output_padding"] = &outPad
 	}
-	for _, name := range []string{"stride", "padding", "dilation", "output_padding"} {
+	for _, name := range []string{"stride", "dilation", "output_padding"} {
 		if to := lists[name]; to != nil {
 			*to = c.spatialArg(name, 2)
 		}
@@ -59,10 +67,10 @@ func int8ConvOf(c *Call, kind convKind) *int8Convolution {
 	one := sym.Int(1)
 	for d := range 2 {
 		c.errorIf(sym.Less(v.stride[d], one) || sym.Less(v.dilation[d], one) || sym.Less(v.pad[d],
-			sym.Int(0)), "a stride of %s, a dilation of %s and padding of %s", v.stride[d],
+			sym.Int(0)) || sym.Less(v.behind[d], sym.Int(0)), "a stride of %s, a dilation of %s and padding of %s", v.stride[d],
 			v.dilation[d], v.pad[d])
 		l, reach := v.x.Sizes[2+d], sym.Mul(v.dilation[d], sym.Sub(v.kern[d], one))
-		span := sym.Sub(sym.Add(l, sym.Mul(sym.Int(2), v.pad[d])), sym.Add(reach, one))
+		span := sym.Sub(sym.Add(l, v.pad[d], v.behind[d]), sym.Add(reach, one))
 		o := sym.Add(sym.FloorDiv(span, v.stride[d]), one)
 		if kind == convTransposed {
 			o = sym.Add(sym.Mul(sym.Sub(l, one), v.stride[d]), sym.Mul(sym.Int(-2), v.pad[d]),

@@ -236,6 +236,10 @@ func (cv *convolution) spatial(c *ops.Call, patch *Rows) bool {
 			to   *sym.Expr
 		}{{"stride", &a.stride}, {before, &a.pad}, {after, &a.after}, {"dilation", &a.dilation}} {
 			es, err := c.SymInts(arg.name)
+			if arg.name == "padding" && len(es) == 4 && n == 2 { // before, and behind
+				a.pad, a.after = es[d], es[2+d]
+				continue
+			}
 			if err != nil || len(es) != 1 && len(es) != n {
 				return false
 			}

@@ -167,6 +167,8 @@ var vocabulary = func() map[string]Field {
 		{Name: "results_at_once", Unit: "results", Doc: "Results of a channel that are computed at once."},
 		{Name: "direct", Unit: flag,
 			Doc: "A result sees elements that lie beside each other, a multiple of four."},
+		{Name: "in_place", Unit: flag,
+			Doc: "Results may lie over the image: its rows are copied before."},
 		{Name: "upsample_h", Unit: "rows",
 			Doc: "How far rows of the image are apart, zeros between them."},
 		{Name: "upsample_w", Unit: "columns",
@@ -337,7 +339,8 @@ var (
 	depthwiseRowsParams = describe("depthwise_rows_params", []string{"batch", "channels",
 		"lanes"}, window, interior, []string{"in_stride_batch", "in_stride_row", "in_stride_col"})
 	depthwiseInt8Params = describe("depthwise_i8_params", []string{"batch", "channels",
-		"multiplier", "in_offset", "fast", "wide", "pad_value"}, window, inStrides, outStrides)
+		"multiplier", "in_offset", "fast", "wide", "pad_value", "in_place"}, window, inStrides,
+		outStrides)
 	poolParams = describe("pool_params", []string{"batch", "channels"}, window,
 		[]string{"channels_inner", "divisor"})
 	attentionParams = describe("attention_params", []string{"batch", "heads", "queries", "keys",

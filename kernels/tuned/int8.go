@@ -3,6 +3,7 @@ package tuned
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -23,8 +24,8 @@ import (
 // of w's only group of two.
 func Conv2DInt8() *Kernel {
 	return &Kernel{Name: "conv2d_i8", Forms: []string{convMVE}, Descriptor: convInt8Params,
-		Operands: []string{"x"}, C: true,
-		Apart: true, InPatches: eachAlone, Match: matchConvInt8}
+		Operands: []string{"x"}, C: true, Apart: true, InPatches: eachAlone, Once: true,
+		InPlace: eachPixelAlone, Match: matchConvInt8}
 }
 
 // DepthwiseInt8 is the convolution of bytes in which each channel is by itself and makes mult
@@ -32,7 +33,8 @@ func Conv2DInt8() *Kernel {
 func DepthwiseInt8() *Kernel {
 	return &Kernel{Name: "depthwise_i8", Forms: []string{depthwiseMVE},
 		Descriptor: depthwiseInt8Params, Operands: []string{"x"}, C: true, Apart: true,
-		Windows: true, InPatches: eachAlone, Match: matchDepthwiseInt8}
+		Windows: true, InPatches: eachAlone, Once: true, InPlace: rowsBehind,
+		Match: matchDepthwiseInt8}
 }
 
 // convMVE is the form of Conv2DInt8 for MVE. There w is [groups][cout/4][depth/16][4][16],
@@ -245,6 +247,29 @@ func (cv *int8Conv) direct(of int) bool {
 			b.in.Equal(b.out) && !a.padded() && !b.padded())
 }
 
+// shrinks reports whether a pixel of the result follows from that of the image, and has no more
+// channels.
+func (cv *int8Conv) shrinks() bool {
+	return !cv.linear && cv.size() == 1 && cv.direct(4) && cv.yLast && cv.cout <= cv.cin
+}
+
+// eachPixelAlone is Kernel.InPlace of Conv2DInt8: it copies what some pixels see before it
+// stores them.
+func eachPixelAlone(in *Instance) bool {
+	if in.Form != "" || !in.param("wide").IsZero() {
+		return false
+	}
+	one := func(names ...string) bool {
+		return !slices.ContainsFunc(names, func(name string) bool { return !in.param(name).Is(1) })
+	}
+	same := func(a, b string) bool { return in.param(a).Equal(in.param(b)) }
+	return one("groups", "kernel_h", "kernel_w", "stride_h", "stride_w", "in_stride_channel",
+		"out_stride_channel") && in.param("direct").IsZero() && same("in_h", "out_h") &&
+		same("in_w", "out_w") && same("in_channels", "in_stride_col") &&
+		in.param("out_channels").Equal(in.param("out_stride_col")) &&
+		sym.LessEq(in.param("out_channels"), in.param("in_channels"))
+}
+
 func matchConvInt8(r *Request) *Instance {
 	cv := int8Of(r)
 	// Of a single product there is no sum.
@@ -262,7 +287,8 @@ func matchConvInt8(r *Request) *Instance {
 	}
 	depth := roundUp(int64(cv.depth()), fours.elements)
 	direct, copied := 0, int64(0)
-	if cv.direct(4) || mve && cv.direct(1) {
+	spare := r.Spare && !mve && cv.shrinks() // what is copied may be overwritten
+	if !spare && cv.direct(4) || mve && cv.direct(1) {
 		direct = 1
 	}
 	rows := cv.together(r.Target)
@@ -292,6 +318,9 @@ func matchConvInt8(r *Request) *Instance {
 		in.Form, in.Head = convMVE, headMVE
 	}
 	in.Cost = cost(in.MACs)
+	if direct == 0 {
+		in.Spent = perCopy * cost(sym.Mul(cv.batch, cv.axes[0].out, cv.axes[1].out))
+	}
 	return in
 }
 
@@ -349,16 +378,60 @@ func matchDepthwiseInt8(r *Request) *Instance {
 			return nil
 		}
 	}
+	rows, keep := &cv.axes[0], r.Spare && !mve && cv.same()
 	in := cv.instance(r.Target.tile(), depthwiseInt8Params, Values{"channels": num(cv.groups),
 		"multiplier": num(cv.cout), "in_offset": num(cv.offset), "fast": num(fastPairs(r)),
-		"pad_value": num(-cv.offset), "wide": num(cv.size() - 1)},
+		"pad_value": num(-cv.offset), "wide": num(cv.size() - 1), "in_place": truth(keep)},
 		Packed{Name: "w", DType: ir.Int8, Data: w, From: []int{cv.w}}, starts(start))
 	if mve {
 		in.Form, in.Head, in.Scratch = depthwiseMVE, headMVE, num(roundUp(int64(4*taps+cv.groups), 16))
 	}
 	in.Rest, in.Begun = true, begun
 	in.Cost = cost(in.MACs)
+	if keep {
+		kept := sym.Mul(sym.Min(rows.in, rows.seen()), rows.inStride)
+		in.Scratch = sym.Mul(num(16), sym.CeilDiv(kept, num(16)))
+		in.Spent = perKept * cost(kept, rows.out)
+	}
 	return in
+}
+
+// same reports whether results lie as the image does, each row over one that no row behind it
+// is the first to see.
+func (cv *int8Conv) same() bool {
+	rows, cols := &cv.axes[0], &cv.axes[1]
+	return cv.size() == 1 && cv.yLast && cv.cout == 1 && rows.in.Equal(rows.out) && cols.in.Equal(cols.out) &&
+		rows.stride.Is(1) &&
+		cols.stride.Is(1) && sym.LessEq(sym.Add(rows.pad, sym.Int(1)), rows.seen())
+}
+
+// seen is from how many rows on end the taps of a column are.
+func (a *axis) seen() sym.Expr {
+	return sym.Add(sym.Mul(num(a.kernel-1), a.dilation), sym.Int(1))
+}
+
+// rowsBehind is Kernel.InPlace of DepthwiseInt8: rows are copied before they are overwritten, or
+// results see what lies far enough behind them.
+func rowsBehind(in *Instance) bool {
+	if in.Form != "" || !in.param("wide").IsZero() {
+		return false
+	}
+	if in.param("in_place").Is(1) {
+		return true
+	}
+	one := sym.Int(1)
+	for _, name := range []string{"multiplier", "in_stride_channel", "out_stride_channel"} {
+		if !in.param(name).Is(1) {
+			return false
+		}
+	}
+	for _, side := range []string{"_h", "_w"} {
+		if !sym.LessEq(sym.Int(2), in.param("stride"+side)) ||
+			!sym.LessEq(in.param("pad"+side), one) {
+			return false
+		}
+	}
+	return sym.LessEq(in.param("out_w"), in.param("in_w"))
 }
 
 // fastPairs is 1 if the machine multiplies pairs and time counts more than the size of the text.

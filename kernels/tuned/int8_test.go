@@ -42,18 +42,24 @@ func byteProgram(t *testing.T, machine *tuned.Machine) string {
 			continue
 		}
 		taken[tr.in.Name()]++
+		if tr.inPlace() {
+			taken[tr.in.Name()+" in place"]++
+		}
 		kernel := tr.text(t, n)
 		maps.Copy(used, tr.used)
 		kernels.WriteString(kernel)
 		fmt.Fprintf(&calls, "    if (trial%d()) return %d;\n", n, n%60+1)
 		n++
 	}
-	names := []string{"conv2d_i8", "depthwise_i8", "matmul_i8"}
+	least := map[string]int{"conv2d_i8": tier.Of(1, 4, 5), "depthwise_i8": tier.Of(1, 4, 5),
+		"conv2d_i8 in place": tier.Of(0, 1, 2), "depthwise_i8 in place": tier.Of(0, 1, 2),
+		"matmul_i8": tier.Of(1, 4, 5)}
 	if machine.MVE {
-		names = []string{"conv2d_mve_i8", "depthwise_mve_i8", "matmul_i8"}
+		least = map[string]int{"conv2d_mve_i8": tier.Of(1, 4, 5),
+			"depthwise_mve_i8": tier.Of(1, 4, 5), "matmul_i8": tier.Of(1, 4, 5)}
 	}
-	for _, name := range names {
-		if taken[name] < tier.Of(1, 4, 5) {
+	for name, least := range least {
+		if taken[name] < least {
 			t.Errorf("%s was taken %d times", name, taken[name])
 		}
 	}
@@ -174,6 +180,7 @@ type byteTrial struct {
 	sample         samples.Sample
 	xOrder, yOrder []int
 	seed           uint64
+	spare          bool
 
 	machine *tuned.Machine  // nil: that of microcontroller
 	used    map[string]bool // by the text of its kernel
@@ -195,7 +202,7 @@ func byteTrials(r *rand.Rand, n int) (out []*byteTrial) {
 	}
 	upTo := func(n int64) int64 { return 1 + r.Int64N(n) }
 	for i := range n {
-		tr, kind := &byteTrial{seed: r.Uint64()}, i%7
+		tr, kind := &byteTrial{seed: r.Uint64(), spare: r.IntN(2) == 0}, i%7
 		offset, filter := r.Int64N(256)-127, int64(0)
 		x := ir.Int8
 		if kind > 3 && kind < 6 && r.IntN(2) == 0 {
@@ -313,6 +320,13 @@ func byteTrials(r *rand.Rand, n int) (out []*byteTrial) {
 				pad, stride = []int64{0, 0}, []int64{1, 1}
 			}
 			orders(tr)
+			if i%14 == 3 { // results lie as the image does
+				tr.spare, tr.xOrder, tr.yOrder = true, last, last
+				for i := range pad {
+					stride[i] = 1
+					pad[i] = (weight[1+i] - 1) * dilation[i] / 2
+				}
+			}
 			tr.sample = samples.NewSample(append(append(limits, more...), "input",
 				samples.Tensor(ir.Int8, samples.Values{}, upTo(2), in, side(0), side(1)),
 				"weight", samples.Tensor(ir.Int8, samples.Values{}, weight...), "bias", biasOf(cout),
@@ -360,6 +374,7 @@ func (tr *byteTrial) prepare(t *testing.T) bool {
 	}
 	target.Speed = tr.seed%2 == 0
 	tr.in = tuned.Select(tuned.Standard(), &tuned.Request{Call: call, Target: target,
+		Spare: tr.spare,
 		Const: func(k int) ([]byte, bool) { return tr.inputs[k].Data, k > 0 },
 		Order: func(k int) []int {
 			if k == 0 {
@@ -421,11 +436,22 @@ func laid[T any](xs []T, sizes []int64, order []int) []T {
 	return out
 }
 
+// inPlace reports whether results may lie over the image.
+func (tr *byteTrial) inPlace() bool {
+	return tr.in.MayOverwrite(1) && len(tr.want) <= len(tr.inputs[0].Data)
+}
+
 // text is the trial's kernel and a function that calls it and compares.
 func (tr *byteTrial) text(t *testing.T, number int) string {
 	t.Helper()
 	in := tr.in
-	k := &c.Kernel{Index: "int32_t", Known: map[string]int64{}, MVE: tr.machine.MVE, Scalar: tr.machine.MVE}
+	k := &c.Kernel{Index: "int32_t", Known: map[string]int64{}, MVE: tr.machine.MVE,
+		Scalar: tr.machine.MVE}
+	result := "int32_t"
+	if tr.inPlace() { // the last bytes of the results, which are as large as those of the image
+		result = "int8_t"
+		k.Result = c.Result{Name: "(int8_t)", Args: []string{"acc"}}
+	}
 	for _, p := range in.Params {
 		n, ok := p.Value.Const()
 		if !ok {
@@ -442,8 +468,8 @@ func (tr *byteTrial) text(t *testing.T, number int) string {
 	if len(in.Packed) > 0 {
 		start = "const int32_t *start, "
 	}
-	fmt.Fprintf(&b, "static void kernel%d(int32_t *y, const %s *x, const int8_t *w, "+
-		"%svoid *scratch)\n%s\n", number, typ, start,
+	fmt.Fprintf(&b, "static void kernel%d(%s *y, const %s *x, const int8_t *w, "+
+		"%svoid *scratch)\n%s\n", number, result, typ, start,
 		strings.Replace(withKnown(text(t, in.Name(), k), k), "{\n", "{\n    (void)scratch;\n", 1))
 	aligned := map[string]int{"x": 2, "w": 4, "start": 4, "want": 4}
 	data := func(typ, name string, n int, at func(int) int64) {
@@ -476,10 +502,17 @@ func (tr *byteTrial) text(t *testing.T, number int) string {
 	data("int8_t", "w", len(w), func(i int) int64 { return int64(int8(w[i])) })
 	data("int32_t", "want", len(tr.want), func(i int) int64 { return int64(tr.want[i]) })
 	scratch, _ := in.Scratch.Const()
-	fmt.Fprintf(&b, "static int trial%d(void)\n{\n    static int32_t y[%d];\n"+
-		"    static int8_t scratch[%d] __attribute__((aligned(4)));\n    kernel%d(y, x%d, w%d, %sscratch);\n"+
-		"    for (int i = 0; i < %d; i++) if (y[i] != want%d[i]) return 1;\n    return 0;\n}\n",
-		number, len(tr.want), scratch+1, number, number, number, start, len(tr.want), number)
+	fmt.Fprintf(&b, "static int trial%d(void)\n{\n    static %s y[%d];\n"+
+		"    static int8_t scratch[%d] __attribute__((aligned(4)));\n", number, result,
+		max(len(tr.want), len(x)), scratch+1)
+	from := fmt.Sprint("x", number)
+	if tr.inPlace() {
+		fmt.Fprintf(&b, "    for (int i = 0; i < %d; i++) y[i] = %s[i];\n", len(x), from)
+		from = "y"
+	}
+	fmt.Fprintf(&b, "    kernel%d(y, %s, w%d, %sscratch);\n"+
+		"    for (int i = 0; i < %d; i++) if (y[i] != (%s)want%d[i]) return 1;\n    return 0;\n}\n",
+		number, from, number, start, len(tr.want), result, number)
 	tr.used = k.Used
 	return b.String()
 }

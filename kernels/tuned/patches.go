@@ -76,13 +76,40 @@ func Patches(in *Instance, whole Window, r *Request, patches []Rows,
 				in.Scratch.IsZero() && !part.Scratch.IsZero() {
 				return nil
 			}
-			part.Kernel, part.Epilogue, part.Packed, part.Begun, part.Divided = in.Kernel,
-				in.Epilogue, in.Packed, in.Begun, in.Divided
+			part.become(in)
 			own[rows] = &part
 		}
 		out = append(out, own[rows])
 	}
 	return out
+}
+
+// Spare returns the instance that makes the results of in with the least memory, or nil if there
+// is no other. r is what in was selected for; made, if not nil, is that of a call that differs from
+// this one in constants alone.
+func Spare(in *Instance, r *Request, made *Instance) *Instance {
+	if made == nil {
+		ask := *r
+		ask.Spare, ask.read = true, false
+		ask.Later = func(int) bool { return true } // they are packed already
+		if made = in.Kernel.Match(&ask); made == nil {
+			return nil
+		}
+	}
+	other := *made
+	other.become(in)
+	if slices.EqualFunc(other.Params, in.Params, func(a, b Param) bool {
+		return a.Value.Equal(b.Value)
+	}) {
+		return nil
+	}
+	return &other
+}
+
+// become gives in what is not its own but the call's, as another instance for it has.
+func (in *Instance) become(other *Instance) {
+	in.Kernel, in.Epilogue, in.Packed, in.Begun, in.Divided = other.Kernel, other.Epilogue,
+		other.Packed, other.Begun, other.Divided
 }
 
 // samePanels reports whether a and b are packed alike.
@@ -213,7 +240,9 @@ const (
 	Moved   = 4 // of an element that a patch leaves to the next
 	perTile = 60
 	perCall = 100
-	perByte = 3 // of each product of kernels without tiling, those of bytes
+	perByte = 3   // of each product of kernels without tiling, those of bytes
+	perCopy = 60  // of what these copy for a result
+	perKept = 1.5 // of a byte of the rows that they keep
 )
 
 // tiling is how a kernel of convolution without vectors makes a row of results.
@@ -258,7 +287,7 @@ func (t tiling) row(inner, cols float64) (tiles, alone float64) {
 // rows, are made alone, with more instructions for each product.
 func (in *Instance) Instructions() float64 {
 	if in.Kernel.tiling == nil {
-		return perCall + perByte*cost(in.MACs)
+		return perCall + perByte*cost(in.MACs) + in.Spent
 	}
 	t := in.Kernel.tiling(in)
 	rows, cols := in.number("out_h"), in.number("out_w")

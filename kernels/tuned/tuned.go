@@ -43,7 +43,8 @@ type Kernel struct {
 	// call needs as much; their scratch lies one behind the other.
 	OwnScratch bool
 	// Apart says that almost all of its time is spent in helpers, which take what differs between
-	// calls as arguments: text of its own makes no call faster.
+	// calls as arguments: text of its own makes no call faster. So calls share it that differ in
+	// integers, or in numbers of their epilogues, those of forms with vectors apart.
 	Apart     bool
 	Windows   bool // it has a window for each channel, so that each product loads what it multiplies
 	Composite bool // the operator decomposes; it is left whole for this kernel
@@ -58,6 +59,13 @@ type Kernel struct {
 	// ScalarPatches says that InPatches holds only on targets without vectors.
 	ScalarPatches bool
 	tiling        func(in *Instance) tiling // what Instructions counts; nil: it counts products
+
+	// Once says that each result is stored once, when its epilogue has read what it reads at
+	// the result's position.
+	Once bool
+	// InPlace reports whether an instance has read what results see of its first operand before
+	// it stores them where that begins. Nil: never.
+	InPlace func(in *Instance) bool
 
 	// Match returns an instance for a call it accepts, or nil. Operands and
 	// result are dense; kernels that know row-major ones only look at
@@ -94,6 +102,8 @@ type Request struct {
 	Out   []int
 	// Rows, if not nil, are all that is wanted of a convolution: see Patches.
 	Rows *Rows
+	// Spare asks for an instance whose results may lie over its first operand, if there is one.
+	Spare bool
 
 	read        bool // convolution is what the call is, nil if it is none
 	convolution *convolution
@@ -160,6 +170,7 @@ type Instance struct {
 	Work        float64  // if not 0, what it does instead of MACs, in as many; for Divided
 	Divided     bool     // threads share it; set by Select
 	Cost        float64  // estimated time in arbitrary units, for choosing among instances
+	Spent       float64  // what Instructions counts besides products
 }
 
 // Packed is a constant operand rearranged.
@@ -178,12 +189,20 @@ type Packed struct {
 type Epilogue struct {
 	Acc   *expr.Var
 	O, C  *sym.Symbol
-	Body  *expr.Expr // Load.Buf indexes Extra, with one flat coordinate
+	Body  *expr.Expr // Load.Buf indexes Extra, with one flat coordinate; Scalar.Buf indexes Numbers
 	Extra []ir.DType
+	// Numbers are given by each call; set by lower/native where calls share a kernel.
+	Numbers []Number
 	// Largest are bounds of the absolute values of the Extra operands that are constant floats,
 	// powers of two; of the others infinite.
 	Largest []float64
 	DType   ir.DType // of the stored result
+}
+
+// Number is a number that calls give to an epilogue, and between which all of them lie.
+type Number struct {
+	DType     ir.DType
+	Low, High float64
 }
 
 // Channels tells how a result's channel follows from its flat position o in
@@ -208,6 +227,19 @@ func Select(kernels []*Kernel, r *Request) *Instance {
 		}
 	}
 	return best
+}
+
+// MayOverwrite reports whether results may be stored where buffer i of a call begins, which has
+// elements as large as they are, and as many or more.
+func (in *Instance) MayOverwrite(i int) bool {
+	switch in.KindOf(i) {
+	case Operand:
+		return i == in.First(Operand) && in.Kernel.InPlace != nil && in.Kernel.InPlace(in)
+	case Extra:
+		there, elsewhere := in.Epilogue.Reads(i - in.First(Extra))
+		return in.Kernel.Once && there && !elsewhere
+	}
+	return false
 }
 
 // Name is that of the kernel's form: of the C template, if there is one.
@@ -242,6 +274,21 @@ func (e *Epilogue) Key() string {
 		key += " " + d.Short()
 	}
 	return key
+}
+
+// Reads tells whether extra operand k is read at the result's position, and whether it is read
+// elsewhere.
+func (e *Epilogue) Reads(k int) (there, elsewhere bool) {
+	expr.Walk(e.Body, func(x *expr.Expr) {
+		if x.Op == expr.OpLoad && x.Buf == k {
+			if x.Coords[0].Equal(e.O.Expr()) {
+				there = true
+			} else {
+				elsewhere = true
+			}
+		}
+	})
+	return there, elsewhere
 }
 
 // Bounds is the part of an epilogue that kernels with Bounds carry out

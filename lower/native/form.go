@@ -138,7 +138,8 @@ type (
 		Args []*Buffer
 		// Ints are the values of Kernel.Params at this call.
 		Ints []sym.Expr
-		// Scalars are the values of the loop kernel's Scalars.
+		// Scalars are the values of the loop kernel's Scalars, or of the Numbers of a tuned
+		// kernel's epilogue.
 		Scalars []*expr.Expr
 		From    []Origin
 	}

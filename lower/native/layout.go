@@ -130,6 +130,7 @@ func (b *builder) channelsLast(g *ir.Graph, need map[*ir.Value]bool) {
 		for _, u := range f.call.Operands() {
 			from = from || b.orders[u] != nil
 		}
+		from = from || b.feedsBytes(f)
 		for _, v := range n.Outputs {
 			if v != nil && from && !need[v] && v.Type.Rank() == 4 {
 				b.orders[v] = channelsLast
@@ -141,6 +142,20 @@ func (b *builder) channelsLast(g *ir.Graph, need map[*ir.Value]bool) {
 			}
 		}
 	}
+}
+
+// feedsBytes reports whether f makes of one image that of convolutions of bytes alone, element by
+// element: it may store it as they want it.
+func (b *builder) feedsBytes(f *facts) bool {
+	if len(f.tensors) != 1 || f.view || f.node.Output(0) == nil || len(f.call.Operands()) != 1 ||
+		!pointwise(f.tensors[0], 0) {
+		return false
+	}
+	v := f.node.Output(0)
+	return len(b.users[v]) > 0 && !slices.ContainsFunc(b.users[v], func(n *ir.Node) bool {
+		return n == nil || b.facts[n].call == nil ||
+			!tuned.IsConvolutionInt8(b.facts[n].call, b.opt.Target)
+	})
 }
 
 // keepsDims reports whether view t maps every dimension to itself: each

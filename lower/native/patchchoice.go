@@ -16,6 +16,7 @@ type choice struct {
 	from, end int
 	height    int64    // of patches; 0: whole
 	patches   *patches // nil: whole, or still to be made
+	call      *Call    // whole, by another instance than the link's; nil: the link's
 	over      *over
 	image     int64   // bytes that it reads
 	result    int64   // and makes
@@ -226,7 +227,7 @@ func (s *sparer) choices(r *run) (list []choice) {
 	}
 	for end := 1; end <= len(r.links); end++ {
 		if !s.awaits(r, end-1) {
-			list = append(list, s.choice(r, end-1, end))
+			list = append(list, s.whole(r, end)...)
 		}
 		for from := max(0, end-longestChain); from < end; from++ {
 			chain := r.links[from:end]
@@ -341,20 +342,21 @@ func (s *sparer) body(parts [][]*choice) ([]Stmt, overlay) {
 			if c.height > 0 {
 				p = s.b.divisions.patches(chain, c.height)
 			}
-			if p == nil || !p.instances(s.b) {
+			divided := p != nil && p.instances(s.b)
+			switch {
+			case !divided && s.awaits(r, c.from):
+				return nil, nil
+			case divided:
 				if s.awaits(r, c.from) {
-					return nil, nil
+					p.awaitRows(s.await)
 				}
+				out = append(out, p.emit()...)
+			default:
 				for _, l := range chain {
-					out = append(out, l.call)
+					out = append(out, cmp.Or(c.call, l.call))
 				}
-				continue
 			}
-			if s.awaits(r, c.from) {
-				p.awaitRows(s.await)
-			}
-			out = append(out, p.emit()...)
-			if c.over != nil {
+			if c.over != nil && divided == (c.height > 0) {
 				laid = append(laid, c.over)
 			}
 		}
@@ -474,6 +476,7 @@ func (s *sparer) parts(limit int64) [][]*choice {
 type over struct {
 	image, result *Buffer
 	behind        int64 // elements, from the first of the results to the first of the image
+	whole         bool  // one call makes all of it, and they are alike
 }
 
 // size is how many elements both take, if the image is the beginning of a buffer
@@ -560,6 +563,11 @@ func layOver(laid []*over) overlay {
 		}
 		moved[unders[i]] = viewOf(both, unders[i].Name, unders[i].Sizes, sym.Int(o.behind))
 		moved[o.result] = viewOf(both, o.result.Name, o.result.Sizes, sym.Expr{})
+	}
+	for _, o := range laid {
+		if o.whole {
+			moved[o.result] = moved[o.image]
+		}
 	}
 	return moved
 }

@@ -26,7 +26,7 @@ import (
 //	    the halo of every image moves to the front of its window
 //	    every call makes its share behind it, of the window before
 //	}
-//	the last patch, which may be less and may see padding below
+//	the last patches, which may be less and may see padding below
 //
 // No row is computed twice. Kernels are given rows as they are given images, and
 // results are the same to the bit: tuned.Patches says where not. All of that is
@@ -277,22 +277,20 @@ func (p *patches) instances(b *builder) bool {
 // same for all of its rows.
 func moving(in *tuned.Instance) (at map[int]bool, ok bool) {
 	at, ok = map[int]bool{}, true
-	if ep := in.Epilogue; ep != nil {
-		fixed := map[int]bool{}
-		expr.Walk(ep.Body, func(e *expr.Expr) {
-			if e.Op != expr.OpLoad {
-				return
-			}
-			arg := in.First(tuned.Extra) + e.Buf
-			if e.Coords[0].Equal(ep.O.Expr()) {
-				at[arg] = true
-			} else {
-				fixed[arg] = true
-				ok = ok && !e.Coords[0].Uses(ep.O)
-			}
-			ok = ok && !(at[arg] && fixed[arg])
-		})
+	ep := in.Epilogue
+	if ep == nil {
+		return at, ok
 	}
+	for k := range ep.Extra {
+		there, elsewhere := ep.Reads(k)
+		ok = ok && !(there && elsewhere)
+		if there {
+			at[in.First(tuned.Extra)+k] = true
+		}
+	}
+	expr.Walk(ep.Body, func(e *expr.Expr) {
+		ok = ok && !(e.Op == expr.OpLoad && !e.Coords[0].Equal(ep.O.Expr()) && e.Coords[0].Uses(ep.O))
+	})
 	return at, ok
 }
 
@@ -325,15 +323,17 @@ func (p *patches) emit() []Stmt {
 		}
 	}
 	steps(0, 1)
-	equal := p.number - 2 // patches that do the same, from the second on
-	if p.input == nil && p.same(p.number-1) {
+	same := p.number // patches before it may do what the second does
+	if p.input != nil {
+		same = max(2, p.number-1)
+	}
+	equal := int64(1) // patches that do the same, from the second on
+	for 1+equal < same && p.same(1+equal) {
 		equal++
 	}
-	if equal > 0 {
-		steps(1, equal)
-	}
-	if 1+equal < p.number {
-		steps(p.number-1, 1)
+	steps(1, equal)
+	for i := 1 + equal; i < p.number; i++ {
+		steps(i, 1)
 	}
 	return out
 }

@@ -23,6 +23,7 @@ type looped struct {
 	fusion *fusion
 	row    *sym.Symbol  // of the result
 	image  int          // of the fusion's operands, the image
+	planes bool         // the image's channels are planes
 	moving map[int]bool // operands that are read at the row of the result
 	args   []*Buffer    // of the fusion's operands; nil for those that are not read
 }
@@ -74,6 +75,7 @@ func (b *builder) loopLink(c *Call) (l link, ok bool) {
 	if l.window, ok = b.loopWindow(in); !ok {
 		return l, false
 	}
+	l.planes = in.planes
 	for i, k := range in.loaded() {
 		l.moving[i+1] = in.moving[k]
 	}
@@ -117,7 +119,10 @@ func (b *builder) rowOutermost(v *ir.Value) (at int, ok bool) {
 func (b *builder) loopWindow(in *looped) (w tuned.Window, ok bool) {
 	v, image := in.fusion.vals[0], in.fusion.args[in.image]
 	if _, ok := b.rowOutermost(image); !ok {
-		return w, false
+		if in.planes = image.Type.Rank() == 4 && b.orders[image] == nil &&
+			image.Type.Sizes[0].Is(1); !in.planes {
+			return w, false
+		}
 	}
 	var static [2]bool
 	w.In, static[0] = image.Type.Sizes[2].Const()
@@ -209,7 +214,7 @@ func (in *looped) patch(b *builder, call *Call, rows tuned.Rows, done, from sym.
 	for k, v := range in.fusion.args {
 		sizes := slices.Clone(v.Type.Sizes)
 		switch {
-		case k == in.image:
+		case k == in.image && !in.planes:
 			sizes[2] = sym.Int(rows.In)
 		case in.moving[k]:
 			sizes[2] = sym.Int(rows.Out)

@@ -39,8 +39,11 @@ type portion struct {
 	share, base, halo, lead int64
 }
 
+// lastPatches are how many patches, at the end, may be irregular.
+const lastPatches = 2
+
 // newPatches divides chain in patches of so many rows of its last result, or returns
-// nil if some patch of some call would be irregular, or empty, but for the last.
+// nil if some patch of some call would be irregular, or empty, but for the last ones.
 func newPatches(chain []link, height int64) *patches {
 	last := chain[len(chain)-1].window
 	p := &patches{calls: make([]patchedCall, len(chain)), number: (last.Out + height - 1) / height}
@@ -54,7 +57,7 @@ func newPatches(chain []link, height int64) *patches {
 		c.link, c.portion = &chain[j], &portion{share: share, base: after - share}
 		for i := range p.number {
 			end := min(w.Out, after+i*share)
-			if end <= 0 || end == w.Out && i < p.number-2 || i > 0 && end <= c.ends[i-1] &&
+			if end <= 0 || end == w.Out && i < p.number-1-lastPatches || i > 0 && end <= c.ends[i-1] &&
 				end < w.Out {
 				return nil
 			}
@@ -72,7 +75,7 @@ func newPatches(chain []link, height int64) *patches {
 		share, after = share*w.Stride, (after-1)*w.Stride-w.Pad+w.Reach
 	}
 	for i := range p.number {
-		if i > 0 && i < p.number-1 && !p.same(i) {
+		if i > 0 && i < p.number-lastPatches && !p.same(i) {
 			return nil
 		}
 		for j := range p.calls {
@@ -251,6 +254,7 @@ type division struct {
 type kind struct {
 	made         map[tuned.Rows]*tuned.Instance
 	instructions map[tuned.Rows]float64 // of the instance for some rows; noPart: there is none
+	spare        *tuned.Instance        // the one that needs the least memory, if it is another
 }
 
 // noPart says that a call cannot make some rows alone.
@@ -335,7 +339,7 @@ func (d *divisions) know(b *builder, l *link) {
 // same finds what a link is alike whose kind has a key.
 func (d *divisions) same(l *link, key string) {
 	if d.kinds[key] == nil {
-		d.kinds[key] = &kind{map[tuned.Rows]*tuned.Instance{}, map[tuned.Rows]float64{}}
+		d.kinds[key] = &kind{map[tuned.Rows]*tuned.Instance{}, map[tuned.Rows]float64{}, nil}
 	}
 	l.kind = d.kinds[key]
 	like := likeness{l.kind, l.instructions, l.movable}

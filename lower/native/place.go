@@ -13,7 +13,6 @@ import (
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/half"
-	"github.com/etgen/etgen/kernels/schedule"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/plan"
 )
@@ -158,7 +157,7 @@ func (l *layout) leaf(s Stmt, region int) {
 			l.write(*a.buf, region)
 		}
 	}
-	if c, ok := s.(*Call); ok && c.Kernel.Loop != nil {
+	if c, ok := s.(*Call); ok {
 		l.shares(c)
 	}
 	l.step++
@@ -177,7 +176,7 @@ func (l *layout) shares(c *Call) {
 			if r, w := c.Kernel.Uses(j); !r || w || in.Storage != Arena || in.MaxLen == 0 {
 				continue
 			}
-			if schedule.InPlace(c.Kernel.Loop, i, j) {
+			if c.mayOverwrite(i, j) {
 				l.p.Shares = append(l.p.Shares, plan.Share{Step: l.step, Dst: l.id(out),
 					Src: l.id(in)})
 			}

@@ -394,6 +394,9 @@ func (pr *printer) tuned(in *tuned.Instance) {
 		for i, d := range ep.Extra {
 			head += fmt.Sprintf(", %s: %s", extra(i), d.Short())
 		}
+		for i, n := range ep.Numbers {
+			head += fmt.Sprintf(", scalar_%d: %s in [%v, %v]", i, n.DType.Short(), n.Low, n.High)
+		}
 		pr.line(nil, "epilogue %s(%s) = %s", ep.DType.Short(), head,
 			ep.Body.Format(namesOf(extra), true))
 	}

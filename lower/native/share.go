@@ -38,7 +38,7 @@ func share(p *Program, opt Options) {
 	var order []string
 	groups := map[string][]*instance{}
 	for _, c := range calls {
-		in := newInstance(c)
+		in := newInstance(c, opt.Specialise)
 		special := in.skel.ints
 		if whole := c.Kernel.whole; whole != nil && !opt.Specialise {
 			special = values(whole) // all patches of a call share a kernel
@@ -85,9 +85,12 @@ type instance struct {
 	key  string
 	skel *skeleton
 	lens []sym.Expr // of a loop kernel's buffers
+	// epilogue is that of a tuned kernel, with numbers taken out of it
+	epilogue *tuned.Epilogue
 }
 
-func newInstance(c *Call) *instance {
+// newInstance takes the kernel of c apart, for calls that share none with special.
+func newInstance(c *Call, special bool) *instance {
 	in := &instance{call: c}
 	if c.Kernel.Loop != nil {
 		in.skel = abstract(c.Kernel.Loop)
@@ -119,8 +122,11 @@ func newInstance(c *Call) *instance {
 		}
 	}
 	in.skel.ints = values(t)
-	if t.Epilogue != nil {
-		in.key += " epilogue " + t.Epilogue.Key()
+	if in.epilogue = t.Epilogue; in.epilogue != nil {
+		if t.Kernel.Apart && t.Form == "" && !special {
+			in.takeNumbers()
+		}
+		in.key += " epilogue " + in.epilogue.Key()
 	}
 	return in
 }
@@ -164,6 +170,7 @@ func merge(group []*instance) *Kernel {
 		for i := range t.Params {
 			t.Params[i].Value = ints[i]
 		}
+		t.Epilogue = giveNumbers(group)
 		k.Tuned = &t
 	}
 	for _, in := range group {
@@ -222,14 +229,15 @@ func paramName(k *Kernel, v sym.Expr, same bool, i int) string {
 	return fmt.Sprintf("n%d", len(k.Params))
 }
 
-// mergeConsts decides for every floating constant whether it stays one or
+// mergeConsts decides for every constant whether it stays one or
 // becomes a scalar parameter, and gives the calls their values. had is the
 // number of scalar parameters there are already.
 func mergeConsts(group []*instance, had int) (consts []*expr.Expr, added []*expr.Var) {
 	for i, c := range group[0].skel.consts {
 		same := true
 		for _, in := range group {
-			same = same && math.Float64bits(in.skel.consts[i].Float) == math.Float64bits(c.Float)
+			x := in.skel.consts[i]
+			same = same && math.Float64bits(x.Float) == math.Float64bits(c.Float) && x.Int == c.Int
 		}
 		if same {
 			consts = append(consts, c)
