@@ -106,7 +106,8 @@ func (b *builder) needRowMajor(g *ir.Graph, need map[*ir.Value]bool) {
 				continue
 			}
 			for k, u := range f.call.Operands() {
-				if b.soleReader(u) == f && pointwise(t, k) && !b.worthBorder(u) {
+				if b.soleReader(u) == f && (pointwise(t, k) || b.sameOne(t, k, u, v)) &&
+					!b.worthBorder(u) {
 					need[u] = true // its kernel may store v in its place
 				}
 			}
@@ -196,6 +197,24 @@ func pointwise(t expr.Tensor, k int) bool {
 	expr.Walk(t.Body, func(e *expr.Expr) {
 		if e.Op == expr.OpReduce || e.Op == expr.OpLoad && e.Buf == k &&
 			!slices.EqualFunc(e.Coords, expr.Coords(t.Vars), sym.Expr.Equal) {
+			same = false
+		}
+	})
+	return same
+}
+
+// sameOne is pointwise on microcontrollers for images of a batch of one, whose operators may have
+// no coordinate for it: they would break up an epilogue, and leave its floats in memory.
+func (b *builder) sameOne(t expr.Tensor, k int, u, v *ir.Value) bool {
+	if tuned.ChannelsLast(b.opt.Target) || !sameSizes(u, v) {
+		return false
+	}
+	same := true
+	expr.Walk(t.Body, func(e *expr.Expr) {
+		if e.Op == expr.OpReduce || e.Op == expr.OpLoad && e.Buf == k &&
+			!slices.EqualFunc(e.Coords, expr.Coords(t.Vars), func(x, y sym.Expr) bool {
+				return unitVars(x, t.Vars).Equal(unitVars(y, t.Vars))
+			}) {
 			same = false
 		}
 	})
