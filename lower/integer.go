@@ -34,12 +34,15 @@ var IntegerArithmetic = Pass{
 	Name: "integer-arithmetic",
 	Doc:  "make quantized networks compute with integers",
 	Run: perNode(func(ctx *Context, p *ir.Program, m *ir.Method) visitor {
-		return onCalls(newIntegerArithmetic(ctx.Speed, Constants(p, m)).visit)
+		a := newIntegerArithmetic(ctx.Speed, Constants(p, m))
+		a.keeps = ctx.KeepsIntegers
+		return onCalls(a.visit)
 	}),
 }
 
 type integerArithmetic struct {
 	speed    bool
+	keeps    func(m sym.Expr, n, k int64) bool // see Context.KeepsIntegers
 	constant map[*ir.Value]bool
 	of       map[*ir.Value]*quantity  // floats that stand for integers
 	padded   map[*ir.Value]*quantity  // integers that are others with zero points around them

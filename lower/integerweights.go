@@ -122,21 +122,41 @@ func (a *integerArithmetic) folds(w *ir.Value) bool {
 	return a.speed && ok && n <= foldLimit
 }
 
+// kept reports whether the weights of product y of x stay integers though they might be floats.
+func (a *integerArithmetic) kept(x *ir.Value, y ir.Type) bool {
+	last := x.Type.Rank() - 1
+	k, ok1 := x.Type.Sizes[last].Const()
+	n, ok2 := y.Sizes[y.Rank()-1].Const()
+	return ok1 && ok2 && a.keeps != nil && a.keeps(sym.Mul(x.Type.Sizes[:last]...), n, k)
+}
+
+// wholeWords reports whether each row or group of weights is a multiple of the integers that
+// kernels read in a word.
+func wholeWords(w, scales *ir.Value) bool {
+	all, ok1 := w.Type.Numel().Const()
+	groups, ok2 := scales.Type.Numel().Const()
+	return ok1 && ok2 && groups > 0 && all%(8*groups) == 0
+}
+
 // mixedProduct is a product of floats with such a weight: the columns of mat2 are rows if
 // transposed is set.
 func (a *integerArithmetic) mixedProduct(b *ops.Builder, n *ir.Node, c *ops.Call, self, mat2,
 	bias string, transposed bool) []*ir.Value {
 	x := c.Value(self)
 	if x == nil || x.Type.DType != ir.Float32 || c.Tensor(mat2).Rank() != 2 || a.constant[x] ||
-		a.folds(c.Value(mat2)) {
+		x.Type.Rank() == 0 {
 		return nil
 	}
 	axis := 1
 	if transposed {
 		axis = 0
 	}
+	folds := a.folds(c.Value(mat2))
+	if folds && !a.kept(x, c.Outs[0]) {
+		return nil
+	}
 	w, scales := a.weight(b, c.Value(mat2), axis)
-	if w == nil {
+	if w == nil || folds && !wholeWords(w, scales) {
 		return nil
 	}
 	if !transposed && a.groups[c.Value(mat2)] == nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -24,6 +25,9 @@ type Context struct {
 	Bounds map[string]int64
 	// Speed says that time counts more than the space that constants take.
 	Speed bool
+	// KeepsIntegers tells of which products of so many rows with a constant matrix of n rows of k
+	// integers the target reads these as fast as floats, where speed is set. Nil: of none.
+	KeepsIntegers func(m sym.Expr, n, k int64) bool
 	// Fixed asks for fixed-point arithmetic of quantized networks: see CortexM.
 	Fixed bool
 	// Sides says that convolutions in fixed point may have padding of four numbers.

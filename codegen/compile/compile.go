@@ -15,6 +15,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/lower"
@@ -102,6 +103,9 @@ func Lower(p *ir.Program, opt Options) (err error) {
 		ctx.Fixed = opt.fixed(target.Machine)
 		ctx.Sides = !ctx.Speed
 		if !opt.Untuned {
+			ctx.KeepsIntegers = func(m sym.Expr, n, k int64) bool {
+				return tuned.KeepsIntegers(target, m, n, k)
+			}
 			ctx.Legal = tuned.Legal(tuned.Standard(), target)
 		}
 	}

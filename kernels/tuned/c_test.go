@@ -166,9 +166,13 @@ func (tr *trial) element(i int) string {
 	if i < len(tr.in.Operands) && tr.operands[tr.in.Operands[i]].DType == ir.Bool {
 		return "uint8_t"
 	}
-	if k := i - len(tr.in.Operands); k >= 0 && k < len(tr.in.Packed) &&
-		tr.in.Packed[k].DType == ir.Int8 {
-		return "int8_t"
+	if k := i - len(tr.in.Operands); k >= 0 && k < len(tr.in.Packed) {
+		switch tr.in.Packed[k].DType {
+		case ir.Int8:
+			return "int8_t"
+		case ir.Int32:
+			return "int32_t"
+		}
 	}
 	return "float"
 }
@@ -309,8 +313,11 @@ func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial 
 		linear, matmul = "linear_rows_f32", "matmul_rows_f32"
 	}
 	sets := map[string][]*trial{linear: linearTrials(r, count), matmul: matmulTrials(r, count)}
-	if target.Language == tuned.C && !target.Machine.Tile.Vector && target.Machine.Floats {
-		sets["mixed_linear_f32"] = mixedTrials(r, count)
+	switch {
+	case target.Language == tuned.C && !target.Machine.Tile.Vector && target.Machine.Floats:
+		sets["mixed_linear_f32"] = mixedTrials(r, count, 1)
+	case target.Language == tuned.C && tuned.Wide(target):
+		sets["mixed_linear_rows_f32"] = mixedTrials(r, count, 8)
 	}
 	if target.Language == tuned.Go {
 		sets["max_pool2d_f32"], sets["avg_pool2d_f32"] = poolTrials(r, count, false, false),

@@ -8,19 +8,33 @@ import (
 )
 
 // MixedLinear multiplies the rows of x[m][k] with constant rows of integers, each group of which
-// has a scale, for machines with an FPU and without vectors. Four columns lie beside each other:
+// has a scale, for machines with an FPU. Without vectors four columns lie beside each other:
 // w[ceil(n/4)][k][4], of 8 bits or, with int4, of 4 bits, the first in the lower half of a byte;
-// scales are [ceil(n/4)][k/group][4]. Both have zeros for a column that is not there. Only m may
-// be dynamic.
+// scales are [ceil(n/4)][k/group][4]. With vectors these are as many columns as the tile has,
+// and words of as many integers of a column as they have room for. Both have zeros for a column
+// that is not there. Only m may be dynamic.
 func MixedLinear() *Kernel {
-	return &Kernel{Name: "mixed_linear_f32", Descriptor: mixedLinearParams, Head: "TILE_FUSED",
+	return &Kernel{Name: "mixed_linear_f32", Forms: []string{mixedLinearRows},
+		Descriptor: mixedLinearParams, Head: "TILE_FUSED", Phases: []string{"panels"},
 		Operands: []string{"x"}, C: true, Match: matchMixedLinear}
+}
+
+const mixedLinearRows = "mixed_linear_rows_f32"
+
+// KeepsIntegers reports whether a product of m rows of floats with a constant matrix of k rows and n
+// columns is quicker if that is made of integers of at most 8 bits, where it may be made of floats as
+// well, with vectors: it takes the time in which the matrix is read. Of many rows, that is the time
+// of the products.
+func KeepsIntegers(t Target, m sym.Expr, n, k int64) bool {
+	const least, most = 1 << 16, 8
+	rows, static := m.Const()
+	return t.Language.Has(MixedLinear()) && Wide(t) && n*k >= least && (!static || rows <= most)
 }
 
 func matchMixedLinear(r *Request) *Instance {
 	c := r.Call
 	if c.Op.Name() != "quantized_decomposed.mixed_linear.default" || !r.RowMajor() ||
-		r.Target.vectors() || !r.Target.Machine.Floats {
+		r.Target.vectors() && !Wide(r.Target) || !r.Target.Machine.Floats && !r.Target.Machine.Open {
 		return nil
 	}
 	x, w, s := c.Operand("input"), c.Operand("weight"), c.Operand("weight_scales")
@@ -39,30 +53,46 @@ func matchMixedLinear(r *Request) *Instance {
 		return nil
 	}
 	int4 := !slices.ContainsFunc(data, func(b byte) bool { return int8(b) < -8 || int8(b) > 7 })
-	fours := (n + 3) / 4
-	bytes, scales := make([]byte, 4*fours*k), make([]float32, 4*fours*groups)
+	half := 0
+	if int4 {
+		half = 1
+	}
+	form, cols, per, bits := "", 4, 1, 8>>half
+	if r.Target.vectors() {
+		form, cols, per = mixedLinearRows, r.Target.tile().Cols, 32/bits
+	}
+	if k/groups%per != 0 {
+		return nil
+	}
+	// Integer i of a column is one of per that lie beside each other.
+	all := int(roundUp(int64(n), cols))
+	bytes, scales := make([]byte, all*k), make([]float32, all*groups)
 	for j := range n {
-		at := j/4*4*k + j%4
+		at := j/cols*cols*k + j%cols*per
 		for i := range k {
-			bytes[at+4*i] = data[j*k+i]
+			bytes[at+i/per*cols*per+i%per] = data[j*k+i]
 		}
 		for g := range groups {
-			scales[j/4*4*groups+4*g+j%4] = given[j*groups+g]
+			scales[j/cols*cols*groups+cols*g+j%cols] = given[j*groups+g]
 		}
 	}
-	half := 0
 	if int4 {
 		for i := range len(bytes) / 2 {
 			bytes[i] = bytes[2*i]&15 | bytes[2*i+1]<<4
 		}
-		bytes, half = bytes[:len(bytes)/2], 1
+		bytes = bytes[:len(bytes)/2]
+	}
+	packedAs := ir.Int8
+	if form != "" {
+		packedAs = ir.Int32
 	}
 	xs := c.Tensor("input").Sizes
 	in := &Instance{
 		Params: mixedLinearParams.params(Values{"m": xs[0], "n": num(n), "k": num(k),
 			"group": num(k / groups), "int4": num(half)}, nil),
 		Operands: []int{x},
-		Packed: []Packed{{Name: "w", DType: ir.Int8, Data: bytes, From: []int{w}},
+		Form:     form,
+		Packed: []Packed{{Name: "w", DType: packedAs, Data: bytes, From: []int{w}},
 			packed("scales", scales, s)},
 		Channels: Channels{Inner: num(1), Count: num(n)}, RunChannels: true,
 		Tile: r.Target.tile(),

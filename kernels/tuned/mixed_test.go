@@ -11,12 +11,12 @@ import (
 )
 
 // mixedTrials are products of rows with integers of 4 and 8 bits, which have a scale for each row
-// or for each group of its columns.
-func mixedTrials(r *rand.Rand, count int) (list []*trial) {
+// or for each group of its columns, of a multiple of so many.
+func mixedTrials(r *rand.Rand, count int, of int64) (list []*trial) {
 	for i := range count {
-		m, n := 1+r.Int64N(4), 1+r.Int64N(10)
+		m, n := 1+r.Int64N(8), 1+r.Int64N(40)
 		groups := 1 + int64(i%3)*r.Int64N(3)
-		k := groups * (1 + r.Int64N(9))
+		k := groups * of * (1 + r.Int64N(9))
 		scales := []int64{n, groups}
 		if i%3 == 0 {
 			scales = scales[:1]
@@ -38,7 +38,7 @@ func mixedTrials(r *rand.Rand, count int) (list []*trial) {
 // Integers of 4 bits lie two to a byte.
 func TestMixedLinearPacks(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
-	for _, tr := range mixedTrials(r, 6) {
+	for _, tr := range mixedTrials(r, 6, 1) {
 		if !tr.bind(t, r, microcontroller) {
 			t.Fatalf("%s: not taken", tr.name)
 		}
@@ -49,7 +49,7 @@ func TestMixedLinearPacks(t *testing.T) {
 			t.Errorf("%s: weights of %d bytes, want %d", tr.name, got, want)
 		}
 	}
-	tr := mixedTrials(r, 1)[0]
+	tr := mixedTrials(r, 1, 1)[0]
 	if tr.bind(t, r, tuned.Target{Language: tuned.C, Machine: machine("cortex-m0")}) {
 		t.Errorf("a machine that calls functions for floats takes it")
 	}
