@@ -166,11 +166,14 @@ func (b *builder) patched(links []link) (out []Stmt) {
 	return out
 }
 
+// mostRows is how many rows an image may have that is made in patches: every height is tried.
+const mostRows = 1 << 12
+
 // plan returns the best patches for all calls of a chain, and what they gain, or
 // nil if there are none that gain something.
 func (b *builder) plan(chain []link) (best *patches, gain float64) {
 	last := chain[len(chain)-1].window.Out
-	if overwrites(chain) {
+	if overwrites(chain) || last > mostRows {
 		return nil, 0
 	}
 	if forced := b.opt.Patches; forced > 0 {
