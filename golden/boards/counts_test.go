@@ -60,6 +60,11 @@ var counted = []struct {
 	quantize bool
 }{
 	{ours + "/q_lenet_static", true, false},
+	{ours + "/q_int16", true, false},
+	{ours + "/q_attention", true, false},
+	{ours + "/q_weights_int4", false, false},
+	{ours + "/conv_grouped", true, true},
+	{ours + "/conv_transpose", true, true},
 	{ours + "/kws_trained", false, false},
 	{shared + "/q_mlperf_kws_dscnn_static", true, false},
 	{shared + "/q_mlperf_ic_resnet8_static", true, false},
