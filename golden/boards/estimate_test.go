@@ -20,7 +20,7 @@ import (
 // How far estimates may be from what is counted: of nine in ten nets on boards, and of most,
 // as docs/microcontrollers.md says.
 const (
-	estimatesWithin = 0.55
+	estimatesWithin = 0.90
 	estimatesMedian = 0.15
 )
 
