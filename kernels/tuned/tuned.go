@@ -236,8 +236,11 @@ func (in *Instance) MayOverwrite(i int) bool {
 	case Operand:
 		return i == in.First(Operand) && in.Kernel.InPlace != nil && in.Kernel.InPlace(in)
 	case Extra:
+		if !in.Kernel.Once {
+			return false
+		}
 		there, elsewhere := in.Epilogue.Reads(i - in.First(Extra))
-		return in.Kernel.Once && there && !elsewhere
+		return there && !elsewhere
 	}
 	return false
 }
