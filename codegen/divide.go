@@ -65,7 +65,7 @@ func Fails(stmts []native.Stmt) bool {
 		case *native.Assert:
 			return true
 		case *native.Call:
-			return len(s.Kernel.Invokes()) > 0
+			return s.Kernel.Fails()
 		}
 		return false
 	})

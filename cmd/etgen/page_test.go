@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/golden/testcase"
 	"github.com/etgen/etgen/golden/tier"
+	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/ir"
 )
 
@@ -24,7 +24,7 @@ var listing = regexp.MustCompile("(?s)```\\w+ (\\S+)\n(.*?)```")
 func TestMicrocontrollerPage(t *testing.T) {
 	tier.Needs(t, tier.Normal)
 	for _, command := range []string{"arm-none-eabi-gcc", "qemu-system-arm"} {
-		if _, err := exec.LookPath(command); err != nil {
+		if _, err := toolchain.Find(command); err != nil {
 			t.Skip(err)
 		}
 	}

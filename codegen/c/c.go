@@ -51,7 +51,8 @@ func Generate(p *native.Program, opt Options) (_ *codegen.Package, err error) {
 	g := &gen{
 		p: p, opt: opt, prefix: opt.Name, upper: strings.ToUpper(opt.Name),
 		names: codegen.NewScope(nil), idx: indexType(p), weights: codegen.LayOut(p),
-		macros: map[string]string{}, tunedNames: map[string]bool{}, results: map[string]bool{}, consts: map[*native.Const]string{},
+		macros: map[string]string{}, tunedNames: map[string]bool{},
+		results: map[string]bool{}, consts: map[*native.Const]string{},
 		kernels: map[*native.Kernel]*kernel{},
 		fields:  map[*native.Buffer]string{}, probes: probes,
 	}

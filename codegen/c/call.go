@@ -246,7 +246,7 @@ func (b *body) call(c *native.Call) {
 		}
 	}
 	call := fmt.Sprintf("%s(%s)", info.name, strings.Join(args, ", "))
-	if fails(c.Kernel) {
+	if c.Kernel.Fails() {
 		b.guard(code{s: "!" + call, p: precUnary, t: tBool}, "ERR_OPERATOR")
 	} else {
 		b.w.line("%s;", call)

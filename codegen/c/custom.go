@@ -2,7 +2,6 @@ package c
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
@@ -13,7 +12,6 @@ import (
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
-	"github.com/etgen/etgen/lower/native"
 )
 
 // The kernels of custom operators are functions of the application, which NAME_ops.h declares. They
@@ -364,8 +362,5 @@ func (p *printer) actualList(name string, t *aten.Type, list []loop.Actual) []st
 	return []string{local, count}
 }
 
-// fails reports whether a kernel returns that it has failed.
-func fails(k *native.Kernel) bool { return len(k.Invokes()) > 0 }
-
 // callsCustom reports whether the program calls a custom operator.
-func (g *gen) callsCustom() bool { return slices.ContainsFunc(g.p.Kernels, fails) }
+func (g *gen) callsCustom() bool { return len(g.custom) > 0 }

@@ -140,7 +140,7 @@ func (g *gen) kernel(k *native.Kernel) {
 		return
 	}
 	static := g.static()
-	if fails(k) {
+	if k.Fails() {
 		static = strings.TrimSuffix(static, "void") + "bool"
 	}
 	w.function(body, "%s %s(%s)", static, info.name, paramList(kept))

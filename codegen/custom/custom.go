@@ -32,14 +32,14 @@ type Kernels struct {
 // Mark begins what declares a kernel in a comment.
 const Mark = "etgen:kernel"
 
-// ShapeMark, with the name of an operator behind it, is in the comment of a Go function that tells the
-// sizes of results: it takes the operator's arguments, of a tensor its sizes as []int, and returns a
-// []int for each result. The runtime rt needs it where sizes are dynamic.
+// ShapeMark, with the name of an operator behind it, is in the comment of a Go function that tells
+// the sizes of results. The function takes the operator's arguments, of a tensor its sizes as []int,
+// and returns a []int for each result. The runtime rt needs it where sizes are dynamic.
 const ShapeMark = "etgen:shape"
 
 // Load reads declarations and kernels: of a name that ends with .c, .h or .txt a file with marks,
-// of any other a Go package: its folder, which may be one of another module, or what the go command
-// calls it.
+// of any other a Go package: its folder, which may be one of another module, or what the go
+// command calls it.
 func Load(ctx context.Context, names ...string) (k *Kernels, err error) {
 	defer must.Catch(&err)
 	k = &Kernels{inC: map[string]bool{}}
@@ -78,7 +78,8 @@ func (k *Kernels) Declared() []*aten.Schema {
 // InC reports whether an operator has a kernel in C; k may be nil.
 func (k *Kernels) InC(op string) bool { return k != nil && k.inC[op] }
 
-// shape returns what tells the sizes of results of f's operator, and its number, nil if nothing does.
+// shape returns what tells the sizes of results of f's operator, and its number, nil if nothing
+// does.
 func (k *Kernels) shape(f *Function) (*Function, int) {
 	for i, s := range k.shapes {
 		if s.Schema == f.Schema {

@@ -145,7 +145,7 @@ func (p *methodPrinter) call(s *native.Call) jen.Code {
 		args = append(args, jen.Op(p.arg(x)))
 	}
 	call := jen.Id(p.g.names[s.Kernel]).Call(args...)
-	if len(s.Kernel.Invokes()) > 0 {
+	if s.Kernel.Fails() {
 		return p.failing(call)
 	}
 	return call

@@ -58,26 +58,28 @@ var counted = []struct {
 	// quantize makes an int8 model of a float one, with the case's inputs as samples; its inputs
 	// and outputs are int8, as those that TFLM is measured with.
 	quantize bool
+	// kind says that it is no network, but a case of one kind of layer.
+	kind bool
 }{
-	{ours + "/q_lenet_static", true, false},
-	{ours + "/q_int16", true, false},
-	{ours + "/q_attention", true, false},
-	{ours + "/q_weights_int4", false, false},
-	{ours + "/conv_grouped", true, true},
-	{ours + "/conv_transpose", true, true},
-	{ours + "/kws_trained", false, false},
-	{shared + "/q_mlperf_kws_dscnn_static", true, false},
-	{shared + "/q_mlperf_ic_resnet8_static", true, false},
-	{shared + "/q_mlp3_dynamic", true, false},
-	{sharedPTE + "/kws_cortex_m_int8", true, false},
-	{shared + "/trained_kws01", false, false},
-	{shared + "/trained_vww01", false, false},
-	{shared + "/trained_ic01", false, false},
-	{shared + "/trained_ad01", false, false},
-	{shared + "/trained_kws01", true, true},
-	{shared + "/trained_vww01", true, true},
-	{shared + "/trained_ic01", true, true},
-	{shared + "/trained_ad01", true, true},
+	{ours + "/q_lenet_static", true, false, false},
+	{ours + "/q_int16", true, false, true},
+	{ours + "/q_attention", true, false, true},
+	{ours + "/q_weights_int4", false, false, true},
+	{ours + "/conv_grouped", true, true, true},
+	{ours + "/conv_transpose", true, true, true},
+	{ours + "/kws_trained", false, false, false},
+	{shared + "/q_mlperf_kws_dscnn_static", true, false, false},
+	{shared + "/q_mlperf_ic_resnet8_static", true, false, false},
+	{shared + "/q_mlp3_dynamic", true, false, false},
+	{sharedPTE + "/kws_cortex_m_int8", true, false, false},
+	{shared + "/trained_kws01", false, false, false},
+	{shared + "/trained_vww01", false, false, false},
+	{shared + "/trained_ic01", false, false, false},
+	{shared + "/trained_ad01", false, false, false},
+	{shared + "/trained_kws01", true, true, false},
+	{shared + "/trained_vww01", true, true, false},
+	{shared + "/trained_ic01", true, true, false},
+	{shared + "/trained_ad01", true, true, false},
 }
 
 // countedOn are the boards, and what code for them is optimized for.

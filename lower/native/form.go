@@ -441,7 +441,10 @@ func (k *Kernel) Role(i int) loop.Role {
 	return loop.In
 }
 
-// Invokes returns the calls of custom operators' kernels in k. Only such a kernel may fail.
+// Fails reports whether k may fail: it calls the kernel of a custom operator.
+func (k *Kernel) Fails() bool { return len(k.Invokes()) > 0 }
+
+// Invokes returns the calls of custom operators' kernels in k.
 func (k *Kernel) Invokes() []*loop.Invoke {
 	if k.Loop == nil {
 		return nil
