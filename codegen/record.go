@@ -277,13 +277,12 @@ func GeneratedKind(path string) string {
 }
 
 // GeneratedBy returns the command that the first lines of the file at path say it is generated
-// by, without "etgen"; ok is false if they say nothing.
-func GeneratedBy(path string) (command string, ok bool) {
-	h := generatedFrom(path)
-	if h == nil {
-		return "", false
+// by, without "etgen"; "" if they say nothing.
+func GeneratedBy(path string) string {
+	if h := generatedFrom(path); h != nil {
+		return h.by
 	}
-	return h.by, true
+	return ""
 }
 
 // generatedFrom returns the head of the file at path, nil if it has none.

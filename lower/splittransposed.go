@@ -56,13 +56,8 @@ func (s *transposedSplit) visit(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.V
 		if from == nil || len(c.Operands()) > 1 {
 			return nil
 		}
-		args := slices.Clone(n.Args)
-		args[0].Value = ir.Ref{Value: from.v}
-		list := make([]any, len(args))
-		for i, a := range args {
-			list[i] = ops.Kw(a.Name, a.Value)
-		}
-		return s.together(b, &apart{b.Op(n.Op, list...), from.dims})
+		v := again(b, []*ir.Node{n}, map[*ir.Value]*ir.Value{c.Operands()[0]: from.v})
+		return s.together(b, &apart{v, from.dims})
 	}
 	return nil
 }

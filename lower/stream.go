@@ -30,7 +30,7 @@ type StreamOptions struct {
 	Frames bool
 }
 
-// Streaming is then of a model that streams.
+// Streaming returns the pipeline then, with the passes before it that make a model stream.
 func Streaming(then Pipeline, opt StreamOptions) Pipeline {
 	first := Functional.with(FoldBatchNorm, CheckSizes, Pass{
 		Name: "decompose-to-stream",
@@ -481,13 +481,6 @@ func (s *streamer) recurrence(n *ir.Node, c *ops.Call, x *streamed, step *stream
 	return true
 }
 
-// zeroKept are operators that make zero of zero.
-var zeroKept = map[string]bool{"relu": true, "leaky_relu": true, "gelu": true, "silu": true,
-	"tanh": true, "hardtanh": true, "hardswish": true, "elu": true, "clone": true, "view": true,
-	"permute": true, "unsqueeze": true, "squeeze": true, "_to_copy": true, "alias": true,
-	"quantize_per_tensor": true, "dequantize_per_tensor": true, "view_copy": true, "permute_copy": true,
-	"neg": true, "abs": true, "sin": true, "clamp": true, "reshape": true, "transpose": true}
-
 // pointwise takes an operator whose row r follows from row r of its operands.
 func (s *streamer) pointwise(n *ir.Node, c *ops.Call, streams []*ir.Value, step *streamStep) bool {
 	if len(n.Outputs) == 0 || n.Output(0) == nil || slices.ContainsFunc(n.Outputs[1:], s.used) {
@@ -561,7 +554,7 @@ func (s *streamer) pointwise(n *ir.Node, c *ops.Call, streams []*ir.Value, step 
 			step.delay[v] = out.lag - st.lag
 		}
 	}
-	if out.lag < 0 && !(out.lead == 0 && len(streams) == 1 && zeroKept[ir.OpBase(n.Op)]) &&
+	if out.lag < 0 && !(out.lead == 0 && len(streams) == 1 && keepsZero(n)) &&
 		!s.opt.Frames {
 		must.Fail("the model cannot stream: it changes the padding along dimension %d", dim)
 	}

@@ -34,6 +34,10 @@ func TestStreamRefuses(t *testing.T) {
 		{"shortened before", strings.Replace(strings.Replace(conv, "padding=[1]", "padding=[0]", 1), "6]", "4]", 1) +
 			"\n  %two: f32[1, 2, 4] = aten.convolution.default(input=%conv, weight=%v, bias=none, stride=[1], padding=[1], dilation=[1], transposed=false, output_padding=[0], groups=1)\n  return (%two)",
 			StreamOptions{Dim: 2}, "node two (aten.convolution.default): it pads along dimension 2 what an operator without padding has shortened before"},
+		{"padding that is not zero any more", "%pad: f32[1, 1, 8] = aten.constant_pad_nd.default(self=%x, pad=[2, 0], value=0.0)\n" +
+			"  %clamp: f32[1, 1, 8] = aten.clamp.default(self=%pad, min=1.0, max=2.0)\n" +
+			"  %conv: f32[1, 2, 6] = aten.convolution.default(input=%clamp, weight=%w, bias=none, stride=[1], padding=[0], dilation=[1], transposed=false, output_padding=[0], groups=1)\n  return (%conv)",
+			StreamOptions{Dim: 2}, "node clamp (aten.clamp.default): the model cannot stream: it changes the padding along dimension 2"},
 	} {
 		p, err := ir.Parse("m", "program \"m.pt2\"\n\nmethod forward {\n"+
 			"  parameter %w: f32[2, 1, 3] \"w\" = data(00112233aabbccdd, 24)\n"+

@@ -2,7 +2,6 @@ package lower
 
 import (
 	"encoding/binary"
-	"errors"
 	"math"
 	"slices"
 
@@ -105,8 +104,8 @@ func (s *streamer) step(b *ops.Builder, n *ir.Node, step *streamStep) []*ir.Valu
 func (s *streamer) states(n *ir.Node, hx ir.Arg) (ir.Arg, []*ir.Value) {
 	var list []*ir.Value
 	value := ir.MapRefs(hx, func(v *ir.Value) ir.Arg {
-		data, err := constantData(v)
-		if err != nil {
+		data := holder{value: v}.elements()
+		if data == nil {
 			must.Fail("the model cannot stream: what the layer begins with is not constant")
 		}
 		state := s.state(n.Name, v.Type, data)
@@ -116,12 +115,23 @@ func (s *streamer) states(n *ir.Node, hx ir.Arg) (ir.Arg, []*ir.Value) {
 	return value, list
 }
 
-// constantData returns the elements of a constant.
-func constantData(v *ir.Value) ([]byte, error) {
-	if v.Const == nil {
-		return nil, errors.New("not constant")
+// zeroKept are operators that make zero of zero, if their limits let it be.
+var zeroKept = map[string]bool{"relu": true, "leaky_relu": true, "gelu": true, "silu": true,
+	"tanh": true, "hardtanh": true, "hardswish": true, "elu": true, "clone": true, "view": true,
+	"permute": true, "unsqueeze": true, "squeeze": true, "_to_copy": true, "alias": true,
+	"quantize_per_tensor": true, "dequantize_per_tensor": true, "view_copy": true, "permute_copy": true,
+	"neg": true, "abs": true, "sin": true, "clamp": true, "reshape": true, "transpose": true}
+
+// keepsZero reports whether n makes zero of zero.
+func keepsZero(n *ir.Node) bool {
+	for name, sign := range map[string]float64{"min": 1, "min_val": 1, "max": -1, "max_val": -1} {
+		arg := n.Arg(name)
+		_, isTensor := arg.(ir.Ref)
+		if x, _ := number(arg); isTensor || x*sign > 0 {
+			return false
+		}
 	}
-	return ir.Tensor(v.Const)
+	return zeroKept[ir.OpBase(n.Op)]
 }
 
 // before returns v with so many rows before the new ones, which are state.
@@ -134,24 +144,18 @@ func (s *streamer) before(b *ops.Builder, v *ir.Value, st *streamed, rows int64)
 		return s.kept[key]
 	}
 	// Integers are kept rather than what they stand for.
-	if d := v.Def; d != nil && ir.OpBase(d.Op) == ir.OpBase(dequantizeOp+".default") {
+	if d := v.Def; d != nil && d.Op == dequantizeOp+".default" {
 		q, _ := d.Args[0].Value.(ir.Ref)
 		zero, isInt := d.Arg("zero_point").(ir.Int)
 		scale, isFloat := d.Arg("scale").(ir.Float)
 		if q.Value != nil && isInt && isFloat {
 			lead := math.RoundToEven(st.lead/float64(scale)) + float64(zero)
 			more := s.withRows(b, q.Value, st, rows, lead)
-			args := make([]any, len(d.Args))
-			for i, a := range d.Args {
-				args[i] = ops.Kw(a.Name, a.Value)
-			}
-			args[0] = ops.Kw(d.Args[0].Name, more)
-			s.kept[key] = b.Op(d.Op, args...)
+			s.kept[key] = again(b, []*ir.Node{d}, map[*ir.Value]*ir.Value{q.Value: more})
 			return s.kept[key]
 		}
 	}
-	s.kept[key] = s.withRows(b, v, st, rows, st.lead)
-	return s.kept[key]
+	return s.withRows(b, v, st, rows, st.lead)
 }
 
 // withRows is before; the rows begin as a number.
@@ -188,7 +192,7 @@ func filled(d ir.DType, x float64, n int64) []byte {
 		}
 		elem = make([]byte, d.Size())
 	}
-	return slices.Concat(slices.Repeat(elem, int(n)))
+	return slices.Repeat(elem, int(n))
 }
 
 // state adds a value to the state.

@@ -60,7 +60,8 @@ func (f *budgetFlags) budget() size.Budget {
 
 // compile compiles models within the budget. The report is nil if nobody asked for one.
 func (f *budgetFlags) compile(a *app, flags *compileFlags, several *methodFlags,
-	files []compile.MethodFile, opt compile.Options) (*codegen.Package, *codereport.Report) {
+	files []compile.MethodFile, opt compile.Options,
+	check bool) (*codegen.Package, *codereport.Report) {
 	b := f.budget()
 	if !b.Given() {
 		flags.ignored("without --max-ram, --max-flash or --max-stack", "cc", "cflags")
@@ -83,7 +84,7 @@ func (f *budgetFlags) compile(a *app, flags *compileFlags, several *methodFlags,
 	}
 	if over, ok := errors.AsType[*size.OverError](err); ok {
 		must.Check(over.Print(a.err))
-		must.Check(f.write(flags.cmd, over.Report, false, paths(files)...))
+		must.Check(f.write(flags.cmd, over.Report, check, paths(files)...))
 		fmt.Fprintln(a.err)
 	}
 	must.Check(modelError(err))
@@ -91,7 +92,8 @@ func (f *budgetFlags) compile(a *app, flags *compileFlags, several *methodFlags,
 }
 
 // write writes the report, if one is asked for.
-func (f *budgetFlags) write(cmd *cobra.Command, r *codereport.Report, check bool, inputs ...string) error {
+func (f *budgetFlags) write(cmd *cobra.Command, r *codereport.Report, check bool,
+	inputs ...string) error {
 	if f.report == "" || check {
 		return nil
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/codegen/custom"
 	"github.com/etgen/etgen/codegen/golang"
-	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/lower"
@@ -102,7 +101,7 @@ func (f *compileFlags) generator() string {
 		text += " --checked"
 	}
 	if f.stream != "" {
-		text += " --stream=" + foreign.Of(f.stream).Comment()
+		text += " --stream=" + f.stream
 		if f.streamPadding != "zeros" {
 			text += " --stream-padding=" + f.streamPadding
 		}
@@ -296,7 +295,7 @@ equal are there once.
 			if budget.report != "" && l.Kernels == nil {
 				flags.ignored("with --lang="+lang, "report")
 			}
-			pkg, takes := budget.compile(a, &flags, &several, files, opt)
+			pkg, takes := budget.compile(a, &flags, &several, files, opt, out.check)
 			if l.InFolder {
 				must.Check(golang.Join(dir, pkg))
 				if !out.check {

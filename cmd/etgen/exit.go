@@ -38,7 +38,7 @@ const exitHelp = `Exit codes:
   3  the model cannot be read or compiled, or its call fails
   4  anything else: a file cannot be written, a compiler is missing or does not work, …
   5  the code takes more than --max-ram, --max-flash or --max-stack allow: nothing is
-     written
+     written but the file of --report
   130, 143, 129  stopped by SIGINT (Ctrl-C), SIGTERM, SIGHUP: nothing is written,
      temporary files are removed; a second one stops etgen without that`
 

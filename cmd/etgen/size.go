@@ -30,10 +30,7 @@ func (f *sizeFlags) add(cmd *cobra.Command) {
 func (f *sizeFlags) options(cmd *cobra.Command) size.Options {
 	opt := size.Options{CC: f.cc}
 	if cmd.Flags().Changed("cflags") {
-		opt.CFlags = strings.Fields(f.cflags)
-		if opt.CFlags == nil {
-			opt.CFlags = []string{}
-		}
+		opt.CFlags = append([]string{}, strings.Fields(f.cflags)...)
 	}
 	return opt
 }
@@ -71,7 +68,8 @@ compiler for the target this is an error, which names the package to install.`,
 			dir := args[0]
 			if size.IsPackage(dir) {
 				flags.ignored("with a folder", append(slices.Clone(firmwareNames), "dialect", "optimize",
-					"plan", "requantize", "threads", "strict", "checked", "bound", "quantize", "calibrate")...)
+					"plan", "requantize", "threads", "strict", "checked", "bound", "quantize", "calibrate",
+					"kernels", "custom-op", "stream", "stream-padding")...)
 				if cmd.Flags().Changed("target") {
 					how.Machine = must.Get(tuned.MachineNamed(flags.target))
 				}

@@ -116,42 +116,33 @@ typedef struct {
 
 #endif`
 
-// dtypeMacros are the names of dtypes in NAME_ops.h, without the prefix.
-var dtypeMacros = map[ir.DType]string{ir.Uint8: "UINT8", ir.Int8: "INT8", ir.Int16: "INT16",
-	ir.Int32: "INT32", ir.Int64: "INT64", ir.Float16: "FLOAT16", ir.Float32: "FLOAT32",
-	ir.Float64: "FLOAT64", ir.Bool: "BOOL", ir.BFloat16: "BFLOAT16", ir.Uint16: "UINT16",
-	ir.Uint32: "UINT32", ir.Uint64: "UINT64"}
-
-// dtypeMacro is the constant that stands for d.
+// dtypeMacro is the constant of NAME_ops.h that stands for d.
 func (g *gen) dtypeMacro(d ir.DType) string {
-	if dtypeMacros[d] == "" {
+	if d == ir.InvalidDType || d.IsComplex() || d.IsFloat() && d.Size() == 1 {
 		must.Fail("a custom operator takes or returns %s, which kernels in C do not", d)
 	}
-	return "ETGEN_" + dtypeMacros[d]
+	return "ETGEN_" + strings.ToUpper(d.String())
 }
-
-// customParam is a parameter of a custom operator's function, with its name in the schema.
-type customParam struct{ typ, name string }
 
 // customParams are the parameters of a custom operator's function. Names are those of the schema
 // where C allows them.
-func (g *gen) customParams(op *customOp) []customParam {
+func (g *gen) customParams(op *customOp) []parameter {
 	scope := codegen.NewScope(g.locals)
-	var params []customParam
+	var params []parameter
 	for _, a := range op.schema.Args {
 		name := scope.Take(codegen.Identifier(a.Name))
 		switch elem := g.customType(a.Type.Base()); {
 		case a.Type.Mutates():
-			params = append(params, customParam{"const etgen_out *", name})
+			params = append(params, parameter{"const etgen_out *", name, nil})
 		case a.Type.IsList():
-			params = append(params, customParam{"const " + elem + pointerTo(elem), name},
-				customParam{"size_t ", scope.Take(name + "_count")})
+			params = append(params, parameter{"const " + elem + pointerTo(elem), name, nil},
+				parameter{"size_t ", scope.Take(name + "_count"), nil})
 		case a.Type.Base().Name == "Tensor":
-			params = append(params, customParam{"const " + elem + " *", name})
+			params = append(params, parameter{"const " + elem + " *", name, nil})
 		case a.Type.Optional && a.Type.Base().Name != "str":
-			params = append(params, customParam{"const " + elem + " *", name})
+			params = append(params, parameter{"const " + elem + " *", name, nil})
 		default:
-			params = append(params, customParam{elem + pointerEnd(elem), name})
+			params = append(params, parameter{elem + pointerEnd(elem), name, nil})
 		}
 	}
 	for i, r := range op.schema.Returns {
@@ -162,8 +153,8 @@ func (g *gen) customParams(op *customOp) []customParam {
 				name += fmt.Sprint(i)
 			}
 		}
-		params = append(params, customParam{"const etgen_out *",
-			scope.Take(codegen.Identifier(name))})
+		params = append(params, parameter{"const etgen_out *",
+			scope.Take(codegen.Identifier(name)), nil})
 	}
 	return params
 }
@@ -204,11 +195,7 @@ func (g *gen) customType(t *aten.Type) string {
 }
 
 func (g *gen) customPrototype(op *customOp) string {
-	var params []parameter
-	for _, p := range g.customParams(op) {
-		params = append(params, parameter{typ: p.typ, name: p.name})
-	}
-	return fmt.Sprintf("bool %s(%s)", op.name, paramList(params))
+	return fmt.Sprintf("bool %s(%s)", op.name, paramList(g.customParams(op)))
 }
 
 // customNotes say what the parameters are that the schema does not tell.

@@ -13,6 +13,7 @@ import (
 // Reported is Package for a language with a native form, with a report of what the program
 // takes.
 func Reported(p *ir.Program, opt Options) (pkg *codegen.Package, r *report.Report, err error) {
+	defer internal(p, &err)
 	defer must.Catch(&err)
 	l := opt.native()
 	target := opt.target(l)

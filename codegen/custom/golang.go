@@ -65,7 +65,7 @@ func (k *Kernels) load(ctx context.Context, name string) {
 		}
 		must.Check(errors.Join(errs...))
 		found := false
-		shapes := map[*ast.FuncDecl]string{}
+		var shapes []func() // they need the kernels, which may stand behind them
 		for _, file := range p.Syntax {
 			for _, d := range file.Decls {
 				fn, ok := d.(*ast.FuncDecl)
@@ -78,13 +78,15 @@ func (k *Kernels) load(ctx context.Context, name string) {
 						found = true
 					}
 					if op, ok := strings.CutPrefix(c.Text, "//"+ShapeMark+" "); ok {
-						shapes[fn] = strings.TrimSpace(op)
+						shapes = append(shapes, func() {
+							k.shapeFunction(p, files, fn, strings.TrimSpace(op))
+						})
 					}
 				}
 			}
 		}
-		for fn, op := range shapes {
-			k.shapeFunction(p, files, fn, op)
+		for _, note := range shapes {
+			note()
 		}
 		if !found {
 			must.Fail("package %s: no function has a comment //%s with an operator's schema",

@@ -20,7 +20,9 @@ func (g *generator) api() []byte {
 	var methods []jen.Code
 	for _, m := range g.p.Methods {
 		must.Check(eval.Stopped(g.opt.Done))
-		must.Do(func() { methods = append(append(methods, g.rowsBegin(m)...), g.method(m)...) }, "method %s", m.Name.String())
+		must.Do(func() {
+			methods = append(append(methods, g.rowsBegin(m)...), g.method(m)...)
+		}, "method %s", m.Name.String())
 	}
 	f := jen.NewFile(g.unit.name)
 	f.HeaderComment(g.banner())

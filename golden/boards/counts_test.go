@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"text/tabwriter"
@@ -268,12 +267,7 @@ func checkCounts(t *testing.T, got []count, compilers map[string]bool, complete 
 	for c := range compilers {
 		same = same && strings.Contains(string(file), c+"\n")
 	}
-	want := map[string][]string{}
-	for line := range strings.Lines(string(file)) {
-		if f := strings.Fields(line); len(f) > 2 && f[0] != "#" {
-			want[f[0]+" "+f[1]] = f[2:]
-		}
-	}
+	want := countedLines(t)
 	for _, g := range got {
 		w := want[g.model+" "+g.on]
 		if len(w) != len(g.numbers) {
@@ -285,10 +279,7 @@ func checkCounts(t *testing.T, got []count, compilers map[string]bool, complete 
 			if i < countsByCompiler && !same {
 				continue
 			}
-			was, err := strconv.ParseInt(w[i], 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			was := w[i]
 			if far := max(n-was, was-n); far > countSlack && float64(far) > countLimit*float64(was) {
 				t.Errorf("%s %s: %s: %d, %s says %d; if that is right: go test ./golden/boards "+
 					"-run Counts -update", g.model, g.on, countColumns[i], n, countsFile, was)

@@ -9,7 +9,6 @@ import (
 	"github.com/etgen/etgen/golden/baremetal"
 	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/toolchain"
-	"github.com/etgen/etgen/kernels/tuned"
 )
 
 // Visual wake words from a camera that hands over one row at a time: arena, which has the
@@ -52,9 +51,6 @@ func TestRows(t *testing.T) {
 // ran runs the first call of what g says on a Cortex-M4.
 func ran(t *testing.T, target toolchain.Target, g *generated) *baremetal.Report {
 	t.Helper()
-	if _, err := tuned.MachineNamed(target.Name); err != nil {
-		t.Fatal(err)
-	}
 	g.generate(t, target)
 	work := t.TempDir()
 	runs, err := g.runs(work)

@@ -178,6 +178,14 @@ func (s *Size) Layers(r *report.Report) {
 	r.Measure(s.Name, max(0, s.Flash-r.Weights), symbols)
 }
 
+// stack is Stack for people to read.
+func (t Taken) stack() string {
+	if t.Measured == nil || t.Stack < 0 {
+		return "?"
+	}
+	return fmt.Sprint(t.Stack)
+}
+
 // shownLayers is how many layers a table shows.
 const shownLayers = 12
 
@@ -187,8 +195,8 @@ func (e *OverError) Print(to io.Writer) error {
 		fmt.Fprintf(to, "measured: the package compiled with %s and linked alone; RAM is arena, state, "+
 			".data and .bss, without inputs, outputs and stack\n", foreign.Escape(s.Compiler))
 		fmt.Fprintf(to, "RAM %d = arena %d + state %d + .data and .bss %d; flash %d = .text %d + .rodata "+
-			"and .data %d; stack %d\n", s.RAM, s.Arena, s.State, s.Data+s.BSS, s.Flash, s.Text,
-			s.ROData+s.Data, s.Stack)
+			"and .data %d; stack %s\n", s.RAM, s.Arena, s.State, s.Data+s.BSS, s.Flash, s.Text,
+			s.ROData+s.Data, e.Taken.stack())
 	} else {
 		fmt.Fprintf(to, "not measured: %v; RAM is arena %d + state %d; flash is weights %d + code, which "+
 			"is estimated, %d\n", e.Missing, e.Report.Arena, e.Report.State, e.Report.Weights, e.Report.Code)
@@ -220,12 +228,8 @@ func (e *OverError) Print(to io.Writer) error {
 		if h.Enough {
 			enough = "within the budget"
 		}
-		stack := fmt.Sprint(h.Taken.Stack)
-		if h.Taken.Measured == nil || h.Taken.Stack < 0 {
-			stack = "?"
-		}
 		fmt.Fprintf(w, "  %s\tRAM %d\tflash %d\tstack %s\t%s\n", h.Words, h.Taken.RAM, h.Taken.Flash,
-			stack, enough)
+			h.Taken.stack(), enough)
 	}
 	return w.Flush()
 }

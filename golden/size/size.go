@@ -142,8 +142,8 @@ func find(dir, name string) *pack {
 	var names []string
 	for _, h := range headers {
 		n := strings.TrimSuffix(filepath.Base(h), ".h")
-		if codegen.GeneratedKind(h) == codegen.KindC && !strings.HasSuffix(n, "_pal") &&
-			(name == "" || n == name) {
+		_, missing := os.Stat(filepath.Join(dir, n+".c")) // NAME_pal.h and NAME_ops.h have none
+		if codegen.GeneratedKind(h) == codegen.KindC && missing == nil && (name == "" || n == name) {
 			names = append(names, n)
 		}
 	}
@@ -158,7 +158,7 @@ func find(dir, name string) *pack {
 	p := &pack{dir: dir, name: names[0]}
 	path := filepath.Join(dir, p.name+".h")
 	p.header = string(must.Get(os.ReadFile(path)))
-	by, _ := codegen.GeneratedBy(path)
+	by := codegen.GeneratedBy(path)
 	word := func(re *regexp.Regexp) string {
 		if m := re.FindStringSubmatch(by); m != nil {
 			return m[1]

@@ -27,14 +27,17 @@ func (s *Size) Print(to io.Writer, all bool) error {
 	row("flash", s.Flash, fmt.Sprintf("= .text %d + .rodata %d + .data %d", s.Text, s.ROData, s.Data))
 	row("RAM", s.RAM, fmt.Sprintf("= arena %d + state %d + .data %d + .bss %d", s.Arena, s.State,
 		s.Data, s.BSS))
-	stack := strings.Join(s.Chain, " > ")
-	if len(s.Library) > 0 {
-		stack += "; and what these take: " + strings.Join(s.Library, ", ")
+	names := func(list []string, between string) string {
+		return foreign.Escape(strings.Join(list, between))
 	}
 	if s.Stack < 0 {
-		fmt.Fprintf(w, "?\t  %-6s no bound is known: %s\n", "stack", strings.Join(s.Unbounded, ", "))
+		fmt.Fprintf(w, "?\t  %-6s no bound is known: %s\n", "stack", names(s.Unbounded, ", "))
 	} else {
-		row("stack", s.Stack, "= "+stack)
+		stack := "= " + names(s.Chain, " > ")
+		if len(s.Library) > 0 {
+			stack += "; and what these take: " + names(s.Library, ", ")
+		}
+		row("stack", s.Stack, stack)
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -1,7 +1,6 @@
 package toolchain
 
 import (
-	"cmp"
 	"debug/elf"
 	"fmt"
 	"slices"
@@ -180,7 +179,7 @@ func (w *stackWalk) visit(function string) int {
 		w.unbounded = append(w.unbounded, function)
 	}
 	deepest := 0
-	slices.SortFunc(callees, cmp.Compare[string])
+	slices.Sort(callees)
 	for _, c := range callees {
 		if d := w.visit(c); d > deepest {
 			deepest, w.next[function] = d, c

@@ -119,17 +119,17 @@ func (w C) customKernels(ctx context.Context, target toolchain.Target, dir strin
 	if w.Settings.Options.Custom == nil {
 		return nil, nil
 	}
+	headers := ""
+	for _, u := range units {
+		if u.pkg.File(u.name+"_ops.h") != nil {
+			headers += fmt.Sprintf("#include \"%s/%s_ops.h\"\n", u.name, u.name)
+		}
+	}
 	var sources []string
 	for _, name := range w.Settings.Options.Custom.C {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			return nil, err
-		}
-		headers := ""
-		for _, u := range units {
-			if u.pkg.File(u.name+"_ops.h") != nil {
-				headers += fmt.Sprintf("#include \"%s/%s_ops.h\"\n", u.name, u.name)
-			}
 		}
 		for _, m := range opsInclude.FindAllStringSubmatch(string(text), -1) {
 			err := os.WriteFile(filepath.Join(dir, m[1]), []byte(headers), 0o666)
@@ -146,7 +146,7 @@ func (w C) customKernels(ctx context.Context, target toolchain.Target, dir strin
 	if len(sources) == 0 {
 		return nil, nil
 	}
-	return target.With("-I"+filepath.Dir(sources[0])).Compile(ctx, dir, sources...)
+	return target.Compile(ctx, dir, sources...)
 }
 
 // buildC compiles the unit's package and its glue.

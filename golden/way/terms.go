@@ -51,11 +51,7 @@ func nodeTerms(t *ops.Table, n *ir.Node, depth int) int64 {
 			longest = loopTerms(f.Body)
 		}
 	case c.Op.Decompose != nil:
-		g, err := ir.BuildGraph(ir.NewNames(&ir.Method{Graph: &ir.Graph{}}), nil,
-			func(e *ir.Emitter) (_ []ir.Arg, err error) {
-				_, err = ops.NewBuilder(t, e).Decompose(c)
-				return nil, err
-			})
+		g, _, err := ops.Decomposition(t, c)
 		if err != nil {
 			return 1
 		}

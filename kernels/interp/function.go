@@ -3,7 +3,6 @@ package interp
 import (
 	"slices"
 
-	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/kernels/ops"
@@ -45,15 +44,4 @@ func Loops(c *ops.Call, ts []expr.Tensor, o Orders) (*loop.Func, error) {
 		placed[i].Vars = schedule.InOrder(o.Out(i), t.Vars)
 	}
 	return schedule.Build("kernel", placed, infos, opts)
-}
-
-// Decomposition returns the graph that c decomposes into, over the values
-// that are its operands, and the values of its results.
-func Decomposition(table *ops.Table, c *ops.Call) (g *ir.Graph, outs []*ir.Value, err error) {
-	g, err = ir.BuildGraph(ir.NewNames(&ir.Method{Graph: &ir.Graph{}}), nil,
-		func(e *ir.Emitter) (_ []ir.Arg, err error) {
-			outs, err = ops.NewBuilder(table, e).Decompose(c)
-			return nil, err
-		})
-	return g, outs, err
 }

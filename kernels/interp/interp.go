@@ -400,7 +400,7 @@ func (m *Interpreter) loops(c *ops.Call) []Value { return m.run(c, must.Get(c.Op
 
 // decompose runs what c decomposes into.
 func (m *Interpreter) decompose(c *ops.Call) []Value {
-	g, outs := must.Get2(Decomposition(m.Table, c))
+	g, outs := must.Get2(ops.Decomposition(m.Table, c))
 	for _, n := range g.Nodes {
 		m.node(n)
 	}

@@ -91,6 +91,17 @@ func (b *Builder) Decompose(c *Call) ([]*ir.Value, error) {
 	return b.say(c, c.Op.Decompose)
 }
 
+// Decomposition returns the graph that c decomposes into, over the values that are its operands, and
+// the values of its results.
+func Decomposition(t *Table, c *Call) (g *ir.Graph, outs []*ir.Value, err error) {
+	g, err = ir.BuildGraph(ir.NewNames(&ir.Method{Graph: &ir.Graph{}}), nil,
+		func(e *ir.Emitter) (_ []ir.Arg, err error) {
+			outs, err = NewBuilder(t, e).Decompose(c)
+			return nil, err
+		})
+	return g, outs, err
+}
+
 // Settle is Op.Settle: nil if c needs no other words.
 func (b *Builder) Settle(c *Call) ([]*ir.Value, error) {
 	if c.Op.Settle == nil {

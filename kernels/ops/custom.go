@@ -194,30 +194,28 @@ func recorded(c *Call, n int) []ir.Type {
 	for i := range types {
 		v := c.node.Output(i)
 		if v == nil && i >= n {
-			v = c.written(i - n)
+			ref, _ := c.Args[writtenArg(c.Op.Custom, i-n)].(ir.Ref)
+			v = ref.Value
 		}
-		if v == nil {
-			c.errorIf(true, "the file says nothing of result %d; use it, or leave it out", i)
-		}
+		c.errorIf(v == nil, "the file says nothing of result %d; use it, or leave it out", i)
 		c.errorIf(v.Type.Kind != ir.TensorKind, "result %d is no tensor", i)
 		types[i] = v.Type
 	}
 	return types
 }
 
-// written returns the argument of c's operator that is number k of those that its kernel writes to.
-func (c *Call) written(k int) *ir.Value {
-	for i, a := range c.Op.entry.Custom.Args {
+// writtenArg is the position of the argument that is number k of those that s writes to.
+func writtenArg(s *aten.Schema, k int) int {
+	for i, a := range s.Args {
 		if !a.Type.Mutates() {
 			continue
 		}
 		if k == 0 {
-			ref, _ := c.Args[i].(ir.Ref)
-			return ref.Value
+			return i
 		}
 		k--
 	}
-	return nil
+	return -1
 }
 
 // invoke returns the call of a custom operator's kernel.
@@ -269,16 +267,7 @@ func kernelResult(kernel *aten.Schema, i int) string {
 		}
 		return fmt.Sprintf("out%d", i)
 	}
-	k := i - len(kernel.Returns)
-	for _, a := range kernel.Args {
-		if a.Type.Mutates() {
-			if k == 0 {
-				return a.Name
-			}
-			k--
-		}
-	}
-	return "out"
+	return kernel.Args[writtenArg(kernel, i-len(kernel.Returns))].Name
 }
 
 // invoker numbers the operands and scalars of a call in the order of its arguments.

@@ -8,12 +8,14 @@ import (
 	"github.com/etgen/etgen/kernels/expr"
 )
 
+// errDepends is for nodes with regions: how often these run is not known.
 var errDepends = errors.New("the number depends on data")
 
+// graphMACs is MACs of all nodes of g.
 func graphMACs(t *Table, g *ir.Graph) (sym.Expr, error) {
 	sum := sym.Int(0)
 	for _, n := range g.Nodes {
-		if len(n.Regions) > 0 { // how often it runs is not known
+		if len(n.Regions) > 0 {
 			return sum, errDepends
 		}
 		terms, err := MACs(t, n)
@@ -34,11 +36,7 @@ func MACs(t *Table, n *ir.Node) (sym.Expr, error) {
 		return zero, nil // no product of matrices
 	}
 	if c.Op.Decompose != nil {
-		g, err := ir.BuildGraph(ir.NewNames(&ir.Method{Graph: &ir.Graph{}}), nil,
-			func(e *ir.Emitter) (_ []ir.Arg, err error) {
-				_, err = NewBuilder(t, e).Decompose(c)
-				return nil, err
-			})
+		g, _, err := Decomposition(t, c)
 		if err != nil {
 			return zero, err
 		}
@@ -54,7 +52,7 @@ func MACs(t *Table, n *ir.Node) (sym.Expr, error) {
 	sum := zero
 	for _, x := range tensors {
 		if terms := sumTerms(x.Body, map[*expr.Expr]bool{}); !terms.IsZero() {
-			sum = sym.Add(sum, sym.Mul(terms, extents(x.Vars)))
+			sum = sym.Add(sum, sym.Mul(terms, sym.Mul(expr.Extents(x.Vars)...)))
 		}
 	}
 	return sum, nil
@@ -68,7 +66,7 @@ func sumTerms(e *expr.Expr, seen map[*expr.Expr]bool) sym.Expr {
 	}
 	seen[e] = true
 	if e.Op == expr.OpReduce && e.Kind == expr.ReduceSum && multiplies(e.Args[0]) {
-		return extents(e.Vars)
+		return sym.Mul(expr.Extents(e.Vars)...)
 	}
 	for _, a := range e.Args {
 		sum = sym.Add(sum, sumTerms(a, seen))
@@ -87,13 +85,4 @@ func multiplies(e *expr.Expr) bool {
 		return multiplies(e.Args[1]) || multiplies(e.Args[2])
 	}
 	return false
-}
-
-// extents is the number of values that loop variables take together.
-func extents(vars []*sym.Symbol) sym.Expr {
-	n := sym.Int(1)
-	for _, v := range vars {
-		n = sym.Mul(n, expr.Extent(v))
-	}
-	return n
 }

@@ -11,17 +11,16 @@ import (
 )
 
 // The kernels of bytes compute the sums in ExecuTorch's operators for
-// microcontrollers, in C for machines without vectors. What the operator makes of a
+// microcontrollers, in C for machines without vectors or with MVE. What the operator makes of a
 // sum, bias and scales, is the epilogue's. Input and weights are multiplied as they
 // are: what is added to each element of the input is a number for each channel,
 // where the sums begin, and what padding holds is what it makes zero.
 
 // Conv2DInt8 is the convolution of bytes, of any layout, or a product of rows. It copies what
-// some results see; w is packed as [groups][cout/2][depth/4][2][4], depth being kh·kw·cin and
-// zeros up to a multiple of four, cin and cout channels per group; of inputs of 16 bits the second
-// and the third of each four change places. Sums begin at
-// start[groups][cout]. Both have zeros for columns that are not there: cout is a multiple of four,
-// of w's only group of two.
+// some results see. w is packed as [groups][cout/2][depth/4][2][4]. depth is kh·kw·cin, cin and
+// cout are the channels of a group. With inputs of 16 bits, the second and the third of each four
+// change places. Sums begin at start[groups][cout]. Zeros make depth and cout multiples of four; if
+// there is one group, cout of w is a multiple of two.
 func Conv2DInt8() *Kernel {
 	return &Kernel{Name: "conv2d_i8", Forms: []string{convMVE}, Descriptor: convInt8Params,
 		Operands: []string{"x"}, C: true, Apart: true, InPatches: eachAlone, Once: true,
@@ -41,8 +40,9 @@ func DepthwiseInt8() *Kernel {
 // with zeros up to a multiple of sixteen, and scratch holds what some results see.
 const convMVE = "conv2d_mve_i8"
 
-// depthwiseMVE is the form of DepthwiseInt8 for MVE, if mult is 1 and 16 bits hold two products of
-// neighbouring taps. There w is [ceil(channels/16)][kh][kw][16], and sums begin as those of convMVE.
+// depthwiseMVE is the form of DepthwiseInt8 for MVE, if mult is 1 and 16 bits hold the sum of two
+// products of neighbouring taps. There w is [ceil(channels/16)][kh][kw][16]. start has what the
+// offset of the input adds to a sum.
 const depthwiseMVE = "depthwise_mve_i8"
 
 // headMVE keeps a kernel apart from what calls it: compilers have too few registers for both.

@@ -192,11 +192,14 @@ func keepsDims(t expr.Tensor, operands []*ir.Value) bool {
 
 // pointwise reports whether element x of t depends on element x of operand k
 // and no other.
-func pointwise(t expr.Tensor, k int) bool {
+func pointwise(t expr.Tensor, k int) bool { return pointwiseIf(t, k, sym.Expr.Equal) }
+
+// pointwiseIf is pointwise with another notion of equal coordinates.
+func pointwiseIf(t expr.Tensor, k int, equal func(x, y sym.Expr) bool) bool {
 	same := true
 	expr.Walk(t.Body, func(e *expr.Expr) {
 		if e.Op == expr.OpReduce || e.Op == expr.OpLoad && e.Buf == k &&
-			!slices.EqualFunc(e.Coords, expr.Coords(t.Vars), sym.Expr.Equal) {
+			!slices.EqualFunc(e.Coords, expr.Coords(t.Vars), equal) {
 			same = false
 		}
 	})
@@ -206,19 +209,10 @@ func pointwise(t expr.Tensor, k int) bool {
 // sameOne is pointwise on microcontrollers for images of a batch of one, whose operators may have
 // no coordinate for it: they would break up an epilogue, and leave its floats in memory.
 func (b *builder) sameOne(t expr.Tensor, k int, u, v *ir.Value) bool {
-	if tuned.ChannelsLast(b.opt.Target) || !sameSizes(u, v) {
-		return false
-	}
-	same := true
-	expr.Walk(t.Body, func(e *expr.Expr) {
-		if e.Op == expr.OpReduce || e.Op == expr.OpLoad && e.Buf == k &&
-			!slices.EqualFunc(e.Coords, expr.Coords(t.Vars), func(x, y sym.Expr) bool {
-				return unitVars(x, t.Vars).Equal(unitVars(y, t.Vars))
-			}) {
-			same = false
-		}
-	})
-	return same
+	return !tuned.ChannelsLast(b.opt.Target) && sameSizes(u, v) &&
+		pointwiseIf(t, k, func(x, y sym.Expr) bool {
+			return unitVars(x, t.Vars).Equal(unitVars(y, t.Vars))
+		})
 }
 
 // flat returns the position in memory of element coords of v.

@@ -32,7 +32,7 @@ func (in *instance) takeNumbers() {
 	in.epilogue = &ep
 }
 
-// mostWhole is up to where calls give float32 numbers that are integers as those.
+// mostWhole is the largest whole float32 number that calls give as an integer.
 const mostWhole = 1 << 16
 
 // giveNumbers puts numbers back into the epilogue: constants, or what calls give.

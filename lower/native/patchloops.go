@@ -228,11 +228,11 @@ func (in *looped) patch(b *builder, call *Call, rows tuned.Rows, done, from sym.
 	loads, drop := fn.Loads(), make([]bool, len(fn.Bufs))
 	at := 0
 	for i, buf := range fn.Bufs[1:] {
-		switch k := i; {
-		case k >= len(in.args):
+		switch {
+		case i >= len(in.args):
 			out.Args = append(out.Args, dense(buf.Name, buf.DType, buf.Len))
 			continue
-		case in.args[k] != nil:
+		case in.args[i] != nil:
 			at++
 		}
 		if drop[i+1] = !loads[i+1]; loads[i+1] {

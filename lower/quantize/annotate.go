@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/kernels/interp"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower"
 )
@@ -255,7 +254,7 @@ func (a *annotator) shares(c *ops.Call) bool {
 	if ts, _, err := c.Results(); err != nil || ts != nil || c.Op.Decompose == nil {
 		return false
 	}
-	g, _, err := interp.Decomposition(a.m.Table, c)
+	g, _, err := ops.Decomposition(a.m.Table, c)
 	if err != nil {
 		return false
 	}

@@ -147,7 +147,7 @@ func (c *comparison) compare(samples Samples, most int) (*Report, error) {
 			}
 			return nil
 		}
-		// One state is that of float32, for layers by themselves.
+		// Layers by themselves begin with the state that float32 has.
 		alone := *quantized
 		alone.state = maps.Clone(float.state)
 		outs, err1 := float.run(given, nil, keep)

@@ -38,7 +38,7 @@ func (k *kernel) newSequence(c *ops.Call, constant func(int) ([]byte, bool)) *se
 	if deeper.depth++; deeper.depth > maxDepth {
 		panic(fmt.Errorf("the operator decomposes without end"))
 	}
-	g, outs := must.Get2(interp.Decomposition(k.table, c))
+	g, outs := must.Get2(ops.Decomposition(k.table, c))
 	s := &sequence{given: len(outs) + len(c.Operands())}
 	s.memory = make([][]byte, s.given)
 	at := map[*ir.Value]int{}
