@@ -15,6 +15,7 @@ var mayImport = map[string][]string{
 	"ir":           {},
 	"ir/pt2":       {"ir"},
 	"ir/pte":       {"ir"},
+	"ir/xnnpack":   {"ir", "ir/pte"}, // flatbuffers are read as those of programs
 	"kernels":      {"ir"},
 	"plan":         {},
 	"templates":    {},
@@ -37,9 +38,10 @@ var mayImport = map[string][]string{
 var mayImportOutside = map[string][]string{
 	"codegen": {"github.com/dave/jennifer",
 		"golang.org/x/tools/go/packages"}, // codegen/custom
-	"ir/pte": {"github.com/google/flatbuffers"},
-	"cmd":    {"github.com/spf13/cobra", "github.com/spf13/pflag"},
-	"ir":     {"github.com/google/go-cmp", "golang.org/x/tools/txtar"}, // ir/irtest
+	"ir/pte":     {"github.com/google/flatbuffers"},
+	"ir/xnnpack": {"github.com/google/flatbuffers"},
+	"cmd":        {"github.com/spf13/cobra", "github.com/spf13/pflag"},
+	"ir":         {"github.com/google/go-cmp", "golang.org/x/tools/txtar"}, // ir/irtest
 }
 
 // packageOf returns the longest package that path, relative to the module, is in.

@@ -192,7 +192,7 @@ func (l Layout) writeData(w io.Writer, f *DataFile) {
 }
 
 // dataTables are the tables of a .ptd file, see programTables.
-var dataTables = layouts(flatTensorSchema, `
+var dataTables = flat.Layouts(flatTensorSchema, `
 	TensorLayout sizes dim_order scalar_type
 	NamedData key segment_index tensor_layout
 	DataSegment offset size
@@ -206,10 +206,10 @@ func encodeData(f *DataFile, d *fileData) []byte {
 			layout = e.shared("TensorLayout", uint64(e.int32s(l.Sizes)),
 				uint64(e.bytes(l.DimOrder)), uint64(l.ScalarType))
 		}
-		return e.table("NamedData", uint64(e.text(v.Key)), uint64(d.named[i]), uint64(layout))
+		return e.Table("NamedData", uint64(e.text(v.Key)), uint64(d.named[i]), uint64(layout))
 	})
 	segments := e.segments(d.segments)
-	e.FinishWithFileIdentifier(e.table("FlatTensor", uint64(f.Version), segments, named),
+	e.FinishWithFileIdentifier(e.Table("FlatTensor", uint64(f.Version), segments, named),
 		[]byte(flatTensorSchema().Identifier))
 	return e.FinishedBytes()
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strings"
-	"sync"
 
 	flatbuffers "github.com/google/flatbuffers/go"
 
@@ -18,7 +16,7 @@ import (
 
 // programTables are the tables of a program, each with its fields in the order in which they
 // are written: those of a tensor by size, so that nothing is padded in between.
-var programTables = layouts(programSchema, `
+var programTables = flat.Layouts(programSchema, `
 	Null
 	Int int_val
 	Bool bool_val
@@ -59,28 +57,6 @@ var programTables = layouts(programSchema, `
 	Program version execution_plan backend_delegate_data segments constant_segment
 		mutable_data_segments named_data`)
 
-// layouts finds the tables of a schema that text names, each before its fields. That all are
-// there is tested.
-func layouts(schema func() *flat.Schema, text string) func() map[string]*flat.Layout {
-	return sync.OnceValue(func() map[string]*flat.Layout {
-		all := map[string]*flat.Layout{}
-		var l *flat.Layout
-		for word := range strings.FieldsSeq(text) {
-			var err error
-			if word[0] <= 'Z' {
-				l, err = schema().Layout(word)
-				all[word] = l
-			} else {
-				err = l.Add(word)
-			}
-			if err != nil {
-				panic(err)
-			}
-		}
-		return all
-	})
-}
-
 // maxInline bounds the data of inline delegates: a flatbuffer ends at 2 GiB.
 const maxInline = 1 << 30
 
@@ -91,8 +67,7 @@ type offset = flatbuffers.UOffsetT
 // has an equal key, made of its kind and contents, in which a reference counts
 // as the place it refers to: equal contents have one place.
 type encoder struct {
-	*flatbuffers.Builder
-	tables  map[string]*flat.Layout
+	*flat.Encoder
 	written map[string]offset
 	key     []byte
 }
@@ -100,44 +75,12 @@ type encoder struct {
 func newEncoder() *encoder { return newEncoderOf(programTables()) }
 
 func newEncoderOf(tables map[string]*flat.Layout) *encoder {
-	return &encoder{Builder: flatbuffers.NewBuilder(1024), tables: tables,
-		written: map[string]offset{}}
-}
-
-// table writes a table of these fields, what is 0 not at all.
-func (e *encoder) table(name string, values ...uint64) offset {
-	l := e.tables[name]
-	e.StartObject(l.Slots())
-	for i, v := range values {
-		if v == 0 {
-			continue
-		}
-		f := &l.Fields[i]
-		if f.Ref {
-			e.PrependUOffsetT(offset(v))
-		} else {
-			e.prepend(int(f.Width), v)
-		}
-		e.Slot(f.Index)
-	}
-	return e.EndObject()
-}
-
-// prepend writes a number of a size.
-func (e *encoder) prepend(size int, v uint64) {
-	switch size {
-	case 8:
-		e.PrependUint64(v)
-	case 4:
-		e.PrependUint32(uint32(v))
-	default:
-		e.PrependByte(byte(v))
-	}
+	return &encoder{Encoder: flat.NewEncoder(tables), written: map[string]offset{}}
 }
 
 // shared is the place of a table of these fields, which is written if it is the first.
 func (e *encoder) shared(name string, values ...uint64) offset {
-	return e.share(name, values, func() offset { return e.table(name, values...) })
+	return e.share(name, values, func() offset { return e.Table(name, values...) })
 }
 
 // share returns the place of an object of a kind with these contents and writes
@@ -170,13 +113,7 @@ const maxShared = 128
 
 // vector writes a vector of n elements of a size; bits returns one.
 func (e *encoder) vector(size, n int, bits func(int) uint64) offset {
-	write := func() offset {
-		e.StartVector(size, n, size)
-		for i := n - 1; i >= 0; i-- {
-			e.prepend(size, bits(i))
-		}
-		return e.EndVector(n)
-	}
+	write := func() offset { return e.Vector(size, n, bits) }
 	if size*n > maxShared {
 		return write()
 	}
@@ -272,28 +209,28 @@ func encode(p *Program, d *fileData) []byte {
 	methods, delegates := uint64(e.refs(plans)), uint64(0)
 	if len(d.inline) > 0 {
 		delegates = e.refsOf("inline delegate", len(d.inline), func(i int) offset {
-			return e.table("BackendDelegateInlineData", uint64(e.aligned(d.inline[i])))
+			return e.Table("BackendDelegateInlineData", uint64(e.aligned(d.inline[i])))
 		})
 	}
 	segments := e.segments(d.segments)
 	constants := e.subsegment(d.constants)
 	mutable := someOf(e, d.mutable, func(_ int, s *subsegment) offset { return e.subsegment(*s) })
 	named := someOf(e, p.Named, func(i int, n *NamedData) offset {
-		return e.table("NamedData", uint64(e.text(n.Key)), uint64(d.named[i]))
+		return e.Table("NamedData", uint64(e.text(n.Key)), uint64(d.named[i]))
 	})
-	e.FinishWithFileIdentifier(e.table("Program", uint64(p.Version), methods, delegates, segments,
+	e.FinishWithFileIdentifier(e.Table("Program", uint64(p.Version), methods, delegates, segments,
 		uint64(constants), mutable, named), []byte(programSchema().Identifier))
 	return e.FinishedBytes()
 }
 
 func (e *encoder) segments(list segments) uint64 {
 	return listOf(e, list, func(_ int, s *segment) offset {
-		return e.table("DataSegment", uint64(s.offset), uint64(s.size))
+		return e.Table("DataSegment", uint64(s.offset), uint64(s.size))
 	})
 }
 
 func (e *encoder) subsegment(s subsegment) offset {
-	return e.table("SubsegmentOffsets", uint64(s.segment), uint64(e.int64s(s.offsets)))
+	return e.Table("SubsegmentOffsets", uint64(s.segment), uint64(e.int64s(s.offsets)))
 }
 
 func (e *encoder) plan(p *ExecutionPlan, d *fileData) offset {
@@ -308,24 +245,24 @@ func (e *encoder) plan(p *ExecutionPlan, d *fileData) offset {
 		return e.delegate(v, d.delegates[v])
 	})
 	devices := someOf(e, p.BufferDevices, func(_ int, v *BufferDevice) offset {
-		return e.table("NonConstBufferDevice", uint64(v.Buffer), uint64(v.DeviceType),
+		return e.Table("NonConstBufferDevice", uint64(v.Buffer), uint64(v.DeviceType),
 			uint64(v.DeviceIndex))
 	})
 	container := offset(0)
 	if c := p.Container; c != nil {
-		container = e.table("ContainerMetadata", e.optional(c.Input), e.optional(c.Output))
+		container = e.Table("ContainerMetadata", e.optional(c.Input), e.optional(c.Output))
 	}
-	return e.table("ExecutionPlan", uint64(e.text(p.Name)), uint64(container), values,
+	return e.Table("ExecutionPlan", uint64(e.text(p.Name)), uint64(container), values,
 		uint64(e.int32s(p.Inputs)), uint64(e.int32s(p.Outputs)), chains, operators, delegates,
 		uint64(e.int64s(p.BufferSizes)), devices)
 }
 
 func (e *encoder) delegate(v *Delegate, index int) offset {
 	specs := someOf(e, v.Specs, func(_ int, s *CompileSpec) offset {
-		return e.table("CompileSpec", uint64(e.text(s.Key)), uint64(e.bytes(s.Value)))
+		return e.Table("CompileSpec", uint64(e.text(s.Key)), uint64(e.bytes(s.Value)))
 	})
-	processed := e.table("BackendDelegateDataReference", uint64(index), bit(!v.Inline))
-	return e.table("BackendDelegate", uint64(e.text(v.ID)), uint64(processed), specs)
+	processed := e.Table("BackendDelegateDataReference", uint64(index), bit(!v.Inline))
+	return e.Table("BackendDelegate", uint64(e.text(v.ID)), uint64(processed), specs)
 }
 
 func (e *encoder) chain(c *Chain) offset {
@@ -343,7 +280,7 @@ func (e *encoder) chain(c *Chain) offset {
 	if len(c.Outputs) > 0 {
 		outputs = e.int32s(c.Outputs)
 	}
-	return e.table("Chain", uint64(inputs), uint64(outputs), instructions, stacktrace)
+	return e.Table("Chain", uint64(inputs), uint64(outputs), instructions, stacktrace)
 }
 
 // frames writes a list of frames; lists of equal frames are one.
@@ -355,7 +292,7 @@ func (e *encoder) frames(frames []Frame) offset {
 		contents[i] = uint64(refs[i])
 	}
 	return e.share("FrameList", contents, func() offset {
-		return e.table("FrameList", uint64(e.refs(refs)))
+		return e.Table("FrameList", uint64(e.refs(refs)))
 	})
 }
 
@@ -377,8 +314,8 @@ func (e *encoder) instruction(i Instruction) offset {
 	default:
 		panic(fmt.Errorf("no kind of instruction: %T", i))
 	}
-	args := e.table(name, fields[:len(e.tables[name].Fields)]...)
-	return e.table("Instruction", uint64(args), e.tables["Instruction"].Selector(name))
+	args := e.Table(name, fields[:len(e.Tables[name].Fields)]...)
+	return e.Table("Instruction", uint64(args), e.Tables["Instruction"].Selector(name))
 }
 
 // value writes an entry of a value table; equal ones are one. All lists are tables of one
@@ -419,7 +356,7 @@ func (e *encoder) value(v EValue) offset {
 // evalue writes a value's table and the table of its contents.
 func (e *encoder) evalue(kind string, contents ...uint64) offset {
 	return e.shared("EValue", uint64(e.shared(kind, contents...)),
-		e.tables["EValue"].Selector(kind))
+		e.Tables["EValue"].Selector(kind))
 }
 
 func (e *encoder) tensor(t *Tensor) offset {

@@ -5,6 +5,7 @@ package schematest
 import (
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -67,4 +68,27 @@ func SameFields(t testing.TB, schema map[string]bool, table map[string]string) {
 			t.Errorf("docs/formats.md has %s, which is not in the schema", name)
 		}
 	}
+}
+
+var (
+	comment   = regexp.MustCompile(`//.*`)
+	attribute = regexp.MustCompile(`\([^)]*\)`)
+	table     = regexp.MustCompile(`(?s)\btable (\w+) \{(.*?)\}`)
+	field     = regexp.MustCompile(`(\w+)\s*:\s*[\[\w]`)
+)
+
+// Schema returns the fields of the tables in the .fbs file at path.
+func Schema(t testing.TB, path string) map[string]bool {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := map[string]bool{}
+	for _, m := range table.FindAllStringSubmatch(comment.ReplaceAllString(string(text), ""), -1) {
+		for _, f := range field.FindAllStringSubmatch(attribute.ReplaceAllString(m[2], ""), -1) {
+			schema[m[1]+"."+f[1]] = true
+		}
+	}
+	return schema
 }

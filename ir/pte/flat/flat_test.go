@@ -45,6 +45,32 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// Members of a union that are one table have their own names.
+func TestUnionAlias(t *testing.T) {
+	s, err := Parse(strings.Replace(sample, "{ Leaf, Other }", "{ Twin: Leaf, Leaf }", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := buffer()
+	for selector, want := range map[byte]string{1: "Twin", 2: "Leaf"} {
+		b[36] = selector
+		if err := s.Check(b); err != nil {
+			t.Fatal(err)
+		}
+		sub, kind, ok := s.Root(b).Union("any")
+		if !ok || kind != want || sub.Number("a") != 7 {
+			t.Errorf("type %d: %s, %v, a %d", selector, kind, ok, sub.Number("a"))
+		}
+		l, err := s.Layout("Root")
+		if err != nil || l.Selector(want) != uint64(selector) {
+			t.Errorf("%s is selected by %d, %v", want, l.Selector(want), err)
+		}
+	}
+	if _, err := s.Layout("Twin"); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestParseErrors(t *testing.T) {
 	const tail = ` file_identifier "TEST"; root_type A;`
 	for text, want := range map[string]string{

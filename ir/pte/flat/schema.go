@@ -66,10 +66,18 @@ func Parse(fbs string) (*Schema, error) {
 		switch {
 		case m[1] == "union":
 			for name := range strings.SplitSeq(m[3], ",") {
-				t, ok := named[strings.TrimSpace(name)]
+				name, of, alias := strings.Cut(strings.TrimSpace(name), ":")
+				if !alias {
+					of = name
+				}
+				of = strings.TrimSpace(of)
+				t, ok := named[of]
 				if !ok {
-					return nil, fmt.Errorf("schema: union %s has no table %q before it", m[2],
-						strings.TrimSpace(name))
+					return nil, fmt.Errorf("schema: union %s has no table %q before it", m[2], of)
+				}
+				if alias { // a table of its own, so that its name tells the member
+					t = &table{name: name, fields: t.fields}
+					named[name] = t
 				}
 				unions[m[2]] = append(unions[m[2]], t)
 			}

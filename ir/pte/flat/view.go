@@ -90,7 +90,7 @@ func (t Table) Bytes(name string) []byte {
 
 // Scalar is the type of a vector's elements.
 type Scalar interface {
-	bool | uint8 | int32 | int64 | uint64 | float64
+	bool | uint8 | uint16 | int32 | uint32 | int64 | uint64 | float32 | float64
 }
 
 // List returns the elements of a vector, whose type is T in the schema; nil for none.
