@@ -7,11 +7,11 @@ import (
 )
 
 // Clone returns a deep copy of p. Symbols and the data of constants, which
-// nobody changes, are shared; constants that were one stay one.
+// nobody changes, are shared, and so are delegates; constants that were one stay one.
 func Clone(p *Program) *Program {
 	c := &cloner{constants: map[*Constant]*Constant{}}
 	out := &Program{Source: p.Source, Dialect: p.Dialect, SeparateState: p.SeparateState,
-		Warnings: slices.Clone(p.Warnings)}
+		Delegates: slices.Clone(p.Delegates), Warnings: slices.Clone(p.Warnings)}
 	for _, m := range p.Methods {
 		out.Methods = append(out.Methods, c.method(m))
 	}

@@ -75,7 +75,9 @@ const (
 type Program struct {
 	Source  string // base name of the file it was read from, for messages
 	Methods []*Method
-	Dialect Dialect // "" if nobody has said it: then only Verify's rules hold
+	// Delegates are what nodes of CallDelegate run, called by their names.
+	Delegates []*Delegate
+	Dialect   Dialect // "" if nobody has said it: then only Verify's rules hold
 	// Custom are the schemas of the custom operators that it may call, whose kernels are the
 	// user's.
 	Custom []string

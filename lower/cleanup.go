@@ -40,7 +40,7 @@ func (d *deadCode) graph(g *ir.Graph) {
 	}
 	kept := make([]*ir.Node, 0, len(g.Nodes))
 	for _, n := range slices.Backward(g.Nodes) {
-		if !d.used(n) && !hasEffect(d.table, n) {
+		if !d.used(n) && !HasEffect(d.table, n) {
 			continue
 		}
 		d.prune(n)
@@ -105,13 +105,13 @@ func (d *deadCode) prune(n *ir.Node) {
 	}
 }
 
-// hasEffect reports whether n does more than give results: assertions, writes
+// HasEffect reports whether n does more than give results: assertions, writes
 // to operands, random numbers, what is not in the table, and regions with such nodes. A loop
 // whose results nobody uses has none: that it ends is taken for granted.
-func hasEffect(t *ops.Table, n *ir.Node) bool {
+func HasEffect(t *ops.Table, n *ir.Node) bool {
 	if len(n.Regions) > 0 {
 		return slices.ContainsFunc(n.Regions, func(r *ir.Graph) bool {
-			return slices.ContainsFunc(r.Nodes, func(n *ir.Node) bool { return hasEffect(t, n) })
+			return slices.ContainsFunc(r.Nodes, func(n *ir.Node) bool { return HasEffect(t, n) })
 		})
 	}
 	op, ok := t.Lookup(n.Op)
@@ -154,7 +154,7 @@ func (c *cse) locate(g *ir.Graph) {
 }
 
 func (c *cse) visit(b *ops.Builder, n *ir.Node, call *ops.Call) []*ir.Value {
-	if hasEffect(b.Table, n) || runTimeInt(n) {
+	if HasEffect(b.Table, n) || runTimeInt(n) {
 		return nil
 	}
 	key := c.key(n, call)

@@ -115,7 +115,7 @@ func (f *folder) collect(g *ir.Graph) {
 }
 
 func (f *folder) foldable(n *ir.Node) bool {
-	if len(n.Regions) > 0 || hasEffect(f.table, n) || n.Op == ops.UnpackInt4 {
+	if len(n.Regions) > 0 || HasEffect(f.table, n) || n.Op == ops.UnpackInt4 {
 		return false
 	}
 	most := int64(foldLimit)
