@@ -258,7 +258,7 @@ func (l *cortexMLayout) complete(b *ops.Builder, n *ir.Node, c *ops.Call) {
 		if c.Op.ParsedSchema().Index(name) < 0 {
 			return
 		}
-		size := scratchOf(n.Op, c)[i]
+		size := ops.CMSISScratch(c)[i]
 		t := ir.StaticTensor(ir.Uint8, size)
 		n.SetArg(name, ir.Ref{Value: b.Emit(allocOp, nil, t).Outputs[0]})
 	}
@@ -288,49 +288,4 @@ func (l *cortexMLayout) kernelSum(b *ops.Builder, n *ir.Node, c *ops.Call) {
 	v := b.Constant(n.Name+"_kernel_sum", &ir.Constant{Data: raw,
 		Type: ir.StaticTensor(ir.Int32, 1, sizes[0])})
 	n.SetArg("kernel_sum", ir.Ref{Value: v})
-}
-
-// scratchOf returns the bytes that CMSIS-NN's kernels work in, at most: those of cores without
-// vectors and of such that multiply pairs or have vectors (MVE) need different ones.
-func scratchOf(op string, c *ops.Call) (sizes [2]int64) {
-	most := func(name string, d int) int64 {
-		_, n := c.Tensor(name).Sizes[d].Bounds()
-		return n
-	}
-	up := func(n, to int64) int64 { return (n + to - 1) / to * to }
-	columns := func(depth int64) int64 { return max(4*up(depth, 4), 4*up(depth, 16)) }
-	switch op {
-	case cm + "quantized_avg_pool2d.default":
-		return [2]int64{4 * most("input", 1)}
-	case cm + "quantized_batch_matmul.default":
-		return [2]int64{4 * most("rhs_transposed", 1)}
-	}
-	in, width := most("input", 1), most("input", 3)
-	kh, kw := most("weight", 1), most("weight", 2)
-	stride, padding := must.Get(spatialInts(c, "stride", 2)), must.Get(spatialInts(c, "padding", 2))
-	dilation := must.Get(spatialInts(c, "dilation", 2))
-	single := kh*kw == 1 && slices.Max(padding) == 0
-	switch op {
-	case cm + "quantized_conv2d.default":
-		if single && in == most("weight", 3) {
-			return [2]int64{4 * in}
-		}
-		return [2]int64{max(columns(kh*kw*in), (kw+padding[1])*in)}
-	case cm + "quantized_depthwise_conv2d.default":
-		out := most("weight", 3)
-		if in == 1 {
-			sizes[0] = columns(kh*kw) + kh*kw*out + (kw + padding[1])
-		}
-		if in == out && slices.Max(dilation) == 1 {
-			const block = 124 // channels at a time with vectors
-			sizes[0] = max(sizes[0], 2*in*kh*kw, 4*block*kh*kw)
-		}
-	default:
-		out := most("weight", 0)
-		if slices.Max(stride) <= 2 && in > 16 { // as a convolution
-			return [2]int64{columns(kh * kw * in), kh * kw * in * out}
-		}
-		sizes[0] = 4 * ((width-1)*stride[1] + max(kw, stride[0])) * out * max(kh, stride[0])
-	}
-	return sizes
 }

@@ -32,6 +32,7 @@ const asIs = "as-is"
 type compileFlags struct {
 	target, optimize, plan string
 	requantize, dialect    string
+	backend                string
 	threads                int
 	strict                 bool
 	warn                   func(error)
@@ -56,6 +57,8 @@ func (f *compileFlags) add(cmd *cobra.Command, a *app) {
 		"how quantized networks bring sums to a scale: in float or fixed point (default: fixed for targets without floats in hardware, else float)")
 	oneOf(cmd, &f.dialect, "dialect", "", compile.Dialects,
 		"with --lang=pte: cortex_m makes a quantized model one of ExecuTorch's operators for microcontrollers, which compute as C does with --requantize=fixed")
+	oneOf(cmd, &f.backend, "backend", "", []string{compile.LibraryCMSISNN},
+		"with --lang=c: cmsis-nn has a quantized model call Arm's library CMSIS-NN, which the application links")
 	flags.StringVar(&f.target, "target", "generic",
 		"the machine: generic or native (whoever compiles the package decides), "+
 			"scalar (no vectors), neon, x86-64-v3, x86-64-v4, or a microcontroller: "+
@@ -90,7 +93,8 @@ func (f *compileFlags) add(cmd *cobra.Command, a *app) {
 func (f *compileFlags) generator() string {
 	text := "etgen"
 	for _, flag := range []struct{ name, value, usual string }{
-		{"target", f.target, "generic"}, {"optimize", f.optimize, ""}, {"requantize", f.requantize, ""}, {"plan", f.plan, "best"},
+		{"target", f.target, "generic"}, {"optimize", f.optimize, ""}, {"requantize", f.requantize, ""},
+		{"backend", f.backend, ""}, {"plan", f.plan, "best"},
 		{"threads", strconv.Itoa(f.threads), "1"},
 	} {
 		if flag.value != flag.usual {
@@ -133,6 +137,7 @@ func (f *compileFlags) ignored(where string, names ...string) {
 func (f *compileFlags) language(name string) *compile.Language {
 	l := must.Get(compile.LanguageNamed(name))
 	if !l.Placed {
+		f.ignored("with --lang="+name, "backend")
 		f.ignored("with --lang="+name, firmwareNames...)
 		f.ignored("with --lang="+name, budgetNames...)
 	}
@@ -166,7 +171,7 @@ func (f *compileFlags) targetOf(l *compile.Language, where string) error {
 // number of them.
 func (f *compileFlags) options(model ...string) compile.Options {
 	opt := compile.Options{Context: f.cmd.Context(), Target: f.target, Optimize: f.optimize,
-		Requantize: f.requantize, Dialect: f.dialect,
+		Requantize: f.requantize, Dialect: f.dialect, Library: f.backend,
 		Generator: f.generator(), Threads: f.threads,
 		Checked: f.checked, Bounds: f.bounds, Warn: f.warn, Strict: f.strict}
 	if _, err := tuned.MachineNamed(f.target); err != nil {

@@ -67,7 +67,7 @@ compiler for the target this is an error, which names the package to install.`,
 			var layers *codereport.Report // of a model
 			dir := args[0]
 			if size.IsPackage(dir) {
-				flags.ignored("with a folder", append(slices.Clone(firmwareNames), "dialect", "optimize",
+				flags.ignored("with a folder", append(slices.Clone(firmwareNames), "dialect", "backend", "optimize",
 					"plan", "requantize", "threads", "strict", "checked", "bound", "quantize", "calibrate",
 					"kernels", "custom-op", "stream", "stream-padding")...)
 				if cmd.Flags().Changed("target") {

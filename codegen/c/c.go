@@ -96,7 +96,8 @@ type gen struct {
 
 	custom      map[string]*customOp // by the operators' names
 	customOrder []*customOp
-	restricts   bool // some parameter is restricted
+	includes    []string // headers of libraries that kernels call
+	restricts   bool     // some parameter is restricted
 }
 
 func (g *gen) run() {

@@ -2,6 +2,7 @@ package c
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
@@ -12,6 +13,7 @@ import (
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
+	"github.com/etgen/etgen/lower/native"
 )
 
 // The kernels of custom operators are functions of the application, which NAME_ops.h declares. They
@@ -348,6 +350,9 @@ func (p *printer) actualList(name string, t *aten.Type, list []loop.Actual) []st
 		strings.Join(texts, ", "))
 	return []string{local, count}
 }
+
+// fails reports whether a kernel of the program may fail.
+func (g *gen) fails() bool { return slices.ContainsFunc(g.p.Kernels, (*native.Kernel).Fails) }
 
 // callsCustom reports whether the program calls a custom operator.
 func (g *gen) callsCustom() bool { return len(g.custom) > 0 }

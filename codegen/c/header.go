@@ -123,8 +123,11 @@ func (g *gen) statusText() string {
 	if g.checksIndices() {
 		rows = append(rows, row{"ERR_INDEX", "an index is out of range"})
 	}
-	if g.callsCustom() {
+	switch {
+	case g.callsCustom():
 		rows = append(rows, row{"ERR_OPERATOR", "a custom operator has failed"})
+	case g.fails():
+		rows = append(rows, row{"ERR_OPERATOR", "a function of a library has failed"})
 	}
 	if g.byRows() {
 		rows = append(rows, row{"MORE", "no error: rows of the input are missing"})
@@ -174,7 +177,7 @@ func (g *gen) headerNotes(w *writer) {
 			}
 		}
 	}
-	if g.callsCustom() && len(g.p.State) > 0 {
+	if g.fails() && len(g.p.State) > 0 {
 		notes += fmt.Sprintf(" After %s_ERR_OPERATOR the state may hold anything: call %s_reset.",
 			g.upper, g.prefix)
 	}

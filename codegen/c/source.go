@@ -57,6 +57,9 @@ func (g *gen) source() string {
 	if g.usesVectors() {
 		w.raw("#include <" + vectorHeader + ">")
 	}
+	for _, header := range g.includes {
+		w.raw("#include \"" + header + "\"")
+	}
 	if g.rounds {
 		w.blank()
 		w.b.WriteString(vectorRounding)

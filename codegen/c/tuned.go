@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/etgen/etgen/ir"
@@ -86,6 +87,12 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 		w.comment(k.Doc.Comment())
 	}
 	head := g.static()
+	if k.Fails() {
+		head = strings.TrimSuffix(head, "void") + "bool"
+	}
+	if in.Kernel.Include != "" && !slices.Contains(g.includes, in.Kernel.Include) {
+		g.includes = append(g.includes, in.Kernel.Include)
+	}
 	if in.Kernel.Apart && in.Form == "" && info.calls > 1 && !g.divided {
 		head = g.noCopies() + " " + head
 	}

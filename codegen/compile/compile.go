@@ -41,6 +41,8 @@ type Options struct {
 	// Requantize is the arithmetic with which C and Go bring sums of quantized networks to a
 	// scale: "float" or "fixed"; "" is fixed for targets without floats in hardware.
 	Requantize string
+	// Library, of C, is LibraryCMSISNN or "": whose kernels are called where it has them.
+	Library string
 	// Dialect of an ExecuTorch program of a quantized network is "" or DialectCortexM.
 	Dialect string
 	Poison  bool // tests: overwrite dead buffers; with plan.Disjoint only
@@ -99,7 +101,7 @@ func Lower(p *ir.Program, opt Options) (err error) {
 		Done: opt.done()}
 	if l.Kernels != nil {
 		target := opt.target(l)
-		ctx.Speed = target.Speed && !target.Machine.Microcontroller
+		ctx.Speed = target.Speed && !target.Machine.Microcontroller && opt.Library == ""
 		ctx.Fixed = opt.fixed(target.Machine)
 		ctx.Sides = !ctx.Speed
 		if !opt.Untuned {
@@ -146,12 +148,13 @@ func Native(p *ir.Program, opt Options) (_ *native.Program, err error) {
 	defer internal(p, &err)
 	defer must.Catch(&err)
 	target := opt.target(opt.native())
+	opt.checkLibrary(p)
 	arithmetic := opt.arithmetic(p, target.Machine)
 	must.Check(Lower(p, opt))
 	nopt := native.Options{Table: must.Get(ops.Of(p)), Planner: opt.planner(), Poison: opt.Poison,
 		Patches: opt.Patches, Rows: opt.Rows, Checked: opt.Checked, Done: opt.done(), Target: target}
 	if !opt.Untuned {
-		nopt.Kernels = tuned.Standard()
+		nopt.Kernels = append(opt.library(), tuned.Standard()...)
 	}
 	np, err := native.Build(p, nopt)
 	if err != nil {

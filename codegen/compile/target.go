@@ -8,6 +8,7 @@ import (
 	"github.com/etgen/etgen/codegen/c"
 	"github.com/etgen/etgen/codegen/golang"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/lower"
@@ -86,7 +87,7 @@ var Requantizations = []string{"float", "fixed"}
 
 // fixed reports whether quantized networks compute in fixed point on a machine.
 func (opt Options) fixed(m *tuned.Machine) bool {
-	return opt.Requantize == "fixed" || opt.Requantize == "" && !m.Open && !m.Floats
+	return opt.Library != "" || opt.Requantize == "fixed" || opt.Requantize == "" && !m.Open && !m.Floats
 }
 
 // arithmetic names what p, as it was read, computes with on a machine if it is quantized. The
@@ -105,4 +106,31 @@ func (opt Options) arithmetic(p *ir.Program, m *tuned.Machine) string {
 		return quantize.Arithmetic + " with requantize=fixed"
 	}
 	return quantize.Arithmetic
+}
+
+// LibraryCMSISNN is Arm's library of kernels for Cortex-M.
+const LibraryCMSISNN = "cmsis-nn"
+
+// library returns the kernels of the library that is asked for.
+func (opt Options) library() []*tuned.Kernel {
+	if opt.Library == "" {
+		return nil
+	}
+	return tuned.CMSISNN()
+}
+
+// checkLibrary fails if p cannot call the library that is asked for.
+func (opt Options) checkLibrary(p *ir.Program) {
+	l := opt.native()
+	switch {
+	case opt.Library == "":
+	case opt.Library != LibraryCMSISNN:
+		must.Fail("the library %q is unknown: take %s", opt.Library, LibraryCMSISNN)
+	case l.Kernels != tuned.C:
+		must.Fail("%s is a library in C, which packages in %s do not call", opt.Library, l.Name)
+	case opt.Requantize == "float":
+		must.Fail("%s computes in fixed point: leave --requantize=float away", opt.Library)
+	case opt.Recipe == nil && !lower.IsQuantized(p):
+		must.Fail("%s: %s is for quantized models, and this one computes with floats alone: make it one with --quantize", foreign.Message(p.Source), opt.Library)
+	}
 }

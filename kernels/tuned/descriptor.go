@@ -182,6 +182,19 @@ var vocabulary = func() map[string]Field {
 		{Name: "wide", Unit: flag, Doc: "Elements of the image have 16 bits."},
 		{Name: "in_offset", Unit: "", Doc: "What is added to each element of the image."},
 		{Name: "weight_offset", Unit: "", Doc: "What is added to each element of the second matrix."},
+		// What calls of CMSIS-NN pass besides.
+		{Name: "group_channels", Unit: "channels", Doc: "Channels of the image that a result sees."},
+		{Name: "out_offset", Unit: "", Doc: "What is added to each element of the result."},
+		{Name: "other_offset", Unit: "", Doc: "What is added to each element of the second operand."},
+		{Name: "activation_min", Unit: "", Doc: "The least result."},
+		{Name: "activation_max", Unit: "", Doc: "The largest result."},
+		{Name: "scale", Unit: "2^-31", Doc: "What results are multiplied by."},
+		{Name: "shift", Unit: "bits", Doc: "How far results are shifted left."},
+		{Name: "in_scale", Unit: "2^-31", Doc: "What elements of the first operand are multiplied by."},
+		{Name: "in_shift", Unit: "bits", Doc: "How far they are shifted left."},
+		{Name: "other_scale", Unit: "2^-31", Doc: "What elements of the second operand are multiplied by."},
+		{Name: "other_shift", Unit: "bits", Doc: "How far these are shifted left."},
+		{Name: "diff_min", Unit: "", Doc: "Elements so far below the largest have the probability 0."},
 		// How the sum over the taps is nested.
 		{Name: "channel_loop", Unit: "",
 			Doc: "Loop of the sum that counts channels: 1, or 2, the innermost."},
@@ -289,7 +302,10 @@ var vocabulary = func() map[string]Field {
 }()
 
 var (
-	window = []string{"in_h", "in_w", "out_h", "out_w", "kernel_h", "kernel_w", "stride_h",
+	offsets    = []string{"in_offset", "out_offset"}
+	activation = []string{"activation_min", "activation_max"}
+	scale      = []string{"scale", "shift"}
+	window     = []string{"in_h", "in_w", "out_h", "out_w", "kernel_h", "kernel_w", "stride_h",
 		"stride_w", "dilation_h", "dilation_w", "pad_h", "pad_w"}
 	interior  = []string{"interior_begin", "interior_end"}
 	inStrides = []string{"in_stride_batch", "in_stride_channel", "in_stride_row",
@@ -343,7 +359,18 @@ var (
 		outStrides)
 	poolParams = describe("pool_params", []string{"batch", "channels"}, window,
 		[]string{"channels_inner", "divisor"})
-	attentionParams = describe("attention_params", []string{"batch", "heads", "queries", "keys",
+	cmsisConvParams = describe("cmsis_nn_conv_params", []string{"batch", "in_channels",
+		"out_channels", "multiplier", "group_channels"}, window, offsets, activation)
+	cmsisLinearParams = describe("cmsis_nn_linear_params", []string{"m", "n", "k", "weight_offset"},
+		offsets, activation, scale)
+	cmsisPoolParams = describe("cmsis_nn_pool_params", []string{"batch", "in_channels",
+		"in_h", "in_w", "out_h", "out_w", "kernel_h", "kernel_w", "stride_h", "stride_w", "pad_h",
+		"pad_w"}, activation)
+	cmsisAddParams = describe("cmsis_nn_add_params", []string{"n", "in_scale", "in_shift",
+		"other_offset", "other_scale", "other_shift"}, offsets, scale, activation)
+	cmsisMulParams     = describe("cmsis_nn_mul_params", []string{"n", "other_offset"}, offsets, scale)
+	cmsisSoftmaxParams = describe("cmsis_nn_softmax_params", []string{"m", "n", "diff_min"}, scale)
+	attentionParams    = describe("attention_params", []string{"batch", "heads", "queries", "keys",
 		"head_dim", "value_dim", "causal", "zero_if_masked", "mask_mode", "part_scratch",
 		"query_panel", "q_stride_batch", "q_stride_head", "q_stride_row", "k_group",
 		"k_stride_batch", "k_stride_head", "k_stride_row", "v_group", "v_stride_batch",

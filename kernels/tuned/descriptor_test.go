@@ -12,7 +12,7 @@ import (
 // called like a function or a macro of the kernels' texts.
 func TestVocabulary(t *testing.T) {
 	used, structs := map[string]bool{}, map[string]bool{}
-	for _, d := range Descriptors(Standard()) {
+	for _, d := range Descriptors(slices.Concat(Standard(), CMSISNN())) {
 		if structs[d.Name] {
 			t.Errorf("there are two descriptors %s", d.Name)
 		}

@@ -46,9 +46,12 @@ type Kernel struct {
 	// calls as arguments: text of its own makes no call faster. So calls share it that differ in
 	// integers, or in numbers of their epilogues, those of forms with vectors apart.
 	Apart     bool
-	Windows   bool // it has a window for each channel, so that each product loads what it multiplies
-	Composite bool // the operator decomposes; it is left whole for this kernel
-	Bounds    bool // Go's function adds and bounds: see Epilogue.Bounds
+	Windows   bool   // it has a window for each channel, so that each product loads what it multiplies
+	Whole     bool   // its results are stored as they are: nothing else is computed with them
+	Fails     bool   // its function returns whether it has succeeded
+	Include   string // header of a library that it calls; "" if it calls none
+	Composite bool   // the operator decomposes; it is left whole for this kernel
+	Bounds    bool   // Go's function adds and bounds: see Epilogue.Bounds
 	// Primitives are functions on slices that Go's function is given: primitives of package
 	// strip and functions of kernels/math.
 	Primitives []string

@@ -251,7 +251,9 @@ func (b *builder) selectTuned(g *ir.Graph) {
 		for _, k := range f.instance.Operands {
 			f.operands = append(f.operands, f.call.Operands()[k])
 		}
-		b.findEpilogue(f)
+		if !f.instance.Kernel.Whole {
+			b.findEpilogue(f)
+		}
 	}
 }
 

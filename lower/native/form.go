@@ -441,8 +441,10 @@ func (k *Kernel) Role(i int) loop.Role {
 	return loop.In
 }
 
-// Fails reports whether k may fail: it calls the kernel of a custom operator.
-func (k *Kernel) Fails() bool { return len(k.Invokes()) > 0 }
+// Fails reports whether k may fail: it calls the kernel of a custom operator, or a library.
+func (k *Kernel) Fails() bool {
+	return len(k.Invokes()) > 0 || k.Tuned != nil && k.Tuned.Kernel.Fails
+}
 
 // Invokes returns the calls of custom operators' kernels in k.
 func (k *Kernel) Invokes() []*loop.Invoke {

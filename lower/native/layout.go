@@ -42,19 +42,24 @@ func (b *builder) layouts(g *ir.Graph) {
 	for b.joins(g, rowMajor) { // a call set apart may be what another one joins
 		again()
 	}
-	for _, pass := range []func(*ir.Graph, map[*ir.Value]bool) bool{b.borders, b.poolBorders} {
-		if tuned.ChannelsLast(b.opt.Target) && pass(g, rowMajor) {
-			again()
-		}
+	if b.borders(g, rowMajor) {
+		again()
+	}
+	if tuned.ChannelsLast(b.opt.Target) && b.poolBorders(g, rowMajor) {
+		again()
 	}
 	b.channelsLast(g, rowMajor)
 }
 
-// wantsLast reports whether g or a region of it has a convolution of bytes whose
-// kernel wants channels-last images on any machine.
+// wantsLast reports whether g or a region of it has a node whose kernel wants
+// channels-last images on any machine.
 func (b *builder) wantsLast(g *ir.Graph) bool {
 	for _, f := range b.nodes(g) {
-		if f.call != nil && tuned.IsConvolutionInt8(f.call, b.opt.Target) {
+		if f.call == nil {
+			continue
+		}
+		into, out := b.worthCopies(f)
+		if into || out || tuned.IsConvolutionInt8(f.call, b.opt.Target) {
 			return true
 		}
 	}
@@ -226,21 +231,24 @@ func (b *builder) flat(v *ir.Value, coords []sym.Expr) sym.Expr {
 // convolution that gathers its image changes the layout on its way. What is
 // left is a convolution whose own results have to be row-major, and one whose
 // kernel knows channels-last images only, of an image that is row-major. Both
-// are worth a copy if there is enough to multiply.
+// are worth a copy if there is enough to multiply. A library that is asked for, which knows
+// channels-last images only, gets what it wants.
 
 // borders inserts the clones that g and its regions need, given the values that
 // have to be row-major, and reports whether there are any.
 func (b *builder) borders(g *ir.Graph, rowMajor map[*ir.Value]bool) bool {
 	found := false
 	for g, f := range b.nodes(g) {
-		if f.call == nil || !tuned.IsConvolution(f.call) {
+		if f.call == nil {
 			continue
 		}
 		n := f.node
-		into, out := tuned.WorthCopies(f.call, b.opt.Target)
-		if x := f.call.Value("input"); into && rowMajor[x] {
-			b.borderBefore(g, n, x)
-			found = true
+		into, out := b.worthCopies(f)
+		if into {
+			if x := f.call.Operands()[0]; rowMajor[x] {
+				b.borderBefore(g, n, x)
+				found = true
+			}
 		}
 		if out && rowMajor[n.Output(0)] {
 			b.borderAfter(g, n)
@@ -248,6 +256,21 @@ func (b *builder) borders(g *ir.Graph, rowMajor map[*ir.Value]bool) bool {
 		}
 	}
 	return found
+}
+
+// worthCopies reports whether f is better given a channels-last copy of a row-major image, and
+// whether its result is better made channels-last and copied.
+func (b *builder) worthCopies(f *facts) (into, out bool) {
+	if tuned.ChannelsLast(b.opt.Target) {
+		if !tuned.IsConvolution(f.call) {
+			return false, false
+		}
+		return tuned.WorthCopies(f.call, b.opt.Target)
+	}
+	if len(f.call.Outs) == 0 || f.view {
+		return false, false
+	}
+	return tuned.NeedsCopies(b.opt.Kernels, b.request(f))
 }
 
 // poolBorders does the same behind poolings of channels-last images.
@@ -296,10 +319,10 @@ func (b *builder) borderAfter(g *ir.Graph, n *ir.Node) {
 // made row-major.
 func (b *builder) worthBorder(v *ir.Value) bool {
 	f := b.facts[v.Def]
-	if f == nil || f.call == nil || !tuned.IsConvolution(f.call) {
+	if f == nil || f.call == nil {
 		return false
 	}
-	_, out := tuned.WorthCopies(f.call, b.opt.Target)
+	_, out := b.worthCopies(f)
 	return out
 }
 

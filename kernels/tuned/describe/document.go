@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/etgen/etgen/kernels/tuned"
@@ -16,7 +17,7 @@ func document() string {
 		"the structs by their names in C. In Go, `conv_params` is `convParams` and `in_h` is `inH`.\n" +
 		"A C struct has only the fields that differ between the calls of a function. The other\n" +
 		"fields are constants in the function. A field is described where it occurs first.\n")
-	kernels := tuned.Standard()
+	kernels := slices.Concat(tuned.Standard(), tuned.CMSISNN())
 	said := map[string]bool{}
 	for _, d := range tuned.Descriptors(kernels) {
 		var c, golang []string
