@@ -164,7 +164,7 @@ func raised(p *pte.Program, path string, data []string,
 }
 
 // DataBeside returns the .ptd files in the folder of the program at path, sorted;
-// none if the program has no tensors in other files.
+// none if the program needs no other files.
 func DataBeside(p *pte.Program, path string) ([]string, error) {
 	if !external(p) {
 		return nil, nil
@@ -174,9 +174,13 @@ func DataBeside(p *pte.Program, path string) ([]string, error) {
 	return files, err
 }
 
-// external reports whether a program has tensors in other files.
+// external reports whether a program has tensors in other files, or delegates, which may have
+// data there.
 func external(p *pte.Program) bool {
 	for _, plan := range p.Plans {
+		if len(plan.Delegates) > 0 {
+			return true
+		}
 		for _, v := range plan.Values {
 			if t, ok := v.(*pte.Tensor); ok && t.IsExternal() {
 				return true

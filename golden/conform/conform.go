@@ -169,7 +169,7 @@ func Job(c *testcase.Case, model string) way.Job {
 		File: files[0],
 		Open: func() (*ir.Program, io.Closer, error) { return compile.Read(files[0]) },
 	}
-	if len(c.Methods) > 0 {
+	if strings.Contains(model, "*") {
 		j.File = ""
 		j.Open = func() (*ir.Program, io.Closer, error) {
 			var methods []compile.MethodFile

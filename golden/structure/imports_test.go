@@ -19,8 +19,8 @@ var mayImport = map[string][]string{
 	"kernels":      {"ir"},
 	"plan":         {},
 	"templates":    {},
-	"lower":        {"ir", "ir/pte", "kernels"}, // lower/raise reads the file form of a program
-	"lower/native": {"ir", "kernels", "plan"},   // native form carries its plan
+	"lower":        {"ir", "ir/pte", "ir/xnnpack", "kernels"}, // lower/raise reads the forms of files
+	"lower/native": {"ir", "kernels", "plan"},                 // native form carries its plan
 	"codegen": {"ir", "ir/pt2", "ir/pte", "kernels", "lower", "lower/native", "plan",
 		"templates"},
 	"rt": {"ir", "ir/pte"},

@@ -3,6 +3,7 @@ package testcase
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/ir"
@@ -186,4 +187,24 @@ func counted(all []pte.EValue, slot int32) (v tensor.Value, err error) {
 		return v, fmt.Errorf("a %T", x)
 	}
 	return v, nil
+}
+
+// ordered puts the methods in the order that they have in the case's program.
+func (c *Case) ordered() error {
+	p, closer, err := pte.Open(filepath.Join(c.Dir, c.Models[0]))
+	if err != nil {
+		return err
+	}
+	defer closer.Close()
+	var names []string
+	for _, plan := range p.Plans {
+		names = append(names, plan.Name)
+	}
+	for _, name := range c.Methods {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("the program has no method %q", name)
+		}
+	}
+	c.Methods = names
+	return nil
 }

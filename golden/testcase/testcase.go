@@ -27,9 +27,9 @@ type Case struct {
 	// Models are the base names of its model files. Where each method has a file
 	// of its own, a name has a * in place of the method's.
 	Models []string
-	// Methods are the names of the methods if each has a file of its own, in the
-	// order of the program that they make; Share tells whether they share their
-	// mutable buffers.
+	// Methods are the names of the methods if there are several, in the order of
+	// the program that they are, or that their files make; Share tells whether they
+	// share their mutable buffers.
 	Methods []string
 	Share   bool
 	// Unrecorded is set if nobody recorded what the model gives: then the outputs
@@ -66,7 +66,7 @@ var methodFiles = []string{"*.pt2", "*.core.pt2"}
 
 // Files returns the paths of a model's files: one, or one for each method.
 func (c *Case) Files(model string) []string {
-	if len(c.Methods) == 0 {
+	if !strings.Contains(model, "*") {
 		return []string{filepath.Join(c.Dir, model)}
 	}
 	var files []string
@@ -181,11 +181,15 @@ func read(dir string) (*Case, error) {
 	}
 	c := &Case{
 		Dir: dir, Name: m.Name, Note: m.Note, Labels: m.Labels, Models: modelsIn(dir),
-		Stateful: strings.HasPrefix(m.Note, "stateful"), Slack: m.Slack,
+		Stateful: strings.HasPrefix(m.Note, "stateful"), Slack: m.slack(),
 		ByClass: len(m.Labels) > 0 && strings.Contains(m.Note, "argmax"),
 	}
 	if c.Methods, c.Share = m.Methods, m.Share; len(c.Methods) > 0 {
-		c.Models = methodFiles
+		if len(c.Models) == 0 {
+			c.Models = methodFiles
+		} else if err := c.ordered(); err != nil {
+			return nil, fmt.Errorf("%s: %w", dir, err)
+		}
 		for _, name := range c.Methods {
 			if name != filepath.Base(name) {
 				return nil, fmt.Errorf("%s: %q is no method's name", dir, name)

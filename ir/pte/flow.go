@@ -324,8 +324,8 @@ func (f *flow) step(s *state, c, i int, report bool) (next, jump int) {
 		f.read(s, t, say)
 	}
 	if e.Delegate {
-		for _, t := range e.Updates { // an output where there is nothing to read
-			if s.history(t)&unset == 0 {
+		for _, t := range e.Updates { // an output where there is nothing to read any more
+			if s.history(t)&(unset|lost) == 0 {
 				f.read(s, t, say)
 			} else if f.place(s, t, say) {
 				f.write(s, t, false, written, i)

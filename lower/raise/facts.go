@@ -243,11 +243,7 @@ func (r *raiser) effectOf(i int) effect {
 	case pte.KernelCall:
 		return r.callEffect(in)
 	case pte.DelegateCall:
-		// Not supported; the error says so. Its arguments count as written, so
-		// that they do not look like state.
-		for _, a := range in.Args {
-			e.writes = append(e.writes, r.slots(a)...)
-		}
+		return r.delegateEffect(in)
 	case pte.MoveCall:
 		e.move = &in
 	case pte.JumpFalseCall:

@@ -141,6 +141,8 @@ type analysis struct {
 	counted map[*loop]*counted
 	flow    *flow
 	live    *liveness
+
+	delegates []opened // parallel to the plan's
 }
 
 // input is what all methods share.
@@ -182,6 +184,7 @@ func analyse(in *input, p *plan, f *flow) *analysis {
 		r.roles = append(r.roles, roleOf(in.table, o))
 	}
 	r.fitRoles()
+	r.openDelegates()
 	r.setEffects()
 	for _, b := range f.blocks {
 		if l := f.loops[b]; l != nil {

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/kernels/ops"
@@ -60,11 +59,7 @@ func (r *raiser) instruction(i int) {
 			r.call(in)
 		}
 	case pte.DelegateCall:
-		for _, a := range in.Args {
-			r.standIn(a)
-		}
-		must.Fail(
-			"it runs a part that was compiled for the backend %s: export the model without delegating to it", foreign.Message(r.Delegates[in.Delegate].ID))
+		r.delegateCall(in)
 	case pte.MoveCall:
 		if r.tensors[in.To] == nil {
 			r.st.scalars[in.To] = r.scalar(in.From)

@@ -1,0 +1,186 @@
+package raise
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/ir/xnnpack"
+	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/lower/raise/xnn"
+)
+
+// lowered is what a delegate runs, as operators of a graph.
+type lowered interface {
+	// Outputs returns which of a call's n arguments it writes; it reads the others.
+	Outputs(n int) ([]bool, error)
+	// Raise emits the part. Args are a call's arguments, nil those that it writes, images
+	// with channels last where they lie so in memory. It returns those that it writes, in their places.
+	Raise(b *ops.Builder, constant func(*ir.Constant) *ir.Value,
+		args []*ir.Value) ([]*ir.Value, error)
+}
+
+// backends open the payloads of those backends whose payloads are known, by the backend's id.
+// Named finds data by its key, in the program or in files beside it.
+var backends = map[string]func(d *pte.Delegate, named func(string) (ir.Blob, bool)) (lowered, error){
+	xnnpack.ID: func(d *pte.Delegate, named func(string) (ir.Blob, bool)) (lowered, error) {
+		return xnn.Open(d.Processed, named)
+	},
+}
+
+// opened is a delegate's part, or why there is none.
+type opened struct {
+	lowered
+	err error
+}
+
+// openDelegates opens the payloads of the plan's delegates.
+func (r *raiser) openDelegates() {
+	for i := range r.Delegates {
+		d := &r.Delegates[i]
+		o := opened{}
+		if open := backends[d.ID]; open != nil {
+			o.lowered, o.err = open(d, r.namedData)
+		} else {
+			o.err = fmt.Errorf("it runs a part that was compiled for a backend that etgen does not " +
+				"know: export the model without delegating to it")
+		}
+		r.delegates = append(r.delegates, o)
+	}
+}
+
+// namedData finds data by its key.
+func (r *raiser) namedData(key string) (ir.Blob, bool) {
+	for _, n := range r.file.Named {
+		if n.Key == key && n.Data != nil {
+			return n.Data, true
+		}
+	}
+	for _, f := range r.data {
+		if e, ok := f.Find(key); ok {
+			return e.Data, true
+		}
+	}
+	return nil, false
+}
+
+// delegateEffect is that of a call. Arguments of a part that is not known count as written, so
+// that they do not look like state.
+func (r *raiser) delegateEffect(in pte.DelegateCall) (e effect) {
+	written := make([]bool, len(in.Args))
+	d := r.delegates[in.Delegate]
+	if d.err == nil {
+		written, d.err = d.Outputs(len(in.Args))
+	}
+	for i, a := range in.Args {
+		if d.err != nil || written[i] {
+			e.writes = append(e.writes, r.slots(a)...)
+		} else {
+			e.reads = append(e.reads, r.slots(a)...)
+		}
+	}
+	return e
+}
+
+// delegateCall raises a call.
+func (r *raiser) delegateCall(in pte.DelegateCall) {
+	name := fmt.Sprintf("delegate %d (%s)", in.Delegate,
+		foreign.Message(r.Delegates[in.Delegate].ID))
+	err := must.Try(func() { saying(name, func() { r.delegated(in) }) })
+	if err != nil {
+		for _, a := range in.Args {
+			r.standIn(a)
+		}
+	}
+	must.Check(err)
+}
+
+func (r *raiser) delegated(in pte.DelegateCall) {
+	d := r.delegates[in.Delegate]
+	must.Check(d.err)
+	written := must.Get(d.Outputs(len(in.Args)))
+	args := make([]*ir.Value, len(in.Args))
+	for i, a := range in.Args {
+		t := r.tensors[a]
+		if t == nil {
+			must.Fail("argument %d, value %d, is no tensor", i, a)
+		}
+		if written[i] {
+			continue
+		}
+		x := r.read(a)
+		if order := r.resolveOrder(a); channelsLast(order) {
+			x = r.b.Op("aten.permute_copy.default", x, wide(order))
+		}
+		args[i] = x
+	}
+	outs := must.Get(d.Raise(r.b, r.delegateConstant, args))
+	for i, v := range outs {
+		if v == nil {
+			continue
+		}
+		saying(fmt.Sprintf("argument %d", i), func() { r.result(in.Args[i], v) })
+	}
+}
+
+// resolveOrder is the order in memory of the tensor that a value means.
+func (r *raiser) resolveOrder(slot int32) []uint8 {
+	if b, ok := r.st.bound[slot]; ok && b.slot < 0 {
+		return r.tensors[slot].order
+	}
+	return r.resolve(slot).order
+}
+
+// result writes what a part has computed.
+func (r *raiser) result(slot int32, v *ir.Value) {
+	order := r.resolveOrder(slot)
+	switch {
+	case len(order) == 0 && v.Type.Rank() == 1 && v.Type.Sizes[0].Is(1):
+		v = r.b.Op("aten.view_copy.default", v, []int64{})
+	case len(order) == v.Type.Rank() && channelsLast(order):
+		back := make([]int64, len(order))
+		for i, d := range order {
+			back[d] = int64(i)
+		}
+		v = r.b.Op("aten.permute_copy.default", v, back)
+	}
+	if d := r.tensors[slot].dtype; v.Type.DType == ir.Int32 && d == ir.Int64 {
+		v = r.b.Op("aten._to_copy.default", v, kwDType(d)) // indices, which runtimes widen
+	}
+	r.assign(slot, v)
+}
+
+// channelsLast reports whether a tensor with its dimensions in an order is handed to a backend
+// with its dimensions so: ExecuTorch's runtime does with any order, and for others its
+// exporter's payloads have the dimensions in the tensor's order, so that it refuses them.
+func channelsLast(order []uint8) bool {
+	n := len(order)
+	return n > 2 && order[0] == 0 && order[n-1] == 1 && slices.IsSorted(order[1:n-1])
+}
+
+func wide(order []uint8) []int64 {
+	var out []int64
+	for _, d := range order {
+		out = append(out, int64(d))
+	}
+	return out
+}
+
+// delegateConstant returns a constant of the graph. Those of one name and type are one.
+func (r *raiser) delegateConstant(c *ir.Constant) *ir.Value {
+	key := constantKey{name: c.Name, index: ^uint32(0), typ: c.Type.String()}
+	if v := r.constants[key]; v != nil && c.Name != "" {
+		return v
+	}
+	base := "constant"
+	if c.Name != "" {
+		base = "weight"
+	}
+	v := r.top.Constant(base, c)
+	r.held[v] = true
+	r.constants[key] = v
+	return v
+}
