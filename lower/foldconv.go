@@ -206,7 +206,9 @@ var FoldPadding = Pass{
 
 // unevenPadding gives the padded convolution that does what c and the padding of its input do.
 func (s *simplifier) unevenPadding(b *ops.Builder, n *ir.Node, c *ops.Call) *ir.Value {
-	if n.Op != "aten.convolution.default" || c.Bool("transposed") || !c.Outs[0].DType.IsFloat() {
+	mixed := n.Op == ops.MixedConvolution
+	if !mixed && (n.Op != "aten.convolution.default" || c.Bool("transposed")) ||
+		!c.Outs[0].DType.IsFloat() {
 		return nil
 	}
 	spatial := c.Outs[0].Rank() - 2
@@ -215,13 +217,22 @@ func (s *simplifier) unevenPadding(b *ops.Builder, n *ir.Node, c *ops.Call) *ir.
 		return nil
 	}
 	before, after, ok := zeroPadding(pad, spatial)
-	own, err := spatialInts(c, "padding", spatial)
-	if !ok || err != nil {
-		return nil // or sizes are not known
+	names := [2]string{"padding", "padding"}
+	if mixed {
+		names = [2]string{"before", "after"}
 	}
-	for d := range own {
-		before[d] += own[d]
-		after[d] += own[d]
+	for i, to := range [2][]int64{before, after} {
+		own, err := spatialInts(c, names[i], spatial)
+		if !ok || err != nil {
+			return nil // or sizes are not known
+		}
+		for d := range own {
+			to[d] += own[d]
+		}
+	}
+	if mixed {
+		return b.Op(n.Op, pad.Value("self"), c.Arg("weight"), c.Arg("stride"), before, after,
+			c.Arg("dilation"), c.Arg("groups"))
 	}
 	return b.Op(ops.PaddedConvolution, pad.Value("self"), c.Arg("weight"), c.Arg("bias"),
 		c.Arg("stride"), before, after, c.Arg("dilation"), c.Arg("groups"))

@@ -220,9 +220,8 @@ func (a *integerArithmetic) mixedConvolution(b *ops.Builder, n *ir.Node,
 		}
 		return []*ir.Value{y}
 	}
-	y := b.Op(n.Op, c.Value("input"), b.Op("aten._to_copy.default", a.stored(b, w),
-		ops.Kw("dtype", ir.Float32)), nil, c.Arg("stride"), c.Arg("padding"), c.Arg("dilation"), c.Arg("transposed"),
-		c.Arg("output_padding"), c.Arg("groups"))
+	y := b.Op(ops.MixedConvolution, c.Value("input"), a.stored(b, w), c.Arg("stride"),
+		c.Arg("padding"), c.Arg("padding"), c.Arg("dilation"), c.Arg("groups"))
 	y = b.Op("aten.mul.Tensor", y, b.Op("aten.view.default", scales, each))
 	if c.Has("bias") {
 		y = b.Op("aten.add.Tensor", y, b.Op("aten.view.default", c.Value("bias"), each))

@@ -18,6 +18,7 @@ var windowSamples = byName{
 		"cudnn_enabled", true),
 	"etgen.padded_convolution.default":  paddedSamples,
 	"etgen.integer_convolution.default": integerConvolutionSamples,
+	"etgen.mixed_convolution.default":   mixedConvolutionSamples,
 	"aten.convolution_backward.default": func(r *Rand) []Sample {
 		var out []Sample
 		for i, s := range convolutions()(r) {
@@ -215,6 +216,21 @@ func integerConvolutionSamples(r *Rand) []Sample {
 			Tensor(ir.Int8, Values{}, w...), "bias", bias, "transposed", i == 4,
 			"output_padding", []int64{0}, "groups", groups, "input_zero_point", zero,
 			"weight_zero_point", k % 2, "dtype", dtype}, lists...)...))
+	}
+	return out
+}
+
+// mixedConvolutionSamples have one and two dimensions, and groups.
+func mixedConvolutionSamples(r *Rand) []Sample {
+	var out []Sample
+	for i, d := range []ir.DType{ir.Float32, ir.Float32, ir.Float32, ir.BFloat16} {
+		k, groups := int64(i), []int64{1, 4, 2, 1}[i]
+		x, w := []int64{1 + k%2, 4, 5 + k, 3 + r.Dim()}, []int64{4, 4 / groups, 3, 2}
+		dims := 2 - k%3/2
+		out = append(out, NewSample("input", Tensor(d, Values{}, x[:2+dims]...), "weight",
+			Tensor(ir.Int8, Values{}, w[:2+dims]...), "stride", []int64{1 + k%2, 1}[:dims],
+			"before", []int64{1, k % 2}[:dims], "after", []int64{k % 3, 1}[:dims],
+			"dilation", []int64{1, 1 + k/3}[:dims], "groups", groups))
 	}
 	return out
 }

@@ -44,7 +44,12 @@ func convOf(c *Call) *convolution {
 	if cv.integer = has("input_zero_point"); cv.integer {
 		cv.sum = ir.Int32
 	}
-	c.errorIf(!cv.integer && cv.x.DType != cv.w.DType, "an input of %s and a weight of %s",
+	wanted := cv.x.DType
+	if c.Op.Name() == MixedConvolution {
+		c.errorIf(!cv.x.DType.IsFloat(), "an input of %s", cv.x.DType)
+		wanted = ir.Int8
+	}
+	c.errorIf(!cv.integer && cv.w.DType != wanted, "an input of %s and a weight of %s",
 		cv.x.DType, cv.w.DType)
 	cv.kern = cv.w.Sizes[2:]
 	type list struct {
@@ -171,6 +176,9 @@ func (cv *convolution) compute(c *Call, at []sym.Expr) *expr.Expr {
 	}
 	x := expr.Select(guard, load("input", xs), expr.Num(m, 0))
 	y := expr.Sum(over, expr.Mul(x, load("weight", ws)))
+	if c.Op.sch.Index("bias") < 0 {
+		return expr.Cast(c.Outs[0].DType, y)
+	}
 	return affine(y, nil, c.paramAt("bias", m, at[1]))
 }
 
@@ -179,6 +187,12 @@ func (cv *convolution) compute(c *Call, at []sym.Expr) *expr.Expr {
 // where both are the same. Exact says that input and weight are integers, whose
 // sums of products are exact in any order: they are not to be computed another way.
 const PaddedConvolution = "etgen.padded_convolution.default"
+
+// MixedConvolution is the convolution of floats with a weight of int8, that is not transposed,
+// with padding of its own before and after the input.
+const MixedConvolution = "etgen.mixed_convolution.default"
+
+const mixedSchema = "etgen::mixed_convolution(Tensor input, Tensor weight, SymInt[] stride, SymInt[] before, SymInt[] after, SymInt[] dilation, SymInt groups) -> Tensor"
 
 const paddedSchema = "etgen::padded_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] before, SymInt[] after, SymInt[] dilation, SymInt groups, bool exact=False) -> Tensor"
 
@@ -192,7 +206,7 @@ func convOps() []entry {
 		convEntry("aten::_convolution.deprecated(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, int[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled) -> Tensor").core(
 			convolutionCore),
 	}
-	return append(append(ops, convEntry(paddedSchema)), convComposites()...)
+	return append(append(ops, convEntry(paddedSchema), convEntry(mixedSchema)), convComposites()...)
 }
 
 func convEntry(schema string) entry {

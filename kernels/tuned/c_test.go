@@ -342,6 +342,11 @@ func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial 
 		if !target.Language.Has(k) {
 			continue
 		}
+		if strings.HasPrefix(k.Name, "mixed") && !target.Machine.Tile.Vector {
+			convolution = convolution || strings.Contains(k.Name, "_depthwise")
+		} else if strings.HasPrefix(k.Name, "mixed") {
+			continue
+		}
 		if !convolution || layouts && !tuned.ChannelsLast(target) {
 			continue
 		}

@@ -3,6 +3,7 @@ package tuned
 import (
 	"maps"
 
+	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/kernels/tuned/gokernels/panels"
@@ -40,15 +41,19 @@ func matchConv(r *Request) *Instance {
 	cv = cv.orient(r.Target)
 	cols := int(roundUp(int64(cv.cout), t.Cols))
 	w, bias := cv.panels(cv.groups, cv.cout, t.Cols, 0)
-	// The longer of input channels and kernel columns is summed innermost.
+	in := cv.instance(t, convParams, cv.loops(), w, bias)
+	in.Cost = cost(in.MACs) * float64(cols) / float64(cv.cout)
+	return in
+}
+
+// loops are the fields that say what is summed innermost: the longer of input channels and kernel
+// columns.
+func (cv *convolution) loops() Values {
 	channel, column := 2, 1
 	if cv.cin < cv.axes[1].kernel {
 		channel, column = 1, 2
 	}
-	in := cv.instance(t, convParams, Values{"channel_loop": num(channel), "column_loop": num(column)},
-		w, bias)
-	in.Cost = cost(in.MACs) * float64(cols) / float64(cv.cout)
-	return in
+	return Values{"channel_loop": num(channel), "column_loop": num(column)}
 }
 
 func matchDepthwise(r *Request) *Instance {
@@ -83,6 +88,7 @@ type convolution struct {
 	kernel        [2]int      // rows and columns of weights
 	transposed    bool        // the weights are those of a transposed convolution
 	exact         bool        // results are the sums of products, not computed another way
+	mixed         bool        // weights are int8
 	up            [2]sym.Expr // how far rows and columns of the input are apart
 }
 
@@ -106,8 +112,8 @@ func (a *axis) reach() sym.Expr {
 		sym.Mul(num(a.kernel-1), a.dilation), sym.Int(1))
 }
 
-// convolutionOf returns r as a convolution that is not transposed, or nil. All kernels
-// that are asked get the same one.
+// convolutionOf returns r as a convolution of float32 that is not transposed, or nil. All
+// kernels that are asked get the same one.
 func convolutionOf(r *Request) *convolution {
 	if cv := anyConvolution(r); cv != nil && !cv.transposed {
 		return cv
@@ -118,6 +124,14 @@ func convolutionOf(r *Request) *convolution {
 // anyConvolution is convolutionOf for transposed ones, too: one is the convolution with
 // transposed weights over the input with zeros around its elements and between them.
 func anyConvolution(r *Request) *convolution {
+	if cv := floatConvolution(r); cv != nil && !cv.mixed {
+		return cv
+	}
+	return nil
+}
+
+// floatConvolution is anyConvolution for those with weights of int8, too.
+func floatConvolution(r *Request) *convolution {
 	if !r.read {
 		r.read, r.convolution = true, readConvolution(r)
 	}
@@ -126,17 +140,19 @@ func anyConvolution(r *Request) *convolution {
 
 func readConvolution(r *Request) *convolution {
 	c := r.Call
-	transposed, exact := false, false
+	transposed, exact, mixed := false, false, false
 	switch c.Op.Name() {
 	case "aten.convolution.default", "aten._convolution.default", "aten._convolution.deprecated":
 		transposed = c.Bool("transposed")
 	case ops.PaddedConvolution:
 		exact = c.Bool("exact")
+	case ops.MixedConvolution:
+		mixed = true
 	default:
 		return nil
 	}
 	x, w := c.Tensor("input"), c.Tensor("weight")
-	if !allFloat32(c) || w.Rank() < 3 || w.Rank() > 4 || x.Rank() != w.Rank() {
+	if !mixed && !allFloat32(c) || x.DType != ir.Float32 || w.Rank() < 3 || w.Rank() > 4 || x.Rank() != w.Rank() {
 		return nil
 	}
 	sizes, ok := w.StaticSizes()
@@ -144,10 +160,13 @@ func readConvolution(r *Request) *convolution {
 	if !ok || err != nil || w.Numel().IsZero() {
 		return nil
 	}
-	cv := &convolution{x: c.Operand("input"), w: c.Operand("weight"), b: c.Operand("bias"),
-		batch: x.Sizes[0], transposed: transposed, exact: exact,
+	cv := &convolution{x: c.Operand("input"), w: c.Operand("weight"), b: -1,
+		batch: x.Sizes[0], transposed: transposed, exact: exact, mixed: mixed,
 		groups: int(groups), cin: int(sizes[1]), cout: int(sizes[0] / groups),
 		kernel: [2]int{1, int(sizes[2])}}
+	if !mixed {
+		cv.b = c.Operand("bias")
+	}
 	if transposed {
 		cv.cin, cv.cout = cv.cout, cv.cin
 	}
@@ -186,6 +205,11 @@ func (cv *convolution) known(r *Request) bool {
 // each of the groups has, the last panel of weights as wide as last if that is
 // not 0.
 func (cv *convolution) panels(groups, n, cols, last int) (w, bias Packed) {
+	return inPanels("w", cv.shape(groups, n, cols, last), cv.weights, cv.w), cv.biases(groups, n, cols)
+}
+
+// shape is how panels packs weights.
+func (cv *convolution) shape(groups, n, cols, last int) panels.Shape {
 	taps := cv.kernel[0] * cv.kernel[1]
 	s := panels.Shape{Groups: groups, N: n, A: cv.axes[0].kernel, B: cv.axes[1].kernel, C: cv.cin,
 		Cols: cols, Last: last, Group: n * cv.cin * taps, Column: cv.cin * taps,
@@ -193,7 +217,7 @@ func (cv *convolution) panels(groups, n, cols, last int) (w, bias Packed) {
 	if cv.swapped {
 		s.StepA, s.StepB = s.StepB, s.StepA
 	}
-	return inPanels("w", s, cv.weights, cv.w), cv.biases(groups, n, cols)
+	return s
 }
 
 // biases packs the bias in such panels; zeros, if there is none, are no operand.
@@ -345,8 +369,8 @@ func ChannelsLast(t Target) bool { return t.Speed && t.vectors() }
 // IsConvolution reports whether c is a convolution of float32 images, the
 // operator that a layout is chosen for.
 func IsConvolution(c *ops.Call) bool {
-	cv := convolutionOf(&Request{Call: c})
-	return cv != nil && len(c.Outs[0].Sizes) == 4
+	cv := floatConvolution(&Request{Call: c})
+	return cv != nil && !cv.transposed && len(c.Outs[0].Sizes) == 4
 }
 
 // WorthCopies reports whether a convolution of row-major images (see

@@ -324,10 +324,11 @@ var (
 	matmulInt8Params = describe("matmul_i8_params", []string{"batch", "m", "n", "k",
 		"in_stride_batch", "in_offset", "weight_offset", "weight_stride_batch",
 		"weight_stride_k", "weight_stride_n"})
-	convParams = describe("conv_params", []string{"batch", "groups", "in_channels",
-		"out_channels"}, window, interior, []string{"channel_loop", "column_loop"}, inStrides,
-		outStrides)
-	convInt8Params = describe("conv_i8_params", []string{"batch", "groups", "in_channels", "out_channels",
+	convFields = slices.Concat([]string{"batch", "groups", "in_channels", "out_channels"}, window,
+		interior, []string{"channel_loop", "column_loop"}, inStrides, outStrides)
+	convParams      = describe("conv_params", convFields)
+	mixedConvParams = describe("mixed_conv_params", convFields, []string{"int4"})
+	convInt8Params  = describe("conv_i8_params", []string{"batch", "groups", "in_channels", "out_channels",
 		"depth", "pad_value", "results_at_once", "direct", "wide"}, window, inStrides, outStrides)
 	convRowsParams = describe("conv_rows_params", []string{"batch", "groups",
 		"out_channels", "out_h", "out_w", "outer_taps", "middle_taps", "inner_taps",
@@ -350,9 +351,11 @@ var (
 	winogradParams = describe("winograd_params", []string{"batch", "in_channels",
 		"out_channels", "in_h", "in_w", "out_h", "out_w", "pad_h", "pad_w", "tile_side",
 		"tiles_across", "tiles", "block"})
-	depthwiseParams = describe("depthwise_params", []string{"batch", "channels", "multiplier"},
-		window, interior, inStrides, outStrides)
-	depthwiseRowsParams = describe("depthwise_rows_params", []string{"batch", "channels",
+	depthwiseFields = slices.Concat([]string{"batch", "channels", "multiplier"}, window, interior,
+		inStrides, outStrides)
+	depthwiseParams      = describe("depthwise_params", depthwiseFields)
+	mixedDepthwiseParams = describe("mixed_depthwise_params", depthwiseFields, []string{"int4"})
+	depthwiseRowsParams  = describe("depthwise_rows_params", []string{"batch", "channels",
 		"lanes"}, window, interior, []string{"in_stride_batch", "in_stride_row", "in_stride_col"})
 	depthwiseInt8Params = describe("depthwise_i8_params", []string{"batch", "channels",
 		"multiplier", "in_offset", "fast", "wide", "pad_value", "in_place"}, window, inStrides,

@@ -77,10 +77,7 @@ func matchMixedLinear(r *Request) *Instance {
 		}
 	}
 	if int4 {
-		for i := range len(bytes) / 2 {
-			bytes[i] = bytes[2*i]&15 | bytes[2*i+1]<<4
-		}
-		bytes = bytes[:len(bytes)/2]
+		bytes = halves(bytes)
 	}
 	packedAs := ir.Int8
 	if form != "" {

@@ -23,8 +23,9 @@ type Window struct{ In, Out, Stride, Reach, Pad int64 }
 // WindowOf returns the window of a convolution of one image, if its rows are
 // numbers that are known.
 func WindowOf(c *ops.Call, t Target) (w Window, ok bool) {
-	cv := convolutionOf(&Request{Call: c})
-	if cv == nil {
+	cv := floatConvolution(&Request{Call: c})
+	if cv == nil || cv.transposed {
+		cv = nil
 		if bytes := int8Of(&Request{Call: c, Target: t}); bytes != nil && !bytes.linear {
 			cv = &bytes.convolution
 		}

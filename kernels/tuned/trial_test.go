@@ -414,7 +414,7 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 		var xOrder, yOrder []int
 		last := []int{0, 2, 3, 1}
 		switch kernelOf(kernel) {
-		case "conv2d_f32":
+		case "conv2d_f32", "mixed_conv2d_f32":
 			if i%4 == 0 {
 				groups, cin = 2+r.Int64N(2), 2+r.Int64N(3)
 				if dims == 2 && i%8 == 0 && tuned.ChannelsLast(target) {
@@ -452,7 +452,7 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 			if i%4 == 0 {
 				dims, xOrder, cin = 2, last, 1
 			}
-		case "depthwise_conv2d_f32":
+		case "depthwise_conv2d_f32", "mixed_depthwise_f32":
 			groups, cin, cout = 2+r.Int64N(8), 1, pick[int64](r, 1, 1, 2, 3)
 		case "depthwise_rows_f32", "depthwise_slide_f32", "depthwise_lanes_f32":
 			dims, groups, cin, cout = 2, pick[int64](r, 16, 17, 24, 32, 40, 72), 1, 1
@@ -538,6 +538,11 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 		} else {
 			tr.op = ops.PaddedConvolution
 			args = append(args, "before", pad, "after", after)
+		}
+		if strings.HasPrefix(kernel, "mixed") {
+			tr.op, tr.bits = ops.MixedConvolution, 4+i%2*4
+			args = []any{"input", input, "weight", samples.Tensor(ir.Int8, samples.Values{}, w...),
+				"stride", stride, "before", pad, "after", after, "dilation", dilation, "groups", groups}
 		}
 		tr.sample = samples.NewSample(args...)
 		tr.constant = []bool{false, true, true}

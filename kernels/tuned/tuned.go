@@ -82,6 +82,7 @@ func Standard() []*Kernel {
 		Linear(), Matmul(), MixedLinear(), MatmulInt8(), // products of matrices
 		Conv2D(), Conv2DRows(), Winograd(), ConvEdges(), ConvFew(), // convolutions
 		DepthwiseConv2D(), DepthwiseRows(),
+		MixedConv2D(), MixedDepthwise(),
 		Conv2DInt8(), DepthwiseInt8(), // of bytes
 		MaxPool2D(), AvgPool2D(),
 		Attention(),

@@ -292,7 +292,11 @@ func (b *builder) request(f *facts) *tuned.Request {
 
 // elements returns those of v if it is constant, or unpacked of a constant.
 func (b *builder) elements(v *ir.Value) ([]byte, bool) {
-	if def := v.Def; def != nil && def.Op == ops.UnpackInt4 {
+	def := v.Def
+	if def != nil && def.Op == "aten.view.default" { // of row-major elements, if they are constant
+		return b.elements(b.facts[def].call.Operands()[0])
+	}
+	if def != nil && def.Op == ops.UnpackInt4 {
 		packed, ok := constBytes(b.facts[def].call.Operands()[0])
 		data := make([]byte, 0, 2*len(packed))
 		for _, x := range packed {
