@@ -31,7 +31,7 @@ var CortexM = Pass{
 		if ctx.Fixed {
 			// Portable operators would be less of what the pass knows.
 			decompose(ctx.Table, m, func(c *ops.Call) bool { return !HasKernel(c.Op) && (ctx.Legal == nil || !ctx.Legal(c)) })
-			x := &cortexM{integerArithmetic: newIntegerArithmetic(false, Constants(p, m)),
+			x := &cortexM{integerArithmetic: newIntegerArithmetic(&Context{}, Constants(p, m)),
 				forms: map[*ir.Value]*fixedForm{}, derived: map[*ir.Value]bool{}, sides: ctx.Sides}
 			rewrite(ctx.Table, m, onCalls(x.visit))
 		}

@@ -25,8 +25,8 @@ import (
 //   - what quantizes a scaled sum does so in one step, with limits that stand for an
 //     activation in between.
 //
-// Where time counts more than space, and float32 holds every sum of products, they are products
-// of floats that are whole numbers: see [ExactProducts].
+// Where time counts more than space, no kernel multiplies the bytes, and float32 holds every sum
+// of products, they are products of floats that are whole numbers: see [ExactProducts].
 //
 // Other operators read dequantized tensors as before. What nobody reads any more, the weights
 // as floats above all, is dead code.
@@ -34,15 +34,14 @@ var IntegerArithmetic = Pass{
 	Name: "integer-arithmetic",
 	Doc:  "make quantized networks compute with integers",
 	Run: perNode(func(ctx *Context, p *ir.Program, m *ir.Method) visitor {
-		a := newIntegerArithmetic(ctx.Speed, Constants(p, m))
-		a.keeps = ctx.KeepsIntegers
-		return onCalls(a.visit)
+		return onCalls(newIntegerArithmetic(ctx, Constants(p, m)).visit)
 	}),
 }
 
 type integerArithmetic struct {
 	speed    bool
-	keeps    func(m sym.Expr, n, k int64) bool // see Context.KeepsIntegers
+	keeps    func(m sym.Expr, n, k int64) bool                   // see Context.KeepsIntegers
+	bytes    func(c *ops.Call, constant map[*ir.Value]bool) bool // Context.Bytes
 	constant map[*ir.Value]bool
 	of       map[*ir.Value]*quantity  // floats that stand for integers
 	padded   map[*ir.Value]*quantity  // integers that are others with zero points around them
@@ -57,8 +56,9 @@ type integerArithmetic struct {
 	chosen    map[*ir.Value]bool // scales, and zero points in the range of the integers
 }
 
-func newIntegerArithmetic(speed bool, constant map[*ir.Value]bool) *integerArithmetic {
-	return &integerArithmetic{speed: speed, constant: constant, of: map[*ir.Value]*quantity{},
+func newIntegerArithmetic(ctx *Context, constant map[*ir.Value]bool) *integerArithmetic {
+	return &integerArithmetic{speed: ctx.Speed, keeps: ctx.KeepsIntegers, bytes: ctx.Bytes,
+		constant: constant, of: map[*ir.Value]*quantity{},
 		padded: map[*ir.Value]*quantity{}, within: map[*ir.Value][2]int64{},
 		sums: map[*ir.Value]*scaledSum{}, linear: map[*ir.Value]*linear{},
 		int8: map[*ir.Value]*ir.Value{}, groups: map[*ir.Value]*quantity{},

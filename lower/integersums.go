@@ -37,7 +37,10 @@ func (a *integerArithmetic) convolution(b *ops.Builder, n *ir.Node, c *ops.Call)
 	from := &quantity{ints: ints, zero: x.zero, least: x.least, most: x.most}
 	s := &scaledSum{inner: spatial}
 	return a.sum(b, n, s, [2]*quantity{x, w}, axis, 0, c.Value("bias"), func(bias any) *ir.Value {
-		if s.exact && transposed {
+		sum := b.Op(ops.IntegerConvolution, ints, w.ints, bias, c.Arg("stride"), before, after,
+			c.Arg("dilation"), transposed, c.Arg("output_padding"), c.Arg("groups"), x.zero[0],
+			w.zero[0], ir.Float32)
+		if s.exact = s.exact && !a.multiplies(b, sum); s.exact && transposed {
 			return b.Op(n.Op, a.whole(b, from), a.whole(b, w), nil, c.Arg("stride"), before,
 				c.Arg("dilation"), true, c.Arg("output_padding"), c.Arg("groups"))
 		}
@@ -45,10 +48,17 @@ func (a *integerArithmetic) convolution(b *ops.Builder, n *ir.Node, c *ops.Call)
 			return b.Op(ops.PaddedConvolution, a.whole(b, from), a.whole(b, w), nil,
 				c.Arg("stride"), before, after, c.Arg("dilation"), c.Arg("groups"), true)
 		}
-		return b.Op(ops.IntegerConvolution, ints, w.ints, bias, c.Arg("stride"), before, after,
-			c.Arg("dilation"), transposed, c.Arg("output_padding"), c.Arg("groups"), x.zero[0],
-			w.zero[0], ir.Float32)
+		return sum
 	})
+}
+
+// multiplies reports whether a kernel multiplies the bytes of a sum as they are.
+func (a *integerArithmetic) multiplies(b *ops.Builder, sum *ir.Value) bool {
+	if a.bytes == nil {
+		return false
+	}
+	c, err := b.Table.Bind(sum.Def)
+	return err == nil && a.bytes(c, a.constant)
 }
 
 // product is that of rows and columns; the columns are rows if transposed is set.
@@ -90,11 +100,12 @@ func (a *integerArithmetic) integerProduct(b *ops.Builder, n *ir.Node, c *ops.Ca
 	}
 	lead := w.ints.Type.Rank() - 2
 	return a.sum(b, n, s, [2]*quantity{x, w}, axis, lead, add, func(bias any) *ir.Value {
-		if s.exact {
+		sum := b.Op(ops.IntegerMatmul, x.ints, w.ints, bias, transposed, x.zero[0], w.zero[0],
+			ir.Float32)
+		if s.exact = s.exact && !a.multiplies(b, sum); s.exact {
 			return floats(a.whole(b, x))
 		}
-		return b.Op(ops.IntegerMatmul, x.ints, w.ints, bias, transposed, x.zero[0], w.zero[0],
-			ir.Float32)
+		return sum
 	})
 }
 
@@ -124,12 +135,11 @@ func (a *integerArithmetic) dynamicProduct(b *ops.Builder, n *ir.Node, x, w *qua
 	to := func(v *ir.Value, d ir.DType) *ir.Value {
 		return b.Op("aten._to_copy.default", v, ops.Kw("dtype", d))
 	}
-	var sum *ir.Value
-	if a.speed && 2*most <= exactSum {
+	sum := b.Op(ops.IntegerMatmul, x.ints, w.ints, nil, transposed, 0, w.zero[0], ir.Int32)
+	if a.speed && 2*most <= exactSum && !a.multiplies(b, sum) {
 		sum = b.Op("aten.sub.Tensor", floats(to(x.ints, ir.Float32)), b.Op("aten.mul.Tensor",
 			to(x.dynamic[1], ir.Float32), s.channels(b, n.Name+"_sums", s.bias)))
 	} else {
-		sum = b.Op(ops.IntegerMatmul, x.ints, w.ints, nil, transposed, 0, w.zero[0], ir.Int32)
 		sums := to(s.channels(b, n.Name+"_sums", s.bias), ir.Int32)
 		sum = to(b.Op("aten.sub.Tensor", sum, b.Op("aten.mul.Tensor", to(x.dynamic[1], ir.Int32),
 			sums)), ir.Float32)

@@ -28,6 +28,9 @@ type Context struct {
 	// KeepsIntegers tells of which products of so many rows with a constant matrix of n rows of k
 	// integers the target reads these as fast as floats, where speed is set. Nil: of none.
 	KeepsIntegers func(m sym.Expr, n, k int64) bool
+	// Bytes tells which products of bytes a kernel multiplies as they are where time counts: a
+	// call of integer sums, and the constants that it reads. Nil: none.
+	Bytes func(c *ops.Call, constant map[*ir.Value]bool) bool
 	// Fixed asks for fixed-point arithmetic of quantized networks: see CortexM.
 	Fixed bool
 	// Sides says that convolutions in fixed point may have padding of four numbers.

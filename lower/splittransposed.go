@@ -193,7 +193,7 @@ func (s *transposedSplit) weight(b *ops.Builder, w *ir.Value, dims []phaseDim,
 		return nil
 	}
 	c, _ := b.Table.Bind(w.Def)
-	a := newIntegerArithmetic(false, s.constant)
+	a := newIntegerArithmetic(&Context{}, s.constant)
 	q := a.quantity(c)
 	if q == nil || q.dynamic[0] != nil || !q.uniform() && q.axis != 1 {
 		return nil

@@ -13,8 +13,12 @@ import (
 // vectorHeader declares the functions of MVE, and types of vectors.
 const vectorHeader = "arm_mve.h"
 
-// usesVectors reports whether something is printed that the header declares.
+// usesVectors reports whether something is printed that the header declares: texts for other
+// machines have types of the same names.
 func (g *gen) usesVectors() bool {
+	if g.opt.Machine == nil || !g.opt.Machine.MVE {
+		return false
+	}
 	for _, t := range []string{"int8x16_t", "int16x8_t", "int32x4_t", "float32x4_t"} {
 		if g.tunedNames[t] {
 			return true

@@ -126,7 +126,8 @@ func (g *gen) phases(in *tuned.Instance, text *ctext.Kernel) (phases []phase) {
 // template is what the templates of an instance are executed with.
 func (g *gen) template(in *tuned.Instance) *ctext.Kernel {
 	k := &ctext.Kernel{Prefix: g.prefix, Index: g.idx.String(), Rows: in.Tile.Rows,
-		Cols: in.Tile.Cols, Vector: in.Tile.Vector, Scalar: !g.opt.Machine.MayPair()}
+		Cols: in.Tile.Cols, Vector: in.Tile.Vector, Scalar: !g.opt.Machine.MayPair(),
+		Omits: func(macro string) bool { return !g.opt.Machine.May(macro) }}
 	if m := g.opt.Machine; m != nil && m.Undefined != nil {
 		k.Lanes, k.Low, k.MVE = m.Vectors/32, m.Low, m.MVE
 	}

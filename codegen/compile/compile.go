@@ -109,6 +109,7 @@ func Lower(p *ir.Program, opt Options) (err error) {
 				return tuned.KeepsIntegers(target, m, n, k)
 			}
 			ctx.Legal = tuned.Legal(tuned.Standard(), target)
+			ctx.Bytes = tuned.MultipliesBytes(tuned.Standard(), target)
 		}
 	}
 	if opt.Dialect != "" {

@@ -165,6 +165,7 @@ var vocabulary = func() map[string]Field {
 		{Name: "pad_value", Unit: "", Doc: "What padding holds."},
 		{Name: "fast", Unit: "", Doc: "1 if time counts more than the size of the text."},
 		{Name: "results_at_once", Unit: "results", Doc: "Results of a channel that are computed at once."},
+		{Name: "whole_range", Unit: "flag", Doc: "Some weight is -128."},
 		{Name: "direct", Unit: flag,
 			Doc: "A result sees elements that lie beside each other, a multiple of four."},
 		{Name: "in_place", Unit: flag,
@@ -329,7 +330,8 @@ var (
 	convParams      = describe("conv_params", convFields)
 	mixedConvParams = describe("mixed_conv_params", convFields, []string{"int4"})
 	convInt8Params  = describe("conv_i8_params", []string{"batch", "groups", "in_channels", "out_channels",
-		"depth", "pad_value", "results_at_once", "direct", "wide"}, window, inStrides, outStrides)
+		"depth", "pad_value", "results_at_once", "direct", "wide", "whole_range"}, window, inStrides,
+		outStrides)
 	convRowsParams = describe("conv_rows_params", []string{"batch", "groups",
 		"out_channels", "out_h", "out_w", "outer_taps", "middle_taps", "inner_taps",
 		"in_stride_batch", "in_stride_group", "in_stride_outer", "in_stride_middle",

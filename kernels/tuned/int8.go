@@ -10,11 +10,10 @@ import (
 	"github.com/etgen/etgen/kernels/ops"
 )
 
-// The kernels of bytes compute the sums in ExecuTorch's operators for
-// microcontrollers, in C for machines without vectors or with MVE. What the operator makes of a
-// sum, bias and scales, is the epilogue's. Input and weights are multiplied as they
-// are: what is added to each element of the input is a number for each channel,
-// where the sums begin, and what padding holds is what it makes zero.
+// The kernels of bytes compute the sums in ExecuTorch's operators for microcontrollers, and of
+// quantized networks, in C. What the operator makes of a sum, bias and scales, is the epilogue's.
+// Input and weights are multiplied as they are: what is added to each element of the input is a
+// number for each channel, where the sums begin, and what padding holds is what it makes zero.
 
 // Conv2DInt8 is the convolution of bytes, of any layout, or a product of rows. It copies what
 // some results see. w is packed as [groups][cout/2][depth/4][2][4]. depth is kh·kw·cin, cin and
@@ -22,7 +21,7 @@ import (
 // change places. Sums begin at start[groups][cout]. Zeros make depth and cout multiples of four; if
 // there is one group, cout of w is a multiple of two.
 func Conv2DInt8() *Kernel {
-	return &Kernel{Name: "conv2d_i8", Forms: []string{convMVE}, Descriptor: convInt8Params,
+	return &Kernel{Name: "conv2d_i8", Forms: []string{convMVE, pointsInt8}, Descriptor: convInt8Params,
 		Operands: []string{"x"}, C: true, Apart: true, InPatches: eachAlone, Once: true,
 		InPlace: eachPixelAlone, Match: matchConvInt8}
 }
@@ -98,7 +97,7 @@ func int8Of(r *Request) *int8Conv {
 			cv.offset, cv.biasName = 0, "kernel_sum"
 		}
 	}
-	if cv == nil || !r.Target.Language.Has(Conv2DInt8()) || ChannelsLast(r.Target) {
+	if cv == nil || !r.Target.Language.Has(Conv2DInt8()) {
 		return nil
 	}
 	w := c.Operands()[cv.w].Type
@@ -276,6 +275,9 @@ func matchConvInt8(r *Request) *Instance {
 	if cv == nil || cv.groups > 1 && cv.cin == 1 || cv.depth() < 2 {
 		return nil
 	}
+	if ChannelsLast(r.Target) {
+		return cv.inLanes(r)
+	}
 	mve := r.Target.Machine.MVE && !cv.wide
 	fours := turn{columns: 2, elements: 4}
 	if mve {
@@ -312,7 +314,7 @@ func matchConvInt8(r *Request) *Instance {
 	}
 	in := cv.instance(r.Target.tile(), convInt8Params, Values{"depth": num(depth),
 		"pad_value": num(-cv.offset), "results_at_once": num(rows), "direct": num(direct),
-		"wide": num(cv.size() - 1)}, w, start)
+		"wide": num(cv.size() - 1), "whole_range": sym.Int(1)}, w, start)
 	in.Rest, in.Begun, in.Scratch = true, begun, num(roundUp(copied, 16))
 	if mve {
 		in.Form, in.Head = convMVE, headMVE
@@ -342,7 +344,7 @@ func (cv *int8Conv) together(t Target) int {
 
 func matchDepthwiseInt8(r *Request) *Instance {
 	cv := int8Of(r)
-	if cv == nil || cv.groups == 1 || cv.cin > 1 || !cv.xLast || cv.depth() < 2 ||
+	if cv == nil || ChannelsLast(r.Target) || cv.groups == 1 || cv.cin > 1 || !cv.xLast || cv.depth() < 2 ||
 		-cv.offset != int64(int8(-cv.offset)) {
 		return nil
 	}

@@ -28,6 +28,8 @@ import (
 
 // byteProgram is a program in C that tries kernels of bytes for a machine.
 func byteProgram(t *testing.T, machine *tuned.Machine) string {
+	t.Helper()
+	vector := machine.Tile.Vector
 	r := rand.New(rand.NewPCG(31, 32))
 	var b, kernels, calls strings.Builder
 	b.WriteString("#include <stddef.h>\n#include <stdint.h>\n#include <stdbool.h>\n")
@@ -54,7 +56,10 @@ func byteProgram(t *testing.T, machine *tuned.Machine) string {
 	least := map[string]int{"conv2d_i8": tier.Of(1, 4, 5), "depthwise_i8": tier.Of(1, 4, 5),
 		"conv2d_i8 in place": tier.Of(0, 1, 2), "depthwise_i8 in place": tier.Of(0, 1, 2),
 		"matmul_i8": tier.Of(1, 4, 5)}
-	if machine.MVE {
+	switch {
+	case vector:
+		least = map[string]int{"conv2d_i8": tier.Of(1, 4, 5), "points_i8": tier.Of(1, 4, 5)}
+	case machine.MVE:
 		least = map[string]int{"conv2d_mve_i8": tier.Of(1, 4, 5),
 			"depthwise_mve_i8": tier.Of(1, 4, 5), "matmul_i8": tier.Of(1, 4, 5)}
 	}
@@ -63,16 +68,93 @@ func byteProgram(t *testing.T, machine *tuned.Machine) string {
 			t.Errorf("%s was taken %d times", name, taken[name])
 		}
 	}
-	for _, h := range c.HelpersFor(used, false) { // they add to what is used
-		text(t, h, &c.Kernel{Index: "int32_t", Used: used})
+	for _, h := range c.HelpersFor(used, vector) { // they add to what is used
+		text(t, h, &c.Kernel{Index: "int32_t", Used: used, Vector: vector})
 	}
-	for _, h := range c.HelpersFor(used, false) {
-		b.WriteString(text(t, h, &c.Kernel{Index: "int32_t", Used: used, MVE: machine.MVE,
-			Scalar: machine.MVE}))
+	for _, h := range c.HelpersFor(used, vector) {
+		b.WriteString(text(t, h, &c.Kernel{Index: "int32_t", Used: used, Vector: vector,
+			MVE: machine.MVE, Scalar: machine.MVE}))
 	}
 	b.WriteString(kernels.String())
 	fmt.Fprintf(&b, "int MAIN(void)\n{\n%s    return 0;\n}\n", &calls)
 	return b.String()
+}
+
+// Kernels of bytes for vectors of hosts give the sums of the definition, with each instruction
+// that there is for them. Those of VNNI are emulated.
+func TestInt8Lanes(t *testing.T) {
+	t.Parallel()
+	source := byteProgram(t, machine("generic"))
+	header, err := filepath.Abs("testdata/vnni.h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	emulated := func(flags ...string) toolchain.Target {
+		return toolchain.GCC().With(append(flags, "-march=x86-64-v3", "-O1", "-Wno-psabi", "-include",
+			header)...)
+	}
+	for _, target := range []toolchain.Target{
+		toolchain.GCC().With(toolchain.Sanitizers()...).Named("sse2"),
+		toolchain.GCC().With("-march=x86-64-v3").Named("avx2"),
+		toolchain.Clang().With("-march=x86-64-v3").Named("avx2-clang"),
+		emulated().Named("avxvnni"),
+		emulated("-DEMULATE_AVX512").Named("avx512vnni"),
+		toolchain.NEON(),
+		toolchain.NEON().With("-march=armv8.2-a+dotprod").Named("dotprod"),
+	} {
+		t.Run(target.Name, func(t *testing.T) { runBytes(t, target, source) })
+	}
+}
+
+// Compilers make the instructions for four products of the text for machines that have them.
+func TestInt8Dots(t *testing.T) {
+	t.Parallel()
+	source := byteProgram(t, machine("x86-64-v3-vnni"))
+	for _, on := range []struct{ machine, compiler, instruction string }{
+		{"x86-64-v3-vnni", "gcc", "vpdpbusd"}, {"x86-64-v3-vnni", "clang", "vpdpbusd"},
+		{"x86-64-v4-vnni", "gcc", "vpdpbusd"}, {"x86-64-v4-vnni", "clang", "vpdpbusd"},
+		{"neon-dotprod", "aarch64-linux-gnu-gcc", "sdot"},
+	} {
+		t.Run(on.machine+"/"+on.compiler, func(t *testing.T) {
+			path, err := toolchain.Find(on.compiler)
+			if err != nil {
+				t.Skip(err)
+			}
+			args := append(strings.Fields(machine(on.machine).Flag), "-std=c99", "-O1", "-S",
+				"-DMAIN=main", "-x", "c", "-o", "-", "-")
+			cmd := exec.CommandContext(t.Context(), path, args...)
+			cmd.Stdin = strings.NewReader(source)
+			out, err := cmd.Output()
+			if err != nil || !strings.Contains(string(out), on.instruction) {
+				t.Errorf("there is no %s: %v", on.instruction, err)
+			}
+		})
+	}
+}
+
+// runBytes compiles the program of byteProgram and runs it.
+func runBytes(t *testing.T, target toolchain.Target, text string) {
+	t.Helper()
+	if _, err := toolchain.Find(target.Compiler); err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	source := filepath.Join(dir, "bytes.c")
+	if err := os.WriteFile(source, []byte("#define MAIN main\n"+text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	objects, err := target.Compile(t.Context(), dir, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe := filepath.Join(dir, "bytes")
+	if err := target.Link(t.Context(), exe, objects); err != nil {
+		t.Fatal(err)
+	}
+	args := target.Command(exe)
+	if out, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput(); err != nil {
+		t.Errorf("a trial fails: %v\n%s", err, out)
+	}
 }
 
 // Kernels of bytes give the sums of the definition, as plain C, with a core's instructions for
@@ -82,28 +164,7 @@ func TestInt8(t *testing.T) {
 	plain, vectors := byteProgram(t, machine("cortex-m4")), byteProgram(t, machine("cortex-m55"))
 	for _, target := range []toolchain.Target{toolchain.GCC().With(toolchain.Sanitizers()...),
 		toolchain.Clang()} {
-		t.Run(target.Name, func(t *testing.T) {
-			if _, err := toolchain.Find(target.Compiler); err != nil {
-				t.Skip(err)
-			}
-			dir := t.TempDir()
-			source := filepath.Join(dir, "bytes.c")
-			if err := os.WriteFile(source, []byte("#define MAIN main\n"+plain),
-				0o644); err != nil {
-				t.Fatal(err)
-			}
-			objects, err := target.Compile(t.Context(), dir, source)
-			if err != nil {
-				t.Fatal(err)
-			}
-			exe := filepath.Join(dir, "bytes")
-			if err := target.Link(t.Context(), exe, objects); err != nil {
-				t.Fatal(err)
-			}
-			if out, err := exec.CommandContext(t.Context(), exe).CombinedOutput(); err != nil {
-				t.Errorf("a trial fails: %v\n%s", err, out)
-			}
-		})
+		t.Run(target.Name, func(t *testing.T) { runBytes(t, target, plain) })
 	}
 	for _, on := range []struct {
 		board  baremetal.Board
@@ -372,7 +433,7 @@ func (tr *byteTrial) prepare(t *testing.T) bool {
 	if tr.machine != nil {
 		target.Machine = tr.machine
 	}
-	target.Speed = tr.seed%2 == 0
+	target.Speed = target.Machine.Tile.Vector || tr.seed%2 == 0
 	tr.in = tuned.Select(tuned.Standard(), &tuned.Request{Call: call, Target: target,
 		Spare: tr.spare,
 		Const: func(k int) ([]byte, bool) { return tr.inputs[k].Data, k > 0 },
@@ -446,7 +507,7 @@ func (tr *byteTrial) text(t *testing.T, number int) string {
 	t.Helper()
 	in := tr.in
 	k := &c.Kernel{Index: "int32_t", Known: map[string]int64{}, MVE: tr.machine.MVE,
-		Scalar: tr.machine.MVE}
+		Scalar: tr.machine.MVE, Vector: tr.machine.Tile.Vector}
 	result := "int32_t"
 	if tr.inPlace() { // the last bytes of the results, which are as large as those of the image
 		result = "int8_t"

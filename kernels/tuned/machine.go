@@ -28,6 +28,9 @@ type Machine struct {
 	// MVE is Arm's vector extension of microcontrollers: C has its functions from <arm_mve.h>.
 	MVE bool `json:"mve"`
 
+	// Dot says that vectors compute four products of bytes and their sum at once.
+	Dot bool `json:"dot"`
+
 	// Low says that most instructions reach eight registers: a row of integers at a time is
 	// faster than two, whose sums do not fit.
 	Low bool `json:"low"`
@@ -82,9 +85,11 @@ const (
 	macroDSP    = "__ARM_FEATURE_DSP"
 	macroMVE    = "__ARM_FEATURE_MVE"
 	macroRISCV  = "__riscv_flen"
+	macroDot    = "__ARM_FEATURE_DOTPROD"
 )
 
 var (
+	macrosVNNI   = []string{"__AVXVNNI__", "__AVX512VNNI__"}
 	macrosX86    = []string{"__SSE__", "__SSE2__", "__AVX__", "__AVX2__", "__FMA__"}
 	macrosFloats = []string{"__ARM_FP", "__ARM_FEATURE_FMA"} // of Arm
 	macrosArm    = slices.Concat([]string{macroARM64, macroNEON}, macrosFloats)
@@ -102,17 +107,34 @@ var machines = []*Machine{
 		Floats: true, FMA: true, Tile: vectorTile, Flag: "-march=armv8-a",
 		Compiler:  "aarch64-linux-gnu-gcc",
 		Defined:   []string{macroARM64, macroNEON},
-		Undefined: slices.Concat(macrosX86, []string{macroAVX512, macroRISCV}),
+		Undefined: slices.Concat(macrosX86, macrosVNNI, []string{macroAVX512, macroRISCV, macroDot}),
 		Assembly:  []string{"arm64"}},
+	{Name: "neon-dotprod", Doc: "64-bit Arm with SDOT: Cortex-A55, A75 and later, Apple A11 and later",
+		Languages: []*Language{C}, Vectors: 128, Registers: 32, Floats: true, FMA: true, Dot: true,
+		Tile: vectorTile, Compiler: "aarch64-linux-gnu-gcc", Flag: "-march=armv8.2-a+dotprod",
+		Defined:   []string{macroARM64, macroNEON, macroDot},
+		Undefined: slices.Concat(macrosX86, macrosVNNI, []string{macroAVX512, macroRISCV})},
 	{Name: "x86-64-v3", Doc: "AVX2: Haswell, Zen and later", Languages: languages,
 		Vectors: 256, Registers: 16, Floats: true, FMA: true, Tile: vectorTile,
 		Flag: "-march=x86-64-v3", Defined: macrosX86,
-		Undefined: slices.Concat(macrosArm, []string{macroRISCV, macroAVX512}),
+		Undefined: slices.Concat(macrosArm, macrosVNNI, []string{macroRISCV, macroAVX512, macroDot}),
 		Assembly:  []string{"amd64"}},
+	{Name: "x86-64-v3-vnni", Doc: "AVX2 with AVX-VNNI: Alder Lake, Zen 5 and later",
+		Languages: []*Language{C}, Vectors: 256, Registers: 16, Floats: true, FMA: true, Dot: true,
+		Tile: vectorTile, Flag: "-march=x86-64-v3 -mavxvnni",
+		Defined: slices.Concat(macrosX86, macrosVNNI[:1]),
+		Undefined: slices.Concat(macrosArm, macrosVNNI[1:], []string{macroRISCV, macroAVX512,
+			macroDot})},
 	{Name: "x86-64-v4", Doc: "AVX-512: Skylake-X, Zen 4 and later", Languages: languages,
 		Vectors: 512, Registers: 32, Floats: true, FMA: true, Tile: vectorTile,
 		Flag: "-march=x86-64-v4", Defined: slices.Concat(macrosX86, []string{macroAVX512}),
-		Undefined: slices.Concat(macrosArm, []string{macroRISCV}), Assembly: []string{"amd64"}},
+		Undefined: slices.Concat(macrosArm, macrosVNNI, []string{macroRISCV, macroDot}),
+		Assembly:  []string{"amd64"}},
+	{Name: "x86-64-v4-vnni", Doc: "AVX-512 with VNNI: Ice Lake, Zen 4 and later",
+		Languages: []*Language{C}, Vectors: 512, Registers: 32, Floats: true, FMA: true, Dot: true,
+		Tile: vectorTile, Flag: "-march=x86-64-v4 -mavx512vnni",
+		Defined:   slices.Concat(macrosX86, macrosVNNI[1:], []string{macroAVX512}),
+		Undefined: slices.Concat(macrosArm, macrosVNNI[:1], []string{macroRISCV, macroDot})},
 	cortex("cortex-m0", Machine{Doc: "Armv6-M", Low: true, Tile: callTile}),
 	cortex("cortex-m1", Machine{Doc: "Armv6-M", Low: true, Tile: floats32}),
 	cortex("cortex-m3", Machine{Doc: "Armv7-M", Tile: floats32}),
@@ -127,7 +149,8 @@ var machines = []*Machine{
 	{Name: "riscv32", Doc: "RV32IMAC", Languages: []*Language{C}, Tile: callTile,
 		Microcontroller: true, Compiler: "riscv64-unknown-elf-gcc",
 		CompilerFlags: []string{"-mcmodel=medany"}, Flag: "-march=rv32imac -mabi=ilp32",
-		Undefined: slices.Concat(macrosX86, macrosArm, []string{macroAVX512, macroDSP})},
+		Undefined: slices.Concat(macrosX86, macrosVNNI, macrosArm, []string{macroAVX512, macroDSP,
+			macroDot})},
 }
 
 func open(name, doc string) *Machine {
@@ -151,8 +174,8 @@ func withVectors(doc string) Machine {
 // cortex completes the row of a Cortex-M.
 func cortex(name string, m Machine) *Machine {
 	m.Name, m.Languages, m.Microcontroller, m.Flag = name, []*Language{C}, true, "-mcpu="+name
-	m.Undefined = slices.Concat(macrosX86, []string{macroAVX512, macroARM64, macroNEON,
-		macroRISCV})
+	m.Undefined = slices.Concat(macrosX86, macrosVNNI, []string{macroAVX512, macroARM64, macroNEON,
+		macroRISCV, macroDot})
 	if !m.Floats {
 		m.Undefined = append(m.Undefined, macrosFloats...)
 	}
@@ -223,14 +246,15 @@ func (m *Machine) DefaultOptimize() string {
 // MachineTable is the table of targets in words: the heads of its columns, and its rows.
 func MachineTable() (head []string, rows [][]string) {
 	head = []string{"target", "languages", "optimized for", "vectors", "registers", "floats",
-		"FMA", "DSP", "tile", "compile with", "what it is"}
+		"FMA", "DSP", "DOT", "tile", "compile with", "what it is"}
 	for _, m := range machines {
 		var names []string
 		for _, l := range m.Languages {
 			names = append(names, l.Name)
 		}
 		row := []string{m.Name, strings.Join(names, ", "), m.DefaultOptimize(),
-			number(m.Vectors), number(m.Registers), mark(m.Floats), mark(m.FMA), mark(m.DSP)}
+			number(m.Vectors), number(m.Registers), mark(m.Floats), mark(m.FMA), mark(m.DSP),
+			mark(m.Dot)}
 		if m.Open {
 			for i := 3; i < len(row); i++ {
 				row[i] = "?"

@@ -26,6 +26,8 @@ type Kernel struct {
 	Vector     bool
 	// Lanes are those of the machine's vectors of float32; 0: the compiler decides.
 	Lanes int
+	// Omits, if not nil, reports whether no compiler for the machine defines a macro.
+	Omits func(macro string) bool
 	// Scalar says that the machine has no products of two pairs of 16-bit integers; else
 	// the compiler decides.
 	Scalar bool
@@ -149,6 +151,9 @@ func (k *Kernel) Uses(macro string) bool { return k.Used[macro] }
 // May reports whether vectors may have one of so many lanes; without any, whether the
 // compiler decides how many they have.
 func (k *Kernel) May(lanes ...int) bool { return k.Lanes == 0 || slices.Contains(lanes, k.Lanes) }
+
+// Lines reports whether there are to be lines for compilers that define a macro.
+func (k *Kernel) Lines(macro string) bool { return k.Omits == nil || !k.Omits(macro) }
 
 // Ask returns a line by which the compiler decides, none if the machine does.
 func (k *Kernel) Ask(directive string) string {
