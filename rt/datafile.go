@@ -15,6 +15,7 @@ import (
 // DataFile is data by name beside a program, as the weights in a .ptd file. It
 // does not change; methods loaded with the same DataFile share what is read.
 type DataFile struct {
+	file    *pte.DataFile
 	entries map[string]*pte.DataEntry
 	read    blobs
 	closer  io.Closer
@@ -23,13 +24,16 @@ type DataFile struct {
 // NewDataFile returns a data file over what was read, or made, elsewhere. It
 // must not be changed any more.
 func NewDataFile(file *pte.DataFile) *DataFile {
-	d := &DataFile{entries: make(map[string]*pte.DataEntry, len(file.Entries))}
+	d := &DataFile{file: file, entries: make(map[string]*pte.DataEntry, len(file.Entries))}
 	d.read.left = math.MaxInt64 // blobs that were made, not read, are in memory
 	for i := range file.Entries {
 		d.entries[file.Entries[i].Key] = &file.Entries[i]
 	}
 	return d
 }
+
+// File returns what the data file holds. It must not be changed.
+func (d *DataFile) File() *pte.DataFile { return d.file }
 
 // LoadData reads the .ptd file that loader has; of the data themselves nothing
 // yet.

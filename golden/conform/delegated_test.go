@@ -8,36 +8,37 @@ import (
 	"github.com/etgen/etgen/golden/way"
 )
 
-// delegated are programs with delegates that ExecuTorch's exporter wrote.
-const delegated = "../../../shared/pte-delegated"
+// Programs with delegates that ExecuTorch's exporter wrote: a few, and all.
+const (
+	delegated    = "../delegated"
+	allDelegated = "../../../shared/pte-delegated"
+)
 
-// Programs with delegates whose payloads are known compile as others do, and give what was
-// recorded. What XNNPACK's own integer kernels round otherwise has slack, see testcase.
+// Programs with delegates whose payloads are known compile as others do, run in the runtime, by
+// delegate or compiled whole, and give what was recorded. What XNNPACK's own integer kernels round
+// otherwise has slack, see testcase.
 func TestDelegatedPrograms(t *testing.T) {
-	for _, tt := range []struct {
-		way   way.Way
-		cases []string
-	}{
-		{way.Reference{}, tier.Of([]string{"xnn_add", "xnn_channels_last", "xnnop_*"},
-			[]string{"xnn*"}, []string{"xnn*"})},
-		{way.C{}, tier.Of(nil, []string{"xnn*"}, []string{"xnn*"})},
-		{way.Go{}, tier.Of(nil, []string{"xnn*"}, []string{"xnn*"})},
-	} {
-		t.Run(tt.way.Name(), func(t *testing.T) {
-			var dirs []string
-			for _, pattern := range tt.cases {
-				found, err := filepath.Glob(filepath.Join(delegated, pattern))
+	for _, w := range []way.Way{way.Reference{}, way.RT{}, way.RT{Settings: way.Settings{},
+		Optimize: true}, way.C{}, way.Go{}} {
+		t.Run(w.Name(), func(t *testing.T) {
+			dirs := []string{delegated}
+			patterns := tier.Of(nil, []string{"xnn*"}, []string{"xnn*"})
+			if name := w.Name(); name == "c" || name == "go" {
+				tier.Needs(t, tier.Normal)
+			}
+			for _, pattern := range patterns {
+				found, err := filepath.Glob(filepath.Join(allDelegated, pattern))
 				if err != nil {
 					t.Fatal(err)
 				}
 				dirs = append(dirs, found...)
 			}
-			if len(dirs) == 0 {
-				t.Skip("no cases of this tier are here")
-			}
-			report, err := Check(t.Context(), dirs, []way.Way{tt.way}, func(m Miss) { t.Error(m) }, nil)
+			report, err := Check(t.Context(), dirs, []way.Way{w}, func(m Miss) { t.Error(m) }, nil)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if report.Passed == 0 {
+				t.Error("there are no cases")
 			}
 			t.Log(report)
 		})

@@ -18,6 +18,7 @@ import (
 	"github.com/etgen/etgen/lower/native"
 	"github.com/etgen/etgen/rt"
 	"github.com/etgen/etgen/rt/optimize"
+	"github.com/etgen/etgen/rt/payload"
 	"github.com/etgen/etgen/rt/portable"
 )
 
@@ -270,7 +271,7 @@ func (m *machine) load(i int) error {
 		memory.Planned[sharedBuffer] = m.shared
 	}
 	options := &rt.MethodOptions{Registry: m.registry, Data: m.data, Memory: memory,
-		Optimize: m.optimize}
+		Backends: payload.Backends(), Optimize: m.optimize}
 	if m.tracer != nil {
 		options.Tracer = m.tracer
 	}

@@ -2,6 +2,7 @@ package raise
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/etgen/etgen/ir"
@@ -31,6 +32,32 @@ var backends = map[string]func(d *pte.Delegate, named func(string) (ir.Blob, boo
 	},
 }
 
+// Backends returns the ids of the backends whose payloads are known, sorted.
+func Backends() []string { return slices.Sorted(maps.Keys(backends)) }
+
+// CheckDelegate reports what is wrong with a delegate's payload. Named finds data by its key.
+func CheckDelegate(d *pte.Delegate, named func(string) (ir.Blob, bool)) error {
+	_, err := openDelegate(d, named)
+	return err
+}
+
+// Results returns which of the n arguments of a delegate's call the delegate writes.
+func Results(d *pte.Delegate, named func(string) (ir.Blob, bool), n int) ([]bool, error) {
+	p, err := openDelegate(d, named)
+	if err != nil {
+		return nil, err
+	}
+	return p.Outputs(n)
+}
+
+func openDelegate(d *pte.Delegate, named func(string) (ir.Blob, bool)) (lowered, error) {
+	if open := backends[d.ID]; open != nil {
+		return open(d, named)
+	}
+	return nil, fmt.Errorf("it runs a part that was compiled for a backend that etgen does not " +
+		"know: export the model without delegating to it")
+}
+
 // opened is a delegate's part, or why there is none.
 type opened struct {
 	lowered
@@ -40,15 +67,8 @@ type opened struct {
 // openDelegates opens the payloads of the plan's delegates.
 func (r *raiser) openDelegates() {
 	for i := range r.Delegates {
-		d := &r.Delegates[i]
-		o := opened{}
-		if open := backends[d.ID]; open != nil {
-			o.lowered, o.err = open(d, r.namedData)
-		} else {
-			o.err = fmt.Errorf("it runs a part that was compiled for a backend that etgen does not " +
-				"know: export the model without delegating to it")
-		}
-		r.delegates = append(r.delegates, o)
+		part, err := openDelegate(&r.Delegates[i], r.namedData)
+		r.delegates = append(r.delegates, opened{part, err})
 	}
 }
 

@@ -108,6 +108,15 @@ func withConstants(b *rt.Boundary) (*pte.Program, *pte.DataFile) {
 			})
 		}
 	}
+	if len(b.Plan.Delegates) > 0 { // what they refer to is theirs to know
+		for _, f := range b.Options.Data {
+			for _, e := range f.File().Entries {
+				if _, ok := data.Find(e.Key); !ok {
+					data.Entries = append(data.Entries, e)
+				}
+			}
+		}
+	}
 	return &file, data
 }
 

@@ -13,7 +13,8 @@
 // [rt.Program]: methods loaded later share code and packed weights, in other
 // goroutines too.
 //
-// A program that cannot be raised, as one with delegates or custom operators, is
+// A program that cannot be raised, as one with custom operators or delegates whose payloads are
+// not known, is
 // interpreted by the registry. Why is told to the program's platform, at
 // [rt.LogInfo], and to [Options].Refused.
 //
