@@ -11,7 +11,8 @@ import (
 func Clone(p *Program) *Program {
 	c := &cloner{constants: map[*Constant]*Constant{}}
 	out := &Program{Source: p.Source, Dialect: p.Dialect, SeparateState: p.SeparateState,
-		Delegates: slices.Clone(p.Delegates), Warnings: slices.Clone(p.Warnings)}
+		Custom: slices.Clone(p.Custom), Delegates: slices.Clone(p.Delegates),
+		Warnings: slices.Clone(p.Warnings)}
 	for _, m := range p.Methods {
 		out.Methods = append(out.Methods, c.method(m))
 	}

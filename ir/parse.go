@@ -52,6 +52,9 @@ func (ps *parser) program() *Program {
 		ps.Next()
 		p.Custom = append(p.Custom, ps.Want(text.String, "a quoted schema").Text)
 	}
+	for ps.AcceptName("delegate") {
+		p.Delegates = append(p.Delegates, ps.delegate())
+	}
 	for ps.Peek().Kind != text.EOF {
 		p.Methods = append(p.Methods, ps.method())
 	}

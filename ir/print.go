@@ -18,6 +18,7 @@ import (
 //	program "counter.pt2"
 //	dialect functional
 //	custom "my::filter(Tensor x, Tensor(a!) delay) -> Tensor"
+//	delegate lowered_module_0 "NpuBackend" = data(5fd924625f6ab16a, 128)
 //
 //	method forward {
 //	  symbol s77 in [1, 64]
@@ -62,6 +63,9 @@ func Print(w io.Writer, p *Program) error {
 	}
 	for _, schema := range p.Custom {
 		pr.printf("custom %s\n", strconv.Quote(schema))
+	}
+	for _, d := range p.Delegates {
+		pr.delegate(d)
 	}
 	for _, m := range p.Methods {
 		if m == nil || m.Graph == nil {

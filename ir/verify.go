@@ -14,7 +14,7 @@ import (
 // methods' names differ. The error joins all faults, each with the node, its
 // operator and location.
 func Verify(p *Program) error {
-	var errs []error
+	errs := verifyDelegates(p)
 	seen := map[string]bool{}
 	for i, m := range p.Methods {
 		switch {
@@ -27,14 +27,17 @@ func Verify(p *Program) error {
 			errs = append(errs, fmt.Errorf("two methods are called %s", m.Name))
 		}
 		seen[m.Name] = true
-		errs = append(errs, VerifyMethod(m))
+		errs = append(errs, verifyMethod(p, m))
 	}
 	return errors.Join(errs...)
 }
 
-// VerifyMethod checks the invariants of the package on one method.
-func VerifyMethod(m *Method) error {
+// VerifyMethod checks the invariants of the package on one method, whose delegates are not known.
+func VerifyMethod(m *Method) error { return verifyMethod(nil, m) }
+
+func verifyMethod(p *Program, m *Method) error {
 	vf := &verifier{
+		program: p,
 		method:  m,
 		values:  map[*Value]bool{},
 		nodes:   map[*Node]bool{},
@@ -53,9 +56,10 @@ func VerifyMethod(m *Method) error {
 }
 
 type verifier struct {
-	method *Method
-	node   *Node // the one being checked, for messages
-	errs   []error
+	program *Program // nil if not known
+	method  *Method
+	node    *Node // the one being checked, for messages
+	errs    []error
 
 	values  map[*Value]bool // defined anywhere, out of scope or not
 	nodes   map[*Node]bool
@@ -192,6 +196,11 @@ func (vf *verifier) visit(n *Node, s *scope) {
 	}
 	if n.Name != "" && (s.node(n.Name) != nil || s.value(n.Name) != nil) {
 		vf.errorf("its name is taken where it stands")
+	}
+	if n.Op == CallDelegate && vf.program != nil {
+		if err := callsDelegate(vf.program, n); err != nil {
+			vf.errorf("%w", err)
+		}
 	}
 	s.nodes[n.Name] = n
 	names := map[string]bool{}

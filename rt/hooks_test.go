@@ -48,10 +48,10 @@ func (d *doubler) Close() error { d.closed = true; return nil }
 func delegated() *build {
 	b := newBuild("forward")
 	x, y, out := b.planned(2), b.planned(2), b.planned(2)
-	b.file.Named = []pte.NamedData{{Key: "weights", Data: ir.Bytes("abc")}}
+	b.file.Named = []ir.NamedData{{Key: "weights", Data: ir.Bytes("abc")}}
 	b.plan.Delegates = []pte.Delegate{
 		{ID: "DoublerBackend", Processed: ir.Bytes("blob"),
-			Specs: []pte.CompileSpec{{Key: "k", Value: []byte("v")}}},
+			Specs: []ir.CompileSpec{{Key: "k", Value: []byte("v")}}},
 	}
 	b.emit(pte.DelegateCall{Delegate: 0, Args: []int32{x, y}})
 	b.kernel("aten::add", "out", y, x, out)

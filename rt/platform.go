@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/ir/pte"
 )
 
 // Platform is what the runtime needs of the system besides memory. One may be
@@ -77,7 +76,7 @@ type Backend interface {
 type DelegateInit struct {
 	Method    string
 	Processed ir.Blob // what the backend's compiler wrote
-	Specs     []pte.CompileSpec
+	Specs     []ir.CompileSpec
 	// Named finds data by name, in the program and in the data files given.
 	Named func(key string) (ir.Blob, bool)
 }

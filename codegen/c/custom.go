@@ -34,6 +34,9 @@ func (g *gen) nameCustom() {
 			if g.custom[call.Op.Name] != nil {
 				continue
 			}
+			if call.Op.Name == ir.CallDelegate {
+				must.Fail("it calls a delegate, which C does not")
+			}
 			name := codegen.Identifier(strings.TrimSuffix(call.Op.Name, ".default"))
 			if g.names.Take(name) != name {
 				must.Fail("the custom operator %s is the function %s in C, and that name is taken",

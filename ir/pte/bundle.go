@@ -172,7 +172,7 @@ func (l Layout) writeData(w io.Writer, f *DataFile) {
 	// Segments of a .ptd are as the named data of a program.
 	p := &Program{}
 	for _, n := range f.Entries {
-		p.Named = append(p.Named, NamedData{Key: n.Key, Data: n.Data})
+		p.Named = append(p.Named, ir.NamedData{Key: n.Key, Data: n.Data})
 	}
 	ids := newIdentities()
 	ids.expectAll(p)

@@ -215,7 +215,7 @@ func encode(p *Program, d *fileData) []byte {
 	segments := e.segments(d.segments)
 	constants := e.subsegment(d.constants)
 	mutable := someOf(e, d.mutable, func(_ int, s *subsegment) offset { return e.subsegment(*s) })
-	named := someOf(e, p.Named, func(i int, n *NamedData) offset {
+	named := someOf(e, p.Named, func(i int, n *ir.NamedData) offset {
 		return e.Table("NamedData", uint64(e.text(n.Key)), uint64(d.named[i]))
 	})
 	e.FinishWithFileIdentifier(e.Table("Program", uint64(p.Version), methods, delegates, segments,
@@ -258,7 +258,7 @@ func (e *encoder) plan(p *ExecutionPlan, d *fileData) offset {
 }
 
 func (e *encoder) delegate(v *Delegate, index int) offset {
-	specs := someOf(e, v.Specs, func(_ int, s *CompileSpec) offset {
+	specs := someOf(e, v.Specs, func(_ int, s *ir.CompileSpec) offset {
 		return e.Table("CompileSpec", uint64(e.text(s.Key)), uint64(e.bytes(s.Value)))
 	})
 	processed := e.Table("BackendDelegateDataReference", uint64(index), bit(!v.Inline))

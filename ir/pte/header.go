@@ -122,6 +122,9 @@ func readFull(r io.ReaderAt, b []byte) error {
 // leastKey is before the number of the method.
 const leastKey = "etgen.least_sizes:"
 
+// IsLeastSizes reports whether named data is no delegate's, but what etgen notes of sizes.
+func IsLeastSizes(key string) bool { return strings.HasPrefix(key, leastKey) }
+
 // maxLeast bounds the bytes of such an entry.
 const maxLeast = 1 << 20
 
@@ -140,7 +143,8 @@ func (p *Program) SetLeast(method int, inputs [][]int64) {
 		b.WriteByte('\n')
 	}
 	if b.Len() > 0 {
-		p.Named = append(p.Named, NamedData{leastKey + strconv.Itoa(method), ir.Bytes(b.String())})
+		p.Named = append(p.Named, ir.NamedData{
+			Key: leastKey + strconv.Itoa(method), Data: ir.Bytes(b.String())})
 	}
 }
 

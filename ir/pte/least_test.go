@@ -63,7 +63,7 @@ func TestLeastWrong(t *testing.T) {
 		strings.Repeat(" ", 1<<20+1): "take 1048577 bytes",
 	} {
 		p, plan := dynamicInputs()
-		p.Named = []NamedData{{leastKey + "0", ir.Bytes(text)}}
+		p.Named = []ir.NamedData{{Key: leastKey + "0", Data: ir.Bytes(text)}}
 		if _, err := p.Least(plan); err == nil || !strings.Contains(err.Error(), want) ||
 			strings.Contains(err.Error(), "\x1b") {
 			t.Errorf("%.20q: %v, want %s", text, err, want)

@@ -21,19 +21,13 @@ type Program struct {
 	// list that its ExtraInfo selects (else the first). Entry 0 is reserved.
 	Mutable [][]ir.Blob
 	// Named is data by name, as delegates use it.
-	Named []NamedData
+	Named []ir.NamedData
 
 	// Defects are what Read found in the file itself that runtimes refuse or trip
 	// over: "execution_plan[0].delegates is absent", constants without alignment.
 	// In the structs a list that is absent and one that is empty are the same, nil.
 	// What Write writes has no defects.
 	Defects []string
-}
-
-// NamedData is a blob with its name.
-type NamedData struct {
-	Key  string
-	Data ir.Blob
 }
 
 // ExecutionPlan is a method.
@@ -110,13 +104,7 @@ type Delegate struct {
 	ID        string
 	Processed ir.Blob
 	Inline    bool // the blob is stored in the flatbuffer and not in a segment
-	Specs     []CompileSpec
-}
-
-// CompileSpec is an option of a delegate.
-type CompileSpec struct {
-	Key   string
-	Value []byte
+	Specs     []ir.CompileSpec
 }
 
 // EValue is an entry of a plan's value table: one of Null, Int, Bool, Double,

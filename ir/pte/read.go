@@ -162,9 +162,9 @@ func (d *decoder) program(s flat.Table) *Program {
 	p.Plans = each(s, nil, "execution_plan", func(x flat.Table, at path) *ExecutionPlan {
 		return d.plan(x, s, at)
 	})
-	p.Named = each(s, nil, "named_data", func(x flat.Table, at path) NamedData {
+	p.Named = each(s, nil, "named_data", func(x flat.Table, at path) ir.NamedData {
 		d.need(x, at, "key")
-		return NamedData{Key: d.text(x, "key"), Data: indexed(d.segments, x, "segment_index", at)}
+		return ir.NamedData{Key: d.text(x, "key"), Data: indexed(d.segments, x, "segment_index", at)}
 	})
 	d.data(s, p)
 	p.Defects = d.defects
@@ -206,9 +206,9 @@ func (d *decoder) plan(s, root flat.Table, at path) *ExecutionPlan {
 func (d *decoder) delegate(s, root flat.Table, at path) Delegate {
 	d.need(s, at, "id", "processed")
 	v := Delegate{ID: d.text(s, "id"), Processed: ir.Bytes(nil), Inline: true}
-	v.Specs = each(s, &at, "compile_specs", func(x flat.Table, at path) CompileSpec {
+	v.Specs = each(s, &at, "compile_specs", func(x flat.Table, at path) ir.CompileSpec {
 		d.need(x, at, "key", "value")
-		return CompileSpec{Key: d.text(x, "key"), Value: flat.List[uint8](x, "value")}
+		return ir.CompileSpec{Key: d.text(x, "key"), Value: flat.List[uint8](x, "value")}
 	})
 	ref, ok := s.Sub("processed")
 	if !ok {

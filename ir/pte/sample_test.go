@@ -125,7 +125,7 @@ func sample() *Program {
 		},
 		Delegates: []Delegate{
 			{ID: "XnnpackBackend", Processed: ir.Bytes{1, 2, 3},
-				Specs: []CompileSpec{{"max", []byte{4}}}},
+				Specs: []ir.CompileSpec{{Key: "max", Value: []byte{4}}}},
 			{ID: "Other", Processed: ir.Bytes{1, 2, 3}, Inline: true},
 		},
 		BufferSizes:   []int64{0, 288},
@@ -139,7 +139,8 @@ func sample() *Program {
 		Plans:     []*ExecutionPlan{plan, second},
 		Constants: []ir.Blob{nil, data, ir.Bytes{1, 2, 3, 4, 5}, data},
 		Mutable:   [][]ir.Blob{{nil, append(ir.Bytes(nil), data...)}},
-		Named:     []NamedData{{"key", ir.Bytes{1, 2, 3}}, {"other", ir.Bytes{9}}},
+		Named: []ir.NamedData{{Key: "key", Data: ir.Bytes{1, 2, 3}},
+			{Key: "other", Data: ir.Bytes{9}}},
 	}
 }
 

@@ -202,6 +202,9 @@ func (t *Table) Lookup(name string) (*Op, bool) {
 	if f, ok := t.Functional(name); ok {
 		return t.byName[f.Name], true
 	}
+	if name == ir.CallDelegate {
+		return anyDelegate, true
+	}
 	return nil, false
 }
 
@@ -256,6 +259,12 @@ func (t *Table) Bind(n *ir.Node) (*Call, error) {
 	op, ok := t.Lookup(n.Op)
 	if !ok {
 		return nil, fmt.Errorf("operator %s is not supported", n.Op)
+	}
+	if n.Op == ir.CallDelegate {
+		var err error
+		if op, err = delegateOp(t, n); err != nil {
+			return nil, err
+		}
 	}
 	c, err := bindArgs(op, n)
 	if err != nil {

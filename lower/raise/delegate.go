@@ -58,17 +58,22 @@ func openDelegate(d *pte.Delegate, named func(string) (ir.Blob, bool)) (lowered,
 		"know: export the model without delegating to it")
 }
 
-// opened is a delegate's part, or why there is none.
+// opened is a delegate's part, or a delegate that stays one, or why there is neither.
 type opened struct {
 	lowered
-	err error
+	opaque *opaque
+	err    error
 }
 
 // openDelegates opens the payloads of the plan's delegates.
 func (r *raiser) openDelegates() {
 	for i := range r.Delegates {
+		if backends[r.Delegates[i].ID] == nil {
+			r.delegates = append(r.delegates, opened{opaque: r.opaque(r.ExecutionPlan, i)})
+			continue
+		}
 		part, err := openDelegate(&r.Delegates[i], r.namedData)
-		r.delegates = append(r.delegates, opened{part, err})
+		r.delegates = append(r.delegates, opened{lowered: part, err: err})
 	}
 }
 
@@ -87,16 +92,13 @@ func (r *raiser) namedData(key string) (ir.Blob, bool) {
 	return nil, false
 }
 
-// delegateEffect is that of a call. Arguments of a part that is not known count as written, so
-// that they do not look like state.
-func (r *raiser) delegateEffect(in pte.DelegateCall) (e effect) {
-	written := make([]bool, len(in.Args))
-	d := r.delegates[in.Delegate]
-	if d.err == nil {
-		written, d.err = d.Outputs(len(in.Args))
-	}
-	for i, a := range in.Args {
-		if d.err != nil || written[i] {
+// delegateEffect is that of instruction i, a call. Arguments of a part that cannot be read count
+// as written, so that they do not look like state.
+func (r *raiser) delegateEffect(i int, in pte.DelegateCall) (e effect) {
+	written, err := r.resultsOf(i, in)
+	r.delegates[in.Delegate].err = err
+	for k, a := range in.Args {
+		if err != nil || written[k] {
 			e.writes = append(e.writes, r.slots(a)...)
 		} else {
 			e.reads = append(e.reads, r.slots(a)...)
@@ -105,11 +107,11 @@ func (r *raiser) delegateEffect(in pte.DelegateCall) (e effect) {
 	return e
 }
 
-// delegateCall raises a call.
-func (r *raiser) delegateCall(in pte.DelegateCall) {
+// delegateCall raises instruction i, a call.
+func (r *raiser) delegateCall(i int, in pte.DelegateCall) {
 	name := fmt.Sprintf("delegate %d (%s)", in.Delegate,
 		foreign.Message(r.Delegates[in.Delegate].ID))
-	err := must.Try(func() { saying(name, func() { r.delegated(in) }) })
+	err := must.Try(func() { saying(name, func() { r.delegated(i, in) }) })
 	if err != nil {
 		for _, a := range in.Args {
 			r.standIn(a)
@@ -118,10 +120,13 @@ func (r *raiser) delegateCall(in pte.DelegateCall) {
 	must.Check(err)
 }
 
-func (r *raiser) delegated(in pte.DelegateCall) {
+func (r *raiser) delegated(i int, in pte.DelegateCall) {
 	d := r.delegates[in.Delegate]
-	must.Check(d.err)
-	written := must.Get(d.Outputs(len(in.Args)))
+	written := must.Get(r.resultsOf(i, in))
+	if d.opaque != nil {
+		r.opaqueCall(d.opaque, in.Args, written)
+		return
+	}
 	args := make([]*ir.Value, len(in.Args))
 	for i, a := range in.Args {
 		t := r.tensors[a]

@@ -243,7 +243,7 @@ func (r *raiser) effectOf(i int) effect {
 	case pte.KernelCall:
 		return r.callEffect(in)
 	case pte.DelegateCall:
-		return r.delegateEffect(in)
+		return r.delegateEffect(i, in)
 	case pte.MoveCall:
 		e.move = &in
 	case pte.JumpFalseCall:

@@ -36,10 +36,11 @@ func Planned(p *pte.Program, source string, table *ops.Table,
 	out := &ir.Program{Source: source, Dialect: ir.Functional}
 	var memories []Memory
 	var errs []error
+	in := &input{file: p, data: data, table: table, opaques: map[int]*opaque{}}
 	for _, ep := range p.Plans {
 		var m *ir.Method
 		var memory Memory
-		err := must.Try(func() { m, memory = method(&input{p, data, table}, ep) })
+		err := must.Try(func() { m, memory = method(in, ep) })
 		if err != nil {
 			errs = append(errs, within(foreign.Message(source)+": method "+foreign.Message(ep.Name),
 				err)...)
@@ -50,6 +51,7 @@ func Planned(p *pte.Program, source string, table *ops.Table,
 	if err := errors.Join(errs...); err != nil {
 		return nil, nil, err
 	}
+	out.Delegates = in.calledDelegates()
 	if err := ir.Verify(out); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", foreign.Message(source), err)
 	}
@@ -142,7 +144,8 @@ type analysis struct {
 	flow    *flow
 	live    *liveness
 
-	delegates []opened // parallel to the plan's
+	delegates []opened    // parallel to the plan's
+	results   map[int]int // of calls of opaque ones, how many arguments
 }
 
 // input is what all methods share.
@@ -150,6 +153,9 @@ type input struct {
 	file  *pte.Program
 	data  []*pte.DataFile
 	table *ops.Table
+
+	opaques map[int]*opaque // delegates by their numbers over all plans
+	named   []ir.NamedData  // what they find by name, nil before anybody asks
 }
 
 // method raises one plan.
@@ -185,6 +191,7 @@ func analyse(in *input, p *plan, f *flow) *analysis {
 	}
 	r.fitRoles()
 	r.openDelegates()
+	r.findResults()
 	r.setEffects()
 	for _, b := range f.blocks {
 		if l := f.loops[b]; l != nil {

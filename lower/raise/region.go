@@ -59,7 +59,7 @@ func (r *raiser) instruction(i int) {
 			r.call(in)
 		}
 	case pte.DelegateCall:
-		r.delegateCall(in)
+		r.delegateCall(i, in)
 	case pte.MoveCall:
 		if r.tensors[in.To] == nil {
 			r.st.scalars[in.To] = r.scalar(in.From)

@@ -1,0 +1,57 @@
+package raise_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/pte"
+)
+
+// Delegates whose payloads nobody reads become calls. Which arguments are results, the program
+// does not say: those that nothing else fills.
+func TestDelegates(t *testing.T) {
+	a := newAsm()
+	x, w, y, p, q := a.at(0, 2), a.constant(1, 2), a.at(16, 2), a.at(32, 2), a.at(48, 3)
+	out := a.at(64, 2)
+	a.plan.Delegates = []pte.Delegate{
+		{ID: "Unused", Processed: ir.Bytes{1}},
+		{ID: "TestBackend", Processed: ir.Bytes("abc"),
+			Specs: []ir.CompileSpec{{Key: "k", Value: []byte{4}}}},
+		{ID: "TestBackend", Processed: ir.Bytes("abc")},
+	}
+	a.file.Named = []ir.NamedData{{Key: "key", Data: ir.Bytes("data")}}
+	a.neg(x, y)
+	delegate := func(i int32, args ...int32) {
+		a.code = append(a.code, pte.DelegateCall{Delegate: i, Args: args})
+	}
+	delegate(1, y, w, x, a.value(pte.Int(7)), p, q)
+	delegate(2, p, q, out)
+	a.io([]int32{x}, []int32{out})
+	program, err := a.raise()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `delegate lowered_module_1 "TestBackend" = "abc"
+  spec "k" = "\x04"
+  named "key" = "data"
+delegate lowered_module_2 "TestBackend" = "abc"
+  named "key" = "data"
+
+method forward {
+  input %input_0: f32[2]
+  const %constant: f32[2] = [1.0, 2.0]
+
+  %neg: f32[2] = aten.neg.default(self=%input_0)
+  %executorch_call_delegate_out: f32[2], %executorch_call_delegate_out_1: f32[3] = executorch_call_delegate: executorch_call_delegate("lowered_module_1", %neg, %constant, %input_0, 7)
+  %executorch_call_delegate_1: f32[2] = executorch_call_delegate("lowered_module_2", %executorch_call_delegate_out, %executorch_call_delegate_out_1)
+  return (%executorch_call_delegate_1)
+}
+`
+	_, got, _ := strings.Cut(program.String(), "delegate ")
+	if diff := cmp.Diff(want, "delegate "+got); diff != "" {
+		t.Error(diff)
+	}
+}

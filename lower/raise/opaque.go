@@ -1,0 +1,161 @@
+package raise
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/pte"
+)
+
+// opaque is a delegate of the file whose payload etgen does not read: it stays a delegate.
+type opaque struct {
+	*ir.Delegate
+	called bool // by a node
+}
+
+// opaque returns delegate i of a plan as one.
+func (in *input) opaque(ep *pte.ExecutionPlan, i int) *opaque {
+	n := i
+	for _, p := range in.file.Plans {
+		if p == ep {
+			break
+		}
+		n += len(p.Delegates)
+	}
+	if o := in.opaques[n]; o != nil {
+		return o
+	}
+	if in.named == nil {
+		in.named = in.allNamed()
+	}
+	from := &ep.Delegates[i]
+	o := &opaque{Delegate: &ir.Delegate{Name: fmt.Sprintf("lowered_module_%d", n),
+		Backend: from.ID, Processed: from.Processed, Specs: from.Specs, Named: in.named}}
+	in.opaques[n] = o
+	return o
+}
+
+// allNamed is what delegates find by name, in the program and in files beside it.
+func (in *input) allNamed() []ir.NamedData {
+	all := []ir.NamedData{}
+	seen := map[string]bool{}
+	add := func(key string, data ir.Blob) {
+		if !seen[key] && data != nil {
+			seen[key] = true
+			all = append(all, ir.NamedData{Key: key, Data: data})
+		}
+	}
+	for _, n := range in.file.Named {
+		if !pte.IsLeastSizes(n.Key) {
+			add(n.Key, n.Data)
+		}
+	}
+	for _, file := range in.data {
+		for _, e := range file.Entries {
+			if e.Layout == nil {
+				add(e.Key, e.Data)
+			}
+		}
+	}
+	return all
+}
+
+// calledDelegates are those that nodes call, in the order of the file.
+func (in *input) calledDelegates() (all []*ir.Delegate) {
+	for _, n := range slices.Sorted(maps.Keys(in.opaques)) {
+		if o := in.opaques[n]; o.called {
+			all = append(all, o.Delegate)
+		}
+	}
+	return all
+}
+
+// findResults notes which arguments of calls of opaque delegates, the last ones, are results: the
+// program does not say. They are the tensors that nothing else fills: the caller does not, nor has
+// the program data for them, nor does a kernel or a move write them. Of several delegates that
+// take such a tensor the first gives it.
+func (r *raiser) findResults() {
+	filled := map[int32]bool{}
+	for _, s := range r.Inputs {
+		filled[s] = true
+	}
+	for s, t := range r.tensors {
+		if t != nil && (t.constant || t.def.DataIndex > 0) {
+			filled[int32(s)] = true
+		}
+	}
+	for i := range r.code {
+		switch in := r.code[i].Instruction.(type) {
+		case pte.KernelCall:
+			for _, s := range r.callEffect(in).writes {
+				filled[s] = true
+			}
+		case pte.MoveCall:
+			filled[in.To] = true
+		}
+	}
+	r.results = map[int]int{}
+	for i := range r.code {
+		in, ok := r.code[i].Instruction.(pte.DelegateCall)
+		if !ok || r.delegates[in.Delegate].opaque == nil {
+			continue
+		}
+		for _, s := range slices.Backward(in.Args) {
+			if r.tensors[s] == nil || filled[s] {
+				break
+			}
+			r.results[i]++
+		}
+		for _, s := range in.Args[len(in.Args)-r.results[i]:] {
+			filled[s] = true
+		}
+	}
+}
+
+// resultsOf returns which arguments of instruction i, a call of a delegate, are results.
+func (r *raiser) resultsOf(i int, in pte.DelegateCall) ([]bool, error) {
+	d := &r.delegates[in.Delegate]
+	switch {
+	case d.err != nil:
+		return nil, d.err
+	case d.opaque == nil:
+		return d.Outputs(len(in.Args))
+	}
+	written := make([]bool, len(in.Args))
+	for k := len(in.Args) - r.results[i]; k < len(in.Args); k++ {
+		written[k] = true
+	}
+	return written, nil
+}
+
+// opaqueCall raises a call of a delegate that stays one.
+func (r *raiser) opaqueCall(o *opaque, slots []int32, written []bool) {
+	args := []ir.NamedArg{{Value: ir.Str(o.Name)}}
+	var outs []int32
+	var types []ir.Type
+	for k, s := range slots {
+		switch {
+		case written[k]:
+			t := r.resolve(s)
+			if t.dynamic {
+				must.Fail("only it knows the sizes of its result, value %d; etgen compiles results "+
+					"of fixed sizes", s)
+			}
+			outs, types = append(outs, s), append(types, typeOf(t.dtype, ir.Ints(t.sizes), t.order))
+		case r.tensors[s] != nil:
+			args = append(args, ir.NamedArg{Value: ir.Ref{Value: r.read(s)}})
+		case isScalar(r.Values[s]):
+			args = append(args, ir.NamedArg{Value: r.scalarArg(r.scalar(s))})
+		default:
+			must.Fail("argument %d, value %d, is a list", k, s)
+		}
+	}
+	if len(outs) == 0 {
+		must.Fail("none of its arguments is a result")
+	}
+	o.called = true
+	r.assignAll(outs, r.b.Emit(ir.CallDelegate, args, types...).Outputs)
+}
