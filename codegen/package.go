@@ -22,6 +22,8 @@ type Package struct {
 	// without a kind have names that the user chose, and no record is kept of them.
 	Kind  string
 	Files []File
+	// Replaces says that files of these names are the caller's to write over, whoever wrote them.
+	Replaces bool
 }
 
 // Kinds of packages. A folder has one Go package of a model at most, one registry
@@ -202,7 +204,7 @@ func (p *Package) compare(dir string, next entry, inputs []string) (list []chang
 				path)
 		case s.Old == s.New:
 			continue
-		case owner != "":
+		case owner != "" && !p.Replaces:
 			conflict(f.Name, owner+" and would be written over")
 			continue
 		case kept.has(f.Name):

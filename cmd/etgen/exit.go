@@ -27,7 +27,7 @@ const (
 	exitUsage = 2 // the command line is wrong, or an input that it names
 	exitModel = 3 // the model cannot be read, or not be compiled, or its call fails
 	exitOther = 4 // a file cannot be written, a compiler is missing or does not work, …
-	exitOver  = 5 // what was compiled takes more than --max-ram, --max-flash or --max-stack
+	exitOver  = 5 // what was compiled takes more than --max-ram, … allow, or --baseline had
 )
 
 const exitHelp = `Exit codes:
@@ -38,7 +38,7 @@ const exitHelp = `Exit codes:
   3  the model cannot be read or compiled, or its call fails
   4  anything else: a file cannot be written, a compiler is missing or does not work, …
   5  the code takes more than --max-ram, --max-flash or --max-stack allow: nothing is
-     written but the file of --report
+     written but the file of --report; or, of etgen size, more than --baseline had
   130, 143, 129  stopped by SIGINT (Ctrl-C), SIGTERM, SIGHUP: nothing is written,
      temporary files are removed; a second one stops etgen without that`
 

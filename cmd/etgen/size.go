@@ -41,6 +41,8 @@ func newSize(a *app) *cobra.Command {
 	var compiler sizeFlags
 	var name string
 	var asJSON, all bool
+	var baseline string
+	var growth float64
 	cmd := &cobra.Command{
 		Use:   "size MODEL|FOLDER",
 		Short: "Measure flash, RAM and stack of generated C",
@@ -58,6 +60,8 @@ package, for the target that this was generated for. Nothing is estimated: witho
 compiler for the target this is an error, which names the package to install.`,
 		Example: `  etgen size model.pt2 --target=cortex-m4
   etgen model.pt2 --lang=c --target=cortex-m4 -o out/ && etgen size out/ --json | jq .flash
+  etgen size model.pt2 --target=cortex-m4 --json > size.json
+  etgen size model.pt2 --target=cortex-m4 --baseline=size.json --max-growth=3
   etgen size kws.pt2 --target=cortex-m4 --quantize=recipe.json --optimize=speed --cflags=-O2`,
 		Args: exactly("MODEL|FOLDER"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
@@ -96,6 +100,9 @@ compiler for the target this is an error, which names the package to install.`,
 			if layers != nil {
 				s.Layers(layers)
 			}
+			if baseline != "" {
+				return compareSize(a, baseline, growth, s, layers)
+			}
 			if asJSON {
 				return a.json(struct {
 					*size.Size
@@ -113,8 +120,28 @@ compiler for the target this is an error, which names the package to install.`,
 	cmd.Flags().StringVar(&name, "name", "", "the package's name, if the folder has several")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
 	cmd.Flags().BoolVar(&all, "all", false, "show all symbols")
+	cmd.Flags().StringVar(&baseline, "baseline", "",
+		"a file that --json wrote before: show what has grown since, and exit with code 5 if a figure has by more than --max-growth")
+	cmd.Flags().Float64Var(&growth, "max-growth", 0, "with --baseline: by how many percent a figure may grow")
 	compiler.add(cmd)
 	firmware.add(cmd)
 	flags.add(cmd, a)
 	return cmd
+}
+
+// compareSize shows how figures have grown since a baseline. It returns an error if one has grown by
+// more than most percent.
+func compareSize(a *app, baseline string, most float64, s *size.Size, layers *codereport.Report) error {
+	b, err := size.ReadBaseline(baseline)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	list, err := b.Growth(s, layers)
+	if err != nil {
+		return &exitError{exitUsage, fmt.Errorf("%s: %w", baseline, err)}
+	}
+	if over := size.PrintGrowth(a.out, list, most); over > 0 {
+		return &exitError{exitOver, fmt.Errorf("%d figures have grown by more than %g %%", over, most)}
+	}
+	return nil
 }

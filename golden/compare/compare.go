@@ -29,7 +29,13 @@ type Tolerance struct {
 	// sixteenth of the dtype's largest: which of the two a sum gives is decided by
 	// its order.
 	Overflow bool
+	// Own, if not nil, are limits that stand in place of all of the formula: an element passes if
+	// |got - want| ≤ Absolute + Relative·|want|.
+	Own *Limits
 }
+
+// Limits are what a float element may be off.
+type Limits struct{ Absolute, Relative float64 }
 
 // Miss is the first element, or the form, in which an output is wrong.
 type Miss struct {
@@ -185,6 +191,9 @@ func floats(got, want []float64, like *tensor.Tensor, l limits, tol Tolerance) *
 	var miss *Miss
 	for i, w := range want {
 		limit := base + l.rtol*math.Abs(w)
+		if own := tol.Own; own != nil {
+			limit = own.Absolute + own.Relative*math.Abs(w)
+		}
 		if tol.Exact {
 			limit = 0
 		}

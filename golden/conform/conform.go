@@ -49,11 +49,23 @@ func (m Miss) String() string {
 	return fmt.Sprintf("%s %s via %s%s: %s", m.Case, m.Model, m.Way, where, m.Problem)
 }
 
+// Result is what came of a model file of a case, one way.
+type Result struct {
+	Case    string  `json:"case"`
+	Model   string  `json:"model"`
+	Way     string  `json:"way"`
+	Calls   int     `json:"calls"`
+	Arena   int64   `json:"arena"`   // bytes that the method with the largest one plans
+	Weights int64   `json:"weights"` // bytes of constants
+	Problem *string `json:"problem"` // null if it passed
+}
+
 // Report counts model files times ways.
 type Report struct {
-	Passed int    `json:"passed"`
-	Failed int    `json:"failed"`
-	Misses []Miss `json:"misses"` // at most one for each model file and way
+	Passed  int      `json:"passed"`
+	Failed  int      `json:"failed"`
+	Misses  []Miss   `json:"misses"` // at most one for each model file and way
+	Results []Result `json:"results"`
 }
 
 // String is the last line of a check.
@@ -77,7 +89,7 @@ func Check(ctx context.Context, roots []string, ways []way.Way, missed func(Miss
 		return nil, &testcase.Error{Err: fmt.Errorf("no case at or below %s",
 			strings.Join(roots, ", "))}
 	}
-	c := &checker{report: &Report{Misses: []Miss{}}, missed: missed, step: step}
+	c := &checker{report: &Report{Misses: []Miss{}, Results: []Result{}}, missed: missed, step: step}
 	for _, dir := range dirs {
 		if err := c.add(dir); err != nil {
 			return nil, err
@@ -140,6 +152,12 @@ func (c *checker) run(ctx context.Context, w way.Way, items []item) error {
 		}
 		miss := check(ctx, cases[i], jobs[i], r)
 		c.done++
+		result := Result{Case: items[i].dir, Model: items[i].model, Way: w.Name(),
+			Calls: len(jobs[i].Calls), Arena: r.Arena, Weights: r.Weights}
+		if miss != nil {
+			result.Problem = &miss.Problem
+		}
+		c.report.Results = append(c.report.Results, result)
 		if miss == nil {
 			c.report.Passed++
 		} else {
@@ -240,6 +258,10 @@ func check(ctx context.Context, c *testcase.Case, j way.Job, r *way.Result) *Mis
 				len(got.Outputs), len(want.Outputs))}
 		}
 		for k := range want.Outputs {
+			tol := tol
+			if k < len(want.Limits) {
+				tol.Own = want.Limits[k]
+			}
 			if miss := compare.Values(got.Outputs[k], want.Outputs[k], tol); miss != nil {
 				return &Miss{Call: i, Output: k, Problem: miss.Error()}
 			}

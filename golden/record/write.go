@@ -62,7 +62,7 @@ func Case(ctx context.Context, dir, model string, inputs []tensor.Value, r *way.
 		return err
 	}
 	c := &testcase.Case{
-		Dir: dir, Name: compile.NameOf(model), Note: "recorded by etgen itself, via " + via,
+		Dir: dir, Name: compile.NameOf(model), Note: testcase.Own + ", via " + via,
 		Calls: []testcase.Call{{Inputs: inputs, Outputs: r.Outputs, Mutated: r.Mutated}},
 	}
 	var models []codegen.File
@@ -74,6 +74,27 @@ func Case(ctx context.Context, dir, model string, inputs []tensor.Value, r *way.
 		models = append(models, codegen.File{Name: f.name, Data: data})
 	}
 	return testcase.Write(ctx, c, "", models...)
+}
+
+// Update computes the calls of a case anew, which are those of job, and writes what they give over
+// the recorded outputs. It returns the files that differ.
+func Update(ctx context.Context, w way.Way, c *testcase.Case, job way.Job) ([]string, error) {
+	var result *way.Result
+	w.Run(ctx, []way.Job{job}, func(_ int, r *way.Result) { result = r })
+	switch {
+	case result == nil:
+		return nil, context.Cause(ctx)
+	case result.Err != nil:
+		return nil, fmt.Errorf("%s: %w", c.Dir, result.Err)
+	}
+	for i := range c.Calls {
+		r := &result.Calls[i]
+		if r.Err != nil {
+			return nil, fmt.Errorf("%s: call %d: %w", c.Dir, i, r.Err)
+		}
+		c.Calls[i].Outputs, c.Calls[i].Mutated = r.Outputs, r.Mutated
+	}
+	return testcase.Update(ctx, c)
 }
 
 // modelFile is a file of a model, and its name in a case.

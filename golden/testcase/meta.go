@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/golden/compare"
 	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/xnnpack"
@@ -83,6 +84,29 @@ type metaValue struct {
 	File        string          `json:"file,omitempty"`
 	MutatedFile string          `json:"mutated_file,omitempty"`
 	Value       json.RawMessage `json:"value,omitempty"`
+	// Of a float output: what an element may be off, in place of the usual limits.
+	Atol *float64 `json:"atol,omitempty"`
+	Rtol *float64 `json:"rtol,omitempty"`
+}
+
+// limits are those of an output, nil if it has the usual ones.
+func (m metaValue) limits() (*compare.Limits, error) {
+	if m.Atol == nil && m.Rtol == nil {
+		return nil, nil
+	}
+	var l compare.Limits
+	for _, x := range []struct {
+		from *float64
+		to   *float64
+	}{{m.Atol, &l.Absolute}, {m.Rtol, &l.Relative}} {
+		if x.from != nil {
+			*x.to = *x.from
+		}
+	}
+	if l.Absolute < 0 || l.Relative < 0 {
+		return nil, fmt.Errorf("atol and rtol are %v and %v: they are not below 0", l.Absolute, l.Relative)
+	}
+	return &l, nil
 }
 
 func (m metaCall) read(dir string) (Call, error) {
@@ -106,7 +130,15 @@ func (m metaCall) read(dir string) (Call, error) {
 		if err != nil {
 			return c, fmt.Errorf("output %d: %w", i, err)
 		}
+		l, err := out.limits()
+		if err != nil {
+			return c, fmt.Errorf("output %d: %w", i, err)
+		}
 		c.Outputs = append(c.Outputs, v)
+		if l != nil {
+			c.Limits = append(c.Limits, make([]*compare.Limits, i+1-len(c.Limits))...)
+			c.Limits[i] = l
+		}
 	}
 	return c, nil
 }
@@ -193,6 +225,9 @@ func addCall(pkg *codegen.Package, prefix string, c Call) (metaCall, error) {
 		w, err := addValue(pkg, fmt.Sprintf("%soutput_%d.bin", prefix, i), v)
 		if err != nil {
 			return m, err
+		}
+		if i < len(c.Limits) && c.Limits[i] != nil {
+			w.Atol, w.Rtol = &c.Limits[i].Absolute, &c.Limits[i].Relative
 		}
 		m.Outputs = append(m.Outputs, w)
 	}

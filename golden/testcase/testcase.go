@@ -3,6 +3,7 @@
 package testcase
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -15,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/golden/compare"
 	"github.com/etgen/etgen/golden/tensor"
 )
 
@@ -50,6 +52,8 @@ type Call struct {
 	Method  int    // index among the program's methods
 	Inputs  []tensor.Value
 	Outputs []tensor.Value
+	// Limits, if there are any, are parallel to Outputs: nil is the usual tolerance.
+	Limits []*compare.Limits
 	// Refused says how PyTorch's exported program refuses the call, which the model
 	// it was made of takes: by a guard. Then there are no outputs.
 	Refused string
@@ -230,6 +234,43 @@ func Write(ctx context.Context, c *Case, torch string, models ...codegen.File) e
 			return fmt.Errorf("%s: %w", c.Dir, ErrExists)
 		}
 	}
+	pkg, err := files(c, torch, models)
+	if err != nil {
+		return err
+	}
+	return pkg.Write(ctx, c.Dir)
+}
+
+// Own is how the note of a case begins whose outputs etgen computed itself.
+const Own = "recorded by etgen itself"
+
+// Update writes c, a case that etgen recorded, over what is in its folder: its calls have other
+// outputs now. It returns the files that differ.
+func Update(ctx context.Context, c *Case) ([]string, error) {
+	if !strings.HasPrefix(c.Note, Own) {
+		return nil, &Error{fmt.Errorf("%s: others recorded its outputs, and etgen does not replace them",
+			c.Dir)}
+	}
+	pkg, err := files(c, "", nil)
+	if err != nil {
+		return nil, err
+	}
+	var differ []string
+	for _, f := range pkg.Files {
+		was, err := os.ReadFile(filepath.Join(c.Dir, f.Name))
+		if err != nil || !bytes.Equal(was, f.Data) {
+			differ = append(differ, f.Name)
+		}
+	}
+	if len(differ) == 0 {
+		return nil, nil
+	}
+	pkg.Replaces = true
+	return differ, pkg.Write(ctx, c.Dir)
+}
+
+// files are c's data and meta.json, behind the model's files.
+func files(c *Case, torch string, models []codegen.File) (*codegen.Package, error) {
 	pkg := &codegen.Package{Files: models}
 	m := meta{Name: c.Name, Version: torch, Note: c.Note, Labels: c.Labels, Slack: c.Slack}
 	for i, call := range c.Calls {
@@ -239,7 +280,7 @@ func Write(ctx context.Context, c *Case, torch string, models ...codegen.File) e
 		}
 		written, err := addCall(pkg, prefix, call)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if i == 0 {
 			m.metaCall = written
@@ -249,8 +290,8 @@ func Write(ctx context.Context, c *Case, torch string, models ...codegen.File) e
 	}
 	text, err := json.MarshalIndent(m, "", " ")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	pkg.Files = append(pkg.Files, codegen.File{Name: "meta.json", Data: append(text, '\n')})
-	return pkg.Write(ctx, c.Dir)
+	return pkg, nil
 }
