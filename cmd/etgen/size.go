@@ -57,11 +57,11 @@ what the ELF takes, its largest symbols, and of a model what each layer takes:
 
 It takes a model, and compiles it as etgen MODEL --lang=c does, or a folder with a C
 package, for the target that this was generated for. Nothing is estimated: without a
-compiler for the target this is an error, which names the package to install.`,
+compiler for the target this is an error, which names the package to install.
+
+What --json wrote before is a --baseline: then size shows what has grown since.`,
 		Example: `  etgen size model.pt2 --target=cortex-m4
   etgen model.pt2 --lang=c --target=cortex-m4 -o out/ && etgen size out/ --json | jq .flash
-  etgen size model.pt2 --target=cortex-m4 --json > size.json
-  etgen size model.pt2 --target=cortex-m4 --baseline=size.json --max-growth=3
   etgen size kws.pt2 --target=cortex-m4 --quantize=recipe.json --optimize=speed --cflags=-O2`,
 		Args: exactly("MODEL|FOLDER"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
