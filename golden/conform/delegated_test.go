@@ -14,6 +14,10 @@ const (
 	allDelegated = "../../../shared/pte-delegated"
 )
 
+// delegatedCases are those of payloads that say what is computed.
+var delegatedCases = []string{"xnn*", "demo_executor*", "demo_sin*", "demo_alignment",
+	"demo_add_mul_whole", "demo_partitioner", "demo_submodule"}
+
 // Programs with delegates whose payloads are known compile as others do, run in the runtime, by
 // delegate or compiled whole, and give what was recorded. What XNNPACK's own integer kernels round
 // otherwise has slack, see testcase.
@@ -22,7 +26,7 @@ func TestDelegatedPrograms(t *testing.T) {
 		Optimize: true}, way.C{}, way.Go{}} {
 		t.Run(w.Name(), func(t *testing.T) {
 			dirs := []string{delegated}
-			patterns := tier.Of(nil, []string{"xnn*"}, []string{"xnn*"})
+			patterns := tier.Of(nil, delegatedCases, delegatedCases)
 			if name := w.Name(); name == "c" || name == "go" {
 				tier.Needs(t, tier.Normal)
 			}

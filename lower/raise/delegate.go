@@ -24,16 +24,24 @@ type lowered interface {
 		args []*ir.Value) ([]*ir.Value, error)
 }
 
-// backends open the payloads of those backends whose payloads are known, by the backend's id.
-// Named finds data by its key, in the program or in files beside it.
-var backends = map[string]func(d *pte.Delegate, named func(string) (ir.Blob, bool)) (lowered, error){
-	xnnpack.ID: func(d *pte.Delegate, named func(string) (ir.Blob, bool)) (lowered, error) {
-		return xnn.Open(d.Processed, named)
-	},
+// opener opens a delegate's payload. Named finds data by its key, in the program or in files
+// beside it.
+type opener func(d *pte.Delegate, named func(key string) (ir.Blob, bool)) (lowered, error)
+
+// backends are the openers of payloads that are known, by the ids of backends.
+func backends() map[string]opener {
+	return map[string]opener{
+		xnnpack.ID: func(d *pte.Delegate, named func(string) (ir.Blob, bool)) (lowered, error) {
+			return xnn.Open(d.Processed, named)
+		},
+		compilerDemo: openDemo,
+		mappingDemo:  openMapping,
+		executor:     openNested,
+	}
 }
 
 // Backends returns the ids of the backends whose payloads are known, sorted.
-func Backends() []string { return slices.Sorted(maps.Keys(backends)) }
+func Backends() []string { return slices.Sorted(maps.Keys(backends())) }
 
 // CheckDelegate reports what is wrong with a delegate's payload. Named finds data by its key.
 func CheckDelegate(d *pte.Delegate, named func(string) (ir.Blob, bool)) error {
@@ -51,7 +59,7 @@ func Results(d *pte.Delegate, named func(string) (ir.Blob, bool), n int) ([]bool
 }
 
 func openDelegate(d *pte.Delegate, named func(string) (ir.Blob, bool)) (lowered, error) {
-	if open := backends[d.ID]; open != nil {
+	if open := backends()[d.ID]; open != nil {
 		return open(d, named)
 	}
 	return nil, fmt.Errorf("it runs a part that was compiled for a backend that etgen does not " +
