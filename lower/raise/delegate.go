@@ -1,6 +1,7 @@
 package raise
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -62,9 +63,14 @@ func openDelegate(d *pte.Delegate, named func(string) (ir.Blob, bool)) (lowered,
 	if open := backends()[d.ID]; open != nil {
 		return open(d, named)
 	}
-	return nil, fmt.Errorf("it runs a part that was compiled for a backend that etgen does not " +
-		"know: export the model without delegating to it")
+	return nil, &unreadable{"it runs a part that was compiled for a backend that etgen does not " +
+		"know: export the model without delegating to it"}
 }
+
+// unreadable says why nobody but the backend knows what a payload computes. It stays a delegate.
+type unreadable struct{ reason string }
+
+func (u *unreadable) Error() string { return u.reason }
 
 // opened is a delegate's part, or a delegate that stays one, or why there is neither.
 type opened struct {
@@ -76,11 +82,11 @@ type opened struct {
 // openDelegates opens the payloads of the plan's delegates.
 func (r *raiser) openDelegates() {
 	for i := range r.Delegates {
-		if backends[r.Delegates[i].ID] == nil {
+		part, err := openDelegate(&r.Delegates[i], r.namedData)
+		if _, ok := errors.AsType[*unreadable](err); ok {
 			r.delegates = append(r.delegates, opened{opaque: r.opaque(r.ExecutionPlan, i)})
 			continue
 		}
-		part, err := openDelegate(&r.Delegates[i], r.namedData)
 		r.delegates = append(r.delegates, opened{lowered: part, err: err})
 	}
 }

@@ -88,8 +88,8 @@ func openDemo(d *pte.Delegate, _ func(string) (ir.Blob, bool)) (lowered, error) 
 	}
 	out.ops = strings.Join(names, " ")
 	if _, ok := demoOps[out.ops]; !ok {
-		return nil, fmt.Errorf("its payload does not say what its operators, %s, work on",
-			foreign.Message(out.ops))
+		return nil, &unreadable{fmt.Sprintf("its payload does not say what its operators, %s, work "+
+			"on", foreign.Message(out.ops))}
 	}
 	return out, nil
 }
@@ -148,8 +148,8 @@ func openMapping(d *pte.Delegate, _ func(string) (ir.Blob, bool)) (lowered, erro
 	if !ok || err != nil || n < 0 || n > math.MaxInt16 || len(items) != 2*n+1 {
 		return nil, fmt.Errorf("its payload is no list of names: %s", foreign.Message(text))
 	}
-	return nil, fmt.Errorf("its payload has names for a profiler, and neither operands nor weights: "+
-		"%s", foreign.Message(list))
+	return nil, &unreadable{"its payload has names for a profiler, and neither operands nor weights: " +
+		foreign.Message(list)}
 }
 
 // executor is the id of the backend whose payload is a whole program.

@@ -13,12 +13,12 @@ import (
 func TestDemoPayloads(t *testing.T) {
 	const sin = "1version:0#op:demo::aten.sin.default, numel:1, dtype:torch.float32" +
 		"<debug_handle>1#"
-	spec := func(value ...byte) []pte.CompileSpec {
-		return []pte.CompileSpec{{Key: "max_value", Value: value}}
+	spec := func(value ...byte) []ir.CompileSpec {
+		return []ir.CompileSpec{{Key: "max_value", Value: value}}
 	}
 	for _, c := range []struct {
 		id, text string
-		specs    []pte.CompileSpec
+		specs    []ir.CompileSpec
 		args     int
 		want     string
 	}{
