@@ -38,7 +38,7 @@ the model or of etgen that is meant. The names of the files that differ are prin
 		Example: `  etgen golden record model.pt2 -o testdata/model
   etgen golden record model.pt2 -i x.npy -o testdata/model --via=go
   etgen golden record model.pte -o testdata/model --via=rt
-  etgen golden record --update testdata
+  etgen golden record --update testdata/own
   etgen golden check testdata --via=c,go,rt`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if update && len(args) == 0 {
