@@ -81,6 +81,11 @@
 // of its own, the reference for tests that compare a planned program with an
 // unplanned one; [Dead] tells them what to poison when. All are deterministic.
 //
+// # Order
+//
+// [Order] finds an order of the steps in which less is alive at once, for those who may
+// choose it.
+//
 // # Checks
 //
 // [Check] does not use the planner's notion of a lifetime. It follows the

@@ -92,7 +92,7 @@ func (o *Output) method(pool *pool, shared *sharedArena, m *ir.Method, opt Optio
 	}
 	c := build(pool, shared, m, opt.Table)
 	forward(c)
-	places, mem := place(c, opt.Planner)
+	places, mem := place(c, opt.Table, opt.Planner)
 	ep, origins := flatten(c, places, opt.StackTraces)
 	ep.Name = m.Name
 	ep.Container = container(m)

@@ -2,6 +2,7 @@ package pte
 
 import (
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/plan"
 )
 
@@ -15,19 +16,22 @@ const alignment = 16
 type planner struct {
 	problem plan.Problem
 	ids     map[*slot]plan.BufferID // of roots
+	tasks   []plan.Task             // the entry, the items of the method, and the return
 	step    int
 	region  int
 }
 
-// place plans the memory of c. It returns the offset of every root.
-func place(c *code, how plan.Planner) (map[*slot]int64, Memory) {
+// problemOf states what memory c needs.
+func problemOf(c *code) *planner {
 	p := &planner{ids: map[*slot]plan.BufferID{}}
 	p.problem.Regions = []plan.Region{{Kind: plan.Body, Parent: -1}}
+	p.task()
 	for _, s := range c.held {
 		p.write(s)
 	}
 	p.step++
 	p.block(c.block)
+	p.task()
 	for _, s := range c.outputs {
 		p.read(s)
 	}
@@ -37,6 +41,15 @@ func place(c *code, how plan.Planner) (map[*slot]int64, Memory) {
 		}
 	}
 	p.problem.Regions[0].Last = p.step
+	return p
+}
+
+// task begins a task of the method.
+func (p *planner) task() { p.tasks = append(p.tasks, plan.Task{First: p.step}) }
+
+// place plans the memory of c. It returns the offset of every root.
+func place(c *code, table *ops.Table, how plan.Planner) (map[*slot]int64, Memory) {
+	p := ordered(c, table, how)
 	pl, err := how.Plan(&p.problem)
 	must.In(err, "planning memory")
 	must.In(plan.Check(&p.problem, pl), "the plan of memory is wrong")
@@ -102,6 +115,9 @@ func (p *planner) in(kind plan.RegionKind, f func()) {
 
 func (p *planner) block(items []item) {
 	for _, it := range items {
+		if p.region == 0 {
+			p.task()
+		}
 		switch it := it.(type) {
 		case *call:
 			for _, s := range it.args { // the bounds of all views

@@ -138,6 +138,9 @@ func (b *builder) method(m *ir.Method) {
 	divide(b.m, b.opt.Target)
 	b.dropPacked()
 	collectBuffers(b.m)
+	if ordered(b.m, b.opt) {
+		collectBuffers(b.m)
+	}
 }
 
 // bindings are what the table says of nodes. That does not depend on layouts: when

@@ -29,10 +29,7 @@ const (
 // place plans the arena of m and checks the plan.
 func place(m *Method, opt Options) {
 	l := newLayout(m, nil)
-	// Places that are kept are where another planner wanted them.
-	if _, kept := opt.Planner.(plan.AsIs); !kept && tuned.Wide(opt.Target) {
-		l.alignLarge()
-	}
+	l.alignLarge(opt)
 	m.Problem, m.Bank, m.Steps = l.p, l.ids, l.steps
 	pl, err := opt.Planner.Plan(l.p)
 	must.In(err, "planning memory")
@@ -46,8 +43,12 @@ func place(m *Method, opt Options) {
 	}
 }
 
-// alignLarge aligns large buffers to lines of the cache.
-func (l *layout) alignLarge() {
+// alignLarge aligns large buffers to lines of the cache, where vectors are wide. Places that
+// are kept are where another planner wanted them.
+func (l *layout) alignLarge(opt Options) {
+	if _, kept := opt.Planner.(plan.AsIs); kept || !tuned.Wide(opt.Target) {
+		return
+	}
 	for i := range l.p.Buffers {
 		if b := &l.p.Buffers[i]; b.Alias == nil && b.Size >= largeSize {
 			b.Align = largeAlign
@@ -63,6 +64,7 @@ type layout struct {
 	step int
 	// steps has the step a statement is, for a While that of its test
 	steps map[Stmt]int
+	tasks []plan.Task // the statements of the method, with their first steps
 	// regions in which each buffer is used, to find the one it belongs to
 	used map[plan.BufferID][]int
 }
@@ -84,6 +86,9 @@ func (l *layout) block(stmts []Stmt, region int) {
 			continue // put in when the plan was made
 		}
 		l.steps[s] = l.step
+		if region == 0 {
+			l.tasks = append(l.tasks, plan.Task{First: l.step})
+		}
 		switch s := s.(type) {
 		case *Cond:
 			l.read(s.Pred, region)

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from .case import Case, function
+from .case import Case, function, run
 
 
 def linear() -> Case:
@@ -290,3 +290,23 @@ def losses() -> Case:
         )
 
     return Case(function(forward), (torch.randn(5, 4), torch.tensor([0, 2, 1, 3, 2]), torch.rand(4) + 0.5, torch.randn(5, 4)))
+
+
+class Branches(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.wide = nn.ModuleList(nn.Conv2d(3, 16, 3, padding=1) for _ in range(4))
+        self.narrow = nn.ModuleList(nn.Conv2d(16, 2, 3, padding=1, stride=2) for _ in range(4))
+        self.register_buffer("last", torch.zeros(1, 3, 12, 12))
+
+    def forward(self, x):
+        wide = [torch.tanh(c(self.last if i == 2 else x)) for i, c in enumerate(self.wide)]
+        self.last.copy_(x)
+        y = torch.cat([c(w) for c, w in zip(self.narrow, wide)], 1)
+        return y, wide[1].mean((2, 3)).sort(1)[0]
+
+
+def branches() -> Case:
+    """Four branches, each wide at first, all of them begun before the first is at its narrow end; one reads state that is then written."""
+    runs = [run(torch.randn(1, 3, 12, 12)) for _ in range(2)]
+    return Case(Branches(), (torch.randn(1, 3, 12, 12),), runs=runs, stateful=True)
