@@ -119,7 +119,7 @@ var DecomposeToPortable = Pass{
 				n.Args[0].Value = ir.Ref{Value: b.Op("aten.ne.Scalar", x, 0)}
 			}
 			if op, ok := ctx.Table.Lookup(n.Op); ok && op.Effect && len(n.Regions) == 0 &&
-				!isAssertion(n) {
+				!isAssertion(n) && n.Op != ir.CallDelegate {
 				return gone
 			}
 			return nil
@@ -218,6 +218,9 @@ var OnlyPortable = Pass{
 
 // portableFault fails if ExecuTorch's runtime cannot run n.
 func portableFault(n *ir.Node) {
+	if n.Op == ir.CallDelegate {
+		return
+	}
 	if !isAssertion(n) && !hasPortableKernel(n.Op) && !ops.IsCustom(n.Op) {
 		must.Fail("ExecuTorch has no kernel for it, and it cannot be said in operators that have one")
 	}
@@ -269,6 +272,9 @@ var OutVariants = Pass{
 	Doc:  "operators write to tensors allocated before them",
 	Run: perNode(func(*Context, *ir.Program, *ir.Method) visitor {
 		return func(b *ops.Builder, n *ir.Node) []*ir.Value {
+			if n.Op == ir.CallDelegate {
+				return nil // codegen/pte allocates its results
+			}
 			if op, ok := b.Table.Lookup(n.Op); ok && op.Custom != nil {
 				return callCustomOut(b, n, must.Get(b.Table.Bind(n)))
 			}

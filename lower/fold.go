@@ -46,7 +46,7 @@ const (
 var FoldConstants = Pass{
 	Name: "fold-constants",
 	Doc:  "compute what depends on constants only, unless the program grows by it",
-	Run:  foldConstants(foldSlack),
+	Run:  foldConstants(foldSlack, nil),
 }
 
 // FoldConstantsTightly is FoldConstants that lets the constants of a program
@@ -54,16 +54,18 @@ var FoldConstants = Pass{
 var FoldConstantsTightly = Pass{
 	Name: "fold-constants-tightly",
 	Doc:  "compute what depends on constants only, unless the file grows by it",
-	Run:  foldConstants(instructionBytes),
+	Run:  foldConstants(instructionBytes, nil),
 }
 
 // instructionBytes is about what a call in a .pte takes together with its result
 // and arguments: an instruction, a tensor with its place, numbers in lists.
 const instructionBytes = 160
 
-func foldConstants(slack int64) func(*Context, *ir.Program) error {
+// foldConstants lets the constants of a program grow by slack; it leaves the nodes that keep
+// tells, if it is not nil.
+func foldConstants(slack int64, keep func(*ir.Node) bool) func(*Context, *ir.Program) error {
 	return perNode(func(ctx *Context, p *ir.Program, m *ir.Method) visitor {
-		f := newFolder(ctx.Table, m, Constants(p, m))
+		f := newFolder(ctx.Table, m, Constants(p, m), keep)
 		f.slack, f.widening, f.machine.Done = slack, 1, ctx.Done
 		if ctx.Speed {
 			f.widening = foldWidening
@@ -75,6 +77,7 @@ func foldConstants(slack int64) func(*Context, *ir.Program) error {
 
 type folder struct {
 	table    *ops.Table
+	keep     func(*ir.Node) bool // may be nil
 	slack    int64
 	widening int64
 	machine  *interp.Interpreter
@@ -86,8 +89,9 @@ type folder struct {
 	fold     map[*ir.Node]bool
 }
 
-func newFolder(t *ops.Table, m *ir.Method, constant map[*ir.Value]bool) *folder {
-	f := &folder{table: t, machine: interp.New(t), constant: constant, uses: ir.Uses(m.Graph),
+func newFolder(t *ops.Table, m *ir.Method, constant map[*ir.Value]bool,
+	keep func(*ir.Node) bool) *folder {
+	f := &folder{table: t, keep: keep, machine: interp.New(t), constant: constant, uses: ir.Uses(m.Graph),
 		fold: map[*ir.Node]bool{}}
 	f.work, f.begins = foldWork, map[*ir.Value]bool{}
 	f.collect(m.Graph)
@@ -115,7 +119,8 @@ func (f *folder) collect(g *ir.Graph) {
 }
 
 func (f *folder) foldable(n *ir.Node) bool {
-	if len(n.Regions) > 0 || HasEffect(f.table, n) || n.Op == ops.UnpackInt4 {
+	if len(n.Regions) > 0 || HasEffect(f.table, n) || n.Op == ops.UnpackInt4 ||
+		f.keep != nil && f.keep(n) {
 		return false
 	}
 	most := int64(foldLimit)

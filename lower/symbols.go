@@ -310,6 +310,9 @@ func decided(t *ops.Table, n *ir.Node) []decidedSize {
 	return []decidedSize{{of: v, size: v.Type.Expr}}
 }
 
+// Decides reports whether data decides a size or a number of n's results.
+func Decides(t *ops.Table, n *ir.Node) bool { return len(decided(t, n)) > 0 }
+
 // visit asserts what is recorded of n's results. A size is read as a number that
 // the compiler knows nothing of.
 func (d *sizeDefiner) visit(b *ops.Builder, n *ir.Node) []*ir.Value {

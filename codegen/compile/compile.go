@@ -20,6 +20,7 @@ import (
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/lower"
 	"github.com/etgen/etgen/lower/native"
+	"github.com/etgen/etgen/lower/partition"
 	"github.com/etgen/etgen/lower/quantize"
 	"github.com/etgen/etgen/plan"
 )
@@ -81,6 +82,12 @@ type Options struct {
 	Custom *custom.Kernels
 	// Recipe, if not nil, says how the program is quantized before anything else is done to it.
 	Recipe *quantize.Recipe
+	// Backends compile the parts of the program that they take, asked in order.
+	Backends []*partition.Use
+	// Delegation, if not nil, becomes what they took and why not more.
+	Delegation *partition.Report
+	// MaxFallbacks, if not nil, is how many operators may stay with etgen; there are Backends then.
+	MaxFallbacks *int
 	// To is the dialect that Lower brings a program into; "" is the one that the output
 	// language is made from.
 	To ir.Dialect
@@ -120,6 +127,12 @@ func Lower(p *ir.Program, opt Options) (err error) {
 	if opt.To != "" {
 		pipeline, _ = lower.To(opt.To)
 	}
+	if len(opt.Backends) > 0 {
+		if opt.Delegation == nil {
+			opt.Delegation = &partition.Report{}
+		}
+		pipeline = partition.Pipeline(opt.Backends, opt.Delegation, pipeline)
+	}
 	if opt.Stream != nil {
 		pipeline = lower.Streaming(pipeline, *opt.Stream)
 	}
@@ -127,6 +140,11 @@ func Lower(p *ir.Program, opt Options) (err error) {
 		pipeline = must.Get(quantize.Pipeline(p, opt.Recipe, pipeline))
 	}
 	must.Check(pipeline.Run(ctx, p, opt.After))
+	if opt.MaxFallbacks != nil {
+		if err := opt.Delegation.Check(*opt.MaxFallbacks); err != nil {
+			return lower.InFile(p.Source, err)
+		}
+	}
 	return opt.Warnings(p)
 }
 

@@ -12,18 +12,20 @@ import (
 // builder makes the code of a method.
 type builder struct {
 	*slots
-	pool   *pool
-	shared *sharedArena
-	table  *ops.Table
-	method *ir.Method
-	code   *code
-	vals   map[*ir.Value]*slot
-	block  *[]item     // where items go
-	loc    ir.Location // of the node at hand
+	program *ir.Program
+	pool    *pool
+	shared  *sharedArena
+	table   *ops.Table
+	method  *ir.Method
+	code    *code
+	vals    map[*ir.Value]*slot
+	block   *[]item     // where items go
+	loc     ir.Location // of the node at hand
 }
 
-func build(pool *pool, shared *sharedArena, m *ir.Method, table *ops.Table) *code {
-	b := &builder{slots: newSlots(), pool: pool, shared: shared, table: table, method: m,
+func build(p *ir.Program, pool *pool, shared *sharedArena, m *ir.Method,
+	table *ops.Table) *code {
+	b := &builder{slots: newSlots(), program: p, pool: pool, shared: shared, table: table, method: m,
 		code: &code{}, vals: map[*ir.Value]*slot{}}
 	b.block = &b.code.block
 	b.code.never = b.literal(pte.Bool(false))
@@ -176,6 +178,9 @@ func (b *builder) node(n *ir.Node) {
 		return
 	case opScan:
 		b.scan(n)
+		return
+	case ir.CallDelegate:
+		b.delegate(n)
 		return
 	}
 	if len(n.Regions) > 0 {

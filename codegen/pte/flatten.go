@@ -15,6 +15,7 @@ type flattener struct {
 	index     map[*slot]int32
 	operators map[pte.Operator]int32
 	offsets   map[*slot]int64
+	delegates *delegates
 	traces    bool
 	origins   []Origin // parallel to the chain's instructions
 	never     *slot    // the literal False
@@ -22,13 +23,13 @@ type flattener struct {
 
 // flatten makes the plan of c, whose tensors lie at offsets.
 // Origins are parallel to the instructions.
-func flatten(c *code, offsets map[*slot]int64,
+func flatten(c *code, offsets map[*slot]int64, ds *delegates,
 	traces bool) (plan *pte.ExecutionPlan, origins []Origin) {
 	chain := &pte.Chain{}
 	f := &flattener{
 		plan: &pte.ExecutionPlan{Chains: []*pte.Chain{chain}}, chain: chain,
 		index:     map[*slot]int32{},
-		operators: map[pte.Operator]int32{}, offsets: offsets, traces: traces, never: c.never,
+		operators: map[pte.Operator]int32{}, offsets: offsets, delegates: ds, traces: traces, never: c.never,
 	}
 	for _, s := range c.inputs {
 		f.plan.Inputs = append(f.plan.Inputs, f.value(s))
@@ -145,12 +146,7 @@ func (f *flattener) block(items []item) {
 	for _, it := range items {
 		switch it := it.(type) {
 		case *call:
-			in := pte.KernelCall{Op: f.operator(it.op), Args: make([]int32, len(it.args))}
-			for i, s := range it.args {
-				in.Args[i] = f.value(s)
-			}
-			f.emit(in, it.loc)
-			f.origins[len(f.origins)-1].Node = it.node
+			f.call(it)
 		case *move:
 			f.emit(pte.MoveCall{From: f.value(it.from), To: f.value(it.to)}, it.loc)
 		case *branch:
@@ -159,6 +155,23 @@ func (f *flattener) block(items []item) {
 			f.loop(it)
 		}
 	}
+}
+
+// call emits the call of an operator or of a delegate, of which each call has an entry of its own.
+func (f *flattener) call(it *call) {
+	args := make([]int32, len(it.args))
+	for i, s := range it.args {
+		args[i] = f.value(s)
+	}
+	if it.delegate == nil {
+		f.emit(pte.KernelCall{Op: f.operator(it.op), Args: args}, it.loc)
+	} else {
+		d := int32(len(f.plan.Delegates))
+		f.plan.Delegates = append(f.plan.Delegates, f.delegates.add(it.delegate))
+		f.emit(pte.DelegateCall{Delegate: d, Args: args}, it.loc)
+	}
+	at := &f.origins[len(f.origins)-1]
+	at.Node, at.Delegate = it.node, it.delegate
 }
 
 func (f *flattener) branch(it *branch) {

@@ -24,6 +24,8 @@ type Options struct {
 	// StackTraces writes for each instruction where in the model's Python source
 	// it comes from.
 	StackTraces bool
+	// InlineDelegates puts the payloads of delegates into the flatbuffer and not in segments.
+	InlineDelegates bool
 	// Done, if not nil, ends Generate with an error soon after it is closed.
 	Done <-chan struct{}
 }
@@ -44,6 +46,8 @@ type Output struct {
 type Origin struct {
 	Node string // of the graph; "" if it stands for none
 	Loc  ir.Location
+	// Delegate is what the instruction runs, nil if it is no call of a delegate.
+	Delegate *ir.Delegate
 }
 
 // Memory is a method's planned memory.
@@ -66,15 +70,17 @@ func Generate(p *ir.Program, opt Options) (_ *Output, err error) {
 	pool := newPool(opt.ExternalWeights)
 	shared := must.At(func() *sharedArena { return sharedOf(p) }, "%s", foreign.Message(p.Source))
 	out := &Output{Program: &pte.Program{}}
+	ds := &delegates{named: map[string]string{}, inline: opt.InlineDelegates}
 	var errs []error
 	for _, m := range p.Methods {
 		must.Check(eval.Stopped(opt.Done))
-		if err := must.Try(func() { out.method(pool, shared, m, opt) }); err != nil {
+		if err := must.Try(func() { out.method(p, pool, shared, ds, m, opt) }); err != nil {
 			errs = append(errs, inFile(p.SourceOf(m), m, err))
 		}
 	}
 	must.Check(errors.Join(errs...))
 	out.Program.Constants, out.Program.Mutable = pool.constants, pool.mutable()
+	out.Program.Named = append(out.Program.Named, ds.data...)
 	out.Data = pool.dataFile()
 	err = pte.Verify(out.Program, opt.Table)
 	if err == nil && out.Data != nil {
@@ -86,14 +92,15 @@ func Generate(p *ir.Program, opt Options) (_ *Output, err error) {
 }
 
 // method adds the execution plan of m.
-func (o *Output) method(pool *pool, shared *sharedArena, m *ir.Method, opt Options) {
+func (o *Output) method(p *ir.Program, pool *pool, shared *sharedArena, ds *delegates,
+	m *ir.Method, opt Options) {
 	if m.Name == "" || strings.Contains(m.Name, "\x00") {
 		must.Fail("an ExecuTorch program has no methods of this name: give it another with --method")
 	}
-	c := build(pool, shared, m, opt.Table)
+	c := build(p, pool, shared, m, opt.Table)
 	forward(c)
 	places, mem := place(c, opt.Table, opt.Planner)
-	ep, origins := flatten(c, places, opt.StackTraces)
+	ep, origins := flatten(c, places, ds, opt.StackTraces)
 	ep.Name = m.Name
 	ep.Container = container(m)
 	ep.BufferSizes = []int64{0, mem.Plan.Size()}

@@ -126,10 +126,12 @@ type code struct {
 // item is a *call, *move, *branch or *loop.
 type item interface{ item() }
 
-// call is an operator with its arguments.
+// call is an operator or a delegate with its arguments.
 type call struct {
-	op   string // as nodes name it: "aten.add.out"
-	args []*slot
+	op string // as nodes name it: "aten.add.out"
+	// delegate is what runs in the place of an operator; nil for operators.
+	delegate *ir.Delegate
+	args     []*slot
 
 	// reads are the tensors whose bytes the call reads, writes those that it overwrites
 	// completely. A tensor that it updates is in both.

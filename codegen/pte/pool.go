@@ -129,11 +129,16 @@ func elements(c *ir.Constant) (ir.Blob, string) {
 	} else {
 		blob = ir.Bytes(must.Get(ir.Tensor(c)))
 	}
+	digest := must.At(func() string { return digestOf(blob) }, "constant %q", c.Name)
+	return blob, digest
+}
+
+// digestOf returns the SHA-256 of a blob.
+func digestOf(blob ir.Blob) string {
 	hash := sha256.New()
 	n := blob.Size() // of small blobs the copying takes a small buffer
-	_, err := io.Copy(hash, io.LimitReader(io.NewSectionReader(blob, 0, n), n))
-	must.In(err, "constant %q", c.Name)
-	return blob, hex.EncodeToString(hash.Sum(nil))
+	must.Get(io.Copy(hash, io.LimitReader(io.NewSectionReader(blob, 0, n), n)))
+	return hex.EncodeToString(hash.Sum(nil))
 }
 
 // section is a part of a blob.

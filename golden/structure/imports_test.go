@@ -120,7 +120,7 @@ func TestJudge(t *testing.T) {
 		{"golden/way", module + "/codegen/c", true},
 		{"ir", "fmt", true},
 		{"ir", "github.com/spf13/cobra", false},
-		{"cmd/etgen", "github.com/spf13/cobra", true},
+		{"cmd/cli", "github.com/spf13/cobra", true},
 	} {
 		problem := judge(packageOf(c.path), c.path, c.imported)
 		if (problem == "") != c.ok {

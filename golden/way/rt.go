@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -30,6 +31,8 @@ type RT struct {
 	// Optimize lets methods be compiled when they are loaded. One that cannot be
 	// fails.
 	Optimize bool
+	// Backends run the delegates of programs, by the names that these have for them.
+	Backends map[string]rt.Backend
 }
 
 // Name is "rt" or "rt-optimize".
@@ -64,7 +67,7 @@ func (w RT) Run(ctx context.Context, jobs []Job, done func(int, *Result)) {
 }
 
 func (w RT) job(ctx context.Context, registry *rt.Registry, j Job, r *Result) error {
-	m := &machine{registry: registry, limit: w.Memory, time: w.Limit}
+	m := &machine{registry: registry, backends: w.Backends, limit: w.Memory, time: w.Limit}
 	if w.Options.Probes {
 		m.tracer = newStepTracer()
 	}
@@ -206,6 +209,7 @@ func mutatedInputs(m *ir.Method, specs []ir.OutputSpec) []int {
 type machine struct {
 	program  *rt.Program
 	registry *rt.Registry
+	backends map[string]rt.Backend
 	optimize rt.Optimizer
 	data     []*rt.DataFile
 	foreign  bool    // the program is a file's
@@ -270,8 +274,10 @@ func (m *machine) load(i int) error {
 		}
 		memory.Planned[sharedBuffer] = m.shared
 	}
+	backends := payload.Backends()
+	maps.Copy(backends, m.backends)
 	options := &rt.MethodOptions{Registry: m.registry, Data: m.data, Memory: memory,
-		Backends: payload.Backends(), Optimize: m.optimize}
+		Backends: backends, Optimize: m.optimize}
 	if m.tracer != nil {
 		options.Tracer = m.tracer
 	}

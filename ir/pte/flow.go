@@ -324,13 +324,7 @@ func (f *flow) step(s *state, c, i int, report bool) (next, jump int) {
 		f.read(s, t, say)
 	}
 	if e.Delegate {
-		for _, t := range e.Updates { // an output where there is nothing to read any more
-			if s.history(t)&(unset|lost) == 0 {
-				f.read(s, t, say)
-			} else if f.place(s, t, say) {
-				f.write(s, t, false, written, i)
-			}
-		}
+		f.delegate(s, e.Updates, i, say)
 		return next, jump
 	}
 	for _, t := range e.Updates {
@@ -355,6 +349,27 @@ func (f *flow) step(s *state, c, i int, report bool) (next, jump int) {
 		f.write(s, t, false, written, i)
 	}
 	return next, jump
+}
+
+// delegate follows the tensors that a delegate takes: inputs, then outputs. A constant is an
+// input, and all before it; of the others the first that holds nothing to be read is an output,
+// and all behind it.
+func (f *flow) delegate(s *state, tensors []int32, instruction int, say reporter) {
+	inputs := 0
+	for i, t := range tensors {
+		if f.homes[t].kind == constant {
+			inputs = i + 1
+		}
+	}
+	outputs := false
+	for i, t := range tensors {
+		outputs = outputs || i >= inputs && s.history(t)&(unset|lost) != 0
+		if !outputs {
+			f.read(s, t, say)
+		} else if f.place(s, t, say) {
+			f.write(s, t, false, written, instruction)
+		}
+	}
 }
 
 type reporter func(value int32, format string, args ...any)

@@ -427,7 +427,7 @@ func TestVerifyMutations(t *testing.T) {
 		"moved and overwritten": {func(p *Program, m method) {
 			m.Chains[1].Instructions[0], m.Chains[1].Instructions[1] = m.Chains[1].Instructions[1],
 				m.Chains[1].Instructions[0]
-		}, "method forward, value 8: the method reads what the last call left in it, but instruction 1 writes over it"},
+		}, "method forward, chain 1, instruction 1 XnnpackBackend, value 21: it is read, but instruction 0 has written over it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := sample()

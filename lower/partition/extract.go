@@ -34,7 +34,7 @@ func (w *method) extract(p *part, names *ir.Names) (*Part, *ir.Node) {
 			ir.EachRef(a.Value, func(v *ir.Value) {
 				switch {
 				case x.inside[v] != nil:
-				case w.moves(v, p):
+				case w.inside[held{p, v}]:
 					data = append(data, v)
 					x.inside[v] = inner(v)
 				default:
@@ -106,14 +106,29 @@ func (x *extractor) leaves(v *ir.Value) bool {
 // ownedOutput reports whether an output of the method tells what is written to state that is p's.
 func (w *method) ownedOutput(output int, p *part) bool {
 	for v, at := range w.state {
-		if at == output && w.moves(v, p) {
+		if at == output && w.inside[held{p, v}] {
 			return true
 		}
 	}
 	return false
 }
 
-// moves reports whether v, which p reads, is p's own.
+// settle decides which constants and state are a part's own.
+func (w *method) settle() {
+	for _, p := range w.parts {
+		for _, i := range p.nodes {
+			for _, a := range p.region.nodes[i].Args {
+				ir.EachRef(a.Value, func(v *ir.Value) {
+					if _, known := w.inside[held{p, v}]; !known {
+						w.inside[held{p, v}] = w.moves(v, p)
+					}
+				})
+			}
+		}
+	}
+}
+
+// moves reports whether v, which p reads, can be p's own.
 func (w *method) moves(v *ir.Value, p *part) bool {
 	if at, ok := w.state[v]; ok {
 		return w.owned[asked{p.use, v}] && w.ownable(v, at, p)

@@ -26,12 +26,20 @@ type method struct {
 	storage map[any][]reader
 
 	copies, owned map[asked]bool
-	parts         []*part
+	// inside are constants and state that parts have of their own, once it is settled.
+	inside map[held]bool
+	parts  []*part
 }
 
 // asked is what a backend wants of a value.
 type asked struct {
 	use   *Use
+	value *ir.Value
+}
+
+// held is a value that a part reads.
+type held struct {
+	part  *part
 	value *ir.Value
 }
 
@@ -72,7 +80,7 @@ func (r reader) in() *part {
 func newMethod(ctx *lower.Context, p *ir.Program, m *ir.Method) *method {
 	w := &method{ctx: ctx, program: p, m: m, reads: map[*ir.Value][]reader{},
 		constant: lower.Constants(p, m), state: map[*ir.Value]int{},
-		storage: map[any][]reader{}, copies: map[asked]bool{}, owned: map[asked]bool{}}
+		storage: map[any][]reader{}, copies: map[asked]bool{}, owned: map[asked]bool{}, inside: map[held]bool{}}
 	written := p.Written()
 	for i, v := range m.Graph.Inputs {
 		if spec := m.Inputs[i]; spec.Kind.IsState() && written[spec.Target] {
@@ -165,6 +173,9 @@ func (w *method) bars(n *ir.Node) string {
 		return "it is a delegate already"
 	case lower.HasEffect(w.ctx.Table, n):
 		return "it does more than give results"
+	}
+	if lower.Decides(w.ctx.Table, n) {
+		return "data decides the size of a result"
 	}
 	for _, v := range n.Outputs {
 		if v != nil && v.Type.Kind != ir.TensorKind {

@@ -13,7 +13,7 @@ import (
 const PassName = "partition"
 
 // Partition returns the pass that gives parts of a program to backends, which are asked in order.
-// What went where is added to the report, which may be nil.
+// The report, which may be nil, becomes what went where.
 func Partition(uses []*Use, report *Report) lower.Pass {
 	return lower.Pass{Name: PassName, Doc: "give parts of the program to backends",
 		Run: func(ctx *lower.Context, p *ir.Program) error {
@@ -22,6 +22,9 @@ func Partition(uses []*Use, report *Report) lower.Pass {
 }
 
 func partition(ctx *lower.Context, p *ir.Program, uses []*Use, report *Report) {
+	if report != nil {
+		report.Nodes = nil
+	}
 	names := map[string]bool{}
 	for _, d := range p.Delegates {
 		names[d.Name] = true
@@ -67,6 +70,7 @@ func (w *method) dropDead() {
 // lower puts calls in the place of all parts and returns what the backends made of these.
 func (w *method) lower() (delegates []*ir.Delegate) {
 	names := ir.NewNames(w.m)
+	w.settle()
 	kept := w.kept()
 	orders := make([][]int, len(w.graphs))
 	for i, r := range w.graphs {
@@ -104,7 +108,7 @@ func (w *method) kept() map[*ir.Value]bool {
 		readers := w.reads[v]
 		kept[v] = len(readers) == 0 || slices.ContainsFunc(readers, func(r reader) bool {
 			p := r.in()
-			return p == nil || !w.moves(v, p)
+			return p == nil || !w.inside[held{p, v}]
 		})
 	}
 	for _, v := range w.m.Graph.Inputs {

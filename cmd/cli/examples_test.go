@@ -1,0 +1,380 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	flatbuffers "github.com/google/flatbuffers/go"
+	"github.com/spf13/cobra"
+
+	"github.com/etgen/etgen/golden/tensor"
+	"github.com/etgen/etgen/golden/testcase"
+	"github.com/etgen/etgen/golden/tier"
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/pte/fb/bundle"
+)
+
+// notRun are the commands in README.md that this test does not run, and why.
+var notRun = map[string]string{
+	"make demo":     "takes minutes",
+	"make test":     "takes minutes, and runs this test",
+	"make test-all": "takes hours, and runs this test",
+	"make bench":    "takes minutes",
+	"go get -tool github.com/etgen/etgen/cmd/etgen": "installs",
+}
+
+// exampleFolder is what examples run in: a folder with files of the names in them.
+func exampleFolder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	kase := func(name string) string { return filepath.Join("../../golden/cases", name) }
+	link := func(from string, names ...string) {
+		for _, name := range names {
+			to := filepath.Join(dir, name)
+			if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			from, err := filepath.Abs(from)
+			if err == nil {
+				err = os.Symlink(from, to)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	link(kase("lenet/model.pt2"), "model.pt2", "b.pt2", "kws.pt2", "net.pt2", "llm.pt2")
+	link(kase("mlp784/model.pt2"), "lenet.pt2") // with weights that get a file of their own
+	link(kase("add/model.pt2"), "a.pt2")
+	link(kase("methods_shared/prefill.pt2"), "prefill.pt2")
+	link(kase("methods_shared/decode.pt2"), "decode.pt2")
+	link(kase("lenet/input_0.bin"), "x.bin")
+	for to, name := range map[string]string{"testdata/add": "add", "cases/lenet": "lenet"} {
+		if err := os.CopyFS(filepath.Join(dir, to), os.DirFS(kase(name))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range []string{
+		"--method encode=model.pt2 --lang=pte --name=model", "a.pt2 --lang=pte", "b.pt2 --lang=pte",
+		"lenet.pt2 --lang=pte", "model.pt2 --lang=pte --name=kws",
+	} {
+		runExample(t, dir, "etgen "+args+" -o "+"programs && cp programs/*.pte .")
+	}
+	c, err := testcase.Read(kase("lenet"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, y := c.Calls[0].Inputs[0].Tensor, c.Calls[0].Outputs[0].Tensor
+	npy, err := tensor.FormatNPY(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile(filepath.Join(dir, "b.pte"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{"x.npy": npy, "model.bpte": bundleOf(program,
+		x, y, 3)} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runExample(t, dir, "etgen quantize kws.pt2 --calibrate=x.npy -o recipe.json")
+	runExample(t, dir, "etgen golden record a.pt2 -o testdata/own --via=eval")
+	return dir
+}
+
+// bundleOf returns a .bpte of a program and n test cases of its method forward.
+func bundleOf(program []byte, x, y *tensor.Tensor, n int) []byte {
+	b := flatbuffers.NewBuilder(0)
+	aligned := func(data []byte) flatbuffers.UOffsetT {
+		b.StartVector(1, len(data), 32)
+		for i := len(data) - 1; i >= 0; i-- {
+			b.PlaceByte(data[i])
+		}
+		return b.EndVector(len(data))
+	}
+	list := func(items ...flatbuffers.UOffsetT) flatbuffers.UOffsetT {
+		return b.CreateVectorOfTables(items)
+	}
+	value := func(v *tensor.Tensor) flatbuffers.UOffsetT {
+		data := aligned(v.Data)
+		b.StartVector(4, len(v.Shape), 4)
+		for i := len(v.Shape) - 1; i >= 0; i-- {
+			b.PrependInt32(int32(v.Shape[i]))
+		}
+		sizes := b.EndVector(len(v.Shape))
+		order := make([]byte, len(v.Shape))
+		for i := range order {
+			order[i] = byte(i)
+		}
+		dims := b.CreateByteVector(order)
+		bundle.TensorStart(b)
+		bundle.TensorAddScalarType(b, 6) // float32
+		bundle.TensorAddSizes(b, sizes)
+		bundle.TensorAddDimOrder(b, dims)
+		bundle.TensorAddData(b, data)
+		val := bundle.TensorEnd(b)
+		bundle.ValueStart(b)
+		bundle.ValueAddVal(b, val)
+		bundle.ValueAddValType(b, bundle.ValueUnionTensor)
+		return bundle.ValueEnd(b)
+	}
+	embedded := aligned(program)
+	var cases []flatbuffers.UOffsetT
+	for range n {
+		inputs, outputs := list(value(x)), list(value(y))
+		bundle.BundledMethodTestCaseStart(b)
+		bundle.BundledMethodTestCaseAddInputs(b, inputs)
+		bundle.BundledMethodTestCaseAddExpectedOutputs(b, outputs)
+		cases = append(cases, bundle.BundledMethodTestCaseEnd(b))
+	}
+	tests, name := list(cases...), b.CreateString("forward")
+	bundle.BundledMethodTestSuiteStart(b)
+	bundle.BundledMethodTestSuiteAddMethodName(b, name)
+	bundle.BundledMethodTestSuiteAddTestCases(b, tests)
+	suites := list(bundle.BundledMethodTestSuiteEnd(b))
+	bundle.BundledProgramStart(b)
+	bundle.BundledProgramAddVersion(b, 1)
+	bundle.BundledProgramAddMethodTestSuites(b, suites)
+	bundle.BundledProgramAddProgram(b, embedded)
+	b.FinishWithFileIdentifier(bundle.BundledProgramEnd(b), []byte("BP08"))
+	return b.FinishedBytes()
+}
+
+// runExample runs a line in dir as a user's shell does.
+func runExample(t *testing.T, dir, line string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "bash", "-e", "-o", "pipefail", "-c", line)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%s: %v\n%s", line, err, out)
+	}
+}
+
+// prepare copies the folder for a line whose names stand for something else than
+// in others, and returns the copy.
+func prepare(t *testing.T, from, line string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), "cp", "-a", from+"/.",
+		dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	replace := func(name, kase string) {
+		path, err := filepath.Abs(filepath.Join("../../golden/cases", kase))
+		if err == nil {
+			os.Remove(filepath.Join(dir, name))
+			err = os.Symlink(path, filepath.Join(dir, name))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if strings.Contains(line, "tokens.bin") { // a model that takes a number too
+		replace("model.pt2", "symbolic_int/model.pt2")
+		replace("tokens.bin", "symbolic_int/input_0.bin")
+	}
+	if strings.Contains(line, "x.npy[") { // a list of samples, and their labels
+		x, err1 := tensor.New(ir.Float32, 200, 1, 1, 12, 12)
+		y, err2 := tensor.New(ir.Int8, 200)
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatal(err)
+		}
+		for i := 3; i < len(x.Data); i += 4 {
+			x.Data[i] = byte(i%7) << 3 // floats of many sizes
+		}
+		for name, list := range map[string]*tensor.Tensor{"x.npy": x, "y.npy": y} {
+			data, err := tensor.FormatNPY(list)
+			if err == nil {
+				err = os.WriteFile(filepath.Join(dir, name), data, 0o666)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if strings.Contains(line, "golden/cases") {
+		if err := os.Mkdir(filepath.Join(dir, "golden"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(filepath.Join(dir, "cases"), filepath.Join(dir, "golden/cases")); err !=
+			nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// generateIn makes dir a Go module that has etgen as a tool and runs go generate
+// on a file with the line. What is there then builds.
+func generateIn(t *testing.T, dir, line string) {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A workspace, so that etgen is not compiled anew as another module's.
+	for name, data := range map[string]string{
+		"go.mod":  "module example.com/app\n\ngo 1.26.0\n\ntool github.com/etgen/etgen/cmd/etgen\n",
+		"go.work": "go 1.26.0\n\nuse (\n\t.\n\t" + strconv.Quote(root) + "\n)\n",
+		"app.go":  "// Package app has a model.\npackage app\n\n" + line + "\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runExample(t, dir, "go generate && go vet ./... && go build ./...")
+	if generated, _ := filepath.Glob(filepath.Join(dir, "*.go")); len(generated) < 2 {
+		if generated, _ = filepath.Glob(filepath.Join(dir, "*", "*.go")); len(generated) == 0 {
+			t.Errorf("%s: writes no Go", line)
+		}
+	}
+}
+
+// elsewhere reports whether a line needs a machine or a compiler that is not here.
+func elsewhere(line string) bool {
+	info, _ := os.ReadFile("/proc/cpuinfo")
+	for word, flag := range map[string]string{"-mavx2": "avx2", "x86-64-v4": "avx512f"} {
+		if strings.Contains(line, word) && (runtime.GOARCH != "amd64" ||
+			!strings.Contains(string(info), flag)) {
+			return true
+		}
+	}
+	_, err := exec.LookPath("arm-none-eabi-gcc")
+	wants := strings.HasPrefix(line, "arm-none-eabi-gcc") || strings.Contains(line, "etgen size ") ||
+		strings.Contains(line, "--max-stack")
+	return wants && err != nil
+}
+
+// Every example of every help page works as printed, in a folder that has files of
+// those names.
+func TestExamples(t *testing.T) {
+	tier.Needs(t, tier.Normal)
+	folder := exampleFolder(t)
+	var visit func(*cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		for line := range strings.Lines(cmd.Example) {
+			if line = strings.TrimSpace(line); line == "" || elsewhere(line) {
+				continue
+			}
+			t.Run(line, func(t *testing.T) {
+				t.Parallel()
+				dir := prepare(t, folder, line)
+				if strings.HasPrefix(line, "//go:generate ") {
+					generateIn(t, dir, line)
+				} else {
+					runExample(t, dir, line)
+				}
+			})
+		}
+		for _, sub := range cmd.Commands() {
+			visit(sub)
+		}
+	}
+	visit(newRoot(&app{}))
+}
+
+var (
+	fence  = regexp.MustCompile("(?s)```(\\w*)[^\n]*\n(.*?)```")
+	inline = regexp.MustCompile("`((?:etgen|make|go) [^`]+)`")
+	// placeholder tells a synopsis from a command.
+	placeholder = regexp.MustCompile(`\b[A-Z]{3,}\b`)
+)
+
+// blocksOf returns the text of a document, and the commands in it, those of a block together.
+func blocksOf(t *testing.T, path string) (text []byte, all [][]string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range fence.FindAllStringSubmatch(string(text), -1) {
+		var block []string
+		for line := range strings.Lines(m[2]) {
+			line = strings.TrimSpace(line)
+			command, _, _ := strings.Cut(line, " #")
+			if m[1] == "" && line != "" || strings.HasPrefix(line, "//go:generate ") {
+				block = append(block, strings.TrimSpace(command))
+			}
+		}
+		if len(block) > 0 {
+			all = append(all, block)
+		}
+	}
+	return text, all
+}
+
+// readmeCommands returns the commands of README.md, those of a block together.
+func readmeCommands(t *testing.T) [][]string {
+	t.Helper()
+	text, all := blocksOf(t, "../../README.md")
+	root := newRoot(&app{})
+	var words []string
+	for _, m := range inline.FindAllStringSubmatch(fence.ReplaceAllString(string(text), ""), -1) {
+		if placeholder.MatchString(m[1]) || m[1] == "go tool etgen" {
+			continue
+		}
+		if fields := strings.Fields(m[1]); fields[0] == "etgen" {
+			if cmd, rest, err := root.Find(fields[1:]); err == nil && cmd != root &&
+				len(rest) == 0 {
+				continue // the name of a command
+			}
+		}
+		words = append(words, m[1])
+	}
+	return append(all, words)
+}
+
+// Every command in README.md works as printed in the repository, if that has files
+// of those names.
+func TestReadme(t *testing.T) {
+	tier.Needs(t, tier.Normal)
+	folder := exampleFolder(t)
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, block := range readmeCommands(t) {
+		t.Run(fmt.Sprint("block", i), func(t *testing.T) {
+			dir := prepare(t, folder, "")
+			for _, e := range entries {
+				if err := os.Symlink(filepath.Join(root, e.Name()),
+					filepath.Join(dir, e.Name())); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, line := range block {
+				switch {
+				case notRun[line] != "" || elsewhere(line):
+				case strings.HasPrefix(line, "//go:generate "):
+					generateIn(t, prepare(t, folder, ""), line)
+				default:
+					runExample(t, dir, line)
+				}
+			}
+		})
+	}
+	all := slices.Concat(readmeCommands(t)...)
+	if len(all) < 14+len(notRun) {
+		t.Errorf("%d commands, that cannot be all", len(all))
+	}
+	for line := range notRun {
+		if !slices.Contains(all, line) {
+			t.Errorf("README.md has no %s: take it from the list", line)
+		}
+	}
+}

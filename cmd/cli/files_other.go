@@ -1,0 +1,5 @@
+//go:build !unix
+
+package cli
+
+func openFiles() error { return nil }

@@ -1,0 +1,63 @@
+// Package backends tests what backends of the folders do, and what is done with them.
+package backends
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/golden/backends/graph"
+	"github.com/etgen/etgen/golden/backends/reference"
+	"github.com/etgen/etgen/golden/backends/reference/run"
+	"github.com/etgen/etgen/golden/conform"
+	"github.com/etgen/etgen/golden/tier"
+	"github.com/etgen/etgen/golden/way"
+	"github.com/etgen/etgen/lower/partition"
+	"github.com/etgen/etgen/rt"
+)
+
+// runtimes are the run sides.
+var runtimes = map[string]rt.Backend{run.ID: run.Backend{}, graph.ID: graph.Runtime{}}
+
+// unable are cases that package rt cannot run without backends either, and two others: what
+// repeats rows is no operator that ExecuTorch has once it is decomposed to Core ATen, and the
+// interpreter does not solve sizes of two symbols.
+var unable = []string{"adaptive_max_dynamic", "linear_systems", "view_dtype",
+	"late_sizes_fit", "dynamic_two"}
+
+// check runs all cases at roots with backends, and tells what is missed.
+func check(t *testing.T, least int, roots []string, backends ...partition.Backend) {
+	t.Helper()
+	opt := compile.Options{}
+	for _, b := range backends {
+		opt.Backends = append(opt.Backends, &partition.Use{Backend: b})
+	}
+	var problems []string
+	ways := []way.Way{way.RT{Settings: way.Settings{Options: opt}, Backends: runtimes}}
+	n, err := conform.Check(t.Context(), roots, ways, func(m conform.Miss) {
+		if !slices.ContainsFunc(unable, func(name string) bool {
+			return strings.HasPrefix(m.String(), "../cases/"+name+" ")
+		}) {
+			problems = append(problems, m.String())
+		}
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(problems) > 0 || n.Passed < least {
+		t.Errorf("%d passed; missed:\n%s", n.Passed, strings.Join(problems, "\n"))
+	}
+}
+
+// Programs whose parts a backend runs compute what PyTorch recorded.
+func TestCases(t *testing.T) {
+	roots := []string{"../cases"}
+	tier.Needs(t, tier.Normal)
+	t.Run("reference", func(t *testing.T) { check(t, 20, roots, reference.Backend{}) })
+	t.Run("all", func(t *testing.T) { check(t, 20, roots, graph.Backend{Share: 1, Of: 1}) })
+	t.Run("some", func(t *testing.T) {
+		check(t, 20, roots, graph.Backend{Seed: 1, Share: 1, Of: 3, Copy: true},
+			reference.Backend{}, graph.Backend{Seed: 2, Share: 1, Of: 2, Own: true})
+	})
+}
