@@ -23,7 +23,7 @@ import (
 // The exit codes.
 const (
 	exitOK    = 0
-	exitMiss  = 1 // golden check, a bundle's test case or --check found a difference
+	exitMiss  = 1 // golden check, a bundle's test case, diff or --check found a difference
 	exitUsage = 2 // the command line is wrong, or an input that it names
 	exitModel = 3 // the model cannot be read, or not be compiled, or its call fails
 	exitOther = 4 // a file cannot be written, a compiler is missing or does not work, …
@@ -32,8 +32,8 @@ const (
 
 const exitHelp = `Exit codes:
   0  all went well
-  1  golden check found a miss, run one in a bundle's test case, or --check found
-     files that are not what would be written
+  1  golden check found a miss, run one in a bundle's test case, diff a difference, or
+     --check found files that are not what would be written
   2  the command line is wrong, or an input does not fit the model
   3  the model cannot be read or compiled, or its call fails
   4  anything else: a file cannot be written, a compiler is missing or does not work, …
