@@ -156,7 +156,9 @@ func runExample(t *testing.T, dir, line string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "bash", "-e", "-o", "pipefail", "-c", line)
 	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
+	out, err := cmd.CombinedOutput()
+	differ := strings.HasPrefix(line, "etgen diff ") && cmd.ProcessState.ExitCode() == exitMiss
+	if err != nil && !differ {
 		t.Errorf("%s: %v\n%s", line, err, out)
 	}
 }
