@@ -1,0 +1,382 @@
+package xnn
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/ir/xnnpack"
+	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/lower/partition"
+)
+
+// rule is what is done with an operator.
+type rule struct {
+	// static are the operands that must be constants.
+	static []string
+	// refuse says why a call is not taken, "" if it is; nil takes all.
+	refuse func(c *ops.Call) string
+	// write writes a call, whose results then have values.
+	write func(w *writer, c *ops.Call)
+}
+
+// rules are the operators that are taken.
+var rules = map[string]rule{
+	"aten.add.Tensor":         {refuse: alphaIsOne, write: twoOperands("XNNAdd")},
+	"aten.add.Scalar":         {refuse: alphaIsOne, write: twoOperands("XNNAdd")},
+	"aten.sub.Tensor":         {refuse: alphaIsOne, write: twoOperands("XNNSubtract")},
+	"aten.sub.Scalar":         {refuse: alphaIsOne, write: twoOperands("XNNSubtract")},
+	"aten.mul.Tensor":         {write: twoOperands("XNNMultiply")},
+	"aten.mul.Scalar":         {write: twoOperands("XNNMultiply")},
+	"aten.div.Tensor":         {write: twoOperands("XNNDiv")},
+	"aten.div.Scalar":         {write: twoOperands("XNNDiv")},
+	"aten.maximum.default":    {write: twoOperands("XNNMaximum")},
+	"aten.minimum.default":    {write: twoOperands("XNNMinimum")},
+	"aten.abs.default":        {write: unary("XNNAbs")},
+	"aten.ceil.default":       {write: unary("XNNCeiling")},
+	"aten.clone.default":      {write: unary("XNNCopy")},
+	"aten.cos.default":        {write: unary("XNNCos")},
+	"aten.exp.default":        {write: unary("XNNExp")},
+	"aten.floor.default":      {write: unary("XNNFloor")},
+	"aten.gelu.default":       {write: gelu},
+	"aten.hardswish.default":  {write: unary("XNNHardswish")},
+	"aten.leaky_relu.default": {write: leaky},
+	"aten.log.default":        {write: unary("XNNLog")},
+	"aten.neg.default":        {write: unary("XNNNegate")},
+	"aten.rsqrt.default":      {write: unary("XNNReciprocalSquareRoot")},
+	"aten.sigmoid.default":    {write: unary("XNNSigmoid")},
+	"aten.sin.default":        {write: unary("XNNSin")},
+	"aten.sqrt.default":       {write: unary("XNNSquareRoot")},
+	"aten.tanh.default":       {write: unary("XNNTanh")},
+	"aten.pow.Tensor_Scalar":  {refuse: isSquare, write: unary("XNNSquare")},
+	"aten.relu.default":       {write: clamp},
+	"aten.hardtanh.default":   {refuse: hasLimits, write: clamp},
+	"aten.clamp.default":      {refuse: hasLimits, write: clamp},
+	"aten._softmax.default":   {refuse: lastDim, write: softmax},
+	"aten.linear.default": {static: []string{"weight", "bias"}, refuse: isLayer,
+		write: linear},
+	"aten.mm.default": {static: []string{"mat2"}, write: product("self", "mat2", "")},
+	"aten.addmm.default": {static: []string{"mat2", "self"}, refuse: isLinear,
+		write: product("mat1", "mat2", "self")},
+	"aten.bmm.default": {write: matmul},
+	"aten.convolution.default": {static: []string{"weight", "bias"}, refuse: convolves,
+		write: convolution},
+	"aten.max_pool2d.default":      {refuse: maxPools, write: maxPool},
+	"aten.avg_pool2d.default":      {refuse: averages, write: averagePool},
+	"aten.mean.dim":                {refuse: isGlobal, write: globalPool},
+	"aten.upsample_bilinear2d.vec": {refuse: resizes, write: resize},
+	"aten.prelu.default": {static: []string{"weight"}, refuse: isImage("self"),
+		write: prelu},
+	"aten.cat.default":             {refuse: severalTensors, write: concatenate},
+	"aten.constant_pad_nd.default": {refuse: pads, write: pad},
+	"aten.slice.Tensor":            {refuse: staticSlice, write: slice},
+	"aten.slice_copy.Tensor":       {refuse: staticSlice, write: slice},
+	"aten.permute.default":         {write: transpose},
+	"aten.permute_copy.default":    {write: transpose},
+	"aten.view.default":            {refuse: oneUnknown, write: reshape},
+	"aten.view_copy.default":       {refuse: oneUnknown, write: reshape},
+	"aten.unsqueeze.default":       {refuse: oneUnknown, write: reshape},
+	"aten.unsqueeze_copy.default":  {refuse: oneUnknown, write: reshape},
+	"aten.squeeze.dims":            {refuse: oneUnknown, write: reshape},
+	"aten.squeeze_copy.dims":       {refuse: oneUnknown, write: reshape},
+}
+
+// refusal says why a call is not taken, "" if it is.
+func refusal(g *partition.Graph, c *ops.Call) string {
+	r, ok := rules[c.Op.Name()]
+	if !ok {
+		return "XNNPACK has no such operator"
+	}
+	for _, v := range c.Operands() {
+		if why := unfit(v.Type); why != "" {
+			return v.Name + " " + why
+		}
+	}
+	for _, t := range c.Outs {
+		if why := unfit(t); why != "" {
+			return "its result " + why
+		}
+		if t.Rank() == 0 {
+			return "its result has no dimensions"
+		}
+	}
+	for _, name := range r.static {
+		if v := c.Value(name); v != nil && !g.Constant(v) {
+			return name + " is no constant"
+		}
+	}
+	if r.refuse != nil {
+		return r.refuse(c)
+	}
+	return ""
+}
+
+// maxSize bounds a dimension.
+const maxSize = math.MaxInt32
+
+// unfit says why XNNPACK has no tensors of a type, "" if it has.
+func unfit(t ir.Type) string {
+	switch {
+	case t.Kind != ir.TensorKind || t.DType != ir.Float32:
+		return fmt.Sprintf("is %v, no float32", t)
+	case t.Rank() > xnnpack.MaxDims:
+		return fmt.Sprintf("has %d dimensions", t.Rank())
+	}
+	for _, s := range t.Sizes {
+		if lo, hi := s.Bounds(); lo < 1 || hi > maxSize || ops.DataDecides(s) {
+			return fmt.Sprintf("has a size of %v", s)
+		}
+	}
+	return ""
+}
+
+func alphaIsOne(c *ops.Call) string {
+	if a, err := c.Float("alpha"); err != nil || a != 1 {
+		return "it has a factor alpha"
+	}
+	return ""
+}
+
+func isSquare(c *ops.Call) string {
+	if x, err := c.Float("exponent"); err != nil || x != 2 {
+		return "it is no square"
+	}
+	return ""
+}
+
+func hasLimits(c *ops.Call) string {
+	if lo, hi, ok := limitsOf(c); !ok || lo >= hi {
+		return "its limits are not known, or leave nothing between them"
+	}
+	return ""
+}
+
+// limitsOf returns the limits of a relu, hardtanh or clamp.
+func limitsOf(c *ops.Call) (lo, hi float64, ok bool) {
+	lo, hi = math.Inf(-1), math.Inf(1)
+	names := map[string][2]string{"aten.hardtanh.default": {"min_val", "max_val"},
+		"aten.clamp.default": {"min", "max"}}[c.Op.Name()]
+	if names[0] == "" {
+		return 0, hi, true
+	}
+	for i, to := range []*float64{&lo, &hi} {
+		if c.Has(names[i]) {
+			x, err := c.Float(names[i])
+			if err != nil || math.IsNaN(x) {
+				return 0, 0, false
+			}
+			*to = x
+		}
+	}
+	return lo, hi, true
+}
+
+// axis returns a dimension that an argument names.
+func axis(c *ops.Call, name string, rank int) int {
+	d, err := c.Int(name)
+	if d < 0 {
+		d += int64(rank)
+	}
+	if err != nil || d < 0 || d >= int64(rank) {
+		return -1
+	}
+	return int(d)
+}
+
+func lastDim(c *ops.Call) string {
+	t := c.Tensor("self")
+	if axis(c, "dim", t.Rank()) != t.Rank()-1 || c.Bool("half_to_float") {
+		return "it is not over the last dimension"
+	}
+	return ""
+}
+
+func isLayer(c *ops.Call) string {
+	if c.Tensor("weight").Rank() != 2 || c.Tensor("input").Rank() < 2 {
+		return "its weight or its input is no matrix"
+	}
+	return ""
+}
+
+func isLinear(c *ops.Call) string {
+	a, err1 := c.Float("alpha")
+	b, err2 := c.Float("beta")
+	if err1 != nil || err2 != nil || a != 1 || b != 1 || c.Tensor("self").Rank() != 1 ||
+		!c.Tensor("self").Sizes[0].Equal(c.Tensor("mat2").Sizes[1]) {
+		return "it is no linear layer"
+	}
+	return ""
+}
+
+// isImage refuses calls of which an operand has not four dimensions.
+func isImage(name string) func(*ops.Call) string {
+	return func(c *ops.Call) string {
+		if c.Tensor(name).Rank() != 4 {
+			return name + " has not four dimensions"
+		}
+		return ""
+	}
+}
+
+func convolves(c *ops.Call) string {
+	x, w := c.Tensor("input"), c.Tensor("weight")
+	if x.Rank() != 4 && x.Rank() != 3 {
+		return fmt.Sprintf("its input has %d dimensions", x.Rank())
+	}
+	groups, err := c.Int("groups")
+	if _, ok := w.StaticSizes(); err != nil || !ok {
+		return "its weight has no fixed size"
+	}
+	channels, ok := x.Sizes[1].Const()
+	switch {
+	case !ok:
+		return "its channels are not known"
+	case x.Rank() == 3 && unknown(x) > 1:
+		return "more than one of its sizes is not known"
+	case c.Bool("transposed") && x.Rank() == 3:
+		return "it is transposed, of one dimension"
+	case groups > 1 && c.Bool("transposed") && groups == channels:
+		return "it is transposed, by channels"
+	}
+	return ""
+}
+
+func maxPools(c *ops.Call) string {
+	if c.Tensor("self").Rank() != 4 {
+		return "its input has not four dimensions"
+	}
+	k, s := strideOf(c)
+	if k == [2]int64{1, 1} {
+		return "its kernel is one element"
+	}
+	if s[0] > k[0] || s[1] > k[1] {
+		return "its stride is larger than its kernel"
+	}
+	if _, ok := c.Tensor("self").StaticSizes(); c.Bool("ceil_mode") && !ok {
+		return "it rounds sizes up that are not known"
+	}
+	return ""
+}
+
+func averages(c *ops.Call) string {
+	pads := pair(c, "padding", 0)
+	k, _ := strideOf(c)
+	switch {
+	case c.Tensor("self").Rank() != 4:
+		return "its input has not four dimensions"
+	case k == [2]int64{1, 1}:
+		return "its kernel is one element"
+	case c.Bool("ceil_mode"):
+		return "it rounds sizes up"
+	case c.Bool("count_include_pad") && pads != [2]int64{}:
+		return "it counts what is padded"
+	case c.Has("divisor_override"):
+		return "it has a divisor of its own"
+	}
+	return ""
+}
+
+func isGlobal(c *ops.Call) string {
+	dims, err := c.Ints("dim")
+	t := c.Tensor("self")
+	for i, d := range dims {
+		if d < 0 {
+			dims[i] += int64(t.Rank())
+		}
+	}
+	slices.Sort(dims)
+	if err != nil || t.Rank() != 4 || !slices.Equal(dims, []int64{2, 3}) || !c.Bool("keepdim") {
+		return "it is not over the last two of four dimensions, which stay"
+	}
+	return ""
+}
+
+func resizes(c *ops.Call) string {
+	for _, s := range c.Outs[0].Sizes[2:] {
+		if _, ok := s.Const(); !ok {
+			return "its size is not known"
+		}
+	}
+	if c.Has("scale_factors") { // the sizes do not tell the factor
+		in := c.Tensor("input")
+		for d := 2; d < 4; d++ {
+			a, ok1 := in.Sizes[d].Const()
+			b, ok2 := c.Outs[0].Sizes[d].Const()
+			if !ok1 || !ok2 || b%a != 0 {
+				return "its factor is not what its sizes say"
+			}
+		}
+	}
+	return ""
+}
+
+func severalTensors(c *ops.Call) string {
+	ts := c.Tensors("tensors")
+	if len(ts) < 2 {
+		return "it has one operand"
+	}
+	for _, t := range ts {
+		if t.Rank() != c.Outs[0].Rank() {
+			return "an operand has other dimensions"
+		}
+	}
+	return ""
+}
+
+func pads(c *ops.Call) string {
+	list, err := c.Ints("pad")
+	if err != nil || slices.ContainsFunc(list, func(p int64) bool { return p < 0 || p > maxSize }) {
+		return "it takes away"
+	}
+	if _, err := c.Float("value"); err != nil {
+		return "its number is not known"
+	}
+	return ""
+}
+
+func staticSlice(c *ops.Call) string {
+	_, ok1 := c.Tensor("self").StaticSizes()
+	_, ok2 := c.Outs[0].StaticSizes()
+	step, err := c.Int("step")
+	if !ok1 || !ok2 || err != nil || step != 1 || c.Tensor("self").Rank() == 0 {
+		return "it has a step, or sizes that are not known"
+	}
+	return ""
+}
+
+// unknown returns how many sizes vary.
+func unknown(t ir.Type) (n int) {
+	for _, s := range t.Sizes {
+		if _, ok := s.Const(); !ok {
+			n++
+		}
+	}
+	return n
+}
+
+func oneUnknown(c *ops.Call) string {
+	if unknown(c.Outs[0]) > 1 {
+		return "more than one of its sizes is not known"
+	}
+	return ""
+}
+
+// pair returns a list of one or two numbers as two.
+func pair(c *ops.Call, name string, def int64) [2]int64 {
+	list, err := c.Ints(name)
+	switch {
+	case err != nil || len(list) == 0:
+		return [2]int64{def, def}
+	case len(list) == 1:
+		return [2]int64{list[0], list[0]}
+	}
+	return [2]int64{list[0], list[1]}
+}
+
+// known returns a size that does not vary, or the most that it is.
+func known(s sym.Expr) int64 {
+	_, hi := s.Bounds()
+	return hi
+}

@@ -1,0 +1,244 @@
+package xnn
+
+import (
+	"math"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/xnnpack"
+	"github.com/etgen/etgen/kernels/ops"
+)
+
+// out is the first result of the node that is written.
+func (w *writer) out() *ir.Value { return w.at.Outputs[0] }
+
+// unary writes a node of one operand, which has its channels where the operand has them.
+func unary(kind string) func(*writer, *ops.Call) {
+	return func(w *writer, c *ops.Call) {
+		x := c.Operands()[0]
+		last := w.isLast(x)
+		w.node(kind, []uint32{w.value(x, last)}, w.result(w.out(), last))
+	}
+}
+
+func clamp(w *writer, c *ops.Call) {
+	x := c.Operands()[0]
+	last := w.isLast(x)
+	lo, hi, _ := limitsOf(c)
+	n := w.node("XNNClamp", []uint32{w.value(x, last)}, w.result(w.out(), last))
+	n.Clamp = &xnnpack.Clamp{Min: float32(lo), Max: float32(hi)}
+}
+
+func leaky(w *writer, c *ops.Call) {
+	x := c.Operands()[0]
+	last := w.isLast(x)
+	n := w.node("XNNLeakyReLU", []uint32{w.value(x, last)}, w.result(w.out(), last))
+	slope, _ := c.Float("negative_slope")
+	n.Float = float32(slope)
+}
+
+// gelu is exact in XNNPACK; the approximation by tanh is written out.
+func gelu(w *writer, c *ops.Call) {
+	if c.Str("approximate") != "tanh" {
+		unary("XNNGelu")(w, c)
+		return
+	}
+	v := c.Operands()[0]
+	last := w.isLast(v)
+	x := w.value(v, last)
+	step := func(kind string, inputs ...uint32) uint32 {
+		id := w.add(xnnpack.Value{Type: xnnpack.FP32, Dims: dimsOf(v.Type, last),
+			External: xnnpack.None})
+		w.node(kind, inputs, id)
+		return id
+	}
+	cube := step("XNNMultiply", step("XNNMultiply", x, x), x)
+	sum := step("XNNAdd", x, step("XNNMultiply", cube, w.number(0.044715)))
+	t := step("XNNTanh", step("XNNMultiply", sum, w.number(math.Sqrt2*2/math.Sqrt(math.Pi)/2)))
+	half := step("XNNMultiply", x, w.number(0.5))
+	w.node("XNNMultiply", []uint32{half, step("XNNAdd", t, w.number(1))}, w.result(w.out(), last))
+}
+
+// twoOperands writes a node of two operands. It has its channels last if all tensors of four
+// dimensions can, and one has.
+func twoOperands(kind string) func(*writer, *ops.Call) {
+	return func(w *writer, c *ops.Call) {
+		y, limits := w.limited(w.out())
+		operands := []*ir.Value{c.Value("self"), c.Value("other")}
+		last := false
+		for _, v := range operands {
+			last = last || v != nil && w.isLast(v)
+		}
+		for _, v := range operands {
+			last = last && (v == nil || v.Type.Rank() == 4 || v.Type.Numel().Is(1))
+		}
+		var ids []uint32
+		for i, v := range operands {
+			switch {
+			case v == nil:
+				x, _ := c.Float([]string{"self", "other"}[i])
+				ids = append(ids, w.number(x))
+			case v.Type.Rank() == 4:
+				ids = append(ids, w.value(v, last))
+			default:
+				ids = append(ids, w.value(v, false))
+			}
+		}
+		w.node(kind, ids, w.result(y, last)).Clamp = limits
+	}
+}
+
+func softmax(w *writer, c *ops.Call) {
+	w.node("XNNSoftmax", []uint32{w.value(c.Value("self"), false)}, w.result(w.out(), false))
+}
+
+// matmul multiplies matrices that the run knows.
+func matmul(w *writer, c *ops.Call) {
+	a, b := w.value(c.Value("self"), false), w.value(c.Value("mat2"), false)
+	w.node("XNNBatchMatrixMultiply", []uint32{a, b}, w.result(w.out(), false))
+}
+
+func linear(w *writer, c *ops.Call) {
+	w.connected(c, c.Value("input"), w.value(c.Value("weight"), false), c.Value("bias"))
+}
+
+// product is a linear layer whose weight is transposed.
+func product(x, weight, bias string) func(*writer, *ops.Call) {
+	return func(w *writer, c *ops.Call) {
+		k := c.Value(weight).Const
+		dims := dimsOf(k.Type, false)
+		data := transposed(tensor(k), dims, []uint32{1, 0})
+		var b *ir.Value
+		if bias != "" {
+			b = c.Value(bias)
+		}
+		w.connected(c, c.Value(x), w.data(data, []uint32{dims[1], dims[0]}), b)
+	}
+}
+
+func (w *writer) connected(c *ops.Call, x *ir.Value, weight uint32, bias *ir.Value) {
+	y, limits := w.limited(w.out())
+	ids := []uint32{w.value(x, false), weight, xnnpack.None}
+	if bias != nil {
+		ids[2] = w.value(bias, false)
+	}
+	w.node("XNNFullyConnected", ids, w.result(y, false)).Clamp = limits
+}
+
+// prelu has its weight by channels.
+func prelu(w *writer, c *ops.Call) {
+	x, k := c.Value("self"), c.Value("weight").Const
+	data, channels := tensor(k), int(known(x.Type.Sizes[1]))
+	if len(data) == 4 { // one for all
+		one := data
+		for range channels - 1 {
+			data = append(data, one...)
+		}
+	}
+	id := w.data(data, []uint32{uint32(channels)})
+	w.node("XNNPReLU", []uint32{w.value(x, true), id}, w.result(w.out(), true))
+}
+
+// maxCat is how many operands a concatenation has at most; more take several.
+const maxCat = 5
+
+func concatenate(w *writer, c *ops.Call) {
+	operands := c.Operands()
+	last := false
+	for _, v := range operands {
+		last = last || w.isLast(v)
+	}
+	d := axis(c, "dim", w.out().Type.Rank())
+	at := d
+	if last {
+		at = []int{0, 3, 1, 2}[d]
+	}
+	var ids []uint32
+	for _, v := range operands {
+		ids = append(ids, w.value(v, last))
+	}
+	for len(ids) > 1 {
+		n := min(len(ids), maxCat)
+		var to uint32
+		if n == len(ids) {
+			to = w.result(w.out(), last)
+		} else {
+			dims := dimsOf(w.out().Type, last)
+			dims[at] = 0
+			for _, id := range ids[:n] {
+				dims[at] += w.Values[id].Dims[at]
+			}
+			to = w.add(xnnpack.Value{Type: xnnpack.FP32, Dims: dims, External: xnnpack.None})
+		}
+		kind := []string{"XNNConcatenate2", "XNNConcatenate3", "XNNConcatenate4", "XNNConcatenate5"}
+		set(w.node(kind[n-2], ids[:n:n], to), "axis", int64(at))
+		ids = append([]uint32{to}, ids[n:]...)
+	}
+}
+
+// byLayout puts numbers of dimensions where the dimensions are.
+func byLayout(list []uint32, last bool) []uint32 {
+	if !last {
+		return list
+	}
+	return []uint32{list[0], list[2], list[3], list[1]}
+}
+
+func pad(w *writer, c *ops.Call) {
+	x := c.Value("self")
+	last := w.isLast(x)
+	list, _ := c.Ints("pad")
+	rank := x.Type.Rank()
+	before, after := make([]uint32, rank), make([]uint32, rank)
+	for i := range len(list) / 2 {
+		before[rank-1-i], after[rank-1-i] = uint32(list[2*i]), uint32(list[2*i+1])
+	}
+	n := w.node("XNNStaticConstantPad", []uint32{w.value(x, last)}, w.result(w.out(), last))
+	n.Lists = [][]uint32{byLayout(before, last), byLayout(after, last)}
+	value, _ := c.Float("value")
+	n.Float = float32(value)
+}
+
+func slice(w *writer, c *ops.Call) {
+	x := c.Value("self")
+	last := w.isLast(x)
+	sizes := dimsOf(w.out().Type, false)
+	d := axis(c, "dim", x.Type.Rank())
+	size := known(x.Type.Sizes[d])
+	start := int64(0)
+	if c.Has("start") {
+		start, _ = c.Int("start")
+	}
+	if start < 0 {
+		start = max(start+size, 0)
+	}
+	offsets := make([]uint32, len(sizes))
+	offsets[d] = uint32(min(start, size))
+	n := w.node("XNNStaticSlice", []uint32{w.value(x, last)}, w.result(w.out(), last))
+	n.Lists = [][]uint32{byLayout(offsets, last), byLayout(sizes, last)}
+	set(n, "num_dims", int64(len(sizes)))
+}
+
+func transpose(w *writer, c *ops.Call) {
+	dims, _ := c.Ints("dims")
+	order := make([]uint32, len(dims))
+	for i, d := range dims {
+		if d < 0 {
+			d += int64(len(dims))
+		}
+		order[i] = uint32(d)
+	}
+	from := w.value(c.Value("self"), false)
+	w.permuted(from, w.result(w.out(), false), order)
+}
+
+func reshape(w *writer, c *ops.Call) {
+	from := w.value(c.Value("self"), false)
+	n := w.node("XNNStaticReshape", []uint32{from}, w.result(w.out(), false))
+	var sizes []uint32
+	for _, s := range w.out().Type.Sizes {
+		k, _ := s.Const() // 0, which is inferred, if it varies
+		sizes = append(sizes, uint32(k))
+	}
+	set(n, "num_dims", int64(len(sizes)))
+	n.Lists = [][]uint32{sizes}
+}
