@@ -62,6 +62,7 @@ var counted = []struct {
 }{
 	{ours + "/q_lenet_static", true, false, false},
 	{ours + "/q_int16", true, false, true},
+	{ours + "/q_int4", true, false, true},
 	{ours + "/q_attention", true, false, true},
 	{ours + "/q_weights_int8", false, false, true},
 	{ours + "/q_weights_int4", false, false, true},

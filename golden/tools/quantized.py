@@ -30,6 +30,7 @@ ACTIVATIONS = {
     "int16": QuantizationSpec(torch.int16, MinMaxObserver.with_args(eps=2**-20), -32767, 32767, torch.per_tensor_symmetric),
 }
 CHANNELS = QuantizationSpec(torch.int8, PerChannelMinMaxObserver.with_args(eps=2**-16), -127, 127, torch.per_channel_symmetric, 0)
+NIBBLES = QuantizationSpec(torch.int8, PerChannelMinMaxObserver.with_args(eps=2**-16), -8, 7, torch.per_channel_symmetric, 0)
 SUMS = (aten.conv1d.default, aten.conv2d.default, aten.conv2d.padding, aten.linear.default)
 TRANSPOSED = (aten.conv_transpose1d.default, aten.conv_transpose2d.input)
 SAME = ("view", "reshape", "permute", "transpose", "flatten", "max_pool", "slice", "unsqueeze", "squeeze", "chunk", "split", "getitem", "select", "expand", "dropout", "relu_", "clone", "contiguous")
@@ -377,6 +378,42 @@ class Normed(nn.Module):
         y = torch.relu(self.n(self.a(x)))
         y = torch.relu(self.m(self.b(y)))
         return self.l(y.flatten(1))
+
+
+class NormedEverything(Everything):
+    """Batch norms behind convolutions are part of these."""
+
+    def annotate(self, model):
+        model = super().annotate(model)
+        for n in model.graph.nodes:
+            if n.op != "call_function" or self.name(n) != "batch_norm":
+                continue
+            last = next(iter(n.users)) if len(n.users) == 1 else n
+            last = last if self.name(last) in ("relu", "relu_") else n
+            n.args[0].meta["quantization_annotation"].output_qspec = None
+            for m in {n, last}:
+                m.meta["quantization_annotation"] = QuantizationAnnotation({}, self.spec if m is last else None, _annotated=True)
+        return model
+
+
+def q_qat_bias() -> Case:
+    """Trained quantized, with batch norms that convert folded and biases of int32: those of the convolutions are of the folded weights."""
+    return case(Normed(), NormedEverything(bias=True), *calls((2, 3, 8, 8)), qat=True)
+
+
+def q_int4() -> Case:
+    """Weights of 4 bits and activations of 8: two weights are in a byte, that of a depthwise convolution apart."""
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = nn.Conv2d(3, 12, 3, padding=1), nn.Conv2d(12, 12, 3, padding=1, groups=12)
+            self.c, self.d, self.l = nn.Conv2d(12, 20, 1), nn.Conv2d(20, 6, 3, groups=2), nn.Linear(6 * 4 * 4, 10)
+
+        def forward(self, x):
+            return self.l(torch.relu(self.d(torch.relu(self.c(torch.relu(self.b(torch.relu(self.a(x)))))))).flatten(1))
+
+    return case(Model(), Everything(weights=NIBBLES), *calls((1, 3, 6, 6)))
 
 
 def q_qat() -> Case:

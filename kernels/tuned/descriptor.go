@@ -296,7 +296,8 @@ var vocabulary = func() map[string]Field {
 		{Name: "mask_stride_row", Unit: "elements", Doc: "From query to query of the mask."},
 		{Name: "mask_stride_col", Unit: "elements", Doc: "From key to key of the mask."},
 	} {
-		f.Form = slices.Contains([]string{"channels_inner", "mask_mode", "copy_mode", "wide"}, f.Name)
+		f.Form = slices.Contains([]string{"channels_inner", "mask_mode", "copy_mode", "wide", "int4"},
+			f.Name)
 		fields[f.Name] = f
 	}
 	return fields
@@ -330,8 +331,8 @@ var (
 	convParams      = describe("conv_params", convFields)
 	mixedConvParams = describe("mixed_conv_params", convFields, []string{"int4"})
 	convInt8Params  = describe("conv_i8_params", []string{"batch", "groups", "in_channels", "out_channels",
-		"depth", "pad_value", "results_at_once", "direct", "wide", "whole_range"}, window, inStrides,
-		outStrides)
+		"depth", "pad_value", "results_at_once", "direct", "wide", "int4", "whole_range"}, window,
+		inStrides, outStrides)
 	convRowsParams = describe("conv_rows_params", []string{"batch", "groups",
 		"out_channels", "out_h", "out_w", "outer_taps", "middle_taps", "inner_taps",
 		"in_stride_batch", "in_stride_group", "in_stride_outer", "in_stride_middle",

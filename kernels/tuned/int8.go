@@ -19,7 +19,8 @@ import (
 // some results see. w is packed as [groups][cout/2][depth/4][2][4]. depth is kh·kw·cin, cin and
 // cout are the channels of a group. With inputs of 16 bits, the second and the third of each four
 // change places. Sums begin at start[groups][cout]. Zeros make depth and cout multiples of four; if
-// there is one group, cout of w is a multiple of two.
+// there is one group, cout of w is a multiple of two. With int4, a byte has an element of both
+// columns, the first one's in the lower half; sums are of 16 times the weights, and so is start.
 func Conv2DInt8() *Kernel {
 	return &Kernel{Name: "conv2d_i8", Forms: []string{convMVE, pointsInt8}, Descriptor: convInt8Params,
 		Operands: []string{"x"}, C: true, Apart: true, InPatches: eachAlone, Once: true,
@@ -283,7 +284,7 @@ func matchConvInt8(r *Request) *Instance {
 	if mve {
 		fours = turn{columns: 4, elements: 16}
 	}
-	w, start, begun, ok := cv.turns(r, fours)
+	w, start, begun, int4, ok := cv.turns(r, fours)
 	if !ok {
 		return nil
 	}
@@ -293,7 +294,7 @@ func matchConvInt8(r *Request) *Instance {
 	if !spare && cv.direct(4) || mve && cv.direct(1) {
 		direct = 1
 	}
-	rows := cv.together(r.Target)
+	rows := cv.together(r.Target, int4)
 	switch {
 	case mve:
 		if direct == 0 {
@@ -314,7 +315,7 @@ func matchConvInt8(r *Request) *Instance {
 	}
 	in := cv.instance(r.Target.tile(), convInt8Params, Values{"depth": num(depth),
 		"pad_value": num(-cv.offset), "results_at_once": num(rows), "direct": num(direct),
-		"wide": num(cv.size() - 1), "whole_range": sym.Int(1)}, w, start)
+		"wide": num(cv.size() - 1), "int4": truth(int4), "whole_range": sym.Int(1)}, w, start)
 	in.Rest, in.Begun, in.Scratch = true, begun, num(roundUp(copied, 16))
 	if mve {
 		in.Form, in.Head = convMVE, headMVE
@@ -326,17 +327,18 @@ func matchConvInt8(r *Request) *Instance {
 	return in
 }
 
-// together returns how many results are computed at once.
-func (cv *int8Conv) together(t Target) int {
+// together returns how many results are computed at once. For a panel of four columns, as groups
+// have them, making the image 16 bits wide does not pay.
+func (cv *int8Conv) together(t Target, int4 bool) int {
 	results, static := sym.Mul(cv.axes[0].out, cv.axes[1].out).Const()
 	switch {
 	case static && results == 1 || t.Machine.MVE && !t.Speed:
 		return 1
 	case !t.Machine.MayPair():
 		return 2
-	case t.Machine.DSP && !t.Speed || static && results < 4:
+	case t.Machine.DSP && !t.Speed || static && results < 4 || cv.cout <= 4:
 		return 1
-	case static && results%4 != 0 && results%5 == 0:
+	case static && results%4 != 0 && results%5 == 0 && !int4:
 		return 5
 	}
 	return 4
@@ -469,16 +471,18 @@ func (cv *int8Conv) begin(r *Request) (bias []int64, begun []int) {
 // turn is how columns of weights take turns: so many columns, each with so many elements.
 type turn struct{ columns, elements int }
 
-// turns packs the weights of columns that take turns, and where their sums begin. It reports
-// false if they are not constant, or if the sums may not be those of the definition.
-func (cv *int8Conv) turns(r *Request, t turn) (w, start Packed, begun []int, ok bool) {
+// turns packs the weights of columns that take turns, and where their sums begin. Those of two
+// columns have 4 bits if that is enough and int32 holds 16 times the sums. It reports false if they
+// are not constant, or if the sums may not be those of the definition.
+func (cv *int8Conv) turns(r *Request, t turn) (w, start Packed, begun []int, int4, ok bool) {
 	if -cv.offset != int64(int8(-cv.offset)) {
-		return w, start, nil, false
+		return w, start, nil, false, false
 	}
 	given, ok := r.Const(cv.w)
 	if !ok {
-		return w, start, nil, false
+		return w, start, nil, false, false
 	}
+	int4 = t.columns == 2 && !cv.wide
 	k := cv.depth()
 	deep := int(roundUp(int64(k), t.elements))
 	across := int(roundUp(int64(cv.cout), 4))
@@ -491,8 +495,9 @@ func (cv *int8Conv) turns(r *Request, t turn) (w, start Packed, begun []int, ok 
 		for j := range k {
 			v := int64(int8(given[cv.place(i, j)])) + cv.wOffset
 			if v != int64(int8(v)) {
-				return w, start, nil, false
+				return w, start, nil, false, false
 			}
+			int4 = int4 && v >= -8 && v <= 7
 			sum += v
 			far += max(v, -v)
 			at := j % t.elements
@@ -503,14 +508,33 @@ func (cv *int8Conv) turns(r *Request, t turn) (w, start Packed, begun []int, ok 
 				c%t.columns*t.elements+at] = byte(v)
 		}
 		if begins[c] = b + sum*cv.offset; !cv.holds(b, far) {
-			return w, start, nil, false
+			return w, start, nil, false, false
 		}
+		int4 = int4 && cv.holds(16*b, 16*far)
 	}
 	if cv.groups == 1 {
 		bytes = bytes[:int(roundUp(int64(cv.cout), t.columns))*deep]
 	}
+	if int4 {
+		bytes = inHalves(bytes)
+		for c := range begins {
+			begins[c] *= 16
+		}
+	}
 	w = Packed{Name: "w", DType: ir.Int8, Data: bytes, From: []int{cv.w}}
-	return w, starts(begins), begun, true
+	return w, starts(begins), begun, int4, true
+}
+
+// inHalves packs integers of 4 bits: of each eight, the first four in lower halves of four bytes,
+// the others in the upper ones.
+func inHalves(data []byte) []byte {
+	packed := make([]byte, 0, len(data)/2)
+	for i := 0; i < len(data); i += 8 {
+		for k := range 4 {
+			packed = append(packed, data[i+k]&15|data[i+4+k]<<4)
+		}
+	}
+	return packed
 }
 
 // starts packs what sums begin with.

@@ -44,6 +44,11 @@ func byteProgram(t *testing.T, machine *tuned.Machine) string {
 			continue
 		}
 		taken[tr.in.Name()]++
+		for _, p := range tr.in.Params {
+			if p.Name == "int4" && p.Value.Is(1) {
+				taken[tr.in.Name()+" int4"]++
+			}
+		}
 		if tr.inPlace() {
 			taken[tr.in.Name()+" in place"]++
 		}
@@ -55,7 +60,7 @@ func byteProgram(t *testing.T, machine *tuned.Machine) string {
 	}
 	least := map[string]int{"conv2d_i8": tier.Of(1, 4, 5), "depthwise_i8": tier.Of(1, 4, 5),
 		"conv2d_i8 in place": tier.Of(0, 1, 2), "depthwise_i8 in place": tier.Of(0, 1, 2),
-		"matmul_i8": tier.Of(1, 4, 5)}
+		"conv2d_i8 int4": tier.Of(1, 4, 5), "matmul_i8": tier.Of(1, 4, 5)}
 	switch {
 	case vector:
 		least = map[string]int{"conv2d_i8": tier.Of(1, 4, 5), "points_i8": tier.Of(1, 4, 5)}
@@ -243,6 +248,7 @@ type byteTrial struct {
 	seed           uint64
 	spare          bool
 
+	int4    bool            // weights have 4 bits
 	machine *tuned.Machine  // nil: that of microcontroller
 	used    map[string]bool // by the text of its kernel
 	in      *tuned.Instance
@@ -263,7 +269,7 @@ func byteTrials(r *rand.Rand, n int) (out []*byteTrial) {
 	}
 	upTo := func(n int64) int64 { return 1 + r.Int64N(n) }
 	for i := range n {
-		tr, kind := &byteTrial{seed: r.Uint64(), spare: r.IntN(2) == 0}, i%7
+		tr, kind := &byteTrial{seed: r.Uint64(), spare: r.IntN(2) == 0, int4: r.IntN(3) == 0}, i%7
 		offset, filter := r.Int64N(256)-127, int64(0)
 		x := ir.Int8
 		if kind > 3 && kind < 6 && r.IntN(2) == 0 {
@@ -413,14 +419,18 @@ func (tr *byteTrial) prepare(t *testing.T) bool {
 		t.Fatalf("%s: %v", tr.op, err)
 	}
 	r := rand.New(rand.NewPCG(tr.seed, 1))
-	for _, v := range call.Operands() {
+	for k, v := range call.Operands() {
 		sizes, _ := v.Type.StaticSizes()
 		o := eval.Operand{DType: v.Type.DType, Sizes: sizes}
 		n, _ := v.Type.Numel().Const()
 		for range n {
 			switch o.DType {
 			case ir.Int8:
-				o.Data = append(o.Data, byte(r.Uint32()))
+				b := int8(r.Uint32())
+				if k == 1 && tr.int4 {
+					b >>= 4
+				}
+				o.Data = append(o.Data, byte(b))
 			case ir.Int16:
 				o.Data = binary.LittleEndian.AppendUint16(o.Data, uint16(r.Uint32()))
 			default:

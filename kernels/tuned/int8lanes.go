@@ -86,7 +86,8 @@ func (cv *int8Conv) inLanes(r *Request) *Instance {
 	}
 	in := cv.instance(r.Target.tile(), convInt8Params, Values{"depth": num(depth),
 		"pad_value": num(-cv.offset), "results_at_once": num(many), "direct": truth(direct),
-		"wide": sym.Int(0), "whole_range": truth(slices.Contains(w, 0x80))},
+		"wide": sym.Int(0), "int4": sym.Int(0),
+		"whole_range": truth(slices.Contains(w, 0x80))},
 		Packed{Name: "w", DType: ir.Int8, Data: w, From: []int{cv.w}}, starts(begins))
 	if direct {
 		in.Form = pointsInt8
