@@ -128,6 +128,9 @@ func LayOut(p *native.Program) *Weights {
 			used[s.Const] = true
 		}
 	}
+	for _, c := range p.Blobs() {
+		used[c] = true
+	}
 	w := &Weights{}
 	for _, c := range p.Consts {
 		if used[c] {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
@@ -94,10 +95,12 @@ type gen struct {
 	lanes      bool // some function prints operations of vectors
 	divided    bool // some method is
 
-	custom      map[string]*customOp // by the operators' names
-	customOrder []*customOp
-	includes    []string // headers of libraries that kernels call
-	restricts   bool     // some parameter is restricted
+	custom       map[string]*customOp // by the operators' names
+	customOrder  []*customOp
+	backends     map[foreign.Text]string // what the functions of backends are called by
+	backendOrder []foreign.Text
+	includes     []string // headers of libraries that kernels call
+	restricts    bool     // some parameter is restricted
 }
 
 func (g *gen) run() {
@@ -126,6 +129,7 @@ func (g *gen) run() {
 		g.divided = g.divided || codegen.Divided(m.Body)
 	}
 	g.nameCustom()
+	g.nameDelegates()
 	g.analyseKernels()
 	for _, k := range g.p.Kernels {
 		must.Check(eval.Stopped(g.opt.Done))
@@ -145,13 +149,13 @@ func (g *gen) run() {
 // called.
 func (g *gen) ownNames() []string {
 	var names []string
-	for w := range strings.FieldsSeq("status state reset rows_begin probe parallel_for") {
+	for w := range strings.FieldsSeq("status state reset rows_begin probe parallel_for delegates delegates_init") {
 		names = append(names, g.prefix+"_"+w)
 	}
 	for w := range strings.FieldsSeq(
 		`H PAL_H OPS_H ARENA_SIZE ARENA_ALIGN WEIGHTS_SIZE WEIGHTS_FILE WEIGHTS_ADDRESS WEIGHTS_ALIGN WEIGHTS_CRC32
 		WEIGHTS_SECTION CODE_SECTION TABLES_SECTION THREADS
-		OK ERR_ARGUMENT ERR_SHAPE ERR_ASSERT ERR_INDEX ERR_OPERATOR MORE INF NAN INF_F64 NAN_F64`) {
+		OK ERR_ARGUMENT ERR_SHAPE ERR_ASSERT ERR_INDEX ERR_OPERATOR ERR_DELEGATE DELEGATE_H DELEGATES WEAK MORE INF NAN INF_F64 NAN_F64`) {
 		names = append(names, g.upper+"_"+w)
 	}
 	return names

@@ -247,7 +247,7 @@ func (b *body) call(c *native.Call) {
 	}
 	call := fmt.Sprintf("%s(%s)", info.name, strings.Join(args, ", "))
 	if c.Kernel.Fails() {
-		b.guard(code{s: "!" + call, p: precUnary, t: tBool}, "ERR_OPERATOR")
+		b.guard(code{s: "!" + call, p: precUnary, t: tBool}, b.g.failure(c.Kernel))
 	} else {
 		b.w.line("%s;", call)
 	}

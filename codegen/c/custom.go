@@ -31,11 +31,8 @@ func (g *gen) nameCustom() {
 	g.custom = map[string]*customOp{}
 	for _, k := range g.p.Kernels {
 		for _, call := range k.Invokes() {
-			if g.custom[call.Op.Name] != nil {
+			if g.custom[call.Op.Name] != nil || g.p.DelegateOf(call) != nil {
 				continue
-			}
-			if call.Op.Name == ir.CallDelegate {
-				must.Fail("it calls a delegate, which C does not")
 			}
 			name := codegen.Identifier(strings.TrimSuffix(call.Op.Name, ".default"))
 			if g.names.Take(name) != name {
@@ -59,7 +56,7 @@ func (g *gen) opsHeader() string {
 			"%s_ERR_OPERATOR. Tensors are dense and row-major. Results do not overlap operands. A "+
 			"function must not keep pointers, nor write outside of the elements that the sizes tell.",
 		g.prefix, g.upper), lineWidth-3)...))
-	w.raw(fmt.Sprintf(opsTop, g.upper))
+	w.raw(fmt.Sprintf(interfaceTop, g.upper+"_OPS"))
 	for _, op := range g.customOrder {
 		w.blank()
 		w.remark(append([]string{foreign.Of(op.schema.String()).Comment()}, g.customNotes(op)...))
@@ -69,62 +66,10 @@ func (g *gen) opsHeader() string {
 	return w.b.String()
 }
 
-// opsTop is how NAME_ops.h begins, behind its notes.
-const opsTop = `#ifndef %[1]s_OPS_H
-#define %[1]s_OPS_H
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-#ifndef ETGEN_TENSOR
-#define ETGEN_TENSOR
-
-/* The dtypes have PyTorch's numbers. */
-typedef enum {
-    ETGEN_UINT8 = 0,
-    ETGEN_INT8 = 1,
-    ETGEN_INT16 = 2,
-    ETGEN_INT32 = 3,
-    ETGEN_INT64 = 4,
-    ETGEN_FLOAT16 = 5, /* its bits in a uint16_t */
-    ETGEN_FLOAT32 = 6,
-    ETGEN_FLOAT64 = 7,
-    ETGEN_BOOL = 11,     /* a byte, 0 or 1 */
-    ETGEN_BFLOAT16 = 15, /* its bits in a uint16_t */
-    ETGEN_UINT16 = 27,
-    ETGEN_UINT32 = 28,
-    ETGEN_UINT64 = 29
-} etgen_dtype;
-
-/* What a function reads. */
-typedef struct {
-    const void *data;
-    const int32_t *sizes;   /* rank of them */
-    const int32_t *strides; /* in elements */
-    int32_t rank;
-    etgen_dtype dtype;
-} etgen_tensor;
-
-/* What a function writes: a result, or an argument, which holds its value before the call. */
-typedef struct {
-    void *data;
-    const int32_t *sizes;
-    const int32_t *strides;
-    int32_t rank;
-    etgen_dtype dtype;
-} etgen_out;
-
-#endif`
-
-// dtypeMacro is the constant of NAME_ops.h that stands for d.
+// dtypeMacro is the constant of the headers that stands for d.
 func (g *gen) dtypeMacro(d ir.DType) string {
 	if d == ir.InvalidDType || d.IsComplex() || d.IsFloat() && d.Size() == 1 {
-		must.Fail("a custom operator takes or returns %s, which kernels in C do not", d)
+		must.Fail("a custom operator or a delegate takes or returns %s, which kernels in C do not", d)
 	}
 	return "ETGEN_" + strings.ToUpper(d.String())
 }
@@ -230,6 +175,10 @@ func (g *gen) customNotes(op *customOp) []string {
 // invoke prints the call of a custom operator's kernel, at the end of a function that returns
 // whether it has succeeded.
 func (p *printer) invoke(s *loop.Invoke) {
+	if d := p.g.p.DelegateOf(s); d != nil {
+		p.delegate(d, s)
+		return
+	}
 	op := p.g.custom[s.Op.Name]
 	var args []string
 	for i, a := range s.Args {

@@ -24,6 +24,9 @@ func (g *gen) files() *codegen.Package {
 	if g.callsCustom() {
 		add("_ops.h", []byte(g.opsHeader()))
 	}
+	if len(g.p.Delegates) > 0 {
+		add("_delegate.h", []byte(g.delegateHeader()))
+	}
 	if g.threaded {
 		add("_pal.h", []byte(g.platform()))
 	}
@@ -92,6 +95,7 @@ func (g *gen) header() string {
 	w.raw(fmt.Sprintf(headerTop, g.upper, g.prefix, g.arenaSize(), codegen.ArenaAlign(g.p),
 		g.weightBytes(), g.statusText(), survive))
 	g.weightContract(w)
+	g.delegateContract(w)
 	if len(g.fields) > 0 {
 		w.blank()
 		g.stateStruct(w)
@@ -126,8 +130,11 @@ func (g *gen) statusText() string {
 	switch {
 	case g.callsCustom():
 		rows = append(rows, row{"ERR_OPERATOR", "a custom operator has failed"})
-	case g.fails():
+	case g.failsOtherwise():
 		rows = append(rows, row{"ERR_OPERATOR", "a function of a library has failed"})
+	}
+	if len(g.p.Delegates) > 0 {
+		rows = append(rows, row{"ERR_DELEGATE", "a delegate has failed, or nothing runs it"})
 	}
 	if g.byRows() {
 		rows = append(rows, row{"MORE", "no error: rows of the input are missing"})
@@ -178,8 +185,15 @@ func (g *gen) headerNotes(w *writer) {
 		}
 	}
 	if g.fails() && len(g.p.State) > 0 {
-		notes += fmt.Sprintf(" After %s_ERR_OPERATOR the state may hold anything: call %s_reset.",
-			g.upper, g.prefix)
+		errs := []string{}
+		if g.failsOtherwise() {
+			errs = append(errs, g.upper+"_ERR_OPERATOR")
+		}
+		if len(g.p.Delegates) > 0 {
+			errs = append(errs, g.upper+"_ERR_DELEGATE")
+		}
+		notes += fmt.Sprintf(" After %s the state may hold anything: call %s_reset.",
+			strings.Join(errs, " or "), g.prefix)
 	}
 	if boolean {
 		notes += " A bool is a byte, 0 or 1."

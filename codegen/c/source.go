@@ -51,6 +51,9 @@ func (g *gen) source() string {
 	if g.callsCustom() {
 		w.raw(fmt.Sprintf("#include \"%s_ops.h\"", g.prefix))
 	}
+	if len(g.p.Delegates) > 0 {
+		w.raw(fmt.Sprintf("#include \"%s_delegate.h\"", g.prefix))
+	}
 	if g.threaded {
 		w.raw(fmt.Sprintf("#include \"%s_pal.h\"", g.prefix))
 	}
@@ -78,6 +81,7 @@ func (g *gen) source() string {
 		}
 	}
 	g.weightDeclarations(w)
+	g.delegateDefinitions(w)
 	if g.probes != nil {
 		w.blank()
 		w.raw("/* Who measures defines it. */")

@@ -66,6 +66,14 @@ func (g *gen) weightArrays() string {
 		w.raw("#else\n#define " + macro + "\n#endif")
 		w.blank()
 	}
+	blobs := g.p.Blobs()
+	payload := g.upper + "_PAYLOAD"
+	if len(blobs) > 0 {
+		w.raw("#if defined(__GNUC__) /* what drivers and devices read */")
+		w.raw("#define " + payload + " __attribute__((aligned(16)))")
+		w.raw("#else\n#define " + payload + "\n#endif")
+		w.blank()
+	}
 	g.sectionMacro(w, codegen.WeightsSection)
 	if g.section(codegen.WeightsSection) != "" {
 		w.blank()
@@ -82,6 +90,9 @@ func (g *gen) weightArrays() string {
 		place := ""
 		if c.DType.Size() == 1 {
 			place = " " + macro
+		}
+		if slices.Contains(blobs, c.Const) {
+			place = " " + payload
 		}
 		w.raw(strings.TrimLeft(g.section(codegen.WeightsSection)+" ", " ") + g.weightArray(c.Const) +
 			place + " = {")

@@ -101,6 +101,10 @@ func (g *generator) modelType(f *jen.File) {
 		fields = append(fields, jen.Id("weights").Op("*").Id("weights"))
 		inits = append(inits, jen.Id("weights").Op(":").Id("loadWeights").Call())
 	}
+	if n := len(g.p.Delegates); n > 0 {
+		fields = append(fields, jen.Id("runners").Index(jen.Lit(n)).Id("Runner").Comment(
+			"of the delegates"))
+	}
 	if len(g.p.State) > 0 && len(fields) > 0 {
 		fields = append(fields, jen.Line())
 	}
@@ -127,6 +131,8 @@ func (g *generator) modelType(f *jen.File) {
 	}
 	model := jen.Op("&").Id(name).Values(inits...)
 	switch {
+	case len(g.p.Delegates) > 0:
+		g.newDelegates(f, model)
 	case g.opt.Threads > 1:
 		g.newThreads(f, model)
 	case len(g.p.State) == 0:

@@ -128,6 +128,9 @@ func (p *methodPrinter) call(s *native.Call) jen.Code {
 	if p.g.divides(s.Kernel) {
 		args = append(args, jen.Op("&").Id("m").Dot("shared"))
 	}
+	if d := p.g.delegateOf(s.Kernel.Loop); d >= 0 {
+		args = append(args, jen.Id("m").Dot("runners").Index(jen.Lit(d)))
+	}
 	for _, b := range s.Args {
 		args = append(args, jen.Op(p.operand(b)))
 	}

@@ -67,6 +67,10 @@ const customError = "failure"
 
 // invoke writes the call of a custom operator's kernel, which is the whole of a function.
 func (p *printer) invoke(s *loop.Invoke) {
+	if s.Op.Name == ir.CallDelegate {
+		p.delegate(s)
+		return
+	}
 	op := foreign.Of(s.Op.Name)
 	f := p.unit.custom.kernels.Function(s.Op.Name)
 	if f == nil {

@@ -46,6 +46,7 @@ func Generate(p *native.Program, opt Options) (pkg *codegen.Package, err error) 
 	add("threads.go", g.threadsFile())
 	pkg.Files = append(pkg.Files, g.unit.support(g.header())...)
 	add("memory.go", g.memory())
+	add("delegates.go", g.delegates())
 	if len(g.weights.Consts) > 0 {
 		add("weights.go", g.weightsFile())
 		add("weights.bin", g.weights.Block())
@@ -97,6 +98,9 @@ func newGenerator(p *native.Program, opt Options) *generator {
 		"errShape", "errAssert", "errIndex", "element", "weights", "weightData", "loadWeights",
 		"elements", "littleEndian", "newArena", "view", "poison", "NewThreads", "threads",
 		"divided", "task", "shared")
+	if len(p.Delegates) > 0 {
+		u.scope.Reserve(delegateNames...)
+	}
 	g.nameMethods()
 	g.arena = g.arenaType()
 	fields := codegen.NewScope(newScope())
@@ -104,7 +108,7 @@ func newGenerator(p *native.Program, opt Options) *generator {
 		g.fields[w.Const] = fields.Take(camel(w.Name))
 	}
 	fields = codegen.NewScope(newScope())
-	fields.Reserve("arena", "weights", "scratch", "shared")
+	fields.Reserve("arena", "weights", "scratch", "shared", "runners")
 	for _, b := range p.State {
 		g.state[b] = fields.Take(camel(b.Name))
 	}
@@ -137,7 +141,7 @@ func (g *generator) nameMethods() {
 	if g.opt.Internal {
 		scope = codegen.NewScope(newScope())
 	}
-	scope.Reserve("Reset", "BeginRows", "Probe", "arena", "weights", "shared")
+	scope.Reserve("Reset", "BeginRows", "Probe", "arena", "weights", "shared", "runners")
 	for _, m := range g.p.Methods {
 		name := pascal(m.Name.Identifier())
 		if m.Rows != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/kernels/loop"
 )
@@ -32,6 +33,12 @@ func (u *unit) loopFunction(f *loop.Func, threads int) ([]param, string) {
 		p.scope.Reserve("s", "c", "step", partName, partsName)
 	}
 	var params []param
+	if slices.ContainsFunc(f.Invokes(), func(s *loop.Invoke) bool {
+		return s.Op.Name == ir.CallDelegate
+	}) {
+		p.scope.Reserve(runnerName)
+		params = append(params, param{runnerName, "Runner"})
+	}
 	for _, b := range f.Bufs {
 		n := p.scope.Take(camel(b.Name))
 		p.bufs, p.lens = append(p.bufs, n), append(p.lens, b.Len)

@@ -165,6 +165,10 @@ func (u *unit) compile(ctx context.Context, j Job, opt compile.Options, lang str
 	if err != nil {
 		return err
 	}
+	for _, d := range np.Delegates {
+		return fmt.Errorf("it calls %s, which the backend %s runs: compile the model, and link the "+
+			"package with a driver for it", d.Name, d.Backend)
+	}
 	if u.pkg, err = compile.Print(np, opt); err != nil {
 		return err
 	}

@@ -13,9 +13,10 @@ import (
 // reads, whether loops run one iteration after the other or their Vectorizable loops
 // in chunks, or threads share those that are Divided. It is sound, not complete. That f reads back
 // what it has stored
-// to out does no harm: nothing else writes there.
+// to out does no harm: nothing else writes there. What the kernel of a custom operator or a
+// delegate does is not known.
 func InPlace(f *loop.Func, out, in int) bool {
-	if out == in || f.Bufs[out].Role != loop.Out || f.Bufs[in].Role != loop.In {
+	if out == in || len(f.Invokes()) > 0 || f.Bufs[out].Role != loop.Out || f.Bufs[in].Role != loop.In {
 		return false
 	}
 	so, si := int64(f.Bufs[out].DType.Size()), int64(f.Bufs[in].DType.Size())

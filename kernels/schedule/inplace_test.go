@@ -8,6 +8,7 @@ import (
 
 	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
@@ -150,5 +151,21 @@ func TestInPlaceRandom(t *testing.T) {
 	}
 	if allowed < tier.Of(30, 300, 1000) {
 		t.Errorf("only %d cases were allowed", allowed)
+	}
+}
+
+// What the kernel of a custom operator does is not known: its results lie apart from what it reads.
+func TestInvokeIsNotInPlace(t *testing.T) {
+	f := &loop.Func{Name: "f", Bufs: []loop.Buf{
+		{Name: "out", DType: ir.Float32, Role: loop.Out, Len: sym.Int(4)},
+		{Name: "x", DType: ir.Float32, Role: loop.In, Len: sym.Int(4)},
+	}}
+	args := []loop.Actual{
+		{Kind: loop.ReadTensor, Value: expr.At(1, ir.Float32, sym.Int(0)), Sizes: ints(4)},
+		{Kind: loop.WrittenTensor, Buf: 0, Sizes: ints(4)},
+	}
+	f.Body = []loop.Stmt{&loop.Invoke{Op: &aten.Schema{Name: "my.f.default"}, Args: args}}
+	if schedule.InPlace(f, 0, 1) {
+		t.Error("a custom operator's kernel works in place")
 	}
 }

@@ -54,6 +54,7 @@ func build(p *ir.Program, opt Options, known bindings) *Program {
 		b.shared, b.divisions.b = shared, b
 		b.method(m)
 	}
+	prog.Delegates = delegates(p, consts)
 	prog.Consts = consts.list
 	share(prog, opt)
 	for _, m := range prog.Methods {

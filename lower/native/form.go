@@ -28,6 +28,8 @@ type Program struct {
 	Kernels []*Kernel // every instance called, in order of first call
 	Consts  []*Const  // distinct constant data, in order of first use
 	State   []*Buffer // mutable buffers, shared by all methods
+	// Delegates are the parts that backends run.
+	Delegates []*Delegate
 	// Arithmetic names what the integers of a quantized program are computed with, "" if it is none.
 	Arithmetic string
 

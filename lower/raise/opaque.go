@@ -8,6 +8,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/ir/sym"
 )
 
 // opaque is a delegate of the file whose payload etgen does not read: it stays a delegate.
@@ -131,7 +132,8 @@ func (r *raiser) resultsOf(i int, in pte.DelegateCall) ([]bool, error) {
 	return written, nil
 }
 
-// opaqueCall raises a call of a delegate that stays one.
+// opaqueCall raises a call of a delegate that stays one. It knows its tensors as they lie in memory,
+// so the call takes and gives them with their dimensions in that order.
 func (r *raiser) opaqueCall(o *opaque, slots []int32, written []bool) {
 	args := []ir.NamedArg{{Value: ir.Str(o.Name)}}
 	var outs []int32
@@ -144,9 +146,14 @@ func (r *raiser) opaqueCall(o *opaque, slots []int32, written []bool) {
 				must.Fail("only it knows the sizes of its result, value %d; etgen compiles results "+
 					"of fixed sizes", s)
 			}
-			outs, types = append(outs, s), append(types, typeOf(t.dtype, ir.Ints(t.sizes), t.order))
+			sizes := make([]sym.Expr, len(t.order))
+			for i, d := range t.order {
+				sizes[i] = sym.Int(t.sizes[d])
+			}
+			outs, types = append(outs, s), append(types, ir.TensorOf(t.dtype, sizes...))
 		case r.tensors[s] != nil:
-			args = append(args, ir.NamedArg{Value: ir.Ref{Value: r.read(s)}})
+			v := r.inMemoryOrder(r.read(s), r.resolveOrder(s))
+			args = append(args, ir.NamedArg{Value: ir.Ref{Value: v}})
 		case isScalar(r.Values[s]):
 			args = append(args, ir.NamedArg{Value: r.scalarArg(r.scalar(s))})
 		default:
@@ -157,5 +164,9 @@ func (r *raiser) opaqueCall(o *opaque, slots []int32, written []bool) {
 		must.Fail("none of its arguments is a result")
 	}
 	o.called = true
-	r.assignAll(outs, r.b.Emit(ir.CallDelegate, args, types...).Outputs)
+	for i, v := range r.b.Emit(ir.CallDelegate, args, types...).Outputs {
+		t := r.resolve(outs[i])
+		want := typeOf(t.dtype, ir.Ints(t.sizes), t.order)
+		r.assign(outs[i], r.fromMemoryOrder(v, want, t.order))
+	}
 }
