@@ -74,6 +74,9 @@ func (info *Info) locate(p *pte.Program, path string) {
 			if o.Loc != (ir.Location{}) {
 				m.Steps[k+1] += " from " + o.Loc.String() // the first is the entry
 			}
+			for _, n := range o.Inside() {
+				m.Steps[k+1] += ", " + n.Op + " from " + n.Loc.String()
+			}
 		}
 	}
 }

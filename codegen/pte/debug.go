@@ -20,9 +20,56 @@ import (
 type DebugMap struct {
 	Program string        `json:"program"` // base name of its file
 	Methods []DebugMethod `json:"methods"`
-	// Handles are of each method the debug handle of each instruction that has
-	// one, by its index: what ExecuTorch's tools call debug_handle_map.
-	Handles map[string]map[int]int `json:"debug_handle_map"`
+	// Handles are of each method the debug handles of each instruction that has
+	// some, by its index: what ExecuTorch's tools call debug_handle_map. The call of a
+	// delegate has those of the nodes in it.
+	Handles map[string]map[int]Handles `json:"debug_handle_map"`
+	// Delegates are of each method what the events of delegates stand for, by the index of
+	// the call: ExecuTorch's delegate_map.
+	Delegates map[string]map[int]DebugDelegate `json:"delegate_map,omitempty"`
+}
+
+// Handles are the debug handles of an instruction: in files a number if there is one, else a list.
+type Handles []int
+
+// MarshalJSON implements json.Marshaler.
+func (h Handles) MarshalJSON() ([]byte, error) {
+	if len(h) == 1 {
+		return json.Marshal(h[0])
+	}
+	return json.Marshal([]int(h))
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (h *Handles) UnmarshalJSON(text []byte) error {
+	var one int
+	if json.Unmarshal(text, &one) == nil {
+		*h = Handles{one}
+		return nil
+	}
+	return json.Unmarshal(text, (*[]int)(h))
+}
+
+// DebugDelegate says what the events of a delegate stand for, by their delegate debug ids.
+type DebugDelegate struct {
+	Backend string             `json:"name"`
+	Events  map[string]Handles `json:"delegate_map"`
+}
+
+// DebugEvent is an event of a delegate with the nodes that it stands for.
+type DebugEvent struct {
+	ID    string      `json:"delegate_debug_id"`
+	Nodes []DebugNode `json:"nodes"`
+}
+
+// DebugNode is a node in a delegate.
+type DebugNode struct {
+	Handle int    `json:"debug_handle"`
+	Node   string `json:"node"`
+	Op     string `json:"op"`
+	File   string `json:"file,omitempty"`
+	Line   int    `json:"line,omitempty"`
+	Module string `json:"module,omitempty"`
 }
 
 // DebugMethod is a method of a [DebugMap], with all its instructions in order.
@@ -41,30 +88,78 @@ type DebugInstruction struct {
 	File   string `json:"file,omitempty"` // of the model's Python source
 	Line   int    `json:"line,omitempty"`
 	Module string `json:"module,omitempty"` // path of the nn.Module
+	// Events are those of a delegate that it runs.
+	Events []DebugEvent `json:"events,omitempty"`
 }
 
 // DebugMap returns the map of a program that is written to a file of the name.
 func (o *Output) DebugMap(file string) *DebugMap {
-	d := &DebugMap{Program: file, Handles: map[string]map[int]int{}}
+	d := &DebugMap{Program: file, Handles: map[string]map[int]Handles{}}
 	for i, plan := range o.Program.Plans {
 		m := DebugMethod{Name: plan.Name, Instructions: []DebugInstruction{}}
-		handles, known := map[int]int{}, map[string]int{}
+		handles, numbers := map[int]Handles{}, nodeNumbers{}
 		for k, in := range plan.Chains[0].Instructions {
 			from := o.Origins[i][k]
-			if from.Node != "" {
-				if known[from.Node] == 0 {
-					known[from.Node] = len(known) + 1
-				}
-				handles[k] = known[from.Node]
+			x := DebugInstruction{Op: plan.InstructionName(in), Handle: numbers.of(from.Node),
+				Node: from.Node, File: from.Loc.File, Line: from.Loc.Line, Module: from.Loc.Module}
+			if x.Handle != 0 {
+				handles[k] = Handles{x.Handle}
 			}
-			m.Instructions = append(m.Instructions, DebugInstruction{
-				Op: plan.InstructionName(in), Handle: known[from.Node], Node: from.Node,
-				File: from.Loc.File, Line: from.Loc.Line, Module: from.Loc.Module,
-			})
+			if call, ok := in.(pte.DelegateCall); ok && len(from.Events) > 0 {
+				x.Events, handles[k] = debugEvents(from, numbers)
+				d.delegate(plan, k, plan.Delegates[call.Delegate].ID, x.Events)
+			}
+			m.Instructions = append(m.Instructions, x)
 		}
 		d.Methods, d.Handles[plan.Name] = append(d.Methods, m), handles
 	}
 	return d
+}
+
+// nodeNumbers are the debug handles of a method's nodes, by their names.
+type nodeNumbers map[string]int
+
+// of returns the handle of a node, 0 for none.
+func (ns nodeNumbers) of(name string) int {
+	if name != "" && ns[name] == 0 {
+		ns[name] = len(ns) + 1
+	}
+	return ns[name]
+}
+
+// debugEvents are the events of a delegate, and the handles of all nodes in it.
+func debugEvents(from Origin, numbers nodeNumbers) (events []DebugEvent, all Handles) {
+	for _, e := range from.Events {
+		x := DebugEvent{ID: e.ID, Nodes: []DebugNode{}}
+		for _, n := range e.Nodes {
+			x.Nodes = append(x.Nodes, DebugNode{Handle: numbers.of(n.Node), Node: n.Node, Op: n.Op,
+				File: n.Loc.File, Line: n.Loc.Line, Module: n.Loc.Module})
+		}
+		events = append(events, x)
+	}
+	for _, n := range from.Inside() {
+		all = append(all, numbers.of(n.Node))
+	}
+	return events, all
+}
+
+// delegate notes what the events of the delegate that instruction k runs stand for.
+func (d *DebugMap) delegate(plan *pte.ExecutionPlan, k int, backend string, events []DebugEvent) {
+	entry := DebugDelegate{Backend: backend, Events: map[string]Handles{}}
+	for _, e := range events {
+		handles := Handles{}
+		for _, n := range e.Nodes {
+			handles = append(handles, n.Handle)
+		}
+		entry.Events[e.ID] = handles
+	}
+	if d.Delegates == nil {
+		d.Delegates = map[string]map[int]DebugDelegate{}
+	}
+	if d.Delegates[plan.Name] == nil {
+		d.Delegates[plan.Name] = map[int]DebugDelegate{}
+	}
+	d.Delegates[plan.Name][k] = entry
 }
 
 // JSON returns the map as it is in files.
@@ -113,6 +208,19 @@ func (d *DebugMap) fits(p *pte.Program) {
 	}
 }
 
+// events are the events of a delegate, as the compiler had them.
+func (d *DebugInstruction) events() (all []ir.DelegateEvent) {
+	for _, e := range d.Events {
+		x := ir.DelegateEvent{ID: e.ID}
+		for _, n := range e.Nodes {
+			x.Nodes = append(x.Nodes, ir.Origin{Node: n.Node, Op: n.Op,
+				Loc: ir.Location{File: n.File, Line: n.Line, Module: n.Module}})
+		}
+		all = append(all, x)
+	}
+	return all
+}
+
 // OriginsBeside returns what the instructions of each method stand for, those of
 // all chains in order: by the map of the program p at path, else by the program's
 // own stack traces, else nothing.
@@ -130,7 +238,7 @@ func OriginsBeside(p *pte.Program, path string) ([][]Origin, error) {
 				case debug != nil: // it has one chain
 					d := debug.Methods[i].Instructions[k]
 					o = Origin{Node: d.Node, Loc: ir.Location{File: d.File, Line: d.Line,
-						Module: d.Module}}
+						Module: d.Module}, Events: d.events()}
 				case k < len(chain.Stacktrace):
 					if f, ok := raise.Innermost(chain.Stacktrace[k]); ok {
 						o.Loc = ir.Location{File: filepath.Base(f.Filename), Line: int(f.Line),

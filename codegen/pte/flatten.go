@@ -171,7 +171,9 @@ func (f *flattener) call(it *call) {
 		f.emit(pte.DelegateCall{Delegate: d, Args: args}, it.loc)
 	}
 	at := &f.origins[len(f.origins)-1]
-	at.Node, at.Delegate = it.node, it.delegate
+	if at.Node = it.node; it.delegate != nil {
+		at.Events = it.delegate.Debug
+	}
 }
 
 func (f *flattener) branch(it *branch) {

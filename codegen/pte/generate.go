@@ -46,8 +46,22 @@ type Output struct {
 type Origin struct {
 	Node string // of the graph; "" if it stands for none
 	Loc  ir.Location
-	// Delegate is what the instruction runs, nil if it is no call of a delegate.
-	Delegate *ir.Delegate
+	// Events are what a delegate that the instruction runs reports.
+	Events []ir.DelegateEvent
+}
+
+// Inside are the nodes that a delegate has in it, each once, in the order of its events.
+func (o Origin) Inside() (nodes []ir.Origin) {
+	seen := map[ir.Origin]bool{}
+	for _, e := range o.Events {
+		for _, n := range e.Nodes {
+			if !seen[n] {
+				seen[n] = true
+				nodes = append(nodes, n)
+			}
+		}
+	}
+	return nodes
 }
 
 // Memory is a method's planned memory.

@@ -60,6 +60,9 @@ func programSteps(p *ir.Program, out *codepte.Output, works []*work) [][]Step {
 					s.macs = []sym.Expr{macs}
 				}
 			}
+			if inside := insideOf(out.Origins[i][k]); len(inside) > 0 {
+				s.From = inside
+			}
 			all[i] = append(all[i], s)
 		}
 	}
@@ -85,11 +88,23 @@ func fileSteps(p *pte.Program, path string) ([][]Step, error) {
 				}
 				s.From = []native.Origin{{Node: foreign.Of(from.Node), Op: foreign.Of(op),
 					Loc: native.LocationOf(from.Loc)}}
+				if inside := insideOf(from); len(inside) > 0 {
+					s.From = inside
+				}
 				all[i] = append(all[i], s)
 			}
 		}
 	}
 	return all, nil
+}
+
+// insideOf are the nodes in a delegate that an instruction runs.
+func insideOf(from codepte.Origin) (all []native.Origin) {
+	for _, n := range from.Inside() {
+		all = append(all, native.Origin{Node: foreign.Of(n.Node), Op: foreign.Of(n.Op),
+			Loc: native.LocationOf(n.Loc)})
+	}
+	return all
 }
 
 // locate gives the instructions of a program the places that their steps have.

@@ -113,7 +113,10 @@ func Decode(data []byte) (*Program, error) {
 			return nil, r.err
 		}
 	}
-	if len(r.data) > 0 {
+	switch {
+	case r.err != nil:
+		return nil, r.err
+	case len(r.data) > 0:
 		return nil, errors.New("something is behind its end")
 	}
 	return p, p.check()
