@@ -178,7 +178,7 @@ func (r *raiser) result(slot int32, v *ir.Value) {
 	order := r.resolveOrder(slot)
 	switch {
 	case len(order) == 0 && v.Type.Rank() == 1 && v.Type.Sizes[0].Is(1):
-		v = r.b.Op("aten.view_copy.default", v, []int64{})
+		v = r.b.Op("aten.view.default", v, []int64{})
 	case len(order) == v.Type.Rank() && channelsLast(order):
 		back := make([]int64, len(order))
 		for i, d := range order {

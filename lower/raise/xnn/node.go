@@ -53,7 +53,7 @@ var raises = map[string]func(*raiser, *xnnpack.Node) *ir.Value{
 	"XNNConcatenate4":           (*raiser).concatenate,
 	"XNNConcatenate5":           (*raiser).concatenate,
 	"XNNStaticSlice":            (*raiser).slice,
-	"XNNBatchMatrixMultiply":    operator("aten.matmul.default"),
+	"XNNBatchMatrixMultiply":    (*raiser).matmul,
 	"XNNConvTranspose2d":        (*raiser).transposedConvolution,
 	"XNNReciprocalSquareRoot":   operator("aten.rsqrt.default"),
 	"XNNLog":                    operator("aten.log.default"),
@@ -82,7 +82,7 @@ func (r *raiser) node(n *xnnpack.Node) {
 	}
 	y := raise(r, n)
 	if c := n.Clamp; c != nil && slices.Contains(limited, n.Kind.String()) {
-		y = r.limit(y, c)
+		y = r.over(y, func(y *ir.Value) *ir.Value { return r.limit(y, c) })
 	}
 	r.give(n.Outputs[0], y)
 }
@@ -104,15 +104,25 @@ func (r *raiser) limit(y *ir.Value, c *xnnpack.Clamp) *ir.Value {
 	return r.b.Op("aten.clamp.default", y, lo, hi)
 }
 
-// operator is a node that is an operator of its operands.
+// operator is a node that is an elementwise operator of its operands.
 func operator(name string) func(*raiser, *xnnpack.Node) *ir.Value {
 	return func(r *raiser, n *xnnpack.Node) *ir.Value {
-		var args []any
+		var xs []*ir.Value
 		for _, id := range n.Inputs {
-			args = append(args, r.float(id))
+			xs = append(xs, r.float(id))
 		}
-		return r.b.Op(name, args...)
+		return r.overAll(xs, func(xs []*ir.Value, _ []int64) *ir.Value {
+			var args []any
+			for _, x := range xs {
+				args = append(args, x)
+			}
+			return r.b.Op(name, args...)
+		})
 	}
+}
+
+func (r *raiser) matmul(n *xnnpack.Node) *ir.Value {
+	return r.b.Op("aten.matmul.default", r.float(n.Inputs[0]), r.float(n.Inputs[1]))
 }
 
 // same is a node that changes nothing but what is done to all results.
@@ -127,7 +137,7 @@ func (r *raiser) convert(n *xnnpack.Node) *ir.Value {
 	if !x.Type.DType.IsFloat() || !dtypeOf(to.Type).IsFloat() {
 		must.Fail("from %v to %v", x.Type, to.Type)
 	}
-	return r.cast(x, dtypeOf(to.Type))
+	return r.over(x, func(x *ir.Value) *ir.Value { return r.cast(x, dtypeOf(to.Type)) })
 }
 
 func (r *raiser) softmax(n *xnnpack.Node) *ir.Value {
@@ -135,21 +145,27 @@ func (r *raiser) softmax(n *xnnpack.Node) *ir.Value {
 }
 
 func (r *raiser) square(n *xnnpack.Node) *ir.Value {
-	return r.b.Op("aten.pow.Tensor_Scalar", r.float(n.Inputs[0]), 2)
+	return r.over(r.float(n.Inputs[0]), func(x *ir.Value) *ir.Value {
+		return r.b.Op("aten.pow.Tensor_Scalar", x, 2)
+	})
 }
 
 func (r *raiser) leaky(n *xnnpack.Node) *ir.Value {
-	return r.b.Op("aten.leaky_relu.default", r.float(n.Inputs[0]), float64(n.Float))
+	return r.over(r.float(n.Inputs[0]), func(x *ir.Value) *ir.Value {
+		return r.b.Op("aten.leaky_relu.default", x, float64(n.Float))
+	})
 }
 
 func (r *raiser) elu(n *xnnpack.Node) *ir.Value {
-	return r.b.Op("aten.elu.default", r.float(n.Inputs[0]), float64(n.Float))
+	return r.over(r.float(n.Inputs[0]), func(x *ir.Value) *ir.Value {
+		return r.b.Op("aten.elu.default", x, float64(n.Float))
+	})
 }
 
 // prelu has a weight for each index of the last dimension, or one.
 func (r *raiser) prelu(n *xnnpack.Node) *ir.Value {
 	x, w := r.float(n.Inputs[0]), r.float(n.Inputs[1])
-	w = r.b.Op("aten.view_copy.default", w, []int64{-1})
+	w = r.b.Op("aten.view.default", w, []int64{-1})
 	rank := x.Type.Rank()
 	if rank < 3 {
 		return r.b.Op("aten.prelu.default", x, w)
@@ -172,15 +188,12 @@ func (r *raiser) concatenate(n *xnnpack.Node) *ir.Value {
 	if axis >= int64(list[0].Type.Rank()) {
 		must.Fail("axis %d of %v", axis, list[0].Type)
 	}
-	return r.b.Op("aten.cat.default", list, axis)
-}
-
-// permute is the permutation of dimensions.
-func (r *raiser) permute(x *ir.Value, order []int64) *ir.Value {
-	if x.Type.Rank() != len(order) {
-		must.Fail("%v has not %d dimensions", x.Type, len(order))
-	}
-	return r.b.Op("aten.permute_copy.default", x, order)
+	return r.overAll(list, func(list []*ir.Value, order []int64) *ir.Value {
+		if order != nil {
+			axis = order[axis]
+		}
+		return r.b.Op("aten.cat.default", list, axis)
+	})
 }
 
 // members checks that a node has as many members in a list as a value has dimensions.
@@ -205,7 +218,7 @@ func (r *raiser) reshape(n *xnnpack.Node) *ir.Value {
 			size[i] = -1
 		}
 	}
-	return r.b.Op("aten.view_copy.default", r.float(n.Inputs[0]), size)
+	return r.b.Op("aten.view.default", r.float(n.Inputs[0]), size)
 }
 
 func (r *raiser) slice(n *xnnpack.Node) *ir.Value {
@@ -224,7 +237,13 @@ func (r *raiser) slice(n *xnnpack.Node) *ir.Value {
 		if known && from == 0 && to >= size {
 			continue
 		}
-		x = r.b.Op("aten.slice_copy.Tensor", x, int64(d), from, to)
+		x = r.overAll([]*ir.Value{x}, func(xs []*ir.Value, order []int64) *ir.Value {
+			at := int64(d)
+			if order != nil {
+				at = order[d]
+			}
+			return r.b.Op("aten.slice_copy.Tensor", xs[0], at, from, to)
+		})
 	}
 	return x
 }
@@ -233,9 +252,18 @@ func (r *raiser) pad(n *xnnpack.Node) *ir.Value {
 	x := r.float(n.Inputs[0])
 	before := members(n, "pre_paddings", x.Type.Rank())
 	after := members(n, "post_paddings", x.Type.Rank())
-	var pads []int64
-	for d := range slices.Backward(before) {
-		pads = append(pads, before[d], after[d])
-	}
-	return r.b.Op("aten.constant_pad_nd.default", x, pads, float64(n.Float))
+	return r.overAll([]*ir.Value{x}, func(xs []*ir.Value, order []int64) *ir.Value {
+		where := make([]int, len(before)) // the dimension of the payload that each one is
+		for i := range where {
+			where[i] = i
+		}
+		for i, d := range order {
+			where[d] = i
+		}
+		var pads []int64
+		for _, d := range slices.Backward(where) {
+			pads = append(pads, before[d], after[d])
+		}
+		return r.b.Op("aten.constant_pad_nd.default", xs[0], pads, float64(n.Float))
+	})
 }

@@ -52,6 +52,7 @@ type raiser struct {
 	constant func(*ir.Constant) *ir.Value
 	made     map[uint32]*tensor
 	floats   map[uint32]*ir.Value // of made, dequantized
+	moved    map[*ir.Value]moved
 }
 
 // tensor is what a value of the payload is in the graph.
@@ -69,7 +70,8 @@ type tensor struct {
 // Constant makes a constant of the graph.
 func (p *Part) Raise(b *ops.Builder, constant func(*ir.Constant) *ir.Value,
 	args []*ir.Value) ([]*ir.Value, error) {
-	r := &raiser{p, b, constant, map[uint32]*tensor{}, map[uint32]*ir.Value{}}
+	r := &raiser{p, b, constant, map[uint32]*tensor{}, map[uint32]*ir.Value{},
+		map[*ir.Value]moved{}}
 	outs := make([]*ir.Value, len(args))
 	err := must.Try(func() {
 		for i := range p.graph.Values {
@@ -123,7 +125,7 @@ func (r *raiser) enter(v *xnnpack.Value, args []*ir.Value) {
 // shaped gives a number without dimensions one, where payloads say so.
 func (r *raiser) shaped(x *ir.Value, rank int) *ir.Value {
 	if x.Type.Rank() == 0 && rank == 1 {
-		return r.b.Op("aten.view_copy.default", x, []int64{1})
+		return r.b.Op("aten.view.default", x, []int64{1})
 	}
 	return x
 }

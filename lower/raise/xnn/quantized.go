@@ -39,8 +39,10 @@ func (r *raiser) dequantize(t *tensor) *ir.Value {
 	d := t.ir.Type.DType
 	switch q := t.Quant.(type) {
 	case xnnpack.PerTensor:
-		return r.b.Op("quantized_decomposed.dequantize_per_tensor.default", t.ir,
-			float64(q.Scale), int64(q.ZeroPoint), lo, hi, d)
+		return r.over(t.ir, func(x *ir.Value) *ir.Value {
+			return r.b.Op("quantized_decomposed.dequantize_per_tensor.default", x,
+				float64(q.Scale), int64(q.ZeroPoint), lo, hi, d)
+		})
 	case xnnpack.PerChannel:
 		return r.b.Op("quantized_decomposed.dequantize_per_channel.default", t.ir,
 			r.scales(q.Scales, t.Dims[q.Dim]), r.zeros(int64(t.Dims[q.Dim])), int64(q.Dim), lo, hi, d)
@@ -51,7 +53,7 @@ func (r *raiser) dequantize(t *tensor) *ir.Value {
 	v := r.b.Op("quantized_decomposed.dequantize_per_token.default", t.rows, t.scale, t.zero,
 		lo, hi, d, ir.Float32)
 	if v.Type.Rank() != t.ir.Type.Rank() {
-		v = r.b.Op("aten.view_copy.default", v, t.ir.Type.Sizes)
+		v = r.b.Op("aten.view.default", v, t.ir.Type.Sizes)
 	}
 	return v
 }
@@ -142,8 +144,10 @@ func (r *raiser) give(id uint32, x *ir.Value) {
 			must.Fail("its result is %v", v.Type)
 		}
 		lo, hi := rangeOf(v.Type)
-		t.ir = r.b.Op("quantized_decomposed.quantize_per_tensor.default", x, float64(q.Scale),
-			int64(q.ZeroPoint), lo, hi, dtypeOf(v.Type))
+		t.ir = r.over(x, func(x *ir.Value) *ir.Value {
+			return r.b.Op("quantized_decomposed.quantize_per_tensor.default", x, float64(q.Scale),
+				int64(q.ZeroPoint), lo, hi, dtypeOf(v.Type))
+		})
 	case xnnpack.PerToken:
 		t = r.quantizeRows(v, x)
 	default:
@@ -164,7 +168,7 @@ func (r *raiser) quantizeRows(v *xnnpack.Value, x *ir.Value) *tensor {
 	if k := int(v.Quant.(xnnpack.PerToken).NonBatch); k > 1 {
 		n := x.Type.Rank() - k
 		flat := append(append([]sym.Expr(nil), x.Type.Sizes[:n]...), sym.Mul(x.Type.Sizes[n:]...))
-		rows = b.Op("aten.view_copy.default", x, flat)
+		rows = b.Op("aten.view.default", x, flat)
 	}
 	const least, most = math.MinInt8, math.MaxInt8
 	lo := b.Op("aten.clamp.default", b.Op("aten.amin.default", rows, []int64{-1}, true), nil, 0.0)
@@ -186,7 +190,7 @@ func (r *raiser) quantizeRows(v *xnnpack.Value, x *ir.Value) *tensor {
 		scale: b.Op("aten.reciprocal.default", steps)}
 	t.ir = t.rows
 	if rows != x {
-		t.ir = b.Op("aten.view_copy.default", t.rows, x.Type.Sizes)
+		t.ir = b.Op("aten.view.default", t.rows, x.Type.Sizes)
 	}
 	return t
 }

@@ -149,9 +149,9 @@ func (r *raiser) transposedConvolution(n *xnnpack.Node) *ir.Value {
 	if groups == 1 {
 		f = r.permute(f, []int64{3, 0, 1, 2})
 	} else {
-		f = r.b.Op("aten.view_copy.default", f, []int64{groups, out, w.kernel[0], w.kernel[1], in})
+		f = r.b.Op("aten.view.default", f, []int64{groups, out, w.kernel[0], w.kernel[1], in})
 		f = r.permute(f, []int64{0, 4, 1, 2, 3})
-		f = r.b.Op("aten.view_copy.default", f, []int64{groups * in, out, w.kernel[0], w.kernel[1]})
+		f = r.b.Op("aten.view.default", f, []int64{groups * in, out, w.kernel[0], w.kernel[1]})
 	}
 	pads, ok := w.before()
 	if !ok {
@@ -227,10 +227,10 @@ func (r *raiser) argMaxPool(n *xnnpack.Node) {
 	h, w := sym.FloorDiv(s[1], sym.Int(kernel[0])), sym.FloorDiv(s[2], sym.Int(kernel[1]))
 	x = r.b.Op("aten.slice_copy.Tensor", x, 1, 0, sym.Mul(h, sym.Int(kernel[0])))
 	x = r.b.Op("aten.slice_copy.Tensor", x, 2, 0, sym.Mul(w, sym.Int(kernel[1])))
-	x = r.b.Op("aten.view_copy.default", x, []sym.Expr{s[0], h, sym.Int(kernel[0]), w,
+	x = r.b.Op("aten.view.default", x, []sym.Expr{s[0], h, sym.Int(kernel[0]), w,
 		sym.Int(kernel[1]), s[3]})
 	x = r.b.Op("aten.permute_copy.default", x, []int64{0, 1, 3, 5, 2, 4})
-	x = r.b.Op("aten.view_copy.default", x, []sym.Expr{s[0], h, w, s[3],
+	x = r.b.Op("aten.view.default", x, []sym.Expr{s[0], h, w, s[3],
 		sym.Int(kernel[0] * kernel[1])})
 	outs := r.b.Ops("aten.max.dim", x, -1)
 	r.give(n.Outputs[0], outs[0])
