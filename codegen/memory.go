@@ -18,6 +18,9 @@ func MayOverlap(a, b *native.Buffer) bool {
 	if ra.Storage != native.Arena || rb.Storage != native.Arena {
 		return false
 	}
+	if ra.Bank != rb.Bank {
+		return false
+	}
 	alo, ahi := arenaBytes(a)
 	blo, bhi := arenaBytes(b)
 	return alo < bhi && blo < ahi
@@ -38,7 +41,7 @@ func SameMemory(a, b *native.Buffer) bool {
 	x, xok := start(a).Const()
 	y, yok := start(b).Const()
 	size := int64(a.DType.Size())
-	return xok && yok && ra.Offset+x*size == rb.Offset+y*size
+	return xok && yok && ra.Bank == rb.Bank && ra.Offset+x*size == rb.Offset+y*size
 }
 
 // start returns where b starts in its root, in elements.
@@ -71,10 +74,24 @@ func ArenaSize(m *native.Method) int64 {
 // ArenaBytes returns the bytes of arena that the methods need, which they use one after
 // the other.
 func ArenaBytes(p *native.Program) (size int64) {
-	for _, m := range p.Methods {
-		size = max(size, ArenaSize(m))
+	for _, n := range BankBytes(p) {
+		size += n
 	}
 	return size
+}
+
+// BankBytes returns what the methods need of each bank; of the arena if it is not divided.
+func BankBytes(p *native.Program) []int64 {
+	sizes := make([]int64, max(1, len(p.Banks)))
+	for _, m := range p.Methods {
+		if m.Plan == nil {
+			continue
+		}
+		for k, mem := range m.Plan.Memories {
+			sizes[k] = max(sizes[k], mem.Size)
+		}
+	}
+	return sizes
 }
 
 // ArenaAlign returns what the arenas of all methods must be aligned to, at

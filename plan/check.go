@@ -9,6 +9,7 @@ import (
 
 // Check reports everything that is wrong with a plan for p, nil if nothing is:
 //
+//   - every memory fits into its bank;
 //   - every placed buffer is inside its memory and aligned, every view at its
 //     place inside its root;
 //   - buffers that one step touches do not overlap, unless the step has a Share
@@ -92,6 +93,9 @@ func (c *checker) placement() {
 	for m, mem := range pl.Memories {
 		if mem.Size < 0 || mem.Align < 1 || mem.Align&(mem.Align-1) != 0 {
 			c.fault("memory %d: bad size %d or alignment %d", m, mem.Size, mem.Align)
+		}
+		if p.Banks != nil && (m >= len(p.Banks) || mem.Size > p.Banks[m].Size) {
+			c.fault("memory %d takes %d bytes, which no bank has", m, mem.Size)
 		}
 	}
 	for i := range p.Buffers {

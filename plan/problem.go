@@ -68,6 +68,9 @@ type Buffer struct {
 	// Memory is the bank the buffer lies in. Offsets count from the start of
 	// its bank, and buffers of different banks never meet.
 	Memory int
+
+	// Traffic is how many bytes are read and written of it while the program runs, for Spread.
+	Traffic int64
 }
 
 // Share permits the call at Step to write Dst over Src: Dst may start at the
@@ -89,6 +92,9 @@ type Problem struct {
 	Buffers []Buffer
 	Shares  []Share
 	Regions []Region
+	// Banks are the memories that there are, the fastest first; nil: as many as buffers name,
+	// without limits.
+	Banks []Bank
 }
 
 // Root returns the buffer that owns the memory of id and how many bytes into

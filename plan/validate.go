@@ -20,6 +20,14 @@ func (p *Problem) Validate() error {
 	if err := validateRegions(p.Regions); err != nil {
 		return err
 	}
+	if len(p.Banks) > maxMemories {
+		return fmt.Errorf("plan: %d banks are more than %d", len(p.Banks), maxMemories)
+	}
+	for _, b := range p.Banks {
+		if b.Size < 0 {
+			return fmt.Errorf("plan: bank %s has negative size %d", b.Name, b.Size)
+		}
+	}
 	regions := p.regions()
 	if n := regions[0].Last; n >= maxSteps {
 		return fmt.Errorf("plan: %d is beyond the highest step allowed, %d", n, maxSteps-1)
@@ -75,6 +83,9 @@ func (p *Problem) validateBuffer(id BufferID) error {
 	case b.Memory < 0 || b.Memory >= maxMemories:
 		return fmt.Errorf("plan: %s: memory %d is not in 0..%d", p.label(id), b.Memory,
 			maxMemories-1)
+	case p.Banks != nil && b.Alias == nil && b.Memory >= len(p.Banks):
+		return fmt.Errorf("plan: %s: memory %d is none of %d banks", p.label(id), b.Memory,
+			len(p.Banks))
 	case b.Alias != nil && !p.validID(b.Alias.Of):
 		return fmt.Errorf("plan: %s: view of unknown buffer %d", p.label(id), b.Alias.Of)
 	}

@@ -48,6 +48,9 @@ func Generate(p *native.Program, opt Options) (_ *codegen.Package, err error) {
 	if err := opt.CheckSections(); err != nil {
 		return nil, err
 	}
+	if err := checkBanks(p); err != nil {
+		return nil, err
+	}
 	p, probes := opt.Begin(p)
 	g := &gen{
 		p: p, opt: opt, prefix: opt.Name, upper: strings.ToUpper(opt.Name),
@@ -149,7 +152,8 @@ func (g *gen) run() {
 // called.
 func (g *gen) ownNames() []string {
 	var names []string
-	for w := range strings.FieldsSeq("status state reset rows_begin probe parallel_for delegates delegates_init") {
+	for w := range strings.FieldsSeq(
+		"status state arenas reset rows_begin probe parallel_for delegates delegates_init") {
 		names = append(names, g.prefix+"_"+w)
 	}
 	for w := range strings.FieldsSeq(
@@ -157,6 +161,9 @@ func (g *gen) ownNames() []string {
 		WEIGHTS_SECTION CODE_SECTION TABLES_SECTION THREADS
 		OK ERR_ARGUMENT ERR_SHAPE ERR_ASSERT ERR_INDEX ERR_OPERATOR ERR_DELEGATE DELEGATE_H DELEGATES WEAK MORE INF NAN INF_F64 NAN_F64`) {
 		names = append(names, g.upper+"_"+w)
+	}
+	for k := range g.p.Banks {
+		names = append(names, g.bankMacro(k))
 	}
 	return names
 }

@@ -79,11 +79,12 @@ func (b *body) declare(bufs []*native.Buffer) {
 		var value string
 		var of []string // the names in it
 		if buf.Root == nil {
-			value = fmt.Sprintf("(%s *)(%s + %d)", t, arenaBase, buf.Offset)
+			base := b.base(buf.Bank)
+			value = fmt.Sprintf("(%s *)(%s + %d)", t, base, buf.Offset)
 			if buf.Offset == 0 {
-				value = fmt.Sprintf("(%s *)%s", t, arenaBase)
+				value = fmt.Sprintf("(%s *)%s", t, base)
 			}
-			of = []string{arenaBase}
+			of = []string{base}
 		} else {
 			mark := len(b.names)
 			value = b.view(buf).s
@@ -106,7 +107,11 @@ func (b *body) declare(bufs []*native.Buffer) {
 // planText says of a buffer in the arena what it holds, where it lies, and from which layer
 // to which: the most of that for which a line has room.
 func (b *body) planText(buf *native.Buffer, name string) string {
-	place := fmt.Sprintf("%d bytes at %d", buf.MaxLen*int64(buf.DType.Size()), buf.Offset)
+	bank := ""
+	if b.g.p.Banks != nil {
+		bank = b.g.p.Banks[buf.Bank].Name + " "
+	}
+	place := fmt.Sprintf("%d bytes at %s%d", buf.MaxLen*int64(buf.DType.Size()), bank, buf.Offset)
 	if _, fixed := buf.Len.Const(); !fixed {
 		place = "at most " + place
 	}
@@ -285,8 +290,8 @@ func (b *body) statement(s native.Stmt) {
 		}
 		b.guard(negated(b.expr(s.Cond)), status)
 	case *native.Poison:
-		b.use(arenaBase)
-		b.w.line("%s(%s + %d, %du);", b.g.helper("poison"), arenaBase, s.Buf.Offset,
+		b.use(b.base(s.Buf.Bank))
+		b.w.line("%s(%s + %d, %du);", b.g.helper("poison"), b.base(s.Buf.Bank), s.Buf.Offset,
 			s.Buf.MaxLen*int64(s.Buf.DType.Size()))
 	default:
 		must.Fail("C output has no statement %T", s)

@@ -49,14 +49,6 @@ func (g *gen) banner(file string) string {
 		foreign.Of(g.opt.Generator).Comment(), g.p.Source.Comment())
 }
 
-func (g *gen) arenaSize() int64 {
-	size := int64(0)
-	for _, m := range g.methods {
-		size = max(size, m.arena)
-	}
-	return size
-}
-
 // headerTop is how a header begins, behind its notes.
 const headerTop = `#ifndef %[1]s_H
 #define %[1]s_H
@@ -69,7 +61,7 @@ const headerTop = `#ifndef %[1]s_H
 extern "C" {
 #endif
 
-#define %[1]s_ARENA_SIZE %[3]du /* bytes; %[7]s */
+%[3]s
 #define %[1]s_ARENA_ALIGN %[4]du
 #define %[1]s_WEIGHTS_SIZE %[5]du
 
@@ -92,10 +84,11 @@ func (g *gen) header() string {
 	if g.byRows() {
 		survive = "they must survive until all rows of an input have come"
 	}
-	w.raw(fmt.Sprintf(headerTop, g.upper, g.prefix, g.arenaSize(), codegen.ArenaAlign(g.p),
-		g.weightBytes(), g.statusText(), survive))
+	w.raw(fmt.Sprintf(headerTop, g.upper, g.prefix, g.arenaMacros(survive), codegen.ArenaAlign(g.p),
+		g.weightBytes(), g.statusText()))
 	g.weightContract(w)
 	g.delegateContract(w)
+	g.arenasStruct(w)
 	if len(g.fields) > 0 {
 		w.blank()
 		g.stateStruct(w)
@@ -246,9 +239,7 @@ func (g *gen) methodDoc(w *writer, m *method) {
 		rows = append(rows, row{stateParam, "both what is remembered between calls"})
 	}
 	if m.arena > 0 {
-		rows = append(rows,
-			row{arenaParam, fmt.Sprintf("%s_ARENA_SIZE bytes, aligned to %s_ARENA_ALIGN",
-				g.upper, g.upper)})
+		rows = append(rows, g.arenaRow())
 	}
 	width := 0
 	for _, r := range rows {

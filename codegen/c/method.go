@@ -61,9 +61,7 @@ func (g *gen) method(m *method) {
 	b.checkArguments()
 	b.bindSizes()
 	if b.usesArena() {
-		b.declared(arenaBase, func() {
-			b.w.line("char *const %s = (char *)%s;", arenaBase, arenaParam)
-		})
+		b.declareArenas()
 		b.fresh = false
 	}
 	if codegen.Divided(m.Body) {
@@ -146,9 +144,10 @@ func (b *body) checkArguments() {
 	var tested []param
 	for _, p := range b.g.params(b.m) {
 		switch {
-		case p.name == arenaParam:
-			tests = append(tests, b.misaligned(p, b.g.upper+"_ARENA_ALIGN"))
-			tested = append(tested, p)
+		case p.name == arenaParam || p.name == arenasParam:
+			for _, t := range b.arenaTests(p) {
+				tests, tested = append(tests, t), append(tested, p)
+			}
 		case p.elem > 0:
 			tests = append(tests, b.misaligned(p, strconv.Itoa(p.elem)))
 			tested = append(tested, p)
@@ -305,11 +304,11 @@ func (b *body) give(typ, name string) { b.given = append(b.given, parameter{typ:
 // giveParams makes the parameters of the method known to sections.
 func (b *body) giveParams() {
 	for _, p := range b.g.params(b.m) {
-		if p.name != arenaParam {
+		if p.name != arenaParam && p.name != arenasParam {
 			b.give(strings.TrimSuffix(p.decl, p.name), p.name)
 		}
 	}
-	b.give("char *", arenaBase)
+	b.giveArenas()
 }
 
 // shareNumbers makes members of a struct of the numbers that the method reads at

@@ -39,8 +39,6 @@ type method struct {
 const (
 	sizesParam = "sizes"
 	stateParam = "state"
-	arenaParam = "arena"
-	arenaBase  = "mem" // the arena as bytes
 )
 
 // signatures names the methods and their parameters.
@@ -55,7 +53,10 @@ func (g *gen) signatures() {
 			Method: nm, binding: binding, name: g.names.Take(g.prefix + "_" + word),
 			scope: codegen.NewScope(g.locals), arena: codegen.ArenaSize(nm),
 		}
-		m.scope.Reserve(sizesParam, stateParam, arenaParam, arenaBase, rowsParam)
+		m.scope.Reserve(sizesParam, stateParam, arenaParam, arenasParam, arenaBase, rowsParam)
+		for _, b := range g.p.Banks {
+			m.scope.Reserve(arenaBase + "_" + b.Name)
+		}
 		for _, p := range codegen.Ports(nm) {
 			name := ""
 			if isPassed(p, binding) {
@@ -75,7 +76,9 @@ func (g *gen) signatures() {
 				case native.State:
 					m.state = true
 				case native.Arena: // buffers without elements have a place too
-					m.arena = max(m.arena, 1)
+					if g.p.Banks == nil {
+						m.arena = max(m.arena, 1)
+					}
 				}
 			}
 		})
@@ -154,7 +157,7 @@ func (g *gen) params(m *method) []param {
 			elem: g.stateAlign()})
 	}
 	if m.arena > 0 {
-		out = append(out, param{decl: "void *" + arenaParam, name: arenaParam})
+		out = append(out, g.arenaParameter())
 	}
 	return out
 }

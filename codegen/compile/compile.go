@@ -39,6 +39,9 @@ type Options struct {
 	Generator string
 	Optimize  string // "speed" or "size"; "" is size for MCU targets, else speed
 	Planner   plan.Planner
+	// Banks, if not nil, are the memories that the arena of C is divided into, the fastest
+	// first.
+	Banks []plan.Bank
 	// Requantize is the arithmetic with which C and Go bring sums of quantized networks to a
 	// scale: "float" or "fixed"; "" is fixed for targets without floats in hardware.
 	Requantize string
@@ -166,11 +169,16 @@ func Native(p *ir.Program, opt Options) (_ *native.Program, err error) {
 	defer opt.ended(&err)
 	defer internal(p, &err)
 	defer must.Catch(&err)
-	target := opt.target(opt.native())
+	l := opt.native()
+	target := opt.target(l)
+	if opt.Banks != nil && !l.Placed {
+		must.Fail("an arena divided into banks is for C, not for %s", l.Name)
+	}
 	opt.checkLibrary(p)
 	arithmetic := opt.arithmetic(p, target.Machine)
 	must.Check(Lower(p, opt))
-	nopt := native.Options{Table: must.Get(ops.Of(p)), Planner: opt.planner(), Poison: opt.Poison,
+	nopt := native.Options{Table: must.Get(ops.Of(p)), Planner: opt.planner(), Banks: opt.Banks,
+		Poison:  opt.Poison,
 		Patches: opt.Patches, Rows: opt.Rows, Checked: opt.Checked, Done: opt.done(), Target: target}
 	if !opt.Untuned {
 		nopt.Kernels = append(opt.library(), tuned.Standard()...)

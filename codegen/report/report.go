@@ -34,9 +34,42 @@ type Report struct {
 	Code     int64    `json:"code"`
 	Measured bool     `json:"code_measured"`
 	Arena    int64    `json:"arena"`
+	Banks    []Bank   `json:"banks,omitempty"` // of a divided arena
 	State    int64    `json:"state"`
 	Ports    int64    `json:"inputs_and_outputs"` // the caller's tensors
 	Methods  []Method `json:"methods"`
+}
+
+// Bank is a memory that a part of the arena is in.
+type Bank struct {
+	Name string `json:"name"`
+	Size int64  `json:"size"` // that there is
+	Used int64  `json:"used"`
+	// Moved is an estimate of the bytes that a call of each method reads and writes there.
+	Moved int64 `json:"moved_estimate"`
+}
+
+// banks tells what is in the banks of p.
+func banks(p *native.Program) []Bank {
+	if p.Banks == nil {
+		return nil
+	}
+	used := codegen.BankBytes(p)
+	list := make([]Bank, len(p.Banks))
+	for k, b := range p.Banks {
+		list[k] = Bank{Name: b.Name, Size: b.Size, Used: used[k]}
+	}
+	for _, m := range p.Methods {
+		if m.Problem == nil {
+			continue
+		}
+		for i := range m.Problem.Buffers {
+			if b := &m.Problem.Buffers[i]; b.Alias == nil {
+				list[b.Memory].Moved += b.Traffic
+			}
+		}
+	}
+	return list
 }
 
 // Method is what a method takes.
@@ -85,7 +118,7 @@ func New(p Program) (_ *Report, err error) {
 	np := p.Native
 	r := &Report{Version: 1, Model: np.Source.Terminal(), Language: p.Language.Name,
 		Target: p.Target.Machine.Name, Optimize: "size", Weights: codegen.LayOut(np).Size,
-		Arena: codegen.ArenaBytes(np)}
+		Arena: codegen.ArenaBytes(np), Banks: banks(np)}
 	if p.Target.Speed {
 		r.Optimize = "speed"
 	}

@@ -53,6 +53,11 @@ func (r *Report) Text(to io.Writer) error {
 		fmt.Fprint(to, estimated)
 	}
 	fmt.Fprint(to, notes)
+	if r.Banks != nil {
+		if err := r.bankTable(to); err != nil {
+			return err
+		}
+	}
 	for i := range r.Methods {
 		m := &r.Methods[i]
 		fmt.Fprintf(to, "\nmethod %s: arena %d (no plan takes less than %d), MACs %d, instructions %s\n\n",
@@ -66,6 +71,22 @@ func (r *Report) Text(to io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// bankTable tells what is in which memory, and what it is used for most.
+func (r *Report) bankTable(to io.Writer) error {
+	all := int64(0)
+	for _, b := range r.Banks {
+		all += b.Moved
+	}
+	fmt.Fprintln(to, "\nArena in banks; bytes read and written in a call are estimated:")
+	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "used\tof\tmoved\t%\t  bank")
+	for _, b := range r.Banks {
+		fmt.Fprintf(w, "%d\t%d\t%d\t%.1f\t  %s\n", b.Used, b.Size, b.Moved,
+			100*float64(b.Moved)/float64(max(all, 1)), b.Name)
+	}
+	return w.Flush()
 }
 
 // What the numbers are.

@@ -17,6 +17,13 @@ type Model struct {
 	Method string // "forward"
 	Args   []Arg  // in the order of the C declaration
 	Rows   int    // if not 0, of the input: the function is called with each of them
+	Banks  []Bank // in which the arena is; none: it is one
+}
+
+// Bank is a memory with an arena of its own.
+type Bank struct {
+	Name    string // as in PREFIX_arenas
+	Section string // that the linker script places; "" is that of all variables
 }
 
 // Arg is one argument of the function.
@@ -37,7 +44,7 @@ const (
 	Value  Role = "value"  // the next of Run.Values
 	Dims   Role = "dims"   // pointer to a PREFIX_METHOD_sizes of value Run.Dims
 	State  Role = "state"  // pointer to the PREFIX_state that all runs share
-	Arena  Role = "arena"  // PREFIX_ARENA_SIZE bytes, filled with junk before each run
+	Arena  Role = "arena"  // PREFIX_ARENA_SIZE bytes, filled with junk before each run; or the PREFIX_arenas of Model.Banks
 )
 
 // RunInput is one call of the function.
@@ -63,7 +70,9 @@ func (m Model) Harness(runs []RunInput) (string, error) {
 	data := harnessData{Model: m, Upper: strings.ToUpper(m.Prefix)}
 	for _, arg := range m.Args {
 		data.HasState = data.HasState || arg.Role == State
-		data.HasArena = data.HasArena || arg.Role == Arena
+		if arg.Role == Arena {
+			data.Arenas = m.arenas()
+		}
 		if arg.Role == Output {
 			data.Outputs = append(data.Outputs, arg.Bytes)
 		}
@@ -87,10 +96,26 @@ func (m Model) Harness(runs []RunInput) (string, error) {
 // harnessData is what the template sees.
 type harnessData struct {
 	Model
-	Upper              string
-	HasState, HasArena bool
-	Outputs            []int // bytes of each output buffer
-	Runs               []harnessRun
+	Upper    string
+	HasState bool
+	Arenas   []harnessArena
+	Outputs  []int // bytes of each output buffer
+	Runs     []harnessRun
+}
+
+// harnessArena is a variable, whose size a macro has.
+type harnessArena struct{ Name, Member, Macro, Section string }
+
+func (m Model) arenas() (list []harnessArena) {
+	upper := strings.ToUpper(m.Prefix)
+	for _, b := range m.Banks {
+		list = append(list, harnessArena{"arena_" + b.Name, b.Name,
+			upper + "_ARENA_" + strings.ToUpper(b.Name) + "_SIZE", b.Section})
+	}
+	if list == nil {
+		list = []harnessArena{{Name: "arena", Macro: upper + "_ARENA_SIZE"}}
+	}
+	return list
 }
 
 type harnessRun struct {
@@ -164,7 +189,9 @@ func (m Model) call(index int, run RunInput) (harnessRun, error) {
 		case State:
 			expr = "&state"
 		case Arena:
-			expr = "arena"
+			if expr = "arena"; m.Banks != nil {
+				expr = "&arenas"
+			}
 		default:
 			return call, fmt.Errorf("unknown role %q", arg.Role)
 		}

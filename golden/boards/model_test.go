@@ -43,6 +43,7 @@ type generated struct {
 	sections map[codegen.SectionKind]string
 	rows     bool // the input comes by rows
 	stream   *lower.StreamOptions
+	banks    []plan.Bank
 	sources  []string // files to compile
 	entry    string   // the function
 	model    baremetal.Model
@@ -116,7 +117,7 @@ func (g *generated) generate(t *testing.T, target toolchain.Target) {
 func (g *generated) options(target toolchain.Target) compile.Options {
 	return compile.Options{Name: g.name, Lang: "c", Target: target.Name,
 		Optimize: g.optimize, Recipe: g.recipe, Weights: g.form, Sections: g.sections,
-		Rows: g.rows, Stream: g.stream}
+		Rows: g.rows, Stream: g.stream, Banks: g.banks}
 }
 
 // lower builds the native form of the case's first model file.
@@ -170,8 +171,17 @@ func (g *generated) describe(np *native.Program, header string) {
 	if strings.Contains(header, g.name+"_state *state") {
 		add(baremetal.State, 0)
 	}
-	if strings.Contains(header, "void *arena") {
+	if strings.Contains(header, "void *arena") || strings.Contains(header, "_arenas *arenas") {
 		add(baremetal.Arena, 0)
+	}
+	for k, n := range codegen.BankBytes(np) {
+		if n > 0 && np.Banks != nil {
+			bank := baremetal.Bank{Name: np.Banks[k].Name}
+			if bank.Name == "dtcm" {
+				bank.Section = ".dtcm"
+			}
+			g.model.Banks = append(g.model.Banks, bank)
+		}
 	}
 }
 

@@ -81,15 +81,15 @@ void %[1]s_parallel_for(void (*body)(void *arguments, int32_t part), void *argum
 	return files, err
 }
 
-// arena is the bytes of arena that the header asks for.
-func (p *pack) arena() int64 {
-	m := regexp.MustCompile(`(?m)^#define ` + regexp.QuoteMeta(strings.ToUpper(p.name)) +
-		`_ARENA_SIZE (\d+)u`).FindStringSubmatch(p.header)
-	if m == nil {
-		return 0
+// arena is the bytes of arena that the header asks for, in all banks.
+func (p *pack) arena() (sum int64) {
+	macros := regexp.MustCompile(`(?m)^#define ` + regexp.QuoteMeta(strings.ToUpper(p.name)) +
+		`_ARENA_(?:\w+_)?SIZE (\d+)u`)
+	for _, m := range macros.FindAllStringSubmatch(p.header, -1) {
+		n, _ := strconv.ParseInt(m[1], 10, 64)
+		sum += n
 	}
-	n, _ := strconv.ParseInt(m[1], 10, 64)
-	return n
+	return sum
 }
 
 // stateOf returns the bytes of the state struct, as the application's object has it.

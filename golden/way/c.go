@@ -310,7 +310,18 @@ func (u *unit) cGlue(api *cAPI, method int, blocks *cBlocks) (string, error) {
 			args = append(args, "&sizes")
 		case c.base == u.name+"_state":
 			args = append(args, "&state")
+		case c.base == u.name+"_arenas":
+			before = append(before, c.base+" arenas;")
+			upper := strings.ToUpper(u.name)
+			for i, bank := range api.banks {
+				before = append(before, fmt.Sprintf("arenas.%s = runner_arena(%du, %s_ARENA_%s_SIZE, %s_ARENA_ALIGN);",
+					bank.name, i, upper, strings.ToUpper(bank.name), upper))
+			}
+			args = append(args, "&arenas")
 		case c.base == "void" && c.pointer:
+			before = append(before, fmt.Sprintf(
+				"void *arena = runner_arena(0u, %[1]s_ARENA_SIZE, %[1]s_ARENA_ALIGN);",
+				strings.ToUpper(u.name)))
 			args = append(args, "arena")
 		default:
 			return "", fmt.Errorf("parameter %q is unknown", c.text)
@@ -352,13 +363,11 @@ func (u *unit) cGlueText(api *cAPI, method int, before []string, call string,
 	line := func(format string, a ...any) { fmt.Fprintf(&b, format+"\n", a...) }
 	line("\nint call_%s_%d(void **args, int reset, runner_clock *clock, uint64_t *took)\n{",
 		u.name, method)
-	upper := strings.ToUpper(u.name)
-	line("\tvoid *arena = runner_arena(%s_ARENA_SIZE, %s_ARENA_ALIGN);", upper, upper)
 	line("\t%s_status status;\n\tuint64_t start;", u.name)
 	for _, s := range before {
 		line("\t%s", s)
 	}
-	line("\t(void)args, (void)arena, (void)reset;")
+	line("\t(void)args, (void)reset;")
 	if api.reset {
 		line("\tif (reset) {\n\t\t%s_reset(&state);\n\t}", u.name)
 	}

@@ -12,6 +12,7 @@ type cAPI struct {
 	name   string // of the function
 	params []cParam
 	sizes  []cParam // members of its sizes struct
+	banks  []cParam // members of its arenas struct
 	reset  bool
 }
 
@@ -45,27 +46,37 @@ func readCHeader(text, prefix string, method int) (*cAPI, error) {
 			api.params = append(api.params, p)
 		}
 	}
+	var err error
+	if api.sizes, err = api.members(text, name+"_sizes"); err == nil {
+		api.banks, err = api.members(text, prefix+"_arenas")
+	}
+	return api, err
+}
+
+// members reads those of the struct whose name begins so that a parameter points to, nil if
+// none does.
+func (api *cAPI) members(text, begins string) (list []cParam, err error) {
 	i := slices.IndexFunc(api.params, func(p cParam) bool {
-		return strings.HasPrefix(p.base, name+"_sizes")
+		return strings.HasPrefix(p.base, begins)
 	})
 	if i < 0 {
-		return api, nil
+		return nil, nil
 	}
-	members := regexp.MustCompile(`typedef\s+struct\s*\{([^}]*)\}\s*` + api.params[i].base +
+	found := regexp.MustCompile(`typedef\s+struct\s*\{([^}]*)\}\s*` + api.params[i].base +
 		`\s*;`).FindStringSubmatch(text)
-	if members == nil {
+	if found == nil {
 		return nil, fmt.Errorf("the generated header does not declare %s", api.params[i].base)
 	}
-	for part := range strings.SplitSeq(members[1], ";") {
+	for part := range strings.SplitSeq(found[1], ";") {
 		if part = strings.TrimSpace(part); part != "" {
 			p, err := parseCParam(part)
 			if err != nil {
 				return nil, err
 			}
-			api.sizes = append(api.sizes, p)
+			list = append(list, p)
 		}
 	}
-	return api, nil
+	return list, nil
 }
 
 func parseCParam(text string) (cParam, error) {

@@ -77,6 +77,39 @@ func WorkWith(f *loop.Func, values map[*sym.Symbol]sym.Expr) float64 {
 	})
 }
 
+// Moved counts the elements that a call of f, which gives its symbols values, loads and
+// stores of each buffer.
+func Moved(f *loop.Func, values map[*sym.Symbol]sym.Expr) []float64 {
+	list := make([]float64, len(f.Bufs))
+	var count func(body []loop.Stmt, times float64)
+	count = func(body []loop.Stmt, times float64) {
+		for _, st := range body {
+			loop.Exprs(st, func(e *expr.Expr) {
+				expr.Walk(e, func(e *expr.Expr) {
+					if e.Op == expr.OpLoad {
+						list[e.Buf] += times
+					}
+				})
+			})
+			inner := times
+			switch st := st.(type) {
+			case *loop.For:
+				inner *= expr.Count(st.Extent.Subst(func(s *sym.Symbol) (sym.Expr, bool) {
+					e, ok := values[s]
+					return e, ok
+				}))
+			case *loop.Store:
+				list[st.Buf] += times
+			}
+			for _, b := range loop.Blocks(st) {
+				count(b, inner)
+			}
+		}
+	}
+	count(f.Body, 1)
+	return list
+}
+
 func work(body []loop.Stmt, at func(sym.Expr) sym.Expr) float64 {
 	sum := 0.0
 	for _, st := range body {

@@ -14,6 +14,7 @@ import (
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/kernels/tuned"
+	"github.com/etgen/etgen/plan"
 )
 
 // Build turns a program in the Backend dialect (functional, every node in the
@@ -34,19 +35,32 @@ func Build(p *ir.Program, opt Options) (made *Program, err error) {
 		}
 		return made, err
 	}
-	whole := build(p, opt, known)
-	if !opt.scarce() || !whole.convolves {
-		return whole, nil
+	var whole *Program
+	whole, err = fitting(p, opt, known)
+	if !opt.scarce() || whole != nil && !whole.convolves {
+		return whole, err
 	}
 	opt.sparing = true
+	if err != nil { // less memory may do
+		return build(p, opt, known), nil
+	}
 	if spare := build(p, opt, known); opt.Patches > 0 || worthSparing(whole, spare) {
 		return spare, nil
 	}
 	return whole, nil
 }
 
+// fitting builds the program. The error is that it does not fit into the banks.
+func fitting(p *ir.Program, opt Options, known bindings) (made *Program, err error) {
+	err = must.Try(func() { made = build(p, opt, known) })
+	if _, full := errors.AsType[*plan.FitError](err); !full {
+		must.Check(err)
+	}
+	return made, err
+}
+
 func build(p *ir.Program, opt Options, known bindings) *Program {
-	prog := &Program{Source: foreign.Of(p.Source)}
+	prog := &Program{Source: foreign.Of(p.Source), Banks: opt.Banks}
 	state, shared := map[string]*Buffer{}, p.SharedState()
 	consts := &constPool{byData: map[[sha256.Size]byte]*Const{}, names: newTaken()}
 	for _, m := range p.Methods {

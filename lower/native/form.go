@@ -30,6 +30,8 @@ type Program struct {
 	State   []*Buffer // mutable buffers, shared by all methods
 	// Delegates are the parts that backends run.
 	Delegates []*Delegate
+	// Banks are the memories that the arena is divided into; nil: it is one.
+	Banks []plan.Bank
 	// Arithmetic names what the integers of a quantized program are computed with, "" if it is none.
 	Arithmetic string
 
@@ -112,8 +114,10 @@ type Buffer struct {
 	// variable). Root is never itself a view.
 	Root *Buffer
 	At   sym.Expr
-	// Offset in bytes in the arena (Arena roots, once planned).
+	// Offset in bytes in the arena (Arena roots, once planned), and which of Program.Banks
+	// it is in.
 	Offset int64
+	Bank   int
 }
 
 // Const is constant data.
@@ -540,6 +544,8 @@ type Options struct {
 	Kernels []*tuned.Kernel // candidates for selection; nil: definitions only
 	Target  tuned.Target
 	Planner plan.Planner
+	// Banks, if not nil, are the memories that the arena is divided into, the fastest first.
+	Banks []plan.Bank
 	// Later, if not nil, reports whether an input never changes once the program
 	// is loaded, so that tuned kernels may have it packed then: each packed
 	// operand becomes an input with Packs, and the input itself is left out if

@@ -31,12 +31,22 @@ func place(m *Method, opt Options) {
 	l := newLayout(m, nil)
 	l.alignLarge(opt)
 	m.Problem, m.Bank, m.Steps = l.p, l.ids, l.steps
-	pl, err := opt.Planner.Plan(l.p)
+	if opt.Banks != nil {
+		l.p.Banks = opt.Banks
+		for buf, n := range traffic(m.Body) {
+			if id, ok := l.ids[buf]; ok {
+				l.p.Buffers[id].Traffic = n
+			}
+		}
+	}
+	pl, err := plan.Spread(l.p, opt.Planner)
 	must.In(err, "planning memory")
 	must.In(plan.Check(l.p, pl), "the memory plan is wrong, which is a defect of etgen")
 	m.Plan = pl
 	for buf, id := range l.ids {
 		buf.Offset = pl.Offsets[id]
+		root, _ := l.p.Root(id)
+		buf.Bank = l.p.Buffers[root].Memory
 	}
 	if opt.Poison {
 		poison(m, l)

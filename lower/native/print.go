@@ -152,8 +152,8 @@ func (pr *printer) method(m *Method) {
 		pr.line(nil, "clamps %s", strconv.Quote(op))
 	}
 	if m.Plan != nil {
-		for _, mem := range m.Plan.Memories {
-			pr.line(nil, "arena %d align %d", mem.Size, mem.Align)
+		for k, mem := range m.Plan.Memories {
+			pr.line(nil, "arena %s%d align %d", m.bank(k), mem.Size, mem.Align)
 		}
 	}
 	var views []string
@@ -164,7 +164,7 @@ func (pr *printer) method(m *Method) {
 			views = append(views, fmt.Sprintf("view %s: %s = %s[%s]", b.Name, typeText(b),
 				nameOf(b.Root), b.At))
 		case b.Storage == Arena:
-			pr.line(nil, "buffer %s: %s at %d", b.Name, typeText(b), b.Offset)
+			pr.line(nil, "buffer %s: %s at %s%d", b.Name, typeText(b), m.bank(b.Bank), b.Offset)
 		case b.Storage == Weight:
 			if w := fmt.Sprintf("weight %s: %s", b.Name, typeText(b)); !weights[w] {
 				weights[w] = true
@@ -413,4 +413,12 @@ func (pr *printer) packed(p tuned.Packed) string {
 		}
 	}
 	return p.DType.Short() + " " + ir.DataString(p.DType, p.Data)
+}
+
+// bank is the name of a bank and a space, "" if the arena is one.
+func (m *Method) bank(k int) string {
+	if m.Problem == nil || m.Problem.Banks == nil {
+		return ""
+	}
+	return m.Problem.Banks[k].Name + " "
 }

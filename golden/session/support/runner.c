@@ -36,16 +36,17 @@ static void *allocate(size_t size)
 /* Whether the call is a request's first: what it writes to is full of junk. */
 static int first_call;
 
-void *runner_arena(size_t size, size_t align)
+void *runner_arena(unsigned bank, size_t size, size_t align)
 {
-	static void *block;
-	static size_t length;
+	static void *blocks[RUNNER_BANKS];
+	static size_t lengths[RUNNER_BANKS];
+	void *block = blocks[bank];
 	uintptr_t at;
-	if (!block || length != size + align || first_call) {
+	if (!block || lengths[bank] != size + align || first_call) {
 		free(block);
-		length = size + align;
-		block = allocate(length);
-		memset(block, JUNK, length);
+		lengths[bank] = size + align;
+		blocks[bank] = block = allocate(size + align);
+		memset(block, JUNK, size + align);
 	}
 	at = (uintptr_t)block;
 	return (unsigned char *)block + (align - (size_t)(at % align)) % align;

@@ -14,7 +14,9 @@ extern runner_model *const runner_models[];
 extern const uint32_t runner_count;
 
 /* Memory of the runner's own: filled with junk for a request's first call, after
- * that as the last call left it, as an application would keep it. */
-void *runner_arena(size_t size, size_t align);
+ * that as the last call left it, as an application would keep it. Each bank is a
+ * block of its own. */
+enum { RUNNER_BANKS = 8 };
+void *runner_arena(unsigned bank, size_t size, size_t align);
 
 #endif

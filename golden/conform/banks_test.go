@@ -1,0 +1,35 @@
+package conform
+
+import (
+	"testing"
+
+	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/golden/testcase"
+	"github.com/etgen/etgen/golden/tier"
+	"github.com/etgen/etgen/golden/toolchain"
+	"github.com/etgen/etgen/golden/way"
+	"github.com/etgen/etgen/plan"
+)
+
+// The C of cases whose arena is divided into banks, each a block of its own of exactly its
+// bytes, under sanitizers: as hosts' code, as that of a microcontroller, with results in
+// place across none, and with buffers that are overwritten once they are dead.
+func TestBanks(t *testing.T) {
+	dirs, err := testcase.Find("../cases")
+	if err != nil {
+		t.Fatal(err)
+	}
+	banks := []plan.Bank{{Name: "itcm", Size: 96}, {Name: "dtcm", Size: 1 << 10}, {Name: "sram", Size: 1 << 30}}
+	target := toolchain.GCC().With(toolchain.Sanitizers()...).Named("gcc with sanitizers")
+	for _, opt := range []compile.Options{{}, {Target: "cortex-m4"}, {Planner: plan.Disjoint{}, Poison: true}} {
+		opt.Banks = banks
+		w := way.C{Settings: way.Settings{Options: opt}, Target: target,
+			Env: []string{"ASAN_OPTIONS=detect_leaks=0:abort_on_error=0"}}
+		report, err := Check(t.Context(), tier.Some(dirs, 8, 40), []way.Way{w}, func(m Miss) { t.Error(m) },
+			nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Log(report)
+	}
+}
