@@ -25,6 +25,7 @@ type binder struct {
 	reads     *readings // once a kernel asks
 	callers   []*Tensor // outputs whose memory the caller may give
 	delegates []Delegate
+	at        func() *Event // the instruction that executes
 }
 
 // slot returns the slot of a value.
@@ -99,46 +100,4 @@ func (b *binder) kernels() map[string]Kernel {
 		panic(&MissingOperatorsError{Method: b.plan.Name, Operators: missing})
 	}
 	return found
-}
-
-// initDelegates initialises the delegates that are called.
-func (b *binder) initDelegates() {
-	b.delegates = make([]Delegate, len(b.plan.Delegates))
-	called := make([]bool, len(b.plan.Delegates))
-	for _, chain := range b.plan.Chains {
-		for _, in := range chain.Instructions {
-			if call, ok := in.(pte.DelegateCall); ok {
-				called[call.Delegate] = true
-			}
-		}
-	}
-	for i, d := range b.plan.Delegates {
-		if !called[i] {
-			continue
-		}
-		backend := b.options.Backends[d.ID]
-		if backend == nil {
-			panic(fmt.Errorf(
-				"%w: %q runs a part of the method; export the model without it, or give the backend to the runtime", ErrMissingBackend, d.ID))
-		}
-		made, err := initDelegate(backend, &DelegateInit{
-			Method: b.plan.Name, Processed: d.Processed, Specs: d.Specs, Named: b.namedData,
-		})
-		must.In(err, "delegate %d (%s)", i, d.ID)
-		b.delegates[i] = made
-	}
-}
-
-// initDelegate calls the backend; a panic is an error.
-func initDelegate(backend Backend, init *DelegateInit) (d Delegate, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("%w: %v", ErrInternal, r)
-		}
-	}()
-	d, err = backend.Init(init)
-	if err == nil && d == nil {
-		err = fmt.Errorf("%w: the backend returned no delegate", ErrInternal)
-	}
-	return d, err
 }

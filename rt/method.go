@@ -91,6 +91,7 @@ func (p *Program) load(i int, options *MethodOptions) *Method {
 	b.values()
 	m := &Method{program: p, meta: p.metas[i], tracer: options.Tracer,
 		limit: options.MaxInstructions, callers: b.callers, run: b.run}
+	b.at = func() *Event { return m.at }
 	if m.limit <= 0 {
 		m.limit = DefaultMaxInstructions
 	}
@@ -110,9 +111,12 @@ func (p *Program) load(i int, options *MethodOptions) *Method {
 		}
 	}
 	if options.Optimize != nil {
-		if must.Check(m.optimize(b)); m.executor != nil {
+		err := m.optimize(b)
+		if m.executor != nil {
 			return m
 		}
+		m.Close()
+		must.Check(err)
 		interpreted := *options
 		interpreted.Optimize = nil
 		return p.load(i, &interpreted)

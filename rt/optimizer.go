@@ -41,7 +41,8 @@ type Boundary struct {
 	// same slot in both lists, and two outputs may have the same slot.
 	Outputs []*EValue
 
-	data dataFiles
+	data    dataFiles
+	closers []io.Closer // delegates
 }
 
 // Constant returns the data of a tensor of the plan that is a constant of the
@@ -151,6 +152,7 @@ func (m *Method) optimize(b *binder) (err error) {
 			m.callers = append(m.callers, t)
 		}
 	}
+	defer func() { m.closers = append(m.closers, boundary.closers...) }()
 	m.executor, err = b.options.Optimize(boundary)
 	if err != nil {
 		return err

@@ -2,14 +2,11 @@ package rt
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"time"
-
-	"github.com/etgen/etgen/ir"
 )
 
 // Platform is what the runtime needs of the system besides memory. One may be
@@ -65,33 +62,8 @@ func (p *SystemPlatform) Log(level LogLevel, message string) {
 	}
 }
 
-// Backend runs the parts of programs that were lowered to it. Programs name it,
-// as "XnnpackBackend"; MethodOptions.Backends says which one that is.
-type Backend interface {
-	// Init prepares a delegate when a method is loaded.
-	Init(*DelegateInit) (Delegate, error)
-}
-
-// DelegateInit is what a backend makes a delegate of.
-type DelegateInit struct {
-	Method    string
-	Processed ir.Blob // what the backend's compiler wrote
-	Specs     []ir.CompileSpec
-	// Named finds data by name, in the program and in the data files given.
-	Named func(key string) (ir.Blob, bool)
-}
-
-// Delegate is a part of a method. If it is an io.Closer too, Method.Close
-// closes it.
-type Delegate interface {
-	// Execute reads and writes the tensors in args, which are inputs and
-	// outputs in the order that the backend's compiler wrote. It is called by
-	// one goroutine at a time.
-	Execute(ctx context.Context, args []*EValue) error
-}
-
-// EventTracer is told when instructions begin and end. It is called by the
-// goroutine that executes the method.
+// EventTracer is told when instructions begin and end, and what delegates tell of themselves
+// between. It is called by the goroutine that executes the method.
 type EventTracer interface {
 	Begin(*Event)
 	End(*Event, error)
@@ -109,13 +81,16 @@ type Event struct {
 	// DebugHandle is what ExecuTorch's tools know the instruction by: its index
 	// in the chain. -1 if there is none.
 	DebugHandle int
+	// Delegate is the delegate debug id of an event of a delegate's own, which lies within that of
+	// its call; "" of all others. Op begins with the backend's name then.
+	Delegate string
 }
 
-// Profile is an EventTracer that sums up the time that each operator takes. It
-// is used by one method at a time.
+// Profile is an EventTracer that sums up the time that each operator takes. That of a delegate
+// has the delegate's own events in it. It is used by one method at a time.
 type Profile struct {
 	clock Platform
-	began int64
+	began []int64 // of the events around, the innermost last
 	sums  map[string]*OpTime
 }
 
@@ -136,11 +111,13 @@ func NewProfile(p Platform) *Profile {
 }
 
 // Begin implements EventTracer.
-func (p *Profile) Begin(*Event) { p.began = p.clock.Now() }
+func (p *Profile) Begin(*Event) { p.began = append(p.began, p.clock.Now()) }
 
 // End implements EventTracer.
 func (p *Profile) End(e *Event, _ error) {
-	took := p.clock.Now() - p.began
+	last := len(p.began) - 1
+	took := p.clock.Now() - p.began[last]
+	p.began = p.began[:last]
 	sum := p.sums[e.Op]
 	if sum == nil {
 		sum = &OpTime{Op: e.Op}

@@ -31,7 +31,7 @@ func (Backend) Init(d *rt.DelegateInit) (rt.Delegate, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &part{}
+	p := &part{init: d}
 	if n, _ := fmt.Sscanf(string(text), "affine %g", &p.k); n == 1 {
 		bias, ok := d.Named("bias")
 		if !ok {
@@ -56,6 +56,7 @@ func read(b ir.Blob) ([]byte, error) {
 }
 
 type part struct {
+	init      *rt.DelegateInit
 	k, offset float32
 	bias      []byte
 }
@@ -64,23 +65,27 @@ func get(b []byte, i int) float32 {
 	return math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
 }
 
-// Execute implements [rt.Delegate].
+// Execute implements [rt.Delegate]. Each result is an event of the delegate's own.
 func (p *part) Execute(_ context.Context, args []*rt.EValue) error {
 	in := args[0].Tensor
-	set := func(out *rt.Tensor, f func(i int) float32) {
-		for i := range len(out.Data) / 4 {
-			binary.LittleEndian.PutUint32(out.Data[4*i:], math.Float32bits(f(i)))
-		}
+	result := func(id string, out *rt.Tensor, f func(i int) float32) error {
+		return p.init.Trace(id, func() error {
+			for i := range len(out.Data) / 4 {
+				binary.LittleEndian.PutUint32(out.Data[4*i:], math.Float32bits(f(i)+p.offset))
+			}
+			return nil
+		})
 	}
 	if p.bias == nil {
-		set(args[1].Tensor, func(i int) float32 { return get(in.Data, i) + float32(i) + p.offset })
-		return nil
+		return result("0", args[1].Tensor, func(i int) float32 { return get(in.Data, i) + float32(i) })
 	}
-	set(args[2].Tensor, func(i int) float32 {
-		return float32(get(in.Data, i)*p.k) + get(p.bias, i) + p.offset
+	err := result("0", args[2].Tensor, func(i int) float32 {
+		return float32(get(in.Data, i)*p.k) + get(p.bias, i)
 	})
-	set(args[3].Tensor, func(i int) float32 {
-		return get(in.Data, i) + float32(args[1].Int) + p.offset
+	if err != nil {
+		return err
+	}
+	return result("1", args[3].Tensor, func(i int) float32 {
+		return get(in.Data, i) + float32(args[1].Int)
 	})
-	return nil
 }

@@ -8,8 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/codegen/compile"
@@ -19,6 +22,7 @@ import (
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower/raise"
 	"github.com/etgen/etgen/rt"
+	"github.com/etgen/etgen/rt/optimize"
 	"github.com/etgen/etgen/rt/portable"
 )
 
@@ -80,7 +84,29 @@ func program() *pte.Program {
 		Named: []ir.NamedData{{Key: "bias", Data: floats(0, 10, -2, 1)}}}
 }
 
+// events notes what it is told.
+type events struct{ seen []string }
+
+func (e *events) Begin(x *rt.Event) {
+	if x.Delegate != "" || strings.Contains(x.Op, "elegate") {
+		e.seen = append(e.seen, x.Op)
+	}
+}
+func (e *events) End(*rt.Event, error) {}
+
+// The runtime calls the backend, whether it interprets the method or has compiled what is around
+// its delegates. The tracer is told of the delegate's own events within its call.
 func TestRT(t *testing.T) {
+	interpreted := []string{"DelegateCall ExampleNpu", "ExampleNpu 0", "ExampleNpu 1",
+		"DelegateCall ExampleNpu", "ExampleNpu 0"}
+	compiled := slices.Clone(interpreted)
+	compiled[0], compiled[3] = ir.CallDelegate, ir.CallDelegate
+	runRT(t, nil, interpreted)
+	runRT(t, optimize.With(optimize.Options{Strict: true}), compiled)
+}
+
+func runRT(t *testing.T, optimizer rt.Optimizer, wantEvents []string) {
+	t.Helper()
 	var file bytes.Buffer
 	if err := pte.Write(&file, program()); err != nil {
 		t.Fatal(err)
@@ -89,11 +115,40 @@ func TestRT(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := p.LoadMethod("forward", &rt.MethodOptions{Registry: portable.Registry(),
-		Backends: map[string]rt.Backend{ID: Backend{}}})
+	seen, profile := &events{}, rt.NewProfile(nil)
+	options := &rt.MethodOptions{Registry: portable.Registry(), Tracer: seen, Optimize: optimizer,
+		Backends: map[string]rt.Backend{ID: Backend{}}}
+	m, err := p.LoadMethod("forward", options)
 	if err != nil {
 		t.Fatal(err)
 	}
+	for range 2 {
+		seen.seen = nil
+		call(t, m)
+	}
+	if diff := cmp.Diff(wantEvents, seen.seen); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+	options.Tracer = profile
+	if m, err = p.LoadMethod("forward", options); err != nil {
+		t.Fatal(err)
+	}
+	call(t, m)
+	calls := map[string]int64{}
+	for _, op := range profile.Ops() {
+		calls[op.Op] = op.Calls
+	}
+	if calls[wantEvents[0]] != 2 || calls["ExampleNpu 0"] != 2 || calls["ExampleNpu 1"] != 1 {
+		t.Errorf("the profile has %v", calls)
+	}
+}
+
+// call executes the method and checks its results.
+func call(t *testing.T, m *rt.Method) {
+	t.Helper()
 	for i, x := range []struct {
 		sizes []int64
 		data  ir.Bytes

@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/ir/sym"
@@ -33,10 +36,23 @@ func (in *input) opaque(ep *pte.ExecutionPlan, i int) *opaque {
 		in.named = in.allNamed()
 	}
 	from := &ep.Delegates[i]
-	o := &opaque{Delegate: &ir.Delegate{Name: fmt.Sprintf("lowered_module_%d", n),
+	o := &opaque{Delegate: &ir.Delegate{Name: loweredModule + strconv.Itoa(n),
 		Backend: from.ID, Processed: from.Processed, Specs: from.Specs, Named: in.named}}
 	in.opaques[n] = o
 	return o
+}
+
+// loweredModule is before the number of a delegate in its name.
+const loweredModule = "lowered_module_"
+
+// DelegateNumber returns which delegate of the file, counted over all methods, a graph calls so.
+func DelegateNumber(name string) (int, error) {
+	number, ok := strings.CutPrefix(name, loweredModule)
+	n, err := strconv.Atoi(number)
+	if !ok || err != nil {
+		return 0, fmt.Errorf("%s is no delegate of an ExecuTorch program", foreign.Message(name))
+	}
+	return n, nil
 }
 
 // allNamed is what delegates find by name, in the program and in files beside it.

@@ -61,7 +61,7 @@ func compile(b *rt.Boundary, o Options) *code {
 	c.binding = must.Get(native.Bind(c.method))
 	native.EachCall(c.method.Body, func(call *native.Call) {
 		if c.kernels[call.Kernel] == nil {
-			must.Do(func() { c.kernels[call.Kernel] = newKernel(call) }, "kernel %s",
+			must.Do(func() { c.kernels[call.Kernel] = newKernel(call, b.Plan) }, "kernel %s",
 				call.Kernel.Name)
 		}
 	})
@@ -161,12 +161,16 @@ func packedOf(k *native.Kernel) []tuned.Packed {
 
 // kernel is a kernel compiled.
 type kernel struct {
-	loops *eval.Program // a loop kernel
-	tuned *tunedKernel
+	loops    *eval.Program // a loop kernel
+	tuned    *tunedKernel
+	delegate *delegation
 }
 
-func newKernel(c *native.Call) *kernel {
+func newKernel(c *native.Call, plan *pte.ExecutionPlan) *kernel {
 	k, out := c.Kernel, &kernel{}
+	if out.delegate = newDelegation(k, plan); out.delegate != nil {
+		return out
+	}
 	switch {
 	case k.Tuned != nil:
 		out.tuned = newTuned(k, c.Args[0].Len)

@@ -35,6 +35,9 @@ type interpreter struct {
 	body  []step
 	steps []native.Stmt // in the order of their events
 
+	delegates map[int]rt.Delegate // by their numbers in the plan
+	at        *rt.Event           // the step that executes
+
 	ctx  context.Context // of the present execution
 	done <-chan struct{}
 }
@@ -56,6 +59,7 @@ func newInterpreter(b *rt.Boundary, c *code) *interpreter {
 	m := &interpreter{
 		code: c, boundary: b, name: b.Plan.Name, tracer: b.Options.Tracer,
 		slots: slots{}, vars: map[*expr.Var]int{}, roots: map[*native.Buffer]*root{},
+		delegates: map[int]rt.Delegate{},
 	}
 	m.memory()
 	m.inputs()
@@ -156,6 +160,7 @@ func (m *interpreter) run(body []step) error {
 			}
 			continue
 		}
+		m.at = s.event
 		if m.tracer != nil {
 			m.tracer.Begin(s.event)
 		}

@@ -13,9 +13,10 @@
 // [rt.Program]: methods loaded later share code and packed weights, in other
 // goroutines too.
 //
-// A program that cannot be raised, as one with custom operators or delegates whose payloads are
-// not known, is
-// interpreted by the registry. Why is told to the program's platform, at
+// Delegates whose payloads are known are compiled with the rest. Others are called, by the backends
+// of the options.
+//
+// A program that cannot be raised, as one with custom operators, is interpreted by the registry. Why is told to the program's platform, at
 // [rt.LogInfo], and to [Options].Refused.
 //
 // Planned memory of the program is not used, be it given by the caller or not: a

@@ -60,6 +60,8 @@ func (m *interpreter) stmt(s native.Stmt) func() error {
 		switch k := m.kernels[s.Kernel]; {
 		case s.Kernel.Copy:
 			return m.copy(s)
+		case k.delegate != nil:
+			return m.delegate(s, k.delegate)
 		case k.tuned != nil:
 			return m.tuned(s, k.tuned)
 		default:
