@@ -133,7 +133,7 @@ func (w *method) moves(v *ir.Value, p *part) bool {
 	if at, ok := w.state[v]; ok {
 		return w.owned[asked{p.use, v}] && w.ownable(v, at, p)
 	}
-	if !w.constant[v] {
+	if !w.constant[v] || w.left[asked{p.use, v}] {
 		return false
 	}
 	return w.copies[asked{p.use, v}] ||

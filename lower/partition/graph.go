@@ -95,6 +95,14 @@ func (g *Graph) Take(nodes ...*ir.Node) {
 	}
 }
 
+// TakeApart takes nodes as Take does, as a part with nothing else in it.
+func (g *Graph) TakeApart(nodes ...*ir.Node) {
+	g.Take(nodes...)
+	if len(nodes) > 0 {
+		g.self.apart[g.self.index[nodes[0]]] = true
+	}
+}
+
 // Refuse says why the backend does not take a node.
 func (g *Graph) Refuse(n *ir.Node, why string, args ...any) {
 	if i, ok := g.self.index[n]; ok {
@@ -105,6 +113,9 @@ func (g *Graph) Refuse(n *ir.Node, why string, args ...any) {
 // Copy asks for a copy of a constant in each part of the backend's that reads it, though others
 // read it too.
 func (g *Graph) Copy(v *ir.Value) { g.work.copies[asked{g.use, v}] = true }
+
+// Leave asks for a constant to be an argument of the parts that read it, though nobody else does.
+func (g *Graph) Leave(v *ir.Value) { g.work.left[asked{g.use, v}] = true }
 
 // Own asks for state to be a part's own, if that part has all that reads and writes it.
 func (g *Graph) Own(v *ir.Value) { g.work.owned[asked{g.use, v}] = true }

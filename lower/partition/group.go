@@ -11,7 +11,8 @@ type graph struct {
 
 	// Of the backend that is asked.
 	taken []bool
-	group []int // of a taken node the next towards the one that stands for its group
+	group []int  // of a taken node the next towards the one that stands for its group
+	apart []bool // the node's group is a part of its own
 }
 
 func newGraph(deps [][]int) *graph {
@@ -24,7 +25,7 @@ func newGraph(deps [][]int) *graph {
 
 // ask begins the questions to a backend.
 func (g *graph) ask() {
-	g.taken, g.group = make([]bool, g.count), make([]int, g.count)
+	g.taken, g.apart, g.group = make([]bool, g.count), make([]bool, g.count), make([]int, g.count)
 	for i := range g.group {
 		g.group[i] = i
 	}
@@ -51,6 +52,7 @@ type units struct {
 	nodes [][]int // of each unit
 	deps  [][]int // without itself; some may be there twice
 	mine  []bool  // those of the backend that is asked
+	apart []bool  // of these, those that are parts of their own
 }
 
 // units makes the units of g.
@@ -70,8 +72,10 @@ func (g *graph) units() *units {
 			k = len(u.nodes)
 			known[key] = k
 			u.nodes, u.mine = append(u.nodes, nil), append(u.mine, g.taken[i] && g.part[i] < 0)
+			u.apart = append(u.apart, false)
 		}
 		u.of[i] = k
+		u.apart[k] = u.apart[k] || u.mine[k] && g.apart[i]
 		u.nodes[k] = append(u.nodes[k], i)
 	}
 	u.deps = make([][]int, len(u.nodes))
@@ -165,6 +169,16 @@ func (g *graph) settle() (dissolved []int) {
 		slices.Sort(dissolved)
 		u = g.units()
 		order = u.components()
+	}
+	for k, apart := range u.apart { // to the others it is as if it were somebody else's
+		if !apart {
+			continue
+		}
+		u.mine[k] = false
+		for _, i := range u.nodes[k] {
+			g.part[i] = g.parts
+		}
+		g.parts++
 	}
 	level := u.levels(order)
 	first, last := g.parts, g.parts

@@ -122,6 +122,9 @@ func TestGroups(t *testing.T) {
 						g.join(group[0], i)
 					}
 				}
+				if len(group) > 0 && r.IntN(4) == 0 {
+					g.apart[group[0]] = true
+				}
 				groups = append(groups, group)
 			}
 			dissolved += len(g.settle())

@@ -25,7 +25,7 @@ type method struct {
 	// storage are the readers of what constants hold: several may hold the same.
 	storage map[any][]reader
 
-	copies, owned map[asked]bool
+	copies, owned, left map[asked]bool
 	// inside are constants and state that parts have of their own, once it is settled.
 	inside map[held]bool
 	parts  []*part
@@ -80,7 +80,8 @@ func (r reader) in() *part {
 func newMethod(ctx *lower.Context, p *ir.Program, m *ir.Method) *method {
 	w := &method{ctx: ctx, program: p, m: m, reads: map[*ir.Value][]reader{},
 		constant: lower.Constants(p, m), state: map[*ir.Value]int{},
-		storage: map[any][]reader{}, copies: map[asked]bool{}, owned: map[asked]bool{}, inside: map[held]bool{}}
+		storage: map[any][]reader{}, copies: map[asked]bool{}, owned: map[asked]bool{}, left: map[asked]bool{},
+		inside: map[held]bool{}}
 	written := p.Written()
 	for i, v := range m.Graph.Inputs {
 		if spec := m.Inputs[i]; spec.Kind.IsState() && written[spec.Target] {
