@@ -14,12 +14,15 @@ import (
 // and words of as many integers of a column as they have room for. Both have zeros for a column
 // that is not there. Only m may be dynamic.
 func MixedLinear() *Kernel {
-	return &Kernel{Name: "mixed_linear_f32", Forms: []string{mixedLinearRows},
+	return &Kernel{Name: "mixed_linear_f32", Forms: []string{mixedLinearRows, mixedLinearMVE},
 		Descriptor: mixedLinearParams, Head: "TILE_FUSED", Phases: []string{"panels"},
 		Operands: []string{"x"}, C: true, Match: matchMixedLinear}
 }
 
 const mixedLinearRows = "mixed_linear_rows_f32"
+
+// mixedLinearMVE is the form for MVE, with weights as without vectors: a vector has four columns.
+const mixedLinearMVE = "mixed_linear_mve_f32"
 
 // KeepsIntegers reports whether a product of m rows of floats with a constant matrix of k rows and n
 // columns is quicker if that is made of integers of at most 8 bits, where it may be made of floats as
@@ -82,6 +85,8 @@ func matchMixedLinear(r *Request) *Instance {
 	packedAs := ir.Int8
 	if form != "" {
 		packedAs = ir.Int32
+	} else if r.Target.Machine.MVE {
+		form = mixedLinearMVE
 	}
 	xs := c.Tensor("input").Sizes
 	in := &Instance{

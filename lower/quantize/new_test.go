@@ -9,6 +9,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/interp"
+	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower"
 )
 
@@ -183,6 +184,46 @@ func TestLargestSum(t *testing.T) {
 	}
 	if math.Abs(float64(l.Sum)-want) > 1 {
 		t.Errorf("largest sum %d, want %v", l.Sum, want)
+	}
+}
+
+// Sums of int16 and int8 that int32 may not hold are of floats, and the summary says so.
+func TestSumsBeyondInt32(t *testing.T) {
+	const depth = 700 // 700·127·32767 is more than 2^31
+	text := fmt.Sprintf(`program "m.pt2"
+
+method forward {
+  input %%x: f32[2, %d]
+  const %%w: f32[1, %[1]d] = [1.0%s]
+
+  %%y: f32[2, 1] = aten.linear.default(input=%%x, weight=%%w, bias=none)
+  %%z: f32[2, 1] = aten.relu.default(self=%%y)
+  return (%%z)
+}
+`, depth, strings.Repeat(", 1.0", depth-1))
+	for _, name := range []string{"int8", "int16x8"} {
+		scheme, err := SchemeNamed(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := parsed(t, text)
+		r := recipeOf(t, ir.Clone(p), Options{Scheme: scheme, Compare: 1})
+		var shown strings.Builder
+		(&Summary{Result: r}).Text(&shown, -1)
+		beyond := name == "int16x8"
+		if strings.Contains(shown.String(), "int32 may not hold their sums: y\n") != beyond ||
+			strings.Contains(shown.String(), "no int32 sum exceeds") == beyond {
+			t.Errorf("%s: the summary is\n%s", name, &shown)
+		}
+		if err := Convert(ops.Standard(), p, r.Recipe); err != nil {
+			t.Fatal(err)
+		}
+		if err := lower.Backend.Run(newContext(), p, nil); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(p.String(), "etgen.integer_matmul") == beyond {
+			t.Errorf("%s: %v", name, p)
+		}
 	}
 }
 

@@ -55,8 +55,13 @@ func (s *Summary) Text(w io.Writer, shown int) {
 		fmt.Fprintf(w, "\nerror on %d samples, in dB\n%-20s %8s %8s %12s  %s\n", r.Samples, "layer",
 			"own", "total", "largest sum", "at")
 		most := int64(0)
+		var beyond []string
 		for i, l := range r.Layers {
-			most = max(most, l.Sum)
+			if l.Sum > math.MaxInt32 {
+				beyond = append(beyond, l.Layer)
+			} else {
+				most = max(most, l.Sum)
+			}
 			if i == shown {
 				fmt.Fprintf(w, "%d more layers have smaller errors\n", len(r.Layers)-shown)
 			}
@@ -73,6 +78,10 @@ func (s *Summary) Text(w io.Writer, shown int) {
 			}
 			fmt.Fprintf(w, "%-20s %8.2f %8.2f %12s  %s%s\n", l.Layer, float64(l.Own), float64(l.Total),
 				sum, l.At, mark)
+		}
+		if beyond != nil {
+			fmt.Fprintf(w, "computed with floats, since int32 may not hold their sums: %s\n",
+				strings.Join(beyond, ", "))
 		}
 		if most > 0 {
 			fmt.Fprintf(w, "no int32 sum exceeds %d, %.1f %% of what int32 holds\n", most,
