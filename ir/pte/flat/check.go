@@ -37,7 +37,7 @@ func (e *Error) Error() string {
 // the length of buf. A table of a type named in shared is looked at, and counts,
 // once, however often it is referred to. The error is an *Error.
 func (s *Schema) Check(buf []byte, shared ...string) error {
-	c := &checker{buf: buf, budget: Expansion * int64(len(buf)), shared: shared,
+	c := &checker{buf: buf, prefix: s.Prefix, budget: Expansion * int64(len(buf)), shared: shared,
 		seen: map[place]bool{}}
 	if len(buf) < 8 || int64(len(buf)) > math.MaxInt32 {
 		return &Error{Reason: fmt.Sprintf("a flatbuffer of %d bytes", len(buf))}
@@ -57,6 +57,7 @@ func (s *Schema) Check(buf []byte, shared ...string) error {
 
 type checker struct {
 	buf    []byte
+	prefix uint64 // see Schema.Prefix
 	budget int64
 	shared []string
 	seen   map[place]bool // strings and shared tables that were checked
@@ -90,7 +91,7 @@ func (c *checker) inside(what string, pos, n, align uint64) *Error {
 	if pos > size || n > size-pos {
 		return c.fail("%s of %d bytes at %d leaves the buffer of %d bytes", what, n, pos, size)
 	}
-	if pos%align != 0 {
+	if (pos+c.prefix)%align != 0 {
 		return c.fail("%s at %d is not aligned to %d bytes", what, pos, align)
 	}
 	return nil

@@ -18,15 +18,16 @@ func NewEncoder(tables map[string]*Layout) *Encoder {
 	return &Encoder{Builder: flatbuffers.NewBuilder(1024), Tables: tables}
 }
 
-// Table writes a table of these fields, in the order of its layout, what is 0 not at all.
+// Table writes a table of these fields, in the order of its layout. What an absent field is as well is
+// not written.
 func (e *Encoder) Table(name string, values ...uint64) flatbuffers.UOffsetT {
 	l := e.Tables[name]
 	e.StartObject(l.Slots())
 	for i, v := range values {
-		if v == 0 {
+		f := &l.Fields[i]
+		if unused := 64 - 8*f.Width; v<<unused == f.Usual<<unused {
 			continue
 		}
-		f := &l.Fields[i]
 		if f.Ref {
 			e.PrependUOffsetT(flatbuffers.UOffsetT(v))
 		} else {

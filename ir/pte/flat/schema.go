@@ -3,12 +3,16 @@ package flat
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
 // Schema is a parsed .fbs file.
 type Schema struct {
 	Identifier string // the four bytes at offset 4 of a buffer
+	// Prefix is how many bytes stand before the buffer that it is aligned with: 4 if these are its
+	// size.
+	Prefix uint64
 	root       *table
 	tables     map[string]*table
 }
@@ -24,6 +28,7 @@ type field struct {
 	size  uint32   // bytes of the scalar or of a vector's element
 	table *table   // of tables and vectors of tables
 	union []*table // by type less one
+	usual uint64   // of a scalar: what it is if it is absent
 }
 
 type kind int
@@ -47,7 +52,7 @@ var (
 	comments    = regexp.MustCompile(`//.*`)
 	declaration = regexp.MustCompile(
 		`^\s*(?:(table|union)\s+(\w+)\s*\{([^}]*)\}|(namespace|file_identifier|file_extension|root_type)\s+"?(\w+)"?\s*;)`)
-	member = regexp.MustCompile(`^(\w+)\s*:\s*(\[?)(\w+)\]?(?:\s*\(force_align:\s*\d+\))?$`)
+	member = regexp.MustCompile(`^(\w+)\s*:\s*(\[?)(\w+)\]?(?:\s*=\s*(-?\d+))?(?:\s*\(force_align:\s*\d+\))?$`)
 )
 
 // Parse reads the text of a .fbs file.
@@ -117,6 +122,7 @@ type Slot struct {
 	Index int
 	Width uint32 // in bytes
 	Ref   bool   // it refers to what is written elsewhere
+	Usual uint64 // what it is if it is not written
 }
 
 // Layout returns how a table is written, no fields yet.
@@ -149,7 +155,7 @@ func (l *Layout) Add(name string) error {
 		f := &l.table.fields[i]
 		if f.name == name && f.kind != unionType || f.kind == unionType && f.name+"_type" == name {
 			l.Fields = append(l.Fields, Slot{Index: i, Width: f.width(),
-				Ref: f.kind != scalar && f.kind != unionType})
+				Ref: f.kind != scalar && f.kind != unionType, Usual: f.usual})
 			return nil
 		}
 	}
@@ -170,7 +176,8 @@ func parseField(decl string, named map[string]*table, unions map[string][]*table
 	case isScalar && vector:
 		return []field{{name: name, kind: scalars, size: size}}, nil
 	case isScalar:
-		return []field{{name: name, kind: scalar, size: size}}, nil
+		usual, _ := strconv.ParseInt(m[4], 10, 64) // "" is 0
+		return []field{{name: name, kind: scalar, size: size, usual: uint64(usual)}}, nil
 	case typ == "string" && !vector:
 		return []field{{name: name, kind: text, size: 4}}, nil
 	case isUnion && !vector:

@@ -6,7 +6,7 @@ import (
 )
 
 // Table is a table of a buffer that Check let pass. Fields are asked for by the names of
-// the schema; one that is absent is 0, empty, or false.
+// the schema; one that is absent is what the schema says, else 0, empty, or false.
 type Table struct {
 	buf   []byte
 	pos   uint32
@@ -55,7 +55,7 @@ func (t Table) Has(name string) bool {
 func (t Table) Number(name string) uint64 {
 	f, at := t.place(name)
 	if at == 0 {
-		return 0
+		return f.usual
 	}
 	switch f.size {
 	case 1:
