@@ -3,9 +3,11 @@
 package codegen
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -40,6 +42,15 @@ const (
 type File struct {
 	Name string
 	Data []byte
+}
+
+// FileOf is a package of one file, of a name that the user chose, with what write writes.
+func FileOf(name string, write func(io.Writer) error) (*Package, error) {
+	var data bytes.Buffer
+	if err := write(&data); err != nil {
+		return nil, err
+	}
+	return &Package{Files: []File{{Name: name, Data: data.Bytes()}}}, nil
 }
 
 // File returns the contents of the file called name, nil if there is none.

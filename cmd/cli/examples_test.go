@@ -89,6 +89,7 @@ func exampleFolder(t *testing.T) string {
 		}
 	}
 	runExample(t, dir, "etgen quantize kws.pt2 --calibrate=x.npy -o recipe.json")
+	runExample(t, dir, "etgen run model.pte -i x.bin -o ran --etdump=run.etdp")
 	runExample(t, dir, "etgen golden record a.pt2 -o testdata/own --via=eval")
 	return dir
 }

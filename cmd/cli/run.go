@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -12,11 +13,12 @@ import (
 	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/golden/way"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/rt/etdump"
 )
 
 func newRun(a *app) *cobra.Command {
 	var inputs []string
-	var dir, via, method string
+	var dir, via, method, dump string
 	var test int
 	var flags runFlags
 	cmd := &cobra.Command{
@@ -45,6 +47,7 @@ mutated_input_K.
 		Example: `  etgen run model.pt2 -i x.npy -o out/
   etgen run model.pt2 -i tokens.bin -i 3 -o out/ --via=go
   etgen run model.pte --method=encode -i x.bin -o out/
+  etgen run model.pte -i x.bin -o out/ --etdump=run.etdp
   etgen run model.bpte --test=2 -o out/`,
 		Args: exactly("MODEL"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
@@ -63,6 +66,15 @@ mutated_input_K.
 			if cmd.Flags().Changed("test") && (len(inputs) > 0 || !record.IsBundle(model)) {
 				return usageError("--test has no effect with -i or without a bundle: leave it out")
 			}
+			recorder := etdump.New(nil)
+			if dump != "" {
+				runtime, ok := w.(way.RT)
+				if !ok || flags.trace {
+					return usageError("--etdump is for --via=rt and rt-optimize, without --trace")
+				}
+				runtime.Recorder = recorder
+				w = runtime
+			}
 			var given *record.Given
 			var expected []tensor.Value
 			switch _, runtime := w.(way.RT); {
@@ -79,6 +91,12 @@ mutated_input_K.
 			must.Check(modelError(err))
 			if flags.trace {
 				a.trace(steps, out.Steps)
+			}
+			if dump != "" {
+				must.Check(writeFile(cmd, dump, func(to io.Writer) error {
+					_, err := recorder.WriteTo(to)
+					return err
+				}, model))
 			}
 			pkg, lines := must.Get2(record.Outputs(dir, out, given.NPY))
 			must.Check(pkg.Write(cmd.Context(), dir, append([]string{model}, inputs...)...))
@@ -100,6 +118,8 @@ mutated_input_K.
 	cmd.Flags().IntVar(&test, "test", 0, "the test case of a bundle to take inputs from")
 	cmd.Flags().BoolVar(&flags.trace, "trace", false,
 		"show each instruction or kernel in order: how often it ran, how long, and the Python line it comes from; of a .pte by its NAME.debug.json or its stack traces")
+	cmd.Flags().StringVar(&dump, "etdump", "",
+		"with --via=rt: a file to note instructions and times in, as ExecuTorch's runtime does, for etgen profile and its Inspector")
 	flags.add(cmd, a)
 	return cmd
 }

@@ -20,6 +20,7 @@ const foreignPath = module + "/ir/foreign"
 // mayReadRaw are the functions that may take foreign text as it is: they compare it,
 // look things up by it, store it or make a name of it. None of them prints it.
 var mayReadRaw = []string{
+	"codegen/profile.Profile.PProf", // a binary form
 	// ir's words for it, and a text again
 	"lower/native.docOf", "lower/native.kernelName", "lower/native.Origin.Base",
 	"lower/native.Location.graph",

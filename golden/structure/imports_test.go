@@ -15,15 +15,17 @@ var mayImport = map[string][]string{
 	"ir":           {},
 	"ir/pt2":       {"ir"},
 	"ir/pte":       {"ir"},
+	"ir/etdump":    {"ir", "ir/pte"},
 	"ir/xnnpack":   {"ir", "ir/pte"}, // flatbuffers are read as those of programs
 	"kernels":      {"ir"},
 	"plan":         {},
 	"templates":    {},
 	"lower":        {"ir", "ir/pte", "ir/xnnpack", "kernels"}, // lower/raise reads the forms of files
 	"lower/native": {"ir", "kernels", "plan"},                 // native form carries its plan
-	"codegen": {"ir", "ir/pt2", "ir/pte", "kernels", "lower", "lower/native", "plan",
+	"codegen": {"ir", "ir/etdump", "ir/pt2", "ir/pte", "kernels", "lower", "lower/native", "plan",
 		"templates"},
-	"rt": {"ir", "ir/pte"},
+	"rt":        {"ir", "ir/pte"},
+	"rt/etdump": {"ir", "ir/etdump", "rt"},
 	// the kernels of the whole table; an app without it links none
 	"rt/portable": {"ir", "ir/pte", "rt", "kernels"},
 	// of kernels what packs constants; generated registries are made of it
@@ -38,7 +40,9 @@ var mayImport = map[string][]string{
 // mayImportOutside are the modules that packages other than tests may use.
 var mayImportOutside = map[string][]string{
 	"codegen": {"github.com/dave/jennifer",
-		"golang.org/x/tools/go/packages"}, // codegen/custom
+		"golang.org/x/tools/go/packages", // codegen/custom
+		"github.com/google/pprof"},       // codegen/profile
+	"ir/etdump":  {"github.com/google/flatbuffers"},
 	"ir/pte":     {"github.com/google/flatbuffers"},
 	"ir/xnnpack": {"github.com/google/flatbuffers"},
 	"cmd":        {"github.com/spf13/cobra", "github.com/spf13/pflag"},

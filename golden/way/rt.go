@@ -18,6 +18,7 @@ import (
 	"github.com/etgen/etgen/lower"
 	"github.com/etgen/etgen/lower/native"
 	"github.com/etgen/etgen/rt"
+	"github.com/etgen/etgen/rt/etdump"
 	"github.com/etgen/etgen/rt/optimize"
 	"github.com/etgen/etgen/rt/payload"
 	"github.com/etgen/etgen/rt/portable"
@@ -33,6 +34,8 @@ type RT struct {
 	Optimize bool
 	// Backends run the delegates of programs, by the names that these have for them.
 	Backends map[string]rt.Backend
+	// Recorder, if not nil, notes what happens in one call of one job.
+	Recorder *etdump.Recorder
 }
 
 // Name is "rt" or "rt-optimize".
@@ -67,7 +70,8 @@ func (w RT) Run(ctx context.Context, jobs []Job, done func(int, *Result)) {
 }
 
 func (w RT) job(ctx context.Context, registry *rt.Registry, j Job, r *Result) error {
-	m := &machine{registry: registry, backends: w.Backends, limit: w.Memory, time: w.Limit}
+	m := &machine{registry: registry, backends: w.Backends, recorder: w.Recorder, limit: w.Memory,
+		time: w.Limit}
 	if w.Options.Probes {
 		m.tracer = newStepTracer()
 	}
@@ -223,6 +227,7 @@ type machine struct {
 	steps    [][]Step      // of each method if they are counted
 	tracer   *stepTracer   // likewise
 	traces   bool          // steps are those of the optimizer
+	recorder *etdump.Recorder
 }
 
 // optimizes lets methods be compiled when they are loaded. Their steps are known
@@ -281,7 +286,17 @@ func (m *machine) load(i int) error {
 	if m.tracer != nil {
 		options.Tracer = m.tracer
 	}
-	method, err := m.program.LoadMethod(name, options)
+	var method *rt.Method
+	load := func() (err error) {
+		method, err = m.program.LoadMethod(name, options)
+		return err
+	}
+	if m.recorder != nil {
+		options.Tracer = m.recorder
+		err = m.recorder.Load(load)
+	} else {
+		err = load()
+	}
 	if err != nil {
 		return m.memory(err)
 	}
@@ -370,7 +385,12 @@ func (m *machine) call(ctx context.Context, c Call, r *CallResult) error {
 			m.tracer.counts.begin()
 		}
 		before := time.Now()
-		if err := method.Execute(timed); err != nil {
+		execute := func() error { return method.Execute(timed) }
+		if m.recorder != nil {
+			err := m.recorder.Call(execute)
+			execute = func() error { return err }
+		}
+		if err := execute(); err != nil {
 			return overtime(timed, m.time, m.memory(err))
 		}
 		r.Times = append(r.Times, time.Since(before))

@@ -13,8 +13,8 @@ type Schema struct {
 	// Prefix is how many bytes stand before the buffer that it is aligned with: 4 if these are its
 	// size.
 	Prefix uint64
-	root       *table
-	tables     map[string]*table
+	root   *table
+	tables map[string]*table
 }
 
 type table struct {

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/codegen/profile"
+	codepte "github.com/etgen/etgen/codegen/pte"
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/etdump"
+	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/pte"
+)
+
+func newProfile(a *app) *cobra.Command {
+	var program, method, by, chrome, pprof string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "profile RUN.etdp",
+		Short: "Show where the time of a run went, by an ETDump file",
+		Long: `Profile reads what ExecuTorch's runtime, or etgen run --etdump, noted of the calls of a
+program, and sums the time up by operator, by instruction, or by line of the model's
+Python source. Lines are known if --program names the .pte, and NAME.debug.json is beside
+it (etgen --debug-map) or stack traces are in it.`,
+		Example: `  etgen profile run.etdp
+  etgen profile run.etdp --program=model.pte --by=line
+  etgen profile run.etdp --chrome=trace.json --pprof=run.pb.gz`,
+		Args: exactly("RUN.etdp"),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			defer must.Catch(&err)
+			d, err := etdump.Read(must.Get(os.ReadFile(args[0])))
+			if err != nil {
+				return &exitError{exitUsage, fmt.Errorf("%s: %w", args[0], err)}
+			}
+			var origin profile.Origin
+			if program != "" {
+				origin = ofModel(originsOf(program, method))
+			}
+			p := profile.New(d, origin)
+			for _, out := range []struct {
+				path  string
+				write func(io.Writer) error
+			}{{chrome, p.Chrome}, {pprof, p.PProf}} {
+				if out.path != "" {
+					must.Check(writeFile(cmd, out.path, out.write, args[0]))
+				}
+			}
+			if asJSON {
+				return a.json(p)
+			}
+			return p.Text(a.out, profile.By(by))
+		},
+	}
+	cmd.Flags().StringVar(&program, "program", "", "the .pte that ran")
+	cmd.Flags().StringVar(&method, "method", "", "the method of it that ran (default: the first)")
+	oneOf(cmd, &by, "by", string(profile.Operator), profile.Keys, "what time is summed up by")
+	cmd.Flags().StringVar(&chrome, "chrome", "", "a file for chrome://tracing and Perfetto")
+	cmd.Flags().StringVar(&pprof, "pprof", "", "a file for go tool pprof")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
+	return cmd
+}
+
+// originsOf tells where instructions of a program's method come from; "" is the first method.
+func originsOf(path, method string) (profile.Origin, error) {
+	p, closer, err := pte.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer closer.Close()
+	all, err := codepte.OriginsBeside(p, path)
+	if err != nil {
+		return nil, err
+	}
+	for i, plan := range p.Plans {
+		if method != "" && plan.Name != method {
+			continue
+		}
+		return func(chain, instruction int) ir.Location {
+			at := instruction
+			for c := 0; c < chain && c < len(plan.Chains); c++ {
+				at += len(plan.Chains[c].Instructions)
+			}
+			if at < 0 || at >= len(all[i]) {
+				return ir.Location{}
+			}
+			return all[i][at].Loc
+		}, nil
+	}
+	return nil, usageError("%s has no method %s", path, method)
+}
+
+// writeFile writes what write gives over the file at path, whoever wrote that.
+func writeFile(cmd *cobra.Command, path string, write func(io.Writer) error, inputs ...string) error {
+	pkg, err := codegen.FileOf(filepath.Base(path), write)
+	if err != nil {
+		return err
+	}
+	pkg.Replaces = true
+	return pkg.Write(cmd.Context(), filepath.Dir(path), inputs...)
+}
