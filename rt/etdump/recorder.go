@@ -10,6 +10,7 @@ package etdump
 
 import (
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/etgen/etgen/ir/etdump"
@@ -67,6 +68,15 @@ func (r *Recorder) End(e *rt.Event, _ error) {
 		return
 	}
 	at := etdump.Origin{Chain: int64(e.Chain), Instruction: int32(e.Instruction), Delegate: -1}
+	if e.Delegate != "" { // a number or a name, never both
+		if id, err := strconv.ParseInt(e.Delegate, 10, 32); err == nil && id >= 0 {
+			at.Delegate = int32(id)
+		} else {
+			at.DelegateID = e.Delegate
+		}
+		r.add("", at, began, ended)
+		return
+	}
 	for _, name := range namesOf(e.Op) {
 		r.add(name, at, began, ended)
 	}

@@ -1,0 +1,73 @@
+package etdump
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/etgen/etgen/ir/etdump"
+	"github.com/etgen/etgen/rt"
+)
+
+// clock is a platform whose clock counts how often it is read.
+type clock struct {
+	rt.Platform
+	now int64
+}
+
+func (c *clock) Now() int64 { c.now++; return c.now }
+
+// Events have ExecuTorch's names and stand in the order in which they end, those of a delegate inside
+// its call.
+func TestRecorder(t *testing.T) {
+	r := New(&clock{Platform: rt.DefaultPlatform()})
+	failed := errors.New("failed")
+	if err := r.Load(func() error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	err := r.Call(func() error {
+		add := &rt.Event{Op: "aten::add.out", Instruction: 3}
+		r.Begin(add)
+		r.End(add, nil)
+		call := &rt.Event{Op: "DelegateCall XnnpackBackend", Instruction: 4}
+		r.Begin(call)
+		for _, id := range []string{"conv #1", "7"} {
+			part := &rt.Event{Op: "XnnpackBackend conv", Instruction: 4, Delegate: id}
+			r.Begin(part)
+			r.End(part, nil)
+		}
+		r.End(call, nil)
+		return failed
+	})
+	if err != failed {
+		t.Errorf("the call gives %v", err)
+	}
+	outside := &rt.Event{Op: "aten::mul.out"}
+	r.Begin(outside)
+	r.End(outside, nil)
+	var file bytes.Buffer
+	if _, err := r.WriteTo(&file); err != nil {
+		t.Fatal(err)
+	}
+	d, err := etdump.Read(file.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, run := range d.Runs {
+		got = append(got, run.Name)
+		for _, e := range run.Events {
+			p := e.(*etdump.Profile)
+			got = append(got, fmt.Sprint(p.Name, "/", p.Chain, ".", p.Instruction, "/", p.Delegate, "/",
+				p.DelegateID, " ", p.Start, "-", p.End))
+		}
+	}
+	want := []string{"Default", "Program::load_method/-1.0/-1/ 1-2",
+		"Execute", "native_call_add.out/0.3/-1/ 4-5", "OPERATOR_CALL/0.3/-1/ 4-5",
+		"/0.4/-1/conv #1 7-8", "/0.4/7/ 9-10", "DELEGATE_CALL/0.4/-1/ 6-11",
+		"Method::execute/-1.0/-1/ 3-12"}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
