@@ -140,6 +140,9 @@ func (f *compileFlags) language(name string) *compile.Language {
 		f.backend.ignored(f, "with --lang="+name)
 		f.ignored("with --lang="+name, firmwareNames...)
 		f.ignored("with --lang="+name, budgetNames...)
+		if l.Kernels != nil {
+			f.ignored("with --lang="+name, "memory")
+		}
 	}
 	if l.Kernels == nil {
 		f.ignored("with --lang="+name, "target", "optimize", "requantize", "threads")

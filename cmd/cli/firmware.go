@@ -18,7 +18,7 @@ type firmwareFlags struct {
 }
 
 // firmwareNames are the flags of firmwareFlags, which are for C alone.
-var firmwareNames = []string{"weights", "section", "memory"}
+var firmwareNames = []string{"weights", "section"}
 
 func (f *firmwareFlags) add(cmd *cobra.Command) {
 	oneOf(cmd, &f.weights, "weights", "", codegen.WeightForms,
@@ -26,7 +26,7 @@ func (f *firmwareFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.section, "section", "",
 		"with --lang=c: sections that linker scripts place: weights:.qspi,code:.itcm,tables:.dtcm, or some of these")
 	cmd.Flags().StringVar(&f.memory, "memory", "",
-		"with --lang=c: the memories that the arena is divided into, the fastest first, with their bytes: dtcm:64k,sram:256k; what is read and written most goes into the first")
+		"with --lang=c and --lang=pte: the memories that the arena, or planned memory, is divided into, the fastest first, with their bytes: dtcm:64k,sram:256k; what is read and written most goes into the first")
 }
 
 // banks reads the list of --memory.

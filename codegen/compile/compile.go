@@ -39,8 +39,8 @@ type Options struct {
 	Generator string
 	Optimize  string // "speed" or "size"; "" is size for MCU targets, else speed
 	Planner   plan.Planner
-	// Banks, if not nil, are the memories that the arena of C is divided into, the fastest
-	// first.
+	// Banks, if not nil, are the memories that the arena of C, or the planned memory of an
+	// ExecuTorch program, is divided into, the fastest first.
 	Banks []plan.Bank
 	// Requantize is the arithmetic with which C and Go bring sums of quantized networks to a
 	// scale: "float" or "fixed"; "" is fixed for targets without floats in hardware.

@@ -39,7 +39,7 @@ func PTE(p *ir.Program, opt Options) (_ *codepte.Output, err error) {
 	opt.Lang = executorch
 	must.Check(Lower(p, opt))
 	return codepte.Generate(p, codepte.Options{
-		Planner: opt.planner(), Done: opt.done(), ExternalWeights: opt.ExternalWeights,
+		Planner: opt.planner(), Banks: opt.Banks, Done: opt.done(), ExternalWeights: opt.ExternalWeights,
 		StackTraces: opt.StackTraces,
 	})
 }

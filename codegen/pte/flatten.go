@@ -14,22 +14,24 @@ type flattener struct {
 	chain     *pte.Chain
 	index     map[*slot]int32
 	operators map[pte.Operator]int32
-	offsets   map[*slot]int64
+	homes     map[*slot]home
+	shares    bool // the method has state that other methods have too
 	delegates *delegates
 	traces    bool
 	origins   []Origin // parallel to the chain's instructions
 	never     *slot    // the literal False
 }
 
-// flatten makes the plan of c, whose tensors lie at offsets.
+// flatten makes the plan of c, whose tensors have homes.
 // Origins are parallel to the instructions.
-func flatten(c *code, offsets map[*slot]int64, ds *delegates,
+func flatten(c *code, homes map[*slot]home, shares bool, ds *delegates,
 	traces bool) (plan *pte.ExecutionPlan, origins []Origin) {
 	chain := &pte.Chain{}
 	f := &flattener{
 		plan: &pte.ExecutionPlan{Chains: []*pte.Chain{chain}}, chain: chain,
 		index:     map[*slot]int32{},
-		operators: map[pte.Operator]int32{}, offsets: offsets, delegates: ds, traces: traces, never: c.never,
+		operators: map[pte.Operator]int32{}, homes: homes, shares: shares,
+		delegates: ds, traces: traces, never: c.never,
 	}
 	for _, s := range c.inputs {
 		f.plan.Inputs = append(f.plan.Inputs, f.value(s))
@@ -105,11 +107,15 @@ func (f *flattener) tensor(s *slot) *pte.Tensor {
 		}
 		return out
 	}
-	offset, ok := f.offsets[s.root()]
+	at, ok := f.homes[s.root()]
 	if !ok {
 		panic(fmt.Errorf("%%%s has no place in memory", s.name))
 	}
-	out.Allocation = &pte.Allocation{MemoryID: 1, Offset: uint64(offset)}
+	id := 1 + at.bank
+	if f.shares && id >= sharedMemory {
+		id++
+	}
+	out.Allocation = &pte.Allocation{MemoryID: uint32(id), Offset: uint64(at.offset)}
 	return out
 }
 

@@ -18,6 +18,9 @@ import (
 type Options struct {
 	Table   *ops.Table   // nil is ops.Standard
 	Planner plan.Planner // nil is plan.Best
+	// Banks, if not nil, are the memories that planned memory is divided into, the fastest
+	// first: memory ids from 1 on, without that of state that methods share.
+	Banks []plan.Bank
 	// ExternalWeights leaves the data of constants out of the program: tensors
 	// refer to it by name.
 	ExternalWeights bool
@@ -113,12 +116,18 @@ func (o *Output) method(p *ir.Program, pool *pool, shared *sharedArena, ds *dele
 	}
 	c := build(p, pool, shared, m, opt.Table)
 	forward(c)
-	places, mem := place(c, opt.Table, opt.Planner)
-	ep, origins := flatten(c, places, ds, opt.StackTraces)
+	places, mem := place(c, opt)
+	ep, origins := flatten(c, places, shared.in(m), ds, opt.StackTraces)
 	ep.Name = m.Name
 	ep.Container = container(m)
-	ep.BufferSizes = []int64{0, mem.Plan.Size()}
-	if shared.in(m) {
+	ep.BufferSizes = []int64{0}
+	for k, memory := range mem.Plan.Memories {
+		if k == 1 && shared.in(m) {
+			ep.BufferSizes = append(ep.BufferSizes, shared.size)
+		}
+		ep.BufferSizes = append(ep.BufferSizes, memory.Size)
+	}
+	if shared.in(m) && len(mem.Plan.Memories) == 1 {
 		ep.BufferSizes = append(ep.BufferSizes, shared.size)
 	}
 	o.Program.Plans = append(o.Program.Plans, ep)

@@ -2,7 +2,6 @@ package pte
 
 import (
 	"github.com/etgen/etgen/ir/must"
-	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/plan"
 )
 
@@ -47,17 +46,30 @@ func problemOf(c *code) *planner {
 // task begins a task of the method.
 func (p *planner) task() { p.tasks = append(p.tasks, plan.Task{First: p.step}) }
 
-// place plans the memory of c. It returns the offset of every root.
-func place(c *code, table *ops.Table, how plan.Planner) (map[*slot]int64, Memory) {
-	p := ordered(c, table, how)
-	pl, err := how.Plan(&p.problem)
+// home is where a root lies.
+type home struct {
+	bank   int
+	offset int64
+}
+
+// place plans the memory of c. It returns the place of every root.
+func place(c *code, opt Options) (map[*slot]home, Memory) {
+	p := ordered(c, opt.Table, opt.Planner)
+	if opt.Banks != nil {
+		p.problem.Banks = opt.Banks
+		for i := range p.problem.Buffers { // each call is taken to move all of its tensors once
+			b := &p.problem.Buffers[i]
+			b.Traffic = b.Size * int64(len(b.Reads)+len(b.Writes))
+		}
+	}
+	pl, err := plan.Spread(&p.problem, opt.Planner)
 	must.In(err, "planning memory")
 	must.In(plan.Check(&p.problem, pl), "the plan of memory is wrong")
-	offsets := map[*slot]int64{}
+	homes := map[*slot]home{}
 	for s, id := range p.ids {
-		offsets[s] = pl.Offsets[id]
+		homes[s] = home{p.problem.Buffers[id].Memory, pl.Offsets[id]}
 	}
-	return offsets, Memory{Problem: &p.problem, Plan: pl}
+	return homes, Memory{Problem: &p.problem, Plan: pl}
 }
 
 // buffer returns the buffer of the memory that s lies in, nil if that is not

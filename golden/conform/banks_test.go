@@ -19,17 +19,23 @@ func TestBanks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	banks := []plan.Bank{{Name: "itcm", Size: 96}, {Name: "dtcm", Size: 1 << 10}, {Name: "sram", Size: 1 << 30}}
-	target := toolchain.GCC().With(toolchain.Sanitizers()...).Named("gcc with sanitizers")
-	for _, opt := range []compile.Options{{}, {Target: "cortex-m4"}, {Planner: plan.Disjoint{}, Poison: true}} {
-		opt.Banks = banks
-		w := way.C{Settings: way.Settings{Options: opt}, Target: target,
-			Env: []string{"ASAN_OPTIONS=detect_leaks=0:abort_on_error=0"}}
-		report, err := Check(t.Context(), tier.Some(dirs, 8, 40), []way.Way{w}, func(m Miss) { t.Error(m) },
-			nil)
+	check := func(dirs []string, w way.Way) {
+		t.Helper()
+		report, err := Check(t.Context(), dirs, []way.Way{w}, func(m Miss) { t.Error(m) }, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Log(report)
 	}
+	banks := []plan.Bank{{Name: "itcm", Size: 96}, {Name: "dtcm", Size: 1 << 10}, {Name: "sram", Size: 1 << 30}}
+	target := toolchain.GCC().With(toolchain.Sanitizers()...).Named("gcc with sanitizers")
+	for _, opt := range []compile.Options{{}, {Target: "cortex-m4"}, {Planner: plan.Disjoint{}, Poison: true}} {
+		opt.Banks = banks
+		check(tier.Some(dirs, 8, 40), way.C{Settings: way.Settings{Options: opt}, Target: target,
+			Env: []string{"ASAN_OPTIONS=detect_leaks=0:abort_on_error=0"}})
+	}
+	// Of an ExecuTorch program planned memory has as many buffers; methods_shared has one of
+	// its own besides.
+	some := append(tier.Some(dirs, 8, 40), "../cases/methods_shared", "../cases/branches")
+	check(some, way.RT{Settings: way.Settings{Options: compile.Options{Banks: banks}}})
 }
