@@ -1,5 +1,6 @@
 // Package xnn is the backend XNNPACK: parts of programs become payloads that ExecuTorch's XNNPACK
-// backend runs. What its partitioner takes of float32 this one takes too.
+// backend runs. What its partitioner takes of float32 this one takes too, and of int8 what is
+// quantized ahead.
 //
 // Images have their channels last in XNNPACK. Where a layer asks for that, a transposition stands
 // before it, and what follows stays so, until an operator or the caller asks for channels first.
@@ -18,7 +19,7 @@ type Backend struct{}
 // About implements partition.Backend.
 func (Backend) About() partition.About {
 	return partition.About{Name: "xnnpack", ID: xnnpack.ID,
-		Doc: "ExecuTorch's XNNPACK backend: float32 on CPUs"}
+		Doc: "ExecuTorch's XNNPACK backend: float32 and int8 on CPUs"}
 }
 
 // Keeps implements partition.Keeper.
@@ -41,17 +42,20 @@ func (Backend) Partition(g *partition.Graph) error {
 			g.Refuse(n, "it is in a region")
 		case takesNumber(n):
 			g.Refuse(n, "it takes a number that the run computes")
+		case weightOf(g, n.Output(0)) != nil:
+			g.Refuse(n, "it is a weight of a layer that is not taken")
+		case n.Op == quantizeOp || n.Op == dequantizeOp:
+			if why := quantizes(g, n, c); why != "" {
+				g.Refuse(n, "%s", why)
+				continue
+			}
+			g.Take(n)
 		default:
 			if why := refusal(g, c); why != "" {
 				g.Refuse(n, "%s", why)
 				continue
 			}
-			for _, name := range rules[c.Op.Name()].static {
-				if v := c.Value(name); v != nil {
-					g.Copy(v)
-				}
-			}
-			g.Take(n)
+			take(g, n, c)
 		}
 	}
 	return nil
@@ -65,4 +69,24 @@ func takesNumber(n *ir.Node) (found bool) {
 		})
 	}
 	return found
+}
+
+// take takes a node, and what dequantizes its weights with it.
+func take(g *partition.Graph, n *ir.Node, c *ops.Call) {
+	nodes := []*ir.Node{n}
+	for _, name := range rules[n.Op].static {
+		v := c.Value(name)
+		if v == nil {
+			continue
+		}
+		if made := weightOf(g, v); made != nil {
+			nodes = append(nodes, made...)
+			for _, a := range made[0].Args {
+				ir.EachRef(a.Value, g.Copy)
+			}
+			continue
+		}
+		g.Copy(v)
+	}
+	g.Take(nodes...)
 }

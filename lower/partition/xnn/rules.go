@@ -24,6 +24,9 @@ type rule struct {
 
 // rules are the operators that are taken.
 var rules = map[string]rule{
+	quantizeOp:                {write: quantize},
+	dequantizeOp:              {write: dequantize},
+	channelsOp:                {write: dequantize},
 	"aten.add.Tensor":         {refuse: alphaIsOne, write: twoOperands("XNNAdd")},
 	"aten.add.Scalar":         {refuse: alphaIsOne, write: twoOperands("XNNAdd")},
 	"aten.sub.Tensor":         {refuse: alphaIsOne, write: twoOperands("XNNSubtract")},
@@ -103,7 +106,7 @@ func refusal(g *partition.Graph, c *ops.Call) string {
 		}
 	}
 	for _, name := range r.static {
-		if v := c.Value(name); v != nil && !g.Constant(v) {
+		if v := c.Value(name); v != nil && !g.Constant(v) && weightOf(g, v) == nil {
 			return name + " is no constant"
 		}
 	}

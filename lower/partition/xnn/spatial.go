@@ -31,46 +31,39 @@ func window(n *xnnpack.Node, kernel, stride string, k, s, d [2]int64, pads [2][2
 
 // convolution has images with channels last. One of a dimension has a height, and a width of 1.
 func convolution(w *writer, c *ops.Call) {
-	x, k := c.Value("input"), c.Value("weight").Const
+	x, k := c.Value("input"), w.weight(c.Value("weight"), len(w.stand) > 0)
 	y, limits := w.limited(w.out())
 	stride, dilation := pair(c, "stride", 1), pair(c, "dilation", 1)
 	pads, extra := pair(c, "padding", 0), pair(c, "output_padding", 0)
 	groups := must.Get(c.Int("groups"))
-	dims := dimsOf(k.Type, false)
-	flat := len(dims) == 3
+	flat := len(k.dims) == 3
 	if flat {
-		dims = append(dims, 1)
+		k.dims = append(k.dims, 1)
 		stride[1], dilation[1], pads[1], extra[1] = 1, 1, 0, 0
 	}
-	data := tensor(k)
-	in, each := int64(dims[1]), int64(dims[0])/groups
+	in, each := int64(k.dims[1]), int64(k.dims[0])/groups
 	kind := "XNNConv2d"
 	switch {
 	case c.Bool("transposed"): // [ic, oc/groups, kh, kw]
-		in, each = int64(dims[0])/groups, int64(dims[1])
-		g := uint32(groups)
-		data = transposed(data, []uint32{g, uint32(in), uint32(each), dims[2], dims[3]},
-			[]uint32{0, 2, 3, 4, 1})
-		dims = []uint32{g * uint32(each), dims[2], dims[3], uint32(in)}
+		in, each = int64(k.dims[0])/groups, int64(k.dims[1])
+		k.dims = append([]uint32{uint32(groups), uint32(in)}, k.dims[1:]...)
+		k.permute([]uint32{0, 2, 3, 4, 1})
+		k.dims = append([]uint32{k.dims[0] * k.dims[1]}, k.dims[2:]...)
 		kind = "XNNConvTranspose2d"
 	case in == 1:
-		data = transposed(data, dims, []uint32{1, 2, 3, 0})
-		dims = []uint32{1, dims[2], dims[3], dims[0]}
+		k.permute([]uint32{1, 2, 3, 0})
 		kind = "XNNDepthwiseConv2d"
 	default:
-		data = transposed(data, dims, toLast)
-		dims = []uint32{dims[0], dims[2], dims[3], dims[1]}
+		k.permute(toLast)
 	}
+	dims := k.dims
 	var from uint32
 	if flat {
 		from = w.flattened(x)
 	} else {
 		from = w.value(x, true)
 	}
-	ids := []uint32{from, w.data(data, dims), xnnpack.None}
-	if c.Has("bias") {
-		ids[2] = w.value(c.Value("bias"), false)
-	}
+	ids := []uint32{from, w.constantOf(k), w.bias(c.Value("bias"), k, x)}
 	var to uint32
 	if flat {
 		t := y.Type

@@ -98,29 +98,27 @@ func matmul(w *writer, c *ops.Call) {
 }
 
 func linear(w *writer, c *ops.Call) {
-	w.connected(c, c.Value("input"), w.value(c.Value("weight"), false), c.Value("bias"))
+	w.connected(c.Value("input"), c.Value("weight"), c.Value("bias"), false)
 }
 
 // product is a linear layer whose weight is transposed.
 func product(x, weight, bias string) func(*writer, *ops.Call) {
 	return func(w *writer, c *ops.Call) {
-		k := c.Value(weight).Const
-		dims := dimsOf(k.Type, false)
-		data := transposed(tensor(k), dims, []uint32{1, 0})
 		var b *ir.Value
 		if bias != "" {
 			b = c.Value(bias)
 		}
-		w.connected(c, c.Value(x), w.data(data, []uint32{dims[1], dims[0]}), b)
+		w.connected(c.Value(x), c.Value(weight), b, true)
 	}
 }
 
-func (w *writer) connected(c *ops.Call, x *ir.Value, weight uint32, bias *ir.Value) {
+func (w *writer) connected(x, weight, bias *ir.Value, transpose bool) {
 	y, limits := w.limited(w.out())
-	ids := []uint32{w.value(x, false), weight, xnnpack.None}
-	if bias != nil {
-		ids[2] = w.value(bias, false)
+	k := w.weight(weight, len(w.stand) > 0)
+	if transpose {
+		k.permute([]uint32{1, 0})
 	}
+	ids := []uint32{w.value(x, false), w.constantOf(k), w.bias(bias, k, x)}
 	w.node("XNNFullyConnected", ids, w.result(y, false)).Clamp = limits
 }
 
@@ -219,6 +217,9 @@ func slice(w *writer, c *ops.Call) {
 }
 
 func transpose(w *writer, c *ops.Call) {
+	if w.isWeight(w.out()) {
+		return // the layer has it
+	}
 	dims, _ := c.Ints("dims")
 	order := make([]uint32, len(dims))
 	for i, d := range dims {

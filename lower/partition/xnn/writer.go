@@ -37,7 +37,9 @@ type writer struct {
 	named   []ir.NamedData
 	skip    map[*ir.Node]bool // what is part of a node before it
 	only    map[*ir.Value]*ir.Node
-	at      *ir.Node // the node that is written
+	at      *ir.Node                        // the node that is written
+	quant   map[*ir.Value]xnnpack.PerTensor // of integers
+	stand   map[*ir.Value]*ir.Value         // integers for floats, in the node that is written
 	handle  uint32
 }
 
@@ -47,13 +49,16 @@ func (Backend) Preprocess(p *partition.Part) (_ *partition.Payload, err error) {
 	m := p.Method()
 	w := &writer{table: p.Context.Table, ids: map[layout]uint32{}, outputs: map[*ir.Value]uint32{},
 		readers: map[*ir.Value]int{}, keys: map[string]uint32{}, skip: map[*ir.Node]bool{},
-		only: map[*ir.Value]*ir.Node{}}
+		only: map[*ir.Value]*ir.Node{}, quant: map[*ir.Value]xnnpack.PerTensor{},
+		stand: map[*ir.Value]*ir.Value{}}
+	w.noteQuants(m.Graph)
 	w.Version = "0"
 	w.Constants = []xnnpack.Constant{{}}
 	for i, v := range m.Graph.Inputs {
 		if m.Inputs[i].Kind == ir.UserInput {
-			id := w.add(xnnpack.Value{Type: xnnpack.FP32, Dims: dimsOf(v.Type, false),
-				External: w.Externs, Flags: xnnpack.ExternalInput})
+			x := w.tensorOf(v, false)
+			x.External, x.Flags = w.Externs, xnnpack.ExternalInput
+			id := w.add(x)
 			w.ids[layout{v, false}] = id
 			w.Inputs = append(w.Inputs, id)
 			w.Externs++
@@ -84,7 +89,9 @@ func (Backend) Preprocess(p *partition.Part) (_ *partition.Payload, err error) {
 		w.at, w.handle = n, uint32(i+1)
 		must.Do(func() {
 			c := must.Get(w.table.Bind(n))
+			w.integers(n, c)
 			rules[n.Op].write(w, c)
+			clear(w.stand)
 		}, "node %s (%s)", n.Name, n.Op)
 	}
 	w.finish(outs)
@@ -109,8 +116,9 @@ func (w *writer) finish(outs []*ir.Value) {
 		if made[at] {
 			continue
 		}
-		to := w.add(xnnpack.Value{Type: xnnpack.FP32, Dims: dimsOf(v.Type, false), External: at,
-			Flags: xnnpack.ExternalOutput})
+		x := w.tensorOf(v, false)
+		x.External, x.Flags = at, xnnpack.ExternalOutput
+		to := w.add(x)
 		if id, ok := w.ids[layout{v, false}]; ok {
 			w.node("XNNCopy", []uint32{id}, to)
 		} else {
@@ -170,6 +178,7 @@ func (w *writer) permuted(from, to uint32, order []uint32) {
 
 // value returns the id of a value in a layout; a transposition makes it if need be.
 func (w *writer) value(v *ir.Value, last bool) uint32 {
+	v = w.stands(v)
 	if id, ok := w.ids[layout{v, last}]; ok {
 		return id
 	}
@@ -179,11 +188,17 @@ func (w *writer) value(v *ir.Value, last bool) uint32 {
 		return id
 	}
 	from, ok := w.ids[layout{v, !last}]
+	if !ok && v.Def != nil && v.Def.Op == dequantizeOp { // floats that somebody wants after all
+		ints := w.value(must.Get(w.table.Bind(v.Def)).Value("input"), last)
+		id := w.add(w.tensorOf(v, last))
+		w.node("XNNConvert", []uint32{ints}, id)
+		w.ids[layout{v, last}] = id
+		return id
+	}
 	if !ok {
 		must.Fail("%s is not made", v.Name)
 	}
-	id := w.add(xnnpack.Value{Type: xnnpack.FP32, Dims: dimsOf(v.Type, last),
-		External: xnnpack.None})
+	id := w.add(w.tensorOf(v, last))
 	order := toFirst
 	if last {
 		order = toLast
@@ -198,6 +213,13 @@ func (w *writer) value(v *ir.Value, last bool) uint32 {
 
 // isLast reports whether a value is there with its channels last alone.
 func (w *writer) isLast(v *ir.Value) bool {
+	v = w.stands(v)
+	_, made := w.ids[layout{v, false}]
+	if !made && v.Def != nil && v.Def.Op == dequantizeOp {
+		if _, made = w.ids[layout{v, true}]; !made {
+			v = must.Get(w.table.Bind(v.Def)).Value("input")
+		}
+	}
 	_, first := w.ids[layout{v, false}]
 	_, last := w.ids[layout{v, true}]
 	return last && !first
@@ -205,7 +227,8 @@ func (w *writer) isLast(v *ir.Value) bool {
 
 // result makes the value that a node gives: an argument of the call where it is one.
 func (w *writer) result(v *ir.Value, last bool) uint32 {
-	x := xnnpack.Value{Type: xnnpack.FP32, Dims: dimsOf(v.Type, last), External: xnnpack.None}
+	v = w.stands(v)
+	x := w.tensorOf(v, last)
 	if at, ok := w.outputs[v]; ok && !last {
 		x.External, x.Flags = at, xnnpack.ExternalOutput
 		delete(w.outputs, v)
@@ -220,7 +243,7 @@ func (w *writer) constant(k *ir.Constant, last bool) uint32 {
 	data := must.Get(ir.Tensor(k))
 	dims := dimsOf(k.Type, false)
 	if last {
-		data = transposed(data, dims, toLast)
+		data = transposed(data, dims, toLast, 4)
 		dims = dimsOf(k.Type, true)
 	}
 	return w.data(data, dims)
@@ -228,13 +251,13 @@ func (w *writer) constant(k *ir.Constant, last bool) uint32 {
 
 // data returns the id of a constant of float32.
 func (w *writer) data(data []byte, dims []uint32) uint32 {
-	return w.add(xnnpack.Value{Type: xnnpack.FP32, Dims: dims, Constant: w.blob(data),
+	return w.add(xnnpack.Value{Type: xnnpack.FP32, Dims: dims, Constant: w.blob(data, ""),
 		External: xnnpack.None})
 }
 
-// blob returns the number of a constant's data, whose key is its digest.
-func (w *writer) blob(data []byte) uint32 {
-	key := fmt.Sprintf("%x", sha256.Sum256(data))
+// blob returns the number of a constant's data, whose key is its digest behind a prefix.
+func (w *writer) blob(data []byte, prefix string) uint32 {
+	key := fmt.Sprintf("%s%x", prefix, sha256.Sum256(data))
 	if i, ok := w.keys[key]; ok {
 		return i
 	}
@@ -249,8 +272,8 @@ func (w *writer) number(x float64) uint32 {
 	return w.data(binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(x))), []uint32{1})
 }
 
-// transposed returns elements of four bytes with their dimensions in another order.
-func transposed(data []byte, dims, order []uint32) []byte {
+// transposed returns elements of a size with their dimensions in another order.
+func transposed(data []byte, dims, order []uint32, size int) []byte {
 	strides := make([]int, len(dims))
 	stride := 1
 	for i := len(dims) - 1; i >= 0; i-- {
@@ -261,7 +284,7 @@ func transposed(data []byte, dims, order []uint32) []byte {
 	var walk func(d, at int)
 	walk = func(d, at int) {
 		if d == len(order) {
-			out = append(out, data[4*at:4*at+4]...)
+			out = append(out, data[size*at:size*at+size]...)
 			return
 		}
 		for range dims[order[d]] {
@@ -277,12 +300,7 @@ func transposed(data []byte, dims, order []uint32) []byte {
 // and returns the value that the node makes then.
 func (w *writer) limited(v *ir.Value) (*ir.Value, *xnnpack.Clamp) {
 	next := w.only[v]
-	if w.readers[v] != 1 || next == nil {
-		return v, nil
-	}
-	switch next.Op {
-	case "aten.relu.default", "aten.hardtanh.default", "aten.clamp.default":
-	default:
+	if w.readers[v] != 1 || next == nil || !isLimit(next) {
 		return v, nil
 	}
 	c := must.Get(w.table.Bind(next))

@@ -1,0 +1,375 @@
+package xnn
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/xnnpack"
+	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/lower/partition"
+)
+
+const (
+	quantizeOp   = "quantized_decomposed.quantize_per_tensor.default"
+	dequantizeOp = "quantized_decomposed.dequantize_per_tensor.default"
+	channelsOp   = "quantized_decomposed.dequantize_per_channel.default"
+)
+
+// quantOf returns the scale and the zero point of a node that quantizes or dequantizes int8.
+func quantOf(c *ops.Call) (q xnnpack.PerTensor, ok bool) {
+	s, err1 := c.Float("scale")
+	z, err2 := c.Int("zero_point")
+	d := c.DType("dtype", ir.InvalidDType)
+	q = xnnpack.PerTensor{Scale: float32(s), ZeroPoint: int32(z)}
+	return q, err1 == nil && err2 == nil && d == ir.Int8 && z >= math.MinInt8 &&
+		z <= math.MaxInt8 && q.Scale > 0 && !math.IsInf(float64(q.Scale), 0)
+}
+
+// quantizes says why a node that quantizes or dequantizes is not taken, "" if it is.
+func quantizes(g *partition.Graph, n *ir.Node, c *ops.Call) string {
+	q, ok := quantOf(c)
+	x := c.Value("input")
+	ints := x
+	if n.Op == quantizeOp {
+		ints = n.Outputs[0]
+		if lo, err := c.Int("quant_min"); err != nil || lo != math.MinInt8 {
+			return "it does not use all integers"
+		}
+		if hi, err := c.Int("quant_max"); err != nil || hi != math.MaxInt8 {
+			return "it does not use all integers"
+		}
+		if why := unfit(x.Type); why != "" {
+			return x.Name + " " + why
+		}
+	} else if why := unfit(n.Outputs[0].Type); why != "" {
+		return "its result " + why
+	}
+	if !ok || ints.Type.DType != ir.Int8 || ints.Type.Rank() == 0 {
+		return "it is not of int8"
+	}
+	// All that read or make these integers must have one scale.
+	nodes, _ := g.Readers(ints)
+	if ints.Def != nil {
+		nodes = append(slices.Clone(nodes), ints.Def)
+	}
+	for _, other := range nodes {
+		if other.Op != quantizeOp && other.Op != dequantizeOp {
+			continue
+		}
+		if o, err := g.Bind(other); err == nil {
+			if r, ok := quantOf(o); !ok || r != q {
+				return "its integers have several scales"
+			}
+		}
+	}
+	return ""
+}
+
+// weightOf returns the nodes that make a weight of constant integers, nil if v is none such: one
+// that dequantizes it, and perhaps one that transposes it.
+func weightOf(g *partition.Graph, v *ir.Value) []*ir.Node {
+	if v == nil || v.Def == nil || !g.Free(v.Def) {
+		return nil
+	}
+	c, err := g.Bind(v.Def)
+	if err != nil {
+		return nil
+	}
+	if isPermute(v.Def) {
+		if inner := c.Value("self"); inner.Type.Rank() == 2 {
+			if nodes := weightOf(g, inner); len(nodes) == 1 {
+				return append(nodes, v.Def)
+			}
+		}
+		return nil
+	}
+	if v.Def.Op != dequantizeOp && v.Def.Op != channelsOp || !g.Constant(c.Value("input")) ||
+		c.Tensor("input").DType != ir.Int8 {
+		return nil
+	}
+	for _, name := range []string{"scales", "zero_points"} {
+		if v.Def.Op == channelsOp && (c.Value(name) == nil || !g.Constant(c.Value(name))) {
+			return nil
+		}
+	}
+	return []*ir.Node{v.Def}
+}
+
+func isPermute(n *ir.Node) bool {
+	return n.Op == "aten.permute.default" || n.Op == "aten.permute_copy.default"
+}
+
+// weight is a constant operand: floats, or integers of a scale for all or for each index of the
+// first dimension.
+type weight struct {
+	data   []byte
+	dims   []uint32
+	scales []float32 // nil for floats
+	axis   int       // of scales, -1 if there is one
+}
+
+// weight returns a constant operand; floats if integers are of no use.
+func (w *writer) weight(v *ir.Value, integers bool) *weight {
+	if v.Const != nil {
+		return &weight{data: tensor(v.Const), dims: dimsOf(v.Const.Type, false), axis: -1}
+	}
+	c := must.Get(w.table.Bind(v.Def))
+	if isPermute(v.Def) {
+		k := w.weight(c.Value("self"), integers)
+		if dims := must.Get(c.Ints("dims")); k != nil && (dims[0] == 1 || dims[0] == -1) {
+			k.permute([]uint32{1, 0})
+		}
+		return k
+	}
+	k := &weight{data: tensor(c.Value("input").Const), dims: dimsOf(v.Type, false), axis: -1}
+	var zeros []int64
+	if v.Def.Op == channelsOp {
+		k.axis = axis(c, "axis", v.Type.Rank())
+		for i, n := 0, int(k.dims[k.axis]); i < n; i++ {
+			k.scales = append(k.scales, float32(element(c.Value("scales").Const, i)))
+			zeros = append(zeros, int64(element(c.Value("zero_points").Const, i)))
+		}
+	} else {
+		q, ok := quantOf(c)
+		if !ok {
+			must.Fail("its weight is not of int8")
+		}
+		k.scales, zeros = []float32{q.Scale}, []int64{int64(q.ZeroPoint)}
+	}
+	symmetric := !slices.ContainsFunc(zeros, func(z int64) bool { return z != 0 })
+	switch {
+	case integers && symmetric:
+		return k
+	case integers:
+		return nil
+	}
+	inner := 1
+	for _, d := range k.dims[k.axis+1:] {
+		inner *= int(d)
+	}
+	var floats []byte
+	for i, b := range k.data {
+		at := 0
+		if k.axis >= 0 {
+			at = i / inner % len(k.scales)
+		}
+		x := float32(int64(int8(b))-zeros[at]) * k.scales[at]
+		floats = binary.LittleEndian.AppendUint32(floats, math.Float32bits(x))
+	}
+	return &weight{data: floats, dims: k.dims, axis: -1}
+}
+
+// element returns an element of a constant of scales or zero points.
+func element(k *ir.Constant, i int) float64 {
+	data := tensor(k)
+	switch k.Type.DType {
+	case ir.Float32:
+		return float64(math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:])))
+	case ir.Float64:
+		return math.Float64frombits(binary.LittleEndian.Uint64(data[8*i:]))
+	case ir.Int64:
+		return float64(int64(binary.LittleEndian.Uint64(data[8*i:])))
+	case ir.Int32:
+		return float64(int32(binary.LittleEndian.Uint32(data[4*i:])))
+	}
+	must.Fail("scales or zero points of %v", k.Type)
+	return 0
+}
+
+// permute gives a weight its dimensions in another order.
+func (k *weight) permute(order []uint32) {
+	size := 4
+	if k.scales != nil {
+		size = 1
+	}
+	k.data = transposed(k.data, k.dims, order, size)
+	dims := make([]uint32, len(order))
+	for i, d := range order {
+		dims[i] = k.dims[d]
+	}
+	k.dims = dims
+	if k.axis >= 0 {
+		k.axis = slices.Index(order, uint32(k.axis))
+	}
+}
+
+// constantOf returns the id of a weight.
+func (w *writer) constantOf(k *weight) uint32 {
+	v := xnnpack.Value{Type: xnnpack.FP32, Dims: k.dims, Constant: w.blob(k.data, ""),
+		External: xnnpack.None}
+	w.scaled(&v, k, xnnpack.QInt8, xnnpack.QCInt8)
+	return w.add(v)
+}
+
+// scaled makes a value one of integers with the scales of k.
+func (w *writer) scaled(v *xnnpack.Value, k *weight, one, each xnnpack.DataType) {
+	switch {
+	case k.scales == nil:
+	case k.axis < 0:
+		v.Type, v.Quant = one, xnnpack.PerTensor{Scale: k.scales[0]}
+	default:
+		var raw []byte
+		for _, s := range k.scales {
+			raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(s))
+		}
+		v.Type = each
+		v.Quant = xnnpack.PerChannel{Dim: int32(k.axis), Scales: xnnpack.Scales{
+			Buffer: w.blob(raw, "scale_"), Count: uint32(len(k.scales))}}
+	}
+}
+
+// bias returns the id of a bias: in integers of the sum where the weight has integers.
+func (w *writer) bias(v *ir.Value, k *weight, x *ir.Value) uint32 {
+	if v == nil {
+		return xnnpack.None
+	}
+	b := w.weight(v, false)
+	if k.scales == nil {
+		return w.constantOf(b)
+	}
+	in := w.quant[w.stands(x)]
+	ints := &weight{dims: b.dims, axis: -1}
+	if k.axis >= 0 {
+		ints.axis = 0
+	}
+	for _, s := range k.scales {
+		ints.scales = append(ints.scales, s*in.Scale)
+	}
+	for i := range len(b.data) / 4 {
+		s := ints.scales[0]
+		if ints.axis >= 0 {
+			s = ints.scales[i]
+		}
+		f := math.Float32frombits(binary.LittleEndian.Uint32(b.data[4*i:]))
+		q := math.RoundToEven(float64(f) / float64(s))
+		q = min(max(q, math.MinInt32), math.MaxInt32)
+		ints.data = binary.LittleEndian.AppendUint32(ints.data, uint32(int32(q)))
+	}
+	out := xnnpack.Value{Dims: ints.dims, Constant: w.blob(ints.data, ""), External: xnnpack.None}
+	w.scaled(&out, ints, xnnpack.QInt32, xnnpack.QCInt32)
+	return w.add(out)
+}
+
+// inIntegers are the operators that XNNPACK computes in int8 here, with the weight of each and the
+// dimension of its channels. Others are computed in floats, between conversions.
+var inIntegers = map[string]struct {
+	weight   string
+	channels int
+}{"aten.convolution.default": {"weight", 0}, "aten.linear.default": {"weight", 0},
+	"aten.addmm.default": {"mat2", 1}, "aten.mm.default": {"mat2", 1}, "aten.add.Tensor": {}}
+
+// weighs reports whether v is a weight of integers that a call can have.
+func (w *writer) weighs(c *ops.Call, v *ir.Value) bool {
+	if v.Def == nil {
+		return false
+	}
+	k := w.weight(v, true)
+	if k == nil || k.axis >= 0 && k.axis != inIntegers[c.Op.Name()].channels {
+		return false
+	}
+	return k.axis < 0 || c.Op.Name() != "aten.convolution.default" || !c.Bool("transposed")
+}
+
+// integers lets node n, whose operands were dequantized and whose result alone is quantized, be
+// one of integers, if it can: then they stand for the floats.
+func (w *writer) integers(n *ir.Node, c *ops.Call) {
+	clear(w.stand)
+	known, ok := inIntegers[n.Op]
+	name := known.weight
+	y, q := n.Outputs[0], (*ir.Node)(nil)
+	if next := w.only[y]; ok && w.readers[y] == 1 && next != nil && isLimit(next) {
+		y = next.Outputs[0]
+	}
+	if q = w.only[y]; !ok || w.readers[y] != 1 || q == nil || q.Op != quantizeOp {
+		return
+	}
+	stand := map[*ir.Value]*ir.Value{y: q.Outputs[0]}
+	weighted := name == ""
+	for _, v := range c.Operands() {
+		switch {
+		case name != "" && v == c.Value(name):
+			weighted = w.weighs(c, v)
+		case v.Def != nil && v.Def.Op == dequantizeOp && must.Get(
+			w.table.Bind(v.Def)).Value("input").Const == nil:
+			stand[v] = must.Get(w.table.Bind(v.Def)).Value("input")
+		case name == "" || v.Const == nil && (v.Def == nil || v.Def.Op != channelsOp &&
+			v.Def.Op != dequantizeOp):
+			return
+		}
+	}
+	if !weighted || name == "" && c.Value("other") == nil {
+		return
+	}
+	w.skip[q], w.stand = true, stand
+}
+
+func isLimit(n *ir.Node) bool {
+	switch n.Op {
+	case "aten.relu.default", "aten.hardtanh.default", "aten.clamp.default":
+		return true
+	}
+	return false
+}
+
+// stands returns what stands for a value in the node that is written.
+func (w *writer) stands(v *ir.Value) *ir.Value {
+	if s := w.stand[v]; s != nil {
+		return s
+	}
+	return v
+}
+
+// noteQuants notes the scales of integers.
+func (w *writer) noteQuants(g *ir.Graph) {
+	for _, n := range g.Nodes {
+		if n.Op != quantizeOp && n.Op != dequantizeOp {
+			continue
+		}
+		c := must.Get(w.table.Bind(n))
+		if q, ok := quantOf(c); ok && n.Op == quantizeOp {
+			w.quant[n.Outputs[0]] = q
+		} else if ok {
+			w.quant[c.Value("input")] = q
+		}
+	}
+}
+
+// tensorOf returns a value of the payload for v, without an id.
+func (w *writer) tensorOf(v *ir.Value, last bool) xnnpack.Value {
+	x := xnnpack.Value{Type: xnnpack.FP32, Dims: dimsOf(v.Type, last), External: xnnpack.None}
+	if v.Type.DType == ir.Int8 {
+		q, ok := w.quant[v]
+		if !ok {
+			must.Fail("the scale of %s is not known", v.Name)
+		}
+		x.Type, x.Quant = xnnpack.QInt8, q
+	}
+	return x
+}
+
+// quantize writes a node that quantizes.
+func quantize(w *writer, c *ops.Call) {
+	x := c.Value("input")
+	last := w.isLast(x)
+	w.node("XNNConvert", []uint32{w.value(x, last)}, w.result(w.out(), last))
+}
+
+// dequantize writes a node that dequantizes, if its result is one of the part. Where the part
+// itself wants floats, they are made then.
+func dequantize(w *writer, c *ops.Call) {
+	if _, ok := w.outputs[w.out()]; ok && c.Value("input").Const == nil {
+		w.node("XNNConvert", []uint32{w.value(c.Value("input"), false)}, w.result(w.out(), false))
+	}
+}
+
+// isWeight reports whether v is made of constant integers.
+func (w *writer) isWeight(v *ir.Value) bool {
+	if v.Def != nil && isPermute(v.Def) {
+		v = must.Get(w.table.Bind(v.Def)).Value("self")
+	}
+	return v.Def != nil && (v.Def.Op == dequantizeOp || v.Def.Op == channelsOp) &&
+		must.Get(w.table.Bind(v.Def)).Value("input").Const != nil
+}
