@@ -100,6 +100,16 @@ type Delegate struct {
 	Inline  bool     `json:"inline,omitempty"` // the data is in the flatbuffer
 	Specs   []string `json:"specs,omitempty"`  // keys of its compile specs
 	Calls   int      `json:"calls"`
+	// Nodes are those of the payload, and Problem is why there are none, if etgen reads such
+	// payloads.
+	Nodes   []DelegateNodes `json:"nodes,omitempty"`
+	Problem string          `json:"problem,omitempty"`
+}
+
+// DelegateNodes counts the nodes of a kind, as the payload calls it.
+type DelegateNodes struct {
+	Kind  string `json:"kind"`
+	Count int    `json:"count"`
 }
 
 // Tests describes a bundle's test cases of a method.

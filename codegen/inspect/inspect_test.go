@@ -17,6 +17,7 @@ import (
 
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/golden/tier"
+	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/plan"
 )
@@ -287,5 +288,29 @@ func TestFitting(t *testing.T) {
 				t.Errorf("%q in %d is %q", name, width, got)
 			}
 		}
+	}
+}
+
+// Of delegates whose payloads are known the nodes are shown, or what is wrong with them.
+func TestDelegates(t *testing.T) {
+	info, err := File("../../golden/delegated/channels_last/model.pte", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := info.Methods[0].Delegates
+	if len(d) != 1 || len(d[0].Nodes) != 1 || d[0].Nodes[0] != (DelegateNodes{"XNNConv2d", 2}) {
+		t.Errorf("%+v", d)
+	}
+	var text strings.Builder
+	if err := info.Text(&text, Style{}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text.String(), "2  XNNConv2d\n") {
+		t.Error(text.String())
+	}
+	bad := &pte.Delegate{ID: "XnnpackBackend", Processed: ir.Bytes("nothing of the kind")}
+	out := delegate(&pte.ExecutionPlan{Delegates: []pte.Delegate{*bad}}, 0)
+	if !strings.Contains(out.Problem, "XNNPACK payload: ") || out.Nodes != nil {
+		t.Errorf("%+v", out)
 	}
 }

@@ -168,23 +168,6 @@ func dtypes(ep *pte.ExecutionPlan, i int32) []string {
 	return nil
 }
 
-func delegate(ep *pte.ExecutionPlan, i int32) Delegate {
-	d := &ep.Delegates[i]
-	out := Delegate{Backend: d.ID, Inline: d.Inline}
-	if d.Processed != nil {
-		out.Bytes = d.Processed.Size()
-	}
-	for _, s := range d.Specs {
-		out.Specs = append(out.Specs, s.Key)
-	}
-	instructions(ep, func(in pte.Instruction) {
-		if call, ok := in.(pte.DelegateCall); ok && call.Delegate == i {
-			out.Calls++
-		}
-	})
-	return out
-}
-
 // stored returns a method's constants, largest first, and its tensors with
 // initial data. Constants that several values have are listed once.
 func stored(ep *pte.ExecutionPlan, table *ops.Table) (constants, state []Tensor) {

@@ -159,6 +159,12 @@ func (t *text) method(m *Method) {
 		}
 		t.line("  %6d\t%s\t%d bytes%s\t%s", d.Calls, d.Backend, d.Bytes, place,
 			strings.Join(d.Specs, " "))
+		for _, n := range d.Nodes {
+			t.line("  %6s\t%6d  %s", "", n.Count, n.Kind)
+		}
+		if d.Problem != "" {
+			t.line("  %6s\t%s", "", d.Problem)
+		}
 	}
 	t.tensors("constants", m.Constants, "  ")
 	t.tensors("state", m.State, "  ")

@@ -22,8 +22,8 @@ var mayImport = map[string][]string{
 	"templates":    {},
 	"lower":        {"ir", "ir/pte", "ir/xnnpack", "kernels"}, // lower/raise reads the forms of files
 	"lower/native": {"ir", "kernels", "plan"},                 // native form carries its plan
-	"codegen": {"ir", "ir/etdump", "ir/pt2", "ir/pte", "kernels", "lower", "lower/native", "plan",
-		"templates"},
+	"codegen": {"ir", "ir/etdump", "ir/pt2", "ir/pte", "ir/xnnpack", "kernels", "lower",
+		"lower/native", "plan", "templates"},
 	"rt":        {"ir", "ir/pte"},
 	"rt/etdump": {"ir", "ir/etdump", "rt"},
 	// the kernels of the whole table; an app without it links none
