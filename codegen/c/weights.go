@@ -56,8 +56,9 @@ func (g *gen) weightArrays() string {
 	w.raw("/* " + g.banner(g.prefix+"_weights.c") + " */")
 	w.raw("#include <stdint.h>")
 	w.blank()
+	blobs := g.p.Blobs()
 	bytes := slices.ContainsFunc(g.weights.Consts, func(c codegen.Weight) bool {
-		return c.DType.Size() == 1
+		return c.DType.Size() == 1 && !slices.Contains(blobs, c.Const)
 	})
 	macro := g.upper + "_WORDS"
 	if bytes {
@@ -66,7 +67,6 @@ func (g *gen) weightArrays() string {
 		w.raw("#else\n#define " + macro + "\n#endif")
 		w.blank()
 	}
-	blobs := g.p.Blobs()
 	payload := g.upper + "_PAYLOAD"
 	if len(blobs) > 0 {
 		w.raw("#if defined(__GNUC__) /* what drivers and devices read */")
@@ -88,11 +88,11 @@ func (g *gen) weightArrays() string {
 			w.raw("/* " + c.From.Comment() + " */")
 		}
 		place := ""
-		if c.DType.Size() == 1 {
-			place = " " + macro
-		}
-		if slices.Contains(blobs, c.Const) {
+		switch {
+		case slices.Contains(blobs, c.Const):
 			place = " " + payload
+		case c.DType.Size() == 1:
+			place = " " + macro
 		}
 		w.raw(strings.TrimLeft(g.section(codegen.WeightsSection)+" ", " ") + g.weightArray(c.Const) +
 			place + " = {")
