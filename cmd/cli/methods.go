@@ -9,6 +9,7 @@ import (
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/must"
 )
 
@@ -16,6 +17,8 @@ import (
 type methodFlags struct {
 	named []string
 	share bool
+	// declared are the custom operators that ExecuTorch programs may call.
+	declared []*aten.Schema
 }
 
 func (f *methodFlags) add(cmd *cobra.Command) {
@@ -81,7 +84,7 @@ func defaultName(files []compile.MethodFile) string {
 // open reads models, as one program of several methods if there are several.
 func (f *methodFlags) open(files []compile.MethodFile) (*ir.Program, io.Closer, error) {
 	if len(files) == 1 && files[0].Name == "" {
-		return compile.Read(files[0].Path)
+		return compile.ReadCustom(files[0].Path, f.declared)
 	}
 	return compile.ReadMethods(files, f.share)
 }
@@ -106,6 +109,7 @@ func (f *methodFlags) options(files []compile.MethodFile, opt compile.Options) c
 
 // compile reads and compiles models.
 func (f *methodFlags) compile(files []compile.MethodFile, opt compile.Options) *codegen.Package {
+	f.declared = opt.Custom.Declared()
 	p, closer := f.read(files)
 	defer closer.Close()
 	return ofModel(compile.Package(p, f.options(files, opt)))

@@ -22,7 +22,7 @@ func AsIs(path string, data ...string) (plan.Planner, error) {
 	if f := FormatOf(path); f != ProgramFile && f != BundleFile {
 		return nil, &PlanError{path}
 	}
-	_, memories, open, err := openProgram(path, data)
+	_, memories, open, err := openProgram(path, nil, data)
 	if err == nil {
 		err = open.Close()
 	}

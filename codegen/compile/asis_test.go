@@ -20,7 +20,7 @@ func TestAsIsKeepsPlaces(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer closer.Close()
-		_, memories, open, err := openProgram(path, nil)
+		_, memories, open, err := openProgram(path, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

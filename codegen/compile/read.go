@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pt2"
 	"github.com/etgen/etgen/ir/pte"
@@ -25,9 +26,16 @@ import (
 // through if it needs one. The closer holds the weights: close it after
 // compiling.
 func Read(path string, data ...string) (*ir.Program, io.Closer, error) {
+	return ReadCustom(path, nil, data...)
+}
+
+// ReadCustom is Read of a program that may call the custom operators declared: an ExecuTorch
+// program does not tell their schemas.
+func ReadCustom(path string, declared []*aten.Schema, data ...string) (*ir.Program, io.Closer,
+	error) {
 	switch FormatOf(path) {
 	case ProgramFile, BundleFile:
-		p, _, open, err := openProgram(path, data)
+		p, _, open, err := openProgram(path, declared, data)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -76,13 +84,14 @@ func readUpTo(path string, n int64) (string, error) {
 }
 
 // openProgram reads and raises an ExecuTorch program.
-func openProgram(path string, data []string) (*ir.Program, []raise.Memory, closers, error) {
+func openProgram(path string, declared []*aten.Schema, data []string) (*ir.Program,
+	[]raise.Memory, closers, error) {
 	p, file, err := OpenPTE(path)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	open := closers{file}
-	out, memories, err := raised(p, path, data, &open)
+	out, memories, err := raised(p, path, declared, data, &open)
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, open.Close())
 	}
@@ -146,7 +155,7 @@ func headOf(path string) (string, error) {
 	return readUpTo(path, headBytes)
 }
 
-func raised(p *pte.Program, path string, data []string,
+func raised(p *pte.Program, path string, declared []*aten.Schema, data []string,
 	open *closers) (_ *ir.Program, _ []raise.Memory, err error) {
 	source := filepath.Base(path)
 	defer internal(&ir.Program{Source: source}, &err)
@@ -160,7 +169,14 @@ func raised(p *pte.Program, path string, data []string,
 		*open = append(*open, closer)
 		files = append(files, f)
 	}
-	return raise.Planned(p, source, ops.Standard(), files...)
+	var schemas []*aten.Schema
+	for _, s := range declared { // kernels in C and in Go may both declare an operator
+		if !slices.ContainsFunc(schemas, func(x *aten.Schema) bool { return x.Name == s.Name }) {
+			schemas = append(schemas, s)
+		}
+	}
+	table := must.Get(ops.Standard().With(schemas...))
+	return raise.Planned(p, source, table, files...)
 }
 
 // DataBeside returns the .ptd files in the folder of the program at path, sorted;

@@ -44,6 +44,49 @@ func TestCases(t *testing.T) {
 	}
 }
 
+// An ExecuTorch program that calls custom operators compiles to C and Go when they are declared,
+// and computes what PyTorch recorded.
+func TestExecuTorchPrograms(t *testing.T) {
+	tier.Needs(t, tier.Normal)
+	k, err := custom.Load(t.Context(), "fir", "c/fir.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"filter", "part", "range"} {
+		from, to := filepath.Join("cases", name), filepath.Join(dir, name)
+		if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+			t.Fatal(err)
+		}
+		p, closer, err := compile.Read(filepath.Join(from, "model.pt2"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pkg, err := compile.Package(p, compile.Options{Lang: "pte", Name: "model", Custom: k})
+		if err != nil {
+			t.Fatal(err)
+		}
+		closer.Close()
+		if err := pkg.Write(t.Context(), to); err != nil {
+			t.Fatal(err)
+		}
+		for _, old := range []string{"model.pt2", "model.core.pt2", "graph.core.txt"} {
+			if err := os.Remove(filepath.Join(to, old)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	s := way.Settings{Options: compile.Options{Custom: k}}
+	for _, w := range []way.Way{way.C{Settings: s}, way.Go{Settings: s}, way.RT{Settings: s}} {
+		n, err := conform.Check(t.Context(), []string{dir}, []way.Way{w}, func(m conform.Miss) {
+			t.Errorf("%s: %s", w.Name(), m)
+		}, nil)
+		if err != nil || n.Passed != 3 {
+			t.Errorf("%s: %d passed, %v", w.Name(), n.Passed, err)
+		}
+	}
+}
+
 // write makes a module of one file with kernels.
 func write(t *testing.T, text string) string {
 	t.Helper()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"runtime"
@@ -141,7 +142,13 @@ func newUnits(dir string, jobs []Job) []*unit {
 // compile makes the unit's package and writes it into its folder.
 func (u *unit) compile(ctx context.Context, j Job, opt compile.Options, lang string,
 	limit int64) error {
-	p, closer, err := j.Open()
+	open := j.Open
+	if j.isProgram() && opt.Custom != nil { // it does not tell the schemas
+		open = func() (*ir.Program, io.Closer, error) {
+			return compile.ReadCustom(j.File, opt.Custom.Declared())
+		}
+	}
+	p, closer, err := open()
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,8 @@ func Declare(p *ir.Program, declared ...*aten.Schema) (err error) {
 	defer raise.Catch(&err)
 	d := &declarer{p: p, found: map[string]bool{}}
 	for _, text := range p.Custom {
-		d.found[must(aten.Parse(text)).Name] = true
+		name := must(aten.Parse(text)).Name
+		d.found[name], d.found[FunctionalForm(name)] = true, true
 	}
 	for _, s := range declared {
 		d.known = append(d.known, s)

@@ -316,7 +316,10 @@ func (t *Table) Schema(name string) (*aten.Schema, bool) {
 	}
 	op, ok := t.Lookup(name)
 	if !ok {
-		return t.customOut(name)
+		if s, ok := t.CustomNamed(name); ok {
+			return OutForm(s), true
+		}
+		return nil, false
 	}
 	if f, inPlace := t.Functional(name); inPlace && op.Name() != name {
 		s := *op.ParsedSchema()
@@ -332,13 +335,11 @@ func (t *Table) Schema(name string) (*aten.Schema, bool) {
 	return op.ParsedSchema(), true
 }
 
-// customOut returns the schema of the form of a custom operator that a program calls name.
-func (t *Table) customOut(name string) (*aten.Schema, bool) {
+// CustomNamed returns the schema of the custom operator that a program calls name: see OutForm.
+func (t *Table) CustomNamed(name string) (*aten.Schema, bool) {
 	for _, op := range t.byName {
-		if op.Custom != nil {
-			if s := OutForm(op.Custom); s.Name == name {
-				return s, true
-			}
+		if op.Custom != nil && OutForm(op.Custom).Name == name {
+			return op.Custom, true
 		}
 	}
 	return nil, false

@@ -38,7 +38,7 @@ func (r *raiser) call(in pte.KernelCall) {
 var raises = [...]func(r *raiser, role *role, args []int32){
 	outKind: (*raiser).outCall, inPlace: (*raiser).inPlaceCall, pure: (*raiser).pureCall,
 	copyInto: (*raiser).copyInto, numbers: (*raiser).numberCall, viewInto: (*raiser).viewInto,
-	copyIndex: (*raiser).copyIndex,
+	copyIndex: (*raiser).copyIndex, custom: (*raiser).customCall,
 }
 
 // checkCalls checks the arguments of all calls by their number and kind, of those too that

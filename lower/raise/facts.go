@@ -257,6 +257,9 @@ func (r *raiser) callEffect(in pte.KernelCall) (e effect) {
 	if n, ok := role.operands(); last < 0 || ok && n != len(in.Args) {
 		return e // reported when it is raised
 	}
+	if role.kind == custom {
+		return r.customEffect(role, in)
+	}
 	for i, a := range in.Args {
 		reads, writes := i < last, i == last
 		switch role.kind {

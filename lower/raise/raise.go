@@ -51,7 +51,7 @@ func Planned(p *pte.Program, source string, table *ops.Table,
 	if err := errors.Join(errs...); err != nil {
 		return nil, nil, err
 	}
-	out.Delegates = in.calledDelegates()
+	out.Delegates, out.Custom = in.calledDelegates(), in.customs
 	if err := ir.Verify(out); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", foreign.Message(source), err)
 	}
@@ -156,6 +156,7 @@ type input struct {
 
 	opaques map[int]*opaque // delegates by their numbers over all plans
 	named   []ir.NamedData  // what they find by name, nil before anybody asks
+	customs []string        // schemas of the custom operators that are called
 }
 
 // method raises one plan.

@@ -23,6 +23,7 @@ const (
 	numbers        // executorch_prim on numbers: operands, result
 	viewInto       // executorch_prim::et_view: self, sizes, out
 	copyIndex      // executorch_prim::et_copy_index: to, from, index
+	custom         // a custom operator: its arguments, its out tensors, the result
 )
 
 // role is what an operator of the plan is to the graph.
@@ -59,13 +60,19 @@ func roleOf(table *ops.Table, o pte.Operator) *role {
 		r.number.operands = len(pte.RuntimeSchema(o).Args)
 		return r
 	}
+	if s, ok := table.CustomNamed(r.name); ok {
+		r.kind, r.op, r.schema, r.outs = custom, s.Name, s, len(s.Returns)
+		r.setParams(s)
+		return r
+	}
 	if functional, ok := outOf(table, r.name); ok {
 		if op, ok := table.Lookup(functional); ok {
 			r.kind, r.op, r.schema = outKind, functional, op.ParsedSchema()
 			r.setOuts()
 			return r
 		}
-		r.err = fmt.Errorf("its functional form %s is not supported", foreign.Message(functional))
+		r.err = fmt.Errorf("its functional form %s is not supported%s", foreign.Message(functional),
+			declaring(r.name))
 		return r
 	}
 	if f, ok := table.Functional(r.name); ok {
@@ -84,8 +91,16 @@ func roleOf(table *ops.Table, o pte.Operator) *role {
 		r.setParams(r.schema)
 		return r
 	}
-	r.err = fmt.Errorf("the operator is not supported")
+	r.err = fmt.Errorf("the operator is not supported%s", declaring(r.name))
 	return r
+}
+
+// declaring says what to do about an operator that may be a custom one.
+func declaring(name string) string {
+	if ops.IsCustom(name) {
+		return "; declare it with --custom-op or --kernels if it is a custom one"
+	}
+	return ""
 }
 
 // setOuts finds the arguments of an out variant.
@@ -138,7 +153,7 @@ func outOf(table *ops.Table, name string) (string, bool) {
 // false if any number will do.
 func (r *role) operands() (n int, ok bool) {
 	switch r.kind {
-	case outKind:
+	case outKind, custom:
 		return len(r.params) + r.outs + 1, true
 	case inPlace, pure, copyInto:
 		return len(r.params) + 1, true
