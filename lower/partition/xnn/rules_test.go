@@ -1,0 +1,63 @@
+package xnn
+
+import (
+	"testing"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/ops"
+)
+
+// Rules are of operators that there are, and so are the operands that they name.
+func TestRules(t *testing.T) {
+	table := ops.Standard()
+	for name, r := range rules {
+		op, ok := table.Lookup(name)
+		if !ok {
+			t.Errorf("there is no operator %s", name)
+			continue
+		}
+		for _, operand := range r.static {
+			if op.ParsedSchema().Index(operand) < 0 {
+				t.Errorf("%s has no operand %s", name, operand)
+			}
+		}
+		if r.write == nil {
+			t.Errorf("nothing writes %s", name)
+		}
+	}
+	for name, known := range inIntegers {
+		if op, ok := table.Lookup(name); !ok || rules[name].write == nil ||
+			known.weight != "" && op.ParsedSchema().Index(known.weight) < 0 {
+			t.Errorf("%s is no operator with the weight %s", name, known.weight)
+		}
+	}
+}
+
+// Types that XNNPACK has no tensors of are refused.
+func TestUnfit(t *testing.T) {
+	for _, c := range []struct {
+		t  ir.Type
+		ok bool
+	}{
+		{ir.StaticTensor(ir.Float32, 1, 2, 3), true},
+		{ir.StaticTensor(ir.Float32), true},
+		{ir.StaticTensor(ir.Float64, 1), false},
+		{ir.StaticTensor(ir.Float32, 1, 0), false},
+		{ir.StaticTensor(ir.Float32, 1, 1, 1, 1, 1, 1, 1), false},
+		{ir.StaticTensor(ir.Float32, 1<<31), false},
+		{ir.Type{Kind: ir.IntKind}, false},
+	} {
+		if why := unfit(c.t); (why == "") != c.ok {
+			t.Errorf("%v: %q", c.t, why)
+		}
+	}
+}
+
+// Elements in another order of dimensions, and the dimension that has scales.
+func TestPermute(t *testing.T) {
+	k := &weight{data: []byte{0, 1, 2, 3, 4, 5}, dims: []uint32{2, 3}, scales: []float32{1, 2}}
+	k.permute([]uint32{1, 0})
+	if string(k.data) != "\x00\x03\x01\x04\x02\x05" || k.dims[0] != 3 || k.dims[1] != 2 || k.axis != 1 {
+		t.Errorf("%+v", k)
+	}
+}
