@@ -42,7 +42,7 @@ RUNTIME(8)
 `
 
 // application writes what an application would have, and returns its files: weights that are
-// brought to an address, what runs the parts of kernels.
+// brought to an address, what runs the parts of kernels, stubs of custom operators' kernels.
 func (p *pack) application(work string) (files []string, err error) {
 	text := fmt.Sprintf("#include \"%s.h\"\n", p.name) + runtimeText
 	if strings.Contains(p.header, "} "+p.name+"_state;") {
@@ -59,6 +59,9 @@ void %[1]s_parallel_for(void (*body)(void *arguments, int32_t part), void *argum
     }
 }
 `, p.name)
+	}
+	if header, err := os.ReadFile(filepath.Join(p.dir, p.name+"_ops.h")); err == nil {
+		text += fmt.Sprintf("#include \"%s_ops.h\"\n", p.name) + stubs(string(header))
 	}
 	write := func(name, text string) {
 		path := filepath.Join(work, name)
@@ -79,6 +82,23 @@ void %[1]s_parallel_for(void (*body)(void *arguments, int32_t part), void *argum
 		"    .balign 16\n    .global %[1]s\n    .type %[1]s, %%object\n    .size %[1]s, %[2]d\n%[1]s:\n    .incbin \"%[1]s.bin\"\n",
 		p.name+"_weights", len(data)))
 	return files, err
+}
+
+// customKernel is the declaration of a custom operator's kernel in NAME_ops.h.
+var customKernel = regexp.MustCompile(`(?m)^bool (\w+)\(([^()]*)\);`)
+
+// stubs are functions of a few bytes that stand in for the kernels of custom operators.
+func stubs(header string) string {
+	var b strings.Builder
+	for _, m := range customKernel.FindAllStringSubmatch(header, -1) {
+		fmt.Fprintf(&b, "bool %s(%s)\n{\n", m[1], m[2])
+		for param := range strings.SplitSeq(m[2], ",") {
+			name := param[strings.LastIndexAny(param, " *\n")+1:]
+			fmt.Fprintf(&b, "    (void)%s;\n", name)
+		}
+		b.WriteString("    return true;\n}\n")
+	}
+	return b.String()
 }
 
 // arena is the bytes of arena that the header asks for, in all banks.
