@@ -177,7 +177,11 @@ func (b *builder) counter(n *ir.Node, count *slot, reverse bool) counter {
 
 // prims emits an operation on numbers; the last of args is its result.
 func (b *builder) prims(op string, args ...*slot) {
-	b.emit(&call{op: op, args: args, loc: b.loc})
+	c := &call{op: op, args: args, loc: b.loc}
+	for _, s := range args { // a tensor of which the size is asked is there then
+		c.reads = append(c.reads, tensorsIn(s)...)
+	}
+	b.emit(c)
 }
 
 // extent returns the number of steps of a walk over dimension 0 of s.
@@ -186,7 +190,7 @@ func (b *builder) extent(s *slot, e sym.Expr) *slot {
 		return b.literal(pte.Int(n))
 	}
 	count := b.number(s.name+"_steps", pte.Int(0))
-	b.emit(&call{op: opSizeOf, args: []*slot{s, b.literal(pte.Int(0)), count}, loc: b.loc})
+	b.prims(opSizeOf, s, b.literal(pte.Int(0)), count)
 	return count
 }
 

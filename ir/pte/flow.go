@@ -57,6 +57,7 @@ const (
 // flow follows data through the instructions of a method.
 type flow struct {
 	*planVerifier
+	state   []int32 // tensors that are said to be state
 	homes   []home
 	index   *homeIndex
 	tensors []int32 // values that are tensors with data
@@ -172,6 +173,19 @@ func hasInitial(t *Tensor) bool {
 	return t.Allocation != nil && (t.DataIndex != 0 || t.IsExternal())
 }
 
+// isState reports that a planned tensor is said to be state: it gets data when the method is loaded,
+// or has a name.
+func isState(t *Tensor) bool {
+	return hasInitial(t) || t.ExtraInfo != nil && t.ExtraInfo.Name != ""
+}
+
+// inState reports whether a tensor lies where one does that is said to be state.
+func (f *flow) inState(v int32) bool {
+	return slices.ContainsFunc(f.state, func(o int32) bool {
+		return o == v || f.homes[o].overlaps(&f.homes[v])
+	})
+}
+
 // entry is the state before the first instruction. State has its data first: what
 // it had, or a host that zeroes memory gave it. State is what has initial data, a
 // name, or is changed in place. Inputs are copied in over it.
@@ -193,7 +207,10 @@ func (f *flow) entry() *state {
 		if f.homes[i].kind == constant {
 			s.set(i, written)
 		} else if t.Allocation != nil && !f.input[i] && s.history(i) != initial &&
-			(hasInitial(t) || held[i] || t.ExtraInfo != nil && t.ExtraInfo.Name != "") {
+			(isState(t) || held[i]) {
+			if isState(t) {
+				f.state = append(f.state, i)
+			}
 			f.write(s, i, true, initial, -1)
 		}
 	}
@@ -363,7 +380,10 @@ func (f *flow) delegate(s *state, tensors []int32, instruction int, say reporter
 	}
 	outputs := false
 	for i, t := range tensors {
-		outputs = outputs || i >= inputs && s.history(t)&(unset|lost) != 0
+		// What is state only because something changes it in place may be the place of a result.
+		empty := s.history(t)&(unset|lost) != 0 ||
+			s.history(t)&initial != 0 && !f.inState(t)
+		outputs = outputs || i >= inputs && empty
 		if !outputs {
 			f.read(s, t, say)
 		} else if f.place(s, t, say) {
