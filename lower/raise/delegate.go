@@ -83,12 +83,30 @@ type opened struct {
 func (r *raiser) openDelegates() {
 	for i := range r.Delegates {
 		part, err := openDelegate(&r.Delegates[i], r.namedData)
+		if err == nil {
+			err = r.readable(part, int32(i))
+		}
 		if _, ok := errors.AsType[*unreadable](err); ok {
 			r.delegates = append(r.delegates, opened{opaque: r.opaque(r.ExecutionPlan, i)})
 			continue
 		}
 		r.delegates = append(r.delegates, opened{lowered: part, err: err})
 	}
+}
+
+// readable returns why what a payload computes cannot be known of a call of delegate i.
+func (r *raiser) readable(part lowered, i int32) error {
+	for _, x := range r.code {
+		call, ok := x.Instruction.(pte.DelegateCall)
+		if !ok || call.Delegate != i {
+			continue
+		}
+		_, err := part.Outputs(len(call.Args))
+		if _, ok := errors.AsType[*unreadable](err); ok {
+			return err
+		}
+	}
+	return nil
 }
 
 // namedData finds data by its key.

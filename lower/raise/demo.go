@@ -108,8 +108,8 @@ func textOf(b ir.Blob) (string, error) {
 // Outputs implements lowered.
 func (d *demo) Outputs(n int) ([]bool, error) {
 	if want := demoOps[d.ops].args + 1; n != want {
-		return nil, fmt.Errorf("a call has %d arguments, and %s takes %d: its payload does not say "+
-			"which", n, foreign.Message(d.ops), want)
+		return nil, &unreadable{fmt.Sprintf("a call has %d arguments, and %s takes %d: its payload "+
+			"does not say which", n, foreign.Message(d.ops), want)}
 	}
 	written := make([]bool, n)
 	written[n-1] = true
