@@ -364,6 +364,9 @@ func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial 
 			if strings.Contains(form, "_mve") { // golden/boards runs them
 				continue
 			}
+			if form == depthwiseThree && !threes(target) {
+				continue
+			}
 			if !target.Language.CopiesPadding || !strings.Contains(k.Name, "_edges") {
 				sets[form] = convTrials(r, target, count, form)
 			}
@@ -526,8 +529,8 @@ func TestCodeSize(t *testing.T) {
 		target   string
 		most     uint64 // bytes
 	}{
-		{toolchain.CortexM4(), "cortex-m4", 3300},
-		{toolchain.CortexM4().With("-Os"), "cortex-m4", 2500},
+		{toolchain.CortexM4(), "cortex-m4", 3600},
+		{toolchain.CortexM4().With("-Os"), "cortex-m4", 2850},
 		{toolchain.CortexM0().With("-Os"), "cortex-m0", 2500},
 		{toolchain.RISCV32().With("-Os"), "riscv32", 3000},
 	} {

@@ -17,13 +17,13 @@ import (
 func Conv2D() *Kernel {
 	return &Kernel{Name: "conv2d_f32", Descriptor: convParams, Go: "conv.F32",
 		Buffers: []string{"w", "bias"}, Operands: []string{"x"}, C: true,
-		InPatches: eachAlone, ScalarPatches: true, tiling: productTiles, Match: matchConv}
+		InPatches: eachAlone, ScalarPatches: true, tiling: pairedTiles, Match: matchConv}
 }
 
 // DepthwiseConv2D is the convolution in which every channel is a group of its
 // own and makes mult output channels; w is [channels·mult][kh][kw].
 func DepthwiseConv2D() *Kernel {
-	return &Kernel{Name: "depthwise_conv2d_f32", Descriptor: depthwiseParams,
+	return &Kernel{Name: "depthwise_conv2d_f32", Forms: []string{depthwiseThree}, Descriptor: depthwiseParams,
 		Go: "depthwise.F32", Buffers: []string{"w", "bias"}, Operands: []string{"x"}, C: true,
 		Head: "TILE_FUSED", InPatches: eachAlone, ScalarPatches: true, tiling: slidingTiles,
 		Windows: true, Match: matchDepthwise}
@@ -67,8 +67,30 @@ func matchDepthwise(r *Request) *Instance {
 	w, bias := cv.panels(1, cv.groups*cv.cout, 1, 0)
 	in := cv.instance(r.Target.tile(), depthwiseParams, Values{"channels": num(cv.groups),
 		"multiplier": num(cv.cout)}, w, bias)
+	if r.Target.tile().Pairs() && cv.three() {
+		in.Form = depthwiseThree
+	}
 	in.Cost = cost(in.MACs)
 	return in
+}
+
+// depthwiseThree is the form of DepthwiseConv2D for processors with many registers for floats and
+// windows of three by three taps that slide over a row: a pixel is loaded once for all results of
+// a row that see it.
+const depthwiseThree = "depthwise_three_f32"
+
+// three reports whether windows are such as depthwiseThree's: no more than the first and the last
+// row and column that results see are outside of the image.
+func (cv *convolution) three() bool {
+	for i := range cv.axes {
+		a := &cv.axes[i]
+		step, ok := a.stride.Const()
+		if a.kernel != 3 || !a.dilation.Is(1) || !ok || step > 2 || !sym.LessEq(a.pad, sym.Int(1)) ||
+			!sym.LessEq(a.reach(), sym.Add(a.in, a.pad, sym.Int(1))) {
+			return false
+		}
+	}
+	return sym.LessEq(sym.Int(2), cv.axes[0].in)
 }
 
 // convolution is a call of aten::convolution, or of the padded one, of float32.

@@ -69,12 +69,18 @@ type Tile struct {
 	Vector bool `json:"vector"`
 }
 
+// Pairs reports whether scalar code has tiles of two rows, too, and loops that need many registers:
+// see Pairs of templates/c.Kernel.
+func (t Tile) Pairs() bool { return !t.Vector && t.Rows > 4 }
+
 var (
 	vectorTile = Tile{Rows: 6, Cols: 16, Vector: true}
 	// of a processor without a unit for floats, where every operation is a call
 	callTile = Tile{Rows: 2, Cols: 2}
 	floats16 = Tile{Rows: 2, Cols: 4} // of 16 floating registers
 	floats32 = Tile{Rows: 4, Cols: 4}
+	// of 32, where a float is one instruction
+	floatsUnit = Tile{Rows: 6, Cols: 4}
 )
 
 // Macros that compilers define for some machines.
@@ -161,13 +167,13 @@ func open(name, doc string) *Machine {
 // withUnits is a Cortex-M with the units for floats and for products of 16-bit integers,
 // which some makers leave out.
 func withUnits(doc string) Machine {
-	return Machine{Doc: doc, Registers: 32, Floats: true, FMA: true, DSP: true, Tile: floats32}
+	return Machine{Doc: doc, Registers: 32, Floats: true, FMA: true, DSP: true, Tile: floatsUnit}
 }
 
 // withVectors is a Cortex-M with those units and with vectors of integers and floats.
 func withVectors(doc string) Machine {
 	m := withUnits(doc)
-	m.Vectors, m.MVE, m.Defined = 128, true, []string{macroMVE}
+	m.Vectors, m.MVE, m.Defined, m.Tile = 128, true, []string{macroMVE}, floats32
 	return m
 }
 

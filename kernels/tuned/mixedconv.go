@@ -20,7 +20,7 @@ func MixedConv2D() *Kernel {
 func MixedDepthwise() *Kernel {
 	return &Kernel{Name: "mixed_depthwise_f32", Descriptor: mixedDepthwiseParams,
 		Operands: []string{"x"}, C: true, Head: "TILE_FUSED", Apart: true, InPatches: eachAlone,
-		ScalarPatches: true, tiling: slidingTiles, Windows: true, Match: matchMixedDepthwise}
+		ScalarPatches: true, tiling: windowTiles, Windows: true, Match: matchMixedDepthwise}
 }
 
 // mixedOf returns r as a convolution of floats with integers, which are constant, or nil.

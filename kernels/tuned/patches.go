@@ -252,17 +252,37 @@ type tiling struct {
 	blocks   float64 // tiles side by side
 	together float64 // instructions for each product of a tile
 	alone    float64 // and of a result alone
+	pair     float64 // and of a tile of two results, of those left over; 0: there is none
 	overlap  bool    // the last tile of a row may lie over the one before, so none is left over
+	even     bool    // all results of a row, whatever they see, are in tiles of about equal length
 }
 
-// slidingTiles are those of the kernel with a window for each channel.
+// slidingTiles are those of DepthwiseConv2D.
 func slidingTiles(in *Instance) tiling {
+	t := windowTiles(in)
+	if in.Form == depthwiseThree {
+		t.size, t.together, t.even = 16, 3, true
+	}
+	return t
+}
+
+// windowTiles are those of a kernel with a window for each channel.
+func windowTiles(in *Instance) tiling {
 	size := float64(in.Tile.Cols)
 	return tiling{size: size, blocks: in.number("channels") * in.number("multiplier"),
 		together: (2*size + 4) / size, alone: 5, overlap: true}
 }
 
-// productTiles are those of the kernel that multiplies rows with columns of weights.
+// pairedTiles are productTiles with tiles of two rows of what is left over.
+func pairedTiles(in *Instance) tiling {
+	t, wide := productTiles(in), float64(in.Tile.Cols)
+	if in.Tile.Pairs() {
+		t.pair, t.alone = (2+3*wide+3)/(2*wide), (1+2*wide+1)/wide
+	}
+	return t
+}
+
+// productTiles are those of a kernel that multiplies rows with columns of weights.
 func productTiles(in *Instance) tiling {
 	size, wide := float64(in.Tile.Rows), float64(in.Tile.Cols)
 	blocks := math.Ceil(in.number("out_channels")/wide) * in.number("groups")
@@ -270,17 +290,22 @@ func productTiles(in *Instance) tiling {
 		together: (size + wide + size*wide + 3) / (size * wide), alone: (2*wide + 4) / wide}
 }
 
-// row returns how many tiles, and results made alone, a row has, inner of whose cols
-// results see all taps.
-func (t tiling) row(inner, cols float64) (tiles, alone float64) {
+// row returns how many tiles, pairs and results made alone a row has, inner of whose cols results
+// see all taps.
+func (t tiling) row(inner, cols float64) (tiles, pairs, alone float64) {
 	switch {
+	case t.even:
+		return math.Ceil(cols / t.size), 0, 0
 	case !t.overlap:
 		tiles = math.Floor(inner / t.size)
-		return tiles, cols - tiles*t.size
+		if t.pair > 0 {
+			pairs = math.Floor((inner - tiles*t.size) / 2)
+		}
+		return tiles, pairs, cols - tiles*t.size - 2*pairs
 	case inner < t.size:
-		return 0, cols
+		return 0, 0, cols
 	}
-	return math.Ceil(inner / t.size), cols - inner
+	return math.Ceil(inner / t.size), 0, cols - inner
 }
 
 // Instructions estimates what the kernel of a convolution takes on a
@@ -292,10 +317,14 @@ func (in *Instance) Instructions() float64 {
 	}
 	t := in.Kernel.tiling(in)
 	rows, cols := in.number("out_h"), in.number("out_w")
-	tiles, alone := t.row(max(0, in.number("interior_end")-in.number("interior_begin")), cols)
+	tiles, pairs, alone := t.row(max(0, in.number("interior_end")-in.number("interior_begin")), cols)
 	products := cost(in.MACs) / (rows * cols)
-	each := (tiles*t.size*t.together + alone*t.alone) * products
-	return perCall + rows*(each+(tiles+alone)*t.blocks*perTile)
+	whole := tiles * t.size
+	if t.even {
+		whole = cols
+	}
+	each := (whole*t.together + 2*pairs*t.pair + alone*t.alone) * products
+	return perCall + rows*(each+(tiles+pairs+alone)*t.blocks*perTile)
 }
 
 // number is an integer parameter, the largest value if it is not constant.

@@ -32,7 +32,7 @@ func (t Target) Rates() *Rates {
 			bytes:  rate{product: 0.19, alone: 0.08, window: 0.9, result: 27}}
 	case m.DSP:
 		r := &Rates{Operation: 7, Code: 0.4, Floats: true,
-			floats: rate{product: 1.85, alone: 3.1, window: 4.4, result: 45},
+			floats: rate{product: 1.6, alone: 2.6, window: 3.8, result: 35},
 			bytes:  rate{product: 1.5, alone: 1.45, window: 7.5, result: 35}}
 		if t.Speed {
 			r.bytes = rate{product: 0.95, alone: 1.45, window: 4.5, result: 40}

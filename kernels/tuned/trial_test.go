@@ -398,6 +398,14 @@ func kernelOf(form string) string {
 	return name
 }
 
+// depthwiseThree is the form for windows of three by three that slide; threes reports whether code
+// for a target has it.
+const depthwiseThree = "depthwise_three_f32"
+
+func threes(target tuned.Target) bool {
+	return target.Language == tuned.C && target.Machine.Tile.Pairs()
+}
+
 // has reports whether a kernel has a form; that of Go alone has no template.
 func has(k *tuned.Kernel, form string) bool {
 	return k.Name == form || slices.Contains(k.Forms, form) ||
@@ -452,6 +460,8 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 			if i%4 == 0 {
 				dims, xOrder, cin = 2, last, 1
 			}
+		case depthwiseThree:
+			dims, groups, cin, cout = 2, 2+r.Int64N(8), 1, pick[int64](r, 1, 1, 2, 3)
 		case "depthwise_conv2d_f32", "mixed_depthwise_f32":
 			groups, cin, cout = 2+r.Int64N(8), 1, pick[int64](r, 1, 1, 2, 3)
 		case "depthwise_rows_f32", "depthwise_slide_f32", "depthwise_lanes_f32":
@@ -488,6 +498,12 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 					s = 1
 				}
 			}
+			if kernel == depthwiseThree {
+				in, taps, s, d = max(in, 2), 3, pick[int64](r, 1, 2), 1
+			}
+			if kernel == "depthwise_conv2d_f32" && threes(target) && taps == 3 {
+				d = 2 // windows do not slide
+			}
 			if kernel == "depthwise_rows_f32" && len(stride) == 1 && (taps == 3 || taps == 5) {
 				d = 2 // windows do not slide
 			}
@@ -508,6 +524,9 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 			}
 			if slides {
 				p, behind = min(p, taps-1), min(behind, taps-1)
+			}
+			if kernel == depthwiseThree {
+				p, behind = min(p, 1), min(behind, 1)
 			}
 			fits = fits && in+p+behind >= (taps-1)*d+1
 			pixels *= (in+p+behind-(taps-1)*d-1)/s + 1

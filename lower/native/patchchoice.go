@@ -52,6 +52,10 @@ type run struct {
 	before, after int64 // bytes held around its image before it, and its result after it
 }
 
+// toldApart is by how much a product of arena and time has to be less for more arena:
+// estimates of time are not so exact that two percent tell choices apart.
+const toldApart = 0.98
+
 // spare makes calls of the method's body in patches where that makes its arena
 // smaller: with the least memory in which everything can be made as the limit, and
 // with somewhat more, the quickest choice within it is planned, and that with the
@@ -93,7 +97,7 @@ func (b *builder) spare(made map[*tuned.Instance]*facts, users map[*Buffer]int,
 	}
 	size := b.arena(b.m.Body, nil)
 	low, limit := int64(0), size // not possible, possible
-	best, worth := b.m.Body, float64(size)*s.time
+	best, worth, least := b.m.Body, float64(size)*s.time, size
 	if await != nil {
 		limit += await.image.MaxLen * int64(await.image.DType.Size())
 		best, worth = nil, math.Inf(1)
@@ -110,7 +114,7 @@ func (b *builder) spare(made map[*tuned.Instance]*facts, users map[*Buffer]int,
 	}
 	var over overlay
 	var last [][]*choice
-	for _, slack := range []float64{1, 1.03, 1.08, 1.15, 1.3, 1.5} {
+	for _, slack := range []float64{1, 1.03, 1.08, 1.11, 1.15, 1.3, 1.5} {
 		parts := s.parts(int64(float64(limit) * slack))
 		if slices.EqualFunc(parts, last, slices.Equal) {
 			continue
@@ -127,8 +131,8 @@ func (b *builder) spare(made map[*tuned.Instance]*facts, users map[*Buffer]int,
 				time += c.time
 			}
 		}
-		if w := float64(n) * time; w < worth {
-			best, over, worth = body, laid, w
+		if w := float64(n) * time; w < worth && n <= least || w < worth*toldApart {
+			best, over, worth, least = body, laid, w, n
 		}
 	}
 	if best == nil {

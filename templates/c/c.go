@@ -152,6 +152,10 @@ func (k *Kernel) Uses(macro string) bool { return k.Used[macro] }
 // compiler decides how many they have.
 func (k *Kernel) May(lanes ...int) bool { return k.Lanes == 0 || slices.Contains(lanes, k.Lanes) }
 
+// Pairs reports whether scalar tiles have so many rows that two of what is left over are a tile,
+// too, and the machine so many registers that single rows are worth longer loops.
+func (k *Kernel) Pairs() bool { return !k.Vector && k.Rows > 4 }
+
 // Lines reports whether there are to be lines for compilers that define a macro.
 func (k *Kernel) Lines(macro string) bool { return k.Omits == nil || !k.Omits(macro) }
 
