@@ -3,6 +3,7 @@ package conform
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/etgen/etgen/codegen/compile"
@@ -12,6 +13,7 @@ import (
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/lower"
 	"github.com/etgen/etgen/lower/quantize"
+	"github.com/etgen/etgen/plan"
 )
 
 // A streaming model computes, frame by frame, what the model computes of whole windows: the same
@@ -57,10 +59,14 @@ func TestStream(t *testing.T) {
 				ends = append(ends, len(streaming.Calls))
 			}
 			for name, via := range map[string]func(way.Settings) way.Way{"c": viaC, "go": viaGo,
+				"c in banks": func(s way.Settings) way.Way {
+					s.Options.Banks = []plan.Bank{{Name: "dtcm", Size: 128}, {Name: "sram", Size: 1 << 20}}
+					return viaC(s)
+				},
 				"rt": func(s way.Settings) way.Way { return way.RT{Settings: s} }} {
 				t.Run(tt.name+"/"+name, func(t *testing.T) {
 					opt := size
-					if name != "c" {
+					if !strings.HasPrefix(name, "c") {
 						opt = compile.Options{}
 					}
 					want := resultsOf(t, via(way.Settings{Options: opt}), []way.Job{job})[0]
