@@ -21,8 +21,9 @@ type part struct {
 	held        int64 // bytes of values that are touched before and after, but not in it
 	start       int64 // and of those touched before and in it
 	used        []use
-	follow      [][]int // by place, the places of the tasks that follow it
-	left        int     // effort
+	follow      [][]int   // by place, the places of the tasks that follow it
+	left        int       // effort
+	free        [][]int32 // memory of beginnings that are not needed any more
 
 	given int64 // peak in the order as given
 	least int64 // and what it is not below in any
@@ -112,6 +113,7 @@ func (x *part) prepare() {
 		x.least = max(x.least, x.alone(x.from+i))
 		s = x.after(s, i)
 		x.key(s)
+		s.only = true
 		x.complete(s)
 		s.prev = nil
 	}
@@ -144,6 +146,7 @@ func (x *part) saved(t int, may func(pair int) bool) (sum int64) {
 // beginning is some of the tasks of a part, done first.
 type beginning struct {
 	done  []uint64
+	only  bool    // nothing else follows the one before: what that knew may be taken over
 	todo  []int32 // by value, how many of the part's tasks that touch it are not done
 	ready []int   // places of those that can follow, those first that follow the last
 	count int
@@ -233,19 +236,32 @@ func (x *part) complete(s *beginning) {
 	if s.prev == nil {
 		return
 	}
-	s.todo = slices.Clone(s.prev.todo)
+	switch n := len(x.free); {
+	case s.only:
+		s.todo, s.prev.todo = s.prev.todo, nil
+	case n > 0:
+		s.todo = append(x.free[n-1][:0], s.prev.todo...)
+		x.free = x.free[:n-1]
+	default:
+		s.todo = slices.Clone(s.prev.todo)
+	}
 	for _, v := range x.touched[x.from+s.last] {
 		s.todo[v]--
 	}
+	var now []int
 	for _, f := range x.follow[s.last] {
-		if !slices.Contains(s.ready, f) && x.isReady(s, f) {
-			s.ready = append(s.ready, f)
+		if !slices.Contains(now, f) && x.isReady(s, f) {
+			now = append(now, f)
 		}
 	}
-	for _, r := range s.prev.ready {
-		if r != s.last {
-			s.ready = append(s.ready, r)
-		}
+	rest := s.prev.ready
+	if !s.only {
+		rest = slices.Clone(rest)
+	}
+	rest = slices.DeleteFunc(rest, func(r int) bool { return r == s.last })
+	s.ready = slices.Insert(rest, 0, now...)
+	if s.only {
+		s.prev.ready = nil
 	}
 	x.left -= (len(s.ready) + len(s.todo)) / 8
 }
@@ -321,8 +337,10 @@ func (x *part) exact(least int64) *beginning {
 		}
 		seen[key] = true
 		x.complete(s)
-		for _, i := range x.next(s, x.count) {
+		list := x.next(s, x.count)
+		for _, i := range list {
 			n := x.after(s, i)
+			n.only = len(list) == 1
 			n.seq, seq = seq, seq+1
 			heap.Push(&q, n)
 		}
@@ -344,6 +362,7 @@ func (x *part) beam(least int64) *beginning {
 			}
 		}
 		slices.SortFunc(longer, before)
+		done := slices.Clone(level)
 		level = level[:0]
 		for _, s := range longer {
 			if len(level) == orderBeam {
@@ -354,6 +373,10 @@ func (x *part) beam(least int64) *beginning {
 				x.complete(s)
 				level = append(level, s)
 			}
+		}
+		for _, s := range done { // only its place in the order is asked for now
+			x.free = append(x.free, s.todo)
+			s.todo, s.ready = nil, nil
 		}
 	}
 	if len(level) == 0 {

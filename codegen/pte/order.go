@@ -30,8 +30,9 @@ func ordered(c *code, table *ops.Table, how plan.Planner) *planner {
 	old := c.block
 	c.block = block
 	other := problemOf(c)
-	if least := must.Get(plan.LowerBound(&other.problem)); least[0].Bytes < given.size(how) &&
-		other.size(how) < given.size(how) {
+	was := given.size(how)
+	if least := must.Get(plan.LowerBound(&other.problem)); least[0].Bytes < was &&
+		other.size(how) < was {
 		return other
 	}
 	c.block = old

@@ -313,7 +313,7 @@ func matchConvInt8(r *Request) *Instance {
 			copied += depth // and as they are before that
 		}
 	}
-	in := cv.instance(r.Target.tile(), convInt8Params, Values{"depth": num(depth),
+	in := cv.instance(r.Target.bytesTile(), convInt8Params, Values{"depth": num(depth),
 		"pad_value": num(-cv.offset), "results_at_once": num(rows), "direct": num(direct),
 		"wide": num(cv.size() - 1), "int4": truth(int4), "whole_range": sym.Int(1)}, w, start)
 	in.Rest, in.Begun, in.Scratch = true, begun, num(roundUp(copied, 16))
@@ -383,7 +383,7 @@ func matchDepthwiseInt8(r *Request) *Instance {
 		}
 	}
 	rows, keep := &cv.axes[0], r.Spare && !mve && cv.same()
-	in := cv.instance(r.Target.tile(), depthwiseInt8Params, Values{"channels": num(cv.groups),
+	in := cv.instance(r.Target.bytesTile(), depthwiseInt8Params, Values{"channels": num(cv.groups),
 		"multiplier": num(cv.cout), "in_offset": num(cv.offset), "fast": num(fastPairs(r)),
 		"pad_value": num(-cv.offset), "wide": num(cv.size() - 1), "in_place": truth(keep)},
 		Packed{Name: "w", DType: ir.Int8, Data: w, From: []int{cv.w}}, starts(start))

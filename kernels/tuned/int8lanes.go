@@ -84,7 +84,7 @@ func (cv *int8Conv) inLanes(r *Request) *Instance {
 		}
 		scratch = num(many * pixel)
 	}
-	in := cv.instance(r.Target.tile(), convInt8Params, Values{"depth": num(depth),
+	in := cv.instance(r.Target.bytesTile(), convInt8Params, Values{"depth": num(depth),
 		"pad_value": num(-cv.offset), "results_at_once": num(many), "direct": truth(direct),
 		"wide": sym.Int(0), "int4": sym.Int(0),
 		"whole_range": truth(slices.Contains(w, 0x80))},

@@ -35,6 +35,14 @@ func (t Target) tile() Tile {
 	return t.Machine.Tile
 }
 
+// bytesTile is the tile of kernels of bytes. Those have text for vectors where time counts alone:
+// it is written for another packing of weights.
+func (t Target) bytesTile() Tile {
+	tile := t.tile()
+	tile.Vector = tile.Vector && ChannelsLast(t)
+	return tile
+}
+
 // vectors reports whether kernels may use vectors: as the machine is known to have them,
 // or as they find.
 func (t Target) vectors() bool { return t.Language.FindsVectors || t.tile().Vector }

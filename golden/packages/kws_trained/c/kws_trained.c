@@ -55,7 +55,7 @@ extern const float kws_trained_classifier_bias[12];
 #endif
 
 #define KWS_TRAINED_TILE_COLS 4
-#define KWS_TRAINED_TILE_ROWS 4
+#define KWS_TRAINED_TILE_ROWS 6
 
 /* A sum over three nested loops: their extents, and their steps in x and w. */
 typedef struct {
@@ -65,8 +65,14 @@ typedef struct {
     int32_t row; /* step in x to the tile's next row */
 } kws_trained_tile_sum;
 
-/* acc[i][j] += sum of x[i * row + ..] * w[j + ..] for KWS_TRAINED_TILE_ROWS rows. */
-KWS_TRAINED_TILE_FUSED static void kws_trained_tile_rows(float *acc, const float *x, const float *w, const kws_trained_tile_sum *s)
+#if defined(__GNUC__)
+#define KWS_TRAINED_TILE_INLINE KWS_TRAINED_TILE_FUSED static inline __attribute__((always_inline))
+#else
+#define KWS_TRAINED_TILE_INLINE static inline
+#endif
+
+/* acc[i][j] = start[j], zero if it is NULL, + sum of x[i * row + ..] * w[j + ..]. */
+KWS_TRAINED_TILE_INLINE void kws_trained_tile_some(const int rows, float *acc, const float *start, const float *x, const float *w, const kws_trained_tile_sum *s)
 {
     KWS_TRAINED_TILE_CONTRACT
     const int32_t depth = s->n[2];
@@ -75,10 +81,10 @@ KWS_TRAINED_TILE_FUSED static void kws_trained_tile_rows(float *acc, const float
     const int32_t row = s->row;
     float a[KWS_TRAINED_TILE_ROWS][KWS_TRAINED_TILE_COLS];
     KWS_TRAINED_TILE_UNROLL
-    for (int i = 0; i < KWS_TRAINED_TILE_ROWS; i++) {
+    for (int i = 0; i < rows; i++) {
         KWS_TRAINED_TILE_UNROLL
         for (int j = 0; j < KWS_TRAINED_TILE_COLS; j++) {
-            a[i][j] = *(acc + i * KWS_TRAINED_TILE_COLS + j);
+            a[i][j] = start ? start[j] : 0.0f;
         }
     }
     for (int32_t r = 0; r < s->n[0]; r++) {
@@ -92,7 +98,7 @@ KWS_TRAINED_TILE_FUSED static void kws_trained_tile_rows(float *acc, const float
                     b[j] = wp[k * dw + j];
                 }
                 KWS_TRAINED_TILE_UNROLL
-                for (int i = 0; i < KWS_TRAINED_TILE_ROWS; i++) {
+                for (int i = 0; i < rows; i++) {
                     const float v = xp[k * dx + i * row];
                     KWS_TRAINED_TILE_UNROLL
                     for (int j = 0; j < KWS_TRAINED_TILE_COLS; j++) {
@@ -103,7 +109,7 @@ KWS_TRAINED_TILE_FUSED static void kws_trained_tile_rows(float *acc, const float
         }
     }
     KWS_TRAINED_TILE_UNROLL
-    for (int i = 0; i < KWS_TRAINED_TILE_ROWS; i++) {
+    for (int i = 0; i < rows; i++) {
         KWS_TRAINED_TILE_UNROLL
         for (int j = 0; j < KWS_TRAINED_TILE_COLS; j++) {
             *(acc + i * KWS_TRAINED_TILE_COLS + j) = a[i][j];
@@ -111,8 +117,20 @@ KWS_TRAINED_TILE_FUSED static void kws_trained_tile_rows(float *acc, const float
     }
 }
 
+/* acc[i][j] = start[j] + sum of x[i * row + ..] * w[j + ..] for KWS_TRAINED_TILE_ROWS rows. */
+KWS_TRAINED_TILE_FUSED static void kws_trained_tile_rows(float *acc, const float *start, const float *x, const float *w, const kws_trained_tile_sum *s)
+{
+    kws_trained_tile_some(KWS_TRAINED_TILE_ROWS, acc, start, x, w, s);
+}
+
+/* The same for two rows. */
+KWS_TRAINED_TILE_FUSED static void kws_trained_tile_two(float *acc, const float *start, const float *x, const float *w, const kws_trained_tile_sum *s)
+{
+    kws_trained_tile_some(2, acc, start, x, w, s);
+}
+
 /* The same for one row, and to the bit. */
-KWS_TRAINED_TILE_FUSED static void kws_trained_tile_row(float *acc, const float *x, const float *w, const kws_trained_tile_sum *s)
+KWS_TRAINED_TILE_FUSED static void kws_trained_tile_row(float *acc, const float *start, const float *x, const float *w, const kws_trained_tile_sum *s)
 {
     KWS_TRAINED_TILE_CONTRACT
     const int32_t depth = s->n[2];
@@ -121,13 +139,26 @@ KWS_TRAINED_TILE_FUSED static void kws_trained_tile_row(float *acc, const float 
     float a[KWS_TRAINED_TILE_COLS];
     KWS_TRAINED_TILE_UNROLL
     for (int j = 0; j < KWS_TRAINED_TILE_COLS; j++) {
-        a[j] = acc[j];
+        a[j] = start ? start[j] : 0.0f;
     }
     for (int32_t r = 0; r < s->n[0]; r++) {
         for (int32_t c = 0; c < s->n[1]; c++) {
             const float *xp = x + r * s->x[0] + c * s->x[1];
             const float *wp = w + r * s->w[0] + c * s->w[1];
-            for (int32_t k = 0; k < depth; k++) {
+            int32_t k = 0;
+            if ((dx == 1) && (dw == KWS_TRAINED_TILE_COLS)) {
+                for (; depth - k >= 4; k += 4) {
+                    KWS_TRAINED_TILE_UNROLL
+                    for (int i = 0; i < 4; i++) {
+                        const float v = xp[k + i];
+                        KWS_TRAINED_TILE_UNROLL
+                        for (int j = 0; j < KWS_TRAINED_TILE_COLS; j++) {
+                            a[j] += v * wp[(k + i) * KWS_TRAINED_TILE_COLS + j];
+                        }
+                    }
+                }
+            }
+            for (; k < depth; k++) {
                 const float v = xp[k * dx];
                 KWS_TRAINED_TILE_UNROLL
                 for (int j = 0; j < KWS_TRAINED_TILE_COLS; j++) {
@@ -142,18 +173,18 @@ KWS_TRAINED_TILE_FUSED static void kws_trained_tile_row(float *acc, const float 
     }
 }
 
-/* acc = bias + sums, for KWS_TRAINED_TILE_ROWS rows or one; without bias if it is NULL. */
+/* How many of n rows are the next tile. */
+#define KWS_TRAINED_TILE_NEXT(n) (((n) >= KWS_TRAINED_TILE_ROWS) ? KWS_TRAINED_TILE_ROWS : ((n) > 1) ? 2 : 1)
+
+/* acc = bias + sums, for rows as of KWS_TRAINED_TILE_NEXT; without bias if it is NULL. */
 static void kws_trained_tile(float *acc, int32_t rows, const float *bias, const float *x, const float *w, const kws_trained_tile_sum *s)
 {
-    for (int i = 0; i < rows; i++) {
-        for (int j = 0; j < KWS_TRAINED_TILE_COLS; j++) {
-            acc[i * KWS_TRAINED_TILE_COLS + j] = bias ? bias[j] : 0.0f;
-        }
-    }
     if (rows == KWS_TRAINED_TILE_ROWS) {
-        kws_trained_tile_rows(acc, x, w, s);
+        kws_trained_tile_rows(acc, bias, x, w, s);
+    } else if (rows == 2) {
+        kws_trained_tile_two(acc, bias, x, w, s);
     } else {
-        kws_trained_tile_row(acc, x, w, s);
+        kws_trained_tile_row(acc, bias, x, w, s);
     }
 }
 
@@ -171,7 +202,6 @@ static int32_t kws_trained_taps(int32_t p, int32_t size, int32_t n, int32_t d, i
 }
 
 /* Windows of taps over neighbouring results of a row. */
-#define KWS_TRAINED_WINDOW_COLS 4
 
 /* Steps in x. */
 typedef struct {
@@ -180,30 +210,149 @@ typedef struct {
     int32_t step; /* to the next result */
 } kws_trained_window_walk;
 
-/* acc[j] = bias + sum over r and c of w[r * cols + c] * x[r * xr + c * xc + j * step]
-   for KWS_TRAINED_WINDOW_COLS results. */
-KWS_TRAINED_TILE_FUSED static inline void kws_trained_window(float *acc, float bias, const float *x, const float *w, int32_t rows, int32_t cols, const kws_trained_window_walk *s)
+/* Windows of three columns that slide over a row: a pixel is loaded once for all that see it. */
+#define KWS_TRAINED_WINDOW_ROW 16 /* results at once */
+#if defined(__GNUC__)
+#define KWS_TRAINED_WINDOW_INLINE KWS_TRAINED_TILE_FUSED static inline __attribute__((always_inline))
+#define KWS_TRAINED_WINDOW_APART __attribute__((noinline))
+#else
+#define KWS_TRAINED_WINDOW_INLINE static inline
+#define KWS_TRAINED_WINDOW_APART
+#endif
+
+/* A column of pixels is the last that one result sees, the middle one of the next, and the first
+   of one that begins with it. */
+KWS_TRAINED_WINDOW_INLINE void window_column(const int rows, float *last, float *middle, float *first, float bias, const float *b, const float *x, int32_t xr)
 {
     KWS_TRAINED_TILE_CONTRACT
-    const int32_t step = s->step;
-    float a[KWS_TRAINED_WINDOW_COLS];
+    *first = bias;
     KWS_TRAINED_TILE_UNROLL
-    for (int j = 0; j < KWS_TRAINED_WINDOW_COLS; j++) {
-        a[j] = bias;
+    for (int r = 0; r < rows; r++) {
+        const float v = x[r * xr];
+        *last += v * b[3 * r + 2];
+        *middle += v * b[3 * r + 1];
+        *first += v * b[3 * r];
     }
-    for (int32_t r = 0; r < rows; r++) {
-        for (int32_t c = 0; c < cols; c++) {
-            const float v = w[r * cols + c];
-            const float *p = x + r * s->xr + c * s->xc;
-            KWS_TRAINED_TILE_UNROLL
-            for (int j = 0; j < KWS_TRAINED_WINDOW_COLS; j++) {
-                a[j] += v * p[j * step];
-            }
+}
+
+/* acc[i] = bias + sum over r < rows and c < 3 of w[3 * r + c] * x[r * xr + c * xc + i * step],
+   where step is xc, for count results. Column at, of so many, is the first that is seen, x the
+   first of these in the image. No more than the first column and the last are outside. */
+KWS_TRAINED_WINDOW_INLINE void window_ones(const int rows, int32_t count, float *acc, float bias, const float *x, const float *w, int32_t at, int32_t columns, const kws_trained_window_walk *s)
+{
+    KWS_TRAINED_TILE_CONTRACT
+    const int32_t xr = s->xr;
+    const int32_t xc = s->xc;
+    const int32_t inside = columns - at - 2;
+    float *const end = acc + ((count < inside) ? count : inside);
+    float b[9];
+    float a[3] = { bias, bias, bias };
+    KWS_TRAINED_TILE_UNROLL
+    for (int i = 0; i < 3 * rows; i++) {
+        b[i] = w[i];
+    }
+    if (at >= 0) {
+        KWS_TRAINED_TILE_UNROLL
+        for (int r = 0; r < rows; r++) {
+            a[0] += x[r * xr] * b[3 * r];
         }
+        x += xc;
     }
     KWS_TRAINED_TILE_UNROLL
-    for (int j = 0; j < KWS_TRAINED_WINDOW_COLS; j++) {
-        acc[j] = a[j];
+    for (int r = 0; r < rows; r++) {
+        const float v = x[r * xr];
+        a[0] += v * b[3 * r + 1];
+        a[1] += v * b[3 * r];
+    }
+    x += xc;
+    while (end - acc >= 3) {
+        window_column(rows, a, a + 1, a + 2, bias, b, x, xr);
+        *acc = a[0];
+        acc += 1;
+        x += xc;
+        window_column(rows, a + 1, a + 2, a, bias, b, x, xr);
+        *acc = a[1];
+        acc += 1;
+        x += xc;
+        window_column(rows, a + 2, a, a + 1, bias, b, x, xr);
+        *acc = a[2];
+        acc += 1;
+        x += xc;
+    }
+    while (acc < end) {
+        window_column(rows, a, a + 1, a + 2, bias, b, x, xr);
+        *acc = a[0];
+        acc += 1;
+        x += xc;
+        a[0] = a[1];
+        a[1] = a[2];
+    }
+    if (inside < count) {
+        *acc = a[0];
+    }
+}
+
+/* The same, where step is two columns. */
+KWS_TRAINED_WINDOW_INLINE void window_twos(const int rows, int32_t count, float *acc, float bias, const float *x, const float *w, int32_t at, int32_t columns, const kws_trained_window_walk *s)
+{
+    KWS_TRAINED_TILE_CONTRACT
+    const int32_t xr = s->xr;
+    const int32_t xc = s->xc;
+    const int32_t inside = (columns - at - 1) / 2;
+    float *const end = acc + ((count < inside) ? count : inside);
+    float b[9];
+    float a = bias;
+    KWS_TRAINED_TILE_UNROLL
+    for (int i = 0; i < 3 * rows; i++) {
+        b[i] = w[i];
+    }
+    if (at >= 0) {
+        KWS_TRAINED_TILE_UNROLL
+        for (int r = 0; r < rows; r++) {
+            a += x[r * xr] * b[3 * r];
+        }
+        x += xc;
+    }
+    while (acc < end) {
+        float next = bias;
+        KWS_TRAINED_TILE_UNROLL
+        for (int r = 0; r < rows; r++) {
+            a += x[r * xr] * b[3 * r + 1];
+        }
+        x += xc;
+        KWS_TRAINED_TILE_UNROLL
+        for (int r = 0; r < rows; r++) {
+            const float v = x[r * xr];
+            a += v * b[3 * r + 2];
+            next += v * b[3 * r];
+        }
+        x += xc;
+        *acc = a;
+        acc += 1;
+        a = next;
+    }
+    if (inside < count) {
+        KWS_TRAINED_TILE_UNROLL
+        for (int r = 0; r < rows; r++) {
+            a += x[r * xr] * b[3 * r + 1];
+        }
+        *acc = a;
+    }
+}
+
+/* The same for two or three rows of taps, and either step. */
+KWS_TRAINED_TILE_FUSED KWS_TRAINED_WINDOW_APART static void kws_trained_window_slide(int32_t count, float *acc, float bias, const float *x, const float *w, int32_t rows, int32_t at, int32_t columns, const kws_trained_window_walk *s)
+{
+    if (s->step == s->xc) {
+        if (rows == 3) {
+            window_ones(3, count, acc, bias, x, w, at, columns, s);
+        } else {
+            window_ones(2, count, acc, bias, x, w, at, columns, s);
+        }
+    } else if (rows == 3) {
+        window_twos(3, count, acc, bias, x, w, at, columns, s);
+    } else {
+        window_twos(2, count, acc, bias, x, w, at, columns, s);
     }
 }
 
@@ -292,7 +441,7 @@ static void kws_trained_convolution_relu(float *restrict y, const float *x, cons
                 int32_t kc = 0;
                 int32_t at = 0;
                 /* Columns interior_begin..interior_end-1 see all kernel columns, the others some. */
-                rows = ((q < interior_begin) || (interior_end - q < KWS_TRAINED_TILE_ROWS)) ? 1 : KWS_TRAINED_TILE_ROWS;
+                rows = (q < interior_begin) ? 1 : KWS_TRAINED_TILE_NEXT(interior_end - q);
                 sum.n[column_loop] = (rows > 1) ? kernel_w : kws_trained_taps(side, in_w, kernel_w, dilation_w, &kc);
                 if ((sum.n[0] > 0) && (sum.n[column_loop] > 0)) {
                     at = (top + kr * dilation_h) * in_stride_row + (side + kc * dilation_w) * in_stride_col;
@@ -312,70 +461,48 @@ static void kws_trained_convolution_relu(float *restrict y, const float *x, cons
 
 /* convolution.default, relu.default */
 KWS_TRAINED_TILE_FUSED static void kws_trained_convolution_relu_2(float *restrict y, const float *x,
-    const float *w, const float *bias, int32_t in_w, int32_t out_w, int32_t pad_w,
-    int32_t interior_end)
+    const float *w, const float *bias, int32_t in_w, int32_t out_w, int32_t pad_w)
 {
-    KWS_TRAINED_TILE_CONTRACT
     const int32_t channels = 64;
     const int32_t multiplier = 1;
     const int32_t in_h = 5;
     const int32_t out_h = 5;
-    const int32_t kernel_h = 3;
-    const int32_t kernel_w = 3;
     const int32_t stride_h = 1;
     const int32_t stride_w = 1;
-    const int32_t dilation_h = 1;
-    const int32_t dilation_w = 1;
     const int32_t pad_h = 1;
-    const int32_t interior_begin = pad_w;
     const int32_t in_stride_channel = 1;
     const int32_t in_stride_row = 64;
     const int32_t in_stride_col = 320;
     const int32_t out_stride_channel = 1;
     const int32_t out_stride_row = 64;
     const int32_t out_stride_col = 320;
-    float acc[KWS_TRAINED_WINDOW_COLS];
+    /* Windows of three by three that see a row and a column outside of the image, and no more. */
+    float acc[KWS_TRAINED_WINDOW_ROW];
     kws_trained_window_walk walk;
-    walk.xr = dilation_h * in_stride_row;
-    walk.xc = dilation_w * in_stride_col;
+    walk.xr = in_stride_row;
+    walk.xc = in_stride_col;
     walk.step = stride_w * in_stride_col;
+    /* Rows in parts of about equal length. */
+    const int32_t parts = (out_w + KWS_TRAINED_WINDOW_ROW - 1) / KWS_TRAINED_WINDOW_ROW;
+    const int32_t length = (out_w + parts - 1) / parts;
     for (int32_t j = 0; j < channels * multiplier; j++) {
         const int32_t plane = j * in_stride_channel;
         for (int32_t p = 0; p < out_h; p++) {
             const int32_t top = p * stride_h - pad_h;
-            int32_t kr;
-            const int32_t rows = kws_trained_taps(top, in_h, kernel_h, dilation_h, &kr);
-            const int32_t row = plane + (top + kr * dilation_h) * in_stride_row;
-            const float *wp = w + (j * kernel_h + kr) * kernel_w;
-            int32_t first = 0;
-            for (int32_t q = 0; q < out_w; q = first) {
-                int done = 0;
-                int count = 1;
-                if ((rows > 0) && (q >= interior_begin) && (q < interior_end) && (interior_end - interior_begin >= KWS_TRAINED_WINDOW_COLS)) {
-                    /* All kernel columns are inside. The last results are computed
-                       beside some that are there already. */
-                    const int32_t q0 = (interior_end - q < KWS_TRAINED_WINDOW_COLS) ? interior_end - KWS_TRAINED_WINDOW_COLS : q;
-                    const float *xp = x + row + (q0 * stride_w - pad_w) * in_stride_col;
-                    count = KWS_TRAINED_WINDOW_COLS;
-                    kws_trained_window(acc, bias[j], xp, wp, rows, kernel_w, &walk);
-                    done = (int)(q - q0);
-                } else {
-                    const int32_t side = q * stride_w - pad_w;
-                    int32_t kc;
-                    const int32_t cols = kws_trained_taps(side, in_w, kernel_w, dilation_w, &kc);
-                    acc[0] = bias[j];
-                    for (int32_t r = 0; r < rows; r++) {
-                        for (int32_t c = kc; c < kc + cols; c++) {
-                            acc[0] += wp[r * kernel_w + c] * x[row + r * dilation_h * in_stride_row + (side + c * dilation_w) * in_stride_col];
-                        }
-                    }
-                }
-                first = q - done;
-                for (int i = done; i < count; i++) {
-                    const int32_t o = j * out_stride_channel + p * out_stride_row + (first + i) * out_stride_col;
+            const int32_t kr = (top < 0) ? 1 : 0;
+            const int32_t rows = 3 - kr - ((in_h - top < 3) ? 1 : 0);
+            const float *line = x + plane + (top + kr) * in_stride_row;
+            int32_t at = j * out_stride_channel + p * out_stride_row;
+            int32_t side = -pad_w;
+            for (int32_t left = out_w; left > 0; left -= length) {
+                const int32_t count = (left < length) ? left : length;
+                kws_trained_window_slide(count, acc, bias[j], line + ((side < 0) ? 0 : side) * in_stride_col, w + 9 * j + 3 * kr, rows, side, in_w, &walk);
+                side += count * stride_w;
+                for (int32_t i = 0; i < count; i++) {
+                    const int32_t o = at;
                     y[o] = kws_trained_result(acc[i]);
+                    at += out_stride_col;
                 }
-                first += count;
             }
         }
     }
@@ -405,7 +532,7 @@ static void kws_trained_linear(float *restrict y, const float *x, const float *w
         const int cols = (n - j < KWS_TRAINED_TILE_COLS) ? (int)(n - j) : KWS_TRAINED_TILE_COLS;
         int32_t rows = 0;
         for (int32_t i = 0; i < m; i += rows) {
-            rows = (m - i < KWS_TRAINED_TILE_ROWS) ? 1 : KWS_TRAINED_TILE_ROWS;
+            rows = KWS_TRAINED_TILE_NEXT(m - i);
             kws_trained_tile(acc, rows, bias + j, x + i * k, w + j * k, &sum);
             for (int r = 0; r < rows; r++) {
                 for (int c = 0; c < cols; c++) {
@@ -457,7 +584,7 @@ kws_trained_status kws_trained_forward(const float *x, float *out, void *arena)
     /* relu_1_rows [1, 64, 4, 5]: 5120 bytes at 37120, from ds_cnn.py:34 to ds_cnn.py:35 */
     float *relu_1_rows = (float *)(mem + 37120);
     kws_trained_convolution_relu_2(relu_1_rows, relu_6_relu_8 + 1280,
-        kws_trained_feature_extractor_4_depthwise_weight, kws_trained_conv2d_1_bias, 5, 4, 1, 4);
+        kws_trained_feature_extractor_4_depthwise_weight, kws_trained_conv2d_1_bias, 5, 4, 1);
 
     /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
     kws_trained_convolution_relu(relu_6_relu_8 + 960, relu_1_rows,
@@ -471,8 +598,7 @@ kws_trained_status kws_trained_forward(const float *x, float *out, void *arena)
     for (int32_t patch = 0; patch < 5; patch++) {
         /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
         kws_trained_convolution_relu_2(relu_1_rows, relu_6_relu_8 + 1280 * patch + 2240,
-            kws_trained_feature_extractor_4_depthwise_weight, kws_trained_conv2d_1_bias, 6, 4, 0,
-            4);
+            kws_trained_feature_extractor_4_depthwise_weight, kws_trained_conv2d_1_bias, 6, 4, 0);
 
         /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
         kws_trained_convolution_relu(relu_6_relu_8 + 1280 * patch + 2240, relu_1_rows,
@@ -482,7 +608,7 @@ kws_trained_status kws_trained_forward(const float *x, float *out, void *arena)
 
     /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
     kws_trained_convolution_relu_2(relu_1_rows, relu_6_relu_8 + 8640,
-        kws_trained_feature_extractor_4_depthwise_weight, kws_trained_conv2d_1_bias, 2, 1, 0, 0);
+        kws_trained_feature_extractor_4_depthwise_weight, kws_trained_conv2d_1_bias, 2, 1, 0);
 
     /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
     kws_trained_convolution_relu(relu_6_relu_8 + 8640, relu_1_rows,
@@ -493,7 +619,7 @@ kws_trained_status kws_trained_forward(const float *x, float *out, void *arena)
     /* relu_3_rows [1, 64, 4, 5]: 5120 bytes at 37120, from ds_cnn.py:34 to ds_cnn.py:35 */
     float *relu_3_rows = (float *)(mem + 37120);
     kws_trained_convolution_relu_2(relu_3_rows, relu_6_relu_8 + 960,
-        kws_trained_feature_extractor_5_depthwise_weight, kws_trained_conv2d_3_bias, 5, 4, 1, 4);
+        kws_trained_feature_extractor_5_depthwise_weight, kws_trained_conv2d_3_bias, 5, 4, 1);
 
     /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
     kws_trained_convolution_relu(relu_6_relu_8 + 640, relu_3_rows,
@@ -507,8 +633,7 @@ kws_trained_status kws_trained_forward(const float *x, float *out, void *arena)
     for (int32_t patch = 0; patch < 5; patch++) {
         /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
         kws_trained_convolution_relu_2(relu_3_rows, relu_6_relu_8 + 1280 * patch + 1920,
-            kws_trained_feature_extractor_5_depthwise_weight, kws_trained_conv2d_3_bias, 6, 4, 0,
-            4);
+            kws_trained_feature_extractor_5_depthwise_weight, kws_trained_conv2d_3_bias, 6, 4, 0);
 
         /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
         kws_trained_convolution_relu(relu_6_relu_8 + 1280 * patch + 1920, relu_3_rows,
@@ -518,7 +643,7 @@ kws_trained_status kws_trained_forward(const float *x, float *out, void *arena)
 
     /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
     kws_trained_convolution_relu_2(relu_3_rows, relu_6_relu_8 + 8320,
-        kws_trained_feature_extractor_5_depthwise_weight, kws_trained_conv2d_3_bias, 2, 1, 0, 0);
+        kws_trained_feature_extractor_5_depthwise_weight, kws_trained_conv2d_3_bias, 2, 1, 0);
 
     /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
     kws_trained_convolution_relu(relu_6_relu_8 + 8320, relu_3_rows,
@@ -529,7 +654,7 @@ kws_trained_status kws_trained_forward(const float *x, float *out, void *arena)
     /* relu_5_rows [1, 64, 4, 5]: 5120 bytes at 37120, from ds_cnn.py:34 to ds_cnn.py:35 */
     float *relu_5_rows = (float *)(mem + 37120);
     kws_trained_convolution_relu_2(relu_5_rows, relu_6_relu_8 + 640,
-        kws_trained_feature_extractor_6_depthwise_weight, kws_trained_conv2d_5_bias, 5, 4, 1, 4);
+        kws_trained_feature_extractor_6_depthwise_weight, kws_trained_conv2d_5_bias, 5, 4, 1);
 
     /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
     kws_trained_convolution_relu(relu_6_relu_8 + 320, relu_5_rows,
@@ -543,8 +668,7 @@ kws_trained_status kws_trained_forward(const float *x, float *out, void *arena)
     for (int32_t patch = 0; patch < 5; patch++) {
         /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
         kws_trained_convolution_relu_2(relu_5_rows, relu_6_relu_8 + 1280 * patch + 1600,
-            kws_trained_feature_extractor_6_depthwise_weight, kws_trained_conv2d_5_bias, 6, 4, 0,
-            4);
+            kws_trained_feature_extractor_6_depthwise_weight, kws_trained_conv2d_5_bias, 6, 4, 0);
 
         /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
         kws_trained_convolution_relu(relu_6_relu_8 + 1280 * patch + 1600, relu_5_rows,
@@ -554,7 +678,7 @@ kws_trained_status kws_trained_forward(const float *x, float *out, void *arena)
 
     /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
     kws_trained_convolution_relu_2(relu_5_rows, relu_6_relu_8 + 8000,
-        kws_trained_feature_extractor_6_depthwise_weight, kws_trained_conv2d_5_bias, 2, 1, 0, 0);
+        kws_trained_feature_extractor_6_depthwise_weight, kws_trained_conv2d_5_bias, 2, 1, 0);
 
     /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
     kws_trained_convolution_relu(relu_6_relu_8 + 8000, relu_5_rows,
@@ -565,7 +689,7 @@ kws_trained_status kws_trained_forward(const float *x, float *out, void *arena)
     /* relu_7_rows [1, 64, 4, 5]: 5120 bytes at 37120, from ds_cnn.py:34 to ds_cnn.py:35 */
     float *relu_7_rows = (float *)(mem + 37120);
     kws_trained_convolution_relu_2(relu_7_rows, relu_6_relu_8 + 320,
-        kws_trained_feature_extractor_7_depthwise_weight, kws_trained_conv2d_7_bias, 5, 4, 1, 4);
+        kws_trained_feature_extractor_7_depthwise_weight, kws_trained_conv2d_7_bias, 5, 4, 1);
 
     /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
     kws_trained_convolution_relu(relu_6_relu_8, relu_7_rows,
@@ -579,8 +703,7 @@ kws_trained_status kws_trained_forward(const float *x, float *out, void *arena)
     for (int32_t patch = 0; patch < 5; patch++) {
         /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
         kws_trained_convolution_relu_2(relu_7_rows, relu_6_relu_8 + 1280 * patch + 1280,
-            kws_trained_feature_extractor_7_depthwise_weight, kws_trained_conv2d_7_bias, 6, 4, 0,
-            4);
+            kws_trained_feature_extractor_7_depthwise_weight, kws_trained_conv2d_7_bias, 6, 4, 0);
 
         /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
         kws_trained_convolution_relu(relu_6_relu_8 + 1280 * patch + 1280, relu_7_rows,
@@ -590,7 +713,7 @@ kws_trained_status kws_trained_forward(const float *x, float *out, void *arena)
 
     /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
     kws_trained_convolution_relu_2(relu_7_rows, relu_6_relu_8 + 7680,
-        kws_trained_feature_extractor_7_depthwise_weight, kws_trained_conv2d_7_bias, 2, 1, 0, 0);
+        kws_trained_feature_extractor_7_depthwise_weight, kws_trained_conv2d_7_bias, 2, 1, 0);
 
     /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
     kws_trained_convolution_relu(relu_6_relu_8 + 7680, relu_7_rows,
