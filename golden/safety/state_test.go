@@ -27,6 +27,14 @@ var movesWhole = map[string]struct{ why, kernels string }{
 		"native_batch_norm_legit_functional_2 of kept_running_mean, " +
 			"native_batch_norm_legit_functional_2 of kept_running_var",
 	},
+	"branches": {
+		"the input takes the place of all of the state, which a convolution reads before",
+		"convolution_tanh of last, copy of last",
+	},
+	"branches.core": {
+		"the input takes the place of all of the state, which a convolution reads before",
+		"convolution_tanh of last, copy of last",
+	},
 	"cache_duplicates": {
 		"the result has the size of the cache",
 		"clamp_unsqueeze_div of cache",
