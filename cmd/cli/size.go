@@ -71,8 +71,8 @@ What --json wrote before is a --baseline: then size shows what has grown since.`
 			var layers *codereport.Report // of a model
 			dir := args[0]
 			if size.IsPackage(dir) {
-				flags.ignored("with a folder", append(slices.Clone(firmwareNames), "memory", "dialect", "backend", "optimize",
-					"plan", "requantize", "threads", "strict", "checked", "bound", "quantize", "calibrate",
+				flags.ignored("with a folder", append(slices.Clone(firmwareNames), "memory", "dialect",
+					"backend", "optimize", "plan", "requantize", "threads", "strict", "checked", "bound", "quantize", "calibrate",
 					"kernels", "custom-op", "stream", "stream-padding")...)
 				if cmd.Flags().Changed("target") {
 					how.Machine = must.Get(tuned.MachineNamed(flags.target))

@@ -278,20 +278,9 @@ func (p *printer) delegate(d *native.Delegate, s *loop.Invoke) {
 
 // numberTensor prints a local with a number, and returns what initialises its description.
 func (p *printer) numberTensor(name string, a loop.Actual) string {
-	d := ir.Int64
-	switch a.Kind {
-	case loop.Number:
-		d = a.Value.DType
-	case loop.Constant:
-		switch a.Const.(type) {
-		case ir.Int:
-		case ir.Float:
-			d = ir.Float64
-		case ir.BoolArg:
-			d = ir.Bool
-		default:
-			must.Fail("a delegate's argument is %s, which C does not pass", ir.ArgString(a.Const))
-		}
+	d, ok := a.NumberType()
+	if !ok {
+		must.Fail("a delegate's argument is %s, which C does not pass", ir.ArgString(a.Const))
 	}
 	local := p.scope.Take(name)
 	value := p.actual(a)

@@ -201,21 +201,10 @@ func (p *printer) delegate(s *loop.Invoke) {
 
 // numberTensor is a number as a tensor.
 func (p *printer) numberTensor(i int, a loop.Actual) string {
-	d := ir.Int64
-	switch a.Kind {
-	case loop.Number:
-		d = a.Value.DType
-	case loop.Constant:
-		switch a.Const.(type) {
-		case ir.Int:
-		case ir.Float:
-			d = ir.Float64
-		case ir.BoolArg:
-			d = ir.Bool
-		default:
-			must.Fail("argument %d of a delegate is %s, which Go does not pass", i,
-				ir.ArgString(a.Const))
-		}
+	d, ok := a.NumberType()
+	if !ok {
+		must.Fail("argument %d of a delegate is %s, which Go does not pass", i,
+			ir.ArgString(a.Const))
 	}
 	in := &invocation{printer: p}
 	typ := goType(d)

@@ -286,17 +286,14 @@ func (m *machine) load(i int) error {
 	if m.tracer != nil {
 		options.Tracer = m.tracer
 	}
-	var method *rt.Method
-	load := func() (err error) {
-		method, err = m.program.LoadMethod(name, options)
-		return err
-	}
 	if m.recorder != nil {
 		options.Tracer = m.recorder
-		err = m.recorder.Load(load)
-	} else {
-		err = load()
 	}
+	var method *rt.Method
+	err = m.recorder.Load(func() (err error) {
+		method, err = m.program.LoadMethod(name, options)
+		return err
+	})
 	if err != nil {
 		return m.memory(err)
 	}
@@ -385,12 +382,8 @@ func (m *machine) call(ctx context.Context, c Call, r *CallResult) error {
 			m.tracer.counts.begin()
 		}
 		before := time.Now()
-		execute := func() error { return method.Execute(timed) }
-		if m.recorder != nil {
-			err := m.recorder.Call(execute)
-			execute = func() error { return err }
-		}
-		if err := execute(); err != nil {
+		err := m.recorder.Call(func() error { return method.Execute(timed) })
+		if err != nil {
 			return overtime(timed, m.time, m.memory(err))
 		}
 		r.Times = append(r.Times, time.Since(before))

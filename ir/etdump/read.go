@@ -13,12 +13,9 @@ import (
 //go:embed etdump.fbs
 var schemaText string
 
-// schema parses the schema once. That it parses is tested.
+// schema is that of the flatbuffer, which is aligned with its size before it.
 var schema = sync.OnceValue(func() *flat.Schema {
-	s, err := flat.Parse(schemaText)
-	if err != nil {
-		panic(err)
-	}
+	s := flat.Once(&schemaText)()
 	s.Prefix = prefix
 	return s
 })
@@ -45,26 +42,13 @@ func read(file []byte) *Dump {
 	buffer = buffer[:size]
 	must.Check(schema().Check(buffer))
 	root := schema().Root(buffer)
-	return &Dump{Version: uint32(root.Number("version")), Runs: each(root, "run_data", run)}
-}
-
-// each returns the tables of a vector, decoded; nil for none.
-func each[T any](t flat.Table, name string, decode func(flat.Table) T) []T {
-	n, get := t.Tables(name)
-	var list []T
-	if n > 0 {
-		list = make([]T, n)
-	}
-	for i := range list {
-		must.Do(func() { list[i] = decode(get(i)) }, "%s[%d]", name, i)
-	}
-	return list
+	return &Dump{Version: uint32(root.Number("version")), Runs: flat.Each(root, "run_data", run)}
 }
 
 func run(t flat.Table) Run {
 	return Run{Name: string(t.Bytes("name")), Input: int32(t.Number("bundled_input_index")),
-		Allocators: each(t, "allocators", func(t flat.Table) string { return string(t.Bytes("name")) }),
-		Events:     each(t, "events", event)}
+		Allocators: flat.Each(t, "allocators", func(t flat.Table) string { return string(t.Bytes("name")) }),
+		Events:     flat.Each(t, "events", event)}
 }
 
 func event(t flat.Table) Event {
@@ -124,7 +108,7 @@ func value(t flat.Table) Value {
 	case tensorValue:
 		return tensor(part("tensor"))
 	case listValue:
-		return TensorList(each(part("tensor_list"), "tensors", tensor))
+		return TensorList(flat.Each(part("tensor_list"), "tensors", tensor))
 	}
 	must.Fail("a value of kind %d", kind)
 	return nil

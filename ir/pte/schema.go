@@ -2,7 +2,6 @@ package pte
 
 import (
 	_ "embed"
-	"sync"
 
 	"github.com/etgen/etgen/ir/pte/flat"
 )
@@ -17,19 +16,7 @@ var (
 )
 
 var (
-	programSchema    = parsed(&programText)
-	flatTensorSchema = parsed(&flatTensorText)
-	bundledSchema    = parsed(&bundledText)
+	programSchema    = flat.Once(&programText)
+	flatTensorSchema = flat.Once(&flatTensorText)
+	bundledSchema    = flat.Once(&bundledText)
 )
-
-// parsed returns a function that parses an embedded schema once. That each of
-// them parses is tested.
-func parsed(text *string) func() *flat.Schema {
-	return sync.OnceValue(func() *flat.Schema {
-		s, err := flat.Parse(*text)
-		if err != nil {
-			panic(err)
-		}
-		return s
-	})
-}

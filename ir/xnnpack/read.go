@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"sync"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
@@ -20,14 +19,7 @@ const ReadExpansion = 256
 //go:embed xnnpack.fbs
 var schemaText string
 
-// schema parses the schema once. That it parses is tested.
-var schema = sync.OnceValue(func() *flat.Schema {
-	s, err := flat.Parse(schemaText)
-	if err != nil {
-		panic(err)
-	}
-	return s
-})
+var schema = flat.Once(&schemaText)
 
 // The header before the flatbuffer.
 const (
@@ -95,31 +87,18 @@ func (p *payload) graph() *Graph {
 	root := s.Root(p.flat)
 	g := &Graph{Version: string(root.Bytes("version")), Externs: uint32(root.Number("num_externs")),
 		Inputs: flat.List[uint32](root, "input_ids"), Outputs: flat.List[uint32](root, "output_ids")}
-	g.Nodes = each(root, "xnodes", func(t flat.Table) Node { return node(t) })
-	g.Values = each(root, "xvalues", func(t flat.Table) Value { return value(t) })
+	g.Nodes = flat.Each(root, "xnodes", func(t flat.Table) Node { return node(t) })
+	g.Values = flat.Each(root, "xvalues", func(t flat.Table) Value { return value(t) })
 	if p.rest == nil {
-		g.Constants = each(root, "constant_buffer", func(t flat.Table) Constant {
+		g.Constants = flat.Each(root, "constant_buffer", func(t flat.Table) Constant {
 			first, end := t.Extent("storage")
 			return Constant{Data: io.NewSectionReader(p.data, p.at+int64(first),
 				int64(end-first))}
 		})
 		return g
 	}
-	g.Constants = each(root, "constant_data", p.constant)
+	g.Constants = flat.Each(root, "constant_data", p.constant)
 	return g
-}
-
-// each returns the tables of a vector, decoded; nil for none.
-func each[T any](t flat.Table, name string, decode func(flat.Table) T) []T {
-	n, get := t.Tables(name)
-	var list []T
-	if n > 0 {
-		list = make([]T, n)
-	}
-	for i := range list {
-		must.Do(func() { list[i] = decode(get(i)) }, "%s[%d]", name, i)
-	}
-	return list
 }
 
 func (p *payload) constant(t flat.Table) Constant {

@@ -42,6 +42,26 @@ const (
 	List
 )
 
+// NumberType is the dtype of a number that is passed; ok is false if a is none.
+func (a *Actual) NumberType() (_ ir.DType, ok bool) {
+	switch a.Kind {
+	case Number:
+		return a.Value.DType, true
+	case IndexNumber:
+		return ir.Int64, true
+	case Constant:
+		switch a.Const.(type) {
+		case ir.Int:
+			return ir.Int64, true
+		case ir.Float:
+			return ir.Float64, true
+		case ir.BoolArg:
+			return ir.Bool, true
+		}
+	}
+	return ir.InvalidDType, false
+}
+
 // each calls f for all of args, those of lists as well.
 func each(args []Actual, f func(*Actual)) {
 	for i := range args {

@@ -16,8 +16,8 @@
 // Delegates whose payloads are known are compiled with the rest. Others are called, by the backends
 // of the options.
 //
-// A program that cannot be raised, as one with custom operators, is interpreted by the registry. Why is told to the program's platform, at
-// [rt.LogInfo], and to [Options].Refused.
+// A program that cannot be raised, as one with custom operators, is interpreted by the registry.
+// Why is told to the program's platform, at [rt.LogInfo], and to [Options].Refused.
 //
 // Planned memory of the program is not used, be it given by the caller or not: a
 // method has an arena of its own, planned anew. It counts against the limit of

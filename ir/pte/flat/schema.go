@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Schema is a parsed .fbs file.
@@ -109,6 +110,18 @@ func Parse(fbs string) (*Schema, error) {
 		return nil, fmt.Errorf("schema: no root_type or no file_identifier of four bytes")
 	}
 	return s, nil
+}
+
+// Once returns what parses an embedded schema when it is first asked for. That the schema parses is
+// to be tested.
+func Once(text *string) func() *Schema {
+	return sync.OnceValue(func() *Schema {
+		s, err := Parse(*text)
+		if err != nil {
+			panic(err)
+		}
+		return s
+	})
 }
 
 // Layout is how fields of a table are written.

@@ -3,6 +3,8 @@ package flat
 import (
 	"encoding/binary"
 	"fmt"
+
+	"github.com/etgen/etgen/ir/must"
 )
 
 // Table is a table of a buffer that Check let pass. Fields are asked for by the names of
@@ -147,4 +149,17 @@ func (t Table) Tables(name string) (n int, get func(i int) Table) {
 		at := vector + 4 + 4*uint32(i)
 		return Table{t.buf, at + t.u32(at), f.table}
 	}
+}
+
+// Each returns the tables of a vector, decoded; nil for none. Decode may fail as package must has it.
+func Each[T any](t Table, name string, decode func(Table) T) []T {
+	n, get := t.Tables(name)
+	var list []T
+	if n > 0 {
+		list = make([]T, n)
+	}
+	for i := range list {
+		must.Do(func() { list[i] = decode(get(i)) }, "%s[%d]", name, i)
+	}
+	return list
 }
