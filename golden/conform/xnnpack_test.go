@@ -18,7 +18,8 @@ import (
 // Models of which parts go to XNNPACK give what was recorded: the payloads are read as those of
 // ExecuTorch's exporter are.
 func TestWrittenForXNNPACK(t *testing.T) {
-	dirs := []string{"../cases/lenet", "../cases/conv_transpose", "../cases/kws_trained"}
+	dirs := []string{"../cases/lenet", "../cases/conv_transpose", "../cases/kws_trained",
+		"../cases/resize_given_scale"}
 	for _, pattern := range tier.Of(nil, []string{"mlperf_*", "tv_mobilenet_v3_small", "dynamic_*",
 		"transformer_encoder", "conv1d_net"}, []string{"*"}) {
 		found, err := filepath.Glob(filepath.Join("../../../shared/models", pattern))

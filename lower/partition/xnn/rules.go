@@ -302,12 +302,11 @@ func resizes(c *ops.Call) string {
 			return "its size is not known"
 		}
 	}
-	if c.Has("scale_factors") { // the sizes do not tell the factor
-		in := c.Tensor("input")
-		for d := 2; d < 4; d++ {
-			a, ok1 := in.Sizes[d].Const()
-			b, ok2 := c.Outs[0].Sizes[d].Const()
-			if !ok1 || !ok2 || b%a != 0 {
+	if list, _ := c.Arg("scale_factors").(ir.List); !c.Bool("align_corners") {
+		for i, f := range list { // XNNPACK goes by the sizes
+			in, ok := c.Tensor("input").Sizes[2+i].Const()
+			x, isFloat := f.(ir.Float)
+			if !ok || !isFloat || float64(in)*float64(x) != float64(known(c.Outs[0].Sizes[2+i])) {
 				return "its factor is not what its sizes say"
 			}
 		}
