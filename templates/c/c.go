@@ -33,6 +33,9 @@ type Kernel struct {
 	Scalar bool
 	// MVE says that the machine has these vectors: <arm_mve.h> is included.
 	MVE bool
+	// Mixed says that weights are integers, in texts that both kinds of weights share: Text sets
+	// it by the name.
+	Mixed bool
 	// Low says that most instructions of the machine reach eight registers.
 	Low bool
 	// Phase is the step of the kernel that the text is to do, of those it names;
@@ -255,6 +258,7 @@ func Text(name string, k *Kernel) (string, error) {
 	if k.Used == nil {
 		k.Used = map[string]bool{}
 	}
+	k.Mixed = strings.HasPrefix(name, "mixed_")
 	var b strings.Builder
 	if err := lib.templates.ExecuteTemplate(&b, lib.file(name, k.Vector), k); err != nil {
 		return "", fmt.Errorf("text of %s: %w", name, err)
