@@ -13,9 +13,9 @@ all: build
 setup:
 	@golden/toolchain/setup.sh
 
-# One static binary.
+# One static binary: the same commit makes the same bytes in every folder.
 build:
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/etgen ./cmd/etgen
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags="-s -w" -o bin/etgen ./cmd/etgen
 
 # What a change has to pass. go test -short ./... tries less, in a minute; docs/tests.md
 # says what each tier holds.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 	"slices"
 	"sync"
 
@@ -102,7 +101,7 @@ func wantsColor() bool { return os.Getenv("NO_COLOR") == "" }
 func newRoot(a *app) *cobra.Command {
 	cmd := newCompile(a)
 	cmd.AddCommand(newRun(a), newBench(a), newSize(a), newInspect(a), newDiff(a), newProfile(a), newLower(a),
-		newQuantize(a), newTargets(a), newBackends(a), newRegistry(a), newGolden(a), newVersion(a))
+		newQuantize(a), newTargets(a), newBackends(a), newRegistry(a), newGolden(a), newDoctor(a), newMan(a), newVersion(a))
 	// Cobra's own words about a failure would say everything twice.
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.Version = version()
@@ -157,28 +156,6 @@ func flagError(err error) error {
 		take = "take true or false"
 	}
 	return fmt.Errorf("--%s=%s: %s", wrong.GetFlag().Name, wrong.GetValue(), take)
-}
-
-func newVersion(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version, as --version does",
-		Example: "  etgen version",
-		Args:    none("version"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(a.out, "etgen version %s\n", version())
-			return err
-		},
-	}
-}
-
-// version is that of the module, as the Go tool stamps it.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(devel)"
-	}
-	return info.Main.Version
 }
 
 // none is cobra.NoArgs with words for a user.

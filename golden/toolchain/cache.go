@@ -57,6 +57,9 @@ var objects = sync.OnceValue(func() *cache {
 	return c
 })
 
+// CacheFolder is where compiled objects are kept, "" if they are not.
+func CacheFolder() string { return objects().dir }
+
 // compiled are the files that a compiler makes of a source, nil where it makes none.
 type compiled struct {
 	object, stack []byte

@@ -61,11 +61,28 @@ func FindAll(compiler string, emulator []string) error {
 	return err
 }
 
-func debianPackage(command string) string {
+// Tool is a command that etgen or its tests start.
+type Tool struct {
+	Command string
+	Package string // the Debian package, or several with commas between
+	Use     string // what of etgen uses it, "" if only tests do
+}
+
+// Tools are those of packages.txt, in its order.
+func Tools() (list []Tool) {
 	for line := range strings.Lines(packages) {
 		fields := strings.Fields(line)
-		if len(fields) >= 2 && fields[0] == command {
-			return fields[1]
+		if len(fields) >= 3 && fields[0] != "#" {
+			list = append(list, Tool{fields[0], fields[1], strings.Join(fields[3:], " ")})
+		}
+	}
+	return list
+}
+
+func debianPackage(command string) string {
+	for _, tool := range Tools() {
+		if tool.Command == command {
+			return tool.Package
 		}
 	}
 	return ""

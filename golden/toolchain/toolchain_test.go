@@ -10,11 +10,12 @@ import (
 )
 
 func TestFind(t *testing.T) {
-	for line := range strings.Lines(packages) {
-		if fields := strings.Fields(line); fields[0] != "#" {
-			if _, err := Find(fields[0]); err != nil {
-				t.Error(err)
-			}
+	if tools := Tools(); len(tools) != strings.Count(packages, "\n")-1 {
+		t.Errorf("%d tools", len(tools))
+	}
+	for _, tool := range Tools() {
+		if _, err := Find(tool.Command); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+
+	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir/must"
+)
+
+// release is what the Go tool stamps a binary with.
+type release struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"`
+	Time     string `json:"time,omitempty"` // of the revision
+	Modified bool   `json:"modified,omitempty"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+func newRelease(info *debug.BuildInfo) release {
+	r := release{Version: "(devel)", Go: runtime.Version(),
+		Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	if info == nil {
+		return r
+	}
+	r.Version = cmp.Or(info.Main.Version, r.Version)
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			r.Revision = s.Value
+		case "vcs.time":
+			r.Time = s.Value
+		case "vcs.modified":
+			r.Modified = s.Value == "true"
+		}
+	}
+	return r
+}
+
+func (r release) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "etgen version %s\n", r.Version)
+	if r.Revision != "" {
+		fmt.Fprintf(&b, "commit %s of %s", r.Revision, r.Time)
+		if r.Modified {
+			b.WriteString(", changed")
+		}
+		b.WriteByte('\n')
+	}
+	fmt.Fprintf(&b, "%s %s\n", r.Go, r.Platform)
+	return b.String()
+}
+
+// thisRelease is that of the process.
+func thisRelease() release {
+	info, _ := debug.ReadBuildInfo()
+	return newRelease(info)
+}
+
+// version is that of the module.
+func version() string { return thisRelease().Version }
+
+func newVersion(a *app) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version, the commit it is of, and Go's version",
+		Example: `  etgen version
+  etgen version --json`,
+		Args: none("version"),
+		RunE: func(*cobra.Command, []string) error {
+			if asJSON {
+				return a.json(thisRelease())
+			}
+			_, err := fmt.Fprint(a.out, thisRelease())
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
+	return cmd
+}
+
+func newMan(a *app) *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "man -o DIR",
+		Short: "Write the manual pages",
+		Long: `Man writes a manual page for each command, in section 1. MANPATH names the folder
+above DIR, which is called man1. Etgen completion writes what shells complete.`,
+		Example: "  etgen man -o man1/",
+		Args:    none("man"),
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			defer must.Catch(&err)
+			must.Check(checkFolder(dir))
+			return manual(cmd.Root()).Write(cmd.Context(), dir)
+		},
+	}
+	cmd.Flags().StringVarP(&dir, "output", "o", "", "the folder to write to")
+	return cmd
+}
+
+// manual makes a page of root and of each command below it. The date is that of the commit, where
+// the binary has one, so that it always writes the same pages.
+func manual(root *cobra.Command) *codegen.Package {
+	header := doc.GenManHeader{Section: "1", Source: "etgen " + version(), Manual: "etgen"}
+	if date, err := time.Parse(time.RFC3339, thisRelease().Time); err == nil {
+		header.Date = &date
+	}
+	pages := &codegen.Package{Replaces: true}
+	var add func(*cobra.Command)
+	add = func(cmd *cobra.Command) {
+		cmd.DisableAutoGenTag = true
+		name := strings.ReplaceAll(cmd.CommandPath(), " ", "-") + ".1"
+		file := must.Get(codegen.FileOf(name, func(w io.Writer) error {
+			header := header // GenMan completes it by the command
+			return doc.GenMan(cmd, &header, w)
+		}))
+		pages.Files = append(pages.Files, file.Files...)
+		for _, sub := range cmd.Commands() {
+			if sub.IsAvailableCommand() {
+				add(sub)
+			}
+		}
+	}
+	add(root)
+	return pages
+}

@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"github.com/etgen/etgen/golden/tier"
+)
+
+func TestRelease(t *testing.T) {
+	info := &debug.BuildInfo{Main: debug.Module{Version: "v1.2.3"}, Settings: []debug.BuildSetting{
+		{Key: "vcs.revision", Value: "840e3847"}, {Key: "vcs.time", Value: "2026-11-25T23:21:24Z"},
+		{Key: "vcs.modified", Value: "true"}}}
+	text := newRelease(info).String()
+	const want = "etgen version v1.2.3\ncommit 840e3847 of 2026-11-25T23:21:24Z, changed\ngo"
+	if !strings.HasPrefix(text, want) {
+		t.Errorf("%s", text)
+	}
+	if text := newRelease(nil).String(); !strings.HasPrefix(text, "etgen version (devel)\ngo") {
+		t.Errorf("%s", text)
+	}
+}
+
+// Doctor finds a tool that works, tells of one that does not, and how to install what is missing.
+func TestDoctor(t *testing.T) {
+	bin := t.TempDir()
+	for name, script := range map[string]string{
+		"gcc": "echo 'gcc 99.1'; echo more", "clang": "echo broken >&2; exit 3"} {
+		err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+script+"\n"), 0o777)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", bin)
+	var out, stderr bytes.Buffer
+	if code := run(t.Context(), []string{"doctor"}, &out, &stderr); code != exitOK {
+		t.Fatalf("exit code %d: %s", code, stderr.String())
+	}
+	for _, line := range []string{"gcc gcc 99.1 run, bench",
+		"clang does not work: exit status 3 broken --cc=clang",
+		"qemu-aarch64 is not installed --machine=neon",
+		"apt-get install clang gcc-aarch64-linux-gnu gcc-arm-none-eabi gcc-riscv64-unknown-elf golang "} {
+		if got := strings.Join(strings.Fields(out.String()), " "); !strings.Contains(got, line) {
+			t.Errorf("no %q in\n%s", line, out.String())
+		}
+	}
+	out.Reset()
+	run(t.Context(), []string{"doctor", "--json"}, &out, &stderr)
+	var d diagnosis
+	if err := json.Unmarshal(out.Bytes(), &d); err != nil || len(d.Tools) < 5 || d.Go == "" ||
+		d.Tools[1].Path != filepath.Join(bin, "gcc") {
+		t.Errorf("%v: %s", err, out.String())
+	}
+}
+
+// Each command has a page, and a second run writes the same ones.
+func TestManual(t *testing.T) {
+	dir := t.TempDir()
+	for range 2 {
+		var out, stderr bytes.Buffer
+		if code := run(t.Context(), []string{"man", "-o", dir}, &out, &stderr); code != exitOK {
+			t.Fatalf("exit code %d: %s", code, stderr.String())
+		}
+	}
+	for name, says := range map[string]string{"etgen.1": `\fB--threads\fP=1`,
+		"etgen-golden-check.1": ".SH EXAMPLE", "etgen-man.1": "manual pages"} {
+		page, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil || !bytes.Contains(page, []byte(says)) {
+			t.Errorf("%s: %v: no %q in\n%s", name, err, says, page)
+		}
+	}
+}
+
+// maxBinary is what a stripped binary may take: a change that makes it larger says why.
+const maxBinary = 27 << 20
+
+// Two builds of one commit, in two folders, are equal to the byte, know the commit, and are no
+// larger than they may be.
+func TestReproducible(t *testing.T) {
+	tier.Needs(t, tier.Normal)
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit, err := exec.CommandContext(t.Context(), "git", "-C", root, "rev-parse", "HEAD").Output()
+	if err != nil {
+		t.Skip("no clone: ", err)
+	}
+	var builds [2][]byte
+	for i := range builds {
+		dir := t.TempDir()
+		runExample(t, dir, "git clone -q --shared --no-checkout '"+root+"' . && "+
+			"git sparse-checkout set --no-cone '/*' '!/golden/cases/' && git checkout -q "+
+			string(commit))
+		runExample(t, dir, `CGO_ENABLED=0 GOFLAGS= GOWORK=off `+
+			`go build -buildvcs=true -trimpath -ldflags="-s -w" ./cmd/etgen`)
+		if builds[i], err = os.ReadFile(filepath.Join(dir, "etgen")); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			runExample(t, dir, "./etgen version | grep "+string(commit))
+		}
+	}
+	if !bytes.Equal(builds[0], builds[1]) {
+		t.Error("the builds differ")
+	}
+	t.Logf("%d bytes", len(builds[0]))
+	if len(builds[0]) > maxBinary {
+		t.Errorf("%d bytes, more than %d", len(builds[0]), maxBinary)
+	}
+}
