@@ -1,14 +1,12 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,15 +20,6 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/pte/fb/bundle"
 )
-
-// notRun are the commands in README.md that this test does not run, and why.
-var notRun = map[string]string{
-	"make demo":     "takes minutes",
-	"make test":     "takes minutes, and runs this test",
-	"make test-all": "takes hours, and runs this test",
-	"make bench":    "takes minutes",
-	"go get -tool github.com/etgen/etgen/cmd/etgen": "installs",
-}
 
 // exampleFolder is what examples run in: a folder with files of the names in them.
 func exampleFolder(t *testing.T) string {
@@ -52,7 +41,8 @@ func exampleFolder(t *testing.T) string {
 			}
 		}
 	}
-	link(kase("lenet/model.pt2"), "model.pt2", "b.pt2", "kws.pt2", "net.pt2", "llm.pt2")
+	link(kase("lenet/model.pt2"), "model.pt2", "b.pt2", "kws.pt2", "net.pt2", "llm.pt2",
+		"vww.pt2")
 	link(kase("mlp784/model.pt2"), "lenet.pt2") // with weights that get a file of their own
 	link(kase("add/model.pt2"), "a.pt2")
 	link(kase("methods_shared/prefill.pt2"), "prefill.pt2")
@@ -152,16 +142,19 @@ func bundleOf(program []byte, x, y *tensor.Tensor, n int) []byte {
 	return b.FinishedBytes()
 }
 
-// runExample runs a line in dir as a user's shell does.
-func runExample(t *testing.T, dir, line string) {
+// runExample runs lines in dir as a user's shell does, and returns what they print.
+func runExample(t *testing.T, dir, lines string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "bash", "-e", "-o", "pipefail", "-c", line)
-	cmd.Dir = dir
-	out, err := cmd.CombinedOutput()
-	differ := strings.HasPrefix(line, "etgen diff ") && cmd.ProcessState.ExitCode() == exitMiss
+	var out, errs bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), "bash", "-e", "-o", "pipefail", "-c",
+		`trap 'echo "fails: $BASH_COMMAND" >&2' ERR`+"\n"+lines)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &errs
+	err := cmd.Run()
+	differ := strings.HasPrefix(lines, "etgen diff ") && cmd.ProcessState.ExitCode() == exitMiss
 	if err != nil && !differ {
-		t.Errorf("%s: %v\n%s", line, err, out)
+		t.Errorf("%s: %v\n%s%s", lines, err, &out, &errs)
 	}
+	return out.String()
 }
 
 // prepare copies the folder for a line whose names stand for something else than
@@ -253,10 +246,17 @@ func elsewhere(line string) bool {
 			return true
 		}
 	}
-	_, err := exec.LookPath("arm-none-eabi-gcc")
-	wants := strings.HasPrefix(line, "arm-none-eabi-gcc") || strings.Contains(line, "etgen size ") ||
-		strings.Contains(line, "--max-stack")
-	return wants && err != nil
+	wants := ""
+	for _, command := range []string{"arm-none-eabi-gcc", "qemu-system-arm", "chromium"} {
+		if strings.HasPrefix(line, command+" ") {
+			wants = command
+		}
+	}
+	if strings.Contains(line, "etgen size ") || strings.Contains(line, "--max-stack") {
+		wants = "arm-none-eabi-gcc"
+	}
+	_, err := exec.LookPath(wants)
+	return wants != "" && err != nil
 }
 
 // Every example of every help page works as printed, in a folder that has files of
@@ -285,99 +285,4 @@ func TestExamples(t *testing.T) {
 		}
 	}
 	visit(newRoot(&app{}))
-}
-
-var (
-	fence  = regexp.MustCompile("(?s)```(\\w*)[^\n]*\n(.*?)```")
-	inline = regexp.MustCompile("`((?:etgen|make|go) [^`]+)`")
-	// placeholder tells a synopsis from a command.
-	placeholder = regexp.MustCompile(`\b[A-Z]{3,}\b`)
-)
-
-// blocksOf returns the text of a document, and the commands in it, those of a block together.
-func blocksOf(t *testing.T, path string) (text []byte, all [][]string) {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range fence.FindAllStringSubmatch(string(text), -1) {
-		var block []string
-		for line := range strings.Lines(m[2]) {
-			line = strings.TrimSpace(line)
-			command, _, _ := strings.Cut(line, " #")
-			if m[1] == "" && line != "" || strings.HasPrefix(line, "//go:generate ") {
-				block = append(block, strings.TrimSpace(command))
-			}
-		}
-		if len(block) > 0 {
-			all = append(all, block)
-		}
-	}
-	return text, all
-}
-
-// readmeCommands returns the commands of README.md, those of a block together.
-func readmeCommands(t *testing.T) [][]string {
-	t.Helper()
-	text, all := blocksOf(t, "../../README.md")
-	root := newRoot(&app{})
-	var words []string
-	for _, m := range inline.FindAllStringSubmatch(fence.ReplaceAllString(string(text), ""), -1) {
-		if placeholder.MatchString(m[1]) || m[1] == "go tool etgen" {
-			continue
-		}
-		if fields := strings.Fields(m[1]); fields[0] == "etgen" {
-			if cmd, rest, err := root.Find(fields[1:]); err == nil && cmd != root &&
-				len(rest) == 0 {
-				continue // the name of a command
-			}
-		}
-		words = append(words, m[1])
-	}
-	return append(all, words)
-}
-
-// Every command in README.md works as printed in the repository, if that has files
-// of those names.
-func TestReadme(t *testing.T) {
-	tier.Needs(t, tier.Normal)
-	folder := exampleFolder(t)
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	entries, err := os.ReadDir(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, block := range readmeCommands(t) {
-		t.Run(fmt.Sprint("block", i), func(t *testing.T) {
-			dir := prepare(t, folder, "")
-			for _, e := range entries {
-				if err := os.Symlink(filepath.Join(root, e.Name()),
-					filepath.Join(dir, e.Name())); err != nil {
-					t.Fatal(err)
-				}
-			}
-			for _, line := range block {
-				switch {
-				case notRun[line] != "" || elsewhere(line):
-				case strings.HasPrefix(line, "//go:generate "):
-					generateIn(t, prepare(t, folder, ""), line)
-				default:
-					runExample(t, dir, line)
-				}
-			}
-		})
-	}
-	all := slices.Concat(readmeCommands(t)...)
-	if len(all) < 14+len(notRun) {
-		t.Errorf("%d commands, that cannot be all", len(all))
-	}
-	for line := range notRun {
-		if !slices.Contains(all, line) {
-			t.Errorf("README.md has no %s: take it from the list", line)
-		}
-	}
 }

@@ -16,7 +16,8 @@ const root = "../.."
 func TestDocuments(t *testing.T) {
 	targets := makeTargets(t)
 	names := []string{"README.md", "ARCHITECTURE.md", "RATIONALE.md"}
-	for _, pattern := range []string{"docs/*.md", "golden/*.md", "golden/*/*.md", "kernels/*.md"} {
+	for _, pattern := range []string{"docs/*.md", "docs/examples/*/*.md", "golden/*.md",
+		"golden/*/*.md", "kernels/*.md"} {
 		more, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)
