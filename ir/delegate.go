@@ -15,6 +15,8 @@ type Delegate struct {
 	Named []NamedData
 	// Debug says what the delegate's events stand for.
 	Debug []DelegateEvent
+	// Unread says why etgen does not read the payload, "" for a delegate of its own making.
+	Unread string
 }
 
 // CompileSpec is an option that a backend was given.

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/golden/backends/graph"
 	"github.com/etgen/etgen/golden/backends/reference"
 	"github.com/etgen/etgen/golden/backends/reference/run"
@@ -27,15 +26,21 @@ var unable = []string{"adaptive_max_dynamic", "linear_systems", "view_dtype",
 	"late_sizes_fit", "dynamic_two"}
 
 // check runs all cases at roots with backends, and tells what is missed.
-func check(t *testing.T, least int, roots []string, backends ...partition.Backend) {
+func check(t *testing.T, least int, roots, ways []string, backends ...partition.Backend) {
 	t.Helper()
-	opt := compile.Options{}
+	settings := way.Settings{Drivers: way.Drivers{C: []string{"reference/c/driver.c"},
+		Go: []string{"reference/run/bytecode.go", "reference/driver.go.txt"}}}
 	for _, b := range backends {
-		opt.Backends = append(opt.Backends, &partition.Use{Backend: b})
+		settings.Options.Backends = append(settings.Options.Backends, &partition.Use{Backend: b})
+	}
+	all := map[string]way.Way{"rt": way.RT{Settings: settings, Backends: runtimes},
+		"c": way.C{Settings: settings}, "go": way.Go{Settings: settings}}
+	var run []way.Way
+	for _, name := range ways {
+		run = append(run, all[name])
 	}
 	var problems []string
-	ways := []way.Way{way.RT{Settings: way.Settings{Options: opt}, Backends: runtimes}}
-	n, err := conform.Check(t.Context(), roots, ways, func(m conform.Miss) {
+	n, err := conform.Check(t.Context(), roots, run, func(m conform.Miss) {
 		if !slices.ContainsFunc(unable, func(name string) bool {
 			return strings.HasPrefix(m.String(), "../cases/"+name+" ")
 		}) {
@@ -52,12 +57,24 @@ func check(t *testing.T, least int, roots []string, backends ...partition.Backen
 
 // Programs whose parts a backend runs compute what PyTorch recorded.
 func TestCases(t *testing.T) {
-	roots := []string{"../cases"}
+	roots, rt := []string{"../cases"}, []string{"rt"}
 	tier.Needs(t, tier.Normal)
-	t.Run("reference", func(t *testing.T) { check(t, 20, roots, reference.Backend{}) })
-	t.Run("all", func(t *testing.T) { check(t, 20, roots, graph.Backend{Share: 1, Of: 1}) })
+	t.Run("reference", func(t *testing.T) { check(t, 20, roots, rt, reference.Backend{}) })
+	t.Run("all", func(t *testing.T) { check(t, 20, roots, rt, graph.Backend{Share: 1, Of: 1}) })
 	t.Run("some", func(t *testing.T) {
-		check(t, 20, roots, graph.Backend{Seed: 1, Share: 1, Of: 3, Copy: true},
+		check(t, 20, roots, rt, graph.Backend{Seed: 1, Share: 1, Of: 3, Copy: true},
 			reference.Backend{}, graph.Backend{Seed: 2, Share: 1, Of: 2, Own: true})
 	})
+}
+
+// Packages in C and in Go compute the same with drivers for their delegates.
+func TestDrivers(t *testing.T) {
+	roots := []string{"../cases"}
+	if tier.Now() != tier.All {
+		roots = nil
+		for _, name := range []string{"dynamic_batch", "lenet", "state_tied", "tied_weights", "while_loop"} {
+			roots = append(roots, "../cases/"+name)
+		}
+	}
+	check(t, 2*len(roots), roots, []string{"c", "go"}, reference.Backend{})
 }

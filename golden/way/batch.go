@@ -30,6 +30,22 @@ type Settings struct {
 	Memory  int64           // bytes of a call's inputs, outputs, arena and state; 0: DefaultMemory
 	// Keep is the folder to build in; "": a temporary one, removed afterwards.
 	Keep string
+	// Drivers are what runs delegates.
+	Drivers Drivers
+}
+
+// Drivers are files that run delegates in generated packages.
+type Drivers struct {
+	C  []string // they define what net_delegate.h declares
+	Go []string // each becomes one of the package, and one declares func Drivers() Backends
+}
+
+// of returns the files for a language.
+func (d Drivers) of(lang string) []string {
+	if lang == (C{}).Name() {
+		return d.C
+	}
+	return d.Go
 }
 
 // unit is a job on its way through a batch.
@@ -80,7 +96,7 @@ func runBatch(ctx context.Context, s Settings, lang string, jobs []Job, build bu
 		u := units[i]
 		if u.result.Err = ctx.Err(); u.result.Err == nil {
 			u.result.Err = guard(func() error {
-				return u.compile(ctx, jobs[i], s.Options, lang, s.Memory)
+				return u.compile(ctx, jobs[i], s, lang)
 			})
 		}
 	})
@@ -140,9 +156,8 @@ func newUnits(dir string, jobs []Job) []*unit {
 }
 
 // compile makes the unit's package and writes it into its folder.
-func (u *unit) compile(ctx context.Context, j Job, opt compile.Options, lang string,
-	limit int64) error {
-	open := j.Open
+func (u *unit) compile(ctx context.Context, j Job, s Settings, lang string) error {
+	open, opt := j.Open, s.Options
 	if j.isProgram() && opt.Custom != nil { // it does not tell the schemas
 		open = func() (*ir.Program, io.Closer, error) {
 			return compile.ReadCustom(j.File, opt.Custom.Declared())
@@ -172,9 +187,10 @@ func (u *unit) compile(ctx context.Context, j Job, opt compile.Options, lang str
 	if err != nil {
 		return err
 	}
-	for _, d := range np.Delegates {
-		return fmt.Errorf("it calls %s, which the backend %s runs: compile the model, and link the "+
-			"package with a driver for it", d.Name, d.Backend)
+	if len(np.Delegates) > 0 && len(s.Drivers.of(lang)) == 0 {
+		d := np.Delegates[0]
+		return fmt.Errorf("it calls the delegate %s, which needs its backend %s%s: compile the model, "+
+			"and link the package with a driver for it", d.Name, d.Backend, because(d.Unread))
 	}
 	if u.pkg, err = compile.Print(np, opt); err != nil {
 		return err
@@ -209,10 +225,18 @@ func (u *unit) compile(ctx context.Context, j Job, opt compile.Options, lang str
 	for _, b := range np.State {
 		need += b.MaxLen * int64(b.DType.Size())
 	}
-	if err := CheckMemory("the model", need, limit); err != nil {
+	if err := CheckMemory("the model", need, s.Memory); err != nil {
 		return err
 	}
 	return ofMachine(ctx, u.pkg.Write(ctx, u.dir))
+}
+
+// because is a reason behind what it explains.
+func because(why string) string {
+	if why == "" {
+		return ""
+	}
+	return " (" + why + ")"
 }
 
 // fileError is ofMachine of an error of building if a file cannot be written.

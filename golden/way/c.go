@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/etgen/etgen/codegen/custom"
@@ -83,7 +84,7 @@ func (w C) build(ctx context.Context, dir string,
 	if err != nil {
 		return nil, nil, err
 	}
-	kernels, err := w.customKernels(ctx, target.With("-I"+dir), dir, ready)
+	kernels, err := w.linkedFiles(ctx, target.With("-I"+dir), dir, ready)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -99,7 +100,7 @@ func (w C) build(ctx context.Context, dir string,
 func linked(p *native.Program, k *custom.Kernels) error {
 	for _, kernel := range p.Kernels {
 		for _, call := range kernel.Invokes() {
-			if !k.InC(call.Op.Name) {
+			if call.Op.Name != ir.CallDelegate && !k.InC(call.Op.Name) {
 				return fmt.Errorf("the custom operator %s has no kernel in C: write one, with a comment "+
 					"/* %s %s */, and name its file with --kernels", foreign.Message(call.Op.Name), custom.Mark,
 					foreign.Message(call.Op.String()))
@@ -109,39 +110,42 @@ func linked(p *native.Program, k *custom.Kernels) error {
 	return nil
 }
 
-// opsInclude is how a file of custom operators' kernels includes what declares them.
-var opsInclude = regexp.MustCompile(`(?m)^\s*#\s*include\s*"(\w+_ops\.h)"`)
+// interfaceInclude is how a file of kernels or of a driver includes what declares its functions.
+var interfaceInclude = regexp.MustCompile(`(?m)^\s*#\s*include\s*"(\w+_((?:ops|delegate)\.h))"`)
 
-// customKernels compiles the user's kernels of custom operators. The header that they include is
-// one of a package of another name, so one of that name includes those of the units.
-func (w C) customKernels(ctx context.Context, target toolchain.Target, dir string,
+// linkedFiles compiles the user's kernels of custom operators, and drivers. The header that they
+// include is one of a package of another name, so one of that name includes those of the units.
+func (w C) linkedFiles(ctx context.Context, target toolchain.Target, dir string,
 	units []*unit) ([]string, error) {
-	if w.Settings.Options.Custom == nil {
-		return nil, nil
-	}
-	headers := ""
-	for _, u := range units {
-		if u.pkg.File(u.name+"_ops.h") != nil {
-			headers += fmt.Sprintf("#include \"%s/%s_ops.h\"\n", u.name, u.name)
-		}
+	names := slices.Clone(w.Settings.Drivers.C)
+	if k := w.Settings.Options.Custom; k != nil {
+		names = append(names, k.C...)
 	}
 	var sources []string
-	for _, name := range w.Settings.Options.Custom.C {
+	for _, name := range names {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			return nil, err
 		}
-		for _, m := range opsInclude.FindAllStringSubmatch(string(text), -1) {
-			err := os.WriteFile(filepath.Join(dir, m[1]), []byte(headers), 0o666)
-			if err != nil {
+		needed := true
+		for _, m := range interfaceInclude.FindAllStringSubmatch(string(text), -1) {
+			headers := ""
+			for _, u := range units {
+				if file := u.name + "_" + m[2]; u.pkg.File(file) != nil {
+					headers += fmt.Sprintf("#include \"%s/%s\"\n", u.name, file)
+				}
+			}
+			needed = headers != ""
+			if err := os.WriteFile(filepath.Join(dir, m[1]), []byte(headers), 0o666); err != nil {
 				return nil, err
 			}
 		}
-		absolute, err := filepath.Abs(name)
-		if err != nil {
+		if name, err = filepath.Abs(name); err != nil {
 			return nil, err
 		}
-		sources = append(sources, absolute)
+		if needed {
+			sources = append(sources, name)
+		}
 	}
 	if len(sources) == 0 {
 		return nil, nil
@@ -368,6 +372,9 @@ func (u *unit) cGlueText(api *cAPI, method int, before []string, call string,
 		line("\t%s", s)
 	}
 	line("\t(void)args, (void)reset;")
+	if len(u.result.Native.Delegates) > 0 {
+		line("\tif (%s_delegates_init() != 0) {\n\t\treturn -1;\n\t}", u.name)
+	}
 	if api.reset {
 		line("\tif (reset) {\n\t\t%s_reset(&state);\n\t}", u.name)
 	}

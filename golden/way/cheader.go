@@ -30,6 +30,7 @@ func readCHeader(text, prefix string, method int) (*cAPI, error) {
 	text = regexp.MustCompile(`(?s)/\*.*?\*/`).ReplaceAllString(text, " ")
 	protos := regexp.MustCompile(
 		`\b`+prefix+`_status\s+(\w+)\s*\(([^)]*)\)\s*;`).FindAllStringSubmatch(text, -1)
+	protos = slices.DeleteFunc(protos, func(m []string) bool { return m[1] == prefix+"_delegates_init" })
 	if method >= len(protos) {
 		return nil, fmt.Errorf("the generated header declares %d methods, not number %d",
 			len(protos), method)

@@ -53,6 +53,9 @@ func (w Go) build(ctx context.Context, dir string,
 		var ready []*unit
 		for _, u := range units {
 			if u.result.Err == nil {
+				u.result.Err = guard(func() error { return u.writeDrivers(w.Settings.Drivers.Go) })
+			}
+			if u.result.Err == nil {
 				u.result.Err = guard(u.writeGoGlue)
 			}
 			if u.result.Err == nil {
@@ -105,6 +108,26 @@ func blameGo(units []*unit, out string) bool {
 	return found
 }
 
+// packageClause is the first that a file has.
+var packageClause = regexp.MustCompile(`(?m)^package \w+$`)
+
+// writeDrivers makes files of drivers a part of the unit's package.
+func (u *unit) writeDrivers(files []string) error {
+	table := u.pkg.File("delegates.go")
+	for i, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil || table == nil {
+			return err
+		}
+		text = packageClause.ReplaceAll(text, packageClause.Find(table))
+		name := filepath.Join(u.dir, fmt.Sprintf("driver%d.go", i))
+		if err := os.WriteFile(name, text, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (u *unit) goGlue() string {
 	return u.dir + "_glue.go" // whatever the name ends with, it is of no one machine
 }
@@ -121,7 +144,12 @@ func (u *unit) writeGoGlue() error {
 		probe = fmt.Sprintf("model_%s.Probe = probe_%s", u.name, u.name)
 		probes = goProbes(u.name, u.steps)
 	}
-	text := fmt.Sprintf(goGlueHead, u.name, u.name, u.name, u.name, u.name, probe, u.name,
+	model := "pkg.New()"
+	if len(u.result.Native.Delegates) > 0 {
+		model = "func() *pkg.Model {\nm, err := pkg.New(pkg.Drivers())\n" +
+			"if err != nil {\npanic(err)\n}\nreturn m\n}()"
+	}
+	text := fmt.Sprintf(goGlueHead, u.name, u.name, u.name, u.name, u.name, model, probe, u.name,
 		u.goReset(api)) + probes
 	for i := range u.layouts {
 		m, err := api.method(i)

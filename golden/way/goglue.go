@@ -234,7 +234,7 @@ var model_%s *pkg.Model
 
 func prepare_%s(reset bool) {
 	if model_%s == nil {
-		model_%s = pkg.New()
+		model_%s = %s
 		%s
 	}
 	if model := model_%s; reset {

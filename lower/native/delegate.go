@@ -18,6 +18,7 @@ type Delegate struct {
 	Processed *Const
 	Specs     []Spec
 	Named     []Named
+	Unread    string // why etgen does not read the payload, "" for one of its own making
 }
 
 // Spec is an option that the backend was given.
@@ -45,7 +46,7 @@ func delegates(p *ir.Program, consts *constPool) (all []*Delegate) {
 			return consts.add(d.Name+"_"+what, ir.Uint8, data)
 		}
 		out := &Delegate{Name: d.Name, Backend: foreign.Of(d.Backend),
-			Processed: bytes("payload", d.Processed)}
+			Processed: bytes("payload", d.Processed), Unread: d.Unread}
 		for _, s := range d.Specs {
 			out.Specs = append(out.Specs, Spec{foreign.Of(s.Key), bytes("spec", ir.Bytes(s.Value))})
 		}

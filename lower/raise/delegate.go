@@ -63,8 +63,7 @@ func openDelegate(d *pte.Delegate, named func(string) (ir.Blob, bool)) (lowered,
 	if open := backends()[d.ID]; open != nil {
 		return open(d, named)
 	}
-	return nil, &unreadable{"it runs a part that was compiled for a backend that etgen does not " +
-		"know: export the model without delegating to it"}
+	return nil, &unreadable{"its payload is of a backend that etgen does not know"}
 }
 
 // unreadable says why nobody but the backend knows what a payload computes. It stays a delegate.
@@ -86,8 +85,8 @@ func (r *raiser) openDelegates() {
 		if err == nil {
 			err = r.readable(part, int32(i))
 		}
-		if _, ok := errors.AsType[*unreadable](err); ok {
-			r.delegates = append(r.delegates, opened{opaque: r.opaque(r.ExecutionPlan, i)})
+		if why, ok := errors.AsType[*unreadable](err); ok {
+			r.delegates = append(r.delegates, opened{opaque: r.opaque(r.ExecutionPlan, i, why.reason)})
 			continue
 		}
 		r.delegates = append(r.delegates, opened{lowered: part, err: err})

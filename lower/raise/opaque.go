@@ -21,7 +21,7 @@ type opaque struct {
 }
 
 // opaque returns delegate i of a plan as one.
-func (in *input) opaque(ep *pte.ExecutionPlan, i int) *opaque {
+func (in *input) opaque(ep *pte.ExecutionPlan, i int, why string) *opaque {
 	n := i
 	for _, p := range in.file.Plans {
 		if p == ep {
@@ -37,7 +37,7 @@ func (in *input) opaque(ep *pte.ExecutionPlan, i int) *opaque {
 	}
 	from := &ep.Delegates[i]
 	o := &opaque{Delegate: &ir.Delegate{Name: loweredModule + strconv.Itoa(n),
-		Backend: from.ID, Processed: from.Processed, Specs: from.Specs, Named: in.named}}
+		Backend: from.ID, Processed: from.Processed, Specs: from.Specs, Named: in.named, Unread: why}}
 	in.opaques[n] = o
 	return o
 }

@@ -5,9 +5,8 @@ package reference
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
-	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,7 +39,8 @@ func (Backend) About() partition.About {
 func (Backend) Keeps(c *ops.Call) bool { return c.Op.Name() == linear }
 
 // Partition implements partition.Backend.
-func (Backend) Partition(g *partition.Graph) error {
+func (Backend) Partition(g *partition.Graph) (err error) {
+	defer must.Catch(&err)
 	for n := range g.Nodes() {
 		if why := refusal(g, n); why != "" {
 			g.Refuse(n, "%s", why)
@@ -53,15 +53,12 @@ func (Backend) Partition(g *partition.Graph) error {
 
 // refusal says why the backend does not take n, "" if it does.
 func refusal(g *partition.Graph, n *ir.Node) string {
-	_, known := operations[n.Op]
 	only := g.Spec("ops")
-	if !known || only != "" && !contains(only, ir.OpBase(n.Op)) {
+	if _, known := operations[n.Op]; !known ||
+		only != "" && !slices.Contains(strings.Split(only, "+"), ir.OpBase(n.Op)) {
 		return "it has no such operation"
 	}
-	c, err := g.Bind(n)
-	if err != nil {
-		return err.Error()
-	}
+	c := must.Get(g.Bind(n))
 	for _, v := range append(c.Operands(), n.Outputs...) {
 		if v.Type.DType != ir.Float32 {
 			return fmt.Sprintf("it computes in float32, and %s is %v", v.Name, v.Type.DType)
@@ -70,126 +67,62 @@ func refusal(g *partition.Graph, n *ir.Node) string {
 	if n.Op == linear {
 		return ""
 	}
-	self, other := c.Tensor("self"), c.Arg("other")
-	switch other := other.(type) {
-	case ir.Ref:
-		if t := other.Value.Type; t.Kind != ir.TensorKind || !sym.AllEqual(t.Sizes, self.Sizes) && !t.Numel().Is(1) ||
-			!sym.AllEqual(n.Outputs[0].Type.Sizes, self.Sizes) {
-			return "it does not broadcast"
-		}
-	case ir.Int, ir.Float:
-	default:
-		return "an operand is no tensor and no number"
-	}
-	if n.Op == "aten.add.Tensor" {
-		if alpha, err := c.Float("alpha"); err != nil || alpha != 1 {
-			return "it has no factor alpha"
-		}
+	self, other := c.Value("self"), c.Value("other")
+	switch {
+	case self == nil || other == nil || other.Type.Kind != ir.TensorKind || g.Constant(self):
+		return "its operands are not a tensor that varies, and another"
+	case !sym.AllEqual(n.Outputs[0].Type.Sizes, self.Type.Sizes),
+		!sym.AllEqual(other.Type.Sizes, self.Type.Sizes) && !other.Type.Numel().Is(1):
+		return "it does not broadcast"
+	case n.Op == "aten.add.Tensor" && must.Get(c.Float("alpha")) != 1:
+		return "it has no factor alpha"
 	}
 	return ""
-}
-
-func contains(list, word string) bool {
-	return strings.Contains("+"+list+"+", "+"+word+"+")
-}
-
-// compiler makes the program of a part.
-type compiler struct {
-	run.Program
-	number map[*ir.Value]uint32 // of the tensors that are arguments or constants
-	keys   map[string]uint32    // constants by key and sizes
-	named  []ir.NamedData
-	temps  map[*ir.Value]uint32
 }
 
 // Preprocess implements partition.Backend.
 func (Backend) Preprocess(p *partition.Part) (_ *partition.Payload, err error) {
 	defer must.Catch(&err)
-	m := p.Method()
-	c := &compiler{number: map[*ir.Value]uint32{}, keys: map[string]uint32{},
-		temps: map[*ir.Value]uint32{}}
+	m, code, number := p.Method(), run.Program{}, map[*ir.Value]uint32{}
+	out := &partition.Payload{Specs: p.Specs}
+	data := slices.Clone(m.Graph.Constants)
 	for i, v := range m.Graph.Inputs {
-		if m.Inputs[i].Kind == ir.UserInput {
-			c.number[v] = c.Inputs
-			c.Inputs++
+		if m.Inputs[i].Kind != ir.UserInput {
+			data = append(data, v)
+			continue
 		}
+		number[v] = code.Inputs
+		code.Inputs++
 	}
 	for _, a := range m.Graph.Outputs {
-		c.number[a.(ir.Ref).Value] = c.Inputs + c.Outputs
-		c.Outputs++
+		number[a.(ir.Ref).Value] = code.Inputs + code.Outputs
+		code.Outputs++
 	}
-	// Instructions name temporary tensors only when all constants are known.
-	out := &partition.Payload{Specs: p.Specs}
-	var fixes []*uint32
-	operand := func(to *uint32, v *ir.Value) {
-		*to = c.tensor(v)
-		if _, temporary := c.temps[v]; temporary {
-			fixes = append(fixes, to)
-		}
+	for _, v := range data {
+		number[v] = uint32(len(number))
+		bytes := must.Get(ir.Tensor(v.Const))
+		key := fmt.Sprintf("%x", sha256.Sum256(bytes))
+		code.Constants = append(code.Constants, key)
+		out.Named = append(out.Named, ir.NamedData{Key: key, Data: ir.Bytes(bytes)})
 	}
-	c.Code = make([]run.Instruction, len(m.Graph.Nodes))
 	for k, n := range m.Graph.Nodes {
-		call := must.Get(p.Context.Table.Bind(n))
-		i := &c.Code[k]
-		i.Op, i.C = operations[n.Op], run.None
+		call, i := must.Get(p.Context.Table.Bind(n)), run.Instruction{Op: operations[n.Op], C: run.None}
+		x, y := "self", "other"
 		if n.Op == linear {
-			operand(&i.A, call.Value("input"))
-			operand(&i.B, call.Value("weight"))
+			x, y = "input", "weight"
 			if call.Has("bias") {
-				operand(&i.C, call.Value("bias"))
-			}
-		} else {
-			operand(&i.A, call.Value("self"))
-			if _, tensor := call.Arg("other").(ir.Ref); tensor {
-				operand(&i.B, call.Value("other"))
-			} else {
-				x := math.Float32bits(float32(must.Get(call.Float("other"))))
-				i.B = c.constant(&ir.Constant{Type: ir.TensorOf(ir.Float32),
-					Data: ir.Bytes(binary.LittleEndian.AppendUint32(nil, x))})
+				i.C = number[call.Value("bias")]
 			}
 		}
-		operand(&i.To, n.Outputs[0])
+		i.A, i.B = number[call.Value(x)], number[call.Value(y)]
+		if _, output := number[n.Outputs[0]]; !output {
+			number[n.Outputs[0]] = uint32(len(number))
+		}
+		i.To = number[n.Outputs[0]]
+		code.Code = append(code.Code, i)
 		out.Debug = append(out.Debug, ir.DelegateEvent{ID: strconv.Itoa(k),
 			Nodes: []ir.Origin{{Node: n.Name, Op: n.Op, Loc: n.Loc}}})
 	}
-	for _, to := range fixes {
-		*to += c.Inputs + c.Outputs + uint32(len(c.Constants))
-	}
-	c.Temporaries = uint32(len(c.temps))
-	out.Processed, out.Named = c.Encode(), c.named
+	out.Processed = code.Encode()
 	return out, nil
-}
-
-// tensor returns the number of a tensor: of a temporary one, counted among these.
-func (c *compiler) tensor(v *ir.Value) uint32 {
-	if i, ok := c.number[v]; ok {
-		return i
-	}
-	if v.Const != nil {
-		c.number[v] = c.constant(v.Const)
-		return c.number[v]
-	}
-	if _, ok := c.temps[v]; !ok {
-		c.temps[v] = uint32(len(c.temps))
-	}
-	return c.temps[v]
-}
-
-// constant returns the number of a constant, whose data is called after its digest.
-func (c *compiler) constant(k *ir.Constant) uint32 {
-	data := must.Get(ir.Tensor(k))
-	key := fmt.Sprintf("%x", sha256.Sum256(data))
-	sizes, _ := k.Type.StaticSizes()
-	id := fmt.Sprint(key, sizes)
-	if i, ok := c.keys[id]; ok {
-		return i
-	}
-	entry := run.Constant{Key: key}
-	for _, s := range sizes {
-		entry.Sizes = append(entry.Sizes, uint32(s))
-	}
-	c.keys[id] = c.Inputs + c.Outputs + uint32(len(c.Constants))
-	c.Constants = append(c.Constants, entry)
-	c.named = append(c.named, ir.NamedData{Key: key, Data: ir.Bytes(data)})
-	return c.keys[id]
 }

@@ -1,15 +1,12 @@
-// Package run is the run side of the reference backend: what its payloads are, and a backend for
-// package rt that runs them. docs/backends.md goes through it.
 package run
 
 import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 )
-
-// ID is how programs call the backend.
-const ID = "ReferenceBackend"
 
 // The operations.
 const (
@@ -24,138 +21,98 @@ const None = ^uint32(0)
 // Program is what a delegate does with float32 tensors. These are numbered: first the arguments
 // of the call, inputs before outputs, then constants, then temporary ones.
 type Program struct {
-	Inputs, Outputs, Temporaries uint32
-	Constants                    []Constant
-	Code                         []Instruction
-}
-
-// Constant is a tensor that is there at the beginning: its data is the named data of that key.
-type Constant struct {
-	Sizes []uint32
-	Key   string
+	Inputs, Outputs uint32
+	Constants       []string // keys of named data, 64 bytes each
+	Code            []Instruction
 }
 
 // Instruction computes tensor To of others.
 type Instruction struct{ Op, To, A, B, C uint32 }
 
-// magic is what a payload begins with. Behind it all is in 32 bits, little endian.
-const magic = "REF1"
+// A payload is magic, four counts, the keys and the code. Numbers have 32 bits, little endian.
+const magic, keySize = "REF1", 64
 
 // Encode returns the payload of a program.
 func (p *Program) Encode() []byte {
-	out := []byte(magic)
-	put := func(all ...uint32) {
-		for _, x := range all {
-			out = binary.LittleEndian.AppendUint32(out, x)
-		}
-	}
-	put(p.Inputs, p.Outputs, p.Temporaries, uint32(len(p.Constants)), uint32(len(p.Code)))
-	for _, c := range p.Constants {
-		put(uint32(len(c.Sizes)))
-		put(c.Sizes...)
-		put(uint32(len(c.Key)))
-		out = append(out, c.Key...)
-	}
-	for _, i := range p.Code {
-		put(i.Op, i.To, i.A, i.B, i.C)
-	}
+	out, _ := binary.Append([]byte(magic), binary.LittleEndian, []uint32{p.Inputs, p.Outputs,
+		uint32(len(p.Constants)), uint32(len(p.Code))})
+	out = append(out, strings.Join(p.Constants, "")...)
+	out, _ = binary.Append(out, binary.LittleEndian, p.Code)
 	return out
 }
 
-var errShort = errors.New("it ends too early")
-
-// reader reads a payload. After an error it gives zeros.
-type reader struct {
-	data []byte
-	err  error
-}
-
-func (r *reader) bytes(n uint32) []byte {
-	if uint64(n) > uint64(len(r.data)) {
-		r.data, r.err = nil, errShort
-		return nil
-	}
-	out := r.data[:n]
-	r.data = r.data[n:]
-	return out
-}
-
-func (r *reader) number() uint32 {
-	if b := r.bytes(4); b != nil {
-		return binary.LittleEndian.Uint32(b)
-	}
-	return 0
-}
-
-// Decode reads a payload, of which it believes nothing.
+// Decode reads a payload.
 func Decode(data []byte) (*Program, error) {
-	r := &reader{data: data}
-	if string(r.bytes(4)) != magic {
+	var n [4]uint32
+	if _, err := binary.Decode(data[min(4, len(data)):], binary.LittleEndian, &n); err != nil ||
+		string(data[:4]) != magic || uint64(len(data)) != 20+keySize*uint64(n[2])+20*uint64(n[3]) ||
+		max(n[0], n[1]) > 1<<16 {
 		return nil, errors.New("it is no payload of the reference backend")
 	}
-	p := &Program{Inputs: r.number(), Outputs: r.number(), Temporaries: r.number()}
-	constants, code := r.number(), r.number()
-	for range constants {
-		var c Constant
-		for range r.number() {
-			if c.Sizes = append(c.Sizes, r.number()); r.err != nil {
-				return nil, r.err
-			}
-		}
-		c.Key = string(r.bytes(r.number()))
-		if p.Constants = append(p.Constants, c); r.err != nil {
-			return nil, r.err
-		}
+	p := &Program{Inputs: n[0], Outputs: n[1], Code: make([]Instruction, n[3])}
+	for data = data[20:]; len(p.Constants) < int(n[2]); data = data[keySize:] {
+		p.Constants = append(p.Constants, string(data[:keySize]))
 	}
-	for range code {
-		i := Instruction{Op: r.number(), To: r.number(), A: r.number(), B: r.number(), C: r.number()}
-		if p.Code = append(p.Code, i); r.err != nil {
-			return nil, r.err
-		}
-	}
-	switch {
-	case r.err != nil:
-		return nil, r.err
-	case len(r.data) > 0:
-		return nil, errors.New("something is behind its end")
-	}
-	return p, p.check()
+	_, err := binary.Decode(data, binary.LittleEndian, p.Code)
+	return p, err
 }
 
-// check is an error if an instruction uses what is not there, or overwrites what it must not.
-func (p *Program) check() error {
-	const most = 1 << 20 // tensors
-	if p.Inputs > most || p.Outputs > most || p.Temporaries > most {
-		return errors.New("it has too many tensors")
-	}
-	first := p.Inputs + p.Outputs // of the constants
-	last := first + uint32(len(p.Constants))
-	written := make([]bool, last+p.Temporaries)
-	for i := range written {
-		written[i] = uint32(i) < p.Inputs || uint32(i) >= first && uint32(i) < last
+// Operand is a tensor in row-major order. Sizes of constants are not known; b and c need none.
+type Operand struct {
+	Sizes []int
+	Data  []float32
+}
+
+// Run computes the outputs of the inputs and constants, believing nothing of the program.
+func (p *Program) Run(inputs, constants []Operand) (outputs []Operand, err error) {
+	t := append(slices.Clip(inputs), make([]Operand, p.Outputs)...)
+	t = append(append(t, constants...), make([]Operand, len(p.Code))...)
+	at := func(i uint32) (x Operand) {
+		if uint64(i) < uint64(len(t)) {
+			x = t[i]
+		}
+		return x
 	}
 	for k, i := range p.Code {
-		operands := []uint32{i.A, i.B}
-		switch {
-		case i.Op > Linear:
-			return fmt.Errorf("instruction %d: there is no operation %d", k, i.Op)
-		case i.Op == Linear && i.C != None:
-			operands = append(operands, i.C)
+		if uint64(i.To) >= uint64(len(t)) {
+			return nil, fmt.Errorf("instruction %d: there is no tensor %d", k, i.To)
 		}
-		for _, x := range operands {
-			if uint64(x) >= uint64(len(written)) || !written[x] {
-				return fmt.Errorf("instruction %d: it reads tensor %d, which holds nothing", k, x)
+		if t[i.To], err = i.result(at(i.A), at(i.B).Data, at(i.C).Data); err != nil {
+			return nil, fmt.Errorf("instruction %d: %w", k, err)
+		}
+	}
+	return t[p.Inputs:][:p.Outputs], nil
+}
+
+func (i Instruction) result(a Operand, b, c []float32) (out Operand, err error) {
+	out.Sizes = slices.Clone(a.Sizes)
+	fits := i.Op < Linear && (len(b) == 1 || len(b) == len(a.Data))
+	depth, width, last := 1, 1, len(a.Sizes)-1
+	if i.Op == Linear && last >= 0 && a.Sizes[last] > 0 {
+		depth, width = a.Sizes[last], len(b)/a.Sizes[last]
+		fits = width > 0 && width*depth == len(b) && (i.C == None || len(c) == width)
+		out.Sizes[last] = width
+	}
+	if !fits {
+		return out, fmt.Errorf("operands of sizes %v, %d and %d", a.Sizes, len(b), len(c))
+	}
+	out.Data = make([]float32, len(a.Data)/depth*width)
+	for k := range out.Data {
+		switch i.Op {
+		case Add:
+			out.Data[k] = a.Data[k] + b[k%len(b)]
+		case Mul:
+			out.Data[k] = a.Data[k] * b[k%len(b)]
+		case Linear:
+			sum := 0.0
+			if i.C != None {
+				sum = float64(c[k%width])
 			}
-		}
-		if uint64(i.To) >= uint64(len(written)) || written[i.To] {
-			return fmt.Errorf("instruction %d: it writes tensor %d, which is not to be written", k, i.To)
-		}
-		written[i.To] = true
-	}
-	for i := p.Inputs; i < first; i++ {
-		if !written[i] {
-			return fmt.Errorf("nothing writes output %d", i-p.Inputs)
+			for d, x := range a.Data[k/width*depth:][:depth] {
+				sum += float64(x) * float64(b[k%width*depth+d])
+			}
+			out.Data[k] = float32(sum)
 		}
 	}
-	return nil
+	return out, nil
 }

@@ -1,26 +1,25 @@
 package run
 
 import (
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/rt"
 )
 
-var sample = &Program{Inputs: 2, Outputs: 1, Temporaries: 1,
-	Constants: []Constant{{Sizes: []uint32{2, 3}, Key: "w"}},
-	Code: []Instruction{{Op: Linear, To: 4, A: 0, B: 3, C: None},
-		{Op: Add, To: 2, A: 4, B: 1, C: None}}}
+var key = strings.Repeat("w", keySize)
+
+var sample = &Program{Inputs: 2, Outputs: 1, Constants: []string{key},
+	Code: []Instruction{{Op: Linear, To: 4, A: 0, B: 3, C: None}, {Op: Add, To: 2, A: 4, B: 1, C: None}}}
 
 // A payload says what it was made of.
 func TestEncode(t *testing.T) {
 	p, err := Decode(sample.Encode())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(p.Code, sample.Code) || p.Constants[0].Key != "w" || p.Temporaries != 1 {
-		t.Errorf("%+v", p)
+	if err != nil || !reflect.DeepEqual(p, sample) {
+		t.Fatalf("%+v, %v", p, err)
 	}
 	for n := range sample.Encode() {
 		if _, err := Decode(sample.Encode()[:n]); err == nil {
@@ -29,24 +28,30 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// Programs that use what is not there are refused.
-func TestCheck(t *testing.T) {
+// Programs that use what is not there, or does not fit, fail.
+func TestRun(t *testing.T) {
+	x := Operand{[]int{1, 3}, []float32{1, 2, 3}}
+	y := Operand{[]int{1, 2}, []float32{10, 20}}
+	w := []Operand{{Data: []float32{1, 0, 0, 0, 1, 1}}}
+	if out, err := sample.Run([]Operand{x, y}, w); err != nil ||
+		!reflect.DeepEqual(out, []Operand{{[]int{1, 2}, []float32{11, 25}}}) {
+		t.Errorf("%v, %v", out, err)
+	}
 	for name, change := range map[string]func(p *Program){
-		"operation":   func(p *Program) { p.Code[0].Op = 9 },
-		"operand":     func(p *Program) { p.Code[0].A = 99 },
-		"none":        func(p *Program) { p.Code[0].B = None },
-		"unwritten":   func(p *Program) { p.Code[0].A = 4 },
-		"an input":    func(p *Program) { p.Code[0].To = 1 },
-		"a constant":  func(p *Program) { p.Code[0].To = 3 },
-		"twice":       func(p *Program) { p.Code[1].To = 4 },
-		"no output":   func(p *Program) { p.Code = p.Code[:1] },
-		"many inputs": func(p *Program) { p.Inputs = 1 << 31 },
+		"operation": func(p *Program) { p.Code[0].Op = 9 },
+		"operand":   func(p *Program) { p.Code[0].A = 99 },
+		"none":      func(p *Program) { p.Code[0].B = None },
+		"unwritten": func(p *Program) { p.Code[0].A = 4 },
+		"result":    func(p *Program) { p.Code[1].To = 99 },
+		"bias":      func(p *Program) { p.Code[0].C = 0 },
+		"sizes":     func(p *Program) { p.Code[0].A = 1 },
+		"no output": func(p *Program) { p.Code[1].To = 5 },
 	} {
 		p := *sample
 		p.Code = slices.Clone(sample.Code)
 		change(&p)
-		if _, err := Decode(p.Encode()); err == nil {
-			t.Errorf("%s: it is taken", name)
+		if out, err := p.Run([]Operand{x, y}, w); err == nil && out[0].Data != nil {
+			t.Errorf("%s: it runs", name)
 		}
 	}
 }
