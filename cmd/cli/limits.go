@@ -41,7 +41,7 @@ func (f *runFlags) options(model ...string) compile.Options {
 		failUsage("--time-limit=%v: take more than nothing", f.time)
 	}
 	opt := f.compileFlags.options(model...)
-	opt.Profile = f.trace
+	opt.Probes = f.trace
 	return opt
 }
 

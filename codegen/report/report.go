@@ -38,6 +38,8 @@ type Report struct {
 	State    int64    `json:"state"`
 	Ports    int64    `json:"inputs_and_outputs"` // the caller's tensors
 	Methods  []Method `json:"methods"`
+
+	Of Program `json:"-"` // what the report was made of
 }
 
 // Bank is a memory that a part of the arena is in.
@@ -99,6 +101,8 @@ type Layer struct {
 	MACs         int64 `json:"macs"`
 	Instructions int64 `json:"instructions_estimate,omitempty"`
 
+	Statements []*native.Call `json:"-"` // the calls
+
 	kernels []string // of all calls
 }
 
@@ -118,7 +122,7 @@ func New(p Program) (_ *Report, err error) {
 	np := p.Native
 	r := &Report{Version: 1, Model: np.Source.Terminal(), Language: p.Language.Name,
 		Target: p.Target.Machine.Name, Optimize: "size", Weights: codegen.LayOut(np).Size,
-		Arena: codegen.ArenaBytes(np), Banks: banks(np)}
+		Arena: codegen.ArenaBytes(np), Banks: banks(np), Of: p}
 	if p.Target.Speed {
 		r.Optimize = "speed"
 	}
@@ -205,6 +209,7 @@ func (g *gatherer) method(m *native.Method) {
 		}
 		l := g.layer(c)
 		l.Calls++
+		l.Statements = append(l.Statements, c)
 		if !slices.Contains(l.kernels, c.Kernel.Name) {
 			l.kernels = append(l.kernels, c.Kernel.Name)
 		}

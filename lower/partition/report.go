@@ -3,7 +3,6 @@ package partition
 import (
 	"fmt"
 	"io"
-	"slices"
 	"text/tabwriter"
 
 	"github.com/etgen/etgen/ir"
@@ -45,9 +44,6 @@ func (r *Report) add(w *method) {
 			}
 			if k := g.part[i]; k >= 0 {
 				x.Backend, x.Delegate = g.of[k].use.Backend.About().Name, g.of[k].name
-				x.Reasons = slices.DeleteFunc(slices.Clone(x.Reasons), func(r Reason) bool {
-					return r.Backend == x.Backend
-				})
 			}
 			r.Nodes = append(r.Nodes, x)
 		}
@@ -79,12 +75,12 @@ func (r *Report) Check(most int) error {
 
 // String says why a node stayed with the program.
 func (n NodeReport) String() string {
-	e := &ir.Error{Node: n.Node, Op: n.Op, Loc: n.Loc, Err: fmt.Errorf("%s", n.why())}
+	e := &ir.Error{Node: n.Node, Op: n.Op, Loc: n.Loc, Err: fmt.Errorf("%s", n.Why())}
 	return e.Error()
 }
 
-// why gives the reasons in one line.
-func (n NodeReport) why() string {
+// Why gives the reasons in one line.
+func (n NodeReport) Why() string {
 	text := ""
 	for i, r := range n.Reasons {
 		if i > 0 {
@@ -117,7 +113,7 @@ func (r *Report) Write(w io.Writer) error {
 			python = fmt.Sprintf("%s:%d", foreign.Escape(n.Loc.File), n.Loc.Line)
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", where, foreign.Message(n.Node),
-			foreign.Message(n.Op), python, n.why())
+			foreign.Message(n.Op), python, n.Why())
 	}
 	for _, where := range order {
 		fmt.Fprintf(t, "%s\t%d nodes\n", where, counts[where])

@@ -11,7 +11,6 @@ import json
 import math
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -90,8 +89,7 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             if KEEP:
                 folder = os.path.join(KEEP, os.path.basename(case))
-                shutil.rmtree(folder, ignore_errors=True)
-                os.makedirs(folder)
+                os.makedirs(folder, exist_ok=True)
             line, ok = compare(run, etgen, case, folder)
         if line is not None:
             print(("" if ok else "BAD ") + os.path.basename(case) + ": " + line, flush=True)
