@@ -32,9 +32,6 @@ func Verify(p *Program) error {
 	return errors.Join(errs...)
 }
 
-// VerifyMethod checks the invariants of the package on one method, whose delegates are not known.
-func VerifyMethod(m *Method) error { return verifyMethod(nil, m) }
-
 func verifyMethod(p *Program, m *Method) error {
 	vf := &verifier{
 		program: p,

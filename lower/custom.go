@@ -158,7 +158,7 @@ func (w *wrapped) target(name string) target {
 
 // callCustomOut emits the call of a custom operator's kernel as ExecuTorch has it: results go to
 // further arguments, and an argument that is written to is a copy of what it was.
-func callCustomOut(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
+func callCustomOut(b *ops.Builder, c *ops.Call) []*ir.Value {
 	kernel := c.Op.Custom
 	form := ops.OutForm(kernel)
 	var args []ir.NamedArg

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etgen/etgen/golden/irtest"
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/ir/irtest"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/interp"
 	fixed "github.com/etgen/etgen/kernels/math"

@@ -276,7 +276,7 @@ var OutVariants = Pass{
 				return nil // codegen/pte allocates its results
 			}
 			if op, ok := b.Table.Lookup(n.Op); ok && op.Custom != nil {
-				return callCustomOut(b, n, must.Get(b.Table.Bind(n)))
+				return callCustomOut(b, must.Get(b.Table.Bind(n)))
 			}
 			v, ok := aten.OutOf(n.Op)
 			if !ok || n.Op == viewCopyOp {

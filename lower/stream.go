@@ -252,7 +252,7 @@ func (s *streamer) node(n *ir.Node) {
 			ok = s.selected(c, x, step)
 		default:
 			if recurrent[n.Op] > 0 {
-				ok = s.recurrence(n, c, x, step)
+				ok = s.recurrence(c, x, step)
 			}
 		}
 	}
@@ -459,7 +459,7 @@ func (s *streamer) selected(c *ops.Call, x *streamed, step *streamStep) bool {
 }
 
 // recurrence lets a recurrent layer go on from the state that it had.
-func (s *streamer) recurrence(n *ir.Node, c *ops.Call, x *streamed, step *streamStep) bool {
+func (s *streamer) recurrence(c *ops.Call, x *streamed, step *streamStep) bool {
 	first := 0
 	if c.Bool("batch_first") {
 		first = 1

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etgen/etgen/golden/irtest"
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/ir/irtest"
 	"github.com/etgen/etgen/kernels/ops"
 )
 

@@ -358,11 +358,11 @@ func (p *printer) cast(e *expr.Expr, t ctype) code {
 	case a.DType.IsFloat():
 		return p.truncate(a, t)
 	}
-	return p.resize(e, a, t)
+	return p.resize(a, t)
 }
 
 // resize converts between integers.
-func (p *printer) resize(e, a *expr.Expr, t ctype) code {
+func (p *printer) resize(a *expr.Expr, t ctype) code {
 	r, ok := p.ranges.intRange(a)
 	switch {
 	case t == tU32 || t == tU64:

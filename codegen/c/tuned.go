@@ -81,7 +81,7 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 			w.b.WriteString(f.text)
 		}
 	}
-	g.paramsType(in, info)
+	g.paramsType(info)
 	w.blank()
 	if !k.Doc.IsEmpty() {
 		w.comment(k.Doc.Comment())
@@ -429,7 +429,7 @@ func (info *kernel) fieldsOf(k *native.Kernel, used map[string]bool,
 }
 
 // paramsType declares the struct of a kernel's integers, if it has one.
-func (g *gen) paramsType(in *tuned.Instance, info *kernel) {
+func (g *gen) paramsType(info *kernel) {
 	if info.params.typ == "" {
 		return
 	}

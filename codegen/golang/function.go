@@ -63,7 +63,7 @@ func (p *printer) returns(body []loop.Stmt, e *expr.Expr) {
 		let, ok := body[n-2].(*loop.Let)
 		if ok && let.Var == e.Var && let.Value == nil && setsLast(body[n-1], e.Var) {
 			p.stmts(body[:n-2])
-			p.leave(body[n-1:], e.Var)
+			p.leave(body[n-1:])
 			return
 		}
 	}
@@ -83,8 +83,8 @@ func setsLast(s loop.Stmt, v *expr.Var) bool {
 	return false
 }
 
-// leave writes statements that set v last, as ones that return it.
-func (p *printer) leave(body []loop.Stmt, v *expr.Var) {
+// leave writes statements that set a local last, as ones that return it.
+func (p *printer) leave(body []loop.Stmt) {
 	n := len(body)
 	p.stmts(body[:n-1])
 	switch s := body[n-1].(type) {
@@ -98,10 +98,10 @@ func (p *printer) leave(body []loop.Stmt, v *expr.Var) {
 		p.line("if %s {", p.arg(cond))
 		outer := p.scope
 		p.scope = codegen.NewScope(outer)
-		p.leave(first, v)
+		p.leave(first)
 		p.scope = outer
 		p.line("}")
-		p.leave(rest, v)
+		p.leave(rest)
 	}
 }
 

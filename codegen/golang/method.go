@@ -191,7 +191,7 @@ func (p *methodPrinter) doc() string {
 			}
 			switch {
 			case p.rowsInput(port):
-				note(p.rowsText(name))
+				note(p.rowsText())
 			case port.Output:
 				note("written")
 			case port.Mutated:

@@ -21,7 +21,7 @@ func (g *generator) rowsBegin(m *native.Method) []jen.Code {
 }
 
 // rowsText describes an input that comes by rows.
-func (p *methodPrinter) rowsText(name string) string {
+func (p *methodPrinter) rowsText() string {
 	r := p.m.Rows
 	row := fmt.Sprintf("a row has its %d columns beside each other", r.Sizes[0])
 	if r.Sizes[1] > 1 {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/etgen/etgen/ir/irtest"
+	"github.com/etgen/etgen/golden/irtest"
 	"github.com/etgen/etgen/plan"
 )
 

@@ -76,7 +76,7 @@ func (g *glue) gather() {
 		if p.Packs != nil {
 			g.packed(p)
 		} else if k := g.numberOf(inputOf(p.Name)); k >= 0 {
-			g.number(p, k)
+			g.number(k)
 		} else {
 			g.operand(p, g.inputs[inputOf(p.Name)])
 		}
@@ -139,7 +139,7 @@ func (g *glue) operand(p native.Port, k int) {
 }
 
 // number is an argument that instructions compute.
-func (g *glue) number(p native.Port, k int) {
+func (g *glue) number(k int) {
 	n := g.numbers[k]
 	switch {
 	case n.fixed:

@@ -46,7 +46,7 @@ var mayImportOutside = map[string][]string{
 	"ir/pte":     {"github.com/google/flatbuffers"},
 	"ir/xnnpack": {"github.com/google/flatbuffers"},
 	"cmd":        {"github.com/spf13/cobra", "github.com/spf13/pflag"},
-	"ir":         {"github.com/google/go-cmp", "golang.org/x/tools/txtar"}, // ir/irtest
+	"golden":     {"github.com/google/go-cmp", "golang.org/x/tools/txtar"}, // golden/irtest
 }
 
 // packageOf returns the longest package that path, relative to the module, is in.

@@ -55,7 +55,7 @@ func guarded(t *testing.T, guards ...string) (*ir.Method, []error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := ir.VerifyMethod(m); err != nil {
+	if err := ir.Verify(&ir.Program{Methods: []*ir.Method{m}}); err != nil {
 		t.Fatal(err)
 	}
 	return m, warnings

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/etgen/etgen/ir/schematest"
+	"github.com/etgen/etgen/golden/schematest"
 )
 
 // docs/formats.md decides about every field of PyTorch's schema, once; what it

@@ -3,7 +3,7 @@ package pte_test
 import (
 	"testing"
 
-	"github.com/etgen/etgen/ir/schematest"
+	"github.com/etgen/etgen/golden/schematest"
 )
 
 // docs/formats.md decides about every field of the schema, once.

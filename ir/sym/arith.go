@@ -35,19 +35,16 @@ func floorDivOK(a, b int64) (int64, bool) {
 	return q, true
 }
 
-// modOK returns a mod b with the sign of b and whether it exists.
-func modOK(a, b int64) (int64, bool) {
-	if b == 0 {
-		return 0, false
-	}
-	if b == -1 {
-		return 0, true
+// mod returns a mod b with the sign of b; 0 if b is.
+func mod(a, b int64) int64 {
+	if b == 0 || b == -1 {
+		return 0
 	}
 	r := a % b
 	if r != 0 && (r < 0) != (b < 0) {
 		r += b
 	}
-	return r, true
+	return r
 }
 
 // gcd returns the greatest common divisor of |a| and |b|, and false when it

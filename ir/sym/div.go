@@ -85,7 +85,7 @@ func divTrivial(kind AtomKind, a, b Expr) (Expr, bool) {
 	case bConst && (n == 1 || n == -1):
 		return Expr{}, true
 	case aConst && bConst:
-		r, _ := modOK(c, n)
+		r := mod(c, n)
 		return Int(r), true
 	}
 	return Expr{}, false

@@ -68,7 +68,7 @@ func (a *atom) eval(env func(*Symbol) (int64, bool)) (int64, error) {
 			if w == 0 {
 				return 0, errDivide
 			}
-			v, _ = modOK(v, w)
+			v = mod(v, w)
 		case MaxAtom:
 			v = max(v, w)
 		case MinAtom:

@@ -197,7 +197,7 @@ func divideTerm(a Expr, n int64, mono []*atom) (q, r Expr) {
 	r.c = a.c
 	if len(mono) == 0 {
 		q.c, _ = floorDivOK(a.c, n)
-		r.c, _ = modOK(a.c, n)
+		r.c = mod(a.c, n)
 	}
 	for i, t := range a.t {
 		k := t.coef / n

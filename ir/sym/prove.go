@@ -207,7 +207,7 @@ func (p *prover) eliminateDiv(a *atom, coef, rest Expr, sign int, want int64) (i
 	}
 	// The value is an integer: round up.
 	q, _ := floorDivOK(l, n)
-	if m, _ := modOK(l, n); m != 0 {
+	if mod(l, n) != 0 {
 		q++
 	}
 	return q, true

@@ -14,9 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/etgen/etgen/golden/schematest"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/pte"
-	"github.com/etgen/etgen/ir/schematest"
 )
 
 // sample has a node of every kind, values of every type and quantization, constants with a key

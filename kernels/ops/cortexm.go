@@ -103,8 +103,8 @@ func finish(x, offset, lo, hi *expr.Expr) *expr.Expr {
 	return expr.Cast(ir.Int8, between(expr.Add(x, offset), lo, hi))
 }
 
-// int8Limits are the smallest and the largest int8, of dtype d.
-func int8Limits(d ir.DType) (lo, hi *expr.Expr) { return expr.Num(d, -128), expr.Num(d, 127) }
+// int8Limits are the smallest and the largest int8, as int32.
+func int8Limits() (lo, hi *expr.Expr) { return expr.Num(ir.Int32, -128), expr.Num(ir.Int32, 127) }
 
 // offset returns int8 x as int32 plus by.
 func offset(x, by *expr.Expr) *expr.Expr { return expr.Add(expr.Cast(ir.Int32, x), by) }
@@ -204,7 +204,7 @@ func cortexMElementwise() []entry {
 			n := c.int32Args("self_zero_point", "other_zero_point", "output_zero_point")
 			scale := c.rescaleArg("output")
 			return func(a, b *expr.Expr) *expr.Expr {
-				lo, hi := int8Limits(ir.Int32)
+				lo, hi := int8Limits()
 				return finish(scale.of(expr.Mul(expr.Sub(a, n[0]), expr.Sub(b, n[1]))), n[2], lo,
 					hi)
 			}
@@ -426,6 +426,6 @@ func (r *fixedRow) probability(at []sym.Expr) *expr.Expr {
 	// CMSIS-NN's shift is undefined then.
 	by := expr.Min(expr.Sub(expr.Int(ir.Int32, sumBits+23), r.headroom), expr.Int(ir.Int32, 31))
 	p := fixed.RoundShift(fixed.HighMul(r.inverse, r.exp(diff)), by)
-	lo, hi := int8Limits(ir.Int32)
+	lo, hi := int8Limits()
 	return expr.Select(expr.Ge(diff, r.diffMin), between(expr.Add(p, r.low), lo, hi), r.low)
 }

@@ -251,7 +251,7 @@ func cortexMProducts() []entry {
 				a, b := c.Load("lhs", at[0], at[1], k.Expr()), c.Load("rhs_transposed", at[0],
 					at[2], k.Expr())
 				y := expr.Sum([]*sym.Symbol{k}, expr.Mul(offset(a, n[0]), offset(b, n[1])))
-				lo, hi := int8Limits(ir.Int32)
+				lo, hi := int8Limits()
 				return finish(scale.of(y), n[2], lo, hi)
 			}),
 		}}
@@ -315,7 +315,7 @@ func (p *pool) roundedMean(w *poolWindow) *expr.Expr {
 	n := expr.Idx(ir.Int32, w.count)
 	half := expr.Idx(ir.Int32, sym.FloorDiv(w.count, sym.Int(2)))
 	toward := expr.Select(expr.Gt(sum, expr.Int(ir.Int32, 0)), half, expr.Neg(half))
-	lo, hi := int8Limits(ir.Int32)
+	lo, hi := int8Limits()
 	return between(expr.Div(expr.Add(sum, toward), n), lo, hi)
 }
 

@@ -26,15 +26,15 @@ type Count struct{ Result, Dim int }
 // the size of the first one.
 func (c *Call) Counts() []Count { return c.counts }
 
-// counted returns size d of result i, which data decides and which is at most
+// counted returns size d of the first result, which data decides and which is at most
 // bound: what the graph says it is, else a symbol of its own.
-func (c *Call) counted(i, d int, bound sym.Expr) sym.Expr {
-	c.counts = append(c.counts, Count{i, d})
-	if v := c.node.Output(i); v != nil && v.Type.Kind == ir.TensorKind && d < v.Type.Rank() {
+func (c *Call) counted(d int, bound sym.Expr) sym.Expr {
+	c.counts = append(c.counts, Count{0, d})
+	if v := c.node.Output(0); v != nil && v.Type.Kind == ir.TensorKind && d < v.Type.Rank() {
 		return v.Type.Sizes[d]
 	}
 	_, hi := bound.Bounds()
-	return sym.NewSymbol("u"+itoa(i), 0, max(hi, 0)).Expr()
+	return sym.NewSymbol("u0", 0, max(hi, 0)).Expr()
 }
 
 // DataDecides reports whether n is the symbol of a size that data decides. PyTorch
@@ -126,7 +126,7 @@ func dataSizeOps() []entry {
 				c.errorIf(m.DType != ir.Bool, "a mask of %s", m.DType)
 				sizes, ok := Broadcast(t, m)
 				c.errorIf(!ok, "%s do not broadcast", sizesOf{t, m})
-				return []ir.Type{ir.TensorOf(t.DType, c.counted(0, 0, sym.Mul(sizes...)))}
+				return []ir.Type{ir.TensorOf(t.DType, c.counted(0, sym.Mul(sizes...)))}
 			},
 			Decompose: func(b *Builder, c *Call) []*ir.Value {
 				sizes, _ := Broadcast(c.Tensor("self"), c.Tensor("mask"))
@@ -182,7 +182,7 @@ func nonzeroOp(schema string) entry {
 		Schema: schema,
 		Infer: func(c *Call) []ir.Type {
 			t := c.Tensor("self")
-			n := c.counted(0, 0, t.Numel())
+			n := c.counted(0, t.Numel())
 			out := ir.TensorOf(ir.Int64, n, sym.Int(int64(t.Rank())))
 			// PyTorch finds coordinates a dimension at a time
 			out.Strides = []sym.Expr{sym.Int(1), n}
@@ -216,7 +216,7 @@ func repeatInterleave() entry {
 			t := c.indexTensor("repeats")
 			c.errorIf(t.Rank() != 1, "repeats with %d dimensions, not one", t.Rank())
 			if !c.Has("output_size") {
-				return []ir.Type{ir.TensorOf(t.DType, c.counted(0, 0, sym.Int(maxRepeated)))}
+				return []ir.Type{ir.TensorOf(t.DType, c.counted(0, sym.Int(maxRepeated)))}
 			}
 			return []ir.Type{ir.TensorOf(t.DType, must(c.SymInt("output_size")))}
 		},

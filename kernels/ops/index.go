@@ -297,7 +297,7 @@ func maskedIndex(schema string) *entry {
 		Schema: schema,
 		Infer: func(c *Call) []ir.Type {
 			m := maskedOf(c)
-			m.sizes[m.first] = c.counted(0, m.first, m.mask.Type.Numel())
+			m.sizes[m.first] = c.counted(m.first, m.mask.Type.Numel())
 			return []ir.Type{ir.TensorOf(c.Tensor("self").DType, m.sizes...)}
 		},
 		Decompose: func(b *Builder, c *Call) []*ir.Value {

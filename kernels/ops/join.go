@@ -123,7 +123,7 @@ func cat(schema string) entry {
 // sideBySide is cat, along dim, of operands that have at least n dimensions.
 func sideBySide(schema string, n int, dim func(rank int) int) entry {
 	return derived(schema, func(b *Builder, c *Call) *ir.Value {
-		xs := c.each("tensors", func(x *ir.Value) *ir.Value {
+		xs := c.each(func(x *ir.Value) *ir.Value {
 			return b.aten("reshape", x, raisedTo(x.Type.Sizes, n))
 		})
 		return b.aten("cat", xs, dim(xs[0].Type.Rank()))
@@ -139,7 +139,7 @@ func joinOps() []entry {
 			sameAs("aten.cat.default")),
 		derived("aten::stack(Tensor[] tensors, int dim=0) -> Tensor",
 			func(b *Builder, c *Call) *ir.Value {
-				xs := c.each("tensors", func(x *ir.Value) *ir.Value {
+				xs := c.each(func(x *ir.Value) *ir.Value {
 					c.errorIf(!sameSizes(x.Type.Sizes, c.operands[0].Type.Sizes),
 						"%s do not stack", sizesOf{c.operands[0].Type, x.Type})
 					return b.aten("unsqueeze", x, c.Arg("dim"))
@@ -159,7 +159,7 @@ func combineOps() []entry {
 	return []entry{
 		derived("aten::column_stack(Tensor[] tensors) -> Tensor",
 			func(b *Builder, c *Call) *ir.Value {
-				columns := c.each("tensors", func(x *ir.Value) *ir.Value {
+				columns := c.each(func(x *ir.Value) *ir.Value {
 					if x.Type.Rank() > 1 {
 						return x
 					}
@@ -174,7 +174,7 @@ func combineOps() []entry {
 			Decompose: func(b *Builder, c *Call) []*ir.Value {
 				sizes, ok := Broadcast(c.Tensors("tensors")...)
 				c.errorIf(!ok, "%s do not broadcast", sizesOf(c.Tensors("tensors")))
-				return c.each("tensors", func(x *ir.Value) *ir.Value {
+				return c.each(func(x *ir.Value) *ir.Value {
 					return b.aten("expand", x, sizes)
 				})
 			},
@@ -189,13 +189,13 @@ func combineOps() []entry {
 	}
 }
 
-// each applies f to the tensors of a list.
-func (c *Call) each(name string, f func(*ir.Value) *ir.Value) []*ir.Value {
-	n := len(c.Tensors(name))
+// each applies f to the argument tensors.
+func (c *Call) each(f func(*ir.Value) *ir.Value) []*ir.Value {
+	n := len(c.Tensors("tensors"))
 	c.errorIf(n == 0, "no tensors")
 	out := make([]*ir.Value, n)
 	for i := range out {
-		out[i] = f(c.operands[c.Operand(name)+i])
+		out[i] = f(c.operands[c.Operand("tensors")+i])
 	}
 	return out
 }
@@ -209,7 +209,7 @@ func cartesianProduct(b *Builder, c *Call) *ir.Value {
 		sizes = append(sizes, t.Sizes[0])
 	}
 	i := -1
-	columns := c.each("tensors", func(x *ir.Value) *ir.Value {
+	columns := c.each(func(x *ir.Value) *ir.Value {
 		i++
 		shape := slices.Repeat([]sym.Expr{sym.Int(1)}, len(sizes))
 		shape[i] = sizes[i]
@@ -226,7 +226,7 @@ func cartesianProduct(b *Builder, c *Call) *ir.Value {
 // other.
 func blockDiag(b *Builder, c *Call) *ir.Value {
 	var types []ir.Type
-	blocks := c.each("tensors", func(x *ir.Value) *ir.Value {
+	blocks := c.each(func(x *ir.Value) *ir.Value {
 		if r := x.Type.Rank(); r < 2 {
 			x = b.aten("reshape", x, []sym.Expr{sym.Int(1), x.Type.Numel()})
 		}

@@ -289,7 +289,7 @@ func rankOps() []entry {
 			entry{
 				Schema: name + ".Sequence(Tensor[] tensors) -> Tensor[]",
 				Decompose: func(b *Builder, c *Call) []*ir.Value {
-					return c.each("tensors", func(x *ir.Value) *ir.Value {
+					return c.each(func(x *ir.Value) *ir.Value {
 						return b.aten("reshape", x, sizes(x.Type))
 					})
 				},

@@ -239,7 +239,7 @@ func uniqueOps() []entry {
 			Schema: "aten::where(Tensor condition) -> Tensor[]",
 			Infer: func(c *Call) []ir.Type {
 				t := c.Tensor("condition")
-				n := c.counted(0, 0, t.Numel())
+				n := c.counted(0, t.Numel())
 				out := slices.Repeat([]ir.Type{ir.TensorOf(ir.Int64, n)}, max(t.Rank(), 1))
 				for d := range out { // PyTorch's are the columns of nonzero
 					out[d].Offset = sym.Mul(sym.Int(int64(d)), n)
@@ -278,7 +278,7 @@ func uniqueOps() []entry {
 				if t.Sizes[0].IsZero() {
 					return []ir.Type{ir.TensorOf(d, least)}
 				}
-				return []ir.Type{ir.TensorOf(d, c.counted(0, 0, sym.Max(least, sym.Int(maxBins))))}
+				return []ir.Type{ir.TensorOf(d, c.counted(0, sym.Max(least, sym.Int(maxBins))))}
 			},
 			Decompose: func(b *Builder, c *Call) []*ir.Value {
 				x, out := b.cast(c.Value("self"), ir.Int64), c.Outs[0]
@@ -319,7 +319,7 @@ func unique(schema string, sorts bool) entry {
 				"slices of a tensor with %d dimensions cannot be sorted yet", t.Rank())
 			c.errorIf(ok && t.Rank() == 0, "a tensor without dimensions has no slices")
 			if !ok {
-				u := c.counted(0, 0, t.Numel())
+				u := c.counted(0, t.Numel())
 				inverse, counts := ir.StaticTensor(ir.Int64, 0), ir.StaticTensor(ir.Int64, 0)
 				if c.Bool("return_inverse") {
 					inverse = ir.TensorOf(ir.Int64, t.Sizes...)
@@ -330,7 +330,7 @@ func unique(schema string, sorts bool) entry {
 				return []ir.Type{ir.TensorOf(t.DType, u), inverse, counts}
 			}
 			sizes := slices.Clone(t.Sizes)
-			sizes[d] = c.counted(0, d, t.Sizes[d])
+			sizes[d] = c.counted(d, t.Sizes[d])
 			counts := ir.TensorOf(ir.Int64, t.Sizes[d])
 			if c.Bool("return_counts") {
 				counts = ir.TensorOf(ir.Int64, sizes[d])

@@ -3,8 +3,8 @@ package alias
 import (
 	"testing"
 
+	"github.com/etgen/etgen/golden/irtest"
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/ir/irtest"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
 )

@@ -3,8 +3,8 @@ package native
 import (
 	"testing"
 
+	"github.com/etgen/etgen/golden/irtest"
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/ir/irtest"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/plan"

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/etgen/etgen/golden/irtest"
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/ir/irtest"
 	"github.com/etgen/etgen/kernels/interp"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower"

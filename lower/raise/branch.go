@@ -52,7 +52,7 @@ func (r *raiser) branch(a *area, b, merge *block, pred *ir.Value) {
 		x.st, arms[k] = r.st, x
 	}
 	r.st, r.now = before, b.jump
-	r.meet(b, pred, phis, arms, written)
+	r.meet(pred, phis, arms, written)
 }
 
 // decide sets the flag of a loop where both ways lead out of its body at once.
@@ -85,7 +85,7 @@ func (r *raiser) liveAt(a *area, b *block) items {
 }
 
 // meet emits the cond node and makes the state that of both arms.
-func (r *raiser) meet(b *block, pred *ir.Value, phis []*phi, arms []*arm, written items) {
+func (r *raiser) meet(pred *ir.Value, phis []*phi, arms []*arm, written items) {
 	yes, no := arms[0], arms[1]
 	var types []ir.Type
 	var differ []*phi
