@@ -204,7 +204,7 @@ func (rs *ranges) boundsOf(e *expr.Expr) bounds {
 		b := rs.floatBounds(e.Args[0])
 		return bounds{math.Floor(b.lo), math.Ceil(b.hi), b.nan}
 	case expr.OpScalar:
-		if e.Buf < len(rs.numbers) {
+		if e.Buf < len(rs.numbers) && !math.IsInf(rs.numbers[e.Buf].High, 1) {
 			return bounds{rs.numbers[e.Buf].Low, rs.numbers[e.Buf].High, false}
 		}
 	case expr.OpLoad:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
 	kmath "github.com/etgen/etgen/kernels/math"
@@ -200,12 +201,21 @@ func (g *gen) epilogue(in *tuned.Instance, info *kernel, names []string) (list [
 		return nil, result
 	}
 	stmts = loop.WithoutDead(stmts, value)
-	given := append([]string{"acc", "o", "channel"}, names[in.First(tuned.Extra):][:len(ep.Extra)]...)
+	extras := names[in.First(tuned.Extra):][:len(ep.Extra)]
+	given := append([]string{"acc", "o", "channel"}, extras...)
 	for i := range ep.Numbers {
 		given = append(given, scalarName(i))
 	}
 	list = g.epilogueLanes(in, names, given, stmts, value, &result)
 	undo := g.support.mark()
+	for _, k := range p.ofChannel(ep, &stmts, &value) {
+		t := typeOf(ep.Extra[k])
+		n := name(p.scope.Take(extras[k]+"_c"), t)
+		p.scalars = append(p.scalars, n)
+		given, dropped = append(given, n.s), dropped[:len(dropped)+1]
+		params = append(params, parameter{t.String() + " ", n.s, &dropped[len(dropped)-1]})
+		result.Read = append(result.Read, ctext.Read{Arg: n.s, Type: t.String(), Buffer: extras[k]})
+	}
 	p.block(stmts)
 	p.returns(value, ret)
 	body := p.w.b.String()
@@ -218,6 +228,43 @@ func (g *gen) epilogue(in *tuned.Instance, info *kernel, names []string) (list [
 	return append(list, resultFunction{result.Name, w.b.String(), undo}), result
 }
 
+// ofChannel replaces what a body reads of extra operands at the result's channel by further
+// numbers, one for each operand it returns. So what stores several results of a channel reads it
+// once: compilers have bytes overlap with anything. Others they leave as they find them.
+func (p *printer) ofChannel(ep *tuned.Epilogue, stmts *[]loop.Stmt, value **expr.Expr) (read []int) {
+	if ep.DType.Size() > 1 {
+		return nil
+	}
+	numbers := slices.Clip(ep.Numbers)
+	scalars := map[int]int{}
+	replace := func(e *expr.Expr) *expr.Expr {
+		return expr.Rewrite(e, func(e *expr.Expr) *expr.Expr {
+			if e.Op != expr.OpLoad || !e.Coords[0].Equal(ep.C.Expr()) ||
+				e.DType != ir.Float32 && e.DType != ir.Int32 || ep.Extra[e.Buf] != e.DType {
+				return e
+			}
+			at, done := scalars[e.Buf]
+			if !done {
+				at = len(numbers)
+				scalars[e.Buf] = at
+				read = append(read, e.Buf)
+				most := float64(math.MaxInt32) + 1
+				if e.DType == ir.Float32 {
+					most = ep.Largest[e.Buf]
+				}
+				numbers = append(numbers, tuned.Number{DType: e.DType, Low: -most, High: most})
+			}
+			return expr.ScalarRef(at, e.DType)
+		})
+	}
+	body := make([]loop.Stmt, len(*stmts))
+	for i, s := range *stmts {
+		body[i] = loop.Map(s, replace, func(x sym.Expr) sym.Expr { return x })
+	}
+	*stmts, *value, p.ranges.numbers = body, replace(*value), numbers
+	return read
+}
+
 // epiloguePrinter prints in a function of an instance's epilogue that has these parameters: acc,
 // o, c, the extra operands and numbers. Dropped will say of each whether nothing uses it.
 func (g *gen) epiloguePrinter(in *tuned.Instance, names []string) (p *printer, params []parameter,
@@ -226,7 +273,8 @@ func (g *gen) epiloguePrinter(in *tuned.Instance, names []string) (p *printer, p
 	p = g.newPrinter(g.locals)
 	p.vars[ep.Acc] = p.scope.Take("acc")
 	p.syms[ep.O], p.syms[ep.C] = p.scope.Take("o"), p.scope.Take("c")
-	dropped = make([]bool, 3+len(ep.Extra)+len(ep.Numbers))
+	n := 3 + len(ep.Extra) + len(ep.Numbers)
+	dropped = make([]bool, n, n+len(ep.Extra)) // which parameters point into
 	params = []parameter{{typeOf(ep.Acc.DType).String() + " ", p.vars[ep.Acc], &dropped[0]},
 		{g.idx.String() + " ", p.syms[ep.O], &dropped[1]},
 		{g.idx.String() + " ", p.syms[ep.C], &dropped[2]}}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Kernel is what the template of a tuned kernel, NAME.c.tmpl, is executed with. The
@@ -60,14 +61,31 @@ type Result struct {
 	// of channels beside each other, and LanesArgs what it is given besides.
 	Lanes     string
 	LanesArgs []string
+	// Read are arguments that are elements of buffers at the channel.
+	Read []Read
 }
+
+// Read is an argument Arg that is the element of Buffer, of a C type, at the channel.
+type Read struct{ Arg, Type, Buffer string }
 
 // Results stores, in channel c and at position at, what becomes of the plain result acc: in
 // loops, the outer one first, of which each is "i < n", or "int i < n" where n is small. Acc
 // and c are simple operands of function calls; an acc may only be used once.
 func (k *Kernel) Results(acc, at, c string, loops ...string) string {
 	text := ""
-	for _, loop := range loops {
+	values := map[string]string{"acc": acc, "o": "o", "channel": c}
+	for _, r := range k.Result.Read {
+		values[r.Arg] = r.Buffer + "[" + c + "]"
+	}
+	// What only the outer loops decide is read once for the inner one.
+	apart := len(loops) > 1 && !uses(c, loops[len(loops)-1])
+	for i, loop := range loops {
+		if apart && i == len(loops)-1 {
+			for _, r := range k.Result.Read {
+				text += fmt.Sprintf("const %s %s = %s;\n", r.Type, r.Arg, values[r.Arg])
+				delete(values, r.Arg)
+			}
+		}
 		typ, condition := k.Index, strings.TrimPrefix(loop, "int ")
 		if condition != loop {
 			typ = "int"
@@ -76,15 +94,22 @@ func (k *Kernel) Results(acc, at, c string, loops ...string) string {
 		text += fmt.Sprintf("for (%s %s = 0; %s; %s++) {\n", typ, name, condition, name)
 	}
 	if name := k.Result.Name; name != "" {
-		acc = name + "(" + strings.Join(given(k.Result.Args, acc, c), ", ") + ")"
+		acc = name + "(" + strings.Join(given(k.Result.Args, values), ", ") + ")"
 	}
 	return k.Say(fmt.Sprintf("%sconst %s o = %s;\ny[o] = %s;%s", text, k.Index, at, acc,
 		strings.Repeat("\n}", len(loops))))
 }
 
-// given are the arguments of a function of results, where the position is o.
-func given(args []string, acc, c string) (list []string) {
-	values := map[string]string{"acc": acc, "o": "o", "channel": c}
+// uses reports whether an expression has the variable of a loop of Results.
+func uses(c, loop string) bool {
+	name, _, _ := strings.Cut(strings.TrimPrefix(loop, "int "), " ")
+	return slices.Contains(strings.FieldsFunc(c, func(r rune) bool {
+		return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}), name)
+}
+
+// given are the arguments of a function of results, by the values that some have.
+func given(args []string, values map[string]string) (list []string) {
 	for _, a := range args {
 		list = append(list, cmp.Or(values[a], a))
 	}
@@ -118,7 +143,7 @@ func (k *Kernel) stored(suffix, vector, row, c string) (text string, ok bool) {
 	text = fmt.Sprintf("const %s o = %s + %s;\n", k.Index, row, c)
 	if name := k.Result.Lanes; name != "" {
 		return text + name + "(" + strings.Join(append([]string{"y + o"}, given(k.Result.LanesArgs,
-			vector, c)...), ", ") + ");", true
+			map[string]string{"acc": vector, "o": "o", "channel": c})...), ", ") + ");", true
 	}
 	return text + "vstrwq_" + suffix + "(y + o, " + vector + ");", k.Result.Name == ""
 }
