@@ -31,11 +31,10 @@ func Alike(weight int) int { return max(2, weight/32) }
 
 // Divide returns p with Sections around statements of blocks that weigh more than
 // weight, and with kernels of independent loops that weigh too much in several
-// kernels, and without copies of memory to itself. A program without these stays as it is. If probes, as Probes gives
-// them, has a number for a call of such a kernel, it passes to the last of the
-// calls that take its place.
-func Divide(p *native.Program, weight int, probes map[*native.Call]int) *native.Program {
-	d := &divider{most: weight, probes: probes, pieces: map[*native.Kernel][]*piece{}}
+// kernels, and without copies of memory to itself. A program without these stays as it
+// is. Events of a call of such a kernel pass to the calls that take its place.
+func Divide(p *native.Program, weight int, events *Events) *native.Program {
+	d := &divider{most: weight, events: events, pieces: map[*native.Kernel][]*piece{}}
 	out := *p
 	out.Kernels = d.kernels(p.Kernels)
 	out.Methods = nil
@@ -78,7 +77,7 @@ func Has[S native.Stmt](stmts []native.Stmt) bool {
 
 type divider struct {
 	most   int // that a function weighs
-	probes map[*native.Call]int
+	events *Events
 	pieces map[*native.Kernel][]*piece // of kernels that are divided
 }
 
@@ -211,16 +210,16 @@ func (d *divider) calls(s native.Stmt) []native.Stmt {
 		return []native.Stmt{s}
 	}
 	var out []native.Stmt
-	var last *native.Call
+	var first, last *native.Call
 	for _, p := range d.pieces[c.Kernel] {
 		last = &native.Call{Kernel: p.kernel, Args: pick(c.Args, p.args),
 			Ints: pick(c.Ints, p.ints), Scalars: pick(c.Scalars, p.scalars), From: c.From}
+		if first == nil {
+			first = last
+		}
 		out = append(out, last)
 	}
-	if n, ok := d.probes[c]; ok {
-		delete(d.probes, c)
-		d.probes[last] = n
-	}
+	d.events.divide(c, first, last)
 	return out
 }
 

@@ -23,10 +23,10 @@ type Options struct {
 	// type Model is called model, New is newModel(arena int), which takes the
 	// bytes of arena that the methods called need.
 	Internal bool
-	// Probes makes an instrumented copy: after every call of a kernel it calls a function
-	// with the number that [Probes] gives the call. In C it is NAME_probe, which who
-	// measures defines; in Go a field of Model, Probe, is set to it.
-	Probes bool
+	// Profile makes code that tells its [Events]: in C it calls NAME_profile_event, which
+	// NAME_profile.c defines; in Go the field ProfileEvent of Model. What comes with the code sums
+	// up the time of each kernel and writes it for etgen profile.
+	Profile bool
 	// Machine is what the package is for. If macros tell of it, the text of C has only what
 	// it needs, and the compiler of no other takes it; else, and if it is nil, the text has
 	// all and leaves it to the macros. In Go it says which assembly there is; nil: that of all.
@@ -51,13 +51,13 @@ type Options struct {
 }
 
 // Begin completes the options, and returns p with its large functions divided and the
-// numbers of its calls, nil without Probes.
-func (o *Options) Begin(p *native.Program) (*native.Program, map[*native.Call]int) {
+// events of its calls, nil without Profile.
+func (o *Options) Begin(p *native.Program) (*native.Program, *Events) {
 	o.Generator = cmp.Or(o.Generator, "etgen")
 	o.FunctionWeight = cmp.Or(o.FunctionWeight, MaxWeight)
-	var probes map[*native.Call]int
-	if o.Probes {
-		probes = Probes(p)
+	var events *Events
+	if o.Profile {
+		events = NewEvents(p)
 	}
-	return Divide(p, o.FunctionWeight, probes), probes
+	return Divide(p, o.FunctionWeight, events), events
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/lower/partition"
+	"github.com/etgen/etgen/lower/quantize"
 )
 
 // allBackends are etgen's own backends and more, which take the place of those of their names.
@@ -77,6 +78,17 @@ func (f *backendFlags) set(cmd *cobra.Command, opt *compile.Options) {
 		}
 		opt.MaxFallbacks = &f.maxFallbacks
 	}
+}
+
+// quantizer is that of the first backend that has one, nil if none has.
+func (f *backendFlags) quantizer() func(*quantize.Default) quantize.Quantizer {
+	var uses []*partition.Use
+	for _, text := range f.backends {
+		if text != compile.LibraryCMSISNN {
+			uses = append(uses, f.use(text))
+		}
+	}
+	return partition.QuantizerOf(uses)
 }
 
 // ignored fails if a library is asked for, which has no effect where the words say.

@@ -238,7 +238,7 @@ func (f *compileFlags) displaced(ctx context.Context, pkg *codegen.Package, dir 
 
 func newCompile(a *app) *cobra.Command {
 	var lang, dir, name string
-	var external, traces, debug, rows bool
+	var external, traces, debug, rows, profiled bool
 	var several methodFlags
 	var flags compileFlags
 	var firmware firmwareFlags
@@ -290,6 +290,13 @@ equal are there once.
 			if rows && l.Kernels == nil {
 				return usageError("--rows is for --lang=c and --lang=go only")
 			}
+			if opt.Profile = profiled; profiled {
+				opt.Generator += " --profile"
+			}
+			if profiled && l.Kernels == nil {
+				return usageError("--profile is for --lang=c and --lang=go only: a .pte is profiled by " +
+					"what runs it, as etgen run --etdump")
+			}
 			opt.Lang, opt.ExternalWeights, opt.StackTraces, opt.DebugMap = lang, external,
 				traces, debug
 			if dir != "" || !l.InFolder {
@@ -340,6 +347,8 @@ equal are there once.
 	firmware.add(cmd)
 	cmd.Flags().BoolVar(&rows, "rows", false,
 		"the input, an image, comes some rows at a time, and never exists as a whole: the header says how")
+	cmd.Flags().BoolVar(&profiled, "profile", false,
+		"with --lang=c and --lang=go: the code tells when each kernel begins and ends, and what sums the times up comes with it, for etgen profile")
 	budget.add(cmd)
 	several.add(cmd)
 	out.add(cmd)

@@ -41,7 +41,7 @@ func (f *runFlags) options(model ...string) compile.Options {
 		failUsage("--time-limit=%v: take more than nothing", f.time)
 	}
 	opt := f.compileFlags.options(model...)
-	opt.Probes = f.trace
+	opt.Profile = f.trace
 	return opt
 }
 

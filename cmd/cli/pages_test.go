@@ -175,6 +175,9 @@ func writeAll(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, data := range files {
 		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
 		os.Remove(path)
 		if err := os.WriteFile(path, []byte(data), 0o666); err != nil {
 			t.Fatal(err)
@@ -197,9 +200,6 @@ func cleanCopy(t *testing.T, example string) string {
 	for name := range strings.SplitSeq(strings.Trim(string(names), "\x00"), "\x00") {
 		data, err := os.ReadFile(filepath.Join("../..", name))
 		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.MkdirAll(filepath.Join(root, filepath.Dir(name)), 0o777); err != nil {
 			t.Fatal(err)
 		}
 		writeAll(t, root, map[string]string{name: string(data)})

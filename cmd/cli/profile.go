@@ -22,26 +22,40 @@ func newProfile(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "profile RUN.etdp",
-		Short: "Show where the time of a run went, by an ETDump file",
+		Short: "Show where the time of a run went, by an ETDump file or a board's console",
 		Long: `Profile reads what ExecuTorch's runtime, or etgen run --etdump, noted of the calls of a
 program, and sums the time up by operator, by instruction, or by line of the model's
 Python source. Lines are known if --program names the .pte, and NAME.debug.json is beside
-it (etgen --debug-map) or stack traces are in it.`,
+it (etgen --debug-map) or stack traces are in it.
+
+It also reads the text that code of etgen --profile writes, among other lines of a
+console; the last profile counts. Times are ticks if the code does not know its clock.`,
 		Example: `  etgen profile run.etdp
   etgen profile run.etdp --program=model.pte --by=line
   etgen profile run.etdp --chrome=trace.json --pprof=run.pb.gz`,
 		Args: exactly("RUN.etdp"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			defer must.Catch(&err)
-			d, err := etdump.Read(must.Get(os.ReadFile(args[0])))
+			data := must.Get(os.ReadFile(args[0]))
+			var p *profile.Profile
+			if profile.IsLines(data) && !etdump.Is(data) {
+				if program != "" || method != "" {
+					return usageError("--program and --method have no effect on a profile of generated code")
+				}
+				p, err = profile.ReadLines(data)
+			} else {
+				var d *etdump.Dump
+				var origin profile.Origin
+				if d, err = etdump.Read(data); err == nil && program != "" {
+					origin = ofModel(originsOf(program, method))
+				}
+				if err == nil {
+					p = profile.New(d, origin)
+				}
+			}
 			if err != nil {
 				return &exitError{exitUsage, fmt.Errorf("%s: %w", args[0], err)}
 			}
-			var origin profile.Origin
-			if program != "" {
-				origin = ofModel(originsOf(program, method))
-			}
-			p := profile.New(d, origin)
 			for _, out := range []struct {
 				path  string
 				write func(io.Writer) error

@@ -101,8 +101,9 @@ func (f *compileFlags) recipe(model []string) *quantize.Recipe {
 		}
 		r, err := quantize.New(&lower.Context{Table: ops.Standard(), Bounds: f.bounds,
 			Done: f.cmd.Context().Done()}, p, samples,
-			quantize.Options{Scheme: scheme, Kernel: portable.Kernels(), Compare: f.compare,
-				Done: f.cmd.Context().Done()})
+			quantize.Options{Scheme: scheme, Kernel: portable.Kernels(), Quantizer: f.backend.quantizer(),
+				Compare: f.compare,
+				Done:    f.cmd.Context().Done()})
 		must.Check(modelError(err))
 		f.quantized = r
 		return r.Recipe
@@ -143,6 +144,7 @@ func (f *keepFlags) set(opt *quantize.Options) {
 type quantizeFlags struct {
 	quantize.Options
 	keepFlags
+	backends                               []string
 	scheme, out, report, labels, io, group string
 	calibrate, evaluate                    []string
 	json, continued                        bool
@@ -233,12 +235,18 @@ own, with inputs as float32 has them; total, with all layers before it quantized
   etgen kws.pt2 --quantize=recipe.json --lang=c --target=cortex-m4 -o out/
   etgen quantize kws.pt2 --calibrate=x.npy[:100] --evaluate=x.npy[100:] --labels=y.npy[100:] -o recipe.json
   etgen quantize net.pt2 --calibrate=x.npy --keep-float=2 --keep-float='fc*' -o recipe.json
+  etgen quantize net.pt2 --calibrate=x.npy --backend=xnnpack -o recipe.json
   etgen quantize llm.pt2 --scheme=int4-weights --group-size=128 -o recipe.json
   etgen quantize --method wake=kws.pt2 --method words=net.pt2 --calibrate=wake:x.npy --calibrate=words:x.npy -o recipe.json`,
 		Args: several.args,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			defer must.Catch(&err)
 			must.Check(f.set(cmd))
+			if f.Quantizer = (&backendFlags{backends: f.backends, app: a}).quantizer(); f.Quantizer == nil &&
+				len(f.backends) > 0 {
+				return usageError("--backend=%s: it has no quantizer of its own: leave it out, and etgen's "+
+					"is asked", strings.Join(f.backends, ","))
+			}
 			files := several.files(args)
 			p, closer := several.read(files)
 			defer closer.Close()
@@ -311,6 +319,8 @@ own, with inputs as float32 has them; total, with all layers before it quantized
 		"first make channels of layers that follow one another equally large")
 	flags.BoolVar(&f.CorrectBias, "bias-correction", false,
 		"take from biases what quantization adds to the mean of a layer's sums")
+	flags.StringSliceVar(&f.backends, "backend", nil,
+		"quantize what this backend, as of etgen --backend=NAME, computes in integers")
 	oneOf(cmd, &f.io, "io", "float", []string{"float", "int8"},
 		"what inputs and outputs are: float32, or int8 with scale and zero point in the header")
 	flags.StringArrayVar(&f.keep, "keep-float", nil,

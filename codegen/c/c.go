@@ -51,14 +51,14 @@ func Generate(p *native.Program, opt Options) (_ *codegen.Package, err error) {
 	if err := checkBanks(p); err != nil {
 		return nil, err
 	}
-	p, probes := opt.Begin(p)
+	p, events := opt.Begin(p)
 	g := &gen{
 		p: p, opt: opt, prefix: opt.Name, upper: strings.ToUpper(opt.Name),
 		names: codegen.NewScope(nil), idx: indexType(p), weights: codegen.LayOut(p),
 		macros: map[string]string{}, tunedNames: map[string]bool{},
 		results: map[string]bool{}, consts: map[*native.Const]string{},
 		kernels: map[*native.Kernel]*kernel{},
-		fields:  map[*native.Buffer]string{}, probes: probes,
+		fields:  map[*native.Buffer]string{}, events: events,
 	}
 	defer must.Catch(&err)
 	return must.At(func() *codegen.Package {
@@ -82,7 +82,7 @@ type gen struct {
 	fields  map[*native.Buffer]string // of the state struct
 	kernels map[*native.Kernel]*kernel
 	methods []*method
-	probes  map[*native.Call]int // nil without Options.Probes
+	events  *codegen.Events // nil without Options.Profile
 
 	macros     map[string]string // constants defined as macros, by name
 	macroOrder []string
@@ -153,14 +153,15 @@ func (g *gen) run() {
 func (g *gen) ownNames() []string {
 	var names []string
 	for w := range strings.FieldsSeq(
-		"status state arenas reset rows_begin probe parallel_for delegates delegates_init") {
+		`status state arenas reset rows_begin parallel_for delegates delegates_init
+		profile_event profile_clock profile_reset profile_write`) {
 		names = append(names, g.prefix+"_"+w)
 	}
 	for w := range strings.FieldsSeq(
 		`H PAL_H OPS_H ARENA_SIZE ARENA_ALIGN WEIGHTS_SIZE WEIGHTS_FILE WEIGHTS_ADDRESS WEIGHTS_ALIGN WEIGHTS_CRC32
 		WEIGHTS_SECTION CODE_SECTION TABLES_SECTION THREADS
 		OK ERR_ARGUMENT ERR_SHAPE ERR_ASSERT ERR_INDEX ERR_OPERATOR ERR_DELEGATE
-		DELEGATE_H DELEGATES WEAK MORE INF NAN INF_F64 NAN_F64`) {
+		DELEGATE_H DELEGATES PROFILE_H PROFILE_KERNELS PROFILE_HZ PROFILE_CLOCK WEAK MORE INF NAN INF_F64 NAN_F64`) {
 		names = append(names, g.upper+"_"+w)
 	}
 	for k := range g.p.Banks {

@@ -251,13 +251,19 @@ func (b *body) call(c *native.Call) {
 		}
 	}
 	call := fmt.Sprintf("%s(%s)", info.name, strings.Join(args, ", "))
+	b.event(b.g.events.Begin(c))
 	if c.Kernel.Fails() {
 		b.guard(code{s: "!" + call, p: precUnary, t: tBool}, b.g.failure(c.Kernel))
 	} else {
 		b.w.line("%s;", call)
 	}
-	if n, ok := b.g.probes[c]; ok {
-		b.w.line("%s_probe(%d);", b.g.prefix, n)
+	b.event(b.g.events.End(c))
+}
+
+// event prints that an event is told, if there is one.
+func (b *body) event(n int, ok bool) {
+	if ok {
+		b.w.line("%s_profile_event(%d);", b.g.prefix, n)
 	}
 }
 

@@ -30,6 +30,10 @@ func (g *gen) files() *codegen.Package {
 	if g.threaded {
 		add("_pal.h", []byte(g.platform()))
 	}
+	if g.events != nil {
+		add("_profile.h", []byte(g.profileHeader()))
+		add("_profile.c", []byte(g.profileSource()))
+	}
 	switch {
 	case len(g.weights.Consts) == 0:
 	case g.weightForm() == codegen.WeightsC:

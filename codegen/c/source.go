@@ -57,6 +57,9 @@ func (g *gen) source() string {
 	if g.threaded {
 		w.raw(fmt.Sprintf("#include \"%s_pal.h\"", g.prefix))
 	}
+	if g.events != nil {
+		w.raw(fmt.Sprintf("#include \"%s_profile.h\"", g.prefix))
+	}
 	if g.usesVectors() {
 		w.raw("#include <" + vectorHeader + ">")
 	}
@@ -82,11 +85,6 @@ func (g *gen) source() string {
 	}
 	g.weightDeclarations(w)
 	g.delegateDefinitions(w)
-	if g.probes != nil {
-		w.blank()
-		w.raw("/* Who measures defines it. */")
-		w.raw(fmt.Sprintf("void %s_probe(int32_t call);", g.prefix))
-	}
 	for _, t := range g.support.texts {
 		if t != "" {
 			w.blank()

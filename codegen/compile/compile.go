@@ -65,8 +65,9 @@ type Options struct {
 	Bounds map[string]int64
 	// DivideAll divides small kernels too: for tests.
 	DivideAll bool
-	// Probes makes an instrumented copy, of C and Go: see the printers' options.
-	Probes bool
+	// Profile, of C and Go, makes code that tells when kernels begin and end: see the printers'
+	// options.
+	Profile bool
 	// Of C: see the printer's options.
 	Weights  string
 	Sections map[codegen.SectionKind]string
@@ -215,7 +216,7 @@ func Print(np *native.Program, opt Options) (_ *codegen.Package, err error) {
 	}
 	l := opt.native()
 	return l.print(np, codegen.Options{Name: name, Package: opt.GoPackage,
-		Generator: opt.Generator, Probes: opt.Probes, Threads: opt.Threads,
+		Generator: opt.Generator, Profile: opt.Profile, Threads: opt.Threads,
 		Weights: opt.Weights, Sections: opt.Sections,
 		Machine:        must.Get(tuned.MachineNamed(opt.Target)),
 		Custom:         opt.Custom,

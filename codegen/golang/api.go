@@ -119,9 +119,10 @@ func (g *generator) modelType(f *jen.File) {
 	if g.anyDivided() {
 		fields = append(fields, jen.Id("shared").Id("shared"))
 	}
-	if g.probes != nil {
-		fields = append(fields, jen.Id("Probe").Func().Params(jen.Id("call").Int()).Comment(
-			"called after every call of a kernel with its number"))
+	if g.events != nil {
+		fields = append(fields, jen.Id("ProfileEvent").Func().Params(jen.Id("event").Int()).Comment(
+			"if not nil, called instead of what sums up times: with 2*k before the k-th kernel, 2*k+1 after"),
+			jen.Id("profile").Id("profile"))
 	}
 	name := g.door("Model")
 	f.Commentf("%s is an instance of the model with the memory it needs.", name)

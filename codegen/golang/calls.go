@@ -68,11 +68,9 @@ func (p *methodPrinter) steps(stmts []native.Stmt) []jen.Code {
 func (p *methodPrinter) stmt(s native.Stmt) []jen.Code {
 	switch s := s.(type) {
 	case *native.Call:
-		code := p.lines(func() jen.Code { return p.call(s) })
-		if n, ok := p.g.probes[s]; ok {
-			code = append(code, jen.Id("m").Dot("Probe").Call(jen.Lit(n)))
-		}
-		return code
+		code := p.event(p.g.events.Begin(s))
+		code = append(code, p.lines(func() jen.Code { return p.call(s) })...)
+		return append(code, p.event(p.g.events.End(s))...)
 	case *native.Cond:
 		code := jen.If(jen.Op(p.operand(s.Pred)).Index(jen.Lit(0))).Block(p.block(s.Then)...)
 		if len(s.Else) > 0 {
@@ -102,6 +100,14 @@ func (p *methodPrinter) stmt(s native.Stmt) []jen.Code {
 	}
 	must.Fail("unknown statement %T", s)
 	return nil
+}
+
+// event prints that an event is told, if there is one.
+func (p *methodPrinter) event(n int, ok bool) []jen.Code {
+	if !ok {
+		return nil
+	}
+	return []jen.Code{jen.Id("m").Dot("profileEvent").Call(jen.Lit(n))}
 }
 
 func (p *methodPrinter) assertion(s *native.Assert) jen.Code {

@@ -47,6 +47,7 @@ func Generate(p *native.Program, opt Options) (pkg *codegen.Package, err error) 
 	pkg.Files = append(pkg.Files, g.unit.support(g.header())...)
 	add("memory.go", g.memory())
 	add("delegates.go", g.delegates())
+	add("profile.go", g.profile())
 	if len(g.weights.Consts) > 0 {
 		add("weights.go", g.weightsFile())
 		add("weights.bin", g.weights.Block())
@@ -67,8 +68,8 @@ type generator struct {
 	// of all buffers in the arena; Uint8 if they differ: then they are views
 	arena   ir.DType
 	errors  map[string]bool
-	probes  map[*native.Call]int // nil without Options.Probes
-	divided []string             // functions of kernels that are done in parts
+	events  *codegen.Events // nil without Options.Profile
+	divided []string        // functions of kernels that are done in parts
 	// Constants that calls of tuned kernels pass: declarations, and names by what they
 	// hold; and what holds the functions on slices that attention is given.
 	callParams map[*native.Kernel][]string
@@ -80,12 +81,12 @@ type generator struct {
 }
 
 func newGenerator(p *native.Program, opt Options) *generator {
-	p, probes := opt.Begin(p)
+	p, events := opt.Begin(p)
 	u := newUnit(cmp.Or(opt.Package, packageName(opt.Name)))
 	u.machine = opt.Machine
 	u.custom.kernels = opt.Custom
 	g := &generator{
-		opt: opt, p: p, unit: u, probes: probes, weights: codegen.LayOut(p),
+		opt: opt, p: p, unit: u, events: events, weights: codegen.LayOut(p),
 		fields: map[*native.Const]string{},
 		state:  map[*native.Buffer]string{}, names: map[*native.Kernel]string{},
 		callParams: map[*native.Kernel][]string{},
@@ -101,6 +102,9 @@ func newGenerator(p *native.Program, opt Options) *generator {
 	if len(p.Delegates) > 0 {
 		u.scope.Reserve(delegateNames...)
 	}
+	if events != nil {
+		u.scope.Reserve(profileNames...)
+	}
 	g.nameMethods()
 	g.arena = g.arenaType()
 	fields := codegen.NewScope(newScope())
@@ -108,7 +112,7 @@ func newGenerator(p *native.Program, opt Options) *generator {
 		g.fields[w.Const] = fields.Take(camel(w.Name))
 	}
 	fields = codegen.NewScope(newScope())
-	fields.Reserve("arena", "weights", "scratch", "shared", "runners")
+	fields.Reserve("arena", "weights", "scratch", "shared", "runners", "profile")
 	for _, b := range p.State {
 		g.state[b] = fields.Take(camel(b.Name))
 	}
@@ -141,7 +145,8 @@ func (g *generator) nameMethods() {
 	if g.opt.Internal {
 		scope = codegen.NewScope(newScope())
 	}
-	scope.Reserve("Reset", "BeginRows", "Probe", "arena", "weights", "shared", "runners")
+	scope.Reserve("Reset", "BeginRows", "ProfileEvent", "profileEvent", "WriteProfile", "profile", "arena",
+		"weights", "shared", "runners")
 	for _, m := range g.p.Methods {
 		name := pascal(m.Name.Identifier())
 		if m.Rows != nil {

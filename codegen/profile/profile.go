@@ -1,7 +1,8 @@
 // Package profile says where the time of a run went: by operator, by instruction or by line of the
-// model's Python source, of what ExecuTorch's runtime or etgen's noted in an ETDump file.
+// model's Python source, of what ExecuTorch's runtime or etgen's noted in an ETDump file, or of the
+// lines that generated code writes.
 //
-// New is the door.
+// New and ReadLines are the doors.
 package profile
 
 import (
@@ -39,15 +40,20 @@ type Origin func(chain, instruction int) ir.Location
 
 // Profile is what a dump says of the calls of a method.
 type Profile struct {
-	Calls  int           `json:"calls"`
-	Total  time.Duration `json:"total_ns"` // of all calls; 0 if the dump does not say
-	Steps  []Step        `json:"steps"`    // in the order in which they ended
+	Calls  int           `json:"calls"`           // 0: it is not known
+	Total  time.Duration `json:"total_ns"`        // of all calls; 0 if the dump does not say
+	Steps  []Step        `json:"steps"`           // in the order in which they ended
+	Ticks  bool          `json:"ticks,omitempty"` // times are ticks of an unknown clock
 	origin Origin
 }
 
-// Step is one execution of an instruction, or a part of one that a delegate told of.
+// Step is one execution of an instruction, or a part of one that a delegate told of; or all
+// executions of a kernel of generated code.
 type Step struct {
 	Call        int           `json:"call"`
+	Runs        int           `json:"runs"`
+	Kernel      foreign.Text  `json:"kernel,omitempty"` // of generated code
+	Nodes       foreign.Text  `json:"nodes,omitempty"`  // likewise
 	Chain       int           `json:"chain"`
 	Instruction int           `json:"instruction"`
 	Operator    foreign.Text  `json:"operator"`
@@ -80,7 +86,7 @@ var instructions = map[string]string{"DELEGATE_CALL": "delegate", "MOVE_CALL": "
 	"JF_CALL": "jump", "FREE_CALL": "free"}
 
 func (p *Profile) event(e *etdump.Profile) {
-	s := Step{Call: p.Calls - 1, Chain: int(e.Chain), Instruction: int(e.Instruction), Start: e.Start,
+	s := Step{Call: p.Calls - 1, Runs: 1, Chain: int(e.Chain), Instruction: int(e.Instruction), Start: e.Start,
 		Time: time.Duration(e.End - e.Start)}
 	kernel, called := strings.CutPrefix(e.Name, "native_call_")
 	word := instructions[e.Name]
@@ -125,18 +131,23 @@ func (p *Profile) Rows(by By) []Row {
 		case s.Delegate:
 			key = foreign.Format("delegate: %s", s.Operator)
 		case by == Line && s.Line.IsEmpty():
-			key = foreign.Format("no line: %s", s.Operator)
+			key = foreign.Format("no line: %s", cmp.Or(s.Operator, s.Kernel))
 		case by == Line:
 			key = s.Line
 		case by == Instruction:
 			key = foreign.Format("%d.%d %s", s.Chain, s.Instruction, s.Operator)
+			if !s.Kernel.IsEmpty() {
+				key = foreign.Format("%d %s: %s", s.Instruction, s.Kernel, s.Operator)
+			}
+		case key.IsEmpty():
+			key = s.Kernel
 		}
 		i, ok := at[key]
 		if !ok {
 			i = len(rows)
 			at[key], rows = i, append(rows, Row{Key: key})
 		}
-		rows[i].Steps++
+		rows[i].Steps += s.Runs
 		rows[i].Time += s.Time
 	}
 	if by != Instruction {
@@ -153,10 +164,21 @@ func (p *Profile) Text(w io.Writer, by By) error {
 		if p.Total > 0 {
 			share = fmt.Sprintf("%.1f %%", 100*float64(r.Time)/float64(p.Total))
 		}
-		fmt.Fprintf(t, "%v\t%s\t%d ×\t  %s\n", r.Time, share, r.Steps, r.Key.Terminal())
+		fmt.Fprintf(t, "%s\t%s\t%d ×\t  %s\n", p.time(r.Time), share, r.Steps, r.Key.Terminal())
 	}
-	fmt.Fprintf(t, "%v\t\t%d calls\t\n", p.Total, p.Calls)
+	calls := ""
+	if p.Calls > 0 {
+		calls = fmt.Sprintf("%d calls", p.Calls)
+	}
+	fmt.Fprintf(t, "%s\t\t%s\t\n", p.time(p.Total), calls)
 	return t.Flush()
+}
+
+func (p *Profile) time(d time.Duration) string {
+	if p.Ticks {
+		return fmt.Sprintf("%d ticks", int64(d))
+	}
+	return d.String()
 }
 
 // Chrome writes the steps as events of Chrome's tracing, which Perfetto shows, too. The error is that
@@ -173,7 +195,7 @@ func (p *Profile) Chrome(w io.Writer) error {
 	}
 	events := make([]event, 0, len(p.Steps))
 	for _, s := range p.Steps {
-		e := event{Name: s.Operator, Phase: "X", Start: float64(s.Start) / 1e3,
+		e := event{Name: cmp.Or(s.Operator, s.Kernel), Phase: "X", Start: float64(s.Start) / 1e3,
 			Time: float64(s.Time) / 1e3, TID: 1}
 		if s.Delegate {
 			e.TID = 2
@@ -192,6 +214,9 @@ func (p *Profile) Chrome(w io.Writer) error {
 func (p *Profile) PProf(w io.Writer) error {
 	out := &profile.Profile{SampleType: []*profile.ValueType{{Type: "steps", Unit: "count"},
 		{Type: "time", Unit: "nanoseconds"}}, DefaultSampleType: "time"}
+	if p.Ticks {
+		out.SampleType[1].Unit = "ticks"
+	}
 	locations := map[string]*profile.Location{}
 	location := func(name string) *profile.Location {
 		l := locations[name]
@@ -207,12 +232,12 @@ func (p *Profile) PProf(w io.Writer) error {
 		if s.Delegate {
 			continue // its time is in the call's
 		}
-		stack := []*profile.Location{location(s.Operator.Raw())}
+		stack := []*profile.Location{location(cmp.Or(s.Operator, s.Kernel).Raw())}
 		if !s.Line.IsEmpty() {
 			stack = append(stack, location(s.Line.Raw()))
 		}
 		out.Sample = append(out.Sample, &profile.Sample{Location: stack,
-			Value: []int64{1, int64(s.Time)}})
+			Value: []int64{int64(s.Runs), int64(s.Time)}})
 	}
 	return out.Write(w)
 }

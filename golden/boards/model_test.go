@@ -41,6 +41,7 @@ type generated struct {
 	recipe   *quantize.Recipe
 	form     string // of weights
 	sections map[codegen.SectionKind]string
+	profile  bool // with events
 	rows     bool // the input comes by rows
 	stream   *lower.StreamOptions
 	banks    []plan.Bank
@@ -117,7 +118,7 @@ func (g *generated) generate(t *testing.T, target toolchain.Target) {
 func (g *generated) options(target toolchain.Target) compile.Options {
 	return compile.Options{Name: g.name, Lang: "c", Target: target.Name,
 		Optimize: g.optimize, Recipe: g.recipe, Weights: g.form, Sections: g.sections,
-		Rows: g.rows, Stream: g.stream, Banks: g.banks}
+		Profile: g.profile, Rows: g.rows, Stream: g.stream, Banks: g.banks}
 }
 
 // lower builds the native form of the case's first model file.

@@ -19,7 +19,7 @@ import (
 // ExecuTorch's exporter are.
 func TestWrittenForXNNPACK(t *testing.T) {
 	dirs := []string{"../cases/lenet", "../cases/conv_transpose", "../cases/kws_trained",
-		"../cases/resize_given_scale"}
+		"../cases/resize_given_scale", "../cases/q_dynamic_layers"}
 	for _, pattern := range tier.Of(nil, []string{"mlperf_*", "tv_mobilenet_v3_small", "dynamic_*",
 		"transformer_encoder", "conv1d_net"}, []string{"*"}) {
 		found, err := filepath.Glob(filepath.Join("../../../shared/models", pattern))
@@ -27,7 +27,8 @@ func TestWrittenForXNNPACK(t *testing.T) {
 			t.Fatal(err)
 		}
 		dirs = append(dirs, slices.DeleteFunc(found, func(dir string) bool {
-			return strings.HasPrefix(filepath.Base(dir), "q_mlperf_") // see below
+			name := filepath.Base(dir) // XNNPACK has a scale for each row, PyTorch one for all; see below
+			return strings.HasPrefix(name, "q_mlperf_") || name == "q_mlp3_dynamic"
 		})...)
 	}
 	options := compile.Options{Backends: []*partition.Use{{Backend: xnn.Backend{}}}}
@@ -53,6 +54,7 @@ func TestWrittenInIntegers(t *testing.T) {
 	for ours, theirs := range map[string]string{
 		"q_lenet_static":            "xnn_int8_lenet_static",
 		"q_linear_static":           "xnn_int8_linear_static",
+		"q_linear_dynamic":          "xnn_int8_linear_dynamic",
 		"q_mlperf_kws_dscnn_static": "xnn_int8_mlperf_kws_dscnn_static",
 	} {
 		var outputs []way.CallResult

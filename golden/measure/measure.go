@@ -208,7 +208,7 @@ func measure(ctx context.Context, name, model string, inputs []tensor.Value,
 func (opt Options) way(name string, probes bool) way.Way {
 	s := way.Settings{Options: opt.Compile, Memory: opt.Memory,
 		Limit: max(cmp.Or(opt.Limit, way.DefaultTime), 3*opt.For)}
-	s.Options.Probes = probes
+	s.Options.Profile = probes
 	return ways[slices.Index(wayNames(), name)].make(s, opt)
 }
 

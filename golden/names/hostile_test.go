@@ -19,7 +19,7 @@ var hostile = []string{
 	"INFINITY", "errno", "stdin", "signbit", "NULL", "complex", "assert", "linux", "unix", "printf",
 	"exp", "isnan", "offsetof", "bool", "sizes", "state", "arena", "mem", "status", "reset",
 	"weights", "OK", "ARENA_SIZE", "ERR_SHAPE", "THREADS", "H", "NAN_F64", "forward_sizes", "net",
-	"net_forward", "NET_OK", "NET_ARENA_SIZE", "Model", "model", "New", "Reset", "Probe",
+	"net_forward", "NET_OK", "NET_ARENA_SIZE", "Model", "model", "New", "Reset", "ProfileEvent", "WriteProfile",
 	"ErrShape", "Sizes", "m", "w", "shared", "view", "newArena", "loadWeights", "weightData",
 	"element", "elements", "littleEndian", "poison", "fmt", "math", "errors", "unsafe", "sync",
 	"binary", "embed", "kernels", "abs", "fma32", "toInt", "fromBool", "vecAdd", "TILE_LANES",

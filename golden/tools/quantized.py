@@ -368,6 +368,30 @@ def q_dynamic_groups() -> Case:
     return Case(nn.Sequential(Grouped(64, 128, 32, dynamic=True), nn.ReLU(), Grouped(10, 64, 32, dynamic=True)), (torch.randn(3, 128),), core=False)
 
 
+def q_dynamic_layers() -> Case:
+    """Activations quantized by the run for convolutions (an image has one scale in XNNPACK, too), one of them by channel, and for linear layers that share them; weights of 8 and 4 bits."""
+
+    def dynamic(x):
+        scale, zero = quantized.choose_qparams.tensor(x, -128, 127, 2**-12, torch.int8)
+        return quantized.dequantize_per_tensor.tensor(quantized.quantize_per_tensor.tensor(x, scale, zero, -128, 127, torch.int8), scale, zero, -128, 127, torch.int8)
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.g, self.d = Scaled(8, 3, 3, 3), Scaled(8, 4, 3, 3), Scaled(8, 1, 3, 3)
+            self.q, self.k, self.v = Scaled(16, 128), Scaled(16, 128, bits=4), Scaled(7, 16, bits=4)
+            self.b = nn.Parameter(torch.randn(8))
+
+        def forward(self, x):
+            y = torch.relu(F.conv2d(dynamic(x), self.a(), self.b, padding=1))
+            y = torch.relu(F.conv2d(dynamic(y), self.g(), self.b, stride=2, padding=1, groups=2))
+            y = torch.relu(F.conv2d(dynamic(y), self.d(), self.b, padding=1, groups=8))
+            y = dynamic(y.flatten(1))
+            return F.linear(dynamic(torch.tanh(F.linear(y, self.q())) * F.linear(y, self.k())), self.v())
+
+    return Case(Model(), *calls((1, 3, 8, 8), n=1), core=False)
+
+
 class Normed(nn.Module):
     def __init__(self):
         super().__init__()

@@ -207,7 +207,7 @@ func (u *unit) compile(ctx context.Context, j Job, s Settings, lang string) erro
 			u.result.Code += int64(len(f.Data))
 		}
 	}
-	if opt.Probes {
+	if opt.Profile {
 		u.result.Steps = nativeSteps(np, u.work)
 		for _, s := range u.result.Steps {
 			u.steps += len(s)

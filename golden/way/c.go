@@ -210,7 +210,7 @@ func diagnostic(err error, dir string) error {
 func (u *unit) cGlueHead() string {
 	var b strings.Builder
 	for _, f := range u.pkg.Files {
-		if strings.HasSuffix(f.Name, ".c") {
+		if strings.HasSuffix(f.Name, ".c") && f.Name != u.name+"_profile.c" { // which cProbes is
 			fmt.Fprintf(&b, "#include %q\n", f.Name)
 		}
 	}

@@ -141,7 +141,7 @@ func (u *unit) writeGoGlue() error {
 	}
 	probe, probes := "", ""
 	if u.result.Steps != nil {
-		probe = fmt.Sprintf("model_%s.Probe = probe_%s", u.name, u.name)
+		probe = fmt.Sprintf("model_%s.ProfileEvent = probe_%s", u.name, u.name)
 		probes = goProbes(u.name, u.steps)
 	}
 	model := "pkg.New()"

@@ -72,7 +72,7 @@ func (w RT) Run(ctx context.Context, jobs []Job, done func(int, *Result)) {
 func (w RT) job(ctx context.Context, registry *rt.Registry, j Job, r *Result) error {
 	m := &machine{registry: registry, backends: w.Backends, recorder: w.Recorder, limit: w.Memory,
 		time: w.Limit}
-	if w.Options.Probes {
+	if w.Options.Profile {
 		m.tracer = newStepTracer()
 	}
 	if w.Optimize {
@@ -166,7 +166,7 @@ func (w RT) file(ctx context.Context, p *ir.Program, r *Result, m *machine) ([]b
 	}
 	r.takes(out.Program)
 	r.Code = int64(file.Len()) - r.Weights
-	if opt.Probes {
+	if opt.Profile {
 		for i, method := range p.Methods {
 			m.work[i].renamed(method, func(n *ir.Node) bool { return n.Op != "memory.alloc" })
 		}

@@ -175,7 +175,7 @@ func resultType(c *native.Call) string {
 	return ""
 }
 
-// cProbes defines the function that instrumented C calls after each kernel.
+// cProbes defines the function that C with a profile tells events.
 func cProbes(name string, steps int) string {
 	return strings.NewReplacer("NAME", name, "STEPS", fmt.Sprint(max(steps, 1)), "ROWS",
 		fmt.Sprint(StepRows)).Replace(`
@@ -185,12 +185,16 @@ static struct {
 static runner_clock *probe_clock;
 static uint64_t *probe_row, probe_last, probe_cost = UINT64_MAX;
 
-void NAME_probe(int32_t call)
+void NAME_profile_event(int32_t event)
 {
 	uint64_t took = probe_clock() - probe_last;
+	int32_t call = event / 2;
+	if (event % 2 == 0) {
+		probe_last = probe_clock();
+		return;
+	}
 	probed.calls[call]++;
 	probe_row[call] += took > probe_cost ? took - probe_cost : 0;
-	probe_last = probe_clock();
 }
 
 static void probe_begin(runner_clock *clock)
@@ -203,7 +207,6 @@ static void probe_begin(runner_clock *clock)
 	}
 	probe_row = probed.times[probed.runs++ % ROWS];
 	memset(probe_row, 0, sizeof probed.times[0]);
-	probe_last = clock();
 }
 `)
 }
@@ -226,11 +229,14 @@ var (
 	probeCostUNIT = time.Duration(1<<62)
 )
 
-func probeUNIT(call int) {
-	took := time.Since(probeEpochUNIT) - probeLastUNIT
+func probeUNIT(event int) {
+	took, call := time.Since(probeEpochUNIT) - probeLastUNIT, event/2
+	if event%2 == 0 {
+		probeLastUNIT = time.Since(probeEpochUNIT)
+		return
+	}
 	probedUNIT.calls[call]++
 	probeRowUNIT[call] += uint64(max(took-probeCostUNIT, 0))
-	probeLastUNIT = time.Since(probeEpochUNIT)
 }
 
 func probeBeginUNIT() {
@@ -241,7 +247,6 @@ func probeBeginUNIT() {
 	probeRowUNIT = &probedUNIT.times[probedUNIT.runs%ROWS]
 	clear(probeRowUNIT[:])
 	probedUNIT.runs++
-	probeLastUNIT = time.Since(probeEpochUNIT)
 }
 `)
 }

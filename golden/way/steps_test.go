@@ -16,7 +16,7 @@ func TestSteps(t *testing.T) {
 	for i := range jobs {
 		jobs[i].Calls[0].Repeat = 3
 	}
-	probes := Settings{Options: compile.Options{Probes: true}}
+	probes := Settings{Options: compile.Options{Profile: true}}
 	for _, c := range []struct{ plain, probed Way }{{C{}, C{Settings: probes}},
 		{Go{}, Go{Settings: probes}}, {RT{}, RT{Settings: probes}}} {
 		t.Run(c.plain.Name(), func(t *testing.T) {
@@ -78,8 +78,8 @@ func checkSteps(t *testing.T, name string, r *Result, call *CallResult) (loops b
 // Whose work a step does is told with the Python line.
 func TestStepOrigin(t *testing.T) {
 	j := caseJob(t, "lenet")
-	for _, w := range []Way{C{Settings: Settings{Options: compile.Options{Probes: true}}},
-		RT{Settings: Settings{Options: compile.Options{Probes: true}}}} {
+	for _, w := range []Way{C{Settings: Settings{Options: compile.Options{Profile: true}}},
+		RT{Settings: Settings{Options: compile.Options{Profile: true}}}} {
 		r := all(t, w, j)[0]
 		if r.Err != nil {
 			t.Fatal(r.Err)

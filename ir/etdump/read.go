@@ -23,6 +23,12 @@ var schema = sync.OnceValue(func() *flat.Schema {
 // prefix is the size of the flatbuffer's size.
 const prefix = 4
 
+// Is reports whether a file begins as an ETDump does.
+func Is(file []byte) bool {
+	at := prefix + 4 // behind the place of the root
+	return len(file) >= at+4 && string(file[at:at+4]) == schema().Identifier
+}
+
 // Read reads a file. What it allocates is bounded by the file's size. The error says where the file
 // is wrong.
 func Read(file []byte) (_ *Dump, err error) {

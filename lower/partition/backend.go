@@ -4,6 +4,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower"
+	"github.com/etgen/etgen/lower/quantize"
 )
 
 // Backend compiles parts of programs. One that is for the command line is linked into it by
@@ -40,6 +41,23 @@ type Keeper interface {
 // leave it in the edge dialect, and right for those who do not take what they made.
 type Transformer interface {
 	Passes() []lower.Pass
+}
+
+// Quantizer is a backend that says what of a float model is to be quantized for it, and how.
+type Quantizer interface {
+	// Quantizer returns what annotates methods. Own is etgen's quantizer with the scheme, the layers
+	// that stay float32 and all else that the user asks for.
+	Quantizer(own *quantize.Default, specs []ir.CompileSpec) quantize.Quantizer
+}
+
+// QuantizerOf returns what makes the quantizer of the first backend that has one, nil if none has.
+func QuantizerOf(uses []*Use) func(own *quantize.Default) quantize.Quantizer {
+	for _, use := range uses {
+		if q, ok := use.Backend.(Quantizer); ok {
+			return func(own *quantize.Default) quantize.Quantizer { return q.Quantizer(own, use.Specs) }
+		}
+	}
+	return nil
 }
 
 // Use is a backend with what it is asked for.

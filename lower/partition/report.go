@@ -3,6 +3,7 @@ package partition
 import (
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/etgen/etgen/ir"
@@ -44,6 +45,9 @@ func (r *Report) add(w *method) {
 			}
 			if k := g.part[i]; k >= 0 {
 				x.Backend, x.Delegate = g.of[k].use.Backend.About().Name, g.of[k].name
+				x.Reasons = slices.DeleteFunc(slices.Clone(x.Reasons), func(r Reason) bool {
+					return r.Backend == x.Backend
+				})
 			}
 			r.Nodes = append(r.Nodes, x)
 		}

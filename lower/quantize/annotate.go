@@ -65,7 +65,13 @@ type Default struct {
 	Wide func(*Layer) bool
 	// Outside quantizes user inputs and outputs, whoever reads or makes them.
 	Outside bool
+	// Computes, if not nil, says which operators, by their base names, the machine computes in
+	// integers. Layers of others stay float32, and so do the results of others.
+	Computes func(op string) bool
 }
+
+// computes reports whether the machine computes an operator in integers.
+func (d *Default) computes(op string) bool { return d.Computes == nil || d.Computes(op) }
 
 // Annotate quantizes what layers multiply and, of a static scheme, what they make, and what
 // is made of quantized activations alone: sums, pools, functions, normalizations. What moves
@@ -160,7 +166,7 @@ func (a *annotator) find(n *ir.Node, c *ops.Call) {
 	}
 	a.layer[n] = l
 	a.out.Layers = append(a.out.Layers, l)
-	if l.Float = a.Keep != nil && a.Keep(l); l.Float {
+	if l.Float = a.Keep != nil && a.Keep(l) || !a.computes(base); l.Float {
 		return
 	}
 	for i, v := range append([]*ir.Value{l.Weight}, l.more...) {
@@ -349,7 +355,7 @@ func (a *annotator) wanted(n *ir.Node, c *ops.Call, v *ir.Value) bool {
 		return false
 	case a.shares(c):
 		return true
-	case !slices.Contains(made, base), base == "div" && a.m.Activation(c.Value("other")):
+	case !slices.Contains(made, base), !a.computes(base), base == "div" && a.m.Activation(c.Value("other")):
 		return false
 	case a.m.Returned[v] && len(a.m.Users[v]) == 0 && !slices.Contains(limits, base) &&
 		!slices.ContainsFunc(reads, func(x *ir.Value) bool { return a.merged[x] }):

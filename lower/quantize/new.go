@@ -13,7 +13,9 @@ import (
 
 // Options steer the making of a recipe.
 type Options struct {
-	Scheme     Scheme
+	Scheme Scheme
+	// Quantizer, if not nil, makes the quantizer of another machine from that of etgen's own.
+	Quantizer  func(own *Default) Quantizer
 	Observer   string  // one of Observers; "" is minmax
 	Percentile float64 // of the observer of that name: how many of 100 elements are in the range
 	Equalize   bool    // between layers, before anything is observed
@@ -146,9 +148,13 @@ func attempt(ctx *lower.Context, prepared *ir.Program, samples map[string]Sample
 		}
 		return is
 	}
-	q := &Default{Scheme: opt.Scheme, Outside: opt.Outside, Keep: keep}
+	own := &Default{Scheme: opt.Scheme, Outside: opt.Outside, Keep: keep}
 	if opt.Wide {
-		q.Keep, q.Wide = nil, keep
+		own.Keep, own.Wide = nil, keep
+	}
+	var q Quantizer = own
+	if opt.Quantizer != nil {
+		q = opt.Quantizer(own)
 	}
 	layers := 0
 	for _, m := range r.Float.Methods {

@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
@@ -14,7 +15,7 @@ import (
 const mostCode = 1 << 20
 
 // codeOf returns the text of a program, the kernels by their names, and the lines of calls. These
-// are found by an instrumented copy: it has lines more, each of which names the call before it.
+// are found by a copy that is made for profiles: it has lines more, which name the calls around them.
 func codeOf(np *native.Program, pkg *codegen.Package, opt compile.Options) (_ Code, _ map[string]int,
 	_ map[*native.Call]*Lines) {
 	code := Code{Language: must.Get(compile.LanguageNamed(opt.Lang)).Name, Kernels: []Kernel{}}
@@ -29,24 +30,34 @@ func codeOf(np *native.Program, pkg *codegen.Package, opt compile.Options) (_ Co
 		return text
 	}
 	text := textOf(pkg)
-	kernels, names := map[string]int{}, map[*native.Kernel]string{}
+	kernels := map[string]int{}
 	for _, k := range np.Kernels {
 		x := Kernel{Name: pkg.Name + "_" + k.Name, Doc: k.Doc, Tuned: k.Tuned != nil}
 		if x.Lines = functionAt(text, x.Name); x.Lines == nil {
 			x.Name = camel(k.Name)
 			x.Lines = functionAt(text, x.Name)
 		}
-		kernels[k.Name], names[k] = len(code.Kernels), x.Name
+		kernels[k.Name] = len(code.Kernels)
 		code.Kernels = append(code.Kernels, x)
 	}
-	opt.Probes, opt.Warn = true, nil
-	probed := must.Get(compile.Print(np, opt))
-	ends := probesIn(text, textOf(probed))
-	lines := map[*native.Call]*Lines{}
-	for c, n := range codegen.Probes(np) {
-		if last, ok := ends[n]; ok {
-			lines[c] = callAt(text, last, names[c.Kernel])
-		}
+	opt.Profile, opt.Warn = true, nil
+	marks := eventsIn(text, textOf(must.Get(compile.Print(np, opt))))
+	events, lines := codegen.NewEvents(np), map[*native.Call]*Lines{}
+	for _, m := range np.Methods {
+		codegen.Walk(m.Body, func(s native.Stmt) {
+			c, _ := s.(*native.Call)
+			begin, _ := events.Begin(c)
+			end, is := events.End(c)
+			last, ok := marks[end]
+			if !is || !ok || last <= marks[begin] {
+				return
+			}
+			first := marks[begin] + 1
+			for first > 1 && strings.HasPrefix(strings.TrimSpace(text[first-2]), "/") {
+				first-- // the comment before it
+			}
+			lines[c] = &Lines{first, last}
+		})
 	}
 	code.Text = strings.Join(text, "\n")
 	if len(code.Text) > mostCode {
@@ -67,42 +78,26 @@ func camel(name string) string {
 	return strings.Join(words, "")
 }
 
-// probesIn tells behind which line of a text, counted from 1, an instrumented copy of it has the
-// probe of which call: none if the two differ otherwise.
-func probesIn(text, probed []string) map[int]int {
-	ends := map[int]int{}
+// eventsIn tells behind which line of a text, counted from 1, a copy of it that is made for
+// profiles has which event: none if the two differ in more than spaces.
+func eventsIn(text, profiled []string) map[int]int {
+	marks := map[int]int{}
 	at := 0
-	for _, line := range probed {
-		call := strings.TrimSpace(line)
+	for _, line := range profiled {
 		n := 0
-		_, arg, _ := strings.Cut(strings.ToLower(call), "probe(")
+		_, arg, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(line), "_", ""), "profileevent(")
 		_, err := fmt.Sscanf(arg, "%d)", &n)
 		switch {
-		case at < len(text) && line == text[at]:
+		case at < len(text) && slices.Equal(strings.Fields(line), strings.Fields(text[at])):
 			at++
 		case err == nil:
-			ends[n] = at
+			marks[n] = at
 		}
 	}
 	if at < len(text) {
 		return nil
 	}
-	return ends
-}
-
-// callAt returns the lines of a call that ends with a line, with the comment before it.
-func callAt(text []string, last int, kernel string) *Lines {
-	first := last
-	for first > 1 && last-first < 8 && !strings.Contains(text[first-1], kernel+"(") {
-		first--
-	}
-	if !strings.Contains(text[first-1], kernel+"(") {
-		first = last
-	}
-	for first > 1 && strings.HasPrefix(strings.TrimSpace(text[first-2]), "/") {
-		first--
-	}
-	return &Lines{first, last}
+	return marks
 }
 
 // functionAt returns the lines of a function's definition, with the comment before it; nil if it

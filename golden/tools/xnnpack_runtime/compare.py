@@ -11,6 +11,7 @@ import json
 import math
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -89,7 +90,8 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             if KEEP:
                 folder = os.path.join(KEEP, os.path.basename(case))
-                os.makedirs(folder, exist_ok=True)
+                shutil.rmtree(folder, ignore_errors=True)
+                os.makedirs(folder)
             line, ok = compare(run, etgen, case, folder)
         if line is not None:
             print(("" if ok else "BAD ") + os.path.basename(case) + ": " + line, flush=True)

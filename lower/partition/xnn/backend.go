@@ -44,6 +44,8 @@ func (Backend) Partition(g *partition.Graph) error {
 			g.Refuse(n, "it takes a number that the run computes")
 		case weightOf(g, n.Output(0)) != nil:
 			g.Refuse(n, "it is a weight of a layer that is not taken")
+		case choosing[n.Op]:
+			g.Refuse(n, "the run quantizes it for what is no layer with a scale for each channel")
 		case n.Op == quantizeOp || n.Op == dequantizeOp:
 			if why := quantizes(g, n, c); why != "" {
 				g.Refuse(n, "%s", why)
@@ -73,7 +75,7 @@ func takesNumber(n *ir.Node) (found bool) {
 
 // take takes a node, and what dequantizes its weights with it.
 func take(g *partition.Graph, n *ir.Node, c *ops.Call) {
-	nodes := []*ir.Node{n}
+	nodes := append([]*ir.Node{n}, ofRun(g, c)...)
 	for _, name := range rules[n.Op].static {
 		v := c.Value(name)
 		if v == nil {

@@ -227,7 +227,7 @@ func (w *writer) bias(v *ir.Value, k *weight, x *ir.Value) uint32 {
 		return xnnpack.None
 	}
 	b := w.weight(v, false)
-	if k.scales == nil {
+	if w.stand[x] == nil {
 		return w.constantOf(b)
 	}
 	in := w.quant[w.stands(x)]
@@ -277,6 +277,10 @@ func (w *writer) weighs(c *ops.Call, v *ir.Value) bool {
 // one of integers, if it can: then they stand for the floats.
 func (w *writer) integers(n *ir.Node, c *ops.Call) {
 	clear(w.stand)
+	x, _ := runQuantizes(w.table, operand(c))
+	if w.exact = x != nil; w.exact {
+		return
+	}
 	known, ok := inIntegers[n.Op]
 	name := known.weight
 	y, q := n.Outputs[0], (*ir.Node)(nil)
@@ -303,7 +307,7 @@ func (w *writer) integers(n *ir.Node, c *ops.Call) {
 	if !weighted || name == "" && c.Value("other") == nil {
 		return
 	}
-	w.skip[q], w.stand = true, stand
+	w.skip[q], w.stand, w.exact = true, stand, true
 }
 
 func isLimit(n *ir.Node) bool {

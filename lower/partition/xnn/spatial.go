@@ -31,7 +31,7 @@ func window(n *xnnpack.Node, kernel, stride string, k, s, d [2]int64, pads [2][2
 
 // convolution has images with channels last. One of a dimension has a height, and a width of 1.
 func convolution(w *writer, c *ops.Call) {
-	x, k := c.Value("input"), w.weight(c.Value("weight"), len(w.stand) > 0)
+	x, k := c.Value("input"), w.weight(c.Value("weight"), w.exact)
 	y, limits := w.limited(w.out())
 	stride, dilation := pair(c, "stride", 1), pair(c, "dilation", 1)
 	pads, extra := pair(c, "padding", 0), pair(c, "output_padding", 0)

@@ -114,7 +114,7 @@ func product(x, weight, bias string) func(*writer, *ops.Call) {
 
 func (w *writer) connected(x, weight, bias *ir.Value, transpose bool) {
 	y, limits := w.limited(w.out())
-	k := w.weight(weight, len(w.stand) > 0)
+	k := w.weight(weight, w.exact)
 	if transpose {
 		k.permute([]uint32{1, 0})
 	}

@@ -40,6 +40,7 @@ type writer struct {
 	at      *ir.Node                        // the node that is written
 	quant   map[*ir.Value]xnnpack.PerTensor // of integers
 	stand   map[*ir.Value]*ir.Value         // integers for floats, in the node that is written
+	exact   bool                            // that node has its weight in integers
 	handle  uint32
 }
 
@@ -90,7 +91,9 @@ func (Backend) Preprocess(p *partition.Part) (_ *partition.Payload, err error) {
 		must.Do(func() {
 			c := must.Get(w.table.Bind(n))
 			w.integers(n, c)
-			rules[n.Op].write(w, c)
+			if !choosing[n.Op] { // the layer does it
+				rules[n.Op].write(w, c)
+			}
 			clear(w.stand)
 		}, "node %s (%s)", n.Name, n.Op)
 	}
@@ -186,6 +189,9 @@ func (w *writer) value(v *ir.Value, last bool) uint32 {
 		id := w.constant(v.Const, last)
 		w.ids[layout{v, last}] = id
 		return id
+	}
+	if x, _ := runQuantizes(w.table, v); x != nil {
+		return w.inRun(v, x, last)
 	}
 	from, ok := w.ids[layout{v, !last}]
 	if !ok && v.Def != nil && v.Def.Op == dequantizeOp { // floats that somebody wants after all
