@@ -31,7 +31,7 @@ func TestBuilds(t *testing.T) {
 func inDoubles(c *testcase.Case) bool {
 	switch filepath.Base(c.Dir) {
 	case "gelu_infinite", "guard_arithmetic", "norms", "nothing_reduced", "promotion",
-		"q_dynamic_groups", "quantiles":
+		"q_dynamic_groups", "q_dynamic_layers", "quantiles":
 		return true
 	}
 	return false

@@ -392,6 +392,28 @@ def q_dynamic_layers() -> Case:
     return Case(Model(), *calls((1, 3, 8, 8), n=1), core=False)
 
 
+def q_scales_apart() -> Case:
+    """Integers of a result that stand for a thousandth of what those of the operands do: XNNPACK has no kernels for that. Copies with one scale, and between two."""
+
+    def q(x, scale):
+        return quantized.dequantize_per_tensor(quantized.quantize_per_tensor(x, scale, 3, -128, 127, torch.int8), scale, 3, -128, 127, torch.int8)
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = Scaled(8, 6)
+
+        def forward(self, x):
+            a, b = q(x, 1.0), q(-x, 1.0)
+            y = q(a + b, 1e-3) + q(a * b, 2e-3) + q(a - b, 3.7)
+            z = q(F.linear(a * 300, self.w()), 1e-3)
+            c = q(F.max_pool2d(q(x, 0.05)[None], 2), 0.05)
+            d = q(torch.cat([q(x, 0.05), q(x, 0.1)], 1), 0.05)
+            return y, z, q(c.permute(0, 2, 3, 1), 0.05), q(torch.relu(d), 0.05)[:, 1:3]
+
+    return Case(Model(), *calls((2, 4, 6), n=1), core=False)
+
+
 class Normed(nn.Module):
     def __init__(self):
         super().__init__()

@@ -253,24 +253,80 @@ func (w *writer) bias(v *ir.Value, k *weight, x *ir.Value) uint32 {
 	return w.add(out)
 }
 
-// inIntegers are the operators that XNNPACK computes in int8 here, with the weight of each and the
-// dimension of its channels. Others are computed in floats, between conversions.
-var inIntegers = map[string]struct {
-	weight   string
-	channels int
-}{"aten.convolution.default": {"weight", 0}, "aten.linear.default": {"weight", 0},
-	"aten.addmm.default": {"mat2", 1}, "aten.mm.default": {"mat2", 1}, "aten.add.Tensor": {}}
+// integerOp is an operator that XNNPACK computes in int8.
+type integerOp struct {
+	weight   string // the operand that is one, "" for none
+	channels int    // the weight's dimension of channels
+	limits   bool   // a relu, hardtanh or clamp behind it is part of it
+	// What an integer of the operands is to one of the result lies from 2 to the power of least
+	// on, and below 256; copies have one scale and one zero point.
+	least int
+	copy  bool
+}
 
-// weighs reports whether v is a weight of integers that a call can have.
-func (w *writer) weighs(c *ops.Call, v *ir.Value) bool {
+// inIntegers are the operators that XNNPACK computes in int8. Others are computed in floats,
+// between conversions.
+var inIntegers = map[string]integerOp{
+	"aten.convolution.default":    {weight: "weight", limits: true, least: -126},
+	"aten.linear.default":         {weight: "weight", limits: true, least: -126},
+	"aten.addmm.default":          {weight: "mat2", channels: 1, limits: true, least: -126},
+	"aten.mm.default":             {weight: "mat2", channels: 1, limits: true, least: -126},
+	"aten.add.Tensor":             {limits: true, least: -10},
+	"aten.sub.Tensor":             {limits: true, least: -10},
+	"aten.mul.Tensor":             {limits: true, least: -16},
+	"aten.mean.dim":               {least: -8},
+	"aten.max_pool2d.default":     {limits: true, copy: true},
+	"aten.cat.default":            {copy: true},
+	"aten.relu.default":           {copy: true},
+	"aten.hardtanh.default":       {copy: true},
+	"aten.clamp.default":          {copy: true},
+	"aten.slice.Tensor":           {copy: true},
+	"aten.slice_copy.Tensor":      {copy: true},
+	"aten.permute.default":        {copy: true},
+	"aten.permute_copy.default":   {copy: true},
+	"aten.view.default":           {copy: true},
+	"aten.view_copy.default":      {copy: true},
+	"aten.unsqueeze.default":      {copy: true},
+	"aten.unsqueeze_copy.default": {copy: true},
+	"aten.squeeze.dims":           {copy: true},
+	"aten.squeeze_copy.dims":      {copy: true},
+}
+
+// fits reports whether XNNPACK has kernels for the scales of operands, of a weight, nil for
+// none, and of the result.
+func (k integerOp) fits(op string, in []xnnpack.PerTensor, weight *weight, out xnnpack.PerTensor) bool {
+	if k.copy {
+		return !slices.ContainsFunc(in, func(q xnnpack.PerTensor) bool { return q != out })
+	}
+	ratios := []float64{1}
+	switch {
+	case weight != nil:
+		ratios = ratios[:0]
+		for _, s := range weight.scales {
+			ratios = append(ratios, float64(s*in[0].Scale/out.Scale))
+		}
+	case op == "aten.mul.Tensor":
+		ratios[0] = float64(in[0].Scale * in[1].Scale / out.Scale)
+	default:
+		ratios = ratios[:0]
+		for _, q := range in {
+			ratios = append(ratios, float64(q.Scale/out.Scale))
+		}
+	}
+	return slices.Min(ratios) >= math.Ldexp(1, k.least) && slices.Max(ratios) < 256
+}
+
+// weighs returns the weight of integers that v is, nil if a call cannot have it.
+func (w *writer) weighs(c *ops.Call, v *ir.Value) *weight {
 	if v.Def == nil {
-		return false
+		return nil
 	}
 	k := w.weight(v, true)
-	if k == nil || k.axis >= 0 && k.axis != inIntegers[c.Op.Name()].channels {
-		return false
+	if k == nil || k.axis >= 0 && (k.axis != inIntegers[c.Op.Name()].channels ||
+		c.Op.Name() == "aten.convolution.default" && c.Bool("transposed")) {
+		return nil
 	}
-	return k.axis < 0 || c.Op.Name() != "aten.convolution.default" || !c.Bool("transposed")
+	return k
 }
 
 // integers lets node n, whose operands were dequantized and whose result alone is quantized, be
@@ -284,27 +340,32 @@ func (w *writer) integers(n *ir.Node, c *ops.Call) {
 	known, ok := inIntegers[n.Op]
 	name := known.weight
 	y, q := n.Outputs[0], (*ir.Node)(nil)
-	if next := w.only[y]; ok && w.readers[y] == 1 && next != nil && isLimit(next) {
+	if next := w.only[y]; known.limits && w.readers[y] == 1 && next != nil && isLimit(next) {
 		y = next.Outputs[0]
 	}
 	if q = w.only[y]; !ok || w.readers[y] != 1 || q == nil || q.Op != quantizeOp {
 		return
 	}
 	stand := map[*ir.Value]*ir.Value{y: q.Outputs[0]}
-	weighted := name == ""
+	var in []xnnpack.PerTensor
+	var k *weight
 	for _, v := range c.Operands() {
 		switch {
 		case name != "" && v == c.Value(name):
-			weighted = w.weighs(c, v)
+			if k = w.weighs(c, v); k == nil {
+				return
+			}
 		case v.Def != nil && v.Def.Op == dequantizeOp && must.Get(
 			w.table.Bind(v.Def)).Value("input").Const == nil:
 			stand[v] = must.Get(w.table.Bind(v.Def)).Value("input")
+			in = append(in, w.quant[stand[v]])
 		case name == "" || v.Const == nil && (v.Def == nil || v.Def.Op != channelsOp &&
 			v.Def.Op != dequantizeOp):
 			return
 		}
 	}
-	if !weighted || name == "" && c.Value("other") == nil {
+	two := c.Op.ParsedSchema().Index("other") >= 0 // one may be a number
+	if len(in) == 0 || two && len(in) < 2 || !known.fits(n.Op, in, k, w.quant[q.Outputs[0]]) {
 		return
 	}
 	w.skip[q], w.stand, w.exact = true, stand, true

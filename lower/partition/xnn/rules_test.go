@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/xnnpack"
 	"github.com/etgen/etgen/kernels/ops"
 )
 
@@ -49,6 +50,31 @@ func TestUnfit(t *testing.T) {
 	} {
 		if why := unfit(c.t); (why == "") != c.ok {
 			t.Errorf("%v: %q", c.t, why)
+		}
+	}
+}
+
+// Integers for whose scales XNNPACK has no kernels stay floats.
+func TestFits(t *testing.T) {
+	q := func(s float32) xnnpack.PerTensor { return xnnpack.PerTensor{Scale: s} }
+	for _, c := range []struct {
+		op   string
+		in   []xnnpack.PerTensor
+		w    *weight
+		out  float32
+		want bool
+	}{
+		{"aten.add.Tensor", []xnnpack.PerTensor{q(1), q(2)}, nil, 1, true},
+		{"aten.add.Tensor", []xnnpack.PerTensor{q(1), q(256)}, nil, 1, false},
+		{"aten.add.Tensor", []xnnpack.PerTensor{q(1), q(1)}, nil, 1025, false},
+		{"aten.mul.Tensor", []xnnpack.PerTensor{q(16), q(16)}, nil, 1, false},
+		{"aten.mul.Tensor", []xnnpack.PerTensor{q(16), q(15)}, nil, 1, true},
+		{"aten.linear.default", []xnnpack.PerTensor{q(2)}, &weight{scales: []float32{1, 128}}, 1, false},
+		{"aten.cat.default", []xnnpack.PerTensor{q(2), q(2)}, nil, 2, true},
+		{"aten.cat.default", []xnnpack.PerTensor{q(2), q(1)}, nil, 2, false},
+	} {
+		if got := inIntegers[c.op].fits(c.op, c.in, c.w, q(c.out)); got != c.want {
+			t.Errorf("%+v: %v", c, got)
 		}
 	}
 }

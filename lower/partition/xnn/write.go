@@ -165,7 +165,9 @@ func concatenate(w *writer, c *ops.Call) {
 			for _, id := range ids[:n] {
 				dims[at] += w.Values[id].Dims[at]
 			}
-			to = w.add(xnnpack.Value{Type: xnnpack.FP32, Dims: dims, External: xnnpack.None})
+			x := w.tensorOf(w.stands(w.out()), last)
+			x.Dims = dims
+			to = w.add(x)
 		}
 		kind := []string{"XNNConcatenate2", "XNNConcatenate3", "XNNConcatenate4", "XNNConcatenate5"}
 		set(w.node(kind[n-2], ids[:n:n], to), "axis", int64(at))
