@@ -1,0 +1,364 @@
+// Package layers compares what two programs compute, node by node: where they first and where they
+// most differ.
+//
+// Compare is the door.
+package layers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/golden/compare"
+	"github.com/etgen/etgen/golden/tensor"
+	"github.com/etgen/etgen/golden/way"
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/kernels/eval"
+)
+
+// Side is one of the two: a model that runs in a way, or a folder with a NODE.npy for each node
+// that is known.
+type Side struct {
+	Path string
+	Way  way.Way // nil of a folder
+	// Options lower the model; a recipe in them quantizes it.
+	Options compile.Options
+}
+
+// Row is a node that both programs have.
+type Row struct {
+	Node foreign.Text `json:"node"`            // as A has it
+	As   foreign.Text `json:"other,omitempty"` // as B has it, if that is another name
+	Op   foreign.Text `json:"operator"`
+	Line foreign.Text `json:"line,omitempty"`
+	Type string       `json:"type"` // as A has it
+	// SQNR is signal over noise in decibels, A being the signal; 999 is no noise, -999 no signal.
+	SQNR    float64      `json:"sqnr_db"`
+	Largest float64      `json:"largest_difference"`
+	Miss    foreign.Text `json:"miss,omitempty"` // how B is out of tolerance
+}
+
+// Report is what a comparison found. Rows are in the order of A's nodes.
+type Report struct {
+	A     foreign.Text   `json:"a"`
+	B     foreign.Text   `json:"b"`
+	Rows  []Row          `json:"nodes"`
+	OnlyA []foreign.Text `json:"only_a"` // nodes that the other has not, or keeps nothing of
+	OnlyB []foreign.Text `json:"only_b"`
+	First int            `json:"first"` // the first row out of tolerance, -1: none is
+	Worst int            `json:"worst"` // the row of the lowest SQNR, -1: there are no rows
+}
+
+// exact stands for no noise at all.
+const exact = 999
+
+// Inputs are a side's, read by the one who knows the command line.
+type Inputs func(model string) ([]tensor.Value, error)
+
+// value is what a node computed.
+type value struct {
+	node, op, line string
+	tensor         *tensor.Tensor
+}
+
+// Compare runs both sides on inputs and compares the nodes of the method of a name, "" being the
+// first. What each node gives is made an output of the program, so nothing is fused across nodes;
+// of a quantized program only values that are quantized are, as its kernels give them.
+func Compare(ctx context.Context, a, b Side, method string, inputs Inputs) (_ *Report, err error) {
+	defer must.Catch(&err)
+	to := ir.Functional
+	for _, s := range []Side{a, b} {
+		if s.Way != nil && compile.FormatOf(s.Path) != "" {
+			to = ir.Edge
+		}
+	}
+	as, terms := a.values(ctx, method, to, inputs)
+	bs, more := b.values(ctx, method, to, inputs)
+	r := &Report{A: foreign.Of(a.Path), B: foreign.Of(b.Path), Rows: []Row{}, First: -1, Worst: -1,
+		OnlyA: []foreign.Text{}, OnlyB: []foreign.Text{}}
+	if a.Way == nil { // files have no order
+		at := map[string]int{}
+		for k, y := range bs {
+			at[y.node] = k
+		}
+		slices.SortStableFunc(as, func(x, y value) int { return at[x.node] - at[y.node] })
+	}
+	pairs := match(as, bs)
+	used := map[int]bool{}
+	for i, x := range as {
+		k, ok := pairs[i]
+		if !ok {
+			r.OnlyA = append(r.OnlyA, foreign.Of(x.node))
+			continue
+		}
+		used[k] = true
+		r.add(x, bs[k], compare.Tolerance{Terms: max(terms, more), Overflow: true})
+	}
+	for k, y := range bs {
+		if !used[k] {
+			r.OnlyB = append(r.OnlyB, foreign.Of(y.node))
+		}
+	}
+	if len(r.Rows) == 0 {
+		must.Fail("%s and %s have no node in common", foreign.Message(a.Path), foreign.Message(b.Path))
+	}
+	return r, nil
+}
+
+func (r *Report) add(x, y value, tol compare.Tolerance) {
+	row := Row{Node: foreign.Of(x.node), Op: foreign.Of(x.op), Line: foreign.Of(x.line),
+		Type: x.tensor.String(), SQNR: -exact}
+	if y.node != x.node {
+		row.As = foreign.Of(y.node)
+	}
+	if row.Op.IsEmpty() { // of a folder
+		row.Op, row.Line = foreign.Of(y.op), foreign.Of(y.line)
+	}
+	if miss := compare.Tensors(y.tensor, x.tensor, tol); miss != nil {
+		row.Miss = foreign.Of(miss.Error())
+	}
+	if slices.Equal(x.tensor.Shape, y.tensor.Shape) {
+		row.SQNR, row.Largest = noise(elements(x.tensor), elements(y.tensor))
+	}
+	if r.First < 0 && !row.Miss.IsEmpty() {
+		r.First = len(r.Rows)
+	}
+	if r.Worst < 0 || row.SQNR < r.Rows[r.Worst].SQNR {
+		r.Worst = len(r.Rows)
+	}
+	r.Rows = append(r.Rows, row)
+}
+
+// elements are those of a tensor as floats.
+func elements(t *tensor.Tensor) []float64 {
+	if t.DType.IsFloat() {
+		return compare.Floats(t)
+	}
+	list := make([]float64, t.Len())
+	for i := range list {
+		list[i] = float64(eval.Get(t.DType, t.Data, int64(i)).I)
+	}
+	return list
+}
+
+// noise returns signal over noise in decibels, and the largest difference.
+func noise(want, got []float64) (sqnr, largest float64) {
+	signal, sum := 0.0, 0.0
+	for i, x := range want {
+		y := got[i]
+		if math.IsNaN(x) && math.IsNaN(y) || x == y {
+			y = x
+		}
+		if !math.IsNaN(x) && !math.IsInf(x, 0) {
+			signal += x * x
+		}
+		if d := math.Abs(x - y); d > 0 || math.IsNaN(d) && x != y && !(math.IsNaN(x) && math.IsNaN(y)) {
+			if math.IsNaN(d) || math.IsInf(d, 0) {
+				return -exact, math.MaxFloat64
+			}
+			sum, largest = sum+d*d, max(largest, d)
+		}
+	}
+	switch {
+	case sum == 0:
+		return exact, 0
+	case signal == 0:
+		return -exact, largest
+	}
+	return math.Round(1000*math.Log10(signal/sum)) / 100, largest
+}
+
+// match pairs values of one name and as many elements; of the others, in order, those of one
+// operator and type. It returns for indices of as those of bs.
+func match(as, bs []value) map[int]int {
+	pairs, used := map[int]int{}, map[int]bool{}
+	names := map[string]int{}
+	for k, y := range bs {
+		names[y.node] = k
+	}
+	for i, x := range as {
+		if k, ok := names[x.node]; ok && x.tensor.Len() == bs[k].tensor.Len() {
+			pairs[i], used[k] = k, true
+		}
+	}
+	next := 0
+	for i, x := range as {
+		if k, ok := pairs[i]; ok {
+			next = max(next, k+1)
+			continue
+		}
+		for k := next; k < len(bs); k++ {
+			if y := bs[k]; !used[k] && x.op != "" && x.op == y.op && x.tensor.String() == y.tensor.String() {
+				pairs[i], used[k], next = k, true, k+1
+				break
+			}
+		}
+	}
+	return pairs
+}
+
+// values runs the side. Terms is the longest reduction in it.
+func (s *Side) values(ctx context.Context, method string, to ir.Dialect,
+	inputs Inputs) (list []value, terms int64) {
+	if s.Way == nil {
+		return recorded(s.Path), 1
+	}
+	given := must.Get(inputs(s.Path))
+	index, first := 0, 0 // of the method, and of the values among its outputs
+	job := way.Job{Name: compile.NameOf(s.Path), Open: func() (*ir.Program, io.Closer, error) {
+		p, closer, err := compile.Read(s.Path)
+		if err != nil {
+			return nil, nil, err
+		}
+		opt := s.Options
+		opt.To = to
+		if err := compile.Lower(p, opt); err != nil {
+			return nil, nil, errors.Join(err, closer.Close())
+		}
+		index = max(0, slices.IndexFunc(p.Methods, func(m *ir.Method) bool { return m.Name == method }))
+		first, list = expose(p.Methods[index])
+		return p, closer, ir.Verify(p)
+	}, Calls: []way.Call{{Method: s.method(method), Inputs: given}}}
+	var result *way.Result
+	s.Way.Run(ctx, []way.Job{job}, func(_ int, r *way.Result) { result = r })
+	must.Check(ctx.Err())
+	must.In(result.Err, "%s", foreign.Message(s.Path))
+	must.In(result.Calls[0].Err, "%s", foreign.Message(s.Path))
+	outs := result.Calls[0].Outputs
+	for i := range list {
+		list[i].tensor = outs[first+i].Tensor
+	}
+	return list, result.Terms[index]
+}
+
+// method is the index of the method of a name, "" being the first.
+func (s *Side) method(name string) int {
+	p, closer := must.Get2(compile.Read(s.Path))
+	defer closer.Close()
+	at := slices.IndexFunc(p.Methods, func(m *ir.Method) bool { return m.Name == name })
+	if at < 0 && name != "" {
+		must.Check(&way.InputError{Err: fmt.Errorf("%s has no method %s", foreign.Message(s.Path),
+			foreign.Message(name))})
+	}
+	return max(at, 0)
+}
+
+// expose makes outputs of the tensors that m's nodes compute. First is the index of the first of
+// them among the user's outputs.
+func expose(m *ir.Method) (first int, list []value) {
+	for _, o := range m.Outputs {
+		if o.Kind == ir.UserOutput {
+			first++
+		}
+	}
+	is := func(n *ir.Node, word string) bool { return n != nil && strings.Contains(n.Op, word) }
+	quantized := slices.ContainsFunc(m.Graph.Nodes, func(n *ir.Node) bool { return is(n, ".quantize_") })
+	for _, n := range m.Graph.Nodes {
+		of := n // the node whose value it is
+		if quantized {
+			if !is(n, ".dequantize_") || len(n.Args) == 0 {
+				continue
+			}
+			q, _ := n.Args[0].Value.(ir.Ref)
+			if q.Value == nil || !is(q.Value.Def, ".quantize_") || len(q.Value.Def.Args) == 0 {
+				continue
+			}
+			x, _ := q.Value.Def.Args[0].Value.(ir.Ref)
+			if x.Value == nil || x.Value.Def == nil {
+				continue
+			}
+			of = x.Value.Def
+		}
+		for k, v := range n.Outputs {
+			if v == nil || v.Type.Kind != ir.TensorKind || v.Type.DType.IsComplex() {
+				continue
+			}
+			name := of.Name
+			if k > 0 {
+				name = fmt.Sprintf("%s.%d", name, k)
+			}
+			if slices.ContainsFunc(list, func(x value) bool { return x.node == name }) {
+				continue // one more reader's dequantized values
+			}
+			x := value{node: name, op: of.Op}
+			if of.Loc != (ir.Location{}) {
+				x.line = of.Loc.String()
+			}
+			list = append(list, x)
+			m.Graph.Outputs = append(m.Graph.Outputs, ir.Ref{Value: v})
+			m.Outputs = append(m.Outputs, ir.OutputSpec{Kind: ir.UserOutput})
+		}
+	}
+	return first, list
+}
+
+// recorded are the tensors in a folder.
+func recorded(dir string) (list []value) {
+	names := must.Get(fs.Glob(os.DirFS(dir), "*.npy"))
+	if len(names) == 0 {
+		must.Check(&way.InputError{Err: fmt.Errorf("%s has no NODE.npy", foreign.Message(dir))})
+	}
+	for _, name := range names {
+		t, err := tensor.ParseNPY(must.Get(os.ReadFile(filepath.Join(dir, name))))
+		must.In(err, "%s", foreign.Message(name))
+		list = append(list, value{node: strings.TrimSuffix(name, ".npy"), tensor: t})
+	}
+	return list
+}
+
+// Text writes a table of the rows, the first and the worst marked. The error is that of w.
+func (r *Report) Text(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "  \tSQNR dB\tlargest\tnode\toperator\tline")
+	for i, row := range r.Rows {
+		mark := "  "
+		switch i {
+		case r.First:
+			mark = "1st"
+		case r.Worst:
+			mark = "max"
+		}
+		name := row.Node.Terminal()
+		if !row.As.IsEmpty() {
+			name += " = " + row.As.Terminal()
+		}
+		sqnr := fmt.Sprintf("%.1f", row.SQNR)
+		if row.SQNR == exact {
+			sqnr = "exact"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%.3g\t%s\t%s\t%s\n", mark, sqnr, row.Largest, name, row.Op.Terminal(),
+			row.Line.Terminal())
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "%d nodes compared; %d of A alone, %d of B alone\n", len(r.Rows), len(r.OnlyA),
+		len(r.OnlyB))
+	if r.First < 0 {
+		_, err := fmt.Fprintln(w, "all agree")
+		return err
+	}
+	first, worst := r.Rows[r.First], r.Rows[r.Worst]
+	_, err := fmt.Fprintf(w, "first out of tolerance: %s, %s\nlowest SQNR: %s, %.1f dB\n",
+		first.Node.Terminal(), first.Miss.Terminal(), worst.Node.Terminal(), worst.SQNR)
+	return err
+}
+
+// Differs reports whether a row is out of tolerance or, if there is a least SQNR, below that.
+func (r *Report) Differs(least float64, given bool) bool {
+	if given {
+		return r.Rows[r.Worst].SQNR < least
+	}
+	return r.First >= 0
+}

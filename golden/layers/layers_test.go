@@ -1,0 +1,104 @@
+package layers
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/etgen/etgen/golden/record"
+	"github.com/etgen/etgen/golden/tensor"
+	"github.com/etgen/etgen/golden/way"
+)
+
+const lenet = "../cases/lenet/model.pt2"
+
+func given(t *testing.T, words ...string) Inputs {
+	return func(model string) ([]tensor.Value, error) {
+		g, err := record.MethodInputs(model, "", words, 0)
+		if err != nil {
+			return nil, err
+		}
+		return g.Values, nil
+	}
+}
+
+// What PyTorch recorded is compared by name. A tensor that differs is first and worst; one of
+// another shape is out of tolerance; one that no node gives is told of.
+func TestRecorded(t *testing.T) {
+	inputs := given(t, "../cases/lenet/input_0.bin")
+	model := Side{Path: lenet, Way: way.Reference{}}
+	list, _ := model.values(t.Context(), "", "functional", inputs)
+	dir := t.TempDir()
+	write := func(node string, x *tensor.Tensor) {
+		t.Helper()
+		data, err := tensor.FormatNPY(x)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, node+".npy"), data, 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, x := range list {
+		write(x.node, x.tensor)
+	}
+	compare := func() *Report {
+		t.Helper()
+		r, err := Compare(t.Context(), Side{Path: dir}, model, "", inputs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	if r := compare(); len(r.Rows) != len(list) || r.First != -1 || r.Differs(0, false) {
+		t.Errorf("%+v", r)
+	}
+	for _, x := range list {
+		switch x.node {
+		case "relu_1":
+			other := *x.tensor
+			other.Data = append([]byte(nil), x.tensor.Data...)
+			other.Data[3] ^= 0x40 // half of the exponent
+			write("relu_1", &other)
+		case "flatten":
+			other := *x.tensor
+			other.Shape = []int64{other.Len()}
+			write("flatten", &other)
+		}
+	}
+	write("unknown", list[0].tensor)
+	r := compare()
+	if r.Rows[r.First].Node.Raw() != "relu_1" || !r.Differs(0, false) || !r.Differs(20, true) ||
+		len(r.OnlyA) != 1 {
+		t.Errorf("%+v", r)
+	}
+	var b strings.Builder
+	if err := r.Text(&b); err != nil || !strings.Contains(b.String(), "first out of tolerance: relu_1") ||
+		!strings.Contains(b.String(), "layers.py:42") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+}
+
+// Programs of which nothing can be compared are an error.
+func TestRefuses(t *testing.T) {
+	model := Side{Path: lenet, Way: way.Reference{}}
+	for _, c := range []struct {
+		other Side
+		input string
+		want  string
+	}{
+		{model, "3", "input x"},
+		{Side{Path: t.TempDir()}, "../cases/lenet/input_0.bin", "has no NODE.npy"},
+		{Side{Path: "../cases/none/model.pt2", Way: way.Reference{}}, "1", "no such file"},
+	} {
+		if _, err := Compare(t.Context(), c.other, model, "", given(t, c.input)); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
+	if _, err := Compare(t.Context(), model, model, "none", given(t, "../cases/lenet/input_0.bin")); err == nil ||
+		!strings.Contains(err.Error(), "no method none") {
+		t.Error(err)
+	}
+}
