@@ -7,8 +7,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/etgen/etgen/golden/tier"
 )
@@ -73,6 +76,46 @@ func TestManual(t *testing.T) {
 		page, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil || !bytes.Contains(page, []byte(says)) {
 			t.Errorf("%s: %v: no %q in\n%s", name, err, says, page)
+		}
+	}
+}
+
+// The release is built as the test of equal builds and make build do it, and names files there are.
+func TestReleaseConfiguration(t *testing.T) {
+	text, err := os.ReadFile("../../.goreleaser.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c struct {
+		Builds []struct {
+			Main                string
+			Env, Flags, Ldflags []string
+		}
+		Sboms []struct{ Artifacts, Cmd string }
+		Nfpms []struct{ Contents []struct{ Src, Dst string } }
+		Brews []struct{ Install string }
+	}
+	if err := yaml.Unmarshal(text, &c); err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Builds) != 1 || len(c.Sboms) != 1 || len(c.Nfpms) != 1 || len(c.Brews) != 1 {
+		t.Fatalf("%+v", c)
+	}
+	b := c.Builds[0]
+	if b.Main != "./cmd/etgen" || !slices.Equal(b.Env, []string{"CGO_ENABLED=0"}) ||
+		!slices.Equal(b.Flags, []string{"-trimpath"}) || !slices.Equal(b.Ldflags, []string{"-s -w"}) {
+		t.Errorf("%+v", b)
+	}
+	makefile, err := os.ReadFile("../../Makefile")
+	if err != nil || !bytes.Contains(makefile,
+		[]byte("CGO_ENABLED=0 $(GO) build -trimpath -ldflags=\"-s -w\" ")) {
+		t.Errorf("%v: make build is another build", err)
+	}
+	for _, f := range c.Nfpms[0].Contents {
+		name := strings.TrimPrefix(f.Src, "bin/release/")
+		if !bytes.Contains(text, []byte("> bin/release/etgen.$s")) ||
+			name != "man1/*.1" && !strings.Contains("etgen.bash etgen.zsh etgen.fish", name) {
+			t.Errorf("%+v: nothing makes it", f)
 		}
 	}
 }
