@@ -125,6 +125,35 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// A kernel in C that writes outside of its result, and one that fails, are errors of the call.
+func TestFaultsInC(t *testing.T) {
+	tier.Needs(t, tier.Normal)
+	for _, test := range []struct{ body, want string }{
+		{"((float *)out->data)[out->sizes[0] * out->sizes[1]] = 1; return true;",
+			"the kernel fir_square writes outside of out"},
+		{"return out == NULL;", "(ERR_OPERATOR, a kernel of a custom operator returns false)"},
+	} {
+		file := filepath.Join(t.TempDir(), "square.c")
+		text := "#include \"net_ops.h\"\n/* etgen:kernel fir::square(Tensor x) -> Tensor */\n" +
+			"bool fir_square(const etgen_tensor *x, const etgen_out *out)\n{\n    (void)x;\n    " + test.body + "\n}\n"
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		kernels, err := custom.Load(t.Context(), file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var missed []string
+		_, err = conform.Check(t.Context(), []string{"cases/sizes"}, []way.Way{way.C{Settings: way.Settings{
+			Options: compile.Options{Custom: kernels}}}}, func(m conform.Miss) {
+			missed = append(missed, m.String())
+		}, nil)
+		if err != nil || len(missed) == 0 || !strings.Contains(missed[0], test.want) {
+			t.Errorf("%v, %q, want %q", err, missed, test.want)
+		}
+	}
+}
+
 // Kernels that do not fit their schemas are refused with the place in their source.
 func TestRefuses(t *testing.T) {
 	for _, test := range []struct{ text, want string }{

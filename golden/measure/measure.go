@@ -46,7 +46,7 @@ var ways = []struct {
 }{
 	{way.C{}.Name(), func(s way.Settings, opt Options) way.Way {
 		cc, flags := opt.compiler()
-		return way.C{Settings: s, Target: toolchain.Target{Name: cc, Compiler: cc,
+		return way.C{Settings: s, Unguarded: true, Target: toolchain.Target{Name: cc, Compiler: cc,
 			Flags: append([]string{"-std=c99"}, flags...), Libs: []string{"-lm"}}}
 	}, func(opt Options) string {
 		cc, flags := opt.compiler()

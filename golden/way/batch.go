@@ -60,6 +60,8 @@ type unit struct {
 	work    []*work     // of its methods
 	steps   int         // of all methods if they are counted
 	counted *stepCounts // by the program as it runs
+	// statuses are what the package's functions in C return, by their numbers.
+	statuses []string
 }
 
 // builder turns the units that were compiled into one program. A unit that does
@@ -346,7 +348,7 @@ func runUnits(ctx context.Context, s Settings, program *session.Program, units [
 			}
 			finish(u, CallResult{Err: err})
 		case a.Status != 0:
-			finish(u, CallResult{Err: statusError(a)})
+			finish(u, CallResult{Err: statusError(a, u.statuses)})
 		default:
 			finish(u, u.answer(c, a))
 		}
@@ -384,35 +386,34 @@ func (u *unit) answer(c *Call, a *session.Answer) CallResult {
 	return r
 }
 
-// How packages say that they refuse the sizes they are given: NAME_ERR_SHAPE, and
-// what errors that are ErrShape begin with behind the package's name. What they say
-// of other inputs that do not fit, by an assertion or as an index, is likewise.
-const (
-	cStatusShape = 2
-	goShape      = ": wrong shape: "
-	cStatusLast  = 4
-)
+// What errors of Go packages begin with that are ErrShape, behind the package's name, and what
+// they say of other inputs that do not fit.
+const goShape = ": wrong shape: "
 
 var goRefusals = []string{": assertion failed", ": index out of range"}
 
-func statusError(a *session.Answer) error {
+// statusWords say more of what generated C returns.
+var statusWords = map[string]string{"ERR_OPERATOR": ", a kernel of a custom operator returns false",
+	"ERR_DELEGATE": ", a driver of a delegate returns false"}
+
+// statusError is what a call says that fails. Statuses are what C packages return.
+func statusError(a *session.Answer, statuses []string) error {
 	var err error
-	// What generated C returns.
-	words := []string{"", "ERR_ARGUMENT", "ERR_SHAPE", "ERR_ASSERT", "ERR_INDEX"}
+	status := ""
 	switch {
 	case a.Message != "":
 		err = fmt.Errorf("the call fails: %s", a.Message)
-	case int(a.Status) < len(words):
-		err = fmt.Errorf("the call fails: status %d (%s)", a.Status, words[a.Status])
+	case a.Status > 0 && int64(a.Status) < int64(len(statuses)):
+		status = statuses[a.Status]
+		err = fmt.Errorf("the call fails: status %d (%s%s)", a.Status, status, statusWords[status])
 	default:
 		err = fmt.Errorf("the call fails: status %d", a.Status)
 	}
-	if a.Message == "" && a.Status == cStatusShape || strings.Contains(a.Message, goShape) {
+	if status == "ERR_SHAPE" || strings.Contains(a.Message, goShape) {
 		return inputs(shapeError{err})
 	}
 	says := func(s string) bool { return strings.Contains(a.Message, s) }
-	if a.Message == "" && a.Status > cStatusShape && a.Status <= cStatusLast ||
-		slices.ContainsFunc(goRefusals, says) {
+	if status == "ERR_ASSERT" || status == "ERR_INDEX" || slices.ContainsFunc(goRefusals, says) {
 		return inputs(err)
 	}
 	return err

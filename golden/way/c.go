@@ -29,6 +29,8 @@ type C struct {
 	// ByHeader gives every tensor a block of as many bytes as the generated header
 	// says, not of as many as the case has.
 	ByHeader bool
+	// Unguarded lets kernels of custom operators write where they will, as fast as they can.
+	Unguarded bool
 }
 
 // Name is "c".
@@ -116,18 +118,18 @@ var interfaceInclude = regexp.MustCompile(`(?m)^\s*#\s*include\s*"(\w+_((?:ops|d
 // linkedFiles compiles the user's kernels of custom operators, and drivers. The header that they
 // include is one of a package of another name, so one of that name includes those of the units.
 func (w C) linkedFiles(ctx context.Context, target toolchain.Target, dir string,
-	units []*unit) ([]string, error) {
+	units []*unit) (objects []string, err error) {
 	names := slices.Clone(w.Settings.Drivers.C)
 	if k := w.Settings.Options.Custom; k != nil {
 		names = append(names, k.C...)
 	}
-	var sources []string
+	guards, flags := "", []string(nil)
 	for _, name := range names {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			return nil, err
 		}
-		needed := true
+		needed, renamed := true, []string(nil)
 		for _, m := range interfaceInclude.FindAllStringSubmatch(string(text), -1) {
 			headers := ""
 			for _, u := range units {
@@ -135,7 +137,14 @@ func (w C) linkedFiles(ctx context.Context, target toolchain.Target, dir string,
 					headers += fmt.Sprintf("#include \"%s/%s\"\n", u.name, file)
 				}
 			}
-			needed = headers != ""
+			if needed = headers != ""; needed && m[2] == "ops.h" && !w.Unguarded && guards == "" {
+				if guards, flags, err = guarded(dir, units, headers); err != nil {
+					return nil, err
+				}
+			}
+			if m[2] == "ops.h" {
+				renamed = flags
+			}
 			if err := os.WriteFile(filepath.Join(dir, m[1]), []byte(headers), 0o666); err != nil {
 				return nil, err
 			}
@@ -143,14 +152,23 @@ func (w C) linkedFiles(ctx context.Context, target toolchain.Target, dir string,
 		if name, err = filepath.Abs(name); err != nil {
 			return nil, err
 		}
-		if needed {
-			sources = append(sources, name)
+		if !needed {
+			continue
 		}
+		compiled, err := target.With(renamed...).Compile(ctx, dir, name)
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, compiled...)
 	}
-	if len(sources) == 0 {
-		return nil, nil
+	if guards != "" {
+		compiled, err := target.Compile(ctx, dir, guards)
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, compiled...)
 	}
-	return target.Compile(ctx, dir, sources...)
+	return objects, nil
 }
 
 // buildC compiles the unit's package and its glue.
@@ -160,6 +178,7 @@ func (u *unit) buildC(ctx context.Context, target toolchain.Target,
 	if header == nil {
 		return nil, fmt.Errorf("the generated package has no %s.h", u.name)
 	}
+	u.statuses = cStatuses(string(header), u.name)
 	text := u.cGlueHead()
 	for i := range u.layouts {
 		api, err := readCHeader(string(header), u.name, i)

@@ -54,6 +54,22 @@ func readCHeader(text, prefix string, method int) (*cAPI, error) {
 	return api, err
 }
 
+// cStatuses returns the names of the values of a package's status type, without its prefix.
+func cStatuses(text, prefix string) (names []string) {
+	text = regexp.MustCompile(`(?s)/\*.*?\*/`).ReplaceAllString(text, " ")
+	found := regexp.MustCompile(`typedef\s+enum\s*\{([^}]*)\}\s*` + prefix + `_status\s*;`).
+		FindStringSubmatch(text)
+	if found == nil {
+		return nil
+	}
+	for name := range strings.SplitSeq(found[1], ",") {
+		if name = strings.TrimSpace(name); len(name) > len(prefix) {
+			names = append(names, name[len(prefix)+1:])
+		}
+	}
+	return names
+}
+
 // members reads those of the struct whose name begins so that a parameter points to, nil if
 // none does.
 func (api *cAPI) members(text, begins string) (list []cParam, err error) {

@@ -309,10 +309,10 @@ func bindArgs(op *Op, n *ir.Node) (*Call, error) {
 				i = 0 // dropout_ calls "self" what dropout calls "input"
 			}
 			if i < 0 {
-				return nil, c.Errorf("no argument is called %q", a.Name)
+				return nil, c.Errorf("no argument is called %q; the schema is %s", a.Name, s)
 			}
 		} else if i >= len(s.Args) {
-			return nil, c.Errorf("more than %d arguments", len(s.Args))
+			return nil, c.Errorf("more than %d arguments; the schema is %s", len(s.Args), s)
 		}
 		if c.Args[i] != nil {
 			return nil, c.Errorf("argument %s is given twice", s.Args[i].Name)
@@ -329,7 +329,7 @@ func bindArgs(op *Op, n *ir.Node) (*Call, error) {
 			case p.Type.Optional:
 				c.Args[i] = ir.None{}
 			default:
-				return nil, c.Errorf("argument %s is missing", p.Name)
+				return nil, c.Errorf("argument %s is missing; the schema is %s", p.Name, s)
 			}
 		}
 		arg, err := fit(p.Type, c.Args[i], op.entry.numbers)
