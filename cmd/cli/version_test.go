@@ -121,7 +121,7 @@ func TestReleaseConfiguration(t *testing.T) {
 }
 
 // maxBinary is what a stripped binary may take: a change that makes it larger says why.
-const maxBinary = 27 << 20
+const maxBinary = 28 << 20
 
 // Two builds of one commit, in two folders, are equal to the byte, know the commit, and are no
 // larger than they may be.
