@@ -1,12 +1,14 @@
 package aten
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 )
 
 // Parse parses a line such as
@@ -234,27 +236,16 @@ func (p *schemaParser) value(t *Type) ir.Arg {
 	}
 }
 
-// MemoryFormats are in the order of the numbers of c10::MemoryFormat.
-var MemoryFormats = []ir.MemoryFormat{ir.ContiguousFormat, ir.PreserveFormat, ir.ChannelsLast,
-	ir.ChannelsLast3d}
-
-// The numbers of c10::ScalarType, as far as defaults name them.
-var scalarTypes = []ir.DType{
-	ir.Uint8, ir.Int8, ir.Int16, ir.Int32, ir.Int64, ir.Float16, ir.Float32, ir.Float64,
-	ir.Complex32, ir.Complex64, ir.Complex128, ir.Bool,
-}
-
 func (p *schemaParser) number(t *Type, w string) ir.Arg {
-	n, err := strconv.ParseInt(w, 10, 64)
-	switch {
-	case err == nil && t.Name == "ScalarType" && n >= 0 && n < int64(len(scalarTypes)):
-		return ir.DTypeArg(scalarTypes[n])
-	case err == nil && t.Name == "MemoryFormat" && n >= 0 && n < int64(len(MemoryFormats)):
-		return MemoryFormats[n]
-	case err == nil && t.Name == "float":
-		return ir.Float(n)
-	case err == nil:
-		return ir.Int(n)
+	if n, err := strconv.ParseInt(w, 10, 64); err == nil {
+		var a ir.Arg = ir.Int(n)
+		if t.Name == "float" {
+			return ir.Float(n)
+		}
+		if err := must.Try(func() { a = cmp.Or(Member(t, n), a) }); err != nil {
+			p.fail("%v", err)
+		}
+		return a
 	}
 	f, err := strconv.ParseFloat(w, 64)
 	if err != nil {
@@ -287,7 +278,7 @@ func formatDefault(t *Type, a ir.Arg) string {
 			return strconv.Itoa(n)
 		}
 	case ir.DTypeArg:
-		if n := slices.Index(scalarTypes, ir.DType(a)); n >= 0 {
+		if n := slices.Index(ScalarTypes, ir.DType(a)); n >= 0 {
 			return strconv.Itoa(n)
 		}
 	case ir.List:

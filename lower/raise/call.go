@@ -162,27 +162,11 @@ func elem(t *aten.Type) *aten.Type {
 func (r *raiser) word(t *aten.Type, slot int32) ir.Arg {
 	s := r.scalar(slot)
 	if n, ok := s.expr.Const(); ok && s.isExpr {
-		switch elem(t).Name {
-		case "ScalarType":
-			d, ok := pte.ScalarType(n).DType()
-			if !ok || int64(pte.ScalarType(n)) != n {
-				must.Fail("%d is no dtype", n)
-			}
-			return ir.DTypeArg(d)
-		case "Layout":
-			if n != 0 {
-				must.Fail("layout %d is not strided", n)
-			}
-			return ir.LayoutArg(strided)
-		case "MemoryFormat":
-			if n < 0 || n >= int64(len(aten.MemoryFormats)) {
-				must.Fail("%d is no memory format", n)
-			}
-			return aten.MemoryFormats[n]
-		case "bool":
-			if n == 0 || n == 1 {
-				return ir.BoolArg(n == 1)
-			}
+		if a := aten.Member(elem(t), n); a != nil {
+			return a
+		}
+		if elem(t).Name == "bool" && (n == 0 || n == 1) {
+			return ir.BoolArg(n == 1)
 		}
 	}
 	if str, ok := s.arg.(ir.Str); ok && elem(t).Name == "Device" {
@@ -190,9 +174,6 @@ func (r *raiser) word(t *aten.Type, slot int32) ir.Arg {
 	}
 	return r.scalarArg(s)
 }
-
-// strided is torch.strided in the numbering of [ir.LayoutArg].
-const strided = 7
 
 // scalar returns what a scalar value is now.
 func (r *raiser) scalar(slot int32) scalar {

@@ -1,6 +1,7 @@
 package portable
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -8,7 +9,6 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/must"
-	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/strip"
 	"github.com/etgen/etgen/rt"
@@ -29,7 +29,7 @@ func argument(t *aten.Type, v *rt.EValue, operands *[]operand) ir.Arg {
 	case rt.None:
 		return ir.None{}
 	case rt.Int:
-		return integer(t, v.Int)
+		return cmp.Or(aten.Member(t, v.Int), ir.Arg(ir.Int(v.Int)))
 	case rt.Bool:
 		return ir.BoolArg(v.Bool)
 	case rt.Double:
@@ -68,30 +68,6 @@ func list[T any](xs []T, f func(T) ir.Arg) ir.Arg {
 		must.Do(func() { out[i] = f(x) }, "element %d", i)
 	}
 	return out
-}
-
-// integer returns an integer, which stands for members of enumerations too.
-func integer(t *aten.Type, n int64) ir.Arg {
-	switch t.Name {
-	case "ScalarType":
-		if n == int64(int8(n)) {
-			if d, ok := pte.ScalarType(n).DType(); ok {
-				return ir.DTypeArg(d)
-			}
-		}
-		panic(fmt.Errorf("%d is no element type that can be computed with", n))
-	case "MemoryFormat":
-		if n < 0 || n >= int64(len(aten.MemoryFormats)) {
-			panic(fmt.Errorf("%d is no memory format", n))
-		}
-		return aten.MemoryFormats[n]
-	case "Layout":
-		if n != 0 {
-			panic(fmt.Errorf("layout %d is not strided", n))
-		}
-		return ir.LayoutArg(7)
-	}
-	return ir.Int(n)
 }
 
 // describe returns the type of t and the order of its dimensions in memory.
