@@ -68,7 +68,7 @@ def compare(run, etgen, case, folder):
     done = subprocess.run([run, program, folder, *args[1:]], capture_output=True, text=True, errors="replace")
     if done.returncode:
         errors = [line for line in done.stderr.splitlines() if line.startswith("E ") or ": error" in line]
-        return "the runtime: " + " | ".join(errors)[:600], False
+        return "the runtime: " + " | ".join(errors or done.stderr.splitlines()[-1:])[:600], False
     most, equal = 0.0, True
     # What the method writes into its inputs comes before its results.
     made = len(glob.glob(os.path.join(folder, "output_*.bin")))
@@ -78,6 +78,8 @@ def compare(run, etgen, case, folder):
             if x["kind"] != "tensor":
                 continue
             path = os.path.join(folder, (f"run{i}_" if i else "") + f"output_{k}.bin")
+            if not os.path.exists(path):
+                return f"call {i} has no result {k}", False
             got, want = numbers(path, x["dtype"]), numbers(os.path.join(case, x["file"]), x["dtype"])
             most = max(most, difference(got, want))
     return f"{inside} {len(calls)} calls, {most:.1e}", most <= TOLERANCE

@@ -100,6 +100,8 @@ func (r *raiser) limit(y *ir.Value, c *xnnpack.Clamp) *ir.Value {
 		return y
 	case lo == 0.0 && hi == nil:
 		return r.b.Op("aten.relu.default", y)
+	case lo != nil && hi != nil: // its kernels are shorter than those of clamp
+		return r.b.Op("aten.hardtanh.default", y, lo, hi)
 	}
 	return r.b.Op("aten.clamp.default", y, lo, hi)
 }
