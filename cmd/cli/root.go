@@ -101,8 +101,8 @@ func wantsColor() bool { return os.Getenv("NO_COLOR") == "" }
 func newRoot(a *app) *cobra.Command {
 	cmd := newCompile(a)
 	cmd.AddCommand(newRun(a), newBench(a), newSize(a), newInspect(a), newReport(a), newDiff(a),
-		newCompare(a), newProfile(a), newLower(a), newQuantize(a), newTargets(a), newBackends(a), newRegistry(a),
-		newGolden(a), newInit(a), newDoctor(a), newMan(a), newVersion(a))
+		newCompare(a), newProfile(a), newBundle(a), newLower(a), newQuantize(a), newTargets(a),
+		newBackends(a), newRegistry(a), newGolden(a), newInit(a), newDoctor(a), newMan(a), newVersion(a))
 	// Cobra's own words about a failure would say everything twice.
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.Version = version()

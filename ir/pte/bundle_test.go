@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/pte/fb/bundle"
@@ -59,6 +60,29 @@ func bundleFile(e *encoder, file []byte, sizes []int32) []byte {
 	bundle.BundledProgramAddProgram(e.Builder, embedded)
 	e.FinishWithFileIdentifier(bundle.BundledProgramEnd(e.Builder), []byte("BP08"))
 	return e.FinishedBytes()
+}
+
+// What is written is read again, the program as it was.
+func TestWriteBundle(t *testing.T) {
+	program := ir.Bytes(writeBytes(t, sample()))
+	suites := []TestSuite{{Method: "forward", Cases: []TestCase{{
+		Inputs: []TestValue{&TestTensor{ScalarType: 2, Sizes: []int32{2}, DimOrder: []uint8{0},
+			Data: ir.Bytes{1, 0, 2, 0}}, Int(-3), Bool(true), Double(0.5)},
+		Outputs: []TestValue{&TestTensor{ScalarType: 2, Sizes: []int32{}, DimOrder: []uint8{},
+			Data: ir.Bytes{1, 0}}},
+	}, {Inputs: []TestValue{}, Outputs: []TestValue{}}}}}
+	var file bytes.Buffer
+	if err := WriteBundle(&file, program, suites); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadBundle(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(&Bundle{Version: 2, Program: sample(), Suites: suites}, got, sameBlobs,
+		cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
 }
 
 func TestBundle(t *testing.T) {

@@ -181,9 +181,11 @@ func (e *encoder) optional(s string) uint64 {
 }
 
 // aligned writes the data of a blob aligned to 16 bytes, as delegates get it.
-func (e *encoder) aligned(b ir.Blob) offset {
+func (e *encoder) aligned(b ir.Blob) offset { return e.alignedTo(16, b) }
+
+func (e *encoder) alignedTo(alignment int, b ir.Blob) offset {
 	n := int(b.Size())
-	e.StartVector(1, n, 16)
+	e.StartVector(1, n, alignment)
 	// The builder has made room for n bytes before its head; it writes backwards.
 	data := make([]byte, n)
 	must.Get(io.ReadFull(&sized{r: io.NewSectionReader(b, 0, b.Size()), left: b.Size()}, data))
