@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	flatbuffers "github.com/google/flatbuffers/go"
 	"github.com/spf13/cobra"
@@ -147,8 +148,10 @@ func runExample(t *testing.T, dir, lines string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), "bash", "-e", "-o", "pipefail", "-c",
-		`trap 'echo "fails: $BASH_COMMAND" >&2' ERR`+"\n"+lines)
+		`trap 'echo "fails: $BASH_COMMAND" >&2' ERR; trap 'kill $(jobs -p) || :' EXIT 2>/dev/null`+
+			"\n"+lines)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &errs
+	cmd.WaitDelay = time.Second // for a server that goes on
 	err := cmd.Run()
 	differ := strings.HasPrefix(lines, "etgen diff ") && cmd.ProcessState.ExitCode() == exitMiss
 	if err != nil && !differ {
@@ -247,7 +250,7 @@ func elsewhere(line string) bool {
 		}
 	}
 	wants := ""
-	for _, command := range []string{"arm-none-eabi-gcc", "qemu-system-arm", "chromium"} {
+	for _, command := range []string{"arm-none-eabi-gcc", "qemu-system-arm", "chromium", "curl"} {
 		if strings.HasPrefix(line, command+" ") {
 			wants = command
 		}

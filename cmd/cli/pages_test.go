@@ -277,7 +277,9 @@ func TestPages(t *testing.T) {
 			}
 			writeAll(t, dir, p.files)
 			for i, s := range p.scripts {
-				t.Run(fmt.Sprint("block", i), func(t *testing.T) { s.run(t, folder, dir) })
+				if !t.Run(fmt.Sprint("block", i), func(t *testing.T) { s.run(t, folder, dir) }) {
+					break // the others need what it makes
+				}
 			}
 		})
 	}

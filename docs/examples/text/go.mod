@@ -1,0 +1,3 @@
+module example.com/rhymes
+
+go 1.26
