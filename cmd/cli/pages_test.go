@@ -126,6 +126,9 @@ func matches(output, got string) bool {
 // pageSetups make what a page begins with, where that is not the folder of the others.
 var pageSetups = map[string]func(t *testing.T, dir string){
 	"docs/microcontrollers.md": keywordSamples,
+	"docs/quickstart.md": func(t *testing.T, dir string) {
+		linkModel(t, dir, "digits.pt2", "digits")
+	},
 	"docs/streaming.md": func(t *testing.T, dir string) { // a model with frames
 		linkModel(t, dir, "model.pt2", "stream_keywords")
 	},
