@@ -191,9 +191,10 @@ func (cv *int8Conv) imagesOf(r *Request, s []int64) *int8Conv {
 func (cv *int8Conv) images(r *Request) *int8Conv {
 	x := r.Call.Tensor("input")
 	cv.batch = x.Sizes[0]
-	// The order of one channel is none.
-	cv.xLast, cv.yLast = r.order(cv.x) != nil || x.Sizes[1].Is(1), r.Out != nil ||
-		r.Call.Outs[0].Sizes[1].Is(1)
+	// The order of one channel, or of one pixel, is none.
+	none := func(s []sym.Expr) bool { return s[1].Is(1) || sym.Mul(s[2:]...).Is(1) }
+	cv.xLast, cv.yLast = r.order(cv.x) != nil || none(x.Sizes), r.Out != nil ||
+		none(r.Call.Outs[0].Sizes)
 	if !cv.spatial(r.Call, r.Rows) {
 		return nil
 	}
@@ -270,6 +271,12 @@ func eachPixelAlone(in *Instance) bool {
 		sym.LessEq(in.param("out_channels"), in.param("in_channels"))
 }
 
+// saves reports whether copies of so many pixels take less than the image that lies over the other.
+func (cv *int8Conv) saves(rows int) bool {
+	results, static := sym.Mul(cv.axes[0].out, cv.axes[1].out).Const()
+	return !static || results*int64(cv.cout) > int64(rows*cv.cin)
+}
+
 func matchConvInt8(r *Request) *Instance {
 	cv := int8Of(r)
 	// Of a single product there is no sum.
@@ -290,11 +297,11 @@ func matchConvInt8(r *Request) *Instance {
 	}
 	depth := roundUp(int64(cv.depth()), fours.elements)
 	direct, copied := 0, int64(0)
-	spare := r.Spare && !mve && cv.shrinks() // what is copied may be overwritten
+	rows := cv.together(r.Target, int4)
+	spare := r.Spare && !mve && cv.shrinks() && cv.saves(rows) // what is copied may be overwritten
 	if !spare && cv.direct(4) || mve && cv.direct(1) {
 		direct = 1
 	}
-	rows := cv.together(r.Target, int4)
 	switch {
 	case mve:
 		if direct == 0 {

@@ -72,6 +72,7 @@ func build(p *ir.Program, opt Options, known bindings) *Program {
 	prog.Consts = consts.list
 	share(prog, opt)
 	for _, m := range prog.Methods {
+		overOutputs(m, opt)
 		place(m, opt)
 	}
 	return prog
