@@ -1,19 +1,26 @@
 package cli
 
 import (
+	"context"
 	"path/filepath"
+	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/codegen/interrupt"
 	reportpage "github.com/etgen/etgen/codegen/report/page"
+	"github.com/etgen/etgen/golden/measure"
+	"github.com/etgen/etgen/golden/size"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
 )
 
 func newReport(a *app) *cobra.Command {
 	var lang, out string
-	var asJSON bool
+	var asJSON, measured bool
 	var several methodFlags
 	var flags compileFlags
 	var firmware firmwareFlags
@@ -30,6 +37,7 @@ It takes the flags of the commands that compile. --json writes the same data as 
 whose form docs/report.md describes.`,
 		Example: `  etgen report model.pt2 -o report.html
   etgen report model.pt2 --target=cortex-m4 --quantize=int8 --calibrate=x.npy -o report.html
+  etgen report model.pt2 --measure -o report.html
   etgen report model.pte --json | jq '.takes.arena'`,
 		Args: several.args,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
@@ -50,6 +58,9 @@ whose form docs/report.md describes.`,
 			if flags.quantized != nil {
 				d.Errors(flags.quantized)
 			}
+			if measured {
+				measureReport(cmd.Context(), d, opt, files)
+			}
 			if asJSON && out == "" {
 				return a.json(d)
 			}
@@ -63,9 +74,42 @@ whose form docs/report.md describes.`,
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "the file to write")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
+	cmd.Flags().BoolVar(&measured, "measure", false,
+		"measure: code of C with the target's compiler, as etgen size does, and the time of each layer on this machine, as etgen bench does, unless the target is a microcontroller")
 	oneOf(cmd, &lang, "lang", "c", []string{"c", "go"}, "the output language: c or go")
 	several.add(cmd)
 	firmware.add(cmd)
 	flags.add(cmd, a)
 	return cmd
+}
+
+// measureReport measures what the report of files estimates, or does not know.
+func measureReport(ctx context.Context, d *reportpage.Data, opt compile.Options,
+	files []compile.MethodFile) {
+	machine := d.Takes.Of.Target.Machine
+	if len(files) > 1 || len(d.Methods) > 1 {
+		failUsage("--measure is for a model of one method")
+	}
+	if must.Get(compile.LanguageNamed(opt.Lang)).Placed {
+		dir, remove := must.Get2(interrupt.TempDir("etgen-report-"))
+		defer remove()
+		pkg := d.Takes.Of.Package
+		must.Check(pkg.Write(ctx, dir))
+		ofModel(size.Folder(ctx, dir, size.Options{Name: pkg.Name})).Layers(d.Takes)
+	}
+	if machine.Microcontroller {
+		return
+	}
+	r := ofModel(measure.Model(ctx, files[0].Path, measure.Options{Via: []string{opt.Lang},
+		For: time.Second, Compile: opt}))
+	w := r.Ways[0]
+	d.Time(w.How, w.Median, func(kernel string, nodes []foreign.Text) float64 {
+		for _, k := range w.Kernels {
+			if k.Name == kernel && slices.EqualFunc(k.Nodes, nodes,
+				func(a string, b foreign.Text) bool { return foreign.Of(a) == b }) {
+				return k.Time
+			}
+		}
+		return 0
+	})
 }

@@ -202,9 +202,10 @@ func large(b *browser) {
 			Module: foreign.Of(fmt.Sprintf("layers.%d.part.%d", i/100, i/10%10))})
 	}
 	b.open(d)
-	b.want("performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd < 2000", true)
+	// Half a second on a quiet machine.
+	b.want("performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd < 10000", true)
 	b.run(chromedp.Evaluate("from = performance.now(), open('graph'), took = performance.now() - from", nil))
-	b.want("took < 2000", true)
+	b.want("took < 10000", true)
 	b.want("graphView.boxes.length < 200", true)
 	b.run(chromedp.Evaluate("choose('before', 15000, 'graph')", nil))
 	b.want("document.querySelectorAll('.box.chosen').length", 1)

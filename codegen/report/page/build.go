@@ -55,6 +55,31 @@ func New(p *ir.Program, opt compile.Options) (_ *Data, err error) {
 	return d, nil
 }
 
+// Time notes what calls were measured to take: in all, and by the kernel and the nodes of a call, in
+// microseconds.
+func (d *Data) Time(how string, total float64, of func(kernel string, nodes []foreign.Text) float64) {
+	x := Measured{How: how, Total: total, Layers: [][]float64{}}
+	for i := range d.Takes.Methods {
+		times := []float64{}
+		for _, l := range d.Takes.Methods[i].Layers {
+			sum, seen := 0.0, map[string]bool{}
+			for _, c := range l.Statements {
+				var nodes []foreign.Text
+				for _, o := range c.From {
+					nodes = append(nodes, o.Node)
+				}
+				if key := c.Kernel.Name; !seen[key] { // calls of a layer have the same nodes
+					seen[key] = true
+					sum += of(key, nodes)
+				}
+			}
+			times = append(times, sum)
+		}
+		x.Layers = append(x.Layers, times)
+	}
+	d.Measured = append(d.Measured, x)
+}
+
 // memory describes the plan of a method.
 func (out *Method) memory(m *native.Method) {
 	if m.Plan == nil {

@@ -1,4 +1,4 @@
-// Package page makes a page of what etgen knows of a model: its graph before and after lowering, its
+// Package page makes a page of what etgen knows of a model: its graph before and after lowering,
 // weights, kernels, memory over time, flash and code, linked with each other by node. A page is
 // one file of HTML, which loads nothing, or the same data as JSON.
 //

@@ -195,7 +195,7 @@ function layout() {
   const g = graphOf(state.graph), canvas = graphView.canvas;
   const {boxes, edges, clusters} = boxesOf(g, graphView.path);
   const graph = new dagre.graphlib.Graph({compound: true, multigraph: false});
-  graph.setGraph({rankdir: 'TB', nodesep: 22, ranksep: 30, marginx: 20, marginy: 20,
+  graph.setGraph({rankdir: 'TB', nodesep: 22, ranksep: 30, marginx: 20, marginy: 26,
     ranker: boxes.length > 400 ? 'longest-path' : 'network-simplex'});
   graph.setDefaultEdgeLabel(() => ({}));
   const used = new Set(boxes.map(b => b.cluster).filter(c => c >= 0));
@@ -215,7 +215,7 @@ function layout() {
     const n = graph.node('c' + c);
     content.append(svg('rect', {class: 'cluster', x: n.x - n.width / 2, y: n.y - n.height / 2,
       width: n.width, height: n.height, rx: 10}), svg('text', {class: 'cluster-name',
-      x: n.x - n.width / 2 + 12, y: n.y - n.height / 2 + 16}, clusters[c].title));
+      x: n.x - n.width / 2 + 4, y: n.y - n.height / 2 - 6}, clusters[c].title));
   });
   for (const e of edges) {
     const points = graph.edge('b' + e.from, 'b' + e.to).points;

@@ -110,7 +110,8 @@ function drawPlan(holder, m, bank, at) {
       const box = {at: i, x: x(s.first) + w / 2, y: y(b.offset + b.bytes) + h / 2};
       const tell = `${b.name}  ${b.type}\n${number(b.bytes)} bytes at ${number(b.offset)}\n` +
         `from ${stepName(s.first, at)}\nto ${stepName(s.last, at)}`;
-      box.e = svg('rect', {class: 'buffer' + (atPeak.has(i) ? ' peak' : ''), 'data-at': i,
+      box.e = svg('rect', {class: 'buffer' + (atPeak.has(i) && s.first <= bank.peak_step &&
+        bank.peak_step <= s.last ? ' peak' : ''), 'data-at': i,
         x: x(s.first), y: y(b.offset + b.bytes), width: w, height: h, tabindex: -1, role: 'button',
         'aria-label': tell, style: `fill:var(--${colourOf(i)})`,
         onmousemove: e => showTip(e, tell), onmouseleave: e => showTip(e, ''),

@@ -102,10 +102,6 @@ tableView('kernels', 'Kernels', to => {
     'Bytes moved are those of the operands of all calls; a loop that the data ends counts once.',
     (data.measured || []).length ? ' Times are medians, of an instrumented copy.' : ''));
   return table(to, layerRows(), [layerName,
-    ['operators', x => x.operators.join(), x => x.operators.join(', ')],
-    ['kernel', x => x.kernel, x => x.kernel, {mono: true}],
-    ['result', x => x.type, x => x.type, {mono: true}],
-    ['calls', x => x.calls, x => x.calls, {number: true}],
     ['MACs', x => x.macs, x => x.macs ? count(x.macs) : '', {number: true, share: true}],
     ['bytes moved', moved, x => size(moved(x)), {number: true, share: true}],
     ...layers().some(x => x.instructions_estimate) ? [['instructions ≈',
@@ -117,6 +113,10 @@ tableView('kernels', 'Kernels', to => {
         ['MACs/ns', x => time(x) ? x.macs / time(x) : 0, x => time(x) && x.macs ?
           digits(x.macs / time(x) / 1000) : '', {number: true}]];
     }),
+    ['operators', x => x.operators.join(), x => x.operators.join(', ')],
+    ['kernel', x => x.kernel, x => x.kernel, {mono: true}],
+    ['result', x => x.type, x => x.type, {mono: true}],
+    ['calls', x => x.calls, x => x.calls, {number: true}],
     ['Python', x => x.line, x => x.line],
   ], {kind: 'layer'});
 });
@@ -247,7 +247,9 @@ addView('quantization', 'Quantization', {
 });
 
 function range(a, b, least, most) {
-  const at = x => 100 * (x - least) / ((most - least) || 1);
+  // Ranges differ by magnitudes: lengths are logarithms of either side.
+  const unit = Math.max(most, -least) / 1000 || 1, f = x => Math.asinh(x / unit);
+  const at = x => 100 * (f(x) - f(least)) / ((f(most) - f(least)) || 1);
   return el('span', {class: 'range'}, el('i', {style: `left:${at(a)}%;width:${at(b) - at(a)}%`}),
     el('b', {style: `left:${at(0)}%`}));
 }
