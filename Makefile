@@ -51,7 +51,7 @@ fuzz-long:
 generate:
 	$(GO) generate ./...
 
-# The hand-written lines outside tests, room by room.
+# The hand-written lines outside tests, folder by folder.
 lines:
 	@golden/toolchain/lines.sh
 

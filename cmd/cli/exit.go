@@ -32,8 +32,8 @@ const (
 
 const exitHelp = `Exit codes:
   0  all went well
-  1  golden check found a miss, run one in a bundle's test case, diff a difference, or
-     --check found files that are not what would be written
+  1  golden check found a miss, run one in a bundle's test case, diff a difference,
+     compare a node out of tolerance, or --check found files that are not what would be written
   2  the command line is wrong, or an input does not fit the model
   3  the model cannot be read or compiled, or its call fails
   4  anything else: a file cannot be written, a compiler is missing or does not work, …

@@ -34,7 +34,7 @@ quantized, what backends took. Views are linked: what is chosen in one is marked
 all. The page loads nothing, and needs no server.
 
 It takes the flags of the commands that compile. --json writes the same data as JSON,
-whose form docs/report.md describes.`,
+whose schema is codegen/report/page/schema.json.`,
 		Example: `  etgen report model.pt2 -o report.html
   etgen report model.pt2 --target=cortex-m4 --quantize=int8 --calibrate=x.npy -o report.html
   etgen report model.pt2 --measure -o report.html

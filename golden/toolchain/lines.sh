@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Counts the hand-written lines of the repository outside tests, room by room: Go, C and
+# Counts the hand-written lines of the repository outside tests, folder by folder: Go, C and
 # assembly, templates, scripts. What is generated, says so and is left out, and so are
 # the outputs that are checked in.
 set -euo pipefail

@@ -17,7 +17,7 @@ func targets() string {
 		"`kernels/tuned/machine.go`; [kernels/README.md](../kernels/README.md) says how to add one.\n\n" +
 		"- *vectors*: the width in bits of the vectors that kernels use. Those of a Cortex-M are\n" +
 		"  Helium's (MVE), by the functions of `<arm_mve.h>`. Start-up code has to turn on the FPU\n" +
-		"  (CPACR) and loops that count by themselves (CCR.LOB), which gcc and clang make.\n" +
+		"  (CPACR) and low-overhead loops (CCR.LOB), which gcc and clang make.\n" +
 		"  Vectors of a Cortex-M take denormal floats (below 2^-126) for zero, and make zero of them.\n" +
 		"- *registers*: how many registers hold floats or vectors.\n" +
 		"- *floats*, *FMA*: the hardware has float32 arithmetic and fused multiply-add. Some chips\n" +
