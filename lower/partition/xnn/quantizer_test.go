@@ -10,8 +10,9 @@ import (
 	quant "github.com/etgen/etgen/lower/quantize"
 )
 
-// What XNNPACK computes in floats stays so: a product, and what only it reads. A layer of the
-// Python program that XNNPACK has not stays float32, weights too.
+// What XNNPACK computes in floats stays so: a sigmoid, and what only it reads. A layer of the
+// Python program that XNNPACK has not stays float32, weights too, and so does one that it has in
+// floats alone.
 func TestQuantizer(t *testing.T) {
 	text := strings.ReplaceAll(`program "net.pt2"
 
@@ -25,7 +26,8 @@ method forward {
   %add: f32[1, 8] = aten.add.Tensor(self=%linear, other=%linear_1)
   %mul: f32[1, 8] = aten.mul.Tensor(self=%linear, other=%add)
   %relu: f32[1, 8] = aten.relu.default(self=%mul)
-  %view: f32[1, 1, 8] = aten.view.default(self=%relu, size=[1, 1, 8])
+  %sigmoid: f32[1, 8] = aten.sigmoid.default(self=%relu)
+  %view: f32[1, 1, 8] = aten.view.default(self=%sigmoid, size=[1, 1, 8])
   %bmm: f32[1, 1, 8] = aten.bmm.default(self=%view, mat2=%b)
   return (%bmm)
 }
@@ -39,9 +41,9 @@ method forward {
 		want map[string]bool // whether it is quantized
 	}{
 		{func(own *quant.Default) quant.Quantizer { return own },
-			map[string]bool{"x": true, "add": true, "relu": true, "w": true, "b": true}},
+			map[string]bool{"x": true, "add": true, "relu": true, "sigmoid": true, "w": true, "b": true}},
 		{partition.QuantizerOf([]*partition.Use{{Backend: Backend{}}}),
-			map[string]bool{"x": true, "add": true, "relu": false, "w": true, "b": false}},
+			map[string]bool{"x": true, "add": true, "relu": true, "sigmoid": false, "w": true, "b": false}},
 	} {
 		m := quant.ModelOf(ops.Standard(), p, p.Methods[0])
 		a := c.make(&quant.Default{Scheme: quant.Schemes[0]}).Annotate(m)
