@@ -104,8 +104,7 @@ func (s script) run(t *testing.T, folder, dir string) {
 	text, all := "", true
 	for _, line := range s.lines {
 		switch {
-		case notRun[line] != "" || elsewhere(line) || placeholder.MatchString(line),
-			strings.HasPrefix(line, "chromium ") && !tier.Of(false, false, true):
+		case notRun[line] != "" || elsewhere(line) || placeholder.MatchString(line):
 			all = false
 		case strings.HasPrefix(line, "//go:generate "):
 			generateIn(t, prepare(t, folder, ""), line)
