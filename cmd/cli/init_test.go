@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -97,8 +98,8 @@ function(zephyr_library_include_directories)
 endfunction()
 function(zephyr_include_directories)
 endfunction()
-set(CONFIG_KWS y)
-set(CONFIG_KWS_TARGET cortex-m4)
+set(CONFIG_ETGEN_KWS y)
+set(CONFIG_ETGEN_KWS_TARGET cortex-m4)
 add_subdirectory(../zephyr build_kws)
 `)
 	runExample(t, dir,
@@ -121,8 +122,8 @@ add_subdirectory(../zephyr build_kws)
 	put(t, dir, "read.py", `import kconfiglib
 k = kconfiglib.Kconfig("Kconfig")
 assert not k.warnings, k.warnings
-k.syms["KWS"].set_value("y")
-assert k.syms["KWS_TARGET"].str_value == "cortex-m4"
+k.syms["ETGEN_KWS"].set_value("y")
+assert k.syms["ETGEN_KWS_TARGET"].str_value == "cortex-m4"
 `)
 	if exec.Command("/usr/bin/python3", "-c", "import kconfiglib").Run() == nil {
 		runExample(t, dir, "/usr/bin/python3 read.py")
@@ -260,7 +261,7 @@ func isPack(t *testing.T, dir string) {
 	}
 	for _, f := range c.Files {
 		if _, err := os.Stat(filepath.Join(dir, f.Name)); err != nil ||
-			!strings.Contains("include header sourceC", f.Category) {
+			!slices.Contains([]string{"include", "header", "sourceC"}, f.Category) {
 			t.Errorf("%+v: %v", f, err)
 		}
 	}

@@ -114,7 +114,7 @@ func TestReleaseConfiguration(t *testing.T) {
 	for _, f := range c.Nfpms[0].Contents {
 		name := strings.TrimPrefix(f.Src, "bin/release/")
 		if !bytes.Contains(text, []byte("> bin/release/etgen.$s")) ||
-			name != "man1/*.1" && !strings.Contains("etgen.bash etgen.zsh etgen.fish", name) {
+			name != "man1/*.1" && !slices.Contains([]string{"etgen.bash", "etgen.zsh", "etgen.fish"}, name) {
 			t.Errorf("%+v: nothing makes it", f)
 		}
 	}

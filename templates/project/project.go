@@ -38,7 +38,7 @@ var Kinds = []*Kind{
 	{Name: "zephyr", About: "a Zephyr module, with Kconfig",
 		Files: []File{{"etgen.cmake", "etgen.cmake"}, {"zephyr/module.yml", "zephyr_module.yml"},
 			{"zephyr/Kconfig", "zephyr_Kconfig"}, {"zephyr/CMakeLists.txt", "zephyr_CMakeLists.txt"}},
-		Next: []string{"west build -- -DZEPHYR_EXTRA_MODULES=$PWD -DCONFIG_{{.Upper}}=y"}},
+		Next: []string{"west build -- -DZEPHYR_EXTRA_MODULES=$PWD -DCONFIG_ETGEN_{{.Upper}}=y"}},
 	{Name: "arduino", About: "an Arduino library",
 		Files: []File{{"library.properties", "library.properties"},
 			{"examples/{{.Name}}/{{.Name}}.ino", "sketch.ino"}},
