@@ -57,7 +57,7 @@ func newBrowser(t *testing.T) *browser {
 }
 
 // open shows a page of the data.
-func (b *browser) open(d *page.Data) {
+func (b *browser) open(d *page.Data, hash ...string) {
 	b.Helper()
 	var text bytes.Buffer
 	if err := d.HTML(&text); err != nil {
@@ -67,7 +67,7 @@ func (b *browser) open(d *page.Data) {
 	if err := os.WriteFile(file, text.Bytes(), 0o666); err != nil {
 		b.Fatal(err)
 	}
-	b.run(chromedp.Navigate("file://" + file))
+	b.run(chromedp.Navigate("file://" + file + strings.Join(hash, "")))
 }
 
 func (b *browser) run(actions ...chromedp.Action) {
@@ -161,6 +161,34 @@ func TestBrowser(t *testing.T) {
 	}
 	hostile(b)
 	large(b)
+	rare(b)
+}
+
+// rare is what few models have: no operators, several methods, values of no node.
+func rare(b *browser) {
+	b.open(of(b.T, "cases/input_as_output/model.pt2", compile.Options{}))
+	b.want("[...shownViews()].every(v => { open(v); return $('view').innerText.length > 20; })", true)
+	d := of(b.T, "delegated/two_methods/model.pte", compile.Options{})
+	text := foreign.Of("nowhere")
+	d.Quantization = &page.Quantization{
+		Errors: []page.Error{{Method: 1, Layer: text, Op: text, Own: 999, Total: 20}},
+		Values: []page.Quantized{{Method: 1, Value: text, Scales: 2, ZeroPoint: -3, LastZero: 4},
+			{Method: 1, Value: d.Methods[1].Before.Nodes[0].Name}}}
+	d.Methods[1].Memory.Banks[0].Bytes = 2
+	b.open(d, "#constructor/1")
+	b.want("[state.view, state.method, $('method').value]", []any{"overview", 1, "1"})
+	b.run(chromedp.Evaluate("open('quantization')", nil))
+	b.want("[$('view').innerText.includes('exact'), $('view').innerText.includes('-3 … 4')]",
+		[]bool{true, true})
+	b.want("[...document.querySelectorAll('tr[data-kind=none]')].map(e => e.click()).length", 2)
+	b.want("state.chosen", nil)
+	b.run(chromedp.Evaluate("document.querySelector('tr[data-kind=before]').click()", nil))
+	b.want("document.querySelectorAll('tr.chosen').length", 1)
+	b.run(chromedp.Evaluate("open('memory')", nil))
+	b.want("[...document.querySelectorAll('.grid + text')].map(e => e.textContent)",
+		[]string{"0 B", "1 B", "2 B"})
+	b.run(chromedp.Evaluate("open('operators')", nil))
+	b.want("$('view').innerText.includes('MACs')", false)
 }
 
 // hostile names stay text in every view.

@@ -35,10 +35,8 @@ func New(p *ir.Program, opt compile.Options) (_ *Data, err error) {
 	for i, m := range p.Methods {
 		after := graphOf(p, m, w)
 		from := before[i].finder()
-		named := map[foreign.Text]int{}
 		for k := range after.out.Nodes {
 			n := &after.out.Nodes[k]
-			named[n.Name] = k
 			n.From = from.find(n.Name, place{n.Module, n.Line})
 			if i < len(takes.Of.MACs) {
 				n.MACs = takes.Of.MACs[i][n.Name]
@@ -46,7 +44,7 @@ func New(p *ir.Program, opt compile.Options) (_ *Data, err error) {
 		}
 		out := Method{Name: foreign.Of(m.Name), Before: before[i].out, After: after.out, Calls: []Call{}}
 		out.memory(np.Methods[i])
-		out.calls(np.Methods[i], takes.Methods[i].Layers, named, kernels, lines)
+		out.calls(np.Methods[i], takes.Methods[i].Layers, after.finder(), kernels, lines)
 		d.Methods = append(d.Methods, out)
 	}
 	d.Weights = w.list
@@ -55,8 +53,8 @@ func New(p *ir.Program, opt compile.Options) (_ *Data, err error) {
 	return d, nil
 }
 
-// Time notes what calls were measured to take: in all, and by the kernel and the nodes of a call, in
-// microseconds.
+// Time notes what calls were measured to take: in all, and by the kernel and the nodes of a call,
+// each once, in microseconds.
 func (d *Data) Time(how string, total float64, of func(kernel string, nodes []foreign.Text) float64) {
 	x := Measured{How: how, Total: total, Layers: [][]float64{}}
 	for i := range d.Takes.Methods {
@@ -66,7 +64,9 @@ func (d *Data) Time(how string, total float64, of func(kernel string, nodes []fo
 			for _, c := range l.Statements {
 				var nodes []foreign.Text
 				for _, o := range c.From {
-					nodes = append(nodes, o.Node)
+					if !o.Node.IsEmpty() && !slices.Contains(nodes, o.Node) {
+						nodes = append(nodes, o.Node)
+					}
 				}
 				if key := c.Kernel.Name; !seen[key] { // calls of a layer have the same nodes
 					seen[key] = true
@@ -113,7 +113,7 @@ func (out *Method) memory(m *native.Method) {
 func typeOf(b *native.Buffer) string { return b.DType.Short() + codegen.ShapeText(b.Sizes, nil) }
 
 // calls lists the calls of kernels.
-func (out *Method) calls(m *native.Method, layers []report.Layer, named map[foreign.Text]int,
+func (out *Method) calls(m *native.Method, layers []report.Layer, nodes *finder,
 	kernels map[string]int, lines map[*native.Call]*Lines) {
 	layer := map[*native.Call]int{}
 	for i := range layers {
@@ -125,7 +125,7 @@ func (out *Method) calls(m *native.Method, layers []report.Layer, named map[fore
 		x := Call{Times: int64(min(times, 1<<53)), Layer: layer[c], Kernel: kernels[c.Kernel.Name], Nodes: []int{}, Step: m.Steps[c],
 			Lines: lines[c], Arena: []int{}}
 		for _, o := range c.From {
-			if n, ok := named[o.Node]; ok {
+			if n, ok := nodes.node(o.Node, placeOf(o.Loc)); ok {
 				x.Nodes = append(x.Nodes, n)
 			}
 		}

@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -30,12 +31,12 @@ func codeOf(np *native.Program, pkg *codegen.Package, opt compile.Options) (_ Co
 		return text
 	}
 	text := textOf(pkg)
-	kernels := map[string]int{}
+	kernels, functions := map[string]int{}, functionsIn(text)
 	for _, k := range np.Kernels {
 		x := Kernel{Name: pkg.Name + "_" + k.Name, Doc: k.Doc, Tuned: k.Tuned != nil}
-		if x.Lines = functionAt(text, x.Name); x.Lines == nil {
+		if x.Lines = functions(x.Name); x.Lines == nil {
 			x.Name = camel(k.Name)
-			x.Lines = functionAt(text, x.Name)
+			x.Lines = functions(x.Name)
 		}
 		kernels[k.Name] = len(code.Kernels)
 		code.Kernels = append(code.Kernels, x)
@@ -100,13 +101,26 @@ func eventsIn(text, profiled []string) map[int]int {
 	return marks
 }
 
-// functionAt returns the lines of a function's definition, with the comment before it; nil if it
-// is not there.
-func functionAt(text []string, name string) *Lines {
+var called = regexp.MustCompile(` (\w+)\(`)
+
+// functionsIn finds by name the lines of a function's definition, with the comment before it; nil
+// if it is not there.
+func functionsIn(text []string) func(name string) *Lines {
+	at := map[string]int{}
 	for i, line := range text {
-		if !strings.Contains(line, " "+name+"(") || strings.HasPrefix(line, " ") ||
-			strings.HasPrefix(line, "\t") || strings.HasSuffix(line, ";") {
+		if strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t") || strings.HasSuffix(line, ";") {
 			continue
+		}
+		for _, m := range called.FindAllStringSubmatch(line, -1) {
+			if _, known := at[m[1]]; !known {
+				at[m[1]] = i
+			}
+		}
+	}
+	return func(name string) *Lines {
+		i, ok := at[name]
+		if !ok {
+			return nil
 		}
 		first, last := i, i
 		for last < len(text)-1 && text[last] != "}" {
@@ -117,5 +131,4 @@ func functionAt(text []string, name string) *Lines {
 		}
 		return &Lines{first + 1, last + 1}
 	}
-	return nil
 }

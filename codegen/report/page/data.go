@@ -2,8 +2,8 @@
 // weights, kernels, memory over time, flash and code, linked with each other by node. A page is
 // one file of HTML, which loads nothing, or the same data as JSON.
 //
-// New is the door. The layout of graphs is dagre's, in the browser; the rest of the page is
-// page.js, which shows the data and computes nothing that is in it.
+// New is the door. The layout of graphs is dagre's, in the browser; the rest of the page are
+// the scripts of folder web, which show the data and compute nothing that is in it.
 package page
 
 import (
@@ -66,7 +66,7 @@ type Node struct {
 	Reads  []int        `json:"reads"`
 	Makes  []int        `json:"makes"`
 	Args   foreign.Text `json:"args"` // in the text form
-	// From are the nodes of Before that a node of After came from.
+	// From are the nodes of Before that a node of After came from; none if its place has many.
 	From     []int `json:"from,omitempty"`
 	Delegate *int  `json:"delegate,omitempty"` // which it calls
 	MACs     int64 `json:"macs,omitempty"`
@@ -189,11 +189,12 @@ type Quantized struct {
 	// Least and Most are the ends of the range that the integers cover, or that was observed.
 	Least float64 `json:"min"`
 	Most  float64 `json:"max"`
-	// Scale is that of all, or the smallest of Scales.
+	// Scale is that of all, or the smallest of Scales; so is ZeroPoint.
 	Scale     float64      `json:"scale"`
 	Scales    int          `json:"scales"`
 	Largest   float64      `json:"largest_scale"`
 	ZeroPoint int64        `json:"zero_point"`
+	LastZero  int64        `json:"largest_zero_point"`
 	How       foreign.Text `json:"how,omitempty"` // dynamic, or in groups
 }
 

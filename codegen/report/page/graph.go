@@ -7,6 +7,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/lower/native"
 )
 
 // grapher makes the graph of a method.
@@ -86,7 +87,7 @@ func (g *grapher) region(r *ir.Graph, node int, name string) {
 
 func (g *grapher) node(n *ir.Node, region int) {
 	at := len(g.out.Nodes)
-	here := placeOf(n.Loc)
+	here := placeOf(native.LocationOf(n.Loc))
 	x := Node{Name: foreign.Of(n.Name), Op: foreign.Of(n.Op), Region: region, Reads: []int{}, Makes: []int{},
 		Module: here.module, Line: here.line}
 	var args []string
@@ -131,35 +132,62 @@ type place struct{ module, line foreign.Text }
 // finder finds nodes again in another form of a graph.
 type finder struct {
 	at    map[place][]int
-	named map[foreign.Text]int
+	named map[named]int
+}
+
+// named is a name at a place, or at any. Nodes of sibling regions may share a name: it is of none.
+type named struct {
+	name foreign.Text
+	at   place
 }
 
 func (g *grapher) finder() *finder {
-	f := &finder{map[place][]int{}, map[foreign.Text]int{}}
+	f := &finder{map[place][]int{}, map[named]int{}}
+	note := func(name named, i int) {
+		if _, twice := f.named[name]; twice {
+			i = -1
+		}
+		f.named[name] = i
+	}
 	for i := range g.out.Nodes {
 		n := &g.out.Nodes[i]
-		f.at[place{n.Module, n.Line}] = append(f.at[place{n.Module, n.Line}], i)
-		f.named[n.Name] = i
+		at := place{n.Module, n.Line}
+		f.at[at] = append(f.at[at], i)
+		note(named{n.Name, place{}}, i)
+		if at != (place{}) {
+			note(named{n.Name, at}, i)
+		}
 	}
 	return f
 }
 
+// node returns the node of a name: at a place, or else the only one.
+func (f *finder) node(name foreign.Text, at place) (i int, ok bool) {
+	if i, ok = f.named[named{name, at}]; !ok {
+		i, ok = f.named[named{name, place{}}]
+	}
+	return i, ok && i >= 0
+}
+
+// mostFrom is how many nodes of a place one made by lowering may come from. Of more nothing is
+// said: a place may be all of a model.
+const mostFrom = 8
+
 // find returns the nodes that one came from: those of the same place in the model, of which one of
 // the same name stands for all. What has no place is known by its name.
 func (f *finder) find(name foreign.Text, at place) []int {
-	same, ok := f.named[name]
-	if at != (place{}) && (!ok || !slices.Contains(f.at[at], same)) {
-		return f.at[at]
-	}
-	if ok {
+	if same, ok := f.named[named{name, at}]; ok && same >= 0 {
 		return []int{same}
 	}
-	return nil
+	if at == (place{}) || len(f.at[at]) > mostFrom {
+		return nil
+	}
+	return f.at[at]
 }
 
 // placeOf is the place of a node.
-func placeOf(l ir.Location) place {
-	module := foreign.Of(l.Module)
-	l.Module = ""
+func placeOf(l native.Location) place {
+	module := l.Module
+	l.Module = foreign.Text{}
 	return place{module, foreign.Of(l.String())}
 }

@@ -2,11 +2,14 @@ package page
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/lower/native"
 	"github.com/etgen/etgen/lower/partition"
 	"github.com/etgen/etgen/lower/quantize"
 )
@@ -57,7 +60,7 @@ func (q *Quantization) recipe(method int, m *quantize.MethodRecipe) {
 		if a.Dynamic == "" {
 			x.scales(a.DType, a.ZeroPoint, a.Scale)
 			if a.Range != nil {
-				x.Least, x.Most = float64(a.Range[0]), float64(a.Range[1])
+				x.Least, x.Most = finite(float64(a.Range[0])), finite(float64(a.Range[1]))
 			}
 		}
 		q.Values = append(q.Values, x)
@@ -72,22 +75,30 @@ func (q *Quantization) recipe(method int, m *quantize.MethodRecipe) {
 	}
 }
 
-// scales notes scales, and the range that the integers cover.
+// scales notes scales of one zero point, and the range that the integers cover.
 func (x *Quantized) scales(dtype string, zero int64, scales ...quantize.Float32) {
-	x.Scales, x.ZeroPoint = len(scales), zero
+	list := make([]float64, len(scales))
 	for i, s := range scales {
-		if i == 0 || float64(s) < x.Scale {
-			x.Scale = float64(s)
-		}
-		x.Largest = max(x.Largest, float64(s))
+		list[i] = float64(s)
 	}
-	x.cover(ends(dtype))
+	least, most := ends(dtype)
+	x.cover(least, most, list, []float64{float64(zero)})
 }
 
-// cover sets the range that integers from least to most cover.
-func (x *Quantized) cover(least, most float64) {
-	x.Least = (least - float64(x.ZeroPoint)) * x.Largest
-	x.Most = (most - float64(x.ZeroPoint)) * x.Largest
+// cover notes scales with the zero point of each, or of all, and the range that integers from least
+// to most cover.
+func (x *Quantized) cover(least, most float64, scales, zeros []float64) {
+	if len(scales) == 0 || len(zeros) == 0 {
+		return
+	}
+	x.Scales, x.Least, x.Most = len(scales), math.MaxFloat64, -math.MaxFloat64
+	x.Scale, x.Largest = finite(slices.Min(scales)), finite(slices.Max(scales))
+	x.ZeroPoint, x.LastZero = int64(slices.Min(zeros)), int64(slices.Max(zeros))
+	for i, s := range scales {
+		zero := zeros[min(i, len(zeros)-1)]
+		x.Least = min(x.Least, finite((least-zero)*s))
+		x.Most = max(x.Most, finite((most-zero)*s))
+	}
 }
 
 // quantizes returns what n says if it makes integers of floats, else nil. A scale that is computed
@@ -104,18 +115,25 @@ func (g *grapher) quantizes(n *ir.Node) *Quantized {
 	if d, ok := n.Arg("dtype").(ir.DTypeArg); ok {
 		x.DType = foreign.Of(ir.DType(d).String())
 	}
-	zero, _ := n.Arg("zero_point").(ir.Int)
-	x.ZeroPoint = int64(zero)
-	if scale, ok := n.Arg("scale").(ir.Float); ok {
-		x.Scales, x.Scale, x.Largest = 1, float64(scale), float64(scale)
-	}
-	if scales, ok := n.Arg("scales").(ir.Ref); ok && scales.Value.Const != nil {
-		w := &g.weights.list[g.weights.of(scales.Value.Const)]
-		x.Scales, x.Scale, x.Largest = int(w.Count), w.Least, w.Most
+	numbers := func(names ...string) (list []float64) {
+		for _, name := range names {
+			switch a := n.Arg(name).(type) {
+			case ir.Float:
+				list = append(list, float64(a))
+			case ir.Int:
+				list = append(list, float64(a))
+			case ir.Ref:
+				if c := a.Value.Const; c != nil {
+					elements(c.Type.DType, must.Get(ir.Tensor(c)), func(x float64) { list = append(list, x) })
+				}
+			}
+		}
+		return list
 	}
 	least, _ := n.Arg("quant_min").(ir.Int)
 	most, _ := n.Arg("quant_max").(ir.Int)
-	x.cover(float64(least), float64(most))
+	x.cover(float64(least), float64(most), numbers("scale", "scales"),
+		numbers("zero_point", "zero_points"))
 	if x.Scales == 0 {
 		x.How = foreign.Of("dynamic")
 	}
@@ -134,7 +152,8 @@ func (d *Data) Errors(r *quantize.Result) {
 		}
 		for _, l := range report.Layers {
 			d.Quantization.Errors = append(d.Quantization.Errors, Error{i, foreign.Of(l.Layer),
-				foreign.Of(l.Op), foreign.Of(l.At), l.Float, float64(l.Own), float64(l.Total)})
+				foreign.Of(l.Op), foreign.Of(l.At), l.Float, finite(float64(l.Own)),
+				finite(float64(l.Total))})
 		}
 	}
 	slices.SortStableFunc(d.Quantization.Errors, func(a, b Error) int {
@@ -171,9 +190,13 @@ func (d *Data) delegates(p *ir.Program, r *partition.Report, before []*grapher) 
 			if n.Method != m.Name {
 				continue
 			}
-			from := f.find(foreign.Of(n.Node), placeOf(n.Loc))
+			from := f.find(foreign.Of(n.Node), placeOf(native.LocationOf(n.Loc)))
 			if k, ok := at[n.Delegate]; ok {
-				d.Delegates[k].Nodes[i] = append(d.Delegates[k].Nodes[i], from...)
+				for _, b := range from { // several nodes come from one
+					if took := &d.Delegates[k].Nodes[i]; !slices.Contains(*took, b) {
+						*took = append(*took, b)
+					}
+				}
 			} else if n.Tensor && len(from) > 0 {
 				d.Rest = append(d.Rest, Rest{i, from[0], foreign.Of(n.Why())})
 			}

@@ -40,7 +40,7 @@ func (w *weights) of(c *ir.Constant) int {
 
 // count fills in what elements say.
 func (w *Weight) count(d ir.DType, data []byte) {
-	least, most, sum, squares, n := math.Inf(1), math.Inf(-1), 0.0, 0.0, 0.0
+	least, most, n := math.Inf(1), math.Inf(-1), 0.0
 	elements(d, data, func(x float64) {
 		w.Count++
 		if math.IsNaN(x) || math.IsInf(x, 0) {
@@ -52,24 +52,42 @@ func (w *Weight) count(d ir.DType, data []byte) {
 		}
 		least, most = min(least, x), max(most, x)
 		n++
-		step := x - sum
-		sum += step / n // the mean, by Welford
-		squares += step * (x - sum)
 	})
 	if n == 0 {
 		return
 	}
-	w.Least, w.Most, w.Mean, w.Sigma = least, most, sum, math.Sqrt(squares/n)
-	width := most - least
-	if width <= 0 || math.IsInf(width, 0) {
+	w.Least, w.Most, w.Mean = least, most, least
+	if least == most {
 		return
 	}
+	// Float64s whose squares or differences are none are counted in units.
+	unit := 1.0
+	if largest := max(most, -least); largest > 1e150 {
+		unit = largest
+	}
+	width := most/unit - least/unit
 	w.Bins = make([]int64, bins)
+	sum, squares, n := 0.0, 0.0, 0.0
 	elements(d, data, func(x float64) {
-		if x >= least && x <= most {
-			w.Bins[min(bins-1, int((x-least)/width*bins))]++
+		if !(x >= least && x <= most) {
+			return
 		}
+		part := (x/unit - least/unit) / width
+		w.Bins[min(bins-1, int(part*bins))]++
+		n++
+		step := x/unit - sum
+		sum += step / n // the mean, by Welford
+		squares += step * (x/unit - sum)
 	})
+	w.Mean, w.Sigma = finite(sum*unit), finite(math.Sqrt(squares/n)*unit)
+}
+
+// finite is x as JSON can have it: the nearest number that is finite, 0 of none.
+func finite(x float64) float64 {
+	if math.IsNaN(x) {
+		return 0
+	}
+	return max(-math.MaxFloat64, min(math.MaxFloat64, x))
 }
 
 // elements calls f with each element of data; complex numbers are two.

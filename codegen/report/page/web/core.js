@@ -37,6 +37,7 @@ function count(n) {
 }
 const micro = t => t >= 1000 ? +(t / 1000).toPrecision(3) + ' ms' : +t.toPrecision(3) + ' µs';
 const sum = list => list.reduce((a, b) => a + b, 0);
+const greatest = (list, least = 0) => list.reduce((a, b) => Math.max(a, b), least);
 const base = op => op.replace(/^.*?[.:]+/, '').replace(/\..*$/, '').replace(/^(.*)::/, '') || op;
 
 // kinds are families of operators; they have colours of their names in page.css.
@@ -50,7 +51,7 @@ const kinds = [
   ['reduce', /norm|pool|mean|sum|amax|amin|argmax|argmin|max$|min$|var|cum/, 'pool, norm, reduce'],
   ['move', /view|reshape|permute|transpose|^t$|cat$|slice|select|expand|flatten|squeeze|split|copy|pad|clone|index|gather|scatter|embedding|stack|repeat|roll|flip|contiguous|detach|alias|getitem|dropout/,
     'move data'],
-  ['other', /./, 'other'],
+  ['other', /^/, 'other'],
 ];
 const kindOf = op => kinds.find(k => k[1].test(base(op)))[0];
 const chip = op => el('span', {class: 'chip', style: `background:var(--${kindOf(op)})`});
@@ -282,7 +283,7 @@ function kernelFacts(at) {
 
 // histogram draws the bins of a weight.
 function histogram(w) {
-  const most = Math.max(1, ...w.bins);
+  const most = greatest(w.bins, 1);
   let d = '';
   w.bins.forEach((n, i) => {
     const h = n ? Math.max(1, 40 * n / most) : 0;
@@ -306,10 +307,12 @@ function showTip(e, text) {
 }
 
 // table draws rows with columns [title, value(row), text(row), options]; a value is what is sorted
-// by. Options: number; share, of the sum; wide, for elements.
+// by. Rows are of a kind, or each has its own, 'none' if it cannot be chosen. Options: number;
+// share, of the sum; wide, for elements.
 function table(to, rows, columns, {kind, sort = -1, down = true, first = 300}) {
   const body = el('tbody'), head = el('tr');
-  const sums = columns.map(([, value, , o]) => o && o.share ? Math.max(...rows.map(value), 0) : 0);
+  const take = row => row.kind !== 'none' && choose(row.kind || kind, row.at);
+  const sums = columns.map(([, value, , o]) => o && o.share ? greatest(rows.map(value)) : 0);
   let shown = first;
   const more = el('button', {class: 'more', onclick: () => { shown += 1000; fill(); }});
   const fill = () => {
@@ -322,9 +325,9 @@ function table(to, rows, columns, {kind, sort = -1, down = true, first = 300}) {
       });
     }
     body.replaceChildren(...all.slice(0, shown).map(row => el('tr', {'data-at': row.at,
-      tabindex: 0, onclick: () => choose(row.kind || kind, row.at),
+      'data-kind': row.kind || kind, tabindex: 0, onclick: () => take(row),
       onkeydown: e => {
-        if (e.key === 'Enter') choose(row.kind || kind, row.at);
+        if (e.key === 'Enter') take(row);
         const next = {ArrowDown: 'nextSibling', ArrowUp: 'previousSibling'}[e.key];
         if (next && e.currentTarget[next]) { e.currentTarget[next].focus(); e.preventDefault(); }
       }}, columns.map(([, value, text, o = {}], i) => {
@@ -353,8 +356,8 @@ function table(to, rows, columns, {kind, sort = -1, down = true, first = 300}) {
     }}, title))));
   const markRows = r => {
     for (const tr of body.children) {
-      const row = kind || 'layer';
-      tr.classList.toggle('chosen', r[row] && r[row].has(+tr.dataset.at));
+      const set = r[tr.dataset.kind];
+      tr.classList.toggle('chosen', !!set && set.has(+tr.dataset.at));
     }
   };
   to.append(el('table', {}, el('thead', {}, head), body), more);

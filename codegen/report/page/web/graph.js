@@ -29,7 +29,7 @@ function itemsOf(g, cluster) {
   const wants = graphView.fold === null ? nodes.length > mostFlat : graphView.fold;
   const part = (i, d) => (g.nodes[i].module || '').split('.').slice(0, d + 1).join('.');
   let items = nodes.map(i => ({node: i, nodes: [i]}));
-  const deepest = Math.max(0, ...nodes.map(i => (g.nodes[i].module || '').split('.').length));
+  const deepest = greatest(nodes.map(i => (g.nodes[i].module || '').split('.').length));
   for (let d = depth; wants && d < deepest; d++) {
     const runs = [];
     for (const i of nodes) {

@@ -135,10 +135,11 @@ function start() {
   addEventListener('afterprint', () => theme(start.dark));
   const [view, m, kind, at] = location.hash.slice(1).split('/');
   if (data.methods[+m]) state.method = +m;
+  $('method').value = state.method;
   drawTabs();
-  if (kind in related() && nameAt(kind, +at)) state.chosen = {kind, at: +at};
+  if (Object.hasOwn(related(), kind) && nameAt(kind, +at)) state.chosen = {kind, at: +at};
   if (kind === 'after') state.graph = 'after';
-  open(views[view] && views[view].has() ? view : 'overview', false);
+  open(Object.hasOwn(views, view) && views[view].has() ? view : 'overview', false);
 }
 
 // nameAt reports whether there is such a thing.

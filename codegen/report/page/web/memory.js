@@ -83,10 +83,9 @@ function drawPlan(holder, m, bank, at) {
   const y = b => top + high - high * b / Math.max(1, bank.bytes);
   const plan = svg('svg', {class: 'plan', width: left + wide + 10, height: top + high + foot,
     role: 'application', tabindex: 0, 'aria-label': 'Memory plan: arrows go from buffer to buffer'});
-  for (let i = 0; i <= 4; i++) {
-    const b = bank.bytes * i / 4;
+  for (const b of new Set([0, 1, 2, 3, 4].map(i => Math.round(bank.bytes * i / 4)))) {
     plan.append(svg('path', {class: 'grid', d: `M${left} ${y(b)}H${left + wide}`}),
-      svg('text', {x: left - 6, y: y(b) + 4, 'text-anchor': 'end'}, size(Math.round(b))));
+      svg('text', {x: left - 6, y: y(b) + 4, 'text-anchor': 'end'}, size(b)));
   }
   const every = Math.max(1, Math.ceil(m.steps * 46 / wide));
   for (let s = 0; s < m.steps; s += every) {
@@ -97,7 +96,7 @@ function drawPlan(holder, m, bank, at) {
   m.buffers.forEach(b => b.bank === inBank && b.live.forEach(s => {
     for (let i = s.first; i <= s.last; i++) alive[i] += b.bytes;
   }));
-  const most = Math.max(1, ...alive), low = top - 12;
+  const most = greatest(alive, 1), low = top - 12;
   plan.append(svg('path', {class: 'live', d: `M${left} ${low}` + alive.map((b, s) =>
     `V${(low - 40 * b / most).toFixed(1)}H${x(s + 1).toFixed(1)}`).join('') + `V${low}z`}),
   svg('text', {x: left - 6, y: low - 30, 'text-anchor': 'end'}, 'alive'),
@@ -166,7 +165,8 @@ function peak(m, at) {
   };
   return el('div', {}, el('p', {}, 'At ', c === undefined ? `step ${bank.peak_step}` :
     link('layer', method().calls[c].layer, 'kernels'), ` (step ${bank.peak_step} of ${m.steps}) `,
-  `${live.length} buffers hold ${size(sum(live.map(i => m.buffers[i].bytes)))}`,
+  live.length === 1 ? '1 buffer holds ' : `${live.length} buffers hold `,
+  size(sum(live.map(i => m.buffers[i].bytes))),
   sum(live.map(i => m.buffers[i].bytes)) > bank.bytes ? ', some of them in one another’s place:' :
     bank.bytes > bank.lower_bound ? ` of ${size(bank.bytes)}; the rest are gaps:` : ':'),
   el('ul', {class: 'peaks'}, live.slice(0, 14).map(i => el('li', {}, link('buffer', i, 'memory'),

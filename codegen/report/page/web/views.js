@@ -84,7 +84,8 @@ tableView('operators', 'Operators', to => {
     ['operator', n => n.op, n => [chip(n.op), base(n.op)]],
     ['node', n => n.name, n => n.name], ['result', n => typesOf(g, n), n => typesOf(g, n), {mono: true}],
     ['module', n => n.module, n => n.module], ['Python', n => n.line, n => n.line],
-    ['MACs', n => n.macs || 0, n => n.macs ? count(n.macs) : '', {number: true}],
+    ...g.nodes.some(n => n.macs) ? [['MACs', n => n.macs || 0, n => n.macs ? count(n.macs) : '',
+      {number: true}]] : [],
     ['weights', bytes, n => bytes(n) ? size(bytes(n)) : '', {number: true}],
     ['values', n => weightsIn(n).length, n => weightsIn(n).length ?
       histogram(data.weights[weightsIn(n)[0]]) : ''],
@@ -205,7 +206,8 @@ function nodeNamed(name) {
 addView('quantization', 'Quantization', {
   has: () => !!data.quantization,
   draw(to) {
-    const q = data.quantization;
+    const q = data.quantization, noise = x => x >= 999 ? 'exact' : digits(x);
+    this.tables = [];
     const go = name => {
       const found = nodeNamed(name);
       return found ? {kind: found[0], at: found[1]} : {kind: 'none', at: -1};
@@ -216,34 +218,36 @@ addView('quantization', 'Quantization', {
     if (errors.length) {
       to.append(el('h2', {}, 'Error by layer'), el('p', {class: 'faint'},
         'Signal over noise in decibels, the more the better: of the layer alone, and of all that ',
-        'has come together behind it. 999 is no noise at all.'));
-      table(to, errors.map(e => ({...e, ...go(e.layer)})), [
+        'has come together behind it. Exact is without noise.'));
+      this.tables.push(table(to, errors.map(e => ({...e, ...go(e.layer)})), [
         ['layer', e => e.layer, e => [chip(e.op), e.layer]],
         ['operator', e => e.op, e => base(e.op)], ['Python', e => e.line, e => e.line],
-        ['own dB', e => e.own_sqnr_db, e => e.float ? 'float32' : digits(e.own_sqnr_db),
+        ['own dB', e => e.own_sqnr_db, e => e.float ? 'float32' : noise(e.own_sqnr_db),
           {number: true}],
         ['', e => -e.own_sqnr_db, e => decibels(e.own_sqnr_db)],
-        ['in all dB', e => e.total_sqnr_db, e => digits(e.total_sqnr_db), {number: true}],
+        ['in all dB', e => e.total_sqnr_db, e => noise(e.total_sqnr_db), {number: true}],
         ['', e => -e.total_sqnr_db, e => decibels(e.total_sqnr_db)],
-      ], {});
+      ], {}));
     }
     const values = q.values.filter(v => v.method === state.method);
-    const least = Math.min(0, ...values.map(v => v.min)), most = Math.max(0, ...values.map(v => v.max));
+    const least = -greatest(values.map(v => -v.min)), most = greatest(values.map(v => v.max));
     for (const [title, part] of [['Activations', values.filter(v => !v.weight)],
       ['Weights', values.filter(v => v.weight)]]) {
       if (!part.length) continue;
       to.append(el('h2', {}, title));
-      table(to, part.map(v => ({...v, ...go(v.value)})), [
+      this.tables.push(table(to, part.map(v => ({...v, ...go(v.value)})), [
         ['value', v => v.value, v => v.value], ['dtype', v => v.dtype, v => v.dtype, {mono: true}],
         ['range', v => v.max - v.min, v => v.scales ? `${digits(v.min)} … ${digits(v.max)}` :
           v.how || '', {mono: true}],
         ['', v => v.max - v.min, v => v.scales ? range(v.min, v.max, least, most) : ''],
         ['scale', v => v.scale, v => v.scales > 1 ? `${v.scales}: ${digits(v.scale)} … ` +
           digits(v.largest_scale) : v.scales ? digits(v.scale) : v.how || '', {mono: true}],
-        ['zero point', v => v.zero_point, v => v.scales ? v.zero_point : '', {number: true}],
-      ], {});
+        ['zero point', v => v.zero_point, v => !v.scales ? '' :
+          v.zero_point === v.largest_zero_point ? v.zero_point : `${v.zero_point} … ${v.largest_zero_point}`, {number: true}],
+      ], {}));
     }
   },
+  mark(r) { this.tables.forEach(t => t.mark(r)); },
 });
 
 function range(a, b, least, most) {
@@ -259,6 +263,7 @@ const decibels = x => el('span', {class: 'range'},
 addView('delegates', 'Delegates', {
   has: () => (data.delegates || []).length + (data.not_delegated || []).length > 0,
   draw(to) {
+    this.table = null;
     for (const [i, d] of (data.delegates || []).entries()) {
       const calls = method().after.nodes.map((n, at) => ({...n, at})).filter(n => n.delegate === i);
       const nodes = d.nodes[state.method];
@@ -278,4 +283,5 @@ addView('delegates', 'Delegates', {
       ['operator', r => g.nodes[r.node].op, r => base(g.nodes[r.node].op)],
       ['why', r => r.why, r => r.why]], {kind: 'before'});
   },
+  mark(r) { if (this.table) this.table.mark(r); },
 });
