@@ -389,6 +389,7 @@ def q_dynamic_layers() -> Case:
             y = dynamic(y.flatten(1))
             return F.linear(dynamic(torch.tanh(F.linear(y, self.q())) * F.linear(y, self.k())), self.v())
 
+    torch.manual_seed(1)  # no quotient that is rounded lies at a half
     return Case(Model(), *calls((1, 3, 8, 8), n=1), core=False)
 
 
