@@ -24,8 +24,9 @@ func newBundle(a *app) *cobra.Command {
 		Long: `Bundle writes ExecuTorch's bundled program: the .pte as it is, and calls of a method with
 the outputs that are expected. ExecuTorch's runners check a program on a device by it.
 
-The calls are those of a case (--case), with the outputs that were recorded there, or
-one of the inputs given, whose outputs are what etgen's runtime gives.`,
+The calls are the method's in a case (--case), with the outputs that were recorded there,
+or one of the inputs given, whose outputs are what etgen's runtime gives. Of calls that
+share state only the case's first is taken: a runner gives each its first state.`,
 		Example: `  etgen bundle model.pte -i x.bin -o model.bpte
   etgen bundle model.pte --case=cases/lenet -o model.bpte`,
 		Args: exactly("MODEL.pte"),
@@ -40,14 +41,14 @@ one of the inputs given, whose outputs are what etgen's runtime gives.`,
 			case (kase == "") == (len(inputs) == 0):
 				return usageError("take either -i or --case")
 			}
-			var calls []testcase.Call
+			var of *testcase.Case
 			if kase != "" {
-				calls = ofModel(testcase.Read(kase)).Calls
+				of = ofModel(testcase.Read(kase))
 			} else {
 				given := ofModel(record.FileInputs(path, method, inputs, way.DefaultMemory))
-				calls = []testcase.Call{{Inputs: given.Values}}
+				of = &testcase.Case{Calls: []testcase.Call{{Inputs: given.Values}}}
 			}
-			suite := ofModel(record.Suite(cmd.Context(), way.RT{}, path, method, calls))
+			suite := ofModel(record.Suite(cmd.Context(), way.RT{}, path, method, of))
 			program := must.Get(os.ReadFile(path))
 			return writeFile(cmd, out, func(w io.Writer) error {
 				return pte.WriteBundle(w, ir.Bytes(program), []pte.TestSuite{*suite})

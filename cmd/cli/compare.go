@@ -55,6 +55,9 @@ The exit code is 1 if there is a difference.
 			for i, path := range args {
 				sides[i].Path = path
 				if info, err := os.Stat(path); err == nil && info.IsDir() && !looksExported(path) {
+					if i == 1 {
+						flags.ignored("if B is a folder", "quantize", "calibrate")
+					}
 					continue
 				}
 				word := "eval"
@@ -75,12 +78,13 @@ The exit code is 1 if there is a difference.
 					return given.Values, nil
 				})
 			must.Check(modelError(err))
+			given := cmd.Flags().Changed("min-sqnr")
 			if asJSON {
 				must.Check(a.json(r))
 			} else {
-				must.Check(r.Text(a.out))
+				must.Check(r.Text(a.out, least, given))
 			}
-			if r.Differs(least, cmd.Flags().Changed("min-sqnr")) {
+			if r.Differs(least, given) {
 				return &exitError{code: exitMiss}
 			}
 			return nil

@@ -134,6 +134,8 @@ func TestExitCodes(t *testing.T) {
 		{exitUsage, "bench " + lenet + " --via=go,rt --target=cortex-m4",
 			"--target=cortex-m4 has no effect with --via=go: take generic, "},
 		{exitUsage, "golden check", "DIR is missing"},
+		{exitUsage, "compare " + lenet + " " + dir + " -i " + image + " --quantize=int8",
+			"--quantize has no effect if B is a folder"},
 		{exitUsage, "golden check absent", "absent: no such file or directory"},
 		{exitUsage, "golden check ../../golden/refused", "no case at or below ../../golden/refused"},
 		{exitUsage, "golden nonsense", "nonsense"},

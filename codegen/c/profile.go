@@ -63,7 +63,7 @@ func (g *gen) profileSource() string {
 	if len(g.events.Kernels) == 0 {
 		table.WriteString("    \"\",\n") // C has no array without elements
 	}
-	return strings.Replace(g.profileText(`/* BANNER */
+	return g.profileText(`/* BANNER */
 #include "NAME_profile.h"
 
 /* Each kernel, its nodes, their operators, where they come from. */
@@ -148,12 +148,12 @@ void NAME_profile_write(void (*put)(void *to, char c), void *to)
     }
     text(put, to, "\netgen-end\n");
 }
-`, "_profile.c"), "TABLE", table.String(), 1)
+`, "_profile.c", "TABLE", table.String())
 }
 
-// profileText puts the program's names into a text.
-func (g *gen) profileText(text, file string) string {
+// profileText puts the program's names, and more, into a text.
+func (g *gen) profileText(text, file string, more ...string) string {
 	n := len(g.events.Kernels)
-	return strings.NewReplacer("BANNER", g.banner(g.prefix+file), "NAME", g.prefix, "UPPER", g.upper,
-		"COUNT", fmt.Sprint(n), "LENGTH", fmt.Sprint(max(1, n))).Replace(text)
+	return strings.NewReplacer(append(more, "BANNER", g.banner(g.prefix+file), "NAME", g.prefix,
+		"UPPER", g.upper, "COUNT", fmt.Sprint(n), "LENGTH", fmt.Sprint(max(1, n)))...).Replace(text)
 }

@@ -30,10 +30,12 @@ func IsLines(data []byte) bool { return bytes.Contains(data, []byte(beginWord)) 
 //
 // VERSION is 1. HZ are the ticks in a second, 0 if they are not known. There is a line for each
 // kernel, in order. Text before and between lines, a console's, is passed over. Of several profiles
-// the last counts.
+// the last counts; one with a line that is damaged counts only if no whole one is behind it, as an
+// error.
 func ReadLines(data []byte) (_ *Profile, err error) {
 	defer must.Catch(&err)
 	var p, last *Profile
+	var damage error // since the last profile
 	var hz uint64
 	kernels, number := 0, 0
 	for line := range strings.Lines(string(data)) {
@@ -43,27 +45,41 @@ func ReadLines(data []byte) (_ *Profile, err error) {
 		if at < 0 {
 			continue
 		}
+		// A reset cuts a line off: the new profile begins in the middle of it. What has that word
+		// in quotation marks is a kernel.
+		if k := strings.LastIndex(text, beginWord+" "); k > at && !strings.Contains(text[k:], `"`) {
+			at = k
+		}
 		word, rest, _ := strings.Cut(text[at:], " ")
-		bad := func(why string) { must.Fail("line %d: %s: %s", number, foreign.Message(text[at:]), why) }
+		bad := func(why string) {
+			p, damage = nil, fmt.Errorf("line %d: %s: %s", number, foreign.Message(text[at:]), why)
+		}
 		switch word {
 		case beginWord:
 			var version int
 			if _, err := fmt.Sscanf(rest, "%d %d %d", &version, &kernels, &hz); err != nil ||
 				version != 1 || kernels < 0 {
 				bad("take version 1, kernels, ticks per second")
+				continue
 			}
 			p = &Profile{Ticks: hz == 0, Steps: []Step{}}
 		case kernelWord:
 			if p == nil {
 				continue // its beginning was not recorded
 			}
-			s, ticks := step(rest, bad)
+			s, ticks, ok := step(rest)
+			if !ok {
+				bad("take a number, calls, ticks, and kernel, nodes, operators and lines in quotation marks")
+				continue
+			}
 			if s.Instruction != len(p.Steps) || s.Instruction >= kernels {
 				bad(fmt.Sprintf("it comes after %d of %d kernels", len(p.Steps), kernels))
+				continue
 			}
 			s.Start, s.Time = uint64(p.Total), duration(ticks, hz)
 			if p.Total += s.Time; p.Total < 0 {
 				bad("the times are too long")
+				continue
 			}
 			p.Steps = append(p.Steps, s)
 		case endWord:
@@ -72,9 +88,13 @@ func ReadLines(data []byte) (_ *Profile, err error) {
 			}
 			if len(p.Steps) != kernels {
 				bad(fmt.Sprintf("%d of %d kernels have a line", len(p.Steps), kernels))
+				continue
 			}
-			p, last = nil, p
+			p, last, damage = nil, p, nil
 		}
+	}
+	if damage != nil {
+		return nil, damage
 	}
 	if last == nil {
 		must.Fail("no profile ends: %s to %s have to be there", beginWord, endWord)
@@ -82,17 +102,13 @@ func ReadLines(data []byte) (_ *Profile, err error) {
 	return last, nil
 }
 
-// step reads what a line says of a kernel.
-func step(rest string, bad func(string)) (Step, uint64) {
+// step reads what a line says of a kernel; ok is false if it is damaged.
+func step(rest string) (_ Step, ticks uint64, ok bool) {
 	var k, runs int
-	var ticks uint64
 	var kernel, nodes, ops, lines string
 	_, err := fmt.Sscanf(rest, "%d %d %d %q %q %q %q", &k, &runs, &ticks, &kernel, &nodes, &ops, &lines)
-	if err != nil || runs < 0 {
-		bad("take a number, calls, ticks, and kernel, nodes, operators and lines in quotation marks")
-	}
 	return Step{Runs: runs, Instruction: k, Kernel: foreign.Of(kernel), Nodes: foreign.Of(nodes),
-		Operator: foreign.Of(ops), Line: foreign.Of(lines)}, ticks
+		Operator: foreign.Of(ops), Line: foreign.Of(lines)}, ticks, err == nil && runs >= 0
 }
 
 // duration is the time of ticks; ticks themselves if nobody knows how many a second has. What is

@@ -47,6 +47,22 @@ func TestReadLines(t *testing.T) {
 	}
 }
 
+// What a reset cuts off is passed over if a whole profile follows, on a line of its own or not.
+func TestReadLinesDamaged(t *testing.T) {
+	const whole = "etgen-profile 1 1 0\netgen-kernel 0 1 7 \"a\" \"\" \"\" \"etgen-profile 1 x.py:3\"\netgen-end\n"
+	for _, cut := range []string{"etgen-kernel 0 1 \x00\n", "etgen-kernel 0 ", "etgen-", "etgen-end\n",
+		"etgen-profile 1 ", "etgen-profile 9 0 0\netgen-kernel 5\netgen-end\n"} {
+		cut = "etgen-profile 1 1 0\n" + cut
+		p, err := ReadLines([]byte(cut + whole))
+		if err != nil || len(p.Steps) != 1 || p.Total != 7 {
+			t.Errorf("%q: %v, %+v", cut, err, p)
+		}
+	}
+	if _, err := ReadLines([]byte(whole + "etgen-profile 1 1 0\netgen-end\n")); err == nil {
+		t.Error("the last profile has no kernels")
+	}
+}
+
 // What is no profile is an error that names the line.
 func TestReadLinesRefuses(t *testing.T) {
 	for text, want := range map[string]string{

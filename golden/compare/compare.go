@@ -266,5 +266,8 @@ func float(d ir.DType, b []byte) float64 {
 	case ir.Complex32:
 		d = ir.Float16
 	}
+	if d.Size() == 1 {
+		return float64(half.ToFloat32(d, uint16(b[0])))
+	}
 	return float64(half.ToFloat32(d, binary.LittleEndian.Uint16(b)))
 }

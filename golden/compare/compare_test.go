@@ -72,6 +72,14 @@ func TestFloats(t *testing.T) {
 	}
 }
 
+// A float8 has one byte.
+func TestFloat8(t *testing.T) {
+	got := Floats(&tensor.Tensor{DType: ir.Float8E4M3FN, Shape: []int64{2}, Data: []byte{0x38, 0xc0}})
+	if len(got) != 2 || got[0] != 1 || got[1] != -2 {
+		t.Error(got)
+	}
+}
+
 func TestDTypes(t *testing.T) {
 	value := func(d ir.DType, data ...byte) tensor.Value {
 		return tensor.Value{Tensor: &tensor.Tensor{DType: d,

@@ -154,29 +154,47 @@ func elements(t *tensor.Tensor) []float64 {
 
 // noise returns signal over noise in decibels, and the largest difference.
 func noise(want, got []float64) (sqnr, largest float64) {
-	signal, sum := 0.0, 0.0
+	signal, diff := make([]float64, 0, len(want)), make([]float64, 0, len(want))
 	for i, x := range want {
 		y := got[i]
-		if math.IsNaN(x) && math.IsNaN(y) || x == y {
-			y = x
-		}
 		if !math.IsNaN(x) && !math.IsInf(x, 0) {
-			signal += x * x
+			signal = append(signal, math.Abs(x))
 		}
-		if d := math.Abs(x - y); d > 0 || math.IsNaN(d) && x != y && !(math.IsNaN(x) && math.IsNaN(y)) {
-			if math.IsNaN(d) || math.IsInf(d, 0) {
-				return -exact, math.MaxFloat64
-			}
-			sum, largest = sum+d*d, max(largest, d)
+		if x == y || math.IsNaN(x) && math.IsNaN(y) {
+			continue
 		}
+		d := math.Abs(x - y)
+		if math.IsNaN(d) || math.IsInf(d, 0) {
+			return -exact, math.MaxFloat64
+		}
+		diff = append(diff, d)
 	}
+	s, _ := decibels(signal)
+	n, largest := decibels(diff)
 	switch {
-	case sum == 0:
+	case largest == 0:
 		return exact, 0
-	case signal == 0:
+	case math.IsInf(s, -1):
 		return -exact, largest
 	}
-	return math.Round(1000*math.Log10(signal/sum)) / 100, largest
+	const most = exact - 0.01 // what is neither without noise nor without signal
+	return max(-most, min(math.Round(100*(s-n))/100, most)), largest
+}
+
+// decibels are those of the sum of squares of what is not negative, and the largest of it, by which
+// the rest is scaled: no square is too large or small for a float64.
+func decibels(list []float64) (db, largest float64) {
+	for _, x := range list {
+		largest = max(largest, x)
+	}
+	if largest == 0 {
+		return math.Inf(-1), 0
+	}
+	sum := 0.0
+	for _, x := range list {
+		sum += (x / largest) * (x / largest)
+	}
+	return 20*math.Log10(largest) + 10*math.Log10(sum), largest
 }
 
 // match pairs values of one name and as many elements; of the others, in order, those of one
@@ -317,14 +335,16 @@ func recorded(dir string) (list []value) {
 	return list
 }
 
-// Text writes a table of the rows, the first and the worst marked. The error is that of w.
-func (r *Report) Text(w io.Writer) error {
+// Text writes a table of the rows, the first that differs, as Differs has it, and the worst marked.
+// The error is that of w.
+func (r *Report) Text(w io.Writer, least float64, given bool) error {
+	at := r.first(least, given)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "  \tSQNR dB\tlargest\tnode\toperator\tline")
 	for i, row := range r.Rows {
 		mark := "  "
 		switch i {
-		case r.First:
+		case at:
 			mark = "1st"
 		case r.Worst:
 			mark = "max"
@@ -345,20 +365,32 @@ func (r *Report) Text(w io.Writer) error {
 	}
 	fmt.Fprintf(w, "%d nodes compared; %d of A alone, %d of B alone\n", len(r.Rows), len(r.OnlyA),
 		len(r.OnlyB))
-	if r.First < 0 {
-		_, err := fmt.Fprintln(w, "all agree")
-		return err
+	verdict := "all agree"
+	if at >= 0 {
+		row := r.Rows[at]
+		what, miss := "out of tolerance", row.Miss.Terminal()
+		if given {
+			what, miss = fmt.Sprintf("below %.4g dB", least), fmt.Sprintf("%.1f dB", row.SQNR)
+		}
+		verdict = fmt.Sprintf("first %s: %s, %s", what, row.Node.Terminal(), miss)
 	}
-	first, worst := r.Rows[r.First], r.Rows[r.Worst]
-	_, err := fmt.Fprintf(w, "first out of tolerance: %s, %s\nlowest SQNR: %s, %.1f dB\n",
-		first.Node.Terminal(), first.Miss.Terminal(), worst.Node.Terminal(), worst.SQNR)
+	if at >= 0 || given {
+		worst := r.Rows[r.Worst]
+		verdict += fmt.Sprintf("\nlowest SQNR: %s, %.1f dB", worst.Node.Terminal(), worst.SQNR)
+	}
+	_, err := fmt.Fprintln(w, verdict)
 	return err
 }
 
 // Differs reports whether a row is out of tolerance or, if there is a least SQNR, below that.
 func (r *Report) Differs(least float64, given bool) bool {
-	if given {
-		return r.Rows[r.Worst].SQNR < least
+	return r.first(least, given) >= 0
+}
+
+// first is the first row that differs, -1 if none does.
+func (r *Report) first(least float64, given bool) int {
+	if !given {
+		return r.First
 	}
-	return r.First >= 0
+	return slices.IndexFunc(r.Rows, func(row Row) bool { return row.SQNR < least })
 }

@@ -1,6 +1,7 @@
 package layers
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/etgen/etgen/golden/record"
 	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/golden/way"
+	"github.com/etgen/etgen/ir/foreign"
 )
 
 const lenet = "../cases/lenet/model.pt2"
@@ -74,9 +76,42 @@ func TestRecorded(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	var b strings.Builder
-	if err := r.Text(&b); err != nil || !strings.Contains(b.String(), "first out of tolerance: relu_1") ||
+	if err := r.Text(&b, 0, false); err != nil || !strings.Contains(b.String(), "first out of tolerance: relu_1") ||
 		!strings.Contains(b.String(), "layers.py:42") {
 		t.Errorf("%v\n%s", err, b.String())
+	}
+}
+
+// With a least SQNR the text says what the exit code does.
+func TestLeast(t *testing.T) {
+	r := &Report{Rows: []Row{{SQNR: 60}, {Node: foreign.Of("n"), SQNR: 30}, {SQNR: 20}}, First: -1, Worst: 2}
+	for least, want := range map[float64]string{10: "all agree\n", 40: "first below 40 dB: n, 30.0 dB\n"} {
+		var b strings.Builder
+		if err := r.Text(&b, least, true); err != nil || !strings.Contains(b.String(), want) ||
+			r.Differs(least, true) != (least > 20) {
+			t.Errorf("%v, want %q\n%s", err, want, b.String())
+		}
+	}
+}
+
+// Squares that no float64 holds are no noise of their own.
+func TestNoise(t *testing.T) {
+	for _, c := range []struct{ want, got, sqnr, largest float64 }{
+		{1e200, 2e200, 0, 1e200},
+		{1e-200, 2e-200, 0, 1e-200},
+		{5e-324, 0, 0, 5e-324},
+		{1e300, 0x1p900, 0, 1e300},
+		{1, 1.1, 20, 0.1},
+		{1, 1, exact, 0},
+		{math.NaN(), math.NaN(), exact, 0},
+		{0, 1, -exact, 1},
+		{1, math.NaN(), -exact, math.MaxFloat64},
+		{1e-300, 1e300, -exact + 0.01, 1e300},
+	} {
+		sqnr, largest := noise([]float64{c.want, 0}, []float64{c.got, 0})
+		if sqnr != c.sqnr || math.Abs(largest-c.largest) > 1e-9*c.largest {
+			t.Errorf("%v: %v, %v", c, sqnr, largest)
+		}
 	}
 }
 

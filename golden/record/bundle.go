@@ -9,21 +9,27 @@ import (
 	"github.com/etgen/etgen/golden/testcase"
 	"github.com/etgen/etgen/golden/way"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 )
 
-// Suite makes test cases of calls of a method, "" being the first, of the ExecuTorch program at
-// path: as expected the outputs that they have, or if they have none what w gives.
+// Suite makes test cases of a case's calls of a method, "" being the first, of the ExecuTorch
+// program at path: as expected the outputs that they have, or if they have none what w gives. A
+// runner begins each test case in the first state, which only the first call of a stateful case does.
 func Suite(ctx context.Context, w way.Way, path, method string,
-	calls []testcase.Call) (_ *pte.TestSuite, err error) {
+	kase *testcase.Case) (_ *pte.TestSuite, err error) {
 	defer must.Catch(&err)
 	p, closer := must.Get2(pte.Open(path))
 	defer closer.Close()
 	at := must.Get(methodOf(path, method))
 	plan := p.Plans[at]
 	s := &pte.TestSuite{Method: plan.Name}
-	for i, c := range calls {
+	for i, c := range kase.Calls {
+		if c.Refused != "" || kase.Stateful && i > 0 ||
+			len(kase.Methods) > 0 && kase.Methods[c.Method] != plan.Name {
+			continue
+		}
 		outputs := c.Outputs
 		if outputs == nil {
 			outputs = must.Get(RunMethod(ctx, w, path, method, c.Inputs)).Outputs
@@ -44,6 +50,14 @@ func Suite(ctx context.Context, w way.Way, path, method string,
 		}
 		s.Cases = append(s.Cases, pte.TestCase{Inputs: test("inputs", c.Inputs, plan.Inputs),
 			Outputs: test("outputs", outputs, plan.Outputs)})
+	}
+	if len(s.Cases) == 0 {
+		what := "call"
+		if kase.Stateful {
+			what = "first call"
+		}
+		must.Check(inputError("the case has no %s of method %s that is not refused", what,
+			foreign.Message(plan.Name)))
 	}
 	return s, nil
 }
