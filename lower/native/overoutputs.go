@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir/sym"
-	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/plan"
 )
 
@@ -30,7 +29,7 @@ func overOutputs(m *Method, opt Options) {
 		return // which keep to places, or give each buffer its own
 	}
 	machine := opt.Target.Machine
-	if machine == nil || !machine.Microcontroller || opt.Target.Language != tuned.C || opt.Rows ||
+	if machine == nil || !machine.Microcontroller || !opt.Target.Language.RereadsBytes || opt.Rows ||
 		opt.Banks != nil || opt.Target.Threads > 1 {
 		return
 	}
