@@ -297,7 +297,7 @@ func TestInitKeepsFiles(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, says)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "zephyr/Kconfig"))
-	if err != nil || !strings.Contains(string(text), "config M\n") {
+	if err != nil || !strings.Contains(string(text), "config ETGEN_M\n") {
 		t.Errorf("%v: %s", err, text)
 	}
 	for args, want := range map[string]string{"--for=meson": "--for=meson is unknown",
