@@ -20,7 +20,7 @@ import (
 func TestPatchesOfMicrocontrollersAgree(t *testing.T) {
 	tier.Needs(t, tier.Normal)
 	r := rand.New(rand.NewSource(2))
-	random := tier.Of(0, 8, 20)
+	random := tier.Of(0, 14, 20)
 	var jobs []way.Job
 	for range random {
 		jobs = append(jobs, randomConvolutions(t, r))
