@@ -34,7 +34,7 @@ func TestBanks(t *testing.T) {
 	for _, opt := range []compile.Options{{}, {Target: "cortex-m4"}, {Planner: plan.Disjoint{}, Poison: true},
 		{Threads: 3, DivideAll: true}} {
 		opt.Banks = banks
-		check(tier.Some(dirs, 8, 16), way.C{Settings: way.Settings{Options: opt}, Target: target,
+		check(tier.Some(dirs, 8, 40), way.C{Settings: way.Settings{Options: opt}, Target: target,
 			Env: []string{"ASAN_OPTIONS=detect_leaks=0:abort_on_error=0"}})
 	}
 	// Of an ExecuTorch program planned memory has as many buffers; methods_shared has one of
@@ -42,6 +42,6 @@ func TestBanks(t *testing.T) {
 	programs := slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool {
 		return Refused(filepath.Base(dir)) != ""
 	})
-	some := append(tier.Some(programs, 8, 16), "../cases/methods_shared", "../cases/branches")
+	some := append(tier.Some(programs, 8, 40), "../cases/methods_shared", "../cases/branches")
 	check(some, way.RT{Settings: way.Settings{Options: compile.Options{Banks: banks}}})
 }

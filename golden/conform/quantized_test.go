@@ -30,7 +30,7 @@ func TestQuantized(t *testing.T) {
 		"../cases/gru", "../cases/residual_activation", "../cases/conv_transpose"}
 	dirs := own
 	for _, name := range tier.Of(nil, []string{"trained_*", "mlperf_kws_dscnn", "nanogpt_*",
-		"transformer_encoder", "lstm", "gru"},
+		"transformer_encoder", "hf_*", "lstm", "gru", "tv_mobilenet_v3_small"},
 		[]string{"trained_*", "mlperf_*", "nanogpt_*", "transformer_encoder", "hf_*", "lstm", "gru",
 			"lenet", "tv_*"}) {
 		found, err := filepath.Glob("../../../shared/models/" + name)
