@@ -20,7 +20,7 @@ import (
 // How far estimates may be from what is counted: of nine in ten nets on boards, and of most,
 // as docs/microcontrollers.md says.
 const (
-	estimatesWithin = 0.55
+	estimatesWithin = 0.50
 	estimatesMedian = 0.15
 	// Cases of one kind of layer, most of which loops compute, are estimated to be this much of
 	// what is counted.

@@ -35,7 +35,7 @@ func (t Target) Rates() *Rates {
 			floats: rate{product: 1.6, alone: 2.6, window: 3.8, result: 35},
 			bytes:  rate{product: 1.5, alone: 1.45, window: 7.5, result: 35}}
 		if t.Speed {
-			r.bytes = rate{product: 0.95, alone: 1.45, window: 4.5, result: 40}
+			r.bytes = rate{product: 0.95, alone: 1.45, window: 3.5, result: 28}
 		}
 		return r
 	case m.Low:
