@@ -348,7 +348,8 @@ equal are there once.
 	cmd.Flags().BoolVar(&rows, "rows", false,
 		"the input, an image, comes some rows at a time, and never exists as a whole: the header says how")
 	cmd.Flags().BoolVar(&profiled, "profile", false,
-		"with --lang=c and --lang=go: the code tells when each kernel begins and ends, and what sums the times up comes with it, for etgen profile")
+		"with --lang=c and --lang=go: the code tells when each kernel begins and ends, "+
+			"and what sums the times up comes with it, for etgen profile")
 	budget.add(cmd)
 	several.add(cmd)
 	out.add(cmd)

@@ -87,7 +87,8 @@ func projectOf(path, dir, name, target string) project.Model {
 	base := must.Get(filepath.Abs(dir))
 	model := filepath.ToSlash(must.Get(filepath.Rel(base, must.Get(filepath.Abs(path)))))
 	if !plainPath.MatchString(model) || strings.HasPrefix(model, "../") {
-		failUsage("%s: build files in %s cannot name it: put it into that folder, under a name of letters, digits, dots, dashes and underscores",
+		failUsage("%s: build files in %s cannot name it: put it into that folder, "+
+			"under a name of letters, digits, dots, dashes and underscores",
 			path, dir)
 	}
 	if name == "" {

@@ -75,7 +75,8 @@ whose schema is codegen/report/page/schema.json.`,
 	cmd.Flags().StringVarP(&out, "output", "o", "", "the file to write")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
 	cmd.Flags().BoolVar(&measured, "measure", false,
-		"measure: code of C with the target's compiler, as etgen size does, and the time of each layer on this machine, as etgen bench does, unless the target is a microcontroller")
+		"measure: code of C with the target's compiler, as etgen size does, and "+
+			"the time of each layer on this machine, as etgen bench does, unless the target is a microcontroller")
 	oneOf(cmd, &lang, "lang", "c", []string{"c", "go"}, "the output language: c or go")
 	several.add(cmd)
 	firmware.add(cmd)

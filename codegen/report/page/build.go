@@ -122,7 +122,8 @@ func (out *Method) calls(m *native.Method, layers []report.Layer, nodes *finder,
 		}
 	}
 	eachCall(m.Body, 1, func(c *native.Call, times float64) {
-		x := Call{Times: int64(min(times, 1<<53)), Layer: layer[c], Kernel: kernels[c.Kernel.Name], Nodes: []int{}, Step: m.Steps[c],
+		x := Call{Times: int64(min(times, 1<<53)), Layer: layer[c], Kernel: kernels[c.Kernel.Name],
+			Nodes: []int{}, Step: m.Steps[c],
 			Lines: lines[c], Arena: []int{}}
 		for _, o := range c.From {
 			if n, ok := nodes.node(o.Node, placeOf(o.Loc)); ok {

@@ -243,7 +243,8 @@ addView('quantization', 'Quantization', {
         ['scale', v => v.scale, v => v.scales > 1 ? `${v.scales}: ${digits(v.scale)} … ` +
           digits(v.largest_scale) : v.scales ? digits(v.scale) : v.how || '', {mono: true}],
         ['zero point', v => v.zero_point, v => !v.scales ? '' :
-          v.zero_point === v.largest_zero_point ? v.zero_point : `${v.zero_point} … ${v.largest_zero_point}`, {number: true}],
+          v.zero_point === v.largest_zero_point ? v.zero_point :
+            `${v.zero_point} … ${v.largest_zero_point}`, {number: true}],
       ], {}));
     }
   },
