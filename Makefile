@@ -23,9 +23,10 @@ test: setup
 	$(GO) test -timeout 40m ./...
 
 # The same tests with larger numbers: all compilers and targets, sanitizers over all
-# cases, long random programs.
+# cases, long random programs. Then every fuzz target.
 test-all: setup
 	ETGEN_TESTS=all $(GO) test -timeout 4h ./...
+	$(MAKE) fuzz
 
 demo:
 	@golden/toolchain/setup.sh demo
