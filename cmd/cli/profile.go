@@ -3,8 +3,10 @@ package cli
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -14,19 +16,21 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/etdump"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/pt2"
 	"github.com/etgen/etgen/ir/pte"
 )
 
 func newProfile(a *app) *cobra.Command {
-	var program, method, by, chrome, pprof string
+	var program, record, method, by, chrome, pprof string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "profile RUN.etdp",
 		Short: "Show where the time of a run went, by an ETDump file or a board's console",
 		Long: `Profile reads what ExecuTorch's runtime, or etgen run --etdump, noted of the calls of a
-program, and sums the time up by operator, by instruction, or by line of the model's
-Python source. Lines are known if --program names the .pte, and NAME.debug.json is beside
-it (etgen --debug-map) or stack traces are in it.
+program, and sums the time up by operator, by instruction, or by node or line of the
+model's Python source. Nodes and lines are known if --etrecord names the program's
+ETRecord, or --program the .pte, and NAME.debug.json is beside it (etgen --debug-map) or
+stack traces are in it.
 
 It also reads the text that code of etgen --profile writes, among other lines of a
 console; the last profile counts. Times are ticks if the code does not know its clock.`,
@@ -39,8 +43,8 @@ console; the last profile counts. Times are ticks if the code does not know its 
 			data := must.Get(os.ReadFile(args[0]))
 			var p *profile.Profile
 			if profile.IsLines(data) && !etdump.Is(data) {
-				if program != "" || method != "" {
-					return usageError("--program and --method have no effect on a profile of generated code")
+				if program != "" || record != "" || method != "" {
+					return usageError("--program, --etrecord and --method have no effect on a profile of generated code")
 				}
 				p, err = profile.ReadLines(data)
 			} else {
@@ -48,6 +52,9 @@ console; the last profile counts. Times are ticks if the code does not know its 
 				var origin profile.Origin
 				if d, err = etdump.Read(data); err == nil && program != "" {
 					origin = ofModel(originsOf(program, method))
+				}
+				if err == nil && record != "" {
+					origin = ofModel(originsIn(record, method))
 				}
 				if err == nil {
 					p = profile.New(d, origin)
@@ -71,7 +78,9 @@ console; the last profile counts. Times are ticks if the code does not know its 
 		},
 	}
 	cmd.Flags().StringVar(&program, "program", "", "the .pte that ran")
+	cmd.Flags().StringVar(&record, "etrecord", "", "the ETRecord of the .pte that ran")
 	cmd.Flags().StringVar(&method, "method", "", "the method of it that ran (default: the first)")
+	cmd.MarkFlagsMutuallyExclusive("program", "etrecord")
 	oneOf(cmd, &by, "by", string(profile.Operator), profile.Keys, "what time is summed up by")
 	cmd.Flags().StringVar(&chrome, "chrome", "", "a file for chrome://tracing and Perfetto")
 	cmd.Flags().StringVar(&pprof, "pprof", "", "a file for go tool pprof")
@@ -94,18 +103,44 @@ func originsOf(path, method string) (profile.Origin, error) {
 		if method != "" && plan.Name != method {
 			continue
 		}
-		return func(chain, instruction int) ir.Location {
+		return func(chain, instruction int, event string) []ir.Origin {
 			at := instruction
 			for c := 0; c < chain && c < len(plan.Chains); c++ {
 				at += len(plan.Chains[c].Instructions)
 			}
 			if at < 0 || at >= len(all[i]) {
-				return ir.Location{}
+				return nil
 			}
-			return all[i][at].Loc
+			return all[i][at].Nodes(event)
 		}, nil
 	}
 	return nil, usageError("%s has no method %s", path, method)
+}
+
+// originsIn tells what instructions of a method stand for by an ETRecord; "" is the only method, or
+// forward.
+func originsIn(path, method string) (profile.Origin, error) {
+	record, err := pt2.ReadRecord(path)
+	if err != nil {
+		return nil, err
+	}
+	names := slices.Sorted(maps.Keys(record))
+	switch {
+	case method == "" && len(names) == 1:
+		method = names[0]
+	case method == "":
+		method = "forward"
+	}
+	m := record[method]
+	if m == nil {
+		return nil, usageError("%s has no method %s: it has %q", path, method, names)
+	}
+	return func(chain, instruction int, event string) []ir.Origin {
+		if chain > 0 {
+			return nil // ExecuTorch's programs have one, and records know of no other
+		}
+		return m.Origins(instruction, event)
+	}, nil
 }
 
 // writeFile writes what write gives over the file at path, whoever wrote that.

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -29,14 +30,16 @@ type By string
 const (
 	Operator    By = "operator"
 	Line        By = "line"
+	Node        By = "node"
 	Instruction By = "instruction"
 )
 
 // Keys are the values of By.
-var Keys = []string{string(Operator), string(Line), string(Instruction)}
+var Keys = []string{string(Operator), string(Line), string(Node), string(Instruction)}
 
-// Origin tells where an instruction of a chain comes from; the zero Location if nobody knows.
-type Origin func(chain, instruction int) ir.Location
+// Origin tells which nodes an instruction of a chain stands for or, if event is not "", an event of
+// the delegate that it calls; nil if nobody knows.
+type Origin func(chain, instruction int, event string) []ir.Origin
 
 // Profile is what a dump says of the calls of a method.
 type Profile struct {
@@ -53,7 +56,7 @@ type Step struct {
 	Call        int           `json:"call"`
 	Runs        int           `json:"runs"`
 	Kernel      foreign.Text  `json:"kernel,omitempty"` // of generated code
-	Nodes       foreign.Text  `json:"nodes,omitempty"`  // likewise
+	Nodes       foreign.Text  `json:"nodes,omitempty"`
 	Chain       int           `json:"chain"`
 	Instruction int           `json:"instruction"`
 	Operator    foreign.Text  `json:"operator"`
@@ -90,6 +93,7 @@ func (p *Profile) event(e *etdump.Profile) {
 		Time: time.Duration(e.End - e.Start)}
 	kernel, called := strings.CutPrefix(e.Name, "native_call_")
 	word := instructions[e.Name]
+	event := e.DelegateID
 	switch {
 	case e.Chain == -1 && e.Name == "Method::execute":
 		p.Total += s.Time
@@ -98,6 +102,7 @@ func (p *Profile) event(e *etdump.Profile) {
 		s.Operator, s.Delegate = foreign.Of(e.DelegateID), true
 	case e.Delegate >= 0:
 		s.Operator, s.Delegate = foreign.Format("part %d", e.Delegate), true
+		event = strconv.Itoa(int(e.Delegate))
 	case called:
 		s.Operator = foreign.Of(kernel)
 	case word != "":
@@ -106,11 +111,23 @@ func (p *Profile) event(e *etdump.Profile) {
 		return
 	}
 	if p.origin != nil && e.Instruction >= 0 && e.Chain >= 0 {
-		if loc := p.origin(int(e.Chain), int(e.Instruction)); loc != (ir.Location{}) {
-			s.Line = foreign.Of(loc.String())
-		}
+		s.Nodes, s.Line = names(p.origin(int(e.Chain), int(e.Instruction), event))
 	}
 	p.Steps = append(p.Steps, s)
+}
+
+// names are the names of nodes, and their lines, each once.
+func names(from []ir.Origin) (nodes, lines foreign.Text) {
+	var all, at []string
+	for _, n := range from {
+		if n.Node != "" && !slices.Contains(all, n.Node) {
+			all = append(all, n.Node)
+		}
+		if line := n.Loc.String(); n.Loc != (ir.Location{}) && !slices.Contains(at, line) {
+			at = append(at, line)
+		}
+	}
+	return foreign.Of(strings.Join(all, ", ")), foreign.Of(strings.Join(at, ", "))
 }
 
 // Row is the sum of some steps.
@@ -126,21 +143,9 @@ func (p *Profile) Rows(by By) []Row {
 	at := map[foreign.Text]int{}
 	var rows []Row
 	for _, s := range p.Steps {
-		key := s.Operator
-		switch {
-		case s.Delegate:
-			key = foreign.Format("delegate: %s", s.Operator)
-		case by == Line && s.Line.IsEmpty():
-			key = foreign.Format("no line: %s", cmp.Or(s.Operator, s.Kernel))
-		case by == Line:
-			key = s.Line
-		case by == Instruction:
-			key = foreign.Format("%d.%d %s", s.Chain, s.Instruction, s.Operator)
-			if !s.Kernel.IsEmpty() {
-				key = foreign.Format("%d %s: %s", s.Instruction, s.Kernel, s.Operator)
-			}
-		case key.IsEmpty():
-			key = s.Kernel
+		key := s.key(by)
+		if s.Delegate {
+			key = foreign.Format("delegate: %s", key)
 		}
 		i, ok := at[key]
 		if !ok {
@@ -154,6 +159,23 @@ func (p *Profile) Rows(by By) []Row {
 		slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Compare(b.Time, a.Time) })
 	}
 	return rows
+}
+
+// key is what a step is summed up by.
+func (s Step) key(by By) foreign.Text {
+	own := cmp.Or(s.Operator, s.Kernel)
+	known := map[By]foreign.Text{Line: s.Line, Node: s.Nodes}
+	switch text, ok := known[by]; {
+	case ok && text.IsEmpty():
+		return foreign.Format("no %s: %s", string(by), own)
+	case ok:
+		return text
+	case by == Instruction && !s.Kernel.IsEmpty():
+		return foreign.Format("%d %s: %s", s.Instruction, s.Kernel, s.Operator)
+	case by == Instruction:
+		return foreign.Format("%d.%d %s", s.Chain, s.Instruction, s.Operator)
+	}
+	return own
 }
 
 // Text writes a table of Rows. The error is that of w.
@@ -201,8 +223,10 @@ func (p *Profile) Chrome(w io.Writer) error {
 			e.TID = 2
 		}
 		e.Args = map[string]foreign.Text{"instruction": foreign.Format("%d.%d", s.Chain, s.Instruction)}
-		if !s.Line.IsEmpty() {
-			e.Args["line"] = s.Line
+		for name, text := range map[string]foreign.Text{"line": s.Line, "nodes": s.Nodes} {
+			if !text.IsEmpty() {
+				e.Args[name] = text
+			}
 		}
 		events = append(events, e)
 	}

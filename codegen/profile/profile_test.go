@@ -34,19 +34,24 @@ func dump() *etdump.Dump {
 }
 
 func TestRows(t *testing.T) {
-	p := New(dump(), func(_, instruction int) ir.Location {
-		if instruction > 1 {
-			return ir.Location{}
+	p := New(dump(), func(_, instruction int, event string) []ir.Origin {
+		at := ir.Location{File: "net.py", Line: 7}
+		switch {
+		case event == "conv #1":
+			return []ir.Origin{{Node: "conv", Loc: at}, {Node: "relu", Loc: at}}
+		case instruction > 1:
+			return nil
 		}
-		return ir.Location{File: "net.py", Line: 7}
+		return []ir.Origin{{Node: "n", Loc: at}}
 	})
 	for _, tt := range []struct {
 		by   By
 		want string
 	}{
 		{Operator, "delegate 1 600|add.out 2 400|delegate: conv #1 1 400|mul.out 1 100"},
-		{Line, "no line: delegate 1 600|net.py:7 3 500|delegate: conv #1 1 400"},
-		{Instruction, "0.0 add.out 2 400|0.1 mul.out 1 100|delegate: conv #1 1 400|0.2 delegate 1 600"},
+		{Line, "no line: delegate 1 600|net.py:7 3 500|delegate: net.py:7 1 400"},
+		{Node, "no node: delegate 1 600|n 3 500|delegate: conv, relu 1 400"},
+		{Instruction, "0.0 add.out 2 400|0.1 mul.out 1 100|delegate: 0.2 conv #1 1 400|0.2 delegate 1 600"},
 	} {
 		var got []string
 		for _, r := range p.Rows(tt.by) {

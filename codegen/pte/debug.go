@@ -11,6 +11,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/pt2"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/lower/raise"
 )
@@ -23,37 +24,10 @@ type DebugMap struct {
 	// Handles are of each method the debug handles of each instruction that has
 	// some, by its index: what ExecuTorch's tools call debug_handle_map. The call of a
 	// delegate has those of the nodes in it.
-	Handles map[string]map[int]Handles `json:"debug_handle_map"`
+	Handles map[string]map[int]pt2.Handles `json:"debug_handle_map"`
 	// Delegates are of each method what the events of delegates stand for, by the index of
 	// the call: ExecuTorch's delegate_map.
-	Delegates map[string]map[int]DebugDelegate `json:"delegate_map,omitempty"`
-}
-
-// Handles are the debug handles of an instruction: in files a number if there is one, else a list.
-type Handles []int
-
-// MarshalJSON implements json.Marshaler.
-func (h Handles) MarshalJSON() ([]byte, error) {
-	if len(h) == 1 {
-		return json.Marshal(h[0])
-	}
-	return json.Marshal([]int(h))
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (h *Handles) UnmarshalJSON(text []byte) error {
-	var one int
-	if json.Unmarshal(text, &one) == nil {
-		*h = Handles{one}
-		return nil
-	}
-	return json.Unmarshal(text, (*[]int)(h))
-}
-
-// DebugDelegate says what the events of a delegate stand for, by their delegate debug ids.
-type DebugDelegate struct {
-	Backend string             `json:"name"`
-	Events  map[string]Handles `json:"delegate_map"`
+	Delegates map[string]map[int]pt2.Delegate `json:"delegate_map,omitempty"`
 }
 
 // DebugEvent is an event of a delegate with the nodes that it stands for.
@@ -94,16 +68,16 @@ type DebugInstruction struct {
 
 // DebugMap returns the map of a program that is written to a file of the name.
 func (o *Output) DebugMap(file string) *DebugMap {
-	d := &DebugMap{Program: file, Handles: map[string]map[int]Handles{}}
+	d := &DebugMap{Program: file, Handles: map[string]map[int]pt2.Handles{}}
 	for i, plan := range o.Program.Plans {
 		m := DebugMethod{Name: plan.Name, Instructions: []DebugInstruction{}}
-		handles, numbers := map[int]Handles{}, nodeNumbers{}
+		handles, numbers := map[int]pt2.Handles{}, nodeNumbers{}
 		for k, in := range plan.Chains[0].Instructions {
 			from := o.Origins[i][k]
 			x := DebugInstruction{Op: plan.InstructionName(in), Handle: numbers.of(from.Node),
 				Node: from.Node, File: from.Loc.File, Line: from.Loc.Line, Module: from.Loc.Module}
 			if x.Handle != 0 {
-				handles[k] = Handles{x.Handle}
+				handles[k] = pt2.Handles{x.Handle}
 			}
 			if call, ok := in.(pte.DelegateCall); ok && len(from.Events) > 0 {
 				x.Events, handles[k] = debugEvents(from, numbers)
@@ -128,7 +102,7 @@ func (ns nodeNumbers) of(name string) int {
 }
 
 // debugEvents are the events of a delegate, and the handles of all nodes in it.
-func debugEvents(from Origin, numbers nodeNumbers) (events []DebugEvent, all Handles) {
+func debugEvents(from Origin, numbers nodeNumbers) (events []DebugEvent, all pt2.Handles) {
 	for _, e := range from.Events {
 		x := DebugEvent{ID: e.ID, Nodes: []DebugNode{}}
 		for _, n := range e.Nodes {
@@ -145,19 +119,19 @@ func debugEvents(from Origin, numbers nodeNumbers) (events []DebugEvent, all Han
 
 // delegate notes what the events of the delegate that instruction k runs stand for.
 func (d *DebugMap) delegate(plan *pte.ExecutionPlan, k int, backend string, events []DebugEvent) {
-	entry := DebugDelegate{Backend: backend, Events: map[string]Handles{}}
+	entry := pt2.Delegate{Backend: backend, Events: map[string]pt2.Handles{}}
 	for _, e := range events {
-		handles := Handles{}
+		handles := pt2.Handles{}
 		for _, n := range e.Nodes {
 			handles = append(handles, n.Handle)
 		}
 		entry.Events[e.ID] = handles
 	}
 	if d.Delegates == nil {
-		d.Delegates = map[string]map[int]DebugDelegate{}
+		d.Delegates = map[string]map[int]pt2.Delegate{}
 	}
 	if d.Delegates[plan.Name] == nil {
-		d.Delegates[plan.Name] = map[int]DebugDelegate{}
+		d.Delegates[plan.Name] = map[int]pt2.Delegate{}
 	}
 	d.Delegates[plan.Name][k] = entry
 }

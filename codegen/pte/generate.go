@@ -67,6 +67,23 @@ func (o Origin) Inside() (nodes []ir.Origin) {
 	return nodes
 }
 
+// Nodes are those that the instruction stands for or, if event is not "", those that an event of
+// the delegate does that it calls.
+func (o Origin) Nodes(event string) []ir.Origin {
+	for _, e := range o.Events {
+		if event != "" && e.ID == event {
+			return e.Nodes
+		}
+	}
+	if event != "" {
+		return nil
+	}
+	if inside := o.Inside(); len(inside) > 0 {
+		return inside
+	}
+	return []ir.Origin{{Node: o.Node, Loc: o.Loc}}
+}
+
 // Memory is a method's planned memory.
 type Memory struct {
 	Problem *plan.Problem

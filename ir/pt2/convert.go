@@ -144,9 +144,12 @@ func nodeName(n *wireNode) string {
 	return ir.OpBase(opName(n.target))
 }
 
+// edgePrefix is of operators in edge programs.
+const edgePrefix = "executorch.exir.dialects.edge.ops."
+
 // opName turns a target into the name of an operator.
 func opName(target string) string {
-	return strings.TrimPrefix(target, "torch.ops.")
+	return strings.TrimPrefix(strings.TrimPrefix(target, edgePrefix), "torch.ops.")
 }
 
 func (c *converter) node(s *scope, w *wireNode) *ir.Node {

@@ -37,6 +37,7 @@ type wireNode struct {
 	inputs       []wireNamed
 	outputs      []wireArg
 	loc          ir.Location
+	handle       string // debug_handle of an edge program
 }
 
 type wireNamed struct {
@@ -148,7 +149,8 @@ func (s *scanner) fields(name string) (val string) {
 func (s *scanner) node() (n wireNode) {
 	s.members("target", &n.target, "name", &n.name, "inputs", each(s, &n.inputs, s.named),
 		"outputs", each(s, &n.outputs, s.arg), "metadata", func() {
-			s.members("stack_trace", func() { n.loc.File, n.loc.Line = innermostFrame(s.str()) },
+			s.members("debug_handle", &n.handle,
+				"stack_trace", func() { n.loc.File, n.loc.Line = innermostFrame(s.str()) },
 				"nn_module_stack", func() { n.loc.Module = innermostModule(s.str()) })
 		})
 	return n

@@ -1,0 +1,154 @@
+package pt2
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
+)
+
+// Record is an ETRecord: what the instructions of an ExecuTorch program stand for, by its methods.
+// ExecuTorch's exporter writes it, and its Inspector joins it with a run.
+type Record map[string]*RecordMethod
+
+// RecordMethod is a method of a [Record].
+type RecordMethod struct {
+	Handles   map[int]Handles     // of instructions: debug_handle_map
+	Delegates map[int]Delegate    // of instructions that call one: delegate_map
+	Nodes     map[int][]ir.Origin // of the edge program, by their debug handle
+}
+
+// Handles are the debug handles of an instruction: in files a number if there is one, else a list.
+type Handles []int
+
+// MarshalJSON implements json.Marshaler.
+func (h Handles) MarshalJSON() ([]byte, error) {
+	if len(h) == 1 {
+		return json.Marshal(h[0])
+	}
+	return json.Marshal([]int(h))
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (h *Handles) UnmarshalJSON(text []byte) error {
+	var one int
+	if json.Unmarshal(text, &one) == nil {
+		*h = Handles{one}
+		return nil
+	}
+	return json.Unmarshal(text, (*[]int)(h))
+}
+
+// Delegate says what the events of a delegate stand for, by their delegate debug ids.
+type Delegate struct {
+	Backend string             `json:"name"`
+	Events  map[string]Handles `json:"delegate_map"`
+}
+
+// Origins are the nodes that an instruction stands for or, if event is not "", those that an event
+// of the delegate does that it calls; nil if nobody knows.
+func (m *RecordMethod) Origins(instruction int, event string) (nodes []ir.Origin) {
+	handles := m.Handles[instruction]
+	if event != "" {
+		handles = m.Delegates[instruction].Events[event]
+	}
+	seen := map[int]bool{}
+	for _, h := range handles {
+		if !seen[h] {
+			nodes = append(nodes, m.Nodes[h]...)
+		}
+		seen[h] = true
+	}
+	return nodes
+}
+
+// The members of a record.
+const (
+	recordMember    = "ETRECORD_V0" // empty, the identifier
+	edgeMember      = "edge_dialect_exported_program"
+	handlesMember   = "debug_handle_map"
+	delegatesMember = "delegate_map"
+)
+
+// ReadRecord reads the record at path. Errors are of type *Error.
+func ReadRecord(path string) (_ Record, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, &Error{File: path, Problem: "cannot open it", Err: pathCause(err)}
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, &Error{File: path, Problem: "it is no regular file", Err: err}
+	}
+	return parseRecord(f, info.Size(), filepath.Base(path))
+}
+
+func parseRecord(r io.ReaderAt, size int64, name string) (rec Record, err error) {
+	defer must.Catch(&err)
+	inFile(name, func() {
+		a := openZip(r, size)
+		if a.files[recordMember] == nil {
+			panic(problem("it is no ETRecord: it has no member %s", recordMember))
+		}
+		var handles map[string]map[int]Handles
+		var delegates map[string]map[int]Delegate
+		a.decode(handlesMember, &handles)
+		a.decode(delegatesMember, &delegates)
+		rec = Record{}
+		for method, of := range handles {
+			m := &RecordMethod{Handles: of, Delegates: delegates[method], Nodes: map[int][]ir.Origin{}}
+			rec[method] = m
+			for _, member := range []string{edgeMember + "/" + method, edgeMember + "/forward", edgeMember} {
+				// A single method is called forward, whatever its name; older records have no name.
+				if a.files[member] != nil && (member == edgeMember+"/"+method || len(handles) == 1) {
+					a.handledNodes(member, m.Nodes)
+					break
+				}
+			}
+		}
+	})
+	return rec, err
+}
+
+// decode reads a member that is JSON into v, nothing if there is none.
+func (a *archive) decode(member string, v any) {
+	if a.files[member] == nil {
+		return
+	}
+	if err := json.Unmarshal(must.Get(a.read(member, maxJSON)), v); err != nil {
+		panic(&Error{Member: member, Problem: "it is damaged", Err: err})
+	}
+}
+
+// handledNodes adds those nodes of the program at a member that have debug handles.
+func (a *archive) handledNodes(member string, nodes map[int][]ir.Origin) {
+	s := &scanner{data: must.Get(a.read(member, maxJSON))}
+	w := s.program()
+	if s.err != nil {
+		s.err.Member = member
+		panic(s.err)
+	}
+	w.graph.each(func(n *wireNode) {
+		if h, err := strconv.Atoi(n.handle); err == nil && h != 0 {
+			nodes[h] = append(nodes[h], ir.Origin{Node: nodeName(n), Op: opName(n.target), Loc: n.loc})
+		}
+	})
+}
+
+// each calls f for all nodes in order, those of regions behind the node that has them.
+func (g *wireGraph) each(f func(*wireNode)) {
+	for i := range g.nodes {
+		n := &g.nodes[i]
+		f(n)
+		for k := range n.inputs {
+			if r := n.inputs[k].arg.graph; r != nil {
+				r.each(f)
+			}
+		}
+	}
+}
