@@ -205,6 +205,8 @@ func (r *softmaxRow) exp() *expr.Expr { return fn("exp")(expr.Sub(r.x, r.max)) }
 // rowwise is an entry that maps self along dimension dim. What base makes of
 // the largest element is subtracted before exp, so that nothing overflows; a
 // row of -inf gives NaN, as in PyTorch, if base leaves it.
+//
+//go:noinline
 func rowwise(schema string, dtype func(*Call) ir.DType,
 	base func(max *expr.Expr) *expr.Expr, f func(*softmaxRow) *expr.Expr) entry {
 	return entry{

@@ -47,6 +47,8 @@ func backwardOps() []entry {
 
 // convBackward gives the gradients of input, weight and bias of a convolution,
 // those that output_mask asks for; the others have no elements.
+//
+//go:noinline
 func convBackward() entry {
 	wanted := func(c *Call, i int) bool {
 		mask, _ := c.Arg("output_mask").(ir.List)

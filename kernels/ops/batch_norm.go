@@ -201,6 +201,8 @@ func batchNormGiven() entry {
 // returns them; with running statistics it also returns those brought up to
 // date, the variance without bias. Outside of training it takes the running
 // statistics, and the others have no elements.
+//
+//go:noinline
 func batchNormTrain(schema string, running bool) entry {
 	params := []string{"weight", "bias"}
 	if running {

@@ -218,6 +218,8 @@ type coreForm func(b *Builder, c *Call) *ir.Value
 
 // core gives an entry that has a kernel of its own a decomposition for targets
 // that have none.
+//
+//go:noinline
 func (e entry) core(f coreForm) entry {
 	return e.cores(func(b *Builder, c *Call) []*ir.Value { return []*ir.Value{f(b, c)} })
 }
@@ -230,6 +232,8 @@ func (e entry) cores(f func(*Builder, *Call) []*ir.Value) entry {
 
 // sameAs is another operator with the same arguments in the same order, the
 // extra ones behind.
+//
+//go:noinline
 func sameAs(op string, extra ...any) coreForm {
 	return func(b *Builder, c *Call) *ir.Value {
 		args := make([]any, 0, len(c.Args)+len(extra))

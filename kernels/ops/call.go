@@ -76,8 +76,11 @@ func (c *Call) restatesInput(t ir.Type) {
 func (c *Call) Needs() []sym.Expr { return c.needs }
 
 // Arg returns the argument called name; it must be in the schema.
+//
+//go:noinline
 func (c *Call) Arg(name string) ir.Arg { return c.Args[c.index(name)] }
 
+//go:noinline
 func (c *Call) index(name string) int {
 	for i, a := range c.Op.sch.Args {
 		if a.Name == name {
@@ -145,6 +148,8 @@ func (c *Call) Operands() []*ir.Value { return c.operands }
 func (c *Call) Scalars() []*ir.Value { return c.scalars }
 
 // Has reports whether an optional argument was given (is not None).
+//
+//go:noinline
 func (c *Call) Has(name string) bool {
 	_, none := c.Arg(name).(ir.None)
 	return !none
@@ -152,9 +157,13 @@ func (c *Call) Has(name string) bool {
 
 // Operand returns the index among Operands of a tensor argument (of its first
 // element for a list), -1 if it is None.
+//
+//go:noinline
 func (c *Call) Operand(name string) int { return c.first[c.index(name)] }
 
 // Tensor returns the type of a tensor argument; it must be there.
+//
+//go:noinline
 func (c *Call) Tensor(name string) ir.Type { return c.operands[c.Operand(name)].Type }
 
 // Tensors returns the types of a Tensor[] argument.
@@ -168,6 +177,8 @@ func (c *Call) Tensors(name string) []ir.Type {
 }
 
 // Value returns the value of an argument that refers to one, else nil.
+//
+//go:noinline
 func (c *Call) Value(name string) *ir.Value {
 	if r, ok := c.Arg(name).(ir.Ref); ok {
 		return r.Value
@@ -176,6 +187,8 @@ func (c *Call) Value(name string) *ir.Value {
 }
 
 // Load returns the element of a tensor argument at coords.
+//
+//go:noinline
 func (c *Call) Load(name string, coords ...sym.Expr) *expr.Expr {
 	return c.LoadAt(c.Operand(name), coords...)
 }
@@ -476,6 +489,8 @@ func describe(a ir.Arg) string {
 // error, and the table, or Builder.Do, returns it.
 
 // errorIf ends the form with an error of the call if bad holds.
+//
+//go:noinline
 func (c *Call) errorIf(bad bool, format string, args ...any) {
 	if bad {
 		panic(c.Errorf(format, args...))

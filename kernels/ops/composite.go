@@ -169,6 +169,8 @@ func takeAlongDim() entry {
 }
 
 // meshgrid expands vectors to a grid, one result for each.
+//
+//go:noinline
 func meshgrid(schema string) entry {
 	grid := func(c *Call) (sizes []sym.Expr, axis func(i int) int) {
 		ts := c.Tensors("tensors")

@@ -254,6 +254,8 @@ type combine func(a, b *expr.Expr) *expr.Expr
 
 // pairwise is an operator of self and other, both of one of dtypes. f reads the
 // other arguments of a call.
+//
+//go:noinline
 func pairwise(schema string, dtypes []ir.DType, f func(c *Call) combine) entry {
 	return entry{
 		Schema: schema,

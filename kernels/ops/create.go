@@ -79,6 +79,8 @@ func creationOps() []entry {
 }
 
 // filled is a factory of tensors whose elements are all value.
+//
+//go:noinline
 func filled(schema string, value func(*Call, ir.DType) ir.Arg) entry {
 	return entry{
 		Schema: schema,

@@ -29,6 +29,8 @@ func cumulativeOps() []entry {
 
 // cumulative is a running reduction along dimension dim: step gives the new
 // value of the accumulator, which starts as init, from it and the element.
+//
+//go:noinline
 func cumulative(schema string, r rule, init float64, step func(acc,
 	x *expr.Expr) *expr.Expr) entry {
 	infer := func(c *Call) ir.Type {
@@ -63,6 +65,8 @@ func cumulative(schema string, r rule, init float64, step func(acc,
 
 // cumulativeExtreme is the running extremum with its place: the last one of
 // equals, and from the first NaN on the last NaN.
+//
+//go:noinline
 func cumulativeExtreme(schema string, reaches func(a, b *expr.Expr) *expr.Expr) entry {
 	return entry{
 		Schema: schema,

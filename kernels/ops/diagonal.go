@@ -90,6 +90,7 @@ func triangleIndexOps() []entry {
 // maxIndexed bounds the rows and columns of triangleIndices.
 const maxIndexed = 1 << 20
 
+//go:noinline
 func triangleIndices(schema string, upper bool) entry {
 	infer := func(c *Call) ir.Type {
 		var a [3]int64

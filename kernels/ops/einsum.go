@@ -134,6 +134,8 @@ func (e *einsum) of(labels []int) []sym.Expr {
 
 // single returns x with each label once: dimensions that share one leave their
 // diagonal, at the end, and those of size 1 that broadcast are dropped.
+//
+//go:noinline
 func (e *einsum) single(b *Builder, x *ir.Value, labels []int) (*ir.Value, []int) {
 	labels = slices.Clone(labels)
 	for i := 0; i < len(labels); {

@@ -33,6 +33,8 @@ const (
 // indices; the last may be where the last bag ends. Its second result is the
 // bag of each index, the third how many rows each bag has that are no padding,
 // the fourth where in indices the maxima are.
+//
+//go:noinline
 func embeddingBag(schema string) entry {
 	return entry{Schema: schema, Decompose: func(b *Builder, c *Call) []*ir.Value {
 		w, rows, from := c.Value("weight"), c.Value("indices"), c.Value("offsets")

@@ -101,6 +101,8 @@ func (g gridAxis) taps(mode int64, name string, x *expr.Expr) []gridTap {
 
 // gridSampler samples the last n dimensions of input at the coordinates in
 // grid, whose last dimension holds x, y, (z).
+//
+//go:noinline
 func gridSampler(schema string, dims ...int) entry {
 	setup := func(c *Call) (n int, mode, padding int64) {
 		x, g := c.Tensor("input"), c.Tensor("grid")

@@ -145,6 +145,8 @@ func (c *Call) accumulate(t *targets, acc *accumulation, value *expr.Expr,
 
 // indexUpdate is an operator that merges slices of a source, or a value, into
 // the slices of self that a vector names.
+//
+//go:noinline
 func indexUpdate(schema, source string, how func(c *Call) *accumulation,
 	value func(c *Call, x *expr.Expr) *expr.Expr) entry {
 	setup := func(c *Call) (d int, sizes []sym.Expr) {

@@ -197,6 +197,8 @@ func columnMajor(d ir.DType, sizes ...sym.Expr) ir.Type {
 // luFactor is L·U = P·A: L below the diagonal, which is 1, U on and above it;
 // pivots are the rows, from 1, that each row changed places with; info the
 // first diagonal element, from 1, that is 0.
+//
+//go:noinline
 func luFactor() entry {
 	return entry{
 		Schema: "aten::linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)",
@@ -286,6 +288,8 @@ func luFactor() entry {
 
 // luSolve is X of A·X = B, from the factors of A, or of X·A = B; adjoint means
 // Aᵀ in place of A. The batches are the same.
+//
+//go:noinline
 func luSolve() entry {
 	return entry{
 		Schema: "aten::linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",

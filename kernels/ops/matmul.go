@@ -94,6 +94,8 @@ func isNumber(e *expr.Expr, x float64) bool {
 // matrices makes the setup of operands with the given ranks and dimensions
 // that must agree: a's last dimension with b's one before the last, or its
 // only one, and any before those.
+//
+//go:noinline
 func matrices(a, b string, ra, rb int) func(c *Call) ([]sym.Expr, sym.Expr) {
 	return func(c *Call) ([]sym.Expr, sym.Expr) {
 		x, y := c.Tensor(a), c.Tensor(b)
@@ -114,6 +116,8 @@ func matrices(a, b string, ra, rb int) func(c *Call) ([]sym.Expr, sym.Expr) {
 }
 
 // contract makes the term of matrices: a[…, i, k]·b[…, k, j].
+//
+//go:noinline
 func contract(a, b string, ra, rb int) func(c *Call, at []sym.Expr,
 	k sym.Expr) (*expr.Expr, *expr.Expr) {
 	return func(c *Call, at []sym.Expr, k sym.Expr) (*expr.Expr, *expr.Expr) {

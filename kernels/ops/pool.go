@@ -365,6 +365,8 @@ func avgPoolCore(n int) coreForm {
 
 // adaptiveAvgCore is adaptive average pooling by that of planes, or by the
 // mean where each plane becomes one number.
+//
+//go:noinline
 func adaptiveAvgCore(n int) coreForm {
 	return func(b *Builder, c *Call) *ir.Value {
 		a := adaptiveOf(c, n)
@@ -401,6 +403,8 @@ func adaptiveAvgCore(n int) coreForm {
 // adaptiveMaxCore is adaptive max pooling of static sizes by max pooling of
 // windows of equal size: the rows of each window are laid out one after the
 // other, the last of a shorter one again.
+//
+//go:noinline
 func adaptiveMaxCore(n int) func(b *Builder, c *Call) []*ir.Value {
 	return func(b *Builder, c *Call) []*ir.Value {
 		a := adaptiveOf(c, n)

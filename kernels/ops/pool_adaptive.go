@@ -115,6 +115,7 @@ func (a *adaptive) max(c *Call) []expr.Tensor {
 	return append(out, expr.Tensor{DType: ir.Int64, Vars: vars, Body: expr.Idx(ir.Int64, flat)})
 }
 
+//go:noinline
 func adaptiveEntry(schema string, n int, indices bool) entry {
 	return entry{
 		Schema: schema,

@@ -214,6 +214,7 @@ func (c *Call) qnames() (scale, zero string) {
 	return "scale", "zero_point"
 }
 
+//go:noinline
 func quantize(schema string) entry {
 	return entry{
 		Schema: schema,
@@ -261,6 +262,8 @@ func dequantized(q, zero *expr.Expr, scale *expr.Expr) *expr.Expr {
 }
 
 // dequantize has the dtype of its result in the argument called result.
+//
+//go:noinline
 func dequantize(schema, result string) entry {
 	return entry{
 		Schema: schema,
@@ -426,6 +429,8 @@ func fakeQuantOps() []entry {
 }
 
 // fakeQuant computes in float32, by the reciprocal of the scale.
+//
+//go:noinline
 func fakeQuant(schema string) entry {
 	return entry{Schema: schema, Decompose: func(b *Builder, c *Call) []*ir.Value {
 		x := c.Value("self")

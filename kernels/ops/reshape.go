@@ -413,6 +413,8 @@ func viewDType() entry {
 
 // viewScatter is self with the elements that a view of it shares replaced by
 // those of src.
+//
+//go:noinline
 func viewScatter(schema string, of func(c *Call, t ir.Type) alias) entry {
 	return entry{
 		Schema: schema,

@@ -157,6 +157,8 @@ func (cl cell) of(c *Call) *network {
 
 // recurrent is the entry of a network of cells. The input's part of the gates
 // of all steps is one matrix product; a scan over the steps does the rest.
+//
+//go:noinline
 func recurrent(schema string, cl cell) entry {
 	return entry{
 		Schema: schema,
@@ -261,6 +263,7 @@ func cellOps() []entry {
 	}
 }
 
+//go:noinline
 func cellStep(schema string, cl cell) entry {
 	state := func(c *Call) []*ir.Value {
 		k := c.Operand("hx")

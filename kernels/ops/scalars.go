@@ -171,6 +171,8 @@ func scalarType(kind ir.Kind) func(*Call) []ir.Type {
 
 // arith is an operator on two numbers that gives a number of their kind. value
 // is nil if it has no form on index expressions.
+//
+//go:noinline
 func arith(schema string, value func(a, b sym.Expr) sym.Expr,
 	f func(a, b *expr.Expr) *expr.Expr) entry {
 	op := entry{Schema: schema}
@@ -233,6 +235,8 @@ func bitwise(schema string, f func(a, b *expr.Expr) *expr.Expr) entry {
 
 // scalarUnary is an operator on one number; its result is of the kind given,
 // for NoneKind of the operand's.
+//
+//go:noinline
 func scalarUnary(schema string, kind ir.Kind, value func(sym.Expr) sym.Expr,
 	f func(*expr.Expr) *expr.Expr) entry {
 	op := entry{Schema: schema}

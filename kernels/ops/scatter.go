@@ -57,6 +57,8 @@ func (c *Call) write(at sym.Expr, x *expr.Expr, f merge) loop.Stmt {
 
 // indexPutEntry writes values to the elements that indices select, later ones
 // over earlier ones, or adds them.
+//
+//go:noinline
 func indexPutEntry(schema string) entry {
 	return entry{
 		Schema: schema,
@@ -109,6 +111,8 @@ func (c *Call) flat(e *expr.Expr) *expr.Expr {
 
 // scatterEntry writes to the elements that index names along dim, one for each
 // element of index, in row-major order. value gives what is written at coords.
+//
+//go:noinline
 func scatterEntry(schema string, how func(c *Call) merge,
 	value func(c *Call, at []sym.Expr) *expr.Expr) entry {
 	return entry{

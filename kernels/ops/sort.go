@@ -166,6 +166,8 @@ func mergeSort(c *Call, dim int, descending bool) *loop.Func {
 
 // orderStatistic is the k-th smallest element along a dimension and its place;
 // without argument k it is the lower median, NaN if there is one.
+//
+//go:noinline
 func orderStatistic(schema string) entry {
 	r := reducer{schema: schema, rule: exact, nonEmpty: true, more: []ir.DType{ir.Int64}}
 	return entry{
@@ -302,6 +304,8 @@ func uniqueOps() []entry {
 // unique gives the different elements, or along dim slices, of self, the place
 // among them of each that was there, and how often it was. Sorted, the results
 // are in ascending order; otherwise only neighbours count as the same.
+//
+//go:noinline
 func unique(schema string, sorts bool) entry {
 	along := func(c *Call) (d int, ok bool) {
 		if c.Op.sch.Index("dim") < 0 || !c.Has("dim") {
@@ -508,6 +512,8 @@ func sortCore(b *Builder, c *Call) []*ir.Value {
 }
 
 // searchCore counts the elements of the sequence that come before a value.
+//
+//go:noinline
 func searchCore(sequence string) coreForm {
 	return func(b *Builder, c *Call) *ir.Value {
 		d := must(c.Promote("self", sequence))

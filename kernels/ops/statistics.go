@@ -179,6 +179,8 @@ func quantileOps() []entry {
 // quantile sorts along dim, or all elements, and reads between the two whose
 // ranks are around q·(n-1). The quantiles come before the other dimensions. NaN
 // in a line makes the result NaN, or, if left out, lessens n.
+//
+//go:noinline
 func quantile(skip bool) func(*Builder, *Call) *ir.Value {
 	return func(b *Builder, c *Call) *ir.Value {
 		x, keep := c.Value("self"), c.Bool("keepdim")
@@ -283,6 +285,7 @@ func trapezoidOps() []entry {
 	}
 }
 
+//go:noinline
 func trapezia(sum func(*Builder, *ir.Value, int) *ir.Value) func(*Builder,
 	*Call) *ir.Value {
 	return func(b *Builder, c *Call) *ir.Value {

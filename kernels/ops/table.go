@@ -84,6 +84,9 @@ type Op struct {
 // the errors that check, must and Call.errorIf raise. An entry without Infer has the
 // types of what it decomposes into, as in PyTorch, which has no kernel for it either:
 // its Decompose does not ask for Outs.
+//
+// Functions that make entries, and the short ones of Call that all forms call, are not inlined:
+// closures are copied with them, which was a megabyte of every program that links the table.
 type entry struct {
 	Schema    string
 	Infer     func(*Call) []ir.Type

@@ -53,6 +53,8 @@ func whole(n sym.Expr, align bool) axis { return axis{in: n, out: n, align: alig
 // core resamples n dimensions by what resamples planes; where that
 // cannot be told to, and for interpolations that have no such operator, by
 // weighted sums of elements at constant places.
+//
+//go:noinline
 func (r resampling) core(input string, n int) coreForm {
 	return func(b *Builder, c *Call) *ir.Value {
 		axes := upsampleAxes(c, input, n)

@@ -14,6 +14,8 @@ import (
 type aliases func(c *Call) []alias
 
 // single makes the aliases of an operator with one result.
+//
+//go:noinline
 func single(f func(c *Call, t ir.Type) alias) aliases {
 	return func(c *Call) []alias {
 		a := f(c, c.Tensor("self"))
