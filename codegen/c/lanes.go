@@ -2,6 +2,7 @@ package c
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/etgen/etgen/ir"
@@ -36,18 +37,24 @@ type lanes struct {
 	acc    *expr.Var             // is a vector by itself; may be nil
 	along  []*sym.Symbol         // indices that count lanes: all have the same lane
 	values map[*expr.Expr]string // what is in a local
+	uses   map[*expr.Expr]int    // how often the statement reads it
 	vars   map[*expr.Var]string  // vectors by the variables of which they hold one for each lane
-	lines  []string
+	index  map[*sym.Symbol]string
+	mask   string // which lanes count; "" if all do
+	byte   bool   // lanes are bytes, which nothing is computed of, and not 32 bits
 	names  int
 	failed bool
 }
 
 // vectorTypes are the types of vectors by the type of what an element is computed as.
 var vectorTypes = map[ir.DType]string{ir.Float32: "float32x4_t", ir.Int32: "int32x4_t",
-	ir.Bool: "mve_pred16_t"}
+	ir.Bool: "mve_pred16_t", ir.Int8: "int8x16_t"}
 
 // wide is the type in which lanes compute with elements of d; ok is false if they do not.
-func wide(d ir.DType) (w ir.DType, ok bool) {
+func (l *lanes) wide(d ir.DType) (w ir.DType, ok bool) {
+	if l.byte {
+		return d, d == ir.Int8 || d == ir.Bool
+	}
 	switch d {
 	case ir.Float32, ir.Int32, ir.Bool:
 		return d, true
@@ -60,7 +67,7 @@ func wide(d ir.DType) (w ir.DType, ok bool) {
 // lanes prints for a vector acc, which may be nil, and indices that count its lanes.
 func (p *printer) lanes(acc *expr.Var, along ...*sym.Symbol) *lanes {
 	return &lanes{p: p, acc: acc, along: along, values: map[*expr.Expr]string{},
-		vars: map[*expr.Var]string{}}
+		uses: map[*expr.Expr]int{}, vars: map[*expr.Var]string{}, index: map[*sym.Symbol]string{}}
 }
 
 // fail gives up.
@@ -69,34 +76,82 @@ func (l *lanes) fail() string {
 	return ""
 }
 
-// statements prints what locals hold. It gives up on all but declarations.
+// shared is e with equal parts made one, so that each is computed once.
+func (l *lanes) shared(e *expr.Expr) *expr.Expr {
+	e = expr.NewSharer().Share(e)
+	var count func(e *expr.Expr)
+	count = func(e *expr.Expr) {
+		if l.uses[e]++; l.uses[e] == 1 {
+			for _, a := range e.Args {
+				count(a)
+			}
+		}
+	}
+	count(e)
+	return e
+}
+
+// statements prints declarations and stores. It gives up on all else.
 func (l *lanes) statements(body []loop.Stmt) {
 	for _, s := range body {
-		let, ok := s.(*loop.Let)
-		if !ok || let.Mutable || let.Value == nil || let.Var.Len > 0 {
+		l.p.spilled = nil
+		switch s := s.(type) {
+		case *loop.Let:
+			l.let(s)
+		case *loop.LetIndex:
+			l.letIndex(s)
+		case *loop.Store:
+			to, value := l.p.bufs[s.Buf], l.stored(s.Value)
+			if !l.contiguous(s.At) {
+				l.fail()
+			}
+			if value = l.store(to.dtype, "&"+to.name+"["+l.p.index(s.At).s+"]", value); !l.failed {
+				l.p.use(to.names...)
+				l.p.w.line("%s", value)
+			}
+		default:
 			l.fail()
+		}
+		if l.failed {
 			return
 		}
-		if c, ok := l.scalar(let.Value); ok {
-			t := typeOf(let.Var.DType)
-			name := l.p.scope.Take(let.Var.Name)
-			l.p.vars[let.Var] = name
-			l.lines = append(l.lines, fmt.Sprintf("const %s %s = %s;", t, name, convert(c, t).s))
-			continue
-		}
-		l.vars[let.Var] = l.local(let.Value, l.expr(let.Value))
 	}
+}
+
+func (l *lanes) let(s *loop.Let) {
+	if s.Mutable || s.Value == nil || s.Var.Len > 0 {
+		l.fail()
+		return
+	}
+	if c, ok := l.scalar(s.Value); ok {
+		t := typeOf(s.Var.DType)
+		name := l.p.scope.Take(s.Var.Name)
+		l.p.vars[s.Var] = name
+		l.p.w.line("const %s %s = %s;", t, name, convert(c, t).s)
+		return
+	}
+	e := l.shared(s.Value)
+	l.vars[s.Var] = l.local(e, l.expr(e))
+}
+
+// stored prints a vector of which each lane's low bits are stored.
+func (l *lanes) stored(e *expr.Expr) string {
+	if e = l.shared(e); e.Op == expr.OpCast && e.DType.IsInt() && e.DType.Size() < 4 &&
+		e.Args[0].DType == ir.Int32 {
+		e = e.Args[0]
+	}
+	return l.expr(e)
 }
 
 // local declares a vector.
 func (l *lanes) local(e *expr.Expr, value string) string {
-	w, ok := wide(e.DType)
+	w, ok := l.wide(e.DType)
 	if !ok {
 		return l.fail()
 	}
 	name := l.p.scope.Take(fmt.Sprintf("v%d", l.names))
 	l.names++
-	l.lines = append(l.lines, fmt.Sprintf("const %s %s = %s;", vectorTypes[w], name, value))
+	l.p.w.line("const %s %s = %s;", vectorTypes[w], name, value)
 	return name
 }
 
@@ -127,12 +182,9 @@ func (l *lanes) varies(e *expr.Expr) (differs bool) {
 
 // moves reports whether an index differs between lanes.
 func (l *lanes) moves(x sym.Expr) bool {
-	for _, s := range l.along {
-		if x.Uses(s) {
-			return true
-		}
-	}
-	return false
+	return x.AnySymbol(func(s *sym.Symbol) bool {
+		return l.index[s] != "" || slices.Contains(l.along, s)
+	})
 }
 
 // expr prints e as a vector.
@@ -147,7 +199,7 @@ func (l *lanes) expr(e *expr.Expr) string {
 		return l.all(e, c)
 	}
 	v := l.operation(e)
-	if !l.failed && len(e.Args) > 0 && len(v) > 60 {
+	if !l.failed && (len(e.Args) > 0 && len(v) > 60 || l.uses[e] > 1 && e.Op != expr.OpLocal) {
 		v = l.local(e, v)
 	}
 	l.values[e] = v
@@ -156,9 +208,11 @@ func (l *lanes) expr(e *expr.Expr) string {
 
 // all is a vector that has the same number in each lane.
 func (l *lanes) all(e *expr.Expr, c code) string {
-	switch w, _ := wide(e.DType); {
+	switch w, _ := l.wide(e.DType); {
 	case e.DType == ir.Bool:
-		return l.fail()
+		return "(mve_pred16_t)(" + c.at(precUnary) + " ? 0xFFFF : 0)"
+	case w == ir.Int8:
+		return "vdupq_n_s8(" + convert(c, tI8).s + ")"
 	case w == ir.Int32:
 		return "vdupq_n_s32(" + convert(c, tI32).s + ")"
 	case w == ir.Float32:
@@ -173,6 +227,10 @@ var lanesNames = map[expr.Op]string{expr.OpAdd: "vaddq", expr.OpSub: "vsubq", ex
 	expr.OpGt: "vcmpgtq", expr.OpGe: "vcmpgeq", expr.OpNeg: "vnegq", expr.OpAbs: "vabsq",
 	expr.OpFloor: "vrndmq", expr.OpCeil: "vrndpq", expr.OpTrunc: "vrndq", expr.OpRound: "vrndnq",
 	expr.OpAnd: "vandq", expr.OpOr: "vorrq", expr.OpXor: "veorq"}
+
+// greater is what compares floats with the operands swapped: MVE has what is no number less than
+// anything.
+var greater = map[expr.Op]expr.Op{expr.OpLt: expr.OpGt, expr.OpLe: expr.OpGe}
 
 func (l *lanes) operation(e *expr.Expr) string {
 	switch e.Op {
@@ -202,27 +260,37 @@ func (l *lanes) operation(e *expr.Expr) string {
 		if e.DType != ir.Float32 {
 			return l.fail()
 		}
-	case expr.OpAnd, expr.OpOr, expr.OpXor:
+	case expr.OpAnd, expr.OpOr, expr.OpXor: // not of masks, which gcc 12 does not compile
 		if e.DType != ir.Int32 {
 			return l.fail()
 		}
+	case expr.OpDiv:
+		if e.DType != ir.Float32 {
+			return l.fail()
+		}
+		return "(" + l.expr(e.Args[0]) + " / " + l.expr(e.Args[1]) + ")" // lane by lane
 	case expr.OpAdd, expr.OpSub, expr.OpMul, expr.OpNeg, expr.OpAbs:
 		// of 32 bits: others would have to wrap around
 		if e.DType != ir.Int32 && e.DType != ir.Float32 {
 			return l.fail()
 		}
 	}
-	name, ok := lanesNames[e.Op]
+	args, op := e.Args, e.Op
+	if swapped := greater[op]; swapped != 0 && args[0].DType == ir.Float32 {
+		op, args = swapped, []*expr.Expr{args[1], args[0]}
+	}
+	name, ok := lanesNames[op]
 	if !ok {
 		return l.fail()
 	}
-	return l.apply(e, name, e.Args...)
+	return l.apply(e, name, args...)
 }
 
 // apply prints a function of vectors.
 func (l *lanes) apply(e *expr.Expr, name string, args ...*expr.Expr) string {
-	w, ok := wide(args[0].DType)
-	suffix, known := map[ir.DType]string{ir.Int32: "_s32", ir.Float32: "_f32"}[w]
+	w, ok := l.wide(args[0].DType)
+	suffix, known := map[ir.DType]string{ir.Int32: "_s32", ir.Float32: "_f32",
+		ir.Int8: "_s8"}[w]
 	if !ok || !known {
 		return l.fail()
 	}
@@ -241,20 +309,51 @@ func (l *lanes) apply(e *expr.Expr, name string, args ...*expr.Expr) string {
 	return name + suffix + "(" + strings.Join(list, ", ") + ")"
 }
 
-// load prints the elements of a buffer that lie beside each other.
+// loads and stores are the functions that load and store elements as lanes of 32 bits, and the
+// types behind their names.
+var (
+	loads = map[ir.DType][2]string{ir.Float32: {"vldrwq", "f32"}, ir.Int32: {"vldrwq", "s32"},
+		ir.Int16: {"vldrhq", "s32"}, ir.Int8: {"vldrbq", "s32"}, ir.Uint8: {"vldrbq", "u32"},
+		ir.Bool: {"vldrbq", "u32"}}
+	stores = map[ir.DType][2]string{ir.Float32: {"vstrwq", "f32"}, ir.Int32: {"vstrwq", "s32"},
+		ir.Int16: {"vstrhq", "s32"}, ir.Int8: {"vstrbq", "s32"}, ir.Uint8: {"vstrbq", "u32"},
+		ir.Bool: {"vstrbq", "u32"}}
+)
+
+// masked prints a function of memory that leaves lanes alone that do not count.
+func (l *lanes) masked(name, mark, suffix, args string) string {
+	if l.mask == "" {
+		return name + "_" + suffix + "(" + args + ")"
+	}
+	l.p.use(l.mask)
+	return name + mark + "_" + suffix + "(" + args + ", " + l.mask + ")"
+}
+
+// load prints elements of a buffer: those that lie beside each other, or anywhere.
 func (l *lanes) load(e *expr.Expr) string {
-	if e.Buf >= len(l.p.bufs) || len(e.Coords) != 1 || !l.contiguous(e.Coords[0]) {
+	if e.Buf >= len(l.p.bufs) || len(e.Coords) != 1 {
 		return l.fail()
 	}
 	b := l.p.bufs[e.Buf]
-	format, ok := map[ir.DType]string{ir.Float32: "vldrwq_f32(%s)", ir.Int32: "vldrwq_s32(%s)",
-		ir.Int16: "vldrhq_s32(%s)", ir.Int8: "vldrbq_s32(%s)",
-		ir.Uint8: "vreinterpretq_s32_u32(vldrbq_u32(%s))"}[b.dtype]
+	f, ok := loads[b.dtype]
+	if l.byte {
+		f, ok = [2]string{"vldrbq", "s8"}, b.dtype == ir.Int8
+	}
 	if !ok {
 		return l.fail()
 	}
+	if !l.contiguous(e.Coords[0]) {
+		return l.gather(b, e.Coords[0], f)
+	}
 	l.p.use(b.names...)
-	return fmt.Sprintf(format, "&"+b.name+"["+l.p.index(e.Coords[0]).s+"]")
+	v := l.masked(f[0], "_z", f[1], "&"+b.name+"["+l.p.index(e.Coords[0]).s+"]")
+	if b.dtype == ir.Uint8 || b.dtype == ir.Bool {
+		v = "vreinterpretq_s32_u32(" + v + ")"
+	}
+	if b.dtype == ir.Bool {
+		v = "vcmpneq_n_s32(" + v + ", 0)"
+	}
+	return v
 }
 
 // contiguous reports whether an index grows by one from lane to lane.
@@ -276,39 +375,45 @@ func (l *lanes) contiguous(x sym.Expr) bool {
 // extreme prints the choice of C: of what does not compare, the second.
 func (l *lanes) extreme(e *expr.Expr) string {
 	a, b := e.Args[0], e.Args[1]
-	if e.DType == ir.Int32 {
-		name := map[expr.Op]string{expr.OpMin: "vminq_s32", expr.OpMax: "vmaxq_s32"}[e.Op]
-		return name + "(" + l.expr(a) + ", " + l.expr(b) + ")"
+	if w, ok := l.wide(e.DType); ok && w.IsInt() {
+		name := map[expr.Op]string{expr.OpMin: "vminq", expr.OpMax: "vmaxq"}[e.Op]
+		suffix := map[ir.DType]string{ir.Int32: "_s32", ir.Int8: "_s8"}[w]
+		return name + suffix + "(" + l.expr(a) + ", " + l.expr(b) + ")"
 	}
 	if e.DType != ir.Float32 {
 		return l.fail()
 	}
 	op := map[expr.Op]expr.Op{expr.OpMin: expr.OpLt, expr.OpMax: expr.OpGt}[e.Op]
+	l.uses[a]++ // it is compared, and chosen from
+	l.uses[b]++
 	compare := &expr.Expr{Op: op, DType: ir.Bool, Args: []*expr.Expr{a, b}}
-	if !l.varies(a) { // there is a form in which the number comes last
-		swapped := map[expr.Op]expr.Op{expr.OpLt: expr.OpGt, expr.OpGt: expr.OpLt}[op]
-		compare = &expr.Expr{Op: swapped, DType: ir.Bool, Args: []*expr.Expr{b, a}}
-	}
 	return "vpselq_f32(" + l.expr(a) + ", " + l.expr(b) + ", " + l.expr(compare) + ")"
 }
 
 func (l *lanes) cast(e *expr.Expr) string {
 	a := e.Args[0]
-	from, ok := wide(a.DType)
-	to, known := wide(e.DType)
+	from, ok := l.wide(a.DType)
+	to, known := l.wide(e.DType)
 	switch {
 	case !ok || !known || to == ir.Bool || from == ir.Bool:
 		return l.fail()
 	case from == ir.Int32 && to == ir.Float32:
 		return "vcvtq_f32_s32(" + l.expr(a) + ")"
 	case from == to:
-		if e.DType.Size() < a.DType.Size() || e.DType.Size() == a.DType.Size() && e.DType != a.DType {
+		r, ok := l.p.ranges.intRange(a)
+		if !(ok && r.in(rangeOf(typeOf(e.DType)))) && (e.DType.Size() < a.DType.Size() ||
+			e.DType.Size() == a.DType.Size() && e.DType != a.DType) {
 			return l.fail() // it would wrap around
 		}
 		return l.expr(a)
 	}
 	n, ok := l.p.roundedTo(a, typeOf(e.DType))
 	if !ok || !n.constant() {
+		// what is no number becomes 0 here, too
+		if r, ok := l.p.ranges.floatRange(a); ok && r.in(rangeOf(typeOf(e.DType))) ||
+			l.p.ranges.fits(a, typeOf(e.DType)) {
+			return "vcvtq_s32_f32(" + l.expr(a) + ")"
+		}
 		return l.fail()
 	}
 	v := "vcvtnq_s32_f32(" + l.expr(n.of) + ")"
@@ -339,22 +444,35 @@ func (l *lanes) shift(e *expr.Expr) string {
 
 // call prints what a function computes.
 func (l *lanes) call(e *expr.Expr) string {
-	for i, v := range e.Fn.Params {
-		l.vars[v] = l.local(e.Args[i], l.expr(e.Args[i]))
+	var args []string
+	for _, a := range e.Args {
+		args = append(args, l.local(a, l.expr(a)))
 	}
-	clear(l.values) // the function may have been called before
-	v := l.local(e, l.expr(e.Fn.Body))
-	clear(l.values)
+	for i, v := range e.Fn.Params {
+		l.vars[v] = args[i]
+	}
+	outer := l.values
+	l.values = map[*expr.Expr]string{} // the function may have been called before
+	body := l.shared(e.Fn.Body)
+	v := l.local(e, l.expr(body))
+	l.values = outer
 	return v
 }
 
 // store returns the statement that stores a vector of elements of d.
 func (l *lanes) store(d ir.DType, to, value string) string {
-	format, ok := map[ir.DType]string{ir.Float32: "vstrwq_f32(%s, %s);", ir.Int32: "vstrwq_s32(%s, %s);",
-		ir.Int16: "vstrhq_s32(%s, %s);", ir.Int8: "vstrbq_s32(%s, %s);",
-		ir.Uint8: "vstrbq_u32(%s, vreinterpretq_u32_s32(%s));"}[d]
+	f, ok := stores[d]
+	if l.byte {
+		f, ok = [2]string{"vstrbq", "s8"}, d == ir.Int8
+	}
 	if !ok {
 		return l.fail()
 	}
-	return fmt.Sprintf(format, to, value)
+	if d == ir.Bool {
+		value = "vpselq_s32(vdupq_n_s32(1), vdupq_n_s32(0), " + value + ")"
+	}
+	if d == ir.Uint8 || d == ir.Bool {
+		value = "vreinterpretq_u32_s32(" + value + ")"
+	}
+	return l.masked(f[0], "_p", f[1], to+", "+value) + ";"
 }

@@ -71,6 +71,9 @@ func (p *printer) loop(s *loop.For) {
 		p.once(s)
 		return
 	}
+	if !divided && p.vectors(s) {
+		return
+	}
 	outer := p.scope
 	own := share{"0", ""}
 	if divided {

@@ -309,15 +309,13 @@ func (g *gen) epilogueLanes(in *tuned.Instance, names, given []string, stmts []l
 	l := p.lanes(ep.Acc, ep.O, ep.C)
 	l.statements(stmts)
 	first := p.scope.Take("first")
-	stored := l.store(ep.DType, first, l.expr(value))
+	stored := l.store(ep.DType, first, l.stored(value))
 	if l.failed || !known {
 		return nil
 	}
 	g.lanes = true
 	params[0].typ = acc + " "
-	for _, line := range append(l.lines, stored) {
-		p.w.line("%s", line)
-	}
+	p.w.line("%s", stored)
 	body := p.w.b.String()
 	params = append([]parameter{{storageOf(ep.DType).String() + " *", first, new(bool)}}, params...)
 	p.use(first)

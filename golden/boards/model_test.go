@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,6 +53,7 @@ type generated struct {
 	weights  int64
 	state    int64 // bytes
 	terms    int64 // longest reduction
+	fixed    bool  // all that the function takes and gives are tensors of fixed sizes
 }
 
 // readCase reads a case; the test is skipped if it is one of ../shared, which is not there.
@@ -145,6 +147,8 @@ func (g *generated) describe(np *native.Program, header string) {
 	m := np.Methods[0]
 	g.entry = g.name + "_" + m.Name.Raw()
 	g.model = baremetal.Model{Header: g.name + ".h", Prefix: g.name, Method: m.Name.Raw()}
+	g.fixed = len(np.Methods) == 1 && !strings.Contains(header, g.name+"_forward_sizes") && !slices.ContainsFunc(
+		slices.Concat(m.Inputs, m.Outputs), func(p native.Port) bool { return p.Buf == nil })
 	add := func(role baremetal.Role, bytes int64) {
 		g.model.Args = append(g.model.Args, baremetal.Arg{Role: role, Bytes: int(bytes)})
 	}

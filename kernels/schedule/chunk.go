@@ -34,7 +34,7 @@ type chunker struct {
 func (b *chunker) body(stmts []loop.Stmt) bool {
 	for i, s := range stmts {
 		if st, ok := s.(*loop.Store); ok {
-			if b.loads(stmts, st) {
+			if readsOther(stmts, st) {
 				return false
 			}
 			b.overwrites = b.overwrites || i < len(stmts)-1
@@ -65,9 +65,18 @@ func (b *chunker) shared(s loop.Stmt) loop.Stmt {
 
 func same(x sym.Expr) sym.Expr { return x }
 
-// loads reports whether some statement loads from the buffer that st stores
+// MayChunk reports whether the iterations of an innermost loop may run in chunks, statement by
+// statement.
+func MayChunk(s *loop.For) bool {
+	return s.Vectorizable && !slices.ContainsFunc(s.Body, func(st loop.Stmt) bool {
+		to, store := st.(*loop.Store)
+		return store && readsOther(s.Body, to) || loop.Blocks(st) != nil
+	})
+}
+
+// readsOther reports whether some statement loads from the buffer that st stores
 // to, other than what it overwrites before or as it does.
-func (b *chunker) loads(stmts []loop.Stmt, st *loop.Store) bool {
+func readsOther(stmts []loop.Stmt, st *loop.Store) bool {
 	found, before := false, true
 	for _, s := range stmts {
 		if o, ok := s.(*loop.Store); ok && s != st && o.Buf == st.Buf {
