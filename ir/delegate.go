@@ -17,6 +17,8 @@ type Delegate struct {
 	Debug []DelegateEvent
 	// Unread says why etgen does not read the payload, "" for a delegate of its own making.
 	Unread string
+	// Told is how many of its results, the last ones, are the sizes of others.
+	Told int
 }
 
 // CompileSpec is an option that a backend was given.

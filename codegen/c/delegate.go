@@ -139,8 +139,10 @@ func (g *gen) delegateHeader() string {
 			"BACKEND_execute runs a delegate: it reads the inputs and writes the outputs, which "+
 			"are in the order of the payload's arguments and do not overlap. Both return false if they "+
 			"cannot, and then their callers return %[2]s_ERR_DELEGATE. Tensors are dense, with their "+
-			"dimensions in the order of memory; a number is a tensor without dimensions. A function "+
-			"must not keep pointers to tensors, nor write outside of the elements that the sizes tell.",
+			"dimensions in the order of memory; a number is a tensor without dimensions. An output whose "+
+			"sizes only the backend knows has the most that they may be; its elements lie dense in "+
+			"its sizes, which BACKEND_execute writes to an int64 tensor for each such output, behind all "+
+			"outputs. A function must not keep pointers to tensors, nor write outside of the elements that the sizes tell.",
 		g.prefix, g.upper), lineWidth-3)...))
 	w.raw(fmt.Sprintf(interfaceTop, g.upper+"_DELEGATE"))
 	w.raw(delegateTypes)

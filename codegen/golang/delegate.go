@@ -40,7 +40,9 @@ type Backend interface {
 // Runner is a delegate that is ready.
 type Runner interface {
 	// Execute reads inputs and writes outputs, which are in the order of the payload's arguments
-	// and do not overlap. It must not keep them. One goroutine at a time calls it.
+	// and do not overlap. An output whose sizes only the backend knows has the most that they may
+	// be; its sizes go to an int64 tensor for each such output, behind all outputs. Execute must not
+	// keep tensors. One goroutine at a time calls it.
 	Execute(inputs, outputs []Tensor) error
 }
 

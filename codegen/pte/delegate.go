@@ -20,6 +20,10 @@ func (b *builder) delegate(n *ir.Node) {
 	if !ok || d == nil {
 		must.Fail("the program has no delegate %s", foreign.Message(string(name)))
 	}
+	if d.Told > 0 {
+		must.Fail("only delegate %s knows the sizes of its results, which a .pte does not say: compile "+
+			"to C or Go", foreign.Message(d.Name))
+	}
 	c := &call{delegate: d, node: n.Name, loc: n.Loc}
 	for i, a := range n.Args[1:] {
 		s := must.At(func() *slot { return b.arg(a.Value, nil) }, "its argument %d", i)

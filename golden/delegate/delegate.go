@@ -4,6 +4,8 @@
 //	affine K: out[i] = in[i]*K + bias[i], where bias is data named "bias" beside the payload;
 //	          a second result is the first input plus a number that the call passes
 //	index:    out[i] = in[i] + i, i counting as the elements lie in memory
+//	rows:     the rows of two numbers whose first is above 0; if that of the first row is 9, it says
+//	          that there are 9, which no program has room for
 //
 // with a compile spec "offset" of one byte that is added to all results.
 package delegate
@@ -40,7 +42,7 @@ func (Backend) Init(d *rt.DelegateInit) (rt.Delegate, error) {
 		if p.bias, err = read(bias); err != nil {
 			return nil, err
 		}
-	} else if string(text) != "index" {
+	} else if p.rows = string(text) == "rows"; !p.rows && string(text) != "index" {
 		return nil, fmt.Errorf("the payload is %q", text)
 	}
 	for _, s := range d.Specs {
@@ -59,6 +61,7 @@ type part struct {
 	init      *rt.DelegateInit
 	k, offset float32
 	bias      []byte
+	rows      bool
 }
 
 func get(b []byte, i int) float32 {
@@ -76,6 +79,9 @@ func (p *part) Execute(_ context.Context, args []*rt.EValue) error {
 			return nil
 		})
 	}
+	if p.rows {
+		return keepRows(in, args[1].Tensor)
+	}
 	if p.bias == nil {
 		return result("0", args[1].Tensor, func(i int) float32 { return get(in.Data, i) + float32(i) })
 	}
@@ -88,4 +94,26 @@ func (p *part) Execute(_ context.Context, args []*rt.EValue) error {
 	return result("1", args[3].Tensor, func(i int) float32 {
 		return get(in.Data, i) + float32(args[1].Int)
 	})
+}
+
+// keepRows writes rows of in to out, whose rows lie last in memory.
+func keepRows(in, out *rt.Tensor) error {
+	var kept []int
+	for i := range int(in.Sizes[0]) {
+		if get(in.Data, 2*i) > 0 {
+			kept = append(kept, i)
+		}
+	}
+	n := len(kept)
+	if n > 0 && get(in.Data, 0) == 9 {
+		n = 9
+	}
+	if err := out.Resize([]int64{int64(n), 2}); err != nil {
+		return err
+	}
+	for k, i := range kept {
+		copy(out.Data[4*k:], in.Data[8*i:][:4])
+		copy(out.Data[4*(n+k):], in.Data[8*i+4:][:4])
+	}
+	return nil
 }

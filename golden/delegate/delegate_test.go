@@ -177,9 +177,9 @@ func call(t *testing.T, m *rt.Method) {
 }
 
 // generate compiles the program to a package called net.
-func generate(t *testing.T, opt compile.Options) *codegen.Package {
+func generate(t *testing.T, file *pte.Program, opt compile.Options) *codegen.Package {
 	t.Helper()
-	p, err := raise.Program(program(), "net.pte", ops.Standard())
+	p, err := raise.Program(file, "net.pte", ops.Standard())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,14 +192,15 @@ func generate(t *testing.T, opt compile.Options) *codegen.Package {
 }
 
 // runC compiles the package and other files of C, and returns what they print.
-func runC(t *testing.T, target toolchain.Target, opt compile.Options, sources ...string) string {
+func runC(t *testing.T, file *pte.Program, target toolchain.Target, opt compile.Options,
+	sources ...string) string {
 	t.Helper()
 	if err := toolchain.FindAll(target.Compiler, nil); err != nil {
 		t.Skip(err)
 	}
 	dir := t.TempDir()
 	opt.Lang = "c"
-	pkg := generate(t, opt)
+	pkg := generate(t, file, opt)
 	if err := pkg.Write(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
@@ -234,27 +235,44 @@ func TestC(t *testing.T) {
 	for _, weights := range codegen.WeightForms[:2] {
 		opt := compile.Options{Weights: weights}
 		sanitized := toolchain.GCC().With(toolchain.Sanitizers()...)
-		if got := runC(t, sanitized, opt, "c/main.c", "c/driver.c"); got != want+"\n" {
+		if got := runC(t, program(), sanitized, opt, "c/main.c", "c/driver.c"); got != want+"\n" {
 			t.Errorf("%s: it prints %q, want %q", weights, got, want)
 		}
 	}
-	if got := runC(t, toolchain.GCC(), compile.Options{}, "c/main.c"); got != "forward fails with 1\n" {
+	if got := runC(t, program(), toolchain.GCC(), compile.Options{}, "c/main.c"); got != "forward fails with 1\n" {
 		t.Errorf("without a driver it prints %q", got)
 	}
 }
 
 // The Go package calls the backends that New is given.
 func TestGo(t *testing.T) {
+	const wants = want + `
+true net: no backend for lowered_module_1, which ExampleNpu runs
+false net: delegate lowered_module_1: no device
+net: delegate lowered_module_1: its backend panicked: run
+`
+	if got := runGo(t, program(), "driver.go.txt", "main.go.txt"); got != wants {
+		t.Errorf("it prints\n%s\nwant\n%s", got, wants)
+	}
+}
+
+// runGo compiles a program to a package and other files of Go, and returns what they print.
+func runGo(t *testing.T, file *pte.Program, sources ...string) string {
+	t.Helper()
 	dir := t.TempDir()
-	if err := generate(t, compile.Options{Lang: "go"}).Write(t.Context(), filepath.Join(dir, "net")); err != nil {
+	pkg := generate(t, file, compile.Options{Lang: "go"})
+	if err := pkg.Write(t.Context(), filepath.Join(dir, "net")); err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile("driver.go.txt")
-	if err != nil {
-		t.Fatal(err)
+	files := map[string]string{"go.mod": "module example.com/app\n\ngo 1.24\n"}
+	for _, s := range sources {
+		text, err := os.ReadFile(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[strings.TrimSuffix(s, ".txt")] = string(text)
 	}
-	for name, text := range map[string]string{"go.mod": "module example.com/app\n\ngo 1.24\n",
-		"main.go": string(text)} {
+	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -266,12 +284,5 @@ func TestGo(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	const wants = want + `
-true net: no backend for lowered_module_1, which ExampleNpu runs
-false net: delegate lowered_module_1: no device
-net: delegate lowered_module_1: its backend panicked: run
-`
-	if string(out) != wants {
-		t.Errorf("it prints\n%s\nwant\n%s", out, wants)
-	}
+	return string(out)
 }

@@ -149,18 +149,18 @@ func (r *raiser) resultsOf(i int, in pte.DelegateCall) ([]bool, error) {
 }
 
 // opaqueCall raises a call of a delegate that stays one. It knows its tensors as they lie in memory,
-// so the call takes and gives them with their dimensions in that order.
+// so the call takes and gives them with their dimensions in that order. Of results whose sizes the
+// run decides it gives as much as there is room for, and behind all results their sizes.
 func (r *raiser) opaqueCall(o *opaque, slots []int32, written []bool) {
 	args := []ir.NamedArg{{Value: ir.Str(o.Name)}}
 	var outs []int32
-	var types []ir.Type
+	var types, told []ir.Type
 	for k, s := range slots {
 		switch {
 		case written[k]:
 			t := r.resolve(s)
 			if t.dynamic {
-				must.Fail("only it knows the sizes of its result, value %d; etgen compiles results "+
-					"of fixed sizes", s)
+				told = append(told, ir.StaticTensor(ir.Int64, int64(len(t.sizes))))
 			}
 			sizes := make([]sym.Expr, len(t.order))
 			for i, d := range t.order {
@@ -179,10 +179,32 @@ func (r *raiser) opaqueCall(o *opaque, slots []int32, written []bool) {
 	if len(outs) == 0 {
 		must.Fail("none of its arguments is a result")
 	}
-	o.called = true
-	for i, v := range r.b.Emit(ir.CallDelegate, args, types...).Outputs {
+	o.called, o.Told = true, len(told)
+	results := r.b.Emit(ir.CallDelegate, args, append(types, told...)...).Outputs
+	told = told[:0]
+	for i, v := range results[:len(outs)] {
 		t := r.resolve(outs[i])
-		want := typeOf(t.dtype, ir.Ints(t.sizes), t.order)
-		r.assign(outs[i], r.fromMemoryOrder(v, want, t.order))
+		sizes := ir.Ints(t.sizes)
+		if t.dynamic {
+			v, sizes = r.within(v, results[len(outs)+len(told)], t)
+			told = append(told, v.Type)
+		}
+		r.assign(outs[i], r.fromMemoryOrder(v, typeOf(t.dtype, sizes, t.order), t.order))
 	}
+}
+
+// within returns what a delegate gives of a result, v, of which it has told the sizes in the order
+// of memory, and the sizes in the order of dimensions. Their ranges, which those of t bound, are
+// checked where they are read.
+func (r *raiser) within(v, told *ir.Value, t *tensor) (_ *ir.Value, sizes []sym.Expr) {
+	sizes, given := make([]sym.Expr, len(t.order)), make([]sym.Expr, len(t.order))
+	for i, d := range t.order {
+		n := r.b.Op("aten.item.default", r.b.Op("aten.select.int", told, 0, int64(i)))
+		s := sym.NewSymbol("u"+strconv.Itoa(r.unbacked), 0, t.sizes[d])
+		r.unbacked++
+		n.Type = ir.SymInt(s.Expr())
+		sizes[d], given[i] = s.Expr(), s.Expr()
+	}
+	v = r.b.Op("aten.slice.Tensor", r.flat(v), 0, 0, sym.Mul(given...))
+	return r.b.Op("aten.view.default", v, given), sizes
 }

@@ -200,13 +200,12 @@ func TestErrors(t *testing.T) {
 		}, []string{"test.pte: method forward: instruction 0 (my::thing.out): its functional form my.thing.default is not supported", "instruction 1 (aten::neg.out): it has 2 arguments, want 3", "instruction 2 (your::thing): the operator is not supported"}},
 		{"delegate", func(a *asm) {
 			x, y := a.at(0, 2), a.at(16, 2)
-			a.plan.Values[y].(*pte.Tensor).Dynamism = pte.DynamicBound
 			a.plan.Delegates = []pte.Delegate{{ID: "Other", Processed: ir.Bytes{1}},
 				{ID: "XnnpackBackend", Processed: ir.Bytes{1}}}
-			a.code = append(a.code, pte.DelegateCall{Args: []int32{x, y}},
+			a.code = append(a.code, pte.DelegateCall{Args: []int32{x}},
 				pte.DelegateCall{Delegate: 1, Args: []int32{x, y}})
 			a.io([]int32{x}, []int32{y})
-		}, []string{"instruction 0 (delegate call): delegate 0 (Other): only it knows the sizes of its result, value 1",
+		}, []string{"instruction 0 (delegate call): delegate 0 (Other): none of its arguments is a result",
 			"instruction 1 (delegate call): delegate 1 (XnnpackBackend): XNNPACK payload: 1 bytes"}},
 		{"into a loop", func(a *asm) {
 			x, y := a.at(0, 1), a.at(16, 1)

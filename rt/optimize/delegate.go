@@ -1,11 +1,13 @@
 package optimize
 
 import (
+	"encoding/binary"
 	"slices"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/lower/native"
 	"github.com/etgen/etgen/lower/raise"
@@ -14,9 +16,10 @@ import (
 
 // delegation is a kernel that calls a delegate.
 type delegation struct {
-	call  *loop.Invoke
-	index int     // of the delegate in the plan
-	slots []int32 // of the arguments
+	kernel *native.Kernel
+	call   *loop.Invoke
+	index  int     // of the delegate in the plan
+	slots  []int32 // of the arguments
 }
 
 // newDelegation returns what a kernel calls, nil if that is no delegate.
@@ -26,12 +29,11 @@ func newDelegation(k *native.Kernel, plan *pte.ExecutionPlan) *delegation {
 			continue
 		}
 		name, _ := call.Args[0].Const.(ir.Str)
-		d := &delegation{call: call, index: must.Get(raise.DelegateNumber(string(name)))}
+		d := &delegation{kernel: k, call: call, index: must.Get(raise.DelegateNumber(string(name)))}
 		for _, c := range plan.Chains {
 			for _, in := range c.Instructions {
-				x, ok := in.(pte.DelegateCall)
-				if ok && int(x.Delegate) == d.index && len(x.Args) == len(call.Args)-1 {
-					d.slots = x.Args
+				if x, ok := in.(pte.DelegateCall); ok && int(x.Delegate) == d.index {
+					d.take(plan, x.Args)
 				}
 			}
 		}
@@ -43,22 +45,51 @@ func newDelegation(k *native.Kernel, plan *pte.ExecutionPlan) *delegation {
 	return nil
 }
 
+// take takes the arguments of a call, if they are the kernel's.
+func (d *delegation) take(plan *pte.ExecutionPlan, slots []int32) {
+	told := 0 // results whose sizes the call tells behind them
+	for i, slot := range slots {
+		t, ok := plan.Values[slot].(*pte.Tensor)
+		if ok && t.Dynamism != pte.Static && i+1 < len(d.call.Args) &&
+			d.call.Args[i+1].Kind == loop.WrittenTensor {
+			told++
+		}
+	}
+	if 1+len(slots)+told == len(d.call.Args) {
+		d.slots = slots
+	}
+}
+
 // delegate calls a delegate.
 func (m *interpreter) delegate(s *native.Call, d *delegation) func() error {
 	o := m.operands(s.Args)
 	args := make([]*rt.EValue, len(d.slots))
-	var data []func()
-	for i, a := range d.call.Args[1:] {
+	var enter, leave []func() error
+	told := len(d.slots) // where the next sizes are told
+	for i, slot := range d.slots {
 		args[i] = &rt.EValue{}
+		a := d.call.Args[1+i]
 		switch a.Kind {
-		case loop.ReadTensor, loop.WrittenTensor:
-			buf := a.Buf
-			if a.Kind == loop.ReadTensor {
-				buf = a.Value.Buf
-			}
-			t := m.delegateTensor(d.slots[i])
+		case loop.ReadTensor:
+			enter = append(enter, m.delegateInput(s, d, i, args[i], o))
+		case loop.WrittenTensor:
+			def, _ := m.boundary.Plan.Values[slot].(*pte.Tensor)
+			t := must.Get(tensorOf(def))
 			args[i].Kind, args[i].Tensor = rt.TensorKind, t
-			data = append(data, func() { t.Data = o.bufs[buf] })
+			if def.Dynamism == pte.Static {
+				enter = append(enter, func() error { t.Data = o.bufs[a.Buf]; return nil })
+				continue
+			}
+			sizes := d.call.Args[1+told].Buf
+			told++
+			enter = append(enter, func() error { return t.Resize(t.Bound()) })
+			leave = append(leave, func() error {
+				copy(o.bufs[a.Buf], t.Data)
+				for k, dim := range t.DimOrder {
+					binary.LittleEndian.PutUint64(o.bufs[sizes][8*k:], uint64(t.Sizes[dim]))
+				}
+				return nil
+			})
 		case loop.Constant:
 			number(args[i], a.Const)
 		default:
@@ -70,29 +101,64 @@ func (m *interpreter) delegate(s *native.Call, d *delegation) func() error {
 		backend = must.Get(m.boundary.Delegate(d.index, func() *rt.Event { return m.at }))
 		m.delegates[d.index] = backend
 	}
+	all := slices.Concat([]func() error{o.now}, enter,
+		[]func() error{func() error { return backend.Execute(m.ctx, args) }}, leave)
 	return func() error {
-		if err := o.now(); err != nil {
-			return err
+		for _, f := range all {
+			if err := f(); err != nil {
+				return err
+			}
 		}
-		for _, f := range data {
-			f()
-		}
-		return backend.Execute(m.ctx, args)
+		return nil
 	}
 }
 
-// delegateTensor is a tensor as the program has a value, its data to be set.
-func (m *interpreter) delegateTensor(slot int32) *rt.Tensor {
-	def, ok := m.boundary.Plan.Values[slot].(*pte.Tensor)
-	if !ok || def.Dynamism != pte.Static {
-		must.Fail("value %d, which a delegate takes, has no fixed sizes", slot)
+// delegateInput puts argument i, a tensor, into v at each call.
+func (m *interpreter) delegateInput(s *native.Call, d *delegation, i int, v *rt.EValue,
+	o *operands) func() error {
+	a := d.call.Args[1+i]
+	buf := a.Value.Buf
+	def, _ := m.boundary.Plan.Values[d.slots[i]].(*pte.Tensor)
+	t := must.Get(tensorOf(def))
+	v.Kind, v.Tensor = rt.TensorKind, t
+	if def.Dynamism == pte.Static {
+		return func() error { t.Data = o.bufs[buf]; return nil }
 	}
+	inCall := make([]sym.Expr, len(a.Sizes))
+	for k, e := range a.Sizes {
+		inCall[t.DimOrder[k]] = e.Subst(func(p *sym.Symbol) (sym.Expr, bool) {
+			at := slices.Index(d.kernel.Params, p)
+			if at < 0 {
+				return sym.Expr{}, false
+			}
+			return s.Ints[at], true
+		})
+	}
+	sizes, set := numbers[int64](inCall, m.index)
+	return func() error {
+		err := set()
+		if err == nil {
+			err = t.Resize(sizes)
+		}
+		if err == nil {
+			copy(t.Data, o.bufs[buf])
+		}
+		return err
+	}
+}
+
+// tensorOf is a tensor as the program has it, in memory of its own; if its sizes are fixed, the
+// memory is to be set.
+func tensorOf(def *pte.Tensor) (*rt.Tensor, error) {
 	d, _ := def.ScalarType.DType()
 	sizes := make([]int64, len(def.Sizes))
 	for i, n := range def.Sizes {
 		sizes[i] = int64(n)
 	}
-	return must.Get(rt.NewTensor(d, sizes, slices.Clone(def.DimOrder), nil))
+	if def.Dynamism == pte.Static {
+		return rt.NewTensor(d, sizes, slices.Clone(def.DimOrder), nil)
+	}
+	return rt.NewBoundedTensor(d, sizes, slices.Clone(def.DimOrder))
 }
 
 // number puts a number into a slot.
