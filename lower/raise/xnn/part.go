@@ -29,17 +29,22 @@ func Open(payload ir.Blob, named func(key string) (ir.Blob, bool)) (*Part, error
 	return &Part{graph: g, values: g.ByID(), named: named}, nil
 }
 
-// Outputs returns which of a call's n arguments the part writes.
+// Outputs returns which of a call's n arguments the part writes. They are behind those that it reads.
 func (p *Part) Outputs(n int) ([]bool, error) {
-	out := make([]bool, n)
+	out, named := make([]bool, n), make([]bool, n)
 	for i := range p.graph.Values {
 		v := &p.graph.Values[i]
 		switch {
 		case v.External == xnnpack.None:
 		case int64(v.External) >= int64(n):
 			return nil, fmt.Errorf("value %d is argument %d of %d", i, v.External, n)
-		case v.Flags == xnnpack.ExternalOutput:
-			out[v.External] = true
+		default:
+			named[v.External], out[v.External] = true, v.Flags == xnnpack.ExternalOutput
+		}
+	}
+	for i := max(slices.Index(out, true), 0); i < n; i++ { // ExecuTorch 1.4 writes such payloads
+		if !named[i] {
+			return nil, fmt.Errorf("no value is argument %d, a result", i)
 		}
 	}
 	return out, nil
