@@ -15,6 +15,7 @@ import (
 	"github.com/etgen/etgen/golden/samples"
 	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/golden/tier"
+	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/golden/way"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/ops"
@@ -45,7 +46,7 @@ func TestSamples(t *testing.T) {
 		lang  string
 		tuned bool
 	}{
-		{"c", way.C{Settings: untuned, Target: comparing()}, "c", false},
+		{"c", way.C{Settings: untuned, Target: toolchain.GCC().With("-Og")}, "c", false},
 		{"go", way.Go{Settings: untuned}, "go", false},
 		{"c tuned", way.C{Settings: tuned}, "c", true},
 		{"go tuned", way.Go{Settings: tuned}, "go", true},

@@ -55,10 +55,10 @@ func StrictCXX() []string {
 }
 
 // Sanitizers makes every out-of-bounds access and undefined behaviour end the
-// program with an error. For the target [GCC] only. Little is optimised: then fewer
-// accesses are left out before they are seen, and it compiles in half the time.
+// program with an error. For the target [GCC] only. Nothing is optimised: then no access
+// is left out before it is seen, and it compiles in half the time of -Og.
 func Sanitizers() []string {
-	return []string{"-g1", "-Og", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
+	return []string{"-g1", "-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
 		"-fno-omit-frame-pointer"}
 }
 
