@@ -262,6 +262,18 @@ const allocOp = "memory.alloc"
 // the result may be the operand's memory.
 const viewCopyOp = "aten.view_copy.default"
 
+// renamed gives the node that replaces n its names: what is said of instructions names nodes as they
+// are before out variants.
+func renamed(by, n *ir.Node) *ir.Node {
+	by.Name = n.Name
+	for i, v := range by.Outputs {
+		if old := n.Output(i); v != nil && old != nil {
+			v.Name = old.Name
+		}
+	}
+	return by
+}
+
 // OutVariants replaces every operator that has an out variant by it, writing
 // to freshly allocated tensors: one for each result, in a list where the
 // operator returns a list. Results that nobody uses have their tensors too.
@@ -309,7 +321,7 @@ var OutVariants = Pass{
 					args = append(args, ir.NamedArg{Name: name, Value: outs[i]})
 				}
 			}
-			return append(gone, b.Emit(v.Name, args, types...).Outputs...)
+			return append(gone, renamed(b.Emit(v.Name, args, types...), n).Outputs...)
 		}
 	}),
 }

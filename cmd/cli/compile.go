@@ -238,7 +238,7 @@ func (f *compileFlags) displaced(ctx context.Context, pkg *codegen.Package, dir 
 
 func newCompile(a *app) *cobra.Command {
 	var lang, dir, name string
-	var external, traces, debug, rows, profiled bool
+	var external, traces, debug, record, rows, profiled bool
 	var several methodFlags
 	var flags compileFlags
 	var firmware firmwareFlags
@@ -279,9 +279,9 @@ equal are there once.
 				return usageError("--lang is missing: c, go or pte")
 			}
 			l := flags.language(lang)
-			if l.Kernels != nil && (external || traces || debug) {
+			if l.Kernels != nil && (external || traces || debug || record) {
 				return usageError(
-					"--external-weights, --stack-traces and --debug-map are for --lang=pte only")
+					"--external-weights, --stack-traces, --debug-map and --etrecord are for --lang=pte only")
 			}
 			firmware.set(&opt)
 			if opt.Rows = rows; rows {
@@ -299,6 +299,7 @@ equal are there once.
 			}
 			opt.Lang, opt.ExternalWeights, opt.StackTraces, opt.DebugMap = lang, external,
 				traces, debug
+			opt.ETRecord = record
 			if dir != "" || !l.InFolder {
 				must.Check(checkFolder(dir))
 			}
@@ -344,6 +345,8 @@ equal are there once.
 		"with --lang=pte: the model's Python lines in the program")
 	cmd.Flags().BoolVar(&debug, "debug-map", false,
 		"with --lang=pte: NAME.debug.json, what each instruction stands for")
+	cmd.Flags().BoolVar(&record, "etrecord", false,
+		"with --lang=pte: NAME.etrecord, which ExecuTorch's Inspector and etgen profile join with a run")
 	firmware.add(cmd)
 	cmd.Flags().BoolVar(&rows, "rows", false,
 		"the input, an image, comes some rows at a time, and never exists as a whole: the header says how")

@@ -76,6 +76,8 @@ type Options struct {
 	ExternalWeights, StackTraces bool
 	// DebugMap writes beside an ExecuTorch program what its instructions stand for.
 	DebugMap bool
+	// ETRecord writes beside an ExecuTorch program an ETRecord of it, for ExecuTorch's Inspector.
+	ETRecord bool
 	// Warn, if not nil, is shown the program's warnings when it has been lowered;
 	// with Strict they are errors instead.
 	Warn   func(error)

@@ -9,8 +9,10 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/pt2"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/lower"
+	"github.com/etgen/etgen/lower/partition"
 )
 
 // DialectCortexM is that of ExecuTorch's operators for microcontrollers.
@@ -37,15 +39,38 @@ func PTE(p *ir.Program, opt Options) (_ *codepte.Output, err error) {
 	defer internal(p, &err)
 	defer must.Catch(&err)
 	opt.Lang = executorch
+	var edge *ir.Program
+	if opt.ETRecord {
+		// The nodes that instructions stand for are those before out variants. What backends take is
+		// in it as it was, as in ExecuTorch's records.
+		end, after := lower.OutVariants.Name, opt.After
+		if len(opt.Backends) > 0 {
+			end = partition.PassName
+		}
+		ended := false
+		opt.After = func(pass lower.Pass, p *ir.Program) error {
+			if ended = ended || pass.Name == end; !ended {
+				edge = ir.Clone(p)
+			}
+			if after == nil {
+				return nil
+			}
+			return after(pass, p)
+		}
+	}
 	must.Check(Lower(p, opt))
-	return codepte.Generate(p, codepte.Options{
+	out, err := codepte.Generate(p, codepte.Options{
 		Planner: opt.planner(), Banks: opt.Banks, Done: opt.done(), ExternalWeights: opt.ExternalWeights,
 		StackTraces: opt.StackTraces,
 	})
+	if out != nil {
+		out.Edge = edge
+	}
+	return out, err
 }
 
 // printPTE writes the files of an ExecuTorch program: NAME.pte, if weights are
-// external NAME.ptd, and if it is asked for NAME.debug.json.
+// external NAME.ptd, and if they are asked for NAME.debug.json and NAME.etrecord.
 func printPTE(out *codepte.Output, name string, debug bool) *codegen.Package {
 	must.Check(codegen.CheckFileName(name))
 	var program, data bytes.Buffer
@@ -56,6 +81,11 @@ func printPTE(out *codepte.Output, name string, debug bool) *codegen.Package {
 		file := name + ".pte"
 		pkg.Files = append(pkg.Files, codegen.File{Name: codepte.DebugFile(file),
 			Data: must.Get(out.DebugMap(file).JSON())})
+	}
+	if out.Edge != nil {
+		var record bytes.Buffer
+		must.Check(pt2.WriteRecord(&record, out.Edge, out.Record()))
+		pkg.Files = append(pkg.Files, codegen.File{Name: name + ".etrecord", Data: record.Bytes()})
 	}
 	if out.Data != nil {
 		must.Check(pte.WriteData(&data, out.Data))

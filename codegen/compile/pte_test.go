@@ -65,3 +65,35 @@ func nesting(t *testing.T, path string) pte.ContainerMeta {
 	defer closer.Close()
 	return *p.Plans[0].Container
 }
+
+// Every instruction that calls a kernel stands for a node that the ETRecord has.
+func TestETRecord(t *testing.T) {
+	p, closer, err := pt2.Read("../../ir/pt2/testdata/linear.pt2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closer.Close()
+	pkg, err := Package(p, Options{Lang: "pte", Name: "net", ETRecord: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := pkg.Write(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	rec, err := pt2.ReadRecord(filepath.Join(dir, "net.etrecord"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, closer, err := pte.Open(filepath.Join(dir, "net.pte"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closer.Close()
+	for k, in := range program.Plans[0].Chains[0].Instructions {
+		nodes := rec["forward"].Origins(k, "")
+		if _, kernel := in.(pte.KernelCall); kernel && len(nodes) != 1 {
+			t.Errorf("instruction %d stands for %v", k, nodes)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -134,6 +135,29 @@ func (d *DebugMap) delegate(plan *pte.ExecutionPlan, k int, backend string, even
 		d.Delegates[plan.Name] = map[int]pt2.Delegate{}
 	}
 	d.Delegates[plan.Name][k] = entry
+}
+
+// Record is what an ETRecord says of the program's instructions.
+func (o *Output) Record() pt2.Record {
+	d, rec := o.DebugMap(""), pt2.Record{}
+	for i, m := range d.Methods {
+		r := &pt2.RecordMethod{Handles: d.Handles[m.Name], Delegates: map[int]pt2.Delegate{},
+			Outs: map[int]int{}, Nodes: map[int][]ir.Origin{}}
+		maps.Copy(r.Delegates, d.Delegates[m.Name])
+		for k, in := range m.Instructions {
+			r.Nodes[in.Handle] = []ir.Origin{{Node: in.Node}}
+			for _, e := range in.Events {
+				for _, n := range e.Nodes {
+					r.Nodes[n.Handle] = []ir.Origin{{Node: n.Node}}
+				}
+			}
+			if outs := o.Origins[i][k].Outs; outs > 0 {
+				r.Outs[k] = outs
+			}
+		}
+		rec[m.Name] = r
+	}
+	return rec
 }
 
 // JSON returns the map as it is in files.

@@ -178,7 +178,7 @@ func (f *flattener) call(it *call) {
 	}
 	at := &f.origins[len(f.origins)-1]
 	if at.Node = it.node; it.delegate != nil {
-		at.Events = it.delegate.Debug
+		at.Events, at.Outs = it.delegate.Debug, len(it.writes)
 	}
 }
 

@@ -43,6 +43,9 @@ type Output struct {
 	Memory []Memory
 	// Origins says for each instruction of each method where it comes from.
 	Origins [][]Origin
+	// Edge is the program whose nodes instructions stand for: what an ETRecord has. Nil if nobody
+	// asked for it.
+	Edge *ir.Program
 }
 
 // Origin is where an instruction comes from.
@@ -51,6 +54,8 @@ type Origin struct {
 	Loc  ir.Location
 	// Events are what a delegate that the instruction runs reports.
 	Events []ir.DelegateEvent
+	// Outs is how many results a delegate gives that the instruction runs.
+	Outs int
 }
 
 // Inside are the nodes that a delegate has in it, each once, in the order of its events.

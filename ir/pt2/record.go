@@ -18,6 +18,7 @@ type Record map[string]*RecordMethod
 // RecordMethod is a method of a [Record].
 type RecordMethod struct {
 	Handles   map[int]Handles     // of instructions: debug_handle_map
+	Outs      map[int]int         // results of instructions that call a delegate
 	Delegates map[int]Delegate    // of instructions that call one: delegate_map
 	Nodes     map[int][]ir.Origin // of the edge program, by their debug handle
 }
@@ -72,6 +73,7 @@ const (
 	edgeMember      = "edge_dialect_exported_program"
 	handlesMember   = "debug_handle_map"
 	delegatesMember = "delegate_map"
+	outsMember      = "instruction_id_to_num_outs_map"
 )
 
 // ReadRecord reads the record at path. Errors are of type *Error.
