@@ -79,6 +79,7 @@ type worker struct {
 	program bool   // mutate ExecuTorch programs, not archives
 	dir     string // the folder of those that are tried
 	finds   string // the folder for files that show a find
+	most    int    // instructions of a call in the runtime; 0 is its default
 	skip    map[uint64]bool
 
 	counts counts // since the last "done"
@@ -453,7 +454,8 @@ func (w *worker) runQueue() {
 		way.Reference{Most: maxIterations, Memory: maxMemory / 3},
 	}
 	if slices.ContainsFunc(w.queue, (*subject).isProgram) {
-		ways = append(ways, way.RT{Settings: way.Settings{Limit: maxTime, Memory: maxRun}})
+		ways = append(ways, way.RT{MaxInstructions: w.most,
+			Settings: way.Settings{Limit: maxTime, Memory: maxRun}})
 	}
 	results := make([][]*way.Result, len(ways))
 	for i, v := range ways {

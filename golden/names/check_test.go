@@ -344,6 +344,47 @@ func alikeSVG(want, got []byte) error {
 	return nil
 }
 
+// cxxHeaders is what an application may include before ours, in C++.
+const cxxHeaders = "#include <cmath>\n#include <cstdio>\n#include <cstdlib>\n#include <cstring>\n" +
+	"#include <cerrno>\n#include <climits>\n#include <complex>\n"
+
+// looking are the flags of compilers that look at packages.
+var looking = []string{"-Werror", "-Wall", "-Wextra", "-pedantic"}
+
+// headers is a folder with cxxHeaders, and with what the compiler makes of them: each program
+// includes them, and they take nine tenths of its time.
+var headers struct {
+	dir string
+	sync.Once
+	err error
+}
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "etgen-names-")
+	if err != nil {
+		panic(err)
+	}
+	headers.dir = dir
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// precompiled makes what is in the folder of headers, once.
+func precompiled(gcc string) error {
+	headers.Do(func() {
+		name := filepath.Join(headers.dir, "std.hpp")
+		if headers.err = os.WriteFile(name, []byte(cxxHeaders), 0o666); headers.err != nil {
+			return
+		}
+		args := append(slices.Clone(looking), "-x", "c++-header", name, "-o", name+".gch")
+		if out, err := exec.Command(gcc, args...).CombinedOutput(); err != nil {
+			headers.err = fmt.Errorf("%w: %.2000s", err, out)
+		}
+	})
+	return headers.err
+}
+
 // compileC has the C compiler look at a package, as C99 and as C++.
 func compileC(t *testing.T, p *codegen.Package) error {
 	gcc, err := toolchain.Find("gcc")
@@ -356,7 +397,7 @@ func compileC(t *testing.T, p *codegen.Package) error {
 	}
 	// What an application may include before ours.
 	all := "#include <math.h>\n#include <complex.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <errno.h>\n#include <limits.h>\n#include <float.h>\n#include \"net.h\"\n"
-	cxx := "#include <cmath>\n#include <cstdio>\n#include <cstdlib>\n#include <cstring>\n#include <cerrno>\n#include <climits>\n#include <complex>\n#include \"net.h\"\n"
+	cxx := "#include \"std.hpp\"\n#include \"net.h\"\n"
 	for name, text := range map[string]string{"user.c": all, "user.cpp": cxx} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			return err
@@ -367,8 +408,8 @@ func compileC(t *testing.T, p *codegen.Package) error {
 		return strings.HasSuffix(s, "user.c")
 	})
 	run := func(args ...string) error {
-		out, err := exec.Command(gcc, append([]string{"-fsyntax-only", "-Werror", "-Wall",
-			"-Wextra", "-pedantic"}, args...)...).CombinedOutput()
+		args = slices.Concat([]string{"-fsyntax-only"}, looking, args)
+		out, err := exec.Command(gcc, args...).CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("%w: %.2000s", err, out)
 		}
@@ -377,7 +418,11 @@ func compileC(t *testing.T, p *codegen.Package) error {
 	if err := run(append([]string{"-std=c99"}, c...)...); err != nil {
 		return err
 	}
-	return run(append([]string{"-x", "c++", filepath.Join(dir, "user.cpp")}, own...)...)
+	if err := precompiled(gcc); err != nil {
+		return err
+	}
+	return run(append([]string{"-I" + headers.dir, "-Winvalid-pch", "-x", "c++",
+		filepath.Join(dir, "user.cpp")}, own...)...)
 }
 
 var (

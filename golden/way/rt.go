@@ -32,6 +32,8 @@ type RT struct {
 	// Optimize lets methods be compiled when they are loaded. One that cannot be
 	// fails.
 	Optimize bool
+	// MaxInstructions ends a call that loops; 0 is the runtime's default.
+	MaxInstructions int
 	// Backends run the delegates of programs, by the names that these have for them.
 	Backends map[string]rt.Backend
 	// Recorder, if not nil, notes what happens in one call of one job.
@@ -71,7 +73,7 @@ func (w RT) Run(ctx context.Context, jobs []Job, done func(int, *Result)) {
 
 func (w RT) job(ctx context.Context, registry *rt.Registry, j Job, r *Result) error {
 	m := &machine{registry: registry, backends: w.Backends, recorder: w.Recorder, limit: w.Memory,
-		time: w.Limit}
+		time: w.Limit, most: w.MaxInstructions}
 	if w.Options.Profile {
 		m.tracer = newStepTracer()
 	}
@@ -223,6 +225,7 @@ type machine struct {
 	failed   bool
 	limit    int64         // of memory
 	time     time.Duration // of a call
+	most     int           // instructions of a call
 	work     []*work       // of each method
 	steps    [][]Step      // of each method if they are counted
 	tracer   *stepTracer   // likewise
@@ -282,7 +285,7 @@ func (m *machine) load(i int) error {
 	backends := payload.Backends()
 	maps.Copy(backends, m.backends)
 	options := &rt.MethodOptions{Registry: m.registry, Data: m.data, Memory: memory,
-		Backends: backends, Optimize: m.optimize}
+		Backends: backends, Optimize: m.optimize, MaxInstructions: m.most}
 	if m.tracer != nil {
 		options.Tracer = m.tracer
 	}

@@ -140,9 +140,9 @@ func (tr *trial) prepare(t testing.TB, r *rand.Rand, target tuned.Target) bool {
 }
 
 // naive is the most multiply-accumulates of a trial whose definition is evaluated
-// element by element, which takes seconds for more; that of a larger one is run as
-// loops.
-const naive = 1 << 20
+// element by element, which takes longer than all compilers for more; that of a larger one
+// is run as loops.
+const naive = 1 << 16
 
 // meaning returns the result of the call by the operator's definition.
 func (tr *trial) meaning(t testing.TB) eval.Operand {
