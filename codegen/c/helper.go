@@ -52,6 +52,7 @@ func (g *gen) helperWords() []string {
 type support struct {
 	tmpl  *template.Template
 	names map[string]string // C names, by template and dtypes, or by function
+	taken map[string]string // those of helpers, also of texts that were taken away
 	texts []string
 	tuned []tunedHelper // those of texts that are templates of tuned kernels
 }
@@ -74,7 +75,7 @@ func (g *gen) loadSupport() {
 	t := template.New("").Funcs(template.FuncMap{"use": g.use, "may": m.May, "has": m.Has})
 	t, err := t.ParseFS(ctext.Helpers, "helpers/*.tmpl")
 	must.Check(err)
-	g.support = support{tmpl: t, names: map[string]string{}}
+	g.support = support{tmpl: t, names: map[string]string{}, taken: map[string]string{}}
 }
 
 // helper returns the name of a helper function for dtypes, which from now on is
@@ -95,7 +96,10 @@ func (g *gen) helper(tmpl string, dtypes ...ir.DType) string {
 	if c, ok := g.support.names[name]; ok {
 		return c
 	}
-	data.Name = g.names.Take(g.prefix + "_" + name) // no local has it: see helperWords
+	if data.Name = g.support.taken[name]; data.Name == "" {
+		data.Name = g.names.Take(g.prefix + "_" + name) // no local has it: see helperWords
+		g.support.taken[name] = data.Name
+	}
 	g.support.names[name] = data.Name
 	var b strings.Builder
 	must.Check(g.support.tmpl.ExecuteTemplate(&b, tmpl, data))

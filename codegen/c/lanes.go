@@ -9,6 +9,7 @@ import (
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
+	kmath "github.com/etgen/etgen/kernels/math"
 )
 
 // vectorHeader declares the functions of MVE, and types of vectors.
@@ -34,11 +35,13 @@ func (g *gen) usesVectors() bool {
 // failed.
 type lanes struct {
 	p      *printer
-	acc    *expr.Var             // is a vector by itself; may be nil
-	along  []*sym.Symbol         // indices that count lanes: all have the same lane
-	values map[*expr.Expr]string // what is in a local
-	uses   map[*expr.Expr]int    // how often the statement reads it
-	vars   map[*expr.Var]string  // vectors by the variables of which they hold one for each lane
+	acc    *expr.Var                // is a vector by itself; may be nil
+	along  []*sym.Symbol            // indices that count lanes: all have the same lane
+	values map[*expr.Expr]string    // what is in a local
+	uses   map[*expr.Expr]int       // how often the statement reads it
+	vars   map[*expr.Var]string     // vectors by the variables of which they hold one for each lane
+	defs   map[*expr.Var]*expr.Expr // what variables are, where it is printed where they are used
+	sums   map[*expr.Var]bool       // what the loop adds up, or the largest
 	index  map[*sym.Symbol]string
 	mask   string // which lanes count; "" if all do
 	byte   bool   // lanes are bytes, which nothing is computed of, and not 32 bits
@@ -67,7 +70,8 @@ func (l *lanes) wide(d ir.DType) (w ir.DType, ok bool) {
 // lanes prints for a vector acc, which may be nil, and indices that count its lanes.
 func (p *printer) lanes(acc *expr.Var, along ...*sym.Symbol) *lanes {
 	return &lanes{p: p, acc: acc, along: along, values: map[*expr.Expr]string{},
-		uses: map[*expr.Expr]int{}, vars: map[*expr.Var]string{}, index: map[*sym.Symbol]string{}}
+		uses: map[*expr.Expr]int{}, vars: map[*expr.Var]string{}, defs: map[*expr.Var]*expr.Expr{},
+		sums: map[*expr.Var]bool{}, index: map[*sym.Symbol]string{}}
 }
 
 // fail gives up.
@@ -76,9 +80,19 @@ func (l *lanes) fail() string {
 	return ""
 }
 
+// written is e without variables that are printed where they are used.
+func (l *lanes) written(e *expr.Expr) *expr.Expr {
+	return expr.Rewrite(e, func(e *expr.Expr) *expr.Expr {
+		if d := l.defs[e.Var]; e.Op == expr.OpLocal && d != nil {
+			return d
+		}
+		return e
+	})
+}
+
 // shared is e with equal parts made one, so that each is computed once.
 func (l *lanes) shared(e *expr.Expr) *expr.Expr {
-	e = expr.NewSharer().Share(e)
+	e = expr.NewSharer().Share(l.written(e))
 	var count func(e *expr.Expr)
 	count = func(e *expr.Expr) {
 		if l.uses[e]++; l.uses[e] == 1 {
@@ -91,24 +105,39 @@ func (l *lanes) shared(e *expr.Expr) *expr.Expr {
 	return e
 }
 
-// statements prints declarations and stores. It gives up on all else.
+// statements prints declarations, stores and sums. It gives up on all else.
 func (l *lanes) statements(body []loop.Stmt) {
+	stored := map[int]bool{}
+	for _, s := range body {
+		switch s := s.(type) {
+		case *loop.Store:
+			stored[s.Buf] = true
+		case *loop.Assign:
+			l.sums[s.Var] = true
+		}
+	}
+	// What is loaded may be loaded again, where it is used: nothing has changed.
+	again := !slices.ContainsFunc(body, func(s loop.Stmt) bool {
+		return loop.AnyNode(s, func(e *expr.Expr) bool { return e.Op == expr.OpLoad && stored[e.Buf] })
+	})
 	for _, s := range body {
 		l.p.spilled = nil
 		switch s := s.(type) {
 		case *loop.Let:
-			l.let(s)
+			l.let(s, again)
 		case *loop.LetIndex:
 			l.letIndex(s)
 		case *loop.Store:
 			to, value := l.p.bufs[s.Buf], l.stored(s.Value)
-			if !l.contiguous(s.At) {
+			if !l.contiguous(s.At) || expr.Any(s.Value, l.isSum) {
 				l.fail()
 			}
 			if value = l.store(to.dtype, "&"+to.name+"["+l.p.index(s.At).s+"]", value); !l.failed {
 				l.p.use(to.names...)
 				l.p.w.line("%s", value)
 			}
+		case *loop.Assign:
+			l.accumulate(s)
 		default:
 			l.fail()
 		}
@@ -118,19 +147,24 @@ func (l *lanes) statements(body []loop.Stmt) {
 	}
 }
 
-func (l *lanes) let(s *loop.Let) {
-	if s.Mutable || s.Value == nil || s.Var.Len > 0 {
+func (l *lanes) let(s *loop.Let, again bool) {
+	if s.Mutable || s.Value == nil || s.Var.Len > 0 || expr.Any(s.Value, l.isSum) {
 		l.fail()
 		return
 	}
-	if c, ok := l.scalar(s.Value); ok {
+	e := l.written(s.Value)
+	if c, ok := l.scalar(e); ok {
 		t := typeOf(s.Var.DType)
 		name := l.p.scope.Take(s.Var.Name)
 		l.p.vars[s.Var] = name
 		l.p.w.line("const %s %s = %s;", t, name, convert(c, t).s)
 		return
 	}
-	e := l.shared(s.Value)
+	if again {
+		l.defs[s.Var] = e
+		return
+	}
+	e = l.shared(e)
 	l.vars[s.Var] = l.local(e, l.expr(e))
 }
 
@@ -233,6 +267,12 @@ var lanesNames = map[expr.Op]string{expr.OpAdd: "vaddq", expr.OpSub: "vsubq", ex
 var greater = map[expr.Op]expr.Op{expr.OpLt: expr.OpGt, expr.OpLe: expr.OpGe}
 
 func (l *lanes) operation(e *expr.Expr) string {
+	if x, y, ok := kmath.IsHighMul(e); ok {
+		return l.apply(e, "vqrdmulhq", x, y)
+	}
+	if x, by, ok := kmath.IsRoundShift(e); ok {
+		return l.roundShift(x, by)
+	}
 	switch e.Op {
 	case expr.OpLocal:
 		if e.Var == l.acc {
@@ -434,12 +474,36 @@ func (l *lanes) bitcast(e *expr.Expr) string {
 }
 
 func (l *lanes) shift(e *expr.Expr) string {
-	by := e.Args[1]
-	if e.DType != ir.Int32 || by.Op != expr.OpConst || by.Int < 1 || by.Int > 31 {
+	x, by := e.Args[0], e.Args[1]
+	switch {
+	case e.DType != ir.Int32:
 		return l.fail()
+	case by.Op == expr.OpConst && by.Int > 0 && by.Int < 32:
+		name := map[expr.Op]string{expr.OpShl: "vshlq_n_s32", expr.OpShr: "vshrq_n_s32"}[e.Op]
+		return fmt.Sprintf("%s(%s, %d)", name, l.expr(x), by.Int)
+	case e.Op == expr.OpShl && by.DType == ir.Int32:
+		return "vshlq_s32(" + l.expr(x) + ", " + l.expr(by) + ")"
 	}
-	name := map[expr.Op]string{expr.OpShl: "vshlq_n_s32", expr.OpShr: "vshrq_n_s32"}[e.Op]
-	return fmt.Sprintf("%s(%s, %d)", name, l.expr(e.Args[0]), by.Int)
+	return l.fail()
+}
+
+// roundShift prints a quotient by a power of two, ties away from zero: a negative number is one less
+// before it is rounded upwards.
+func (l *lanes) roundShift(x, by *expr.Expr) string {
+	l.uses[x]++
+	v := l.expr(x)
+	if by.Op == expr.OpConst {
+		return fmt.Sprintf("vrshrq_n_s32(vqaddq_s32(%s, vshrq_n_s32(%s, 31)), %d)", v, v, by.Int)
+	}
+	left := ""
+	if n := by.Args; by.Op == expr.OpMax && n[0].Op == expr.OpNeg && expr.IsZero(n[1]) {
+		left = "vminq_s32(" + l.expr(n[0].Args[0]) + ", vdupq_n_s32(0))"
+	} else {
+		left = "vnegq_s32(" + l.expr(by) + ")"
+	}
+	left = l.local(by, left)
+	return fmt.Sprintf("vrshlq_s32(vqaddq_s32(%s, vshrq_n_s32(vandq_s32(%s, %s), 31)), %s)",
+		v, v, left, left)
 }
 
 // call prints what a function computes.

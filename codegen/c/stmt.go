@@ -74,9 +74,14 @@ func (p *printer) loop(s *loop.For) {
 	if !divided && p.vectors(s) {
 		return
 	}
+	p.oneByOne(s, sym.Int(0))
+}
+
+// oneByOne prints a loop from an iteration on, one after the other.
+func (p *printer) oneByOne(s *loop.For, first sym.Expr) {
 	outer := p.scope
-	own := share{"0", ""}
-	if divided {
+	own := share{p.index(first).s, ""}
+	if p.parts != nil && s.Divided {
 		own = p.parts[s.Extent.Key()]
 	} else {
 		own.end = p.index(s.Extent).at(precShift)

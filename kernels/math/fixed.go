@@ -23,6 +23,38 @@ func HighMul(a, b *expr.Expr) *expr.Expr {
 		expr.Int(ir.Int64, 31)))
 }
 
+// IsHighMul reports whether e is a HighMul, and of what.
+func IsHighMul(e *expr.Expr) (a, b *expr.Expr, ok bool) {
+	if e.Op != expr.OpCast || e.DType != ir.Int32 || e.Args[0].Op != expr.OpShr {
+		return nil, nil, false
+	}
+	m := e.Args[0].Args[0]
+	if m.Op == expr.OpAdd {
+		m = m.Args[0]
+	}
+	if m.Op != expr.OpMul || m.Args[0].Op != expr.OpCast {
+		return nil, nil, false
+	}
+	a, b = m.Args[0].Args[0], m.Args[1]
+	switch {
+	case b.Op == expr.OpCast:
+		b = b.Args[0]
+	case b.Op == expr.OpConst && b.Int == int64(int32(b.Int)):
+		b = i32(b.Int)
+	}
+	ok = a.DType == ir.Int32 && b.DType == ir.Int32 && expr.Equal(e, HighMul(a, b))
+	return a, b, ok
+}
+
+// IsRoundShift reports whether e is a RoundShift, and of what.
+func IsRoundShift(e *expr.Expr) (x, by *expr.Expr, ok bool) {
+	if e.Op != expr.OpAdd || e.DType != ir.Int32 || e.Args[0].Op != expr.OpShr {
+		return nil, nil, false
+	}
+	x, by = e.Args[0].Args[0], e.Args[0].Args[1]
+	return x, by, expr.Equal(e, RoundShift(x, by))
+}
+
 // RoundShift returns x/2^by for 0 ≤ by ≤ 31, rounded to the nearest, ties away
 // from zero.
 func RoundShift(x, by *expr.Expr) *expr.Expr {
