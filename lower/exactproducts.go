@@ -29,9 +29,6 @@ var ExactProducts = Pass{
 
 type exactProducts struct{ constant map[*ir.Value]bool }
 
-// The largest sum: every integer up to it is a float32.
-const exactSum = 1 << 24
-
 func (x *exactProducts) visit(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
 	weight, depthwise := "weight", false
 	switch n.Op {
@@ -140,7 +137,7 @@ func (x *exactProducts) product(n *ir.Node, c *ops.Call, weight string,
 	for i, sum := range sums {
 		k := min(i, len(ms)-1)
 		scale, half, ok := rounding(ms[k], ss[k], sum, p.rescaled)
-		if sum > exactSum || !ok {
+		if sum > ops.ExactSum || !ok {
 			return nil
 		}
 		if i < len(ms) {
@@ -274,7 +271,7 @@ func rounding(m, s, limit int64, r rescaled) (scale, half float64, ok bool) {
 	// in the middle of two integers.
 	scale = math.Ldexp(float64(m), int(s)-31)
 	reach := max(abs(r.lo-r.offset), abs(r.hi-r.offset)) + 2
-	most := min(limit, int64(min(math.Ceil(float64(reach)/scale), exactSum)))
+	most := min(limit, int64(min(math.Ceil(float64(reach)/scale), ops.ExactSum)))
 	zeros := bits.TrailingZeros64(uint64(m)) + int(left)
 	if reach > maxReach || bits.Len64(uint64(most))+bits.Len64(uint64(m)) > 53 || zeros < 31 &&
 		most >= 1<<(30-zeros) {

@@ -136,7 +136,7 @@ func (a *integerArithmetic) dynamicProduct(b *ops.Builder, n *ir.Node, x, w *qua
 		return b.Op("aten._to_copy.default", v, ops.Kw("dtype", d))
 	}
 	sum := b.Op(ops.IntegerMatmul, x.ints, w.ints, nil, transposed, 0, w.zero[0], ir.Int32)
-	if a.speed && 2*most <= exactSum && !a.multiplies(b, sum) {
+	if a.speed && 2*most <= ops.ExactSum && !a.multiplies(b, sum) {
 		sum = b.Op("aten.sub.Tensor", floats(to(x.ints, ir.Float32)), b.Op("aten.mul.Tensor",
 			to(x.dynamic[1], ir.Float32), s.channels(b, n.Name+"_sums", s.bias)))
 	} else {
@@ -319,7 +319,7 @@ func (a *integerArithmetic) sum(b *ops.Builder, n *ir.Node, s *scaledSum, of [2]
 	if most > math.MaxInt32 {
 		return nil
 	}
-	s.exact, s.limits = a.speed && most <= exactSum, unlimited
+	s.exact, s.limits = a.speed && most <= ops.ExactSum, unlimited
 	for _, k := range w.scale {
 		s.scale = append(s.scale, k*x.scale[0])
 	}

@@ -351,6 +351,9 @@ func (p *printer) cast(e *expr.Expr, t ctype) code {
 		return join("!=", p.expr(a), zero, tBool)
 	case p.ranges.throughInt(e):
 		x := a.Args[0]
+		if c, ok := p.throughBits(x, typeOf(a.DType)); ok {
+			return convertExactly(c, t)
+		}
 		from := typeOf(x.DType)
 		return convertExactly(call(p.g.helper("number", x.DType), from, p.expr(x)), t)
 	case e.DType.IsFloat():

@@ -89,10 +89,17 @@ func wholeScalar(e *expr.Expr) bool {
 		e.Args[0].DType == ir.Int32
 }
 
-// nearest prints a conversion that roundedTo reads by the processor's own rounding, if it has one.
+// nearest prints a conversion that roundedTo reads by the processor's own rounding, if it has one;
+// on hosts by rounding in the bits of a sum, whose limits are those of integers: compilers make
+// vectors of these.
 func (p *printer) nearest(a *expr.Expr, t ctype) (c code, ok bool) {
-	if m := p.g.opt.Machine; m == nil || !m.Microcontroller || !m.Floats {
+	m := p.g.opt.Machine
+	if m == nil || m.Microcontroller && !m.Floats {
 		return code{}, false
+	}
+	if !m.Microcontroller {
+		c, ok = p.throughBits(a, t)
+		return cast(t, c), ok
 	}
 	r, ok := p.roundedTo(a, t)
 	if !ok {
@@ -127,4 +134,32 @@ func (p *printer) nearest(a *expr.Expr, t ctype) (c code, ok bool) {
 		n = call(p.g.helper(word, ir.Int32), tI32, by, n)
 	}
 	return cast(t, n), true
+}
+
+// bitsOfRounded is what stands for 0 in the bits of a small number that 1.5·2^23 was added to.
+const bitsOfRounded = 0x4b400000
+
+// inBits prints a rounded number with its limits as an int32, if only constants limit it.
+func (p *printer) inBits(r *roundedNumber) (c code, ok bool) {
+	least, most := r.lo-r.zero, r.hi-r.zero
+	if !r.constant() || least < -roundable || most > roundable {
+		return code{}, false
+	}
+	n := call(p.g.helper("rounded_bits", ir.Float32), tI32, p.expr(r.of))
+	n = call(p.g.helper("max", ir.Int32), tI32, intLiteral(bitsOfRounded+least, tI32), n)
+	n = call(p.g.helper("min", ir.Int32), tI32, intLiteral(bitsOfRounded+most, tI32), n)
+	return join("-", n, intLiteral(bitsOfRounded-r.zero, tI32), tI32), true
+}
+
+// throughBits prints what a conversion to a small integer type makes of x as an int32, if nearest
+// prints it so on hosts.
+func (p *printer) throughBits(x *expr.Expr, t ctype) (c code, ok bool) {
+	if m := p.g.opt.Machine; m == nil || m.Microcontroller {
+		return code{}, false
+	}
+	r, ok := p.roundedTo(x, t)
+	if !ok {
+		return code{}, false
+	}
+	return p.inBits(&r)
 }

@@ -28,6 +28,8 @@ type ranges struct {
 	largest []float64
 	// numbers are what scalars lie between, if not nil
 	numbers []tuned.Number
+	acc     *expr.Var // a float of at most sum, if not nil
+	sum     float64
 }
 
 // known is a range, or that none is known.
@@ -203,6 +205,10 @@ func (rs *ranges) boundsOf(e *expr.Expr) bounds {
 	case expr.OpRound, expr.OpFloor, expr.OpCeil, expr.OpTrunc:
 		b := rs.floatBounds(e.Args[0])
 		return bounds{math.Floor(b.lo), math.Ceil(b.hi), b.nan}
+	case expr.OpLocal:
+		if rs.acc != nil && e.Var == rs.acc {
+			return bounds{-rs.sum, rs.sum, false}
+		}
 	case expr.OpScalar:
 		if e.Buf < len(rs.numbers) && !math.IsInf(rs.numbers[e.Buf].High, 1) {
 			return bounds{rs.numbers[e.Buf].Low, rs.numbers[e.Buf].High, false}

@@ -292,6 +292,9 @@ func (g *gen) epiloguePrinter(in *tuned.Instance, names []string) (p *printer, p
 		params = append(params, parameter{t.String() + " ", n.s, &dropped[3+len(ep.Extra)+i]})
 	}
 	p.ranges.largest, p.ranges.numbers = ep.Largest, ep.Numbers
+	if ep.Sum > 0 {
+		p.ranges.acc, p.ranges.sum = ep.Acc, ep.Sum
+	}
 	return p, params, dropped
 }
 

@@ -188,6 +188,9 @@ func (cv *convolution) compute(c *Call, at []sym.Expr) *expr.Expr {
 // sums of products are exact in any order: they are not to be computed another way.
 const PaddedConvolution = "etgen.padded_convolution.default"
 
+// ExactSum is the largest sum of exact products: up to it float32 has all integers.
+const ExactSum = 1 << 24
+
 // MixedConvolution is the convolution of floats with a weight of int8, that is not transposed,
 // with padding of its own before and after the input.
 const MixedConvolution = "etgen.mixed_convolution.default"

@@ -43,9 +43,18 @@ func MultipliesBytes(kernels []*Kernel, t Target) func(*ops.Call, map[*ir.Value]
 			return data, err == nil
 		}}
 		cv := int8Of(r)
-		return cv != nil && ChannelsLast(t) && t.Threads < 2 && (cv.linear || t.Machine.Dot &&
-			cv.cin >= fewestBytes) && Select(kernels, r) != nil
+		return cv != nil && ChannelsLast(t) && t.Threads < 2 && (cv.linear ||
+			(t.Machine.Dot || t.byteSize() > 1) && cv.cin >= fewestBytes) && Select(kernels, r) != nil
 	}
+}
+
+// byteSize is as how many bytes text for vectors may copy a byte: those of x86 multiply pairs of
+// 16 bits, but for the instructions for four products.
+func (t Target) byteSize() int {
+	if !t.Machine.Dot && t.Machine.May("__SSE2__") {
+		return 2
+	}
+	return 1
 }
 
 // inLanes makes an instance of text for vectors, whose lanes are channels.
@@ -76,13 +85,15 @@ func (cv *int8Conv) inLanes(r *Request) *Instance {
 		begins[across+c] = begins[c] - 128*sum
 	}
 	direct, many := cv.direct(4), 1
-	scratch := sym.Mul(cv.axes[0].reach(), cv.axes[1].reach(), num(pixel))
+	scratch := sym.Mul(cv.axes[0].reach(), cv.axes[1].reach(), num(pixel*r.Target.byteSize()))
 	if direct {
 		many = max(bytesAtOnce/pixel/laneResults, 1) * laneResults
 		if n, static := cv.axes[1].out.Const(); static {
 			many = min(many, max(int(n), 1))
 		}
-		scratch = num(many * pixel)
+		if scratch = num(many * pixel); many > 1 {
+			scratch = num(many * pixel * r.Target.byteSize())
+		}
 	}
 	in := cv.instance(r.Target.bytesTile(), convInt8Params, Values{"depth": num(depth),
 		"pad_value": num(-cv.offset), "results_at_once": num(many), "direct": truth(direct),

@@ -200,6 +200,7 @@ type Epilogue struct {
 	// Largest are bounds of the absolute values of the Extra operands that are constant floats,
 	// powers of two; of the others infinite.
 	Largest []float64
+	Sum     float64  // bound of the absolute value of Acc, a float; 0: none is known
 	DType   ir.DType // of the stored result
 }
 
@@ -277,6 +278,9 @@ func (k *Kernel) match(r *Request) *Instance {
 // Key is equal for epilogues that are the same code.
 func (e *Epilogue) Key() string {
 	key := e.DType.Short() + " " + e.Body.String()
+	if e.Sum != 0 {
+		key += " limited"
+	}
 	for _, d := range e.Extra {
 		key += " " + d.Short()
 	}

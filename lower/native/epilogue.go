@@ -9,6 +9,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/kernels/tuned"
 )
 
@@ -47,6 +48,9 @@ func (b *builder) findEpilogue(f *facts) {
 	}
 	ep := &tuned.Epilogue{Acc: acc, O: o, C: c, DType: v.Type.DType,
 		Body: &expr.Expr{Op: expr.OpLocal, DType: acc.DType, Var: acc}}
+	if f.call.Op.Name() == ops.PaddedConvolution && f.call.Bool("exact") {
+		ep.Sum = ops.ExactSum
+	}
 	ch := &chain{out: v}
 	for _, k := range in.Added {
 		u := f.call.Operands()[k]

@@ -2,6 +2,7 @@ package native
 
 import (
 	"math"
+	"slices"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -38,10 +39,19 @@ const mostWhole = 1 << 16
 // giveNumbers puts numbers back into the epilogue: constants, or what calls give.
 func giveNumbers(group []*instance) *tuned.Epilogue {
 	given := group[0].epilogue
-	if given == nil || len(group[0].skel.consts) == 0 {
+	if given == nil {
 		return given
 	}
 	ep := *given
+	ep.Largest = slices.Clone(ep.Largest)
+	for _, in := range group {
+		for i, most := range in.epilogue.Largest {
+			ep.Largest[i] = max(ep.Largest[i], most)
+		}
+	}
+	if len(group[0].skel.consts) == 0 {
+		return &ep
+	}
 	consts, added := mergeConsts(group, 0)
 	ep.Numbers = make([]tuned.Number, len(added))
 	ep.Body = expr.Simplify(expr.Rewrite(ep.Body, func(e *expr.Expr) *expr.Expr {

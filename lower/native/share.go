@@ -123,7 +123,7 @@ func newInstance(c *Call, special bool) *instance {
 	}
 	in.skel.ints = values(t)
 	if in.epilogue = t.Epilogue; in.epilogue != nil {
-		if t.Kernel.Apart && t.Form == "" && !special {
+		if t.Kernel.Apart && t.Form == "" && !t.Tile.Vector && !special {
 			in.takeNumbers()
 		}
 		in.key += " epilogue " + in.epilogue.Key()
