@@ -8,6 +8,7 @@ import (
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower"
+	"github.com/etgen/etgen/lower/native"
 )
 
 // Reported is Package for a language with a native form, with a report of what the program
@@ -17,7 +18,7 @@ func Reported(p *ir.Program, opt Options) (pkg *codegen.Package, r *report.Repor
 	defer must.Catch(&err)
 	l := opt.native()
 	target := opt.target(l)
-	var macs []map[foreign.Text]int64
+	var macs []map[report.Place]int64
 	after := opt.After
 	opt.After = func(pass lower.Pass, p *ir.Program) error {
 		if pass.Name == string(l.pipeline.To) {
@@ -37,17 +38,17 @@ func Reported(p *ir.Program, opt Options) (pkg *codegen.Package, r *report.Repor
 
 // macsOf counts the multiply-accumulates of the nodes of each method, those of dynamic sizes at
 // their bounds. What depends on data counts as none.
-func macsOf(p *ir.Program) (all []map[foreign.Text]int64) {
+func macsOf(p *ir.Program) (all []map[report.Place]int64) {
 	table := ops.Standard()
 	for _, m := range p.Methods {
-		macs := map[foreign.Text]int64{}
+		macs := map[report.Place]int64{}
 		for n := range m.Graph.All() {
 			if len(n.Regions) > 0 {
 				continue
 			}
 			if terms, err := ops.MACs(table, n); err == nil {
 				if _, most := terms.Bounds(); most > 0 && most < 1<<62 {
-					macs[foreign.Of(n.Name)] = most
+					macs[report.Place{Node: foreign.Of(n.Name), Loc: native.LocationOf(n.Loc)}] += most
 				}
 			}
 		}

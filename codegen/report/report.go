@@ -112,8 +112,8 @@ type Program struct {
 	Package  *codegen.Package // of Native
 	Language *tuned.Language
 	Target   tuned.Target
-	// MACs are those of one execution of nodes, by method and name.
-	MACs []map[foreign.Text]int64
+	// MACs are those of one execution of nodes, by method and place.
+	MACs []map[Place]int64
 }
 
 // New tells what p takes.
@@ -145,7 +145,7 @@ func New(p Program) (_ *Report, err error) {
 			}
 		}
 		r.Ports = max(r.Ports, ports)
-		g := &gatherer{rates: rates, code: code, seen: seen, macs: map[foreign.Text]int64{}}
+		g := &gatherer{rates: rates, code: code, seen: seen, macs: map[Place]int64{}}
 		if i < len(p.MACs) {
 			g.macs = p.MACs[i]
 		}
@@ -192,7 +192,7 @@ type gatherer struct {
 	rates  *tuned.Rates // nil: instructions are not estimated
 	code   *code
 	seen   map[*native.Const]bool // whose layer is known
-	macs   map[foreign.Text]int64
+	macs   map[Place]int64
 	live   []int64 // bytes by step
 	layers []*Layer
 	keys   []string
@@ -225,8 +225,8 @@ func (g *gatherer) method(m *native.Method) {
 		l.Code += g.code.take(c.Kernel.Name)
 		macs := int64(0)
 		for _, o := range c.From {
-			if owner[o.Node] == c {
-				macs += g.macs[o.Node]
+			if at := PlaceOf(o); owner[at] == c {
+				macs += g.macs[at]
 			}
 		}
 		l.MACs += macs
@@ -234,14 +234,24 @@ func (g *gatherer) method(m *native.Method) {
 	}
 }
 
+// Place tells nodes apart: those of sibling regions may share a name.
+type Place struct {
+	Node foreign.Text
+	Loc  native.Location
+}
+
+// PlaceOf is the place of a node.
+func PlaceOf(o native.Origin) Place { return Place{o.Node, o.Loc} }
+
 // Owners tells which call does the work of a node, of some statements.
-func Owners(stmts []native.Stmt) map[foreign.Text]*native.Call {
-	owner := map[foreign.Text]*native.Call{}
+func Owners(stmts []native.Stmt) map[Place]*native.Call {
+	owner := map[Place]*native.Call{}
 	for _, s := range stmts {
 		if c, ok := s.(*native.Call); ok {
 			for _, o := range c.From {
-				if now := owner[o.Node]; now == nil || now.Kernel.Tuned == nil && !c.Kernel.Copy {
-					owner[o.Node] = c
+				at := PlaceOf(o)
+				if now := owner[at]; now == nil || now.Kernel.Tuned == nil && !c.Kernel.Copy {
+					owner[at] = c
 				}
 			}
 		}
@@ -256,7 +266,7 @@ func (g *gatherer) layer(c *native.Call) *Layer {
 		key = c.Kernel.Tuned.Kernel.Name // patches of one layer have kernels of their own
 	}
 	for _, o := range c.From {
-		key += "\x00" + o.Node.String()
+		key += "\x00" + o.Node.String() + "\x00" + o.Loc.String()
 	}
 	if i := slices.Index(g.keys, key); i >= 0 && len(c.From) > 0 {
 		return g.layers[i]
@@ -266,7 +276,7 @@ func (g *gatherer) layer(c *native.Call) *Layer {
 		if !slices.Contains(l.Operators, o.Base()) {
 			l.Operators = append(l.Operators, o.Base())
 		}
-		if l.Name.IsEmpty() || g.macs[o.Node] > 0 {
+		if l.Name.IsEmpty() || g.macs[PlaceOf(o)] > 0 {
 			l.Name = o.Node
 			if !o.Loc.Module.IsEmpty() {
 				l.Name = o.Loc.Module

@@ -152,7 +152,7 @@ func stmtSteps(stmts []native.Stmt, w *work) []Step {
 		case *native.Call:
 			all[i] = Step{Kernel: s.Kernel.Name, From: s.From, Type: resultType(s)}
 			for _, o := range s.From {
-				if n, ok := w.nodes[o.Node.Raw()]; ok && owner[o.Node] == s {
+				if n, ok := w.nodes[o.Node.Raw()]; ok && owner[report.PlaceOf(o)] == s {
 					all[i].macs = append(all[i].macs, n)
 				}
 			}

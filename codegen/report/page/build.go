@@ -39,7 +39,7 @@ func New(p *ir.Program, opt compile.Options) (_ *Data, err error) {
 			n := &after.out.Nodes[k]
 			n.From = from.find(n.Name, place{n.Module, n.Line})
 			if i < len(takes.Of.MACs) {
-				n.MACs = takes.Of.MACs[i][n.Name]
+				n.MACs = takes.Of.MACs[i][after.places[k]]
 			}
 		}
 		out := Method{Name: foreign.Of(m.Name), Before: before[i].out, After: after.out, Calls: []Call{}}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/etgen/etgen/codegen/report"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/lower/native"
@@ -15,6 +16,7 @@ type grapher struct {
 	out     Graph
 	weights *weights
 	values  map[*ir.Value]int
+	places  []report.Place // of nodes
 	// quantized are the values that nodes make integers of.
 	quantized []Quantized
 	// delegates are indices by name.
@@ -111,6 +113,7 @@ func (g *grapher) node(n *ir.Node, region int) {
 		}
 	}
 	g.out.Nodes = append(g.out.Nodes, x)
+	g.places = append(g.places, report.Place{Node: x.Name, Loc: native.LocationOf(n.Loc)})
 	if q := g.quantizes(n); q != nil {
 		g.quantized = append(g.quantized, *q)
 	}
