@@ -69,6 +69,13 @@ type EventTracer interface {
 	End(*Event, error)
 }
 
+// ValueTracer is an EventTracer that may read the values of events. If ReadsValues is true when a
+// method is loaded, its kernels compute what nothing else reads, too.
+type ValueTracer interface {
+	EventTracer
+	ReadsValues() bool
+}
+
 // Event is an instruction that executes. The same Event is passed every time
 // the instruction does.
 type Event struct {
@@ -84,6 +91,9 @@ type Event struct {
 	// Delegate is the delegate debug id of an event of a delegate's own, which lies within that of
 	// its call; "" of all others. Op begins with the backend's name then.
 	Delegate string
+	// Values are what a kernel writes to, or all arguments of a delegate; nil of others, and of steps
+	// of an Executor. At End they have what was computed.
+	Values []*EValue
 }
 
 // Profile is an EventTracer that sums up the time that each operator takes. That of a delegate

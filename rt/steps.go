@@ -89,6 +89,7 @@ func (b *binder) step(s *step, in pte.Instruction, kernels map[string]Kernel) {
 		s.kind = delegateStep
 		s.delegate = b.delegates[in.Delegate]
 		s.args = b.slotsOf(in.Args)
+		s.event.Values = s.args
 		b.watch(s, in.Args, in.Args)
 	case pte.MoveCall:
 		s.kind = moveStep
@@ -121,6 +122,7 @@ func (b *binder) kernelStep(s *step, in pte.KernelCall, k Kernel) {
 		}
 	} else {
 		written = b.results(in)
+		s.event.Values = b.slotsOf(written)
 		args = args[:len(args)-1]
 	}
 	b.watch(s, args, written)
@@ -130,7 +132,7 @@ func (b *binder) kernelStep(s *step, in pte.KernelCall, k Kernel) {
 		return ok && b.fixed(i)
 	}, memory: b.memory, run: b.run, unread: func(v *EValue) bool {
 		i, ok := b.index[v]
-		if !ok {
+		if t, traced := b.options.Tracer.(ValueTracer); !ok || traced && t.ReadsValues() {
 			return false
 		}
 		if b.reads == nil {

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +17,7 @@ import (
 
 func newCompare(a *app) *cobra.Command {
 	var inputs, via []string
-	var method string
+	var method, dumpRecord, buffer string
 	var least float64
 	var asJSON bool
 	var flags runFlags
@@ -23,9 +25,11 @@ func newCompare(a *app) *cobra.Command {
 		Use:   "compare A B -i FILE...",
 		Short: "Show where two programs first and most differ, node by node",
 		Long: `Compare runs two programs on the same inputs and compares what each node gives. A and B
-are model files, or folders with a NODE.npy for each node, as PyTorch recorded them. They
-may be one file that runs in two ways, for example --via=eval,c: in the reference
-interpreter and compiled to C. --quantize is for B: float against integers.
+are model files, or folders with a NODE.npy for each node, as PyTorch recorded them, or
+ETDumps (.etdp) with what kernels gave, of ExecuTorch's runtime or of etgen run
+--debug-buffer; --etrecord says what their instructions stand for. They may be one file
+that runs in two ways, for example --via=eval,c: in the reference interpreter and
+compiled to C. --quantize is for B: float against integers.
 
 Each node's result is made an output of the program, so that it is kept; nothing is
 fused across nodes then. Of a quantized program those values are compared that are
@@ -39,6 +43,7 @@ The exit code is 1 if there is a difference.
 		Example: `  etgen compare model.pt2 model.pt2 -i x.npy --via=eval,c
   etgen compare model.pt2 model.pte -i x.npy
   etgen compare kws.pt2 kws.pt2 -i x.npy --quantize=recipe.json --via=eval,go --min-sqnr=10
+  etgen compare RUN.etdp MODEL.pt2 -i X.npy --etrecord=MODEL.etrecord
   etgen compare model.pt2 model.pt2 -i x.npy --via=c,go --json | jq '.nodes[0].sqnr_db'`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
@@ -60,6 +65,14 @@ The exit code is 1 if there is a difference.
 					}
 					continue
 				}
+				if strings.HasSuffix(path, ".etdp") {
+					if dumpRecord == "" {
+						return usageError("%s has instructions only: --etrecord=FILE says what they stand for", path)
+					}
+					sides[i].Dump = &layers.Dump{Buffer: cmp.Or(buffer, path+".debug"), Record: dumpRecord,
+						Method: method}
+					continue
+				}
 				word := "eval"
 				if len(via) > 0 {
 					word = via[min(i, len(via)-1)]
@@ -67,7 +80,7 @@ The exit code is 1 if there is a difference.
 				sides[i].Way, sides[i].Options = flags.side(word, path, i == 1)
 			}
 			if sides[0].Way == nil && sides[1].Way == nil {
-				return usageError("%s and %s are both folders: one has to run", args[0], args[1])
+				return usageError("%s and %s are both recorded: one has to run", args[0], args[1])
 			}
 			r, err := layers.Compare(cmd.Context(), sides[0], sides[1], method,
 				func(model string) ([]tensor.Value, error) {
@@ -95,6 +108,9 @@ The exit code is 1 if there is a difference.
 	cmd.Flags().StringSliceVar(&via, "via", nil,
 		"how both run, or how A and how B does: eval (default), c, go, rt, rt-optimize")
 	cmd.Flags().StringVar(&method, "method", "", "the method to run (default: the first)")
+	cmd.Flags().StringVar(&dumpRecord, "etrecord", "", "the ETRecord of the program that an ETDump is of")
+	cmd.Flags().StringVar(&buffer, "debug-buffer", "",
+		"the file with the tensors of an ETDump (default: its name and .debug)")
 	cmd.Flags().Float64Var(&least, "min-sqnr", 0,
 		"a difference is what has a lower signal over noise, in decibels")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"time"
 
@@ -18,7 +20,7 @@ import (
 
 func newRun(a *app) *cobra.Command {
 	var inputs []string
-	var dir, via, method, dump string
+	var dir, via, method, dump, buffer string
 	var test int
 	var flags runFlags
 	cmd := &cobra.Command{
@@ -66,7 +68,13 @@ mutated_input_K.
 			if cmd.Flags().Changed("test") && (len(inputs) > 0 || !record.IsBundle(model)) {
 				return usageError("--test has no effect with -i or without a bundle: leave it out")
 			}
+			if buffer != "" && (dump == "" || via != "rt") {
+				return usageError("--debug-buffer is for --etdump with --via=rt")
+			}
 			recorder := etdump.New(nil)
+			if buffer != "" {
+				recorder.KeepValues(cmp.Or(int64(flags.memory), math.MaxInt64))
+			}
 			if dump != "" {
 				runtime, ok := w.(way.RT)
 				if !ok || flags.trace {
@@ -98,6 +106,9 @@ mutated_input_K.
 					return err
 				}, model))
 			}
+			if buffer != "" {
+				must.Check(writeFile(cmd, buffer, recorder.WriteBuffer, model))
+			}
 			pkg, lines := must.Get2(record.Outputs(dir, out, given.NPY))
 			must.Check(pkg.Write(cmd.Context(), dir, append([]string{model}, inputs...)...))
 			for _, line := range lines {
@@ -120,6 +131,8 @@ mutated_input_K.
 		"show each instruction or kernel in order: how often it ran, how long, and the Python line it comes from; of a .pte by its NAME.debug.json or its stack traces")
 	cmd.Flags().StringVar(&dump, "etdump", "",
 		"with --via=rt: a file to note instructions and times in, as ExecuTorch's runtime does, for etgen profile and its Inspector")
+	cmd.Flags().StringVar(&buffer, "debug-buffer", "",
+		"with --etdump: a file for what each kernel gave, which the ETDump points into, as its Inspector's debug_buffer_path")
 	flags.add(cmd, a)
 	return cmd
 }

@@ -27,11 +27,12 @@ import (
 	"github.com/etgen/etgen/kernels/eval"
 )
 
-// Side is one of the two: a model that runs in a way, or a folder with a NODE.npy for each node
-// that is known.
+// Side is one of the two: a model that runs in a way, a folder with a NODE.npy for each node
+// that is known, or an ETDump with what its instructions gave.
 type Side struct {
 	Path string
-	Way  way.Way // nil of a folder
+	Way  way.Way // nil of a folder and of an ETDump
+	Dump *Dump   // nil of all but an ETDump
 	// Options lower the model; a recipe in them quantizes it.
 	Options compile.Options
 }
@@ -79,7 +80,7 @@ func Compare(ctx context.Context, a, b Side, method string, inputs Inputs) (_ *R
 	defer must.Catch(&err)
 	to := ir.Functional
 	for _, s := range []Side{a, b} {
-		if s.Way != nil && compile.FormatOf(s.Path) != "" {
+		if s.Dump != nil || s.Way != nil && compile.FormatOf(s.Path) != "" {
 			to = ir.Edge
 		}
 	}
@@ -87,7 +88,7 @@ func Compare(ctx context.Context, a, b Side, method string, inputs Inputs) (_ *R
 	bs, more := b.values(ctx, method, to, inputs)
 	r := &Report{A: foreign.Of(a.Path), B: foreign.Of(b.Path), Rows: []Row{}, First: -1, Worst: -1,
 		OnlyA: []foreign.Text{}, OnlyB: []foreign.Text{}}
-	if a.Way == nil { // files have no order
+	if a.Way == nil && a.Dump == nil { // files have no order
 		at := map[string]int{}
 		for k, y := range bs {
 			at[y.node] = k
@@ -229,7 +230,10 @@ func match(as, bs []value) map[int]int {
 // values runs the side. Terms is the longest reduction in it.
 func (s *Side) values(ctx context.Context, method string, to ir.Dialect,
 	inputs Inputs) (list []value, terms int64) {
-	if s.Way == nil {
+	switch {
+	case s.Dump != nil:
+		return s.Dump.values(s.Path), 1
+	case s.Way == nil:
 		return recorded(s.Path), 1
 	}
 	given := must.Get(inputs(s.Path))

@@ -25,7 +25,7 @@ var mayImport = map[string][]string{
 	"codegen": {"ir", "ir/etdump", "ir/pt2", "ir/pte", "ir/xnnpack", "kernels", "lower",
 		"lower/native", "plan", "templates"},
 	"rt":        {"ir", "ir/pte"},
-	"rt/etdump": {"ir", "ir/etdump", "rt"},
+	"rt/etdump": {"ir", "ir/etdump", "ir/pte", "rt"},
 	// the kernels of the whole table; an app without it links none
 	"rt/portable": {"ir", "ir/pte", "rt", "kernels"},
 	// of kernels what packs constants; generated registries are made of it

@@ -390,6 +390,11 @@ func (m *machine) call(ctx context.Context, c Call, r *CallResult) error {
 			return overtime(timed, m.time, m.memory(err))
 		}
 		r.Times = append(r.Times, time.Since(before))
+		var outs []*rt.EValue
+		for i := range method.Meta().Outputs {
+			outs = append(outs, method.Output(i))
+		}
+		m.recorder.Outputs(outs)
 	}
 	w := m.work[c.Method]
 	r.MACs = w.total(c.Inputs)

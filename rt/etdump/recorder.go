@@ -24,6 +24,10 @@ type Recorder struct {
 	dump  etdump.Dump
 	run   *etdump.Run
 	began []uint64 // of the events that have not ended, the innermost last
+
+	limit  int64  // of the debug buffer; 0: values are not kept
+	buffer []byte // elements of tensors
+	full   error  // what did not fit
 }
 
 // New returns a recorder by the clock of p; nil is that of [rt.DefaultPlatform].
@@ -65,7 +69,7 @@ func (r *Recorder) add(name string, at etdump.Origin, began, ended uint64) {
 func (r *Recorder) Begin(*rt.Event) { r.began = append(r.began, r.now()) }
 
 // End implements [rt.EventTracer]. What happens outside of Call is not noted.
-func (r *Recorder) End(e *rt.Event, _ error) {
+func (r *Recorder) End(e *rt.Event, err error) {
 	ended := r.now()
 	began := r.began[len(r.began)-1]
 	if r.began = r.began[:len(r.began)-1]; r.run == nil {
@@ -80,6 +84,9 @@ func (r *Recorder) End(e *rt.Event, _ error) {
 		}
 		r.add("", at, began, ended)
 		return
+	}
+	if err == nil {
+		r.values(r.run, at, e.Values, false)
 	}
 	for _, name := range namesOf(e.Op) {
 		r.add(name, at, began, ended)
@@ -101,8 +108,11 @@ func namesOf(op string) []string {
 	return []string{"native_call_" + base, "OPERATOR_CALL"}
 }
 
-// WriteTo writes the file. The error is that of w.
+// WriteTo writes the file. The error is that of w, or that values did not fit.
 func (r *Recorder) WriteTo(w io.Writer) (int64, error) {
+	if r.full != nil {
+		return 0, r.full
+	}
 	file, err := etdump.Write(&r.dump)
 	if err != nil {
 		return 0, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/etdump"
 	"github.com/etgen/etgen/rt"
 )
@@ -69,5 +70,55 @@ func TestRecorder(t *testing.T) {
 		"Method::execute/-1.0/-1/ 3-12"}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// What kernels write is in the buffer, each tensor aligned; outputs are marked. What finds no room is
+// an error.
+func TestValues(t *testing.T) {
+	r := New(nil)
+	r.KeepValues(80)
+	tensor := func(data string, dims ...uint8) *rt.EValue {
+		return &rt.EValue{Kind: rt.TensorKind, Tensor: &rt.Tensor{DType: ir.Uint8, Sizes: []int64{2, 3},
+			DimOrder: dims, Data: []byte(data)}}
+	}
+	e := &rt.Event{Op: "aten::add.out", Instruction: 3, Values: []*rt.EValue{tensor("abcdef", 1, 0),
+		tensor("ghijkl", 0, 1), {Kind: rt.Int, Int: 7}, {Kind: rt.String}}}
+	if err := r.Call(func() error { r.Begin(e); r.End(e, nil); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	r.Outputs([]*rt.EValue{{Kind: rt.Bool, Bool: true}})
+	var file, buffer bytes.Buffer
+	if _, err := r.WriteTo(&file); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.WriteBuffer(&buffer); err != nil {
+		t.Fatal(err)
+	}
+	d, err := etdump.Read(file.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range d.Runs[0].Events {
+		if e, ok := e.(*etdump.Debug); ok {
+			text := fmt.Sprintf("%d.%d %v", e.Chain, e.Instruction, e.Value)
+			if x, ok := e.Value.(*etdump.Tensor); ok {
+				text = fmt.Sprintf("%d.%d %v %s", e.Chain, e.Instruction, x.Strides,
+					buffer.Bytes()[x.Offset:x.Offset+6])
+			}
+			if e.Output {
+				text += " output"
+			}
+			got = append(got, text)
+		}
+	}
+	want := []string{"0.3 [1 2] abcdef", "0.3 [3 1] ghijkl", "0.3 7", "-1.0 true output"}
+	if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	r.Outputs([]*rt.EValue{tensor("mnopqr", 0, 1)})
+	if _, err := r.WriteTo(&file); err == nil {
+		t.Error("a tensor has no room, and nobody says so")
 	}
 }
