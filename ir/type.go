@@ -241,6 +241,36 @@ func (d DType) IsUnsigned() bool {
 	return d == Uint8 || d == Uint16 || d == Uint32 || d == Uint64
 }
 
+// Part is the dtype of the parts of complex numbers, and d itself if it is real.
+func (d DType) Part() DType {
+	switch d {
+	case Complex32:
+		return Float16
+	case Complex64:
+		return Float32
+	case Complex128:
+		return Float64
+	}
+	return d
+}
+
+// RealParts returns the type of the real and imaginary parts of t where t is complex: a last
+// dimension that has both, which is how they lie in memory.
+func (t Type) RealParts() Type {
+	if t.Kind != TensorKind || !t.DType.IsComplex() {
+		return t
+	}
+	t.DType = t.DType.Part()
+	two := sym.Int(2)
+	strides := make([]sym.Expr, 0, len(t.Sizes)+1)
+	for _, s := range t.Strides {
+		strides = append(strides, sym.Mul(s, two))
+	}
+	t.Sizes, t.Strides = append(slices.Clone(t.Sizes), two), append(strides, sym.Int(1))
+	t.Offset = sym.Mul(t.Offset, two)
+	return t
+}
+
 // ParseDType is the inverse of String and of Short.
 func ParseDType(s string) (DType, bool) {
 	for d := DType(1); d < numDTypes; d++ {

@@ -17,11 +17,13 @@ import (
 var DeadCode = Pass{
 	Name: "dead-code",
 	Doc:  "drop what nobody uses",
-	Run: perMethod(func(ctx *Context, _ *ir.Program, m *ir.Method) {
-		d := &deadCode{table: ctx.Table, live: map[*ir.Value]bool{},
-			symbols: map[*sym.Symbol]bool{}}
-		d.graph(m.Graph)
-	}),
+	Run:  perMethod(func(ctx *Context, _ *ir.Program, m *ir.Method) { dropDead(ctx.Table, m) }),
+}
+
+// dropDead drops what nobody uses of m.
+func dropDead(t *ops.Table, m *ir.Method) {
+	d := &deadCode{table: t, live: map[*ir.Value]bool{}, symbols: map[*sym.Symbol]bool{}}
+	d.graph(m.Graph)
 }
 
 type deadCode struct {

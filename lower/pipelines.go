@@ -24,6 +24,7 @@ var Functional = Pipeline{From: ir.ATen}.then(ir.Functional, "no node writes to 
 	ExplicitWrites,
 	Functionalise,
 	SeparateState,
+	RealParts,
 )
 
 // Quantizable is what a quantizer sees: layers as the model has them, without batch norms

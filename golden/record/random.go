@@ -1,7 +1,6 @@
 package record
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 
@@ -82,6 +81,7 @@ func draw(r *rand.Rand, t ir.Type, budget *budget) (tensor.Value, error) {
 	default:
 		return tensor.Value{}, fmt.Errorf("%v cannot be drawn", t)
 	}
+	t = t.RealParts()
 	shape := make([]int64, len(t.Sizes))
 	for i, s := range t.Sizes {
 		var err error
@@ -96,9 +96,6 @@ func draw(r *rand.Rand, t ir.Type, budget *budget) (tensor.Value, error) {
 	}
 	if err != nil {
 		return tensor.Value{}, err
-	}
-	if t.DType.IsComplex() {
-		return tensor.Value{}, errors.New("complex numbers cannot be drawn, give files")
 	}
 	out.Data = make([]byte, 0, bytes)
 	for range out.Len() {

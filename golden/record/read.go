@@ -99,7 +99,8 @@ func notNumber(word, what string, err error) error {
 // readNPY reads a .npy file. What its header says is held against the type before
 // any element is read.
 func readNPY(t ir.Type, f io.Reader, budget *budget) (*tensor.Tensor, error) {
-	return tensor.ReadNPY(f, func(read *tensor.Tensor, bytes int64) error {
+	x, err := tensor.ReadNPY(f, func(read *tensor.Tensor, bytes int64) error {
+		read = read.RealParts()
 		ok := read.DType == t.DType && len(read.Shape) == len(t.Sizes)
 		for i := 0; ok && i < len(t.Sizes); i++ {
 			n, fixed := t.Sizes[i].Const()
@@ -110,6 +111,10 @@ func readNPY(t ir.Type, f io.Reader, budget *budget) (*tensor.Tensor, error) {
 		}
 		return budget.take(bytes)
 	})
+	if err != nil {
+		return nil, err
+	}
+	return x.RealParts(), nil
 }
 
 // readRaw reads a raw file, of which one dynamic size follows from the length.

@@ -90,7 +90,7 @@ func MethodInputs(model, method string, words []string, limit int64) (*Given, er
 		}
 		word := words[0]
 		words = words[1:]
-		read, npy, err := readInput(v.Type, word, budget)
+		read, npy, err := readInput(v.Type.RealParts(), word, budget)
 		if err != nil {
 			return nil, inputFault(v.Name, err)
 		}

@@ -25,6 +25,7 @@ func Fit(inputs []*ir.Value, values []Value) error {
 }
 
 func fit(t ir.Type, v Value, known map[*sym.Symbol]int64) error {
+	t = t.RealParts()
 	wrong := func(why string) error {
 		return fmt.Errorf("it is %v, the model takes %v%s", v, t, why)
 	}

@@ -18,6 +18,15 @@ type Tensor struct {
 	Data  []byte
 }
 
+// RealParts returns the parts of complex numbers, as [ir.Type.RealParts] has them; other tensors
+// are themselves. What etgen makes of a model takes and gives the parts.
+func (t *Tensor) RealParts() *Tensor {
+	if !t.DType.IsComplex() {
+		return t
+	}
+	return &Tensor{t.DType.Part(), append(slices.Clone(t.Shape), 2), t.Data}
+}
+
 // Value is an input or output: a tensor, or a Python scalar.
 type Value struct {
 	Tensor *Tensor // nil for scalars

@@ -172,7 +172,7 @@ func (m metaValue) tensor(dir, file string) (*tensor.Tensor, error) {
 	if err := t.Check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	return t, nil
+	return t.RealParts(), nil
 }
 
 // scalar reads a value whose kind is not "tensor".

@@ -50,7 +50,7 @@ func arithmeticOps() []entry {
 		}),
 
 		unary("aten::neg(Tensor self) -> Tensor", noBool, expr.Neg),
-		unary("aten::abs(Tensor self) -> Tensor", noBool, absolute),
+		unary("aten::abs(Tensor self) -> Tensor", magnitude, absolute),
 		unary("aten::square(Tensor self) -> Tensor", boolToInt, func(x *expr.Expr) *expr.Expr {
 			return multiply(x, x)
 		}).core(sameAs("aten.pow.Tensor_Scalar", 2)),

@@ -3,6 +3,7 @@ package ops
 import (
 	"hash/fnv"
 	"math"
+	"slices"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -370,7 +371,91 @@ func randomOps() []entry {
 		drawn("aten::rand_like(Tensor self, "+factoryTailLike+") -> Tensor", randomUniform),
 		drawn("aten::randn_like(Tensor self, "+factoryTailLike+") -> Tensor", randomNormal),
 		nativeDropout(),
+		drawing("aten::uniform(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+			from, to := must(c.Float("from")), must(c.Float("to"))
+			c.errorIf(!(from <= to), "from %v to %v", from, to)
+			return b.add(b.mul(b.aten("rand_like", c.Value("self")), to-from), from)
+		}),
+		drawing("aten::normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+			return b.add(b.mul(b.aten("randn_like", c.Value("self")), c.Arg("std")), c.Arg("mean"))
+		}),
+		drawing("aten::exponential(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+			return b.exponential(c.Value("self"), must(c.Float("lambd")))
+		}),
+		drawing("aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor",
+			func(b *Builder, c *Call) *ir.Value {
+				p := c.Value("self")
+				return b.cast(b.aten("lt.Tensor", b.aten("rand_like", p), p), p.Type.DType)
+			}),
+		drawing("aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor",
+			func(b *Builder, c *Call) *ir.Value {
+				u := b.aten("rand", c.Tensor("self").Sizes)
+				return b.cast(b.aten("lt.Scalar", u, c.Arg("p")), c.Tensor("self").DType)
+			}),
+		randomIntegers("aten::randint(SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+		randomIntegers("aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+		randomIntegers("aten::randint_like(Tensor self, SymInt high, " + factoryTailLike + ") -> Tensor"),
+		randomIntegers("aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, " + factoryTailLike + ") -> Tensor"),
+		drawing("aten::randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+			u := b.aten("rand", []sym.Expr{must(c.SymInt("n"))}, Kw("dtype", ir.Float64))
+			return b.cast(b.aten("argsort", u), c.DType("dtype", ir.Int64))
+		}),
+		multinomial(),
 	}
+}
+
+// drawing is a composite of operators that draw numbers.
+func drawing(schema string, f func(*Builder, *Call) *ir.Value) entry {
+	e := derived(schema, f)
+	e.Random = true
+	return e
+}
+
+// exponential draws numbers of the exponential distribution, in the shape of x.
+func (b *Builder) exponential(x *ir.Value, rate float64) *ir.Value {
+	u := b.aten("rand_like", x) // less than 1
+	return b.div(b.aten("neg", b.aten("log", b.aten("rsub.Scalar", u, 1))), rate)
+}
+
+// randomIntegers draws integers from low, which is 0 where absent, up to high, which is not drawn.
+func randomIntegers(schema string) entry {
+	return drawing(schema, func(b *Builder, c *Call) *ir.Value {
+		low, high := sym.Int(0), must(c.SymInt("high"))
+		if c.Op.sch.Index("low") >= 0 {
+			low = must(c.SymInt("low"))
+		}
+		c.errorIf(!sym.LessEq(low, high) || low.Equal(high), "from %s to %s", low, high)
+		d := c.DType("dtype", ir.Int64)
+		var u *ir.Value
+		if c.Op.sch.Index("self") >= 0 {
+			d = c.DType("dtype", c.Tensor("self").DType)
+			u = b.aten("rand_like", c.Value("self"), Kw("dtype", ir.Float64))
+		} else {
+			u = b.aten("rand", must(c.SymInts("size")), Kw("dtype", ir.Float64))
+		}
+		x := b.aten("floor", b.mul(u, sym.Sub(high, low)))
+		return b.cast(b.add(x, low), d)
+	})
+}
+
+// multinomial draws indices by their weights: the larger a weight is over a number of the
+// exponential distribution, the earlier. PyTorch does the same where no index comes twice.
+func multinomial() entry {
+	return drawing("aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+		p := c.Value("self")
+		rank := p.Type.Rank()
+		n := must(c.Int("num_samples"))
+		c.errorIf(rank != 1 && rank != 2 || !p.Type.DType.IsFloat() || n < 1,
+			"%d of %s", n, p.Type)
+		if c.Bool("replacement") && n > 1 { // each is a draw of its own
+			c.errorIf(n > maxPlaces, "%d draws", n)
+			sizes := slices.Insert(slices.Clone(p.Type.Sizes), rank-1, sym.Int(n))
+			p = b.aten("clone", b.aten("expand", b.aten("unsqueeze", p, rank-1), sizes),
+				Kw("memory_format", ir.ContiguousFormat))
+			return b.aten("argmax", b.div(p, b.exponential(p, 1)), -1)
+		}
+		return b.Ops("aten.topk.default", b.div(p, b.exponential(p, 1)), n)[1]
+	})
 }
 
 // drawn is a factory of tensors whose element i is draw's, of dtype d and

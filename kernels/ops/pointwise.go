@@ -20,6 +20,10 @@ var (
 	same rule = func(d ir.DType) (ir.DType, ir.DType, bool) { return opmath(d), d, true }
 	// noBool keeps the dtype and rejects bool.
 	noBool rule = func(d ir.DType) (ir.DType, ir.DType, bool) { return opmath(d), d, d != ir.Bool }
+	// magnitude is noBool, but that complex numbers give real ones.
+	magnitude rule = func(d ir.DType) (ir.DType, ir.DType, bool) {
+		return opmath(d), d.Part(), d != ir.Bool
+	}
 	// toFloat computes integers and bool in the default float.
 	toFloat rule = func(d ir.DType) (ir.DType, ir.DType, bool) {
 		if d.IsInt() || d == ir.Bool {

@@ -227,9 +227,9 @@ func reductionOps() []entry {
 		{schema: "aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", rule: summed,
 			body: prod},
 		{schema: "aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", rule: summed, body: prod},
-		{schema: "aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", rule: floatOnly,
+		{schema: "aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", rule: inexact,
 			body: mean},
-		{schema: "aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", rule: floatOnly, emptyIsAll: true, body: mean},
+		{schema: "aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", rule: inexact, emptyIsAll: true, body: mean},
 		{schema: "aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
 			rule: exact, emptyIsAll: true, nonEmpty: true, body: amax},
 		{schema: "aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
@@ -284,7 +284,7 @@ func reductionOps() []entry {
 				return b.cast(r, d)
 			})},
 		{schema: "aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-			rule: floatOnly, emptyIsAll: true, body: func(r *reduction) []*expr.Expr {
+			rule: magnitudes, emptyIsAll: true, body: func(r *reduction) []*expr.Expr {
 				p := must(r.c.Float("ord"))
 				x := expr.Abs(r.x())
 				switch {
@@ -332,6 +332,13 @@ var (
 			d = ir.Int64
 		}
 		return opmath(d), d, true
+	}
+	// inexact rejects integers, magnitudes too; of complex numbers it gives real ones.
+	inexact rule = func(d ir.DType) (ir.DType, ir.DType, bool) {
+		return opmath(d), d, d.Part().IsFloat()
+	}
+	magnitudes rule = func(d ir.DType) (ir.DType, ir.DType, bool) {
+		return opmath(d), d.Part(), d.Part().IsFloat()
 	}
 	// exact keeps the dtype of the operand, and nothing is rounded.
 	exact rule = func(d ir.DType) (ir.DType, ir.DType, bool) { return d, d, true }

@@ -185,7 +185,8 @@ func newTable(groups ...[]entry) (*Table, error) {
 			case op.Infer == nil && op.Decompose == nil:
 				return nil, fmt.Errorf("%s has no Infer", s.Name)
 			case op.Compute == nil && op.Loops == nil && op.Decompose == nil && op.View == nil &&
-				op.Value == nil && op.ScalarOp == nil && op.Writes == nil && !op.Effect:
+				op.Value == nil && op.ScalarOp == nil && op.Writes == nil && !op.Effect &&
+				s.Name != ComplexOp && complexForms[s.Name] == nil:
 				return nil, fmt.Errorf("%s has no meaning", s.Name)
 			}
 			t.byName[s.Name] = op.op(t, s)
@@ -225,6 +226,12 @@ type InPlace struct {
 	Rebind bool
 }
 
+// irregular are functional forms that are not called as their in-place forms are.
+var irregular = map[string]string{
+	"aten.normal.default":  "aten.normal_functional.default",
+	"aten.bernoulli.float": "aten.bernoulli.p",
+}
+
 // Functional returns what name does if it is the in-place form of an entry:
 // "aten.add_.Tensor" is "aten.add.Tensor" written to its first argument.
 func (t *Table) Functional(name string) (InPlace, bool) {
@@ -241,6 +248,9 @@ func (t *Table) Functional(name string) (InPlace, bool) {
 		return InPlace{}, false
 	}
 	f := strings.Join(parts, ".")
+	if name := irregular[f]; name != "" {
+		f = name
+	}
 	op, ok := t.byName[f]
 	if !ok || len(op.sch.Args) == 0 || op.sch.Args[0].Type.Name != "Tensor" {
 		return InPlace{}, false
@@ -352,6 +362,9 @@ func (t *Table) CustomNamed(name string) (*aten.Schema, bool) {
 func groups() [][]entry {
 	return [][]entry{
 		arithmeticOps(),
+		complexOps(),
+		fftOps(),
+		spectrumOps(),
 		activationOps(),
 		comparisonOps(),
 		roundingOps(),

@@ -1,0 +1,134 @@
+"""Complex numbers and Fourier transforms."""
+
+import torch
+from torch import nn
+
+from .case import Case, function, run
+
+
+def complex_numbers() -> Case:
+    """Operators on complex numbers, with real operands beside them."""
+
+    def forward(x, y, a, b):
+        p, q = torch.complex(x, y), torch.complex(y, x + 2)
+        m, n = torch.complex(a, a * 2), torch.complex(a, -a)
+        return (
+            torch.view_as_real(p * q + x - 2j * q),
+            torch.view_as_real(p / q + (q / 2) / x),
+            torch.view_as_real(torch.exp(p) + torch.log(q) - q.sqrt()),
+            torch.view_as_real(p.conj() * q.reciprocal() + q**3 + p.square()),
+            p.abs() + torch.angle(q) + p.real * q.imag,
+            torch.angle(x),
+            torch.view_as_real(m @ n.transpose(0, 1)),
+            torch.view_as_real(torch.einsum("ij,kj->ik", m, n)),
+            torch.view_as_real(torch.cat([p, q], -1)[:, 1:3].sum(0, keepdim=True)),
+            torch.view_as_real(torch.where(x > 0, p, q).roll(1, 0).flip(1)),
+            torch.linalg.vector_norm(p, dim=1),
+            (p == p.conj()) | (p != q),
+            torch.polar(b, b).real,
+        )
+
+    return Case(function(forward), (torch.randn(3, 4), torch.randn(3, 4), torch.randn(4, 4), torch.rand(5)))
+
+
+def complex_rotary() -> Case:
+    """Rotary embeddings as products of complex numbers, with a table of them."""
+
+    class Rotary(nn.Module):
+        def __init__(self):
+            super().__init__()
+            angle = torch.outer(torch.arange(8.0), 1 / 100 ** (torch.arange(0, 6, 2) / 6))
+            self.register_buffer("table", torch.polar(torch.ones_like(angle), angle))
+
+        def forward(self, x):
+            z = torch.view_as_complex(x.float().reshape(*x.shape[:-1], -1, 2))
+            return torch.view_as_real(z * self.table[: x.shape[1]]).flatten(2)
+
+    length = torch.export.Dim("length", min=2, max=8)
+    return Case(Rotary(), (torch.randn(2, 5, 6),), runs=[run(torch.randn(2, 8, 6))], dynamic_shapes=({1: length},))
+
+
+def complex_signature() -> Case:
+    """Complex inputs, outputs, parameters and state, also across a loop and a branch."""
+
+    class Signature(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.complex(torch.randn(3), torch.randn(3)))
+            self.register_buffer("sum", torch.zeros(3, dtype=torch.complex64))
+
+        def forward(self, x, y):
+            self.sum.add_(x * self.weight)
+            z = torch.cond(y.sum() > 0, lambda x: x * 1j, lambda x: x.conj().resolve_conj().clone(), (x,))
+            n, w = torch.while_loop(
+                lambda n, w: n < 3, lambda n, w: (n + 1, w * w + 0.25), (torch.tensor(0), z)
+            )
+            return w, self.sum.clone(), n
+
+    x = torch.complex(torch.randn(3), torch.randn(3)) / 4
+    return Case(Signature(), (x, torch.ones(2)), runs=[run(-x, -torch.ones(2))], stateful=True)
+
+
+def fourier() -> Case:
+    """Functions of torch.fft: lengths that are products, primes and one; sizes, dimensions, norms."""
+
+    def parts(x):
+        return torch.view_as_real(x.resolve_conj())
+
+    def forward(x, y, z):
+        f = torch.fft
+        c = torch.complex(y, y.flip(1))
+        return (
+            parts(f.fft(x)),
+            parts(f.rfft(x[:, :37], norm="ortho")),
+            parts(f.ifft(x[:, :34], n=68, norm="forward")),
+            f.irfft(c, n=9),
+            f.irfft(c, norm="forward"),
+            f.hfft(c, n=8),
+            parts(f.ihfft(y)),
+            parts(f.rfft2(z)),
+            f.irfft2(torch.complex(z, -z), s=(4, 6), norm="ortho"),
+            parts(f.fftn(z, dim=(0, 2))),
+            parts(f.fftshift(f.ifft2(torch.complex(z, z)))),
+            f.irfftn(f.rfftn(z)) + f.ifftshift(z, dim=1),
+            parts(f.fft(y[:, :1])),
+        )
+
+    return Case(function(forward), (torch.randn(2, 96), torch.randn(2, 6), torch.randn(3, 5, 4)))
+
+
+def short_time_fourier() -> Case:
+    """A spectrogram and the way back; windows."""
+
+    def forward(x, w):
+        s = torch.stft(x, 64, 16, window=torch.hann_window(64), return_complex=True)
+        t = torch.stft(x[0], 40, 10, 30, window=torch.hamming_window(30, periodic=False), center=False, normalized=True, return_complex=True)
+        return (
+            torch.log(s.abs() ** 2 + 1e-3),
+            torch.istft(s, 64, 16, window=torch.hann_window(64), length=300),
+            t.abs() @ w,
+            torch.blackman_window(12) + torch.bartlett_window(12) + torch.hamming_window(12, True, 0.5, 0.4),
+        )
+
+    return Case(function(forward), (torch.randn(2, 320), torch.rand(29, 3)))
+
+
+def random_numbers() -> Case:
+    """Operators that draw numbers. The results do not depend on the numbers, but on where they may lie."""
+
+    def forward(x, p):
+        within = lambda v, low, high: ((v >= low) & (v <= high)).all()
+        return (
+            within(torch.empty_like(x).uniform_(-2, 3), -2, 3),
+            within(torch.empty_like(x).normal_(5, 0.125), 3, 7),
+            within(torch.empty_like(x).exponential_(2.0), 0, 40),
+            within(torch.randint(3, 9, (50,)), 3, 8),
+            within(torch.randint_like(x, 4), 0, 3),
+            torch.randperm(20).sort()[0],
+            torch.bernoulli(torch.tensor([0.0, 1.0])),
+            torch.multinomial(p, 2).sort()[0],
+            torch.multinomial(p, 9, replacement=True) % 2,
+        )
+
+    p = torch.tensor([[0.0, 0.5, 0.0, 2.0], [0.0, 1.0, 0.0, 0.1]])
+    return Case(function(forward), (torch.randn(100), p))

@@ -1,0 +1,418 @@
+package ops
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/etgen/etgen/ir"
+	raise "github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/kernels/expr"
+)
+
+// ComplexOp makes complex numbers of their parts. Kernels know real numbers only: RealParts
+// says an operator on complex numbers in operators on their parts, of which this one makes
+// its result.
+const ComplexOp = "aten.complex.default"
+
+// complexOps are operators that make complex numbers, or take them apart.
+func complexOps() []entry {
+	// On real numbers, they are the tensor itself.
+	parts := func(schema string, of func(ir.DType) ir.DType) entry {
+		self := view(schema, single(func(_ *Call, t ir.Type) alias { return self(t) }))
+		return entry{Schema: schema, Infer: func(c *Call) []ir.Type {
+			t := c.Tensor("self")
+			return []ir.Type{restrided(ir.TensorOf(of(t.DType), t.Sizes...), t.Sizes,
+				likeStrides(t))}
+		}, variant: func(c *Call) *entry {
+			if c.Tensor("self").DType.IsComplex() {
+				return nil
+			}
+			return &self
+		}}
+	}
+	same := func(d ir.DType) ir.DType { return d }
+	return []entry{
+		{Schema: "aten::complex(Tensor real, Tensor imag) -> Tensor", Infer: func(c *Call) []ir.Type {
+			re, im := c.Tensor("real"), c.Tensor("imag")
+			c.errorIf(re.DType != im.DType || !re.DType.IsFloat() || complexOf(re.DType) == ir.Complex64 &&
+				re.DType != ir.Float32, "parts of %s and %s", re.DType, im.DType)
+			t, ok := pointwiseType(complexOf(re.DType), re, im)
+			c.errorIf(!ok, "%s do not broadcast", sizesOf{re, im})
+			return []ir.Type{t}
+		}},
+		derived("aten::polar(Tensor abs, Tensor angle) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+			r, angle := c.Value("abs"), c.Value("angle")
+			return b.complex(pair{b.mul(r, b.aten("cos", angle)), b.mul(r, b.aten("sin", angle))})
+		}),
+		// What is written to a view of the parts does not reach the complex numbers, nor the
+		// other way.
+		derived("aten::view_as_complex(Tensor(a) self) -> Tensor(a)", func(b *Builder, c *Call) *ir.Value {
+			x := c.Value("self")
+			last := x.Type.Rank() - 1
+			c.errorIf(last < 0 || !x.Type.Sizes[last].Is(2), "the last dimension of %s is not 2",
+				sizesOf{x.Type})
+			return b.complex(pair{b.aten("select.int", x, last, 0), b.aten("select.int", x, last, 1)})
+		}),
+		derived("aten::view_as_real(Tensor(a) self) -> Tensor(a)", func(b *Builder, c *Call) *ir.Value {
+			x := c.Value("self")
+			c.errorIf(!x.Type.DType.IsComplex(), "not defined on %s", x.Type.DType)
+			return b.aten("stack", []*ir.Value{b.aten("real", x), b.aten("imag", x)}, x.Type.Rank())
+		}),
+		parts("aten::real(Tensor(a) self) -> Tensor(a)", ir.DType.Part),
+		{Schema: "aten::imag(Tensor(a) self) -> Tensor(a)", Infer: func(c *Call) []ir.Type {
+			t := c.Tensor("self")
+			c.errorIf(!t.DType.IsComplex(), "not defined on %s", t.DType)
+			return []ir.Type{restrided(ir.TensorOf(t.DType.Part(), t.Sizes...), t.Sizes,
+				likeStrides(t))}
+		}},
+		angle(),
+		parts("aten::conj(Tensor(a) self) -> Tensor(a)", same),
+		parts("aten::_conj(Tensor(a) self) -> Tensor(a)", same),
+		parts("aten::conj_physical(Tensor self) -> Tensor", same),
+	}
+}
+
+// angle is 0 or π of real numbers.
+func angle() entry {
+	rule := func(d ir.DType) (ir.DType, ir.DType, bool) {
+		d = d.Part()
+		return toFloat(d)
+	}
+	return unary("aten::angle(Tensor self) -> Tensor", rule, func(x *expr.Expr) *expr.Expr {
+		side := expr.Select(expr.Lt(x, like(x, 0)), like(x, math.Pi), like(x, 0))
+		return expr.Select(expr.IsNaN(x), x, side)
+	}).core(func(b *Builder, c *Call) *ir.Value {
+		x := b.cast(c.Value("self"), c.Outs[0].DType)
+		side := b.where(b.aten("lt.Scalar", x, 0), math.Pi, 0, x.Type.DType)
+		return b.where(b.aten("isnan", x), x, side, x.Type.DType)
+	})
+}
+
+// pair is a complex number: tensors or numbers. im is nil where the number is real.
+type pair struct{ re, im any }
+
+// complex returns the tensor of p, whose real part is a tensor.
+func (b *Builder) complex(p pair) *ir.Value {
+	if p.im == nil {
+		p.im = b.aten("zeros_like", p.re)
+	}
+	return b.Op(ComplexOp, p.re, p.im)
+}
+
+// pair returns the parts of an argument, a tensor or a number.
+func (c *Call) pair(name string) pair { return pairOf(c.Arg(name)) }
+
+func pairOf(a ir.Arg) pair {
+	switch x := a.(type) {
+	case ir.Complex:
+		return pair{real(x), imag(x)}
+	case ir.Ref:
+		if isComplex(a) {
+			def := x.Value.Def
+			return pair{def.Arg("real"), def.Arg("imag")}
+		}
+	}
+	return pair{a, nil}
+}
+
+// isComplex reports whether a holds complex numbers.
+func isComplex(a ir.Arg) bool {
+	switch a := a.(type) {
+	case ir.Complex:
+		return true
+	case ir.DTypeArg:
+		return ir.DType(a).IsComplex()
+	case ir.Ref:
+		return a.Value.Type.Kind == ir.TensorKind && a.Value.Type.DType.IsComplex()
+	case ir.List:
+		return slices.ContainsFunc(a, isComplex)
+	}
+	return false
+}
+
+// plus, minus and product are those of parts, of which nil is 0.
+func (b *Builder) plus(x, y any) any {
+	switch {
+	case x == nil:
+		return y
+	case y == nil:
+		return x
+	}
+	return b.add(x, y)
+}
+
+func (b *Builder) minus(x, y any) any {
+	switch {
+	case y == nil:
+		return x
+	case x == nil:
+		return b.aten("neg", y)
+	}
+	return b.sub(x, y)
+}
+
+// bilinear is a product of x and y, f that of their parts.
+func (b *Builder) bilinear(x, y pair, f func(x, y any) *ir.Value) pair {
+	part := func(x, y any) any {
+		if x == nil || y == nil {
+			return nil
+		}
+		return f(x, y)
+	}
+	return pair{b.minus(part(x.re, y.re), part(x.im, y.im)),
+		b.plus(part(x.re, y.im), part(x.im, y.re))}
+}
+
+func (b *Builder) times(x, y pair) pair {
+	return b.bilinear(x, y, func(x, y any) *ir.Value { return b.mul(x, y) })
+}
+
+// reciprocal is 1/x, of tensors.
+func (b *Builder) reciprocal(x pair) pair {
+	norm := b.add(b.mul(x.re, x.re), b.mul(x.im, x.im))
+	return pair{b.div(x.re, norm), b.aten("neg", b.div(x.im, norm))}
+}
+
+// exp is e^x.
+func (b *Builder) exp(x pair) pair {
+	r := b.aten("exp", x.re)
+	return pair{b.mul(r, b.aten("cos", x.im)), b.mul(r, b.aten("sin", x.im))}
+}
+
+// log is the logarithm of x whose imaginary part is the angle.
+func (b *Builder) log(x pair) pair {
+	return pair{b.aten("log", b.aten("hypot", x.re, x.im)), b.aten("atan2", x.im, x.re)}
+}
+
+// complexForm says a call on complex numbers in real ones.
+type complexForm func(b *Builder, c *Call) *ir.Value
+
+// onSelf is a form of an operator on argument self whose result is complex.
+func onSelf(f func(b *Builder, x pair) pair) complexForm {
+	return func(b *Builder, c *Call) *ir.Value { return b.complex(f(b, c.pair("self"))) }
+}
+
+// productOf is the form of a product op of the arguments x and y.
+func productOf(op, x, y string) complexForm {
+	return func(b *Builder, c *Call) *ir.Value {
+		return b.complex(b.bilinear(c.pair(x), c.pair(y),
+			func(x, y any) *ir.Value { return b.Op(op, x, y) }))
+	}
+}
+
+// byMagnitude is the form of an operator that only asks how large numbers are.
+func byMagnitude(b *Builder, c *Call) *ir.Value {
+	x := c.pair("self")
+	return b.Op(c.Op.Name(), c.given(func(name string, a ir.Arg) any {
+		if name == "self" {
+			return b.aten("hypot", x.re, x.im)
+		}
+		return a
+	})...)
+}
+
+// ofBoth is the form of an operator that is op of what it says of the parts.
+func ofBoth(op string) complexForm {
+	return func(b *Builder, c *Call) *ir.Value {
+		parts := b.parts(c)
+		return b.aten(op, parts[0][0], parts[1][0])
+	}
+}
+
+// complexForms are those of operators that take numbers as wholes.
+var complexForms = map[string]complexForm{
+	"aten.real.default": func(b *Builder, c *Call) *ir.Value { return valueOf(c.pair("self").re) },
+	"aten.imag.default": func(b *Builder, c *Call) *ir.Value { return valueOf(c.pair("self").im) },
+	"aten.angle.default": func(b *Builder, c *Call) *ir.Value {
+		x := c.pair("self")
+		return b.aten("atan2", x.im, x.re)
+	},
+	"aten.abs.default": func(b *Builder, c *Call) *ir.Value {
+		x := c.pair("self")
+		return b.aten("hypot", x.re, x.im)
+	},
+	"aten.conj.default":           onSelf((*Builder).conjugate),
+	"aten._conj.default":          onSelf((*Builder).conjugate),
+	"aten.conj_physical.default":  onSelf((*Builder).conjugate),
+	"aten._conj_physical.default": onSelf((*Builder).conjugate),
+	"aten.resolve_conj.default":   onSelf(func(_ *Builder, x pair) pair { return x }),
+	"aten.resolve_neg.default":    onSelf(func(_ *Builder, x pair) pair { return x }),
+	"aten.exp.default":            onSelf((*Builder).exp),
+	"aten.log.default":            onSelf((*Builder).log),
+	"aten.reciprocal.default":     onSelf((*Builder).reciprocal),
+	"aten.square.default":         onSelf(func(b *Builder, x pair) pair { return b.times(x, x) }),
+	"aten.sqrt.default":           onSelf(func(b *Builder, x pair) pair { return b.power(x, 0.5) }),
+	"aten.pow.Tensor_Scalar": func(b *Builder, c *Call) *ir.Value {
+		return b.complex(b.power(c.pair("self"), must(c.Float("exponent"))))
+	},
+	"aten.mul.Tensor":  productOf("aten.mul.Tensor", "self", "other"),
+	"aten.mul.Scalar":  productOf("aten.mul.Tensor", "self", "other"),
+	"aten.mm.default":  productOf("aten.mm.default", "self", "mat2"),
+	"aten.bmm.default": productOf("aten.bmm.default", "self", "mat2"),
+	"aten.div.Tensor":  quotient,
+	"aten.div.Scalar":  quotient,
+	"aten.addmm.default": func(b *Builder, c *Call) *ir.Value {
+		return b.add(b.mul(c.Value("self"), c.Arg("beta")),
+			b.mul(b.aten("mm", c.Value("mat1"), c.Value("mat2")), c.Arg("alpha")))
+	},
+	"aten.linalg_vector_norm.default": byMagnitude,
+	"aten.eq.Tensor":                  ofBoth("logical_and"),
+	"aten.eq.Scalar":                  ofBoth("logical_and"),
+	"aten.ne.Tensor":                  ofBoth("logical_or"),
+	"aten.ne.Scalar":                  ofBoth("logical_or"),
+	"aten.isnan.default":              ofBoth("logical_or"),
+	"aten.ones.default":               ones,
+	"aten.ones_like.default":          ones,
+}
+
+// partwise are the operators of which a part of the result is that of the part: they move
+// elements, or add them up.
+var partwise = nodeSet(`_to_copy add alias arange cat clone constant_pad_nd contiguous copy cumsum
+	detach diag_embed empty empty_like expand flip full full_like gather index index_add
+	index_put index_select lift_fresh_copy masked_fill masked_scatter masked_select mean neg
+	new_full new_zeros reflection_pad1d reflection_pad2d repeat replication_pad1d
+	replication_pad2d roll rsub scalar_tensor scatter scatter_add
+	select_scatter slice_scatter sub sum take tril triu where zeros zeros_like`)
+
+func nodeSet(names string) map[string]bool {
+	set := map[string]bool{}
+	for name := range strings.FieldsSeq(names) {
+		set[name] = true
+	}
+	return set
+}
+
+// valueOf returns a part that is a tensor.
+func valueOf(x any) *ir.Value {
+	if r, ok := x.(ir.Ref); ok {
+		return r.Value
+	}
+	return x.(*ir.Value)
+}
+
+func (b *Builder) conjugate(x pair) pair { return pair{x.re, b.aten("neg", x.im)} }
+
+// power is x^n.
+func (b *Builder) power(x pair, n float64) pair {
+	if n == math.Trunc(n) && n >= 1 && n <= 8 {
+		y := x
+		for range int(n) - 1 {
+			y = b.times(y, x)
+		}
+		return y
+	}
+	// 0 has no logarithm.
+	r, angle := b.aten("hypot", x.re, x.im), b.mul(b.aten("atan2", x.im, x.re), n)
+	r = b.aten("pow.Tensor_Scalar", r, n)
+	return pair{b.mul(r, b.aten("cos", angle)), b.mul(r, b.aten("sin", angle))}
+}
+
+func quotient(b *Builder, c *Call) *ir.Value {
+	x, y := c.pair("self"), c.pair("other")
+	if n, ok := c.Arg("other").(ir.Complex); ok {
+		n = 1 / n
+		return b.complex(b.times(x, pair{real(n), imag(n)}))
+	}
+	if y.im != nil {
+		return b.complex(b.times(x, b.reciprocal(y)))
+	}
+	return b.complex(pair{b.div(x.re, y.re), b.div(x.im, y.re)})
+}
+
+// ones are those of a complex dtype.
+func ones(b *Builder, c *Call) *ir.Value {
+	return b.complex(pair{b.Op(c.Op.Name(), b.partArgs(c, 0)...), nil})
+}
+
+// given returns the arguments of c by name, each as f has it.
+func (c *Call) given(f func(name string, a ir.Arg) any) []any {
+	args := make([]any, len(c.Args))
+	for i, a := range c.Args {
+		args[i] = Kw(c.Op.sch.Args[i].Name, f(c.Op.sch.Args[i].Name, a))
+	}
+	return args
+}
+
+// partArgs returns the arguments of c for part k of its numbers, 0 the real one.
+func (b *Builder) partArgs(c *Call, k int) []any {
+	return c.given(func(name string, a ir.Arg) any {
+		switch name {
+		case "self", "other", "tensors", "values", "src", "source", "value", "fill_value", "s",
+			"tensor":
+			return b.partOf(a, k)
+		}
+		if d, ok := a.(ir.DTypeArg); ok {
+			return ir.DType(d).Part()
+		}
+		return a
+	})
+}
+
+// partOf returns part k of the numbers in a.
+func (b *Builder) partOf(a ir.Arg, k int) ir.Arg {
+	if list, ok := a.(ir.List); ok {
+		out := make(ir.List, len(list))
+		for i, x := range list {
+			out[i] = b.partOf(x, k)
+		}
+		return out
+	}
+	p := pairOf(a)
+	x := p.re
+	if k == 1 {
+		x = p.im
+	}
+	if x == nil {
+		if r, ok := a.(ir.Ref); ok && r.Value.Type.Kind == ir.TensorKind {
+			x = b.aten("zeros_like", r)
+		} else {
+			x = 0
+		}
+	}
+	return must(ToArg(x))
+}
+
+// parts are the results of c's operator on each part of its numbers.
+func (b *Builder) parts(c *Call) (parts [2][]*ir.Value) {
+	for k := range parts {
+		parts[k] = b.Ops(c.Op.Name(), b.partArgs(c, k)...)
+	}
+	return parts
+}
+
+// RealParts says c, if it has to do with complex numbers, in operators on their parts; the
+// complex ones among its results are results of ComplexOp. It returns nil if there is nothing
+// to do, or if an operand is not yet such a result.
+func (b *Builder) RealParts(c *Call) ([]*ir.Value, error) {
+	if c.Op.Name() == ComplexOp || !slices.ContainsFunc(c.Args, isComplex) &&
+		!slices.ContainsFunc(c.Outs, func(t ir.Type) bool { return t.DType.IsComplex() }) {
+		return nil, nil
+	}
+	for _, v := range c.operands {
+		if v.Type.DType.IsComplex() && (v.Def == nil || v.Def.Op != ComplexOp) {
+			return nil, nil
+		}
+	}
+	return b.say(c, func(b *Builder, c *Call) (vs []*ir.Value, err error) {
+		defer raise.Catch(&err)
+		form := complexForms[c.Op.Name()]
+		switch {
+		case form != nil:
+			return []*ir.Value{form(b, c)}, nil
+		case c.Op.View != nil || partwise[ir.OpBase(c.Op.Name())]:
+			parts := b.parts(c)
+			for i, v := range parts[0] {
+				if c.Outs[i].DType.IsComplex() {
+					v = b.complex(pair{v, parts[1][i]})
+				}
+				vs = append(vs, v)
+			}
+			return vs, nil
+		case c.Op.Decompose != nil && c.Op.Compute == nil && c.Op.Loops == nil:
+			return c.Op.Decompose(b, c)
+		}
+		return nil, fmt.Errorf("not defined on complex numbers")
+	})
+}
