@@ -52,7 +52,12 @@ Kinds:
 			if k.Target != "" && !cmd.Flags().Changed("target") {
 				target = k.Target
 			}
-			files, next := k.Write(projectOf(args[0], dir, name, target))
+			m := projectOf(args[0], dir, name, target)
+			if slices.Contains(k.Reserved, m.Name) {
+				return usageError("%s has a target %s of its own: name the model otherwise, with --name",
+					k.Name, m.Name)
+			}
+			files, next := k.Write(m)
 			must.Check(writeProject(cmd.Context(), dir, files, force))
 			for _, f := range files {
 				fmt.Fprintln(a.out, filepath.Join(dir, f.Path))
@@ -117,16 +122,19 @@ func writeProject(ctx context.Context, dir string, files []project.Text, force b
 		p.Files = append(p.Files, codegen.File{Name: filepath.Base(f.Path), Data: []byte(f.Data)})
 	}
 	var there []string
-	var fresh []string // files to remove if a later one cannot be written
+	undo := map[string]func() error{} // what is written, if a later file cannot be
 	for _, f := range files {
 		path := filepath.Join(dir, f.Path)
 		old, err := os.ReadFile(path)
 		switch {
 		case errors.Is(err, os.ErrNotExist):
-			fresh = append(fresh, path)
+			undo[path] = func() error { return os.Remove(path) }
 		case err != nil:
 			return err
-		case string(old) != f.Data && !force:
+		case string(old) != f.Data:
+			undo[path] = func() error { return os.WriteFile(path, old, 0o666) }
+		}
+		if err == nil && string(old) != f.Data && !force {
 			there = append(there, path)
 		}
 	}
@@ -136,9 +144,9 @@ func writeProject(ctx context.Context, dir string, files []project.Text, force b
 	}
 	for i, folder := range folders {
 		if err := packages[folder].Write(ctx, folder); err != nil {
-			for _, path := range fresh {
+			for path, undo := range undo {
 				if slices.Contains(folders[:i], filepath.Dir(path)) {
-					os.Remove(path)
+					err = errors.Join(err, undo())
 				}
 			}
 			return err

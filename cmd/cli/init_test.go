@@ -300,7 +300,21 @@ func TestInitKeepsFiles(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), "config ETGEN_M\n") {
 		t.Errorf("%v: %s", err, text)
 	}
+	// Where a folder cannot be made, what the others had is there again.
+	put(t, dir, "etgen.cmake", "mine")
+	if err := os.RemoveAll(filepath.Join(dir, "zephyr")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("nowhere/zephyr", filepath.Join(dir, "zephyr")); err != nil {
+		t.Fatal(err)
+	}
+	code, says = command("--for=zephyr", "--force")
+	text, err = os.ReadFile(filepath.Join(dir, "etgen.cmake"))
+	if code == exitOK || err != nil || string(text) != "mine" {
+		t.Errorf("exit code %d: %s: %v %s", code, says, err, text)
+	}
 	for args, want := range map[string]string{"--for=meson": "--for=meson is unknown",
+		"--for=cmake --name=edit_cache": "a target edit_cache of its own",
 		"": "--for is missing", "--for=make --target=z80": "z80", "--for=make --name=A": "no name",
 		"--for=make -o " + t.TempDir(): "put it into that folder"} {
 		if code, says := command(strings.Fields(args)...); code != exitUsage ||

@@ -21,6 +21,8 @@ type Kind struct {
 	Next []string
 	// Target is what --target is by default.
 	Target string
+	// Reserved are names that no model can have, for the tool has targets of these names.
+	Reserved []string
 }
 
 // File is one of a project. Path is a template.
@@ -34,7 +36,10 @@ const compileC = "etgen {{.Model}} --lang=c --name={{.Name}} --weights=c " +
 var Kinds = []*Kind{
 	{Name: "cmake", About: "CMake: the function etgen_model",
 		Files: []File{{"etgen.cmake", "etgen.cmake"}, {"CMakeLists.txt", "CMakeLists.txt"}},
-		Next:  []string{"cmake -B build", "cmake --build build"}},
+		Next:  []string{"cmake -B build", "cmake --build build"},
+		Reserved: []string{"all", "clean", "depend", "edit_cache", "help", "install",
+			"list_install_components",
+			"package", "package_source", "preinstall", "rebuild_cache", "test"}},
 	{Name: "zephyr", About: "a Zephyr module, with Kconfig",
 		Files: []File{{"etgen.cmake", "etgen.cmake"}, {"zephyr/module.yml", "zephyr_module.yml"},
 			{"zephyr/Kconfig", "zephyr_Kconfig"}, {"zephyr/CMakeLists.txt", "zephyr_CMakeLists.txt"}},
