@@ -37,6 +37,8 @@ type Context struct {
 	Sides bool
 	// Done, if not nil, ends a pipeline with eval.ErrStopped soon after it is closed.
 	Done <-chan struct{}
+	// Step, if not nil, is told the name of each pass before it runs.
+	Step func(name string)
 }
 
 // Pass is one step on a program. It leaves a program that Verify accepts.
@@ -81,6 +83,9 @@ func (pl Pipeline) Run(ctx *Context, p *ir.Program, after func(Pass, *ir.Program
 	for _, pass := range pl.Passes {
 		if err := eval.Stopped(ctx.Done); err != nil {
 			return err
+		}
+		if ctx.Step != nil {
+			ctx.Step(pass.Name)
 		}
 		if err := pass.Run(ctx, p); err != nil {
 			return InFile(p.Source, err)

@@ -53,6 +53,7 @@ are random if there are none, and no -i.
 				return usageError("--for=%v is negative", opt.For)
 			}
 			opt.Compile = flags.options(args[0])
+			opt.Step, opt.Compile.Step = a.progress.step, nil
 			opt.Memory, opt.Limit = int64(flags.memory), flags.time
 			flags.unheard(args[0], opt.Via...)
 			if !slices.Contains(opt.Via, "c") {

@@ -36,6 +36,7 @@ type compileFlags struct {
 	threads                int
 	strict                 bool
 	warn                   func(error)
+	step                   func(string)
 	checked                bool
 	bounds                 map[string]int64
 	quantize               string
@@ -51,7 +52,7 @@ type compileFlags struct {
 }
 
 func (f *compileFlags) add(cmd *cobra.Command, a *app) {
-	f.warn = a.warn
+	f.warn, f.step = a.warn, a.progress.step
 	f.backend.add(cmd, a)
 	flags := cmd.Flags()
 	f.cmd = cmd
@@ -181,7 +182,7 @@ func (f *compileFlags) options(model ...string) compile.Options {
 	opt := compile.Options{Context: f.cmd.Context(), Target: f.target, Optimize: f.optimize,
 		Requantize: f.requantize, Dialect: f.dialect,
 		Generator: f.generator(), Threads: f.threads,
-		Checked: f.checked, Bounds: f.bounds, Warn: f.warn, Strict: f.strict}
+		Checked: f.checked, Bounds: f.bounds, Warn: f.warn, Strict: f.strict, Step: f.step}
 	if _, err := tuned.MachineNamed(f.target); err != nil {
 		failUsage("--target: %v", err)
 	}

@@ -49,17 +49,14 @@ Where GITHUB_ACTIONS is true, as in GitHub's workflows, misses are annotations t
 			defer must.Catch(&err)
 			ways := flags.ways(via)
 			cc.apply(ways)
-			p := a.progress()
 			report, err := conform.Check(cmd.Context(), dirs, ways, func(m conform.Miss) {
-				p.clear()
 				if !asJSON {
 					fmt.Fprintln(a.out, m)
 				}
 				if os.Getenv("GITHUB_ACTIONS") == "true" {
 					fmt.Fprintln(a.err, m.Annotation())
 				}
-			}, p.show)
-			p.clear()
+			}, a.progress.counter("check"))
 			if isA[*testcase.Error](err) {
 				return &exitError{exitUsage, err}
 			}

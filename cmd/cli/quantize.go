@@ -269,13 +269,12 @@ own, with inputs as float32 has them; total, with all layers before it quantized
 				fewSamples(a.warn, samples)
 			}
 			method := slices.Collect(maps.Keys(rated))
-			bar := a.progress()
-			defer bar.clear()
-			f.Progress, f.Done = bar.show, cmd.Context().Done()
-			ctx := &lower.Context{Table: ops.Standard(), Done: cmd.Context().Done()}
+			f.Progress, f.Done = a.progress.counter("calibrate"), cmd.Context().Done()
+			ctx := &lower.Context{Table: ops.Standard(), Done: cmd.Context().Done(),
+				Step: a.progress.step}
 			rate := func(p *ir.Program) *quantize.Accuracy {
 				return ofModel(quantize.Evaluate(ctx, p, method[0], rated[method[0]], classes(f.labels),
-					f.Kernel, bar.show))
+					f.Kernel, a.progress.counter("evaluate")))
 			}
 			if f.accuracy > 0 {
 				f.Accept = func(p *ir.Program) (_ bool, err error) {
@@ -290,7 +289,6 @@ own, with inputs as float32 has them; total, with all layers before it quantized
 			if f.labels != "" {
 				summary.FloatRight, summary.QuantizedRight = rate(r.Float), rate(r.Quantized)
 			}
-			bar.clear()
 			if f.json {
 				must.Check(a.json(summary.JSON()))
 			} else {

@@ -22,6 +22,7 @@ type app struct {
 	out, err *foreign.Terminal
 	// tty and color tell of err: whether a person watches, and wants colour.
 	tty, color bool
+	progress   progress
 
 	backends []partition.Backend
 
@@ -62,6 +63,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer,
 	a := &app{out: out, err: errs, backends: backends}
 	a.tty = terminal(stderr)
 	a.color = a.tty && wantsColor()
+	if a.tty {
+		a.progress.to, a.progress.color = stderr, a.color
+	}
+	out.Before, errs.Before = a.progress.clear, a.progress.clear
+	defer a.progress.clear()
 	root := newRoot(a)
 	root.SetArgs(args)
 	root.SetOut(a.out)
@@ -106,7 +112,14 @@ func newRoot(a *app) *cobra.Command {
 	// Cobra's own words about a failure would say everything twice.
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.Version = version()
-	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return emptyFlag(cmd) }
+	quiet := cmd.PersistentFlags().BoolP("quiet", "q", false,
+		"show no progress and no list of written files, on a terminal either")
+	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if *quiet {
+			a.tty, a.progress.to = false, nil
+		}
+		return emptyFlag(cmd)
+	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return &exitError{exitUsage, flagError(err)}
 	})

@@ -82,6 +82,9 @@ type Options struct {
 	// with Strict they are errors instead.
 	Warn   func(error)
 	Strict bool
+	// Step, if not nil, is told what a compilation does next: the names of passes, and of what
+	// comes behind them.
+	Step func(name string)
 	// Context, if not nil, ends a compilation when it is done, with its cause.
 	Context context.Context
 	// Custom are the custom operators that the program may call, and their kernels; may be nil.
@@ -111,7 +114,7 @@ func Lower(p *ir.Program, opt Options) (err error) {
 	must.Check(ops.Declare(p, opt.Custom.Declared()...))
 	l := must.Get(LanguageNamed(opt.Lang))
 	ctx := &lower.Context{Table: must.Get(ops.Of(p)), Checked: opt.Checked, Bounds: opt.Bounds,
-		Done: opt.done()}
+		Done: opt.done(), Step: opt.Step}
 	if l.Kernels != nil {
 		target := opt.target(l)
 		ctx.Speed = target.Speed && !target.Machine.Microcontroller && opt.Library == ""
@@ -186,6 +189,7 @@ func Native(p *ir.Program, opt Options) (_ *native.Program, err error) {
 	if !opt.Untuned {
 		nopt.Kernels = append(opt.library(), tuned.Standard()...)
 	}
+	opt.Tell("kernels and memory")
 	np, err := native.Build(p, nopt)
 	if err != nil {
 		return nil, lower.InFile(p.Source, err)
@@ -217,12 +221,20 @@ func Print(np *native.Program, opt Options) (_ *codegen.Package, err error) {
 			source, opt.Threads))
 	}
 	l := opt.native()
+	opt.Tell("print")
 	return l.print(np, codegen.Options{Name: name, Package: opt.GoPackage,
 		Generator: opt.Generator, Profile: opt.Profile, Threads: opt.Threads,
 		Weights: opt.Weights, Sections: opt.Sections,
 		Machine:        must.Get(tuned.MachineNamed(opt.Target)),
 		Custom:         opt.Custom,
 		FunctionWeight: opt.FunctionWeight, Done: opt.done()})
+}
+
+// Tell tells Step what is done next.
+func (opt Options) Tell(name string) {
+	if opt.Step != nil {
+		opt.Step(name)
+	}
 }
 
 // native is the output language, which has a native form.

@@ -36,6 +36,7 @@ type Options struct {
 	Inputs  []string      // files and numbers; nil are the case's, else random ones
 	Memory  int64         // bytes that a call may take; 0 is way.DefaultMemory
 	Limit   time.Duration // of a call; 0 is way.DefaultTime
+	Step    func(string)  // if not nil, is told what is measured next
 }
 
 // ways are what Options.Via may name.
@@ -165,6 +166,10 @@ func measure(ctx context.Context, name, model string, inputs []tensor.Value,
 		Open:  func() (*ir.Program, io.Closer, error) { return compile.Read(model) },
 		Calls: []way.Call{{Inputs: inputs, For: opt.For}},
 	}
+	if opt.Step == nil {
+		opt.Step = func(string) {}
+	}
+	opt.Step("measure calls: " + name)
 	plain, err := call(ctx, opt.way(name, false), job)
 	if err != nil {
 		return nil, err
@@ -177,6 +182,7 @@ func measure(ctx context.Context, name, model string, inputs []tensor.Value,
 		P90:  micro(times.At(0.9)),
 		MACs: c.MACs, Arena: plain.Arena, Weights: plain.Weights,
 	}
+	opt.Step("measure kernels: " + name)
 	probed, err := call(ctx, opt.way(name, true), job)
 	if err != nil {
 		return nil, fmt.Errorf("instrumented: %w", err)

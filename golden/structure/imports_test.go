@@ -45,7 +45,7 @@ var mayImportOutside = map[string][]string{
 	"ir/etdump":  {"github.com/google/flatbuffers"},
 	"ir/pte":     {"github.com/google/flatbuffers"},
 	"ir/xnnpack": {"github.com/google/flatbuffers"},
-	"cmd":        {"github.com/spf13/cobra", "github.com/spf13/pflag"},
+	"cmd":        {"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb"},
 	"golden":     {"github.com/google/go-cmp", "golang.org/x/tools/txtar"}, // golden/irtest
 }
 

@@ -59,6 +59,7 @@ func (w C) build(ctx context.Context, dir string,
 	if err != nil {
 		return nil, nil, err
 	}
+	w.Settings.Options.Tell("compile C")
 	objects := make([][]string, len(units))
 	parallel(len(units), func(i int) {
 		u := units[i]

@@ -70,6 +70,7 @@ func (w Go) build(ctx context.Context, dir string,
 		if err := writeGoTable(dir, ready); err != nil {
 			return nil, nil, err
 		}
+		w.Settings.Options.Tell("go build")
 		cmd := interrupt.Command(ctx, temp, "go", "build", "-trimpath", "-o", exe, ".")
 		cmd.Dir = dir
 		cmd.Env = append(cmd.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "CGO_ENABLED=0",

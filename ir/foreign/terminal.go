@@ -8,6 +8,9 @@ import (
 // Terminal is a writer of text that people read, on a terminal perhaps. What it is
 // given passes through [Lines].
 type Terminal struct {
+	// Before, if not nil, is called before anything is written.
+	Before func()
+
 	to   io.Writer
 	rest []byte // the beginning of a rune
 	err  error  // of the first write that failed
@@ -45,6 +48,9 @@ type harmless struct{ *Terminal }
 
 // Write implements [io.Writer].
 func (t harmless) Write(p []byte) (int, error) {
+	if t.Before != nil {
+		t.Before()
+	}
 	n, err := t.to.Write(p)
 	if t.err == nil {
 		t.err = err
