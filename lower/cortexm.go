@@ -32,7 +32,8 @@ var CortexM = Pass{
 			// Portable operators would be less of what the pass knows.
 			decompose(ctx.Table, m, func(c *ops.Call) bool { return !HasKernel(c.Op) && (ctx.Legal == nil || !ctx.Legal(c)) })
 			x := &cortexM{integerArithmetic: newIntegerArithmetic(&Context{}, Constants(p, m)),
-				forms: map[*ir.Value]*fixedForm{}, derived: map[*ir.Value]bool{}, sides: ctx.Sides}
+				forms: map[*ir.Value]*fixedForm{}, derived: map[*ir.Value]bool{}, sides: ctx.Sides,
+				stock: ctx.Stock}
 			rewrite(ctx.Table, m, onCalls(x.visit))
 		}
 	}),
@@ -55,6 +56,7 @@ type cortexM struct {
 	forms   map[*ir.Value]*fixedForm // floats
 	derived map[*ir.Value]bool       // floats that are made of quantities
 	sides   bool                     // Context.Sides
+	stock   bool                     // Context.Stock
 }
 
 // fixedForm is how floats become integers once a node quantizes them. What build gives is
@@ -225,6 +227,8 @@ func (m *cortexM) form(n *ir.Node,
 		return m.pairwise(n, c)
 	case "aten._softmax.default", "aten.softmax.int":
 		return m.softmax(c)
+	case "aten.native_layer_norm.default", "aten.rms_norm.default":
+		return m.norm(c)
 	case "aten.mean.dim":
 		return m.mean(c)
 	case "aten.avg_pool1d.default", "aten.avg_pool2d.default", "aten.adaptive_avg_pool1d.default",

@@ -177,6 +177,9 @@ func (a *integerArithmetic) quantized(b *ops.Builder, n *ir.Node, v *ir.Value,
 	if s := a.sums[v]; s != nil {
 		return a.scaled(b, n, s, to)
 	}
+	if f := a.norms[v]; f != nil {
+		return f.quantized(b, n, to), within
+	}
 	if l := a.linearOf(v); l != nil && len(l.terms) > 0 {
 		if s := stepsOf(b.Table, n, v, l, to); s != nil {
 			return s.emit(b), [2]int64{s.lo, s.hi}

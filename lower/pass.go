@@ -33,6 +33,8 @@ type Context struct {
 	Bytes func(c *ops.Call, constant map[*ir.Value]bool) bool
 	// Fixed asks for fixed-point arithmetic of quantized networks: see CortexM.
 	Fixed bool
+	// Stock says that fixed point may use operators of ExecuTorch alone.
+	Stock bool
 	// Sides says that convolutions in fixed point may have padding of four numbers.
 	Sides bool
 	// Done, if not nil, ends a pipeline with eval.ErrStopped soon after it is closed.

@@ -130,7 +130,7 @@ func Lower(p *ir.Program, opt Options) (err error) {
 	}
 	if opt.Dialect != "" {
 		opt.checkDialect(p, l)
-		ctx.Fixed = true
+		ctx.Fixed, ctx.Stock = true, true
 	}
 	pipeline := l.pipeline
 	if opt.To != "" {

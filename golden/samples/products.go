@@ -16,6 +16,19 @@ var productSamples = byName{
 	},
 	"etgen.integer_mul.default": pairwise([]ir.DType{ir.Int8, ir.Uint8, ir.Int16}, "self_zero_point",
 		3, "other_zero_point", 120, "dtype", ir.Float32),
+	"etgen.integer_norm.default": func(r *Rand) []Sample {
+		var out []Sample
+		for i, d := range []ir.DType{ir.Int8, ir.Uint8, ir.Int16} {
+			args := []any{"input", Tensor(d, Values{}, 2, 3, 7), "normalized_shape", []int64{3, 7}[i%2:],
+				"weight", f32([]int64{3, 7}[i%2:]...), "input_zero_point", 5 * (i % 2), "mean", i%2 == 0,
+				"added", 0.5}
+			if i > 0 {
+				args = append(args, "bias", f32())
+			}
+			out = append(out, NewSample(args...))
+		}
+		return out
+	},
 	"aten.scaled_dot_product_attention.default": attentionSamples,
 	"etgen.attention.default":                   ownAttentionSamples,
 	"aten.einsum.default": func(r *Rand) []Sample {

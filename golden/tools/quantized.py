@@ -245,6 +245,28 @@ def q_images() -> Case:
     return case(Model(), Everything(), *calls((1, 4, 8, 8)))
 
 
+class Norms(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c, self.d = nn.LayerNorm(24), nn.RMSNorm(24, eps=1e-5), nn.LayerNorm([5, 24]), nn.RMSNorm([5, 24])
+        for p in self.parameters():
+            nn.init.uniform_(p, -1.5, 1.5)
+
+    def forward(self, x):
+        a, b = self.a(x), self.b(x)
+        return a, b, self.c(a), self.d(b)
+
+
+def q_norms() -> Case:
+    """Layer norm and rms norm of int8, with weights and biases, over one dimension and over two."""
+    return case(Norms(), Everything(), *calls((1, 4, 5, 24)))
+
+
+def q_norms_int16() -> Case:
+    """Norms of int16: sums of squares that int32 does not hold."""
+    return case(Norms(), Everything("int16"), *calls((1, 4, 5, 24)))
+
+
 def q_cells() -> Case:
     """The cells of an LSTM and of a GRU by hand, all between integers."""
 

@@ -95,9 +95,21 @@ func LeadingZeros(x *expr.Expr) *expr.Expr {
 	return add(n, sel(expr.Eq(x, i32(0)), i32(1), i32(0)))
 }
 
+// InverseRoot returns root and half, from 0 to 30, with 1/sqrt(v) = root·2^(half-60), for int64 v
+// from 1 to below 2^62.
+func InverseRoot(v *expr.Expr) (root, half *expr.Expr) {
+	high := expr.Cast(ir.Int32, shr(v, expr.Int(ir.Int64, 32)))
+	none := expr.Eq(high, i32(0))
+	zeros := add(LeadingZeros(sel(none, expr.Cast(ir.Int32, v), high)), sel(none, i32(32), i32(0)))
+	half = shr(sub(zeros, i32(2)), i32(1))
+	m := shr(shl(v, wide(shl(half, i32(1)))), expr.Int(ir.Int64, 31))
+	return expr.CallFn(whole["inverse_root_fixed"], expr.Cast(ir.Int32, m)), half
+}
+
 // fixed are the functions of int32.
 func fixed() map[string]*expr.Func {
-	return map[string]*expr.Func{"exp_fixed": expFixed(), "inverse_fixed": inverseFixed()}
+	return map[string]*expr.Func{"exp_fixed": expFixed(), "inverse_fixed": inverseFixed(),
+		"inverse_root_fixed": inverseRootFixed()}
 }
 
 func fixedFunc(name, doc string, body func(x node) node) *expr.Func {
@@ -146,5 +158,21 @@ func inverseFixed() *expr.Func {
 			y = add(y, shlSaturating(HighMul(y, sub(i32(1<<29), HighMul(d, y))), 2))
 		}
 		return shlSaturating(y, 1)
+	})
+}
+
+// inverseRootFixed does three steps of Newton-Raphson from the line that is nearest.
+func inverseRootFixed() *expr.Func {
+	const start, slope = 1145038281, -1308676535 // 1.0664 of 30 fractional bits, 0.6094 of 31
+	doc := "1/(2*sqrt(x)), with 30 fractional bits, for x in [1/4, 1) of 31, but for 2^-24."
+	return fixedFunc("inverse_root_fixed", doc, func(x node) node {
+		// Half of the slope, as the product has 31 fractional bits less one.
+		y := add(i32(start), shr(HighMul(x, i32(slope)), i32(1)))
+		for range 3 {
+			// y/2·(3 - 4·x·y²): what is less than 1/4 has 29 fractional bits.
+			rest := sub(i32(1<<27), HighMul(x, HighMul(y, y)))
+			y = add(y, shl(HighMul(y, rest), i32(3)))
+		}
+		return y
 	})
 }

@@ -152,18 +152,23 @@ func normOps() []entry {
 }
 
 // trailing returns the number of dimensions of t before those that
-// normalized_shape names.
+// normalized_shape names, which are those of the parameters.
 func (c *Call) trailing(t ir.Type) int {
+	lead := c.leading(t)
+	for _, name := range []string{"weight", "bias"} {
+		if c.Op.sch.Index(name) >= 0 {
+			c.param(name, t.Sizes[lead:]...)
+		}
+	}
+	return lead
+}
+
+// leading returns the number of dimensions of t before those that normalized_shape names.
+func (c *Call) leading(t ir.Type) int {
 	shape := must(c.SymInts("normalized_shape"))
 	lead := t.Rank() - len(shape)
 	c.errorIf(lead < 0 || len(shape) == 0 || !sameSizes(t.Sizes[lead:], shape),
 		"normalized_shape %s of an input of %s", sizesOf{{Sizes: shape}}, sizesOf{t})
-	for _, name := range []string{"weight", "bias"} {
-		if c.Op.sch.Index(name) < 0 {
-			continue
-		}
-		c.param(name, shape...)
-	}
 	return lead
 }
 

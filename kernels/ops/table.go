@@ -397,6 +397,7 @@ func groups() [][]entry {
 		integerProducts(),
 		integerElementwise(),
 		{fixedMean()},
+		integerNorms(),
 		poolOps(),
 		joinOps(),
 		rearrangeOps(),

@@ -525,14 +525,14 @@ func (a *abstracter) actuals(args []loop.Actual) []loop.Actual {
 	return out
 }
 
-// value abstracts a scalar expression: index expressions and floating
-// constants.
+// value abstracts a scalar expression: index expressions, floating constants and large integers.
 func (a *abstracter) value(e *expr.Expr) *expr.Expr {
 	fmt.Fprintf(&a.key, "%d:%s", e.Op, e.DType.Short())
 	n := *e
 	switch e.Op {
 	case expr.OpConst:
-		if e.DType.IsFloat() && e.Float != 0 && e.Float != 1 {
+		if e.DType.IsFloat() && e.Float != 0 && e.Float != 1 ||
+			e.Int > mostImmediate || e.Int < -mostImmediate {
 			a.key.WriteByte('$')
 			return a.takeConst(e)
 		} else {
@@ -563,6 +563,10 @@ func (a *abstracter) value(e *expr.Expr) *expr.Expr {
 	}
 	return &n
 }
+
+// mostImmediate is the largest integer that is part of a kernel's structure: processors read
+// larger ones from memory, as they do parameters.
+const mostImmediate = 1 << 16
 
 func (a *abstracter) indices(list []sym.Expr) []sym.Expr {
 	out := make([]sym.Expr, len(list))
