@@ -43,7 +43,7 @@ The exit code is 1 if there is a difference.
 		Example: `  etgen compare model.pt2 model.pt2 -i x.npy --via=eval,c
   etgen compare model.pt2 model.pte -i x.npy
   etgen compare kws.pt2 kws.pt2 -i x.npy --quantize=recipe.json --via=eval,go --min-sqnr=10
-  etgen compare RUN.etdp MODEL.pt2 -i X.npy --etrecord=MODEL.etrecord
+  etgen compare run.etdp model.pt2 -i x.npy --etrecord=model.etrecord
   etgen compare model.pt2 model.pt2 -i x.npy --via=c,go --json | jq '.nodes[0].sqnr_db'`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -124,16 +125,10 @@ func originsIn(path, method string) (profile.Origin, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := slices.Sorted(maps.Keys(record))
-	switch {
-	case method == "" && len(names) == 1:
-		method = names[0]
-	case method == "":
-		method = "forward"
-	}
-	m := record[method]
+	m := record.Method(method)
 	if m == nil {
-		return nil, usageError("%s has no method %s: it has %q", path, method, names)
+		return nil, usageError("%s has no method %s: it has %q", path, cmp.Or(method, "forward"),
+			slices.Sorted(maps.Keys(record)))
 	}
 	return func(chain, instruction int, event string) []ir.Origin {
 		if chain > 0 {

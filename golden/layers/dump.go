@@ -1,6 +1,7 @@
 package layers
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 
@@ -18,7 +19,7 @@ import (
 type Dump struct {
 	Buffer string // the file of the tensors
 	Record string // the ETRecord of the program, which says what instructions stand for
-	Method string // "" is forward
+	Method string // "" is the only one, or forward
 }
 
 // values are the tensors of the last run, by the nodes that their instructions stand for: the last
@@ -27,10 +28,10 @@ func (d *Dump) values(path string) (list []value) {
 	dump, err := etdump.Read(must.Get(os.ReadFile(path)))
 	must.In(err, "%s", foreign.Message(path))
 	buffer := ir.Bytes(must.Get(os.ReadFile(d.Buffer)))
-	m := must.Get(pt2.ReadRecord(d.Record))[d.method()]
+	m := must.Get(pt2.ReadRecord(d.Record)).Method(d.Method)
 	if m == nil {
 		must.Check(&way.InputError{Err: fmt.Errorf("%s has no method %s", foreign.Message(d.Record),
-			foreign.Message(d.method()))})
+			foreign.Message(cmp.Or(d.Method, "forward")))})
 	}
 	at := map[string]int{} // where a name is in list
 	for _, run := range dump.Runs {
@@ -72,13 +73,6 @@ func (d *Dump) values(path string) (list []value) {
 			foreign.Message(path), foreign.Message(d.Record))})
 	}
 	return list
-}
-
-func (d *Dump) method() string {
-	if d.Method == "" {
-		return "forward"
-	}
-	return d.Method
 }
 
 // dumped is the tensor that t points to.

@@ -15,6 +15,19 @@ import (
 // ExecuTorch's exporter writes it, and its Inspector joins it with a run.
 type Record map[string]*RecordMethod
 
+// Method is the method of a name; "" is the only one, or forward. Nil if there is none.
+func (r Record) Method(name string) *RecordMethod {
+	if name != "" {
+		return r[name]
+	}
+	for _, m := range r {
+		if len(r) == 1 {
+			return m
+		}
+	}
+	return r["forward"]
+}
+
 // RecordMethod is a method of a [Record].
 type RecordMethod struct {
 	Handles   map[int]Handles     // of instructions: debug_handle_map
