@@ -1,6 +1,8 @@
 package samples
 
 import (
+	"math"
+
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/aten"
 )
@@ -78,6 +80,30 @@ var createdSamples = byName{
 			NewSample("input", Tensor(ir.BFloat16, Values{}, 7, 9), "p", 0.5, "train", nil),
 		}
 	},
+	"aten.hann_window.default":                windowsOf(),
+	"aten.hann_window.periodic":               windowsOf("periodic", false),
+	"aten.hamming_window.default":             windowsOf(),
+	"aten.hamming_window.periodic":            windowsOf("periodic", true),
+	"aten.hamming_window.periodic_alpha":      windowsOf("periodic", false, "alpha", 0.6),
+	"aten.hamming_window.periodic_alpha_beta": windowsOf("periodic", true, "alpha", 0.6, "beta", 0.3),
+	"aten.blackman_window.default":            windowsOf(),
+	"aten.blackman_window.periodic":           windowsOf("periodic", false),
+	"aten.bartlett_window.default":            windowsOf(),
+	"aten.bartlett_window.periodic":           windowsOf("periodic", false),
+	// Of composites that draw numbers only those samples have one result, in which it does not
+	// matter what is drawn. The case random_numbers has others.
+	"aten.uniform.default":           oneSample("self", f32(3, 4), "from", 2.0, "to", 2.0),
+	"aten.normal_functional.default": oneSample("self", f32(3, 4), "mean", 2.0, "std", 0.0),
+	"aten.exponential.default":       oneSample("self", f32(3, 4), "lambd", math.Inf(1)),
+	"aten.bernoulli.default":         oneSample("self", Tensor(ir.Float32, Values{Lo: 1, Hi: 1}, 4)),
+	"aten.bernoulli.p":               oneSample("self", f32(3, 4), "p", 1.0),
+	"aten.randint.default":           oneSample("high", 1, "size", []int{3, 4}),
+	"aten.randint.low":               oneSample("low", 3, "high", 4, "size", []int{3, 4}),
+	"aten.randint_like.default":      oneSample("self", f32(3, 4), "high", 1),
+	"aten.randint_like.low_dtype":    oneSample("self", f32(3), "low", 3, "high", 4),
+	"aten.randperm.default":          oneSample("n", 1),
+	"aten.multinomial.default": oneSample("self", Tensor(ir.Float32, Values{Lo: 1, Hi: 2}, 3, 1),
+		"num_samples", 1),
 	"aten.tril_indices.default": triangleIndexSamples,
 	"aten.triu_indices.default": triangleIndexSamples,
 	"aten.vander.default": func(r *Rand) []Sample {
@@ -192,6 +218,22 @@ func drawn(r *Rand, s *aten.Schema) []Sample {
 		}
 	}
 	return out
+}
+
+// windowsOf makes samples of a window with further arguments.
+func windowsOf(args ...any) func(*Rand) []Sample {
+	return func(r *Rand) []Sample {
+		var out []Sample
+		for _, n := range []int64{0, 1, 2, 8 + r.Dim()} {
+			out = append(out, NewSample(append([]any{"window_length", n}, args...)...))
+		}
+		return append(out, NewSample(append([]any{"window_length", 5, "dtype", ir.Float64},
+			args...)...))
+	}
+}
+
+func oneSample(args ...any) func(*Rand) []Sample {
+	return func(*Rand) []Sample { return []Sample{NewSample(args...)} }
 }
 
 func triangleIndexSamples(r *Rand) []Sample {

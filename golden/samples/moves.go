@@ -7,6 +7,8 @@ import (
 // moveSamples are those of operators that move elements about.
 var moveSamples = byName{
 	"aten.flip.default":                   flipSamples,
+	"aten.fft_fftshift.default":           selfSamples(2),
+	"aten.fft_ifftshift.default":          selfSamples(3),
 	"aten.fliplr.default":                 selfSamples(2),
 	"aten.flipud.default":                 selfSamples(2),
 	"aten.roll.default":                   rollSamples,

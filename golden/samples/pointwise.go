@@ -41,6 +41,7 @@ var pointwiseSamples = bySchema{
 	"aten.square.default":          points(dtypes),
 	"aten.reciprocal.default":      points(dtypes, domain(0.5, 4)),
 	"aten.sign.default":            points(dtypes),
+	"aten.angle.default":           points(numbers),
 	"aten.sgn.default":             points(dtypes),
 	"aten.maximum.default":         points(dtypes),
 	"aten.minimum.default":         points(dtypes),

@@ -217,9 +217,9 @@ var int8Samples = byName{
 			"biases", Tensor(ir.Int32, Values{Lo: -1 << 20, Hi: 1 << 20}, 3, 5), "input_zero_point", 0,
 			"mean", true, "added", 12345, "variance_shift", 10, "input_shift", 18, "output_shift",
 			-14, "output_fraction", 14, "activation_min", -100, "activation_max", 127),
-			NewSample("input", Tensor(ir.Int8, Values{}, 2, 200), "normalized_shape", []int64{200},
+			NewSample("input", Tensor(ir.Int8, Values{}, 2, 20), "normalized_shape", []int64{20},
 				"multipliers", Tensor(ir.Int32, Values{Lo: 1 << 29, Hi: 1 << 30}), "biases",
-				Tensor(ir.Int32, Values{Lo: -1 << 20, Hi: 1 << 20}, 200), "input_zero_point", -7, "mean",
+				Tensor(ir.Int32, Values{Lo: -1 << 20, Hi: 1 << 20}, 20), "input_zero_point", -7, "mean",
 				false, "added", 0, "variance_shift", 0, "input_shift", 22, "output_shift", -20,
 				"output_fraction", 16, "activation_min", -128, "activation_max", 127)}
 	},

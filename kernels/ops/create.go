@@ -447,6 +447,10 @@ func multinomial() entry {
 		n := must(c.Int("num_samples"))
 		c.errorIf(rank != 1 && rank != 2 || !p.Type.DType.IsFloat() || n < 1,
 			"%d of %s", n, p.Type)
+		size := p.Type.Sizes[rank-1]
+		c.need(size)
+		c.errorIf(!c.Bool("replacement") && n > 1 && !sym.LessEq(sym.Int(n), size),
+			"%d of %s without one twice", n, size)
 		if c.Bool("replacement") && n > 1 { // each is a draw of its own
 			c.errorIf(n > maxPlaces, "%d draws", n)
 			sizes := slices.Insert(slices.Clone(p.Type.Sizes), rank-1, sym.Int(n))
