@@ -25,10 +25,10 @@ func newCompare(a *app) *cobra.Command {
 		Use:   "compare A B -i FILE...",
 		Short: "Show where two programs first and most differ, node by node",
 		Long: `Compare runs two programs on the same inputs and compares what each node gives. A and B
-are model files, or folders with a NODE.npy for each node, as PyTorch recorded them, or
-ETDumps (.etdp) with what kernels gave, of ExecuTorch's runtime or of etgen run
---debug-buffer; --etrecord says what their instructions stand for. They may be one file
-that runs in two ways, for example --via=eval,c: in the reference interpreter and
+are model files, folders with a NODE.npy for each node, as PyTorch recorded them, or
+ETDumps (.etdp) of a run of ExecuTorch's runtime or of etgen run --debug-buffer. Of an
+ETDump, --etrecord says which nodes its instructions stand for. A and B may be the same
+file, run in two ways, for example --via=eval,c: in the reference interpreter and
 compiled to C. --quantize is for B: float against integers.
 
 Each node's result is made an output of the program, so that it is kept; nothing is

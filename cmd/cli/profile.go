@@ -29,9 +29,9 @@ func newProfile(a *app) *cobra.Command {
 		Short: "Show where the time of a run went, by an ETDump file or a board's console",
 		Long: `Profile reads what ExecuTorch's runtime, or etgen run --etdump, noted of the calls of a
 program, and sums the time up by operator, by instruction, or by node or line of the
-model's Python source. Nodes and lines are known if --etrecord names the program's
-ETRecord, or --program the .pte, and NAME.debug.json is beside it (etgen --debug-map) or
-stack traces are in it.
+model's Python source. Nodes and lines are known with --etrecord, which names the
+program's ETRecord. They are also known with --program, which names the .pte, if stack
+traces are in it or if NAME.debug.json (etgen --debug-map) is beside it.
 
 It also reads the text that code of etgen --profile writes, among other lines of a
 console; the last profile counts. Times are ticks if the code does not know its clock.`,

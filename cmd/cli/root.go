@@ -113,7 +113,7 @@ func newRoot(a *app) *cobra.Command {
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.Version = version()
 	quiet := cmd.PersistentFlags().BoolP("quiet", "q", false,
-		"show no progress and no list of written files, on a terminal either")
+		"on a terminal, show no progress and do not list the files that a compile wrote")
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if *quiet {
 			a.tty, a.progress.to = false, nil
