@@ -15,7 +15,7 @@ var RealParts = Pass{
 	Name: "real-parts",
 	Doc:  "say operators on complex numbers in operators on their real and imaginary parts",
 	Run: perMethod(func(ctx *Context, _ *ir.Program, m *ir.Method) {
-		if !hasComplex(m.Graph) {
+		if !hasComplex(ctx.Table, m.Graph) {
 			return
 		}
 		r := &realParts{names: ir.NewNames(m), numbers: map[*ir.Value]ir.Arg{}}
@@ -24,6 +24,9 @@ var RealParts = Pass{
 			changed = false
 			rewrite(ctx.Table, m, onCalls(func(b *ops.Builder, n *ir.Node,
 				c *ops.Call) []*ir.Value {
+				if n.Op == "aten._assert_tensor_metadata.default" && isComplex(c.Operands()[0]) {
+					return gone // the call is bound: the dtype is right
+				}
 				repl := must.Get(b.RealParts(c))
 				if repl == nil {
 					return nil
@@ -37,8 +40,11 @@ var RealParts = Pass{
 		}
 		dropDead(ctx.Table, m)
 		must.Check(faults(m, func(n *ir.Node) {
-			if n.Op == ops.ComplexOp {
+			if n.Op == ops.ComplexOp || slices.ContainsFunc(r.made, func(m *ir.Node) bool { return m == n }) {
 				return // what is made of it tells
+			}
+			if _, ok := ctx.Table.Lookup(n.Op); ok {
+				must.Get(ctx.Table.Bind(n))
 			}
 			for _, a := range n.Args {
 				ir.MapRefs(a.Value, func(v *ir.Value) ir.Arg {
@@ -59,13 +65,14 @@ func isComplex(v *ir.Value) bool {
 	return v != nil && v.Type.Kind == ir.TensorKind && v.Type.DType.IsComplex()
 }
 
-// hasComplex reports whether a value of g or of a region in it is complex.
-func hasComplex(g *ir.Graph) (found bool) {
+// hasComplex reports whether a value of g or of a region in it is complex, or becomes so.
+func hasComplex(t *ops.Table, g *ir.Graph) (found bool) {
 	g.Walk(func(g *ir.Graph) {
 		found = found || slices.ContainsFunc(g.Inputs, isComplex) ||
 			slices.ContainsFunc(g.Constants, isComplex)
 		for _, n := range g.Nodes {
-			found = found || slices.ContainsFunc(n.Outputs, isComplex)
+			op, ok := t.Lookup(n.Op)
+			found = found || slices.ContainsFunc(n.Outputs, isComplex) || ok && op.Complex()
 		}
 	})
 	return found
@@ -76,6 +83,7 @@ type realParts struct {
 	names   *ir.Names
 	numbers map[*ir.Value]ir.Arg // the complex numbers of a value that has become real
 	nodes   []*ir.Node           // of the graph under way
+	made    []*ir.Node           // at borders
 }
 
 func (r *realParts) lookup(v *ir.Value) ir.Arg {
@@ -128,7 +136,7 @@ func (r *realParts) arrives(v *ir.Value) {
 	}
 	n := newNode(r.names, v.Name, "aten.view_as_complex.default", numbers,
 		ir.NamedArg{Name: "self", Value: ir.Ref{Value: v}})
-	r.nodes = append(r.nodes, n)
+	r.nodes, r.made = append(r.nodes, n), append(r.made, n)
 	r.numbers[v] = ir.Ref{Value: n.Outputs[0]}
 }
 
@@ -139,6 +147,6 @@ func (r *realParts) leaves(v *ir.Value) ir.Arg {
 	}
 	n := newNode(r.names, v.Name, "aten.view_as_real.default", v.Type.Dense().RealParts(),
 		ir.NamedArg{Name: "self", Value: ir.Ref{Value: v}})
-	r.nodes = append(r.nodes, n)
+	r.nodes, r.made = append(r.nodes, n), append(r.made, n)
 	return ir.Ref{Value: n.Outputs[0]}
 }

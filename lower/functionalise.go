@@ -34,6 +34,7 @@ var Functionalise = Pass{
 		if !writes {
 			return
 		}
+		must.Check(complexViews(ctx.Table, m))
 		exposeViews(ctx.Table, m)
 		f := &functionaliser{
 			table: ctx.Table, method: m, set: alias.Analyse(ctx.Table, m.Graph),
@@ -42,6 +43,27 @@ var Functionalise = Pass{
 		}
 		f.run()
 	}),
+}
+
+// complexViews reports writes to memory that complex numbers and their parts share: the two are
+// separate values.
+func complexViews(t *ops.Table, m *ir.Method) error {
+	set, shared := alias.Analyse(t, m.Graph), map[*ir.Value]*ir.Node{}
+	return faults(m, func(n *ir.Node) {
+		if w, ok := alias.Writes(t, n); ok && !w.Rebind {
+			if of := shared[set.Of(w.Target).Root]; of != nil {
+				must.Fail("it writes to memory of which %s makes other numbers; write to a clone",
+					of.Name)
+			}
+		}
+		switch n.Op {
+		case "aten.view_as_complex.default", "aten.view_as_real.default", "aten.real.default",
+			"aten.imag.default", "aten.conj.default", "aten._conj.default":
+			if a, ok := n.Arg("self").(ir.Ref); ok && (isComplex(a.Value) || isComplex(n.Output(0))) {
+				shared[set.Of(a.Value).Root], shared[set.Of(n.Output(0)).Root] = n, n
+			}
+		}
+	})
 }
 
 // nameTarget gives the written argument of an in-place node the name it has in

@@ -50,6 +50,9 @@ func (p *progress) show(text string, done, all int) {
 		p.begin(all)
 	}
 	p.bar.SetCurrent(int64(done))
+	if all > 0 && done >= all {
+		p.end() // mpb removes a bar that is full: the next count begins anew
+	}
 }
 
 func (p *progress) begin(all int) {

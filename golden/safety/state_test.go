@@ -148,6 +148,8 @@ var movesWhole = map[string]struct{ why, kernels string }{
 		"totals become others, and results of their size",
 		"add of total, add_2 of total, mul of other, mul of total",
 	},
+	"complex_signature":      {"the parts of complex numbers are joined", "copy of sum"},
+	"complex_signature.core": {"the parts of complex numbers are joined", "copy of sum"},
 	"static_cache_llama": {
 		"a position goes to another state; keys of grouped queries repeat for a product with few queries",
 		"add of lifted_tensor_1, copy of lifted_tensor_0, copy of lifted_tensor_1, " +

@@ -22,6 +22,15 @@ class Spectrum(torch.nn.Module):
         return torch.view_as_real(spectrum.tanh())
 
 
+class ComplexView(torch.nn.Module):
+    """A write to complex numbers that lie in the memory of real ones."""
+
+    def forward(self, x):
+        y = x.clone()
+        torch.view_as_complex(y).mul_(2)
+        return y
+
+
 class Sum(torch.nn.Module):
     """Both inputs have a dimension more than ExecuTorch's runtime loads."""
 
@@ -35,6 +44,7 @@ def main():
     programs = {
         "size_without_bound": torch.export.export(OldValue(), (torch.ones(3, 4),), dynamic_shapes=dynamic),
         "rank_of_pte": torch.export.export(Sum(), (many, many)),
+        "complex_view_written": torch.export.export(ComplexView(), (torch.ones(3, 2),)),
         "complex_operators": torch.export.export(Spectrum(), (torch.ones(1, 64),)),
     }
     for name, program in programs.items():

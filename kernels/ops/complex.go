@@ -8,6 +8,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	raise "github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 )
 
@@ -90,6 +91,16 @@ func angle() entry {
 	})
 }
 
+// insideComplex is derived, for a composite whose parts are operators on complex numbers.
+func insideComplex(schema string, f func(*Builder, *Call) *ir.Value) entry {
+	e := derived(schema, f)
+	e.complex = true
+	return e
+}
+
+// Complex reports whether the operator becomes operators on complex numbers whatever it takes.
+func (op *Op) Complex() bool { return op.entry.complex }
+
 // pair is a complex number: tensors or numbers. im is nil where the number is real.
 type pair struct{ re, im any }
 
@@ -169,10 +180,14 @@ func (b *Builder) times(x, y pair) pair {
 	return b.bilinear(x, y, func(x, y any) *ir.Value { return b.mul(x, y) })
 }
 
-// reciprocal is 1/x, of tensors.
+// reciprocal is 1/x, of tensors. The larger part is divided by first, so that no square leaves the
+// range of numbers.
 func (b *Builder) reciprocal(x pair) pair {
-	norm := b.add(b.mul(x.re, x.re), b.mul(x.im, x.im))
-	return pair{b.div(x.re, norm), b.aten("neg", b.div(x.im, norm))}
+	s := b.aten("maximum", b.aten("abs", x.re), b.aten("abs", x.im))
+	s = b.where(b.aten("eq.Scalar", s, 0), 1, s, s.Type.DType)
+	re, im := b.div(x.re, s), b.div(x.im, s)
+	norm := b.add(b.mul(re, re), b.mul(im, im))
+	return pair{b.div(b.div(re, norm), s), b.aten("neg", b.div(b.div(im, norm), s))}
 }
 
 // exp is e^x.
@@ -208,6 +223,9 @@ func byMagnitude(b *Builder, c *Call) *ir.Value {
 	return b.Op(c.Op.Name(), c.given(func(name string, a ir.Arg) any {
 		if name == "self" {
 			return b.aten("hypot", x.re, x.im)
+		}
+		if d, ok := a.(ir.DTypeArg); ok {
+			return ir.DType(d).Part()
 		}
 		return a
 	})...)
@@ -254,27 +272,42 @@ var complexForms = map[string]complexForm{
 	"aten.div.Tensor":  quotient,
 	"aten.div.Scalar":  quotient,
 	"aten.addmm.default": func(b *Builder, c *Call) *ir.Value {
-		return b.add(b.mul(c.Value("self"), c.Arg("beta")),
-			b.mul(b.aten("mm", c.Value("mat1"), c.Value("mat2")), c.Arg("alpha")))
+		return b.addProduct(c, b.aten("mm", c.Value("mat1"), c.Value("mat2")))
 	},
+	"aten.baddbmm.default": func(b *Builder, c *Call) *ir.Value {
+		return b.addProduct(c, b.aten("bmm", c.Value("batch1"), c.Value("batch2")))
+	},
+	"aten.mv.default":  productOf("aten.mv.default", "self", "vec"),
+	"aten.dot.default": productOf("aten.dot.default", "self", "tensor"),
+	"aten.vdot.default": func(b *Builder, c *Call) *ir.Value {
+		return b.aten("dot", b.complex(b.conjugate(c.pair("self"))), c.Value("other"))
+	},
+	"aten.sgn.default": onSelf(func(b *Builder, x pair) pair {
+		r := b.aten("hypot", x.re, x.im)
+		r = b.where(b.aten("eq.Scalar", r, 0), 1, r, r.Type.DType)
+		return pair{b.div(x.re, r), b.div(x.im, r)}
+	}),
 	"aten.linalg_vector_norm.default": byMagnitude,
 	"aten.eq.Tensor":                  ofBoth("logical_and"),
 	"aten.eq.Scalar":                  ofBoth("logical_and"),
 	"aten.ne.Tensor":                  ofBoth("logical_or"),
 	"aten.ne.Scalar":                  ofBoth("logical_or"),
 	"aten.isnan.default":              ofBoth("logical_or"),
+	"aten.isinf.default":              ofBoth("logical_or"),
+	"aten.isfinite.default":           ofBoth("logical_and"),
+	"aten.new_ones.default":           ones,
 	"aten.ones.default":               ones,
 	"aten.ones_like.default":          ones,
 }
 
 // partwise are the operators of which a part of the result is that of the part: they move
 // elements, or add them up.
-var partwise = nodeSet(`_to_copy add alias arange cat clone constant_pad_nd contiguous copy cumsum
-	detach diag_embed empty empty_like expand flip full full_like gather index index_add
+var partwise = nodeSet(`_to_copy add alias cat clone constant_pad_nd contiguous copy cumsum
+	detach diag_embed empty empty_like expand fill flip full full_like gather index index_add
 	index_put index_select lift_fresh_copy masked_fill masked_scatter masked_select mean neg
 	new_full new_zeros reflection_pad1d reflection_pad2d repeat replication_pad1d
 	replication_pad2d roll rsub scalar_tensor scatter scatter_add
-	select_scatter slice_scatter sub sum take tril triu where zeros zeros_like`)
+	select_scatter slice_scatter sub sum take tril triu where zero zeros zeros_like`)
 
 func nodeSet(names string) map[string]bool {
 	set := map[string]bool{}
@@ -321,9 +354,22 @@ func quotient(b *Builder, c *Call) *ir.Value {
 	return b.complex(pair{b.div(x.re, y.re), b.div(x.im, y.re)})
 }
 
-// ones are those of a complex dtype.
+// ones are those of a complex dtype, or in the shape of complex numbers.
 func ones(b *Builder, c *Call) *ir.Value {
-	return b.complex(pair{b.Op(c.Op.Name(), b.partArgs(c, 0)...), nil})
+	re := b.Op(c.Op.Name(), b.partArgs(c, 0)...)
+	if !c.Outs[0].DType.IsComplex() {
+		return re
+	}
+	return b.complex(pair{re, nil})
+}
+
+// addProduct is beta·self + alpha·p. With a beta of 0, self does not count.
+func (b *Builder) addProduct(c *Call, p *ir.Value) *ir.Value {
+	p = b.mul(p, c.Arg("alpha"))
+	if beta := c.Arg("beta"); beta != ir.Int(0) && beta != ir.Float(0) {
+		p = b.add(b.mul(c.Value("self"), beta), p)
+	}
+	return p
 }
 
 // given returns the arguments of c by name, each as f has it.
@@ -339,8 +385,7 @@ func (c *Call) given(f func(name string, a ir.Arg) any) []any {
 func (b *Builder) partArgs(c *Call, k int) []any {
 	return c.given(func(name string, a ir.Arg) any {
 		switch name {
-		case "self", "other", "tensors", "values", "src", "source", "value", "fill_value", "s",
-			"tensor":
+		case "self", "other", "tensors", "values", "src", "source", "value", "fill_value":
 			return b.partOf(a, k)
 		}
 		if d, ok := a.(ir.DTypeArg); ok {
@@ -382,11 +427,24 @@ func (b *Builder) parts(c *Call) (parts [2][]*ir.Value) {
 	return parts
 }
 
+// expandParts makes the parts of complex numbers as large as these, nil if they are.
+func expandParts(b *Builder, c *Call) ([]*ir.Value, error) {
+	re, im := c.Value("real"), c.Value("imag")
+	if sym.AllEqual(re.Type.Sizes, im.Type.Sizes) {
+		return nil, nil
+	}
+	sizes := c.Outs[0].Sizes
+	return b.Ops(ComplexOp, b.aten("expand", re, sizes), b.aten("expand", im, sizes)), nil
+}
+
 // RealParts says c, if it has to do with complex numbers, in operators on their parts; the
 // complex ones among its results are results of ComplexOp. It returns nil if there is nothing
 // to do, or if an operand is not yet such a result.
 func (b *Builder) RealParts(c *Call) ([]*ir.Value, error) {
-	if c.Op.Name() == ComplexOp || !slices.ContainsFunc(c.Args, isComplex) &&
+	if c.Op.Name() == ComplexOp {
+		return b.say(c, expandParts)
+	}
+	if !c.Op.Complex() && !slices.ContainsFunc(c.Args, isComplex) &&
 		!slices.ContainsFunc(c.Outs, func(t ir.Type) bool { return t.DType.IsComplex() }) {
 		return nil, nil
 	}
@@ -404,8 +462,11 @@ func (b *Builder) RealParts(c *Call) ([]*ir.Value, error) {
 		case c.Op.View != nil || partwise[ir.OpBase(c.Op.Name())]:
 			parts := b.parts(c)
 			for i, v := range parts[0] {
-				if c.Outs[i].DType.IsComplex() {
+				switch d := c.Outs[i].DType; {
+				case d.IsComplex():
 					v = b.complex(pair{v, parts[1][i]})
+				case d == ir.Bool: // a conversion
+					v = b.aten("logical_or", v, parts[1][i])
 				}
 				vs = append(vs, v)
 			}

@@ -377,10 +377,14 @@ func randomOps() []entry {
 			return b.add(b.mul(b.aten("rand_like", c.Value("self")), to-from), from)
 		}),
 		drawing("aten::normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+			c.errorIf(!(must(c.Float("std")) >= 0), "a deviation of %v", c.Arg("std"))
 			return b.add(b.mul(b.aten("randn_like", c.Value("self")), c.Arg("std")), c.Arg("mean"))
 		}),
 		drawing("aten::exponential(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor", func(b *Builder, c *Call) *ir.Value {
-			return b.exponential(c.Value("self"), must(c.Float("lambd")))
+			rate := must(c.Float("lambd"))
+			c.errorIf(!(rate > 0), "a rate of %v", rate)
+			x := c.Value("self")
+			return b.cast(b.div(b.exponential(x), rate), x.Type.DType)
 		}),
 		drawing("aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor",
 			func(b *Builder, c *Call) *ir.Value {
@@ -397,7 +401,9 @@ func randomOps() []entry {
 		randomIntegers("aten::randint_like(Tensor self, SymInt high, " + factoryTailLike + ") -> Tensor"),
 		randomIntegers("aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, " + factoryTailLike + ") -> Tensor"),
 		drawing("aten::randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", func(b *Builder, c *Call) *ir.Value {
-			u := b.aten("rand", []sym.Expr{must(c.SymInt("n"))}, Kw("dtype", ir.Float64))
+			n := must(c.SymInt("n"))
+			c.errorIf(!sym.NonNegative(n), "%s numbers", n)
+			u := b.aten("rand", []sym.Expr{n})
 			return b.cast(b.aten("argsort", u), c.DType("dtype", ir.Int64))
 		}),
 		multinomial(),
@@ -411,10 +417,11 @@ func drawing(schema string, f func(*Builder, *Call) *ir.Value) entry {
 	return e
 }
 
-// exponential draws numbers of the exponential distribution, in the shape of x.
-func (b *Builder) exponential(x *ir.Value, rate float64) *ir.Value {
-	u := b.aten("rand_like", x) // less than 1
-	return b.div(b.aten("neg", b.aten("log", b.aten("rsub.Scalar", u, 1))), rate)
+// exponential draws numbers over 0 of the exponential distribution, in the shape of x.
+func (b *Builder) exponential(x *ir.Value) *ir.Value {
+	u := b.aten("rand_like", x, Kw("dtype", opmath(x.Type.DType))) // from 0 to less than 1
+	e := b.aten("neg", b.aten("log", b.aten("rsub.Scalar", u, 1)))
+	return b.aten("clamp", e, math.Ldexp(1, -25))
 }
 
 // randomIntegers draws integers from low, which is 0 where absent, up to high, which is not drawn.
@@ -425,15 +432,22 @@ func randomIntegers(schema string) entry {
 			low = must(c.SymInt("low"))
 		}
 		c.errorIf(!sym.LessEq(low, high) || low.Equal(high), "from %s to %s", low, high)
-		d := c.DType("dtype", ir.Int64)
+		d, m := c.DType("dtype", ir.Int64), ir.Float64
+		span := sym.Sub(high, low)
+		if n, ok := span.Const(); ok {
+			c.errorIf(n < 1 || n > 1<<53, "from %s to %s", low, high)
+			if n <= 1<<20 {
+				m = ir.Float32
+			}
+		}
 		var u *ir.Value
 		if c.Op.sch.Index("self") >= 0 {
 			d = c.DType("dtype", c.Tensor("self").DType)
-			u = b.aten("rand_like", c.Value("self"), Kw("dtype", ir.Float64))
+			u = b.aten("rand_like", c.Value("self"), Kw("dtype", m))
 		} else {
-			u = b.aten("rand", must(c.SymInts("size")), Kw("dtype", ir.Float64))
+			u = b.aten("rand", must(c.SymInts("size")), Kw("dtype", m))
 		}
-		x := b.aten("floor", b.mul(u, sym.Sub(high, low)))
+		x := b.aten("floor", b.mul(u, span))
 		return b.cast(b.add(x, low), d)
 	})
 }
@@ -451,14 +465,15 @@ func multinomial() entry {
 		c.need(size)
 		c.errorIf(!c.Bool("replacement") && n > 1 && !sym.LessEq(sym.Int(n), size),
 			"%d of %s without one twice", n, size)
+		p = b.cast(p, opmath(p.Type.DType))
 		if c.Bool("replacement") && n > 1 { // each is a draw of its own
 			c.errorIf(n > maxPlaces, "%d draws", n)
 			sizes := slices.Insert(slices.Clone(p.Type.Sizes), rank-1, sym.Int(n))
 			p = b.aten("clone", b.aten("expand", b.aten("unsqueeze", p, rank-1), sizes),
 				Kw("memory_format", ir.ContiguousFormat))
-			return b.aten("argmax", b.div(p, b.exponential(p, 1)), -1)
+			return b.aten("argmax", b.div(p, b.exponential(p)), -1)
 		}
-		return b.Ops("aten.topk.default", b.div(p, b.exponential(p, 1)), n)[1]
+		return b.Ops("aten.topk.default", b.div(p, b.exponential(p)), n)[1]
 	})
 }
 

@@ -227,8 +227,14 @@ func (f *fourier) roots(rows, columns, n int64) pair {
 	re, im := make([]float64, 0, rows*columns), make([]float64, 0, rows*columns)
 	for j := range rows {
 		for k := range columns {
-			sin, cos := math.Sincos(2 * math.Pi * float64(j*k%n) / float64(n))
-			re, im = append(re, f.scale*cos), append(im, f.scale*f.sign*sin)
+			at := j * k % n
+			sin, cos := math.Sincos(2 * math.Pi * float64(at) / float64(n))
+			if 4*at%n == 0 { // quarter turns are exact, and no zero is -0
+				cos, sin = []float64{1, 0, -1, 0}[4*at/n], []float64{0, f.sign, 0, -f.sign}[4*at/n]
+			} else {
+				sin *= f.sign
+			}
+			re, im = append(re, f.scale*cos), append(im, f.scale*sin)
 		}
 	}
 	f.scale = 1
@@ -276,7 +282,7 @@ func (t transform) entry() entry {
 	case 2:
 		args = "SymInt[1]? s=None, int[1] dim=[-2, -1]"
 	}
-	return derived("aten::"+t.name+"(Tensor self, "+args+", str? norm=None) -> Tensor", t.emit)
+	return insideComplex("aten::"+t.name+"(Tensor self, "+args+", str? norm=None) -> Tensor", t.emit)
 }
 
 // emit says the function in kernels: it brings the dimensions to the sizes that are asked for
@@ -348,10 +354,12 @@ func (t transform) sizes(c *Call, x ir.Type) (dims []int, sizes []sym.Expr) {
 	}
 	if t.dims == 1 {
 		d := c.dim("dim", x.Rank())
+		n := size(d, true)
 		if c.Has("n") {
-			return []int{d}, []sym.Expr{must(c.SymInt("n"))}
+			n = must(c.SymInt("n"))
 		}
-		return []int{d}, []sym.Expr{size(d, true)}
+		c.errorIf(sym.Less(n, sym.Int(1)), "a transform of %s elements", n)
+		return []int{d}, []sym.Expr{n}
 	}
 	var given []sym.Expr
 	if c.Has("s") {
@@ -376,6 +384,7 @@ func (t transform) sizes(c *Call, x ir.Type) (dims []int, sizes []sym.Expr) {
 		if given != nil && !given[i].Is(-1) {
 			n = given[i]
 		}
+		c.errorIf(sym.Less(n, sym.Int(1)), "a transform of %s elements", n)
 		sizes = append(sizes, n)
 	}
 	return dims, sizes
@@ -398,7 +407,7 @@ func (b *Builder) fitted(x *ir.Value, d int, n sym.Expr) *ir.Value {
 	return b.aten("constant_pad_nd", x, pad)
 }
 
-// shifts move the middle of a transform to the front or back, and give its frequencies.
+// shifts move the middle of a transform to the front or back.
 func shifts() []entry {
 	shift := func(name string, by func(n sym.Expr) sym.Expr) entry {
 		return derived("aten::"+name+"(Tensor self, int[1]? dim=None) -> Tensor",

@@ -147,7 +147,7 @@ func (e *elementwise) compute(c *Call) []expr.Tensor {
 // Defined returns an error if the call cannot be computed although its types can be
 // inferred: a program that has it fails where it is run.
 func (c *Call) Defined() (err error) {
-	if c.Op.Decompose != nil || c.Op.View != nil || c.Op.Value != nil {
+	if c.Op.View != nil || c.Op.Value != nil {
 		return nil
 	}
 	defer raise.Catch(&err)

@@ -10,7 +10,7 @@ import (
 // spectrumOps are short-time Fourier transforms, and the windows that they take.
 func spectrumOps() []entry {
 	out := []entry{
-		derived("aten::stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+		insideComplex("aten::stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			x := c.Value("self")
 			last := x.Type.Rank() - 1
 			c.errorIf(last != 0 && last != 1, "a signal with %d dimensions", last+1)
@@ -42,7 +42,7 @@ func spectrumOps() []entry {
 		}),
 		// istft adds up the frames, each times the window, and divides by the sum of the squared
 		// windows.
-		derived("aten::istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+		insideComplex("aten::istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			x := c.Value("self")
 			c.errorIf(c.Bool("return_complex") || c.Has("onesided") && !c.Bool("onesided"),
 				"only real signals of half spectra are supported")

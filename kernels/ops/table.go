@@ -106,6 +106,9 @@ type entry struct {
 	// does not mean, nil for all others.
 	variant func(*Call) *entry
 	numbers bool // a number may stand for a Tensor argument
+	// complex is set for composites that become operators on complex numbers, even if all
+	// that they take and give is real.
+	complex bool
 }
 
 // op returns the operator of an entry of t, whose forms return the errors that end them.

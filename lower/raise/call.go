@@ -424,6 +424,11 @@ func (r *raiser) copyInto(_ *role, args []int32) {
 	if r.tensors[args[0]] == nil || r.tensors[args[1]] == nil {
 		must.Fail("it copies what is no tensor")
 	}
+	for _, a := range args[:2] {
+		if d := r.tensors[a].dtype; d.IsComplex() {
+			must.Fail("not yet defined on %s", d)
+		}
+	}
 	src := r.read(args[1])
 	t := r.resolve(args[0])
 	if sizes := r.sizesOf(t); len(sizes) != len(t.sizes) {

@@ -31,6 +31,31 @@ def complex_numbers() -> Case:
     return Case(function(forward), (torch.randn(3, 4), torch.randn(3, 4), torch.randn(4, 4), torch.rand(5)))
 
 
+def complex_edges() -> Case:
+    """Parts that broadcast, numbers whose squares no float holds, conversions to bool, composites that are complex inside only."""
+
+    def forward(x, y, v):
+        z = torch.complex(x, v)
+        large, small = torch.complex(x * 1e20, x * 1e20), torch.complex(x * 1e-25, v * 1e-25)
+        m = torch.complex(y, y + 1)
+        w = torch.zeros_like(z)
+        w.fill_(2)
+        return (
+            torch.view_as_real(z.sum()),
+            torch.view_as_real((large / large) + (small / small)),
+            torch.complex(torch.zeros(3), torch.tensor([0.0, 1.0, 0.0])).to(torch.bool),
+            torch.view_as_real(torch.mv(m, z[0]) + torch.sgn(z[0, :7].sum())),
+            torch.view_as_real(torch.dot(z[0], z[1]) + torch.vdot(z[0], z[1])),
+            torch.view_as_real(torch.ones_like(z) + w),
+            torch.fft.hfft(x),
+            torch.stft(x.reshape(1, -1), 8, 4, window=torch.hann_window(8), center=False, return_complex=False),
+            torch.angle(torch.fft.rfft(torch.tensor([0.0, 1, 0, 1]) * v[0].abs())),
+            torch.isfinite(z) & ~torch.isinf(z),
+        )
+
+    return Case(function(forward), (torch.randn(3, 7), torch.randn(7, 7), torch.randn(7)))
+
+
 def complex_rotary() -> Case:
     """Rotary embeddings as products of complex numbers, with a table of them."""
 
