@@ -46,8 +46,8 @@ func (b *builder) repeatable(t expr.Tensor, evals float64) bool {
 // often as it is read than kept, because it takes more memory than they.
 func (b *builder) rewidened(v *ir.Value, evals float64) bool {
 	def := b.facts[v.Def]
-	if def == nil || def.call == nil || len(def.tensors) != 1 || len(def.call.Scalars()) > 0 ||
-		!singleValued(def.tensors[0].Body) {
+	if def == nil || def.call == nil || len(def.call.Operands()) == 0 || len(def.tensors) != 1 ||
+		len(def.call.Scalars()) > 0 || !singleValued(def.tensors[0].Body) {
 		return false
 	}
 	constant, bytes := true, 0.0
