@@ -107,17 +107,18 @@ func (l *lanes) shared(e *expr.Expr) *expr.Expr {
 
 // statements prints declarations, stores and sums. It gives up on all else.
 func (l *lanes) statements(body []loop.Stmt) {
-	stored := map[int]bool{}
-	for _, s := range body {
+	stored, behind := map[int]bool{}, false // a statement is behind a store
+	for i, s := range body {
 		switch s := s.(type) {
 		case *loop.Store:
-			stored[s.Buf] = true
+			stored[s.Buf], behind = true, behind || i < len(body)-1
 		case *loop.Assign:
 			l.sums[s.Var] = true
 		}
 	}
-	// What is loaded may be loaded again, where it is used: nothing has changed.
-	again := !slices.ContainsFunc(body, func(s loop.Stmt) bool {
+	// What is loaded may be loaded again, where it is used, if nothing has changed. A store may
+	// change what other buffers hold, which lie in place.
+	again := !behind && !slices.ContainsFunc(body, func(s loop.Stmt) bool {
 		return loop.AnyNode(s, func(e *expr.Expr) bool { return e.Op == expr.OpLoad && stored[e.Buf] })
 	})
 	for _, s := range body {

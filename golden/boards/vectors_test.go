@@ -26,13 +26,14 @@ func TestVectors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dir := range dirs {
-		if !slices.Contains(inVectors, filepath.Base(dir)) && tier.Now() < tier.All {
+		named := slices.Contains(inVectors, filepath.Base(dir))
+		if !named && tier.Now() < tier.All {
 			continue
 		}
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			t.Parallel()
 			g := generate(t, readCase(t, dir), target)
-			if !g.fixed {
+			if !g.fixed && !named {
 				t.Skip("the harness calls functions of tensors of fixed sizes")
 			}
 			work := t.TempDir()
