@@ -20,38 +20,28 @@ var RealParts = Pass{
 		}
 		r := &realParts{names: ir.NewNames(m), numbers: map[*ir.Value]ir.Arg{}}
 		r.graph(m.Graph)
-		for depth, changed := 0, true; changed; depth++ {
-			changed = false
-			rewrite(ctx.Table, m, onCalls(func(b *ops.Builder, n *ir.Node,
-				c *ops.Call) []*ir.Value {
-				if n.Op == "aten._assert_tensor_metadata.default" && isComplex(c.Operands()[0]) {
-					return gone // the call is bound: the dtype is right
-				}
-				repl := must.Get(b.RealParts(c))
-				if repl == nil {
-					return nil
-				}
-				if depth > maxDepth {
-					must.Fail("it decomposes without end")
-				}
-				changed = true
+		untilSame(ctx.Table, m, func(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
+			if n.Op == "aten._assert_tensor_metadata.default" && isComplex(c.Operands()[0]) {
+				return gone // the call is bound: the dtype is right
+			}
+			if repl := must.Get(b.RealParts(c)); repl != nil {
 				return replacing(n, c, repl)
-			}))
-		}
+			}
+			return nil
+		})
 		dropDead(ctx.Table, m)
 		must.Check(faults(m, func(n *ir.Node) {
-			if n.Op == ops.ComplexOp || slices.ContainsFunc(r.made, func(m *ir.Node) bool { return m == n }) {
+			if n.Op == ops.ComplexOp || slices.Contains(r.made, n) {
 				return // what is made of it tells
 			}
 			if _, ok := ctx.Table.Lookup(n.Op); ok {
 				must.Get(ctx.Table.Bind(n))
 			}
 			for _, a := range n.Args {
-				ir.MapRefs(a.Value, func(v *ir.Value) ir.Arg {
+				ir.EachRef(a.Value, func(v *ir.Value) {
 					if isComplex(v) {
 						must.Fail("not defined on %s", v.Type.DType)
 					}
-					return ir.Ref{Value: v}
 				})
 			}
 			if i := slices.IndexFunc(n.Outputs, isComplex); i >= 0 {

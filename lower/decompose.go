@@ -51,21 +51,30 @@ func decomposeAll(t *ops.Table, m *ir.Method, when func(*ops.Call) bool) {
 // decomposition or are views, and what comes of them. Nodes that do not bind
 // to the table stay as they are.
 func decompose(t *ops.Table, m *ir.Method, when func(*ops.Call) bool) {
+	untilSame(t, m, func(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
+		settled := must.Get(b.Settle(c))
+		switch {
+		case settled != nil:
+			return replacing(n, c, settled)
+		case !when(c):
+		case c.Op.Decompose != nil:
+			return replacing(n, c, must.Get(b.Decompose(c)))
+		case c.Op.View != nil:
+			return coreViews(b, n, c)
+		}
+		return nil
+	})
+}
+
+// untilSame is rewrite with a visitor of calls, again and again until nothing changes.
+func untilSame(t *ops.Table, m *ir.Method,
+	visit func(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value) {
 	for depth, changed := 0, true; changed; depth++ {
 		changed = false
-		rewrite(t, m, onCalls(func(b *ops.Builder, n *ir.Node, c *ops.Call) (repl []*ir.Value) {
-			settled := must.Get(b.Settle(c))
-			switch {
-			case settled != nil:
-				repl = replacing(n, c, settled)
-			case !when(c):
-				return nil
-			case c.Op.Decompose != nil && depth > maxDepth:
+		rewrite(t, m, onCalls(func(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
+			repl := visit(b, n, c)
+			if repl != nil && depth > maxDepth {
 				must.Fail("it decomposes without end")
-			case c.Op.Decompose != nil:
-				repl = replacing(n, c, must.Get(b.Decompose(c)))
-			case c.Op.View != nil:
-				repl = coreViews(b, n, c)
 			}
 			changed = changed || repl != nil
 			return repl

@@ -132,7 +132,8 @@ mutated_input_K.
 	cmd.Flags().StringVar(&dump, "etdump", "",
 		"with --via=rt: a file to note instructions and times in, as ExecuTorch's runtime does, for etgen profile and its Inspector")
 	cmd.Flags().StringVar(&buffer, "debug-buffer", "",
-		"with --etdump and --via=rt: a file for what each kernel gave, which ExecuTorch's Inspector takes as debug_buffer_path")
+		"with --etdump and --via=rt: a file for what each kernel gave, which ExecuTorch's Inspector "+
+			"takes as debug_buffer_path")
 	flags.add(cmd, a)
 	return cmd
 }

@@ -105,16 +105,23 @@ func TestRT(t *testing.T) {
 	runRT(t, optimize.With(optimize.Options{Strict: true}), compiled)
 }
 
-func runRT(t *testing.T, optimizer rt.Optimizer, wantEvents []string) {
+// load writes a program and has rt load it.
+func load(t *testing.T, program *pte.Program) *rt.Program {
 	t.Helper()
 	var file bytes.Buffer
-	if err := pte.Write(&file, program()); err != nil {
+	if err := pte.Write(&file, program); err != nil {
 		t.Fatal(err)
 	}
 	p, err := rt.Load(bytes.NewReader(file.Bytes()), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return p
+}
+
+func runRT(t *testing.T, optimizer rt.Optimizer, wantEvents []string) {
+	t.Helper()
+	p := load(t, program())
 	seen, profile := &events{}, rt.NewProfile(nil)
 	options := &rt.MethodOptions{Registry: portable.Registry(), Tracer: seen, Optimize: optimizer,
 		Backends: map[string]rt.Backend{ID: Backend{}}}

@@ -42,14 +42,7 @@ func dynamic() *pte.Program {
 // Results have the sizes that the delegate gives them, whether the method is interpreted or compiled
 // around it. More than the program has room for is refused.
 func TestDynamicRT(t *testing.T) {
-	var file bytes.Buffer
-	if err := pte.Write(&file, dynamic()); err != nil {
-		t.Fatal(err)
-	}
-	p, err := rt.Load(bytes.NewReader(file.Bytes()), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := load(t, dynamic())
 	for _, optimizer := range []rt.Optimizer{nil, optimize.With(optimize.Options{Strict: true})} {
 		m, err := p.LoadMethod("forward", &rt.MethodOptions{Registry: portable.Registry(),
 			Optimize: optimizer, Backends: map[string]rt.Backend{ID: Backend{}}})

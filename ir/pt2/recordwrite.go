@@ -107,7 +107,7 @@ func (e *edgeWriter) program() object {
 		}
 	}
 	for _, s := range e.m.Symbols {
-		lo, hi := limits(s)
+		lo, hi := s.Expr().Bounds()
 		e.ranges[s.Name] = object{"min_val": lo, "max_val": hi}
 	}
 	args := tupleSpec(tupleSpec(slices.Repeat([]object{leafSpec}, countInputs(e.m))...),
@@ -127,13 +127,6 @@ func (e *edgeWriter) program() object {
 		"dialect":           "",
 		"verifiers":         []string{}, // those of Core ATen refuse what portable kernels compute
 	}
-}
-
-// limits are the bounds of a symbol, as far as they are constants.
-func limits(s *sym.Symbol) (lo, hi int64) {
-	lo, _ = s.Lo.Bounds()
-	_, hi = s.Hi.Bounds()
-	return lo, hi
 }
 
 // The treespecs of PyTorch.
@@ -473,7 +466,7 @@ func (e *edgeWriter) size(x sym.Expr) object {
 	}
 	const most = 64
 	n, err := x.Eval(func(s *sym.Symbol) (int64, bool) {
-		lo, hi := limits(s)
+		lo, hi := s.Expr().Bounds()
 		return max(lo, min(hi, most)), true
 	})
 	expr := object{"expr_str": strings.NewReplacer("max(", "Max(", "min(", "Min(").Replace(x.String())}

@@ -17,15 +17,16 @@ import (
 // its result.
 const ComplexOp = "aten.complex.default"
 
-// complexOps are operators that make complex numbers, or take them apart.
+// complexOps are operators that make complex numbers, or take them apart. What they do with
+// complex numbers is in complexForms.
 func complexOps() []entry {
-	// On real numbers, they are the tensor itself.
+	// parts is an operator that gives a real tensor back as it is; of makes the dtype of the
+	// result.
 	parts := func(schema string, of func(ir.DType) ir.DType) entry {
 		self := view(schema, single(func(_ *Call, t ir.Type) alias { return self(t) }))
 		return entry{Schema: schema, Infer: func(c *Call) []ir.Type {
 			t := c.Tensor("self")
-			return []ir.Type{restrided(ir.TensorOf(of(t.DType), t.Sizes...), t.Sizes,
-				likeStrides(t))}
+			return one(likeType(t, of(t.DType)))
 		}, variant: func(c *Call) *entry {
 			if c.Tensor("self").DType.IsComplex() {
 				return nil
@@ -33,30 +34,29 @@ func complexOps() []entry {
 			return &self
 		}}
 	}
-	same := func(d ir.DType) ir.DType { return d }
+	kept := func(d ir.DType) ir.DType { return d }
 	return []entry{
 		{Schema: "aten::complex(Tensor real, Tensor imag) -> Tensor", Infer: func(c *Call) []ir.Type {
 			re, im := c.Tensor("real"), c.Tensor("imag")
-			c.errorIf(re.DType != im.DType || !re.DType.IsFloat() || complexOf(re.DType) == ir.Complex64 &&
-				re.DType != ir.Float32, "parts of %s and %s", re.DType, im.DType)
+			c.errorIf(re.DType != im.DType || complexOf(re.DType).Part() != re.DType,
+				"parts of %s and %s", re.DType, im.DType)
 			t, ok := pointwiseType(complexOf(re.DType), re, im)
 			c.errorIf(!ok, "%s do not broadcast", sizesOf{re, im})
 			return []ir.Type{t}
 		}},
-		derived("aten::polar(Tensor abs, Tensor angle) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+		insideComplex("aten::polar(Tensor abs, Tensor angle) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			r, angle := c.Value("abs"), c.Value("angle")
 			return b.complex(pair{b.mul(r, b.aten("cos", angle)), b.mul(r, b.aten("sin", angle))})
 		}),
-		// What is written to a view of the parts does not reach the complex numbers, nor the
-		// other way.
-		derived("aten::view_as_complex(Tensor(a) self) -> Tensor(a)", func(b *Builder, c *Call) *ir.Value {
+		// The results of these are copies. Functionalise refuses writes that would tell.
+		insideComplex("aten::view_as_complex(Tensor(a) self) -> Tensor(a)", func(b *Builder, c *Call) *ir.Value {
 			x := c.Value("self")
 			last := x.Type.Rank() - 1
 			c.errorIf(last < 0 || !x.Type.Sizes[last].Is(2), "the last dimension of %s is not 2",
 				sizesOf{x.Type})
 			return b.complex(pair{b.aten("select.int", x, last, 0), b.aten("select.int", x, last, 1)})
 		}),
-		derived("aten::view_as_real(Tensor(a) self) -> Tensor(a)", func(b *Builder, c *Call) *ir.Value {
+		insideComplex("aten::view_as_real(Tensor(a) self) -> Tensor(a)", func(b *Builder, c *Call) *ir.Value {
 			x := c.Value("self")
 			c.errorIf(!x.Type.DType.IsComplex(), "not defined on %s", x.Type.DType)
 			return b.aten("stack", []*ir.Value{b.aten("real", x), b.aten("imag", x)}, x.Type.Rank())
@@ -65,22 +65,18 @@ func complexOps() []entry {
 		{Schema: "aten::imag(Tensor(a) self) -> Tensor(a)", Infer: func(c *Call) []ir.Type {
 			t := c.Tensor("self")
 			c.errorIf(!t.DType.IsComplex(), "not defined on %s", t.DType)
-			return []ir.Type{restrided(ir.TensorOf(t.DType.Part(), t.Sizes...), t.Sizes,
-				likeStrides(t))}
+			return one(likeType(t, t.DType.Part()))
 		}},
 		angle(),
-		parts("aten::conj(Tensor(a) self) -> Tensor(a)", same),
-		parts("aten::_conj(Tensor(a) self) -> Tensor(a)", same),
-		parts("aten::conj_physical(Tensor self) -> Tensor", same),
+		parts("aten::conj(Tensor(a) self) -> Tensor(a)", kept),
+		parts("aten::_conj(Tensor(a) self) -> Tensor(a)", kept),
+		parts("aten::conj_physical(Tensor self) -> Tensor", kept),
 	}
 }
 
 // angle is 0 or π of real numbers.
 func angle() entry {
-	rule := func(d ir.DType) (ir.DType, ir.DType, bool) {
-		d = d.Part()
-		return toFloat(d)
-	}
+	rule := func(d ir.DType) (ir.DType, ir.DType, bool) { return toFloat(d.Part()) }
 	return unary("aten::angle(Tensor self) -> Tensor", rule, func(x *expr.Expr) *expr.Expr {
 		side := expr.Select(expr.Lt(x, like(x, 0)), like(x, math.Pi), like(x, 0))
 		return expr.Select(expr.IsNaN(x), x, side)
@@ -91,7 +87,7 @@ func angle() entry {
 	})
 }
 
-// insideComplex is derived, for a composite whose parts are operators on complex numbers.
+// insideComplex is a composite of operators on complex numbers, whose results may be real.
 func insideComplex(schema string, f func(*Builder, *Call) *ir.Value) entry {
 	e := derived(schema, f)
 	e.complex = true
@@ -143,7 +139,7 @@ func isComplex(a ir.Arg) bool {
 	return false
 }
 
-// plus, minus and product are those of parts, of which nil is 0.
+// plus and minus are those of parts, of which nil is 0.
 func (b *Builder) plus(x, y any) any {
 	switch {
 	case x == nil:

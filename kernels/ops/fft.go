@@ -75,10 +75,12 @@ func fftOps() []entry {
 // operand, whose sizes it may change.
 func fourierKernel(schema string, of func(c *Call, dims []int, t ir.Type) ir.Type,
 	f func(b *Builder, c *Call, dims []int) *ir.Value) entry {
-	return entry{Schema: schema, Infer: func(c *Call) []ir.Type {
+	e := insideComplex(schema, func(b *Builder, c *Call) *ir.Value { return f(b, c, c.transformed()) })
+	e.Infer = func(c *Call) []ir.Type {
 		t := c.Tensor("self")
-		return []ir.Type{of(c, c.transformed(), ir.TensorOf(t.DType, slices.Clone(t.Sizes)...))}
-	}}.core(func(b *Builder, c *Call) *ir.Value { return f(b, c, c.transformed()) })
+		return one(of(c, c.transformed(), ir.TensorOf(t.DType, slices.Clone(t.Sizes)...)))
+	}
+	return e
 }
 
 // half is how many of n elements the transform of a real tensor keeps.

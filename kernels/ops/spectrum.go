@@ -112,31 +112,28 @@ func (b *Builder) frames(c *Call) (n, hop int64, window *ir.Value) {
 	return n, hop, window
 }
 
-// shapeOf is element i of a window whose last one is element n.
-type shapeOf func(i, n float64, given []float64) float64
-
-// windowForm is a window of torch, with the numbers that its overloads take and their defaults.
+// windowForm is a window of torch. Its overloads take more and more of some numbers, which have
+// defaults. shape is element i of a window that ends before element n.
 type windowForm struct {
-	name      string
-	overloads []string // further arguments, by the names that they add to "periodic"
-	args      []string
-	def       []float64
-	shape     shapeOf
+	name  string
+	args  []string
+	def   []float64
+	shape func(i, n float64, given []float64) float64
 }
 
 var windows = []windowForm{
-	{"hann_window", nil, nil, nil, func(i, n float64, _ []float64) float64 {
+	{"hann_window", nil, nil, func(i, n float64, _ []float64) float64 {
 		return 0.5 - 0.5*math.Cos(2*math.Pi*i/n)
 	}},
-	{"hamming_window", []string{"_alpha", "_beta"}, []string{"alpha", "beta"}, []float64{0.54, 0.46},
+	{"hamming_window", []string{"alpha", "beta"}, []float64{0.54, 0.46},
 		func(i, n float64, given []float64) float64 {
 			return given[0] - given[1]*math.Cos(2*math.Pi*i/n)
 		}},
-	{"blackman_window", nil, nil, nil, func(i, n float64, _ []float64) float64 {
+	{"blackman_window", nil, nil, func(i, n float64, _ []float64) float64 {
 		x := 2 * math.Pi * i / n
 		return 0.42 - 0.5*math.Cos(x) + 0.08*math.Cos(2*x)
 	}},
-	{"bartlett_window", nil, nil, nil, func(i, n float64, _ []float64) float64 {
+	{"bartlett_window", nil, nil, func(i, n float64, _ []float64) float64 {
 		return 1 - math.Abs(2*i/n-1)
 	}},
 }
@@ -148,10 +145,10 @@ func (w windowForm) entries() []entry {
 	for k := 0; ; k++ {
 		schema := "aten::" + w.name + overload + "(" + args + ", " + factoryTail + ") -> Tensor"
 		out = append(out, w.entry(schema, w.args[:k]))
-		if k == len(w.overloads) {
+		if k == len(w.args) {
 			return out
 		}
-		overload, args = overload+w.overloads[k], args+", float "+w.args[k]
+		overload, args = overload+"_"+w.args[k], args+", float "+w.args[k]
 	}
 }
 
