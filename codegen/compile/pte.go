@@ -43,19 +43,17 @@ func PTE(p *ir.Program, opt Options) (_ *codepte.Output, err error) {
 	if opt.ETRecord {
 		// The nodes that instructions stand for are those before out variants. What backends take is
 		// in it as it was, as in ExecuTorch's records.
-		end, after := lower.OutVariants.Name, opt.After
+		end, step := lower.OutVariants.Name, opt.Step
 		if len(opt.Backends) > 0 {
 			end = partition.PassName
 		}
-		ended := false
-		opt.After = func(pass lower.Pass, p *ir.Program) error {
-			if ended = ended || pass.Name == end; !ended {
+		opt.Step = func(name string) {
+			if name == end {
 				edge = ir.Clone(p)
 			}
-			if after == nil {
-				return nil
+			if step != nil {
+				step(name)
 			}
-			return after(pass, p)
 		}
 	}
 	must.Check(Lower(p, opt))

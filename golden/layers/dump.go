@@ -22,52 +22,18 @@ type Dump struct {
 	Method string // "" is the only one, or forward
 }
 
-// values are the tensors of the last run, by the nodes that their instructions stand for: the last
-// of a node's instructions has what it gives.
-func (d *Dump) values(path string) (list []value) {
+// values are the tensors of the last run, by the nodes that their instructions stand for.
+func (d *Dump) values(path string) []value {
 	dump, err := etdump.Read(must.Get(os.ReadFile(path)))
 	must.In(err, "%s", foreign.Message(path))
-	buffer := ir.Bytes(must.Get(os.ReadFile(d.Buffer)))
+	buffer := must.Get(os.ReadFile(d.Buffer))
 	m := must.Get(pt2.ReadRecord(d.Record)).Method(d.Method)
 	if m == nil {
 		must.Check(&way.InputError{Err: fmt.Errorf("%s has no method %s", foreign.Message(d.Record),
 			foreign.Message(cmp.Or(d.Method, "forward")))})
 	}
-	at := map[string]int{} // where a name is in list
-	for _, run := range dump.Runs {
-		var last etdump.Origin
-		outs := -1 // which of an instruction's values it is
-		for _, e := range run.Events {
-			x, ok := e.(*etdump.Debug)
-			if !ok || x.Chain != 0 || x.DelegateID != "" || x.Delegate >= 0 {
-				outs = -1
-				continue
-			}
-			if outs < 0 || x.Origin != last {
-				outs, last = -1, x.Origin
-			}
-			outs++
-			t, ok := x.Value.(*etdump.Tensor)
-			nodes := m.Origins(int(x.Instruction), "")
-			if !ok || len(nodes) == 0 {
-				continue
-			}
-			n := nodes[len(nodes)-1]
-			v := value{node: n.Node, op: n.Op, tensor: dumped(path, t, buffer)}
-			if outs > 0 {
-				v.node = fmt.Sprintf("%s.%d", v.node, outs)
-			}
-			if n.Loc != (ir.Location{}) {
-				v.line = n.Loc.String()
-			}
-			if i, ok := at[v.node]; ok {
-				list[i] = v
-				continue
-			}
-			at[v.node] = len(list)
-			list = append(list, v)
-		}
-	}
+	var list []value
+	must.Do(func() { list = dumpedValues(dump, buffer, m) }, "%s", foreign.Message(path))
 	if len(list) == 0 {
 		must.Check(&way.InputError{Err: fmt.Errorf("%s has no tensors of nodes that are in %s",
 			foreign.Message(path), foreign.Message(d.Record))})
@@ -75,18 +41,99 @@ func (d *Dump) values(path string) (list []value) {
 	return list
 }
 
-// dumped is the tensor that t points to.
-func dumped(path string, t *etdump.Tensor, buffer ir.Bytes) *tensor.Tensor {
+// dumpedValues are the tensors of dump's last run: the last of the nodes that an instruction stands
+// for has what it gives. Which nodes give several results of a delegate nobody says.
+func dumpedValues(dump *etdump.Dump, buffer []byte, m *pt2.RecordMethod) (list []value) {
+	at := map[string]int{} // where a name is in list
+	b := &debugBuffer{data: buffer, left: int64(len(buffer))}
+	for _, run := range dump.Runs {
+		for i := 0; i < len(run.Events); {
+			group, from := debugged(run.Events[i:])
+			i += max(1, len(group))
+			if from.Chain != 0 || from.DelegateID != "" || from.Delegate >= 0 {
+				continue
+			}
+			nodes := m.Origins(int(from.Instruction), "")
+			// Of a delegate's call all arguments are noted, the results last.
+			outs := m.Outs[int(from.Instruction)]
+			if len(nodes) == 0 || outs > 1 {
+				continue
+			}
+			if outs == 1 {
+				group = group[max(0, len(group)-1):]
+			}
+			n := nodes[len(nodes)-1]
+			for k, t := range tensorsOf(group) {
+				v := value{node: n.Node, op: n.Op, tensor: b.tensor(t)}
+				if k > 0 {
+					v.node = fmt.Sprintf("%s.%d", v.node, k)
+				}
+				if n.Loc != (ir.Location{}) {
+					v.line = n.Loc.String()
+				}
+				if i, ok := at[v.node]; ok {
+					list[i] = v
+					continue
+				}
+				at[v.node] = len(list)
+				list = append(list, v)
+			}
+		}
+	}
+	return list
+}
+
+// debugged are the values that events begin with and that one instruction noted.
+func debugged(events []etdump.Event) (group []*etdump.Debug, from etdump.Origin) {
+	for _, e := range events {
+		x, ok := e.(*etdump.Debug)
+		if !ok || len(group) > 0 && x.Origin != from {
+			break
+		}
+		group, from = append(group, x), x.Origin
+	}
+	return group, from
+}
+
+// tensorsOf are the tensors among values, and in lists among them.
+func tensorsOf(group []*etdump.Debug) (all []*etdump.Tensor) {
+	for _, x := range group {
+		switch v := x.Value.(type) {
+		case *etdump.Tensor:
+			all = append(all, v)
+		case etdump.TensorList:
+			all = append(all, v...)
+		}
+	}
+	return all
+}
+
+// debugBuffer is the file of the tensors. Each has bytes of its own there, so all of them together
+// have no more than are left.
+type debugBuffer struct {
+	data ir.Bytes
+	left int64
+}
+
+// tensor is the tensor that t points to.
+func (b *debugBuffer) tensor(t *etdump.Tensor) *tensor.Tensor {
 	dtype, ok := pte.ScalarType(t.ScalarType).DType()
 	if !ok {
-		must.Fail("%s: a tensor of the scalar type %d", foreign.Message(path), t.ScalarType)
+		must.Fail("a tensor of the scalar type %d", t.ScalarType)
 	}
-	if t.Offset < 0 || t.Offset > int64(len(buffer)) || len(t.Strides) != len(t.Sizes) {
-		must.Fail("%s: a tensor lies outside the debug buffer", foreign.Message(path))
+	if t.Offset < 0 || t.Offset > int64(len(b.data)) || len(t.Strides) != len(t.Sizes) {
+		must.Fail("a tensor lies outside the debug buffer")
 	}
+	bytes := int64(dtype.Size())
+	for _, n := range t.Sizes {
+		if n < 0 || n > 0 && bytes > b.left/n {
+			must.Fail("its tensors have other sizes than the debug buffer")
+		}
+		bytes *= n
+	}
+	b.left -= bytes
 	typ := ir.Type{Kind: ir.TensorKind, DType: dtype, Sizes: ir.Ints(t.Sizes),
 		Strides: ir.Ints(t.Strides)}
-	data, err := ir.Tensor(&ir.Constant{Name: "debug buffer", Type: typ, Data: buffer[t.Offset:]})
-	must.In(err, "%s", foreign.Message(path))
+	data := must.Get(ir.Tensor(&ir.Constant{Name: "debug buffer", Type: typ, Data: b.data[t.Offset:]}))
 	return &tensor.Tensor{DType: dtype, Shape: t.Sizes, Data: data}
 }

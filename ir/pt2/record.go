@@ -112,11 +112,14 @@ func parseRecord(r io.ReaderAt, size int64, name string) (rec Record, err error)
 		}
 		var handles map[string]map[int]Handles
 		var delegates map[string]map[int]Delegate
+		var outs map[string]map[int]int
 		a.decode(handlesMember, &handles)
 		a.decode(delegatesMember, &delegates)
+		a.decode(outsMember, &outs)
 		rec = Record{}
 		for method, of := range handles {
-			m := &RecordMethod{Handles: of, Delegates: delegates[method], Nodes: map[int][]ir.Origin{}}
+			m := &RecordMethod{Handles: of, Outs: outs[method], Delegates: delegates[method],
+				Nodes: map[int][]ir.Origin{}}
 			rec[method] = m
 			for _, member := range []string{edgeMember + "/" + method, edgeMember + "/forward", edgeMember} {
 				// A single method is called forward, whatever its name; older records have no name.

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
 )
 
 // edgeGraph has two nodes of one handle, and one in a region.
@@ -43,10 +44,14 @@ func recordOf(members ...string) []byte {
 func TestRecord(t *testing.T) {
 	data := recordOf(recordMember, "", edgeMember+"/forward", edgeGraph,
 		edgeMember+"/forward_constants", "?", handlesMember, `{"encode": {"0": 3, "5": [4, 3, 9]}}`,
-		delegatesMember, `{"encode": {"5": {"name": "B", "delegate_map": {"sin #1": [4]}}}}`)
+		delegatesMember, `{"encode": {"5": {"name": "B", "delegate_map": {"sin #1": [4]}}}}`,
+		outsMember, `{"encode": {"5": 2}}`)
 	rec, err := parseRecord(bytes.NewReader(data), int64(len(data)), "x.etrecord")
 	if err != nil {
 		t.Fatal(err)
+	}
+	if outs := rec["encode"].Outs; len(outs) != 1 || outs[5] != 2 {
+		t.Errorf("results of delegates: %v", outs)
 	}
 	mm := ir.Origin{Node: "mm", Op: "aten.mm.default", Loc: ir.Location{File: "net.py", Line: 7}}
 	add := ir.Origin{Node: "add", Op: "aten.add.Tensor"}
@@ -101,10 +106,14 @@ func TestRecordSamples(t *testing.T) {
 
 func FuzzRecord(f *testing.F) {
 	f.Add(edgeGraph, `{"forward": {"0": 3, "5": [4, 3, 9]}}`,
-		`{"forward": {"5": {"name": "B", "delegate_map": {"1": 4}}}}`)
-	f.Fuzz(func(t *testing.T, graph, handles, delegates string) {
+		`{"forward": {"5": {"name": "B", "delegate_map": {"1": 4}}}}`, `{"forward": {"5": 1}}`)
+	file := writtenRecord(f)
+	a := openZip(bytes.NewReader(file), int64(len(file)))
+	text := func(member string) string { return string(must.Get(a.read(member, maxJSON))) }
+	f.Add(text(edgeMember+"/forward"), text(handlesMember), text(delegatesMember), text(outsMember))
+	f.Fuzz(func(t *testing.T, graph, handles, delegates, outs string) {
 		data := recordOf(recordMember, "", edgeMember+"/forward", graph, handlesMember, handles,
-			delegatesMember, delegates)
+			delegatesMember, delegates, outsMember, outs)
 		rec, err := parseRecord(bytes.NewReader(data), int64(len(data)), "x.etrecord")
 		if err != nil {
 			wantError(t, err)

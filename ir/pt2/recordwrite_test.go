@@ -37,9 +37,9 @@ method forward {
 }
 `
 
-// What is written is read: nodes by instruction, operands of regions, numbers without a word in
-// JSON, and tensors of the dtypes that torch.save has two forms for.
-func TestWriteRecord(t *testing.T) {
+// writtenRecord is the record of recordedNet.
+func writtenRecord(t testing.TB) []byte {
+	t.Helper()
 	p, err := ir.Parse("net.pt2", recordedNet)
 	if err != nil {
 		t.Fatal(err)
@@ -52,9 +52,19 @@ func TestWriteRecord(t *testing.T) {
 	if err := WriteRecord(&file, p, rec); err != nil {
 		t.Fatal(err)
 	}
-	got, err := parseRecord(bytes.NewReader(file.Bytes()), int64(file.Len()), "net.etrecord")
+	return file.Bytes()
+}
+
+// What is written is read: nodes by instruction, operands of regions, numbers without a word in
+// JSON, and tensors of the dtypes that torch.save has two forms for.
+func TestWriteRecord(t *testing.T) {
+	file := writtenRecord(t)
+	got, err := parseRecord(bytes.NewReader(file), int64(len(file)), "net.etrecord")
 	if err != nil {
 		t.Fatal(err)
+	}
+	if got["forward"].Outs[4] != 1 {
+		t.Errorf("instruction 4 gives %d results", got["forward"].Outs[4])
 	}
 	mul := ir.Origin{Node: "mul", Op: "aten.mul.Tensor",
 		Loc: ir.Location{File: "net.py", Line: 7, Module: "a"}}
@@ -66,7 +76,7 @@ func TestWriteRecord(t *testing.T) {
 		t.Error(diff)
 	}
 
-	a := openZip(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	a := openZip(bytes.NewReader(file), int64(len(file)))
 	text, err := a.read(edgeMember+"/forward", maxJSON)
 	if err != nil || !bytes.Contains(text, []byte(`{"as_float":Infinity}`)) {
 		t.Errorf("%v, no Infinity in %s", err, text)
