@@ -11,7 +11,6 @@ import (
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/ir/xnnpack"
-	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower/raise/xnn"
 )
 
@@ -21,8 +20,7 @@ type lowered interface {
 	Outputs(n int) ([]bool, error)
 	// Raise emits the part. Args are a call's arguments, nil those that it writes, images
 	// with channels last where they lie so in memory. It returns those that it writes, in their places.
-	Raise(b *ops.Builder, constant func(*ir.Constant) *ir.Value,
-		args []*ir.Value) ([]*ir.Value, error)
+	Raise(into *xnn.Into, args []*ir.Value) ([]*ir.Value, error)
 }
 
 // opener opens a delegate's payload. Named finds data by its key, in the program or in files
@@ -173,7 +171,9 @@ func (r *raiser) delegated(i int, in pte.DelegateCall) {
 		}
 		args[i] = x
 	}
-	outs := must.Get(d.Raise(r.b, r.delegateConstant, args))
+	into := &xnn.Into{Builder: r.b, Constant: r.delegateConstant, Unbounded: r.unbounded}
+	outs := must.Get(d.Raise(into, args))
+	r.doubts += into.Doubts
 	for i, v := range outs {
 		if v == nil {
 			continue

@@ -12,6 +12,7 @@ import (
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/lower/raise/xnn"
 )
 
 // The ids of the backends that ExecuTorch has as demonstrations.
@@ -117,8 +118,7 @@ func (d *demo) Outputs(n int) ([]bool, error) {
 }
 
 // Raise implements lowered.
-func (d *demo) Raise(b *ops.Builder, _ func(*ir.Constant) *ir.Value,
-	args []*ir.Value) (outs []*ir.Value, err error) {
+func (d *demo) Raise(into *xnn.Into, args []*ir.Value) (outs []*ir.Value, err error) {
 	outs = make([]*ir.Value, len(args))
 	err = must.Try(func() {
 		for i, x := range args[:len(args)-1] {
@@ -126,7 +126,7 @@ func (d *demo) Raise(b *ops.Builder, _ func(*ir.Constant) *ir.Value,
 				must.Fail("argument %d is %v", i, x.Type)
 			}
 		}
-		y := demoOps[d.ops].emit(b, args)
+		y := demoOps[d.ops].emit(into.Builder, args)
 		if n, ok := y.Type.Numel().Const(); ok && n != d.numel {
 			must.Fail("its result is %v, its payload says %d elements", y.Type, d.numel)
 		}
@@ -214,8 +214,7 @@ func (n *nested) Outputs(args int) ([]bool, error) {
 }
 
 // Raise implements lowered.
-func (n *nested) Raise(b *ops.Builder, constant func(*ir.Constant) *ir.Value,
-	args []*ir.Value) (outs []*ir.Value, err error) {
+func (n *nested) Raise(into *xnn.Into, args []*ir.Value) (outs []*ir.Value, err error) {
 	outs = make([]*ir.Value, len(args))
 	err = must.Try(func() {
 		known := map[*ir.Value]*ir.Value{}
@@ -229,7 +228,7 @@ func (n *nested) Raise(b *ops.Builder, constant func(*ir.Constant) *ir.Value,
 		for _, v := range g.Constants {
 			c := *v.Const
 			c.Name = "" // another program's
-			known[v] = constant(&c)
+			known[v] = into.Constant(&c)
 		}
 		mapped := func(v *ir.Value) ir.Arg { return ir.Ref{Value: known[v]} }
 		for _, node := range g.Nodes {
@@ -243,7 +242,7 @@ func (n *nested) Raise(b *ops.Builder, constant func(*ir.Constant) *ir.Value,
 					types = append(types, v.Type)
 				}
 			}
-			made := b.Emit(node.Op, list, types...).Outputs
+			made := into.Emit(node.Op, list, types...).Outputs
 			for _, v := range node.Outputs {
 				if v != nil {
 					known[v], made = made[0], made[1:]

@@ -1,6 +1,7 @@
 package raise
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 )
@@ -26,6 +27,8 @@ type group struct {
 	asserted span
 	// below is set if the program only makes sense up to hi.
 	below bool
+	// doubts say how unlikely it is that the axes vary, see [xnn.Into].
+	doubts int
 }
 
 // member is an axis whose size is mul*symbol + add.
@@ -65,7 +68,8 @@ func (g *group) other(k int) int64 {
 // Steps and multiples of sizes that are tried.
 const maxMultiple = 16
 
-// groups returns the axes that vary, those that do so together in one group.
+// groups returns the axes that vary, those that do so together in one group. Where not all can,
+// the last ones do not.
 func (s *sizing) groups() []*group {
 	var groups []*group
 	var left []int
@@ -84,7 +88,9 @@ func (s *sizing) groups() []*group {
 			left = slices.DeleteFunc(slices.Clone(others), g.has)
 		}
 	}
-	slices.SortFunc(groups, func(a, b *group) int { return a.members[0].axis - b.members[0].axis })
+	slices.SortFunc(groups, func(a, b *group) int {
+		return cmp.Or(a.doubts-b.doubts, a.members[0].axis-b.members[0].axis)
+	})
 	return groups
 }
 
@@ -193,8 +199,8 @@ func (s *sizing) smallest(g *group) *group {
 // notes where these are.
 func (s *sizing) varies(g *group) bool {
 	// Of two neighbours no more than one is a multiple of something.
-	if s.try(g.at(g.hi+3)) != nil && s.try(g.at(g.hi+4)) != nil {
-		g.below = false
+	if r := s.try(g.at(g.hi + 3)); r != nil && s.try(g.at(g.hi+4)) != nil {
+		g.below, g.doubts = false, r.doubts
 		return true
 	}
 	at := g.at(g.hi - 1)
@@ -203,6 +209,9 @@ func (s *sizing) varies(g *group) bool {
 			return false
 		}
 	}
-	g.below = s.try(at) != nil
+	r := s.try(at)
+	if g.below = r != nil; g.below {
+		g.doubts = r.doubts
+	}
 	return g.below
 }

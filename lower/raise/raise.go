@@ -105,6 +105,7 @@ type raiser struct {
 	decided   map[*sym.Symbol]int     // symbols of sizes and numbers, by what gives them values
 	sizeAt    map[int]sym.Expr        // what they are, by instructions
 	ties      map[int]int             // instructions to earlier ones that give the same
+	doubts    int                     // see [xnn.Into]
 	errs      []error
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/ir/xnnpack"
 )
 
@@ -214,13 +215,29 @@ func (r *raiser) transpose(n *xnnpack.Node) *ir.Value {
 }
 
 func (r *raiser) reshape(n *xnnpack.Node) *ir.Value {
+	x := r.float(n.Inputs[0])
 	size := members(n, "new_shape", len(n.List("new_shape")))
+	r.Doubts += doubts(size, r.values[n.Inputs[0]].Dims, x.Type.Sizes, 0, 0, 1)
+	r.Doubts += doubts(size, r.values[n.Inputs[0]].Dims, x.Type.Sizes, len(size)-1,
+		x.Type.Rank()-1, -1)
 	for i, s := range size {
 		if s == 0 {
 			size[i] = -1
 		}
 	}
-	return r.b.Op("aten.view.default", r.float(n.Inputs[0]), size)
+	return r.b.Op("aten.view.default", x, size)
+}
+
+// doubts counts the sizes that a reshape keeps as the payload has them, and that are others, from
+// dimension i of its result and k of its operand on.
+func doubts(to []int64, dims []uint32, sizes []sym.Expr, i, k, step int) (n int) {
+	for i >= 0 && i < len(to) && k >= 0 && k < len(sizes) && to[i] == int64(dims[k]) {
+		if !sizes[k].Is(to[i]) {
+			n++
+		}
+		i, k = i+step, k+step
+	}
+	return n
 }
 
 func (r *raiser) slice(n *xnnpack.Node) *ir.Value {

@@ -50,14 +50,24 @@ func (p *Part) Outputs(n int) ([]bool, error) {
 	return out, nil
 }
 
+// Into is the graph that a part is raised into.
+type Into struct {
+	*ops.Builder
+	Constant  func(*ir.Constant) *ir.Value // makes a constant of the graph
+	Unbounded bool                         // sizes may be larger than the payload says, for trials
+	// Doubts are how often a size is another one than a reshape keeps, as it seems: where one
+	// of [2, 4, n] makes [2, 4, -1, 1], each size may vary, and most likely n does.
+	Doubts int
+}
+
 // raiser emits the nodes of a part.
 type raiser struct {
 	*Part
-	b        *ops.Builder
-	constant func(*ir.Constant) *ir.Value
-	made     map[uint32]*tensor
-	floats   map[uint32]*ir.Value // of made, dequantized
-	moved    map[*ir.Value]moved
+	*Into
+	b      *ops.Builder
+	made   map[uint32]*tensor
+	floats map[uint32]*ir.Value // of made, dequantized
+	moved  map[*ir.Value]moved
 }
 
 // tensor is what a value of the payload is in the graph.
@@ -72,10 +82,8 @@ type tensor struct {
 
 // Raise emits what the part does. Args are a call's arguments, nil those that it writes, images
 // with channels last where they lie so in memory. It returns those that it writes in their places.
-// Constant makes a constant of the graph.
-func (p *Part) Raise(b *ops.Builder, constant func(*ir.Constant) *ir.Value,
-	args []*ir.Value) ([]*ir.Value, error) {
-	r := &raiser{p, b, constant, map[uint32]*tensor{}, map[uint32]*ir.Value{},
+func (p *Part) Raise(into *Into, args []*ir.Value) ([]*ir.Value, error) {
+	r := &raiser{p, into, into.Builder, map[uint32]*tensor{}, map[uint32]*ir.Value{},
 		map[*ir.Value]moved{}}
 	outs := make([]*ir.Value, len(args))
 	err := must.Try(func() {
@@ -141,7 +149,7 @@ func (r *raiser) fits(v *xnnpack.Value, x *ir.Value) {
 		must.Fail("it is %v, in the payload it has sizes %d", x.Type, v.Dims)
 	}
 	for d, size := range x.Type.Sizes {
-		if n, ok := size.Const(); ok && n > int64(v.Dims[d]) {
+		if n, ok := size.Const(); ok && n > int64(v.Dims[d]) && !r.Unbounded {
 			must.Fail("it is %v, in the payload it has sizes %d", x.Type, v.Dims)
 		}
 	}
@@ -196,7 +204,7 @@ func (r *raiser) data(v *xnnpack.Value) *ir.Value {
 			blob = ir.Bytes(must.Get(read(blob, n)))
 		}
 	}
-	return r.constant(&ir.Constant{Name: name, Type: ir.StaticTensor(dtypeOf(v.Type), sizes...),
+	return r.Constant(&ir.Constant{Name: name, Type: ir.StaticTensor(dtypeOf(v.Type), sizes...),
 		Data: blob})
 }
 

@@ -86,7 +86,7 @@ func (r *raiser) scales(s xnnpack.Scales, n uint32) *ir.Value {
 	} else {
 		blob = ir.Bytes(floatBytes(s.List))
 	}
-	return r.constant(&ir.Constant{Name: name, Type: ir.StaticTensor(ir.Float32, int64(n)),
+	return r.Constant(&ir.Constant{Name: name, Type: ir.StaticTensor(ir.Float32, int64(n)),
 		Data: blob})
 }
 
@@ -100,7 +100,7 @@ func floatBytes(xs []float32) []byte {
 
 // zeros returns the zero points of n channels.
 func (r *raiser) zeros(n int64) *ir.Value {
-	return r.constant(&ir.Constant{Type: ir.StaticTensor(ir.Int64, n),
+	return r.Constant(&ir.Constant{Type: ir.StaticTensor(ir.Int64, n),
 		Data: ir.Bytes(make([]byte, 8*n))})
 }
 
@@ -126,7 +126,7 @@ func (r *raiser) groupScales(q xnnpack.PerGroup, v *xnnpack.Value) *ir.Value {
 			must.Fail("scale %d is %g", i, x)
 		}
 	}
-	return r.constant(&ir.Constant{Type: ir.StaticTensor(ir.Float32, rows, columns),
+	return r.Constant(&ir.Constant{Type: ir.StaticTensor(ir.Float32, rows, columns),
 		Data: ir.Bytes(floatBytes(xs))})
 }
 
