@@ -112,6 +112,46 @@ func choose[T element](v *vectors, c *loop.Vector) step {
 	})
 }
 
+// constants are scalars that no iteration changes.
+func constants[T element](v *vectors, list []loop.Operand) []T {
+	out := make([]T, len(list))
+	for i, x := range list {
+		out[i] = scalar[T](v, x)(nil)
+	}
+	return out
+}
+
+// floats32 are operands that are vectors of float32.
+func floats32(v *vectors, list []loop.Operand) []func(*frame, int) []float32 {
+	out := make([]func(*frame, int) []float32, len(list))
+	for i, x := range list {
+		out[i] = operand[float32](v, x)
+	}
+	return out
+}
+
+func quantize(v *vectors, c *loop.Vector) step {
+	a, s := floats32(v, c.Args[:1]), constants[float32](v, c.Args[1:])
+	return writes(v, c, func(fr *frame, n int, dst []float32) {
+		strip.Quantize(dst, a[0](fr, n), s[0], s[1], s[2], s[3])
+	})
+}
+
+func rescale(v *vectors, c *loop.Vector) step {
+	a, s := floats32(v, c.Args[:3]), constants[float32](v, c.Args[3:])
+	return writes(v, c, func(fr *frame, n int, dst []float32) {
+		strip.Rescale(dst, a[0](fr, n), a[1](fr, n), a[2](fr, n), s[0], s[1], s[2], s[3])
+	})
+}
+
+func mix(v *vectors, c *loop.Vector) step {
+	a, s := floats32(v, c.Args[:2]), constants[int32](v, c.Args[2:8])
+	less := constants[float32](v, c.Args[8:])
+	return writes(v, c, func(fr *frame, n int, dst []float32) {
+		strip.Mix(dst, a[0](fr, n), a[1](fr, n), s[0], s[1], s[2], s[3], s[4], s[5], less[0])
+	})
+}
+
 // reduceFloats has an accumulator among the float locals. f gets the second
 // operand if there is one.
 func reduceFloats[T strip.Float](f func(acc T, a, b []T) T) form {

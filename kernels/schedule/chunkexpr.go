@@ -1,7 +1,6 @@
 package schedule
 
 import (
-	"math"
 	"slices"
 	"strings"
 
@@ -117,6 +116,9 @@ func (b *chunker) varying(e *expr.Expr) loop.Operand {
 		}
 		return x
 	}
+	if x := b.quantized(e); known(x) {
+		return x
+	}
 	args := b.exprs(e.Args)
 	switch {
 	case args == nil:
@@ -191,11 +193,10 @@ func (b *chunker) choice(e *expr.Expr) loop.Operand {
 }
 
 func (b *chunker) cast(e *expr.Expr) loop.Operand {
-	if x := b.rescaled(e); known(x) {
-		return x
-	}
-	if x := b.through(e); known(x) {
-		return x
+	for _, lower := range []func(*expr.Expr) loop.Operand{b.quantized, b.rescaled, b.through} {
+		if x := lower(e); known(x) {
+			return x
+		}
 	}
 	x := b.expr(e.Args[0])
 	switch x.DType {
@@ -228,21 +229,6 @@ func (b *chunker) cast(e *expr.Expr) loop.Operand {
 		return b.op("Truncate", to, x)
 	}
 	return b.op("Convert", to, x)
-}
-
-// throughs are the primitives of a cast to a small integer and back.
-var throughs = map[ir.DType]string{ir.Int8: "ThroughInt8", ir.Uint8: "ThroughUint8"}
-
-// through lowers a cast to a small integer and back, which is what is left of a
-// tensor that is quantised and taken on as floats.
-func (b *chunker) through(e *expr.Expr) loop.Operand {
-	n := e.Args[0]
-	prim := throughs[n.DType]
-	if known(b.memo[n]) || prim == "" || e.DType != ir.Float32 || n.Op != expr.OpCast ||
-		n.Args[0].DType != ir.Float32 {
-		return none
-	}
-	return b.op(prim, ir.Float32, b.expr(n.Args[0]))
 }
 
 // bitcast lowers a change of type that keeps the bits.
@@ -405,67 +391,4 @@ func (b *chunker) vectors(list []loop.Operand) []loop.Operand {
 		list[i] = b.vector(x)
 	}
 	return list
-}
-
-// rescaled lowers what is left of sums that are requantised and taken on as
-// floats: a product and a sum in float64 that are limited, become an int16 and, with
-// an offset, a small integer, and are a float32 again. All but the first step is done
-// in float32.
-func (b *chunker) rescaled(e *expr.Expr) loop.Operand {
-	n := e.Args[0] // the small integer
-	prim := throughs[n.DType]
-	if prim == "" || e.DType != ir.Float32 || n.Op != expr.OpCast {
-		return none
-	}
-	short, offset := n.Args[0], int64(0)
-	if (short.Op == expr.OpAdd || short.Op == expr.OpSub) && short.Args[1].Op == expr.OpConst {
-		if offset = short.Args[1].Int; short.Op == expr.OpSub {
-			offset = -offset
-		}
-		short = short.Args[0]
-	}
-	if max(offset, -offset) > margin {
-		return none
-	}
-	if short.DType != ir.Int16 || short.Op != expr.OpCast || short.Args[0].DType != ir.Float64 {
-		return none
-	}
-	hi, lo := short.Args[0], (*expr.Expr)(nil)
-	if hi.Op == expr.OpMin && hi.Args[1].Op == expr.OpMax {
-		lo = hi.Args[1]
-	}
-	if lo == nil || !limit(hi.Args[0], 1) || !limit(lo.Args[0], -1) {
-		return none
-	}
-	sum := lo.Args[1]
-	if sum.Op != expr.OpAdd || sum.Args[0].Op != expr.OpMul {
-		return none
-	}
-	product := sum.Args[0]
-	wide := product.Args[0]
-	if wide.Op != expr.OpCast || wide.Args[0].DType != ir.Float32 {
-		return none
-	}
-	for _, x := range []*expr.Expr{n, short, hi, lo, sum, product} {
-		if known(b.memo[x]) {
-			return none
-		}
-	}
-	args := b.exprs([]*expr.Expr{wide.Args[0], product.Args[1], sum.Args[1]})
-	x := b.op("TruncMulAdd", ir.Float32, b.vectors(args)...)
-	num := func(v float64) loop.Operand { return scalar(expr.Float(ir.Float32, v)) }
-	x = b.op("ScalarMax", ir.Float32, num(lo.Args[0].Float), x)
-	x = b.op("ScalarMin", ir.Float32, num(hi.Args[0].Float), x)
-	x = b.op("AddScalar", ir.Float32, x, num(float64(offset)))
-	return b.op(prim, ir.Float32, x)
-}
-
-// margin bounds limits and offsets, so that an int16 holds their sums.
-const margin = 1<<14 - 1
-
-// limit reports whether e is a constant integer up to margin and of the given sign:
-// cutting off a fraction before it is limited is the same as after.
-func limit(e *expr.Expr, sign float64) bool {
-	return e.Op == expr.OpConst && e.Float == math.Trunc(e.Float) && e.Float*sign >= 0 &&
-		math.Abs(e.Float) <= margin
 }

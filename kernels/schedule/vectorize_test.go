@@ -135,6 +135,24 @@ func TestVectorize(t *testing.T) {
 				return block{y.put(lin(40, i, j), expr.Select(inside, a(lin(37, i, j, -2)), num(0)))}
 			}))}
 		}),
+		"quantized": elementwise(100, func(i ix) *expr.Expr {
+			small := func(low float64, x *expr.Expr) *expr.Expr {
+				return expr.Cast(i8, expr.Min(num(127), expr.Max(num(low), x)))
+			}
+			shifted := func(x *expr.Expr) *expr.Expr {
+				return expr.Cast(i8, expr.Min(expr.Int(i32, 127), expr.Max(expr.Int(i32, -128),
+					expr.Shr(x, expr.Int(i32, 20)))))
+			}
+			times := func(x *expr.Expr, n int64) *expr.Expr {
+				return expr.Mul(expr.Cast(i32, x), expr.Int(i32, n))
+			}
+			n := small(-128, expr.Add(expr.Round(expr.Mul(expr.Add(a(i), b(i)), expr.At(3, f32, i))),
+				num(-3)))
+			m := small(0, expr.Round(expr.Mul(a(i), num(0.5))))
+			n = shifted(expr.Add(times(n, 7), expr.Add(times(expr.At(4, i8, i), 9), expr.Int(i32, -5))))
+			n = shifted(expr.Add(times(n, 1<<20), expr.Int(i32, 1)))
+			return expr.Mul(expr.Sub(expr.Cast(f32, n), num(5)), expr.Cast(f32, m))
+		}, out(f32, 100), in("a", f32, 100), in("b", f32, 100), in("s", f32, 100), in("n", i8, 100)),
 		"repeated": elementwise(50, func(i ix) *expr.Expr {
 			return expr.Select(expr.Le(repeated(i), num(0)), call("exp", repeated(i)), repeated(i))
 		}, out(f32, 50), in("a", f32, 90), in("b", f32, 50)),

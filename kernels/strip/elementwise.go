@@ -617,7 +617,13 @@ func BitsFloat64[T int64 | uint64](dst []float64, a []T) {
 // from an integer to a float.
 func Convert[D, S Numeric](dst []D, a []S) {
 	a = a[:len(dst)]
-	if convertInt32F32(f32s(dst), i32s(a)) {
+	if convertInt32F32(f32s(dst), as[int32](a)) {
+		return
+	}
+	if convertInt8F32(f32s(dst), as[int8](a)) {
+		return
+	}
+	if convertUint8F32(f32s(dst), as[uint8](a)) {
 		return
 	}
 	for i := range dst {
@@ -644,6 +650,41 @@ func ThroughUint8(dst, a []float32) {
 	}
 	for i := range dst {
 		dst[i] = float32(uint8(ToInt32(float64(a[i]))))
+	}
+}
+
+// Quantize sets dst[i] to a[i] rounded, with z added, between low and high, which 16 bits hold;
+// 0 if it is no number. less is subtracted.
+func Quantize(dst, a []float32, z, low, high, less float32) {
+	a = a[:len(dst)]
+	if quantizeF32(dst, a, z, low, high, less) {
+		return
+	}
+	for i := range dst {
+		dst[i] = quantized(a[i], z, low, high) - less
+	}
+}
+
+// Rescale sets dst[i] as Quantize does of (a[i]+b[i])·c[i].
+func Rescale(dst, a, b, c []float32, z, low, high, less float32) {
+	a, b, c = a[:len(dst)], b[:len(dst)], c[:len(dst)]
+	if rescaleF32(dst, a, b, c, z, low, high, less) {
+		return
+	}
+	for i := range dst {
+		dst[i] = quantized((a[i]+b[i])*c[i], z, low, high) - less
+	}
+}
+
+// Mix sets dst[i] to (a[i]·m + b[i]·n + plus) >> down of integers, between low and high, less less.
+func Mix(dst, a, b []float32, m, n, plus, down, low, high int32, less float32) {
+	a, b = a[:len(dst)], b[:len(dst)]
+	if mixF32(dst, a, b, m, n, plus, down, low, high, less) {
+		return
+	}
+	for i := range dst {
+		sum := ToInt32(float64(a[i]))*m + ToInt32(float64(b[i]))*n + plus
+		dst[i] = float32(Lesser(high, Greater(low, sum>>uint(down&31)))) - less
 	}
 }
 

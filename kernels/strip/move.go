@@ -45,6 +45,9 @@ func Gather[T any, I Integer](dst, src []T, first, step int, at []I) {
 // ToInt64 or ToUint64 does for the type.
 func Truncate[D Integer, S Float](dst []D, a []S) {
 	a = a[:len(dst)]
+	if truncateInt8F32(as[int8](dst), f32s(a)) || truncateUint8F32(as[uint8](dst), f32s(a)) {
+		return
+	}
 	switch any(D(0)).(type) {
 	case uint64:
 		for i := range dst {

@@ -55,6 +55,20 @@ func truncated(x []*expr.Expr) *expr.Expr {
 	return expr.Cast(ir.Float32, expr.Select(expr.Eq(y, y), y, expr.Float(ir.Float64, 0)))
 }
 
+// rounded is a number quantized, of what it is made of, a zero point, limits and what is subtracted.
+func rounded(x *expr.Expr, s []*expr.Expr) *expr.Expr {
+	n := expr.Min(s[2], expr.Max(s[1], expr.Add(expr.Round(x), s[0])))
+	return expr.Sub(expr.Cast(ir.Float32, expr.Cast(ir.Int16, n)), s[3])
+}
+
+// mixed is a shifted sum of two integers times numbers.
+func mixed(x []*expr.Expr) *expr.Expr {
+	term := func(a, m *expr.Expr) *expr.Expr { return expr.Mul(expr.Cast(ir.Int32, a), m) }
+	sum := expr.Add(expr.Add(term(x[0], x[2]), term(x[1], x[3])), x[4])
+	sum = expr.Shr(sum, expr.And(x[5], expr.Int(ir.Int32, 31)))
+	return expr.Sub(expr.Cast(ir.Float32, expr.Min(x[7], expr.Max(x[6], sum))), x[8])
+}
+
 func bitcastTo(d ir.DType) func([]*expr.Expr) *expr.Expr {
 	return func(x []*expr.Expr) *expr.Expr { return expr.Bitcast(d, x[0]) }
 }
@@ -163,6 +177,13 @@ func prims() []prim {
 		{name: "FMAF32", fn: strip.FMAF32, e: fma}, {name: "FMAF64", fn: strip.FMAF64, e: fma},
 		{name: "ThroughInt8", fn: strip.ThroughInt8, e: through(ir.Int8)}, {name: "ThroughUint8",
 			fn: strip.ThroughUint8, e: through(ir.Uint8)},
+		{name: "Quantize", fn: strip.Quantize, e: func(x []*expr.Expr) *expr.Expr {
+			return rounded(x[0], x[1:])
+		}},
+		{name: "Rescale", fn: strip.Rescale, e: func(x []*expr.Expr) *expr.Expr {
+			return rounded(expr.Mul(expr.Add(x[0], x[1]), x[2]), x[3:])
+		}},
+		{name: "Mix", fn: strip.Mix, e: mixed},
 		{name: "TruncMulAdd", fn: strip.TruncMulAdd, e: truncated},
 		{name: "Float32Bits", fn: strip.Float32Bits[int32], e: bitcastTo(ir.Int32)},
 		{name: "Float32Bits", fn: strip.Float32Bits[uint32], e: bitcastTo(ir.Uint32)},

@@ -12,9 +12,9 @@ func f32s[T any](x []T) []float32 {
 	return y
 }
 
-// i32s returns x if its elements are int32, else nil.
-func i32s[T any](x []T) []int32 {
-	y, _ := any(x).([]int32)
+// as returns x if its elements are of type T, else nil.
+func as[T, S any](x []S) []T {
+	y, _ := any(x).([]T)
 	return y
 }
 

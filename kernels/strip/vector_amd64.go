@@ -586,6 +586,97 @@ func throughUint8F32(dst, a []float32) bool {
 	return true
 }
 
+// quantizeF32 is Quantize with vectors, or reports that there are none or nothing to do.
+func quantizeF32(dst, a []float32, z, low, high, less float32) bool {
+	if len(dst) == 0 || level == 0 {
+		return false
+	}
+	if level == 2 {
+		quantizeF32AVX512(dst, a, z, low, high, less)
+	} else {
+		quantizeF32AVX2(dst, a, z, low, high, less)
+	}
+	return true
+}
+
+// rescaleF32 is Rescale with vectors, or reports that there are none or nothing to do.
+func rescaleF32(dst, a, b, c []float32, z, low, high, less float32) bool {
+	if len(dst) == 0 || level == 0 {
+		return false
+	}
+	if level == 2 {
+		rescaleF32AVX512(dst, a, b, c, z, low, high, less)
+	} else {
+		rescaleF32AVX2(dst, a, b, c, z, low, high, less)
+	}
+	return true
+}
+
+// mixF32 is Mix with vectors, or reports that there are none or nothing to do.
+func mixF32(dst, a, b []float32, m, n, plus, down, low, high int32, less float32) bool {
+	if len(dst) == 0 || level == 0 {
+		return false
+	}
+	if level == 2 {
+		mixF32AVX512(dst, a, b, m, n, plus, down, low, high, less)
+	} else {
+		mixF32AVX2(dst, a, b, m, n, plus, down, low, high, less)
+	}
+	return true
+}
+
+// convertInt8F32 is Convert with vectors, or reports that there are none or nothing to do.
+func convertInt8F32(dst []float32, a []int8) bool {
+	if len(dst) == 0 || len(a) == 0 || level == 0 {
+		return false
+	}
+	if level == 2 {
+		convertInt8F32AVX512(dst, a)
+	} else {
+		convertInt8F32AVX2(dst, a)
+	}
+	return true
+}
+
+// truncateInt8F32 is Truncate with vectors, or reports that there are none or nothing to do.
+func truncateInt8F32(dst []int8, a []float32) bool {
+	if len(dst) == 0 || len(a) == 0 || level == 0 {
+		return false
+	}
+	if level == 2 {
+		truncateInt8F32AVX512(dst, a)
+	} else {
+		truncateInt8F32AVX2(dst, a)
+	}
+	return true
+}
+
+// convertUint8F32 is Convert with vectors, or reports that there are none or nothing to do.
+func convertUint8F32(dst []float32, a []uint8) bool {
+	if len(dst) == 0 || len(a) == 0 || level == 0 {
+		return false
+	}
+	if level == 2 {
+		convertUint8F32AVX512(dst, a)
+	} else {
+		convertUint8F32AVX2(dst, a)
+	}
+	return true
+}
+
+// truncateUint8F32 is Truncate with vectors, or reports that there are none or nothing to do.
+func truncateUint8F32(dst []uint8, a []float32) bool {
+	if len(dst) == 0 || len(a) == 0 || level == 0 {
+		return false
+	}
+	if level == 2 {
+		truncateUint8F32AVX512(dst, a)
+	} else {
+		truncateUint8F32AVX2(dst, a)
+	}
+	return true
+}
+
 // expF32 is the function exp_f32 of kernels/math with vectors, or reports that there are none or nothing to do.
 func expF32(dst, x []float32) bool {
 	if len(dst) == 0 || level == 0 {
@@ -1100,6 +1191,48 @@ func throughUint8F32AVX512(dst, a []float32)
 
 //go:noescape
 func throughUint8F32AVX2(dst, a []float32)
+
+//go:noescape
+func quantizeF32AVX512(dst, a []float32, z, low, high, less float32)
+
+//go:noescape
+func quantizeF32AVX2(dst, a []float32, z, low, high, less float32)
+
+//go:noescape
+func rescaleF32AVX512(dst, a, b, c []float32, z, low, high, less float32)
+
+//go:noescape
+func rescaleF32AVX2(dst, a, b, c []float32, z, low, high, less float32)
+
+//go:noescape
+func mixF32AVX512(dst, a, b []float32, m, n, plus, down, low, high int32, less float32)
+
+//go:noescape
+func mixF32AVX2(dst, a, b []float32, m, n, plus, down, low, high int32, less float32)
+
+//go:noescape
+func convertInt8F32AVX512(dst []float32, a []int8)
+
+//go:noescape
+func convertInt8F32AVX2(dst []float32, a []int8)
+
+//go:noescape
+func truncateInt8F32AVX512(dst []int8, a []float32)
+
+//go:noescape
+func truncateInt8F32AVX2(dst []int8, a []float32)
+
+//go:noescape
+func convertUint8F32AVX512(dst []float32, a []uint8)
+
+//go:noescape
+func convertUint8F32AVX2(dst []float32, a []uint8)
+
+//go:noescape
+func truncateUint8F32AVX512(dst []uint8, a []float32)
+
+//go:noescape
+func truncateUint8F32AVX2(dst []uint8, a []float32)
 
 //go:noescape
 func expF32AVX512(dst, x []float32)

@@ -3337,32 +3337,32 @@ loop4:
 	VCMPPS       $0x00, Y1, Y0, Y0
 	VPSRLD       $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKSSDW    X1, X0, X1
-	VPACKSSWB    X1, X1, X1
+	VPACKUSDW    X1, X0, X1
+	VPACKUSWB    X1, X1, X1
 	VMOVQ        X1, (CX)(SI*1)
 	VMOVUPS      32(DX)(SI*4), Y0
 	VMOVUPS      32(BX)(SI*4), Y1
 	VCMPPS       $0x00, Y1, Y0, Y0
 	VPSRLD       $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKSSDW    X1, X0, X1
-	VPACKSSWB    X1, X1, X1
+	VPACKUSDW    X1, X0, X1
+	VPACKUSWB    X1, X1, X1
 	VMOVQ        X1, 8(CX)(SI*1)
 	VMOVUPS      64(DX)(SI*4), Y0
 	VMOVUPS      64(BX)(SI*4), Y1
 	VCMPPS       $0x00, Y1, Y0, Y0
 	VPSRLD       $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKSSDW    X1, X0, X1
-	VPACKSSWB    X1, X1, X1
+	VPACKUSDW    X1, X0, X1
+	VPACKUSWB    X1, X1, X1
 	VMOVQ        X1, 16(CX)(SI*1)
 	VMOVUPS      96(DX)(SI*4), Y0
 	VMOVUPS      96(BX)(SI*4), Y1
 	VCMPPS       $0x00, Y1, Y0, Y0
 	VPSRLD       $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKSSDW    X1, X0, X1
-	VPACKSSWB    X1, X1, X1
+	VPACKUSDW    X1, X0, X1
+	VPACKUSWB    X1, X1, X1
 	VMOVQ        X1, 24(CX)(SI*1)
 	ADDQ         $0x20, SI
 	SUBQ         $0x20, AX
@@ -3379,8 +3379,8 @@ loop1:
 	VCMPPS       $0x00, Y1, Y0, Y0
 	VPSRLD       $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKSSDW    X1, X0, X1
-	VPACKSSWB    X1, X1, X1
+	VPACKUSDW    X1, X0, X1
+	VPACKUSWB    X1, X1, X1
 	VMOVQ        X1, (CX)(SI*1)
 	ADDQ         $0x08, SI
 	SUBQ         $0x08, AX
@@ -3488,29 +3488,29 @@ loop4:
 	VCMPPS       $0x00, Y0, Y1, Y1
 	VPSRLD       $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKSSDW    X2, X1, X2
-	VPACKSSWB    X2, X2, X2
+	VPACKUSDW    X2, X1, X2
+	VPACKUSWB    X2, X2, X2
 	VMOVQ        X2, (CX)(BX*1)
 	VMOVUPS      32(DX)(BX*4), Y1
 	VCMPPS       $0x00, Y0, Y1, Y1
 	VPSRLD       $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKSSDW    X2, X1, X2
-	VPACKSSWB    X2, X2, X2
+	VPACKUSDW    X2, X1, X2
+	VPACKUSWB    X2, X2, X2
 	VMOVQ        X2, 8(CX)(BX*1)
 	VMOVUPS      64(DX)(BX*4), Y1
 	VCMPPS       $0x00, Y0, Y1, Y1
 	VPSRLD       $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKSSDW    X2, X1, X2
-	VPACKSSWB    X2, X2, X2
+	VPACKUSDW    X2, X1, X2
+	VPACKUSWB    X2, X2, X2
 	VMOVQ        X2, 16(CX)(BX*1)
 	VMOVUPS      96(DX)(BX*4), Y1
 	VCMPPS       $0x00, Y0, Y1, Y1
 	VPSRLD       $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKSSDW    X2, X1, X2
-	VPACKSSWB    X2, X2, X2
+	VPACKUSDW    X2, X1, X2
+	VPACKUSWB    X2, X2, X2
 	VMOVQ        X2, 24(CX)(BX*1)
 	ADDQ         $0x20, BX
 	SUBQ         $0x20, AX
@@ -3526,8 +3526,8 @@ loop1:
 	VCMPPS       $0x00, Y0, Y1, Y1
 	VPSRLD       $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKSSDW    X2, X1, X2
-	VPACKSSWB    X2, X2, X2
+	VPACKUSDW    X2, X1, X2
+	VPACKUSWB    X2, X2, X2
 	VMOVQ        X2, (CX)(BX*1)
 	ADDQ         $0x08, BX
 	SUBQ         $0x08, AX
@@ -3641,32 +3641,32 @@ loop4:
 	VCMPPS       $0x04, Y1, Y0, Y0
 	VPSRLD       $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKSSDW    X1, X0, X1
-	VPACKSSWB    X1, X1, X1
+	VPACKUSDW    X1, X0, X1
+	VPACKUSWB    X1, X1, X1
 	VMOVQ        X1, (CX)(SI*1)
 	VMOVUPS      32(DX)(SI*4), Y0
 	VMOVUPS      32(BX)(SI*4), Y1
 	VCMPPS       $0x04, Y1, Y0, Y0
 	VPSRLD       $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKSSDW    X1, X0, X1
-	VPACKSSWB    X1, X1, X1
+	VPACKUSDW    X1, X0, X1
+	VPACKUSWB    X1, X1, X1
 	VMOVQ        X1, 8(CX)(SI*1)
 	VMOVUPS      64(DX)(SI*4), Y0
 	VMOVUPS      64(BX)(SI*4), Y1
 	VCMPPS       $0x04, Y1, Y0, Y0
 	VPSRLD       $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKSSDW    X1, X0, X1
-	VPACKSSWB    X1, X1, X1
+	VPACKUSDW    X1, X0, X1
+	VPACKUSWB    X1, X1, X1
 	VMOVQ        X1, 16(CX)(SI*1)
 	VMOVUPS      96(DX)(SI*4), Y0
 	VMOVUPS      96(BX)(SI*4), Y1
 	VCMPPS       $0x04, Y1, Y0, Y0
 	VPSRLD       $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKSSDW    X1, X0, X1
-	VPACKSSWB    X1, X1, X1
+	VPACKUSDW    X1, X0, X1
+	VPACKUSWB    X1, X1, X1
 	VMOVQ        X1, 24(CX)(SI*1)
 	ADDQ         $0x20, SI
 	SUBQ         $0x20, AX
@@ -3683,8 +3683,8 @@ loop1:
 	VCMPPS       $0x04, Y1, Y0, Y0
 	VPSRLD       $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKSSDW    X1, X0, X1
-	VPACKSSWB    X1, X1, X1
+	VPACKUSDW    X1, X0, X1
+	VPACKUSWB    X1, X1, X1
 	VMOVQ        X1, (CX)(SI*1)
 	ADDQ         $0x08, SI
 	SUBQ         $0x08, AX
@@ -3792,29 +3792,29 @@ loop4:
 	VCMPPS       $0x04, Y0, Y1, Y1
 	VPSRLD       $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKSSDW    X2, X1, X2
-	VPACKSSWB    X2, X2, X2
+	VPACKUSDW    X2, X1, X2
+	VPACKUSWB    X2, X2, X2
 	VMOVQ        X2, (CX)(BX*1)
 	VMOVUPS      32(DX)(BX*4), Y1
 	VCMPPS       $0x04, Y0, Y1, Y1
 	VPSRLD       $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKSSDW    X2, X1, X2
-	VPACKSSWB    X2, X2, X2
+	VPACKUSDW    X2, X1, X2
+	VPACKUSWB    X2, X2, X2
 	VMOVQ        X2, 8(CX)(BX*1)
 	VMOVUPS      64(DX)(BX*4), Y1
 	VCMPPS       $0x04, Y0, Y1, Y1
 	VPSRLD       $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKSSDW    X2, X1, X2
-	VPACKSSWB    X2, X2, X2
+	VPACKUSDW    X2, X1, X2
+	VPACKUSWB    X2, X2, X2
 	VMOVQ        X2, 16(CX)(BX*1)
 	VMOVUPS      96(DX)(BX*4), Y1
 	VCMPPS       $0x04, Y0, Y1, Y1
 	VPSRLD       $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKSSDW    X2, X1, X2
-	VPACKSSWB    X2, X2, X2
+	VPACKUSDW    X2, X1, X2
+	VPACKUSWB    X2, X2, X2
 	VMOVQ        X2, 24(CX)(BX*1)
 	ADDQ         $0x20, BX
 	SUBQ         $0x20, AX
@@ -3830,8 +3830,8 @@ loop1:
 	VCMPPS       $0x04, Y0, Y1, Y1
 	VPSRLD       $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKSSDW    X2, X1, X2
-	VPACKSSWB    X2, X2, X2
+	VPACKUSDW    X2, X1, X2
+	VPACKUSWB    X2, X2, X2
 	VMOVQ        X2, (CX)(BX*1)
 	ADDQ         $0x08, BX
 	SUBQ         $0x08, AX
@@ -3945,32 +3945,32 @@ loop4:
 	VCMPPS       $0x11, Y1, Y0, Y0
 	VPSRLD       $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKSSDW    X1, X0, X1
-	VPACKSSWB    X1, X1, X1
+	VPACKUSDW    X1, X0, X1
+	VPACKUSWB    X1, X1, X1
 	VMOVQ        X1, (CX)(SI*1)
 	VMOVUPS      32(DX)(SI*4), Y0
 	VMOVUPS      32(BX)(SI*4), Y1
 	VCMPPS       $0x11, Y1, Y0, Y0
 	VPSRLD       $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKSSDW    X1, X0, X1
-	VPACKSSWB    X1, X1, X1
+	VPACKUSDW    X1, X0, X1
+	VPACKUSWB    X1, X1, X1
 	VMOVQ        X1, 8(CX)(SI*1)
 	VMOVUPS      64(DX)(SI*4), Y0
 	VMOVUPS      64(BX)(SI*4), Y1
 	VCMPPS       $0x11, Y1, Y0, Y0
 	VPSRLD       $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKSSDW    X1, X0, X1
-	VPACKSSWB    X1, X1, X1
+	VPACKUSDW    X1, X0, X1
+	VPACKUSWB    X1, X1, X1
 	VMOVQ        X1, 16(CX)(SI*1)
 	VMOVUPS      96(DX)(SI*4), Y0
 	VMOVUPS      96(BX)(SI*4), Y1
 	VCMPPS       $0x11, Y1, Y0, Y0
 	VPSRLD       $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKSSDW    X1, X0, X1
-	VPACKSSWB    X1, X1, X1
+	VPACKUSDW    X1, X0, X1
+	VPACKUSWB    X1, X1, X1
 	VMOVQ        X1, 24(CX)(SI*1)
 	ADDQ         $0x20, SI
 	SUBQ         $0x20, AX
@@ -3987,8 +3987,8 @@ loop1:
 	VCMPPS       $0x11, Y1, Y0, Y0
 	VPSRLD       $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKSSDW    X1, X0, X1
-	VPACKSSWB    X1, X1, X1
+	VPACKUSDW    X1, X0, X1
+	VPACKUSWB    X1, X1, X1
 	VMOVQ        X1, (CX)(SI*1)
 	ADDQ         $0x08, SI
 	SUBQ         $0x08, AX
@@ -4096,29 +4096,29 @@ loop4:
 	VCMPPS       $0x11, Y0, Y1, Y1
 	VPSRLD       $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKSSDW    X2, X1, X2
-	VPACKSSWB    X2, X2, X2
+	VPACKUSDW    X2, X1, X2
+	VPACKUSWB    X2, X2, X2
 	VMOVQ        X2, (CX)(BX*1)
 	VMOVUPS      32(DX)(BX*4), Y1
 	VCMPPS       $0x11, Y0, Y1, Y1
 	VPSRLD       $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKSSDW    X2, X1, X2
-	VPACKSSWB    X2, X2, X2
+	VPACKUSDW    X2, X1, X2
+	VPACKUSWB    X2, X2, X2
 	VMOVQ        X2, 8(CX)(BX*1)
 	VMOVUPS      64(DX)(BX*4), Y1
 	VCMPPS       $0x11, Y0, Y1, Y1
 	VPSRLD       $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKSSDW    X2, X1, X2
-	VPACKSSWB    X2, X2, X2
+	VPACKUSDW    X2, X1, X2
+	VPACKUSWB    X2, X2, X2
 	VMOVQ        X2, 16(CX)(BX*1)
 	VMOVUPS      96(DX)(BX*4), Y1
 	VCMPPS       $0x11, Y0, Y1, Y1
 	VPSRLD       $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKSSDW    X2, X1, X2
-	VPACKSSWB    X2, X2, X2
+	VPACKUSDW    X2, X1, X2
+	VPACKUSWB    X2, X2, X2
 	VMOVQ        X2, 24(CX)(BX*1)
 	ADDQ         $0x20, BX
 	SUBQ         $0x20, AX
@@ -4134,8 +4134,8 @@ loop1:
 	VCMPPS       $0x11, Y0, Y1, Y1
 	VPSRLD       $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKSSDW    X2, X1, X2
-	VPACKSSWB    X2, X2, X2
+	VPACKUSDW    X2, X1, X2
+	VPACKUSWB    X2, X2, X2
 	VMOVQ        X2, (CX)(BX*1)
 	ADDQ         $0x08, BX
 	SUBQ         $0x08, AX
@@ -4249,32 +4249,32 @@ loop4:
 	VCMPPS       $0x12, Y1, Y0, Y0
 	VPSRLD       $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKSSDW    X1, X0, X1
-	VPACKSSWB    X1, X1, X1
+	VPACKUSDW    X1, X0, X1
+	VPACKUSWB    X1, X1, X1
 	VMOVQ        X1, (CX)(SI*1)
 	VMOVUPS      32(DX)(SI*4), Y0
 	VMOVUPS      32(BX)(SI*4), Y1
 	VCMPPS       $0x12, Y1, Y0, Y0
 	VPSRLD       $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKSSDW    X1, X0, X1
-	VPACKSSWB    X1, X1, X1
+	VPACKUSDW    X1, X0, X1
+	VPACKUSWB    X1, X1, X1
 	VMOVQ        X1, 8(CX)(SI*1)
 	VMOVUPS      64(DX)(SI*4), Y0
 	VMOVUPS      64(BX)(SI*4), Y1
 	VCMPPS       $0x12, Y1, Y0, Y0
 	VPSRLD       $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKSSDW    X1, X0, X1
-	VPACKSSWB    X1, X1, X1
+	VPACKUSDW    X1, X0, X1
+	VPACKUSWB    X1, X1, X1
 	VMOVQ        X1, 16(CX)(SI*1)
 	VMOVUPS      96(DX)(SI*4), Y0
 	VMOVUPS      96(BX)(SI*4), Y1
 	VCMPPS       $0x12, Y1, Y0, Y0
 	VPSRLD       $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKSSDW    X1, X0, X1
-	VPACKSSWB    X1, X1, X1
+	VPACKUSDW    X1, X0, X1
+	VPACKUSWB    X1, X1, X1
 	VMOVQ        X1, 24(CX)(SI*1)
 	ADDQ         $0x20, SI
 	SUBQ         $0x20, AX
@@ -4291,8 +4291,8 @@ loop1:
 	VCMPPS       $0x12, Y1, Y0, Y0
 	VPSRLD       $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKSSDW    X1, X0, X1
-	VPACKSSWB    X1, X1, X1
+	VPACKUSDW    X1, X0, X1
+	VPACKUSWB    X1, X1, X1
 	VMOVQ        X1, (CX)(SI*1)
 	ADDQ         $0x08, SI
 	SUBQ         $0x08, AX
@@ -4400,29 +4400,29 @@ loop4:
 	VCMPPS       $0x12, Y0, Y1, Y1
 	VPSRLD       $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKSSDW    X2, X1, X2
-	VPACKSSWB    X2, X2, X2
+	VPACKUSDW    X2, X1, X2
+	VPACKUSWB    X2, X2, X2
 	VMOVQ        X2, (CX)(BX*1)
 	VMOVUPS      32(DX)(BX*4), Y1
 	VCMPPS       $0x12, Y0, Y1, Y1
 	VPSRLD       $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKSSDW    X2, X1, X2
-	VPACKSSWB    X2, X2, X2
+	VPACKUSDW    X2, X1, X2
+	VPACKUSWB    X2, X2, X2
 	VMOVQ        X2, 8(CX)(BX*1)
 	VMOVUPS      64(DX)(BX*4), Y1
 	VCMPPS       $0x12, Y0, Y1, Y1
 	VPSRLD       $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKSSDW    X2, X1, X2
-	VPACKSSWB    X2, X2, X2
+	VPACKUSDW    X2, X1, X2
+	VPACKUSWB    X2, X2, X2
 	VMOVQ        X2, 16(CX)(BX*1)
 	VMOVUPS      96(DX)(BX*4), Y1
 	VCMPPS       $0x12, Y0, Y1, Y1
 	VPSRLD       $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKSSDW    X2, X1, X2
-	VPACKSSWB    X2, X2, X2
+	VPACKUSDW    X2, X1, X2
+	VPACKUSWB    X2, X2, X2
 	VMOVQ        X2, 24(CX)(BX*1)
 	ADDQ         $0x20, BX
 	SUBQ         $0x20, AX
@@ -4438,8 +4438,8 @@ loop1:
 	VCMPPS       $0x12, Y0, Y1, Y1
 	VPSRLD       $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKSSDW    X2, X1, X2
-	VPACKSSWB    X2, X2, X2
+	VPACKUSDW    X2, X1, X2
+	VPACKUSWB    X2, X2, X2
 	VMOVQ        X2, (CX)(BX*1)
 	ADDQ         $0x08, BX
 	SUBQ         $0x08, AX
@@ -4546,29 +4546,29 @@ loop4:
 	VCMPPS       $0x1e, Y0, Y1, Y1
 	VPSRLD       $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKSSDW    X2, X1, X2
-	VPACKSSWB    X2, X2, X2
+	VPACKUSDW    X2, X1, X2
+	VPACKUSWB    X2, X2, X2
 	VMOVQ        X2, (CX)(BX*1)
 	VMOVUPS      32(DX)(BX*4), Y1
 	VCMPPS       $0x1e, Y0, Y1, Y1
 	VPSRLD       $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKSSDW    X2, X1, X2
-	VPACKSSWB    X2, X2, X2
+	VPACKUSDW    X2, X1, X2
+	VPACKUSWB    X2, X2, X2
 	VMOVQ        X2, 8(CX)(BX*1)
 	VMOVUPS      64(DX)(BX*4), Y1
 	VCMPPS       $0x1e, Y0, Y1, Y1
 	VPSRLD       $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKSSDW    X2, X1, X2
-	VPACKSSWB    X2, X2, X2
+	VPACKUSDW    X2, X1, X2
+	VPACKUSWB    X2, X2, X2
 	VMOVQ        X2, 16(CX)(BX*1)
 	VMOVUPS      96(DX)(BX*4), Y1
 	VCMPPS       $0x1e, Y0, Y1, Y1
 	VPSRLD       $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKSSDW    X2, X1, X2
-	VPACKSSWB    X2, X2, X2
+	VPACKUSDW    X2, X1, X2
+	VPACKUSWB    X2, X2, X2
 	VMOVQ        X2, 24(CX)(BX*1)
 	ADDQ         $0x20, BX
 	SUBQ         $0x20, AX
@@ -4584,8 +4584,8 @@ loop1:
 	VCMPPS       $0x1e, Y0, Y1, Y1
 	VPSRLD       $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKSSDW    X2, X1, X2
-	VPACKSSWB    X2, X2, X2
+	VPACKUSDW    X2, X1, X2
+	VPACKUSWB    X2, X2, X2
 	VMOVQ        X2, (CX)(BX*1)
 	ADDQ         $0x08, BX
 	SUBQ         $0x08, AX
@@ -4692,29 +4692,29 @@ loop4:
 	VCMPPS       $0x1d, Y0, Y1, Y1
 	VPSRLD       $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKSSDW    X2, X1, X2
-	VPACKSSWB    X2, X2, X2
+	VPACKUSDW    X2, X1, X2
+	VPACKUSWB    X2, X2, X2
 	VMOVQ        X2, (CX)(BX*1)
 	VMOVUPS      32(DX)(BX*4), Y1
 	VCMPPS       $0x1d, Y0, Y1, Y1
 	VPSRLD       $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKSSDW    X2, X1, X2
-	VPACKSSWB    X2, X2, X2
+	VPACKUSDW    X2, X1, X2
+	VPACKUSWB    X2, X2, X2
 	VMOVQ        X2, 8(CX)(BX*1)
 	VMOVUPS      64(DX)(BX*4), Y1
 	VCMPPS       $0x1d, Y0, Y1, Y1
 	VPSRLD       $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKSSDW    X2, X1, X2
-	VPACKSSWB    X2, X2, X2
+	VPACKUSDW    X2, X1, X2
+	VPACKUSWB    X2, X2, X2
 	VMOVQ        X2, 16(CX)(BX*1)
 	VMOVUPS      96(DX)(BX*4), Y1
 	VCMPPS       $0x1d, Y0, Y1, Y1
 	VPSRLD       $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKSSDW    X2, X1, X2
-	VPACKSSWB    X2, X2, X2
+	VPACKUSDW    X2, X1, X2
+	VPACKUSWB    X2, X2, X2
 	VMOVQ        X2, 24(CX)(BX*1)
 	ADDQ         $0x20, BX
 	SUBQ         $0x20, AX
@@ -4730,8 +4730,8 @@ loop1:
 	VCMPPS       $0x1d, Y0, Y1, Y1
 	VPSRLD       $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKSSDW    X2, X1, X2
-	VPACKSSWB    X2, X2, X2
+	VPACKUSDW    X2, X1, X2
+	VPACKUSWB    X2, X2, X2
 	VMOVQ        X2, (CX)(BX*1)
 	ADDQ         $0x08, BX
 	SUBQ         $0x08, AX
@@ -5739,6 +5739,1050 @@ DATA throughUint8F32AVX2Table<>+0(SB)/4, $0x4f000000
 DATA throughUint8F32AVX2Table<>+4(SB)/4, $0x80000000
 DATA throughUint8F32AVX2Table<>+8(SB)/4, $0x000000ff
 GLOBL throughUint8F32AVX2Table<>(SB), RODATA|NOPTR, $12
+
+// func quantizeF32AVX512(dst []float32, a []float32, z float32, low float32, high float32, less float32)
+// Requires: AVX, AVX512F
+TEXT ·quantizeF32AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst_len+8(FP), CX
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         a_base+24(FP), DX
+	VBROADCASTSS z+48(FP), Z0
+	VBROADCASTSS low+52(FP), Z1
+	VBROADCASTSS high+56(FP), Z2
+	VBROADCASTSS less+60(FP), Z3
+	XORQ         BX, BX
+	SUBQ         $0x10, CX
+	JL           end1
+
+loop1:
+	VMOVUPS     (DX)(BX*4), Z4
+	VRNDSCALEPS $0x00, Z4, Z4
+	VADDPS      Z0, Z4, Z4
+	VMAXPS      Z4, Z1, Z4
+	VMINPS      Z4, Z2, Z4
+	VCVTTPS2DQ  Z4, Z4
+	VPSLLD      $0x10, Z4, Z4
+	VPSRAD      $0x10, Z4, Z4
+	VCVTDQ2PS   Z4, Z4
+	VSUBPS      Z3, Z4, Z4
+	VMOVUPS     Z4, (AX)(BX*4)
+	ADDQ        $0x10, BX
+	SUBQ        $0x10, CX
+	JGE         loop1
+
+end1:
+	ADDQ        $0x10, CX
+	TESTQ       CX, CX
+	JZ          done
+	MOVL        $0x00000001, SI
+	SHLL        CL, SI
+	DECL        SI
+	KMOVW       SI, K1
+	VMOVUPS.Z   (DX)(BX*4), K1, Z4
+	VRNDSCALEPS $0x00, Z4, Z4
+	VADDPS      Z0, Z4, Z0
+	VMAXPS      Z0, Z1, Z0
+	VMINPS      Z0, Z2, Z0
+	VCVTTPS2DQ  Z0, Z0
+	VPSLLD      $0x10, Z0, Z0
+	VPSRAD      $0x10, Z0, Z0
+	VCVTDQ2PS   Z0, Z0
+	VSUBPS      Z3, Z0, Z0
+	VMOVUPS     Z0, K1, (AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func quantizeF32AVX2(dst []float32, a []float32, z float32, low float32, high float32, less float32)
+// Requires: AVX, AVX2
+TEXT ·quantizeF32AVX2(SB), NOSPLIT, $0-64
+	MOVQ         dst_len+8(FP), AX
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         a_base+24(FP), DX
+	VBROADCASTSS z+48(FP), Y0
+	VBROADCASTSS low+52(FP), Y1
+	VBROADCASTSS high+56(FP), Y2
+	VBROADCASTSS less+60(FP), Y3
+	XORQ         BX, BX
+	SUBQ         $0x08, AX
+	JL           end1
+
+loop1:
+	VMOVUPS    (DX)(BX*4), Y4
+	VROUNDPS   $0x00, Y4, Y4
+	VADDPS     Y0, Y4, Y4
+	VMAXPS     Y4, Y1, Y4
+	VMINPS     Y4, Y2, Y4
+	VCVTTPS2DQ Y4, Y4
+	VPSLLD     $0x10, Y4, Y4
+	VPSRAD     $0x10, Y4, Y4
+	VCVTDQ2PS  Y4, Y4
+	VSUBPS     Y3, Y4, Y4
+	VMOVUPS    Y4, (CX)(BX*4)
+	ADDQ       $0x08, BX
+	SUBQ       $0x08, AX
+	JGE        loop1
+
+end1:
+	ADDQ         $0x08, AX
+	TESTQ        AX, AX
+	JZ           done
+	MOVQ         $0x0706050403020100, SI
+	VMOVQ        SI, X4
+	VPMOVZXBD    X4, Y5
+	VMOVD        AX, X4
+	VPBROADCASTD X4, Y4
+	VPCMPGTD     Y5, Y4, Y4
+	VMASKMOVPS   (DX)(BX*4), Y4, Y5
+	VROUNDPS     $0x00, Y5, Y5
+	VADDPS       Y0, Y5, Y0
+	VMAXPS       Y0, Y1, Y0
+	VMINPS       Y0, Y2, Y0
+	VCVTTPS2DQ   Y0, Y0
+	VPSLLD       $0x10, Y0, Y0
+	VPSRAD       $0x10, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VSUBPS       Y3, Y0, Y0
+	VMASKMOVPS   Y0, Y4, (CX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func rescaleF32AVX512(dst []float32, a []float32, b []float32, c []float32, z float32, low float32, high float32, less float32)
+// Requires: AVX, AVX512F
+TEXT ·rescaleF32AVX512(SB), NOSPLIT, $0-112
+	MOVQ         dst_len+8(FP), CX
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         a_base+24(FP), DX
+	MOVQ         b_base+48(FP), BX
+	MOVQ         c_base+72(FP), SI
+	VBROADCASTSS z+96(FP), Z0
+	VBROADCASTSS low+100(FP), Z1
+	VBROADCASTSS high+104(FP), Z2
+	VBROADCASTSS less+108(FP), Z3
+	XORQ         DI, DI
+	SUBQ         $0x10, CX
+	JL           end1
+
+loop1:
+	VMOVUPS     (DX)(DI*4), Z4
+	VMOVUPS     (BX)(DI*4), Z5
+	VMOVUPS     (SI)(DI*4), Z6
+	VADDPS      Z5, Z4, Z4
+	VMULPS      Z6, Z4, Z4
+	VRNDSCALEPS $0x00, Z4, Z4
+	VADDPS      Z0, Z4, Z4
+	VMAXPS      Z4, Z1, Z4
+	VMINPS      Z4, Z2, Z4
+	VCVTTPS2DQ  Z4, Z4
+	VPSLLD      $0x10, Z4, Z4
+	VPSRAD      $0x10, Z4, Z4
+	VCVTDQ2PS   Z4, Z4
+	VSUBPS      Z3, Z4, Z4
+	VMOVUPS     Z4, (AX)(DI*4)
+	ADDQ        $0x10, DI
+	SUBQ        $0x10, CX
+	JGE         loop1
+
+end1:
+	ADDQ        $0x10, CX
+	TESTQ       CX, CX
+	JZ          done
+	MOVL        $0x00000001, R8
+	SHLL        CL, R8
+	DECL        R8
+	KMOVW       R8, K1
+	VMOVUPS.Z   (DX)(DI*4), K1, Z4
+	VMOVUPS.Z   (BX)(DI*4), K1, Z5
+	VMOVUPS.Z   (SI)(DI*4), K1, Z6
+	VADDPS      Z5, Z4, Z4
+	VMULPS      Z6, Z4, Z4
+	VRNDSCALEPS $0x00, Z4, Z4
+	VADDPS      Z0, Z4, Z0
+	VMAXPS      Z0, Z1, Z0
+	VMINPS      Z0, Z2, Z0
+	VCVTTPS2DQ  Z0, Z0
+	VPSLLD      $0x10, Z0, Z0
+	VPSRAD      $0x10, Z0, Z0
+	VCVTDQ2PS   Z0, Z0
+	VSUBPS      Z3, Z0, Z0
+	VMOVUPS     Z0, K1, (AX)(DI*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func rescaleF32AVX2(dst []float32, a []float32, b []float32, c []float32, z float32, low float32, high float32, less float32)
+// Requires: AVX, AVX2
+TEXT ·rescaleF32AVX2(SB), NOSPLIT, $0-112
+	MOVQ         dst_len+8(FP), AX
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         a_base+24(FP), DX
+	MOVQ         b_base+48(FP), BX
+	MOVQ         c_base+72(FP), SI
+	VBROADCASTSS z+96(FP), Y0
+	VBROADCASTSS low+100(FP), Y1
+	VBROADCASTSS high+104(FP), Y2
+	VBROADCASTSS less+108(FP), Y3
+	XORQ         DI, DI
+	SUBQ         $0x08, AX
+	JL           end1
+
+loop1:
+	VMOVUPS    (DX)(DI*4), Y4
+	VMOVUPS    (BX)(DI*4), Y5
+	VMOVUPS    (SI)(DI*4), Y6
+	VADDPS     Y5, Y4, Y4
+	VMULPS     Y6, Y4, Y4
+	VROUNDPS   $0x00, Y4, Y4
+	VADDPS     Y0, Y4, Y4
+	VMAXPS     Y4, Y1, Y4
+	VMINPS     Y4, Y2, Y4
+	VCVTTPS2DQ Y4, Y4
+	VPSLLD     $0x10, Y4, Y4
+	VPSRAD     $0x10, Y4, Y4
+	VCVTDQ2PS  Y4, Y4
+	VSUBPS     Y3, Y4, Y4
+	VMOVUPS    Y4, (CX)(DI*4)
+	ADDQ       $0x08, DI
+	SUBQ       $0x08, AX
+	JGE        loop1
+
+end1:
+	ADDQ         $0x08, AX
+	TESTQ        AX, AX
+	JZ           done
+	MOVQ         $0x0706050403020100, R8
+	VMOVQ        R8, X4
+	VPMOVZXBD    X4, Y5
+	VMOVD        AX, X4
+	VPBROADCASTD X4, Y4
+	VPCMPGTD     Y5, Y4, Y4
+	VMASKMOVPS   (DX)(DI*4), Y4, Y5
+	VMASKMOVPS   (BX)(DI*4), Y4, Y6
+	VMASKMOVPS   (SI)(DI*4), Y4, Y7
+	VADDPS       Y6, Y5, Y5
+	VMULPS       Y7, Y5, Y5
+	VROUNDPS     $0x00, Y5, Y5
+	VADDPS       Y0, Y5, Y0
+	VMAXPS       Y0, Y1, Y0
+	VMINPS       Y0, Y2, Y0
+	VCVTTPS2DQ   Y0, Y0
+	VPSLLD       $0x10, Y0, Y0
+	VPSRAD       $0x10, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VSUBPS       Y3, Y0, Y0
+	VMASKMOVPS   Y0, Y4, (CX)(DI*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func mixF32AVX512(dst []float32, a []float32, b []float32, m int32, n int32, plus int32, down int32, low int32, high int32, less float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·mixF32AVX512(SB), NOSPLIT, $0-100
+	MOVQ         dst_len+8(FP), CX
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         a_base+24(FP), DX
+	MOVQ         b_base+48(FP), BX
+	VBROADCASTSS m+72(FP), Z0
+	VBROADCASTSS n+76(FP), Z1
+	VBROADCASTSS plus+80(FP), Z2
+	VBROADCASTSS down+84(FP), Z3
+	VBROADCASTSS low+88(FP), Z4
+	VBROADCASTSS high+92(FP), Z5
+	VBROADCASTSS less+96(FP), Z6
+	XORQ         SI, SI
+	SUBQ         $0x10, CX
+	JL           end1
+
+loop1:
+	VMOVUPS      (DX)(SI*4), Z7
+	VMOVUPS      (BX)(SI*4), Z8
+	VBROADCASTSS mixF32AVX512Table<>+0(SB), Z9
+	VCMPPS       $0x11, Z9, Z7, K1
+	VCVTTPS2DQ   Z7, Z7
+	VBROADCASTSS mixF32AVX512Table<>+4(SB), Z9
+	VBLENDMPS    Z7, Z9, K1, Z10
+	VPMULLD      Z0, Z10, Z7
+	VBROADCASTSS mixF32AVX512Table<>+0(SB), Z9
+	VCMPPS       $0x11, Z9, Z8, K1
+	VCVTTPS2DQ   Z8, Z8
+	VBROADCASTSS mixF32AVX512Table<>+4(SB), Z9
+	VBLENDMPS    Z8, Z9, K1, Z11
+	VPMULLD      Z1, Z11, Z8
+	VPADDD       Z8, Z7, Z7
+	VPADDD       Z2, Z7, Z7
+	VBROADCASTSS mixF32AVX512Table<>+8(SB), Z8
+	VANDPS       Z8, Z3, Z8
+	VPSRAVD      Z8, Z7, Z7
+	VPMAXSD      Z7, Z4, Z7
+	VPMINSD      Z7, Z5, Z7
+	VCVTDQ2PS    Z7, Z7
+	VSUBPS       Z6, Z7, Z7
+	VMOVUPS      Z7, (AX)(SI*4)
+	ADDQ         $0x10, SI
+	SUBQ         $0x10, CX
+	JGE          loop1
+
+end1:
+	ADDQ         $0x10, CX
+	TESTQ        CX, CX
+	JZ           done
+	MOVL         $0x00000001, DI
+	SHLL         CL, DI
+	DECL         DI
+	KMOVW        DI, K1
+	VMOVUPS.Z    (DX)(SI*4), K1, Z7
+	VMOVUPS.Z    (BX)(SI*4), K1, Z8
+	VBROADCASTSS mixF32AVX512Table<>+0(SB), Z9
+	VCMPPS       $0x11, Z9, Z7, K2
+	VCVTTPS2DQ   Z7, Z7
+	VBROADCASTSS mixF32AVX512Table<>+4(SB), Z9
+	VBLENDMPS    Z7, Z9, K2, Z12
+	VPMULLD      Z0, Z12, Z0
+	VBROADCASTSS mixF32AVX512Table<>+0(SB), Z7
+	VCMPPS       $0x11, Z7, Z8, K2
+	VCVTTPS2DQ   Z8, Z7
+	VBROADCASTSS mixF32AVX512Table<>+4(SB), Z8
+	VBLENDMPS    Z7, Z8, K2, Z13
+	VPMULLD      Z1, Z13, Z1
+	VPADDD       Z1, Z0, Z0
+	VPADDD       Z2, Z0, Z0
+	VBROADCASTSS mixF32AVX512Table<>+8(SB), Z1
+	VANDPS       Z1, Z3, Z1
+	VPSRAVD      Z1, Z0, Z0
+	VPMAXSD      Z0, Z4, Z0
+	VPMINSD      Z0, Z5, Z0
+	VCVTDQ2PS    Z0, Z0
+	VSUBPS       Z6, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)(SI*4)
+
+done:
+	VZEROUPPER
+	RET
+
+DATA mixF32AVX512Table<>+0(SB)/4, $0x4f000000
+DATA mixF32AVX512Table<>+4(SB)/4, $0x80000000
+DATA mixF32AVX512Table<>+8(SB)/4, $0x0000001f
+GLOBL mixF32AVX512Table<>(SB), RODATA|NOPTR, $12
+
+// func mixF32AVX2(dst []float32, a []float32, b []float32, m int32, n int32, plus int32, down int32, low int32, high int32, less float32)
+// Requires: AVX, AVX2
+TEXT ·mixF32AVX2(SB), NOSPLIT, $0-100
+	MOVQ         dst_len+8(FP), AX
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         a_base+24(FP), DX
+	MOVQ         b_base+48(FP), BX
+	VBROADCASTSS m+72(FP), Y0
+	VBROADCASTSS n+76(FP), Y1
+	VBROADCASTSS plus+80(FP), Y2
+	VBROADCASTSS down+84(FP), Y3
+	VBROADCASTSS low+88(FP), Y4
+	VBROADCASTSS high+92(FP), Y5
+	VBROADCASTSS less+96(FP), Y6
+	XORQ         SI, SI
+	SUBQ         $0x08, AX
+	JL           end1
+
+loop1:
+	VMOVUPS      (DX)(SI*4), Y7
+	VMOVUPS      (BX)(SI*4), Y8
+	VBROADCASTSS mixF32AVX2Table<>+0(SB), Y9
+	VCMPPS       $0x11, Y9, Y7, Y9
+	VCVTTPS2DQ   Y7, Y7
+	VBROADCASTSS mixF32AVX2Table<>+4(SB), Y10
+	VBLENDVPS    Y9, Y7, Y10, Y7
+	VPMULLD      Y0, Y7, Y7
+	VBROADCASTSS mixF32AVX2Table<>+0(SB), Y9
+	VCMPPS       $0x11, Y9, Y8, Y9
+	VCVTTPS2DQ   Y8, Y8
+	VBROADCASTSS mixF32AVX2Table<>+4(SB), Y10
+	VBLENDVPS    Y9, Y8, Y10, Y8
+	VPMULLD      Y1, Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	VPADDD       Y2, Y7, Y7
+	VBROADCASTSS mixF32AVX2Table<>+8(SB), Y8
+	VANDPS       Y8, Y3, Y8
+	VPSRAVD      Y8, Y7, Y7
+	VPMAXSD      Y7, Y4, Y7
+	VPMINSD      Y7, Y5, Y7
+	VCVTDQ2PS    Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VMOVUPS      Y7, (CX)(SI*4)
+	ADDQ         $0x08, SI
+	SUBQ         $0x08, AX
+	JGE          loop1
+
+end1:
+	ADDQ         $0x08, AX
+	TESTQ        AX, AX
+	JZ           done
+	MOVQ         $0x0706050403020100, DI
+	VMOVQ        DI, X7
+	VPMOVZXBD    X7, Y8
+	VMOVD        AX, X7
+	VPBROADCASTD X7, Y7
+	VPCMPGTD     Y8, Y7, Y7
+	VMASKMOVPS   (DX)(SI*4), Y7, Y8
+	VMASKMOVPS   (BX)(SI*4), Y7, Y9
+	VBROADCASTSS mixF32AVX2Table<>+0(SB), Y10
+	VCMPPS       $0x11, Y10, Y8, Y10
+	VCVTTPS2DQ   Y8, Y8
+	VBROADCASTSS mixF32AVX2Table<>+4(SB), Y11
+	VBLENDVPS    Y10, Y8, Y11, Y8
+	VPMULLD      Y0, Y8, Y0
+	VBROADCASTSS mixF32AVX2Table<>+0(SB), Y8
+	VCMPPS       $0x11, Y8, Y9, Y8
+	VCVTTPS2DQ   Y9, Y9
+	VBROADCASTSS mixF32AVX2Table<>+4(SB), Y10
+	VBLENDVPS    Y8, Y9, Y10, Y8
+	VPMULLD      Y1, Y8, Y1
+	VPADDD       Y1, Y0, Y0
+	VPADDD       Y2, Y0, Y0
+	VBROADCASTSS mixF32AVX2Table<>+8(SB), Y1
+	VANDPS       Y1, Y3, Y1
+	VPSRAVD      Y1, Y0, Y0
+	VPMAXSD      Y0, Y4, Y0
+	VPMINSD      Y0, Y5, Y0
+	VCVTDQ2PS    Y0, Y0
+	VSUBPS       Y6, Y0, Y0
+	VMASKMOVPS   Y0, Y7, (CX)(SI*4)
+
+done:
+	VZEROUPPER
+	RET
+
+DATA mixF32AVX2Table<>+0(SB)/4, $0x4f000000
+DATA mixF32AVX2Table<>+4(SB)/4, $0x80000000
+DATA mixF32AVX2Table<>+8(SB)/4, $0x0000001f
+GLOBL mixF32AVX2Table<>(SB), RODATA|NOPTR, $12
+
+// func convertInt8F32AVX512(dst []float32, a []int8)
+// Requires: AVX, AVX512F
+TEXT ·convertInt8F32AVX512(SB), NOSPLIT, $0-48
+	MOVQ dst_len+8(FP), CX
+	MOVQ dst_base+0(FP), AX
+	MOVQ a_base+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x40, CX
+	JL   end4
+
+loop4:
+	VPMOVSXBD (DX)(BX*1), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, (AX)(BX*4)
+	VPMOVSXBD 16(DX)(BX*1), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, 64(AX)(BX*4)
+	VPMOVSXBD 32(DX)(BX*1), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, 128(AX)(BX*4)
+	VPMOVSXBD 48(DX)(BX*1), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, 192(AX)(BX*4)
+	ADDQ      $0x40, BX
+	SUBQ      $0x40, CX
+	JGE       loop4
+
+end4:
+	ADDQ $0x40, CX
+	SUBQ $0x10, CX
+	JL   end1
+
+loop1:
+	VPMOVSXBD (DX)(BX*1), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, (AX)(BX*4)
+	ADDQ      $0x10, BX
+	SUBQ      $0x10, CX
+	JGE       loop1
+
+end1:
+	ADDQ        $0x10, CX
+	TESTQ       CX, CX
+	JZ          done
+	MOVL        $0x00000001, SI
+	SHLL        CL, SI
+	DECL        SI
+	KMOVW       SI, K1
+	VPMOVSXBD.Z (DX)(BX*1), K1, Z0
+	VCVTDQ2PS   Z0, Z0
+	VMOVUPS     Z0, K1, (AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func convertInt8F32AVX2(dst []float32, a []int8)
+// Requires: AVX, AVX2
+TEXT ·convertInt8F32AVX2(SB), NOSPLIT, $0-48
+	MOVQ dst_len+8(FP), AX
+	MOVQ dst_base+0(FP), CX
+	MOVQ a_base+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x20, AX
+	JL   end4
+
+loop4:
+	VPMOVSXBD (DX)(BX*1), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, (CX)(BX*4)
+	VPMOVSXBD 8(DX)(BX*1), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, 32(CX)(BX*4)
+	VPMOVSXBD 16(DX)(BX*1), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, 64(CX)(BX*4)
+	VPMOVSXBD 24(DX)(BX*1), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, 96(CX)(BX*4)
+	ADDQ      $0x20, BX
+	SUBQ      $0x20, AX
+	JGE       loop4
+
+end4:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JL   end1
+
+loop1:
+	VPMOVSXBD (DX)(BX*1), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, (CX)(BX*4)
+	ADDQ      $0x08, BX
+	SUBQ      $0x08, AX
+	JGE       loop1
+
+end1:
+	ADDQ  $0x08, AX
+	TESTQ AX, AX
+	JZ    done
+
+one:
+	MOVBLSX   (DX)(BX*1), SI
+	VMOVD     SI, X1
+	VCVTDQ2PS Y1, Y0
+	VMOVSS    X0, (CX)(BX*4)
+	INCQ      BX
+	DECQ      AX
+	JNZ       one
+
+done:
+	VZEROUPPER
+	RET
+
+// func truncateInt8F32AVX512(dst []int8, a []float32)
+// Requires: AVX, AVX512F
+TEXT ·truncateInt8F32AVX512(SB), NOSPLIT, $0-48
+	MOVQ dst_len+8(FP), CX
+	MOVQ dst_base+0(FP), AX
+	MOVQ a_base+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x40, CX
+	JL   end4
+
+loop4:
+	VMOVUPS      (DX)(BX*4), Z0
+	VBROADCASTSS truncateInt8F32AVX512Table<>+0(SB), Z1
+	VCMPPS       $0x11, Z1, Z0, K1
+	VCVTTPS2DQ   Z0, Z0
+	VBROADCASTSS truncateInt8F32AVX512Table<>+4(SB), Z1
+	VBLENDMPS    Z0, Z1, K1, Z2
+	VPMOVDB      Z2, (AX)(BX*1)
+	VMOVUPS      64(DX)(BX*4), Z0
+	VBROADCASTSS truncateInt8F32AVX512Table<>+0(SB), Z1
+	VCMPPS       $0x11, Z1, Z0, K1
+	VCVTTPS2DQ   Z0, Z0
+	VBROADCASTSS truncateInt8F32AVX512Table<>+4(SB), Z1
+	VBLENDMPS    Z0, Z1, K1, Z3
+	VPMOVDB      Z3, 16(AX)(BX*1)
+	VMOVUPS      128(DX)(BX*4), Z0
+	VBROADCASTSS truncateInt8F32AVX512Table<>+0(SB), Z1
+	VCMPPS       $0x11, Z1, Z0, K1
+	VCVTTPS2DQ   Z0, Z0
+	VBROADCASTSS truncateInt8F32AVX512Table<>+4(SB), Z1
+	VBLENDMPS    Z0, Z1, K1, Z4
+	VPMOVDB      Z4, 32(AX)(BX*1)
+	VMOVUPS      192(DX)(BX*4), Z0
+	VBROADCASTSS truncateInt8F32AVX512Table<>+0(SB), Z1
+	VCMPPS       $0x11, Z1, Z0, K1
+	VCVTTPS2DQ   Z0, Z0
+	VBROADCASTSS truncateInt8F32AVX512Table<>+4(SB), Z1
+	VBLENDMPS    Z0, Z1, K1, Z5
+	VPMOVDB      Z5, 48(AX)(BX*1)
+	ADDQ         $0x40, BX
+	SUBQ         $0x40, CX
+	JGE          loop4
+
+end4:
+	ADDQ $0x40, CX
+	SUBQ $0x10, CX
+	JL   end1
+
+loop1:
+	VMOVUPS      (DX)(BX*4), Z0
+	VBROADCASTSS truncateInt8F32AVX512Table<>+0(SB), Z1
+	VCMPPS       $0x11, Z1, Z0, K1
+	VCVTTPS2DQ   Z0, Z0
+	VBROADCASTSS truncateInt8F32AVX512Table<>+4(SB), Z1
+	VBLENDMPS    Z0, Z1, K1, Z6
+	VPMOVDB      Z6, (AX)(BX*1)
+	ADDQ         $0x10, BX
+	SUBQ         $0x10, CX
+	JGE          loop1
+
+end1:
+	ADDQ         $0x10, CX
+	TESTQ        CX, CX
+	JZ           done
+	MOVL         $0x00000001, SI
+	SHLL         CL, SI
+	DECL         SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (DX)(BX*4), K1, Z0
+	VBROADCASTSS truncateInt8F32AVX512Table<>+0(SB), Z1
+	VCMPPS       $0x11, Z1, Z0, K2
+	VCVTTPS2DQ   Z0, Z0
+	VBROADCASTSS truncateInt8F32AVX512Table<>+4(SB), Z1
+	VBLENDMPS    Z0, Z1, K2, Z7
+	VPMOVDB      Z7, K1, (AX)(BX*1)
+
+done:
+	VZEROUPPER
+	RET
+
+DATA truncateInt8F32AVX512Table<>+0(SB)/4, $0x4f000000
+DATA truncateInt8F32AVX512Table<>+4(SB)/4, $0x80000000
+GLOBL truncateInt8F32AVX512Table<>(SB), RODATA|NOPTR, $8
+
+// func truncateInt8F32AVX2(dst []int8, a []float32)
+// Requires: AVX, AVX2
+TEXT ·truncateInt8F32AVX2(SB), NOSPLIT, $0-48
+	MOVQ dst_len+8(FP), AX
+	MOVQ dst_base+0(FP), CX
+	MOVQ a_base+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x20, AX
+	JL   end4
+
+loop4:
+	VMOVUPS      (DX)(BX*4), Y0
+	VBROADCASTSS truncateInt8F32AVX2Table<>+0(SB), Y1
+	VCMPPS       $0x11, Y1, Y0, Y1
+	VCVTTPS2DQ   Y0, Y0
+	VBROADCASTSS truncateInt8F32AVX2Table<>+4(SB), Y3
+	VBLENDVPS    Y1, Y0, Y3, Y0
+	VBROADCASTSS truncateInt8F32AVX2Table<>+8(SB), Y1
+	VANDPS       Y1, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPACKUSDW    X1, X0, X1
+	VPACKUSWB    X1, X1, X1
+	VMOVQ        X1, (CX)(BX*1)
+	VMOVUPS      32(DX)(BX*4), Y0
+	VBROADCASTSS truncateInt8F32AVX2Table<>+0(SB), Y1
+	VCMPPS       $0x11, Y1, Y0, Y1
+	VCVTTPS2DQ   Y0, Y0
+	VBROADCASTSS truncateInt8F32AVX2Table<>+4(SB), Y3
+	VBLENDVPS    Y1, Y0, Y3, Y0
+	VBROADCASTSS truncateInt8F32AVX2Table<>+8(SB), Y1
+	VANDPS       Y1, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPACKUSDW    X1, X0, X1
+	VPACKUSWB    X1, X1, X1
+	VMOVQ        X1, 8(CX)(BX*1)
+	VMOVUPS      64(DX)(BX*4), Y0
+	VBROADCASTSS truncateInt8F32AVX2Table<>+0(SB), Y1
+	VCMPPS       $0x11, Y1, Y0, Y1
+	VCVTTPS2DQ   Y0, Y0
+	VBROADCASTSS truncateInt8F32AVX2Table<>+4(SB), Y3
+	VBLENDVPS    Y1, Y0, Y3, Y0
+	VBROADCASTSS truncateInt8F32AVX2Table<>+8(SB), Y1
+	VANDPS       Y1, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPACKUSDW    X1, X0, X1
+	VPACKUSWB    X1, X1, X1
+	VMOVQ        X1, 16(CX)(BX*1)
+	VMOVUPS      96(DX)(BX*4), Y0
+	VBROADCASTSS truncateInt8F32AVX2Table<>+0(SB), Y1
+	VCMPPS       $0x11, Y1, Y0, Y1
+	VCVTTPS2DQ   Y0, Y0
+	VBROADCASTSS truncateInt8F32AVX2Table<>+4(SB), Y3
+	VBLENDVPS    Y1, Y0, Y3, Y0
+	VBROADCASTSS truncateInt8F32AVX2Table<>+8(SB), Y1
+	VANDPS       Y1, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPACKUSDW    X1, X0, X1
+	VPACKUSWB    X1, X1, X1
+	VMOVQ        X1, 24(CX)(BX*1)
+	ADDQ         $0x20, BX
+	SUBQ         $0x20, AX
+	JGE          loop4
+
+end4:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JL   end1
+
+loop1:
+	VMOVUPS      (DX)(BX*4), Y0
+	VBROADCASTSS truncateInt8F32AVX2Table<>+0(SB), Y1
+	VCMPPS       $0x11, Y1, Y0, Y1
+	VCVTTPS2DQ   Y0, Y0
+	VBROADCASTSS truncateInt8F32AVX2Table<>+4(SB), Y3
+	VBLENDVPS    Y1, Y0, Y3, Y0
+	VBROADCASTSS truncateInt8F32AVX2Table<>+8(SB), Y1
+	VANDPS       Y1, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPACKUSDW    X1, X0, X1
+	VPACKUSWB    X1, X1, X1
+	VMOVQ        X1, (CX)(BX*1)
+	ADDQ         $0x08, BX
+	SUBQ         $0x08, AX
+	JGE          loop1
+
+end1:
+	ADDQ  $0x08, AX
+	TESTQ AX, AX
+	JZ    done
+
+one:
+	VMOVSS       (DX)(BX*4), X2
+	VBROADCASTSS truncateInt8F32AVX2Table<>+0(SB), Y0
+	VCMPPS       $0x11, Y0, Y2, Y0
+	VCVTTPS2DQ   Y2, Y1
+	VBROADCASTSS truncateInt8F32AVX2Table<>+4(SB), Y3
+	VBLENDVPS    Y0, Y1, Y3, Y0
+	VBROADCASTSS truncateInt8F32AVX2Table<>+8(SB), Y1
+	VANDPS       Y1, Y0, Y0
+	VMOVD        X0, SI
+	MOVB         SI, (CX)(BX*1)
+	INCQ         BX
+	DECQ         AX
+	JNZ          one
+
+done:
+	VZEROUPPER
+	RET
+
+DATA truncateInt8F32AVX2Table<>+0(SB)/4, $0x4f000000
+DATA truncateInt8F32AVX2Table<>+4(SB)/4, $0x80000000
+DATA truncateInt8F32AVX2Table<>+8(SB)/4, $0x000000ff
+GLOBL truncateInt8F32AVX2Table<>(SB), RODATA|NOPTR, $12
+
+// func convertUint8F32AVX512(dst []float32, a []uint8)
+// Requires: AVX, AVX512F
+TEXT ·convertUint8F32AVX512(SB), NOSPLIT, $0-48
+	MOVQ dst_len+8(FP), CX
+	MOVQ dst_base+0(FP), AX
+	MOVQ a_base+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x40, CX
+	JL   end4
+
+loop4:
+	VPMOVZXBD (DX)(BX*1), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, (AX)(BX*4)
+	VPMOVZXBD 16(DX)(BX*1), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, 64(AX)(BX*4)
+	VPMOVZXBD 32(DX)(BX*1), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, 128(AX)(BX*4)
+	VPMOVZXBD 48(DX)(BX*1), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, 192(AX)(BX*4)
+	ADDQ      $0x40, BX
+	SUBQ      $0x40, CX
+	JGE       loop4
+
+end4:
+	ADDQ $0x40, CX
+	SUBQ $0x10, CX
+	JL   end1
+
+loop1:
+	VPMOVZXBD (DX)(BX*1), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, (AX)(BX*4)
+	ADDQ      $0x10, BX
+	SUBQ      $0x10, CX
+	JGE       loop1
+
+end1:
+	ADDQ        $0x10, CX
+	TESTQ       CX, CX
+	JZ          done
+	MOVL        $0x00000001, SI
+	SHLL        CL, SI
+	DECL        SI
+	KMOVW       SI, K1
+	VPMOVZXBD.Z (DX)(BX*1), K1, Z0
+	VCVTDQ2PS   Z0, Z0
+	VMOVUPS     Z0, K1, (AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func convertUint8F32AVX2(dst []float32, a []uint8)
+// Requires: AVX, AVX2
+TEXT ·convertUint8F32AVX2(SB), NOSPLIT, $0-48
+	MOVQ dst_len+8(FP), AX
+	MOVQ dst_base+0(FP), CX
+	MOVQ a_base+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x20, AX
+	JL   end4
+
+loop4:
+	VPMOVZXBD (DX)(BX*1), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, (CX)(BX*4)
+	VPMOVZXBD 8(DX)(BX*1), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, 32(CX)(BX*4)
+	VPMOVZXBD 16(DX)(BX*1), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, 64(CX)(BX*4)
+	VPMOVZXBD 24(DX)(BX*1), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, 96(CX)(BX*4)
+	ADDQ      $0x20, BX
+	SUBQ      $0x20, AX
+	JGE       loop4
+
+end4:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JL   end1
+
+loop1:
+	VPMOVZXBD (DX)(BX*1), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, (CX)(BX*4)
+	ADDQ      $0x08, BX
+	SUBQ      $0x08, AX
+	JGE       loop1
+
+end1:
+	ADDQ  $0x08, AX
+	TESTQ AX, AX
+	JZ    done
+
+one:
+	MOVBLZX   (DX)(BX*1), SI
+	VMOVD     SI, X1
+	VCVTDQ2PS Y1, Y0
+	VMOVSS    X0, (CX)(BX*4)
+	INCQ      BX
+	DECQ      AX
+	JNZ       one
+
+done:
+	VZEROUPPER
+	RET
+
+// func truncateUint8F32AVX512(dst []uint8, a []float32)
+// Requires: AVX, AVX512F
+TEXT ·truncateUint8F32AVX512(SB), NOSPLIT, $0-48
+	MOVQ dst_len+8(FP), CX
+	MOVQ dst_base+0(FP), AX
+	MOVQ a_base+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x40, CX
+	JL   end4
+
+loop4:
+	VMOVUPS      (DX)(BX*4), Z0
+	VBROADCASTSS truncateUint8F32AVX512Table<>+0(SB), Z1
+	VCMPPS       $0x11, Z1, Z0, K1
+	VCVTTPS2DQ   Z0, Z0
+	VBROADCASTSS truncateUint8F32AVX512Table<>+4(SB), Z1
+	VBLENDMPS    Z0, Z1, K1, Z2
+	VPMOVDB      Z2, (AX)(BX*1)
+	VMOVUPS      64(DX)(BX*4), Z0
+	VBROADCASTSS truncateUint8F32AVX512Table<>+0(SB), Z1
+	VCMPPS       $0x11, Z1, Z0, K1
+	VCVTTPS2DQ   Z0, Z0
+	VBROADCASTSS truncateUint8F32AVX512Table<>+4(SB), Z1
+	VBLENDMPS    Z0, Z1, K1, Z3
+	VPMOVDB      Z3, 16(AX)(BX*1)
+	VMOVUPS      128(DX)(BX*4), Z0
+	VBROADCASTSS truncateUint8F32AVX512Table<>+0(SB), Z1
+	VCMPPS       $0x11, Z1, Z0, K1
+	VCVTTPS2DQ   Z0, Z0
+	VBROADCASTSS truncateUint8F32AVX512Table<>+4(SB), Z1
+	VBLENDMPS    Z0, Z1, K1, Z4
+	VPMOVDB      Z4, 32(AX)(BX*1)
+	VMOVUPS      192(DX)(BX*4), Z0
+	VBROADCASTSS truncateUint8F32AVX512Table<>+0(SB), Z1
+	VCMPPS       $0x11, Z1, Z0, K1
+	VCVTTPS2DQ   Z0, Z0
+	VBROADCASTSS truncateUint8F32AVX512Table<>+4(SB), Z1
+	VBLENDMPS    Z0, Z1, K1, Z5
+	VPMOVDB      Z5, 48(AX)(BX*1)
+	ADDQ         $0x40, BX
+	SUBQ         $0x40, CX
+	JGE          loop4
+
+end4:
+	ADDQ $0x40, CX
+	SUBQ $0x10, CX
+	JL   end1
+
+loop1:
+	VMOVUPS      (DX)(BX*4), Z0
+	VBROADCASTSS truncateUint8F32AVX512Table<>+0(SB), Z1
+	VCMPPS       $0x11, Z1, Z0, K1
+	VCVTTPS2DQ   Z0, Z0
+	VBROADCASTSS truncateUint8F32AVX512Table<>+4(SB), Z1
+	VBLENDMPS    Z0, Z1, K1, Z6
+	VPMOVDB      Z6, (AX)(BX*1)
+	ADDQ         $0x10, BX
+	SUBQ         $0x10, CX
+	JGE          loop1
+
+end1:
+	ADDQ         $0x10, CX
+	TESTQ        CX, CX
+	JZ           done
+	MOVL         $0x00000001, SI
+	SHLL         CL, SI
+	DECL         SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (DX)(BX*4), K1, Z0
+	VBROADCASTSS truncateUint8F32AVX512Table<>+0(SB), Z1
+	VCMPPS       $0x11, Z1, Z0, K2
+	VCVTTPS2DQ   Z0, Z0
+	VBROADCASTSS truncateUint8F32AVX512Table<>+4(SB), Z1
+	VBLENDMPS    Z0, Z1, K2, Z7
+	VPMOVDB      Z7, K1, (AX)(BX*1)
+
+done:
+	VZEROUPPER
+	RET
+
+DATA truncateUint8F32AVX512Table<>+0(SB)/4, $0x4f000000
+DATA truncateUint8F32AVX512Table<>+4(SB)/4, $0x80000000
+GLOBL truncateUint8F32AVX512Table<>(SB), RODATA|NOPTR, $8
+
+// func truncateUint8F32AVX2(dst []uint8, a []float32)
+// Requires: AVX, AVX2
+TEXT ·truncateUint8F32AVX2(SB), NOSPLIT, $0-48
+	MOVQ dst_len+8(FP), AX
+	MOVQ dst_base+0(FP), CX
+	MOVQ a_base+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x20, AX
+	JL   end4
+
+loop4:
+	VMOVUPS      (DX)(BX*4), Y0
+	VBROADCASTSS truncateUint8F32AVX2Table<>+0(SB), Y1
+	VCMPPS       $0x11, Y1, Y0, Y1
+	VCVTTPS2DQ   Y0, Y0
+	VBROADCASTSS truncateUint8F32AVX2Table<>+4(SB), Y3
+	VBLENDVPS    Y1, Y0, Y3, Y0
+	VBROADCASTSS truncateUint8F32AVX2Table<>+8(SB), Y1
+	VANDPS       Y1, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPACKUSDW    X1, X0, X1
+	VPACKUSWB    X1, X1, X1
+	VMOVQ        X1, (CX)(BX*1)
+	VMOVUPS      32(DX)(BX*4), Y0
+	VBROADCASTSS truncateUint8F32AVX2Table<>+0(SB), Y1
+	VCMPPS       $0x11, Y1, Y0, Y1
+	VCVTTPS2DQ   Y0, Y0
+	VBROADCASTSS truncateUint8F32AVX2Table<>+4(SB), Y3
+	VBLENDVPS    Y1, Y0, Y3, Y0
+	VBROADCASTSS truncateUint8F32AVX2Table<>+8(SB), Y1
+	VANDPS       Y1, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPACKUSDW    X1, X0, X1
+	VPACKUSWB    X1, X1, X1
+	VMOVQ        X1, 8(CX)(BX*1)
+	VMOVUPS      64(DX)(BX*4), Y0
+	VBROADCASTSS truncateUint8F32AVX2Table<>+0(SB), Y1
+	VCMPPS       $0x11, Y1, Y0, Y1
+	VCVTTPS2DQ   Y0, Y0
+	VBROADCASTSS truncateUint8F32AVX2Table<>+4(SB), Y3
+	VBLENDVPS    Y1, Y0, Y3, Y0
+	VBROADCASTSS truncateUint8F32AVX2Table<>+8(SB), Y1
+	VANDPS       Y1, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPACKUSDW    X1, X0, X1
+	VPACKUSWB    X1, X1, X1
+	VMOVQ        X1, 16(CX)(BX*1)
+	VMOVUPS      96(DX)(BX*4), Y0
+	VBROADCASTSS truncateUint8F32AVX2Table<>+0(SB), Y1
+	VCMPPS       $0x11, Y1, Y0, Y1
+	VCVTTPS2DQ   Y0, Y0
+	VBROADCASTSS truncateUint8F32AVX2Table<>+4(SB), Y3
+	VBLENDVPS    Y1, Y0, Y3, Y0
+	VBROADCASTSS truncateUint8F32AVX2Table<>+8(SB), Y1
+	VANDPS       Y1, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPACKUSDW    X1, X0, X1
+	VPACKUSWB    X1, X1, X1
+	VMOVQ        X1, 24(CX)(BX*1)
+	ADDQ         $0x20, BX
+	SUBQ         $0x20, AX
+	JGE          loop4
+
+end4:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JL   end1
+
+loop1:
+	VMOVUPS      (DX)(BX*4), Y0
+	VBROADCASTSS truncateUint8F32AVX2Table<>+0(SB), Y1
+	VCMPPS       $0x11, Y1, Y0, Y1
+	VCVTTPS2DQ   Y0, Y0
+	VBROADCASTSS truncateUint8F32AVX2Table<>+4(SB), Y3
+	VBLENDVPS    Y1, Y0, Y3, Y0
+	VBROADCASTSS truncateUint8F32AVX2Table<>+8(SB), Y1
+	VANDPS       Y1, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPACKUSDW    X1, X0, X1
+	VPACKUSWB    X1, X1, X1
+	VMOVQ        X1, (CX)(BX*1)
+	ADDQ         $0x08, BX
+	SUBQ         $0x08, AX
+	JGE          loop1
+
+end1:
+	ADDQ  $0x08, AX
+	TESTQ AX, AX
+	JZ    done
+
+one:
+	VMOVSS       (DX)(BX*4), X2
+	VBROADCASTSS truncateUint8F32AVX2Table<>+0(SB), Y0
+	VCMPPS       $0x11, Y0, Y2, Y0
+	VCVTTPS2DQ   Y2, Y1
+	VBROADCASTSS truncateUint8F32AVX2Table<>+4(SB), Y3
+	VBLENDVPS    Y0, Y1, Y3, Y0
+	VBROADCASTSS truncateUint8F32AVX2Table<>+8(SB), Y1
+	VANDPS       Y1, Y0, Y0
+	VMOVD        X0, SI
+	MOVB         SI, (CX)(BX*1)
+	INCQ         BX
+	DECQ         AX
+	JNZ          one
+
+done:
+	VZEROUPPER
+	RET
+
+DATA truncateUint8F32AVX2Table<>+0(SB)/4, $0x4f000000
+DATA truncateUint8F32AVX2Table<>+4(SB)/4, $0x80000000
+DATA truncateUint8F32AVX2Table<>+8(SB)/4, $0x000000ff
+GLOBL truncateUint8F32AVX2Table<>(SB), RODATA|NOPTR, $12
 
 // func expF32AVX512(dst []float32, x []float32)
 // Requires: AVX, AVX512F

@@ -511,6 +511,90 @@ func throughUint8F32(dst, a []float32) bool {
 //go:noescape
 func throughUint8F32NEON(dst, a []float32)
 
+// quantizeF32 is Quantize with vectors, or reports that there is nothing to do.
+func quantizeF32(dst, a []float32, z, low, high, less float32) bool {
+	if len(dst) == 0 || level == 0 {
+		return false
+	}
+	quantizeF32NEON(dst, a, z, low, high, less)
+	return true
+}
+
+//go:noescape
+func quantizeF32NEON(dst, a []float32, z, low, high, less float32)
+
+// rescaleF32 is Rescale with vectors, or reports that there is nothing to do.
+func rescaleF32(dst, a, b, c []float32, z, low, high, less float32) bool {
+	if len(dst) == 0 || level == 0 {
+		return false
+	}
+	rescaleF32NEON(dst, a, b, c, z, low, high, less)
+	return true
+}
+
+//go:noescape
+func rescaleF32NEON(dst, a, b, c []float32, z, low, high, less float32)
+
+// mixF32 is Mix with vectors, or reports that there is nothing to do.
+func mixF32(dst, a, b []float32, m, n, plus, down, low, high int32, less float32) bool {
+	if len(dst) == 0 || level == 0 {
+		return false
+	}
+	mixF32NEON(dst, a, b, m, n, plus, down, low, high, less)
+	return true
+}
+
+//go:noescape
+func mixF32NEON(dst, a, b []float32, m, n, plus, down, low, high int32, less float32)
+
+// convertInt8F32 is Convert with vectors, or reports that there is nothing to do.
+func convertInt8F32(dst []float32, a []int8) bool {
+	if len(dst) == 0 || len(a) == 0 || level == 0 {
+		return false
+	}
+	convertInt8F32NEON(dst, a)
+	return true
+}
+
+//go:noescape
+func convertInt8F32NEON(dst []float32, a []int8)
+
+// truncateInt8F32 is Truncate with vectors, or reports that there is nothing to do.
+func truncateInt8F32(dst []int8, a []float32) bool {
+	if len(dst) == 0 || len(a) == 0 || level == 0 {
+		return false
+	}
+	truncateInt8F32NEON(dst, a)
+	return true
+}
+
+//go:noescape
+func truncateInt8F32NEON(dst []int8, a []float32)
+
+// convertUint8F32 is Convert with vectors, or reports that there is nothing to do.
+func convertUint8F32(dst []float32, a []uint8) bool {
+	if len(dst) == 0 || len(a) == 0 || level == 0 {
+		return false
+	}
+	convertUint8F32NEON(dst, a)
+	return true
+}
+
+//go:noescape
+func convertUint8F32NEON(dst []float32, a []uint8)
+
+// truncateUint8F32 is Truncate with vectors, or reports that there is nothing to do.
+func truncateUint8F32(dst []uint8, a []float32) bool {
+	if len(dst) == 0 || len(a) == 0 || level == 0 {
+		return false
+	}
+	truncateUint8F32NEON(dst, a)
+	return true
+}
+
+//go:noescape
+func truncateUint8F32NEON(dst []uint8, a []float32)
+
 // expF32 is the function exp_f32 of kernels/math with vectors, or reports that there is nothing to do.
 func expF32(dst, x []float32) bool {
 	if len(dst) == 0 || level == 0 {

@@ -1474,6 +1474,404 @@ DATA throughUint8F32NEONTable<>+4(SB)/4, $0x80000000
 DATA throughUint8F32NEONTable<>+8(SB)/4, $0x000000ff
 GLOBL throughUint8F32NEONTable<>(SB), RODATA|NOPTR, $12
 
+// func quantizeF32NEON(dst, a []float32, z, low, high, less float32)
+TEXT ·quantizeF32NEON(SB), NOSPLIT, $0-64
+	MOVD dst_base+0(FP), R0
+	MOVD dst_len+8(FP), R4
+	MOVD a_base+24(FP), R1
+	FMOVS z+48(FP), F31
+	VDUP V31.S[0], V31.S4
+	FMOVS low+52(FP), F30
+	VDUP V30.S[0], V30.S4
+	FMOVS high+56(FP), F29
+	VDUP V29.S[0], V29.S4
+	FMOVS less+60(FP), F28
+	VDUP V28.S[0], V28.S4
+	SUBS $4, R4, R4
+	BLT rest
+
+loop:
+	VLD1.P 16(R1), [V0.S4]
+	WORD $0x4e218801 // FRINTN V1, V0, V0
+	WORD $0x4e3fd420 // FADD V0, V1, V31
+	WORD $0x6ea0e7c1 // FCMGT V1, V30, V0
+	WORD $0x6e601fc1 // BSL V1, V30, V0
+	WORD $0x6ebde420 // FCMGT V0, V1, V29
+	WORD $0x6e611fa0 // BSL V0, V29, V1
+	WORD $0x4ea1b801 // FCVTZS V1, V0, V0
+	WORD $0x4f305420 // SHL 16 V0, V1, V0
+	WORD $0x4f300401 // SSHR 16 V1, V0, V0
+	WORD $0x4e21d820 // SCVTF V0, V1, V0
+	WORD $0x4ebcd401 // FSUB V1, V0, V28
+	VST1.P [V1.S4], 16(R0)
+	SUBS $4, R4, R4
+	BGE loop
+
+rest:
+	ADDS $4, R4, R4
+	BEQ done
+
+one:
+	FMOVS.P 4(R1), F0
+	WORD $0x4e218801 // FRINTN V1, V0, V0
+	WORD $0x4e3fd420 // FADD V0, V1, V31
+	WORD $0x6ea0e7c1 // FCMGT V1, V30, V0
+	WORD $0x6e601fc1 // BSL V1, V30, V0
+	WORD $0x6ebde420 // FCMGT V0, V1, V29
+	WORD $0x6e611fa0 // BSL V0, V29, V1
+	WORD $0x4ea1b801 // FCVTZS V1, V0, V0
+	WORD $0x4f305420 // SHL 16 V0, V1, V0
+	WORD $0x4f300401 // SSHR 16 V1, V0, V0
+	WORD $0x4e21d820 // SCVTF V0, V1, V0
+	WORD $0x4ebcd401 // FSUB V1, V0, V28
+	FMOVS.P F1, 4(R0)
+	SUBS $1, R4, R4
+	BNE one
+
+done:
+	RET
+
+// func rescaleF32NEON(dst, a, b, c []float32, z, low, high, less float32)
+TEXT ·rescaleF32NEON(SB), NOSPLIT, $0-112
+	MOVD dst_base+0(FP), R0
+	MOVD dst_len+8(FP), R4
+	MOVD a_base+24(FP), R1
+	MOVD b_base+48(FP), R2
+	MOVD c_base+72(FP), R3
+	FMOVS z+96(FP), F31
+	VDUP V31.S[0], V31.S4
+	FMOVS low+100(FP), F30
+	VDUP V30.S[0], V30.S4
+	FMOVS high+104(FP), F29
+	VDUP V29.S[0], V29.S4
+	FMOVS less+108(FP), F28
+	VDUP V28.S[0], V28.S4
+	SUBS $4, R4, R4
+	BLT rest
+
+loop:
+	VLD1.P 16(R1), [V0.S4]
+	VLD1.P 16(R2), [V1.S4]
+	VLD1.P 16(R3), [V2.S4]
+	WORD $0x4e21d403 // FADD V3, V0, V1
+	WORD $0x6e22dc61 // FMUL V1, V3, V2
+	WORD $0x4e218822 // FRINTN V2, V1, V0
+	WORD $0x4e3fd441 // FADD V1, V2, V31
+	WORD $0x6ea1e7c2 // FCMGT V2, V30, V1
+	WORD $0x6e611fc2 // BSL V2, V30, V1
+	WORD $0x6ebde441 // FCMGT V1, V2, V29
+	WORD $0x6e621fa1 // BSL V1, V29, V2
+	WORD $0x4ea1b822 // FCVTZS V2, V1, V0
+	WORD $0x4f305441 // SHL 16 V1, V2, V0
+	WORD $0x4f300422 // SSHR 16 V2, V1, V0
+	WORD $0x4e21d841 // SCVTF V1, V2, V0
+	WORD $0x4ebcd422 // FSUB V2, V1, V28
+	VST1.P [V2.S4], 16(R0)
+	SUBS $4, R4, R4
+	BGE loop
+
+rest:
+	ADDS $4, R4, R4
+	BEQ done
+
+one:
+	FMOVS.P 4(R1), F0
+	FMOVS.P 4(R2), F1
+	FMOVS.P 4(R3), F2
+	WORD $0x4e21d403 // FADD V3, V0, V1
+	WORD $0x6e22dc61 // FMUL V1, V3, V2
+	WORD $0x4e218822 // FRINTN V2, V1, V0
+	WORD $0x4e3fd441 // FADD V1, V2, V31
+	WORD $0x6ea1e7c2 // FCMGT V2, V30, V1
+	WORD $0x6e611fc2 // BSL V2, V30, V1
+	WORD $0x6ebde441 // FCMGT V1, V2, V29
+	WORD $0x6e621fa1 // BSL V1, V29, V2
+	WORD $0x4ea1b822 // FCVTZS V2, V1, V0
+	WORD $0x4f305441 // SHL 16 V1, V2, V0
+	WORD $0x4f300422 // SSHR 16 V2, V1, V0
+	WORD $0x4e21d841 // SCVTF V1, V2, V0
+	WORD $0x4ebcd422 // FSUB V2, V1, V28
+	FMOVS.P F2, 4(R0)
+	SUBS $1, R4, R4
+	BNE one
+
+done:
+	RET
+
+// func mixF32NEON(dst, a, b []float32, m, n, plus, down, low, high int32, less float32)
+TEXT ·mixF32NEON(SB), NOSPLIT, $0-100
+	MOVD dst_base+0(FP), R0
+	MOVD dst_len+8(FP), R4
+	MOVD a_base+24(FP), R1
+	MOVD b_base+48(FP), R2
+	FMOVS m+72(FP), F31
+	VDUP V31.S[0], V31.S4
+	FMOVS n+76(FP), F30
+	VDUP V30.S[0], V30.S4
+	FMOVS plus+80(FP), F29
+	VDUP V29.S[0], V29.S4
+	FMOVS down+84(FP), F28
+	VDUP V28.S[0], V28.S4
+	FMOVS low+88(FP), F27
+	VDUP V27.S[0], V27.S4
+	FMOVS high+92(FP), F26
+	VDUP V26.S[0], V26.S4
+	FMOVS less+96(FP), F25
+	VDUP V25.S[0], V25.S4
+	MOVD $mixF32NEONTable<>(SB), R5
+	SUBS $4, R4, R4
+	BLT rest
+
+loop:
+	VLD1.P 16(R1), [V0.S4]
+	VLD1.P 16(R2), [V1.S4]
+	FMOVS 0(R5), F2
+	VDUP V2.S[0], V2.S4
+	WORD $0x6ea0e443 // CM V3, V2, V0
+	WORD $0x4ea1b802 // FCVTZS V2, V0, V0
+	FMOVS 4(R5), F0
+	VDUP V0.S[0], V0.S4
+	WORD $0x4ea31c64 // ORR V4, V3, V3
+	WORD $0x6e601c44 // BSL V4, V2, V0
+	WORD $0x4ebf9c82 // MUL V2, V4, V31
+	FMOVS 0(R5), F4
+	VDUP V4.S[0], V4.S4
+	WORD $0x6ea1e483 // CM V3, V4, V1
+	WORD $0x4ea1b824 // FCVTZS V4, V1, V0
+	FMOVS 4(R5), F1
+	VDUP V1.S[0], V1.S4
+	WORD $0x4ea31c60 // ORR V0, V3, V3
+	WORD $0x6e611c80 // BSL V0, V4, V1
+	WORD $0x4ebe9c04 // MUL V4, V0, V30
+	WORD $0x4ea48440 // ADD V0, V2, V4
+	WORD $0x4ebd8404 // ADD V4, V0, V29
+	FMOVS 8(R5), F0
+	VDUP V0.S[0], V0.S4
+	WORD $0x4e201f82 // AND V2, V28, V0
+	WORD $0x6ea0b840 // NEG V0, V2, V0
+	WORD $0x4ea04480 // SSHL V0, V4, V0
+	WORD $0x4ea06762 // SMAX V2, V27, V0
+	WORD $0x4ea26f40 // SMIN V0, V26, V2
+	WORD $0x4e21d802 // SCVTF V2, V0, V0
+	WORD $0x4eb9d440 // FSUB V0, V2, V25
+	VST1.P [V0.S4], 16(R0)
+	SUBS $4, R4, R4
+	BGE loop
+
+rest:
+	ADDS $4, R4, R4
+	BEQ done
+
+one:
+	FMOVS.P 4(R1), F0
+	FMOVS.P 4(R2), F1
+	FMOVS 0(R5), F2
+	VDUP V2.S[0], V2.S4
+	WORD $0x6ea0e443 // CM V3, V2, V0
+	WORD $0x4ea1b802 // FCVTZS V2, V0, V0
+	FMOVS 4(R5), F0
+	VDUP V0.S[0], V0.S4
+	WORD $0x4ea31c64 // ORR V4, V3, V3
+	WORD $0x6e601c44 // BSL V4, V2, V0
+	WORD $0x4ebf9c82 // MUL V2, V4, V31
+	FMOVS 0(R5), F4
+	VDUP V4.S[0], V4.S4
+	WORD $0x6ea1e483 // CM V3, V4, V1
+	WORD $0x4ea1b824 // FCVTZS V4, V1, V0
+	FMOVS 4(R5), F1
+	VDUP V1.S[0], V1.S4
+	WORD $0x4ea31c60 // ORR V0, V3, V3
+	WORD $0x6e611c80 // BSL V0, V4, V1
+	WORD $0x4ebe9c04 // MUL V4, V0, V30
+	WORD $0x4ea48440 // ADD V0, V2, V4
+	WORD $0x4ebd8404 // ADD V4, V0, V29
+	FMOVS 8(R5), F0
+	VDUP V0.S[0], V0.S4
+	WORD $0x4e201f82 // AND V2, V28, V0
+	WORD $0x6ea0b840 // NEG V0, V2, V0
+	WORD $0x4ea04480 // SSHL V0, V4, V0
+	WORD $0x4ea06762 // SMAX V2, V27, V0
+	WORD $0x4ea26f40 // SMIN V0, V26, V2
+	WORD $0x4e21d802 // SCVTF V2, V0, V0
+	WORD $0x4eb9d440 // FSUB V0, V2, V25
+	FMOVS.P F0, 4(R0)
+	SUBS $1, R4, R4
+	BNE one
+
+done:
+	RET
+
+DATA mixF32NEONTable<>+0(SB)/4, $0x4f000000
+DATA mixF32NEONTable<>+4(SB)/4, $0x80000000
+DATA mixF32NEONTable<>+8(SB)/4, $0x0000001f
+GLOBL mixF32NEONTable<>(SB), RODATA|NOPTR, $12
+
+// func convertInt8F32NEON(dst []float32, a []int8)
+TEXT ·convertInt8F32NEON(SB), NOSPLIT, $0-48
+	MOVD dst_base+0(FP), R0
+	MOVD dst_len+8(FP), R4
+	MOVD a_base+24(FP), R1
+	SUBS $4, R4, R4
+	BLT rest
+
+loop:
+	FMOVS.P 4(R1), F0
+	WORD $0x0f08a400 // SSHLL 8H V0, V0, V0
+	WORD $0x0f10a400 // SSHLL 4S V0, V0, V0
+	WORD $0x4e21d801 // SCVTF V1, V0, V0
+	VST1.P [V1.S4], 16(R0)
+	SUBS $4, R4, R4
+	BGE loop
+
+rest:
+	ADDS $4, R4, R4
+	BEQ done
+
+one:
+	MOVB.P 1(R1), R9
+	FMOVS R9, F0
+	WORD $0x4e21d801 // SCVTF V1, V0, V0
+	FMOVS.P F1, 4(R0)
+	SUBS $1, R4, R4
+	BNE one
+
+done:
+	RET
+
+// func truncateInt8F32NEON(dst []int8, a []float32)
+TEXT ·truncateInt8F32NEON(SB), NOSPLIT, $0-48
+	MOVD dst_base+0(FP), R0
+	MOVD dst_len+8(FP), R4
+	MOVD a_base+24(FP), R1
+	MOVD $truncateInt8F32NEONTable<>(SB), R5
+	SUBS $4, R4, R4
+	BLT rest
+
+loop:
+	VLD1.P 16(R1), [V0.S4]
+	FMOVS 0(R5), F1
+	VDUP V1.S[0], V1.S4
+	WORD $0x6ea0e422 // CM V2, V1, V0
+	WORD $0x4ea1b801 // FCVTZS V1, V0, V0
+	FMOVS 4(R5), F0
+	VDUP V0.S[0], V0.S4
+	WORD $0x4ea21c43 // ORR V3, V2, V2
+	WORD $0x6e601c23 // BSL V3, V1, V0
+	WORD $0x0e612863 // XTN 4H V3, V3, V0
+	WORD $0x0e212863 // XTN 8B V3, V3, V0
+	FMOVS.P F3, 4(R0)
+	SUBS $4, R4, R4
+	BGE loop
+
+rest:
+	ADDS $4, R4, R4
+	BEQ done
+
+one:
+	FMOVS.P 4(R1), F0
+	FMOVS 0(R5), F1
+	VDUP V1.S[0], V1.S4
+	WORD $0x6ea0e422 // CM V2, V1, V0
+	WORD $0x4ea1b801 // FCVTZS V1, V0, V0
+	FMOVS 4(R5), F0
+	VDUP V0.S[0], V0.S4
+	WORD $0x4ea21c43 // ORR V3, V2, V2
+	WORD $0x6e601c23 // BSL V3, V1, V0
+	FMOVS F3, R9
+	MOVB.P R9, 1(R0)
+	SUBS $1, R4, R4
+	BNE one
+
+done:
+	RET
+
+DATA truncateInt8F32NEONTable<>+0(SB)/4, $0x4f000000
+DATA truncateInt8F32NEONTable<>+4(SB)/4, $0x80000000
+GLOBL truncateInt8F32NEONTable<>(SB), RODATA|NOPTR, $8
+
+// func convertUint8F32NEON(dst []float32, a []uint8)
+TEXT ·convertUint8F32NEON(SB), NOSPLIT, $0-48
+	MOVD dst_base+0(FP), R0
+	MOVD dst_len+8(FP), R4
+	MOVD a_base+24(FP), R1
+	SUBS $4, R4, R4
+	BLT rest
+
+loop:
+	FMOVS.P 4(R1), F0
+	WORD $0x2f08a400 // USHLL 8H V0, V0, V0
+	WORD $0x2f10a400 // USHLL 4S V0, V0, V0
+	WORD $0x4e21d801 // SCVTF V1, V0, V0
+	VST1.P [V1.S4], 16(R0)
+	SUBS $4, R4, R4
+	BGE loop
+
+rest:
+	ADDS $4, R4, R4
+	BEQ done
+
+one:
+	MOVBU.P 1(R1), R9
+	FMOVS R9, F0
+	WORD $0x4e21d801 // SCVTF V1, V0, V0
+	FMOVS.P F1, 4(R0)
+	SUBS $1, R4, R4
+	BNE one
+
+done:
+	RET
+
+// func truncateUint8F32NEON(dst []uint8, a []float32)
+TEXT ·truncateUint8F32NEON(SB), NOSPLIT, $0-48
+	MOVD dst_base+0(FP), R0
+	MOVD dst_len+8(FP), R4
+	MOVD a_base+24(FP), R1
+	MOVD $truncateUint8F32NEONTable<>(SB), R5
+	SUBS $4, R4, R4
+	BLT rest
+
+loop:
+	VLD1.P 16(R1), [V0.S4]
+	FMOVS 0(R5), F1
+	VDUP V1.S[0], V1.S4
+	WORD $0x6ea0e422 // CM V2, V1, V0
+	WORD $0x4ea1b801 // FCVTZS V1, V0, V0
+	FMOVS 4(R5), F0
+	VDUP V0.S[0], V0.S4
+	WORD $0x4ea21c43 // ORR V3, V2, V2
+	WORD $0x6e601c23 // BSL V3, V1, V0
+	WORD $0x0e612863 // XTN 4H V3, V3, V0
+	WORD $0x0e212863 // XTN 8B V3, V3, V0
+	FMOVS.P F3, 4(R0)
+	SUBS $4, R4, R4
+	BGE loop
+
+rest:
+	ADDS $4, R4, R4
+	BEQ done
+
+one:
+	FMOVS.P 4(R1), F0
+	FMOVS 0(R5), F1
+	VDUP V1.S[0], V1.S4
+	WORD $0x6ea0e422 // CM V2, V1, V0
+	WORD $0x4ea1b801 // FCVTZS V1, V0, V0
+	FMOVS 4(R5), F0
+	VDUP V0.S[0], V0.S4
+	WORD $0x4ea21c43 // ORR V3, V2, V2
+	WORD $0x6e601c23 // BSL V3, V1, V0
+	FMOVS F3, R9
+	MOVB.P R9, 1(R0)
+	SUBS $1, R4, R4
+	BNE one
+
+done:
+	RET
+
+DATA truncateUint8F32NEONTable<>+0(SB)/4, $0x4f000000
+DATA truncateUint8F32NEONTable<>+4(SB)/4, $0x80000000
+GLOBL truncateUint8F32NEONTable<>(SB), RODATA|NOPTR, $8
+
 // func expF32NEON(dst, x []float32)
 TEXT ·expF32NEON(SB), NOSPLIT, $0-48
 	MOVD dst_base+0(FP), R0

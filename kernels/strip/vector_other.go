@@ -130,6 +130,27 @@ func throughInt8F32(dst, a []float32) bool { return false }
 // throughUint8F32 reports that there are no vectors.
 func throughUint8F32(dst, a []float32) bool { return false }
 
+// quantizeF32 reports that there are no vectors.
+func quantizeF32(dst, a []float32, z, low, high, less float32) bool { return false }
+
+// rescaleF32 reports that there are no vectors.
+func rescaleF32(dst, a, b, c []float32, z, low, high, less float32) bool { return false }
+
+// mixF32 reports that there are no vectors.
+func mixF32(dst, a, b []float32, m, n, plus, down, low, high int32, less float32) bool { return false }
+
+// convertInt8F32 reports that there are no vectors.
+func convertInt8F32(dst []float32, a []int8) bool { return false }
+
+// truncateInt8F32 reports that there are no vectors.
+func truncateInt8F32(dst []int8, a []float32) bool { return false }
+
+// convertUint8F32 reports that there are no vectors.
+func convertUint8F32(dst []float32, a []uint8) bool { return false }
+
+// truncateUint8F32 reports that there are no vectors.
+func truncateUint8F32(dst []uint8, a []float32) bool { return false }
+
 // expF32 reports that there are no vectors.
 func expF32(dst, x []float32) bool { return false }
 

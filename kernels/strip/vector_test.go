@@ -43,8 +43,10 @@ func fill(r *rand.Rand, v reflect.Value) {
 		v.SetFloat(float64(draw(r)))
 	case reflect.Bool:
 		v.SetBool(r.IntN(2) == 0)
-	case reflect.Int32:
-		v.SetInt(int64(int32(r.Uint32())))
+	case reflect.Int32, reflect.Int8:
+		v.SetInt(int64(r.Uint64()))
+	case reflect.Uint8:
+		v.SetUint(r.Uint64())
 	}
 }
 
@@ -68,6 +70,9 @@ var vectorized = map[string]any{
 	"Select": Select[float32], "SelectScalar": SelectScalar[float32],
 	"ScalarSelect": ScalarSelect[float32],
 	"Convert":      Convert[float32, int32],
+	"ConvertInt8":  Convert[float32, int8], "ConvertUint8": Convert[float32, uint8],
+	"TruncateInt8": Truncate[int8, float32], "TruncateUint8": Truncate[uint8, float32],
+	"Quantize": Quantize, "Rescale": Rescale, "Mix": Mix,
 }
 
 // Every form of a primitive gives the bits that the plain one does and leaves

@@ -77,10 +77,7 @@ func (e *emitter) arg(k int) reg.Register {
 
 // element returns a mask for the memory of a vector u vectors on.
 func (e *emitter) memory(base reg.Register, d ir.DType, u int) operand.Mem {
-	size := 4
-	if d == ir.Bool {
-		size = 1
-	}
+	size := d.Size()
 	return operand.Mem{Base: base, Index: e.index, Scale: uint8(size), Disp: u * e.lanes() * size}
 }
 
@@ -97,17 +94,30 @@ func (e *emitter) load(in int, d ir.DType, u int, t *tail) reg.Register {
 	}
 	m := e.memory(e.ptrs[in], d, u)
 	v := e.vector()
-	if d == ir.Bool {
+	if d.Size() == 1 {
 		switch {
 		case t != nil && t.one:
 			r := GP32()
-			MOVBLZX(m, r)
+			if d == ir.Int8 {
+				MOVBLSX(m, r)
+			} else {
+				MOVBLZX(m, r)
+			}
 			VMOVD(r, v.(reg.Vec).AsX())
+		case t != nil && d == ir.Int8:
+			VPMOVSXBD_Z(m, t.mask, v)
 		case t != nil:
 			VPMOVZXBD_Z(m, t.mask, v)
+		case d == ir.Int8:
+			VPMOVSXBD(m, v)
 		default:
 			VPMOVZXBD(m, v)
 		}
+	}
+	if d.IsInt() && d.Size() == 1 {
+		return v
+	}
+	if d == ir.Bool {
 		if e.wide() {
 			k := K()
 			VPTESTMD(v, v, k)
@@ -137,6 +147,10 @@ func (e *emitter) store(v reg.Register, d ir.DType, u int, t *tail) {
 		e.storeBools(v, m, t)
 		return
 	}
+	if d.Size() == 1 {
+		e.storeBytes(v, m, t)
+		return
+	}
 	switch {
 	case t == nil:
 		VMOVUPS(v, m)
@@ -160,18 +174,37 @@ func (e *emitter) storeBools(v reg.Register, m operand.Mem, t *tail) {
 		}
 		return
 	}
-	ones, half := e.vector(), XMM()
+	ones := e.vector()
 	VPSRLD(operand.U8(31), v, ones)
-	low := ones.(reg.Vec).AsX()
+	packBytes(ones, m, t)
+}
+
+// storeBytes stores the low bytes of integers.
+func (e *emitter) storeBytes(v reg.Register, m operand.Mem, t *tail) {
+	switch {
+	case !e.wide():
+		low := e.vector()
+		VANDPS(e.constant(0xff), v, low)
+		packBytes(low, m, t)
+	case t == nil:
+		VPMOVDB(v, m)
+	default:
+		VPMOVDB(v, t.mask, m)
+	}
+}
+
+// packBytes stores integers that bytes hold.
+func packBytes(v reg.Register, m operand.Mem, t *tail) {
+	half, low := XMM(), v.(reg.Vec).AsX()
 	if t != nil {
 		r := GP32()
 		VMOVD(low, r)
 		MOVB(r.As8(), m)
 		return
 	}
-	VEXTRACTI128(operand.U8(1), ones, half)
-	VPACKSSDW(half, low, half)
-	VPACKSSWB(half, half, half)
+	VEXTRACTI128(operand.U8(1), v, half)
+	VPACKUSDW(half, low, half)
+	VPACKUSWB(half, half, half)
 	VMOVQ(half, m)
 }
 

@@ -18,6 +18,7 @@ type neon struct {
 	reg    []int // of a value
 	last   []int // the instruction that uses a value last
 	free   []int
+	fixed  map[int]int // registers of scalars, by parameter
 }
 
 func (o *neon) op(format string, args ...any) { fmt.Fprintf(o, "\t"+format+"\n", args...) }
@@ -100,7 +101,7 @@ const (
 func (o *neon) body(one bool) {
 	prog := o.p.prog
 	o.reg, o.last, o.free = make([]int, len(prog.insts)), make([]int, len(prog.insts)), nil
-	for r := 30; r >= 0; r-- {
+	for r := 31 - len(o.fixed); r >= 0; r-- {
 		o.free = append(o.free, r)
 	}
 	home := make([]int, len(prog.insts)) // the value whose register a value has
@@ -131,7 +132,7 @@ func (o *neon) body(one bool) {
 		case i.op == expr.OpBitcast:
 			o.reg[k] = o.reg[i.args[0]]
 		case i.op == expr.OpLocal && o.p.scalar[i.in]:
-			o.reg[k] = 31
+			o.reg[k] = o.fixed[i.in]
 		case i.op == expr.OpLocal:
 			at++
 			o.reg[k] = o.take()
@@ -143,7 +144,7 @@ func (o *neon) body(one bool) {
 		seen := map[int]bool{}
 		for _, a := range i.args {
 			a = home[a]
-			if r := o.reg[a]; o.last[a] == k && !seen[a] && r != 31 &&
+			if r := o.reg[a]; o.last[a] == k && !seen[a] && r <= 31-len(o.fixed) &&
 				prog.insts[a].op != expr.OpConst {
 				seen[a] = true
 				o.free = append(o.free, r)
@@ -155,16 +156,22 @@ func (o *neon) body(one bool) {
 
 func (o *neon) load(ptr, r int, d ir.DType, one bool) {
 	switch {
-	case d == ir.Bool:
+	case d.Size() == 1:
+		move, long, bit := "MOVBU", "USHLL", uint32(1<<29)
+		if d == ir.Int8 {
+			move, long, bit = "MOVB", "SSHLL", 0
+		}
 		if one {
-			o.op("MOVBU.P 1(R%d), R9", ptr)
+			o.op("%s.P 1(R%d), R9", move, ptr)
 			o.op("FMOVS R9, F%d", r)
 		} else {
 			o.op("FMOVS.P 4(R%d), F%d", ptr, r)
-			o.word("USHLL 8H", 0x2f08a400, r, r, 0)
-			o.word("USHLL 4S", 0x2f10a400, r, r, 0)
+			o.word(long+" 8H", 0x0f08a400|bit, r, r, 0)
+			o.word(long+" 4S", 0x0f10a400|bit, r, r, 0)
 		}
-		o.word("NEG", 0x6ea0b800, r, r, 0)
+		if d == ir.Bool {
+			o.word("NEG", 0x6ea0b800, r, r, 0)
+		}
 	case one:
 		o.op("FMOVS.P 4(R%d), F%d", ptr, r)
 	default:
@@ -174,8 +181,10 @@ func (o *neon) load(ptr, r int, d ir.DType, one bool) {
 
 func (o *neon) store(r int, d ir.DType, one bool) {
 	switch {
-	case d == ir.Bool:
-		o.word("USHR 31", 0x6f000400|33<<16, r, r, 0)
+	case d.Size() == 1:
+		if d == ir.Bool {
+			o.word("USHR 31", 0x6f000400|33<<16, r, r, 0)
+		}
 		if one {
 			o.op("FMOVS F%d, R9", r)
 			o.op("MOVB.P R9, 1(R0)")
@@ -208,6 +217,13 @@ func (o *neon) inst(k int, i inst, arg func(n int) int) {
 	switch i.op {
 	case expr.OpShl, expr.OpShr:
 		n := o.p.prog.insts[i.args[1]]
+		if i.op == expr.OpShr && n.op != expr.OpConst {
+			a, by := arg(0), arg(1)
+			o.reg[k] = o.take()
+			o.word("NEG", 0x6ea0b800, o.reg[k], by, 0)
+			o.word("SSHL", 0x4ea04400, o.reg[k], a, o.reg[k])
+			return
+		}
 		if n.op != expr.OpConst || i.op == expr.OpShr && n.bits == 0 {
 			panic(o.p.name + ": a shift by a vector")
 		}
@@ -260,14 +276,16 @@ func (o *neon) inst(k int, i inst, arg func(n int) int) {
 
 // writeNEON returns the assembly function of a primitive.
 func writeNEON(p primitive) string {
-	o := &neon{p: p}
+	o := &neon{p: p, fixed: map[int]int{}}
 	offset, ptr := 24, 0
 	o.op("MOVD dst_base+0(FP), R0")
 	o.op("MOVD dst_len+8(FP), R4")
 	for i, v := range p.fn.Params {
 		if p.scalar[i] {
-			o.op("FMOVS %s+%d(FP), F31", v.Name, offset)
-			o.op("VDUP V31.S[0], V31.S4")
+			r := 31 - len(o.fixed)
+			o.fixed[i] = r
+			o.op("FMOVS %s+%d(FP), F%d", v.Name, offset, r)
+			o.op("VDUP V%d.S[0], V%d.S4", r, r)
 			offset += 4
 			continue
 		}

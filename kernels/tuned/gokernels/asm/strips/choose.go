@@ -8,18 +8,19 @@ import (
 	"github.com/etgen/etgen/ir"
 )
 
-// narrow reports whether bools are among the operands or the result.
+// narrow reports whether elements of one byte are among the operands or the result.
 func (p primitive) narrow() bool {
-	found := p.result() == ir.Bool
+	found := p.result().Size() == 1
 	for _, v := range p.fn.Params {
-		found = found || v.DType == ir.Bool
+		found = found || v.DType.Size() == 1
 	}
 	return found
 }
 
 func (p primitive) result() ir.DType { return p.prog.insts[len(p.prog.insts)-1].d }
 
-var goTypes = map[ir.DType]string{ir.Float32: "float32", ir.Int32: "int32", ir.Bool: "bool"}
+var goTypes = map[ir.DType]string{ir.Float32: "float32", ir.Int32: "int32", ir.Bool: "bool",
+	ir.Int8: "int8", ir.Uint8: "uint8"}
 
 // signature returns the parameters of the Go function.
 func (p primitive) signature() string {

@@ -6,6 +6,8 @@ import (
 	"go/parser"
 	"go/token"
 	"strings"
+
+	"github.com/etgen/etgen/ir"
 )
 
 // elementwise is a family of primitives: Add, AddScalar and ScalarSub are three forms of
@@ -89,6 +91,17 @@ var elements = []element{
 		"to the int8 that Truncate makes of a[i], as a float"},
 	{"ThroughUint8", "(dst, a []float32)", "float32(uint8(ToInt32(float64(a[i]))))",
 		"to the uint8 that Truncate makes of a[i], as a float"},
+	{"Quantize", "(dst, a []float32, z, low, high, less float32)",
+		"quantized(a[i], z, low, high) - less",
+		"to a[i] rounded, with z added, between low and high, which 16 bits hold;\n" +
+			"// 0 if it is no number. less is subtracted"},
+	{"Rescale", "(dst, a, b, c []float32, z, low, high, less float32)",
+		"quantized((a[i]+b[i])*c[i], z, low, high) - less",
+		"as Quantize does of (a[i]+b[i])·c[i]"},
+	{"Mix", "(dst, a, b []float32, m, n, plus, down, low, high int32, less float32)",
+		"sum := ToInt32(float64(a[i]))*m + ToInt32(float64(b[i]))*n + plus\n" +
+			"dst[i] = float32(Lesser(high, Greater(low, sum>>uint(down&31)))) - less",
+		"to (a[i]·m + b[i]·n + plus) >> down of integers, between low and high, less less"},
 	{"Numbers", "[T Numeric](dst []T, a []bool)", "FromBool[T](a[i])",
 		"to 1 where a[i] is true, else to 0"},
 	{"FromF16", "(dst []float32, a []uint16)", "F16ToF32(a[i])",
@@ -125,9 +138,9 @@ func (f elementwise) members() (list []element) {
 // loops is the Go file of the primitives that work element by element: a loop, and before it
 // a call of the form with vectors if there is one.
 func loops(prims []primitive) (string, error) {
-	vector := map[string]primitive{}
+	vector := map[string][]primitive{}
 	for _, p := range prims {
-		vector[p.doc] = p
+		vector[p.doc] = append(vector[p.doc], p)
 	}
 	text := generated + "package strip\n\nimport \"math\"\n"
 	var all []element
@@ -144,6 +157,9 @@ func loops(prims []primitive) (string, error) {
 		for _, field := range file.Decls[0].(*ast.FuncDecl).Type.Params.List {
 			for _, n := range field.Names {
 				types[n.Name] = "one"
+				if s, ok := field.Type.(*ast.Ident); ok && s.Name != "T" {
+					types[n.Name] = s.Name
+				}
 				if s, ok := field.Type.(*ast.ArrayType); ok {
 					types[n.Name] = "[]" + s.Elt.(*ast.Ident).Name
 					if n.Name != "dst" {
@@ -160,19 +176,21 @@ func loops(prims []primitive) (string, error) {
 			body = "dst[i] = " + body
 		}
 		fast := ""
-		if p, ok := vector[e.name]; ok {
+		for _, p := range vector[e.name] {
 			args := []string{floats("dst", types["dst"])}
 			for i, v := range p.fn.Params {
 				switch {
-				case p.scalar[i]:
+				case p.scalar[i] && types[v.Name] == "one":
 					args = append(args, "f32("+v.Name+")")
-				case goTypes[v.DType] == "int32":
-					args = append(args, "i32s("+v.Name+")")
+				case p.scalar[i]:
+					args = append(args, v.Name)
+				case v.DType != ir.Float32 && v.DType != ir.Bool:
+					args = append(args, "as["+goTypes[v.DType]+"]("+v.Name+")")
 				default:
 					args = append(args, floats(v.Name, types[v.Name]))
 				}
 			}
-			fast = fmt.Sprintf("if %s(%s) {\nreturn\n}\n", p.name, strings.Join(args, ", "))
+			fast += fmt.Sprintf("if %s(%s) {\nreturn\n}\n", p.name, strings.Join(args, ", "))
 		}
 		text += fmt.Sprintf("\n// %s sets dst[i] %s.\nfunc %s%s {\n%s = %s\n%sfor i := range dst {\n%s\n}\n}\n",
 			e.name, doc, e.name, e.signature, strings.Join(slices, ", "), strings.Join(cut, ", "), fast,

@@ -82,12 +82,18 @@ func (p *program) expr(e *expr.Expr, vars map[*expr.Var]int, memo map[*expr.Expr
 		return k, err
 	}
 	i.from = p.insts[i.args[len(i.args)-1]].d
+	if i.from.IsInt() {
+		i.from = ir.Int32 // smaller ones are widened as they are loaded
+	}
 	for _, d := range []ir.DType{i.d, i.from} {
-		if d != ir.Float32 && d != ir.Int32 && d != ir.Bool {
+		if d != ir.Float32 && d != ir.Int32 && d.Size() > 1 {
 			return 0, fmt.Errorf("%s of %s has no form in vectors", e.Op, d)
 		}
 	}
-	if e.Op == expr.OpBitcast {
+	if e.Op == expr.OpCast && i.d.IsInt() && i.from.IsInt() {
+		i.op = expr.OpBitcast
+	}
+	if i.op == expr.OpBitcast {
 		// Vectors have no type; the dtype of an instruction is what users of
 		// it say.
 		k := p.add(i)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/etgen/etgen/ir"
@@ -26,14 +27,29 @@ var (
 	varS = &expr.Var{Name: "s", DType: ir.Float32}
 	cond = &expr.Var{Name: "c", DType: ir.Bool}
 	ints = &expr.Var{Name: "a", DType: ir.Int32}
+	// Scalars of quantization: a zero point, limits, and what is subtracted from an integer.
+	varZ    = &expr.Var{Name: "z", DType: ir.Float32}
+	varLow  = &expr.Var{Name: "low", DType: ir.Float32}
+	varHigh = &expr.Var{Name: "high", DType: ir.Float32}
+	varLess = &expr.Var{Name: "less", DType: ir.Float32}
+	// Integers of linear sums.
+	varM    = &expr.Var{Name: "m", DType: ir.Int32}
+	varN    = &expr.Var{Name: "n", DType: ir.Int32}
+	varPlus = &expr.Var{Name: "plus", DType: ir.Int32}
+	varDown = &expr.Var{Name: "down", DType: ir.Int32}
+	lowest  = &expr.Var{Name: "low", DType: ir.Int32}
+	highest = &expr.Var{Name: "high", DType: ir.Int32}
 )
 
-// of makes the primitive that computes body; its parameters are those given,
-// varS a scalar.
+var scalars = []*expr.Var{varS, varZ, varLow, varHigh, varLess, varM, varN, varPlus, varDown,
+	lowest, highest}
+
+// of makes the primitive that computes body; its parameters are those given, some of them
+// scalars.
 func of(name, doc string, body *expr.Expr, params ...*expr.Var) primitive {
 	p := primitive{name: name, doc: doc, fn: &expr.Func{Name: name, Params: params, Body: body}}
 	for _, v := range params {
-		p.scalar = append(p.scalar, v == varS)
+		p.scalar = append(p.scalar, slices.Contains(scalars, v))
 	}
 	return p
 }
@@ -101,6 +117,17 @@ func table() ([]primitive, error) {
 	add(of("convertInt32", "Convert", expr.Cast(ir.Float32, expr.Get(ints)), ints))
 	add(of("throughInt8", "ThroughInt8", through(ir.Int8, a), varA))
 	add(of("throughUint8", "ThroughUint8", through(ir.Uint8, a), varA))
+	add(of("quantize", "Quantize", quantized(a), varA, varZ, varLow, varHigh, varLess))
+	add(of("rescale", "Rescale", quantized(expr.Mul(expr.Add(a, b), c)), varA, varB, varC, varZ,
+		varLow, varHigh, varLess))
+	add(of("mix", "Mix", mixed(a, b), varA, varB, varM, varN, varPlus, varDown, lowest, highest,
+		varLess))
+	for _, d := range []ir.DType{ir.Int8, ir.Uint8} {
+		of8 := &expr.Var{Name: "a", DType: d}
+		add(of("convert"+upper(goTypes[d]), "Convert",
+			expr.Cast(ir.Float32, expr.Cast(ir.Int32, expr.Get(of8))), of8))
+		add(of("truncate"+upper(goTypes[d]), "Truncate", expr.Cast(d, whole(a)), varA))
+	}
 	for _, name := range functions {
 		fn := math.Func(name, ir.Float32)
 		add(primitive{name: name, fn: fn, math: true, scalar: []bool{false}, doc: "the function " +
@@ -120,13 +147,39 @@ func table() ([]primitive, error) {
 // through is x truncated to an integer of 8 bits and converted back: to one of
 // 32 bits first, the smallest where x does not fit, of which the low 8 bits stay.
 func through(d ir.DType, x *expr.Expr) *expr.Expr {
-	n := expr.Select(expr.Lt(x, expr.Float(ir.Float32, 0x1p31)), expr.Cast(ir.Int32, x),
-		expr.Int(ir.Int32, -1<<31))
+	n := whole(x)
 	if d == ir.Int8 {
 		bits := expr.Int(ir.Int32, 24)
 		return expr.Cast(ir.Float32, expr.Shr(expr.Shl(n, bits), bits))
 	}
 	return expr.Cast(ir.Float32, expr.And(n, expr.Int(ir.Int32, 0xff)))
+}
+
+// whole is x truncated to an integer, the smallest where x does not fit.
+func whole(x *expr.Expr) *expr.Expr {
+	return expr.Select(expr.Lt(x, expr.Float(ir.Float32, 0x1p31)), expr.Cast(ir.Int32, x),
+		expr.Int(ir.Int32, -1<<31))
+}
+
+// quantized is x rounded to an integer of 8 bits, and what is subtracted from it. Of what is no
+// number the low bits are 0.
+func quantized(x *expr.Expr) *expr.Expr {
+	n := expr.Add(expr.Round(x), expr.Get(varZ))
+	n = expr.Min(expr.Get(varHigh), expr.Max(expr.Get(varLow), n))
+	bits := expr.Int(ir.Int32, 16)
+	n = expr.Shr(expr.Shl(expr.Cast(ir.Int32, n), bits), bits)
+	return expr.Sub(expr.Cast(ir.Float32, n), expr.Get(varLess))
+}
+
+// mixed is a linear sum of two integers of 8 bits, shifted and limited, and what is subtracted
+// from it.
+func mixed(a, b *expr.Expr) *expr.Expr {
+	n := expr.Add(expr.Mul(whole(a), expr.Get(varM)),
+		expr.Mul(whole(b), expr.Get(varN)))
+	down := expr.And(expr.Get(varDown), expr.Int(ir.Int32, 31))
+	n = expr.Shr(expr.Add(n, expr.Get(varPlus)), down)
+	n = expr.Min(expr.Get(highest), expr.Max(expr.Get(lowest), n))
+	return expr.Sub(expr.Cast(ir.Float32, n), expr.Get(varLess))
 }
 
 // functions are those of kernels/math that have vector forms of their own: all
