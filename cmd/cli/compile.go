@@ -239,7 +239,7 @@ func (f *compileFlags) displaced(ctx context.Context, pkg *codegen.Package, dir 
 
 func newCompile(a *app) *cobra.Command {
 	var lang, dir, name string
-	var external, traces, debug, record, rows, profiled bool
+	var external, traces, debug, record, rows, profiled, separate bool
 	var several methodFlags
 	var flags compileFlags
 	var firmware firmwareFlags
@@ -255,7 +255,8 @@ ExecuTorch runtime executes with its portable kernels.
 MODEL is a .pt2 file, the folder it was unpacked to, or the model.json in it; or
 an ExecuTorch program, .pte or .bpte. Several make one program of several
 methods, which are called like the files, or as --method says; weights that are
-equal are there once.
+equal are there once. With --separate they are models of their own that share
+kernels and an arena.
 
 ` + writeHelp + "\n\n" + exitHelp,
 		Example: `  etgen model.pt2 --lang=c -o out/
@@ -265,6 +266,7 @@ equal are there once.
   etgen model.pt2 --lang=pte --external-weights -o out/
   etgen model.pt2 --lang=pte --backend=xnnpack --show-backends -o out/
   etgen prefill.pt2 decode.pt2 --lang=pte --name=llm --share-mutable-buffers -o out/
+  etgen kws.pt2 vww.pt2 --separate --lang=c --name=models -o out/
   etgen --method encode=a.pt2 --method decode=b.pt2 --lang=c --name=codec -o out/
   //go:generate go tool etgen model.pt2 --lang=go -o .
   //go:generate go tool etgen model.pt2 --lang=go`,
@@ -297,6 +299,14 @@ equal are there once.
 			if profiled && l.Kernels == nil {
 				return usageError("--profile is for --lang=c and --lang=go only: a .pte is profiled by " +
 					"what runs it, as etgen run --etdump")
+			}
+			if opt.Separate = separate; separate {
+				if !l.Placed || len(files) < 2 || several.share || budget.budget().Given() ||
+					budget.report != "" {
+					return usageError("--separate is for --lang=c and several models, without " +
+						"--share-mutable-buffers, --report, --max-ram, --max-flash and --max-stack")
+				}
+				opt.Generator += " --separate"
 			}
 			opt.Lang, opt.ExternalWeights, opt.StackTraces, opt.DebugMap = lang, external,
 				traces, debug
@@ -354,6 +364,8 @@ equal are there once.
 	cmd.Flags().BoolVar(&profiled, "profile", false,
 		"with --lang=c and --lang=go: the code tells when each kernel begins and ends, "+
 			"and what sums the times up comes with it, for etgen profile")
+	cmd.Flags().BoolVar(&separate, "separate", false,
+		"with --lang=c and several models: each has a header and weights of its own, and NAME.h and NAME.c have what they share, kernels and an arena")
 	budget.add(cmd)
 	several.add(cmd)
 	out.add(cmd)

@@ -3,7 +3,8 @@
 //
 // Generate is the door. The package it makes has NAME.h, the interface; NAME.c,
 // kernels and methods; and NAME_weights.c, or, for larger weights, NAME_weights.S
-// and NAME_weights.bin. Options say otherwise: see WeightForms and SectionKinds.
+// and NAME_weights.bin. Options say otherwise: see WeightForms and SectionKinds. With Separate each
+// method has these files, and NAME.h and NAME.c have what they share.
 package c
 
 import (
@@ -32,27 +33,41 @@ func badName(name, why string) error {
 
 // Generate prints p. The same program gives the same bytes.
 func Generate(p *native.Program, opt Options) (_ *codegen.Package, err error) {
-	if opt.Name == "" || codegen.Identifier(opt.Name) != opt.Name {
-		return nil, badName(opt.Name, "it must be an identifier")
+	defer must.Catch(&err)
+	must.Check(checkName(opt.Name))
+	must.Check(opt.CheckSections())
+	must.Check(checkBanks(p))
+	return must.At(func() *codegen.Package {
+		if opt.Separate {
+			return separate(p, opt)
+		}
+		p, events := opt.Begin(p)
+		g := newGen(p, opt, events)
+		g.reserveNames()
+		g.run()
+		return g.files()
+	}, "%s", p.Source.String()), nil
+}
+
+// checkName returns an error if no package may have the name.
+func checkName(name string) error {
+	if name == "" || codegen.Identifier(name) != name {
+		return badName(name, "it must be an identifier")
 	}
-	if err := codegen.CheckFileName(opt.Name); err != nil {
-		return nil, err
+	if err := codegen.CheckFileName(name); err != nil {
+		return err
 	}
-	if keywords()[opt.Name] {
-		return nil, badName(opt.Name, "the word has a meaning in C or C++ already")
+	if keywords()[name] {
+		return badName(name, "the word has a meaning in C or C++ already")
 	}
-	if isHeader(opt.Name) {
-		return nil, badName(opt.Name, fmt.Sprintf("its header would stand in for <%s.h>",
-			opt.Name))
+	if isHeader(name) {
+		return badName(name, fmt.Sprintf("its header would stand in for <%s.h>", name))
 	}
-	if err := opt.CheckSections(); err != nil {
-		return nil, err
-	}
-	if err := checkBanks(p); err != nil {
-		return nil, err
-	}
-	p, events := opt.Begin(p)
-	g := &gen{
+	return nil
+}
+
+func newGen(p *native.Program, opt Options, events *codegen.Events) *gen {
+	return &gen{
 		p: p, opt: opt, prefix: opt.Name, upper: strings.ToUpper(opt.Name),
 		names: codegen.NewScope(nil), idx: indexType(p), weights: codegen.LayOut(p),
 		macros: map[string]string{}, tunedNames: map[string]bool{},
@@ -60,11 +75,6 @@ func Generate(p *native.Program, opt Options) (_ *codegen.Package, err error) {
 		kernels: map[*native.Kernel]*kernel{},
 		fields:  map[*native.Buffer]string{}, events: events,
 	}
-	defer must.Catch(&err)
-	return must.At(func() *codegen.Package {
-		g.run()
-		return g.files()
-	}, "%s", p.Source.String()), nil
 }
 
 // gen is the state of one Generate.
@@ -83,6 +93,10 @@ type gen struct {
 	kernels map[*native.Kernel]*kernel
 	methods []*method
 	events  *codegen.Events // nil without Options.Profile
+	// shared, if not nil, has the kernels of this model, which is separate from others; it has an
+	// interfaceText, which declares them.
+	shared        *gen
+	interfaceText *writer
 
 	macros     map[string]string // constants defined as macros, by name
 	macroOrder []string
@@ -106,7 +120,8 @@ type gen struct {
 	restricts    bool     // some parameter is restricted
 }
 
-func (g *gen) run() {
+// reserveNames keeps the names that have a meaning from what is named later.
+func (g *gen) reserveNames() {
 	reserve(g.names)
 	for _, name := range ctext.Names() {
 		g.names.Reserve(ctext.PrefixedName(name, g.prefix))
@@ -122,6 +137,9 @@ func (g *gen) run() {
 	}
 	g.locals = codegen.NewScope(g.names)
 	g.locals.Reserve(g.helperWords()...)
+}
+
+func (g *gen) run() {
 	g.loadSupport()
 	g.signatures()
 	for _, c := range g.weights.Consts {
@@ -133,10 +151,11 @@ func (g *gen) run() {
 	}
 	g.nameCustom()
 	g.nameDelegates()
-	g.analyseKernels()
-	for _, k := range g.p.Kernels {
-		must.Check(eval.Stopped(g.opt.Done))
-		must.Do(func() { g.kernel(k) }, "kernel %s", k.Name)
+	if g.shared != nil {
+		g.kernels = g.shared.kernels
+	} else {
+		g.analyseKernels()
+		g.printKernels()
 	}
 	for _, m := range g.methods {
 		must.Check(eval.Stopped(g.opt.Done))

@@ -35,7 +35,7 @@ func (g *gen) nameCustom() {
 				continue
 			}
 			name := codegen.Identifier(strings.TrimSuffix(call.Op.Name, ".default"))
-			if g.names.Take(name) != name {
+			if g.shared == nil && g.names.Take(name) != name {
 				must.Fail("the custom operator %s is the function %s in C, and that name is taken",
 					foreign.Message(call.Op.Name), name)
 			}

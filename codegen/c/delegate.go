@@ -19,17 +19,7 @@ import (
 // The payloads are among the weights.
 
 // interfaceTop is how the headers begin that the application implements, behind their notes.
-const interfaceTop = `#ifndef %[1]s_H
-#define %[1]s_H
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
-
+const interfaceTop = headerBegin + `
 #ifndef ETGEN_TENSOR
 #define ETGEN_TENSOR
 

@@ -19,9 +19,13 @@ func (g *gen) files() *codegen.Package {
 	add := func(suffix string, data []byte) {
 		pkg.Files = append(pkg.Files, codegen.File{Name: g.prefix + suffix, Data: data})
 	}
-	add(".h", []byte(g.header()))
+	if g.interfaceText != nil {
+		add(".h", []byte(g.sharedHeader()))
+	} else {
+		add(".h", []byte(g.header()))
+	}
 	add(".c", []byte(g.source()))
-	if g.callsCustom() {
+	if g.callsCustom() && g.shared == nil {
 		add("_ops.h", []byte(g.opsHeader()))
 	}
 	if len(g.p.Delegates) > 0 {
@@ -53,8 +57,8 @@ func (g *gen) banner(file string) string {
 		foreign.Of(g.opt.Generator).Comment(), g.p.Source.Comment())
 }
 
-// headerTop is how a header begins, behind its notes.
-const headerTop = `#ifndef %[1]s_H
+// headerBegin is how a header begins, behind its notes.
+const headerBegin = `#ifndef %[1]s_H
 #define %[1]s_H
 
 #include <stdbool.h>
@@ -64,7 +68,10 @@ const headerTop = `#ifndef %[1]s_H
 #ifdef __cplusplus
 extern "C" {
 #endif
+`
 
+// headerTop is how that of a model begins.
+const headerTop = headerBegin + `
 %[3]s
 #define %[1]s_ARENA_ALIGN %[4]du
 #define %[1]s_WEIGHTS_SIZE %[5]du

@@ -143,7 +143,7 @@ func (g *gen) kernel(k *native.Kernel) {
 	if k.Fails() {
 		static = strings.TrimSuffix(static, "void") + "bool"
 	}
-	w.function(body, "%s %s(%s)", static, info.name, paramList(kept))
+	w.function(body, "%s", g.kernelHead(static, info.name, kept))
 }
 
 // static is the declaration of a kernel up to its name. In a divided program no

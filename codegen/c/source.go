@@ -48,7 +48,10 @@ func (g *gen) source() string {
 	fmt.Fprintf(&w.b, exactMath, file)
 	w.blank()
 	w.raw(fmt.Sprintf("#include \"%s.h\"", g.prefix))
-	if g.callsCustom() {
+	if g.shared != nil {
+		w.raw(fmt.Sprintf("#include \"%s.h\"", g.shared.prefix))
+	}
+	if g.callsCustom() && g.shared == nil {
 		w.raw(fmt.Sprintf("#include \"%s_ops.h\"", g.prefix))
 	}
 	if len(g.p.Delegates) > 0 {

@@ -105,7 +105,7 @@ func (g *gen) parts(name, head string, phases []phase, params []parameter, owns 
 		w.raw("}")
 	}
 	w.blank()
-	w.line("static void %s(%s)", name, paramList(params))
+	w.line("%s", g.kernelHead("static void", name, params))
 	w.raw("{")
 	w.line("    %s a;", arguments)
 	for _, p := range params {

@@ -101,7 +101,7 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 		head = ctext.PrefixedName(h, g.prefix) + " " + head
 	}
 	if len(phases) == 1 && text.Phase == "" {
-		w.line("%s %s(%s)", head, info.name, paramList(kept))
+		w.line("%s", g.kernelHead(head, info.name, kept))
 		w.raw(strings.Trim(phases[0].body, "\n"))
 		return
 	}
@@ -483,6 +483,9 @@ func (g *gen) paramsType(info *kernel) {
 		return
 	}
 	w := &g.kernelText
+	if g.interfaceText != nil {
+		w = g.interfaceText
+	}
 	w.blank()
 	w.raw("/* What differs between the calls of " + info.name + ". */")
 	w.raw("typedef struct {")

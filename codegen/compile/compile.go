@@ -70,6 +70,7 @@ type Options struct {
 	Profile bool
 	// Of C: see the printer's options.
 	Weights  string
+	Separate bool
 	Sections map[codegen.SectionKind]string
 	// Of an ExecuTorch program: weights in a file of their own, and the model's
 	// Python lines with the instructions.
@@ -224,7 +225,7 @@ func Print(np *native.Program, opt Options) (_ *codegen.Package, err error) {
 	opt.Tell("print")
 	return l.print(np, codegen.Options{Name: name, Package: opt.GoPackage,
 		Generator: opt.Generator, Profile: opt.Profile, Threads: opt.Threads,
-		Weights: opt.Weights, Sections: opt.Sections,
+		Weights: opt.Weights, Sections: opt.Sections, Separate: opt.Separate,
 		Machine:        must.Get(tuned.MachineNamed(opt.Target)),
 		Custom:         opt.Custom,
 		FunctionWeight: opt.FunctionWeight, Done: opt.done()})
