@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	codepte "github.com/etgen/etgen/codegen/pte"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/must"
@@ -176,7 +177,8 @@ func raised(p *pte.Program, path string, declared []*aten.Schema, data []string,
 		}
 	}
 	table := must.Get(ops.Standard().With(schemas...))
-	return raise.Planned(p, source, table, files...)
+	origins := must.Get(codepte.LinesBeside(p, path))
+	return raise.Planned(p, source, table, origins, files...)
 }
 
 // DataBeside returns the .ptd files in the folder of the program at path, sorted;

@@ -1,6 +1,7 @@
 package pte
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -14,6 +15,7 @@ import (
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pt2"
 	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/ir/xnnpack"
 	"github.com/etgen/etgen/lower/raise"
 )
 
@@ -248,4 +250,46 @@ func OriginsBeside(p *pte.Program, path string) ([][]Origin, error) {
 		}
 	}
 	return all, nil
+}
+
+// RecordFile is where the ETRecord of the program at path lies.
+func RecordFile(path string) string {
+	return strings.TrimSuffix(path, filepath.Ext(path)) + ".etrecord"
+}
+
+// LinesBeside returns what the map of the program p at path tells or, if there is none, its
+// ETRecord; nil if there is neither.
+func LinesBeside(p *pte.Program, path string) (raise.Origins, error) {
+	first := func(nodes []ir.Origin) (loc ir.Location) {
+		for _, n := range nodes {
+			loc = cmp.Or(loc, n.Loc)
+		}
+		return loc
+	}
+	event := func(handle uint32) string {
+		if handle == 0 {
+			return ""
+		}
+		return xnnpack.EventID(handle)
+	}
+	if debug, err := DebugBeside(p, path); debug != nil || err != nil {
+		all, err := OriginsBeside(p, path)
+		return func(plan, instruction int, handle uint32) ir.Location {
+			return first(all[plan][instruction].Nodes(event(handle)))
+		}, err
+	}
+	if _, err := os.Stat(RecordFile(path)); err != nil {
+		return nil, nil
+	}
+	record, err := pt2.ReadRecord(RecordFile(path))
+	return func(plan, instruction int, handle uint32) ir.Location {
+		m := record.Method(p.Plans[plan].Name)
+		switch {
+		case m == nil:
+			return ir.Location{}
+		case handle != 0 && len(m.Delegates[instruction].Events) == 0: // of ExecuTorch's exporter
+			return first(m.Nodes[int(handle)])
+		}
+		return first(m.Origins(instruction, event(handle)))
+	}, err
 }

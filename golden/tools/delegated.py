@@ -43,12 +43,15 @@ def write(name):
     torch.manual_seed(0)
     model, calls, dynamic = CASES[name]()
     program = torch.export.export(model, calls[0], dynamic_shapes=dynamic)
-    edge = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()], compile_config=EdgeCompileConfig(_check_ir_validity=False))
+    config = EdgeCompileConfig(_check_ir_validity=False)
+    edge = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()], compile_config=config, generate_etrecord=True)
+    made = edge.to_executorch()
     folder = os.path.join(FOLDER, name)
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     with open(os.path.join(folder, "model.pte"), "wb") as f:
-        f.write(edge.to_executorch().buffer)
+        f.write(made.buffer)
+    made.get_etrecord().save(os.path.join(folder, "model.etrecord"))
     calls = [dict(args=c, kwargs={}, label=None) for c in calls]
     first, *others = [record._write_call(folder, i, c, x) for i, (c, x) in enumerate(zip(calls, record._run(model, calls, False)))]
     with open(os.path.join(folder, "meta.json"), "w") as f:

@@ -157,6 +157,10 @@ type Node struct {
 // NoHandle is the debug handle of nodes that are none of the model's.
 const NoHandle = 65535
 
+// EventID is the delegate debug id of what a node does that has a debug handle. XNNPACK itself
+// calls its events after its kernels.
+func EventID(handle uint32) string { return fmt.Sprintf("debug handle %d", handle) }
+
 // Clamp limits the elements of a result.
 type Clamp struct{ Min, Max float32 }
 

@@ -1,6 +1,7 @@
 package raise
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -171,7 +172,12 @@ func (r *raiser) delegated(i int, in pte.DelegateCall) {
 		}
 		args[i] = x
 	}
-	into := &xnn.Into{Builder: r.b, Constant: r.delegateConstant, Unbounded: r.unbounded}
+	call := r.b.Loc
+	defer func() { r.b.Loc = call }()
+	into := &xnn.Into{Builder: r.b, Constant: r.delegateConstant, Unbounded: r.unbounded,
+		At: func(handle uint32) {
+			r.b.Loc = cmp.Or(r.origin(r.index, i, handle), call)
+		}}
 	outs := must.Get(d.Raise(into, args))
 	r.doubts += into.Doubts
 	for i, v := range outs {

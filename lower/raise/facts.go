@@ -81,6 +81,7 @@ func (x lying) covered(p place) (slots []int32) {
 // plan is a method whose indices and tensors are known to be sound.
 type plan struct {
 	*pte.ExecutionPlan
+	index   int       // among the program's
 	tensors []*tensor // parallel to Values, nil for other kinds
 	lying   lying
 	code    []instr

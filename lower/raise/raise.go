@@ -1,6 +1,7 @@
 package raise
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -22,13 +23,18 @@ import (
 // with all methods; each part names the method and the instruction.
 func Program(p *pte.Program, source string, table *ops.Table,
 	data ...*pte.DataFile) (*ir.Program, error) {
-	out, _, err := Planned(p, source, table, data...)
+	out, _, err := Planned(p, source, table, nil, data...)
 	return out, err
 }
 
-// Planned is Program that also tells where each method's plan has what its
-// values hold.
-func Planned(p *pte.Program, source string, table *ops.Table,
+// Origins tells where in the model's source is what an instruction stands for or, if handle is not
+// 0, what the node of a debug handle does in the delegate that it calls. Instructions are those of
+// all chains of a plan, in order.
+type Origins func(plan, instruction int, handle uint32) ir.Location
+
+// Planned is Program that also tells where each method's plan has what its values hold. Origins,
+// if not nil, have the Python lines of what the program itself has none of.
+func Planned(p *pte.Program, source string, table *ops.Table, origins Origins,
 	data ...*pte.DataFile) (*ir.Program, []Memory, error) {
 	if err := pte.VerifyMeaning(p, table); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", foreign.Message(source), err)
@@ -36,11 +42,11 @@ func Planned(p *pte.Program, source string, table *ops.Table,
 	out := &ir.Program{Source: source, Dialect: ir.Functional}
 	var memories []Memory
 	var errs []error
-	in := &input{file: p, data: data, table: table, opaques: map[int]*opaque{}}
-	for _, ep := range p.Plans {
+	in := &input{file: p, data: data, table: table, origins: origins, opaques: map[int]*opaque{}}
+	for i, ep := range p.Plans {
 		var m *ir.Method
 		var memory Memory
-		err := must.Try(func() { m, memory = method(in, ep) })
+		err := must.Try(func() { m, memory = method(in, i, ep) })
 		if err != nil {
 			errs = append(errs, within(foreign.Message(source)+": method "+foreign.Message(ep.Name),
 				err)...)
@@ -151,9 +157,10 @@ type analysis struct {
 
 // input is what all methods share.
 type input struct {
-	file  *pte.Program
-	data  []*pte.DataFile
-	table *ops.Table
+	file    *pte.Program
+	data    []*pte.DataFile
+	table   *ops.Table
+	origins Origins
 
 	opaques map[int]*opaque // delegates by their numbers over all plans
 	named   []ir.NamedData  // what they find by name, nil before anybody asks
@@ -161,8 +168,12 @@ type input struct {
 }
 
 // method raises one plan.
-func method(in *input, ep *pte.ExecutionPlan) (*ir.Method, Memory) {
+func method(in *input, index int, ep *pte.ExecutionPlan) (*ir.Method, Memory) {
 	p := survey(ep)
+	p.index = index
+	for i := range p.code {
+		p.code[i].loc = cmp.Or(p.code[i].loc, in.origin(index, i, 0))
+	}
 	s := &sizing{in: in, plan: p, analysis: analyse(in, p, newFlow(p)), read: map[int]span{},
 		ties: map[int]int{}}
 	r := s.raise()
@@ -170,6 +181,14 @@ func method(in *input, ep *pte.ExecutionPlan) (*ir.Method, Memory) {
 	r.checkCalls()
 	must.Check(errors.Join(r.errs...))
 	return m, memory
+}
+
+// origin is what [Origins] tell, if there are any.
+func (in *input) origin(plan, instruction int, handle uint32) ir.Location {
+	if in.origins == nil {
+		return ir.Location{}
+	}
+	return in.origins(plan, instruction, handle)
 }
 
 func newRaiser(in *input, p *plan, a *analysis) *raiser {

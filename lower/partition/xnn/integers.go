@@ -368,7 +368,8 @@ func (w *writer) integers(n *ir.Node, c *ops.Call) {
 	if len(in) == 0 || two && len(in) < 2 || !known.fits(n.Op, in, k, w.quant[q.Outputs[0]]) {
 		return
 	}
-	w.skip[q], w.stand, w.exact = true, stand, true
+	w.take(q)
+	w.stand, w.exact = stand, true
 }
 
 func isLimit(n *ir.Node) bool {

@@ -42,6 +42,7 @@ type writer struct {
 	stand   map[*ir.Value]*ir.Value         // integers for floats, in the node that is written
 	exact   bool                            // that node has its weight in integers
 	handle  uint32
+	within  []*ir.Node // that node, and what is part of it
 }
 
 // Preprocess implements partition.Backend.
@@ -83,11 +84,13 @@ func (Backend) Preprocess(p *partition.Part) (_ *partition.Payload, err error) {
 			})
 		}
 	}
+	out := &partition.Payload{Specs: p.Specs}
 	for i, n := range m.Graph.Nodes {
 		if w.skip[n] {
 			continue
 		}
-		w.at, w.handle = n, uint32(i+1)
+		w.at, w.handle, w.within = n, uint32(i+1), []*ir.Node{n}
+		written := len(w.Nodes)
 		must.Do(func() {
 			c := must.Get(w.table.Bind(n))
 			w.integers(n, c)
@@ -96,10 +99,17 @@ func (Backend) Preprocess(p *partition.Part) (_ *partition.Payload, err error) {
 			}
 			clear(w.stand)
 		}, "node %s (%s)", n.Name, n.Op)
+		if len(w.Nodes) > written {
+			out.Debug = append(out.Debug, ir.DelegateEvent{ID: xnnpack.EventID(w.handle)})
+			for _, n := range w.within {
+				e := &out.Debug[len(out.Debug)-1]
+				e.Nodes = append(e.Nodes, ir.Origin{Node: n.Name, Op: n.Op, Loc: n.Loc})
+			}
+		}
 	}
 	w.finish(outs)
 	must.Check(xnnpack.Verify(&w.Graph))
-	out := &partition.Payload{Specs: p.Specs, Named: w.named}
+	out.Named = w.named
 	out.Processed = must.Get(xnnpack.Encode(&w.Graph))
 	return out, nil
 }
@@ -302,6 +312,11 @@ func transposed(data []byte, dims, order []uint32, size int) []byte {
 	return out
 }
 
+// take makes a later node part of the one that is written.
+func (w *writer) take(n *ir.Node) {
+	w.skip[n], w.within = true, append(w.within, n)
+}
+
 // limited gives the node's result the limits of the relu, hardtanh or clamp that alone reads it,
 // and returns the value that the node makes then.
 func (w *writer) limited(v *ir.Value) (*ir.Value, *xnnpack.Clamp) {
@@ -314,6 +329,6 @@ func (w *writer) limited(v *ir.Value) (*ir.Value, *xnnpack.Clamp) {
 	if !ok || lo >= hi {
 		return v, nil
 	}
-	w.skip[next] = true
+	w.take(next)
 	return next.Outputs[0], &xnnpack.Clamp{Min: float32(lo), Max: float32(hi)}
 }

@@ -54,6 +54,7 @@ func (p *Part) Outputs(n int) ([]bool, error) {
 type Into struct {
 	*ops.Builder
 	Constant  func(*ir.Constant) *ir.Value // makes a constant of the graph
+	At        func(handle uint32)          // nodes that follow are of the one of a debug handle
 	Unbounded bool                         // sizes may be larger than the payload says, for trials
 	// Doubts are how often a size is another one than a reshape keeps, as it seems: where one
 	// of [2, 4, n] makes [2, 4, -1, 1], each size may vary, and most likely n does.
@@ -92,6 +93,7 @@ func (p *Part) Raise(into *Into, args []*ir.Value) ([]*ir.Value, error) {
 		}
 		for i := range p.graph.Nodes {
 			n := &p.graph.Nodes[i]
+			r.At(n.Handle)
 			must.Do(func() { r.node(n) }, "node %d (%v)%s", i, n.Kind, handle(n))
 		}
 		for i := range p.graph.Values {

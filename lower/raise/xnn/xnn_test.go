@@ -133,7 +133,8 @@ func raised(g *xnnpack.Graph) (outs []*ir.Value, err error) {
 	m := &ir.Method{Graph: &ir.Graph{}}
 	_, err = ir.BuildGraph(ir.NewNames(m), nil, func(e *ir.Emitter) (_ []ir.Arg, err error) {
 		outs, err = p.Raise(&Into{Builder: ops.NewBuilder(ops.Standard(), e),
-			Constant: func(c *ir.Constant) *ir.Value { return e.Constant("c", c) }}, args)
+			Constant: func(c *ir.Constant) *ir.Value { return e.Constant("c", c) },
+			At:       func(uint32) {}}, args)
 		return nil, err
 	})
 	return outs, err
