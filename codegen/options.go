@@ -38,6 +38,8 @@ type Options struct {
 	// Weights, of C, is the form that weights have, one of WeightForms; "" is C for those that
 	// are small, else assembly.
 	Weights string
+	// CPP, of C, adds NAME.hpp, a class of C++.
+	CPP bool
 	// Separate, of C, makes each method a model with files of its own: see codegen/c.
 	Separate bool
 	// Sections, of C, are the names of the sections that things are put into; what has none is

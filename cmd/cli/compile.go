@@ -239,7 +239,7 @@ func (f *compileFlags) displaced(ctx context.Context, pkg *codegen.Package, dir 
 
 func newCompile(a *app) *cobra.Command {
 	var lang, dir, name string
-	var external, traces, debug, record, rows, profiled, separate bool
+	var external, traces, debug, record, rows, profiled, separate, cpp bool
 	var several methodFlags
 	var flags compileFlags
 	var firmware firmwareFlags
@@ -266,6 +266,7 @@ kernels and an arena.
   etgen model.pt2 --lang=pte --external-weights -o out/
   etgen model.pt2 --lang=pte --backend=xnnpack --show-backends -o out/
   etgen prefill.pt2 decode.pt2 --lang=pte --name=llm --share-mutable-buffers -o out/
+  etgen model.pt2 --lang=c --cpp -o out/
   etgen kws.pt2 vww.pt2 --separate --lang=c --name=models -o out/
   etgen --method encode=a.pt2 --method decode=b.pt2 --lang=c --name=codec -o out/
   //go:generate go tool etgen model.pt2 --lang=go -o .
@@ -307,6 +308,12 @@ kernels and an arena.
 						"--share-mutable-buffers, --report, --max-ram, --max-flash and --max-stack")
 				}
 				opt.Generator += " --separate"
+			}
+			if opt.CPP = cpp; cpp {
+				if !l.Placed {
+					return usageError("--cpp is for --lang=c only")
+				}
+				opt.Generator += " --cpp"
 			}
 			opt.Lang, opt.ExternalWeights, opt.StackTraces, opt.DebugMap = lang, external,
 				traces, debug
@@ -366,6 +373,8 @@ kernels and an arena.
 			"and what sums the times up comes with it, for etgen profile")
 	cmd.Flags().BoolVar(&separate, "separate", false,
 		"with --lang=c and several models: each has a header and weights of its own, and NAME.h and NAME.c have what they share, kernels and an arena")
+	cmd.Flags().BoolVar(&cpp, "cpp", false,
+		"with --lang=c: NAME.hpp too, a class for C++11 without exceptions or library")
 	budget.add(cmd)
 	several.add(cmd)
 	out.add(cmd)

@@ -135,6 +135,9 @@ func (g *gen) reserveNames() {
 	if g.opt.Weights == codegen.WeightsBin {
 		g.names.Reserve(g.prefix + "_weights")
 	}
+	if g.opt.CPP {
+		g.names.Reserve(g.cppNames()...)
+	}
 	g.locals = codegen.NewScope(g.names)
 	g.locals.Reserve(g.helperWords()...)
 }

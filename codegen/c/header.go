@@ -23,6 +23,9 @@ func (g *gen) files() *codegen.Package {
 		add(".h", []byte(g.sharedHeader()))
 	} else {
 		add(".h", []byte(g.header()))
+		if g.opt.CPP {
+			add(".hpp", []byte(g.cppHeader()))
+		}
 	}
 	add(".c", []byte(g.source()))
 	if g.callsCustom() && g.shared == nil {

@@ -69,9 +69,9 @@ type Options struct {
 	// options.
 	Profile bool
 	// Of C: see the printer's options.
-	Weights  string
-	Separate bool
-	Sections map[codegen.SectionKind]string
+	Weights       string
+	Separate, CPP bool
+	Sections      map[codegen.SectionKind]string
 	// Of an ExecuTorch program: weights in a file of their own, and the model's
 	// Python lines with the instructions.
 	ExternalWeights, StackTraces bool
@@ -226,6 +226,7 @@ func Print(np *native.Program, opt Options) (_ *codegen.Package, err error) {
 	return l.print(np, codegen.Options{Name: name, Package: opt.GoPackage,
 		Generator: opt.Generator, Profile: opt.Profile, Threads: opt.Threads,
 		Weights: opt.Weights, Sections: opt.Sections, Separate: opt.Separate,
+		CPP:            opt.CPP,
 		Machine:        must.Get(tuned.MachineNamed(opt.Target)),
 		Custom:         opt.Custom,
 		FunctionWeight: opt.FunctionWeight, Done: opt.done()})

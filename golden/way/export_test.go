@@ -3,6 +3,9 @@ package way
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -29,11 +32,33 @@ func (w Separate) Run(ctx context.Context, jobs []Job, done func(int, *Result)) 
 	runBatch(ctx, w.Settings, "c", jobs, build, done)
 }
 
+// cpp compiles the classes of C++ of all units.
+func cpp(ctx context.Context, dir string, units []*unit) error {
+	text := ""
+	for _, u := range units {
+		if u.pkg.File(u.name+".hpp") != nil {
+			text += fmt.Sprintf("#include %q\n", u.name+"/"+u.name+".hpp")
+		}
+	}
+	file := filepath.Join(dir, "all.cpp")
+	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+		return err
+	}
+	for _, compiler := range []string{"g++", "clang++"} {
+		cmd := exec.CommandContext(ctx, compiler, "-std=c++11", "-Wall", "-Wextra", "-Werror", "-pedantic",
+			"-ffreestanding", "-fno-exceptions", "-fno-rtti", "-fsyntax-only", file)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("%w\n%s", err, out)
+		}
+	}
+	return nil
+}
+
 // together replaces the packages of units by what one compilation of them gives, and writes what
 // they share into dir.
 func (w Separate) together(ctx context.Context, dir string, units []*unit, jobs []Job) (err error) {
 	whole := &ir.Program{Source: "several", Dialect: ir.ATen, SeparateState: true}
-	suffixes := []string{".h", ".c", "_weights.c", "_weights.S", "_weights.bin"}
+	suffixes := []string{".h", ".hpp", ".c", "_weights.c", "_weights.S", "_weights.bin"}
 	of := map[string]*unit{} // by file
 	for _, u := range units {
 		p, closer, openErr := jobs[u.index].Open()
@@ -52,7 +77,7 @@ func (w Separate) together(ctx context.Context, dir string, units []*unit, jobs 
 		u.pkg = &codegen.Package{Name: u.name, Kind: codegen.KindC}
 	}
 	opt := w.Settings.Options
-	opt.Lang, opt.Name, opt.Separate = "c", "all", true
+	opt.Lang, opt.Name, opt.Separate, opt.CPP = "c", "all", true, true
 	pkg, err := compile.Package(whole, opt)
 	if err != nil {
 		return err
@@ -72,5 +97,8 @@ func (w Separate) together(ctx context.Context, dir string, units []*unit, jobs 
 			return err
 		}
 	}
-	return common.Write(ctx, dir)
+	if err := common.Write(ctx, dir); err != nil {
+		return err
+	}
+	return cpp(ctx, dir, units)
 }
