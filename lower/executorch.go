@@ -75,9 +75,9 @@ var portableNames = sync.OnceValue(func() map[string]bool { return nodeNames(exe
 // program that runs a .pte: they stay whatever they are.
 var portableFamilies = []string{"cortex_m."}
 
-// hasPortableKernel reports whether ExecuTorch's runtime has a kernel for a
+// HasPortableKernel reports whether ExecuTorch's runtime has a kernel for a
 // functional operator: for it or for its out variant.
-func hasPortableKernel(op string) bool {
+func HasPortableKernel(op string) bool {
 	for _, f := range portableFamilies {
 		if strings.HasPrefix(op, f) {
 			return true
@@ -104,7 +104,7 @@ func IsPortable(op *ops.Op) bool {
 	// PortableForms makes all parts of a tensor at once.
 	parts := op.View != nil && len(schema.Returns) == 1 && schema.Returns[0].Type.IsList() &&
 		!schema.Args[0].Type.IsList()
-	return hasPortableKernel(op.Name()) || coreViewOps[op.Name()] || parts ||
+	return HasPortableKernel(op.Name()) || coreViewOps[op.Name()] || parts ||
 		op.Decompose == nil && (op.View == nil || !strings.HasPrefix(op.Name(), "aten."))
 }
 
@@ -221,7 +221,7 @@ func portableFault(n *ir.Node) {
 	if n.Op == ir.CallDelegate {
 		return
 	}
-	if !isAssertion(n) && !hasPortableKernel(n.Op) && !ops.IsCustom(n.Op) {
+	if !isAssertion(n) && !HasPortableKernel(n.Op) && !ops.IsCustom(n.Op) {
 		must.Fail("ExecuTorch has no kernel for it, and it cannot be said in operators that have one")
 	}
 	if n.Op == "aten.convolution.default" {

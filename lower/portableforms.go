@@ -207,7 +207,7 @@ func copyingForm(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
 	}
 	base := ir.OpBase(n.Op)
 	op := "aten." + base + "_copy" + n.Op[len("aten."+base):]
-	if _, ok := b.Table.Lookup(op); !ok || !hasPortableKernel(op) {
+	if _, ok := b.Table.Lookup(op); !ok || !HasPortableKernel(op) {
 		return nil
 	}
 	args := make([]any, 0, len(c.Args))
@@ -396,7 +396,7 @@ func portableNumber(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
 		case "aten.bitwise_left_shift.Tensor", "aten.bitwise_right_shift.Tensor":
 			scalar = n.Op + "_Scalar"
 		}
-		if _, ok := b.Table.Lookup(scalar); ok && hasPortableKernel(scalar) {
+		if _, ok := b.Table.Lookup(scalar); ok && HasPortableKernel(scalar) {
 			return must.Get(b.Call(scalar, append([]any{c.Args[0], c.Args[1]}, args[2:]...)...))
 		}
 	case number(0) && len(c.Args) > 1 && !number(1):
