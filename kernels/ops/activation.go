@@ -47,7 +47,7 @@ func activationOps() []entry {
 		unary("aten::sigmoid(Tensor self) -> Tensor", toFloat, fn("sigmoid")),
 		unary("aten::special_expit(Tensor self) -> Tensor", toFloat, fn("sigmoid")).core(
 			sameAs("aten.sigmoid.default")),
-		unary("aten::silu(Tensor self) -> Tensor", floatOnly, func(x *expr.Expr) *expr.Expr {
+		unary("aten::silu(Tensor self) -> Tensor", inexact, func(x *expr.Expr) *expr.Expr {
 			return expr.Div(x, expr.Add(like(x, 1), fn("exp")(expr.Neg(x))))
 		}).core(opmathForm(func(b *Builder, _ *Call, x *ir.Value) *ir.Value {
 			return b.mul(x, b.aten("sigmoid", x))

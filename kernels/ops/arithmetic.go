@@ -79,17 +79,17 @@ func arithmeticOps() []entry {
 			func(p *point) *expr.Expr {
 				return expr.Add(p.x[0], expr.Mul(expr.Mul(p.num("value"), p.x[1]), p.x[2]))
 			}).core(asNodes),
-		pointwise("aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "self tensor1 tensor2", floatOnly,
+		pointwise("aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "self tensor1 tensor2", inexact,
 			func(p *point) *expr.Expr {
 				return expr.Add(p.x[0], expr.Div(expr.Mul(p.num("value"), p.x[1]), p.x[2]))
 			}).core(asNodes),
 		pointwise("aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
-			"self end", floatOnly,
+			"self end", inexact,
 			func(p *point) *expr.Expr {
 				return lerp(p.x[0], p.x[1], p.num("weight"))
 			}).core(asNodes),
 		pointwise("aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
-			"self end weight", floatOnly,
+			"self end weight", inexact,
 			func(p *point) *expr.Expr { return lerp(p.x[0], p.x[1], p.x[2]) }).core(asNodes),
 	}
 }

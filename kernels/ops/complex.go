@@ -200,11 +200,6 @@ func (b *Builder) log(x pair) pair {
 // complexForm says a call on complex numbers in real ones.
 type complexForm func(b *Builder, c *Call) *ir.Value
 
-// onSelf is a form of an operator on argument self whose result is complex.
-func onSelf(f func(b *Builder, x pair) pair) complexForm {
-	return func(b *Builder, c *Call) *ir.Value { return b.complex(f(b, c.pair("self"))) }
-}
-
 // productOf is the form of a product op of the arguments x and y.
 func productOf(op, x, y string) complexForm {
 	return func(b *Builder, c *Call) *ir.Value {
@@ -247,26 +242,19 @@ var complexForms = map[string]complexForm{
 		x := c.pair("self")
 		return b.aten("hypot", x.re, x.im)
 	},
-	"aten.conj.default":           onSelf((*Builder).conjugate),
-	"aten._conj.default":          onSelf((*Builder).conjugate),
-	"aten.conj_physical.default":  onSelf((*Builder).conjugate),
-	"aten._conj_physical.default": onSelf((*Builder).conjugate),
-	"aten.resolve_conj.default":   onSelf(func(_ *Builder, x pair) pair { return x }),
-	"aten.resolve_neg.default":    onSelf(func(_ *Builder, x pair) pair { return x }),
-	"aten.exp.default":            onSelf((*Builder).exp),
-	"aten.log.default":            onSelf((*Builder).log),
-	"aten.reciprocal.default":     onSelf((*Builder).reciprocal),
-	"aten.square.default":         onSelf(func(b *Builder, x pair) pair { return b.times(x, x) }),
-	"aten.sqrt.default":           onSelf(func(b *Builder, x pair) pair { return b.power(x, 0.5) }),
 	"aten.pow.Tensor_Scalar": func(b *Builder, c *Call) *ir.Value {
+		if isComplex(c.Arg("exponent")) {
+			return b.onNumbers(c, powerOf)
+		}
 		return b.complex(b.power(c.pair("self"), must(c.Float("exponent"))))
 	},
-	"aten.mul.Tensor":  productOf("aten.mul.Tensor", "self", "other"),
-	"aten.mul.Scalar":  productOf("aten.mul.Tensor", "self", "other"),
-	"aten.mm.default":  productOf("aten.mm.default", "self", "mat2"),
-	"aten.bmm.default": productOf("aten.bmm.default", "self", "mat2"),
-	"aten.div.Tensor":  quotient,
-	"aten.div.Scalar":  quotient,
+	"aten.mul.Tensor":         productOf("aten.mul.Tensor", "self", "other"),
+	"aten.mul.Scalar":         productOf("aten.mul.Tensor", "self", "other"),
+	"aten.mm.default":         productOf("aten.mm.default", "self", "mat2"),
+	"aten.bmm.default":        productOf("aten.bmm.default", "self", "mat2"),
+	"aten.div.Tensor":         quotient,
+	"aten.true_divide.Tensor": quotient,
+	"aten.div.Scalar":         quotient,
 	"aten.addmm.default": func(b *Builder, c *Call) *ir.Value {
 		return b.addProduct(c, b.aten("mm", c.Value("mat1"), c.Value("mat2")))
 	},
@@ -278,11 +266,6 @@ var complexForms = map[string]complexForm{
 	"aten.vdot.default": func(b *Builder, c *Call) *ir.Value {
 		return b.aten("dot", b.complex(b.conjugate(c.pair("self"))), c.Value("other"))
 	},
-	"aten.sgn.default": onSelf(func(b *Builder, x pair) pair {
-		r := b.aten("hypot", x.re, x.im)
-		r = b.where(b.aten("eq.Scalar", r, 0), 1, r, r.Type.DType)
-		return pair{b.div(x.re, r), b.div(x.im, r)}
-	}),
 	"aten.linalg_vector_norm.default": byMagnitude,
 	"aten.eq.Tensor":                  ofBoth("logical_and"),
 	"aten.eq.Scalar":                  ofBoth("logical_and"),
@@ -294,16 +277,41 @@ var complexForms = map[string]complexForm{
 	"aten.new_ones.default":           ones,
 	"aten.ones.default":               ones,
 	"aten.ones_like.default":          ones,
+	"aten.eye.default":                ones,
+	"aten.eye.m":                      ones,
+	"aten.isclose.default":            closeBy,
+	"aten.convolution.default":        convolve,
+	"aten.prod.default":               running(pair{1.0, 0.0}, (*Builder).times),
+	"aten.prod.dim_int":               running(pair{1.0, 0.0}, (*Builder).times),
+	"aten.cumprod.default":            running(pair{1.0, 0.0}, (*Builder).times),
+	"aten.logcumsumexp.default":       running(pair{-inf, 0.0}, (*Builder).logAdd),
+	"aten.logaddexp.default": func(b *Builder, c *Call) *ir.Value {
+		x, y := c.pair("self"), c.pair("other")
+		return b.complex(b.logAdd(x, y))
+	},
 }
 
 // partwise are the operators of which a part of the result is that of the part: they move
 // elements, or add them up.
-var partwise = nodeSet(`_to_copy add alias cat clone constant_pad_nd contiguous copy cumsum
-	detach diag_embed empty empty_like expand fill flip full full_like gather index index_add
-	index_put index_select lift_fresh_copy masked_fill masked_scatter masked_select mean neg
-	new_full new_zeros reflection_pad1d reflection_pad2d repeat replication_pad1d
-	replication_pad2d roll rsub scalar_tensor scatter scatter_add
-	select_scatter slice_scatter sub sum take tril triu where zero zeros zeros_like`)
+var partwise = nodeSet(`_to_copy add alias alias_copy as_strided_copy as_strided_scatter cat clone
+	constant_pad_nd contiguous copy cumsum detach detach_copy diag_embed diagonal_copy
+	diagonal_scatter empty empty_like empty_permuted empty_strided expand expand_copy fill flip
+	full full_like gather im2col col2im index index_add index_copy index_fill index_put
+	index_select lift_fresh_copy linspace masked_fill masked_scatter mean narrow_copy neg
+	new_empty new_empty_strided new_full new_zeros pad permute_copy pixel_shuffle
+	pixel_unshuffle reflection_pad1d reflection_pad2d reflection_pad3d repeat replication_pad1d
+	replication_pad2d replication_pad3d resolve_conj resolve_neg roll rsub scalar_tensor scatter
+	scatter_add select_copy select_scatter slice_copy slice_scatter split_copy
+	split_with_sizes_copy squeeze_copy sub sum t_copy take transpose_copy tril triu unbind_copy
+	unfold_copy unsqueeze_copy view_copy where zero zeros zeros_like`)
+
+// byTruth are the operators that only ask which numbers are 0, byParts those whose composite
+// form holds of complex numbers too, though they have a kernel for real ones.
+var (
+	byTruth = nodeSet(`all any count_nonzero logical_and logical_not logical_or logical_xor
+		nonzero_static`)
+	byComposite = nodeSet("addmv linear rms_norm special_exp2 special_expm1 special_expit special_log1p")
+)
 
 func nodeSet(names string) map[string]bool {
 	set := map[string]bool{}
@@ -381,8 +389,13 @@ func (c *Call) given(f func(name string, a ir.Arg) any) []any {
 func (b *Builder) partArgs(c *Call, k int) []any {
 	return c.given(func(name string, a ir.Arg) any {
 		switch name {
-		case "self", "other", "tensors", "values", "src", "source", "value", "fill_value":
+		case "self", "other", "input", "tensors", "values", "src", "source", "value", "fill_value",
+			"s":
 			return b.partOf(a, k)
+		case "start", "end": // of linspace; of a slice they are sizes
+			if c.Op.sch.Args[c.Op.sch.Index(name)].Type.Name == "Scalar" {
+				return b.partOf(a, k)
+			}
 		}
 		if d, ok := a.(ir.DTypeArg); ok {
 			return ir.DType(d).Part()
@@ -423,6 +436,29 @@ func (b *Builder) parts(c *Call) (parts [2][]*ir.Value) {
 	return parts
 }
 
+// partwise is c's operator on each part of its numbers.
+func (b *Builder) partwise(c *Call) (vs []*ir.Value) {
+	if i := c.Op.sch.Index("alpha"); i >= 0 && isComplex(c.Args[i]) { // other is multiplied first
+		return b.Ops(c.Op.Name(), c.Arg("self"), b.mul(c.Arg("other"), c.Arg("alpha")))
+	}
+	parts := b.parts(c)
+	for i, v := range parts[0] {
+		switch d := c.Outs[i].DType; {
+		case d.IsComplex():
+			v = b.complex(pair{v, parts[1][i]})
+		case d == ir.Bool: // a conversion
+			v = b.aten("logical_or", v, parts[1][i])
+		}
+		vs = append(vs, v)
+	}
+	return vs
+}
+
+// onNumbers is f of the numbers of c as tensors of the dtype of its result.
+func (b *Builder) onNumbers(c *Call, f composite) *ir.Value {
+	return f(b, func(name string) *ir.Value { return b.tensor(c, name, c.Outs[0].DType) }, c)
+}
+
 // expandParts makes the parts of complex numbers as large as these, nil if they are.
 func expandParts(b *Builder, c *Call) ([]*ir.Value, error) {
 	re, im := c.Value("real"), c.Value("imag")
@@ -451,23 +487,26 @@ func (b *Builder) RealParts(c *Call) ([]*ir.Value, error) {
 	}
 	return b.say(c, func(b *Builder, c *Call) (vs []*ir.Value, err error) {
 		defer raise.Catch(&err)
-		form := complexForms[c.Op.Name()]
-		switch {
-		case form != nil:
+		name, base := c.Op.Name(), ir.OpBase(c.Op.Name())
+		if form := complexForms[name]; form != nil {
 			return []*ir.Value{form(b, c)}, nil
-		case c.Op.View != nil || partwise[ir.OpBase(c.Op.Name())]:
-			parts := b.parts(c)
-			for i, v := range parts[0] {
-				switch d := c.Outs[i].DType; {
-				case d.IsComplex():
-					v = b.complex(pair{v, parts[1][i]})
-				case d == ir.Bool: // a conversion
-					v = b.aten("logical_or", v, parts[1][i])
-				}
-				vs = append(vs, v)
-			}
-			return vs, nil
-		case c.Op.Decompose != nil && c.Op.Compute == nil && c.Op.Loops == nil:
+		}
+		if f := complexFunctions[base]; f != nil {
+			return []*ir.Value{b.complex(f(b, c.pair("self")))}, nil
+		}
+		if f := complexComposites[name]; f != nil {
+			return []*ir.Value{b.onNumbers(c, f)}, nil
+		}
+		switch {
+		case variances[base]:
+			return b.variances(c), nil
+		case byTruth[base]:
+			return []*ir.Value{ofTruth(b, c)}, nil
+		case c.Op.View != nil || partwise[base]:
+			return b.partwise(c), nil
+		case c.Op.Value != nil:
+			return b.Ops(name, b.partArgs(c, 0)...), nil
+		case c.Op.Decompose != nil && (byComposite[base] || c.Op.Compute == nil && c.Op.Loops == nil):
 			return c.Op.Decompose(b, c)
 		}
 		return nil, fmt.Errorf("not defined on complex numbers")

@@ -267,7 +267,11 @@ func linspace(schema string) entry {
 	infer := func(c *Call) ir.Type {
 		n := must(c.Int("steps"))
 		c.errorIf(n < 0, "%d steps", n)
-		return ir.StaticTensor(c.DType("dtype", defaultFloat), n)
+		d := defaultFloat
+		if isComplex(c.Arg("start")) || isComplex(c.Arg("end")) {
+			d = complexOf(d)
+		}
+		return ir.StaticTensor(c.DType("dtype", d), n)
 	}
 	return entry{
 		Schema: schema,

@@ -221,7 +221,8 @@ func rmsNorm() entry {
 	return entry{
 		Schema: "aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
 		Infer: func(c *Call) []ir.Type {
-			t := c.floatInput()
+			t := c.Tensor("input")
+			c.errorIf(!t.DType.Part().IsFloat(), "not defined on %s", t.DType)
 			c.trailing(t)
 			return one(ir.TensorOf(t.DType, t.Sizes...))
 		},
@@ -261,7 +262,7 @@ func rmsNormCore(b *Builder, c *Call) *ir.Value {
 	d := x.Type.DType
 	m := opmath(d)
 	lead := c.trailing(x.Type)
-	eps := epsilon(m)
+	eps := epsilon(m.Part())
 	if c.Has("eps") {
 		eps = must(c.Float("eps"))
 	}

@@ -72,7 +72,7 @@ type reducer struct {
 	// nonEmpty: the reduced dimensions must hold elements.
 	nonEmpty bool
 	body     func(r *reduction) []*expr.Expr // one per result
-	// dtypes of results beyond the first; InvalidDType: as the first
+	// dtypes of results beyond the first; InvalidDType: as the elements
 	more []ir.DType
 	core func(*Builder, *Call) []*ir.Value // in terms of Core ATen
 }
@@ -150,7 +150,7 @@ func (d reducer) infer(c *Call) []ir.Type {
 	ts := []ir.Type{ir.TensorOf(r.out, sizes...)}
 	for _, dt := range d.more {
 		if dt == ir.InvalidDType {
-			dt = r.out
+			dt = r.in
 		}
 		ts = append(ts, ir.TensorOf(dt, sizes...))
 	}
@@ -391,7 +391,7 @@ func varianceOps() []entry {
 			}
 			ops = append(ops, reducer{
 				core:   core,
-				schema: "aten::" + f.name + args + " -> " + ret, rule: floatOnly,
+				schema: "aten::" + f.name + args + " -> " + ret, rule: magnitudes,
 				emptyIsAll: true, more: more,
 				body: func(r *reduction) []*expr.Expr { return variance(r, f.std, f.means) },
 			}.op())

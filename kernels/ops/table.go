@@ -189,7 +189,8 @@ func newTable(groups ...[]entry) (*Table, error) {
 				return nil, fmt.Errorf("%s has no Infer", s.Name)
 			case op.Compute == nil && op.Loops == nil && op.Decompose == nil && op.View == nil &&
 				op.Value == nil && op.ScalarOp == nil && op.Writes == nil && !op.Effect &&
-				s.Name != ComplexOp && complexForms[s.Name] == nil:
+				s.Name != ComplexOp && complexForms[s.Name] == nil &&
+				complexFunctions[ir.OpBase(s.Name)] == nil:
 				return nil, fmt.Errorf("%s has no meaning", s.Name)
 			}
 			t.byName[s.Name] = op.op(t, s)

@@ -74,7 +74,7 @@ func transcendentalOps() []entry {
 			copysign).core(copysignCore),
 		binary("aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor", toFloat,
 			copysign).core(copysignCore),
-		binary("aten::logaddexp(Tensor self, Tensor other) -> Tensor", floatOnly,
+		binary("aten::logaddexp(Tensor self, Tensor other) -> Tensor", inexact,
 			func(a, b *expr.Expr) *expr.Expr {
 				return logAddExp(a, b)
 			}).core(asNodes),
@@ -333,7 +333,12 @@ func isClose(p *point) *expr.Expr {
 
 // floatPower computes in double precision.
 func floatPower(schema string) entry {
-	double := func(ir.DType) (ir.DType, ir.DType, bool) { return ir.Float64, ir.Float64, true }
+	double := func(d ir.DType) (ir.DType, ir.DType, bool) {
+		if d.IsComplex() {
+			return ir.Complex128, ir.Complex128, true
+		}
+		return ir.Float64, ir.Float64, true
+	}
 	return pointwise(schema, "self exponent", double, func(p *point) *expr.Expr {
 		return power(p.x[0], p.x[1])
 	})

@@ -56,6 +56,39 @@ def complex_edges() -> Case:
     return Case(function(forward), (torch.randn(3, 7), torch.randn(7, 7), torch.randn(7)))
 
 
+def complex_functions() -> Case:
+    """Functions of complex numbers, on their branch cuts too; running products, truth, variances, composites."""
+
+    def forward(x, w):
+        z, u = torch.complex(x[0], x[1]), torch.complex(x[1], x[0])
+        near = z * 1e-4
+        kernel = torch.complex(w, w.flip(0))
+        image = z.reshape(1, 1, 4, 6)
+        results = [f(z) for f in (torch.sin, torch.cos, torch.tan, torch.sinh, torch.cosh, torch.tanh)]
+        results += [f(z) for f in (torch.asin, torch.acos, torch.atan, torch.asinh, torch.acosh, torch.atanh)]
+        results += [f(z) for f in (torch.exp2, torch.log2, torch.log10, torch.sigmoid, torch.rsqrt, torch.sinc)]
+        results += [torch.expm1(near), torch.log1p(near), torch.tanh(z * 50), torch.sigmoid(z * 8)]
+        results += [torch.pow(z, u), torch.pow(1.5, z), torch.pow(z, 0.5j), torch.float_power(z, 1.5).to(torch.complex64)]
+        results += [torch.addcmul(z, z, u, value=0.5j), torch.addcdiv(z, u, z + 9), torch.lerp(z, u, 0.25)]
+        results += [torch.cumprod(z, 0), torch.logcumsumexp(z, 0), torch.logaddexp(z, u), torch.add(z, u, alpha=2j)]
+        m, v = kernel.reshape(3, 3), kernel.reshape(9)[:3]
+        shaped = [
+            torch.prod(m, 1, keepdim=True),
+            torch.logsumexp(m, 0),
+            torch.addmv(v, m, v, beta=0.5, alpha=1j),
+            torch.conv2d(image, kernel, torch.complex(w[0, 0, 0, :1], w[0, 0, 1, :1])),
+            torch.nn.functional.pad(image, (1, 2, 0, 1), mode="circular"),
+            torch.diagonal_scatter(m, v),
+            torch.linspace(0, 1 + 2j, 5),
+            torch.std_mean(m, 1)[1],
+        ]
+        truth = (m.any(), z.logical_not(), torch.isclose(z, z + 1e-7), torch.var(m, 0), torch.std(z))
+        return (torch.view_as_real(torch.stack(results)), *map(torch.view_as_real, shaped), *truth)
+
+    cuts = torch.tensor([[2.0, -2.0, 0.5, -0.5, 0.0, 0.0, -3.0], [0.0, 0.0, 0.0, 0.0, 2.0, -0.5, 0.0]])
+    return Case(function(forward), (torch.cat([cuts, torch.randn(2, 17) * 2], 1), torch.randn(1, 1, 3, 3)), core=False)
+
+
 def complex_rotary() -> Case:
     """Rotary embeddings as products of complex numbers, with a table of them."""
 
