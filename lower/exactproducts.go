@@ -98,6 +98,9 @@ func (x *exactProducts) product(n *ir.Node, c *ops.Call, weight string,
 		biasName, p.inOffset = "kernel_sum", 0
 		inputs = 128
 	}
+	if inputs > math.MaxInt16 {
+		return nil
+	}
 	sums := make([]int64, channels)
 	for i, v := range w {
 		v += p.wOffset

@@ -306,6 +306,11 @@ func (a *integerArithmetic) windows(b *ops.Builder, n *ir.Node, p *pooling,
 // maxWindow is how many elements of a window may be summed with weights of one.
 const maxWindow = 1 << 10
 
+// short reports whether 16 bits hold the integers less their zero point.
+func (q *quantity) short() bool {
+	return len(q.zero) == 1 && q.least-q.zero[0] >= math.MinInt16 && q.most-q.zero[0] <= math.MaxInt16
+}
+
 // sum is what made makes of a bias in int32, times the scales of the operands x and w; made may
 // ask whether the sum is to be of floats. A bias that is no constant is added behind the scale.
 // The axis is that of w's results, in front of dimension lead are batches.
@@ -319,7 +324,7 @@ func (a *integerArithmetic) sum(b *ops.Builder, n *ir.Node, s *scaledSum, of [2]
 	if most > math.MaxInt32 {
 		return nil
 	}
-	s.exact, s.limits = a.speed && most <= ops.ExactSum, unlimited
+	s.exact, s.limits = a.speed && most <= ops.ExactSum && x.short(), unlimited
 	for _, k := range w.scale {
 		s.scale = append(s.scale, k*x.scale[0])
 	}

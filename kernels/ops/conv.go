@@ -184,7 +184,7 @@ func (cv *convolution) compute(c *Call, at []sym.Expr) *expr.Expr {
 
 // PaddedConvolution is the convolution that is not transposed with padding of
 // its own before and after the input, of which aten::convolution has the one
-// where both are the same. Exact says that input and weight are integers, whose
+// where both are the same. Exact says that input and weight are integers that 16 bits hold, whose
 // sums of products are exact in any order: they are not to be computed another way.
 const PaddedConvolution = "etgen.padded_convolution.default"
 

@@ -61,7 +61,8 @@ func (b *chunker) integer(n *expr.Expr, less float64) loop.Operand {
 func (b *chunker) rounded(x *expr.Expr, rest []loop.Operand) loop.Operand {
 	zero := expr.Float(ir.Float32, 0)
 	if x.Op == expr.OpAdd && whole(x.Args[1], -margin, margin) {
-		x, zero = x.Args[0], x.Args[1]
+		zero = expr.Float(ir.Float32, x.Args[1].Float+0) // no result is -0
+		x = x.Args[0]
 	}
 	if x.Op != expr.OpRound {
 		return none

@@ -653,8 +653,8 @@ func ThroughUint8(dst, a []float32) {
 	}
 }
 
-// Quantize sets dst[i] to a[i] rounded, with z added, between low and high, which 16 bits hold;
-// 0 if it is no number. less is subtracted.
+// Quantize sets dst[i] to a[i] rounded, with z added, between low and high, 0 if it is no number,
+// less less.
 func Quantize(dst, a []float32, z, low, high, less float32) {
 	a = a[:len(dst)]
 	if quantizeF32(dst, a, z, low, high, less) {

@@ -58,7 +58,8 @@ func truncated(x []*expr.Expr) *expr.Expr {
 // rounded is a number quantized, of what it is made of, a zero point, limits and what is subtracted.
 func rounded(x *expr.Expr, s []*expr.Expr) *expr.Expr {
 	n := expr.Min(s[2], expr.Max(s[1], expr.Add(expr.Round(x), s[0])))
-	return expr.Sub(expr.Cast(ir.Float32, expr.Cast(ir.Int16, n)), s[3])
+	n = expr.Select(expr.Eq(n, n), n, expr.Float(ir.Float32, 0))
+	return expr.Sub(n, s[3])
 }
 
 // mixed is a shifted sum of two integers times numbers.

@@ -37,11 +37,13 @@ func FromBool[T Numeric](b bool) T {
 	return 0
 }
 
-// quantized returns x rounded, with z added, between low and high as an integer of 16 bits, 0 if x
-// is no number.
+// quantized returns x rounded, with z added, between low and high, 0 if it is no number.
 func quantized(x, z, low, high float32) float32 {
 	n := Lesser(high, Greater(low, float32(math.RoundToEven(float64(x)))+z))
-	return float32(int16(ToInt32(float64(n))))
+	if n != n {
+		n = 0
+	}
+	return n
 }
 
 // FloorDiv returns a/b rounded to minus infinity.

@@ -5760,11 +5760,10 @@ loop1:
 	VADDPS      Z0, Z4, Z4
 	VMAXPS      Z4, Z1, Z4
 	VMINPS      Z4, Z2, Z4
-	VCVTTPS2DQ  Z4, Z4
-	VPSLLD      $0x10, Z4, Z4
-	VPSRAD      $0x10, Z4, Z4
-	VCVTDQ2PS   Z4, Z4
-	VSUBPS      Z3, Z4, Z4
+	VCMPPS      $0x00, Z4, Z4, K1
+	VPXORD      Z6, Z6, Z6
+	VBLENDMPS   Z4, Z6, K1, Z5
+	VSUBPS      Z3, Z5, Z4
 	VMOVUPS     Z4, (AX)(BX*4)
 	ADDQ        $0x10, BX
 	SUBQ        $0x10, CX
@@ -5783,11 +5782,10 @@ end1:
 	VADDPS      Z0, Z4, Z0
 	VMAXPS      Z0, Z1, Z0
 	VMINPS      Z0, Z2, Z0
-	VCVTTPS2DQ  Z0, Z0
-	VPSLLD      $0x10, Z0, Z0
-	VPSRAD      $0x10, Z0, Z0
-	VCVTDQ2PS   Z0, Z0
-	VSUBPS      Z3, Z0, Z0
+	VCMPPS      $0x00, Z0, Z0, K2
+	VPXORD      Z8, Z8, Z8
+	VBLENDMPS   Z0, Z8, K2, Z7
+	VSUBPS      Z3, Z7, Z0
 	VMOVUPS     Z0, K1, (AX)(BX*4)
 
 done:
@@ -5809,20 +5807,19 @@ TEXT ·quantizeF32AVX2(SB), NOSPLIT, $0-64
 	JL           end1
 
 loop1:
-	VMOVUPS    (DX)(BX*4), Y4
-	VROUNDPS   $0x00, Y4, Y4
-	VADDPS     Y0, Y4, Y4
-	VMAXPS     Y4, Y1, Y4
-	VMINPS     Y4, Y2, Y4
-	VCVTTPS2DQ Y4, Y4
-	VPSLLD     $0x10, Y4, Y4
-	VPSRAD     $0x10, Y4, Y4
-	VCVTDQ2PS  Y4, Y4
-	VSUBPS     Y3, Y4, Y4
-	VMOVUPS    Y4, (CX)(BX*4)
-	ADDQ       $0x08, BX
-	SUBQ       $0x08, AX
-	JGE        loop1
+	VMOVUPS   (DX)(BX*4), Y4
+	VROUNDPS  $0x00, Y4, Y4
+	VADDPS    Y0, Y4, Y4
+	VMAXPS    Y4, Y1, Y4
+	VMINPS    Y4, Y2, Y4
+	VCMPPS    $0x00, Y4, Y4, Y5
+	VPXOR     Y6, Y6, Y6
+	VBLENDVPS Y5, Y4, Y6, Y4
+	VSUBPS    Y3, Y4, Y4
+	VMOVUPS   Y4, (CX)(BX*4)
+	ADDQ      $0x08, BX
+	SUBQ      $0x08, AX
+	JGE       loop1
 
 end1:
 	ADDQ         $0x08, AX
@@ -5839,10 +5836,9 @@ end1:
 	VADDPS       Y0, Y5, Y0
 	VMAXPS       Y0, Y1, Y0
 	VMINPS       Y0, Y2, Y0
-	VCVTTPS2DQ   Y0, Y0
-	VPSLLD       $0x10, Y0, Y0
-	VPSRAD       $0x10, Y0, Y0
-	VCVTDQ2PS    Y0, Y0
+	VCMPPS       $0x00, Y0, Y0, Y1
+	VPXOR        Y2, Y2, Y2
+	VBLENDVPS    Y1, Y0, Y2, Y0
 	VSUBPS       Y3, Y0, Y0
 	VMASKMOVPS   Y0, Y4, (CX)(BX*4)
 
@@ -5876,11 +5872,10 @@ loop1:
 	VADDPS      Z0, Z4, Z4
 	VMAXPS      Z4, Z1, Z4
 	VMINPS      Z4, Z2, Z4
-	VCVTTPS2DQ  Z4, Z4
-	VPSLLD      $0x10, Z4, Z4
-	VPSRAD      $0x10, Z4, Z4
-	VCVTDQ2PS   Z4, Z4
-	VSUBPS      Z3, Z4, Z4
+	VCMPPS      $0x00, Z4, Z4, K1
+	VPXORD      Z8, Z8, Z8
+	VBLENDMPS   Z4, Z8, K1, Z7
+	VSUBPS      Z3, Z7, Z4
 	VMOVUPS     Z4, (AX)(DI*4)
 	ADDQ        $0x10, DI
 	SUBQ        $0x10, CX
@@ -5903,11 +5898,10 @@ end1:
 	VADDPS      Z0, Z4, Z0
 	VMAXPS      Z0, Z1, Z0
 	VMINPS      Z0, Z2, Z0
-	VCVTTPS2DQ  Z0, Z0
-	VPSLLD      $0x10, Z0, Z0
-	VPSRAD      $0x10, Z0, Z0
-	VCVTDQ2PS   Z0, Z0
-	VSUBPS      Z3, Z0, Z0
+	VCMPPS      $0x00, Z0, Z0, K2
+	VPXORD      Z10, Z10, Z10
+	VBLENDMPS   Z0, Z10, K2, Z9
+	VSUBPS      Z3, Z9, Z0
 	VMOVUPS     Z0, K1, (AX)(DI*4)
 
 done:
@@ -5931,24 +5925,23 @@ TEXT ·rescaleF32AVX2(SB), NOSPLIT, $0-112
 	JL           end1
 
 loop1:
-	VMOVUPS    (DX)(DI*4), Y4
-	VMOVUPS    (BX)(DI*4), Y5
-	VMOVUPS    (SI)(DI*4), Y6
-	VADDPS     Y5, Y4, Y4
-	VMULPS     Y6, Y4, Y4
-	VROUNDPS   $0x00, Y4, Y4
-	VADDPS     Y0, Y4, Y4
-	VMAXPS     Y4, Y1, Y4
-	VMINPS     Y4, Y2, Y4
-	VCVTTPS2DQ Y4, Y4
-	VPSLLD     $0x10, Y4, Y4
-	VPSRAD     $0x10, Y4, Y4
-	VCVTDQ2PS  Y4, Y4
-	VSUBPS     Y3, Y4, Y4
-	VMOVUPS    Y4, (CX)(DI*4)
-	ADDQ       $0x08, DI
-	SUBQ       $0x08, AX
-	JGE        loop1
+	VMOVUPS   (DX)(DI*4), Y4
+	VMOVUPS   (BX)(DI*4), Y5
+	VMOVUPS   (SI)(DI*4), Y6
+	VADDPS    Y5, Y4, Y4
+	VMULPS    Y6, Y4, Y4
+	VROUNDPS  $0x00, Y4, Y4
+	VADDPS    Y0, Y4, Y4
+	VMAXPS    Y4, Y1, Y4
+	VMINPS    Y4, Y2, Y4
+	VCMPPS    $0x00, Y4, Y4, Y5
+	VPXOR     Y6, Y6, Y6
+	VBLENDVPS Y5, Y4, Y6, Y4
+	VSUBPS    Y3, Y4, Y4
+	VMOVUPS   Y4, (CX)(DI*4)
+	ADDQ      $0x08, DI
+	SUBQ      $0x08, AX
+	JGE       loop1
 
 end1:
 	ADDQ         $0x08, AX
@@ -5969,10 +5962,9 @@ end1:
 	VADDPS       Y0, Y5, Y0
 	VMAXPS       Y0, Y1, Y0
 	VMINPS       Y0, Y2, Y0
-	VCVTTPS2DQ   Y0, Y0
-	VPSLLD       $0x10, Y0, Y0
-	VPSRAD       $0x10, Y0, Y0
-	VCVTDQ2PS    Y0, Y0
+	VCMPPS       $0x00, Y0, Y0, Y1
+	VPXOR        Y2, Y2, Y2
+	VBLENDVPS    Y1, Y0, Y2, Y0
 	VSUBPS       Y3, Y0, Y0
 	VMASKMOVPS   Y0, Y4, (CX)(DI*4)
 

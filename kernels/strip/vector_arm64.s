@@ -1487,6 +1487,7 @@ TEXT ·quantizeF32NEON(SB), NOSPLIT, $0-64
 	VDUP V29.S[0], V29.S4
 	FMOVS less+60(FP), F28
 	VDUP V28.S[0], V28.S4
+	MOVD $quantizeF32NEONTable<>(SB), R5
 	SUBS $4, R4, R4
 	BLT rest
 
@@ -1498,12 +1499,13 @@ loop:
 	WORD $0x6e601fc1 // BSL V1, V30, V0
 	WORD $0x6ebde420 // FCMGT V0, V1, V29
 	WORD $0x6e611fa0 // BSL V0, V29, V1
-	WORD $0x4ea1b801 // FCVTZS V1, V0, V0
-	WORD $0x4f305420 // SHL 16 V0, V1, V0
-	WORD $0x4f300401 // SSHR 16 V1, V0, V0
-	WORD $0x4e21d820 // SCVTF V0, V1, V0
-	WORD $0x4ebcd401 // FSUB V1, V0, V28
-	VST1.P [V1.S4], 16(R0)
+	WORD $0x4e20e401 // CM V1, V0, V0
+	FMOVS 0(R5), F2
+	VDUP V2.S[0], V2.S4
+	WORD $0x4ea11c23 // ORR V3, V1, V1
+	WORD $0x6e621c03 // BSL V3, V0, V2
+	WORD $0x4ebcd460 // FSUB V0, V3, V28
+	VST1.P [V0.S4], 16(R0)
 	SUBS $4, R4, R4
 	BGE loop
 
@@ -1519,17 +1521,21 @@ one:
 	WORD $0x6e601fc1 // BSL V1, V30, V0
 	WORD $0x6ebde420 // FCMGT V0, V1, V29
 	WORD $0x6e611fa0 // BSL V0, V29, V1
-	WORD $0x4ea1b801 // FCVTZS V1, V0, V0
-	WORD $0x4f305420 // SHL 16 V0, V1, V0
-	WORD $0x4f300401 // SSHR 16 V1, V0, V0
-	WORD $0x4e21d820 // SCVTF V0, V1, V0
-	WORD $0x4ebcd401 // FSUB V1, V0, V28
-	FMOVS.P F1, 4(R0)
+	WORD $0x4e20e401 // CM V1, V0, V0
+	FMOVS 0(R5), F2
+	VDUP V2.S[0], V2.S4
+	WORD $0x4ea11c23 // ORR V3, V1, V1
+	WORD $0x6e621c03 // BSL V3, V0, V2
+	WORD $0x4ebcd460 // FSUB V0, V3, V28
+	FMOVS.P F0, 4(R0)
 	SUBS $1, R4, R4
 	BNE one
 
 done:
 	RET
+
+DATA quantizeF32NEONTable<>+0(SB)/4, $0x00000000
+GLOBL quantizeF32NEONTable<>(SB), RODATA|NOPTR, $4
 
 // func rescaleF32NEON(dst, a, b, c []float32, z, low, high, less float32)
 TEXT ·rescaleF32NEON(SB), NOSPLIT, $0-112
@@ -1546,6 +1552,7 @@ TEXT ·rescaleF32NEON(SB), NOSPLIT, $0-112
 	VDUP V29.S[0], V29.S4
 	FMOVS less+108(FP), F28
 	VDUP V28.S[0], V28.S4
+	MOVD $rescaleF32NEONTable<>(SB), R5
 	SUBS $4, R4, R4
 	BLT rest
 
@@ -1561,12 +1568,13 @@ loop:
 	WORD $0x6e611fc2 // BSL V2, V30, V1
 	WORD $0x6ebde441 // FCMGT V1, V2, V29
 	WORD $0x6e621fa1 // BSL V1, V29, V2
-	WORD $0x4ea1b822 // FCVTZS V2, V1, V0
-	WORD $0x4f305441 // SHL 16 V1, V2, V0
-	WORD $0x4f300422 // SSHR 16 V2, V1, V0
-	WORD $0x4e21d841 // SCVTF V1, V2, V0
-	WORD $0x4ebcd422 // FSUB V2, V1, V28
-	VST1.P [V2.S4], 16(R0)
+	WORD $0x4e21e422 // CM V2, V1, V1
+	FMOVS 0(R5), F3
+	VDUP V3.S[0], V3.S4
+	WORD $0x4ea21c40 // ORR V0, V2, V2
+	WORD $0x6e631c20 // BSL V0, V1, V3
+	WORD $0x4ebcd401 // FSUB V1, V0, V28
+	VST1.P [V1.S4], 16(R0)
 	SUBS $4, R4, R4
 	BGE loop
 
@@ -1586,17 +1594,21 @@ one:
 	WORD $0x6e611fc2 // BSL V2, V30, V1
 	WORD $0x6ebde441 // FCMGT V1, V2, V29
 	WORD $0x6e621fa1 // BSL V1, V29, V2
-	WORD $0x4ea1b822 // FCVTZS V2, V1, V0
-	WORD $0x4f305441 // SHL 16 V1, V2, V0
-	WORD $0x4f300422 // SSHR 16 V2, V1, V0
-	WORD $0x4e21d841 // SCVTF V1, V2, V0
-	WORD $0x4ebcd422 // FSUB V2, V1, V28
-	FMOVS.P F2, 4(R0)
+	WORD $0x4e21e422 // CM V2, V1, V1
+	FMOVS 0(R5), F3
+	VDUP V3.S[0], V3.S4
+	WORD $0x4ea21c40 // ORR V0, V2, V2
+	WORD $0x6e631c20 // BSL V0, V1, V3
+	WORD $0x4ebcd401 // FSUB V1, V0, V28
+	FMOVS.P F1, 4(R0)
 	SUBS $1, R4, R4
 	BNE one
 
 done:
 	RET
+
+DATA rescaleF32NEONTable<>+0(SB)/4, $0x00000000
+GLOBL rescaleF32NEONTable<>(SB), RODATA|NOPTR, $4
 
 // func mixF32NEON(dst, a, b []float32, m, n, plus, down, low, high int32, less float32)
 TEXT ·mixF32NEON(SB), NOSPLIT, $0-100

@@ -29,6 +29,7 @@ type trial struct {
 	constant []bool          // by input
 	used     map[string]bool // by the text of its kernel
 	bits     int             // of integers
+	whole    bool            // floats are small integers
 	syms     map[*sym.Symbol]int64
 	epilogue *epilogue
 	extra    []float32
@@ -100,8 +101,11 @@ func (tr *trial) bind(t testing.TB, r *rand.Rand, target tuned.Target) bool {
 				o.Data = append(o.Data, byte(int8(r.Uint32())>>(8-tr.bits)))
 				continue
 			}
-			o.Data = binary.LittleEndian.AppendUint32(o.Data,
-				math.Float32bits(float32(r.NormFloat64())))
+			x := float32(r.NormFloat64())
+			if tr.whole {
+				x = float32(r.IntN(511) - 255)
+			}
+			o.Data = binary.LittleEndian.AppendUint32(o.Data, math.Float32bits(x))
 		}
 		tr.operands = append(tr.operands, o)
 	}
@@ -452,6 +456,8 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 			if i%4 > 1 {
 				dims, xOrder = 2, last
 			}
+		case "conv2d_pairs_f32":
+			dims, xOrder, yOrder, cin = 2, last, last, 2*(1+r.Int64N(5))
 		case "conv2d_few_f32":
 			cout = 4 + r.Int64N(5)
 			if !strings.Contains(kernel, " planes") {
@@ -534,7 +540,8 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 			stride, pad, after, dilation = append(stride, s), append(pad, p), append(after, behind),
 				append(dilation, d)
 		}
-		if !fits || pixels == 1 && kernel == "conv2d_f32" { // one pixel is in any layout
+		if !fits || pixels == 1 && kernel == "conv2d_f32" || // one pixel is in any layout
+			pixels < 16 && kernel == "conv2d_pairs_f32" {
 			continue
 		}
 		tr := &trial{op: "aten.convolution.default", by: kernelOf(kernel), syms: map[*sym.Symbol]int64{},
@@ -551,12 +558,13 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 		}
 		args := []any{"input", input, "weight", static(w...), "bias", bias, "stride", stride,
 			"dilation", dilation, "groups", groups}
-		if slices.Equal(pad, after) {
+		tr.whole = kernel == "conv2d_pairs_f32"
+		if slices.Equal(pad, after) && !tr.whole {
 			args = append(args, "padding", pad, "transposed", false, "output_padding",
 				make([]int64, dims))
 		} else {
 			tr.op = ops.PaddedConvolution
-			args = append(args, "before", pad, "after", after)
+			args = append(args, "before", pad, "after", after, "exact", tr.whole)
 		}
 		if strings.HasPrefix(kernel, "mixed") {
 			tr.op, tr.bits = ops.MixedConvolution, 4+i%2*4

@@ -53,6 +53,17 @@ func Lookup(name string, slots []tuned.Slot) (Function, bool) {
 			e := rows.NewEpilogue(f.Add, f.Low, f.High, f.EpilogueFunc)
 			rows.Conv(take(b, y), take(b, x), take(b, w), take(b, bias), take(b, scratch), &a, &e)
 		}, true
+	case "rows.ConvPairs":
+		y := at(slots, "y")
+		x := at(slots, "x")
+		w := at(slots, "w")
+		bias := at(slots, "bias")
+		scratch := at(slots, "scratch")
+		return func(b [][]float32, n []int, f *Epilogue) {
+			a := rows.NewConvRowsParams(n)
+			e := rows.NewEpilogue(f.Add, f.Low, f.High, f.EpilogueFunc)
+			rows.ConvPairs(take(b, y), take(b, x), take(b, w), take(b, bias), take(b, scratch), &a, &e)
+		}, true
 	case "rows.Winograd":
 		y := at(slots, "y")
 		x := at(slots, "x")

@@ -202,14 +202,7 @@ type tile struct {
 //
 // The sum of one row is taken in four parts by some machines.
 func product(t *tile) {
-	taps := t.outer * t.middle * t.depth
-	if taps > 0 {
-		run := t.depth * t.width
-		_ = t.w[:(t.outer-1)*(t.middle*(run+t.wMiddle)+t.wOuter)+(t.middle-1)*(run+t.wMiddle)+run]
-		_ = t.x[:(t.rows-1)*t.next+(t.outer-1)*t.xOuter+(t.middle-1)*t.xMiddle+t.depth]
-	}
-	_ = t.bias[:t.width]
-	t.check(t.columns)
+	taps := t.checkProduct()
 	if t.fetchStep > 0 {
 		t.limitPrefetch(taps)
 	}
@@ -219,6 +212,19 @@ func product(t *tile) {
 	if t.fetchStep > 0 {
 		t.fetched += taps * t.fetchStep
 	}
+}
+
+// checkProduct panics if what a product reads or stores lies outside, and returns its taps.
+func (t *tile) checkProduct() (taps int) {
+	taps = t.outer * t.middle * t.depth
+	if taps > 0 {
+		run := t.depth * t.width
+		_ = t.w[:(t.outer-1)*(t.middle*(run+t.wMiddle)+t.wOuter)+(t.middle-1)*(run+t.wMiddle)+run]
+		_ = t.x[:(t.rows-1)*t.next+(t.outer-1)*t.xOuter+(t.middle-1)*t.xMiddle+t.depth]
+	}
+	_ = t.bias[:t.width]
+	t.check(t.columns)
+	return taps
 }
 
 // check panics if a result of columns columns lies outside.

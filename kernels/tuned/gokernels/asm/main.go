@@ -40,6 +40,9 @@ func main() {
 	}
 	transpose()
 	unzip()
+	avx2.pairs()
+	pairNeighbours()
+	pairWeights()
 	cpu.Write(func(name, _, _ string) { Implement(name) })
 	Generate()
 }

@@ -36,6 +36,14 @@ var casesOf = map[string]func(c *cases, v []int){
 		a := NewConvRowsParams(v)
 		c.products(each(a.outW), a.outChannels)
 	},
+	"ConvPairs": func(c *cases, v []int) {
+		a := NewConvRowsParams(v)
+		c.products(each(a.outW), a.outChannels)
+		for _, n := range each(a.outW)(6) {
+			delete(c.names, fmt.Sprintf("product256 rows%dx2", n))
+			c.add("pairs256 rows%d", n)
+		}
+	},
 	"ConvEdges": func(c *cases, v []int) {
 		c.products(each(Unknown), NewConvEdgesParams(v).outChannels)
 	},

@@ -50,7 +50,7 @@ func NewMatmulParams(v []int) MatmulParams {
 	}
 }
 
-// ConvRowsParams are the parameters of Conv.
+// ConvRowsParams are the parameters of Conv and ConvPairs.
 type ConvRowsParams struct {
 	batch               int  // Images, or pairs of matrices, that lie one behind the other
 	groups              int  // Groups of channels, each convolved by itself

@@ -205,6 +205,43 @@ func unzipFast(even, odd, from []float32) int {
 	return blocks * unit
 }
 
+// havePairs reports whether there are products of pairs of integers, and no wider vectors.
+func havePairs() bool { return level == 1 }
+
+// productPairs computes a product of pairs of integers.
+func productPairs(t *tile) {
+	for j := 0; j < t.columns; j += panel / 2 {
+		part := t.block(j)
+		if part.columns == panel/2 {
+			pairs256(&part)
+			continue
+		}
+		var sums [maxRows * panel]float32
+		whole := part.aside(&sums)
+		pairs256(&whole)
+		part.take(&sums, 0, part.columns)
+	}
+}
+
+// pairNeighboursFast makes pairs with vectors, and returns how many.
+func pairNeighboursFast(pairs, from []float32) int {
+	const unit = 8
+	blocks := len(pairs) / unit
+	if blocks > 0 {
+		_ = from[:2*unit*blocks]
+		pairNeighbours256(pairs, from, blocks)
+	}
+	return blocks * unit
+}
+
+// pairWeights makes pairs of rows of weights, each width elements, a multiple of 8.
+func pairWeights(pairs, from []float32, width int) {
+	if rows := len(pairs) / width; rows > 0 {
+		_ = from[:2*rows*width]
+		pairWeights256(pairs, from, width, rows)
+	}
+}
+
 // fewBlock computes a block of a tile.
 func fewBlock(t *few) { few256(t) }
 
@@ -227,6 +264,21 @@ func transpose256(t *transpose)
 //
 //go:noescape
 func unzip256(even, odd, from []float32, blocks int)
+
+// pairs256 is a product of pairs of integers for 16 columns with AVX2, for up to 6 rows.
+//
+//go:noescape
+func pairs256(t *tile)
+
+// pairNeighbours256 makes blocks of 8 pairs with AVX2.
+//
+//go:noescape
+func pairNeighbours256(pairs, from []float32, blocks int)
+
+// pairWeights256 makes rows of pairs of two rows each with AVX2.
+//
+//go:noescape
+func pairWeights256(pairs, from []float32, width, rows int)
 
 // product512 is product with AVX-512.
 //

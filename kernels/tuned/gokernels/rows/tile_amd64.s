@@ -24290,6 +24290,932 @@ block:
 	VZEROUPPER
 	RET
 
+// func pairs256(t *tile)
+// Requires: AVX, AVX2
+TEXT ·pairs256(SB), $0-8
+	MOVQ t+0(FP), AX
+	MOVQ 120(AX), AX
+
+	// branch rows6
+	CMPQ AX, $0x06
+	JEQ  rows6
+
+	// end
+	// branch rows5
+	CMPQ AX, $0x05
+	JEQ  rows5
+
+	// end
+	// branch rows4
+	CMPQ AX, $0x04
+	JEQ  rows4
+
+	// end
+	// branch rows3
+	CMPQ AX, $0x03
+	JEQ  rows3
+
+	// end
+	// branch rows2
+	CMPQ AX, $0x02
+	JEQ  rows2
+
+	// end
+	// case rows1
+	MOVQ  t+0(FP), AX
+	MOVQ  128(AX), AX
+	SHLQ  $0x02, AX
+	MOVQ  t+0(FP), AX
+	MOVQ  48(AX), AX
+	MOVQ  t+0(FP), CX
+	MOVQ  200(CX), CX
+	SHLQ  $0x02, CX
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	MOVQ  t+0(FP), DX
+	MOVQ  144(DX), DX
+	MOVQ  t+0(FP), BX
+	MOVQ  24(BX), BX
+
+rows1_outer:
+	MOVQ t+0(FP), SI
+	MOVQ 168(SI), SI
+	MOVQ BX, DI
+
+rows1_middle:
+	MOVQ DI, R8
+	MOVQ t+0(FP), R9
+	MOVQ 192(R9), R9
+
+rows1_depth:
+	VMOVUPS      (AX), Y2
+	VMOVUPS      32(AX), Y3
+	ADDQ         CX, AX
+	VPBROADCASTD (R8), Y4
+	VPMADDWD     Y2, Y4, Y2
+	VPADDD       Y2, Y0, Y0
+	VPMADDWD     Y3, Y4, Y4
+	VPADDD       Y4, Y1, Y1
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNZ          rows1_depth
+	MOVQ         t+0(FP), R8
+	MOVQ         184(R8), R8
+	LEAQ         (AX)(R8*4), AX
+	MOVQ         t+0(FP), R8
+	MOVQ         176(R8), R8
+	LEAQ         (DI)(R8*4), DI
+	DECQ         SI
+	JNZ          rows1_middle
+	MOVQ         t+0(FP), SI
+	MOVQ         160(SI), SI
+	LEAQ         (AX)(SI*4), AX
+	MOVQ         t+0(FP), SI
+	MOVQ         152(SI), SI
+	LEAQ         (BX)(SI*4), BX
+	DECQ         DX
+	JNZ          rows1_outer
+	MOVQ         t+0(FP), AX
+	MOVQ         72(AX), AX
+	VCVTDQ2PS    Y0, Y0
+	VADDPS       (AX), Y0, Y0
+	VCVTDQ2PS    Y1, Y1
+	VADDPS       32(AX), Y1, Y1
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         96(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         136(DX), DX
+	SHLQ         $0x02, DX
+	TESTQ        CX, CX
+	JZ           rows1_plain
+	VADDPS       (CX), Y0, Y0
+	VADDPS       32(CX), Y1, Y1
+
+rows1_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Y2
+	VBROADCASTSS 212(CX), Y3
+	VMAXPS       Y0, Y2, Y0
+	VMINPS       Y0, Y3, Y0
+	VMOVUPS      Y0, (AX)
+	VMAXPS       Y1, Y2, Y1
+	VMINPS       Y1, Y3, Y1
+	VMOVUPS      Y1, 32(AX)
+	VZEROUPPER
+	RET
+
+	// end
+	// case rows6
+rows6:
+	MOVQ    t+0(FP), AX
+	MOVQ    128(AX), AX
+	SHLQ    $0x02, AX
+	MOVQ    t+0(FP), CX
+	MOVQ    48(CX), CX
+	MOVQ    t+0(FP), DX
+	MOVQ    200(DX), DX
+	SHLQ    $0x02, DX
+	VPXOR   Y0, Y0, Y0
+	VPXOR   Y1, Y1, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y1, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y1, Y5
+	VMOVAPS Y0, Y6
+	VMOVAPS Y1, Y7
+	VMOVAPS Y0, Y8
+	VMOVAPS Y1, Y9
+	VMOVAPS Y0, Y10
+	VMOVAPS Y1, Y11
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
+
+rows6_outer:
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
+
+rows6_middle:
+	MOVQ R8, R9
+	LEAQ (AX)(AX*2), R10
+	LEAQ (R9)(R10*1), R10
+	MOVQ t+0(FP), R11
+	MOVQ 192(R11), R11
+
+rows6_depth:
+	VMOVUPS      (CX), Y12
+	VMOVUPS      32(CX), Y13
+	ADDQ         DX, CX
+	VPBROADCASTD (R9), Y14
+	VPMADDWD     Y12, Y14, Y15
+	VPADDD       Y15, Y0, Y0
+	VPMADDWD     Y13, Y14, Y14
+	VPADDD       Y14, Y1, Y1
+	VPBROADCASTD (R9)(AX*1), Y14
+	VPMADDWD     Y12, Y14, Y15
+	VPADDD       Y15, Y2, Y2
+	VPMADDWD     Y13, Y14, Y14
+	VPADDD       Y14, Y3, Y3
+	VPBROADCASTD (R9)(AX*2), Y14
+	VPMADDWD     Y12, Y14, Y15
+	VPADDD       Y15, Y4, Y4
+	VPMADDWD     Y13, Y14, Y14
+	VPADDD       Y14, Y5, Y5
+	VPBROADCASTD (R10), Y14
+	VPMADDWD     Y12, Y14, Y15
+	VPADDD       Y15, Y6, Y6
+	VPMADDWD     Y13, Y14, Y14
+	VPADDD       Y14, Y7, Y7
+	VPBROADCASTD (R10)(AX*1), Y14
+	VPMADDWD     Y12, Y14, Y15
+	VPADDD       Y15, Y8, Y8
+	VPMADDWD     Y13, Y14, Y14
+	VPADDD       Y14, Y9, Y9
+	VPBROADCASTD (R10)(AX*2), Y14
+	VPMADDWD     Y12, Y14, Y12
+	VPADDD       Y12, Y10, Y10
+	VPMADDWD     Y13, Y14, Y14
+	VPADDD       Y14, Y11, Y11
+	ADDQ         $0x04, R9
+	ADDQ         $0x04, R10
+	DECQ         R11
+	JNZ          rows6_depth
+	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
+	MOVQ         176(R9), R9
+	LEAQ         (R8)(R9*4), R8
+	DECQ         DI
+	JNZ          rows6_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
+	JNZ          rows6_outer
+	MOVQ         t+0(FP), AX
+	MOVQ         72(AX), AX
+	VCVTDQ2PS    Y0, Y0
+	VADDPS       (AX), Y0, Y0
+	VCVTDQ2PS    Y1, Y1
+	VADDPS       32(AX), Y1, Y1
+	VCVTDQ2PS    Y2, Y2
+	VADDPS       (AX), Y2, Y2
+	VCVTDQ2PS    Y3, Y3
+	VADDPS       32(AX), Y3, Y3
+	VCVTDQ2PS    Y4, Y4
+	VADDPS       (AX), Y4, Y4
+	VCVTDQ2PS    Y5, Y5
+	VADDPS       32(AX), Y5, Y5
+	VCVTDQ2PS    Y6, Y6
+	VADDPS       (AX), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VADDPS       32(AX), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VADDPS       (AX), Y8, Y8
+	VCVTDQ2PS    Y9, Y9
+	VADDPS       32(AX), Y9, Y9
+	VCVTDQ2PS    Y10, Y10
+	VADDPS       (AX), Y10, Y10
+	VCVTDQ2PS    Y11, Y11
+	VADDPS       32(AX), Y11, Y11
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         96(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         136(DX), DX
+	SHLQ         $0x02, DX
+	TESTQ        CX, CX
+	JZ           rows6_plain
+	VADDPS       (CX), Y0, Y0
+	VADDPS       32(CX), Y1, Y1
+	ADDQ         DX, CX
+	VADDPS       (CX), Y2, Y2
+	VADDPS       32(CX), Y3, Y3
+	ADDQ         DX, CX
+	VADDPS       (CX), Y4, Y4
+	VADDPS       32(CX), Y5, Y5
+	ADDQ         DX, CX
+	VADDPS       (CX), Y6, Y6
+	VADDPS       32(CX), Y7, Y7
+	ADDQ         DX, CX
+	VADDPS       (CX), Y8, Y8
+	VADDPS       32(CX), Y9, Y9
+	ADDQ         DX, CX
+	VADDPS       (CX), Y10, Y10
+	VADDPS       32(CX), Y11, Y11
+
+rows6_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Y12
+	VBROADCASTSS 212(CX), Y13
+	VMAXPS       Y0, Y12, Y0
+	VMINPS       Y0, Y13, Y0
+	VMOVUPS      Y0, (AX)
+	VMAXPS       Y1, Y12, Y1
+	VMINPS       Y1, Y13, Y1
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         DX, AX
+	VMAXPS       Y2, Y12, Y2
+	VMINPS       Y2, Y13, Y2
+	VMOVUPS      Y2, (AX)
+	VMAXPS       Y3, Y12, Y3
+	VMINPS       Y3, Y13, Y3
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         DX, AX
+	VMAXPS       Y4, Y12, Y4
+	VMINPS       Y4, Y13, Y4
+	VMOVUPS      Y4, (AX)
+	VMAXPS       Y5, Y12, Y5
+	VMINPS       Y5, Y13, Y5
+	VMOVUPS      Y5, 32(AX)
+	ADDQ         DX, AX
+	VMAXPS       Y6, Y12, Y6
+	VMINPS       Y6, Y13, Y6
+	VMOVUPS      Y6, (AX)
+	VMAXPS       Y7, Y12, Y7
+	VMINPS       Y7, Y13, Y7
+	VMOVUPS      Y7, 32(AX)
+	ADDQ         DX, AX
+	VMAXPS       Y8, Y12, Y8
+	VMINPS       Y8, Y13, Y8
+	VMOVUPS      Y8, (AX)
+	VMAXPS       Y9, Y12, Y9
+	VMINPS       Y9, Y13, Y9
+	VMOVUPS      Y9, 32(AX)
+	ADDQ         DX, AX
+	VMAXPS       Y10, Y12, Y10
+	VMINPS       Y10, Y13, Y10
+	VMOVUPS      Y10, (AX)
+	VMAXPS       Y11, Y12, Y11
+	VMINPS       Y11, Y13, Y11
+	VMOVUPS      Y11, 32(AX)
+	VZEROUPPER
+	RET
+
+	// end
+	// case rows5
+rows5:
+	MOVQ    t+0(FP), AX
+	MOVQ    128(AX), AX
+	SHLQ    $0x02, AX
+	MOVQ    t+0(FP), CX
+	MOVQ    48(CX), CX
+	MOVQ    t+0(FP), DX
+	MOVQ    200(DX), DX
+	SHLQ    $0x02, DX
+	VPXOR   Y0, Y0, Y0
+	VPXOR   Y1, Y1, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y1, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y1, Y5
+	VMOVAPS Y0, Y6
+	VMOVAPS Y1, Y7
+	VMOVAPS Y0, Y8
+	VMOVAPS Y1, Y9
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
+
+rows5_outer:
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
+
+rows5_middle:
+	MOVQ R8, R9
+	LEAQ (AX)(AX*2), R10
+	LEAQ (R9)(R10*1), R10
+	MOVQ t+0(FP), R11
+	MOVQ 192(R11), R11
+
+rows5_depth:
+	VMOVUPS      (CX), Y10
+	VMOVUPS      32(CX), Y11
+	ADDQ         DX, CX
+	VPBROADCASTD (R9), Y12
+	VPMADDWD     Y10, Y12, Y13
+	VPADDD       Y13, Y0, Y0
+	VPMADDWD     Y11, Y12, Y12
+	VPADDD       Y12, Y1, Y1
+	VPBROADCASTD (R9)(AX*1), Y12
+	VPMADDWD     Y10, Y12, Y13
+	VPADDD       Y13, Y2, Y2
+	VPMADDWD     Y11, Y12, Y12
+	VPADDD       Y12, Y3, Y3
+	VPBROADCASTD (R9)(AX*2), Y12
+	VPMADDWD     Y10, Y12, Y13
+	VPADDD       Y13, Y4, Y4
+	VPMADDWD     Y11, Y12, Y12
+	VPADDD       Y12, Y5, Y5
+	VPBROADCASTD (R10), Y12
+	VPMADDWD     Y10, Y12, Y13
+	VPADDD       Y13, Y6, Y6
+	VPMADDWD     Y11, Y12, Y12
+	VPADDD       Y12, Y7, Y7
+	VPBROADCASTD (R10)(AX*1), Y12
+	VPMADDWD     Y10, Y12, Y10
+	VPADDD       Y10, Y8, Y8
+	VPMADDWD     Y11, Y12, Y12
+	VPADDD       Y12, Y9, Y9
+	ADDQ         $0x04, R9
+	ADDQ         $0x04, R10
+	DECQ         R11
+	JNZ          rows5_depth
+	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
+	MOVQ         176(R9), R9
+	LEAQ         (R8)(R9*4), R8
+	DECQ         DI
+	JNZ          rows5_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
+	JNZ          rows5_outer
+	MOVQ         t+0(FP), AX
+	MOVQ         72(AX), AX
+	VCVTDQ2PS    Y0, Y0
+	VADDPS       (AX), Y0, Y0
+	VCVTDQ2PS    Y1, Y1
+	VADDPS       32(AX), Y1, Y1
+	VCVTDQ2PS    Y2, Y2
+	VADDPS       (AX), Y2, Y2
+	VCVTDQ2PS    Y3, Y3
+	VADDPS       32(AX), Y3, Y3
+	VCVTDQ2PS    Y4, Y4
+	VADDPS       (AX), Y4, Y4
+	VCVTDQ2PS    Y5, Y5
+	VADDPS       32(AX), Y5, Y5
+	VCVTDQ2PS    Y6, Y6
+	VADDPS       (AX), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VADDPS       32(AX), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VADDPS       (AX), Y8, Y8
+	VCVTDQ2PS    Y9, Y9
+	VADDPS       32(AX), Y9, Y9
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         96(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         136(DX), DX
+	SHLQ         $0x02, DX
+	TESTQ        CX, CX
+	JZ           rows5_plain
+	VADDPS       (CX), Y0, Y0
+	VADDPS       32(CX), Y1, Y1
+	ADDQ         DX, CX
+	VADDPS       (CX), Y2, Y2
+	VADDPS       32(CX), Y3, Y3
+	ADDQ         DX, CX
+	VADDPS       (CX), Y4, Y4
+	VADDPS       32(CX), Y5, Y5
+	ADDQ         DX, CX
+	VADDPS       (CX), Y6, Y6
+	VADDPS       32(CX), Y7, Y7
+	ADDQ         DX, CX
+	VADDPS       (CX), Y8, Y8
+	VADDPS       32(CX), Y9, Y9
+
+rows5_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Y10
+	VBROADCASTSS 212(CX), Y11
+	VMAXPS       Y0, Y10, Y0
+	VMINPS       Y0, Y11, Y0
+	VMOVUPS      Y0, (AX)
+	VMAXPS       Y1, Y10, Y1
+	VMINPS       Y1, Y11, Y1
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         DX, AX
+	VMAXPS       Y2, Y10, Y2
+	VMINPS       Y2, Y11, Y2
+	VMOVUPS      Y2, (AX)
+	VMAXPS       Y3, Y10, Y3
+	VMINPS       Y3, Y11, Y3
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         DX, AX
+	VMAXPS       Y4, Y10, Y4
+	VMINPS       Y4, Y11, Y4
+	VMOVUPS      Y4, (AX)
+	VMAXPS       Y5, Y10, Y5
+	VMINPS       Y5, Y11, Y5
+	VMOVUPS      Y5, 32(AX)
+	ADDQ         DX, AX
+	VMAXPS       Y6, Y10, Y6
+	VMINPS       Y6, Y11, Y6
+	VMOVUPS      Y6, (AX)
+	VMAXPS       Y7, Y10, Y7
+	VMINPS       Y7, Y11, Y7
+	VMOVUPS      Y7, 32(AX)
+	ADDQ         DX, AX
+	VMAXPS       Y8, Y10, Y8
+	VMINPS       Y8, Y11, Y8
+	VMOVUPS      Y8, (AX)
+	VMAXPS       Y9, Y10, Y9
+	VMINPS       Y9, Y11, Y9
+	VMOVUPS      Y9, 32(AX)
+	VZEROUPPER
+	RET
+
+	// end
+	// case rows4
+rows4:
+	MOVQ    t+0(FP), AX
+	MOVQ    128(AX), AX
+	SHLQ    $0x02, AX
+	MOVQ    t+0(FP), CX
+	MOVQ    48(CX), CX
+	MOVQ    t+0(FP), DX
+	MOVQ    200(DX), DX
+	SHLQ    $0x02, DX
+	VPXOR   Y0, Y0, Y0
+	VPXOR   Y1, Y1, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y1, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y1, Y5
+	VMOVAPS Y0, Y6
+	VMOVAPS Y1, Y7
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
+
+rows4_outer:
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
+
+rows4_middle:
+	MOVQ R8, R9
+	LEAQ (AX)(AX*2), R10
+	LEAQ (R9)(R10*1), R10
+	MOVQ t+0(FP), R11
+	MOVQ 192(R11), R11
+
+rows4_depth:
+	VMOVUPS      (CX), Y8
+	VMOVUPS      32(CX), Y9
+	ADDQ         DX, CX
+	VPBROADCASTD (R9), Y10
+	VPMADDWD     Y8, Y10, Y11
+	VPADDD       Y11, Y0, Y0
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y1, Y1
+	VPBROADCASTD (R9)(AX*1), Y10
+	VPMADDWD     Y8, Y10, Y11
+	VPADDD       Y11, Y2, Y2
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y3, Y3
+	VPBROADCASTD (R9)(AX*2), Y10
+	VPMADDWD     Y8, Y10, Y11
+	VPADDD       Y11, Y4, Y4
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VPBROADCASTD (R10), Y10
+	VPMADDWD     Y8, Y10, Y8
+	VPADDD       Y8, Y6, Y6
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y7, Y7
+	ADDQ         $0x04, R9
+	ADDQ         $0x04, R10
+	DECQ         R11
+	JNZ          rows4_depth
+	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
+	MOVQ         176(R9), R9
+	LEAQ         (R8)(R9*4), R8
+	DECQ         DI
+	JNZ          rows4_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
+	JNZ          rows4_outer
+	MOVQ         t+0(FP), AX
+	MOVQ         72(AX), AX
+	VCVTDQ2PS    Y0, Y0
+	VADDPS       (AX), Y0, Y0
+	VCVTDQ2PS    Y1, Y1
+	VADDPS       32(AX), Y1, Y1
+	VCVTDQ2PS    Y2, Y2
+	VADDPS       (AX), Y2, Y2
+	VCVTDQ2PS    Y3, Y3
+	VADDPS       32(AX), Y3, Y3
+	VCVTDQ2PS    Y4, Y4
+	VADDPS       (AX), Y4, Y4
+	VCVTDQ2PS    Y5, Y5
+	VADDPS       32(AX), Y5, Y5
+	VCVTDQ2PS    Y6, Y6
+	VADDPS       (AX), Y6, Y6
+	VCVTDQ2PS    Y7, Y7
+	VADDPS       32(AX), Y7, Y7
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         96(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         136(DX), DX
+	SHLQ         $0x02, DX
+	TESTQ        CX, CX
+	JZ           rows4_plain
+	VADDPS       (CX), Y0, Y0
+	VADDPS       32(CX), Y1, Y1
+	ADDQ         DX, CX
+	VADDPS       (CX), Y2, Y2
+	VADDPS       32(CX), Y3, Y3
+	ADDQ         DX, CX
+	VADDPS       (CX), Y4, Y4
+	VADDPS       32(CX), Y5, Y5
+	ADDQ         DX, CX
+	VADDPS       (CX), Y6, Y6
+	VADDPS       32(CX), Y7, Y7
+
+rows4_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Y8
+	VBROADCASTSS 212(CX), Y9
+	VMAXPS       Y0, Y8, Y0
+	VMINPS       Y0, Y9, Y0
+	VMOVUPS      Y0, (AX)
+	VMAXPS       Y1, Y8, Y1
+	VMINPS       Y1, Y9, Y1
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         DX, AX
+	VMAXPS       Y2, Y8, Y2
+	VMINPS       Y2, Y9, Y2
+	VMOVUPS      Y2, (AX)
+	VMAXPS       Y3, Y8, Y3
+	VMINPS       Y3, Y9, Y3
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         DX, AX
+	VMAXPS       Y4, Y8, Y4
+	VMINPS       Y4, Y9, Y4
+	VMOVUPS      Y4, (AX)
+	VMAXPS       Y5, Y8, Y5
+	VMINPS       Y5, Y9, Y5
+	VMOVUPS      Y5, 32(AX)
+	ADDQ         DX, AX
+	VMAXPS       Y6, Y8, Y6
+	VMINPS       Y6, Y9, Y6
+	VMOVUPS      Y6, (AX)
+	VMAXPS       Y7, Y8, Y7
+	VMINPS       Y7, Y9, Y7
+	VMOVUPS      Y7, 32(AX)
+	VZEROUPPER
+	RET
+
+	// end
+	// case rows3
+rows3:
+	MOVQ    t+0(FP), AX
+	MOVQ    128(AX), AX
+	SHLQ    $0x02, AX
+	MOVQ    t+0(FP), CX
+	MOVQ    48(CX), CX
+	MOVQ    t+0(FP), DX
+	MOVQ    200(DX), DX
+	SHLQ    $0x02, DX
+	VPXOR   Y0, Y0, Y0
+	VPXOR   Y1, Y1, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y1, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y1, Y5
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
+
+rows3_outer:
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
+
+rows3_middle:
+	MOVQ R8, R9
+	MOVQ t+0(FP), R10
+	MOVQ 192(R10), R10
+
+rows3_depth:
+	VMOVUPS      (CX), Y6
+	VMOVUPS      32(CX), Y7
+	ADDQ         DX, CX
+	VPBROADCASTD (R9), Y8
+	VPMADDWD     Y6, Y8, Y9
+	VPADDD       Y9, Y0, Y0
+	VPMADDWD     Y7, Y8, Y8
+	VPADDD       Y8, Y1, Y1
+	VPBROADCASTD (R9)(AX*1), Y8
+	VPMADDWD     Y6, Y8, Y9
+	VPADDD       Y9, Y2, Y2
+	VPMADDWD     Y7, Y8, Y8
+	VPADDD       Y8, Y3, Y3
+	VPBROADCASTD (R9)(AX*2), Y8
+	VPMADDWD     Y6, Y8, Y6
+	VPADDD       Y6, Y4, Y4
+	VPMADDWD     Y7, Y8, Y8
+	VPADDD       Y8, Y5, Y5
+	ADDQ         $0x04, R9
+	DECQ         R10
+	JNZ          rows3_depth
+	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
+	MOVQ         176(R9), R9
+	LEAQ         (R8)(R9*4), R8
+	DECQ         DI
+	JNZ          rows3_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
+	JNZ          rows3_outer
+	MOVQ         t+0(FP), AX
+	MOVQ         72(AX), AX
+	VCVTDQ2PS    Y0, Y0
+	VADDPS       (AX), Y0, Y0
+	VCVTDQ2PS    Y1, Y1
+	VADDPS       32(AX), Y1, Y1
+	VCVTDQ2PS    Y2, Y2
+	VADDPS       (AX), Y2, Y2
+	VCVTDQ2PS    Y3, Y3
+	VADDPS       32(AX), Y3, Y3
+	VCVTDQ2PS    Y4, Y4
+	VADDPS       (AX), Y4, Y4
+	VCVTDQ2PS    Y5, Y5
+	VADDPS       32(AX), Y5, Y5
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         96(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         136(DX), DX
+	SHLQ         $0x02, DX
+	TESTQ        CX, CX
+	JZ           rows3_plain
+	VADDPS       (CX), Y0, Y0
+	VADDPS       32(CX), Y1, Y1
+	ADDQ         DX, CX
+	VADDPS       (CX), Y2, Y2
+	VADDPS       32(CX), Y3, Y3
+	ADDQ         DX, CX
+	VADDPS       (CX), Y4, Y4
+	VADDPS       32(CX), Y5, Y5
+
+rows3_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Y6
+	VBROADCASTSS 212(CX), Y7
+	VMAXPS       Y0, Y6, Y0
+	VMINPS       Y0, Y7, Y0
+	VMOVUPS      Y0, (AX)
+	VMAXPS       Y1, Y6, Y1
+	VMINPS       Y1, Y7, Y1
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         DX, AX
+	VMAXPS       Y2, Y6, Y2
+	VMINPS       Y2, Y7, Y2
+	VMOVUPS      Y2, (AX)
+	VMAXPS       Y3, Y6, Y3
+	VMINPS       Y3, Y7, Y3
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         DX, AX
+	VMAXPS       Y4, Y6, Y4
+	VMINPS       Y4, Y7, Y4
+	VMOVUPS      Y4, (AX)
+	VMAXPS       Y5, Y6, Y5
+	VMINPS       Y5, Y7, Y5
+	VMOVUPS      Y5, 32(AX)
+	VZEROUPPER
+	RET
+
+	// end
+	// case rows2
+rows2:
+	MOVQ    t+0(FP), AX
+	MOVQ    128(AX), AX
+	SHLQ    $0x02, AX
+	MOVQ    t+0(FP), CX
+	MOVQ    48(CX), CX
+	MOVQ    t+0(FP), DX
+	MOVQ    200(DX), DX
+	SHLQ    $0x02, DX
+	VPXOR   Y0, Y0, Y0
+	VPXOR   Y1, Y1, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y1, Y3
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
+
+rows2_outer:
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
+
+rows2_middle:
+	MOVQ R8, R9
+	MOVQ t+0(FP), R10
+	MOVQ 192(R10), R10
+
+rows2_depth:
+	VMOVUPS      (CX), Y4
+	VMOVUPS      32(CX), Y5
+	ADDQ         DX, CX
+	VPBROADCASTD (R9), Y6
+	VPMADDWD     Y4, Y6, Y7
+	VPADDD       Y7, Y0, Y0
+	VPMADDWD     Y5, Y6, Y6
+	VPADDD       Y6, Y1, Y1
+	VPBROADCASTD (R9)(AX*1), Y6
+	VPMADDWD     Y4, Y6, Y4
+	VPADDD       Y4, Y2, Y2
+	VPMADDWD     Y5, Y6, Y6
+	VPADDD       Y6, Y3, Y3
+	ADDQ         $0x04, R9
+	DECQ         R10
+	JNZ          rows2_depth
+	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
+	MOVQ         176(R9), R9
+	LEAQ         (R8)(R9*4), R8
+	DECQ         DI
+	JNZ          rows2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
+	JNZ          rows2_outer
+	MOVQ         t+0(FP), AX
+	MOVQ         72(AX), AX
+	VCVTDQ2PS    Y0, Y0
+	VADDPS       (AX), Y0, Y0
+	VCVTDQ2PS    Y1, Y1
+	VADDPS       32(AX), Y1, Y1
+	VCVTDQ2PS    Y2, Y2
+	VADDPS       (AX), Y2, Y2
+	VCVTDQ2PS    Y3, Y3
+	VADDPS       32(AX), Y3, Y3
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         96(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         136(DX), DX
+	SHLQ         $0x02, DX
+	TESTQ        CX, CX
+	JZ           rows2_plain
+	VADDPS       (CX), Y0, Y0
+	VADDPS       32(CX), Y1, Y1
+	ADDQ         DX, CX
+	VADDPS       (CX), Y2, Y2
+	VADDPS       32(CX), Y3, Y3
+
+rows2_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Y4
+	VBROADCASTSS 212(CX), Y5
+	VMAXPS       Y0, Y4, Y0
+	VMINPS       Y0, Y5, Y0
+	VMOVUPS      Y0, (AX)
+	VMAXPS       Y1, Y4, Y1
+	VMINPS       Y1, Y5, Y1
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         DX, AX
+	VMAXPS       Y2, Y4, Y2
+	VMINPS       Y2, Y5, Y2
+	VMOVUPS      Y2, (AX)
+	VMAXPS       Y3, Y4, Y3
+	VMINPS       Y3, Y5, Y3
+	VMOVUPS      Y3, 32(AX)
+	VZEROUPPER
+	RET
+
+	// end
+
+// func pairNeighbours256(pairs []float32, from []float32, blocks int)
+// Requires: AVX, AVX2
+TEXT ·pairNeighbours256(SB), $0-56
+	MOVQ pairs_base+0(FP), AX
+	MOVQ from_base+24(FP), CX
+	MOVQ blocks+48(FP), DX
+
+block:
+	VCVTTPS2DQ (CX), Y0
+	VCVTTPS2DQ 32(CX), Y1
+	VPACKSSDW  Y1, Y0, Y0
+	VPERMQ     $0xd8, Y0, Y0
+	VMOVUPS    Y0, (AX)
+	ADDQ       $0x20, AX
+	ADDQ       $0x40, CX
+	DECQ       DX
+	JNZ        block
+	VZEROUPPER
+	RET
+
+// func pairWeights256(pairs []float32, from []float32, width int, rows int)
+// Requires: AVX, AVX2
+TEXT ·pairWeights256(SB), $0-64
+	MOVQ pairs_base+0(FP), AX
+	MOVQ from_base+24(FP), CX
+	MOVQ width+48(FP), DX
+	MOVQ rows+56(FP), BX
+	SHLQ $0x02, DX
+
+rows:
+	LEAQ (CX)(DX*1), SI
+	XORQ DI, DI
+
+columns:
+	VCVTTPS2DQ (CX)(DI*1), Y0
+	VCVTTPS2DQ (SI)(DI*1), Y1
+	VPSLLD     $0x10, Y1, Y1
+	VPBLENDW   $0xaa, Y1, Y0, Y0
+	VMOVUPS    Y0, (AX)
+	ADDQ       $0x20, AX
+	ADDQ       $0x20, DI
+	CMPQ       DI, DX
+	JB         columns
+	LEAQ       (SI)(DX*1), CX
+	DECQ       BX
+	JNZ        rows
+	VZEROUPPER
+	RET
+
 // func cpuid(leaf uint32, part uint32) (a uint32, b uint32, c uint32, d uint32)
 // Requires: CPUID
 TEXT ·cpuid(SB), $0-24

@@ -174,3 +174,15 @@ func landSixNEON(t *land)
 //
 //go:noescape
 func landFourNEON(t *land)
+
+// havePairs reports that there are no products of pairs of integers.
+func havePairs() bool { return false }
+
+// productPairs is never called.
+func productPairs(*tile) {}
+
+// pairNeighboursFast is never called.
+func pairNeighboursFast(_, _ []float32) int { return 0 }
+
+// pairWeights is never called.
+func pairWeights(_, _ []float32, _ int) {}

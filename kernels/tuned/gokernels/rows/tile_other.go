@@ -41,3 +41,15 @@ func fewBlock(*few) {}
 func transposeFast(*transpose) bool { return false }
 
 func unzipFast(_, _, _ []float32) int { return 0 }
+
+// havePairs reports that there are no products of pairs of integers.
+func havePairs() bool { return false }
+
+// productPairs is never called.
+func productPairs(*tile) {}
+
+// pairNeighboursFast is never called.
+func pairNeighboursFast(_, _ []float32) int { return 0 }
+
+// pairWeights is never called.
+func pairWeights(_, _ []float32, _ int) {}

@@ -93,8 +93,8 @@ var elements = []element{
 		"to the uint8 that Truncate makes of a[i], as a float"},
 	{"Quantize", "(dst, a []float32, z, low, high, less float32)",
 		"quantized(a[i], z, low, high) - less",
-		"to a[i] rounded, with z added, between low and high, which 16 bits hold;\n" +
-			"// 0 if it is no number. less is subtracted"},
+		"to a[i] rounded, with z added, between low and high, 0 if it is no number,\n" +
+			"// less less"},
 	{"Rescale", "(dst, a, b, c []float32, z, low, high, less float32)",
 		"quantized((a[i]+b[i])*c[i], z, low, high) - less",
 		"as Quantize does of (a[i]+b[i])·c[i]"},

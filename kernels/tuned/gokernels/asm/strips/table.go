@@ -161,14 +161,13 @@ func whole(x *expr.Expr) *expr.Expr {
 		expr.Int(ir.Int32, -1<<31))
 }
 
-// quantized is x rounded to an integer of 8 bits, and what is subtracted from it. Of what is no
-// number the low bits are 0.
+// quantized is x rounded, with a zero point and limits, less a number; what is no number counts
+// as 0.
 func quantized(x *expr.Expr) *expr.Expr {
 	n := expr.Add(expr.Round(x), expr.Get(varZ))
 	n = expr.Min(expr.Get(varHigh), expr.Max(expr.Get(varLow), n))
-	bits := expr.Int(ir.Int32, 16)
-	n = expr.Shr(expr.Shl(expr.Cast(ir.Int32, n), bits), bits)
-	return expr.Sub(expr.Cast(ir.Float32, n), expr.Get(varLess))
+	n = expr.Select(expr.Eq(n, n), n, expr.Float(ir.Float32, 0))
+	return expr.Sub(n, expr.Get(varLess))
 }
 
 // mixed is a linear sum of two integers of 8 bits, shifted and limited, and what is subtracted
