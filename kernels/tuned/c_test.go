@@ -347,10 +347,14 @@ func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial 
 		} else if strings.HasPrefix(k.Name, "mixed") {
 			continue
 		}
-		if !convolution || layouts && !tuned.ChannelsLast(target) {
+		eights := threes(target) && slices.Contains(k.Forms, depthwiseEights)
+		if !convolution || layouts && !tuned.ChannelsLast(target) && !eights {
 			continue
 		}
 		forms := append([]string{k.Name}, k.Forms...)
+		if eights {
+			forms = []string{depthwiseEights}
+		}
 		if k.Name == "depthwise_rows_f32" && target.Language == tuned.Go {
 			forms = []string{"depthwise_lanes_f32"}
 		}
@@ -364,7 +368,7 @@ func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial 
 			if strings.Contains(form, "_mve") { // golden/boards runs them
 				continue
 			}
-			if form == depthwiseThree && !threes(target) {
+			if (form == depthwiseThree || form == depthwiseEights) && !threes(target) {
 				continue
 			}
 			if !target.Language.CopiesPadding || !strings.Contains(k.Name, "_edges") {

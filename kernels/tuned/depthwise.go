@@ -1,6 +1,11 @@
 package tuned
 
-import "github.com/etgen/etgen/ir/sym"
+import (
+	"math"
+
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/ops"
+)
 
 // The forms of DepthwiseRows.
 const (
@@ -16,15 +21,19 @@ const (
 	depthwiseNarrow = "depthwise_narrow_f32"
 	// depthwiseFours is for MVE, and a multiple of four channels.
 	depthwiseFours = "depthwise_mve_f32"
+	// depthwiseEights is for cores that load eight of many registers for floats at once, and a
+	// multiple of so many channels.
+	depthwiseEights = "depthwise_eights_f32"
 )
 
 // DepthwiseRows is the depthwise convolution over images whose channels lie innermost in
 // memory; w is [kh][kw][channels].
 func DepthwiseRows() *Kernel {
-	return &Kernel{Name: "depthwise_rows_f32", Forms: []string{depthwiseSlide, depthwiseNarrow, depthwiseFours},
+	return &Kernel{Name: "depthwise_rows_f32", Forms: []string{depthwiseSlide, depthwiseNarrow, depthwiseFours,
+		depthwiseEights},
 		Descriptor: depthwiseRowsParams, Windows: true, InPatches: depthwiseInPatches, Go: "rows.Depthwise",
 		Buffers: []string{"w", "bias"}, Phases: []string{"rows"}, Bounds: true,
-		Operands: []string{"x"}, C: true, Match: matchDepthwiseRows}
+		Operands: []string{"x"}, C: true, tiling: eightTiles, Match: matchDepthwiseRows}
 }
 
 // slides reports whether the windows of an axis are such as depthwiseSlide's, and
@@ -40,7 +49,8 @@ func (a *axis) slides() bool {
 // with neighbouring pixels, else 8, or as many as fill one by themselves.
 func matchDepthwiseRows(r *Request) *Instance {
 	mve := r.Target.Machine.MVE && r.Target.Language.Has(DepthwiseRows())
-	if !ChannelsLast(r.Target) && !mve {
+	scalar := r.Target.tile().Pairs()
+	if !ChannelsLast(r.Target) && !mve && !scalar {
 		return nil
 	}
 	cv, pixels := convolutionOf(r), r.Target.Language.FindsVectors
@@ -48,12 +58,16 @@ func matchDepthwiseRows(r *Request) *Instance {
 		return nil
 	}
 	cols := &cv.axes[1]
-	form, times, speed := "", 1, 4.0
+	form, head, times, speed := "", "", 1, 4.0
 	switch {
 	case mve && cv.groups%4 != 0:
 		return nil
 	case mve:
 		form = depthwiseFours
+	case scalar && !cv.eights(r.Target):
+		return nil
+	case scalar:
+		form, head = depthwiseEights, "EIGHT_APART"
 	case pixels:
 		form = depthwiseLanes
 		if cols.stride.Is(1) {
@@ -73,9 +87,29 @@ func matchDepthwiseRows(r *Request) *Instance {
 	w, bias := cv.repeated(times)
 	in := cv.instance(r.Target.tile(), depthwiseRowsParams, Values{
 		"channels": num(cv.groups), "lanes": num(times * cv.groups)}, w, bias)
-	in.Form, in.RunChannels = form, true
+	in.Form, in.Head, in.RunChannels = form, head, true
 	in.Cost = cost(in.MACs) / speed
 	return in
+}
+
+// eights reports whether a convolution is such as depthwiseEights', but for its images' layout.
+func (cv *convolution) eights(t Target) bool {
+	return t.tile().Pairs() && cv.cin == 1 && cv.cout == 1 && cv.groups%8 == 0
+}
+
+// IsDepthwiseEights reports whether c is a convolution of channels in eights, whose kernel wants
+// images whose channels lie innermost in memory.
+func IsDepthwiseEights(c *ops.Call, t Target) bool {
+	cv := convolutionOf(&Request{Call: c, Target: t})
+	return cv != nil && cv.eights(t) && IsConvolution(c)
+}
+
+// eightTiles are those of depthwiseEights: pairs of neighbours that see all columns of taps.
+func eightTiles(in *Instance) tiling {
+	if in.Form != depthwiseEights {
+		return tiling{}
+	}
+	return tiling{size: math.MaxInt32, blocks: in.number("channels") / 8, pair: 1.8, alone: 1.8}
 }
 
 // narrowLanes is how many floats of its weights a tap of depthwiseNarrow has.

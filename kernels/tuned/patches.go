@@ -312,10 +312,13 @@ func (t tiling) row(inner, cols float64) (tiles, pairs, alone float64) {
 // microcontroller. Results that have not enough neighbours in a row, or a patch of
 // rows, are made alone, with more instructions for each product.
 func (in *Instance) Instructions() float64 {
-	if in.Kernel.tiling == nil {
+	var t tiling
+	if in.Kernel.tiling != nil {
+		t = in.Kernel.tiling(in)
+	}
+	if t.size == 0 {
 		return perCall + perByte*cost(in.MACs) + in.Spent
 	}
-	t := in.Kernel.tiling(in)
 	rows, cols := in.number("out_h"), in.number("out_w")
 	tiles, pairs, alone := t.row(max(0, in.number("interior_end")-in.number("interior_begin")), cols)
 	products := cost(in.MACs) / (rows * cols)

@@ -402,9 +402,12 @@ func kernelOf(form string) string {
 	return name
 }
 
-// depthwiseThree is the form for windows of three by three that slide; threes reports whether code
-// for a target has it.
-const depthwiseThree = "depthwise_three_f32"
+// depthwiseThree is the form for windows of three by three that slide, depthwiseEights that for
+// eights of channels; threes reports whether code for a target has them.
+const (
+	depthwiseThree  = "depthwise_three_f32"
+	depthwiseEights = "depthwise_eights_f32"
+)
 
 func threes(target tuned.Target) bool {
 	return target.Language == tuned.C && target.Machine.Tile.Pairs()
@@ -476,8 +479,11 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 				groups = pick(r, 2, 3, 7, 8, 12, groups)
 			}
 			xOrder, yOrder = last, last
-		case "depthwise_narrow_f32":
+		case "depthwise_narrow_f32", depthwiseEights:
 			dims, groups, cin, cout = 2, 8, 1, 1
+			if kernel == depthwiseEights {
+				groups = pick[int64](r, 8, 16, 24)
+			}
 			xOrder, yOrder = last, last
 		}
 		batch := 1 + r.Int64N(2)

@@ -59,7 +59,8 @@ func (b *builder) wantsLast(g *ir.Graph) bool {
 			continue
 		}
 		into, out := b.worthCopies(f)
-		if into || out || tuned.IsConvolutionInt8(f.call, b.opt.Target) {
+		if t := b.opt.Target; into || out || tuned.IsConvolutionInt8(f.call, t) ||
+			tuned.IsDepthwiseEights(f.call, t) {
 			return true
 		}
 	}

@@ -74,6 +74,26 @@ def conv_grouped() -> Case:
     return Case(model, (torch.randn(2, 4, 6, 5),))
 
 
+class Depthwise(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.expand, self.project = nn.Conv2d(2, 16, 1), nn.Conv2d(16, 2, 1)
+        self.five = nn.Conv2d(16, 16, 5, padding=2, groups=16)
+        self.strided = nn.Conv2d(16, 16, 3, stride=2, padding=1, groups=16, bias=False)
+        self.row = nn.Conv2d(16, 16, (1, 3), dilation=(1, 2), padding=(0, 2), groups=16)
+        self.far = nn.Conv2d(16, 16, 2, padding=(3, 2), groups=16)
+
+    def forward(self, x):
+        x = self.expand(x)
+        x = self.strided(F.relu6(x + self.five(x)))
+        return self.project(self.far(F.relu(self.row(x))))
+
+
+def conv_depthwise() -> Case:
+    """Depthwise convolutions of two images with eights of channels: five by five beside a residual, with a stride, of a row with dilation, with padding that some results see alone."""
+    return Case(Depthwise(), (torch.randn(2, 2, 7, 9),))
+
+
 def conv_dilated() -> Case:
     """Dilation, stride and padding that differ by dimension."""
     return Case(nn.Conv2d(2, 3, (3, 2), stride=(2, 1), padding=(1, 2), dilation=(2, 3)), (torch.randn(1, 2, 9, 7),))
