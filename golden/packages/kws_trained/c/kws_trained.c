@@ -201,160 +201,130 @@ static int32_t kws_trained_taps(int32_t p, int32_t size, int32_t n, int32_t d, i
     return (hi > lo) ? hi - lo : 0;
 }
 
-/* Windows of taps over neighbouring results of a row. */
-
-/* Steps in x. */
+/* The taps that results see: rows of columns, and steps in x and w to the next column, and from
+   behind a row to the next one. */
 typedef struct {
-    int32_t xr; /* from row to row of taps */
-    int32_t xc; /* from tap to tap of a row */
-    int32_t step; /* to the next result */
-} kws_trained_window_walk;
+    int32_t rows;
+    int32_t cols;
+    int32_t xc;
+    int32_t wc;
+    int32_t xr;
+    int32_t wr;
+} kws_trained_eight_walk;
 
-/* Windows of three columns that slide over a row: a pixel is loaded once for all that see it. */
-#define KWS_TRAINED_WINDOW_ROW 16 /* results at once */
-#if defined(__GNUC__)
-#define KWS_TRAINED_WINDOW_INLINE KWS_TRAINED_TILE_FUSED static inline __attribute__((always_inline))
-#define KWS_TRAINED_WINDOW_APART __attribute__((noinline))
+#if defined(__GNUC__) && !defined(__clang__)
+/* Copies of a kernel would be no quicker. */
+#define KWS_TRAINED_EIGHT_APART __attribute__((noinline, noclone))
 #else
-#define KWS_TRAINED_WINDOW_INLINE static inline
-#define KWS_TRAINED_WINDOW_APART
+#define KWS_TRAINED_EIGHT_APART
 #endif
 
-/* A column of pixels is the last that one result sees, the middle one of the next, and the first
-   of one that begins with it. */
-KWS_TRAINED_WINDOW_INLINE void window_column(const int rows, float *last, float *middle, float *first, float bias, const float *b, const float *x, int32_t xr)
+#if defined(__GNUC__) && defined(__ARM_FEATURE_FMA) && defined(__thumb2__)
+/* acc[j] = start[j] + sum over the taps of x[j] * w[j], for eight channels. */
+static inline void kws_trained_eight_one(float *acc, const float *start, const float *x, const float *w, const kws_trained_eight_walk *s)
+{
+    int32_t rows = s->rows;
+    __asm__ volatile(
+    "vldmia %[left], {s0-s7}\n"
+    "cmp %[rows], #0\n"
+    "ble 3f\n"
+    "1: mov %[left], %[cols]\n"
+    "2: vldmia %[w], {s16-s23}\n"
+    "vldmia %[x], {s24-s31}\n"
+    "add %[w], %[w], %[wc]\n"
+    "add %[x], %[x], %[xc]\n"
+    "vfma.f32 s0, s24, s16\n"
+    "vfma.f32 s1, s25, s17\n"
+    "vfma.f32 s2, s26, s18\n"
+    "vfma.f32 s3, s27, s19\n"
+    "vfma.f32 s4, s28, s20\n"
+    "vfma.f32 s5, s29, s21\n"
+    "vfma.f32 s6, s30, s22\n"
+    "vfma.f32 s7, s31, s23\n"
+    "subs %[left], %[left], #1\n"
+    "bgt 2b\n"
+    "add %[w], %[w], %[wr]\n"
+    "add %[x], %[x], %[xr]\n"
+    "subs %[rows], %[rows], #1\n"
+    "bgt 1b\n"
+    "3: vstmia %[acc], {s0-s7}\n"
+    : [x] "+r"(x), [w] "+r"(w), [left] "+r"(start), [rows] "+r"(rows)
+    : [acc] "r"(acc), [cols] "r"(s->cols), [xc] "r"(4 * s->xc), [wc] "r"(4 * s->wc), [xr] "r"(4 * s->xr), [wr] "r"(4 * s->wr)
+    : "cc", "memory", "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s16", "s17", "s18", "s19", "s20", "s21", "s22", "s23", "s24", "s25", "s26", "s27", "s28", "s29", "s30", "s31");
+}
+
+/* The same for two results, next apart in x; those of the second are behind the first in acc. */
+static inline void kws_trained_eight_two(float *acc, const float *start, const float *x, const float *w, int32_t next, const kws_trained_eight_walk *s)
+{
+    int32_t rows = s->rows;
+    const float *y = x + next;
+    __asm__ volatile(
+    "vldmia %[left], {s0-s7}\n"
+    "vldmia %[left], {s8-s15}\n"
+    "cmp %[rows], #0\n"
+    "ble 3f\n"
+    "1: mov %[left], %[cols]\n"
+    "2: vldmia %[w], {s16-s23}\n"
+    "vldmia %[x], {s24-s31}\n"
+    "add %[w], %[w], %[wc]\n"
+    "add %[x], %[x], %[xc]\n"
+    "vfma.f32 s0, s24, s16\n"
+    "vfma.f32 s1, s25, s17\n"
+    "vfma.f32 s2, s26, s18\n"
+    "vfma.f32 s3, s27, s19\n"
+    "vfma.f32 s4, s28, s20\n"
+    "vfma.f32 s5, s29, s21\n"
+    "vfma.f32 s6, s30, s22\n"
+    "vfma.f32 s7, s31, s23\n"
+    "vldmia %[y], {s24-s31}\n"
+    "add %[y], %[y], %[xc]\n"
+    "vfma.f32 s8, s24, s16\n"
+    "vfma.f32 s9, s25, s17\n"
+    "vfma.f32 s10, s26, s18\n"
+    "vfma.f32 s11, s27, s19\n"
+    "vfma.f32 s12, s28, s20\n"
+    "vfma.f32 s13, s29, s21\n"
+    "vfma.f32 s14, s30, s22\n"
+    "vfma.f32 s15, s31, s23\n"
+    "subs %[left], %[left], #1\n"
+    "bgt 2b\n"
+    "add %[w], %[w], %[wr]\n"
+    "add %[x], %[x], %[xr]\n"
+    "add %[y], %[y], %[xr]\n"
+    "subs %[rows], %[rows], #1\n"
+    "bgt 1b\n"
+    "3: vstmia %[acc], {s0-s15}\n"
+    : [x] "+r"(x), [y] "+r"(y), [w] "+r"(w), [left] "+r"(start), [rows] "+r"(rows)
+    : [acc] "r"(acc), [cols] "r"(s->cols), [xc] "r"(4 * s->xc), [wc] "r"(4 * s->wc), [xr] "r"(4 * s->xr), [wr] "r"(4 * s->wr)
+    : "cc", "memory", "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "s12", "s13", "s14", "s15", "s16", "s17", "s18", "s19", "s20", "s21", "s22", "s23", "s24", "s25", "s26", "s27", "s28", "s29", "s30", "s31");
+}
+#else
+KWS_TRAINED_TILE_FUSED static inline void kws_trained_eight_one(float *acc, const float *start, const float *x, const float *w, const kws_trained_eight_walk *s)
 {
     KWS_TRAINED_TILE_CONTRACT
-    *first = bias;
-    KWS_TRAINED_TILE_UNROLL
-    for (int r = 0; r < rows; r++) {
-        const float v = x[r * xr];
-        *last += v * b[3 * r + 2];
-        *middle += v * b[3 * r + 1];
-        *first += v * b[3 * r];
+    for (int j = 0; j < 8; j++) {
+        float sum = start[j];
+        const float *xp = x + j;
+        const float *wp = w + j;
+        for (int32_t r = 0; r < s->rows; r++) {
+            for (int32_t c = 0; c < s->cols; c++) {
+                sum += *xp * *wp;
+                xp += s->xc;
+                wp += s->wc;
+            }
+            xp += s->xr;
+            wp += s->wr;
+        }
+        acc[j] = sum;
     }
 }
 
-/* acc[i] = bias + sum over r < rows and c < 3 of w[3 * r + c] * x[r * xr + c * xc + i * step],
-   where step is xc, for count results. Column at, of so many, is the first that is seen, x the
-   first of these in the image. No more than the first column and the last are outside. */
-KWS_TRAINED_WINDOW_INLINE void window_ones(const int rows, int32_t count, float *acc, float bias, const float *x, const float *w, int32_t at, int32_t columns, const kws_trained_window_walk *s)
+static inline void kws_trained_eight_two(float *acc, const float *start, const float *x, const float *w, int32_t next, const kws_trained_eight_walk *s)
 {
-    KWS_TRAINED_TILE_CONTRACT
-    const int32_t xr = s->xr;
-    const int32_t xc = s->xc;
-    const int32_t inside = columns - at - 2;
-    float *const end = acc + ((count < inside) ? count : inside);
-    float b[9];
-    float a[3] = { bias, bias, bias };
-    KWS_TRAINED_TILE_UNROLL
-    for (int i = 0; i < 3 * rows; i++) {
-        b[i] = w[i];
-    }
-    if (at >= 0) {
-        KWS_TRAINED_TILE_UNROLL
-        for (int r = 0; r < rows; r++) {
-            a[0] += x[r * xr] * b[3 * r];
-        }
-        x += xc;
-    }
-    KWS_TRAINED_TILE_UNROLL
-    for (int r = 0; r < rows; r++) {
-        const float v = x[r * xr];
-        a[0] += v * b[3 * r + 1];
-        a[1] += v * b[3 * r];
-    }
-    x += xc;
-    while (end - acc >= 3) {
-        window_column(rows, a, a + 1, a + 2, bias, b, x, xr);
-        *acc = a[0];
-        acc += 1;
-        x += xc;
-        window_column(rows, a + 1, a + 2, a, bias, b, x, xr);
-        *acc = a[1];
-        acc += 1;
-        x += xc;
-        window_column(rows, a + 2, a, a + 1, bias, b, x, xr);
-        *acc = a[2];
-        acc += 1;
-        x += xc;
-    }
-    while (acc < end) {
-        window_column(rows, a, a + 1, a + 2, bias, b, x, xr);
-        *acc = a[0];
-        acc += 1;
-        x += xc;
-        a[0] = a[1];
-        a[1] = a[2];
-    }
-    if (inside < count) {
-        *acc = a[0];
-    }
+    kws_trained_eight_one(acc, start, x, w, s);
+    kws_trained_eight_one(acc + 8, start, x + next, w, s);
 }
-
-/* The same, where step is two columns. */
-KWS_TRAINED_WINDOW_INLINE void window_twos(const int rows, int32_t count, float *acc, float bias, const float *x, const float *w, int32_t at, int32_t columns, const kws_trained_window_walk *s)
-{
-    KWS_TRAINED_TILE_CONTRACT
-    const int32_t xr = s->xr;
-    const int32_t xc = s->xc;
-    const int32_t inside = (columns - at - 1) / 2;
-    float *const end = acc + ((count < inside) ? count : inside);
-    float b[9];
-    float a = bias;
-    KWS_TRAINED_TILE_UNROLL
-    for (int i = 0; i < 3 * rows; i++) {
-        b[i] = w[i];
-    }
-    if (at >= 0) {
-        KWS_TRAINED_TILE_UNROLL
-        for (int r = 0; r < rows; r++) {
-            a += x[r * xr] * b[3 * r];
-        }
-        x += xc;
-    }
-    while (acc < end) {
-        float next = bias;
-        KWS_TRAINED_TILE_UNROLL
-        for (int r = 0; r < rows; r++) {
-            a += x[r * xr] * b[3 * r + 1];
-        }
-        x += xc;
-        KWS_TRAINED_TILE_UNROLL
-        for (int r = 0; r < rows; r++) {
-            const float v = x[r * xr];
-            a += v * b[3 * r + 2];
-            next += v * b[3 * r];
-        }
-        x += xc;
-        *acc = a;
-        acc += 1;
-        a = next;
-    }
-    if (inside < count) {
-        KWS_TRAINED_TILE_UNROLL
-        for (int r = 0; r < rows; r++) {
-            a += x[r * xr] * b[3 * r + 1];
-        }
-        *acc = a;
-    }
-}
-
-/* The same for two or three rows of taps, and either step. */
-KWS_TRAINED_TILE_FUSED KWS_TRAINED_WINDOW_APART static void kws_trained_window_slide(int32_t count, float *acc, float bias, const float *x, const float *w, int32_t rows, int32_t at, int32_t columns, const kws_trained_window_walk *s)
-{
-    if (s->step == s->xc) {
-        if (rows == 3) {
-            window_ones(3, count, acc, bias, x, w, at, columns, s);
-        } else {
-            window_ones(2, count, acc, bias, x, w, at, columns, s);
-        }
-    } else if (rows == 3) {
-        window_twos(3, count, acc, bias, x, w, at, columns, s);
-    } else {
-        window_twos(2, count, acc, bias, x, w, at, columns, s);
-    }
-}
+#endif
 
 /* Reports whether p points to memory of the given alignment. */
 static inline bool kws_trained_aligned(const void *p, size_t align)
@@ -460,51 +430,68 @@ static void kws_trained_convolution_relu(float *restrict y, const float *x, cons
 }
 
 /* convolution.default, relu.default */
-KWS_TRAINED_TILE_FUSED static void kws_trained_convolution_relu_2(float *restrict y, const float *x,
-    const float *w, const float *bias, int32_t in_w, int32_t out_w, int32_t pad_w)
+KWS_TRAINED_EIGHT_APART static void kws_trained_convolution_relu_2(float *restrict y, const float *x,
+    const float *w, const float *bias, int32_t in_h, int32_t out_h, int32_t pad_h)
 {
     const int32_t channels = 64;
-    const int32_t multiplier = 1;
-    const int32_t in_h = 5;
-    const int32_t out_h = 5;
+    const int32_t in_w = 5;
+    const int32_t out_w = 5;
+    const int32_t kernel_h = 3;
+    const int32_t kernel_w = 3;
     const int32_t stride_h = 1;
     const int32_t stride_w = 1;
-    const int32_t pad_h = 1;
-    const int32_t in_stride_channel = 1;
-    const int32_t in_stride_row = 64;
-    const int32_t in_stride_col = 320;
-    const int32_t out_stride_channel = 1;
-    const int32_t out_stride_row = 64;
-    const int32_t out_stride_col = 320;
-    /* Windows of three by three that see a row and a column outside of the image, and no more. */
-    float acc[KWS_TRAINED_WINDOW_ROW];
-    kws_trained_window_walk walk;
-    walk.xr = in_stride_row;
-    walk.xc = in_stride_col;
-    walk.step = stride_w * in_stride_col;
-    /* Rows in parts of about equal length. */
-    const int32_t parts = (out_w + KWS_TRAINED_WINDOW_ROW - 1) / KWS_TRAINED_WINDOW_ROW;
-    const int32_t length = (out_w + parts - 1) / parts;
-    for (int32_t j = 0; j < channels * multiplier; j++) {
-        const int32_t plane = j * in_stride_channel;
-        for (int32_t p = 0; p < out_h; p++) {
-            const int32_t top = p * stride_h - pad_h;
-            const int32_t kr = (top < 0) ? 1 : 0;
-            const int32_t rows = 3 - kr - ((in_h - top < 3) ? 1 : 0);
-            const float *line = x + plane + (top + kr) * in_stride_row;
-            int32_t at = j * out_stride_channel + p * out_stride_row;
-            int32_t side = -pad_w;
-            for (int32_t left = out_w; left > 0; left -= length) {
-                const int32_t count = (left < length) ? left : length;
-                kws_trained_window_slide(count, acc, bias[j], line + ((side < 0) ? 0 : side) * in_stride_col, w + 9 * j + 3 * kr, rows, side, in_w, &walk);
-                side += count * stride_w;
-                for (int32_t i = 0; i < count; i++) {
-                    const int32_t o = at;
-                    y[o] = kws_trained_result(acc[i]);
-                    at += out_stride_col;
+    const int32_t dilation_h = 1;
+    const int32_t dilation_w = 1;
+    const int32_t pad_w = 1;
+    const int32_t interior_begin = 1;
+    const int32_t interior_end = 4;
+    const int32_t in_stride_row = 320;
+    const int32_t in_stride_col = 64;
+    float acc[16];
+    kws_trained_eight_walk walk;
+    walk.xc = dilation_w * in_stride_col;
+    walk.wc = channels;
+    for (int32_t p = 0; p < out_h; p++) {
+        const int32_t top = p * stride_h - pad_h;
+        int32_t kr;
+        walk.rows = kws_trained_taps(top, in_h, kernel_h, dilation_h, &kr);
+        const int32_t rows = walk.rows;
+        int32_t count = 1;
+        for (int32_t q = 0; q < out_w; q += count) {
+            const int32_t side = q * stride_w - pad_w;
+            int32_t kc = 0;
+            /* Columns interior_begin..interior_end-1 see all kernel columns, the others some. */
+            const int32_t inner = (q >= interior_begin) ? interior_end - q : 0;
+            walk.cols = (inner > 0) ? kernel_w : kws_trained_taps(side, in_w, kernel_w, dilation_w, &kc);
+            count = (inner > 1) ? 2 : 1;
+            walk.rows = (walk.cols > 0) ? rows : 0;
+            walk.xr = dilation_h * in_stride_row - walk.cols * walk.xc;
+            walk.wr = (kernel_w - walk.cols) * channels;
+            const float *const xp = x + ((walk.rows > 0) ? (top + kr * dilation_h) * in_stride_row + (side + kc * dilation_w) * in_stride_col : 0);
+            const float *const wp = w + (kr * kernel_w + kc) * channels;
+            const int32_t at = (p * out_w + q) * channels;
+            for (int32_t j = 0; j < channels; j += 8) {
+                if (count > 1) {
+                    kws_trained_eight_two(acc, bias + j, xp + j, wp + j, stride_w * in_stride_col, &walk);
+                } else {
+                    kws_trained_eight_one(acc, bias + j, xp + j, wp + j, &walk);
+                }
+                for (int32_t r = 0; r < count; r++) {
+                    for (int c = 0; c < 8; c++) {
+                        const int32_t o = at + r * channels + j + c;
+                        y[o] = kws_trained_result(acc[8 * r + c]);
+                    }
                 }
             }
         }
+    }
+}
+
+/* copy */
+static void kws_trained_copy(float *restrict out, const float *in)
+{
+    for (int32_t i = 0; i < 640; i++) {
+        out[i] = in[i];
     }
 }
 
@@ -545,20 +532,55 @@ static void kws_trained_linear(float *restrict y, const float *x, const float *w
 }
 
 static const kws_trained_conv_params kws_trained_convolution_relu_args_1 = {
-    /* in_channels */ 1, /* in_h */ 10, /* in_w */ 49, /* out_h */ 5, /* out_w */ 25,
+    /* in_channels */ 1, /* in_h */ 10, /* in_w */ 13, /* out_h */ 5, /* out_w */ 5,
     /* kernel_h */ 4, /* stride_h */ 2, /* pad_h */ 1, /* pad_w */ 5, /* interior_begin */ 3,
-    /* interior_end */ 23, /* channel_loop */ 1, /* in_stride_channel */ 490,
+    /* interior_end */ 5, /* channel_loop */ 1, /* in_stride_channel */ 490,
     /* in_stride_row */ 1, /* in_stride_col */ 10, /* out_stride_row */ 64,
     /* out_stride_col */ 320
 };
 static const kws_trained_conv_params kws_trained_convolution_relu_args_2 = {
+    /* in_channels */ 1, /* in_h */ 10, /* in_w */ 16, /* out_h */ 5, /* out_w */ 4,
+    /* kernel_h */ 4, /* stride_h */ 2, /* pad_h */ 1, /* pad_w */ 0, /* interior_begin */ 0,
+    /* interior_end */ 4, /* channel_loop */ 1, /* in_stride_channel */ 490,
+    /* in_stride_row */ 1, /* in_stride_col */ 10, /* out_stride_row */ 64,
+    /* out_stride_col */ 320
+};
+static const kws_trained_conv_params kws_trained_convolution_relu_args_3 = {
+    /* in_channels */ 1, /* in_h */ 10, /* in_w */ 12, /* out_h */ 5, /* out_w */ 4,
+    /* kernel_h */ 4, /* stride_h */ 2, /* pad_h */ 1, /* pad_w */ 0, /* interior_begin */ 0,
+    /* interior_end */ 2, /* channel_loop */ 1, /* in_stride_channel */ 490,
+    /* in_stride_row */ 1, /* in_stride_col */ 10, /* out_stride_row */ 64,
+    /* out_stride_col */ 320
+};
+static const kws_trained_conv_params kws_trained_convolution_relu_args_4 = {
+    /* in_channels */ 64, /* in_h */ 1, /* in_w */ 25, /* out_h */ 1, /* out_w */ 25,
+    /* kernel_h */ 1, /* stride_h */ 1, /* pad_h */ 0, /* pad_w */ 0, /* interior_begin */ 0,
+    /* interior_end */ 25, /* channel_loop */ 2, /* in_stride_channel */ 1,
+    /* in_stride_row */ 320, /* in_stride_col */ 64, /* out_stride_row */ 320,
+    /* out_stride_col */ 64
+};
+static const kws_trained_conv_params kws_trained_convolution_relu_args_5 = {
     /* in_channels */ 64, /* in_h */ 1, /* in_w */ 20, /* out_h */ 1, /* out_w */ 20,
     /* kernel_h */ 1, /* stride_h */ 1, /* pad_h */ 0, /* pad_w */ 0, /* interior_begin */ 0,
     /* interior_end */ 20, /* channel_loop */ 2, /* in_stride_channel */ 1,
     /* in_stride_row */ 320, /* in_stride_col */ 64, /* out_stride_row */ 320,
     /* out_stride_col */ 64
 };
-static const kws_trained_conv_params kws_trained_convolution_relu_args_3 = {
+static const kws_trained_conv_params kws_trained_convolution_relu_args_6 = {
+    /* in_channels */ 64, /* in_h */ 1, /* in_w */ 15, /* out_h */ 1, /* out_w */ 15,
+    /* kernel_h */ 1, /* stride_h */ 1, /* pad_h */ 0, /* pad_w */ 0, /* interior_begin */ 0,
+    /* interior_end */ 15, /* channel_loop */ 2, /* in_stride_channel */ 1,
+    /* in_stride_row */ 320, /* in_stride_col */ 64, /* out_stride_row */ 320,
+    /* out_stride_col */ 64
+};
+static const kws_trained_conv_params kws_trained_convolution_relu_args_7 = {
+    /* in_channels */ 64, /* in_h */ 1, /* in_w */ 10, /* out_h */ 1, /* out_w */ 10,
+    /* kernel_h */ 1, /* stride_h */ 1, /* pad_h */ 0, /* pad_w */ 0, /* interior_begin */ 0,
+    /* interior_end */ 10, /* channel_loop */ 2, /* in_stride_channel */ 1,
+    /* in_stride_row */ 320, /* in_stride_col */ 64, /* out_stride_row */ 320,
+    /* out_stride_col */ 64
+};
+static const kws_trained_conv_params kws_trained_convolution_relu_args_8 = {
     /* in_channels */ 64, /* in_h */ 1, /* in_w */ 5, /* out_h */ 1, /* out_w */ 5,
     /* kernel_h */ 1, /* stride_h */ 1, /* pad_h */ 0, /* pad_w */ 0, /* interior_begin */ 0,
     /* interior_end */ 5, /* channel_loop */ 2, /* in_stride_channel */ 1,
@@ -575,155 +597,167 @@ kws_trained_status kws_trained_forward(const float *x, float *out, void *arena)
     char *const mem = (char *)arena;
 
     /* ds_cnn.py:72: convolution, relu */
-    /* relu_6_relu_8 [9280]: 37120 bytes at 0, from ds_cnn.py:72 relu to ds_cnn.py:73 avg_pool2d */
-    float *relu_6_relu_8 = (float *)mem;
-    kws_trained_convolution_relu(relu_6_relu_8 + 1280, x, kws_trained_feature_extractor_0_weight,
+    /* relu_rows [1, 64, 6, 5]: 7680 bytes at 32000, from ds_cnn.py:72 to ds_cnn.py:32 */
+    float *relu_rows = (float *)(mem + 32000);
+    kws_trained_convolution_relu(relu_rows + 320, x, kws_trained_feature_extractor_0_weight,
         kws_trained_conv2d_bias, &kws_trained_convolution_relu_args_1);
 
     /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
-    /* relu_1_rows [1, 64, 4, 5]: 5120 bytes at 37120, from ds_cnn.py:34 to ds_cnn.py:35 */
-    float *relu_1_rows = (float *)(mem + 37120);
-    kws_trained_convolution_relu_2(relu_1_rows, relu_6_relu_8 + 1280,
+    /* relu_5_relu_8 [8000]: 32000 bytes at 0, from ds_cnn.py:34 relu to ds_cnn.py:73 avg_pool2d */
+    float *relu_5_relu_8 = (float *)mem;
+    kws_trained_convolution_relu_2(relu_5_relu_8, relu_rows + 320,
         kws_trained_feature_extractor_4_depthwise_weight, kws_trained_conv2d_1_bias, 5, 4, 1);
 
-    /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
-    kws_trained_convolution_relu(relu_6_relu_8 + 960, relu_1_rows,
-        kws_trained_feature_extractor_4_pointwise_weight, kws_trained_conv2d_2_bias,
-        &kws_trained_convolution_relu_args_2);
-
-    /*
-     * ds_cnn.py:32: convolution; ds_cnn.py:34: relu; ds_cnn.py:35: convolution; ds_cnn.py:37:
-     * relu
-     */
-    for (int32_t patch = 0; patch < 5; patch++) {
-        /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
-        kws_trained_convolution_relu_2(relu_1_rows, relu_6_relu_8 + 1280 * patch + 2240,
-            kws_trained_feature_extractor_4_depthwise_weight, kws_trained_conv2d_1_bias, 6, 4, 0);
-
-        /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
-        kws_trained_convolution_relu(relu_6_relu_8 + 1280 * patch + 2240, relu_1_rows,
-            kws_trained_feature_extractor_4_pointwise_weight, kws_trained_conv2d_2_bias,
+    /* ds_cnn.py:72: convolution, relu; ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
+    for (int32_t patch = 0; patch < 4; patch++) {
+        /* ds_cnn.py:72: convolution, relu */
+        kws_trained_copy(relu_rows, relu_rows + 1280);
+        kws_trained_convolution_relu(relu_rows + 640, x + 80 * patch + 50,
+            kws_trained_feature_extractor_0_weight, kws_trained_conv2d_bias,
             &kws_trained_convolution_relu_args_2);
+
+        /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
+        kws_trained_convolution_relu_2(relu_5_relu_8 + 1280 * patch + 1280, relu_rows,
+            kws_trained_feature_extractor_4_depthwise_weight, kws_trained_conv2d_1_bias, 6, 4, 0);
     }
 
+    /* ds_cnn.py:72: convolution, relu */
+    kws_trained_copy(relu_rows, relu_rows + 1280);
+    kws_trained_convolution_relu(relu_rows + 640, x + 370, kws_trained_feature_extractor_0_weight,
+        kws_trained_conv2d_bias, &kws_trained_convolution_relu_args_3);
+
     /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
-    kws_trained_convolution_relu_2(relu_1_rows, relu_6_relu_8 + 8640,
+    kws_trained_convolution_relu_2(relu_5_relu_8 + 6400, relu_rows,
+        kws_trained_feature_extractor_4_depthwise_weight, kws_trained_conv2d_1_bias, 6, 4, 0);
+
+    /* ds_cnn.py:72: convolution, relu */
+    kws_trained_copy(relu_rows, relu_rows + 1280);
+
+    /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
+    kws_trained_convolution_relu_2(relu_5_relu_8 + 7680, relu_rows,
         kws_trained_feature_extractor_4_depthwise_weight, kws_trained_conv2d_1_bias, 2, 1, 0);
 
     /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
-    kws_trained_convolution_relu(relu_6_relu_8 + 8640, relu_1_rows,
+    /* relu_2_rows [1, 64, 6, 5]: 7680 bytes at 32000, from ds_cnn.py:37 to ds_cnn.py:32 */
+    float *relu_2_rows = (float *)(mem + 32000);
+    kws_trained_convolution_relu(relu_2_rows + 320, relu_5_relu_8,
         kws_trained_feature_extractor_4_pointwise_weight, kws_trained_conv2d_2_bias,
-        &kws_trained_convolution_relu_args_3);
+        &kws_trained_convolution_relu_args_4);
 
     /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
-    /* relu_3_rows [1, 64, 4, 5]: 5120 bytes at 37120, from ds_cnn.py:34 to ds_cnn.py:35 */
-    float *relu_3_rows = (float *)(mem + 37120);
-    kws_trained_convolution_relu_2(relu_3_rows, relu_6_relu_8 + 960,
+    kws_trained_convolution_relu_2(relu_5_relu_8, relu_2_rows + 320,
         kws_trained_feature_extractor_5_depthwise_weight, kws_trained_conv2d_3_bias, 5, 4, 1);
 
-    /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
-    kws_trained_convolution_relu(relu_6_relu_8 + 640, relu_3_rows,
-        kws_trained_feature_extractor_5_pointwise_weight, kws_trained_conv2d_4_bias,
-        &kws_trained_convolution_relu_args_2);
-
     /*
-     * ds_cnn.py:32: convolution; ds_cnn.py:34: relu; ds_cnn.py:35: convolution; ds_cnn.py:37:
+     * ds_cnn.py:35: convolution; ds_cnn.py:37: relu; ds_cnn.py:32: convolution; ds_cnn.py:34:
      * relu
      */
     for (int32_t patch = 0; patch < 5; patch++) {
-        /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
-        kws_trained_convolution_relu_2(relu_3_rows, relu_6_relu_8 + 1280 * patch + 1920,
-            kws_trained_feature_extractor_5_depthwise_weight, kws_trained_conv2d_3_bias, 6, 4, 0);
-
         /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
-        kws_trained_convolution_relu(relu_6_relu_8 + 1280 * patch + 1920, relu_3_rows,
-            kws_trained_feature_extractor_5_pointwise_weight, kws_trained_conv2d_4_bias,
-            &kws_trained_convolution_relu_args_2);
+        kws_trained_copy(relu_2_rows, relu_2_rows + 1280);
+        kws_trained_convolution_relu(relu_2_rows + 640, relu_5_relu_8 + 1280 * patch + 1600,
+            kws_trained_feature_extractor_4_pointwise_weight, kws_trained_conv2d_2_bias,
+            &kws_trained_convolution_relu_args_5);
+
+        /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
+        kws_trained_convolution_relu_2(relu_5_relu_8 + 1280 * patch + 1280, relu_2_rows,
+            kws_trained_feature_extractor_5_depthwise_weight, kws_trained_conv2d_3_bias, 6, 4, 0);
     }
 
+    /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
+    kws_trained_copy(relu_2_rows, relu_2_rows + 1280);
+
     /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
-    kws_trained_convolution_relu_2(relu_3_rows, relu_6_relu_8 + 8320,
+    kws_trained_convolution_relu_2(relu_5_relu_8 + 7680, relu_2_rows,
         kws_trained_feature_extractor_5_depthwise_weight, kws_trained_conv2d_3_bias, 2, 1, 0);
 
     /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
-    kws_trained_convolution_relu(relu_6_relu_8 + 8320, relu_3_rows,
+    /* relu_4_rows [1, 64, 6, 5]: 7680 bytes at 32000, from ds_cnn.py:37 to ds_cnn.py:32 */
+    float *relu_4_rows = (float *)(mem + 32000);
+    kws_trained_convolution_relu(relu_4_rows + 320, relu_5_relu_8,
         kws_trained_feature_extractor_5_pointwise_weight, kws_trained_conv2d_4_bias,
-        &kws_trained_convolution_relu_args_3);
+        &kws_trained_convolution_relu_args_4);
 
     /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
-    /* relu_5_rows [1, 64, 4, 5]: 5120 bytes at 37120, from ds_cnn.py:34 to ds_cnn.py:35 */
-    float *relu_5_rows = (float *)(mem + 37120);
-    kws_trained_convolution_relu_2(relu_5_rows, relu_6_relu_8 + 640,
+    kws_trained_convolution_relu_2(relu_5_relu_8, relu_4_rows + 320,
         kws_trained_feature_extractor_6_depthwise_weight, kws_trained_conv2d_5_bias, 5, 4, 1);
 
-    /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
-    kws_trained_convolution_relu(relu_6_relu_8 + 320, relu_5_rows,
-        kws_trained_feature_extractor_6_pointwise_weight, kws_trained_conv2d_6_bias,
-        &kws_trained_convolution_relu_args_2);
-
     /*
-     * ds_cnn.py:32: convolution; ds_cnn.py:34: relu; ds_cnn.py:35: convolution; ds_cnn.py:37:
+     * ds_cnn.py:35: convolution; ds_cnn.py:37: relu; ds_cnn.py:32: convolution; ds_cnn.py:34:
      * relu
      */
     for (int32_t patch = 0; patch < 5; patch++) {
-        /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
-        kws_trained_convolution_relu_2(relu_5_rows, relu_6_relu_8 + 1280 * patch + 1600,
-            kws_trained_feature_extractor_6_depthwise_weight, kws_trained_conv2d_5_bias, 6, 4, 0);
-
         /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
-        kws_trained_convolution_relu(relu_6_relu_8 + 1280 * patch + 1600, relu_5_rows,
-            kws_trained_feature_extractor_6_pointwise_weight, kws_trained_conv2d_6_bias,
-            &kws_trained_convolution_relu_args_2);
+        kws_trained_copy(relu_4_rows, relu_4_rows + 1280);
+        kws_trained_convolution_relu(relu_4_rows + 640, relu_5_relu_8 + 1280 * patch + 1600,
+            kws_trained_feature_extractor_5_pointwise_weight, kws_trained_conv2d_4_bias,
+            &kws_trained_convolution_relu_args_5);
+
+        /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
+        kws_trained_convolution_relu_2(relu_5_relu_8 + 1280 * patch + 1280, relu_4_rows,
+            kws_trained_feature_extractor_6_depthwise_weight, kws_trained_conv2d_5_bias, 6, 4, 0);
     }
 
+    /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
+    kws_trained_copy(relu_4_rows, relu_4_rows + 1280);
+
     /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
-    kws_trained_convolution_relu_2(relu_5_rows, relu_6_relu_8 + 8000,
+    kws_trained_convolution_relu_2(relu_5_relu_8 + 7680, relu_4_rows,
         kws_trained_feature_extractor_6_depthwise_weight, kws_trained_conv2d_5_bias, 2, 1, 0);
 
     /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
-    kws_trained_convolution_relu(relu_6_relu_8 + 8000, relu_5_rows,
+    /* relu_6_rows [1, 64, 4, 5]: 5120 bytes at 32000, from ds_cnn.py:37 to ds_cnn.py:32 */
+    float *relu_6_rows = (float *)(mem + 32000);
+    kws_trained_convolution_relu(relu_6_rows + 320, relu_5_relu_8,
         kws_trained_feature_extractor_6_pointwise_weight, kws_trained_conv2d_6_bias,
-        &kws_trained_convolution_relu_args_3);
+        &kws_trained_convolution_relu_args_6);
 
     /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
-    /* relu_7_rows [1, 64, 4, 5]: 5120 bytes at 37120, from ds_cnn.py:34 to ds_cnn.py:35 */
+    /* relu_7_rows [1, 64, 2, 5]: 2560 bytes at 37120, from ds_cnn.py:34 to ds_cnn.py:35 */
     float *relu_7_rows = (float *)(mem + 37120);
-    kws_trained_convolution_relu_2(relu_7_rows, relu_6_relu_8 + 320,
-        kws_trained_feature_extractor_7_depthwise_weight, kws_trained_conv2d_7_bias, 5, 4, 1);
+    kws_trained_convolution_relu_2(relu_7_rows, relu_6_rows + 320,
+        kws_trained_feature_extractor_7_depthwise_weight, kws_trained_conv2d_7_bias, 3, 2, 1);
 
     /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
-    kws_trained_convolution_relu(relu_6_relu_8, relu_7_rows,
+    kws_trained_convolution_relu(relu_5_relu_8, relu_7_rows,
         kws_trained_feature_extractor_7_pointwise_weight, kws_trained_conv2d_8_bias,
-        &kws_trained_convolution_relu_args_2);
+        &kws_trained_convolution_relu_args_7);
 
     /*
-     * ds_cnn.py:32: convolution; ds_cnn.py:34: relu; ds_cnn.py:35: convolution; ds_cnn.py:37:
-     * relu
+     * ds_cnn.py:35: convolution; ds_cnn.py:37: relu; ds_cnn.py:32: convolution; ds_cnn.py:34:
+     * relu; ds_cnn.py:35: convolution; ds_cnn.py:37: relu
      */
-    for (int32_t patch = 0; patch < 5; patch++) {
+    for (int32_t patch = 0; patch < 11; patch++) {
+        /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
+        kws_trained_copy(relu_6_rows, relu_6_rows + 640);
+        kws_trained_convolution_relu(relu_6_rows + 640, relu_5_relu_8 + 640 * patch + 960,
+            kws_trained_feature_extractor_6_pointwise_weight, kws_trained_conv2d_6_bias,
+            &kws_trained_convolution_relu_args_7);
+
         /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
-        kws_trained_convolution_relu_2(relu_7_rows, relu_6_relu_8 + 1280 * patch + 1280,
-            kws_trained_feature_extractor_7_depthwise_weight, kws_trained_conv2d_7_bias, 6, 4, 0);
+        kws_trained_convolution_relu_2(relu_7_rows, relu_6_rows,
+            kws_trained_feature_extractor_7_depthwise_weight, kws_trained_conv2d_7_bias, 4, 2, 0);
 
         /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
-        kws_trained_convolution_relu(relu_6_relu_8 + 1280 * patch + 1280, relu_7_rows,
+        kws_trained_convolution_relu(relu_5_relu_8 + 640 * patch + 640, relu_7_rows,
             kws_trained_feature_extractor_7_pointwise_weight, kws_trained_conv2d_8_bias,
-            &kws_trained_convolution_relu_args_2);
+            &kws_trained_convolution_relu_args_7);
     }
+    kws_trained_copy(relu_6_rows, relu_6_rows + 640);
 
     /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
-    kws_trained_convolution_relu_2(relu_7_rows, relu_6_relu_8 + 7680,
+    kws_trained_convolution_relu_2(relu_7_rows, relu_6_rows,
         kws_trained_feature_extractor_7_depthwise_weight, kws_trained_conv2d_7_bias, 2, 1, 0);
 
     /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
-    kws_trained_convolution_relu(relu_6_relu_8 + 7680, relu_7_rows,
+    kws_trained_convolution_relu(relu_5_relu_8 + 7680, relu_7_rows,
         kws_trained_feature_extractor_7_pointwise_weight, kws_trained_conv2d_8_bias,
-        &kws_trained_convolution_relu_args_3);
+        &kws_trained_convolution_relu_args_8);
 
     /* ds_cnn.py:73: avg_pool2d */
     /* avg_pool2d [1, 64, 1, 1]: 256 bytes at 0, from ds_cnn.py:73 to ds_cnn.py:75 */
     float *avg_pool2d = (float *)mem;
-    kws_trained_avg_pool2d(avg_pool2d, relu_6_relu_8);
+    kws_trained_avg_pool2d(avg_pool2d, relu_5_relu_8);
 
     /* ds_cnn.py:75: linear */
     kws_trained_linear(out, avg_pool2d, kws_trained_classifier_weight, kws_trained_classifier_bias);
