@@ -227,7 +227,8 @@ func (m *cortexM) form(n *ir.Node,
 		return m.pairwise(n, c)
 	case "aten._softmax.default", "aten.softmax.int":
 		return m.softmax(c)
-	case "aten.native_layer_norm.default", "aten.rms_norm.default":
+	case "aten.native_layer_norm.default", "aten.rms_norm.default",
+		"aten.native_group_norm.default", "aten.instance_norm.default":
 		return m.norm(c)
 	case "aten.mean.dim":
 		return m.mean(c)
@@ -331,6 +332,9 @@ func (m *cortexM) softmax(c *ops.Call) func(*ops.Builder, *ir.Node, *quantizatio
 	return func(b *ops.Builder, n *ir.Node, to *quantization) *ir.Value {
 		// A smaller scale would show steps that the operator does not make.
 		if to.scale < softmaxQuantity.scale[0]*(1-1.0/1024) {
+			if f := m.softmaxOf(c); f != nil && !m.stock {
+				return f.fixed(b, n, to)
+			}
 			return nil
 		}
 		v := x.ints

@@ -148,6 +148,10 @@ func (m *cortexM) fixed(b *ops.Builder, name string, d ir.DType, xs []int64,
 }
 
 func intConstant(b *ops.Builder, name string, d ir.DType, xs []int64, sizes ...int64) *ir.Value {
+	return b.Constant(name, intData(d, xs, sizes...))
+}
+
+func intData(d ir.DType, xs []int64, sizes ...int64) *ir.Constant {
 	raw := make(ir.Bytes, 0, len(xs)*d.Size())
 	for _, x := range xs {
 		if d == ir.Int8 {
@@ -156,7 +160,7 @@ func intConstant(b *ops.Builder, name string, d ir.DType, xs []int64, sizes ...i
 			raw = binary.LittleEndian.AppendUint32(raw, uint32(x))
 		}
 	}
-	return b.Constant(name, &ir.Constant{Type: ir.StaticTensor(d, sizes...), Data: raw})
+	return &ir.Constant{Type: ir.StaticTensor(d, sizes...), Data: raw}
 }
 
 // transposed returns row-major xs of some sizes with the dimensions in another order.

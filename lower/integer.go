@@ -51,9 +51,9 @@ type integerArithmetic struct {
 	int8     map[*ir.Value]*ir.Value  // of uint8, what they are less 128
 	groups   map[*ir.Value]*quantity  // floats that stand for integers with scales for groups
 	int4     map[*ir.Value]*ir.Value  // constants unpacked, nil if they take more bits
-	// floats that are functions, or norms, of integers
+	// floats that are functions of integers, and others with what quantizes them
 	functions map[*ir.Value]*function
-	norms     map[*ir.Value]*norm
+	rows      map[*ir.Value]quantizer
 	chosen    map[*ir.Value]bool // scales, and zero points in the range of the integers
 }
 
@@ -64,7 +64,7 @@ func newIntegerArithmetic(ctx *Context, constant map[*ir.Value]bool) *integerAri
 		sums: map[*ir.Value]*scaledSum{}, linear: map[*ir.Value]*linear{},
 		int8: map[*ir.Value]*ir.Value{}, groups: map[*ir.Value]*quantity{},
 		int4: map[*ir.Value]*ir.Value{}, functions: map[*ir.Value]*function{},
-		norms: map[*ir.Value]*norm{}, chosen: map[*ir.Value]bool{}}
+		rows: map[*ir.Value]quantizer{}, chosen: map[*ir.Value]bool{}}
 }
 
 // quantity is what a float32 tensor stands for: (ints - zero)·scale, with a scale and a zero
@@ -194,7 +194,7 @@ func (a *integerArithmetic) visit(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir
 func (a *integerArithmetic) note(n *ir.Node, c *ops.Call) {
 	a.noteLinear(n, c)
 	a.noteFunction(n, c)
-	a.noteNorm(n, c)
+	a.noteRows(n, c)
 }
 
 // quantity reads what a call dequantizes. It is nil if its scales are neither constant nor chosen

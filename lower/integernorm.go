@@ -5,49 +5,70 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
 )
 
-// norm is a layer_norm or rms_norm of a quantity with constant weights: in ops.IntegerNorm's words
-// its result is scale·x/sqrt(squares + added), scale having a weight in it, plus bias.
+// norm is a norm of a quantity with constant weights: in ops.IntegerNorm's words its result is
+// scale·x/sqrt(squares + added), scale having a weight in it, plus bias.
 type norm struct {
 	of          *quantity
-	shape       []int64 // of a row
+	ints        func(b *ops.Builder) *ir.Value // of, with rows as the last dimensions
+	shape       []int64                        // of a row
+	params      []int64                        // the sizes of parameters
 	count       int64
 	mean        bool
 	added       float64
 	scale, bias []float64 // of a row's elements, or one for all; bias may be nil
 }
 
-// noteNorm notes a node that is such a norm.
-func (a *integerArithmetic) noteNorm(n *ir.Node, c *ops.Call) {
-	if made := a.normOf(c); made != nil {
-		a.norms[n.Output(0)] = made
-	}
-}
-
 // normOf reads a call, nil if it is none of those.
 func (a *integerArithmetic) normOf(c *ops.Call) *norm {
-	n := &norm{count: 1, mean: c.Op.Name() == "aten.native_layer_norm.default"}
-	if !n.mean && c.Op.Name() != "aten.rms_norm.default" {
+	name := ir.OpBase(c.Op.Name())
+	if !slices.Contains([]string{"native_layer_norm", "rms_norm", "native_group_norm",
+		"instance_norm"}, name) {
 		return nil
 	}
-	n.of = a.of[c.Value("input")]
-	shape, err := c.Ints("normalized_shape")
-	if !n.of.small() || !n.of.uniform() || err != nil || c.Outs[0].DType != ir.Float32 {
+	n := &norm{of: a.of[c.Value("input")], count: 1, mean: name != "rms_norm"}
+	if !n.of.small() || !n.of.uniform() || c.Outs[0].DType != ir.Float32 {
 		return nil
 	}
-	n.shape = shape
-	for _, size := range shape {
-		if n.count *= size; n.count < 1 || n.count > ops.MostRow {
+	n.ints = func(*ops.Builder) *ir.Value { return n.of.ints }
+	sizes := n.of.ints.Type.Sizes
+	var err error
+	if c.Op.ParsedSchema().Index("normalized_shape") >= 0 {
+		n.shape, err = c.Ints("normalized_shape")
+		n.params = n.shape
+	} else {
+		channels, ok1 := sizes[1].Const()
+		inner, ok2 := sym.Mul(sizes[2:]...).Const()
+		groups := channels
+		if name == "native_group_norm" {
+			groups, err = c.Int("group")
+		} else if !c.Bool("use_input_stats") {
+			return nil
+		}
+		if !ok1 || !ok2 || err != nil {
+			return nil
+		}
+		each := channels / groups
+		n.shape, n.params = []int64{each, inner}, []int64{groups, each, 1}
+		n.ints = func(b *ops.Builder) *ir.Value {
+			return denseOp(b, "aten.view.default", n.of.ints,
+				[]sym.Expr{sizes[0], sym.Int(groups), sym.Int(each), sym.Int(inner)})
+		}
+	}
+	for _, size := range n.shape {
+		if n.count *= size; n.count < 1 || n.count > ops.MostRow(n.of.ints.Type.DType) {
 			return nil
 		}
 	}
 	eps := 0x1p-23
-	if c.Has("eps") {
-		if eps, err = c.Float("eps"); err != nil {
-			return nil
-		}
+	if err == nil && c.Has("eps") {
+		eps, err = c.Float("eps")
+	}
+	if err != nil {
+		return nil
 	}
 	count := float64(n.count)
 	n.added, n.scale = count*eps/(n.of.scale[0]*n.of.scale[0]), []float64{1}
@@ -95,7 +116,7 @@ func (n *norm) sizes(xs int) []int64 {
 	if xs == 1 {
 		return nil
 	}
-	return n.shape
+	return n.params
 }
 
 // less is what is taken from the integers of a row.
@@ -128,9 +149,17 @@ func (n *norm) quantized(b *ops.Builder, q *ir.Node, to *quantization) *ir.Value
 		return b.Constant(q.Name+name, &ir.Constant{Data: float32s(multiplied(xs, 1/to.scale)),
 			Type: ir.StaticTensor(ir.Float32, n.sizes(len(xs))...)})
 	}
-	v := b.Op(ops.IntegerNorm, n.of.ints, n.shape, row("_weight", n.scale), row("_bias", n.bias),
+	v := denseOp(b, ops.IntegerNorm, n.ints(b), n.shape, row("_weight", n.scale), row("_bias", n.bias),
 		n.less(), n.mean, float64(float32(n.added)))
-	return b.Op(quantizeOp+".default", v, 1.0, to.zero, to.lo, to.hi, to.dtype)
+	return n.seen(b, b.Op(quantizeOp+".default", v, 1.0, to.zero, to.lo, to.hi, to.dtype))
+}
+
+// seen is v with the sizes of the input.
+func (n *norm) seen(b *ops.Builder, v *ir.Value) *ir.Value {
+	if sizes := n.of.ints.Type.Sizes; !sym.AllEqual(v.Type.Sizes, sizes) {
+		return denseOp(b, "aten.view.default", v, sizes)
+	}
+	return v
 }
 
 // norm is the fixed form of a norm, in which int32 holds what is made of the sums.
@@ -183,9 +212,9 @@ func (m *cortexM) norm(c *ops.Call) func(*ops.Builder, *ir.Node, *quantization) 
 			}
 			return m.fixed(b, q.Name+name, ir.Int32, ints, n.sizes(len(xs))...)
 		}
-		return denseOp(b, ops.FixedNorm, n.of.ints, n.shape,
+		return n.seen(b, denseOp(b, ops.FixedNorm, n.ints(b), n.shape,
 			row("_multipliers", scale, fraction-29-up+variance/2-shift+31), row("_biases", bias, fraction),
-			n.less(), n.mean, int64(added), variance, up, shift, fraction, to.lo, to.hi)
+			n.less(), n.mean, int64(added), variance, up, shift, fraction, to.lo, to.hi))
 	}
 }
 

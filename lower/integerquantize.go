@@ -50,6 +50,18 @@ type quantization struct {
 	less int64
 }
 
+// quantizer makes what node n does of floats; nil if it cannot.
+type quantizer func(b *ops.Builder, n *ir.Node, to *quantization) *ir.Value
+
+// noteRows notes a node that normalises rows of integers.
+func (a *integerArithmetic) noteRows(n *ir.Node, c *ops.Call) {
+	if f := a.normOf(c); f != nil {
+		a.rows[n.Output(0)] = f.quantized
+	} else if f := a.softmaxOf(c); f != nil {
+		a.rows[n.Output(0)] = f.quantized
+	}
+}
+
 // limited returns the integers that limits are quantized to, which are those of what lies beyond
 // them.
 func (r *quantization) limited(l limits) (lo, hi int64) {
@@ -177,8 +189,8 @@ func (a *integerArithmetic) quantized(b *ops.Builder, n *ir.Node, v *ir.Value,
 	if s := a.sums[v]; s != nil {
 		return a.scaled(b, n, s, to)
 	}
-	if f := a.norms[v]; f != nil {
-		return f.quantized(b, n, to), within
+	if f := a.rows[v]; f != nil {
+		return f(b, n, to), within
 	}
 	if l := a.linearOf(v); l != nil && len(l.terms) > 0 {
 		if s := stepsOf(b.Table, n, v, l, to); s != nil {

@@ -20,7 +20,7 @@ var productSamples = byName{
 		var out []Sample
 		for i, d := range []ir.DType{ir.Int8, ir.Uint8, ir.Int16} {
 			args := []any{"input", Tensor(d, Values{}, 2, 3, 7), "normalized_shape", []int64{3, 7}[i%2:],
-				"weight", f32([]int64{3, 7}[i%2:]...), "input_zero_point", 5 * (i % 2), "mean", i%2 == 0,
+				"weight", f32([][]int64{{3, 1}, {7}, {3, 7}}[i]...), "input_zero_point", 5 * (i % 2), "mean", i%2 == 0,
 				"added", 0.5}
 			if i > 0 {
 				args = append(args, "bias", f32())

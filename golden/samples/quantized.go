@@ -213,7 +213,7 @@ var int8Samples = byName{
 	},
 	"etgen.fixed_norm.default": func(r *Rand) []Sample {
 		return []Sample{NewSample("input", Tensor(ir.Int8, Values{}, 2, 3, 5), "normalized_shape",
-			[]int64{3, 5}, "multipliers", Tensor(ir.Int32, Values{Lo: -1 << 30, Hi: 1 << 30}, 3, 5),
+			[]int64{3, 5}, "multipliers", Tensor(ir.Int32, Values{Lo: -1 << 30, Hi: 1 << 30}, 3, 1),
 			"biases", Tensor(ir.Int32, Values{Lo: -1 << 20, Hi: 1 << 20}, 3, 5), "input_zero_point", 0,
 			"mean", true, "added", 12345, "variance_shift", 10, "input_shift", 18, "output_shift",
 			-14, "output_fraction", 14, "activation_min", -100, "activation_max", 127),
@@ -223,6 +223,9 @@ var int8Samples = byName{
 				false, "added", 0, "variance_shift", 0, "input_shift", 22, "output_shift", -20,
 				"output_fraction", 16, "activation_min", -128, "activation_max", 127)}
 	},
+	"etgen.integer_softmax.default": softmaxSamples("scale", 256.0),
+	"etgen.fixed_softmax.default": softmaxSamples("output_zero_point", -128, "output_multiplier",
+		1518500250, "output_shift", -21, "activation_min", -128, "activation_max", 100),
 	"cortex_m.softmax.default": func(r *Rand) []Sample {
 		var out []Sample
 		for i, shape := range [][]int64{{2, 3, 7}, {1, 12}, {40}} {
@@ -251,6 +254,15 @@ var int8Samples = byName{
 	"cortex_m.quantized_conv2d.default":           int8Convolutions(convDense),
 	"cortex_m.quantized_depthwise_conv2d.default": int8Convolutions(convDepthwise),
 	"cortex_m.quantized_transpose_conv2d.default": int8Convolutions(convTransposed),
+}
+
+func softmaxSamples(rest ...any) func(r *Rand) []Sample {
+	return func(r *Rand) []Sample {
+		exps := Tensor(ir.Int32, Values{Lo: 0, Hi: 1 << 26}, 256)
+		return []Sample{NewSample(append([]any{"input", Tensor(ir.Int8, Values{}, 2, 3, 7), "exps", exps,
+			"dim", 1}, rest...)...), NewSample(append([]any{"input", Tensor(ir.Int8, Values{}, r.Dim()),
+			"exps", exps, "dim", -1}, rest...)...)}
+	}
 }
 
 func quantized(r *Rand, s *aten.Schema) []Sample {

@@ -44,7 +44,7 @@ class Everything(Quantizer):
 
     def annotate(self, model):
         for n in model.graph.nodes:
-            if n.op != "call_function" or not self.wanted(n):
+            if n.op != "call_function" or not n.all_input_nodes or not self.wanted(n):
                 continue
             inputs = {}
             for i, a in enumerate(n.all_input_nodes):
@@ -110,20 +110,23 @@ class Converted(nn.Module):
         return self
 
 
-def convert(model, quantizer, calls, qat=False):
-    """model quantized with the inputs of calls."""
+def convert(model, quantizer, calls, qat=False, cells=False):
+    """model quantized with the inputs of calls; with cells, recurrent layers are first written out."""
     args = calls[0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        exported = torch.export.export_for_training(model if qat else model.eval(), args).module()
-        prepared = (prepare_qat_pt2e if qat else prepare_pt2e)(exported, quantizer)
+        exported = torch.export.export_for_training(model if qat else model.eval(), args)
+        if cells:
+            table = torch.export.default_decompositions()
+            exported = exported.run_decompositions({op: table[op] for op in table if "linear" not in str(op)})
+        prepared = (prepare_qat_pt2e if qat else prepare_pt2e)(exported.module(), quantizer)
         for c in calls:
             prepared(*c)
         return Converted(convert_pt2e(prepared))
 
 
-def case(model, quantizer, *calls, qat=False):
-    return Case(convert(model, quantizer, calls, qat), calls[0], core=False)
+def case(model, quantizer, *calls, **how):
+    return Case(convert(model, quantizer, calls, **how), calls[0], core=False)
 
 
 def calls(*sizes, n=4):
@@ -267,6 +270,23 @@ def q_norms_int16() -> Case:
     return case(Norms(), Everything("int16"), *calls((1, 4, 5, 24)))
 
 
+def q_norms_channels() -> Case:
+    """Group norms and an instance norm, whose weights are those of channels: a row has several."""
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b, self.c = nn.GroupNorm(3, 12), nn.GroupNorm(2, 12, affine=False), nn.InstanceNorm1d(12, affine=True)
+            for p in self.parameters():
+                nn.init.uniform_(p, -1.5, 1.5)
+
+        def forward(self, x):
+            a = self.a(x)
+            return a, self.b(a), self.c(x.flatten(2))
+
+    return case(Model(), Everything(), *calls((2, 12, 4, 5)))
+
+
 def q_cells() -> Case:
     """The cells of an LSTM and of a GRU by hand, all between integers."""
 
@@ -287,6 +307,31 @@ def q_cells() -> Case:
             return (1 - z) * torch.tanh(inn + r * hn) + z * c
 
     return case(Model(), Everything(), *calls((1, 3, 6), (1, 8), (1, 8)))
+
+
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = nn.LSTM(5, 8, batch_first=True), nn.GRU(8, 6, batch_first=True), nn.Linear(6, 3)
+
+    def forward(self, x):
+        return self.c(self.b(self.a(x)[0])[0])
+
+
+def q_recurrent() -> Case:
+    """nn.LSTM and nn.GRU, which the export wrote out as cells, all between integers."""
+    return case(Recurrent(), Everything(), *calls((1, 2, 5)), cells=True)
+
+
+def q_recurrent_dynamic() -> Case:
+    """nn.LSTM and nn.GRU, whose linear layers quantize what they read by the call."""
+    quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True, is_dynamic=True))
+    return case(Recurrent(), quantizer, *calls((1, 2, 5)), cells=True)
+
+
+def q_recurrent_layers() -> Case:
+    """nn.LSTM and nn.GRU as one operator each between integers; their weights and biases are quantized, too."""
+    return case(Recurrent(), Everything(), *calls((1, 2, 5)))
 
 
 def groups(w, size, lo, hi):

@@ -91,38 +91,43 @@ func integerNorms() []entry {
 
 // normRow is a call of such an operator.
 type normRow struct {
-	c      *Call
-	lead   int // dimensions in front of a row
-	n      int64
-	sum    ir.DType // of squares
-	params ir.DType
+	c    *Call
+	lead int // dimensions in front of a row
+	n    int64
+	// The dtypes of the sum of squares, and of the variance that is made of it.
+	squares, sum ir.DType
 }
 
-// MostRow bounds the elements of a row that is normalised: int32 holds them.
-const MostRow = 1 << 14
+// MostRow bounds the elements of a row of d that is normalised: int32 holds their sum, and one
+// times their number.
+func MostRow(d ir.DType) int64 { return 1 << (30 - 8*d.Size()) }
 
 // normOf checks a call whose parameters are of some dtype.
 func (c *Call) normOf(params ir.DType) *normRow {
 	t := c.Tensor("input")
 	c.errorIf(!quantizedType(t.DType), "not defined on %s", t.DType)
-	r := &normRow{c: c, lead: c.leading(t), sum: ir.Int64, params: params}
+	r := &normRow{c: c, lead: c.leading(t), squares: ir.Int64, sum: ir.Int64}
 	n, ok := sym.Mul(t.Sizes[r.lead:]...).Const()
-	c.errorIf(!ok || n < 1 || n > MostRow, "rows of %s elements", sym.Mul(t.Sizes[r.lead:]...))
+	c.errorIf(!ok || n < 1 || n > MostRow(t.DType), "rows of %s elements",
+		sym.Mul(t.Sizes[r.lead:]...))
 	r.n = n
 	lo, hi := expr.IntRange(t.DType)
 	zero := c.zeroPoint("input")
 	c.errorIf(c.Bool("mean") && zero != 0, "a zero point of %d beside a mean", zero)
 	far := max(hi-zero, zero-lo)
-	if most := n * far * far; most <= 1<<30 && (!c.Bool("mean") || most <= 1<<30/n) {
-		r.sum = ir.Int32
+	if most := n * far * far; most <= 1<<30 {
+		if r.squares = ir.Int32; !c.Bool("mean") || most <= 1<<30/n {
+			r.sum = ir.Int32
+		}
 	}
 	for _, name := range []string{"weight", "bias", "multipliers", "biases"} {
 		if c.Op.sch.Index(name) < 0 || !c.Has(name) {
 			continue
 		}
 		p := c.Tensor(name)
-		c.errorIf(p.DType != params || !p.Numel().Is(1) && !sameSizes(p.Sizes, t.Sizes[r.lead:]),
-			"%s is %s of %s", name, p.DType, sizesOf{p})
+		sizes, ok := Broadcast(p, t)
+		c.errorIf(p.DType != params || !ok || !sameSizes(sizes, t.Sizes), "%s is %s of %s", name,
+			p.DType, sizesOf{p})
 	}
 	return r
 }
@@ -132,8 +137,8 @@ func (r *normRow) row(at []sym.Expr) (x, squares *expr.Expr) {
 	zero := expr.Int(ir.Int32, -r.c.zeroPoint("input"))
 	x = offset(r.c.Load("input", at...), zero)
 	v, over := r.c.overTrailing(ir.Int32, at[:r.lead])
-	v = expr.Cast(r.sum, expr.Add(v, zero))
-	squares = expr.Sum(over, expr.Mul(v, v))
+	v = expr.Cast(r.squares, expr.Add(v, zero))
+	squares = expr.Cast(r.sum, expr.Sum(over, expr.Mul(v, v)))
 	if r.c.Bool("mean") {
 		s, over := r.c.overTrailing(ir.Int32, at[:r.lead])
 		s = expr.Sum(over, s)
@@ -149,9 +154,5 @@ func (r *normRow) param(name string, at []sym.Expr) *expr.Expr {
 	if !r.c.Has(name) {
 		return nil
 	}
-	p, in := r.c.Tensor(name), at[r.lead:]
-	if p.Numel().Is(1) {
-		in = make([]sym.Expr, p.Rank())
-	}
-	return r.c.Load(name, in...)
+	return r.c.Load(name, broadcastCoords(r.c.Tensor(name), r.c.Tensor("input").Sizes, at)...)
 }

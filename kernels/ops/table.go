@@ -402,6 +402,7 @@ func groups() [][]entry {
 		integerElementwise(),
 		{fixedMean()},
 		integerNorms(),
+		integerSoftmaxes(),
 		poolOps(),
 		joinOps(),
 		rearrangeOps(),
