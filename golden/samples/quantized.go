@@ -223,8 +223,8 @@ var int8Samples = byName{
 				false, "added", 0, "variance_shift", 0, "input_shift", 22, "output_shift", -20,
 				"output_fraction", 16, "activation_min", -128, "activation_max", 127)}
 	},
-	"etgen.integer_softmax.default": softmaxSamples("scale", 256.0),
-	"etgen.fixed_softmax.default": softmaxSamples("output_zero_point", -128, "output_multiplier",
+	"etgen.integer_softmax.default": integerSoftmaxSamples("scale", 256.0),
+	"etgen.fixed_softmax.default": integerSoftmaxSamples("output_zero_point", -128, "output_multiplier",
 		1518500250, "output_shift", -21, "activation_min", -128, "activation_max", 100),
 	"cortex_m.softmax.default": func(r *Rand) []Sample {
 		var out []Sample
@@ -256,7 +256,7 @@ var int8Samples = byName{
 	"cortex_m.quantized_transpose_conv2d.default": int8Convolutions(convTransposed),
 }
 
-func softmaxSamples(rest ...any) func(r *Rand) []Sample {
+func integerSoftmaxSamples(rest ...any) func(r *Rand) []Sample {
 	return func(r *Rand) []Sample {
 		exps := Tensor(ir.Int32, Values{Lo: 0, Hi: 1 << 26}, 256)
 		return []Sample{NewSample(append([]any{"input", Tensor(ir.Int8, Values{}, 2, 3, 7), "exps", exps,
