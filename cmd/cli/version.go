@@ -3,16 +3,12 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"runtime"
 	"runtime/debug"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
 
-	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir/must"
 )
 
@@ -112,31 +108,4 @@ completion writes what shells complete.`,
 	cmd.Flags().StringVarP(&dir, "output", "o", "", "the folder to write to")
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "write cli.md, which has all commands")
 	return cmd
-}
-
-// manual makes a page of root and of each command below it. The date is that of the commit, where
-// the binary has one, so that it always writes the same pages.
-func manual(root *cobra.Command) *codegen.Package {
-	header := doc.GenManHeader{Section: "1", Source: "etgen " + version(), Manual: "etgen"}
-	if date, err := time.Parse(time.RFC3339, thisRelease().Time); err == nil {
-		header.Date = &date
-	}
-	pages := &codegen.Package{Replaces: true}
-	var add func(*cobra.Command)
-	add = func(cmd *cobra.Command) {
-		cmd.DisableAutoGenTag = true
-		name := strings.ReplaceAll(cmd.CommandPath(), " ", "-") + ".1"
-		file := must.Get(codegen.FileOf(name, func(w io.Writer) error {
-			header := header // GenMan completes it by the command
-			return doc.GenMan(cmd, &header, w)
-		}))
-		pages.Files = append(pages.Files, file.Files...)
-		for _, sub := range cmd.Commands() {
-			if sub.IsAvailableCommand() {
-				add(sub)
-			}
-		}
-	}
-	add(root)
-	return pages
 }

@@ -6,11 +6,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/etgen/etgen/golden/tier"
@@ -71,7 +73,7 @@ func TestManual(t *testing.T) {
 			t.Fatalf("exit code %d: %s", code, stderr.String())
 		}
 	}
-	for name, says := range map[string]string{"etgen.1": `\fB--threads\fP=1`,
+	for name, says := range map[string]string{"etgen.1": "\\fB\\-\\-threads int\\fP\n",
 		"etgen-golden-check.1": ".SH EXAMPLE", "etgen-man.1": "manual pages"} {
 		page, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil || !bytes.Contains(page, []byte(says)) {
@@ -156,5 +158,31 @@ func TestReproducible(t *testing.T) {
 	t.Logf("%d bytes", len(builds[0]))
 	if len(builds[0]) > maxBinary {
 		t.Errorf("%d bytes, more than %d", len(builds[0]), maxBinary)
+	}
+}
+
+// Manual pages are ASCII, and their only requests are those that are meant.
+func TestManualPages(t *testing.T) {
+	odd := &cobra.Command{Use: "odd", Short: "Odd", Long: ".so a file\n'quoted' \\back …",
+		Run: func(*cobra.Command, []string) {}}
+	root := newRoot(&app{})
+	root.AddCommand(odd)
+	pages := manual(root)
+	if n := len(pages.Files); n < 20 {
+		t.Errorf("%d pages", n)
+	}
+	requests := regexp.MustCompile(`^\.(TH ".*|SH [A-Z ]+|TP|nf|fi)$`)
+	for _, f := range pages.Files {
+		for line := range strings.Lines(string(f.Data)) {
+			line = strings.TrimSuffix(line, "\n")
+			if strings.ContainsAny(line[:min(1, len(line))], ".'") && !requests.MatchString(line) ||
+				strings.ContainsFunc(line, func(r rune) bool { return r > '~' }) {
+				t.Errorf("%s: %s", f.Name, line)
+			}
+		}
+	}
+	text := string(pages.File("etgen-odd.1"))
+	if !strings.Contains(text, "\\&.so a file\n\\&'quoted' \\eback \\[u2026]") {
+		t.Error(text)
 	}
 }

@@ -22,6 +22,8 @@ import (
 	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/lower/partition"
+	"github.com/etgen/etgen/lower/partition/xnn"
 )
 
 // browser is a page in a browser without a screen. What a script of the page throws fails the test.
@@ -161,7 +163,31 @@ func TestBrowser(t *testing.T) {
 	}
 	hostile(b)
 	large(b)
+	delegates(b)
 	rare(b)
+}
+
+// delegates are what backends took, by node, and what they left: a link shows the node in the graph.
+func delegates(b *browser) {
+	d := of(b.T, "cases/special_functions/model.pt2",
+		compile.Options{Backends: []*partition.Use{{Backend: xnn.Backend{}}}, Delegation: &partition.Report{}})
+	b.open(d, "#delegates")
+	b.want("state.view", "delegates")
+	b.want("[...document.querySelectorAll('#view h2')].map(e => e.textContent)",
+		[]string{"lowered_module_0", "lowered_module_1", "Not delegated"})
+	b.want("$('view').innerText.includes('XnnpackBackend')", true)
+	b.want("document.querySelectorAll('tr[data-kind=before]').length === data.not_delegated.length", true)
+	// What it took, and its call, are links to the graph before and after lowering.
+	b.run(chromedp.Evaluate(`took = data.delegates[0].nodes[0][0];
+		[...document.querySelectorAll('.links')][1].querySelector('a, button').click()`, nil))
+	b.want("[state.view, state.graph, state.chosen.kind, state.chosen.at === took]",
+		[]any{"graph", "before", "before", true})
+	b.run(chromedp.Evaluate(`open('delegates');
+		document.querySelector('.links').querySelector('a, button').click()`, nil))
+	b.want("[state.view, state.graph, base(method().after.nodes[state.chosen.at].op)]",
+		[]any{"graph", "after", "executorch_call_delegate"})
+	b.run(chromedp.Evaluate(`open('delegates'); document.querySelector('tr[data-kind=before]').click()`, nil))
+	b.want("document.querySelectorAll('tr.chosen').length > 0", true) // it, and what is fused with it
 }
 
 // rare is what few models have: no operators, several methods, values of no node.
