@@ -1,4 +1,5 @@
-"""Writes cases of ../delegated: programs that ExecuTorch's exporter gives to XNNPACK, and what PyTorch answers in eager mode.
+"""Writes cases of ../delegated: programs that ExecuTorch's exporter gives to XNNPACK, and what PyTorch answers in eager mode. Writes
+cases of ../conform/testdata/xnnpack too: models that etgen gives to XNNPACK.
 
 Needs ExecuTorch's and torchao's Python packages on PYTHONPATH. The other cases there are of the collection beside this repository.
 """
@@ -10,9 +11,12 @@ import sys
 
 import torch
 from executorch.backends.xnnpack import XnnpackPartitioner
+from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
 from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
 from torch import nn
 from torch.export import Dim
+from torch.nn import functional as F
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
 import record
 
@@ -36,11 +40,52 @@ def sizes():
     return Sizes().eval(), calls, ({2: n}, {0: b})
 
 
+class MaxRows(nn.Module):
+    """Maxima over rows and columns, which are poolings. Of one the indices are results, too."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 3)
+
+    def forward(self, x):
+        y = self.conv(x)
+        ones = y.amax((2, 3), keepdim=True) * 2, x.amax(2, keepdim=True), x.max(3, keepdim=True)[0].relu(), y.amax(3)
+        return *ones, *torch.max(y, 2, keepdim=True), F.max_pool2d(y, 2, 2)
+
+
+def max_rows():
+    return MaxRows().eval(), (torch.randn(2, 3, 7, 8),)
+
+
+class FourBits(nn.Module):
+    """Weights of four bits, an odd number of inputs, and one row, so that a scale for all is one for each row."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = nn.Linear(6, 9), nn.Linear(9, 8), nn.Linear(8, 5, bias=False)
+
+    def forward(self, x):
+        return self.c(self.b(self.a(x).relu()))
+
+
+def four_bits():
+    args = (torch.randn(1, 6),)
+    quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True, is_dynamic=True, weight_qmin=-8, weight_qmax=7))
+    model = prepare_pt2e(torch.export.export(FourBits().eval(), args).module(), quantizer)
+    model(*args)
+    return convert_pt2e(model), args
+
+
 CASES = {f.__name__: f for f in (sizes,)}
+MODELS = {f.__name__: f for f in (max_rows, four_bits)}
 
 
 def write(name):
     torch.manual_seed(0)
+    if name in MODELS:
+        model, args = MODELS[name]()
+        record.record(os.path.join(record.ROOT, "golden", "conform", "testdata", "xnnpack", name), model, args, core=False)
+        return
     model, calls, dynamic = CASES[name]()
     program = torch.export.export(model, calls[0], dynamic_shapes=dynamic)
     config = EdgeCompileConfig(_check_ir_validity=False)
@@ -61,5 +106,5 @@ def write(name):
 
 if __name__ == "__main__":
     with torch.no_grad():
-        for case in sys.argv[1:] or CASES:
+        for case in sys.argv[1:] or [*CASES, *MODELS]:
             write(case)

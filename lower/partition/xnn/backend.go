@@ -53,7 +53,7 @@ func (Backend) Partition(g *partition.Graph) error {
 			}
 			g.Take(n)
 		default:
-			if why := refusal(g, c); why != "" {
+			if why := refusal(g, n, c); why != "" {
 				g.Refuse(n, "%s", why)
 				continue
 			}

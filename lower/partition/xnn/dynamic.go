@@ -117,7 +117,7 @@ func byChannel(g *partition.Graph, n *ir.Node) bool {
 		return false
 	}
 	c, err := g.Bind(n)
-	if err != nil || refusal(g, c) != "" {
+	if err != nil || refusal(g, n, c) != "" {
 		return false
 	}
 	v := c.Value(known.weight)

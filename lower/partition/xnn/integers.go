@@ -109,6 +109,7 @@ type weight struct {
 	dims   []uint32
 	scales []float32 // nil for floats
 	axis   int       // of scales, -1 if there is one
+	half   bool      // integers are of four bits
 }
 
 // weight returns a constant operand; floats if integers are of no use.
@@ -132,6 +133,9 @@ func (w *writer) weight(v *ir.Value, integers bool) *weight {
 			k.scales = append(k.scales, float32(element(c.Value("scales").Const, i)))
 			zeros = append(zeros, int64(element(c.Value("zero_points").Const, i)))
 		}
+		least, _ := c.Int("quant_min")
+		most, _ := c.Int("quant_max")
+		k.half = least == -8 && most == 7
 	} else {
 		q, ok := quantOf(c)
 		if !ok {
@@ -198,9 +202,16 @@ func (k *weight) permute(order []uint32) {
 
 // constantOf returns the id of a weight.
 func (w *writer) constantOf(k *weight) uint32 {
-	v := xnnpack.Value{Type: xnnpack.FP32, Dims: k.dims, Constant: w.blob(k.data, ""),
+	data, each := k.data, xnnpack.QCInt8
+	if k.half { // two in a byte, the first one low, 8 added to each
+		data, each = make([]byte, len(k.data)/2), xnnpack.QCInt4
+		for i, b := range k.data {
+			data[i/2] |= (b + 8) & 15 << (4 * (i % 2))
+		}
+	}
+	v := xnnpack.Value{Type: xnnpack.FP32, Dims: k.dims, Constant: w.blob(data, ""),
 		External: xnnpack.None}
-	w.scaled(&v, k, xnnpack.QInt8, xnnpack.QCInt8)
+	w.scaled(&v, k, xnnpack.QInt8, each)
 	return w.add(v)
 }
 

@@ -66,10 +66,13 @@ var rules = map[string]rule{
 	"aten.bmm.default": {write: matmul},
 	"aten.convolution.default": {static: []string{"weight", "bias"}, refuse: convolves,
 		write: convolution},
-	"aten.max_pool2d.default":      {refuse: maxPools, write: maxPool},
-	"aten.avg_pool2d.default":      {refuse: averages, write: averagePool},
-	"aten.mean.dim":                {refuse: isGlobal, write: globalPool},
-	"aten.upsample_bilinear2d.vec": {refuse: resizes, write: resize},
+	"aten.max_pool2d.default":              {refuse: maxPools, write: maxPool},
+	"aten.max_pool2d_with_indices.default": {refuse: maxPools, write: maxPool},
+	"aten.amax.default":                    {refuse: maxOfRows, write: largest},
+	"aten.max.dim":                         {refuse: maxOfRows, write: largest},
+	"aten.avg_pool2d.default":              {refuse: averages, write: averagePool},
+	"aten.mean.dim":                        {refuse: isGlobal, write: globalPool},
+	"aten.upsample_bilinear2d.vec":         {refuse: resizes, write: resize},
 	"aten.prelu.default": {static: []string{"weight"}, refuse: isImage("self"),
 		write: prelu},
 	"aten.cat.default":             {refuse: severalTensors, write: concatenate},
@@ -86,8 +89,17 @@ var rules = map[string]rule{
 	"aten.squeeze_copy.dims":       {refuse: oneUnknown, write: reshape},
 }
 
-// refusal says why a call is not taken, "" if it is.
-func refusal(g *partition.Graph, c *ops.Call) string {
+// indices are the operators whose second result says where the first one's elements are. They are
+// taken if nobody reads it.
+var indices = map[string]bool{"aten.max_pool2d_with_indices.default": true, "aten.max.dim": true}
+
+func isRead(g *partition.Graph, v *ir.Value) bool {
+	nodes, elsewhere := g.Readers(v)
+	return v != nil && (elsewhere || len(nodes) > 0)
+}
+
+// refusal says why a node is not taken, "" if it is.
+func refusal(g *partition.Graph, n *ir.Node, c *ops.Call) string {
 	r, ok := rules[c.Op.Name()]
 	if !ok {
 		return "XNNPACK has no such operator"
@@ -97,7 +109,10 @@ func refusal(g *partition.Graph, c *ops.Call) string {
 			return v.Name + " " + why
 		}
 	}
-	for _, t := range c.Outs {
+	for i, t := range c.Outs {
+		if i > 0 && indices[c.Op.Name()] && !isRead(g, n.Outputs[i]) {
+			continue
+		}
 		if why := unfit(t); why != "" {
 			return "its result " + why
 		}
@@ -263,6 +278,47 @@ func maxPools(c *ops.Call) string {
 	return ""
 }
 
+// maxOfRows refuses what is no maximum over the last one or two of four dimensions, which stay.
+func maxOfRows(c *ops.Call) string {
+	t := c.Tensor("self")
+	dims := poolDims(c)
+	if t.Rank() != 4 || !c.Bool("keepdim") || len(dims) == 0 {
+		return "it is not over the last of four dimensions, which stay"
+	}
+	n := int64(1)
+	for _, d := range dims {
+		size, ok := t.Sizes[d].Const()
+		if d < 2 || !ok {
+			return "it is not over the last of four dimensions, or their size is not known"
+		}
+		n *= size
+	}
+	if n == 1 {
+		return "its kernel is one element"
+	}
+	return ""
+}
+
+// poolDims are the dimensions, sorted, that a maximum is over; nil if they are not known.
+func poolDims(c *ops.Call) []int64 {
+	dims, err := c.Ints("dim")
+	if c.Op.Name() == "aten.max.dim" {
+		var d int64
+		d, err = c.Int("dim")
+		dims = []int64{d}
+	}
+	for i, d := range dims {
+		if d < 0 {
+			dims[i] += int64(c.Tensor("self").Rank())
+		}
+	}
+	if err != nil {
+		return nil
+	}
+	slices.Sort(dims)
+	return slices.Compact(dims)
+}
+
 func averages(c *ops.Call) string {
 	pads := pair(c, "padding", 0)
 	k, _ := strideOf(c)
@@ -282,15 +338,8 @@ func averages(c *ops.Call) string {
 }
 
 func isGlobal(c *ops.Call) string {
-	dims, err := c.Ints("dim")
-	t := c.Tensor("self")
-	for i, d := range dims {
-		if d < 0 {
-			dims[i] += int64(t.Rank())
-		}
-	}
-	slices.Sort(dims)
-	if err != nil || t.Rank() != 4 || !slices.Equal(dims, []int64{2, 3}) || !c.Bool("keepdim") {
+	if c.Tensor("self").Rank() != 4 || !slices.Equal(poolDims(c), []int64{2, 3}) ||
+		!c.Bool("keepdim") {
 		return "it is not over the last two of four dimensions, which stay"
 	}
 	return ""

@@ -32,6 +32,7 @@ func window(n *xnnpack.Node, kernel, stride string, k, s, d [2]int64, pads [2][2
 // convolution has images with channels last. One of a dimension has a height, and a width of 1.
 func convolution(w *writer, c *ops.Call) {
 	x, k := c.Value("input"), w.weight(c.Value("weight"), w.exact)
+	k.half = false // in bytes
 	y, limits := w.limited(w.out())
 	stride, dilation := pair(c, "stride", 1), pair(c, "dilation", 1)
 	pads, extra := pair(c, "padding", 0), pair(c, "output_padding", 0)
@@ -151,6 +152,19 @@ func maxPool(w *writer, c *ops.Call) {
 	n := w.node("XNNMaxPooling2d", []uint32{w.value(x, true)}, w.result(y, true))
 	n.Clamp = limits
 	window(n, "pooling", "stride", k, s, d, pads)
+}
+
+// largest is a maximum over whole rows or columns.
+func largest(w *writer, c *ops.Call) {
+	x := c.Value("self")
+	k := [2]int64{1, 1}
+	for _, d := range poolDims(c) {
+		k[d-2] = known(x.Type.Sizes[d])
+	}
+	y, limits := w.limited(w.out())
+	n := w.node("XNNMaxPooling2d", []uint32{w.value(x, true)}, w.result(y, true))
+	n.Clamp = limits
+	window(n, "pooling", "stride", k, k, [2]int64{1, 1}, [2][2]int64{})
 }
 
 func averagePool(w *writer, c *ops.Call) {

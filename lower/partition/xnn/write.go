@@ -118,6 +118,8 @@ func (w *writer) connected(x, weight, bias *ir.Value, transpose bool) {
 	if transpose {
 		k.permute([]uint32{1, 0})
 	}
+	run, _ := runQuantizes(w.table, x)
+	k.half = k.half && run != nil && k.dims[1]%2 == 0 // else in bytes
 	ids := []uint32{w.value(x, false), w.constantOf(k), w.bias(bias, k, x)}
 	w.node("XNNFullyConnected", ids, w.result(y, false)).Clamp = limits
 }
