@@ -22,15 +22,17 @@ var WeightForms = []string{WeightsC, WeightsAsm, WeightsBin}
 // SectionKind is what a section of C is for.
 type SectionKind string
 
-// The kinds: weights, functions, and constants that are not the model's.
+// The kinds: weights, functions, constants that are not the model's, and delegates' payloads with
+// their named data, which are among the weights without a section of their own.
 const (
-	WeightsSection SectionKind = "weights"
-	CodeSection    SectionKind = "code"
-	TablesSection  SectionKind = "tables"
+	WeightsSection  SectionKind = "weights"
+	CodeSection     SectionKind = "code"
+	TablesSection   SectionKind = "tables"
+	PayloadsSection SectionKind = "payloads"
 )
 
 // SectionKinds are the kinds.
-var SectionKinds = []SectionKind{WeightsSection, CodeSection, TablesSection}
+var SectionKinds = []SectionKind{WeightsSection, CodeSection, TablesSection, PayloadsSection}
 
 // sectionName is a name that is the same in C, in pragmas and for assemblers.
 var sectionName = regexp.MustCompile(`^[.A-Za-z_][.A-Za-z0-9_$]*$`)
@@ -51,7 +53,7 @@ func ParseSections(text string) (map[SectionKind]string, error) {
 	return sections, (&Options{Sections: sections}).CheckSections()
 }
 
-const kindList = "weights, code or tables"
+const kindList = "weights, code, tables or payloads"
 
 // CheckSections returns an error if the options for weights and sections of C cannot be: a
 // form or kind is unknown, or code would lie among data, for which compilers have no section.

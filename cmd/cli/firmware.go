@@ -24,7 +24,7 @@ func (f *firmwareFlags) add(cmd *cobra.Command) {
 	oneOf(cmd, &f.weights, "weights", "", codegen.WeightForms,
 		"with --lang=c: the form of weights: c (arrays of literals), asm (a .bin file, which a .S file takes in), bin (a .bin file, which the application brings to an address; the header says how); default: c up to 64 KiB, else asm")
 	cmd.Flags().StringVar(&f.section, "section", "",
-		"with --lang=c: sections that linker scripts place: weights:.qspi,code:.itcm,tables:.dtcm, or some of these")
+		"with --lang=c: sections that linker scripts place: weights:.qspi,code:.itcm,tables:.dtcm,payloads:.npu, or some of these")
 	cmd.Flags().StringVar(&f.memory, "memory", "",
 		"with --lang=c and --lang=pte: the memories that the arena, or planned memory, is divided into, the fastest first, with their bytes: dtcm:64k,sram:256k; what is read and written most goes into the first")
 }
@@ -72,8 +72,9 @@ func (f *firmwareFlags) set(opt *compile.Options) {
 	if err != nil {
 		failUsage("--section=%s: %v", f.section, err)
 	}
-	if f.weights == codegen.WeightsBin && sections[codegen.WeightsSection] != "" {
-		failUsage("--section=%s: with --weights=bin the application says where the weights are: leave weights out",
+	if f.weights == codegen.WeightsBin &&
+		sections[codegen.WeightsSection]+sections[codegen.PayloadsSection] != "" {
+		failUsage("--section=%s: with --weights=bin the application says where weights and payloads are: leave them out",
 			f.section)
 	}
 	opt.Sections = sections

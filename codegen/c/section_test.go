@@ -101,7 +101,7 @@ func TestWeightAddress(t *testing.T) {
 func TestSectionErrors(t *testing.T) {
 	for text, says := range map[string]string{
 		"stack:.x":              `nothing is called "stack"`,
-		"code":                  `"code": take weights, code or tables`,
+		"code":                  `"code": take weights, code, tables or payloads`,
 		"code:":                 `"" is no name of a section`,
 		"code:.a\")":            "is no name of a section",
 		"code:.a,code:.b":       "code has two sections",

@@ -74,8 +74,11 @@ func (g *gen) weightArrays() string {
 		w.raw("#else\n#define " + payload + "\n#endif")
 		w.blank()
 	}
-	g.sectionMacro(w, codegen.WeightsSection)
-	if g.section(codegen.WeightsSection) != "" {
+	for _, kind := range []codegen.SectionKind{codegen.WeightsSection, codegen.PayloadsSection} {
+		if kind == codegen.PayloadsSection && len(blobs) == 0 || g.section(kind) == "" {
+			continue
+		}
+		g.sectionMacro(w, kind)
 		w.blank()
 	}
 	w.raw("/* Declared first, so that they are external in C++ too. */")
@@ -94,12 +97,20 @@ func (g *gen) weightArrays() string {
 		case c.DType.Size() == 1:
 			place = " " + macro
 		}
-		w.raw(strings.TrimLeft(g.section(codegen.WeightsSection)+" ", " ") + g.weightArray(c.Const) +
+		w.raw(strings.TrimLeft(g.section(g.weightKind(c.Const))+" ", " ") + g.weightArray(c.Const) +
 			place + " = {")
 		array(w, c.Const)
 		w.raw("};")
 	}
 	return w.b.String()
+}
+
+// weightKind is what the section of a weight is for.
+func (g *gen) weightKind(c *native.Const) codegen.SectionKind {
+	if g.opt.Sections[codegen.PayloadsSection] != "" && slices.Contains(g.p.Blobs(), c) {
+		return codegen.PayloadsSection
+	}
+	return codegen.WeightsSection
 }
 
 // array writes the elements of c, as many in a line as fit.
@@ -168,6 +179,10 @@ func numberText(x float64, t ctype) string {
 // drop and list each by itself. A weight is aligned as its place in the file is.
 func (g *gen) weightAssembly() string {
 	symbol := g.prefix + "_weights"
+	section, parameter := cmp.Or(g.opt.Sections[codegen.WeightsSection], `.rodata.\name`), ""
+	if g.opt.Sections[codegen.PayloadsSection] != "" {
+		section, parameter = `\section`, ", section"
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, `/*
  * %s
@@ -180,7 +195,7 @@ func (g *gen) weightAssembly() string {
 #endif
 
 #ifdef __APPLE__
-    .macro weight name, align, offset, size
+    .macro weight name, align, offset, size%[5]s
     .section __TEXT,__const
     .globl _\name
     .balign \align
@@ -193,7 +208,7 @@ _\name:
     .endm
     .subsections_via_symbols
 #else
-    .macro weight name, align, offset, size
+    .macro weight name, align, offset, size%[5]s
     .section %[4]s, "a", %%progbits
     .global \name
     .type \name, %%object
@@ -212,11 +227,15 @@ _\name:
 #endif
 
     /* name, alignment; in bytes of the file: offset, size */
-`, g.banner(symbol+".S"), symbol, g.upper, cmp.Or(g.opt.Sections[codegen.WeightsSection],
-		`.rodata.\name`))
+`, g.banner(symbol+".S"), symbol, g.upper, section, parameter)
 	for _, c := range g.weights.Consts {
-		fmt.Fprintf(&b, "    weight %s, %d, %d, %d\n", g.consts[c.Const], placeAlign(c.Offset),
+		fmt.Fprintf(&b, "    weight %s, %d, %d, %d", g.consts[c.Const], placeAlign(c.Offset),
 			c.Offset, len(c.Data))
+		if parameter != "" {
+			b.WriteString(", " + cmp.Or(g.opt.Sections[g.weightKind(c.Const)],
+				".rodata."+g.consts[c.Const]))
+		}
+		b.WriteByte('\n')
 	}
 	return b.String()
 }

@@ -2,6 +2,7 @@ package delegate
 
 import (
 	"bytes"
+	"debug/elf"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -229,6 +230,16 @@ func runC(t *testing.T, file *pte.Program, target toolchain.Target, opt compile.
 	if err := target.Build(t.Context(), dir, exe, files...); err != nil {
 		t.Fatal(err)
 	}
+	if name := opt.Sections[codegen.PayloadsSection]; name != "" {
+		f, err := elf.Open(exe)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if s := f.Section(name); s == nil || s.Size < uint64(len("affine 2.5")+len("index")+16) {
+			t.Errorf("section %s is %v", name, s)
+		}
+	}
 	out, err := exec.Command(exe).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -237,10 +248,11 @@ func runC(t *testing.T, file *pte.Program, target toolchain.Target, opt compile.
 }
 
 // The C package calls the driver that is linked; without one, init passes and the method fails
-// with a status. Payloads are in arrays or in a file.
+// with a status. Payloads are in arrays or in a file, in a section of their own.
 func TestC(t *testing.T) {
 	for _, weights := range codegen.WeightForms[:2] {
-		opt := compile.Options{Weights: weights}
+		opt := compile.Options{Weights: weights, Sections: map[codegen.SectionKind]string{
+			codegen.PayloadsSection: ".npu"}}
 		sanitized := toolchain.GCC().With(toolchain.Sanitizers()...)
 		if got := runC(t, program(), sanitized, opt, "c/main.c", "c/driver.c"); got != want+"\n" {
 			t.Errorf("%s: it prints %q, want %q", weights, got, want)

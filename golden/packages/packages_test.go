@@ -32,6 +32,7 @@ var models = []model{
 	{"cond", "../cases/cond/model.pt2", "", languages},
 	{"lstm", "../cases/lstm/model.pt2", "", languages},
 	{"kws_trained", "../cases/kws_trained/model.pt2", "cortex-m4", languages[:1]},
+	{"demo_mapping", "demo_mapping/model.pte", "", languages},
 }
 
 // model is a package, the model it is of, the machine it is for and the languages it is in.
