@@ -13,6 +13,7 @@ import torch
 from executorch.backends.xnnpack import XnnpackPartitioner
 from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
 from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
+from executorch.exir.passes.external_constants_pass import delegate_external_constants_pass_unlifted
 from torch import nn
 from torch.export import Dim
 from torch.nn import functional as F
@@ -76,7 +77,25 @@ def four_bits():
     return convert_pt2e(model), args
 
 
-CASES = {f.__name__: f for f in (sizes,)}
+class External(nn.Module):
+    """The payload's constants are in a file beside the program, but for the bias, which is in the program."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(6, 8), nn.Linear(8, 3, bias=False)
+
+    def forward(self, x):
+        return self.b(self.a(x).relu()).cumsum(1)
+
+
+def external():
+    args = (torch.randn(2, 6),)
+    model = torch.export.export(External().eval(), args).module()
+    delegate_external_constants_pass_unlifted(model, lambda n: None if "bias" in n.name else "weights")
+    return model, [args], None
+
+
+CASES = {f.__name__: f for f in (sizes, external)}
 MODELS = {f.__name__: f for f in (max_rows, four_bits)}
 
 
@@ -96,11 +115,13 @@ def write(name):
     os.makedirs(folder)
     with open(os.path.join(folder, "model.pte"), "wb") as f:
         f.write(made.buffer)
-    made.get_etrecord().save(os.path.join(folder, "model.etrecord"))
+    made.write_tensor_data_to_file(folder)
+    if dynamic:
+        made.get_etrecord().save(os.path.join(folder, "model.etrecord"))
     calls = [dict(args=c, kwargs={}, label=None) for c in calls]
     first, *others = [record._write_call(folder, i, c, x) for i, (c, x) in enumerate(zip(calls, record._run(model, calls, False)))]
     with open(os.path.join(folder, "meta.json"), "w") as f:
-        json.dump({"name": name, "torch_version": torch.__version__, **first, "runs": others}, f, indent=1)
+        json.dump({"name": name, "torch_version": torch.__version__, **first, **({"runs": others} if others else {})}, f, indent=1)
         f.write("\n")
 
 
