@@ -65,7 +65,7 @@ const instructionBytes = 160
 // tells, if it is not nil.
 func foldConstants(slack int64, keep func(*ir.Node) bool) func(*Context, *ir.Program) error {
 	return perNode(func(ctx *Context, p *ir.Program, m *ir.Method) visitor {
-		f := newFolder(ctx.Table, m, Constants(p, m), keep)
+		f := newFolder(ctx, m, Constants(p, m), keep)
 		f.slack, f.widening, f.machine.Done = slack, 1, ctx.Done
 		if ctx.Speed {
 			f.widening = foldWidening
@@ -77,6 +77,7 @@ func foldConstants(slack int64, keep func(*ir.Node) bool) func(*Context, *ir.Pro
 
 type folder struct {
 	table    *ops.Table
+	custom   CustomKernels       // may be nil
 	keep     func(*ir.Node) bool // may be nil
 	slack    int64
 	widening int64
@@ -89,10 +90,10 @@ type folder struct {
 	fold     map[*ir.Node]bool
 }
 
-func newFolder(t *ops.Table, m *ir.Method, constant map[*ir.Value]bool,
+func newFolder(ctx *Context, m *ir.Method, constant map[*ir.Value]bool,
 	keep func(*ir.Node) bool) *folder {
-	f := &folder{table: t, keep: keep, machine: interp.New(t), constant: constant, uses: ir.Uses(m.Graph),
-		fold: map[*ir.Node]bool{}}
+	f := &folder{table: ctx.Table, custom: ctx.Custom, keep: keep, machine: interp.New(ctx.Table),
+		constant: constant, uses: ir.Uses(m.Graph), fold: map[*ir.Node]bool{}}
 	f.work, f.begins = foldWork, map[*ir.Value]bool{}
 	f.collect(m.Graph)
 	most := int64(foldWork) // for loops whose end only running them tells
@@ -141,7 +142,10 @@ func (f *folder) foldable(n *ir.Node) bool {
 		}
 	}
 	c, err := f.table.Bind(n)
-	return err == nil && c.Op.Custom == nil && HasKernel(c.Op) && f.afford(c)
+	if err == nil && c.Op.Custom != nil {
+		return f.custom != nil && f.custom.Has(c.Op.Name())
+	}
+	return err == nil && HasKernel(c.Op) && f.afford(c)
 }
 
 // afford reports whether there is time left for a call, which it takes.
@@ -212,8 +216,33 @@ func (f *folder) visit(b *ops.Builder, n *ir.Node) []*ir.Value {
 	if slices.ContainsFunc(c.Operands(), func(v *ir.Value) bool { return v.Const == nil }) {
 		return nil // what it reads could not be folded
 	}
-	if err := f.machine.Node(n); err != nil {
+	outs, err := f.results(n, c)
+	if err != nil {
 		return nil // left to run time, which reports it
+	}
+	for i, v := range n.Outputs {
+		if v == nil || f.uses[v] == 0 {
+			continue
+		}
+		t := v.Type
+		t.Strides, t.Offset = ir.Contiguous(t.Sizes), sym.Expr{}
+		repl[i] = f.made(b, v, &ir.Constant{Type: t, Data: ir.Bytes(outs[i])})
+	}
+	return repl
+}
+
+// results computes the elements of a node's results, of those that are used.
+func (f *folder) results(n *ir.Node, c *ops.Call) (outs [][]byte, err error) {
+	outs = make([][]byte, len(n.Outputs))
+	if c.Op.Custom != nil {
+		for i, t := range c.Outs {
+			size, _ := denseBytes(t)
+			outs[i] = make([]byte, size)
+		}
+		return outs, f.custom.Run(c, outs)
+	}
+	if err = f.machine.Node(n); err != nil {
+		return nil, err
 	}
 	for i, v := range n.Outputs {
 		if v == nil || f.uses[v] == 0 {
@@ -221,13 +250,11 @@ func (f *folder) visit(b *ops.Builder, n *ir.Node) []*ir.Value {
 		}
 		x, err := f.machine.Get(v)
 		if err != nil {
-			return nil
+			return nil, err
 		}
-		t := v.Type
-		t.Strides, t.Offset = ir.Contiguous(t.Sizes), sym.Expr{}
-		repl[i] = f.made(b, v, &ir.Constant{Type: t, Data: ir.Bytes(x.Tensor.Data)})
+		outs[i] = x.Tensor.Data
 	}
-	return repl
+	return outs, nil
 }
 
 // made returns the constant that v is.

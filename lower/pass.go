@@ -37,10 +37,20 @@ type Context struct {
 	Stock bool
 	// Sides says that convolutions in fixed point may have padding of four numbers.
 	Sides bool
+	// Custom, if not nil, runs kernels of custom operators on constants.
+	Custom CustomKernels
 	// Done, if not nil, ends a pipeline with eval.ErrStopped soon after it is closed.
 	Done <-chan struct{}
 	// Step, if not nil, is told the name of each pass before it runs.
 	Step func(name string)
+}
+
+// CustomKernels are kernels of custom operators that can run at compile time.
+type CustomKernels interface {
+	// Has reports whether there is a kernel of an operator, which writes to no argument.
+	Has(op string) bool
+	// Run sets the elements of a call's results. Its operands are constants.
+	Run(c *ops.Call, outs [][]byte) error
 }
 
 // Pass is one step on a program. It leaves a program that Verify accepts.

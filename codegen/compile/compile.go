@@ -3,6 +3,7 @@
 package compile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -116,6 +117,11 @@ func Lower(p *ir.Program, opt Options) (err error) {
 	l := must.Get(LanguageNamed(opt.Lang))
 	ctx := &lower.Context{Table: must.Get(ops.Of(p)), Checked: opt.Checked, Bounds: opt.Bounds,
 		Done: opt.done(), Step: opt.Step}
+	if opt.Custom != nil && len(opt.Custom.Go) > 0 {
+		f := &folding{kernels: opt.Custom, ctx: cmp.Or(opt.Context, context.Background())}
+		defer f.close()
+		ctx.Custom = f
+	}
 	if l.Kernels != nil {
 		target := opt.target(l)
 		ctx.Speed = target.Speed && !target.Machine.Microcontroller && opt.Library == ""

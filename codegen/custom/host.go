@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/etgen/etgen/codegen/interrupt"
+	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/aten"
 )
 
@@ -37,10 +38,19 @@ type Value struct {
 	None   bool
 	Data   []byte // of a tensor, little-endian
 	Sizes  []int64
+	Elem   string // the type in Go of a tensor's elements
 	Int    int64
 	Float  float64
 	Text   string
 	Values []Value // a list
+}
+
+// ElemOf is the type in Go of elements of d.
+func ElemOf(d ir.DType) string {
+	if d == ir.Float16 || d == ir.BFloat16 {
+		return "uint16"
+	}
+	return d.String()
 }
 
 // request is a call of a kernel, or of what tells the sizes of its results. The answer has the values
@@ -127,11 +137,18 @@ func (h *Host) Call(op string, args []Value) error {
 	if number < 0 {
 		return fmt.Errorf("custom operator %s has no kernel in Go", op)
 	}
+	f := h.kernels.Go[number]
+	for i, a := range args[:min(len(args), len(f.Params))] {
+		if p := f.Params[i]; a.Elem != "" && p.Elem != "" && a.Elem != p.Elem {
+			return fmt.Errorf("custom operator %s: kernel %s (%s) takes %s of %s, and the model gives it %s",
+				op, f.Name, f.Place, p.Name, p.Elem, a.Elem)
+		}
+	}
 	a, err := h.ask(op, request{Kernel: number, Args: args})
 	if err != nil {
 		return err
 	}
-	schema := h.kernels.Go[number].Schema
+	schema := f.Schema
 	for i := range args {
 		if i >= len(schema.Args) || schema.Args[i].Type.Mutates() {
 			if i >= len(a.Written) || len(a.Written[i].Data) != len(args[i].Data) {

@@ -13,6 +13,7 @@ import (
 	"github.com/etgen/etgen/golden/conform"
 	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/way"
+	"github.com/etgen/etgen/ir"
 )
 
 // run runs the cases at dir with kernels, every way, and returns what is missed and how many passed.
@@ -181,3 +182,48 @@ func TestRefuses(t *testing.T) {
 		t.Error("a file that is not there is taken")
 	}
 }
+
+// A call whose operands are constants is computed when the program is compiled, by the kernel in Go.
+func TestFolded(t *testing.T) {
+	tier.Needs(t, tier.Normal)
+	k, err := custom.Load(t.Context(), "fir")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := ir.Parse("fold", folded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := compile.Lower(p, compile.Options{Lang: "c", Custom: k, Context: t.Context()}); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := ir.Print(&b, p); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	for _, want := range []string{"= [1.0, 4.0, 9.0]", "= [2.0]"} {
+		if !strings.Contains(text, want) || strings.Contains(text, "= fir.") {
+			t.Errorf("no constant %s in\n%s", want, text)
+		}
+	}
+}
+
+const folded = `program "fold"
+dialect functional
+custom "fir::square(Tensor x) -> Tensor"
+custom "fir::range(Tensor x, int[] ends, float scale, str name, bool both=True, Tensor? bias=None) -> (Tensor, Tensor)"
+
+method forward {
+  takes builtins.tuple(builtins.tuple(*), builtins.dict())
+  returns *
+  parameter %w: f32[3] "w" = [1.0, -2.0, 3.0]
+  input %x: f32[3]
+
+  %square: f32[3] = square: fir.square.default(x=%w)
+  %least: f32[], %most: f32[] = range: fir.range.default(x=%square, ends=[0, 2], scale=0.5, name="ab", both=true, bias=%w)
+  %add: f32[3] = aten.add.Tensor(self=%square, other=%x)
+  %mul: f32[3] = aten.mul.Tensor(self=%add, other=%most)
+  return (%mul)
+}
+`

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/codegen/custom"
-	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/rt"
@@ -35,12 +34,6 @@ func callHost(h *custom.Host, f *custom.Function, form *aten.Schema, args []*rt.
 	values := make([]custom.Value, len(form.Args))
 	for i := range form.Args {
 		values[i] = hostValue(args[i])
-		if t := args[i].Tensor; t != nil && i < len(f.Params) && f.Params[i].Elem != "" {
-			if got := elemOf(t.DType); got != f.Params[i].Elem {
-				return fmt.Errorf("custom operator %s: kernel %s (%s) takes %s of %s, and the model gives it %s",
-					f.Schema.Name, f.Name, f.Place, f.Params[i].Name, f.Params[i].Elem, t.DType)
-			}
-		}
 	}
 	if err := resize(h, f, args[len(f.Schema.Args):len(form.Args)], values); err != nil {
 		return err
@@ -66,19 +59,12 @@ func resize(h *custom.Host, f *custom.Function, outs []*rt.EValue, values []cust
 	return nil
 }
 
-// elemOf is the type in Go of elements of d.
-func elemOf(d ir.DType) string {
-	if d == ir.Float16 || d == ir.BFloat16 {
-		return "uint16"
-	}
-	return d.String()
-}
-
 // hostValue is what a slot holds. The elements of tensors are shared.
 func hostValue(v *rt.EValue) custom.Value {
 	switch v.Kind {
 	case rt.TensorKind:
-		return custom.Value{Data: v.Tensor.Data, Sizes: v.Tensor.Sizes}
+		return custom.Value{Data: v.Tensor.Data, Sizes: v.Tensor.Sizes,
+			Elem: custom.ElemOf(v.Tensor.DType)}
 	case rt.Int:
 		return custom.Value{Int: v.Int, Float: float64(v.Int)}
 	case rt.Double:
