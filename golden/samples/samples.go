@@ -50,7 +50,7 @@ type (
 // The families.
 var (
 	named = []byName{createdSamples, indexSamples, lossSamples, moveSamples, normSamples,
-		plainSamples, productSamples, int8Samples, torchaoSamples, recurrentSamples, orderedSamples, viewSamples,
+		plainSamples, productSamples, factorSamples, int8Samples, torchaoSamples, recurrentSamples, orderedSamples, viewSamples,
 		windowSamples}
 	read = []bySchema{copySamples, foundSamples, measureSamples, pointwiseSamples, quantSamples,
 		reductionSamples, resampled}

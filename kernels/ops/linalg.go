@@ -24,6 +24,11 @@ func linalgOps() []entry {
 				return b.Ops("aten.linalg_lu_factor_ex.default", c.Value("A"),
 					Kw("pivot", c.Bool("pivot")))[:2]
 			}),
+		many("aten::_lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, Tensor pivots, Tensor info)",
+			func(b *Builder, c *Call) []*ir.Value {
+				return b.Ops("aten.linalg_lu_factor_ex.default", c.Value("self"),
+					Kw("pivot", c.Bool("pivot")))
+			}),
 		many("aten::linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", func(b *Builder, c *Call) []*ir.Value {
 			x, info := b.inverse(c.Value("A"))
 			return []*ir.Value{x, info}

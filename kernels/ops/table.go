@@ -438,6 +438,7 @@ func groups() [][]entry {
 		embeddingBagOps(),
 		seldomOps(),
 		linalgOps(),
+		factorOps(),
 		linalgNormOps(),
 	}
 }

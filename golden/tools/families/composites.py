@@ -150,6 +150,34 @@ def special_functions() -> Case:
     return Case(function(forward), (torch.randn(4, 3), torch.randn(4, 3), torch.rand(4, 3)))
 
 
+def matrix_factors() -> Case:
+    """Cholesky's factors and QR, what follows from them, and permutations of LU."""
+
+    def forward(a, b, x):
+        spd = a @ a.mT + 2 * torch.eye(4)
+        l = torch.linalg.cholesky(spd)
+        u = torch.linalg.cholesky(spd, upper=True)
+        tall = a[:, :, :3]
+        q, r = torch.linalg.qr(tall)
+        return (
+            l,
+            *torch.linalg.cholesky_ex(-spd[0])[1:],
+            torch.cholesky_solve(b, l),
+            torch.cholesky_inverse(u, upper=True),
+            torch.linalg.solve_triangular(l[:1], b, upper=False),
+            torch.linalg.solve_triangular(u, x, upper=True, left=False),
+            q,
+            r,
+            *torch.linalg.qr(tall.mT, mode="complete"),
+            torch.linalg.qr(torch.zeros(3, 2) * x[0, :1])[1],
+            *torch.linalg.lu(a),
+            torch.logdet(spd),
+            torch.linalg.tensorinv(spd[0].reshape(2, 2, 4)),
+        )
+
+    return Case(function(forward), (torch.randn(2, 4, 4), torch.randn(2, 4, 2), torch.randn(3, 4)), core=False)
+
+
 def linear_systems() -> Case:
     """Inverses, determinants and systems of equations, in batches; rows change places where they must."""
 
