@@ -21,6 +21,7 @@ var pointwiseSamples = bySchema{
 	"aten.div.Tensor":         points(dtypes),
 	"aten.div.Scalar":         points(dtypes),
 	"aten.true_divide.Tensor": points(dtypes),
+	"aten.true_divide.Scalar": points(dtypes),
 	"aten.div.Tensor_mode": points(numbers, domain(1, 9),
 		with("rounding_mode", "trunc"),
 		with("rounding_mode", "floor"),

@@ -57,16 +57,23 @@ var (
 )
 
 // Of returns the samples of an operator that r varies, none for an operator that is none
-// on tensors, or for a check.
+// on tensors, or for a check. Another name of an operator has the operator's first.
 func Of(op *ops.Op, r *Rand) []Sample {
+	if op.Synonym != "" {
+		return samplesOf(op.Synonym, op.ParsedSchema(), r)[:1]
+	}
+	return samplesOf(op.Name(), op.ParsedSchema(), r)
+}
+
+func samplesOf(name string, schema *aten.Schema, r *Rand) []Sample {
 	for _, f := range named {
-		if of := f[op.Name()]; of != nil {
+		if of := f[name]; of != nil {
 			return of(r)
 		}
 	}
 	for _, f := range read {
-		if of := f[op.Name()]; of != nil {
-			return of(r, op.ParsedSchema())
+		if of := f[name]; of != nil {
+			return of(r, schema)
 		}
 	}
 	return nil

@@ -39,14 +39,8 @@ func activationOps() []entry {
 		clampOp("aten::clamp_max(Tensor self, Scalar max) -> Tensor", "self max").core(clampCore),
 		clampOp("aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor",
 			"self max").core(clampCore),
-		clampOp("aten::clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
-			"self min max").core(sameAs("aten.clamp.default")),
-		clampOp("aten::clip.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
-			"self min max").core(sameAs("aten.clamp.Tensor")),
 
 		unary("aten::sigmoid(Tensor self) -> Tensor", toFloat, fn("sigmoid")),
-		unary("aten::special_expit(Tensor self) -> Tensor", toFloat, fn("sigmoid")).core(
-			sameAs("aten.sigmoid.default")),
 		unary("aten::silu(Tensor self) -> Tensor", inexact, func(x *expr.Expr) *expr.Expr {
 			return expr.Div(x, expr.Add(like(x, 1), fn("exp")(expr.Neg(x))))
 		}).core(opmathForm(func(b *Builder, _ *Call, x *ir.Value) *ir.Value {
@@ -156,7 +150,9 @@ func activationOps() []entry {
 				x := p.x[0]
 				if p.c.Has("eps") {
 					e := p.num("eps")
-					x = between(x, e, expr.Sub(p.konst(1), e))
+					hi := expr.Sub(p.konst(1), e)
+					// The lower limit counts if they cross; a NaN stays.
+					x = expr.Select(expr.Lt(x, e), e, expr.Select(expr.Gt(x, hi), hi, x))
 				}
 				return fn("log")(expr.Div(x, expr.Sub(p.konst(1), x)))
 			}).core(asNodes),

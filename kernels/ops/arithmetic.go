@@ -33,6 +33,8 @@ func arithmeticOps() []entry {
 		binary("aten::div.Scalar(Tensor self, Scalar other) -> Tensor", toFloat, expr.Div),
 		binary("aten::true_divide.Tensor(Tensor self, Tensor other) -> Tensor", toFloat,
 			expr.Div).core(sameAs("aten.div.Tensor")),
+		binary("aten::true_divide.Scalar(Tensor self, Scalar other) -> Tensor", toFloat,
+			expr.Div).core(sameAs("aten.div.Scalar")),
 		divMode("aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor"),
 		divMode("aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor"),
 		binary("aten::floor_divide(Tensor self, Tensor other) -> Tensor", noBool, floorDivide).core(
@@ -326,8 +328,6 @@ func roundingOps() []entry {
 		unary("aten::floor(Tensor self) -> Tensor", noBool, whole(expr.Floor)),
 		unary("aten::ceil(Tensor self) -> Tensor", noBool, whole(expr.Ceil)),
 		unary("aten::trunc(Tensor self) -> Tensor", noBool, whole(expr.Trunc)),
-		unary("aten::fix(Tensor self) -> Tensor", noBool, whole(expr.Trunc)).core(
-			sameAs("aten.trunc.default")),
 		unary("aten::round(Tensor self) -> Tensor", noBool, whole(expr.Round)),
 		pointwise("aten::round.decimals(Tensor self, *, int decimals) -> Tensor", "self", noBool,
 			func(p *point) *expr.Expr {

@@ -235,12 +235,20 @@ func (e entry) cores(f func(*Builder, *Call) []*ir.Value) entry {
 //
 //go:noinline
 func sameAs(op string, extra ...any) coreForm {
-	return func(b *Builder, c *Call) *ir.Value {
+	f := manySameAs(op, extra...)
+	return func(b *Builder, c *Call) *ir.Value { return f(b, c)[0] }
+}
+
+// manySameAs is sameAs of an operator with several results.
+//
+//go:noinline
+func manySameAs(op string, extra ...any) func(*Builder, *Call) []*ir.Value {
+	return func(b *Builder, c *Call) []*ir.Value {
 		args := make([]any, 0, len(c.Args)+len(extra))
 		for _, a := range c.Args {
 			args = append(args, a)
 		}
-		return b.Op(op, append(args, extra...)...)
+		return b.Ops(op, append(args, extra...)...)
 	}
 }
 

@@ -262,12 +262,12 @@ func seldomOps() []entry {
 			}),
 		derived("aten::vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", powersOf),
 		derived("aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", func(b *Builder, c *Call) *ir.Value {
-			product := b.aten("mul.Scalar", b.aten("outer", c.Value("vec1"),
+			sum := b.aten("mul.Scalar", b.aten("outer", c.Value("vec1"),
 				c.Value("vec2")), c.Arg("alpha"))
-			if beta, err := c.Float("beta"); err == nil && beta == 0 {
-				return product
+			if beta, err := c.Float("beta"); err != nil || beta != 0 {
+				sum = b.add(b.aten("mul.Scalar", c.Value("self"), c.Arg("beta")), sum)
 			}
-			return b.add(b.aten("mul.Scalar", c.Value("self"), c.Arg("beta")), product)
+			return b.cast(sum, must(c.Promote("self", "vec1", "vec2")))
 		}),
 		derived("aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
 			func(b *Builder, c *Call) *ir.Value {

@@ -221,7 +221,7 @@ func indexUpdateOps() []entry {
 		indexUpdate("aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", "source", fixed(added), func(c *Call, x *expr.Expr) *expr.Expr {
 			m := opmath(x.DType)
 			if m == ir.Bool {
-				return x
+				return expr.And(x, c.number(c.Arg("alpha"), m))
 			}
 			return scaled(expr.Cast(m, x), c.number(c.Arg("alpha"), m))
 		}).core(func(b *Builder, c *Call) *ir.Value {

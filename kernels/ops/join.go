@@ -134,9 +134,6 @@ func sideBySide(schema string, n int, dim func(rank int) int) entry {
 func joinOps() []entry {
 	return []entry{
 		cat("aten::cat(Tensor[] tensors, int dim=0) -> Tensor"),
-		cat("aten::concat(Tensor[] tensors, int dim=0) -> Tensor").core(sameAs("aten.cat.default")),
-		cat("aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor").core(
-			sameAs("aten.cat.default")),
 		derived("aten::stack(Tensor[] tensors, int dim=0) -> Tensor",
 			func(b *Builder, c *Call) *ir.Value {
 				xs := c.each(func(x *ir.Value) *ir.Value {
@@ -306,9 +303,17 @@ func tensorDot(b *Builder, c *Call) *ir.Value {
 		}
 		return out
 	}
+	// What has a size of 1 in one operand is summed over in the other.
 	for i := range sumX {
-		c.errorIf(differ(x.Type.Sizes[sumX[i]], y.Type.Sizes[sumY[i]]), "%s do not multiply",
-			sizesOf{x.Type, y.Type})
+		n, m := x.Type.Sizes[sumX[i]], y.Type.Sizes[sumY[i]]
+		switch {
+		case m.Is(1) && !n.Is(1):
+			x = b.aten("sum.dim_IntList", x, sumX[i:i+1], true)
+		case n.Is(1) && !m.Is(1):
+			y = b.aten("sum.dim_IntList", y, sumY[i:i+1], true)
+		default:
+			c.errorIf(differ(n, m), "%s do not multiply", sizesOf{x.Type, y.Type})
+		}
 	}
 	rows, k, columns := of(x.Type, keepX), sym.Mul(of(x.Type, sumX)...), of(y.Type, keepY)
 	left := b.aten("reshape", b.aten("permute", x, slices.Concat(keepX,

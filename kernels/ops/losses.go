@@ -227,7 +227,6 @@ func marginLossOps() []entry {
 			// The negative logarithm of a Poisson probability; full adds
 			// Stirling's approximation of the factorial's.
 			x, t := c.Value("input"), c.Value("target")
-			d := x.Type.DType
 			var loss *ir.Value
 			if c.Bool("log_input") {
 				loss = b.sub(b.aten("exp", x), b.mul(t, x))
@@ -238,7 +237,8 @@ func marginLossOps() []entry {
 				stirling := b.sub(b.mul(t, b.aten("log", t)), t)
 				stirling = b.add(stirling, b.aten("mul.Scalar", b.aten("log",
 					b.aten("mul.Scalar", t, 2*math.Pi)), 0.5))
-				loss = b.add(loss, b.where(b.aten("le.Scalar", t, 1), 0, stirling, d))
+				loss = b.add(loss, b.where(b.aten("le.Scalar", t, 1), 0, stirling,
+					stirling.Type.DType))
 			}
 			return b.reduced(c, loss)
 		}),

@@ -173,7 +173,6 @@ func matmulOps() []entry {
 				Kw("alpha", c.Arg("alpha")))
 		}),
 		binaryOuter("aten::outer(Tensor self, Tensor vec2) -> Tensor", "self", "vec2"),
-		binaryOuter("aten::ger(Tensor self, Tensor vec2) -> Tensor", "self", "vec2"),
 	}
 }
 

@@ -61,16 +61,6 @@ func measureOps() []entry {
 			}
 			return found
 		}),
-		renamed("aten::divide.Tensor(Tensor self, Tensor other) -> Tensor", "aten.div.Tensor"),
-		renamed("aten::divide.Scalar(Tensor self, Scalar other) -> Tensor", "aten.div.Scalar"),
-		renamed("aten::divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", "aten.div.Tensor_mode"),
-		renamed("aten::divide.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", "aten.div.Scalar_mode"),
-		renamed("aten::multiply.Tensor(Tensor self, Tensor other) -> Tensor", "aten.mul.Tensor"),
-		renamed("aten::multiply.Scalar(Tensor self, Scalar other) -> Tensor", "aten.mul.Scalar"),
-		renamed("aten::subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-			"aten.sub.Tensor"),
-		renamed("aten::subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
-			"aten.sub.Scalar"),
 		renamed("aten::special_xlogy(Tensor self, Tensor other) -> Tensor", "aten.xlogy.Tensor"),
 		renamed("aten::special_xlogy.other_scalar(Tensor self, Scalar other) -> Tensor",
 			"aten.xlogy.Scalar_Other"),

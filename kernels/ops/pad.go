@@ -36,19 +36,30 @@ func (c *Call) constantPad(pad, at []sym.Expr, value *expr.Expr) *expr.Expr {
 }
 
 // padCoord returns where a padded element comes from: i counts from the first
-// element of the unpadded dimension of size n.
-type padCoord func(i, n sym.Expr) sym.Expr
+// element of the unpadded dimension of size n, to which before and after are added.
+type padCoord func(i, n, before, after sym.Expr) sym.Expr
 
-func reflected(i, n sym.Expr) sym.Expr {
+func reflected(i, n, _, _ sym.Expr) sym.Expr {
 	i = sym.Max(i, sym.Neg(i))
 	return sym.Min(i, sym.Sub(sym.Sub(sym.Mul(sym.Int(2), n), sym.Int(2)), i))
 }
 
-func replicated(i, n sym.Expr) sym.Expr {
+func replicated(i, n, _, _ sym.Expr) sym.Expr {
 	return sym.Min(sym.Max(i, sym.Int(0)), sym.Sub(n, sym.Int(1)))
 }
 
-func wrapped(i, n sym.Expr) sym.Expr { return sym.Mod(i, n) }
+// wrapped repeats what negative padding leaves of the dimension.
+func wrapped(i, n, before, after sym.Expr) sym.Expr {
+	first, left := uncut(n, before, after)
+	return sym.Add(first, sym.Mod(sym.Sub(i, first), left))
+}
+
+// uncut is what negative padding leaves of a dimension of size n: from which element, and how
+// many.
+func uncut(n, before, after sym.Expr) (first, left sym.Expr) {
+	first = sym.Max(sym.Neg(before), sym.Int(0))
+	return first, sym.Sub(sym.Sub(n, first), sym.Max(sym.Neg(after), sym.Int(0)))
+}
 
 // padMode returns how the mode called name pads, nil for "constant".
 func (c *Call) padMode(name string) padCoord {
@@ -71,7 +82,7 @@ func (c *Call) padFrom(pad, at []sym.Expr, f padCoord) []sym.Expr {
 	in := slices.Clone(at)
 	for i := 0; i < len(pad); i += 2 {
 		d := t.Rank() - 1 - i/2
-		in[d] = f(sym.Sub(at[d], pad[i]), t.Sizes[d])
+		in[d] = f(sym.Sub(at[d], pad[i]), t.Sizes[d], pad[i], pad[i+1])
 	}
 	return in
 }
@@ -197,8 +208,11 @@ func decomposePad(b *Builder, c *Call) []*ir.Value {
 	for i := 0; i < len(pad); i += 2 {
 		d := c.Outs[0].Rank() - 1 - i/2
 		n := x.Type.Sizes[d]
-		idx := b.aten("arange.start", sym.Neg(pad[i]), sym.Add(n, pad[i+1]))
-		x = b.aten("index_select", x, d, b.aten("remainder.Scalar", idx, n))
+		first, left := uncut(n, pad[i], pad[i+1])
+		idx := b.aten("arange.start", sym.Neg(sym.Add(pad[i], first)),
+			sym.Sub(sym.Add(n, pad[i+1]), first))
+		idx = b.aten("add.Scalar", b.aten("remainder.Scalar", idx, left), first)
+		x = b.aten("index_select", x, d, idx)
 	}
 	return []*ir.Value{x}
 }

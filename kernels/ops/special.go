@@ -37,13 +37,13 @@ func specialOps() []entry {
 		names []string
 		f     func(*expr.Expr) *expr.Expr
 	}{
-		{[]string{"lgamma", "special_gammaln"}, lgamma},
-		{[]string{"digamma", "special_digamma", "special_psi"}, digamma},
-		{[]string{"erfinv", "special_erfinv"}, erfinv},
+		{[]string{"lgamma"}, lgamma},
+		{[]string{"digamma"}, digamma},
+		{[]string{"erfinv"}, erfinv},
 		{[]string{"special_ndtri"}, func(p *expr.Expr) *expr.Expr {
 			return expr.Mul(like(p, math.Sqrt2), erfinv(expr.Sub(expr.Add(p, p), like(p, 1))))
 		}},
-		{[]string{"i0", "special_i0", "special_modified_bessel_i0"}, func(x *expr.Expr) *expr.Expr {
+		{[]string{"i0", "special_modified_bessel_i0"}, func(x *expr.Expr) *expr.Expr {
 			return besselI(x, 0, false)
 		}},
 		{[]string{"special_i0e"}, func(x *expr.Expr) *expr.Expr { return besselI(x, 0, true) }},

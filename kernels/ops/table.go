@@ -72,6 +72,9 @@ type Op struct {
 	// different results, and no call is computed beforehand.
 	Random bool
 
+	// Synonym is the operator that this one is another name of, or empty.
+	Synonym string
+
 	// Custom, of a custom operator, is the schema of the kernel, which is not etgen's: see
 	// Table.With.
 	Custom *aten.Schema
@@ -105,7 +108,8 @@ type entry struct {
 	// variant returns another entry of the same schema for calls that this one
 	// does not mean, nil for all others.
 	variant func(*Call) *entry
-	numbers bool // a number may stand for a Tensor argument
+	numbers bool   // a number may stand for a Tensor argument
+	synonym string // the operator that this is another name of
 	// complex is set for composites that become operators on complex numbers, even if all
 	// that they take and give is real.
 	complex bool
@@ -117,7 +121,7 @@ func (e *entry) op(t *Table, s *aten.Schema) *Op {
 		e.Infer = func(c *Call) []ir.Type { return typesOf(t, c, e.Decompose) }
 	}
 	return &Op{
-		Schema: e.Schema, Effect: e.Effect, Random: e.Random, Custom: e.Custom, entry: e, sch: s,
+		Schema: e.Schema, Effect: e.Effect, Random: e.Random, Custom: e.Custom, Synonym: e.synonym, entry: e, sch: s,
 		Infer: caught(e.Infer), View: caught(e.View), Value: caught(e.Value),
 		Compute: caught(onReals(e.Compute)), Loops: caught(onReals(e.Loops)),
 		ScalarOp: caught(onReals(e.ScalarOp)), Permuted: e.Permuted,
@@ -164,7 +168,7 @@ type Table struct {
 
 // Standard returns the table of every operator etgen has.
 var Standard = sync.OnceValue(func() *Table {
-	t, err := newTable(groups()...)
+	t, err := newTable(append(groups(), onceMore(groups()))...)
 	if err != nil {
 		panic("ops: " + err.Error()) // a defect of an entry; TestStandard fails
 	}

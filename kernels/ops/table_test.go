@@ -15,7 +15,7 @@ import (
 
 // TestStandard builds the table.
 func TestStandard(t *testing.T) {
-	if _, err := newTable(groups()...); err != nil {
+	if _, err := newTable(append(groups(), onceMore(groups()))...); err != nil {
 		t.Fatal(err)
 	}
 }

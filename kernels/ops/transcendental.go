@@ -38,14 +38,6 @@ func transcendentalOps() []entry {
 			opmathForm(func(b *Builder, _ *Call, x *ir.Value) *ir.Value {
 				return b.sub(b.scalar(1, x.Type.DType), b.aten("erf", x))
 			})),
-		unary("aten::special_erf(Tensor self) -> Tensor", toFloat, fn("erf")).core(
-			sameAs("aten.erf.default")),
-		unary("aten::special_erfc(Tensor self) -> Tensor", toFloat, fn("erfc")).core(
-			sameAs("aten.erfc.default")),
-		unary("aten::special_expm1(Tensor self) -> Tensor", toFloat, fn("expm1")).core(
-			sameAs("aten.expm1.default")),
-		unary("aten::special_exp2(Tensor self) -> Tensor", toFloat, fn("exp2")).core(exp2Core),
-		unary("aten::special_log1p(Tensor self) -> Tensor", toFloat, fn("log1p")).core(sameAs("aten.log1p.default")),
 		unary("aten::deg2rad(Tensor self) -> Tensor", toFloat, func(x *expr.Expr) *expr.Expr {
 			return expr.Mul(x, like(x, math.Pi/180))
 		}).core(asNodes),
@@ -53,7 +45,6 @@ func transcendentalOps() []entry {
 			return expr.Mul(x, like(x, 180/math.Pi))
 		}).core(asNodes),
 		unary("aten::sinc(Tensor self) -> Tensor", toFloat, sinc).core(asNodes),
-		unary("aten::special_sinc(Tensor self) -> Tensor", toFloat, sinc).core(asNodes),
 
 		powOp("aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor"),
 		powOp("aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor"),
