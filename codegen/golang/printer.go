@@ -123,6 +123,9 @@ func (u *uses) find(body []loop.Stmt, results []*expr.Expr) {
 		})
 	}
 	loop.Walk(body, func(s loop.Stmt) {
+		if s, ok := s.(*loop.Store); ok && loads(s, s.Value) {
+			return // it is not printed
+		}
 		loop.Indices(s, index)
 		loop.Exprs(s, value)
 		switch s := s.(type) {

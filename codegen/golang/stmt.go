@@ -66,10 +66,7 @@ func (p *printer) stmt(s loop.Stmt) {
 		p.line("%s := %s", p.syms[s.Sym], v)
 	case *loop.Store:
 		dst := p.buf(s.Buf) + "[" + p.index(s.At, precAny) + "]"
-		p.set(dst, s.Value, func(e *expr.Expr) bool {
-			return e.Op == expr.OpLoad && e.Buf == s.Buf && len(e.Coords) == 1 &&
-				e.Coords[0].Equal(s.At)
-		})
+		p.set(dst, s.Value, func(e *expr.Expr) bool { return loads(s, e) })
 	case *loop.Break:
 		p.line("break")
 	case *loop.Invoke:
@@ -77,6 +74,11 @@ func (p *printer) stmt(s loop.Stmt) {
 	default:
 		must.Fail("unknown statement %T", s)
 	}
+}
+
+// loads tells whether e is the element that s stores to.
+func loads(s *loop.Store, e *expr.Expr) bool {
+	return e.Op == expr.OpLoad && e.Buf == s.Buf && len(e.Coords) == 1 && e.Coords[0].Equal(s.At)
 }
 
 func (p *printer) loop(s *loop.For) {

@@ -104,16 +104,9 @@ var measureSamples = bySchema{
 	"aten.pairwise_distance.default":  vectorPairs,
 	"aten.cdist.default":              vectorPairs,
 	"aten.linalg_vecdot.default":      vectorPairs,
-	"aten.multiply.Tensor":            renamed,
-	"aten.multiply.Scalar":            renamed,
-	"aten.subtract.Tensor":            renamed,
-	"aten.subtract.Scalar":            renamed,
-	"aten.divide.Tensor":              renamed,
-	"aten.divide.Scalar":              renamed,
-	"aten.divide.Tensor_mode":         renamed,
-	"aten.divide.Scalar_mode":         renamed,
 	"aten.special_xlogy.default":      renamed,
 	"aten.special_xlogy.other_scalar": renamed,
+	"aten.special_xlogy.self_scalar":  points(floats, domain(0.5, 3)),
 }
 
 func vectorPairs(r *Rand, s *aten.Schema) []Sample {

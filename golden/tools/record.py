@@ -146,7 +146,7 @@ def record_methods(folder, model, methods, calls, *, share, note):
 
 def write_tensor(path, t):
     """Writes t's elements, little endian, in logical row-major order whatever its strides: bool as one byte, bfloat16 as two."""
-    t = t.detach().contiguous()
+    t = t.detach().resolve_conj().contiguous()
     with open(path, "wb") as f:
         if t.numel():
             f.write(t.reshape(-1).view(torch.uint8).numpy().tobytes())
@@ -158,6 +158,7 @@ def _copy(tree):
     def one(x):
         if not isinstance(x, torch.Tensor):
             return copy.deepcopy(x)
+        x = x.resolve_conj()
         return torch.empty(0, dtype=x.dtype).set_(x.untyped_storage().clone(), x.storage_offset(), x.shape, x.stride())
 
     return pytree.tree_map(one, tree)

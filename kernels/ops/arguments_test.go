@@ -179,6 +179,8 @@ func describeCall(n *ir.Node) string {
 
 // ignored are the integer arguments that entries take without a look, and why.
 var ignored = map[string]string{
+	"aten.max_unpool3d.default padding":                       "output_size says where elements go",
+	"aten.max_unpool3d.default stride":                        "output_size says where elements go",
 	"aten.embedding.default padding_idx":                      "it is of the gradient alone",
 	"cortex_m.quantized_avg_pool2d.default zero_point":        "a mean keeps it",
 	"cortex_m.quantized_avg_pool2d.default multiplier":        "the kernel has no other scale",

@@ -3,6 +3,7 @@ package ops
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -50,7 +51,7 @@ func tensorCompositeOps() []entry {
 				}
 				var parts []*ir.Value
 				for _, v := range []*ir.Value{c.Value("prepend"), x, c.Value("append")} {
-					if v != nil {
+					if v != nil && (n > 0 || v == x) {
 						parts = append(parts, v)
 					}
 				}
@@ -239,6 +240,30 @@ func seldomOps() []entry {
 	}
 	const bounds = "Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None"
 	return []entry{
+		derived("aten::isreal(Tensor self) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+			return b.aten("ones_like", c.Value("self"), Kw("dtype", ir.Bool))
+		}),
+		derived("aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor", sumToSize),
+		derived("aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor",
+			func(b *Builder, c *Call) *ir.Value {
+				g := c.Value("grad_output")
+				return b.mul(g, b.mul(b.cast(c.Value("mask"), g.Type.DType), c.Arg("scale")))
+			}),
+		derived("aten::_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor",
+			func(b *Builder, c *Call) *ir.Value {
+				x := c.Value("self")
+				w := b.aten("t", b.cast(c.Value("mat2"), x.Type.DType))
+				return b.mul(b.aten("mm", x, w), c.Value("scales"))
+			}),
+		derived("aten::conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor",
+			func(b *Builder, c *Call) *ir.Value {
+				// Time, batch, channels; the weight is time, in, out.
+				x := b.aten("permute", c.Value("self"), []int{1, 2, 0})
+				w := b.aten("permute", c.Value("weight"), []int{2, 1, 0})
+				y := b.aten("conv1d", x, w, c.Value("bias"), []int{1}, ir.List{c.Arg("pad")})
+				return b.aten("permute", y, []int{2, 0, 1})
+			}),
+		derived("aten::pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str padding_side=\"right\") -> Tensor", padSequence),
 		derived("aten::rrelu(Tensor self, "+bounds+") -> Tensor", leaks),
 		{
 			Schema: "aten::rrelu_with_noise_functional(Tensor self, Tensor noise, " + bounds +
@@ -269,19 +294,76 @@ func seldomOps() []entry {
 			}
 			return b.cast(sum, must(c.Promote("self", "vec1", "vec2")))
 		}),
-		derived("aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-			func(b *Builder, c *Call) *ir.Value {
-				base := must(c.Float("base"))
-				at := b.aten("linspace", c.Arg("start"), c.Arg("end"), c.Arg("steps"),
-					Kw("dtype", ir.Float64))
-				y := b.aten("exp", b.aten("mul.Scalar", at, math.Log(base)))
-				if base == 2 {
-					y = b.aten("exp2", at)
-				}
-				return b.cast(y, c.DType("dtype", defaultFloat))
-			}),
+		logspace("aten::logspace(Scalar start, Scalar end"),
+		logspace("aten::logspace.Scalar_Tensor(Scalar start, Tensor end"),
+		logspace("aten::logspace.Tensor_Scalar(Tensor start, Scalar end"),
+		logspace("aten::logspace.Tensor_Tensor(Tensor start, Tensor end"),
 		derived("aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", affineGrid),
 	}
+}
+
+// logspace has powers of a base between ends.
+func logspace(schema string) entry {
+	return derived(schema+", int steps, float base=10., "+factoryTail+") -> Tensor",
+		func(b *Builder, c *Call) *ir.Value {
+			base := must(c.Float("base"))
+			_, overload, _ := strings.Cut(strings.TrimPrefix(c.Op.Name(), "aten."), ".")
+			at := b.Op("aten.linspace."+overload, c.Arg("start"), c.Arg("end"), c.Arg("steps"),
+				Kw("dtype", ir.Float64))
+			y := b.aten("exp", b.aten("mul.Scalar", at, math.Log(base)))
+			if base == 2 {
+				y = b.aten("exp2", at)
+			}
+			return b.cast(y, c.DType("dtype", defaultFloat))
+		})
+}
+
+// sumToSize sums over what broadcasting to the tensor's sizes repeats.
+func sumToSize(b *Builder, c *Call) *ir.Value {
+	x, to := c.Value("self"), must(c.SymInts("size"))
+	lead := x.Type.Rank() - len(to)
+	c.errorIf(lead < 0, "%d dimensions to %d", x.Type.Rank(), len(to))
+	dims := upTo(lead)
+	for i, n := range to {
+		if m := x.Type.Sizes[lead+i]; n.Is(1) && !m.Is(1) {
+			dims = append(dims, lead+i)
+		} else {
+			c.errorIf(differ(n, m), "%s to %s", sizesOf{x.Type}, sizesOf{{Sizes: to}})
+		}
+	}
+	if len(dims) > 0 {
+		x = b.cast(b.aten("sum.dim_IntList", x, dims, true), x.Type.DType)
+	}
+	return b.reshaped(x, to...)
+}
+
+// padSequence stacks sequences along a new dimension, each padded to the longest.
+func padSequence(b *Builder, c *Call) *ir.Value {
+	first, n := c.Operand("sequences"), len(c.Tensors("sequences"))
+	c.errorIf(n == 0, "no sequences")
+	xs := slices.Clone(c.operands[first : first+n])
+	longest := sym.Int(0)
+	for _, x := range xs {
+		c.errorIf(x.Type.Rank() == 0, "a sequence without dimensions")
+		longest = sym.Max(longest, x.Type.Sizes[0])
+	}
+	for i, x := range xs {
+		pad := make([]sym.Expr, 2*x.Type.Rank())
+		for k := range pad {
+			pad[k] = sym.Int(0)
+		}
+		side := len(pad) - 1
+		if c.Str("padding_side") == "left" {
+			side--
+		}
+		pad[side] = sym.Sub(longest, x.Type.Sizes[0])
+		xs[i] = b.aten("constant_pad_nd", x, pad, c.Arg("padding_value"))
+	}
+	dim := 1
+	if c.Bool("batch_first") {
+		dim = 0
+	}
+	return b.aten("stack", xs, dim)
 }
 
 // powersOf has the powers of a vector's elements in its columns.

@@ -54,6 +54,9 @@ func creationOps() []entry {
 		eye("aten::eye(SymInt n, " + factoryTail + ") -> Tensor").core(eyeCore),
 		eye("aten::eye.m(SymInt n, SymInt m, " + factoryTail + ") -> Tensor").core(eyeCore),
 		filled("prims::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Device? device=None) -> Tensor", func(c *Call, _ ir.DType) ir.Arg { return c.Arg("s") }),
+		linspaceOf("Scalar start, Tensor end", "Scalar_Tensor"),
+		linspaceOf("Tensor start, Scalar end", "Tensor_Scalar"),
+		linspaceOf("Tensor start, Tensor end", "Tensor_Tensor"),
 		linspace("aten::linspace(Scalar start, Scalar end, int steps, " + factoryTail +
 			") -> Tensor").core(func(b *Builder, c *Call) *ir.Value {
 			// Counts from the nearer end, as PyTorch does.
@@ -75,6 +78,28 @@ func creationOps() []entry {
 			return b.cast(b.where(b.aten("lt.Scalar", i, n/2), low, high, m), out.DType)
 		}),
 	}
+}
+
+// linspaceOf is linspace between ends of which at least one is a tensor without dimensions.
+func linspaceOf(ends, overload string) entry {
+	return derived("aten::linspace."+overload+"("+ends+", int steps, "+factoryTail+") -> Tensor",
+		func(b *Builder, c *Call) *ir.Value {
+			d, n := c.DType("dtype", defaultFloat), must(c.Int("steps"))
+			m := opmath(d)
+			if !m.IsFloat() {
+				m = ir.Float64
+			}
+			start, end := b.tensor(c, "start", m), b.tensor(c, "end", m)
+			c.errorIf(start.Type.Rank() > 0 || end.Type.Rank() > 0, "ends with dimensions")
+			if n < 2 {
+				return b.cast(b.aten("expand", b.aten("unsqueeze", start, 0), []int64{n}), d)
+			}
+			step := b.div(b.sub(end, start), float64(n-1))
+			i := b.aten("arange.start_step", 0, n, 1, Kw("dtype", m))
+			back := b.aten("arange.start_step", n-1, -1, -1, Kw("dtype", m))
+			low, high := b.add(b.mul(i, step), start), b.sub(end, b.mul(back, step))
+			return b.cast(b.where(b.aten("lt.Scalar", i, n/2), low, high, m), d)
+		})
 }
 
 // filled is a factory of tensors whose elements are all value.

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/etgen/etgen/ir"
@@ -120,6 +121,22 @@ func dataSizeOps() []entry {
 		nonzeroOp("aten::nonzero(Tensor self) -> Tensor"),
 		nonzeroOp("aten::argwhere(Tensor self) -> Tensor"),
 		{
+			Schema: "aten::nonzero_numpy(Tensor self) -> Tensor[]",
+			Infer: func(c *Call) []ir.Type {
+				t := c.Tensor("self")
+				at := ir.TensorOf(ir.Int64, c.counted(0, t.Numel()))
+				return slices.Repeat([]ir.Type{at}, max(t.Rank(), 1))
+			},
+			Decompose: func(b *Builder, c *Call) []*ir.Value {
+				x := c.Value("self")
+				if x.Type.Rank() == 0 {
+					x = b.aten("unsqueeze", x, 0)
+				}
+				return b.Ops("aten.unbind.int", b.nonzero(x, c.Outs[0].Sizes[0]), 1)
+			},
+		},
+		repeatEach(),
+		{
 			Schema: "aten::masked_select(Tensor self, Tensor mask) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
 				t, m := c.Tensor("self"), c.Tensor("mask")
@@ -224,6 +241,44 @@ func repeatInterleave() entry {
 			total := b.aten("sum", c.Arg("repeats"))
 			size := b.number(total, c.Outs[0].Sizes[0])
 			return b.Ops("etgen.repeat_positions.default", c.Arg("repeats"), size)
+		},
+	}
+}
+
+// repeatEach repeats each element of a tensor, or each slice along dim, as often as repeats says.
+func repeatEach() entry {
+	// operands are the tensor, the dimension and how often each slice comes.
+	operands := func(c *Call) (t ir.Type, d int, repeats ir.Type) {
+		t, repeats = c.Tensor("self"), c.indexTensor("repeats")
+		if c.Has("dim") {
+			d = c.dim("dim", t.Rank())
+		}
+		if !c.Has("dim") || t.Rank() == 0 {
+			t = ir.TensorOf(t.DType, t.Numel())
+		}
+		c.errorIf(repeats.Rank() > 1 || !repeats.Numel().Is(1) && differ(repeats.Numel(), t.Sizes[d]),
+			"%s for %s slices", sizesOf{repeats}, t.Sizes[d])
+		return t, d, repeats
+	}
+	return entry{
+		Schema: "aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
+		Infer: func(c *Call) []ir.Type {
+			t, d, _ := operands(c)
+			sizes := slices.Clone(t.Sizes)
+			if c.Has("output_size") {
+				sizes[d] = must(c.SymInt("output_size"))
+			} else {
+				sizes[d] = c.counted(d, sym.Int(maxRepeated))
+			}
+			return one(ir.TensorOf(t.DType, sizes...))
+		},
+		Decompose: func(b *Builder, c *Call) []*ir.Value {
+			t, d, _ := operands(c)
+			repeats := b.aten("expand", b.reshaped(c.Value("repeats"), c.Tensor("repeats").Numel()),
+				t.Sizes[d:d+1])
+			size := b.number(b.aten("sum", repeats), c.Outs[0].Sizes[d])
+			at := b.Op("etgen.repeat_positions.default", repeats, size)
+			return []*ir.Value{b.aten("index_select", b.reshaped(c.Value("self"), t.Sizes...), d, at)}
 		},
 	}
 }

@@ -68,6 +68,7 @@ func fftOps() []entry {
 	for _, t := range transforms {
 		out = append(out, t.entry())
 	}
+	out = append(out, frequencies("fft_fftfreq", false), frequencies("fft_rfftfreq", true))
 	return append(out, shifts()...)
 }
 
@@ -274,6 +275,8 @@ var transforms = []transform{
 	{"fft_fftn", false, false, 0}, {"fft_ifftn", false, true, 0},
 	{"fft_rfftn", true, false, 0}, {"fft_irfftn", true, true, 0},
 	{"fft_hfft", true, true, 1}, {"fft_ihfft", true, false, 1},
+	{"fft_hfft2", true, true, 2}, {"fft_ihfft2", true, false, 2},
+	{"fft_hfftn", true, true, 0}, {"fft_ihfftn", true, false, 0},
 }
 
 func (t transform) entry() entry {

@@ -51,20 +51,45 @@ func measureOps() []entry {
 		derived("aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
 			func(b *Builder, c *Call) *ir.Value { return crossProduct(b, c, "dim") }),
 		derived("aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", bilinear),
-		derived("aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", func(b *Builder, c *Call) *ir.Value {
-			// Compares every element with every one to look for.
-			x := b.aten("unsqueeze", c.Value("elements"), -1)
-			tests := b.aten("reshape", c.Value("test_elements"), []int{-1})
-			found := b.aten("any.dim", b.aten("eq.Tensor", x, tests), -1)
+		isIn(".Tensor_Tensor(Tensor elements, Tensor test_elements"),
+		isIn(".Tensor_Scalar(Tensor elements, Scalar test_element"),
+		isIn(".Scalar_Tensor(Scalar element, Tensor test_elements"),
+		renamed("aten::special_xlogy(Tensor self, Tensor other) -> Tensor", "aten.xlogy.Tensor"),
+		renamed("aten::special_xlogy.other_scalar(Tensor self, Scalar other) -> Tensor",
+			"aten.xlogy.Scalar_Other"),
+		renamed("aten::special_xlogy.self_scalar(Scalar self, Tensor other) -> Tensor",
+			"aten.xlogy.Scalar_Self"),
+		derived("aten::special_round(Tensor self, *, int decimals=0) -> Tensor",
+			func(b *Builder, c *Call) *ir.Value {
+				if must(c.Int("decimals")) == 0 {
+					return b.aten("round", c.Value("self"))
+				}
+				return b.aten("round.decimals", c.Value("self"), Kw("decimals", c.Arg("decimals")))
+			}),
+	}
+}
+
+// isIn compares every element with every one to look for.
+func isIn(args string) entry {
+	return derived("aten::isin"+args+", *, bool assume_unique=False, bool invert=False) -> Tensor",
+		func(b *Builder, c *Call) *ir.Value {
+			schema := c.Op.sch
+			x, tests := c.Args[0], c.Args[1]
+			var found *ir.Value
+			switch {
+			case schema.Args[0].Type.Name != "Tensor":
+				found = b.aten("any", b.aten("eq.Scalar", tests, x))
+			case schema.Args[1].Type.Name != "Tensor":
+				found = b.aten("eq.Scalar", x, tests)
+			default:
+				found = b.aten("any.dim", b.aten("eq.Tensor", b.aten("unsqueeze", x, -1),
+					b.aten("reshape", tests, []int{-1})), -1)
+			}
 			if c.Bool("invert") {
 				found = b.aten("logical_not", found)
 			}
 			return found
-		}),
-		renamed("aten::special_xlogy(Tensor self, Tensor other) -> Tensor", "aten.xlogy.Tensor"),
-		renamed("aten::special_xlogy.other_scalar(Tensor self, Scalar other) -> Tensor",
-			"aten.xlogy.Scalar_Other"),
-	}
+		})
 }
 
 // crossProduct rolls both operands one way and the other.

@@ -4,6 +4,7 @@ import (
 	"hash/fnv"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -98,6 +99,15 @@ func randomOps() []entry {
 			c.errorIf(!(must(c.Float("std")) >= 0), "a deviation of %v", c.Arg("std"))
 			return b.add(b.mul(b.aten("randn_like", c.Value("self")), c.Arg("std")), c.Arg("mean"))
 		}),
+		drawing("aten::normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor", normalOf),
+		drawing("aten::normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor", normalOf),
+		drawing("aten::normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor", normalOf),
+		drawing("aten::normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, "+
+			strings.TrimPrefix(factoryTail, "*, ")+") -> Tensor", func(b *Builder, c *Call) *ir.Value {
+			d := c.DType("dtype", defaultFloat)
+			x := b.aten("randn", c.Arg("size"), Kw("dtype", d))
+			return b.add(b.mul(x, c.Arg("std")), c.Arg("mean"))
+		}),
 		drawing("aten::exponential(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			rate := must(c.Float("lambd"))
 			c.errorIf(!(rate > 0), "a rate of %v", rate)
@@ -133,6 +143,18 @@ func drawing(schema string, f func(*Builder, *Call) *ir.Value) entry {
 	e := derived(schema, f)
 	e.Random = true
 	return e
+}
+
+// normalOf draws numbers with means and deviations of which one may be a number.
+func normalOf(b *Builder, c *Call) *ir.Value {
+	like := c.operands[0].Type
+	if len(c.operands) == 2 {
+		sizes, ok := Broadcast(like, c.operands[1].Type)
+		c.errorIf(!ok, "%s do not broadcast", sizesOf{like, c.operands[1].Type})
+		like.Sizes = sizes
+	}
+	x := b.aten("randn", like.Sizes, Kw("dtype", like.DType))
+	return b.add(b.mul(x, c.Arg("std")), c.Arg("mean"))
 }
 
 // exponential draws numbers over 0 of the exponential distribution, in the shape of x.

@@ -14,6 +14,7 @@ import (
 // last place of the larger of result and 1.
 func specialOps() []entry {
 	ops := []entry{
+		derived("aten::mvlgamma(Tensor self, int p) -> Tensor", multigamma),
 		pointwise("aten::polygamma(int n, Tensor self) -> Tensor", "self", toFloat, func(p *point) *expr.Expr {
 			// Derivative n of digamma.
 			n, err := p.c.Int("n")

@@ -116,39 +116,55 @@ func (b *Builder) frames(c *Call) (n, hop int64, window *ir.Value) {
 // defaults. shape is element i of a window that ends before element n.
 type windowForm struct {
 	name  string
+	more  []string // overloads that take one number more each
 	args  []string
 	def   []float64
 	shape func(i, n float64, given []float64) float64
 }
 
 var windows = []windowForm{
-	{"hann_window", nil, nil, func(i, n float64, _ []float64) float64 {
+	{"hann_window", nil, nil, nil, func(i, n float64, _ []float64) float64 {
 		return 0.5 - 0.5*math.Cos(2*math.Pi*i/n)
 	}},
-	{"hamming_window", []string{"alpha", "beta"}, []float64{0.54, 0.46},
+	{"hamming_window", []string{"periodic_alpha", "periodic_alpha_beta"},
+		[]string{"alpha", "beta"}, []float64{0.54, 0.46},
 		func(i, n float64, given []float64) float64 {
 			return given[0] - given[1]*math.Cos(2*math.Pi*i/n)
 		}},
-	{"blackman_window", nil, nil, func(i, n float64, _ []float64) float64 {
+	{"blackman_window", nil, nil, nil, func(i, n float64, _ []float64) float64 {
 		x := 2 * math.Pi * i / n
 		return 0.42 - 0.5*math.Cos(x) + 0.08*math.Cos(2*x)
 	}},
-	{"bartlett_window", nil, nil, func(i, n float64, _ []float64) float64 {
+	{"kaiser_window", []string{"beta"}, []string{"beta"}, []float64{12}, func(i, n float64, given []float64) float64 {
+		x := 2*i/n - 1
+		return besselI0(given[0]*math.Sqrt(max(1-x*x, 0))) / besselI0(given[0])
+	}},
+	{"bartlett_window", nil, nil, nil, func(i, n float64, _ []float64) float64 {
 		return 1 - math.Abs(2*i/n-1)
 	}},
+}
+
+// besselI0 is the modified Bessel function of the first kind of order 0.
+func besselI0(x float64) float64 {
+	sum, term := 1.0, 1.0
+	for k := 1.0; term > 1e-17*sum; k++ {
+		term *= x * x / (4 * k * k)
+		sum += term
+	}
+	return sum
 }
 
 func (w windowForm) entries() []entry {
 	schema := "aten::" + w.name + "(int window_length, " + factoryTail + ") -> Tensor"
 	out := []entry{w.entry(schema, nil)}
-	overload, args := ".periodic", "int window_length, bool periodic"
+	overload, args := "periodic", "int window_length, bool periodic"
 	for k := 0; ; k++ {
-		schema := "aten::" + w.name + overload + "(" + args + ", " + factoryTail + ") -> Tensor"
+		schema := "aten::" + w.name + "." + overload + "(" + args + ", " + factoryTail + ") -> Tensor"
 		out = append(out, w.entry(schema, w.args[:k]))
 		if k == len(w.args) {
 			return out
 		}
-		overload, args = overload+"_"+w.args[k], args+", float "+w.args[k]
+		overload, args = w.more[k], args+", float "+w.args[k]
 	}
 }
 

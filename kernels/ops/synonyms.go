@@ -45,6 +45,7 @@ var synonyms = map[string][]string{
 	"mvlgamma":            {"special_multigammaln"},
 	"ne":                  {"not_equal"},
 	"neg":                 {"negative"},
+	"polygamma":           {"special_polygamma"},
 	"outer":               {"ger"},
 	"sigmoid":             {"special_expit"},
 	"sinc":                {"special_sinc"},

@@ -18,12 +18,12 @@ type aliases func(c *Call) []alias
 //go:noinline
 func single(f func(c *Call, t ir.Type) alias) aliases {
 	return func(c *Call) []alias {
-		a := f(c, c.Tensor("self"))
+		a := f(c, c.Tensor(c.Op.sch.Args[0].Name))
 		return []alias{a}
 	}
 }
 
-// view is an entry whose results share the memory of argument self.
+// view is an entry whose results share the memory of the first argument.
 func view(schema string, f aliases) entry {
 	return entry{
 		Schema: schema,
@@ -39,7 +39,7 @@ func view(schema string, f aliases) entry {
 			as := f(c)
 			vs := make([]View, len(as))
 			for i, a := range as {
-				vs[i] = View{Of: c.Operand("self"), Map: a.at}
+				vs[i] = View{Of: 0, Map: a.at}
 			}
 			return vs
 		},
@@ -104,8 +104,10 @@ func viewOps() []entry {
 			return slices.Concat(t.Sizes[:first], []sym.Expr{sym.Mul(t.Sizes[first : last+1]...)},
 				t.Sizes[last+1:])
 		}),
-		reshapes("aten::ravel(Tensor(a) self) -> Tensor(a)",
-			func(*Call, ir.Type) []sym.Expr { return []sym.Expr{sym.Int(-1)} }),
+		derived("aten::ravel(Tensor(a) self) -> Tensor(a)",
+			func(b *Builder, c *Call) *ir.Value {
+				return b.aten("reshape", b.aten("contiguous", c.Value("self")), []int{-1})
+			}),
 	)
 }
 
@@ -164,10 +166,10 @@ func viewForms() []viewForm {
 			slices.Reverse(perm)
 			return permuted(t, perm)
 		})},
-		{"aten::mT(Tensor(a) self) -> Tensor(a)", false, single(func(c *Call, t ir.Type) alias {
-			c.errorIf(t.Rank() < 2, "a tensor with %d dimensions is no matrix", t.Rank())
-			return swapped(t, t.Rank()-2, t.Rank()-1)
-		})},
+		{"aten::mT(Tensor(a) self) -> Tensor(a)", false, single(matrixView)},
+		{"aten::mH(Tensor(a) self) -> Tensor(a)", false, single(matrixView)},
+		{"aten::adjoint(Tensor(a) self) -> Tensor(a)", false, single(matrixView)},
+		{"aten::matrix_H(Tensor(a) self) -> Tensor(a)", false, single(matrixView)},
 		{"aten::movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", false,
 			single(movedimView)},
 		{"aten::movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", false,
@@ -205,6 +207,8 @@ func viewForms() []viewForm {
 			})},
 		{"aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", true,
 			single(diagonalView)},
+		{"aten::linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)",
+			false, single(diagonalView)},
 		{"aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", true,
 			single(func(c *Call, t ir.Type) alias {
 				d := c.dim("dimension", t.Rank())
@@ -477,4 +481,14 @@ func indicesView(c *Call) []alias {
 		from = to
 	}
 	return out
+}
+
+// matrixView is the transposed matrix of real numbers.
+func matrixView(c *Call, t ir.Type) alias {
+	c.errorIf(t.Rank() < 2 && (t.Rank() > 0 || c.Op.Name() != "aten.matrix_H.default"),
+		"a tensor with %d dimensions is no matrix", t.Rank())
+	if t.Rank() == 0 {
+		return self(t)
+	}
+	return swapped(t, t.Rank()-2, t.Rank()-1)
 }
