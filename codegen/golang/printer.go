@@ -2,6 +2,7 @@ package golang
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
@@ -122,23 +123,46 @@ func (u *uses) find(body []loop.Stmt, results []*expr.Expr) {
 			}
 		})
 	}
-	loop.Walk(body, func(s loop.Stmt) {
-		if s, ok := s.(*loop.Store); ok && loads(s, s.Value) {
-			return // it is not printed
-		}
+	printed := func(s loop.Stmt) {
 		loop.Indices(s, index)
 		loop.Exprs(s, value)
+	}
+	var lets []loop.Stmt // what they read is used if they are
+	loop.Walk(body, func(s loop.Stmt) {
 		switch s := s.(type) {
 		case *loop.For:
 			u.names[camel(s.Var.Name)] = true
 		case *loop.Let:
 			u.names[camel(s.Var.Name)] = true
+			lets = append(lets, s)
+			return
 		case *loop.LetIndex:
 			u.names[camel(s.Sym.Name)] = true
+			lets = append(lets, s)
+			return
+		case *loop.Store:
+			if loads(s, s.Value) {
+				return
+			}
 		}
+		printed(s)
 	})
 	for _, r := range results {
 		value(r)
 		expr.Walk(r, func(e *expr.Expr) { e.Indices(index) })
+	}
+	for left := -1; left != len(lets); {
+		left = len(lets)
+		lets = slices.DeleteFunc(lets, func(s loop.Stmt) bool {
+			let, ok := s.(*loop.Let)
+			used := ok && u.vars[let.Var]
+			if !ok {
+				used = u.syms[s.(*loop.LetIndex).Sym]
+			}
+			if used {
+				printed(s)
+			}
+			return used
+		})
 	}
 }

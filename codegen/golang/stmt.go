@@ -65,6 +65,9 @@ func (p *printer) stmt(s loop.Stmt) {
 		p.syms[s.Sym] = p.scope.Take(camel(s.Sym.Name))
 		p.line("%s := %s", p.syms[s.Sym], v)
 	case *loop.Store:
+		if loads(s, s.Value) {
+			return
+		}
 		dst := p.buf(s.Buf) + "[" + p.index(s.At, precAny) + "]"
 		p.set(dst, s.Value, func(e *expr.Expr) bool { return loads(s, e) })
 	case *loop.Break:

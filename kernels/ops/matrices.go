@@ -15,13 +15,7 @@ func matrixOps() []entry {
 		derived("aten::chain_matmul(Tensor[] matrices) -> Tensor", chainProduct("matrices")),
 		derived("aten::linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor", vandermonde),
 		derived("aten::pdist(Tensor self, float p=2.) -> Tensor",
-			func(b *Builder, c *Call) *ir.Value {
-				x := c.Value("self")
-				c.errorIf(x.Type.Rank() != 2, "%d dimensions, not rows", x.Type.Rank())
-				at := b.pairsOf(c, x.Type.Sizes[0])
-				return b.aten("pairwise_distance", b.aten("index_select", x, 0, at[0]),
-					b.aten("index_select", x, 0, at[1]), c.Arg("p"), 0.0)
-			}),
+			sameAs("aten._pdist_forward.default")),
 		derived("aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor",
 			combinations),
 		derived("aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
@@ -85,14 +79,6 @@ func vandermonde(b *Builder, c *Call) *ir.Value {
 	x = b.aten("unsqueeze", x, -1)
 	x = b.aten("expand", x, append(slices.Clone(x.Type.Sizes[:rank]), sym.Sub(n, sym.Int(1))))
 	return b.aten("cumprod", b.aten("constant_pad_nd", x, []int64{1, 0}, 1), -1)
-}
-
-// pairsOf are the indices of the pairs of n things: the smaller ones, and the larger ones.
-func (b *Builder) pairsOf(c *Call, n sym.Expr) [2]*ir.Value {
-	m, ok := n.Const()
-	c.errorIf(!ok, "pairs of a dynamic number of things; export the model with a fixed one")
-	at := b.aten("triu_indices", m, m, 1)
-	return [2]*ir.Value{b.aten("select.int", at, 0, 0), b.aten("select.int", at, 0, 1)}
 }
 
 // combinations are those of r elements of a vector, in order.
