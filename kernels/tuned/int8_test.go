@@ -66,7 +66,7 @@ func byteProgram(t *testing.T, machine *tuned.Machine) string {
 		least = map[string]int{"conv2d_i8": tier.Of(1, 4, 5), "points_i8": tier.Of(1, 4, 5)}
 	case machine.MVE:
 		least = map[string]int{"conv2d_mve_i8": tier.Of(1, 4, 5),
-			"depthwise_mve_i8": tier.Of(1, 4, 5), "matmul_i8": tier.Of(1, 4, 5)}
+			"depthwise_mve_i8": tier.Of(1, 4, 5), "matmul_mve_i8": tier.Of(1, 4, 5)}
 	}
 	for name, least := range least {
 		if taken[name] < least {

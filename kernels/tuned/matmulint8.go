@@ -9,9 +9,12 @@ import (
 // rows, w by any strides over batch, k and column. All sizes may be dynamic. A sum is one of
 // (x + in_offset)·(w + weight_offset).
 func MatmulInt8() *Kernel {
-	return &Kernel{Name: "matmul_i8", Descriptor: matmulInt8Params, Operands: []string{"x", "w"},
+	return &Kernel{Name: "matmul_i8", Forms: []string{matmulMVE}, Descriptor: matmulInt8Params, Operands: []string{"x", "w"},
 		C: true, Apart: true, Match: matchMatmulInt8}
 }
+
+// matmulMVE is the form for MVE: columns are gathered by eights, as far apart as 16 bits say.
+const matmulMVE = "matmul_mve_i8"
 
 // bytesProduct reads c as a product of two tensors of bytes, and what is added to the elements of
 // both; nil if it is none.
@@ -78,5 +81,10 @@ func matchMatmulInt8(r *Request) *Instance {
 			sym.Add(sym.Mul(num(2), sym.CeilDiv(p.n, num(2))), num(12)))),
 	}
 	in.Cost = cost(in.MACs)
+	if _, apart := p.ws[1].Bounds(); r.Target.Machine.MVE && apart < 1<<13 {
+		in.Form, in.Head, in.Tile = matmulMVE, headMVE, Tile{}
+		columns := sym.Mul(four, sym.CeilDiv(p.n, four))
+		in.Scratch = sym.Mul(columns, sym.Add(four, sym.Mul(num(16), sym.CeilDiv(p.k, num(16)))))
+	}
 	return in
 }
