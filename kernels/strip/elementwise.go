@@ -653,8 +653,8 @@ func ThroughUint8(dst, a []float32) {
 	}
 }
 
-// Quantize sets dst[i] to a[i] rounded, with z added, between low and high, 0 if it is no number,
-// less less.
+// Quantize sets dst[i] to a[i] rounded, plus z, limited to low and high, 0 if it is no number,
+// minus less.
 func Quantize(dst, a []float32, z, low, high, less float32) {
 	a = a[:len(dst)]
 	if quantizeF32(dst, a, z, low, high, less) {
@@ -676,7 +676,7 @@ func Rescale(dst, a, b, c []float32, z, low, high, less float32) {
 	}
 }
 
-// Mix sets dst[i] to (a[i]·m + b[i]·n + plus) >> down of integers, between low and high, less less.
+// Mix sets dst[i] to (a[i]·m + b[i]·n + plus) >> down of integers, limited to low and high, minus less.
 func Mix(dst, a, b []float32, m, n, plus, down, low, high int32, less float32) {
 	a, b = a[:len(dst)], b[:len(dst)]
 	if mixF32(dst, a, b, m, n, plus, down, low, high, less) {

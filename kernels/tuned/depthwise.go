@@ -21,8 +21,8 @@ const (
 	depthwiseNarrow = "depthwise_narrow_f32"
 	// depthwiseFours is for MVE, and a multiple of four channels.
 	depthwiseFours = "depthwise_mve_f32"
-	// depthwiseEights is for cores that load eight of many registers for floats at once, and a
-	// multiple of so many channels.
+	// depthwiseEights is for cores that have many registers for floats and load eight of them
+	// at once, and for a multiple of eight channels.
 	depthwiseEights = "depthwise_eights_f32"
 )
 

@@ -93,15 +93,15 @@ var elements = []element{
 		"to the uint8 that Truncate makes of a[i], as a float"},
 	{"Quantize", "(dst, a []float32, z, low, high, less float32)",
 		"quantized(a[i], z, low, high) - less",
-		"to a[i] rounded, with z added, between low and high, 0 if it is no number,\n" +
-			"// less less"},
+		"to a[i] rounded, plus z, limited to low and high, 0 if it is no number,\n" +
+			"// minus less"},
 	{"Rescale", "(dst, a, b, c []float32, z, low, high, less float32)",
 		"quantized((a[i]+b[i])*c[i], z, low, high) - less",
 		"as Quantize does of (a[i]+b[i])·c[i]"},
 	{"Mix", "(dst, a, b []float32, m, n, plus, down, low, high int32, less float32)",
 		"sum := ToInt32(float64(a[i]))*m + ToInt32(float64(b[i]))*n + plus\n" +
 			"dst[i] = float32(Lesser(high, Greater(low, sum>>uint(down&31)))) - less",
-		"to (a[i]·m + b[i]·n + plus) >> down of integers, between low and high, less less"},
+		"to (a[i]·m + b[i]·n + plus) >> down of integers, limited to low and high, minus less"},
 	{"Numbers", "[T Numeric](dst []T, a []bool)", "FromBool[T](a[i])",
 		"to 1 where a[i] is true, else to 0"},
 	{"FromF16", "(dst []float32, a []uint16)", "F16ToF32(a[i])",
