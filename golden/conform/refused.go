@@ -13,6 +13,8 @@ func Refused(name string) string {
 		return "aten.nonzero_static"
 	case "matrix_factors":
 		return "aten.linalg_cholesky_ex.default"
+	case "matrix_spectra":
+		return "aten._linalg_eigh.default"
 	case "linear_systems": // elimination
 		return "aten.linalg_lu_factor_ex.default"
 	case "random_numbers": // only rand and randn draw numbers there

@@ -50,8 +50,8 @@ type (
 // The families.
 var (
 	named = []byName{createdSamples, indexSamples, lossSamples, moveSamples, normSamples,
-		plainSamples, productSamples, factorSamples, int8Samples, torchaoSamples, recurrentSamples,
-		orderedSamples, viewSamples, windowSamples, seldomSamples}
+		plainSamples, productSamples, factorSamples, eigenSamples, int8Samples, torchaoSamples,
+		recurrentSamples, orderedSamples, viewSamples, windowSamples, seldomSamples}
 	read = []bySchema{copySamples, foundSamples, measureSamples, pointwiseSamples, quantSamples,
 		reductionSamples, resampled}
 )

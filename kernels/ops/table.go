@@ -447,6 +447,7 @@ func groups() [][]entry {
 		seldomOps(),
 		linalgOps(),
 		factorOps(),
+		eigenOps(),
 		linalgNormOps(),
 	}
 }

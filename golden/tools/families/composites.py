@@ -178,6 +178,29 @@ def matrix_factors() -> Case:
     return Case(function(forward), (torch.randn(2, 4, 4), torch.randn(2, 4, 2), torch.randn(3, 4)), core=False)
 
 
+def matrix_spectra() -> Case:
+    """Powers of matrices, eigenvalues and vectors; what depends on no vector's sign."""
+
+    def forward(a, b):
+        s = a + a.mT
+        w, v = torch.linalg.eigh(s)
+        lower, vectors = torch.linalg.eigh(a[0], UPLO="U")
+        return (
+            torch.linalg.matrix_power(a, 5),
+            torch.linalg.matrix_power(a, -2),
+            torch.matrix_power(a[0], 0),
+            w,
+            v.abs(),
+            v @ torch.diag_embed(w) @ v.mT,
+            lower,
+            vectors * vectors,
+            torch.linalg.eigvalsh(b @ b.mT),
+            torch.linalg.eigvalsh(b * 0),
+        )
+
+    return Case(function(forward), (torch.randn(2, 4, 4), torch.randn(3, 3)), core=False)
+
+
 def linear_systems() -> Case:
     """Inverses, determinants and systems of equations, in batches; rows change places where they must."""
 
