@@ -7,8 +7,8 @@ import (
 	"github.com/etgen/etgen/codegen"
 )
 
-// cppTensor is the type of tensors of fixed sizes in NAME.hpp: a pointer whose length is checked where
-// it comes from an array.
+// cppTensor is the type of tensors of fixed sizes in NAME.hpp: a pointer whose length is checked
+// where it comes from an array.
 const cppTensor = `#ifndef %[1]s_HPP
 #define %[1]s_HPP
 

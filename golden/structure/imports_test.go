@@ -9,8 +9,8 @@ import (
 
 const module = "github.com/etgen/etgen"
 
-// mayImport is the table of DESIGN.md: a package, and the packages its packages may
-// import besides their own. The longest prefix of a package's path is its package.
+// mayImport says of a package which packages it, and those in it, may import besides their own.
+// The longest prefix of a package's path is its package.
 var mayImport = map[string][]string{
 	"ir":           {},
 	"ir/pt2":       {"ir"},

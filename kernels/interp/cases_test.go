@@ -235,7 +235,7 @@ var tolerance = map[ir.DType][3]float64{ // atol, rtol, eps
 	ir.BFloat16: {1e-5, 1.6e-2, 0x1p-7},
 }
 
-// differ compares by the rule of DESIGN.md; longest is that of the reductions.
+// differ compares as golden/compare does; longest is that of the reductions.
 func differ(d ir.DType, got, want []byte, diff float64, longest int64) string {
 	if len(got) != len(want) {
 		return fmt.Sprintf("has %d bytes, want %d", len(got), len(want))

@@ -676,7 +676,8 @@ func Rescale(dst, a, b, c []float32, z, low, high, less float32) {
 	}
 }
 
-// Mix sets dst[i] to (a[i]·m + b[i]·n + plus) >> down of integers, limited to low and high, minus less.
+// Mix sets dst[i] to (a[i]·m + b[i]·n + plus) >> down of integers, limited to low and high,
+// minus less.
 func Mix(dst, a, b []float32, m, n, plus, down, low, high int32, less float32) {
 	a, b = a[:len(dst)], b[:len(dst)]
 	if mixF32(dst, a, b, m, n, plus, down, low, high, less) {

@@ -244,7 +244,7 @@ func (tr *trial) inputs() (out [][]float32) {
 	return out
 }
 
-// check compares a result with what is wanted, within DESIGN.md's tolerance.
+// check compares a result with what is wanted, within the tolerance of sums of floats.
 func (tr *trial) check(t testing.TB, got []float32) {
 	t.Helper()
 	largest := tr.sums // what rounding errors go with, though a bound hides them

@@ -101,7 +101,7 @@ var elements = []element{
 	{"Mix", "(dst, a, b []float32, m, n, plus, down, low, high int32, less float32)",
 		"sum := ToInt32(float64(a[i]))*m + ToInt32(float64(b[i]))*n + plus\n" +
 			"dst[i] = float32(Lesser(high, Greater(low, sum>>uint(down&31)))) - less",
-		"to (a[i]·m + b[i]·n + plus) >> down of integers, limited to low and high, minus less"},
+		"to (a[i]·m + b[i]·n + plus) >> down of integers, limited to low and high,\n// minus less"},
 	{"Numbers", "[T Numeric](dst []T, a []bool)", "FromBool[T](a[i])",
 		"to 1 where a[i] is true, else to 0"},
 	{"FromF16", "(dst []float32, a []uint16)", "F16ToF32(a[i])",
