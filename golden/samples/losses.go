@@ -84,6 +84,13 @@ var lossSamples = byName{
 		return []Sample{NewSample("self", x(), "target", sign), NewSample("self", x(), "target",
 			sign, "margin", 0.3, "reduction", 2)}
 	},
+	"aten.multilabel_margin_loss.default": func(*Rand) []Sample {
+		target := func(shape ...int64) Input {
+			return Tensor(ir.Int64, Values{Lo: -1, Hi: 3}, shape...)
+		}
+		return []Sample{NewSample("self", f32(3, 4), "target", target(3, 4)),
+			NewSample("self", f32(4), "target", target(4), "reduction", 0)}
+	},
 	"aten.soft_margin_loss.default": func(r *Rand) []Sample {
 		_, x, sign := pairs(r)
 		return []Sample{NewSample("self", x(), "target", sign()), NewSample("self", x(),

@@ -90,6 +90,9 @@ func activationOps() []entry {
 					shape[1] = -1
 					w = b.aten("reshape", w, shape)
 				}
+				if t.Rank() == 0 {
+					w = b.reshaped(w)
+				}
 				return b.aten("_prelu_kernel", c.Arg("self"), w)
 			}),
 		derived("aten::glu(Tensor self, int dim=-1) -> Tensor",

@@ -223,6 +223,7 @@ func marginLossOps() []entry {
 				return b.reduced(c, b.hinge(b.sub(near, far), c.Arg("margin")))
 			}),
 		derived("aten::multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1) -> Tensor", multiMargin),
+		derived("aten::multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", multilabelMargin),
 		derived("aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			// The negative logarithm of a Poisson probability; full adds
 			// Stirling's approximation of the factorial's.
@@ -243,6 +244,27 @@ func marginLossOps() []entry {
 			return b.reduced(c, loss)
 		}),
 	}
+}
+
+// multilabelMargin wants each class that target names before a negative number to score 1 more
+// than each that it does not name.
+func multilabelMargin(b *Builder, c *Call) *ir.Value {
+	x, t := c.Value("self"), c.Value("target")
+	rank := x.Type.Rank()
+	c.errorIf(rank > 2 || !sameSizes(x.Type.Sizes, t.Type.Sizes), "%s", sizesOf{x.Type, t.Type})
+	if rank == 0 {
+		x, t = b.aten("unsqueeze", x, 0), b.aten("unsqueeze", t, 0)
+	}
+	d, classes := x.Type.DType, x.Type.Sizes[max(rank, 1)-1]
+	named := b.aten("cumprod", b.cast(b.aten("ge.Scalar", t, 0), d), -1)
+	at := b.aten("clamp_min", t, 0)
+	is := b.aten("eq.Tensor", b.aten("unsqueeze", at, -1), b.aten("arange", classes))
+	pairs := b.mul(b.cast(is, d), b.aten("unsqueeze", named, -1))
+	others := b.aten("rsub.Scalar", b.aten("amax", pairs, []int{-2}, true), 1)
+	short := b.sub(b.aten("unsqueeze", x, -2), b.aten("unsqueeze", b.aten("gather", x, -1, at), -1))
+	short = b.mul(b.aten("relu", b.aten("add.Scalar", short, 1)), b.aten("unsqueeze", named, -1))
+	loss := b.aten("sum.dim_IntList", b.mul(short, others), []int{-2, -1})
+	return b.reduced(c, b.div(loss, b.cast(b.scalarOf(classes), d)))
 }
 
 // hinge is x + margin, at least 0.

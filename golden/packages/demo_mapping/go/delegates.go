@@ -57,7 +57,7 @@ func initDelegate(backends Backends, d *Delegate) (r Runner, err error) {
 	}
 	defer delegateFailed(d.Name, &err)
 	if r, err = b.Init(d); err == nil && r == nil {
-		err = errors.New("Init returns no Runner")
+		err = errors.New("method Init returns no Runner")
 	}
 	return r, err
 }
