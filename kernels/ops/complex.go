@@ -266,6 +266,12 @@ var complexForms = map[string]complexForm{
 	"aten.vdot.default": func(b *Builder, c *Call) *ir.Value {
 		return b.aten("dot", b.complex(b.conjugate(c.pair("self"))), c.Value("other"))
 	},
+	"aten.mH.default":       hermitian,
+	"aten.adjoint.default":  hermitian,
+	"aten.matrix_H.default": hermitian,
+	"aten.isreal.default": func(b *Builder, c *Call) *ir.Value {
+		return b.aten("eq.Scalar", c.pair("self").im, 0)
+	},
 	"aten.linalg_vector_norm.default": byMagnitude,
 	"aten.eq.Tensor":                  ofBoth("logical_and"),
 	"aten.eq.Scalar":                  ofBoth("logical_and"),
@@ -289,6 +295,15 @@ var complexForms = map[string]complexForm{
 		x, y := c.pair("self"), c.pair("other")
 		return b.complex(b.logAdd(x, y))
 	},
+}
+
+// hermitian is the form of the conjugate of a transposed matrix.
+func hermitian(b *Builder, c *Call) *ir.Value {
+	y := b.complex(b.conjugate(c.pair("self")))
+	if y.Type.Rank() == 0 {
+		return y
+	}
+	return b.aten("transpose.int", y, -2, -1)
 }
 
 // partwise are the operators of which a part of the result is that of the part: they move
@@ -397,6 +412,9 @@ func (b *Builder) partArgs(c *Call, k int) []any {
 				return b.partOf(a, k)
 			}
 		}
+		if _, tensor := a.(ir.Ref); tensor && isComplex(a) {
+			return b.partOf(a, k)
+		}
 		if d, ok := a.(ir.DTypeArg); ok {
 			return ir.DType(d).Part()
 		}
@@ -438,8 +456,23 @@ func (b *Builder) parts(c *Call) (parts [2][]*ir.Value) {
 
 // partwise is c's operator on each part of its numbers.
 func (b *Builder) partwise(c *Call) (vs []*ir.Value) {
-	if i := c.Op.sch.Index("alpha"); i >= 0 && isComplex(c.Args[i]) { // other is multiplied first
-		return b.Ops(c.Op.Name(), c.Arg("self"), b.mul(c.Arg("other"), c.Arg("alpha")))
+	if i := c.Op.sch.Index("alpha"); i >= 0 && isComplex(c.Args[i]) { // the number is multiplied with first
+		of := "other"
+		switch ir.OpBase(c.Op.Name()) {
+		case "rsub":
+			of = "self"
+		case "index_add":
+			of = "source"
+		}
+		return b.Ops(c.Op.Name(), c.given(func(name string, a ir.Arg) any {
+			switch name {
+			case of:
+				return b.mul(a, c.Arg("alpha"))
+			case "alpha":
+				return 1
+			}
+			return a
+		})...)
 	}
 	parts := b.parts(c)
 	for i, v := range parts[0] {

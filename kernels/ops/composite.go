@@ -308,13 +308,24 @@ func logspace(schema string) entry {
 		func(b *Builder, c *Call) *ir.Value {
 			base := must(c.Float("base"))
 			_, overload, _ := strings.Cut(strings.TrimPrefix(c.Op.Name(), "aten."), ".")
-			at := b.Op("aten.linspace."+overload, c.Arg("start"), c.Arg("end"), c.Arg("steps"),
-				Kw("dtype", ir.Float64))
-			y := b.aten("exp", b.aten("mul.Scalar", at, math.Log(base)))
-			if base == 2 {
-				y = b.aten("exp2", at)
+			d := c.DType("dtype", defaultFloat)
+			start, end := any(c.Arg("start")), any(c.Arg("end"))
+			if d.IsInt() { // between integers
+				start = b.aten("trunc", b.tensor(c, "start", ir.Float64))
+				end, overload = b.aten("trunc", b.tensor(c, "end", ir.Float64)), "Tensor_Tensor"
 			}
-			return b.cast(y, c.DType("dtype", defaultFloat))
+			at := b.Op("aten.linspace."+overload, start, end, c.Arg("steps"),
+				Kw("dtype", ir.Float64))
+			var y *ir.Value
+			switch {
+			case base == 2:
+				y = b.aten("exp2", at)
+			case base <= 0:
+				y = b.aten("pow.Scalar", base, at)
+			default:
+				y = b.aten("exp", b.aten("mul.Scalar", at, math.Log(base)))
+			}
+			return b.cast(y, d)
 		})
 }
 
@@ -332,7 +343,7 @@ func sumToSize(b *Builder, c *Call) *ir.Value {
 		}
 	}
 	if len(dims) > 0 {
-		x = b.cast(b.aten("sum.dim_IntList", x, dims, true), x.Type.DType)
+		x = b.aten("sum.dim_IntList", x, dims, true) // int64 of integers
 	}
 	return b.reshaped(x, to...)
 }
@@ -357,7 +368,7 @@ func padSequence(b *Builder, c *Call) *ir.Value {
 			side--
 		}
 		pad[side] = sym.Sub(longest, x.Type.Sizes[0])
-		xs[i] = b.aten("constant_pad_nd", x, pad, c.Arg("padding_value"))
+		xs[i] = b.aten("constant_pad_nd", b.cast(x, xs[0].Type.DType), pad, c.Arg("padding_value"))
 	}
 	dim := 1
 	if c.Bool("batch_first") {

@@ -62,8 +62,7 @@ func creationOps() []entry {
 			// Counts from the nearer end, as PyTorch does.
 			out := c.Outs[0]
 			n := must(c.Int("steps"))
-			start := must(c.Float("start"))
-			end := must(c.Float("end"))
+			start, end := c.linspaceEnds(out.DType)
 			if n < 2 {
 				return b.aten("full", []int64{n}, start, Kw("dtype", out.DType))
 			}
@@ -84,19 +83,29 @@ func creationOps() []entry {
 func linspaceOf(ends, overload string) entry {
 	return derived("aten::linspace."+overload+"("+ends+", int steps, "+factoryTail+") -> Tensor",
 		func(b *Builder, c *Call) *ir.Value {
-			d, n := c.DType("dtype", defaultFloat), must(c.Int("steps"))
+			d := defaultFloat
+			if isComplex(c.Arg("start")) || isComplex(c.Arg("end")) {
+				d = complexOf(d)
+			}
+			d, n := c.DType("dtype", d), must(c.Int("steps"))
 			m := opmath(d)
-			if !m.IsFloat() {
+			if !m.Part().IsFloat() {
 				m = ir.Float64
 			}
-			start, end := b.tensor(c, "start", m), b.tensor(c, "end", m)
+			bound := func(name string) *ir.Value { // of integers, an integer too
+				if d.IsInt() {
+					return b.cast(b.aten("trunc", b.tensor(c, name, m)), m)
+				}
+				return b.tensor(c, name, m)
+			}
+			start, end := bound("start"), bound("end")
 			c.errorIf(start.Type.Rank() > 0 || end.Type.Rank() > 0, "ends with dimensions")
 			if n < 2 {
 				return b.cast(b.aten("expand", b.aten("unsqueeze", start, 0), []int64{n}), d)
 			}
 			step := b.div(b.sub(end, start), float64(n-1))
-			i := b.aten("arange.start_step", 0, n, 1, Kw("dtype", m))
-			back := b.aten("arange.start_step", n-1, -1, -1, Kw("dtype", m))
+			i := b.aten("arange.start_step", 0, n, 1, Kw("dtype", m.Part()))
+			back := b.aten("arange.start_step", n-1, -1, -1, Kw("dtype", m.Part()))
 			low, high := b.add(b.mul(i, step), start), b.sub(end, b.mul(back, step))
 			return b.cast(b.where(b.aten("lt.Scalar", i, n/2), low, high, m), d)
 		})
@@ -286,6 +295,15 @@ func eye(schema string) entry {
 	}
 }
 
+// linspaceEnds are the numbers between which d are spaced: integers between integers.
+func (c *Call) linspaceEnds(d ir.DType) (start, end float64) {
+	start, end = must(c.Float("start")), must(c.Float("end"))
+	if d.IsInt() {
+		return math.Trunc(start), math.Trunc(end)
+	}
+	return start, end
+}
+
 // linspace spaces evenly from start to end, both included, counting from the
 // nearer end as PyTorch does.
 func linspace(schema string) entry {
@@ -303,8 +321,7 @@ func linspace(schema string) entry {
 		Infer:  func(c *Call) []ir.Type { return one(infer(c)) },
 		Compute: element(func(c *Call, coords []sym.Expr) *expr.Expr {
 			out := c.Outs[0]
-			a := must(c.Float("start"))
-			b := must(c.Float("end"))
+			a, b := c.linspaceEnds(out.DType)
 			n, _ := out.Sizes[0].Const()
 			dt := ir.Float64
 			if out.DType.IsFloat() {

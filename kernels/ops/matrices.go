@@ -22,10 +22,11 @@ func matrixOps() []entry {
 			func(b *Builder, c *Call) *ir.Value {
 				x := c.Value("self")
 				d := c.dim("dim", x.Type.Rank())
-				norm := b.aten("linalg_vector_norm", x, c.Arg("p"), without(upTo(x.Type.Rank()), func(k int) bool { return k == d }), true)
+				norm := b.aten("linalg_vector_norm", b.cast(x, opmath(x.Type.DType)), c.Arg("p"),
+					without(upTo(x.Type.Rank()), func(k int) bool { return k == d }), true)
 				factor := b.div(c.Arg("maxnorm"), b.aten("add.Scalar", norm, 1e-7))
-				return b.mul(x, b.where(b.aten("gt.Scalar", norm, c.Arg("maxnorm")), factor, 1,
-					norm.Type.DType))
+				return b.cast(b.mul(x, b.where(b.aten("gt.Scalar", norm, c.Arg("maxnorm")), factor, 1,
+					norm.Type.DType)), x.Type.DType)
 			}),
 		derived("aten::norm.Scalar(Tensor self, Scalar p=2) -> Tensor", vectorNorm),
 		derived("aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor", vectorNorm),
@@ -144,7 +145,7 @@ func gradientOps() []entry {
 
 func gradients(b *Builder, c *Call) []*ir.Value {
 	x := c.Value("self")
-	if !x.Type.DType.IsFloat() {
+	if !x.Type.DType.Part().IsFloat() {
 		x = b.cast(x, defaultFloat)
 	}
 	dims := upTo(x.Type.Rank())
@@ -164,36 +165,66 @@ func gradients(b *Builder, c *Call) []*ir.Value {
 		n := x.Type.Sizes[d]
 		c.errorIf(sym.LessEq(n, sym.Int(edge)), "dimension %d of size %s is too short", d, n)
 		c.need(sym.Sub(n, sym.Int(edge)))
-		out = append(out, b.derivative(x, d, edge, b.steps(c, x.Type, i, d)))
+		if c.Op.sch.Index("spacing") >= 0 && c.Operand("spacing") >= 0 {
+			out = append(out, b.derivative(x, d, edge, b.steps(c, x.Type, i, d)))
+		} else {
+			out = append(out, b.evenDerivative(x, d, edge, c.step(i)))
+		}
 	}
 	return out
 }
 
-// steps are the distances of neighbours along dimension d, the one that is asked for as number i.
+// steps are the distances of the coordinates of neighbours along dimension d, the one that is asked
+// for as number i.
 func (b *Builder) steps(c *Call, t ir.Type, i, d int) *ir.Value {
 	sizes := make([]sym.Expr, t.Rank())
 	for k := range sizes {
 		sizes[k] = sym.Int(1)
 	}
 	n := t.Sizes[d]
-	if c.Op.sch.Index("spacing") >= 0 && c.Operand("spacing") >= 0 {
-		c.errorIf(i >= len(c.Tensors("spacing")), "%d spacings", len(c.Tensors("spacing")))
-		at := b.cast(c.operands[c.Operand("spacing")+i], t.DType)
-		c.errorIf(at.Type.Rank() != 1 || differ(at.Type.Sizes[0], n), "coordinates of sizes %s for %s",
-			sizesOf{at.Type}, n)
-		sizes[d] = sym.Sub(n, sym.Int(1))
-		return b.reshaped(b.aten("diff", at), sizes...)
+	c.errorIf(i >= len(c.Tensors("spacing")), "%d spacings", len(c.Tensors("spacing")))
+	at := c.operands[c.Operand("spacing")+i]
+	if !at.Type.DType.IsFloat() {
+		at = b.cast(at, t.DType.Part())
 	}
-	var step ir.Arg = ir.Int(1)
-	if c.Op.sch.Index("spacing") >= 0 && c.Has("spacing") {
-		step = c.Arg("spacing")
-		if list, ok := step.(ir.List); ok {
-			c.errorIf(i >= len(list), "%d spacings", len(list))
-			step = list[i]
-		}
-	}
+	c.errorIf(at.Type.Rank() != 1 || differ(at.Type.Sizes[0], n), "coordinates of sizes %s for %s",
+		sizesOf{at.Type}, n)
 	sizes[d] = sym.Sub(n, sym.Int(1))
-	return b.aten("full", sizes, step, Kw("dtype", t.DType))
+	return b.reshaped(b.aten("diff", at), sizes...)
+}
+
+// step is the distance of neighbours along the dimension that is asked for as number i.
+func (c *Call) step(i int) ir.Arg {
+	if c.Op.sch.Index("spacing") < 0 || !c.Has("spacing") {
+		return ir.Int(1)
+	}
+	step := c.Arg("spacing")
+	if list, ok := step.(ir.List); ok {
+		c.errorIf(i >= len(list), "%d spacings", len(list))
+		step = list[i]
+	}
+	return step
+}
+
+// evenDerivative is derivative where all neighbours have the distance step. Differences come
+// first: they are small beside the elements.
+func (b *Builder) evenDerivative(x *ir.Value, d int, edge int64, step ir.Arg) *ir.Value {
+	n := x.Type.Sizes[d]
+	part := func(from, size sym.Expr) *ir.Value { return b.aten("narrow", x, d, from, size) }
+	first := func(k int64) *ir.Value { return part(sym.Int(k), sym.Int(1)) }
+	last := func(k int64) *ir.Value { return part(sym.Sub(n, sym.Int(k)), sym.Int(1)) }
+	p, q := b.sub(first(1), first(0)), b.sub(last(1), last(2))
+	if edge == 2 {
+		p = b.sub(b.add(b.mul(first(0), -1.5), b.mul(first(1), 2.0)), b.mul(first(2), 0.5))
+		q = b.add(b.sub(b.mul(last(3), 0.5), b.mul(last(2), 2.0)), b.mul(last(1), 1.5))
+	}
+	parts := []*ir.Value{b.div(p, step)}
+	if !n.Is(2) {
+		inside := sym.Sub(n, sym.Int(2))
+		both := b.sub(part(sym.Int(2), inside), part(sym.Int(0), inside))
+		parts = append(parts, b.div(b.div(both, step), 2.0))
+	}
+	return b.aten("cat", append(parts, b.div(q, step)), d)
 }
 
 // derivative has differences of both neighbours inside, and at the ends those of edge more

@@ -18,6 +18,43 @@ def other_names() -> Case:
     return Case(OtherNames(), (torch.randn(3, 4), torch.randn(3, 4)))
 
 
+def composites_of_odd_numbers() -> Case:
+    """Composites of numbers for which their usual form is wrong: small differences of large numbers, complex matrices."""
+
+    class Odd(torch.nn.Module):
+        def forward(self, x, at, whole, z, index):
+            (by_step,) = torch.gradient(x, spacing=0.1)
+            (by_place,) = torch.gradient(x, spacing=(at,))
+            (plane,) = torch.gradient(z[0], spacing=0.5, edge_order=2)
+            return (
+                by_step,
+                by_place,
+                plane,
+                whole.sum_to_size(1, 3),
+                torch.nn.utils.rnn.pad_sequence([whole[0], x]),
+                z.mH,
+                torch.isreal(z),
+                torch.linalg.diagonal(z) * 2,
+                torch.rsub(z, z * z, alpha=1 - 2j),
+                torch.index_add(z, 0, index, z[:2], alpha=2j),
+            )
+
+    numbers = torch.randn(3, 4, dtype=torch.complex64)
+    numbers[0, 1] = 2
+    x = 1000 + torch.randn(6)
+    x[0] = 750.5
+    return Case(
+        Odd(),
+        (
+            x,
+            torch.tensor([0.0, 1.0, 3.0, 3.5, 4.0, 6.0], dtype=torch.float64),
+            torch.arange(6, dtype=torch.int32).reshape(2, 3),
+            numbers,
+            torch.tensor([1, 2]),
+        ),
+    )
+
+
 def kept_composites() -> Case:
     """Functions of matrices that export keeps whole: pdist, gradient, multi_dot, vander, combinations, renorm."""
 
