@@ -16,7 +16,7 @@ import (
 const (
 	timeLimit = 2 * time.Minute // for all calls of a model in the emulator
 	// bytes of stack that one function takes, that of the calls with their arguments
-	maxFrame = 320
+	maxFrame = 336
 	maxStack = 768     // bytes of stack that a call takes in all
 	maxText  = 8 << 10 // bytes that the code of any model here takes
 )

@@ -459,7 +459,7 @@ func derived(schema string, f func(*Builder, *Call) *ir.Value) entry {
 
 // typesOf decomposes c for the types of its results only.
 func typesOf(t *Table, c *Call, decompose func(*Builder, *Call) []*ir.Value) []ir.Type {
-	node := &ir.Node{Name: "composite", Op: c.Op.Name()}
+	node := &ir.Node{Name: c.node.Name, Op: c.Op.Name(), Loc: c.node.Loc}
 	var types []ir.Type
 	check((&ir.Rewriter{Visit: func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
 		if n != node {
