@@ -58,7 +58,8 @@ func complexViews(t *ops.Table, m *ir.Method) error {
 		}
 		switch n.Op {
 		case "aten.view_as_complex.default", "aten.view_as_real.default", "aten.real.default",
-			"aten.imag.default", "aten.conj.default", "aten._conj.default":
+			"aten.imag.default", "aten.conj.default", "aten._conj.default", "aten.mH.default",
+			"aten.adjoint.default", "aten.matrix_H.default":
 			if a, ok := n.Arg("self").(ir.Ref); ok && (isComplex(a.Value) || isComplex(n.Output(0))) {
 				shared[set.Of(a.Value).Root], shared[set.Of(n.Output(0)).Root] = n, n
 			}

@@ -69,10 +69,11 @@ func separate(p *native.Program, opt Options) *codegen.Package {
 		pkg.Files = append(pkg.Files, g.files().Files...)
 	}
 	for _, f := range pkg.Files {
-		if files[f.Name] {
-			must.Fail("two models have a file %s: give one another name", f.Name)
+		key := strings.ToLower(f.Name) // macros are in capitals
+		if files[key] {
+			must.Fail("two models have a file %s, or macros alike: give one another name", f.Name)
 		}
-		files[f.Name] = true
+		files[key] = true
 	}
 	return pkg
 }

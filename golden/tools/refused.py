@@ -31,6 +31,15 @@ class ComplexView(torch.nn.Module):
         return y
 
 
+class ComplexTransposed(torch.nn.Module):
+    """A write to complex numbers whose memory holds their conjugates."""
+
+    def forward(self, x):
+        y = torch.complex(x, x)
+        y.mH.mul_(2j)
+        return torch.view_as_real(y)
+
+
 class Sum(torch.nn.Module):
     """Both inputs have a dimension more than ExecuTorch's runtime loads."""
 
@@ -45,6 +54,7 @@ def main():
         "size_without_bound": torch.export.export(OldValue(), (torch.ones(3, 4),), dynamic_shapes=dynamic),
         "rank_of_pte": torch.export.export(Sum(), (many, many)),
         "complex_view_written": torch.export.export(ComplexView(), (torch.ones(3, 2),)),
+        "complex_transposed_written": torch.export.export(ComplexTransposed(), (torch.ones(3, 2),)),
         "complex_operators": torch.export.export(Spectrum(), (torch.ones(1, 64),)),
     }
     for name, program in programs.items():
