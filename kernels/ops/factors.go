@@ -147,9 +147,17 @@ func (b *Builder) orthogonal(a, tau *ir.Value, cols sym.Expr) *ir.Value {
 	return b.aten("ormqr", a, tau, unit)
 }
 
+// needReflections needs no more reflections than the rows and columns of a matrix.
+func (c *Call) needReflections(rows, columns, n sym.Expr) {
+	c.need(sym.Add(sym.Sub(sym.Min(rows, columns), n), sym.Int(1)))
+}
+
 func reflections(a, tau string) func(*Builder, *Call) *ir.Value {
 	return func(b *Builder, c *Call) *ir.Value {
-		_, _, n := c.matrices(a)
+		_, m, n := c.matrices(a)
+		if t := c.Tensor(tau); t.Rank() > 0 {
+			c.needReflections(m, n, t.Sizes[t.Rank()-1])
+		}
 		return b.orthogonal(c.Value(a), c.Value(tau), n)
 	}
 }
@@ -445,6 +453,7 @@ func reflect() entry {
 			!sameSizes(a.Sizes[:r-2], tau.Sizes[:r-2]) ||
 			sym.Less(sym.Min(m, n), tau.Sizes[r-2]), "reflections and matrices of %s",
 			sizesOf{a, tau, x})
+		c.needReflections(m, n, tau.Sizes[r-2])
 		return a, x, m, cols, tau.Sizes[r-2]
 	}
 	return entry{
