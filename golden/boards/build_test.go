@@ -30,8 +30,9 @@ func TestBuilds(t *testing.T) {
 // dynamic quantization.
 func inDoubles(c *testcase.Case) bool {
 	switch filepath.Base(c.Dir) {
-	case "complex_functions", "gelu_infinite", "guard_arithmetic", "norms", "nothing_reduced",
-		"promotion", "q_dynamic_groups", "q_dynamic_layers", "q_recurrent_dynamic", "quantiles":
+	case "complex_functions", "composites_of_odd_numbers", "gelu_infinite", "guard_arithmetic",
+		"norms", "nothing_reduced", "promotion", "q_dynamic_groups", "q_dynamic_layers",
+		"q_recurrent_dynamic", "quantiles":
 		return true
 	}
 	return false
