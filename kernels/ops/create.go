@@ -59,7 +59,6 @@ func creationOps() []entry {
 		linspaceOf("Tensor start, Tensor end", "Tensor_Tensor"),
 		linspace("aten::linspace(Scalar start, Scalar end, int steps, " + factoryTail +
 			") -> Tensor").core(func(b *Builder, c *Call) *ir.Value {
-			// Counts from the nearer end, as PyTorch does.
 			out := c.Outs[0]
 			n := must(c.Int("steps"))
 			start, end := c.linspaceEnds(out.DType)
@@ -71,10 +70,7 @@ func creationOps() []entry {
 				m = ir.Float64
 			}
 			step := (end - start) / float64(n-1)
-			i := b.aten("arange.start_step", 0, n, 1, Kw("dtype", m))
-			back := b.aten("arange.start_step", n-1, -1, -1, Kw("dtype", m))
-			low, high := b.add(b.mul(i, step), start), b.add(b.mul(back, -step), end)
-			return b.cast(b.where(b.aten("lt.Scalar", i, n/2), low, high, m), out.DType)
+			return b.cast(b.spaced(start, end, step, -step, n, m), out.DType)
 		}),
 	}
 }
@@ -104,11 +100,17 @@ func linspaceOf(ends, overload string) entry {
 				return b.cast(b.aten("expand", b.aten("unsqueeze", start, 0), []int64{n}), d)
 			}
 			step := b.div(b.sub(end, start), float64(n-1))
-			i := b.aten("arange.start_step", 0, n, 1, Kw("dtype", m.Part()))
-			back := b.aten("arange.start_step", n-1, -1, -1, Kw("dtype", m.Part()))
-			low, high := b.add(b.mul(i, step), start), b.sub(end, b.mul(back, step))
-			return b.cast(b.where(b.aten("lt.Scalar", i, n/2), low, high, m), d)
+			return b.cast(b.spaced(start, end, step, b.aten("neg", step), n, m), d)
 		})
+}
+
+// spaced are n numbers, a step from each other, counted from the nearer end as PyTorch does.
+// back is -step. All are numbers, or tensors without dimensions.
+func (b *Builder) spaced(start, end, step, back any, n int64, m ir.DType) *ir.Value {
+	i := b.aten("arange.start_step", 0, n, 1, Kw("dtype", m.Part()))
+	left := b.aten("arange.start_step", n-1, -1, -1, Kw("dtype", m.Part()))
+	low, high := b.add(b.mul(i, step), start), b.add(b.mul(left, back), end)
+	return b.where(b.aten("lt.Scalar", i, n/2), low, high, m)
 }
 
 // filled is a factory of tensors whose elements are all value.

@@ -422,3 +422,30 @@ func scatterReduceCore(b *Builder, c *Call) *ir.Value {
 	}
 	return b.reduceInto(self, b.cast(index, ir.Int64), src, d, how, include)
 }
+
+// maskedOps index where a mask allows it. Elsewhere indices may be out of range.
+func maskedOps() []entry {
+	indices := func(b *Builder, c *Call) ir.List {
+		x := c.Tensor("self")
+		at := slices.Clone(c.Arg("indices").(ir.List))
+		c.errorIf(len(at) > x.Rank(), "%d indices of a tensor with %d dimensions", len(at), x.Rank())
+		for d, a := range at {
+			if ref, ok := a.(ir.Ref); ok {
+				last := b.SymInt(sym.Sub(x.Sizes[d], sym.Int(1)))
+				at[d] = ir.Ref{Value: b.aten("clamp", ref.Value, 0, last)}
+			}
+		}
+		return at
+	}
+	return []entry{
+		derived("aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+			found := b.aten("index.Tensor", c.Value("self"), indices(b, c))
+			return b.aten("where.self", c.Value("mask"), found, b.tensor(c, "fill", found.Type.DType))
+		}),
+		derived("aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+			values := b.aten("masked_fill.Scalar", c.Value("values"),
+				b.aten("logical_not", c.Value("mask")), 0)
+			return b.aten("index_put", c.Value("self"), indices(b, c), values, true)
+		}),
+	}
+}

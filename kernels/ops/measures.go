@@ -11,16 +11,13 @@ import (
 
 // measureOps compare vectors, and are other names of operators.
 func measureOps() []entry {
-	vectors := func(schema string, f func(*Builder, *Call) *ir.Value) entry {
-		return derived(schema, f)
-	}
 	renamed := func(schema, op string) entry {
-		out := derived(schema, func(b *Builder, c *Call) *ir.Value { return sameAs(op)(b, c) })
+		out := derived(schema, sameAs(op))
 		out.numbers = true
 		return out
 	}
 	return []entry{
-		vectors("aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+		derived("aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			// Divides by norms of at least eps.
 			x, y := c.Value("x1"), c.Value("x2")
 			d := must(c.Promote("x1", "x2"))
@@ -35,15 +32,13 @@ func measureOps() []entry {
 			}
 			return b.aten("sum.dim_IntList", b.mul(unit(x), unit(y)), []int64{dim})
 		}),
-		vectors("aten::pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=9.9999999999999995e-07, bool keepdim=False) -> Tensor",
+		derived("aten::pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=9.9999999999999995e-07, bool keepdim=False) -> Tensor",
 			func(b *Builder, c *Call) *ir.Value {
 				return b.distance(c, "x1", "x2", c.Bool("keepdim"))
 			}),
-		vectors("aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor",
-			func(b *Builder, c *Call) *ir.Value {
-				return sameAs("aten._cdist_forward.default")(b, c)
-			}),
-		vectors("aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
+		derived("aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor",
+			sameAs("aten._cdist_forward.default")),
+		derived("aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
 			func(b *Builder, c *Call) *ir.Value {
 				d := must(c.Int("dim"))
 				return b.aten("sum.dim_IntList", b.mul(c.Value("x"), c.Value("y")), []int64{d})

@@ -454,3 +454,31 @@ func adaptiveMaxCore(n int) func(b *Builder, c *Call) []*ir.Value {
 		return []*ir.Value{out, at}
 	}
 }
+
+// unpoolOps put elements where a pooling had found them.
+func unpoolOps() []entry {
+	return []entry{
+		derived("aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor",
+			maxUnpool(2)),
+		derived("aten::max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor", maxUnpool(3)),
+	}
+}
+
+// maxUnpool is 0 but where an index of the last dims dimensions says that an element was.
+func maxUnpool(dims int) coreForm {
+	return func(b *Builder, c *Call) *ir.Value {
+		x, at := c.Value("self"), c.Value("indices")
+		sizes := must(c.SymInts("output_size"))
+		lead := x.Type.Rank() - dims
+		c.errorIf(lead < 1 || len(sizes) != dims || !sameSizes(x.Type.Sizes, at.Type.Sizes),
+			"%s to %d sizes", sizesOf{x.Type, at.Type}, len(sizes))
+		flat := func(v *ir.Value) *ir.Value {
+			return b.reshaped(v, append(slices.Clone(v.Type.Sizes[:lead]),
+				sym.Mul(v.Type.Sizes[lead:]...))...)
+		}
+		to := append(slices.Clone(x.Type.Sizes[:lead]), sym.Mul(sizes...))
+		zeros := b.aten("zeros", to, Kw("dtype", x.Type.DType))
+		return b.reshaped(b.aten("scatter.src", zeros, -1, flat(at), flat(x)),
+			append(slices.Clone(x.Type.Sizes[:lead]), sizes...)...)
+	}
+}

@@ -382,3 +382,22 @@ func polynomial(schema string, from func(*expr.Expr) *expr.Expr, rec recurrence)
 
 // maxDegree ends the loop of a polynomial whatever is asked for.
 const maxDegree = 1 << 16
+
+// multigamma is the logarithm of the multivariate gamma function with dimension p.
+func multigamma(b *Builder, c *Call) *ir.Value {
+	x, p := c.Value("self"), must(c.Int("p"))
+	c.errorIf(p < 1 || p > 1<<10, "dimension %d", p)
+	if !x.Type.DType.IsFloat() {
+		x = b.cast(x, defaultFloat)
+	}
+	var sum *ir.Value
+	for j := range p {
+		y := b.aten("lgamma", b.aten("sub.Scalar", x, float64(j)/2))
+		if sum == nil {
+			sum = y
+		} else {
+			sum = b.add(sum, y)
+		}
+	}
+	return b.aten("add.Scalar", sum, float64(p*(p-1))/4*math.Log(math.Pi))
+}

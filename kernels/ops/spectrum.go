@@ -193,3 +193,27 @@ func (w windowForm) entry(schema string, args []string) entry {
 		return b.floats(d, xs, n)
 	})
 }
+
+// frequencies are those of a transform's results: fft_fftfreq, fft_rfftfreq.
+func frequencies(name string, real bool) entry {
+	return derived("aten::"+name+"(int n, float d=1., "+factoryTail+") -> Tensor",
+		func(b *Builder, c *Call) *ir.Value {
+			n, d := must(c.Int("n")), must(c.Float("d"))
+			c.errorIf(n < 1 || n > maxPlaces, "a transform of %d elements", n)
+			count, dt := n, c.DType("dtype", defaultFloat)
+			if real {
+				count = n/2 + 1
+			}
+			c.errorIf(dt != ir.Float32 && dt != ir.Float64, "frequencies of %s", dt)
+			xs := make([]float64, count)
+			for i := range xs {
+				if k := int64(i); real || k < (n+1)/2 {
+					xs[i] = float64(k)
+				} else {
+					xs[i] = float64(k - n)
+				}
+				xs[i] *= 1 / (float64(n) * d)
+			}
+			return b.floats(dt, xs, count)
+		})
+}

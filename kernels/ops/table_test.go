@@ -2,6 +2,7 @@ package ops
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -17,6 +18,17 @@ import (
 func TestStandard(t *testing.T) {
 	if _, err := newTable(append(groups(), onceMore(groups()))...); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestSynonyms holds that what has another name is in the table.
+func TestSynonyms(t *testing.T) {
+	left := maps.Clone(synonyms)
+	for _, name := range Standard().Names() {
+		delete(left, strings.Split(name, ".")[1])
+	}
+	if len(left) > 0 {
+		t.Errorf("no operators: %v", left)
 	}
 }
 
