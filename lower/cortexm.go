@@ -63,7 +63,7 @@ type cortexM struct {
 // limited to the quantization's limits; it is nil if the integers have no fixed-point form.
 type fixedForm struct {
 	limits
-	build func(b *ops.Builder, n *ir.Node, to *quantization) *ir.Value
+	build quantizer
 }
 
 const cm = "cortex_m."
@@ -211,7 +211,7 @@ func (m *cortexM) quantized(b *ops.Builder, n *ir.Node, v *ir.Value,
 
 // form is the fixed form of a call, nil if it has none.
 func (m *cortexM) form(n *ir.Node,
-	c *ops.Call) func(*ops.Builder, *ir.Node, *quantization) *ir.Value {
+	c *ops.Call) quantizer {
 	switch n.Op {
 	case "aten.convolution.default":
 		return m.convolution(n, c)
@@ -259,7 +259,7 @@ const addBits = 20
 
 // pairwise is an operator of the elements of two tensors.
 func (m *cortexM) pairwise(n *ir.Node,
-	c *ops.Call) func(*ops.Builder, *ir.Node, *quantization) *ir.Value {
+	c *ops.Call) quantizer {
 	x, y := m.ofBytes(c.Value("self")), m.ofBytes(c.Value("other"))
 	if x == nil || y == nil {
 		return nil
@@ -311,7 +311,7 @@ var softmaxQuantity = quantity{scale: []float64{1.0 / 256}, zero: []int64{-128}}
 // softmaxBits are the integer bits of its input.
 const softmaxBits = 5
 
-func (m *cortexM) softmax(c *ops.Call) func(*ops.Builder, *ir.Node, *quantization) *ir.Value {
+func (m *cortexM) softmax(c *ops.Call) quantizer {
 	x := m.ofBytes(c.Value("self"))
 	dim, err := c.Int("dim")
 	if x == nil || err != nil || x.ints.Type.Rank() == 0 {

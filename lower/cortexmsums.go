@@ -211,7 +211,7 @@ func seen(b *ops.Builder, v *ir.Value, n *ir.Node) *ir.Value {
 }
 
 func (m *cortexM) convolution(n *ir.Node,
-	c *ops.Call) func(*ops.Builder, *ir.Node, *quantization) *ir.Value {
+	c *ops.Call) quantizer {
 	x, spatial := m.ofBytes(c.Value("input")), c.Outs[0].Rank()-2
 	if x == nil || spatial < 1 || spatial > 2 {
 		return nil
@@ -286,7 +286,7 @@ func (m *cortexM) rescales(b *ops.Builder, n *ir.Node, f *fixedLayer) []any {
 
 // product is that of rows and columns; the columns are rows if rows is set.
 func (m *cortexM) product(n *ir.Node, c *ops.Call, self, mat2, bias string,
-	rows bool) func(*ops.Builder, *ir.Node, *quantization) *ir.Value {
+	rows bool) quantizer {
 	x, add := m.ofBytes(c.Value(self)), (*ir.Value)(nil)
 	if bias != "" {
 		add = c.Value(bias)
@@ -312,7 +312,7 @@ func (m *cortexM) product(n *ir.Node, c *ops.Call, self, mat2, bias string,
 // linear8 is a product with constant weights: a linear layer, or if channels have scales of
 // their own the convolution of one tap of which every row is an image.
 func (m *cortexM) linear8(n *ir.Node, c *ops.Call, x *quantity, l *layer8, mat2 string,
-	rows bool) func(*ops.Builder, *ir.Node, *quantization) *ir.Value {
+	rows bool) quantizer {
 	sizes, _ := c.Tensor(mat2).StaticSizes()
 	order := []int{1, 0}
 	if rows {
@@ -341,7 +341,7 @@ func (m *cortexM) linear8(n *ir.Node, c *ops.Call, x *quantity, l *layer8, mat2 
 
 // matmul is the product of two tensors, neither of which is known.
 func (m *cortexM) matmul(n *ir.Node, c *ops.Call, x, y *quantity,
-	rows bool) func(*ops.Builder, *ir.Node, *quantization) *ir.Value {
+	rows bool) quantizer {
 	if x == nil || y == nil {
 		return nil
 	}
@@ -374,7 +374,7 @@ func (m *cortexM) matmul(n *ir.Node, c *ops.Call, x, y *quantity,
 }
 
 // mean is a pooling of the image, or if the scale changes a sum that is rescaled.
-func (m *cortexM) mean(c *ops.Call) func(*ops.Builder, *ir.Node, *quantization) *ir.Value {
+func (m *cortexM) mean(c *ops.Call) quantizer {
 	x := m.ofBytes(c.Value("self"))
 	dims, err := c.Ints("dim")
 	if x == nil || err != nil || c.Outs[0].DType != ir.Float32 {
@@ -389,7 +389,7 @@ func (m *cortexM) mean(c *ops.Call) func(*ops.Builder, *ir.Node, *quantization) 
 
 // meanOf is the mean over dimensions in order.
 func (m *cortexM) meanOf(x *quantity, dims []int64, keep bool,
-	c *ops.Call) func(*ops.Builder, *ir.Node, *quantization) *ir.Value {
+	c *ops.Call) quantizer {
 	all, ok1 := x.ints.Type.Numel().Const()
 	left, ok2 := c.Outs[0].Numel().Const()
 	if !ok1 || !ok2 || left == 0 {
@@ -426,7 +426,7 @@ func pooled(b *ops.Builder, x *quantity, image *ir.Value, kernel, stride, paddin
 // pool is the mean of windows: that of int8, or if the scale changes the convolution of each
 // channel with ones.
 func (m *cortexM) pool(n *ir.Node,
-	c *ops.Call) func(*ops.Builder, *ir.Node, *quantization) *ir.Value {
+	c *ops.Call) quantizer {
 	x, p := m.ofBytes(c.Value("self")), poolingOf(c)
 	switch {
 	case x == nil || p == nil:
@@ -440,7 +440,7 @@ func (m *cortexM) pool(n *ir.Node,
 
 // windows is the mean of windows of an image, of which padding may be part.
 func (m *cortexM) windows(n *ir.Node, x *quantity, kernel, stride, padding []int64,
-	ceil, whole bool) func(*ops.Builder, *ir.Node, *quantization) *ir.Value {
+	ceil, whole bool) quantizer {
 	channels, known := x.ints.Type.Sizes[1].Const()
 	padded := slices.Max(padding) > 0
 	if padded && ceil || !known {

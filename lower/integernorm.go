@@ -163,7 +163,7 @@ func (n *norm) seen(b *ops.Builder, v *ir.Value) *ir.Value {
 }
 
 // norm is the fixed form of a norm, in which int32 holds what is made of the sums.
-func (m *cortexM) norm(c *ops.Call) func(*ops.Builder, *ir.Node, *quantization) *ir.Value {
+func (m *cortexM) norm(c *ops.Call) quantizer {
 	n := m.normOf(c)
 	if n == nil || n.of.ints.Type.DType != ir.Int8 || m.stock {
 		return nil

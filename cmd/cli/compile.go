@@ -372,7 +372,8 @@ kernels and an arena.
 		"with --lang=c and --lang=go: the code tells when each kernel begins and ends, "+
 			"and what sums the times up comes with it, for etgen profile")
 	cmd.Flags().BoolVar(&separate, "separate", false,
-		"with --lang=c and several models: each has a header and weights of its own, and NAME.h and NAME.c have what they share, kernels and an arena")
+		"with --lang=c and several models: each has a header and weights of its own, "+
+			"and NAME.h and NAME.c have what they share, kernels and an arena")
 	cmd.Flags().BoolVar(&cpp, "cpp", false,
 		"with --lang=c: NAME.hpp too, a class for C++11 without exceptions or library")
 	budget.add(cmd)

@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/etgen/etgen/ir/must"
 )
 
 // release is what the Go tool stamps a binary with.
@@ -82,30 +80,5 @@ func newVersion(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
-	return cmd
-}
-
-func newMan(a *app) *cobra.Command {
-	var dir string
-	var markdown bool
-	cmd := &cobra.Command{
-		Use:   "man -o DIR",
-		Short: "Write the manual pages",
-		Long: `Man writes a manual page for each command, in section 1. MANPATH names the folder
-above DIR, which is called man1. With --markdown it writes one page, cli.md. Etgen
-completion writes what shells complete.`,
-		Example: "  etgen man -o man1/",
-		Args:    none("man"),
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			defer must.Catch(&err)
-			must.Check(checkFolder(dir))
-			if markdown {
-				return reference(cmd.Root()).Write(cmd.Context(), dir)
-			}
-			return manual(cmd.Root()).Write(cmd.Context(), dir)
-		},
-	}
-	cmd.Flags().StringVarP(&dir, "output", "o", "", "the folder to write to")
-	cmd.Flags().BoolVar(&markdown, "markdown", false, "write cli.md, which has all commands")
 	return cmd
 }

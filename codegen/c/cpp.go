@@ -35,16 +35,18 @@ func (g *gen) cppNames() []string {
 // cppHeader is NAME.hpp: a class of C++11 around what NAME.h declares.
 func (g *gen) cppHeader() string {
 	w := &writer{}
-	var holds, members, begin []string
+	var holds, members []string
+	begin := ""
 	class := g.prefix + "_model"
 	head := class + "()"
 	for _, m := range g.methods {
-		if m.arena > 0 && members == nil {
+		if m.arena > 0 {
 			p := g.arenaParameter()
 			head = fmt.Sprintf("explicit %s(%s)", class, p.decl)
-			begin, members = []string{"arena_(" + p.name + ")"},
-				[]string{strings.TrimSuffix(p.decl, p.name) + "arena_;"}
+			begin = " : arena_(" + p.name + ")"
+			members = []string{strings.TrimSuffix(p.decl, p.name) + "arena_;"}
 			holds = append(holds, "where its arena is")
+			break
 		}
 	}
 	if len(g.fields) > 0 {
@@ -60,10 +62,7 @@ func (g *gen) cppHeader() string {
 	w.raw(fmt.Sprintf(cppTensor, g.upper, g.prefix))
 	w.raw("class " + class + " {")
 	w.raw("public:")
-	text := head
-	if begin != nil {
-		text += " : " + strings.Join(begin, ", ")
-	}
+	text := head + begin
 	if len(g.fields) == 0 {
 		w.raw("    " + text + " {}")
 	} else {

@@ -24,8 +24,7 @@ func (f *folding) Has(op string) bool {
 	return k != nil && !k.Schema.Mutates()
 }
 
-// Run implements lower.CustomKernels. What goes wrong is left to run time, but for kernels that do
-// not build.
+// Run implements lower.CustomKernels. A call that fails is left to run time.
 func (f *folding) Run(c *ops.Call, outs [][]byte) (err error) {
 	defer must.Catch(&err)
 	var args []custom.Value

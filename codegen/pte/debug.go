@@ -252,8 +252,8 @@ func OriginsBeside(p *pte.Program, path string) ([][]Origin, error) {
 	return all, nil
 }
 
-// RecordFile is where the ETRecord of the program at path lies.
-func RecordFile(path string) string {
+// recordFile is where the ETRecord of the program at path lies.
+func recordFile(path string) string {
 	return strings.TrimSuffix(path, filepath.Ext(path)) + ".etrecord"
 }
 
@@ -278,10 +278,10 @@ func LinesBeside(p *pte.Program, path string) (raise.Origins, error) {
 			return first(all[plan][instruction].Nodes(event(handle)))
 		}, err
 	}
-	if _, err := os.Stat(RecordFile(path)); err != nil {
+	if _, err := os.Stat(recordFile(path)); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	record, err := pt2.ReadRecord(RecordFile(path))
+	record, err := pt2.ReadRecord(recordFile(path))
 	return func(plan, instruction int, handle uint32) ir.Location {
 		m := record.Method(p.Plans[plan].Name)
 		switch {

@@ -183,7 +183,8 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// A call whose operands are constants is computed when the program is compiled, by the kernel in Go.
+// A call whose operands are constants is computed when the program is compiled, by the kernel
+// in Go.
 func TestFolded(t *testing.T) {
 	tier.Needs(t, tier.Normal)
 	k, err := custom.Load(t.Context(), "fir")

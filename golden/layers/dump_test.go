@@ -26,8 +26,8 @@ func dumpOf(events ...etdump.Event) *etdump.Dump {
 	return &etdump.Dump{Runs: []etdump.Run{{Name: "Execute", Events: events}}}
 }
 
-// Of the arguments of a delegate the last ones are its results; several are nobody's. The results of
-// a kernel are all that it notes.
+// Of the arguments of a delegate the last ones are its results; several are nobody's. The
+// results of a kernel are all that it notes.
 func TestDumpOfDelegates(t *testing.T) {
 	one, dense := []int64{1}, []int64{1}
 	lists := debug(3, 0, nil, nil)
@@ -46,7 +46,8 @@ func TestDumpOfDelegates(t *testing.T) {
 	}
 }
 
-// A tensor that is larger than the debug buffer, by strides of 0, is refused; so are many of one place.
+// A tensor that is larger than the debug buffer, by strides of 0, is refused; so are
+// many of one place.
 func TestHostileDump(t *testing.T) {
 	buffer := make([]byte, 8)
 	for _, events := range [][]etdump.Event{

@@ -232,9 +232,10 @@ func windowsOf(args ...any) func(*Rand) []Sample {
 	}
 }
 
-func oneSample(args ...any) func(*Rand) []Sample {
-	return func(*Rand) []Sample { return []Sample{NewSample(args...)} }
-}
+// several gives the same samples each time.
+func several(all ...Sample) func(*Rand) []Sample { return func(*Rand) []Sample { return all } }
+
+func oneSample(args ...any) func(*Rand) []Sample { return several(NewSample(args...)) }
 
 func triangleIndexSamples(r *Rand) []Sample {
 	return []Sample{

@@ -85,9 +85,7 @@ var seldomSamples = byName{
 		"offset", 1)),
 }
 
-// several gives the same samples each time.
-func several(all ...Sample) func(*Rand) []Sample { return func(*Rand) []Sample { return all } }
-
+// zeros are numbers next to 0: a range from 0 to 0 stands for the default one.
 func zeros(shape ...int64) Input { return Tensor(ir.Float32, Values{Lo: 0, Hi: 1e-30}, shape...) }
 
 // places are coordinates in order.

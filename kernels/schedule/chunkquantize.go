@@ -183,7 +183,8 @@ func (b *chunker) rescaled(e *expr.Expr) loop.Operand {
 	if hi.Op == expr.OpMin && hi.Args[1].Op == expr.OpMax {
 		lo = hi.Args[1]
 	}
-	if lo == nil || !limit(hi.Args[0], 1) || !limit(lo.Args[0], -1) {
+	// Cutting off a fraction before it is limited by these is the same as after.
+	if lo == nil || !whole(hi.Args[0], 0, margin) || !whole(lo.Args[0], -margin, 0) {
 		return none
 	}
 	sum := lo.Args[1]
@@ -211,10 +212,3 @@ func (b *chunker) rescaled(e *expr.Expr) loop.Operand {
 
 // margin bounds limits and offsets, so that an int16 holds their sums.
 const margin = 1<<14 - 1
-
-// limit reports whether e is a constant integer up to margin and of the given sign:
-// cutting off a fraction before it is limited is the same as after.
-func limit(e *expr.Expr, sign float64) bool {
-	return e.Op == expr.OpConst && e.Float == math.Trunc(e.Float) && e.Float*sign >= 0 &&
-		math.Abs(e.Float) <= margin
-}

@@ -55,7 +55,8 @@ func truncated(x []*expr.Expr) *expr.Expr {
 	return expr.Cast(ir.Float32, expr.Select(expr.Eq(y, y), y, expr.Float(ir.Float64, 0)))
 }
 
-// rounded is a number quantized, of what it is made of, a zero point, limits and what is subtracted.
+// rounded is a number quantized, of what it is made of, a zero point, limits and what is
+// subtracted.
 func rounded(x *expr.Expr, s []*expr.Expr) *expr.Expr {
 	n := expr.Min(s[2], expr.Max(s[1], expr.Add(expr.Round(x), s[0])))
 	n = expr.Select(expr.Eq(n, n), n, expr.Float(ir.Float32, 0))

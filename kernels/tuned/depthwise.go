@@ -46,7 +46,8 @@ func (a *axis) slides() bool {
 }
 
 // matchDepthwiseRows matches any number of channels if the language's kernel fills vectors
-// with neighbouring pixels, else 8, or as many as fill one by themselves.
+// with neighbouring pixels, else 8, or as many as fill one by themselves; with MVE multiples
+// of 4, in the form depthwiseEights those of 8.
 func matchDepthwiseRows(r *Request) *Instance {
 	mve := r.Target.Machine.MVE && r.Target.Language.Has(DepthwiseRows())
 	scalar := r.Target.tile().Pairs()

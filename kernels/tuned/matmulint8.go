@@ -9,7 +9,8 @@ import (
 // rows, w by any strides over batch, k and column. All sizes may be dynamic. A sum is one of
 // (x + in_offset)·(w + weight_offset).
 func MatmulInt8() *Kernel {
-	return &Kernel{Name: "matmul_i8", Forms: []string{matmulMVE}, Descriptor: matmulInt8Params, Operands: []string{"x", "w"},
+	return &Kernel{Name: "matmul_i8", Forms: []string{matmulMVE},
+		Descriptor: matmulInt8Params, Operands: []string{"x", "w"},
 		C: true, Apart: true, Match: matchMatmulInt8}
 }
 

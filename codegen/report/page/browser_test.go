@@ -167,7 +167,8 @@ func TestBrowser(t *testing.T) {
 	rare(b)
 }
 
-// delegates are what backends took, by node, and what they left: a link shows the node in the graph.
+// delegates are what backends took, by node, and what they left: a link
+// shows the node in the graph.
 func delegates(b *browser) {
 	d := of(b.T, "cases/special_functions/model.pt2",
 		compile.Options{Backends: []*partition.Use{{Backend: xnn.Backend{}}}, Delegation: &partition.Report{}})

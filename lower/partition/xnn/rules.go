@@ -299,7 +299,7 @@ func maxOfRows(c *ops.Call) string {
 	return ""
 }
 
-// poolDims are the dimensions, sorted, that a maximum is over; nil if they are not known.
+// poolDims are the dimensions, sorted, that a maximum or a mean is over; nil if they are not known.
 func poolDims(c *ops.Call) []int64 {
 	dims, err := c.Ints("dim")
 	if c.Op.Name() == "aten.max.dim" {

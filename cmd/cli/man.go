@@ -9,9 +9,35 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir/must"
 )
 
 //go:generate go run ../etgen man --markdown -o ../../docs
+
+func newMan(a *app) *cobra.Command {
+	var dir string
+	var markdown bool
+	cmd := &cobra.Command{
+		Use:   "man -o DIR",
+		Short: "Write the manual pages",
+		Long: `Man writes a manual page for each command, in section 1. MANPATH names the folder
+above DIR, which is called man1. With --markdown it writes one page, cli.md. Etgen
+completion writes what shells complete.`,
+		Example: "  etgen man -o man1/",
+		Args:    none("man"),
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			defer must.Catch(&err)
+			must.Check(checkFolder(dir))
+			if markdown {
+				return reference(cmd.Root()).Write(cmd.Context(), dir)
+			}
+			return manual(cmd.Root()).Write(cmd.Context(), dir)
+		},
+	}
+	cmd.Flags().StringVarP(&dir, "output", "o", "", "the folder to write to")
+	cmd.Flags().BoolVar(&markdown, "markdown", false, "write cli.md, which has all commands")
+	return cmd
+}
 
 // each calls f for cmd and the commands below it.
 func each(cmd *cobra.Command, f func(*cobra.Command)) {
