@@ -221,7 +221,8 @@ typedef struct {
 
 #if defined(__GNUC__) && defined(__ARM_FEATURE_FMA) && defined(__thumb2__)
 /* acc[j] = start[j] + sum over the taps of x[j] * w[j], for eight channels. */
-static inline void kws_trained_eight_one(float *acc, const float *start, const float *x, const float *w, const kws_trained_eight_walk *s)
+static inline void kws_trained_eight_one(float *acc, const float *start, const float *x, const float *w,
+const kws_trained_eight_walk *s)
 {
     int32_t rows = s->rows;
     __asm__ volatile(
@@ -249,12 +250,16 @@ static inline void kws_trained_eight_one(float *acc, const float *start, const f
     "bgt 1b\n"
     "3: vstmia %[acc], {s0-s7}\n"
     : [x] "+r"(x), [w] "+r"(w), [left] "+r"(start), [rows] "+r"(rows)
-    : [acc] "r"(acc), [cols] "r"(s->cols), [xc] "r"(4 * s->xc), [wc] "r"(4 * s->wc), [xr] "r"(4 * s->xr), [wr] "r"(4 * s->wr)
-    : "cc", "memory", "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s16", "s17", "s18", "s19", "s20", "s21", "s22", "s23", "s24", "s25", "s26", "s27", "s28", "s29", "s30", "s31");
+    : [acc] "r"(acc), [cols] "r"(s->cols), [xc] "r"(4 * s->xc), [wc] "r"(4 * s->wc),
+    [xr] "r"(4 * s->xr), [wr] "r"(4 * s->wr)
+    : "cc", "memory", "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s16", "s17", "s18",
+    "s19", "s20", "s21", "s22", "s23", "s24", "s25", "s26", "s27", "s28", "s29", "s30",
+    "s31");
 }
 
 /* The same for two results, next apart in x; those of the second are behind the first in acc. */
-static inline void kws_trained_eight_two(float *acc, const float *start, const float *x, const float *w, int32_t next, const kws_trained_eight_walk *s)
+static inline void kws_trained_eight_two(float *acc, const float *start, const float *x, const float *w,
+int32_t next, const kws_trained_eight_walk *s)
 {
     int32_t rows = s->rows;
     const float *y = x + next;
@@ -295,11 +300,15 @@ static inline void kws_trained_eight_two(float *acc, const float *start, const f
     "bgt 1b\n"
     "3: vstmia %[acc], {s0-s15}\n"
     : [x] "+r"(x), [y] "+r"(y), [w] "+r"(w), [left] "+r"(start), [rows] "+r"(rows)
-    : [acc] "r"(acc), [cols] "r"(s->cols), [xc] "r"(4 * s->xc), [wc] "r"(4 * s->wc), [xr] "r"(4 * s->xr), [wr] "r"(4 * s->wr)
-    : "cc", "memory", "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "s12", "s13", "s14", "s15", "s16", "s17", "s18", "s19", "s20", "s21", "s22", "s23", "s24", "s25", "s26", "s27", "s28", "s29", "s30", "s31");
+    : [acc] "r"(acc), [cols] "r"(s->cols), [xc] "r"(4 * s->xc), [wc] "r"(4 * s->wc),
+    [xr] "r"(4 * s->xr), [wr] "r"(4 * s->wr)
+    : "cc", "memory", "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10",
+    "s11", "s12", "s13", "s14", "s15", "s16", "s17", "s18", "s19", "s20", "s21", "s22",
+    "s23", "s24", "s25", "s26", "s27", "s28", "s29", "s30", "s31");
 }
 #else
-KWS_TRAINED_TILE_FUSED static inline void kws_trained_eight_one(float *acc, const float *start, const float *x, const float *w, const kws_trained_eight_walk *s)
+KWS_TRAINED_TILE_FUSED static inline void kws_trained_eight_one(float *acc, const float *start, const float *x, const float *w,
+const kws_trained_eight_walk *s)
 {
     KWS_TRAINED_TILE_CONTRACT
     for (int j = 0; j < 8; j++) {
@@ -319,7 +328,8 @@ KWS_TRAINED_TILE_FUSED static inline void kws_trained_eight_one(float *acc, cons
     }
 }
 
-static inline void kws_trained_eight_two(float *acc, const float *start, const float *x, const float *w, int32_t next, const kws_trained_eight_walk *s)
+static inline void kws_trained_eight_two(float *acc, const float *start, const float *x, const float *w,
+int32_t next, const kws_trained_eight_walk *s)
 {
     kws_trained_eight_one(acc, start, x, w, s);
     kws_trained_eight_one(acc + 8, start, x + next, w, s);
