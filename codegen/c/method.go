@@ -3,6 +3,7 @@ package c
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -354,7 +355,9 @@ func (b *body) testParts(tests []code, of []param) []code {
 		end := min(i+alike, len(tests))
 		var decls, names []string
 		for _, p := range of[i:end] {
-			decls, names = append(decls, p.decl), append(names, p.name)
+			if !slices.Contains(names, p.name) { // the arenas have a test each
+				decls, names = append(decls, p.decl), append(names, p.name)
+			}
 		}
 		name := b.functionName()
 		w.blank()

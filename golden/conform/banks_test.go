@@ -34,8 +34,9 @@ func TestBanks(t *testing.T) {
 	for _, opt := range []compile.Options{{}, {Target: "cortex-m4"}, {Planner: plan.Disjoint{}, Poison: true},
 		{Threads: 3, DivideAll: true}} {
 		opt.Banks = banks
-		check(tier.Some(dirs, 8, 40), way.C{Settings: way.Settings{Options: opt}, Target: target,
-			Env: []string{"ASAN_OPTIONS=detect_leaks=0:abort_on_error=0"}})
+		check(append(tier.Some(dirs, 8, 40), "../cases/many_results"),
+			way.C{Settings: way.Settings{Options: opt}, Target: target,
+				Env: []string{"ASAN_OPTIONS=detect_leaks=0:abort_on_error=0"}})
 	}
 	// Of an ExecuTorch program planned memory has as many buffers; methods_shared has one of
 	// its own besides.

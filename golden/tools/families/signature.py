@@ -241,3 +241,13 @@ def rows_none_or_one() -> Case:
 
     shapes = ({0: Dim.DYNAMIC}, None, {0: Dim("n", min=0, max=8)})
     return Case(function(forward), args(1, 3), runs=[run(*args(0, 8)), run(*args(1, 0)), run(*args(0, 0)), run(*args(0, 1))], dynamic_shapes=shapes, zero=True)
+
+
+def many_results() -> Case:
+    """More results than one function tests pointers of, and an arena."""
+
+    def forward(x):
+        y = torch.softmax(x @ x, 1)
+        return tuple(y + i for i in range(40))
+
+    return Case(function(forward), (torch.randn(3, 3),), core=False)
