@@ -15,6 +15,8 @@ func Refused(name string) string {
 		return "aten.linalg_cholesky_ex.default"
 	case "matrix_spectra":
 		return "aten._linalg_eigh.default"
+	case "matrix_singular":
+		return "etgen.jacobi_svd.default"
 	case "linear_systems": // elimination
 		return "aten.linalg_lu_factor_ex.default"
 	case "random_numbers": // only rand and randn draw numbers there

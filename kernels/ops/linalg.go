@@ -394,8 +394,7 @@ func luSolve() entry {
 	}
 }
 
-// linalgNormOps are norms in terms of linalg_vector_norm. Those of matrices that follow
-// from singular values are missing.
+// linalgNormOps are norms in terms of linalg_vector_norm, or of singular values.
 func linalgNormOps() []entry {
 	const tail = "bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"
 	return []entry{
@@ -407,6 +406,16 @@ func linalgNormOps() []entry {
 			matrixNorm),
 		derived("aten::linalg_matrix_norm.str_ord(Tensor self, str ord=\"fro\", "+
 			"int[] dim=[-2, -1], "+tail, matrixNorm),
+		derived("aten::nuclear_norm(Tensor self, bool keepdim=False) -> Tensor",
+			func(b *Builder, c *Call) *ir.Value {
+				return b.aten("linalg_matrix_norm.str_ord", c.Value("self"), "nuc", []int{-2, -1},
+					c.Bool("keepdim"))
+			}),
+		derived("aten::nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor",
+			func(b *Builder, c *Call) *ir.Value {
+				return b.aten("linalg_matrix_norm.str_ord", c.Value("self"), "nuc", c.Arg("dim"),
+					c.Bool("keepdim"))
+			}),
 	}
 }
 
@@ -452,10 +461,25 @@ func matrixNormOver(b *Builder, c *Call, over []int64) *ir.Value {
 	if ord == ir.Str("fro") {
 		return norm(2, rows, columns)
 	}
+	singular := func(op string) *ir.Value {
+		x := b.cast(c.Value("self"), c.DType("dtype", c.Tensor("self").DType))
+		x = b.aten("movedim.intlist", x, []int{rows, columns}, []int{-2, -1})
+		x = b.Op(op, b.aten("linalg_svdvals", x), []int{-1})
+		if c.Bool("keepdim") {
+			x = b.aten("unsqueeze", x, min(rows, columns))
+			x = b.aten("unsqueeze", x, max(rows, columns))
+		}
+		return x
+	}
+	if ord == ir.Str("nuc") {
+		return singular("aten.sum.dim_IntList")
+	}
 	n := must(c.Float("ord"))
 	switch {
-	case math.Abs(n) == 2:
-		panic(c.Errorf("norm %v is one of singular values, which are not supported", ord))
+	case n == 2:
+		return singular("aten.amax.default")
+	case n == -2:
+		return singular("aten.amin.default")
 	case math.IsInf(n, 0):
 		rows, columns = columns, rows
 	case math.Abs(n) != 1:

@@ -448,6 +448,7 @@ func groups() [][]entry {
 		linalgOps(),
 		factorOps(),
 		eigenOps(),
+		singularOps(),
 		linalgNormOps(),
 	}
 }

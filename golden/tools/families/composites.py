@@ -201,6 +201,31 @@ def matrix_spectra() -> Case:
     return Case(function(forward), (torch.randn(2, 4, 4), torch.randn(3, 3)), core=False)
 
 
+def matrix_singular() -> Case:
+    """Singular values and vectors, of tall, wide and singular matrices, ranks and norms; what depends on no vector's sign."""
+
+    def ranks(a, b):
+        s = b @ b.mT
+        norms = [torch.linalg.matrix_norm(a, o, dim=(0, 2), keepdim=True) for o in (2, -2, "nuc")]
+        pinv = torch.linalg.pinv(a), torch.linalg.pinv(s, atol=1e-3), torch.linalg.pinv(s, rtol=1e-3, hermitian=True)
+        rank = torch.linalg.matrix_rank(a), torch.linalg.matrix_rank(s, atol=1e-3), torch.linalg.matrix_rank(s, rtol=1e-3, hermitian=True)
+        return (*norms, *pinv, *rank, torch.linalg.norm(b, 2), torch.norm(b, "nuc"))
+
+    def forward(a, b):
+        out = []
+        for x in a, a.mT, b @ b.mT, b * 0:
+            u, s, vh = torch.linalg.svd(x, full_matrices=False)
+            out += [s, u * s.unsqueeze(-2) @ vh]
+        u, s, vh = torch.linalg.svd(a)
+        v, r, wh = torch.linalg.svd(a.mT)
+        low, _, _ = torch.linalg.svd(b @ b.mT)
+        p, _, q = torch.svd(a[0])
+        eye = [x @ x.mT for x in (u, vh, v, wh, low)]
+        return (*out, *eye, s, u[..., :3].abs(), r, p.abs(), q.abs(), torch.linalg.svdvals(b), torch.pinverse(a), torch.pinverse(b @ b.mT, 1e-4), *ranks(a, b))
+
+    return Case(function(forward), (torch.randn(2, 4, 3), torch.randn(4, 2)), core=False)
+
+
 def linear_systems() -> Case:
     """Inverses, determinants and systems of equations, in batches; rows change places where they must."""
 
