@@ -72,11 +72,10 @@ func meaning(op *ops.Op) string {
 		return "view"
 	case op.Decompose != nil:
 		return "composed"
+	case op.Value != nil || op.ScalarOp != nil:
+		return "number"
 	}
-	if op.Value == nil && op.ScalarOp == nil {
-		return "complex"
-	}
-	return "number"
+	return "complex"
 }
 
 // inProgram is what becomes of the operator in an ExecuTorch program.

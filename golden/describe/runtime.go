@@ -11,6 +11,8 @@ import (
 	"go/token"
 	"path/filepath"
 	"strings"
+
+	"github.com/etgen/etgen/ir/must"
 )
 
 const runtimeTop = `# The runtime, rt
@@ -24,27 +26,17 @@ var runtimePackages = []string{"rt", "rt/portable", "rt/optimize", "rt/payload",
 	"rt/compiled"}
 
 // runtime is docs/rt.md.
-func runtime() (string, error) {
+func runtime() (_ string, err error) {
+	defer must.Catch(&err)
 	var b strings.Builder
 	b.WriteString(runtimeTop)
 	for _, path := range runtimePackages {
 		fset := token.NewFileSet()
-		names, err := filepath.Glob("../../" + path + "/*.go")
-		if err != nil {
-			return "", err
-		}
 		var files []*ast.File
-		for _, name := range names {
-			f, err := parser.ParseFile(fset, name, nil, parser.ParseComments)
-			if err != nil {
-				return "", err
-			}
-			files = append(files, f)
+		for _, name := range must.Get(filepath.Glob("../../" + path + "/*.go")) {
+			files = append(files, must.Get(parser.ParseFile(fset, name, nil, parser.ParseComments)))
 		}
-		p, err := doc.NewFromFiles(fset, files, "github.com/etgen/etgen/"+path)
-		if err != nil {
-			return "", err
-		}
+		p := must.Get(doc.NewFromFiles(fset, files, "github.com/etgen/etgen/"+path))
 		page := &packagePage{b: &b, fset: fset, p: p}
 		fmt.Fprintf(&b, "\n## %s\n\n`import %q`\n\n%s", path, p.ImportPath, page.text(p.Doc))
 		page.values(p.Consts)
@@ -81,9 +73,7 @@ func (p *packagePage) item(decl ast.Decl, about string) {
 		f.Body = nil
 	}
 	var code bytes.Buffer
-	if err := format.Node(&code, p.fset, decl); err != nil {
-		fmt.Fprintf(&code, "%v", err)
-	}
+	must.Check(format.Node(&code, p.fset, decl))
 	fmt.Fprintf(p.b, "\n```go\n%s\n```\n\n%s", code.String(), p.text(about))
 }
 

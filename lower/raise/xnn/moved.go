@@ -38,7 +38,7 @@ func (r *raiser) permute(x *ir.Value, order []int64) *ir.Value {
 	if slices.IsSorted(order) {
 		return x
 	}
-	y := r.b.Op("aten.permute_copy.default", x, order)
+	y := r.Op("aten.permute_copy.default", x, order)
 	r.moved[y] = moved{x, order}
 	return y
 }

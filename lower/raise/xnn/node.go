@@ -100,11 +100,11 @@ func (r *raiser) limit(y *ir.Value, c *xnnpack.Clamp) *ir.Value {
 	case lo == nil && hi == nil:
 		return y
 	case lo == 0.0 && hi == nil:
-		return r.b.Op("aten.relu.default", y)
+		return r.Op("aten.relu.default", y)
 	case lo != nil && hi != nil: // its kernels are shorter than those of clamp
-		return r.b.Op("aten.hardtanh.default", y, lo, hi)
+		return r.Op("aten.hardtanh.default", y, lo, hi)
 	}
-	return r.b.Op("aten.clamp.default", y, lo, hi)
+	return r.Op("aten.clamp.default", y, lo, hi)
 }
 
 // operator is a node that is an elementwise operator of its operands.
@@ -119,13 +119,13 @@ func operator(name string) func(*raiser, *xnnpack.Node) *ir.Value {
 			for _, x := range xs {
 				args = append(args, x)
 			}
-			return r.b.Op(name, args...)
+			return r.Op(name, args...)
 		})
 	}
 }
 
 func (r *raiser) matmul(n *xnnpack.Node) *ir.Value {
-	return r.b.Op("aten.matmul.default", r.float(n.Inputs[0]), r.float(n.Inputs[1]))
+	return r.Op("aten.matmul.default", r.float(n.Inputs[0]), r.float(n.Inputs[1]))
 }
 
 // same is a node that changes nothing but what is done to all results.
@@ -144,41 +144,41 @@ func (r *raiser) convert(n *xnnpack.Node) *ir.Value {
 }
 
 func (r *raiser) softmax(n *xnnpack.Node) *ir.Value {
-	return r.b.Op("aten._softmax.default", r.float(n.Inputs[0]), -1, false)
+	return r.Op("aten._softmax.default", r.float(n.Inputs[0]), -1, false)
 }
 
 func (r *raiser) square(n *xnnpack.Node) *ir.Value {
 	return r.over(r.float(n.Inputs[0]), func(x *ir.Value) *ir.Value {
-		return r.b.Op("aten.pow.Tensor_Scalar", x, 2)
+		return r.Op("aten.pow.Tensor_Scalar", x, 2)
 	})
 }
 
 func (r *raiser) leaky(n *xnnpack.Node) *ir.Value {
 	return r.over(r.float(n.Inputs[0]), func(x *ir.Value) *ir.Value {
-		return r.b.Op("aten.leaky_relu.default", x, float64(n.Float))
+		return r.Op("aten.leaky_relu.default", x, float64(n.Float))
 	})
 }
 
 func (r *raiser) elu(n *xnnpack.Node) *ir.Value {
 	return r.over(r.float(n.Inputs[0]), func(x *ir.Value) *ir.Value {
-		return r.b.Op("aten.elu.default", x, float64(n.Float))
+		return r.Op("aten.elu.default", x, float64(n.Float))
 	})
 }
 
 // prelu has a weight for each index of the last dimension, or one.
 func (r *raiser) prelu(n *xnnpack.Node) *ir.Value {
 	x, w := r.float(n.Inputs[0]), r.float(n.Inputs[1])
-	w = r.b.Op("aten.view.default", w, []int64{-1})
+	w = r.Op("aten.view.default", w, []int64{-1})
 	rank := x.Type.Rank()
 	if rank < 3 {
-		return r.b.Op("aten.prelu.default", x, w)
+		return r.Op("aten.prelu.default", x, w)
 	}
 	order, back := make([]int64, rank), make([]int64, rank)
 	for i := range order {
 		order[i], back[i] = int64(i-1), int64(i+1)
 	}
 	order[0], order[1], back[0], back[rank-1] = 0, int64(rank-1), 0, 1
-	y := r.b.Op("aten.prelu.default", r.permute(x, order), w)
+	y := r.Op("aten.prelu.default", r.permute(x, order), w)
 	return r.permute(y, back)
 }
 
@@ -195,7 +195,7 @@ func (r *raiser) concatenate(n *xnnpack.Node) *ir.Value {
 		if order != nil {
 			axis = order[axis]
 		}
-		return r.b.Op("aten.cat.default", list, axis)
+		return r.Op("aten.cat.default", list, axis)
 	})
 }
 
@@ -225,7 +225,7 @@ func (r *raiser) reshape(n *xnnpack.Node) *ir.Value {
 			size[i] = -1
 		}
 	}
-	return r.b.Op("aten.view.default", x, size)
+	return r.Op("aten.view.default", x, size)
 }
 
 // doubts counts the sizes that a reshape keeps as the payload has them, and that are others, from
@@ -261,7 +261,7 @@ func (r *raiser) slice(n *xnnpack.Node) *ir.Value {
 			if order != nil {
 				at = order[d]
 			}
-			return r.b.Op("aten.slice_copy.Tensor", xs[0], at, from, to)
+			return r.Op("aten.slice_copy.Tensor", xs[0], at, from, to)
 		})
 	}
 	return x
@@ -283,6 +283,6 @@ func (r *raiser) pad(n *xnnpack.Node) *ir.Value {
 		for _, d := range slices.Backward(where) {
 			pads = append(pads, before[d], after[d])
 		}
-		return r.b.Op("aten.constant_pad_nd.default", xs[0], pads, float64(n.Float))
+		return r.Op("aten.constant_pad_nd.default", xs[0], pads, float64(n.Float))
 	})
 }

@@ -65,7 +65,6 @@ type Into struct {
 type raiser struct {
 	*Part
 	*Into
-	b      *ops.Builder
 	made   map[uint32]*tensor
 	floats map[uint32]*ir.Value // of made, dequantized
 	moved  map[*ir.Value]moved
@@ -84,7 +83,7 @@ type tensor struct {
 // Raise emits what the part does. Args are a call's arguments, nil those that it writes, images
 // with channels last where they lie so in memory. It returns those that it writes in their places.
 func (p *Part) Raise(into *Into, args []*ir.Value) ([]*ir.Value, error) {
-	r := &raiser{p, into, into.Builder, map[uint32]*tensor{}, map[uint32]*ir.Value{},
+	r := &raiser{p, into, map[uint32]*tensor{}, map[uint32]*ir.Value{},
 		map[*ir.Value]moved{}}
 	outs := make([]*ir.Value, len(args))
 	err := must.Try(func() {
@@ -140,7 +139,7 @@ func (r *raiser) enter(v *xnnpack.Value, args []*ir.Value) {
 // shaped gives a number without dimensions one, where payloads say so.
 func (r *raiser) shaped(x *ir.Value, rank int) *ir.Value {
 	if x.Type.Rank() == 0 && rank == 1 {
-		return r.b.Op("aten.view.default", x, []int64{1})
+		return r.Op("aten.view.default", x, []int64{1})
 	}
 	return x
 }

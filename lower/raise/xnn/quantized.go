@@ -40,20 +40,20 @@ func (r *raiser) dequantize(t *tensor) *ir.Value {
 	switch q := t.Quant.(type) {
 	case xnnpack.PerTensor:
 		return r.over(t.ir, func(x *ir.Value) *ir.Value {
-			return r.b.Op("quantized_decomposed.dequantize_per_tensor.default", x,
+			return r.Op("quantized_decomposed.dequantize_per_tensor.default", x,
 				float64(q.Scale), int64(q.ZeroPoint), lo, hi, d)
 		})
 	case xnnpack.PerChannel:
-		return r.b.Op("quantized_decomposed.dequantize_per_channel.default", t.ir,
+		return r.Op("quantized_decomposed.dequantize_per_channel.default", t.ir,
 			r.scales(q.Scales, t.Dims[q.Dim]), r.zeros(int64(t.Dims[q.Dim])), int64(q.Dim), lo, hi, d)
 	case xnnpack.PerGroup:
-		return r.b.Op("quantized_decomposed.dequantize_per_channel_group.default", t.ir,
+		return r.Op("quantized_decomposed.dequantize_per_channel_group.default", t.ir,
 			r.groupScales(q, t.Value), nil, lo, hi, d, int64(q.Size), ir.Float32)
 	}
-	v := r.b.Op("quantized_decomposed.dequantize_per_token.default", t.rows, t.scale, t.zero,
+	v := r.Op("quantized_decomposed.dequantize_per_token.default", t.rows, t.scale, t.zero,
 		lo, hi, d, ir.Float32)
 	if v.Type.Rank() != t.ir.Type.Rank() {
-		v = r.b.Op("aten.view.default", v, t.ir.Type.Sizes)
+		v = r.Op("aten.view.default", v, t.ir.Type.Sizes)
 	}
 	return v
 }
@@ -145,7 +145,7 @@ func (r *raiser) give(id uint32, x *ir.Value) {
 		}
 		lo, hi := rangeOf(v.Type)
 		t.ir = r.over(x, func(x *ir.Value) *ir.Value {
-			return r.b.Op("quantized_decomposed.quantize_per_tensor.default", x, float64(q.Scale),
+			return r.Op("quantized_decomposed.quantize_per_tensor.default", x, float64(q.Scale),
 				int64(q.ZeroPoint), lo, hi, dtypeOf(v.Type))
 		})
 	case xnnpack.PerToken:
@@ -163,7 +163,7 @@ func (r *raiser) quantizeRows(v *xnnpack.Value, x *ir.Value) *tensor {
 	if x.Type.DType != ir.Float32 {
 		must.Fail("%v is quantized by rows", x.Type)
 	}
-	b := r.b
+	b := r.Builder
 	rows := x
 	if k := int(v.Quant.(xnnpack.PerToken).NonBatch); k > 1 {
 		n := x.Type.Rank() - k
@@ -200,5 +200,5 @@ func (r *raiser) cast(x *ir.Value, d ir.DType) *ir.Value {
 	if x.Type.DType == d {
 		return x
 	}
-	return r.b.Op("aten._to_copy.default", x, ops.Kw("dtype", d))
+	return r.Op("aten._to_copy.default", x, ops.Kw("dtype", d))
 }

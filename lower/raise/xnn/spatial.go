@@ -52,7 +52,7 @@ func (r *raiser) fullyConnected(n *xnnpack.Node) *ir.Value {
 	if flags(n, flagTranspose) != 0 {
 		w = r.permute(w, []int64{1, 0})
 	}
-	return r.b.Op("aten.linear.default", x, w, r.bias(n, x.Type.DType))
+	return r.Op("aten.linear.default", x, w, r.bias(n, x.Type.DType))
 }
 
 // window is where a kernel of two dimensions lies on images. Pads are before and after, of rows
@@ -94,7 +94,7 @@ func (w *window) before() (pads []int64, ok bool) {
 func (r *raiser) padded(x *ir.Value, w *window, value float64) *ir.Value {
 	pads := []int64{w.pads[1][0], w.pads[1][1], w.pads[0][0], w.pads[0][1]}
 	w.pads = [2][2]int64{}
-	return r.b.Op("aten.constant_pad_nd.default", x, pads, value)
+	return r.Op("aten.constant_pad_nd.default", x, pads, value)
 }
 
 // channelsFirst returns the images that a node reads.
@@ -126,7 +126,7 @@ func (r *raiser) convolution(n *xnnpack.Node) *ir.Value {
 		x = r.padded(x, &w, 0)
 		pads, _ = w.before()
 	}
-	y := r.b.Op("aten.convolution.default", x, f, r.bias(n, x.Type.DType), w.stride[:], pads,
+	y := r.Op("aten.convolution.default", x, f, r.bias(n, x.Type.DType), w.stride[:], pads,
 		w.dilation[:], false, []int64{0, 0}, groups)
 	return r.channelsLast(y)
 }
@@ -149,15 +149,15 @@ func (r *raiser) transposedConvolution(n *xnnpack.Node) *ir.Value {
 	if groups == 1 {
 		f = r.permute(f, []int64{3, 0, 1, 2})
 	} else {
-		f = r.b.Op("aten.view.default", f, []int64{groups, out, w.kernel[0], w.kernel[1], in})
+		f = r.Op("aten.view.default", f, []int64{groups, out, w.kernel[0], w.kernel[1], in})
 		f = r.permute(f, []int64{0, 4, 1, 2, 3})
-		f = r.b.Op("aten.view.default", f, []int64{groups * in, out, w.kernel[0], w.kernel[1]})
+		f = r.Op("aten.view.default", f, []int64{groups * in, out, w.kernel[0], w.kernel[1]})
 	}
 	pads, ok := w.before()
 	if !ok {
 		must.Fail("paddings %d and %d of a transposed convolution", w.pads[0], w.pads[1])
 	}
-	y := r.b.Op("aten.convolution.default", x, f, r.bias(n, x.Type.DType), w.stride[:], pads,
+	y := r.Op("aten.convolution.default", x, f, r.bias(n, x.Type.DType), w.stride[:], pads,
 		w.dilation[:], true, []int64{n.Int("adjustment_height"), n.Int("adjustment_width")}, groups)
 	return r.channelsLast(y)
 }
@@ -170,7 +170,7 @@ func (r *raiser) averagePool(n *xnnpack.Node) *ir.Value {
 	if !ok || w.dilation != [2]int64{1, 1} {
 		must.Fail("paddings %d and %d, dilations %d", w.pads[0], w.pads[1], w.dilation)
 	}
-	return r.channelsLast(r.b.Op("aten.avg_pool2d.default", x, w.kernel[:], w.stride[:], pads,
+	return r.channelsLast(r.Op("aten.avg_pool2d.default", x, w.kernel[:], w.stride[:], pads,
 		false, false))
 }
 
@@ -182,7 +182,7 @@ func (r *raiser) maxPool(n *xnnpack.Node) *ir.Value {
 		x = r.padded(x, &w, r.least(n.Inputs[0]))
 		pads, _ = w.before()
 	}
-	return r.channelsLast(r.b.Op("aten.max_pool2d.default", x, w.kernel[:], w.stride[:], pads,
+	return r.channelsLast(r.Op("aten.max_pool2d.default", x, w.kernel[:], w.stride[:], pads,
 		w.dilation[:]))
 }
 
@@ -198,14 +198,14 @@ func (r *raiser) least(id uint32) float64 {
 
 func (r *raiser) globalPool(n *xnnpack.Node) *ir.Value {
 	x := r.channelsFirst(n)
-	return r.channelsLast(r.b.Op("aten.mean.dim", x, []int64{2, 3}, true))
+	return r.channelsLast(r.Op("aten.mean.dim", x, []int64{2, 3}, true))
 }
 
 func (r *raiser) resize(n *xnnpack.Node) *ir.Value {
 	x := r.channelsFirst(n)
 	corners := flags(n, flagAlignCorners) != 0
 	size := []int64{n.Int("new_height"), n.Int("new_width")}
-	y := r.b.Op("aten.upsample_bilinear2d.vec", x, size, corners, nil)
+	y := r.Op("aten.upsample_bilinear2d.vec", x, size, corners, nil)
 	return r.channelsLast(y)
 }
 
@@ -225,14 +225,14 @@ func (r *raiser) argMaxPool(n *xnnpack.Node) {
 	}
 	s := x.Type.Sizes
 	h, w := sym.FloorDiv(s[1], sym.Int(kernel[0])), sym.FloorDiv(s[2], sym.Int(kernel[1]))
-	x = r.b.Op("aten.slice_copy.Tensor", x, 1, 0, sym.Mul(h, sym.Int(kernel[0])))
-	x = r.b.Op("aten.slice_copy.Tensor", x, 2, 0, sym.Mul(w, sym.Int(kernel[1])))
-	x = r.b.Op("aten.view.default", x, []sym.Expr{s[0], h, sym.Int(kernel[0]), w,
+	x = r.Op("aten.slice_copy.Tensor", x, 1, 0, sym.Mul(h, sym.Int(kernel[0])))
+	x = r.Op("aten.slice_copy.Tensor", x, 2, 0, sym.Mul(w, sym.Int(kernel[1])))
+	x = r.Op("aten.view.default", x, []sym.Expr{s[0], h, sym.Int(kernel[0]), w,
 		sym.Int(kernel[1]), s[3]})
-	x = r.b.Op("aten.permute_copy.default", x, []int64{0, 1, 3, 5, 2, 4})
-	x = r.b.Op("aten.view.default", x, []sym.Expr{s[0], h, w, s[3],
+	x = r.Op("aten.permute_copy.default", x, []int64{0, 1, 3, 5, 2, 4})
+	x = r.Op("aten.view.default", x, []sym.Expr{s[0], h, w, s[3],
 		sym.Int(kernel[0] * kernel[1])})
-	outs := r.b.Ops("aten.max.dim", x, -1)
+	outs := r.Ops("aten.max.dim", x, -1)
 	r.give(n.Outputs[0], outs[0])
 	to := r.values[n.Outputs[1]]
 	if to.Type != xnnpack.Int32 {
