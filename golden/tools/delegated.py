@@ -77,6 +77,23 @@ def four_bits():
     return convert_pt2e(model), args
 
 
+class Half(nn.Module):
+    """Layers in half precision: their weights stay so, but for those of convolutions."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = nn.Conv1d(3, 4, 3), nn.Conv2d(1, 4, 1), nn.Linear(5, 3)
+        self.p = nn.PReLU()
+
+    def forward(self, x):
+        y = self.a(x)
+        return self.c(self.p(self.b(y.unsqueeze(1))).amax(2)) + 0.1, F.gelu(y)
+
+
+def half():
+    return Half().half().eval(), (torch.randn(2, 3, 7).half(),)
+
+
 class External(nn.Module):
     """The payload's constants are in a file beside the program, but for the bias, which is in the program."""
 
@@ -96,7 +113,7 @@ def external():
 
 
 CASES = {f.__name__: f for f in (sizes, external)}
-MODELS = {f.__name__: f for f in (max_rows, four_bits)}
+MODELS = {f.__name__: f for f in (max_rows, four_bits, half)}
 
 
 def write(name):

@@ -12,12 +12,13 @@ import math
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
 
 CODES = {"float32": "f", "float64": "d", "int64": "q", "int32": "i", "int16": "h", "int8": "b", "uint8": "B", "bool": "B"}
-TOLERANCE = 1e-4
+TOLERANCES = {"float16": 1e-2}
 KEEP = os.environ.get("KEEP")
 
 
@@ -30,6 +31,8 @@ def argument(case, x):
 def numbers(path, dtype):
     with open(path, "rb") as f:
         raw = f.read()
+    if dtype == "float16":
+        return struct.unpack(f"<{len(raw) // 2}e", raw)
     return array.array(CODES[dtype], raw) if dtype in CODES else raw
 
 
@@ -81,8 +84,9 @@ def compare(run, etgen, case, folder):
             if not os.path.exists(path):
                 return f"call {i} has no result {k}", False
             got, want = numbers(path, x["dtype"]), numbers(os.path.join(case, x["file"]), x["dtype"])
-            most = max(most, difference(got, want))
-    return f"{inside} {len(calls)} calls, {most:.1e}", most <= TOLERANCE
+            d = difference(got, want)
+            most, equal = max(most, d), equal and d <= TOLERANCES.get(x["dtype"], 1e-4)
+    return f"{inside} {len(calls)} calls, {most:.1e}", equal
 
 
 def main():

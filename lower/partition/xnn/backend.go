@@ -1,6 +1,6 @@
 // Package xnn is the backend XNNPACK: parts of programs become payloads that ExecuTorch's XNNPACK
-// backend runs. What its partitioner takes of float32 this one takes too, and of int8 what is
-// quantized ahead.
+// backend runs. What its partitioner takes of float32 and float16 this one takes too, and of int8
+// what is quantized ahead.
 //
 // Images have their channels last in XNNPACK. Where a layer asks for that, a transposition stands
 // before it, and what follows stays so, until an operator or the caller asks for channels first.
@@ -19,7 +19,7 @@ type Backend struct{}
 // About implements partition.Backend.
 func (Backend) About() partition.About {
 	return partition.About{Name: "xnnpack", ID: xnnpack.ID,
-		Doc: "ExecuTorch's XNNPACK backend: float32 and int8 on CPUs"}
+		Doc: "ExecuTorch's XNNPACK backend: float32, float16 and int8 on CPUs"}
 }
 
 // Keeps implements partition.Keeper.

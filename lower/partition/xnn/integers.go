@@ -8,6 +8,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/xnnpack"
+	"github.com/etgen/etgen/kernels/half"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower/partition"
 )
@@ -46,6 +47,9 @@ func quantizes(g *partition.Graph, n *ir.Node, c *ops.Call) string {
 		}
 	} else if why := unfit(n.Outputs[0].Type); why != "" {
 		return "its result " + why
+	}
+	if x.Type.DType == ir.Float16 || n.Outputs[0].Type.DType == ir.Float16 {
+		return "it is of float16"
 	}
 	if !ok || ints.Type.DType != ir.Int8 || ints.Type.Rank() == 0 {
 		return "it is not of int8"
@@ -107,15 +111,31 @@ func isPermute(n *ir.Node) bool {
 type weight struct {
 	data   []byte
 	dims   []uint32
+	dtype  ir.DType  // of floats
 	scales []float32 // nil for floats
 	axis   int       // of scales, -1 if there is one
-	half   bool      // integers are of four bits
+	four   bool      // integers are of four bits
+}
+
+// widen makes float32 of floats.
+func (k *weight) widen() *weight {
+	if k == nil || k.scales != nil || k.dtype == ir.Float32 {
+		return k
+	}
+	var data []byte
+	for b := range slices.Chunk(k.data, k.dtype.Size()) {
+		x := half.ToFloat32(k.dtype, binary.LittleEndian.Uint16(b))
+		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(x))
+	}
+	k.data, k.dtype = data, ir.Float32
+	return k
 }
 
 // weight returns a constant operand; floats if integers are of no use.
 func (w *writer) weight(v *ir.Value, integers bool) *weight {
 	if v.Const != nil {
-		return &weight{data: tensor(v.Const), dims: dimsOf(v.Const.Type, false), axis: -1}
+		return &weight{data: tensor(v.Const), dims: dimsOf(v.Const.Type, false),
+			dtype: v.Type.DType, axis: -1}
 	}
 	c := must.Get(w.table.Bind(v.Def))
 	if isPermute(v.Def) {
@@ -135,7 +155,7 @@ func (w *writer) weight(v *ir.Value, integers bool) *weight {
 		}
 		least, _ := c.Int("quant_min")
 		most, _ := c.Int("quant_max")
-		k.half = least == -8 && most == 7
+		k.four = least == -8 && most == 7
 	} else {
 		q, ok := quantOf(c)
 		if !ok {
@@ -154,16 +174,16 @@ func (w *writer) weight(v *ir.Value, integers bool) *weight {
 	for _, d := range k.dims[k.axis+1:] {
 		inner *= int(d)
 	}
-	var floats []byte
+	var data []byte
 	for i, b := range k.data {
 		at := 0
 		if k.axis >= 0 {
 			at = i / inner % len(k.scales)
 		}
 		x := float32(int64(int8(b))-zeros[at]) * k.scales[at]
-		floats = binary.LittleEndian.AppendUint32(floats, math.Float32bits(x))
+		data = appendFloat(data, v.Type.DType, x)
 	}
-	return &weight{data: floats, dims: k.dims, axis: -1}
+	return &weight{data: data, dims: k.dims, dtype: v.Type.DType, axis: -1}
 }
 
 // element returns an element of a constant of scales or zero points.
@@ -185,7 +205,7 @@ func element(k *ir.Constant, i int) float64 {
 
 // permute gives a weight its dimensions in another order.
 func (k *weight) permute(order []uint32) {
-	size := 4
+	size := k.dtype.Size()
 	if k.scales != nil {
 		size = 1
 	}
@@ -203,13 +223,13 @@ func (k *weight) permute(order []uint32) {
 // constantOf returns the id of a weight.
 func (w *writer) constantOf(k *weight) uint32 {
 	data, each := k.data, xnnpack.QCInt8
-	if k.half { // two in a byte, the first one low, 8 added to each
+	if k.four { // two in a byte, the first one low, 8 added to each
 		data, each = make([]byte, len(k.data)/2), xnnpack.QCInt4
 		for i, b := range k.data {
 			data[i/2] |= (b + 8) & 15 << (4 * (i % 2))
 		}
 	}
-	v := xnnpack.Value{Type: xnnpack.FP32, Dims: k.dims, Constant: w.blob(data, ""),
+	v := xnnpack.Value{Type: floats[k.dtype], Dims: k.dims, Constant: w.blob(data, ""),
 		External: xnnpack.None}
 	w.scaled(&v, k, xnnpack.QInt8, each)
 	return w.add(v)
@@ -232,13 +252,17 @@ func (w *writer) scaled(v *xnnpack.Value, k *weight, one, each xnnpack.DataType)
 	}
 }
 
-// bias returns the id of a bias: in integers of the sum where the weight has integers.
-func (w *writer) bias(v *ir.Value, k *weight, x *ir.Value) uint32 {
+// bias returns the id of a bias: in integers of the sum where the weight has integers, and in
+// float32 where float16 has no kernel.
+func (w *writer) bias(v *ir.Value, k *weight, x *ir.Value, wide bool) uint32 {
 	if v == nil {
 		return xnnpack.None
 	}
 	b := w.weight(v, false)
 	if w.stand[x] == nil {
+		if k.scales != nil || wide {
+			b.widen()
+		}
 		return w.constantOf(b)
 	}
 	in := w.quant[w.stands(x)]
@@ -416,7 +440,8 @@ func (w *writer) noteQuants(g *ir.Graph) {
 
 // tensorOf returns a value of the payload for v, without an id.
 func (w *writer) tensorOf(v *ir.Value, last bool) xnnpack.Value {
-	x := xnnpack.Value{Type: xnnpack.FP32, Dims: dimsOf(v.Type, last), External: xnnpack.None}
+	x := xnnpack.Value{Type: floats[v.Type.DType], Dims: dimsOf(v.Type, last),
+		External: xnnpack.None}
 	if v.Type.DType == ir.Int8 {
 		q, ok := w.quant[v]
 		if !ok {

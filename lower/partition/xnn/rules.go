@@ -43,7 +43,7 @@ var rules = map[string]rule{
 	"aten.cos.default":        {write: unary("XNNCos")},
 	"aten.exp.default":        {write: unary("XNNExp")},
 	"aten.floor.default":      {write: unary("XNNFloor")},
-	"aten.gelu.default":       {write: gelu},
+	"aten.gelu.default":       {refuse: isWide, write: gelu},
 	"aten.hardswish.default":  {write: unary("XNNHardswish")},
 	"aten.leaky_relu.default": {write: leaky},
 	"aten.log.default":        {write: unary("XNNLog")},
@@ -108,6 +108,9 @@ func refusal(g *partition.Graph, n *ir.Node, c *ops.Call) string {
 		if why := unfit(v.Type); why != "" {
 			return v.Name + " " + why
 		}
+		if d := c.Outs[0].DType; v.Type.DType != d {
+			return fmt.Sprintf("%s is %v, its result of %v", v.Name, v.Type, d)
+		}
 	}
 	for i, t := range c.Outs {
 		if i > 0 && indices[c.Op.Name()] && !isRead(g, n.Outputs[i]) {
@@ -134,11 +137,14 @@ func refusal(g *partition.Graph, n *ir.Node, c *ops.Call) string {
 // maxSize bounds a dimension.
 const maxSize = math.MaxInt32
 
+// floats are the types of elements that are taken.
+var floats = map[ir.DType]xnnpack.DataType{ir.Float32: xnnpack.FP32, ir.Float16: xnnpack.FP16}
+
 // unfit says why XNNPACK has no tensors of a type, "" if it has.
 func unfit(t ir.Type) string {
 	switch {
-	case t.Kind != ir.TensorKind || t.DType != ir.Float32:
-		return fmt.Sprintf("is %v, no float32", t)
+	case t.Kind != ir.TensorKind || floats[t.DType] == xnnpack.Invalid:
+		return fmt.Sprintf("is %v, of neither float32 nor float16", t)
 	case t.Rank() > xnnpack.MaxDims:
 		return fmt.Sprintf("has %d dimensions", t.Rank())
 	}
@@ -153,6 +159,13 @@ func unfit(t ir.Type) string {
 func alphaIsOne(c *ops.Call) string {
 	if a, err := c.Float("alpha"); err != nil || a != 1 {
 		return "it has a factor alpha"
+	}
+	return ""
+}
+
+func isWide(c *ops.Call) string {
+	if c.Outs[0].DType != ir.Float32 {
+		return "XNNPACK has it in float32 alone"
 	}
 	return ""
 }

@@ -42,6 +42,7 @@ func TestUnfit(t *testing.T) {
 	}{
 		{ir.StaticTensor(ir.Float32, 1, 2, 3), true},
 		{ir.StaticTensor(ir.Float32), true},
+		{ir.StaticTensor(ir.Float16, 1), true},
 		{ir.StaticTensor(ir.Float64, 1), false},
 		{ir.StaticTensor(ir.Float32, 1, 0), false},
 		{ir.StaticTensor(ir.Float32, 1, 1, 1, 1, 1, 1, 1), false},

@@ -32,7 +32,8 @@ func window(n *xnnpack.Node, kernel, stride string, k, s, d [2]int64, pads [2][2
 // convolution has images with channels last. One of a dimension has a height, and a width of 1.
 func convolution(w *writer, c *ops.Call) {
 	x, k := c.Value("input"), w.weight(c.Value("weight"), w.exact)
-	k.half = false // in bytes
+	k.four = false // in bytes
+	k.widen()
 	y, limits := w.limited(w.out())
 	stride, dilation := pair(c, "stride", 1), pair(c, "dilation", 1)
 	pads, extra := pair(c, "padding", 0), pair(c, "output_padding", 0)
@@ -64,12 +65,11 @@ func convolution(w *writer, c *ops.Call) {
 	} else {
 		from = w.value(x, true)
 	}
-	ids := []uint32{from, w.constantOf(k), w.bias(c.Value("bias"), k, x)}
+	ids := []uint32{from, w.constantOf(k), w.bias(c.Value("bias"), k, x, true)}
 	var to uint32
 	if flat {
 		t := y.Type
-		to = w.add(xnnpack.Value{Type: xnnpack.FP32, External: xnnpack.None,
-			Dims: []uint32{dim(t, 0), dim(t, 2), 1, dim(t, 1)}})
+		to = w.inner(t, dim(t, 0), dim(t, 2), 1, dim(t, 1))
 	} else {
 		to = w.result(y, true)
 	}
@@ -94,11 +94,9 @@ func dim(t ir.Type, d int) uint32 { return uint32(known(t.Sizes[d])) }
 // flattened returns a tensor [n, c, l] as images [n, l, 1, c].
 func (w *writer) flattened(x *ir.Value) uint32 {
 	t := x.Type
-	moved := w.add(xnnpack.Value{Type: xnnpack.FP32, External: xnnpack.None,
-		Dims: []uint32{dim(t, 0), dim(t, 2), dim(t, 1)}})
+	moved := w.inner(t, dim(t, 0), dim(t, 2), dim(t, 1))
 	w.permuted(w.value(x, false), moved, []uint32{0, 2, 1})
-	to := w.add(xnnpack.Value{Type: xnnpack.FP32, External: xnnpack.None,
-		Dims: []uint32{dim(t, 0), dim(t, 2), 1, dim(t, 1)}})
+	to := w.inner(t, dim(t, 0), dim(t, 2), 1, dim(t, 1))
 	w.reshaped(moved, to, t, 0, 2, -1, 1)
 	return to
 }
@@ -106,8 +104,7 @@ func (w *writer) flattened(x *ir.Value) uint32 {
 // unflattened makes a tensor [n, c, l] of images [n, l, 1, c].
 func (w *writer) unflattened(from uint32, y *ir.Value) {
 	t := y.Type
-	moved := w.add(xnnpack.Value{Type: xnnpack.FP32, External: xnnpack.None,
-		Dims: []uint32{dim(t, 0), dim(t, 2), dim(t, 1)}})
+	moved := w.inner(t, dim(t, 0), dim(t, 2), dim(t, 1))
 	w.reshaped(from, moved, t, 0, 2, 1)
 	w.permuted(moved, w.result(y, false), []uint32{0, 2, 1})
 }

@@ -46,16 +46,15 @@ func gelu(w *writer, c *ops.Call) {
 	last := w.isLast(v)
 	x := w.value(v, last)
 	step := func(kind string, inputs ...uint32) uint32 {
-		id := w.add(xnnpack.Value{Type: xnnpack.FP32, Dims: dimsOf(v.Type, last),
-			External: xnnpack.None})
+		id := w.inner(v.Type, dimsOf(v.Type, last)...)
 		w.node(kind, inputs, id)
 		return id
 	}
 	cube := step("XNNMultiply", step("XNNMultiply", x, x), x)
-	sum := step("XNNAdd", x, step("XNNMultiply", cube, w.number(0.044715)))
-	t := step("XNNTanh", step("XNNMultiply", sum, w.number(math.Sqrt2*2/math.Sqrt(math.Pi)/2)))
-	half := step("XNNMultiply", x, w.number(0.5))
-	w.node("XNNMultiply", []uint32{half, step("XNNAdd", t, w.number(1))}, w.result(w.out(), last))
+	sum := step("XNNAdd", x, step("XNNMultiply", cube, w.number(0.044715, ir.Float32)))
+	t := step("XNNTanh", step("XNNMultiply", sum, w.number(math.Sqrt2*2/math.Sqrt(math.Pi)/2, ir.Float32)))
+	half := step("XNNMultiply", x, w.number(0.5, ir.Float32))
+	w.node("XNNMultiply", []uint32{half, step("XNNAdd", t, w.number(1, ir.Float32))}, w.result(w.out(), last))
 }
 
 // twoOperands writes a node of two operands. It has its channels last if all tensors of four
@@ -76,7 +75,7 @@ func twoOperands(kind string) func(*writer, *ops.Call) {
 			switch {
 			case v == nil:
 				x, _ := c.Float([]string{"self", "other"}[i])
-				ids = append(ids, w.number(x))
+				ids = append(ids, w.number(x, y.Type.DType))
 			case v.Type.Rank() == 4:
 				ids = append(ids, w.value(v, last))
 			default:
@@ -119,8 +118,8 @@ func (w *writer) connected(x, weight, bias *ir.Value, transpose bool) {
 		k.permute([]uint32{1, 0})
 	}
 	run, _ := runQuantizes(w.table, x)
-	k.half = k.half && run != nil && k.dims[1]%2 == 0 // else in bytes
-	ids := []uint32{w.value(x, false), w.constantOf(k), w.bias(bias, k, x)}
+	k.four = k.four && run != nil && k.dims[1]%2 == 0 // else in bytes
+	ids := []uint32{w.value(x, false), w.constantOf(k), w.bias(bias, k, x, false)}
 	w.node("XNNFullyConnected", ids, w.result(y, false)).Clamp = limits
 }
 
@@ -128,13 +127,13 @@ func (w *writer) connected(x, weight, bias *ir.Value, transpose bool) {
 func prelu(w *writer, c *ops.Call) {
 	x, k := c.Value("self"), c.Value("weight").Const
 	data, channels := tensor(k), int(known(x.Type.Sizes[1]))
-	if len(data) == 4 { // one for all
+	if len(data) == x.Type.DType.Size() { // one for all
 		one := data
 		for range channels - 1 {
 			data = append(data, one...)
 		}
 	}
-	id := w.data(data, []uint32{uint32(channels)})
+	id := w.data(data, x.Type.DType, uint32(channels))
 	w.node("XNNPReLU", []uint32{w.value(x, true), id}, w.result(w.out(), true))
 }
 

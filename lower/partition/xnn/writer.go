@@ -10,6 +10,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/xnnpack"
+	"github.com/etgen/etgen/kernels/half"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower/partition"
 )
@@ -259,16 +260,21 @@ func (w *writer) constant(k *ir.Constant, last bool) uint32 {
 	data := must.Get(ir.Tensor(k))
 	dims := dimsOf(k.Type, false)
 	if last {
-		data = transposed(data, dims, toLast, 4)
+		data = transposed(data, dims, toLast, k.Type.DType.Size())
 		dims = dimsOf(k.Type, true)
 	}
-	return w.data(data, dims)
+	return w.data(data, k.Type.DType, dims...)
 }
 
-// data returns the id of a constant of float32.
-func (w *writer) data(data []byte, dims []uint32) uint32 {
-	return w.add(xnnpack.Value{Type: xnnpack.FP32, Dims: dims, Constant: w.blob(data, ""),
+// data returns the id of a constant of floats.
+func (w *writer) data(data []byte, d ir.DType, dims ...uint32) uint32 {
+	return w.add(xnnpack.Value{Type: floats[d], Dims: dims, Constant: w.blob(data, ""),
 		External: xnnpack.None})
+}
+
+// inner makes a value with the floats of a type, that is none of the program's.
+func (w *writer) inner(t ir.Type, dims ...uint32) uint32 {
+	return w.add(xnnpack.Value{Type: floats[t.DType], Dims: dims, External: xnnpack.None})
 }
 
 // blob returns the number of a constant's data, whose key is its digest behind a prefix.
@@ -284,8 +290,15 @@ func (w *writer) blob(data []byte, prefix string) uint32 {
 }
 
 // number returns the id of a constant number.
-func (w *writer) number(x float64) uint32 {
-	return w.data(binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(x))), []uint32{1})
+func (w *writer) number(x float64, d ir.DType) uint32 {
+	return w.data(appendFloat(nil, d, float32(x)), d, 1)
+}
+
+func appendFloat(data []byte, d ir.DType, x float32) []byte {
+	if d == ir.Float32 {
+		return binary.LittleEndian.AppendUint32(data, math.Float32bits(x))
+	}
+	return binary.LittleEndian.AppendUint16(data, half.FromFloat32(d, x))
 }
 
 // transposed returns elements of a size with their dimensions in another order.
