@@ -301,9 +301,10 @@ func (p *tunedPrinter) runs(all bool) string {
 		return ""
 	}
 	typ := p.params[0].typ
-	if !p.divided && !e.Body.Uses(e.C) {
-		p.after = p.afterwards(in, typ, p.params[0].name, p.extra)
-		return ""
+	if !p.divided {
+		if p.after = p.afterwards(in, typ, p.params[0].name, p.extra); p.after != "" {
+			return ""
+		}
 	}
 	return p.epilogue(in, typ, p.extra)
 }

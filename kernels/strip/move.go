@@ -9,6 +9,13 @@ func Fill[T any](dst []T, s T) {
 	}
 }
 
+// Repeat fills dst with what a has, again and again.
+func Repeat[T any](dst, a []T) {
+	for n := copy(dst, a); n > 0 && n < len(dst); n *= 2 {
+		copy(dst[n:], dst[:n])
+	}
+}
+
 // Iota sets dst[i] = first + i*step.
 func Iota[T Integer](dst []T, first, step int) {
 	for i := range dst {

@@ -10,7 +10,8 @@ import (
 )
 
 // moves are the primitives that TestMoves and TestReductions cover.
-var moves = []string{"Transpose", "Iota", "Load", "Store", "Gather", "Sum", "Dot", "SumInt",
+var moves = []string{"Transpose", "Iota", "Repeat", "Load", "Store", "Gather", "Sum", "Dot",
+	"SumInt",
 	"Largest", "Smallest", "Any", "All"}
 
 func equal[T comparable](t *testing.T, what string, got, want []T) {
@@ -41,6 +42,10 @@ func TestMoves(t *testing.T) {
 	strip.Iota(big, 5, -7)
 	equal(t, "iota of int64", big, []int64{5, -2})
 	strip.Load(dst[:0], src, 100, 1) // nothing is read
+	strip.Repeat(out, src[1:4])
+	equal(t, "repeat", out, []int16{11, 12, 13, 11, 12, 13})
+	strip.Repeat(out[:4], src[:3])
+	equal(t, "repeat a part", out[:4], []int16{10, 11, 12, 10})
 }
 
 // TestReductions compares with plain loops; sums of floats with eight lanes.

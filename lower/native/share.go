@@ -38,7 +38,7 @@ func share(p *Program, opt Options) {
 	var order []string
 	groups := map[string][]*instance{}
 	for _, c := range calls {
-		in := newInstance(c, opt.Specialise)
+		in := newInstance(c, opt)
 		special := in.skel.ints
 		if whole := c.Kernel.whole; whole != nil && !opt.Specialise {
 			special = values(whole) // all patches of a call share a kernel
@@ -89,8 +89,8 @@ type instance struct {
 	epilogue *tuned.Epilogue
 }
 
-// newInstance takes the kernel of c apart, for calls that share none with special.
-func newInstance(c *Call, special bool) *instance {
+// newInstance takes the kernel of c apart.
+func newInstance(c *Call, opt Options) *instance {
 	in := &instance{call: c}
 	if c.Kernel.Loop != nil {
 		in.skel = abstract(c.Kernel.Loop)
@@ -123,10 +123,13 @@ func newInstance(c *Call, special bool) *instance {
 	}
 	in.skel.ints = values(t)
 	if in.epilogue = t.Epilogue; in.epilogue != nil {
-		if t.Kernel.Apart && t.Form == "" && !t.Tile.Vector && !special {
+		if t.Kernel.Apart && t.Form == "" && !t.Tile.Vector && !opt.Specialise {
 			in.takeNumbers()
 		}
 		in.key += " epilogue " + in.epilogue.Key()
+		if opt.Target.Language.EpilogueOnRuns && in.epilogue.Body.Uses(in.epilogue.C) {
+			in.key += " of " + t.Channels.Inner.Key() + " " + t.Channels.Count.Key()
+		}
 	}
 	return in
 }
