@@ -17,7 +17,10 @@ from executorch.exir.passes.external_constants_pass import delegate_external_con
 from torch import nn
 from torch.export import Dim
 from torch.nn import functional as F
+from torchao.quantization.granularity import PerGroup
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+from torchao.quantization.quant_api import Int8DynamicActivationIntxWeightConfig, quantize_
+from torchao.utils import unwrap_tensor_subclass
 
 import record
 
@@ -112,7 +115,24 @@ def external():
     return model, [args], None
 
 
-CASES = {f.__name__: f for f in (sizes, external)}
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(64, 3)
+
+    def forward(self, x):
+        return self.a(x)
+
+
+def half_groups():
+    """float16 that the run quantizes, weights of four bits in groups, and a bias of float32."""
+    model = Layer().half()
+    quantize_(model, Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4, weight_granularity=PerGroup(32)))
+    unwrap_tensor_subclass(model)
+    return model, [(torch.randn(2, 64).half(),)], None
+
+
+CASES = {f.__name__: f for f in (sizes, external, half_groups)}
 MODELS = {f.__name__: f for f in (max_rows, four_bits, half)}
 
 

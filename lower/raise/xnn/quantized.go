@@ -160,10 +160,10 @@ func (r *raiser) give(id uint32, x *ir.Value) {
 // quantizeRows quantizes x by rows, as XNNPACK does: a row is what all but the last dimensions
 // have one index for. It takes in zero, and the integers from -128 to 127 cover it.
 func (r *raiser) quantizeRows(v *xnnpack.Value, x *ir.Value) *tensor {
-	if x.Type.DType != ir.Float32 {
+	if d := x.Type.DType; d != ir.Float32 && d != ir.Float16 {
 		must.Fail("%v is quantized by rows", x.Type)
 	}
-	b := r.Builder
+	b, x := r.Builder, r.cast(x, ir.Float32)
 	rows := x
 	if k := int(v.Quant.(xnnpack.PerToken).NonBatch); k > 1 {
 		n := x.Type.Rank() - k

@@ -52,7 +52,15 @@ func (r *raiser) fullyConnected(n *xnnpack.Node) *ir.Value {
 	if flags(n, flagTranspose) != 0 {
 		w = r.permute(w, []int64{1, 0})
 	}
-	return r.Op("aten.linear.default", x, w, r.bias(n, x.Type.DType))
+	return r.sum(n, r.Op("aten.linear.default", x, w, r.bias(n, x.Type.DType)))
+}
+
+// sum is the result of a layer: float16 if it is to be, where the run quantizes the operand.
+func (r *raiser) sum(n *xnnpack.Node, y *ir.Value) *ir.Value {
+	if to := r.values[n.Outputs[0]]; to.Type == xnnpack.FP16 && r.get(n.Inputs[0]).rows != nil {
+		return r.cast(y, ir.Float16)
+	}
+	return y
 }
 
 // window is where a kernel of two dimensions lies on images. Pads are before and after, of rows
@@ -128,7 +136,7 @@ func (r *raiser) convolution(n *xnnpack.Node) *ir.Value {
 	}
 	y := r.Op("aten.convolution.default", x, f, r.bias(n, x.Type.DType), w.stride[:], pads,
 		w.dilation[:], false, []int64{0, 0}, groups)
-	return r.channelsLast(y)
+	return r.channelsLast(r.sum(n, y))
 }
 
 // sized checks the sizes of a filter.
