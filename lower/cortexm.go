@@ -236,7 +236,7 @@ func (m *cortexM) form(n *ir.Node,
 		"aten.adaptive_avg_pool2d.default", "aten._adaptive_avg_pool2d.default":
 		return m.pool(n, c)
 	}
-	return nil
+	return m.windows(n, c)
 }
 
 // denseOp is a call of an operator, whose result is row-major.

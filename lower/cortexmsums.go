@@ -154,9 +154,12 @@ func intConstant(b *ops.Builder, name string, d ir.DType, xs []int64, sizes ...i
 func intData(d ir.DType, xs []int64, sizes ...int64) *ir.Constant {
 	raw := make(ir.Bytes, 0, len(xs)*d.Size())
 	for _, x := range xs {
-		if d == ir.Int8 {
+		switch d {
+		case ir.Int8:
 			raw = append(raw, byte(x))
-		} else {
+		case ir.Int16:
+			raw = binary.LittleEndian.AppendUint16(raw, uint16(x))
+		default:
 			raw = binary.LittleEndian.AppendUint32(raw, uint32(x))
 		}
 	}
@@ -424,40 +427,37 @@ func pooled(b *ops.Builder, x *quantity, image *ir.Value, kernel, stride, paddin
 }
 
 // pool is the mean of windows: that of int8, or if the scale changes the convolution of each
-// channel with ones.
+// channel with ones; windows that are cut or differ have weights.
 func (m *cortexM) pool(n *ir.Node,
 	c *ops.Call) quantizer {
 	x, p := m.ofBytes(c.Value("self")), poolingOf(c)
 	switch {
 	case x == nil || p == nil:
-		return nil
+		return m.windows(n, c)
 	case p.whole:
 		return m.meanOf(x, []int64{2, 3}[:len(p.kernel)], true, c)
 	}
-	return m.windows(n, x, image(p.kernel, 1), image(p.stride, 1), image(p.padding, 0), p.ceil,
-		p.counted)
-}
-
-// windows is the mean of windows of an image, of which padding may be part.
-func (m *cortexM) windows(n *ir.Node, x *quantity, kernel, stride, padding []int64,
-	ceil, whole bool) quantizer {
+	kernel, stride, padding := image(p.kernel, 1), image(p.stride, 1), image(p.padding, 0)
 	channels, known := x.ints.Type.Sizes[1].Const()
-	padded := slices.Max(padding) > 0
-	if padded && ceil || !known {
-		return nil
+	padded, cut := slices.Max(padding) > 0, m.windows(n, c)
+	if padded && p.ceil || !known {
+		return cut
 	}
 	count := kernel[0] * kernel[1]
 	return func(b *ops.Builder, q *ir.Node, to *quantization) *ir.Value {
 		in, around := asImage(b, x.ints), padding
 		if x.scale[0] == to.scale && x.zero[0] == to.zero {
-			if padded && whole {
+			if padded && p.counted {
 				in = denseOp(b, padOp, in, []int64{padding[1], padding[1], padding[0], padding[0]}, x.zero[0])
 				around = []int64{0, 0}
 			}
-			return limitedTo(b, seen(b, pooled(b, x, in, kernel, stride, around, ceil), n), to)
+			return limitedTo(b, seen(b, pooled(b, x, in, kernel, stride, around, p.ceil), n), to)
 		}
-		if ceil || padded && !whole || count > maxWindow {
-			return nil
+		if p.ceil || padded && !p.counted || count > maxWindow {
+			if cut == nil {
+				return nil
+			}
+			return cut(b, q, to)
 		}
 		l := &layer8{of: x, weights: slices.Repeat([]int64{1}, int(count*channels)),
 			channel: func(i int) int { return i % int(channels) },

@@ -168,13 +168,9 @@ func (a *integerArithmetic) visit(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir
 		}
 		a.note(n, c)
 		return nil
-	case "aten.mean.dim", "aten.avg_pool1d.default", "aten.avg_pool2d.default",
-		"aten.avg_pool3d.default", "aten.adaptive_avg_pool1d.default",
-		"aten.adaptive_avg_pool2d.default", "aten._adaptive_avg_pool2d.default",
-		"aten.adaptive_avg_pool3d.default", "aten._adaptive_avg_pool3d.default":
-		if made := a.mean(b, n, c); made != nil {
-			return made
-		}
+	}
+	if made := a.mean(b, n, c); made != nil {
+		return made
 	}
 	if made := a.move(b, n, c); made != nil {
 		return made

@@ -189,9 +189,12 @@ func (a *integerArithmetic) times(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir
 // far is how far an integer may be from the zero point of all, at least 1.
 func (q *quantity) far() int64 { return max(q.most-q.zero[0], q.zero[0]-q.least, 1) }
 
-// mean is the sum of integers times a scale that divides it.
+// mean is the sum of integers, of all or of windows, times a scale that divides it.
 func (a *integerArithmetic) mean(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
-	q := a.of[c.Value("self")]
+	if len(c.Operands()) == 0 || len(c.Outs) != 1 {
+		return nil
+	}
+	q := a.of[c.Operands()[0]]
 	if !q.small() || !q.uniform() || c.Outs[0].DType != ir.Float32 {
 		return nil
 	}
@@ -205,9 +208,7 @@ func (a *integerArithmetic) mean(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 	dims, keep, pool := ir.Arg(nil), ir.Arg(nil), poolingOf(c)
 	if n.Op == "aten.mean.dim" {
 		dims, keep = c.Arg("dim"), c.Arg("keepdim")
-	} else if pool == nil {
-		return nil
-	} else if pool.whole {
+	} else if pool != nil && pool.whole {
 		dims, keep = ir.List{ir.Int(-1), ir.Int(-2), ir.Int(-3)}[:len(pool.kernel)], ir.BoolArg(true)
 	}
 	if dims != nil {
@@ -217,10 +218,14 @@ func (a *integerArithmetic) mean(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 		sum := b.Op("aten.sum.dim_IntList", q.ints, dims, keep, ops.Kw("dtype", ir.Int32))
 		s.sum = b.Op("aten._to_copy.default", sum, ops.Kw("dtype", ir.Float32))
 		s.bias = []float64{-float64(count * q.zero[0])}
-	} else if s.sum, count = a.windows(b, n, pool, q); s.sum == nil {
+		s.scale = []float64{q.scale[0] / float64(count)}
+	} else if s.sum, count = a.ones(b, n, pool, q); s.sum != nil {
+		s.scale = []float64{q.scale[0] / float64(count)}
+	} else if w := a.windowsOf(c); w != nil {
+		s.sum, s.scale = w.sum(b, n, ir.Float32), []float64{q.scale[0] / w.unit}
+	} else {
 		return nil
 	}
-	s.scale = []float64{q.scale[0] / float64(count)}
 	v := s.times(b, n, s.scale)
 	a.sums[v] = s
 	return []*ir.Value{v}
@@ -280,10 +285,13 @@ func poolingOf(c *ops.Call) *pooling {
 	return p
 }
 
-// windows is the sums of the windows of a pooling, which are a convolution with ones, and how many
+// ones is the sums of the windows of a pooling, which are a convolution with ones, and how many
 // elements each has; nil if they are not all of one size.
-func (a *integerArithmetic) windows(b *ops.Builder, n *ir.Node, p *pooling,
+func (a *integerArithmetic) ones(b *ops.Builder, n *ir.Node, p *pooling,
 	q *quantity) (*ir.Value, int64) {
+	if p == nil {
+		return nil, 0
+	}
 	channels, ok := q.ints.Type.Sizes[1].Const()
 	if !ok || p.ceil || q.ints.Type.DType != ir.Int8 || !p.counted && slices.Max(p.padding) > 0 {
 		return nil, 0

@@ -16,6 +16,17 @@ var productSamples = byName{
 	},
 	"etgen.integer_mul.default": pairwise([]ir.DType{ir.Int8, ir.Uint8, ir.Int16}, "self_zero_point",
 		3, "other_zero_point", 120, "dtype", ir.Float32),
+	"etgen.integer_windows.default": func(r *Rand) []Sample {
+		starts := func(n int64) Input { return Tensor(ir.Int32, Values{Lo: -1, Hi: 8}, n) }
+		weights := func(n, k int64) Input { return Tensor(ir.Int16, Values{Lo: -30, Hi: 90}, n, k) }
+		h, w := r.Dim(), r.Dim()
+		return []Sample{
+			NewSample("self", Tensor(ir.Int8, Values{}, 2, 3, 5, 7), "starts", []Input{starts(h), starts(w)},
+				"weights", []Input{weights(h, 3), weights(w, 2)}, "self_zero_point", -5, "dtype", ir.Int32),
+			NewSample("self", Tensor(ir.Int16, Values{}, 4, 6), "starts", []Input{starts(h)}, "weights",
+				[]Input{weights(h, 6)}, "self_zero_point", 0, "dtype", ir.Float32),
+		}
+	},
 	"etgen.integer_norm.default": func(r *Rand) []Sample {
 		var out []Sample
 		for i, d := range []ir.DType{ir.Int8, ir.Uint8, ir.Int16} {

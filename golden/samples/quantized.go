@@ -223,6 +223,11 @@ var int8Samples = byName{
 				false, "added", 0, "variance_shift", 0, "input_shift", 22, "output_shift", -20,
 				"output_fraction", 16, "activation_min", -128, "activation_max", 127)}
 	},
+	"etgen.fixed_rescale.default": func(r *Rand) []Sample {
+		return []Sample{NewSample("self", Tensor(ir.Int32, Values{Lo: -1 << 20, Hi: 1 << 20}, 3, r.Dim()),
+			"output_zero_point", -5, "output_multiplier", 1518500250, "output_shift", -12,
+			"activation_min", -100, "activation_max", 127)}
+	},
 	"etgen.integer_softmax.default": integerSoftmaxSamples("scale", 256.0),
 	"etgen.fixed_softmax.default": integerSoftmaxSamples("output_zero_point", -128, "output_multiplier",
 		1518500250, "output_shift", -21, "activation_min", -128, "activation_max", 100),

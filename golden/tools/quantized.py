@@ -33,7 +33,7 @@ CHANNELS = QuantizationSpec(torch.int8, PerChannelMinMaxObserver.with_args(eps=2
 NIBBLES = QuantizationSpec(torch.int8, PerChannelMinMaxObserver.with_args(eps=2**-16), -8, 7, torch.per_channel_symmetric, 0)
 SUMS = (aten.conv1d.default, aten.conv2d.default, aten.conv2d.padding, aten.linear.default)
 TRANSPOSED = (aten.conv_transpose1d.default, aten.conv_transpose2d.input)
-SAME = ("view", "reshape", "permute", "transpose", "flatten", "max_pool", "slice", "unsqueeze", "squeeze", "chunk", "split", "getitem", "select", "expand", "dropout", "relu_", "clone", "contiguous")
+SAME = ("view", "reshape", "permute", "transpose", "flatten", "max_pool", "upsample_nearest", "slice", "unsqueeze", "squeeze", "chunk", "split", "getitem", "select", "expand", "dropout", "relu_", "clone", "contiguous")
 
 
 class Everything(Quantizer):
@@ -285,6 +285,25 @@ def q_norms_channels() -> Case:
             return a, self.b(a), self.c(x.flatten(2))
 
     return case(Model(), Everything(), *calls((2, 12, 4, 5)))
+
+
+def q_windows() -> Case:
+    """Average pools whose windows are cut or differ, and resized images, between integers."""
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = nn.Conv2d(3, 4, 3, padding=1), nn.Conv2d(4, 4, 1)
+
+        def forward(self, x):
+            y = self.a(x)
+            a = F.avg_pool2d(y, 3, 2, 1, count_include_pad=False)
+            b = F.avg_pool2d(y, 2, ceil_mode=True)
+            c = self.b(F.interpolate(b, scale_factor=2, mode="bilinear"))
+            d = F.interpolate(y, (9, 11), mode="bilinear", align_corners=True)
+            return F.adaptive_avg_pool2d(c, (3, 5)), F.adaptive_avg_pool1d(a.flatten(2), 5), d, F.interpolate(a, scale_factor=1.6)
+
+    return case(Model(), Everything(), *calls((1, 3, 7, 7)))
 
 
 def q_cells() -> Case:

@@ -162,8 +162,8 @@ func integerProducts() []entry {
 }
 
 // integerSum checks the operands of an integer product and returns the result's dtype.
-func (c *Call) integerSum(x, w string) ir.DType {
-	for _, name := range []string{x, w} {
+func (c *Call) integerSum(operands ...string) ir.DType {
+	for _, name := range operands {
 		d := c.Tensor(name).DType
 		c.errorIf(!quantizedType(d), "%s of %s", name, d)
 		c.zeroPoint(name)

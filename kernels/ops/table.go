@@ -407,6 +407,7 @@ func groups() [][]entry {
 		{fixedMean()},
 		integerNorms(),
 		integerSoftmaxes(),
+		integerWindows(),
 		poolOps(),
 		joinOps(),
 		rearrangeOps(),

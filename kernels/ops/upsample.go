@@ -354,10 +354,7 @@ func upsampleOps() []entry {
 			{a.clamped(name+"_0", floor, 0), expr.Sub(expr.Num(m, 1), right)},
 			{a.clamped(name+"_1", floor, 1), right},
 		}
-	}, func(a axis, m ir.DType, in, out, o int64) ([]int64, []float64) {
-		floor, t := a.between(m, in, out, o, !a.align)
-		return []int64{floor, floor + 1}, []float64{1 - t, t}
-	}, "aten.upsample_bilinear2d.vec", true}
+	}, linearTaps, "aten.upsample_bilinear2d.vec", true}
 	cubic := resampling{func(a axis, m ir.DType, name string, o sym.Expr) []tap {
 		if a.in.Equal(a.out) && !a.align && a.scale == 0 {
 			return []tap{{at: o}}
@@ -370,15 +367,7 @@ func upsampleOps() []entry {
 			taps = append(taps, tap{a.clamped(name+"_"+itoa(k), floor, int64(k-1)), w})
 		}
 		return taps
-	}, func(a axis, m ir.DType, in, out, o int64) ([]int64, []float64) {
-		// Has the weights of cubicWeights.
-		const k = -0.75
-		floor, t := a.between(m, in, out, o, false)
-		near := func(x float64) float64 { return ((k+2)*x-(k+3))*x*x + 1 }
-		far := func(x float64) float64 { return ((k*x-5*k)*x+8*k)*x - 4*k }
-		return []int64{floor - 1, floor, floor + 1, floor + 2}, []float64{far(t + 1), near(t),
-			near(1 - t), far(2 - t)}
-	}, "", true}
+	}, cubicTaps, "", true}
 	return slices.Concat(
 		near.resamples("upsample_nearest1d", 1), near.resamples("upsample_nearest2d", 2),
 		near.resamples("upsample_nearest3d", 3), exact.resamples("_upsample_nearest_exact1d", 1),

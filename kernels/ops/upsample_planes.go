@@ -209,3 +209,19 @@ func (a axis) between(m ir.DType, in, out, o int64, clip bool) (floor int64, t f
 	floor = min(int64(math.Floor(x)), in-1)
 	return floor, min(max(rounded(m, x-float64(floor)), 0), 1)
 }
+
+// linearTaps weigh the two elements around an output.
+func linearTaps(a axis, m ir.DType, in, out, o int64) ([]int64, []float64) {
+	floor, t := a.between(m, in, out, o, !a.align)
+	return []int64{floor, floor + 1}, []float64{1 - t, t}
+}
+
+// cubicTaps have the weights of cubicWeights.
+func cubicTaps(a axis, m ir.DType, in, out, o int64) ([]int64, []float64) {
+	const k = -0.75
+	floor, t := a.between(m, in, out, o, false)
+	near := func(x float64) float64 { return ((k+2)*x-(k+3))*x*x + 1 }
+	far := func(x float64) float64 { return ((k*x-5*k)*x+8*k)*x - 4*k }
+	return []int64{floor - 1, floor, floor + 1, floor + 2}, []float64{far(t + 1), near(t),
+		near(1 - t), far(2 - t)}
+}

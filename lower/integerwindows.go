@@ -1,0 +1,119 @@
+package lower
+
+import (
+	"math"
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/ops"
+)
+
+// windows are weighted sums of a quantity over windows, of which unit make one.
+type windows struct {
+	of              *quantity
+	starts, weights []*ir.Constant // of each dimension
+	unit            float64
+	most            int64 // no sum is larger
+}
+
+const (
+	// maxUnit is how many parts a weight of one may be divided into.
+	maxUnit = 1 << 12
+	// weightSlack is what float64 may make of whole numbers.
+	weightSlack = 1e-6
+)
+
+// windowsOf reads what averages or resamples, nil if its weights are no whole multiples of one
+// number for each dimension, or int32 may not hold the sums.
+func (a *integerArithmetic) windowsOf(c *ops.Call) *windows {
+	if len(c.Operands()) == 0 {
+		return nil
+	}
+	q := a.of[c.Operands()[0]]
+	if !q.small() || !q.uniform() || c.Outs[0].DType != ir.Float32 {
+		return nil
+	}
+	w, all := &windows{of: q, unit: 1, most: q.far()}, ops.Windows(c)
+	var lists [][]int64
+	for d, rows := range all {
+		size, _ := q.ints.Type.Sizes[q.ints.Type.Rank()-len(all)+d].Const()
+		unit, longest, most := unitOf(rows), int64(1), int64(0)
+		for _, r := range rows {
+			longest = max(longest, int64(len(r.Weights)))
+		}
+		var starts, weights []int64
+		for _, r := range rows {
+			start, row, sum := min(r.Start, size-longest), make([]int64, longest), int64(0)
+			for i, x := range r.Weights {
+				n := int64(math.Round(x * unit))
+				row[r.Start-start+int64(i)] = n
+				sum += max(n, -n)
+			}
+			starts, weights, most = append(starts, start), append(weights, row...), max(most, sum)
+		}
+		if w.unit *= unit; unit == 0 || most > math.MaxInt32/w.most {
+			return nil
+		}
+		w.starts = append(w.starts, intData(ir.Int32, starts, int64(len(rows))))
+		lists = append(lists, weights)
+		w.most *= max(most, 1)
+	}
+	for d, xs := range lists {
+		// What is rounded twice in fixed point is to have many bits.
+		for w.most <= math.MaxInt32/2 && max(slices.Max(xs), -slices.Min(xs)) <= math.MaxInt16/2 {
+			for i := range xs {
+				xs[i] *= 2
+			}
+			w.unit, w.most = w.unit*2, w.most*2
+		}
+		n := int64(len(all[d]))
+		w.weights = append(w.weights, intData(ir.Int16, xs, n, int64(len(xs))/n))
+	}
+	if w.starts == nil {
+		return nil
+	}
+	return w
+}
+
+// unitOf returns the smallest number of parts of one of which the weights are whole numbers, 0 if
+// there is none.
+func unitOf(rows []ops.Window) float64 {
+	for unit := 1.0; unit <= maxUnit; unit++ {
+		if !slices.ContainsFunc(rows, func(r ops.Window) bool {
+			return slices.ContainsFunc(r.Weights, func(x float64) bool {
+				x *= unit
+				return !(math.Abs(x-math.Round(x)) < weightSlack) || math.Abs(x) > math.MaxInt16
+			})
+		}) {
+			return unit
+		}
+	}
+	return 0
+}
+
+// sum is the sums, of int32 or float32.
+func (w *windows) sum(b *ops.Builder, n *ir.Node, d ir.DType) *ir.Value {
+	var lists [2][]*ir.Value
+	for i, of := range [][]*ir.Constant{w.starts, w.weights} {
+		for _, c := range of {
+			lists[i] = append(lists[i], b.Constant(n.Name+[]string{"_starts", "_weights"}[i], c))
+		}
+	}
+	return b.Op(ops.IntegerWindows, w.of.ints, lists[0], lists[1], w.of.zero[0], d)
+}
+
+// windows is the fixed form of what averages or resamples, nil if it has none.
+func (m *cortexM) windows(n *ir.Node, c *ops.Call) quantizer {
+	w := m.windowsOf(c)
+	if w == nil || w.of.ints.Type.DType != ir.Int8 || m.stock {
+		return nil
+	}
+	return func(b *ops.Builder, _ *ir.Node, to *quantization) *ir.Value {
+		multiplier, shift, ok := multiplierOf(w.of.scale[0]/(w.unit*to.scale), w.most)
+		if !ok {
+			return nil
+		}
+		return denseOp(b, ops.FixedRescale, w.sum(b, n, ir.Int32), to.zero, multiplier, shift, to.lo,
+			to.hi)
+	}
+}
