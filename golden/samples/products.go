@@ -10,6 +10,12 @@ import (
 var productSamples = byName{
 	"etgen.integer_matmul.default": integerMatmulSamples,
 	"etgen.integer_linear.default": integerLinearSamples,
+	"etgen.chosen_mm.default": func(r *Rand) []Sample {
+		return []Sample{NewSample("self", f32(5, 3), "mat2", f32(4, 3, r.Dim()), "index",
+			indices(4, 5))}
+	},
+	"aten._grouped_mm.default":                 groupedSamples("self", "mat2"),
+	"transformers.grouped_mm_fallback.default": groupedSamples("input", "weight"),
 	"etgen.unpack_int4.default": func(r *Rand) []Sample {
 		return []Sample{NewSample("packed", Tensor(ir.Uint8, Values{}, 3)),
 			NewSample("packed", Tensor(ir.Uint8, Values{}, 2, r.Dim()))}
@@ -342,4 +348,16 @@ func integerMatmulSamples(r *Rand) []Sample {
 			"dtype", dtype))
 	}
 	return out
+}
+
+// groupedSamples multiply runs of rows; some of no rows, and rows behind the last.
+func groupedSamples(rows, matrices string) func(*Rand) []Sample {
+	return func(r *Rand) []Sample {
+		var out []Sample
+		for _, d := range []ir.DType{ir.Int64, ir.Int32} {
+			ends := Tensor(d, Values{Lo: -1, Hi: 7, Sorted: true}, 4)
+			out = append(out, NewSample(rows, f32(7, 3), matrices, f32(4, 3, r.Dim()), "offs", ends))
+		}
+		return out
+	}
 }

@@ -159,6 +159,15 @@ func matmulOps() []entry {
 		}),
 		plain("aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "batch1", "batch2", 3, 3, "self").core(baddbmmCore),
 		linearProduct().op(),
+		product{schema: chosenSchema, a: "self", b: "mat2", setup: chosenMatrices, term: chosenTerm,
+			decompose: func(b *Builder, c *Call) []*ir.Value {
+				w := b.aten("index_select", c.Value("mat2"), 0, c.Value("index"))
+				y := b.aten("bmm", b.aten("unsqueeze", c.Value("self"), 1), w)
+				return []*ir.Value{b.aten("squeeze.dim", y, 1)}
+			}}.op(),
+		derived("aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor", groupedMatmul("self", "mat2")),
+		derived("transformers::grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs) -> Tensor",
+			groupedMatmul("input", "weight")),
 		derived("aten::matmul(Tensor self, Tensor other) -> Tensor", matmul),
 		derived("aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			// Sums over batches too: it is a product with the batches side by side.
@@ -315,4 +324,48 @@ func baddbmmCore(b *Builder, c *Call) *ir.Value {
 		self = b.mul(self, c.Arg("beta"))
 	}
 	return b.cast(b.aten("add.Tensor", self, y, Kw("alpha", c.Arg("alpha"))), d)
+}
+
+// chosenSchema is a product of each row of a matrix with a matrix of its own: mat2[index[i]].
+const chosenSchema = "etgen::chosen_mm(Tensor self, Tensor mat2, Tensor index) -> Tensor"
+
+func chosenMatrices(c *Call) ([]sym.Expr, sym.Expr) {
+	x, y, index := c.Tensor("self"), c.Tensor("mat2"), c.Tensor("index")
+	c.errorIf(x.Rank() != 2 || y.Rank() != 3 || index.Rank() != 1,
+		"self, mat2 and index have %d, %d and %d dimensions, not 2, 3 and 1", x.Rank(), y.Rank(),
+		index.Rank())
+	c.errorIf(!index.DType.IsInt(), "an index of %s", index.DType)
+	c.errorIf(differ(x.Sizes[1], y.Sizes[1]) || differ(x.Sizes[0], index.Sizes[0]),
+		"%s do not multiply", sizesOf{x, y, index})
+	return []sym.Expr{x.Sizes[0], y.Sizes[2]}, x.Sizes[1]
+}
+
+func chosenTerm(c *Call, at []sym.Expr, k sym.Expr) (a, b *expr.Expr) {
+	n := c.Tensor("mat2").Sizes[0]
+	which := c.boundIndex("which", c.Load("index", at[0]), n, false)
+	return c.Load("self", at[0], k), c.Load("mat2", which.Expr(), k, at[1])
+}
+
+// groupedMatmul multiplies runs of rows with a matrix each; offs are the ends of the runs. Rows
+// behind the last run are zeros. Without offs it is a product of batches.
+func groupedMatmul(rows, matrices string) coreForm {
+	return func(b *Builder, c *Call) *ir.Value {
+		x, w := c.Value(rows), c.Value(matrices)
+		for _, name := range []string{"bias", "out_dtype"} {
+			c.errorIf(c.Op.sch.Index(name) >= 0 && c.Has(name), "with %s", name)
+		}
+		c.errorIf(w.Type.Rank() != 3, "matrices with %d dimensions", w.Type.Rank())
+		if !c.Has("offs") {
+			return b.aten("bmm", x, w)
+		}
+		ends := c.Value("offs")
+		c.errorIf(ends.Type.Rank() != 1 || differ(ends.Type.Sizes[0], w.Type.Sizes[0]),
+			"%s of ends and matrices do not fit", sizesOf{ends.Type, w.Type})
+		row := b.aten("arange", x.Type.Sizes[0], Kw("dtype", ends.Type.DType))
+		group := b.aten("searchsorted.Tensor", ends, row, Kw("right", true))
+		last := b.aten("clamp", group, nil, sym.Sub(w.Type.Sizes[0], sym.Int(1)))
+		y := b.Op("etgen.chosen_mm.default", x, w, last)
+		inside := b.aten("unsqueeze", b.aten("lt.Scalar", group, w.Type.Sizes[0]), 1)
+		return b.where(inside, y, 0, y.Type.DType)
+	}
 }

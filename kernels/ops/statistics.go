@@ -150,7 +150,28 @@ func histogram() entry {
 			}})
 			return &loop.Func{Name: "histogram", Bufs: c.buffers(), Body: body}
 		},
+	}.core(histogramCore)
+}
+
+// histogramCore compares the bin of each element with all bins.
+func histogramCore(b *Builder, c *Call) *ir.Value {
+	d, bins := c.Outs[0].DType, c.Outs[0].Sizes[0]
+	if c.Value("self").Type.Numel().IsZero() {
+		return b.aten("full", c.Outs[0].Sizes, 0, Kw("dtype", d))
 	}
+	x := b.cast(b.reshaped(c.Value("self"), c.Value("self").Type.Numel(), sym.Int(1)), opmath(d))
+	lo, hi := b.tensor(c, "min", x.Type.DType), b.tensor(c, "max", x.Type.DType)
+	if must(c.Float("min")) == must(c.Float("max")) {
+		lo, hi = b.aten("amin", x), b.aten("amax", x)
+		same := b.cast(b.aten("eq.Tensor", lo, hi), x.Type.DType)
+		lo, hi = b.sub(lo, same), b.add(hi, same)
+	}
+	inside := b.aten("logical_and", b.aten("le.Tensor", lo, x), b.aten("le.Tensor", x, hi))
+	bin := b.div(b.mul(b.sub(x, lo), bins), b.sub(hi, lo))
+	bin = b.cast(b.where(inside, bin, -1, bin.Type.DType), ir.Int64)
+	bin = b.aten("clamp", bin, nil, sym.Sub(bins, sym.Int(1)))
+	hit := b.aten("eq.Tensor", bin, b.aten("arange", bins, Kw("dtype", ir.Int64)))
+	return b.cast(b.aten("sum.dim_IntList", hit, []int64{0}), d)
 }
 
 // quantileOps are quantiles and means, and those that leave out NaN.

@@ -330,3 +330,41 @@ def branches() -> Case:
     """Four branches, each wide at first, all of them begun before the first is at its narrow end; one reads state that is then written."""
     runs = [run(torch.randn(1, 3, 12, 12)) for _ in range(2)]
     return Case(Branches(), (torch.randn(1, 3, 12, 12),), runs=runs, stateful=True)
+
+
+@torch.library.custom_op("transformers::grouped_mm_fallback", mutates_args=())
+def grouped(input: torch.Tensor, weight: torch.Tensor, offs: torch.Tensor) -> torch.Tensor:
+    """The operator of the package transformers, which multiplies each run of rows with a matrix."""
+    ends = [0, *offs.tolist()]
+    runs = [input[i:j] @ w for i, j, w in zip(ends, ends[1:], weight)]
+    return torch.cat([*runs, input.new_zeros(input.shape[0] - ends[-1], weight.shape[2])])
+
+
+@grouped.register_fake
+def _(input, weight, offs):
+    return input.new_empty(input.shape[0], weight.shape[2])
+
+
+def experts() -> Case:
+    """A mixture of experts: rows in the order of their experts, products of runs of rows; some experts get none."""
+
+    class Experts(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.router = nn.Linear(8, 4)
+            self.up = nn.Parameter(torch.randn(4, 8, 8))
+            self.down = nn.Parameter(torch.randn(4, 8, 8))
+
+        def forward(self, x):
+            weights, chosen = self.router(x).softmax(-1).topk(2)
+            order = chosen.reshape(-1).argsort(stable=True)
+            counts = torch.histc(chosen.reshape(-1).float(), bins=4, min=0, max=3)
+            ends = counts.cumsum(0).int()
+            rows = x[order // 2]
+            y = grouped(F.gelu(grouped(rows, self.up.transpose(1, 2), ends)), self.down, ends)
+            y = y * weights.reshape(-1)[order, None]
+            z = F.grouped_mm(rows.bfloat16(), self.up.bfloat16(), offs=ends)
+            spread = torch.histc(x, bins=5)
+            return torch.zeros_like(x).index_add(0, order // 2, y), z, spread
+
+    return Case(Experts(), (torch.randn(5, 8),), runs=[run(torch.randn(5, 8) + 2)])
