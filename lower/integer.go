@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -40,6 +41,7 @@ var IntegerArithmetic = Pass{
 
 type integerArithmetic struct {
 	speed    bool
+	floats   bool                                                // Context.Floats
 	keeps    func(m sym.Expr, n, k int64) bool                   // see Context.KeepsIntegers
 	bytes    func(c *ops.Call, constant map[*ir.Value]bool) bool // Context.Bytes
 	constant map[*ir.Value]bool
@@ -58,8 +60,8 @@ type integerArithmetic struct {
 }
 
 func newIntegerArithmetic(ctx *Context, constant map[*ir.Value]bool) *integerArithmetic {
-	return &integerArithmetic{speed: ctx.Speed, keeps: ctx.KeepsIntegers, bytes: ctx.Bytes,
-		constant: constant, of: map[*ir.Value]*quantity{},
+	return &integerArithmetic{speed: ctx.Speed, floats: ctx.Floats, keeps: ctx.KeepsIntegers,
+		bytes: ctx.Bytes, constant: constant, of: map[*ir.Value]*quantity{},
 		padded: map[*ir.Value]*quantity{}, within: map[*ir.Value][2]int64{},
 		sums: map[*ir.Value]*scaledSum{}, linear: map[*ir.Value]*linear{},
 		int8: map[*ir.Value]*ir.Value{}, groups: map[*ir.Value]*quantity{},
@@ -396,11 +398,17 @@ func (a *integerArithmetic) move(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 			return nil
 		}
 	}
+	constant := !slices.ContainsFunc(c.Operands(), func(v *ir.Value) bool {
+		return a.of[v] == nil || !a.constant[a.of[v].ints]
+	})
+	pooled := a.floats && !constant && strings.Contains(n.Op, "max_pool")
 	args := make([]any, len(n.Args))
 	for i, arg := range n.Args {
 		args[i] = ops.Kw(arg.Name, ir.MapRefs(arg.Value, func(v *ir.Value) ir.Arg {
 			if r := a.of[v]; r != nil {
-				v = r.ints
+				if v = r.ints; pooled {
+					v = b.Op("aten._to_copy.default", v, ops.Kw("dtype", ir.Float32))
+				}
 			}
 			return ir.Ref{Value: v}
 		}))
@@ -412,9 +420,6 @@ func (a *integerArithmetic) move(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 		}
 		op, args = padOp, []any{q.ints, c.Arg("pad"), q.zero[0]}
 	}
-	constant := !slices.ContainsFunc(c.Operands(), func(v *ir.Value) bool {
-		return a.of[v] == nil || !a.constant[a.of[v].ints]
-	})
 	var outs []*ir.Value
 	build := func(b *ops.Builder) []*ir.Value { return b.Ops(op, args...) }
 	if constant {
@@ -431,7 +436,9 @@ func (a *integerArithmetic) move(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 		if !n.Output(i).Type.DType.IsFloat() { // where the largest was
 			continue
 		}
-		v.Type = v.Type.Dense()
+		if v.Type = v.Type.Dense(); pooled {
+			v = b.Op("aten._to_copy.default", v, ops.Kw("dtype", q.ints.Type.DType))
+		}
 		moved := *q
 		moved.ints, moved.inner = v, nil
 		moved.axis = axis
@@ -534,17 +541,6 @@ func movedAxis(ts []expr.Tensor, q *quantity) int {
 	return slices.IndexFunc(ts[0].Vars, func(v *sym.Symbol) bool {
 		return at.Equal(v.Expr()) && expr.Extent(v).Equal(size)
 	})
-}
-
-// padding returns what constant_pad_nd adds before and after the dimensions behind the
-// second, nil if it adds to others or takes away.
-func padding(c *ops.Call) (pad [2][]int64) {
-	spatial := c.Outs[0].Rank() - 2
-	before, after, ok := zeroPadding(c, max(spatial, 0))
-	if !ok {
-		return pad
-	}
-	return [2][]int64{before, after}
 }
 
 // limit limits the integers, and what is known of a scaled sum.

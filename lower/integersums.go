@@ -52,6 +52,17 @@ func (a *integerArithmetic) convolution(b *ops.Builder, n *ir.Node, c *ops.Call)
 	})
 }
 
+// padding returns what constant_pad_nd adds before and after the dimensions behind the
+// second, nil if it adds to others or takes away.
+func padding(c *ops.Call) (pad [2][]int64) {
+	spatial := c.Outs[0].Rank() - 2
+	before, after, ok := zeroPadding(c, max(spatial, 0))
+	if !ok {
+		return pad
+	}
+	return [2][]int64{before, after}
+}
+
 // multiplies reports whether a kernel multiplies the bytes of a sum as they are.
 func (a *integerArithmetic) multiplies(b *ops.Builder, sum *ir.Value) bool {
 	if a.bytes == nil {
@@ -215,7 +226,12 @@ func (a *integerArithmetic) mean(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 		if count > math.MaxInt32/max(-q.least, q.most, 1) {
 			return nil
 		}
-		sum := b.Op("aten.sum.dim_IntList", q.ints, dims, keep, ops.Kw("dtype", ir.Int32))
+		ints, d := q.ints, ir.Int32
+		if a.floats && count*max(-q.least, q.most, 1) <= ops.ExactSum {
+			d = ir.Float32
+			ints = b.Op("aten._to_copy.default", ints, ops.Kw("dtype", d))
+		}
+		sum := b.Op("aten.sum.dim_IntList", ints, dims, keep, ops.Kw("dtype", d))
 		s.sum = b.Op("aten._to_copy.default", sum, ops.Kw("dtype", ir.Float32))
 		s.bias = []float64{-float64(count * q.zero[0])}
 		s.scale = []float64{q.scale[0] / float64(count)}

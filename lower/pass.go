@@ -31,6 +31,9 @@ type Context struct {
 	// Bytes tells which products of bytes a kernel multiplies as they are where time counts: a
 	// call of integer sums, and the constants that it reads. Nil: none.
 	Bytes func(c *ops.Call, constant map[*ir.Value]bool) bool
+	// Floats says that the target has vectors of floats alone, which pools and sums of small
+	// integers are better off as.
+	Floats bool
 	// Fixed asks for fixed-point arithmetic of quantized networks: see CortexM.
 	Fixed bool
 	// Stock says that fixed point may use operators of ExecuTorch alone.

@@ -125,6 +125,7 @@ func Lower(p *ir.Program, opt Options) (err error) {
 	if l.Kernels != nil {
 		target := opt.target(l)
 		ctx.Speed = target.Speed && !target.Machine.Microcontroller && opt.Library == ""
+		ctx.Floats = ctx.Speed && target.Language.FindsVectors
 		ctx.Fixed = opt.fixed(target.Machine)
 		ctx.Sides = !ctx.Speed
 		if !opt.Untuned {

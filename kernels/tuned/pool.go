@@ -7,7 +7,7 @@ import (
 
 // MaxPool2D is the largest of each window of images in Go, whose compiler would take
 // elements one by one. Channels lie innermost in image and result, or both are
-// row-major: then a row's largest are taken in scratch first.
+// row-major. Of these, and of few channels, a row's largest are taken in scratch first.
 func MaxPool2D() *Kernel {
 	return &Kernel{Name: "max_pool2d_f32", Descriptor: poolParams, Go: "rows.MaxPool",
 		Buffers: []string{"scratch"}, Phases: []string{"rows"}, OwnScratch: true,
@@ -34,11 +34,17 @@ func matchMaxPool(r *Request) *Instance {
 		return nil
 	}
 	in := w.instance(r, r.Out != nil)
-	if in != nil && r.Out == nil {
-		x, y := c.Tensor("self"), c.Outs[0]
-		in.Scratch = sym.Max(sym.Int(4), sym.Mul(sym.Int(4), x.Sizes[3]))
-		in.Channels.Inner = sym.Mul(y.Sizes[2], y.Sizes[3])
+	if in == nil {
+		return nil
 	}
+	x, y := c.Tensor("self"), c.Outs[0]
+	row := x.Sizes[3] // of which a part has scratch for one
+	if r.Out == nil {
+		in.Channels.Inner = sym.Mul(y.Sizes[2], y.Sizes[3])
+	} else if row = sym.Mul(row, x.Sizes[1]); !sym.Less(x.Sizes[1], num(fewLanes)) {
+		return in
+	}
+	in.Scratch = sym.Max(sym.Int(4), sym.Mul(sym.Int(4), row))
 	return in
 }
 

@@ -286,14 +286,14 @@ type poolParams struct {
 // rowsMaxPool takes the largest of every window of images, whose padding does not count; what
 // is no number is larger than all. If channels do not lie innermost, planes are each on
 // their own: runs for the epilogue are rows of them, and each part needs scratch for a
-// row of the image.
+// row of the image. So it is with scratch where they do, which is for few channels.
 func rowsMaxPool(y, x, scratch []float32, a *poolParams, epilogue epilogueFunc) {
 	maxPoolPart(alone(0), y, x, scratch, a, epilogue)
 }
 
 // maxPoolPart does a piece of MaxPool's one step.
 func maxPoolPart(d piece, y, x, scratch []float32, a *poolParams, epilogue epilogueFunc) {
-	if a.channelsInner {
+	if a.channelsInner && (len(scratch) == 0 || a.channels%windowUnit == 0) {
 		pool(d, y, x, maxima, a, epilogue)
 		return
 	}
@@ -327,32 +327,43 @@ func (a *poolParams) columns() axis {
 	return axis{a.inW, a.outW, a.kernelW, a.strideW, a.dilationW, a.padW}
 }
 
-// maxPlanes is MaxPoolPart for row-major images. Each part has its share of the scratch;
+// maxPlanes is MaxPoolPart by rows of the image. Each part has its share of the scratch;
 // if that is for fewer parts, there is nothing left for the others to do.
 func maxPlanes(d piece, y, x, scratch []float32, a *poolParams, epilogue epilogueFunc) {
-	d.parts = min(d.parts, len(scratch)/max(a.inW, 1))
+	pixel, planes := 1, a.batch*a.channels
+	if a.channelsInner {
+		pixel, planes = a.channels, a.batch
+	}
+	row := a.inW * pixel
+	d.parts = min(d.parts, len(scratch)/max(row, 1))
 	if d.part >= d.parts {
 		return
 	}
-	scratch = scratch[d.part*a.inW:][:a.inW]
+	scratch = scratch[d.part*row:][:row]
 	low := float32(math.Inf(-1))
 	rows, cols := a.rows(), a.columns()
-	t := tile{y: scratch, rows: 1, middle: 1, xOuter: a.dilationH * a.inW, width: a.inW,
+	t := tile{y: scratch, rows: 1, middle: 1, xOuter: a.dilationH * row, width: row,
 		low: low, high: -low}
-	first, end := d.of(a.batch * a.channels * a.outH)
+	first, end := d.of(planes * a.outH)
 	for u := first; u < end; u++ {
 		plane, p := u/a.outH, u%a.outH
 		// The largest of what each column has, then of neighbouring columns.
 		s := rows.from(p, a.outH)
 		t.outer, t.x = s.count, nil
 		if s.count > 0 {
-			t.x = x[(plane*a.inH+p*a.strideH-a.padH+s.first*a.dilationH)*a.inW:]
+			t.x = x[(plane*a.inH+p*a.strideH-a.padH+s.first*a.dilationH)*row:]
 		}
 		t.above()
-		o := (plane*a.outH + p) * a.outW
-		run := y[o : o+a.outW]
-		cols.largest(run, scratch)
-		if epilogue != nil {
+		o := u * a.outW * pixel
+		run := y[o:][:a.outW*pixel]
+		cols.largest(run, scratch, pixel)
+		switch {
+		case epilogue == nil:
+		case a.channelsInner:
+			for i := 0; i < len(run); i += pixel {
+				epilogue(run[i:][:pixel], o+i, 0)
+			}
+		default:
 			epilogue(run, o, plane%a.channels)
 		}
 	}
@@ -375,19 +386,22 @@ func (t *tile) above() {
 	t.width = width
 }
 
-// largest computes the largest of what a window sees of a row at each position.
-func (a *axis) largest(run, row []float32) {
-	for q := 0; q < len(run); {
-		s := a.from(q, len(run))
-		part := run[q : q+s.n]
+// largest computes the largest of what a window sees of a row at each position, of pixels of so
+// many elements.
+func (a *axis) largest(run, row []float32, pixel int) {
+	for q := 0; q*pixel < len(run); {
+		s := a.from(q, len(run)/pixel)
+		part := run[q*pixel:][:s.n*pixel]
 		for i := range part {
 			part[i] = float32(math.Inf(-1))
 		}
 		at := q*a.stride - a.pad + s.first*a.dilation
 		for range s.count {
-			taps := row[at:]
-			for i, v := range part {
-				part[i] = max(v, taps[i*a.stride])
+			for c := range pixel {
+				taps := row[at*pixel+c:]
+				for i, k := c, 0; i < len(part); i, k = i+pixel, k+a.stride*pixel {
+					part[i] = max(part[i], taps[k])
+				}
 			}
 			at += a.dilation
 		}

@@ -897,7 +897,179 @@ TEXT ·largest512(SB), $0-8
 	CMPQ AX, $0x02
 	JEQ  rows2
 
-	UNDEF
+	MOVQ t+0(FP), AX
+	MOVQ 128(AX), AX
+	SHLQ $0x02, AX
+	XORQ AX, AX
+
+rows1_block:
+	MOVQ         t+0(FP), CX
+	MOVQ         200(CX), CX
+	MOVQ         AX, DX
+	SHRQ         $0x02, DX
+	SUBQ         DX, CX
+	CMPQ         CX, $0x10
+	JLE          rows1_narrow
+	MOVQ         $0x00000020, DX
+	CMPQ         CX, DX
+	CMOVQLT      CX, DX
+	MOVQ         $-1, CX
+	BZHIQ        DX, CX, CX
+	KMOVW        CX, K1
+	SHRQ         $0x10, CX
+	KMOVW        CX, K1
+	SHRQ         $0x10, CX
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Z0
+	VMOVAPS      Z0, Z1
+	MOVQ         t+0(FP), CX
+	MOVQ         144(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         24(DX), DX
+	ADDQ         AX, DX
+	MOVQ         t+0(FP), BX
+	MOVQ         168(BX), BX
+	TESTQ        BX, BX
+	JZ           rows1_epilogue
+	TESTQ        CX, CX
+	JZ           rows1_epilogue
+
+rows1_outer:
+	MOVQ DX, BX
+	MOVQ t+0(FP), SI
+	MOVQ 168(SI), SI
+
+rows1_middle:
+	VMOVUPS   (BX), Z2
+	VCMPPS    $0x07, Z0, Z0, K2
+	VMAXPS    Z2, Z0, K2, Z0
+	VMOVUPS.Z 64(BX), K1, Z2
+	VCMPPS    $0x07, Z1, Z1, K2
+	VMAXPS    Z2, Z1, K2, Z1
+	MOVQ      t+0(FP), DI
+	MOVQ      176(DI), DI
+	LEAQ      (BX)(DI*4), BX
+	DECQ      SI
+	JNZ       rows1_middle
+	MOVQ      t+0(FP), BX
+	MOVQ      152(BX), BX
+	LEAQ      (DX)(BX*4), DX
+	DECQ      CX
+	JNZ       rows1_outer
+
+rows1_epilogue:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    rows1_nothing
+	ADDQ  AX, DX
+
+rows1_nothing:
+	MOVQ   t+0(FP), BX
+	MOVQ   136(BX), BX
+	SHLQ   $0x02, BX
+	TESTQ  DX, DX
+	JZ     rows1_plain
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+
+rows1_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z2
+	VBROADCASTSS 212(DX), Z3
+	VMAXPS       Z0, Z2, Z0
+	VMINPS       Z0, Z3, Z0
+	VMOVUPS      Z0, (CX)
+	VMAXPS       Z1, Z2, Z1
+	VMINPS       Z1, Z3, Z1
+	VMOVUPS      Z1, K1, 64(CX)
+	ADDQ         $0x80, AX
+	MOVQ         t+0(FP), CX
+	MOVQ         200(CX), CX
+	SHLQ         $0x02, CX
+	CMPQ         AX, CX
+	JLT          rows1_block
+	VZEROUPPER
+	RET
+
+rows1_narrow:
+	MOVQ         t+0(FP), CX
+	MOVQ         200(CX), CX
+	MOVQ         AX, DX
+	SHRQ         $0x02, DX
+	SUBQ         DX, CX
+	MOVQ         $0x00000010, DX
+	CMPQ         CX, DX
+	CMOVQLT      CX, DX
+	MOVQ         $-1, CX
+	BZHIQ        DX, CX, CX
+	KMOVW        CX, K1
+	SHRQ         $0x10, CX
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Z0
+	MOVQ         t+0(FP), CX
+	MOVQ         144(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         24(DX), DX
+	ADDQ         AX, DX
+	MOVQ         t+0(FP), BX
+	MOVQ         168(BX), BX
+	TESTQ        BX, BX
+	JZ           rows1narrow_epilogue
+	TESTQ        CX, CX
+	JZ           rows1narrow_epilogue
+
+rows1narrow_outer:
+	MOVQ DX, BX
+	MOVQ t+0(FP), SI
+	MOVQ 168(SI), SI
+
+rows1narrow_middle:
+	VMOVUPS.Z (BX), K1, Z1
+	VCMPPS    $0x07, Z0, Z0, K2
+	VMAXPS    Z1, Z0, K2, Z0
+	MOVQ      t+0(FP), DI
+	MOVQ      176(DI), DI
+	LEAQ      (BX)(DI*4), BX
+	DECQ      SI
+	JNZ       rows1narrow_middle
+	MOVQ      t+0(FP), BX
+	MOVQ      152(BX), BX
+	LEAQ      (DX)(BX*4), DX
+	DECQ      CX
+	JNZ       rows1narrow_outer
+
+rows1narrow_epilogue:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    rows1narrow_nothing
+	ADDQ  AX, DX
+
+rows1narrow_nothing:
+	MOVQ   t+0(FP), AX
+	MOVQ   136(AX), AX
+	SHLQ   $0x02, AX
+	TESTQ  DX, DX
+	JZ     rows1narrow_plain
+	VADDPS (DX), Z0, K1, Z0
+
+rows1narrow_plain:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 208(AX), Z1
+	VBROADCASTSS 212(AX), Z2
+	VMAXPS       Z0, Z1, Z0
+	VMINPS       Z0, Z2, Z0
+	VMOVUPS      Z0, K1, (CX)
+	VZEROUPPER
+	RET
+
 rows2:
 	MOVQ t+0(FP), AX
 	MOVQ 128(AX), AX
@@ -1432,7 +1604,90 @@ TEXT ·largest256(SB), $0-8
 	CMPQ AX, $0x02
 	JEQ  rows2
 
-	UNDEF
+	MOVQ t+0(FP), AX
+	MOVQ 128(AX), AX
+	SHLQ $0x02, AX
+	XORQ AX, AX
+
+rows1_block:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Y0
+	VMOVAPS      Y0, Y1
+	MOVQ         t+0(FP), CX
+	MOVQ         144(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         24(DX), DX
+	ADDQ         AX, DX
+	MOVQ         t+0(FP), BX
+	MOVQ         168(BX), BX
+	TESTQ        BX, BX
+	JZ           rows1_epilogue
+	TESTQ        CX, CX
+	JZ           rows1_epilogue
+
+rows1_outer:
+	MOVQ DX, BX
+	MOVQ t+0(FP), SI
+	MOVQ 168(SI), SI
+
+rows1_middle:
+	VMOVUPS   (BX), Y2
+	VCMPPS    $0x03, Y0, Y0, Y3
+	VMAXPS    Y2, Y0, Y2
+	VBLENDVPS Y3, Y0, Y2, Y0
+	VMOVUPS   32(BX), Y2
+	VCMPPS    $0x03, Y1, Y1, Y3
+	VMAXPS    Y2, Y1, Y2
+	VBLENDVPS Y3, Y1, Y2, Y1
+	MOVQ      t+0(FP), DI
+	MOVQ      176(DI), DI
+	LEAQ      (BX)(DI*4), BX
+	DECQ      SI
+	JNZ       rows1_middle
+	MOVQ      t+0(FP), BX
+	MOVQ      152(BX), BX
+	LEAQ      (DX)(BX*4), DX
+	DECQ      CX
+	JNZ       rows1_outer
+
+rows1_epilogue:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    rows1_nothing
+	ADDQ  AX, DX
+
+rows1_nothing:
+	MOVQ   t+0(FP), BX
+	MOVQ   136(BX), BX
+	SHLQ   $0x02, BX
+	TESTQ  DX, DX
+	JZ     rows1_plain
+	VADDPS (DX), Y0, Y0
+	VADDPS 32(DX), Y1, Y1
+
+rows1_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Y2
+	VBROADCASTSS 212(DX), Y3
+	VMAXPS       Y0, Y2, Y0
+	VMINPS       Y0, Y3, Y0
+	VMOVUPS      Y0, (CX)
+	VMAXPS       Y1, Y2, Y1
+	VMINPS       Y1, Y3, Y1
+	VMOVUPS      Y1, 32(CX)
+	ADDQ         $0x40, AX
+	MOVQ         t+0(FP), CX
+	MOVQ         200(CX), CX
+	SHLQ         $0x02, CX
+	CMPQ         AX, CX
+	JLT          rows1_block
+	VZEROUPPER
+	RET
+
 rows2:
 	MOVQ t+0(FP), AX
 	MOVQ 128(AX), AX

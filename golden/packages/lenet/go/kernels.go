@@ -19,8 +19,8 @@ var convolutionReluArgs = convRowsParams{
 }
 
 // maxPool2d computes max_pool2d.
-func maxPool2d(y, x []float32, a *poolParams) {
-	rowsMaxPool(y, x, nil, a, nil)
+func maxPool2d(y, x, scratch []float32, a *poolParams) {
+	rowsMaxPool(y, x, scratch, a, nil)
 }
 
 var maxPool2dArgs1 = poolParams{

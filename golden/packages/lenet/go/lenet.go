@@ -34,7 +34,8 @@ func (m *Model) Forward(x *[144]float32, out *[5]float32) error {
 
 	// layers.py:41: max_pool2d
 	maxPool2dOut := m.arena[432:540] // [1, 3, 6, 6]
-	maxPool2d(maxPool2dOut, relu, &maxPool2dArgs1)
+	scratch2 := m.arena[540:576]     // [36]
+	maxPool2d(maxPool2dOut, relu, scratch2, &maxPool2dArgs1)
 
 	// layers.py:42: convolution, relu
 	relu1 := m.arena[:64] // [1, 4, 4, 4]
@@ -42,7 +43,8 @@ func (m *Model) Forward(x *[144]float32, out *[5]float32) error {
 
 	// layers.py:42: max_pool2d
 	maxPool2d1 := m.arena[64:80] // [1, 4, 2, 2]
-	maxPool2d(maxPool2d1, relu1, &maxPool2dArgs2)
+	scratch3 := m.arena[80:96]   // [16]
+	maxPool2d(maxPool2d1, relu1, scratch3, &maxPool2dArgs2)
 
 	// layers.py:42: clone
 	maxPool2d1LaidOut := m.arena[:16] // [1, 4, 2, 2]

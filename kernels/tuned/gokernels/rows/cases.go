@@ -75,10 +75,12 @@ var casesOf = map[string]func(c *cases, v []int){
 		c.slide("window", &s, slices.Contains(v[1:], Unknown))
 	},
 	"MaxPool": func(c *cases, v []int) {
-		if a := NewPoolParams(v); a.channelsInner {
+		a := NewPoolParams(v)
+		if a.channelsInner {
 			s := a.slide(maxima)
 			c.slide("largest", &s, slices.Contains(v[1:], Unknown))
-		} else {
+		}
+		if !a.channelsInner || a.channels < panel/2 {
 			c.windows("largest", []int{1}, machines...)
 		}
 	},
