@@ -53,10 +53,10 @@ var torchaoSamples = byName{
 			if zero != nil {
 				dtype = ir.Int8
 			}
-			s := NewSample("input", Tensor(ir.Float32, Values{Lo: -3, Hi: 3}, sizes...), "mapping_type",
+			s := NewSample("input", Tensor(d, Values{Lo: -3, Hi: 3}, sizes...), "mapping_type",
 				how[len(out)%3], "block_size", block, "target_dtype", ir.Int8, "quant_min", nil,
-				"quant_max", 127, "eps", []any{nil, 0x1p-10}[len(out)%2], "scale_dtype", d,
-				"zero_point_dtype", dtype, "keepdim", len(out)%2 == 1)
+				"quant_max", 127, "eps", []any{nil, 0x1p-10}[len(out)%2], "scale_dtype",
+				[]any{nil, ir.Float32, d}[len(out)/2%3], "zero_point_dtype", dtype, "keepdim", len(out)%2 == 1)
 			out = append(out, s)
 			return s
 		})

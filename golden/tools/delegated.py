@@ -132,8 +132,17 @@ def half_groups():
     return model, [(torch.randn(2, 64).half(),)], None
 
 
+def affine():
+    """torchao's operators: weights of four bits in groups with scales of bfloat16."""
+    model = Layer()
+    config = Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4, weight_granularity=PerGroup(32), weight_scale_dtype=torch.bfloat16)
+    quantize_(model, config)
+    unwrap_tensor_subclass(model)
+    return model, (torch.randn(2, 64),)
+
+
 CASES = {f.__name__: f for f in (sizes, external, half_groups)}
-MODELS = {f.__name__: f for f in (max_rows, four_bits, half)}
+MODELS = {f.__name__: f for f in (max_rows, four_bits, half, affine)}
 
 
 def write(name):

@@ -190,11 +190,15 @@ func dequantizeAffine(b *Builder, c *Call) []*ir.Value {
 	return []*ir.Value{b.cast(b.aten("view", y, a.x.Sizes), to)}
 }
 
+// smallestNormal is the least scale of elements of a type.
+var smallestNormal = map[ir.DType]float64{ir.Float32: 0x1p-126, ir.BFloat16: 0x1p-126,
+	ir.Float16: 0x1p-14}
+
 // chooseAffine takes scale and zero point of blocks from their ranges.
 func chooseAffine(b *Builder, c *Call) []*ir.Value {
 	a := affineBlocksOf(c, "target_dtype")
-	c.errorIf(a.x.DType != ir.Float32, "the input is %s, not float32", a.x.DType)
-	eps := 0x1p-126
+	eps, ok := smallestNormal[a.x.DType]
+	c.errorIf(!ok, "the input is %s", a.x.DType)
 	if c.Has("eps") {
 		eps = must(c.Float("eps"))
 	}
@@ -226,14 +230,14 @@ func chooseAffine(b *Builder, c *Call) []*ir.Value {
 		}
 		scale = b.aten("clamp", scale, eps, nil)
 		if !given {
-			zeroType = ir.Float32
+			zeroType = a.x.DType
 		}
 		zero = b.aten("full", scale.Type.Sizes, math.Trunc(float64(a.lo+a.hi+1)/2),
-			Kw("dtype", ir.Float32))
+			Kw("dtype", a.x.DType))
 	default:
 		panic(c.Errorf("mapping_type %q", how))
 	}
-	scale = b.cast(scale, c.DType("scale_dtype", ir.Float32))
+	scale = b.cast(scale, c.DType("scale_dtype", a.x.DType))
 	zero = b.cast(zero, zeroType)
 	if c.Bool("keepdim") {
 		var kept []sym.Expr

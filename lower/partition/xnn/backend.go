@@ -53,7 +53,12 @@ func (Backend) Partition(g *partition.Graph) error {
 			}
 			g.Take(n)
 		default:
-			if why := refusal(g, n, c); why != "" {
+			why := refusal(g, n, c)
+			if why == "" && hasGroups(g, c) && ofRun(g, c) == nil {
+				why = "its weight has scales for groups, but the run does not quantize its operand, " +
+					"or groups are not of 32 times so many integers of four bits without zero points"
+			}
+			if why != "" {
 				g.Refuse(n, "%s", why)
 				continue
 			}

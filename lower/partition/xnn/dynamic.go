@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/ir/xnnpack"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower/partition"
@@ -19,6 +20,36 @@ var chosen = map[string]struct{ quantize, choose, scale, zero string }{
 	"quantized_decomposed.dequantize_per_token.default": {
 		"quantized_decomposed.quantize_per_token.default",
 		"quantized_decomposed.choose_qparams_per_token_asymmetric.default", "scales", "zero_points"},
+	affineOp: {"torchao.quantize_affine.default", "torchao.choose_qparams_affine.default", "scale",
+		"zero_point"},
+}
+
+// inInt8 reports whether a call quantizes to all integers of int8, or dequantizes them, and each
+// row as one or all rows as one.
+func inInt8(c *ops.Call) bool {
+	has := func(name string) bool { return c.Op.ParsedSchema().Index(name) >= 0 }
+	for _, name := range []string{"dtype", "input_dtype", "output_dtype", "target_dtype"} {
+		if has(name) && c.DType(name, ir.Int8) != ir.Int8 && !c.DType(name, ir.Int8).IsFloat() {
+			return false
+		}
+	}
+	for name, want := range map[string]int64{"quant_min": math.MinInt8, "quant_max": math.MaxInt8} {
+		if has(name) && c.Has(name) {
+			if x, err := c.Int(name); err != nil || x != want {
+				return false
+			}
+		}
+	}
+	if has("block_size") {
+		block, err := c.SymInts("block_size")
+		sizes := c.Tensor("input").Sizes
+		if n := len(sizes) - 1; err != nil || len(block) != len(sizes) || n < 0 ||
+			!block[n].Equal(sizes[n]) || !slices.EqualFunc(block, sizes, sym.Expr.Equal) &&
+			slices.ContainsFunc(block[:n], func(b sym.Expr) bool { return !b.Is(1) }) {
+			return false
+		}
+	}
+	return !has("mapping_type") || c.Str("mapping_type") == "ASYMMETRIC"
 }
 
 // choosing are the operators of chosen; layers that read what they give have them.
@@ -42,15 +73,8 @@ func runQuantizes(table *ops.Table, v *ir.Value) (x *ir.Value, nodes []*ir.Node)
 			return nil
 		}
 		c, err := table.Bind(n)
-		if err != nil || op != known.choose && (c.DType("dtype", ir.InvalidDType) != ir.Int8) {
+		if err != nil || !inInt8(c) {
 			return nil
-		}
-		for name, want := range map[string]int64{"quant_min": math.MinInt8, "quant_max": math.MaxInt8} {
-			if c.Op.ParsedSchema().Index(name) >= 0 {
-				if x, err := c.Int(name); err != nil || x != want {
-					return nil
-				}
-			}
 		}
 		return c
 	}
@@ -109,6 +133,9 @@ func ofRun(g *partition.Graph, c *ops.Call) []*ir.Node {
 	return nodes
 }
 
+// groupUnit divides the sizes of groups that XNNPACK has kernels for.
+const groupUnit = 32
+
 // byChannel reports whether a node is a layer that XNNPACK computes with an operand that the run
 // quantizes.
 func byChannel(g *partition.Graph, n *ir.Node) bool {
@@ -122,14 +149,19 @@ func byChannel(g *partition.Graph, n *ir.Node) bool {
 	}
 	v := c.Value(known.weight)
 	made := weightOf(g, v)
-	if made == nil || made[0].Op != channelsOp {
+	if made == nil {
 		return false
 	}
 	d, err := g.Bind(made[0])
-	if err != nil || !isZero(d.Value("zero_points").Const) {
+	if err != nil {
 		return false
 	}
-	at := axis(d, "axis", d.Tensor("input").Rank())
+	s := storedOf(d)
+	if s.axis < 0 || s.zeros != nil && !isZero(s.zeros.Const) ||
+		s.group > 0 && (!s.four || s.group%groupUnit != 0) {
+		return false
+	}
+	at := s.axis
 	if len(made) == 2 {
 		at = 1 - at
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/xnnpack"
-	"github.com/etgen/etgen/kernels/half"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower/partition"
 )
@@ -17,6 +16,8 @@ const (
 	quantizeOp   = "quantized_decomposed.quantize_per_tensor.default"
 	dequantizeOp = "quantized_decomposed.dequantize_per_tensor.default"
 	channelsOp   = "quantized_decomposed.dequantize_per_channel.default"
+	groupsOp     = "quantized_decomposed.dequantize_per_channel_group.default"
+	affineOp     = "torchao.dequantize_affine.default"
 )
 
 // quantOf returns the scale and the zero point of a node that quantizes or dequantizes int8.
@@ -70,186 +71,6 @@ func quantizes(g *partition.Graph, n *ir.Node, c *ops.Call) string {
 		}
 	}
 	return ""
-}
-
-// weightOf returns the nodes that make a weight of constant integers, nil if v is none such: one
-// that dequantizes it, and perhaps one that transposes it.
-func weightOf(g *partition.Graph, v *ir.Value) []*ir.Node {
-	if v == nil || v.Def == nil || !g.Free(v.Def) {
-		return nil
-	}
-	c, err := g.Bind(v.Def)
-	if err != nil {
-		return nil
-	}
-	if isPermute(v.Def) {
-		if inner := c.Value("self"); inner.Type.Rank() == 2 {
-			if nodes := weightOf(g, inner); len(nodes) == 1 {
-				return append(nodes, v.Def)
-			}
-		}
-		return nil
-	}
-	if v.Def.Op != dequantizeOp && v.Def.Op != channelsOp || !g.Constant(c.Value("input")) ||
-		c.Tensor("input").DType != ir.Int8 {
-		return nil
-	}
-	for _, name := range []string{"scales", "zero_points"} {
-		if v.Def.Op == channelsOp && (c.Value(name) == nil || !g.Constant(c.Value(name))) {
-			return nil
-		}
-	}
-	return []*ir.Node{v.Def}
-}
-
-func isPermute(n *ir.Node) bool {
-	return n.Op == "aten.permute.default" || n.Op == "aten.permute_copy.default"
-}
-
-// weight is a constant operand: floats, or integers of a scale for all or for each index of the
-// first dimension.
-type weight struct {
-	data   []byte
-	dims   []uint32
-	dtype  ir.DType  // of floats
-	scales []float32 // nil for floats
-	axis   int       // of scales, -1 if there is one
-	four   bool      // integers are of four bits
-}
-
-// widen makes float32 of floats.
-func (k *weight) widen() *weight {
-	if k == nil || k.scales != nil || k.dtype == ir.Float32 {
-		return k
-	}
-	var data []byte
-	for b := range slices.Chunk(k.data, k.dtype.Size()) {
-		x := half.ToFloat32(k.dtype, binary.LittleEndian.Uint16(b))
-		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(x))
-	}
-	k.data, k.dtype = data, ir.Float32
-	return k
-}
-
-// weight returns a constant operand; floats if integers are of no use.
-func (w *writer) weight(v *ir.Value, integers bool) *weight {
-	if v.Const != nil {
-		return &weight{data: tensor(v.Const), dims: dimsOf(v.Const.Type, false),
-			dtype: v.Type.DType, axis: -1}
-	}
-	c := must.Get(w.table.Bind(v.Def))
-	if isPermute(v.Def) {
-		k := w.weight(c.Value("self"), integers)
-		if dims := must.Get(c.Ints("dims")); k != nil && (dims[0] == 1 || dims[0] == -1) {
-			k.permute([]uint32{1, 0})
-		}
-		return k
-	}
-	k := &weight{data: tensor(c.Value("input").Const), dims: dimsOf(v.Type, false), axis: -1}
-	var zeros []int64
-	if v.Def.Op == channelsOp {
-		k.axis = axis(c, "axis", v.Type.Rank())
-		for i, n := 0, int(k.dims[k.axis]); i < n; i++ {
-			k.scales = append(k.scales, float32(element(c.Value("scales").Const, i)))
-			zeros = append(zeros, int64(element(c.Value("zero_points").Const, i)))
-		}
-		least, _ := c.Int("quant_min")
-		most, _ := c.Int("quant_max")
-		k.four = least == -8 && most == 7
-	} else {
-		q, ok := quantOf(c)
-		if !ok {
-			must.Fail("its weight is not of int8")
-		}
-		k.scales, zeros = []float32{q.Scale}, []int64{int64(q.ZeroPoint)}
-	}
-	symmetric := !slices.ContainsFunc(zeros, func(z int64) bool { return z != 0 })
-	switch {
-	case integers && symmetric:
-		return k
-	case integers:
-		return nil
-	}
-	inner := 1
-	for _, d := range k.dims[k.axis+1:] {
-		inner *= int(d)
-	}
-	var data []byte
-	for i, b := range k.data {
-		at := 0
-		if k.axis >= 0 {
-			at = i / inner % len(k.scales)
-		}
-		x := float32(int64(int8(b))-zeros[at]) * k.scales[at]
-		data = appendFloat(data, v.Type.DType, x)
-	}
-	return &weight{data: data, dims: k.dims, dtype: v.Type.DType, axis: -1}
-}
-
-// element returns an element of a constant of scales or zero points.
-func element(k *ir.Constant, i int) float64 {
-	data := tensor(k)
-	switch k.Type.DType {
-	case ir.Float32:
-		return float64(math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:])))
-	case ir.Float64:
-		return math.Float64frombits(binary.LittleEndian.Uint64(data[8*i:]))
-	case ir.Int64:
-		return float64(int64(binary.LittleEndian.Uint64(data[8*i:])))
-	case ir.Int32:
-		return float64(int32(binary.LittleEndian.Uint32(data[4*i:])))
-	}
-	must.Fail("scales or zero points of %v", k.Type)
-	return 0
-}
-
-// permute gives a weight its dimensions in another order.
-func (k *weight) permute(order []uint32) {
-	size := k.dtype.Size()
-	if k.scales != nil {
-		size = 1
-	}
-	k.data = transposed(k.data, k.dims, order, size)
-	dims := make([]uint32, len(order))
-	for i, d := range order {
-		dims[i] = k.dims[d]
-	}
-	k.dims = dims
-	if k.axis >= 0 {
-		k.axis = slices.Index(order, uint32(k.axis))
-	}
-}
-
-// constantOf returns the id of a weight.
-func (w *writer) constantOf(k *weight) uint32 {
-	data, each := k.data, xnnpack.QCInt8
-	if k.four { // two in a byte, the first one low, 8 added to each
-		data, each = make([]byte, len(k.data)/2), xnnpack.QCInt4
-		for i, b := range k.data {
-			data[i/2] |= (b + 8) & 15 << (4 * (i % 2))
-		}
-	}
-	v := xnnpack.Value{Type: floats[k.dtype], Dims: k.dims, Constant: w.blob(data, ""),
-		External: xnnpack.None}
-	w.scaled(&v, k, xnnpack.QInt8, each)
-	return w.add(v)
-}
-
-// scaled makes a value one of integers with the scales of k.
-func (w *writer) scaled(v *xnnpack.Value, k *weight, one, each xnnpack.DataType) {
-	switch {
-	case k.scales == nil:
-	case k.axis < 0:
-		v.Type, v.Quant = one, xnnpack.PerTensor{Scale: k.scales[0]}
-	default:
-		var raw []byte
-		for _, s := range k.scales {
-			raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(s))
-		}
-		v.Type = each
-		v.Quant = xnnpack.PerChannel{Dim: int32(k.axis), Scales: xnnpack.Scales{
-			Buffer: w.blob(raw, "scale_"), Count: uint32(len(k.scales))}}
-	}
 }
 
 // bias returns the id of a bias: in integers of the sum where the weight has integers, and in
@@ -394,8 +215,7 @@ func (w *writer) integers(n *ir.Node, c *ops.Call) {
 			w.table.Bind(v.Def)).Value("input").Const == nil:
 			stand[v] = must.Get(w.table.Bind(v.Def)).Value("input")
 			in = append(in, w.quant[stand[v]])
-		case name == "" || v.Const == nil && (v.Def == nil || v.Def.Op != channelsOp &&
-			v.Def.Op != dequantizeOp):
+		case name == "" || v.Const == nil && !w.isWeight(v):
 			return
 		}
 	}
@@ -465,13 +285,4 @@ func dequantize(w *writer, c *ops.Call) {
 	if _, ok := w.outputs[w.out()]; ok && c.Value("input").Const == nil {
 		w.node("XNNConvert", []uint32{w.value(c.Value("input"), false)}, w.result(w.out(), false))
 	}
-}
-
-// isWeight reports whether v is made of constant integers.
-func (w *writer) isWeight(v *ir.Value) bool {
-	if v.Def != nil && isPermute(v.Def) {
-		v = must.Get(w.table.Bind(v.Def)).Value("self")
-	}
-	return v.Def != nil && (v.Def.Op == dequantizeOp || v.Def.Op == channelsOp) &&
-		must.Get(w.table.Bind(v.Def)).Value("input").Const != nil
 }

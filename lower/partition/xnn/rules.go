@@ -27,6 +27,8 @@ var rules = map[string]rule{
 	quantizeOp:                {write: quantize},
 	dequantizeOp:              {write: dequantize},
 	channelsOp:                {write: dequantize},
+	groupsOp:                  {write: dequantize},
+	affineOp:                  {write: dequantize},
 	"aten.add.Tensor":         {refuse: alphaIsOne, write: twoOperands("XNNAdd")},
 	"aten.add.Scalar":         {refuse: alphaIsOne, write: twoOperands("XNNAdd")},
 	"aten.sub.Tensor":         {refuse: alphaIsOne, write: twoOperands("XNNSubtract")},

@@ -88,3 +88,42 @@ func TestPermute(t *testing.T) {
 		t.Errorf("%+v", k)
 	}
 }
+
+// What torchao's blocks are: a scale for all, which are no weights here, for each index of a
+// dimension, or for groups of a row.
+func TestStored(t *testing.T) {
+	for _, c := range []struct {
+		block, sizes, scale string
+		axis, group         int // axis -1: none
+	}{
+		{"[1, 64]", "[3, 64]", "[3, 1]", 0, 0},
+		{"[3, 1]", "[3, 64]", "[1, 64]", 1, 0},
+		{"[1, 32]", "[3, 64]", "[3, 2]", 0, 32},
+		{"[1, 32]", "[1, 64]", "[1, 2]", 0, 32},
+		{"[1, 3, 2, 2]", "[4, 3, 2, 2]", "[4]", 0, 0},
+		{"[3, 64]", "[3, 64]", "[1]", -1, 0},
+		{"[3, 32]", "[3, 64]", "[2]", -1, 0},
+		{"[1, 1, 2, 2]", "[4, 3, 2, 2]", "[12]", -1, 0},
+	} {
+		p, err := ir.Parse("test", "program \"p\"\ndialect functional\n\nmethod forward {\n"+
+			"  takes builtins.tuple(builtins.tuple(*, *), builtins.dict())\n  returns *\n"+
+			"  input %w: i8"+c.sizes+"\n  input %s: f32"+c.scale+"\n\n"+
+			"  %y: f32"+c.sizes+" = torchao.dequantize_affine.default(input=%w, block_size="+
+			c.block+", scale=%s, zero_point=none, input_dtype=i8, quant_min=-8, quant_max=7)\n"+
+			"  return (%y)\n}\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		call, err := ops.Standard().Bind(p.Methods[0].Graph.Nodes[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := stored{axis: -1}
+		if s := storedOf(call); s != nil {
+			got = *s
+		}
+		if got.axis != c.axis || got.group != c.group || got.axis >= 0 && !got.four {
+			t.Errorf("blocks %s of %s: %+v", c.block, c.sizes, got)
+		}
+	}
+}
