@@ -31,10 +31,11 @@ func TestBanks(t *testing.T) {
 	}
 	banks := []plan.Bank{{Name: "itcm", Size: 96}, {Name: "dtcm", Size: 1 << 10}, {Name: "sram", Size: 1 << 30}}
 	target := toolchain.GCC().With(toolchain.Sanitizers()...).Named("gcc with sanitizers")
-	for _, opt := range []compile.Options{{}, {Target: "cortex-m4"}, {Planner: plan.Disjoint{}, Poison: true},
-		{Threads: 3, DivideAll: true}} {
+	settings := []compile.Options{{}, {Target: "cortex-m4"}, {Planner: plan.Disjoint{}, Poison: true},
+		{Threads: 3, DivideAll: true}}
+	for k, opt := range settings {
 		opt.Banks = banks
-		check(append(tier.Some(dirs, 8, 40), "../cases/many_results"),
+		check(append(tier.Share(tier.Some(dirs, 8, 48), k, len(settings)), "../cases/many_results"),
 			way.C{Settings: way.Settings{Options: opt}, Target: target,
 				Env: []string{"ASAN_OPTIONS=detect_leaks=0:abort_on_error=0"}})
 	}

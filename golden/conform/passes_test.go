@@ -1,7 +1,9 @@
 package conform
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -31,87 +33,79 @@ func TestEveryPass(t *testing.T) {
 		}
 		roots = append(roots, dir)
 	}
-	runs := 0
-	eachSmall(t, roots, func(c *testcase.Case, model string, steps []int) {
-		pipelines := []lower.Pipeline{lower.ToEdge}
-		for _, n := range steps {
-			pipelines = append(pipelines, lower.Pipeline{Passes: lower.Backend.Passes[:n]})
-		}
-		for _, pl := range pipelines {
-			runs++
-			var miss *Miss
-			w := way.Reference{Pipeline: verified(pl)}
-			job := Job(c, model)
-			w.Run(t.Context(), []way.Job{job}, func(_ int, r *way.Result) {
-				miss = check(t.Context(), c, job, r)
-			})
-			if miss != nil {
-				if miss.Case = c.Dir; isRefusal(*miss) {
-					break
-				}
-				t.Errorf("%s %s after %d passes to %s: %s", c.Dir, model, len(pl.Passes),
-					pl.Passes[len(pl.Passes)-1].Name, miss.Problem)
-				break // the passes behind it can only repeat it
-			}
-		}
-	})
-	t.Logf("%d runs", runs)
-	if runs < 200 {
-		t.Errorf("only %d runs", runs)
-	}
-}
-
-// eachSmall calls f for the small model files of all cases at or below roots.
-// Steps are the numbers of passes of lower.Backend after which the program is
-// another than before, from where it is functional on. Models with operators
-// that are not in the table are left out; TestReference tells of them.
-func eachSmall(t *testing.T, roots []string, f func(c *testcase.Case, model string, steps []int)) {
+	runs, unsupported := 0, 0
 	dirs, err := testcase.Find(roots...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	unsupported := 0
 	for _, dir := range dirs {
 		c, err := testcase.Read(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, model := range c.Models {
-			if info, err := os.Stat(filepath.Join(dir, model)); err != nil ||
-				info.Size() > maxPassWeight {
+			info, err := os.Stat(filepath.Join(dir, model))
+			if err != nil || info.Size() > maxPassWeight {
 				continue
 			}
-			steps, err := changing(Job(c, model))
-			if err != nil {
-				unsupported++
-				continue
+			n, miss := everyPass(t.Context(), c, Job(c, model))
+			runs += n
+			if n == 0 {
+				unsupported++ // an operator is not in the table: TestReference tells of it
+			} else if miss != nil && !isRefusal(*miss) {
+				t.Errorf("%s %s %s: %s", dir, model, miss.Way, miss.Problem)
 			}
-			f(c, model, steps)
 		}
 	}
-	t.Logf("%d models are not supported", unsupported)
+	t.Logf("%d runs; %d models are not supported", runs, unsupported)
+	if runs < 200 {
+		t.Errorf("only %d runs", runs)
+	}
 }
 
-func changing(j way.Job) ([]int, error) {
-	p, closer, err := j.Open()
+// everyPass interprets a program in Edge, and after each pass of [lower.Backend] that changes it,
+// from where it is functional on. It returns how many that were, and the first miss: the passes
+// behind it can only repeat it. The way of the miss says after which pass it is.
+func everyPass(ctx context.Context, c *testcase.Case, job way.Job) (int, *Miss) {
+	p, closer, err := job.Open()
 	if err != nil {
-		return nil, err
+		return 0, nil
 	}
 	if closer != nil {
 		defer closer.Close()
 	}
-	var steps []int
-	n, text := 0, ""
-	err = lower.Backend.Run(&lower.Context{Table: ops.Standard()}, p,
-		func(_ lower.Pass, p *ir.Program) error {
-			n++
-			if now := p.String(); n >= len(lower.Functional.Passes) && now != text {
-				steps = append(steps, n)
-				text = now
-			}
-			return nil
+	runs, passes, text := 0, 0, ""
+	var miss *Miss
+	try := func(after string, pl lower.Pipeline, as way.Job) error {
+		runs++
+		way.Reference{Pipeline: pl}.Run(ctx, []way.Job{as}, func(_ int, r *way.Result) {
+			miss = check(ctx, c, job, r)
 		})
-	return steps, err
+		if miss == nil {
+			return nil
+		}
+		miss.Case, miss.Way = c.Dir, "after "+after
+		return lower.Stop
+	}
+	err = lower.Backend.Run(&lower.Context{Table: ops.Standard()}, p,
+		func(pass lower.Pass, p *ir.Program) error {
+			if err := ir.Verify(p); err != nil {
+				miss = &Miss{Way: "after " + pass.Name, Problem: err.Error()}
+				return lower.Stop
+			}
+			now := p.String()
+			if passes++; passes < len(lower.Functional.Passes) || now == text {
+				return nil
+			}
+			text = now
+			as := job
+			as.Open = func() (*ir.Program, io.Closer, error) { return p, nil, nil }
+			return try(pass.Name, lower.Pipeline{From: p.Dialect, Passes: []lower.Pass{}}, as)
+		})
+	if err == nil && miss == nil {
+		try("the passes to "+string(lower.ToEdge.To), verified(lower.ToEdge), job)
+	}
+	return runs, miss
 }
 
 // verified returns pl with a check behind each pass.

@@ -67,3 +67,16 @@ func Some[T any](list []T, short, normal int) []T {
 	}
 	return some
 }
+
+// Share returns the k-th of n shares of a list, each n-th element of it, and in the highest tier
+// the whole list: settings that each try a list do not all try the same elements of it.
+func Share[T any](list []T, k, n int) []T {
+	if Now() == All {
+		return list
+	}
+	var share []T
+	for i := k; i < len(list); i += n {
+		share = append(share, list[i])
+	}
+	return share
+}
