@@ -225,6 +225,8 @@ func (m *cortexM) form(n *ir.Node,
 		}
 	case "aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor", "aten.div.Tensor":
 		return m.pairwise(n, c)
+	case "aten._prelu_kernel.default":
+		return m.prelu(n, c)
 	case "aten._softmax.default", "aten.softmax.int":
 		return m.softmax(c)
 	case "aten.native_layer_norm.default", "aten.rms_norm.default",

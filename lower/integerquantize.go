@@ -7,6 +7,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/ops"
 )
 
@@ -203,16 +204,27 @@ func (a *integerArithmetic) quantized(b *ops.Builder, n *ir.Node, v *ir.Value,
 	return nil, within
 }
 
-// joined is what node n makes of v, each element of which is one of those of several operands:
-// of each of them; nil if none is one of integers.
+// joined is what node n makes of v, each element of which is one of those of several operands, moved
+// or not: of each of them; nil if none is one of integers.
 func (a *integerArithmetic) joined(b *ops.Builder, n *ir.Node, v *ir.Value,
 	to *quantization) (joined *ir.Value, within [2]int64) {
 	within = [2]int64{to.lo, to.hi}
 	join := v.Def
-	if join == nil || !joins[join.Op] {
+	if join == nil || len(join.Outputs) != 1 {
 		return nil, within
 	}
 	c := must.Get(b.Table.Bind(join))
+	if !joins[join.Op] {
+		if len(c.Operands()) != 1 || !moves(a.tensors(c), c, func(*expr.Expr) bool { return false }) {
+			return nil, within
+		}
+		x, within := a.joined(b, n, c.Operands()[0], to)
+		if x != nil {
+			x = again(b, []*ir.Node{join}, map[*ir.Value]*ir.Value{c.Operands()[0]: x})
+			x.Type = x.Type.Dense()
+		}
+		return x, within
+	}
 	if !slices.ContainsFunc(c.Operands(), func(v *ir.Value) bool {
 		return a.of[v] != nil || a.sums[v] != nil || a.linear[v] != nil
 	}) {

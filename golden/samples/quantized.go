@@ -228,6 +228,12 @@ var int8Samples = byName{
 			"output_zero_point", -5, "output_multiplier", 1518500250, "output_shift", -12,
 			"activation_min", -100, "activation_max", 127)}
 	},
+	"etgen.fixed_prelu.default": func(r *Rand) []Sample {
+		return []Sample{NewSample("self", Tensor(ir.Int8, Values{}, 2, 3, r.Dim()), "multipliers",
+			Tensor(ir.Int32, Values{Lo: -1 << 30, Hi: 1 << 30}, 1, 3, 1), "self_zero_point", 9,
+			"output_zero_point", -5, "output_multiplier", 1518500250, "output_shift", -20,
+			"activation_min", -100, "activation_max", 127)}
+	},
 	"etgen.integer_softmax.default": integerSoftmaxSamples("scale", 256.0),
 	"etgen.fixed_softmax.default": integerSoftmaxSamples("output_zero_point", -128, "output_multiplier",
 		1518500250, "output_shift", -21, "activation_min", -128, "activation_max", 100),

@@ -306,6 +306,22 @@ def q_windows() -> Case:
     return case(Model(), Everything(), *calls((1, 3, 7, 7)))
 
 
+def q_moved_apart() -> Case:
+    """Tensors of several scales that are put together and moved before they have one scale; parametric rectifiers by channel."""
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b, self.p = nn.Conv2d(3, 4, 3, padding=1), nn.Conv2d(3, 4, 1), nn.PReLU(4)
+            nn.init.uniform_(self.p.weight, -0.3, 1.2)
+
+        def forward(self, x):
+            a, b = self.p(self.a(x)), self.b(x)
+            return torch.cat([a, b, x], 1).permute(0, 2, 3, 1)[:, 1] * 0.7
+
+    return case(Model(), Everything(names=("conv", "prelu", "mul")), *calls((1, 3, 5, 5)))
+
+
 def q_cells() -> Case:
     """The cells of an LSTM and of a GRU by hand, all between integers."""
 

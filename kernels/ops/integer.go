@@ -19,6 +19,8 @@ const (
 	IntegerLinear = "etgen.integer_linear.default"
 	IntegerMul    = "etgen.integer_mul.default"
 	UnpackInt4    = "etgen.unpack_int4.default"
+	FixedRescale  = "etgen.fixed_rescale.default"
+	FixedPReLU    = "etgen.fixed_prelu.default"
 )
 
 // integerElementwise are elementwise operators of integers of a quantized network, which
@@ -99,8 +101,48 @@ func integerElementwise() []entry {
 				return expr.Mul(less("self"), less("other"))
 			}),
 		},
+		{
+			// Sums in int32, rescaled in fixed point.
+			Schema: "etgen::fixed_rescale(Tensor self, int output_zero_point, int output_multiplier, int output_shift, int activation_min, int activation_max) -> Tensor",
+			Infer: func(c *Call) []ir.Type {
+				t := c.Tensor("self")
+				c.errorIf(t.DType != ir.Int32, "not defined on %s", t.DType)
+				c.rescaleArg("output")
+				c.int32Args("output_zero_point", "activation_min", "activation_max")
+				return one(ir.TensorOf(ir.Int8, t.Sizes...))
+			},
+			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
+				n := c.int32Args("output_zero_point", "activation_min", "activation_max")
+				return finish(c.rescaleArg("output").of(c.Load("self", at...)), n[0], n[1], n[2])
+			}),
+		},
+		{
+			// What is above the zero point is rescaled in fixed point by output_multiplier, what is
+			// below by multipliers: both are shifted up by [PReLUBits] before.
+			Schema: "etgen::fixed_prelu(Tensor self, Tensor multipliers, int self_zero_point, int output_zero_point, int output_multiplier, int output_shift, int activation_min, int activation_max) -> Tensor",
+			Infer: func(c *Call) []ir.Type {
+				t, m := c.int8Input("self", 0), c.Tensor("multipliers")
+				sizes, ok := Broadcast(m, t)
+				c.errorIf(m.DType != ir.Int32 || !ok || !sameSizes(sizes, t.Sizes), "multipliers %s of %s",
+					m.DType, sizesOf{m})
+				c.zeroPoint("self")
+				c.rescaleArg("output")
+				c.int32Args("output_zero_point", "activation_min", "activation_max")
+				return one(ir.TensorOf(ir.Int8, t.Sizes...))
+			},
+			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
+				n := c.int32Args("output_zero_point", "activation_min", "activation_max")
+				x, r := c.lessZero("self", at), c.rescaleArg("output")
+				below := c.Load("multipliers", broadcastCoords(c.Tensor("multipliers"), c.Outs[0].Sizes, at)...)
+				r.multiplier = expr.Select(expr.Lt(x, expr.Int(ir.Int32, 0)), below, r.multiplier)
+				return finish(r.of(expr.Shl(x, expr.Int(ir.Int32, PReLUBits))), n[0], n[1], n[2])
+			}),
+		},
 	}
 }
+
+// PReLUBits is how far operands of FixedPReLU are shifted up.
+const PReLUBits = 20
 
 // quantizedType reports whether tensors of a quantized network may be of d.
 func quantizedType(d ir.DType) bool { return d == ir.Int8 || d == ir.Uint8 || d == ir.Int16 }

@@ -9,11 +9,8 @@ import (
 	"github.com/etgen/etgen/kernels/expr"
 )
 
-// The names of the weighted sums of integers, and of what makes int8 of sums.
-const (
-	IntegerWindows = "etgen.integer_windows.default"
-	FixedRescale   = "etgen.fixed_rescale.default"
-)
+// IntegerWindows is the name of the weighted sums of integers.
+const IntegerWindows = "etgen.integer_windows.default"
 
 // integerWindows are average poolings and resampled images of a quantized network.
 func integerWindows() []entry {
@@ -59,21 +56,6 @@ func integerWindows() []entry {
 					return expr.Mul(w, sum(d+1))
 				}
 				return expr.Sum(over, sum(0))
-			}),
-		},
-		{
-			// Sums in int32, rescaled in fixed point.
-			Schema: "etgen::fixed_rescale(Tensor self, int output_zero_point, int output_multiplier, int output_shift, int activation_min, int activation_max) -> Tensor",
-			Infer: func(c *Call) []ir.Type {
-				t := c.Tensor("self")
-				c.errorIf(t.DType != ir.Int32, "not defined on %s", t.DType)
-				c.rescaleArg("output")
-				c.int32Args("output_zero_point", "activation_min", "activation_max")
-				return one(ir.TensorOf(ir.Int8, t.Sizes...))
-			},
-			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
-				n := c.int32Args("output_zero_point", "activation_min", "activation_max")
-				return finish(c.rescaleArg("output").of(c.Load("self", at...)), n[0], n[1], n[2])
 			}),
 		},
 	}
