@@ -98,8 +98,9 @@ func TestQuantizedModelsMultiplyIntegers(t *testing.T) {
 }
 
 // floatsBetween are models that compute with floats that stand for integers: torchao's operators
-// on blocks, bilinear resizing, sums of int16, and of more than two integers.
-var floatsBetween = map[string]bool{"q_torchao": true, "q_images": true, "q_int16": true,
+// on blocks, rectifiers with a slope for each channel, sums of int16, and of more than two
+// integers.
+var floatsBetween = map[string]bool{"q_torchao": true, "q_moved_apart": true, "q_int16": true,
 	"q_scales_apart": true}
 
 // isScratch reports whether calls have b for what they keep.
