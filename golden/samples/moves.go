@@ -93,6 +93,10 @@ var moveSamples = byName{
 	},
 	"aten.column_stack.default":   columnStackSamples,
 	"aten.cartesian_prod.default": cartesianSamples,
+	"etgen.fill_diagonal.default": func(r *Rand) []Sample {
+		return []Sample{NewSample("self", f32(7, 1+r.Int64N(3)), "fill_value", 3, "wrap", true),
+			NewSample("self", f32(3, 3, 3), "fill_value", 0.5)}
+	},
 	"aten.repeat_interleave.self_int": func(r *Rand) []Sample {
 		return []Sample{
 			NewSample("self", f32(r.Shape(2)...), "repeats", 3),

@@ -29,6 +29,8 @@ var reductionSamples = bySchema{
 	"aten.any.dim":                   reduced(dtypes),
 	"aten.any.dims":                  reduced(dtypes),
 	"aten.all.default":               reduced(dtypes),
+	"aten._is_all_true.default":      reduced([]ir.DType{ir.Bool}),
+	"aten._is_any_true.default":      reduced([]ir.DType{ir.Bool}),
 	"aten.all.dim":                   reduced(dtypes),
 	"aten.all.dims":                  reduced(dtypes),
 	"aten.count_nonzero.dim_IntList": reduced(dtypes),

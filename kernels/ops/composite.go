@@ -285,6 +285,8 @@ func seldomOps() []entry {
 				}
 				panic(c.Errorf("no dimension of size 3 in %s", sizesOf{c.Tensor("self")}))
 			}),
+		derived("aten::_is_all_true(Tensor self) -> Tensor", sameAs("aten.all.default")),
+		derived("aten::_is_any_true(Tensor self) -> Tensor", sameAs("aten.any.default")),
 		derived("aten::vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", powersOf),
 		derived("aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			sum := b.aten("mul.Scalar", b.aten("outer", c.Value("vec1"),

@@ -64,6 +64,8 @@ func diagonalOps() []entry {
 					expr.IdxLe(sym.Int(0), k))
 				return append(in, k), guard
 			}).core(diagEmbedCore),
+		derived("etgen::fill_diagonal(Tensor self, Scalar fill_value, bool wrap=False) -> Tensor",
+			fillDiagonal),
 		derived("aten::diag(Tensor self, int diagonal=0) -> Tensor",
 			func(b *Builder, c *Call) *ir.Value {
 				r := c.Tensor("self").Rank()
@@ -145,4 +147,30 @@ func triangleIndices(schema string, upper bool) entry {
 			return f
 		},
 	}
+}
+
+// fillDiagonal puts a number where all coordinates are equal. With wrap, the diagonal of a matrix
+// with more rows than columns begins anew behind each square and a row.
+func fillDiagonal(b *Builder, c *Call) *ir.Value {
+	x, n := c.Value("self"), c.Value("self").Type.Sizes
+	c.errorIf(len(n) < 2, "%d dimensions", len(n))
+	along := func(d int) *ir.Value {
+		sizes := slices.Repeat([]sym.Expr{sym.Int(1)}, len(n))
+		sizes[d] = n[d]
+		return b.reshaped(b.aten("arange", n[d], Kw("dtype", ir.Int64)), sizes...)
+	}
+	row := along(0)
+	if c.Bool("wrap") && len(n) == 2 {
+		row = b.aten("remainder.Scalar", row, sym.Add(n[1], sym.Int(1)))
+	}
+	var on *ir.Value
+	for d := range n[1:] {
+		c.errorIf(len(n) > 2 && differ(n[0], n[d+1]), "%s are not equal", sizesOf{x.Type})
+		same := b.aten("eq.Tensor", row, along(d+1))
+		if on != nil {
+			same = b.aten("logical_and", on, same)
+		}
+		on = same
+	}
+	return b.where(on, b.tensor(c, "fill_value", x.Type.DType), x, x.Type.DType)
 }

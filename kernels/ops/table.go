@@ -236,8 +236,10 @@ type InPlace struct {
 
 // irregular are functional forms that are not called as their in-place forms are.
 var irregular = map[string]string{
-	"aten.normal.default":  "aten.normal_functional.default",
-	"aten.bernoulli.float": "aten.bernoulli.p",
+	"aten.normal.default":        "aten.normal_functional.default",
+	"aten.bernoulli.float":       "aten.bernoulli.p",
+	"aten.floor_divide.Tensor":   "aten.floor_divide.default",
+	"aten.fill_diagonal.default": "etgen.fill_diagonal.default",
 }
 
 // Functional returns what name does if it is the in-place form of an entry:

@@ -338,3 +338,20 @@ def norms() -> Case:
         return *vectors, *matrices, torch.linalg.matrix_norm(x), torch.linalg.matrix_norm(x, 1, dtype=torch.float64), norm(x, "fro", dim=(1, 0), keepdim=True)
 
     return Case(function(forward), (torch.randn(2, 3, 4), torch.randn(5)))
+
+
+def irregular_in_place() -> Case:
+    """In-place operators without functional forms of the same names: diagonals of wide, tall and wrapped matrices and of a cube are filled, quotients rounded down; whether all or any are true."""
+
+    def forward(x, tall, cube):
+        return (
+            x.clone().fill_diagonal_(2),
+            x.clone().floor_divide_(x[0]),
+            tall.clone().fill_diagonal_(3),
+            tall.clone().fill_diagonal_(3, wrap=True),
+            cube.clone().fill_diagonal_(True),
+            torch._is_all_true(x > -9),
+            torch._is_any_true(cube == 1),
+        )
+
+    return Case(function(forward), (torch.randn(3, 5), torch.randn(7, 2), torch.randint(0, 9, (3, 3, 3))))
