@@ -119,7 +119,11 @@ func Generate(p *ir.Program, opt Options) (_ *Output, err error) {
 	}
 	must.Check(errors.Join(errs...))
 	out.Program.Constants, out.Program.Mutable = pool.constants, pool.mutable()
-	out.Program.Named = append(out.Program.Named, ds.data...)
+	if opt.ExternalWeights {
+		pool.leaveOutside(ds.data)
+	} else {
+		out.Program.Named = append(out.Program.Named, ds.data...)
+	}
 	out.Data = pool.dataFile()
 	err = pte.Verify(out.Program, opt.Table)
 	if err == nil && out.Data != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 )
@@ -92,6 +93,17 @@ func (p *pool) outsideData(c *ir.Constant, blob ir.Blob, digest, name string) *d
 			DimOrder: t.dimOrder},
 	}
 	return d
+}
+
+// leaveOutside leaves delegates' data out of the program, too.
+func (p *pool) leaveOutside(named []ir.NamedData) {
+	for _, n := range named {
+		if _, taken := p.outside[n.Key]; taken {
+			panic(fmt.Errorf("a constant and data of a delegate are both called %s",
+				foreign.Message(n.Key)))
+		}
+		p.outside[n.Key] = pte.DataEntry{Key: n.Key, Data: n.Data}
+	}
 }
 
 // mutable returns the initial data of state, as a program holds it.

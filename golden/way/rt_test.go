@@ -6,6 +6,8 @@ import (
 
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/golden/compare"
+	"github.com/etgen/etgen/lower/partition"
+	"github.com/etgen/etgen/lower/partition/xnn"
 	"github.com/etgen/etgen/plan"
 )
 
@@ -83,16 +85,25 @@ func TestReorder(t *testing.T) {
 	}
 }
 
-// Weights outside the program are the same weights.
+// Weights outside the program are the same weights, those of delegates too.
 func TestRTExternalWeights(t *testing.T) {
+	externalWeights(t, nil)
+	externalWeights(t, []*partition.Use{{Backend: xnn.Backend{}}})
+}
+
+func externalWeights(t *testing.T, backends []*partition.Use) {
 	j := caseJob(t, "lenet")
-	inside := all(t, RT{}, j)[0]
-	outside := all(t, RT{Settings: Settings{Options: compile.Options{ExternalWeights: true}}}, j)[0]
+	way := func(outside bool) RT {
+		return RT{Settings: Settings{Options: compile.Options{ExternalWeights: outside,
+			Backends: backends}}}
+	}
+	inside, outside := all(t, way(false), j)[0], all(t, way(true), j)[0]
 	if inside.Err != nil || outside.Err != nil {
 		t.Fatal(inside.Err, outside.Err)
 	}
-	if inside.Weights == 0 || outside.Weights < inside.Weights ||
-		outside.Code > inside.Code+inside.Weights/2 {
+	whole := inside.Code + inside.Weights // data of delegates are counted as code
+	if outside.Weights == 0 || outside.Weights < inside.Weights ||
+		outside.Code+outside.Weights/2 > whole {
 		t.Errorf("%d bytes with weights; %d without, %d of weights", inside.Code, outside.Code,
 			outside.Weights)
 	}
