@@ -3,6 +3,7 @@ package codegen
 import (
 	"slices"
 
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -224,11 +225,7 @@ func (d *divider) calls(s native.Stmt) []native.Stmt {
 }
 
 func pick[T any](list []T, which []int) []T {
-	var out []T
-	for _, k := range which {
-		out = append(out, list[k])
-	}
-	return out
+	return seq.Map(which, func(k int) T { return list[k] })
 }
 
 // independent returns the statements of a kernel in runs that weigh no more than most, as

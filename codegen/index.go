@@ -3,6 +3,7 @@ package codegen
 import (
 	"math"
 
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 )
 
@@ -75,10 +76,7 @@ func indexAtom[T any](a Arithmetic[T], atom sym.Atom) T {
 	if atom.Kind == sym.SymbolAtom {
 		return a.Symbol(atom.Sym)
 	}
-	args := make([]T, len(atom.Args))
-	for i, x := range atom.Args {
-		args[i] = Index(a, x)
-	}
+	args := seq.Map(atom.Args, func(x sym.Expr) T { return Index(a, x) })
 	switch atom.Kind {
 	case sym.FloorDivAtom, sym.ModAtom:
 		op := "/"

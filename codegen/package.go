@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 
@@ -191,9 +192,7 @@ func (p *Package) compare(dir string, next entry, inputs []string) (list []chang
 	var replaced []entry
 	written := map[string]string{} // as the entries have them
 	for _, e := range readRecord(dir).Packages {
-		for name, digest := range e.Files {
-			written[name] = digest
-		}
+		maps.Copy(written, e.Files)
 		if e.replacedBy(next) && !e.holds(dir, inputs) {
 			replaced = append(replaced, e)
 		} else {

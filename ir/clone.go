@@ -3,6 +3,7 @@ package ir
 import (
 	"slices"
 
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 )
 
@@ -153,11 +154,7 @@ func (m *Method) MapSizes(f func(sym.Expr) sym.Expr) {
 // what f makes of it. It shares no list with t.
 func (t Type) MapSizes(f func(sym.Expr) sym.Expr) Type {
 	list := func(es []sym.Expr) []sym.Expr {
-		out := make([]sym.Expr, len(es))
-		for i, e := range es {
-			out[i] = f(e)
-		}
-		return out
+		return seq.Map(es, f)
 	}
 	if t.Kind == TensorKind {
 		t.Sizes, t.Strides, t.Offset = list(t.Sizes), list(t.Strides), f(t.Offset)

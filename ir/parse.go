@@ -2,6 +2,7 @@ package ir
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"strconv"
 	"strings"
@@ -342,9 +343,7 @@ func (ps *parser) node() *Node {
 		n.Regions = append(n.Regions, ps.region())
 	}
 	scope := ps.scopes[len(ps.scopes)-1]
-	for name, v := range outputs {
-		scope[name] = v
-	}
+	maps.Copy(scope, outputs)
 	return n
 }
 

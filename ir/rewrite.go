@@ -3,6 +3,8 @@ package ir
 import (
 	"errors"
 	"fmt"
+
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // Rewriter replaces nodes of a method while it walks them in order, those of a
@@ -90,10 +92,7 @@ func (e *Emitter) Inline(g *Graph, args []*Value) []Arg {
 		e.rename(n)
 		e.Append(n)
 	}
-	out := make([]Arg, len(g.Outputs))
-	for i, a := range g.Outputs {
-		out[i] = MapRefs(a, e.rw.lookup)
-	}
+	out := seq.Map(g.Outputs, func(a Arg) Arg { return MapRefs(a, e.rw.lookup) })
 	*g = Graph{}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -44,12 +45,7 @@ func (t *Tree) Leaves() []TreePath {
 
 // Keyed reports whether a key is on the way.
 func (p TreePath) Keyed() bool {
-	for _, s := range p {
-		if s.Keyed {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p, func(s Step) bool { return s.Keyed })
 }
 
 // Name words the path as a name that begins with base unless a key comes first:

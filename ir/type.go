@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 )
 
@@ -57,11 +58,7 @@ func SymInt(e sym.Expr) Type { return Type{Kind: IntKind, Expr: e, HasExpr: true
 
 // Ints converts constants to expressions.
 func Ints(xs []int64) []sym.Expr {
-	es := make([]sym.Expr, len(xs))
-	for i, x := range xs {
-		es[i] = sym.Int(x)
-	}
-	return es
+	return seq.Map(xs, sym.Int)
 }
 
 // Contiguous returns the row-major strides of sizes as PyTorch computes them:

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 )
 
@@ -362,11 +363,7 @@ func (m *Method) MutationTargets() []*Value {
 			inputs[by] = v
 		}
 	}
-	targets := make([]*Value, len(m.Outputs))
-	for i, spec := range m.Outputs {
-		targets[i] = inputs[spec]
-	}
-	return targets
+	return seq.Map(m.Outputs, func(spec OutputSpec) *Value { return inputs[spec] })
 }
 
 // sameElements reports whether two values have the same kind, dtype and sizes.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/kernels/ops"
 )
 
@@ -111,12 +112,7 @@ func (m *cortexM) visit(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
 // moved notes a node whose results consist of elements of floats that have a fixed form: it
 // moves their integers.
 func (m *cortexM) moved(n *ir.Node, c *ops.Call) {
-	var from []*ir.Value
-	for _, v := range c.Operands() {
-		if v.Type.DType.IsFloat() {
-			from = append(from, v)
-		}
-	}
+	from := seq.Filter(c.Operands(), func(v *ir.Value) bool { return v.Type.DType.IsFloat() })
 	if len(from) == 0 || n.Op == padOp || slices.ContainsFunc(from, func(v *ir.Value) bool {
 		return m.forms[v] == nil && m.functions[v] == nil && m.ofBytes(v) == nil
 	}) || !Shares(c) {
@@ -134,15 +130,14 @@ func (m *cortexM) moved(n *ir.Node, c *ops.Call) {
 						return nil
 					}
 				}
-				args := make([]any, len(n.Args))
-				for i, a := range n.Args {
-					args[i] = ops.Kw(a.Name, ir.MapRefs(a.Value, func(v *ir.Value) ir.Arg {
+				args := seq.Map(n.Args, func(a ir.NamedArg) any {
+					return ops.Kw(a.Name, ir.MapRefs(a.Value, func(v *ir.Value) ir.Arg {
 						if k := known[v]; k != nil {
 							v = k
 						}
 						return ir.Ref{Value: v}
 					}))
-				}
+				})
 				v := b.Ops(n.Op, args...)[i]
 				v.Type = v.Type.Dense()
 				return v
@@ -325,10 +320,7 @@ func (m *cortexM) softmax(c *ops.Call) quantizer {
 		return nil
 	}
 	least := -int64(math.Floor(math.Ldexp((1<<softmaxBits)-1, 31-softmaxBits-int(shift))))
-	order := make([]int, rank)
-	for d := range order {
-		order[d] = d
-	}
+	order := seq.Of(rank, func(d int) int { return d })
 	at := int(dim+int64(rank)) % rank
 	order[at], order[rank-1] = order[rank-1], order[at]
 	return func(b *ops.Builder, n *ir.Node, to *quantization) *ir.Value {

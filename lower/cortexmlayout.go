@@ -7,6 +7,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -111,10 +112,7 @@ func (l *cortexMLayout) grouped(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.V
 	if !l.constant[w] || !ok || !static {
 		return nil
 	}
-	ws := make([]int64, len(given))
-	for i, v := range given {
-		ws[i] = int64(v)
-	}
+	ws := seq.Map(given, func(v float64) int64 { return int64(v) })
 	ws, sizes = transposed(ws, sizes, 3, 1, 2, 0)
 	v := b.Op(cm+"quantized_conv2d.default", c.Value("input"), intConstant(b, n.Name+"_weight", ir.Int8, ws,
 		sizes...), c.Arg("bias"), c.Arg("stride"), c.Arg("padding"), c.Arg("dilation"),

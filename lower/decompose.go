@@ -10,6 +10,7 @@ import (
 	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower/alias"
 )
@@ -242,10 +243,7 @@ func nearest(t *ops.Table, op string) string {
 // distance returns how many letters have to be inserted, deleted or replaced
 // to make b of a.
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
+	row := seq.Of(len(b)+1, func(j int) int { return j })
 	for i := range len(a) {
 		diagonal := row[0]
 		row[0] = i + 1

@@ -5,6 +5,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -160,10 +161,7 @@ var DenseInside = Pass{
 	Name: "dense-inside",
 	Doc:  "resolve strides; channels-last inputs are copied to row-major order",
 	Run: func(ctx *Context, p *ir.Program) error {
-		kept := make([]map[*ir.Value]ir.Type, len(p.Methods))
-		for i, m := range p.Methods {
-			kept[i] = copyChannelsLast(m)
-		}
+		kept := seq.Map(p.Methods, copyChannelsLast)
 		if err := Dense.Run(ctx, p); err != nil {
 			return err
 		}
@@ -183,10 +181,7 @@ func dimOrder(t ir.Type) (order []int, channelsLast bool) {
 			return order, true
 		}
 	}
-	order = make([]int, t.Rank())
-	for d := range order {
-		order[d] = d
-	}
+	order = seq.Of(t.Rank(), func(d int) int { return d })
 	return order, false
 }
 
@@ -306,10 +301,7 @@ func permuted[T int | uint8](names *ir.Names, base string, v *ir.Value, order []
 // inOrder returns the row-major type of a tensor's elements as they lie in
 // memory.
 func inOrder(t ir.Type, order []uint8) ir.Type {
-	sizes := make([]sym.Expr, len(order))
-	for i, d := range order {
-		sizes[i] = t.Sizes[d]
-	}
+	sizes := seq.Map(order, func(d uint8) sym.Expr { return t.Sizes[d] })
 	return ir.TensorOf(t.DType, sizes...)
 }
 

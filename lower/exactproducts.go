@@ -7,6 +7,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/kernels/ops"
 )
 
@@ -160,10 +161,7 @@ func (x *exactProducts) ints(c *ops.Call, name string) ([]int64, bool) {
 	if !ok || v.Type.DType != ir.Int8 && v.Type.DType != ir.Int32 {
 		return nil, false
 	}
-	out := make([]int64, len(xs))
-	for i, x := range xs {
-		out[i] = int64(x)
-	}
+	out := seq.Map(xs, func(x float64) int64 { return int64(x) })
 	return out, true
 }
 

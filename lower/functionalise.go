@@ -7,6 +7,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower/alias"
 )
@@ -121,20 +122,13 @@ func (f *functionaliser) graph(e *ir.Emitter, g *ir.Graph) []ir.Arg {
 			f.errs = append(f.errs, ir.ErrorAt("", n, err))
 		}
 	}
-	out := make([]ir.Arg, len(g.Outputs))
-	for i, a := range g.Outputs {
-		out[i] = f.resolve(e, a)
-	}
-	return out
+	return seq.Map(g.Outputs, func(a ir.Arg) ir.Arg { return f.resolve(e, a) })
 }
 
 // mutations adds an output for every input that was written to.
 func (f *functionaliser) mutations(e *ir.Emitter, out []ir.Arg) []ir.Arg {
 	m := f.method
-	known := map[ir.OutputSpec]bool{}
-	for _, spec := range m.Outputs {
-		known[spec] = true
-	}
+	known := seq.Set(m.Outputs)
 	var specs []ir.OutputSpec
 	var values []ir.Arg
 	shared := sharersOf(m)
@@ -241,9 +235,8 @@ func (f *functionaliser) current(e *ir.Emitter, a *alias.Alias) *ir.Value {
 
 // withOperand returns args with tensor operand k replaced.
 func withOperand(args []ir.NamedArg, k int, by *ir.Value) []ir.NamedArg {
-	out := make([]ir.NamedArg, len(args))
-	for i, a := range args {
-		out[i] = ir.NamedArg{Name: a.Name, Value: ir.MapRefs(a.Value, func(v *ir.Value) ir.Arg {
+	return seq.Map(args, func(a ir.NamedArg) ir.NamedArg {
+		return ir.NamedArg{Name: a.Name, Value: ir.MapRefs(a.Value, func(v *ir.Value) ir.Arg {
 			if v.Type.Kind == ir.TensorKind {
 				if k == 0 {
 					v = by
@@ -252,8 +245,7 @@ func withOperand(args []ir.NamedArg, k int, by *ir.Value) []ir.NamedArg {
 			}
 			return ir.Ref{Value: v}
 		})}
-	}
-	return out
+	})
 }
 
 // write emits the functional form of an in-place node and makes its result

@@ -7,6 +7,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -264,9 +265,8 @@ const mayDiffer = 1000
 // result of the last.
 func again(b *ops.Builder, nodes []*ir.Node, known map[*ir.Value]*ir.Value) (v *ir.Value) {
 	for _, n := range nodes {
-		args := make([]any, len(n.Args))
-		for i, arg := range n.Args {
-			args[i] = ops.Kw(arg.Name, ir.MapRefs(arg.Value, func(v *ir.Value) ir.Arg {
+		args := seq.Map(n.Args, func(arg ir.NamedArg) any {
+			return ops.Kw(arg.Name, ir.MapRefs(arg.Value, func(v *ir.Value) ir.Arg {
 				if k := known[v]; k != nil {
 					v = k
 				} else if v.Const != nil {
@@ -275,7 +275,7 @@ func again(b *ops.Builder, nodes []*ir.Node, known map[*ir.Value]*ir.Value) (v *
 				}
 				return ir.Ref{Value: v}
 			}))
-		}
+		})
 		v = b.Op(n.Op, args...)
 		known[n.Output(0)] = v
 	}
@@ -288,9 +288,6 @@ func (s *steps) emit(b *ops.Builder) *ir.Value {
 		q.ints.Type.DType == s.dtype {
 		return b.Op("aten.clamp.default", q.ints, s.lo, s.hi)
 	}
-	tensors := make([]*ir.Value, len(s.operand))
-	for i, q := range s.operand {
-		tensors[i] = q.ints
-	}
+	tensors := seq.Map(s.operand, func(q *quantity) *ir.Value { return q.ints })
 	return b.Op(ops.IntegerLinear, tensors, s.by, s.add, s.shift, s.lo, s.hi, s.dtype)
 }

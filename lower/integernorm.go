@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -206,10 +207,9 @@ func (m *cortexM) norm(c *ops.Call) quantizer {
 		// InverseRoot's root has 60 bits more than half, HighMul takes 31 away.
 		_, shift := math.Frexp(math.Ldexp(largest(scale), fraction-29-up+variance/2))
 		row := func(name string, xs []float64, bits int) *ir.Value {
-			ints := make([]int64, len(xs))
-			for i, x := range xs {
-				ints[i] = int64(min(math.RoundToEven(math.Ldexp(x, bits)), math.MaxInt32))
-			}
+			ints := seq.Map(xs, func(x float64) int64 {
+				return int64(min(math.RoundToEven(math.Ldexp(x, bits)), math.MaxInt32))
+			})
 			return m.fixed(b, q.Name+name, ir.Int32, ints, n.sizes(len(xs))...)
 		}
 		return n.seen(b, denseOp(b, ops.FixedNorm, n.ints(b), n.shape,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -252,10 +253,7 @@ var joins = map[string]bool{
 // scaled is a sum scaled and rounded in one step.
 func (a *integerArithmetic) scaled(b *ops.Builder, n *ir.Node, s *scaledSum,
 	to *quantization) (*ir.Value, [2]int64) {
-	scales := make([]float64, len(s.scale))
-	for i, k := range s.scale {
-		scales[i] = k / to.scale
-	}
+	scales := seq.Map(s.scale, func(k float64) float64 { return k / to.scale })
 	lo, hi := to.limited(s.limits)
 	y := s.times(b, n, scales)
 	made := b.Op(quantizeOp+".default", y, 1.0, to.zero, lo, hi, to.dtype)

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/kernels/ops"
 )
 
@@ -37,10 +38,9 @@ func (a *integerArithmetic) softmaxOf(c *ops.Call) *softmax {
 	if !ok || most < leastExp {
 		return nil
 	}
-	exps := make([]int64, 256)
-	for i := range exps {
-		exps[i] = int64(math.RoundToEven(math.Ldexp(math.Exp(-float64(i)*q.scale[0]), most)))
-	}
+	exps := seq.Of(256, func(i int) int64 {
+		return int64(math.RoundToEven(math.Ldexp(math.Exp(-float64(i)*q.scale[0]), most)))
+	})
 	return &softmax{q, dim, intData(ir.Int32, exps, 256)}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -156,9 +157,8 @@ func viewOf(c *ops.Call) (p *placement, base *ir.Value, ok bool) {
 		return nil, nil, false
 	}
 	return place(sizes, base.Type.Sizes, func(coords []sym.Expr) []sym.Expr {
-		at := make([]sym.Expr, len(from))
-		for i, e := range from {
-			at[i] = e.Subst(func(s *sym.Symbol) (sym.Expr, bool) {
+		return seq.Map(from, func(e sym.Expr) sym.Expr {
+			return e.Subst(func(s *sym.Symbol) (sym.Expr, bool) {
 				for d, v := range vars {
 					if v.Equal(s.Expr()) {
 						return coords[d], true
@@ -166,8 +166,7 @@ func viewOf(c *ops.Call) (p *placement, base *ir.Value, ok bool) {
 				}
 				return sym.Expr{}, false
 			})
-		}
-		return at
+		})
 	}), base, true
 }
 

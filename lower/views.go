@@ -236,12 +236,7 @@ func (p *placement) strided(baseStrides []sym.Expr,
 
 // varies reports whether x depends on where in the tensor one is.
 func (p *placement) varies(x sym.Expr) bool {
-	for _, v := range p.vars {
-		if x.Uses(v) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.vars, func(v *sym.Symbol) bool { return x.Uses(v) })
 }
 
 // form returns the operator of Core ATen that shows what p places, without its namespace

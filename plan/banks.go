@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // Bank is a memory that a machine has.
@@ -40,10 +42,7 @@ func Spread(p *Problem, how Planner) (*Plan, error) {
 	slices.SortStableFunc(moved, func(i, j int) int {
 		return cmp.Compare(s.density(j), s.density(i))
 	})
-	forward := make([]int, len(p.Banks))
-	for k := range forward {
-		forward[k] = k
-	}
+	forward := seq.Of(len(p.Banks), func(k int) int { return k })
 	largest := slices.Clone(forward)
 	slices.SortStableFunc(largest, func(i, j int) int {
 		return cmp.Compare(p.Banks[j].Size, p.Banks[i].Size)

@@ -3,6 +3,8 @@ package plan
 import (
 	"cmp"
 	"slices"
+
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // Greedy places buffers by descending size, each at the lowest offset that is
@@ -27,11 +29,7 @@ func (Greedy) Plan(p *Problem) (*Plan, error) {
 }
 
 func allNodes(nodes []node) []int {
-	order := make([]int, len(nodes))
-	for i := range order {
-		order[i] = i
-	}
-	return order
+	return seq.Of(len(nodes), func(i int) int { return i })
 }
 
 // bySize sorts by descending size; of equal ones the first defined comes first,

@@ -10,6 +10,7 @@ import (
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/lower"
 	"github.com/etgen/etgen/lower/quantize"
 )
@@ -69,17 +70,12 @@ The passes, in order:
 }
 
 func passNames() (names []string) {
-	for _, p := range lower.Passes() {
-		names = append(names, p.Name)
-	}
+	names = seq.Map(lower.Passes(), func(p lower.Pass) string { return p.Name })
 	return append(names, quantize.PassName, lower.StreamPass)
 }
 
 func dialectNames() (names []string) {
-	for _, pl := range lower.Pipelines {
-		names = append(names, string(pl.To))
-	}
-	return names
+	return seq.Map(lower.Pipelines, func(pl lower.Pipeline) string { return string(pl.To) })
 }
 
 func passList() string {

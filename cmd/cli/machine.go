@@ -9,14 +9,12 @@ import (
 
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/golden/way"
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // machineNames are the words of --machine.
 func machineNames() (names []string) {
-	for _, t := range toolchain.Hosts() {
-		names = append(names, t.Name)
-	}
-	return names
+	return seq.Map(toolchain.Hosts(), func(t toolchain.Target) string { return t.Name })
 }
 
 // hostOf returns the machine and compiler of that name.

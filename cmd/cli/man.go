@@ -10,6 +10,7 @@ import (
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 )
 
 //go:generate go run ../etgen man --markdown -o ../../docs
@@ -49,12 +50,9 @@ func each(cmd *cobra.Command, f func(*cobra.Command)) {
 
 // below are the commands below cmd that are etgen's.
 func below(cmd *cobra.Command) (list []*cobra.Command) {
-	for _, sub := range cmd.Commands() {
-		if sub.IsAvailableCommand() && sub.Name() != "completion" && sub.Name() != "help" {
-			list = append(list, sub)
-		}
-	}
-	return list
+	return seq.Filter(cmd.Commands(), func(sub *cobra.Command) bool {
+		return sub.IsAvailableCommand() && sub.Name() != "completion" && sub.Name() != "help"
+	})
 }
 
 // about describes a command.

@@ -11,6 +11,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // methodFlags are what makes one program of several model files.
@@ -65,11 +66,7 @@ func (f *methodFlags) files(args []string) []compile.MethodFile {
 }
 
 func paths(files []compile.MethodFile) []string {
-	var list []string
-	for _, f := range files {
-		list = append(list, f.Path)
-	}
-	return list
+	return seq.Map(files, func(f compile.MethodFile) string { return f.Path })
 }
 
 // defaultName is what the package of models is called that has no name: like the

@@ -17,6 +17,7 @@ import (
 	"github.com/etgen/etgen/golden/record"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower"
 	"github.com/etgen/etgen/lower/quantize"
@@ -24,10 +25,7 @@ import (
 )
 
 func schemeNames() (names []string) {
-	for _, s := range quantize.Schemes {
-		names = append(names, s.Name)
-	}
-	return names
+	return seq.Map(quantize.Schemes, func(s quantize.Scheme) string { return s.Name })
 }
 
 func schemeList() string {

@@ -8,6 +8,7 @@ import (
 	"github.com/etgen/etgen/golden/record"
 	"github.com/etgen/etgen/golden/way"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // wayRow is a row of the table of ways: a word of --via.
@@ -54,10 +55,7 @@ func wayNamed(word string) *wayRow {
 
 // wayNames are the words of --via.
 func wayNames() (names []string) {
-	for _, w := range wayTable {
-		names = append(names, w.name)
-	}
-	return names
+	return seq.Map(wayTable, func(w wayRow) string { return w.name })
 }
 
 // unheard fails if the user set a flag that none of the ways heeds. Model is what they

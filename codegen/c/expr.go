@@ -1,6 +1,8 @@
 package c
 
 import (
+	"slices"
+
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
@@ -197,12 +199,9 @@ func comparesLocals(e *expr.Expr) bool {
 	if codegen.Comparisons[e.Op] == "" || !e.Args[0].DType.IsFloat() {
 		return false
 	}
-	for _, a := range e.Args {
-		if a.Op != expr.OpLocal && a.Op != expr.OpConst {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(e.Args, func(a *expr.Expr) bool {
+		return a.Op != expr.OpLocal && a.Op != expr.OpConst
+	})
 }
 
 // lazy prints an operator that may leave its second operand alone.

@@ -6,6 +6,7 @@ import (
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -193,10 +194,7 @@ func paramList(params []parameter) string {
 	if len(params) == 0 {
 		return "void"
 	}
-	decls := make([]string, len(params))
-	for i, p := range params {
-		decls[i] = p.typ + p.name
-	}
+	decls := seq.Map(params, func(p parameter) string { return p.typ + p.name })
 	return strings.Join(decls, ", ")
 }
 

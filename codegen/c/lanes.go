@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -509,10 +510,7 @@ func (l *lanes) roundShift(x, by *expr.Expr) string {
 
 // call prints what a function computes.
 func (l *lanes) call(e *expr.Expr) string {
-	var args []string
-	for _, a := range e.Args {
-		args = append(args, l.local(a, l.expr(a)))
-	}
+	args := seq.Map(e.Args, func(a *expr.Expr) string { return l.local(a, l.expr(a)) })
 	for i, v := range e.Fn.Params {
 		l.vars[v] = args[i]
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/lower/native"
@@ -208,10 +209,9 @@ func (b *body) bindSizes() {
 		}
 		b.fresh = false
 	}
-	var tests []code
-	for _, d := range b.m.binding.Checks {
-		tests = append(tests, join("!=", b.dim(d), b.index(d.Size), tBool))
-	}
+	tests := seq.Map(b.m.binding.Checks, func(d native.Dim) code {
+		return join("!=", b.dim(d), b.index(d.Size), tBool)
+	})
 	b.guard(anyOf(tests), "ERR_SHAPE")
 }
 

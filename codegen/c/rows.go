@@ -2,6 +2,7 @@ package c
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/lower/native"
@@ -20,12 +21,7 @@ func (m *method) rowsPort() *port {
 
 // byRows reports whether a method's input comes by rows.
 func (g *gen) byRows() bool {
-	for _, m := range g.methods {
-		if m.Rows != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(g.methods, func(m *method) bool { return m.Rows != nil })
 }
 
 // rowsMacros are those of an input that comes by rows.

@@ -8,6 +8,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/lower/native"
 )
 
@@ -164,10 +165,7 @@ func (g *gen) params(m *method) []param {
 
 // prototype returns the declaration of m without what ends it.
 func (g *gen) prototype(m *method) string {
-	var decls []string
-	for _, p := range g.params(m) {
-		decls = append(decls, p.decl)
-	}
+	decls := seq.Map(g.params(m), func(p param) string { return p.decl })
 	if decls == nil {
 		decls = []string{"void"}
 	}

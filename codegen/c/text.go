@@ -7,6 +7,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/half"
 )
@@ -118,10 +119,7 @@ func cast(t ctype, c code) code {
 
 // call returns name(args).
 func call(name string, t ctype, args ...code) code {
-	list := make([]string, len(args))
-	for i, a := range args {
-		list[i] = a.s
-	}
+	list := seq.Map(args, func(a code) string { return a.s })
 	return code{s: name + "(" + strings.Join(list, ", ") + ")", p: precPostfix, t: t}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -35,10 +36,7 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 			text.Known[v.Name] = n
 		}
 	}
-	var names []string
-	for _, s := range slots {
-		names = append(names, s.Name)
-	}
+	names := seq.Map(slots, func(s tuned.Slot) string { return s.Name })
 	var results []resultFunction
 	results, text.Result = g.epilogue(in, info, names)
 
@@ -257,10 +255,9 @@ func (p *printer) ofChannel(ep *tuned.Epilogue, stmts *[]loop.Stmt, value **expr
 			return expr.ScalarRef(at, e.DType)
 		})
 	}
-	body := make([]loop.Stmt, len(*stmts))
-	for i, s := range *stmts {
-		body[i] = loop.Map(s, replace, func(x sym.Expr) sym.Expr { return x })
-	}
+	body := seq.Map(*stmts, func(s loop.Stmt) loop.Stmt {
+		return loop.Map(s, replace, func(x sym.Expr) sym.Expr { return x })
+	})
 	*stmts, *value, p.ranges.numbers = body, replace(*value), numbers
 	return read
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // lineWidth is where lines of code are broken.
@@ -218,11 +220,7 @@ func (u *usage) forget(mark int) []string {
 
 // used returns the names recorded.
 func (u *usage) used() map[string]bool {
-	set := make(map[string]bool, len(u.names))
-	for _, n := range u.names {
-		set[n] = true
-	}
-	return set
+	return seq.Set(u.names)
 }
 
 // usedWithout returns the names recorded but for those in the declarations of

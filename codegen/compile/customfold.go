@@ -7,6 +7,7 @@ import (
 	"github.com/etgen/etgen/codegen/custom"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/kernels/ops"
 )
 
@@ -27,10 +28,7 @@ func (f *folding) Has(op string) bool {
 // Run implements lower.CustomKernels. A call that fails is left to run time.
 func (f *folding) Run(c *ops.Call, outs [][]byte) (err error) {
 	defer must.Catch(&err)
-	var args []custom.Value
-	for _, a := range c.Args {
-		args = append(args, hostValue(a))
-	}
+	args := seq.Map(c.Args, hostValue)
 	for i, t := range c.Outs {
 		args = append(args, hostTensor(t, outs[i]))
 	}

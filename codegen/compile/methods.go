@@ -10,6 +10,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // MethodFile is a model file that becomes methods of a program.
@@ -31,11 +32,9 @@ func failMethods(format string, args ...any) {
 // Named returns the model files at paths with methods called like the files:
 // "decode" for "models/decode.pt2".
 func Named(paths ...string) []MethodFile {
-	var files []MethodFile
-	for _, path := range paths {
-		files = append(files, MethodFile{Name: NameOf(path), Path: path})
-	}
-	return files
+	return seq.Map(paths, func(path string) MethodFile {
+		return MethodFile{Name: NameOf(path), Path: path}
+	})
 }
 
 // ReadMethods makes one program of several model files, a method of each, in

@@ -10,6 +10,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/lower"
 	"github.com/etgen/etgen/lower/native"
@@ -48,11 +49,7 @@ func languages() []*Language {
 
 // Languages are the names that Options.Lang may have.
 func Languages() []string {
-	var names []string
-	for _, l := range languages() {
-		names = append(names, l.Name)
-	}
-	return names
+	return seq.Map(languages(), func(l *Language) string { return l.Name })
 }
 
 // LanguageNamed looks an output language up; "" is C. The error lists them.

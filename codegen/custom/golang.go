@@ -15,6 +15,7 @@ import (
 	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // Function is a kernel in Go. Its parameters are the operator's arguments, then a tensor for each
@@ -59,10 +60,9 @@ func (k *Kernels) load(ctx context.Context, name string) {
 		must.Fail("the kernels' Go packages cannot be loaded: %w", err)
 	}
 	for _, p := range list {
-		var errs []error
-		for _, e := range p.Errors {
-			errs = append(errs, fmt.Errorf("%s", strings.TrimPrefix(e.Error(), "-: ")))
-		}
+		errs := seq.Map(p.Errors, func(e packages.Error) error {
+			return fmt.Errorf("%s", strings.TrimPrefix(e.Error(), "-: "))
+		})
 		must.Check(errors.Join(errs...))
 		found := false
 		var shapes []func() // they need the kernels, which may stand behind them

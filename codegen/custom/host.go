@@ -18,6 +18,7 @@ import (
 	"github.com/etgen/etgen/codegen/interrupt"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/aten"
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // Host is a process with kernels in Go: etgen cannot link them, so it builds a program of them and
@@ -172,10 +173,7 @@ func (h *Host) Sizes(op string, args []Value) ([][]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	sizes := make([][]int64, len(a.Written))
-	for i, v := range a.Written {
-		sizes[i] = v.Sizes
-	}
+	sizes := seq.Map(a.Written, func(v Value) []int64 { return v.Sizes })
 	return sizes, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -143,10 +144,7 @@ func (in *invocation) actual(to custom.Param, a loop.Actual, optional bool) stri
 	}
 	switch {
 	case a.Kind == loop.List:
-		texts := make([]string, len(a.List))
-		for i, x := range a.List {
-			texts[i] = in.actual(to, x, true)
-		}
+		texts := seq.Map(a.List, func(x loop.Actual) string { return in.actual(to, x, true) })
 		return in.qualified(to.Type) + "{" + strings.Join(texts, ", ") + "}"
 	case none && to.Struct != "":
 		return in.pkg + "." + to.Struct + "{}"

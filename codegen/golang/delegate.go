@@ -10,6 +10,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/lower/native"
@@ -179,10 +180,7 @@ func (p *printer) delegate(s *loop.Invoke) {
 				buf = a.Value.Buf
 			}
 			d := p.dtypes[buf]
-			sizes := make([]string, len(a.Sizes))
-			for k, n := range a.Sizes {
-				sizes[k] = p.index(n, precAny)
-			}
+			sizes := seq.Map(a.Sizes, func(n sym.Expr) string { return p.index(n, precAny) })
 			n := p.index(sym.Mul(a.Sizes...), precAny)
 			text := fmt.Sprintf("{%s[:%s:%s], []int{%s}, %q}", p.buf(buf), n, n,
 				strings.Join(sizes, ", "), d)

@@ -9,6 +9,7 @@ import (
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/half"
 )
@@ -72,10 +73,7 @@ func (p *printer) expr(e *expr.Expr) text {
 	case expr.OpBitcast:
 		return p.bitcast(e)
 	case expr.OpCall:
-		args := make([]string, len(e.Args))
-		for i, a := range e.Args {
-			args[i] = p.arg(a)
-		}
+		args := seq.Map(e.Args, p.arg)
 		return text{p.unit.function(e.Fn) + "(" + strings.Join(args, ", ") + ")", precUnary}
 	case expr.OpEq, expr.OpNe, expr.OpLt, expr.OpLe, expr.OpGt, expr.OpGe:
 		return p.binary(codegen.Comparisons[e.Op], precCompare, e)
@@ -197,10 +195,7 @@ var mathFuncs = map[expr.Op]string{
 }
 
 func (p *printer) call(fn string, e *expr.Expr) text {
-	args := make([]string, len(e.Args))
-	for i, a := range e.Args {
-		args[i] = p.arg(a)
-	}
+	args := seq.Map(e.Args, p.arg)
 	return text{fn + "(" + strings.Join(args, ", ") + ")", precUnary}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 )
 
@@ -59,10 +60,7 @@ func (p indexer) Extremum(greatest bool, args []text) text {
 	if greatest {
 		fn = "max"
 	}
-	list := make([]string, len(args))
-	for i, x := range args {
-		list[i] = x.s
-	}
+	list := seq.Map(args, func(x text) string { return x.s })
 	return text{fn + "(" + strings.Join(list, ", ") + ")", precUnary}
 }
 

@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // library is the source of a Go package from which functions are copied into
@@ -225,13 +226,7 @@ func (lib *library) closure(names []string) []*libDecl {
 			visit(lib.info.Defs[m.node.(*ast.FuncDecl).Name])
 		}
 	}
-	var out []*libDecl
-	for _, d := range lib.decls {
-		if need[d] {
-			out = append(out, d)
-		}
-	}
-	return out
+	return seq.Filter(lib.decls, func(d *libDecl) bool { return need[d] })
 }
 
 // text returns the source of d with the library's package-level names replaced.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/lower/native"
 	"github.com/etgen/etgen/templates/golang"
 )
@@ -72,10 +73,9 @@ func (g *generator) poisons() bool {
 // ourCode returns functions of templates/golang as they are, with all they need.
 func ourCode(roots ...string) string {
 	lib := openLibrary(golang.Source, ".")
-	var parts []string
-	for _, d := range lib.closure(roots) {
-		parts = append(parts, lib.text(d, func(name string) string { return name }))
-	}
+	parts := seq.Map(lib.closure(roots), func(d *libDecl) string {
+		return lib.text(d, func(name string) string { return name })
+	})
 	return strings.Join(parts, "\n\n")
 }
 

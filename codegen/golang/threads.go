@@ -2,6 +2,7 @@ package golang
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -140,12 +141,7 @@ func (g *generator) newThreads(f *jen.File, model jen.Code) {
 }
 
 func (g *generator) anyDivided() bool {
-	for _, k := range g.p.Kernels {
-		if g.divides(k) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(g.p.Kernels, func(k *native.Kernel) bool { return g.divides(k) })
 }
 
 // The parameters of a function that does a part: which of how many.

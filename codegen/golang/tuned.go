@@ -9,6 +9,7 @@ import (
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/math"
@@ -121,10 +122,7 @@ func (g *generator) tunedKernel(k *native.Kernel) string {
 			}
 		}
 	}
-	var args []string
-	for _, a := range k.Tuned.Kernel.Arguments(p.divided) {
-		args = append(args, p.argument(a))
-	}
+	args := seq.Map(k.Tuned.Kernel.Arguments(p.divided), p.argument)
 	body := fmt.Sprintf("%s%s(%s)\n%s", p.declareTemps(), src.function(g, fn),
 		strings.Join(args, ", "), p.after)
 	vars := p.vars + strings.Join(g.callParams[k], "")

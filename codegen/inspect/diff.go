@@ -13,6 +13,7 @@ import (
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/kernels/half"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -101,10 +102,7 @@ func Diff(a, b string, opt compile.Options) (_ *Difference, err error) {
 		d.Figures = append(d.Figures, Figure{f.Name, f.A, figures[1][i].A})
 	}
 	table := must.Get(ops.Of(pb))
-	of := map[string]*ir.Method{}
-	for _, m := range pb.Methods {
-		of[m.Name] = m
-	}
+	of := seq.KeyBy(pb.Methods, func(m *ir.Method) string { return m.Name })
 	for _, m := range pa.Methods {
 		if of[m.Name] == nil {
 			d.Methods = append(d.Methods, MethodDifference{Name: m.Name, Only: "a"})

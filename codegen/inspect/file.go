@@ -10,6 +10,7 @@ import (
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // Options are how files are looked at.
@@ -83,10 +84,7 @@ func (info *Info) locate(p *pte.Program, path string) {
 
 // beside reads the files of external data in the folder of the program at path.
 func (info *Info) beside(p *pte.Program, path string) (files []*pte.DataFile) {
-	for _, name := range must.Get(compile.DataBeside(p, path)) {
-		files = append(files, info.entries(name))
-	}
-	return files
+	return seq.Map(must.Get(compile.DataBeside(p, path)), info.entries)
 }
 
 // dataFile describes a .ptd file.

@@ -8,6 +8,7 @@ import (
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/plan"
 )
 
@@ -130,10 +131,7 @@ func (l *lifetimes) spans(u *use, mayBeState, initial bool) []plan.Span {
 	touched := slices.Concat(u.reads, u.writes, u.held)
 	slices.Sort(touched)
 	touched = slices.Compact(touched)
-	var live []plan.Span
-	for _, s := range touched {
-		live = append(live, plan.Span{First: s, Last: s})
-	}
+	live := seq.Map(touched, func(s int) plan.Span { return plan.Span{First: s, Last: s} })
 	todo := slices.Clone(u.reads)
 	passed := map[int]bool{} // ends of runs, and steps that jump out of one
 	for len(todo) > 0 {

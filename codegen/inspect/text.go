@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/plan"
 )
 
@@ -262,10 +263,7 @@ func (t *text) memory(m *Memory) {
 
 // largest returns the n largest boxes in the order they are in.
 func largest(boxes []Box, n int) []Box {
-	order := make([]int, len(boxes))
-	for i := range order {
-		order[i] = i
-	}
+	order := seq.Of(len(boxes), func(i int) int { return i })
 	slices.SortStableFunc(order, func(a, b int) int {
 		return cmp.Compare(boxes[b].Bytes, boxes[a].Bytes)
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // operator is the entry of the operator table for what nodes call op: the
@@ -270,10 +271,7 @@ func writeTree(b *strings.Builder, t *ir.Tree) {
 		kind, keyed = containerType(t)
 		kind, context = quote(kind), quote("null")
 		if keyed {
-			keys := make([]string, len(t.Keys))
-			for i, k := range t.Keys {
-				keys[i] = quote(k)
-			}
+			keys := seq.Map(t.Keys, quote)
 			context = quote("[" + strings.Join(keys, ", ") + "]")
 		}
 	}

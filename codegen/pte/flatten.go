@@ -6,6 +6,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // flattener gives slots their indices and turns the tree into a list.
@@ -165,10 +166,7 @@ func (f *flattener) block(items []item) {
 
 // call emits the call of an operator or of a delegate, of which each call has an entry of its own.
 func (f *flattener) call(it *call) {
-	args := make([]int32, len(it.args))
-	for i, s := range it.args {
-		args[i] = f.value(s)
-	}
+	args := seq.Map(it.args, f.value)
 	if it.delegate == nil {
 		f.emit(pte.KernelCall{Op: f.operator(it.op), Args: args}, it.loc)
 	} else {

@@ -2,6 +2,7 @@ package pte
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
@@ -105,12 +106,9 @@ func sharedOf(p *ir.Program) *sharedArena {
 
 // in reports whether a method has shared state.
 func (a *sharedArena) in(m *ir.Method) bool {
-	for _, spec := range m.Inputs {
-		if a.at[spec.Target] != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.Inputs, func(spec ir.InputSpec) bool {
+		return a.at[spec.Target] != nil
+	})
 }
 
 // code is a method before its slots have indices.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // newTensor describes a tensor of type t. Dynamic sizes are taken at their
@@ -49,10 +50,7 @@ func newTensor(t ir.Type) *tensor {
 // innermost, as the strides tell; row-major if these do not belong to dense
 // elements.
 func dimOrder(t ir.Type) []uint8 {
-	order := make([]uint8, t.Rank())
-	for i := range order {
-		order[i] = uint8(i)
-	}
+	order := seq.Of(t.Rank(), func(i int) uint8 { return uint8(i) })
 	if t.IsContiguous() {
 		return order
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/ir/pte/form"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower/raise"
 )
@@ -139,10 +140,7 @@ func (b *builder) argument(from int32, how use, at int) int32 {
 	case pte.OptionalTensorList:
 		return b.value(pte.OptionalTensorList(items(v)))
 	case pte.IntList:
-		list := make([]int32, len(v))
-		for i, x := range v {
-			list[i] = int32(x)
-		}
+		list := seq.Map(v, func(x int64) int32 { return int32(x) })
 		ints := make(pte.IntList, len(v))
 		for i, x := range items(list) {
 			ints[i] = int64(x)

@@ -14,6 +14,7 @@ import (
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/lower/native"
@@ -76,10 +77,9 @@ var fileName = regexp.MustCompile(`^[A-Za-z0-9][-.\w]*\.go$`)
 // build makes a program of the calls, a method each, and its native form.
 func build(table *ops.Table, calls []*call) *native.Program {
 	p := &ir.Program{Source: "registry"}
-	var errs []error
-	for _, c := range calls {
-		errs = append(errs, must.Try(func() { p.Methods = append(p.Methods, c.method(table)) }))
-	}
+	errs := seq.Map(calls, func(c *call) error {
+		return must.Try(func() { p.Methods = append(p.Methods, c.method(table)) })
+	})
 	must.Check(errors.Join(errs...))
 	must.Check(compile.Lower(p, compile.Options{Lang: tuned.Go.Name}))
 	later := map[*ir.Value]bool{}

@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // Table writes layers for people to read.
@@ -14,10 +15,7 @@ func Table(to io.Writer, layers []*Layer) error {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "weights\tcode\tarena\tMACs\tinstructions\t  layer")
 	for _, l := range layers {
-		var ops []string
-		for _, o := range l.Operators {
-			ops = append(ops, o.Terminal())
-		}
+		ops := seq.Map(l.Operators, func(o foreign.Text) string { return o.Terminal() })
 		fmt.Fprintf(w, "%d\t%s\t%d\t%d\t%s\t  %s: %s\n", l.Weights, known(l.Code), l.Arena, l.MACs,
 			known(l.Instructions), l.Name.Terminal(), shortened(strings.Join(ops, ", ")))
 	}

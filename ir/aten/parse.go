@@ -9,6 +9,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // Parse parses a line such as
@@ -282,10 +283,7 @@ func formatDefault(t *Type, a ir.Arg) string {
 			return strconv.Itoa(n)
 		}
 	case ir.List:
-		parts := make([]string, len(a))
-		for i, x := range a {
-			parts[i] = formatDefault(t.Base(), x)
-		}
+		parts := seq.Map(a, func(x ir.Arg) string { return formatDefault(t.Base(), x) })
 		return "[" + strings.Join(parts, ", ") + "]"
 	}
 	return "?"

@@ -1,10 +1,12 @@
 package aten
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // Schema is a parsed ATen schema line.
@@ -75,10 +77,7 @@ func (t *Type) String() string {
 		if t.Name != "()" {
 			b.WriteString(t.Name)
 		}
-		parts := make([]string, len(t.Elems))
-		for i, e := range t.Elems {
-			parts[i] = e.String()
-		}
+		parts := seq.Map(t.Elems, func(e *Type) string { return e.String() })
 		b.WriteString("(" + strings.Join(parts, ", ") + ")")
 	default:
 		b.WriteString(t.Name)
@@ -111,12 +110,7 @@ func (s *Schema) Index(name string) int {
 
 // Mutates reports whether the operator writes to an argument.
 func (s *Schema) Mutates() bool {
-	for _, a := range s.Args {
-		if a.Type.Mutates() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Args, func(a Param) bool { return a.Type.Mutates() })
 }
 
 // String returns the schema in the form Parse reads.

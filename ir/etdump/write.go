@@ -8,6 +8,7 @@ import (
 
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte/flat"
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // layouts are the tables of a dump, each with its fields in the order in which they are written.
@@ -116,10 +117,7 @@ func (e *encoder) value(v Value, output bool) offset {
 		kind, tensors = tensorValue, uint64(e.tensor(v))
 	case TensorList:
 		kind = listValue
-		all := make([]offset, len(v))
-		for i, t := range v {
-			all[i] = e.tensor(t)
-		}
+		all := seq.Map(v, e.tensor)
 		list = uint64(e.Table("TensorList", uint64(e.CreateVectorOfTables(all))))
 	}
 	if output {

@@ -14,6 +14,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // Text is text that somebody else wrote. Equal texts are ==.
@@ -24,10 +26,7 @@ func Of(s string) Text { return Text{s} }
 
 // Join joins texts with what stands between them.
 func Join(list []Text, between string) Text {
-	raw := make([]string, len(list))
-	for i, t := range list {
-		raw[i] = t.s
-	}
+	raw := seq.Map(list, func(t Text) string { return t.s })
 	return Text{strings.Join(raw, between)}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 )
 
@@ -85,11 +86,7 @@ func notNegative(t ir.Type) {
 }
 
 func (c *converter) exprList(ws []wireSym) []sym.Expr {
-	es := make([]sym.Expr, len(ws))
-	for i, w := range ws {
-		es[i] = c.expr(w)
-	}
-	return es
+	return seq.Map(ws, c.expr)
 }
 
 func (c *converter) expr(w wireSym) sym.Expr {

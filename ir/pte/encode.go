@@ -12,6 +12,7 @@ import (
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte/flat"
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // programTables are the tables of a program, each with its fields in the order in which they
@@ -117,10 +118,7 @@ func (e *encoder) vector(size, n int, bits func(int) uint64) offset {
 	if size*n > maxShared {
 		return write()
 	}
-	contents := make([]uint64, n)
-	for i := range contents {
-		contents[i] = bits(i)
-	}
+	contents := seq.Of(n, func(i int) uint64 { return bits(i) })
 	return e.share("vector"+string(rune('0'+size)), contents, write)
 }
 
@@ -154,10 +152,7 @@ func (e *encoder) refsOf(what string, n int, table func(int) offset) uint64 {
 
 // listOf writes a vector of tables, one of each of list.
 func listOf[T any](e *encoder, list []T, table func(i int, x *T) offset) uint64 {
-	v := make([]offset, len(list))
-	for i := range v {
-		v[i] = table(i, &list[i])
-	}
+	v := seq.Of(len(list), func(i int) offset { return table(i, &list[i]) })
 	return uint64(e.refs(v))
 }
 

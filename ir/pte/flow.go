@@ -470,13 +470,10 @@ func (f *flow) relation(s *state, a, b int32) (overlap, same bool) {
 }
 
 func (f *flow) sameHome(s *state, a, b int32) bool {
-	for _, x := range s.places(b) {
-		if x == freed || f.homes[x].kind != f.homes[a].kind ||
-			f.homes[x].memory != f.homes[a].memory || f.homes[x].lo != f.homes[a].lo {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s.places(b), func(x int32) bool {
+		return x == freed || f.homes[x].kind != f.homes[a].kind ||
+			f.homes[x].memory != f.homes[a].memory || f.homes[x].lo != f.homes[a].lo
+	})
 }
 
 // disjoint reports what is written and overlaps what else is or, in part, an argument.

@@ -12,6 +12,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte/flat"
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // ReadExpansion bounds what Read allocates: at most ReadExpansion times the
@@ -128,11 +129,7 @@ func each[T any](t flat.Table, parent *path, name string, decode func(flat.Table
 	if n == 0 {
 		return nil
 	}
-	list := make([]T, n)
-	for i := range list {
-		list[i] = decode(get(i), path{parent, name, i})
-	}
-	return list
+	return seq.Of(n, func(i int) T { return decode(get(i), path{parent, name, i}) })
 }
 
 // dataSegments are the segments that a file says it has.

@@ -7,6 +7,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // Schemas knows operators. Names are those of nodes, see Operator.NodeName; of
@@ -553,10 +554,7 @@ type VerifyError struct {
 }
 
 func (e *VerifyError) Error() string {
-	lines := make([]string, len(e.Problems))
-	for i, p := range e.Problems {
-		lines[i] = p.String()
-	}
+	lines := seq.Map(e.Problems, func(p Problem) string { return p.String() })
 	if e.More > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", e.More))
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/etgen/etgen/ir/aten"
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // Effect is what an instruction does to tensors, by index in the value table.
@@ -34,10 +35,9 @@ func (p *planVerifier) chains() {
 			p.bad(-1, "chain %d has %d stack traces for %d instructions", c, n,
 				len(chain.Instructions))
 		}
-		effects := make([]Effect, len(chain.Instructions))
-		for i := range chain.Instructions {
-			effects[i] = p.instruction(c, i)
-		}
+		effects := seq.Of(len(chain.Instructions), func(i int) Effect {
+			return p.instruction(c, i)
+		})
 		p.calls = append(p.calls, effects)
 	}
 }
@@ -229,10 +229,7 @@ func (p *planVerifier) unknown(args []int32) Effect {
 	}
 	last := len(args) - 1
 	e.Writes = p.tensors(args[last])
-	written := map[int32]bool{}
-	for _, t := range e.Writes {
-		written[t] = true
-	}
+	written := seq.Set(e.Writes)
 	inPlace := false
 	for i, a := range args[:last] {
 		for _, t := range p.tensors(a) {

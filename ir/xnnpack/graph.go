@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // ID is what programs call the backend.
@@ -290,11 +291,9 @@ func (n *Node) Int(name string) int64 {
 
 // List returns a member of the node.
 func (n *Node) List(name string) []int64 {
-	var list []int64
-	for _, x := range n.Lists[slices.Index(n.Kind.Form().Lists, name)] {
-		list = append(list, int64(x))
-	}
-	return list
+	return seq.Map(n.Lists[slices.Index(n.Kind.Form().Lists, name)], func(x uint32) int64 {
+		return int64(x)
+	})
 }
 
 // ByID returns the values by what nodes call them.

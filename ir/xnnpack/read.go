@@ -10,6 +10,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte/flat"
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // ReadExpansion bounds what Read allocates: at most ReadExpansion times the bytes of the
@@ -123,11 +124,7 @@ func node(t flat.Table) Node {
 	}
 	f := n.Kind.Form()
 	numbers := func(names []string) []uint32 {
-		list := make([]uint32, len(names))
-		for i, name := range names {
-			list[i] = uint32(x.Number(name))
-		}
-		return list
+		return seq.Map(names, func(name string) uint32 { return uint32(x.Number(name)) })
 	}
 	n.Inputs, n.Outputs, n.Ints = numbers(f.Inputs), numbers(f.Outputs), numbers(f.Ints)
 	for _, name := range f.Lists {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte/flat"
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // tables are the tables of a payload, each with its fields in the order in which they are
@@ -128,10 +129,7 @@ func (e *encoder) node(n *Node) offset {
 		len(n.Ints) != len(f.Ints) || len(n.Lists) != len(f.Lists) {
 		must.Fail("it does not have what %v has", n.Kind)
 	}
-	var fields []uint64
-	for _, l := range n.Lists {
-		fields = append(fields, e.list(l))
-	}
+	fields := seq.Map(n.Lists, e.list)
 	for _, list := range [][]uint32{n.Inputs, n.Outputs, n.Ints} {
 		for _, x := range list {
 			fields = append(fields, uint64(x))

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // fold returns e, or its value if all its operands are constants and it has
@@ -15,10 +16,7 @@ func fold(e *Expr) *Expr {
 			return e
 		}
 	}
-	vals := make([]Value, len(e.Args))
-	for i, a := range e.Args {
-		vals[i] = Value{I: a.Int, F: a.Float}
-	}
+	vals := seq.Map(e.Args, func(a *Expr) Value { return Value{I: a.Int, F: a.Float} })
 	v, err := Apply(e.Op, e.DType, e.Args[0].DType, vals...)
 	if err != nil {
 		return e // division by zero: an error where it is executed

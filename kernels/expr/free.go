@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 )
 
@@ -27,11 +28,7 @@ func Extents(vars []*sym.Symbol) []sym.Expr { return of(vars, Extent) }
 func Coords(vars []*sym.Symbol) []sym.Expr { return of(vars, (*sym.Symbol).Expr) }
 
 func of(vars []*sym.Symbol, f func(*sym.Symbol) sym.Expr) []sym.Expr {
-	list := make([]sym.Expr, len(vars))
-	for i, v := range vars {
-		list[i] = f(v)
-	}
-	return list
+	return seq.Map(vars, f)
 }
 
 // DefOf returns what computes a data-dependent index, nil for other symbols.

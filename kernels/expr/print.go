@@ -3,10 +3,12 @@ package expr
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 )
 
@@ -107,12 +109,7 @@ func untyped(e *Expr) bool {
 	case !keepsDType(e.Op):
 		return false
 	}
-	for _, a := range e.Args {
-		if !untyped(a) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(e.Args, func(a *Expr) bool { return !untyped(a) })
 }
 
 type formatter struct {
@@ -238,18 +235,12 @@ func (p *formatter) call(name string, args []*Expr, typed func(int) bool) {
 }
 
 func (p *formatter) coords(xs []sym.Expr) {
-	ss := make([]string, len(xs))
-	for i, x := range xs {
-		ss[i] = p.names.Index(x)
-	}
+	ss := seq.Map(xs, p.names.Index)
 	p.b.WriteString("[" + strings.Join(ss, ", ") + "]")
 }
 
 func rangesString(vars []*sym.Symbol, index func(sym.Expr) string) string {
-	ss := make([]string, len(vars))
-	for i, v := range vars {
-		ss[i] = v.Name + "<" + index(Extent(v))
-	}
+	ss := seq.Map(vars, func(v *sym.Symbol) string { return v.Name + "<" + index(Extent(v)) })
 	return strings.Join(ss, ", ")
 }
 

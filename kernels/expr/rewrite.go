@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 )
 
@@ -19,11 +20,7 @@ func Rewrite(e *Expr, f func(*Expr) *Expr) *Expr { return newRewriter(nil, f, fa
 // RewriteAll is Rewrite for several expressions that share nodes.
 func RewriteAll(es []*Expr, f func(*Expr) *Expr) []*Expr {
 	r := newRewriter(nil, f, false)
-	out := make([]*Expr, len(es))
-	for i, e := range es {
-		out[i] = r.expr(e)
-	}
-	return out
+	return seq.Map(es, r.expr)
 }
 
 // ShiftLoads adds n to the numbers of the buffers that e loads from.
@@ -148,11 +145,7 @@ func (r *rewriter) under(vars []*sym.Symbol) (*rewriter, []*sym.Symbol) {
 }
 
 func (r *rewriter) indices(xs []sym.Expr) []sym.Expr {
-	out := make([]sym.Expr, len(xs))
-	for i, x := range xs {
-		out[i] = r.index(x)
-	}
-	return out
+	return seq.Map(xs, r.index)
 }
 
 func (r *rewriter) index(x sym.Expr) sym.Expr {

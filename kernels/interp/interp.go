@@ -10,6 +10,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
@@ -211,11 +212,7 @@ func (m *Interpreter) symbol(s *sym.Symbol) int64 {
 }
 
 func (m *Interpreter) sizes(es []sym.Expr) []int64 {
-	out := make([]int64, len(es))
-	for i, e := range es {
-		out[i] = m.size(e)
-	}
-	return out
+	return seq.Map(es, m.size)
 }
 
 // Node runs one node, whose operands have values.
@@ -356,9 +353,7 @@ func (m *Interpreter) scalar(c *ops.Call, e *expr.Expr) expr.Value {
 }
 
 func (m *Interpreter) operands(c *ops.Call) (in []eval.Operand, scalars []expr.Value) {
-	for _, v := range c.Operands() {
-		in = append(in, m.get(v).Tensor)
-	}
+	in = seq.Map(c.Operands(), func(v *ir.Value) eval.Operand { return m.get(v).Tensor })
 	for _, v := range c.Scalars() {
 		scalars = append(scalars, m.get(v).Scalar)
 	}
@@ -374,11 +369,9 @@ func (m *Interpreter) tensors(c *ops.Call, ts []expr.Tensor) []Value {
 		return m.run(c, must.Get(Loops(c, ts, Orders{})))
 	}
 	in, scalars := m.operands(c)
-	outs := make([]Value, len(ts))
-	for i, t := range ts {
-		outs[i] = Value{Kind: ir.TensorKind, Tensor: must.Get(m.Meaning(t, in, m.syms, scalars))}
-	}
-	return outs
+	return seq.Map(ts, func(t expr.Tensor) Value {
+		return Value{Kind: ir.TensorKind, Tensor: must.Get(m.Meaning(t, in, m.syms, scalars))}
+	})
 }
 
 // measure notes the longest reduction in e.

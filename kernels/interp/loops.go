@@ -5,6 +5,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/kernels/ops"
@@ -40,10 +41,7 @@ func (m *Interpreter) run(c *ops.Call, f *loop.Func) []Value {
 		g.Syms = f.Free()
 		f = &g
 	}
-	var syms []int64
-	for _, s := range f.Syms {
-		syms = append(syms, m.symbol(s))
-	}
+	syms := seq.Map(f.Syms, m.symbol)
 	r := must.Get(eval.Compile(f)).Runner()
 	r.Until(m.Done)
 	r.Limit(m.Limit)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/aten"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 )
@@ -88,10 +89,7 @@ func mapActuals(args []Actual, value func(*expr.Expr) *expr.Expr,
 			a.Value = value(a.Value)
 		}
 		a.Index = index(a.Index)
-		sizes := make([]sym.Expr, len(a.Sizes))
-		for d, n := range a.Sizes {
-			sizes[d] = index(n)
-		}
+		sizes := seq.Map(a.Sizes, index)
 		a.Sizes, a.List = sizes, mapActuals(a.List, value, index)
 		out[i] = a
 	}
@@ -125,9 +123,6 @@ func (p *printer) actuals(args []Actual) string {
 }
 
 func (p *printer) sizes(sizes []sym.Expr) string {
-	texts := make([]string, len(sizes))
-	for i, n := range sizes {
-		texts[i] = p.index(n)
-	}
+	texts := seq.Map(sizes, p.index)
 	return "[" + strings.Join(texts, ", ") + "]"
 }

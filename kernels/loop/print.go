@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/ir/text"
 	"github.com/etgen/etgen/kernels/expr"
@@ -75,10 +76,9 @@ type printer struct {
 func (p *printer) printf(format string, args ...any) { fmt.Fprintf(&p.b, format, args...) }
 
 func (p *printer) head() {
-	var params []string
-	for _, s := range p.f.Syms {
-		params = append(params, p.symbols.Declare(s, s.Name)+" in "+p.rangeOf(s))
-	}
+	params := seq.Map(p.f.Syms, func(s *sym.Symbol) string {
+		return p.symbols.Declare(s, s.Name) + " in " + p.rangeOf(s)
+	})
 	for i, b := range p.f.Bufs {
 		p.elements.Declare(i, b.Name)
 	}
@@ -233,10 +233,7 @@ func (p *printer) vector(s *Vector) {
 	if s.Acc != nil {
 		dst = p.local(s.Acc)
 	}
-	args := make([]string, len(s.Args))
-	for i, a := range s.Args {
-		args[i] = operand(a)
-	}
+	args := seq.Map(s.Args, operand)
 	name := s.Prim
 	if s.Fn != nil {
 		name += " " + s.Fn.Name

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 )
@@ -169,11 +170,7 @@ func MapAll(body []Stmt, value func(*expr.Expr) *expr.Expr, index func(sym.Expr)
 	if body == nil {
 		return nil
 	}
-	out := make([]Stmt, len(body))
-	for i, s := range body {
-		out[i] = Map(s, value, index)
-	}
-	return out
+	return seq.Map(body, func(s Stmt) Stmt { return Map(s, value, index) })
 }
 
 // Replace returns body with its outermost loops, those in branches as well, replaced

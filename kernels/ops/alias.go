@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 )
 
@@ -51,11 +52,7 @@ func swapped(t ir.Type, a, b int) alias {
 
 // upTo returns 0, 1, …, n-1.
 func upTo(n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = i
-	}
-	return out
+	return seq.Of(n, func(i int) int { return i })
 }
 
 // expanded returns t broadcast to sizes, in which -1 keeps t's own.

@@ -9,6 +9,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/aten"
 	raise "github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 )
@@ -95,10 +96,7 @@ func (c *Call) index(name string) int {
 // order. All have as many as the order, and are dense.
 func (c *Call) permuted(order []int) *Call {
 	typ := func(t ir.Type) ir.Type {
-		sizes := make([]sym.Expr, len(order))
-		for i, d := range order {
-			sizes[i] = t.Sizes[d]
-		}
+		sizes := seq.Map(order, func(d int) sym.Expr { return t.Sizes[d] })
 		return ir.TensorOf(t.DType, sizes...)
 	}
 	p := *c
@@ -169,11 +167,7 @@ func (c *Call) Tensor(name string) ir.Type { return c.operands[c.Operand(name)].
 // Tensors returns the types of a Tensor[] argument.
 func (c *Call) Tensors(name string) []ir.Type {
 	list, _ := c.Arg(name).(ir.List)
-	ts := make([]ir.Type, len(list))
-	for i := range list {
-		ts[i] = c.operands[c.Operand(name)+i].Type
-	}
-	return ts
+	return seq.Of(len(list), func(i int) ir.Type { return c.operands[c.Operand(name)+i].Type })
 }
 
 // Value returns the value of an argument that refers to one, else nil.
@@ -407,10 +401,7 @@ func fit(t *aten.Type, a ir.Arg, numbers bool) (ir.Arg, error) {
 		if t.Size == 0 || !fits(elem, a, numbers) {
 			return nil, fmt.Errorf("%s is no %s", describe(a), t)
 		}
-		list = make(ir.List, t.Size)
-		for i := range list {
-			list[i] = a
-		}
+		list = seq.Of(t.Size, func(i int) ir.Arg { return a })
 		return list, nil
 	}
 	for i, x := range list {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 )
@@ -361,10 +362,7 @@ func padSequence(b *Builder, c *Call) *ir.Value {
 		longest = sym.Max(longest, x.Type.Sizes[0])
 	}
 	for i, x := range xs {
-		pad := make([]sym.Expr, 2*x.Type.Rank())
-		for k := range pad {
-			pad[k] = sym.Int(0)
-		}
+		pad := seq.Of(2*x.Type.Rank(), func(k int) sym.Expr { return sym.Int(0) })
 		side := len(pad) - 1
 		if c.Str("padding_side") == "left" {
 			side--

@@ -6,6 +6,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/aten"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 )
@@ -228,10 +229,7 @@ func convEntry(schema string) entry {
 
 // convolutionCore leaves out what does not change the result.
 func convolutionCore(b *Builder, c *Call) *ir.Value {
-	args := make([]any, 9)
-	for i := range args {
-		args[i] = c.Args[i]
-	}
+	args := seq.Of(9, func(i int) any { return c.Args[i] })
 	return b.aten("convolution", args...)
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	fixed "github.com/etgen/etgen/kernels/math"
@@ -72,11 +73,7 @@ func (c *Call) int32Arg(name string) *expr.Expr {
 
 // int32Args is int32Arg for several arguments.
 func (c *Call) int32Args(names ...string) []*expr.Expr {
-	out := make([]*expr.Expr, len(names))
-	for i, name := range names {
-		out[i] = c.int32Arg(name)
-	}
-	return out
+	return seq.Map(names, c.int32Arg)
 }
 
 // rescale is a scale whose multiplier and shift are constants.
@@ -295,10 +292,7 @@ func cortexMMoves() []entry {
 			Infer: func(c *Call) []ir.Type {
 				t := c.int8Input("input", 0)
 				perm := c.permutation("perm", t.Rank())
-				sizes := make([]sym.Expr, len(perm))
-				for i, d := range perm {
-					sizes[i] = t.Sizes[d]
-				}
+				sizes := seq.Map(perm, func(d int64) sym.Expr { return t.Sizes[d] })
 				return []ir.Type{ir.TensorOf(t.DType, sizes...)}
 			},
 			Decompose: func(b *Builder, c *Call) []*ir.Value {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -219,11 +220,7 @@ func (b *Builder) along(x *ir.Value, d int,
 		func(b *Builder, state, x []*ir.Value) (next, yields []*ir.Value) {
 			return step(b, state, x[0])
 		}))
-	var out []*ir.Value
-	for _, y := range ys {
-		out = append(out, b.aten("permute", y, back))
-	}
-	return out
+	return seq.Map(ys, func(y *ir.Value) *ir.Value { return b.aten("permute", y, back) })
 }
 
 // cumulativeCore is a running reduction as a scan; a tensor without dimensions

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 )
 
@@ -125,11 +126,7 @@ func (e *einsum) rank(l int) int {
 }
 
 func (e *einsum) of(labels []int) []sym.Expr {
-	out := make([]sym.Expr, len(labels))
-	for i, l := range labels {
-		out[i] = e.sizes[l]
-	}
-	return out
+	return seq.Map(labels, func(l int) sym.Expr { return e.sizes[l] })
 }
 
 // single returns x with each label once: dimensions that share one leave their
@@ -157,11 +154,7 @@ func (e *einsum) single(b *Builder, x *ir.Value, labels []int) (*ir.Value, []int
 
 // places returns where in labels each of want is.
 func places(labels, want []int) []int {
-	out := make([]int, len(want))
-	for i, l := range want {
-		out[i] = slices.Index(labels, l)
-	}
-	return out
+	return seq.Map(want, func(l int) int { return slices.Index(labels, l) })
 }
 
 // build emits the products from left to right.
@@ -202,10 +195,7 @@ func (e *einsum) product(b *Builder, x, y *ir.Value, lx, ly, keep []int) (*ir.Va
 	bring := func(v *ir.Value, labels []int, groups ...[]int) *ir.Value {
 		order := slices.Concat(groups...)
 		v = b.aten("permute", v, places(labels, order))
-		var sizes []sym.Expr
-		for _, g := range groups {
-			sizes = append(sizes, sym.Mul(e.of(g)...))
-		}
+		sizes := seq.Map(groups, func(g []int) sym.Expr { return sym.Mul(e.of(g)...) })
 		return b.aten("reshape", v, sizes)
 	}
 	p := b.aten("bmm", bring(x, lx, batch, onlyX, sum), bring(y, ly, batch, sum, onlyY))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 )
 
@@ -404,10 +405,7 @@ func (b *Builder) fitted(x *ir.Value, d int, n sym.Expr) *ir.Value {
 	case sym.Less(n, have):
 		return b.aten("slice.Tensor", x, d, 0, n)
 	}
-	pad := make([]sym.Expr, 2*(x.Type.Rank()-d))
-	for i := range pad {
-		pad[i] = sym.Int(0)
-	}
+	pad := seq.Of(2*(x.Type.Rank()-d), func(i int) sym.Expr { return sym.Int(0) })
 	pad[len(pad)-1] = sym.Sub(n, have)
 	return b.aten("constant_pad_nd", x, pad)
 }
@@ -425,10 +423,7 @@ func shifts() []entry {
 				if len(dims) == 0 {
 					return b.aten("clone", x)
 				}
-				places := make([]sym.Expr, len(dims))
-				for i, d := range dims {
-					places[i] = by(x.Type.Sizes[d])
-				}
+				places := seq.Map(dims, func(d int) sym.Expr { return by(x.Type.Sizes[d]) })
 				return b.aten("roll", x, places, dims)
 			})
 	}

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 )
 
@@ -57,10 +58,7 @@ func gradients(b *Builder, c *Call) []*ir.Value {
 // steps are the distances of the coordinates of neighbours along dimension d, the one that is asked
 // for as number i.
 func (b *Builder) steps(c *Call, t ir.Type, i, d int) *ir.Value {
-	sizes := make([]sym.Expr, t.Rank())
-	for k := range sizes {
-		sizes[k] = sym.Int(1)
-	}
+	sizes := seq.Of(t.Rank(), func(k int) sym.Expr { return sym.Int(1) })
 	n := t.Sizes[d]
 	c.errorIf(i >= len(c.Tensors("spacing")), "%d spacings", len(c.Tensors("spacing")))
 	at := c.operands[c.Operand("spacing")+i]

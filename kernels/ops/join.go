@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -190,11 +191,7 @@ func combineOps() []entry {
 func (c *Call) each(f func(*ir.Value) *ir.Value) []*ir.Value {
 	n := len(c.Tensors("tensors"))
 	c.errorIf(n == 0, "no tensors")
-	out := make([]*ir.Value, n)
-	for i := range out {
-		out[i] = f(c.operands[c.Operand("tensors")+i])
-	}
-	return out
+	return seq.Of(n, func(i int) *ir.Value { return f(c.operands[c.Operand("tensors")+i]) })
 }
 
 // cartesianProduct has the elements of one vector in each column, the last
@@ -265,10 +262,7 @@ func kron(b *Builder, c *Call) *ir.Value {
 	}
 	u, a := spread(x, true)
 	v, o := spread(y, false)
-	sizes := make([]sym.Expr, n)
-	for i := range sizes {
-		sizes[i] = sym.Mul(a[i], o[i])
-	}
+	sizes := seq.Of(n, func(i int) sym.Expr { return sym.Mul(a[i], o[i]) })
 	return b.aten("reshape", b.mul(u, v), sizes)
 }
 
@@ -297,11 +291,7 @@ func tensorDot(b *Builder, c *Call) *ir.Value {
 	y, keepY, sumY := side("other", "dims_other")
 	c.errorIf(len(sumX) != len(sumY), "%d and %d dimensions to sum over", len(sumX), len(sumY))
 	of := func(t ir.Type, dims []int) []sym.Expr {
-		out := make([]sym.Expr, len(dims))
-		for i, d := range dims {
-			out[i] = t.Sizes[d]
-		}
-		return out
+		return seq.Map(dims, func(d int) sym.Expr { return t.Sizes[d] })
 	}
 	// What has a size of 1 in one operand is summed over in the other.
 	for i := range sumX {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 )
@@ -103,10 +104,7 @@ func (n *nodes) make(e *expr.Expr) any {
 		}
 		return n.b.cast(n.tensor(e.Args[0]), e.DType)
 	case expr.OpCall:
-		args := make([]any, len(e.Args))
-		for i, a := range e.Args {
-			args[i] = n.tensor(a)
-		}
+		args := seq.Map(e.Args, func(a *expr.Expr) any { return n.tensor(a) })
 		name, _, _ := strings.Cut(e.Fn.Name, "_f")
 		return n.b.aten(name, args...)
 	case expr.OpSelect:

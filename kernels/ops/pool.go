@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 )
@@ -377,10 +378,7 @@ func adaptiveAvgCore(n int) coreForm {
 		}
 		switch {
 		case single && x.Type.DType.IsFloat():
-			dims := make([]int, n)
-			for d := range dims {
-				dims[d] = d - n
-			}
+			dims := seq.Of(n, func(d int) int { return d - n })
 			return b.aten("mean.dim", x, dims, true)
 		case n == 1:
 			return b.aten("squeeze.dim", planes(b.aten("unsqueeze", x, -2),

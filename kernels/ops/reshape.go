@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -196,10 +197,7 @@ func storageCoords(t ir.Type, at sym.Expr) ([]sym.Expr, bool) {
 		return nil, false
 	}
 	slices.Reverse(perm) // from the outermost in
-	sizes := make([]sym.Expr, len(perm))
-	for i, d := range perm {
-		sizes[i] = t.Sizes[d]
-	}
+	sizes := seq.Map(perm, func(d int) sym.Expr { return t.Sizes[d] })
 	out := make([]sym.Expr, len(perm))
 	for i, c := range unflatten(sym.Sub(at, t.Offset), sizes) {
 		out[perm[i]] = c

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -254,11 +255,9 @@ func uniqueOps() []entry {
 					x = b.aten("reshape", x, []int64{1})
 				}
 				at := b.nonzero(x, c.Outs[0].Sizes[0])
-				out := make([]*ir.Value, len(c.Outs))
-				for d := range out {
-					out[d] = b.aten("select.int", at, 1, d)
-				}
-				return out
+				return seq.Of(len(c.Outs), func(d int) *ir.Value {
+					return b.aten("select.int", at, 1, d)
+				})
 			},
 		},
 		// binCount counts, or adds up the weights of, the elements of each value.

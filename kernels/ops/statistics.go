@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -334,10 +335,7 @@ func trapezia(sum func(*Builder, *ir.Value, int) *ir.Value) func(*Builder,
 			x.Type.Sizes[xd], y.Type.Sizes[d])
 		step := b.sub(right(x, xd), left(x, xd))
 		if x.Type.Rank() == 1 {
-			shape := make([]int, y.Type.Rank()-d)
-			for i := range shape {
-				shape[i] = 1
-			}
+			shape := seq.Of(y.Type.Rank()-d, func(i int) int { return 1 })
 			shape[0] = -1
 			step = b.aten("reshape", step, shape)
 		}

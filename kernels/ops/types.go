@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 )
 
@@ -196,10 +197,7 @@ func Broadcast(ts ...ir.Type) (sizes []sym.Expr, ok bool) {
 	for _, t := range ts {
 		n = max(n, t.Rank())
 	}
-	sizes = make([]sym.Expr, n)
-	for i := range sizes {
-		sizes[i] = sym.Int(1)
-	}
+	sizes = seq.Of(n, func(i int) sym.Expr { return sym.Int(1) })
 	for _, t := range ts {
 		for i, s := range t.Sizes {
 			at := &sizes[n-t.Rank()+i]
@@ -255,10 +253,7 @@ func pointwiseStrides(sizes []sym.Expr, ts []ir.Type) []sym.Expr {
 		}
 	}
 	// perm lists the dimensions from the innermost out.
-	perm := make([]int, n)
-	for i := range perm {
-		perm[i] = n - 1 - i
-	}
+	perm := seq.Of(n, func(i int) int { return n - 1 - i })
 	// compare tells whether dimension a belongs outside (1) or inside (-1) of b.
 	compare := func(a, b int) int {
 		for k := range ts {

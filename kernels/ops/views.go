@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 )
@@ -29,19 +30,11 @@ func view(schema string, f aliases) entry {
 		Schema: schema,
 		Infer: func(c *Call) []ir.Type {
 			as := f(c)
-			ts := make([]ir.Type, len(as))
-			for i, a := range as {
-				ts[i] = a.Type
-			}
-			return ts
+			return seq.Map(as, func(a alias) ir.Type { return a.Type })
 		},
 		View: func(c *Call) []View {
 			as := f(c)
-			vs := make([]View, len(as))
-			for i, a := range as {
-				vs[i] = View{Of: 0, Map: a.at}
-			}
-			return vs
+			return seq.Map(as, func(a alias) View { return View{Of: 0, Map: a.at} })
 		},
 	}
 }
@@ -52,11 +45,7 @@ func copied(schema string, f aliases) entry {
 		Schema: schema,
 		Infer: func(c *Call) []ir.Type {
 			as := f(c)
-			ts := make([]ir.Type, len(as))
-			for i, a := range as {
-				ts[i] = a.Dense()
-			}
-			return ts
+			return seq.Map(as, func(a alias) ir.Type { return a.Dense() })
 		},
 		Compute: func(c *Call) []expr.Tensor {
 			as := f(c)
@@ -254,10 +243,7 @@ func movedimView(c *Call, t ir.Type) alias {
 	src := must(c.Ints("source"))
 	dst := must(c.Ints("destination"))
 	c.errorIf(len(src) != len(dst), "%d sources and %d destinations", len(src), len(dst))
-	perm := make([]int, t.Rank())
-	for i := range perm {
-		perm[i] = -1
-	}
+	perm := seq.Of(t.Rank(), func(i int) int { return -1 })
 	var moved []int
 	for i := range src {
 		s := c.wrapDim(src[i], t.Rank())

@@ -1,6 +1,8 @@
 package schedule
 
 import (
+	"slices"
+
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
@@ -185,12 +187,9 @@ type straightener struct {
 
 // block adds statements that run if cond, nil for always, holds.
 func (u *straightener) block(body []loop.Stmt, cond *expr.Expr) bool {
-	for _, s := range body {
-		if len(u.out) > maxStraight || !u.stmt(s, cond) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(body, func(s loop.Stmt) bool {
+		return len(u.out) > maxStraight || !u.stmt(s, cond)
+	})
 }
 
 func (u *straightener) stmt(s loop.Stmt, cond *expr.Expr) bool {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -316,10 +317,7 @@ func dataIndices(e *expr.Expr) []*sym.Symbol {
 // that depend on the same condition: one If sets them all.
 func (s *scheduler) choice(e *expr.Expr, at *block) *expr.Expr {
 	group := s.alike(e, at)
-	vars := make([]*expr.Var, len(group))
-	for i, g := range group {
-		vars[i] = s.local("t", g)
-	}
+	vars := seq.Map(group, func(g *expr.Expr) *expr.Var { return s.local("t", g) })
 	branch := s.branch(group, vars, at)
 	if values := selects(branch, len(group)); values != nil {
 		if len(group) > 1 && at.value(e.Args[0]) == nil {
@@ -358,10 +356,7 @@ func (s *scheduler) branch(group []*expr.Expr, vars []*expr.Var, at *block) *loo
 		out.Cond = s.value(cond, at)
 	}
 	for k, stmts := range []*[]loop.Stmt{&out.Then, &out.Else} {
-		var roots []*expr.Expr
-		for _, g := range group {
-			roots = append(roots, g.Args[1+k])
-		}
+		roots := seq.Map(group, func(g *expr.Expr) *expr.Expr { return g.Args[1+k] })
 		arm := s.newBlock(at, nil, true, roots)
 		for i, r := range roots {
 			s.set(vars[i], r, arm)

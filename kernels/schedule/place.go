@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 )
@@ -169,12 +170,9 @@ func (s *scheduler) order(vars []*sym.Symbol, roots []*expr.Expr) []*sym.Symbol 
 				return
 			}
 			seen[e] = true
-			var on []*sym.Symbol
-			for _, v := range vars {
-				if slices.Contains(s.free.Of(e), v) {
-					on = append(on, v)
-				}
-			}
+			on := seq.Filter(vars, func(v *sym.Symbol) bool {
+				return slices.Contains(s.free.Of(e), v)
+			})
 			if len(on) < len(vars) {
 				for _, v := range on {
 					need[v]++

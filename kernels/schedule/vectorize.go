@@ -1,6 +1,8 @@
 package schedule
 
 import (
+	"slices"
+
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
@@ -187,12 +189,9 @@ func vectorized(c *loop.Vector) bool {
 	case "Load", "Store", "Gather", "Iota", "Apply", "Mod", "ModScalar":
 		return false
 	}
-	for _, o := range c.Operands() {
-		if o.DType != ir.Float32 && o.DType != ir.Bool {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(c.Operands(), func(o loop.Operand) bool {
+		return o.DType != ir.Float32 && o.DType != ir.Bool
+	})
 }
 
 // VectorForm returns the name that the vector form of fn has in package strip, ""

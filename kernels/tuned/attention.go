@@ -2,6 +2,7 @@ package tuned
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -207,15 +208,12 @@ func truth(b bool) sym.Expr {
 // though the operator decomposes into others.
 func Legal(kernels []*Kernel, target Target) func(*ops.Call) bool {
 	return func(c *ops.Call) bool {
-		for _, k := range kernels {
-			if k.Composite &&
+		return slices.ContainsFunc(kernels, func(k *Kernel) bool {
+			return k.Composite &&
 				k.match(&Request{Call: c, Target: target, Const: func(int) ([]byte, bool) {
 					return nil, false
-				}}) != nil {
-				return true
-			}
-		}
-		return false
+				}}) != nil
+		})
 	}
 }
 

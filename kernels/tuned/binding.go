@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 )
 
@@ -90,11 +91,7 @@ func (in *Instance) Slots() []Slot {
 
 // Fields returns the integers of the descriptor, in its order.
 func (in *Instance) Fields() []sym.Expr {
-	list := make([]sym.Expr, len(in.Params))
-	for i, p := range in.Params {
-		list[i] = p.Value
-	}
-	return list
+	return seq.Map(in.Params, func(p Param) sym.Expr { return p.Value })
 }
 
 // Argument is an argument of a kernel's Go function.

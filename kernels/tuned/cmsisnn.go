@@ -2,6 +2,7 @@ package tuned
 
 import (
 	"encoding/binary"
+	"maps"
 	"slices"
 
 	"github.com/etgen/etgen/ir"
@@ -74,9 +75,7 @@ func cmsisOf(r *Request, op string) *cmsisCall {
 
 // set gives fields values.
 func (m *cmsisCall) set(values Values) {
-	for name, v := range values {
-		m.values[name] = v
-	}
+	maps.Copy(m.values, values)
 }
 
 // ints gives fields the values of arguments that are ints: field, argument, ….

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // Machine is a row of the table of targets: what --target names, and all that code
@@ -205,11 +207,7 @@ func cortex(name string, m Machine) *Machine {
 
 // MachineNames are the names of the targets.
 func MachineNames() []string {
-	var names []string
-	for _, m := range machines {
-		names = append(names, m.Name)
-	}
-	return names
+	return seq.Map(machines, func(m *Machine) string { return m.Name })
 }
 
 // MachineNamed looks a target up; "" is the first, "generic". The error lists them.
@@ -254,10 +252,7 @@ func MachineTable() (head []string, rows [][]string) {
 	head = []string{"target", "languages", "optimized for", "vectors", "registers", "floats",
 		"FMA", "DSP", "DOT", "tile", "compile with", "what it is"}
 	for _, m := range machines {
-		var names []string
-		for _, l := range m.Languages {
-			names = append(names, l.Name)
-		}
+		names := seq.Map(m.Languages, func(l *Language) string { return l.Name })
 		row := []string{m.Name, strings.Join(names, ", "), m.DefaultOptimize(),
 			number(m.Vectors), number(m.Registers), mark(m.Floats), mark(m.FMA), mark(m.DSP),
 			mark(m.Dot)}

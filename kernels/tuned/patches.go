@@ -155,12 +155,9 @@ func depthwiseInPatches(in *Instance, whole Window, patches []Rows) bool {
 	taps, _ := in.param("kernel_w").Const()
 	apart, _ := in.param("dilation_w").Const()
 	wide := columns-2*taps*apart >= most // that see all taps: at least so many
-	for _, patch := range patches {
-		if min(patch.Out, most) != min(whole.Out, most) && !(wide && patch.Out > 1) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(patches, func(patch Rows) bool {
+		return min(patch.Out, most) != min(whole.Out, most) && !(wide && patch.Out > 1)
+	})
 }
 
 // param returns the value of a parameter.

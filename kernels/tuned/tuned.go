@@ -10,6 +10,7 @@ import (
 	"math"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/ops"
@@ -364,11 +365,9 @@ func inPanels(name string, s panels.Shape, xs []float32, from ...int) Packed {
 
 // floats reads little-endian float32 elements.
 func floats(data []byte) []float32 {
-	out := make([]float32, len(data)/4)
-	for i := range out {
-		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
-	}
-	return out
+	return seq.Of(len(data)/4, func(i int) float32 {
+		return math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
+	})
 }
 
 // packed makes a Packed of float32 elements.

@@ -3,6 +3,7 @@ package native
 import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 )
 
@@ -36,10 +37,7 @@ func (b *builder) inBlock(g *ir.Graph, after func()) (stmts []Stmt) {
 // region emits g and copies its results to dsts.
 func (b *builder) region(g *ir.Graph, dsts []*Buffer, from []Origin) []Stmt {
 	return b.inBlock(g, func() {
-		srcs := make([]*Buffer, len(dsts))
-		for i := range dsts {
-			srcs[i] = b.result(g.Outputs[i])
-		}
+		srcs := seq.Of(len(dsts), func(i int) *Buffer { return b.result(g.Outputs[i]) })
 		b.copyAll(dsts, srcs, from)
 	})
 }
@@ -89,11 +87,7 @@ func (b *builder) carry(dst *Buffer, a ir.Arg, from []Origin) {
 // results gives every result of n a buffer, unread ones too, since the regions
 // write them.
 func (b *builder) results(n *ir.Node) []*Buffer {
-	bufs := make([]*Buffer, len(n.Outputs))
-	for i, v := range n.Outputs {
-		bufs[i] = b.fresh(v)
-	}
-	return bufs
+	return seq.Map(n.Outputs, b.fresh)
 }
 
 func (b *builder) cond(n *ir.Node) {
@@ -136,10 +130,7 @@ func (b *builder) scan(n *ir.Node) {
 		must.Fail("the region's parameters do not match the operands")
 	}
 	outs := b.results(n)
-	operands := make([]*ir.Value, len(xs))
-	for i, a := range xs {
-		operands[i] = tensor(a, "an operand")
-	}
+	operands := seq.Map(xs, func(a ir.Arg) *ir.Value { return tensor(a, "an operand") })
 	extent := operands[0].Type.Sizes[0]
 	f := &For{Var: sym.NewVar("t", extent), Extent: extent, Reverse: bool(reverse), From: from}
 	slice := func(of *Buffer, v *ir.Value, name string) *Buffer {

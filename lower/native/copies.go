@@ -311,12 +311,9 @@ func mayFail(s Stmt) bool {
 	if _, ok := s.(*Assert); ok {
 		return true
 	}
-	for _, nested := range Blocks(s) {
-		if slices.ContainsFunc(*nested, mayFail) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(Blocks(s), func(nested *[]Stmt) bool {
+		return slices.ContainsFunc(*nested, mayFail)
+	})
 }
 
 // writesFirst reports whether the first use of src in s is a write, in each
@@ -358,12 +355,7 @@ type overwriting struct {
 
 // all follows statements and reports whether none but src's writes change dst.
 func (o *overwriting) all(stmts []Stmt) bool {
-	for _, s := range stmts {
-		if !o.step(s) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(stmts, func(s Stmt) bool { return !o.step(s) })
 }
 
 func (o *overwriting) step(s Stmt) bool {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -359,10 +360,7 @@ func (b *builder) readThere(v *ir.Value) {
 	}
 	t := def.tensors[0]
 	b.readThere(def.call.Operands()[loadOf(t).Buf])
-	order := make([]int, len(t.Vars))
-	for d := range order {
-		order[d] = d
-	}
+	order := seq.Of(len(t.Vars), func(d int) int { return d })
 	rowMajor := slices.Clone(order)
 	if len(order) > maxPermuted || b.isRun(def, t, v) || !permutations(order, 0, func() bool {
 		b.orders[v] = order
@@ -532,12 +530,7 @@ func (w *reader) home(e *expr.Expr, vars []*sym.Symbol, results int) ([]*sym.Sym
 			return slices.Clone(vars[:i+1]), results
 		}
 	}
-	var home []*sym.Symbol
-	for _, v := range vars[:results] {
-		if slices.Contains(free, v) {
-			home = append(home, v)
-		}
-	}
+	home := seq.Filter(vars[:results], func(v *sym.Symbol) bool { return slices.Contains(free, v) })
 	return home, len(home)
 }
 

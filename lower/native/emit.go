@@ -7,6 +7,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
@@ -113,11 +114,10 @@ func bound(e sym.Expr) int64 {
 
 // kernel schedules and calls the kernel of a fusion.
 func (b *builder) kernel(g *fusion) {
-	infos := make([]schedule.OperandInfo, len(g.args))
-	for i, v := range g.args {
-		infos[i] = schedule.OperandInfo{DType: v.Type.DType, Sizes: v.Type.Sizes,
+	infos := seq.Map(g.args, func(v *ir.Value) schedule.OperandInfo {
+		return schedule.OperandInfo{DType: v.Type.DType, Sizes: v.Type.Sizes,
 			Order: b.orders[v]}
-	}
+	})
 	fn := must.Get(schedule.Build(kernelName(g.from), g.tensors, infos, b.scheduleOptions(g)))
 	if c := b.call(fn, g.vals, g.args, g.scalars, g.from); c != nil {
 		b.fusions[c] = g
@@ -392,10 +392,7 @@ func (b *builder) packed(c *ops.Call, p tuned.Packed, later bool) *Buffer {
 	if p.Data == nil || later && p.From == nil && p.Panels != nil {
 		return b.packedLater(c, p)
 	}
-	var from []string
-	for _, k := range p.From {
-		from = append(from, constName(c.Operands()[k]))
-	}
+	from := seq.Map(p.From, func(k int) string { return constName(c.Operands()[k]) })
 	switch {
 	case from == nil && p.Panels == nil:
 		from = []string{p.Name}

@@ -9,6 +9,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -472,14 +473,12 @@ func (c *Call) Fields() []sym.Expr {
 	for i, s := range c.Kernel.Params {
 		ints[s] = c.Ints[i]
 	}
-	var list []sym.Expr
-	for _, p := range c.Kernel.Tuned.Params {
-		list = append(list, p.Value.Subst(func(s *sym.Symbol) (sym.Expr, bool) {
+	return seq.Map(c.Kernel.Tuned.Params, func(p tuned.Param) sym.Expr {
+		return p.Value.Subst(func(s *sym.Symbol) (sym.Expr, bool) {
 			e, ok := ints[s]
 			return e, ok
-		}))
-	}
-	return list
+		})
+	})
 }
 
 // IsScratch reports whether operand i is scratch memory.

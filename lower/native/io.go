@@ -8,6 +8,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -240,10 +241,7 @@ func kernelName(from []Origin) string {
 
 // docOf says in a line what a kernel computes.
 func docOf(from []Origin) foreign.Text {
-	ops := make([]string, len(from))
-	for i, o := range from {
-		ops[i] = strings.TrimPrefix(o.Op.Raw(), "aten.")
-	}
+	ops := seq.Map(from, func(o Origin) string { return strings.TrimPrefix(o.Op.Raw(), "aten.") })
 	return foreign.Of(strings.Join(ops, ", "))
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/tuned"
 )
@@ -72,10 +73,7 @@ func (b *builder) spare(made map[*tuned.Instance]*facts, users map[*Buffer]int,
 	if len(s.runs) == 0 {
 		return
 	}
-	floor := make([]int64, len(b.m.Body))
-	for i := range floor {
-		floor[i] = s.held(i, i)
-	}
+	floor := seq.Of(len(b.m.Body), func(i int) int64 { return s.held(i, i) })
 	s.least = slices.Max(append(s.outside(floor), 0))
 	inPatches := false
 	for i := range s.runs {

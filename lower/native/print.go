@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/ir/text"
 	"github.com/etgen/etgen/kernels/expr"
@@ -126,10 +127,7 @@ func typeText(b *Buffer) string {
 
 // joined returns the texts of a list between commas.
 func joined[T any](list []T, text func(T) string) string {
-	all := make([]string, len(list))
-	for i, x := range list {
-		all[i] = text(x)
-	}
+	all := seq.Map(list, text)
 	return strings.Join(all, ", ")
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -136,10 +137,7 @@ func newInstance(c *Call, opt Options) *instance {
 
 // values returns the integers of a hand-made kernel.
 func values(t *tuned.Instance) (list []sym.Expr) {
-	list = make([]sym.Expr, len(t.Params))
-	for i, p := range t.Params {
-		list[i] = p.Value
-	}
+	list = seq.Map(t.Params, func(p tuned.Param) sym.Expr { return p.Value })
 	return list
 }
 
@@ -434,10 +432,7 @@ func (a *abstracter) atom(at sym.Atom) sym.Expr {
 		return a.inner[at.Sym]
 	}
 	fmt.Fprintf(&a.key, "x%d", at.Kind)
-	args := make([]sym.Expr, len(at.Args))
-	for i, x := range at.Args {
-		args[i] = a.index(x)
-	}
+	args := seq.Map(at.Args, a.index)
 	at.Args = args
 	return at.Expr()
 }
@@ -572,9 +567,5 @@ func (a *abstracter) value(e *expr.Expr) *expr.Expr {
 const mostImmediate = 1 << 16
 
 func (a *abstracter) indices(list []sym.Expr) []sym.Expr {
-	out := make([]sym.Expr, len(list))
-	for i, x := range list {
-		out[i] = a.index(x)
-	}
-	return out
+	return seq.Map(list, a.index)
 }

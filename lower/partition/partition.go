@@ -6,6 +6,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/lower"
 )
 
@@ -72,10 +73,7 @@ func (w *method) lower() (delegates []*ir.Delegate) {
 	names := ir.NewNames(w.m)
 	w.settle()
 	kept := w.kept()
-	orders := make([][]int, len(w.graphs))
-	for i, r := range w.graphs {
-		orders[i] = r.schedule()
-	}
+	orders := seq.Map(w.graphs, func(r *region) []int { return r.schedule() })
 	calls, parts := map[*part]*ir.Node{}, make([]*Part, len(w.parts))
 	for i, p := range w.parts {
 		parts[i], calls[p] = w.extract(p, names)

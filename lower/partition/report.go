@@ -8,6 +8,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // Report says what became of each node of a program.
@@ -56,12 +57,7 @@ func (r *Report) add(w *method) {
 
 // Fallbacks returns the nodes that compute tensors and that no backend took.
 func (r *Report) Fallbacks() (out []NodeReport) {
-	for _, n := range r.Nodes {
-		if n.Tensor && n.Delegate == "" {
-			out = append(out, n)
-		}
-	}
-	return out
+	return seq.Filter(r.Nodes, func(n NodeReport) bool { return n.Tensor && n.Delegate == "" })
 }
 
 // Check is an error if more nodes than most stayed with the program; it names them.

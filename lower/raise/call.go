@@ -7,6 +7,7 @@ import (
 	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/ops"
@@ -312,10 +313,7 @@ func (r *raiser) elementwise(v *ir.Value, to *tensor, x *ir.Value, from *tensor)
 		}
 		return sum
 	}
-	var vars []sym.Expr
-	for _, s := range ts[v.Index].Vars {
-		vars = append(vars, s.Expr())
-	}
+	vars := seq.Map(ts[v.Index].Vars, func(s *sym.Symbol) sym.Expr { return s.Expr() })
 	at := offset(typeOf(to.dtype, v.Type.Sizes, to.order), vars)
 	same := true
 	expr.Walk(ts[v.Index].Body, func(e *expr.Expr) {

@@ -11,6 +11,7 @@ import (
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/xnnpack"
 	"github.com/etgen/etgen/lower/raise/xnn"
 )
@@ -224,11 +225,7 @@ func channelsLast(order []uint8) bool {
 }
 
 func wide(order []uint8) []int64 {
-	var out []int64
-	for _, d := range order {
-		out = append(out, int64(d))
-	}
-	return out
+	return seq.Map(order, func(d uint8) int64 { return int64(d) })
 }
 
 // delegateConstant returns a constant of the graph. Those of one name and type are one.

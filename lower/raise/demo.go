@@ -11,6 +11,7 @@ import (
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower/raise/xnn"
 )
@@ -232,10 +233,9 @@ func (n *nested) Raise(into *xnn.Into, args []*ir.Value) (outs []*ir.Value, err 
 		}
 		mapped := func(v *ir.Value) ir.Arg { return ir.Ref{Value: known[v]} }
 		for _, node := range g.Nodes {
-			list := make([]ir.NamedArg, len(node.Args))
-			for i, a := range node.Args {
-				list[i] = ir.NamedArg{Name: a.Name, Value: ir.MapRefs(a.Value, mapped)}
-			}
+			list := seq.Map(node.Args, func(a ir.NamedArg) ir.NamedArg {
+				return ir.NamedArg{Name: a.Name, Value: ir.MapRefs(a.Value, mapped)}
+			})
 			var types []ir.Type
 			for _, v := range node.Outputs {
 				if v != nil {

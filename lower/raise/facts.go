@@ -10,6 +10,7 @@ import (
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 )
 
@@ -196,13 +197,7 @@ func (s *plan) flatten(slot int32) []int32 {
 	case pte.TensorList:
 		return v
 	case pte.OptionalTensorList:
-		var list []int32
-		for _, i := range v {
-			if i >= 0 && s.tensors[i] != nil {
-				list = append(list, i)
-			}
-		}
-		return list
+		return seq.Filter(v, func(i int32) bool { return i >= 0 && s.tensors[i] != nil })
 	}
 	return nil
 }
@@ -222,11 +217,7 @@ func typeOf(d ir.DType, sizes []sym.Expr, order []uint8) ir.Type {
 
 // rowMajor returns the order of dimensions of a row-major tensor.
 func rowMajor(rank int) []uint8 {
-	order := make([]uint8, rank)
-	for i := range order {
-		order[i] = uint8(i)
-	}
-	return order
+	return seq.Of(rank, func(i int) uint8 { return uint8(i) })
 }
 
 // effect is what an instruction reads and writes. Slots are those of tensors
@@ -287,11 +278,7 @@ func (r *raiser) callEffect(in pte.KernelCall) (e effect) {
 // slots returns the tensors and scalars that an argument stands for.
 func (r *raiser) slots(slot int32) []int32 {
 	if list, ok := r.Values[slot].(pte.IntList); ok {
-		out := make([]int32, len(list))
-		for i, x := range list {
-			out[i] = int32(x)
-		}
-		return out
+		return seq.Map(list, func(x int64) int32 { return int32(x) })
 	}
 	if isScalar(r.Values[slot]) {
 		return []int32{slot}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // block is a run of instructions that is entered at its first and left after
@@ -269,10 +270,7 @@ func (a *area) on(s *block) *block {
 
 // next returns where the ways from b lead within the area.
 func (a *area) next(b *block) (list []*block) {
-	for _, s := range b.next {
-		list = append(list, a.on(s))
-	}
-	return list
+	return seq.Map(b.next, a.on)
 }
 
 // newArea finds for every block of an area where all ways from it meet again:

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // Whether a dimension of an input varies is found by trying: it does if the program
@@ -154,10 +156,7 @@ func (s *sizing) joined(first int, others []int) *group {
 	for _, i := range others {
 		least = min(least, s.axes[i].bound)
 	}
-	mul := make([]int64, len(axes))
-	for k, i := range axes {
-		mul[k] = s.axes[i].bound / least
-	}
+	mul := seq.Map(axes, func(i int) int64 { return s.axes[i].bound / least })
 	return s.group(axes, mul)
 }
 

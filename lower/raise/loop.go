@@ -1,8 +1,11 @@
 package raise
 
 import (
+	"slices"
+
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 )
 
@@ -78,12 +81,7 @@ func (r *raiser) liveIn(p *phi, live items) bool {
 	case p.moved:
 		return live.has(p.slot + int32(len(r.Values)))
 	}
-	for _, t := range p.chunk.readers {
-		if live.has(t.slot) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.chunk.readers, func(t *tensor) bool { return live.has(t.slot) })
 }
 
 func (r *raiser) zeros(p *phi) *ir.Value {
@@ -154,11 +152,7 @@ func refs(vs []*ir.Value) ir.List {
 }
 
 func typesOf(vs []*ir.Value) []ir.Type {
-	types := make([]ir.Type, len(vs))
-	for i, v := range vs {
-		types[i] = v.Type
-	}
-	return types
+	return seq.Map(vs, func(v *ir.Value) ir.Type { return v.Type })
 }
 
 // lastOf is the instruction to name in messages about a loop.

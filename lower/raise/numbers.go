@@ -5,6 +5,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/lower"
 )
@@ -47,10 +48,7 @@ func (r *raiser) calculate(n number, args []scalar) scalar {
 			return scalar{arg: ir.BoolArg(value)}
 		}
 	}
-	in := make([]any, len(args))
-	for i, a := range args {
-		in[i] = r.scalarArg(a)
-	}
+	in := seq.Map(args, func(a scalar) any { return r.scalarArg(a) })
 	return r.scalarCall(n.op, in...)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 )
 
@@ -95,10 +96,7 @@ func (in *input) calledDelegates() (all []*ir.Delegate) {
 // the program data for them, nor does a kernel or a move write them. Of several delegates that
 // take such a tensor the first gives it.
 func (r *raiser) findResults() {
-	filled := map[int32]bool{}
-	for _, s := range r.Inputs {
-		filled[s] = true
-	}
+	filled := seq.Set(r.Inputs)
 	for s, t := range r.tensors {
 		if t != nil && (t.constant || t.def.DataIndex > 0) {
 			filled[int32(s)] = true
@@ -162,10 +160,7 @@ func (r *raiser) opaqueCall(o *opaque, slots []int32, written []bool) {
 			if t.dynamic {
 				told = append(told, ir.StaticTensor(ir.Int64, int64(len(t.sizes))))
 			}
-			sizes := make([]sym.Expr, len(t.order))
-			for i, d := range t.order {
-				sizes[i] = sym.Int(t.sizes[d])
-			}
+			sizes := seq.Map(t.order, func(d uint8) sym.Expr { return sym.Int(t.sizes[d]) })
 			outs, types = append(outs, s), append(types, ir.TensorOf(t.dtype, sizes...))
 		case r.tensors[s] != nil:
 			v := r.inMemoryOrder(r.read(s), r.resolveOrder(s))

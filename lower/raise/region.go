@@ -6,6 +6,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/kernels/ops"
 )
 
@@ -130,10 +131,7 @@ type chunk struct {
 
 // chunks makes ranges of tensors whose places overlap.
 func (r *raiser) chunks(slots []int32) []*chunk {
-	var ts []*tensor
-	for _, s := range slots {
-		ts = append(ts, r.tensors[s])
-	}
+	ts := seq.Map(slots, func(s int32) *tensor { return r.tensors[s] })
 	slices.SortStableFunc(ts, func(a, b *tensor) int {
 		for _, d := range []int64{a.place.memory - b.place.memory, a.place.lo - b.place.lo,
 			b.place.hi - a.place.hi} {

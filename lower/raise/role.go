@@ -8,6 +8,7 @@ import (
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/kernels/ops"
 )
 
@@ -191,22 +192,15 @@ func (r *raiser) fitRoles() {
 			len(call.Args) <= role.outs {
 			continue
 		}
-		params := make([]aten.Param, len(role.params))
-		for i, k := range role.params {
-			params[i] = role.schema.Args[k]
-		}
-		var kinds []aten.ArgKind
-		for _, a := range call.Args[:len(call.Args)-role.outs-1] {
-			kinds = append(kinds, argKind(r.Values[a]))
-		}
+		params := seq.Map(role.params, func(k int) aten.Param { return role.schema.Args[k] })
+		kinds := seq.Map(call.Args[:len(call.Args)-role.outs-1], func(a int32) aten.ArgKind {
+			return argKind(r.Values[a])
+		})
 		at, ok := aten.Earlier(params, kinds)
 		if !ok {
 			continue // reported when the call is raised
 		}
-		fitted := make([]int, len(at))
-		for i, k := range at {
-			fitted[i] = role.params[k]
-		}
+		fitted := seq.Map(at, func(k int) int { return role.params[k] })
 		role.params = fitted
 	}
 }

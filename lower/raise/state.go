@@ -8,6 +8,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -260,13 +261,7 @@ func sameLayout(have ir.Type, from []uint8, want ir.Type, order []uint8) bool {
 }
 
 func relevant(sizes []sym.Expr, order []uint8) []uint8 {
-	var out []uint8
-	for _, k := range order {
-		if !sizes[k].Is(1) {
-			out = append(out, k)
-		}
-	}
-	return out
+	return seq.Filter(order, func(k uint8) bool { return !sizes[k].Is(1) })
 }
 
 // inMemoryOrder permutes a tensor so that row-major is how it lies in memory.
@@ -359,11 +354,7 @@ func (r *raiser) assemble(pieces []piece, p place, want ir.Type,
 }
 
 func ints(order []uint8) []int64 {
-	out := make([]int64, len(order))
-	for i, k := range order {
-		out[i] = int64(k)
-	}
-	return out
+	return seq.Map(order, func(k uint8) int64 { return int64(k) })
 }
 
 // write makes a tensor hold a value, which has its dtype and sizes; the value's

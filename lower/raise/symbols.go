@@ -2,10 +2,12 @@ package raise
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 )
 
@@ -181,9 +183,7 @@ func (s *sizing) check(groups []*group) (r *raiser, bad int, least bool) {
 		env := map[*sym.Symbol]int64{}
 		for k, g := range groups {
 			env[sz.symbols[k]] = values[k]
-			for i, n := range g.at(values[k]) {
-				at[i] = n
-			}
+			maps.Copy(at, g.at(values[k]))
 		}
 		c := s.try(at)
 		return c != nil && sameTypes(r.method, c.method, env)
@@ -207,10 +207,7 @@ func (s *sizing) check(groups []*group) (r *raiser, bad int, least bool) {
 			}
 		}
 	}
-	var v []int64
-	for _, g := range groups {
-		v = append(v, g.lo)
-	}
+	v := seq.Map(groups, func(g *group) int64 { return g.lo })
 	if len(groups) > 1 && !same(v) { // one alone was tried
 		return nil, 0, v[0] == s.least(groups[0]) && v[0] < groups[0].hi
 	}

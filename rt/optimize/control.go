@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
@@ -135,10 +136,7 @@ func (m *interpreter) scalar(e *expr.Expr, args []*native.Buffer) func() (eval.V
 	})
 	f.Body = []loop.Stmt{&loop.Store{Buf: 0, At: sym.Int(0), Value: body}}
 	f.Syms = f.Free()
-	var sizes []sym.Expr
-	for _, s := range f.Syms {
-		sizes = append(sizes, s.Expr())
-	}
+	sizes := seq.Map(f.Syms, func(s *sym.Symbol) sym.Expr { return s.Expr() })
 	ints, setInts := numbers[int64](sizes, m.index)
 	runner := must.Get(eval.Compile(f)).Runner()
 	bufs := append([][]byte{make([]byte, e.DType.Size())}, o.bufs...)

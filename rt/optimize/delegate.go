@@ -7,6 +7,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/lower/native"
@@ -151,10 +152,7 @@ func (m *interpreter) delegateInput(s *native.Call, d *delegation, i int, v *rt.
 // memory is to be set.
 func tensorOf(def *pte.Tensor) (*rt.Tensor, error) {
 	d, _ := def.ScalarType.DType()
-	sizes := make([]int64, len(def.Sizes))
-	for i, n := range def.Sizes {
-		sizes[i] = int64(n)
-	}
+	sizes := seq.Map(def.Sizes, func(n int32) int64 { return int64(n) })
 	if def.Dynamism == pte.Static {
 		return rt.NewTensor(d, sizes, slices.Clone(def.DimOrder), nil)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/lower/native"
@@ -47,10 +48,9 @@ func describe(s native.Stmt) string {
 	case *native.Assert:
 		return "assert"
 	}
-	var ops []string
-	for _, o := range from {
-		ops = append(ops, strings.TrimSuffix(o.Op.Raw(), ".default"))
-	}
+	ops := seq.Map(from, func(o native.Origin) string {
+		return strings.TrimSuffix(o.Op.Raw(), ".default")
+	})
 	return strings.Join(ops, "+")
 }
 

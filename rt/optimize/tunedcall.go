@@ -2,6 +2,7 @@ package optimize
 
 import (
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/kernels/tuned/gofunc"
@@ -47,10 +48,7 @@ func (m *interpreter) epilogue(t *tunedKernel) func(bufs [][]byte) error {
 	if t.epilogue == nil {
 		return nil
 	}
-	var list []sym.Expr
-	for _, s := range t.syms {
-		list = append(list, s.Expr())
-	}
+	list := seq.Map(t.syms, func(s *sym.Symbol) sym.Expr { return s.Expr() })
 	values, set := numbers[int64](list, m.index)
 	runner := t.epilogue.Runner()
 	return func(bufs [][]byte) error {

@@ -9,6 +9,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/strip"
 	"github.com/etgen/etgen/rt"
@@ -90,10 +91,7 @@ func describe(t *rt.Tensor) (ir.Type, []int) {
 	if order == nil {
 		return typ, nil
 	}
-	placed := make([]sym.Expr, len(order))
-	for i, d := range order {
-		placed[i] = typ.Sizes[d]
-	}
+	placed := seq.Map(order, func(d int) sym.Expr { return typ.Sizes[d] })
 	for i, s := range ir.Contiguous(placed) {
 		typ.Strides[order[i]] = s
 	}

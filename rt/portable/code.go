@@ -7,6 +7,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/interp"
@@ -73,11 +74,7 @@ func partOf(c *ops.Call, only []int) *ops.Call {
 }
 
 func pick[T any](xs []T, only []int) []T {
-	var out []T
-	for _, i := range only {
-		out = append(out, xs[i])
-	}
-	return out
+	return seq.Map(only, func(i int) T { return xs[i] })
 }
 
 // assertion is the code of an operator that has no result but a condition.

@@ -9,6 +9,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/lower/native"
 	"github.com/etgen/etgen/plan"
@@ -19,10 +20,7 @@ func New(p *ir.Program, opt compile.Options) (_ *Data, err error) {
 	defer must.Catch(&err)
 	must.Check(ir.Verify(p))
 	w := newWeights()
-	var before []*grapher
-	for _, m := range p.Methods {
-		before = append(before, graphOf(p, m, w))
-	}
+	before := seq.Map(p.Methods, func(m *ir.Method) *grapher { return graphOf(p, m, w) })
 	pkg, takes, err := compile.Reported(p, opt)
 	if err != nil {
 		return nil, err

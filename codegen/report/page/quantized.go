@@ -9,6 +9,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/lower/native"
 	"github.com/etgen/etgen/lower/partition"
 	"github.com/etgen/etgen/lower/quantize"
@@ -77,10 +78,7 @@ func (q *Quantization) recipe(method int, m *quantize.MethodRecipe) {
 
 // scales notes scales of one zero point, and the range that the integers cover.
 func (x *Quantized) scales(dtype string, zero int64, scales ...quantize.Float32) {
-	list := make([]float64, len(scales))
-	for i, s := range scales {
-		list[i] = float64(s)
-	}
+	list := seq.Map(scales, func(s quantize.Float32) float64 { return float64(s) })
 	least, most := ends(dtype)
 	x.cover(least, most, list, []float64{float64(zero)})
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/xnnpack"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -151,10 +152,7 @@ func concatenate(w *writer, c *ops.Call) {
 	if last {
 		at = []int{0, 3, 1, 2}[d]
 	}
-	var ids []uint32
-	for _, v := range operands {
-		ids = append(ids, w.value(v, last))
-	}
+	ids := seq.Map(operands, func(v *ir.Value) uint32 { return w.value(v, last) })
 	for len(ids) > 1 {
 		n := min(len(ids), maxCat)
 		var to uint32
