@@ -7,19 +7,20 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	flatbuffers "github.com/google/flatbuffers/go"
 	"github.com/spf13/cobra"
 
 	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/golden/testcase"
 	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/ir/pte/fb/bundle"
+	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // exampleFolder is what examples run in: a folder with files of the names in them.
@@ -73,7 +74,7 @@ func exampleFolder(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, data := range map[string][]byte{"x.npy": npy, "model.bpte": bundleOf(program,
+	for name, data := range map[string][]byte{"x.npy": npy, "model.bpte": bundleOf(t, program,
 		x, y, 3)} {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o666); err != nil {
 			t.Fatal(err)
@@ -86,61 +87,19 @@ func exampleFolder(t *testing.T) string {
 }
 
 // bundleOf returns a .bpte of a program and n test cases of its method forward.
-func bundleOf(program []byte, x, y *tensor.Tensor, n int) []byte {
-	b := flatbuffers.NewBuilder(0)
-	aligned := func(data []byte) flatbuffers.UOffsetT {
-		b.StartVector(1, len(data), 32)
-		for i := len(data) - 1; i >= 0; i-- {
-			b.PlaceByte(data[i])
-		}
-		return b.EndVector(len(data))
+func bundleOf(t *testing.T, program []byte, x, y *tensor.Tensor, n int) []byte {
+	value := func(v *tensor.Tensor) []pte.TestValue {
+		return []pte.TestValue{&pte.TestTensor{ScalarType: 6, // float32
+			Sizes:    seq.Of(len(v.Shape), func(i int) int32 { return int32(v.Shape[i]) }),
+			DimOrder: seq.Of(len(v.Shape), func(i int) uint8 { return uint8(i) }),
+			Data:     ir.Bytes(v.Data)}}
 	}
-	list := func(items ...flatbuffers.UOffsetT) flatbuffers.UOffsetT {
-		return b.CreateVectorOfTables(items)
+	var file bytes.Buffer
+	if err := pte.WriteBundle(&file, ir.Bytes(program), []pte.TestSuite{{Method: "forward",
+		Cases: slices.Repeat([]pte.TestCase{{Inputs: value(x), Outputs: value(y)}}, n)}}); err != nil {
+		t.Fatal(err)
 	}
-	value := func(v *tensor.Tensor) flatbuffers.UOffsetT {
-		data := aligned(v.Data)
-		b.StartVector(4, len(v.Shape), 4)
-		for i := len(v.Shape) - 1; i >= 0; i-- {
-			b.PrependInt32(int32(v.Shape[i]))
-		}
-		sizes := b.EndVector(len(v.Shape))
-		order := make([]byte, len(v.Shape))
-		for i := range order {
-			order[i] = byte(i)
-		}
-		dims := b.CreateByteVector(order)
-		bundle.TensorStart(b)
-		bundle.TensorAddScalarType(b, 6) // float32
-		bundle.TensorAddSizes(b, sizes)
-		bundle.TensorAddDimOrder(b, dims)
-		bundle.TensorAddData(b, data)
-		val := bundle.TensorEnd(b)
-		bundle.ValueStart(b)
-		bundle.ValueAddVal(b, val)
-		bundle.ValueAddValType(b, bundle.ValueUnionTensor)
-		return bundle.ValueEnd(b)
-	}
-	embedded := aligned(program)
-	var cases []flatbuffers.UOffsetT
-	for range n {
-		inputs, outputs := list(value(x)), list(value(y))
-		bundle.BundledMethodTestCaseStart(b)
-		bundle.BundledMethodTestCaseAddInputs(b, inputs)
-		bundle.BundledMethodTestCaseAddExpectedOutputs(b, outputs)
-		cases = append(cases, bundle.BundledMethodTestCaseEnd(b))
-	}
-	tests, name := list(cases...), b.CreateString("forward")
-	bundle.BundledMethodTestSuiteStart(b)
-	bundle.BundledMethodTestSuiteAddMethodName(b, name)
-	bundle.BundledMethodTestSuiteAddTestCases(b, tests)
-	suites := list(bundle.BundledMethodTestSuiteEnd(b))
-	bundle.BundledProgramStart(b)
-	bundle.BundledProgramAddVersion(b, 1)
-	bundle.BundledProgramAddMethodTestSuites(b, suites)
-	bundle.BundledProgramAddProgram(b, embedded)
-	b.FinishWithFileIdentifier(bundle.BundledProgramEnd(b), []byte("BP08"))
-	return b.FinishedBytes()
+	return file.Bytes()
 }
 
 // runExample runs lines in dir as a user's shell does, and returns what they print.

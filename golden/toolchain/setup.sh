@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the C tools and flatc that packages.txt lists, those already there excepted.
+# Installs the tools that packages.txt lists, those already there excepted.
 # Usage: setup.sh [demo]    "demo" looks after what the demo needs and no more.
 #
 # Never fails: without root, or without a network, it says what is missing and

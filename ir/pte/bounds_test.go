@@ -2,41 +2,28 @@ package pte
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
-
-	"github.com/etgen/etgen/ir/pte/fb/program"
 )
 
-// repeated returns a file whose method has the same value n times: what write
-// writes, in a table of kind.
-func repeated(n int, kind program.KernelTypes, write func(e *encoder) offset) []byte {
+// repeated returns a file whose method has the same value n times: a table of kind with the
+// fields that write writes.
+func repeated(n int, kind string, write func(e *encoder) []uint64) []byte {
 	e := newEncoder()
-	val := write(e)
-	program.EValueStart(e.Builder)
-	program.EValueAddVal(e.Builder, val)
-	program.EValueAddValType(e.Builder, kind)
-	value := program.EValueEnd(e.Builder)
-	values := make([]offset, n)
-	for i := range values {
-		values[i] = value
-	}
-	return planFile(e, 1, e.refs(values))
+	value := e.Table("EValue", uint64(e.Table(kind, write(e)...)), e.Tables["EValue"].Selector(kind))
+	return planFile(e, 1, e.refs(slices.Repeat([]offset{value}, n)))
 }
 
 // planFile finishes a file with a method that is listed n times.
 func planFile(e *encoder, n int, values offset) []byte {
-	program.ExecutionPlanStart(e.Builder)
-	program.ExecutionPlanAddValues(e.Builder, values)
-	plan := program.ExecutionPlanEnd(e.Builder)
-	plans := make([]offset, n)
-	for i := range plans {
-		plans[i] = plan
-	}
-	list := e.refs(plans)
-	program.ProgramStart(e.Builder)
-	program.ProgramAddExecutionPlan(e.Builder, list)
-	e.FinishWithFileIdentifier(program.ProgramEnd(e.Builder), []byte("ET12"))
+	plan := e.Table("ExecutionPlan", 0, 0, uint64(values))
+	return programFile(e, 0, uint64(e.refs(slices.Repeat([]offset{plan}, n))))
+}
+
+// programFile finishes a file of a program with these fields.
+func programFile(e *encoder, fields ...uint64) []byte {
+	e.FinishWithFileIdentifier(e.Table("Program", fields...), []byte("ET12"))
 	return e.FinishedBytes()
 }
 
@@ -49,64 +36,31 @@ func TestReadBounded(t *testing.T) {
 		file    []byte
 		refused bool
 	}{
-		"nulls": {repeated(n, program.KernelTypesNull, func(e *encoder) offset {
-			program.NullStart(e.Builder)
-			return program.NullEnd(e.Builder)
+		"nulls": {repeated(n, "Null", func(e *encoder) []uint64 { return nil }), false},
+		"strings": {repeated(n, "String", func(e *encoder) []uint64 {
+			return []uint64{uint64(e.text(strings.Repeat("x", 10_000)))}
 		}), false},
-		"strings": {repeated(n, program.KernelTypesString, func(e *encoder) offset {
-			text := e.text(strings.Repeat("x", 10_000))
-			program.StringStart(e.Builder)
-			program.StringAddStringVal(e.Builder, text)
-			return program.StringEnd(e.Builder)
+		"tensors": {repeated(n, "Tensor", func(e *encoder) []uint64 {
+			return []uint64{uint64(e.int32s(make([]int32, 16))), uint64(e.bytes(make([]byte, 16))),
+				uint64(e.Table("AllocationDetails"))}
 		}), false},
-		"tensors": {repeated(n, program.KernelTypesTensor, func(e *encoder) offset {
-			sizes, order := e.int32s(make([]int32, 16)), e.bytes(make([]byte, 16))
-			program.AllocationDetailsStart(e.Builder)
-			allocation := program.AllocationDetailsEnd(e.Builder)
-			program.TensorStart(e.Builder)
-			program.TensorAddSizes(e.Builder, sizes)
-			program.TensorAddDimOrder(e.Builder, order)
-			program.TensorAddAllocationInfo(e.Builder, allocation)
-			return program.TensorEnd(e.Builder)
+		"tensors without anything": {repeated(n, "Tensor", func(e *encoder) []uint64 {
+			return nil
 		}), false},
-		"tensors without anything": {repeated(n, program.KernelTypesTensor,
-			func(e *encoder) offset {
-				program.TensorStart(e.Builder)
-				return program.TensorEnd(e.Builder)
-			}), false},
-		"long lists": {repeated(n, program.KernelTypesIntList, func(e *encoder) offset {
-			items := e.int64s(long)
-			program.IntListStart(e.Builder)
-			program.IntListAddItems(e.Builder, items)
-			return program.IntListEnd(e.Builder)
+		"long lists": {repeated(n, "IntList", func(e *encoder) []uint64 {
+			return []uint64{uint64(e.int64s(long))}
 		}), true},
 		"methods": {planFile(newEncoder(), n, 0), false},
 		"methods of many values": {func() []byte {
 			e := newEncoder()
-			program.EValueStart(e.Builder)
-			value := program.EValueEnd(e.Builder)
-			values := make([]offset, n)
-			for i := range values {
-				values[i] = value
-			}
-			return planFile(e, n, e.refs(values))
+			return planFile(e, n, e.refs(slices.Repeat([]offset{e.Table("EValue")}, n)))
 		}(), true},
 		"offsets": {func() []byte {
 			e := newEncoder()
-			subsegments := make([]offset, n)
 			at := e.subsegment(subsegment{offsets: long})
-			for i := range subsegments {
-				subsegments[i] = at
-			}
-			list := e.refs(subsegments)
-			program.DataSegmentStart(e.Builder)
-			segment := program.DataSegmentEnd(e.Builder)
-			segments := e.refs([]offset{segment})
-			program.ProgramStart(e.Builder)
-			program.ProgramAddSegments(e.Builder, segments)
-			program.ProgramAddMutableDataSegments(e.Builder, list)
-			e.FinishWithFileIdentifier(program.ProgramEnd(e.Builder), []byte("ET12"))
-			return e.FinishedBytes()
+			list := e.refs(slices.Repeat([]offset{at}, n))
+			segments := e.refs([]offset{e.Table("DataSegment")})
+			return programFile(e, 0, 0, 0, uint64(segments), 0, uint64(list))
 		}(), true},
 	} {
 		var err error

@@ -10,7 +10,3 @@
 // multiple of its flatbuffer; tensor data stays in the file until somebody reads
 // a blob. [Verify] tells whether a runtime may trust the program.
 package pte
-
-// The accessors that flatc makes write the files of tests, so that these know nothing of our reader.
-//
-//go:generate flatc --go -o fb program.fbs flat_tensor.fbs bundled.fbs

@@ -40,7 +40,7 @@ func TestParts(t *testing.T) {
 
 func TestPartsOfBundle(t *testing.T) {
 	program := writeBytes(t, sample())
-	r := bytes.NewReader(bundleFile(newEncoder(), program, []int32{2}))
+	r := bytes.NewReader(bundleFile(t, program, 2))
 	b, err := ReadBundle(r, r.Size())
 	if err != nil {
 		t.Fatal(err)
