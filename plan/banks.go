@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/etgen/etgen/ir/seq"
 )
 
 // Bank is a memory that a machine has.
@@ -42,7 +40,10 @@ func Spread(p *Problem, how Planner) (*Plan, error) {
 	slices.SortStableFunc(moved, func(i, j int) int {
 		return cmp.Compare(s.density(j), s.density(i))
 	})
-	forward := seq.Of(len(p.Banks), func(k int) int { return k })
+	forward := make([]int, len(p.Banks))
+	for k := range forward {
+		forward[k] = k
+	}
 	largest := slices.Clone(forward)
 	slices.SortStableFunc(largest, func(i, j int) int {
 		return cmp.Compare(p.Banks[j].Size, p.Banks[i].Size)

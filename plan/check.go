@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
-	"github.com/etgen/etgen/ir/seq"
 )
 
 // Check reports everything that is wrong with a plan for p, nil if nothing is:
@@ -192,17 +190,26 @@ func (c *checker) together(s int) {
 func (c *checker) shared(s int, dst, src BufferID) bool {
 	// Which buffers of a root does the step read, and write?
 	touched := func(list []BufferID, root BufferID) []BufferID {
-		return seq.Filter(list, func(id BufferID) bool { return c.root[id] == root })
+		var of []BufferID
+		for _, id := range list {
+			if c.root[id] == root {
+				of = append(of, id)
+			}
+		}
+		return of
 	}
 	only := func(list []BufferID, id BufferID) bool {
 		return !slices.ContainsFunc(list, func(x BufferID) bool { return x != id })
 	}
 	act := c.actions[s]
-	return slices.ContainsFunc(c.shares[s], func(sh Share) bool {
-		return c.root[sh.Dst] == dst && c.root[sh.Src] == src &&
+	for _, sh := range c.shares[s] {
+		if c.root[sh.Dst] == dst && c.root[sh.Src] == src &&
 			c.plan.Offsets[sh.Dst] == c.plan.Offsets[sh.Src] &&
 			c.problem.Buffers[sh.Dst].Size > 0 && c.problem.Buffers[sh.Src].Size > 0 &&
 			only(touched(act.writes, dst), sh.Dst) && only(touched(act.reads, dst), sh.Dst) &&
-			only(touched(act.reads, src), sh.Src) && len(touched(act.writes, src)) == 0
-	})
+			only(touched(act.reads, src), sh.Src) && len(touched(act.writes, src)) == 0 {
+			return true
+		}
+	}
+	return false
 }

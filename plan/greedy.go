@@ -3,8 +3,6 @@ package plan
 import (
 	"cmp"
 	"slices"
-
-	"github.com/etgen/etgen/ir/seq"
 )
 
 // Greedy places buffers by descending size, each at the lowest offset that is
@@ -29,7 +27,11 @@ func (Greedy) Plan(p *Problem) (*Plan, error) {
 }
 
 func allNodes(nodes []node) []int {
-	return seq.Of(len(nodes), func(i int) int { return i })
+	order := make([]int, len(nodes))
+	for i := range order {
+		order[i] = i
+	}
+	return order
 }
 
 // bySize sorts by descending size; of equal ones the first defined comes first,

@@ -3,8 +3,6 @@ package plan
 import (
 	"cmp"
 	"slices"
-
-	"github.com/etgen/etgen/ir/seq"
 )
 
 // item is what the search places: a buffer, or several that lie in place of one
@@ -95,7 +93,10 @@ func (a *analysis) pack(members []int, offsets []int64) *packing {
 			g.join(p.dst, p.src, p.delta)
 		}
 	}
-	itemOf := seq.Of(len(a.nodes), func(i int) int { return -1 })
+	itemOf := make([]int, len(a.nodes))
+	for i := range itemOf {
+		itemOf[i] = -1
+	}
 	for _, group := range g.groups {
 		if len(group) == 0 {
 			continue

@@ -3,8 +3,6 @@ package plan
 import (
 	"fmt"
 	"slices"
-
-	"github.com/etgen/etgen/ir/seq"
 )
 
 // Span is a range of steps, both ends inclusive.
@@ -77,7 +75,10 @@ type liveness struct {
 // The bytes are forgotten whenever the region is entered, so no path leaves
 // the region, and the back edge of a Loop that is the region itself is none.
 func (l *liveness) spans(region int, touches []touch) ([]Span, error) {
-	at := seq.Map(touches, func(t touch) int { return t.step })
+	at := make([]int, len(touches))
+	for i, t := range touches {
+		at[i] = t.step
+	}
 	outline, at := l.program.outline(region, at)
 	l.flow = newFlow(outline.regions)
 	entry, exit := l.flow.entry(0), l.flow.exit(0)

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"math/rand/v2"
 	"slices"
-
-	"github.com/etgen/etgen/ir/seq"
 )
 
 // failure is what a failed section is remembered with; the memory fades with each
@@ -22,7 +20,10 @@ func (x *fitting) run(seed uint64) outcome {
 		return fits
 	}
 	rng := rand.New(rand.NewPCG(seed, 1))
-	all := seq.Of(n, func(i int) int { return i })
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
 	for s := range x.end { // also finds whether the sections can hold what is in them
 		if !x.stack(s) {
 			return never
@@ -87,7 +88,10 @@ func (x *fitting) order(turn int, sum []int64, rng *rand.Rand) {
 			k[0], k[1] = k[1], k[0]
 		}
 	}
-	sorted := seq.Of(len(x.items), func(i int) int { return i })
+	sorted := make([]int, len(x.items))
+	for i := range sorted {
+		sorted[i] = i
+	}
 	slices.SortStableFunc(sorted, func(i, j int) int {
 		return cmp.Or(cmp.Compare(keys[j][0], keys[i][0]), cmp.Compare(keys[j][1], keys[i][1]))
 	})

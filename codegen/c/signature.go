@@ -166,7 +166,7 @@ func (g *gen) params(m *method) []param {
 // prototype returns the declaration of m without what ends it.
 func (g *gen) prototype(m *method) string {
 	decls := seq.Map(g.params(m), func(p param) string { return p.decl })
-	if decls == nil {
+	if len(decls) == 0 {
 		decls = []string{"void"}
 	}
 	return g.prefix + "_status " + m.name + "(" + strings.Join(decls, ", ") + ")"

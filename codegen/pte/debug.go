@@ -226,9 +226,10 @@ func (d *DebugInstruction) events() (all []ir.DelegateEvent) {
 // own stack traces, else nothing.
 func OriginsBeside(p *pte.Program, path string) ([][]Origin, error) {
 	debug, err := DebugBeside(p, path)
-	if err != nil {
-		return nil, err
-	}
+	return originsOf(p, debug), err
+}
+
+func originsOf(p *pte.Program, debug *DebugMap) [][]Origin {
 	all := make([][]Origin, len(p.Plans))
 	for i, plan := range p.Plans {
 		for _, chain := range plan.Chains {
@@ -249,7 +250,7 @@ func OriginsBeside(p *pte.Program, path string) ([][]Origin, error) {
 			}
 		}
 	}
-	return all, nil
+	return all
 }
 
 // recordFile is where the ETRecord of the program at path lies.
@@ -273,7 +274,7 @@ func LinesBeside(p *pte.Program, path string) (raise.Origins, error) {
 		return xnnpack.EventID(handle)
 	}
 	if debug, err := DebugBeside(p, path); debug != nil || err != nil {
-		all, err := OriginsBeside(p, path)
+		all := originsOf(p, debug)
 		return func(plan, instruction int, handle uint32) ir.Location {
 			return first(all[plan][instruction].Nodes(event(handle)))
 		}, err

@@ -394,9 +394,9 @@ func (b *builder) packed(c *ops.Call, p tuned.Packed, later bool) *Buffer {
 	}
 	from := seq.Map(p.From, func(k int) string { return constName(c.Operands()[k]) })
 	switch {
-	case from == nil && p.Panels == nil:
+	case len(from) == 0 && p.Panels == nil:
 		from = []string{p.Name}
-	case from == nil:
+	case len(from) == 0:
 		from = []string{"zero_" + p.Name}
 	}
 	n := sym.Int(int64(len(p.Data) / p.DType.Size()))
