@@ -67,7 +67,7 @@ func TestPlannedAndPoisonedAgree(t *testing.T) {
 		normal   int // cases; the planner is the same for both languages
 	}{
 		{"c", way.C{Settings: way.Settings{Options: disjoint}, Target: withoutWarnings()}, -1},
-		{"go", way.Go{Settings: way.Settings{Options: disjoint}}, 90},
+		{"go", way.Go{Settings: way.Settings{Options: disjoint}}, 48},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			first := wholeCases(t, c.name)
