@@ -40,6 +40,8 @@ func (p *printer) afterwards(in *tuned.Instance, typ, results string, extra []st
 	i, u := sym.NewVar("i", count.Expr()), sym.NewVar("u", count.Expr())
 	at, channel := sym.Add(sym.Mul(u.Expr(), sym.Int(block)), i.Expr()), i.Expr()
 	switch {
+	case repeats && channels == 1:
+		at, channel = i.Expr(), sym.Int(0)
 	case repeats:
 		at = i.Expr()
 	case inner > 1:

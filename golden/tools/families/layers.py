@@ -12,6 +12,21 @@ def linear() -> Case:
     return Case(nn.Linear(5, 3), (torch.randn(2, 3, 5),))
 
 
+def one_column() -> Case:
+    """Products with one column, which a factor and a mask of one element follow: there is one channel."""
+
+    class Score(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.score = nn.Linear(5, 1)
+            self.scale = nn.Parameter(torch.tensor([1.5]))
+
+        def forward(self, x, skip):
+            return torch.where(skip, -1.0, self.score(x) * self.scale)
+
+    return Case(Score(), (torch.randn(7, 5), torch.tensor([False])), runs=[run(torch.randn(7, 5), torch.tensor([True]))])
+
+
 def matmul_kinds() -> Case:
     """matmul by rank: vectors, matrix and vector, batches, broadcast batches; addmm with alpha and beta; einsum."""
 
