@@ -337,7 +337,14 @@ func chosenMatrices(c *Call) ([]sym.Expr, sym.Expr) {
 	c.errorIf(!index.DType.IsInt(), "an index of %s", index.DType)
 	c.errorIf(differ(x.Sizes[1], y.Sizes[1]) || differ(x.Sizes[0], index.Sizes[0]),
 		"%s do not multiply", sizesOf{x, y, index})
+	c.needMatrices(y)
 	return []sym.Expr{x.Sizes[0], y.Sizes[2]}, x.Sizes[1]
+}
+
+// needMatrices needs one matrix of y or more, for a row without one has no product.
+func (c *Call) needMatrices(y ir.Type) {
+	c.errorIf(y.Sizes[0].IsZero(), "there is no matrix")
+	c.need(y.Sizes[0])
 }
 
 func chosenTerm(c *Call, at []sym.Expr, k sym.Expr) (a, b *expr.Expr) {
@@ -358,6 +365,8 @@ func groupedMatmul(rows, matrices string) coreForm {
 		if !c.Has("offs") {
 			return b.aten("bmm", x, w)
 		}
+		c.errorIf(x.Type.Rank() != 2, "rows with %d dimensions", x.Type.Rank())
+		c.needMatrices(w.Type)
 		ends := c.Value("offs")
 		c.errorIf(ends.Type.Rank() != 1 || differ(ends.Type.Sizes[0], w.Type.Sizes[0]),
 			"%s of ends and matrices do not fit", sizesOf{ends.Type, w.Type})
