@@ -36,7 +36,10 @@ func (p *printer) afterwards(in *tuned.Instance, typ, results string, extra []st
 		return ""
 	}
 	repeats := inner == 1 && 2*channels <= strip.Size
-	block := max(inner, channels) // results that are a loop of their own, which u counts
+	block := inner // results that are a loop of their own, which u counts: of a channel, or of all
+	if inner == 1 {
+		block = channels
+	}
 	i, u := sym.NewVar("i", count.Expr()), sym.NewVar("u", count.Expr())
 	at, channel := sym.Add(sym.Mul(u.Expr(), sym.Int(block)), i.Expr()), i.Expr()
 	switch {

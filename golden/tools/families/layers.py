@@ -27,6 +27,26 @@ def one_column() -> Case:
     return Case(Score(), (torch.randn(7, 5), torch.tensor([False])), runs=[run(torch.randn(7, 5), torch.tensor([True]))])
 
 
+def few_pixels() -> Case:
+    """Images of fewer pixels than channels, which rectifiers by channel follow."""
+
+    def block(i, o, **kw):
+        return nn.Sequential(nn.Conv2d(i, o, 3, **kw), nn.PReLU(o))
+
+    class Few(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.ModuleList([block(3, 16), block(3, 16, groups=1, stride=2), block(3, 6, groups=3)])
+            for m in self.modules():
+                if isinstance(m, nn.PReLU):
+                    nn.init.uniform_(m.weight, -1, 1)
+
+        def forward(self, x):
+            return [f(x) for f in self.layers]
+
+    return Case(Few(), (torch.randn(2, 3, 4, 4),))
+
+
 def matmul_kinds() -> Case:
     """matmul by rank: vectors, matrix and vector, batches, broadcast batches; addmm with alpha and beta; einsum."""
 
