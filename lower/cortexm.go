@@ -205,8 +205,7 @@ func (m *cortexM) quantized(b *ops.Builder, n *ir.Node, v *ir.Value,
 }
 
 // form is the fixed form of a call, nil if it has none.
-func (m *cortexM) form(n *ir.Node,
-	c *ops.Call) quantizer {
+func (m *cortexM) form(n *ir.Node, c *ops.Call) quantizer {
 	switch n.Op {
 	case "aten.convolution.default":
 		return m.convolution(n, c)
@@ -255,8 +254,7 @@ func limitedTo(b *ops.Builder, v *ir.Value, to *quantization) *ir.Value {
 const addBits = 20
 
 // pairwise is an operator of the elements of two tensors.
-func (m *cortexM) pairwise(n *ir.Node,
-	c *ops.Call) quantizer {
+func (m *cortexM) pairwise(n *ir.Node, c *ops.Call) quantizer {
 	x, y := m.ofBytes(c.Value("self")), m.ofBytes(c.Value("other"))
 	if x == nil || y == nil {
 		return nil

@@ -213,8 +213,7 @@ func seen(b *ops.Builder, v *ir.Value, n *ir.Node) *ir.Value {
 	return denseOp(b, "aten.view.default", v, n.Output(0).Type.Sizes)
 }
 
-func (m *cortexM) convolution(n *ir.Node,
-	c *ops.Call) quantizer {
+func (m *cortexM) convolution(n *ir.Node, c *ops.Call) quantizer {
 	x, spatial := m.ofBytes(c.Value("input")), c.Outs[0].Rank()-2
 	if x == nil || spatial < 1 || spatial > 2 {
 		return nil
@@ -391,8 +390,7 @@ func (m *cortexM) mean(c *ops.Call) quantizer {
 }
 
 // meanOf is the mean over dimensions in order.
-func (m *cortexM) meanOf(x *quantity, dims []int64, keep bool,
-	c *ops.Call) quantizer {
+func (m *cortexM) meanOf(x *quantity, dims []int64, keep bool, c *ops.Call) quantizer {
 	all, ok1 := x.ints.Type.Numel().Const()
 	left, ok2 := c.Outs[0].Numel().Const()
 	if !ok1 || !ok2 || left == 0 {
@@ -428,8 +426,7 @@ func pooled(b *ops.Builder, x *quantity, image *ir.Value, kernel, stride, paddin
 
 // pool is the mean of windows: that of int8, or if the scale changes the convolution of each
 // channel with ones; windows that are cut or differ have weights.
-func (m *cortexM) pool(n *ir.Node,
-	c *ops.Call) quantizer {
+func (m *cortexM) pool(n *ir.Node, c *ops.Call) quantizer {
 	x, p := m.ofBytes(c.Value("self")), poolingOf(c)
 	switch {
 	case x == nil || p == nil:

@@ -8,6 +8,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/xnnpack"
+	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/half"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower/partition"
@@ -205,20 +206,13 @@ func (w *writer) weight(v *ir.Value, integers bool) *weight {
 
 // element returns an element of a constant of scales or zero points.
 func element(k *ir.Constant, i int) float64 {
-	data := tensor(k)
-	switch d := k.Type.DType; d {
-	case ir.Float32:
-		return float64(math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:])))
-	case ir.Float64:
-		return math.Float64frombits(binary.LittleEndian.Uint64(data[8*i:]))
-	case ir.Float16, ir.BFloat16:
-		return float64(half.ToFloat32(d, binary.LittleEndian.Uint16(data[2*i:])))
-	case ir.Int64:
-		return float64(int64(binary.LittleEndian.Uint64(data[8*i:])))
-	case ir.Int32:
-		return float64(int32(binary.LittleEndian.Uint32(data[4*i:])))
-	case ir.Int8:
-		return float64(int8(data[i]))
+	d := k.Type.DType
+	x := eval.Get(d, tensor(k), int64(i))
+	switch {
+	case d.IsFloat():
+		return x.F
+	case d.IsInt():
+		return float64(x.I)
 	}
 	must.Fail("scales or zero points of %v", k.Type)
 	return 0
