@@ -136,9 +136,8 @@ func newInstance(c *Call, opt Options) *instance {
 }
 
 // values returns the integers of a hand-made kernel.
-func values(t *tuned.Instance) (list []sym.Expr) {
-	list = seq.Map(t.Params, func(p tuned.Param) sym.Expr { return p.Value })
-	return list
+func values(t *tuned.Instance) []sym.Expr {
+	return seq.Map(t.Params, func(p tuned.Param) sym.Expr { return p.Value })
 }
 
 // merge makes one kernel of calls with equal skeletons.
@@ -432,8 +431,7 @@ func (a *abstracter) atom(at sym.Atom) sym.Expr {
 		return a.inner[at.Sym]
 	}
 	fmt.Fprintf(&a.key, "x%d", at.Kind)
-	args := seq.Map(at.Args, a.index)
-	at.Args = args
+	at.Args = seq.Map(at.Args, a.index)
 	return at.Expr()
 }
 
