@@ -42,11 +42,17 @@ func (d *Dump) values(path string) []value {
 }
 
 // dumpedValues are the tensors of dump's last run: the last of the nodes that an instruction stands
-// for has what it gives. Which nodes give several results of a delegate nobody says.
+// for has what it gives. Which nodes give several results of a delegate nobody says. What an
+// instruction in a loop gave has the number of the iteration behind the node's name.
 func dumpedValues(dump *etdump.Dump, buffer []byte, m *pt2.RecordMethod) (list []value) {
-	at := map[string]int{} // where a name is in list
 	b := &debugBuffer{data: buffer, left: int64(len(buffer))}
 	for _, run := range dump.Runs {
+		type source struct {
+			node        string
+			instruction int32
+		}
+		var values []value
+		at := map[source][]int{} // where the values of a source are
 		for i := 0; i < len(run.Events); {
 			group, from := debugged(run.Events[i:])
 			i += max(1, len(group))
@@ -71,11 +77,27 @@ func dumpedValues(dump *etdump.Dump, buffer []byte, m *pt2.RecordMethod) (list [
 				if n.Loc != (ir.Location{}) {
 					v.line = n.Loc.String()
 				}
-				if i, ok := at[v.node]; ok {
-					list[i] = v
-					continue
+				s := source{v.node, from.Instruction}
+				at[s] = append(at[s], len(values))
+				values = append(values, v)
+			}
+		}
+		for s, rounds := range at {
+			for k, i := range rounds {
+				if len(rounds) > 1 {
+					values[i].node = fmt.Sprintf("%s[%d]", s.node, k)
 				}
-				at[v.node] = len(list)
+			}
+		}
+		last := map[string]int{} // of several instructions for a node the last has its value
+		for i, v := range values {
+			last[v.node] = i
+		}
+		if len(values) > 0 {
+			list = nil
+		}
+		for i, v := range values {
+			if last[v.node] == i {
 				list = append(list, v)
 			}
 		}

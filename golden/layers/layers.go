@@ -24,6 +24,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/kernels/eval"
 )
 
@@ -237,7 +238,8 @@ func (s *Side) values(ctx context.Context, method string, to ir.Dialect,
 		return recorded(s.Path), 1
 	}
 	given := must.Get(inputs(s.Path))
-	index, first := 0, 0 // of the method, and of the values among its outputs
+	index, first := 0, 0 // of the method, and of the probes among its outputs
+	var probes []*probe
 	job := way.Job{Name: compile.NameOf(s.Path), Open: func() (*ir.Program, io.Closer, error) {
 		p, closer, err := compile.Read(s.Path)
 		if err != nil {
@@ -249,7 +251,7 @@ func (s *Side) values(ctx context.Context, method string, to ir.Dialect,
 			return nil, nil, errors.Join(err, closer.Close())
 		}
 		index = max(0, slices.IndexFunc(p.Methods, func(m *ir.Method) bool { return m.Name == method }))
-		first, list = expose(p.Methods[index])
+		first, probes = expose(p.Methods[index])
 		return p, closer, ir.Verify(p)
 	}, Calls: []way.Call{{Method: s.method(method), Inputs: given}}}
 	var result *way.Result
@@ -257,11 +259,8 @@ func (s *Side) values(ctx context.Context, method string, to ir.Dialect,
 	must.Check(ctx.Err())
 	must.In(result.Err, "%s", foreign.Message(s.Path))
 	must.In(result.Calls[0].Err, "%s", foreign.Message(s.Path))
-	outs := result.Calls[0].Outputs
-	for i := range list {
-		list[i].tensor = outs[first+i].Tensor
-	}
-	return list, result.Terms[index]
+	outs := seq.Map(result.Calls[0].Outputs[first:], func(v tensor.Value) *tensor.Tensor { return v.Tensor })
+	return ran(probes, outs), result.Terms[index]
 }
 
 // method is the index of the method of a name, "" being the first.
@@ -274,55 +273,6 @@ func (s *Side) method(name string) int {
 			foreign.Message(name))})
 	}
 	return max(at, 0)
-}
-
-// expose makes outputs of the tensors that m's nodes compute. First is the index of the first of
-// them among the user's outputs.
-func expose(m *ir.Method) (first int, list []value) {
-	for _, o := range m.Outputs {
-		if o.Kind == ir.UserOutput {
-			first++
-		}
-	}
-	is := func(n *ir.Node, word string) bool { return n != nil && strings.Contains(n.Op, word) }
-	quantized := slices.ContainsFunc(m.Graph.Nodes, func(n *ir.Node) bool { return is(n, ".quantize_") })
-	for _, n := range m.Graph.Nodes {
-		of := n // the node whose value it is
-		if quantized {
-			if !is(n, ".dequantize_") || len(n.Args) == 0 {
-				continue
-			}
-			q, _ := n.Args[0].Value.(ir.Ref)
-			if q.Value == nil || !is(q.Value.Def, ".quantize_") || len(q.Value.Def.Args) == 0 {
-				continue
-			}
-			x, _ := q.Value.Def.Args[0].Value.(ir.Ref)
-			if x.Value == nil || x.Value.Def == nil {
-				continue
-			}
-			of = x.Value.Def
-		}
-		for k, v := range n.Outputs {
-			if v == nil || v.Type.Kind != ir.TensorKind || v.Type.DType.IsComplex() {
-				continue
-			}
-			name := of.Name
-			if k > 0 {
-				name = fmt.Sprintf("%s.%d", name, k)
-			}
-			if slices.ContainsFunc(list, func(x value) bool { return x.node == name }) {
-				continue // one more reader's dequantized values
-			}
-			x := value{node: name, op: of.Op}
-			if of.Loc != (ir.Location{}) {
-				x.line = of.Loc.String()
-			}
-			list = append(list, x)
-			m.Graph.Outputs = append(m.Graph.Outputs, ir.Ref{Value: v})
-			m.Outputs = append(m.Outputs, ir.OutputSpec{Kind: ir.UserOutput})
-		}
-	}
-	return first, list
 }
 
 // recorded are the tensors in a folder.

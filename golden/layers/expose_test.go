@@ -1,0 +1,119 @@
+package layers
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/etgen/etgen/golden/tensor"
+	"github.com/etgen/etgen/golden/way"
+	"github.com/etgen/etgen/ir"
+)
+
+// looping is a model whose loop carries a number and a sum, and whose body has a branch.
+const looping = `program "loop.txt"
+dialect functional
+
+method forward {
+  input %x: f32[2]
+
+  %zero: i64[] = aten.full.default(size=[], fill_value=0, dtype=i64)
+  %n: i64[], %sum: f32[2] = while_loop: higher_order.while_loop([%zero, %x])
+    region (%k0: i64[], %s0: f32[2]) {
+      %more: b8[] = aten.lt.Scalar(self=%k0, other=ROUNDS)
+      return (%more)
+    }
+    region (%k: i64[], %s: f32[2]) {
+      %next: i64[] = aten.add.Scalar(self=%k, other=1)
+      %late: b8[] = aten.gt.Scalar(self=%k, other=1)
+      %both: f32[2] = cond: higher_order.cond(%late)
+        region () {
+          %large: f32[2] = aten.mul.Tensor(self=%s, other=FACTOR)
+          return (%large)
+        }
+        region () {
+          %small: f32[2] = aten.neg.default(self=%s)
+          return (%small)
+        }
+      return (%next, %both)
+    }
+  return (%sum)
+}
+`
+
+func loopingModel(t *testing.T, rounds, factor string) Side {
+	path := filepath.Join(t.TempDir(), "loop.txt")
+	text := strings.NewReplacer("ROUNDS", rounds, "FACTOR", factor).Replace(looping)
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return Side{Path: path, Way: way.Reference{}}
+}
+
+// pair is a file with the input of looping.
+func pair(t *testing.T) string {
+	path := filepath.Join(t.TempDir(), "x.bin")
+	if err := os.WriteFile(path, tensor.Append(tensor.Append(nil, ir.Float32, 1), ir.Float32, 2), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// names are the nodes of rows.
+func names(r *Report) string {
+	var list []string
+	for _, row := range r.Rows {
+		list = append(list, row.Node.Raw())
+	}
+	return strings.Join(list, " ")
+}
+
+// What nodes in a loop and in the branch that runs compute is compared by iterations; the first
+// that differs is told.
+func TestLoops(t *testing.T) {
+	a, b := loopingModel(t, "4", "2"), loopingModel(t, "4", "3")
+	r, err := Compare(t.Context(), a, b, "", given(t, pair(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "full next[0] late[0] small[0] cond[0] next[1] late[1] small[1] cond[1] " +
+		"next[2] late[2] large[2] cond[2] next[3] late[3] large[3] cond[3] while_loop while_loop.1"
+	if got := names(r); got != want || r.Rows[r.First].Node.Raw() != "large[2]" {
+		t.Errorf("%s\nfirst %d", got, r.First)
+	}
+}
+
+// Of a long loop the first iterations are compared and the last.
+func TestLongLoops(t *testing.T) {
+	a, b := loopingModel(t, "20", "-1"), loopingModel(t, "20", "1")
+	r, err := Compare(t.Context(), a, b, "", given(t, pair(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := names(r); !strings.Contains(got, "cond[14] next[19] late[19] large[19] cond[19] while_loop") ||
+		r.Rows[r.First].Node.Raw() != "large[2]" {
+		t.Errorf("%s\nfirst %d", got, r.First)
+	}
+}
+
+// Every way keeps the values in the regions of branches, loops and scans.
+func TestRegions(t *testing.T) {
+	for _, c := range []struct{ name, has string }{{"while_loop", "tanh[2]"}, {"cond_nested", "add"},
+		{"cache_in_scan", "cat[4]"}} {
+		path := "../cases/" + c.name + "/model.pt2"
+		inputs, err := filepath.Glob("../cases/" + c.name + "/input_*.bin")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range []way.Way{way.RT{}, way.RT{Optimize: true}, way.Go{}} {
+			r, err := Compare(t.Context(), Side{Path: path, Way: way.Reference{}}, Side{Path: path, Way: w}, "",
+				given(t, inputs...))
+			if err != nil {
+				t.Errorf("%s: %v", c.name, err)
+			} else if r.First >= 0 || !strings.Contains(" "+names(r)+" ", " "+c.has+" ") {
+				t.Errorf("%s: %s\n%+v", c.name, names(r), r)
+			}
+		}
+	}
+}
