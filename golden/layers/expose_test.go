@@ -77,7 +77,7 @@ func TestLoops(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "full next[0] late[0] small[0] cond[0] next[1] late[1] small[1] cond[1] " +
+	const want = "zero next[0] late[0] small[0] cond[0] next[1] late[1] small[1] cond[1] " +
 		"next[2] late[2] large[2] cond[2] next[3] late[3] large[3] cond[3] while_loop while_loop.1"
 	if got := names(r); got != want || r.Rows[r.First].Node.Raw() != "large[2]" {
 		t.Errorf("%s\nfirst %d", got, r.First)
