@@ -302,11 +302,15 @@ kernels and an arena.
 					"what runs it, as etgen run --etdump")
 			}
 			if opt.Separate = separate; separate {
-				if !l.Placed || len(files) < 2 || several.share || budget.budget().Given() ||
-					budget.report != "" {
-					return usageError("--separate is for --lang=c and several models, without " +
-						"--share-mutable-buffers, --report, --max-ram, --max-flash and --max-stack")
+				if !l.Placed || len(files) < 2 {
+					return usageError("--separate is for --lang=c and several models")
 				}
+				if several.share {
+					return usageError("--separate gives each model a state of its own: without it, models with " +
+						"--share-mutable-buffers are methods that have one")
+				}
+				flags.ignored("with --separate, since it is of one package: compile each model alone for it",
+					append(budgetNames, "report")...)
 				opt.Generator += " --separate"
 			}
 			if opt.CPP = cpp; cpp {

@@ -72,8 +72,8 @@ func newGen(p *native.Program, opt Options, events *codegen.Events) *gen {
 		names: codegen.NewScope(nil), idx: indexType(p), weights: codegen.LayOut(p),
 		macros: map[string]string{}, tunedNames: map[string]bool{},
 		results: map[string]bool{}, consts: map[*native.Const]string{},
-		kernels: map[*native.Kernel]*kernel{},
-		fields:  map[*native.Buffer]string{}, events: events,
+		kernels: map[*native.Kernel]*kernel{}, backends: map[foreign.Text]string{},
+		fields: map[*native.Buffer]string{}, events: events,
 	}
 }
 
@@ -154,12 +154,7 @@ func (g *gen) run() {
 	}
 	g.nameCustom()
 	g.nameDelegates()
-	if g.shared != nil {
-		g.kernels = g.shared.kernels
-	} else {
-		g.analyseKernels()
-		g.printKernels()
-	}
+	g.ownKernels()
 	for _, m := range g.methods {
 		must.Check(eval.Stopped(g.opt.Done))
 		must.Do(func() { g.method(m) }, "method %s", m.Name.String())

@@ -90,10 +90,13 @@ typedef struct {
 
 // nameDelegates names the functions of the backends.
 func (g *gen) nameDelegates() {
-	g.backends = map[foreign.Text]string{}
 	for _, d := range g.p.Delegates {
-		if g.backends[d.Backend] != "" {
+		if slices.Contains(g.backendOrder, d.Backend) {
 			continue
+		}
+		g.backendOrder = append(g.backendOrder, d.Backend)
+		if g.backends[d.Backend] != "" {
+			continue // another model's, too
 		}
 		name := d.Backend.Identifier()
 		for _, f := range []string{name + "_init", name + "_execute"} {
@@ -103,7 +106,6 @@ func (g *gen) nameDelegates() {
 			}
 		}
 		g.backends[d.Backend] = name
-		g.backendOrder = append(g.backendOrder, d.Backend)
 	}
 }
 
@@ -284,11 +286,7 @@ func (p *printer) numberTensor(name string, a loop.Actual) string {
 }
 
 // callsDelegate reports whether a kernel calls a delegate.
-func (g *gen) callsDelegate(k *native.Kernel) bool {
-	return slices.ContainsFunc(k.Invokes(), func(s *loop.Invoke) bool {
-		return g.p.DelegateOf(s) != nil
-	})
-}
+func (g *gen) callsDelegate(k *native.Kernel) bool { return len(g.p.DelegatesOf(k)) > 0 }
 
 // failure is the status of a method in which a kernel has failed.
 func (g *gen) failure(k *native.Kernel) string {

@@ -8,6 +8,7 @@ import (
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/kernels/schedule"
@@ -28,10 +29,13 @@ type kernel struct {
 	calls    int
 }
 
-// analyseKernels names the kernels and finds out what holds for all their
-// calls.
-func (g *gen) analyseKernels() {
-	for _, k := range g.p.Kernels {
+// ownKernels names and prints the kernels that no file has that this one shares, by what holds for
+// all their calls.
+func (g *gen) ownKernels() {
+	own := seq.Filter(g.p.Kernels, func(k *native.Kernel) bool { return g.kernels[k] == nil })
+	is := map[*native.Kernel]bool{}
+	for _, k := range own {
+		is[k] = true
 		info := &kernel{name: g.names.Take(g.prefix + "_" + k.Name), dropInt: make([]bool,
 			len(k.Params))}
 		g.kernels[k] = info
@@ -44,18 +48,19 @@ func (g *gen) analyseKernels() {
 	}
 	for _, m := range g.p.Methods {
 		codegen.Walk(m.Body, func(s native.Stmt) {
-			if c, ok := s.(*native.Call); ok {
+			if c, ok := s.(*native.Call); ok && is[c.Kernel] {
 				g.analyseCall(c)
 			}
 		})
+	}
+	for _, k := range own {
+		must.Check(eval.Stopped(g.opt.Done))
+		must.Do(func() { g.kernel(k) }, "kernel %s", k.Name)
 	}
 }
 
 func (g *gen) analyseCall(c *native.Call) {
 	info := g.kernels[c.Kernel]
-	if info == nil {
-		must.Fail("kernel %s is called but not listed", c.Kernel.Name)
-	}
 	if info.calls++; info.calls == 1 {
 		info.disjoint = make([]bool, len(c.Args))
 		info.dropArg = make([]bool, len(c.Args))

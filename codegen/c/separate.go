@@ -8,18 +8,15 @@ import (
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
-	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/lower/native"
 )
 
 // separate prints each method of p as a model of its own, with files that are called like the
-// method, and the kernels of all of them once, in files that have the package's name.
+// method, and the kernels of all of them once, in files that have the package's name. Delegates, and
+// kernels that call them, are their model's own.
 func separate(p *native.Program, opt Options) *codegen.Package {
-	if len(p.Delegates) > 0 {
-		must.Fail("a model with delegates is not compiled together with others that are separate")
-	}
 	whole := *p
-	whole.Kernels, whole.Methods, whole.State = nil, nil, nil
+	whole.Kernels, whole.Methods, whole.State, whole.Delegates = nil, nil, nil, nil
 	var models []*gen
 	for _, m := range p.Methods {
 		own := opt
@@ -34,7 +31,7 @@ func separate(p *native.Program, opt Options) *codegen.Package {
 		models = append(models, newGen(part, own, events))
 		whole.Methods = append(whole.Methods, part.Methods...)
 		for _, k := range part.Kernels {
-			if !slices.Contains(whole.Kernels, k) {
+			if len(p.DelegatesOf(k)) == 0 && !slices.Contains(whole.Kernels, k) {
 				whole.Kernels = append(whole.Kernels, k)
 			}
 		}
@@ -47,6 +44,7 @@ func separate(p *native.Program, opt Options) *codegen.Package {
 	shared.reserveNames()
 	for _, g := range models {
 		g.shared, g.names, g.idx = shared, shared.names, shared.idx
+		g.kernels, g.backends = shared.kernels, shared.backends
 		g.reserveNames()
 	}
 	shared.loadSupport()
@@ -55,8 +53,7 @@ func separate(p *native.Program, opt Options) *codegen.Package {
 		shared.divided = shared.divided || codegen.Divided(m.Body)
 	}
 	shared.nameCustom()
-	shared.analyseKernels()
-	shared.printKernels()
+	shared.ownKernels()
 	pkg := shared.files()
 	files := map[string]bool{}
 	for _, g := range models {
@@ -82,7 +79,7 @@ func separate(p *native.Program, opt Options) *codegen.Package {
 func alone(p *native.Program, m *native.Method) *native.Program {
 	part, own := *p, *m
 	own.Name = foreign.Of("forward")
-	part.Methods, part.Kernels, part.State = []*native.Method{&own}, nil, nil
+	part.Methods, part.Kernels, part.State, part.Delegates = []*native.Method{&own}, nil, nil, nil
 	called, read := map[*native.Kernel]bool{}, map[*native.Buffer]bool{}
 	uses := func(m *native.Method, kernel func(*native.Kernel), root func(*native.Buffer)) {
 		codegen.Walk(m.Body, func(s native.Stmt) {
@@ -98,6 +95,7 @@ func alone(p *native.Program, m *native.Method) *native.Program {
 	for _, k := range p.Kernels {
 		if called[k] {
 			part.Kernels = append(part.Kernels, k)
+			part.Delegates = append(part.Delegates, p.DelegatesOf(k)...)
 		}
 	}
 	for _, b := range p.State {
@@ -117,14 +115,6 @@ func alone(p *native.Program, m *native.Method) *native.Program {
 		})
 	}
 	return &part
-}
-
-// printKernels prints all kernels.
-func (g *gen) printKernels() {
-	for _, k := range g.p.Kernels {
-		must.Check(eval.Stopped(g.opt.Done))
-		must.Do(func() { g.kernel(k) }, "kernel %s", k.Name)
-	}
 }
 
 // kernelHead is how the definition of a kernel begins. One that other files call is not static, and

@@ -60,6 +60,10 @@ func ReadMethods(files []MethodFile, share bool) (_ *ir.Program, _ io.Closer, er
 		open = append(open, closer)
 		sources = append(sources, p.Source)
 		out.Warnings = append(out.Warnings, p.Warnings...)
+		out.Custom = append(out.Custom, seq.Filter(p.Custom, func(s string) bool {
+			return !slices.Contains(out.Custom, s)
+		})...)
+		takeDelegates(out, p)
 		if len(p.Methods) > 1 && f.Name != "" {
 			if f.Name != NameOf(f.Path) {
 				failMethods("%s has %d methods, which cannot all be called %s",
@@ -88,4 +92,27 @@ func ReadMethods(files []MethodFile, share bool) (_ *ir.Program, _ io.Closer, er
 	}
 	out.Source = strings.Join(slices.Compact(sources), ", ")
 	return out, open, nil
+}
+
+// takeDelegates adds p's delegates to those of a program, whose names they may not have.
+func takeDelegates(to, p *ir.Program) {
+	names := map[string]string{}
+	for _, d := range p.Delegates {
+		old := d.Name
+		for i := 1; to.DelegateNamed(d.Name) != nil; i++ {
+			d.Name = fmt.Sprintf("%s_%d", old, i)
+		}
+		names[old] = d.Name
+		to.Delegates = append(to.Delegates, d)
+	}
+	for _, m := range p.Methods {
+		for n := range m.Graph.All() {
+			if n.Op != ir.CallDelegate || len(n.Args) == 0 {
+				continue
+			}
+			if name, ok := n.Args[0].Value.(ir.Str); ok && names[string(name)] != "" {
+				n.Args[0].Value = ir.Str(names[string(name)])
+			}
+		}
+	}
 }

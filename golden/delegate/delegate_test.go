@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"debug/elf"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -206,9 +207,15 @@ func runC(t *testing.T, file *pte.Program, target toolchain.Target, opt compile.
 	if err := toolchain.FindAll(target.Compiler, nil); err != nil {
 		t.Skip(err)
 	}
-	dir := t.TempDir()
 	opt.Lang = "c"
-	pkg := generate(t, file, opt)
+	return runPackage(t, generate(t, file, opt), target, opt, sources...)
+}
+
+// runPackage is runC of a package that is compiled already.
+func runPackage(t *testing.T, pkg *codegen.Package, target toolchain.Target, opt compile.Options,
+	sources ...string) string {
+	t.Helper()
+	dir := t.TempDir()
 	if err := pkg.Write(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
@@ -259,6 +266,42 @@ func TestC(t *testing.T) {
 		}
 	}
 	if got := runC(t, program(), toolchain.GCC(), compile.Options{}, "c/main.c"); got != "forward fails with 1\n" {
+		t.Errorf("without a driver it prints %q", got)
+	}
+}
+
+// Separate models have delegates of their own, which one driver runs; kernels without delegates
+// are there once.
+func TestSeparate(t *testing.T) {
+	other := program()
+	other.Plans[0].Delegates[1].Processed = ir.Bytes("affine 3.5")
+	dir := t.TempDir()
+	paths := []string{filepath.Join(dir, "net.pte"), filepath.Join(dir, "other.pte")}
+	for i, program := range []*pte.Program{program(), other} {
+		var file bytes.Buffer
+		if err := errors.Join(pte.Write(&file, program), os.WriteFile(paths[i], file.Bytes(), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, closer, err := compile.ReadMethods(compile.Named(paths...), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closer.Close()
+	opt := compile.Options{Lang: "c", Name: "both", Separate: true}
+	pkg, err := compile.Package(p, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(pkg.File("both.c"), []byte("both_neg(")); n != 1 {
+		t.Errorf("%d kernels that negate are in both.c", n)
+	}
+	target := toolchain.GCC().With(toolchain.Sanitizers()...)
+	const wants = want + "\n" + "8.5 32 -2.5 11.75 1 4 7 10 6 9 12 15 \n"
+	if got := runPackage(t, pkg, target, opt, "c/two.c", "c/driver.c"); got != wants {
+		t.Errorf("it prints %q, want %q", got, wants)
+	}
+	if got := runPackage(t, pkg, target, opt, "c/two.c"); got != "net fails\n" {
 		t.Errorf("without a driver it prints %q", got)
 	}
 }

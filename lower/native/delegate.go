@@ -3,6 +3,7 @@ package native
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
@@ -71,6 +72,16 @@ func (p *Program) DelegateOf(s *loop.Invoke) *Delegate {
 	}
 	must.Fail("there is no delegate %s", foreign.Message(string(name)))
 	return nil
+}
+
+// DelegatesOf returns the delegates that k calls.
+func (p *Program) DelegatesOf(k *Kernel) (list []*Delegate) {
+	for _, s := range k.Invokes() {
+		if d := p.DelegateOf(s); d != nil && !slices.Contains(list, d) {
+			list = append(list, d)
+		}
+	}
+	return list
 }
 
 // Blobs are the constants of all delegates, each once.
