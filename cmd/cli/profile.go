@@ -16,6 +16,7 @@ import (
 	codepte "github.com/etgen/etgen/codegen/pte"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/etdump"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pt2"
 	"github.com/etgen/etgen/ir/pte"
@@ -50,14 +51,15 @@ console; the last profile counts. Times are ticks if the code does not know its 
 				p, err = profile.ReadLines(data)
 			} else {
 				var d *etdump.Dump
-				var origin profile.Origin
-				if d, err = etdump.Read(data); err == nil && program != "" {
-					origin = ofModel(originsOf(program, method))
-				}
-				if err == nil && record != "" {
-					origin = ofModel(originsIn(record, method))
-				}
-				if err == nil {
+				if d, err = etdump.Read(data); err == nil {
+					kernels := profile.New(d, nil).Kernels()
+					var origin profile.Origin
+					switch {
+					case program != "":
+						origin = ofModel(a.originsOf(program, method, kernels))
+					case record != "":
+						origin = ofModel(a.originsIn(record, method, kernels))
+					}
 					p = profile.New(d, origin)
 				}
 			}
@@ -89,20 +91,28 @@ console; the last profile counts. Times are ticks if the code does not know its 
 	return cmd
 }
 
-// originsOf tells where instructions of a program's method come from; "" is the first method.
-func originsOf(path, method string) (profile.Origin, error) {
+// originsOf tells where instructions of a program's method come from that called kernels when it ran;
+// "" is the first method.
+func (a *app) originsOf(path, method string, kernels map[int]string) (profile.Origin, error) {
 	p, closer, err := pte.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer closer.Close()
-	all, err := codepte.OriginsBeside(p, path)
+	all, err := codepte.OriginsBeside(p, path, a.warn)
 	if err != nil {
 		return nil, err
 	}
 	for i, plan := range p.Plans {
 		if method != "" && plan.Name != method {
 			continue
+		}
+		for k, has := range plan.Kernels() {
+			if ran, ok := kernels[k]; ok && ran != has {
+				a.warn(fmt.Errorf("%s is of another build than the program that ran: instruction %d is %s, not %s",
+					path, k, foreign.Message(has), foreign.Message(ran)))
+				break
+			}
 		}
 		return func(chain, instruction int, event string) []ir.Origin {
 			at := instruction
@@ -118,9 +128,9 @@ func originsOf(path, method string) (profile.Origin, error) {
 	return nil, usageError("%s has no method %s", path, method)
 }
 
-// originsIn tells what instructions of a method stand for by an ETRecord; "" is the only method, or
-// forward.
-func originsIn(path, method string) (profile.Origin, error) {
+// originsIn tells what instructions of a method that called kernels stand for by an ETRecord; "" is
+// the only method, or forward.
+func (a *app) originsIn(path, method string, kernels map[int]string) (profile.Origin, error) {
 	record, err := pt2.ReadRecord(path)
 	if err != nil {
 		return nil, err
@@ -129,6 +139,9 @@ func originsIn(path, method string) (profile.Origin, error) {
 	if m == nil {
 		return nil, usageError("%s has no method %s: it has %q", path, cmp.Or(method, "forward"),
 			slices.Sorted(maps.Keys(record)))
+	}
+	if why := m.Unlike(kernels); why != nil {
+		a.warn(fmt.Errorf("%s is of another build than the program that ran: %w", path, why))
 	}
 	return func(chain, instruction int, event string) []ir.Origin {
 		if chain > 0 {

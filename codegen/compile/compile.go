@@ -171,11 +171,16 @@ func (opt Options) Warnings(p *ir.Program) error {
 		return errors.Join(p.Warnings...)
 	}
 	for _, w := range p.Warnings {
-		if opt.Warn != nil {
-			opt.Warn(w)
-		}
+		opt.Show(w)
 	}
 	return nil
+}
+
+// Show shows a warning, if somebody looks.
+func (opt Options) Show(warning error) {
+	if opt.Warn != nil {
+		opt.Warn(warning)
+	}
 }
 
 // Native lowers p and builds its native form.
@@ -223,9 +228,8 @@ func Print(np *native.Program, opt Options) (_ *codegen.Package, err error) {
 	defer internal(&ir.Program{Source: source}, &err)
 	defer must.Catch(&err)
 	name := opt.name(source)
-	if opt.Threads > 1 && opt.Warn != nil &&
-		!slices.ContainsFunc(np.Kernels, (*native.Kernel).Divided) {
-		opt.Warn(fmt.Errorf("%s: %d threads have no effect: no kernel of it is worth dividing",
+	if opt.Threads > 1 && !slices.ContainsFunc(np.Kernels, (*native.Kernel).Divided) {
+		opt.Show(fmt.Errorf("%s: %d threads have no effect: no kernel of it is worth dividing",
 			source, opt.Threads))
 	}
 	l := opt.native()

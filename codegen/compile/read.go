@@ -177,8 +177,11 @@ func raised(p *pte.Program, path string, declared []*aten.Schema, data []string,
 		}
 	}
 	table := must.Get(ops.Standard().With(schemas...))
-	origins := must.Get(codepte.LinesBeside(p, path))
-	return raise.Planned(p, source, table, origins, files...)
+	var warnings []error
+	origins := must.Get(codepte.LinesBeside(p, path, func(err error) { warnings = append(warnings, err) }))
+	out, memories := must.Get2(raise.Planned(p, source, table, origins, files...))
+	out.Warnings = append(out.Warnings, warnings...)
+	return out, memories, nil
 }
 
 // DataBeside returns the .ptd files in the folder of the program at path, sorted;

@@ -52,7 +52,7 @@ func File(path string, opt Options) (_ *Info, err error) {
 	info.Parts = &parts
 	info.program(bundle.Program, info.beside(bundle.Program, path), opt.HasKernel)
 	if len(info.Problems) == 0 {
-		info.locate(bundle.Program, path)
+		info.locate(bundle.Program, path, opt.Compile.Show)
 	}
 	info.tests(bundle)
 	return info, nil
@@ -64,8 +64,8 @@ func newInfo(path, format string) *Info {
 }
 
 // locate adds to the names of instructions the Python lines they come from.
-func (info *Info) locate(p *pte.Program, path string) {
-	origins := must.Get(codepte.OriginsBeside(p, path))
+func (info *Info) locate(p *pte.Program, path string, warn func(error)) {
+	origins := must.Get(codepte.OriginsBeside(p, path, warn))
 	for i := range info.Methods {
 		m := info.Methods[i].Memory
 		if m == nil {

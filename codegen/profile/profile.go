@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -114,6 +115,18 @@ func (p *Profile) event(e *etdump.Profile) {
 		s.Nodes, s.Line = names(p.origin(int(e.Chain), int(e.Instruction), event))
 	}
 	p.Steps = append(p.Steps, s)
+}
+
+// Kernels are the names of those that instructions of the first chain called.
+func (p *Profile) Kernels() map[int]string {
+	names := map[int]string{}
+	for _, s := range p.Steps {
+		name := s.Operator.Raw()
+		if !s.Delegate && s.Chain == 0 && !slices.Contains(slices.Collect(maps.Values(instructions)), name) {
+			names[s.Instruction] = name
+		}
+	}
+	return names
 }
 
 // names are the names of nodes, and their lines, each once.

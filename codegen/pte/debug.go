@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -173,9 +174,9 @@ func DebugFile(path string) string {
 	return strings.TrimSuffix(path, filepath.Ext(path)) + ".debug.json"
 }
 
-// DebugBeside reads the map of the program p at path, nil if there is none. One
-// that does not fit the program is an error.
-func DebugBeside(p *pte.Program, path string) (_ *DebugMap, err error) {
+// DebugBeside reads the map of the program p at path, nil if there is none. One that does not fit
+// the program is nil, too, and a warning.
+func DebugBeside(p *pte.Program, path string, warn func(error)) (_ *DebugMap, err error) {
 	defer must.Catch(&err)
 	name := DebugFile(path)
 	text, err := os.ReadFile(name)
@@ -185,8 +186,17 @@ func DebugBeside(p *pte.Program, path string) (_ *DebugMap, err error) {
 	must.Check(err)
 	d := &DebugMap{}
 	must.In(json.Unmarshal(text, d), "%s", name)
-	must.Do(func() { d.fits(p) }, "%s is of another program", name)
+	if err := must.Try(func() { d.fits(p) }); err != nil {
+		warn(otherBuild(name, err))
+		return nil, nil
+	}
 	return d, nil
+}
+
+// otherBuild is the warning that the file of a name tells of another program than that beside it.
+func otherBuild(name string, why error) error {
+	return fmt.Errorf("%s is of another build of the program, so nodes and lines are not known from it: %w",
+		name, why)
 }
 
 func (d *DebugMap) fits(p *pte.Program) {
@@ -224,8 +234,8 @@ func (d *DebugInstruction) events() (all []ir.DelegateEvent) {
 // OriginsBeside returns what the instructions of each method stand for, those of
 // all chains in order: by the map of the program p at path, else by the program's
 // own stack traces, else nothing.
-func OriginsBeside(p *pte.Program, path string) ([][]Origin, error) {
-	debug, err := DebugBeside(p, path)
+func OriginsBeside(p *pte.Program, path string, warn func(error)) ([][]Origin, error) {
+	debug, err := DebugBeside(p, path, warn)
 	return originsOf(p, debug), err
 }
 
@@ -260,7 +270,7 @@ func recordFile(path string) string {
 
 // LinesBeside returns what the map of the program p at path tells or, if there is none, its
 // ETRecord; nil if there is neither.
-func LinesBeside(p *pte.Program, path string) (raise.Origins, error) {
+func LinesBeside(p *pte.Program, path string, warn func(error)) (raise.Origins, error) {
 	first := func(nodes []ir.Origin) (loc ir.Location) {
 		for _, n := range nodes {
 			loc = cmp.Or(loc, n.Loc)
@@ -273,7 +283,7 @@ func LinesBeside(p *pte.Program, path string) (raise.Origins, error) {
 		}
 		return xnnpack.EventID(handle)
 	}
-	if debug, err := DebugBeside(p, path); debug != nil || err != nil {
+	if debug, err := DebugBeside(p, path, warn); debug != nil || err != nil {
 		all := originsOf(p, debug)
 		return func(plan, instruction int, handle uint32) ir.Location {
 			return first(all[plan][instruction].Nodes(event(handle)))
@@ -283,6 +293,16 @@ func LinesBeside(p *pte.Program, path string) (raise.Origins, error) {
 		return nil, nil
 	}
 	record, err := pt2.ReadRecord(recordFile(path))
+	for _, plan := range p.Plans {
+		m := record.Method(plan.Name)
+		if m == nil || err != nil {
+			continue
+		}
+		if why := m.Unlike(plan.Kernels()); why != nil {
+			warn(otherBuild(recordFile(path), why))
+			return nil, nil
+		}
+	}
 	return func(plan, instruction int, handle uint32) ir.Location {
 		m := record.Method(p.Plans[plan].Name)
 		switch {

@@ -70,7 +70,7 @@ func (m *machine) open(ctx context.Context, j Job, r *Result) (_ io.Closer, err 
 		r.Terms[i], m.work[i] = 1, &work{}
 	}
 	if m.tracer != nil {
-		if r.Steps, err = fileSteps(p, j.File); err != nil {
+		if r.Steps, err = fileSteps(p, j.File, m.warn); err != nil {
 			return nil, err
 		}
 		if m.traces {

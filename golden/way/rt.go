@@ -73,7 +73,7 @@ func (w RT) Run(ctx context.Context, jobs []Job, done func(int, *Result)) {
 
 func (w RT) job(ctx context.Context, registry *rt.Registry, j Job, r *Result) error {
 	m := &machine{registry: registry, backends: w.Backends, recorder: w.Recorder, limit: w.Memory,
-		time: w.Limit, most: w.MaxInstructions}
+		time: w.Limit, most: w.MaxInstructions, warn: w.Options.Show}
 	if w.Options.Profile {
 		m.tracer = newStepTracer()
 	}
@@ -231,6 +231,7 @@ type machine struct {
 	tracer   *stepTracer   // likewise
 	traces   bool          // steps are those of the optimizer
 	recorder *etdump.Recorder
+	warn     func(error)
 }
 
 // optimizes lets methods be compiled when they are loaded. Their steps are known

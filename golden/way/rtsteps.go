@@ -71,8 +71,8 @@ func programSteps(p *ir.Program, out *codepte.Output, works []*work) [][]Step {
 
 // fileSteps are the instructions of each method of a program in a file. Where
 // they come from the map beside the file tells, or else the program itself.
-func fileSteps(p *pte.Program, path string) ([][]Step, error) {
-	origins, err := codepte.OriginsBeside(p, path)
+func fileSteps(p *pte.Program, path string, warn func(error)) ([][]Step, error) {
+	origins, err := codepte.OriginsBeside(p, path, warn)
 	if err != nil {
 		return nil, err
 	}

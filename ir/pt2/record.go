@@ -2,10 +2,14 @@ package pt2
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
@@ -78,6 +82,31 @@ func (m *RecordMethod) Origins(instruction int, event string) (nodes []ir.Origin
 		seen[h] = true
 	}
 	return nodes
+}
+
+// Unlike says why the record is of another build of a program whose instructions call kernels of
+// these names, "add.out"; nil if it may be of this one.
+func (m *RecordMethod) Unlike(kernels map[int]string) error {
+	base := func(name string) string { return strings.TrimSuffix(name, "_copy") }
+	known, others := 0, 0
+	for k, kernel := range kernels {
+		nodes := m.Origins(k, "")
+		if len(nodes) == 0 {
+			continue
+		}
+		known++
+		name, _, _ := strings.Cut(kernel, ".")
+		if !slices.ContainsFunc(nodes, func(n ir.Origin) bool { return base(ir.OpBase(n.Op)) == base(name) }) {
+			others++
+		}
+	}
+	switch {
+	case known == 0 && len(kernels) > 0:
+		return errors.New("it has none of the instructions")
+	case 2*others > known:
+		return fmt.Errorf("%d of %d instructions call other operators in it", others, known)
+	}
+	return nil
 }
 
 // The members of a record.

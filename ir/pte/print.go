@@ -141,6 +141,21 @@ func (ep *ExecutionPlan) InstructionName(in Instruction) string {
 	return strings.TrimPrefix(fmt.Sprintf("%T", in), "pte.")
 }
 
+// Kernels are the names of instructions that call kernels, as ETDumps have them ("add.out"), by their
+// numbers in all chains.
+func (ep *ExecutionPlan) Kernels() map[int]string {
+	names, k := map[int]string{}, 0
+	for _, chain := range ep.Chains {
+		for _, in := range chain.Instructions {
+			if _, ok := in.(KernelCall); ok {
+				_, names[k], _ = strings.Cut(ep.InstructionName(in), "::")
+			}
+			k++
+		}
+	}
+	return names
+}
+
 // InstructionString describes an instruction of ep.
 func (ep *ExecutionPlan) InstructionString(in Instruction) string {
 	switch in := in.(type) {
