@@ -35,6 +35,17 @@ const exactMath = `#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) |
 #endif
 `
 
+// roundEach has the compiler round each product and each sum. By default gcc and clang
+// contract the two to one operation where the machine has it, and then a result that is
+// rounded to an integer may be another one than in Go, in the interpreter and on other
+// machines. Tiles of sums say where contraction is meant (TILE_CONTRACT, TILE_FUSED).
+const roundEach = `#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("fp-contract=off")
+#else
+#pragma STDC FP_CONTRACT OFF
+#endif
+`
+
 // source puts NAME.c together from what is printed.
 func (g *gen) source() string {
 	g.tunedTexts()
@@ -69,6 +80,8 @@ func (g *gen) source() string {
 	for _, header := range g.includes {
 		w.raw("#include \"" + header + "\"")
 	}
+	w.blank()
+	w.b.WriteString(roundEach)
 	if g.rounds {
 		w.blank()
 		w.b.WriteString(vectorRounding)

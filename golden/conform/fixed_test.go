@@ -12,6 +12,7 @@ import (
 	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/golden/testcase"
 	"github.com/etgen/etgen/golden/tier"
+	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/golden/way"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/ops"
@@ -24,26 +25,7 @@ import (
 // differ by one step at most, each operator by itself.
 func TestFixedPoint(t *testing.T) {
 	tier.Needs(t, tier.Normal)
-	var dirs []string
-	for _, pattern := range []string{"../cases/q_*", "../../../shared/models*/q_*"} {
-		found, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		dirs = append(dirs, found...)
-	}
-	var whole, cut []way.Job
-	for _, dir := range dirs {
-		c, err := testcase.Read(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, model := range c.Models {
-			job := Job(c, model)
-			whole = append(whole, withIntegers(job, false))
-			cut = append(cut, withIntegers(job, true))
-		}
-	}
+	whole, cut := quantizedCases(t, "../cases/q_*", "../../../shared/models*/q_*")
 	fixed := func(optimize string) way.Settings {
 		return way.Settings{Options: compile.Options{Requantize: "fixed", Optimize: optimize}}
 	}
@@ -54,13 +36,53 @@ func TestFixedPoint(t *testing.T) {
 	want := integersOf(t, way.Reference{Options: fixed("").Options}, whole)
 	for _, w := range []way.Way{way.C{Settings: fixed("size")}, way.C{Settings: fixed("speed")},
 		way.Go{Settings: fixed("")}} {
-		for i, calls := range integersOf(t, w, whole) {
-			for k, xs := range calls {
-				for j, x := range xs {
-					if string(x.Tensor.Data) != string(want[i][k][j].Tensor.Data) {
-						t.Errorf("%s: %s: integers %d differ from the interpreter's", w.Name(),
-							whole[i].File, j)
-					}
+		sameIntegers(t, w, whole, want)
+	}
+}
+
+// In float they are the same whether or not the compiler may make one operation of a product and
+// a sum. By default gcc and clang do where the machine has it.
+func TestContraction(t *testing.T) {
+	tier.Needs(t, tier.Normal)
+	jobs, _ := quantizedCases(t, "../cases/q_ties", "../cases/q_residual", "../cases/q_bias")
+	want := integersOf(t, way.Reference{}, jobs)
+	for _, target := range []toolchain.Target{toolchain.GCC().With("-std=gnu99"), toolchain.Clang()} {
+		sameIntegers(t, way.C{Target: target.With("-O3", "-mavx2", "-mfma")}, jobs, want)
+	}
+}
+
+// quantizedCases are jobs of cases that PyTorch quantized, with integers as outputs: whole, and cut
+// such that every operator of int8 is by itself.
+func quantizedCases(t *testing.T, patterns ...string) (whole, cut []way.Job) {
+	t.Helper()
+	for _, pattern := range patterns {
+		dirs, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, dir := range dirs {
+			c, err := testcase.Read(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, model := range c.Models {
+				job := Job(c, model)
+				whole = append(whole, withIntegers(job, false))
+				cut = append(cut, withIntegers(job, true))
+			}
+		}
+	}
+	return whole, cut
+}
+
+// sameIntegers runs jobs in one way and compares their integers with what another gave.
+func sameIntegers(t *testing.T, w way.Way, jobs []way.Job, want [][][]tensor.Value) {
+	t.Helper()
+	for i, calls := range integersOf(t, w, jobs) {
+		for k, xs := range calls {
+			for j, x := range xs {
+				if string(x.Tensor.Data) != string(want[i][k][j].Tensor.Data) {
+					t.Errorf("%s: %s: integers %d differ", w.Name(), jobs[i].File, j)
 				}
 			}
 		}

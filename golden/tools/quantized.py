@@ -517,6 +517,23 @@ def q_scales_apart() -> Case:
     return Case(Model(), *calls((2, 4, 6), n=1), core=False)
 
 
+def q_ties() -> Case:
+    """Sums of tenths, of which one in ten is a half: with a fused multiply-add it rounds to another integer than with a product and a sum."""
+
+    def of(x, scale):
+        return quantized.dequantize_per_tensor(x, scale, 3, -128, 127, torch.int8)
+
+    def q(x):
+        return quantized.quantize_per_tensor(x, 1.0, 3, -128, 127, torch.int8)
+
+    class Model(nn.Module):
+        def forward(self, x, y):
+            return q(of(x, 0.3) + of(y, 0.2))
+
+    x, y = torch.arange(-32, 32, dtype=torch.int8)[:, None], torch.arange(-16, 16, dtype=torch.int8)
+    return Case(Model(), (x.repeat(1, 32), y.repeat(64, 1)), core=False)
+
+
 class Normed(nn.Module):
     def __init__(self):
         super().__init__()
