@@ -7,6 +7,12 @@
 #include "demo_mapping.h"
 #include "demo_mapping_delegate.h"
 
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("fp-contract=off")
+#else
+#pragma STDC FP_CONTRACT OFF
+#endif
+
 #ifdef __cplusplus
 #define restrict __restrict
 #endif

@@ -6,6 +6,12 @@
 
 #include "kws_trained.h"
 
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("fp-contract=off")
+#else
+#pragma STDC FP_CONTRACT OFF
+#endif
+
 #ifdef __cplusplus
 #define restrict __restrict
 #endif
