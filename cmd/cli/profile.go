@@ -52,7 +52,7 @@ console; the last profile counts. Times are ticks if the code does not know its 
 			} else {
 				var d *etdump.Dump
 				if d, err = etdump.Read(data); err == nil {
-					kernels := profile.New(d, nil).Kernels()
+					kernels := profile.New(d, nil).Kernels
 					var origin profile.Origin
 					switch {
 					case program != "":

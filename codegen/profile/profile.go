@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,7 +47,9 @@ type Profile struct {
 	Total  time.Duration `json:"total_ns"`        // of all calls; 0 if the dump does not say
 	Steps  []Step        `json:"steps"`           // in the order in which they ended
 	Ticks  bool          `json:"ticks,omitempty"` // times are ticks of an unknown clock
-	origin Origin
+	// Kernels are the names of those that instructions of the first chain called.
+	Kernels map[int]string `json:"-"`
+	origin  Origin
 }
 
 // Step is one execution of an instruction, or a part of one that a delegate told of; or all
@@ -70,7 +71,7 @@ type Step struct {
 // New reads the events of a dump's calls. Of an instruction that calls a kernel, it takes the time of
 // the kernel. Origins may be nil.
 func New(d *etdump.Dump, origin Origin) *Profile {
-	p := &Profile{origin: origin}
+	p := &Profile{origin: origin, Kernels: map[int]string{}}
 	for _, r := range d.Runs {
 		if !strings.HasPrefix(r.Name, "Execute") {
 			continue
@@ -106,6 +107,9 @@ func (p *Profile) event(e *etdump.Profile) {
 		event = strconv.Itoa(int(e.Delegate))
 	case called:
 		s.Operator = foreign.Of(kernel)
+		if e.Chain == 0 {
+			p.Kernels[s.Instruction] = kernel
+		}
 	case word != "":
 		s.Operator = foreign.Of(word)
 	default: // OPERATOR_CALL, around a kernel
@@ -115,18 +119,6 @@ func (p *Profile) event(e *etdump.Profile) {
 		s.Nodes, s.Line = names(p.origin(int(e.Chain), int(e.Instruction), event))
 	}
 	p.Steps = append(p.Steps, s)
-}
-
-// Kernels are the names of those that instructions of the first chain called.
-func (p *Profile) Kernels() map[int]string {
-	names := map[int]string{}
-	for _, s := range p.Steps {
-		name := s.Operator.Raw()
-		if !s.Delegate && s.Chain == 0 && !slices.Contains(slices.Collect(maps.Values(instructions)), name) {
-			names[s.Instruction] = name
-		}
-	}
-	return names
 }
 
 // names are the names of nodes, and their lines, each once.
