@@ -43,10 +43,10 @@ type Origin func(chain, instruction int, event string) []ir.Origin
 
 // Profile is what a dump says of the calls of a method.
 type Profile struct {
-	Calls  int           `json:"calls"`           // 0: it is not known
-	Total  time.Duration `json:"total_ns"`        // of all calls; 0 if the dump does not say
-	Steps  []Step        `json:"steps"`           // in the order in which they ended
-	Ticks  bool          `json:"ticks,omitempty"` // times are ticks of an unknown clock
+	Calls int           `json:"calls"`           // 0: it is not known
+	Total time.Duration `json:"total_ns"`        // of all calls; 0 if the dump does not say
+	Steps []Step        `json:"steps"`           // in the order in which they ended
+	Ticks bool          `json:"ticks,omitempty"` // times are ticks of an unknown clock
 	// Kernels are the names of those that instructions of the first chain called.
 	Kernels map[int]string `json:"-"`
 	origin  Origin
