@@ -338,7 +338,7 @@ var Prims = map[string]string{
 	"_operator.lt": "lt", "_operator.le": "le", "_operator.gt": "gt", "_operator.ge": "ge",
 	"math.ceil":  "ceil",
 	"math.trunc": "trunc", "torch.sym_int": "sym_int", "torch.sym_float": "sym_float",
-	"torch.sym_not": "sym_not",
+	"torch.sym_not": "sym_not", "torch.sym_ite": "sym_ite",
 	"torch.sym_max": "sym_max", "torch.sym_min": "sym_min",
 }
 

@@ -36,8 +36,10 @@ func TestParseSrepr(t *testing.T) {
 		for _, name := range []string{"s0", "s1"} {
 			text = strings.ReplaceAll(text, name, "Symbol('"+name+"', positive=True, integer=True)")
 		}
+		text = strings.ReplaceAll(text, "BIT", "Symbol('bit', integer=True)")
 		return strings.ReplaceAll(text, "u0", "Symbol('u', integer=True)")
 	}
+	n["bit"] = NewSymbol("bit", 0, 1)
 	for in, want := range map[string]string{
 		"Integer(-3)":                          "-3",
 		"s0":                                   "s0",
@@ -65,6 +67,13 @@ func TestParseSrepr(t *testing.T) {
 		"RShift(u0, Integer(3))":                                    "u//8",
 		"Identity(u0)":                                              "u",
 		"Add()":                                                     "0",
+		"Piecewise(ExprCondPair(Integer(1), Equality(BIT, Integer(1))), ExprCondPair(Integer(0), true))":                              "bit",
+		"Piecewise(ExprCondPair(s0, Equality(BIT, Integer(0))), ExprCondPair(Integer(7), true))":                                      "s0 + bit*(7 - s0)",
+		"Piecewise(ExprCondPair(s1, GreaterThan(s0, Integer(1))), ExprCondPair(u0, true))":                                            "s1",
+		"Piecewise(ExprCondPair(s1, And(true, Not(StrictLessThan(s0, u0)))), ExprCondPair(u0, true))":                                 "u + (s1 - u)*max(min(s0 - u + 1, 1), 0)",
+		"Piecewise(ExprCondPair(s1, Or(false, LessThan(s0, u0))), ExprCondPair(u0, true))":                                            "u + (s1 - u)*max(min(u - s0 + 1, 1), 0)",
+		"Piecewise(ExprCondPair(s0, Unequality(u0, Integer(3))), ExprCondPair(s1, true))":                                             "s1 + (s0 - s1)*min(max(u - 3, 3 - u), 1)",
+		"Piecewise(ExprCondPair(s0, false), ExprCondPair(s1, StrictGreaterThan(Rational(1, 2), u0)), ExprCondPair(Integer(2), true))": "2 + (s1 - 2)*(1 - max(min(2*u, 1), 0))",
 	} {
 		e, err := ParseSrepr(s(in), n.symbol)
 		if want == "" {
@@ -84,7 +93,17 @@ func TestParseSreprErrors(t *testing.T) {
 	for in, want := range map[string]string{
 		"": "unexpected end",
 		"GreaterThan(Symbol('u', integer=True), Integer(2))": "GreaterThan is a boolean",
-		"And(true, false)":           "And is a boolean",
+		"And(true, false)": "And is a boolean",
+		"Piecewise()":      "without a value",
+		"Piecewise(ExprCondPair(Integer(1), false))":                "without a value",
+		"Piecewise(Integer(1))":                                     "expected an ExprCondPair",
+		"Piecewise(ExprCondPair(Integer(1), Xor(true, false)))":     `unknown condition "Xor"`,
+		"Piecewise(ExprCondPair(Integer(1)))":                       "ExprCondPair of 1 arguments",
+		"Piecewise(ExprCondPair(Integer(1), Symbol('u')))":          `unknown condition "Symbol"`,
+		"Piecewise(ExprCondPair(Integer(1), Not))":                  "expected a condition",
+		"Piecewise(ExprCondPair(Integer(1), Not()))":                "Not of 0 arguments",
+		"Piecewise(ExprCondPair(Integer(1), Equality(Integer(1))))": "Equality of 1 arguments",
+		"Piecewise(ExprCondPair(Integer(1), LessThan(IntTrueDiv(Integer(1), Symbol('u', integer=True)), Integer(1))))": "sign is not known",
 		"Float('2.0', precision=53)": "a floating-point value where an integer",
 		"TruncToInt(Mul(Float('0.1', precision=53), ToFloat(Symbol('s0', integer=True))))": "depends on rounding",
 		"TruncToInt(Float('nan', precision=53))":                                           "depends on rounding",
@@ -169,6 +188,26 @@ func FuzzParse(f *testing.F) {
 			checkText(t, e, symbol)
 		}
 	})
+}
+
+// TestPiecewiseBounds holds the bounds of a Piecewise against those of its values.
+func TestPiecewiseBounds(t *testing.T) {
+	n := names{"s": NewSymbol("s", 2, 16), "u": NewSymbol("u", 0, 9)}
+	const s, u = "Symbol('s', integer=True)", "Symbol('u', integer=True)"
+	for in, want := range map[string][2]int64{
+		"ExprCondPair(" + s + ", LessThan(" + u + ", Integer(3))), ExprCondPair(" + u + ", true)": {0, 16},
+		"ExprCondPair(Mul(Integer(2), " + s + "), Equality(" + u + ", Integer(0))), " +
+			"ExprCondPair(Add(" + s + ", " + u + "), true)": {2, 32},
+		"ExprCondPair(Integer(5), Equality(" + u + ", Integer(0))), ExprCondPair(Integer(3), true)": {3, 5},
+	} {
+		e, err := ParseSrepr("Piecewise("+in+")", n.symbol)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lo, hi := e.Bounds(); lo != want[0] || hi != want[1] {
+			t.Errorf("%s = %s: %d to %d; want %v", in, e, lo, hi, want)
+		}
+	}
 }
 
 func FuzzParseSrepr(f *testing.F) {

@@ -66,6 +66,12 @@ func (p *prover) lower(e Expr, want int64) int64 {
 	for _, a := range candidates(e) {
 		coef, rest := e.split(a)
 		sign := p.sign(coef)
+		if sign == 0 && a.hi-a.lo == 1 && !isInfinite(a.lo, a.hi) { // e has two values
+			with := func(n int64) int64 {
+				return p.lower(addScaled(rest, mulTerm(coef, n, nil), 1), want)
+			}
+			return max(lo, min(with(a.lo), with(a.hi)))
+		}
 		if sign == 0 {
 			continue
 		}

@@ -3,6 +3,7 @@ package sym
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,8 +13,9 @@ import (
 // ParseSrepr reads sympy's srepr of an integer expression, as exported programs
 // hold it: Symbol, Integer, Add, Mul, Pow, Max, Min, and PyTorch's FloorDiv,
 // CleanDiv, CeilDiv, Mod, PythonMod, ModularIndexing, PowByNatural, Identity,
-// LShift, RShift. Fractions (Rational, IntTrueDiv, negative powers) may appear
-// below CeilToInt, FloorToInt, TruncToInt, ceiling and floor; they are exact.
+// LShift, RShift, and Piecewise of conditions on such expressions. Fractions (Rational,
+// IntTrueDiv, negative powers) may appear below CeilToInt, FloorToInt, TruncToInt,
+// ceiling and floor; they are exact.
 // symbol gives the symbol of a name, or nil if there is none. Values that are
 // not integers are an error.
 func ParseSrepr(s string, symbol func(name string) *Symbol) (e Expr, err error) {
@@ -75,6 +77,8 @@ func (p *sreprParser) value(n *Python) value {
 		return value{num: Int(args[0].literal()), den: Int(d)}
 	case "Float":
 		return n.float()
+	case "Piecewise":
+		return p.piecewise(n, args)
 	}
 	values := make([]value, len(args))
 	for i, a := range args {
@@ -205,6 +209,86 @@ func (n *Python) powerOfTwo(e Expr) Expr {
 	}
 	return Int(1 << k)
 }
+
+// piecewise returns the value of the first pair whose condition holds. The last pair's
+// condition is true.
+func (p *sreprParser) piecewise(n *Python, pairs []*Python) (v value) {
+	holds := Int(0)
+	for _, pair := range slices.Backward(pairs) {
+		if pair.Op != "call" || pair.Args[0].Text != "ExprCondPair" {
+			pair.fail("expected an ExprCondPair")
+		}
+		pair.arity(2)
+		x := p.value(pair.Args[1])
+		if v.den.IsZero() { // the last
+			v, holds = x, p.condition(pair.Args[2])
+			continue
+		}
+		change := n.times(whole(p.condition(pair.Args[2])), n.sum(x, n.negative(v)))
+		v = n.sum(v, change)
+	}
+	if !holds.Is(1) {
+		n.fail("Piecewise without a value where no condition holds")
+	}
+	return v
+}
+
+func (n *Python) negative(v value) value { return n.times(whole(Int(-1)), v) }
+
+// condition returns 1 where a condition holds and 0 where it does not.
+func (p *sreprParser) condition(n *Python) Expr {
+	if n.Op == "name" && (n.Text == "true" || n.Text == "false") {
+		return Int(map[string]int64{"true": 1}[n.Text])
+	}
+	if n.Op != "call" {
+		n.fail("expected a condition")
+	}
+	name, args := n.Args[0].Text, n.Args[1:]
+	switch name {
+	case "Not":
+		n.arity(1)
+		return not(p.condition(args[0]))
+	case "And":
+		all := Int(1)
+		for _, a := range args {
+			all = n.product(all, p.condition(a))
+		}
+		return all
+	case "Or":
+		none := Int(1)
+		for _, a := range args {
+			none = n.product(none, not(p.condition(a)))
+		}
+		return not(none)
+	}
+	holds := map[string]func(d Expr) Expr{
+		"GreaterThan":       notNegative,
+		"LessThan":          func(d Expr) Expr { return notNegative(Neg(d)) },
+		"StrictGreaterThan": func(d Expr) Expr { return not(notNegative(Neg(d))) },
+		"StrictLessThan":    func(d Expr) Expr { return not(notNegative(d)) },
+		"Equality":          func(d Expr) Expr { return not(notZero(d)) },
+		"Unequality":        notZero,
+	}[name]
+	if holds == nil {
+		n.fail("unknown condition %s", quote(name))
+	}
+	n.arity(2)
+	d := n.sum(p.value(args[0]), n.negative(p.value(args[1])))
+	if !positive(d.den) {
+		n.fail("a comparison of fractions with the denominator %s, whose sign is not known",
+			quote(d.den.String()))
+	}
+	return n.check(holds(d.num))
+}
+
+// not returns 1 for 0, and 0 for 1.
+func not(x Expr) Expr { return Sub(Int(1), x) }
+
+// notNegative returns 1 where x ≥ 0, else 0.
+func notNegative(x Expr) Expr { return Max(Min(Add(x, Int(1)), Int(1)), Int(0)) }
+
+// notZero returns 1 where x ≠ 0, else 0.
+func notZero(x Expr) Expr { return Min(Max(x, Neg(x)), Int(1)) }
 
 // apply computes a function of an srepr.
 func (p *sreprParser) apply(n *Python, name string, args []value) value {

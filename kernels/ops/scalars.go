@@ -85,6 +85,15 @@ func scalarOps() []entry {
 				return expr.Sqrt(c.number(c.Arg("a"), ir.Float64))
 			},
 		},
+		{
+			Schema: "torch::sym_ite(Scalar b, Scalar t, Scalar f) -> Scalar",
+			Infer:  func(c *Call) []ir.Type { return scalarType(c.numbers("t", "f"))(c) },
+			ScalarOp: func(c *Call) *expr.Expr {
+				d := ScalarDType(c.numbers("t", "f"))
+				return expr.Select(expr.Cast(ir.Bool, c.number(c.Arg("b"), ir.Bool)),
+					c.number(c.Arg("t"), d), c.number(c.Arg("f"), d))
+			},
+		},
 		item("aten::item(Tensor self) -> Scalar"),
 		item("aten::_local_scalar_dense(Tensor self) -> Scalar"),
 
@@ -311,7 +320,7 @@ func primOps() []entry {
 	// The runtimes' mod is C's remainder: lower writes it only where no operand is
 	// negative, and lower/raise reads it as C's. There the two are one.
 	same := strings.Fields("add sub mul floordiv mod sym_max sym_min truediv neg sym_not sym_float " +
-		"sym_int trunc ceil eq lt le gt ge")
+		"sym_int sym_ite trunc ceil eq lt le gt ge")
 	var ops []entry
 	for _, op := range scalarOps() {
 		space, schema, _ := strings.Cut(op.Schema, "::")
@@ -322,16 +331,7 @@ func primOps() []entry {
 		}
 	}
 	return append(ops,
-		scalarUnary(ns+"round.Scalar(Scalar a) -> SymInt", ir.IntKind, nil, toIndex(expr.Round)),
-		entry{
-			Schema: ns + "sym_ite.Scalar(Scalar b, Scalar t, Scalar f) -> Scalar",
-			Infer:  func(c *Call) []ir.Type { return scalarType(c.numbers("t", "f"))(c) },
-			ScalarOp: func(c *Call) *expr.Expr {
-				d := ScalarDType(c.numbers("t", "f"))
-				return expr.Select(expr.Cast(ir.Bool, c.number(c.Arg("b"), ir.Bool)),
-					c.number(c.Arg("t"), d), c.number(c.Arg("f"), d))
-			},
-		})
+		scalarUnary(ns+"round.Scalar(Scalar a) -> SymInt", ir.IntKind, nil, toIndex(expr.Round)))
 }
 
 // assertionOps are kept for what they check, or dropped because the compiler

@@ -120,6 +120,27 @@ def late_sizes() -> Case:
     return Case(function(forward), (torch.eye(3, 4), torch.tensor(4)), runs=runs)
 
 
+def late_sizes_chosen() -> Case:
+    """Conditions choose sizes: one on data, some on a size that data decides and on one of an input. A call is refused whose data is not as the model says."""
+
+    def forward(x, mask):
+        torch._check_tensor_all(x.sum() > 0)
+        n, k = x.shape[0], x[mask].shape[0]
+        data = torch.sym_ite((x.max() > 2).item(), n * 2, n)
+        nested = torch.sym_ite(k > 2, k + 1, torch.sym_ite(n == 4, n * 2, k * 2))
+        joined = torch.sym_ite((n < 7) & torch.sym_not(k >= n) | (k == 1), n + 1, k)
+        return x.new_ones(data) * x.mean(), x.new_zeros(nested), x.new_ones(joined), data
+
+    def args(n, most, mask):
+        x = torch.linspace(-0.5, 1, n)
+        x[0] += most
+        return x, torch.tensor([bool(mask >> i & 1) for i in range(n)])
+
+    runs = [args(4, 3, 1), args(4, 1, 15), args(7, 1, 3), args(9, 5, 1), args(9, 1, 0), args(6, -9, 1)]
+    shapes = ({0: Dim("rows", min=2, max=9)}, {0: Dim("rows", min=2, max=9)})
+    return Case(function(forward), args(5, 1, 5), runs=[run(*r) for r in runs], dynamic_shapes=shapes)
+
+
 def late_size_cut() -> Case:
     """A number in a tensor is the size of what is cut to less than that number is at least."""
 
