@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -129,8 +130,8 @@ var TieSizes = Pass{
 	}),
 }
 
-// assertedEqual returns the integers that n asserts to be equal, if data decides one
-// of them.
+// assertedEqual returns the integers that n asserts to be equal, if data decides
+// something of them.
 func assertedEqual(n *ir.Node) (a, b sym.Expr, ok bool) {
 	if n.Op != assertOp {
 		return a, b, false
@@ -141,8 +142,9 @@ func assertedEqual(n *ir.Node) (a, b sym.Expr, ok bool) {
 	}
 	x, okX := argType(ref.Value.Def.Arg("a"))
 	y, okY := argType(ref.Value.Def.Arg("b"))
+	late := func(s *sym.Symbol) bool { return ops.DataDecides(s.Expr()) }
 	return x.Expr, y.Expr, okX && okY && x.HasExpr && y.HasExpr &&
-		(ops.DataDecides(x.Expr) || ops.DataDecides(y.Expr))
+		(x.Expr.AnySymbol(late) || y.Expr.AnySymbol(late))
 }
 
 // ties are the sizes of a method that are replaced by others.
@@ -163,36 +165,66 @@ func (t *ties) resolve(e sym.Expr) sym.Expr {
 	})
 }
 
-// tie replaces that of two equal integers which is a symbol with a value later than
-// all that the other one mentions.
+// tie replaces the symbol of two equal integers that gets its value last, where both
+// are sums and it is one of their terms.
 func (t *ties) tie(a, b sym.Expr) {
 	if t.first == nil {
 		t.first = firstMentions(t.m)
 	}
-	later := func(x, than sym.Expr) bool {
-		return ops.DataDecides(x) && !slices.ContainsFunc(than.Symbols(), func(s *sym.Symbol) bool {
-			return t.first[s] >= t.first[x.Symbols()[0]]
-		})
-	}
-	switch {
-	case later(a, b):
-	case later(b, a):
-		a, b = b, a
-	default:
+	e := sym.Sub(a, b)
+	ss := e.Symbols()
+	byFirst := func(x, y *sym.Symbol) int { return cmp.Compare(t.first[x], t.first[y]) }
+	slices.SortStableFunc(ss, byFirst)
+	if len(ss) == 0 || len(ss) > 1 && byFirst(ss[len(ss)-2], ss[len(ss)-1]) == 0 {
 		return
 	}
-	gone := a.Symbols()[0]
+	gone := ss[len(ss)-1]
+	coef, rest, linear := e.Coef(gone)
+	if coef.Is(1) {
+		rest = sym.Neg(rest)
+	} else if !coef.Is(-1) {
+		linear = false
+	}
+	if !linear || !ops.DataDecides(gone.Expr()) {
+		return
+	}
 	t.m.Symbols = slices.DeleteFunc(t.m.Symbols, func(s *sym.Symbol) bool { return s == gone })
-	if ops.DataDecides(b) { // in the range of both
-		x := b.Symbols()[0]
-		both := &sym.Symbol{Name: x.Name, Lo: sym.Max(x.Lo, gone.Lo), Hi: sym.Min(x.Hi, gone.Hi)}
-		t.first[both] = t.first[x]
-		b, t.now[x] = both.Expr(), both.Expr()
-		if i := slices.Index(t.m.Symbols, x); i >= 0 {
-			t.m.Symbols[i] = both
+	if ops.DataDecides(rest) { // in the range of both
+		t.narrow(rest.Symbols()[0], gone.Lo, gone.Hi)
+	} else {
+		t.leaveRoom(rest, gone.Lo, ss[:len(ss)-1])
+	}
+	t.now[gone] = t.resolve(rest)
+}
+
+// narrow puts a symbol in a range, within its own.
+func (t *ties) narrow(x *sym.Symbol, lo, hi sym.Expr) {
+	both := &sym.Symbol{Name: x.Name, Lo: sym.Max(x.Lo, lo), Hi: sym.Min(x.Hi, hi)}
+	t.first[both], t.now[x] = t.first[x], both.Expr()
+	if i := slices.Index(t.m.Symbols, x); i >= 0 {
+		t.m.Symbols[i] = both
+	}
+}
+
+// leaveRoom bounds symbols that data decides, in the order of their values, such that e,
+// from which they are subtracted, is at least lo: u0 + u1 + u2 = 6 and u2 ≥ 0 say that
+// u1 ≤ 6 - u0. DefineSizes asserts it.
+func (t *ties) leaveRoom(e, lo sym.Expr, symbols []*sym.Symbol) {
+	room := sym.Sub(e, lo) // above the least values of all
+	var parts []*sym.Symbol
+	for _, x := range symbols {
+		coef, _, linear := e.Coef(x)
+		if part := linear && coef.Is(-1) && ops.DataDecides(x.Expr()); part {
+			parts = append(parts, x)
+			room = sym.Sub(sym.Add(room, x.Expr()), x.Lo)
+		} else if len(parts) > 0 {
+			return // has its value later
 		}
 	}
-	t.now[gone] = b
+	for _, x := range parts {
+		t.narrow(x, x.Lo, t.resolve(sym.Add(room, x.Lo)))
+		room = sym.Add(sym.Sub(room, x.Expr()), x.Lo)
+	}
 }
 
 // firstMentions returns where in m each symbol is mentioned first: the number of
@@ -229,16 +261,18 @@ var DefineSizes = Pass{
 	Name: "define-sizes",
 	Doc:  "assert that sizes which data decides are those that the types say",
 	Run: perNode(func(ctx *Context, _ *ir.Program, m *ir.Method) visitor {
-		d := &sizeDefiner{table: ctx.Table, asserted: map[*ir.Value]bool{}}
+		d := &sizeDefiner{ctx.Table, map[*ir.Value]bool{}, map[*ir.Value]sym.Expr{}}
 		d.graph(m.Graph, nil)
 		return d.visit
 	}),
 }
 
-// sizeDefiner finds the results of which something is to be asserted.
+// sizeDefiner finds the results of which something is to be asserted: that they are what
+// their types say, or that they are at most what other sizes leave to them.
 type sizeDefiner struct {
 	table    *ops.Table
 	asserted map[*ir.Value]bool
+	most     map[*ir.Value]sym.Expr
 }
 
 // typeSymbols returns the symbols that a type mentions.
@@ -272,6 +306,8 @@ func (d *sizeDefiner) graph(g *ir.Graph, outer map[*sym.Symbol]bool) {
 		for _, e := range decided(d.table, n) {
 			if !ops.DataDecides(e.size) || seen[e.size.Symbols()[0]] {
 				d.asserted[e.of] = true
+			} else if most := e.size.Symbols()[0].Hi; len(most.Symbols()) > 0 {
+				d.most[e.of] = most
 			}
 		}
 		see(n.Outputs)
@@ -320,20 +356,32 @@ func (d *sizeDefiner) visit(b *ops.Builder, n *ir.Node) []*ir.Value {
 		return nil
 	}
 	for _, x := range decided(d.table, n) {
-		if !d.asserted[x.of] {
+		most, bounded := d.most[x.of]
+		if !d.asserted[x.of] && !bounded {
 			continue
 		}
 		b.Append(n)
 		results, given := n.Outputs, x.of
-		if given.Type.Kind == ir.IntKind {
+		number := given.Type.Kind == ir.IntKind
+		if number {
 			given.Type = ir.Type{Kind: ir.IntKind}
-			results = []*ir.Value{b.SymInt(x.size)}
 		} else {
 			given = b.Emit("aten.sym_size.int", []ir.NamedArg{
 				{Name: "self", Value: ir.Ref{Value: x.of}}, {Name: "dim", Value: ir.Int(x.dim)},
 			}, ir.Type{Kind: ir.IntKind}).Outputs[0]
 		}
-		must.Check(b.CheckDecided(given, x.size))
+		if bounded {
+			must.Check(b.CheckDecided(given, "le", most))
+		} else {
+			must.Check(b.CheckDecided(given, "eq", x.size))
+		}
+		switch {
+		case number && bounded: // gives the symbol its value
+			return b.Emit("torch.sym_int", []ir.NamedArg{{Name: "a",
+				Value: ir.Ref{Value: given}}}, ir.SymInt(x.size)).Outputs
+		case number:
+			return []*ir.Value{b.SymInt(x.size)}
+		}
 		return results
 	}
 	return nil

@@ -19,7 +19,7 @@ import torch.fx.experimental._config
 from torch.utils import _pytree as pytree
 
 # What PyTorch says, in eager mode or of the exported program, of data that gives sizes the model does not have.
-REFUSALS = ("Expected cond to be True", "Runtime assertion failed", "shape mismatch: ", "allocated size does not match", "positive", "not two in all")
+REFUSALS = ("Expected cond to be True", "Runtime assertion failed", "shape mismatch: ", "allocated size does not match", "positive", "not two in all", "split_with_sizes expects")
 
 __all__ = ["record", "record_methods", "write_tensor"]
 

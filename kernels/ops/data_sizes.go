@@ -65,10 +65,10 @@ func (b *Builder) assert(ok *ir.Value, message string) {
 		{Name: "assert_msg", Value: ir.Str(message)}})
 }
 
-// CheckDecided emits the assertion that a number that only the run knows is e.
-func (b *Builder) CheckDecided(n *ir.Value, e sym.Expr) error {
+// CheckDecided emits the assertion that a number that only the run knows is e, or at most e.
+func (b *Builder) CheckDecided(n *ir.Value, op string, e sym.Expr) error {
 	return b.Do(func() error {
-		_, err := b.Call("aten._assert_scalar.default", b.Op("_operator.eq", n, e), wrongSize)
+		_, err := b.Call("aten._assert_scalar.default", b.Op("_operator."+op, n, e), wrongSize)
 		return err
 	})
 }

@@ -218,7 +218,9 @@ func maskedScatter() entry {
 			if len(sizes) != self.Rank() || !sym.AllEqual(sizes, self.Sizes) {
 				t = ir.TensorOf(self.DType, sizes...)
 			}
-			c.indexes(mask, src.Numel())
+			if !src.Numel().IsZero() {
+				c.indexes(mask, src.Numel())
+			}
 			return one(t)
 		},
 		Loops: func(c *Call) *loop.Func {
@@ -230,6 +232,11 @@ func maskedScatter() entry {
 				return c.flatLoad(k, broadcastCoords(c.operands[k].Type, out.Sizes, at))
 			}
 			flat := sym.RowMajor(out.Sizes, at)
+			keep := []loop.Stmt{&loop.Store{Buf: 0, At: flat, Value: load("self")}}
+			if src.Numel().IsZero() { // PyTorch takes it only where the mask picks none
+				f.Body = nest(vars, keep...)
+				return f
+			}
 			next := &expr.Var{Name: "next", DType: ir.Int64}
 			from, s := clampedAt("from", expr.Get(next), src.Numel(), false)
 			f.Body = append([]loop.Stmt{&loop.Let{Var: next, Value: expr.Int(ir.Int64, 0),
@@ -241,7 +248,7 @@ func maskedScatter() entry {
 						src.DType, from)},
 					&loop.Assign{Var: next, Value: expr.Add(expr.Get(next), expr.Int(ir.Int64, 1))},
 				},
-				Else: []loop.Stmt{&loop.Store{Buf: 0, At: flat, Value: load("self")}},
+				Else: keep,
 			})...)
 			return f
 		},

@@ -129,10 +129,11 @@ def scalars_0d() -> Case:
 
 
 def zero_size() -> Case:
-    """Tensors without elements; a sum over nothing is 0, a mean NaN, a matrix product over nothing 0."""
+    """Tensors without elements; a sum over nothing is 0, a mean NaN, a matrix product over nothing 0, and a mask that picks nothing needs no values."""
 
     def forward(x, y):
-        return x * 2, torch.cat([x, y]), x.sum(0), x.mean(0), x.t() @ x, x.reshape(3, 0).sum(1, keepdim=True), y[:, 3:]
+        same = y.masked_scatter(y > 9, x)
+        return x * 2, torch.cat([x, y]), x.sum(0), x.mean(0), x.t() @ x, x.reshape(3, 0).sum(1, keepdim=True), y[:, 3:], same
 
     return Case(function(forward), (torch.zeros(0, 3), torch.randn(2, 3)))
 

@@ -141,6 +141,20 @@ def late_sizes_chosen() -> Case:
     return Case(function(forward), args(5, 1, 5), runs=[run(*r) for r in runs], dynamic_shapes=shapes)
 
 
+def late_sizes_summed() -> Case:
+    """Rows are split into runs whose sizes data decides and whose sum is that of the rows. Calls are refused with runs of another sum, and with a negative one."""
+
+    def forward(x, counts):
+        runs = x.split(counts.tolist())
+        return torch.cat([run * (i + 1) for i, run in enumerate(runs)]) + x, runs[1].sum(0), runs[3] * 2
+
+    def args(*counts, rows=7):
+        return torch.randn(rows, 2), torch.tensor(counts)
+
+    calls = [args(0, 0, 0, 7), args(7, 0, 0, 0), args(2, 1, 3, 0, rows=6), args(1, 2, 3, 4), args(5, 4, 0, -2), args(-1, 4, 2, 2), args(1, 2, 1, 2)]
+    return Case(function(forward), args(1, 2, 0, 4), runs=[run(*c) for c in calls], dynamic_shapes=({0: Dim("rows", min=2, max=9)}, None))
+
+
 def late_size_cut() -> Case:
     """A number in a tensor is the size of what is cut to less than that number is at least."""
 
