@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -210,6 +211,7 @@ func (t *ties) narrow(x *sym.Symbol, lo, hi sym.Expr) {
 // from which they are subtracted, is at least lo: u0 + u1 + u2 = 6 and u2 ≥ 0 say that
 // u1 ≤ 6 - u0. DefineSizes asserts it.
 func (t *ties) leaveRoom(e, lo sym.Expr, symbols []*sym.Symbol) {
+	unbounded := lo.Is(math.MinInt64)
 	room := sym.Sub(e, lo) // above the least values of all
 	var parts []*sym.Symbol
 	for _, x := range symbols {
@@ -217,9 +219,13 @@ func (t *ties) leaveRoom(e, lo sym.Expr, symbols []*sym.Symbol) {
 		if part := linear && coef.Is(-1) && ops.DataDecides(x.Expr()); part {
 			parts = append(parts, x)
 			room = sym.Sub(sym.Add(room, x.Expr()), x.Lo)
+			unbounded = unbounded || x.Lo.Is(math.MinInt64)
 		} else if len(parts) > 0 {
 			return // has its value later
 		}
+	}
+	if unbounded {
+		return
 	}
 	for _, x := range parts {
 		t.narrow(x, x.Lo, t.resolve(sym.Add(room, x.Lo)))
@@ -356,32 +362,31 @@ func (d *sizeDefiner) visit(b *ops.Builder, n *ir.Node) []*ir.Value {
 		return nil
 	}
 	for _, x := range decided(d.table, n) {
+		op, than := "eq", x.size
 		most, bounded := d.most[x.of]
+		if bounded {
+			op, than = "le", most
+		}
 		if !d.asserted[x.of] && !bounded {
 			continue
 		}
 		b.Append(n)
 		results, given := n.Outputs, x.of
-		number := given.Type.Kind == ir.IntKind
-		if number {
-			given.Type = ir.Type{Kind: ir.IntKind}
-		} else {
+		switch {
+		case given.Type.Kind != ir.IntKind:
 			given = b.Emit("aten.sym_size.int", []ir.NamedArg{
 				{Name: "self", Value: ir.Ref{Value: x.of}}, {Name: "dim", Value: ir.Int(x.dim)},
 			}, ir.Type{Kind: ir.IntKind}).Outputs[0]
-		}
-		if bounded {
-			must.Check(b.CheckDecided(given, "le", most))
-		} else {
-			must.Check(b.CheckDecided(given, "eq", x.size))
-		}
-		switch {
-		case number && bounded: // gives the symbol its value
+		case bounded: // the symbol gets its value behind the assertion
+			given.Type = ir.Type{Kind: ir.IntKind}
+			must.Check(b.CheckDecided(given, op, than))
 			return b.Emit("torch.sym_int", []ir.NamedArg{{Name: "a",
 				Value: ir.Ref{Value: given}}}, ir.SymInt(x.size)).Outputs
-		case number:
-			return []*ir.Value{b.SymInt(x.size)}
+		default:
+			given.Type = ir.Type{Kind: ir.IntKind}
+			results = []*ir.Value{b.SymInt(x.size)}
 		}
+		must.Check(b.CheckDecided(given, op, than))
 		return results
 	}
 	return nil
