@@ -181,11 +181,15 @@ func (u *unit) buildC(ctx context.Context, target toolchain.Target,
 	}
 	u.statuses = cStatuses(string(header), u.name)
 	text := u.cGlueHead()
-	for i := range u.layouts {
-		api, err := readCHeader(string(header), u.name, i)
-		if err != nil {
-			return nil, err
-		}
+	methods, err := readCHeader(string(header), u.name)
+	if err == nil && len(methods) != len(u.layouts) {
+		err = fmt.Errorf("the generated header declares %d methods, not %d", len(methods),
+			len(u.layouts))
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, api := range methods {
 		var blocks *cBlocks
 		if byHeader {
 			blocks = newCBlocks(string(header), u.name, api, u.layouts[i])

@@ -24,39 +24,42 @@ type cParam struct {
 	pointer bool
 }
 
-// readCHeader finds the declarations of a method, by its number, in the text that a
-// user of the package reads.
-func readCHeader(text, prefix string, method int) (*cAPI, error) {
-	text = regexp.MustCompile(`(?s)/\*.*?\*/`).ReplaceAllString(text, " ")
-	protos := regexp.MustCompile(
-		`\b`+prefix+`_status\s+(\w+)\s*\(([^)]*)\)\s*;`).FindAllStringSubmatch(text, -1)
-	protos = slices.DeleteFunc(protos, func(m []string) bool { return m[1] == prefix+"_delegates_init" })
-	if method >= len(protos) {
-		return nil, fmt.Errorf("the generated header declares %d methods, not number %d",
-			len(protos), method)
+// cComment is a comment of a header.
+var cComment = regexp.MustCompile(`(?s)/\*.*?\*/`)
+
+// readCHeader finds the declarations of the methods in the text that a user of the package reads.
+func readCHeader(text, prefix string) (methods []*cAPI, err error) {
+	text = cComment.ReplaceAllString(text, " ")
+	reset := regexp.MustCompile(`\b` + prefix + `_reset\s*\(`).MatchString(text)
+	structs := map[string]string{} // members by name
+	for _, m := range cStruct.FindAllStringSubmatch(text, -1) {
+		structs[m[2]] = m[1]
 	}
-	name := protos[method][1]
-	api := &cAPI{name: name, reset: regexp.MustCompile(`\b` + prefix +
-		`_reset\s*\(`).MatchString(text)}
-	for part := range strings.SplitSeq(protos[method][2], ",") {
-		if part = strings.TrimSpace(part); part != "void" {
-			p, err := parseCParam(part)
-			if err != nil {
+	for _, proto := range regexp.MustCompile(`\b`+prefix+`_status\s+(\w+)\s*\(([^)]*)\)\s*;`).
+		FindAllStringSubmatch(text, -1) {
+		api := &cAPI{name: proto[1], reset: reset}
+		if api.name == prefix+"_delegates_init" {
+			continue
+		}
+		if proto[2] = strings.TrimSpace(proto[2]); proto[2] != "void" {
+			if api.params, err = parseCParams(proto[2], ","); err != nil {
 				return nil, err
 			}
-			api.params = append(api.params, p)
 		}
+		if api.sizes, err = api.members(structs, api.name+"_sizes"); err != nil {
+			return nil, err
+		}
+		if api.banks, err = api.members(structs, prefix+"_arenas"); err != nil {
+			return nil, err
+		}
+		methods = append(methods, api)
 	}
-	var err error
-	if api.sizes, err = api.members(text, name+"_sizes"); err == nil {
-		api.banks, err = api.members(text, prefix+"_arenas")
-	}
-	return api, err
+	return methods, nil
 }
 
 // cStatuses returns the names of the values of a package's status type, without its prefix.
 func cStatuses(text, prefix string) (names []string) {
-	text = regexp.MustCompile(`(?s)/\*.*?\*/`).ReplaceAllString(text, " ")
+	text = cComment.ReplaceAllString(text, " ")
 	found := regexp.MustCompile(`typedef\s+enum\s*\{([^}]*)\}\s*` + prefix + `_status\s*;`).
 		FindStringSubmatch(text)
 	if found == nil {
@@ -70,39 +73,42 @@ func cStatuses(text, prefix string) (names []string) {
 	return names
 }
 
+// cStruct declares the type of a struct.
+var cStruct = regexp.MustCompile(`typedef\s+struct\s*\{([^}]*)\}\s*(\w+)\s*;`)
+
 // members reads those of the struct whose name begins so that a parameter points to, nil if
 // none does.
-func (api *cAPI) members(text, begins string) (list []cParam, err error) {
+func (api *cAPI) members(structs map[string]string, begins string) ([]cParam, error) {
 	i := slices.IndexFunc(api.params, func(p cParam) bool {
 		return strings.HasPrefix(p.base, begins)
 	})
 	if i < 0 {
 		return nil, nil
 	}
-	found := regexp.MustCompile(`typedef\s+struct\s*\{([^}]*)\}\s*` + api.params[i].base +
-		`\s*;`).FindStringSubmatch(text)
-	if found == nil {
+	text, ok := structs[api.params[i].base]
+	if !ok {
 		return nil, fmt.Errorf("the generated header does not declare %s", api.params[i].base)
 	}
-	for part := range strings.SplitSeq(found[1], ";") {
-		if part = strings.TrimSpace(part); part != "" {
-			p, err := parseCParam(part)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, p)
+	return parseCParams(text, ";")
+}
+
+// parseCParams reads a list of parameters or members.
+func parseCParams(text, separator string) (list []cParam, err error) {
+	for part := range strings.SplitSeq(text, separator) {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
 		}
+		m := cDeclared.FindStringSubmatch(part)
+		if m == nil {
+			return nil, fmt.Errorf("the generated header declares %q, which cannot be read", part)
+		}
+		list = append(list, cParam{text: part, base: m[1], pointer: m[2] != "", name: m[3]})
 	}
 	return list, nil
 }
 
-func parseCParam(text string) (cParam, error) {
-	m := regexp.MustCompile(`^(?:const\s+)?(\w+)\s*(\*?)\s*(\w+)$`).FindStringSubmatch(text)
-	if m == nil {
-		return cParam{}, fmt.Errorf("the generated header declares %q, which cannot be read", text)
-	}
-	return cParam{text: text, base: m[1], pointer: m[2] != "", name: m[3]}, nil
-}
+// cDeclared is a parameter or a member.
+var cDeclared = regexp.MustCompile(`^(?:const\s+)?(\w+)\s*(\*?)\s*(\w+)$`)
 
 // value is wire argument i as the parameter's type.
 func (p cParam) value(i int) string {

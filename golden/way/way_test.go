@@ -118,11 +118,11 @@ net_status net_forward(const float *x, bool flag,
                        uint8_t *out, net_forward_sizes *sizes, net_state *state, void *arena);
 net_status net_other(void);
 `
-	got, err := readCHeader(header, "net", 0)
+	got, err := readCHeader(header, "net")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &cAPI{name: "net_forward", reset: true,
+	want := []*cAPI{{name: "net_forward", reset: true,
 		params: []cParam{
 			{"const float *x", "x", "float", true}, {"bool flag", "flag", "bool", false},
 			{"uint8_t *out", "out", "uint8_t", true},
@@ -132,16 +132,15 @@ net_status net_other(void);
 		},
 		sizes: []cParam{{"int32_t x_dim0", "x_dim0", "int32_t", false}, {"int32_t out_dim0",
 			"out_dim0", "int32_t", false}},
-	}
+	}, {name: "net_other", reset: true}}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(cAPI{}, cParam{})); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if other, err := readCHeader(header, "net", 1); err != nil || other.name != "net_other" ||
-		len(other.params) != 0 {
-		t.Errorf("%v, %v", other, err)
-	}
-	if _, err := readCHeader(header, "net", 2); err == nil {
-		t.Error("a method that is not declared is found")
+	for _, bad := range []string{"net_status net_f(float x[4]);",
+		"net_status net_f(const float *x, net_f_sizes *sizes);"} {
+		if got, err := readCHeader(bad, "net"); err == nil {
+			t.Errorf("%s: %v", bad, got)
+		}
 	}
 }
 
