@@ -49,6 +49,7 @@ func testMeaning(t *testing.T, pattern string, fixed bool) {
 			}
 			r := rand.New(rand.NewPCG(5, 6))
 			elements, differ := 0, 0
+			kept := interp.NewKept()
 			for range 40 {
 				var inputs []interp.Value
 				for _, v := range before.Methods[0].Graph.Inputs {
@@ -68,8 +69,8 @@ func testMeaning(t *testing.T, pattern string, fixed bool) {
 					}
 					inputs = append(inputs, interp.Tensor(v.Type.DType, sizes, raw))
 				}
-				want := outputsOf(t, ctx, before, inputs)
-				for o, got := range outputsOf(t, ctx, after, inputs) {
+				want := outputsOf(t, ctx, before, inputs, kept)
+				for o, got := range outputsOf(t, ctx, after, inputs, kept) {
 					for i, x := range got {
 						elements++
 						d := math.Abs(x - want[o][i])
@@ -90,9 +91,12 @@ func testMeaning(t *testing.T, pattern string, fixed bool) {
 	}
 }
 
-func outputsOf(t *testing.T, ctx *Context, p *ir.Program, inputs []interp.Value) (xs [][]float64) {
+func outputsOf(t *testing.T, ctx *Context, p *ir.Program, inputs []interp.Value,
+	kept *interp.Kept) (xs [][]float64) {
 	t.Helper()
-	outs, err := interp.New(ctx.Table).Graph(p.Methods[0].Graph, inputs)
+	m := interp.New(ctx.Table)
+	m.Kept = kept
+	outs, err := m.Graph(p.Methods[0].Graph, inputs)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -75,6 +75,7 @@ func (w Reference) job(ctx context.Context, j Job, r *Result) error {
 	}
 	r.Terms = Terms(table, p)
 	var state map[string]interp.Value
+	kept := interp.NewKept()
 	failed := true // the call before
 	for _, c := range j.Calls {
 		var cr CallResult
@@ -85,7 +86,7 @@ func (w Reference) job(ctx context.Context, j Job, r *Result) error {
 				state = map[string]interp.Value{}
 			}
 			cr.Err = guard(func() error {
-				return w.call(ctx, table, p.Methods[c.Method], c, state, &cr)
+				return w.call(ctx, table, p.Methods[c.Method], c, state, kept, &cr)
 			})
 		}
 		failed = cr.Err != nil
@@ -96,8 +97,9 @@ func (w Reference) job(ctx context.Context, j Job, r *Result) error {
 
 // call makes one call; state holds the mutated buffers by name and is updated.
 func (w Reference) call(ctx context.Context, table *ops.Table, m *ir.Method, c Call,
-	state map[string]interp.Value, r *CallResult) error {
+	state map[string]interp.Value, kept *interp.Kept, r *CallResult) error {
 	interpreter := interp.New(table)
+	interpreter.Kept = kept
 	interpreter.Reserve = reserve(interpreter, w.Memory)
 	if w.Naive {
 		interpreter.Meaning = reference.Tensor

@@ -55,6 +55,10 @@ func (m *Interpreter) control(n *ir.Node) {
 			operands = append(operands, a.Value)
 		}
 	}
+	if m.Kept == nil { // a region may run many times
+		m.Kept = NewKept()
+		defer func() { m.Kept = nil }()
+	}
 	var outs []Value
 	switch kind := strings.TrimPrefix(n.Op, "higher_order."); kind {
 	case "cond":

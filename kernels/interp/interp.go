@@ -14,6 +14,7 @@ import (
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/kernels/ops"
 )
 
@@ -51,6 +52,8 @@ type Interpreter struct {
 	// Reserve, if not nil, is asked before memory of so many bytes is allocated
 	// for results and scratch; its error ends what runs.
 	Reserve func(bytes int64) error
+	// Kept, if not nil, holds what nodes are compiled to.
+	Kept *Kept
 
 	env     map[*ir.Value]Value
 	syms    map[*sym.Symbol]int64
@@ -229,7 +232,7 @@ func (m *Interpreter) node(n *ir.Node) {
 			m.control(n)
 			return
 		}
-		outs := m.call(must.Get(m.Table.Bind(n)))
+		outs := m.call(m.bound(n))
 		for i, v := range n.Outputs {
 			if v != nil && i < len(outs) {
 				m.agrees(v, outs[i])
@@ -292,8 +295,11 @@ func (m *Interpreter) call(c *ops.Call) []Value {
 			return m.kernel(c, k)
 		}
 	}
-	ts, _ := must.Get2(c.Results())
-	switch {
+	of := m.of(c)
+	if of.results == nil {
+		of.results, _ = must.Get2(c.Results())
+	}
+	switch ts := of.results; {
 	case ts != nil:
 		return m.tensors(c, ts)
 	case op.Effect:
@@ -302,7 +308,7 @@ func (m *Interpreter) call(c *ops.Call) []Value {
 	case op.Value != nil && len(c.Scalars()) == 0 && (op.ScalarOp == nil || c.Outs[0].HasExpr):
 		return []Value{integer(m.size(must.Get(op.Value(c))))}
 	case op.ScalarOp != nil:
-		return []Value{{Kind: c.Outs[0].Kind, Scalar: m.scalar(c, must.Get(op.ScalarOp(c)))}}
+		return []Value{{Kind: c.Outs[0].Kind, Scalar: m.scalar(c)}}
 	case op.Loops != nil:
 		return m.loops(c)
 	}
@@ -336,7 +342,7 @@ func (m *Interpreter) effect(c *ops.Call) {
 	if c.Op.ScalarOp == nil {
 		return
 	}
-	if x := m.scalar(c, must.Get(c.Op.ScalarOp(c))); x.I == 0 {
+	if x := m.scalar(c); x.I == 0 {
 		if c.Op.ParsedSchema().Index("assert_msg") >= 0 {
 			must.Fail("%w: %s", ErrAssert, c.Str("assert_msg"))
 		}
@@ -344,12 +350,17 @@ func (m *Interpreter) effect(c *ops.Call) {
 	}
 }
 
-// scalar evaluates a scalar expression over the operands of c.
-func (m *Interpreter) scalar(c *ops.Call, e *expr.Expr) expr.Value {
-	tensor := *c
-	tensor.Outs = []ir.Type{ir.TensorOf(e.DType)}
-	out := m.tensors(&tensor, []expr.Tensor{{DType: e.DType, Body: e}})
-	return eval.Get(e.DType, out[0].Tensor.Data, 0)
+// scalar evaluates the scalar expression of c over its operands.
+func (m *Interpreter) scalar(c *ops.Call) expr.Value {
+	of := m.of(c)
+	if of.scalar == nil {
+		e := must.Get(c.Op.ScalarOp(c))
+		tensor := *c
+		tensor.Outs = []ir.Type{ir.TensorOf(e.DType)}
+		of.scalar, of.number = &tensor, expr.Tensor{DType: e.DType, Body: e}
+	}
+	out := m.tensors(of.scalar, []expr.Tensor{of.number})
+	return eval.Get(of.number.DType, out[0].Tensor.Data, 0)
 }
 
 func (m *Interpreter) operands(c *ops.Call) (in []eval.Operand, scalars []expr.Value) {
@@ -366,7 +377,7 @@ func (m *Interpreter) tensors(c *ops.Call, ts []expr.Tensor) []Value {
 		m.measure(t.Body)
 	}
 	if m.Meaning == nil {
-		return m.run(c, must.Get(Loops(c, ts, Orders{})))
+		return m.run(c, func() (*loop.Func, error) { return Loops(c, ts, Orders{}) })
 	}
 	in, scalars := m.operands(c)
 	return seq.Map(ts, func(t expr.Tensor) Value {
@@ -389,16 +400,21 @@ func (m *Interpreter) measure(e *expr.Expr) {
 }
 
 // loops runs an operator's imperative body.
-func (m *Interpreter) loops(c *ops.Call) []Value { return m.run(c, must.Get(c.Op.Loops(c))) }
+func (m *Interpreter) loops(c *ops.Call) []Value {
+	return m.run(c, func() (*loop.Func, error) { return c.Op.Loops(c) })
+}
 
 // decompose runs what c decomposes into.
 func (m *Interpreter) decompose(c *ops.Call) []Value {
-	g, outs := must.Get2(ops.Decomposition(m.Table, c))
-	for _, n := range g.Nodes {
+	of := m.of(c)
+	if of.parts == nil {
+		of.parts, of.outs = must.Get2(ops.Decomposition(m.Table, c))
+	}
+	for _, n := range of.parts.Nodes {
 		m.node(n)
 	}
-	vals := make([]Value, len(outs))
-	for i, v := range outs {
+	vals := make([]Value, len(of.outs))
+	for i, v := range of.outs {
 		vals[i] = m.get(v)
 		m.check(vals[i], c.Outs[i], fmt.Sprintf("%s decomposes into result %d", c.Op.Name(), i))
 	}

@@ -6,7 +6,6 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/seq"
-	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -15,8 +14,9 @@ import (
 // zeros.
 const poison = 0x5a
 
-// run runs f, whose buffers are the results of c, its operands and scratch.
-func (m *Interpreter) run(c *ops.Call, f *loop.Func) []Value {
+// run runs what build returns, whose buffers are the results of c, its operands and scratch.
+func (m *Interpreter) run(c *ops.Call, build func() (*loop.Func, error)) []Value {
+	program, f := m.of(c).compiled(build)
 	in, scalars := m.operands(c)
 	outs := make([]Value, len(c.Outs))
 	var bufs [][]byte
@@ -36,13 +36,8 @@ func (m *Interpreter) run(c *ops.Call, f *loop.Func) []Value {
 			copy(bufs[i], bufs[b.Init])
 		}
 	}
-	if len(f.Syms) == 0 { // an entry's own body leaves them to us
-		g := *f
-		g.Syms = f.Free()
-		f = &g
-	}
 	syms := seq.Map(f.Syms, m.symbol)
-	r := must.Get(eval.Compile(f)).Runner()
+	r := program.Runner()
 	r.Until(m.Done)
 	r.Limit(m.Limit)
 	must.Check(r.Run(bufs, syms, scalars))

@@ -120,6 +120,12 @@ func checkSample(table *ops.Table, op *ops.Op, s variant, r *samples.Rand) (err 
 	if op.Decompose != nil {
 		form("decomposition", func() []Value { return m.decompose(c) })
 	}
+	if first != nil {
+		m.Kept = NewKept()
+		for _, name := range []string{"what is kept", "what was kept"} {
+			form(name, func() []Value { return m.call(c) })
+		}
+	}
 	return nil
 }
 

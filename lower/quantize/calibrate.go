@@ -28,6 +28,7 @@ type runner struct {
 	table  *ops.Table
 	method *ir.Method
 	kernel kernels
+	kept   *interp.Kept
 	done   <-chan struct{}
 	last   map[*ir.Value]*ir.Node // the last node of the graph that reads a value
 	// state is what the call before left, by name, if the next one is to find it.
@@ -38,7 +39,8 @@ type runner struct {
 type kernels = func(c *ops.Call, constant func(operand int) ([]byte, bool)) interp.Kernel
 
 func newRunner(t *ops.Table, m *ir.Method, k kernels, done <-chan struct{}) *runner {
-	r := &runner{table: t, method: m, kernel: k, done: done, last: map[*ir.Value]*ir.Node{}}
+	r := &runner{table: t, method: m, kernel: k, kept: interp.NewKept(), done: done,
+		last: map[*ir.Value]*ir.Node{}}
 	for _, n := range m.Graph.Nodes {
 		for v := range reads(n) {
 			r.last[v] = n
@@ -81,7 +83,7 @@ func (r *runner) run(inputs []interp.Value,
 	before, after func(m *interp.Interpreter, n *ir.Node) error) (outs []interp.Value, err error) {
 	defer must.Catch(&err)
 	m := interp.New(r.table)
-	m.Done, m.Kernel = r.done, r.kernel
+	m.Done, m.Kernel, m.Kept = r.done, r.kernel, r.kept
 	for i, v := range r.method.Graph.Inputs {
 		switch spec := r.method.Inputs[i]; spec.Kind {
 		case ir.UserInput:
