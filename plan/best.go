@@ -29,6 +29,13 @@ var ErrStopped = errors.New("planning memory was stopped")
 // hundreds of buffers for which the search finds neither a placement nor a proof.
 const DefaultEffort = 500_000_000
 
+// A placement that takes at most a nearLeast-th more than the least is worth only a lastShare-th of
+// the effort: the bytes that it may be too large by are few.
+const (
+	nearLeast = 512
+	lastShare = 100
+)
+
 // All orders are tried of problems with up to so many pairs of buffers in conflict,
 // and so many more for each buffer. Networks have some ten for each, and 180
 // buffers that are all alive at once are below it too.
@@ -53,7 +60,7 @@ func (b Best) Plan(p *Problem) (*Plan, error) {
 	offsets := make([]int64, len(a.nodes))
 	for m, peak := range a.bound() {
 		s := &search{analysis: a, memory: m, bound: peak.Bytes,
-			work: &work{left: effort, stop: b.Done}}
+			work: &work{left: effort, stop: b.Done}, last: effort / lastShare}
 		for i, n := range a.nodes {
 			if n.memory == m {
 				s.members = append(s.members, i)
@@ -88,6 +95,7 @@ type search struct {
 	members []int
 	bound   int64
 	work    *work
+	last    int // of the work, for what is near the least
 
 	best []int64 // offsets of the best placement so far
 	size int64   // and what it takes
@@ -127,9 +135,9 @@ func (s *search) fit(pk *packing) {
 		return
 	}
 	least := max(pk.lower, s.bound)
-	for seed := uint64(1); least < s.size && !s.work.spent(); seed++ {
+	for seed := uint64(1); least < s.size && !s.spent(least); seed++ {
 		low, first := least, true
-		for low < s.size && !s.work.spent() {
+		for low < s.size && !s.spent(least) {
 			try := low
 			if !first {
 				try += (s.size - low) / 2 / pk.grain * pk.grain
@@ -148,6 +156,14 @@ func (s *search) fit(pk *packing) {
 			first = false
 		}
 	}
+}
+
+// spent reports whether the search has to end.
+func (s *search) spent(least int64) bool {
+	if s.size-least <= s.size/nearLeast {
+		s.work.left = min(s.work.left, s.last)
+	}
+	return s.work.spent()
 }
 
 // offsets returns where the nodes are when a search has placed all items.

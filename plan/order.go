@@ -166,3 +166,40 @@ func (o *ordering) cuts() {
 		o.cut[i] = open == 1 && free[i] == 1
 	}
 }
+
+// Smaller reports whether the plan of a takes less than that of b. It plans no more than it has to.
+func Smaller(how Planner, a, b *Problem) (bool, error) {
+	leastA, err := least(a)
+	if err != nil {
+		return false, err
+	}
+	leastB, err := least(b)
+	if err != nil {
+		return false, err
+	}
+	var ofA *Plan
+	if leastA < leastB {
+		if ofA, err = how.Plan(a); err != nil || ofA.Size() < leastB {
+			return err == nil, err
+		}
+	}
+	ofB, err := how.Plan(b)
+	if err != nil || leastA >= ofB.Size() {
+		return false, err
+	}
+	if ofA == nil {
+		if ofA, err = how.Plan(a); err != nil {
+			return false, err
+		}
+	}
+	return ofA.Size() < ofB.Size(), nil
+}
+
+// least is what no plan of p takes less than.
+func least(p *Problem) (sum int64, err error) {
+	peaks, err := LowerBound(p)
+	for _, peak := range peaks {
+		sum += peak.Bytes
+	}
+	return sum, err
+}

@@ -152,3 +152,31 @@ func TestOrderOfLarge(t *testing.T) {
 		}
 	}
 }
+
+// Smaller says what the plans of both say.
+func TestSmaller(t *testing.T) {
+	how := Best{Effort: 20_000}
+	size := func(p *Problem) int64 {
+		pl, err := how.Plan(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pl.Size()
+	}
+	found := map[bool]int{}
+	for seed := range uint64(200) {
+		a, b := randomProblem(seed), randomProblem(seed+200)
+		want := size(a) < size(b)
+		if got, err := Smaller(how, a, b); err != nil || got != want {
+			t.Errorf("seed %d: %v, %v, want %v", seed, got, err, want)
+		}
+		found[want]++
+	}
+	if found[true] < 50 || found[false] < 50 {
+		t.Errorf("%v", found)
+	}
+	bad := &Problem{Buffers: []Buffer{{Size: -1}}}
+	if _, err := Smaller(how, bad, randomProblem(1)); err == nil {
+		t.Error("a problem that is none is planned")
+	}
+}

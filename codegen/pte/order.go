@@ -30,20 +30,13 @@ func ordered(c *code, table *ops.Table, how plan.Planner) *planner {
 	old := c.block
 	c.block = block
 	other := problemOf(c)
-	was := given.size(how)
-	if least := must.Get(plan.LowerBound(&other.problem)); least[0].Bytes < was &&
-		other.size(how) < was {
+	smaller, err := plan.Smaller(how, &other.problem, &given.problem)
+	must.In(err, "planning memory")
+	if smaller {
 		return other
 	}
 	c.block = old
 	return given
-}
-
-// size is what the plan of a problem takes.
-func (p *planner) size(how plan.Planner) int64 {
-	pl, err := how.Plan(&p.problem)
-	must.In(err, "planning memory")
-	return pl.Size()
 }
 
 // follow notes which items have to follow which: what uses a tensor follows what wrote it, and

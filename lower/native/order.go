@@ -47,17 +47,9 @@ func ordered(m *Method, opt Options) bool {
 
 // smaller reports whether the plan of a takes less than that of b.
 func smaller(how plan.Planner, a, b *plan.Problem) bool {
-	size := func(p *plan.Problem) int64 {
-		pl, err := how.Plan(p)
-		must.In(err, "planning memory")
-		return pl.Size()
-	}
-	least := int64(0)
-	for _, peak := range must.Get(plan.LowerBound(a)) {
-		least += peak.Bytes
-	}
-	of := size(b)
-	return least < of && size(a) < of
+	is, err := plan.Smaller(how, a, b)
+	must.In(err, "planning memory")
+	return is
 }
 
 // follow notes which statements have to follow which: what reads a buffer follows what wrote
