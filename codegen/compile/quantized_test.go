@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/pt2"
 	"github.com/etgen/etgen/kernels/loop"
@@ -119,10 +120,15 @@ func isScratch(np *native.Program, b *native.Buffer) bool {
 // On no target a loop makes something of constants alone when the model runs, as what
 // dequantizes weights does.
 func TestQuantizedWeightsStay(t *testing.T) {
-	for _, file := range quantizedFiles(t) {
-		for _, opt := range []Options{{Target: "cortex-m4"}, {Target: "cortex-m4", Optimize: "speed"},
-			{Target: "riscv32"}, {Target: "x86-64-v3"}, {Target: "x86-64-v3", Optimize: "size"},
-			{Lang: "go"}, {Lang: "go", Optimize: "size"}} {
+	settings := []Options{{Target: "cortex-m4"}, {Target: "cortex-m4", Optimize: "speed"},
+		{Target: "riscv32"}, {Target: "x86-64-v3"}, {Target: "x86-64-v3", Optimize: "size"},
+		{Lang: "go"}, {Lang: "go", Optimize: "size"}}
+	for k, opt := range settings {
+		files := quantizedFiles(t)
+		if tier.Now() == tier.Short {
+			files = tier.Share(files, k, len(settings))
+		}
+		for _, file := range files {
 			t.Run(strings.Join([]string{strings.ReplaceAll(file, "../", ""), opt.Lang, opt.Target,
 				opt.Optimize}, " "), func(t *testing.T) {
 				np, _ := quantizedNative(t, file, opt)

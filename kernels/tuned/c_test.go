@@ -403,7 +403,7 @@ func TestC(t *testing.T) {
 			20},
 		{toolchain.GCC().With(native...).Named("gcc native"), "generic", 5, 10},
 		{toolchain.GCC().With("-mavx2", "-mfma").Named("gcc avx2"), "generic", 1, 10},
-		{toolchain.Clang().With(native...).Named("clang native"), "generic", 3, 10},
+		{toolchain.Clang().With(native...).Named("clang native"), "generic", 2, 10},
 		{toolchain.NEON(), "generic", 3, 10},
 		{toolchain.Clang(), "generic", 1, 10},
 		{toolchain.Clang(), "cortex-m4", 3, 10},

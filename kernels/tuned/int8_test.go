@@ -98,7 +98,7 @@ func TestInt8Lanes(t *testing.T) {
 		return toolchain.GCC().With(append(flags, "-march=x86-64-v3", "-O1", "-Wno-psabi", "-include",
 			header)...)
 	}
-	for _, target := range []toolchain.Target{
+	for _, target := range tier.Some([]toolchain.Target{
 		toolchain.GCC().With(toolchain.Sanitizers()...).Named("sse2"),
 		toolchain.GCC().With("-march=x86-64-v3").Named("avx2"),
 		toolchain.Clang().With("-march=x86-64-v3").Named("avx2-clang"),
@@ -106,7 +106,7 @@ func TestInt8Lanes(t *testing.T) {
 		emulated("-DEMULATE_AVX512").Named("avx512vnni"),
 		toolchain.NEON(),
 		toolchain.NEON().With("-march=armv8.2-a+dotprod").Named("dotprod"),
-	} {
+	}, 2, -1) {
 		t.Run(target.Name, func(t *testing.T) { runBytes(t, target, source) })
 	}
 }
@@ -115,11 +115,11 @@ func TestInt8Lanes(t *testing.T) {
 func TestInt8Dots(t *testing.T) {
 	t.Parallel()
 	source := byteProgram(t, machine("x86-64-v3-vnni"))
-	for _, on := range []struct{ machine, compiler, instruction string }{
+	for _, on := range tier.Some([]struct{ machine, compiler, instruction string }{
 		{"x86-64-v3-vnni", "gcc", "vpdpbusd"}, {"x86-64-v3-vnni", "clang", "vpdpbusd"},
 		{"x86-64-v4-vnni", "gcc", "vpdpbusd"}, {"x86-64-v4-vnni", "clang", "vpdpbusd"},
 		{"neon-dotprod", "aarch64-linux-gnu-gcc", "sdot"},
-	} {
+	}, 1, -1) {
 		t.Run(on.machine+"/"+on.compiler, func(t *testing.T) {
 			path, err := toolchain.Find(on.compiler)
 			if err != nil {
