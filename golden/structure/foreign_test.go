@@ -412,7 +412,7 @@ func loadTyped(t *testing.T, overlay map[string][]byte, patterns ...string) []*p
 	t.Helper()
 	loaded, err := packages.Load(&packages.Config{
 		Overlay: overlay,
-		Mode: packages.NeedName | packages.NeedImports | packages.NeedDeps | packages.NeedFiles |
+		Mode: packages.NeedName | packages.NeedImports | packages.NeedFiles |
 			packages.NeedCompiledGoFiles | packages.NeedSyntax | packages.NeedTypes |
 			packages.NeedTypesInfo,
 		Dir: "../..",

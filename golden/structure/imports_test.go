@@ -2,6 +2,7 @@ package structure
 
 import (
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/tools/go/packages"
@@ -133,10 +134,10 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// loadAll lists the packages, once.
 func loadAll(t *testing.T) []*packages.Package {
 	t.Helper()
-	loaded, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedImports |
-		packages.NeedFiles, Dir: "../.."}, "./...")
+	loaded, err := listed()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,3 +146,8 @@ func loadAll(t *testing.T) []*packages.Package {
 	}
 	return loaded
 }
+
+var listed = sync.OnceValues(func() ([]*packages.Package, error) {
+	return packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedImports |
+		packages.NeedFiles, Dir: "../.."}, "./...")
+})
