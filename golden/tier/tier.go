@@ -13,7 +13,12 @@ import (
 	"fmt"
 	"os"
 	"testing"
+
+	"github.com/etgen/etgen/codegen/heap"
 )
+
+// Tests compile much, and collect garbage as seldom as etgen does.
+func init() { heap.Grow() }
 
 // Tier is how much the tests try.
 type Tier int
