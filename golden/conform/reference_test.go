@@ -5,13 +5,19 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/etgen/etgen/golden/testcase"
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/way"
 )
 
 // The interpreter on the lowered graphs of the small cases: what is wrong here
 // is wrong in the table or in a pass, not behind them.
 func TestReference(t *testing.T) {
-	report, err := Check(t.Context(), []string{"../cases"}, []way.Way{way.Reference{}},
+	dirs, err := testcase.Find("../cases")
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := Check(t.Context(), tier.Some(dirs, 80, -1), []way.Way{way.Reference{}},
 		func(m Miss) { t.Error(m) }, nil)
 	if err != nil {
 		t.Fatal(err)
