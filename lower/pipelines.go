@@ -17,6 +17,7 @@ import (
 var Functional = Pipeline{From: ir.ATen}.then(ir.Functional, "no node writes to an operand",
 	BoundSizes,
 	InlineWrappers,
+	MapVmaps,
 	Capture,
 	TieSizes,
 	UnwrapFunctionalized,

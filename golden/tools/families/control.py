@@ -83,6 +83,25 @@ def while_loop() -> Case:
     return Case(function(forward), (torch.tensor(3), x, m), runs=[run(torch.tensor(0), x, m), run(torch.tensor(1), x, m)])
 
 
+def vmapped() -> Case:
+    """What export leaves of vmaps: one in another, batches in any dimension of operands, and operands that all samples share."""
+
+    def one(a, b, shared):
+        return torch.mm(a, b).cumsum(0), a.sum(0) + shared
+
+    def outer(a, x):
+        return torch.vmap(inner, in_dims=(0, None))(x, a)
+
+    def inner(c, a):
+        return c * a.sum() + a
+
+    def forward(x, y):
+        p, q = torch.vmap(one, in_dims=(1, 0, None))(x, y, x[0, 0])
+        return p, q, torch.vmap(outer, in_dims=(1, None))(y[:, 0], x[:, 0, :4])[1:]
+
+    return Case(function(forward), (torch.randn(3, 4, 5), torch.randn(4, 5, 2)))
+
+
 def while_loop_swap() -> Case:
     """The carried values of a loop change places: each is read before either is overwritten."""
 

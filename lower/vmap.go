@@ -1,0 +1,189 @@
+package lower
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
+	"github.com/etgen/etgen/ir/sym"
+)
+
+// MapVmaps makes map_impl of what torch.export leaves of a vmap: nodes on single samples
+// between those that take the samples from batches and those that put them together again.
+var MapVmaps = Pass{
+	Name: "map-vmaps",
+	Doc:  "make map_impl of the parts of a vmap that export left as they are",
+	Run: perMethod(func(_ *Context, _ *ir.Program, m *ir.Method) {
+		v := &vmaps{ir.NewNames(m)}
+		var graphs []*ir.Graph
+		m.Graph.Walk(func(g *ir.Graph) { graphs = append(graphs, g) })
+		for _, g := range graphs {
+			g.Nodes = v.nodes(g.Nodes)
+		}
+	}),
+}
+
+type vmaps struct{ names *ir.Names }
+
+// vmapPart returns which part of a vmap n is, "" for other nodes.
+func vmapPart(n *ir.Node) string {
+	name, ok := strings.CutPrefix(n.Op, "torch._functorch.predispatch.")
+	if !ok {
+		return ""
+	}
+	return name
+}
+
+// nodes returns the nodes with a map_impl in place of each vmap.
+func (v *vmaps) nodes(nodes []*ir.Node) []*ir.Node {
+	var out []*ir.Node
+	for i := 0; i < len(nodes); i++ {
+		switch vmapPart(nodes[i]) {
+		case "lazy_load_decompositions":
+			continue
+		case "_vmap_increment_nesting":
+			end := vmapEnd(nodes[i:])
+			if end < 0 {
+				must.Check(ir.ErrorAt("", nodes[i], errVmap))
+			}
+			end += i
+			out = append(out, v.vmap(nodes[i], v.nodes(nodes[i+1:end]))...)
+			i = end
+		default:
+			out = append(out, nodes[i])
+		}
+	}
+	return out
+}
+
+// vmapEnd returns which of nodes ends the vmap that the first begins, -1 if none does.
+func vmapEnd(nodes []*ir.Node) int {
+	depth := 0
+	for i, n := range nodes {
+		switch vmapPart(n) {
+		case "_vmap_increment_nesting":
+			depth++
+		case "_vmap_decrement_nesting":
+			depth--
+		}
+		if depth == 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// vmap returns the nodes that stand for a vmap, which has begun at first. Those of vmaps in
+// its body are maps already.
+func (v *vmaps) vmap(first *ir.Node, body []*ir.Node) []*ir.Node {
+	for _, a := range first.Args {
+		if a.Value == ir.Str("same") {
+			must.Check(ir.ErrorAt("", first, errors.New(
+				"a vmap whose samples have the same random numbers is not supported")))
+		}
+	}
+	region := &ir.Graph{}
+	n := &ir.Node{Name: v.names.Fresh("vmap"), Op: "higher_order.map_impl", Loc: first.Loc,
+		Regions: []*ir.Graph{region}}
+	var before, after []*ir.Node
+	var xs ir.List
+	for _, x := range body {
+		part := vmapPart(x)
+		if part == "" {
+			region.Nodes = append(region.Nodes, x)
+			continue
+		}
+		batch, d := vmapOperand(x, part)
+		switch sample := x.Outputs[0]; part {
+		case "_add_batch_dim":
+			order := append([]int{d}, others(batch.Type.Rank(), d)...)
+			p := v.permute(x, batch, order)
+			before = append(before, p)
+			xs = append(xs, ir.Ref{Value: p.Outputs[0]})
+			sample.Def, sample.Index = nil, 0
+			region.Inputs = append(region.Inputs, sample)
+		case "_remove_batch_dim":
+			region.Outputs = append(region.Outputs, ir.Ref{Value: batch})
+			y := &ir.Value{Name: v.names.Fresh("mapped"), Def: n, Index: len(n.Outputs),
+				Type: ir.TensorOf(batch.Type.DType,
+					append([]sym.Expr{sample.Type.Sizes[d]}, batch.Type.Sizes...)...)}
+			n.Outputs = append(n.Outputs, y)
+			after = append(after, v.restride(x, y, d)...)
+		}
+	}
+	n.Args = []ir.NamedArg{{Value: xs}, {Value: ir.List{}}}
+	return append(append(before, n), after...)
+}
+
+// restride returns the nodes that make the result of at of y, whose first dimension becomes
+// dimension d. They give it the order in memory that the file records.
+func (v *vmaps) restride(at *ir.Node, y *ir.Value, d int) []*ir.Node {
+	to := at.Outputs[0]
+	dims := others(to.Type.Rank(), d)                 // of y, behind its first
+	memory := slices.Insert(slices.Clone(dims), 0, d) // outermost first
+	slices.SortStableFunc(memory, func(a, b int) int {
+		switch x, y := to.Type.Strides[a], to.Type.Strides[b]; {
+		case sym.Less(y, x):
+			return -1
+		case sym.Less(x, y):
+			return 1
+		}
+		return 0
+	})
+	order := seq.Map(memory, func(k int) int { return slices.Index(dims, k) + 1 })
+	p := v.permute(at, y, order)
+	c := &ir.Node{Name: v.names.Fresh("clone"), Op: "aten.clone.default", Loc: at.Loc,
+		Args: []ir.NamedArg{{Name: "self", Value: ir.Ref{Value: p.Outputs[0]}},
+			{Name: "memory_format", Value: ir.ContiguousFormat}}}
+	c.Outputs = []*ir.Value{{Name: c.Name, Type: p.Outputs[0].Type.Dense(), Def: c}}
+	back := seq.Of(len(memory), func(k int) int { return slices.Index(memory, k) })
+	q := v.permute(at, c.Outputs[0], back)
+	q.Outputs[0], to.Def = to, q
+	return []*ir.Node{p, c, q}
+}
+
+// others returns the dimensions of a tensor of some rank but d.
+func others(rank, d int) []int {
+	return slices.DeleteFunc(seq.Of(rank, func(k int) int { return k }),
+		func(k int) bool { return k == d })
+}
+
+var errVmap = errors.New(
+	"a vmap is not as torch.export writes it; export the model after run_decompositions()")
+
+// vmapOperand returns the tensor that part of a vmap takes, and the batch's dimension in it
+// or in the result.
+func vmapOperand(n *ir.Node, part string) (*ir.Value, int) {
+	at := map[string]int{"_add_batch_dim": 1, "_remove_batch_dim": 3}[part]
+	if at > 0 && at < len(n.Args) && len(n.Outputs) == 1 && n.Outputs[0] != nil {
+		batch, sample := n.Args[0].Value, ir.Arg(ir.Ref{Value: n.Outputs[0]})
+		if part == "_remove_batch_dim" {
+			batch, sample = sample, batch
+		}
+		b, okB := argType(batch)
+		s, okS := argType(sample)
+		d, isInt := n.Args[at].Value.(ir.Int)
+		x, isRef := n.Args[0].Value.(ir.Ref)
+		if okB && okS && isInt && isRef && s.Kind == ir.TensorKind && b.Kind == ir.TensorKind &&
+			d >= 0 && int(d) < b.Rank() && b.Rank() == s.Rank()+1 {
+			return x.Value, int(d)
+		}
+	}
+	must.Check(ir.ErrorAt("", n, errVmap))
+	return nil, 0
+}
+
+// permute returns a node that puts the dimensions of x in an order.
+func (v *vmaps) permute(at *ir.Node, x *ir.Value, order []int) *ir.Node {
+	t := x.Type
+	t.Sizes = seq.Map(order, func(d int) sym.Expr { return x.Type.Sizes[d] })
+	t.Strides = seq.Map(order, func(d int) sym.Expr { return x.Type.Strides[d] })
+	p := &ir.Node{Name: v.names.Fresh("permute"), Op: "aten.permute.default", Loc: at.Loc,
+		Args: []ir.NamedArg{{Name: "self", Value: ir.Ref{Value: x}}, {Name: "dims",
+			Value: ir.List(seq.Map(order, func(d int) ir.Arg { return ir.Int(d) }))}}}
+	p.Outputs = []*ir.Value{{Name: p.Name, Type: t, Def: p}}
+	return p
+}
