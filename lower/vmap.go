@@ -79,7 +79,9 @@ func vmapEnd(nodes []*ir.Node) int {
 // vmap returns the nodes that stand for a vmap, which has begun at first. Those of vmaps in
 // its body are maps already.
 func (v *vmaps) vmap(first *ir.Node, body []*ir.Node) []*ir.Node {
+	random := false // numbers of its own for each sample
 	for _, a := range first.Args {
+		random = random || a.Value == ir.Str("different")
 		if a.Value == ir.Str("same") {
 			must.Check(ir.ErrorAt("", first, errors.New(
 				"a vmap whose samples have the same random numbers is not supported")))
@@ -90,10 +92,18 @@ func (v *vmaps) vmap(first *ir.Node, body []*ir.Node) []*ir.Node {
 		Regions: []*ir.Graph{region}}
 	var before, after []*ir.Node
 	var xs ir.List
+	single := map[*ir.Value]bool{} // values of single samples
 	for _, x := range body {
 		part := vmapPart(x)
 		if part == "" {
-			region.Nodes = append(region.Nodes, x)
+			if readsAny(x, single) || random {
+				region.Nodes = append(region.Nodes, x)
+				for _, y := range x.Outputs {
+					single[y] = true
+				}
+			} else {
+				before = append(before, x) // the same for all samples
+			}
 			continue
 		}
 		batch, d := vmapOperand(x, part)
@@ -105,7 +115,12 @@ func (v *vmaps) vmap(first *ir.Node, body []*ir.Node) []*ir.Node {
 			xs = append(xs, ir.Ref{Value: p.Outputs[0]})
 			sample.Def, sample.Index = nil, 0
 			region.Inputs = append(region.Inputs, sample)
+			single[sample] = true
 		case "_remove_batch_dim":
+			if !single[batch] {
+				after = append(after, v.expand(x, batch, d)...)
+				continue
+			}
 			region.Outputs = append(region.Outputs, ir.Ref{Value: batch})
 			y := &ir.Value{Name: v.names.Fresh("mapped"), Def: n, Index: len(n.Outputs),
 				Type: ir.TensorOf(batch.Type.DType,
@@ -115,7 +130,37 @@ func (v *vmaps) vmap(first *ir.Node, body []*ir.Node) []*ir.Node {
 		}
 	}
 	n.Args = []ir.NamedArg{{Value: xs}, {Value: ir.List{}}}
-	return append(append(before, n), after...)
+	if len(n.Outputs) > 0 {
+		before = append(before, n)
+	}
+	return append(before, after...)
+}
+
+// readsAny reports whether n or a node in its regions reads one of some values.
+func readsAny(n *ir.Node, values map[*ir.Value]bool) bool {
+	for v := range ir.Uses(&ir.Graph{Nodes: []*ir.Node{n}}) {
+		if values[v] {
+			return true
+		}
+	}
+	return false
+}
+
+// expand returns the nodes that make the result of at of x, which is the same for all
+// samples: a batch in dimension d.
+func (v *vmaps) expand(at *ir.Node, x *ir.Value, d int) []*ir.Node {
+	to := at.Outputs[0]
+	t := x.Type
+	t.Sizes = append([]sym.Expr{to.Type.Sizes[d]}, t.Sizes...)
+	t.Strides = append([]sym.Expr{sym.Int(0)}, t.Strides...)
+	sizes := append(ir.List{at.Args[2].Value}, slices.Repeat(ir.List{ir.Int(-1)}, x.Type.Rank())...)
+	e := &ir.Node{Name: v.names.Fresh("expand"), Op: "aten.expand.default", Loc: at.Loc,
+		Args: []ir.NamedArg{{Name: "self", Value: ir.Ref{Value: x}}, {Name: "size", Value: sizes}}}
+	e.Outputs = []*ir.Value{{Name: e.Name, Type: t, Def: e}}
+	order := slices.Insert(seq.Of(x.Type.Rank(), func(k int) int { return k + 1 }), d, 0)
+	q := v.permute(at, e.Outputs[0], order)
+	q.Outputs[0], to.Def = to, q
+	return []*ir.Node{e, q}
 }
 
 // restride returns the nodes that make the result of at of y, whose first dimension becomes
