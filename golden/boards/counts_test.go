@@ -126,6 +126,8 @@ func TestCounts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		var recipe *quantize.Recipe
+		meant := map[bool]*testcase.Case{} // the case that is held against, by machine.Floats
 		for _, on := range countedOn {
 			if !on.floats && (!m.bytes || m.quantize && on.optimize != "size") {
 				continue
@@ -137,13 +139,18 @@ func TestCounts(t *testing.T) {
 			t.Run(name+"/"+on.name, func(t *testing.T) {
 				skipWithout(t, on.target.Compiler, on.board.Emulator, "gcc")
 				compilers[compilerOf(t, on.target)] = true
-				var recipe *quantize.Recipe
-				c := c
-				if m.quantize {
+				if m.quantize && recipe == nil {
 					recipe = recipeOf(t, c)
 					c = inIntegers(t, c, recipe)
 				}
-				got = append(got, countOf(t, c, name, recipe, on.name, on.board,
+				machine, err := tuned.MachineNamed(on.target.Name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if meant[machine.Floats] == nil {
+					meant[machine.Floats] = meaningOf(t, c, machine, recipe)
+				}
+				got = append(got, countOf(t, meant[machine.Floats], name, recipe, on.name, on.board,
 					on.target.With("-O3"), on.optimize))
 			})
 		}
@@ -155,16 +162,6 @@ func TestCounts(t *testing.T) {
 func countOf(t *testing.T, c *testcase.Case, name string, recipe *quantize.Recipe, on string,
 	board baremetal.Board, target toolchain.Target, optimize string) count {
 	t.Helper()
-	machine, err := tuned.MachineNamed(target.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	switch {
-	case !machine.Floats:
-		c = interpreted(t, c, compile.Options{Requantize: "fixed", Recipe: recipe})
-	case recipe != nil:
-		c = interpreted(t, c, compile.Options{Recipe: recipe})
-	}
 	g := generateFor(t, c, target, optimize, recipe)
 	work := t.TempDir()
 	runs, err := g.runs(work)
@@ -180,6 +177,19 @@ func countOf(t *testing.T, c *testcase.Case, name string, recipe *quantize.Recip
 	return count{name, on, []int64{report.Instructions, int64(report.Sizes.Text),
 		max(0, int64(report.Sizes.ROData)-g.weights), int64(report.Stack), g.arena.Size,
 		g.arena.LowerBound}}
+}
+
+// meaningOf is the case that a machine's results are held against.
+func meaningOf(t *testing.T, c *testcase.Case, machine *tuned.Machine,
+	recipe *quantize.Recipe) *testcase.Case {
+	t.Helper()
+	switch {
+	case !machine.Floats:
+		return interpreted(t, c, compile.Options{Requantize: "fixed", Recipe: recipe})
+	case recipe != nil:
+		return interpreted(t, c, compile.Options{Recipe: recipe})
+	}
+	return c
 }
 
 // interpreted is the first call of c with the outputs that the interpreter has, where PyTorch's
