@@ -126,8 +126,8 @@ func (w *writer) connected(x, weight, bias *ir.Value, transpose bool) {
 
 // prelu has its weight by channels.
 func prelu(w *writer, c *ops.Call) {
-	x, k := c.Value("self"), c.Value("weight").Const
-	data, channels := tensor(k), int(known(x.Type.Sizes[1]))
+	x := c.Value("self")
+	data, channels := w.weight(c.Value("weight"), false).data, int(known(x.Type.Sizes[1]))
 	if len(data) == x.Type.DType.Size() { // one for all
 		one := data
 		for range channels - 1 {
