@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -121,6 +122,38 @@ func TestReleaseConfiguration(t *testing.T) {
 		}
 	}
 }
+
+// goreleaser takes its configuration, and the list of modules that is made of a binary names those
+// that go.mod does.
+func TestReleaseTools(t *testing.T) {
+	tier.Needs(t, tier.All)
+	t.Setenv("GOFLAGS", "-trimpath")
+	if out, err := exec.CommandContext(t.Context(), "go", "mod", "download", goreleaser).CombinedOutput(); err != nil {
+		t.Skipf("%v\n%s", err, out)
+	}
+	runExample(t, "../..", "go run "+goreleaser+" check")
+	text, err := os.ReadFile("../../.goreleaser.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c struct{ Sboms []struct{ Args []string } }
+	if err := yaml.Unmarshal(text, &c); err != nil || len(c.Sboms) != 1 {
+		t.Fatalf("%v: %+v", err, c)
+	}
+	dir := t.TempDir()
+	runExample(t, "../..", fmt.Sprintf("go build -o '%[1]s/etgen' ./cmd/etgen\n"+
+		"export artifact='%[1]s/etgen' document='%[1]s/list.json'\ngo run %s %s", dir, cyclonedx,
+		strings.Join(c.Sboms[0].Args, " ")))
+	list, err := os.ReadFile(filepath.Join(dir, "list.json"))
+	if err != nil || !bytes.Contains(list, []byte(`"purl": "pkg:golang/github.com/spf13/cobra@v`)) {
+		t.Errorf("%v: %s", err, list)
+	}
+}
+
+const (
+	goreleaser = "github.com/goreleaser/goreleaser/v2@v2.12.7"
+	cyclonedx  = "github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.9.0"
+)
 
 // maxBinary is what a stripped binary may take: a change that makes it larger says why.
 const maxBinary = 28 << 20

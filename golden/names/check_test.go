@@ -55,7 +55,7 @@ func generate(s *subject, rename func(string) string, d depth) (*outputs, error)
 		if err != nil {
 			return nil, err
 		}
-		return compile.Package(p, compile.Options{Lang: lang, Name: "net"})
+		return compile.Package(p, compile.Options{Lang: lang, Name: "net", CPP: lang == "c"})
 	}
 	var err error
 	if out.c, err = build("c"); err != nil {
@@ -397,7 +397,7 @@ func compileC(t *testing.T, p *codegen.Package) error {
 	}
 	// What an application may include before ours.
 	all := "#include <math.h>\n#include <complex.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <errno.h>\n#include <limits.h>\n#include <float.h>\n#include \"net.h\"\n"
-	cxx := "#include \"std.hpp\"\n#include \"net.h\"\n"
+	cxx := "#include \"std.hpp\"\n#include \"net.hpp\"\n"
 	for name, text := range map[string]string{"user.c": all, "user.cpp": cxx} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			return err

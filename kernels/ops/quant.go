@@ -314,7 +314,7 @@ func chooseQParams(schema string) entry {
 		Schema: schema,
 		Infer: func(c *Call) []ir.Type {
 			t := c.Tensor("input")
-			c.errorIf(t.DType != ir.Float32, "the input is %s, not float32", t.DType)
+			c.errorIf(!t.DType.IsFloat() || t.DType == ir.Float64, "the input is %s, not float32 or of 16 bits", t.DType)
 			sizes := []sym.Expr{sym.Int(1)}
 			if perToken(c) {
 				c.errorIf(t.Rank() == 0, "an input without dimensions has no tokens")
@@ -346,7 +346,42 @@ func chooseQParams(schema string) entry {
 				return [...]*expr.Expr{scale, zero}[i]
 			})
 		},
+		variant: func(c *Call) *entry {
+			if c.Tensor("input").DType == ir.Float32 {
+				return nil
+			}
+			return &entry{Schema: schema, Infer: c.Op.entry.Infer, Decompose: chooseNarrow}
+		},
 	}
+}
+
+// chooseNarrow is chooseQParams of floats of 16 bits, which rounds where PyTorch does: ExecuTorch
+// has no kernel for them.
+func chooseNarrow(b *Builder, c *Call) []*ir.Value {
+	x := c.Value("input")
+	scaleOf := func(lo, hi *ir.Value, steps int64) *ir.Value { return b.div(b.sub(hi, lo), float64(steps)) }
+	typed := func(scale, zero *ir.Value) []*ir.Value {
+		return []*ir.Value{b.cast(scale, ir.Float64), b.cast(zero, ir.Int64)}
+	}
+	if c.Op.sch.Index("quant_min") < 0 {
+		last := []int64{-1}
+		lo := b.aten("clamp", b.aten("amin", x, last, true), nil, 0)
+		hi := b.aten("clamp", b.aten("amax", x, last, true), 0)
+		scale := b.aten("clamp", scaleOf(lo, hi, 255), 0x1p-23)
+		low, high := b.div(lo, scale), b.div(hi, scale)
+		sum := b.add(b.add(low, -128), b.add(high, 127))
+		zero := b.where(b.aten("gt.Scalar", sum, 0), b.sub(b.aten("neg", low), 128),
+			b.aten("add.Tensor", b.aten("neg", high), 127), x.Type.DType)
+		return typed(scale, b.aten("round", b.aten("clamp", zero, -128, 127)))
+	}
+	lo, hi := b.aten("clamp", b.aten("min", x), nil, 0), b.aten("clamp", b.aten("max", x), 0)
+	qmin, qmax := must(c.Int("quant_min")), must(c.Int("quant_max"))
+	eps, err := c.Float("eps")
+	check(err)
+	one := func(v *ir.Value) *ir.Value { return b.aten("view", b.cast(v, ir.Float32), []int64{1}) }
+	scale := b.aten("clamp", one(scaleOf(lo, hi, qmax-qmin)), float64(float32(eps)))
+	zero := b.cast(b.aten("round", b.div(one(lo), scale)), ir.Int32)
+	return typed(scale, b.aten("clamp", b.add(b.aten("neg", zero), qmin), qmin, qmax))
 }
 
 // qparamsOf returns the scale, a Float64, and the zero point, an Int64, with

@@ -403,3 +403,26 @@ def experts() -> Case:
             return torch.zeros_like(x).index_add(0, order // 2, y), z, spread
 
     return Case(Experts(), (torch.randn(5, 8),), runs=[run(torch.randn(5, 8) + 2)])
+
+
+def q_dynamic_half() -> Case:
+    """Scales and zero points that the run chooses of float16 and bfloat16, of whole tensors and of rows."""
+    import torch.ao.quantization.fx._decomposed
+
+    quantized = torch.ops.quantized_decomposed
+
+    def whole(x, lo, hi):
+        scale, zero = quantized.choose_qparams.tensor(x, lo, hi, 2**-12, torch.int8)
+        q = quantized.quantize_per_tensor.tensor(x, scale, zero, lo, hi, torch.int8)
+        return scale, zero, quantized.dequantize_per_tensor.tensor(q, scale, zero, lo, hi, torch.int8, out_dtype=x.dtype)
+
+    class Model(nn.Module):
+        def forward(self, x, y):
+            a = whole(x, -128, 127)
+            b = whole(x.abs() + 1, -8, 7)
+            c = whole(y * 1e-5, -128, 127)
+            d = quantized.choose_qparams_per_token_asymmetric(x, torch.int8)
+            e = quantized.choose_qparams_per_token_asymmetric(y * 3, torch.int8)
+            return *a, *b, *c, *d, *e
+
+    return Case(Model(), (torch.randn(3, 7).half(), torch.randn(3, 7).bfloat16()), core=False)
