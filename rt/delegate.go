@@ -40,12 +40,21 @@ type delegateEvent struct {
 // Traced reports whether anybody listens to Trace.
 func (d *DelegateInit) Traced() bool { return d.tracer != nil }
 
-// Trace runs f, a part of the delegate's Execute. If the method is traced, the tracer is told of it
-// as an event of the delegate's own. ID is the delegate debug id, in decimal if it is a number: the
-// debug map that the backend's compiler wrote says what it stands for.
+// Trace runs f, a part of the delegate's Execute, as Begin has it.
 func (d *DelegateInit) Trace(id string, f func() error) error {
+	end := d.Begin(id)
+	err := f()
+	end(err)
+	return err
+}
+
+// Begin tells that a part of the delegate's Execute begins; what it returns tells the end. If the
+// method is traced, the tracer is told of it as an event of the delegate's own. ID is the delegate
+// debug id, in decimal if it is a number: the debug map that the backend's compiler wrote says what it
+// stands for.
+func (d *DelegateInit) Begin(id string) (end func(error)) {
 	if d.tracer == nil {
-		return f()
+		return func(error) {}
 	}
 	key := delegateEvent{d.at(), id}
 	e := d.events[key]
@@ -61,9 +70,7 @@ func (d *DelegateInit) Trace(id string, f func() error) error {
 		d.events[key] = e
 	}
 	d.tracer.Begin(e)
-	err := f()
-	d.tracer.End(e, err)
-	return err
+	return func(err error) { d.tracer.End(e, err) }
 }
 
 // Delegate is a part of a method. If it is an io.Closer too, Method.Close

@@ -43,7 +43,7 @@ type port struct {
 func compile(b *rt.Boundary, o Options) *code {
 	file, data := withConstants(b)
 	table := ops.Standard()
-	p := must.Get(raise.Program(file, "program", table, data))
+	p, _ := must.Get2(raise.Planned(file, "program", table, o.Origins, data))
 	c := &code{kernels: map[*native.Kernel]*kernel{}, consts: map[*native.Const][]byte{}}
 	c.ports(b, p.Methods[0])
 	target := tuned.Running()

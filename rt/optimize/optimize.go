@@ -32,6 +32,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/lower/native"
+	"github.com/etgen/etgen/lower/raise"
 	"github.com/etgen/etgen/rt"
 )
 
@@ -44,6 +45,8 @@ type Options struct {
 	// Lowered, if not nil, is told the graph that a method is compiled from, once for
 	// a [rt.Program].
 	Lowered func(method string, p *ir.Program)
+	// Origins, if not nil, are where the nodes come from that the program has no lines of.
+	Origins raise.Origins
 	// Loaded, if not nil, is told the steps of a method that was loaded, by the
 	// Instruction of their events; control flow is a step that has no events.
 	Loaded func(method string, steps []native.Stmt)

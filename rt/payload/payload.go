@@ -19,7 +19,9 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/xnnpack"
+	"github.com/etgen/etgen/lower/native"
 	"github.com/etgen/etgen/lower/raise"
 	"github.com/etgen/etgen/rt"
 	"github.com/etgen/etgen/rt/optimize"
@@ -196,8 +198,49 @@ func (d *delegate) compile(args []*rt.EValue) (*rt.Method, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.LoadMethod(plan.Name, &rt.MethodOptions{Data: []*rt.DataFile{d.data},
-		Optimize: optimize.With(optimize.Options{Strict: true})})
+	options := &rt.MethodOptions{Data: []*rt.DataFile{d.data}}
+	how := optimize.Options{Strict: true}
+	if d.init.Traced() {
+		t := &tracer{init: d.init}
+		options.Tracer = t
+		how.Origins = func(_, _ int, handle uint32) ir.Location {
+			if handle == 0 || handle == xnnpack.NoHandle {
+				return ir.Location{}
+			}
+			return ir.Location{Module: xnnpack.EventID(handle)}
+		}
+		how.Loaded = func(_ string, steps []native.Stmt) { t.steps = seq.Map(steps, eventOf) }
+	}
+	options.Optimize = optimize.With(how)
+	return p.LoadMethod(plan.Name, options)
+}
+
+// tracer tells of the steps of a delegate's method as events of the delegate's own.
+type tracer struct {
+	init  *rt.DelegateInit
+	steps []string // their delegate debug ids
+	end   func(error)
+}
+
+// Begin implements [rt.EventTracer].
+func (t *tracer) Begin(e *rt.Event) { t.end = t.init.Begin(t.steps[e.Instruction]) }
+
+// End implements [rt.EventTracer].
+func (t *tracer) End(_ *rt.Event, err error) { t.end(err) }
+
+// eventOf is the delegate debug id of a step: that of the first node of the payload that it computes,
+// or the name of its kernel if that is none of the payload's.
+func eventOf(s native.Stmt) string {
+	call, ok := s.(*native.Call)
+	if !ok {
+		return "size"
+	}
+	for _, from := range call.From {
+		if id := from.Loc.Module.Raw(); id != "" {
+			return id
+		}
+	}
+	return call.Kernel.Name
 }
 
 // Close implements [io.Closer].

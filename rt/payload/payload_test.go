@@ -113,3 +113,40 @@ func TestDamaged(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// notes are the events of a method's delegates, and of their calls.
+type notes struct{ list []string }
+
+func (n *notes) Begin(e *rt.Event) { n.list = append(n.list, "<"+e.Op) }
+
+func (n *notes) End(e *rt.Event, err error) {
+	n.list = append(n.list, fmt.Sprintf("%v>", err))
+}
+
+// A traced delegate tells of its parts by the debug handles of the payload's nodes.
+func TestTraced(t *testing.T) {
+	program, err := rt.Open("../../golden/delegated/static/model.pte", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer program.Close()
+	seen := &notes{}
+	m, err := program.LoadMethod("forward", &rt.MethodOptions{Registry: portable.Registry(),
+		Backends: payload.Backends(), Tracer: seen})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	x, err := rt.TensorOf([]int64{1, 10}, make([]float32, 10))
+	if err == nil {
+		_, err = m.Forward(t.Context(), x)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "<DelegateCall XnnpackBackend <XnnpackBackend debug handle 2 <nil>> " +
+		"<XnnpackBackend debug handle 7 <nil>> <nil>>"
+	if got := strings.Join(seen.list, " "); got != want {
+		t.Errorf("%s", got)
+	}
+}
