@@ -43,7 +43,11 @@ type port struct {
 func compile(b *rt.Boundary, o Options) *code {
 	file, data := withConstants(b)
 	table := ops.Standard()
-	p, _ := must.Get2(raise.Planned(file, "program", table, o.Origins, data))
+	var origins raise.Origins
+	if o.Parts != nil {
+		origins = func(_, _ int, handle uint32) ir.Location { return ir.Location{Line: int(handle)} }
+	}
+	p, _ := must.Get2(raise.Planned(file, "program", table, origins, data))
 	c := &code{kernels: map[*native.Kernel]*kernel{}, consts: map[*native.Const][]byte{}}
 	c.ports(b, p.Methods[0])
 	target := tuned.Running()

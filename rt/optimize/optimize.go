@@ -31,8 +31,8 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/lower/native"
-	"github.com/etgen/etgen/lower/raise"
 	"github.com/etgen/etgen/rt"
 )
 
@@ -45,11 +45,28 @@ type Options struct {
 	// Lowered, if not nil, is told the graph that a method is compiled from, once for
 	// a [rt.Program].
 	Lowered func(method string, p *ir.Program)
-	// Origins, if not nil, are where the nodes come from that the program has no lines of.
-	Origins raise.Origins
+	// Parts, if not nil, is told the same of a method that only calls a delegate.
+	Parts func(steps []Part)
 	// Loaded, if not nil, is told the steps of a method that was loaded, by the
 	// Instruction of their events; control flow is a step that has no events.
 	Loaded func(method string, steps []native.Stmt)
+}
+
+// Part is a step of a delegate: its kernel, and the debug handles of the nodes of the payload that it
+// computes.
+type Part struct {
+	Kernel  string
+	Handles []uint32
+}
+
+// partOf reads the lines that handles stand in for.
+func partOf(s native.Stmt) Part {
+	call, ok := s.(*native.Call)
+	if !ok {
+		return Part{Kernel: "size"}
+	}
+	return Part{call.Kernel.Name,
+		seq.Map(call.From, func(o native.Origin) uint32 { return uint32(o.Loc.Line) })}
 }
 
 // ErrRefused: the method can be interpreted but not optimised. The error that
@@ -67,6 +84,9 @@ func With(o Options) rt.Optimizer {
 		case err == nil:
 			if o.Loaded != nil {
 				o.Loaded(b.Plan.Name, m.steps)
+			}
+			if o.Parts != nil {
+				o.Parts(seq.Map(m.steps, partOf))
 			}
 			return m, nil
 		case errors.Is(err, rt.ErrOutOfMemory):

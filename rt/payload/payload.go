@@ -21,7 +21,6 @@ import (
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/xnnpack"
-	"github.com/etgen/etgen/lower/native"
 	"github.com/etgen/etgen/lower/raise"
 	"github.com/etgen/etgen/rt"
 	"github.com/etgen/etgen/rt/optimize"
@@ -203,13 +202,7 @@ func (d *delegate) compile(args []*rt.EValue) (*rt.Method, error) {
 	if d.init.Traced() {
 		t := &tracer{init: d.init}
 		options.Tracer = t
-		how.Origins = func(_, _ int, handle uint32) ir.Location {
-			if handle == 0 || handle == xnnpack.NoHandle {
-				return ir.Location{}
-			}
-			return ir.Location{Module: xnnpack.EventID(handle)}
-		}
-		how.Loaded = func(_ string, steps []native.Stmt) { t.steps = seq.Map(steps, eventOf) }
+		how.Parts = func(parts []optimize.Part) { t.steps = seq.Map(parts, eventOf) }
 	}
 	options.Optimize = optimize.With(how)
 	return p.LoadMethod(plan.Name, options)
@@ -228,19 +221,15 @@ func (t *tracer) Begin(e *rt.Event) { t.end = t.init.Begin(t.steps[e.Instruction
 // End implements [rt.EventTracer].
 func (t *tracer) End(_ *rt.Event, err error) { t.end(err) }
 
-// eventOf is the delegate debug id of a step: that of the first node of the payload that it computes,
-// or the name of its kernel if that is none of the payload's.
-func eventOf(s native.Stmt) string {
-	call, ok := s.(*native.Call)
-	if !ok {
-		return "size"
-	}
-	for _, from := range call.From {
-		if id := from.Loc.Module.Raw(); id != "" {
-			return id
+// eventOf is the delegate debug id of a part: that of the first node of the payload that has one, or
+// the name of its kernel.
+func eventOf(p optimize.Part) string {
+	for _, h := range p.Handles {
+		if h != 0 && h != xnnpack.NoHandle {
+			return xnnpack.EventID(h)
 		}
 	}
-	return call.Kernel.Name
+	return p.Kernel
 }
 
 // Close implements [io.Closer].
