@@ -33,8 +33,7 @@ var CortexM = Pass{
 			// Portable operators would be less of what the pass knows.
 			decompose(ctx.Table, m, func(c *ops.Call) bool { return !HasKernel(c.Op) && (ctx.Legal == nil || !ctx.Legal(c)) })
 			x := &cortexM{integerArithmetic: newIntegerArithmetic(&Context{}, Constants(p, m)),
-				forms: map[*ir.Value]*fixedForm{}, derived: map[*ir.Value]bool{}, sides: ctx.Sides,
-				stock: ctx.Stock}
+				derived: map[*ir.Value]bool{}, sides: ctx.Sides, stock: ctx.Stock}
 			rewrite(ctx.Table, m, onCalls(x.visit))
 		}
 	}),
@@ -54,17 +53,9 @@ func IsQuantized(p *ir.Program) bool {
 
 type cortexM struct {
 	*integerArithmetic
-	forms   map[*ir.Value]*fixedForm // floats
-	derived map[*ir.Value]bool       // floats that are made of quantities
-	sides   bool                     // Context.Sides
-	stock   bool                     // Context.Stock
-}
-
-// fixedForm is how floats become integers once a node quantizes them. What build gives is
-// limited to the quantization's limits; it is nil if the integers have no fixed-point form.
-type fixedForm struct {
-	limits
-	build quantizer
+	derived map[*ir.Value]bool // floats that are made of quantities
+	sides   bool               // Context.Sides
+	stock   bool               // Context.Stock
 }
 
 const cm = "cortex_m."
@@ -88,61 +79,26 @@ func (m *cortexM) visit(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
 	}
 	switch n.Op {
 	case "aten.relu.default", "aten.hardtanh.default", "aten.clamp.default":
-		r, ok := limitsOf(c)
-		if f := m.forms[c.Value("self")]; f != nil && ok {
-			m.forms[n.Output(0)] = &fixedForm{f.limits.of(r), f.build}
-			return nil
-		}
-		if made := m.limit(b, n, c); made != nil {
+		if made := m.limit(b, n, c); made != nil || m.forms[n.Output(0)] != nil {
 			return made
 		}
 	}
 	if build := m.form(n, c); build != nil {
-		m.forms[n.Output(0)] = &fixedForm{unlimited, build}
+		m.forms[n.Output(0)] = &form{unlimited, build}
 		return nil
 	}
 	if made := m.move(b, n, c); made != nil {
 		return made
 	}
-	m.moved(n, c)
+	if floats := seq.Filter(c.Operands(), func(v *ir.Value) bool {
+		return v.Type.DType.IsFloat()
+	}); len(floats) > 0 && !slices.ContainsFunc(floats, func(v *ir.Value) bool {
+		return m.forms[v] == nil && m.functions[v] == nil && m.ofBytes(v) == nil
+	}) {
+		m.noteMoved(n, c, m.quantized)
+	}
 	m.noteFunction(n, c)
 	return nil
-}
-
-// moved notes a node whose results consist of elements of floats that have a fixed form: it
-// moves their integers.
-func (m *cortexM) moved(n *ir.Node, c *ops.Call) {
-	from := seq.Filter(c.Operands(), func(v *ir.Value) bool { return v.Type.DType.IsFloat() })
-	if len(from) == 0 || n.Op == padOp || slices.ContainsFunc(from, func(v *ir.Value) bool {
-		return m.forms[v] == nil && m.functions[v] == nil && m.ofBytes(v) == nil
-	}) || !Shares(c) {
-		return
-	}
-	for i, out := range n.Outputs {
-		if !out.Type.DType.IsFloat() { // where the largest was
-			continue
-		}
-		m.forms[out] = &fixedForm{unlimited,
-			func(b *ops.Builder, q *ir.Node, to *quantization) *ir.Value {
-				known := map[*ir.Value]*ir.Value{}
-				for _, v := range from {
-					if known[v], _ = m.quantized(b, q, v, to); known[v] == nil {
-						return nil
-					}
-				}
-				args := seq.Map(n.Args, func(a ir.NamedArg) any {
-					return ops.Kw(a.Name, ir.MapRefs(a.Value, func(v *ir.Value) ir.Arg {
-						if k := known[v]; k != nil {
-							v = k
-						}
-						return ir.Ref{Value: v}
-					}))
-				})
-				v := b.Ops(n.Op, args...)[i]
-				v.Type = v.Type.Dense()
-				return v
-			}}
-	}
 }
 
 // ofBytes is the quantity of int8 with one scale that v stands for, nil if it stands for none.
@@ -189,10 +145,8 @@ func (m *cortexM) quantized(b *ops.Builder, n *ir.Node, v *ir.Value,
 	if to.dtype != ir.Int8 {
 		return nil, within
 	}
-	if f := m.forms[v]; f != nil {
-		limited := *to
-		limited.lo, limited.hi = to.limited(f.limits)
-		return f.build(b, n, &limited), [2]int64{limited.lo, limited.hi}
+	if m.forms[v] != nil {
+		return m.formed(b, n, v, to)
 	}
 	f := m.functions[v]
 	if q := m.ofBytes(v); q != nil {
@@ -201,7 +155,7 @@ func (m *cortexM) quantized(b *ops.Builder, n *ir.Node, v *ir.Value,
 	if f == nil || n.Op != quantizeOp+".default" {
 		return nil, within
 	}
-	return m.table(b, n, f, 0), [2]int64{to.lo, to.hi}
+	return m.table(b, n, f, to), [2]int64{to.lo, to.hi}
 }
 
 // form is the fixed form of a call, nil if it has none.
@@ -223,6 +177,8 @@ func (m *cortexM) form(n *ir.Node, c *ops.Call) quantizer {
 		return m.prelu(n, c)
 	case "aten._softmax.default", "aten.softmax.int":
 		return m.softmax(c)
+	case "aten._native_batch_norm_legit_no_training.default":
+		return m.batchNorm(n, c)
 	case "aten.native_layer_norm.default", "aten.rms_norm.default",
 		"aten.native_group_norm.default", "aten.instance_norm.default":
 		return m.norm(c)
@@ -340,7 +296,7 @@ func (m *cortexM) softmax(c *ops.Call) quantizer {
 		}
 		q := softmaxQuantity
 		if q.ints = v; q.scale[0] != to.scale || q.zero[0] != to.zero {
-			v = m.table(b, n, &function{of: &q}, 0)
+			v = m.table(b, n, &function{of: &q}, to)
 		}
 		if v == nil {
 			return nil

@@ -378,33 +378,23 @@ func (m *cortexM) matmul(n *ir.Node, c *ops.Call, x, y *quantity,
 // mean is a pooling of the image, or if the scale changes a sum that is rescaled.
 func (m *cortexM) mean(c *ops.Call) quantizer {
 	x := m.ofBytes(c.Value("self"))
-	dims, err := c.Ints("dim")
-	if x == nil || err != nil || c.Outs[0].DType != ir.Float32 {
+	if x == nil || c.Outs[0].DType != ir.Float32 {
 		return nil
 	}
-	for i, d := range dims {
-		dims[i] = (d + int64(x.ints.Type.Rank())) % int64(x.ints.Type.Rank())
-	}
-	slices.Sort(dims)
-	return m.meanOf(x, dims, c.Bool("keepdim"), c)
+	return m.meanOf(x, meanDims(c), c.Bool("keepdim"), c)
 }
 
 // meanOf is the mean over dimensions in order.
-func (m *cortexM) meanOf(x *quantity, dims []int64, keep bool, c *ops.Call) quantizer {
-	all, ok1 := x.ints.Type.Numel().Const()
-	left, ok2 := c.Outs[0].Numel().Const()
-	if !ok1 || !ok2 || left == 0 {
-		return nil
-	}
-	count, sizes := all/left, c.Outs[0].Sizes
+func (m *cortexM) meanOf(x *quantity, dims []int, keep bool, c *ops.Call) quantizer {
+	count, sizes := x.meanCount(dims), c.Outs[0].Sizes
 	if count < 1 || count > math.MaxInt32/x.far() {
 		return nil
 	}
 	return func(b *ops.Builder, n *ir.Node, to *quantization) *ir.Value {
-		if x.scale[0] == to.scale && x.zero[0] == to.zero && slices.Equal(dims, []int64{2, 3}) &&
+		if x.scale[0] == to.scale && x.zero[0] == to.zero && slices.Equal(dims, []int{2, 3}) &&
 			x.ints.Type.Rank() == 4 {
-			kernel, _ := x.ints.Type.StaticSizes()
-			v := pooled(b, x, x.ints, kernel[2:], []int64{1, 1}, []int64{0, 0}, false)
+			kernel, _ := ir.TensorOf(ir.Int8, x.ints.Type.Sizes[2:]...).StaticSizes()
+			v := pooled(b, x, x.ints, kernel, []int64{1, 1}, []int64{0, 0}, false)
 			return denseOp(b, "aten.view.default", limitedTo(b, v, to), sizes)
 		}
 		multiplier, shift, ok := multiplierOf(x.scale[0]/(float64(count)*to.scale), count*x.far())
@@ -432,7 +422,7 @@ func (m *cortexM) pool(n *ir.Node, c *ops.Call) quantizer {
 	case x == nil || p == nil:
 		return m.windows(n, c)
 	case p.whole:
-		return m.meanOf(x, []int64{2, 3}[:len(p.kernel)], true, c)
+		return m.meanOf(x, []int{2, 3}[:len(p.kernel)], true, c)
 	}
 	kernel, stride, padding := image(p.kernel, 1), image(p.stride, 1), image(p.padding, 0)
 	channels, known := x.ints.Type.Sizes[1].Const()
@@ -459,13 +449,66 @@ func (m *cortexM) pool(n *ir.Node, c *ops.Call) quantizer {
 		l := &layer8{of: x, weights: slices.Repeat([]int64{1}, int(count*channels)),
 			channel: func(i int) int { return i % int(channels) },
 			scale:   slices.Repeat([]float64{x.scale[0] / float64(count)}, int(channels))}
-		f := l.to(to.scale)
-		if f == nil {
+		if v := m.depthwise(b, n, l, in, kernel, stride, padding, to); v != nil {
+			return seen(b, v, n)
+		}
+		return nil
+	}
+}
+
+// depthwise is the convolution of each channel of an image with weights of its own.
+func (m *cortexM) depthwise(b *ops.Builder, n *ir.Node, l *layer8, image *ir.Value, kernel, stride,
+	padding []int64, to *quantization) *ir.Value {
+	f := l.to(to.scale)
+	if f == nil {
+		return nil
+	}
+	args := []any{image, m.fixed(b, n.Name+"_weight", ir.Int8, f.weights, 1, kernel[0], kernel[1],
+		int64(len(l.scale))), m.biasFor(b, n, f, true), stride, padding, []int64{1, 1}, 1,
+		-l.of.zero[0], to.zero}
+	args = append(append(args, m.rescales(b, n, f)...), to.lo, to.hi)
+	return denseOp(b, cm+"quantized_depthwise_conv2d.default", args...)
+}
+
+// batchNorm is that of an image that no layer makes: each channel times a number, plus another.
+func (m *cortexM) batchNorm(n *ir.Node, c *ops.Call) quantizer {
+	x := m.ofBytes(c.Value("input"))
+	eps, err := c.Float("eps")
+	if x == nil || err != nil {
+		return nil
+	}
+	l := &layer8{of: x, channel: func(i int) int { return i }}
+	var params [4][]float64
+	for i, name := range []string{"weight", "bias", "running_mean", "running_var"} {
+		if ok := true; c.Has(name) {
+			if params[i], ok = m.biasOf(c.Value(name)); !ok {
+				return nil
+			}
+		}
+	}
+	for i, variance := range params[3] {
+		by, add := 1/math.Sqrt(variance+eps), 0.0
+		if params[0] != nil {
+			by *= params[0][i]
+		}
+		if params[1] != nil {
+			add = params[1][i]
+		}
+		if add -= params[2][i] * by; math.IsNaN(add) || math.IsInf(add, 0) {
 			return nil
 		}
-		args := []any{in, m.fixed(b, n.Name+"_ones", ir.Int8, f.weights, 1, kernel[0], kernel[1],
-			channels), m.biasFor(b, n, f, true), stride, padding, []int64{1, 1}, 1, -x.zero[0], to.zero}
-		args = append(append(args, m.rescales(b, n, f)...), to.lo, to.hi)
-		return seen(b, denseOp(b, cm+"quantized_depthwise_conv2d.default", args...), n)
+		l.weights = append(l.weights, int64(math.Copysign(math.MaxInt8, by)))
+		l.scale = append(l.scale, x.scale[0]*math.Abs(by)/math.MaxInt8)
+		l.bias = append(l.bias, add)
+	}
+	s, one := x.ints.Type.Sizes, []int64{1, 1}
+	return func(b *ops.Builder, _ *ir.Node, to *quantization) *ir.Value {
+		image := denseOp(b, "aten.view.default", x.ints,
+			[]sym.Expr{s[0], s[1], sym.Mul(s[2:]...), sym.Int(1)})
+		v := m.depthwise(b, n, l, image, one, one, []int64{0, 0}, to)
+		if v == nil {
+			return nil
+		}
+		return denseOp(b, "aten.view.default", v, s)
 	}
 }

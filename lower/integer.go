@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/ops"
@@ -45,17 +46,16 @@ type integerArithmetic struct {
 	keeps    func(m sym.Expr, n, k int64) bool                   // see Context.KeepsIntegers
 	bytes    func(c *ops.Call, constant map[*ir.Value]bool) bool // Context.Bytes
 	constant map[*ir.Value]bool
-	of       map[*ir.Value]*quantity  // floats that stand for integers
-	padded   map[*ir.Value]*quantity  // integers that are others with zero points around them
-	within   map[*ir.Value][2]int64   // limits of integers that were quantized
-	sums     map[*ir.Value]*scaledSum // floats that are sums times a scale
-	linear   map[*ir.Value]*linear    // floats that are linear functions of integers
-	int8     map[*ir.Value]*ir.Value  // of uint8, what they are less 128
-	groups   map[*ir.Value]*quantity  // floats that stand for integers with scales for groups
-	int4     map[*ir.Value]*ir.Value  // constants unpacked, nil if they take more bits
+	of       map[*ir.Value]*quantity // floats that stand for integers
+	padded   map[*ir.Value]*quantity // integers that are others with zero points around them
+	within   map[*ir.Value][2]int64  // limits of integers that were quantized
+	linear   map[*ir.Value]*linear   // floats that are linear functions of integers
+	int8     map[*ir.Value]*ir.Value // of uint8, what they are less 128
+	groups   map[*ir.Value]*quantity // floats that stand for integers with scales for groups
+	int4     map[*ir.Value]*ir.Value // constants unpacked, nil if they take more bits
 	// floats that are functions of integers, and others with what quantizes them
 	functions map[*ir.Value]*function
-	rows      map[*ir.Value]quantizer
+	forms     map[*ir.Value]*form
 	chosen    map[*ir.Value]bool // scales, and zero points in the range of the integers
 }
 
@@ -63,10 +63,10 @@ func newIntegerArithmetic(ctx *Context, constant map[*ir.Value]bool) *integerAri
 	return &integerArithmetic{speed: ctx.Speed, floats: ctx.Floats, keeps: ctx.KeepsIntegers,
 		bytes: ctx.Bytes, constant: constant, of: map[*ir.Value]*quantity{},
 		padded: map[*ir.Value]*quantity{}, within: map[*ir.Value][2]int64{},
-		sums: map[*ir.Value]*scaledSum{}, linear: map[*ir.Value]*linear{},
-		int8: map[*ir.Value]*ir.Value{}, groups: map[*ir.Value]*quantity{},
-		int4: map[*ir.Value]*ir.Value{}, functions: map[*ir.Value]*function{},
-		rows: map[*ir.Value]quantizer{}, chosen: map[*ir.Value]bool{}}
+		linear: map[*ir.Value]*linear{}, int8: map[*ir.Value]*ir.Value{},
+		groups: map[*ir.Value]*quantity{}, int4: map[*ir.Value]*ir.Value{},
+		functions: map[*ir.Value]*function{}, forms: map[*ir.Value]*form{},
+		chosen: map[*ir.Value]bool{}}
 }
 
 // quantity is what a float32 tensor stands for: (ints - zero)·scale, with a scale and a zero
@@ -88,13 +88,19 @@ type quantity struct {
 	pad   [2][]int64
 }
 
-// scaledSum is (sum + bias)·scale, for each channel or for all, with limits.
+// form is how floats become integers once a node quantizes them. What build gives is limited to
+// the quantization's limits; it is nil if the integers have no such form.
+type form struct {
+	limits
+	build quantizer
+}
+
+// scaledSum is (sum + bias)·scale, for each channel or for all.
 type scaledSum struct {
 	sum         *ir.Value
 	bias, scale []float64 // bias may be nil
 	inner       int       // dimensions behind the channels
-	limits
-	exact bool // float32 holds what the sum is made of
+	exact       bool      // float32 holds what the sum is made of
 }
 
 const (
@@ -193,6 +199,63 @@ func (a *integerArithmetic) note(n *ir.Node, c *ops.Call) {
 	a.noteLinear(n, c)
 	a.noteFunction(n, c)
 	a.noteRows(n, c)
+	known := func(v *ir.Value) bool {
+		return a.of[v] != nil || a.forms[v] != nil || a.linear[v] != nil || a.functions[v] != nil
+	}
+	if len(n.Outputs) == 1 && slices.ContainsFunc(c.Operands(), known) {
+		a.noteMoved(n, c, func(b *ops.Builder, q *ir.Node, v *ir.Value, to *quantization) (*ir.Value,
+			[2]int64) {
+			x, within := a.quantized(b, q, v, to)
+			if x == nil {
+				x = to.float(b, v)
+			}
+			return x, within
+		})
+	}
+}
+
+// noteMoved notes a node whose results consist of elements of floats: once they are quantized it
+// moves integers, which part makes of the floats.
+func (a *integerArithmetic) noteMoved(n *ir.Node, c *ops.Call, part func(b *ops.Builder,
+	q *ir.Node, v *ir.Value, to *quantization) (*ir.Value, [2]int64)) {
+	if !ofElements[n.Op] && !moves(a.tensors(c), c, func(*expr.Expr) bool { return false }) {
+		return
+	}
+	for i, out := range n.Outputs {
+		if !out.Type.DType.IsFloat() { // where the largest was
+			continue
+		}
+		build := func(b *ops.Builder, q *ir.Node, to *quantization) *ir.Value {
+			known, within := map[*ir.Value]*ir.Value{}, [2]int64{to.hi, to.lo}
+			for _, v := range c.Operands() {
+				if !v.Type.DType.IsFloat() {
+					continue
+				}
+				x, in := part(b, q, v, to)
+				if x == nil {
+					return nil
+				}
+				known[v] = x
+				within = [2]int64{min(within[0], in[0]), max(within[1], in[1])}
+			}
+			v := b.Ops(n.Op, withRefs(n, func(v *ir.Value) *ir.Value { return known[v] })...)[i]
+			v.Type, a.within[v] = v.Type.Dense(), within
+			return v
+		}
+		a.forms[out] = &form{unlimited, build}
+	}
+}
+
+// withRefs returns the arguments of a node, with other values for those that other gives.
+func withRefs(n *ir.Node, other func(v *ir.Value) *ir.Value) []any {
+	return seq.Map(n.Args, func(arg ir.NamedArg) any {
+		return ops.Kw(arg.Name, ir.MapRefs(arg.Value, func(v *ir.Value) ir.Arg {
+			if o := other(v); o != nil {
+				v = o
+			}
+			return ir.Ref{Value: v}
+		}))
+	})
 }
 
 // quantity reads what a call dequantizes. It is nil if its scales are neither constant nor chosen
@@ -402,18 +465,16 @@ func (a *integerArithmetic) move(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 		return a.of[v] == nil || !a.constant[a.of[v].ints]
 	})
 	pooled := a.floats && !constant && strings.Contains(n.Op, "max_pool")
-	args := make([]any, len(n.Args))
-	for i, arg := range n.Args {
-		args[i] = ops.Kw(arg.Name, ir.MapRefs(arg.Value, func(v *ir.Value) ir.Arg {
-			if r := a.of[v]; r != nil {
-				if v = r.ints; pooled {
-					v = b.Op("aten._to_copy.default", v, ops.Kw("dtype", ir.Float32))
-				}
-			}
-			return ir.Ref{Value: v}
-		}))
-	}
-	op := n.Op
+	op, args := n.Op, withRefs(n, func(v *ir.Value) *ir.Value {
+		r := a.of[v]
+		if r == nil {
+			return nil
+		}
+		if pooled {
+			return b.Op("aten._to_copy.default", r.ints, ops.Kw("dtype", ir.Float32))
+		}
+		return r.ints
+	})
 	if pads(c) {
 		if v, err := c.Float("value"); c.Has("value") && (err != nil || v != 0) {
 			return nil
@@ -546,18 +607,16 @@ func movedAxis(ts []expr.Tensor, q *quantity) int {
 // limit limits the integers, and what is known of a scaled sum.
 func (a *integerArithmetic) limit(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
 	v := c.Value("self")
-	q, s := a.of[v], a.sums[v]
-	if q == nil && s == nil {
+	q, f := a.of[v], a.forms[v]
+	if q == nil && f == nil {
 		return nil
 	}
 	r, ok := limitsOf(c)
 	if !ok {
 		return nil
 	}
-	if s != nil {
-		limited := *s
-		limited.limits = s.limits.of(r)
-		a.sums[n.Output(0)] = &limited
+	if f != nil {
+		a.forms[n.Output(0)] = &form{f.limits.of(r), f.build}
 		return nil
 	}
 	// A limit between two integers would be none of the integers.

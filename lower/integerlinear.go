@@ -247,7 +247,8 @@ func (s *steps) tried(table *ops.Table, n *ir.Node, v *ir.Value, l *linear) bool
 		if n2 > 1 {
 			sum += value(s.operand[1], i%n2) * s.by[1]
 		}
-		switch got := min(max(sum>>s.shift, s.lo), s.hi); got + s.less - int64(y) {
+		limited := func(x int64) int64 { return min(max(x, s.lo), s.hi) }
+		switch limited(sum>>s.shift) - limited(int64(y)-s.less) {
 		case 0:
 		case 1, -1:
 			differ++
@@ -265,18 +266,12 @@ const mayDiffer = 1000
 // result of the last.
 func again(b *ops.Builder, nodes []*ir.Node, known map[*ir.Value]*ir.Value) (v *ir.Value) {
 	for _, n := range nodes {
-		args := seq.Map(n.Args, func(arg ir.NamedArg) any {
-			return ops.Kw(arg.Name, ir.MapRefs(arg.Value, func(v *ir.Value) ir.Arg {
-				if k := known[v]; k != nil {
-					v = k
-				} else if v.Const != nil {
-					k = b.Constant(v.Name, v.Const)
-					known[v], v = k, k
-				}
-				return ir.Ref{Value: v}
-			}))
-		})
-		v = b.Op(n.Op, args...)
+		v = b.Op(n.Op, withRefs(n, func(v *ir.Value) *ir.Value {
+			if known[v] == nil && v.Const != nil {
+				known[v] = b.Constant(v.Name, v.Const)
+			}
+			return known[v]
+		})...)
 		known[n.Output(0)] = v
 	}
 	return v

@@ -6,9 +6,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/seq"
-	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/ops"
 )
 
@@ -58,9 +56,9 @@ type quantizer func(b *ops.Builder, n *ir.Node, to *quantization) *ir.Value
 // noteRows notes a node that normalises rows of integers.
 func (a *integerArithmetic) noteRows(n *ir.Node, c *ops.Call) {
 	if f := a.normOf(c); f != nil {
-		a.rows[n.Output(0)] = f.quantized
+		a.forms[n.Output(0)] = &form{unlimited, f.quantized}
 	} else if f := a.softmaxOf(c); f != nil {
-		a.rows[n.Output(0)] = f.quantized
+		a.forms[n.Output(0)] = &form{unlimited, f.quantized}
 	}
 }
 
@@ -100,9 +98,6 @@ func (a *integerArithmetic) quantize(b *ops.Builder, n *ir.Node, c *ops.Call) []
 	}
 	v := c.Value("input")
 	x, within := a.quantized(b, n, v, to)
-	if x == nil {
-		x, within = a.joined(b, n, v, to)
-	}
 	switch {
 	case x == nil && to == given:
 		a.within[n.Output(0)] = within
@@ -188,11 +183,8 @@ func (a *integerArithmetic) quantized(b *ops.Builder, n *ir.Node, v *ir.Value,
 		}
 		return q.ints, [2]int64{q.least, q.most}
 	}
-	if s := a.sums[v]; s != nil {
-		return a.scaled(b, n, s, to)
-	}
-	if f := a.rows[v]; f != nil {
-		return f(b, n, to), within
+	if x, in := a.formed(b, n, v, to); x != nil {
+		return x, in
 	}
 	if l := a.linearOf(v); l != nil && len(l.terms) > 0 {
 		if s := stepsOf(b.Table, n, v, l, to); s != nil {
@@ -200,66 +192,31 @@ func (a *integerArithmetic) quantized(b *ops.Builder, n *ir.Node, v *ir.Value,
 		}
 	}
 	if f := a.functions[v]; f != nil && n.Op == quantizeOp+".default" {
-		return a.table(b, n, f, to.less), within
+		return a.table(b, n, f, to), within
 	}
 	return nil, within
 }
 
-// joined is what node n makes of v, each element of which is one of those of several operands, moved
-// or not: of each of them; nil if none is one of integers.
-func (a *integerArithmetic) joined(b *ops.Builder, n *ir.Node, v *ir.Value,
-	to *quantization) (joined *ir.Value, within [2]int64) {
-	within = [2]int64{to.lo, to.hi}
-	join := v.Def
-	if join == nil || len(join.Outputs) != 1 {
+// formed is what node n makes of v by a form, and between which integers it lies; nil if there is
+// none.
+func (a *integerArithmetic) formed(b *ops.Builder, n *ir.Node, v *ir.Value,
+	to *quantization) (made *ir.Value, within [2]int64) {
+	f := a.forms[v]
+	if f == nil {
 		return nil, within
 	}
-	c := must.Get(b.Table.Bind(join))
-	if !joins[join.Op] {
-		if len(c.Operands()) != 1 || !moves(a.tensors(c), c, func(*expr.Expr) bool { return false }) {
-			return nil, within
-		}
-		x, within := a.joined(b, n, c.Operands()[0], to)
-		if x != nil {
-			x = again(b, []*ir.Node{join}, map[*ir.Value]*ir.Value{c.Operands()[0]: x})
-			x.Type = x.Type.Dense()
-		}
-		return x, within
-	}
-	if !slices.ContainsFunc(c.Operands(), func(v *ir.Value) bool {
-		return a.of[v] != nil || a.sums[v] != nil || a.linear[v] != nil
-	}) {
-		return nil, within
-	}
-	within = [2]int64{to.hi, to.lo}
-	made := map[*ir.Value]*ir.Value{}
-	for _, u := range c.Operands() {
-		x, in := a.quantized(b, n, u, to)
-		if x == nil {
-			x = to.float(b, u)
-		}
-		made[u] = x
-		within = [2]int64{min(within[0], in[0]), max(within[1], in[1])}
-	}
-	return again(b, []*ir.Node{join}, made), within
+	limited := *to
+	limited.lo, limited.hi = to.limited(f.limits)
+	return f.build(b, n, &limited), [2]int64{limited.lo, limited.hi}
 }
 
-// joins are operators each element of whose result is one of the operands', and the integers of
-// which are the same whether they are made before or behind.
-var joins = map[string]bool{
-	"aten.cat.default": true, "aten.maximum.default": true, "aten.minimum.default": true,
-}
-
-// scaled is a sum scaled and rounded in one step.
-func (a *integerArithmetic) scaled(b *ops.Builder, n *ir.Node, s *scaledSum,
-	to *quantization) (*ir.Value, [2]int64) {
-	scales := seq.Map(s.scale, func(k float64) float64 { return k / to.scale })
-	lo, hi := to.limited(s.limits)
-	y := s.times(b, n, scales)
-	made := b.Op(quantizeOp+".default", y, 1.0, to.zero, lo, hi, to.dtype)
+// quantized is the sum scaled and rounded in one step.
+func (s *scaledSum) quantized(b *ops.Builder, n *ir.Node, to *quantization) *ir.Value {
+	y := s.times(b, n, seq.Map(s.scale, func(k float64) float64 { return k / to.scale }))
+	made := b.Op(quantizeOp+".default", y, 1.0, to.zero, to.lo, to.hi, to.dtype)
 	if s.exact { // a kernel of floats may store floats in any language
 		made = b.Op("aten._to_copy.default", made, ops.Kw("dtype", ir.Float32))
 		made = b.Op("aten._to_copy.default", made, ops.Kw("dtype", to.dtype))
 	}
-	return made, [2]int64{lo, hi}
+	return made
 }

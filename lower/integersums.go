@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
+	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
 )
 
@@ -190,10 +192,10 @@ func (a *integerArithmetic) times(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir
 		x.far() > math.MaxInt32/y.far() {
 		return nil
 	}
-	s := &scaledSum{limits: unlimited, scale: []float64{x.scale[0] * y.scale[0]}}
+	s := &scaledSum{scale: []float64{x.scale[0] * y.scale[0]}}
 	s.sum = b.Op(ops.IntegerMul, x.ints, y.ints, x.zero[0], y.zero[0], ir.Float32)
 	v := s.times(b, n, s.scale)
-	a.sums[v] = s
+	a.forms[v] = &form{unlimited, s.quantized}
 	return []*ir.Value{v}
 }
 
@@ -209,21 +211,16 @@ func (a *integerArithmetic) mean(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 	if !q.small() || !q.uniform() || c.Outs[0].DType != ir.Float32 {
 		return nil
 	}
-	all, ok1 := q.ints.Type.Numel().Const()
-	left, ok2 := c.Outs[0].Numel().Const()
-	if !ok1 || !ok2 || left == 0 || all == 0 {
-		return nil
-	}
-	s := &scaledSum{limits: unlimited}
-	count := all / left
-	dims, keep, pool := ir.Arg(nil), ir.Arg(nil), poolingOf(c)
+	s, pool, keep := &scaledSum{}, poolingOf(c), true
+	var dims []int
 	if n.Op == "aten.mean.dim" {
-		dims, keep = c.Arg("dim"), c.Arg("keepdim")
+		dims, keep = meanDims(c), c.Bool("keepdim")
 	} else if pool != nil && pool.whole {
-		dims, keep = ir.List{ir.Int(-1), ir.Int(-2), ir.Int(-3)}[:len(pool.kernel)], ir.BoolArg(true)
+		dims = []int{2, 3, 4}[:len(pool.kernel)]
 	}
+	count := int64(0)
 	if dims != nil {
-		if count > math.MaxInt32/max(-q.least, q.most, 1) {
+		if count = q.meanCount(dims); count == 0 || count > math.MaxInt32/max(-q.least, q.most, 1) {
 			return nil
 		}
 		ints, d := q.ints, ir.Int32
@@ -243,8 +240,27 @@ func (a *integerArithmetic) mean(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 		return nil
 	}
 	v := s.times(b, n, s.scale)
-	a.sums[v] = s
+	a.forms[v] = &form{unlimited, s.quantized}
 	return []*ir.Value{v}
+}
+
+// meanDims are the dimensions of which a call of mean.dim is the mean, in order, nil if they are
+// not known.
+func meanDims(c *ops.Call) []int {
+	rank := c.Tensor("self").Rank()
+	dims, err := c.Ints("dim")
+	if len(dims) == 0 && (err == nil || !c.Has("dim")) {
+		return seq.Of(rank, func(d int) int { return d })
+	}
+	at := seq.Map(dims, func(d int64) int { return int(d+int64(rank)) % rank })
+	slices.Sort(at)
+	return at
+}
+
+// meanCount is how many elements a mean over dimensions is of, 0 if only the run knows.
+func (q *quantity) meanCount(dims []int) int64 {
+	n, _ := sym.Mul(seq.Map(dims, func(d int) sym.Expr { return q.ints.Type.Sizes[d] })...).Const()
+	return n
 }
 
 // pooling is an average pooling of windows of one size.
@@ -348,7 +364,7 @@ func (a *integerArithmetic) sum(b *ops.Builder, n *ir.Node, s *scaledSum, of [2]
 	if most > math.MaxInt32 {
 		return nil
 	}
-	s.exact, s.limits = a.speed && most <= ops.ExactSum && x.short(), unlimited
+	s.exact = a.speed && most <= ops.ExactSum && x.short()
 	for _, k := range w.scale {
 		s.scale = append(s.scale, k*x.scale[0])
 	}
@@ -361,7 +377,7 @@ func (a *integerArithmetic) sum(b *ops.Builder, n *ir.Node, s *scaledSum, of [2]
 	s.sum = made(ints)
 	v := s.times(b, n, s.scale)
 	if rest == nil {
-		a.sums[v] = s
+		a.forms[v] = &form{unlimited, s.quantized}
 		return []*ir.Value{v}
 	}
 	rest = b.Op("aten.view.default", rest, append([]int64{-1},

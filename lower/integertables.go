@@ -5,6 +5,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/ops"
@@ -52,7 +53,7 @@ func elementwise(t expr.Tensor) bool {
 // table looks up what quantize makes of a function of int8: one of 256 results, which are
 // computed now. It is nil if they cannot be.
 func (a *integerArithmetic) table(b *ops.Builder, n *ir.Node, f *function,
-	less int64) *ir.Value {
+	to *quantization) *ir.Value {
 	bytes := make(ir.Bytes, 256)
 	for i := range bytes {
 		bytes[i] = byte(i - 128)
@@ -61,19 +62,17 @@ func (a *integerArithmetic) table(b *ops.Builder, n *ir.Node, f *function,
 		q := *f.of
 		q.ints = b.Constant("int8", &ir.Constant{Type: ir.StaticTensor(ir.Int8, 256), Data: bytes})
 		v := (&integerArithmetic{of: map[*ir.Value]*quantity{}}).float(b, &q)
-		nodes := append(slices.Clip(f.nodes), n)
-		known := map[*ir.Value]*ir.Value{must.Get(b.Table.Bind(nodes[0])).Operands()[0]: v}
-		return []*ir.Value{again(b, nodes, known)}
+		for _, n := range append(slices.Clip(f.nodes), n) {
+			from := must.Get(b.Table.Bind(n)).Operands()[0]
+			v = again(b, []*ir.Node{n}, map[*ir.Value]*ir.Value{from: v})
+		}
+		return []*ir.Value{v}
 	})
 	if made == nil || made[0].Type.DType.Size() != 1 {
 		return nil
 	}
-	raw := must.Get(ir.Tensor(made[0]))
-	data := make(ir.Bytes, len(raw))
-	for i := range raw {
-		data[i] = raw[i] - byte(less)
-	}
-	made[0] = &ir.Constant{Type: ir.StaticTensor(ir.Int8, 256), Data: data}
+	xs, _ := numbersOf(made[0])
+	data := seq.Map(xs, func(x float64) int64 { return min(max(int64(x)-to.less, to.lo), to.hi) })
 	return b.Op("cortex_m.quantized_activation.default", f.of.ints,
-		b.Constant(n.Name+"_table", made[0]))
+		intConstant(b, n.Name+"_table", ir.Int8, data, 256))
 }
