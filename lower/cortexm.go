@@ -77,8 +77,7 @@ func (m *cortexM) visit(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
 			}
 		}
 	}
-	switch n.Op {
-	case "aten.relu.default", "aten.hardtanh.default", "aten.clamp.default":
+	if _, ok := limitsOf(c); ok {
 		if made := m.limit(b, n, c); made != nil || m.forms[n.Output(0)] != nil {
 			return made
 		}

@@ -170,12 +170,9 @@ func (a *integerArithmetic) visit(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir
 			return b.Ops("aten.add.Tensor", y[0], c.Value("self"))
 		}
 		return nil
-	case "aten.relu.default", "aten.hardtanh.default", "aten.clamp.default":
-		if made := a.limit(b, n, c); made != nil {
-			return made
-		}
-		a.note(n, c)
-		return nil
+	}
+	if made := a.limit(b, n, c); made != nil {
+		return made
 	}
 	if made := a.mean(b, n, c); made != nil {
 		return made
@@ -606,24 +603,20 @@ func movedAxis(ts []expr.Tensor, q *quantity) int {
 
 // limit limits the integers, and what is known of a scaled sum.
 func (a *integerArithmetic) limit(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
-	v := c.Value("self")
-	q, f := a.of[v], a.forms[v]
-	if q == nil && f == nil {
-		return nil
-	}
 	r, ok := limitsOf(c)
 	if !ok {
 		return nil
 	}
+	q, f := a.of[c.Value("self")], a.forms[c.Value("self")]
 	if f != nil {
 		a.forms[n.Output(0)] = &form{f.limits.of(r), f.build}
 		return nil
 	}
-	// A limit between two integers would be none of the integers.
-	least, most := expr.IntRange(q.ints.Type.DType)
-	if !q.uniform() {
+	if q == nil || !q.uniform() {
 		return nil
 	}
+	// A limit between two integers would be none of the integers.
+	least, most := expr.IntRange(q.ints.Type.DType)
 	from, ok1 := q.integer(r.lo, least)
 	to, ok2 := q.integer(r.hi, most)
 	if !ok1 || !ok2 || from > to {

@@ -72,10 +72,13 @@ func (a *integerArithmetic) noteLinear(n *ir.Node, c *ops.Call) {
 		made = none.plus(x, by)
 	case "aten.neg.default":
 		made = none.plus(a.linearOf(c.Value("self")), -1)
-	case "aten.relu.default", "aten.hardtanh.default", "aten.clamp.default":
-		x := a.linearOf(c.Value("self"))
+	default:
 		r, ok := limitsOf(c)
-		if x == nil || !ok {
+		if !ok {
+			return
+		}
+		x := a.linearOf(c.Value("self"))
+		if x == nil {
 			return
 		}
 		limited := *x

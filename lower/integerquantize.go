@@ -20,10 +20,18 @@ func (l limits) of(r limits) limits {
 	return limits{min(max(l.lo, r.lo), r.hi), max(min(l.hi, r.hi), r.lo)}
 }
 
-// limitsOf returns the limits of a relu, hardtanh or clamp; ok is false if they are not known.
+// limitsOf returns the limits of a relu, hardtanh or clamp; ok is false if c is none, or they are not
+// known.
 func limitsOf(c *ops.Call) (r limits, ok bool) {
-	if c.Op.Name() == "aten.relu.default" {
+	switch c.Op.Name() {
+	case "aten.relu.default":
 		return limits{0, math.Inf(1)}, true
+	case "aten.relu6.default":
+		return limits{0, 6}, true
+	case "aten.hardtanh.default", "aten.clamp.default", "aten.clamp_min.default",
+		"aten.clamp_max.default":
+	default:
+		return unlimited, false
 	}
 	r = unlimited
 	for name, to := range map[string]*float64{"min": &r.lo, "max": &r.hi, "min_val": &r.lo,

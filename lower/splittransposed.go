@@ -48,10 +48,10 @@ type phaseDim struct {
 }
 
 func (s *transposedSplit) visit(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
-	switch n.Op {
-	case "aten.convolution.default":
+	if n.Op == "aten.convolution.default" {
 		return s.convolution(b, n, c)
-	case "aten.relu.default", "aten.hardtanh.default", "aten.clamp.default", quantizeOp + ".default":
+	}
+	if _, limited := limitsOf(c); limited || n.Op == quantizeOp+".default" {
 		from := s.apart[c.Operands()[0]]
 		if from == nil || len(c.Operands()) > 1 {
 			return nil

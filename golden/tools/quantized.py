@@ -18,7 +18,7 @@ from torch.ao.quantization.quantize_pt2e import convert_pt2e, prepare_pt2e, prep
 from torch.ao.quantization.quantizer import DerivedQuantizationSpec, QuantizationAnnotation, QuantizationSpec, Quantizer, SharedQuantizationSpec
 from torch.ao.quantization.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
 
-from families.case import Case
+from families.case import Case, run
 from record import ROOT, record
 
 aten = torch.ops.aten
@@ -110,12 +110,12 @@ class Converted(nn.Module):
         return self
 
 
-def convert(model, quantizer, calls, qat=False, cells=False):
+def convert(model, quantizer, calls, qat=False, cells=False, dynamic_shapes=None):
     """model quantized with the inputs of calls; with cells, recurrent layers are first written out."""
     args = calls[0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        exported = torch.export.export_for_training(model if qat else model.eval(), args)
+        exported = torch.export.export_for_training(model if qat else model.eval(), args, dynamic_shapes=dynamic_shapes)
         if cells:
             table = torch.export.default_decompositions()
             exported = exported.run_decompositions({op: table[op] for op in table if "linear" not in str(op)})
@@ -320,6 +320,31 @@ def q_moved_apart() -> Case:
             return torch.cat([a, b, x], 1).permute(0, 2, 3, 1)[:, 1] * 0.7
 
     return case(Model(), Everything(names=("conv", "prelu", "mul")), *calls((1, 3, 5, 5)))
+
+
+class Batch(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.s, self.n = nn.Conv2d(3, 8, 3, padding=1), nn.Conv2d(8, 8, 1), nn.GroupNorm(2, 8)
+        self.q, self.k, self.l, self.m, self.o = nn.Linear(8, 8), nn.Linear(8, 8), nn.Linear(8, 6), nn.BatchNorm1d(6), nn.Linear(6, 4)
+        nn.init.uniform_(self.m.weight, -1.5, 1.5)
+        self.m.running_mean.uniform_(-0.5, 0.5)
+
+    def forward(self, x):
+        y = F.relu6(self.a(x) * 4)
+        y = torch.relu(self.n(y * torch.sigmoid(self.s(F.adaptive_avg_pool2d(y, 1)))))
+        y = y.flatten(2).transpose(1, 2)
+        q, k = (f(y).unflatten(-1, (2, 4)).transpose(1, 2) for f in (self.q, self.k))
+        y = torch.softmax(torch.matmul(q, k.transpose(-2, -1)), -1).mean((1, 2))
+        return self.o(torch.relu(self.m(self.l(y[:, :8])))), torch.relu(self.m(self.l(y[:, 1:9])))
+
+
+def q_batch() -> Case:
+    """A batch of any size: means over the rest are integer sums, and products of four dimensions, norms and what limits them are quantized at once; a batch norm that no layer takes in."""
+    inputs = calls((3, 3, 4, 4))
+    sizes = ({0: torch.export.Dim("batch", max=8)},)
+    model = convert(Batch(), Everything(), inputs, dynamic_shapes=sizes)
+    return Case(model, inputs[0], runs=[run(torch.randn(5, 3, 4, 4))], dynamic_shapes=(sizes,), core=False)
 
 
 def q_cells() -> Case:
@@ -594,7 +619,7 @@ def main(names):
     for name in names or known:
         torch.manual_seed(zlib.crc32(name.encode()))
         c = known[name]()
-        record(os.path.join(ROOT, "golden", "cases", name), c.model.eval(), c.args, c.kwargs, runs=c.runs, core=c.core, note=" ".join(known[name].__doc__.split()))
+        record(os.path.join(ROOT, "golden", "cases", name), c.model.eval(), c.args, c.kwargs, runs=c.runs, dynamic_shapes=c.dynamic_shapes, core=c.core, note=" ".join(known[name].__doc__.split()))
         print(name)
 
 
