@@ -169,8 +169,8 @@ func TestDeepIntegers(t *testing.T) {
 	}
 }
 
-// withIntegers is job with outputs for all tensors of int8 that nodes quantize with constant
-// scales. Cut means that these are inputs to what follows, too, so that every operator of int8
+// withIntegers is job with all tensors of int8 that nodes quantize with constant scales as
+// outputs. Cut means that these are inputs to what follows, too, so that every operator of int8
 // is by itself.
 func withIntegers(job way.Job, cut bool) way.Job {
 	open := job.Open
@@ -194,7 +194,7 @@ func withIntegers(job way.Job, cut bool) way.Job {
 }
 
 func integersOut(m *ir.Method, cut bool) {
-	m.In, m.Out = nil, nil
+	m.In, m.Out, m.Graph.Outputs, m.Outputs = nil, nil, nil, nil
 	names := ir.NewNames(m)
 	given := map[*ir.Value]*ir.Value{}
 	for _, n := range m.Graph.Nodes {
