@@ -442,8 +442,7 @@ func (l *lanes) cast(e *expr.Expr) string {
 	case from == ir.Int32 && to == ir.Float32:
 		return "vcvtq_f32_s32(" + l.expr(a) + ")"
 	case from == to:
-		r, ok := l.p.ranges.intRange(a)
-		if !(ok && r.in(rangeOf(typeOf(e.DType)))) && (e.DType.Size() < a.DType.Size() ||
+		if !l.p.ranges.fitsInt(a, e.DType) && (e.DType.Size() < a.DType.Size() ||
 			e.DType.Size() == a.DType.Size() && e.DType != a.DType) {
 			return l.fail() // it would wrap around
 		}

@@ -98,8 +98,7 @@ func (p *printer) nearest(a *expr.Expr, t ctype) (c code, ok bool) {
 		return code{}, false
 	}
 	if !m.Microcontroller {
-		c, ok = p.throughBits(a, t)
-		return cast(t, c), ok
+		return p.throughBits(a, t)
 	}
 	r, ok := p.roundedTo(a, t)
 	if !ok {
@@ -117,7 +116,7 @@ func (p *printer) nearest(a *expr.Expr, t ctype) (c code, ok bool) {
 	limits := r.limits
 	if !slices.ContainsFunc(limits, func(l limit) bool { return !whole(l.by) }) {
 		if t.bits() == 8 && r.interval == rangeOf(tI8) {
-			return cast(t, call(p.g.helper("saturate"), tI32, n)), true
+			return call(p.g.helper("saturate"), tI32, n), true
 		}
 		limits = []limit{{expr.OpMax, expr.Float(ir.Float32, float64(r.lo)), 0},
 			{expr.OpMin, expr.Float(ir.Float32, float64(r.hi)), 0}}
@@ -133,7 +132,7 @@ func (p *printer) nearest(a *expr.Expr, t ctype) (c code, ok bool) {
 		}
 		n = call(p.g.helper(word, ir.Int32), tI32, by, n)
 	}
-	return cast(t, n), true
+	return n, true
 }
 
 // bitsOfRounded is what stands for 0 in the bits of a small number that 1.5·2^23 was added to.

@@ -314,6 +314,11 @@ func (rs *ranges) settle(e *expr.Expr) *expr.Expr {
 			return made
 		}
 		switch e.Op {
+		case expr.OpCast: // of bytes that hold what has been an int32 is that
+			if x := e.Args[0]; x.Op == expr.OpCast && x.DType.IsInt() && e.DType == ir.Int32 &&
+				x.Args[0].DType == ir.Int32 && rs.fitsInt(x.Args[0], x.DType) {
+				return x.Args[0]
+			}
 		case expr.OpEq, expr.OpNe, expr.OpLt, expr.OpLe, expr.OpGt, expr.OpGe:
 			if truth, known := rs.decided(e.Op, e.Args[0], e.Args[1]); known {
 				return expr.Bool(truth)
@@ -329,6 +334,12 @@ func (rs *ranges) settle(e *expr.Expr) *expr.Expr {
 		}
 		return e
 	})
+}
+
+// fitsInt reports whether an integer is one of those that d has.
+func (rs *ranges) fitsInt(e *expr.Expr, d ir.DType) bool {
+	r, ok := rs.intRange(e)
+	return ok && r.in(rangeOf(typeOf(d)))
 }
 
 // same reports whether two expressions are the same computation.

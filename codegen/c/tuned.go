@@ -54,6 +54,9 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 		maps.Copy(used, ph.used)
 	}
 	for _, f := range results {
+		for _, m := range f.macros {
+			used[m] = used[m] || used[f.name]
+		}
 		if !used[f.name] && f.undo != nil {
 			f.undo()
 		}
@@ -180,6 +183,7 @@ func (g *gen) mathFunction(name string) string {
 type resultFunction struct {
 	name, text string
 	undo       func()
+	macros     []string // of templates, that it uses
 }
 
 // epilogue returns the functions of an instance's epilogue, and how they are called; none if there
@@ -223,7 +227,7 @@ func (g *gen) epilogue(in *tuned.Instance, info *kernel, names []string) (list [
 	w := &writer{}
 	w.raw("/* What is stored for a sum. */")
 	w.function(body, "static inline %s %s(%s)", ret, result.Name, paramList(kept))
-	return append(list, resultFunction{result.Name, w.b.String(), undo}), result
+	return append(list, resultFunction{name: result.Name, text: w.b.String(), undo: undo}), result
 }
 
 // ofChannel replaces what a body reads of extra operands at the result's channel by further
@@ -233,12 +237,30 @@ func (p *printer) ofChannel(ep *tuned.Epilogue, stmts *[]loop.Stmt, value **expr
 	if ep.DType.Size() > 1 {
 		return nil
 	}
+	return p.apart(ep, stmts, value, func(e *expr.Expr) (tuned.Number, bool) {
+		most := float64(math.MaxInt32) + 1
+		if e.DType == ir.Float32 {
+			most = ep.Largest[e.Buf]
+		}
+		return tuned.Number{DType: e.DType, Low: -most, High: most},
+			e.Coords[0].Equal(ep.C.Expr()) && ep.Extra[e.Buf] == e.DType &&
+				(e.DType == ir.Float32 || e.DType == ir.Int32)
+	})
+}
+
+// apart replaces loads of which of returns true by further numbers, one for each operand it
+// returns. All loads of an operand that are replaced are of one element.
+func (p *printer) apart(ep *tuned.Epilogue, stmts *[]loop.Stmt, value **expr.Expr,
+	of func(*expr.Expr) (tuned.Number, bool)) (read []int) {
 	numbers := slices.Clip(ep.Numbers)
 	scalars := map[int]int{}
 	replace := func(e *expr.Expr) *expr.Expr {
 		return expr.Rewrite(e, func(e *expr.Expr) *expr.Expr {
-			if e.Op != expr.OpLoad || !e.Coords[0].Equal(ep.C.Expr()) ||
-				e.DType != ir.Float32 && e.DType != ir.Int32 || ep.Extra[e.Buf] != e.DType {
+			if e.Op != expr.OpLoad {
+				return e
+			}
+			n, ok := of(e)
+			if !ok {
 				return e
 			}
 			at, done := scalars[e.Buf]
@@ -246,11 +268,7 @@ func (p *printer) ofChannel(ep *tuned.Epilogue, stmts *[]loop.Stmt, value **expr
 				at = len(numbers)
 				scalars[e.Buf] = at
 				read = append(read, e.Buf)
-				most := float64(math.MaxInt32) + 1
-				if e.DType == ir.Float32 {
-					most = ep.Largest[e.Buf]
-				}
-				numbers = append(numbers, tuned.Number{DType: e.DType, Low: -most, High: most})
+				numbers = append(numbers, n)
 			}
 			return expr.ScalarRef(at, e.DType)
 		})
@@ -301,6 +319,10 @@ func (g *gen) epiloguePrinter(in *tuned.Instance, names []string) (p *printer, p
 func (g *gen) epilogueLanes(in *tuned.Instance, names, given []string, stmts []loop.Stmt,
 	value *expr.Expr, result *ctext.Result) []resultFunction {
 	ep := in.Epilogue
+	if g.opt.Machine.May("__AVX2__") && in.Tile.Vector && ep.DType.Size() == 1 &&
+		ep.Acc.DType.Size() == 4 {
+		return g.epilogueBytes(in, names, given, stmts, value, result)
+	}
 	if m := g.opt.Machine; m == nil || !m.MVE || g.idx != tI32 {
 		return nil
 	}
@@ -325,7 +347,82 @@ func (g *gen) epilogueLanes(in *tuned.Instance, names, given []string, stmts []l
 	w := &writer{}
 	w.raw("/* Stores what becomes of the sums of channels beside each other. */")
 	w.function(body, "static inline void %s(%s)", result.Lanes, paramList(kept))
-	return []resultFunction{{result.Lanes, w.b.String(), nil}}
+	return []resultFunction{{name: result.Lanes, text: w.b.String()}}
+}
+
+// epilogueBytes returns that function for vectors of BYTES_LANES sums, and bytes as results. The
+// compiler finds the vectors, in a loop that has nothing but 32 bits: with bytes in it gcc would
+// compute in vectors of the size that bytes fill.
+func (g *gen) epilogueBytes(in *tuned.Instance, names, given []string, stmts []loop.Stmt,
+	value *expr.Expr, result *ctext.Result) []resultFunction {
+	ep := in.Epilogue
+	undo := g.support.mark()
+	p, params, dropped := g.epiloguePrinter(in, names)
+	macro := func(name string) string { return ctext.PrefixedName(name, g.prefix) }
+	sums, first, lane := p.vars[ep.Acc], p.scope.Take("first"), p.scope.Take("k")
+	at, channel := p.syms[ep.O], p.syms[ep.C]
+	p.vars[ep.Acc], p.syms[ep.O], p.syms[ep.C] = p.scope.Take("sum"), p.scope.Take("i"),
+		p.scope.Take("j")
+	if value.Op == expr.OpCast && value.Args[0].DType == ir.Int32 {
+		value = value.Args[0] // each lane's low bits are stored
+	}
+	macros := []string{"BYTES_LANES", "BYTES_STORE", "bytes_vec"}
+	wide, lanes := p.scope.Take("wide"), macro("BYTES_LANES")
+	head := &writer{indent: 1}
+	head.line("int32_t %s[%s];", wide, lanes)
+	read := p.widened(ep, &stmts, &value)
+	for _, k := range read {
+		n := p.scope.Take(names[in.First(tuned.Extra)+k] + "_i")
+		p.scalars = append(p.scalars, name(n+"["+lane+"]", tI32))
+		head.line("int32_t %s[%s];", n, lanes)
+	}
+	head.blank()
+	for i, k := range read {
+		n, _, _ := strings.Cut(p.scalars[len(p.scalars)-len(read)+i].s, "[")
+		head.line("*(%s *)%s = %s(%s + %s);", macro("bytes_vec"), n, macro("BYTES_WIDEN"), p.bufs[k].name, at)
+		p.use(at, p.bufs[k].name)
+		macros = append(macros, "BYTES_WIDEN")
+	}
+	p.w.indent = 2
+	p.block(stmts)
+	p.w.line("%s[%s] = %s;", wide, lane, convert(p.expr(value), tI32).s)
+	body := &writer{indent: 1}
+	body.b.WriteString(head.b.String())
+	body.line("%s", g.rolled())
+	body.line("for (int %s = 0; %s < %s; %s++) {", lane, lane, lanes, lane)
+	body.indent++
+	body.line("const %s %s = %s[%s];", typeOf(ep.Acc.DType), p.vars[ep.Acc], sums, lane)
+	for _, n := range [][2]string{{p.syms[ep.O], at}, {p.syms[ep.C], channel}} {
+		if p.used()[n[0]] {
+			body.line("const %s %s = %s + %s;", g.idx, n[0], n[1], lane)
+			p.use(n[1])
+		}
+	}
+	body.b.WriteString(p.w.b.String())
+	body.indent--
+	body.line("}")
+	body.line("%s(%s, *(const %s *)%s);", macro("BYTES_STORE"), first, macro("bytes_vec"), wide)
+	p.use(first, sums)
+	params[0].typ = "const " + typeOf(ep.Acc.DType).String() + " *"
+	params = append([]parameter{{storageOf(ep.DType).String() + " *", first, new(bool)}}, params...)
+	kept := g.needed(params, p.used())
+	result.Bytes = g.epilogueName("results", paramList(kept)+" "+body.b.String())
+	result.BytesArgs = keptArguments(given, dropped)
+	w := &writer{}
+	w.raw("#if defined(" + lanes + ")")
+	w.raw("/* Stores what becomes of the sums of so many channels beside each other. */")
+	w.function(body.b.String(), "static inline void %s(%s)", result.Bytes, paramList(kept))
+	w.raw("#endif")
+	return []resultFunction{{result.Bytes, w.b.String(), undo, macros}}
+}
+
+// widened replaces what a body reads of bytes at the result's position by further numbers, which
+// have 32 bits, one for each operand it returns.
+func (p *printer) widened(ep *tuned.Epilogue, stmts *[]loop.Stmt, value **expr.Expr) (read []int) {
+	return p.apart(ep, stmts, value, func(e *expr.Expr) (tuned.Number, bool) {
+		return tuned.Number{DType: ir.Int8, Low: -128, High: 127},
+			e.Coords[0].Equal(ep.O.Expr()) && e.DType == ir.Int8 && ep.Extra[e.Buf] == ir.Int8
+	})
 }
 
 // epilogueName names a function, by its text.

@@ -61,6 +61,10 @@ type Result struct {
 	// of channels beside each other, and LanesArgs what it is given besides.
 	Lanes     string
 	LanesArgs []string
+	// Bytes is the function that does so for BYTES_LANES plain results that lie from a pointer
+	// on, and BytesArgs what it is given besides.
+	Bytes     string
+	BytesArgs []string
 	// Read are arguments that are elements of buffers at the channel.
 	Read []Read
 }
@@ -98,6 +102,32 @@ func (k *Kernel) Results(acc, at, c string, loops ...string) string {
 	}
 	return k.Say(fmt.Sprintf("%sconst %s o = %s;\ny[o] = %s;%s", text, k.Index, at, acc,
 		strings.Repeat("\n}", len(loops))))
+}
+
+// Neighbours stores what becomes of the plain results of count channels beside each other, in rows
+// over which a loop "r < n" or "int r < n" goes, none if it is "": as many at once as a vector has
+// where they are bytes. Acc, at and channel are as of [Kernel.Results], of the channel c. In y
+// channels are stride apart, a field; "" is 1.
+func (k *Kernel) Neighbours(acc, at, channel, rows, count, stride string) string {
+	if k.Result.Bytes == "" || stride != "" && !k.One(stride) {
+		loops := slices.DeleteFunc([]string{rows, "c < " + count}, func(l string) bool { return l == "" })
+		return k.Results(acc, at, channel, loops...)
+	}
+	args := append([]string{"y + o"}, given(k.Result.BytesArgs, map[string]string{"acc": "&" + acc,
+		"o": "o", "channel": channel})...)
+	text := fmt.Sprintf("#if defined(BYTES_LANES)\n"+
+		"const %[1]s whole = %[2]s - %[2]s %% BYTES_LANES;\n"+
+		"for (%[1]s c = 0; c < whole; c += BYTES_LANES) {\nconst %[1]s o = %[3]s;\n%[4]s(%[5]s);\n}\n"+
+		"#else\nconst %[1]s whole = 0;\n#endif\nfor (%[1]s c = whole; c < %[2]s; c++) {\n", k.Index,
+		count, at, k.Result.Bytes, strings.Join(args, ", "))
+	end := "\n}"
+	if rows != "" {
+		condition := strings.TrimPrefix(rows, "int ")
+		name, _, _ := strings.Cut(condition, " ")
+		text = fmt.Sprintf("for (%s %s = 0; %s; %s++) {\n", k.Index, name, condition, name) + text
+		end += "\n}"
+	}
+	return k.Say(text) + k.Results(acc, at, channel) + end
 }
 
 // uses reports whether an expression has the variable of a loop of Results.
