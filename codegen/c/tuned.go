@@ -53,7 +53,7 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 	for _, ph := range phases {
 		maps.Copy(used, ph.used)
 	}
-	for _, f := range results {
+	for _, f := range slices.Backward(results) { // each takes away what came behind it, too
 		for _, m := range f.macros {
 			used[m] = used[m] || used[f.name]
 		}
@@ -209,6 +209,7 @@ func (g *gen) epilogue(in *tuned.Instance, info *kernel, names []string) (list [
 		given = append(given, scalarName(i))
 	}
 	list = g.epilogueLanes(in, names, given, stmts, value, &result)
+	whole, wholeValue, plain := stmts, value, slices.Clone(given)
 	undo := g.support.mark()
 	for _, k := range p.ofChannel(ep, &stmts, &value) {
 		t := typeOf(ep.Extra[k])
@@ -227,7 +228,8 @@ func (g *gen) epilogue(in *tuned.Instance, info *kernel, names []string) (list [
 	w := &writer{}
 	w.raw("/* What is stored for a sum. */")
 	w.function(body, "static inline %s %s(%s)", ret, result.Name, paramList(kept))
-	return append(list, resultFunction{name: result.Name, text: w.b.String(), undo: undo}), result
+	list = append(list, resultFunction{name: result.Name, text: w.b.String(), undo: undo})
+	return append(list, g.epilogueBytes(in, names, plain, whole, wholeValue, &result)...), result
 }
 
 // ofChannel replaces what a body reads of extra operands at the result's channel by further
@@ -319,10 +321,6 @@ func (g *gen) epiloguePrinter(in *tuned.Instance, names []string) (p *printer, p
 func (g *gen) epilogueLanes(in *tuned.Instance, names, given []string, stmts []loop.Stmt,
 	value *expr.Expr, result *ctext.Result) []resultFunction {
 	ep := in.Epilogue
-	if g.opt.Machine.May("__AVX2__") && in.Tile.Vector && ep.DType.Size() == 1 &&
-		ep.Acc.DType.Size() == 4 {
-		return g.epilogueBytes(in, names, given, stmts, value, result)
-	}
 	if m := g.opt.Machine; m == nil || !m.MVE || g.idx != tI32 {
 		return nil
 	}
@@ -352,10 +350,14 @@ func (g *gen) epilogueLanes(in *tuned.Instance, names, given []string, stmts []l
 
 // epilogueBytes returns that function for vectors of BYTES_LANES sums, and bytes as results. The
 // compiler finds the vectors, in a loop that has nothing but 32 bits: with bytes in it gcc would
-// compute in vectors of the size that bytes fill.
+// compute in vectors of the size that bytes fill. There is none for machines without AVX2.
 func (g *gen) epilogueBytes(in *tuned.Instance, names, given []string, stmts []loop.Stmt,
 	value *expr.Expr, result *ctext.Result) []resultFunction {
 	ep := in.Epilogue
+	if !g.opt.Machine.May("__AVX2__") || !in.Tile.Vector || ep.DType.Size() > 1 ||
+		ep.Acc.DType.Size() != 4 {
+		return nil
+	}
 	undo := g.support.mark()
 	p, params, dropped := g.epiloguePrinter(in, names)
 	macro := func(name string) string { return ctext.PrefixedName(name, g.prefix) }

@@ -553,7 +553,7 @@ def q_ties() -> Case:
 
     class Model(nn.Module):
         def forward(self, x, y):
-            return q(of(x, 0.3) + of(y, 0.2))
+            return of(q(of(x, 0.3) + of(y, 0.2)), 1.0)
 
     x, y = torch.arange(-32, 32, dtype=torch.int8)[:, None], torch.arange(-16, 16, dtype=torch.int8)
     return Case(Model(), (x.repeat(1, 32), y.repeat(64, 1)), core=False)
