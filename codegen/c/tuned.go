@@ -381,7 +381,8 @@ func (g *gen) epilogueBytes(in *tuned.Instance, names, given []string, stmts []l
 	head.blank()
 	for i, k := range read {
 		n, _, _ := strings.Cut(p.scalars[len(p.scalars)-len(read)+i].s, "[")
-		head.line("*(%s *)%s = %s(%s + %s);", macro("bytes_vec"), n, macro("BYTES_WIDEN"), p.bufs[k].name, at)
+		head.line("*(%s *)%s = %s(%s + %s);", macro("bytes_vec"), n, macro("BYTES_WIDEN"),
+			p.bufs[k].name, at)
 		p.use(at, p.bufs[k].name)
 		macros = append(macros, "BYTES_WIDEN")
 	}

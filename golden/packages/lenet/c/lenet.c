@@ -392,7 +392,7 @@ static void lenet_convolution_relu(float *restrict y, const float *x, const floa
                 lenet_rows_fetched(&fetch, taps);
                 for (int r = 0; r < rows; r++) {
                     const int32_t at = (p * out_w + q + r) * out_stride_col + j;
-                    for (int c = 0; c < cols; c++) {
+                    for (int32_t c = 0; c < cols; c++) {
                         const int32_t o = at + c;
                         y[o] = lenet_result(acc[r * LENET_ROWS_COLS + c]);
                     }
