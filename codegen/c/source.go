@@ -38,11 +38,12 @@ const exactMath = `#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) |
 // roundEach has the compiler round each product and each sum. By default gcc and clang
 // contract the two to one operation where the machine has it, and then a result that is
 // rounded to an integer may be another one than in Go, in the interpreter and on other
-// machines. Tiles of sums say where contraction is meant (TILE_CONTRACT, TILE_FUSED).
-const roundEach = `#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("fp-contract=off")
-#else
+// machines. Tiles of sums say where contraction is meant (TILE_CONTRACT, TILE_FUSED). Where
+// gcc keeps to the standard of C it does not contract.
+const roundEach = `#if !defined(__GNUC__) || defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
+#elif !defined(__STRICT_ANSI__) || defined(__cplusplus)
+#pragma GCC optimize("fp-contract=off")
 #endif
 `
 

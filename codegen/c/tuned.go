@@ -223,12 +223,18 @@ func (g *gen) epilogue(in *tuned.Instance, info *kernel, names []string) (list [
 	p.returns(value, ret)
 	body := p.w.b.String()
 	kept := g.needed(params, p.used())
-	result.Name = g.epilogueName("result", ret.String()+" "+paramList(kept)+" "+body)
+	result.Name = g.epilogueName("result", in.FormHead()+" "+ret.String()+" "+paramList(kept)+" "+body)
 	result.Args = keptArguments(given, dropped)
 	w := &writer{}
 	w.raw("/* What is stored for a sum. */")
-	w.function(body, "static inline %s %s(%s)", ret, result.Name, paramList(kept))
-	list = append(list, resultFunction{name: result.Name, text: w.b.String(), undo: undo})
+	head := "static inline"
+	var macros []string
+	if h := in.FormHead(); h != "" && ep.DType.IsFloat() { // else gcc would not inline it
+		head = ctext.PrefixedName(h, g.prefix) + " " + head
+		macros = []string{h}
+	}
+	w.function(body, "%s %s %s(%s)", head, ret, result.Name, paramList(kept))
+	list = append(list, resultFunction{result.Name, w.b.String(), undo, macros})
 	return append(list, g.epilogueBytes(in, names, plain, whole, wholeValue, &result)...), result
 }
 

@@ -50,6 +50,7 @@ func TestContraction(t *testing.T) {
 	want := integersOf(t, way.Reference{}, jobs)
 	for _, target := range []toolchain.Target{
 		toolchain.GCC().With("-std=gnu99", "-O3", "-march=native"),
+		toolchain.GCC().With("-O3", "-mavx2", "-mfma"),
 		toolchain.Clang().With("-O3", "-mavx2", "-mfma"),
 	} {
 		sameIntegers(t, way.C{Target: target}, jobs, want)
