@@ -229,7 +229,7 @@ func (g *gen) epilogue(in *tuned.Instance, info *kernel, names []string) (list [
 	w.raw("/* What is stored for a sum. */")
 	head := "static inline"
 	var macros []string
-	if h := in.FormHead(); h != "" && ep.DType.IsFloat() { // else gcc would not inline it
+	if h := "TILE_FUSED"; in.FormHead() == h && ep.DType.IsFloat() { // else gcc would not inline it
 		head = ctext.PrefixedName(h, g.prefix) + " " + head
 		macros = []string{h}
 	}
