@@ -7,10 +7,10 @@
 #include "demo_mapping.h"
 #include "demo_mapping_delegate.h"
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("fp-contract=off")
-#else
+#if !defined(__GNUC__) || defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
+#elif !defined(__STRICT_ANSI__) || defined(__cplusplus)
+#pragma GCC optimize("fp-contract=off")
 #endif
 
 #ifdef __cplusplus

@@ -6,10 +6,10 @@
 
 #include "kws_trained.h"
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("fp-contract=off")
-#else
+#if !defined(__GNUC__) || defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
+#elif !defined(__STRICT_ANSI__) || defined(__cplusplus)
+#pragma GCC optimize("fp-contract=off")
 #endif
 
 #ifdef __cplusplus
@@ -445,6 +445,12 @@ static void kws_trained_convolution_relu(float *restrict y, const float *x, cons
     }
 }
 
+/* What is stored for a sum. */
+static inline float kws_trained_result2(float acc)
+{
+    return (0.0f > acc) ? 0.0f : acc;
+}
+
 /* convolution.default, relu.default */
 KWS_TRAINED_EIGHT_APART static void kws_trained_convolution_relu_2(float *restrict y, const float *x,
     const float *w, const float *bias, int32_t in_h, int32_t out_h, int32_t pad_h)
@@ -495,7 +501,7 @@ KWS_TRAINED_EIGHT_APART static void kws_trained_convolution_relu_2(float *restri
                 for (int32_t r = 0; r < count; r++) {
                     for (int c = 0; c < 8; c++) {
                         const int32_t o = at + r * channels + j + c;
-                        y[o] = kws_trained_result(acc[8 * r + c]);
+                        y[o] = kws_trained_result2(acc[8 * r + c]);
                     }
                 }
             }

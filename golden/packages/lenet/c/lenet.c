@@ -6,10 +6,10 @@
 
 #include "lenet.h"
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("fp-contract=off")
-#else
+#if !defined(__GNUC__) || defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
+#elif !defined(__STRICT_ANSI__) || defined(__cplusplus)
+#pragma GCC optimize("fp-contract=off")
 #endif
 
 #if defined(__GNUC__) && !defined(__clang__) && defined(__AVX512F__)
