@@ -28,7 +28,9 @@ var numberOps = sync.OnceValue(func() map[string]number {
 		lower.PrimName("sym_ite"):      {other: (*raiser).choose},
 	}
 	for op, name := range lower.Prims {
-		all[lower.PrimName(name)] = number{op: op}
+		if n := lower.PrimName(name); all[n].other == nil {
+			all[n] = number{op: op}
+		}
 	}
 	return all
 })
