@@ -45,6 +45,7 @@ func limitsOf(c *ops.Call) (r limits, ok bool) {
 		}
 		*to = x
 	}
+	r.lo = min(r.lo, r.hi) // as clamp limits to lo first
 	return r, true
 }
 
