@@ -377,11 +377,11 @@ func (m *cortexM) matmul(n *ir.Node, c *ops.Call, x, y *quantity,
 
 // mean is a pooling of the image, or if the scale changes a sum that is rescaled.
 func (m *cortexM) mean(c *ops.Call) quantizer {
-	x := m.ofBytes(c.Value("self"))
-	if x == nil || c.Outs[0].DType != ir.Float32 {
+	x, dims := m.ofBytes(c.Value("self")), meanDims(c)
+	if x == nil || dims == nil || c.Outs[0].DType != ir.Float32 {
 		return nil
 	}
-	return m.meanOf(x, meanDims(c), c.Bool("keepdim"), c)
+	return m.meanOf(x, dims, c.Bool("keepdim"), c)
 }
 
 // meanOf is the mean over dimensions in order.

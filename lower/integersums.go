@@ -249,8 +249,11 @@ func (a *integerArithmetic) mean(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 func meanDims(c *ops.Call) []int {
 	rank := c.Tensor("self").Rank()
 	dims, err := c.Ints("dim")
-	if len(dims) == 0 && (err == nil || !c.Has("dim")) {
+	switch {
+	case !c.Has("dim") || err == nil && (len(dims) == 0 || rank == 0):
 		return seq.Of(rank, func(d int) int { return d })
+	case err != nil:
+		return nil
 	}
 	at := seq.Map(dims, func(d int64) int { return int(d+int64(rank)) % rank })
 	slices.Sort(at)
