@@ -54,6 +54,7 @@ type integerArithmetic struct {
 	// floats that are functions of integers, and others with what quantizes them
 	functions map[*ir.Value]*function
 	forms     map[*ir.Value]*form
+	parts     map[movedPart]integers
 	chosen    map[*ir.Value]bool // scales, and zero points in the range of the integers
 }
 
@@ -64,7 +65,7 @@ func newIntegerArithmetic(ctx *Context, constant map[*ir.Value]bool) *integerAri
 		linear: map[*ir.Value]*linear{}, int8: map[*ir.Value]*ir.Value{},
 		groups: map[*ir.Value]*quantity{}, int4: map[*ir.Value]*ir.Value{},
 		functions: map[*ir.Value]*function{}, forms: map[*ir.Value]*form{},
-		chosen: map[*ir.Value]bool{}}
+		parts: map[movedPart]integers{}, chosen: map[*ir.Value]bool{}}
 }
 
 // quantity is what a float32 tensor stands for: (ints - zero)·scale, with a scale and a zero

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -87,6 +88,49 @@ func testMeaning(t *testing.T, pattern string, fixed bool) {
 			if differ*1000 > elements && !fixed {
 				t.Errorf("%s: %d of %d elements differ", file, differ, elements)
 			}
+		}
+	}
+}
+
+// What is moved and put together again at each of many levels is quantized once: nodes grow as
+// the levels do.
+func TestMovedLevels(t *testing.T) {
+	nodes := func(levels int, fixed bool) (n int) {
+		var levelled strings.Builder
+		for i := range levels {
+			fmt.Fprintf(&levelled, `
+  %%f%d: f32[4] = aten.flip.default(self=%%c%d, dims=[0])
+  %%c%d: f32[4] = aten.maximum.default(self=%%c%d, other=%%f%d)`, i, i, i+1, i, i)
+		}
+		p, err := ir.Parse("m", fmt.Sprintf(`program "m.pt2"
+
+method forward {
+  input %%x: i8[4]
+
+  %%a: f32[4] = %[1]s(input=%%x, scale=0.5, zero_point=3, %[5]s)
+  %%c0: f32[4] = aten.add.Tensor(self=%%a, other=%%a)%[3]s
+  %%q: i8[4] = %[2]s(input=%%c%[4]d, scale=0.3, zero_point=1, %[5]s)
+  return (%%q)
+}
+`, dequantizeOp+".default", quantizeOp+".default", levelled.String(), levels,
+			"quant_min=-128, quant_max=127, dtype=i8"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pass := Pipeline{Passes: []Pass{CortexM, IntegerArithmetic}}
+		ctx := &Context{Table: ops.Standard(), Fixed: fixed}
+		if err := pass.Run(ctx, p, nil); err != nil {
+			t.Fatal(err)
+		}
+		for range p.Methods[0].Graph.All() {
+			n++
+		}
+		return n
+	}
+	for _, fixed := range []bool{false, true} {
+		few, more, most := nodes(3, fixed), nodes(6, fixed), nodes(9, fixed)
+		if more-few != most-more {
+			t.Errorf("fixed %v: %d, %d and %d nodes", fixed, few, more, most)
 		}
 	}
 }

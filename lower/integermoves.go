@@ -159,8 +159,22 @@ func movedAxis(ts []expr.Tensor, q *quantity) int {
 	})
 }
 
+// movedPart is what a quantize node asks of floats that are moved, with limits that may be closer
+// than its own.
+type movedPart struct {
+	node *ir.Node
+	of   *ir.Value
+	to   quantization
+}
+
+// integers are a value, nil if there is none, and between which integers it lies.
+type integers struct {
+	value  *ir.Value
+	within [2]int64
+}
+
 // noteMoved notes a node whose results consist of elements of floats: once they are quantized it
-// moves integers, which part makes of the floats.
+// moves integers, which part makes of the floats, once for all that are moved.
 func (a *integerArithmetic) noteMoved(n *ir.Node, c *ops.Call, part func(b *ops.Builder,
 	q *ir.Node, v *ir.Value, to *quantization) (*ir.Value, [2]int64)) {
 	if !ofElements[n.Op] && !moves(a.tensors(c), c, func(*expr.Expr) bool { return false }) {
@@ -176,12 +190,17 @@ func (a *integerArithmetic) noteMoved(n *ir.Node, c *ops.Call, part func(b *ops.
 				if !v.Type.DType.IsFloat() {
 					continue
 				}
-				x, in := part(b, q, v, to)
-				if x == nil {
+				p := movedPart{q, v, *to}
+				x, ok := a.parts[p]
+				if !ok {
+					x.value, x.within = part(b, q, v, to)
+					a.parts[p] = x
+				}
+				if x.value == nil {
 					return nil
 				}
-				known[v] = x
-				within = [2]int64{min(within[0], in[0]), max(within[1], in[1])}
+				known[v] = x.value
+				within = [2]int64{min(within[0], x.within[0]), max(within[1], x.within[1])}
 			}
 			v := b.Ops(n.Op, withRefs(n, func(v *ir.Value) *ir.Value { return known[v] })...)[i]
 			v.Type, a.within[v] = v.Type.Dense(), within
