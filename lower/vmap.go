@@ -212,6 +212,9 @@ func vmapOperand(n *ir.Node, part string) (*ir.Value, int) {
 		s, okS := argType(sample)
 		d, isInt := n.Args[at].Value.(ir.Int)
 		x, isRef := n.Args[0].Value.(ir.Ref)
+		if part == "_remove_batch_dim" && d < 0 { // vmap passes out_dims as they are
+			d += ir.Int(b.Rank())
+		}
 		if okB && okS && isInt && isRef && s.Kind == ir.TensorKind && b.Kind == ir.TensorKind &&
 			d >= 0 && int(d) < b.Rank() && b.Rank() == s.Rank()+1 {
 			return x.Value, int(d)
