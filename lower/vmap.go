@@ -9,6 +9,8 @@ import (
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/lower/alias"
 )
 
 // MapVmaps makes map_impl of what torch.export leaves of a vmap: nodes on single samples
@@ -16,8 +18,8 @@ import (
 var MapVmaps = Pass{
 	Name: "map-vmaps",
 	Doc:  "make map_impl of the parts of a vmap that export left as they are",
-	Run: perMethod(func(_ *Context, _ *ir.Program, m *ir.Method) {
-		v := &vmaps{ir.NewNames(m)}
+	Run: perMethod(func(ctx *Context, _ *ir.Program, m *ir.Method) {
+		v := &vmaps{ctx.Table, ir.NewNames(m)}
 		var graphs []*ir.Graph
 		m.Graph.Walk(func(g *ir.Graph) { graphs = append(graphs, g) })
 		for _, g := range graphs {
@@ -26,7 +28,10 @@ var MapVmaps = Pass{
 	}),
 }
 
-type vmaps struct{ names *ir.Names }
+type vmaps struct {
+	table *ops.Table
+	names *ir.Names
+}
 
 // vmapPart returns which part of a vmap n is, "" for other nodes.
 func vmapPart(n *ir.Node) string {
@@ -87,6 +92,7 @@ func (v *vmaps) vmap(first *ir.Node, body []*ir.Node) []*ir.Node {
 				"a vmap whose samples have the same random numbers is not supported")))
 		}
 	}
+	each := v.writes(body) || random // all is done for each sample
 	region := &ir.Graph{}
 	n := &ir.Node{Name: v.names.Fresh("vmap"), Op: "higher_order.map_impl", Loc: first.Loc,
 		Regions: []*ir.Graph{region}}
@@ -96,7 +102,8 @@ func (v *vmaps) vmap(first *ir.Node, body []*ir.Node) []*ir.Node {
 	for _, x := range body {
 		part := vmapPart(x)
 		if part == "" {
-			if readsAny(x, single) || random {
+			if readsAny(x, single) || each && !v.asserts(x) {
+				v.lostAssertions(x)
 				region.Nodes = append(region.Nodes, x)
 				for _, y := range x.Outputs {
 					single[y] = true
@@ -126,6 +133,11 @@ func (v *vmaps) vmap(first *ir.Node, body []*ir.Node) []*ir.Node {
 				Type: ir.TensorOf(batch.Type.DType,
 					append([]sym.Expr{sample.Type.Sizes[d]}, batch.Type.Sizes...)...)}
 			n.Outputs = append(n.Outputs, y)
+			if sample.Type.Strides[d].IsZero() { // it lies in memory once
+				one := v.first(x, y, batch.Type)
+				after = append(append(after, one), v.expand(x, one.Outputs[0], d)...)
+				continue
+			}
 			after = append(after, v.restride(x, y, d)...)
 		}
 	}
@@ -134,6 +146,103 @@ func (v *vmaps) vmap(first *ir.Node, body []*ir.Node) []*ir.Node {
 		before = append(before, n)
 	}
 	return append(before, after...)
+}
+
+// writes reports whether nodes in the body of a vmap write to tensors that the body makes. A
+// write to any other tensor is an error: it happens once for all samples, or is one to a batch.
+func (v *vmaps) writes(body []*ir.Node) bool {
+	found, own := false, map[*ir.Value]bool{} // tensors in memory that the body makes
+	for n := range (&ir.Graph{Nodes: body}).All() {
+		for _, to := range v.targets(n) {
+			if !own[to] {
+				must.Check(ir.ErrorAt("", n, errors.New("in the body of a vmap it writes to a "+
+					"sample or to a tensor from outside, which is not supported; clone() the "+
+					"tensor in the body and write to that")))
+			}
+			found = true
+		}
+		if vmapPart(n) != "" {
+			continue // it gives samples, and batches of results
+		}
+		made := v.makes(n) || !readsTensor(n, func(x *ir.Value) bool { return !own[x] })
+		if w, ok := alias.Writes(v.table, n); ok {
+			made = own[w.Target]
+		}
+		for _, y := range n.Outputs {
+			own[y] = made
+		}
+	}
+	return found
+}
+
+// readsTensor reports whether an argument of n is or has a tensor that is such.
+func readsTensor(n *ir.Node, such func(*ir.Value) bool) (found bool) {
+	for _, a := range n.Args {
+		ir.EachRef(a.Value, func(x *ir.Value) {
+			found = found || x.Type.Kind == ir.TensorKind && such(x)
+		})
+	}
+	return found
+}
+
+// makes reports whether the results of n have memory of their own, for sure.
+func (v *vmaps) makes(n *ir.Node) bool {
+	if len(n.Regions) > 0 || alias.Fresh(n.Op) {
+		return true
+	}
+	op, ok := v.table.Lookup(n.Op)
+	return ok && op.Name() == n.Op && op.View == nil && !returnsAlias(op.ParsedSchema())
+}
+
+// targets returns the tensors that n itself writes to; detach_ changes no element.
+func (v *vmaps) targets(n *ir.Node) []*ir.Value {
+	if n.Op == "aten.detach_.default" || len(n.Regions) > 0 {
+		return nil
+	}
+	if w, ok := alias.Writes(v.table, n); ok {
+		return []*ir.Value{w.Target}
+	}
+	op, ok := v.table.Lookup(n.Op)
+	if !ok || op.Writes == nil {
+		return nil
+	}
+	c, err := v.table.Bind(n)
+	if err != nil {
+		return nil // later passes report it
+	}
+	g, err := ir.BuildGraph(ir.NewNames(&ir.Method{Graph: &ir.Graph{}}), nil,
+		func(e *ir.Emitter) ([]ir.Arg, error) {
+			_, err := op.Writes(ops.NewBuilder(v.table, e), c)
+			return nil, err
+		})
+	if err != nil {
+		return nil
+	}
+	var targets []*ir.Value
+	for n := range g.All() {
+		if w, ok := alias.Writes(v.table, n); ok {
+			targets = append(targets, w.Target)
+		}
+	}
+	return targets
+}
+
+// asserts reports whether n asserts what types do not tell already.
+func (v *vmaps) asserts(n *ir.Node) bool {
+	op, ok := v.table.Lookup(n.Op)
+	return ok && op.Effect && n.Op != "aten._assert_tensor_metadata.default"
+}
+
+// lostAssertions is an error if n, which is done for each sample, asserts something: if no
+// result follows from the samples, nothing is done for them.
+func (v *vmaps) lostAssertions(n *ir.Node) {
+	for x := range (&ir.Graph{Nodes: []*ir.Node{n}}).All() {
+		if v.asserts(x) {
+			must.Check(ir.ErrorAt("", x, errors.New("in the body of a vmap it asserts "+
+				"something of a sample, which is not supported; assert it of the batch, outside "+
+				"of the vmap")))
+		}
+	}
 }
 
 // readsAny reports whether n or a node in its regions reads one of some values.
@@ -161,6 +270,15 @@ func (v *vmaps) expand(at *ir.Node, x *ir.Value, d int) []*ir.Node {
 	q := v.permute(at, e.Outputs[0], order)
 	q.Outputs[0], to.Def = to, q
 	return []*ir.Node{e, q}
+}
+
+// first returns the node that makes the first sample of y, of which t is the type.
+func (v *vmaps) first(at *ir.Node, y *ir.Value, t ir.Type) *ir.Node {
+	s := &ir.Node{Name: v.names.Fresh("select"), Op: "aten.select.int", Loc: at.Loc,
+		Args: []ir.NamedArg{{Name: "self", Value: ir.Ref{Value: y}}, {Name: "dim",
+			Value: ir.Int(0)}, {Name: "index", Value: ir.Int(0)}}}
+	s.Outputs = []*ir.Value{{Name: s.Name, Type: t.Dense(), Def: s}}
+	return s
 }
 
 // restride returns the nodes that make the result of at of y, whose first dimension becomes

@@ -59,7 +59,7 @@ func (s *Set) node(n *ir.Node) {
 		}
 		return
 	}
-	if fresh(n.Op) {
+	if Fresh(n.Op) {
 		return
 	}
 	c, err := s.table.Bind(n)
@@ -80,10 +80,10 @@ func (s *Set) node(n *ir.Node) {
 	}
 }
 
-// fresh reports whether op gives memory of its own although its schema says it
+// Fresh reports whether op gives memory of its own although its schema says it
 // returns a view: lift_fresh stands for a constant that Python makes anew in
 // every call.
-func fresh(op string) bool {
+func Fresh(op string) bool {
 	return op == "aten.lift_fresh.default" || op == "aten.lift.default"
 }
 
