@@ -135,9 +135,11 @@ func (s *search) fit(pk *packing) {
 		return
 	}
 	least := max(pk.lower, s.bound)
-	for seed := uint64(1); least < s.size && !s.spent(least); seed++ {
+	saved := 0 // of the work: other packings may need less
+	defer func() { s.work.left += saved }()
+	for seed := uint64(1); least < s.size && !s.spent(least, &saved); seed++ {
 		low, first := least, true
-		for low < s.size && !s.spent(least) {
+		for low < s.size && !s.spent(least, &saved) {
 			try := low
 			if !first {
 				try += (s.size - low) / 2 / pk.grain * pk.grain
@@ -158,10 +160,12 @@ func (s *search) fit(pk *packing) {
 	}
 }
 
-// spent reports whether the search has to end.
-func (s *search) spent(least int64) bool {
-	if s.size-least <= s.size/nearLeast {
-		s.work.left = min(s.work.left, s.last)
+// spent reports whether the search has to end for a packing that needs the least; what it would
+// else have worked is added to saved.
+func (s *search) spent(least int64, saved *int) bool {
+	if over := s.work.left - s.last; s.size-least <= s.size/nearLeast && over > 0 {
+		s.work.left -= over
+		*saved += over
 	}
 	return s.work.spent()
 }

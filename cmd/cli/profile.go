@@ -107,10 +107,12 @@ func (a *app) originsOf(path, method string, kernels map[int]string) (profile.Or
 		if method != "" && plan.Name != method {
 			continue
 		}
-		for k, has := range plan.Kernels() {
-			if ran, ok := kernels[k]; ok && ran != has {
-				a.warn(fmt.Errorf("%s is of another build than the program that ran: instruction %d is %s, not %s",
-					path, k, foreign.Message(has), foreign.Message(ran)))
+		expected := plan.Kernels()
+		for _, k := range slices.Sorted(maps.Keys(expected)) {
+			if ran, ok := kernels[k]; ok && ran != expected[k] {
+				a.warn(fmt.Errorf("%s is of another build than the program that ran: "+
+					"instruction %d is %s, not %s", path, k, foreign.Message(expected[k]),
+					foreign.Message(ran)))
 				break
 			}
 		}

@@ -95,7 +95,11 @@ func alone(p *native.Program, m *native.Method) *native.Program {
 	for _, k := range p.Kernels {
 		if called[k] {
 			part.Kernels = append(part.Kernels, k)
-			part.Delegates = append(part.Delegates, p.DelegatesOf(k)...)
+			for _, d := range p.DelegatesOf(k) {
+				if !slices.Contains(part.Delegates, d) {
+					part.Delegates = append(part.Delegates, d)
+				}
+			}
 		}
 	}
 	for _, b := range p.State {

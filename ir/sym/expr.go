@@ -217,6 +217,25 @@ func (e Expr) AnySymbol(f func(*Symbol) bool) bool {
 	return false
 }
 
+// divisor finds what e divides by that may be 0, inside atoms too.
+func (e Expr) divisor() (d Expr, found bool) {
+	for _, t := range e.t {
+		for _, a := range t.mono {
+			if a.Kind == FloorDivAtom || a.Kind == ModAtom {
+				if lo, hi := a.Args[1].Bounds(); lo <= 0 && hi >= 0 {
+					return a.Args[1], true
+				}
+			}
+			for _, x := range a.Args {
+				if d, found = x.divisor(); found {
+					return d, true
+				}
+			}
+		}
+	}
+	return Expr{}, false
+}
+
 // Coef splits e into coef*s + rest, neither of which mentions s. It reports
 // false if that cannot be done: s appears inside an atom or to a higher power.
 func (e Expr) Coef(s *Symbol) (coef, rest Expr, linear bool) {

@@ -199,6 +199,9 @@ func TestPiecewiseBounds(t *testing.T) {
 		"ExprCondPair(Mul(Integer(2), " + s + "), Equality(" + u + ", Integer(0))), " +
 			"ExprCondPair(Add(" + s + ", " + u + "), true)": {2, 32},
 		"ExprCondPair(Integer(5), Equality(" + u + ", Integer(0))), ExprCondPair(Integer(3), true)": {3, 5},
+		"ExprCondPair(Integer(9), Equality(" + u + ", Integer(0))), " +
+			"ExprCondPair(Integer(1), Equality(" + u + ", Integer(1))), " +
+			"ExprCondPair(" + s + ", Equality(" + u + ", Integer(2))), ExprCondPair(Integer(4), true)": {1, 16},
 	} {
 		e, err := ParseSrepr("Piecewise("+in+")", n.symbol)
 		if err != nil {
@@ -207,6 +210,17 @@ func TestPiecewiseBounds(t *testing.T) {
 		if lo, hi := e.Bounds(); lo != want[0] || hi != want[1] {
 			t.Errorf("%s = %s: %d to %d; want %v", in, e, lo, hi, want)
 		}
+	}
+}
+
+// All values of a Piecewise are computed: one may not divide by what is 0 where another holds.
+func TestPiecewiseDivides(t *testing.T) {
+	n := names{"s": NewSymbol("s", 2, 16), "u": NewSymbol("u", 0, 9)}
+	const s, u = "Symbol('s', integer=True)", "Symbol('u', integer=True)"
+	_, err := ParseSrepr("Piecewise(ExprCondPair(FloorDiv("+s+", "+u+"), Unequality("+u+
+		", Integer(0))), ExprCondPair(Integer(7), true))", n.symbol)
+	if err == nil || !strings.Contains(err.Error(), "divides by u, which may be 0") {
+		t.Error(err)
 	}
 }
 

@@ -211,15 +211,23 @@ func (n *Python) powerOfTwo(e Expr) Expr {
 }
 
 // piecewise returns the value of the first pair whose condition holds. The last pair's
-// condition is true.
+// condition is true. All values are computed, so none may divide by zero. The result is an
+// integer if all are; of several conditions bounds do not see that they exclude each other, so
+// those of the values limit it.
 func (p *sreprParser) piecewise(n *Python, pairs []*Python) (v value) {
 	holds := Int(0)
+	lo, hi, limited := int64(math.MaxInt64), int64(math.MinInt64), len(pairs) > 2
 	for _, pair := range slices.Backward(pairs) {
 		if pair.Op != "call" || pair.Args[0].Text != "ExprCondPair" {
 			pair.fail("expected an ExprCondPair")
 		}
 		pair.arity(2)
 		x := p.value(pair.Args[1])
+		if d, found := x.num.divisor(); found {
+			pair.fail("a choice of sizes divides by %s, which may be 0 where another is taken", d)
+		}
+		from, to := x.num.Bounds()
+		lo, hi, limited = min(lo, from), max(hi, to), limited && x.den.Is(1) && !x.float
 		if v.den.IsZero() { // the last
 			v, holds = x, p.condition(pair.Args[2])
 			continue
@@ -229,6 +237,9 @@ func (p *sreprParser) piecewise(n *Python, pairs []*Python) (v value) {
 	}
 	if !holds.Is(1) {
 		n.fail("Piecewise without a value where no condition holds")
+	}
+	if limited && lo > math.MinInt64 && hi < math.MaxInt64 {
+		v.num = Max(Int(lo), Min(Int(hi), v.num))
 	}
 	return v
 }
