@@ -66,13 +66,50 @@ func (g *gen) epilogue(in *tuned.Instance, info *kernel, names []string) (list [
 	w.raw("/* What is stored for a sum. */")
 	head := "static inline"
 	var macros []string
-	if h := "TILE_FUSED"; in.FormHead() == h && ep.DType.IsFloat() { // else gcc would not inline it
-		head = ctext.PrefixedName(h, g.prefix) + " " + head
-		macros = []string{h}
+	if h := "TILE_FUSED"; in.FormHead() == h {
+		switch { // gcc inlines what has the same mode, and what has no mode of its own
+		case !rounds(stmts, value):
+			head, macros = ctext.PrefixedName(h, g.prefix)+" static inline", []string{h}
+		case g.contracts(ep, stmts, value):
+			head = g.noInline() + " static"
+		}
 	}
 	w.function(body, "%s %s %s(%s)", head, ret, result.Name, paramList(kept))
 	list = append(list, resultFunction{result.Name, w.b.String(), undo, macros})
 	return append(list, g.epilogueBytes(in, names, plain, whole, wholeValue, &result)...), result
+}
+
+// rounds reports whether a body makes whole numbers of floats, which contraction may change.
+func rounds(stmts []loop.Stmt, value *expr.Expr) bool {
+	whole := func(e *expr.Expr) bool {
+		switch e.Op {
+		case expr.OpCast:
+			return e.DType.IsInt() && e.Args[0].DType.IsFloat()
+		case expr.OpRound, expr.OpFloor, expr.OpCeil, expr.OpTrunc:
+			return true
+		}
+		return e.Fn != nil && rounds(nil, e.Fn.Body)
+	}
+	return expr.Any(value, whole) || slices.ContainsFunc(stmts, func(s loop.Stmt) bool {
+		return loop.AnyNode(s, whole)
+	})
+}
+
+// contracts reports whether a body that rounds has a product that the compiler may contract with a
+// sum. On hosts rounding adds a number.
+func (g *gen) contracts(ep *tuned.Epilogue, stmts []loop.Stmt, value *expr.Expr) bool {
+	if m := g.opt.Machine; m == nil || !m.Microcontroller {
+		return true
+	}
+	sum := func(e *expr.Expr) bool {
+		return (e.Op == expr.OpAdd || e.Op == expr.OpSub) && e.DType.IsFloat() &&
+			slices.ContainsFunc(e.Args, func(a *expr.Expr) bool {
+				return a.Op == expr.OpMul || a.Op == expr.OpLocal && a.Var != ep.Acc
+			})
+	}
+	return expr.Any(value, sum) || slices.ContainsFunc(stmts, func(s loop.Stmt) bool {
+		return loop.AnyNode(s, sum)
+	})
 }
 
 // ofChannel replaces what a body reads of extra operands at the result's channel by further

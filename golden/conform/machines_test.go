@@ -76,7 +76,8 @@ func others(t *testing.T) []string {
 func ofVectors() []string {
 	var dirs []string
 	for _, name := range []string{"digits", "lenet", "conv_grouped", "conv_asymmetric_pad",
-		"channels_last_conv", "mlp784", "matmul_kinds", "attention_causal", "promotion"} {
+		"channels_last_conv", "conv_rounded",
+		"mlp784", "matmul_kinds", "attention_causal", "promotion"} {
 		dirs = append(dirs, "../cases/"+name)
 	}
 	return dirs

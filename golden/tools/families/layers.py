@@ -109,6 +109,21 @@ def conv_grouped() -> Case:
     return Case(model, (torch.randn(2, 4, 6, 5),))
 
 
+def conv_rounded() -> Case:
+    """A depthwise convolution whose sums, scaled, are cut to whole numbers: a fused multiply-add gives others."""
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = nn.Conv2d(4, 4, 3, padding=2, dilation=2, groups=4, bias=False)
+            self.conv.weight.data = F.pad(torch.ones(4, 1, 1, 1), (1, 1, 1, 1))
+
+        def forward(self, x):
+            return (self.conv(x) * 3.6 + 0.7).to(torch.int32).to(torch.float32)
+
+    return Case(Model(), (torch.arange(-512, 512).reshape(1, 4, 16, 16) / 4,))
+
+
 class Depthwise(nn.Module):
     def __init__(self):
         super().__init__()
