@@ -20,8 +20,8 @@ func (l limits) of(r limits) limits {
 	return limits{min(max(l.lo, r.lo), r.hi), max(min(l.hi, r.hi), r.lo)}
 }
 
-// limitsOf returns the limits of a relu, hardtanh or clamp; ok is false if c is none, or they are not
-// known.
+// limitsOf returns the limits of a relu, hardtanh or clamp; ok is false if c is none, or they are
+// not known.
 func limitsOf(c *ops.Call) (r limits, ok bool) {
 	switch c.Op.Name() {
 	case "aten.relu.default":

@@ -91,8 +91,8 @@ console; the last profile counts. Times are ticks if the code does not know its 
 	return cmd
 }
 
-// originsOf tells where instructions of a program's method come from that called kernels when it ran;
-// "" is the first method.
+// originsOf tells where instructions of a program's method come from that called kernels when it
+// ran; "" is the first method.
 func (a *app) originsOf(path, method string, kernels map[int]string) (profile.Origin, error) {
 	p, closer, err := pte.Open(path)
 	if err != nil {

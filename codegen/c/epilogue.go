@@ -60,7 +60,8 @@ func (g *gen) epilogue(in *tuned.Instance, info *kernel, names []string) (list [
 	p.returns(value, ret)
 	body := p.w.b.String()
 	kept := g.needed(params, p.used())
-	result.Name = g.epilogueName("result", in.FormHead()+" "+ret.String()+" "+paramList(kept)+" "+body)
+	result.Name = g.epilogueName("result",
+		in.FormHead()+" "+ret.String()+" "+paramList(kept)+" "+body)
 	result.Args = keptArguments(given, dropped)
 	w := &writer{}
 	w.raw("/* What is stored for a sum. */")
@@ -115,7 +116,8 @@ func (g *gen) contracts(ep *tuned.Epilogue, stmts []loop.Stmt, value *expr.Expr)
 // ofChannel replaces what a body reads of extra operands at the result's channel by further
 // numbers, one for each operand it returns. So what stores several results of a channel reads it
 // once: compilers have bytes overlap with anything. Others they leave as they find them.
-func (p *printer) ofChannel(ep *tuned.Epilogue, stmts *[]loop.Stmt, value **expr.Expr) (read []int) {
+func (p *printer) ofChannel(ep *tuned.Epilogue, stmts *[]loop.Stmt,
+	value **expr.Expr) (read []int) {
 	if ep.DType.Size() > 1 {
 		return nil
 	}

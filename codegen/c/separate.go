@@ -12,8 +12,8 @@ import (
 )
 
 // separate prints each method of p as a model of its own, with files that are called like the
-// method, and the kernels of all of them once, in files that have the package's name. Delegates, and
-// kernels that call them, are their model's own.
+// method, and the kernels of all of them once, in files that have the package's name. Delegates,
+// and kernels that call them, are their model's own.
 func separate(p *native.Program, opt Options) *codegen.Package {
 	whole := *p
 	whole.Kernels, whole.Methods, whole.State, whole.Delegates = nil, nil, nil, nil

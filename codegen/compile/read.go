@@ -178,7 +178,8 @@ func raised(p *pte.Program, path string, declared []*aten.Schema, data []string,
 	}
 	table := must.Get(ops.Standard().With(schemas...))
 	var warnings []error
-	origins := must.Get(codepte.LinesBeside(p, path, func(err error) { warnings = append(warnings, err) }))
+	warn := func(err error) { warnings = append(warnings, err) }
+	origins := must.Get(codepte.LinesBeside(p, path, warn))
 	out, memories := must.Get2(raise.Planned(p, source, table, origins, files...))
 	out.Warnings = append(out.Warnings, warnings...)
 	return out, memories, nil

@@ -195,8 +195,8 @@ func DebugBeside(p *pte.Program, path string, warn func(error)) (_ *DebugMap, er
 
 // otherBuild is the warning that the file of a name tells of another program than that beside it.
 func otherBuild(name string, why error) error {
-	return fmt.Errorf("%s is of another build of the program, so nodes and lines are not known from it: %w",
-		name, why)
+	return fmt.Errorf("%s is of another build of the program, so nodes and lines are not known "+
+		"from it: %w", name, why)
 }
 
 func (d *DebugMap) fits(p *pte.Program) {

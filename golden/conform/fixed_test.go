@@ -40,9 +40,9 @@ func TestFixedPoint(t *testing.T) {
 	}
 }
 
-// In float they are the same on this machine as without its vectors, and whether or not the compiler
-// may make one operation of a product and a sum. By default gcc and clang do where the machine has
-// it.
+// In float they are the same on this machine as without its vectors, and whether or not the
+// compiler may make one operation of a product and a sum. By default gcc and clang do where the
+// machine has it.
 func TestContraction(t *testing.T) {
 	tier.Needs(t, tier.Normal)
 	jobs, _ := quantizedCases(t, "../cases/q_ties", "../cases/q_residual", "../cases/q_bias",

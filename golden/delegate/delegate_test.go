@@ -279,7 +279,8 @@ func TestSeparate(t *testing.T) {
 	paths := []string{filepath.Join(dir, "net.pte"), filepath.Join(dir, "other.pte")}
 	for i, program := range []*pte.Program{program(), other} {
 		var file bytes.Buffer
-		if err := errors.Join(pte.Write(&file, program), os.WriteFile(paths[i], file.Bytes(), 0o666)); err != nil {
+		err := errors.Join(pte.Write(&file, program), os.WriteFile(paths[i], file.Bytes(), 0o666))
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -259,7 +259,8 @@ func (s *Side) values(ctx context.Context, method string, to ir.Dialect,
 	must.Check(ctx.Err())
 	must.In(result.Err, "%s", foreign.Message(s.Path))
 	must.In(result.Calls[0].Err, "%s", foreign.Message(s.Path))
-	outs := seq.Map(result.Calls[0].Outputs[first:], func(v tensor.Value) *tensor.Tensor { return v.Tensor })
+	outs := seq.Map(result.Calls[0].Outputs[first:],
+		func(v tensor.Value) *tensor.Tensor { return v.Tensor })
 	return ran(probes, outs), result.Terms[index]
 }
 

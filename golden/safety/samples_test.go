@@ -46,7 +46,8 @@ func TestSamples(t *testing.T) {
 		lang  string
 		tuned bool
 	}{
-		{"c", way.C{Settings: untuned, Target: toolchain.GCC().With(tier.Of("-O0", "-O0", "-O1"))}, "c", false},
+		{"c", way.C{Settings: untuned, Target: toolchain.GCC().With(tier.Of("-O0", "-O0", "-O1"))},
+			"c", false},
 		{"go", way.Go{Settings: untuned}, "go", false},
 		{"c tuned", way.C{Settings: tuned}, "c", true},
 		{"go tuned", way.Go{Settings: tuned}, "go", true},

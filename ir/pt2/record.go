@@ -96,7 +96,9 @@ func (m *RecordMethod) Unlike(kernels map[int]string) error {
 		}
 		known++
 		name, _, _ := strings.Cut(kernel, ".")
-		if !slices.ContainsFunc(nodes, func(n ir.Origin) bool { return base(ir.OpBase(n.Op)) == base(name) }) {
+		if !slices.ContainsFunc(nodes, func(n ir.Origin) bool {
+			return base(ir.OpBase(n.Op)) == base(name)
+		}) {
 			others++
 		}
 	}

@@ -141,8 +141,8 @@ func (ep *ExecutionPlan) InstructionName(in Instruction) string {
 	return strings.TrimPrefix(fmt.Sprintf("%T", in), "pte.")
 }
 
-// Kernels are the names of instructions that call kernels, as ETDumps have them ("add.out"), by their
-// numbers in all chains.
+// Kernels are the names of instructions that call kernels, as ETDumps have them ("add.out"), by
+// their numbers in all chains.
 func (ep *ExecutionPlan) Kernels() map[int]string {
 	names, k := map[int]string{}, 0
 	for _, chain := range ep.Chains {

@@ -314,7 +314,8 @@ func chooseQParams(schema string) entry {
 		Schema: schema,
 		Infer: func(c *Call) []ir.Type {
 			t := c.Tensor("input")
-			c.errorIf(!t.DType.IsFloat() || t.DType == ir.Float64, "the input is %s, not float32 or of 16 bits", t.DType)
+			c.errorIf(!t.DType.IsFloat() || t.DType == ir.Float64,
+				"the input is %s, not float32 or of 16 bits", t.DType)
 			sizes := []sym.Expr{sym.Int(1)}
 			if perToken(c) {
 				c.errorIf(t.Rank() == 0, "an input without dimensions has no tokens")
@@ -359,7 +360,9 @@ func chooseQParams(schema string) entry {
 // has no kernel for them.
 func chooseNarrow(b *Builder, c *Call) []*ir.Value {
 	x := c.Value("input")
-	scaleOf := func(lo, hi *ir.Value, steps int64) *ir.Value { return b.div(b.sub(hi, lo), float64(steps)) }
+	scaleOf := func(lo, hi *ir.Value, steps int64) *ir.Value {
+		return b.div(b.sub(hi, lo), float64(steps))
+	}
 	typed := func(scale, zero *ir.Value) []*ir.Value {
 		return []*ir.Value{b.cast(scale, ir.Float64), b.cast(zero, ir.Int64)}
 	}
