@@ -21,6 +21,9 @@ import (
 // dequantizes: one of 1,000 may differ, by one step.
 func TestQuantizedSteps(t *testing.T) {
 	for _, file := range quantizedFiles(t) {
+		if strings.Contains(file, "q_batch/") {
+			continue // its nodes are run one by one, without what its dynamic size is
+		}
 		for _, speed := range []bool{false, true} {
 			t.Run(fmt.Sprint(strings.ReplaceAll(file, "../", ""), " ", speed), func(t *testing.T) {
 				if strings.Contains(file, "mlperf") {
