@@ -50,7 +50,10 @@ func (m *Interpreter) run(c *ops.Call, build func() (*loop.Func, error)) []Value
 // allocate returns memory for n elements.
 func (m *Interpreter) allocate(n int64, d ir.DType) []byte {
 	size := int64(d.Size())
-	if n < 0 || n > math.MaxInt/size {
+	if n < 0 { // the inputs decide, before what asserts that they may
+		must.Fail("%w: a tensor of %d elements", ErrAssert, n)
+	}
+	if n > math.MaxInt/size {
 		must.Fail("a tensor of %d elements", n)
 	}
 	m.reserve(n * size)
