@@ -40,7 +40,7 @@ type delegateEvent struct {
 // Traced reports whether anybody listens to Trace.
 func (d *DelegateInit) Traced() bool { return d.tracer != nil }
 
-// Trace runs f, a part of the delegate's Execute, as Begin has it.
+// Trace runs f, a part of the delegate's Execute, between Begin and the end that Begin returns.
 func (d *DelegateInit) Trace(id string, f func() error) error {
 	end := d.Begin(id)
 	err := f()
@@ -50,8 +50,8 @@ func (d *DelegateInit) Trace(id string, f func() error) error {
 
 // Begin tells that a part of the delegate's Execute begins; what it returns tells the end. If the
 // method is traced, the tracer is told of it as an event of the delegate's own. ID is the delegate
-// debug id, in decimal if it is a number: the debug map that the backend's compiler wrote says what it
-// stands for.
+// debug id, in decimal if it is a number: the debug map that the backend's compiler wrote says
+// what it stands for.
 func (d *DelegateInit) Begin(id string) (end func(error)) {
 	if d.tracer == nil {
 		return func(error) {}

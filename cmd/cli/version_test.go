@@ -128,7 +128,8 @@ func TestReleaseConfiguration(t *testing.T) {
 func TestReleaseTools(t *testing.T) {
 	tier.Needs(t, tier.All)
 	t.Setenv("GOFLAGS", "-trimpath")
-	if out, err := exec.CommandContext(t.Context(), "go", "mod", "download", goreleaser).CombinedOutput(); err != nil {
+	download := exec.CommandContext(t.Context(), "go", "mod", "download", goreleaser)
+	if out, err := download.CombinedOutput(); err != nil {
 		t.Skipf("%v\n%s", err, out)
 	}
 	runExample(t, "../..", "go run "+goreleaser+" check")

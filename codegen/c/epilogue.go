@@ -3,7 +3,6 @@ package c
 import (
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/seq"
@@ -252,27 +251,22 @@ func (g *gen) epilogueBytes(in *tuned.Instance, names, given []string, stmts []l
 	}
 	macros := []string{"BYTES_LANES", "BYTES_STORE", "bytes_vec"}
 	wide, lanes := p.scope.Take("wide"), macro("BYTES_LANES")
-	head := &writer{indent: 1}
-	head.line("int32_t %s[%s];", wide, lanes)
-	read := p.widened(ep, &stmts, &value)
-	for _, k := range read {
+	body, reads := &writer{indent: 1}, &writer{indent: 1}
+	body.line("int32_t %s[%s];", wide, lanes)
+	for _, k := range p.widened(ep, &stmts, &value) {
 		n := p.scope.Take(names[in.First(tuned.Extra)+k] + "_i")
 		p.scalars = append(p.scalars, name(n+"["+lane+"]", tI32))
-		head.line("int32_t %s[%s];", n, lanes)
-	}
-	head.blank()
-	for i, k := range read {
-		n, _, _ := strings.Cut(p.scalars[len(p.scalars)-len(read)+i].s, "[")
-		head.line("*(%s *)%s = %s(%s + %s);", macro("bytes_vec"), n, macro("BYTES_WIDEN"),
+		body.line("int32_t %s[%s];", n, lanes)
+		reads.line("*(%s *)%s = %s(%s + %s);", macro("bytes_vec"), n, macro("BYTES_WIDEN"),
 			p.bufs[k].name, at)
 		p.use(at, p.bufs[k].name)
 		macros = append(macros, "BYTES_WIDEN")
 	}
+	body.blank()
+	body.b.WriteString(reads.b.String())
 	p.w.indent = 2
 	p.block(stmts)
 	p.w.line("%s[%s] = %s;", wide, lane, convert(p.expr(value), tI32).s)
-	body := &writer{indent: 1}
-	body.b.WriteString(head.b.String())
 	body.line("%s", g.rolled())
 	body.line("for (int %s = 0; %s < %s; %s++) {", lane, lane, lanes, lane)
 	body.indent++

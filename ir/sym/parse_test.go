@@ -67,13 +67,17 @@ func TestParseSrepr(t *testing.T) {
 		"RShift(u0, Integer(3))":                                    "u//8",
 		"Identity(u0)":                                              "u",
 		"Add()":                                                     "0",
-		"Piecewise(ExprCondPair(Integer(1), Equality(BIT, Integer(1))), ExprCondPair(Integer(0), true))":                              "bit",
-		"Piecewise(ExprCondPair(s0, Equality(BIT, Integer(0))), ExprCondPair(Integer(7), true))":                                      "s0 + bit*(7 - s0)",
-		"Piecewise(ExprCondPair(s1, GreaterThan(s0, Integer(1))), ExprCondPair(u0, true))":                                            "s1",
-		"Piecewise(ExprCondPair(s1, And(true, Not(StrictLessThan(s0, u0)))), ExprCondPair(u0, true))":                                 "u + (s1 - u)*max(min(s0 - u + 1, 1), 0)",
-		"Piecewise(ExprCondPair(s1, Or(false, LessThan(s0, u0))), ExprCondPair(u0, true))":                                            "u + (s1 - u)*max(min(u - s0 + 1, 1), 0)",
-		"Piecewise(ExprCondPair(s0, Unequality(u0, Integer(3))), ExprCondPair(s1, true))":                                             "s1 + (s0 - s1)*min(max(u - 3, 3 - u), 1)",
-		"Piecewise(ExprCondPair(s0, false), ExprCondPair(s1, StrictGreaterThan(Rational(1, 2), u0)), ExprCondPair(Integer(2), true))": "2 + (s1 - 2)*(1 - max(min(2*u, 1), 0))",
+		"Piecewise(ExprCondPair(Integer(1), Equality(BIT, Integer(1))), " +
+			"ExprCondPair(Integer(0), true))": "bit",
+		"Piecewise(ExprCondPair(s0, Equality(BIT, Integer(0))), " +
+			"ExprCondPair(Integer(7), true))": "s0 + bit*(7 - s0)",
+		"Piecewise(ExprCondPair(s1, GreaterThan(s0, Integer(1))), ExprCondPair(u0, true))": "s1",
+		"Piecewise(ExprCondPair(s1, And(true, Not(StrictLessThan(s0, u0)))), " +
+			"ExprCondPair(u0, true))": "u + (s1 - u)*max(min(s0 - u + 1, 1), 0)",
+		"Piecewise(ExprCondPair(s1, Or(false, LessThan(s0, u0))), ExprCondPair(u0, true))": "u + (s1 - u)*max(min(u - s0 + 1, 1), 0)",
+		"Piecewise(ExprCondPair(s0, Unequality(u0, Integer(3))), ExprCondPair(s1, true))":  "s1 + (s0 - s1)*min(max(u - 3, 3 - u), 1)",
+		"Piecewise(ExprCondPair(s0, false), ExprCondPair(s1, " +
+			"StrictGreaterThan(Rational(1, 2), u0)), ExprCondPair(Integer(2), true))": "2 + (s1 - 2)*(1 - max(min(2*u, 1), 0))",
 	} {
 		e, err := ParseSrepr(s(in), n.symbol)
 		if want == "" {
@@ -103,7 +107,8 @@ func TestParseSreprErrors(t *testing.T) {
 		"Piecewise(ExprCondPair(Integer(1), Not))":                  "expected a condition",
 		"Piecewise(ExprCondPair(Integer(1), Not()))":                "Not of 0 arguments",
 		"Piecewise(ExprCondPair(Integer(1), Equality(Integer(1))))": "Equality of 1 arguments",
-		"Piecewise(ExprCondPair(Integer(1), LessThan(IntTrueDiv(Integer(1), Symbol('u', integer=True)), Integer(1))))": "sign is not known",
+		"Piecewise(ExprCondPair(Integer(1), LessThan(IntTrueDiv(Integer(1), " +
+			"Symbol('u', integer=True)), Integer(1))))": "sign is not known",
 		"Float('2.0', precision=53)": "a floating-point value where an integer",
 		"TruncToInt(Mul(Float('0.1', precision=53), ToFloat(Symbol('s0', integer=True))))": "depends on rounding",
 		"TruncToInt(Float('nan', precision=53))":                                           "depends on rounding",
