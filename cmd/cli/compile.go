@@ -309,8 +309,6 @@ kernels and an arena.
 					return usageError("--separate gives each model a state of its own: without it, " +
 						"models with --share-mutable-buffers are methods that have one")
 				}
-				flags.ignored("with --separate, since it is of one package: compile each model "+
-					"alone for it", append(budgetNames, "report")...)
 				opt.Generator += " --separate"
 			}
 			if opt.CPP = cpp; cpp {

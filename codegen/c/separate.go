@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
-	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/lower/native"
 )
@@ -26,7 +25,7 @@ func separate(p *native.Program, opt Options) *codegen.Package {
 			must.Fail("a model and what it shares with others are both called %s: give one another name",
 				own.Name)
 		}
-		part := alone(p, m)
+		part := codegen.Alone(p, m)
 		part, events := own.Begin(part)
 		models = append(models, newGen(part, own, events))
 		whole.Methods = append(whole.Methods, part.Methods...)
@@ -73,52 +72,6 @@ func separate(p *native.Program, opt Options) *codegen.Package {
 		files[key] = true
 	}
 	return pkg
-}
-
-// alone is p with the method m and what that uses.
-func alone(p *native.Program, m *native.Method) *native.Program {
-	part, own := *p, *m
-	own.Name = foreign.Of("forward")
-	part.Methods, part.Kernels, part.State, part.Delegates = []*native.Method{&own}, nil, nil, nil
-	called, read := map[*native.Kernel]bool{}, map[*native.Buffer]bool{}
-	uses := func(m *native.Method, kernel func(*native.Kernel), root func(*native.Buffer)) {
-		codegen.Walk(m.Body, func(s native.Stmt) {
-			if c, ok := s.(*native.Call); ok {
-				kernel(c.Kernel)
-			}
-			for _, b := range native.Operands(s) {
-				root(native.Root(b))
-			}
-		})
-	}
-	uses(m, func(k *native.Kernel) { called[k] = true }, func(b *native.Buffer) { read[b] = true })
-	for _, k := range p.Kernels {
-		if called[k] {
-			part.Kernels = append(part.Kernels, k)
-			for _, d := range p.DelegatesOf(k) {
-				if !slices.Contains(part.Delegates, d) {
-					part.Delegates = append(part.Delegates, d)
-				}
-			}
-		}
-	}
-	for _, b := range p.State {
-		if read[b] {
-			part.State = append(part.State, b)
-		}
-	}
-	for _, other := range p.Methods {
-		if other == m {
-			continue
-		}
-		uses(other, func(*native.Kernel) {}, func(b *native.Buffer) {
-			if read[b] && b.Storage == native.State {
-				must.Fail("the models %s and %s share state, which separate ones do not",
-					m.Name.String(), other.Name.String())
-			}
-		})
-	}
-	return &part
 }
 
 // kernelHead is how the definition of a kernel begins. One that other files call is not static, and

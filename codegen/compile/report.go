@@ -32,7 +32,7 @@ func Reported(p *ir.Program, opt Options) (pkg *codegen.Package, r *report.Repor
 	np := must.Get(Native(p, opt))
 	pkg = must.Get(Print(np, opt))
 	r, err = report.New(report.Program{Native: np, Package: pkg, Language: l.Kernels, Target: target,
-		MACs: macs})
+		Separate: opt.Separate, MACs: macs})
 	return pkg, r, err
 }
 

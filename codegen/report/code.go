@@ -7,31 +7,31 @@ import (
 
 // code estimates machine code by the length of C's text, comments and spaces left out.
 type code struct {
-	prefix    string
 	functions map[string]int // characters of those not taken yet, by name
 	perChar   float64
 	total     int64
 }
 
 func newCode(p Program) *code {
-	c := &code{functions: map[string]int{}, prefix: p.Package.Name}
+	c := &code{functions: map[string]int{}}
 	rates := p.Target.Rates()
 	if rates == nil {
 		return c
 	}
 	c.perChar = rates.Code
 	sum := 0
-	for name, n := range functionsOf(string(p.Package.File(p.Package.Name + ".c"))) {
-		c.functions[name] = n
-		sum += n
+	for _, prefix := range p.prefixes(p.Native.Methods...) {
+		for name, n := range functionsOf(string(p.Package.File(prefix + ".c"))) {
+			c.functions[name] = n
+			sum += n
+		}
 	}
 	c.total = int64(c.perChar * float64(sum))
 	return c
 }
 
-// take returns the estimate for a kernel's function, the first time.
-func (c *code) take(kernel string) int64 {
-	name := c.prefix + "_" + kernel
+// take returns the estimate for a function, the first time.
+func (c *code) take(name string) int64 {
 	n := c.functions[name]
 	c.functions[name] = 0
 	return int64(c.perChar * float64(n))

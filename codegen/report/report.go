@@ -112,8 +112,32 @@ type Program struct {
 	Package  *codegen.Package // of Native
 	Language *tuned.Language
 	Target   tuned.Target
+	Separate bool // see codegen.Options
 	// MACs are those of one execution of nodes, by method and place.
 	MACs []map[Place]int64
+}
+
+// prefixes are what the names of functions begin with: that of the package and, of methods that
+// are separate models, theirs.
+func (p Program) prefixes(methods ...*native.Method) []string {
+	names := []string{p.Package.Name}
+	for _, m := range methods {
+		if p.Separate {
+			names = append(names, m.Name.Identifier())
+		}
+	}
+	return names
+}
+
+// weights are the bytes of constants. Separate models have theirs each.
+func (p Program) weights() (sum int64) {
+	if !p.Separate {
+		return codegen.LayOut(p.Native).Size
+	}
+	for _, m := range p.Native.Methods {
+		sum += codegen.LayOut(codegen.Alone(p.Native, m)).Size
+	}
+	return sum
 }
 
 // New tells what p takes.
@@ -121,7 +145,7 @@ func New(p Program) (_ *Report, err error) {
 	defer must.Catch(&err)
 	np := p.Native
 	r := &Report{Version: 1, Model: np.Source.Terminal(), Language: p.Language.Name,
-		Target: p.Target.Machine.Name, Optimize: "size", Weights: codegen.LayOut(np).Size,
+		Target: p.Target.Machine.Name, Optimize: "size", Weights: p.weights(),
 		Arena: codegen.ArenaBytes(np), Banks: banks(np), Of: p}
 	if p.Target.Speed {
 		r.Optimize = "speed"
@@ -137,6 +161,9 @@ func New(p Program) (_ *Report, err error) {
 	}
 	seen := map[*native.Const]bool{}
 	for i, m := range np.Methods {
+		if p.Separate {
+			clear(seen)
+		}
 		method := Method{Name: m.Name, Arena: codegen.ArenaSize(m)}
 		ports := int64(0)
 		for _, port := range codegen.Ports(m) {
@@ -145,14 +172,14 @@ func New(p Program) (_ *Report, err error) {
 			}
 		}
 		r.Ports = max(r.Ports, ports)
-		g := &gatherer{rates: rates, code: code, seen: seen, macs: map[Place]int64{}}
+		g := &gatherer{rates: rates, code: code, prefixes: p.prefixes(m), seen: seen, macs: map[Place]int64{}}
 		if i < len(p.MACs) {
 			g.macs = p.MACs[i]
 		}
 		if m.Plan != nil {
 			pr := must.Get(plan.NewReport(m.Problem, m.Plan))
 			method.LowerBound = pr.LowerBound
-			g.live = liveBytes(m.Problem, pr)
+			g.live = liveBytes(m.Problem, m.Plan, pr)
 		}
 		g.method(m)
 		for _, l := range g.layers {
@@ -172,16 +199,38 @@ func hasFloats(p *native.Program) bool {
 	})
 }
 
-// liveBytes returns how many bytes hold something at each step.
-func liveBytes(p *plan.Problem, r *plan.Report) (live []int64) {
+// liveBytes returns how many bytes hold something at each step. Buffers that may share memory at a
+// step, as a result that is written over its input, count once.
+func liveBytes(p *plan.Problem, pl *plan.Plan, r *plan.Report) []int64 {
+	type piece struct {
+		memory   int
+		from, to int64
+	}
+	var steps [][]piece
 	for i, spans := range r.Live {
+		b, at := &p.Buffers[i], pl.Offsets[i]
 		for _, s := range spans {
-			for len(live) <= s.Last {
-				live = append(live, 0)
+			for len(steps) <= s.Last {
+				steps = append(steps, nil)
 			}
-			for at := s.First; at <= s.Last; at++ {
-				live[at] += p.Buffers[i].Size
+			for k := s.First; k <= s.Last; k++ {
+				steps[k] = append(steps[k], piece{b.Memory, at, at + b.Size})
 			}
+		}
+	}
+	live := make([]int64, len(steps))
+	for k, list := range steps {
+		slices.SortFunc(list, func(a, b piece) int {
+			return cmp.Or(cmp.Compare(a.memory, b.memory), cmp.Compare(a.from, b.from))
+		})
+		last := piece{memory: -1}
+		for _, x := range list {
+			if x.memory == last.memory {
+				x.from = max(x.from, last.to)
+				x.to = max(x.to, last.to)
+			}
+			live[k] += x.to - x.from
+			last = x
 		}
 	}
 	return live
@@ -189,13 +238,14 @@ func liveBytes(p *plan.Problem, r *plan.Report) (live []int64) {
 
 // gatherer makes the layers of a method.
 type gatherer struct {
-	rates  *tuned.Rates // nil: instructions are not estimated
-	code   *code
-	seen   map[*native.Const]bool // whose layer is known
-	macs   map[Place]int64
-	live   []int64 // bytes by step
-	layers []*Layer
-	keys   []string
+	rates    *tuned.Rates // nil: instructions are not estimated
+	code     *code
+	prefixes []string
+	seen     map[*native.Const]bool // whose layer is known
+	macs     map[Place]int64
+	live     []int64 // bytes by step
+	layers   []*Layer
+	keys     []string
 }
 
 func (g *gatherer) method(m *native.Method) {
@@ -222,7 +272,9 @@ func (g *gatherer) method(m *native.Method) {
 				l.Weights += int64(len(root.Const.Data))
 			}
 		}
-		l.Code += g.code.take(c.Kernel.Name)
+		for _, prefix := range g.prefixes {
+			l.Code += g.code.take(prefix + "_" + c.Kernel.Name)
+		}
 		macs := int64(0)
 		for _, o := range c.From {
 			if at := PlaceOf(o); owner[at] == c {
@@ -320,9 +372,8 @@ func instructions(c *native.Call, rates *tuned.Rates, macs int64) int64 {
 	return int64(rates.Instructions(c.Kernel.Tuned, macs, results, rows))
 }
 
-// Measure replaces the estimates of code by what was measured: in all, and of the symbols of a
-// package of that name.
-func (r *Report) Measure(prefix string, code int64, symbols map[string]int64) {
+// Measure replaces the estimates of code by what was measured: in all, and of the package's symbols.
+func (r *Report) Measure(code int64, symbols map[string]int64) {
 	r.Code, r.Measured = code, true
 	of := map[string]int64{}
 	for name, bytes := range symbols { // clones of a function are called NAME.constprop.0
@@ -330,13 +381,16 @@ func (r *Report) Measure(prefix string, code int64, symbols map[string]int64) {
 		of[base] += bytes
 	}
 	for i := range r.Methods {
+		prefixes := r.Of.prefixes(r.Of.Native.Methods[i])
 		for k := range r.Methods[i].Layers {
 			l := &r.Methods[i].Layers[k]
 			l.Code = 0
 			for _, kernel := range l.kernels {
-				name := prefix + "_" + kernel
-				l.Code += of[name]
-				delete(of, name)
+				for _, prefix := range prefixes {
+					name := prefix + "_" + kernel
+					l.Code += of[name]
+					delete(of, name)
+				}
 			}
 		}
 	}

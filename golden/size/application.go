@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -42,15 +43,22 @@ RUNTIME(8)
 `
 
 // application writes what an application would have, and returns its files: weights that are
-// brought to an address, what runs the parts of kernels, stubs of custom operators' kernels.
+// brought to an address, what runs the parts of kernels, stubs of clocks and of custom operators'
+// kernels.
 func (p *pack) application(work string) (files []string, err error) {
-	text := fmt.Sprintf("#include \"%s.h\"\n", p.name) + runtimeText
-	if strings.Contains(p.header, "} "+p.name+"_state;") {
-		text += fmt.Sprintf("extern const unsigned char %[1]s[sizeof(%[2]s_state)];\n"+
-			"const unsigned char %[1]s[sizeof(%[2]s_state)] = {0};\n", stateSize, p.name)
+	write := func(name, text string) {
+		path := filepath.Join(work, name)
+		err = errors.Join(err, os.WriteFile(path, []byte(text), 0o666))
+		files = append(files, path)
 	}
-	if _, err := os.Stat(filepath.Join(p.dir, p.name+"_pal.h")); err == nil {
-		text += fmt.Sprintf(`#include "%[1]s_pal.h"
+	text, states := "", ""
+	for _, u := range p.units {
+		text += fmt.Sprintf("#include \"%s.h\"\n", u.name)
+		if strings.Contains(u.header, "} "+u.name+"_state;") {
+			states += fmt.Sprintf(" + sizeof(%s_state)", u.name)
+		}
+		if _, err := os.Stat(filepath.Join(p.dir, u.name+"_pal.h")); err == nil {
+			text += fmt.Sprintf(`#include "%[1]s_pal.h"
 void %[1]s_parallel_for(void (*body)(void *arguments, int32_t part), void *arguments, int32_t parts)
 {
     int32_t i;
@@ -58,29 +66,34 @@ void %[1]s_parallel_for(void (*body)(void *arguments, int32_t part), void *argum
         body(arguments, i);
     }
 }
-`, p.name)
+`, u.name)
+		}
+		if slices.Contains(u.headers, u.name+"_profile") { // where the machine has no clock
+			text += fmt.Sprintf("#include \"%[1]s_profile.h\"\n"+
+				"__attribute__((weak)) uint32_t %[1]s_profile_clock(void)\n{\n    return 0;\n}\n", u.name)
+		}
+		if header, err := os.ReadFile(filepath.Join(p.dir, u.name+"_ops.h")); err == nil {
+			text += fmt.Sprintf("#include \"%s_ops.h\"\n", u.name) + stubs(string(header))
+		}
+		if !strings.Contains(u.header, strings.ToUpper(u.name)+"_WEIGHTS_CRC32") {
+			continue
+		}
+		weights := u.name + "_weights"
+		data, readError := os.ReadFile(filepath.Join(p.dir, weights+".bin"))
+		if errors.Is(readError, fs.ErrNotExist) {
+			return nil, &FolderError{fmt.Sprintf("%s has no %s.bin", p.dir, weights)}
+		}
+		err = errors.Join(err, readError, os.WriteFile(filepath.Join(work, weights+".bin"), data, 0o666))
+		write(fmt.Sprintf("%s_%s.S", application, weights), fmt.Sprintf(
+			"    .section .rodata.%[1]s, \"a\", %%progbits\n"+
+				"    .balign 16\n    .global %[1]s\n    .type %[1]s, %%object\n    .size %[1]s, %[2]d\n%[1]s:\n    .incbin \"%[1]s.bin\"\n",
+			weights, len(data)))
 	}
-	if header, err := os.ReadFile(filepath.Join(p.dir, p.name+"_ops.h")); err == nil {
-		text += fmt.Sprintf("#include \"%s_ops.h\"\n", p.name) + stubs(string(header))
+	if states != "" {
+		text += fmt.Sprintf("extern const unsigned char %[1]s[0%[2]s];\n"+
+			"const unsigned char %[1]s[0%[2]s] = {0};\n", stateSize, states)
 	}
-	write := func(name, text string) {
-		path := filepath.Join(work, name)
-		err = errors.Join(err, os.WriteFile(path, []byte(text), 0o666))
-		files = append(files, path)
-	}
-	write(application+".c", text)
-	if !strings.Contains(p.header, strings.ToUpper(p.name)+"_WEIGHTS_CRC32") {
-		return files, err
-	}
-	bin := p.name + "_weights.bin"
-	data, readError := os.ReadFile(filepath.Join(p.dir, bin))
-	if errors.Is(readError, fs.ErrNotExist) {
-		return nil, &FolderError{fmt.Sprintf("%s has no %s", p.dir, bin)}
-	}
-	err = errors.Join(err, readError, os.WriteFile(filepath.Join(work, bin), data, 0o666))
-	write(application+"_weights.S", fmt.Sprintf("    .section .rodata.%[1]s, \"a\", %%progbits\n"+
-		"    .balign 16\n    .global %[1]s\n    .type %[1]s, %%object\n    .size %[1]s, %[2]d\n%[1]s:\n    .incbin \"%[1]s.bin\"\n",
-		p.name+"_weights", len(data)))
+	write(application+".c", text+runtimeText)
 	return files, err
 }
 
@@ -101,18 +114,18 @@ func stubs(header string) string {
 	return b.String()
 }
 
-// arena is the bytes of arena that the header asks for, in all banks.
+// arena is the bytes of arena that the package's header asks for, in all banks.
 func (p *pack) arena() (sum int64) {
 	macros := regexp.MustCompile(`(?m)^#define ` + regexp.QuoteMeta(strings.ToUpper(p.name)) +
 		`_ARENA_(?:\w+_)?SIZE (\d+)u`)
-	for _, m := range macros.FindAllStringSubmatch(p.header, -1) {
+	for _, m := range macros.FindAllStringSubmatch(p.units[0].header, -1) {
 		n, _ := strconv.ParseInt(m[1], 10, 64)
 		sum += n
 	}
 	return sum
 }
 
-// stateOf returns the bytes of the state struct, as the application's object has it.
+// stateOf returns the bytes of state structs, as the application's object has it.
 func stateOf(work string) (int64, error) {
 	image, err := toolchain.ReadELF(filepath.Join(work, application+".o"))
 	if err != nil {
@@ -134,8 +147,16 @@ func (p *pack) stack(ctx context.Context, target toolchain.Target, work string,
 	if err != nil {
 		return toolchain.Stack{}, err
 	}
-	target = target.With("-D" + strings.ToUpper(p.name) + "_CODE_SECTION=")
-	objects, err := target.Compile(ctx, dir, filepath.Join(p.dir, p.name+".c"))
+	var sources []string
+	for _, u := range p.units {
+		target = target.With("-D" + strings.ToUpper(u.name) + "_CODE_SECTION=")
+		for _, source := range u.sources {
+			if strings.HasSuffix(source, ".c") && !strings.HasSuffix(source, "_weights.c") {
+				sources = append(sources, source)
+			}
+		}
+	}
+	objects, err := target.Compile(ctx, dir, sources...)
 	if err != nil {
 		return toolchain.Stack{}, err
 	}

@@ -175,7 +175,7 @@ func (s *Size) Layers(r *report.Report) {
 	for _, x := range s.Symbols {
 		symbols[x.Name] = x.Bytes
 	}
-	r.Measure(s.Name, max(0, s.Flash-r.Weights), symbols)
+	r.Measure(max(0, s.Flash-r.Weights), symbols)
 }
 
 // stack is Stack for people to read.

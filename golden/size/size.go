@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -102,9 +103,12 @@ func Folder(ctx context.Context, dir string, opt Options) (_ *Size, err error) {
 		Flags: slices.Concat(target.Flags, target.CompileFlags)}
 	work, remove := must.Get2(interrupt.TempDir("etgen-size-"))
 	defer remove()
-	sources := append(p.sources, must.Get(p.application(work))...)
+	sources := must.Get(p.application(work))
+	for _, u := range p.units {
+		sources = append(sources, u.sources...)
+	}
 	must.Get(target.Compile(ctx, work, sources...))
-	entries := must.Get(entriesOf(filepath.Join(work, p.name+".o")))
+	entries := must.Get(p.entries(work))
 	elf := must.Get(baremetal.Link(ctx, target, work, sources, entries...))
 	s.image(must.Get(toolchain.ReadELF(elf)))
 	s.stack(must.Get(p.stack(ctx, target, work, entries)))
@@ -119,8 +123,16 @@ type pack struct {
 	dir, name string
 	machine   *tuned.Machine
 	optimize  string
-	sources   []string
-	header    string // its text
+	units     []*unit // the first has the package's name; separate models and what they share follow
+}
+
+// unit is the files of a package that one name begins.
+type unit struct {
+	name    string
+	header  string // its text
+	sources []string
+	headers []string // that the code includes, without .h
+	shared  bool     // others' code calls its functions
 }
 
 var (
@@ -136,14 +148,36 @@ func IsPackage(dir string) bool {
 	})
 }
 
-// find finds the package of a name in a folder, or the only one.
+// find finds the package of a name in a folder, or the only one. Separate models and what they
+// share are one, called like the latter; each model is one as well.
 func find(dir, name string) *pack {
 	headers, _ := filepath.Glob(filepath.Join(dir, "*.h"))
-	var names []string
+	units := map[string]*unit{}
 	for _, h := range headers {
 		n := strings.TrimSuffix(filepath.Base(h), ".h")
 		_, missing := os.Stat(filepath.Join(dir, n+".c")) // NAME_pal.h and NAME_ops.h have none
-		if codegen.GeneratedKind(h) == codegen.KindC && missing == nil && (name == "" || n == name) {
+		if codegen.GeneratedKind(h) == codegen.KindC && missing == nil {
+			units[n] = readUnit(dir, n)
+		}
+	}
+	for n, u := range units {
+		if slices.Contains(u.headers, n+"_profile") {
+			delete(units, n+"_profile")
+		}
+	}
+	sorted := slices.Sorted(maps.Keys(units))
+	calls := func(n, other string) bool {
+		return n != other && slices.Contains(units[n].headers, other)
+	}
+	var names []string
+	for _, n := range sorted {
+		alone := true
+		for _, other := range sorted {
+			if calls(n, other) {
+				alone, units[other].shared = false, true
+			}
+		}
+		if n == name || name == "" && alone {
 			names = append(names, n)
 		}
 	}
@@ -155,10 +189,13 @@ func find(dir, name string) *pack {
 	case len(names) > 1:
 		failFolder("%s has several packages: name one of %s", dir, strings.Join(names, ", "))
 	}
-	p := &pack{dir: dir, name: names[0]}
-	path := filepath.Join(dir, p.name+".h")
-	p.header = string(must.Get(os.ReadFile(path)))
-	by := codegen.GeneratedBy(path)
+	p := &pack{dir: dir, name: names[0], units: []*unit{units[names[0]]}}
+	for _, n := range sorted {
+		if calls(n, p.name) || calls(p.name, n) {
+			p.units = append(p.units, units[n])
+		}
+	}
+	by := codegen.GeneratedBy(filepath.Join(dir, p.name+".h"))
 	word := func(re *regexp.Regexp) string {
 		if m := re.FindStringSubmatch(by); m != nil {
 			return m[1]
@@ -167,16 +204,43 @@ func find(dir, name string) *pack {
 	}
 	p.machine = must.Get(tuned.MachineNamed(word(targetFlag)))
 	p.optimize = word(optimizeFlag)
-	for _, suffix := range []string{".c", "_weights.c", "_weights.S"} {
-		source := filepath.Join(dir, p.name+suffix)
-		if _, err := os.Stat(source); err == nil {
-			p.sources = append(p.sources, source)
+	return p
+}
+
+// included is a header of the folder that a source includes.
+var included = regexp.MustCompile(`(?m)^#include "(\w+)\.h"$`)
+
+// readUnit reads the files of a folder that a name begins.
+func readUnit(dir, name string) *unit {
+	u := &unit{name: name, header: string(must.Get(os.ReadFile(filepath.Join(dir, name+".h"))))}
+	text := must.Get(os.ReadFile(filepath.Join(dir, name+".c")))
+	for _, m := range included.FindAllSubmatch(text, -1) {
+		u.headers = append(u.headers, string(m[1]))
+	}
+	for _, suffix := range []string{".c", "_weights.c", "_weights.S", "_profile.c"} {
+		source := filepath.Join(dir, name+suffix)
+		own := suffix != "_profile.c" || slices.Contains(u.headers, name+"_profile")
+		if _, err := os.Stat(source); err == nil && own {
+			u.sources = append(u.sources, source)
 		}
 	}
-	if len(p.sources) == 0 {
-		failFolder("%s has no %s.c", dir, p.name)
+	return u
+}
+
+// entries are the functions that an application calls, of the objects in a folder: not those of
+// what models share.
+func (p *pack) entries(work string) (all []string, err error) {
+	for _, u := range p.units {
+		if u.shared {
+			continue
+		}
+		of, err := entriesOf(filepath.Join(work, u.name+".o"))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, of...)
 	}
-	return p
+	return all, nil
 }
 
 // entriesOf returns the functions of an object that others may call.

@@ -6,11 +6,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/codegen/report"
 	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/ir"
@@ -201,4 +203,78 @@ func print(e *OverError) (string, error) {
 	var b bytes.Buffer
 	err := e.Print(&b)
 	return b.String(), err
+}
+
+// Separate models and what they share are measured together, with what is each model's; one of
+// them is a package, too, and takes less.
+func TestSeparate(t *testing.T) {
+	tier.Needs(t, tier.Normal)
+	skipWithout(t, "arm-none-eabi-gcc")
+	whole := func(opt compile.Options) (*Size, *report.Report, string) {
+		p, closer, err := compile.ReadMethods([]compile.MethodFile{
+			{Name: "digits", Path: cases + "digits/model.pt2"},
+			{Name: "digits_kept", Path: cases + "cache/model.pt2"},
+			{Name: "digits_twice", Path: cases + "digits/model.pt2"},
+		}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer closer.Close()
+		opt.Name, opt.Lang, opt.Separate, opt.Target = "digits_all", "c", true, "cortex-m4"
+		opt.Generator = "etgen --target=cortex-m4"
+		pkg, r, err := compile.Reported(p, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		if err := pkg.Write(t.Context(), dir); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Folder(t.Context(), dir, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Layers(r)
+		return s, r, dir
+	}
+	for _, opt := range []compile.Options{{}, {Weights: "bin", Profile: true}} {
+		s, r, dir := whole(opt)
+		layers := map[string]int64{}
+		code := int64(0)
+		for _, m := range r.Methods {
+			for _, l := range m.Layers {
+				layers[m.Name.String()] += l.Weights
+				code += l.Code
+			}
+		}
+		if s.Name != "digits_all" || s.Arena != r.Arena || s.State != r.State || s.State == 0 ||
+			s.RAM != s.Arena+s.State+s.BSS || s.Flash != r.Weights+r.Code || code == 0 || code > s.Text {
+			t.Errorf("%+v: layers have %d bytes of code, %+v", opt, code, s)
+		}
+		one, err := Folder(t.Context(), dir, Options{Name: "digits"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if layers["digits"] != layers["digits_twice"] || r.Weights < 2*layers["digits"] ||
+			one.ROData < layers["digits"] || one.Flash > s.Flash-layers["digits"] || one.State != 0 ||
+			one.Stack != s.Stack || one.Chain[0] != "digits_forward" {
+			t.Errorf("%+v: of one model %+v, of all %+v, weights %v", opt, one, s, layers)
+		}
+	}
+}
+
+// What sums up times is a part of the package, whatever clock the machine has.
+func TestProfile(t *testing.T) {
+	tier.Needs(t, tier.Normal)
+	skipWithout(t, "arm-none-eabi-gcc")
+	for _, target := range []string{"cortex-m4", "cortex-m0"} {
+		s, err := Folder(t.Context(), generate(t, "linear", compile.Options{Target: target, Profile: true}),
+			Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.BSS == 0 || s.RAM != s.Arena+s.BSS || slices.Contains(s.Library, "net_profile_event") {
+			t.Errorf("%s: %+v", target, s)
+		}
+	}
 }
