@@ -65,7 +65,8 @@ type edgeWriter struct {
 	m                *ir.Method
 	handles          map[string]int // of nodes
 	state, constants []savedValue
-	names            int    // of regions
+	regions          int    // that have names
+	names            *ir.Names
 	ranges           object // of symbols
 }
 
@@ -77,7 +78,7 @@ type savedValue struct {
 }
 
 func newEdgeWriter(m *ir.Method, r *RecordMethod) *edgeWriter {
-	e := &edgeWriter{m: m, handles: map[string]int{}, ranges: object{}}
+	e := &edgeWriter{m: m, handles: map[string]int{}, ranges: object{}, names: ir.NewNames(m)}
 	for h, nodes := range r.Nodes {
 		for _, n := range nodes {
 			e.handles[n.Node] = h
@@ -196,7 +197,7 @@ func (e *edgeWriter) graph(g *ir.Graph) object {
 		note(v)
 		inputs = append(inputs, argument(ir.Ref{Value: v}))
 	}
-	for _, n := range g.Nodes {
+	for _, n := range e.forwards(g.Nodes) {
 		outs := []object{}
 		for _, v := range n.Outputs {
 			if v == nil {
@@ -205,6 +206,9 @@ func (e *edgeWriter) graph(g *ir.Graph) object {
 			}
 			note(v)
 			outs = append(outs, argument(ir.Ref{Value: v}))
+		}
+		if len(n.Regions) > 0 && len(outs) == 1 && n.Outputs[0] != nil { // a tuple, also of one
+			outs = []object{argument(ir.List{ir.Ref{Value: n.Outputs[0]}})}
 		}
 		nodes = append(nodes, object{"name": n.Name, "target": edgeTarget(n),
 			"inputs":  must.At(func() []object { return e.arguments(n) }, "node %q", n.Name),
@@ -216,6 +220,48 @@ func (e *edgeWriter) graph(g *ir.Graph) object {
 	return object{"inputs": inputs, "outputs": outputs, "nodes": nodes, "tensor_values": tensors,
 		"sym_int_values": ints, "sym_bool_values": bools, "custom_obj_values": object{},
 		"is_single_tensor_return": false}
+}
+
+// forwards gives nodes, of which no scan runs from the end: PyTorch turns what such a one runs over,
+// and the results of its steps.
+func (e *edgeWriter) forwards(nodes []*ir.Node) (list []*ir.Node) {
+	turned := func(v *ir.Value) *ir.Value {
+		return &ir.Value{Name: e.names.Fresh(v.Name), Type: v.Type}
+	}
+	flip := func(n *ir.Node, from, to *ir.Value) {
+		list = append(list, &ir.Node{Name: to.Name, Op: "aten.flip.default", Loc: n.Loc,
+			Args: []ir.NamedArg{{Name: "self", Value: ir.Ref{Value: from}},
+				{Name: "dims", Value: ir.List{ir.Int(0)}}}, Outputs: []*ir.Value{to}})
+	}
+	for _, n := range nodes {
+		at := slices.IndexFunc(n.Args, func(a ir.NamedArg) bool { return a.Name == "reverse" })
+		if at < 0 || !strings.HasSuffix(n.Op, ".scan") {
+			list = append(list, n)
+			continue
+		}
+		scan := *n
+		scan.Args = slices.Delete(slices.Clone(n.Args), at, at+1)
+		if n.Args[at].Value == ir.BoolArg(false) {
+			list = append(list, &scan)
+			continue
+		}
+		xs := slices.Clone(n.Args[1].Value.(ir.List))
+		for i, x := range xs {
+			from := x.(ir.Ref).Value
+			to := turned(from)
+			flip(n, from, to)
+			xs[i] = ir.Ref{Value: to}
+		}
+		scan.Args[1].Value, scan.Outputs = xs, slices.Clone(n.Outputs)
+		list = append(list, &scan)
+		for i, to := range n.Outputs {
+			if i >= len(n.Args[0].Value.(ir.List)) && to != nil {
+				scan.Outputs[i] = turned(to)
+				flip(n, scan.Outputs[i], to)
+			}
+		}
+	}
+	return list
 }
 
 // edgeTarget is how edge programs name a node's operator.
@@ -256,12 +302,15 @@ func (e *edgeWriter) arguments(n *ir.Node) []object {
 	}
 	captured := capturedBy(n)
 	graphs := []object{}
-	for _, r := range n.Regions {
+	for i, r := range n.Regions {
 		inner := *r
 		inner.Inputs = slices.Concat(r.Inputs, captured)
-		e.names++
+		e.regions++
+		graph := e.graph(&inner)
+		// The condition of a loop is a tensor; what other regions give is a tuple.
+		graph["is_single_tensor_return"] = i == 0 && strings.HasSuffix(n.Op, ".while_loop")
 		graphs = append(graphs, object{"name": "", "arg": object{"as_graph": object{
-			"name": fmt.Sprintf("region_%d", e.names), "graph": e.graph(&inner)}}})
+			"name": fmt.Sprintf("region_%d", e.regions), "graph": graph}}})
 	}
 	operands, numbers := ir.List{}, ir.List{}
 	for _, v := range captured {

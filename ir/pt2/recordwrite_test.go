@@ -3,6 +3,7 @@ package pt2
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -33,7 +34,21 @@ method forward {
       return (%full)
     }
   %i: f32[s0, 2] = aten.index.Tensor(self=%y, indices=[none, none])
-  return (%i)
+  %z: f32[s0, 2] = l: higher_order.while_loop([%i])
+    region (%before: f32[s0, 2]) {
+      %any: b8[] = aten.any.default(self=%before)
+      return (%any)
+    }
+    region (%old: f32[s0, 2]) {
+      %sub: f32[s0, 2] = aten.sub.Tensor(self=%old, other=%k)
+      return (%sub)
+    }
+  %sum: f32[2], %rows: f32[s0, 2] = s: higher_order.scan(init=[%w], xs=[%z], reverse=true)
+    region (%had: f32[2], %row: f32[2]) {
+      %more: f32[2] = aten.add.Tensor(self=%had, other=%row)
+      return (%more, %row)
+    }
+  return (%rows)
 }
 `
 
@@ -88,6 +103,7 @@ func TestWriteRecord(t *testing.T) {
 				Nodes []struct {
 					Name, Target string
 					Inputs       []struct{ Arg json.RawMessage }
+					Outputs      []json.RawMessage
 				}
 			}
 		} `json:"graph_module"`
@@ -102,13 +118,20 @@ func TestWriteRecord(t *testing.T) {
 					text += string(in.Arg)
 				}
 			}
+			if n.Name == node {
+				text += fmt.Sprintf(" -> %s", n.Outputs)
+			}
 		}
 		return text
 	}
 	for node, want := range map[string][]string{
 		"c": {`{"as_tensor":{"name":"p"}}{"as_graph":`,
 			`{"as_tensors":[{"name":"mul"},{"name":"k"}]}{"as_sym_int":{"as_name":"n"}}`, `"as_sym_ints":[{"as_name":"n"},{"as_int":2}]`},
-		"i": {`{"as_tensor":{"name":"y"}}{"as_optional_tensors":[{"as_none":[]},{"as_none":[]}]}`},
+		"l":    {`"is_single_tensor_return":true`, `"is_single_tensor_return":false`, ` -> [{"as_tensors":[{"name":"z"}]}]`},
+		"s":    {`{"as_tensors":[{"name":"w"}]}{"as_tensors":[{"name":"z_1"}]}{"as_ints":[]} -> [{"as_tensor":{"name":"sum"}} {"as_tensor":{"name":"rows_1"}}]`},
+		"z_1":  {`{"as_tensor":{"name":"z"}}{"as_ints":[0]} -> [{"as_tensor":{"name":"z_1"}}]`},
+		"rows": {`{"as_tensor":{"name":"rows_1"}}{"as_ints":[0]} -> [{"as_tensor":{"name":"rows"}}]`},
+		"i":    {`{"as_tensor":{"name":"y"}}{"as_optional_tensors":[{"as_none":[]},{"as_none":[]}]} -> [{"as_tensor":{"name":"i"}}]`},
 	} {
 		for _, w := range want {
 			if !strings.Contains(args(node), w) {

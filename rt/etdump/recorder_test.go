@@ -84,7 +84,15 @@ func TestValues(t *testing.T) {
 	}
 	e := &rt.Event{Op: "aten::add.out", Instruction: 3, Values: []*rt.EValue{tensor("abcdef", 1, 0),
 		tensor("ghijkl", 0, 1), {Kind: rt.Int, Int: 7}, {Kind: rt.String}}}
-	if err := r.Call(func() error { r.Begin(e); r.End(e, nil); return nil }); err != nil {
+	part := &rt.Event{Op: "Npu", Instruction: 4, Delegate: "7"} // has no values
+	err := r.Call(func() error {
+		for _, e := range []*rt.Event{e, part} {
+			r.Begin(e)
+			r.End(e, nil)
+		}
+		return nil
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	r.Outputs([]*rt.EValue{{Kind: rt.Bool, Bool: true}})
@@ -101,6 +109,9 @@ func TestValues(t *testing.T) {
 	}
 	var got []string
 	for _, e := range d.Runs[0].Events {
+		if e, ok := e.(*etdump.Profile); ok && e.Delegate >= 0 {
+			t.Errorf("%+v is noted", e)
+		}
 		if e, ok := e.(*etdump.Debug); ok {
 			text := fmt.Sprintf("%d.%d %v", e.Chain, e.Instruction, e.Value)
 			if x, ok := e.Value.(*etdump.Tensor); ok {
