@@ -39,9 +39,9 @@ func (a *integerArithmetic) convolution(b *ops.Builder, n *ir.Node, c *ops.Call)
 	from := &quantity{ints: ints, zero: x.zero, least: x.least, most: x.most}
 	s := &scaledSum{inner: spatial}
 	return a.sum(b, n, s, [2]*quantity{x, w}, axis, 0, c.Value("bias"), func(bias any) *ir.Value {
-		sum := b.Op(ops.IntegerConvolution, ints, w.ints, bias, c.Arg("stride"), before, after,
-			c.Arg("dilation"), transposed, c.Arg("output_padding"), c.Arg("groups"), x.zero[0],
-			w.zero[0], ir.Float32)
+		sum := b.Op(ops.IntegerConvolution, a.summed(b, s, from), w.ints, bias, c.Arg("stride"),
+			before, after, c.Arg("dilation"), transposed, c.Arg("output_padding"),
+			c.Arg("groups"), x.zero[0], w.zero[0], ir.Float32)
 		if s.exact = s.exact && !a.multiplies(b, sum); s.exact && transposed {
 			return b.Op(n.Op, a.whole(b, from), a.whole(b, w), nil, c.Arg("stride"), before,
 				c.Arg("dilation"), true, c.Arg("output_padding"), c.Arg("groups"))
@@ -63,6 +63,15 @@ func padding(c *ops.Call) (pad [2][]int64) {
 		return pad
 	}
 	return [2][]int64{before, after}
+}
+
+// summed is the first operand of a sum of products: integers of 8 bits whose sums float32 holds
+// are floats where vectors are of these.
+func (a *integerArithmetic) summed(b *ops.Builder, s *scaledSum, x *quantity) *ir.Value {
+	if a.floats && s.exact && x.ints.Type.DType == ir.Int8 {
+		return a.whole(b, x)
+	}
+	return x.ints
 }
 
 // multiplies reports whether a kernel multiplies the bytes of a sum as they are.
@@ -113,8 +122,8 @@ func (a *integerArithmetic) integerProduct(b *ops.Builder, n *ir.Node, c *ops.Ca
 	}
 	lead := w.ints.Type.Rank() - 2
 	return a.sum(b, n, s, [2]*quantity{x, w}, axis, lead, add, func(bias any) *ir.Value {
-		sum := b.Op(ops.IntegerMatmul, x.ints, w.ints, bias, transposed, x.zero[0], w.zero[0],
-			ir.Float32)
+		sum := b.Op(ops.IntegerMatmul, a.summed(b, s, x), w.ints, bias, transposed, x.zero[0],
+			w.zero[0], ir.Float32)
 		if s.exact = s.exact && !a.multiplies(b, sum); s.exact {
 			return floats(a.whole(b, x))
 		}

@@ -329,7 +329,7 @@ func integerLinearSamples(r *Rand) []Sample {
 // integerMatmulSamples multiply rows with one matrix or with one each, either way around.
 func integerMatmulSamples(r *Rand) []Sample {
 	var out []Sample
-	for i, d := range []ir.DType{ir.Int8, ir.Int8, ir.Uint8, ir.Int16} {
+	for i, d := range []ir.DType{ir.Int8, ir.Int8, ir.Uint8, ir.Int16, ir.Float32} {
 		x, w := []int64{3, 4 + r.Dim()}, []int64{5, 0}
 		if w[1] = x[1]; i == 1 {
 			x = append([]int64{2}, x...)
@@ -344,7 +344,7 @@ func integerMatmulSamples(r *Rand) []Sample {
 		}
 		out = append(out, NewSample("self", Tensor(d, Values{}, x...), "mat2",
 			Tensor(ir.Int8, Values{}, w...), "bias", bias, "transposed", i%2 == 0,
-			"self_zero_point", []int64{-128, 3, 127, -500}[i], "mat2_zero_point", int64(i)-1,
+			"self_zero_point", []int64{-128, 3, 127, -500, 9}[i], "mat2_zero_point", int64(i)-1,
 			"dtype", dtype))
 	}
 	return out

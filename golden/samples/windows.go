@@ -198,8 +198,9 @@ func paddedSamples(r *Rand) []Sample {
 // weights, and operands of two types.
 func integerConvolutionSamples(r *Rand) []Sample {
 	var out []Sample
-	for i, d := range []ir.DType{ir.Int8, ir.Int8, ir.Uint8, ir.Int16, ir.Int8, ir.Int8} {
-		k, groups := int64(i), []int64{1, 4, 2, 1, 1, 1}[i]
+	for i, d := range []ir.DType{ir.Int8, ir.Int8, ir.Uint8, ir.Int16, ir.Int8, ir.Int8,
+		ir.Float32} {
+		k, groups := int64(i), []int64{1, 4, 2, 1, 1, 1, 2}[i]
 		x, w := []int64{1 + k%2, 4, 5 + k, 3 + r.Dim()}, []int64{4, 4 / groups, 3, 2}
 		lists := []any{"stride", []int64{1 + k%2, 1}, "before", []int64{k % 3, 1}, "after",
 			[]int64{1, 1}, "dilation", []int64{1, 1 + k/3}}
@@ -211,7 +212,7 @@ func integerConvolutionSamples(r *Rand) []Sample {
 		if i%2 == 1 {
 			bias, dtype = nil, ir.Int32
 		}
-		zero := []int64{0, -7, 120, 300, 5, -128}[i]
+		zero := []int64{0, -7, 120, 300, 5, -128, 9}[i]
 		out = append(out, NewSample(append([]any{"input", Tensor(d, Values{}, x...), "weight",
 			Tensor(ir.Int8, Values{}, w...), "bias", bias, "transposed", i == 4,
 			"output_padding", []int64{0}, "groups", groups, "input_zero_point", zero,

@@ -149,7 +149,8 @@ func quantizedType(d ir.DType) bool { return d == ir.Int8 || d == ir.Uint8 || d 
 
 // integerProducts are the sums of products in a quantized network: of integers less their zero
 // points, exact in int32, with a bias in int32. What lies outside of an image counts as its
-// zero point. The result is the sum as int32, or, rounded, as float32; what scales it is an
+// zero point. The first operand may be floats that are the integers of 8 bits less their zero
+// point. The result is the sum as int32, or, rounded, as float32; what scales it is an
 // elementwise node behind it, which becomes a kernel's epilogue.
 func integerProducts() []entry {
 	return []entry{
@@ -205,9 +206,9 @@ func integerProducts() []entry {
 
 // integerSum checks the operands of an integer product and returns the result's dtype.
 func (c *Call) integerSum(operands ...string) ir.DType {
-	for _, name := range operands {
+	for i, name := range operands {
 		d := c.Tensor(name).DType
-		c.errorIf(!quantizedType(d), "%s of %s", name, d)
+		c.errorIf(!quantizedType(d) && (i > 0 || d != ir.Float32), "%s of %s", name, d)
 		c.zeroPoint(name)
 	}
 	if c.Op.sch.Index("bias") >= 0 && c.Has("bias") && c.Tensor("bias").DType != ir.Int32 {
@@ -220,8 +221,11 @@ func (c *Call) integerSum(operands ...string) ir.DType {
 
 // zeroPoint returns the number of NAME_zero_point, checked against the operand's dtype.
 func (c *Call) zeroPoint(name string) int64 {
-	zero := must(c.Int(name + "_zero_point"))
-	least, most := expr.IntRange(c.Tensor(name).DType)
+	zero, d := must(c.Int(name+"_zero_point")), c.Tensor(name).DType
+	if d == ir.Float32 {
+		d = ir.Int8
+	}
+	least, most := expr.IntRange(d)
 	c.errorIf(zero < least || zero > most, "a zero point of %d for %s of %s", zero, name,
 		c.Tensor(name).DType)
 	return zero
@@ -229,5 +233,8 @@ func (c *Call) zeroPoint(name string) int64 {
 
 // lessZero returns an element of an integer product's operand less its zero point.
 func (c *Call) lessZero(name string, at []sym.Expr) *expr.Expr {
+	if c.Tensor(name).DType == ir.Float32 {
+		return expr.Cast(ir.Int32, c.Load(name, at...))
+	}
 	return offset(c.Load(name, at...), expr.Int(ir.Int32, -c.zeroPoint(name)))
 }

@@ -358,7 +358,7 @@ func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial 
 		if k.Name == "depthwise_rows_f32" && target.Language == tuned.Go {
 			forms = []string{"depthwise_lanes_f32"}
 		}
-		if k.Descriptor.Field("channels_inner") != nil && k.Name != "conv2d_pairs_f32" {
+		if k.Descriptor.Field("channels_inner") != nil {
 			forms = append(forms, k.Name+" planes")
 		}
 		if k.Name == "conv2d_rows_f32" {

@@ -68,48 +68,6 @@ func convolutionOnRows(r *Request, channels int) *convolution {
 	return cv
 }
 
-// ConvPairs is Conv2DRows of integers that 16 bits hold, where channels lie innermost: machines
-// that multiply pairs of such integers at once make pairs of what is seen of the image, and of a
-// panel of weights at a time. The others do as Conv2DRows.
-func ConvPairs() *Kernel {
-	return &Kernel{Name: "conv2d_pairs_f32", Descriptor: convRowsParams, InPatches: flatInPatches,
-		Go: "rows.ConvPairs", Buffers: []string{"w", "bias", "scratch"}, Bounds: true,
-		Operands: []string{"x"}, Match: matchPairs}
-}
-
-// fewestPairs is how many results are worth making pairs of the weights.
-const fewestPairs = 16
-
-func matchPairs(r *Request) *Instance {
-	cv := convolutionOnRows(r, r.Target.Language.Costs.FewestChannels)
-	if cv == nil || !cv.exact || cv.groups > 1 || !cv.xLast || !cv.yLast || r.Target.Threads > 1 {
-		return nil
-	}
-	results, static := sym.Mul(cv.axes[0].out, cv.axes[1].out).Const()
-	if !static || results < fewestPairs || !cv.constants(r) {
-		return nil
-	}
-	in := cv.onRows(r, false)
-	if in == nil {
-		return nil
-	}
-	seen, taps := in.param("inner_taps"), num(cv.cin*cv.kernel[0]*cv.kernel[1])
-	for _, way := range [][2]string{{"out_h", "in_stride_row"}, {"out_w", "in_stride_col"},
-		{"outer_taps", "in_stride_outer"}, {"middle_taps", "in_stride_middle"}} {
-		step := in.param(way[1])
-		if !sym.Mod(step, sym.Int(2)).IsZero() {
-			return nil
-		}
-		seen = sym.Add(seen, sym.Mul(sym.Sub(in.param(way[0]), sym.Int(1)), step))
-	}
-	if !sym.Mod(in.param("inner_taps"), sym.Int(2)).IsZero() {
-		return nil
-	}
-	in.Scratch = sym.Add(in.Scratch, sym.Mul(sym.Int(2), sym.Add(seen, sym.Mul(num(rowsCols), taps))))
-	in.Cost = in.Cost*0.6 + cost(seen)/4 + cost(taps, num(cv.cout))/4
-	return in
-}
-
 // onRows makes an instance of Conv2DRows: with inner, of planes that it copies channel by
 // channel beside each other.
 func (cv *convolution) onRows(r *Request, inner bool) *Instance {

@@ -98,7 +98,14 @@ func int8Of(r *Request) *int8Conv {
 			cv.offset, cv.biasName = 0, "kernel_sum"
 		}
 	}
-	if cv == nil || !r.Target.Language.Has(Conv2DInt8()) {
+	if cv == nil {
+		return nil
+	}
+	kernel := Conv2DInt8()
+	if c.Operands()[cv.x].Type.DType == ir.Float32 {
+		kernel = ConvBytes()
+	}
+	if !r.Target.Language.Has(kernel) {
 		return nil
 	}
 	w := c.Operands()[cv.w].Type
@@ -130,8 +137,9 @@ func int8Of(r *Request) *int8Conv {
 func int8Operands(c *ops.Call, x, w, xOffset, wOffset string, sign int64) *int8Conv {
 	cv := &int8Conv{biasName: "bias"}
 	cv.x, cv.w, cv.b = c.Operand(x), c.Operand(w), -1
-	cv.wide = c.Tensor(x).DType == ir.Int16
-	if !cv.wide && c.Tensor(x).DType != ir.Int8 || c.Tensor(w).DType != ir.Int8 {
+	d := c.Tensor(x).DType
+	cv.wide = d == ir.Int16
+	if !cv.wide && d != ir.Int8 && d != ir.Float32 || c.Tensor(w).DType != ir.Int8 {
 		return nil
 	}
 	for name, to := range map[string]*int64{xOffset: &cv.offset, wOffset: &cv.wOffset} {
@@ -284,7 +292,7 @@ func matchConvInt8(r *Request) *Instance {
 		return nil
 	}
 	if ChannelsLast(r.Target) {
-		return cv.inLanes(r)
+		return cv.vectors(r)
 	}
 	mve := r.Target.Machine.MVE && !cv.wide
 	fours := turn{columns: 2, elements: 4}

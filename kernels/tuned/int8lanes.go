@@ -33,6 +33,8 @@ const fewestBytes = 4
 // it with instructions for four products. Products of matrices always are, whose weights are
 // read from far. No kernel of bytes is shared by threads.
 func MultipliesBytes(kernels []*Kernel, t Target) func(*ops.Call, map[*ir.Value]bool) bool {
+	vectors := ChannelsLast(t) && (!t.Language.FindsVectors ||
+		slices.Contains(t.Machine.Assembly, "amd64"))
 	return func(c *ops.Call, constant map[*ir.Value]bool) bool {
 		r := &Request{Call: c, Target: t, Const: func(k int) ([]byte, bool) {
 			v := c.Operands()[k]
@@ -43,7 +45,7 @@ func MultipliesBytes(kernels []*Kernel, t Target) func(*ops.Call, map[*ir.Value]
 			return data, err == nil
 		}}
 		cv := int8Of(r)
-		return cv != nil && ChannelsLast(t) && t.Threads < 2 && (cv.linear ||
+		return cv != nil && vectors && t.Threads < 2 && (cv.linear ||
 			(t.Machine.Dot || t.byteSize() > 1) && cv.cin >= fewestBytes) && Select(kernels, r) != nil
 	}
 }
@@ -57,33 +59,58 @@ func (t Target) byteSize() int {
 	return 1
 }
 
-// inLanes makes an instance of text for vectors, whose lanes are channels.
-func (cv *int8Conv) inLanes(r *Request) *Instance {
+// lanes are weights whose lanes are channels, in panels of so many columns but for a last one
+// that is not full, and where sums begin: with and without what 128 more makes of them.
+type lanes struct {
+	pixel, depth int // of the image, and of a sum, in bytes
+	w            []byte
+	start        [2][]int64
+	begun        []int
+	far          int64 // the largest sum of weights without their signs
+}
+
+// inLanes packs weights. It returns nil if they are not constant, or a sum may be too large.
+func (cv *int8Conv) inLanes(r *Request, columns int) *lanes {
 	given, ok := r.Const(cv.w)
 	if !ok || cv.groups > 1 || cv.wide || -cv.offset != int64(int8(-cv.offset)) {
 		return nil
 	}
-	pixel := int(roundUp(int64(cv.cin), 4))
-	depth, across := cv.depth()/cv.cin*pixel, int(roundUp(int64(cv.cout), byteColumns))
-	w, begins := make([]byte, across*depth), make([]int64, 2*across)
-	bias, begun := cv.begin(r)
+	l := &lanes{pixel: int(roundUp(int64(cv.cin), 4))}
+	l.depth = cv.depth() / cv.cin * l.pixel
+	across := int(roundUp(int64(cv.cout), byteColumns))
+	l.w, l.start = make([]byte, across*l.depth), [2][]int64{make([]int64, across), make([]int64, across)}
+	var bias []int64
+	bias, l.begun = cv.begin(r)
 	for c, b := range bias {
 		sum, far := int64(0), int64(0)
+		first := c / columns * columns
+		wide := min(columns, across-first)
 		for i := range cv.depth() {
 			v := int64(int8(given[cv.place(c, i)])) + cv.wOffset
 			if v != int64(int8(v)) {
 				return nil
 			}
 			sum, far = sum+v, far+max(v, -v)
-			at := i/cv.cin*pixel + i%cv.cin
-			w[c/byteColumns*byteColumns*depth+at/4*4*byteColumns+c%byteColumns*4+at%4] = byte(v)
+			at := i/cv.cin*l.pixel + i%cv.cin
+			l.w[first*l.depth+at/4*4*wide+(c-first)*4+at%4] = byte(v)
 		}
 		if !cv.holds(b, far) {
 			return nil
 		}
-		begins[c] = b + sum*cv.offset
-		begins[across+c] = begins[c] - 128*sum
+		l.far = max(l.far, far)
+		l.start[0][c] = b + sum*cv.offset
+		l.start[1][c] = l.start[0][c] - 128*sum
 	}
+	return l
+}
+
+// vectors makes an instance of text for vectors.
+func (cv *int8Conv) vectors(r *Request) *Instance {
+	l := cv.inLanes(r, byteColumns)
+	if l == nil {
+		return nil
+	}
+	pixel := l.pixel
 	direct, many := cv.direct(4), 1
 	scratch := sym.Mul(cv.axes[0].reach(), cv.axes[1].reach(), num(pixel*r.Target.byteSize()))
 	if direct {
@@ -95,15 +122,53 @@ func (cv *int8Conv) inLanes(r *Request) *Instance {
 			scratch = num(many * pixel * r.Target.byteSize())
 		}
 	}
-	in := cv.instance(r.Target.bytesTile(), convInt8Params, Values{"depth": num(depth),
+	in := cv.instance(r.Target.bytesTile(), convInt8Params, Values{"depth": num(l.depth),
 		"pad_value": num(-cv.offset), "results_at_once": num(many), "direct": truth(direct),
 		"wide": sym.Int(0), "int4": sym.Int(0),
-		"whole_range": truth(slices.Contains(w, 0x80))},
-		Packed{Name: "w", DType: ir.Int8, Data: w, From: []int{cv.w}}, starts(begins))
+		"whole_range": truth(slices.Contains(l.w, 0x80))},
+		Packed{Name: "w", DType: ir.Int8, Data: l.w, From: []int{cv.w}},
+		starts(slices.Concat(l.start[:]...)))
 	if direct {
 		in.Form = pointsInt8
 	}
-	in.Rest, in.Begun, in.Scratch = true, begun, scratch
+	in.Rest, in.Begun, in.Scratch = true, l.begun, scratch
+	in.Cost = cost(in.MACs)
+	return in
+}
+
+// ConvBytes is the convolution, or product of rows, of bytes that are floats less their zero point,
+// of any layout. It packs weights as text for vectors does, in panels of 32 columns but for a last
+// one, as words; sums begin at start[ceil(cout/16)·16]. No sum is too large for float32.
+func ConvBytes() *Kernel {
+	return &Kernel{Name: "conv2d_bytes", Descriptor: convInt8Params, Go: "rows.ConvBytes",
+		Buffers: []string{"w", "start", "scratch"}, Bounds: true, Operands: []string{"x"},
+		InPatches: eachAlone, Match: matchConvBytes}
+}
+
+func matchConvBytes(r *Request) *Instance {
+	cv := int8Of(r)
+	if cv == nil || !ChannelsLast(r.Target) || r.Call.Outs[0].DType != ir.Float32 ||
+		r.Call.Has(cv.biasName) {
+		return nil
+	}
+	l := cv.inLanes(r, rowsCols)
+	if l == nil || l.far*max(128+cv.offset, 127-cv.offset) > ops.ExactSum {
+		return nil
+	}
+	direct := cv.direct(4)
+	in := cv.instance(r.Target.tile(), convInt8Params, Values{"depth": num(l.depth),
+		"pad_value": num(-cv.offset), "results_at_once": sym.Int(1), "direct": truth(direct),
+		"wide": sym.Int(0), "int4": sym.Int(0), "whole_range": sym.Int(0)},
+		Packed{Name: "w", DType: ir.Float32, Data: l.w, From: []int{cv.w}}, starts(l.start[1]))
+	in.Packed[1].DType = ir.Float32
+	// The copy, of floats, or of pairs if floats are there already; a panel of weights as floats.
+	size := 4
+	if direct {
+		size = 2
+	}
+	in.Scratch = sym.Add(sym.Mul(cv.axes[0].reach(), cv.axes[1].reach(), num(l.pixel*size)),
+		num(4*rowsCols*l.depth))
+	in.RunChannels = cv.yLast
 	in.Cost = cost(in.MACs)
 	return in
 }

@@ -29,7 +29,7 @@ type trial struct {
 	constant []bool          // by input
 	used     map[string]bool // by the text of its kernel
 	bits     int             // of integers
-	whole    bool            // floats are small integers
+	zero     *int64          // floats are bytes less that
 	syms     map[*sym.Symbol]int64
 	epilogue *epilogue
 	extra    []float32
@@ -102,8 +102,8 @@ func (tr *trial) bind(t testing.TB, r *rand.Rand, target tuned.Target) bool {
 				continue
 			}
 			x := float32(r.NormFloat64())
-			if tr.whole {
-				x = float32(r.IntN(511) - 255)
+			if tr.zero != nil {
+				x = float32(r.Int64N(256) - 128 - *tr.zero)
 			}
 			o.Data = binary.LittleEndian.AppendUint32(o.Data, math.Float32bits(x))
 		}
@@ -459,8 +459,10 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 			if i%4 > 1 {
 				dims, xOrder = 2, last
 			}
-		case "conv2d_pairs_f32":
-			dims, xOrder, yOrder, cin = 2, last, last, 2*(1+r.Int64N(5))
+		case "conv2d_bytes":
+			if cout = pick(r, 1, 33, 70, cout); i%3 > 0 {
+				dims, xOrder, yOrder = 2, pick(r, nil, last), pick(r, nil, last)
+			}
 		case "conv2d_few_f32":
 			cout = 4 + r.Int64N(5)
 			if !strings.Contains(kernel, " planes") {
@@ -546,8 +548,7 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 			stride, pad, after, dilation = append(stride, s), append(pad, p), append(after, behind),
 				append(dilation, d)
 		}
-		if !fits || pixels == 1 && kernel == "conv2d_f32" || // one pixel is in any layout
-			pixels < 16 && kernel == "conv2d_pairs_f32" {
+		if !fits || pixels == 1 && kernel == "conv2d_f32" { // one pixel is in any layout
 			continue
 		}
 		tr := &trial{op: "aten.convolution.default", by: kernelOf(kernel), syms: map[*sym.Symbol]int64{},
@@ -564,13 +565,20 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 		}
 		args := []any{"input", input, "weight", static(w...), "bias", bias, "stride", stride,
 			"dilation", dilation, "groups", groups}
-		tr.whole = kernel == "conv2d_pairs_f32"
-		if slices.Equal(pad, after) && !tr.whole {
+		if slices.Equal(pad, after) {
 			args = append(args, "padding", pad, "transposed", false, "output_padding",
 				make([]int64, dims))
 		} else {
 			tr.op = ops.PaddedConvolution
-			args = append(args, "before", pad, "after", after, "exact", tr.whole)
+			args = append(args, "before", pad, "after", after)
+		}
+		if kernel == "conv2d_bytes" {
+			tr.op, tr.bits, tr.zero = ops.IntegerConvolution, 8, new(int64)
+			*tr.zero = r.Int64N(256) - 128
+			args = []any{"input", input, "weight", samples.Tensor(ir.Int8, samples.Values{}, w...),
+				"stride", stride, "before", pad, "after", after, "dilation", dilation, "transposed", false,
+				"output_padding", make([]int64, dims), "groups", groups, "input_zero_point", *tr.zero,
+				"weight_zero_point", 0, "dtype", ir.Float32}
 		}
 		if strings.HasPrefix(kernel, "mixed") {
 			tr.op, tr.bits = ops.MixedConvolution, 4+i%2*4

@@ -81,10 +81,10 @@ type Kernel struct {
 func Standard() []*Kernel {
 	return []*Kernel{
 		Linear(), Matmul(), MixedLinear(), MatmulInt8(), // products of matrices
-		Conv2D(), Conv2DRows(), ConvPairs(), Winograd(), ConvEdges(), ConvFew(), // convolutions
+		Conv2D(), Conv2DRows(), Winograd(), ConvEdges(), ConvFew(), // convolutions
 		DepthwiseConv2D(), DepthwiseRows(),
 		MixedConv2D(), MixedDepthwise(),
-		Conv2DInt8(), DepthwiseInt8(), // of bytes
+		Conv2DInt8(), DepthwiseInt8(), ConvBytes(), // of bytes
 		MaxPool2D(), AvgPool2D(),
 		Attention(),
 	}

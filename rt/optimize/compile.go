@@ -52,7 +52,8 @@ func compile(b *rt.Boundary, o Options) *code {
 	c.ports(b, p.Methods[0])
 	target := tuned.Running()
 	must.Check(lower.Backend.Run(&lower.Context{Table: table, Speed: true,
-		Legal: tuned.Legal(tuned.Standard(), target)}, p, nil))
+		Floats: target.Language.FindsVectors, Legal: tuned.Legal(tuned.Standard(), target),
+		Bytes: tuned.MultipliesBytes(tuned.Standard(), target)}, p, nil))
 	if o.Lowered != nil {
 		o.Lowered(b.Plan.Name, p)
 	}

@@ -718,6 +718,11 @@ func (f *epilogue) transposed(y []float32, t *tile, sums *[maxRows * panel]float
 	whole := t.aside(sums)
 	product(&whole)
 	t.fetched, t.fetchStep = whole.fetched, whole.fetchStep
+	f.take(y, t, sums, o, c, apart)
+}
+
+// take finishes the sums of t whose columns are results apart.
+func (f *epilogue) take(y []float32, t *tile, sums *[maxRows * panel]float32, o, c, apart int) {
 	for j := range t.columns {
 		at := o + j*apart
 		run := y[at:][:t.rows]
@@ -1071,7 +1076,7 @@ type linearParams struct {
 	k int // Columns of the first matrix and rows of the second: products of a sum
 }
 
-// convRowsParams are the parameters of Conv and ConvPairs.
+// convRowsParams are the parameters of Conv.
 type convRowsParams struct {
 	batch               int  // Images, or pairs of matrices, that lie one behind the other
 	groups              int  // Groups of channels, each convolved by itself
@@ -1252,6 +1257,9 @@ type tile struct {
 	// loop. Without a fetchStep that is nothing.
 	fetch              []float32
 	fetched, fetchStep int
+	// How many elements take four numbers of x, and of w: 4 are floats. Others are pairs of 16
+	// bits, or bytes, to which those of x 128 was added, and bias is int32.
+	parts int
 }
 
 // product computes

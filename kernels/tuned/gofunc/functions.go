@@ -53,17 +53,6 @@ func Lookup(name string, slots []tuned.Slot) (Function, bool) {
 			e := rows.NewEpilogue(f.Add, f.Low, f.High, f.EpilogueFunc)
 			rows.Conv(take(b, y), take(b, x), take(b, w), take(b, bias), take(b, scratch), &a, &e)
 		}, true
-	case "rows.ConvPairs":
-		y := at(slots, "y")
-		x := at(slots, "x")
-		w := at(slots, "w")
-		bias := at(slots, "bias")
-		scratch := at(slots, "scratch")
-		return func(b [][]float32, n []int, f *Epilogue) {
-			a := rows.NewConvRowsParams(n)
-			e := rows.NewEpilogue(f.Add, f.Low, f.High, f.EpilogueFunc)
-			rows.ConvPairs(take(b, y), take(b, x), take(b, w), take(b, bias), take(b, scratch), &a, &e)
-		}, true
 	case "rows.Winograd":
 		y := at(slots, "y")
 		x := at(slots, "x")
@@ -114,6 +103,17 @@ func Lookup(name string, slots []tuned.Slot) (Function, bool) {
 			a := rows.NewDepthwiseRowsParams(n)
 			e := rows.NewEpilogue(f.Add, f.Low, f.High, f.EpilogueFunc)
 			rows.Depthwise(take(b, y), take(b, x), take(b, w), take(b, bias), &a, &e)
+		}, true
+	case "rows.ConvBytes":
+		y := at(slots, "y")
+		x := at(slots, "x")
+		w := at(slots, "w")
+		start := at(slots, "start")
+		scratch := at(slots, "scratch")
+		return func(b [][]float32, n []int, f *Epilogue) {
+			a := rows.NewConvI8Params(n)
+			e := rows.NewEpilogue(f.Add, f.Low, f.High, f.EpilogueFunc)
+			rows.ConvBytes(take(b, y), take(b, x), take(b, w), take(b, start), take(b, scratch), &a, &e)
 		}, true
 	case "rows.MaxPool":
 		y := at(slots, "y")

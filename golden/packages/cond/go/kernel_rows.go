@@ -192,6 +192,9 @@ type tile struct {
 	// loop. Without a fetchStep that is nothing.
 	fetch              []float32
 	fetched, fetchStep int
+	// How many elements take four numbers of x, and of w: 4 are floats. Others are pairs of 16
+	// bits, or bytes, to which those of x 128 was added, and bias is int32.
+	parts int
 }
 
 // product computes

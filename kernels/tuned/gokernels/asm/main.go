@@ -28,7 +28,7 @@ func main() {
 	Package("github.com/etgen/etgen/kernels/tuned/gokernels/rows")
 	ConstraintExpr("!purego")
 	for _, m := range []machine{avx512, avx2} {
-		m.product()
+		m.product("product", false)
 		m.window("window", false)
 		m.window("largest", true)
 		m.few()
@@ -42,7 +42,10 @@ func main() {
 	unzip()
 	avx2.pairs()
 	pairNeighbours()
-	pairWeights()
+	spreadPairs()
+	spreadFloats()
+	avx512.product("bytes", true)
+	bytePixels()
 	cpu.Write(func(name, _, _ string) { Implement(name) })
 	Generate()
 }
@@ -53,6 +56,7 @@ type code struct {
 	prefix string // of labels
 	rows   int
 	vecs   int
+	dot    bool // numbers are bytes
 	sums   [][]reg.VecVirtual
 	// of the elements that count, for each vector of a row; nil where all do
 	masks []reg.OpmaskVirtual

@@ -22,10 +22,9 @@ const chains = 4
 
 // product writes the function that computes a tile's sums of products: a case
 // for every number of rows, and on machines whose tiles are a whole panel wide
-// for half of one.
-func (m machine) product() {
-	name := "product" + m.suffix
-	Implement(name)
+// for half of one. With dot an element has four bytes, and sums are integers.
+func (m machine) product(name string, dot bool) {
+	Implement(name + m.suffix)
 	widths := []int{m.vecs}
 	if m.vecs*m.bytes/4 > 16 {
 		widths = append(widths, m.vecs/2)
@@ -41,10 +40,12 @@ func (m machine) product() {
 		for n := m.rows; n > 1; n-- {
 			branch(fmt.Sprintf("rows%dx%d", n, vecs), rows, n, JEQ)
 		}
-		c := &code{machine: m, prefix: fmt.Sprintf("rows1x%d", vecs), rows: 1, vecs: vecs}
+		c := &code{machine: m, prefix: fmt.Sprintf("rows1x%d", vecs), rows: 1, vecs: vecs,
+			dot: dot}
 		only(c.prefix, c.productRow)
 		for n := m.rows; n > 1; n-- {
-			c := &code{machine: m, prefix: fmt.Sprintf("rows%dx%d", n, vecs), rows: n, vecs: vecs}
+			c := &code{machine: m, prefix: fmt.Sprintf("rows%dx%d", n, vecs), rows: n, vecs: vecs,
+				dot: dot}
 			only(c.prefix, func() {
 				Label(c.prefix)
 				c.productRows()
@@ -72,6 +73,9 @@ func (c *code) walk(w reg.Register, body func(x reg.Register)) {
 }
 
 func (c *code) end() {
+	if c.dot {
+		c.floats()
+	}
 	if c.bytes == 64 {
 		c.mask(field("columns"))
 	}
@@ -80,11 +84,20 @@ func (c *code) end() {
 	done()
 }
 
+// floats makes floats of sums.
+func (c *code) floats() {
+	for _, row := range c.sums {
+		for _, s := range row {
+			VCVTDQ2PS(s, s)
+		}
+	}
+}
+
 func (c *code) productRows() {
 	next, w, wide := scaled("next"), base("w"), scaled("width")
 	var fetch, fetchStep reg.Register
 	// narrow panels are last ones, and rows of them are loads for the most part
-	if c.vecs == c.machine.vecs {
+	if c.vecs == c.machine.vecs && !c.dot {
 		fetch, fetchStep = base("fetch"), field("fetchStep")
 		ADDQ(field("fetched"), fetch)
 		// Where nothing is to be fetched, an address that is read anyway: one that is
@@ -107,7 +120,11 @@ func (c *code) productRows() {
 			v := c.vector()
 			VBROADCASTSS(row(p, next, i, 0), v)
 			for j, s := range c.sums[i] {
-				VFMADD231PS(v, b[j], s)
+				if c.dot {
+					dotProduct(b[j], v, s)
+				} else {
+					VFMADD231PS(v, b[j], s)
+				}
 			}
 		}
 		for _, q := range p {
@@ -139,7 +156,11 @@ func (c *code) productRow() {
 		v := c.vector()
 		VBROADCASTSS(operand.Mem{Base: x, Disp: 4 * i}, v)
 		for j, s := range c.sums[sum] {
-			VFMADD231PS(operand.Mem{Base: w, Disp: j * c.bytes}, v, s)
+			if at := (operand.Mem{Base: w, Disp: j * c.bytes}); c.dot {
+				dotProduct(at, v, s)
+			} else {
+				VFMADD231PS(at, v, s)
+			}
 		}
 		ADDQ(wide, w)
 	}
@@ -165,10 +186,14 @@ func (c *code) productRow() {
 		JNZ(operand.LabelRef(c.label("one")))
 		Label(c.label("done"))
 	})
+	plus := VADDPS
+	if c.dot {
+		plus = VPADDD
+	}
 	for j := range c.vecs {
-		VADDPS(c.sums[1][j], c.sums[0][j], c.sums[0][j])
-		VADDPS(c.sums[3][j], c.sums[2][j], c.sums[2][j])
-		VADDPS(c.sums[2][j], c.sums[0][j], c.sums[0][j])
+		plus(c.sums[1][j], c.sums[0][j], c.sums[0][j])
+		plus(c.sums[3][j], c.sums[2][j], c.sums[2][j])
+		plus(c.sums[2][j], c.sums[0][j], c.sums[0][j])
 	}
 	c.sums = c.sums[:1]
 	c.end()

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 )
 
 // Unknown is the value of a parameter that is known at run time only.
@@ -36,12 +37,17 @@ var casesOf = map[string]func(c *cases, v []int){
 		a := NewConvRowsParams(v)
 		c.products(each(a.outW), a.outChannels)
 	},
-	"ConvPairs": func(c *cases, v []int) {
-		a := NewConvRowsParams(v)
+	"ConvBytes": func(c *cases, v []int) {
+		a := NewConvI8Params(v)
 		c.products(each(a.outW), a.outChannels)
-		for _, n := range each(a.outW)(6) {
-			delete(c.names, fmt.Sprintf("product256 rows%dx2", n))
-			c.add("pairs256 rows%d", n)
+		for name := range c.names {
+			switch function, rest, _ := strings.Cut(name, " "); function {
+			case "product512":
+				c.add("bytes512 %s", rest)
+			case "product256": // for pairs alone
+				delete(c.names, name)
+				c.add("pairs256 %s", strings.TrimSuffix(rest, "x2"))
+			}
 		}
 	},
 	"ConvEdges": func(c *cases, v []int) {

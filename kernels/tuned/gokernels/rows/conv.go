@@ -129,6 +129,11 @@ func (f *Epilogue) transposed(y []float32, t *tile, sums *[maxRows * panel]float
 	whole := t.aside(sums)
 	product(&whole)
 	t.fetched, t.fetchStep = whole.fetched, whole.fetchStep
+	f.take(y, t, sums, o, c, apart)
+}
+
+// take finishes the sums of t whose columns are results apart.
+func (f *Epilogue) take(y []float32, t *tile, sums *[maxRows * panel]float32, o, c, apart int) {
 	for j := range t.columns {
 		at := o + j*apart
 		run := y[at:][:t.rows]

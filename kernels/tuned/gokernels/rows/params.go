@@ -50,7 +50,7 @@ func NewMatmulParams(v []int) MatmulParams {
 	}
 }
 
-// ConvRowsParams are the parameters of Conv and ConvPairs.
+// ConvRowsParams are the parameters of Conv.
 type ConvRowsParams struct {
 	batch               int  // Images, or pairs of matrices, that lie one behind the other
 	groups              int  // Groups of channels, each convolved by itself
@@ -342,6 +342,79 @@ func NewDepthwiseRowsParams(v []int) DepthwiseRowsParams {
 		inStrideBatch: v[17],
 		inStrideRow:   v[18],
 		inStrideCol:   v[19],
+	}
+}
+
+// ConvI8Params are the parameters of ConvBytes.
+type ConvI8Params struct {
+	batch            int  // Images, or pairs of matrices, that lie one behind the other
+	groups           int  // Groups of channels, each convolved by itself
+	inChannels       int  // Channels of the image in a group
+	outChannels      int  // Channels of the result in a group
+	depth            int  // Products of a sum, with zeros up to a multiple of four
+	padValue         int  // What padding holds
+	resultsAtOnce    int  // Results of a channel that are computed at once
+	direct           bool // A result sees elements that lie beside each other, a multiple of four
+	wide             bool // Elements of the image have 16 bits
+	int4             bool // Weights have 4 bits, two of them in a byte
+	wholeRange       bool // Some weight is -128
+	inH              int  // Rows of the image
+	inW              int  // Columns of the image
+	outH             int  // Rows of the result
+	outW             int  // Columns of the result
+	kernelH          int  // Rows of taps
+	kernelW          int  // Columns of taps
+	strideH          int  // How far the window moves from row to row of the result
+	strideW          int  // How far the window moves from column to column of the result
+	dilationH        int  // How far rows of taps are apart
+	dilationW        int  // How far columns of taps are apart
+	padH             int  // Rows of padding before the image
+	padW             int  // Columns of padding before the image
+	inStrideBatch    int  // From image to image, or from matrix to matrix
+	inStrideChannel  int  // From channel to channel of the image
+	inStrideRow      int  // From row to row of the image, of the copy if there is one
+	inStrideCol      int  // From column to column of the image, of the copy if there is one
+	outStrideBatch   int  // From result to result of a batch
+	outStrideChannel int  // From channel to channel of the result
+	outStrideRow     int  // From row to row of the result
+	outStrideCol     int  // From column to column of the result
+}
+
+// NewConvI8Params returns parameters for packages that run programs, from the
+// values of the fields in their order.
+func NewConvI8Params(v []int) ConvI8Params {
+	return ConvI8Params{
+		batch:            v[0],
+		groups:           v[1],
+		inChannels:       v[2],
+		outChannels:      v[3],
+		depth:            v[4],
+		padValue:         v[5],
+		resultsAtOnce:    v[6],
+		direct:           v[7] != 0,
+		wide:             v[8] != 0,
+		int4:             v[9] != 0,
+		wholeRange:       v[10] != 0,
+		inH:              v[11],
+		inW:              v[12],
+		outH:             v[13],
+		outW:             v[14],
+		kernelH:          v[15],
+		kernelW:          v[16],
+		strideH:          v[17],
+		strideW:          v[18],
+		dilationH:        v[19],
+		dilationW:        v[20],
+		padH:             v[21],
+		padW:             v[22],
+		inStrideBatch:    v[23],
+		inStrideChannel:  v[24],
+		inStrideRow:      v[25],
+		inStrideCol:      v[26],
+		outStrideBatch:   v[27],
+		outStrideChannel: v[28],
+		outStrideRow:     v[29],
+		outStrideCol:     v[30],
 	}
 }
 

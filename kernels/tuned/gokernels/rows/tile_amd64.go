@@ -205,11 +205,32 @@ func unzipFast(even, odd, from []float32) int {
 	return blocks * unit
 }
 
-// havePairs reports whether there are products of pairs of integers, and no wider vectors.
-func havePairs() bool { return level == 1 }
+// partsFast is in how many elements products of bytes take four: see tile.
+func partsFast() int {
+	switch {
+	case dot:
+		return 1
+	case level == 1:
+		return 2
+	}
+	return 4
+}
 
-// productPairs computes a product of pairs of integers.
-func productPairs(t *tile) {
+// dot tells whether the machine has AVX-512's products of four bytes. It is never written.
+var dot = level == 2 && haveDot()
+
+func haveDot() bool {
+	const vnni = 1 << 11 // leaf 7, ecx
+	_, _, c, _ := cpuid(7, 0)
+	return c&vnni != 0
+}
+
+// productBytes is product of pairs or of bytes.
+func productBytes(t *tile) {
+	if t.parts == 1 {
+		bytes512(t)
+		return
+	}
 	for j := 0; j < t.columns; j += panel / 2 {
 		part := t.block(j)
 		if part.columns == panel/2 {
@@ -223,23 +244,34 @@ func productPairs(t *tile) {
 	}
 }
 
-// pairNeighboursFast makes pairs with vectors, and returns how many.
-func pairNeighboursFast(pairs, from []float32) int {
+// pixelsFast copies count pixels as bytes, or one as pairs, and returns how many elements of the
+// copy it has made.
+func pixelsFast(to, from []float32, channels, count, offset int) int {
 	const unit = 8
-	blocks := len(pairs) / unit
-	if blocks > 0 {
-		_ = from[:2*unit*blocks]
-		pairNeighbours256(pairs, from, blocks)
+	switch {
+	case dot && len(to) > 0:
+		_ = from[:channels*count]
+		bytePixels512(to, from, channels, count, offset)
+		return len(to)
+	case level == 1 && count == 1 && channels >= 2*unit:
+		_, _ = from[:channels], to[:channels/2]
+		pairNeighbours256(to, from, channels/(2*unit))
+		return channels / (2 * unit) * unit
 	}
-	return blocks * unit
+	return 0
 }
 
-// pairWeights makes pairs of rows of weights, each width elements, a multiple of 8.
-func pairWeights(pairs, from []float32, width int) {
-	if rows := len(pairs) / width; rows > 0 {
-		_ = from[:2*rows*width]
-		pairWeights256(pairs, from, width, rows)
+// spreadFast spreads rows of bytes with vectors, or reports that it cannot.
+func spreadFast(to, from []float32, width, parts int) bool {
+	if level == 0 {
+		return false
 	}
+	if _ = to[:parts*len(from)]; parts == 2 {
+		spreadPairs256(to, from, width, len(from)/width)
+	} else {
+		spreadFloats256(to, from, width, len(from)/width)
+	}
+	return true
 }
 
 // fewBlock computes a block of a tile.
@@ -275,10 +307,26 @@ func pairs256(t *tile)
 //go:noescape
 func pairNeighbours256(pairs, from []float32, blocks int)
 
-// pairWeights256 makes rows of pairs of two rows each with AVX2.
+// bytes512 is product of bytes with AVX-512.
 //
 //go:noescape
-func pairWeights256(pairs, from []float32, width, rows int)
+func bytes512(t *tile)
+
+// bytePixels512 makes bytes of pixels with AVX-512, having added offset: as many elements as
+// channels, in whole elements.
+//
+//go:noescape
+func bytePixels512(to, from []float32, channels, count, offset int)
+
+// spreadPairs256 makes two rows of pairs of each row of bytes with AVX2.
+//
+//go:noescape
+func spreadPairs256(to, from []float32, width, rows int)
+
+// spreadFloats256 makes four rows of floats of each row of bytes with AVX2.
+//
+//go:noescape
+func spreadFloats256(to, from []float32, width, rows int)
 
 // product512 is product with AVX-512.
 //

@@ -24322,20 +24322,22 @@ TEXT ·pairs256(SB), $0-8
 
 	// end
 	// case rows1
-	MOVQ  t+0(FP), AX
-	MOVQ  128(AX), AX
-	SHLQ  $0x02, AX
-	MOVQ  t+0(FP), AX
-	MOVQ  48(AX), AX
-	MOVQ  t+0(FP), CX
-	MOVQ  200(CX), CX
-	SHLQ  $0x02, CX
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	MOVQ  t+0(FP), DX
-	MOVQ  144(DX), DX
-	MOVQ  t+0(FP), BX
-	MOVQ  24(BX), BX
+	MOVQ    t+0(FP), AX
+	MOVQ    128(AX), AX
+	SHLQ    $0x02, AX
+	MOVQ    t+0(FP), AX
+	MOVQ    48(AX), AX
+	MOVQ    t+0(FP), CX
+	MOVQ    200(CX), CX
+	SHLQ    $0x02, CX
+	MOVQ    t+0(FP), DX
+	MOVQ    72(DX), DX
+	VMOVUPS (DX), Y0
+	VMOVUPS 32(DX), Y1
+	MOVQ    t+0(FP), DX
+	MOVQ    144(DX), DX
+	MOVQ    t+0(FP), BX
+	MOVQ    24(BX), BX
 
 rows1_outer:
 	MOVQ t+0(FP), SI
@@ -24375,12 +24377,8 @@ rows1_depth:
 	LEAQ         (BX)(SI*4), BX
 	DECQ         DX
 	JNZ          rows1_outer
-	MOVQ         t+0(FP), AX
-	MOVQ         72(AX), AX
 	VCVTDQ2PS    Y0, Y0
-	VADDPS       (AX), Y0, Y0
 	VCVTDQ2PS    Y1, Y1
-	VADDPS       32(AX), Y1, Y1
 	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
@@ -24417,8 +24415,10 @@ rows6:
 	MOVQ    t+0(FP), DX
 	MOVQ    200(DX), DX
 	SHLQ    $0x02, DX
-	VPXOR   Y0, Y0, Y0
-	VPXOR   Y1, Y1, Y1
+	MOVQ    t+0(FP), BX
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Y0
+	VMOVUPS 32(BX), Y1
 	VMOVAPS Y0, Y2
 	VMOVAPS Y1, Y3
 	VMOVAPS Y0, Y4
@@ -24500,32 +24500,18 @@ rows6_depth:
 	LEAQ         (SI)(DI*4), SI
 	DECQ         BX
 	JNZ          rows6_outer
-	MOVQ         t+0(FP), AX
-	MOVQ         72(AX), AX
 	VCVTDQ2PS    Y0, Y0
-	VADDPS       (AX), Y0, Y0
 	VCVTDQ2PS    Y1, Y1
-	VADDPS       32(AX), Y1, Y1
 	VCVTDQ2PS    Y2, Y2
-	VADDPS       (AX), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
-	VADDPS       32(AX), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
-	VADDPS       (AX), Y4, Y4
 	VCVTDQ2PS    Y5, Y5
-	VADDPS       32(AX), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
-	VADDPS       (AX), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
-	VADDPS       32(AX), Y7, Y7
 	VCVTDQ2PS    Y8, Y8
-	VADDPS       (AX), Y8, Y8
 	VCVTDQ2PS    Y9, Y9
-	VADDPS       32(AX), Y9, Y9
 	VCVTDQ2PS    Y10, Y10
-	VADDPS       (AX), Y10, Y10
 	VCVTDQ2PS    Y11, Y11
-	VADDPS       32(AX), Y11, Y11
 	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
@@ -24612,8 +24598,10 @@ rows5:
 	MOVQ    t+0(FP), DX
 	MOVQ    200(DX), DX
 	SHLQ    $0x02, DX
-	VPXOR   Y0, Y0, Y0
-	VPXOR   Y1, Y1, Y1
+	MOVQ    t+0(FP), BX
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Y0
+	VMOVUPS 32(BX), Y1
 	VMOVAPS Y0, Y2
 	VMOVAPS Y1, Y3
 	VMOVAPS Y0, Y4
@@ -24688,28 +24676,16 @@ rows5_depth:
 	LEAQ         (SI)(DI*4), SI
 	DECQ         BX
 	JNZ          rows5_outer
-	MOVQ         t+0(FP), AX
-	MOVQ         72(AX), AX
 	VCVTDQ2PS    Y0, Y0
-	VADDPS       (AX), Y0, Y0
 	VCVTDQ2PS    Y1, Y1
-	VADDPS       32(AX), Y1, Y1
 	VCVTDQ2PS    Y2, Y2
-	VADDPS       (AX), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
-	VADDPS       32(AX), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
-	VADDPS       (AX), Y4, Y4
 	VCVTDQ2PS    Y5, Y5
-	VADDPS       32(AX), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
-	VADDPS       (AX), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
-	VADDPS       32(AX), Y7, Y7
 	VCVTDQ2PS    Y8, Y8
-	VADDPS       (AX), Y8, Y8
 	VCVTDQ2PS    Y9, Y9
-	VADDPS       32(AX), Y9, Y9
 	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
@@ -24786,8 +24762,10 @@ rows4:
 	MOVQ    t+0(FP), DX
 	MOVQ    200(DX), DX
 	SHLQ    $0x02, DX
-	VPXOR   Y0, Y0, Y0
-	VPXOR   Y1, Y1, Y1
+	MOVQ    t+0(FP), BX
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Y0
+	VMOVUPS 32(BX), Y1
 	VMOVAPS Y0, Y2
 	VMOVAPS Y1, Y3
 	VMOVAPS Y0, Y4
@@ -24855,24 +24833,14 @@ rows4_depth:
 	LEAQ         (SI)(DI*4), SI
 	DECQ         BX
 	JNZ          rows4_outer
-	MOVQ         t+0(FP), AX
-	MOVQ         72(AX), AX
 	VCVTDQ2PS    Y0, Y0
-	VADDPS       (AX), Y0, Y0
 	VCVTDQ2PS    Y1, Y1
-	VADDPS       32(AX), Y1, Y1
 	VCVTDQ2PS    Y2, Y2
-	VADDPS       (AX), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
-	VADDPS       32(AX), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
-	VADDPS       (AX), Y4, Y4
 	VCVTDQ2PS    Y5, Y5
-	VADDPS       32(AX), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
-	VADDPS       (AX), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
-	VADDPS       32(AX), Y7, Y7
 	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
@@ -24939,8 +24907,10 @@ rows3:
 	MOVQ    t+0(FP), DX
 	MOVQ    200(DX), DX
 	SHLQ    $0x02, DX
-	VPXOR   Y0, Y0, Y0
-	VPXOR   Y1, Y1, Y1
+	MOVQ    t+0(FP), BX
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Y0
+	VMOVUPS 32(BX), Y1
 	VMOVAPS Y0, Y2
 	VMOVAPS Y1, Y3
 	VMOVAPS Y0, Y4
@@ -24998,20 +24968,12 @@ rows3_depth:
 	LEAQ         (SI)(DI*4), SI
 	DECQ         BX
 	JNZ          rows3_outer
-	MOVQ         t+0(FP), AX
-	MOVQ         72(AX), AX
 	VCVTDQ2PS    Y0, Y0
-	VADDPS       (AX), Y0, Y0
 	VCVTDQ2PS    Y1, Y1
-	VADDPS       32(AX), Y1, Y1
 	VCVTDQ2PS    Y2, Y2
-	VADDPS       (AX), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
-	VADDPS       32(AX), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
-	VADDPS       (AX), Y4, Y4
 	VCVTDQ2PS    Y5, Y5
-	VADDPS       32(AX), Y5, Y5
 	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
@@ -25068,8 +25030,10 @@ rows2:
 	MOVQ    t+0(FP), DX
 	MOVQ    200(DX), DX
 	SHLQ    $0x02, DX
-	VPXOR   Y0, Y0, Y0
-	VPXOR   Y1, Y1, Y1
+	MOVQ    t+0(FP), BX
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Y0
+	VMOVUPS 32(BX), Y1
 	VMOVAPS Y0, Y2
 	VMOVAPS Y1, Y3
 	MOVQ    t+0(FP), BX
@@ -25120,16 +25084,10 @@ rows2_depth:
 	LEAQ         (SI)(DI*4), SI
 	DECQ         BX
 	JNZ          rows2_outer
-	MOVQ         t+0(FP), AX
-	MOVQ         72(AX), AX
 	VCVTDQ2PS    Y0, Y0
-	VADDPS       (AX), Y0, Y0
 	VCVTDQ2PS    Y1, Y1
-	VADDPS       32(AX), Y1, Y1
 	VCVTDQ2PS    Y2, Y2
-	VADDPS       (AX), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
-	VADDPS       32(AX), Y3, Y3
 	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
@@ -25187,32 +25145,4325 @@ block:
 	VZEROUPPER
 	RET
 
-// func pairWeights256(pairs []float32, from []float32, width int, rows int)
+// func spreadPairs256(to []float32, from []float32, width int, rows int)
 // Requires: AVX, AVX2
-TEXT ·pairWeights256(SB), $0-64
-	MOVQ pairs_base+0(FP), AX
+TEXT ·spreadPairs256(SB), $0-64
+	MOVQ to_base+0(FP), AX
 	MOVQ from_base+24(FP), CX
 	MOVQ width+48(FP), DX
 	MOVQ rows+56(FP), BX
 	SHLQ $0x02, DX
 
 rows:
-	LEAQ (CX)(DX*1), SI
-	XORQ DI, DI
+	XORQ SI, SI
 
 columns:
-	VCVTTPS2DQ (CX)(DI*1), Y0
-	VCVTTPS2DQ (SI)(DI*1), Y1
-	VPSLLD     $0x10, Y1, Y1
-	VPBLENDW   $0xaa, Y1, Y0, Y0
-	VMOVUPS    Y0, (AX)
-	ADDQ       $0x20, AX
-	ADDQ       $0x20, DI
-	CMPQ       DI, DX
-	JB         columns
-	LEAQ       (SI)(DX*1), CX
-	DECQ       BX
-	JNZ        rows
+	MOVQ     AX, DI
+	VMOVUPS  (CX)(SI*1), Y0
+	VPSLLD   $0x18, Y0, Y0
+	VPSRAD   $0x18, Y0, Y0
+	VMOVUPS  (CX)(SI*1), Y1
+	VPSLLD   $0x10, Y1, Y1
+	VPSRAD   $0x08, Y1, Y1
+	VPBLENDW $0xaa, Y1, Y0, Y0
+	VMOVUPS  Y0, (DI)(SI*1)
+	ADDQ     DX, DI
+	VMOVUPS  (CX)(SI*1), Y0
+	VPSLLD   $0x08, Y0, Y0
+	VPSRAD   $0x18, Y0, Y0
+	VMOVUPS  (CX)(SI*1), Y1
+	VPSRAD   $0x08, Y1, Y1
+	VPBLENDW $0xaa, Y1, Y0, Y0
+	VMOVUPS  Y0, (DI)(SI*1)
+	ADDQ     $0x20, SI
+	CMPQ     SI, DX
+	JB       columns
+	LEAQ     (DI)(DX*1), AX
+	ADDQ     DX, CX
+	DECQ     BX
+	JNZ      rows
+	VZEROUPPER
+	RET
+
+// func spreadFloats256(to []float32, from []float32, width int, rows int)
+// Requires: AVX, AVX2
+TEXT ·spreadFloats256(SB), $0-64
+	MOVQ to_base+0(FP), AX
+	MOVQ from_base+24(FP), CX
+	MOVQ width+48(FP), DX
+	MOVQ rows+56(FP), BX
+	SHLQ $0x02, DX
+
+rows:
+	XORQ SI, SI
+
+columns:
+	MOVQ      AX, DI
+	VMOVUPS   (CX)(SI*1), Y0
+	VPSLLD    $0x18, Y0, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, (DI)(SI*1)
+	ADDQ      DX, DI
+	VMOVUPS   (CX)(SI*1), Y0
+	VPSLLD    $0x10, Y0, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, (DI)(SI*1)
+	ADDQ      DX, DI
+	VMOVUPS   (CX)(SI*1), Y0
+	VPSLLD    $0x08, Y0, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, (DI)(SI*1)
+	ADDQ      DX, DI
+	VMOVUPS   (CX)(SI*1), Y0
+	VPSRAD    $0x18, Y0, Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, (DI)(SI*1)
+	ADDQ      $0x20, SI
+	CMPQ      SI, DX
+	JB        columns
+	LEAQ      (DI)(DX*1), AX
+	ADDQ      DX, CX
+	DECQ      BX
+	JNZ       rows
+	VZEROUPPER
+	RET
+
+// func bytes512(t *tile)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·bytes512(SB), $0-8
+	MOVQ t+0(FP), AX
+	MOVQ 120(AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 200(CX), CX
+	CMPQ CX, $0x10
+	JEQ  narrow
+
+	// branch rows12x2
+	CMPQ AX, $0x0c
+	JEQ  rows12x2
+
+	// end
+	// branch rows11x2
+	CMPQ AX, $0x0b
+	JEQ  rows11x2
+
+	// end
+	// branch rows10x2
+	CMPQ AX, $0x0a
+	JEQ  rows10x2
+
+	// end
+	// branch rows9x2
+	CMPQ AX, $0x09
+	JEQ  rows9x2
+
+	// end
+	// branch rows8x2
+	CMPQ AX, $0x08
+	JEQ  rows8x2
+
+	// end
+	// branch rows7x2
+	CMPQ AX, $0x07
+	JEQ  rows7x2
+
+	// end
+	// branch rows6x2
+	CMPQ AX, $0x06
+	JEQ  rows6x2
+
+	// end
+	// branch rows5x2
+	CMPQ AX, $0x05
+	JEQ  rows5x2
+
+	// end
+	// branch rows4x2
+	CMPQ AX, $0x04
+	JEQ  rows4x2
+
+	// end
+	// branch rows3x2
+	CMPQ AX, $0x03
+	JEQ  rows3x2
+
+	// end
+	// branch rows2x2
+	CMPQ AX, $0x02
+	JEQ  rows2x2
+
+	// end
+	// case rows1x2
+	MOVQ    t+0(FP), AX
+	MOVQ    48(AX), AX
+	MOVQ    t+0(FP), CX
+	MOVQ    200(CX), CX
+	SHLQ    $0x02, CX
+	MOVQ    t+0(FP), DX
+	MOVQ    72(DX), DX
+	VMOVUPS (DX), Z0
+	VMOVUPS 64(DX), Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	MOVQ    t+0(FP), DX
+	MOVQ    144(DX), DX
+	MOVQ    t+0(FP), BX
+	MOVQ    24(BX), BX
+
+rows1x2_outer:
+	MOVQ t+0(FP), SI
+	MOVQ 168(SI), SI
+	MOVQ BX, DI
+
+rows1x2_middle:
+	MOVQ DI, R8
+	MOVQ t+0(FP), R9
+	MOVQ 192(R9), R9
+	SUBQ $0x04, R9
+	JL   rows1x2_rest
+
+rows1x2_depth:
+	VBROADCASTSS (R8), Z8
+	VPDPBUSD     (AX), Z8, Z0
+	VPDPBUSD     64(AX), Z8, Z1
+	ADDQ         CX, AX
+	VBROADCASTSS 4(R8), Z8
+	VPDPBUSD     (AX), Z8, Z2
+	VPDPBUSD     64(AX), Z8, Z3
+	ADDQ         CX, AX
+	VBROADCASTSS 8(R8), Z8
+	VPDPBUSD     (AX), Z8, Z4
+	VPDPBUSD     64(AX), Z8, Z5
+	ADDQ         CX, AX
+	VBROADCASTSS 12(R8), Z8
+	VPDPBUSD     (AX), Z8, Z6
+	VPDPBUSD     64(AX), Z8, Z7
+	ADDQ         CX, AX
+	ADDQ         $0x10, R8
+	SUBQ         $0x04, R9
+	JGE          rows1x2_depth
+
+rows1x2_rest:
+	ADDQ $0x04, R9
+	JZ   rows1x2_done
+
+rows1x2_one:
+	VBROADCASTSS (R8), Z8
+	VPDPBUSD     (AX), Z8, Z0
+	VPDPBUSD     64(AX), Z8, Z1
+	ADDQ         CX, AX
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNZ          rows1x2_one
+
+rows1x2_done:
+	MOVQ      t+0(FP), R8
+	MOVQ      184(R8), R8
+	LEAQ      (AX)(R8*4), AX
+	MOVQ      t+0(FP), R8
+	MOVQ      176(R8), R8
+	LEAQ      (DI)(R8*4), DI
+	DECQ      SI
+	JNZ       rows1x2_middle
+	MOVQ      t+0(FP), SI
+	MOVQ      160(SI), SI
+	LEAQ      (AX)(SI*4), AX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	LEAQ      (BX)(SI*4), BX
+	DECQ      DX
+	JNZ       rows1x2_outer
+	VPADDD    Z2, Z0, Z0
+	VPADDD    Z6, Z4, Z4
+	VPADDD    Z4, Z0, Z0
+	VPADDD    Z3, Z1, Z1
+	VPADDD    Z7, Z5, Z5
+	VPADDD    Z5, Z1, Z1
+	VCVTDQ2PS Z0, Z0
+	VCVTDQ2PS Z1, Z1
+	MOVQ      t+0(FP), AX
+	MOVQ      216(AX), AX
+	MOVQ      $0x00000020, CX
+	CMPQ      AX, CX
+	CMOVQLT   AX, CX
+	MOVQ      $-1, AX
+	BZHIQ     CX, AX, AX
+	KMOVW     AX, K1
+	SHRQ      $0x10, AX
+	KMOVW     AX, K2
+	SHRQ      $0x10, AX
+	MOVQ      t+0(FP), AX
+	MOVQ      (AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      96(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      136(DX), DX
+	SHLQ      $0x02, DX
+	TESTQ     CX, CX
+	JZ        rows1x2_plain
+	VADDPS    (CX), Z0, K1, Z0
+	VADDPS    64(CX), Z1, K2, Z1
+
+rows1x2_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Z2
+	VBROADCASTSS 212(CX), Z3
+	VMAXPS       Z0, Z2, Z0
+	VMINPS       Z0, Z3, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VMAXPS       Z1, Z2, Z1
+	VMINPS       Z1, Z3, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
+	// case rows12x2
+rows12x2:
+	MOVQ    t+0(FP), AX
+	MOVQ    128(AX), AX
+	SHLQ    $0x02, AX
+	MOVQ    t+0(FP), CX
+	MOVQ    48(CX), CX
+	MOVQ    t+0(FP), DX
+	MOVQ    200(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Z0
+	VMOVUPS 64(BX), Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z1, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z1, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z1, Z7
+	VMOVAPS Z0, Z8
+	VMOVAPS Z1, Z9
+	VMOVAPS Z0, Z10
+	VMOVAPS Z1, Z11
+	VMOVAPS Z0, Z12
+	VMOVAPS Z1, Z13
+	VMOVAPS Z0, Z14
+	VMOVAPS Z1, Z15
+	VMOVAPS Z0, Z16
+	VMOVAPS Z1, Z17
+	VMOVAPS Z0, Z18
+	VMOVAPS Z1, Z19
+	VMOVAPS Z0, Z20
+	VMOVAPS Z1, Z21
+	VMOVAPS Z0, Z22
+	VMOVAPS Z1, Z23
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
+
+rows12x2_outer:
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
+
+rows12x2_middle:
+	MOVQ R8, R9
+	LEAQ (AX)(AX*2), R10
+	LEAQ (R9)(R10*1), R11
+	LEAQ (R11)(R10*1), R12
+	LEAQ (R12)(R10*1), R10
+	MOVQ t+0(FP), R13
+	MOVQ 192(R13), R13
+
+rows12x2_depth:
+	VMOVUPS      (CX), Z24
+	VMOVUPS      64(CX), Z25
+	ADDQ         DX, CX
+	VBROADCASTSS (R9), Z26
+	VPDPBUSD     Z24, Z26, Z0
+	VPDPBUSD     Z25, Z26, Z1
+	VBROADCASTSS (R9)(AX*1), Z26
+	VPDPBUSD     Z24, Z26, Z2
+	VPDPBUSD     Z25, Z26, Z3
+	VBROADCASTSS (R9)(AX*2), Z26
+	VPDPBUSD     Z24, Z26, Z4
+	VPDPBUSD     Z25, Z26, Z5
+	VBROADCASTSS (R11), Z26
+	VPDPBUSD     Z24, Z26, Z6
+	VPDPBUSD     Z25, Z26, Z7
+	VBROADCASTSS (R11)(AX*1), Z26
+	VPDPBUSD     Z24, Z26, Z8
+	VPDPBUSD     Z25, Z26, Z9
+	VBROADCASTSS (R11)(AX*2), Z26
+	VPDPBUSD     Z24, Z26, Z10
+	VPDPBUSD     Z25, Z26, Z11
+	VBROADCASTSS (R12), Z26
+	VPDPBUSD     Z24, Z26, Z12
+	VPDPBUSD     Z25, Z26, Z13
+	VBROADCASTSS (R12)(AX*1), Z26
+	VPDPBUSD     Z24, Z26, Z14
+	VPDPBUSD     Z25, Z26, Z15
+	VBROADCASTSS (R12)(AX*2), Z26
+	VPDPBUSD     Z24, Z26, Z16
+	VPDPBUSD     Z25, Z26, Z17
+	VBROADCASTSS (R10), Z26
+	VPDPBUSD     Z24, Z26, Z18
+	VPDPBUSD     Z25, Z26, Z19
+	VBROADCASTSS (R10)(AX*1), Z26
+	VPDPBUSD     Z24, Z26, Z20
+	VPDPBUSD     Z25, Z26, Z21
+	VBROADCASTSS (R10)(AX*2), Z26
+	VPDPBUSD     Z24, Z26, Z22
+	VPDPBUSD     Z25, Z26, Z23
+	ADDQ         $0x04, R9
+	ADDQ         $0x04, R11
+	ADDQ         $0x04, R12
+	ADDQ         $0x04, R10
+	DECQ         R13
+	JNZ          rows12x2_depth
+	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
+	MOVQ         176(R9), R9
+	LEAQ         (R8)(R9*4), R8
+	DECQ         DI
+	JNZ          rows12x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
+	JNZ          rows12x2_outer
+	VCVTDQ2PS    Z0, Z0
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VCVTDQ2PS    Z3, Z3
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VCVTDQ2PS    Z6, Z6
+	VCVTDQ2PS    Z7, Z7
+	VCVTDQ2PS    Z8, Z8
+	VCVTDQ2PS    Z9, Z9
+	VCVTDQ2PS    Z10, Z10
+	VCVTDQ2PS    Z11, Z11
+	VCVTDQ2PS    Z12, Z12
+	VCVTDQ2PS    Z13, Z13
+	VCVTDQ2PS    Z14, Z14
+	VCVTDQ2PS    Z15, Z15
+	VCVTDQ2PS    Z16, Z16
+	VCVTDQ2PS    Z17, Z17
+	VCVTDQ2PS    Z18, Z18
+	VCVTDQ2PS    Z19, Z19
+	VCVTDQ2PS    Z20, Z20
+	VCVTDQ2PS    Z21, Z21
+	VCVTDQ2PS    Z22, Z22
+	VCVTDQ2PS    Z23, Z23
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000020, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	KMOVW        AX, K2
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         96(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         136(DX), DX
+	SHLQ         $0x02, DX
+	TESTQ        CX, CX
+	JZ           rows12x2_plain
+	VADDPS       (CX), Z0, K1, Z0
+	VADDPS       64(CX), Z1, K2, Z1
+	ADDQ         DX, CX
+	VADDPS       (CX), Z2, K1, Z2
+	VADDPS       64(CX), Z3, K2, Z3
+	ADDQ         DX, CX
+	VADDPS       (CX), Z4, K1, Z4
+	VADDPS       64(CX), Z5, K2, Z5
+	ADDQ         DX, CX
+	VADDPS       (CX), Z6, K1, Z6
+	VADDPS       64(CX), Z7, K2, Z7
+	ADDQ         DX, CX
+	VADDPS       (CX), Z8, K1, Z8
+	VADDPS       64(CX), Z9, K2, Z9
+	ADDQ         DX, CX
+	VADDPS       (CX), Z10, K1, Z10
+	VADDPS       64(CX), Z11, K2, Z11
+	ADDQ         DX, CX
+	VADDPS       (CX), Z12, K1, Z12
+	VADDPS       64(CX), Z13, K2, Z13
+	ADDQ         DX, CX
+	VADDPS       (CX), Z14, K1, Z14
+	VADDPS       64(CX), Z15, K2, Z15
+	ADDQ         DX, CX
+	VADDPS       (CX), Z16, K1, Z16
+	VADDPS       64(CX), Z17, K2, Z17
+	ADDQ         DX, CX
+	VADDPS       (CX), Z18, K1, Z18
+	VADDPS       64(CX), Z19, K2, Z19
+	ADDQ         DX, CX
+	VADDPS       (CX), Z20, K1, Z20
+	VADDPS       64(CX), Z21, K2, Z21
+	ADDQ         DX, CX
+	VADDPS       (CX), Z22, K1, Z22
+	VADDPS       64(CX), Z23, K2, Z23
+
+rows12x2_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Z24
+	VBROADCASTSS 212(CX), Z25
+	VMAXPS       Z0, Z24, Z0
+	VMINPS       Z0, Z25, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VMAXPS       Z1, Z24, Z1
+	VMINPS       Z1, Z25, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z2, Z24, Z2
+	VMINPS       Z2, Z25, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VMAXPS       Z3, Z24, Z3
+	VMINPS       Z3, Z25, Z3
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z4, Z24, Z4
+	VMINPS       Z4, Z25, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VMAXPS       Z5, Z24, Z5
+	VMINPS       Z5, Z25, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z6, Z24, Z6
+	VMINPS       Z6, Z25, Z6
+	VMOVUPS      Z6, K1, (AX)
+	VMAXPS       Z7, Z24, Z7
+	VMINPS       Z7, Z25, Z7
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z8, Z24, Z8
+	VMINPS       Z8, Z25, Z8
+	VMOVUPS      Z8, K1, (AX)
+	VMAXPS       Z9, Z24, Z9
+	VMINPS       Z9, Z25, Z9
+	VMOVUPS      Z9, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z10, Z24, Z10
+	VMINPS       Z10, Z25, Z10
+	VMOVUPS      Z10, K1, (AX)
+	VMAXPS       Z11, Z24, Z11
+	VMINPS       Z11, Z25, Z11
+	VMOVUPS      Z11, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z12, Z24, Z12
+	VMINPS       Z12, Z25, Z12
+	VMOVUPS      Z12, K1, (AX)
+	VMAXPS       Z13, Z24, Z13
+	VMINPS       Z13, Z25, Z13
+	VMOVUPS      Z13, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z14, Z24, Z14
+	VMINPS       Z14, Z25, Z14
+	VMOVUPS      Z14, K1, (AX)
+	VMAXPS       Z15, Z24, Z15
+	VMINPS       Z15, Z25, Z15
+	VMOVUPS      Z15, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z16, Z24, Z16
+	VMINPS       Z16, Z25, Z16
+	VMOVUPS      Z16, K1, (AX)
+	VMAXPS       Z17, Z24, Z17
+	VMINPS       Z17, Z25, Z17
+	VMOVUPS      Z17, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z18, Z24, Z18
+	VMINPS       Z18, Z25, Z18
+	VMOVUPS      Z18, K1, (AX)
+	VMAXPS       Z19, Z24, Z19
+	VMINPS       Z19, Z25, Z19
+	VMOVUPS      Z19, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z20, Z24, Z20
+	VMINPS       Z20, Z25, Z20
+	VMOVUPS      Z20, K1, (AX)
+	VMAXPS       Z21, Z24, Z21
+	VMINPS       Z21, Z25, Z21
+	VMOVUPS      Z21, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z22, Z24, Z22
+	VMINPS       Z22, Z25, Z22
+	VMOVUPS      Z22, K1, (AX)
+	VMAXPS       Z23, Z24, Z23
+	VMINPS       Z23, Z25, Z23
+	VMOVUPS      Z23, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
+	// case rows11x2
+rows11x2:
+	MOVQ    t+0(FP), AX
+	MOVQ    128(AX), AX
+	SHLQ    $0x02, AX
+	MOVQ    t+0(FP), CX
+	MOVQ    48(CX), CX
+	MOVQ    t+0(FP), DX
+	MOVQ    200(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Z0
+	VMOVUPS 64(BX), Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z1, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z1, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z1, Z7
+	VMOVAPS Z0, Z8
+	VMOVAPS Z1, Z9
+	VMOVAPS Z0, Z10
+	VMOVAPS Z1, Z11
+	VMOVAPS Z0, Z12
+	VMOVAPS Z1, Z13
+	VMOVAPS Z0, Z14
+	VMOVAPS Z1, Z15
+	VMOVAPS Z0, Z16
+	VMOVAPS Z1, Z17
+	VMOVAPS Z0, Z18
+	VMOVAPS Z1, Z19
+	VMOVAPS Z0, Z20
+	VMOVAPS Z1, Z21
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
+
+rows11x2_outer:
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
+
+rows11x2_middle:
+	MOVQ R8, R9
+	LEAQ (AX)(AX*2), R10
+	LEAQ (R9)(R10*1), R11
+	LEAQ (R11)(R10*1), R12
+	LEAQ (R12)(R10*1), R10
+	MOVQ t+0(FP), R13
+	MOVQ 192(R13), R13
+
+rows11x2_depth:
+	VMOVUPS      (CX), Z22
+	VMOVUPS      64(CX), Z23
+	ADDQ         DX, CX
+	VBROADCASTSS (R9), Z24
+	VPDPBUSD     Z22, Z24, Z0
+	VPDPBUSD     Z23, Z24, Z1
+	VBROADCASTSS (R9)(AX*1), Z24
+	VPDPBUSD     Z22, Z24, Z2
+	VPDPBUSD     Z23, Z24, Z3
+	VBROADCASTSS (R9)(AX*2), Z24
+	VPDPBUSD     Z22, Z24, Z4
+	VPDPBUSD     Z23, Z24, Z5
+	VBROADCASTSS (R11), Z24
+	VPDPBUSD     Z22, Z24, Z6
+	VPDPBUSD     Z23, Z24, Z7
+	VBROADCASTSS (R11)(AX*1), Z24
+	VPDPBUSD     Z22, Z24, Z8
+	VPDPBUSD     Z23, Z24, Z9
+	VBROADCASTSS (R11)(AX*2), Z24
+	VPDPBUSD     Z22, Z24, Z10
+	VPDPBUSD     Z23, Z24, Z11
+	VBROADCASTSS (R12), Z24
+	VPDPBUSD     Z22, Z24, Z12
+	VPDPBUSD     Z23, Z24, Z13
+	VBROADCASTSS (R12)(AX*1), Z24
+	VPDPBUSD     Z22, Z24, Z14
+	VPDPBUSD     Z23, Z24, Z15
+	VBROADCASTSS (R12)(AX*2), Z24
+	VPDPBUSD     Z22, Z24, Z16
+	VPDPBUSD     Z23, Z24, Z17
+	VBROADCASTSS (R10), Z24
+	VPDPBUSD     Z22, Z24, Z18
+	VPDPBUSD     Z23, Z24, Z19
+	VBROADCASTSS (R10)(AX*1), Z24
+	VPDPBUSD     Z22, Z24, Z20
+	VPDPBUSD     Z23, Z24, Z21
+	ADDQ         $0x04, R9
+	ADDQ         $0x04, R11
+	ADDQ         $0x04, R12
+	ADDQ         $0x04, R10
+	DECQ         R13
+	JNZ          rows11x2_depth
+	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
+	MOVQ         176(R9), R9
+	LEAQ         (R8)(R9*4), R8
+	DECQ         DI
+	JNZ          rows11x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
+	JNZ          rows11x2_outer
+	VCVTDQ2PS    Z0, Z0
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VCVTDQ2PS    Z3, Z3
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VCVTDQ2PS    Z6, Z6
+	VCVTDQ2PS    Z7, Z7
+	VCVTDQ2PS    Z8, Z8
+	VCVTDQ2PS    Z9, Z9
+	VCVTDQ2PS    Z10, Z10
+	VCVTDQ2PS    Z11, Z11
+	VCVTDQ2PS    Z12, Z12
+	VCVTDQ2PS    Z13, Z13
+	VCVTDQ2PS    Z14, Z14
+	VCVTDQ2PS    Z15, Z15
+	VCVTDQ2PS    Z16, Z16
+	VCVTDQ2PS    Z17, Z17
+	VCVTDQ2PS    Z18, Z18
+	VCVTDQ2PS    Z19, Z19
+	VCVTDQ2PS    Z20, Z20
+	VCVTDQ2PS    Z21, Z21
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000020, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	KMOVW        AX, K2
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         96(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         136(DX), DX
+	SHLQ         $0x02, DX
+	TESTQ        CX, CX
+	JZ           rows11x2_plain
+	VADDPS       (CX), Z0, K1, Z0
+	VADDPS       64(CX), Z1, K2, Z1
+	ADDQ         DX, CX
+	VADDPS       (CX), Z2, K1, Z2
+	VADDPS       64(CX), Z3, K2, Z3
+	ADDQ         DX, CX
+	VADDPS       (CX), Z4, K1, Z4
+	VADDPS       64(CX), Z5, K2, Z5
+	ADDQ         DX, CX
+	VADDPS       (CX), Z6, K1, Z6
+	VADDPS       64(CX), Z7, K2, Z7
+	ADDQ         DX, CX
+	VADDPS       (CX), Z8, K1, Z8
+	VADDPS       64(CX), Z9, K2, Z9
+	ADDQ         DX, CX
+	VADDPS       (CX), Z10, K1, Z10
+	VADDPS       64(CX), Z11, K2, Z11
+	ADDQ         DX, CX
+	VADDPS       (CX), Z12, K1, Z12
+	VADDPS       64(CX), Z13, K2, Z13
+	ADDQ         DX, CX
+	VADDPS       (CX), Z14, K1, Z14
+	VADDPS       64(CX), Z15, K2, Z15
+	ADDQ         DX, CX
+	VADDPS       (CX), Z16, K1, Z16
+	VADDPS       64(CX), Z17, K2, Z17
+	ADDQ         DX, CX
+	VADDPS       (CX), Z18, K1, Z18
+	VADDPS       64(CX), Z19, K2, Z19
+	ADDQ         DX, CX
+	VADDPS       (CX), Z20, K1, Z20
+	VADDPS       64(CX), Z21, K2, Z21
+
+rows11x2_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Z22
+	VBROADCASTSS 212(CX), Z23
+	VMAXPS       Z0, Z22, Z0
+	VMINPS       Z0, Z23, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VMAXPS       Z1, Z22, Z1
+	VMINPS       Z1, Z23, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z2, Z22, Z2
+	VMINPS       Z2, Z23, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VMAXPS       Z3, Z22, Z3
+	VMINPS       Z3, Z23, Z3
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z4, Z22, Z4
+	VMINPS       Z4, Z23, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VMAXPS       Z5, Z22, Z5
+	VMINPS       Z5, Z23, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z6, Z22, Z6
+	VMINPS       Z6, Z23, Z6
+	VMOVUPS      Z6, K1, (AX)
+	VMAXPS       Z7, Z22, Z7
+	VMINPS       Z7, Z23, Z7
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z8, Z22, Z8
+	VMINPS       Z8, Z23, Z8
+	VMOVUPS      Z8, K1, (AX)
+	VMAXPS       Z9, Z22, Z9
+	VMINPS       Z9, Z23, Z9
+	VMOVUPS      Z9, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z10, Z22, Z10
+	VMINPS       Z10, Z23, Z10
+	VMOVUPS      Z10, K1, (AX)
+	VMAXPS       Z11, Z22, Z11
+	VMINPS       Z11, Z23, Z11
+	VMOVUPS      Z11, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z12, Z22, Z12
+	VMINPS       Z12, Z23, Z12
+	VMOVUPS      Z12, K1, (AX)
+	VMAXPS       Z13, Z22, Z13
+	VMINPS       Z13, Z23, Z13
+	VMOVUPS      Z13, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z14, Z22, Z14
+	VMINPS       Z14, Z23, Z14
+	VMOVUPS      Z14, K1, (AX)
+	VMAXPS       Z15, Z22, Z15
+	VMINPS       Z15, Z23, Z15
+	VMOVUPS      Z15, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z16, Z22, Z16
+	VMINPS       Z16, Z23, Z16
+	VMOVUPS      Z16, K1, (AX)
+	VMAXPS       Z17, Z22, Z17
+	VMINPS       Z17, Z23, Z17
+	VMOVUPS      Z17, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z18, Z22, Z18
+	VMINPS       Z18, Z23, Z18
+	VMOVUPS      Z18, K1, (AX)
+	VMAXPS       Z19, Z22, Z19
+	VMINPS       Z19, Z23, Z19
+	VMOVUPS      Z19, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z20, Z22, Z20
+	VMINPS       Z20, Z23, Z20
+	VMOVUPS      Z20, K1, (AX)
+	VMAXPS       Z21, Z22, Z21
+	VMINPS       Z21, Z23, Z21
+	VMOVUPS      Z21, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
+	// case rows10x2
+rows10x2:
+	MOVQ    t+0(FP), AX
+	MOVQ    128(AX), AX
+	SHLQ    $0x02, AX
+	MOVQ    t+0(FP), CX
+	MOVQ    48(CX), CX
+	MOVQ    t+0(FP), DX
+	MOVQ    200(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Z0
+	VMOVUPS 64(BX), Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z1, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z1, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z1, Z7
+	VMOVAPS Z0, Z8
+	VMOVAPS Z1, Z9
+	VMOVAPS Z0, Z10
+	VMOVAPS Z1, Z11
+	VMOVAPS Z0, Z12
+	VMOVAPS Z1, Z13
+	VMOVAPS Z0, Z14
+	VMOVAPS Z1, Z15
+	VMOVAPS Z0, Z16
+	VMOVAPS Z1, Z17
+	VMOVAPS Z0, Z18
+	VMOVAPS Z1, Z19
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
+
+rows10x2_outer:
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
+
+rows10x2_middle:
+	MOVQ R8, R9
+	LEAQ (AX)(AX*2), R10
+	LEAQ (R9)(R10*1), R11
+	LEAQ (R11)(R10*1), R12
+	LEAQ (R12)(R10*1), R10
+	MOVQ t+0(FP), R13
+	MOVQ 192(R13), R13
+
+rows10x2_depth:
+	VMOVUPS      (CX), Z20
+	VMOVUPS      64(CX), Z21
+	ADDQ         DX, CX
+	VBROADCASTSS (R9), Z22
+	VPDPBUSD     Z20, Z22, Z0
+	VPDPBUSD     Z21, Z22, Z1
+	VBROADCASTSS (R9)(AX*1), Z22
+	VPDPBUSD     Z20, Z22, Z2
+	VPDPBUSD     Z21, Z22, Z3
+	VBROADCASTSS (R9)(AX*2), Z22
+	VPDPBUSD     Z20, Z22, Z4
+	VPDPBUSD     Z21, Z22, Z5
+	VBROADCASTSS (R11), Z22
+	VPDPBUSD     Z20, Z22, Z6
+	VPDPBUSD     Z21, Z22, Z7
+	VBROADCASTSS (R11)(AX*1), Z22
+	VPDPBUSD     Z20, Z22, Z8
+	VPDPBUSD     Z21, Z22, Z9
+	VBROADCASTSS (R11)(AX*2), Z22
+	VPDPBUSD     Z20, Z22, Z10
+	VPDPBUSD     Z21, Z22, Z11
+	VBROADCASTSS (R12), Z22
+	VPDPBUSD     Z20, Z22, Z12
+	VPDPBUSD     Z21, Z22, Z13
+	VBROADCASTSS (R12)(AX*1), Z22
+	VPDPBUSD     Z20, Z22, Z14
+	VPDPBUSD     Z21, Z22, Z15
+	VBROADCASTSS (R12)(AX*2), Z22
+	VPDPBUSD     Z20, Z22, Z16
+	VPDPBUSD     Z21, Z22, Z17
+	VBROADCASTSS (R10), Z22
+	VPDPBUSD     Z20, Z22, Z18
+	VPDPBUSD     Z21, Z22, Z19
+	ADDQ         $0x04, R9
+	ADDQ         $0x04, R11
+	ADDQ         $0x04, R12
+	ADDQ         $0x04, R10
+	DECQ         R13
+	JNZ          rows10x2_depth
+	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
+	MOVQ         176(R9), R9
+	LEAQ         (R8)(R9*4), R8
+	DECQ         DI
+	JNZ          rows10x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
+	JNZ          rows10x2_outer
+	VCVTDQ2PS    Z0, Z0
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VCVTDQ2PS    Z3, Z3
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VCVTDQ2PS    Z6, Z6
+	VCVTDQ2PS    Z7, Z7
+	VCVTDQ2PS    Z8, Z8
+	VCVTDQ2PS    Z9, Z9
+	VCVTDQ2PS    Z10, Z10
+	VCVTDQ2PS    Z11, Z11
+	VCVTDQ2PS    Z12, Z12
+	VCVTDQ2PS    Z13, Z13
+	VCVTDQ2PS    Z14, Z14
+	VCVTDQ2PS    Z15, Z15
+	VCVTDQ2PS    Z16, Z16
+	VCVTDQ2PS    Z17, Z17
+	VCVTDQ2PS    Z18, Z18
+	VCVTDQ2PS    Z19, Z19
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000020, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	KMOVW        AX, K2
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         96(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         136(DX), DX
+	SHLQ         $0x02, DX
+	TESTQ        CX, CX
+	JZ           rows10x2_plain
+	VADDPS       (CX), Z0, K1, Z0
+	VADDPS       64(CX), Z1, K2, Z1
+	ADDQ         DX, CX
+	VADDPS       (CX), Z2, K1, Z2
+	VADDPS       64(CX), Z3, K2, Z3
+	ADDQ         DX, CX
+	VADDPS       (CX), Z4, K1, Z4
+	VADDPS       64(CX), Z5, K2, Z5
+	ADDQ         DX, CX
+	VADDPS       (CX), Z6, K1, Z6
+	VADDPS       64(CX), Z7, K2, Z7
+	ADDQ         DX, CX
+	VADDPS       (CX), Z8, K1, Z8
+	VADDPS       64(CX), Z9, K2, Z9
+	ADDQ         DX, CX
+	VADDPS       (CX), Z10, K1, Z10
+	VADDPS       64(CX), Z11, K2, Z11
+	ADDQ         DX, CX
+	VADDPS       (CX), Z12, K1, Z12
+	VADDPS       64(CX), Z13, K2, Z13
+	ADDQ         DX, CX
+	VADDPS       (CX), Z14, K1, Z14
+	VADDPS       64(CX), Z15, K2, Z15
+	ADDQ         DX, CX
+	VADDPS       (CX), Z16, K1, Z16
+	VADDPS       64(CX), Z17, K2, Z17
+	ADDQ         DX, CX
+	VADDPS       (CX), Z18, K1, Z18
+	VADDPS       64(CX), Z19, K2, Z19
+
+rows10x2_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Z20
+	VBROADCASTSS 212(CX), Z21
+	VMAXPS       Z0, Z20, Z0
+	VMINPS       Z0, Z21, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VMAXPS       Z1, Z20, Z1
+	VMINPS       Z1, Z21, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z2, Z20, Z2
+	VMINPS       Z2, Z21, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VMAXPS       Z3, Z20, Z3
+	VMINPS       Z3, Z21, Z3
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z4, Z20, Z4
+	VMINPS       Z4, Z21, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VMAXPS       Z5, Z20, Z5
+	VMINPS       Z5, Z21, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z6, Z20, Z6
+	VMINPS       Z6, Z21, Z6
+	VMOVUPS      Z6, K1, (AX)
+	VMAXPS       Z7, Z20, Z7
+	VMINPS       Z7, Z21, Z7
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z8, Z20, Z8
+	VMINPS       Z8, Z21, Z8
+	VMOVUPS      Z8, K1, (AX)
+	VMAXPS       Z9, Z20, Z9
+	VMINPS       Z9, Z21, Z9
+	VMOVUPS      Z9, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z10, Z20, Z10
+	VMINPS       Z10, Z21, Z10
+	VMOVUPS      Z10, K1, (AX)
+	VMAXPS       Z11, Z20, Z11
+	VMINPS       Z11, Z21, Z11
+	VMOVUPS      Z11, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z12, Z20, Z12
+	VMINPS       Z12, Z21, Z12
+	VMOVUPS      Z12, K1, (AX)
+	VMAXPS       Z13, Z20, Z13
+	VMINPS       Z13, Z21, Z13
+	VMOVUPS      Z13, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z14, Z20, Z14
+	VMINPS       Z14, Z21, Z14
+	VMOVUPS      Z14, K1, (AX)
+	VMAXPS       Z15, Z20, Z15
+	VMINPS       Z15, Z21, Z15
+	VMOVUPS      Z15, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z16, Z20, Z16
+	VMINPS       Z16, Z21, Z16
+	VMOVUPS      Z16, K1, (AX)
+	VMAXPS       Z17, Z20, Z17
+	VMINPS       Z17, Z21, Z17
+	VMOVUPS      Z17, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z18, Z20, Z18
+	VMINPS       Z18, Z21, Z18
+	VMOVUPS      Z18, K1, (AX)
+	VMAXPS       Z19, Z20, Z19
+	VMINPS       Z19, Z21, Z19
+	VMOVUPS      Z19, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
+	// case rows9x2
+rows9x2:
+	MOVQ    t+0(FP), AX
+	MOVQ    128(AX), AX
+	SHLQ    $0x02, AX
+	MOVQ    t+0(FP), CX
+	MOVQ    48(CX), CX
+	MOVQ    t+0(FP), DX
+	MOVQ    200(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Z0
+	VMOVUPS 64(BX), Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z1, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z1, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z1, Z7
+	VMOVAPS Z0, Z8
+	VMOVAPS Z1, Z9
+	VMOVAPS Z0, Z10
+	VMOVAPS Z1, Z11
+	VMOVAPS Z0, Z12
+	VMOVAPS Z1, Z13
+	VMOVAPS Z0, Z14
+	VMOVAPS Z1, Z15
+	VMOVAPS Z0, Z16
+	VMOVAPS Z1, Z17
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
+
+rows9x2_outer:
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
+
+rows9x2_middle:
+	MOVQ R8, R9
+	LEAQ (AX)(AX*2), R10
+	LEAQ (R9)(R10*1), R11
+	LEAQ (R11)(R10*1), R10
+	MOVQ t+0(FP), R12
+	MOVQ 192(R12), R12
+
+rows9x2_depth:
+	VMOVUPS      (CX), Z18
+	VMOVUPS      64(CX), Z19
+	ADDQ         DX, CX
+	VBROADCASTSS (R9), Z20
+	VPDPBUSD     Z18, Z20, Z0
+	VPDPBUSD     Z19, Z20, Z1
+	VBROADCASTSS (R9)(AX*1), Z20
+	VPDPBUSD     Z18, Z20, Z2
+	VPDPBUSD     Z19, Z20, Z3
+	VBROADCASTSS (R9)(AX*2), Z20
+	VPDPBUSD     Z18, Z20, Z4
+	VPDPBUSD     Z19, Z20, Z5
+	VBROADCASTSS (R11), Z20
+	VPDPBUSD     Z18, Z20, Z6
+	VPDPBUSD     Z19, Z20, Z7
+	VBROADCASTSS (R11)(AX*1), Z20
+	VPDPBUSD     Z18, Z20, Z8
+	VPDPBUSD     Z19, Z20, Z9
+	VBROADCASTSS (R11)(AX*2), Z20
+	VPDPBUSD     Z18, Z20, Z10
+	VPDPBUSD     Z19, Z20, Z11
+	VBROADCASTSS (R10), Z20
+	VPDPBUSD     Z18, Z20, Z12
+	VPDPBUSD     Z19, Z20, Z13
+	VBROADCASTSS (R10)(AX*1), Z20
+	VPDPBUSD     Z18, Z20, Z14
+	VPDPBUSD     Z19, Z20, Z15
+	VBROADCASTSS (R10)(AX*2), Z20
+	VPDPBUSD     Z18, Z20, Z16
+	VPDPBUSD     Z19, Z20, Z17
+	ADDQ         $0x04, R9
+	ADDQ         $0x04, R11
+	ADDQ         $0x04, R10
+	DECQ         R12
+	JNZ          rows9x2_depth
+	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
+	MOVQ         176(R9), R9
+	LEAQ         (R8)(R9*4), R8
+	DECQ         DI
+	JNZ          rows9x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
+	JNZ          rows9x2_outer
+	VCVTDQ2PS    Z0, Z0
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VCVTDQ2PS    Z3, Z3
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VCVTDQ2PS    Z6, Z6
+	VCVTDQ2PS    Z7, Z7
+	VCVTDQ2PS    Z8, Z8
+	VCVTDQ2PS    Z9, Z9
+	VCVTDQ2PS    Z10, Z10
+	VCVTDQ2PS    Z11, Z11
+	VCVTDQ2PS    Z12, Z12
+	VCVTDQ2PS    Z13, Z13
+	VCVTDQ2PS    Z14, Z14
+	VCVTDQ2PS    Z15, Z15
+	VCVTDQ2PS    Z16, Z16
+	VCVTDQ2PS    Z17, Z17
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000020, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	KMOVW        AX, K2
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         96(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         136(DX), DX
+	SHLQ         $0x02, DX
+	TESTQ        CX, CX
+	JZ           rows9x2_plain
+	VADDPS       (CX), Z0, K1, Z0
+	VADDPS       64(CX), Z1, K2, Z1
+	ADDQ         DX, CX
+	VADDPS       (CX), Z2, K1, Z2
+	VADDPS       64(CX), Z3, K2, Z3
+	ADDQ         DX, CX
+	VADDPS       (CX), Z4, K1, Z4
+	VADDPS       64(CX), Z5, K2, Z5
+	ADDQ         DX, CX
+	VADDPS       (CX), Z6, K1, Z6
+	VADDPS       64(CX), Z7, K2, Z7
+	ADDQ         DX, CX
+	VADDPS       (CX), Z8, K1, Z8
+	VADDPS       64(CX), Z9, K2, Z9
+	ADDQ         DX, CX
+	VADDPS       (CX), Z10, K1, Z10
+	VADDPS       64(CX), Z11, K2, Z11
+	ADDQ         DX, CX
+	VADDPS       (CX), Z12, K1, Z12
+	VADDPS       64(CX), Z13, K2, Z13
+	ADDQ         DX, CX
+	VADDPS       (CX), Z14, K1, Z14
+	VADDPS       64(CX), Z15, K2, Z15
+	ADDQ         DX, CX
+	VADDPS       (CX), Z16, K1, Z16
+	VADDPS       64(CX), Z17, K2, Z17
+
+rows9x2_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Z18
+	VBROADCASTSS 212(CX), Z19
+	VMAXPS       Z0, Z18, Z0
+	VMINPS       Z0, Z19, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VMAXPS       Z1, Z18, Z1
+	VMINPS       Z1, Z19, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z2, Z18, Z2
+	VMINPS       Z2, Z19, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VMAXPS       Z3, Z18, Z3
+	VMINPS       Z3, Z19, Z3
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z4, Z18, Z4
+	VMINPS       Z4, Z19, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VMAXPS       Z5, Z18, Z5
+	VMINPS       Z5, Z19, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z6, Z18, Z6
+	VMINPS       Z6, Z19, Z6
+	VMOVUPS      Z6, K1, (AX)
+	VMAXPS       Z7, Z18, Z7
+	VMINPS       Z7, Z19, Z7
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z8, Z18, Z8
+	VMINPS       Z8, Z19, Z8
+	VMOVUPS      Z8, K1, (AX)
+	VMAXPS       Z9, Z18, Z9
+	VMINPS       Z9, Z19, Z9
+	VMOVUPS      Z9, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z10, Z18, Z10
+	VMINPS       Z10, Z19, Z10
+	VMOVUPS      Z10, K1, (AX)
+	VMAXPS       Z11, Z18, Z11
+	VMINPS       Z11, Z19, Z11
+	VMOVUPS      Z11, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z12, Z18, Z12
+	VMINPS       Z12, Z19, Z12
+	VMOVUPS      Z12, K1, (AX)
+	VMAXPS       Z13, Z18, Z13
+	VMINPS       Z13, Z19, Z13
+	VMOVUPS      Z13, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z14, Z18, Z14
+	VMINPS       Z14, Z19, Z14
+	VMOVUPS      Z14, K1, (AX)
+	VMAXPS       Z15, Z18, Z15
+	VMINPS       Z15, Z19, Z15
+	VMOVUPS      Z15, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z16, Z18, Z16
+	VMINPS       Z16, Z19, Z16
+	VMOVUPS      Z16, K1, (AX)
+	VMAXPS       Z17, Z18, Z17
+	VMINPS       Z17, Z19, Z17
+	VMOVUPS      Z17, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
+	// case rows8x2
+rows8x2:
+	MOVQ    t+0(FP), AX
+	MOVQ    128(AX), AX
+	SHLQ    $0x02, AX
+	MOVQ    t+0(FP), CX
+	MOVQ    48(CX), CX
+	MOVQ    t+0(FP), DX
+	MOVQ    200(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Z0
+	VMOVUPS 64(BX), Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z1, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z1, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z1, Z7
+	VMOVAPS Z0, Z8
+	VMOVAPS Z1, Z9
+	VMOVAPS Z0, Z10
+	VMOVAPS Z1, Z11
+	VMOVAPS Z0, Z12
+	VMOVAPS Z1, Z13
+	VMOVAPS Z0, Z14
+	VMOVAPS Z1, Z15
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
+
+rows8x2_outer:
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
+
+rows8x2_middle:
+	MOVQ R8, R9
+	LEAQ (AX)(AX*2), R10
+	LEAQ (R9)(R10*1), R11
+	LEAQ (R11)(R10*1), R10
+	MOVQ t+0(FP), R12
+	MOVQ 192(R12), R12
+
+rows8x2_depth:
+	VMOVUPS      (CX), Z16
+	VMOVUPS      64(CX), Z17
+	ADDQ         DX, CX
+	VBROADCASTSS (R9), Z18
+	VPDPBUSD     Z16, Z18, Z0
+	VPDPBUSD     Z17, Z18, Z1
+	VBROADCASTSS (R9)(AX*1), Z18
+	VPDPBUSD     Z16, Z18, Z2
+	VPDPBUSD     Z17, Z18, Z3
+	VBROADCASTSS (R9)(AX*2), Z18
+	VPDPBUSD     Z16, Z18, Z4
+	VPDPBUSD     Z17, Z18, Z5
+	VBROADCASTSS (R11), Z18
+	VPDPBUSD     Z16, Z18, Z6
+	VPDPBUSD     Z17, Z18, Z7
+	VBROADCASTSS (R11)(AX*1), Z18
+	VPDPBUSD     Z16, Z18, Z8
+	VPDPBUSD     Z17, Z18, Z9
+	VBROADCASTSS (R11)(AX*2), Z18
+	VPDPBUSD     Z16, Z18, Z10
+	VPDPBUSD     Z17, Z18, Z11
+	VBROADCASTSS (R10), Z18
+	VPDPBUSD     Z16, Z18, Z12
+	VPDPBUSD     Z17, Z18, Z13
+	VBROADCASTSS (R10)(AX*1), Z18
+	VPDPBUSD     Z16, Z18, Z14
+	VPDPBUSD     Z17, Z18, Z15
+	ADDQ         $0x04, R9
+	ADDQ         $0x04, R11
+	ADDQ         $0x04, R10
+	DECQ         R12
+	JNZ          rows8x2_depth
+	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
+	MOVQ         176(R9), R9
+	LEAQ         (R8)(R9*4), R8
+	DECQ         DI
+	JNZ          rows8x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
+	JNZ          rows8x2_outer
+	VCVTDQ2PS    Z0, Z0
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VCVTDQ2PS    Z3, Z3
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VCVTDQ2PS    Z6, Z6
+	VCVTDQ2PS    Z7, Z7
+	VCVTDQ2PS    Z8, Z8
+	VCVTDQ2PS    Z9, Z9
+	VCVTDQ2PS    Z10, Z10
+	VCVTDQ2PS    Z11, Z11
+	VCVTDQ2PS    Z12, Z12
+	VCVTDQ2PS    Z13, Z13
+	VCVTDQ2PS    Z14, Z14
+	VCVTDQ2PS    Z15, Z15
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000020, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	KMOVW        AX, K2
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         96(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         136(DX), DX
+	SHLQ         $0x02, DX
+	TESTQ        CX, CX
+	JZ           rows8x2_plain
+	VADDPS       (CX), Z0, K1, Z0
+	VADDPS       64(CX), Z1, K2, Z1
+	ADDQ         DX, CX
+	VADDPS       (CX), Z2, K1, Z2
+	VADDPS       64(CX), Z3, K2, Z3
+	ADDQ         DX, CX
+	VADDPS       (CX), Z4, K1, Z4
+	VADDPS       64(CX), Z5, K2, Z5
+	ADDQ         DX, CX
+	VADDPS       (CX), Z6, K1, Z6
+	VADDPS       64(CX), Z7, K2, Z7
+	ADDQ         DX, CX
+	VADDPS       (CX), Z8, K1, Z8
+	VADDPS       64(CX), Z9, K2, Z9
+	ADDQ         DX, CX
+	VADDPS       (CX), Z10, K1, Z10
+	VADDPS       64(CX), Z11, K2, Z11
+	ADDQ         DX, CX
+	VADDPS       (CX), Z12, K1, Z12
+	VADDPS       64(CX), Z13, K2, Z13
+	ADDQ         DX, CX
+	VADDPS       (CX), Z14, K1, Z14
+	VADDPS       64(CX), Z15, K2, Z15
+
+rows8x2_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Z16
+	VBROADCASTSS 212(CX), Z17
+	VMAXPS       Z0, Z16, Z0
+	VMINPS       Z0, Z17, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VMAXPS       Z1, Z16, Z1
+	VMINPS       Z1, Z17, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z2, Z16, Z2
+	VMINPS       Z2, Z17, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VMAXPS       Z3, Z16, Z3
+	VMINPS       Z3, Z17, Z3
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z4, Z16, Z4
+	VMINPS       Z4, Z17, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VMAXPS       Z5, Z16, Z5
+	VMINPS       Z5, Z17, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z6, Z16, Z6
+	VMINPS       Z6, Z17, Z6
+	VMOVUPS      Z6, K1, (AX)
+	VMAXPS       Z7, Z16, Z7
+	VMINPS       Z7, Z17, Z7
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z8, Z16, Z8
+	VMINPS       Z8, Z17, Z8
+	VMOVUPS      Z8, K1, (AX)
+	VMAXPS       Z9, Z16, Z9
+	VMINPS       Z9, Z17, Z9
+	VMOVUPS      Z9, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z10, Z16, Z10
+	VMINPS       Z10, Z17, Z10
+	VMOVUPS      Z10, K1, (AX)
+	VMAXPS       Z11, Z16, Z11
+	VMINPS       Z11, Z17, Z11
+	VMOVUPS      Z11, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z12, Z16, Z12
+	VMINPS       Z12, Z17, Z12
+	VMOVUPS      Z12, K1, (AX)
+	VMAXPS       Z13, Z16, Z13
+	VMINPS       Z13, Z17, Z13
+	VMOVUPS      Z13, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z14, Z16, Z14
+	VMINPS       Z14, Z17, Z14
+	VMOVUPS      Z14, K1, (AX)
+	VMAXPS       Z15, Z16, Z15
+	VMINPS       Z15, Z17, Z15
+	VMOVUPS      Z15, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
+	// case rows7x2
+rows7x2:
+	MOVQ    t+0(FP), AX
+	MOVQ    128(AX), AX
+	SHLQ    $0x02, AX
+	MOVQ    t+0(FP), CX
+	MOVQ    48(CX), CX
+	MOVQ    t+0(FP), DX
+	MOVQ    200(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Z0
+	VMOVUPS 64(BX), Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z1, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z1, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z1, Z7
+	VMOVAPS Z0, Z8
+	VMOVAPS Z1, Z9
+	VMOVAPS Z0, Z10
+	VMOVAPS Z1, Z11
+	VMOVAPS Z0, Z12
+	VMOVAPS Z1, Z13
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
+
+rows7x2_outer:
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
+
+rows7x2_middle:
+	MOVQ R8, R9
+	LEAQ (AX)(AX*2), R10
+	LEAQ (R9)(R10*1), R11
+	LEAQ (R11)(R10*1), R10
+	MOVQ t+0(FP), R12
+	MOVQ 192(R12), R12
+
+rows7x2_depth:
+	VMOVUPS      (CX), Z14
+	VMOVUPS      64(CX), Z15
+	ADDQ         DX, CX
+	VBROADCASTSS (R9), Z16
+	VPDPBUSD     Z14, Z16, Z0
+	VPDPBUSD     Z15, Z16, Z1
+	VBROADCASTSS (R9)(AX*1), Z16
+	VPDPBUSD     Z14, Z16, Z2
+	VPDPBUSD     Z15, Z16, Z3
+	VBROADCASTSS (R9)(AX*2), Z16
+	VPDPBUSD     Z14, Z16, Z4
+	VPDPBUSD     Z15, Z16, Z5
+	VBROADCASTSS (R11), Z16
+	VPDPBUSD     Z14, Z16, Z6
+	VPDPBUSD     Z15, Z16, Z7
+	VBROADCASTSS (R11)(AX*1), Z16
+	VPDPBUSD     Z14, Z16, Z8
+	VPDPBUSD     Z15, Z16, Z9
+	VBROADCASTSS (R11)(AX*2), Z16
+	VPDPBUSD     Z14, Z16, Z10
+	VPDPBUSD     Z15, Z16, Z11
+	VBROADCASTSS (R10), Z16
+	VPDPBUSD     Z14, Z16, Z12
+	VPDPBUSD     Z15, Z16, Z13
+	ADDQ         $0x04, R9
+	ADDQ         $0x04, R11
+	ADDQ         $0x04, R10
+	DECQ         R12
+	JNZ          rows7x2_depth
+	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
+	MOVQ         176(R9), R9
+	LEAQ         (R8)(R9*4), R8
+	DECQ         DI
+	JNZ          rows7x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
+	JNZ          rows7x2_outer
+	VCVTDQ2PS    Z0, Z0
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VCVTDQ2PS    Z3, Z3
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VCVTDQ2PS    Z6, Z6
+	VCVTDQ2PS    Z7, Z7
+	VCVTDQ2PS    Z8, Z8
+	VCVTDQ2PS    Z9, Z9
+	VCVTDQ2PS    Z10, Z10
+	VCVTDQ2PS    Z11, Z11
+	VCVTDQ2PS    Z12, Z12
+	VCVTDQ2PS    Z13, Z13
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000020, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	KMOVW        AX, K2
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         96(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         136(DX), DX
+	SHLQ         $0x02, DX
+	TESTQ        CX, CX
+	JZ           rows7x2_plain
+	VADDPS       (CX), Z0, K1, Z0
+	VADDPS       64(CX), Z1, K2, Z1
+	ADDQ         DX, CX
+	VADDPS       (CX), Z2, K1, Z2
+	VADDPS       64(CX), Z3, K2, Z3
+	ADDQ         DX, CX
+	VADDPS       (CX), Z4, K1, Z4
+	VADDPS       64(CX), Z5, K2, Z5
+	ADDQ         DX, CX
+	VADDPS       (CX), Z6, K1, Z6
+	VADDPS       64(CX), Z7, K2, Z7
+	ADDQ         DX, CX
+	VADDPS       (CX), Z8, K1, Z8
+	VADDPS       64(CX), Z9, K2, Z9
+	ADDQ         DX, CX
+	VADDPS       (CX), Z10, K1, Z10
+	VADDPS       64(CX), Z11, K2, Z11
+	ADDQ         DX, CX
+	VADDPS       (CX), Z12, K1, Z12
+	VADDPS       64(CX), Z13, K2, Z13
+
+rows7x2_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Z14
+	VBROADCASTSS 212(CX), Z15
+	VMAXPS       Z0, Z14, Z0
+	VMINPS       Z0, Z15, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VMAXPS       Z1, Z14, Z1
+	VMINPS       Z1, Z15, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z2, Z14, Z2
+	VMINPS       Z2, Z15, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VMAXPS       Z3, Z14, Z3
+	VMINPS       Z3, Z15, Z3
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z4, Z14, Z4
+	VMINPS       Z4, Z15, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VMAXPS       Z5, Z14, Z5
+	VMINPS       Z5, Z15, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z6, Z14, Z6
+	VMINPS       Z6, Z15, Z6
+	VMOVUPS      Z6, K1, (AX)
+	VMAXPS       Z7, Z14, Z7
+	VMINPS       Z7, Z15, Z7
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z8, Z14, Z8
+	VMINPS       Z8, Z15, Z8
+	VMOVUPS      Z8, K1, (AX)
+	VMAXPS       Z9, Z14, Z9
+	VMINPS       Z9, Z15, Z9
+	VMOVUPS      Z9, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z10, Z14, Z10
+	VMINPS       Z10, Z15, Z10
+	VMOVUPS      Z10, K1, (AX)
+	VMAXPS       Z11, Z14, Z11
+	VMINPS       Z11, Z15, Z11
+	VMOVUPS      Z11, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z12, Z14, Z12
+	VMINPS       Z12, Z15, Z12
+	VMOVUPS      Z12, K1, (AX)
+	VMAXPS       Z13, Z14, Z13
+	VMINPS       Z13, Z15, Z13
+	VMOVUPS      Z13, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
+	// case rows6x2
+rows6x2:
+	MOVQ    t+0(FP), AX
+	MOVQ    128(AX), AX
+	SHLQ    $0x02, AX
+	MOVQ    t+0(FP), CX
+	MOVQ    48(CX), CX
+	MOVQ    t+0(FP), DX
+	MOVQ    200(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Z0
+	VMOVUPS 64(BX), Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z1, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z1, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z1, Z7
+	VMOVAPS Z0, Z8
+	VMOVAPS Z1, Z9
+	VMOVAPS Z0, Z10
+	VMOVAPS Z1, Z11
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
+
+rows6x2_outer:
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
+
+rows6x2_middle:
+	MOVQ R8, R9
+	LEAQ (AX)(AX*2), R10
+	LEAQ (R9)(R10*1), R10
+	MOVQ t+0(FP), R11
+	MOVQ 192(R11), R11
+
+rows6x2_depth:
+	VMOVUPS      (CX), Z12
+	VMOVUPS      64(CX), Z13
+	ADDQ         DX, CX
+	VBROADCASTSS (R9), Z14
+	VPDPBUSD     Z12, Z14, Z0
+	VPDPBUSD     Z13, Z14, Z1
+	VBROADCASTSS (R9)(AX*1), Z14
+	VPDPBUSD     Z12, Z14, Z2
+	VPDPBUSD     Z13, Z14, Z3
+	VBROADCASTSS (R9)(AX*2), Z14
+	VPDPBUSD     Z12, Z14, Z4
+	VPDPBUSD     Z13, Z14, Z5
+	VBROADCASTSS (R10), Z14
+	VPDPBUSD     Z12, Z14, Z6
+	VPDPBUSD     Z13, Z14, Z7
+	VBROADCASTSS (R10)(AX*1), Z14
+	VPDPBUSD     Z12, Z14, Z8
+	VPDPBUSD     Z13, Z14, Z9
+	VBROADCASTSS (R10)(AX*2), Z14
+	VPDPBUSD     Z12, Z14, Z10
+	VPDPBUSD     Z13, Z14, Z11
+	ADDQ         $0x04, R9
+	ADDQ         $0x04, R10
+	DECQ         R11
+	JNZ          rows6x2_depth
+	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
+	MOVQ         176(R9), R9
+	LEAQ         (R8)(R9*4), R8
+	DECQ         DI
+	JNZ          rows6x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
+	JNZ          rows6x2_outer
+	VCVTDQ2PS    Z0, Z0
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VCVTDQ2PS    Z3, Z3
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VCVTDQ2PS    Z6, Z6
+	VCVTDQ2PS    Z7, Z7
+	VCVTDQ2PS    Z8, Z8
+	VCVTDQ2PS    Z9, Z9
+	VCVTDQ2PS    Z10, Z10
+	VCVTDQ2PS    Z11, Z11
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000020, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	KMOVW        AX, K2
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         96(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         136(DX), DX
+	SHLQ         $0x02, DX
+	TESTQ        CX, CX
+	JZ           rows6x2_plain
+	VADDPS       (CX), Z0, K1, Z0
+	VADDPS       64(CX), Z1, K2, Z1
+	ADDQ         DX, CX
+	VADDPS       (CX), Z2, K1, Z2
+	VADDPS       64(CX), Z3, K2, Z3
+	ADDQ         DX, CX
+	VADDPS       (CX), Z4, K1, Z4
+	VADDPS       64(CX), Z5, K2, Z5
+	ADDQ         DX, CX
+	VADDPS       (CX), Z6, K1, Z6
+	VADDPS       64(CX), Z7, K2, Z7
+	ADDQ         DX, CX
+	VADDPS       (CX), Z8, K1, Z8
+	VADDPS       64(CX), Z9, K2, Z9
+	ADDQ         DX, CX
+	VADDPS       (CX), Z10, K1, Z10
+	VADDPS       64(CX), Z11, K2, Z11
+
+rows6x2_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Z12
+	VBROADCASTSS 212(CX), Z13
+	VMAXPS       Z0, Z12, Z0
+	VMINPS       Z0, Z13, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VMAXPS       Z1, Z12, Z1
+	VMINPS       Z1, Z13, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z2, Z12, Z2
+	VMINPS       Z2, Z13, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VMAXPS       Z3, Z12, Z3
+	VMINPS       Z3, Z13, Z3
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z4, Z12, Z4
+	VMINPS       Z4, Z13, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VMAXPS       Z5, Z12, Z5
+	VMINPS       Z5, Z13, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z6, Z12, Z6
+	VMINPS       Z6, Z13, Z6
+	VMOVUPS      Z6, K1, (AX)
+	VMAXPS       Z7, Z12, Z7
+	VMINPS       Z7, Z13, Z7
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z8, Z12, Z8
+	VMINPS       Z8, Z13, Z8
+	VMOVUPS      Z8, K1, (AX)
+	VMAXPS       Z9, Z12, Z9
+	VMINPS       Z9, Z13, Z9
+	VMOVUPS      Z9, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z10, Z12, Z10
+	VMINPS       Z10, Z13, Z10
+	VMOVUPS      Z10, K1, (AX)
+	VMAXPS       Z11, Z12, Z11
+	VMINPS       Z11, Z13, Z11
+	VMOVUPS      Z11, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
+	// case rows5x2
+rows5x2:
+	MOVQ    t+0(FP), AX
+	MOVQ    128(AX), AX
+	SHLQ    $0x02, AX
+	MOVQ    t+0(FP), CX
+	MOVQ    48(CX), CX
+	MOVQ    t+0(FP), DX
+	MOVQ    200(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Z0
+	VMOVUPS 64(BX), Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z1, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z1, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z1, Z7
+	VMOVAPS Z0, Z8
+	VMOVAPS Z1, Z9
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
+
+rows5x2_outer:
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
+
+rows5x2_middle:
+	MOVQ R8, R9
+	LEAQ (AX)(AX*2), R10
+	LEAQ (R9)(R10*1), R10
+	MOVQ t+0(FP), R11
+	MOVQ 192(R11), R11
+
+rows5x2_depth:
+	VMOVUPS      (CX), Z10
+	VMOVUPS      64(CX), Z11
+	ADDQ         DX, CX
+	VBROADCASTSS (R9), Z12
+	VPDPBUSD     Z10, Z12, Z0
+	VPDPBUSD     Z11, Z12, Z1
+	VBROADCASTSS (R9)(AX*1), Z12
+	VPDPBUSD     Z10, Z12, Z2
+	VPDPBUSD     Z11, Z12, Z3
+	VBROADCASTSS (R9)(AX*2), Z12
+	VPDPBUSD     Z10, Z12, Z4
+	VPDPBUSD     Z11, Z12, Z5
+	VBROADCASTSS (R10), Z12
+	VPDPBUSD     Z10, Z12, Z6
+	VPDPBUSD     Z11, Z12, Z7
+	VBROADCASTSS (R10)(AX*1), Z12
+	VPDPBUSD     Z10, Z12, Z8
+	VPDPBUSD     Z11, Z12, Z9
+	ADDQ         $0x04, R9
+	ADDQ         $0x04, R10
+	DECQ         R11
+	JNZ          rows5x2_depth
+	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
+	MOVQ         176(R9), R9
+	LEAQ         (R8)(R9*4), R8
+	DECQ         DI
+	JNZ          rows5x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
+	JNZ          rows5x2_outer
+	VCVTDQ2PS    Z0, Z0
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VCVTDQ2PS    Z3, Z3
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VCVTDQ2PS    Z6, Z6
+	VCVTDQ2PS    Z7, Z7
+	VCVTDQ2PS    Z8, Z8
+	VCVTDQ2PS    Z9, Z9
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000020, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	KMOVW        AX, K2
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         96(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         136(DX), DX
+	SHLQ         $0x02, DX
+	TESTQ        CX, CX
+	JZ           rows5x2_plain
+	VADDPS       (CX), Z0, K1, Z0
+	VADDPS       64(CX), Z1, K2, Z1
+	ADDQ         DX, CX
+	VADDPS       (CX), Z2, K1, Z2
+	VADDPS       64(CX), Z3, K2, Z3
+	ADDQ         DX, CX
+	VADDPS       (CX), Z4, K1, Z4
+	VADDPS       64(CX), Z5, K2, Z5
+	ADDQ         DX, CX
+	VADDPS       (CX), Z6, K1, Z6
+	VADDPS       64(CX), Z7, K2, Z7
+	ADDQ         DX, CX
+	VADDPS       (CX), Z8, K1, Z8
+	VADDPS       64(CX), Z9, K2, Z9
+
+rows5x2_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Z10
+	VBROADCASTSS 212(CX), Z11
+	VMAXPS       Z0, Z10, Z0
+	VMINPS       Z0, Z11, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VMAXPS       Z1, Z10, Z1
+	VMINPS       Z1, Z11, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z2, Z10, Z2
+	VMINPS       Z2, Z11, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VMAXPS       Z3, Z10, Z3
+	VMINPS       Z3, Z11, Z3
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z4, Z10, Z4
+	VMINPS       Z4, Z11, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VMAXPS       Z5, Z10, Z5
+	VMINPS       Z5, Z11, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z6, Z10, Z6
+	VMINPS       Z6, Z11, Z6
+	VMOVUPS      Z6, K1, (AX)
+	VMAXPS       Z7, Z10, Z7
+	VMINPS       Z7, Z11, Z7
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z8, Z10, Z8
+	VMINPS       Z8, Z11, Z8
+	VMOVUPS      Z8, K1, (AX)
+	VMAXPS       Z9, Z10, Z9
+	VMINPS       Z9, Z11, Z9
+	VMOVUPS      Z9, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
+	// case rows4x2
+rows4x2:
+	MOVQ    t+0(FP), AX
+	MOVQ    128(AX), AX
+	SHLQ    $0x02, AX
+	MOVQ    t+0(FP), CX
+	MOVQ    48(CX), CX
+	MOVQ    t+0(FP), DX
+	MOVQ    200(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Z0
+	VMOVUPS 64(BX), Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z1, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z1, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z1, Z7
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
+
+rows4x2_outer:
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
+
+rows4x2_middle:
+	MOVQ R8, R9
+	LEAQ (AX)(AX*2), R10
+	LEAQ (R9)(R10*1), R10
+	MOVQ t+0(FP), R11
+	MOVQ 192(R11), R11
+
+rows4x2_depth:
+	VMOVUPS      (CX), Z8
+	VMOVUPS      64(CX), Z9
+	ADDQ         DX, CX
+	VBROADCASTSS (R9), Z10
+	VPDPBUSD     Z8, Z10, Z0
+	VPDPBUSD     Z9, Z10, Z1
+	VBROADCASTSS (R9)(AX*1), Z10
+	VPDPBUSD     Z8, Z10, Z2
+	VPDPBUSD     Z9, Z10, Z3
+	VBROADCASTSS (R9)(AX*2), Z10
+	VPDPBUSD     Z8, Z10, Z4
+	VPDPBUSD     Z9, Z10, Z5
+	VBROADCASTSS (R10), Z10
+	VPDPBUSD     Z8, Z10, Z6
+	VPDPBUSD     Z9, Z10, Z7
+	ADDQ         $0x04, R9
+	ADDQ         $0x04, R10
+	DECQ         R11
+	JNZ          rows4x2_depth
+	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
+	MOVQ         176(R9), R9
+	LEAQ         (R8)(R9*4), R8
+	DECQ         DI
+	JNZ          rows4x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
+	JNZ          rows4x2_outer
+	VCVTDQ2PS    Z0, Z0
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VCVTDQ2PS    Z3, Z3
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VCVTDQ2PS    Z6, Z6
+	VCVTDQ2PS    Z7, Z7
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000020, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	KMOVW        AX, K2
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         96(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         136(DX), DX
+	SHLQ         $0x02, DX
+	TESTQ        CX, CX
+	JZ           rows4x2_plain
+	VADDPS       (CX), Z0, K1, Z0
+	VADDPS       64(CX), Z1, K2, Z1
+	ADDQ         DX, CX
+	VADDPS       (CX), Z2, K1, Z2
+	VADDPS       64(CX), Z3, K2, Z3
+	ADDQ         DX, CX
+	VADDPS       (CX), Z4, K1, Z4
+	VADDPS       64(CX), Z5, K2, Z5
+	ADDQ         DX, CX
+	VADDPS       (CX), Z6, K1, Z6
+	VADDPS       64(CX), Z7, K2, Z7
+
+rows4x2_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Z8
+	VBROADCASTSS 212(CX), Z9
+	VMAXPS       Z0, Z8, Z0
+	VMINPS       Z0, Z9, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VMAXPS       Z1, Z8, Z1
+	VMINPS       Z1, Z9, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z2, Z8, Z2
+	VMINPS       Z2, Z9, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VMAXPS       Z3, Z8, Z3
+	VMINPS       Z3, Z9, Z3
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z4, Z8, Z4
+	VMINPS       Z4, Z9, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VMAXPS       Z5, Z8, Z5
+	VMINPS       Z5, Z9, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z6, Z8, Z6
+	VMINPS       Z6, Z9, Z6
+	VMOVUPS      Z6, K1, (AX)
+	VMAXPS       Z7, Z8, Z7
+	VMINPS       Z7, Z9, Z7
+	VMOVUPS      Z7, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
+	// case rows3x2
+rows3x2:
+	MOVQ    t+0(FP), AX
+	MOVQ    128(AX), AX
+	SHLQ    $0x02, AX
+	MOVQ    t+0(FP), CX
+	MOVQ    48(CX), CX
+	MOVQ    t+0(FP), DX
+	MOVQ    200(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Z0
+	VMOVUPS 64(BX), Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z1, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z1, Z5
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
+
+rows3x2_outer:
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
+
+rows3x2_middle:
+	MOVQ R8, R9
+	MOVQ t+0(FP), R10
+	MOVQ 192(R10), R10
+
+rows3x2_depth:
+	VMOVUPS      (CX), Z6
+	VMOVUPS      64(CX), Z7
+	ADDQ         DX, CX
+	VBROADCASTSS (R9), Z8
+	VPDPBUSD     Z6, Z8, Z0
+	VPDPBUSD     Z7, Z8, Z1
+	VBROADCASTSS (R9)(AX*1), Z8
+	VPDPBUSD     Z6, Z8, Z2
+	VPDPBUSD     Z7, Z8, Z3
+	VBROADCASTSS (R9)(AX*2), Z8
+	VPDPBUSD     Z6, Z8, Z4
+	VPDPBUSD     Z7, Z8, Z5
+	ADDQ         $0x04, R9
+	DECQ         R10
+	JNZ          rows3x2_depth
+	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
+	MOVQ         176(R9), R9
+	LEAQ         (R8)(R9*4), R8
+	DECQ         DI
+	JNZ          rows3x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
+	JNZ          rows3x2_outer
+	VCVTDQ2PS    Z0, Z0
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VCVTDQ2PS    Z3, Z3
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000020, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	KMOVW        AX, K2
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         96(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         136(DX), DX
+	SHLQ         $0x02, DX
+	TESTQ        CX, CX
+	JZ           rows3x2_plain
+	VADDPS       (CX), Z0, K1, Z0
+	VADDPS       64(CX), Z1, K2, Z1
+	ADDQ         DX, CX
+	VADDPS       (CX), Z2, K1, Z2
+	VADDPS       64(CX), Z3, K2, Z3
+	ADDQ         DX, CX
+	VADDPS       (CX), Z4, K1, Z4
+	VADDPS       64(CX), Z5, K2, Z5
+
+rows3x2_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Z6
+	VBROADCASTSS 212(CX), Z7
+	VMAXPS       Z0, Z6, Z0
+	VMINPS       Z0, Z7, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VMAXPS       Z1, Z6, Z1
+	VMINPS       Z1, Z7, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z2, Z6, Z2
+	VMINPS       Z2, Z7, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VMAXPS       Z3, Z6, Z3
+	VMINPS       Z3, Z7, Z3
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z4, Z6, Z4
+	VMINPS       Z4, Z7, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VMAXPS       Z5, Z6, Z5
+	VMINPS       Z5, Z7, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
+	// case rows2x2
+rows2x2:
+	MOVQ    t+0(FP), AX
+	MOVQ    128(AX), AX
+	SHLQ    $0x02, AX
+	MOVQ    t+0(FP), CX
+	MOVQ    48(CX), CX
+	MOVQ    t+0(FP), DX
+	MOVQ    200(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Z0
+	VMOVUPS 64(BX), Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z1, Z3
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
+
+rows2x2_outer:
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
+
+rows2x2_middle:
+	MOVQ R8, R9
+	MOVQ t+0(FP), R10
+	MOVQ 192(R10), R10
+
+rows2x2_depth:
+	VMOVUPS      (CX), Z4
+	VMOVUPS      64(CX), Z5
+	ADDQ         DX, CX
+	VBROADCASTSS (R9), Z6
+	VPDPBUSD     Z4, Z6, Z0
+	VPDPBUSD     Z5, Z6, Z1
+	VBROADCASTSS (R9)(AX*1), Z6
+	VPDPBUSD     Z4, Z6, Z2
+	VPDPBUSD     Z5, Z6, Z3
+	ADDQ         $0x04, R9
+	DECQ         R10
+	JNZ          rows2x2_depth
+	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
+	MOVQ         176(R9), R9
+	LEAQ         (R8)(R9*4), R8
+	DECQ         DI
+	JNZ          rows2x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
+	JNZ          rows2x2_outer
+	VCVTDQ2PS    Z0, Z0
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VCVTDQ2PS    Z3, Z3
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000020, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	KMOVW        AX, K2
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         96(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         136(DX), DX
+	SHLQ         $0x02, DX
+	TESTQ        CX, CX
+	JZ           rows2x2_plain
+	VADDPS       (CX), Z0, K1, Z0
+	VADDPS       64(CX), Z1, K2, Z1
+	ADDQ         DX, CX
+	VADDPS       (CX), Z2, K1, Z2
+	VADDPS       64(CX), Z3, K2, Z3
+
+rows2x2_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Z4
+	VBROADCASTSS 212(CX), Z5
+	VMAXPS       Z0, Z4, Z0
+	VMINPS       Z0, Z5, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VMAXPS       Z1, Z4, Z1
+	VMINPS       Z1, Z5, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         DX, AX
+	VMAXPS       Z2, Z4, Z2
+	VMINPS       Z2, Z5, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VMAXPS       Z3, Z4, Z3
+	VMINPS       Z3, Z5, Z3
+	VMOVUPS      Z3, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
+narrow:
+	// branch rows12x1
+	CMPQ AX, $0x0c
+	JEQ  rows12x1
+
+	// end
+	// branch rows11x1
+	CMPQ AX, $0x0b
+	JEQ  rows11x1
+
+	// end
+	// branch rows10x1
+	CMPQ AX, $0x0a
+	JEQ  rows10x1
+
+	// end
+	// branch rows9x1
+	CMPQ AX, $0x09
+	JEQ  rows9x1
+
+	// end
+	// branch rows8x1
+	CMPQ AX, $0x08
+	JEQ  rows8x1
+
+	// end
+	// branch rows7x1
+	CMPQ AX, $0x07
+	JEQ  rows7x1
+
+	// end
+	// branch rows6x1
+	CMPQ AX, $0x06
+	JEQ  rows6x1
+
+	// end
+	// branch rows5x1
+	CMPQ AX, $0x05
+	JEQ  rows5x1
+
+	// end
+	// branch rows4x1
+	CMPQ AX, $0x04
+	JEQ  rows4x1
+
+	// end
+	// branch rows3x1
+	CMPQ AX, $0x03
+	JEQ  rows3x1
+
+	// end
+	// branch rows2x1
+	CMPQ AX, $0x02
+	JEQ  rows2x1
+
+	// end
+	// case rows1x1
+	MOVQ    t+0(FP), AX
+	MOVQ    48(AX), AX
+	MOVQ    t+0(FP), CX
+	MOVQ    200(CX), CX
+	SHLQ    $0x02, CX
+	MOVQ    t+0(FP), DX
+	MOVQ    72(DX), DX
+	VMOVUPS (DX), Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	MOVQ    t+0(FP), DX
+	MOVQ    144(DX), DX
+	MOVQ    t+0(FP), BX
+	MOVQ    24(BX), BX
+
+rows1x1_outer:
+	MOVQ t+0(FP), SI
+	MOVQ 168(SI), SI
+	MOVQ BX, DI
+
+rows1x1_middle:
+	MOVQ DI, R8
+	MOVQ t+0(FP), R9
+	MOVQ 192(R9), R9
+	SUBQ $0x04, R9
+	JL   rows1x1_rest
+
+rows1x1_depth:
+	VBROADCASTSS (R8), Z4
+	VPDPBUSD     (AX), Z4, Z0
+	ADDQ         CX, AX
+	VBROADCASTSS 4(R8), Z4
+	VPDPBUSD     (AX), Z4, Z1
+	ADDQ         CX, AX
+	VBROADCASTSS 8(R8), Z4
+	VPDPBUSD     (AX), Z4, Z2
+	ADDQ         CX, AX
+	VBROADCASTSS 12(R8), Z4
+	VPDPBUSD     (AX), Z4, Z3
+	ADDQ         CX, AX
+	ADDQ         $0x10, R8
+	SUBQ         $0x04, R9
+	JGE          rows1x1_depth
+
+rows1x1_rest:
+	ADDQ $0x04, R9
+	JZ   rows1x1_done
+
+rows1x1_one:
+	VBROADCASTSS (R8), Z4
+	VPDPBUSD     (AX), Z4, Z0
+	ADDQ         CX, AX
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNZ          rows1x1_one
+
+rows1x1_done:
+	MOVQ      t+0(FP), R8
+	MOVQ      184(R8), R8
+	LEAQ      (AX)(R8*4), AX
+	MOVQ      t+0(FP), R8
+	MOVQ      176(R8), R8
+	LEAQ      (DI)(R8*4), DI
+	DECQ      SI
+	JNZ       rows1x1_middle
+	MOVQ      t+0(FP), SI
+	MOVQ      160(SI), SI
+	LEAQ      (AX)(SI*4), AX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	LEAQ      (BX)(SI*4), BX
+	DECQ      DX
+	JNZ       rows1x1_outer
+	VPADDD    Z1, Z0, Z0
+	VPADDD    Z3, Z2, Z2
+	VPADDD    Z2, Z0, Z0
+	VCVTDQ2PS Z0, Z0
+	MOVQ      t+0(FP), AX
+	MOVQ      216(AX), AX
+	MOVQ      $0x00000010, CX
+	CMPQ      AX, CX
+	CMOVQLT   AX, CX
+	MOVQ      $-1, AX
+	BZHIQ     CX, AX, AX
+	KMOVW     AX, K1
+	SHRQ      $0x10, AX
+	MOVQ      t+0(FP), AX
+	MOVQ      (AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      96(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      136(DX), DX
+	SHLQ      $0x02, DX
+	TESTQ     CX, CX
+	JZ        rows1x1_plain
+	VADDPS    (CX), Z0, K1, Z0
+
+rows1x1_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Z1
+	VBROADCASTSS 212(CX), Z2
+	VMAXPS       Z0, Z1, Z0
+	VMINPS       Z0, Z2, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
+	// case rows12x1
+rows12x1:
+	MOVQ    t+0(FP), AX
+	MOVQ    128(AX), AX
+	SHLQ    $0x02, AX
+	MOVQ    t+0(FP), CX
+	MOVQ    48(CX), CX
+	MOVQ    t+0(FP), DX
+	MOVQ    200(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z0, Z7
+	VMOVAPS Z0, Z8
+	VMOVAPS Z0, Z9
+	VMOVAPS Z0, Z10
+	VMOVAPS Z0, Z11
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
+
+rows12x1_outer:
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
+
+rows12x1_middle:
+	MOVQ R8, R9
+	LEAQ (AX)(AX*2), R10
+	LEAQ (R9)(R10*1), R11
+	LEAQ (R11)(R10*1), R12
+	LEAQ (R12)(R10*1), R10
+	MOVQ t+0(FP), R13
+	MOVQ 192(R13), R13
+
+rows12x1_depth:
+	VMOVUPS      (CX), Z12
+	ADDQ         DX, CX
+	VBROADCASTSS (R9), Z13
+	VPDPBUSD     Z12, Z13, Z0
+	VBROADCASTSS (R9)(AX*1), Z13
+	VPDPBUSD     Z12, Z13, Z1
+	VBROADCASTSS (R9)(AX*2), Z13
+	VPDPBUSD     Z12, Z13, Z2
+	VBROADCASTSS (R11), Z13
+	VPDPBUSD     Z12, Z13, Z3
+	VBROADCASTSS (R11)(AX*1), Z13
+	VPDPBUSD     Z12, Z13, Z4
+	VBROADCASTSS (R11)(AX*2), Z13
+	VPDPBUSD     Z12, Z13, Z5
+	VBROADCASTSS (R12), Z13
+	VPDPBUSD     Z12, Z13, Z6
+	VBROADCASTSS (R12)(AX*1), Z13
+	VPDPBUSD     Z12, Z13, Z7
+	VBROADCASTSS (R12)(AX*2), Z13
+	VPDPBUSD     Z12, Z13, Z8
+	VBROADCASTSS (R10), Z13
+	VPDPBUSD     Z12, Z13, Z9
+	VBROADCASTSS (R10)(AX*1), Z13
+	VPDPBUSD     Z12, Z13, Z10
+	VBROADCASTSS (R10)(AX*2), Z13
+	VPDPBUSD     Z12, Z13, Z11
+	ADDQ         $0x04, R9
+	ADDQ         $0x04, R11
+	ADDQ         $0x04, R12
+	ADDQ         $0x04, R10
+	DECQ         R13
+	JNZ          rows12x1_depth
+	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
+	MOVQ         176(R9), R9
+	LEAQ         (R8)(R9*4), R8
+	DECQ         DI
+	JNZ          rows12x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
+	JNZ          rows12x1_outer
+	VCVTDQ2PS    Z0, Z0
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VCVTDQ2PS    Z3, Z3
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VCVTDQ2PS    Z6, Z6
+	VCVTDQ2PS    Z7, Z7
+	VCVTDQ2PS    Z8, Z8
+	VCVTDQ2PS    Z9, Z9
+	VCVTDQ2PS    Z10, Z10
+	VCVTDQ2PS    Z11, Z11
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000010, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         96(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         136(DX), DX
+	SHLQ         $0x02, DX
+	TESTQ        CX, CX
+	JZ           rows12x1_plain
+	VADDPS       (CX), Z0, K1, Z0
+	ADDQ         DX, CX
+	VADDPS       (CX), Z1, K1, Z1
+	ADDQ         DX, CX
+	VADDPS       (CX), Z2, K1, Z2
+	ADDQ         DX, CX
+	VADDPS       (CX), Z3, K1, Z3
+	ADDQ         DX, CX
+	VADDPS       (CX), Z4, K1, Z4
+	ADDQ         DX, CX
+	VADDPS       (CX), Z5, K1, Z5
+	ADDQ         DX, CX
+	VADDPS       (CX), Z6, K1, Z6
+	ADDQ         DX, CX
+	VADDPS       (CX), Z7, K1, Z7
+	ADDQ         DX, CX
+	VADDPS       (CX), Z8, K1, Z8
+	ADDQ         DX, CX
+	VADDPS       (CX), Z9, K1, Z9
+	ADDQ         DX, CX
+	VADDPS       (CX), Z10, K1, Z10
+	ADDQ         DX, CX
+	VADDPS       (CX), Z11, K1, Z11
+
+rows12x1_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Z12
+	VBROADCASTSS 212(CX), Z13
+	VMAXPS       Z0, Z12, Z0
+	VMINPS       Z0, Z13, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z1, Z12, Z1
+	VMINPS       Z1, Z13, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z2, Z12, Z2
+	VMINPS       Z2, Z13, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z3, Z12, Z3
+	VMINPS       Z3, Z13, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z4, Z12, Z4
+	VMINPS       Z4, Z13, Z4
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z5, Z12, Z5
+	VMINPS       Z5, Z13, Z5
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z6, Z12, Z6
+	VMINPS       Z6, Z13, Z6
+	VMOVUPS      Z6, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z7, Z12, Z7
+	VMINPS       Z7, Z13, Z7
+	VMOVUPS      Z7, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z8, Z12, Z8
+	VMINPS       Z8, Z13, Z8
+	VMOVUPS      Z8, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z9, Z12, Z9
+	VMINPS       Z9, Z13, Z9
+	VMOVUPS      Z9, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z10, Z12, Z10
+	VMINPS       Z10, Z13, Z10
+	VMOVUPS      Z10, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z11, Z12, Z11
+	VMINPS       Z11, Z13, Z11
+	VMOVUPS      Z11, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
+	// case rows11x1
+rows11x1:
+	MOVQ    t+0(FP), AX
+	MOVQ    128(AX), AX
+	SHLQ    $0x02, AX
+	MOVQ    t+0(FP), CX
+	MOVQ    48(CX), CX
+	MOVQ    t+0(FP), DX
+	MOVQ    200(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z0, Z7
+	VMOVAPS Z0, Z8
+	VMOVAPS Z0, Z9
+	VMOVAPS Z0, Z10
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
+
+rows11x1_outer:
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
+
+rows11x1_middle:
+	MOVQ R8, R9
+	LEAQ (AX)(AX*2), R10
+	LEAQ (R9)(R10*1), R11
+	LEAQ (R11)(R10*1), R12
+	LEAQ (R12)(R10*1), R10
+	MOVQ t+0(FP), R13
+	MOVQ 192(R13), R13
+
+rows11x1_depth:
+	VMOVUPS      (CX), Z11
+	ADDQ         DX, CX
+	VBROADCASTSS (R9), Z12
+	VPDPBUSD     Z11, Z12, Z0
+	VBROADCASTSS (R9)(AX*1), Z12
+	VPDPBUSD     Z11, Z12, Z1
+	VBROADCASTSS (R9)(AX*2), Z12
+	VPDPBUSD     Z11, Z12, Z2
+	VBROADCASTSS (R11), Z12
+	VPDPBUSD     Z11, Z12, Z3
+	VBROADCASTSS (R11)(AX*1), Z12
+	VPDPBUSD     Z11, Z12, Z4
+	VBROADCASTSS (R11)(AX*2), Z12
+	VPDPBUSD     Z11, Z12, Z5
+	VBROADCASTSS (R12), Z12
+	VPDPBUSD     Z11, Z12, Z6
+	VBROADCASTSS (R12)(AX*1), Z12
+	VPDPBUSD     Z11, Z12, Z7
+	VBROADCASTSS (R12)(AX*2), Z12
+	VPDPBUSD     Z11, Z12, Z8
+	VBROADCASTSS (R10), Z12
+	VPDPBUSD     Z11, Z12, Z9
+	VBROADCASTSS (R10)(AX*1), Z12
+	VPDPBUSD     Z11, Z12, Z10
+	ADDQ         $0x04, R9
+	ADDQ         $0x04, R11
+	ADDQ         $0x04, R12
+	ADDQ         $0x04, R10
+	DECQ         R13
+	JNZ          rows11x1_depth
+	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
+	MOVQ         176(R9), R9
+	LEAQ         (R8)(R9*4), R8
+	DECQ         DI
+	JNZ          rows11x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
+	JNZ          rows11x1_outer
+	VCVTDQ2PS    Z0, Z0
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VCVTDQ2PS    Z3, Z3
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VCVTDQ2PS    Z6, Z6
+	VCVTDQ2PS    Z7, Z7
+	VCVTDQ2PS    Z8, Z8
+	VCVTDQ2PS    Z9, Z9
+	VCVTDQ2PS    Z10, Z10
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000010, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         96(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         136(DX), DX
+	SHLQ         $0x02, DX
+	TESTQ        CX, CX
+	JZ           rows11x1_plain
+	VADDPS       (CX), Z0, K1, Z0
+	ADDQ         DX, CX
+	VADDPS       (CX), Z1, K1, Z1
+	ADDQ         DX, CX
+	VADDPS       (CX), Z2, K1, Z2
+	ADDQ         DX, CX
+	VADDPS       (CX), Z3, K1, Z3
+	ADDQ         DX, CX
+	VADDPS       (CX), Z4, K1, Z4
+	ADDQ         DX, CX
+	VADDPS       (CX), Z5, K1, Z5
+	ADDQ         DX, CX
+	VADDPS       (CX), Z6, K1, Z6
+	ADDQ         DX, CX
+	VADDPS       (CX), Z7, K1, Z7
+	ADDQ         DX, CX
+	VADDPS       (CX), Z8, K1, Z8
+	ADDQ         DX, CX
+	VADDPS       (CX), Z9, K1, Z9
+	ADDQ         DX, CX
+	VADDPS       (CX), Z10, K1, Z10
+
+rows11x1_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Z11
+	VBROADCASTSS 212(CX), Z12
+	VMAXPS       Z0, Z11, Z0
+	VMINPS       Z0, Z12, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z1, Z11, Z1
+	VMINPS       Z1, Z12, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z2, Z11, Z2
+	VMINPS       Z2, Z12, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z3, Z11, Z3
+	VMINPS       Z3, Z12, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z4, Z11, Z4
+	VMINPS       Z4, Z12, Z4
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z5, Z11, Z5
+	VMINPS       Z5, Z12, Z5
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z6, Z11, Z6
+	VMINPS       Z6, Z12, Z6
+	VMOVUPS      Z6, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z7, Z11, Z7
+	VMINPS       Z7, Z12, Z7
+	VMOVUPS      Z7, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z8, Z11, Z8
+	VMINPS       Z8, Z12, Z8
+	VMOVUPS      Z8, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z9, Z11, Z9
+	VMINPS       Z9, Z12, Z9
+	VMOVUPS      Z9, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z10, Z11, Z10
+	VMINPS       Z10, Z12, Z10
+	VMOVUPS      Z10, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
+	// case rows10x1
+rows10x1:
+	MOVQ    t+0(FP), AX
+	MOVQ    128(AX), AX
+	SHLQ    $0x02, AX
+	MOVQ    t+0(FP), CX
+	MOVQ    48(CX), CX
+	MOVQ    t+0(FP), DX
+	MOVQ    200(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z0, Z7
+	VMOVAPS Z0, Z8
+	VMOVAPS Z0, Z9
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
+
+rows10x1_outer:
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
+
+rows10x1_middle:
+	MOVQ R8, R9
+	LEAQ (AX)(AX*2), R10
+	LEAQ (R9)(R10*1), R11
+	LEAQ (R11)(R10*1), R12
+	LEAQ (R12)(R10*1), R10
+	MOVQ t+0(FP), R13
+	MOVQ 192(R13), R13
+
+rows10x1_depth:
+	VMOVUPS      (CX), Z10
+	ADDQ         DX, CX
+	VBROADCASTSS (R9), Z11
+	VPDPBUSD     Z10, Z11, Z0
+	VBROADCASTSS (R9)(AX*1), Z11
+	VPDPBUSD     Z10, Z11, Z1
+	VBROADCASTSS (R9)(AX*2), Z11
+	VPDPBUSD     Z10, Z11, Z2
+	VBROADCASTSS (R11), Z11
+	VPDPBUSD     Z10, Z11, Z3
+	VBROADCASTSS (R11)(AX*1), Z11
+	VPDPBUSD     Z10, Z11, Z4
+	VBROADCASTSS (R11)(AX*2), Z11
+	VPDPBUSD     Z10, Z11, Z5
+	VBROADCASTSS (R12), Z11
+	VPDPBUSD     Z10, Z11, Z6
+	VBROADCASTSS (R12)(AX*1), Z11
+	VPDPBUSD     Z10, Z11, Z7
+	VBROADCASTSS (R12)(AX*2), Z11
+	VPDPBUSD     Z10, Z11, Z8
+	VBROADCASTSS (R10), Z11
+	VPDPBUSD     Z10, Z11, Z9
+	ADDQ         $0x04, R9
+	ADDQ         $0x04, R11
+	ADDQ         $0x04, R12
+	ADDQ         $0x04, R10
+	DECQ         R13
+	JNZ          rows10x1_depth
+	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
+	MOVQ         176(R9), R9
+	LEAQ         (R8)(R9*4), R8
+	DECQ         DI
+	JNZ          rows10x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
+	JNZ          rows10x1_outer
+	VCVTDQ2PS    Z0, Z0
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VCVTDQ2PS    Z3, Z3
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VCVTDQ2PS    Z6, Z6
+	VCVTDQ2PS    Z7, Z7
+	VCVTDQ2PS    Z8, Z8
+	VCVTDQ2PS    Z9, Z9
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000010, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         96(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         136(DX), DX
+	SHLQ         $0x02, DX
+	TESTQ        CX, CX
+	JZ           rows10x1_plain
+	VADDPS       (CX), Z0, K1, Z0
+	ADDQ         DX, CX
+	VADDPS       (CX), Z1, K1, Z1
+	ADDQ         DX, CX
+	VADDPS       (CX), Z2, K1, Z2
+	ADDQ         DX, CX
+	VADDPS       (CX), Z3, K1, Z3
+	ADDQ         DX, CX
+	VADDPS       (CX), Z4, K1, Z4
+	ADDQ         DX, CX
+	VADDPS       (CX), Z5, K1, Z5
+	ADDQ         DX, CX
+	VADDPS       (CX), Z6, K1, Z6
+	ADDQ         DX, CX
+	VADDPS       (CX), Z7, K1, Z7
+	ADDQ         DX, CX
+	VADDPS       (CX), Z8, K1, Z8
+	ADDQ         DX, CX
+	VADDPS       (CX), Z9, K1, Z9
+
+rows10x1_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Z10
+	VBROADCASTSS 212(CX), Z11
+	VMAXPS       Z0, Z10, Z0
+	VMINPS       Z0, Z11, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z1, Z10, Z1
+	VMINPS       Z1, Z11, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z2, Z10, Z2
+	VMINPS       Z2, Z11, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z3, Z10, Z3
+	VMINPS       Z3, Z11, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z4, Z10, Z4
+	VMINPS       Z4, Z11, Z4
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z5, Z10, Z5
+	VMINPS       Z5, Z11, Z5
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z6, Z10, Z6
+	VMINPS       Z6, Z11, Z6
+	VMOVUPS      Z6, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z7, Z10, Z7
+	VMINPS       Z7, Z11, Z7
+	VMOVUPS      Z7, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z8, Z10, Z8
+	VMINPS       Z8, Z11, Z8
+	VMOVUPS      Z8, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z9, Z10, Z9
+	VMINPS       Z9, Z11, Z9
+	VMOVUPS      Z9, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
+	// case rows9x1
+rows9x1:
+	MOVQ    t+0(FP), AX
+	MOVQ    128(AX), AX
+	SHLQ    $0x02, AX
+	MOVQ    t+0(FP), CX
+	MOVQ    48(CX), CX
+	MOVQ    t+0(FP), DX
+	MOVQ    200(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z0, Z7
+	VMOVAPS Z0, Z8
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
+
+rows9x1_outer:
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
+
+rows9x1_middle:
+	MOVQ R8, R9
+	LEAQ (AX)(AX*2), R10
+	LEAQ (R9)(R10*1), R11
+	LEAQ (R11)(R10*1), R10
+	MOVQ t+0(FP), R12
+	MOVQ 192(R12), R12
+
+rows9x1_depth:
+	VMOVUPS      (CX), Z9
+	ADDQ         DX, CX
+	VBROADCASTSS (R9), Z10
+	VPDPBUSD     Z9, Z10, Z0
+	VBROADCASTSS (R9)(AX*1), Z10
+	VPDPBUSD     Z9, Z10, Z1
+	VBROADCASTSS (R9)(AX*2), Z10
+	VPDPBUSD     Z9, Z10, Z2
+	VBROADCASTSS (R11), Z10
+	VPDPBUSD     Z9, Z10, Z3
+	VBROADCASTSS (R11)(AX*1), Z10
+	VPDPBUSD     Z9, Z10, Z4
+	VBROADCASTSS (R11)(AX*2), Z10
+	VPDPBUSD     Z9, Z10, Z5
+	VBROADCASTSS (R10), Z10
+	VPDPBUSD     Z9, Z10, Z6
+	VBROADCASTSS (R10)(AX*1), Z10
+	VPDPBUSD     Z9, Z10, Z7
+	VBROADCASTSS (R10)(AX*2), Z10
+	VPDPBUSD     Z9, Z10, Z8
+	ADDQ         $0x04, R9
+	ADDQ         $0x04, R11
+	ADDQ         $0x04, R10
+	DECQ         R12
+	JNZ          rows9x1_depth
+	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
+	MOVQ         176(R9), R9
+	LEAQ         (R8)(R9*4), R8
+	DECQ         DI
+	JNZ          rows9x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
+	JNZ          rows9x1_outer
+	VCVTDQ2PS    Z0, Z0
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VCVTDQ2PS    Z3, Z3
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VCVTDQ2PS    Z6, Z6
+	VCVTDQ2PS    Z7, Z7
+	VCVTDQ2PS    Z8, Z8
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000010, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         96(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         136(DX), DX
+	SHLQ         $0x02, DX
+	TESTQ        CX, CX
+	JZ           rows9x1_plain
+	VADDPS       (CX), Z0, K1, Z0
+	ADDQ         DX, CX
+	VADDPS       (CX), Z1, K1, Z1
+	ADDQ         DX, CX
+	VADDPS       (CX), Z2, K1, Z2
+	ADDQ         DX, CX
+	VADDPS       (CX), Z3, K1, Z3
+	ADDQ         DX, CX
+	VADDPS       (CX), Z4, K1, Z4
+	ADDQ         DX, CX
+	VADDPS       (CX), Z5, K1, Z5
+	ADDQ         DX, CX
+	VADDPS       (CX), Z6, K1, Z6
+	ADDQ         DX, CX
+	VADDPS       (CX), Z7, K1, Z7
+	ADDQ         DX, CX
+	VADDPS       (CX), Z8, K1, Z8
+
+rows9x1_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Z9
+	VBROADCASTSS 212(CX), Z10
+	VMAXPS       Z0, Z9, Z0
+	VMINPS       Z0, Z10, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z1, Z9, Z1
+	VMINPS       Z1, Z10, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z2, Z9, Z2
+	VMINPS       Z2, Z10, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z3, Z9, Z3
+	VMINPS       Z3, Z10, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z4, Z9, Z4
+	VMINPS       Z4, Z10, Z4
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z5, Z9, Z5
+	VMINPS       Z5, Z10, Z5
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z6, Z9, Z6
+	VMINPS       Z6, Z10, Z6
+	VMOVUPS      Z6, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z7, Z9, Z7
+	VMINPS       Z7, Z10, Z7
+	VMOVUPS      Z7, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z8, Z9, Z8
+	VMINPS       Z8, Z10, Z8
+	VMOVUPS      Z8, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
+	// case rows8x1
+rows8x1:
+	MOVQ    t+0(FP), AX
+	MOVQ    128(AX), AX
+	SHLQ    $0x02, AX
+	MOVQ    t+0(FP), CX
+	MOVQ    48(CX), CX
+	MOVQ    t+0(FP), DX
+	MOVQ    200(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z0, Z7
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
+
+rows8x1_outer:
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
+
+rows8x1_middle:
+	MOVQ R8, R9
+	LEAQ (AX)(AX*2), R10
+	LEAQ (R9)(R10*1), R11
+	LEAQ (R11)(R10*1), R10
+	MOVQ t+0(FP), R12
+	MOVQ 192(R12), R12
+
+rows8x1_depth:
+	VMOVUPS      (CX), Z8
+	ADDQ         DX, CX
+	VBROADCASTSS (R9), Z9
+	VPDPBUSD     Z8, Z9, Z0
+	VBROADCASTSS (R9)(AX*1), Z9
+	VPDPBUSD     Z8, Z9, Z1
+	VBROADCASTSS (R9)(AX*2), Z9
+	VPDPBUSD     Z8, Z9, Z2
+	VBROADCASTSS (R11), Z9
+	VPDPBUSD     Z8, Z9, Z3
+	VBROADCASTSS (R11)(AX*1), Z9
+	VPDPBUSD     Z8, Z9, Z4
+	VBROADCASTSS (R11)(AX*2), Z9
+	VPDPBUSD     Z8, Z9, Z5
+	VBROADCASTSS (R10), Z9
+	VPDPBUSD     Z8, Z9, Z6
+	VBROADCASTSS (R10)(AX*1), Z9
+	VPDPBUSD     Z8, Z9, Z7
+	ADDQ         $0x04, R9
+	ADDQ         $0x04, R11
+	ADDQ         $0x04, R10
+	DECQ         R12
+	JNZ          rows8x1_depth
+	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
+	MOVQ         176(R9), R9
+	LEAQ         (R8)(R9*4), R8
+	DECQ         DI
+	JNZ          rows8x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
+	JNZ          rows8x1_outer
+	VCVTDQ2PS    Z0, Z0
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VCVTDQ2PS    Z3, Z3
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VCVTDQ2PS    Z6, Z6
+	VCVTDQ2PS    Z7, Z7
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000010, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         96(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         136(DX), DX
+	SHLQ         $0x02, DX
+	TESTQ        CX, CX
+	JZ           rows8x1_plain
+	VADDPS       (CX), Z0, K1, Z0
+	ADDQ         DX, CX
+	VADDPS       (CX), Z1, K1, Z1
+	ADDQ         DX, CX
+	VADDPS       (CX), Z2, K1, Z2
+	ADDQ         DX, CX
+	VADDPS       (CX), Z3, K1, Z3
+	ADDQ         DX, CX
+	VADDPS       (CX), Z4, K1, Z4
+	ADDQ         DX, CX
+	VADDPS       (CX), Z5, K1, Z5
+	ADDQ         DX, CX
+	VADDPS       (CX), Z6, K1, Z6
+	ADDQ         DX, CX
+	VADDPS       (CX), Z7, K1, Z7
+
+rows8x1_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Z8
+	VBROADCASTSS 212(CX), Z9
+	VMAXPS       Z0, Z8, Z0
+	VMINPS       Z0, Z9, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z1, Z8, Z1
+	VMINPS       Z1, Z9, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z2, Z8, Z2
+	VMINPS       Z2, Z9, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z3, Z8, Z3
+	VMINPS       Z3, Z9, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z4, Z8, Z4
+	VMINPS       Z4, Z9, Z4
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z5, Z8, Z5
+	VMINPS       Z5, Z9, Z5
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z6, Z8, Z6
+	VMINPS       Z6, Z9, Z6
+	VMOVUPS      Z6, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z7, Z8, Z7
+	VMINPS       Z7, Z9, Z7
+	VMOVUPS      Z7, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
+	// case rows7x1
+rows7x1:
+	MOVQ    t+0(FP), AX
+	MOVQ    128(AX), AX
+	SHLQ    $0x02, AX
+	MOVQ    t+0(FP), CX
+	MOVQ    48(CX), CX
+	MOVQ    t+0(FP), DX
+	MOVQ    200(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	VMOVAPS Z0, Z6
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
+
+rows7x1_outer:
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
+
+rows7x1_middle:
+	MOVQ R8, R9
+	LEAQ (AX)(AX*2), R10
+	LEAQ (R9)(R10*1), R11
+	LEAQ (R11)(R10*1), R10
+	MOVQ t+0(FP), R12
+	MOVQ 192(R12), R12
+
+rows7x1_depth:
+	VMOVUPS      (CX), Z7
+	ADDQ         DX, CX
+	VBROADCASTSS (R9), Z8
+	VPDPBUSD     Z7, Z8, Z0
+	VBROADCASTSS (R9)(AX*1), Z8
+	VPDPBUSD     Z7, Z8, Z1
+	VBROADCASTSS (R9)(AX*2), Z8
+	VPDPBUSD     Z7, Z8, Z2
+	VBROADCASTSS (R11), Z8
+	VPDPBUSD     Z7, Z8, Z3
+	VBROADCASTSS (R11)(AX*1), Z8
+	VPDPBUSD     Z7, Z8, Z4
+	VBROADCASTSS (R11)(AX*2), Z8
+	VPDPBUSD     Z7, Z8, Z5
+	VBROADCASTSS (R10), Z8
+	VPDPBUSD     Z7, Z8, Z6
+	ADDQ         $0x04, R9
+	ADDQ         $0x04, R11
+	ADDQ         $0x04, R10
+	DECQ         R12
+	JNZ          rows7x1_depth
+	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
+	MOVQ         176(R9), R9
+	LEAQ         (R8)(R9*4), R8
+	DECQ         DI
+	JNZ          rows7x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
+	JNZ          rows7x1_outer
+	VCVTDQ2PS    Z0, Z0
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VCVTDQ2PS    Z3, Z3
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VCVTDQ2PS    Z6, Z6
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000010, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         96(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         136(DX), DX
+	SHLQ         $0x02, DX
+	TESTQ        CX, CX
+	JZ           rows7x1_plain
+	VADDPS       (CX), Z0, K1, Z0
+	ADDQ         DX, CX
+	VADDPS       (CX), Z1, K1, Z1
+	ADDQ         DX, CX
+	VADDPS       (CX), Z2, K1, Z2
+	ADDQ         DX, CX
+	VADDPS       (CX), Z3, K1, Z3
+	ADDQ         DX, CX
+	VADDPS       (CX), Z4, K1, Z4
+	ADDQ         DX, CX
+	VADDPS       (CX), Z5, K1, Z5
+	ADDQ         DX, CX
+	VADDPS       (CX), Z6, K1, Z6
+
+rows7x1_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Z7
+	VBROADCASTSS 212(CX), Z8
+	VMAXPS       Z0, Z7, Z0
+	VMINPS       Z0, Z8, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z1, Z7, Z1
+	VMINPS       Z1, Z8, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z2, Z7, Z2
+	VMINPS       Z2, Z8, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z3, Z7, Z3
+	VMINPS       Z3, Z8, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z4, Z7, Z4
+	VMINPS       Z4, Z8, Z4
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z5, Z7, Z5
+	VMINPS       Z5, Z8, Z5
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z6, Z7, Z6
+	VMINPS       Z6, Z8, Z6
+	VMOVUPS      Z6, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
+	// case rows6x1
+rows6x1:
+	MOVQ    t+0(FP), AX
+	MOVQ    128(AX), AX
+	SHLQ    $0x02, AX
+	MOVQ    t+0(FP), CX
+	MOVQ    48(CX), CX
+	MOVQ    t+0(FP), DX
+	MOVQ    200(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
+
+rows6x1_outer:
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
+
+rows6x1_middle:
+	MOVQ R8, R9
+	LEAQ (AX)(AX*2), R10
+	LEAQ (R9)(R10*1), R10
+	MOVQ t+0(FP), R11
+	MOVQ 192(R11), R11
+
+rows6x1_depth:
+	VMOVUPS      (CX), Z6
+	ADDQ         DX, CX
+	VBROADCASTSS (R9), Z7
+	VPDPBUSD     Z6, Z7, Z0
+	VBROADCASTSS (R9)(AX*1), Z7
+	VPDPBUSD     Z6, Z7, Z1
+	VBROADCASTSS (R9)(AX*2), Z7
+	VPDPBUSD     Z6, Z7, Z2
+	VBROADCASTSS (R10), Z7
+	VPDPBUSD     Z6, Z7, Z3
+	VBROADCASTSS (R10)(AX*1), Z7
+	VPDPBUSD     Z6, Z7, Z4
+	VBROADCASTSS (R10)(AX*2), Z7
+	VPDPBUSD     Z6, Z7, Z5
+	ADDQ         $0x04, R9
+	ADDQ         $0x04, R10
+	DECQ         R11
+	JNZ          rows6x1_depth
+	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
+	MOVQ         176(R9), R9
+	LEAQ         (R8)(R9*4), R8
+	DECQ         DI
+	JNZ          rows6x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
+	JNZ          rows6x1_outer
+	VCVTDQ2PS    Z0, Z0
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VCVTDQ2PS    Z3, Z3
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000010, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         96(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         136(DX), DX
+	SHLQ         $0x02, DX
+	TESTQ        CX, CX
+	JZ           rows6x1_plain
+	VADDPS       (CX), Z0, K1, Z0
+	ADDQ         DX, CX
+	VADDPS       (CX), Z1, K1, Z1
+	ADDQ         DX, CX
+	VADDPS       (CX), Z2, K1, Z2
+	ADDQ         DX, CX
+	VADDPS       (CX), Z3, K1, Z3
+	ADDQ         DX, CX
+	VADDPS       (CX), Z4, K1, Z4
+	ADDQ         DX, CX
+	VADDPS       (CX), Z5, K1, Z5
+
+rows6x1_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Z6
+	VBROADCASTSS 212(CX), Z7
+	VMAXPS       Z0, Z6, Z0
+	VMINPS       Z0, Z7, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z1, Z6, Z1
+	VMINPS       Z1, Z7, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z2, Z6, Z2
+	VMINPS       Z2, Z7, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z3, Z6, Z3
+	VMINPS       Z3, Z7, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z4, Z6, Z4
+	VMINPS       Z4, Z7, Z4
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z5, Z6, Z5
+	VMINPS       Z5, Z7, Z5
+	VMOVUPS      Z5, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
+	// case rows5x1
+rows5x1:
+	MOVQ    t+0(FP), AX
+	MOVQ    128(AX), AX
+	SHLQ    $0x02, AX
+	MOVQ    t+0(FP), CX
+	MOVQ    48(CX), CX
+	MOVQ    t+0(FP), DX
+	MOVQ    200(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
+
+rows5x1_outer:
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
+
+rows5x1_middle:
+	MOVQ R8, R9
+	LEAQ (AX)(AX*2), R10
+	LEAQ (R9)(R10*1), R10
+	MOVQ t+0(FP), R11
+	MOVQ 192(R11), R11
+
+rows5x1_depth:
+	VMOVUPS      (CX), Z5
+	ADDQ         DX, CX
+	VBROADCASTSS (R9), Z6
+	VPDPBUSD     Z5, Z6, Z0
+	VBROADCASTSS (R9)(AX*1), Z6
+	VPDPBUSD     Z5, Z6, Z1
+	VBROADCASTSS (R9)(AX*2), Z6
+	VPDPBUSD     Z5, Z6, Z2
+	VBROADCASTSS (R10), Z6
+	VPDPBUSD     Z5, Z6, Z3
+	VBROADCASTSS (R10)(AX*1), Z6
+	VPDPBUSD     Z5, Z6, Z4
+	ADDQ         $0x04, R9
+	ADDQ         $0x04, R10
+	DECQ         R11
+	JNZ          rows5x1_depth
+	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
+	MOVQ         176(R9), R9
+	LEAQ         (R8)(R9*4), R8
+	DECQ         DI
+	JNZ          rows5x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
+	JNZ          rows5x1_outer
+	VCVTDQ2PS    Z0, Z0
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VCVTDQ2PS    Z3, Z3
+	VCVTDQ2PS    Z4, Z4
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000010, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         96(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         136(DX), DX
+	SHLQ         $0x02, DX
+	TESTQ        CX, CX
+	JZ           rows5x1_plain
+	VADDPS       (CX), Z0, K1, Z0
+	ADDQ         DX, CX
+	VADDPS       (CX), Z1, K1, Z1
+	ADDQ         DX, CX
+	VADDPS       (CX), Z2, K1, Z2
+	ADDQ         DX, CX
+	VADDPS       (CX), Z3, K1, Z3
+	ADDQ         DX, CX
+	VADDPS       (CX), Z4, K1, Z4
+
+rows5x1_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Z5
+	VBROADCASTSS 212(CX), Z6
+	VMAXPS       Z0, Z5, Z0
+	VMINPS       Z0, Z6, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z1, Z5, Z1
+	VMINPS       Z1, Z6, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z2, Z5, Z2
+	VMINPS       Z2, Z6, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z3, Z5, Z3
+	VMINPS       Z3, Z6, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z4, Z5, Z4
+	VMINPS       Z4, Z6, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
+	// case rows4x1
+rows4x1:
+	MOVQ    t+0(FP), AX
+	MOVQ    128(AX), AX
+	SHLQ    $0x02, AX
+	MOVQ    t+0(FP), CX
+	MOVQ    48(CX), CX
+	MOVQ    t+0(FP), DX
+	MOVQ    200(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
+
+rows4x1_outer:
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
+
+rows4x1_middle:
+	MOVQ R8, R9
+	LEAQ (AX)(AX*2), R10
+	LEAQ (R9)(R10*1), R10
+	MOVQ t+0(FP), R11
+	MOVQ 192(R11), R11
+
+rows4x1_depth:
+	VMOVUPS      (CX), Z4
+	ADDQ         DX, CX
+	VBROADCASTSS (R9), Z5
+	VPDPBUSD     Z4, Z5, Z0
+	VBROADCASTSS (R9)(AX*1), Z5
+	VPDPBUSD     Z4, Z5, Z1
+	VBROADCASTSS (R9)(AX*2), Z5
+	VPDPBUSD     Z4, Z5, Z2
+	VBROADCASTSS (R10), Z5
+	VPDPBUSD     Z4, Z5, Z3
+	ADDQ         $0x04, R9
+	ADDQ         $0x04, R10
+	DECQ         R11
+	JNZ          rows4x1_depth
+	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
+	MOVQ         176(R9), R9
+	LEAQ         (R8)(R9*4), R8
+	DECQ         DI
+	JNZ          rows4x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
+	JNZ          rows4x1_outer
+	VCVTDQ2PS    Z0, Z0
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VCVTDQ2PS    Z3, Z3
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000010, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         96(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         136(DX), DX
+	SHLQ         $0x02, DX
+	TESTQ        CX, CX
+	JZ           rows4x1_plain
+	VADDPS       (CX), Z0, K1, Z0
+	ADDQ         DX, CX
+	VADDPS       (CX), Z1, K1, Z1
+	ADDQ         DX, CX
+	VADDPS       (CX), Z2, K1, Z2
+	ADDQ         DX, CX
+	VADDPS       (CX), Z3, K1, Z3
+
+rows4x1_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Z4
+	VBROADCASTSS 212(CX), Z5
+	VMAXPS       Z0, Z4, Z0
+	VMINPS       Z0, Z5, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z1, Z4, Z1
+	VMINPS       Z1, Z5, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z2, Z4, Z2
+	VMINPS       Z2, Z5, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z3, Z4, Z3
+	VMINPS       Z3, Z5, Z3
+	VMOVUPS      Z3, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
+	// case rows3x1
+rows3x1:
+	MOVQ    t+0(FP), AX
+	MOVQ    128(AX), AX
+	SHLQ    $0x02, AX
+	MOVQ    t+0(FP), CX
+	MOVQ    48(CX), CX
+	MOVQ    t+0(FP), DX
+	MOVQ    200(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
+
+rows3x1_outer:
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
+
+rows3x1_middle:
+	MOVQ R8, R9
+	MOVQ t+0(FP), R10
+	MOVQ 192(R10), R10
+
+rows3x1_depth:
+	VMOVUPS      (CX), Z3
+	ADDQ         DX, CX
+	VBROADCASTSS (R9), Z4
+	VPDPBUSD     Z3, Z4, Z0
+	VBROADCASTSS (R9)(AX*1), Z4
+	VPDPBUSD     Z3, Z4, Z1
+	VBROADCASTSS (R9)(AX*2), Z4
+	VPDPBUSD     Z3, Z4, Z2
+	ADDQ         $0x04, R9
+	DECQ         R10
+	JNZ          rows3x1_depth
+	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
+	MOVQ         176(R9), R9
+	LEAQ         (R8)(R9*4), R8
+	DECQ         DI
+	JNZ          rows3x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
+	JNZ          rows3x1_outer
+	VCVTDQ2PS    Z0, Z0
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000010, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         96(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         136(DX), DX
+	SHLQ         $0x02, DX
+	TESTQ        CX, CX
+	JZ           rows3x1_plain
+	VADDPS       (CX), Z0, K1, Z0
+	ADDQ         DX, CX
+	VADDPS       (CX), Z1, K1, Z1
+	ADDQ         DX, CX
+	VADDPS       (CX), Z2, K1, Z2
+
+rows3x1_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Z3
+	VBROADCASTSS 212(CX), Z4
+	VMAXPS       Z0, Z3, Z0
+	VMINPS       Z0, Z4, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z1, Z3, Z1
+	VMINPS       Z1, Z4, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z2, Z3, Z2
+	VMINPS       Z2, Z4, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
+	// case rows2x1
+rows2x1:
+	MOVQ    t+0(FP), AX
+	MOVQ    128(AX), AX
+	SHLQ    $0x02, AX
+	MOVQ    t+0(FP), CX
+	MOVQ    48(CX), CX
+	MOVQ    t+0(FP), DX
+	MOVQ    200(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Z0
+	VMOVAPS Z0, Z1
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
+
+rows2x1_outer:
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
+
+rows2x1_middle:
+	MOVQ R8, R9
+	MOVQ t+0(FP), R10
+	MOVQ 192(R10), R10
+
+rows2x1_depth:
+	VMOVUPS      (CX), Z2
+	ADDQ         DX, CX
+	VBROADCASTSS (R9), Z3
+	VPDPBUSD     Z2, Z3, Z0
+	VBROADCASTSS (R9)(AX*1), Z3
+	VPDPBUSD     Z2, Z3, Z1
+	ADDQ         $0x04, R9
+	DECQ         R10
+	JNZ          rows2x1_depth
+	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
+	MOVQ         176(R9), R9
+	LEAQ         (R8)(R9*4), R8
+	DECQ         DI
+	JNZ          rows2x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
+	JNZ          rows2x1_outer
+	VCVTDQ2PS    Z0, Z0
+	VCVTDQ2PS    Z1, Z1
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000010, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         96(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         136(DX), DX
+	SHLQ         $0x02, DX
+	TESTQ        CX, CX
+	JZ           rows2x1_plain
+	VADDPS       (CX), Z0, K1, Z0
+	ADDQ         DX, CX
+	VADDPS       (CX), Z1, K1, Z1
+
+rows2x1_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Z2
+	VBROADCASTSS 212(CX), Z3
+	VMAXPS       Z0, Z2, Z0
+	VMINPS       Z0, Z3, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         DX, AX
+	VMAXPS       Z1, Z2, Z1
+	VMINPS       Z1, Z3, Z1
+	VMOVUPS      Z1, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
+
+// func bytePixels512(to []float32, from []float32, channels int, count int, offset int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·bytePixels512(SB), $0-72
+	MOVQ         to_base+0(FP), AX
+	MOVQ         from_base+24(FP), CX
+	MOVQ         channels+48(FP), DX
+	MOVQ         count+56(FP), BX
+	MOVQ         offset+64(FP), SI
+	VPBROADCASTD SI, Z0
+
+pixel:
+	MOVQ DX, SI
+	SUBQ $0x10, SI
+	JL   rest
+
+block:
+	VCVTTPS2DQ (CX), Z1
+	VPADDD     Z0, Z1, Z1
+	VPMOVDB    Z1, (AX)
+	ADDQ       $0x40, CX
+	ADDQ       $0x10, AX
+	SUBQ       $0x10, SI
+	JGE        block
+
+rest:
+	ADDQ       $0x10, SI
+	JZ         next
+	MOVQ       $-1, DI
+	BZHIQ      SI, DI, DI
+	KMOVW      DI, K1
+	VMOVUPS.Z  (CX), K1, Z1
+	VCVTTPS2DQ Z1, Z1
+	VPADDD     Z0, Z1, Z1
+	VPMOVDB    Z1, K1, (AX)
+	LEAQ       (CX)(SI*4), CX
+	ADDQ       $0x03, SI
+	ANDQ       $-4, SI
+	ADDQ       SI, AX
+
+next:
+	DECQ BX
+	JNZ  pixel
 	VZEROUPPER
 	RET
 

@@ -142,3 +142,19 @@ func BenchmarkSweep(b *testing.B) {
 		}
 	}
 }
+
+// levels are the machines that this one may be taken for, the best one first: what they are
+// makes a test take it for each.
+func levels(t *testing.T) (out []func()) {
+	was := level
+	rows, had := tileRows, dot
+	t.Cleanup(func() { level, tileRows, dot = was, rows, had })
+	for l := was; l >= 0; l-- {
+		for _, d := range []bool{true, false} {
+			if !d || l == was && had {
+				out = append(out, func() { level, tileRows, dot = l, [...]int{2, 6, maxRows}[l], d })
+			}
+		}
+	}
+	return out
+}

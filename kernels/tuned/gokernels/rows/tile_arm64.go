@@ -175,14 +175,22 @@ func landSixNEON(t *land)
 //go:noescape
 func landFourNEON(t *land)
 
-// havePairs reports that there are no products of pairs of integers.
-func havePairs() bool { return false }
+// partsFast is in how many elements products of bytes take four: as floats alone.
+func partsFast() int { return 4 }
 
-// productPairs is never called.
-func productPairs(*tile) {}
+// productBytes is never called.
+func productBytes(*tile) {}
 
-// pairNeighboursFast is never called.
-func pairNeighboursFast(_, _ []float32) int { return 0 }
+func pixelsFast(_, _ []float32, _, _, _ int) int { return 0 }
 
-// pairWeights is never called.
-func pairWeights(_, _ []float32, _ int) {}
+// spreadFast spreads rows of bytes as floats.
+func spreadFast(to, from []float32, width, parts int) bool {
+	_ = to[:parts*len(from)]
+	spreadNEON(to, from, width, len(from)/width)
+	return true
+}
+
+// spreadNEON makes four rows of floats of each row of bytes.
+//
+//go:noescape
+func spreadNEON(to, from []float32, width, rows int)

@@ -42,14 +42,12 @@ func transposeFast(*transpose) bool { return false }
 
 func unzipFast(_, _, _ []float32) int { return 0 }
 
-// havePairs reports that there are no products of pairs of integers.
-func havePairs() bool { return false }
+// partsFast is in how many elements products of bytes take four: as floats alone.
+func partsFast() int { return 4 }
 
-// productPairs is never called.
-func productPairs(*tile) {}
+// productBytes is never called.
+func productBytes(*tile) {}
 
-// pairNeighboursFast is never called.
-func pairNeighboursFast(_, _ []float32) int { return 0 }
+func pixelsFast(_, _ []float32, _, _, _ int) int { return 0 }
 
-// pairWeights is never called.
-func pairWeights(_, _ []float32, _ int) {}
+func spreadFast(_, _ []float32, _, _ int) bool { return false }

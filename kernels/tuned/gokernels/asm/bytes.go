@@ -1,0 +1,185 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/ir"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// pairs writes the function that computes a tile's sums of products of integers, two of 16 bits
+// in an element: a case for every number of rows.
+func (m machine) pairs() {
+	Implement("pairs" + m.suffix)
+	rows := field("rows")
+	cases := []int{1}
+	for n := m.rows; n > 1; n-- {
+		branch(fmt.Sprintf("rows%d", n), rows, n, JEQ)
+		cases = append(cases, n)
+	}
+	for _, n := range cases {
+		c := &code{machine: m, prefix: fmt.Sprintf("rows%d", n), rows: n, vecs: m.vecs}
+		only(c.prefix, func() {
+			if n > 1 {
+				Label(c.prefix)
+			}
+			c.pairRows()
+		})
+	}
+}
+
+func (c *code) pairRows() {
+	next, w, wide := scaled("next"), base("w"), scaled("width")
+	c.start(base("bias"))
+	c.walk(w, func(x reg.Register) {
+		p := rowPointers(c.rows, x, next)
+		depth := field("depth")
+		Label(c.label("depth"))
+		b := c.loaded(w)
+		ADDQ(wide, w)
+		for i := range c.rows {
+			v := c.vector()
+			VPBROADCASTD(row(p, next, i, 0), v)
+			for j, s := range c.sums[i] {
+				to := v
+				if j+1 < c.vecs {
+					to = c.vector()
+				}
+				VPMADDWD(b[j], v, to)
+				VPADDD(to, s, s)
+			}
+		}
+		for _, q := range p {
+			ADDQ(operand.U8(4), q)
+		}
+		DECQ(depth)
+		JNZ(operand.LabelRef(c.label("depth")))
+	})
+	c.floats()
+	c.end()
+}
+
+// pairNeighbours writes the function that makes pairs of neighbours, eight at a time.
+func pairNeighbours() {
+	Implement("pairNeighbours256")
+	to, from := Load(Param("pairs").Base(), GP64()), Load(Param("from").Base(), GP64())
+	blocks := Load(Param("blocks"), GP64())
+	Label("block")
+	a, b := YMM(), YMM()
+	VCVTTPS2DQ(operand.Mem{Base: from}, a)
+	VCVTTPS2DQ(operand.Mem{Base: from, Disp: 32}, b)
+	VPACKSSDW(b, a, a)
+	VPERMQ(operand.U8(0xd8), a, a)
+	VMOVUPS(a, operand.Mem{Base: to})
+	ADDQ(operand.U8(32), to)
+	ADDQ(operand.U8(64), from)
+	DECQ(blocks)
+	JNZ(operand.LabelRef("block"))
+	done()
+}
+
+// spreadBytes writes a function that makes so many rows of each row of bytes, four of which lie in
+// an element. Put makes row number k of elements.
+func spreadBytes(name string, parts int, put func(k int, from, to operand.Mem)) {
+	Implement(name)
+	to, from := Load(Param("to").Base(), GP64()), Load(Param("from").Base(), GP64())
+	width, rows := Load(Param("width"), GP64()), Load(Param("rows"), GP64())
+	SHLQ(operand.U8(2), width)
+	Label("rows")
+	off := GP64()
+	XORQ(off, off)
+	Label("columns")
+	row := copied(to)
+	for k := range parts {
+		put(k, operand.Mem{Base: from, Index: off, Scale: 1}, operand.Mem{Base: row, Index: off, Scale: 1})
+		if k+1 < parts {
+			ADDQ(width, row)
+		}
+	}
+	ADDQ(operand.U8(32), off)
+	CMPQ(off, width)
+	JB(operand.LabelRef("columns"))
+	LEAQ(operand.Mem{Base: row, Index: width, Scale: 1}, to)
+	ADDQ(width, from)
+	DECQ(rows)
+	JNZ(operand.LabelRef("rows"))
+	done()
+}
+
+// signed makes byte number k of elements the high bits of integers of so many bits, and the others
+// copies of its sign.
+func signed(from operand.Mem, k, bits int) reg.VecVirtual {
+	v := YMM()
+	VMOVUPS(from, v)
+	if k < 3 {
+		VPSLLD(operand.U8(8*(3-k)), v, v)
+	}
+	VPSRAD(operand.U8(bits-8), v, v)
+	return v
+}
+
+func spreadFloats() {
+	spreadBytes("spreadFloats256", 4, func(k int, from, to operand.Mem) {
+		v := signed(from, k, 32)
+		VCVTDQ2PS(v, v)
+		VMOVUPS(v, to)
+	})
+}
+
+func spreadPairs() {
+	spreadBytes("spreadPairs256", 2, func(k int, from, to operand.Mem) {
+		low, high := signed(from, 2*k, 32), signed(from, 2*k+1, 16)
+		VPBLENDW(operand.U8(0xaa), high, low, low)
+		VMOVUPS(low, to)
+	})
+}
+
+// bytePixels writes the function that makes bytes of the channels of pixels, to which a number
+// is added.
+func bytePixels() {
+	Implement("bytePixels512")
+	to, from := Load(Param("to").Base(), GP64()), Load(Param("from").Base(), GP64())
+	channels, count := Load(Param("channels"), GP64()), Load(Param("count"), GP64())
+	offset := ZMM()
+	VPBROADCASTD(Load(Param("offset"), GP64()).(reg.GPVirtual).As32(), offset)
+	Label("pixel")
+	left, v := copied(channels), ZMM()
+	SUBQ(operand.U8(16), left)
+	JL(operand.LabelRef("rest"))
+	Label("block")
+	VCVTTPS2DQ(operand.Mem{Base: from}, v)
+	VPADDD(offset, v, v)
+	VPMOVDB(v, operand.Mem{Base: to})
+	ADDQ(operand.U8(64), from)
+	ADDQ(operand.U8(16), to)
+	SUBQ(operand.U8(16), left)
+	JGE(operand.LabelRef("block"))
+	Label("rest")
+	ADDQ(operand.U8(16), left)
+	JZ(operand.LabelRef("next"))
+	bits, some := GP64(), K()
+	MOVQ(operand.I32(-1), bits)
+	BZHIQ(left, bits, bits)
+	KMOVW(bits.As32(), some)
+	VMOVUPS_Z(operand.Mem{Base: from}, some, v)
+	VCVTTPS2DQ(v, v)
+	VPADDD(offset, v, v)
+	VPMOVDB(v, some, operand.Mem{Base: to})
+	LEAQ(operand.Mem{Base: from, Index: left, Scale: 4}, from)
+	ADDQ(operand.U8(3), left)
+	ANDQ(operand.I8(-4), left)
+	ADDQ(left, to)
+	Label("next")
+	DECQ(count)
+	JNZ(operand.LabelRef("pixel"))
+	done()
+}
+
+// dotProduct adds to a sum the products of four bytes of w and four of x, which are unsigned. Avo
+// does not know the instruction.
+func dotProduct(w operand.Op, x, sum reg.VecVirtual) {
+	Instruction(&ir.Instruction{Opcode: "VPDPBUSD", Operands: []operand.Op{w, x, sum},
+		Inputs: []operand.Op{w, x, sum}, Outputs: []operand.Op{sum}})
+}

@@ -1,0 +1,176 @@
+package rows
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestBytes compares convolutions of bytes with their definition on all that this machine may be
+// taken for: images of either layout, results too, with padding, strides, dilations and largest
+// numbers, where panels and pixels are full and where they are not.
+func TestBytes(t *testing.T) {
+	r := rand.New(rand.NewPCG(31, 32))
+	machines := levels(t)
+	for range 150 {
+		c := randomBytes(r)
+		f := Epilogue{low: -9000, high: float32(math.Inf(1))}
+		if r.IntN(2) == 0 {
+			f.apply = func(run []float32, o, ch int) {
+				for i := range run {
+					if run[i] += float32((o+i)%7 + ch); c.outStrideChannel == 1 {
+						run[i] += float32(i)
+					}
+				}
+			}
+		}
+		want := c.results(&f)
+		for i, be := range machines {
+			be()
+			got := make([]float32, len(want))
+			ConvBytes(got, c.x, c.words(), c.start(), c.scratch(), &c.ConvI8Params, &f)
+			if !slices.Equal(got, want) {
+				t.Fatalf("machine %d: %+v differ", i, c.ConvI8Params)
+			}
+		}
+	}
+}
+
+// bytesCase is a convolution of bytes, with w[out_channels][kernel_h][kernel_w][in_channels].
+type bytesCase struct {
+	ConvI8Params
+	x []float32
+	w []int8
+}
+
+func randomBytes(r *rand.Rand) *bytesCase {
+	a := ConvI8Params{batch: 1 + r.IntN(2), groups: 1, inChannels: 1 + r.IntN(40),
+		outChannels: 1 + r.IntN(80), kernelH: 1 + r.IntN(3), kernelW: 1 + r.IntN(3), strideH: 1 + r.IntN(2),
+		strideW: 1 + r.IntN(2), dilationH: 1 + r.IntN(2), dilationW: 1 + r.IntN(2),
+		padValue: r.IntN(256) - 128}
+	if r.IntN(3) == 0 { // a product of rows
+		a.kernelH, a.kernelW, a.strideH, a.strideW, a.dilationH, a.dilationW = 1, 1, 1, 1, 1, 1
+		a.outH, a.outW = 1, 1+r.IntN(30)
+		a.inH, a.inW = a.outH, a.outW
+		a.direct = a.inChannels%4 == 0
+	} else {
+		a.padH, a.padW = r.IntN(2), r.IntN(3)
+		a.outH, a.outW = 1+r.IntN(4), 1+r.IntN(16)
+		size := func(out, stride, kernel, dilation, pad int) int {
+			return max(1, (out-1)*stride+(kernel-1)*dilation+1-pad-r.IntN(2))
+		}
+		a.inH = size(a.outH, a.strideH, a.kernelH, a.dilationH, a.padH)
+		a.inW = size(a.outW, a.strideW, a.kernelW, a.dilationW, a.padW)
+	}
+	a.inStrideChannel, a.inStrideCol = 1, a.inChannels
+	if !a.direct && r.IntN(4) == 0 {
+		a.inStrideChannel, a.inStrideCol = a.inH*a.inW, 1
+	}
+	a.outStrideChannel, a.outStrideCol = 1, a.outChannels
+	if r.IntN(4) == 0 {
+		a.outStrideChannel, a.outStrideCol = a.outH*a.outW, 1
+	}
+	a.inStrideRow, a.outStrideRow = a.inW*a.inStrideCol, a.outW*a.outStrideCol
+	a.inStrideBatch = a.inH * a.inW * a.inChannels
+	a.outStrideBatch = a.outH * a.outW * a.outChannels
+	c := &bytesCase{a, make([]float32, a.batch*a.inStrideBatch),
+		make([]int8, a.outChannels*a.kernelH*a.kernelW*a.inChannels)}
+	far := r.IntN(2) == 0
+	number := func() int {
+		if far {
+			return []int{-128, 127}[r.IntN(2)]
+		}
+		return r.IntN(256) - 128
+	}
+	for i := range c.x {
+		c.x[i] = float32(number() - a.padValue)
+	}
+	for i := range c.w {
+		c.w[i] = int8(number())
+	}
+	return c
+}
+
+// results are those of the definition.
+func (c *bytesCase) results(f *Epilogue) []float32 {
+	y := make([]float32, c.batch*c.outStrideBatch)
+	for b := range c.batch {
+		for o := range c.outChannels {
+			for p := range c.outH {
+				for q := range c.outW {
+					at := b*c.outStrideBatch + p*c.outStrideRow + q*c.outStrideCol + o*c.outStrideChannel
+					v := max(float32(c.sum(b, o, p, q)), f.low)
+					if f.apply != nil {
+						run := []float32{v}
+						f.apply(run, at, o)
+						v = run[0]
+					}
+					y[at] = v
+				}
+			}
+		}
+	}
+	return y
+}
+
+func (c *bytesCase) sum(b, o, p, q int) (sum int) {
+	for kh := range c.kernelH {
+		for kw := range c.kernelW {
+			h, w := p*c.strideH+kh*c.dilationH-c.padH, q*c.strideW+kw*c.dilationW-c.padW
+			if h < 0 || h >= c.inH || w < 0 || w >= c.inW {
+				continue
+			}
+			for i := range c.inChannels {
+				x := c.x[b*c.inStrideBatch+h*c.inStrideRow+w*c.inStrideCol+i*c.inStrideChannel]
+				sum += int(x) * int(c.w[((o*c.kernelH+kh)*c.kernelW+kw)*c.inChannels+i])
+			}
+		}
+	}
+	return sum
+}
+
+// words packs the weights.
+func (c *bytesCase) words() (w []float32) {
+	for j := 0; j < c.outChannels; j += panel {
+		_, width := panelOf(c.outChannels, j)
+		for tap := range c.kernelH * c.kernelW {
+			for i := 0; i < c.inChannels; i += 4 {
+				for k := range width {
+					bits := uint32(0)
+					for e := range 4 {
+						if j+k < c.outChannels && i+e < c.inChannels {
+							v := c.w[((j+k)*c.kernelH*c.kernelW+tap)*c.inChannels+i+e]
+							bits |= uint32(uint8(v)) << (8 * e)
+						}
+					}
+					w = append(w, math.Float32frombits(bits))
+				}
+			}
+		}
+	}
+	return w
+}
+
+// start is what sums of bytes begin with to which 128 is added.
+func (c *bytesCase) start() []float32 {
+	start := make([]float32, (c.outChannels+15)/16*16)
+	each := len(c.w) / c.outChannels
+	for i, v := range c.w {
+		bits := math.Float32bits(start[i/each]) - uint32((c.padValue+128)*int(v))
+		start[i/each] = math.Float32frombits(bits)
+	}
+	return start
+}
+
+// scratch is as much as a call needs.
+func (c *bytesCase) scratch() []float32 {
+	words := (c.inChannels + 3) / 4
+	each := 4
+	if c.direct {
+		each = 2
+	}
+	height := (c.outH-1)*c.strideH + (c.kernelH-1)*c.dilationH + 1
+	width := (c.outW-1)*c.strideW + (c.kernelW-1)*c.dilationW + 1
+	return make([]float32, height*width*words*each+4*panel*words*c.kernelH*c.kernelW)
+}
