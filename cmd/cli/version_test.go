@@ -104,15 +104,27 @@ func TestReleaseConfiguration(t *testing.T) {
 	if len(c.Builds) != 1 || len(c.Sboms) != 1 || len(c.Nfpms) != 1 || len(c.Brews) != 1 {
 		t.Fatalf("%+v", c)
 	}
+	makefile, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(makefile), "\nSMALL = ")
+	list, _, _ = strings.Cut(list, "\n\n")
+	flags := []string{"-trimpath"}
+	for small := range strings.FieldsSeq(strings.ReplaceAll(list, "\\", "")) {
+		if _, err := os.Stat("../../" + strings.TrimSuffix(small, "/...")); err != nil {
+			t.Error(err)
+		}
+		flags = append(flags, "-gcflags=github.com/etgen/etgen/"+small+"=-l")
+	}
 	b := c.Builds[0]
 	if b.Main != "./cmd/etgen" || !slices.Equal(b.Env, []string{"CGO_ENABLED=0"}) ||
-		!slices.Equal(b.Flags, []string{"-trimpath"}) || !slices.Equal(b.Ldflags, []string{"-s -w"}) {
-		t.Errorf("%+v", b)
+		!slices.Equal(b.Flags, flags) || !slices.Equal(b.Ldflags, []string{"-s -w"}) {
+		t.Errorf("%+v, want %q", b, flags)
 	}
-	makefile, err := os.ReadFile("../../Makefile")
-	if err != nil || !bytes.Contains(makefile,
-		[]byte("CGO_ENABLED=0 $(GO) build -trimpath -ldflags=\"-s -w\" ")) {
-		t.Errorf("%v: make build is another build", err)
+	if !bytes.Contains(makefile, []byte("CGO_ENABLED=0 $(GO) build -trimpath -ldflags=\"-s -w\" "+
+		"$(SMALL:%=-gcflags=$(MODULE)/%=-l)")) {
+		t.Error("make build is another build")
 	}
 	for _, f := range c.Nfpms[0].Contents {
 		name := strings.TrimPrefix(f.Src, "bin/release/")
