@@ -97,7 +97,8 @@ func (t *tunedSource) cases(g *generator) (names []string, worth bool) {
 				if dir != t.lib.name || len(t.lib.variants) == 0 {
 					return
 				}
-				names = append(names, rows.Cases(fn, integers(s), g.divides(s.Kernel))...)
+				_, rescaled := rescaling(s.Kernel.Tuned)
+				names = append(names, rows.Cases(fn, integers(s), g.divides(s.Kernel), rescaled)...)
 				// Calls that share a kernel may differ in their work.
 				work += s.Kernel.Tuned.Most()
 				worth = worth || len(s.Kernel.Params) > 0

@@ -123,8 +123,11 @@ func (g *generator) tunedKernel(k *native.Kernel) string {
 		}
 	}
 	args := seq.Map(k.Tuned.Kernel.Arguments(p.divided), p.argument)
-	body := fmt.Sprintf("%s%s(%s)\n%s", p.declareTemps(), src.function(g, fn),
-		strings.Join(args, ", "), p.after)
+	call := fmt.Sprintf("%s(%s)\n", src.function(g, fn), strings.Join(args, ", "))
+	body := p.declareTemps() + call + p.after
+	if _, ok := rescaling(k.Tuned); ok && p.after != "" {
+		body = "if " + strings.TrimSpace(call) + " {\nreturn\n}\n" + p.declareTemps() + p.after
+	}
 	vars := p.vars + strings.Join(g.callParams[k], "")
 	if p.divided {
 		return g.inParts(name, k.Doc, p.params, p.steps(k.Tuned), body) + vars
@@ -284,10 +287,23 @@ func (p *tunedPrinter) epilogueValue() string {
 	if bounds.Add >= 0 {
 		fields = "add: " + p.extra[bounds.Add] + ", " + fields
 	}
-	if f := p.runs(all); f != "" {
+	f := p.runs(all)
+	if f != "" {
 		fields += ", apply: " + f
 	}
+	if r, ok := rescaling(p.kernel.Tuned); ok && p.after != "" {
+		fields += fmt.Sprintf(", shift: %s, scale: %s, least: %s, most: %s, plus: %s",
+			p.extra[r.Shift], p.extra[r.Scale], limit(r.Least), limit(r.Most), limit(r.Plus))
+	}
 	return "&" + p.src.rename(p.g, "Epilogue") + "{" + fields + "}"
+}
+
+// rescaling returns what an instance does to sums that a kernel may do.
+func rescaling(in *tuned.Instance) (r tuned.Rescaling, ok bool) {
+	if in.Epilogue == nil || !in.Kernel.Rescales || in.Divided || !in.RunChannels {
+		return r, false
+	}
+	return in.Epilogue.Rescaling()
 }
 
 // runs returns a function that is applied to runs of results, "" if there is nothing to

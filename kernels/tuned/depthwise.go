@@ -32,7 +32,7 @@ func DepthwiseRows() *Kernel {
 	return &Kernel{Name: "depthwise_rows_f32", Forms: []string{depthwiseSlide, depthwiseNarrow, depthwiseFours,
 		depthwiseEights},
 		Descriptor: depthwiseRowsParams, Windows: true, InPatches: depthwiseInPatches, Go: "rows.Depthwise",
-		Buffers: []string{"w", "bias"}, Phases: []string{"rows"}, Bounds: true,
+		Buffers: []string{"w", "bias"}, Phases: []string{"rows"}, Bounds: true, Rescales: true,
 		Operands: []string{"x"}, C: true, tiling: eightTiles, Match: matchDepthwiseRows}
 }
 

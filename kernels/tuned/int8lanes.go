@@ -141,7 +141,8 @@ func (cv *int8Conv) vectors(r *Request) *Instance {
 // one, as words; sums begin at start[ceil(cout/16)·16]. No sum is too large for float32.
 func ConvBytes() *Kernel {
 	return &Kernel{Name: "conv2d_bytes", Descriptor: convInt8Params, Go: "rows.ConvBytes",
-		Buffers: []string{"w", "start", "scratch"}, Bounds: true, Operands: []string{"x"},
+		Buffers: []string{"w", "start", "scratch"}, Bounds: true, Rescales: true,
+		Operands:  []string{"x"},
 		InPatches: eachAlone, Match: matchConvBytes}
 }
 
@@ -168,7 +169,7 @@ func matchConvBytes(r *Request) *Instance {
 	}
 	in.Scratch = sym.Add(sym.Mul(cv.axes[0].reach(), cv.axes[1].reach(), num(l.pixel*size)),
 		num(4*rowsCols*l.depth))
-	in.RunChannels = cv.yLast
+	in.RunChannels, in.Exact = cv.yLast, true
 	in.Cost = cost(in.MACs)
 	return in
 }

@@ -53,6 +53,7 @@ type Kernel struct {
 	Include   string // header of a library that it calls; "" if it calls none
 	Composite bool   // the operator decomposes; it is left whole for this kernel
 	Bounds    bool   // Go's function adds and bounds: see Epilogue.Bounds
+	Rescales  bool   // and rescales, on machines for which it returns so: see Epilogue.Rescaling
 	// Primitives are functions on slices that Go's function is given: primitives of package
 	// strip and functions of kernels/math.
 	Primitives []string
@@ -160,7 +161,8 @@ type Instance struct {
 	Added []int
 	// Rest says that the code computes only the one sum in the definition: what that
 	// makes of the sum is the beginning of the epilogue.
-	Rest bool
+	Rest  bool
+	Exact bool // float32 holds the sums
 	// operands that have an element for each channel, which the sum of Rest has begun with
 	Begun    []int
 	Packed   []Packed
@@ -348,6 +350,68 @@ func (e *Epilogue) Bounds() (b Bounds, ok bool) {
 		b.Add, body = z.Buf, acc
 	}
 	return b, body.Op == expr.OpLocal && body.Var == e.Acc
+}
+
+// Rescaling is what an epilogue does that makes integers of the sums of an integer network, kept as
+// floats: see Epilogue of package rows.
+type Rescaling struct {
+	Shift, Scale      int // of Extra
+	Least, Most, Plus float64
+}
+
+// Rescaling returns the numbers if e is a rescaling and no more,
+//
+//	float32(int8(min(high, max(low, round((Acc + Extra[Shift][C])·Extra[Scale][C]) + zero)))) - less
+//
+// of whole numbers, and sums are finite.
+func (e *Epilogue) Rescaling() (r Rescaling, ok bool) {
+	if e.DType != ir.Float32 || e.Acc.DType != ir.Float32 || e.Sum == 0 {
+		return r, false
+	}
+	zero, body := added(e.Body)
+	r.Plus = zero
+	for _, d := range []ir.DType{ir.Float32, ir.Int8} {
+		if body.Op != expr.OpCast || body.DType != d {
+			return r, false
+		}
+		body = body.Args[0]
+	}
+	if body.Op != expr.OpMin || body.Args[1].Op != expr.OpMax || body.DType != ir.Float32 {
+		return r, false
+	}
+	most, least := body.Args[0], body.Args[1].Args[0]
+	zero, body = added(body.Args[1].Args[1])
+	r.Plus += zero
+	if body.Op != expr.OpRound || most.Op != expr.OpConst || least.Op != expr.OpConst {
+		return r, false
+	}
+	r.Least, r.Most = least.Float-zero, most.Float-zero
+	for _, n := range []float64{r.Least, r.Most, r.Plus} {
+		if n != math.Trunc(n) || math.Abs(n) > 1<<12 {
+			return r, false
+		}
+	}
+	channel := func(x *expr.Expr) bool {
+		return x.Op == expr.OpLoad && x.DType == ir.Float32 && x.Coords[0].Equal(e.C.Expr())
+	}
+	product := body.Args[0]
+	if product.Op != expr.OpMul || product.Args[0].Op != expr.OpAdd || !channel(product.Args[1]) {
+		return r, false
+	}
+	sum := product.Args[0]
+	r.Shift, r.Scale = sum.Args[1].Buf, product.Args[1].Buf
+	return r, sum.Args[0].Op == expr.OpLocal && sum.Args[0].Var == e.Acc && channel(sum.Args[1])
+}
+
+// added returns the number that an expression adds to another one, which it returns, too.
+func added(e *expr.Expr) (float64, *expr.Expr) {
+	if (e.Op == expr.OpAdd || e.Op == expr.OpSub) && e.Args[1].Op == expr.OpConst {
+		if e.Op == expr.OpSub {
+			return -e.Args[1].Float, e.Args[0]
+		}
+		return e.Args[1].Float, e.Args[0]
+	}
+	return 0, e
 }
 
 // num is a number as a constant expression.

@@ -48,7 +48,7 @@ func (b *builder) findEpilogue(f *facts) {
 	}
 	ep := &tuned.Epilogue{Acc: acc, O: o, C: c, DType: v.Type.DType,
 		Body: &expr.Expr{Op: expr.OpLocal, DType: acc.DType, Var: acc}}
-	if f.call.Op.Name() == ops.PaddedConvolution && f.call.Bool("exact") {
+	if f.call.Op.Name() == ops.PaddedConvolution && f.call.Bool("exact") || in.Exact {
 		ep.Sum = ops.ExactSum
 	}
 	ch := &chain{out: v}

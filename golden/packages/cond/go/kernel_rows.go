@@ -10,6 +10,13 @@ type epilogue struct {
 	add       []float32
 	low, high float32
 	apply     epilogueFunc
+	// With a scale, sums of an integer network, whose channels lie innermost, become
+	//
+	//	plus + min(most, max(least, round((sum + shift[c])·scale[c])))
+	//
+	// where a kernel can do so. Else the rest is as if there were none, and it says so.
+	shift, scale      []float32
+	least, most, plus float32
 }
 
 // epilogueFunc is called on runs of results: o is the position of run[0] in y and c its
@@ -195,6 +202,9 @@ type tile struct {
 	// How many elements take four numbers of x, and of w: 4 are floats. Others are pairs of 16
 	// bits, or bytes, to which those of x 128 was added, and bias is int32.
 	parts int
+	// of products of bytes: see Epilogue
+	shift, scale      []float32
+	least, most, plus float32
 }
 
 // product computes

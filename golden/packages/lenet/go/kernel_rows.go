@@ -164,6 +164,13 @@ type epilogue struct {
 	add       []float32
 	low, high float32
 	apply     epilogueFunc
+	// With a scale, sums of an integer network, whose channels lie innermost, become
+	//
+	//	plus + min(most, max(least, round((sum + shift[c])·scale[c])))
+	//
+	// where a kernel can do so. Else the rest is as if there were none, and it says so.
+	shift, scale      []float32
+	least, most, plus float32
 }
 
 // epilogueFunc is called on runs of results: o is the position of run[0] in y and c its
@@ -758,6 +765,9 @@ type sweep struct {
 	// channels are a multiple of sweepUnit.
 	channels  int
 	low, high float32
+	// see Epilogue
+	shift, scale      []float32
+	least, most, plus float32
 }
 
 const (
@@ -784,6 +794,10 @@ func (s *slide) sweep(y, x, w, bias []float32, of lines, f *epilogue) {
 		wRow: s.cols.taps * s.lanes,
 		taps: s.cols.taps, wNext: s.lanes, by: s.cols.stride, width: s.cols.in,
 		channels: s.channels, low: f.low, high: f.high}
+	if f.scale != nil && rescales() {
+		t.shift, t.scale = f.shift[:s.channels], f.scale[:s.channels]
+		t.least, t.most, t.plus = f.least, f.most, f.plus
+	}
 	length := lengths(s.cols.out, sweepMost)
 	for p := of.first; p < of.end; p++ {
 		top := p*s.rows.stride - s.rows.pad
@@ -843,6 +857,9 @@ type tile struct {
 	// How many elements take four numbers of x, and of w: 4 are floats. Others are pairs of 16
 	// bits, or bytes, to which those of x 128 was added, and bias is int32.
 	parts int
+	// of products of bytes: see Epilogue
+	shift, scale      []float32
+	least, most, plus float32
 }
 
 // product computes

@@ -103,6 +103,9 @@ func largestFast(t *tile) bool {
 // more than there can be.
 var sweepUnit = [...]int{math.MaxInt, 8, 1}[level]
 
+// rescales reports whether sweeps rescale.
+func rescales() bool { return level == 2 }
+
 // sweepFast computes a sweep.
 func sweepFast(t *sweep) {
 	if level == 2 {

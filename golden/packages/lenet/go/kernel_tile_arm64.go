@@ -52,6 +52,9 @@ func largestFast(t *tile) bool {
 // sweepUnit is what channels of sweeps are multiples of: there are none.
 const sweepUnit = math.MaxInt
 
+// rescales reports that nothing rescales.
+func rescales() bool { return false }
+
 func sweepFast(*sweep) {}
 
 // productNEON is product for 16 columns.

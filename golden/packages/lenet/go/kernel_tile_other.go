@@ -24,4 +24,7 @@ func largestFast(*tile) bool { return false }
 // sweepUnit is what channels of sweeps are multiples of: there are none.
 const sweepUnit = math.MaxInt
 
+// rescales reports that nothing rescales.
+func rescales() bool { return false }
+
 func sweepFast(*sweep) {}

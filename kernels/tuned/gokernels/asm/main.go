@@ -204,20 +204,7 @@ func (c *code) epilogue(y, add reg.Register) { c.epilogueRows(y, add, scaled("st
 // epilogueRows is epilogue for as many rows of sums as a field says, step bytes apart; "" says
 // that there are all.
 func (c *code) epilogueRows(y, add, step reg.Register, count string) {
-	rest := func() (next func(to reg.Register, done string)) {
-		left := reg.Register(nil)
-		if count != "" {
-			left = field(count)
-		}
-		return func(to reg.Register, done string) {
-			ADDQ(step, to)
-			if left != nil {
-				DECQ(left)
-				JZ(operand.LabelRef(c.label(done)))
-			}
-		}
-	}
-	next := rest()
+	next := c.rest(step, count)
 	TESTQ(add, add)
 	JZ(operand.LabelRef(c.label("plain")))
 	for i, row := range c.sums {
@@ -230,7 +217,7 @@ func (c *code) epilogueRows(y, add, step reg.Register, count string) {
 	}
 	Label(c.label("plain"))
 	low, high := c.bounds()
-	next = rest()
+	next = c.rest(step, count)
 	for i, row := range c.sums {
 		for j, s := range row {
 			c.bound(s, low, high)
@@ -242,6 +229,49 @@ func (c *code) epilogueRows(y, add, step reg.Register, count string) {
 	}
 	if count != "" {
 		Label(c.label("done"))
+	}
+}
+
+// rest returns what moves an address on to the next row, step bytes apart, and leaves for a label
+// behind as many rows as a field says; "" says that there are all.
+func (c *code) rest(step reg.Register, count string) func(to reg.Register, done string) {
+	left := reg.Register(nil)
+	if count != "" {
+		left = field(count)
+	}
+	return func(to reg.Register, done string) {
+		ADDQ(step, to)
+		if left != nil {
+			DECQ(left)
+			JZ(operand.LabelRef(c.label(done)))
+		}
+	}
+}
+
+// rescale shifts, scales, rounds, bounds and stores the sums of as many rows; y moves on.
+func (c *code) rescale(y, step, shift, scale reg.Register, count string) {
+	by, times := c.loaded(shift), c.loaded(scale)
+	least, most, plus := c.vector(), c.vector(), c.vector()
+	t := Dereference(Param("t"))
+	broadcast(t.Field("least"), least)
+	broadcast(t.Field("most"), most)
+	broadcast(t.Field("plus"), plus)
+	next := c.rest(step, count)
+	for i, row := range c.sums {
+		for j, s := range row {
+			VADDPS(by[j], s, s)
+			VMULPS(times[j], s, s)
+			VRNDSCALEPS(operand.U8(0), s, s)
+			c.bound(s, least, most)
+			VADDPS(plus, s, s)
+			VMOVUPS(c.masked(j, s, operand.Mem{Base: y, Disp: j * c.bytes})...)
+		}
+		if i+1 < len(c.sums) {
+			next(y, "rescaledone")
+		}
+	}
+	if count != "" {
+		Label(c.label("rescaledone"))
 	}
 }
 

@@ -73,11 +73,17 @@ func (c *code) walk(w reg.Register, body func(x reg.Register)) {
 }
 
 func (c *code) end() {
-	if c.dot {
-		c.floats()
-	}
 	if c.bytes == 64 {
 		c.mask(field("columns"))
+	}
+	if c.dot {
+		c.floats()
+		scale := base("scale")
+		TESTQ(scale, scale)
+		JZ(operand.LabelRef(c.label("sums")))
+		c.rescale(base("y"), scaled("step"), base("shift"), scale, "")
+		done()
+		Label(c.label("sums"))
 	}
 	y, add := base("y"), base("add")
 	c.epilogue(y, add)

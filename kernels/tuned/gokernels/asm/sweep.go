@@ -150,10 +150,27 @@ func (c *sweepCode) products(name string, taps, by, n int) {
 // epilogueSome adds, bounds and stores the sums of as many results as there are.
 func (c *sweepCode) epilogueSome() {
 	y, add := base("y"), base("add")
+	if c.bytes == 64 {
+		scale := base("scale")
+		branch(c.label("rescaled"), scale, 0, JNE)
+	}
 	TESTQ(add, add)
 	JZ(operand.LabelRef(c.label("nothing")))
 	ADDQ(c.off, add)
 	Label(c.label("nothing"))
 	ADDQ(c.off, y)
 	c.epilogueRows(y, add, scaled("channels"), "count")
+	if c.bytes == 64 {
+		end := operand.LabelRef(c.label("end"))
+		JMP(end)
+		only(c.label("rescaled"), func() {
+			Label(c.label("rescaled"))
+			y, shift, scale := base("y"), base("shift"), base("scale")
+			for _, r := range []reg.Register{y, shift, scale} {
+				ADDQ(c.off, r)
+			}
+			c.rescale(y, scaled("channels"), shift, scale, "count")
+		})
+		Label(c.label("end"))
+	}
 }

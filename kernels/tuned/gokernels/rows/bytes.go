@@ -9,7 +9,8 @@ import "math"
 //
 // What results see is copied as the machine multiplies it: as bytes, as pairs of 16 bits, or as
 // floats if they are not there already. For the last two a panel of weights is spread out at a time.
-func ConvBytes(y, x, w, start, scratch []float32, a *ConvI8Params, f *Epilogue) {
+// It returns whether results are rescaled: see Epilogue.
+func ConvBytes(y, x, w, start, scratch []float32, a *ConvI8Params, f *Epilogue) (rescaled bool) {
 	s := sight{a: a, parts: partsFast(), words: (a.inChannels + 3) / 4,
 		height: (a.outH-1)*a.strideH + (a.kernelH-1)*a.dilationH + 1,
 		width:  (a.outW-1)*a.strideW + (a.kernelW-1)*a.dilationW + 1}
@@ -22,6 +23,8 @@ func ConvBytes(y, x, w, start, scratch []float32, a *ConvI8Params, f *Epilogue) 
 	if a.dilationW > 1 {
 		t.middle, t.xMiddle, t.depth = a.kernelW, a.dilationW*pixel, pixel
 	}
+	rescaled = f.scale != nil && s.parts == 1 && a.outStrideChannel == 1
+	t.least, t.most, t.plus = f.least, f.most, f.plus
 	seen := scratch
 	if a.direct && s.parts == 4 {
 		seen = nil
@@ -41,6 +44,10 @@ func ConvBytes(y, x, w, start, scratch []float32, a *ConvI8Params, f *Epilogue) 
 			if s.parts > 1 {
 				spreadBytes(spread[:len(t.w)*s.parts], t.w, t.width, s.parts)
 				t.w, t.bias = spread[:len(t.w)*s.parts], outside[:]
+			}
+			if rescaled {
+				t.shift, t.scale = f.shift[j:], f.scale[j:]
+				_, _ = t.shift[:t.columns], t.scale[:t.columns]
 			}
 			for p := range a.outH {
 				for q := 0; q < a.outW; q += length {
@@ -62,6 +69,7 @@ func ConvBytes(y, x, w, start, scratch []float32, a *ConvI8Params, f *Epilogue) 
 			}
 		}
 	}
+	return rescaled
 }
 
 // productOf is product of elements of any parts.

@@ -25,11 +25,23 @@ func TestBytes(t *testing.T) {
 				}
 			}
 		}
-		want := c.results(&f)
+		sums := c.results(&f)
+		if f.apply == nil && r.IntN(2) == 0 {
+			f.shift, f.scale = draw(r, c.outChannels, true), draw(r, c.outChannels, false)
+			for i := range f.scale {
+				f.scale[i] /= float32(int(1) << r.IntN(12))
+			}
+			f.least, f.most, f.plus = -100, 90, 7
+		}
 		for i, be := range machines {
 			be()
-			got := make([]float32, len(want))
-			ConvBytes(got, c.x, c.words(), c.start(), c.scratch(), &c.ConvI8Params, &f)
+			got, want := make([]float32, len(sums)), slices.Clone(sums)
+			if ConvBytes(got, c.x, c.words(), c.start(), c.scratch(), &c.ConvI8Params, &f) {
+				for o := range want {
+					sum := float32(c.sum(c.place(o)))
+					want[o] = rescaledOf(sum, o%c.outChannels, f.shift, f.scale, f.least, f.most, f.plus)
+				}
+			}
 			if !slices.Equal(got, want) {
 				t.Fatalf("machine %d: %+v differ", i, c.ConvI8Params)
 			}
@@ -90,6 +102,19 @@ func randomBytes(r *rand.Rand) *bytesCase {
 		c.w[i] = int8(number())
 	}
 	return c
+}
+
+// rescaledOf is a sum rescaled: see Epilogue.
+func rescaledOf(sum float32, c int, shift, scale []float32, least, most, plus float32) float32 {
+	n := float32(math.RoundToEven(float64((sum + shift[c]) * scale[c])))
+	return plus + min(most, max(least, n))
+}
+
+// place is where result o is whose channels lie innermost.
+func (c *bytesCase) place(o int) (b, channel, p, q int) {
+	o, channel = o/c.outChannels, o%c.outChannels
+	o, q = o/c.outW, o%c.outW
+	return o / c.outH, channel, o % c.outH, q
 }
 
 // results are those of the definition.

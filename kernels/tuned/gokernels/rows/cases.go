@@ -13,12 +13,13 @@ const Unknown = math.MinInt
 
 // Cases returns what calls of a kernel may come to of the functions in assembly that have
 // cases: "product512 rows4x2" and so on. v are the values of the kernel's parameters in
-// their order; shared tells that goroutines may share the calls.
+// their order; shared tells that goroutines may share the calls, rescaled that results may be
+// rescaled.
 //
 // A case that is missing here ends a generated program, which has no assembly for it. A
 // case too many only makes the program larger.
-func Cases(kernel string, v []int, shared bool) []string {
-	c := cases{shared: shared, names: map[string]bool{}}
+func Cases(kernel string, v []int, shared, rescaled bool) []string {
+	c := cases{shared: shared, rescaled: rescaled, names: map[string]bool{}}
 	casesOf[kernel](&c, v)
 	return slices.Sorted(maps.Keys(c.names))
 }
@@ -99,8 +100,8 @@ var casesOf = map[string]func(c *cases, v []int){
 
 // cases are names while they are collected.
 type cases struct {
-	shared bool
-	names  map[string]bool
+	shared, rescaled bool
+	names            map[string]bool
 }
 
 func (c *cases) add(format string, args ...any) { c.names[fmt.Sprintf(format, args...)] = true }
@@ -222,6 +223,9 @@ func (c *cases) windows(function string, rows []int, machines ...string) {
 func (c *cases) sweeps(machine string, taps, by, results int, wide []int) {
 	for _, vecs := range wide {
 		c.add("sweep%s wide%d", machine, vecs)
+		if c.rescaled && machine == "512" {
+			c.add("sweep512 wide%d_rescaled", vecs)
+		}
 		for _, n := range heights(results, sweepMost) {
 			c.add("sweep%s wide%d_taps%dby%drows%d", machine, vecs, taps, by, n)
 		}

@@ -34,7 +34,7 @@ func TestCases(t *testing.T) {
 		}
 		form := func(field int, values ...int) {
 			for _, v[field] = range values {
-				reached = append(reached, Cases(kernel, v, false)...)
+				reached = append(reached, Cases(kernel, v, false, true)...)
 			}
 		}
 		switch kernel { // some differ in form
@@ -65,7 +65,7 @@ func TestCasesOfShapes(t *testing.T) {
 		{"Linear", []int{13, 48, 2}, []string{"product256 rows5x2", "product256 rows3x2", "product512 rows7x1", "product512 rows7x2",
 			"product512 rows6x1", "product512 rows6x2", "productNEON rows5", "productNEON rows3"}},
 	} {
-		got := Cases(c.kernel, c.v, false)
+		got := Cases(c.kernel, c.v, false, false)
 		slices.Sort(c.want)
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s %v: got %q, want %q", c.kernel, c.v, got, c.want)

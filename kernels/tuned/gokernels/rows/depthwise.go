@@ -3,9 +3,11 @@ package rows
 // Depthwise convolves every channel of images, which lie innermost, by itself; there are
 // zeros behind the image as before it. The weights are w[kernel_h][kernel_w][lanes],
 // those of the channels once or, if there are few channels, several times beside each
-// other; bias is repeated likewise.
-func Depthwise(y, x, w, bias []float32, a *DepthwiseRowsParams, f *Epilogue) {
+// other; bias is repeated likewise. It returns whether results are rescaled: see Epilogue.
+func Depthwise(y, x, w, bias []float32, a *DepthwiseRowsParams, f *Epilogue) (rescaled bool) {
 	DepthwisePart(alone(0), y, x, w, bias, a, f)
+	s := a.slide()
+	return f.scale != nil && rescales() && s.sweeps(sweepUnit)
 }
 
 // DepthwisePart computes one piece of Depthwise, which has one step.

@@ -10,6 +10,13 @@ type Epilogue struct {
 	add       []float32
 	low, high float32
 	apply     EpilogueFunc
+	// With a scale, sums of an integer network, whose channels lie innermost, become
+	//
+	//	plus + min(most, max(least, round((sum + shift[c])·scale[c])))
+	//
+	// where a kernel can do so. Else the rest is as if there were none, and it says so.
+	shift, scale      []float32
+	least, most, plus float32
 }
 
 // EpilogueFunc is called on runs of results: o is the position of run[0] in y and c its
@@ -18,7 +25,7 @@ type EpilogueFunc = func(run []float32, o, c int)
 
 // NewEpilogue returns an Epilogue for packages that run programs.
 func NewEpilogue(add []float32, low, high float32, epilogue EpilogueFunc) Epilogue {
-	return Epilogue{add, low, high, epilogue}
+	return Epilogue{add: add, low: low, high: high, apply: epilogue}
 }
 
 // unbounded leaves sums as they are, but for the epilogue.

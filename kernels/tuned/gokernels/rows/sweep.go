@@ -22,6 +22,9 @@ type sweep struct {
 	// channels are a multiple of sweepUnit.
 	channels  int
 	low, high float32
+	// see Epilogue
+	shift, scale      []float32
+	least, most, plus float32
 }
 
 const (
@@ -48,6 +51,10 @@ func (s *slide) sweep(y, x, w, bias []float32, of lines, f *Epilogue) {
 		wRow: s.cols.taps * s.lanes,
 		taps: s.cols.taps, wNext: s.lanes, by: s.cols.stride, width: s.cols.in,
 		channels: s.channels, low: f.low, high: f.high}
+	if f.scale != nil && rescales() {
+		t.shift, t.scale = f.shift[:s.channels], f.scale[:s.channels]
+		t.least, t.most, t.plus = f.least, f.most, f.plus
+	}
 	length := lengths(s.cols.out, sweepMost)
 	for p := of.first; p < of.end; p++ {
 		top := p*s.rows.stride - s.rows.pad

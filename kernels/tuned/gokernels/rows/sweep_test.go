@@ -30,7 +30,9 @@ func sweepPlain(t *sweep) {
 			if t.add != nil {
 				v += t.add[o]
 			}
-			t.y[o] = bounded(v, t.low, t.high)
+			if t.y[o] = bounded(v, t.low, t.high); t.scale != nil {
+				t.y[o] = rescaledOf(v, c, t.shift, t.scale, t.least, t.most, t.plus)
+			}
 		}
 	}
 }
@@ -65,6 +67,12 @@ func TestSweep(t *testing.T) {
 			}
 			if r.IntN(10) == 0 {
 				k.bias[r.IntN(k.channels)] = float32(math.NaN())
+			}
+			if whole && f.name == "sweep512" && r.IntN(3) == 0 {
+				k.bias, k.add = draw(r, k.channels, true), nil
+				k.low, k.high = float32(math.Inf(-1)), float32(math.Inf(1))
+				k.shift, k.scale = draw(r, k.channels, true), draw(r, k.channels, false)
+				k.least, k.most, k.plus = -20, 15, 3
 			}
 			want, got := slices.Clone(before), slices.Clone(before)
 			k.y = want

@@ -12892,10 +12892,18 @@ wide2_taps5by2rows7row:
 
 	// end
 wide2_epilogue:
-	MOVQ  t+0(FP), CX
-	MOVQ  (CX), CX
-	MOVQ  t+0(FP), DX
-	MOVQ  96(DX), DX
+	MOVQ t+0(FP), CX
+	MOVQ (CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 96(DX), DX
+	MOVQ t+0(FP), BX
+	MOVQ 256(BX), BX
+
+	// branch wide2_rescaled
+	CMPQ BX, $0x00
+	JNE  wide2_rescaled
+
+	// end
 	TESTQ DX, DX
 	JZ    wide2_nothing
 	ADDQ  AX, DX
@@ -13010,6 +13018,152 @@ wide2_plain:
 	VMOVUPS      Z13, K1, 64(CX)
 
 wide2_done:
+	JMP wide2_end
+
+	// case wide2_rescaled
+wide2_rescaled:
+	MOVQ         t+0(FP), CX
+	MOVQ         (CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         232(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         256(BX), BX
+	ADDQ         AX, CX
+	ADDQ         AX, DX
+	ADDQ         AX, BX
+	MOVQ         t+0(FP), SI
+	MOVQ         216(SI), SI
+	SHLQ         $0x02, SI
+	VMOVUPS      (DX), Z14
+	VMOVUPS.Z    64(DX), K1, Z15
+	VMOVUPS      (BX), Z16
+	VMOVUPS.Z    64(BX), K1, Z17
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 280(DX), Z18
+	VBROADCASTSS 284(DX), Z19
+	VBROADCASTSS 288(DX), Z20
+	MOVQ         t+0(FP), DX
+	MOVQ         144(DX), DX
+	VADDPS       Z14, Z0, Z0
+	VMULPS       Z16, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z18, Z0
+	VMINPS       Z0, Z19, Z0
+	VADDPS       Z20, Z0, Z0
+	VMOVUPS      Z0, (CX)
+	VADDPS       Z15, Z1, Z1
+	VMULPS       Z17, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z18, Z1
+	VMINPS       Z1, Z19, Z1
+	VADDPS       Z20, Z1, Z1
+	VMOVUPS      Z1, K1, 64(CX)
+	ADDQ         SI, CX
+	DECQ         DX
+	JZ           wide2_rescaledone
+	VADDPS       Z14, Z2, Z2
+	VMULPS       Z16, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z18, Z2
+	VMINPS       Z2, Z19, Z2
+	VADDPS       Z20, Z2, Z2
+	VMOVUPS      Z2, (CX)
+	VADDPS       Z15, Z3, Z3
+	VMULPS       Z17, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z18, Z3
+	VMINPS       Z3, Z19, Z3
+	VADDPS       Z20, Z3, Z3
+	VMOVUPS      Z3, K1, 64(CX)
+	ADDQ         SI, CX
+	DECQ         DX
+	JZ           wide2_rescaledone
+	VADDPS       Z14, Z4, Z4
+	VMULPS       Z16, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z18, Z4
+	VMINPS       Z4, Z19, Z4
+	VADDPS       Z20, Z4, Z4
+	VMOVUPS      Z4, (CX)
+	VADDPS       Z15, Z5, Z5
+	VMULPS       Z17, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z18, Z5
+	VMINPS       Z5, Z19, Z5
+	VADDPS       Z20, Z5, Z5
+	VMOVUPS      Z5, K1, 64(CX)
+	ADDQ         SI, CX
+	DECQ         DX
+	JZ           wide2_rescaledone
+	VADDPS       Z14, Z6, Z6
+	VMULPS       Z16, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z18, Z6
+	VMINPS       Z6, Z19, Z6
+	VADDPS       Z20, Z6, Z6
+	VMOVUPS      Z6, (CX)
+	VADDPS       Z15, Z7, Z7
+	VMULPS       Z17, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z18, Z7
+	VMINPS       Z7, Z19, Z7
+	VADDPS       Z20, Z7, Z7
+	VMOVUPS      Z7, K1, 64(CX)
+	ADDQ         SI, CX
+	DECQ         DX
+	JZ           wide2_rescaledone
+	VADDPS       Z14, Z8, Z8
+	VMULPS       Z16, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z18, Z8
+	VMINPS       Z8, Z19, Z8
+	VADDPS       Z20, Z8, Z8
+	VMOVUPS      Z8, (CX)
+	VADDPS       Z15, Z9, Z9
+	VMULPS       Z17, Z9, Z9
+	VRNDSCALEPS  $0x00, Z9, Z9
+	VMAXPS       Z9, Z18, Z9
+	VMINPS       Z9, Z19, Z9
+	VADDPS       Z20, Z9, Z9
+	VMOVUPS      Z9, K1, 64(CX)
+	ADDQ         SI, CX
+	DECQ         DX
+	JZ           wide2_rescaledone
+	VADDPS       Z14, Z10, Z10
+	VMULPS       Z16, Z10, Z10
+	VRNDSCALEPS  $0x00, Z10, Z10
+	VMAXPS       Z10, Z18, Z10
+	VMINPS       Z10, Z19, Z10
+	VADDPS       Z20, Z10, Z10
+	VMOVUPS      Z10, (CX)
+	VADDPS       Z15, Z11, Z11
+	VMULPS       Z17, Z11, Z11
+	VRNDSCALEPS  $0x00, Z11, Z11
+	VMAXPS       Z11, Z18, Z11
+	VMINPS       Z11, Z19, Z11
+	VADDPS       Z20, Z11, Z11
+	VMOVUPS      Z11, K1, 64(CX)
+	ADDQ         SI, CX
+	DECQ         DX
+	JZ           wide2_rescaledone
+	VADDPS       Z14, Z12, Z12
+	VMULPS       Z16, Z12, Z12
+	VRNDSCALEPS  $0x00, Z12, Z12
+	VMAXPS       Z12, Z18, Z12
+	VMINPS       Z12, Z19, Z12
+	VADDPS       Z20, Z12, Z12
+	VMOVUPS      Z12, (CX)
+	VADDPS       Z15, Z13, Z13
+	VMULPS       Z17, Z13, Z13
+	VRNDSCALEPS  $0x00, Z13, Z13
+	VMAXPS       Z13, Z18, Z13
+	VMINPS       Z13, Z19, Z13
+	VADDPS       Z20, Z13, Z13
+	VMOVUPS      Z13, K1, 64(CX)
+
+wide2_rescaledone:
+	// end
+wide2_end:
 	// end
 	ADDQ $0x80, AX
 	MOVQ t+0(FP), CX
@@ -16256,10 +16410,18 @@ wide1_taps5by2rows7row:
 
 	// end
 wide1_epilogue:
-	MOVQ  t+0(FP), CX
-	MOVQ  (CX), CX
-	MOVQ  t+0(FP), DX
-	MOVQ  96(DX), DX
+	MOVQ t+0(FP), CX
+	MOVQ (CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 96(DX), DX
+	MOVQ t+0(FP), BX
+	MOVQ 256(BX), BX
+
+	// branch wide1_rescaled
+	CMPQ BX, $0x00
+	JNE  wide1_rescaled
+
+	// end
 	TESTQ DX, DX
 	JZ    wide1_nothing
 	ADDQ  AX, DX
@@ -16346,6 +16508,101 @@ wide1_plain:
 	VMOVUPS      Z12, K1, (CX)
 
 wide1_done:
+	JMP wide1_end
+
+	// case wide1_rescaled
+wide1_rescaled:
+	MOVQ         t+0(FP), CX
+	MOVQ         (CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         232(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         256(BX), BX
+	ADDQ         AX, CX
+	ADDQ         AX, DX
+	ADDQ         AX, BX
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	SHLQ         $0x02, AX
+	VMOVUPS.Z    (DX), K1, Z1
+	VMOVUPS.Z    (BX), K1, Z3
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 280(DX), Z5
+	VBROADCASTSS 284(DX), Z7
+	VBROADCASTSS 288(DX), Z9
+	MOVQ         t+0(FP), DX
+	MOVQ         144(DX), DX
+	VADDPS       Z1, Z0, Z0
+	VMULPS       Z3, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z5, Z0
+	VMINPS       Z0, Z7, Z0
+	VADDPS       Z9, Z0, Z0
+	VMOVUPS      Z0, K1, (CX)
+	ADDQ         AX, CX
+	DECQ         DX
+	JZ           wide1_rescaledone
+	VADDPS       Z1, Z2, Z2
+	VMULPS       Z3, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z5, Z2
+	VMINPS       Z2, Z7, Z2
+	VADDPS       Z9, Z2, Z2
+	VMOVUPS      Z2, K1, (CX)
+	ADDQ         AX, CX
+	DECQ         DX
+	JZ           wide1_rescaledone
+	VADDPS       Z1, Z4, Z4
+	VMULPS       Z3, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z5, Z4
+	VMINPS       Z4, Z7, Z4
+	VADDPS       Z9, Z4, Z4
+	VMOVUPS      Z4, K1, (CX)
+	ADDQ         AX, CX
+	DECQ         DX
+	JZ           wide1_rescaledone
+	VADDPS       Z1, Z6, Z6
+	VMULPS       Z3, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z5, Z6
+	VMINPS       Z6, Z7, Z6
+	VADDPS       Z9, Z6, Z6
+	VMOVUPS      Z6, K1, (CX)
+	ADDQ         AX, CX
+	DECQ         DX
+	JZ           wide1_rescaledone
+	VADDPS       Z1, Z8, Z8
+	VMULPS       Z3, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z5, Z8
+	VMINPS       Z8, Z7, Z8
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z8, K1, (CX)
+	ADDQ         AX, CX
+	DECQ         DX
+	JZ           wide1_rescaledone
+	VADDPS       Z1, Z10, Z10
+	VMULPS       Z3, Z10, Z10
+	VRNDSCALEPS  $0x00, Z10, Z10
+	VMAXPS       Z10, Z5, Z10
+	VMINPS       Z10, Z7, Z10
+	VADDPS       Z9, Z10, Z10
+	VMOVUPS      Z10, K1, (CX)
+	ADDQ         AX, CX
+	DECQ         DX
+	JZ           wide1_rescaledone
+	VADDPS       Z1, Z12, Z12
+	VMULPS       Z3, Z12, Z12
+	VRNDSCALEPS  $0x00, Z12, Z12
+	VMAXPS       Z12, Z5, Z12
+	VMINPS       Z12, Z7, Z12
+	VADDPS       Z9, Z12, Z12
+	VMOVUPS      Z12, K1, (CX)
+
+wide1_rescaledone:
+	// end
+wide1_end:
 	// end
 	VZEROUPPER
 	RET
@@ -25364,52 +25621,89 @@ rows1x2_one:
 	JNZ          rows1x2_one
 
 rows1x2_done:
-	MOVQ      t+0(FP), R8
-	MOVQ      184(R8), R8
-	LEAQ      (AX)(R8*4), AX
-	MOVQ      t+0(FP), R8
-	MOVQ      176(R8), R8
-	LEAQ      (DI)(R8*4), DI
-	DECQ      SI
-	JNZ       rows1x2_middle
-	MOVQ      t+0(FP), SI
-	MOVQ      160(SI), SI
-	LEAQ      (AX)(SI*4), AX
-	MOVQ      t+0(FP), SI
-	MOVQ      152(SI), SI
-	LEAQ      (BX)(SI*4), BX
-	DECQ      DX
-	JNZ       rows1x2_outer
-	VPADDD    Z2, Z0, Z0
-	VPADDD    Z6, Z4, Z4
-	VPADDD    Z4, Z0, Z0
-	VPADDD    Z3, Z1, Z1
-	VPADDD    Z7, Z5, Z5
-	VPADDD    Z5, Z1, Z1
-	VCVTDQ2PS Z0, Z0
-	VCVTDQ2PS Z1, Z1
-	MOVQ      t+0(FP), AX
-	MOVQ      216(AX), AX
-	MOVQ      $0x00000020, CX
-	CMPQ      AX, CX
-	CMOVQLT   AX, CX
-	MOVQ      $-1, AX
-	BZHIQ     CX, AX, AX
-	KMOVW     AX, K1
-	SHRQ      $0x10, AX
-	KMOVW     AX, K2
-	SHRQ      $0x10, AX
-	MOVQ      t+0(FP), AX
-	MOVQ      (AX), AX
-	MOVQ      t+0(FP), CX
-	MOVQ      96(CX), CX
-	MOVQ      t+0(FP), DX
-	MOVQ      136(DX), DX
-	SHLQ      $0x02, DX
-	TESTQ     CX, CX
-	JZ        rows1x2_plain
-	VADDPS    (CX), Z0, K1, Z0
-	VADDPS    64(CX), Z1, K2, Z1
+	MOVQ         t+0(FP), R8
+	MOVQ         184(R8), R8
+	LEAQ         (AX)(R8*4), AX
+	MOVQ         t+0(FP), R8
+	MOVQ         176(R8), R8
+	LEAQ         (DI)(R8*4), DI
+	DECQ         SI
+	JNZ          rows1x2_middle
+	MOVQ         t+0(FP), SI
+	MOVQ         160(SI), SI
+	LEAQ         (AX)(SI*4), AX
+	MOVQ         t+0(FP), SI
+	MOVQ         152(SI), SI
+	LEAQ         (BX)(SI*4), BX
+	DECQ         DX
+	JNZ          rows1x2_outer
+	VPADDD       Z2, Z0, Z0
+	VPADDD       Z6, Z4, Z4
+	VPADDD       Z4, Z0, Z0
+	VPADDD       Z3, Z1, Z1
+	VPADDD       Z7, Z5, Z5
+	VPADDD       Z5, Z1, Z1
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000020, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	KMOVW        AX, K2
+	SHRQ         $0x10, AX
+	VCVTDQ2PS    Z0, Z0
+	VCVTDQ2PS    Z1, Z1
+	MOVQ         t+0(FP), AX
+	MOVQ         296(AX), AX
+	TESTQ        AX, AX
+	JZ           rows1x2_sums
+	MOVQ         t+0(FP), CX
+	MOVQ         (CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         136(DX), DX
+	SHLQ         $0x02, DX
+	MOVQ         t+0(FP), DX
+	MOVQ         272(DX), DX
+	VMOVUPS.Z    (DX), K1, Z2
+	VMOVUPS.Z    64(DX), K2, Z3
+	VMOVUPS.Z    (AX), K1, Z4
+	VMOVUPS.Z    64(AX), K2, Z5
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 320(AX), Z6
+	VBROADCASTSS 324(AX), Z7
+	VBROADCASTSS 328(AX), Z8
+	VADDPS       Z2, Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z6, Z0
+	VMINPS       Z0, Z7, Z0
+	VADDPS       Z8, Z0, Z0
+	VMOVUPS      Z0, K1, (CX)
+	VADDPS       Z3, Z1, Z1
+	VMULPS       Z5, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z6, Z1
+	VMINPS       Z1, Z7, Z1
+	VADDPS       Z8, Z1, Z1
+	VMOVUPS      Z1, K2, 64(CX)
+	VZEROUPPER
+	RET
+
+rows1x2_sums:
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows1x2_plain
+	VADDPS (CX), Z0, K1, Z0
+	VADDPS 64(CX), Z1, K2, Z1
 
 rows1x2_plain:
 	MOVQ         t+0(FP), CX
@@ -25542,6 +25836,17 @@ rows12x2_depth:
 	LEAQ         (SI)(DI*4), SI
 	DECQ         BX
 	JNZ          rows12x2_outer
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000020, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	KMOVW        AX, K2
+	SHRQ         $0x10, AX
 	VCVTDQ2PS    Z0, Z0
 	VCVTDQ2PS    Z1, Z1
 	VCVTDQ2PS    Z2, Z2
@@ -25567,60 +25872,251 @@ rows12x2_depth:
 	VCVTDQ2PS    Z22, Z22
 	VCVTDQ2PS    Z23, Z23
 	MOVQ         t+0(FP), AX
-	MOVQ         216(AX), AX
-	MOVQ         $0x00000020, CX
-	CMPQ         AX, CX
-	CMOVQLT      AX, CX
-	MOVQ         $-1, AX
-	BZHIQ        CX, AX, AX
-	KMOVW        AX, K1
-	SHRQ         $0x10, AX
-	KMOVW        AX, K2
-	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
+	MOVQ         296(AX), AX
+	TESTQ        AX, AX
+	JZ           rows12x2_sums
 	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
+	MOVQ         (CX), CX
 	MOVQ         t+0(FP), DX
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows12x2_plain
-	VADDPS       (CX), Z0, K1, Z0
-	VADDPS       64(CX), Z1, K2, Z1
+	MOVQ         t+0(FP), BX
+	MOVQ         272(BX), BX
+	VMOVUPS.Z    (BX), K1, Z24
+	VMOVUPS.Z    64(BX), K2, Z25
+	VMOVUPS.Z    (AX), K1, Z26
+	VMOVUPS.Z    64(AX), K2, Z27
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 320(AX), Z28
+	VBROADCASTSS 324(AX), Z29
+	VBROADCASTSS 328(AX), Z30
+	VADDPS       Z24, Z0, Z0
+	VMULPS       Z26, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z28, Z0
+	VMINPS       Z0, Z29, Z0
+	VADDPS       Z30, Z0, Z0
+	VMOVUPS      Z0, K1, (CX)
+	VADDPS       Z25, Z1, Z1
+	VMULPS       Z27, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z28, Z1
+	VMINPS       Z1, Z29, Z1
+	VADDPS       Z30, Z1, Z1
+	VMOVUPS      Z1, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	VADDPS       64(CX), Z3, K2, Z3
+	VADDPS       Z24, Z2, Z2
+	VMULPS       Z26, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z28, Z2
+	VMINPS       Z2, Z29, Z2
+	VADDPS       Z30, Z2, Z2
+	VMOVUPS      Z2, K1, (CX)
+	VADDPS       Z25, Z3, Z3
+	VMULPS       Z27, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z28, Z3
+	VMINPS       Z3, Z29, Z3
+	VADDPS       Z30, Z3, Z3
+	VMOVUPS      Z3, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	VADDPS       64(CX), Z5, K2, Z5
+	VADDPS       Z24, Z4, Z4
+	VMULPS       Z26, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z28, Z4
+	VMINPS       Z4, Z29, Z4
+	VADDPS       Z30, Z4, Z4
+	VMOVUPS      Z4, K1, (CX)
+	VADDPS       Z25, Z5, Z5
+	VMULPS       Z27, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z28, Z5
+	VMINPS       Z5, Z29, Z5
+	VADDPS       Z30, Z5, Z5
+	VMOVUPS      Z5, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
-	VADDPS       64(CX), Z7, K2, Z7
+	VADDPS       Z24, Z6, Z6
+	VMULPS       Z26, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z28, Z6
+	VMINPS       Z6, Z29, Z6
+	VADDPS       Z30, Z6, Z6
+	VMOVUPS      Z6, K1, (CX)
+	VADDPS       Z25, Z7, Z7
+	VMULPS       Z27, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z28, Z7
+	VMINPS       Z7, Z29, Z7
+	VADDPS       Z30, Z7, Z7
+	VMOVUPS      Z7, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z8, K1, Z8
-	VADDPS       64(CX), Z9, K2, Z9
+	VADDPS       Z24, Z8, Z8
+	VMULPS       Z26, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z28, Z8
+	VMINPS       Z8, Z29, Z8
+	VADDPS       Z30, Z8, Z8
+	VMOVUPS      Z8, K1, (CX)
+	VADDPS       Z25, Z9, Z9
+	VMULPS       Z27, Z9, Z9
+	VRNDSCALEPS  $0x00, Z9, Z9
+	VMAXPS       Z9, Z28, Z9
+	VMINPS       Z9, Z29, Z9
+	VADDPS       Z30, Z9, Z9
+	VMOVUPS      Z9, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z10, K1, Z10
-	VADDPS       64(CX), Z11, K2, Z11
+	VADDPS       Z24, Z10, Z10
+	VMULPS       Z26, Z10, Z10
+	VRNDSCALEPS  $0x00, Z10, Z10
+	VMAXPS       Z10, Z28, Z10
+	VMINPS       Z10, Z29, Z10
+	VADDPS       Z30, Z10, Z10
+	VMOVUPS      Z10, K1, (CX)
+	VADDPS       Z25, Z11, Z11
+	VMULPS       Z27, Z11, Z11
+	VRNDSCALEPS  $0x00, Z11, Z11
+	VMAXPS       Z11, Z28, Z11
+	VMINPS       Z11, Z29, Z11
+	VADDPS       Z30, Z11, Z11
+	VMOVUPS      Z11, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z12, K1, Z12
-	VADDPS       64(CX), Z13, K2, Z13
+	VADDPS       Z24, Z12, Z12
+	VMULPS       Z26, Z12, Z12
+	VRNDSCALEPS  $0x00, Z12, Z12
+	VMAXPS       Z12, Z28, Z12
+	VMINPS       Z12, Z29, Z12
+	VADDPS       Z30, Z12, Z12
+	VMOVUPS      Z12, K1, (CX)
+	VADDPS       Z25, Z13, Z13
+	VMULPS       Z27, Z13, Z13
+	VRNDSCALEPS  $0x00, Z13, Z13
+	VMAXPS       Z13, Z28, Z13
+	VMINPS       Z13, Z29, Z13
+	VADDPS       Z30, Z13, Z13
+	VMOVUPS      Z13, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z14, K1, Z14
-	VADDPS       64(CX), Z15, K2, Z15
+	VADDPS       Z24, Z14, Z14
+	VMULPS       Z26, Z14, Z14
+	VRNDSCALEPS  $0x00, Z14, Z14
+	VMAXPS       Z14, Z28, Z14
+	VMINPS       Z14, Z29, Z14
+	VADDPS       Z30, Z14, Z14
+	VMOVUPS      Z14, K1, (CX)
+	VADDPS       Z25, Z15, Z15
+	VMULPS       Z27, Z15, Z15
+	VRNDSCALEPS  $0x00, Z15, Z15
+	VMAXPS       Z15, Z28, Z15
+	VMINPS       Z15, Z29, Z15
+	VADDPS       Z30, Z15, Z15
+	VMOVUPS      Z15, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z16, K1, Z16
-	VADDPS       64(CX), Z17, K2, Z17
+	VADDPS       Z24, Z16, Z16
+	VMULPS       Z26, Z16, Z16
+	VRNDSCALEPS  $0x00, Z16, Z16
+	VMAXPS       Z16, Z28, Z16
+	VMINPS       Z16, Z29, Z16
+	VADDPS       Z30, Z16, Z16
+	VMOVUPS      Z16, K1, (CX)
+	VADDPS       Z25, Z17, Z17
+	VMULPS       Z27, Z17, Z17
+	VRNDSCALEPS  $0x00, Z17, Z17
+	VMAXPS       Z17, Z28, Z17
+	VMINPS       Z17, Z29, Z17
+	VADDPS       Z30, Z17, Z17
+	VMOVUPS      Z17, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z18, K1, Z18
-	VADDPS       64(CX), Z19, K2, Z19
+	VADDPS       Z24, Z18, Z18
+	VMULPS       Z26, Z18, Z18
+	VRNDSCALEPS  $0x00, Z18, Z18
+	VMAXPS       Z18, Z28, Z18
+	VMINPS       Z18, Z29, Z18
+	VADDPS       Z30, Z18, Z18
+	VMOVUPS      Z18, K1, (CX)
+	VADDPS       Z25, Z19, Z19
+	VMULPS       Z27, Z19, Z19
+	VRNDSCALEPS  $0x00, Z19, Z19
+	VMAXPS       Z19, Z28, Z19
+	VMINPS       Z19, Z29, Z19
+	VADDPS       Z30, Z19, Z19
+	VMOVUPS      Z19, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z20, K1, Z20
-	VADDPS       64(CX), Z21, K2, Z21
+	VADDPS       Z24, Z20, Z20
+	VMULPS       Z26, Z20, Z20
+	VRNDSCALEPS  $0x00, Z20, Z20
+	VMAXPS       Z20, Z28, Z20
+	VMINPS       Z20, Z29, Z20
+	VADDPS       Z30, Z20, Z20
+	VMOVUPS      Z20, K1, (CX)
+	VADDPS       Z25, Z21, Z21
+	VMULPS       Z27, Z21, Z21
+	VRNDSCALEPS  $0x00, Z21, Z21
+	VMAXPS       Z21, Z28, Z21
+	VMINPS       Z21, Z29, Z21
+	VADDPS       Z30, Z21, Z21
+	VMOVUPS      Z21, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z22, K1, Z22
-	VADDPS       64(CX), Z23, K2, Z23
+	VADDPS       Z24, Z22, Z22
+	VMULPS       Z26, Z22, Z22
+	VRNDSCALEPS  $0x00, Z22, Z22
+	VMAXPS       Z22, Z28, Z22
+	VMINPS       Z22, Z29, Z22
+	VADDPS       Z30, Z22, Z22
+	VMOVUPS      Z22, K1, (CX)
+	VADDPS       Z25, Z23, Z23
+	VMULPS       Z27, Z23, Z23
+	VRNDSCALEPS  $0x00, Z23, Z23
+	VMAXPS       Z23, Z28, Z23
+	VMINPS       Z23, Z29, Z23
+	VADDPS       Z30, Z23, Z23
+	VMOVUPS      Z23, K2, 64(CX)
+	VZEROUPPER
+	RET
+
+rows12x2_sums:
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows12x2_plain
+	VADDPS (CX), Z0, K1, Z0
+	VADDPS 64(CX), Z1, K2, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	VADDPS 64(CX), Z3, K2, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	VADDPS 64(CX), Z5, K2, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	VADDPS 64(CX), Z7, K2, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	VADDPS 64(CX), Z9, K2, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	VADDPS 64(CX), Z11, K2, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	VADDPS 64(CX), Z13, K2, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	VADDPS 64(CX), Z15, K2, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	VADDPS 64(CX), Z17, K2, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	VADDPS 64(CX), Z19, K2, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
+	VADDPS 64(CX), Z21, K2, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, K1, Z22
+	VADDPS 64(CX), Z23, K2, Z23
 
 rows12x2_plain:
 	MOVQ         t+0(FP), CX
@@ -25825,6 +26321,17 @@ rows11x2_depth:
 	LEAQ         (SI)(DI*4), SI
 	DECQ         BX
 	JNZ          rows11x2_outer
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000020, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	KMOVW        AX, K2
+	SHRQ         $0x10, AX
 	VCVTDQ2PS    Z0, Z0
 	VCVTDQ2PS    Z1, Z1
 	VCVTDQ2PS    Z2, Z2
@@ -25848,57 +26355,233 @@ rows11x2_depth:
 	VCVTDQ2PS    Z20, Z20
 	VCVTDQ2PS    Z21, Z21
 	MOVQ         t+0(FP), AX
-	MOVQ         216(AX), AX
-	MOVQ         $0x00000020, CX
-	CMPQ         AX, CX
-	CMOVQLT      AX, CX
-	MOVQ         $-1, AX
-	BZHIQ        CX, AX, AX
-	KMOVW        AX, K1
-	SHRQ         $0x10, AX
-	KMOVW        AX, K2
-	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
+	MOVQ         296(AX), AX
+	TESTQ        AX, AX
+	JZ           rows11x2_sums
 	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
+	MOVQ         (CX), CX
 	MOVQ         t+0(FP), DX
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows11x2_plain
-	VADDPS       (CX), Z0, K1, Z0
-	VADDPS       64(CX), Z1, K2, Z1
+	MOVQ         t+0(FP), BX
+	MOVQ         272(BX), BX
+	VMOVUPS.Z    (BX), K1, Z22
+	VMOVUPS.Z    64(BX), K2, Z23
+	VMOVUPS.Z    (AX), K1, Z24
+	VMOVUPS.Z    64(AX), K2, Z25
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 320(AX), Z26
+	VBROADCASTSS 324(AX), Z27
+	VBROADCASTSS 328(AX), Z28
+	VADDPS       Z22, Z0, Z0
+	VMULPS       Z24, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z26, Z0
+	VMINPS       Z0, Z27, Z0
+	VADDPS       Z28, Z0, Z0
+	VMOVUPS      Z0, K1, (CX)
+	VADDPS       Z23, Z1, Z1
+	VMULPS       Z25, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z26, Z1
+	VMINPS       Z1, Z27, Z1
+	VADDPS       Z28, Z1, Z1
+	VMOVUPS      Z1, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	VADDPS       64(CX), Z3, K2, Z3
+	VADDPS       Z22, Z2, Z2
+	VMULPS       Z24, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z26, Z2
+	VMINPS       Z2, Z27, Z2
+	VADDPS       Z28, Z2, Z2
+	VMOVUPS      Z2, K1, (CX)
+	VADDPS       Z23, Z3, Z3
+	VMULPS       Z25, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z26, Z3
+	VMINPS       Z3, Z27, Z3
+	VADDPS       Z28, Z3, Z3
+	VMOVUPS      Z3, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	VADDPS       64(CX), Z5, K2, Z5
+	VADDPS       Z22, Z4, Z4
+	VMULPS       Z24, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z26, Z4
+	VMINPS       Z4, Z27, Z4
+	VADDPS       Z28, Z4, Z4
+	VMOVUPS      Z4, K1, (CX)
+	VADDPS       Z23, Z5, Z5
+	VMULPS       Z25, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z26, Z5
+	VMINPS       Z5, Z27, Z5
+	VADDPS       Z28, Z5, Z5
+	VMOVUPS      Z5, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
-	VADDPS       64(CX), Z7, K2, Z7
+	VADDPS       Z22, Z6, Z6
+	VMULPS       Z24, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z26, Z6
+	VMINPS       Z6, Z27, Z6
+	VADDPS       Z28, Z6, Z6
+	VMOVUPS      Z6, K1, (CX)
+	VADDPS       Z23, Z7, Z7
+	VMULPS       Z25, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z26, Z7
+	VMINPS       Z7, Z27, Z7
+	VADDPS       Z28, Z7, Z7
+	VMOVUPS      Z7, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z8, K1, Z8
-	VADDPS       64(CX), Z9, K2, Z9
+	VADDPS       Z22, Z8, Z8
+	VMULPS       Z24, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z26, Z8
+	VMINPS       Z8, Z27, Z8
+	VADDPS       Z28, Z8, Z8
+	VMOVUPS      Z8, K1, (CX)
+	VADDPS       Z23, Z9, Z9
+	VMULPS       Z25, Z9, Z9
+	VRNDSCALEPS  $0x00, Z9, Z9
+	VMAXPS       Z9, Z26, Z9
+	VMINPS       Z9, Z27, Z9
+	VADDPS       Z28, Z9, Z9
+	VMOVUPS      Z9, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z10, K1, Z10
-	VADDPS       64(CX), Z11, K2, Z11
+	VADDPS       Z22, Z10, Z10
+	VMULPS       Z24, Z10, Z10
+	VRNDSCALEPS  $0x00, Z10, Z10
+	VMAXPS       Z10, Z26, Z10
+	VMINPS       Z10, Z27, Z10
+	VADDPS       Z28, Z10, Z10
+	VMOVUPS      Z10, K1, (CX)
+	VADDPS       Z23, Z11, Z11
+	VMULPS       Z25, Z11, Z11
+	VRNDSCALEPS  $0x00, Z11, Z11
+	VMAXPS       Z11, Z26, Z11
+	VMINPS       Z11, Z27, Z11
+	VADDPS       Z28, Z11, Z11
+	VMOVUPS      Z11, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z12, K1, Z12
-	VADDPS       64(CX), Z13, K2, Z13
+	VADDPS       Z22, Z12, Z12
+	VMULPS       Z24, Z12, Z12
+	VRNDSCALEPS  $0x00, Z12, Z12
+	VMAXPS       Z12, Z26, Z12
+	VMINPS       Z12, Z27, Z12
+	VADDPS       Z28, Z12, Z12
+	VMOVUPS      Z12, K1, (CX)
+	VADDPS       Z23, Z13, Z13
+	VMULPS       Z25, Z13, Z13
+	VRNDSCALEPS  $0x00, Z13, Z13
+	VMAXPS       Z13, Z26, Z13
+	VMINPS       Z13, Z27, Z13
+	VADDPS       Z28, Z13, Z13
+	VMOVUPS      Z13, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z14, K1, Z14
-	VADDPS       64(CX), Z15, K2, Z15
+	VADDPS       Z22, Z14, Z14
+	VMULPS       Z24, Z14, Z14
+	VRNDSCALEPS  $0x00, Z14, Z14
+	VMAXPS       Z14, Z26, Z14
+	VMINPS       Z14, Z27, Z14
+	VADDPS       Z28, Z14, Z14
+	VMOVUPS      Z14, K1, (CX)
+	VADDPS       Z23, Z15, Z15
+	VMULPS       Z25, Z15, Z15
+	VRNDSCALEPS  $0x00, Z15, Z15
+	VMAXPS       Z15, Z26, Z15
+	VMINPS       Z15, Z27, Z15
+	VADDPS       Z28, Z15, Z15
+	VMOVUPS      Z15, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z16, K1, Z16
-	VADDPS       64(CX), Z17, K2, Z17
+	VADDPS       Z22, Z16, Z16
+	VMULPS       Z24, Z16, Z16
+	VRNDSCALEPS  $0x00, Z16, Z16
+	VMAXPS       Z16, Z26, Z16
+	VMINPS       Z16, Z27, Z16
+	VADDPS       Z28, Z16, Z16
+	VMOVUPS      Z16, K1, (CX)
+	VADDPS       Z23, Z17, Z17
+	VMULPS       Z25, Z17, Z17
+	VRNDSCALEPS  $0x00, Z17, Z17
+	VMAXPS       Z17, Z26, Z17
+	VMINPS       Z17, Z27, Z17
+	VADDPS       Z28, Z17, Z17
+	VMOVUPS      Z17, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z18, K1, Z18
-	VADDPS       64(CX), Z19, K2, Z19
+	VADDPS       Z22, Z18, Z18
+	VMULPS       Z24, Z18, Z18
+	VRNDSCALEPS  $0x00, Z18, Z18
+	VMAXPS       Z18, Z26, Z18
+	VMINPS       Z18, Z27, Z18
+	VADDPS       Z28, Z18, Z18
+	VMOVUPS      Z18, K1, (CX)
+	VADDPS       Z23, Z19, Z19
+	VMULPS       Z25, Z19, Z19
+	VRNDSCALEPS  $0x00, Z19, Z19
+	VMAXPS       Z19, Z26, Z19
+	VMINPS       Z19, Z27, Z19
+	VADDPS       Z28, Z19, Z19
+	VMOVUPS      Z19, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z20, K1, Z20
-	VADDPS       64(CX), Z21, K2, Z21
+	VADDPS       Z22, Z20, Z20
+	VMULPS       Z24, Z20, Z20
+	VRNDSCALEPS  $0x00, Z20, Z20
+	VMAXPS       Z20, Z26, Z20
+	VMINPS       Z20, Z27, Z20
+	VADDPS       Z28, Z20, Z20
+	VMOVUPS      Z20, K1, (CX)
+	VADDPS       Z23, Z21, Z21
+	VMULPS       Z25, Z21, Z21
+	VRNDSCALEPS  $0x00, Z21, Z21
+	VMAXPS       Z21, Z26, Z21
+	VMINPS       Z21, Z27, Z21
+	VADDPS       Z28, Z21, Z21
+	VMOVUPS      Z21, K2, 64(CX)
+	VZEROUPPER
+	RET
+
+rows11x2_sums:
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows11x2_plain
+	VADDPS (CX), Z0, K1, Z0
+	VADDPS 64(CX), Z1, K2, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	VADDPS 64(CX), Z3, K2, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	VADDPS 64(CX), Z5, K2, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	VADDPS 64(CX), Z7, K2, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	VADDPS 64(CX), Z9, K2, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	VADDPS 64(CX), Z11, K2, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	VADDPS 64(CX), Z13, K2, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	VADDPS 64(CX), Z15, K2, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	VADDPS 64(CX), Z17, K2, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	VADDPS 64(CX), Z19, K2, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
+	VADDPS 64(CX), Z21, K2, Z21
 
 rows11x2_plain:
 	MOVQ         t+0(FP), CX
@@ -26091,6 +26774,17 @@ rows10x2_depth:
 	LEAQ         (SI)(DI*4), SI
 	DECQ         BX
 	JNZ          rows10x2_outer
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000020, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	KMOVW        AX, K2
+	SHRQ         $0x10, AX
 	VCVTDQ2PS    Z0, Z0
 	VCVTDQ2PS    Z1, Z1
 	VCVTDQ2PS    Z2, Z2
@@ -26112,54 +26806,215 @@ rows10x2_depth:
 	VCVTDQ2PS    Z18, Z18
 	VCVTDQ2PS    Z19, Z19
 	MOVQ         t+0(FP), AX
-	MOVQ         216(AX), AX
-	MOVQ         $0x00000020, CX
-	CMPQ         AX, CX
-	CMOVQLT      AX, CX
-	MOVQ         $-1, AX
-	BZHIQ        CX, AX, AX
-	KMOVW        AX, K1
-	SHRQ         $0x10, AX
-	KMOVW        AX, K2
-	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
+	MOVQ         296(AX), AX
+	TESTQ        AX, AX
+	JZ           rows10x2_sums
 	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
+	MOVQ         (CX), CX
 	MOVQ         t+0(FP), DX
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows10x2_plain
-	VADDPS       (CX), Z0, K1, Z0
-	VADDPS       64(CX), Z1, K2, Z1
+	MOVQ         t+0(FP), BX
+	MOVQ         272(BX), BX
+	VMOVUPS.Z    (BX), K1, Z20
+	VMOVUPS.Z    64(BX), K2, Z21
+	VMOVUPS.Z    (AX), K1, Z22
+	VMOVUPS.Z    64(AX), K2, Z23
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 320(AX), Z24
+	VBROADCASTSS 324(AX), Z25
+	VBROADCASTSS 328(AX), Z26
+	VADDPS       Z20, Z0, Z0
+	VMULPS       Z22, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z24, Z0
+	VMINPS       Z0, Z25, Z0
+	VADDPS       Z26, Z0, Z0
+	VMOVUPS      Z0, K1, (CX)
+	VADDPS       Z21, Z1, Z1
+	VMULPS       Z23, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z24, Z1
+	VMINPS       Z1, Z25, Z1
+	VADDPS       Z26, Z1, Z1
+	VMOVUPS      Z1, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	VADDPS       64(CX), Z3, K2, Z3
+	VADDPS       Z20, Z2, Z2
+	VMULPS       Z22, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z24, Z2
+	VMINPS       Z2, Z25, Z2
+	VADDPS       Z26, Z2, Z2
+	VMOVUPS      Z2, K1, (CX)
+	VADDPS       Z21, Z3, Z3
+	VMULPS       Z23, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z24, Z3
+	VMINPS       Z3, Z25, Z3
+	VADDPS       Z26, Z3, Z3
+	VMOVUPS      Z3, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	VADDPS       64(CX), Z5, K2, Z5
+	VADDPS       Z20, Z4, Z4
+	VMULPS       Z22, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z24, Z4
+	VMINPS       Z4, Z25, Z4
+	VADDPS       Z26, Z4, Z4
+	VMOVUPS      Z4, K1, (CX)
+	VADDPS       Z21, Z5, Z5
+	VMULPS       Z23, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z24, Z5
+	VMINPS       Z5, Z25, Z5
+	VADDPS       Z26, Z5, Z5
+	VMOVUPS      Z5, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
-	VADDPS       64(CX), Z7, K2, Z7
+	VADDPS       Z20, Z6, Z6
+	VMULPS       Z22, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z24, Z6
+	VMINPS       Z6, Z25, Z6
+	VADDPS       Z26, Z6, Z6
+	VMOVUPS      Z6, K1, (CX)
+	VADDPS       Z21, Z7, Z7
+	VMULPS       Z23, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z24, Z7
+	VMINPS       Z7, Z25, Z7
+	VADDPS       Z26, Z7, Z7
+	VMOVUPS      Z7, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z8, K1, Z8
-	VADDPS       64(CX), Z9, K2, Z9
+	VADDPS       Z20, Z8, Z8
+	VMULPS       Z22, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z24, Z8
+	VMINPS       Z8, Z25, Z8
+	VADDPS       Z26, Z8, Z8
+	VMOVUPS      Z8, K1, (CX)
+	VADDPS       Z21, Z9, Z9
+	VMULPS       Z23, Z9, Z9
+	VRNDSCALEPS  $0x00, Z9, Z9
+	VMAXPS       Z9, Z24, Z9
+	VMINPS       Z9, Z25, Z9
+	VADDPS       Z26, Z9, Z9
+	VMOVUPS      Z9, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z10, K1, Z10
-	VADDPS       64(CX), Z11, K2, Z11
+	VADDPS       Z20, Z10, Z10
+	VMULPS       Z22, Z10, Z10
+	VRNDSCALEPS  $0x00, Z10, Z10
+	VMAXPS       Z10, Z24, Z10
+	VMINPS       Z10, Z25, Z10
+	VADDPS       Z26, Z10, Z10
+	VMOVUPS      Z10, K1, (CX)
+	VADDPS       Z21, Z11, Z11
+	VMULPS       Z23, Z11, Z11
+	VRNDSCALEPS  $0x00, Z11, Z11
+	VMAXPS       Z11, Z24, Z11
+	VMINPS       Z11, Z25, Z11
+	VADDPS       Z26, Z11, Z11
+	VMOVUPS      Z11, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z12, K1, Z12
-	VADDPS       64(CX), Z13, K2, Z13
+	VADDPS       Z20, Z12, Z12
+	VMULPS       Z22, Z12, Z12
+	VRNDSCALEPS  $0x00, Z12, Z12
+	VMAXPS       Z12, Z24, Z12
+	VMINPS       Z12, Z25, Z12
+	VADDPS       Z26, Z12, Z12
+	VMOVUPS      Z12, K1, (CX)
+	VADDPS       Z21, Z13, Z13
+	VMULPS       Z23, Z13, Z13
+	VRNDSCALEPS  $0x00, Z13, Z13
+	VMAXPS       Z13, Z24, Z13
+	VMINPS       Z13, Z25, Z13
+	VADDPS       Z26, Z13, Z13
+	VMOVUPS      Z13, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z14, K1, Z14
-	VADDPS       64(CX), Z15, K2, Z15
+	VADDPS       Z20, Z14, Z14
+	VMULPS       Z22, Z14, Z14
+	VRNDSCALEPS  $0x00, Z14, Z14
+	VMAXPS       Z14, Z24, Z14
+	VMINPS       Z14, Z25, Z14
+	VADDPS       Z26, Z14, Z14
+	VMOVUPS      Z14, K1, (CX)
+	VADDPS       Z21, Z15, Z15
+	VMULPS       Z23, Z15, Z15
+	VRNDSCALEPS  $0x00, Z15, Z15
+	VMAXPS       Z15, Z24, Z15
+	VMINPS       Z15, Z25, Z15
+	VADDPS       Z26, Z15, Z15
+	VMOVUPS      Z15, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z16, K1, Z16
-	VADDPS       64(CX), Z17, K2, Z17
+	VADDPS       Z20, Z16, Z16
+	VMULPS       Z22, Z16, Z16
+	VRNDSCALEPS  $0x00, Z16, Z16
+	VMAXPS       Z16, Z24, Z16
+	VMINPS       Z16, Z25, Z16
+	VADDPS       Z26, Z16, Z16
+	VMOVUPS      Z16, K1, (CX)
+	VADDPS       Z21, Z17, Z17
+	VMULPS       Z23, Z17, Z17
+	VRNDSCALEPS  $0x00, Z17, Z17
+	VMAXPS       Z17, Z24, Z17
+	VMINPS       Z17, Z25, Z17
+	VADDPS       Z26, Z17, Z17
+	VMOVUPS      Z17, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z18, K1, Z18
-	VADDPS       64(CX), Z19, K2, Z19
+	VADDPS       Z20, Z18, Z18
+	VMULPS       Z22, Z18, Z18
+	VRNDSCALEPS  $0x00, Z18, Z18
+	VMAXPS       Z18, Z24, Z18
+	VMINPS       Z18, Z25, Z18
+	VADDPS       Z26, Z18, Z18
+	VMOVUPS      Z18, K1, (CX)
+	VADDPS       Z21, Z19, Z19
+	VMULPS       Z23, Z19, Z19
+	VRNDSCALEPS  $0x00, Z19, Z19
+	VMAXPS       Z19, Z24, Z19
+	VMINPS       Z19, Z25, Z19
+	VADDPS       Z26, Z19, Z19
+	VMOVUPS      Z19, K2, 64(CX)
+	VZEROUPPER
+	RET
+
+rows10x2_sums:
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows10x2_plain
+	VADDPS (CX), Z0, K1, Z0
+	VADDPS 64(CX), Z1, K2, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	VADDPS 64(CX), Z3, K2, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	VADDPS 64(CX), Z5, K2, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	VADDPS 64(CX), Z7, K2, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	VADDPS 64(CX), Z9, K2, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	VADDPS 64(CX), Z11, K2, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	VADDPS 64(CX), Z13, K2, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	VADDPS 64(CX), Z15, K2, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	VADDPS 64(CX), Z17, K2, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	VADDPS 64(CX), Z19, K2, Z19
 
 rows10x2_plain:
 	MOVQ         t+0(FP), CX
@@ -26338,6 +27193,17 @@ rows9x2_depth:
 	LEAQ         (SI)(DI*4), SI
 	DECQ         BX
 	JNZ          rows9x2_outer
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000020, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	KMOVW        AX, K2
+	SHRQ         $0x10, AX
 	VCVTDQ2PS    Z0, Z0
 	VCVTDQ2PS    Z1, Z1
 	VCVTDQ2PS    Z2, Z2
@@ -26357,51 +27223,197 @@ rows9x2_depth:
 	VCVTDQ2PS    Z16, Z16
 	VCVTDQ2PS    Z17, Z17
 	MOVQ         t+0(FP), AX
-	MOVQ         216(AX), AX
-	MOVQ         $0x00000020, CX
-	CMPQ         AX, CX
-	CMOVQLT      AX, CX
-	MOVQ         $-1, AX
-	BZHIQ        CX, AX, AX
-	KMOVW        AX, K1
-	SHRQ         $0x10, AX
-	KMOVW        AX, K2
-	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
+	MOVQ         296(AX), AX
+	TESTQ        AX, AX
+	JZ           rows9x2_sums
 	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
+	MOVQ         (CX), CX
 	MOVQ         t+0(FP), DX
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows9x2_plain
-	VADDPS       (CX), Z0, K1, Z0
-	VADDPS       64(CX), Z1, K2, Z1
+	MOVQ         t+0(FP), BX
+	MOVQ         272(BX), BX
+	VMOVUPS.Z    (BX), K1, Z18
+	VMOVUPS.Z    64(BX), K2, Z19
+	VMOVUPS.Z    (AX), K1, Z20
+	VMOVUPS.Z    64(AX), K2, Z21
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 320(AX), Z22
+	VBROADCASTSS 324(AX), Z23
+	VBROADCASTSS 328(AX), Z24
+	VADDPS       Z18, Z0, Z0
+	VMULPS       Z20, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z22, Z0
+	VMINPS       Z0, Z23, Z0
+	VADDPS       Z24, Z0, Z0
+	VMOVUPS      Z0, K1, (CX)
+	VADDPS       Z19, Z1, Z1
+	VMULPS       Z21, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z22, Z1
+	VMINPS       Z1, Z23, Z1
+	VADDPS       Z24, Z1, Z1
+	VMOVUPS      Z1, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	VADDPS       64(CX), Z3, K2, Z3
+	VADDPS       Z18, Z2, Z2
+	VMULPS       Z20, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z22, Z2
+	VMINPS       Z2, Z23, Z2
+	VADDPS       Z24, Z2, Z2
+	VMOVUPS      Z2, K1, (CX)
+	VADDPS       Z19, Z3, Z3
+	VMULPS       Z21, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z22, Z3
+	VMINPS       Z3, Z23, Z3
+	VADDPS       Z24, Z3, Z3
+	VMOVUPS      Z3, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	VADDPS       64(CX), Z5, K2, Z5
+	VADDPS       Z18, Z4, Z4
+	VMULPS       Z20, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z22, Z4
+	VMINPS       Z4, Z23, Z4
+	VADDPS       Z24, Z4, Z4
+	VMOVUPS      Z4, K1, (CX)
+	VADDPS       Z19, Z5, Z5
+	VMULPS       Z21, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z22, Z5
+	VMINPS       Z5, Z23, Z5
+	VADDPS       Z24, Z5, Z5
+	VMOVUPS      Z5, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
-	VADDPS       64(CX), Z7, K2, Z7
+	VADDPS       Z18, Z6, Z6
+	VMULPS       Z20, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z22, Z6
+	VMINPS       Z6, Z23, Z6
+	VADDPS       Z24, Z6, Z6
+	VMOVUPS      Z6, K1, (CX)
+	VADDPS       Z19, Z7, Z7
+	VMULPS       Z21, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z22, Z7
+	VMINPS       Z7, Z23, Z7
+	VADDPS       Z24, Z7, Z7
+	VMOVUPS      Z7, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z8, K1, Z8
-	VADDPS       64(CX), Z9, K2, Z9
+	VADDPS       Z18, Z8, Z8
+	VMULPS       Z20, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z22, Z8
+	VMINPS       Z8, Z23, Z8
+	VADDPS       Z24, Z8, Z8
+	VMOVUPS      Z8, K1, (CX)
+	VADDPS       Z19, Z9, Z9
+	VMULPS       Z21, Z9, Z9
+	VRNDSCALEPS  $0x00, Z9, Z9
+	VMAXPS       Z9, Z22, Z9
+	VMINPS       Z9, Z23, Z9
+	VADDPS       Z24, Z9, Z9
+	VMOVUPS      Z9, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z10, K1, Z10
-	VADDPS       64(CX), Z11, K2, Z11
+	VADDPS       Z18, Z10, Z10
+	VMULPS       Z20, Z10, Z10
+	VRNDSCALEPS  $0x00, Z10, Z10
+	VMAXPS       Z10, Z22, Z10
+	VMINPS       Z10, Z23, Z10
+	VADDPS       Z24, Z10, Z10
+	VMOVUPS      Z10, K1, (CX)
+	VADDPS       Z19, Z11, Z11
+	VMULPS       Z21, Z11, Z11
+	VRNDSCALEPS  $0x00, Z11, Z11
+	VMAXPS       Z11, Z22, Z11
+	VMINPS       Z11, Z23, Z11
+	VADDPS       Z24, Z11, Z11
+	VMOVUPS      Z11, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z12, K1, Z12
-	VADDPS       64(CX), Z13, K2, Z13
+	VADDPS       Z18, Z12, Z12
+	VMULPS       Z20, Z12, Z12
+	VRNDSCALEPS  $0x00, Z12, Z12
+	VMAXPS       Z12, Z22, Z12
+	VMINPS       Z12, Z23, Z12
+	VADDPS       Z24, Z12, Z12
+	VMOVUPS      Z12, K1, (CX)
+	VADDPS       Z19, Z13, Z13
+	VMULPS       Z21, Z13, Z13
+	VRNDSCALEPS  $0x00, Z13, Z13
+	VMAXPS       Z13, Z22, Z13
+	VMINPS       Z13, Z23, Z13
+	VADDPS       Z24, Z13, Z13
+	VMOVUPS      Z13, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z14, K1, Z14
-	VADDPS       64(CX), Z15, K2, Z15
+	VADDPS       Z18, Z14, Z14
+	VMULPS       Z20, Z14, Z14
+	VRNDSCALEPS  $0x00, Z14, Z14
+	VMAXPS       Z14, Z22, Z14
+	VMINPS       Z14, Z23, Z14
+	VADDPS       Z24, Z14, Z14
+	VMOVUPS      Z14, K1, (CX)
+	VADDPS       Z19, Z15, Z15
+	VMULPS       Z21, Z15, Z15
+	VRNDSCALEPS  $0x00, Z15, Z15
+	VMAXPS       Z15, Z22, Z15
+	VMINPS       Z15, Z23, Z15
+	VADDPS       Z24, Z15, Z15
+	VMOVUPS      Z15, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z16, K1, Z16
-	VADDPS       64(CX), Z17, K2, Z17
+	VADDPS       Z18, Z16, Z16
+	VMULPS       Z20, Z16, Z16
+	VRNDSCALEPS  $0x00, Z16, Z16
+	VMAXPS       Z16, Z22, Z16
+	VMINPS       Z16, Z23, Z16
+	VADDPS       Z24, Z16, Z16
+	VMOVUPS      Z16, K1, (CX)
+	VADDPS       Z19, Z17, Z17
+	VMULPS       Z21, Z17, Z17
+	VRNDSCALEPS  $0x00, Z17, Z17
+	VMAXPS       Z17, Z22, Z17
+	VMINPS       Z17, Z23, Z17
+	VADDPS       Z24, Z17, Z17
+	VMOVUPS      Z17, K2, 64(CX)
+	VZEROUPPER
+	RET
+
+rows9x2_sums:
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows9x2_plain
+	VADDPS (CX), Z0, K1, Z0
+	VADDPS 64(CX), Z1, K2, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	VADDPS 64(CX), Z3, K2, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	VADDPS 64(CX), Z5, K2, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	VADDPS 64(CX), Z7, K2, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	VADDPS 64(CX), Z9, K2, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	VADDPS 64(CX), Z11, K2, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	VADDPS 64(CX), Z13, K2, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	VADDPS 64(CX), Z15, K2, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	VADDPS 64(CX), Z17, K2, Z17
 
 rows9x2_plain:
 	MOVQ         t+0(FP), CX
@@ -26568,6 +27580,17 @@ rows8x2_depth:
 	LEAQ         (SI)(DI*4), SI
 	DECQ         BX
 	JNZ          rows8x2_outer
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000020, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	KMOVW        AX, K2
+	SHRQ         $0x10, AX
 	VCVTDQ2PS    Z0, Z0
 	VCVTDQ2PS    Z1, Z1
 	VCVTDQ2PS    Z2, Z2
@@ -26585,48 +27608,179 @@ rows8x2_depth:
 	VCVTDQ2PS    Z14, Z14
 	VCVTDQ2PS    Z15, Z15
 	MOVQ         t+0(FP), AX
-	MOVQ         216(AX), AX
-	MOVQ         $0x00000020, CX
-	CMPQ         AX, CX
-	CMOVQLT      AX, CX
-	MOVQ         $-1, AX
-	BZHIQ        CX, AX, AX
-	KMOVW        AX, K1
-	SHRQ         $0x10, AX
-	KMOVW        AX, K2
-	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
+	MOVQ         296(AX), AX
+	TESTQ        AX, AX
+	JZ           rows8x2_sums
 	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
+	MOVQ         (CX), CX
 	MOVQ         t+0(FP), DX
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows8x2_plain
-	VADDPS       (CX), Z0, K1, Z0
-	VADDPS       64(CX), Z1, K2, Z1
+	MOVQ         t+0(FP), BX
+	MOVQ         272(BX), BX
+	VMOVUPS.Z    (BX), K1, Z16
+	VMOVUPS.Z    64(BX), K2, Z17
+	VMOVUPS.Z    (AX), K1, Z18
+	VMOVUPS.Z    64(AX), K2, Z19
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 320(AX), Z20
+	VBROADCASTSS 324(AX), Z21
+	VBROADCASTSS 328(AX), Z22
+	VADDPS       Z16, Z0, Z0
+	VMULPS       Z18, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z20, Z0
+	VMINPS       Z0, Z21, Z0
+	VADDPS       Z22, Z0, Z0
+	VMOVUPS      Z0, K1, (CX)
+	VADDPS       Z17, Z1, Z1
+	VMULPS       Z19, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z20, Z1
+	VMINPS       Z1, Z21, Z1
+	VADDPS       Z22, Z1, Z1
+	VMOVUPS      Z1, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	VADDPS       64(CX), Z3, K2, Z3
+	VADDPS       Z16, Z2, Z2
+	VMULPS       Z18, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z20, Z2
+	VMINPS       Z2, Z21, Z2
+	VADDPS       Z22, Z2, Z2
+	VMOVUPS      Z2, K1, (CX)
+	VADDPS       Z17, Z3, Z3
+	VMULPS       Z19, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z20, Z3
+	VMINPS       Z3, Z21, Z3
+	VADDPS       Z22, Z3, Z3
+	VMOVUPS      Z3, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	VADDPS       64(CX), Z5, K2, Z5
+	VADDPS       Z16, Z4, Z4
+	VMULPS       Z18, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z20, Z4
+	VMINPS       Z4, Z21, Z4
+	VADDPS       Z22, Z4, Z4
+	VMOVUPS      Z4, K1, (CX)
+	VADDPS       Z17, Z5, Z5
+	VMULPS       Z19, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z20, Z5
+	VMINPS       Z5, Z21, Z5
+	VADDPS       Z22, Z5, Z5
+	VMOVUPS      Z5, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
-	VADDPS       64(CX), Z7, K2, Z7
+	VADDPS       Z16, Z6, Z6
+	VMULPS       Z18, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z20, Z6
+	VMINPS       Z6, Z21, Z6
+	VADDPS       Z22, Z6, Z6
+	VMOVUPS      Z6, K1, (CX)
+	VADDPS       Z17, Z7, Z7
+	VMULPS       Z19, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z20, Z7
+	VMINPS       Z7, Z21, Z7
+	VADDPS       Z22, Z7, Z7
+	VMOVUPS      Z7, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z8, K1, Z8
-	VADDPS       64(CX), Z9, K2, Z9
+	VADDPS       Z16, Z8, Z8
+	VMULPS       Z18, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z20, Z8
+	VMINPS       Z8, Z21, Z8
+	VADDPS       Z22, Z8, Z8
+	VMOVUPS      Z8, K1, (CX)
+	VADDPS       Z17, Z9, Z9
+	VMULPS       Z19, Z9, Z9
+	VRNDSCALEPS  $0x00, Z9, Z9
+	VMAXPS       Z9, Z20, Z9
+	VMINPS       Z9, Z21, Z9
+	VADDPS       Z22, Z9, Z9
+	VMOVUPS      Z9, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z10, K1, Z10
-	VADDPS       64(CX), Z11, K2, Z11
+	VADDPS       Z16, Z10, Z10
+	VMULPS       Z18, Z10, Z10
+	VRNDSCALEPS  $0x00, Z10, Z10
+	VMAXPS       Z10, Z20, Z10
+	VMINPS       Z10, Z21, Z10
+	VADDPS       Z22, Z10, Z10
+	VMOVUPS      Z10, K1, (CX)
+	VADDPS       Z17, Z11, Z11
+	VMULPS       Z19, Z11, Z11
+	VRNDSCALEPS  $0x00, Z11, Z11
+	VMAXPS       Z11, Z20, Z11
+	VMINPS       Z11, Z21, Z11
+	VADDPS       Z22, Z11, Z11
+	VMOVUPS      Z11, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z12, K1, Z12
-	VADDPS       64(CX), Z13, K2, Z13
+	VADDPS       Z16, Z12, Z12
+	VMULPS       Z18, Z12, Z12
+	VRNDSCALEPS  $0x00, Z12, Z12
+	VMAXPS       Z12, Z20, Z12
+	VMINPS       Z12, Z21, Z12
+	VADDPS       Z22, Z12, Z12
+	VMOVUPS      Z12, K1, (CX)
+	VADDPS       Z17, Z13, Z13
+	VMULPS       Z19, Z13, Z13
+	VRNDSCALEPS  $0x00, Z13, Z13
+	VMAXPS       Z13, Z20, Z13
+	VMINPS       Z13, Z21, Z13
+	VADDPS       Z22, Z13, Z13
+	VMOVUPS      Z13, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z14, K1, Z14
-	VADDPS       64(CX), Z15, K2, Z15
+	VADDPS       Z16, Z14, Z14
+	VMULPS       Z18, Z14, Z14
+	VRNDSCALEPS  $0x00, Z14, Z14
+	VMAXPS       Z14, Z20, Z14
+	VMINPS       Z14, Z21, Z14
+	VADDPS       Z22, Z14, Z14
+	VMOVUPS      Z14, K1, (CX)
+	VADDPS       Z17, Z15, Z15
+	VMULPS       Z19, Z15, Z15
+	VRNDSCALEPS  $0x00, Z15, Z15
+	VMAXPS       Z15, Z20, Z15
+	VMINPS       Z15, Z21, Z15
+	VADDPS       Z22, Z15, Z15
+	VMOVUPS      Z15, K2, 64(CX)
+	VZEROUPPER
+	RET
+
+rows8x2_sums:
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows8x2_plain
+	VADDPS (CX), Z0, K1, Z0
+	VADDPS 64(CX), Z1, K2, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	VADDPS 64(CX), Z3, K2, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	VADDPS 64(CX), Z5, K2, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	VADDPS 64(CX), Z7, K2, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	VADDPS 64(CX), Z9, K2, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	VADDPS 64(CX), Z11, K2, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	VADDPS 64(CX), Z13, K2, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	VADDPS 64(CX), Z15, K2, Z15
 
 rows8x2_plain:
 	MOVQ         t+0(FP), CX
@@ -26781,6 +27935,17 @@ rows7x2_depth:
 	LEAQ         (SI)(DI*4), SI
 	DECQ         BX
 	JNZ          rows7x2_outer
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000020, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	KMOVW        AX, K2
+	SHRQ         $0x10, AX
 	VCVTDQ2PS    Z0, Z0
 	VCVTDQ2PS    Z1, Z1
 	VCVTDQ2PS    Z2, Z2
@@ -26796,45 +27961,161 @@ rows7x2_depth:
 	VCVTDQ2PS    Z12, Z12
 	VCVTDQ2PS    Z13, Z13
 	MOVQ         t+0(FP), AX
-	MOVQ         216(AX), AX
-	MOVQ         $0x00000020, CX
-	CMPQ         AX, CX
-	CMOVQLT      AX, CX
-	MOVQ         $-1, AX
-	BZHIQ        CX, AX, AX
-	KMOVW        AX, K1
-	SHRQ         $0x10, AX
-	KMOVW        AX, K2
-	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
+	MOVQ         296(AX), AX
+	TESTQ        AX, AX
+	JZ           rows7x2_sums
 	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
+	MOVQ         (CX), CX
 	MOVQ         t+0(FP), DX
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows7x2_plain
-	VADDPS       (CX), Z0, K1, Z0
-	VADDPS       64(CX), Z1, K2, Z1
+	MOVQ         t+0(FP), BX
+	MOVQ         272(BX), BX
+	VMOVUPS.Z    (BX), K1, Z14
+	VMOVUPS.Z    64(BX), K2, Z15
+	VMOVUPS.Z    (AX), K1, Z16
+	VMOVUPS.Z    64(AX), K2, Z17
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 320(AX), Z18
+	VBROADCASTSS 324(AX), Z19
+	VBROADCASTSS 328(AX), Z20
+	VADDPS       Z14, Z0, Z0
+	VMULPS       Z16, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z18, Z0
+	VMINPS       Z0, Z19, Z0
+	VADDPS       Z20, Z0, Z0
+	VMOVUPS      Z0, K1, (CX)
+	VADDPS       Z15, Z1, Z1
+	VMULPS       Z17, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z18, Z1
+	VMINPS       Z1, Z19, Z1
+	VADDPS       Z20, Z1, Z1
+	VMOVUPS      Z1, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	VADDPS       64(CX), Z3, K2, Z3
+	VADDPS       Z14, Z2, Z2
+	VMULPS       Z16, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z18, Z2
+	VMINPS       Z2, Z19, Z2
+	VADDPS       Z20, Z2, Z2
+	VMOVUPS      Z2, K1, (CX)
+	VADDPS       Z15, Z3, Z3
+	VMULPS       Z17, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z18, Z3
+	VMINPS       Z3, Z19, Z3
+	VADDPS       Z20, Z3, Z3
+	VMOVUPS      Z3, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	VADDPS       64(CX), Z5, K2, Z5
+	VADDPS       Z14, Z4, Z4
+	VMULPS       Z16, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z18, Z4
+	VMINPS       Z4, Z19, Z4
+	VADDPS       Z20, Z4, Z4
+	VMOVUPS      Z4, K1, (CX)
+	VADDPS       Z15, Z5, Z5
+	VMULPS       Z17, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z18, Z5
+	VMINPS       Z5, Z19, Z5
+	VADDPS       Z20, Z5, Z5
+	VMOVUPS      Z5, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
-	VADDPS       64(CX), Z7, K2, Z7
+	VADDPS       Z14, Z6, Z6
+	VMULPS       Z16, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z18, Z6
+	VMINPS       Z6, Z19, Z6
+	VADDPS       Z20, Z6, Z6
+	VMOVUPS      Z6, K1, (CX)
+	VADDPS       Z15, Z7, Z7
+	VMULPS       Z17, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z18, Z7
+	VMINPS       Z7, Z19, Z7
+	VADDPS       Z20, Z7, Z7
+	VMOVUPS      Z7, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z8, K1, Z8
-	VADDPS       64(CX), Z9, K2, Z9
+	VADDPS       Z14, Z8, Z8
+	VMULPS       Z16, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z18, Z8
+	VMINPS       Z8, Z19, Z8
+	VADDPS       Z20, Z8, Z8
+	VMOVUPS      Z8, K1, (CX)
+	VADDPS       Z15, Z9, Z9
+	VMULPS       Z17, Z9, Z9
+	VRNDSCALEPS  $0x00, Z9, Z9
+	VMAXPS       Z9, Z18, Z9
+	VMINPS       Z9, Z19, Z9
+	VADDPS       Z20, Z9, Z9
+	VMOVUPS      Z9, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z10, K1, Z10
-	VADDPS       64(CX), Z11, K2, Z11
+	VADDPS       Z14, Z10, Z10
+	VMULPS       Z16, Z10, Z10
+	VRNDSCALEPS  $0x00, Z10, Z10
+	VMAXPS       Z10, Z18, Z10
+	VMINPS       Z10, Z19, Z10
+	VADDPS       Z20, Z10, Z10
+	VMOVUPS      Z10, K1, (CX)
+	VADDPS       Z15, Z11, Z11
+	VMULPS       Z17, Z11, Z11
+	VRNDSCALEPS  $0x00, Z11, Z11
+	VMAXPS       Z11, Z18, Z11
+	VMINPS       Z11, Z19, Z11
+	VADDPS       Z20, Z11, Z11
+	VMOVUPS      Z11, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z12, K1, Z12
-	VADDPS       64(CX), Z13, K2, Z13
+	VADDPS       Z14, Z12, Z12
+	VMULPS       Z16, Z12, Z12
+	VRNDSCALEPS  $0x00, Z12, Z12
+	VMAXPS       Z12, Z18, Z12
+	VMINPS       Z12, Z19, Z12
+	VADDPS       Z20, Z12, Z12
+	VMOVUPS      Z12, K1, (CX)
+	VADDPS       Z15, Z13, Z13
+	VMULPS       Z17, Z13, Z13
+	VRNDSCALEPS  $0x00, Z13, Z13
+	VMAXPS       Z13, Z18, Z13
+	VMINPS       Z13, Z19, Z13
+	VADDPS       Z20, Z13, Z13
+	VMOVUPS      Z13, K2, 64(CX)
+	VZEROUPPER
+	RET
+
+rows7x2_sums:
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows7x2_plain
+	VADDPS (CX), Z0, K1, Z0
+	VADDPS 64(CX), Z1, K2, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	VADDPS 64(CX), Z3, K2, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	VADDPS 64(CX), Z5, K2, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	VADDPS 64(CX), Z7, K2, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	VADDPS 64(CX), Z9, K2, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	VADDPS 64(CX), Z11, K2, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	VADDPS 64(CX), Z13, K2, Z13
 
 rows7x2_plain:
 	MOVQ         t+0(FP), CX
@@ -26975,6 +28256,17 @@ rows6x2_depth:
 	LEAQ         (SI)(DI*4), SI
 	DECQ         BX
 	JNZ          rows6x2_outer
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000020, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	KMOVW        AX, K2
+	SHRQ         $0x10, AX
 	VCVTDQ2PS    Z0, Z0
 	VCVTDQ2PS    Z1, Z1
 	VCVTDQ2PS    Z2, Z2
@@ -26988,42 +28280,143 @@ rows6x2_depth:
 	VCVTDQ2PS    Z10, Z10
 	VCVTDQ2PS    Z11, Z11
 	MOVQ         t+0(FP), AX
-	MOVQ         216(AX), AX
-	MOVQ         $0x00000020, CX
-	CMPQ         AX, CX
-	CMOVQLT      AX, CX
-	MOVQ         $-1, AX
-	BZHIQ        CX, AX, AX
-	KMOVW        AX, K1
-	SHRQ         $0x10, AX
-	KMOVW        AX, K2
-	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
+	MOVQ         296(AX), AX
+	TESTQ        AX, AX
+	JZ           rows6x2_sums
 	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
+	MOVQ         (CX), CX
 	MOVQ         t+0(FP), DX
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows6x2_plain
-	VADDPS       (CX), Z0, K1, Z0
-	VADDPS       64(CX), Z1, K2, Z1
+	MOVQ         t+0(FP), BX
+	MOVQ         272(BX), BX
+	VMOVUPS.Z    (BX), K1, Z12
+	VMOVUPS.Z    64(BX), K2, Z13
+	VMOVUPS.Z    (AX), K1, Z14
+	VMOVUPS.Z    64(AX), K2, Z15
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 320(AX), Z16
+	VBROADCASTSS 324(AX), Z17
+	VBROADCASTSS 328(AX), Z18
+	VADDPS       Z12, Z0, Z0
+	VMULPS       Z14, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z16, Z0
+	VMINPS       Z0, Z17, Z0
+	VADDPS       Z18, Z0, Z0
+	VMOVUPS      Z0, K1, (CX)
+	VADDPS       Z13, Z1, Z1
+	VMULPS       Z15, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z16, Z1
+	VMINPS       Z1, Z17, Z1
+	VADDPS       Z18, Z1, Z1
+	VMOVUPS      Z1, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	VADDPS       64(CX), Z3, K2, Z3
+	VADDPS       Z12, Z2, Z2
+	VMULPS       Z14, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z16, Z2
+	VMINPS       Z2, Z17, Z2
+	VADDPS       Z18, Z2, Z2
+	VMOVUPS      Z2, K1, (CX)
+	VADDPS       Z13, Z3, Z3
+	VMULPS       Z15, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z16, Z3
+	VMINPS       Z3, Z17, Z3
+	VADDPS       Z18, Z3, Z3
+	VMOVUPS      Z3, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	VADDPS       64(CX), Z5, K2, Z5
+	VADDPS       Z12, Z4, Z4
+	VMULPS       Z14, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z16, Z4
+	VMINPS       Z4, Z17, Z4
+	VADDPS       Z18, Z4, Z4
+	VMOVUPS      Z4, K1, (CX)
+	VADDPS       Z13, Z5, Z5
+	VMULPS       Z15, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z16, Z5
+	VMINPS       Z5, Z17, Z5
+	VADDPS       Z18, Z5, Z5
+	VMOVUPS      Z5, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
-	VADDPS       64(CX), Z7, K2, Z7
+	VADDPS       Z12, Z6, Z6
+	VMULPS       Z14, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z16, Z6
+	VMINPS       Z6, Z17, Z6
+	VADDPS       Z18, Z6, Z6
+	VMOVUPS      Z6, K1, (CX)
+	VADDPS       Z13, Z7, Z7
+	VMULPS       Z15, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z16, Z7
+	VMINPS       Z7, Z17, Z7
+	VADDPS       Z18, Z7, Z7
+	VMOVUPS      Z7, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z8, K1, Z8
-	VADDPS       64(CX), Z9, K2, Z9
+	VADDPS       Z12, Z8, Z8
+	VMULPS       Z14, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z16, Z8
+	VMINPS       Z8, Z17, Z8
+	VADDPS       Z18, Z8, Z8
+	VMOVUPS      Z8, K1, (CX)
+	VADDPS       Z13, Z9, Z9
+	VMULPS       Z15, Z9, Z9
+	VRNDSCALEPS  $0x00, Z9, Z9
+	VMAXPS       Z9, Z16, Z9
+	VMINPS       Z9, Z17, Z9
+	VADDPS       Z18, Z9, Z9
+	VMOVUPS      Z9, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z10, K1, Z10
-	VADDPS       64(CX), Z11, K2, Z11
+	VADDPS       Z12, Z10, Z10
+	VMULPS       Z14, Z10, Z10
+	VRNDSCALEPS  $0x00, Z10, Z10
+	VMAXPS       Z10, Z16, Z10
+	VMINPS       Z10, Z17, Z10
+	VADDPS       Z18, Z10, Z10
+	VMOVUPS      Z10, K1, (CX)
+	VADDPS       Z13, Z11, Z11
+	VMULPS       Z15, Z11, Z11
+	VRNDSCALEPS  $0x00, Z11, Z11
+	VMAXPS       Z11, Z16, Z11
+	VMINPS       Z11, Z17, Z11
+	VADDPS       Z18, Z11, Z11
+	VMOVUPS      Z11, K2, 64(CX)
+	VZEROUPPER
+	RET
+
+rows6x2_sums:
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows6x2_plain
+	VADDPS (CX), Z0, K1, Z0
+	VADDPS 64(CX), Z1, K2, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	VADDPS 64(CX), Z3, K2, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	VADDPS 64(CX), Z5, K2, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	VADDPS 64(CX), Z7, K2, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	VADDPS 64(CX), Z9, K2, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	VADDPS 64(CX), Z11, K2, Z11
 
 rows6x2_plain:
 	MOVQ         t+0(FP), CX
@@ -27152,16 +28545,6 @@ rows5x2_depth:
 	LEAQ         (SI)(DI*4), SI
 	DECQ         BX
 	JNZ          rows5x2_outer
-	VCVTDQ2PS    Z0, Z0
-	VCVTDQ2PS    Z1, Z1
-	VCVTDQ2PS    Z2, Z2
-	VCVTDQ2PS    Z3, Z3
-	VCVTDQ2PS    Z4, Z4
-	VCVTDQ2PS    Z5, Z5
-	VCVTDQ2PS    Z6, Z6
-	VCVTDQ2PS    Z7, Z7
-	VCVTDQ2PS    Z8, Z8
-	VCVTDQ2PS    Z9, Z9
 	MOVQ         t+0(FP), AX
 	MOVQ         216(AX), AX
 	MOVQ         $0x00000020, CX
@@ -27173,29 +28556,136 @@ rows5x2_depth:
 	SHRQ         $0x10, AX
 	KMOVW        AX, K2
 	SHRQ         $0x10, AX
+	VCVTDQ2PS    Z0, Z0
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VCVTDQ2PS    Z3, Z3
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VCVTDQ2PS    Z6, Z6
+	VCVTDQ2PS    Z7, Z7
+	VCVTDQ2PS    Z8, Z8
+	VCVTDQ2PS    Z9, Z9
 	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
+	MOVQ         296(AX), AX
+	TESTQ        AX, AX
+	JZ           rows5x2_sums
 	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
+	MOVQ         (CX), CX
 	MOVQ         t+0(FP), DX
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows5x2_plain
-	VADDPS       (CX), Z0, K1, Z0
-	VADDPS       64(CX), Z1, K2, Z1
+	MOVQ         t+0(FP), BX
+	MOVQ         272(BX), BX
+	VMOVUPS.Z    (BX), K1, Z10
+	VMOVUPS.Z    64(BX), K2, Z11
+	VMOVUPS.Z    (AX), K1, Z12
+	VMOVUPS.Z    64(AX), K2, Z13
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 320(AX), Z14
+	VBROADCASTSS 324(AX), Z15
+	VBROADCASTSS 328(AX), Z16
+	VADDPS       Z10, Z0, Z0
+	VMULPS       Z12, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z14, Z0
+	VMINPS       Z0, Z15, Z0
+	VADDPS       Z16, Z0, Z0
+	VMOVUPS      Z0, K1, (CX)
+	VADDPS       Z11, Z1, Z1
+	VMULPS       Z13, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z14, Z1
+	VMINPS       Z1, Z15, Z1
+	VADDPS       Z16, Z1, Z1
+	VMOVUPS      Z1, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	VADDPS       64(CX), Z3, K2, Z3
+	VADDPS       Z10, Z2, Z2
+	VMULPS       Z12, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z14, Z2
+	VMINPS       Z2, Z15, Z2
+	VADDPS       Z16, Z2, Z2
+	VMOVUPS      Z2, K1, (CX)
+	VADDPS       Z11, Z3, Z3
+	VMULPS       Z13, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z14, Z3
+	VMINPS       Z3, Z15, Z3
+	VADDPS       Z16, Z3, Z3
+	VMOVUPS      Z3, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	VADDPS       64(CX), Z5, K2, Z5
+	VADDPS       Z10, Z4, Z4
+	VMULPS       Z12, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z14, Z4
+	VMINPS       Z4, Z15, Z4
+	VADDPS       Z16, Z4, Z4
+	VMOVUPS      Z4, K1, (CX)
+	VADDPS       Z11, Z5, Z5
+	VMULPS       Z13, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z14, Z5
+	VMINPS       Z5, Z15, Z5
+	VADDPS       Z16, Z5, Z5
+	VMOVUPS      Z5, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
-	VADDPS       64(CX), Z7, K2, Z7
+	VADDPS       Z10, Z6, Z6
+	VMULPS       Z12, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z14, Z6
+	VMINPS       Z6, Z15, Z6
+	VADDPS       Z16, Z6, Z6
+	VMOVUPS      Z6, K1, (CX)
+	VADDPS       Z11, Z7, Z7
+	VMULPS       Z13, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z14, Z7
+	VMINPS       Z7, Z15, Z7
+	VADDPS       Z16, Z7, Z7
+	VMOVUPS      Z7, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z8, K1, Z8
-	VADDPS       64(CX), Z9, K2, Z9
+	VADDPS       Z10, Z8, Z8
+	VMULPS       Z12, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z14, Z8
+	VMINPS       Z8, Z15, Z8
+	VADDPS       Z16, Z8, Z8
+	VMOVUPS      Z8, K1, (CX)
+	VADDPS       Z11, Z9, Z9
+	VMULPS       Z13, Z9, Z9
+	VRNDSCALEPS  $0x00, Z9, Z9
+	VMAXPS       Z9, Z14, Z9
+	VMINPS       Z9, Z15, Z9
+	VADDPS       Z16, Z9, Z9
+	VMOVUPS      Z9, K2, 64(CX)
+	VZEROUPPER
+	RET
+
+rows5x2_sums:
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows5x2_plain
+	VADDPS (CX), Z0, K1, Z0
+	VADDPS 64(CX), Z1, K2, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	VADDPS 64(CX), Z3, K2, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	VADDPS 64(CX), Z5, K2, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	VADDPS 64(CX), Z7, K2, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	VADDPS 64(CX), Z9, K2, Z9
 
 rows5x2_plain:
 	MOVQ         t+0(FP), CX
@@ -27312,14 +28802,6 @@ rows4x2_depth:
 	LEAQ         (SI)(DI*4), SI
 	DECQ         BX
 	JNZ          rows4x2_outer
-	VCVTDQ2PS    Z0, Z0
-	VCVTDQ2PS    Z1, Z1
-	VCVTDQ2PS    Z2, Z2
-	VCVTDQ2PS    Z3, Z3
-	VCVTDQ2PS    Z4, Z4
-	VCVTDQ2PS    Z5, Z5
-	VCVTDQ2PS    Z6, Z6
-	VCVTDQ2PS    Z7, Z7
 	MOVQ         t+0(FP), AX
 	MOVQ         216(AX), AX
 	MOVQ         $0x00000020, CX
@@ -27331,26 +28813,116 @@ rows4x2_depth:
 	SHRQ         $0x10, AX
 	KMOVW        AX, K2
 	SHRQ         $0x10, AX
+	VCVTDQ2PS    Z0, Z0
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VCVTDQ2PS    Z3, Z3
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VCVTDQ2PS    Z6, Z6
+	VCVTDQ2PS    Z7, Z7
 	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
+	MOVQ         296(AX), AX
+	TESTQ        AX, AX
+	JZ           rows4x2_sums
 	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
+	MOVQ         (CX), CX
 	MOVQ         t+0(FP), DX
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows4x2_plain
-	VADDPS       (CX), Z0, K1, Z0
-	VADDPS       64(CX), Z1, K2, Z1
+	MOVQ         t+0(FP), BX
+	MOVQ         272(BX), BX
+	VMOVUPS.Z    (BX), K1, Z8
+	VMOVUPS.Z    64(BX), K2, Z9
+	VMOVUPS.Z    (AX), K1, Z10
+	VMOVUPS.Z    64(AX), K2, Z11
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 320(AX), Z12
+	VBROADCASTSS 324(AX), Z13
+	VBROADCASTSS 328(AX), Z14
+	VADDPS       Z8, Z0, Z0
+	VMULPS       Z10, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z12, Z0
+	VMINPS       Z0, Z13, Z0
+	VADDPS       Z14, Z0, Z0
+	VMOVUPS      Z0, K1, (CX)
+	VADDPS       Z9, Z1, Z1
+	VMULPS       Z11, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z12, Z1
+	VMINPS       Z1, Z13, Z1
+	VADDPS       Z14, Z1, Z1
+	VMOVUPS      Z1, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	VADDPS       64(CX), Z3, K2, Z3
+	VADDPS       Z8, Z2, Z2
+	VMULPS       Z10, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z12, Z2
+	VMINPS       Z2, Z13, Z2
+	VADDPS       Z14, Z2, Z2
+	VMOVUPS      Z2, K1, (CX)
+	VADDPS       Z9, Z3, Z3
+	VMULPS       Z11, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z12, Z3
+	VMINPS       Z3, Z13, Z3
+	VADDPS       Z14, Z3, Z3
+	VMOVUPS      Z3, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	VADDPS       64(CX), Z5, K2, Z5
+	VADDPS       Z8, Z4, Z4
+	VMULPS       Z10, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z12, Z4
+	VMINPS       Z4, Z13, Z4
+	VADDPS       Z14, Z4, Z4
+	VMOVUPS      Z4, K1, (CX)
+	VADDPS       Z9, Z5, Z5
+	VMULPS       Z11, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z12, Z5
+	VMINPS       Z5, Z13, Z5
+	VADDPS       Z14, Z5, Z5
+	VMOVUPS      Z5, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
-	VADDPS       64(CX), Z7, K2, Z7
+	VADDPS       Z8, Z6, Z6
+	VMULPS       Z10, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z12, Z6
+	VMINPS       Z6, Z13, Z6
+	VADDPS       Z14, Z6, Z6
+	VMOVUPS      Z6, K1, (CX)
+	VADDPS       Z9, Z7, Z7
+	VMULPS       Z11, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z12, Z7
+	VMINPS       Z7, Z13, Z7
+	VADDPS       Z14, Z7, Z7
+	VMOVUPS      Z7, K2, 64(CX)
+	VZEROUPPER
+	RET
+
+rows4x2_sums:
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows4x2_plain
+	VADDPS (CX), Z0, K1, Z0
+	VADDPS 64(CX), Z1, K2, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	VADDPS 64(CX), Z3, K2, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	VADDPS 64(CX), Z5, K2, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	VADDPS 64(CX), Z7, K2, Z7
 
 rows4x2_plain:
 	MOVQ         t+0(FP), CX
@@ -27452,12 +29024,6 @@ rows3x2_depth:
 	LEAQ         (SI)(DI*4), SI
 	DECQ         BX
 	JNZ          rows3x2_outer
-	VCVTDQ2PS    Z0, Z0
-	VCVTDQ2PS    Z1, Z1
-	VCVTDQ2PS    Z2, Z2
-	VCVTDQ2PS    Z3, Z3
-	VCVTDQ2PS    Z4, Z4
-	VCVTDQ2PS    Z5, Z5
 	MOVQ         t+0(FP), AX
 	MOVQ         216(AX), AX
 	MOVQ         $0x00000020, CX
@@ -27469,23 +29035,96 @@ rows3x2_depth:
 	SHRQ         $0x10, AX
 	KMOVW        AX, K2
 	SHRQ         $0x10, AX
+	VCVTDQ2PS    Z0, Z0
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VCVTDQ2PS    Z3, Z3
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
 	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
+	MOVQ         296(AX), AX
+	TESTQ        AX, AX
+	JZ           rows3x2_sums
 	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
+	MOVQ         (CX), CX
 	MOVQ         t+0(FP), DX
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows3x2_plain
-	VADDPS       (CX), Z0, K1, Z0
-	VADDPS       64(CX), Z1, K2, Z1
+	MOVQ         t+0(FP), BX
+	MOVQ         272(BX), BX
+	VMOVUPS.Z    (BX), K1, Z6
+	VMOVUPS.Z    64(BX), K2, Z7
+	VMOVUPS.Z    (AX), K1, Z8
+	VMOVUPS.Z    64(AX), K2, Z9
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 320(AX), Z10
+	VBROADCASTSS 324(AX), Z11
+	VBROADCASTSS 328(AX), Z12
+	VADDPS       Z6, Z0, Z0
+	VMULPS       Z8, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z10, Z0
+	VMINPS       Z0, Z11, Z0
+	VADDPS       Z12, Z0, Z0
+	VMOVUPS      Z0, K1, (CX)
+	VADDPS       Z7, Z1, Z1
+	VMULPS       Z9, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z10, Z1
+	VMINPS       Z1, Z11, Z1
+	VADDPS       Z12, Z1, Z1
+	VMOVUPS      Z1, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	VADDPS       64(CX), Z3, K2, Z3
+	VADDPS       Z6, Z2, Z2
+	VMULPS       Z8, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z10, Z2
+	VMINPS       Z2, Z11, Z2
+	VADDPS       Z12, Z2, Z2
+	VMOVUPS      Z2, K1, (CX)
+	VADDPS       Z7, Z3, Z3
+	VMULPS       Z9, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z10, Z3
+	VMINPS       Z3, Z11, Z3
+	VADDPS       Z12, Z3, Z3
+	VMOVUPS      Z3, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	VADDPS       64(CX), Z5, K2, Z5
+	VADDPS       Z6, Z4, Z4
+	VMULPS       Z8, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z10, Z4
+	VMINPS       Z4, Z11, Z4
+	VADDPS       Z12, Z4, Z4
+	VMOVUPS      Z4, K1, (CX)
+	VADDPS       Z7, Z5, Z5
+	VMULPS       Z9, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z10, Z5
+	VMINPS       Z5, Z11, Z5
+	VADDPS       Z12, Z5, Z5
+	VMOVUPS      Z5, K2, 64(CX)
+	VZEROUPPER
+	RET
+
+rows3x2_sums:
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows3x2_plain
+	VADDPS (CX), Z0, K1, Z0
+	VADDPS 64(CX), Z1, K2, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	VADDPS 64(CX), Z3, K2, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	VADDPS 64(CX), Z5, K2, Z5
 
 rows3x2_plain:
 	MOVQ         t+0(FP), CX
@@ -27575,10 +29214,6 @@ rows2x2_depth:
 	LEAQ         (SI)(DI*4), SI
 	DECQ         BX
 	JNZ          rows2x2_outer
-	VCVTDQ2PS    Z0, Z0
-	VCVTDQ2PS    Z1, Z1
-	VCVTDQ2PS    Z2, Z2
-	VCVTDQ2PS    Z3, Z3
 	MOVQ         t+0(FP), AX
 	MOVQ         216(AX), AX
 	MOVQ         $0x00000020, CX
@@ -27590,20 +29225,76 @@ rows2x2_depth:
 	SHRQ         $0x10, AX
 	KMOVW        AX, K2
 	SHRQ         $0x10, AX
+	VCVTDQ2PS    Z0, Z0
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VCVTDQ2PS    Z3, Z3
 	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
+	MOVQ         296(AX), AX
+	TESTQ        AX, AX
+	JZ           rows2x2_sums
 	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
+	MOVQ         (CX), CX
 	MOVQ         t+0(FP), DX
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows2x2_plain
-	VADDPS       (CX), Z0, K1, Z0
-	VADDPS       64(CX), Z1, K2, Z1
+	MOVQ         t+0(FP), BX
+	MOVQ         272(BX), BX
+	VMOVUPS.Z    (BX), K1, Z4
+	VMOVUPS.Z    64(BX), K2, Z5
+	VMOVUPS.Z    (AX), K1, Z6
+	VMOVUPS.Z    64(AX), K2, Z7
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 320(AX), Z8
+	VBROADCASTSS 324(AX), Z9
+	VBROADCASTSS 328(AX), Z10
+	VADDPS       Z4, Z0, Z0
+	VMULPS       Z6, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z8, Z0
+	VMINPS       Z0, Z9, Z0
+	VADDPS       Z10, Z0, Z0
+	VMOVUPS      Z0, K1, (CX)
+	VADDPS       Z5, Z1, Z1
+	VMULPS       Z7, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z8, Z1
+	VMINPS       Z1, Z9, Z1
+	VADDPS       Z10, Z1, Z1
+	VMOVUPS      Z1, K2, 64(CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	VADDPS       64(CX), Z3, K2, Z3
+	VADDPS       Z4, Z2, Z2
+	VMULPS       Z6, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z8, Z2
+	VMINPS       Z2, Z9, Z2
+	VADDPS       Z10, Z2, Z2
+	VMOVUPS      Z2, K1, (CX)
+	VADDPS       Z5, Z3, Z3
+	VMULPS       Z7, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z8, Z3
+	VMINPS       Z3, Z9, Z3
+	VADDPS       Z10, Z3, Z3
+	VMOVUPS      Z3, K2, 64(CX)
+	VZEROUPPER
+	RET
+
+rows2x2_sums:
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows2x2_plain
+	VADDPS (CX), Z0, K1, Z0
+	VADDPS 64(CX), Z1, K2, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	VADDPS 64(CX), Z3, K2, Z3
 
 rows2x2_plain:
 	MOVQ         t+0(FP), CX
@@ -27741,45 +29432,73 @@ rows1x1_one:
 	JNZ          rows1x1_one
 
 rows1x1_done:
-	MOVQ      t+0(FP), R8
-	MOVQ      184(R8), R8
-	LEAQ      (AX)(R8*4), AX
-	MOVQ      t+0(FP), R8
-	MOVQ      176(R8), R8
-	LEAQ      (DI)(R8*4), DI
-	DECQ      SI
-	JNZ       rows1x1_middle
-	MOVQ      t+0(FP), SI
-	MOVQ      160(SI), SI
-	LEAQ      (AX)(SI*4), AX
-	MOVQ      t+0(FP), SI
-	MOVQ      152(SI), SI
-	LEAQ      (BX)(SI*4), BX
-	DECQ      DX
-	JNZ       rows1x1_outer
-	VPADDD    Z1, Z0, Z0
-	VPADDD    Z3, Z2, Z2
-	VPADDD    Z2, Z0, Z0
-	VCVTDQ2PS Z0, Z0
-	MOVQ      t+0(FP), AX
-	MOVQ      216(AX), AX
-	MOVQ      $0x00000010, CX
-	CMPQ      AX, CX
-	CMOVQLT   AX, CX
-	MOVQ      $-1, AX
-	BZHIQ     CX, AX, AX
-	KMOVW     AX, K1
-	SHRQ      $0x10, AX
-	MOVQ      t+0(FP), AX
-	MOVQ      (AX), AX
-	MOVQ      t+0(FP), CX
-	MOVQ      96(CX), CX
-	MOVQ      t+0(FP), DX
-	MOVQ      136(DX), DX
-	SHLQ      $0x02, DX
-	TESTQ     CX, CX
-	JZ        rows1x1_plain
-	VADDPS    (CX), Z0, K1, Z0
+	MOVQ         t+0(FP), R8
+	MOVQ         184(R8), R8
+	LEAQ         (AX)(R8*4), AX
+	MOVQ         t+0(FP), R8
+	MOVQ         176(R8), R8
+	LEAQ         (DI)(R8*4), DI
+	DECQ         SI
+	JNZ          rows1x1_middle
+	MOVQ         t+0(FP), SI
+	MOVQ         160(SI), SI
+	LEAQ         (AX)(SI*4), AX
+	MOVQ         t+0(FP), SI
+	MOVQ         152(SI), SI
+	LEAQ         (BX)(SI*4), BX
+	DECQ         DX
+	JNZ          rows1x1_outer
+	VPADDD       Z1, Z0, Z0
+	VPADDD       Z3, Z2, Z2
+	VPADDD       Z2, Z0, Z0
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000010, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	VCVTDQ2PS    Z0, Z0
+	MOVQ         t+0(FP), AX
+	MOVQ         296(AX), AX
+	TESTQ        AX, AX
+	JZ           rows1x1_sums
+	MOVQ         t+0(FP), CX
+	MOVQ         (CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         136(DX), DX
+	SHLQ         $0x02, DX
+	MOVQ         t+0(FP), DX
+	MOVQ         272(DX), DX
+	VMOVUPS.Z    (DX), K1, Z1
+	VMOVUPS.Z    (AX), K1, Z2
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 320(AX), Z3
+	VBROADCASTSS 324(AX), Z4
+	VBROADCASTSS 328(AX), Z5
+	VADDPS       Z1, Z0, Z0
+	VMULPS       Z2, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z3, Z0
+	VMINPS       Z0, Z4, Z0
+	VADDPS       Z5, Z0, Z0
+	VMOVUPS      Z0, K1, (CX)
+	VZEROUPPER
+	RET
+
+rows1x1_sums:
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows1x1_plain
+	VADDPS (CX), Z0, K1, Z0
 
 rows1x1_plain:
 	MOVQ         t+0(FP), CX
@@ -27884,6 +29603,15 @@ rows12x1_depth:
 	LEAQ         (SI)(DI*4), SI
 	DECQ         BX
 	JNZ          rows12x1_outer
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000010, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
 	VCVTDQ2PS    Z0, Z0
 	VCVTDQ2PS    Z1, Z1
 	VCVTDQ2PS    Z2, Z2
@@ -27897,46 +29625,153 @@ rows12x1_depth:
 	VCVTDQ2PS    Z10, Z10
 	VCVTDQ2PS    Z11, Z11
 	MOVQ         t+0(FP), AX
-	MOVQ         216(AX), AX
-	MOVQ         $0x00000010, CX
-	CMPQ         AX, CX
-	CMOVQLT      AX, CX
-	MOVQ         $-1, AX
-	BZHIQ        CX, AX, AX
-	KMOVW        AX, K1
-	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
+	MOVQ         296(AX), AX
+	TESTQ        AX, AX
+	JZ           rows12x1_sums
 	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
+	MOVQ         (CX), CX
 	MOVQ         t+0(FP), DX
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows12x1_plain
-	VADDPS       (CX), Z0, K1, Z0
+	MOVQ         t+0(FP), BX
+	MOVQ         272(BX), BX
+	VMOVUPS.Z    (BX), K1, Z12
+	VMOVUPS.Z    (AX), K1, Z13
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 320(AX), Z14
+	VBROADCASTSS 324(AX), Z15
+	VBROADCASTSS 328(AX), Z16
+	VADDPS       Z12, Z0, Z0
+	VMULPS       Z13, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z14, Z0
+	VMINPS       Z0, Z15, Z0
+	VADDPS       Z16, Z0, Z0
+	VMOVUPS      Z0, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
+	VADDPS       Z12, Z1, Z1
+	VMULPS       Z13, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z14, Z1
+	VMINPS       Z1, Z15, Z1
+	VADDPS       Z16, Z1, Z1
+	VMOVUPS      Z1, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
+	VADDPS       Z12, Z2, Z2
+	VMULPS       Z13, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z14, Z2
+	VMINPS       Z2, Z15, Z2
+	VADDPS       Z16, Z2, Z2
+	VMOVUPS      Z2, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z3, K1, Z3
+	VADDPS       Z12, Z3, Z3
+	VMULPS       Z13, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z14, Z3
+	VMINPS       Z3, Z15, Z3
+	VADDPS       Z16, Z3, Z3
+	VMOVUPS      Z3, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
+	VADDPS       Z12, Z4, Z4
+	VMULPS       Z13, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z14, Z4
+	VMINPS       Z4, Z15, Z4
+	VADDPS       Z16, Z4, Z4
+	VMOVUPS      Z4, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z5, K1, Z5
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z13, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z14, Z5
+	VMINPS       Z5, Z15, Z5
+	VADDPS       Z16, Z5, Z5
+	VMOVUPS      Z5, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
+	VADDPS       Z12, Z6, Z6
+	VMULPS       Z13, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z14, Z6
+	VMINPS       Z6, Z15, Z6
+	VADDPS       Z16, Z6, Z6
+	VMOVUPS      Z6, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z7, K1, Z7
+	VADDPS       Z12, Z7, Z7
+	VMULPS       Z13, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z14, Z7
+	VMINPS       Z7, Z15, Z7
+	VADDPS       Z16, Z7, Z7
+	VMOVUPS      Z7, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z8, K1, Z8
+	VADDPS       Z12, Z8, Z8
+	VMULPS       Z13, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z14, Z8
+	VMINPS       Z8, Z15, Z8
+	VADDPS       Z16, Z8, Z8
+	VMOVUPS      Z8, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z9, K1, Z9
+	VADDPS       Z12, Z9, Z9
+	VMULPS       Z13, Z9, Z9
+	VRNDSCALEPS  $0x00, Z9, Z9
+	VMAXPS       Z9, Z14, Z9
+	VMINPS       Z9, Z15, Z9
+	VADDPS       Z16, Z9, Z9
+	VMOVUPS      Z9, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z10, K1, Z10
+	VADDPS       Z12, Z10, Z10
+	VMULPS       Z13, Z10, Z10
+	VRNDSCALEPS  $0x00, Z10, Z10
+	VMAXPS       Z10, Z14, Z10
+	VMINPS       Z10, Z15, Z10
+	VADDPS       Z16, Z10, Z10
+	VMOVUPS      Z10, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z11, K1, Z11
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z13, Z11, Z11
+	VRNDSCALEPS  $0x00, Z11, Z11
+	VMAXPS       Z11, Z14, Z11
+	VMINPS       Z11, Z15, Z11
+	VADDPS       Z16, Z11, Z11
+	VMOVUPS      Z11, K1, (CX)
+	VZEROUPPER
+	RET
+
+rows12x1_sums:
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows12x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
 
 rows12x1_plain:
 	MOVQ         t+0(FP), CX
@@ -28082,6 +29917,15 @@ rows11x1_depth:
 	LEAQ         (SI)(DI*4), SI
 	DECQ         BX
 	JNZ          rows11x1_outer
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000010, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
 	VCVTDQ2PS    Z0, Z0
 	VCVTDQ2PS    Z1, Z1
 	VCVTDQ2PS    Z2, Z2
@@ -28094,44 +29938,143 @@ rows11x1_depth:
 	VCVTDQ2PS    Z9, Z9
 	VCVTDQ2PS    Z10, Z10
 	MOVQ         t+0(FP), AX
-	MOVQ         216(AX), AX
-	MOVQ         $0x00000010, CX
-	CMPQ         AX, CX
-	CMOVQLT      AX, CX
-	MOVQ         $-1, AX
-	BZHIQ        CX, AX, AX
-	KMOVW        AX, K1
-	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
+	MOVQ         296(AX), AX
+	TESTQ        AX, AX
+	JZ           rows11x1_sums
 	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
+	MOVQ         (CX), CX
 	MOVQ         t+0(FP), DX
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows11x1_plain
-	VADDPS       (CX), Z0, K1, Z0
+	MOVQ         t+0(FP), BX
+	MOVQ         272(BX), BX
+	VMOVUPS.Z    (BX), K1, Z11
+	VMOVUPS.Z    (AX), K1, Z12
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 320(AX), Z13
+	VBROADCASTSS 324(AX), Z14
+	VBROADCASTSS 328(AX), Z15
+	VADDPS       Z11, Z0, Z0
+	VMULPS       Z12, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z13, Z0
+	VMINPS       Z0, Z14, Z0
+	VADDPS       Z15, Z0, Z0
+	VMOVUPS      Z0, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
+	VADDPS       Z11, Z1, Z1
+	VMULPS       Z12, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z13, Z1
+	VMINPS       Z1, Z14, Z1
+	VADDPS       Z15, Z1, Z1
+	VMOVUPS      Z1, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
+	VADDPS       Z11, Z2, Z2
+	VMULPS       Z12, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z13, Z2
+	VMINPS       Z2, Z14, Z2
+	VADDPS       Z15, Z2, Z2
+	VMOVUPS      Z2, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z3, K1, Z3
+	VADDPS       Z11, Z3, Z3
+	VMULPS       Z12, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z13, Z3
+	VMINPS       Z3, Z14, Z3
+	VADDPS       Z15, Z3, Z3
+	VMOVUPS      Z3, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z12, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z13, Z4
+	VMINPS       Z4, Z14, Z4
+	VADDPS       Z15, Z4, Z4
+	VMOVUPS      Z4, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z5, K1, Z5
+	VADDPS       Z11, Z5, Z5
+	VMULPS       Z12, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z13, Z5
+	VMINPS       Z5, Z14, Z5
+	VADDPS       Z15, Z5, Z5
+	VMOVUPS      Z5, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
+	VADDPS       Z11, Z6, Z6
+	VMULPS       Z12, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z13, Z6
+	VMINPS       Z6, Z14, Z6
+	VADDPS       Z15, Z6, Z6
+	VMOVUPS      Z6, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z7, K1, Z7
+	VADDPS       Z11, Z7, Z7
+	VMULPS       Z12, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z13, Z7
+	VMINPS       Z7, Z14, Z7
+	VADDPS       Z15, Z7, Z7
+	VMOVUPS      Z7, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z8, K1, Z8
+	VADDPS       Z11, Z8, Z8
+	VMULPS       Z12, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z13, Z8
+	VMINPS       Z8, Z14, Z8
+	VADDPS       Z15, Z8, Z8
+	VMOVUPS      Z8, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z9, K1, Z9
+	VADDPS       Z11, Z9, Z9
+	VMULPS       Z12, Z9, Z9
+	VRNDSCALEPS  $0x00, Z9, Z9
+	VMAXPS       Z9, Z13, Z9
+	VMINPS       Z9, Z14, Z9
+	VADDPS       Z15, Z9, Z9
+	VMOVUPS      Z9, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z10, K1, Z10
+	VADDPS       Z11, Z10, Z10
+	VMULPS       Z12, Z10, Z10
+	VRNDSCALEPS  $0x00, Z10, Z10
+	VMAXPS       Z10, Z13, Z10
+	VMINPS       Z10, Z14, Z10
+	VADDPS       Z15, Z10, Z10
+	VMOVUPS      Z10, K1, (CX)
+	VZEROUPPER
+	RET
+
+rows11x1_sums:
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows11x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
 
 rows11x1_plain:
 	MOVQ         t+0(FP), CX
@@ -28270,6 +30213,15 @@ rows10x1_depth:
 	LEAQ         (SI)(DI*4), SI
 	DECQ         BX
 	JNZ          rows10x1_outer
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000010, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
 	VCVTDQ2PS    Z0, Z0
 	VCVTDQ2PS    Z1, Z1
 	VCVTDQ2PS    Z2, Z2
@@ -28281,42 +30233,133 @@ rows10x1_depth:
 	VCVTDQ2PS    Z8, Z8
 	VCVTDQ2PS    Z9, Z9
 	MOVQ         t+0(FP), AX
-	MOVQ         216(AX), AX
-	MOVQ         $0x00000010, CX
-	CMPQ         AX, CX
-	CMOVQLT      AX, CX
-	MOVQ         $-1, AX
-	BZHIQ        CX, AX, AX
-	KMOVW        AX, K1
-	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
+	MOVQ         296(AX), AX
+	TESTQ        AX, AX
+	JZ           rows10x1_sums
 	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
+	MOVQ         (CX), CX
 	MOVQ         t+0(FP), DX
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows10x1_plain
-	VADDPS       (CX), Z0, K1, Z0
+	MOVQ         t+0(FP), BX
+	MOVQ         272(BX), BX
+	VMOVUPS.Z    (BX), K1, Z10
+	VMOVUPS.Z    (AX), K1, Z11
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 320(AX), Z12
+	VBROADCASTSS 324(AX), Z13
+	VBROADCASTSS 328(AX), Z14
+	VADDPS       Z10, Z0, Z0
+	VMULPS       Z11, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z12, Z0
+	VMINPS       Z0, Z13, Z0
+	VADDPS       Z14, Z0, Z0
+	VMOVUPS      Z0, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
+	VADDPS       Z10, Z1, Z1
+	VMULPS       Z11, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z12, Z1
+	VMINPS       Z1, Z13, Z1
+	VADDPS       Z14, Z1, Z1
+	VMOVUPS      Z1, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
+	VADDPS       Z10, Z2, Z2
+	VMULPS       Z11, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z12, Z2
+	VMINPS       Z2, Z13, Z2
+	VADDPS       Z14, Z2, Z2
+	VMOVUPS      Z2, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z3, K1, Z3
+	VADDPS       Z10, Z3, Z3
+	VMULPS       Z11, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z12, Z3
+	VMINPS       Z3, Z13, Z3
+	VADDPS       Z14, Z3, Z3
+	VMOVUPS      Z3, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
+	VADDPS       Z10, Z4, Z4
+	VMULPS       Z11, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z12, Z4
+	VMINPS       Z4, Z13, Z4
+	VADDPS       Z14, Z4, Z4
+	VMOVUPS      Z4, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z5, K1, Z5
+	VADDPS       Z10, Z5, Z5
+	VMULPS       Z11, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z12, Z5
+	VMINPS       Z5, Z13, Z5
+	VADDPS       Z14, Z5, Z5
+	VMOVUPS      Z5, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
+	VADDPS       Z10, Z6, Z6
+	VMULPS       Z11, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z12, Z6
+	VMINPS       Z6, Z13, Z6
+	VADDPS       Z14, Z6, Z6
+	VMOVUPS      Z6, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z7, K1, Z7
+	VADDPS       Z10, Z7, Z7
+	VMULPS       Z11, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z12, Z7
+	VMINPS       Z7, Z13, Z7
+	VADDPS       Z14, Z7, Z7
+	VMOVUPS      Z7, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z8, K1, Z8
+	VADDPS       Z10, Z8, Z8
+	VMULPS       Z11, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z12, Z8
+	VMINPS       Z8, Z13, Z8
+	VADDPS       Z14, Z8, Z8
+	VMOVUPS      Z8, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z9, K1, Z9
+	VADDPS       Z10, Z9, Z9
+	VMULPS       Z11, Z9, Z9
+	VRNDSCALEPS  $0x00, Z9, Z9
+	VMAXPS       Z9, Z12, Z9
+	VMINPS       Z9, Z13, Z9
+	VADDPS       Z14, Z9, Z9
+	VMOVUPS      Z9, K1, (CX)
+	VZEROUPPER
+	RET
+
+rows10x1_sums:
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows10x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
 
 rows10x1_plain:
 	MOVQ         t+0(FP), CX
@@ -28446,6 +30489,15 @@ rows9x1_depth:
 	LEAQ         (SI)(DI*4), SI
 	DECQ         BX
 	JNZ          rows9x1_outer
+	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000010, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
 	VCVTDQ2PS    Z0, Z0
 	VCVTDQ2PS    Z1, Z1
 	VCVTDQ2PS    Z2, Z2
@@ -28456,40 +30508,123 @@ rows9x1_depth:
 	VCVTDQ2PS    Z7, Z7
 	VCVTDQ2PS    Z8, Z8
 	MOVQ         t+0(FP), AX
-	MOVQ         216(AX), AX
-	MOVQ         $0x00000010, CX
-	CMPQ         AX, CX
-	CMOVQLT      AX, CX
-	MOVQ         $-1, AX
-	BZHIQ        CX, AX, AX
-	KMOVW        AX, K1
-	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
+	MOVQ         296(AX), AX
+	TESTQ        AX, AX
+	JZ           rows9x1_sums
 	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
+	MOVQ         (CX), CX
 	MOVQ         t+0(FP), DX
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows9x1_plain
-	VADDPS       (CX), Z0, K1, Z0
+	MOVQ         t+0(FP), BX
+	MOVQ         272(BX), BX
+	VMOVUPS.Z    (BX), K1, Z9
+	VMOVUPS.Z    (AX), K1, Z10
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 320(AX), Z11
+	VBROADCASTSS 324(AX), Z12
+	VBROADCASTSS 328(AX), Z13
+	VADDPS       Z9, Z0, Z0
+	VMULPS       Z10, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z11, Z0
+	VMINPS       Z0, Z12, Z0
+	VADDPS       Z13, Z0, Z0
+	VMOVUPS      Z0, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
+	VADDPS       Z9, Z1, Z1
+	VMULPS       Z10, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z11, Z1
+	VMINPS       Z1, Z12, Z1
+	VADDPS       Z13, Z1, Z1
+	VMOVUPS      Z1, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
+	VADDPS       Z9, Z2, Z2
+	VMULPS       Z10, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z11, Z2
+	VMINPS       Z2, Z12, Z2
+	VADDPS       Z13, Z2, Z2
+	VMOVUPS      Z2, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z3, K1, Z3
+	VADDPS       Z9, Z3, Z3
+	VMULPS       Z10, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z11, Z3
+	VMINPS       Z3, Z12, Z3
+	VADDPS       Z13, Z3, Z3
+	VMOVUPS      Z3, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
+	VADDPS       Z9, Z4, Z4
+	VMULPS       Z10, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z11, Z4
+	VMINPS       Z4, Z12, Z4
+	VADDPS       Z13, Z4, Z4
+	VMOVUPS      Z4, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z5, K1, Z5
+	VADDPS       Z9, Z5, Z5
+	VMULPS       Z10, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z11, Z5
+	VMINPS       Z5, Z12, Z5
+	VADDPS       Z13, Z5, Z5
+	VMOVUPS      Z5, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
+	VADDPS       Z9, Z6, Z6
+	VMULPS       Z10, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z11, Z6
+	VMINPS       Z6, Z12, Z6
+	VADDPS       Z13, Z6, Z6
+	VMOVUPS      Z6, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z7, K1, Z7
+	VADDPS       Z9, Z7, Z7
+	VMULPS       Z10, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z11, Z7
+	VMINPS       Z7, Z12, Z7
+	VADDPS       Z13, Z7, Z7
+	VMOVUPS      Z7, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z8, K1, Z8
+	VADDPS       Z9, Z8, Z8
+	VMULPS       Z10, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z11, Z8
+	VMINPS       Z8, Z12, Z8
+	VADDPS       Z13, Z8, Z8
+	VMOVUPS      Z8, K1, (CX)
+	VZEROUPPER
+	RET
+
+rows9x1_sums:
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows9x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
 
 rows9x1_plain:
 	MOVQ         t+0(FP), CX
@@ -28612,14 +30747,6 @@ rows8x1_depth:
 	LEAQ         (SI)(DI*4), SI
 	DECQ         BX
 	JNZ          rows8x1_outer
-	VCVTDQ2PS    Z0, Z0
-	VCVTDQ2PS    Z1, Z1
-	VCVTDQ2PS    Z2, Z2
-	VCVTDQ2PS    Z3, Z3
-	VCVTDQ2PS    Z4, Z4
-	VCVTDQ2PS    Z5, Z5
-	VCVTDQ2PS    Z6, Z6
-	VCVTDQ2PS    Z7, Z7
 	MOVQ         t+0(FP), AX
 	MOVQ         216(AX), AX
 	MOVQ         $0x00000010, CX
@@ -28629,30 +30756,122 @@ rows8x1_depth:
 	BZHIQ        CX, AX, AX
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
+	VCVTDQ2PS    Z0, Z0
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VCVTDQ2PS    Z3, Z3
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VCVTDQ2PS    Z6, Z6
+	VCVTDQ2PS    Z7, Z7
 	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
+	MOVQ         296(AX), AX
+	TESTQ        AX, AX
+	JZ           rows8x1_sums
 	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
+	MOVQ         (CX), CX
 	MOVQ         t+0(FP), DX
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows8x1_plain
-	VADDPS       (CX), Z0, K1, Z0
+	MOVQ         t+0(FP), BX
+	MOVQ         272(BX), BX
+	VMOVUPS.Z    (BX), K1, Z8
+	VMOVUPS.Z    (AX), K1, Z9
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 320(AX), Z10
+	VBROADCASTSS 324(AX), Z11
+	VBROADCASTSS 328(AX), Z12
+	VADDPS       Z8, Z0, Z0
+	VMULPS       Z9, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z10, Z0
+	VMINPS       Z0, Z11, Z0
+	VADDPS       Z12, Z0, Z0
+	VMOVUPS      Z0, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
+	VADDPS       Z8, Z1, Z1
+	VMULPS       Z9, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z10, Z1
+	VMINPS       Z1, Z11, Z1
+	VADDPS       Z12, Z1, Z1
+	VMOVUPS      Z1, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
+	VADDPS       Z8, Z2, Z2
+	VMULPS       Z9, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z10, Z2
+	VMINPS       Z2, Z11, Z2
+	VADDPS       Z12, Z2, Z2
+	VMOVUPS      Z2, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z3, K1, Z3
+	VADDPS       Z8, Z3, Z3
+	VMULPS       Z9, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z10, Z3
+	VMINPS       Z3, Z11, Z3
+	VADDPS       Z12, Z3, Z3
+	VMOVUPS      Z3, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
+	VADDPS       Z8, Z4, Z4
+	VMULPS       Z9, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z10, Z4
+	VMINPS       Z4, Z11, Z4
+	VADDPS       Z12, Z4, Z4
+	VMOVUPS      Z4, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z5, K1, Z5
+	VADDPS       Z8, Z5, Z5
+	VMULPS       Z9, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z10, Z5
+	VMINPS       Z5, Z11, Z5
+	VADDPS       Z12, Z5, Z5
+	VMOVUPS      Z5, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
+	VADDPS       Z8, Z6, Z6
+	VMULPS       Z9, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z10, Z6
+	VMINPS       Z6, Z11, Z6
+	VADDPS       Z12, Z6, Z6
+	VMOVUPS      Z6, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z7, K1, Z7
+	VADDPS       Z8, Z7, Z7
+	VMULPS       Z9, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z10, Z7
+	VMINPS       Z7, Z11, Z7
+	VADDPS       Z12, Z7, Z7
+	VMOVUPS      Z7, K1, (CX)
+	VZEROUPPER
+	RET
+
+rows8x1_sums:
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows8x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
 
 rows8x1_plain:
 	MOVQ         t+0(FP), CX
@@ -28768,13 +30987,6 @@ rows7x1_depth:
 	LEAQ         (SI)(DI*4), SI
 	DECQ         BX
 	JNZ          rows7x1_outer
-	VCVTDQ2PS    Z0, Z0
-	VCVTDQ2PS    Z1, Z1
-	VCVTDQ2PS    Z2, Z2
-	VCVTDQ2PS    Z3, Z3
-	VCVTDQ2PS    Z4, Z4
-	VCVTDQ2PS    Z5, Z5
-	VCVTDQ2PS    Z6, Z6
 	MOVQ         t+0(FP), AX
 	MOVQ         216(AX), AX
 	MOVQ         $0x00000010, CX
@@ -28784,28 +30996,111 @@ rows7x1_depth:
 	BZHIQ        CX, AX, AX
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
+	VCVTDQ2PS    Z0, Z0
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VCVTDQ2PS    Z3, Z3
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VCVTDQ2PS    Z6, Z6
 	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
+	MOVQ         296(AX), AX
+	TESTQ        AX, AX
+	JZ           rows7x1_sums
 	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
+	MOVQ         (CX), CX
 	MOVQ         t+0(FP), DX
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows7x1_plain
-	VADDPS       (CX), Z0, K1, Z0
+	MOVQ         t+0(FP), BX
+	MOVQ         272(BX), BX
+	VMOVUPS.Z    (BX), K1, Z7
+	VMOVUPS.Z    (AX), K1, Z8
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 320(AX), Z9
+	VBROADCASTSS 324(AX), Z10
+	VBROADCASTSS 328(AX), Z11
+	VADDPS       Z7, Z0, Z0
+	VMULPS       Z8, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z9, Z0
+	VMINPS       Z0, Z10, Z0
+	VADDPS       Z11, Z0, Z0
+	VMOVUPS      Z0, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
+	VADDPS       Z7, Z1, Z1
+	VMULPS       Z8, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z9, Z1
+	VMINPS       Z1, Z10, Z1
+	VADDPS       Z11, Z1, Z1
+	VMOVUPS      Z1, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
+	VADDPS       Z7, Z2, Z2
+	VMULPS       Z8, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z9, Z2
+	VMINPS       Z2, Z10, Z2
+	VADDPS       Z11, Z2, Z2
+	VMOVUPS      Z2, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z3, K1, Z3
+	VADDPS       Z7, Z3, Z3
+	VMULPS       Z8, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z9, Z3
+	VMINPS       Z3, Z10, Z3
+	VADDPS       Z11, Z3, Z3
+	VMOVUPS      Z3, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
+	VADDPS       Z7, Z4, Z4
+	VMULPS       Z8, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z9, Z4
+	VMINPS       Z4, Z10, Z4
+	VADDPS       Z11, Z4, Z4
+	VMOVUPS      Z4, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z5, K1, Z5
+	VADDPS       Z7, Z5, Z5
+	VMULPS       Z8, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z9, Z5
+	VMINPS       Z5, Z10, Z5
+	VADDPS       Z11, Z5, Z5
+	VMOVUPS      Z5, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
+	VADDPS       Z7, Z6, Z6
+	VMULPS       Z8, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z9, Z6
+	VMINPS       Z6, Z10, Z6
+	VADDPS       Z11, Z6, Z6
+	VMOVUPS      Z6, K1, (CX)
+	VZEROUPPER
+	RET
+
+rows7x1_sums:
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows7x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
 
 rows7x1_plain:
 	MOVQ         t+0(FP), CX
@@ -28912,12 +31207,6 @@ rows6x1_depth:
 	LEAQ         (SI)(DI*4), SI
 	DECQ         BX
 	JNZ          rows6x1_outer
-	VCVTDQ2PS    Z0, Z0
-	VCVTDQ2PS    Z1, Z1
-	VCVTDQ2PS    Z2, Z2
-	VCVTDQ2PS    Z3, Z3
-	VCVTDQ2PS    Z4, Z4
-	VCVTDQ2PS    Z5, Z5
 	MOVQ         t+0(FP), AX
 	MOVQ         216(AX), AX
 	MOVQ         $0x00000010, CX
@@ -28927,26 +31216,100 @@ rows6x1_depth:
 	BZHIQ        CX, AX, AX
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
+	VCVTDQ2PS    Z0, Z0
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VCVTDQ2PS    Z3, Z3
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
 	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
+	MOVQ         296(AX), AX
+	TESTQ        AX, AX
+	JZ           rows6x1_sums
 	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
+	MOVQ         (CX), CX
 	MOVQ         t+0(FP), DX
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows6x1_plain
-	VADDPS       (CX), Z0, K1, Z0
+	MOVQ         t+0(FP), BX
+	MOVQ         272(BX), BX
+	VMOVUPS.Z    (BX), K1, Z6
+	VMOVUPS.Z    (AX), K1, Z7
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 320(AX), Z8
+	VBROADCASTSS 324(AX), Z9
+	VBROADCASTSS 328(AX), Z10
+	VADDPS       Z6, Z0, Z0
+	VMULPS       Z7, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z8, Z0
+	VMINPS       Z0, Z9, Z0
+	VADDPS       Z10, Z0, Z0
+	VMOVUPS      Z0, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
+	VADDPS       Z6, Z1, Z1
+	VMULPS       Z7, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z8, Z1
+	VMINPS       Z1, Z9, Z1
+	VADDPS       Z10, Z1, Z1
+	VMOVUPS      Z1, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
+	VADDPS       Z6, Z2, Z2
+	VMULPS       Z7, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z8, Z2
+	VMINPS       Z2, Z9, Z2
+	VADDPS       Z10, Z2, Z2
+	VMOVUPS      Z2, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z3, K1, Z3
+	VADDPS       Z6, Z3, Z3
+	VMULPS       Z7, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z8, Z3
+	VMINPS       Z3, Z9, Z3
+	VADDPS       Z10, Z3, Z3
+	VMOVUPS      Z3, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
+	VADDPS       Z6, Z4, Z4
+	VMULPS       Z7, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z8, Z4
+	VMINPS       Z4, Z9, Z4
+	VADDPS       Z10, Z4, Z4
+	VMOVUPS      Z4, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z5, K1, Z5
+	VADDPS       Z6, Z5, Z5
+	VMULPS       Z7, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z8, Z5
+	VMINPS       Z5, Z9, Z5
+	VADDPS       Z10, Z5, Z5
+	VMOVUPS      Z5, K1, (CX)
+	VZEROUPPER
+	RET
+
+rows6x1_sums:
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows6x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
 
 rows6x1_plain:
 	MOVQ         t+0(FP), CX
@@ -29046,11 +31409,6 @@ rows5x1_depth:
 	LEAQ         (SI)(DI*4), SI
 	DECQ         BX
 	JNZ          rows5x1_outer
-	VCVTDQ2PS    Z0, Z0
-	VCVTDQ2PS    Z1, Z1
-	VCVTDQ2PS    Z2, Z2
-	VCVTDQ2PS    Z3, Z3
-	VCVTDQ2PS    Z4, Z4
 	MOVQ         t+0(FP), AX
 	MOVQ         216(AX), AX
 	MOVQ         $0x00000010, CX
@@ -29060,24 +31418,89 @@ rows5x1_depth:
 	BZHIQ        CX, AX, AX
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
+	VCVTDQ2PS    Z0, Z0
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VCVTDQ2PS    Z3, Z3
+	VCVTDQ2PS    Z4, Z4
 	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
+	MOVQ         296(AX), AX
+	TESTQ        AX, AX
+	JZ           rows5x1_sums
 	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
+	MOVQ         (CX), CX
 	MOVQ         t+0(FP), DX
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows5x1_plain
-	VADDPS       (CX), Z0, K1, Z0
+	MOVQ         t+0(FP), BX
+	MOVQ         272(BX), BX
+	VMOVUPS.Z    (BX), K1, Z5
+	VMOVUPS.Z    (AX), K1, Z6
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 320(AX), Z7
+	VBROADCASTSS 324(AX), Z8
+	VBROADCASTSS 328(AX), Z9
+	VADDPS       Z5, Z0, Z0
+	VMULPS       Z6, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z7, Z0
+	VMINPS       Z0, Z8, Z0
+	VADDPS       Z9, Z0, Z0
+	VMOVUPS      Z0, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
+	VADDPS       Z5, Z1, Z1
+	VMULPS       Z6, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z7, Z1
+	VMINPS       Z1, Z8, Z1
+	VADDPS       Z9, Z1, Z1
+	VMOVUPS      Z1, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
+	VADDPS       Z5, Z2, Z2
+	VMULPS       Z6, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z7, Z2
+	VMINPS       Z2, Z8, Z2
+	VADDPS       Z9, Z2, Z2
+	VMOVUPS      Z2, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z3, K1, Z3
+	VADDPS       Z5, Z3, Z3
+	VMULPS       Z6, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z7, Z3
+	VMINPS       Z3, Z8, Z3
+	VADDPS       Z9, Z3, Z3
+	VMOVUPS      Z3, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
+	VADDPS       Z5, Z4, Z4
+	VMULPS       Z6, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z7, Z4
+	VMINPS       Z4, Z8, Z4
+	VADDPS       Z9, Z4, Z4
+	VMOVUPS      Z4, K1, (CX)
+	VZEROUPPER
+	RET
+
+rows5x1_sums:
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows5x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
 
 rows5x1_plain:
 	MOVQ         t+0(FP), CX
@@ -29170,10 +31593,6 @@ rows4x1_depth:
 	LEAQ         (SI)(DI*4), SI
 	DECQ         BX
 	JNZ          rows4x1_outer
-	VCVTDQ2PS    Z0, Z0
-	VCVTDQ2PS    Z1, Z1
-	VCVTDQ2PS    Z2, Z2
-	VCVTDQ2PS    Z3, Z3
 	MOVQ         t+0(FP), AX
 	MOVQ         216(AX), AX
 	MOVQ         $0x00000010, CX
@@ -29183,22 +31602,78 @@ rows4x1_depth:
 	BZHIQ        CX, AX, AX
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
+	VCVTDQ2PS    Z0, Z0
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
+	VCVTDQ2PS    Z3, Z3
 	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
+	MOVQ         296(AX), AX
+	TESTQ        AX, AX
+	JZ           rows4x1_sums
 	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
+	MOVQ         (CX), CX
 	MOVQ         t+0(FP), DX
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows4x1_plain
-	VADDPS       (CX), Z0, K1, Z0
+	MOVQ         t+0(FP), BX
+	MOVQ         272(BX), BX
+	VMOVUPS.Z    (BX), K1, Z4
+	VMOVUPS.Z    (AX), K1, Z5
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 320(AX), Z6
+	VBROADCASTSS 324(AX), Z7
+	VBROADCASTSS 328(AX), Z8
+	VADDPS       Z4, Z0, Z0
+	VMULPS       Z5, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z6, Z0
+	VMINPS       Z0, Z7, Z0
+	VADDPS       Z8, Z0, Z0
+	VMOVUPS      Z0, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
+	VADDPS       Z4, Z1, Z1
+	VMULPS       Z5, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z6, Z1
+	VMINPS       Z1, Z7, Z1
+	VADDPS       Z8, Z1, Z1
+	VMOVUPS      Z1, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
+	VADDPS       Z4, Z2, Z2
+	VMULPS       Z5, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z6, Z2
+	VMINPS       Z2, Z7, Z2
+	VADDPS       Z8, Z2, Z2
+	VMOVUPS      Z2, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z3, K1, Z3
+	VADDPS       Z4, Z3, Z3
+	VMULPS       Z5, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z6, Z3
+	VMINPS       Z3, Z7, Z3
+	VADDPS       Z8, Z3, Z3
+	VMOVUPS      Z3, K1, (CX)
+	VZEROUPPER
+	RET
+
+rows4x1_sums:
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows4x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
 
 rows4x1_plain:
 	MOVQ         t+0(FP), CX
@@ -29281,9 +31756,6 @@ rows3x1_depth:
 	LEAQ         (SI)(DI*4), SI
 	DECQ         BX
 	JNZ          rows3x1_outer
-	VCVTDQ2PS    Z0, Z0
-	VCVTDQ2PS    Z1, Z1
-	VCVTDQ2PS    Z2, Z2
 	MOVQ         t+0(FP), AX
 	MOVQ         216(AX), AX
 	MOVQ         $0x00000010, CX
@@ -29293,20 +31765,67 @@ rows3x1_depth:
 	BZHIQ        CX, AX, AX
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
+	VCVTDQ2PS    Z0, Z0
+	VCVTDQ2PS    Z1, Z1
+	VCVTDQ2PS    Z2, Z2
 	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
+	MOVQ         296(AX), AX
+	TESTQ        AX, AX
+	JZ           rows3x1_sums
 	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
+	MOVQ         (CX), CX
 	MOVQ         t+0(FP), DX
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows3x1_plain
-	VADDPS       (CX), Z0, K1, Z0
+	MOVQ         t+0(FP), BX
+	MOVQ         272(BX), BX
+	VMOVUPS.Z    (BX), K1, Z3
+	VMOVUPS.Z    (AX), K1, Z4
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 320(AX), Z5
+	VBROADCASTSS 324(AX), Z6
+	VBROADCASTSS 328(AX), Z7
+	VADDPS       Z3, Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z5, Z0
+	VMINPS       Z0, Z6, Z0
+	VADDPS       Z7, Z0, Z0
+	VMOVUPS      Z0, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
+	VADDPS       Z3, Z1, Z1
+	VMULPS       Z4, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z5, Z1
+	VMINPS       Z1, Z6, Z1
+	VADDPS       Z7, Z1, Z1
+	VMOVUPS      Z1, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
+	VADDPS       Z3, Z2, Z2
+	VMULPS       Z4, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z5, Z2
+	VMINPS       Z2, Z6, Z2
+	VADDPS       Z7, Z2, Z2
+	VMOVUPS      Z2, K1, (CX)
+	VZEROUPPER
+	RET
+
+rows3x1_sums:
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows3x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
 
 rows3x1_plain:
 	MOVQ         t+0(FP), CX
@@ -29382,8 +31901,6 @@ rows2x1_depth:
 	LEAQ         (SI)(DI*4), SI
 	DECQ         BX
 	JNZ          rows2x1_outer
-	VCVTDQ2PS    Z0, Z0
-	VCVTDQ2PS    Z1, Z1
 	MOVQ         t+0(FP), AX
 	MOVQ         216(AX), AX
 	MOVQ         $0x00000010, CX
@@ -29393,18 +31910,56 @@ rows2x1_depth:
 	BZHIQ        CX, AX, AX
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
+	VCVTDQ2PS    Z0, Z0
+	VCVTDQ2PS    Z1, Z1
 	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
+	MOVQ         296(AX), AX
+	TESTQ        AX, AX
+	JZ           rows2x1_sums
 	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
+	MOVQ         (CX), CX
 	MOVQ         t+0(FP), DX
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows2x1_plain
-	VADDPS       (CX), Z0, K1, Z0
+	MOVQ         t+0(FP), BX
+	MOVQ         272(BX), BX
+	VMOVUPS.Z    (BX), K1, Z2
+	VMOVUPS.Z    (AX), K1, Z3
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 320(AX), Z4
+	VBROADCASTSS 324(AX), Z5
+	VBROADCASTSS 328(AX), Z6
+	VADDPS       Z2, Z0, Z0
+	VMULPS       Z3, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z4, Z0
+	VMINPS       Z0, Z5, Z0
+	VADDPS       Z6, Z0, Z0
+	VMOVUPS      Z0, K1, (CX)
 	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
+	VADDPS       Z2, Z1, Z1
+	VMULPS       Z3, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z4, Z1
+	VMINPS       Z1, Z5, Z1
+	VADDPS       Z6, Z1, Z1
+	VMOVUPS      Z1, K1, (CX)
+	VZEROUPPER
+	RET
+
+rows2x1_sums:
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows2x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
 
 rows2x1_plain:
 	MOVQ         t+0(FP), CX

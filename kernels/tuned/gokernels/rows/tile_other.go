@@ -26,6 +26,9 @@ func landFast(*land, int) bool { return false }
 // sweepUnit is what channels of sweeps are multiples of: there are none.
 const sweepUnit = math.MaxInt
 
+// rescales reports that nothing rescales.
+func rescales() bool { return false }
+
 func sweepFast(*sweep) {}
 
 // fewLanes is the results that a vector of few channels has.
