@@ -44,7 +44,7 @@ type Context struct {
 	Custom CustomKernels
 	// Done, if not nil, ends a pipeline with eval.ErrStopped soon after it is closed.
 	Done <-chan struct{}
-	// Step, if not nil, is told the name of each pass before it runs.
+	// Step, if not nil, is told the name of each pass before it runs, and of other work.
 	Step func(name string)
 }
 
@@ -88,6 +88,13 @@ func (pl Pipeline) then(d ir.Dialect, doc string, passes ...Pass) Pipeline {
 	return pl
 }
 
+// Tell tells Step what is done next.
+func (ctx *Context) Tell(name string) {
+	if ctx.Step != nil {
+		ctx.Step(name)
+	}
+}
+
 // Run runs the passes on p, which is in the dialect From. After, if not nil, sees the program after each
 // one; it may stop the run by returning Stop. Errors name the program's file.
 func (pl Pipeline) Run(ctx *Context, p *ir.Program, after func(Pass, *ir.Program) error) error {
@@ -99,9 +106,7 @@ func (pl Pipeline) Run(ctx *Context, p *ir.Program, after func(Pass, *ir.Program
 		if err := eval.Stopped(ctx.Done); err != nil {
 			return err
 		}
-		if ctx.Step != nil {
-			ctx.Step(pass.Name)
-		}
+		ctx.Tell(pass.Name)
 		if err := pass.Run(ctx, p); err != nil {
 			return InFile(p.Source, err)
 		}

@@ -36,6 +36,9 @@ func Evaluate(ctx *lower.Context, p *ir.Program, method string, samples Samples,
 	r.begin(samples)
 	a := &Accuracy{}
 	for i, label := range labels {
+		if progress != nil {
+			progress(i, len(labels))
+		}
 		inputs, err := samples.Get(i)
 		if err != nil {
 			return nil, fmt.Errorf("sample %d: %w", i, err)
@@ -69,9 +72,9 @@ func Evaluate(ctx *lower.Context, p *ir.Program, method string, samples Samples,
 		if a.All++; said == label {
 			a.Right++
 		}
-		if progress != nil {
-			progress(i+1, len(labels))
-		}
+	}
+	if progress != nil {
+		progress(len(labels), len(labels))
 	}
 	return a, nil
 }

@@ -154,6 +154,12 @@ func observe(m *Model, a *Annotation, samples Samples,
 	if histogram(opt.Observer) {
 		passes = 2
 	}
+	tell := func(done int) {
+		if opt.Progress != nil {
+			opt.Progress(done, passes*samples.Count)
+		}
+	}
+	tell(0)
 	for pass := range passes {
 		r.begin(samples)
 		for i := range samples.Count {
@@ -192,9 +198,7 @@ func observe(m *Model, a *Annotation, samples Samples,
 			if err != nil {
 				return nil, fmt.Errorf("sample %d: %w", i, err)
 			}
-			if opt.Progress != nil {
-				opt.Progress(pass*samples.Count+i+1, passes*samples.Count)
-			}
+			tell(pass*samples.Count + i + 1)
 		}
 	}
 	for i, v := range m.Method.Graph.Inputs {

@@ -225,6 +225,7 @@ func (r *Result) measure(ctx *lower.Context, prepared *ir.Program, a *Annotation
 		}
 		c := &comparison{table: ctx.Table, float: methodNamed(r.Float, m.Name), annotation: a,
 			quantized: methodNamed(quantized, m.Name), kernel: opt.Kernel, done: opt.Done}
+		ctx.Tell("errors of layers")
 		report, err := c.compare(samples, opt.Compare)
 		if err != nil {
 			return err

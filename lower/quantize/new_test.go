@@ -231,7 +231,12 @@ method forward {
 // the same after its text was read.
 func TestOutside(t *testing.T) {
 	p := parsed(t, uneven)
-	r := recipeOf(t, ir.Clone(p), Options{Scheme: Schemes[0], Outside: true})
+	var told []int
+	r := recipeOf(t, ir.Clone(p), Options{Scheme: Schemes[0], Outside: true,
+		Progress: func(done, all int) { told = append(told, done, all) }})
+	if n := len(told); n < 4 || told[0] != 0 || told[n-2] != told[n-1] {
+		t.Errorf("progress is %v: it begins before the first run, and ends with all", told)
+	}
 	if err := Convert(newContext().Table, p, r.Recipe); err != nil {
 		t.Fatal(err)
 	}
