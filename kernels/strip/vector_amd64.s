@@ -5337,49 +5337,33 @@ TEXT ·throughInt8F32AVX512(SB), NOSPLIT, $0-48
 	JL   end4
 
 loop4:
-	VMOVUPS      (DX)(BX*4), Z0
-	VBROADCASTSS throughInt8F32AVX512Table<>+0(SB), Z1
-	VCMPPS       $0x11, Z1, Z0, K1
-	VCVTTPS2DQ   Z0, Z0
-	VBROADCASTSS throughInt8F32AVX512Table<>+4(SB), Z1
-	VBLENDMPS    Z0, Z1, K1, Z2
-	VPSLLD       $0x18, Z2, Z0
-	VPSRAD       $0x18, Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMOVUPS      Z0, (AX)(BX*4)
-	VMOVUPS      64(DX)(BX*4), Z0
-	VBROADCASTSS throughInt8F32AVX512Table<>+0(SB), Z1
-	VCMPPS       $0x11, Z1, Z0, K1
-	VCVTTPS2DQ   Z0, Z0
-	VBROADCASTSS throughInt8F32AVX512Table<>+4(SB), Z1
-	VBLENDMPS    Z0, Z1, K1, Z3
-	VPSLLD       $0x18, Z3, Z0
-	VPSRAD       $0x18, Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMOVUPS      Z0, 64(AX)(BX*4)
-	VMOVUPS      128(DX)(BX*4), Z0
-	VBROADCASTSS throughInt8F32AVX512Table<>+0(SB), Z1
-	VCMPPS       $0x11, Z1, Z0, K1
-	VCVTTPS2DQ   Z0, Z0
-	VBROADCASTSS throughInt8F32AVX512Table<>+4(SB), Z1
-	VBLENDMPS    Z0, Z1, K1, Z4
-	VPSLLD       $0x18, Z4, Z0
-	VPSRAD       $0x18, Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMOVUPS      Z0, 128(AX)(BX*4)
-	VMOVUPS      192(DX)(BX*4), Z0
-	VBROADCASTSS throughInt8F32AVX512Table<>+0(SB), Z1
-	VCMPPS       $0x11, Z1, Z0, K1
-	VCVTTPS2DQ   Z0, Z0
-	VBROADCASTSS throughInt8F32AVX512Table<>+4(SB), Z1
-	VBLENDMPS    Z0, Z1, K1, Z5
-	VPSLLD       $0x18, Z5, Z0
-	VPSRAD       $0x18, Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMOVUPS      Z0, 192(AX)(BX*4)
-	ADDQ         $0x40, BX
-	SUBQ         $0x40, CX
-	JGE          loop4
+	VMOVUPS    (DX)(BX*4), Z0
+	VCVTTPS2DQ Z0, Z0
+	VPSLLD     $0x18, Z0, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VCVTDQ2PS  Z0, Z0
+	VMOVUPS    Z0, (AX)(BX*4)
+	VMOVUPS    64(DX)(BX*4), Z0
+	VCVTTPS2DQ Z0, Z0
+	VPSLLD     $0x18, Z0, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VCVTDQ2PS  Z0, Z0
+	VMOVUPS    Z0, 64(AX)(BX*4)
+	VMOVUPS    128(DX)(BX*4), Z0
+	VCVTTPS2DQ Z0, Z0
+	VPSLLD     $0x18, Z0, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VCVTDQ2PS  Z0, Z0
+	VMOVUPS    Z0, 128(AX)(BX*4)
+	VMOVUPS    192(DX)(BX*4), Z0
+	VCVTTPS2DQ Z0, Z0
+	VPSLLD     $0x18, Z0, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VCVTDQ2PS  Z0, Z0
+	VMOVUPS    Z0, 192(AX)(BX*4)
+	ADDQ       $0x40, BX
+	SUBQ       $0x40, CX
+	JGE        loop4
 
 end4:
 	ADDQ $0x40, CX
@@ -5387,46 +5371,34 @@ end4:
 	JL   end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Z0
-	VBROADCASTSS throughInt8F32AVX512Table<>+0(SB), Z1
-	VCMPPS       $0x11, Z1, Z0, K1
-	VCVTTPS2DQ   Z0, Z0
-	VBROADCASTSS throughInt8F32AVX512Table<>+4(SB), Z1
-	VBLENDMPS    Z0, Z1, K1, Z6
-	VPSLLD       $0x18, Z6, Z0
-	VPSRAD       $0x18, Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMOVUPS      Z0, (AX)(BX*4)
-	ADDQ         $0x10, BX
-	SUBQ         $0x10, CX
-	JGE          loop1
+	VMOVUPS    (DX)(BX*4), Z0
+	VCVTTPS2DQ Z0, Z0
+	VPSLLD     $0x18, Z0, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VCVTDQ2PS  Z0, Z0
+	VMOVUPS    Z0, (AX)(BX*4)
+	ADDQ       $0x10, BX
+	SUBQ       $0x10, CX
+	JGE        loop1
 
 end1:
-	ADDQ         $0x10, CX
-	TESTQ        CX, CX
-	JZ           done
-	MOVL         $0x00000001, SI
-	SHLL         CL, SI
-	DECL         SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (DX)(BX*4), K1, Z0
-	VBROADCASTSS throughInt8F32AVX512Table<>+0(SB), Z1
-	VCMPPS       $0x11, Z1, Z0, K2
-	VCVTTPS2DQ   Z0, Z0
-	VBROADCASTSS throughInt8F32AVX512Table<>+4(SB), Z1
-	VBLENDMPS    Z0, Z1, K2, Z7
-	VPSLLD       $0x18, Z7, Z0
-	VPSRAD       $0x18, Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMOVUPS      Z0, K1, (AX)(BX*4)
+	ADDQ       $0x10, CX
+	TESTQ      CX, CX
+	JZ         done
+	MOVL       $0x00000001, SI
+	SHLL       CL, SI
+	DECL       SI
+	KMOVW      SI, K1
+	VMOVUPS.Z  (DX)(BX*4), K1, Z0
+	VCVTTPS2DQ Z0, Z0
+	VPSLLD     $0x18, Z0, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VCVTDQ2PS  Z0, Z0
+	VMOVUPS    Z0, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
 	RET
-
-DATA throughInt8F32AVX512Table<>+0(SB)/4, $0x4f000000
-DATA throughInt8F32AVX512Table<>+4(SB)/4, $0x80000000
-GLOBL throughInt8F32AVX512Table<>(SB), RODATA|NOPTR, $8
 
 // func throughInt8F32AVX2(dst []float32, a []float32)
 // Requires: AVX, AVX2
@@ -5439,49 +5411,33 @@ TEXT ·throughInt8F32AVX2(SB), NOSPLIT, $0-48
 	JL   end4
 
 loop4:
-	VMOVUPS      (DX)(BX*4), Y0
-	VBROADCASTSS throughInt8F32AVX2Table<>+0(SB), Y1
-	VCMPPS       $0x11, Y1, Y0, Y1
-	VCVTTPS2DQ   Y0, Y0
-	VBROADCASTSS throughInt8F32AVX2Table<>+4(SB), Y2
-	VBLENDVPS    Y1, Y0, Y2, Y0
-	VPSLLD       $0x18, Y0, Y0
-	VPSRAD       $0x18, Y0, Y0
-	VCVTDQ2PS    Y0, Y0
-	VMOVUPS      Y0, (CX)(BX*4)
-	VMOVUPS      32(DX)(BX*4), Y0
-	VBROADCASTSS throughInt8F32AVX2Table<>+0(SB), Y1
-	VCMPPS       $0x11, Y1, Y0, Y1
-	VCVTTPS2DQ   Y0, Y0
-	VBROADCASTSS throughInt8F32AVX2Table<>+4(SB), Y2
-	VBLENDVPS    Y1, Y0, Y2, Y0
-	VPSLLD       $0x18, Y0, Y0
-	VPSRAD       $0x18, Y0, Y0
-	VCVTDQ2PS    Y0, Y0
-	VMOVUPS      Y0, 32(CX)(BX*4)
-	VMOVUPS      64(DX)(BX*4), Y0
-	VBROADCASTSS throughInt8F32AVX2Table<>+0(SB), Y1
-	VCMPPS       $0x11, Y1, Y0, Y1
-	VCVTTPS2DQ   Y0, Y0
-	VBROADCASTSS throughInt8F32AVX2Table<>+4(SB), Y2
-	VBLENDVPS    Y1, Y0, Y2, Y0
-	VPSLLD       $0x18, Y0, Y0
-	VPSRAD       $0x18, Y0, Y0
-	VCVTDQ2PS    Y0, Y0
-	VMOVUPS      Y0, 64(CX)(BX*4)
-	VMOVUPS      96(DX)(BX*4), Y0
-	VBROADCASTSS throughInt8F32AVX2Table<>+0(SB), Y1
-	VCMPPS       $0x11, Y1, Y0, Y1
-	VCVTTPS2DQ   Y0, Y0
-	VBROADCASTSS throughInt8F32AVX2Table<>+4(SB), Y2
-	VBLENDVPS    Y1, Y0, Y2, Y0
-	VPSLLD       $0x18, Y0, Y0
-	VPSRAD       $0x18, Y0, Y0
-	VCVTDQ2PS    Y0, Y0
-	VMOVUPS      Y0, 96(CX)(BX*4)
-	ADDQ         $0x20, BX
-	SUBQ         $0x20, AX
-	JGE          loop4
+	VMOVUPS    (DX)(BX*4), Y0
+	VCVTTPS2DQ Y0, Y0
+	VPSLLD     $0x18, Y0, Y0
+	VPSRAD     $0x18, Y0, Y0
+	VCVTDQ2PS  Y0, Y0
+	VMOVUPS    Y0, (CX)(BX*4)
+	VMOVUPS    32(DX)(BX*4), Y0
+	VCVTTPS2DQ Y0, Y0
+	VPSLLD     $0x18, Y0, Y0
+	VPSRAD     $0x18, Y0, Y0
+	VCVTDQ2PS  Y0, Y0
+	VMOVUPS    Y0, 32(CX)(BX*4)
+	VMOVUPS    64(DX)(BX*4), Y0
+	VCVTTPS2DQ Y0, Y0
+	VPSLLD     $0x18, Y0, Y0
+	VPSRAD     $0x18, Y0, Y0
+	VCVTDQ2PS  Y0, Y0
+	VMOVUPS    Y0, 64(CX)(BX*4)
+	VMOVUPS    96(DX)(BX*4), Y0
+	VCVTTPS2DQ Y0, Y0
+	VPSLLD     $0x18, Y0, Y0
+	VPSRAD     $0x18, Y0, Y0
+	VCVTDQ2PS  Y0, Y0
+	VMOVUPS    Y0, 96(CX)(BX*4)
+	ADDQ       $0x20, BX
+	SUBQ       $0x20, AX
+	JGE        loop4
 
 end4:
 	ADDQ $0x20, AX
@@ -5489,19 +5445,15 @@ end4:
 	JL   end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Y0
-	VBROADCASTSS throughInt8F32AVX2Table<>+0(SB), Y1
-	VCMPPS       $0x11, Y1, Y0, Y1
-	VCVTTPS2DQ   Y0, Y0
-	VBROADCASTSS throughInt8F32AVX2Table<>+4(SB), Y2
-	VBLENDVPS    Y1, Y0, Y2, Y0
-	VPSLLD       $0x18, Y0, Y0
-	VPSRAD       $0x18, Y0, Y0
-	VCVTDQ2PS    Y0, Y0
-	VMOVUPS      Y0, (CX)(BX*4)
-	ADDQ         $0x08, BX
-	SUBQ         $0x08, AX
-	JGE          loop1
+	VMOVUPS    (DX)(BX*4), Y0
+	VCVTTPS2DQ Y0, Y0
+	VPSLLD     $0x18, Y0, Y0
+	VPSRAD     $0x18, Y0, Y0
+	VCVTDQ2PS  Y0, Y0
+	VMOVUPS    Y0, (CX)(BX*4)
+	ADDQ       $0x08, BX
+	SUBQ       $0x08, AX
+	JGE        loop1
 
 end1:
 	ADDQ         $0x08, AX
@@ -5514,11 +5466,7 @@ end1:
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     Y1, Y0, Y0
 	VMASKMOVPS   (DX)(BX*4), Y0, Y1
-	VBROADCASTSS throughInt8F32AVX2Table<>+0(SB), Y2
-	VCMPPS       $0x11, Y2, Y1, Y2
 	VCVTTPS2DQ   Y1, Y1
-	VBROADCASTSS throughInt8F32AVX2Table<>+4(SB), Y3
-	VBLENDVPS    Y2, Y1, Y3, Y1
 	VPSLLD       $0x18, Y1, Y1
 	VPSRAD       $0x18, Y1, Y1
 	VCVTDQ2PS    Y1, Y1
@@ -5527,10 +5475,6 @@ end1:
 done:
 	VZEROUPPER
 	RET
-
-DATA throughInt8F32AVX2Table<>+0(SB)/4, $0x4f000000
-DATA throughInt8F32AVX2Table<>+4(SB)/4, $0x80000000
-GLOBL throughInt8F32AVX2Table<>(SB), RODATA|NOPTR, $8
 
 // func throughUint8F32AVX512(dst []float32, a []float32)
 // Requires: AVX, AVX512DQ, AVX512F
@@ -5544,43 +5488,27 @@ TEXT ·throughUint8F32AVX512(SB), NOSPLIT, $0-48
 
 loop4:
 	VMOVUPS      (DX)(BX*4), Z0
-	VBROADCASTSS throughUint8F32AVX512Table<>+0(SB), Z1
-	VCMPPS       $0x11, Z1, Z0, K1
 	VCVTTPS2DQ   Z0, Z0
-	VBROADCASTSS throughUint8F32AVX512Table<>+4(SB), Z1
-	VBLENDMPS    Z0, Z1, K1, Z2
-	VBROADCASTSS throughUint8F32AVX512Table<>+8(SB), Z0
-	VANDPS       Z0, Z2, Z0
+	VBROADCASTSS throughUint8F32AVX512Table<>+0(SB), Z1
+	VANDPS       Z1, Z0, Z0
 	VCVTDQ2PS    Z0, Z0
 	VMOVUPS      Z0, (AX)(BX*4)
 	VMOVUPS      64(DX)(BX*4), Z0
-	VBROADCASTSS throughUint8F32AVX512Table<>+0(SB), Z1
-	VCMPPS       $0x11, Z1, Z0, K1
 	VCVTTPS2DQ   Z0, Z0
-	VBROADCASTSS throughUint8F32AVX512Table<>+4(SB), Z1
-	VBLENDMPS    Z0, Z1, K1, Z3
-	VBROADCASTSS throughUint8F32AVX512Table<>+8(SB), Z0
-	VANDPS       Z0, Z3, Z0
+	VBROADCASTSS throughUint8F32AVX512Table<>+0(SB), Z1
+	VANDPS       Z1, Z0, Z0
 	VCVTDQ2PS    Z0, Z0
 	VMOVUPS      Z0, 64(AX)(BX*4)
 	VMOVUPS      128(DX)(BX*4), Z0
-	VBROADCASTSS throughUint8F32AVX512Table<>+0(SB), Z1
-	VCMPPS       $0x11, Z1, Z0, K1
 	VCVTTPS2DQ   Z0, Z0
-	VBROADCASTSS throughUint8F32AVX512Table<>+4(SB), Z1
-	VBLENDMPS    Z0, Z1, K1, Z4
-	VBROADCASTSS throughUint8F32AVX512Table<>+8(SB), Z0
-	VANDPS       Z0, Z4, Z0
+	VBROADCASTSS throughUint8F32AVX512Table<>+0(SB), Z1
+	VANDPS       Z1, Z0, Z0
 	VCVTDQ2PS    Z0, Z0
 	VMOVUPS      Z0, 128(AX)(BX*4)
 	VMOVUPS      192(DX)(BX*4), Z0
-	VBROADCASTSS throughUint8F32AVX512Table<>+0(SB), Z1
-	VCMPPS       $0x11, Z1, Z0, K1
 	VCVTTPS2DQ   Z0, Z0
-	VBROADCASTSS throughUint8F32AVX512Table<>+4(SB), Z1
-	VBLENDMPS    Z0, Z1, K1, Z5
-	VBROADCASTSS throughUint8F32AVX512Table<>+8(SB), Z0
-	VANDPS       Z0, Z5, Z0
+	VBROADCASTSS throughUint8F32AVX512Table<>+0(SB), Z1
+	VANDPS       Z1, Z0, Z0
 	VCVTDQ2PS    Z0, Z0
 	VMOVUPS      Z0, 192(AX)(BX*4)
 	ADDQ         $0x40, BX
@@ -5594,13 +5522,9 @@ end4:
 
 loop1:
 	VMOVUPS      (DX)(BX*4), Z0
-	VBROADCASTSS throughUint8F32AVX512Table<>+0(SB), Z1
-	VCMPPS       $0x11, Z1, Z0, K1
 	VCVTTPS2DQ   Z0, Z0
-	VBROADCASTSS throughUint8F32AVX512Table<>+4(SB), Z1
-	VBLENDMPS    Z0, Z1, K1, Z6
-	VBROADCASTSS throughUint8F32AVX512Table<>+8(SB), Z0
-	VANDPS       Z0, Z6, Z0
+	VBROADCASTSS throughUint8F32AVX512Table<>+0(SB), Z1
+	VANDPS       Z1, Z0, Z0
 	VCVTDQ2PS    Z0, Z0
 	VMOVUPS      Z0, (AX)(BX*4)
 	ADDQ         $0x10, BX
@@ -5616,13 +5540,9 @@ end1:
 	DECL         SI
 	KMOVW        SI, K1
 	VMOVUPS.Z    (DX)(BX*4), K1, Z0
-	VBROADCASTSS throughUint8F32AVX512Table<>+0(SB), Z1
-	VCMPPS       $0x11, Z1, Z0, K2
 	VCVTTPS2DQ   Z0, Z0
-	VBROADCASTSS throughUint8F32AVX512Table<>+4(SB), Z1
-	VBLENDMPS    Z0, Z1, K2, Z7
-	VBROADCASTSS throughUint8F32AVX512Table<>+8(SB), Z0
-	VANDPS       Z0, Z7, Z0
+	VBROADCASTSS throughUint8F32AVX512Table<>+0(SB), Z1
+	VANDPS       Z1, Z0, Z0
 	VCVTDQ2PS    Z0, Z0
 	VMOVUPS      Z0, K1, (AX)(BX*4)
 
@@ -5630,10 +5550,8 @@ done:
 	VZEROUPPER
 	RET
 
-DATA throughUint8F32AVX512Table<>+0(SB)/4, $0x4f000000
-DATA throughUint8F32AVX512Table<>+4(SB)/4, $0x80000000
-DATA throughUint8F32AVX512Table<>+8(SB)/4, $0x000000ff
-GLOBL throughUint8F32AVX512Table<>(SB), RODATA|NOPTR, $12
+DATA throughUint8F32AVX512Table<>+0(SB)/4, $0x000000ff
+GLOBL throughUint8F32AVX512Table<>(SB), RODATA|NOPTR, $4
 
 // func throughUint8F32AVX2(dst []float32, a []float32)
 // Requires: AVX, AVX2
@@ -5647,42 +5565,26 @@ TEXT ·throughUint8F32AVX2(SB), NOSPLIT, $0-48
 
 loop4:
 	VMOVUPS      (DX)(BX*4), Y0
-	VBROADCASTSS throughUint8F32AVX2Table<>+0(SB), Y1
-	VCMPPS       $0x11, Y1, Y0, Y1
 	VCVTTPS2DQ   Y0, Y0
-	VBROADCASTSS throughUint8F32AVX2Table<>+4(SB), Y2
-	VBLENDVPS    Y1, Y0, Y2, Y0
-	VBROADCASTSS throughUint8F32AVX2Table<>+8(SB), Y1
+	VBROADCASTSS throughUint8F32AVX2Table<>+0(SB), Y1
 	VANDPS       Y1, Y0, Y0
 	VCVTDQ2PS    Y0, Y0
 	VMOVUPS      Y0, (CX)(BX*4)
 	VMOVUPS      32(DX)(BX*4), Y0
-	VBROADCASTSS throughUint8F32AVX2Table<>+0(SB), Y1
-	VCMPPS       $0x11, Y1, Y0, Y1
 	VCVTTPS2DQ   Y0, Y0
-	VBROADCASTSS throughUint8F32AVX2Table<>+4(SB), Y2
-	VBLENDVPS    Y1, Y0, Y2, Y0
-	VBROADCASTSS throughUint8F32AVX2Table<>+8(SB), Y1
+	VBROADCASTSS throughUint8F32AVX2Table<>+0(SB), Y1
 	VANDPS       Y1, Y0, Y0
 	VCVTDQ2PS    Y0, Y0
 	VMOVUPS      Y0, 32(CX)(BX*4)
 	VMOVUPS      64(DX)(BX*4), Y0
-	VBROADCASTSS throughUint8F32AVX2Table<>+0(SB), Y1
-	VCMPPS       $0x11, Y1, Y0, Y1
 	VCVTTPS2DQ   Y0, Y0
-	VBROADCASTSS throughUint8F32AVX2Table<>+4(SB), Y2
-	VBLENDVPS    Y1, Y0, Y2, Y0
-	VBROADCASTSS throughUint8F32AVX2Table<>+8(SB), Y1
+	VBROADCASTSS throughUint8F32AVX2Table<>+0(SB), Y1
 	VANDPS       Y1, Y0, Y0
 	VCVTDQ2PS    Y0, Y0
 	VMOVUPS      Y0, 64(CX)(BX*4)
 	VMOVUPS      96(DX)(BX*4), Y0
-	VBROADCASTSS throughUint8F32AVX2Table<>+0(SB), Y1
-	VCMPPS       $0x11, Y1, Y0, Y1
 	VCVTTPS2DQ   Y0, Y0
-	VBROADCASTSS throughUint8F32AVX2Table<>+4(SB), Y2
-	VBLENDVPS    Y1, Y0, Y2, Y0
-	VBROADCASTSS throughUint8F32AVX2Table<>+8(SB), Y1
+	VBROADCASTSS throughUint8F32AVX2Table<>+0(SB), Y1
 	VANDPS       Y1, Y0, Y0
 	VCVTDQ2PS    Y0, Y0
 	VMOVUPS      Y0, 96(CX)(BX*4)
@@ -5697,12 +5599,8 @@ end4:
 
 loop1:
 	VMOVUPS      (DX)(BX*4), Y0
-	VBROADCASTSS throughUint8F32AVX2Table<>+0(SB), Y1
-	VCMPPS       $0x11, Y1, Y0, Y1
 	VCVTTPS2DQ   Y0, Y0
-	VBROADCASTSS throughUint8F32AVX2Table<>+4(SB), Y2
-	VBLENDVPS    Y1, Y0, Y2, Y0
-	VBROADCASTSS throughUint8F32AVX2Table<>+8(SB), Y1
+	VBROADCASTSS throughUint8F32AVX2Table<>+0(SB), Y1
 	VANDPS       Y1, Y0, Y0
 	VCVTDQ2PS    Y0, Y0
 	VMOVUPS      Y0, (CX)(BX*4)
@@ -5721,12 +5619,8 @@ end1:
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     Y1, Y0, Y0
 	VMASKMOVPS   (DX)(BX*4), Y0, Y1
-	VBROADCASTSS throughUint8F32AVX2Table<>+0(SB), Y2
-	VCMPPS       $0x11, Y2, Y1, Y2
 	VCVTTPS2DQ   Y1, Y1
-	VBROADCASTSS throughUint8F32AVX2Table<>+4(SB), Y3
-	VBLENDVPS    Y2, Y1, Y3, Y1
-	VBROADCASTSS throughUint8F32AVX2Table<>+8(SB), Y2
+	VBROADCASTSS throughUint8F32AVX2Table<>+0(SB), Y2
 	VANDPS       Y2, Y1, Y1
 	VCVTDQ2PS    Y1, Y1
 	VMASKMOVPS   Y1, Y0, (CX)(BX*4)
@@ -5735,10 +5629,8 @@ done:
 	VZEROUPPER
 	RET
 
-DATA throughUint8F32AVX2Table<>+0(SB)/4, $0x4f000000
-DATA throughUint8F32AVX2Table<>+4(SB)/4, $0x80000000
-DATA throughUint8F32AVX2Table<>+8(SB)/4, $0x000000ff
-GLOBL throughUint8F32AVX2Table<>(SB), RODATA|NOPTR, $12
+DATA throughUint8F32AVX2Table<>+0(SB)/4, $0x000000ff
+GLOBL throughUint8F32AVX2Table<>(SB), RODATA|NOPTR, $4
 
 // func quantizeF32AVX512(dst []float32, a []float32, z float32, low float32, high float32, less float32)
 // Requires: AVX, AVX512F
@@ -5993,21 +5885,13 @@ TEXT ·mixF32AVX512(SB), NOSPLIT, $0-100
 loop1:
 	VMOVUPS      (DX)(SI*4), Z7
 	VMOVUPS      (BX)(SI*4), Z8
-	VBROADCASTSS mixF32AVX512Table<>+0(SB), Z9
-	VCMPPS       $0x11, Z9, Z7, K1
 	VCVTTPS2DQ   Z7, Z7
-	VBROADCASTSS mixF32AVX512Table<>+4(SB), Z9
-	VBLENDMPS    Z7, Z9, K1, Z10
-	VPMULLD      Z0, Z10, Z7
-	VBROADCASTSS mixF32AVX512Table<>+0(SB), Z9
-	VCMPPS       $0x11, Z9, Z8, K1
+	VPMULLD      Z0, Z7, Z7
 	VCVTTPS2DQ   Z8, Z8
-	VBROADCASTSS mixF32AVX512Table<>+4(SB), Z9
-	VBLENDMPS    Z8, Z9, K1, Z11
-	VPMULLD      Z1, Z11, Z8
+	VPMULLD      Z1, Z8, Z8
 	VPADDD       Z8, Z7, Z7
 	VPADDD       Z2, Z7, Z7
-	VBROADCASTSS mixF32AVX512Table<>+8(SB), Z8
+	VBROADCASTSS mixF32AVX512Table<>+0(SB), Z8
 	VANDPS       Z8, Z3, Z8
 	VPSRAVD      Z8, Z7, Z7
 	VPMAXSD      Z7, Z4, Z7
@@ -6029,21 +5913,13 @@ end1:
 	KMOVW        DI, K1
 	VMOVUPS.Z    (DX)(SI*4), K1, Z7
 	VMOVUPS.Z    (BX)(SI*4), K1, Z8
-	VBROADCASTSS mixF32AVX512Table<>+0(SB), Z9
-	VCMPPS       $0x11, Z9, Z7, K2
 	VCVTTPS2DQ   Z7, Z7
-	VBROADCASTSS mixF32AVX512Table<>+4(SB), Z9
-	VBLENDMPS    Z7, Z9, K2, Z12
-	VPMULLD      Z0, Z12, Z0
-	VBROADCASTSS mixF32AVX512Table<>+0(SB), Z7
-	VCMPPS       $0x11, Z7, Z8, K2
+	VPMULLD      Z0, Z7, Z0
 	VCVTTPS2DQ   Z8, Z7
-	VBROADCASTSS mixF32AVX512Table<>+4(SB), Z8
-	VBLENDMPS    Z7, Z8, K2, Z13
-	VPMULLD      Z1, Z13, Z1
+	VPMULLD      Z1, Z7, Z1
 	VPADDD       Z1, Z0, Z0
 	VPADDD       Z2, Z0, Z0
-	VBROADCASTSS mixF32AVX512Table<>+8(SB), Z1
+	VBROADCASTSS mixF32AVX512Table<>+0(SB), Z1
 	VANDPS       Z1, Z3, Z1
 	VPSRAVD      Z1, Z0, Z0
 	VPMAXSD      Z0, Z4, Z0
@@ -6056,10 +5932,8 @@ done:
 	VZEROUPPER
 	RET
 
-DATA mixF32AVX512Table<>+0(SB)/4, $0x4f000000
-DATA mixF32AVX512Table<>+4(SB)/4, $0x80000000
-DATA mixF32AVX512Table<>+8(SB)/4, $0x0000001f
-GLOBL mixF32AVX512Table<>(SB), RODATA|NOPTR, $12
+DATA mixF32AVX512Table<>+0(SB)/4, $0x0000001f
+GLOBL mixF32AVX512Table<>(SB), RODATA|NOPTR, $4
 
 // func mixF32AVX2(dst []float32, a []float32, b []float32, m int32, n int32, plus int32, down int32, low int32, high int32, less float32)
 // Requires: AVX, AVX2
@@ -6082,21 +5956,13 @@ TEXT ·mixF32AVX2(SB), NOSPLIT, $0-100
 loop1:
 	VMOVUPS      (DX)(SI*4), Y7
 	VMOVUPS      (BX)(SI*4), Y8
-	VBROADCASTSS mixF32AVX2Table<>+0(SB), Y9
-	VCMPPS       $0x11, Y9, Y7, Y9
 	VCVTTPS2DQ   Y7, Y7
-	VBROADCASTSS mixF32AVX2Table<>+4(SB), Y10
-	VBLENDVPS    Y9, Y7, Y10, Y7
 	VPMULLD      Y0, Y7, Y7
-	VBROADCASTSS mixF32AVX2Table<>+0(SB), Y9
-	VCMPPS       $0x11, Y9, Y8, Y9
 	VCVTTPS2DQ   Y8, Y8
-	VBROADCASTSS mixF32AVX2Table<>+4(SB), Y10
-	VBLENDVPS    Y9, Y8, Y10, Y8
 	VPMULLD      Y1, Y8, Y8
 	VPADDD       Y8, Y7, Y7
 	VPADDD       Y2, Y7, Y7
-	VBROADCASTSS mixF32AVX2Table<>+8(SB), Y8
+	VBROADCASTSS mixF32AVX2Table<>+0(SB), Y8
 	VANDPS       Y8, Y3, Y8
 	VPSRAVD      Y8, Y7, Y7
 	VPMAXSD      Y7, Y4, Y7
@@ -6120,21 +5986,13 @@ end1:
 	VPCMPGTD     Y8, Y7, Y7
 	VMASKMOVPS   (DX)(SI*4), Y7, Y8
 	VMASKMOVPS   (BX)(SI*4), Y7, Y9
-	VBROADCASTSS mixF32AVX2Table<>+0(SB), Y10
-	VCMPPS       $0x11, Y10, Y8, Y10
 	VCVTTPS2DQ   Y8, Y8
-	VBROADCASTSS mixF32AVX2Table<>+4(SB), Y11
-	VBLENDVPS    Y10, Y8, Y11, Y8
 	VPMULLD      Y0, Y8, Y0
-	VBROADCASTSS mixF32AVX2Table<>+0(SB), Y8
-	VCMPPS       $0x11, Y8, Y9, Y8
-	VCVTTPS2DQ   Y9, Y9
-	VBROADCASTSS mixF32AVX2Table<>+4(SB), Y10
-	VBLENDVPS    Y8, Y9, Y10, Y8
+	VCVTTPS2DQ   Y9, Y8
 	VPMULLD      Y1, Y8, Y1
 	VPADDD       Y1, Y0, Y0
 	VPADDD       Y2, Y0, Y0
-	VBROADCASTSS mixF32AVX2Table<>+8(SB), Y1
+	VBROADCASTSS mixF32AVX2Table<>+0(SB), Y1
 	VANDPS       Y1, Y3, Y1
 	VPSRAVD      Y1, Y0, Y0
 	VPMAXSD      Y0, Y4, Y0
@@ -6147,10 +6005,8 @@ done:
 	VZEROUPPER
 	RET
 
-DATA mixF32AVX2Table<>+0(SB)/4, $0x4f000000
-DATA mixF32AVX2Table<>+4(SB)/4, $0x80000000
-DATA mixF32AVX2Table<>+8(SB)/4, $0x0000001f
-GLOBL mixF32AVX2Table<>(SB), RODATA|NOPTR, $12
+DATA mixF32AVX2Table<>+0(SB)/4, $0x0000001f
+GLOBL mixF32AVX2Table<>(SB), RODATA|NOPTR, $4
 
 // func convertInt8F32AVX512(dst []float32, a []int8)
 // Requires: AVX, AVX512F
@@ -6277,37 +6133,21 @@ TEXT ·truncateInt8F32AVX512(SB), NOSPLIT, $0-48
 	JL   end4
 
 loop4:
-	VMOVUPS      (DX)(BX*4), Z0
-	VBROADCASTSS truncateInt8F32AVX512Table<>+0(SB), Z1
-	VCMPPS       $0x11, Z1, Z0, K1
-	VCVTTPS2DQ   Z0, Z0
-	VBROADCASTSS truncateInt8F32AVX512Table<>+4(SB), Z1
-	VBLENDMPS    Z0, Z1, K1, Z2
-	VPMOVDB      Z2, (AX)(BX*1)
-	VMOVUPS      64(DX)(BX*4), Z0
-	VBROADCASTSS truncateInt8F32AVX512Table<>+0(SB), Z1
-	VCMPPS       $0x11, Z1, Z0, K1
-	VCVTTPS2DQ   Z0, Z0
-	VBROADCASTSS truncateInt8F32AVX512Table<>+4(SB), Z1
-	VBLENDMPS    Z0, Z1, K1, Z3
-	VPMOVDB      Z3, 16(AX)(BX*1)
-	VMOVUPS      128(DX)(BX*4), Z0
-	VBROADCASTSS truncateInt8F32AVX512Table<>+0(SB), Z1
-	VCMPPS       $0x11, Z1, Z0, K1
-	VCVTTPS2DQ   Z0, Z0
-	VBROADCASTSS truncateInt8F32AVX512Table<>+4(SB), Z1
-	VBLENDMPS    Z0, Z1, K1, Z4
-	VPMOVDB      Z4, 32(AX)(BX*1)
-	VMOVUPS      192(DX)(BX*4), Z0
-	VBROADCASTSS truncateInt8F32AVX512Table<>+0(SB), Z1
-	VCMPPS       $0x11, Z1, Z0, K1
-	VCVTTPS2DQ   Z0, Z0
-	VBROADCASTSS truncateInt8F32AVX512Table<>+4(SB), Z1
-	VBLENDMPS    Z0, Z1, K1, Z5
-	VPMOVDB      Z5, 48(AX)(BX*1)
-	ADDQ         $0x40, BX
-	SUBQ         $0x40, CX
-	JGE          loop4
+	VMOVUPS    (DX)(BX*4), Z0
+	VCVTTPS2DQ Z0, Z0
+	VPMOVDB    Z0, (AX)(BX*1)
+	VMOVUPS    64(DX)(BX*4), Z0
+	VCVTTPS2DQ Z0, Z0
+	VPMOVDB    Z0, 16(AX)(BX*1)
+	VMOVUPS    128(DX)(BX*4), Z0
+	VCVTTPS2DQ Z0, Z0
+	VPMOVDB    Z0, 32(AX)(BX*1)
+	VMOVUPS    192(DX)(BX*4), Z0
+	VCVTTPS2DQ Z0, Z0
+	VPMOVDB    Z0, 48(AX)(BX*1)
+	ADDQ       $0x40, BX
+	SUBQ       $0x40, CX
+	JGE        loop4
 
 end4:
 	ADDQ $0x40, CX
@@ -6315,40 +6155,28 @@ end4:
 	JL   end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Z0
-	VBROADCASTSS truncateInt8F32AVX512Table<>+0(SB), Z1
-	VCMPPS       $0x11, Z1, Z0, K1
-	VCVTTPS2DQ   Z0, Z0
-	VBROADCASTSS truncateInt8F32AVX512Table<>+4(SB), Z1
-	VBLENDMPS    Z0, Z1, K1, Z6
-	VPMOVDB      Z6, (AX)(BX*1)
-	ADDQ         $0x10, BX
-	SUBQ         $0x10, CX
-	JGE          loop1
+	VMOVUPS    (DX)(BX*4), Z0
+	VCVTTPS2DQ Z0, Z0
+	VPMOVDB    Z0, (AX)(BX*1)
+	ADDQ       $0x10, BX
+	SUBQ       $0x10, CX
+	JGE        loop1
 
 end1:
-	ADDQ         $0x10, CX
-	TESTQ        CX, CX
-	JZ           done
-	MOVL         $0x00000001, SI
-	SHLL         CL, SI
-	DECL         SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (DX)(BX*4), K1, Z0
-	VBROADCASTSS truncateInt8F32AVX512Table<>+0(SB), Z1
-	VCMPPS       $0x11, Z1, Z0, K2
-	VCVTTPS2DQ   Z0, Z0
-	VBROADCASTSS truncateInt8F32AVX512Table<>+4(SB), Z1
-	VBLENDMPS    Z0, Z1, K2, Z7
-	VPMOVDB      Z7, K1, (AX)(BX*1)
+	ADDQ       $0x10, CX
+	TESTQ      CX, CX
+	JZ         done
+	MOVL       $0x00000001, SI
+	SHLL       CL, SI
+	DECL       SI
+	KMOVW      SI, K1
+	VMOVUPS.Z  (DX)(BX*4), K1, Z0
+	VCVTTPS2DQ Z0, Z0
+	VPMOVDB    Z0, K1, (AX)(BX*1)
 
 done:
 	VZEROUPPER
 	RET
-
-DATA truncateInt8F32AVX512Table<>+0(SB)/4, $0x4f000000
-DATA truncateInt8F32AVX512Table<>+4(SB)/4, $0x80000000
-GLOBL truncateInt8F32AVX512Table<>(SB), RODATA|NOPTR, $8
 
 // func truncateInt8F32AVX2(dst []int8, a []float32)
 // Requires: AVX, AVX2
@@ -6362,49 +6190,33 @@ TEXT ·truncateInt8F32AVX2(SB), NOSPLIT, $0-48
 
 loop4:
 	VMOVUPS      (DX)(BX*4), Y0
-	VBROADCASTSS truncateInt8F32AVX2Table<>+0(SB), Y1
-	VCMPPS       $0x11, Y1, Y0, Y1
 	VCVTTPS2DQ   Y0, Y0
-	VBROADCASTSS truncateInt8F32AVX2Table<>+4(SB), Y3
-	VBLENDVPS    Y1, Y0, Y3, Y0
-	VBROADCASTSS truncateInt8F32AVX2Table<>+8(SB), Y1
-	VANDPS       Y1, Y0, Y0
+	VBROADCASTSS truncateInt8F32AVX2Table<>+0(SB), Y2
+	VANDPS       Y2, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
 	VPACKUSDW    X1, X0, X1
 	VPACKUSWB    X1, X1, X1
 	VMOVQ        X1, (CX)(BX*1)
 	VMOVUPS      32(DX)(BX*4), Y0
-	VBROADCASTSS truncateInt8F32AVX2Table<>+0(SB), Y1
-	VCMPPS       $0x11, Y1, Y0, Y1
 	VCVTTPS2DQ   Y0, Y0
-	VBROADCASTSS truncateInt8F32AVX2Table<>+4(SB), Y3
-	VBLENDVPS    Y1, Y0, Y3, Y0
-	VBROADCASTSS truncateInt8F32AVX2Table<>+8(SB), Y1
-	VANDPS       Y1, Y0, Y0
+	VBROADCASTSS truncateInt8F32AVX2Table<>+0(SB), Y2
+	VANDPS       Y2, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
 	VPACKUSDW    X1, X0, X1
 	VPACKUSWB    X1, X1, X1
 	VMOVQ        X1, 8(CX)(BX*1)
 	VMOVUPS      64(DX)(BX*4), Y0
-	VBROADCASTSS truncateInt8F32AVX2Table<>+0(SB), Y1
-	VCMPPS       $0x11, Y1, Y0, Y1
 	VCVTTPS2DQ   Y0, Y0
-	VBROADCASTSS truncateInt8F32AVX2Table<>+4(SB), Y3
-	VBLENDVPS    Y1, Y0, Y3, Y0
-	VBROADCASTSS truncateInt8F32AVX2Table<>+8(SB), Y1
-	VANDPS       Y1, Y0, Y0
+	VBROADCASTSS truncateInt8F32AVX2Table<>+0(SB), Y2
+	VANDPS       Y2, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
 	VPACKUSDW    X1, X0, X1
 	VPACKUSWB    X1, X1, X1
 	VMOVQ        X1, 16(CX)(BX*1)
 	VMOVUPS      96(DX)(BX*4), Y0
-	VBROADCASTSS truncateInt8F32AVX2Table<>+0(SB), Y1
-	VCMPPS       $0x11, Y1, Y0, Y1
 	VCVTTPS2DQ   Y0, Y0
-	VBROADCASTSS truncateInt8F32AVX2Table<>+4(SB), Y3
-	VBLENDVPS    Y1, Y0, Y3, Y0
-	VBROADCASTSS truncateInt8F32AVX2Table<>+8(SB), Y1
-	VANDPS       Y1, Y0, Y0
+	VBROADCASTSS truncateInt8F32AVX2Table<>+0(SB), Y2
+	VANDPS       Y2, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
 	VPACKUSDW    X1, X0, X1
 	VPACKUSWB    X1, X1, X1
@@ -6420,13 +6232,9 @@ end4:
 
 loop1:
 	VMOVUPS      (DX)(BX*4), Y0
-	VBROADCASTSS truncateInt8F32AVX2Table<>+0(SB), Y1
-	VCMPPS       $0x11, Y1, Y0, Y1
 	VCVTTPS2DQ   Y0, Y0
-	VBROADCASTSS truncateInt8F32AVX2Table<>+4(SB), Y3
-	VBLENDVPS    Y1, Y0, Y3, Y0
-	VBROADCASTSS truncateInt8F32AVX2Table<>+8(SB), Y1
-	VANDPS       Y1, Y0, Y0
+	VBROADCASTSS truncateInt8F32AVX2Table<>+0(SB), Y2
+	VANDPS       Y2, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
 	VPACKUSDW    X1, X0, X1
 	VPACKUSWB    X1, X1, X1
@@ -6441,14 +6249,10 @@ end1:
 	JZ    done
 
 one:
-	VMOVSS       (DX)(BX*4), X2
-	VBROADCASTSS truncateInt8F32AVX2Table<>+0(SB), Y0
-	VCMPPS       $0x11, Y0, Y2, Y0
-	VCVTTPS2DQ   Y2, Y1
-	VBROADCASTSS truncateInt8F32AVX2Table<>+4(SB), Y3
-	VBLENDVPS    Y0, Y1, Y3, Y0
-	VBROADCASTSS truncateInt8F32AVX2Table<>+8(SB), Y1
-	VANDPS       Y1, Y0, Y0
+	VMOVSS       (DX)(BX*4), X1
+	VCVTTPS2DQ   Y1, Y0
+	VBROADCASTSS truncateInt8F32AVX2Table<>+0(SB), Y2
+	VANDPS       Y2, Y0, Y0
 	VMOVD        X0, SI
 	MOVB         SI, (CX)(BX*1)
 	INCQ         BX
@@ -6459,10 +6263,8 @@ done:
 	VZEROUPPER
 	RET
 
-DATA truncateInt8F32AVX2Table<>+0(SB)/4, $0x4f000000
-DATA truncateInt8F32AVX2Table<>+4(SB)/4, $0x80000000
-DATA truncateInt8F32AVX2Table<>+8(SB)/4, $0x000000ff
-GLOBL truncateInt8F32AVX2Table<>(SB), RODATA|NOPTR, $12
+DATA truncateInt8F32AVX2Table<>+0(SB)/4, $0x000000ff
+GLOBL truncateInt8F32AVX2Table<>(SB), RODATA|NOPTR, $4
 
 // func convertUint8F32AVX512(dst []float32, a []uint8)
 // Requires: AVX, AVX512F
@@ -6589,37 +6391,21 @@ TEXT ·truncateUint8F32AVX512(SB), NOSPLIT, $0-48
 	JL   end4
 
 loop4:
-	VMOVUPS      (DX)(BX*4), Z0
-	VBROADCASTSS truncateUint8F32AVX512Table<>+0(SB), Z1
-	VCMPPS       $0x11, Z1, Z0, K1
-	VCVTTPS2DQ   Z0, Z0
-	VBROADCASTSS truncateUint8F32AVX512Table<>+4(SB), Z1
-	VBLENDMPS    Z0, Z1, K1, Z2
-	VPMOVDB      Z2, (AX)(BX*1)
-	VMOVUPS      64(DX)(BX*4), Z0
-	VBROADCASTSS truncateUint8F32AVX512Table<>+0(SB), Z1
-	VCMPPS       $0x11, Z1, Z0, K1
-	VCVTTPS2DQ   Z0, Z0
-	VBROADCASTSS truncateUint8F32AVX512Table<>+4(SB), Z1
-	VBLENDMPS    Z0, Z1, K1, Z3
-	VPMOVDB      Z3, 16(AX)(BX*1)
-	VMOVUPS      128(DX)(BX*4), Z0
-	VBROADCASTSS truncateUint8F32AVX512Table<>+0(SB), Z1
-	VCMPPS       $0x11, Z1, Z0, K1
-	VCVTTPS2DQ   Z0, Z0
-	VBROADCASTSS truncateUint8F32AVX512Table<>+4(SB), Z1
-	VBLENDMPS    Z0, Z1, K1, Z4
-	VPMOVDB      Z4, 32(AX)(BX*1)
-	VMOVUPS      192(DX)(BX*4), Z0
-	VBROADCASTSS truncateUint8F32AVX512Table<>+0(SB), Z1
-	VCMPPS       $0x11, Z1, Z0, K1
-	VCVTTPS2DQ   Z0, Z0
-	VBROADCASTSS truncateUint8F32AVX512Table<>+4(SB), Z1
-	VBLENDMPS    Z0, Z1, K1, Z5
-	VPMOVDB      Z5, 48(AX)(BX*1)
-	ADDQ         $0x40, BX
-	SUBQ         $0x40, CX
-	JGE          loop4
+	VMOVUPS    (DX)(BX*4), Z0
+	VCVTTPS2DQ Z0, Z0
+	VPMOVDB    Z0, (AX)(BX*1)
+	VMOVUPS    64(DX)(BX*4), Z0
+	VCVTTPS2DQ Z0, Z0
+	VPMOVDB    Z0, 16(AX)(BX*1)
+	VMOVUPS    128(DX)(BX*4), Z0
+	VCVTTPS2DQ Z0, Z0
+	VPMOVDB    Z0, 32(AX)(BX*1)
+	VMOVUPS    192(DX)(BX*4), Z0
+	VCVTTPS2DQ Z0, Z0
+	VPMOVDB    Z0, 48(AX)(BX*1)
+	ADDQ       $0x40, BX
+	SUBQ       $0x40, CX
+	JGE        loop4
 
 end4:
 	ADDQ $0x40, CX
@@ -6627,40 +6413,28 @@ end4:
 	JL   end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Z0
-	VBROADCASTSS truncateUint8F32AVX512Table<>+0(SB), Z1
-	VCMPPS       $0x11, Z1, Z0, K1
-	VCVTTPS2DQ   Z0, Z0
-	VBROADCASTSS truncateUint8F32AVX512Table<>+4(SB), Z1
-	VBLENDMPS    Z0, Z1, K1, Z6
-	VPMOVDB      Z6, (AX)(BX*1)
-	ADDQ         $0x10, BX
-	SUBQ         $0x10, CX
-	JGE          loop1
+	VMOVUPS    (DX)(BX*4), Z0
+	VCVTTPS2DQ Z0, Z0
+	VPMOVDB    Z0, (AX)(BX*1)
+	ADDQ       $0x10, BX
+	SUBQ       $0x10, CX
+	JGE        loop1
 
 end1:
-	ADDQ         $0x10, CX
-	TESTQ        CX, CX
-	JZ           done
-	MOVL         $0x00000001, SI
-	SHLL         CL, SI
-	DECL         SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (DX)(BX*4), K1, Z0
-	VBROADCASTSS truncateUint8F32AVX512Table<>+0(SB), Z1
-	VCMPPS       $0x11, Z1, Z0, K2
-	VCVTTPS2DQ   Z0, Z0
-	VBROADCASTSS truncateUint8F32AVX512Table<>+4(SB), Z1
-	VBLENDMPS    Z0, Z1, K2, Z7
-	VPMOVDB      Z7, K1, (AX)(BX*1)
+	ADDQ       $0x10, CX
+	TESTQ      CX, CX
+	JZ         done
+	MOVL       $0x00000001, SI
+	SHLL       CL, SI
+	DECL       SI
+	KMOVW      SI, K1
+	VMOVUPS.Z  (DX)(BX*4), K1, Z0
+	VCVTTPS2DQ Z0, Z0
+	VPMOVDB    Z0, K1, (AX)(BX*1)
 
 done:
 	VZEROUPPER
 	RET
-
-DATA truncateUint8F32AVX512Table<>+0(SB)/4, $0x4f000000
-DATA truncateUint8F32AVX512Table<>+4(SB)/4, $0x80000000
-GLOBL truncateUint8F32AVX512Table<>(SB), RODATA|NOPTR, $8
 
 // func truncateUint8F32AVX2(dst []uint8, a []float32)
 // Requires: AVX, AVX2
@@ -6674,49 +6448,33 @@ TEXT ·truncateUint8F32AVX2(SB), NOSPLIT, $0-48
 
 loop4:
 	VMOVUPS      (DX)(BX*4), Y0
-	VBROADCASTSS truncateUint8F32AVX2Table<>+0(SB), Y1
-	VCMPPS       $0x11, Y1, Y0, Y1
 	VCVTTPS2DQ   Y0, Y0
-	VBROADCASTSS truncateUint8F32AVX2Table<>+4(SB), Y3
-	VBLENDVPS    Y1, Y0, Y3, Y0
-	VBROADCASTSS truncateUint8F32AVX2Table<>+8(SB), Y1
-	VANDPS       Y1, Y0, Y0
+	VBROADCASTSS truncateUint8F32AVX2Table<>+0(SB), Y2
+	VANDPS       Y2, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
 	VPACKUSDW    X1, X0, X1
 	VPACKUSWB    X1, X1, X1
 	VMOVQ        X1, (CX)(BX*1)
 	VMOVUPS      32(DX)(BX*4), Y0
-	VBROADCASTSS truncateUint8F32AVX2Table<>+0(SB), Y1
-	VCMPPS       $0x11, Y1, Y0, Y1
 	VCVTTPS2DQ   Y0, Y0
-	VBROADCASTSS truncateUint8F32AVX2Table<>+4(SB), Y3
-	VBLENDVPS    Y1, Y0, Y3, Y0
-	VBROADCASTSS truncateUint8F32AVX2Table<>+8(SB), Y1
-	VANDPS       Y1, Y0, Y0
+	VBROADCASTSS truncateUint8F32AVX2Table<>+0(SB), Y2
+	VANDPS       Y2, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
 	VPACKUSDW    X1, X0, X1
 	VPACKUSWB    X1, X1, X1
 	VMOVQ        X1, 8(CX)(BX*1)
 	VMOVUPS      64(DX)(BX*4), Y0
-	VBROADCASTSS truncateUint8F32AVX2Table<>+0(SB), Y1
-	VCMPPS       $0x11, Y1, Y0, Y1
 	VCVTTPS2DQ   Y0, Y0
-	VBROADCASTSS truncateUint8F32AVX2Table<>+4(SB), Y3
-	VBLENDVPS    Y1, Y0, Y3, Y0
-	VBROADCASTSS truncateUint8F32AVX2Table<>+8(SB), Y1
-	VANDPS       Y1, Y0, Y0
+	VBROADCASTSS truncateUint8F32AVX2Table<>+0(SB), Y2
+	VANDPS       Y2, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
 	VPACKUSDW    X1, X0, X1
 	VPACKUSWB    X1, X1, X1
 	VMOVQ        X1, 16(CX)(BX*1)
 	VMOVUPS      96(DX)(BX*4), Y0
-	VBROADCASTSS truncateUint8F32AVX2Table<>+0(SB), Y1
-	VCMPPS       $0x11, Y1, Y0, Y1
 	VCVTTPS2DQ   Y0, Y0
-	VBROADCASTSS truncateUint8F32AVX2Table<>+4(SB), Y3
-	VBLENDVPS    Y1, Y0, Y3, Y0
-	VBROADCASTSS truncateUint8F32AVX2Table<>+8(SB), Y1
-	VANDPS       Y1, Y0, Y0
+	VBROADCASTSS truncateUint8F32AVX2Table<>+0(SB), Y2
+	VANDPS       Y2, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
 	VPACKUSDW    X1, X0, X1
 	VPACKUSWB    X1, X1, X1
@@ -6732,13 +6490,9 @@ end4:
 
 loop1:
 	VMOVUPS      (DX)(BX*4), Y0
-	VBROADCASTSS truncateUint8F32AVX2Table<>+0(SB), Y1
-	VCMPPS       $0x11, Y1, Y0, Y1
 	VCVTTPS2DQ   Y0, Y0
-	VBROADCASTSS truncateUint8F32AVX2Table<>+4(SB), Y3
-	VBLENDVPS    Y1, Y0, Y3, Y0
-	VBROADCASTSS truncateUint8F32AVX2Table<>+8(SB), Y1
-	VANDPS       Y1, Y0, Y0
+	VBROADCASTSS truncateUint8F32AVX2Table<>+0(SB), Y2
+	VANDPS       Y2, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
 	VPACKUSDW    X1, X0, X1
 	VPACKUSWB    X1, X1, X1
@@ -6753,14 +6507,10 @@ end1:
 	JZ    done
 
 one:
-	VMOVSS       (DX)(BX*4), X2
-	VBROADCASTSS truncateUint8F32AVX2Table<>+0(SB), Y0
-	VCMPPS       $0x11, Y0, Y2, Y0
-	VCVTTPS2DQ   Y2, Y1
-	VBROADCASTSS truncateUint8F32AVX2Table<>+4(SB), Y3
-	VBLENDVPS    Y0, Y1, Y3, Y0
-	VBROADCASTSS truncateUint8F32AVX2Table<>+8(SB), Y1
-	VANDPS       Y1, Y0, Y0
+	VMOVSS       (DX)(BX*4), X1
+	VCVTTPS2DQ   Y1, Y0
+	VBROADCASTSS truncateUint8F32AVX2Table<>+0(SB), Y2
+	VANDPS       Y2, Y0, Y0
 	VMOVD        X0, SI
 	MOVB         SI, (CX)(BX*1)
 	INCQ         BX
@@ -6771,10 +6521,8 @@ done:
 	VZEROUPPER
 	RET
 
-DATA truncateUint8F32AVX2Table<>+0(SB)/4, $0x4f000000
-DATA truncateUint8F32AVX2Table<>+4(SB)/4, $0x80000000
-DATA truncateUint8F32AVX2Table<>+8(SB)/4, $0x000000ff
-GLOBL truncateUint8F32AVX2Table<>(SB), RODATA|NOPTR, $12
+DATA truncateUint8F32AVX2Table<>+0(SB)/4, $0x000000ff
+GLOBL truncateUint8F32AVX2Table<>(SB), RODATA|NOPTR, $4
 
 // func expF32AVX512(dst []float32, x []float32)
 // Requires: AVX, AVX512F

@@ -248,7 +248,7 @@ func (e *emitter) scalars(p primitive) {
 // write writes the function of a primitive: as many vectors at a time as are
 // worth it, then one, then the elements that are left.
 func (m machine) write(p primitive) {
-	e := &emitter{machine: m, prog: p.prog, name: p.name + m.suffix}
+	e := &emitter{machine: m, prog: p.prog.indefinite(), name: p.name + m.suffix}
 	TEXT(e.name, attr.NOSPLIT, "func"+p.signature())
 	Doc(e.name + " is " + p.name + " with " + m.long() + ".")
 	n := Load(Param("dst").Len(), GP64())

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/expr"
@@ -107,3 +108,30 @@ func (p *program) expr(e *expr.Expr, vars map[*expr.Var]int, memo map[*expr.Expr
 
 // isConst reports whether value k is a constant.
 func (p *program) isConst(k int) bool { return p.insts[k].op == expr.OpConst }
+
+// indefinite is p for machines that make the smallest integer of what does not fit: it does not
+// choose that by itself.
+func (p *program) indefinite() *program {
+	q := &program{insts: slices.Clone(p.insts)}
+	isConst := func(k int, bits uint32) bool { return p.isConst(k) && p.insts[k].bits == bits }
+	used := make([]bool, len(q.insts))
+	used[len(used)-1] = true
+	for k, i := range slices.Backward(q.insts) {
+		if i.op == expr.OpSelect && isConst(i.args[2], 1<<31) {
+			fits, cast := p.insts[i.args[0]], p.insts[i.args[1]]
+			if cast.op == expr.OpCast && cast.d == ir.Int32 && cast.from == ir.Float32 &&
+				fits.op == expr.OpLt && fits.args[0] == cast.args[0] &&
+				isConst(fits.args[1], math.Float32bits(0x1p31)) {
+				i.op, i.args = expr.OpBitcast, i.args[1:2]
+			}
+		}
+		if !used[k] {
+			i = inst{op: expr.OpConst} // which takes no instruction
+		}
+		for _, a := range i.args {
+			used[a] = true
+		}
+		q.insts[k] = i
+	}
+	return q
+}
