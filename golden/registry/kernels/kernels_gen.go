@@ -1267,6 +1267,8 @@ type tile struct {
 	// How many elements take four numbers of x, and of w: 4 are floats. Others are pairs of 16
 	// bits, or bytes, to which those of x 128 was added, and bias is int32.
 	parts int
+	// of one row: w is bytes, though x is pairs
+	bytes bool
 	// of products of bytes: see Epilogue
 	shift, scale      []float32
 	least, most, plus float32

@@ -61,6 +61,42 @@ func (c *code) pairRows() {
 	c.end()
 }
 
+// pairRow writes the function that computes a row of 16 columns, of weights that are bytes: those of
+// four columns are made 16 bits wide at a time, and a column has two sums until the end.
+func (m machine) pairRow() {
+	Implement("pairRow" + m.suffix)
+	c := &code{machine: m, prefix: "row", rows: 1, vecs: 2}
+	w, wide := base("w"), scaled("width")
+	halves := m.vectors(4)
+	for _, v := range halves {
+		VPXOR(v, v, v)
+	}
+	c.walk(w, func(x reg.Register) {
+		depth, from := field("depth"), copied(x)
+		SHRQ(operand.U8(1), depth)
+		Label(c.label("depth"))
+		v := c.vector()
+		VPBROADCASTQ(operand.Mem{Base: from}, v)
+		for k, half := range halves {
+			u := c.vector()
+			VPMOVSXBW(operand.Mem{Base: w, Disp: 16 * k}, u)
+			VPMADDWD(v, u, u)
+			VPADDD(u, half, half)
+		}
+		ADDQ(wide, w)
+		ADDQ(operand.U8(8), from)
+		DECQ(depth)
+		JNZ(operand.LabelRef(c.label("depth")))
+	})
+	c.sums = [][]reg.VecVirtual{m.vectors(2)}
+	for j, s := range c.sums[0] {
+		VPHADDD(halves[2*j+1], halves[2*j], s)
+		VPERMQ(operand.U8(0xd8), s, s)
+	}
+	c.floats()
+	c.end()
+}
+
 // pairNeighbours writes the function that makes pairs of neighbours, eight at a time.
 func pairNeighbours() {
 	Implement("pairNeighbours256")

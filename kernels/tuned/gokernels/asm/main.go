@@ -41,6 +41,7 @@ func main() {
 	transpose()
 	unzip()
 	avx2.pairs()
+	avx2.pairRow()
 	pairNeighbours()
 	spreadPairs()
 	spreadFloats()

@@ -8,10 +8,12 @@ import "math"
 // 32)][depth/4][32]. Sums of bytes to which 128 is added begin at start, which are int32.
 //
 // What results see is copied as the machine multiplies it: as bytes, as pairs of 16 bits, or as
-// floats if they are not there already. For the last two a panel of weights is spread out at a time.
+// floats if they are not there already. For the last two a panel of weights is spread out at a time,
+// but for a single row of pairs.
 // It returns whether results are rescaled: see Epilogue.
 func ConvBytes(y, x, w, start, scratch []float32, a *ConvI8Params, f *Epilogue) (rescaled bool) {
-	s := sight{a: a, parts: partsFast(), words: (a.inChannels + 3) / 4,
+	single := a.outH*a.outW == 1
+	s := sight{a: a, parts: partsFast(single), words: (a.inChannels + 3) / 4,
 		height: (a.outH-1)*a.strideH + (a.kernelH-1)*a.dilationH + 1,
 		width:  (a.outW-1)*a.strideW + (a.kernelW-1)*a.dilationW + 1}
 	pixel, cout := s.parts*s.words, a.outChannels
@@ -19,7 +21,7 @@ func ConvBytes(y, x, w, start, scratch []float32, a *ConvI8Params, f *Epilogue) 
 	taps := a.kernelH * a.kernelW * s.words
 	t := tile{next: a.strideW * pixel, step: a.outStrideCol, outer: a.kernelH,
 		xOuter: a.dilationH * line, middle: 1, depth: a.kernelW * pixel, low: f.low, high: f.high,
-		parts: s.parts}
+		parts: s.parts, bytes: single && s.parts == 2}
 	if a.dilationW > 1 {
 		t.middle, t.xMiddle, t.depth = a.kernelW, a.dilationW*pixel, pixel
 	}
@@ -42,8 +44,11 @@ func ConvBytes(y, x, w, start, scratch []float32, a *ConvI8Params, f *Epilogue) 
 			t.columns, t.width = panelOf(cout, j)
 			t.w, t.bias = w[j*taps:][:taps*t.width], start[j:]
 			if s.parts > 1 {
+				t.bias = outside[:]
+			}
+			if s.parts > 1 && !t.bytes {
 				spreadBytes(spread[:len(t.w)*s.parts], t.w, t.width, s.parts)
-				t.w, t.bias = spread[:len(t.w)*s.parts], outside[:]
+				t.w = spread[:len(t.w)*s.parts]
 			}
 			if rescaled {
 				t.shift, t.scale = f.shift[j:], f.scale[j:]
@@ -78,7 +83,14 @@ func productOf(t *tile) {
 		product(t)
 		return
 	}
-	t.checkProduct()
+	if t.bytes { // an element has twice as many products
+		words := *t
+		words.outer, words.middle, words.depth = 1, 1, t.outer*t.middle*t.depth/2
+		words.checkProduct()
+		_ = t.x[:(t.outer-1)*t.xOuter+(t.middle-1)*t.xMiddle+t.depth]
+	} else {
+		t.checkProduct()
+	}
 	productBytes(t)
 }
 
@@ -138,22 +150,38 @@ func (s *sight) pixels(to, x []float32) {
 		}
 		done = pixelsFast(to, x, channels, count, s.a.padValue+128)
 	}
-	each := 4 / s.parts
-	for n := done; n < len(to); n++ {
-		i, k, bits := n/pixel, n%pixel*each, uint32(0)
-		for e := range min(each, max(s.a.inChannels-k, 0)) {
-			v := x[i*s.a.inStrideCol+(k+e)*s.a.inStrideChannel]
-			switch s.parts {
-			case 1:
-				bits |= uint32(uint8(int(v)+s.a.padValue+128)) << (8 * e)
-			case 2:
-				bits |= uint32(uint16(int16(v))) << (16 * e)
-			default:
-				bits = math.Float32bits(v)
+	for i := range count {
+		from, row := x[i*s.a.inStrideCol:], to[i*(len(to)/count):][:len(to)/count]
+		switch s.parts {
+		case 1:
+			for k := done; k < len(row); k++ {
+				row[k] = s.element(from, 4*k, channels, 8, s.a.padValue+128)
 			}
+		case 2:
+			for k := done; k < len(row); k++ {
+				row[k] = s.element(from, 2*k, channels, 16, 0)
+			}
+		default:
+			if s.a.inStrideChannel == 1 {
+				copy(row, from[:channels])
+			} else {
+				for c := range channels {
+					row[c] = from[c*s.a.inStrideChannel]
+				}
+			}
+			clear(row[channels:])
 		}
-		to[n] = math.Float32frombits(bits)
 	}
+}
+
+// element is that of a copy which has numbers of so many bits from a channel on, with an offset.
+func (s *sight) element(from []float32, channel, channels, bits, offset int) float32 {
+	all := uint32(0)
+	for k := 0; k < 32 && channel < channels; k += bits {
+		all |= uint32(int(from[channel*s.a.inStrideChannel])+offset) & (1<<bits - 1) << k
+		channel++
+	}
+	return math.Float32frombits(all)
 }
 
 // spreadBytes makes rows of pairs of 16 bits, or of floats, of rows of bytes, width elements long:

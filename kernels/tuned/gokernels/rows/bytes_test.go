@@ -63,12 +63,15 @@ func randomBytes(r *rand.Rand) *bytesCase {
 		padValue: r.IntN(256) - 128}
 	if r.IntN(3) == 0 { // a product of rows
 		a.kernelH, a.kernelW, a.strideH, a.strideW, a.dilationH, a.dilationW = 1, 1, 1, 1, 1, 1
-		a.outH, a.outW = 1, 1+r.IntN(30)
+		a.outH, a.outW = 1, 1+r.IntN(30)*r.IntN(2)
 		a.inH, a.inW = a.outH, a.outW
 		a.direct = a.inChannels%4 == 0
 	} else {
 		a.padH, a.padW = r.IntN(2), r.IntN(3)
 		a.outH, a.outW = 1+r.IntN(4), 1+r.IntN(16)
+		if r.IntN(8) == 0 {
+			a.outH, a.outW = 1, 1
+		}
 		size := func(out, stride, kernel, dilation, pad int) int {
 			return max(1, (out-1)*stride+(kernel-1)*dilation+1-pad-r.IntN(2))
 		}

@@ -208,12 +208,13 @@ func unzipFast(even, odd, from []float32) int {
 	return blocks * unit
 }
 
-// partsFast is in how many elements products of bytes take four: see tile.
-func partsFast() int {
+// partsFast is in how many elements products of bytes take four, of a single row or of several:
+// see tile.
+func partsFast(single bool) int {
 	switch {
 	case dot:
 		return 1
-	case level == 1:
+	case level == 1 || level == 2 && single:
 		return 2
 	}
 	return 4
@@ -237,13 +238,22 @@ func productBytes(t *tile) {
 	for j := 0; j < t.columns; j += panel / 2 {
 		part := t.block(j)
 		if part.columns == panel/2 {
-			pairs256(&part)
+			pairsBlock(&part)
 			continue
 		}
 		var sums [maxRows * panel]float32
 		whole := part.aside(&sums)
-		pairs256(&whole)
+		pairsBlock(&whole)
 		part.take(&sums, 0, part.columns)
+	}
+}
+
+// pairsBlock is a product of pairs for 16 columns.
+func pairsBlock(t *tile) {
+	if t.bytes {
+		pairRow256(t)
+	} else {
+		pairs256(t)
 	}
 }
 
@@ -256,7 +266,7 @@ func pixelsFast(to, from []float32, channels, count, offset int) int {
 		_ = from[:channels*count]
 		bytePixels512(to, from, channels, count, offset)
 		return len(to)
-	case level == 1 && count == 1 && channels >= 2*unit:
+	case level >= 1 && count == 1 && channels >= 2*unit:
 		_, _ = from[:channels], to[:channels/2]
 		pairNeighbours256(to, from, channels/(2*unit))
 		return channels / (2 * unit) * unit
@@ -304,6 +314,11 @@ func unzip256(even, odd, from []float32, blocks int)
 //
 //go:noescape
 func pairs256(t *tile)
+
+// pairRow256 is a product of a row of pairs with bytes for 16 columns with AVX2.
+//
+//go:noescape
+func pairRow256(t *tile)
 
 // pairNeighbours256 makes blocks of 8 pairs with AVX2.
 //

@@ -25382,6 +25382,99 @@ rows2_plain:
 
 	// end
 
+// func pairRow256(t *tile)
+// Requires: AVX, AVX2
+TEXT ·pairRow256(SB), $0-8
+	MOVQ  t+0(FP), AX
+	MOVQ  48(AX), AX
+	MOVQ  t+0(FP), CX
+	MOVQ  200(CX), CX
+	SHLQ  $0x02, CX
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	VPXOR Y3, Y3, Y3
+	MOVQ  t+0(FP), DX
+	MOVQ  144(DX), DX
+	MOVQ  t+0(FP), BX
+	MOVQ  24(BX), BX
+
+row_outer:
+	MOVQ t+0(FP), SI
+	MOVQ 168(SI), SI
+	MOVQ BX, DI
+
+row_middle:
+	MOVQ t+0(FP), R8
+	MOVQ 192(R8), R8
+	MOVQ DI, R9
+	SHRQ $0x01, R8
+
+row_depth:
+	VPBROADCASTQ (R9), Y4
+	VPMOVSXBW    (AX), Y5
+	VPMADDWD     Y4, Y5, Y5
+	VPADDD       Y5, Y0, Y0
+	VPMOVSXBW    16(AX), Y5
+	VPMADDWD     Y4, Y5, Y5
+	VPADDD       Y5, Y1, Y1
+	VPMOVSXBW    32(AX), Y5
+	VPMADDWD     Y4, Y5, Y5
+	VPADDD       Y5, Y2, Y2
+	VPMOVSXBW    48(AX), Y5
+	VPMADDWD     Y4, Y5, Y5
+	VPADDD       Y5, Y3, Y3
+	ADDQ         CX, AX
+	ADDQ         $0x08, R9
+	DECQ         R8
+	JNZ          row_depth
+	MOVQ         t+0(FP), R8
+	MOVQ         184(R8), R8
+	LEAQ         (AX)(R8*4), AX
+	MOVQ         t+0(FP), R8
+	MOVQ         176(R8), R8
+	LEAQ         (DI)(R8*4), DI
+	DECQ         SI
+	JNZ          row_middle
+	MOVQ         t+0(FP), SI
+	MOVQ         160(SI), SI
+	LEAQ         (AX)(SI*4), AX
+	MOVQ         t+0(FP), SI
+	MOVQ         152(SI), SI
+	LEAQ         (BX)(SI*4), BX
+	DECQ         DX
+	JNZ          row_outer
+	VPHADDD      Y1, Y0, Y0
+	VPERMQ       $0xd8, Y0, Y0
+	VPHADDD      Y3, Y2, Y1
+	VPERMQ       $0xd8, Y1, Y1
+	VCVTDQ2PS    Y0, Y0
+	VCVTDQ2PS    Y1, Y1
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         96(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         136(DX), DX
+	SHLQ         $0x02, DX
+	TESTQ        CX, CX
+	JZ           row_plain
+	VADDPS       (CX), Y0, Y0
+	VADDPS       32(CX), Y1, Y1
+
+row_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Y2
+	VBROADCASTSS 212(CX), Y3
+	VMAXPS       Y0, Y2, Y0
+	VMINPS       Y0, Y3, Y0
+	VMOVUPS      Y0, (AX)
+	VMAXPS       Y1, Y2, Y1
+	VMINPS       Y1, Y3, Y1
+	VMOVUPS      Y1, 32(AX)
+	VZEROUPPER
+	RET
+
 // func pairNeighbours256(pairs []float32, from []float32, blocks int)
 // Requires: AVX, AVX2
 TEXT ·pairNeighbours256(SB), $0-56
@@ -25657,7 +25750,7 @@ rows1x2_done:
 	VCVTDQ2PS    Z0, Z0
 	VCVTDQ2PS    Z1, Z1
 	MOVQ         t+0(FP), AX
-	MOVQ         296(AX), AX
+	MOVQ         304(AX), AX
 	TESTQ        AX, AX
 	JZ           rows1x2_sums
 	MOVQ         t+0(FP), CX
@@ -25666,15 +25759,15 @@ rows1x2_done:
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
 	MOVQ         t+0(FP), DX
-	MOVQ         272(DX), DX
+	MOVQ         280(DX), DX
 	VMOVUPS.Z    (DX), K1, Z2
 	VMOVUPS.Z    64(DX), K2, Z3
 	VMOVUPS.Z    (AX), K1, Z4
 	VMOVUPS.Z    64(AX), K2, Z5
 	MOVQ         t+0(FP), AX
-	VBROADCASTSS 320(AX), Z6
-	VBROADCASTSS 324(AX), Z7
-	VBROADCASTSS 328(AX), Z8
+	VBROADCASTSS 328(AX), Z6
+	VBROADCASTSS 332(AX), Z7
+	VBROADCASTSS 336(AX), Z8
 	VADDPS       Z2, Z0, Z0
 	VMULPS       Z4, Z0, Z0
 	VRNDSCALEPS  $0x00, Z0, Z0
@@ -25872,7 +25965,7 @@ rows12x2_depth:
 	VCVTDQ2PS    Z22, Z22
 	VCVTDQ2PS    Z23, Z23
 	MOVQ         t+0(FP), AX
-	MOVQ         296(AX), AX
+	MOVQ         304(AX), AX
 	TESTQ        AX, AX
 	JZ           rows12x2_sums
 	MOVQ         t+0(FP), CX
@@ -25881,15 +25974,15 @@ rows12x2_depth:
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
 	MOVQ         t+0(FP), BX
-	MOVQ         272(BX), BX
+	MOVQ         280(BX), BX
 	VMOVUPS.Z    (BX), K1, Z24
 	VMOVUPS.Z    64(BX), K2, Z25
 	VMOVUPS.Z    (AX), K1, Z26
 	VMOVUPS.Z    64(AX), K2, Z27
 	MOVQ         t+0(FP), AX
-	VBROADCASTSS 320(AX), Z28
-	VBROADCASTSS 324(AX), Z29
-	VBROADCASTSS 328(AX), Z30
+	VBROADCASTSS 328(AX), Z28
+	VBROADCASTSS 332(AX), Z29
+	VBROADCASTSS 336(AX), Z30
 	VADDPS       Z24, Z0, Z0
 	VMULPS       Z26, Z0, Z0
 	VRNDSCALEPS  $0x00, Z0, Z0
@@ -26355,7 +26448,7 @@ rows11x2_depth:
 	VCVTDQ2PS    Z20, Z20
 	VCVTDQ2PS    Z21, Z21
 	MOVQ         t+0(FP), AX
-	MOVQ         296(AX), AX
+	MOVQ         304(AX), AX
 	TESTQ        AX, AX
 	JZ           rows11x2_sums
 	MOVQ         t+0(FP), CX
@@ -26364,15 +26457,15 @@ rows11x2_depth:
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
 	MOVQ         t+0(FP), BX
-	MOVQ         272(BX), BX
+	MOVQ         280(BX), BX
 	VMOVUPS.Z    (BX), K1, Z22
 	VMOVUPS.Z    64(BX), K2, Z23
 	VMOVUPS.Z    (AX), K1, Z24
 	VMOVUPS.Z    64(AX), K2, Z25
 	MOVQ         t+0(FP), AX
-	VBROADCASTSS 320(AX), Z26
-	VBROADCASTSS 324(AX), Z27
-	VBROADCASTSS 328(AX), Z28
+	VBROADCASTSS 328(AX), Z26
+	VBROADCASTSS 332(AX), Z27
+	VBROADCASTSS 336(AX), Z28
 	VADDPS       Z22, Z0, Z0
 	VMULPS       Z24, Z0, Z0
 	VRNDSCALEPS  $0x00, Z0, Z0
@@ -26806,7 +26899,7 @@ rows10x2_depth:
 	VCVTDQ2PS    Z18, Z18
 	VCVTDQ2PS    Z19, Z19
 	MOVQ         t+0(FP), AX
-	MOVQ         296(AX), AX
+	MOVQ         304(AX), AX
 	TESTQ        AX, AX
 	JZ           rows10x2_sums
 	MOVQ         t+0(FP), CX
@@ -26815,15 +26908,15 @@ rows10x2_depth:
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
 	MOVQ         t+0(FP), BX
-	MOVQ         272(BX), BX
+	MOVQ         280(BX), BX
 	VMOVUPS.Z    (BX), K1, Z20
 	VMOVUPS.Z    64(BX), K2, Z21
 	VMOVUPS.Z    (AX), K1, Z22
 	VMOVUPS.Z    64(AX), K2, Z23
 	MOVQ         t+0(FP), AX
-	VBROADCASTSS 320(AX), Z24
-	VBROADCASTSS 324(AX), Z25
-	VBROADCASTSS 328(AX), Z26
+	VBROADCASTSS 328(AX), Z24
+	VBROADCASTSS 332(AX), Z25
+	VBROADCASTSS 336(AX), Z26
 	VADDPS       Z20, Z0, Z0
 	VMULPS       Z22, Z0, Z0
 	VRNDSCALEPS  $0x00, Z0, Z0
@@ -27223,7 +27316,7 @@ rows9x2_depth:
 	VCVTDQ2PS    Z16, Z16
 	VCVTDQ2PS    Z17, Z17
 	MOVQ         t+0(FP), AX
-	MOVQ         296(AX), AX
+	MOVQ         304(AX), AX
 	TESTQ        AX, AX
 	JZ           rows9x2_sums
 	MOVQ         t+0(FP), CX
@@ -27232,15 +27325,15 @@ rows9x2_depth:
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
 	MOVQ         t+0(FP), BX
-	MOVQ         272(BX), BX
+	MOVQ         280(BX), BX
 	VMOVUPS.Z    (BX), K1, Z18
 	VMOVUPS.Z    64(BX), K2, Z19
 	VMOVUPS.Z    (AX), K1, Z20
 	VMOVUPS.Z    64(AX), K2, Z21
 	MOVQ         t+0(FP), AX
-	VBROADCASTSS 320(AX), Z22
-	VBROADCASTSS 324(AX), Z23
-	VBROADCASTSS 328(AX), Z24
+	VBROADCASTSS 328(AX), Z22
+	VBROADCASTSS 332(AX), Z23
+	VBROADCASTSS 336(AX), Z24
 	VADDPS       Z18, Z0, Z0
 	VMULPS       Z20, Z0, Z0
 	VRNDSCALEPS  $0x00, Z0, Z0
@@ -27608,7 +27701,7 @@ rows8x2_depth:
 	VCVTDQ2PS    Z14, Z14
 	VCVTDQ2PS    Z15, Z15
 	MOVQ         t+0(FP), AX
-	MOVQ         296(AX), AX
+	MOVQ         304(AX), AX
 	TESTQ        AX, AX
 	JZ           rows8x2_sums
 	MOVQ         t+0(FP), CX
@@ -27617,15 +27710,15 @@ rows8x2_depth:
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
 	MOVQ         t+0(FP), BX
-	MOVQ         272(BX), BX
+	MOVQ         280(BX), BX
 	VMOVUPS.Z    (BX), K1, Z16
 	VMOVUPS.Z    64(BX), K2, Z17
 	VMOVUPS.Z    (AX), K1, Z18
 	VMOVUPS.Z    64(AX), K2, Z19
 	MOVQ         t+0(FP), AX
-	VBROADCASTSS 320(AX), Z20
-	VBROADCASTSS 324(AX), Z21
-	VBROADCASTSS 328(AX), Z22
+	VBROADCASTSS 328(AX), Z20
+	VBROADCASTSS 332(AX), Z21
+	VBROADCASTSS 336(AX), Z22
 	VADDPS       Z16, Z0, Z0
 	VMULPS       Z18, Z0, Z0
 	VRNDSCALEPS  $0x00, Z0, Z0
@@ -27961,7 +28054,7 @@ rows7x2_depth:
 	VCVTDQ2PS    Z12, Z12
 	VCVTDQ2PS    Z13, Z13
 	MOVQ         t+0(FP), AX
-	MOVQ         296(AX), AX
+	MOVQ         304(AX), AX
 	TESTQ        AX, AX
 	JZ           rows7x2_sums
 	MOVQ         t+0(FP), CX
@@ -27970,15 +28063,15 @@ rows7x2_depth:
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
 	MOVQ         t+0(FP), BX
-	MOVQ         272(BX), BX
+	MOVQ         280(BX), BX
 	VMOVUPS.Z    (BX), K1, Z14
 	VMOVUPS.Z    64(BX), K2, Z15
 	VMOVUPS.Z    (AX), K1, Z16
 	VMOVUPS.Z    64(AX), K2, Z17
 	MOVQ         t+0(FP), AX
-	VBROADCASTSS 320(AX), Z18
-	VBROADCASTSS 324(AX), Z19
-	VBROADCASTSS 328(AX), Z20
+	VBROADCASTSS 328(AX), Z18
+	VBROADCASTSS 332(AX), Z19
+	VBROADCASTSS 336(AX), Z20
 	VADDPS       Z14, Z0, Z0
 	VMULPS       Z16, Z0, Z0
 	VRNDSCALEPS  $0x00, Z0, Z0
@@ -28280,7 +28373,7 @@ rows6x2_depth:
 	VCVTDQ2PS    Z10, Z10
 	VCVTDQ2PS    Z11, Z11
 	MOVQ         t+0(FP), AX
-	MOVQ         296(AX), AX
+	MOVQ         304(AX), AX
 	TESTQ        AX, AX
 	JZ           rows6x2_sums
 	MOVQ         t+0(FP), CX
@@ -28289,15 +28382,15 @@ rows6x2_depth:
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
 	MOVQ         t+0(FP), BX
-	MOVQ         272(BX), BX
+	MOVQ         280(BX), BX
 	VMOVUPS.Z    (BX), K1, Z12
 	VMOVUPS.Z    64(BX), K2, Z13
 	VMOVUPS.Z    (AX), K1, Z14
 	VMOVUPS.Z    64(AX), K2, Z15
 	MOVQ         t+0(FP), AX
-	VBROADCASTSS 320(AX), Z16
-	VBROADCASTSS 324(AX), Z17
-	VBROADCASTSS 328(AX), Z18
+	VBROADCASTSS 328(AX), Z16
+	VBROADCASTSS 332(AX), Z17
+	VBROADCASTSS 336(AX), Z18
 	VADDPS       Z12, Z0, Z0
 	VMULPS       Z14, Z0, Z0
 	VRNDSCALEPS  $0x00, Z0, Z0
@@ -28567,7 +28660,7 @@ rows5x2_depth:
 	VCVTDQ2PS    Z8, Z8
 	VCVTDQ2PS    Z9, Z9
 	MOVQ         t+0(FP), AX
-	MOVQ         296(AX), AX
+	MOVQ         304(AX), AX
 	TESTQ        AX, AX
 	JZ           rows5x2_sums
 	MOVQ         t+0(FP), CX
@@ -28576,15 +28669,15 @@ rows5x2_depth:
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
 	MOVQ         t+0(FP), BX
-	MOVQ         272(BX), BX
+	MOVQ         280(BX), BX
 	VMOVUPS.Z    (BX), K1, Z10
 	VMOVUPS.Z    64(BX), K2, Z11
 	VMOVUPS.Z    (AX), K1, Z12
 	VMOVUPS.Z    64(AX), K2, Z13
 	MOVQ         t+0(FP), AX
-	VBROADCASTSS 320(AX), Z14
-	VBROADCASTSS 324(AX), Z15
-	VBROADCASTSS 328(AX), Z16
+	VBROADCASTSS 328(AX), Z14
+	VBROADCASTSS 332(AX), Z15
+	VBROADCASTSS 336(AX), Z16
 	VADDPS       Z10, Z0, Z0
 	VMULPS       Z12, Z0, Z0
 	VRNDSCALEPS  $0x00, Z0, Z0
@@ -28822,7 +28915,7 @@ rows4x2_depth:
 	VCVTDQ2PS    Z6, Z6
 	VCVTDQ2PS    Z7, Z7
 	MOVQ         t+0(FP), AX
-	MOVQ         296(AX), AX
+	MOVQ         304(AX), AX
 	TESTQ        AX, AX
 	JZ           rows4x2_sums
 	MOVQ         t+0(FP), CX
@@ -28831,15 +28924,15 @@ rows4x2_depth:
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
 	MOVQ         t+0(FP), BX
-	MOVQ         272(BX), BX
+	MOVQ         280(BX), BX
 	VMOVUPS.Z    (BX), K1, Z8
 	VMOVUPS.Z    64(BX), K2, Z9
 	VMOVUPS.Z    (AX), K1, Z10
 	VMOVUPS.Z    64(AX), K2, Z11
 	MOVQ         t+0(FP), AX
-	VBROADCASTSS 320(AX), Z12
-	VBROADCASTSS 324(AX), Z13
-	VBROADCASTSS 328(AX), Z14
+	VBROADCASTSS 328(AX), Z12
+	VBROADCASTSS 332(AX), Z13
+	VBROADCASTSS 336(AX), Z14
 	VADDPS       Z8, Z0, Z0
 	VMULPS       Z10, Z0, Z0
 	VRNDSCALEPS  $0x00, Z0, Z0
@@ -29042,7 +29135,7 @@ rows3x2_depth:
 	VCVTDQ2PS    Z4, Z4
 	VCVTDQ2PS    Z5, Z5
 	MOVQ         t+0(FP), AX
-	MOVQ         296(AX), AX
+	MOVQ         304(AX), AX
 	TESTQ        AX, AX
 	JZ           rows3x2_sums
 	MOVQ         t+0(FP), CX
@@ -29051,15 +29144,15 @@ rows3x2_depth:
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
 	MOVQ         t+0(FP), BX
-	MOVQ         272(BX), BX
+	MOVQ         280(BX), BX
 	VMOVUPS.Z    (BX), K1, Z6
 	VMOVUPS.Z    64(BX), K2, Z7
 	VMOVUPS.Z    (AX), K1, Z8
 	VMOVUPS.Z    64(AX), K2, Z9
 	MOVQ         t+0(FP), AX
-	VBROADCASTSS 320(AX), Z10
-	VBROADCASTSS 324(AX), Z11
-	VBROADCASTSS 328(AX), Z12
+	VBROADCASTSS 328(AX), Z10
+	VBROADCASTSS 332(AX), Z11
+	VBROADCASTSS 336(AX), Z12
 	VADDPS       Z6, Z0, Z0
 	VMULPS       Z8, Z0, Z0
 	VRNDSCALEPS  $0x00, Z0, Z0
@@ -29230,7 +29323,7 @@ rows2x2_depth:
 	VCVTDQ2PS    Z2, Z2
 	VCVTDQ2PS    Z3, Z3
 	MOVQ         t+0(FP), AX
-	MOVQ         296(AX), AX
+	MOVQ         304(AX), AX
 	TESTQ        AX, AX
 	JZ           rows2x2_sums
 	MOVQ         t+0(FP), CX
@@ -29239,15 +29332,15 @@ rows2x2_depth:
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
 	MOVQ         t+0(FP), BX
-	MOVQ         272(BX), BX
+	MOVQ         280(BX), BX
 	VMOVUPS.Z    (BX), K1, Z4
 	VMOVUPS.Z    64(BX), K2, Z5
 	VMOVUPS.Z    (AX), K1, Z6
 	VMOVUPS.Z    64(AX), K2, Z7
 	MOVQ         t+0(FP), AX
-	VBROADCASTSS 320(AX), Z8
-	VBROADCASTSS 324(AX), Z9
-	VBROADCASTSS 328(AX), Z10
+	VBROADCASTSS 328(AX), Z8
+	VBROADCASTSS 332(AX), Z9
+	VBROADCASTSS 336(AX), Z10
 	VADDPS       Z4, Z0, Z0
 	VMULPS       Z6, Z0, Z0
 	VRNDSCALEPS  $0x00, Z0, Z0
@@ -29462,7 +29555,7 @@ rows1x1_done:
 	SHRQ         $0x10, AX
 	VCVTDQ2PS    Z0, Z0
 	MOVQ         t+0(FP), AX
-	MOVQ         296(AX), AX
+	MOVQ         304(AX), AX
 	TESTQ        AX, AX
 	JZ           rows1x1_sums
 	MOVQ         t+0(FP), CX
@@ -29471,13 +29564,13 @@ rows1x1_done:
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
 	MOVQ         t+0(FP), DX
-	MOVQ         272(DX), DX
+	MOVQ         280(DX), DX
 	VMOVUPS.Z    (DX), K1, Z1
 	VMOVUPS.Z    (AX), K1, Z2
 	MOVQ         t+0(FP), AX
-	VBROADCASTSS 320(AX), Z3
-	VBROADCASTSS 324(AX), Z4
-	VBROADCASTSS 328(AX), Z5
+	VBROADCASTSS 328(AX), Z3
+	VBROADCASTSS 332(AX), Z4
+	VBROADCASTSS 336(AX), Z5
 	VADDPS       Z1, Z0, Z0
 	VMULPS       Z2, Z0, Z0
 	VRNDSCALEPS  $0x00, Z0, Z0
@@ -29625,7 +29718,7 @@ rows12x1_depth:
 	VCVTDQ2PS    Z10, Z10
 	VCVTDQ2PS    Z11, Z11
 	MOVQ         t+0(FP), AX
-	MOVQ         296(AX), AX
+	MOVQ         304(AX), AX
 	TESTQ        AX, AX
 	JZ           rows12x1_sums
 	MOVQ         t+0(FP), CX
@@ -29634,13 +29727,13 @@ rows12x1_depth:
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
 	MOVQ         t+0(FP), BX
-	MOVQ         272(BX), BX
+	MOVQ         280(BX), BX
 	VMOVUPS.Z    (BX), K1, Z12
 	VMOVUPS.Z    (AX), K1, Z13
 	MOVQ         t+0(FP), AX
-	VBROADCASTSS 320(AX), Z14
-	VBROADCASTSS 324(AX), Z15
-	VBROADCASTSS 328(AX), Z16
+	VBROADCASTSS 328(AX), Z14
+	VBROADCASTSS 332(AX), Z15
+	VBROADCASTSS 336(AX), Z16
 	VADDPS       Z12, Z0, Z0
 	VMULPS       Z13, Z0, Z0
 	VRNDSCALEPS  $0x00, Z0, Z0
@@ -29938,7 +30031,7 @@ rows11x1_depth:
 	VCVTDQ2PS    Z9, Z9
 	VCVTDQ2PS    Z10, Z10
 	MOVQ         t+0(FP), AX
-	MOVQ         296(AX), AX
+	MOVQ         304(AX), AX
 	TESTQ        AX, AX
 	JZ           rows11x1_sums
 	MOVQ         t+0(FP), CX
@@ -29947,13 +30040,13 @@ rows11x1_depth:
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
 	MOVQ         t+0(FP), BX
-	MOVQ         272(BX), BX
+	MOVQ         280(BX), BX
 	VMOVUPS.Z    (BX), K1, Z11
 	VMOVUPS.Z    (AX), K1, Z12
 	MOVQ         t+0(FP), AX
-	VBROADCASTSS 320(AX), Z13
-	VBROADCASTSS 324(AX), Z14
-	VBROADCASTSS 328(AX), Z15
+	VBROADCASTSS 328(AX), Z13
+	VBROADCASTSS 332(AX), Z14
+	VBROADCASTSS 336(AX), Z15
 	VADDPS       Z11, Z0, Z0
 	VMULPS       Z12, Z0, Z0
 	VRNDSCALEPS  $0x00, Z0, Z0
@@ -30233,7 +30326,7 @@ rows10x1_depth:
 	VCVTDQ2PS    Z8, Z8
 	VCVTDQ2PS    Z9, Z9
 	MOVQ         t+0(FP), AX
-	MOVQ         296(AX), AX
+	MOVQ         304(AX), AX
 	TESTQ        AX, AX
 	JZ           rows10x1_sums
 	MOVQ         t+0(FP), CX
@@ -30242,13 +30335,13 @@ rows10x1_depth:
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
 	MOVQ         t+0(FP), BX
-	MOVQ         272(BX), BX
+	MOVQ         280(BX), BX
 	VMOVUPS.Z    (BX), K1, Z10
 	VMOVUPS.Z    (AX), K1, Z11
 	MOVQ         t+0(FP), AX
-	VBROADCASTSS 320(AX), Z12
-	VBROADCASTSS 324(AX), Z13
-	VBROADCASTSS 328(AX), Z14
+	VBROADCASTSS 328(AX), Z12
+	VBROADCASTSS 332(AX), Z13
+	VBROADCASTSS 336(AX), Z14
 	VADDPS       Z10, Z0, Z0
 	VMULPS       Z11, Z0, Z0
 	VRNDSCALEPS  $0x00, Z0, Z0
@@ -30508,7 +30601,7 @@ rows9x1_depth:
 	VCVTDQ2PS    Z7, Z7
 	VCVTDQ2PS    Z8, Z8
 	MOVQ         t+0(FP), AX
-	MOVQ         296(AX), AX
+	MOVQ         304(AX), AX
 	TESTQ        AX, AX
 	JZ           rows9x1_sums
 	MOVQ         t+0(FP), CX
@@ -30517,13 +30610,13 @@ rows9x1_depth:
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
 	MOVQ         t+0(FP), BX
-	MOVQ         272(BX), BX
+	MOVQ         280(BX), BX
 	VMOVUPS.Z    (BX), K1, Z9
 	VMOVUPS.Z    (AX), K1, Z10
 	MOVQ         t+0(FP), AX
-	VBROADCASTSS 320(AX), Z11
-	VBROADCASTSS 324(AX), Z12
-	VBROADCASTSS 328(AX), Z13
+	VBROADCASTSS 328(AX), Z11
+	VBROADCASTSS 332(AX), Z12
+	VBROADCASTSS 336(AX), Z13
 	VADDPS       Z9, Z0, Z0
 	VMULPS       Z10, Z0, Z0
 	VRNDSCALEPS  $0x00, Z0, Z0
@@ -30765,7 +30858,7 @@ rows8x1_depth:
 	VCVTDQ2PS    Z6, Z6
 	VCVTDQ2PS    Z7, Z7
 	MOVQ         t+0(FP), AX
-	MOVQ         296(AX), AX
+	MOVQ         304(AX), AX
 	TESTQ        AX, AX
 	JZ           rows8x1_sums
 	MOVQ         t+0(FP), CX
@@ -30774,13 +30867,13 @@ rows8x1_depth:
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
 	MOVQ         t+0(FP), BX
-	MOVQ         272(BX), BX
+	MOVQ         280(BX), BX
 	VMOVUPS.Z    (BX), K1, Z8
 	VMOVUPS.Z    (AX), K1, Z9
 	MOVQ         t+0(FP), AX
-	VBROADCASTSS 320(AX), Z10
-	VBROADCASTSS 324(AX), Z11
-	VBROADCASTSS 328(AX), Z12
+	VBROADCASTSS 328(AX), Z10
+	VBROADCASTSS 332(AX), Z11
+	VBROADCASTSS 336(AX), Z12
 	VADDPS       Z8, Z0, Z0
 	VMULPS       Z9, Z0, Z0
 	VRNDSCALEPS  $0x00, Z0, Z0
@@ -31004,7 +31097,7 @@ rows7x1_depth:
 	VCVTDQ2PS    Z5, Z5
 	VCVTDQ2PS    Z6, Z6
 	MOVQ         t+0(FP), AX
-	MOVQ         296(AX), AX
+	MOVQ         304(AX), AX
 	TESTQ        AX, AX
 	JZ           rows7x1_sums
 	MOVQ         t+0(FP), CX
@@ -31013,13 +31106,13 @@ rows7x1_depth:
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
 	MOVQ         t+0(FP), BX
-	MOVQ         272(BX), BX
+	MOVQ         280(BX), BX
 	VMOVUPS.Z    (BX), K1, Z7
 	VMOVUPS.Z    (AX), K1, Z8
 	MOVQ         t+0(FP), AX
-	VBROADCASTSS 320(AX), Z9
-	VBROADCASTSS 324(AX), Z10
-	VBROADCASTSS 328(AX), Z11
+	VBROADCASTSS 328(AX), Z9
+	VBROADCASTSS 332(AX), Z10
+	VBROADCASTSS 336(AX), Z11
 	VADDPS       Z7, Z0, Z0
 	VMULPS       Z8, Z0, Z0
 	VRNDSCALEPS  $0x00, Z0, Z0
@@ -31223,7 +31316,7 @@ rows6x1_depth:
 	VCVTDQ2PS    Z4, Z4
 	VCVTDQ2PS    Z5, Z5
 	MOVQ         t+0(FP), AX
-	MOVQ         296(AX), AX
+	MOVQ         304(AX), AX
 	TESTQ        AX, AX
 	JZ           rows6x1_sums
 	MOVQ         t+0(FP), CX
@@ -31232,13 +31325,13 @@ rows6x1_depth:
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
 	MOVQ         t+0(FP), BX
-	MOVQ         272(BX), BX
+	MOVQ         280(BX), BX
 	VMOVUPS.Z    (BX), K1, Z6
 	VMOVUPS.Z    (AX), K1, Z7
 	MOVQ         t+0(FP), AX
-	VBROADCASTSS 320(AX), Z8
-	VBROADCASTSS 324(AX), Z9
-	VBROADCASTSS 328(AX), Z10
+	VBROADCASTSS 328(AX), Z8
+	VBROADCASTSS 332(AX), Z9
+	VBROADCASTSS 336(AX), Z10
 	VADDPS       Z6, Z0, Z0
 	VMULPS       Z7, Z0, Z0
 	VRNDSCALEPS  $0x00, Z0, Z0
@@ -31424,7 +31517,7 @@ rows5x1_depth:
 	VCVTDQ2PS    Z3, Z3
 	VCVTDQ2PS    Z4, Z4
 	MOVQ         t+0(FP), AX
-	MOVQ         296(AX), AX
+	MOVQ         304(AX), AX
 	TESTQ        AX, AX
 	JZ           rows5x1_sums
 	MOVQ         t+0(FP), CX
@@ -31433,13 +31526,13 @@ rows5x1_depth:
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
 	MOVQ         t+0(FP), BX
-	MOVQ         272(BX), BX
+	MOVQ         280(BX), BX
 	VMOVUPS.Z    (BX), K1, Z5
 	VMOVUPS.Z    (AX), K1, Z6
 	MOVQ         t+0(FP), AX
-	VBROADCASTSS 320(AX), Z7
-	VBROADCASTSS 324(AX), Z8
-	VBROADCASTSS 328(AX), Z9
+	VBROADCASTSS 328(AX), Z7
+	VBROADCASTSS 332(AX), Z8
+	VBROADCASTSS 336(AX), Z9
 	VADDPS       Z5, Z0, Z0
 	VMULPS       Z6, Z0, Z0
 	VRNDSCALEPS  $0x00, Z0, Z0
@@ -31607,7 +31700,7 @@ rows4x1_depth:
 	VCVTDQ2PS    Z2, Z2
 	VCVTDQ2PS    Z3, Z3
 	MOVQ         t+0(FP), AX
-	MOVQ         296(AX), AX
+	MOVQ         304(AX), AX
 	TESTQ        AX, AX
 	JZ           rows4x1_sums
 	MOVQ         t+0(FP), CX
@@ -31616,13 +31709,13 @@ rows4x1_depth:
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
 	MOVQ         t+0(FP), BX
-	MOVQ         272(BX), BX
+	MOVQ         280(BX), BX
 	VMOVUPS.Z    (BX), K1, Z4
 	VMOVUPS.Z    (AX), K1, Z5
 	MOVQ         t+0(FP), AX
-	VBROADCASTSS 320(AX), Z6
-	VBROADCASTSS 324(AX), Z7
-	VBROADCASTSS 328(AX), Z8
+	VBROADCASTSS 328(AX), Z6
+	VBROADCASTSS 332(AX), Z7
+	VBROADCASTSS 336(AX), Z8
 	VADDPS       Z4, Z0, Z0
 	VMULPS       Z5, Z0, Z0
 	VRNDSCALEPS  $0x00, Z0, Z0
@@ -31769,7 +31862,7 @@ rows3x1_depth:
 	VCVTDQ2PS    Z1, Z1
 	VCVTDQ2PS    Z2, Z2
 	MOVQ         t+0(FP), AX
-	MOVQ         296(AX), AX
+	MOVQ         304(AX), AX
 	TESTQ        AX, AX
 	JZ           rows3x1_sums
 	MOVQ         t+0(FP), CX
@@ -31778,13 +31871,13 @@ rows3x1_depth:
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
 	MOVQ         t+0(FP), BX
-	MOVQ         272(BX), BX
+	MOVQ         280(BX), BX
 	VMOVUPS.Z    (BX), K1, Z3
 	VMOVUPS.Z    (AX), K1, Z4
 	MOVQ         t+0(FP), AX
-	VBROADCASTSS 320(AX), Z5
-	VBROADCASTSS 324(AX), Z6
-	VBROADCASTSS 328(AX), Z7
+	VBROADCASTSS 328(AX), Z5
+	VBROADCASTSS 332(AX), Z6
+	VBROADCASTSS 336(AX), Z7
 	VADDPS       Z3, Z0, Z0
 	VMULPS       Z4, Z0, Z0
 	VRNDSCALEPS  $0x00, Z0, Z0
@@ -31913,7 +32006,7 @@ rows2x1_depth:
 	VCVTDQ2PS    Z0, Z0
 	VCVTDQ2PS    Z1, Z1
 	MOVQ         t+0(FP), AX
-	MOVQ         296(AX), AX
+	MOVQ         304(AX), AX
 	TESTQ        AX, AX
 	JZ           rows2x1_sums
 	MOVQ         t+0(FP), CX
@@ -31922,13 +32015,13 @@ rows2x1_depth:
 	MOVQ         136(DX), DX
 	SHLQ         $0x02, DX
 	MOVQ         t+0(FP), BX
-	MOVQ         272(BX), BX
+	MOVQ         280(BX), BX
 	VMOVUPS.Z    (BX), K1, Z2
 	VMOVUPS.Z    (AX), K1, Z3
 	MOVQ         t+0(FP), AX
-	VBROADCASTSS 320(AX), Z4
-	VBROADCASTSS 324(AX), Z5
-	VBROADCASTSS 328(AX), Z6
+	VBROADCASTSS 328(AX), Z4
+	VBROADCASTSS 332(AX), Z5
+	VBROADCASTSS 336(AX), Z6
 	VADDPS       Z2, Z0, Z0
 	VMULPS       Z3, Z0, Z0
 	VRNDSCALEPS  $0x00, Z0, Z0

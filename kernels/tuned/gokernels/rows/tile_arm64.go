@@ -179,7 +179,7 @@ func landSixNEON(t *land)
 func landFourNEON(t *land)
 
 // partsFast is in how many elements products of bytes take four: as floats alone.
-func partsFast() int { return 4 }
+func partsFast(bool) int { return 4 }
 
 // productBytes is never called.
 func productBytes(*tile) {}

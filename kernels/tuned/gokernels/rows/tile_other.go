@@ -46,7 +46,7 @@ func transposeFast(*transpose) bool { return false }
 func unzipFast(_, _, _ []float32) int { return 0 }
 
 // partsFast is in how many elements products of bytes take four: as floats alone.
-func partsFast() int { return 4 }
+func partsFast(bool) int { return 4 }
 
 // productBytes is never called.
 func productBytes(*tile) {}
