@@ -23,6 +23,21 @@ type probe struct {
 	at     *ir.Value // what holds it in the graph that keeps it now
 	places []int     // of the node in each of the graphs around it, the outermost first
 	levels []level   // the regions around it, the outermost first
+	turn   turn
+}
+
+// turn tells which time it is that the condition of a while_loop is computed.
+type turn int
+
+const (
+	first turn = iota + 1 // before the loop
+	next                  // behind the body of an iteration
+)
+
+// copied is a node of a condition that a copy stands for.
+type copied struct {
+	of   *ir.Node
+	turn turn
 }
 
 // level is a region that a probe's node stands in.
@@ -39,17 +54,19 @@ type exposer struct {
 	quantized bool // values that are quantized are kept, and no others
 	known     map[*sym.Symbol]bool
 	taken     map[string]bool // names of values
+	copies    map[*ir.Node]copied
 }
 
-// expose makes outputs of the tensors that m's nodes compute, in regions too, but for what decides
-// whether a while_loop goes on. First is the index of the first of them among the user's outputs.
+// expose makes outputs of the tensors that m's nodes compute, in regions too. First is the index of
+// the first of them among the user's outputs.
 func expose(m *ir.Method) (first int, probes []*probe) {
 	for _, o := range m.Outputs {
 		if o.Kind == ir.UserOutput {
 			first++
 		}
 	}
-	x := &exposer{names: ir.NewNames(m), known: map[*sym.Symbol]bool{}, taken: map[string]bool{}}
+	x := &exposer{names: ir.NewNames(m), known: map[*sym.Symbol]bool{}, taken: map[string]bool{},
+		copies: map[*ir.Node]copied{}}
 	for n := range m.Graph.All() {
 		x.quantized = x.quantized || is(n, ".quantize_")
 	}
@@ -80,7 +97,12 @@ func (x *exposer) graph(g *ir.Graph) (probes []*probe) {
 		case "higher_order.cond":
 			inner = x.cond(n)
 		case "higher_order.while_loop":
-			inner = x.loop(g, n, n.Regions[1], &n.Args[0].Value)
+			before := len(g.Nodes)
+			x.condition(g, n)
+			for _, n := range g.Nodes[before:] {
+				inner = append(inner, x.node(n)...)
+			}
+			inner = append(inner, x.loop(g, n, n.Regions[1], &n.Args[0].Value)...)
 		case ops.ScanOp:
 			inner = x.loop(g, n, n.Regions[0], &n.Args[0].Value)
 		}
@@ -113,18 +135,23 @@ func (x *exposer) node(n *ir.Node) (probes []*probe) {
 		}
 		of = v.Value.Def
 	}
+	name, copied := of.Name, x.copies[n]
+	if copied.of != nil {
+		name = copied.of.Name
+	}
 	for k, v := range n.Outputs {
 		if v == nil || v.Type.Kind != ir.TensorKind || v.Type.DType.IsComplex() {
 			continue
 		}
-		p := &probe{value: value{node: of.Name, op: of.Op}, at: v}
+		p := &probe{value: value{node: name, op: of.Op}, at: v, turn: copied.turn}
 		if k > 0 {
-			p.node = fmt.Sprintf("%s.%d", of.Name, k)
+			p.node = fmt.Sprintf("%s.%d", name, k)
 		}
-		if x.taken[p.node] {
+		key := fmt.Sprint(p.node, p.turn)
+		if x.taken[key] {
 			continue // one more reader's dequantized values
 		}
-		x.taken[p.node] = true
+		x.taken[key] = true
 		if of.Loc != (ir.Location{}) {
 			p.line = of.Loc.String()
 		}
@@ -191,6 +218,66 @@ func (x *exposer) cond(n *ir.Node) (probes []*probe) {
 		p.at = x.result(n, len(n.Outputs), p.at.Type.Dense())
 	}
 	return probes
+}
+
+// condition has n, a while_loop of g, carry whether it goes on: the nodes of its condition come before
+// n and behind its body, where their values can be kept. It leaves a condition with regions or
+// numbers in its place.
+func (x *exposer) condition(g *ir.Graph, n *ir.Node) {
+	c, body := n.Regions[0], n.Regions[1]
+	for _, n := range c.Nodes {
+		if len(n.Regions) > 0 || slices.ContainsFunc(n.Outputs, func(v *ir.Value) bool {
+			return v != nil && v.Type.Kind != ir.TensorKind
+		}) {
+			return
+		}
+	}
+	decides, ok := c.Outputs[0].(ir.Ref)
+	if !ok || decides.Value.Type.Kind != ir.TensorKind || len(c.Nodes) == 0 {
+		return
+	}
+	for _, v := range c.Constants {
+		v.Name = x.names.Fresh(v.Name)
+	}
+	g.Constants, c.Constants = append(g.Constants, c.Constants...), nil
+	computed := func(to *ir.Graph, inputs []ir.Arg, turn turn) ir.Arg {
+		of := map[*ir.Value]ir.Arg{}
+		for i, v := range c.Inputs {
+			of[v] = inputs[i]
+		}
+		now := func(v *ir.Value) ir.Arg {
+			if a := of[v]; a != nil {
+				return a
+			}
+			return ir.Ref{Value: v}
+		}
+		for _, n := range c.Nodes {
+			m := &ir.Node{Name: x.names.Fresh(n.Name), Op: n.Op, Loc: n.Loc}
+			for _, a := range n.Args {
+				m.Args = append(m.Args, ir.NamedArg{Name: a.Name, Value: ir.MapRefs(a.Value, now)})
+			}
+			for i, v := range n.Outputs {
+				if v != nil {
+					w := &ir.Value{Name: x.names.Fresh(v.Name), Type: v.Type, Def: m, Index: i}
+					of[v], v = ir.Ref{Value: w}, w
+				}
+				m.Outputs = append(m.Outputs, v)
+			}
+			x.copies[m] = copied{n, turn}
+			to.Nodes = append(to.Nodes, m)
+		}
+		return now(decides.Value)
+	}
+	list := n.Args[0].Value.(ir.List)
+	k := len(list)
+	n.Args[0].Value = append(slices.Clone(list), computed(g, list, first))
+	body.Outputs = slices.Insert(slices.Clone(body.Outputs), k, computed(body, body.Outputs, next))
+	for _, r := range n.Regions {
+		r.Inputs = slices.Insert(r.Inputs, k,
+			&ir.Value{Name: x.names.Fresh("goes_on"), Type: decides.Value.Type})
+	}
+	c.Nodes, c.Outputs = nil, []ir.Arg{ir.Ref{Value: c.Inputs[k]}}
+	x.result(n, k, decides.Value.Type)
 }
 
 // loop makes results of n of what its body computes: of a scan another that is stacked; of a
@@ -310,6 +397,12 @@ func (p *probe) moments(of map[*probe]*tensor.Tensor, level int, at, numbers []i
 			if l.loop {
 				names = append(names, fmt.Sprint(when[2*i+1]))
 			}
+		}
+		switch p.turn {
+		case first:
+			names = append(names, "0")
+		case next:
+			names[len(names)-1] = fmt.Sprint(when[2*len(p.levels)-1] + 1)
 		}
 		if len(names) > 0 {
 			m.node = fmt.Sprintf("%s[%s]", p.node, strings.Join(names, ","))

@@ -77,8 +77,9 @@ func TestLoops(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "zero next[0] late[0] small[0] cond[0] next[1] late[1] small[1] cond[1] " +
-		"next[2] late[2] large[2] cond[2] next[3] late[3] large[3] cond[3] while_loop while_loop.1"
+	const want = "zero more[0] next[0] late[0] small[0] cond[0] more[1] " +
+		"next[1] late[1] small[1] cond[1] more[2] next[2] late[2] large[2] cond[2] more[3] " +
+		"next[3] late[3] large[3] cond[3] more[4] while_loop while_loop.1"
 	if got := names(r); got != want || r.Rows[r.First].Node.Raw() != "large[2]" {
 		t.Errorf("%s\nfirst %d", got, r.First)
 	}
@@ -91,7 +92,7 @@ func TestLongLoops(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := names(r); !strings.Contains(got, "cond[14] next[19] late[19] large[19] cond[19] while_loop") ||
+	if got := names(r); !strings.Contains(got, "cond[14] more[15] next[19] late[19] large[19] cond[19] more[20] while_loop") ||
 		r.Rows[r.First].Node.Raw() != "large[2]" {
 		t.Errorf("%s\nfirst %d", got, r.First)
 	}
@@ -99,7 +100,7 @@ func TestLongLoops(t *testing.T) {
 
 // Every way keeps the values in the regions of branches, loops and scans.
 func TestRegions(t *testing.T) {
-	for _, c := range []struct{ name, has string }{{"while_loop", "tanh[2]"}, {"cond_nested", "add"},
+	for _, c := range []struct{ name, has string }{{"while_loop", "tanh[2]"}, {"while_loop", "gt[3]"}, {"cond_nested", "add"},
 		{"cache_in_scan", "cat[4]"}} {
 		path := "../cases/" + c.name + "/model.pt2"
 		inputs, err := filepath.Glob("../cases/" + c.name + "/input_*.bin")
