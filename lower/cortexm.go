@@ -31,7 +31,7 @@ var CortexM = Pass{
 	Run: perMethod(func(ctx *Context, p *ir.Program, m *ir.Method) {
 		if ctx.Fixed {
 			// Portable operators would be less of what the pass knows.
-			decompose(ctx.Table, m, func(c *ops.Call) bool { return !HasKernel(c.Op) && (ctx.Legal == nil || !ctx.Legal(c)) })
+			decompose(ctx.Table, m, ctx.decomposes)
 			x := &cortexM{integerArithmetic: newIntegerArithmetic(&Context{}, Constants(p, m)),
 				derived: map[*ir.Value]bool{}, sides: ctx.Sides, stock: ctx.Stock}
 			rewrite(ctx.Table, m, onCalls(x.visit))

@@ -397,13 +397,24 @@ func (m *cortexM) meanOf(x *quantity, dims []int, keep bool, c *ops.Call) quanti
 			v := pooled(b, x, x.ints, kernel, []int64{1, 1}, []int64{0, 0}, false)
 			return denseOp(b, "aten.view.default", limitedTo(b, v, to), sizes)
 		}
-		multiplier, shift, ok := multiplierOf(x.scale[0]/(float64(count)*to.scale), count*x.far())
+		up := sumShift(count * x.far())
+		multiplier, shift, ok := multiplierOf(x.scale[0]/(float64(count<<up)*to.scale),
+			count*x.far()<<up)
 		if !ok {
 			return nil
 		}
-		return denseOp(b, ops.FixedMean, x.ints, dims, keep, x.zero[0], to.zero, multiplier, shift, to.lo,
-			to.hi)
+		return denseOp(b, ops.FixedMean, x.ints, dims, keep, x.zero[0], up, to.zero, multiplier, shift,
+			to.lo, to.hi)
 	}
+}
+
+// sumShift is how far sums of at most so much are shifted up before they are rescaled: what is
+// rounded twice is to have many bits. Weights of 2^6 are int8.
+func sumShift(most int64) (up int) {
+	for up < 6 && most<<(up+1) <= math.MaxInt32 {
+		up++
+	}
+	return up
 }
 
 // pooled is the mean of windows of an image.
@@ -446,9 +457,10 @@ func (m *cortexM) pool(n *ir.Node, c *ops.Call) quantizer {
 			}
 			return cut(b, q, to)
 		}
-		l := &layer8{of: x, weights: slices.Repeat([]int64{1}, int(count*channels)),
+		up := sumShift(count * x.far())
+		l := &layer8{of: x, weights: slices.Repeat([]int64{1 << up}, int(count*channels)),
 			channel: func(i int) int { return i % int(channels) },
-			scale:   slices.Repeat([]float64{x.scale[0] / float64(count)}, int(channels))}
+			scale:   slices.Repeat([]float64{x.scale[0] / float64(count<<up)}, int(channels))}
 		if v := m.depthwise(b, n, l, in, kernel, stride, padding, to); v != nil {
 			return seen(b, v, n)
 		}

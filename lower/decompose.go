@@ -27,10 +27,15 @@ var Decompose = Pass{
 	Name: "decompose",
 	Doc:  "replace operators the target has no kernel for by simpler ones; report those that have none",
 	Run: perMethod(func(ctx *Context, _ *ir.Program, m *ir.Method) {
-		decomposeAll(ctx.Table, m, func(c *ops.Call) bool {
-			return !HasKernel(c.Op) && (ctx.Legal == nil || !ctx.Legal(c))
-		})
+		decomposeAll(ctx.Table, m, ctx.decomposes)
 	}),
+}
+
+// decomposes reports whether c is replaced by its decomposition: the target does not do it as a whole
+// or, where time does not count, it is attention of integers.
+func (ctx *Context) decomposes(c *ops.Call) bool {
+	return !HasKernel(c.Op) &&
+		(ctx.Legal == nil || !ctx.Legal(c) || !ctx.Speed && attendsIntegers(c))
 }
 
 // DecomposeToCore is Decompose into the operators of Core ATen.

@@ -54,6 +54,7 @@ type integerArithmetic struct {
 	// floats that are functions of integers, and others with what quantizes them
 	functions map[*ir.Value]*function
 	forms     map[*ir.Value]*form
+	sums      map[*ir.Value]*scaledSum // floats that are such
 	parts     map[movedPart]integers
 	chosen    map[*ir.Value]bool // scales, and zero points in the range of the integers
 }
@@ -64,7 +65,7 @@ func newIntegerArithmetic(ctx *Context, constant map[*ir.Value]bool) *integerAri
 		padded: map[*ir.Value]*quantity{}, within: map[*ir.Value][2]int64{},
 		linear: map[*ir.Value]*linear{}, int8: map[*ir.Value]*ir.Value{},
 		groups: map[*ir.Value]*quantity{}, int4: map[*ir.Value]*ir.Value{},
-		functions: map[*ir.Value]*function{}, forms: map[*ir.Value]*form{},
+		functions: map[*ir.Value]*function{}, forms: map[*ir.Value]*form{}, sums: map[*ir.Value]*scaledSum{},
 		parts: map[movedPart]integers{}, chosen: map[*ir.Value]bool{}}
 }
 
@@ -100,6 +101,10 @@ type scaledSum struct {
 	bias, scale []float64 // bias may be nil
 	inner       int       // dimensions behind the channels
 	exact       bool      // float32 holds what the sum is made of
+	// as is the sum as int32, which is at most 2^30; nil if it may not be, or has a bias
+	as func(b *ops.Builder) *ir.Value
+	// move, if not nil, moves the elements of the sum to where they are in the floats.
+	move func(b *ops.Builder, sum *ir.Value) *ir.Value
 }
 
 const (
@@ -195,6 +200,7 @@ func (a *integerArithmetic) note(n *ir.Node, c *ops.Call) {
 	a.noteLinear(n, c)
 	a.noteFunction(n, c)
 	a.noteRows(n, c)
+	a.noteMovedSum(n, c)
 	known := func(v *ir.Value) bool {
 		return a.of[v] != nil || a.forms[v] != nil || a.linear[v] != nil || a.functions[v] != nil
 	}
@@ -281,7 +287,8 @@ func (a *integerArithmetic) between(v *ir.Value, least, most int64) bool {
 		case op == "aten.clamp.default":
 			lo, ok1 := number(v.Def.Arg("min"))
 			hi, ok2 := number(v.Def.Arg("max"))
-			return ok1 && ok2 && lo >= float64(least) && hi <= float64(most)
+			// A clamp with min above max gives max.
+			return ok1 && ok2 && min(lo, hi) >= float64(least) && hi <= float64(most)
 		default:
 			return false
 		}
@@ -312,7 +319,7 @@ func (a *integerArithmetic) numbers(c *ops.Call, name string) ([]float64, bool) 
 
 // elements returns those of a constant tensor, or of a view of one.
 func (a *integerArithmetic) elements(v *ir.Value) ([]float64, bool) {
-	for v.Def != nil && v.Def.Op == "aten.view.default" {
+	for v.Def != nil && (v.Def.Op == "aten.view.default" || v.Def.Op == "aten.reshape.default") {
 		from, ok := v.Def.Arg("self").(ir.Ref)
 		if !ok {
 			return nil, false
@@ -386,25 +393,40 @@ func (a *integerArithmetic) float(b *ops.Builder, q *quantity) *ir.Value {
 	return v
 }
 
-// rescale multiplies the scale instead of the floats by a number.
+// rescale multiplies the scale, also that of a sum, instead of the floats by a number.
 func (a *integerArithmetic) rescale(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
 	if n.Op != "aten.mul.Scalar" && n.Op != "aten.mul.Tensor" && n.Op != "aten.div.Scalar" &&
 		n.Op != "aten.div.Tensor" {
 		return nil
 	}
-	q, by := a.of[c.Value("self")], a.otherOf(c)
-	if q == nil || q.dynamic[0] != nil || !q.uniform() || by == nil || len(by.terms) > 0 ||
-		c.Outs[0].DType != ir.Float32 || !sym.AllEqual(c.Outs[0].Sizes, q.ints.Type.Sizes) {
+	v, other := c.Value("self"), a.otherOf(c)
+	if other == nil || len(other.terms) > 0 || c.Outs[0].DType != ir.Float32 ||
+		!sym.AllEqual(c.Outs[0].Sizes, v.Type.Sizes) {
+		return nil
+	}
+	by := other.add
+	if ir.OpBase(n.Op) == "div" {
+		by = 1 / by
+	}
+	positive := func(scale float64) bool {
+		s := float32(scale * by)
+		return s > math.SmallestNonzeroFloat32 && !math.IsInf(float64(s), 0)
+	}
+	if s := a.sums[v]; s != nil && positive(slices.Min(s.scale)) && positive(slices.Max(s.scale)) {
+		scaled := *s
+		scaled.sum, scaled.scale = s.moved(b, s.sum), multiplied(s.scale, by)
+		if s.as != nil {
+			scaled.as = func(b *ops.Builder) *ir.Value { return s.moved(b, s.as(b)) }
+		}
+		scaled.move = nil
+		return a.scaled(b, n, &scaled)
+	}
+	q := a.of[v]
+	if q == nil || q.dynamic[0] != nil || !q.uniform() || !positive(q.scale[0]) {
 		return nil
 	}
 	scaled := *q
-	scaled.scale = []float64{q.scale[0] * by.add}
-	if ir.OpBase(n.Op) == "div" {
-		scaled.scale[0] = q.scale[0] / by.add
-	}
-	if s := float32(scaled.scale[0]); !(s > math.SmallestNonzeroFloat32) || math.IsInf(float64(s), 0) {
-		return nil
-	}
+	scaled.scale = multiplied(q.scale, by)
 	return []*ir.Value{a.float(b, &scaled)}
 }
 

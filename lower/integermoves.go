@@ -210,6 +210,28 @@ func (a *integerArithmetic) noteMoved(n *ir.Node, c *ops.Call, part func(b *ops.
 	}
 }
 
+// noteMovedSum notes a node that moves the elements of a sum with one scale and no bias.
+func (a *integerArithmetic) noteMovedSum(n *ir.Node, c *ops.Call) {
+	if len(c.Operands()) != 1 || len(n.Outputs) != 1 {
+		return
+	}
+	s := a.sums[c.Operands()[0]]
+	if s == nil || s.as == nil ||
+		!moves(a.tensors(c), c, func(*expr.Expr) bool { return false }) {
+		return
+	}
+	other := *s
+	other.move = func(b *ops.Builder, sum *ir.Value) *ir.Value {
+		return denseOp(b, n.Op, withRefs(n, func(v *ir.Value) *ir.Value {
+			if v == c.Operands()[0] {
+				return s.moved(b, sum)
+			}
+			return nil
+		})...)
+	}
+	a.sums[n.Output(0)] = &other
+}
+
 // withRefs returns the arguments of a node, with other values for those that other gives.
 func withRefs(n *ir.Node, other func(v *ir.Value) *ir.Value) []any {
 	return seq.Map(n.Args, func(arg ir.NamedArg) any {

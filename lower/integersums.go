@@ -38,10 +38,11 @@ func (a *integerArithmetic) convolution(b *ops.Builder, n *ir.Node, c *ops.Call)
 	}
 	from := &quantity{ints: ints, zero: x.zero, least: x.least, most: x.most}
 	s := &scaledSum{inner: spatial}
-	return a.sum(b, n, s, [2]*quantity{x, w}, axis, 0, c.Value("bias"), func(bias any) *ir.Value {
+	return a.sum(b, n, s, [2]*quantity{x, w}, axis, 0, c.Value("bias"), func(bias any,
+		d ir.DType) *ir.Value {
 		sum := b.Op(ops.IntegerConvolution, a.summed(b, s, from), w.ints, bias, c.Arg("stride"),
 			before, after, c.Arg("dilation"), transposed, c.Arg("output_padding"),
-			c.Arg("groups"), x.zero[0], w.zero[0], ir.Float32)
+			c.Arg("groups"), x.zero[0], w.zero[0], d)
 		if s.exact = s.exact && !a.multiplies(b, sum); s.exact && transposed {
 			return b.Op(n.Op, a.whole(b, from), a.whole(b, w), nil, c.Arg("stride"), before,
 				c.Arg("dilation"), true, c.Arg("output_padding"), c.Arg("groups"))
@@ -86,6 +87,11 @@ func (a *integerArithmetic) multiplies(b *ops.Builder, sum *ir.Value) bool {
 // product is that of rows and columns; the columns are rows if transposed is set.
 func (a *integerArithmetic) product(b *ops.Builder, n *ir.Node, c *ops.Call,
 	self, mat2, bias string, transposed bool) []*ir.Value {
+	if bias == "" && !transposed {
+		if made := a.attended(b, n, c.Value(self), a.of[c.Value(mat2)]); made != nil {
+			return made
+		}
+	}
 	if made := a.integerProduct(b, n, c, self, mat2, bias, transposed); made != nil {
 		return made
 	}
@@ -121,9 +127,10 @@ func (a *integerArithmetic) integerProduct(b *ops.Builder, n *ir.Node, c *ops.Ca
 		return a.dynamicProduct(b, n, x, w, add, axis, transposed, floats)
 	}
 	lead := w.ints.Type.Rank() - 2
-	return a.sum(b, n, s, [2]*quantity{x, w}, axis, lead, add, func(bias any) *ir.Value {
+	return a.sum(b, n, s, [2]*quantity{x, w}, axis, lead, add, func(bias any,
+		d ir.DType) *ir.Value {
 		sum := b.Op(ops.IntegerMatmul, a.summed(b, s, x), w.ints, bias, transposed, x.zero[0],
-			w.zero[0], ir.Float32)
+			w.zero[0], d)
 		if s.exact = s.exact && !a.multiplies(b, sum); s.exact {
 			return floats(a.whole(b, x))
 		}
@@ -203,9 +210,7 @@ func (a *integerArithmetic) times(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir
 	}
 	s := &scaledSum{scale: []float64{x.scale[0] * y.scale[0]}}
 	s.sum = b.Op(ops.IntegerMul, x.ints, y.ints, x.zero[0], y.zero[0], ir.Float32)
-	v := s.times(b, n, s.scale)
-	a.forms[v] = &form{unlimited, s.quantized}
-	return []*ir.Value{v}
+	return a.scaled(b, n, s)
 }
 
 // far is how far an integer may be from the zero point of all, at least 1.
@@ -248,9 +253,7 @@ func (a *integerArithmetic) mean(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 	} else {
 		return nil
 	}
-	v := s.times(b, n, s.scale)
-	a.forms[v] = &form{unlimited, s.quantized}
-	return []*ir.Value{v}
+	return a.scaled(b, n, s)
 }
 
 // meanDims are the dimensions of which a call of mean.dim is the mean, in order, nil if they are
@@ -363,18 +366,22 @@ func (q *quantity) short() bool {
 	return len(q.zero) == 1 && q.least-q.zero[0] >= math.MinInt16 && q.most-q.zero[0] <= math.MaxInt16
 }
 
-// sum is what made makes of a bias in int32, times the scales of the operands x and w; made may
-// ask whether the sum is to be of floats. A bias that is no constant is added behind the scale.
-// The axis is that of w's results, in front of dimension lead are batches.
+// sum is what made makes of a bias in int32 and a dtype, times the scales of the operands x and w;
+// made may ask whether the sum is to be of floats. A bias that is no constant is added behind the
+// scale. The axis is that of w's results, in front of dimension lead are batches. Sums that int32
+// may not hold are of int64, or floats where time counts.
 func (a *integerArithmetic) sum(b *ops.Builder, n *ir.Node, s *scaledSum, of [2]*quantity,
-	axis, lead int, bias *ir.Value, made func(bias any) *ir.Value) []*ir.Value {
+	axis, lead int, bias *ir.Value, made func(bias any, d ir.DType) *ir.Value) []*ir.Value {
 	x, w := of[0], of[1]
 	if slices.ContainsFunc(w.zero, func(z int64) bool { return z != w.zero[0] }) {
 		return nil
 	}
 	most := a.largestSum(x, w, axis, lead)
+	d := ir.Float32
 	if most > math.MaxInt32 {
-		return nil
+		if d = ir.Int64; a.speed || most > mostSum || x.far() > math.MaxInt32/w.far() {
+			return nil
+		}
 	}
 	s.exact = a.speed && most <= ops.ExactSum && x.short()
 	for _, k := range w.scale {
@@ -386,19 +393,32 @@ func (a *integerArithmetic) sum(b *ops.Builder, n *ir.Node, s *scaledSum, of [2]
 			rest = bias
 		}
 	}
-	s.sum = made(ints)
-	v := s.times(b, n, s.scale)
+	if s.sum = made(ints, d); d == ir.Int64 {
+		s.sum = b.Op("aten._to_copy.default", s.sum, ops.Kw("dtype", ir.Float32))
+	}
 	if rest == nil {
-		a.forms[v] = &form{unlimited, s.quantized}
-		return []*ir.Value{v}
+		if bias == nil && len(s.scale) == 1 && most <= math.MaxInt32/2 {
+			s.as = func(b *ops.Builder) *ir.Value { return made(nil, ir.Int32) }
+		}
+		return a.scaled(b, n, s)
 	}
 	rest = b.Op("aten.view.default", rest, append([]int64{-1},
 		slices.Repeat([]int64{1}, s.inner)...))
-	return []*ir.Value{b.Op("aten.add.Tensor", v, rest)}
+	return b.Ops("aten.add.Tensor", s.times(b, n, s.scale), rest)
 }
 
-// largestSum returns a bound of the sums of products of x and w. The axis is that of w's
-// results; in front of dimension lead are batches.
+// scaled is s as floats, which quantize in one step.
+func (a *integerArithmetic) scaled(b *ops.Builder, n *ir.Node, s *scaledSum) []*ir.Value {
+	v := s.times(b, n, s.scale)
+	a.forms[v], a.sums[v] = &form{unlimited, s.quantized}, s
+	return []*ir.Value{v}
+}
+
+// mostSum is a sum of integers that int64 holds twice.
+const mostSum = 1 << 60
+
+// largestSum returns a bound of the sums of products of x and w, more than mostSum if only the run
+// knows their number. The axis is that of w's results; in front of dimension lead are batches.
 func (a *integerArithmetic) largestSum(x, w *quantity, axis, lead int) int64 {
 	channels, inner, terms := int64(1), int64(1), int64(1)
 	for d, size := range w.ints.Type.Sizes {
@@ -411,16 +431,13 @@ func (a *integerArithmetic) largestSum(x, w *quantity, axis, lead int) int64 {
 			continue
 		}
 		if n > math.MaxInt32 || terms > math.MaxInt32/max(n, 1) {
-			return math.MaxInt64
+			return mostSum + 1
 		}
 		terms *= n
 	}
 	ws, ok := a.elements(w.ints)
 	if !ok {
-		if terms > math.MaxInt32/x.far()/w.far() {
-			return math.MaxInt64
-		}
-		return terms * x.far() * w.far()
+		return min(terms, mostSum/x.far()/w.far()+1) * x.far() * w.far()
 	}
 	sums := make([]float64, channels)
 	for i, v := range ws {
@@ -478,6 +495,14 @@ const (
 	// maxBias is a float32 with room to be added to.
 	maxBias = 1e30
 )
+
+// moved is sum, or the same as int32, moved to where its elements are in the floats.
+func (s *scaledSum) moved(b *ops.Builder, sum *ir.Value) *ir.Value {
+	if s.move == nil {
+		return sum
+	}
+	return s.move(b, sum)
+}
 
 // times is the sum and its bias times scales.
 func (s *scaledSum) times(b *ops.Builder, n *ir.Node, scales []float64) *ir.Value {

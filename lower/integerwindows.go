@@ -1,7 +1,9 @@
 package lower
 
 import (
+	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/etgen/etgen/ir"
@@ -17,14 +19,16 @@ type windows struct {
 }
 
 const (
-	// maxUnit is how many parts a weight of one may be divided into.
-	maxUnit = 1 << 12
+	// maxUnit is how many parts a weight of one may be divided into, maxWideUnit for sums of int64.
+	maxUnit     = 1 << 12
+	maxWideUnit = 1 << 16
 	// weightSlack is what float64 may make of whole numbers.
 	weightSlack = 1e-6
 )
 
-// windowsOf reads what averages or resamples, nil if its weights are no whole multiples of one
-// number for each dimension, or int32 may not hold the sums.
+// windowsOf reads what averages or resamples. If its weights are no whole multiples of one number
+// for each dimension, or int32 may not hold the sums, they are fractions of a power of two in sums of
+// int64; nil where time counts.
 func (a *integerArithmetic) windowsOf(c *ops.Call) *windows {
 	if len(c.Operands()) == 0 {
 		return nil
@@ -33,11 +37,29 @@ func (a *integerArithmetic) windowsOf(c *ops.Call) *windows {
 	if !q.small() || !q.uniform() || c.Outs[0].DType != ir.Float32 {
 		return nil
 	}
-	w, all := &windows{of: q, unit: 1, most: q.far()}, ops.Windows(c)
+	all := ops.Windows(c)
+	if all == nil {
+		return nil
+	}
+	upTo := func(most float64, none float64) func([]ops.Window) float64 {
+		return func(rows []ops.Window) float64 { return cmp.Or(unitOf(rows, most), none) }
+	}
+	if w := q.windows(all, upTo(maxUnit, 0), ir.Int16, math.MaxInt32); w != nil || a.speed {
+		return w
+	}
+	fraction := math.Ldexp(1, min(24, (61-bits.Len64(uint64(q.far())))/len(all)-1))
+	return q.windows(all, upTo(maxWideUnit, fraction), ir.Int32, math.MaxInt64)
+}
+
+// windows are those of which unitOf tells the unit of each dimension, with weights of d and sums of at
+// most so much; nil if there are none.
+func (q *quantity) windows(all [][]ops.Window, unitOf func([]ops.Window) float64, d ir.DType,
+	most int64) *windows {
+	w := &windows{of: q, unit: 1, most: q.far()}
 	var lists [][]int64
-	for d, rows := range all {
-		size, _ := q.ints.Type.Sizes[q.ints.Type.Rank()-len(all)+d].Const()
-		unit, longest, most := unitOf(rows), int64(1), int64(0)
+	for dim, rows := range all {
+		size, _ := q.ints.Type.Sizes[q.ints.Type.Rank()-len(all)+dim].Const()
+		unit, longest, largest := unitOf(rows), int64(1), int64(0)
 		for _, r := range rows {
 			longest = max(longest, int64(len(r.Weights)))
 		}
@@ -49,36 +71,35 @@ func (a *integerArithmetic) windowsOf(c *ops.Call) *windows {
 				row[r.Start-start+int64(i)] = n
 				sum += max(n, -n)
 			}
-			starts, weights, most = append(starts, start), append(weights, row...), max(most, sum)
+			starts, weights = append(starts, start), append(weights, row...)
+			largest = max(largest, sum)
 		}
-		if w.unit *= unit; unit == 0 || most > math.MaxInt32/w.most {
+		if w.unit *= unit; unit == 0 || largest > most/w.most {
 			return nil
 		}
 		w.starts = append(w.starts, intData(ir.Int32, starts, int64(len(rows))))
 		lists = append(lists, weights)
-		w.most *= max(most, 1)
+		w.most *= max(largest, 1)
 	}
-	for d, xs := range lists {
+	for dim, xs := range lists {
 		// What is rounded twice in fixed point is to have many bits.
-		for w.most <= math.MaxInt32/2 && max(slices.Max(xs), -slices.Min(xs)) <= math.MaxInt16/2 {
+		for d == ir.Int16 && w.most <= most/2 &&
+			max(slices.Max(xs), -slices.Min(xs)) <= math.MaxInt16/2 {
 			for i := range xs {
 				xs[i] *= 2
 			}
 			w.unit, w.most = w.unit*2, w.most*2
 		}
-		n := int64(len(all[d]))
-		w.weights = append(w.weights, intData(ir.Int16, xs, n, int64(len(xs))/n))
-	}
-	if w.starts == nil {
-		return nil
+		n := int64(len(all[dim]))
+		w.weights = append(w.weights, intData(d, xs, n, int64(len(xs))/n))
 	}
 	return w
 }
 
 // unitOf returns the smallest number of parts of one of which the weights are whole numbers, 0 if
-// there is none.
-func unitOf(rows []ops.Window) float64 {
-	for unit := 1.0; unit <= maxUnit; unit++ {
+// there is none up to most.
+func unitOf(rows []ops.Window, most float64) float64 {
+	for unit := 1.0; unit <= most; unit++ {
 		if !slices.ContainsFunc(rows, func(r ops.Window) bool {
 			return slices.ContainsFunc(r.Weights, func(x float64) bool {
 				x *= unit
@@ -91,6 +112,9 @@ func unitOf(rows []ops.Window) float64 {
 	return 0
 }
 
+// wide reports whether the sums are of int64.
+func (w *windows) wide() bool { return w.weights[0].Type.DType == ir.Int32 }
+
 // sum is the sums, of int32 or float32.
 func (w *windows) sum(b *ops.Builder, n *ir.Node, d ir.DType) *ir.Value {
 	var lists [2][]*ir.Value
@@ -99,13 +123,17 @@ func (w *windows) sum(b *ops.Builder, n *ir.Node, d ir.DType) *ir.Value {
 			lists[i] = append(lists[i], b.Constant(n.Name+[]string{"_starts", "_weights"}[i], c))
 		}
 	}
-	return b.Op(ops.IntegerWindows, w.of.ints, lists[0], lists[1], w.of.zero[0], d)
+	if !w.wide() {
+		return b.Op(ops.IntegerWindows, w.of.ints, lists[0], lists[1], w.of.zero[0], d)
+	}
+	sum := b.Op(ops.IntegerWindows, w.of.ints, lists[0], lists[1], w.of.zero[0], ir.Int64)
+	return b.Op("aten._to_copy.default", sum, ops.Kw("dtype", d))
 }
 
 // windows is the fixed form of what averages or resamples, nil if it has none.
 func (m *cortexM) windows(n *ir.Node, c *ops.Call) quantizer {
 	w := m.windowsOf(c)
-	if w == nil || w.of.ints.Type.DType != ir.Int8 || m.stock {
+	if w == nil || w.wide() || w.of.ints.Type.DType != ir.Int8 || m.stock {
 		return nil
 	}
 	return func(b *ops.Builder, _ *ir.Node, to *quantization) *ir.Value {

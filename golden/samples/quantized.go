@@ -205,7 +205,7 @@ var int8Samples = byName{
 	"etgen.fixed_mean.default": func(r *Rand) []Sample {
 		of := func(dims []int64, keep bool, zero, to int) Sample {
 			return NewSample("self", Tensor(ir.Int8, Values{}, 2, 3, r.Dim(), 4), "dim", dims,
-				"keepdim", keep, "zero_point", zero, "output_zero_point", to, "output_multiplier",
+				"keepdim", keep, "zero_point", zero, "sum_shift", 2, "output_zero_point", to, "output_multiplier",
 				1518500250, "output_shift", -3, "activation_min", -100, "activation_max", 127)
 		}
 		return []Sample{of([]int64{2, 3}, true, -5, 3), of([]int64{1}, false, 7, -20),
@@ -233,6 +233,23 @@ var int8Samples = byName{
 			Tensor(ir.Int32, Values{Lo: -1 << 30, Hi: 1 << 30}, 1, 3, 1), "self_zero_point", 9,
 			"output_zero_point", -5, "output_multiplier", 1518500250, "output_shift", -20,
 			"activation_min", -100, "activation_max", 127)}
+	},
+	"etgen.integer_exponentials.default": func(r *Rand) []Sample {
+		sums := Tensor(ir.Int32, Values{Lo: -1 << 16, Hi: 1 << 16}, 2, 3, 7)
+		mask := Tensor(ir.Bool, Values{}, 3, 7)
+		return []Sample{NewSample("scores", sums, "mask", nil, "scale", 1e-4),
+			NewSample("scores", sums, "mask", mask, "scale", 1e-4),
+			NewSample("scores", Tensor(ir.Float32, Values{Lo: -9, Hi: 9}, r.Dim(), 5), "mask", nil,
+				"scale", 1.0)}
+	},
+	"etgen.integer_average.default": func(r *Rand) []Sample {
+		var out []Sample
+		for _, d := range []ir.DType{ir.Int8, ir.Uint8, ir.Int16} {
+			m, k, n := r.Dim(), r.Dim(), r.Dim()
+			out = append(out, NewSample("weights", Tensor(ir.Int32, Values{Lo: 0, Hi: 1 << 24}, 2, m, k),
+				"mat2", Tensor(d, Values{}, 2, k, n), "mat2_zero_point", 3))
+		}
+		return out
 	},
 	"etgen.integer_softmax.default": integerSoftmaxSamples("scale", 256.0),
 	"etgen.fixed_softmax.default": integerSoftmaxSamples("output_zero_point", -128, "output_multiplier",

@@ -559,6 +559,82 @@ def q_ties() -> Case:
     return Case(Model(), (x.repeat(1, 32), y.repeat(64, 1)), core=False)
 
 
+def q_one_scale() -> Case:
+    """Weights, of a convolution and of a linear layer, with one scale for all channels of dequantize_per_channel: PyTorch broadcasts it."""
+
+    class One(Scaled):
+        def __init__(self, *sizes):
+            super().__init__(*sizes)
+            self.s, self.z = self.s[:1].clone(), self.z[:1].clone()
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.l = One(8, 3, 3, 3), One(5, 8)
+
+        def forward(self, x):
+            x = dequantized(quantized.quantize_per_tensor(x, 0.03, 2, -128, 127, torch.int8), 0.03, 2)
+            y = torch.relu(F.conv2d(x, self.a()))
+            y = dequantized(quantized.quantize_per_tensor(y, 0.02, -128, -128, 127, torch.int8), 0.02, -128)
+            return quantized.quantize_per_tensor(F.linear(y.mean((2, 3)), self.l()), 0.05, 1, -128, 127, torch.int8)
+
+    return Case(Model(), *calls((2, 3, 5, 5), n=1), core=False)
+
+
+def dequantized(x, scale, zero):
+    return quantized.dequantize_per_tensor(x, scale, zero, -128, 127, torch.int8)
+
+
+def q_scores() -> Case:
+    """scaled_dot_product_attention between integers: with all keys, those before, those of a mask, scores with floats added; softmax by hand."""
+
+    class Model(nn.Module):
+        def __init__(self, d=8):
+            super().__init__()
+            self.q, self.k, self.v = (nn.Linear(d, d) for _ in range(3))
+            self.register_buffer("few", torch.arange(5)[:, None] * 3 % 5 >= torch.arange(5))
+
+        def forward(self, x, m):
+            q, k, v = (f(x).reshape(2, 5, 2, -1).transpose(1, 2) for f in (self.q, self.k, self.v))
+            a = F.scaled_dot_product_attention(q, k, v)
+            b = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            c = F.scaled_dot_product_attention(q, k, v, attn_mask=self.few)
+            d = F.scaled_dot_product_attention(q, k, v, attn_mask=m)
+            e = torch.softmax(q @ k.transpose(-2, -1) / 3, -1) @ v
+            return a, b, c, d, e
+
+    return case(Model(), Everything(names=("linear", "scaled_dot", "matmul")), *calls((2, 5, 8), (5, 5)))
+
+
+def q_wide_int16() -> Case:
+    """Sums of int16 that int32 does not hold, of a convolution, a linear layer and a product of two tensors."""
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = nn.Conv2d(60, 4, 3), nn.Linear(600, 3)
+            for p in self.a, self.b:
+                p.weight.data = p.weight.sign() * p.weight.abs().max()
+
+        def forward(self, x):
+            y = self.a(x)
+            return y, self.b(x.flatten(1)[:, :600]), torch.matmul(y, y.transpose(-2, -1))
+
+    return case(Model(), Everything("int16"), *calls((1, 60, 5, 4)))
+
+
+def q_windows_wide() -> Case:
+    """Resized images whose weights are no fractions of small numbers, in two and three dimensions, and averages of windows whose size no int16 divides."""
+
+    class Model(nn.Module):
+        def forward(self, x):
+            a = F.interpolate(x, (11, 13), mode="bicubic")
+            b = F.interpolate(x[:, :, None], (3, 4, 9), mode="trilinear")
+            return a, b, F.avg_pool1d(x.flatten(2).repeat(1, 1, 91), 4999, 40)
+
+    return case(Model(), Everything(names=("upsample", "avg")), *calls((1, 2, 7, 8)))
+
+
 class Normed(nn.Module):
     def __init__(self):
         super().__init__()

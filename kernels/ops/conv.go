@@ -43,7 +43,7 @@ func convOf(c *Call) *convolution {
 		cv.x.Rank(), cv.w.Rank())
 	cv.sum = opmath(cv.x.DType)
 	if cv.integer = has("input_zero_point"); cv.integer {
-		cv.sum = ir.Int32
+		cv.sum = c.integerSum("input", "weight")
 	}
 	wanted := cv.x.DType
 	if c.Op.Name() == MixedConvolution {
@@ -133,7 +133,7 @@ func (cv *convolution) compute(c *Call, at []sym.Expr) *expr.Expr {
 	m := cv.sum
 	load := func(name string, at []sym.Expr) *expr.Expr {
 		if cv.integer {
-			return c.lessZero(name, at)
+			return expr.Cast(m, c.lessZero(name, at))
 		}
 		return expr.Cast(m, c.Load(name, at...))
 	}

@@ -349,11 +349,12 @@ func int8Pool(schema string, f func(*Call, *pool, *poolWindow) *expr.Expr) entry
 const FixedMean = "etgen.fixed_mean.default"
 
 // fixedMean is the mean of int8 with another scale: the sum of the elements less their zero
-// point, which int32 holds, is rescaled by what brings the mean to the scale. cortex_m has
-// only a mean that keeps the scale, so that there it is a product with ones.
+// point, shifted up by sum_shift, which int32 holds, is rescaled by what brings the mean to the
+// scale. cortex_m has only a mean that keeps the scale, so that there it is a product with
+// 2^sum_shift.
 func fixedMean() entry {
 	return reducer{
-		schema: "etgen::fixed_mean(Tensor self, int[] dim, bool keepdim, int zero_point, int output_zero_point, int output_multiplier, int output_shift, int activation_min, int activation_max) -> Tensor",
+		schema: "etgen::fixed_mean(Tensor self, int[] dim, bool keepdim, int zero_point, int sum_shift, int output_zero_point, int output_multiplier, int output_shift, int activation_min, int activation_max) -> Tensor",
 		rule: func(d ir.DType) (ir.DType, ir.DType, bool) {
 			return ir.Int32, ir.Int8, d == ir.Int8
 		},
@@ -361,8 +362,10 @@ func fixedMean() entry {
 		body: func(r *reduction) []*expr.Expr {
 			n := r.c.int32Args("zero_point", "output_zero_point", "activation_min",
 				"activation_max")
-			less := expr.Mul(r.size(), n[0])
-			y := expr.Sub(expr.Sum(r.red, r.x()), less)
+			up := must(r.c.Int("sum_shift"))
+			r.c.errorIf(up < 0 || up > 6, "a sum shifted by %d", up)
+			y := expr.Sub(expr.Sum(r.red, r.x()), expr.Mul(r.size(), n[0]))
+			y = expr.Shl(y, expr.Int(ir.Int32, up))
 			return exprs(finish(r.c.rescaleArg("output").of(y), n[1], n[2], n[3]))
 		},
 		core: decomposed(func(b *Builder, c *Call) *ir.Value {
@@ -379,7 +382,7 @@ func fixedMean() entry {
 			count, known := n.Const()
 			c.errorIf(!known, "over %s elements", n)
 			ones := b.Constant("ones", &ir.Constant{Type: ir.StaticTensor(ir.Int8, 1, count),
-				Data: ir.Bytes(bytes.Repeat([]byte{1}, int(count)))})
+				Data: ir.Bytes(bytes.Repeat([]byte{1 << must(c.Int("sum_shift"))}, int(count)))})
 			v := b.aten("reshape", b.aten("permute", c.Value("self"), append(kept, gone...)),
 				[]int64{-1, count})
 			v = b.Op(cortexMLinear, v, ones, nil, nil, -must(c.Int("zero_point")), 0,

@@ -88,9 +88,9 @@ func integerElementwise() []entry {
 			// result is int32, or, rounded, float32.
 			Schema: "etgen::integer_mul(Tensor self, Tensor other, int self_zero_point, int other_zero_point, ScalarType dtype) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
-				d := c.integerSum("self", "other")
+				c.integerSum("self", "other")
 				x, y := c.Tensor("self"), c.Tensor("other")
-				t, ok := pointwiseType(d, x, y)
+				t, ok := pointwiseType(c.DType("dtype", ir.InvalidDType), x, y)
 				c.errorIf(!ok, "%s do not broadcast", sizesOf{x, y})
 				return one(t)
 			},
@@ -151,14 +151,15 @@ func quantizedType(d ir.DType) bool { return d == ir.Int8 || d == ir.Uint8 || d 
 // points, exact in int32, with a bias in int32. What lies outside of an image counts as its
 // zero point. The first operand may be floats that are the integers of 8 bits less their zero
 // point. The result is the sum as int32, or, rounded, as float32; what scales it is an
-// elementwise node behind it, which becomes a kernel's epilogue.
+// elementwise node behind it, which becomes a kernel's epilogue. A sum that is asked for as int64
+// is one in int64.
 func integerProducts() []entry {
 	return []entry{
 		{
 			Schema: "etgen::integer_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] before, SymInt[] after, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, int input_zero_point, int weight_zero_point, ScalarType dtype) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
 				t := convOf(c).outType(c)
-				t.DType = c.integerSum("input", "weight")
+				t.DType = c.DType("dtype", ir.InvalidDType)
 				return one(t)
 			},
 			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
@@ -183,28 +184,27 @@ func integerProducts() []entry {
 					r > 2 && !sameSizes(w.Sizes[:r-2], lead[:r-2]), "%s do not multiply",
 					sizesOf{x, w})
 				c.param("bias", w.Sizes[n])
-				return one(ir.TensorOf(c.integerSum("self", "mat2"),
+				c.integerSum("self", "mat2")
+				return one(ir.TensorOf(c.DType("dtype", ir.InvalidDType),
 					append(slices.Clone(lead), w.Sizes[n])...))
 			},
 			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
 				last := len(at) - 1
 				lead := at[:max(c.Tensor("mat2").Rank()-2, 0)]
-				y := inner(ir.Int32, c.Tensor("self").Sizes[last],
-					func(k sym.Expr) (a, b *expr.Expr) {
-						w := append(slices.Clone(lead), k, at[last])
-						if c.Bool("transposed") {
-							w = append(slices.Clone(lead), at[last], k)
-						}
-						return c.lessZero("self", append(slices.Clone(at[:last]), k)),
-							c.lessZero("mat2", w)
-					})
-				return affine(y, nil, c.paramAt("bias", ir.Int32, at[last]))
+				k, d := sym.NewVar("k", c.Tensor("self").Sizes[last]), c.integerSum()
+				w := append(slices.Clone(lead), k.Expr(), at[last])
+				if c.Bool("transposed") {
+					w = append(slices.Clone(lead), at[last], k.Expr())
+				}
+				x := expr.Cast(d, c.lessZero("self", append(slices.Clone(at[:last]), k.Expr())))
+				y := expr.Sum([]*sym.Symbol{k}, expr.Mul(x, expr.Cast(d, c.lessZero("mat2", w))))
+				return affine(y, nil, c.paramAt("bias", d, at[last]))
 			}),
 		},
 	}
 }
 
-// integerSum checks the operands of an integer product and returns the result's dtype.
+// integerSum checks operands of an integer product and returns the dtype that it is summed in.
 func (c *Call) integerSum(operands ...string) ir.DType {
 	for i, name := range operands {
 		d := c.Tensor(name).DType
@@ -215,8 +215,11 @@ func (c *Call) integerSum(operands ...string) ir.DType {
 		panic(c.Errorf("a bias of %s", c.Tensor("bias").DType))
 	}
 	d := c.DType("dtype", ir.InvalidDType)
-	c.errorIf(d != ir.Int32 && d != ir.Float32, "a result of %s", d)
-	return d
+	c.errorIf(d != ir.Int32 && d != ir.Int64 && d != ir.Float32, "a result of %s", d)
+	if d == ir.Int64 {
+		return d
+	}
+	return ir.Int32
 }
 
 // zeroPoint returns the number of NAME_zero_point, checked against the operand's dtype.

@@ -136,8 +136,8 @@ func quantOps() []entry {
 }
 
 // qparams tells where in a tensor of scales that of an element of the input
-// is: per channel, per token (all of the last dimension) or per group of
-// columns of a row. It is nil where there is one for all.
+// is: per channel, where one stands for all, per token (all of the last dimension)
+// or per group of columns of a row. It is nil where the arguments are of a tensor.
 func (c *Call) qparams() func(coords []sym.Expr) []sym.Expr {
 	has := func(name string) bool { return c.Op.sch.Index(name) >= 0 }
 	if !has("scales") {
@@ -159,6 +159,9 @@ func (c *Call) qparams() func(coords []sym.Expr) []sym.Expr {
 		return nil
 	case has("axis"):
 		axis := c.dim("axis", t.Rank())
+		if s.Rank() == 1 && s.Sizes[0].Is(1) {
+			return func([]sym.Expr) []sym.Expr { return zeros(1) }
+		}
 		if s.Rank() != 1 || differ(s.Sizes[0], t.Sizes[axis]) {
 			misfit("along dimension " + itoa(axis))
 			return nil

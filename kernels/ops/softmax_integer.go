@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"slices"
+
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
@@ -9,11 +11,13 @@ import (
 
 // The names of softmax of integers.
 const (
-	IntegerSoftmax = "etgen.integer_softmax.default"
-	FixedSoftmax   = "etgen.fixed_softmax.default"
+	IntegerSoftmax      = "etgen.integer_softmax.default"
+	FixedSoftmax        = "etgen.fixed_softmax.default"
+	IntegerExponentials = "etgen.integer_exponentials.default"
+	IntegerAverage      = "etgen.integer_average.default"
 )
 
-// integerSoftmaxes are softmax of int8 along one dimension. How much less than the largest of its
+// integerSoftmaxes are softmax of int8 along one dimension, and what stands for one of scores. How much less than the largest of its
 // row an element is, is an index into a table of exponentials, the sum of which is exact.
 func integerSoftmaxes() []entry {
 	const head = "softmax(Tensor input, Tensor exps, int dim, "
@@ -51,7 +55,83 @@ func integerSoftmaxes() []entry {
 				return finish(c.rescaleArg("output").of(p), n[0], n[1], n[2])
 			}),
 		},
+		{
+			// exp((x - largest)·scale)·2^24 as int32, of the last dimension, where mask says so, else
+			// 0: what a softmax divides. Scores of int32 are at most 2^30.
+			Schema: "etgen::integer_exponentials(Tensor scores, Tensor? mask, float scale) -> Tensor",
+			Infer: func(c *Call) []ir.Type {
+				t, scale := c.Tensor("scores"), must(c.Float("scale"))
+				c.errorIf(t.Rank() == 0 || t.DType != ir.Int32 && t.DType != ir.Float32, "scores %s of %s",
+					t.DType, sizesOf{t})
+				c.errorIf(!(float32(scale) > 0) || float32(scale) > maxScale, "a scale of %g", scale)
+				if c.Has("mask") {
+					m := c.Tensor("mask")
+					c.errorIf(m.DType != ir.Bool || !broadcastsTo(m, t.Sizes), "a mask of %s and %s", m.DType,
+						sizesOf{m})
+				}
+				return one(ir.TensorOf(ir.Int32, t.Sizes...))
+			},
+			Compute: element(exponential),
+		},
+		{
+			// The average of rows of values less their zero point, which have weights of int32: the
+			// quotient of two sums in int64, in float32.
+			Schema: "etgen::integer_average(Tensor weights, Tensor mat2, int mat2_zero_point) -> Tensor",
+			Infer: func(c *Call) []ir.Type {
+				w, v := c.Tensor("weights"), c.Tensor("mat2")
+				n := w.Rank()
+				c.errorIf(w.DType != ir.Int32 || !quantizedType(v.DType), "%s of %s", v.DType, w.DType)
+				c.errorIf(n < 2 || v.Rank() != n || differ(w.Sizes[n-1], v.Sizes[n-2]) ||
+					!sameSizes(w.Sizes[:n-2], v.Sizes[:n-2]), "%s do not multiply", sizesOf{w, v})
+				c.zeroPoint("mat2")
+				return one(ir.TensorOf(ir.Float32, append(slices.Clone(w.Sizes[:n-1]), v.Sizes[n-1])...))
+			},
+			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
+				n := len(at) - 1
+				sum := func(name string, of func(k sym.Expr, w *expr.Expr) *expr.Expr) *expr.Expr {
+					k := sym.NewVar(name, c.Tensor("weights").Sizes[n])
+					w := c.Load("weights", append(slices.Clone(at[:n]), k.Expr())...)
+					return expr.Sum([]*sym.Symbol{k}, of(k.Expr(), expr.Cast(ir.Int64, w)))
+				}
+				all := sum("r", func(_ sym.Expr, w *expr.Expr) *expr.Expr { return w })
+				some := sum("k", func(k sym.Expr, w *expr.Expr) *expr.Expr {
+					v := c.lessZero("mat2", append(slices.Clone(at[:n-1]), k, at[n]))
+					return expr.Mul(w, expr.Cast(ir.Int64, v))
+				})
+				return expr.Div(expr.Cast(ir.Float32, some),
+					expr.Cast(ir.Float32, expr.Max(all, expr.Int(ir.Int64, 1))))
+			}),
+		},
 	}
+}
+
+// MostExponential is the largest result of integer_exponentials: float32 holds the integers up to it.
+const MostExponential = 1 << 24
+
+// exponential is the element at of integer_exponentials.
+func exponential(c *Call, at []sym.Expr) *expr.Expr {
+	t := c.Tensor("scores")
+	least := expr.Num(t.DType, -inf)
+	if t.DType == ir.Int32 {
+		least = expr.Int(ir.Int32, -1<<30)
+	}
+	kept := func(at []sym.Expr, x, none *expr.Expr) *expr.Expr {
+		if !c.Has("mask") {
+			return x
+		}
+		return expr.Select(c.Load("mask", broadcastCoords(c.Tensor("mask"), t.Sizes, at)...), x, none)
+	}
+	last := len(at) - 1
+	r := sym.NewVar("r", t.Sizes[last])
+	row := append(slices.Clone(at[:last]), r.Expr())
+	most := expr.MaxOf([]*sym.Symbol{r}, kept(row, c.Load("scores", row...), least))
+	if t.DType == ir.Float32 { // a row of which nothing counts
+		most = expr.Select(expr.Eq(most, least), expr.Num(ir.Float32, 0), most)
+	}
+	less := expr.Cast(ir.Float32, expr.Sub(c.Load("scores", at...), most))
+	e := fn("exp")(expr.Mul(less, expr.Float(ir.Float32, must(c.Float("scale")))))
+	one, zero := expr.Num(ir.Float32, MostExponential), expr.Num(ir.Float32, 0)
+	return kept(at, between(expr.Round(expr.Mul(e, one)), zero, one), zero)
 }
 
 // maxScale is a float32 that a sum of exponentials may be divided into.

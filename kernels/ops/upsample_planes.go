@@ -216,6 +216,22 @@ func linearTaps(a axis, m ir.DType, in, out, o int64) ([]int64, []float64) {
 	return []int64{floor, floor + 1}, []float64{1 - t, t}
 }
 
+// triangleTaps have the weights of axis.triangle.
+func triangleTaps(a axis, m ir.DType, in, out, o int64) (at []int64, weights []float64) {
+	step := a.stepIn(m, in, out)
+	support, center := max(step, 1), step*(float64(o)+0.5)
+	first, end := max(int64(center-support+0.5), 0), min(int64(center+support+0.5), in)
+	all := 0.0
+	for i := first; i < end; i++ {
+		w := max(0, 1-math.Abs((float64(i)-center+0.5)/support))
+		at, weights, all = append(at, i), append(weights, w), all+w
+	}
+	for i := range weights {
+		weights[i] /= all
+	}
+	return at, weights
+}
+
 // cubicTaps have the weights of cubicWeights.
 func cubicTaps(a axis, m ir.DType, in, out, o int64) ([]int64, []float64) {
 	const k = -0.75

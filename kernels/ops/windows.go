@@ -18,8 +18,8 @@ func integerWindows() []entry {
 		{
 			// Weighted sums over windows of the last dimensions. Window o of dimension d begins at
 			// starts[d][o], which is limited to what leaves it inside, and has the weights of row o of
-			// weights[d]; that of several dimensions is their product. The sum is exact in int32, of
-			// elements less their zero point.
+			// weights[d]; that of several dimensions is their product. The sum is exact, in int32 or as
+			// int64, of elements less their zero point; weights are int16, for sums of int64 also int32.
 			Schema: "etgen::integer_windows(Tensor self, Tensor[] starts, Tensor[] weights, int self_zero_point, ScalarType dtype) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
 				t, starts, weights := c.Tensor("self"), c.Tensors("starts"), c.Tensors("weights")
@@ -29,30 +29,33 @@ func integerWindows() []entry {
 				sizes := slices.Clone(t.Sizes)
 				for d := range n {
 					s, w, size := starts[d], weights[d], &sizes[t.Rank()-n+d]
-					c.errorIf(s.DType != ir.Int32 || w.DType != ir.Int16 || s.Rank() != 1 || w.Rank() != 2 ||
+					d := c.DType("dtype", ir.InvalidDType)
+					c.errorIf(s.DType != ir.Int32 || w.DType != ir.Int16 && (w.DType != ir.Int32 || d != ir.Int64) || s.Rank() != 1 || w.Rank() != 2 ||
 						differ(s.Sizes[0], w.Sizes[0]), "starts %s and weights %s", sizesOf{s}, sizesOf{w})
 					c.errorIf(!sym.LessEq(sym.Int(1), w.Sizes[1]) || !sym.LessEq(w.Sizes[1], *size),
 						"windows of %s of %s", w.Sizes[1], *size)
 					*size = s.Sizes[0]
 				}
-				return one(ir.TensorOf(c.integerSum("self"), sizes...))
+				c.integerSum("self")
+				return one(ir.TensorOf(c.DType("dtype", ir.InvalidDType), sizes...))
 			},
 			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
 				t, starts, weights := c.Tensor("self"), c.Operand("starts"), c.Operand("weights")
 				n := len(c.Tensors("starts"))
 				lead := t.Rank() - n
 				in, over := slices.Clone(at), make([]*sym.Symbol, n)
+				m := c.integerSum()
 				var sum func(d int) *expr.Expr
 				sum = func(d int) *expr.Expr {
 					if d == n {
-						return c.lessZero("self", in)
+						return expr.Cast(m, c.lessZero("self", in))
 					}
 					o, size := at[lead+d], c.operands[weights+d].Type.Sizes[1]
 					over[d] = sym.NewVar("k"+itoa(d), size)
 					first := clampedIndex("at"+itoa(d), c.LoadAt(starts+d, o),
 						sym.Sub(sym.Add(t.Sizes[lead+d], sym.Int(1)), size), false)
 					in[lead+d] = sym.Add(first.Expr(), over[d].Expr())
-					w := expr.Cast(ir.Int32, c.LoadAt(weights+d, o, over[d].Expr()))
+					w := expr.Cast(m, c.LoadAt(weights+d, o, over[d].Expr()))
 					return expr.Mul(w, sum(d+1))
 				}
 				return expr.Sum(over, sum(0))
@@ -72,7 +75,7 @@ type Window struct {
 // weights that do not depend on the others; nil if it does not, sizes are not constant, or a window
 // has no elements.
 func Windows(c *Call) [][]Window {
-	base := strings.TrimPrefix(ir.OpBase(c.Op.Name()), "_")
+	base, filtered := strings.CutSuffix(strings.TrimPrefix(ir.OpBase(c.Op.Name()), "_"), "_aa")
 	kind, n := strings.TrimRight(base, "123d"), 0
 	if dims := base[len(kind):]; len(dims) == 2 && dims[1] == 'd' {
 		n = int(dims[0] - '0')
@@ -82,6 +85,9 @@ func Windows(c *Call) [][]Window {
 		"upsample_linear": resampledBy(linearTaps), "upsample_bilinear": resampledBy(linearTaps),
 		"upsample_trilinear": resampledBy(linearTaps), "upsample_bicubic": resampledBy(cubicTaps),
 	}[kind]
+	if filtered {
+		window = resampledBy(triangleTaps)
+	}
 	if window == nil || n == 0 {
 		return nil
 	}

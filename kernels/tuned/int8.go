@@ -139,7 +139,8 @@ func int8Operands(c *ops.Call, x, w, xOffset, wOffset string, sign int64) *int8C
 	cv.x, cv.w, cv.b = c.Operand(x), c.Operand(w), -1
 	d := c.Tensor(x).DType
 	cv.wide = d == ir.Int16
-	if !cv.wide && d != ir.Int8 && d != ir.Float32 || c.Tensor(w).DType != ir.Int8 {
+	if !cv.wide && d != ir.Int8 && d != ir.Float32 || c.Tensor(w).DType != ir.Int8 ||
+		c.Outs[0].DType == ir.Int64 {
 		return nil
 	}
 	for name, to := range map[string]*int64{xOffset: &cv.offset, wOffset: &cv.wOffset} {
