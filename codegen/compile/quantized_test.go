@@ -86,7 +86,7 @@ func TestQuantizedModelsMultiplyIntegers(t *testing.T) {
 				}
 			}
 			if products == 0 || tuned == 0 && !strings.HasSuffix(name, "int16") &&
-				!strings.HasPrefix(name, "q_norms") {
+				!strings.HasPrefix(name, "q_norms") && name != "q_windows_wide" {
 				t.Errorf("%d products of integers, %d kernels for bytes", products, tuned)
 			}
 			for _, b := range np.Methods[0].Buffers {
