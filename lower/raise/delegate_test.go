@@ -55,3 +55,25 @@ method forward {
 		t.Error(diff)
 	}
 }
+
+// What a delegate with a known payload computes is no result of the delegate that takes it.
+func TestDelegateBehindKnownOne(t *testing.T) {
+	a := newAsm()
+	x, y, out := a.at(0, 2), a.at(16, 2), a.at(32, 2)
+	sin := "1version:0#op:demo::aten.sin.default, numel:2, dtype:torch.float32<debug_handle>1#"
+	a.plan.Delegates = []pte.Delegate{
+		{ID: "BackendWithCompilerDemo", Processed: ir.Bytes(sin)},
+		{ID: "TestBackend", Processed: ir.Bytes("abc")},
+	}
+	a.code = append(a.code, pte.DelegateCall{Delegate: 0, Args: []int32{x, y}},
+		pte.DelegateCall{Delegate: 1, Args: []int32{y, out}})
+	a.io([]int32{x}, []int32{out})
+	program, err := a.raise()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `executorch_call_delegate("lowered_module_1", %sin)`
+	if got := program.String(); !strings.Contains(got, want) {
+		t.Errorf("%s\nhas no %s", got, want)
+	}
+}

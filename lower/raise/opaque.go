@@ -93,8 +93,8 @@ func (in *input) calledDelegates() (all []*ir.Delegate) {
 
 // findResults notes which arguments of calls of opaque delegates, the last ones, are results: the
 // program does not say. They are the tensors that nothing else fills: the caller does not, nor has
-// the program data for them, nor does a kernel or a move write them. Of several delegates that
-// take such a tensor the first gives it.
+// the program data for them, nor does a kernel, a move or a delegate with a known payload write
+// them. Of several delegates that take such a tensor the first gives it.
 func (r *raiser) findResults() {
 	filled := seq.Set(r.Inputs)
 	for s, t := range r.tensors {
@@ -110,6 +110,17 @@ func (r *raiser) findResults() {
 			}
 		case pte.MoveCall:
 			filled[in.To] = true
+		case pte.DelegateCall:
+			if r.delegates[in.Delegate].opaque != nil {
+				continue
+			}
+			// What is wrong with a call, raising it tells.
+			written, _ := r.resultsOf(i, in)
+			for k, w := range written {
+				if w {
+					filled[in.Args[k]] = true
+				}
+			}
 		}
 	}
 	r.results = map[int]int{}

@@ -1,0 +1,87 @@
+package random
+
+import (
+	"fmt"
+	"io"
+	"testing"
+
+	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/golden/backends/graph"
+	"github.com/etgen/etgen/golden/tier"
+	"github.com/etgen/etgen/golden/way"
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/lower/partition"
+	"github.com/etgen/etgen/lower/partition/xnn"
+	"github.com/etgen/etgen/rt"
+)
+
+// counted counts the parts that XNNPACK gets.
+type counted struct {
+	xnn.Backend
+	parts *int
+}
+
+func (c counted) Preprocess(p *partition.Part) (*partition.Payload, error) {
+	*c.parts++
+	return c.Backend.Preprocess(p)
+}
+
+// Random programs of which XNNPACK gets what another backend leaves by chance compute the same, in
+// the runtime and compiled whole around the other's parts.
+func TestPartitionsForXNNPACK(t *testing.T) {
+	table := ops.Standard()
+	parts := 0
+	for n := range tier.Of(12, 60, 600) {
+		seed := *first + uint64(n)
+		p, err := Generate(table, seed)
+		if err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+			continue
+		}
+		x, err := newProgram(table, p)
+		if err != nil {
+			continue // TestRandom counts these
+		}
+		if x.terms, err = termsOf(table, p); err != nil {
+			t.Errorf("seed %d: %v\n%s", seed, err, p)
+			continue
+		}
+		check := func(x *program) error { return x.checkForXNNPACK(t, seed, &parts) }
+		if err := check(x); err != nil {
+			report(t, seed, p, err, check)
+		}
+	}
+	t.Logf("%d parts", parts)
+	if parts < 10 {
+		t.Errorf("%d parts: too few to show anything", parts)
+	}
+}
+
+// checkForXNNPACK gives a share of the nodes, maybe none, to another backend, and XNNPACK what it
+// takes of the others.
+func (x *program) checkForXNNPACK(t *testing.T, seed uint64, parts *int) error {
+	share := seed % 3
+	settings := way.Settings{Options: compile.Options{Backends: []*partition.Use{
+		{Backend: graph.Backend{Seed: seed, Share: share, Of: 5, Own: seed%2 == 0}},
+		{Backend: counted{parts: parts}}}}}
+	ways := []way.RT{{Settings: settings}}
+	if share == 0 || len(x.p.Methods[0].Symbols) == 0 { // a program does not say these of results
+		ways = append(ways, way.RT{Settings: settings, Optimize: true})
+	}
+	for _, w := range ways {
+		w.Backends = map[string]rt.Backend{graph.ID: graph.Runtime{}}
+		var err error
+		w.Run(t.Context(), []way.Job{{Name: "r", Calls: x.calls,
+			Open: func() (*ir.Program, io.Closer, error) { return ir.Clone(x.p), nil, nil }}},
+			func(_ int, r *way.Result) {
+				if err = r.Err; err == nil {
+					err = x.check(r.Calls, false)
+				}
+			})
+		if err != nil {
+			return fmt.Errorf("%s: %w", w.Name(), err)
+		}
+	}
+	return nil
+}
