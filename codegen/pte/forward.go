@@ -167,7 +167,12 @@ func (u *uses) canForward(c *call) bool {
 		return false
 	}
 	def := u.writes[src][0]
-	if def.call == nil || def.call.copies || u.in[def.call] != u.in[c] {
+	switch {
+	case def.call == nil, def.call.copies, u.in[def.call] != u.in[c]:
+		return false
+	case def.call.delegate != nil && (u.held[dst] || len(u.writes[dst]) != 1):
+		// A program does not say which arguments are results of a delegate. Those that nobody else
+		// fills can only be results.
 		return false
 	}
 	at := u.at[c]

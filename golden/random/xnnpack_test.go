@@ -32,8 +32,13 @@ func (c counted) Preprocess(p *partition.Part) (*partition.Payload, error) {
 func TestPartitionsForXNNPACK(t *testing.T) {
 	table := ops.Standard()
 	parts := 0
+	// These once went wrong: what XNNPACK's part computes was a result of the other's, and results
+	// of delegates stood where an input and a branch's result do.
+	seeds := []uint64{8, 1024, 1057}
 	for n := range tier.Of(12, 60, 600) {
-		seed := *first + uint64(n)
+		seeds = append(seeds, *first+uint64(n))
+	}
+	for _, seed := range seeds {
 		p, err := Generate(table, seed)
 		if err != nil {
 			t.Errorf("seed %d: %v", seed, err)
