@@ -69,7 +69,7 @@ func (f *budgetFlags) compile(a *app, flags *compileFlags, several *methodFlags,
 			return several.compile(files, opt), nil
 		}
 	}
-	opt = several.options(files, opt)
+	opt, several.declared = several.options(files, opt), opt.Custom.Declared()
 	open := func() (*ir.Program, io.Closer, error) { return several.open(files) }
 	var pkg *codegen.Package
 	var r *codereport.Report

@@ -16,6 +16,7 @@ import (
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/codegen/custom"
 	"github.com/etgen/etgen/codegen/golang"
+	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/lower"
@@ -42,6 +43,7 @@ type compileFlags struct {
 	quantize               string
 	calibrate              []string
 	kernels, customOps     []string
+	declared               []*aten.Schema // custom operators
 	stream, streamPadding  string
 	backend                backendFlags
 	// compare is with how many samples the errors of layers are measured when calibrated
@@ -199,6 +201,7 @@ func (f *compileFlags) options(model ...string) compile.Options {
 	f.backend.set(f.cmd, &opt)
 	opt.Custom = must.Get(custom.Load(f.cmd.Context(), f.kernels...))
 	must.Check(opt.Custom.Declare(f.customOps...))
+	f.declared = opt.Custom.Declared()
 	return opt
 }
 

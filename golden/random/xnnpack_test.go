@@ -33,8 +33,9 @@ func TestPartitionsForXNNPACK(t *testing.T) {
 	table := ops.Standard()
 	parts := 0
 	// These once went wrong: what XNNPACK's part computes was a result of the other's, and results
-	// of delegates stood where an input and a branch's result do.
-	seeds := []uint64{8, 1024, 1057}
+	// of delegates stood where an input and a branch's result do, and an operand was another view of
+	// what it held.
+	seeds := []uint64{8, 1024, 1057, 3013, 3037}
 	for n := range tier.Of(12, 60, 600) {
 		seeds = append(seeds, *first+uint64(n))
 	}

@@ -14,7 +14,7 @@ import (
 // Random draws a model's inputs; dynamic sizes are at their smallest. They take no
 // more than limit bytes, or way.DefaultMemory if it is 0.
 func Random(model string, seed uint64, limit int64) (*Given, error) {
-	values, specs, err := signature(model, "")
+	values, specs, err := signature(model, "", nil)
 	if err != nil {
 		return nil, err
 	}

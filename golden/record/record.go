@@ -13,6 +13,7 @@ import (
 	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/golden/way"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/aten"
 )
 
 // Given are a model's inputs, constants included.
@@ -22,8 +23,8 @@ type Given struct {
 }
 
 // signature is the user inputs of a model's method; "" is the first.
-func signature(model, method string) ([]*ir.Value, []ir.InputSpec, error) {
-	p, closer, err := compile.Read(model)
+func signature(model, method string, declared []*aten.Schema) ([]*ir.Value, []ir.InputSpec, error) {
+	p, closer, err := compile.ReadCustom(model, declared)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -73,9 +74,11 @@ func inputError(format string, args ...any) error {
 	return &way.InputError{Err: fmt.Errorf(format, args...)}
 }
 
-// MethodInputs is Inputs for the method of a name; "" is the first.
-func MethodInputs(model, method string, words []string, limit int64) (*Given, error) {
-	values, specs, err := signature(model, method)
+// MethodInputs is Inputs for the method of a name; "" is the first. An ExecuTorch program does not
+// tell the schemas of custom operators: they are declared.
+func MethodInputs(model, method string, words []string, limit int64,
+	declared ...*aten.Schema) (*Given, error) {
+	values, specs, err := signature(model, method, declared)
 	if err != nil {
 		return nil, err
 	}

@@ -60,11 +60,17 @@ func (w C) build(ctx context.Context, dir string,
 		return nil, nil, err
 	}
 	w.Settings.Options.Tell("compile C")
+	custom := w.Settings.Options.Custom
+	guards := custom != nil && len(custom.C) > 0 && !w.Unguarded
 	objects := make([][]string, len(units))
 	parallel(len(units), func(i int) {
 		u := units[i]
 		u.result.Err = guard(func() (err error) {
-			objects[i], err = u.buildC(ctx, target.With("-I"+dir), w.ByHeader)
+			target := target.With("-I" + dir)
+			if guards {
+				target = target.With(u.guardFlags()...)
+			}
+			objects[i], err = u.buildC(ctx, target, w.ByHeader)
 			return err
 		})
 	})
@@ -83,7 +89,17 @@ func (w C) build(ctx context.Context, dir string,
 	if err := os.WriteFile(table, []byte(cTable(ready)), 0o666); err != nil {
 		return nil, nil, err
 	}
-	common, err := target.Compile(ctx, dir, runner, table)
+	files := []string{runner, table}
+	if guards {
+		file, err := guarded(dir, ready)
+		if err != nil {
+			return nil, nil, err
+		}
+		if file != "" {
+			files = append(files, file)
+		}
+	}
+	common, err := target.With("-I"+dir).Compile(ctx, dir, files...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -124,13 +140,12 @@ func (w C) linkedFiles(ctx context.Context, target toolchain.Target, dir string,
 	if k := w.Settings.Options.Custom; k != nil {
 		names = append(names, k.C...)
 	}
-	guards, flags := "", []string(nil)
 	for _, name := range names {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			return nil, err
 		}
-		needed, renamed := true, []string(nil)
+		needed := true
 		for _, m := range interfaceInclude.FindAllStringSubmatch(string(text), -1) {
 			headers := ""
 			for _, u := range units {
@@ -138,14 +153,7 @@ func (w C) linkedFiles(ctx context.Context, target toolchain.Target, dir string,
 					headers += fmt.Sprintf("#include \"%s/%s\"\n", u.name, file)
 				}
 			}
-			if needed = headers != ""; needed && m[2] == "ops.h" && !w.Unguarded && guards == "" {
-				if guards, flags, err = guarded(dir, units, headers); err != nil {
-					return nil, err
-				}
-			}
-			if m[2] == "ops.h" {
-				renamed = flags
-			}
+			needed = headers != ""
 			if err := os.WriteFile(filepath.Join(dir, m[1]), []byte(headers), 0o666); err != nil {
 				return nil, err
 			}
@@ -156,14 +164,8 @@ func (w C) linkedFiles(ctx context.Context, target toolchain.Target, dir string,
 		if !needed {
 			continue
 		}
-		compiled, err := target.With(renamed...).Compile(ctx, dir, name)
-		if err != nil {
-			return nil, err
-		}
-		objects = append(objects, compiled...)
-	}
-	if guards != "" {
-		compiled, err := target.Compile(ctx, dir, guards)
+		// The user's warnings are no errors of ours.
+		compiled, err := target.With("-w").Compile(ctx, dir, name)
 		if err != nil {
 			return nil, err
 		}

@@ -18,11 +18,32 @@ var (
 
 // guardHead is what guarded kernels share: what they write to is a copy with fields around it.
 const guardHead = `%s
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { FIELD = 256 };
+
+static const char *volatile running; /* a kernel, NULL for none */
+
+static void crashed(int number)
+{
+    if (running) {
+        fprintf(stderr, "ERROR: the kernel %%s crashes\n", running);
+    }
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void enter(const char *kernel)
+{
+    running = kernel;
+    signal(SIGSEGV, crashed);
+    signal(SIGFPE, crashed);
+    signal(SIGILL, crashed);
+    signal(SIGABRT, crashed);
+}
 
 static size_t bytes(const etgen_out *t)
 {
@@ -70,22 +91,37 @@ static void unguard(const char *kernel, const char *name, const etgen_out *t, co
 }
 `
 
-// guarded writes a file of functions that stand before the kernels which the headers declare, and
-// end the program if one writes outside of what it is given. It returns the file and the flags that
-// give the kernels other names.
-func guarded(dir string, units []*unit, headers string) (file string, flags []string, err error) {
+// guardPrefix begins the names by which packages call kernels that are guarded.
+const guardPrefix = "guarded_"
+
+// guardFlags give the unit's package other names for the kernels that are guarded: those that write.
+func (u *unit) guardFlags() (flags []string) {
+	for _, m := range cPrototype.FindAllStringSubmatch(string(u.pkg.File(u.name+"_ops.h")), -1) {
+		if cWritten.MatchString(m[2]) {
+			flags = append(flags, fmt.Sprintf("-D%s=%s%[1]s", m[1], guardPrefix))
+		}
+	}
+	return flags
+}
+
+// guarded writes a file of functions that packages call instead of the kernels which the headers
+// declare. They end the program if a kernel writes outside of what it is given, and tell which one
+// crashes. Without kernels to guard there is no file.
+func guarded(dir string, units []*unit) (file string, err error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, guardHead, headers)
-	seen := map[string]bool{}
+	headers, seen := "", map[string]bool{}
 	for _, u := range units {
-		for _, m := range cPrototype.FindAllStringSubmatch(string(u.pkg.File(u.name+"_ops.h")), -1) {
+		text := u.pkg.File(u.name + "_ops.h")
+		if len(u.guardFlags()) > 0 {
+			headers += fmt.Sprintf("#include \"%s/%[1]s_ops.h\"\n", u.name)
+		}
+		for _, m := range cPrototype.FindAllStringSubmatch(string(text), -1) {
 			name, params := m[1], strings.Join(strings.Fields(m[2]), " ")
 			written := cWritten.FindAllStringSubmatch(params, -1)
 			if seen[name] || len(written) == 0 {
 				continue
 			}
 			seen[name] = true
-			flags = append(flags, fmt.Sprintf("-D%s=bare_%[1]s", name))
 			var args []string
 			for _, p := range cLast.FindAllStringSubmatch(params, -1) {
 				args = append(args, p[1])
@@ -96,11 +132,14 @@ func guarded(dir string, units []*unit, headers string) (file string, flags []st
 					fmt.Sprintf("guard(%s, &copies_[%d])", w[1], i))
 				after += fmt.Sprintf("    unguard(\"%s\", \"%s\", %[2]s, &copies_[%d]);\n", name, w[1], i)
 			}
-			fmt.Fprintf(&b, "\nbool bare_%[1]s(%[2]s);\nbool %[1]s(%[2]s)\n{\n    etgen_out copies_[%[3]d];\n"+
-				"    const bool ok_ = bare_%[1]s(%[4]s);\n%[5]s    return ok_;\n}\n", name, params,
-				len(written), call, after)
+			fmt.Fprintf(&b, "\nbool %[6]s%[1]s(%[2]s);\nbool %[6]s%[1]s(%[2]s)\n{\n    etgen_out copies_[%[3]d];\n"+
+				"    bool ok_;\n    enter(\"%[1]s\");\n    ok_ = %[1]s(%[4]s);\n    running = NULL;\n%[5]s"+
+				"    return ok_;\n}\n", name, params, len(written), call, after, guardPrefix)
 		}
 	}
+	if len(seen) == 0 {
+		return "", nil
+	}
 	file = filepath.Join(dir, "guards.c")
-	return file, flags, os.WriteFile(file, []byte(b.String()), 0o666)
+	return file, os.WriteFile(file, []byte(fmt.Sprintf(guardHead, headers)+b.String()), 0o666)
 }

@@ -77,3 +77,49 @@ func TestDelegateBehindKnownOne(t *testing.T) {
 		t.Errorf("%s\nhas no %s", got, want)
 	}
 }
+
+// The exporter leaves out calls that make views: what a delegate takes may be another view of what
+// a kernel has filled. A result may reuse the memory of what is no longer needed.
+func TestDelegateTakesView(t *testing.T) {
+	for _, test := range []struct {
+		name, want string
+		build      func(a *asm, delegate func(args ...int32), x, out int32)
+	}{
+		{"view", "(\"lowered_module_0\", %neg)", func(a *asm, delegate func(...int32), x, out int32) {
+			y, z := a.at(16, 2), a.at(16, 2)
+			a.neg(x, y)
+			delegate(z, out)
+		}},
+		{"view of what others read", "(\"lowered_module_0\", %neg)",
+			func(a *asm, delegate func(...int32), x, out int32) {
+				y, z, p := a.at(16, 2), a.at(16, 2), a.at(48, 2)
+				a.neg(x, y)
+				a.neg(y, p)
+				delegate(z, out)
+			}},
+		{"reused", "aten.neg.default(self=%executorch_call_delegate)",
+			func(a *asm, delegate func(...int32), x, out int32) {
+				y, p, q := a.at(16, 2), a.at(48, 2), a.at(16, 2)
+				a.neg(x, y)
+				a.neg(y, p)
+				delegate(p, q)
+				a.neg(q, out)
+			}},
+	} {
+		a := newAsm()
+		x, out := a.at(0, 2), a.at(32, 2)
+		a.plan.Delegates = []pte.Delegate{{ID: "TestBackend", Processed: ir.Bytes("abc")}}
+		test.build(a, func(args ...int32) {
+			a.code = append(a.code, pte.DelegateCall{Delegate: 0, Args: args})
+		}, x, out)
+		a.io([]int32{x}, []int32{out})
+		program, err := a.raise()
+		if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+			continue
+		}
+		if got := program.String(); !strings.Contains(got, test.want) {
+			t.Errorf("%s:\n%s\nhas no %s", test.name, got, test.want)
+		}
+	}
+}

@@ -124,13 +124,20 @@ func (r *raiser) findResults() {
 		}
 	}
 	r.results = map[int]int{}
+	effects := make([]effect, len(r.code))
+	for i := range r.code {
+		effects[i] = r.effectOf(i)
+		if m := effects[i].move; m != nil {
+			effects[i].reads, effects[i].writes = r.slots(m.From), r.slots(m.To)
+		}
+	}
 	for i := range r.code {
 		in, ok := r.code[i].Instruction.(pte.DelegateCall)
 		if !ok || r.delegates[in.Delegate].opaque == nil {
 			continue
 		}
 		for _, s := range slices.Backward(in.Args) {
-			if r.tensors[s] == nil || filled[s] {
+			if r.tensors[s] == nil || filled[s] || r.alias(effects, i, s) {
 				break
 			}
 			r.results[i]++
@@ -138,7 +145,55 @@ func (r *raiser) findResults() {
 		for _, s := range in.Args[len(in.Args)-r.results[i]:] {
 			filled[s] = true
 		}
+		effects[i] = r.effectOf(i)
 	}
+}
+
+// alias reports whether a tensor that nothing fills is another view of what one holds that is
+// filled before instruction i: the exporter leaves out the calls that make views. It lies in the
+// same bytes, and what is in them has no reader before, or none behind but by its own name. Else a
+// result reuses the memory of something that is no longer needed.
+func (r *raiser) alias(effects []effect, i int, s int32) bool {
+	at := r.tensors[s].place
+	in := func(slots []int32, is func(place) bool) (int32, bool) {
+		for _, k := range slots {
+			if t := r.tensors[k]; t != nil && is(t.place) {
+				return k, true
+			}
+		}
+		return 0, false
+	}
+	same := func(p place) bool { return p == at }
+	read, from, found := false, int32(0), false
+	for _, e := range slices.Backward(effects[:i]) {
+		if from, found = in(e.writes, at.overlaps); found {
+			break
+		}
+		_, here := in(e.reads, same)
+		read = read || here
+	}
+	if !found {
+		from, found = in(r.Inputs, at.overlaps)
+	}
+	switch {
+	case !found || r.tensors[from].place != at:
+		return false
+	case !read:
+		return true
+	}
+	for _, e := range effects[i+1:] {
+		if slices.Contains(e.reads, from) {
+			return true
+		}
+		if _, here := in(e.reads, same); here {
+			return false
+		}
+		if _, here := in(e.writes, at.overlaps); here {
+			return true
+		}
+	}
+	_, returned := in(r.ExecutionPlan.Outputs, same)
+	return !returned || slices.Contains(r.ExecutionPlan.Outputs, from)
 }
 
 // resultsOf returns which arguments of instruction i, a call of a delegate, are results.
