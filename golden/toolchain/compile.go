@@ -120,17 +120,15 @@ func (t Target) run(ctx context.Context, dir, compiler string, args []string) er
 	if cause := ctx.Err(); cause != nil {
 		return cause
 	}
-	first := sourceError.Find(output)
-	if first == nil {
+	if !sourceError.Match(output) {
 		return &MissingError{Err: fmt.Errorf("%s: %w\n%s", t.Compiler, err, output)}
 	}
-	return fmt.Errorf("%s: %s\n%s %s: %w\n%s", t.Name, first, t.Compiler, strings.Join(args, " "), err,
-		output)
+	return fmt.Errorf("%s: %s %s: %w\n%s", t.Name, t.Compiler, strings.Join(args, " "), err, output)
 }
 
 // sourceError is what a compiler, an assembler or a linker says of a line or a section of
 // a source. A compiler that fails without does not work where it is.
-var sourceError = regexp.MustCompile(`(?m)^\S.*:(\d+|\([^)]*\)): .*`)
+var sourceError = regexp.MustCompile(`(?m)^\S.*:(\d+|\([^)]*\)): `)
 
 // stem is the base name of a path without its extension.
 func stem(path string) string {

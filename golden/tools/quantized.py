@@ -440,6 +440,17 @@ class Scaled(nn.Module):
         return quantized.dequantize_per_channel(self.w, self.s, self.z, 0, self.lo, self.hi, torch.int8)
 
 
+class Swapped(Scaled):
+    """A weight whose first two dimensions are swapped: it has a scale for each channel of dimension 1."""
+
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        self.w = self.w.transpose(0, 1).contiguous()
+
+    def forward(self):
+        return quantized.dequantize_per_channel(self.w, self.s, self.z, 1, self.lo, self.hi, torch.int8)
+
+
 def q_lstm() -> Case:
     """An LSTM and a GRU whose weights alone are quantized: in the loops they are bytes."""
 
@@ -518,6 +529,58 @@ def q_dynamic_layers() -> Case:
 
     torch.manual_seed(1)  # no quotient that is rounded lies at a half
     return Case(Model(), *calls((1, 3, 8, 8), n=1), core=False)
+
+
+def q_transposed() -> Case:
+    """Transposed convolutions whose weights have a scale for each channel of the result: an operand quantized by the run, one with a scale of its own, one in groups, one with a scale for each channel of the operand."""
+
+    def dynamic(x):
+        scale, zero = quantized.choose_qparams.tensor(x, -128, 127, 2**-12, torch.int8)
+        return quantized.dequantize_per_tensor.tensor(quantized.quantize_per_tensor.tensor(x, scale, zero, -128, 127, torch.int8), scale, zero, -128, 127, torch.int8)
+
+    def static(x, scale):
+        return quantized.dequantize_per_tensor(quantized.quantize_per_tensor(x, scale, 3, -128, 127, torch.int8), scale, 3, -128, 127, torch.int8)
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.s = Swapped(5, 3, 3, 3), Swapped(4, 5, 2, 2)
+            self.g, self.i = Swapped(3, 4, 3, 3), Scaled(3, 5, 3, 3)
+            self.b = nn.Parameter(torch.randn(5))
+
+        def forward(self, x):
+            y = F.conv_transpose2d(dynamic(x), self.a(), self.b, stride=2, padding=1, output_padding=1)
+            z = static(F.conv_transpose2d(static(y, 0.05), self.s(), stride=2), 0.05)
+            return y, z, F.conv_transpose2d(dynamic(z), self.g(), groups=2), F.conv_transpose2d(dynamic(-x), self.i())
+
+    torch.manual_seed(1)  # no quotient that is rounded lies at a half
+    return Case(Model(), *calls((1, 3, 6, 5), n=1), core=False)
+
+
+def q_static_half() -> Case:
+    """Integers between operators of float16: XNNPACK computes in integers, and converts at the ends."""
+
+    def q(x, scale):
+        return quantized.dequantize_per_tensor(quantized.quantize_per_tensor(x, scale, 3, -128, 127, torch.int8), scale, 3, -128, 127, torch.int8, out_dtype=torch.float16)
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.l = Scaled(4, 3, 3, 3), Scaled(6, 4)
+            self.b = nn.Parameter(torch.randn(4))
+
+        def weight(self, w):
+            return quantized.dequantize_per_channel(w.w, w.s, w.z, 0, w.lo, w.hi, torch.int8, out_dtype=torch.float16)
+
+        def forward(self, x):
+            y = q(torch.relu(F.conv2d(q(x, 0.05), self.weight(self.a), self.b, padding=1)), 0.03)
+            z = q(y + q(torch.sigmoid(y), 0.01), 0.05)
+            return z, q(F.linear(q(z.mean((2, 3), keepdim=True), 0.05).flatten(1), self.weight(self.l)), 0.05)
+
+    model = Model()
+    model.b.data = model.b.data.half()
+    x = torch.randn(1, 3, 5, 4).half()
+    return Case(model, (x,), core=False)
 
 
 def q_scales_apart() -> Case:

@@ -167,7 +167,7 @@ func (w C) linkedFiles(ctx context.Context, target toolchain.Target, dir string,
 		// The user's warnings are no errors of ours.
 		compiled, err := target.With("-w").Compile(ctx, dir, name)
 		if err != nil {
-			return nil, err
+			return nil, diagnostic(ctx, err, dir)
 		}
 		objects = append(objects, compiled...)
 	}
@@ -213,15 +213,15 @@ func (u *unit) buildC(ctx context.Context, target toolchain.Target,
 		}
 	}
 	objects, err := target.Compile(ctx, u.dir, sources...)
-	_, missing := errors.AsType[*toolchain.MissingError](err)
-	if err != nil && ctx.Err() == nil && !missing {
-		err = diagnostic(err, filepath.Dir(u.dir))
-	}
-	return objects, err
+	return objects, diagnostic(ctx, err, filepath.Dir(u.dir))
 }
 
 // diagnostic is the first message of a failed compilation in dir.
-func diagnostic(err error, dir string) error {
+func diagnostic(ctx context.Context, err error, dir string) error {
+	_, missing := errors.AsType[*toolchain.MissingError](err)
+	if err == nil || ctx.Err() != nil || missing {
+		return err
+	}
 	for line := range strings.Lines(err.Error()) {
 		if strings.Contains(line, "error:") || strings.Contains(line, "Error:") {
 			line = strings.TrimPrefix(strings.TrimSpace(line), dir+string(filepath.Separator))

@@ -166,12 +166,15 @@ func byChannel(g *partition.Graph, n *ir.Node) bool {
 		at = 1 - at
 	}
 	if n.Op == "aten.convolution.default" {
-		in, _ := v.Type.Sizes[1].Const()
-		if v.Type.Rank() != 4 || c.Bool("transposed") || in == 1 {
+		of := 1
+		if c.Bool("transposed") {
+			of = 0
+		}
+		if v.Type.Rank() != 4 || v.Type.Sizes[of].Is(1) {
 			return false
 		}
 	}
-	return at == known.channels
+	return at == channelsOf(c)
 }
 
 // isZero reports whether a constant is 0 everywhere.

@@ -49,9 +49,6 @@ func quantizes(g *partition.Graph, n *ir.Node, c *ops.Call) string {
 	} else if why := unfit(n.Outputs[0].Type); why != "" {
 		return "its result " + why
 	}
-	if x.Type.DType == ir.Float16 || n.Outputs[0].Type.DType == ir.Float16 {
-		return "it is of float16"
-	}
 	if !ok || ints.Type.DType != ir.Int8 || ints.Type.Rank() == 0 {
 		return "it is not of int8"
 	}
@@ -86,6 +83,7 @@ func (w *writer) bias(v *ir.Value, k *weight, x *ir.Value, wide bool) uint32 {
 		}
 		return w.constantOf(b)
 	}
+	b.widen()
 	in := w.quant[w.stands(x)]
 	ints := &weight{dims: b.dims, axis: -1}
 	if k.axis >= 0 {
@@ -178,11 +176,21 @@ func (w *writer) weighs(c *ops.Call, v *ir.Value) *weight {
 		return nil
 	}
 	k := w.weight(v, true)
-	if k == nil || k.axis >= 0 && (k.axis != inIntegers[c.Op.Name()].channels ||
-		c.Op.Name() == "aten.convolution.default" && c.Bool("transposed")) {
+	if k == nil || k.axis >= 0 && k.axis != channelsOf(c) {
 		return nil
 	}
 	return k
+}
+
+// channelsOf returns the dimension of a layer's weight that may have several scales, -1 for none.
+func channelsOf(c *ops.Call) int {
+	if c.Op.Name() != "aten.convolution.default" || !c.Bool("transposed") {
+		return inIntegers[c.Op.Name()].channels
+	}
+	if must.Get(c.Int("groups")) > 1 {
+		return -1
+	}
+	return 1 // [ic, oc, kh, kw]
 }
 
 // integers lets node n, whose operands were dequantized and whose result alone is quantized, be

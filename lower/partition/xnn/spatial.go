@@ -51,6 +51,7 @@ func convolution(w *writer, c *ops.Call) {
 		k.dims = append([]uint32{uint32(groups), uint32(in)}, k.dims[1:]...)
 		k.permute([]uint32{0, 2, 3, 4, 1})
 		k.dims = append([]uint32{k.dims[0] * k.dims[1]}, k.dims[2:]...)
+		k.axis = min(k.axis, 0)
 		kind = "XNNConvTranspose2d"
 	case in == 1:
 		k.permute([]uint32{1, 2, 3, 0})
