@@ -583,6 +583,21 @@ def q_static_half() -> Case:
     return Case(model, (x,), core=False)
 
 
+def q_sequence() -> Case:
+    """Convolutions of one dimension in integers: XNNPACK has those of two, with copies of integers around them."""
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = nn.Conv1d(3, 5, 3, padding=1), nn.Conv1d(5, 4, 3, stride=2)
+
+        def forward(self, x):
+            return self.b(torch.relu(self.a(x)))
+
+    quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True))
+    return case(Model(), quantizer, *calls((1, 3, 11), n=1))
+
+
 def q_scales_apart() -> Case:
     """Integers of a result that stand for a thousandth of what those of the operands do: XNNPACK has no kernels for that. Copies with one scale, and between two."""
 

@@ -70,7 +70,7 @@ func convolution(w *writer, c *ops.Call) {
 	var to uint32
 	if flat {
 		t := y.Type
-		to = w.inner(t, dim(t, 0), dim(t, 2), 1, dim(t, 1))
+		to = w.inner(y, dim(t, 0), dim(t, 2), 1, dim(t, 1))
 	} else {
 		to = w.result(y, true)
 	}
@@ -95,9 +95,9 @@ func dim(t ir.Type, d int) uint32 { return uint32(known(t.Sizes[d])) }
 // flattened returns a tensor [n, c, l] as images [n, l, 1, c].
 func (w *writer) flattened(x *ir.Value) uint32 {
 	t := x.Type
-	moved := w.inner(t, dim(t, 0), dim(t, 2), dim(t, 1))
+	moved := w.inner(x, dim(t, 0), dim(t, 2), dim(t, 1))
 	w.permuted(w.value(x, false), moved, []uint32{0, 2, 1})
-	to := w.inner(t, dim(t, 0), dim(t, 2), 1, dim(t, 1))
+	to := w.inner(x, dim(t, 0), dim(t, 2), 1, dim(t, 1))
 	w.reshaped(moved, to, t, 0, 2, -1, 1)
 	return to
 }
@@ -105,7 +105,7 @@ func (w *writer) flattened(x *ir.Value) uint32 {
 // unflattened makes a tensor [n, c, l] of images [n, l, 1, c].
 func (w *writer) unflattened(from uint32, y *ir.Value) {
 	t := y.Type
-	moved := w.inner(t, dim(t, 0), dim(t, 2), dim(t, 1))
+	moved := w.inner(y, dim(t, 0), dim(t, 2), dim(t, 1))
 	w.reshaped(from, moved, t, 0, 2, 1)
 	w.permuted(moved, w.result(y, false), []uint32{0, 2, 1})
 }

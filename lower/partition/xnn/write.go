@@ -47,7 +47,7 @@ func gelu(w *writer, c *ops.Call) {
 	last := w.isLast(v)
 	x := w.value(v, last)
 	step := func(kind string, inputs ...uint32) uint32 {
-		id := w.inner(v.Type, dimsOf(v.Type, last)...)
+		id := w.inner(v, dimsOf(v.Type, last)...)
 		w.node(kind, inputs, id)
 		return id
 	}

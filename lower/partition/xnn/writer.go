@@ -272,9 +272,11 @@ func (w *writer) data(data []byte, d ir.DType, dims ...uint32) uint32 {
 		External: xnnpack.None})
 }
 
-// inner makes a value with the floats of a type, that is none of the program's.
-func (w *writer) inner(t ir.Type, dims ...uint32) uint32 {
-	return w.add(xnnpack.Value{Type: floats[t.DType], Dims: dims, External: xnnpack.None})
+// inner makes a value with the elements of what stands for v, that is none of the program's.
+func (w *writer) inner(v *ir.Value, dims ...uint32) uint32 {
+	x := w.tensorOf(w.stands(v), false)
+	x.Dims = dims
+	return w.add(x)
 }
 
 // blob returns the number of a constant's data, whose key is its digest behind a prefix.

@@ -85,6 +85,11 @@ func (r *raiser) node(n *xnnpack.Node) {
 	if c := n.Clamp; c != nil && slices.Contains(limited, n.Kind.String()) {
 		y = r.over(y, func(y *ir.Value) *ir.Value { return r.limit(y, c) })
 	}
+	from, to := r.values[n.Inputs[0]], r.values[n.Outputs[0]]
+	if _, byRows := from.Quant.(xnnpack.PerToken); !byRows && from.Type != to.Type &&
+		n.Kind.String() != "XNNConvert" {
+		must.Fail("its operand is %v, its result %v", from.Type, to.Type)
+	}
 	r.give(n.Outputs[0], y)
 }
 

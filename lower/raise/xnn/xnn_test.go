@@ -173,6 +173,10 @@ func TestErrors(t *testing.T) {
 			n.Nodes[0] = xnnpack.Node{Kind: xnnpack.KindOf("XNNScaledDotProductAttention"),
 				Inputs: []uint32{0, 0, 0, 0, 0}, Outputs: n.Nodes[0].Outputs, Ints: []uint32{0}}
 		},
+		"its operand is FP32, its result QInt8": func(n *net) {
+			v := &n.Values[n.Nodes[0].Outputs[0]]
+			v.Type, v.Quant = xnnpack.QInt8, xnnpack.PerTensor{Scale: 1}
+		},
 		"argument 5 of 3": func(n *net) { n.Externs, n.Values[0].External = 6, 5 },
 	} {
 		n := sample()
