@@ -173,7 +173,7 @@ func TestErrors(t *testing.T) {
 			n.Nodes[0] = xnnpack.Node{Kind: xnnpack.KindOf("XNNScaledDotProductAttention"),
 				Inputs: []uint32{0, 0, 0, 0, 0}, Outputs: n.Nodes[0].Outputs, Ints: []uint32{0}}
 		},
-		"its operand is FP32, its result QInt8": func(n *net) {
+		"its operand is fp32, its result qint8": func(n *net) {
 			v := &n.Values[n.Nodes[0].Outputs[0]]
 			v.Type, v.Quant = xnnpack.QInt8, xnnpack.PerTensor{Scale: 1}
 		},
