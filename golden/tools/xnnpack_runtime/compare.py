@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 CODES = {"float32": "f", "float64": "d", "int64": "q", "int32": "i", "int16": "h", "int8": "b", "uint8": "B", "bool": "B"}
-TOLERANCES = {"float16": 1e-2}
+TOLERANCES = {"float16": 1e-2, "bfloat16": 1e-2}
 KEEP = os.environ.get("KEEP")
 
 
@@ -33,6 +33,8 @@ def numbers(path, dtype):
         raw = f.read()
     if dtype == "float16":
         return struct.unpack(f"<{len(raw) // 2}e", raw)
+    if dtype == "bfloat16":
+        return array.array("f", b"".join(b"\0\0" + raw[i : i + 2] for i in range(0, len(raw), 2)))
     return array.array(CODES[dtype], raw) if dtype in CODES else raw
 
 
