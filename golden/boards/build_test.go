@@ -32,7 +32,7 @@ func inDoubles(c *testcase.Case) bool {
 	switch filepath.Base(c.Dir) {
 	case "complex_functions", "composites_of_odd_numbers", "gelu_infinite", "guard_arithmetic",
 		"norms", "nothing_reduced", "promotion", "q_dynamic_groups", "q_dynamic_half", "q_dynamic_layers",
-		"q_recurrent_dynamic", "quantiles":
+		"q_recurrent_dynamic", "q_transposed", "quantiles":
 		return true
 	}
 	return false
