@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -71,8 +73,32 @@ type Report struct {
 // String is the last line of a check.
 func (r *Report) String() string { return fmt.Sprintf("%d passed, %d failed", r.Passed, r.Failed) }
 
-// batch is how many models are built into one program.
-const batch = 48
+// These are what is built into one program: a number of models, and bytes of model
+// files, most of which are weights. What compilers address by 32 bits ends at 2 GiB.
+const (
+	batchModels = 48
+	batchBytes  = 1 << 30
+)
+
+// batches divides items into programs. A model that is larger than a batch has its own.
+func batches(items []item) iter.Seq[[]item] {
+	return func(yield func([]item) bool) {
+		first, bytes := 0, int64(0)
+		for i, it := range items {
+			full := i-first == batchModels || bytes+it.bytes > batchBytes
+			if i > first && full {
+				if !yield(items[first:i]) {
+					return
+				}
+				first, bytes = i, 0
+			}
+			bytes += it.bytes
+		}
+		if first < len(items) {
+			yield(items[first:])
+		}
+	}
+}
 
 // Check runs every case at or below the roots, each way. Missed, if not nil,
 // sees each miss at once, step each model file done. The error is a
@@ -97,7 +123,7 @@ func Check(ctx context.Context, roots []string, ways []way.Way, missed func(Miss
 	}
 	c.all = len(c.items) * len(ways)
 	for _, w := range ways {
-		for part := range slices.Chunk(c.items, batch) {
+		for part := range batches(c.items) {
 			if err := c.run(ctx, w, part); err != nil {
 				return nil, err
 			}
@@ -109,6 +135,7 @@ func Check(ctx context.Context, roots []string, ways []way.Way, missed func(Miss
 // item is one model file of a case.
 type item struct {
 	dir, model string
+	bytes      int64 // of the file, or of an unpacked archive's folder
 }
 
 type checker struct {
@@ -125,9 +152,23 @@ func (c *checker) add(dir string) error {
 		return err
 	}
 	for _, m := range k.Models {
-		c.items = append(c.items, item{dir, m})
+		c.items = append(c.items, item{dir, m, size(filepath.Join(dir, m))})
 	}
 	return nil
+}
+
+// size returns the bytes of the files at and below path. What cannot be read has none: it
+// is an error where it is opened.
+func size(path string) (bytes int64) {
+	_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if info, err := d.Info(); err == nil {
+				bytes += info.Size()
+			}
+		}
+		return nil
+	})
+	return bytes
 }
 
 // run checks some items one way. Their tensors are in memory only that long.
