@@ -206,10 +206,10 @@ func portablePower(b *ops.Builder, _ *ir.Node, c *ops.Call) *ir.Value {
 var OnlyPortable = Pass{
 	Name: "only-portable",
 	Doc:  "report operators that cannot be said in those ExecuTorch has kernels for",
-	Run: perMethod(func(_ *Context, _ *ir.Program, m *ir.Method) {
+	Run: perMethod(func(ctx *Context, _ *ir.Program, m *ir.Method) {
 		must.Check(faults(m, func(n *ir.Node) {
 			if len(n.Regions) == 0 {
-				portableFault(n)
+				portableFault(ctx.Table, n)
 			}
 			unboundedFault(n)
 		}))
@@ -217,11 +217,13 @@ var OnlyPortable = Pass{
 }
 
 // portableFault fails if ExecuTorch's runtime cannot run n.
-func portableFault(n *ir.Node) {
+func portableFault(t *ops.Table, n *ir.Node) {
 	if n.Op == ir.CallDelegate {
 		return
 	}
-	if !isAssertion(n) && !HasPortableKernel(n.Op) && !ops.IsCustom(n.Op) {
+	op, known := t.Lookup(n.Op)
+	custom := ops.IsCustom(n.Op) && (!known || op.Custom != nil)
+	if !isAssertion(n) && !HasPortableKernel(n.Op) && !custom {
 		must.Fail("ExecuTorch has no kernel for it, and it cannot be said in operators that have one")
 	}
 	if n.Op == "aten.convolution.default" {

@@ -20,20 +20,18 @@ type BoundError struct{ reason string }
 
 func (e *BoundError) Error() string { return e.reason }
 
-// BoundSizes gives sizes the upper bounds of Context.Bounds, by the names of their
-// symbols: memory is planned for them. As with the bounds of the file, a call with a
-// larger size is refused.
+// BoundSizes gives sizes upper bounds: memory is planned for them. Those of Context.Bounds,
+// by the names of their symbols, are as the bounds of the file: a call with a larger size is
+// refused. Where neither says one of a size that data decides, that of its operator is taken:
+// torchvision's nms keeps no more boxes than there are, of which torch.export knows nothing.
 var BoundSizes = Pass{
 	Name: "bound-sizes",
-	Doc:  "with --bound: bound sizes by name",
+	Doc:  "bound sizes as --bound says, and as operators do whose data decides them",
 	Run: perProgram(func(ctx *Context, p *ir.Program) {
-		if len(ctx.Bounds) == 0 {
-			return
-		}
 		var names []string
 		known := map[string]bool{}
 		for _, m := range p.Methods {
-			boundSizes(m, ctx.Bounds)
+			boundSizes(ctx, m)
 			for _, s := range m.Symbols {
 				if !known[s.Name] {
 					known[s.Name] = true
@@ -55,33 +53,59 @@ var BoundSizes = Pass{
 	}),
 }
 
-func boundSizes(m *ir.Method, bounds map[string]int64) {
+func boundSizes(ctx *Context, m *ir.Method) {
 	now := map[*sym.Symbol]*sym.Symbol{}
-	for i, s := range m.Symbols {
-		most, ok := bounds[s.Name]
-		if !ok {
-			continue
-		}
-		lo, hi := s.Expr().Bounds()
-		if most < lo {
-			must.Check(&BoundError{fmt.Sprintf("--bound=%s=%d: it is at least %d",
-				foreign.Message(s.Name), most, lo)})
-		}
-		if hi <= most {
-			continue
+	subst := func(e sym.Expr) sym.Expr {
+		return e.Subst(func(s *sym.Symbol) (sym.Expr, bool) {
+			if t := now[s]; t != nil {
+				return t.Expr(), true
+			}
+			return s.Expr(), false
+		})
+	}
+	bound := func(s *sym.Symbol, most int64) {
+		i := slices.Index(m.Symbols, s)
+		if _, hi := s.Expr().Bounds(); i < 0 || hi <= most {
+			return
 		}
 		m.Symbols[i] = &sym.Symbol{Name: s.Name, Lo: s.Lo, Hi: sym.Int(most)}
 		now[s] = m.Symbols[i]
 	}
-	m.MapSizes(func(e sym.Expr) sym.Expr {
-		return e.Subst(func(s *sym.Symbol) (sym.Expr, bool) {
-			t := now[s]
-			if t == nil {
-				t = s
+	for _, s := range slices.Clone(m.Symbols) {
+		if most, ok := ctx.Bounds[s.Name]; ok {
+			if lo, _ := s.Expr().Bounds(); most < lo {
+				must.Check(&BoundError{fmt.Sprintf("--bound=%s=%d: it is at least %d",
+					foreign.Message(s.Name), most, lo)})
 			}
-			return t.Expr(), t != s
-		})
-	})
+			bound(s, most)
+		}
+	}
+	for n := range m.Graph.All() {
+		v := n.Output(0)
+		if v == nil || !slices.ContainsFunc(v.Type.Sizes, unbounded) {
+			continue
+		}
+		c, err := ctx.Table.Bind(n)
+		if err != nil {
+			continue // who decomposes it tells
+		}
+		for _, at := range c.Counts() {
+			_, most := subst(at.Most).Bounds()
+			v := n.Output(at.Result)
+			if most > 0 && v != nil && at.Dim < v.Type.Rank() && unbounded(v.Type.Sizes[at.Dim]) {
+				bound(v.Type.Sizes[at.Dim].Symbols()[0], most)
+			}
+		}
+	}
+	if len(now) > 0 {
+		m.MapSizes(subst)
+	}
+}
+
+// unbounded reports whether data decides a size of which nothing says how large it may be.
+func unbounded(size sym.Expr) bool {
+	_, most := size.Bounds()
+	return most == math.MaxInt64 && ops.DataDecides(size)
 }
 
 // CheckSizes has a program refuse sizes that an operator cannot have, as PyTorch

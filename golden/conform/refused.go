@@ -7,9 +7,17 @@ func Refused(name string) string {
 	switch name {
 	case "adaptive_max_dynamic": // windows whose sizes data decides
 		return "aten.adaptive_max_pool2d.default"
+	case "boxes_kept":
+		return "etgen.nms.default"
+	case "deformable_convolutions":
+		return "etgen.deformed_columns.default"
+	case "regions_of_interest":
+		return "torchvision.roi_align.default"
+	case "matrix_functions":
+		return "aten.matrix_exp.default"
 	case "custom_op": // has no definition in the file
 		return "refzoo.scale_add"
-	case "index_put_scatter": // a result as large as data decides, filled up
+	case "rows_that_differ", "index_put_scatter": // a result as large as data decides, filled up
 		return "aten.nonzero_static"
 	case "matrix_factors":
 		return "aten.linalg_cholesky_ex.default"

@@ -21,7 +21,10 @@ import (
 // symbol of a size that data decided before. Pass define-sizes asserts that it holds.
 
 // Count is a dimension of a result whose size data decides.
-type Count struct{ Result, Dim int }
+type Count struct {
+	Result, Dim int
+	Most        sym.Expr // which it is never more than, whatever data is; 0: nothing follows
+}
 
 // Counts returns the dimensions of results whose sizes data decides. All of them have
 // the size of the first one.
@@ -30,11 +33,17 @@ func (c *Call) Counts() []Count { return c.counts }
 // counted returns size d of the first result, which data decides and which is at most
 // bound: what the graph says it is, else a symbol of its own.
 func (c *Call) counted(d int, bound sym.Expr) sym.Expr {
-	c.counts = append(c.counts, Count{0, d})
+	return c.countedUpTo(d, bound, bound)
+}
+
+// countedUpTo is counted of a size that nothing bounds: room is made for assumed where the
+// graph does not say a bound.
+func (c *Call) countedUpTo(d int, bound, assumed sym.Expr) sym.Expr {
+	c.counts = append(c.counts, Count{0, d, bound})
 	if v := c.node.Output(0); v != nil && v.Type.Kind == ir.TensorKind && d < v.Type.Rank() {
 		return v.Type.Sizes[d]
 	}
-	_, hi := bound.Bounds()
+	_, hi := assumed.Bounds()
 	return sym.NewSymbol("u0", 0, max(hi, 0)).Expr()
 }
 
@@ -233,7 +242,7 @@ func repeatInterleave() entry {
 			t := c.indexTensor("repeats")
 			c.errorIf(t.Rank() != 1, "repeats with %d dimensions, not one", t.Rank())
 			if !c.Has("output_size") {
-				return []ir.Type{ir.TensorOf(t.DType, c.counted(0, sym.Int(maxRepeated)))}
+				return []ir.Type{ir.TensorOf(t.DType, c.countedUpTo(0, sym.Int(0), sym.Int(maxRepeated)))}
 			}
 			return []ir.Type{ir.TensorOf(t.DType, must(c.SymInt("output_size")))}
 		},
@@ -268,7 +277,7 @@ func repeatEach() entry {
 			if c.Has("output_size") {
 				sizes[d] = must(c.SymInt("output_size"))
 			} else {
-				sizes[d] = c.counted(d, sym.Int(maxRepeated))
+				sizes[d] = c.countedUpTo(d, sym.Int(0), sym.Int(maxRepeated))
 			}
 			return one(ir.TensorOf(t.DType, sizes...))
 		},

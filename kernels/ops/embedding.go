@@ -92,9 +92,16 @@ func embeddingBag(schema string) entry {
 			panic(c.Errorf("mode %d", mode))
 		}
 		of := b.cast(bag, index)
-		// PyTorch's fast path returns it empty
-		if mode == bagSum && !padded && (d == ir.Float32 || d == ir.Float16) {
+		// PyTorch's fast path returns it empty. It takes neighbours in memory.
+		fast := mode == bagSum && !padded && (d == ir.Float32 || d == ir.Float16) && w.Type.Strides[1].Is(1)
+		if fast && c.Has("per_sample_weights") {
+			fast = c.Tensor("per_sample_weights").Strides[0].Is(1)
+		}
+		if fast {
 			of = b.aten("zeros", []int{0}, Kw("dtype", index))
+		}
+		if c.Bool("include_last_offset") { // as long as offsets, as the graph of torch.export says
+			size = b.aten("constant_pad_nd", size, []int{0, 1})
 		}
 		return []*ir.Value{y, of, b.cast(size, index), last}
 	}}

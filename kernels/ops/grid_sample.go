@@ -75,28 +75,33 @@ type gridTap struct {
 
 // taps returns what is sampled at x along one dimension.
 func (g gridAxis) taps(mode int64, name string, x *expr.Expr) []gridTap {
-	var out []gridTap
-	add := func(x, weight *expr.Expr) {
-		at, inside := g.element(name+"_"+itoa(len(out)), x)
-		out = append(out, gridTap{at, weight, inside})
-	}
 	x = g.pixels(x)
 	switch mode {
 	case gridNearest:
-		add(expr.Round(g.padded(x)), nil)
+		return []gridTap{g.tap(name+"_0", expr.Round(g.padded(x)), nil)}
 	case gridLinear:
-		x = g.padded(x)
-		left := expr.Floor(x)
-		right := expr.Add(left, like(x, 1))
-		add(left, expr.Sub(right, x))
-		add(right, expr.Sub(x, left))
-	default: // each element is brought inside by itself
-		left := expr.Floor(x)
-		for k, w := range cubicWeights(expr.Sub(x, left)) {
-			add(expr.Trunc(g.padded(expr.Add(left, like(x, float64(k-1))))), w)
-		}
+		return g.linear(name, g.padded(x))
+	}
+	var out []gridTap // each element is brought inside by itself
+	left := expr.Floor(x)
+	for k, w := range cubicWeights(expr.Sub(x, left)) {
+		out = append(out, g.tap(name+"_"+itoa(k),
+			expr.Trunc(g.padded(expr.Add(left, like(x, float64(k-1))))), w))
 	}
 	return out
+}
+
+func (g gridAxis) tap(name string, x, weight *expr.Expr) gridTap {
+	at, inside := g.element(name, x)
+	return gridTap{at, weight, inside}
+}
+
+// linear weighs the two elements around x, in elements.
+func (g gridAxis) linear(name string, x *expr.Expr) []gridTap {
+	left := expr.Floor(x)
+	right := expr.Add(left, like(x, 1))
+	return []gridTap{g.tap(name+"_0", left, expr.Sub(right, x)),
+		g.tap(name+"_1", right, expr.Sub(x, left))}
 }
 
 // gridSampler samples the last n dimensions of input at the coordinates in

@@ -138,6 +138,12 @@ func matmulOps() []entry {
 	}
 	return []entry{
 		plain("aten::mm(Tensor self, Tensor mat2) -> Tensor", "self", "mat2", 2, 2, ""),
+		derived("aten::_int_mm(Tensor self, Tensor mat2) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+			x, y := c.Value("self"), c.Value("mat2")
+			c.errorIf(x.Type.DType != ir.Int8 || y.Type.DType != ir.Int8, "matrices of %s and %s",
+				x.Type.DType, y.Type.DType)
+			return b.aten("mm", b.cast(x, ir.Int32), b.cast(y, ir.Int32))
+		}),
 		plain("aten::bmm(Tensor self, Tensor mat2) -> Tensor", "self", "mat2", 3, 3, ""),
 		plain("aten::mv(Tensor self, Tensor vec) -> Tensor", "self", "vec", 2, 1, "").core(func(b *Builder, c *Call) *ir.Value {
 			y := b.aten("mm", c.Value("self"), b.column(c.Value("vec")))

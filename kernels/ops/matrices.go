@@ -21,11 +21,18 @@ func matrixOps() []entry {
 			func(b *Builder, c *Call) *ir.Value {
 				x := c.Value("self")
 				d := c.dim("dim", x.Type.Rank())
-				norm := b.aten("linalg_vector_norm", b.cast(x, opmath(x.Type.DType)), c.Arg("p"),
-					without(upTo(x.Type.Rank()), func(k int) bool { return k == d }), true)
-				factor := b.div(c.Arg("maxnorm"), b.aten("add.Scalar", norm, 1e-7))
-				return b.cast(b.mul(x, b.where(b.aten("gt.Scalar", norm, c.Arg("maxnorm")), factor, 1,
-					norm.Type.DType)), x.Type.DType)
+				return b.renormed(x, c.Arg("p"), without(upTo(x.Type.Rank()), func(k int) bool {
+					return k == d
+				}), c.Arg("maxnorm"), nil)
+			}),
+		derived("aten::embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor",
+			func(b *Builder, c *Call) *ir.Value {
+				x, i := c.Value("self"), c.indexTensor("indices")
+				c.errorIf(x.Type.Rank() != 2, "an embedding of %s", sizesOf{x.Type})
+				rows := x.Type.Sizes[0]
+				asked := b.aten("index_fill.int_Scalar", b.aten("zeros", []sym.Expr{rows, sym.Int(1)},
+					Kw("dtype", ir.Bool)), 0, b.reshaped(c.Value("indices"), i.Numel()), true)
+				return b.renormed(x, c.Arg("norm_type"), []int{1}, c.Arg("max_norm"), asked)
 			}),
 		derived("aten::norm.Scalar(Tensor self, Scalar p=2) -> Tensor", vectorNorm),
 		derived("aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor", vectorNorm),
@@ -35,6 +42,17 @@ func matrixOps() []entry {
 		derived("aten::frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
 			vectorNorm),
 	}
+}
+
+// renormed is x with norms over dims of no more than most; of the slices asked for, nil for all.
+func (b *Builder) renormed(x *ir.Value, p ir.Arg, dims []int, most ir.Arg, asked *ir.Value) *ir.Value {
+	norm := b.aten("linalg_vector_norm", b.cast(x, opmath(x.Type.DType)), p, dims, true)
+	over := b.aten("gt.Scalar", norm, most)
+	if asked != nil {
+		over = b.aten("logical_and", over, asked)
+	}
+	factor := b.div(most, b.aten("add.Scalar", norm, 1e-7))
+	return b.cast(b.mul(x, b.where(over, factor, 1, norm.Type.DType)), x.Type.DType)
 }
 
 // vectorNorm is linalg_vector_norm by the arguments of its older forms.

@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"slices"
+
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
@@ -30,7 +32,14 @@ func singularOps() []entry {
 		{
 			Schema: "aten::svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)",
 			Decompose: func(b *Builder, c *Call) []*ir.Value {
-				c.errorIf(!c.Bool("compute_uv"), "values without vectors: they are linalg.svdvals")
+				if !c.Bool("compute_uv") {
+					t, m, n := c.matrices("self")
+					none := func(n sym.Expr) *ir.Value {
+						return b.aten("zeros", slices.Concat(t.Sizes[:t.Rank()-2], []sym.Expr{n, n}),
+							Kw("dtype", t.DType))
+					}
+					return []*ir.Value{none(m), b.singularValues(c, "self"), none(n)}
+				}
 				vs := b.svd(c, "self", !c.Bool("some"))
 				vs[2] = b.aten("transpose.int", vs[2], -2, -1)
 				return vs
@@ -48,6 +57,11 @@ func singularOps() []entry {
 				zero, rtol := b.fixed(c, "self", "rcond")
 				return b.pinv(c, zero, rtol, c.Bool("hermitian"))
 			}),
+		derived("aten::linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor",
+			func(b *Builder, c *Call) *ir.Value {
+				zero, rtol := b.fixed(c, "self", "rcond")
+				return b.pinv(c, zero, rtol, c.Bool("hermitian"))
+			}),
 		derived("aten::linalg_pinv.atol_rtol_float(Tensor self, "+floatTolerances, pinvOf),
 		derived("aten::linalg_pinv.atol_rtol_tensor(Tensor self, "+tensorTolerances, pinvOf),
 		derived("aten::linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor",
@@ -55,6 +69,13 @@ func singularOps() []entry {
 				zero, atol := b.fixed(c, "self", "tol")
 				return b.rank(c, "self", atol, zero)
 			}),
+		derived("aten::linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor",
+			func(b *Builder, c *Call) *ir.Value {
+				zero, atol := b.fixed(c, "input", "tol")
+				return b.rank(c, "input", atol, zero)
+			}),
+		derived("aten::linalg_cond(Tensor self, Scalar? p=None) -> Tensor", condition),
+		derived("aten::linalg_cond.p_str(Tensor self, str p) -> Tensor", condition),
 		derived("aten::linalg_matrix_rank.atol_rtol_float(Tensor self, "+floatTolerances,
 			rankOf("self")),
 		derived("aten::linalg_matrix_rank.atol_rtol_tensor(Tensor input, "+tensorTolerances,
@@ -82,25 +103,27 @@ func rankOf(name string) func(*Builder, *Call) *ir.Value {
 // fixed is 0 and a number.
 func (b *Builder) fixed(c *Call, name, number string) (zero, x *ir.Value) {
 	t, _, _ := c.matrices(name)
-	return b.scalar(0.0, t.DType), b.scalar(must(c.Float(number)), t.DType)
+	return b.scalar(0.0, t.DType), b.tolerance(c, number, t.DType)
+}
+
+// tolerance is a number, or one for each matrix.
+func (b *Builder) tolerance(c *Call, arg string, d ir.DType) *ir.Value {
+	if _, ok := c.Arg(arg).(ir.Ref); ok {
+		return b.aten("unsqueeze", b.cast(c.Value(arg), d), -1)
+	}
+	return b.scalar(must(c.Float(arg)), d)
 }
 
 // tolerances are what is taken for 0: at most atol, or rtol times the largest.
 func (b *Builder) tolerances(c *Call, name string) (atol, rtol *ir.Value) {
 	t, m, n := c.matrices(name)
 	d := t.DType
-	given := func(arg string) *ir.Value {
-		if _, ok := c.Arg(arg).(ir.Ref); ok {
-			return b.aten("unsqueeze", b.cast(c.Value(arg), d), -1)
-		}
-		return b.scalar(must(c.Float(arg)), d)
-	}
 	atol = b.scalar(0.0, d)
 	if c.Has("atol") {
-		atol = given("atol")
+		atol = b.tolerance(c, "atol", d)
 	}
 	if c.Has("rtol") {
-		return atol, given("rtol")
+		return atol, b.tolerance(c, "rtol", d)
 	}
 	size, ok := sym.Max(m, n).Const()
 	c.errorIf(!ok, "no rtol for matrices in %s", sizesOf{t})
@@ -259,4 +282,32 @@ func (b *Builder) pinv(c *Call, atol, rtol *ir.Value, hermitian bool) *ir.Value 
 		b.scalar(0.0, s.Type.DType), s.Type.DType)
 	return b.aten("matmul", b.mul(b.aten("transpose.int", vh, -2, -1),
 		b.aten("unsqueeze", inverse, -2)), b.aten("transpose.int", u, -2, -1))
+}
+
+// condition is the largest singular value by the smallest, or the norm of a matrix times that of
+// its inverse, which is infinite where there is none.
+func condition(b *Builder, c *Call) *ir.Value {
+	x := c.Value("self")
+	p, isNumber := c.Arg("p").(ir.Float)
+	if n, ok := c.Arg("p").(ir.Int); ok {
+		p, isNumber = ir.Float(n), true
+	}
+	if !c.Has("p") || isNumber && (p == 2 || p == -2) {
+		s := b.singularValues(c, "self")
+		most, least := b.aten("select.int", s, -1, 0), b.aten("select.int", s, -1, -1)
+		if p == -2 {
+			most, least = least, most
+		}
+		return b.div(most, least)
+	}
+	c.square("self")
+	norm := func(v *ir.Value) *ir.Value {
+		if isNumber {
+			return b.aten("linalg_matrix_norm", v, c.Arg("p"))
+		}
+		return b.aten("linalg_matrix_norm.str_ord", v, c.Arg("p"))
+	}
+	y, info := b.inverse(x)
+	product := b.mul(norm(x), norm(y))
+	return b.where(b.aten("eq.Scalar", info, 0), product, inf, product.Type.DType)
 }

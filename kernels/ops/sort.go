@@ -279,7 +279,7 @@ func uniqueOps() []entry {
 				if t.Sizes[0].IsZero() {
 					return []ir.Type{ir.TensorOf(d, least)}
 				}
-				return []ir.Type{ir.TensorOf(d, c.counted(0, sym.Max(least, sym.Int(maxBins))))}
+				return []ir.Type{ir.TensorOf(d, c.countedUpTo(0, sym.Int(0), sym.Max(least, sym.Int(maxBins))))}
 			},
 			Decompose: func(b *Builder, c *Call) []*ir.Value {
 				x, out := b.cast(c.Value("self"), ir.Int64), c.Outs[0]
@@ -318,8 +318,6 @@ func unique(schema string, sorts bool) entry {
 		Infer: func(c *Call) []ir.Type {
 			t := c.Tensor("self")
 			d, ok := along(c)
-			c.errorIf(sorts && ok && t.Rank() != 1,
-				"slices of a tensor with %d dimensions cannot be sorted yet", t.Rank())
 			c.errorIf(ok && t.Rank() == 0, "a tensor without dimensions has no slices")
 			if !ok {
 				u := c.counted(0, t.Numel())
@@ -350,8 +348,8 @@ func unique(schema string, sorts bool) entry {
 			n, u := x.Type.Sizes[d], c.Outs[0].Sizes[d]
 			var order *ir.Value
 			if sorts {
-				s := b.Ops("aten.sort.default", x, 0)
-				x, order = s[0], s[1]
+				order = b.orderOf(x, d)
+				x = b.aten("index_select", x, d, order)
 			}
 			// first marks the slices that differ from the one before.
 			rows := x
@@ -391,6 +389,24 @@ func unique(schema string, sorts bool) entry {
 			return out
 		},
 	}
+}
+
+// orderOf sorts the slices of x along d as words are sorted: by the last element first, then, as
+// they lie, by the one before.
+func (b *Builder) orderOf(x *ir.Value, d int) *ir.Value {
+	n := x.Type.Sizes[d]
+	if x.Type.Rank() == 1 {
+		return b.Ops("aten.sort.default", x, 0)[1]
+	}
+	columns := b.aten("reshape", b.aten("movedim.int", x, d, -1), []sym.Expr{sym.Int(-1), n})
+	last, _, err := b.Scan([]*ir.Value{b.aten("arange.start_step", 0, n, 1)}, []*ir.Value{columns}, true,
+		func(b *Builder, order, column []*ir.Value) ([]*ir.Value, []*ir.Value) {
+			by := b.Ops("aten.sort.stable", b.aten("index_select", column[0], 0, order[0]),
+				Kw("stable", true), Kw("dim", 0))[1]
+			return []*ir.Value{b.aten("index_select", order[0], 0, by)}, nil
+		})
+	check(err)
+	return last[0]
 }
 
 // maxBins bounds the result of bincount where nothing else does.

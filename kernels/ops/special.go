@@ -52,21 +52,13 @@ func specialOps() []entry {
 			return besselI(x, 1, false)
 		}},
 		{[]string{"special_i1e"}, func(x *expr.Expr) *expr.Expr { return besselI(x, 1, true) }},
-		{[]string{"special_erfcx"}, func(x *expr.Expr) *expr.Expr {
-			// Exp(x²)·erfc(x), for large x as a continued fraction.
-			num := func(f float64) *expr.Expr { return like(x, f) }
-			depth := 24
-			if x.DType == ir.Float64 {
-				depth = 60
-			}
-			a := expr.Max(x, num(2))
-			f := a
-			for k := depth; k > 0; k-- {
-				f = expr.Add(a, expr.Div(num(float64(k)/2), f))
-			}
-			large := expr.Div(num(1/math.Sqrt(math.Pi)), f)
-			small := expr.Mul(fn("exp")(expr.Mul(x, x)), fn("erfc")(x))
-			return expr.Select(expr.Gt(x, num(2)), large, small)
+		{[]string{"special_erfcx"}, erfcx},
+		{[]string{"special_log_ndtr"}, func(x *expr.Expr) *expr.Expr {
+			// The logarithm of the normal distribution: left of 1 without a difference to 1.
+			t := expr.Mul(x, like(x, math.Sqrt2/2))
+			left := expr.Sub(fn("log")(expr.Mul(erfcx(expr.Neg(t)), like(x, 0.5))), expr.Mul(t, t))
+			right := fn("log1p")(expr.Mul(fn("erfc")(t), like(x, -0.5)))
+			return expr.Select(expr.Lt(x, like(x, 1)), left, right)
 		}},
 	} {
 		for _, name := range u.names {
@@ -86,6 +78,23 @@ func specialOps() []entry {
 	return append(ops, zetaOf("(Tensor self, Tensor other)"),
 		zetaOf(".other_scalar(Tensor self, Scalar other)"),
 		zetaOf(".self_scalar(Scalar self, Tensor other)"))
+}
+
+// erfcx is exp(x²)·erfc(x), for large x as a continued fraction.
+func erfcx(x *expr.Expr) *expr.Expr {
+	num := func(f float64) *expr.Expr { return like(x, f) }
+	depth := 24
+	if x.DType == ir.Float64 {
+		depth = 60
+	}
+	a := expr.Max(x, num(2))
+	f := a
+	for k := depth; k > 0; k-- {
+		f = expr.Add(a, expr.Div(num(float64(k)/2), f))
+	}
+	large := expr.Div(num(1/math.Sqrt(math.Pi)), f)
+	small := expr.Mul(fn("exp")(expr.Mul(x, x)), fn("erfc")(x))
+	return expr.Select(expr.Gt(x, num(2)), large, small)
 }
 
 // horner evaluates a polynomial, highest power first.

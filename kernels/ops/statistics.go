@@ -23,7 +23,67 @@ func modeOps() []entry {
 		},
 		modeOp(),
 		histogram(),
+		histogramOf(".bin_ct(Tensor self, int bins=100, *, float[]? range=None"),
+		histogramOf(".bins_tensor(Tensor self, Tensor bins, *"),
 	}
+}
+
+// histogramOf counts elements, or adds up their weights, between edges, which it returns too. The
+// last bin has both of its edges.
+func histogramOf(args string) entry {
+	return entry{
+		Schema: "aten::histogram" + args +
+			", Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
+		Decompose: func(b *Builder, c *Call) []*ir.Value {
+			x := b.reshaped(c.Value("self"), c.Tensor("self").Numel())
+			d := x.Type.DType
+			c.errorIf(d != ir.Float32 && d != ir.Float64, "not defined on %s", d)
+			edges := b.edges(c, x)
+			c.errorIf(edges.Type.Rank() != 1 || edges.Type.DType != d, "edges of %s", edges.Type.DType)
+			bins := sym.Sub(edges.Type.Sizes[0], sym.Int(1))
+			c.need(bins)
+			c.errorIf(sym.Less(bins, sym.Int(1)), "%s bins", bins)
+			first, last := b.aten("select.int", edges, 0, 0), b.aten("select.int", edges, 0, -1)
+			at := b.sub(b.aten("searchsorted.Tensor", edges, x, Kw("right", true)), b.scalar(1, ir.Int64))
+			at = b.aten("clamp", at, 0, sym.Sub(bins, sym.Int(1)))
+			inside := b.aten("logical_and", b.aten("le.Tensor", first, x), b.aten("le.Tensor", x, last))
+			counts := b.cast(inside, d)
+			if c.Has("weight") {
+				counts = b.where(inside, b.reshaped(c.Value("weight"), x.Type.Numel()), 0, d)
+			}
+			hist := b.aten("index_add", b.aten("zeros", []sym.Expr{bins}, Kw("dtype", d)), 0, at, counts)
+			if c.Bool("density") {
+				hist = b.div(b.div(hist, b.aten("sum", hist)), b.aten("diff", edges))
+			}
+			return []*ir.Value{hist, edges}
+		},
+	}
+}
+
+// edges are those of bins of equal width, from the smallest to the largest element without a range,
+// or those given.
+func (b *Builder) edges(c *Call, x *ir.Value) *ir.Value {
+	if c.Operand("bins") >= 0 {
+		return c.Value("bins")
+	}
+	bins := must(c.Int("bins"))
+	b.limit(c, bins+1)
+	steps := Kw("dtype", x.Type.DType)
+	if c.Has("range") {
+		list, _ := c.Arg("range").(ir.List)
+		c.errorIf(len(list) != 2, "a range of %d numbers", len(list))
+		lo, ok := list[0].(ir.Float)
+		hi, ok2 := list[1].(ir.Float)
+		c.errorIf(!ok || !ok2 || !(lo <= hi), "a range from %v to %v", list[0], list[1])
+		if lo == hi {
+			lo, hi = lo-0.5, hi+0.5
+		}
+		return b.aten("linspace", float64(lo), float64(hi), bins+1, steps)
+	}
+	c.need(x.Type.Numel())
+	lo, hi := b.aten("amin", x), b.aten("amax", x)
+	half := b.mul(b.cast(b.aten("eq.Tensor", lo, hi), x.Type.DType), 0.5)
+	return b.aten("linspace.Tensor_Tensor", b.sub(lo, half), b.add(hi, half), bins+1, steps)
 }
 
 // nanMedianDim is the lower median of the numbers along a dimension, NaN where

@@ -113,23 +113,27 @@ func (a axis) evenNearest(o sym.Expr, shift float64) (sym.Expr, bool) {
 		sym.Mul(sym.Int(2), a.out)), true
 }
 
+// keysKernel is the cubic kernel of Keys, for distances up to 1 and for those up to 2.
+func keysKernel(a float64) (near, far func(x *expr.Expr) *expr.Expr) {
+	near = func(x *expr.Expr) *expr.Expr {
+		y := expr.Sub(expr.Mul(like(x, a+2), x), like(x, a+3))
+		return expr.Add(expr.Mul(expr.Mul(y, x), x), like(x, 1))
+	}
+	far = func(x *expr.Expr) *expr.Expr {
+		y := expr.Sub(expr.Mul(like(x, a), x), like(x, 5*a))
+		y = expr.Add(expr.Mul(y, x), like(x, 8*a))
+		return expr.Sub(expr.Mul(y, x), like(x, 4*a))
+	}
+	return near, far
+}
+
 // cubicWeights are those of the four elements around a point t behind the
 // second: Keys' kernel with a = -0.75.
 func cubicWeights(t *expr.Expr) []*expr.Expr {
-	const a = -0.75
-	m := t.DType
-	num := func(x float64) *expr.Expr { return expr.Num(m, x) }
-	near := func(x *expr.Expr) *expr.Expr { // |x| ≤ 1
-		y := expr.Sub(expr.Mul(num(a+2), x), num(a+3))
-		return expr.Add(expr.Mul(expr.Mul(y, x), x), num(1))
-	}
-	far := func(x *expr.Expr) *expr.Expr { // 1 < |x| < 2
-		y := expr.Sub(expr.Mul(num(a), x), num(5*a))
-		y = expr.Add(expr.Mul(y, x), num(8*a))
-		return expr.Sub(expr.Mul(y, x), num(4*a))
-	}
-	rest := expr.Sub(num(1), t)
-	return []*expr.Expr{far(expr.Add(t, num(1))), near(t), near(rest), far(expr.Add(rest, num(1)))}
+	near, far := keysKernel(-0.75)
+	one := like(t, 1)
+	rest := expr.Sub(one, t)
+	return []*expr.Expr{far(expr.Add(t, one)), near(t), near(rest), far(expr.Add(rest, one))}
 }
 
 // resample returns the element of the named operand that taps along its last
@@ -247,12 +251,14 @@ func (a *axis) overlookScale(op string, axes []axis, channels bool) {
 }
 
 // resampling is a way to resample: the weights of elements as expressions and, for
-// Core forms, as numbers; planes is the operator that resamples images so, if there is one.
+// Core forms, as numbers; planes is the operator that resamples images so, if there is one. One
+// with a filter has no taps: their number follows from sizes.
 type resampling struct {
 	taps   interpolation
 	places numericTaps
 	planes string
-	floats bool // of floats only, and told whether corners are aligned
+	floats bool // of floats, and bytes if images; told whether corners are aligned
+	filter *filter
 }
 
 // resamples gives the two operators that resample the last n dimensions: name, and its
@@ -270,36 +276,45 @@ func (r resampling) resamples(name string, n int) []entry {
 		r.entry("aten::"+name+".vec(Tensor input, SymInt[]? output_size, "+align+
 			"float[]? scale_factors) -> Tensor", "input", n),
 	}
-	for i := range ops {
-		if r.places != nil && (i == 0 || r.planes != "aten."+name+".vec") {
-			ops[i] = ops[i].core(r.core([]string{"self", "input"}[i], n))
+	for i, input := range []string{"self", "input"} {
+		switch vec := "aten." + name + ".vec"; {
+		case i == 1 && r.filter != nil:
+			ops[i] = ops[i].core(plainResample(input, "aten."+name+".default"))
+		case r.places != nil && (i == 0 || r.planes != vec) && name != "_upsample_bilinear2d_aa":
+			ops[i] = ops[i].core(r.core(input, n))
 		}
 		if r.planes == "aten."+name+".vec" {
-			ops[i].Settle = settled([]string{"self", "input"}[i], "aten."+name+".default")
+			ops[i].Settle = settled(input, "aten."+name+".default")
 		}
 	}
 	return ops
 }
 
+// infer gives the type of an argument whose last n dimensions are resampled.
+func (r resampling) infer(c *Call, input string, n int) []ir.Type {
+	axes := upsampleAxes(c, input, n)
+	t := c.Tensor(input)
+	sizes := slices.Clone(t.Sizes[:2])
+	for _, a := range axes {
+		sizes = append(sizes, a.out)
+	}
+	return one(inFormatOf(t, t.DType, sizes))
+}
+
 // entry resamples the last n dimensions of an argument.
 func (r resampling) entry(schema, input string, n int) entry {
-	return entry{
+	e := entry{
 		Schema: schema,
 		Infer: func(c *Call) []ir.Type {
-			axes := upsampleAxes(c, input, n)
 			t := c.Tensor(input)
 			c.errorIf(r.floats && !t.DType.IsFloat(), "not defined on %s", t.DType)
-			sizes := slices.Clone(t.Sizes[:2])
-			for _, a := range axes {
-				sizes = append(sizes, a.out)
-			}
-			return one(inFormatOf(t, t.DType, sizes))
+			return r.infer(c, input, n)
 		},
 		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
 			axes := upsampleAxes(c, input, n)
 			m := opmath(c.Outs[0].DType)
-			if r.taps == nil {
-				return c.triangles(input, m, axes, at)
+			if r.filter != nil {
+				return c.filtered(*r.filter, input, m, axes, at)
 			}
 			taps := make([][]tap, n)
 			for i, a := range axes {
@@ -308,6 +323,16 @@ func (r resampling) entry(schema, input string, n int) entry {
 			return c.resample(input, m, at[:2], taps)
 		}),
 	}
+	if r.floats && n == 2 {
+		images := r.bytes(e, input)
+		e.variant = func(c *Call) *entry {
+			if c.Tensor(input).DType == ir.Uint8 {
+				return images
+			}
+			return nil
+		}
+	}
+	return e
 }
 
 // settled says calls without the factors that PyTorch overlooks: other kernels look at
@@ -319,6 +344,14 @@ func settled(input, plain string) func(*Builder, *Call) []*ir.Value {
 		if !axes[0].overlooked && !axes[1].overlooked {
 			return nil
 		}
+		return []*ir.Value{plainResample(input, plain)(b, c)}
+	}
+}
+
+// plainResample is a call of the operator that takes sizes, and a factor for each dimension.
+func plainResample(input, plain string) coreForm {
+	return func(b *Builder, c *Call) *ir.Value {
+		axes := upsampleAxes(c, input, 2)
 		args := []any{c.Value(input), []sym.Expr{axes[0].out, axes[1].out}}
 		if c.Op.sch.Index("align_corners") >= 0 {
 			args = append(args, c.Bool("align_corners"))
@@ -330,14 +363,14 @@ func settled(input, plain string) func(*Builder, *Call) []*ir.Value {
 				args = append(args, 1/a.scale)
 			}
 		}
-		return b.Ops(plain, args...)
+		return b.Op(plain, args...)
 	}
 }
 
 // upsampleOps resample images.
 func upsampleOps() []entry {
-	near := resampling{nearestTaps(0), nearestPlaces(0), "aten.upsample_nearest2d.vec", false}
-	exact := resampling{nearestTaps(0.5), nearestPlaces(0.5), "", false}
+	near := resampling{nearestTaps(0), nearestPlaces(0), "aten.upsample_nearest2d.vec", false, nil}
+	exact := resampling{nearestTaps(0.5), nearestPlaces(0.5), "", false, nil}
 	linear := resampling{func(a axis, m ir.DType, name string, o sym.Expr) []tap {
 		// Weighs the two elements around the output.
 		if a.in.Equal(a.out) {
@@ -354,7 +387,7 @@ func upsampleOps() []entry {
 			{a.clamped(name+"_0", floor, 0), expr.Sub(expr.Num(m, 1), right)},
 			{a.clamped(name+"_1", floor, 1), right},
 		}
-	}, linearTaps, "aten.upsample_bilinear2d.vec", true}
+	}, linearTaps, "aten.upsample_bilinear2d.vec", true, nil}
 	cubic := resampling{func(a axis, m ir.DType, name string, o sym.Expr) []tap {
 		if a.in.Equal(a.out) && !a.align && a.scale == 0 {
 			return []tap{{at: o}}
@@ -367,7 +400,7 @@ func upsampleOps() []entry {
 			taps = append(taps, tap{a.clamped(name+"_"+itoa(k), floor, int64(k-1)), w})
 		}
 		return taps
-	}, cubicTaps, "", true}
+	}, cubicTaps, "", true, nil}
 	return slices.Concat(
 		near.resamples("upsample_nearest1d", 1), near.resamples("upsample_nearest2d", 2),
 		near.resamples("upsample_nearest3d", 3), exact.resamples("_upsample_nearest_exact1d", 1),
@@ -375,50 +408,7 @@ func upsampleOps() []entry {
 		exact.resamples("_upsample_nearest_exact3d", 3), linear.resamples("upsample_linear1d", 1),
 		linear.resamples("upsample_bilinear2d", 2), linear.resamples("upsample_trilinear3d", 3),
 		cubic.resamples("upsample_bicubic2d", 2),
-		resampling{floats: true}.resamples("_upsample_bilinear2d_aa", 2))
-}
-
-// triangles resamples with a triangular filter that widens with the distance of two
-// outputs, so that no input is left out when an image shrinks.
-func (c *Call) triangles(input string, m ir.DType, axes []axis, at []sym.Expr) *expr.Expr {
-	x, over, weight := at[:2:2], []*sym.Symbol(nil), expr.Num(m, 1)
-	for k, a := range axes {
-		f := a.triangle(m, "k"+itoa(k), at[2+k])
-		x, over, weight = append(x, f.at), append(over, f.over), expr.Mul(weight, f.weight)
-	}
-	return expr.Sum(over, expr.Mul(weight, expr.Cast(m, c.Load(input, x...))))
-}
-
-// filter is a weighted sum over inputs along one dimension.
-type filter struct {
-	over   *sym.Symbol
-	at     sym.Expr
-	weight *expr.Expr
-}
-
-// triangle weighs the inputs around output o by their distance; the weights
-// come to 1.
-func (a axis) triangle(m ir.DType, name string, o sym.Expr) filter {
-	num := func(x float64) *expr.Expr { return expr.Num(m, x) }
-	step := a.step(m)
-	support := expr.Max(step, num(1))
-	center := expr.Mul(step, expr.Add(expr.Idx(m, o), num(0.5)))
-	edge := func(x *expr.Expr) *expr.Expr { return expr.Cast(ir.Int64, expr.Add(x, num(0.5))) }
-	first := expr.Max(edge(expr.Sub(center, support)), expr.Int(ir.Int64, 0))
-	end := expr.Min(edge(expr.Add(center, support)), expr.Idx(ir.Int64, a.in))
-	n := a.in // no more inputs than there are
-	if step.Op == expr.OpConst {
-		n = sym.Min(n, sym.Int(int64(math.Ceil(2*math.Max(step.Float, 1)))+1))
-	}
-	weigh := func(v *sym.Symbol) (i, w *expr.Expr) {
-		i = expr.Add(first, expr.Idx(ir.Int64, v.Expr()))
-		x := expr.Add(expr.Sub(expr.Cast(m, i), center), num(0.5))
-		w = expr.Max(num(0), expr.Sub(num(1), expr.Abs(expr.Div(x, support))))
-		return i, expr.Select(expr.Lt(i, end), w, num(0))
-	}
-	each, all := sym.NewVar(name, n), sym.NewVar(name+"_all", n)
-	i, w := weigh(each)
-	_, part := weigh(all)
-	return filter{over: each, at: clampedIndex(name+"_at", i, a.in, false).Expr(),
-		weight: expr.Div(w, expr.Sum([]*sym.Symbol{all}, part))}
+		triangular.resampling().resamples("_upsample_bilinear2d_aa", 2),
+		cubicAA.resampling().resamples("_upsample_bicubic2d_aa", 2),
+		lanczos3.resampling().resamples("_upsample_lanczos2d_aa", 2))
 }
