@@ -56,6 +56,15 @@ var eigenSamples = byName{
 		return []Sample{NewSample("self", wide(ir.Float32, 2, 3)),
 			NewSample("self", wide(ir.Float32, 2, 3, 2), "atol", f32(2))}
 	},
+	"aten.linalg_pinv.rcond_tensor": oneSample("self", wide(ir.Float32, 2, 3, 2), "rcond", far(2)),
+	"aten.linalg_matrix_rank.tol_tensor": oneSample("input", wide(ir.Float32, 2, 3, 2), "tol",
+		far(2)),
+	"aten.linalg_cond.default": several(NewSample("self", wide(ir.Float32, 3, 2)),
+		NewSample("self", wide(ir.Float64, 2, 3, 3), "p", 1),
+		NewSample("self", wide(ir.Float32, 3, 3), "p", -2)),
+	"aten.linalg_cond.p_str":         oneSample("self", wide(ir.Float32, 3, 3), "p", "fro"),
+	"aten.linalg_matrix_exp.default": matrixSamples("self"),
+	"aten.matrix_exp.default":        matrixSamples("self"),
 	"aten.linalg_matrix_rank.atol_rtol_tensor": func(*Rand) []Sample {
 		return []Sample{NewSample("input", wide(ir.Float32, 2, 3)),
 			NewSample("input", wide(ir.Float32, 2, 3, 2), "rtol", f32(2))}

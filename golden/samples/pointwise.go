@@ -240,6 +240,7 @@ var pointwiseSamples = bySchema{
 	"aten.special_modified_bessel_i1.default":  points(dtypes, domain(-20, 20)),
 	"aten.special_i1e.default":                 points(dtypes, domain(-20, 20)),
 	"aten.special_erfcx.default":               points(dtypes, domain(-3, 12)),
+	"aten.special_log_ndtr.default":            points(dtypes, domain(-12, 8)),
 	"aten.special_spherical_bessel_j0.default": points(dtypes),
 	"aten.special_zeta.default":                points(dtypes, domain(1.5, 6), with()),
 	"aten.special_zeta.other_scalar": points(dtypes, domain(1.5, 6), with("other",

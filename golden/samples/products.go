@@ -8,6 +8,7 @@ import (
 
 // productSamples are those of matrix products, linear algebra and attention.
 var productSamples = byName{
+	"aten._int_mm.default":         int8Matrices,
 	"etgen.integer_matmul.default": integerMatmulSamples,
 	"etgen.integer_linear.default": integerLinearSamples,
 	"etgen.chosen_mm.default": func(r *Rand) []Sample {
@@ -290,6 +291,11 @@ var outerSamples = times(2, func(r *Rand) Sample {
 func crossSamples(r *Rand) []Sample {
 	return []Sample{NewSample("self", f32(4, 3), "other", f32(4, 3)),
 		NewSample("self", f32(2, 3, 3), "other", f32(2, 3, 3), "dim", 2)}
+}
+
+func int8Matrices(*Rand) []Sample {
+	return []Sample{NewSample("self", Tensor(ir.Int8, Values{}, 17, 8), "mat2",
+		Tensor(ir.Int8, Values{}, 8, 8))}
 }
 
 func matrixSamples(name string) func(*Rand) []Sample {

@@ -74,6 +74,15 @@ var orderedSamples = byName{
 	"aten.msort.default":        sortSamples(),
 	"aten.topk.default":         sortSamples("dim", "largest", "k"),
 	"aten.nanmedian.default":    sortSamples(),
+	"aten.histogram.bin_ct": func(*Rand) []Sample {
+		return []Sample{NewSample("self", f32(4, 9), "bins", 5),
+			NewSample("self", f32(8), "bins", 3, "range", []float64{-1, 0.5}, "weight", f32(8),
+				"density", true)}
+	},
+	"aten.histogram.bins_tensor": func(*Rand) []Sample {
+		return []Sample{NewSample("self", f32(4, 9), "bins",
+			Tensor(ir.Float32, Values{Sorted: true}, 4))}
+	},
 	"aten.histc.default": func(r *Rand) []Sample {
 		return []Sample{
 			NewSample("self", f32(4, 9), "bins", 5),

@@ -51,7 +51,8 @@ type (
 var (
 	named = []byName{createdSamples, indexSamples, lossSamples, moveSamples, normSamples,
 		plainSamples, productSamples, factorSamples, eigenSamples, int8Samples, torchaoSamples,
-		recurrentSamples, orderedSamples, viewSamples, windowSamples, seldomSamples}
+		recurrentSamples, orderedSamples, viewSamples, windowSamples, seldomSamples,
+		detectionSamples}
 	read = []bySchema{copySamples, foundSamples, measureSamples, pointwiseSamples, quantSamples,
 		reductionSamples, resampled}
 )

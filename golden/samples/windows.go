@@ -133,6 +133,10 @@ var resampled = bySchema{
 	"aten.upsample_bicubic2d.vec":            upsampleSamples(2, true),
 	"aten._upsample_bilinear2d_aa.default":   upsampleSamples(2, true),
 	"aten._upsample_bilinear2d_aa.vec":       upsampleSamples(2, true),
+	"aten._upsample_bicubic2d_aa.default":    upsampleSamples(2, true),
+	"aten._upsample_bicubic2d_aa.vec":        upsampleSamples(2, true),
+	"aten._upsample_lanczos2d_aa.default":    upsampleSamples(2, true),
+	"aten._upsample_lanczos2d_aa.vec":        upsampleSamples(2, true),
 }
 
 // convolutions vary operands and window; more arguments go with them.
@@ -357,7 +361,7 @@ func upsampleSamples(n int, floats bool) func(*Rand, *aten.Schema) []Sample {
 		var out []Sample
 		for i, scale := range []float64{2, 1.5, 0.6, 3, 1.1} {
 			d := []ir.DType{ir.Float32, ir.Float32, ir.BFloat16, ir.Float64, ir.Float32}[i]
-			if !floats && i == 3 {
+			if !floats && i == 3 || floats && n == 2 && i == 4 {
 				d = ir.Uint8
 			}
 			shape := []int64{1, 2}
