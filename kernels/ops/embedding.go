@@ -100,7 +100,9 @@ func embeddingBag(schema string) entry {
 		if fast {
 			of = b.aten("zeros", []int{0}, Kw("dtype", index))
 		}
-		if c.Bool("include_last_offset") { // as long as offsets, as the graph of torch.export says
+		// Without gradients torch.export says that the sizes are as many as offsets.
+		if v := c.node.Output(2); v != nil && v.Type.Rank() == 1 &&
+			v.Type.Sizes[0].Equal(sym.Add(bags, sym.Int(1))) {
 			size = b.aten("constant_pad_nd", size, []int{0, 1})
 		}
 		return []*ir.Value{y, of, b.cast(size, index), last}

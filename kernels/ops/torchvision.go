@@ -432,7 +432,8 @@ func deformedColumns() entry {
 		Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
 			d, x := kernel(c), c.Tensor("input")
 			m := opmath(x.DType)
-			group := sym.FloorDiv(at[0], sym.FloorDiv(x.Sizes[1], d.offsetGroups))
+			channels := sym.Max(sym.FloorDiv(x.Sizes[1], d.offsetGroups), sym.Int(1)) // of a group
+			group := sym.FloorDiv(at[0], channels)
 			tap := sym.RowMajor([]sym.Expr{d.offsetGroups, d.kernel[0], d.kernel[1], sym.Int(2)},
 				[]sym.Expr{group, at[1], at[2], sym.Int(0)})
 			taps := make([][]gridTap, 2)
