@@ -14,7 +14,7 @@ func Refused(name string) string {
 	case "regions_of_interest":
 		return "torchvision.roi_align.default"
 	case "matrix_functions":
-		return "aten.matrix_exp.default"
+		return "matrix_exp.default"
 	case "custom_op": // has no definition in the file
 		return "refzoo.scale_add"
 	case "rows_that_differ", "index_put_scatter": // a result as large as data decides, filled up
