@@ -14,7 +14,8 @@ var detectionSamples = byName{
 		NewSample("boxes", Tensor(ir.BFloat16, Values{Lo: 0, Hi: 5}, 4, 4), "iou_threshold", 0.1)),
 	"torchvision.roi_align.default": regionSamples(4, "sampling_ratio", 2, "aligned", true),
 	"torchvision.ps_roi_align.default": func(r *Rand) []Sample {
-		return append(regionSamples(12, "sampling_ratio", -1)(r), regionSamples(12, "sampling_ratio", 3)(r)...)
+		return append(regionSamples(12, "sampling_ratio", -1)(r),
+			regionSamples(12, "sampling_ratio", 3)(r)...)
 	},
 	"torchvision.roi_pool.default":    regionSamples(3),
 	"torchvision.ps_roi_pool.default": regionSamples(12),

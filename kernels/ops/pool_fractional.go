@@ -21,7 +21,8 @@ func fractionalPool(n int) entry {
 				"an input of %s and samples of %s", x.Type.DType, samples.Type.DType)
 			s := x.Type.Sizes
 			lead, space := sym.Mul(s[:r]...), s[r:]
-			c.errorIf(samples.Type.Rank() != 3 || differ(samples.Type.Numel(), sym.Mul(lead, sym.Int(int64(n)))),
+			c.errorIf(samples.Type.Rank() != 3 ||
+				differ(samples.Type.Numel(), sym.Mul(lead, sym.Int(int64(n)))),
 				"samples of %s for %s", sizesOf{samples.Type}, sizesOf{x.Type})
 			kernel, outs := must(c.Ints("kernel_size")), must(c.Ints("output_size"))
 			c.errorIf(len(kernel) != n || len(outs) != n, "windows of %v, outputs of %v", kernel, outs)

@@ -44,6 +44,10 @@ func segmentReduce() entry {
 			if c.Has("initial") {
 				start = must(c.Float("initial"))
 			}
+			perRow := func(v *ir.Value) *ir.Value {
+				return b.reshaped(v, slices.Concat(v.Type.Sizes,
+					slices.Repeat([]sym.Expr{sym.Int(1)}, t.Rank()-1))...)
+			}
 			// The segment of a row is the number of those that end before it.
 			rows := b.aten("arange", t.Sizes[0], Kw("dtype", end.Type.DType))
 			segment := b.aten("sum.dim_IntList", b.aten("le.Tensor", b.aten("unsqueeze", end, 1), rows),
@@ -53,14 +57,13 @@ func segmentReduce() entry {
 			if how.op == "sum" {
 				y = b.aten("index_add", y, 0, segment, x)
 			} else {
-				index := b.aten("expand", b.reshaped(segment, append([]sym.Expr{t.Sizes[0]},
-					slices.Repeat([]sym.Expr{sym.Int(1)}, t.Rank()-1)...)...), t.Sizes)
+				index := b.aten("expand", perRow(segment), t.Sizes)
 				y = b.aten("scatter_reduce.two", y, 0, index, x, how.op)
 			}
 			if c.Str("reduce") != "mean" {
 				return y
 			}
-			length := b.reshaped(b.sub(end, begin), append([]sym.Expr{n}, slices.Repeat([]sym.Expr{sym.Int(1)}, t.Rank()-1)...)...)
+			length := perRow(b.sub(end, begin))
 			empty := start // the mean of no rows
 			if !c.Has("initial") {
 				empty = math.NaN()

@@ -399,7 +399,8 @@ func (b *Builder) orderOf(x *ir.Value, d int) *ir.Value {
 		return b.Ops("aten.sort.default", x, 0)[1]
 	}
 	columns := b.aten("reshape", b.aten("movedim.int", x, d, -1), []sym.Expr{sym.Int(-1), n})
-	last, _, err := b.Scan([]*ir.Value{b.aten("arange.start_step", 0, n, 1)}, []*ir.Value{columns}, true,
+	start := b.aten("arange.start_step", 0, n, 1)
+	last, _, err := b.Scan([]*ir.Value{start}, []*ir.Value{columns}, true,
 		func(b *Builder, order, column []*ir.Value) ([]*ir.Value, []*ir.Value) {
 			by := b.Ops("aten.sort.stable", b.aten("index_select", column[0], 0, order[0]),
 				Kw("stable", true), Kw("dim", 0))[1]

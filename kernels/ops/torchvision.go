@@ -13,7 +13,8 @@ import (
 // torchvisionOps are torchvision's own operators of detection: which boxes stay, what is in
 // regions of an image, and convolutions whose elements lie off the grid.
 func torchvisionOps() []entry {
-	const regions = "(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width"
+	const regions = "(Tensor input, Tensor rois, float spatial_scale, " +
+		"SymInt pooled_height, SymInt pooled_width"
 	return []entry{
 		{
 			Schema: "torchvision::nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
@@ -202,8 +203,8 @@ func (k regionKind) infer(c *Call) []ir.Type {
 		t.DType, r.DType)
 	h, w := must(c.SymInt("pooled_height")), must(c.SymInt("pooled_width"))
 	for _, n := range []sym.Expr{h, w, t.Sizes[0], t.Sizes[2], t.Sizes[3]} {
-		c.errorIf(sym.Less(n, sym.Int(1)), "bins of %s in images of %s", sizesOf{{Sizes: []sym.Expr{h, w}}},
-			sizesOf{t})
+		c.errorIf(sym.Less(n, sym.Int(1)), "bins of %s in images of %s",
+			sizesOf{{Sizes: []sym.Expr{h, w}}}, sizesOf{t})
 		c.need(n)
 	}
 	channels := t.Sizes[1]
@@ -380,7 +381,8 @@ func meanOfRegion(g region) []loop.Stmt {
 }
 
 // deformation are the sizes of a deformable convolution.
-const deformation = "SymInt stride_h, SymInt stride_w, SymInt pad_h, SymInt pad_w, SymInt dilation_h, SymInt dilation_w, SymInt groups, SymInt offset_groups"
+const deformation = "SymInt stride_h, SymInt stride_w, SymInt pad_h, SymInt pad_w, " +
+	"SymInt dilation_h, SymInt dilation_w, SymInt groups, SymInt offset_groups"
 
 // deformed are the sizes of what a deformable convolution reads.
 type deformed struct {
@@ -396,7 +398,8 @@ func deformedOf(c *Call, kernel [2]sym.Expr) deformed {
 		x.DType, offset.DType, sizesOf{x, offset})
 	d := deformed{kernel: kernel, offsetGroups: must(c.SymInt("offset_groups"))}
 	taps := sym.Mul(d.offsetGroups, kernel[0], kernel[1])
-	c.errorIf(!sym.Less(sym.Int(0), d.offsetGroups) || differ(offset.Sizes[1], sym.Mul(taps, sym.Int(2))) ||
+	c.errorIf(!sym.Less(sym.Int(0), d.offsetGroups) ||
+		differ(offset.Sizes[1], sym.Mul(taps, sym.Int(2))) ||
 		differ(sym.Mul(sym.FloorDiv(x.Sizes[1], d.offsetGroups), d.offsetGroups), x.Sizes[1]),
 		"%s offsets of %s channels in %s groups", offset.Sizes[1], x.Sizes[1], d.offsetGroups)
 	for i, side := range []string{"h", "w"} {
@@ -456,7 +459,8 @@ func deformedConvolution(b *Builder, c *Call) []*ir.Value {
 		sizesOf{w.Type})
 	d := deformedOf(c, [2]sym.Expr{w.Type.Sizes[2], w.Type.Sizes[3]})
 	groups, outs := must(c.SymInt("groups")), w.Type.Sizes[0]
-	c.errorIf(!sym.Less(sym.Int(0), groups) || differ(sym.Mul(w.Type.Sizes[1], groups), x.Type.Sizes[1]) ||
+	c.errorIf(!sym.Less(sym.Int(0), groups) ||
+		differ(sym.Mul(w.Type.Sizes[1], groups), x.Type.Sizes[1]) ||
 		differ(sym.Mul(sym.FloorDiv(outs, groups), groups), outs), "a weight of %s in %s groups for %s",
 		sizesOf{w.Type}, groups, sizesOf{x.Type})
 	args := []any{x, c.Value("offset"), d.kernel[0], d.kernel[1]}
