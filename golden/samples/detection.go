@@ -24,9 +24,9 @@ var detectionSamples = byName{
 	"torchvision.deform_conv2d.default": func(*Rand) []Sample {
 		return []Sample{
 			NewSample(append(deformed(1), "weight", f32(3, 4, 3, 2), "bias", f32(3), "mask", f32(0, 1),
-				"use_mask", false)...),
+				"use_mask", false, "groups", 1)...),
 			NewSample(append(deformed(2), "weight", f32(2, 2, 3, 2), "bias", f32(2), "mask",
-				f32(2, 12, 3, 4), "use_mask", true)...),
+				f32(2, 12, 3, 4), "use_mask", true, "groups", 2)...),
 		}
 	},
 }
@@ -48,6 +48,6 @@ func regionSamples(channels int64, more ...any) func(*Rand) []Sample {
 // deformed are the operands of deformable convolutions by kernels of 3 by 2.
 func deformed(groups int64) []any {
 	return []any{"input", f32(2, 4, 5, 4), "offset", f32(2, groups*12, 3, 4), "stride_h", 2,
-		"stride_w", 1, "pad_h", 1, "pad_w", 1, "dilation_h", 1, "dilation_w", 2, "groups", groups,
+		"stride_w", 1, "pad_h", 1, "pad_w", 1, "dilation_h", 1, "dilation_w", 2,
 		"offset_groups", groups}
 }

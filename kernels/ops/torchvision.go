@@ -48,7 +48,7 @@ func torchvisionOps() []entry {
 		deformedColumns(),
 		{
 			Schema: "torchvision::deform_conv2d(Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, " +
-				deformation + ", bool use_mask) -> Tensor",
+				deformation + "SymInt groups, SymInt offset_groups, bool use_mask) -> Tensor",
 			Decompose: deformedConvolution,
 		},
 	}
@@ -382,7 +382,7 @@ func meanOfRegion(g region) []loop.Stmt {
 
 // deformation are the sizes of a deformable convolution.
 const deformation = "SymInt stride_h, SymInt stride_w, SymInt pad_h, SymInt pad_w, " +
-	"SymInt dilation_h, SymInt dilation_w, SymInt groups, SymInt offset_groups"
+	"SymInt dilation_h, SymInt dilation_w, "
 
 // deformed are the sizes of what a deformable convolution reads.
 type deformed struct {
@@ -426,7 +426,7 @@ func deformedColumns() entry {
 	}
 	return entry{
 		Schema: "etgen::deformed_columns(Tensor input, Tensor offset, SymInt kernel_h, SymInt kernel_w, " +
-			deformation + ") -> Tensor",
+			deformation + "SymInt offset_groups) -> Tensor",
 		Infer: func(c *Call) []ir.Type {
 			d, x := kernel(c), c.Tensor("input")
 			return one(ir.TensorOf(x.DType, x.Sizes[1], d.kernel[0], d.kernel[1], x.Sizes[0], d.out[0],
@@ -465,7 +465,7 @@ func deformedConvolution(b *Builder, c *Call) []*ir.Value {
 		sizesOf{w.Type}, groups, sizesOf{x.Type})
 	args := []any{x, c.Value("offset"), d.kernel[0], d.kernel[1]}
 	for _, name := range []string{"stride_h", "stride_w", "pad_h", "pad_w", "dilation_h", "dilation_w",
-		"groups", "offset_groups"} {
+		"offset_groups"} {
 		args = append(args, c.Arg(name))
 	}
 	columns := b.Op("etgen.deformed_columns.default", args...)
