@@ -65,7 +65,7 @@ type edgeWriter struct {
 	m                *ir.Method
 	handles          map[string]int // of nodes
 	state, constants []savedValue
-	regions          int    // that have names
+	regions          int // that have names
 	names            *ir.Names
 	ranges           object // of symbols
 }
