@@ -26,7 +26,7 @@ func (e *BoundError) Error() string { return e.reason }
 // torchvision's nms keeps no more boxes than there are, of which torch.export knows nothing.
 var BoundSizes = Pass{
 	Name: "bound-sizes",
-	Doc:  "bound sizes as --bound says, and as operators do whose data decides them",
+	Doc:  "give sizes the bounds of --bound, and sizes that data decides those of their operators",
 	Run: perProgram(func(ctx *Context, p *ir.Program) {
 		var names []string
 		known := map[string]bool{}

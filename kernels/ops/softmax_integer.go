@@ -17,8 +17,9 @@ const (
 	IntegerAverage      = "etgen.integer_average.default"
 )
 
-// integerSoftmaxes are softmax of int8 along one dimension, and what stands for one of scores. How much less than the largest of its
-// row an element is, is an index into a table of exponentials, the sum of which is exact.
+// integerSoftmaxes are softmax of int8 along one dimension, and the parts of one for attention. How
+// much less than the largest of its row an element is, is an index into a table of exponentials,
+// the sum of which is exact.
 func integerSoftmaxes() []entry {
 	const head = "softmax(Tensor input, Tensor exps, int dim, "
 	return []entry{

@@ -10,7 +10,7 @@ import (
 )
 
 // lowered are operators of a model that lowering makes others of, in inIntegers. Transposed
-// convolutions are not among them: their scales for channels have no place in XNNPACK.
+// convolutions are not among them: in groups, their scales for channels have no place in XNNPACK.
 var lowered = map[string]string{"conv1d": "convolution", "conv2d": "convolution", "relu6": "hardtanh"}
 
 // Quantizer implements partition.Quantizer: weights are symmetric with a scale for each channel,
