@@ -7,7 +7,7 @@ func Refused(name string) string {
 	switch name {
 	case "adaptive_max_dynamic": // windows whose sizes data decides
 		return "aten.adaptive_max_pool2d.default"
-	case "boxes_kept":
+	case "boxes_kept", "boxes_sharing":
 		return "etgen.nms.default"
 	case "deformable_convolutions":
 		return "etgen.deformed_columns.default"

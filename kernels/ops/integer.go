@@ -95,8 +95,9 @@ func integerElementwise() []entry {
 				return one(t)
 			},
 			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
+				m := c.integerSum("self", "other")
 				less := func(name string) *expr.Expr {
-					return c.lessZero(name, broadcastCoords(c.Tensor(name), c.Outs[0].Sizes, at))
+					return expr.Cast(m, c.lessZero(name, broadcastCoords(c.Tensor(name), c.Outs[0].Sizes, at)))
 				}
 				return expr.Mul(less("self"), less("other"))
 			}),

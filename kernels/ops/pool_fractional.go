@@ -27,7 +27,7 @@ func fractionalPool(n int) entry {
 			kernel, outs := must(c.Ints("kernel_size")), must(c.Ints("output_size"))
 			c.errorIf(len(kernel) != n || len(outs) != n, "windows of %v, outputs of %v", kernel, outs)
 			b.limit(c, slices.Concat(kernel, outs)...)
-			samples = b.cast(b.reshaped(samples, lead, sym.Int(int64(n))), opmath(x.Type.DType))
+			samples = b.reshaped(samples, lead, sym.Int(int64(n)))
 			var places *ir.Value // [planes, outputs…, kernel…], in a plane
 			for k := range n {
 				at := k

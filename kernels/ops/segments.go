@@ -25,6 +25,10 @@ func segmentReduce() entry {
 				c.errorIf(lengths.Type.Rank() != 1, "lengths of %s", sizesOf{lengths.Type})
 				end = b.aten("cumsum", lengths, 0)
 				begin = b.sub(end, lengths)
+				if !c.Bool("unsafe") {
+					all := b.aten("eq.Scalar", b.aten("sum", lengths), t.Sizes[0])
+					b.assert(all, "segment_reduce: the lengths are those of all rows")
+				}
 			} else {
 				offsets := c.Value("offsets")
 				c.errorIf(offsets.Type.Rank() != 1 || offsets.Type.Sizes[0].IsZero(), "offsets of %s",
@@ -34,6 +38,7 @@ func segmentReduce() entry {
 				begin, end = b.aten("narrow", offsets, 0, 0, n), b.aten("narrow", offsets, 0, 1, n)
 			}
 			n := begin.Type.Sizes[0]
+			c.need(n)
 			how, ok := map[string]struct {
 				op   string
 				none float64 // the result of no rows
@@ -52,6 +57,12 @@ func segmentReduce() entry {
 			rows := b.aten("arange", t.Sizes[0], Kw("dtype", end.Type.DType))
 			segment := b.aten("sum.dim_IntList", b.aten("le.Tensor", b.aten("unsqueeze", end, 1), rows),
 				[]int{0})
+			segment = b.aten("clamp", segment, nil, sym.Sub(n, sym.Int(1)))
+			// Rows before the first segment and behind the last change nothing.
+			inside := b.aten("logical_and",
+				b.aten("ge.Tensor", rows, b.aten("select.int", begin, 0, 0)),
+				b.aten("lt.Tensor", rows, b.aten("select.int", end, 0, -1)))
+			x = b.where(perRow(inside), x, how.none, t.DType)
 			sizes := append([]sym.Expr{n}, t.Sizes[1:]...)
 			y := b.aten("full", sizes, start, Kw("dtype", t.DType))
 			if how.op == "sum" {

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"math"
 	"slices"
 
 	"github.com/etgen/etgen/ir"
@@ -309,5 +310,6 @@ func condition(b *Builder, c *Call) *ir.Value {
 	}
 	y, info := b.inverse(x)
 	product := b.mul(norm(x), norm(y))
-	return b.where(b.aten("eq.Scalar", info, 0), product, inf, product.Type.DType)
+	product = b.where(b.aten("eq.Scalar", info, 0), product, inf, product.Type.DType)
+	return b.aten("nan_to_num", product, inf, inf, math.Inf(-1))
 }

@@ -259,6 +259,8 @@ type resampling struct {
 	planes string
 	floats bool // of floats, and bytes if images; told whether corners are aligned
 	filter *filter
+
+	portable bool // ExecuTorch has the operator itself
 }
 
 // resamples gives the two operators that resample the last n dimensions: name, and its
@@ -280,7 +282,7 @@ func (r resampling) resamples(name string, n int) []entry {
 		switch vec := "aten." + name + ".vec"; {
 		case i == 1 && r.filter != nil:
 			ops[i] = ops[i].core(plainResample(input, "aten."+name+".default"))
-		case r.places != nil && (i == 0 || r.planes != vec) && name != "_upsample_bilinear2d_aa":
+		case r.places != nil && (i == 0 || r.planes != vec) && !r.portable:
 			ops[i] = ops[i].core(r.core(input, n))
 		}
 		if r.planes == "aten."+name+".vec" {
@@ -369,8 +371,8 @@ func plainResample(input, plain string) coreForm {
 
 // upsampleOps resample images.
 func upsampleOps() []entry {
-	near := resampling{nearestTaps(0), nearestPlaces(0), "aten.upsample_nearest2d.vec", false, nil}
-	exact := resampling{nearestTaps(0.5), nearestPlaces(0.5), "", false, nil}
+	near := resampling{nearestTaps(0), nearestPlaces(0), "aten.upsample_nearest2d.vec", false, nil, false}
+	exact := resampling{nearestTaps(0.5), nearestPlaces(0.5), "", false, nil, false}
 	linear := resampling{func(a axis, m ir.DType, name string, o sym.Expr) []tap {
 		// Weighs the two elements around the output.
 		if a.in.Equal(a.out) {
@@ -387,7 +389,7 @@ func upsampleOps() []entry {
 			{a.clamped(name+"_0", floor, 0), expr.Sub(expr.Num(m, 1), right)},
 			{a.clamped(name+"_1", floor, 1), right},
 		}
-	}, linearTaps, "aten.upsample_bilinear2d.vec", true, nil}
+	}, linearTaps, "aten.upsample_bilinear2d.vec", true, nil, false}
 	cubic := resampling{func(a axis, m ir.DType, name string, o sym.Expr) []tap {
 		if a.in.Equal(a.out) && !a.align && a.scale == 0 {
 			return []tap{{at: o}}
@@ -400,7 +402,7 @@ func upsampleOps() []entry {
 			taps = append(taps, tap{a.clamped(name+"_"+itoa(k), floor, int64(k-1)), w})
 		}
 		return taps
-	}, cubicTaps, "", true, nil}
+	}, cubicTaps, "", true, nil, false}
 	return slices.Concat(
 		near.resamples("upsample_nearest1d", 1), near.resamples("upsample_nearest2d", 2),
 		near.resamples("upsample_nearest3d", 3), exact.resamples("_upsample_nearest_exact1d", 1),
@@ -408,7 +410,7 @@ func upsampleOps() []entry {
 		exact.resamples("_upsample_nearest_exact3d", 3), linear.resamples("upsample_linear1d", 1),
 		linear.resamples("upsample_bilinear2d", 2), linear.resamples("upsample_trilinear3d", 3),
 		cubic.resamples("upsample_bicubic2d", 2),
-		triangular.resampling().resamples("_upsample_bilinear2d_aa", 2),
-		cubicAA.resampling().resamples("_upsample_bicubic2d_aa", 2),
-		lanczos3.resampling().resamples("_upsample_lanczos2d_aa", 2))
+		triangular.resampling(true).resamples("_upsample_bilinear2d_aa", 2),
+		cubicAA.resampling(false).resamples("_upsample_bicubic2d_aa", 2),
+		lanczos3.resampling(false).resamples("_upsample_lanczos2d_aa", 2))
 }

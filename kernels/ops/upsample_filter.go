@@ -38,8 +38,8 @@ var (
 	}}
 )
 
-func (f filter) resampling() resampling {
-	return resampling{places: f.places, floats: true, filter: &f}
+func (f filter) resampling(portable bool) resampling {
+	return resampling{places: f.places, floats: true, filter: &f, portable: portable}
 }
 
 // filtered resamples with f.
@@ -89,7 +89,7 @@ func (f filter) along(a axis, m ir.DType, name string, o sym.Expr) weighted {
 // sineOf is the sine of a constant, as a constant.
 func sineOf(x *expr.Expr) *expr.Expr { return like(x, math.Sin(x.Float)) }
 
-// places is along as numbers.
+// places is along as numbers, none if no input is in reach.
 func (f filter) places(a axis, m ir.DType, in, out, o int64) (at []int64, weights []float64) {
 	step := a.stepIn(m, in, out)
 	scale := math.Max(step, 1)
@@ -98,14 +98,13 @@ func (f filter) places(a axis, m ir.DType, in, out, o int64) (at []int64, weight
 	first := max(int64(center-support+0.5), 0)
 	end := min(int64(center+support+0.5), in)
 	var sum float64
-	for k := range int64(math.Ceil(2*support)) + 1 { // as many for each output
-		at = append(at, min(first+k, in-1))
-		weights = append(weights, 0)
-		if first+k < end {
-			x := float64(first+k) - center + 0.5
-			weights[k] = f.weigh(expr.Num(m, rounded(m, x/scale)), sineOf).Float
-			sum += weights[k]
-		}
+	for i := first; i < end; i++ {
+		x := float64(i) - center + 0.5
+		w := f.weigh(expr.Num(m, rounded(m, x/scale)), sineOf).Float
+		at, weights, sum = append(at, i), append(weights, w), sum+w
+	}
+	if sum == 0 {
+		return nil, nil
 	}
 	for k := range weights {
 		weights[k] = rounded(m, weights[k]/sum)
@@ -136,23 +135,18 @@ func (b *Builder) resampledBytes(c *Call, x *ir.Value, d int, a axis, taps numer
 		return x
 	}
 	b.limit(c, out)
+	columns, parts := tapColumns(c, a, ir.Float64, in, out, taps)
+	weights := make([][]float64, len(parts)) // of elements, which at an edge have several parts
+	for k := range weights {
+		weights[k] = make([]float64, out)
+	}
 	most := 0.0
-	var places [][]int64
-	var weights [][]float64
 	for o := range out {
-		at, ws := taps(a, ir.Float64, in, out, o)
-		first := slices.Min(at)
-		sums := make([]float64, len(at)) // of what is the same element at an edge
-		for k := range at {
-			sums[min(max(at[k], 0), in-1)-max(first, 0)] += ws[k]
+		for k, column := range columns {
+			weights[column[o]-columns[0][o]][o] += parts[k][o]
 		}
-		for k, w := range sums {
-			if k == len(places) {
-				places, weights = append(places, nil), append(weights, nil)
-			}
-			places[k] = append(places[k], min(max(first, 0)+int64(k), in-1))
-			weights[k] = append(weights[k], w)
-			most = max(most, w)
+		for k := range weights {
+			most = max(most, weights[k][o])
 		}
 	}
 	bits := 0
@@ -160,7 +154,7 @@ func (b *Builder) resampledBytes(c *Call, x *ir.Value, d int, a axis, taps numer
 		bits++
 	}
 	sum := b.scalar(1<<bits>>1, ir.Int32)
-	for k, at := range places {
+	for k := range weights {
 		fixed := seq.Map(weights[k], func(w float64) int64 {
 			return int64(math.Copysign(0.5, w) + w*float64(int64(1)<<bits))
 		})
@@ -169,6 +163,7 @@ func (b *Builder) resampledBytes(c *Call, x *ir.Value, d int, a axis, taps numer
 		}
 		shape := slices.Repeat([]int64{1}, x.Type.Rank()-d)
 		shape[0] = out
+		at := seq.Map(columns[0], func(first int64) int64 { return min(first+int64(k), in-1) })
 		y := b.cast(b.aten("index_select", x, d, b.integers(at)), ir.Int32)
 		sum = b.add(sum, b.mul(y, b.cast(b.integers(fixed, shape...), ir.Int32)))
 	}

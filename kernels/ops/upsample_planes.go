@@ -119,20 +119,7 @@ func (b *Builder) resampled(c *Call, x *ir.Value, d int, a axis, m ir.DType,
 		return x
 	}
 	b.limit(c, out)
-	var places [][]int64
-	var weights [][]float64
-	for o := range out {
-		at, w := taps(a, m, in, out, o)
-		for k := range at {
-			if int64(len(places)) <= int64(k) {
-				places, weights = append(places, nil), append(weights, nil)
-			}
-			places[k] = append(places[k], min(max(at[k], 0), in-1))
-			if w != nil {
-				weights[k] = append(weights[k], w[k])
-			}
-		}
-	}
+	places, weights := tapColumns(c, a, m, in, out, taps)
 	var sum *ir.Value
 	for k, at := range places {
 		y := b.aten("index_select", x, d, b.integers(at))
@@ -148,6 +135,34 @@ func (b *Builder) resampled(c *Call, x *ir.Value, d int, a axis, m ir.DType,
 		}
 	}
 	return sum
+}
+
+// tapColumns are the taps of all outputs: the first ones of each, the second ones, and so on. One
+// that has fewer than others has more with weight 0. Without weights there is one each.
+func tapColumns(c *Call, a axis, m ir.DType, in, out int64, taps numericTaps) (places [][]int64,
+	weights [][]float64) {
+	ats, ws, most := make([][]int64, out), make([][]float64, out), 0
+	for o := range out {
+		ats[o], ws[o] = taps(a, m, in, out, o)
+		c.errorIf(len(ats[o]) == 0, "output %d of %d is made of no input", o, out)
+		most = max(most, len(ats[o]))
+	}
+	for k := range most {
+		places, weights = append(places, make([]int64, out)), append(weights, nil)
+		for o, at := range ats {
+			places[k][o] = min(max(at[min(k, len(at)-1)], 0), in-1)
+			if ws[o] == nil {
+				continue
+			}
+			if weights[k] == nil {
+				weights[k] = make([]float64, out)
+			}
+			if k < len(at) {
+				weights[k][o] = ws[o][k]
+			}
+		}
+	}
+	return places, weights
 }
 
 // floats is a constant of dtype float32 or float64.
@@ -214,22 +229,6 @@ func (a axis) between(m ir.DType, in, out, o int64, clip bool) (floor int64, t f
 func linearTaps(a axis, m ir.DType, in, out, o int64) ([]int64, []float64) {
 	floor, t := a.between(m, in, out, o, !a.align)
 	return []int64{floor, floor + 1}, []float64{1 - t, t}
-}
-
-// triangleTaps have the weights of axis.triangle.
-func triangleTaps(a axis, m ir.DType, in, out, o int64) (at []int64, weights []float64) {
-	step := a.stepIn(m, in, out)
-	support, center := max(step, 1), step*(float64(o)+0.5)
-	first, end := max(int64(center-support+0.5), 0), min(int64(center+support+0.5), in)
-	all := 0.0
-	for i := first; i < end; i++ {
-		w := max(0, 1-math.Abs((float64(i)-center+0.5)/support))
-		at, weights, all = append(at, i), append(weights, w), all+w
-	}
-	for i := range weights {
-		weights[i] /= all
-	}
-	return at, weights
 }
 
 // cubicTaps have the weights of cubicWeights.

@@ -29,9 +29,10 @@ func integerWindows() []entry {
 				sizes := slices.Clone(t.Sizes)
 				for d := range n {
 					s, w, size := starts[d], weights[d], &sizes[t.Rank()-n+d]
-					d := c.DType("dtype", ir.InvalidDType)
-					c.errorIf(s.DType != ir.Int32 || w.DType != ir.Int16 && (w.DType != ir.Int32 || d != ir.Int64) || s.Rank() != 1 || w.Rank() != 2 ||
-						differ(s.Sizes[0], w.Sizes[0]), "starts %s and weights %s", sizesOf{s}, sizesOf{w})
+					long := w.DType == ir.Int32 && c.DType("dtype", ir.InvalidDType) == ir.Int64
+					c.errorIf(s.DType != ir.Int32 || w.DType != ir.Int16 && !long || s.Rank() != 1 ||
+						w.Rank() != 2 || differ(s.Sizes[0], w.Sizes[0]), "starts %s and weights %s",
+						sizesOf{s}, sizesOf{w})
 					c.errorIf(!sym.LessEq(sym.Int(1), w.Sizes[1]) || !sym.LessEq(w.Sizes[1], *size),
 						"windows of %s of %s", w.Sizes[1], *size)
 					*size = s.Sizes[0]
@@ -80,14 +81,17 @@ func Windows(c *Call) [][]Window {
 	if dims := base[len(kind):]; len(dims) == 2 && dims[1] == 'd' {
 		n = int(dims[0] - '0')
 	}
+	if filtered {
+		kind += "_aa"
+	}
 	window := map[string]func(c *Call, n int) func(d int, in, out, o int64) Window{
 		"avg_pool": pooledWindows, "adaptive_avg_pool": adaptiveWindows,
 		"upsample_linear": resampledBy(linearTaps), "upsample_bilinear": resampledBy(linearTaps),
 		"upsample_trilinear": resampledBy(linearTaps), "upsample_bicubic": resampledBy(cubicTaps),
+		"upsample_bilinear_aa": resampledBy(triangular.places),
+		"upsample_bicubic_aa":  resampledBy(cubicAA.places),
+		"upsample_lanczos_aa":  resampledBy(lanczos3.places),
 	}[kind]
-	if filtered {
-		window = resampledBy(triangleTaps)
-	}
 	if window == nil || n == 0 {
 		return nil
 	}
@@ -158,6 +162,9 @@ func resampledBy(taps numericTaps) func(c *Call, n int) func(d int, in, out, o i
 		axes := upsampleAxes(c, c.Op.sch.Args[0].Name, n)
 		return func(d int, in, out, o int64) Window {
 			at, weights := taps(axes[d], ir.Float64, in, out, o)
+			if len(at) == 0 {
+				return Window{}
+			}
 			for k := range at {
 				at[k] = min(max(at[k], 0), in-1)
 			}

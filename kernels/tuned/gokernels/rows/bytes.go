@@ -145,7 +145,7 @@ func (s *sight) pixels(to, x []float32) {
 		}
 		x = x[:count*channels]
 		if count == 1 && s.parts == 4 {
-			copy(to, x)
+			clear(to[copy(to, x):])
 			return
 		}
 		done = pixelsFast(to, x, channels, count, s.a.padValue+128)

@@ -191,7 +191,7 @@ func (c *bytesCase) start() []float32 {
 	return start
 }
 
-// scratch is as much as a call needs.
+// scratch is as much as a call needs, and not a number.
 func (c *bytesCase) scratch() []float32 {
 	words := (c.inChannels + 3) / 4
 	each := 4
@@ -200,5 +200,9 @@ func (c *bytesCase) scratch() []float32 {
 	}
 	height := (c.outH-1)*c.strideH + (c.kernelH-1)*c.dilationH + 1
 	width := (c.outW-1)*c.strideW + (c.kernelW-1)*c.dilationW + 1
-	return make([]float32, height*width*words*each+4*panel*words*c.kernelH*c.kernelW)
+	s := make([]float32, height*width*words*each+4*panel*words*c.kernelH*c.kernelW)
+	for i := range s {
+		s[i] = float32(math.NaN()) // what was there before
+	}
+	return s
 }
