@@ -23,10 +23,10 @@ func InPlace(f *loop.Func, out, in int) bool {
 	all := accesses(f, func(buf int, store bool) bool {
 		return store && buf == out || !store && buf == in
 	})
+	if slices.ContainsFunc(all, access.undetermined) {
+		return false
+	}
 	for i, st := range all {
-		if st.undetermined() {
-			return false
-		}
 		for j, ld := range all {
 			if st.store && !ld.store && !safe(st, ld, j > i, so, si) {
 				return false

@@ -169,3 +169,26 @@ func TestInvokeIsNotInPlace(t *testing.T) {
 		t.Error("a custom operator's kernel works in place")
 	}
 }
+
+// A store before a While whose body loads is not told apart from the iterations of it.
+func TestInPlaceBeforeWhile(t *testing.T) {
+	i, k := sym.NewVar("i", sym.Int(4)), sym.NewVar("k", sym.Int(4))
+	left := &expr.Var{Name: "left", DType: ir.Int32}
+	zero := expr.Int(ir.Int32, 0)
+	store := func(v *sym.Symbol, x *expr.Expr) loop.Stmt {
+		return &loop.For{Var: v, Extent: sym.Int(4), Body: []loop.Stmt{
+			&loop.Store{Buf: 0, At: v.Expr(), Value: x}}}
+	}
+	f := &loop.Func{Name: "f", Bufs: []loop.Buf{
+		{Name: "out", DType: ir.Float32, Role: loop.Out, Len: sym.Int(4)},
+		{Name: "x", DType: ir.Float32, Role: loop.In, Len: sym.Int(4)},
+	}, Body: []loop.Stmt{
+		store(i, expr.Num(ir.Float32, 0)),
+		&loop.Let{Var: left, Value: expr.Int(ir.Int32, 1), Mutable: true},
+		&loop.While{Cond: expr.Gt(expr.Get(left), zero), Body: []loop.Stmt{
+			store(k, expr.At(1, ir.Float32, k.Expr())), &loop.Assign{Var: left, Value: zero}}},
+	}}
+	if schedule.InPlace(f, 0, 1) {
+		t.Error("what the loop reads is overwritten before it")
+	}
+}
