@@ -201,8 +201,8 @@ type tile struct {
 	// loop. Without a fetchStep that is nothing.
 	fetch              []float32
 	fetched, fetchStep int
-	// How many elements take four numbers of x, and of w: 4 are floats. Others are pairs of 16
-	// bits, or bytes, to which those of x 128 was added, and bias is int32.
+	// parts is how many elements hold four numbers of x, and of w: 4 of floats, 2 of pairs of 16
+	// bits, 1 of bytes. With bytes, 128 was added to those of x, and bias is int32.
 	parts int
 	// of one row: w is bytes, though x is pairs
 	bytes bool
