@@ -29,14 +29,9 @@ func (r recorder) Preprocess(p *partition.Part) (*partition.Payload, error) {
 	return r.Backend.Preprocess(p)
 }
 
-// Random programs in random parts for two backends compute the same; what they hold, each constant
-// and all state, is in one place.
-func TestPartitions(t *testing.T) {
+// eachProgram checks the programs of seeds, and as many more as the tier has.
+func eachProgram(t *testing.T, seeds []uint64, check func(x *program, seed uint64) error) {
 	table := ops.Standard()
-	parts, owned := 0, 0
-	// These once went wrong: a result in the place of what a loop carries, and a size of an input
-	// that nothing reads any more.
-	seeds := []uint64{532, 861}
 	for n := range tier.Of(12, 60, 600) {
 		seeds = append(seeds, *first+uint64(n))
 	}
@@ -54,15 +49,25 @@ func TestPartitions(t *testing.T) {
 			t.Errorf("seed %d: %v\n%s", seed, err, p)
 			continue
 		}
-		check := func(x *program) error {
-			some, own, err := x.checkPartitions(t, seed)
-			parts, owned = parts+some, owned+own
-			return err
-		}
-		if err := check(x); err != nil {
-			report(t, seed, p, err, check)
+		one := func(x *program) error { return check(x, seed) }
+		if err := one(x); err != nil {
+			report(t, seed, p, err, one)
 		}
 	}
+}
+
+// Random programs in random parts for two backends compute the same; what they hold, each constant
+// and all state, is in one place.
+func TestPartitions(t *testing.T) {
+	parts, owned := 0, 0
+	// These once went wrong: a result in the place of what a loop carries, and a size of an input
+	// that nothing reads any more.
+	seeds := []uint64{532, 861}
+	eachProgram(t, seeds, func(x *program, seed uint64) error {
+		some, own, err := x.checkPartitions(t, seed)
+		parts, owned = parts+some, owned+own
+		return err
+	})
 	t.Logf("%d parts, %d with state", parts, owned)
 	if parts < 20 || owned == 0 && tier.Now() != tier.Short {
 		t.Errorf("%d parts, %d with state of their own: too few to show anything", parts, owned)

@@ -7,10 +7,8 @@ import (
 
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/golden/backends/graph"
-	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/way"
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower/partition"
 	"github.com/etgen/etgen/lower/partition/xnn"
 	"github.com/etgen/etgen/rt"
@@ -30,34 +28,14 @@ func (c counted) Preprocess(p *partition.Part) (*partition.Payload, error) {
 // Random programs of which XNNPACK gets what another backend leaves by chance compute the same, in
 // the runtime and compiled whole around the other's parts.
 func TestPartitionsForXNNPACK(t *testing.T) {
-	table := ops.Standard()
 	parts := 0
 	// These once went wrong: what XNNPACK's part computes was a result of the other's, and results
 	// of delegates stood where an input and a branch's result do, and an operand was another view of
 	// what it held.
 	seeds := []uint64{8, 1024, 1057, 3013, 3037}
-	for n := range tier.Of(12, 60, 600) {
-		seeds = append(seeds, *first+uint64(n))
-	}
-	for _, seed := range seeds {
-		p, err := Generate(table, seed)
-		if err != nil {
-			t.Errorf("seed %d: %v", seed, err)
-			continue
-		}
-		x, err := newProgram(table, p)
-		if err != nil {
-			continue // TestRandom counts these
-		}
-		if x.terms, err = termsOf(table, p); err != nil {
-			t.Errorf("seed %d: %v\n%s", seed, err, p)
-			continue
-		}
-		check := func(x *program) error { return x.checkForXNNPACK(t, seed, &parts) }
-		if err := check(x); err != nil {
-			report(t, seed, p, err, check)
-		}
-	}
+	eachProgram(t, seeds, func(x *program, seed uint64) error {
+		return x.checkForXNNPACK(t, seed, &parts)
+	})
 	t.Logf("%d parts", parts)
 	if parts < 10 {
 		t.Errorf("%d parts: too few to show anything", parts)
