@@ -20,9 +20,8 @@ read as the operator itself. [custom-operators.md](custom-operators.md) tells of
   imaginary parts; or an **assertion**.
 - *.pte*: what becomes of it in an ExecuTorch program. **kernel**: one of the operators that
   ExecuTorch's runtime has kernels for. **copy**: the view becomes a copy. **composed**: it is said in
-  operators that have a kernel, as far as those can: it is refused where one of its parts has no kernel there. An **assertion** is kept where it can be said.
-  **-**: it is refused, where no pass says the
-  call otherwise.
+  other operators, and is refused where one of these has no kernel there. An **assertion** is kept
+  where it can be said. **-**: it is refused, where no pass says the call otherwise.
 
 A program that calls something else is refused, with all such nodes and their Python lines.
 `

@@ -9,9 +9,9 @@ import (
 
 // matrixExp is the exponential of matrices: Taylor's series of a matrix that was halved until its
 // norm is at most 1, squared as often as it was halved.
-func matrixExp(schema string) entry {
+func matrixExp() entry {
 	return entry{
-		Schema: schema,
+		Schema: "aten::linalg_matrix_exp(Tensor self) -> Tensor",
 		Infer: func(c *Call) []ir.Type {
 			t, _ := c.square("self")
 			return one(ir.TensorOf(t.DType, t.Sizes...))
