@@ -355,3 +355,36 @@ def irregular_in_place() -> Case:
         )
 
     return Case(function(forward), (torch.randn(3, 5), torch.randn(7, 2), torch.randint(0, 9, (3, 3, 3))))
+
+
+def matrix_functions() -> Case:
+    """Exponentials and conditions of matrices, singular values without vectors, tolerances that are tensors, products of bytes."""
+
+    def forward(a, b, tolerance, x, y, z):
+        return (
+            torch.matrix_exp(a),
+            torch.linalg.matrix_exp(b * 3),
+            torch.linalg.cond(a),
+            torch.linalg.cond(a, 1),
+            torch.linalg.cond(a[0], "fro"),
+            torch.linalg.cond(b, -2),
+            torch.svd(a, compute_uv=False)[1],
+            torch.linalg.matrix_rank(b, tolerance),
+            torch.linalg.pinv(b, rcond=tolerance),
+            torch._int_mm(x, y),
+            torch.special.log_ndtr(z),
+        )
+
+    flat = torch.randn(4, 4)
+    flat[3] = flat[2]
+    return Case(
+        function(forward),
+        (
+            torch.randn(2, 4, 4),
+            flat,
+            torch.tensor(1e-3),
+            torch.randint(-128, 128, (17, 8), dtype=torch.int8),
+            torch.randint(-128, 128, (8, 8), dtype=torch.int8),
+            torch.cat([torch.randn(9) * 3, torch.tensor([-30.0, 0.0, 30.0])]),
+        ),
+    )

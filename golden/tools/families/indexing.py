@@ -1,6 +1,7 @@
 """Gather, scatter and sort."""
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from .case import Case, function, run
@@ -158,3 +159,43 @@ def index_write_range() -> Case:
         return torch.arange(12.0).reshape(3, 4), torch.tensor([a]), torch.tensor([b]), torch.tensor([c]), torch.tensor([[d, 0], [0, 1], [2, 3]])
 
     return Case(Slots(), args(2, 2, 2, 3), runs=[run(*args(-3, 0, 0, 0)), run(*args(-1, 1, 1, 1))], stateful=True)
+
+
+def rows_grouped() -> Case:
+    """Segments of rows, histograms, rows of an embedding no longer than asked, bags that end where the last offset says."""
+
+    def forward(x, lengths, offsets, table, rows, weights):
+        table = table.clone()
+        return (
+            torch.segment_reduce(x, "mean", lengths=lengths, unsafe=True),
+            torch.segment_reduce(x, "max", offsets=offsets, initial=2.0, unsafe=True),
+            torch.segment_reduce(x, "prod", lengths=lengths, unsafe=True),
+            torch.segment_reduce(x, "sum", offsets=offsets[1:4]),
+            *torch.histogram(x, 4),
+            *torch.histogram(x, 5, range=(-1.0, 1.5), weight=weights, density=True),
+            *torch.histogram(x, torch.tensor([-1.0, -0.5, 0.0, 2.0])),
+            F.embedding(rows, table, max_norm=1.0),
+            F.embedding_bag(rows, table, offsets, mode="mean", include_last_offset=True, padding_idx=1),
+            F.embedding_bag(rows, table, offsets, mode="sum", include_last_offset=True, per_sample_weights=weights[:, 0]),
+        )
+
+    return Case(
+        function(forward),
+        (
+            torch.randn(6, 3),
+            torch.tensor([2, 0, 3, 1]),
+            torch.tensor([0, 2, 2, 5, 6]),
+            torch.randn(5, 4),
+            torch.tensor([4, 1, 0, 0, 3, 2]),
+            torch.rand(6, 3),
+        ),
+    )
+
+
+def rows_that_differ() -> Case:
+    """The rows, and the columns, of a matrix that differ, in the order of their numbers."""
+
+    def forward(x):
+        return *torch.unique(x, dim=0, return_inverse=True, return_counts=True), torch.unique(x, dim=1)
+
+    return Case(function(forward), (torch.tensor([[3, 1, 3], [1, 2, 1], [1, 2, 1], [3, 0, 3]]),))

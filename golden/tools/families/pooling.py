@@ -125,3 +125,15 @@ def resize() -> Case:
         )
 
     return Case(function(forward), (torch.randn(1, 2, 3, 4),))
+
+
+def fractional_pools() -> Case:
+    """Fractional max pools in two and three dimensions, with samples of their own."""
+
+    def forward(x, sx, y, sy):
+        return (
+            *F.fractional_max_pool2d(x, (3, 2), output_size=(4, 5), _random_samples=sx, return_indices=True),
+            *F.fractional_max_pool3d(y, 2, output_size=(3, 4, 1), _random_samples=sy, return_indices=True),
+        )
+
+    return Case(function(forward), (torch.randn(2, 2, 9, 11), torch.rand(2, 2, 2), torch.randn(2, 2, 7, 9, 11), torch.rand(2, 2, 3)))
