@@ -17,9 +17,9 @@ import (
 	"github.com/etgen/etgen/templates/project"
 )
 
-// buildable are the commands after init that run here. Others need what Debian and Go do not have:
+// buildable are the commands after init that run for each kind. Others need what is not everywhere:
 // docs/packages.md says which.
-var buildable = regexp.MustCompile(`^(cmake|make|etgen|go generate)\b`)
+var buildable = regexp.MustCompile(`^(bazel|cmake|echo|make|mkdir|etgen|go generate)\b`)
 
 // What init writes for each kind builds in a clean folder, with the tool itself where there is
 // one, else with stand-ins for the functions that its documentation has.
@@ -29,16 +29,22 @@ func TestInit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	after := map[string]func(t *testing.T, dir string){
+	after := map[string]func(t *testing.T, dir, next string){
 		"zephyr": builtAsZephyr, "esp-idf": builtAsComponent, "arduino": builtAsSketch,
 		"platformio": builtAsPlatformIO, "cmsis-pack": isPack, "tinygo": isTinyGo,
+		"bazel": builtByBazel,
 	}
 	for _, k := range project.Kinds {
 		t.Run(k.Name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			put(t, dir, "kws.pt2", string(model))
-			if k.Name == "go" || k.Name == "tinygo" {
+			switch k.Name {
+			case "bazel":
+				asWorkspace(t, dir)
+			case "tinygo":
+				put(t, dir, "go.mod", "module example.com/app\n\ngo 1.22\n")
+			case "go":
 				root, err := filepath.Abs("../..")
 				if err != nil {
 					t.Fatal(err)
@@ -61,8 +67,8 @@ func TestInit(t *testing.T) {
 				}
 			}
 			if check := after[k.Name]; check != nil {
-				check(t, dir)
-			} else if !ran && k.Name != "bazel" {
+				check(t, dir, next)
+			} else if !ran {
 				t.Errorf("nothing is built:\n%s", said)
 			}
 			runExample(t, dir, "etgen init kws.pt2 --for="+k.Name) // the files are there
@@ -83,7 +89,7 @@ func put(t *testing.T, dir, name, text string) {
 }
 
 // builtAsZephyr has the module read as Zephyr's build does, with the functions that it calls.
-func builtAsZephyr(t *testing.T, dir string) {
+func builtAsZephyr(t *testing.T, dir, _ string) {
 	put(t, dir, "app/CMakeLists.txt", `cmake_minimum_required(VERSION 3.20)
 project(app C)
 function(zephyr_library_named name)
@@ -131,7 +137,7 @@ assert k.syms["ETGEN_KWS_TARGET"].str_value == "cortex-m4"
 }
 
 // builtAsComponent has the component read twice, as ESP-IDF does: at first for what it requires.
-func builtAsComponent(t *testing.T, dir string) {
+func builtAsComponent(t *testing.T, dir, _ string) {
 	put(t, dir, "app/CMakeLists.txt", `cmake_minimum_required(VERSION 3.20)
 project(app C)
 function(idf_component_register)
@@ -155,7 +161,7 @@ add_subdirectory(.. component)
 
 // builtAsSketch holds library.properties against the specification of Arduino libraries, and
 // compiles the example.
-func builtAsSketch(t *testing.T, dir string) {
+func builtAsSketch(t *testing.T, dir, next string) {
 	text, err := os.ReadFile(filepath.Join(dir, "library.properties"))
 	if err != nil {
 		t.Fatal(err)
@@ -186,10 +192,11 @@ int main() { setup(); loop(); }
 `)
 	runExample(t, dir,
 		"gcc -Isrc -c src/*.c && g++ -std=c++11 -Isrc board/main.cpp *.o -lm && ./a.out")
+	builtForArduino(t, dir, next)
 }
 
 // builtAsPlatformIO runs the script as SCons does, and compiles the library.
-func builtAsPlatformIO(t *testing.T, dir string) {
+func builtAsPlatformIO(t *testing.T, dir, _ string) {
 	text, err := os.ReadFile(filepath.Join(dir, "platformio.ini"))
 	if err != nil {
 		t.Fatal(err)
@@ -214,7 +221,7 @@ exec(open("etgen.py").read())
 }
 
 // isPack holds the description against the rules of PACK.xsd for what is in it.
-func isPack(t *testing.T, dir string) {
+func isPack(t *testing.T, dir, _ string) {
 	text, err := os.ReadFile(filepath.Join(dir, "Example.kws.pdsc"))
 	if err != nil {
 		t.Fatal(err)
@@ -269,12 +276,13 @@ func isPack(t *testing.T, dir string) {
 }
 
 // isTinyGo looks for what TinyGo does not have, which is assembly.
-func isTinyGo(t *testing.T, dir string) {
+func isTinyGo(t *testing.T, dir, next string) {
 	assembly, err := filepath.Glob(filepath.Join(dir, "kws", "*.s"))
 	if err != nil || len(assembly) > 0 {
 		t.Errorf("%v %v", assembly, err)
 	}
 	runExample(t, dir, "go vet ./kws")
+	builtByTinyGo(t, dir, next)
 }
 
 // Files that are there stay, unless --force says otherwise, and nothing else is written then.

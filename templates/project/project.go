@@ -61,7 +61,8 @@ var Kinds = []*Kind{
 		Next:  []string{compileC, "packchk Example.{{.Name}}.pdsc"}, Target: "cortex-m4"},
 	{Name: "bazel", About: "Bazel: the rule etgen_model, which runs on remote machines too",
 		Files: []File{{"etgen.bzl", "etgen.bzl"}, {"BUILD.bazel", "BUILD.bazel"}},
-		Next: []string{"mkdir -p tools && cp $(command -v etgen) tools/etgen",
+		Next: []string{`echo 'bazel_dep(name = "rules_cc", version = "0.1.1")' >> MODULE.bazel`,
+			"mkdir -p tools && cp $(command -v etgen) tools/etgen",
 			"bazel build :{{.Name}}_lib"}},
 	{Name: "make", About: "GNU make: the macro etgen_model",
 		Files: []File{{"etgen.mk", "etgen.mk"}, {"Makefile", "Makefile"}},
@@ -70,8 +71,8 @@ var Kinds = []*Kind{
 		Files: []File{{"{{.Package}}/generate.go", "generate.go"}},
 		Next:  []string{"go get -tool github.com/etgen/etgen/cmd/etgen", "go generate ./{{.Package}}"}},
 	{Name: "tinygo", About: "a Go package for TinyGo, without assembly",
-		Files: []File{{"{{.Package}}/generate.go", "generate.go"}},
-		Next: []string{"go get -tool github.com/etgen/etgen/cmd/etgen", "go generate ./{{.Package}}",
+		Files: []File{{"{{.Package}}/generate.go", "generate_tinygo.go"}},
+		Next: []string{"go generate ./{{.Package}}",
 			"tinygo build -o {{.Name}}.wasm -target=wasip1 ."}, Target: "scalar"},
 }
 
