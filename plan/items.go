@@ -321,8 +321,8 @@ func (pk *packing) distance(i, k int) near {
 }
 
 // bound finds what runs take, and sets lower: in each section all that are alive
-// lie one over the other. Behind each there is room up to the next place, but not
-// behind the last.
+// lie one over the other, and so do items of which each meets each other. Behind
+// each there is room up to the next place, but not behind the last.
 func (pk *packing) bound() {
 	sum, spare := make([]int64, pk.sections), make([]int64, pk.sections)
 	for i := range pk.items {
@@ -340,4 +340,42 @@ func (pk *packing) bound() {
 	for s := range sum {
 		pk.lower = max(pk.lower, sum[s]-spare[s])
 	}
+	for i := range pk.items {
+		if len(pk.items[i].runs) > 1 { // those without gaps that all meet do so in one section
+			pk.lower = max(pk.lower, pk.clique(i))
+		}
+	}
+}
+
+// clique returns what an item takes with others of which each meets each other: the largest
+// that are near it come first.
+func (pk *packing) clique(first int) int64 {
+	always := func(i int) int64 { // the bytes that it holds in all its sections
+		it := &pk.items[i]
+		lo, hi := int64(0), it.height
+		for _, r := range it.runs {
+			lo, hi = max(lo, r.lo), min(hi, r.hi)
+		}
+		return max(hi-lo, 0)
+	}
+	others := slices.Clone(pk.items[first].near)
+	slices.SortStableFunc(others, func(x, y near) int { return cmp.Compare(always(y.to), always(x.to)) })
+	clique := []int{first}
+	for _, o := range others {
+		if !slices.ContainsFunc(clique[1:], func(k int) bool { return !pk.items[k].meets(o.to) }) {
+			clique = append(clique, o.to)
+		}
+	}
+	var sum, spare int64
+	for _, i := range clique {
+		bytes := roundUp(always(i), pk.grain)
+		sum, spare = sum+bytes, max(spare, bytes-always(i))
+	}
+	return sum - spare
+}
+
+// meets reports whether an item is alive in a section in which another is.
+func (it *item) meets(k int) bool {
+	_, met := slices.BinarySearchFunc(it.near, k, func(nr near, k int) int { return cmp.Compare(nr.to, k) })
+	return met
 }
