@@ -53,7 +53,7 @@ func optimum(t *testing.T, p *Problem, a *analysis, unit, most int64) int64 {
 // are nearly always equal.
 func TestAgainstOptimum(t *testing.T) {
 	problems, bound, greedy, best := 0, 0, 0, 0
-	seeds := tier.Of(200, 1000, 4000)
+	seeds := tier.Of(60, 1000, 4000)
 	for seed := range uint64(seeds) {
 		g := newGenerator(seed)
 		g.limit, g.unit, g.plain = 3, 8, true

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/kernels/tuned"
 )
 
@@ -33,8 +34,8 @@ func TestNoLinesForOtherMachines(t *testing.T) {
 		if !m.Floats {
 			wrong = append(wrong, floats)
 		}
-		for _, model := range []string{"digits/model.pt2", "attention_causal/model.pt2",
-			"losses_of_pairs/model.pt2"} {
+		for _, model := range []string{"losses_of_pairs/model.pt2", "digits/model.pt2",
+			"attention_causal/model.pt2"}[:tier.Of(1, 3, 3)] {
 			p, closer, err := Read(filepath.Join("../../golden/cases", model))
 			if err != nil {
 				t.Fatal(err)

@@ -26,7 +26,7 @@ func TestQuantizedSteps(t *testing.T) {
 		}
 		for _, speed := range []bool{false, true} {
 			t.Run(fmt.Sprint(strings.ReplaceAll(file, "../", ""), " ", speed), func(t *testing.T) {
-				if strings.Contains(file, "mlperf") {
+				if speed || strings.Contains(file, "mlperf") {
 					tier.Needs(t, tier.Normal)
 				}
 				want := quantizedSteps(t, file, speed)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/toolchain"
 )
 
@@ -69,7 +70,7 @@ func TestRun(t *testing.T) {
 
 // Instructions are counted exactly on each board, and faults are found there.
 func TestBoards(t *testing.T) {
-	for _, test := range []struct {
+	for _, test := range tier.Some([]struct {
 		name   string
 		board  Board
 		target toolchain.Target
@@ -80,7 +81,7 @@ func TestBoards(t *testing.T) {
 		{"cortex-m55", CortexM55, toolchain.CortexM55()},
 		{"cortex-m0plus", CortexM4, toolchain.CortexM0Plus()},
 		{"riscv32", RISCV32, toolchain.RISCV32()},
-	} {
+	}, 2, -1) {
 		t.Run(test.name, func(t *testing.T) {
 			if _, err := toolchain.Find(test.board.Emulator); err != nil {
 				t.Skip(err)

@@ -35,7 +35,7 @@ func TestBanks(t *testing.T) {
 		{Threads: 3, DivideAll: true}}
 	for k, opt := range settings {
 		opt.Banks = banks
-		check(append(tier.Share(tier.Some(dirs, 8, 48), k, len(settings)), "../cases/many_results"),
+		check(append(tier.Share(tier.Some(dirs, 4, 48), k, len(settings)), "../cases/many_results"),
 			way.C{Settings: way.Settings{Options: opt}, Target: target,
 				Env: []string{"ASAN_OPTIONS=detect_leaks=0:abort_on_error=0"}})
 	}
@@ -44,6 +44,6 @@ func TestBanks(t *testing.T) {
 	programs := slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool {
 		return Refused(filepath.Base(dir)) != ""
 	})
-	some := append(tier.Some(programs, 8, 40), "../cases/methods_shared", "../cases/branches")
+	some := append(tier.Some(programs, 4, 40), "../cases/methods_shared", "../cases/branches")
 	check(some, way.RT{Settings: way.Settings{Options: compile.Options{Banks: banks}}})
 }

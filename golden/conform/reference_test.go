@@ -17,7 +17,7 @@ func TestReference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := Check(t.Context(), tier.Some(dirs, 80, -1), []way.Way{way.Reference{}},
+	report, err := Check(t.Context(), tier.Some(dirs, 40, -1), []way.Way{way.Reference{}},
 		func(m Miss) { t.Error(m) }, nil)
 	if err != nil {
 		t.Fatal(err)

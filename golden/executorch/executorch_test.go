@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/ir/pte"
 )
 
@@ -115,6 +116,7 @@ func TestMeasure(t *testing.T) {
 // more memory either, to the byte: bounds, which may differ from the model's, are
 // the same.
 func TestNeverLargerAtEqualBounds(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	const cases = "../../../shared"
 	if !there(cases) {
 		t.Skip("../shared is not here")

@@ -32,7 +32,7 @@ type extent struct {
 // No function of the text, in C or in Go, grows with the program.
 func TestFunctionsStaySmall(t *testing.T) {
 	nodes := tier.Of(1500, 1500, 3000)
-	for _, s := range tier.Some(Shapes(), 4, -1) {
+	for _, s := range tier.Some(Shapes(), 2, -1) {
 		for _, lang := range []string{"c", "go"} {
 			t.Run(s.Name+"/"+lang, func(t *testing.T) {
 				p, err := s.Make(nodes)

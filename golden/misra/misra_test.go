@@ -17,6 +17,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/toolchain"
 )
 
@@ -64,8 +65,11 @@ func TestDeviations(t *testing.T) {
 		t.Skipf("%s is not installed, whose counts are recorded, but %s", version, got)
 	}
 	recorded := read(t)
-	for _, p := range packages {
+	for i, p := range packages {
 		t.Run(p.name, func(t *testing.T) {
+			if i > 0 {
+				tier.Needs(t, tier.Normal)
+			}
 			if _, err := os.Stat(p.model); errors.Is(err, os.ErrNotExist) {
 				t.Skipf("%s is not here", p.model)
 			}

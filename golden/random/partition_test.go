@@ -32,7 +32,7 @@ func (r recorder) Preprocess(p *partition.Part) (*partition.Payload, error) {
 // eachProgram checks the programs of seeds, and as many more as the tier has.
 func eachProgram(t *testing.T, seeds []uint64, check func(x *program, seed uint64) error) {
 	table := ops.Standard()
-	for n := range tier.Of(12, 60, 600) {
+	for n := range tier.Of(6, 60, 600) {
 		seeds = append(seeds, *first+uint64(n))
 	}
 	for _, seed := range seeds {

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/etgen/etgen/golden/tier"
 )
 
 // printers are the packages that write what tools and people read.
@@ -350,6 +352,7 @@ func eachFunction(p *packages.Package, do func(name string, body ast.Node)) {
 
 // What the check is there to find, it finds.
 func TestUnescaped(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	const bad = `package codegen
 
 import (

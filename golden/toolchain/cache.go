@@ -207,25 +207,29 @@ func (c *cache) key(compiler, source string, flags []string) string {
 		return ""
 	}
 	var folders []string
+	read := []string{source}
 	h := sha256.New()
 	h.Write([]byte(identity(compiler)))
-	for _, f := range flags {
+	for i, f := range flags {
 		if dir, ok := strings.CutPrefix(f, "-I"); ok {
 			folders = append(folders, dir)
 			continue
 		}
 		switch {
-		case strings.HasPrefix(f, "@"), strings.HasPrefix(f, "-include"),
-			strings.HasPrefix(f, "-specs"):
+		case strings.HasPrefix(f, "@"), strings.HasPrefix(f, "-specs"):
 			return "" // a file that is not looked at
+		case f == "-include" && i+1 < len(flags):
+			read = append(read, flags[i+1])
 		case f == "-march=native", f == "-mcpu=native", f == "-mtune=native":
 			h.Write(processor())
 		}
 		fmt.Fprintf(h, "%s\x00", f)
 	}
 	s := &sources{folders: folders, seen: map[string]bool{}}
-	if !s.add(source) {
-		return ""
+	for _, file := range read {
+		if !s.add(file) {
+			return ""
+		}
 	}
 	fmt.Fprintf(h, "%s\x00", filepath.Base(source)) // __FILE__, and what -g1 says
 	for _, f := range s.files {
@@ -319,6 +323,9 @@ func (s *sources) add(path string) bool {
 func (s *sources) find(beside, name string) string {
 	for _, dir := range append([]string{beside}, s.folders...) {
 		path := filepath.Join(dir, name)
+		if filepath.IsAbs(name) {
+			path = name
+		}
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			return path
 		}

@@ -83,6 +83,21 @@ func TestCacheKnowsWhatCounts(t *testing.T) {
 				c.runs, got != first, c.different)
 		}
 	}
+	file := write(t, "given.h", "")[0]
+	for i, way := range []struct {
+		target Target
+		text   string
+	}{{gcc.With("-include", file), text}, {gcc, fmt.Sprintf("#include %q\n", file) + text}} {
+		for k, given := range []string{"int g;\n", "int h;\n", "int g;\n"} {
+			if err := os.WriteFile(file, []byte(given), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			build(way.target, way.text, header("#define A 1\n"), "")
+			if n, want := runs(), 8+2*i+min(k, 1); n != want {
+				t.Errorf("%q by flag or path: gcc ran %d times, want %d", given, n, want)
+			}
+		}
+	}
 }
 
 // What does not compile is tried each time, and says why.

@@ -232,7 +232,7 @@ func (w *world) index(depth int) *tree {
 }
 
 func seeds(t *testing.T) int {
-	return tier.Of(2000, 20000, 200_000)
+	return tier.Of(1000, 20000, 200_000)
 }
 
 // TestRandom compares simplified expressions with plain evaluation, and checks

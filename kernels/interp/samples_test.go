@@ -20,7 +20,7 @@ import (
 func TestSamples(t *testing.T) {
 	table := ops.Standard()
 	total := 0
-	for _, name := range tier.Some(table.Names(), 100, -1) {
+	for _, name := range tier.Some(table.Names(), 50, -1) {
 		op, _ := table.Lookup(name)
 		t.Run(name, func(t *testing.T) {
 			r := samples.NewRand(1)

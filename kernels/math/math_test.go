@@ -202,9 +202,9 @@ func testUnary(t *testing.T, fused bool) {
 				}
 				run := compiled(t, fn)
 				limit := stated(t, fn.Doc)
-				n := tier.Of(6000, 60000, 600000)
+				n := tier.Of(2000, 60000, 600000)
 				if d == ir.Float64 {
-					n = tier.Of(300, 1500, 15000) // the reference takes long
+					n = tier.Of(100, 1500, 15000) // the reference takes long
 				}
 				trig := strings.Contains("sin cos tan", name)
 				worst, at := 0.0, 0.0

@@ -100,7 +100,7 @@ func TestInPlace(t *testing.T) {
 // expressions.
 func TestInPlaceRandom(t *testing.T) {
 	allowed := 0
-	for seed := range tier.Of[uint64](400, 3000, 10_000) {
+	for seed := range tier.Of[uint64](200, 3000, 10_000) {
 		g := &generator{Rand: rand.New(rand.NewPCG(seed, 9)), syms: map[*sym.Symbol]int64{}}
 		g.sizes = ints(1, 2, 3, 4)
 		o := schedule.OperandInfo{DType: genTypes[g.IntN(len(genTypes))]}
@@ -149,7 +149,7 @@ func TestInPlaceRandom(t *testing.T) {
 			t.Fatalf("in place gives other bytes\n%s", f)
 		}
 	}
-	if allowed < tier.Of(30, 300, 1000) {
+	if allowed < tier.Of(15, 300, 1000) {
 		t.Errorf("only %d cases were allowed", allowed)
 	}
 }

@@ -239,7 +239,7 @@ func (g *generator) operand() eval.Operand {
 }
 
 func TestRandom(t *testing.T) {
-	for seed := range tier.Of[uint64](400, 3000, 10_000) {
+	for seed := range tier.Of[uint64](200, 3000, 10_000) {
 		g := &generator{Rand: rand.New(rand.NewPCG(seed, 7)), syms: map[*sym.Symbol]int64{}}
 		n := sym.NewSymbol("n", int64(seed%2), 6)
 		g.syms[n] = int64(seed%2) + int64(g.IntN(5))
