@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/etgen/etgen/golden/tier"
 )
 
 // pack makes a package of names and contents.
@@ -486,7 +488,7 @@ func writer(t *testing.T, dir string) *exec.Cmd {
 // Processes are killed while several write to one folder.
 func TestKilled(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
-	for round := range 40 {
+	for round := range tier.Of(10, 40, 40) {
 		var cmds []*exec.Cmd
 		for range 2 {
 			cmd := writer(t, dir)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/ir/pt2"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower"
@@ -22,7 +23,7 @@ var mistaken = []string{
 // What real files record is what follows; what is mistaken gives a warning.
 func TestRecordsAreRight(t *testing.T) {
 	files := 0
-	for _, root := range []string{"../../golden/cases", "../../../shared/"} {
+	for _, root := range []string{"../../golden/cases", "../../../shared/"}[:tier.Of(1, 2, 2)] {
 		if _, err := os.Stat(root); err != nil {
 			continue
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/toolchain"
 )
 
@@ -67,7 +68,7 @@ func goProgram(t *testing.T) []string {
 func TestRun(t *testing.T) {
 	for name, build := range map[string]func(*testing.T) []string{"c": cProgram, "go": goProgram} {
 		t.Run(name, func(t *testing.T) {
-			p := Program{Command: build(t), Limit: 2 * time.Second}
+			p := Program{Command: build(t), Limit: tier.Of[time.Duration](1, 2, 2) * time.Second}
 			requests := []*Request{
 				request(0, 3, true), request(0, 4, false), request(0, 5, true),
 				request(1, 0, true), request(0, 6, true), request(2, 0, true), request(0, -1, true),
