@@ -29,11 +29,11 @@ var CortexM = Pass{
 	Name: "cortex-m",
 	Doc:  "make quantized networks compute with cortex_m operators, where fixed point is asked for",
 	Run: perMethod(func(ctx *Context, p *ir.Program, m *ir.Method) {
-		if ctx.Fixed {
+		if ctx.CortexM {
 			// Portable operators would be less of what the pass knows.
 			decompose(ctx.Table, m, ctx.decomposes)
 			x := &cortexM{integerArithmetic: newIntegerArithmetic(&Context{}, Constants(p, m)),
-				derived: map[*ir.Value]bool{}, sides: ctx.Sides, stock: ctx.Stock}
+				derived: map[*ir.Value]bool{}, sides: ctx.Sides}
 			rewrite(ctx.Table, m, onCalls(x.visit))
 		}
 	}),
@@ -55,7 +55,6 @@ type cortexM struct {
 	*integerArithmetic
 	derived map[*ir.Value]bool // floats that are made of quantities
 	sides   bool               // Context.Sides
-	stock   bool               // Context.Stock
 }
 
 const cm = "cortex_m."
@@ -172,22 +171,17 @@ func (m *cortexM) form(n *ir.Node, c *ops.Call) quantizer {
 		}
 	case "aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor", "aten.div.Tensor":
 		return m.pairwise(n, c)
-	case "aten._prelu_kernel.default":
-		return m.prelu(n, c)
 	case "aten._softmax.default", "aten.softmax.int":
 		return m.softmax(c)
 	case "aten._native_batch_norm_legit_no_training.default":
 		return m.batchNorm(n, c)
-	case "aten.native_layer_norm.default", "aten.rms_norm.default",
-		"aten.native_group_norm.default", "aten.instance_norm.default":
-		return m.norm(c)
 	case "aten.mean.dim":
 		return m.mean(c)
 	case "aten.avg_pool1d.default", "aten.avg_pool2d.default", "aten.adaptive_avg_pool1d.default",
 		"aten.adaptive_avg_pool2d.default", "aten._adaptive_avg_pool2d.default":
 		return m.pool(n, c)
 	}
-	return m.windows(n, c)
+	return nil
 }
 
 // denseOp is a call of an operator, whose result is row-major.
@@ -279,9 +273,6 @@ func (m *cortexM) softmax(c *ops.Call) quantizer {
 	return func(b *ops.Builder, n *ir.Node, to *quantization) *ir.Value {
 		// A smaller scale would show steps that the operator does not make.
 		if to.scale < softmaxQuantity.scale[0]*(1-1.0/1024) {
-			if f := m.softmaxOf(c); f != nil && !m.stock {
-				return f.fixed(b, n, to)
-			}
 			return nil
 		}
 		v := x.ints

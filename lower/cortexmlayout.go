@@ -21,7 +21,7 @@ import (
 //   - convolutions, poolings and products have memory to work in, enough for any core;
 //   - linear layers have what cores with vectors read instead of the bias.
 //
-// If the context asks for fixed point, other operators on int8 are those of cortex_m where it
+// If the context asks for them, other operators on int8 are those of cortex_m where it
 // has them. Tensors must be dense.
 var CortexMLayout = Pass{
 	Name: "cortex-m-layout",
@@ -29,7 +29,7 @@ var CortexMLayout = Pass{
 	Run: perMethod(func(ctx *Context, p *ir.Program, m *ir.Method) {
 		l := &cortexMLayout{constant: Constants(p, m), used: ir.Uses(m.Graph),
 			copies: map[*ir.Value]*ir.Value{}}
-		if ctx.Fixed {
+		if ctx.CortexM {
 			rewrite(ctx.Table, m, onCalls(l.cortexM))
 		}
 		rewrite(ctx.Table, m, l.visit)

@@ -431,17 +431,16 @@ func (m *cortexM) pool(n *ir.Node, c *ops.Call) quantizer {
 	x, p := m.ofBytes(c.Value("self")), poolingOf(c)
 	switch {
 	case x == nil || p == nil:
-		return m.windows(n, c)
+		return nil
 	case p.whole:
 		return m.meanOf(x, []int{2, 3}[:len(p.kernel)], true, c)
 	}
 	kernel, stride, padding := image(p.kernel, 1), image(p.stride, 1), image(p.padding, 0)
 	channels, known := x.ints.Type.Sizes[1].Const()
-	padded, cut := slices.Max(padding) > 0, m.windows(n, c)
+	padded, count := slices.Max(padding) > 0, p.count()
 	if padded && p.ceil || !known {
-		return cut
+		return nil
 	}
-	count := kernel[0] * kernel[1]
 	return func(b *ops.Builder, q *ir.Node, to *quantization) *ir.Value {
 		in, around := asImage(b, x.ints), padding
 		if x.scale[0] == to.scale && x.zero[0] == to.zero {
@@ -452,10 +451,7 @@ func (m *cortexM) pool(n *ir.Node, c *ops.Call) quantizer {
 			return limitedTo(b, seen(b, pooled(b, x, in, kernel, stride, around, p.ceil), n), to)
 		}
 		if p.ceil || padded && !p.counted || count > maxWindow {
-			if cut == nil {
-				return nil
-			}
-			return cut(b, q, to)
+			return nil
 		}
 		up := sumShift(count * x.far())
 		l := &layer8{of: x, weights: slices.Repeat([]int64{1 << up}, int(count*channels)),
@@ -485,33 +481,17 @@ func (m *cortexM) depthwise(b *ops.Builder, n *ir.Node, l *layer8, image *ir.Val
 // batchNorm is that of an image that no layer makes: each channel times a number, plus another.
 func (m *cortexM) batchNorm(n *ir.Node, c *ops.Call) quantizer {
 	x := m.ofBytes(c.Value("input"))
-	eps, err := c.Float("eps")
-	if x == nil || err != nil {
+	if x == nil {
 		return nil
 	}
-	l := &layer8{of: x, channel: func(i int) int { return i }}
-	var params [4][]float64
-	for i, name := range []string{"weight", "bias", "running_mean", "running_var"} {
-		if ok := true; c.Has(name) {
-			if params[i], ok = m.biasOf(c.Value(name)); !ok {
-				return nil
-			}
-		}
+	scale, added, ok := m.batchNormOf(c)
+	if !ok {
+		return nil
 	}
-	for i, variance := range params[3] {
-		by, add := 1/math.Sqrt(variance+eps), 0.0
-		if params[0] != nil {
-			by *= params[0][i]
-		}
-		if params[1] != nil {
-			add = params[1][i]
-		}
-		if add -= params[2][i] * by; math.IsNaN(add) || math.IsInf(add, 0) {
-			return nil
-		}
+	l := &layer8{of: x, channel: func(i int) int { return i }, bias: added}
+	for _, by := range scale {
 		l.weights = append(l.weights, int64(math.Copysign(math.MaxInt8, by)))
 		l.scale = append(l.scale, x.scale[0]*math.Abs(by)/math.MaxInt8)
-		l.bias = append(l.bias, add)
 	}
 	s, one := x.ints.Type.Sizes, []int64{1, 1}
 	return func(b *ops.Builder, _ *ir.Node, to *quantization) *ir.Value {

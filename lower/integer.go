@@ -39,18 +39,19 @@ var IntegerArithmetic = Pass{
 }
 
 type integerArithmetic struct {
-	speed    bool
-	floats   bool                                                // Context.Floats
-	keeps    func(m sym.Expr, n, k int64) bool                   // see Context.KeepsIntegers
-	bytes    func(c *ops.Call, constant map[*ir.Value]bool) bool // Context.Bytes
-	constant map[*ir.Value]bool
-	of       map[*ir.Value]*quantity // floats that stand for integers
-	padded   map[*ir.Value]*quantity // integers that are others with zero points around them
-	within   map[*ir.Value][2]int64  // limits of integers that were quantized
-	linear   map[*ir.Value]*linear   // floats that are linear functions of integers
-	int8     map[*ir.Value]*ir.Value // of uint8, what they are less 128
-	groups   map[*ir.Value]*quantity // floats that stand for integers with scales for groups
-	int4     map[*ir.Value]*ir.Value // constants unpacked, nil if they take more bits
+	speed      bool
+	floats     bool                                                // Context.Floats
+	fixedPoint bool                                                // Context.Fixed
+	keeps      func(m sym.Expr, n, k int64) bool                   // see Context.KeepsIntegers
+	bytes      func(c *ops.Call, constant map[*ir.Value]bool) bool // Context.Bytes
+	constant   map[*ir.Value]bool
+	of         map[*ir.Value]*quantity // floats that stand for integers
+	padded     map[*ir.Value]*quantity // integers that are others with zero points around them
+	within     map[*ir.Value][2]int64  // limits of integers that were quantized
+	linear     map[*ir.Value]*linear   // floats that are linear functions of integers
+	int8       map[*ir.Value]*ir.Value // of uint8, what they are less 128
+	groups     map[*ir.Value]*quantity // floats that stand for integers with scales for groups
+	int4       map[*ir.Value]*ir.Value // constants unpacked, nil if they take more bits
 	// floats that are functions of integers, and others with what quantizes them
 	functions map[*ir.Value]*function
 	forms     map[*ir.Value]*form
@@ -60,7 +61,7 @@ type integerArithmetic struct {
 }
 
 func newIntegerArithmetic(ctx *Context, constant map[*ir.Value]bool) *integerArithmetic {
-	return &integerArithmetic{speed: ctx.Speed, floats: ctx.Floats, keeps: ctx.KeepsIntegers,
+	return &integerArithmetic{speed: ctx.Speed, floats: ctx.Floats, fixedPoint: ctx.Fixed, keeps: ctx.KeepsIntegers,
 		bytes: ctx.Bytes, constant: constant, of: map[*ir.Value]*quantity{},
 		padded: map[*ir.Value]*quantity{}, within: map[*ir.Value][2]int64{},
 		linear: map[*ir.Value]*linear{}, int8: map[*ir.Value]*ir.Value{},
@@ -105,6 +106,11 @@ type scaledSum struct {
 	as func(b *ops.Builder) *ir.Value
 	// move, if not nil, moves the elements of the sum to where they are in the floats.
 	move func(b *ops.Builder, sum *ir.Value) *ir.Value
+	// In fixed point: the sums as int32, nil if it does not hold them, without a bias; what they
+	// are at most, and the bias as floats.
+	ints  *ir.Value
+	most  int64
+	added []float64
 }
 
 const (
@@ -200,6 +206,8 @@ func (a *integerArithmetic) note(n *ir.Node, c *ops.Call) {
 	a.noteLinear(n, c)
 	a.noteFunction(n, c)
 	a.noteRows(n, c)
+	a.noteBatchNorm(n, c)
+	a.notePReLU(n, c)
 	a.noteMovedSum(n, c)
 	known := func(v *ir.Value) bool {
 		return a.of[v] != nil || a.forms[v] != nil || a.linear[v] != nil || a.functions[v] != nil
@@ -415,6 +423,9 @@ func (a *integerArithmetic) rescale(b *ops.Builder, n *ir.Node, c *ops.Call) []*
 	if s := a.sums[v]; s != nil && positive(slices.Min(s.scale)) && positive(slices.Max(s.scale)) {
 		scaled := *s
 		scaled.sum, scaled.scale = s.moved(b, s.sum), multiplied(s.scale, by)
+		if s.ints != nil {
+			scaled.ints, scaled.added = s.moved(b, s.ints), multiplied(s.added, by)
+		}
 		if s.as != nil {
 			scaled.as = func(b *ops.Builder) *ir.Value { return s.moved(b, s.as(b)) }
 		}

@@ -155,7 +155,7 @@ const (
 
 // stepsOf returns the steps for what quantize node n makes of l, which is v; nil if they would
 // overflow, or would not give what n gives often enough.
-func stepsOf(table *ops.Table, n *ir.Node, v *ir.Value, l *linear, to *quantization) *steps {
+func (a *integerArithmetic) stepsOf(table *ops.Table, n *ir.Node, v *ir.Value, l *linear, to *quantization) *steps {
 	for shift := mostShift; shift >= leastShift; shift-- {
 		s := &steps{shift: shift, dtype: to.dtype, less: to.less}
 		s.lo, s.hi = to.limited(l.limits)
@@ -181,7 +181,7 @@ func stepsOf(table *ops.Table, n *ir.Node, v *ir.Value, l *linear, to *quantizat
 		} else {
 			s.add += int64(half)
 		}
-		if s.tried(table, n, v, l) {
+		if s.tried(a, table, n, v, l) {
 			return s
 		}
 		return nil
@@ -204,7 +204,7 @@ func (s *steps) whole() bool {
 
 // tried reports whether the steps give what n makes of l for all values of the operands but
 // few, of which they are off by one.
-func (s *steps) tried(table *ops.Table, n *ir.Node, v *ir.Value, l *linear) bool {
+func (s *steps) tried(a *integerArithmetic, table *ops.Table, n *ir.Node, v *ir.Value, l *linear) bool {
 	made := computed(table, func(b *ops.Builder) []*ir.Value {
 		known := map[*ir.Value]*ir.Value{}
 		at := &integerArithmetic{of: map[*ir.Value]*quantity{}}
@@ -259,7 +259,7 @@ func (s *steps) tried(table *ops.Table, n *ir.Node, v *ir.Value, l *linear) bool
 			return false
 		}
 	}
-	return differ*mayDiffer <= len(want)
+	return a.often(len(want), differ)
 }
 
 // One element of so many may differ from the graph that was quantized.

@@ -163,59 +163,56 @@ func (n *norm) seen(b *ops.Builder, v *ir.Value) *ir.Value {
 	return v
 }
 
-// norm is the fixed form of a norm, in which int32 holds what is made of the sums.
-func (m *cortexM) norm(c *ops.Call) quantizer {
-	n := m.normOf(c)
-	if n == nil || n.of.ints.Type.DType != ir.Int8 || m.stock {
+// fixed is what node q makes of n in fixed point, in which int32 holds what is made of the sums.
+func (n *norm) fixed(b *ops.Builder, q *ir.Node, to *quantization) *ir.Value {
+	if n.of.ints.Type.DType != ir.Int8 || to.dtype != ir.Int8 {
 		return nil
 	}
-	return func(b *ops.Builder, q *ir.Node, to *quantization) *ir.Value {
-		count, far := float64(n.count), float64(n.of.far())
-		// The largest element of a row, the sum of squares, and the quotient.
-		element, squares, quotient := far, count*far*far, 1.0
-		if n.mean {
-			far = float64(n.of.most - n.of.least)
-			element, squares, quotient = far*count, far*far*count*count, math.Sqrt(count)
+	count, far := float64(n.count), float64(n.of.far())
+	// The largest element of a row, the sum of squares, and the quotient.
+	element, squares, quotient := far, count*far*far, 1.0
+	if n.mean {
+		far = float64(n.of.most - n.of.least)
+		element, squares, quotient = far*count, far*far*count*count, math.Sqrt(count)
+	}
+	variance := 0
+	for variance < maxVarianceShift &&
+		math.Ldexp(squares+n.added, variance+2) < 1<<60 {
+		variance += 2
+	}
+	added := math.RoundToEven(math.Ldexp(n.added, variance))
+	if !(added+math.Ldexp(squares, variance) < 1<<61) {
+		return nil
+	}
+	up := 0
+	for math.Ldexp(element, up+1) < 1<<30 {
+		up++
+	}
+	scale, bias := multiplied(n.scale, 1/to.scale), []float64{float64(to.zero)}
+	if n.bias != nil {
+		bias = multiplied(n.bias, 1/to.scale)
+		for i := range bias {
+			bias[i] += float64(to.zero)
 		}
-		variance := 0
-		for variance < maxVarianceShift &&
-			math.Ldexp(squares+n.added, variance+2) < 1<<60 {
-			variance += 2
-		}
-		added := math.RoundToEven(math.Ldexp(n.added, variance))
-		if !(added+math.Ldexp(squares, variance) < 1<<61) {
+	}
+	largest := func(xs []float64) float64 { return max(slices.Max(xs), -slices.Min(xs)) }
+	fraction := maxFraction
+	for ; math.Ldexp(quotient*largest(scale)+largest(bias), fraction) > 1<<30; fraction-- {
+		if fraction <= leastFraction {
 			return nil
 		}
-		up := 0
-		for math.Ldexp(element, up+1) < 1<<30 {
-			up++
-		}
-		scale, bias := multiplied(n.scale, 1/to.scale), []float64{float64(to.zero)}
-		if n.bias != nil {
-			bias = multiplied(n.bias, 1/to.scale)
-			for i := range bias {
-				bias[i] += float64(to.zero)
-			}
-		}
-		largest := func(xs []float64) float64 { return max(slices.Max(xs), -slices.Min(xs)) }
-		fraction := maxFraction
-		for ; math.Ldexp(quotient*largest(scale)+largest(bias), fraction) > 1<<30; fraction-- {
-			if fraction <= leastFraction {
-				return nil
-			}
-		}
-		// InverseRoot's root has 60 bits more than half, HighMul takes 31 away.
-		_, shift := math.Frexp(math.Ldexp(largest(scale), fraction-29-up+variance/2))
-		row := func(name string, xs []float64, bits int) *ir.Value {
-			ints := seq.Map(xs, func(x float64) int64 {
-				return int64(min(math.RoundToEven(math.Ldexp(x, bits)), math.MaxInt32))
-			})
-			return m.fixed(b, q.Name+name, ir.Int32, ints, n.sizes(len(xs))...)
-		}
-		return n.seen(b, denseOp(b, ops.FixedNorm, n.ints(b), n.shape,
-			row("_multipliers", scale, fraction-29-up+variance/2-shift+31), row("_biases", bias, fraction),
-			n.less(), n.mean, int64(added), variance, up, shift, fraction, to.lo, to.hi))
 	}
+	// InverseRoot's root has 60 bits more than half, HighMul takes 31 away.
+	_, shift := math.Frexp(math.Ldexp(largest(scale), fraction-29-up+variance/2))
+	row := func(name string, xs []float64, bits int) *ir.Value {
+		ints := seq.Map(xs, func(x float64) int64 {
+			return int64(min(math.RoundToEven(math.Ldexp(x, bits)), math.MaxInt32))
+		})
+		return intConstant(b, q.Name+name, ir.Int32, ints, n.sizes(len(xs))...)
+	}
+	return n.seen(b, denseOp(b, ops.FixedNorm, n.ints(b), n.shape,
+		row("_multipliers", scale, fraction-29-up+variance/2-shift+31), row("_biases", bias, fraction),
+		n.less(), n.mean, int64(added), variance, up, shift, fraction, to.lo, to.hi))
 }
 
 const (

@@ -64,11 +64,24 @@ type quantizer func(b *ops.Builder, n *ir.Node, to *quantization) *ir.Value
 
 // noteRows notes a node that normalises rows of integers.
 func (a *integerArithmetic) noteRows(n *ir.Node, c *ops.Call) {
+	var fixed, floats quantizer
 	if f := a.normOf(c); f != nil {
-		a.forms[n.Output(0)] = &form{unlimited, f.quantized}
+		fixed, floats = f.fixed, f.quantized
 	} else if f := a.softmaxOf(c); f != nil {
-		a.forms[n.Output(0)] = &form{unlimited, f.quantized}
+		fixed, floats = f.fixed, f.quantized
+	} else {
+		return
 	}
+	a.forms[n.Output(0)] = &form{unlimited, func(b *ops.Builder, q *ir.Node,
+		to *quantization) (made *ir.Value) {
+		if a.fixedPoint {
+			made = fixed(b, q, to)
+		}
+		if made == nil {
+			made = floats(b, q, to)
+		}
+		return made
+	}}
 }
 
 // limited returns the integers that limits are quantized to, which are those of what lies beyond
@@ -196,7 +209,7 @@ func (a *integerArithmetic) quantized(b *ops.Builder, n *ir.Node, v *ir.Value,
 		return x, in
 	}
 	if l := a.linearOf(v); l != nil && len(l.terms) > 0 {
-		if s := stepsOf(b.Table, n, v, l, to); s != nil {
+		if s := a.stepsOf(b.Table, n, v, l, to); s != nil {
 			return s.emit(b), [2]int64{s.lo, s.hi}
 		}
 	}
@@ -221,6 +234,9 @@ func (a *integerArithmetic) formed(b *ops.Builder, n *ir.Node, v *ir.Value,
 
 // quantized is the sum scaled and rounded in one step.
 func (s *scaledSum) quantized(b *ops.Builder, n *ir.Node, to *quantization) *ir.Value {
+	if y := s.rescaled(b, n, to); y != nil {
+		return y
+	}
 	y := s.times(b, n, seq.Map(s.scale, func(k float64) float64 { return k / to.scale }))
 	made := b.Op(quantizeOp+".default", y, 1.0, to.zero, to.lo, to.hi, to.dtype)
 	if s.exact { // a kernel of floats may store floats in any language

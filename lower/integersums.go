@@ -209,7 +209,9 @@ func (a *integerArithmetic) times(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir
 		return nil
 	}
 	s := &scaledSum{scale: []float64{x.scale[0] * y.scale[0]}}
-	s.sum = b.Op(ops.IntegerMul, x.ints, y.ints, x.zero[0], y.zero[0], ir.Float32)
+	a.summed32(b, s, x.far()*y.far(), func(d ir.DType) *ir.Value {
+		return b.Op(ops.IntegerMul, x.ints, y.ints, x.zero[0], y.zero[0], d)
+	})
 	return a.scaled(b, n, s)
 }
 
@@ -243,13 +245,26 @@ func (a *integerArithmetic) mean(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 			ints = b.Op("aten._to_copy.default", ints, ops.Kw("dtype", d))
 		}
 		sum := b.Op("aten.sum.dim_IntList", ints, dims, keep, ops.Kw("dtype", d))
-		s.sum = b.Op("aten._to_copy.default", sum, ops.Kw("dtype", ir.Float32))
+		a.summed32(b, s, count*max(-q.least, q.most, 1), func(to ir.DType) *ir.Value {
+			if d == to {
+				return sum
+			}
+			return b.Op("aten._to_copy.default", sum, ops.Kw("dtype", to))
+		})
 		s.bias = []float64{-float64(count * q.zero[0])}
 		s.scale = []float64{q.scale[0] / float64(count)}
-	} else if s.sum, count = a.ones(b, n, pool, q); s.sum != nil {
+		s.added = multiplied(s.bias, s.scale[0])
+	} else if ones := a.ones(b, n, pool, q); ones != nil {
+		count = pool.count()
+		a.summed32(b, s, count*q.far(), ones)
 		s.scale = []float64{q.scale[0] / float64(count)}
 	} else if w := a.windowsOf(c); w != nil {
-		s.sum, s.scale = w.sum(b, n, ir.Float32), []float64{q.scale[0] / w.unit}
+		if w.wide() {
+			s.sum = w.sum(b, n, ir.Float32)
+		} else {
+			a.summed32(b, s, w.most, func(d ir.DType) *ir.Value { return w.sum(b, n, d) })
+		}
+		s.scale = []float64{q.scale[0] / w.unit}
 	} else {
 		return nil
 	}
@@ -332,30 +347,37 @@ func poolingOf(c *ops.Call) *pooling {
 	return p
 }
 
-// ones is the sums of the windows of a pooling, which are a convolution with ones, and how many
-// elements each has; nil if they are not all of one size.
-func (a *integerArithmetic) ones(b *ops.Builder, n *ir.Node, p *pooling,
-	q *quantity) (*ir.Value, int64) {
-	if p == nil {
-		return nil, 0
-	}
-	channels, ok := q.ints.Type.Sizes[1].Const()
-	if !ok || p.ceil || q.ints.Type.DType != ir.Int8 || !p.counted && slices.Max(p.padding) > 0 {
-		return nil, 0
-	}
+// count is how many elements a window has.
+func (p *pooling) count() int64 {
 	count := int64(1)
 	for _, k := range p.kernel {
 		count *= k
 	}
+	return count
+}
+
+// ones makes the sums of the windows of a pooling, which are a convolution with ones; nil if they
+// are not all of one size.
+func (a *integerArithmetic) ones(b *ops.Builder, n *ir.Node, p *pooling,
+	q *quantity) func(d ir.DType) *ir.Value {
+	if p == nil {
+		return nil
+	}
+	channels, ok := q.ints.Type.Sizes[1].Const()
+	if !ok || p.ceil || q.ints.Type.DType != ir.Int8 || !p.counted && slices.Max(p.padding) > 0 {
+		return nil
+	}
+	count := p.count()
 	if count < 1 || count > maxWindow {
-		return nil, 0
+		return nil
 	}
 	ones := bytes.Repeat([]byte{1}, int(channels*count))
 	w := b.Constant(n.Name+"_ones", &ir.Constant{Data: ir.Bytes(ones),
 		Type: ir.StaticTensor(ir.Int8, append([]int64{channels, 1}, p.kernel...)...)})
-	return b.Op(ops.IntegerConvolution, q.ints, w, nil, p.stride, p.padding, p.padding,
-		slices.Repeat([]int64{1}, len(p.kernel)), false, []int64{0}, channels, q.zero[0], 0,
-		ir.Float32), count
+	return func(d ir.DType) *ir.Value {
+		return b.Op(ops.IntegerConvolution, q.ints, w, nil, p.stride, p.padding, p.padding,
+			slices.Repeat([]int64{1}, len(p.kernel)), false, []int64{0}, channels, q.zero[0], 0, d)
+	}
 }
 
 // maxWindow is how many elements of a window may be summed with weights of one.
@@ -393,18 +415,53 @@ func (a *integerArithmetic) sum(b *ops.Builder, n *ir.Node, s *scaledSum, of [2]
 			rest = bias
 		}
 	}
-	if s.sum = made(ints, d); d == ir.Int64 {
-		s.sum = b.Op("aten._to_copy.default", s.sum, ops.Kw("dtype", ir.Float32))
+	if d == ir.Int64 {
+		s.sum = b.Op("aten._to_copy.default", made(ints, d), ops.Kw("dtype", ir.Float32))
+	} else if a.summed32(b, s, most, func(d ir.DType) *ir.Value { return made(ints, d) }); bias != nil {
+		if xs, ok := a.biasOf(bias); ok && !slices.ContainsFunc(xs, math.IsNaN) {
+			s.added = xs
+		} else {
+			s.ints = nil
+		}
 	}
 	if rest == nil {
 		if bias == nil && len(s.scale) == 1 && most <= math.MaxInt32/2 {
-			s.as = func(b *ops.Builder) *ir.Value { return made(nil, ir.Int32) }
+			s.as = func(b *ops.Builder) *ir.Value {
+				if s.ints != nil {
+					return s.ints
+				}
+				return made(nil, ir.Int32)
+			}
 		}
 		return a.scaled(b, n, s)
 	}
 	rest = b.Op("aten.view.default", rest, append([]int64{-1},
 		slices.Repeat([]int64{1}, s.inner)...))
-	return b.Ops("aten.add.Tensor", s.times(b, n, s.scale), rest)
+	v := b.Op("aten.add.Tensor", s.times(b, n, s.scale), rest)
+	a.forms[v] = &form{unlimited, s.rescaled}
+	return []*ir.Value{v}
+}
+
+// summed32 gives s what made makes: sums of at most so much, rounded to float32. In fixed point
+// they are int32, too.
+func (a *integerArithmetic) summed32(b *ops.Builder, s *scaledSum, most int64,
+	made func(d ir.DType) *ir.Value) {
+	if !a.fixedPoint {
+		s.sum = made(ir.Float32)
+		return
+	}
+	s.sum, s.most = made(ir.Int32), most
+	to := func(d ir.DType) *ir.Value {
+		return b.Op("aten._to_copy.default", s.sum, ops.Kw("dtype", d))
+	}
+	switch s.sum.Type.DType {
+	case ir.Int32:
+		s.ints, s.sum = s.sum, to(ir.Float32)
+	default: // float32 holds what is exact, and what int64 has made is not
+		if s.exact {
+			s.ints = to(ir.Int32)
+		}
+	}
 }
 
 // scaled is s as floats, which quantize in one step.
@@ -481,7 +538,7 @@ func (a *integerArithmetic) bias(b *ops.Builder, n *ir.Node, v *ir.Value, s *sca
 		raw = binary.LittleEndian.AppendUint32(raw, uint32(int32(y)))
 		xs[i] = x
 	}
-	if !whole || s.exact {
+	if !whole || s.exact || a.fixedPoint {
 		return nil, xs
 	}
 	return b.Constant(n.Name+"_bias", &ir.Constant{Type: ir.StaticTensor(ir.Int32,
@@ -515,11 +572,7 @@ func (s *scaledSum) times(b *ops.Builder, n *ir.Node, scales []float64) *ir.Valu
 
 // channels is a constant with a number for each channel, or with one for all.
 func (s *scaledSum) channels(b *ops.Builder, name string, xs []float64) *ir.Value {
-	var sizes []int64
-	if len(xs) > 1 {
-		sizes = append([]int64{int64(len(xs))}, slices.Repeat([]int64{1}, s.inner)...)
-	}
-	return b.Constant(name, &ir.Constant{Type: ir.StaticTensor(ir.Float32, sizes...),
+	return b.Constant(name, &ir.Constant{Type: ir.StaticTensor(ir.Float32, s.sizes(len(xs))...),
 		Data: float32s(xs)})
 }
 

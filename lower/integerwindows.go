@@ -82,14 +82,6 @@ func (q *quantity) windows(all [][]ops.Window, unitOf func([]ops.Window) float64
 		w.most *= max(largest, 1)
 	}
 	for dim, xs := range lists {
-		// What is rounded twice in fixed point is to have many bits.
-		for d == ir.Int16 && w.most <= most/2 &&
-			max(slices.Max(xs), -slices.Min(xs)) <= math.MaxInt16/2 {
-			for i := range xs {
-				xs[i] *= 2
-			}
-			w.unit, w.most = w.unit*2, w.most*2
-		}
 		n := int64(len(all[dim]))
 		w.weights = append(w.weights, intData(d, xs, n, int64(len(xs))/n))
 	}
@@ -128,20 +120,4 @@ func (w *windows) sum(b *ops.Builder, n *ir.Node, d ir.DType) *ir.Value {
 	}
 	sum := b.Op(ops.IntegerWindows, w.of.ints, lists[0], lists[1], w.of.zero[0], ir.Int64)
 	return b.Op("aten._to_copy.default", sum, ops.Kw("dtype", d))
-}
-
-// windows is the fixed form of what averages or resamples, nil if it has none.
-func (m *cortexM) windows(n *ir.Node, c *ops.Call) quantizer {
-	w := m.windowsOf(c)
-	if w == nil || w.wide() || w.of.ints.Type.DType != ir.Int8 || m.stock {
-		return nil
-	}
-	return func(b *ops.Builder, _ *ir.Node, to *quantization) *ir.Value {
-		multiplier, shift, ok := multiplierOf(w.of.scale[0]/(w.unit*to.scale), w.most)
-		if !ok {
-			return nil
-		}
-		return denseOp(b, ops.FixedRescale, w.sum(b, n, ir.Int32), to.zero, multiplier, shift, to.lo,
-			to.hi)
-	}
 }

@@ -34,11 +34,11 @@ type Context struct {
 	// Floats says that the target has vectors of floats alone, which pools and sums of small
 	// integers are better off as.
 	Floats bool
-	// Fixed asks for fixed-point arithmetic of quantized networks: see CortexM.
+	// Fixed asks for fixed-point arithmetic of quantized networks.
 	Fixed bool
-	// Stock says that fixed point may use operators of ExecuTorch alone.
-	Stock bool
-	// Sides says that convolutions in fixed point may have padding of four numbers.
+	// CortexM asks for ExecuTorch's operators for microcontrollers where there is one.
+	CortexM bool
+	// Sides says that convolutions of these may have padding of four numbers.
 	Sides bool
 	// Custom, if not nil, runs kernels of custom operators on constants.
 	Custom CustomKernels

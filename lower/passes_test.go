@@ -13,7 +13,7 @@ import (
 
 // Every pass has a folder of cases in testdata.
 func TestPasses(t *testing.T) {
-	ctx := &Context{Checked: true, Fixed: true,
+	ctx := &Context{Checked: true, CortexM: true,
 		Bounds: map[string]int64{"s0": 8, "s1": 9, "u0": 4}, Legal: func(c *ops.Call) bool {
 			return c.Op.Name() == ops.Attention
 		}}

@@ -126,7 +126,7 @@ func Lower(p *ir.Program, opt Options) (err error) {
 		target := opt.target(l)
 		ctx.Speed = target.Speed && !target.Machine.Microcontroller && opt.Library == ""
 		ctx.Floats = ctx.Speed && target.Language.FindsVectors
-		ctx.Fixed = opt.fixed(target.Machine)
+		ctx.Fixed, ctx.CortexM = opt.fixed(target.Machine), opt.cmsisNN()
 		ctx.Sides = !ctx.Speed
 		if !opt.Untuned {
 			ctx.KeepsIntegers = func(m sym.Expr, n, k int64) bool {
@@ -138,7 +138,7 @@ func Lower(p *ir.Program, opt Options) (err error) {
 	}
 	if opt.Dialect != "" {
 		opt.checkDialect(p, l)
-		ctx.Fixed, ctx.Stock = true, true
+		ctx.CortexM = true
 	}
 	pipeline := l.pipeline
 	if opt.To != "" {

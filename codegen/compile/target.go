@@ -80,11 +80,16 @@ func (opt Options) target(l *Language) tuned.Target {
 }
 
 // Requantizations are the arithmetics that Options.Requantize names.
-var Requantizations = []string{"float", "fixed"}
+var Requantizations = []string{"float", "fixed", LibraryCMSISNN}
+
+// cmsisNN reports whether quantized networks compute in the fixed point of CMSIS-NN.
+func (opt Options) cmsisNN() bool {
+	return opt.Library != "" || opt.Requantize == LibraryCMSISNN
+}
 
 // fixed reports whether quantized networks compute in fixed point on a machine.
 func (opt Options) fixed(m *tuned.Machine) bool {
-	return opt.Library != "" || opt.Requantize == "fixed" || opt.Requantize == "" && !m.Open && !m.Floats
+	return opt.cmsisNN() || opt.Requantize == "fixed" || opt.Requantize == "" && !m.Open && !m.Floats
 }
 
 // arithmetic names what p, as it was read, computes with on a machine if it is quantized. The
@@ -99,7 +104,10 @@ func (opt Options) arithmetic(p *ir.Program, m *tuned.Machine) string {
 	if !quantized {
 		return ""
 	}
-	if opt.fixed(m) {
+	switch {
+	case opt.cmsisNN():
+		return quantize.Arithmetic + " with requantize=" + LibraryCMSISNN
+	case opt.fixed(m):
 		return quantize.Arithmetic + " with requantize=fixed"
 	}
 	return quantize.Arithmetic
@@ -125,8 +133,9 @@ func (opt Options) checkLibrary(p *ir.Program) {
 		must.Fail("the library %q is unknown: take %s", opt.Library, LibraryCMSISNN)
 	case l.Kernels != tuned.C:
 		must.Fail("%s is a library in C, which packages in %s do not call", opt.Library, l.Name)
-	case opt.Requantize == "float":
-		must.Fail("%s computes in fixed point: leave --requantize=float away", opt.Library)
+	case opt.Requantize != "" && opt.Requantize != LibraryCMSISNN:
+		must.Fail("%s computes in a fixed point of its own: leave --requantize=%s away", opt.Library,
+			opt.Requantize)
 	case opt.Recipe == nil && !lower.IsQuantized(p):
 		must.Fail("%s: %s is for quantized models, and this one computes with floats alone: make it one with --quantize", foreign.Message(p.Source), opt.Library)
 	}

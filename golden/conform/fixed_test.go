@@ -128,6 +128,7 @@ func againstGraph(t *testing.T, whole, cut []way.Job, ways ...way.Way) (elements
 	for i, calls := range first {
 		for k, xs := range calls {
 			for j, x := range xs {
+				e0, d0 := elements, differ
 				for e, b := range x.Tensor.Data {
 					elements++
 					d := int(int8(b)) - int(int8(graph[i][k][j].Tensor.Data[e]))
@@ -136,6 +137,9 @@ func againstGraph(t *testing.T, whole, cut []way.Job, ways ...way.Way) (elements
 					} else if d != 0 {
 						differ++
 					}
+				}
+				if differ > d0 {
+					t.Logf("%s integers %d: %d of %d", cut[i].File, j, differ-d0, elements-e0)
 				}
 			}
 		}

@@ -224,15 +224,21 @@ var int8Samples = byName{
 				"output_fraction", 16, "activation_min", -128, "activation_max", 127)}
 	},
 	"etgen.fixed_rescale.default": func(r *Rand) []Sample {
-		return []Sample{NewSample("self", Tensor(ir.Int32, Values{Lo: -1 << 20, Hi: 1 << 20}, 3, r.Dim()),
-			"output_zero_point", -5, "output_multiplier", 1518500250, "output_shift", -12,
-			"activation_min", -100, "activation_max", 127)}
+		var out []Sample
+		for i, d := range []ir.DType{ir.Int8, ir.Int16, ir.Uint8} {
+			channels := [][]int64{{}, {3, 1}, {2, 1, 1}}[i]
+			out = append(out, NewSample("self", Tensor(ir.Int32, Values{Lo: -1 << 20, Hi: 1 << 20}, 2, 3,
+				r.Dim()), "multipliers", Tensor(ir.Int32, Values{Lo: -1 << 30, Hi: 1 << 30}, channels...),
+				"added", Tensor(ir.Int32, Values{Lo: -1 << 28, Hi: 1 << 28}), "up", 10, "shift", 21,
+				"quant_min", 0, "quant_max", 127, "dtype", d))
+		}
+		return out
 	},
-	"etgen.fixed_prelu.default": func(r *Rand) []Sample {
+	"etgen.integer_prelu.default": func(r *Rand) []Sample {
 		return []Sample{NewSample("self", Tensor(ir.Int8, Values{}, 2, 3, r.Dim()), "multipliers",
-			Tensor(ir.Int32, Values{Lo: -1 << 30, Hi: 1 << 30}, 1, 3, 1), "self_zero_point", 9,
-			"output_zero_point", -5, "output_multiplier", 1518500250, "output_shift", -20,
-			"activation_min", -100, "activation_max", 127)}
+			Tensor(ir.Int32, Values{Lo: -1 << 20, Hi: 1 << 20}, 1, 3, 1), "self_zero_point", 9,
+			"output_multiplier", 1048577, "added", -12345, "shift", 20, "quant_min", -100, "quant_max",
+			127, "dtype", ir.Int8)}
 	},
 	"etgen.integer_exponentials.default": func(r *Rand) []Sample {
 		sums := Tensor(ir.Int32, Values{Lo: -1 << 16, Hi: 1 << 16}, 2, 3, 7)
@@ -252,8 +258,8 @@ var int8Samples = byName{
 		return out
 	},
 	"etgen.integer_softmax.default": integerSoftmaxSamples("scale", 256.0),
-	"etgen.fixed_softmax.default": integerSoftmaxSamples("output_zero_point", -128, "output_multiplier",
-		1518500250, "output_shift", -21, "activation_min", -128, "activation_max", 100),
+	"etgen.fixed_softmax.default": integerSoftmaxSamples("multiplier", 1518500250, "added", -123456,
+		"up", 1, "shift", 20, "quant_min", -128, "quant_max", 100, "dtype", ir.Int8),
 	"cortex_m.softmax.default": func(r *Rand) []Sample {
 		var out []Sample
 		for i, shape := range [][]int64{{2, 3, 7}, {1, 12}, {40}} {

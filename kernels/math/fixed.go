@@ -23,6 +23,11 @@ func HighMul(a, b *expr.Expr) *expr.Expr {
 		expr.Int(ir.Int64, 31)))
 }
 
+// HighHalf returns the upper half of the product of two numbers, rounded down.
+func HighHalf(a, b *expr.Expr) *expr.Expr {
+	return expr.Cast(ir.Int32, shr(mul(wide(a), wide(b)), expr.Int(ir.Int64, 32)))
+}
+
 // IsHighMul reports whether e is a HighMul, and of what.
 func IsHighMul(e *expr.Expr) (a, b *expr.Expr, ok bool) {
 	if e.Op != expr.OpCast || e.DType != ir.Int32 || e.Args[0].Op != expr.OpShr {

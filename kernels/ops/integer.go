@@ -6,6 +6,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
+	fixed "github.com/etgen/etgen/kernels/math"
 )
 
 // The names of the integer products.
@@ -20,7 +21,7 @@ const (
 	IntegerMul    = "etgen.integer_mul.default"
 	UnpackInt4    = "etgen.unpack_int4.default"
 	FixedRescale  = "etgen.fixed_rescale.default"
-	FixedPReLU    = "etgen.fixed_prelu.default"
+	IntegerPReLU  = "etgen.integer_prelu.default"
 )
 
 // integerElementwise are elementwise operators of integers of a quantized network, which
@@ -38,10 +39,7 @@ func integerElementwise() []entry {
 				for _, t := range ts {
 					c.errorIf(!quantizedType(t.DType), "a tensor of %s", t.DType)
 				}
-				lo, hi := must(c.Int("quant_min")), must(c.Int("quant_max"))
-				least, most := expr.IntRange(d)
-				c.errorIf(!quantizedType(d) || lo < least || hi > most || lo > hi,
-					"limits of %d and %d for %s", lo, hi, d)
+				c.limitsFor(d)
 				c.errorIf(shift < 0 || shift > 31, "a shift by %d", shift)
 				for _, n := range append(factors, must(c.Int("added"))) {
 					c.errorIf(n != int64(int32(n)), "%d is not an int32", n)
@@ -103,47 +101,86 @@ func integerElementwise() []entry {
 			}),
 		},
 		{
-			// Sums in int32, rescaled in fixed point.
-			Schema: "etgen::fixed_rescale(Tensor self, int output_zero_point, int output_multiplier, int output_shift, int activation_min, int activation_max) -> Tensor",
+			// Sums in int32, rescaled in fixed point: (high(self << up, multiplier) + added) >> shift,
+			// limited, where high is the upper half of a product, and both shifts round down.
+			Schema: "etgen::fixed_rescale(Tensor self, Tensor multipliers, Tensor added, int up, int shift, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
-				t := c.Tensor("self")
-				c.errorIf(t.DType != ir.Int32, "not defined on %s", t.DType)
-				c.rescaleArg("output")
-				c.int32Args("output_zero_point", "activation_min", "activation_max")
-				return one(ir.TensorOf(ir.Int8, t.Sizes...))
+				c.fixedScale()
+				return one(c.rescaledType("self", ir.Int32, "multipliers", "added"))
 			},
 			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
-				n := c.int32Args("output_zero_point", "activation_min", "activation_max")
-				return finish(c.rescaleArg("output").of(c.Load("self", at...)), n[0], n[1], n[2])
+				return c.fixedScale().of(c.Load("self", at...), c.broadcast("multipliers", at),
+					c.broadcast("added", at))
 			}),
 		},
 		{
-			// What is above the zero point is rescaled in fixed point by output_multiplier, what is
-			// below by multipliers: both are shifted up by [PReLUBits] before.
-			Schema: "etgen::fixed_prelu(Tensor self, Tensor multipliers, int self_zero_point, int output_zero_point, int output_multiplier, int output_shift, int activation_min, int activation_max) -> Tensor",
+			// What is above the zero point times output_multiplier, what is below times multipliers,
+			// in int32, plus added and shifted, which rounds down.
+			Schema: "etgen::integer_prelu(Tensor self, Tensor multipliers, int self_zero_point, int output_multiplier, int added, int shift, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
-				t, m := c.int8Input("self", 0), c.Tensor("multipliers")
-				sizes, ok := Broadcast(m, t)
-				c.errorIf(m.DType != ir.Int32 || !ok || !sameSizes(sizes, t.Sizes), "multipliers %s of %s",
-					m.DType, sizesOf{m})
 				c.zeroPoint("self")
-				c.rescaleArg("output")
-				c.int32Args("output_zero_point", "activation_min", "activation_max")
-				return one(ir.TensorOf(ir.Int8, t.Sizes...))
+				c.int32Args("output_multiplier", "added")
+				c.shiftArg("shift", 31)
+				return one(c.rescaledType("self", ir.Int8, "multipliers"))
 			},
 			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
-				n := c.int32Args("output_zero_point", "activation_min", "activation_max")
-				x, r := c.lessZero("self", at), c.rescaleArg("output")
-				below := c.Load("multipliers", broadcastCoords(c.Tensor("multipliers"), c.Outs[0].Sizes, at)...)
-				r.multiplier = expr.Select(expr.Lt(x, expr.Int(ir.Int32, 0)), below, r.multiplier)
-				return finish(r.of(expr.Shl(x, expr.Int(ir.Int32, PReLUBits))), n[0], n[1], n[2])
+				n, x := c.int32Args("output_multiplier", "added", "shift", "quant_min", "quant_max"),
+					c.lessZero("self", at)
+				by := expr.Select(expr.Lt(x, expr.Int(ir.Int32, 0)), c.broadcast("multipliers", at), n[0])
+				return between(expr.Shr(expr.Add(expr.Mul(x, by), n[1]), n[2]), n[3], n[4])
 			}),
 		},
 	}
 }
 
-// PReLUBits is how far operands of FixedPReLU are shifted up.
-const PReLUBits = 20
+// fixedScale is what fixed-point arithmetic does to a sum but for a multiplier and what is added.
+type fixedScale struct{ up, shift, lo, hi *expr.Expr }
+
+// fixedScale reads that of a call.
+func (c *Call) fixedScale() fixedScale {
+	n := c.int32Args("quant_min", "quant_max")
+	return fixedScale{c.shiftArg("up", 30), c.shiftArg("shift", 31), n[0], n[1]}
+}
+
+func (f fixedScale) of(x, multiplier, added *expr.Expr) *expr.Expr {
+	x = expr.Add(fixed.HighHalf(expr.Shl(x, f.up), multiplier), added)
+	return between(expr.Shr(x, f.shift), f.lo, f.hi)
+}
+
+// shiftArg is an argument from 0 to most.
+func (c *Call) shiftArg(name string, most int64) *expr.Expr {
+	n := must(c.Int(name))
+	c.errorIf(n < 0 || n > most, "%s is %d; it lies in [0, %d]", name, n, most)
+	return expr.Int(ir.Int32, n)
+}
+
+// broadcast is the element of an operand for that at of the result.
+func (c *Call) broadcast(name string, at []sym.Expr) *expr.Expr {
+	return c.Load(name, broadcastCoords(c.Tensor(name), c.Outs[0].Sizes, at)...)
+}
+
+// rescaledType is the type of integers that quant_min and quant_max limit, made of an operand of d
+// and parameters of int32.
+func (c *Call) rescaledType(operand string, d ir.DType, params ...string) ir.Type {
+	t, to := c.Tensor(operand), c.DType("dtype", ir.InvalidDType)
+	c.errorIf(t.DType != d, "not defined on %s", t.DType)
+	for _, name := range params {
+		p := c.Tensor(name)
+		sizes, ok := Broadcast(p, t)
+		c.errorIf(p.DType != ir.Int32 || !ok || !sameSizes(sizes, t.Sizes), "%s %s of %s", name, p.DType,
+			sizesOf{p})
+	}
+	c.limitsFor(to)
+	return ir.TensorOf(to, t.Sizes...)
+}
+
+// limitsFor checks quant_min and quant_max of integers of d.
+func (c *Call) limitsFor(d ir.DType) {
+	lo, hi := must(c.Int("quant_min")), must(c.Int("quant_max"))
+	least, most := expr.IntRange(d)
+	c.errorIf(!quantizedType(d) || lo < least || hi > most || lo > hi, "limits of %d and %d for %s",
+		lo, hi, d)
+}
 
 // quantizedType reports whether tensors of a quantized network may be of d.
 func quantizedType(d ir.DType) bool { return d == ir.Int8 || d == ir.Uint8 || d == ir.Int16 }

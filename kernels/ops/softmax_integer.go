@@ -38,22 +38,23 @@ func integerSoftmaxes() []entry {
 			}),
 		},
 		{
-			// The share has 30 fractional bits, and is scaled to int8.
+			// The share has 30 fractional bits, and is rescaled as by fixed_rescale.
 			Schema: "etgen::fixed_" + head +
-				"int output_zero_point, int output_multiplier, int output_shift, int activation_min, int activation_max) -> Tensor",
+				"int multiplier, int added, int up, int shift, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
-				c.rescaleArg("output")
-				c.int32Args("output_zero_point", "activation_min", "activation_max")
-				return one(ir.TensorOf(ir.Int8, c.softmaxInput().Sizes...))
+				c.softmaxInput()
+				c.fixedScale()
+				c.int32Args("multiplier", "added")
+				return one(c.rescaledType("input", ir.Int8))
 			},
 			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
 				e, sum := c.exponentials(at)
-				n := c.int32Args("output_zero_point", "activation_min", "activation_max")
+				n := c.int32Args("multiplier", "added")
 				zeros := fixed.LeadingZeros(sum)
 				m := expr.Xor(expr.Shl(sum, zeros), expr.Int(ir.Int32, -1<<31))
 				p := fixed.HighMul(expr.Shl(e, expr.Sub(zeros, expr.Int(ir.Int32, 1))),
 					fn("inverse_fixed")(m))
-				return finish(c.rescaleArg("output").of(p), n[0], n[1], n[2])
+				return c.fixedScale().of(p, n[0], n[1])
 			}),
 		},
 		{

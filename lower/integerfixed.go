@@ -1,0 +1,214 @@
+package lower
+
+import (
+	"math"
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
+	"github.com/etgen/etgen/kernels/ops"
+)
+
+// fixedScale is how fixed point makes integers of sums of int32, in ops.FixedRescale's words.
+type fixedScale struct {
+	multipliers, added []int64 // for each channel, or one for all
+	up, shift          int
+}
+
+const (
+	// The result of fixed point has so many fractional bits before it is rounded.
+	mostFraction, fewestFraction = 24, 8
+	// What is added lies in this range, and so do the products.
+	fixedRange = 1 << 30
+)
+
+// fixedOf is what makes integers of scale·x + added for |x| up to most; nil if int32 does not hold
+// enough fractional bits.
+func (to *quantization) fixedOf(most int64, scale, added []float64) *fixedScale {
+	f := &fixedScale{}
+	for f.up < 30 && most<<(f.up+1) <= math.MaxInt32 {
+		f.up++
+	}
+	by, largest := multiplied(scale, 1/to.scale), 0.0
+	for _, k := range by {
+		largest = max(largest, math.Abs(k))
+	}
+	add := []float64{float64(to.zero)}
+	if added != nil {
+		add = slices.Clone(added)
+	}
+	far := 0.0
+	for c := range add {
+		if added != nil {
+			add[c] = add[c]/to.scale + float64(to.zero)
+		}
+		// What is farther is limited with any sum.
+		k := by[min(c, len(by)-1)]
+		limit := math.Abs(k)*float64(most) + math.Abs(float64(to.lo)) + math.Abs(float64(to.hi)) + 1
+		add[c] = min(max(add[c], -limit), limit)
+		far = max(far, math.Abs(add[c]))
+	}
+	if !(largest < math.MaxFloat32) || slices.ContainsFunc(add, math.IsNaN) {
+		return nil
+	}
+	for f.shift = mostFraction; ; f.shift-- {
+		if f.shift < fewestFraction {
+			return nil
+		}
+		one := math.Ldexp(1, f.shift)
+		if largest*math.Ldexp(one, 32-f.up) < math.MaxInt32 && largest*float64(most)*one < fixedRange &&
+			(far+1)*one < fixedRange {
+			f.multipliers = wholes(by, math.Ldexp(one, 32-f.up))
+			f.added = seq.Map(wholes(add, one), func(x int64) int64 { return x + 1<<(f.shift-1) })
+			return f
+		}
+	}
+}
+
+// wholes are xs times a number, rounded.
+func wholes(xs []float64, by float64) []int64 {
+	return seq.Map(xs, func(x float64) int64 { return int64(math.RoundToEven(x * by)) })
+}
+
+// rescaled is what quantize node n makes of a sum in fixed point, nil if it has no such form.
+func (s *scaledSum) rescaled(b *ops.Builder, n *ir.Node, to *quantization) *ir.Value {
+	if s.ints == nil {
+		return nil
+	}
+	f := to.fixedOf(s.most, s.scale, s.added)
+	if f == nil {
+		return nil
+	}
+	row := func(name string, xs []int64) *ir.Value {
+		return intConstant(b, n.Name+name, ir.Int32, xs, s.sizes(len(xs))...)
+	}
+	return b.Op(ops.FixedRescale, s.ints, row("_multipliers", f.multipliers), row("_added", f.added),
+		f.up, f.shift, to.lo, to.hi, to.dtype)
+}
+
+// int32s are integers of 8 or 16 bits as int32, less their zero point.
+func (q *quantity) int32s(b *ops.Builder) *ir.Value {
+	v := b.Op("aten._to_copy.default", q.ints, ops.Kw("dtype", ir.Int32))
+	if q.zero[0] != 0 {
+		v = b.Op("aten.sub.Scalar", v, q.zero[0])
+	}
+	return v
+}
+
+// noteBatchNorm notes a batch norm that no layer takes in: each channel times a number, plus
+// another.
+func (a *integerArithmetic) noteBatchNorm(n *ir.Node, c *ops.Call) {
+	if !a.fixedPoint || n.Op != "aten._native_batch_norm_legit_no_training.default" {
+		return
+	}
+	x := a.of[c.Value("input")]
+	if !x.small() || !x.uniform() {
+		return
+	}
+	if scale, added, ok := a.batchNormOf(c); ok {
+		a.forms[n.Output(0)] = &form{unlimited, func(b *ops.Builder, q *ir.Node,
+			to *quantization) *ir.Value {
+			s := &scaledSum{ints: x.int32s(b), most: x.far(), scale: multiplied(scale, x.scale[0]),
+				added: added, inner: x.ints.Type.Rank() - 2}
+			return s.rescaled(b, q, to)
+		}}
+	}
+}
+
+// batchNormOf reads a batch norm of constants: each channel times scale, plus added.
+func (a *integerArithmetic) batchNormOf(c *ops.Call) (scale, added []float64, ok bool) {
+	eps, err := c.Float("eps")
+	var params [4][]float64
+	for i, name := range []string{"weight", "bias", "running_mean", "running_var"} {
+		if c.Has(name) {
+			if params[i], ok = a.biasOf(c.Value(name)); !ok {
+				return nil, nil, false
+			}
+		}
+	}
+	for i, variance := range params[3] {
+		by, add := 1/math.Sqrt(variance+eps), 0.0
+		if params[0] != nil {
+			by *= params[0][i]
+		}
+		if params[1] != nil {
+			add = params[1][i]
+		}
+		if add -= params[2][i] * by; math.IsNaN(add) || math.IsInf(add, 0) {
+			return nil, nil, false
+		}
+		scale, added = append(scale, by), append(added, add)
+	}
+	return scale, added, err == nil && len(scale) > 0
+}
+
+// notePReLU notes what multiplies numbers below 0 by constants.
+func (a *integerArithmetic) notePReLU(n *ir.Node, c *ops.Call) {
+	if n.Op != "aten._prelu_kernel.default" {
+		return
+	}
+	x, w := a.of[c.Value("self")], c.Value("weight")
+	if x == nil || !x.uniform() || x.ints.Type.DType != ir.Int8 {
+		return
+	}
+	sizes, static := w.Type.StaticSizes()
+	if by, ok := a.biasOf(w); ok && static && len(by) > 0 && !slices.ContainsFunc(by, math.IsNaN) {
+		a.forms[n.Output(0)] = &form{unlimited, func(b *ops.Builder, q *ir.Node,
+			to *quantization) *ir.Value {
+			return a.prelu(b, q, x, by, sizes, to)
+		}}
+	}
+}
+
+func (a *integerArithmetic) prelu(b *ops.Builder, n *ir.Node, x *quantity, by []float64,
+	sizes []int64, to *quantization) *ir.Value {
+	scale := x.scale[0] / to.scale
+	largest := max(1, slices.Max(by), -slices.Min(by)) * scale
+	shift := mostShift
+	for (largest*float64(x.far())+math.Abs(float64(to.zero))+1)*math.Ldexp(1, shift) >= fixedRange {
+		if shift--; shift < leastShift {
+			return nil
+		}
+	}
+	one := math.Ldexp(1, shift)
+	below, above := wholes(by, scale*one), wholes([]float64{scale}, one)[0]
+	added := to.zero<<shift + 1<<(shift-1)
+	// As in stepsOf, all values are tried.
+	elements, differ := 0, 0
+	for i, k := range by {
+		for q := x.least; q <= x.most; q++ {
+			d, m := q-x.zero[0], above
+			v := float32(d) * float32(x.scale[0])
+			if d < 0 {
+				v, m = v*float32(k), below[i]
+			}
+			want := math.RoundToEven(float64(v*float32(1/to.scale))) + float64(to.zero)
+			want = min(max(want, float64(to.lo)), float64(to.hi))
+			got := float64(min(max((d*m+added)>>shift, to.lo), to.hi))
+			if elements++; math.Abs(got-want) > 1 {
+				return nil
+			} else if got != want {
+				differ++
+			}
+		}
+	}
+	if !a.often(elements, differ) {
+		return nil
+	}
+	return b.Op(ops.IntegerPReLU, x.ints, intConstant(b, n.Name+"_multipliers", ir.Int32, below,
+		sizes...), x.zero[0], above, added, shift, to.lo, to.hi, to.dtype)
+}
+
+// often reports whether so many elements that differ by one are few: fixed point may round what
+// lies in the middle of two integers to the other side.
+func (a *integerArithmetic) often(elements, differ int) bool {
+	return a.fixedPoint || differ*mayDiffer <= elements
+}
+
+// sizes are those of a constant with n numbers, for each channel or one for all.
+func (s *scaledSum) sizes(n int) []int64 {
+	if n == 1 {
+		return nil
+	}
+	return append([]int64{int64(n)}, slices.Repeat([]int64{1}, s.inner)...)
+}
