@@ -13,6 +13,7 @@ import (
 type fixedScale struct {
 	multipliers, added []int64 // for each channel, or one for all
 	up, shift          int
+	even               bool // what is exactly in the middle of two integers becomes the even one
 }
 
 const (
@@ -58,6 +59,7 @@ func (to *quantization) fixedOf(most int64, scale, added []float64) *fixedScale 
 		one := math.Ldexp(1, f.shift)
 		if largest*math.Ldexp(one, 32-f.up) < math.MaxInt32 && largest*float64(most)*one < fixedRange &&
 			(far+1)*one < fixedRange {
+			f.even = slices.ContainsFunc(by, func(k float64) bool { return k*one == math.Trunc(k*one) })
 			f.multipliers = wholes(by, math.Ldexp(one, 32-f.up))
 			f.added = seq.Map(wholes(add, one), func(x int64) int64 { return x + 1<<(f.shift-1) })
 			return f
@@ -83,7 +85,7 @@ func (s *scaledSum) rescaled(b *ops.Builder, n *ir.Node, to *quantization) *ir.V
 		return intConstant(b, n.Name+name, ir.Int32, xs, s.sizes(len(xs))...)
 	}
 	return b.Op(ops.FixedRescale, s.ints, row("_multipliers", f.multipliers), row("_added", f.added),
-		f.up, f.shift, to.lo, to.hi, to.dtype)
+		f.up, f.shift, f.even, to.lo, to.hi, to.dtype)
 }
 
 // int32s are integers of 8 or 16 bits as int32, less their zero point.

@@ -18,7 +18,7 @@ func TestPasses(t *testing.T) {
 			return c.Op.Name() == ops.Attention
 		}}
 	known := map[string]bool{"to-core": true, "fold-constants-for-speed": true,
-		"exact-products-for-speed": true, StreamPass: true}
+		"exact-products-for-speed": true, "integer-arithmetic-fixed": true, StreamPass: true}
 	for _, pass := range Passes() {
 		known[pass.Name] = true
 		t.Run(pass.Name, func(t *testing.T) {
@@ -54,6 +54,13 @@ func TestFoldConstantsForSpeed(t *testing.T) {
 	ctx := &Context{Table: ops.Standard(), Speed: true}
 	irtest.RunTxtar(t, "testdata/fold-constants-for-speed/*.txtar", func(p *ir.Program) error {
 		return Pipeline{Passes: []Pass{FoldConstants}}.Run(ctx, p, nil)
+	})
+}
+
+func TestIntegerArithmeticFixed(t *testing.T) {
+	ctx := &Context{Table: ops.Standard(), Fixed: true}
+	irtest.RunTxtar(t, "testdata/integer-arithmetic-fixed/*.txtar", func(p *ir.Program) error {
+		return Pipeline{Passes: []Pass{IntegerArithmetic, DeadCode}}.Run(ctx, p, nil)
 	})
 }
 

@@ -30,7 +30,7 @@ func TestFixedPoint(t *testing.T) {
 		return way.Settings{Options: compile.Options{Requantize: "fixed", Optimize: optimize}}
 	}
 	elements, differ := againstGraph(t, whole, cut, way.Reference{Options: fixed("").Options})
-	if differ*500 > elements {
+	if differ*1000 > elements {
 		t.Errorf("%d of %d elements differ", differ, elements)
 	}
 	want := integersOf(t, way.Reference{Options: fixed("").Options}, whole)

@@ -102,8 +102,9 @@ func integerElementwise() []entry {
 		},
 		{
 			// Sums in int32, rescaled in fixed point: (high(self << up, multiplier) + added) >> shift,
-			// limited, where high is the upper half of a product, and both shifts round down.
-			Schema: "etgen::fixed_rescale(Tensor self, Tensor multipliers, Tensor added, int up, int shift, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
+			// limited, where high is the upper half of a product, and both shifts round down. With even,
+			// what the last shift takes nothing from is the even number at or below it.
+			Schema: "etgen::fixed_rescale(Tensor self, Tensor multipliers, Tensor added, int up, int shift, bool even, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
 				c.fixedScale()
 				return one(c.rescaledType("self", ir.Int32, "multipliers", "added"))
@@ -134,17 +135,26 @@ func integerElementwise() []entry {
 }
 
 // fixedScale is what fixed-point arithmetic does to a sum but for a multiplier and what is added.
-type fixedScale struct{ up, shift, lo, hi *expr.Expr }
+type fixedScale struct {
+	up, shift, lo, hi *expr.Expr
+	even              bool
+}
 
 // fixedScale reads that of a call.
 func (c *Call) fixedScale() fixedScale {
 	n := c.int32Args("quant_min", "quant_max")
-	return fixedScale{c.shiftArg("up", 30), c.shiftArg("shift", 31), n[0], n[1]}
+	return fixedScale{c.shiftArg("up", 30), c.shiftArg("shift", 30), n[0], n[1], c.Bool("even")}
 }
 
 func (f fixedScale) of(x, multiplier, added *expr.Expr) *expr.Expr {
 	x = expr.Add(fixed.HighHalf(expr.Shl(x, f.up), multiplier), added)
-	return between(expr.Shr(x, f.shift), f.lo, f.hi)
+	y := expr.Shr(x, f.shift)
+	if f.even {
+		one, zero := expr.Int(ir.Int32, 1), expr.Int(ir.Int32, 0)
+		rest := expr.And(x, expr.Int(ir.Int32, 1<<f.shift.Int-1))
+		y = expr.Sub(y, expr.Select(expr.Eq(rest, zero), expr.And(y, one), zero))
+	}
+	return between(y, f.lo, f.hi)
 }
 
 // shiftArg is an argument from 0 to most.
