@@ -63,9 +63,9 @@ func (f *compileFlags) add(cmd *cobra.Command, a *app) {
 	oneOf(cmd, &f.optimize, "optimize", "", []string{"size", "speed"},
 		"size or speed (default: size for microcontrollers, else speed)")
 	oneOf(cmd, &f.requantize, "requantize", "", compile.Requantizations,
-		"how quantized networks bring sums to a scale: in float or fixed point (default: fixed for targets without floats in hardware, else float)")
+		"how quantized networks bring sums to a scale: in float, in fixed point or in that of CMSIS-NN (default: fixed for targets without floats in hardware, else float)")
 	oneOf(cmd, &f.dialect, "dialect", "", compile.Dialects,
-		"with --lang=pte: cortex_m makes a quantized model one of ExecuTorch's operators for microcontrollers, which compute as C does with --requantize=fixed")
+		"with --lang=pte: cortex_m makes a quantized model one of ExecuTorch's operators for microcontrollers, which compute as C does with --requantize=cmsis-nn")
 	flags.StringVar(&f.target, "target", "generic",
 		"the machine: generic or native (whoever compiles the package decides), "+
 			"scalar (no vectors), neon, x86-64-v3, x86-64-v4, or a microcontroller: "+

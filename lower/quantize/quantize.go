@@ -21,7 +21,12 @@ import (
 
 // Arithmetic names what integers mean and how they are computed with. It changes when results
 // do.
-const Arithmetic = "etgen.int8.v1"
+const Arithmetic = "etgen.int8.v2"
+
+// since tells of earlier versions what gives other integers now.
+var since = map[string]string{
+	"etgen.int8.v1": ", in which fixed point and means give other integers",
+}
 
 // Scheme says what is quantized to which integers.
 type Scheme struct {

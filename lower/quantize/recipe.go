@@ -182,8 +182,8 @@ func Unmarshal(data []byte) (*Recipe, error) {
 	case r.Version != RecipeVersion:
 		return nil, fmt.Errorf("etgen_recipe is %d; this etgen reads %d", r.Version, RecipeVersion)
 	case r.Arithmetic != Arithmetic:
-		return nil, fmt.Errorf("its arithmetic is %q; this etgen has %q: quantize the model again",
-			r.Arithmetic, Arithmetic)
+		return nil, fmt.Errorf("its arithmetic is %q; this etgen has %q%s: quantize the model again",
+			r.Arithmetic, Arithmetic, since[r.Arithmetic])
 	}
 	if r.IO != "" && r.IO != IntegerIO {
 		return nil, fmt.Errorf("io is %q; it is %s or left out", r.IO, IntegerIO)
