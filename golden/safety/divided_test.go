@@ -39,7 +39,7 @@ func TestDividedFunctionsAgree(t *testing.T) {
 		}
 	}
 	for _, lang := range []string{"c", "go"} {
-		whole := wholeCases(t, lang)
+		whole := wholeCases(t, lang, index)
 		for _, threads := range tier.Of(nil, []int{2}, []int{1, 2}) {
 			opt := compile.Options{FunctionWeight: 16, Threads: threads, DivideAll: threads > 1}
 			s := way.Settings{Options: opt}

@@ -60,8 +60,9 @@ func TestPatchesAgree(t *testing.T) {
 			return language(lang, way.Settings{Options: opt}, target)
 		}
 		whole := runAll(t.Context(), in(compile.Options{}, comparing()), jobs[:random])
+		cases := wholeCases(t, lang, index)
 		for _, i := range index {
-			whole = append(whole, wholeCases(t, lang)[i])
+			whole = append(whole, cases[i])
 		}
 		wide := whole
 		if lang == "c" {

@@ -70,7 +70,6 @@ func TestPlannedAndPoisonedAgree(t *testing.T) {
 		{"go", way.Go{Settings: way.Settings{Options: disjoint}}, 48},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			first := wholeCases(t, c.name)
 			var jobs []way.Job
 			index := make([]int, len(all))
 			for i := range all {
@@ -80,6 +79,7 @@ func TestPlannedAndPoisonedAgree(t *testing.T) {
 			for _, i := range index {
 				jobs = append(jobs, all[i])
 			}
+			first := wholeCases(t, c.name, index)
 			second := runAll(t.Context(), c.poisoned, jobs)
 			// Most cases are a kernel or two and have nothing to poison.
 			if n := poisoned(second); n < len(jobs)/5 {
@@ -112,16 +112,25 @@ func poisoned(results []*way.Result) int {
 	return count
 }
 
-// whole are the results of all cases by language, as they are compiled by
-// default. They run once, for all tests that hold something against them, and are
-// built as golden/conform builds them, whose objects and packages are in the caches.
+// whole are the results of cases by language, as they are compiled by default. Each
+// runs once, for all tests that hold something against it, and is built as
+// golden/conform builds it, whose objects and packages are in the caches.
 var whole = map[string][]*way.Result{}
 
-func wholeCases(t *testing.T, lang string) []*way.Result {
+// wholeCases returns the results by case; those of the index are there.
+func wholeCases(t *testing.T, lang string, index []int) []*way.Result {
 	t.Helper()
+	all, _ := allCases(t)
 	if whole[lang] == nil {
-		jobs, _ := allCases(t)
-		whole[lang] = runAll(t.Context(), language(lang, way.Settings{}, toolchain.Target{}), jobs)
+		whole[lang] = make([]*way.Result, len(all))
+	}
+	index = slices.DeleteFunc(slices.Clone(index), func(i int) bool { return whole[lang][i] != nil })
+	var jobs []way.Job
+	for _, i := range index {
+		jobs = append(jobs, all[i])
+	}
+	for k, r := range runAll(t.Context(), language(lang, way.Settings{}, toolchain.Target{}), jobs) {
+		whole[lang][index[k]] = r
 	}
 	return whole[lang]
 }

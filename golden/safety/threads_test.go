@@ -41,7 +41,7 @@ func TestThreadsAgree(t *testing.T) {
 		jobs, names = append(jobs, all[i]), append(names, allNames[i])
 	}
 	for _, lang := range []string{"c", "go"} {
-		all := wholeCases(t, lang)
+		all := wholeCases(t, lang, index)
 		for _, threads := range tier.Of(nil, []int{7}, []int{2, 7}) {
 			s := way.Settings{Options: compile.Options{Threads: threads, DivideAll: true}}
 			parts := runAll(t.Context(), language(lang, s, comparing()), jobs)
