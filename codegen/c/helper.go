@@ -5,13 +5,13 @@ import (
 	"maps"
 	"math"
 	"strings"
-	"text/template"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/half"
 	ctext "github.com/etgen/etgen/templates/c"
+	"github.com/etgen/etgen/templates/expand"
 )
 
 // helperNames are the helper functions' names, by template, given the short
@@ -51,7 +51,6 @@ func (g *gen) helperWords() []string {
 // support is the functions that the package's code calls and that are emitted
 // only then: each after those it calls itself.
 type support struct {
-	tmpl  *template.Template
 	names map[string]string // C names, by template and dtypes, or by function
 	taken map[string]string // those of helpers, also of texts that were taken away
 	texts []string
@@ -72,11 +71,7 @@ type tunedHelper struct {
 }
 
 func (g *gen) loadSupport() {
-	m := g.opt.Machine
-	t := template.New("").Funcs(template.FuncMap{"use": g.use, "may": m.May, "has": m.Has})
-	t, err := t.ParseFS(ctext.Helpers, "helpers/*.tmpl")
-	must.Check(err)
-	g.support = support{tmpl: t, names: map[string]string{}, taken: map[string]string{}}
+	g.support = support{names: map[string]string{}, taken: map[string]string{}}
 }
 
 // helper returns the name of a helper function for dtypes, which from now on is
@@ -102,9 +97,10 @@ func (g *gen) helper(tmpl string, dtypes ...ir.DType) string {
 		g.support.taken[name] = data.Name
 	}
 	g.support.names[name] = data.Name
-	var b strings.Builder
-	must.Check(g.support.tmpl.ExecuteTemplate(&b, tmpl, data))
-	g.support.texts = append(g.support.texts, strings.TrimSpace(b.String())+"\n")
+	m := g.opt.Machine
+	text := must.Get(ctext.Helpers().Execute(tmpl, data, expand.Functions{"use": g.use, "may": m.May,
+		"has": m.Has}))
+	g.support.texts = append(g.support.texts, strings.TrimSpace(text)+"\n")
 	return data.Name
 }
 

@@ -3,6 +3,7 @@ package compile
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/etgen/etgen/codegen/custom"
 	"github.com/etgen/etgen/ir"
@@ -61,13 +62,13 @@ func hostValue(a ir.Arg) custom.Value {
 	case ir.Ref:
 		if a.Value.Const == nil {
 			e, _ := a.Value.Type.Expr.Const()
-			return custom.Value{Int: e, Float: float64(e)}
+			return custom.Value{Int: e, Bits: math.Float64bits(float64(e))}
 		}
 		return hostTensor(a.Value.Type, must.Get(ir.Tensor(a.Value.Const)))
 	case ir.Int:
-		return custom.Value{Int: int64(a), Float: float64(a)}
+		return custom.Value{Int: int64(a), Bits: math.Float64bits(float64(a))}
 	case ir.Float:
-		return custom.Value{Float: float64(a)}
+		return custom.Value{Bits: math.Float64bits(float64(a))}
 	case ir.BoolArg:
 		if a {
 			return custom.Value{Int: 1}

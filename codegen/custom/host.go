@@ -3,7 +3,7 @@ package custom
 import (
 	"bufio"
 	"context"
-	"encoding/gob"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -28,8 +28,8 @@ type Host struct {
 	kernels *Kernels
 	cmd     *exec.Cmd
 	in      io.WriteCloser
-	enc     *gob.Encoder
-	dec     *gob.Decoder
+	enc     *json.Encoder
+	dec     *json.Decoder
 	mutex   sync.Mutex
 	remove  func()
 }
@@ -41,7 +41,7 @@ type Value struct {
 	Sizes  []int64
 	Elem   string // the type in Go of a tensor's elements
 	Int    int64
-	Float  float64
+	Bits   uint64 // of a float64
 	Text   string
 	Values []Value // a list
 }
@@ -104,7 +104,7 @@ func (k *Kernels) Start(ctx context.Context) (_ *Host, err error) {
 	if err != nil {
 		return nil, err
 	}
-	h.enc, h.dec = gob.NewEncoder(h.in), gob.NewDecoder(bufio.NewReader(out))
+	h.enc, h.dec = json.NewEncoder(h.in), json.NewDecoder(bufio.NewReader(out))
 	return h, h.cmd.Start()
 }
 
@@ -299,7 +299,7 @@ func hostTensor(w *strings.Builder, name, data, value, pkg string, p Param) {
 func hostNumber(value, typ string) string {
 	switch typ {
 	case "float64":
-		return value + ".Float"
+		return value + ".float()"
 	case "string":
 		return value + ".Text"
 	case "bool":
@@ -316,8 +316,9 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
-	"encoding/gob"
+	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 
 %s)
@@ -327,7 +328,7 @@ type Value struct {
 	Data   []byte
 	Sizes  []int64
 	Int    int64
-	Float  float64
+	Bits   uint64
 	Text   string
 	Values []Value
 }
@@ -344,7 +345,7 @@ type Answer struct {
 }
 
 func main() {
-	in, out := gob.NewDecoder(bufio.NewReader(os.Stdin)), gob.NewEncoder(os.Stdout)
+	in, out := json.NewDecoder(bufio.NewReader(os.Stdin)), json.NewEncoder(os.Stdout)
 	os.Stdout = os.Stderr // kernels may print
 	for {
 		var r Request
@@ -361,6 +362,8 @@ func main() {
 		}
 	}
 }
+
+func (v Value) float() float64 { return math.Float64frombits(v.Bits) }
 
 // elements makes the elements of a tensor anew, with no room behind them.
 func elements[T any](v Value) []T {

@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"text/template"
+
+	"github.com/etgen/etgen/templates/expand"
 )
 
 // Model describes a generated package and the function of it that a harness
@@ -85,13 +86,11 @@ func (m Model) Harness(runs []RunInput) (string, error) {
 		}
 		data.Runs = append(data.Runs, call)
 	}
-	parsed, err := template.New("harness").Parse(harnessTemplate)
+	parsed, err := expand.Parse("harness", harnessTemplate)
 	if err != nil {
 		return "", err
 	}
-	var text strings.Builder
-	err = parsed.Execute(&text, data)
-	return text.String(), err
+	return parsed.Execute("harness", data, nil)
 }
 
 // harnessData is what the template sees.

@@ -2,6 +2,7 @@ package way
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -66,9 +67,9 @@ func hostValue(v *rt.EValue) custom.Value {
 		return custom.Value{Data: v.Tensor.Data, Sizes: v.Tensor.Sizes,
 			Elem: custom.ElemOf(v.Tensor.DType)}
 	case rt.Int:
-		return custom.Value{Int: v.Int, Float: float64(v.Int)}
+		return custom.Value{Int: v.Int, Bits: math.Float64bits(float64(v.Int))}
 	case rt.Double:
-		return custom.Value{Float: v.Double}
+		return custom.Value{Bits: math.Float64bits(v.Double)}
 	case rt.Bool:
 		if v.Bool {
 			return custom.Value{Int: 1}
@@ -86,7 +87,7 @@ func hostValue(v *rt.EValue) custom.Value {
 		list.Values = append(list.Values, hostValue(x))
 	}
 	for _, x := range v.Doubles {
-		list.Values = append(list.Values, custom.Value{Float: x})
+		list.Values = append(list.Values, custom.Value{Bits: math.Float64bits(x)})
 	}
 	for _, x := range v.Bools {
 		one := custom.Value{}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/etgen/etgen/templates/expand"
 )
 
 // Kernel is what the template of a tuned kernel, NAME.c.tmpl, is executed with. The
@@ -314,11 +316,17 @@ func Text(name string, k *Kernel) (string, error) {
 		k.Used = map[string]bool{}
 	}
 	k.Mixed = strings.HasPrefix(name, "mixed_")
-	var b strings.Builder
-	if err := lib.templates.ExecuteTemplate(&b, lib.file(name, k.Vector), k); err != nil {
+	text, err := lib.templates.Execute(lib.file(name, k.Vector), k, expand.Functions{
+		"Ask": k.Ask, "Does": k.Does, "Done": k.Done, "Each": k.Each, "Emit": k.Emit, "Even": k.Even,
+		"Few": k.Few, "FourFloats": k.FourFloats, "FourResults": k.FourResults, "From": k.From,
+		"Is": k.Is, "Lines": k.Lines, "May": k.May, "Multiple": k.Multiple,
+		"Neighbours": k.Neighbours, "Of": k.Of, "One": k.One, "Pairs": k.Pairs, "Plus": k.Plus,
+		"Results": k.Results, "Say": k.Say, "To": k.To, "Uses": k.Uses,
+	})
+	if err != nil {
 		return "", fmt.Errorf("text of %s: %w", name, err)
 	}
-	return indent(b.String()), nil
+	return indent(text), nil
 }
 
 // indent indents text by the depth of its braces, so that a template may leave

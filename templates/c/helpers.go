@@ -1,9 +1,16 @@
 package c
 
-import "embed"
+import (
+	"embed"
+	"sync"
 
-// Helpers holds the helper functions that generated C calls, as
-// helpers/*.tmpl. Each is emitted only where it is used.
-//
+	"github.com/etgen/etgen/templates/expand"
+)
+
 //go:embed helpers/*.tmpl
-var Helpers embed.FS
+var helperFiles embed.FS
+
+// Helpers has the helper functions that generated C calls. Each is emitted only where it is used.
+var Helpers = sync.OnceValue(func() expand.Templates {
+	return expand.ParseFiles(helperFiles, "helpers/*.tmpl")
+})

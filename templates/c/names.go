@@ -7,8 +7,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"text/template"
 	"text/template/parse"
+
+	"github.com/etgen/etgen/templates/expand"
 )
 
 //go:embed *.c.tmpl
@@ -28,7 +29,7 @@ var helpers = []string{"tile", "tile_f32", "rows_f32", "rows_tile_f32", "rows_wi
 // texts are all templates, read once. A template's text is split at the names in it, so that
 // what prints a name gives it its prefix and records it.
 type texts struct {
-	templates *template.Template
+	templates expand.Templates
 	runs      []run                      // of all templates; Emit prints one
 	uses      map[string]map[string]bool // the names that each may print
 	declared  map[string]string          // keys of names by the helper that declares them
@@ -46,13 +47,11 @@ var library = sync.OnceValue(func() *texts {
 			}
 		}
 	}
-	// They are part of the program.
-	t.templates = template.Must(template.New("").Option("missingkey=error").ParseFS(files,
-		"*.c.tmpl"))
-	for _, tmpl := range t.templates.Templates() {
+	t.templates = expand.ParseFiles(files, "*.c.tmpl")
+	for name, root := range t.templates {
 		comment := false
-		t.uses[tmpl.Name()] = map[string]bool{}
-		t.split(tmpl.Name(), tmpl.Root, &comment)
+		t.uses[name] = map[string]bool{}
+		t.split(name, root, &comment)
 	}
 	return t
 })
@@ -72,7 +71,7 @@ func Names() (list []string) {
 
 // file is the file of a template.
 func (t *texts) file(name string, vector bool) string {
-	if file := name + "_vector.c.tmpl"; vector && t.templates.Lookup(file) != nil {
+	if file := name + "_vector.c.tmpl"; vector && t.templates[file] != nil {
 		return file
 	}
 	return name + ".c.tmpl"
@@ -91,8 +90,8 @@ func (t *texts) split(name string, list *parse.ListNode, comment *bool) {
 			for _, w := range r.words {
 				t.uses[name][w] = true
 			}
-			emit := template.Must(template.New("").Parse(fmt.Sprintf("{{$.Emit %d}}", len(t.runs))))
-			list.Nodes[i] = emit.Root.Nodes[0]
+			emit := expand.Must(expand.Parse("", fmt.Sprintf("{{$.Emit %d}}", len(t.runs))))
+			list.Nodes[i] = emit[""].Nodes[0]
 			t.runs = append(t.runs, r)
 		case *parse.IfNode:
 			t.split(name, n.List, comment)

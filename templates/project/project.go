@@ -5,13 +5,14 @@ package project
 import (
 	"embed"
 	"strings"
-	"text/template"
+
+	"github.com/etgen/etgen/templates/expand"
 )
 
 //go:embed files
 var files embed.FS
 
-var templates = template.Must(template.ParseFS(files, "files/*.tmpl"))
+var templates = expand.ParseFiles(files, "files/*.tmpl")
 
 // Kind is a kind of project.
 type Kind struct {
@@ -122,11 +123,7 @@ type Text struct{ Path, Data string }
 // Write returns the files of a project for the model, and the commands that come next.
 func (k *Kind) Write(m Model) (written []Text, next []string) {
 	for _, f := range k.Files {
-		var b strings.Builder
-		if err := templates.ExecuteTemplate(&b, f.Template+".tmpl", m); err != nil {
-			panic(err) // a defect of the template
-		}
-		written = append(written, Text{line(f.Path, m), b.String()})
+		written = append(written, Text{line(f.Path, m), m.fill(templates, f.Template+".tmpl")})
 	}
 	for _, command := range k.Next {
 		next = append(next, line(command, m))
@@ -135,10 +132,9 @@ func (k *Kind) Write(m Model) (written []Text, next []string) {
 }
 
 // line fills in a template of a line.
-func line(text string, m Model) string {
-	var b strings.Builder
-	if err := template.Must(template.New("").Parse(text)).Execute(&b, m); err != nil {
-		panic(err) // a defect of the table
-	}
-	return b.String()
+func line(text string, m Model) string { return m.fill(expand.Must(expand.Parse("", text)), "") }
+
+// fill fills in one of the templates.
+func (m Model) fill(list expand.Templates, name string) string {
+	return expand.Must(list.Execute(name, m, expand.Functions{"Upper": m.Upper, "Zephyr": m.Zephyr}))
 }
