@@ -331,7 +331,8 @@ var (
 	convParams      = describe("conv_params", convFields)
 	mixedConvParams = describe("mixed_conv_params", convFields, []string{"int4"})
 	convInt8Params  = describe("conv_i8_params", []string{"batch", "groups", "in_channels", "out_channels",
-		"depth", "pad_value", "results_at_once", "direct", "wide", "int4", "whole_range"}, window,
+		"depth", "pad_value", "results_at_once", "direct", "wide", "int4", "whole_range", "planes",
+		"pixel"}, window,
 		inStrides, outStrides)
 	convRowsParams = describe("conv_rows_params", []string{"batch", "groups",
 		"out_channels", "out_h", "out_w", "outer_taps", "middle_taps", "inner_taps",

@@ -55,6 +55,13 @@ func IsConvolutionInt8(c *ops.Call, t Target) bool {
 	return cv != nil && !cv.linear
 }
 
+// ReadsPlanes reports whether c is a convolution of bytes whose kernel copies planes of an image, a
+// channel each.
+func ReadsPlanes(c *ops.Call, t Target) bool {
+	cv := int8Of(&Request{Call: c, Target: t})
+	return cv != nil && !cv.linear && cv.planes(t)
+}
+
 // int8Conv is a call whose result is made of sums of (x + offset)·(w + wOffset). A
 // product of rows is a convolution of one tap in one row of pixels.
 type int8Conv struct {
@@ -331,7 +338,8 @@ func matchConvInt8(r *Request) *Instance {
 	}
 	in := cv.instance(r.Target.bytesTile(), convInt8Params, Values{"depth": num(depth),
 		"pad_value": num(-cv.offset), "results_at_once": num(rows), "direct": num(direct),
-		"wide": num(cv.size() - 1), "int4": truth(int4), "whole_range": sym.Int(1)}, w, start)
+		"wide": num(cv.size() - 1), "int4": truth(int4), "planes": sym.Int(1),
+		"pixel": num(cv.cin), "whole_range": sym.Int(1)}, w, start)
 	in.Rest, in.Begun, in.Scratch = true, begun, num(roundUp(copied, 16))
 	if mve {
 		in.Form, in.Head = convMVE, headMVE

@@ -25,8 +25,14 @@ const (
 )
 
 // fewestBytes is how many channels of an image are worth copying it as the instructions for
-// four products want it.
+// four products want it: fours of channels. Of fewer channels, fours of columns are.
 const fewestBytes = 4
+
+// planes reports whether text for vectors multiplies fours of columns of planes, a channel each.
+func (cv *int8Conv) planes(t Target) bool {
+	return ChannelsLast(t) && !t.Language.FindsVectors && cv.groups == 1 && cv.cin < fewestBytes && cv.kernel[1] >= 3 &&
+		cv.axes[1].dilation.Is(1)
+}
 
 // MultipliesBytes tells which products of bytes some of kernels multiply as they are on a
 // target where time counts: of a call, and the constants that it reads. Convolutions are worth
@@ -46,7 +52,8 @@ func MultipliesBytes(kernels []*Kernel, t Target) func(*ops.Call, map[*ir.Value]
 		}}
 		cv := int8Of(r)
 		return cv != nil && vectors && t.Threads < 2 && (cv.linear ||
-			(t.Machine.Dot || t.byteSize() > 1) && cv.cin >= fewestBytes) && Select(kernels, r) != nil
+			(t.Machine.Dot || t.byteSize() > 1) && (cv.cin >= fewestBytes || cv.planes(t))) &&
+			Select(kernels, r) != nil
 	}
 }
 
@@ -62,7 +69,8 @@ func (t Target) byteSize() int {
 // lanes are weights whose lanes are channels, in panels of so many columns but for a last one
 // that is not full, and where sums begin: with and without what 128 more makes of them.
 type lanes struct {
-	pixel, depth int // of the image, and of a sum, in bytes
+	pixel, depth int // of the copied image, and of a sum, in bytes
+	planes       int // of the copied image
 	w            []byte
 	start        [2][]int64
 	begun        []int
@@ -75,8 +83,23 @@ func (cv *int8Conv) inLanes(r *Request, columns int) *lanes {
 	if !ok || cv.groups > 1 || cv.wide || -cv.offset != int64(int8(-cv.offset)) {
 		return nil
 	}
-	l := &lanes{pixel: int(roundUp(int64(cv.cin), 4))}
-	l.depth = cv.depth() / cv.cin * l.pixel
+	l := &lanes{pixel: cv.cin, planes: 1}
+	switch {
+	case cv.planes(r.Target):
+		l.pixel, l.planes = 1, cv.cin
+	case r.Target.Language.FindsVectors || !cv.axes[1].dilation.Is(1):
+		l.pixel = int(roundUp(int64(cv.cin), 4))
+	}
+	run := int(roundUp(int64(cv.kernel[1]*l.pixel), 4)) // of what lies beside each other
+	l.depth = cv.kernel[0] * l.planes * run
+	place := func(i int) int {
+		tap, channel := i/cv.cin, i%cv.cin
+		row, col := tap/cv.kernel[1], tap%cv.kernel[1]
+		if l.planes > 1 {
+			return (row*l.planes+channel)*run + col
+		}
+		return row*run + col*l.pixel + channel
+	}
 	across := int(roundUp(int64(cv.cout), byteColumns))
 	l.w, l.start = make([]byte, across*l.depth), [2][]int64{make([]int64, across), make([]int64, across)}
 	var bias []int64
@@ -91,7 +114,7 @@ func (cv *int8Conv) inLanes(r *Request, columns int) *lanes {
 				return nil
 			}
 			sum, far = sum+v, far+max(v, -v)
-			at := i/cv.cin*l.pixel + i%cv.cin
+			at := place(i)
 			l.w[first*l.depth+at/4*4*wide+(c-first)*4+at%4] = byte(v)
 		}
 		if !cv.holds(b, far) {
@@ -112,7 +135,11 @@ func (cv *int8Conv) vectors(r *Request) *Instance {
 	}
 	pixel := l.pixel
 	direct, many := cv.direct(4), 1
-	scratch := sym.Mul(cv.axes[0].reach(), cv.axes[1].reach(), num(pixel*r.Target.byteSize()))
+	scratch := sym.Mul(cv.axes[0].reach(), cv.axes[1].reach(),
+		num(l.planes*pixel*r.Target.byteSize()))
+	if pixel%4 != 0 { // fours end behind a row
+		scratch = sym.Add(scratch, num(4*r.Target.byteSize()))
+	}
 	if direct {
 		many = max(bytesAtOnce/pixel/laneResults, 1) * laneResults
 		if n, static := cv.axes[1].out.Const(); static {
@@ -124,7 +151,7 @@ func (cv *int8Conv) vectors(r *Request) *Instance {
 	}
 	in := cv.instance(r.Target.bytesTile(), convInt8Params, Values{"depth": num(l.depth),
 		"pad_value": num(-cv.offset), "results_at_once": num(many), "direct": truth(direct),
-		"wide": sym.Int(0), "int4": sym.Int(0),
+		"wide": sym.Int(0), "int4": sym.Int(0), "planes": num(l.planes), "pixel": num(pixel),
 		"whole_range": truth(slices.Contains(l.w, 0x80))},
 		Packed{Name: "w", DType: ir.Int8, Data: l.w, From: []int{cv.w}},
 		starts(slices.Concat(l.start[:]...)))
@@ -159,7 +186,8 @@ func matchConvBytes(r *Request) *Instance {
 	direct := cv.direct(4)
 	in := cv.instance(r.Target.tile(), convInt8Params, Values{"depth": num(l.depth),
 		"pad_value": num(-cv.offset), "results_at_once": sym.Int(1), "direct": truth(direct),
-		"wide": sym.Int(0), "int4": sym.Int(0), "whole_range": sym.Int(0)},
+		"wide": sym.Int(0), "int4": sym.Int(0), "planes": sym.Int(1), "pixel": num(l.pixel),
+		"whole_range": sym.Int(0)},
 		Packed{Name: "w", DType: ir.Float32, Data: l.w, From: []int{cv.w}}, starts(l.start[1]))
 	in.Packed[1].DType = ir.Float32
 	// The copy, of floats, or of pairs if floats are there already; a panel of weights as floats.

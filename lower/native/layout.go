@@ -152,7 +152,7 @@ func (b *builder) channelsLast(g *ir.Graph, need map[*ir.Value]bool) {
 }
 
 // feedsBytes reports whether f makes of one image that of convolutions of bytes alone, element by
-// element: it may store it as they want it.
+// element, which want channels innermost: it may store it so.
 func (b *builder) feedsBytes(f *facts) bool {
 	if len(f.tensors) != 1 || f.view || f.node.Output(0) == nil || len(f.call.Operands()) != 1 ||
 		!pointwise(f.tensors[0], 0) {
@@ -161,7 +161,8 @@ func (b *builder) feedsBytes(f *facts) bool {
 	v := f.node.Output(0)
 	return len(b.users[v]) > 0 && !slices.ContainsFunc(b.users[v], func(n *ir.Node) bool {
 		return n == nil || b.facts[n].call == nil ||
-			!tuned.IsConvolutionInt8(b.facts[n].call, b.opt.Target)
+			!tuned.IsConvolutionInt8(b.facts[n].call, b.opt.Target) ||
+			tuned.ReadsPlanes(b.facts[n].call, b.opt.Target)
 	})
 }
 

@@ -117,19 +117,82 @@ func (k *Kernel) Neighbours(acc, at, channel, rows, count, stride string) string
 	}
 	args := append([]string{"y + o"}, given(k.Result.BytesArgs, map[string]string{"acc": "&" + acc,
 		"o": "o", "channel": channel})...)
-	text := fmt.Sprintf("#if defined(BYTES_LANES)\n"+
-		"const %[1]s whole = %[2]s - %[2]s %% BYTES_LANES;\n"+
-		"for (%[1]s c = 0; c < whole; c += BYTES_LANES) {\nconst %[1]s o = %[3]s;\n%[4]s(%[5]s);\n}\n"+
-		"#else\nconst %[1]s whole = 0;\n#endif\nfor (%[1]s c = whole; c < %[2]s; c++) {\n", k.Index,
-		count, at, k.Result.Bytes, strings.Join(args, ", "))
-	end := "\n}"
+	// The same channels of all rows, one after the other: what is read of channels stays in registers.
+	begin, end := "", ""
 	if rows != "" {
 		condition := strings.TrimPrefix(rows, "int ")
 		name, _, _ := strings.Cut(condition, " ")
-		text = fmt.Sprintf("for (%s %s = 0; %s; %s++) {\n", k.Index, name, condition, name) + text
-		end += "\n}"
+		begin, end = fmt.Sprintf("for (%s %s = 0; %s; %s++) {\n", k.Index, name, condition, name), "\n}"
 	}
-	return k.Say(text) + k.Results(acc, at, channel) + end
+	return k.Say(fmt.Sprintf("#if defined(BYTES_LANES)\n"+
+		"const %[1]s whole = %[2]s - %[2]s %% BYTES_LANES;\n"+
+		"for (%[1]s c = 0; c < whole; c += BYTES_LANES) {\n%[6]sconst %[1]s o = %[3]s;\n%[4]s(%[5]s);\n%[7]s}\n"+
+		"#else\nconst %[1]s whole = 0;\n#endif\n%[6]sfor (%[1]s c = whole; c < %[2]s; c++) {\n", k.Index,
+		count, at, k.Result.Bytes, strings.Join(args, ", "), begin, strings.TrimPrefix(end+"\n", "\n"))) +
+		k.Results(acc, at, channel) + "\n}" + end
+}
+
+// Denser begins what [Kernel.Beside] ends: it says whether results of tiles lie beside each other
+// whose channels alone fill no vectors, and how far rows of sums are apart. Then what is read of
+// channels is there for each of span rows, some tiles of them.
+func (k *Kernel) Denser() string {
+	dense := "(out_stride_col == out_channels) && (out_channels < SUMS_BLOCK)"
+	switch {
+	case !k.dense():
+		return k.Say("walk.width = SUMS_BLOCK;\nconst " + k.Index + " span = length;")
+	case k.Result.Bytes != "":
+		dense = fmt.Sprintf("#if defined(BYTES_LANES)\nconst bool dense = %s && (out_channels %% BYTES_LANES != 0);\n"+
+			"#else\nconst bool dense = false;\n#endif\n", dense)
+	default:
+		dense = "const bool dense = " + dense + ";\n"
+	}
+	text := "/* Results whose channels fill no vectors are stored as those of one row. */\n" + dense +
+		"walk.width = dense ? out_channels : SUMS_BLOCK;\n" +
+		fmt.Sprintf("const %s span = dense ? ((SUMS_ROWS - 1) * SUMS_BLOCK / out_channels + 1) / length * length : length;\n", k.Index)
+	if len(k.Result.Read) == 0 {
+		return k.Say(text)
+	}
+	each := ""
+	for _, r := range k.Result.Read {
+		text += fmt.Sprintf("%s %s[SUMS_ROWS * SUMS_BLOCK];\n", r.Type, ofTile(r.Buffer))
+		each += fmt.Sprintf("%s[r * out_channels + c] = %s[c];\n", ofTile(r.Buffer), r.Buffer)
+	}
+	return k.Say(fmt.Sprintf("%[2]sfor (%[1]s r = 0; dense && (r < span); r++) {\n"+
+		"for (%[1]s c = 0; c < out_channels; c++) {\n%[3]s}\n}", k.Index, text, each))
+}
+
+// dense reports whether results may be stored as those of one row, which has more channels, and
+// where bytes fill no vector the last ones are stored twice.
+func (k *Kernel) dense() bool {
+	return k.One("out_stride_channel") && k.Result.Name != "" && !slices.Contains(k.Result.Args, "channel") &&
+		!(k.Result.Bytes != "" && slices.Contains(k.Result.BytesArgs, "o"))
+}
+
+// ofTile names what there is of a buffer for each result of a tile.
+func ofTile(buffer string) string { return buffer + "_tile" }
+
+// Beside stores what becomes of the plain results of a tile as [Kernel.Neighbours] does, or of all
+// its rows as of one.
+func (k *Kernel) Beside(acc, at, channel, rows, count string) string {
+	text := k.Neighbours(acc, at, channel, rows, count, "out_stride_channel")
+	if !k.dense() {
+		return text
+	}
+	of, read := *k, map[string]string{"acc": "&" + acc, "o": "o", "channel": "c"}
+	of.Result.Read = slices.Clone(k.Result.Read)
+	for i, r := range of.Result.Read {
+		read[r.Buffer] = ofTile(r.Buffer)
+		of.Result.Read[i].Buffer = ofTile(r.Buffer)
+	}
+	if k.Result.Bytes == "" {
+		return k.Say(fmt.Sprintf("if (dense) {\nconst %s r = 0;\n", k.Index)) +
+			of.Results(acc, at, "c", "c < rows * "+count) + k.Say("\n} else {\n") + text + "\n}"
+	}
+	return k.Say(fmt.Sprintf("#if defined(BYTES_LANES)\nconst %[1]s all = rows * %[2]s;\n"+
+		"for (%[1]s n = 0, r = 0; dense && (all >= BYTES_LANES) && (n < all); n += BYTES_LANES) {\n"+
+		"const %[1]s c = (all - n < BYTES_LANES) ? all - BYTES_LANES : n;\nconst %[1]s o = %[3]s;\n%[4]s(%[5]s);\n}\n"+
+		"if (!dense || (all < BYTES_LANES))\n#endif\n{\n", k.Index, count, at, k.Result.Bytes,
+		strings.Join(append([]string{"y + o"}, given(k.Result.BytesArgs, read)...), ", "))) + text + "\n}"
 }
 
 // uses reports whether an expression has the variable of a loop of Results.
