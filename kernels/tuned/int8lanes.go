@@ -77,18 +77,19 @@ type lanes struct {
 	far          int64 // the largest sum of weights without their signs
 }
 
-// inLanes packs weights. It returns nil if they are not constant, or a sum may be too large.
-func (cv *int8Conv) inLanes(r *Request, columns int) *lanes {
+// inLanes packs weights, of fours of channels alone or of what lies beside each other in the copied
+// image. It returns nil if they are not constant, or a sum may be too large.
+func (cv *int8Conv) inLanes(r *Request, columns int, channels bool) *lanes {
 	given, ok := r.Const(cv.w)
 	if !ok || cv.groups > 1 || cv.wide || -cv.offset != int64(int8(-cv.offset)) {
 		return nil
 	}
 	l := &lanes{pixel: cv.cin, planes: 1}
 	switch {
+	case channels || !cv.axes[1].dilation.Is(1):
+		l.pixel = int(roundUp(int64(cv.cin), 4))
 	case cv.planes(r.Target):
 		l.pixel, l.planes = 1, cv.cin
-	case r.Target.Language.FindsVectors || !cv.axes[1].dilation.Is(1):
-		l.pixel = int(roundUp(int64(cv.cin), 4))
 	}
 	run := int(roundUp(int64(cv.kernel[1]*l.pixel), 4)) // of what lies beside each other
 	l.depth = cv.kernel[0] * l.planes * run
@@ -129,7 +130,7 @@ func (cv *int8Conv) inLanes(r *Request, columns int) *lanes {
 
 // vectors makes an instance of text for vectors.
 func (cv *int8Conv) vectors(r *Request) *Instance {
-	l := cv.inLanes(r, byteColumns)
+	l := cv.inLanes(r, byteColumns, false)
 	if l == nil {
 		return nil
 	}
@@ -179,7 +180,7 @@ func matchConvBytes(r *Request) *Instance {
 		r.Call.Has(cv.biasName) {
 		return nil
 	}
-	l := cv.inLanes(r, rowsCols)
+	l := cv.inLanes(r, rowsCols, true)
 	if l == nil || l.far*max(128+cv.offset, 127-cv.offset) > ops.ExactSum {
 		return nil
 	}

@@ -358,6 +358,8 @@ type ConvI8Params struct {
 	wide             bool // Elements of the image have 16 bits
 	int4             bool // Weights have 4 bits, two of them in a byte
 	wholeRange       bool // Some weight is -128
+	planes           int  // Planes of the image, and of the copy
+	pixel            int  // Elements of a pixel of a plane
 	inH              int  // Rows of the image
 	inW              int  // Columns of the image
 	outH             int  // Rows of the result
@@ -395,26 +397,28 @@ func NewConvI8Params(v []int) ConvI8Params {
 		wide:             v[8] != 0,
 		int4:             v[9] != 0,
 		wholeRange:       v[10] != 0,
-		inH:              v[11],
-		inW:              v[12],
-		outH:             v[13],
-		outW:             v[14],
-		kernelH:          v[15],
-		kernelW:          v[16],
-		strideH:          v[17],
-		strideW:          v[18],
-		dilationH:        v[19],
-		dilationW:        v[20],
-		padH:             v[21],
-		padW:             v[22],
-		inStrideBatch:    v[23],
-		inStrideChannel:  v[24],
-		inStrideRow:      v[25],
-		inStrideCol:      v[26],
-		outStrideBatch:   v[27],
-		outStrideChannel: v[28],
-		outStrideRow:     v[29],
-		outStrideCol:     v[30],
+		planes:           v[11],
+		pixel:            v[12],
+		inH:              v[13],
+		inW:              v[14],
+		outH:             v[15],
+		outW:             v[16],
+		kernelH:          v[17],
+		kernelW:          v[18],
+		strideH:          v[19],
+		strideW:          v[20],
+		dilationH:        v[21],
+		dilationW:        v[22],
+		padH:             v[23],
+		padW:             v[24],
+		inStrideBatch:    v[25],
+		inStrideChannel:  v[26],
+		inStrideRow:      v[27],
+		inStrideCol:      v[28],
+		outStrideBatch:   v[29],
+		outStrideChannel: v[30],
+		outStrideRow:     v[31],
+		outStrideCol:     v[32],
 	}
 }
 
