@@ -9,8 +9,8 @@ import (
 )
 
 // pointsInt8 is the form of Conv2DInt8 for vectors where each result sees elements of its own,
-// as in a product. In all text for vectors w is [ceil(cout/16)][depth/4][16][4], with zeros for
-// channels up to a multiple of four, and sums begin at start[2][ceil(cout/16)·16]: the second row
+// as in a product. In all text for vectors w is [ceil(cout/16)][depth/4][16][4], with zeros up to a
+// multiple of four of what lies beside each other in the copied image, and sums begin at start[2][ceil(cout/16)·16]: the second row
 // is for instructions that take the input as unsigned, 128 being added to each element.
 const pointsInt8 = "points_i8"
 
@@ -30,8 +30,8 @@ const fewestBytes = 4
 
 // planes reports whether text for vectors multiplies fours of columns of planes, a channel each.
 func (cv *int8Conv) planes(t Target) bool {
-	return ChannelsLast(t) && !t.Language.FindsVectors && cv.groups == 1 && cv.cin < fewestBytes && cv.kernel[1] >= 3 &&
-		cv.axes[1].dilation.Is(1)
+	return ChannelsLast(t) && !t.Language.FindsVectors && cv.groups == 1 && cv.cin < fewestBytes &&
+		cv.kernel[1] >= 3 && cv.axes[1].dilation.Is(1)
 }
 
 // MultipliesBytes tells which products of bytes some of kernels multiply as they are on a

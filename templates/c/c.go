@@ -136,29 +136,28 @@ func (k *Kernel) Neighbours(acc, at, channel, rows, count, stride string) string
 // whose channels alone fill no vectors, and how far rows of sums are apart. Then what is read of
 // channels is there for each of span rows, some tiles of them.
 func (k *Kernel) Denser() string {
-	dense := "(out_stride_col == out_channels) && (out_channels < SUMS_BLOCK)"
-	switch {
-	case !k.dense():
+	if !k.dense() {
 		return k.Say("walk.width = SUMS_BLOCK;\nconst " + k.Index + " span = length;")
-	case k.Result.Bytes != "":
-		dense = fmt.Sprintf("#if defined(BYTES_LANES)\nconst bool dense = %s && (out_channels %% BYTES_LANES != 0);\n"+
-			"#else\nconst bool dense = false;\n#endif\n", dense)
-	default:
-		dense = "const bool dense = " + dense + ";\n"
 	}
-	text := "/* Results whose channels fill no vectors are stored as those of one row. */\n" + dense +
-		"walk.width = dense ? out_channels : SUMS_BLOCK;\n" +
-		fmt.Sprintf("const %s span = dense ? ((SUMS_ROWS - 1) * SUMS_BLOCK / out_channels + 1) / length * length : length;\n", k.Index)
-	if len(k.Result.Read) == 0 {
-		return k.Say(text)
+	dense, begin, end := "(out_stride_col == out_channels) && (out_channels < SUMS_BLOCK)", "", ""
+	if k.Result.Bytes != "" {
+		dense += " && (out_channels % BYTES_LANES != 0)"
+		begin = "#if defined(BYTES_LANES)\n"
+		end = fmt.Sprintf("\n#else\nwalk.width = SUMS_BLOCK;\nconst %s span = length;\n#endif", k.Index)
 	}
+	text := fmt.Sprintf("%[2]sconst bool dense = %[3]s;\nwalk.width = dense ? out_channels : SUMS_BLOCK;\n"+
+		"const %[1]s span = dense ? ((SUMS_ROWS - 1) * SUMS_BLOCK / out_channels + 1) / length * length : length;",
+		k.Index, begin, dense)
 	each := ""
 	for _, r := range k.Result.Read {
-		text += fmt.Sprintf("%s %s[SUMS_ROWS * SUMS_BLOCK];\n", r.Type, ofTile(r.Buffer))
+		text += fmt.Sprintf("\n%s %s[SUMS_ROWS * SUMS_BLOCK];", r.Type, ofTile(r.Buffer))
 		each += fmt.Sprintf("%s[r * out_channels + c] = %s[c];\n", ofTile(r.Buffer), r.Buffer)
 	}
-	return k.Say(fmt.Sprintf("%[2]sfor (%[1]s r = 0; dense && (r < span); r++) {\n"+
-		"for (%[1]s c = 0; c < out_channels; c++) {\n%[3]s}\n}", k.Index, text, each))
+	if each != "" {
+		text += fmt.Sprintf("\nfor (%[1]s r = 0; dense && (r < span); r++) {\n"+
+			"for (%[1]s c = 0; c < out_channels; c++) {\n%[2]s}\n}", k.Index, each)
+	}
+	return k.Say("/* Results whose channels fill no vectors are stored as those of one row. */\n" + text + end)
 }
 
 // dense reports whether results may be stored as those of one row, which has more channels, and
