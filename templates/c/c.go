@@ -379,7 +379,8 @@ func Text(name string, k *Kernel) (string, error) {
 	}
 	k.Mixed = strings.HasPrefix(name, "mixed_")
 	text, err := lib.templates.Execute(lib.file(name, k.Vector), k, expand.Functions{
-		"Ask": k.Ask, "Does": k.Does, "Done": k.Done, "Each": k.Each, "Emit": k.Emit, "Even": k.Even,
+		"Ask": k.Ask, "Beside": k.Beside, "Denser": k.Denser, "Does": k.Does, "Done": k.Done,
+		"Each": k.Each, "Emit": k.Emit, "Even": k.Even,
 		"Few": k.Few, "FourFloats": k.FourFloats, "FourResults": k.FourResults, "From": k.From,
 		"Is": k.Is, "Lines": k.Lines, "May": k.May, "Multiple": k.Multiple,
 		"Neighbours": k.Neighbours, "Of": k.Of, "One": k.One, "Pairs": k.Pairs, "Plus": k.Plus,
