@@ -218,6 +218,9 @@ func unknownOperator(t *ops.Table, n *ir.Node) {
 		must.Fail(
 			"part of a vmap that export left as it is; export the model after run_decompositions()")
 	}
+	if ops.IsCustom(n.Op) { // who compiles declares them
+		must.Fail("a custom operator, which the interpreter does not run; C, Go and rt do")
+	}
 	if !strings.HasPrefix(n.Op, "aten.") {
 		must.Fail(
 			"the operator is not supported; register a decomposition into ATen operators, then export the model after run_decompositions()")

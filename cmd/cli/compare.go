@@ -140,6 +140,7 @@ func (f *runFlags) side(word, path string, b bool) (way.Way, compile.Options) {
 		own.quantize, own.calibrate = "", nil
 	}
 	opt := own.options(path)
+	f.declared = own.declared
 	run := opt
 	run.Recipe = nil
 	return row.make(way.Settings{Options: run, Memory: int64(f.memory), Limit: f.time}), opt

@@ -197,11 +197,11 @@ func (f *compileFlags) options(model ...string) compile.Options {
 		}
 		opt.Planner = ofModel(compile.AsIs(model[0]))
 	}
-	opt.Recipe, opt.Stream = f.recipe(model), f.streaming()
-	f.backend.set(f.cmd, &opt)
 	opt.Custom = must.Get(custom.Load(f.cmd.Context(), f.kernels...))
 	must.Check(opt.Custom.Declare(f.customOps...))
 	f.declared = opt.Custom.Declared()
+	opt.Recipe, opt.Stream = f.recipe(model), f.streaming()
+	f.backend.set(f.cmd, &opt)
 	return opt
 }
 

@@ -59,9 +59,9 @@ the model or of etgen that is meant. The names of the files that differ are prin
 			w := flags.ways([]string{via}, args[0])[0]
 			var in *record.Given
 			if len(inputs) > 0 {
-				in, err = record.Inputs(args[0], inputs, int64(flags.memory))
+				in, err = record.Inputs(args[0], inputs, int64(flags.memory), flags.declared...)
 			} else {
-				in, err = record.Random(args[0], seed, int64(flags.memory))
+				in, err = record.Random(args[0], seed, int64(flags.memory), flags.declared...)
 			}
 			must.Check(modelError(err))
 			out := ofModel(record.Run(cmd.Context(), w, args[0], in.Values))

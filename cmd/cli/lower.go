@@ -97,7 +97,7 @@ func passList() string {
 // lower runs the passes and prints programs as they come, with native the native form
 // that follows them too.
 func (a *app) lower(path string, opt compile.Options, dump, stop string, native bool) {
-	p, closer, err := compile.Read(path)
+	p, closer, err := opt.Read(path)
 	must.Check(modelError(err))
 	defer closer.Close()
 	var ran []string

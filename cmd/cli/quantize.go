@@ -87,7 +87,7 @@ func (f *compileFlags) recipe(model []string) *quantize.Recipe {
 		failUsage("--quantize=%s is for commands that take one model: make a recipe, and name it",
 			f.quantize)
 	case unknown == nil:
-		p, closer, err := compile.Read(model[0])
+		p, closer, err := compile.ReadCustom(model[0], f.declared)
 		must.Check(modelError(err))
 		defer closer.Close()
 		if scheme.Static() && len(f.calibrate) == 0 {

@@ -82,7 +82,7 @@ What --json wrote before is a --baseline: then size shows what has grown since.`
 				flags.language("c")
 				opt.Name = name
 				firmware.set(&opt)
-				p, closer, err := compile.Read(dir)
+				p, closer, err := opt.Read(dir)
 				must.Check(modelError(err))
 				defer closer.Close()
 				var pkg *codegen.Package

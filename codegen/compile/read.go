@@ -51,6 +51,11 @@ func ReadCustom(path string, declared []*aten.Schema, data ...string) (*ir.Progr
 	return pt2.Read(path)
 }
 
+// Read is [Read] of a program that may call the custom operators of the options.
+func (o Options) Read(path string) (*ir.Program, io.Closer, error) {
+	return ReadCustom(path, o.Custom.Declared())
+}
+
 // isText reports whether the file at path begins as the text form of a program does.
 func isText(path string) bool {
 	head, err := headOf(path)

@@ -89,9 +89,9 @@ func Diff(a, b string, opt compile.Options) (_ *Difference, err error) {
 		d.Dialect = string(ir.Edge)
 	}
 	opt.To = ir.Dialect(d.Dialect)
-	pa, closeA := must.Get2(compile.Read(a))
+	pa, closeA := must.Get2(opt.Read(a))
 	defer closeA.Close()
-	pb, closeB := must.Get2(compile.Read(b))
+	pb, closeB := must.Get2(opt.Read(b))
 	defer closeB.Close()
 	var figures [2][]Figure
 	for i, p := range []*ir.Program{pa, pb} {

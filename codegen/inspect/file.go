@@ -32,7 +32,7 @@ func File(path string, opt Options) (_ *Info, err error) {
 		return dataFile(path), nil
 	}
 	if format == "" || opt.Compiled {
-		p, closer := must.Get2(compile.Read(path))
+		p, closer := must.Get2(opt.Compile.Read(path))
 		defer closer.Close()
 		return Graph(p, opt.Compile)
 	}

@@ -241,7 +241,7 @@ func (s *Side) values(ctx context.Context, method string, to ir.Dialect,
 	index, first := 0, 0 // of the method, and of the probes among its outputs
 	var probes []*probe
 	job := way.Job{Name: compile.NameOf(s.Path), Open: func() (*ir.Program, io.Closer, error) {
-		p, closer, err := compile.Read(s.Path)
+		p, closer, err := s.Options.Read(s.Path)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -266,7 +266,7 @@ func (s *Side) values(ctx context.Context, method string, to ir.Dialect,
 
 // method is the index of the method of a name, "" being the first.
 func (s *Side) method(name string) int {
-	p, closer := must.Get2(compile.Read(s.Path))
+	p, closer := must.Get2(s.Options.Read(s.Path))
 	defer closer.Close()
 	at := slices.IndexFunc(p.Methods, func(m *ir.Method) bool { return m.Name == name })
 	if at < 0 && name != "" {

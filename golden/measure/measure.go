@@ -146,10 +146,11 @@ func inputsOf(path string, opt Options) (model string, inputs []tensor.Value, er
 		}
 	}
 	var given *record.Given
+	declared := opt.Compile.Custom.Declared()
 	if words == nil {
-		given, err = record.Random(model, 1, opt.Memory)
+		given, err = record.Random(model, 1, opt.Memory, declared...)
 	} else {
-		given, err = record.Inputs(model, words, opt.Memory)
+		given, err = record.Inputs(model, words, opt.Memory, declared...)
 	}
 	if err != nil {
 		return "", nil, err
@@ -163,7 +164,7 @@ func measure(ctx context.Context, name, model string, inputs []tensor.Value,
 	job := way.Job{
 		Name:  filepath.Base(model),
 		File:  model,
-		Open:  func() (*ir.Program, io.Closer, error) { return compile.Read(model) },
+		Open:  func() (*ir.Program, io.Closer, error) { return opt.Compile.Read(model) },
 		Calls: []way.Call{{Inputs: inputs, For: opt.For}},
 	}
 	if opt.Step == nil {

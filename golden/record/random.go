@@ -6,6 +6,7 @@ import (
 
 	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/interp"
 	"github.com/etgen/etgen/lower/quantize"
@@ -13,8 +14,8 @@ import (
 
 // Random draws a model's inputs; dynamic sizes are at their smallest. They take no
 // more than limit bytes, or way.DefaultMemory if it is 0.
-func Random(model string, seed uint64, limit int64) (*Given, error) {
-	values, specs, err := signature(model, "", nil)
+func Random(model string, seed uint64, limit int64, declared ...*aten.Schema) (*Given, error) {
+	values, specs, err := signature(model, "", declared)
 	if err != nil {
 		return nil, err
 	}

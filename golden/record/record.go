@@ -65,8 +65,8 @@ func indexOf(name string, names []string) (int, error) {
 
 // Inputs reads the inputs of a model's first method from words: file names and
 // numbers. They take no more than limit bytes, or way.DefaultMemory if it is 0.
-func Inputs(model string, words []string, limit int64) (*Given, error) {
-	return MethodInputs(model, "", words, limit)
+func Inputs(model string, words []string, limit int64, declared ...*aten.Schema) (*Given, error) {
+	return MethodInputs(model, "", words, limit, declared...)
 }
 
 // inputError is a [way.InputError].
