@@ -30,9 +30,9 @@ func (c counted) Preprocess(p *partition.Part) (*partition.Payload, error) {
 func TestPartitionsForXNNPACK(t *testing.T) {
 	parts := 0
 	// These once went wrong: what XNNPACK's part computes was a result of the other's, and results
-	// of delegates stood where an input and a branch's result do, and an operand was another view of
-	// what it held.
-	seeds := []uint64{8, 1024, 1057, 3013, 3037}
+	// of delegates stood where an input and a branch's result do, an operand was another view of
+	// what it held, and a size was fixed of which the program asserts that it is another input's.
+	seeds := []uint64{8, 1024, 1057, 3013, 3037, 6048}
 	eachProgram(t, seeds, func(x *program, seed uint64) error {
 		return x.checkForXNNPACK(t, seed, &parts)
 	})

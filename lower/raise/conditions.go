@@ -120,15 +120,16 @@ func (r *raiser) tied(c condition) (i, j int, ok bool) {
 	return min(i, j), max(i, j), okI && okJ && i != j
 }
 
-// bounded returns groups with the bounds that the program asserts.
+// bounded returns groups with the bounds that the program asserts. Those whose numbers follow from
+// each other by it are one: a number of one alone would not be tried as the program means it.
 func (s *sizing) bounded(groups []*group) []*group {
 	for _, g := range groups {
 		g.lo = s.least(g)
 	}
-	for range rounds {
+	for range rounds + len(groups) {
 		sz := s.symbols(groups)
 		r, _ := s.with(sz) // that it may fail is why there are trials
-		next := restricted(groups, sz.symbols, r.known)
+		next := narrower(groups, sz.symbols, r.known)
 		if next == nil {
 			break
 		}
@@ -140,12 +141,9 @@ func (s *sizing) bounded(groups []*group) []*group {
 // narrowed returns the method with the sizes of groups as far as the program takes
 // them; r is the method with all of their sizes.
 func (s *sizing) narrowed(groups []*group, r *raiser) *raiser {
-	for range rounds {
+	for range rounds + len(groups) {
 		symbols := r.method.Symbols[:len(groups)]
-		next := restricted(groups, symbols, r.known)
-		if next == nil {
-			next = tied(groups, symbols, r.known)
-		}
+		next := narrower(groups, symbols, r.known)
 		if next == nil {
 			break
 		}
@@ -156,6 +154,14 @@ func (s *sizing) narrowed(groups []*group, r *raiser) *raiser {
 		groups, r = next, less
 	}
 	return r
+}
+
+// narrower returns groups as conditions restrict or tie them, nil if they are so.
+func narrower(groups []*group, symbols []*sym.Symbol, known []condition) []*group {
+	if next := restricted(groups, symbols, known); next != nil {
+		return next
+	}
+	return tied(groups, symbols, known)
 }
 
 // restricted returns groups with the ranges that conditions leave to their symbols,
