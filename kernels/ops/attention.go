@@ -32,6 +32,39 @@ func attentionOps() []entry {
 		},
 		Decompose: attention,
 	}, {
+		// The logarithms of the sums of softmax are by rows of the query.
+		Schema: "aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
+		Decompose: func(b *Builder, c *Call) []*ir.Value {
+			q, k := c.Value("query"), c.Value("key")
+			n := q.Type.Rank()
+			c.errorIf(n != 4 || k.Type.Rank() != 4, "attention of %s", sizesOf{q.Type, k.Type})
+			out := b.aten("scaled_dot_product_attention", q, k, c.Value("value"),
+				c.Arg("attn_mask"), c.Arg("dropout_p"), c.Arg("is_causal"),
+				Kw("scale", c.Arg("scale")))
+			m := opmath(q.Type.DType)
+			var scale any = c.Arg("scale")
+			if !c.Has("scale") {
+				e, ok := q.Type.Sizes[n-1].Const()
+				c.errorIf(!ok, "attention over a dynamic number of elements")
+				scale = 1 / math.Sqrt(float64(e))
+			}
+			scores := b.aten("mul.Scalar", b.aten("matmul", b.cast(q, m),
+				b.aten("transpose.int", b.cast(k, m), -2, -1)), scale)
+			if c.Has("attn_mask") {
+				mask := c.Value("attn_mask")
+				if mask.Type.DType == ir.Bool {
+					mask = b.where(mask, 0.0, math.Inf(-1), m)
+				}
+				scores = b.add(scores, b.cast(mask, m))
+			}
+			if c.Bool("is_causal") {
+				s := scores.Type.Sizes
+				all := b.aten("ones", []sym.Expr{s[n-2], s[n-1]}, Kw("dtype", ir.Bool))
+				scores = b.where(b.aten("tril", all), scores, math.Inf(-1), m)
+			}
+			return []*ir.Value{out, b.aten("logsumexp", scores, []int{-1})}
+		},
+	}, {
 		Schema:    "etgen::attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, float scale, float none, bool rests) -> Tensor",
 		Infer:     func(c *Call) []ir.Type { return one(attentionType(c)) },
 		Decompose: attention,

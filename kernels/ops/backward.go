@@ -11,7 +11,15 @@ import (
 
 // backwardOps are the gradients that ExecuTorch has kernels for.
 func backwardOps() []entry {
+	const ofSoftmax = "(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor"
 	return []entry{convBackward(), convWeightGrad(),
+		derived("aten::_softmax_backward_data"+ofSoftmax, func(b *Builder, c *Call) *ir.Value {
+			g, y := c.Value("grad_output"), c.Value("output")
+			return b.softmaxGradient(c, b.mul(g, y), y)
+		}),
+		derived("aten::_log_softmax_backward_data"+ofSoftmax, func(b *Builder, c *Call) *ir.Value {
+			return b.softmaxGradient(c, c.Value("grad_output"), b.aten("exp", c.Value("output")))
+		}),
 		// maxPoolBackward adds each gradient to the element that was the largest of
 		// its window.
 		{
@@ -43,6 +51,14 @@ func backwardOps() []entry {
 				return f
 			},
 		}}
+}
+
+// softmaxGradient is g less its sum along the dimension times y.
+func (b *Builder) softmaxGradient(c *Call, g, y *ir.Value) *ir.Value {
+	m := opmath(g.Type.DType)
+	g = b.cast(g, m)
+	sum := b.aten("sum.dim_IntList", g, []int64{must(c.Int("dim"))}, true)
+	return b.cast(b.sub(g, b.mul(b.cast(y, m), sum)), c.DType("input_dtype", g.Type.DType))
 }
 
 // convBackward gives the gradients of input, weight and bias of a convolution,

@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"slices"
+
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
@@ -117,6 +119,11 @@ func (b *Builder) batchNormKeeping(c *Call) []*ir.Value {
 	if !c.Bool("training") || !c.Has("running_mean") || !c.Has("running_var") {
 		return nil
 	}
+	return b.batchNormUpdating(c)
+}
+
+// batchNormUpdating is batch norm in training mode, which writes its running statistics.
+func (b *Builder) batchNormUpdating(c *Call) []*ir.Value {
 	mean, variance := c.Value("running_mean"), c.Value("running_var")
 	vs := b.Ops("aten._native_batch_norm_legit_functional.default", c.Value("input"),
 		c.Arg("weight"), c.Arg("bias"), mean, variance, true, c.Arg("momentum"), c.Arg("eps"))
@@ -174,25 +181,62 @@ func nativeGroupNorm() entry {
 	}
 }
 
-// batchNormGiven is batch norm that in training writes to its running
-// statistics; outside of training it is batchNormEval.
-func batchNormGiven() entry {
+// batchNormGiven is batch norm that in training writes to its running statistics, if it has them;
+// outside of training it is batchNormEval.
+func batchNormGiven(schema string) entry {
 	eval := "aten._native_batch_norm_legit_no_training.default"
 	return entry{
-		Schema: "aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+		Schema: schema,
 		Infer: func(c *Call) []ir.Type {
 			if c.Bool("training") {
-				ts := batchNormTrain("", true).Infer(c)
+				ts := batchNormTrain("", c.Has("running_mean")).Infer(c)
 				return ts[:min(3, len(ts))]
 			}
 			return batchNormEval().Infer(c)
 		},
 		Writes: func(b *Builder, c *Call) []*ir.Value { return b.batchNormKeeping(c) },
 		Decompose: func(b *Builder, c *Call) []*ir.Value {
+			if c.Bool("training") && !c.Has("running_mean") {
+				return b.Ops("aten._native_batch_norm_legit.no_stats", c.Arg("input"),
+					c.Arg("weight"), c.Arg("bias"), true, c.Arg("momentum"), c.Arg("eps"))
+			}
 			c.errorIf(c.Bool("training"),
 				"it writes to its running statistics, which only functionalisation can say")
 			return b.Ops(eval, c.Arg("input"), c.Arg("weight"), c.Arg("bias"),
 				c.Arg("running_mean"), c.Arg("running_var"), c.Arg("momentum"), c.Arg("eps"))
+		},
+	}
+}
+
+// reserved puts the memory that PyTorch's kernels reserve, of which the CPU's take none, behind the
+// first three results.
+func (b *Builder) reserved(vs []*ir.Value) []*ir.Value {
+	none := b.aten("empty.memory_format", []int{0}, Kw("dtype", ir.Uint8))
+	return slices.Insert(vs, 3, none)
+}
+
+// updatedBatchNormOps are batch norm in training mode with a result that is reserved.
+func updatedBatchNormOps() []entry {
+	return []entry{
+		{
+			Schema: "aten::_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)",
+			Infer: func(c *Call) []ir.Type {
+				t := c.channels()
+				c.perChannel(t, "weight", "bias", "running_mean", "running_var")
+				s := ir.TensorOf(c.statsDType("weight", "bias"), t.Sizes[1])
+				return []ir.Type{batchNormType(t), s, s, ir.StaticTensor(ir.Uint8, 0)}
+			},
+			Writes: func(b *Builder, c *Call) []*ir.Value {
+				return b.reserved(b.batchNormUpdating(c))
+			},
+		},
+		{
+			Schema: "aten::_batch_norm_with_update_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)",
+			Decompose: func(b *Builder, c *Call) []*ir.Value {
+				return b.reserved(b.Ops("aten._native_batch_norm_legit_functional.default",
+					c.Arg("input"), c.Arg("weight"), c.Arg("bias"), c.Arg("running_mean"),
+					c.Arg("running_var"), true, c.Arg("momentum"), c.Arg("eps")))
+			},
 		},
 	}
 }

@@ -22,7 +22,7 @@ const functionalSuffix = "_functional"
 // comes with the program.
 func IsCustom(op string) bool {
 	for _, ns := range []string{"aten.", "prims.", "_operator.", "math.", "torch.", "etgen.",
-		"executorch_prim.", "dim_order_ops.", "et_copy.", "higher_order.", "memory."} {
+		"executorch_prim.", "torch_nn.", "dim_order_ops.", "et_copy.", "higher_order.", "memory."} {
 		if strings.HasPrefix(op, ns) {
 			return false
 		}

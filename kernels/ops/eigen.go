@@ -15,6 +15,12 @@ func eigenOps() []entry {
 	return []entry{
 		derived("aten::linalg_matrix_power(Tensor self, int n) -> Tensor", matrixPower),
 		eigh(),
+		derived("aten::linalg_matrix_sqrth(Tensor self) -> Tensor",
+			func(b *Builder, c *Call) *ir.Value {
+				vs := b.Ops("aten._linalg_eigh.default", c.Value("self"))
+				roots := b.aten("unsqueeze", b.aten("sqrt", vs[0]), -2)
+				return b.aten("matmul", b.mul(vs[1], roots), b.aten("transpose.int", vs[1], -2, -1))
+			}),
 		{
 			Schema: "aten::linalg_eigh(Tensor self, str UPLO=\"L\") -> (Tensor eigenvalues, Tensor eigenvectors)",
 			Decompose: func(b *Builder, c *Call) []*ir.Value {

@@ -59,6 +59,8 @@ func lossOps() []entry {
 			}
 			return b.weighted(c, b.sub(b.mul(b.aten("rsub.Scalar", t, 1), x), log))
 		}),
+		chunkedCrossEntropy("", ", str reduction, int ignore_index, float label_smoothing, int batch_chunk_size, str acc_policy, ScalarType acc_dtype, bool allow_retain_graph, bool compute_input_grad, bool compute_linear_weight_grad, bool compute_linear_bias_grad) -> (Tensor, Tensor, Tensor, Tensor)"),
+		chunkedCrossEntropy("_no_reduction", ", int ignore_index, int batch_chunk_size, str acc_policy, ScalarType acc_dtype) -> Tensor"),
 		derived("aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor",
 			crossEntropy),
 		derived("aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor",
@@ -320,4 +322,32 @@ func multiMargin(b *Builder, c *Call) *ir.Value {
 		loss = b.aten("squeeze.dims", loss, []int{0})
 	}
 	return b.reduced(c, loss)
+}
+
+// chunkedCrossEntropy is the cross entropy of a linear layer, which PyTorch computes by parts of the
+// batch. Of the gradients that it can compute at the same time there are none.
+//
+//go:noinline
+func chunkedCrossEntropy(name, tail string) entry {
+	return entry{
+		Schema: "torch_nn::_linear_cross_entropy_batch_chunked" + name + "(Tensor input, Tensor linear_weight, Tensor target, Tensor? linear_bias, Tensor? weight" + tail,
+		Decompose: func(b *Builder, c *Call) []*ir.Value {
+			reduction, smoothing := "none", any(0.0)
+			if c.Op.sch.Index("reduction") >= 0 {
+				reduction, smoothing = c.Str("reduction"), c.Arg("label_smoothing")
+				c.errorIf(c.Bool("compute_input_grad") || c.Bool("compute_linear_weight_grad") ||
+					c.Bool("compute_linear_bias_grad"), "gradients in the forward pass")
+			}
+			at := slices.Index([]string{"none", "mean", "sum"}, reduction)
+			c.errorIf(at < 0, "reduction %q", reduction)
+			x := b.aten("linear", c.Value("input"), c.Value("linear_weight"), c.Arg("linear_bias"))
+			vs := []*ir.Value{b.aten("cross_entropy_loss", x, c.Value("target"), c.Arg("weight"), at,
+				c.Arg("ignore_index"), smoothing)}
+			for _, rank := range []int{2, 2, 1}[:len(c.Op.sch.Returns)-1] { // no gradients
+				vs = append(vs, b.aten("empty.memory_format", make([]int, rank),
+					Kw("dtype", x.Type.DType)))
+			}
+			return vs
+		},
+	}
 }

@@ -112,8 +112,6 @@ func normOps() []entry {
 				t := c.channels()
 				c.perChannel(t, "weight", "bias", "running_mean", "running_var")
 				given := c.Bool("use_input_stats")
-				c.errorIf(given && c.Has("running_mean"),
-					"an instance norm in training mode updates its statistics; export the model after model.eval()")
 				c.errorIf(!given && !(c.Has("running_mean") && c.Has("running_var")),
 					"neither statistics nor use_input_stats: there is nothing to normalise with")
 				return one(ir.TensorOf(t.DType, t.Sizes...))
@@ -133,6 +131,7 @@ func normOps() []entry {
 				}
 				return c.normalised(m, at, mean, inverseStd(variance, eps), at[1])
 			}),
+			Writes: instanceNormUpdating,
 		}.core(func(b *Builder, c *Call) *ir.Value {
 			// Group norm with a channel to each group, or batch norm
 			// with the statistics given.
@@ -303,4 +302,28 @@ func trainCore(b *Builder, c *Call) []*ir.Value {
 	}
 	return append(out, blend(mean, b.aten("mean.dim", x, dims)),
 		blend(variance, b.aten("var.correction", x, dims, Kw("correction", 1))))
+}
+
+// instanceNormUpdating is instance norm in training mode, which writes the means over all samples to
+// its running statistics: batch norm with a channel to each of a sample's.
+func instanceNormUpdating(b *Builder, c *Call) []*ir.Value {
+	if !c.Bool("use_input_stats") || !c.Has("running_mean") || !c.Has("running_var") {
+		return nil
+	}
+	x := c.Value("input")
+	s := x.Type.Sizes
+	each := func(name string) any {
+		if !c.Has(name) {
+			return nil
+		}
+		return b.aten("repeat", c.Value(name), []sym.Expr{s[0]})
+	}
+	whole := append([]sym.Expr{sym.Int(1), sym.Mul(s[0], s[1])}, s[2:]...)
+	vs := b.Ops("aten._native_batch_norm_legit_functional.default", b.reshaped(x, whole...),
+		each("weight"), each("bias"), each("running_mean"), each("running_var"), true,
+		c.Arg("momentum"), c.Arg("eps"))
+	for i, name := range []string{"running_mean", "running_var"} {
+		b.Write(c.Value(name), b.aten("mean.dim", b.reshaped(vs[3+i], s[0], s[1]), []int{0}))
+	}
+	return []*ir.Value{b.reshaped(vs[0], s...)}
 }

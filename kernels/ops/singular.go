@@ -46,6 +46,17 @@ func singularOps() []entry {
 				return vs
 			},
 		},
+		{
+			Schema: "aten::linalg_polar(Tensor A) -> (Tensor U, Tensor H)",
+			Decompose: func(b *Builder, c *Call) []*ir.Value {
+				_, m, n := c.matrices("A")
+				c.need(sym.Add(sym.Sub(m, n), sym.Int(1)))
+				vs := b.svd(c, "A", false)
+				scaled := b.mul(b.aten("unsqueeze", vs[1], -1), vs[2])
+				return []*ir.Value{b.aten("matmul", vs[0], vs[2]),
+					b.aten("matmul", b.aten("transpose.int", vs[2], -2, -1), scaled)}
+			},
+		},
 		derived("aten::linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor",
 			func(b *Builder, c *Call) *ir.Value { return b.singularValues(c, "A") }),
 		derived("aten::pinverse(Tensor self, float rcond=1.0000000000000001e-15) -> Tensor",
