@@ -2,8 +2,10 @@ package ops
 
 import (
 	"math"
+	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -339,54 +341,60 @@ func polynomialOps() []entry {
 	return ops
 }
 
-// polynomial is an entry that evaluates that of degree n at from(x); of a
-// negative degree it is 0.
-func polynomial(schema string, from func(*expr.Expr) *expr.Expr, rec recurrence) entry {
-	e := &elementwise{schema: schema, names: []string{"x", "n"}, loose: []bool{false, false},
-		rule: toFloat}
+// iterated is an entry whose elements come of loops: body computes one of those of the operands.
+func iterated(schema, operands string, body func(x []*expr.Expr) ([]loop.Stmt, *expr.Expr)) entry {
+	names := strings.Fields(operands)
+	e := &elementwise{schema: schema, names: names, loose: make([]bool, len(names)), rule: toFloat}
 	return entry{
 		Schema: schema, numbers: true, Infer: e.infer,
 		Loops: func(c *Call) *loop.Func {
 			dt, _ := e.dtypes(c)
 			out := c.Outs[0]
 			vars, at := indexVars(out.Sizes)
-			operand := func(name string) *expr.Expr {
-				if k := c.Operand(name); k >= 0 {
-					return expr.Cast(dt, c.flatLoad(k, broadcastCoords(c.operands[k].Type,
-						out.Sizes, at)))
+			var lets []loop.Stmt
+			x := seq.Map(names, func(name string) *expr.Expr {
+				v := c.Arg(name)
+				value := func() *expr.Expr {
+					if k := c.Operand(name); k >= 0 {
+						return expr.Cast(dt, c.flatLoad(k, broadcastCoords(c.operands[k].Type,
+							out.Sizes, at)))
+					}
+					return c.number(v, dt)
 				}
-				return c.number(c.Arg(name), dt)
-			}
-			local := func(name string) *expr.Var { return &expr.Var{Name: name, DType: dt} }
-			x, last, before, value, degree := local("x"), local("last"), local("before"),
-				local("value"), local("degree")
-			n := local("n")
-			num := func(f float64) *expr.Expr { return expr.Num(dt, f) }
-			get := expr.Get
-			let := func(v *expr.Var, e *expr.Expr) loop.Stmt {
-				return &loop.Let{Var: v, Value: e, Mutable: true}
-			}
-			set := func(v *expr.Var, e *expr.Expr) loop.Stmt {
-				return &loop.Assign{Var: v, Value: e}
-			}
-			result := expr.Select(expr.Lt(get(n), num(0)), num(0),
-				expr.Select(expr.Eq(get(n), num(0)), num(1), get(last)))
-			return &loop.Func{Name: "polynomial", Bufs: c.buffers(), Body: nest(vars,
-				&loop.Let{Var: x, Value: from(operand("x"))},
-				&loop.Let{Var: n, Value: expr.Trunc(operand("n"))},
-				let(before, num(1)), let(last, rec.first(get(x))), let(degree, num(1)),
-				let(value, num(0)),
-				&loop.While{Cond: expr.Lt(get(degree), expr.Min(get(n), num(maxDegree))),
-					Body: []loop.Stmt{
-						set(value, rec.next(get(x), get(degree), get(last), get(before))),
-						set(before, get(last)), set(last, get(value)),
-						set(degree, expr.Add(get(degree), num(1))),
-					}},
-				&loop.Store{Buf: 0, At: sym.RowMajor(out.Sizes, at),
-					Value: expr.Cast(out.DType, result)},
-			)}
+				local := newCounter("of_"+name, dt)
+				lets = append(lets, local.fixed(value()))
+				return local.get()
+			})
+			stmts, result := body(x)
+			stmts = append(append(lets, stmts...), &loop.Store{Buf: 0,
+				At: sym.RowMajor(out.Sizes, at), Value: expr.Cast(out.DType, result)})
+			return &loop.Func{Name: "iterated", Bufs: c.buffers(), Body: nest(vars, stmts...)}
 		},
 	}
+}
+
+// polynomial is an entry that evaluates that of degree n at from(x); of a
+// negative degree it is 0.
+func polynomial(schema string, from func(*expr.Expr) *expr.Expr, rec recurrence) entry {
+	return iterated(schema, "x n", func(operands []*expr.Expr) ([]loop.Stmt, *expr.Expr) {
+		d := operands[0].DType
+		num := func(f float64) *expr.Expr { return expr.Num(d, f) }
+		x, n := newCounter("x", d), newCounter("n", d)
+		last, before, value, degree := newCounter("last", d), newCounter("before", d),
+			newCounter("value", d), newCounter("degree", d)
+		result := expr.Select(expr.Lt(n.get(), num(0)), num(0),
+			expr.Select(expr.Eq(n.get(), num(0)), num(1), last.get()))
+		return []loop.Stmt{
+			x.fixed(from(operands[0])), n.fixed(expr.Trunc(operands[1])),
+			before.start(num(1)), last.start(rec.first(x.get())), degree.start(num(1)),
+			value.start(num(0)),
+			&loop.While{Cond: expr.Lt(degree.get(), expr.Min(n.get(), num(maxDegree))),
+				Body: []loop.Stmt{
+					value.set(rec.next(x.get(), degree.get(), last.get(), before.get())),
+					before.set(last.get()), last.set(value.get()), degree.plus(num(1)),
+				}},
+		}, result
+	})
 }
 
 // maxDegree ends the loop of a polynomial whatever is asked for.

@@ -422,7 +422,7 @@ func groups() [][]entry {
 		modeOps(),
 		triangleIndexOps(),
 		polynomialOps(),
-		specialOps(), besselOps(),
+		specialOps(), besselOps(), incompleteGammaOps(),
 		scatterOps(),
 		upsampleOps(),
 		distanceOps(),
