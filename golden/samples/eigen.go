@@ -14,8 +14,10 @@ var eigenSamples = byName{
 			NewSample("A", wide(ir.Float64, 2, 3, 3), "UPLO", "U"),
 			NewSample("A", wide(ir.Float32, 3, 3), "compute_v", false)}
 	},
-	"aten.linalg_eigh.default":     matrixSamples("self"),
-	"aten.linalg_eigvalsh.default": matrixSamples("self"),
+	"aten.linalg_eigh.default":         matrixSamples("self"),
+	"aten.linalg_matrix_sqrth.default": oneSample("self", wide(ir.Float32, 2, 2)),
+	"aten.linalg_polar.default":        oneSample("A", wide(ir.Float32, 3, 2)),
+	"aten.linalg_eigvalsh.default":     matrixSamples("self"),
 	"etgen.jacobi_svd.default": func(*Rand) []Sample {
 		return []Sample{NewSample("self", wide(ir.Float32, 3, 2)),
 			NewSample("self", wide(ir.Float64, 2, 2, 3))}

@@ -28,6 +28,10 @@ var lossSamples = byName{
 			NewSample("self", f32(n, k), "target",
 				Tensor(ir.Float32, Values{Lo: 0.1, Hi: 1}, n, k), "weight", f32(k)))
 	},
+	"torch_nn._linear_cross_entropy_batch_chunked.default": linearLossSamples("reduction", "mean",
+		"label_smoothing", 0.1, "allow_retain_graph", true, "compute_input_grad", false,
+		"compute_linear_weight_grad", false, "compute_linear_bias_grad", false),
+	"torch_nn._linear_cross_entropy_batch_chunked_no_reduction.default": linearLossSamples(),
 	"aten.nll_loss_nd.default":    classLossSamples,
 	"aten.huber_loss.default":     pairLossSamples,
 	"aten.l1_loss.default":        pairLossSamples,
@@ -174,5 +178,15 @@ func pairs(r *Rand) (s []int64, x func() Input, sign func() Input) {
 	s = r.Shape(2)
 	return s, func() Input { return f32(s...) }, func() Input {
 		return Tensor(ir.Float32, Values{Lo: -1, Hi: 1}, s...)
+	}
+}
+
+// linearLossSamples are those of a linear layer and its cross entropy.
+func linearLossSamples(more ...any) func(*Rand) []Sample {
+	return func(r *Rand) []Sample {
+		n, in, k := r.Dim(), r.Dim(), 1+r.Dim()
+		return []Sample{NewSample(append([]any{"input", f32(n, in), "linear_weight", f32(k, in),
+			"target", indices(k, n), "linear_bias", f32(k), "weight", nil, "ignore_index", -100,
+			"batch_chunk_size", 2, "acc_policy", "compact", "acc_dtype", ir.Float32}, more...)...)}
 	}
 }

@@ -36,8 +36,15 @@ var normSamples = byName{
 	},
 	"aten._native_batch_norm_legit.default": batchNormSamples(true, "training", false,
 		"momentum", 0.1, "eps", 1e-3),
+	"aten.native_batch_norm.default": batchNormSamples(true, "training", false, "momentum", 0.1,
+		"eps", 1e-3),
 	"aten._native_batch_norm_legit_functional.default": batchNormTrainSamples(true),
-	"aten._native_batch_norm_legit.no_stats":           batchNormTrainSamples(false),
+	"aten._batch_norm_with_update_functional.default": func(r *Rand) []Sample {
+		return batchNormSamples(true, "momentum", 0.1, "eps", 1e-3)(r)[1:]
+	},
+	"aten._softmax_backward_data.default":     softmaxGradients,
+	"aten._log_softmax_backward_data.default": softmaxGradients,
+	"aten._native_batch_norm_legit.no_stats":  batchNormTrainSamples(false),
 	"aten.native_layer_norm_backward.default": func(r *Rand) []Sample {
 		var out []Sample
 		for i, d := range []ir.DType{ir.Float32, ir.Float64, ir.Float32} {
@@ -186,5 +193,14 @@ func softmaxSamples(more ...any) func(*Rand) []Sample {
 			sample(Tensor(ir.Float32, Values{Special: true}, 8, 6), 1),
 			sample(f32(), 0),
 		)
+	}
+}
+
+func softmaxGradients(r *Rand) []Sample {
+	n, k := r.Dim(), r.Dim()
+	return []Sample{
+		NewSample("grad_output", f32(n, k), "output", f32(n, k), "dim", 1, "input_dtype", ir.Float32),
+		NewSample("grad_output", Tensor(ir.Float64, Values{}, n, k), "output",
+			Tensor(ir.Float64, Values{}, n, k), "dim", -2, "input_dtype", ir.Float64),
 	}
 }

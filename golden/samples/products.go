@@ -47,8 +47,9 @@ var productSamples = byName{
 		}
 		return out
 	},
-	"aten.scaled_dot_product_attention.default": attentionSamples,
-	"etgen.attention.default":                   ownAttentionSamples,
+	"aten.scaled_dot_product_attention.default":                attentionSamples,
+	"aten._scaled_dot_product_flash_attention_for_cpu.default": flashSamples,
+	"etgen.attention.default":                                  ownAttentionSamples,
 	"aten.einsum.default": func(r *Rand) []Sample {
 		i, j, k, l := 1+r.Dim(), 1+r.Dim(), 1+r.Dim(), 1+r.Dim()
 		of := func(eq string, xs ...Input) Sample {
@@ -220,6 +221,12 @@ func attentionSamples(r *Rand) []Sample {
 			"enable_gqa", true),
 		NewSample("query", f32(l, e), "key", f32(s, e), "value", f32(s, e)),
 	}
+}
+
+// flashSamples are those that the fused kernel takes.
+func flashSamples(r *Rand) []Sample {
+	all := attentionSamples(r)
+	return append(all[:3:3], all[4])
 }
 
 func ownAttentionSamples(r *Rand) []Sample {

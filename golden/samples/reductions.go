@@ -83,6 +83,12 @@ var orderedSamples = byName{
 		return []Sample{NewSample("self", f32(4, 9), "bins",
 			Tensor(ir.Float32, Values{Sorted: true}, 4))}
 	},
+	"aten._histogramdd_bin_edges.default":        histograms("bins", []int64{3, 2}),
+	"aten._histogramdd_from_bin_cts.default":     histograms("bins", []int64{3, 2}),
+	"aten._histogramdd_from_bin_tensors.default": histogramsBetween,
+	"aten.histogramdd.default":                   histograms("bins", []int64{3, 2}),
+	"aten.histogramdd.int_bins":                  histograms("bins", 3),
+	"aten.histogramdd.TensorList_bins":           histogramsBetween,
 	"aten.histc.default": func(r *Rand) []Sample {
 		return []Sample{
 			NewSample("self", f32(4, 9), "bins", 5),
@@ -263,4 +269,17 @@ func trapezoidAt(r *Rand) []Sample {
 func trapezoidBy(r *Rand) []Sample {
 	a, n := r.Dim(), 1+r.Dim()
 	return []Sample{NewSample("y", f32(a, n)), NewSample("y", f32(n, a), "dx", 0.5, "dim", 0)}
+}
+
+// histograms are those of points in the plane.
+func histograms(args ...any) func(*Rand) []Sample {
+	of := func(more ...any) Sample {
+		return NewSample(slices.Concat([]any{"self", f32(9, 2)}, args, more)...)
+	}
+	return several(of(), of("range", []float64{-1, 0.5, 0, 2}, "weight", f32(9), "density", true))
+}
+
+func histogramsBetween(*Rand) []Sample {
+	edges := func(n int64) Input { return Tensor(ir.Float32, Values{Sorted: true}, n) }
+	return []Sample{NewSample("self", f32(9, 2), "bins", []Input{edges(4), edges(3)})}
 }

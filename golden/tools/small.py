@@ -10,7 +10,7 @@ import zlib
 
 import torch
 
-from families import arithmetic, caches, composites, control, detection, guards, indexing, layers, methods, names, pooling, signature, spectra, state, streaming, views
+from families import arithmetic, caches, composites, control, detection, guards, indexing, layers, methods, names, pooling, signature, special, spectra, state, streaming, views
 from families.case import Case, Methods
 from record import ROOT, record, record_methods
 
@@ -18,7 +18,7 @@ from record import ROOT, record, record_methods
 def functions():
     """{name: function} in the order of the families and of their sources."""
     found = {}
-    for family in (arithmetic, views, state, caches, control, signature, indexing, layers, pooling, methods, composites, guards, streaming, spectra, names, detection):
+    for family in (arithmetic, views, state, caches, control, signature, indexing, layers, pooling, methods, composites, guards, streaming, spectra, names, detection, special):
         for name, f in vars(family).items():
             if inspect.isfunction(f) and inspect.signature(f).return_annotation in (Case, Methods):
                 if name in found:

@@ -180,6 +180,8 @@ func describeCall(n *ir.Node) string {
 
 // ignored are the integer arguments that entries take without a look, and why.
 var ignored = map[string]string{
+	"torch_nn._linear_cross_entropy_batch_chunked.default batch_chunk_size":              "it divides the work",
+	"torch_nn._linear_cross_entropy_batch_chunked_no_reduction.default batch_chunk_size": "it divides the work",
 	"aten.max_unpool3d.default padding":                       "output_size says where elements go",
 	"aten.max_unpool3d.default stride":                        "output_size says where elements go",
 	"aten.embedding.default padding_idx":                      "it is of the gradient alone",

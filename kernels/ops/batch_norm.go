@@ -192,6 +192,8 @@ func batchNormGiven(schema string) entry {
 				ts := batchNormTrain("", c.Has("running_mean")).Infer(c)
 				return ts[:min(3, len(ts))]
 			}
+			c.errorIf(!c.Has("running_mean") || !c.Has("running_var"),
+				"neither statistics nor training: there is nothing to normalise with")
 			return batchNormEval().Infer(c)
 		},
 		Writes: func(b *Builder, c *Call) []*ir.Value { return b.batchNormKeeping(c) },

@@ -5,6 +5,7 @@ import (
 	"math/cmplx"
 	"sync"
 
+	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/expr"
 )
 
@@ -44,11 +45,15 @@ func besselOps() []entry {
 }
 
 // A chebyshev is a series in Chebyshev's polynomials on [-1, 1].
-type chebyshev func() []float64
+type chebyshev struct {
+	coefficients   func() []float64
+	single, double func() *expr.Func
+}
 
-// chebyshevOf interpolates f at the nodes of a polynomial of high degree.
-func chebyshevOf(f func(t float64) float64) chebyshev {
-	return sync.OnceValue(func() []float64 {
+// chebyshevOf interpolates f at the nodes of a polynomial of high degree. Name is that of the
+// function that evaluates it.
+func chebyshevOf(name string, f func(t float64) float64) chebyshev {
+	s := chebyshev{coefficients: sync.OnceValue(func() []float64 {
 		const n = 48
 		values := make([]float64, n)
 		for i := range values {
@@ -63,26 +68,41 @@ func chebyshevOf(f func(t float64) float64) chebyshev {
 		}
 		cs[0] /= 2
 		return cs
-	})
+	})}
+	s.single = sync.OnceValue(func() *expr.Func { return s.function(name+"_f32", ir.Float32) })
+	s.double = sync.OnceValue(func() *expr.Func { return s.function(name+"_f64", ir.Float64) })
+	return s
 }
 
-// at evaluates the series by Clenshaw's rule, without the terms below the rounding errors of t's
-// dtype.
-func (s chebyshev) at(t *expr.Expr) *expr.Expr {
-	cs, sum := s(), 0.0
+// function evaluates the series by Clenshaw's rule, without the terms below the rounding errors of
+// the dtype.
+func (s chebyshev) function(name string, d ir.DType) *expr.Func {
+	cs, sum := s.coefficients(), 0.0
 	for _, c := range cs {
 		sum = max(sum, math.Abs(c))
 	}
-	for len(cs) > 2 && math.Abs(cs[len(cs)-1]) < sum*max(epsilon(t.DType)/16, 0x1p-50) {
+	for len(cs) > 2 && math.Abs(cs[len(cs)-1]) < sum*max(epsilon(d)/16, 0x1p-50) {
 		cs = cs[:len(cs)-1]
 	}
-	num := func(x float64) *expr.Expr { return like(t, x) }
+	x := &expr.Var{Name: "x", DType: d}
+	t := expr.Get(x)
+	num := func(x float64) *expr.Expr { return expr.Num(d, x) }
 	two := expr.Add(t, t)
 	last, before := num(cs[len(cs)-1]), num(0)
 	for k := len(cs) - 2; k > 0; k-- {
 		last, before = expr.Add(expr.Sub(expr.Mul(two, last), before), num(cs[k])), last
 	}
-	return expr.Add(expr.Sub(expr.Mul(t, last), before), num(cs[0]))
+	return &expr.Func{Name: name, Params: []*expr.Var{x},
+		Body: expr.Add(expr.Sub(expr.Mul(t, last), before), num(cs[0])),
+		Doc:  "a Chebyshev series on [-1, 1]"}
+}
+
+// at is the series at t.
+func (s chebyshev) at(t *expr.Expr) *expr.Expr {
+	if t.DType == ir.Float64 {
+		return expr.CallFn(s.double(), t)
+	}
+	return expr.CallFn(s.single(), t)
 }
 
 // hankel is √(2z/π)·exp(z)·K of order nu at z, whose real part is not negative: 1 and terms in 1/z.
@@ -105,15 +125,15 @@ type wave struct {
 }
 
 // waveOf is that of Hankel's function of order nu for x of at least from.
-func waveOf(nu, from float64) wave {
-	part := func(of func(complex128, float64) float64) chebyshev {
-		return chebyshevOf(func(t float64) float64 {
+func waveOf(name string, nu, from float64) wave {
+	part := func(name string, of func(complex128, float64) float64) chebyshev {
+		return chebyshevOf(name, func(t float64) float64 {
 			x := from / math.Sqrt((t+1)/2)
 			return of(hankel(nu, complex(0, -x)), x)
 		})
 	}
-	return wave{from, part(func(h complex128, _ float64) float64 { return real(h) }),
-		part(func(h complex128, x float64) float64 { return imag(h) * x })}
+	return wave{from, part(name+"_p", func(h complex128, _ float64) float64 { return real(h) }),
+		part(name+"_q", func(h complex128, x float64) float64 { return imag(h) * x })}
 }
 
 // parts are P and Q at x.
@@ -132,18 +152,18 @@ func inSquare(x *expr.Expr, most float64) *expr.Expr {
 }
 
 // ofSquare is a series in x² for x in [0, most].
-func ofSquare(most float64, f func(x float64) float64) chebyshev {
-	return chebyshevOf(func(t float64) float64 { return f(most * math.Sqrt((t+1)/2)) })
+func ofSquare(name string, most float64, f func(x float64) float64) chebyshev {
+	return chebyshevOf(name, func(t float64) float64 { return f(most * math.Sqrt((t+1)/2)) })
 }
 
 var (
-	waves   = [2]wave{waveOf(0, nearBessel), waveOf(1, nearBessel)}
-	nearJ0  = ofSquare(nearBessel, math.J0)
-	nearJ1  = ofSquare(nearBessel, func(x float64) float64 { return math.J1(x) / x })
-	smallY0 = ofSquare(nearBessel, func(x float64) float64 {
+	waves   = [2]wave{waveOf("bessel0", 0, nearBessel), waveOf("bessel1", 1, nearBessel)}
+	nearJ0  = ofSquare("bessel_j0", nearBessel, math.J0)
+	nearJ1  = ofSquare("bessel_j1", nearBessel, func(x float64) float64 { return math.J1(x) / x })
+	smallY0 = ofSquare("bessel_y0", nearBessel, func(x float64) float64 {
 		return math.Y0(x) - 2/math.Pi*math.Log(x)*math.J0(x)
 	})
-	smallY1 = ofSquare(nearBessel, func(x float64) float64 {
+	smallY1 = ofSquare("bessel_y1", nearBessel, func(x float64) float64 {
 		return (math.Y1(x) - 2/math.Pi*(math.Log(x)*math.J1(x)-1/x)) / x
 	})
 )
@@ -233,11 +253,11 @@ var (
 
 func init() {
 	for order := range 2 {
-		nearI[order] = ofSquare(nearK, func(x float64) float64 {
+		nearI[order] = ofSquare("bessel_i"+itoa(order), nearK, func(x float64) float64 {
 			return powers(x, order, func(int) float64 { return 1 })
 		})
 		// K without the logarithm and the pole: of order 0, and of order 1 over x.
-		smallK[order] = ofSquare(nearK, func(x float64) float64 {
+		smallK[order] = ofSquare("bessel_k"+itoa(order), nearK, func(x float64) float64 {
 			return powers(x, order, func(k int) float64 {
 				if order == 0 {
 					return psi(k)
@@ -245,13 +265,13 @@ func init() {
 				return -(psi(k) + psi(k+1)) / 4
 			})
 		})
-		decays[order] = decay(float64(order), nearK)
+		decays[order] = decay("bessel_k"+itoa(order)+"_far", float64(order), nearK)
 	}
 }
 
 // decay is hankel of real arguments of at least from, as a series in 1/x.
-func decay(nu, from float64) chebyshev {
-	return chebyshevOf(func(t float64) float64 {
+func decay(name string, nu, from float64) chebyshev {
+	return chebyshevOf(name, func(t float64) float64 {
 		return real(hankel(nu, complex(2*from/(t+1), 0)))
 	})
 }
@@ -285,7 +305,7 @@ const leastAiry, mostAiry = -4.0, 2.0
 func airyPhase(x float64) float64 { return 2.0 / 3 * x * math.Sqrt(x) }
 
 var (
-	airySeries = chebyshevOf(func(t float64) float64 {
+	airySeries = chebyshevOf("airy_near", func(t float64) float64 {
 		x := (leastAiry+mostAiry)/2 + (mostAiry-leastAiry)/2*t
 		even, odd := 0.355028053887817239260, -0.258819403792806798405*x
 		sum, cube := even+odd, x*x*x
@@ -296,8 +316,8 @@ var (
 		}
 		return sum
 	})
-	airyWave  = waveOf(1.0/3, airyPhase(-leastAiry))
-	airyDecay = decay(1.0/3, airyPhase(mostAiry))
+	airyWave  = waveOf("airy", 1.0/3, airyPhase(-leastAiry))
+	airyDecay = decay("airy_far", 1.0/3, airyPhase(mostAiry))
 )
 
 // airy is Ai. Of what is larger than 103.892, it is 0, and NaN of infinities, as in PyTorch.

@@ -135,6 +135,7 @@ func sideBySide(schema string, n int, dim func(rank int) int) entry {
 func joinOps() []entry {
 	return []entry{
 		cat("aten::cat(Tensor[] tensors, int dim=0) -> Tensor"),
+		derived("aten::_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor", chunkCat),
 		derived("aten::stack(Tensor[] tensors, int dim=0) -> Tensor",
 			func(b *Builder, c *Call) *ir.Value {
 				xs := c.each(func(x *ir.Value) *ir.Value {
@@ -311,4 +312,29 @@ func tensorDot(b *Builder, c *Call) *ir.Value {
 	right := b.aten("reshape", b.aten("permute", y,
 		slices.Concat(sumY, keepY)), []sym.Expr{k, sym.Mul(columns...)})
 	return b.aten("reshape", b.aten("mm", left, right), slices.Concat(rows, columns))
+}
+
+// chunkCat divides each tensor into chunks along a dimension, the last ones filled with zeros, and
+// puts each's behind those of the tensors before.
+func chunkCat(b *Builder, c *Call) *ir.Value {
+	d, n := int(must(c.Int("dim"))), must(c.Int("num_chunks"))
+	c.errorIf(n < 1, "%d chunks", n)
+	xs := c.each(func(x *ir.Value) *ir.Value {
+		r := x.Type.Rank()
+		if d < 0 {
+			d += r
+		}
+		c.errorIf(d < 0 || d >= r, "dimension %d of %s", d, sizesOf{x.Type})
+		size := x.Type.Sizes[d]
+		whole := sym.Mul(sym.CeilDiv(size, sym.Int(n)), sym.Int(n))
+		pads := make([]sym.Expr, 2*(r-d))
+		for k := range pads {
+			pads[k] = sym.Int(0)
+		}
+		pads[len(pads)-1] = sym.Sub(whole, size)
+		x = b.aten("constant_pad_nd", x, pads)
+		return b.reshaped(x, append(slices.Clone(x.Type.Sizes[:d]), sym.Int(n),
+			sym.FloorDiv(sym.Mul(x.Type.Sizes[d:]...), sym.Int(n)))...)
+	})
+	return b.aten("cat", xs, d+1)
 }

@@ -38,6 +38,7 @@ func rearrangeOps() []entry {
 		})
 	}
 	return []entry{
+		derived("aten::resize(Tensor self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor", resized),
 		moved("aten::flip(Tensor self, int[] dims) -> Tensor", flipType, func(c *Call, at []sym.Expr) []sym.Expr {
 			t := c.Tensor("self")
 			set := c.dims("dims", t.Rank(), false)
@@ -401,4 +402,23 @@ func diagonalScatterCore(b *Builder, c *Call) *ir.Value {
 	y := b.where(b.diagonalMask(rows, cols, offset), b.asRows(c.Value("src"), rows, offset), last,
 		x.Type.DType)
 	return b.onDiagonal(y, d1, d2)
+}
+
+// resized has the elements of a tensor in order, in other sizes. Those that PyTorch leaves as they
+// are in memory, behind the last, are 0.
+func resized(b *Builder, c *Call) *ir.Value {
+	x, sizes := c.Value("self"), must(c.SymInts("size"))
+	have, want := x.Type.Numel(), sym.Mul(sizes...)
+	flat := b.reshaped(x, have)
+	switch {
+	case have.Equal(want):
+	case sym.Less(want, have):
+		flat = b.aten("narrow", flat, 0, 0, want)
+	default:
+		more := sym.Sub(want, have)
+		c.need(sym.Add(more, sym.Int(1)))
+		flat = b.aten("constant_pad_nd", flat, []sym.Expr{sym.Int(0), more})
+	}
+	y := b.reshaped(flat, sizes...)
+	return b.aten("clone", y, Kw("memory_format", ir.ContiguousFormat))
 }

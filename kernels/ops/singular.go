@@ -266,7 +266,8 @@ func (b *Builder) svd(c *Call, name string, full bool) []*ir.Value {
 // counted tells which of the sizes of values are more than atol, and than rtol times the largest.
 func (b *Builder) counted(values, atol, rtol *ir.Value) *ir.Value {
 	size := b.aten("abs", values)
-	least := b.mul(b.aten("amax", size, []int{-1}, true), rtol)
+	// of no values the largest is 0
+	least := b.mul(b.aten("amax", b.aten("constant_pad_nd", size, []int{0, 1}), []int{-1}, true), rtol)
 	return b.aten("gt.Tensor", size, b.aten("maximum", least, atol))
 }
 

@@ -30,55 +30,170 @@ func modeOps() []entry {
 
 // histogramOf counts elements, or adds up their weights, between edges, which it returns too. The
 // last bin has both of its edges.
+//
+//go:noinline
 func histogramOf(args string) entry {
 	return entry{
 		Schema: "aten::histogram" + args +
 			", Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
 		Decompose: func(b *Builder, c *Call) []*ir.Value {
 			x := b.reshaped(c.Value("self"), c.Tensor("self").Numel())
-			d := x.Type.DType
-			c.errorIf(d != ir.Float32 && d != ir.Float64, "not defined on %s", d)
-			edges := b.edges(c, x)
-			c.errorIf(edges.Type.Rank() != 1 || edges.Type.DType != d, "edges of %s", edges.Type.DType)
-			bins := sym.Sub(edges.Type.Sizes[0], sym.Int(1))
-			c.need(bins)
-			c.errorIf(sym.Less(bins, sym.Int(1)), "%s bins", bins)
-			first, last := b.aten("select.int", edges, 0, 0), b.aten("select.int", edges, 0, -1)
-			at := b.sub(b.aten("searchsorted.Tensor", edges, x, Kw("right", true)), b.scalar(1, ir.Int64))
-			at = b.aten("clamp", at, 0, sym.Sub(bins, sym.Int(1)))
-			inside := b.aten("logical_and", b.aten("le.Tensor", first, x), b.aten("le.Tensor", x, last))
-			counts := b.cast(inside, d)
-			if c.Has("weight") {
-				counts = b.where(inside, b.reshaped(c.Value("weight"), x.Type.Numel()), 0, d)
+			var edges *ir.Value
+			if c.Operand("bins") >= 0 {
+				edges = c.Value("bins")
+			} else {
+				edges = b.edges(c, x, must(c.Int("bins")), c.spans(1), 0)
 			}
-			hist := b.aten("index_add", b.aten("zeros", []sym.Expr{bins}, Kw("dtype", d)), 0, at, counts)
-			if c.Bool("density") {
-				hist = b.div(b.div(hist, b.aten("sum", hist)), b.aten("diff", edges))
-			}
-			return []*ir.Value{hist, edges}
+			return []*ir.Value{b.histogram(c, []*ir.Value{x}, []*ir.Value{edges}), edges}
 		},
 	}
 }
 
-// edges are those of bins of equal width, from the smallest to the largest element without a range,
-// or those given.
-func (b *Builder) edges(c *Call, x *ir.Value) *ir.Value {
-	if c.Operand("bins") >= 0 {
-		return c.Value("bins")
+// histogramsOf are histograms of points: their last dimension has the coordinates.
+func histogramsOf() []entry {
+	const (
+		given = "(Tensor self, int[] bins, *, float[]? range=None"
+		tail  = ", Tensor? weight=None, bool density=False) -> Tensor"
+	)
+	return []entry{{
+		Schema: "aten::_histogramdd_bin_edges" + given + tail + "[]",
+		Decompose: func(b *Builder, c *Call) []*ir.Value {
+			return b.edgesOf(c, b.coordinates(c))
+		},
+	},
+		derived("aten::_histogramdd_from_bin_cts"+given+tail, func(b *Builder, c *Call) *ir.Value {
+			xs := b.coordinates(c)
+			return b.histogram(c, xs, b.edgesOf(c, xs))
+		}),
+		derived("aten::_histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *"+tail,
+			func(b *Builder, c *Call) *ir.Value {
+				xs := b.coordinates(c)
+				return b.histogram(c, xs, b.edgesGiven(c, xs))
+			}),
+		pointsHistogram("(Tensor self, int[] bins", (*Builder).edgesOf),
+		pointsHistogram(".int_bins(Tensor self, int bins", (*Builder).edgesOf),
+		pointsHistogram(".TensorList_bins(Tensor self, Tensor[] bins", (*Builder).edgesGiven),
 	}
-	bins := must(c.Int("bins"))
+}
+
+// pointsHistogram gives the edges too.
+//
+//go:noinline
+func pointsHistogram(args string,
+	edgesOf func(b *Builder, c *Call, xs []*ir.Value) []*ir.Value) entry {
+	return entry{
+		Schema: "aten::histogramdd" + args + ", float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)",
+		Decompose: func(b *Builder, c *Call) []*ir.Value {
+			xs := b.coordinates(c)
+			edges := edgesOf(b, c, xs)
+			return append([]*ir.Value{b.histogram(c, xs, edges)}, edges...)
+		},
+	}
+}
+
+// coordinates are those of points, each as a vector.
+func (b *Builder) coordinates(c *Call) []*ir.Value {
+	x := c.Value("self")
+	s := x.Type.Sizes
+	c.errorIf(len(s) < 2, "points of %s", sizesOf{x.Type})
+	n, ok := s[len(s)-1].Const()
+	c.errorIf(!ok || n < 1 || n > 32, "points with %s coordinates", s[len(s)-1])
+	x = b.reshaped(x, sym.Mul(s[:len(s)-1]...), sym.Int(n))
+	return seq.Map(upTo(int(n)), func(k int) *ir.Value { return b.aten("select.int", x, 1, k) })
+}
+
+// edgesGiven are the edges of each coordinate's bins that the call has.
+func (b *Builder) edgesGiven(c *Call, xs []*ir.Value) []*ir.Value {
+	n, first := len(c.Tensors("bins")), c.Operand("bins")
+	c.errorIf(n != len(xs), "%d edges for %d coordinates", n, len(xs))
+	return c.operands[first : first+n]
+}
+
+// edgesOf are edges for as many bins of each coordinate as the call asks for.
+func (b *Builder) edgesOf(c *Call, xs []*ir.Value) (edges []*ir.Value) {
+	var bins []int64
+	if n, ok := c.Arg("bins").(ir.Int); ok {
+		bins = slices.Repeat([]int64{int64(n)}, len(xs))
+	} else {
+		bins = must(c.Ints("bins"))
+	}
+	ranges := c.spans(len(xs))
+	c.errorIf(len(bins) != len(xs), "%d counts of bins for %d coordinates", len(bins), len(xs))
+	for k, x := range xs {
+		edges = append(edges, b.edges(c, x, bins[k], ranges, k))
+	}
+	return edges
+}
+
+// histogram counts points, or adds up their weights.
+func (b *Builder) histogram(c *Call, xs, edges []*ir.Value) *ir.Value {
+	d := xs[0].Type.DType
+	c.errorIf(d != ir.Float32 && d != ir.Float64, "not defined on %s", d)
+	var place, inside, width *ir.Value
+	var sizes []sym.Expr
+	for k, x := range xs {
+		e := edges[k]
+		c.errorIf(e.Type.Rank() != 1 || e.Type.DType != d, "edges of %s", e.Type.DType)
+		bins := sym.Sub(e.Type.Sizes[0], sym.Int(1))
+		c.need(bins)
+		c.errorIf(sym.Less(bins, sym.Int(1)), "%s bins", bins)
+		first, last := b.aten("select.int", e, 0, 0), b.aten("select.int", e, 0, -1)
+		x = b.aten("contiguous", x)
+		at := b.sub(b.aten("searchsorted.Tensor", e, x, Kw("right", true)), b.scalar(1, ir.Int64))
+		at = b.aten("clamp", at, 0, sym.Sub(bins, sym.Int(1)))
+		in := b.aten("logical_and", b.aten("le.Tensor", first, x), b.aten("le.Tensor", x, last))
+		w := b.aten("diff", e)
+		if k > 0 {
+			at = b.add(b.aten("mul.Scalar", place, bins), at)
+			in = b.aten("logical_and", inside, in)
+			w = b.mul(b.aten("unsqueeze", width, -1), w)
+		}
+		place, inside, width, sizes = at, in, w, append(sizes, bins)
+	}
+	counts := b.cast(inside, d)
+	if c.Has("weight") {
+		counts = b.where(inside, b.reshaped(c.Value("weight"), xs[0].Type.Numel()), 0, d)
+	}
+	hist := b.aten("index_add", b.aten("zeros", []sym.Expr{sym.Mul(sizes...)}, Kw("dtype", d)), 0,
+		place, counts)
+	hist = b.reshaped(hist, sizes...)
+	if c.Bool("density") {
+		hist = b.div(b.div(hist, b.aten("sum", hist)), width)
+	}
+	return hist
+}
+
+// spans are the ends of n given ranges, nil without.
+func (c *Call) spans(n int) (ends []float64) {
+	if !c.Has("range") {
+		return nil
+	}
+	list, _ := c.Arg("range").(ir.List)
+	c.errorIf(len(list) != 2*n, "a range of %d numbers", len(list))
+	for _, a := range list {
+		x, ok := a.(ir.Float)
+		c.errorIf(!ok, "a range with %v", a)
+		ends = append(ends, float64(x))
+	}
+	return ends
+}
+
+// edges are those of bins of equal width in range k of those given; without, from the smallest to
+// the largest element. Of no elements they go from 0 to 1.
+func (b *Builder) edges(c *Call, x *ir.Value, bins int64, ranges []float64, k int) *ir.Value {
 	b.limit(c, bins+1)
 	steps := Kw("dtype", x.Type.DType)
-	if c.Has("range") {
-		list, _ := c.Arg("range").(ir.List)
-		c.errorIf(len(list) != 2, "a range of %d numbers", len(list))
-		lo, ok := list[0].(ir.Float)
-		hi, ok2 := list[1].(ir.Float)
-		c.errorIf(!ok || !ok2 || !(lo <= hi), "a range from %v to %v", list[0], list[1])
+	if ranges == nil && x.Type.Numel().IsZero() {
+		ranges = make([]float64, 2*k+2)
+		ranges[2*k+1] = 1
+	}
+	if ranges != nil {
+		lo, hi := ranges[2*k], ranges[2*k+1]
+		c.errorIf(!(lo <= hi), "a range from %v to %v", lo, hi)
 		if lo == hi {
 			lo, hi = lo-0.5, hi+0.5
 		}
-		return b.aten("linspace", float64(lo), float64(hi), bins+1, steps)
+		return b.aten("linspace", lo, hi, bins+1, steps)
 	}
 	c.need(x.Type.Numel())
 	lo, hi := b.aten("amin", x), b.aten("amax", x)

@@ -419,7 +419,7 @@ func groups() [][]entry {
 		indexOps(),
 		dataSizeOps(),
 		uniqueOps(),
-		modeOps(),
+		modeOps(), histogramsOf(),
 		triangleIndexOps(),
 		polynomialOps(),
 		specialOps(), besselOps(), incompleteGammaOps(),
