@@ -21,13 +21,13 @@ import (
 //
 // A relu or clamp in between is the operator's limits. What moves elements moves integers, as in
 // [IntegerArithmetic], which the rest is left to. The pass does nothing unless the context asks
-// for fixed point.
+// for CMSIS-NN's fixed point.
 //
 // Multipliers are those of ExecuTorch's exporter. Operators are on dense tensors in any order:
 // what the runtime asks of their order, [CortexMLayout] sees to.
 var CortexM = Pass{
 	Name: "cortex-m",
-	Doc:  "make quantized networks compute with cortex_m operators, where fixed point is asked for",
+	Doc:  "make quantized networks compute with cortex_m operators, where CMSIS-NN's fixed point is asked for",
 	Run: perMethod(func(ctx *Context, p *ir.Program, m *ir.Method) {
 		if ctx.CortexM {
 			// Portable operators would be less of what the pass knows.

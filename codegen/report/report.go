@@ -14,6 +14,8 @@ import (
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/kernels/schedule"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/lower/native"
@@ -357,7 +359,11 @@ func instructions(c *native.Call, rates *tuned.Rates, macs int64) int64 {
 		for i, s := range c.Kernel.Params {
 			values[s] = c.Ints[i]
 		}
-		return int64(rates.Operation * schedule.WorkWith(c.Kernel.Loop, values))
+		each := rates.Operation
+		if !rates.Floats && !loop.Any(c.Kernel.Loop.Body, computesFloats) {
+			each = rates.Whole
+		}
+		return int64(each * schedule.WorkWith(c.Kernel.Loop, values))
 	}
 	results, rows := int64(0), int64(0)
 	for i, b := range c.Args {
@@ -370,6 +376,11 @@ func instructions(c *native.Call, rates *tuned.Rates, macs int64) int64 {
 		}
 	}
 	return int64(rates.Instructions(c.Kernel.Tuned, macs, results, rows))
+}
+
+// computesFloats reports whether there is a float in a statement.
+func computesFloats(s loop.Stmt) bool {
+	return loop.AnyNode(s, func(e *expr.Expr) bool { return e.DType.IsFloat() })
 }
 
 // Measure replaces the estimates of code by what was measured: in all, and of the package's symbols.

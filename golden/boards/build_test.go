@@ -26,13 +26,13 @@ func TestBuilds(t *testing.T) {
 }
 
 // inDoubles reports whether a case's model has float64 values, or what PyTorch
-// computes in float64: the ranks of quantiles, guards in Python's floats, the scales of
-// dynamic quantization.
+// computes in float64: the ranks of quantiles, the incomplete gamma functions, guards in Python's
+// floats, the scales of dynamic quantization.
 func inDoubles(c *testcase.Case) bool {
 	switch filepath.Base(c.Dir) {
 	case "complex_functions", "composites_of_odd_numbers", "gelu_infinite", "guard_arithmetic",
-		"norms", "nothing_reduced", "promotion", "q_dynamic_groups", "q_dynamic_half", "q_dynamic_layers",
-		"q_recurrent_dynamic", "q_transposed", "quantiles":
+		"incomplete_gamma", "norms", "nothing_reduced", "promotion", "q_dynamic_groups",
+		"q_dynamic_half", "q_dynamic_layers", "q_recurrent_dynamic", "q_transposed", "quantiles":
 		return true
 	}
 	return false

@@ -7,6 +7,10 @@ func Refused(name string) string {
 	switch name {
 	case "adaptive_max_dynamic": // windows whose sizes data decides
 		return "aten.adaptive_max_pool2d.default"
+	case "bessel":
+		return "aten.special_bessel_j0.default"
+	case "incomplete_gamma":
+		return "aten.igamma.default"
 	case "boxes_kept", "boxes_sharing":
 		return "etgen.nms.default"
 	case "deformable_convolutions":
@@ -23,7 +27,7 @@ func Refused(name string) string {
 		return "aten.linalg_cholesky_ex.default"
 	case "matrix_spectra":
 		return "aten._linalg_eigh.default"
-	case "matrix_singular":
+	case "matrix_singular", "polar_decomposition":
 		return "etgen.jacobi_svd.default"
 	case "linear_systems": // elimination
 		return "aten.linalg_lu_factor_ex.default"

@@ -182,15 +182,15 @@ func describeCall(n *ir.Node) string {
 var ignored = map[string]string{
 	"torch_nn._linear_cross_entropy_batch_chunked.default batch_chunk_size":              "it divides the work",
 	"torch_nn._linear_cross_entropy_batch_chunked_no_reduction.default batch_chunk_size": "it divides the work",
-	"aten.max_unpool3d.default padding":                       "output_size says where elements go",
-	"aten.max_unpool3d.default stride":                        "output_size says where elements go",
-	"aten.embedding.default padding_idx":                      "it is of the gradient alone",
-	"cortex_m.quantized_avg_pool2d.default zero_point":        "a mean keeps it",
-	"cortex_m.quantized_avg_pool2d.default multiplier":        "the kernel has no other scale",
-	"cortex_m.quantized_avg_pool2d.default shift":             "the kernel has no other scale",
-	"cortex_m.quantized_max_pool2d.default input_zero_point":  "a maximum keeps it",
-	"cortex_m.quantized_max_pool2d.default output_zero_point": "a maximum keeps it",
-	"cortex_m.softmax.default input_zero_point":               "it cancels out",
+	"aten.max_unpool3d.default padding":                                                  "output_size says where elements go",
+	"aten.max_unpool3d.default stride":                                                   "output_size says where elements go",
+	"aten.embedding.default padding_idx":                                                 "it is of the gradient alone",
+	"cortex_m.quantized_avg_pool2d.default zero_point":                                   "a mean keeps it",
+	"cortex_m.quantized_avg_pool2d.default multiplier":                                   "the kernel has no other scale",
+	"cortex_m.quantized_avg_pool2d.default shift":                                        "the kernel has no other scale",
+	"cortex_m.quantized_max_pool2d.default input_zero_point":                             "a maximum keeps it",
+	"cortex_m.quantized_max_pool2d.default output_zero_point":                            "a maximum keeps it",
+	"cortex_m.softmax.default input_zero_point":                                          "it cancels out",
 }
 
 // whyIgnored tells why an entry may ignore an argument, "" if it may not.

@@ -6,6 +6,7 @@ package tuned
 // [Instance.Cost] and [Instance.Instructions].
 type Rates struct {
 	Operation float64 // an operation of a loop, as schedule.Work counts them
+	Whole     float64 // one of a loop that has no floats, where a processor does not compute with them
 	Code      float64 // bytes of machine code for a character of C
 	Floats    bool    // floats have rates: the processor computes with them
 	floats    rate
@@ -39,10 +40,10 @@ func (t Target) Rates() *Rates {
 		}
 		return r
 	case m.Low:
-		return &Rates{Operation: 40, Code: 0.85,
+		return &Rates{Operation: 40, Whole: 2.2, Code: 0.85,
 			bytes: rate{product: 6.5, alone: 6.5, window: 24, result: 80}}
 	}
-	return &Rates{Operation: 30, Code: 0.85,
+	return &Rates{Operation: 30, Whole: 0.9, Code: 0.85,
 		bytes: rate{product: 3.3, alone: 3.3, window: 11, result: 55}}
 }
 
