@@ -24,7 +24,7 @@ const (
 	estimatesMedian = 0.15
 	// Cases of one kind of layer, most of which loops compute, are estimated to be this much of
 	// what is counted.
-	kindsLeast, kindsGreatest = 0.3, 5.0
+	kindsLeast, kindsGreatest = 0.3, 6.0
 )
 
 // countedLines are the fields of counts.txt behind the model and the board.
