@@ -219,7 +219,8 @@ func unknownOperator(t *ops.Table, n *ir.Node) {
 			"part of a vmap that export left as it is; export the model after run_decompositions()")
 	}
 	if ops.IsCustom(n.Op) { // who compiles declares them
-		must.Fail("a custom operator, which the interpreter does not run; C, Go and rt do")
+		must.Fail(
+			"a custom operator, which C, Go and rt run, but not the interpreter; or register a decomposition into ATen operators, then export the model after run_decompositions()")
 	}
 	if !strings.HasPrefix(n.Op, "aten.") {
 		must.Fail(

@@ -13,7 +13,7 @@ import (
 type fixedScale struct {
 	multipliers, added []int64 // for each channel, or one for all
 	up, shift          int
-	even               bool // what is exactly in the middle of two integers becomes the even one
+	ties               int // one of ops.TiesUp and its like
 }
 
 const (
@@ -30,7 +30,8 @@ func (to *quantization) fixedOf(most int64, scale, added []float64) *fixedScale 
 	for f.up < 30 && most<<(f.up+1) <= math.MaxInt32 {
 		f.up++
 	}
-	by, largest := multiplied(scale, 1/to.scale), 0.0
+	// A quotient of scales that is a power of 2 is one exactly.
+	by, largest := seq.Map(scale, func(k float64) float64 { return k / to.scale }), 0.0
 	for _, k := range by {
 		largest = max(largest, math.Abs(k))
 	}
@@ -44,8 +45,11 @@ func (to *quantization) fixedOf(most int64, scale, added []float64) *fixedScale 
 			add[c] = add[c]/to.scale + float64(to.zero)
 		}
 		// What is farther is limited with any sum.
-		k := by[min(c, len(by)-1)]
-		limit := math.Abs(k)*float64(most) + math.Abs(float64(to.lo)) + math.Abs(float64(to.hi)) + 1
+		k := largest
+		if len(add) == len(by) {
+			k = math.Abs(by[c])
+		}
+		limit := k*float64(most) + math.Abs(float64(to.lo)) + math.Abs(float64(to.hi)) + 1
 		add[c] = min(max(add[c], -limit), limit)
 		far = max(far, math.Abs(add[c]))
 	}
@@ -59,7 +63,12 @@ func (to *quantization) fixedOf(most int64, scale, added []float64) *fixedScale 
 		one := math.Ldexp(1, f.shift)
 		if largest*math.Ldexp(one, 32-f.up) < math.MaxInt32 && largest*float64(most)*one < fixedRange &&
 			(far+1)*one < fixedRange {
-			f.even = slices.ContainsFunc(by, func(k float64) bool { return k*one == math.Trunc(k*one) })
+			if slices.ContainsFunc(by, func(k float64) bool { return k*one == math.Trunc(k*one) }) {
+				f.ties = ops.TiesToEven
+				if to.zero%2 != 0 { // which is added to what becomes even
+					f.ties = ops.TiesToOdd
+				}
+			}
 			f.multipliers = wholes(by, math.Ldexp(one, 32-f.up))
 			f.added = seq.Map(wholes(add, one), func(x int64) int64 { return x + 1<<(f.shift-1) })
 			return f
@@ -85,7 +94,7 @@ func (s *scaledSum) rescaled(b *ops.Builder, n *ir.Node, to *quantization) *ir.V
 		return intConstant(b, n.Name+name, ir.Int32, xs, s.sizes(len(xs))...)
 	}
 	return b.Op(ops.FixedRescale, s.ints, row("_multipliers", f.multipliers), row("_added", f.added),
-		f.up, f.shift, f.even, to.lo, to.hi, to.dtype)
+		f.up, f.shift, f.ties, to.lo, to.hi, to.dtype)
 }
 
 // int32s are integers of 8 or 16 bits as int32, less their zero point.

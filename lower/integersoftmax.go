@@ -61,5 +61,5 @@ func (s *softmax) fixed(b *ops.Builder, q *ir.Node, to *quantization) *ir.Value 
 		return nil
 	}
 	return denseOp(b, ops.FixedSoftmax, s.of.ints, b.Constant(q.Name+"_exps", s.exps), s.dim,
-		f.multipliers[0], f.added[0], f.up, f.shift, f.even, to.lo, to.hi, to.dtype)
+		f.multipliers[0], f.added[0], f.up, f.shift, f.ties, to.lo, to.hi, to.dtype)
 }

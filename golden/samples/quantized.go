@@ -229,7 +229,7 @@ var int8Samples = byName{
 			channels := [][]int64{{}, {3, 1}, {2, 1, 1}}[i]
 			out = append(out, NewSample("self", Tensor(ir.Int32, Values{Lo: -1 << 20, Hi: 1 << 20}, 2, 3,
 				r.Dim()), "multipliers", Tensor(ir.Int32, Values{Lo: -1 << 30, Hi: 1 << 30}, channels...),
-				"added", Tensor(ir.Int32, Values{Lo: -1 << 28, Hi: 1 << 28}), "up", 10, "shift", 21, "even", i == 1,
+				"added", Tensor(ir.Int32, Values{Lo: -1 << 28, Hi: 1 << 28}), "up", 10, "shift", 21, "ties", i%3,
 				"quant_min", 0, "quant_max", 127, "dtype", d))
 		}
 		return out
@@ -259,7 +259,7 @@ var int8Samples = byName{
 	},
 	"etgen.integer_softmax.default": integerSoftmaxSamples("scale", 256.0),
 	"etgen.fixed_softmax.default": integerSoftmaxSamples("multiplier", 1518500250, "added", -123456,
-		"up", 1, "shift", 20, "even", true, "quant_min", -128, "quant_max", 100, "dtype", ir.Int8),
+		"up", 1, "shift", 20, "ties", 1, "quant_min", -128, "quant_max", 100, "dtype", ir.Int8),
 	"cortex_m.softmax.default": func(r *Rand) []Sample {
 		var out []Sample
 		for i, shape := range [][]int64{{2, 3, 7}, {1, 12}, {40}} {

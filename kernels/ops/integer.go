@@ -102,9 +102,9 @@ func integerElementwise() []entry {
 		},
 		{
 			// Sums in int32, rescaled in fixed point: (high(self << up, multiplier) + added) >> shift,
-			// limited, where high is the upper half of a product, and both shifts round down. With even,
-			// what the last shift takes nothing from is the even number at or below it.
-			Schema: "etgen::fixed_rescale(Tensor self, Tensor multipliers, Tensor added, int up, int shift, bool even, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
+			// limited, where high is the upper half of a product, and both shifts round down. What the
+			// last shift takes nothing from is a half, as added has one; ties says what becomes of it.
+			Schema: "etgen::fixed_rescale(Tensor self, Tensor multipliers, Tensor added, int up, int shift, int ties, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
 				c.fixedScale()
 				return one(c.rescaledType("self", ir.Int32, "multipliers", "added"))
@@ -134,25 +134,37 @@ func integerElementwise() []entry {
 	}
 }
 
+// What becomes of a number exactly in the middle of two integers, argument ties of FixedRescale: the
+// larger one, the even one, or the odd one.
+const (
+	TiesUp = iota
+	TiesToEven
+	TiesToOdd
+)
+
 // fixedScale is what fixed-point arithmetic does to a sum but for a multiplier and what is added.
 type fixedScale struct {
 	up, shift, lo, hi *expr.Expr
-	even              bool
+	ties              int64
 }
 
 // fixedScale reads that of a call.
 func (c *Call) fixedScale() fixedScale {
-	n := c.int32Args("quant_min", "quant_max")
-	return fixedScale{c.shiftArg("up", 30), c.shiftArg("shift", 30), n[0], n[1], c.Bool("even")}
+	n, ties := c.int32Args("quant_min", "quant_max"), must(c.Int("ties"))
+	c.errorIf(ties < TiesUp || ties > TiesToOdd, "ties is %d", ties)
+	return fixedScale{c.shiftArg("up", 30), c.shiftArg("shift", 30), n[0], n[1], ties}
 }
 
 func (f fixedScale) of(x, multiplier, added *expr.Expr) *expr.Expr {
 	x = expr.Add(fixed.HighHalf(expr.Shl(x, f.up), multiplier), added)
 	y := expr.Shr(x, f.shift)
-	if f.even {
+	if f.ties != TiesUp {
 		one, zero := expr.Int(ir.Int32, 1), expr.Int(ir.Int32, 0)
-		rest := expr.And(x, expr.Int(ir.Int32, 1<<f.shift.Int-1))
-		y = expr.Sub(y, expr.Select(expr.Eq(rest, zero), expr.And(y, one), zero))
+		rest, other := expr.And(x, expr.Int(ir.Int32, 1<<f.shift.Int-1)), y
+		if f.ties == TiesToOdd {
+			other = expr.Add(y, one)
+		}
+		y = expr.Sub(y, expr.Select(expr.Eq(rest, zero), expr.And(other, one), zero))
 	}
 	return between(y, f.lo, f.hi)
 }
