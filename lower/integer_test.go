@@ -86,7 +86,7 @@ func testMeaning(t *testing.T, pattern string, fixed, cortexM bool) {
 					}
 				}
 			}
-			// Fixed point rounds halves up, and CMSIS-NN's often what lies near one.
+			// What is linear rounds halves up, and CMSIS-NN's fixed point often what lies near one.
 			halves := fixed && strings.HasSuffix(file, "halves.txtar")
 			if differ*1000 > elements && !cortexM && !halves {
 				t.Errorf("%s: %d of %d elements differ", file, differ, elements)

@@ -220,6 +220,8 @@ func (c *cache) key(compiler, source string, flags []string) string {
 			return "" // a file that is not looked at
 		case f == "-include" && i+1 < len(flags):
 			read = append(read, flags[i+1])
+		case strings.HasPrefix(f, "-include"), strings.HasPrefix(f, "-imacros"):
+			return "" // a file, its name joined to the flag
 		case f == "-march=native", f == "-mcpu=native", f == "-mtune=native":
 			h.Write(processor())
 		}

@@ -10,8 +10,9 @@ import (
 
 // pointsInt8 is the form of Conv2DInt8 for vectors where each result sees elements of its own,
 // as in a product. In all text for vectors w is [ceil(cout/16)][depth/4][16][4], with zeros up to a
-// multiple of four of what lies beside each other in the copied image, and sums begin at start[2][ceil(cout/16)·16]: the second row
-// is for instructions that take the input as unsigned, 128 being added to each element.
+// multiple of four of what lies beside each other in the copied image, and sums begin at
+// start[2][ceil(cout/16)·16]: the second row is for instructions that take the input as unsigned,
+// 128 being added to each element.
 const pointsInt8 = "points_i8"
 
 // byteColumns is the width of a panel of weights for vectors.

@@ -25,7 +25,7 @@ const Arithmetic = "etgen.int8.v2"
 
 // since tells of earlier versions what gives other integers now.
 var since = map[string]string{
-	"etgen.int8.v1": ", in which fixed point and means give other integers",
+	"etgen.int8.v1": ", in which fixed point, means, PReLU and resizing give other integers",
 }
 
 // Scheme says what is quantized to which integers.

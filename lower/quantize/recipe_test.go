@@ -37,7 +37,7 @@ func TestRecipeErrors(t *testing.T) {
 		{`{`, "it is no recipe: unexpected EOF"},
 		{`{"etgen_recipe": 2}`, "etgen_recipe is 2; this etgen reads 1"},
 		{`{"etgen_recipe": 1, "arithmetic": "x"}`, `its arithmetic is "x"`},
-		{`{"etgen_recipe": 1, "arithmetic": "etgen.int8.v1"}`, "in which fixed point and means give other integers: quantize"},
+		{`{"etgen_recipe": 1, "arithmetic": "etgen.int8.v1"}`, "in which fixed point, means, PReLU and resizing give other integers: quantize"},
 		{`{"etgen_recipe": 1, "extra": 1}`, `unknown field "extra"`},
 		{head + `"activations": [{"value": "x", "dtype": "int9"}]}]}`, `value "x": dtype "int9"`},
 		{head + `"activations": [{"value": "x", "dtype": "int8", "scale": -1}]}]}`, "a scale of -1"},

@@ -129,6 +129,9 @@ func (x *execution) walk(node parse.Node, dot reflect.Value) {
 // branch executes what depends on a value. What is declared in it ends with it.
 func (x *execution) branch(n *parse.BranchNode, dot reflect.Value) {
 	outer := len(x.variables)
+	if n.NodeType == parse.NodeRange && n.Pipe.IsAssign {
+		fail("%v is not in this language", n.Pipe)
+	}
 	v := x.pipe(n.Pipe, dot)
 	switch {
 	case n.NodeType == parse.NodeRange && v.Len() > 0:
@@ -155,6 +158,8 @@ func truth(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Map, reflect.String:
 		return v.Len() > 0
+	case reflect.Struct:
+		return true
 	}
 	return !v.IsZero()
 }
@@ -197,6 +202,9 @@ func (x *execution) call(node parse.Node, args []parse.Node, dot reflect.Value) 
 	case *parse.BoolNode:
 		return reflect.ValueOf(n.True)
 	case *parse.NumberNode:
+		if !n.IsInt {
+			fail("%v is not in this language", n)
+		}
 		return reflect.ValueOf(int(n.Int64))
 	case *parse.PipeNode:
 		return x.pipe(n, dot)
@@ -227,6 +235,10 @@ func (x *execution) fields(v reflect.Value, names []string, args []parse.Node, d
 // function returns the value of a function: of those that are built in, or given.
 func (x *execution) function(name string, args []parse.Node, dot reflect.Value) reflect.Value {
 	value := func(i int) reflect.Value { return x.call(args[i], nil, dot) }
+	if least, ok := map[string]int{"not": 1, "and": 1, "or": 1, "eq": 2, "call": 1}[name]; ok &&
+		len(args) < least {
+		fail("%s takes more arguments", name)
+	}
 	switch name {
 	case "not":
 		return reflect.ValueOf(!truth(value(0)))
@@ -238,7 +250,11 @@ func (x *execution) function(name string, args []parse.Node, dot reflect.Value) 
 		}
 		return value(len(args) - 1)
 	case "eq":
-		return reflect.ValueOf(value(0).Interface() == value(1).Interface())
+		a, b := value(0), value(1)
+		if a.CanInt() && b.CanInt() {
+			return reflect.ValueOf(a.Int() == b.Int())
+		}
+		return reflect.ValueOf(a.Interface() == b.Interface())
 	case "printf":
 		return x.apply(name, reflect.ValueOf(fmt.Sprintf), args, dot)
 	case "call":

@@ -45,7 +45,7 @@ func TestAsTextTemplate(t *testing.T) {
 		`{{join 0}}{{join 2 "a" .Name (printf "%d" 7)}}`, `{{join 0 "a"}}{{join -1}}`,
 		`{{define "t"}}<{{.}}{{$}}>{{end}}{{template "t" .Name}}{{template "t" .Inner.Name}}`,
 		`{{define "t"}}{{if .On}}{{.Name}}{{end}}{{end}}{{range .List}}{{template "t" $}}{{end}}`,
-		"{{.None}}", "{{.Inner.None}}", `{{template "none" .}}`, "{{.Inner.Inner.Name}}",
+		"{{not}}", "{{eq 1}}", "{{.None}}", "{{.Inner.None}}", `{{template "none" .}}`, "{{.Inner.Inner.Name}}",
 	} {
 		var want strings.Builder
 		theirs, err := template.New("m").Funcs(template.FuncMap(functions)).Parse(text)
@@ -79,7 +79,7 @@ func TestFunctionsAsMethods(t *testing.T) {
 // What the language lacks is an error.
 func TestLacks(t *testing.T) {
 	for _, text := range []string{`{{"a" | print}}`, "{{break}}", "{{range .}}{{break}}{{end}}",
-		"{{nil}}", "{{none}}", "{{.None.None}}"} {
+		"{{nil}}", "{{1.5}}", "{{range $x = .List}}{{end}}", "{{none}}", "{{.None.None}}"} {
 		list, err := Parse("m", text)
 		if err == nil {
 			text, err = list.Execute("m", data{List: []data{{}}}, nil)
