@@ -98,7 +98,7 @@ func TestInt8Lanes(t *testing.T) {
 		return toolchain.GCC().With(append(flags, "-march=x86-64-v3", "-O1", "-Wno-psabi", "-include",
 			header)...)
 	}
-	for _, target := range tier.Some([]toolchain.Target{
+	targets := tier.Some([]toolchain.Target{
 		toolchain.GCC().With(toolchain.Sanitizers()...).Named("sse2"),
 		toolchain.GCC().With("-march=x86-64-v3").Named("avx2"),
 		toolchain.Clang().With("-march=x86-64-v3").Named("avx2-clang"),
@@ -106,7 +106,11 @@ func TestInt8Lanes(t *testing.T) {
 		emulated("-DEMULATE_AVX512").Named("avx512vnni"),
 		toolchain.NEON(),
 		toolchain.NEON().With("-march=armv8.2-a+dotprod").Named("dotprod"),
-	}, 2, -1) {
+	}, 2, -1)
+	if cpu, _ := os.ReadFile("/proc/cpuinfo"); strings.Contains(string(cpu), " avx512bw ") {
+		targets = append(targets, toolchain.GCC().With("-march=x86-64-v4").Named("avx512"))
+	}
+	for _, target := range targets {
 		t.Run(target.Name, func(t *testing.T) { runBytes(t, target, source) })
 	}
 }
