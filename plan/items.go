@@ -347,6 +347,9 @@ func (pk *packing) bound() {
 	}
 }
 
+// mostMet bounds how many items are looked at for a clique, whose cost grows with the square.
+const mostMet = 64
+
 // clique returns what an item takes with others of which each meets each other: the largest
 // that are near it come first.
 func (pk *packing) clique(first int) int64 {
@@ -359,9 +362,11 @@ func (pk *packing) clique(first int) int64 {
 		return max(hi-lo, 0)
 	}
 	others := slices.Clone(pk.items[first].near)
-	slices.SortStableFunc(others, func(x, y near) int { return cmp.Compare(always(y.to), always(x.to)) })
+	slices.SortStableFunc(others, func(x, y near) int {
+		return cmp.Compare(always(y.to), always(x.to))
+	})
 	clique := []int{first}
-	for _, o := range others {
+	for _, o := range others[:min(len(others), mostMet)] {
 		if !slices.ContainsFunc(clique[1:], func(k int) bool { return !pk.items[k].meets(o.to) }) {
 			clique = append(clique, o.to)
 		}
@@ -376,6 +381,8 @@ func (pk *packing) clique(first int) int64 {
 
 // meets reports whether an item is alive in a section in which another is.
 func (it *item) meets(k int) bool {
-	_, met := slices.BinarySearchFunc(it.near, k, func(nr near, k int) int { return cmp.Compare(nr.to, k) })
+	_, met := slices.BinarySearchFunc(it.near, k, func(nr near, k int) int {
+		return cmp.Compare(nr.to, k)
+	})
 	return met
 }
