@@ -27,6 +27,24 @@ var movesWhole = map[string]struct{ why, kernels string }{
 		"native_batch_norm_legit_functional_2 of kept_running_mean, " +
 			"native_batch_norm_legit_functional_2 of kept_running_var",
 	},
+	"norms_that_update": {
+		"the caller gets the new statistics, and they are state",
+		"native_batch_norm_legit_functional_2 of m1, " +
+			"native_batch_norm_legit_functional_2 of m1v, " +
+			"native_batch_norm_legit_functional_4 of m2, " +
+			"native_batch_norm_legit_functional_4 of m2v, " +
+			"reshape_repeat_native_batch_norm_legit_functional_mean of m3, " +
+			"reshape_repeat_native_batch_norm_legit_functional_mean_2 of m3v",
+	},
+	"norms_that_update.core": {
+		"the caller gets the new statistics, and they are state",
+		"native_batch_norm_legit_functional_2 of m1, " +
+			"native_batch_norm_legit_functional_2 of m1v, " +
+			"native_batch_norm_legit_functional_4 of m2, " +
+			"native_batch_norm_legit_functional_4 of m2v, " +
+			"view_repeat_native_batch_norm_legit_functional_mean of m3, " +
+			"view_repeat_native_batch_norm_legit_functional_mean_2 of m3v",
+	},
 	"branches": {
 		"the input takes the place of all of the state, which a convolution reads before",
 		"convolution_tanh of last, copy of last",
