@@ -31,7 +31,7 @@ func TestFixedPoint(t *testing.T) {
 // CMSIS-NN rounds twice, so that more of them differ.
 func TestCMSISNNPoint(t *testing.T) {
 	tier.Needs(t, tier.Normal)
-	testFixedPoint(t, compile.LibraryCMSISNN, 200, "../cases/q_*",
+	testFixedPoint(t, compile.LibraryCMSISNN, 500, "../cases/q_*",
 		"../../../shared/models*/q_*")
 }
 

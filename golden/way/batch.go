@@ -162,7 +162,7 @@ func (u *unit) compile(ctx context.Context, j Job, s Settings, lang string) erro
 	open, opt := j.Open, s.Options
 	if j.isProgram() && opt.Custom != nil { // it does not tell the schemas
 		open = func() (*ir.Program, io.Closer, error) {
-			return compile.ReadCustom(j.File, opt.Custom.Declared())
+			return opt.Read(j.File)
 		}
 	}
 	p, closer, err := open()

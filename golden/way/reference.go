@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/etgen/etgen/codegen/compile"
@@ -66,10 +65,10 @@ func (w Reference) job(ctx context.Context, j Job, r *Result) error {
 			return err
 		}
 	}
+	cortexM := w.Options.Requantize == compile.LibraryCMSISNN
 	if err := pipeline.Run(&lower.Context{Table: table, Checked: w.Options.Checked,
-		Bounds: w.Options.Bounds, Fixed: slices.Contains([]string{"fixed", compile.LibraryCMSISNN}, w.Options.Requantize),
-		CortexM: w.Options.Requantize == compile.LibraryCMSISNN,
-		Done:    ctx.Done()}, p, nil); err != nil {
+		Bounds: w.Options.Bounds, Fixed: w.Options.Requantize == "fixed" || cortexM,
+		CortexM: cortexM, Done: ctx.Done()}, p, nil); err != nil {
 		return err
 	}
 	if err := w.Options.Warnings(p); err != nil {

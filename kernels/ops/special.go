@@ -351,22 +351,21 @@ func iterated(schema, operands string, body func(x []*expr.Expr) ([]loop.Stmt, *
 			dt, _ := e.dtypes(c)
 			out := c.Outs[0]
 			vars, at := indexVars(out.Sizes)
-			var lets []loop.Stmt
-			x := seq.Map(names, func(name string) *expr.Expr {
-				v := c.Arg(name)
-				value := func() *expr.Expr {
-					if k := c.Operand(name); k >= 0 {
-						return expr.Cast(dt, c.flatLoad(k, broadcastCoords(c.operands[k].Type,
-							out.Sizes, at)))
-					}
-					return c.number(v, dt)
+			operand := func(name string) *expr.Expr {
+				if k := c.Operand(name); k >= 0 {
+					return expr.Cast(dt, c.flatLoad(k, broadcastCoords(c.operands[k].Type,
+						out.Sizes, at)))
 				}
+				return c.number(c.Arg(name), dt)
+			}
+			var stmts []loop.Stmt
+			x := seq.Map(names, func(name string) *expr.Expr {
 				local := newCounter("of_"+name, dt)
-				lets = append(lets, local.fixed(value()))
+				stmts = append(stmts, local.fixed(operand(name)))
 				return local.get()
 			})
-			stmts, result := body(x)
-			stmts = append(append(lets, stmts...), &loop.Store{Buf: 0,
+			computed, result := body(x)
+			stmts = append(append(stmts, computed...), &loop.Store{Buf: 0,
 				At: sym.RowMajor(out.Sizes, at), Value: expr.Cast(out.DType, result)})
 			return &loop.Func{Name: "iterated", Bufs: c.buffers(), Body: nest(vars, stmts...)}
 		},
