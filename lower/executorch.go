@@ -3,6 +3,7 @@ package lower
 import (
 	_ "embed"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 
@@ -146,27 +147,35 @@ func assertedTensor(n *ir.Node) (*ir.Value, bool) {
 
 // portablePad is the rule for padding by less than nothing, which crops: the
 // kernel only adds.
-func portablePad(b *ops.Builder, n *ir.Node, c *ops.Call) *ir.Value {
+func portablePad(b *ops.Builder, _ *ir.Node, c *ops.Call) *ir.Value {
 	pad := must.Get(c.SymInts("pad"))
-	x, zero, crops := c.Value("self"), sym.Int(0), false
-	added := make([]sym.Expr, len(pad))
-	for i, p := range pad {
-		added[i] = p
-		if lo, _ := p.Bounds(); lo < 0 {
-			crops, added[i] = true, sym.Max(p, zero)
-		}
-	}
-	if !crops {
+	if !slices.ContainsFunc(pad, crops) {
 		return nil
 	}
+	return padOrCrop(b, c.Value("self"), pad, c.Arg("value"))
+}
+
+// crops reports whether padding by p may take elements away.
+func crops(p sym.Expr) bool {
+	lo, _ := p.Bounds()
+	return lo < 0
+}
+
+// padOrCrop pads x with value as constant_pad_nd does, in operators that have kernels.
+func padOrCrop(b *ops.Builder, x *ir.Value, pad []sym.Expr, value ir.Arg) *ir.Value {
+	zero, added := sym.Int(0), slices.Clone(pad)
 	for i := 0; i+1 < len(pad); i += 2 {
 		d := x.Type.Rank() - 1 - i/2
 		front, back := sym.Max(sym.Neg(pad[i]), zero), sym.Max(sym.Neg(pad[i+1]), zero)
 		if !front.IsZero() || !back.IsZero() {
 			x = b.Op("aten.slice_copy.Tensor", x, d, front, sym.Sub(x.Type.Sizes[d], back))
 		}
+		added[i], added[i+1] = sym.Max(pad[i], zero), sym.Max(pad[i+1], zero)
 	}
-	return b.Op(n.Op, x, added, c.Arg("value"))
+	if !slices.ContainsFunc(added, func(p sym.Expr) bool { return !p.IsZero() }) {
+		return x
+	}
+	return b.Op("aten.constant_pad_nd.default", x, added, value)
 }
 
 // portableCat is the rule for joining tensors without elements: the kernel leaves

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/etgen/etgen/ir"
@@ -451,10 +452,11 @@ func numberType(c *ops.Call, a ir.Arg) ir.DType {
 
 // portableConvolution is the rule for convolutions of three dimensions, where the
 // kernel takes two: the sum over the depth of the weights of convolutions of
-// all planes they meet, which count as further images of the batch.
+// all planes they meet, which count as further images of the batch. A transposed one meets
+// planes of zeros between those of its input, and the weights from the last to the first.
 func portableConvolution(b *ops.Builder, n *ir.Node, c *ops.Call) *ir.Value {
-	x, w, out := c.Value("input"), c.Value("weight"), c.Outs[0]
-	if x.Type.Rank() != 5 || w.Type.Rank() != 5 || c.Bool("transposed") {
+	x, w, out, transposed := c.Value("input"), c.Value("weight"), c.Outs[0], c.Bool("transposed")
+	if x.Type.Rank() != 5 || w.Type.Rank() != 5 {
 		return nil
 	}
 	depth, ok := w.Type.Sizes[2].Const()
@@ -462,28 +464,38 @@ func portableConvolution(b *ops.Builder, n *ir.Node, c *ops.Call) *ir.Value {
 		return nil
 	}
 	var first []int64     // of the depth: stride, padding, dilation
-	var others [3][]int64 // of height and width
-	for i, name := range []string{"stride", "padding", "dilation"} {
+	var others [4][]int64 // of height and width: these, and output_padding
+	for i, name := range []string{"stride", "padding", "dilation", "output_padding"} {
 		v := must.Get(spatialInts(c, name, 3))
 		first, others[i] = append(first, v[0]), v[1:]
 	}
-	if p := first[1]; p > 0 {
-		x = b.Op("aten.constant_pad_nd.default", x, []int64{0, 0, 0, 0, p, p})
-	}
+	stride, pad, dilation := first[0], first[1], first[2]
 	s, o, wt := x.Type.Sizes, out.Sizes, w.Type.Sizes
 	planes := sym.Mul(s[0], o[2])
-	reach := sym.Add(sym.Mul(sym.Sub(o[2], sym.Int(1)), sym.Int(first[0])), sym.Int(1))
+	front, back := sym.Int(pad), sym.Int(pad)
+	if transposed {
+		x = portableZerosBetween(b, x, 2, stride)
+		stride = 1
+		spread := dilation * (depth - 1)
+		front = sym.Int(spread - pad)
+		back = sym.Sub(sym.Add(o[2], sym.Int(pad)), x.Type.Sizes[2])
+	}
+	zero := sym.Int(0)
+	x = padOrCrop(b, x, []sym.Expr{zero, zero, zero, zero, front, back}, ir.Int(0))
+	reach := sym.Add(sym.Mul(sym.Sub(o[2], sym.Int(1)), sym.Int(stride)), sym.Int(1))
 	var sum *ir.Value
 	bias := c.Arg("bias")
 	for t := range depth {
-		from := t * first[2]
-		part := b.Op("aten.slice_copy.Tensor", x, 2, from, sym.Add(reach, sym.Int(from)),
-			first[0])
+		from := t * dilation
+		if transposed {
+			from = (depth - 1 - t) * dilation
+		}
+		part := b.Op("aten.slice_copy.Tensor", x, 2, from, sym.Add(reach, sym.Int(from)), stride)
 		part = b.Op("aten.permute_copy.default", part, []int{0, 2, 1, 3, 4})
 		part = b.Op(viewCopyOp, part, []sym.Expr{planes, s[1], s[3], s[4]})
 		kernel := b.Op("aten.slice_copy.Tensor", w, 2, t, t+1)
 		kernel = b.Op(viewCopyOp, kernel, []sym.Expr{wt[0], wt[1], wt[3], wt[4]})
-		y := b.Op(n.Op, part, kernel, bias, others[0], others[1], others[2], false, []int{0, 0},
+		y := b.Op(n.Op, part, kernel, bias, others[0], others[1], others[2], transposed, others[3],
 			c.Arg("groups"))
 		if sum == nil {
 			sum, bias = y, ir.None{}
@@ -493,4 +505,17 @@ func portableConvolution(b *ops.Builder, n *ir.Node, c *ops.Call) *ir.Value {
 	}
 	sum = b.Op(viewCopyOp, sum, []sym.Expr{o[0], o[2], o[1], o[3], o[4]})
 	return b.Op("aten.permute_copy.default", sum, []int{0, 2, 1, 3, 4})
+}
+
+// portableZerosBetween puts step-1 slices of zeros behind each slice of x along dimension d.
+func portableZerosBetween(b *ops.Builder, x *ir.Value, d int, step int64) *ir.Value {
+	if step == 1 {
+		return x
+	}
+	s := x.Type.Sizes
+	rows := b.Op(viewCopyOp, x, []sym.Expr{sym.Mul(s[:d+1]...), sym.Int(1), sym.Mul(s[d+1:]...)})
+	zeros := b.Op("aten.constant_pad_nd.default", rows, []int64{0, 0, 0, step - 1}, 0)
+	sizes := slices.Clone(s)
+	sizes[d] = sym.Mul(s[d], sym.Int(step))
+	return b.Op(viewCopyOp, zeros, sizes)
 }

@@ -21,7 +21,9 @@ func TestWrittenForXNNPACK(t *testing.T) {
 	dirs := []string{"../cases/lenet", "../cases/conv_transpose", "../cases/kws_trained",
 		"../cases/resize_given_scale", "../cases/q_dynamic_layers",
 		"../cases/q_scales_apart", "../cases/q_attention", "../cases/q_moved_apart",
-		"../cases/q_transposed", "../cases/q_static_half", "../cases/q_sequence", "testdata/xnnpack"}
+		"../cases/q_transposed", "../cases/q_static_half", "../cases/q_sequence", "testdata/xnnpack",
+		"../cases/lstm_bidirectional", "../cases/gru", "../cases/cond_nested", "../cases/cache_in_scan",
+		"../cases/while_loop_swap", "../cases/vmapped"}
 	for _, pattern := range tier.Of(nil, []string{"mlperf_*", "tv_mobilenet_v3_small", "dynamic_*",
 		"transformer_encoder", "conv1d_net"}, []string{"*"}) {
 		found, err := filepath.Glob(filepath.Join("../../../shared/models", pattern))

@@ -126,6 +126,28 @@ func dataSizeOps() []entry {
 				}
 				return f
 			},
+			// Elements write their numbers to rows: what is zero, and what finds no row, to one
+			// row more than there are.
+			Decompose: func(b *Builder, c *Call) []*ir.Value {
+				t, size, fill := c.Tensor("self"), c.Outs[0].Sizes[0], c.Arg("fill_value")
+				if t.Rank() == 0 {
+					return []*ir.Value{b.aten("full", c.Outs[0].Sizes, fill, Kw("dtype", ir.Int64))}
+				}
+				found := b.aten("ne.Scalar", b.flattened(c.Value("self"), t.Sizes), 0)
+				row := b.sub(b.aten("cumsum", b.cast(found, ir.Int64), 0), 1)
+				row = b.aten("clamp", b.where(found, row, size, ir.Int64), Kw("max", size))
+				none := b.aten("full", []sym.Expr{sym.Add(size, sym.Int(1))}, -1, Kw("dtype", ir.Int64))
+				rows := b.aten("scatter.src", none, 0, row, b.aten("arange", t.Numel()))
+				rows = b.aten("slice.Tensor", rows, 0, 0, size)
+				filled := b.aten("lt.Scalar", rows, 0)
+				coords := make([]*ir.Value, t.Rank())
+				for d, rest := len(coords)-1, rows; d >= 0; d-- {
+					n := sym.Max(t.Sizes[d], sym.Int(1)) // nothing is found where a size is 0
+					coords[d] = b.where(filled, fill, b.aten("remainder.Scalar", rest, n), ir.Int64)
+					rest = b.aten("div.Scalar_mode", rest, n, Kw("rounding_mode", "floor"))
+				}
+				return []*ir.Value{b.aten("stack", coords, 1)}
+			},
 		},
 		nonzeroOp("aten::nonzero(Tensor self) -> Tensor"),
 		nonzeroOp("aten::argwhere(Tensor self) -> Tensor"),

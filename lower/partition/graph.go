@@ -22,9 +22,6 @@ type Graph struct {
 	self *region
 }
 
-// Inside reports whether the graph is a region.
-func (g *Graph) Inside() bool { return g.Graph != g.Method.Graph }
-
 // Nodes yields the nodes that the backend may take, in order.
 func (g *Graph) Nodes() iter.Seq[*ir.Node] {
 	return func(yield func(*ir.Node) bool) {

@@ -297,6 +297,16 @@ def conv3d() -> Case:
     return Case(model, (torch.randn(2, 4, 7, 4, 5),), runs=[run(torch.randn(1, 4, 7, 4, 5))], dynamic_shapes=({0: torch.export.Dim("n", min=1, max=4)},))
 
 
+def conv_transpose3d() -> Case:
+    """Transposed convolutions of three dimensions: grouped, strided, dilated; padded by more than their weights reach along the depth; a batch that is dynamic."""
+    model = nn.Sequential(
+        nn.ConvTranspose3d(4, 6, (2, 3, 1), stride=(3, 1, 2), padding=(2, 1, 0), output_padding=(1, 0, 1), groups=2),
+        nn.ReLU(),
+        nn.ConvTranspose3d(6, 3, (2, 1, 2), padding=(0, 0, 1), dilation=(3, 1, 1), bias=False),
+    )
+    return Case(model, (torch.randn(2, 4, 3, 4, 5),), runs=[run(torch.randn(1, 4, 3, 4, 5))], dynamic_shapes=({0: torch.export.Dim("n", min=1, max=4)},))
+
+
 def autocast_linear() -> Case:
     """Autocast to bfloat16: torch 2.14 records within its region the dtypes that autocast makes; two regions, the second on what the first gives."""
 

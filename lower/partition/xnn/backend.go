@@ -38,8 +38,6 @@ func (Backend) Partition(g *partition.Graph) error {
 		switch c, err := g.Bind(n); {
 		case err != nil:
 			g.Refuse(n, "%v", err)
-		case g.Inside():
-			g.Refuse(n, "it is in a region")
 		case takesNumber(n):
 			g.Refuse(n, "it takes a number that the run computes")
 		case weightOf(g, n.Output(0)) != nil:
