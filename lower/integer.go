@@ -102,6 +102,7 @@ type scaledSum struct {
 	bias, scale []float64 // bias may be nil
 	inner       int       // dimensions behind the channels
 	exact       bool      // float32 holds what the sum is made of
+	floats      bool      // it is made of bytes that are floats
 	// as is the sum as int32, which is at most 2^30; nil if it may not be, or has a bias
 	as func(b *ops.Builder) *ir.Value
 	// move, if not nil, moves the elements of the sum to where they are in the floats.

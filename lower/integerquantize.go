@@ -239,7 +239,7 @@ func (s *scaledSum) quantized(b *ops.Builder, n *ir.Node, to *quantization) *ir.
 	}
 	y := s.times(b, n, seq.Map(s.scale, func(k float64) float64 { return k / to.scale }))
 	made := b.Op(quantizeOp+".default", y, 1.0, to.zero, to.lo, to.hi, to.dtype)
-	if s.exact { // a kernel of floats may store floats in any language
+	if s.exact || s.floats { // a kernel of floats may store floats in any language
 		made = b.Op("aten._to_copy.default", made, ops.Kw("dtype", ir.Float32))
 		made = b.Op("aten._to_copy.default", made, ops.Kw("dtype", to.dtype))
 	}

@@ -69,7 +69,7 @@ func padding(c *ops.Call) (pad [2][]int64) {
 // summed is the first operand of a sum of products: integers of 8 bits whose sums float32 holds
 // are floats where vectors are of these.
 func (a *integerArithmetic) summed(b *ops.Builder, s *scaledSum, x *quantity) *ir.Value {
-	if a.floats && s.exact && x.ints.Type.DType == ir.Int8 {
+	if s.floats = a.floats && s.exact && x.ints.Type.DType == ir.Int8; s.floats {
 		return a.whole(b, x)
 	}
 	return x.ints

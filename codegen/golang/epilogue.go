@@ -21,11 +21,11 @@ func extraName(i, n int) string {
 	return fmt.Sprintf("z%d", i)
 }
 
-// afterwards returns statements that apply in's epilogue to all results at once: the runs
+// afterwards returns statements that apply epilogue e to all results of in at once: the runs
 // that a kernel makes are too short for chunks to be quick. It returns "" if it cannot, since
 // numbers of channels are not known.
-func (p *printer) afterwards(in *tuned.Instance, typ, results string, extra []string) string {
-	e := in.Epilogue
+func (p *printer) afterwards(in *tuned.Instance, e *tuned.Epilogue, typ, results string,
+	extra []string) string {
 	checkEpilogue(e, typ)
 	count := sym.NewSymbol("n", 0, 1<<40)
 	inner, static := in.Channels.Inner.Const()

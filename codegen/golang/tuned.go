@@ -92,6 +92,7 @@ type tunedPrinter struct {
 	vars    string            // package-level variables for it
 	extra   []string          // buffers of the epilogue
 	after   string            // statements after the call
+	rescale string            // statements before these if it has not rescaled
 }
 
 // tunedKernel prints the function of a kernel that calls tuned code, with the
@@ -125,8 +126,8 @@ func (g *generator) tunedKernel(k *native.Kernel) string {
 	args := seq.Map(k.Tuned.Kernel.Arguments(p.divided), p.argument)
 	call := fmt.Sprintf("%s(%s)\n", src.function(g, fn), strings.Join(args, ", "))
 	body := p.declareTemps() + call + p.after
-	if _, ok := rescaling(k.Tuned); ok && p.after != "" {
-		body = "if " + strings.TrimSpace(call) + " {\nreturn\n}\n" + p.declareTemps() + p.after
+	if p.rescale != "" {
+		body = p.declareTemps() + "if !" + strings.TrimSpace(call) + " {\n" + p.rescale + "}\n" + p.after
 	}
 	vars := p.vars + strings.Join(g.callParams[k], "")
 	if p.divided {
@@ -291,7 +292,7 @@ func (p *tunedPrinter) epilogueValue() string {
 	if f != "" {
 		fields += ", apply: " + f
 	}
-	if r, ok := rescaling(p.kernel.Tuned); ok && p.after != "" {
+	if r, ok := rescaling(p.kernel.Tuned); ok && p.rescale != "" {
 		fields += fmt.Sprintf(", shift: %s, scale: %s, least: %s, most: %s, plus: %s",
 			p.extra[r.Shift], p.extra[r.Scale], limit(r.Least), limit(r.Most), limit(r.Plus))
 	}
@@ -315,12 +316,28 @@ func (p *tunedPrinter) runs(all bool) string {
 		return ""
 	}
 	typ := p.params[0].typ
-	if !p.divided {
-		if p.after = p.afterwards(in, typ, p.params[0].name, p.extra); p.after != "" {
-			return ""
-		}
+	if !p.divided && p.behind(in, typ) {
+		return ""
 	}
 	return p.epilogue(in, typ, p.extra)
+}
+
+// behind makes the epilogue statements behind the call, or reports that it cannot.
+func (p *tunedPrinter) behind(in *tuned.Instance, typ string) bool {
+	y, rest, rescale := p.params[0].name, in.Epilogue, ""
+	if r, ok := rescaling(in); ok {
+		if rescale = p.afterwards(in, r.First, typ, y, p.extra); rescale == "" {
+			return false
+		}
+		rescale, p.temps, rest = p.declareTemps()+rescale, nil, r.Rest
+	}
+	if rest != nil {
+		if p.after = p.afterwards(in, rest, typ, y, p.extra); p.after == "" {
+			return false
+		}
+	}
+	p.rescale = rescale
+	return true
 }
 
 // vectors returns the functions on slices that a kernel is given, those for masks only if

@@ -118,11 +118,7 @@ func (b *chunker) mixed(x *expr.Expr, rest []loop.Operand) loop.Operand {
 			args = append(args, args[0])
 			continue
 		}
-		a := b.integer(n, 0)
-		if !known(a) {
-			a = b.op("Convert", ir.Float32, b.expr(n))
-		}
-		args = append(args, a)
+		args = append(args, b.expr(expr.Cast(ir.Float32, n)))
 	}
 	args = append(args, factors...)
 	args = append(args, num(expr.Wrap(ir.Int32, plus)), num(x.Args[1].Int))

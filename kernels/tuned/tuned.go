@@ -352,24 +352,62 @@ func (e *Epilogue) Bounds() (b Bounds, ok bool) {
 	return b, body.Op == expr.OpLocal && body.Var == e.Acc
 }
 
-// Rescaling is what an epilogue does that makes integers of the sums of an integer network, kept as
-// floats: see Epilogue of package rows.
+// Rescaling is what an epilogue begins with that makes integers of the sums of an integer network,
+// kept as floats: see Epilogue of package rows.
 type Rescaling struct {
 	Shift, Scale      int // of Extra
 	Least, Most, Plus float64
+	First             *Epilogue // it by itself
+	Rest              *Epilogue // of what it gives, nil if that is all
 }
 
-// Rescaling returns the numbers if e is a rescaling and no more,
+// Rescaling returns what e begins with if that is a rescaling,
 //
 //	float32(int8(min(high, max(low, round((Acc + Extra[Shift][C])·Extra[Scale][C]) + zero)))) - less
 //
-// of whole numbers, and sums are finite.
+// of whole numbers, perhaps without less, or neither less nor float32, and sums are finite.
 func (e *Epilogue) Rescaling() (r Rescaling, ok bool) {
 	if e.DType != ir.Float32 || e.Acc.DType != ir.Float32 || e.Sum == 0 {
 		return r, false
 	}
-	zero, body := added(e.Body)
-	r.Plus = zero
+	given := &expr.Var{Name: e.Acc.Name, DType: ir.Float32} // to the rest
+	acc := &expr.Expr{Op: expr.OpLocal, DType: ir.Float32, Var: given}
+	var whole, first, then *expr.Expr
+	expr.Walk(e.Body, func(x *expr.Expr) { // operands come first: the largest is found last
+		y, z := x, acc
+		if x.DType == ir.Int8 {
+			y, z = expr.Cast(ir.Float32, x), expr.Cast(ir.Int8, acc)
+		}
+		if found, ok := e.rescales(y); ok {
+			r, whole, first, then = found, x, y, z
+		}
+	})
+	if whole == nil {
+		return r, false
+	}
+	rest := expr.Rewrite(e.Body, func(x *expr.Expr) *expr.Expr {
+		if x == whole {
+			return then
+		}
+		return x
+	})
+	part := func(acc *expr.Var, body *expr.Expr) *Epilogue {
+		own := *e
+		own.Acc, own.Body = acc, body
+		return &own
+	}
+	if r.First = part(e.Acc, first); rest != acc {
+		r.Rest = part(given, rest)
+	}
+	return r, !expr.Any(rest, func(x *expr.Expr) bool {
+		return x.Op == expr.OpLocal && x.Var == e.Acc
+	})
+}
+
+// rescales returns the numbers of x if it is a rescaling.
+func (e *Epilogue) rescales(x *expr.Expr) (r Rescaling, ok bool) {
+	zero, body := added(x)
+	plus := zero
 	for _, d := range []ir.DType{ir.Float32, ir.Int8} {
 		if body.Op != expr.OpCast || body.DType != d {
 			return r, false
@@ -381,18 +419,19 @@ func (e *Epilogue) Rescaling() (r Rescaling, ok bool) {
 	}
 	most, least := body.Args[0], body.Args[1].Args[0]
 	zero, body = added(body.Args[1].Args[1])
-	r.Plus += zero
 	if body.Op != expr.OpRound || most.Op != expr.OpConst || least.Op != expr.OpConst {
 		return r, false
 	}
-	r.Least, r.Most = least.Float-zero, most.Float-zero
+	r.Plus, r.Least, r.Most = plus+zero, least.Float-zero, most.Float-zero
 	for _, n := range []float64{r.Least, r.Most, r.Plus} {
 		if n != math.Trunc(n) || math.Abs(n) > 1<<12 {
 			return r, false
 		}
 	}
+	single := e.O.Hi.Equal(e.C.Hi) // results are of a channel each
 	channel := func(x *expr.Expr) bool {
-		return x.Op == expr.OpLoad && x.DType == ir.Float32 && x.Coords[0].Equal(e.C.Expr())
+		return x.Op == expr.OpLoad && x.DType == ir.Float32 &&
+			(x.Coords[0].Equal(e.C.Expr()) || single && x.Coords[0].Equal(e.O.Expr()))
 	}
 	product := body.Args[0]
 	if product.Op != expr.OpMul || product.Args[0].Op != expr.OpAdd || !channel(product.Args[1]) {

@@ -148,7 +148,9 @@ func (s *sight) pixels(to, x []float32) {
 			clear(to[copy(to, x):])
 			return
 		}
-		done = pixelsFast(to, x, channels, count, s.a.padValue+128)
+		if done = pixelsFast(to, x, channels, count, s.a.padValue+128); done == len(to) {
+			return
+		}
 	}
 	for i := range count {
 		from, row := x[i*s.a.inStrideCol:], to[i*(len(to)/count):][:len(to)/count]
