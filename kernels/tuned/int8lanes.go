@@ -29,10 +29,11 @@ const (
 // four products want it: fours of channels. Of fewer channels, fours of columns are.
 const fewestBytes = 4
 
-// planes reports whether text for vectors multiplies fours of columns of planes, a channel each.
+// planes reports whether text for vectors multiplies fours of columns of planes, a channel each. Go
+// does so if results have more channels than ConvFew takes.
 func (cv *int8Conv) planes(t Target) bool {
-	return ChannelsLast(t) && !t.Language.FindsVectors && cv.groups == 1 && cv.cin < fewestBytes &&
-		cv.kernel[1] >= 3 && cv.axes[1].dilation.Is(1)
+	return ChannelsLast(t) && cv.groups == 1 && cv.cin < fewestBytes && cv.kernel[1] >= 3 &&
+		cv.axes[1].dilation.Is(1) && (!t.Language.FindsVectors || cv.cout > fewChannels)
 }
 
 // MultipliesBytes tells which products of bytes some of kernels multiply as they are on a
@@ -78,20 +79,14 @@ type lanes struct {
 	far          int64 // the largest sum of weights without their signs
 }
 
-// inLanes packs weights, of fours of channels alone or of what lies beside each other in the copied
-// image. It returns nil if they are not constant, or a sum may be too large.
-func (cv *int8Conv) inLanes(r *Request, columns int, channels bool) *lanes {
+// inLanes packs weights of what lies beside each other in the copied image, whose pixels and planes
+// are given. It returns nil if they are not constant, or a sum may be too large.
+func (cv *int8Conv) inLanes(r *Request, columns, pixel, planes int) *lanes {
 	given, ok := r.Const(cv.w)
 	if !ok || cv.groups > 1 || cv.wide || -cv.offset != int64(int8(-cv.offset)) {
 		return nil
 	}
-	l := &lanes{pixel: cv.cin, planes: 1}
-	switch {
-	case channels || !cv.axes[1].dilation.Is(1):
-		l.pixel = int(roundUp(int64(cv.cin), 4))
-	case cv.planes(r.Target):
-		l.pixel, l.planes = 1, cv.cin
-	}
+	l := &lanes{pixel: pixel, planes: planes}
 	run := int(roundUp(int64(cv.kernel[1]*l.pixel), 4)) // of what lies beside each other
 	l.depth = cv.kernel[0] * l.planes * run
 	place := func(i int) int {
@@ -131,11 +126,17 @@ func (cv *int8Conv) inLanes(r *Request, columns int, channels bool) *lanes {
 
 // vectors makes an instance of text for vectors.
 func (cv *int8Conv) vectors(r *Request) *Instance {
-	l := cv.inLanes(r, byteColumns, false)
+	pixel, planes := cv.cin, 1
+	switch {
+	case !cv.axes[1].dilation.Is(1):
+		pixel = int(roundUp(int64(cv.cin), 4))
+	case cv.planes(r.Target):
+		pixel, planes = 1, cv.cin
+	}
+	l := cv.inLanes(r, byteColumns, pixel, planes)
 	if l == nil {
 		return nil
 	}
-	pixel := l.pixel
 	direct, many := cv.direct(4), 1
 	scratch := sym.Mul(cv.axes[0].reach(), cv.axes[1].reach(),
 		num(l.planes*pixel*r.Target.byteSize()))
@@ -181,23 +182,34 @@ func matchConvBytes(r *Request) *Instance {
 		r.Call.Has(cv.biasName) {
 		return nil
 	}
-	l := cv.inLanes(r, rowsCols, true)
+	pixel, columns := int(roundUp(int64(cv.cin), 4)), cv.axes[1].reach()
+	beside := cv.cin < 3 && cv.planes(r.Target)
+	if beside {
+		pixel = cv.cin
+	}
+	l := cv.inLanes(r, rowsCols, pixel, 1)
 	if l == nil || l.far*max(128+cv.offset, 127-cv.offset) > ops.ExactSum {
 		return nil
 	}
 	direct := cv.direct(4)
-	in := cv.instance(r.Target.tile(), convInt8Params, Values{"depth": num(l.depth),
-		"pad_value": num(-cv.offset), "results_at_once": sym.Int(1), "direct": truth(direct),
-		"wide": sym.Int(0), "int4": sym.Int(0), "planes": sym.Int(1), "pixel": num(l.pixel),
-		"whole_range": sym.Int(0)},
-		Packed{Name: "w", DType: ir.Float32, Data: l.w, From: []int{cv.w}}, starts(l.start[1]))
-	in.Packed[1].DType = ir.Float32
 	// The copy, of floats, or of pairs if floats are there already; a panel of weights as floats.
-	size := 4
+	size, row := 4, sym.Int(0)
 	if direct {
 		size = 2
 	}
-	in.Scratch = sym.Add(sym.Mul(cv.axes[0].reach(), cv.axes[1].reach(), num(l.pixel*size)),
+	if beside { // words for each result, or all columns as floats; a row, as bytes too; places
+		pixel = l.depth / cv.kernel[0]
+		row = sym.Mul(columns, num(cv.cin))
+		columns = sym.Max(cv.axes[1].out, columns)
+		row = sym.Add(sym.Mul(num(5), row), sym.Mul(columns, num(pixel)), num(8))
+	}
+	in := cv.instance(r.Target.tile(), convInt8Params, Values{"depth": num(l.depth),
+		"pad_value": num(-cv.offset), "results_at_once": sym.Int(1), "direct": truth(direct),
+		"wide": sym.Int(0), "int4": sym.Int(0), "planes": sym.Int(1), "pixel": num(pixel),
+		"whole_range": sym.Int(0)},
+		Packed{Name: "w", DType: ir.Float32, Data: l.w, From: []int{cv.w}}, starts(l.start[1]))
+	in.Packed[1].DType = ir.Float32
+	in.Scratch = sym.Add(sym.Mul(cv.axes[0].reach(), columns, num(pixel*size)), row,
 		num(4*rowsCols*l.depth))
 	in.RunChannels, in.Exact = cv.yLast, true
 	in.Cost = cost(in.MACs)

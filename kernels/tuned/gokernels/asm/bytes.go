@@ -213,6 +213,81 @@ func bytePixels() {
 	done()
 }
 
+// some makes a mask of as many elements as are left, up to a vector of them.
+func some(left reg.Register) reg.OpmaskVirtual {
+	bits, k := GP64(), K()
+	MOVQ(operand.I32(-1), bits)
+	BZHIQ(left, bits, bits)
+	KMOVW(bits.As32(), k)
+	return k
+}
+
+// sixteens writes a loop over blocks of 16 elements, the last of which may have less: body is told
+// which there are. Addresses move on behind each.
+func sixteens(count reg.Register, body func(k reg.OpmaskVirtual), addresses ...reg.Register) {
+	Label("block")
+	left := GP64()
+	MOVQ(operand.U32(16), left)
+	CMPQ(count, left)
+	CMOVQLT(count, left)
+	body(some(left))
+	for _, a := range addresses {
+		ADDQ(operand.U8(64), a)
+	}
+	SUBQ(operand.U8(16), count)
+	JG(operand.LabelRef("block"))
+	done()
+}
+
+// bytePlanes writes the function that makes words of the bytes of planes, which a number is added
+// to.
+func bytePlanes() {
+	Implement("bytePlanes512")
+	to, from := Load(Param("to").Base(), GP64()), Load(Param("from").Base(), GP64())
+	planes, apart := Load(Param("planes"), GP64()), Load(Param("apart"), GP64())
+	count := Load(Param("count"), GP64())
+	offset, low := ZMM(), ZMM()
+	VPBROADCASTD(Load(Param("offset"), GP64()).(reg.GPVirtual).As32(), offset)
+	SHLQ(operand.U8(2), apart)
+	VPTERNLOGD(operand.U8(0xff), low, low, low)
+	VPSRLD(operand.U8(24), low, low)
+	sixteens(count, func(k reg.OpmaskVirtual) {
+		// From the last plane to the first, each shifts what there is.
+		last, left, all := copied(planes), copied(planes), ZMM()
+		DECQ(last)
+		IMULQ(apart, last)
+		ADDQ(from, last)
+		VPXORD(all, all, all)
+		Label("plane")
+		v := ZMM()
+		VMOVUPS_Z(operand.Mem{Base: last}, k, v)
+		VCVTTPS2DQ(v, v)
+		VPADDD(offset, v, v)
+		VPANDD(low, v, v)
+		VPSLLD(operand.U8(8), all, all)
+		VPORD(v, all, all)
+		SUBQ(apart, last)
+		DECQ(left)
+		JNZ(operand.LabelRef("plane"))
+		VMOVDQU32(all, k, operand.Mem{Base: to})
+	}, to, from)
+}
+
+// wordsAt writes the function that gathers words from places.
+func wordsAt() {
+	Implement("wordsAt512")
+	to, from := Load(Param("to").Base(), GP64()), Load(Param("from").Base(), GP64())
+	places, count := Load(Param("places").Base(), GP64()), Load(Param("count"), GP64())
+	sixteens(count, func(k reg.OpmaskVirtual) {
+		at, v, some := ZMM(), ZMM(), K()
+		VMOVDQU32_Z(operand.Mem{Base: places}, k, at)
+		KMOVW(k, some) // is cleared by what gathers
+		VPXORD(v, v, v)
+		VPGATHERDD(operand.Mem{Base: from, Index: at, Scale: 1}, some, v)
+		VMOVDQU32(v, k, operand.Mem{Base: to})
+	}, to, places)
+}
+
 // dotProduct adds to a sum the products of four bytes of w and four of x, which are unsigned. Avo
 // does not know the instruction.
 func dotProduct(w operand.Op, x, sum reg.VecVirtual) {

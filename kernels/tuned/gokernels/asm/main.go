@@ -47,6 +47,8 @@ func main() {
 	spreadFloats()
 	avx512.product("bytes", true)
 	bytePixels()
+	bytePlanes()
+	wordsAt()
 	cpu.Write(func(name, _, _ string) { Implement(name) })
 	Generate()
 }

@@ -3,27 +3,24 @@ package rows
 import "math"
 
 // ConvBytes convolves images of floats that are whole numbers: bytes less padValue, which stands
-// for padding. Weights are bytes, four of neighbouring taps of a column in an element, channels
-// of a pixel being a multiple of four with zeros, in panels as those of Conv: w[ceil(out_channels/
-// 32)][depth/4][32]. Sums of bytes to which 128 is added begin at start, which are int32.
+// for padding. Weights are bytes, four of neighbouring taps of a column in an element, in panels as
+// those of Conv: w[ceil(out_channels/32)][depth/4][32]. The channels of a pixel are a multiple of
+// four with zeros; or what lies beside each other in a row of the image is, where pixel says so.
+// Sums of bytes to which 128 is added begin at start, which are int32.
 //
 // What results see is copied as the machine multiplies it: as bytes, as pairs of 16 bits, or as
 // floats if they are not there already. For the last two a panel of weights is spread out at a time,
 // but for a single row of pairs.
 // It returns whether results are rescaled: see Epilogue.
 func ConvBytes(y, x, w, start, scratch []float32, a *ConvI8Params, f *Epilogue) (rescaled bool) {
-	single := a.outH*a.outW == 1
-	s := sight{a: a, parts: partsFast(single), words: (a.inChannels + 3) / 4,
-		height: (a.outH-1)*a.strideH + (a.kernelH-1)*a.dilationH + 1,
-		width:  (a.outW-1)*a.strideW + (a.kernelW-1)*a.dilationW + 1}
-	pixel, cout := s.parts*s.words, a.outChannels
-	line := s.width * pixel
-	taps := a.kernelH * a.kernelW * s.words
-	t := tile{next: a.strideW * pixel, step: a.outStrideCol, outer: a.kernelH,
-		xOuter: a.dilationH * line, middle: 1, depth: a.kernelW * pixel, low: f.low, high: f.high,
-		parts: s.parts, bytes: single && s.parts == 2}
+	s := a.sight()
+	cout, taps := a.outChannels, a.depth/4
+	line := s.width * s.pixel
+	t := tile{next: s.step * s.pixel, step: a.outStrideCol, outer: a.kernelH,
+		xOuter: a.dilationH * line, middle: 1, depth: s.columns * s.pixel, low: f.low, high: f.high,
+		parts: s.parts, bytes: a.outH*a.outW == 1 && s.parts == 2}
 	if a.dilationW > 1 {
-		t.middle, t.xMiddle, t.depth = a.kernelW, a.dilationW*pixel, pixel
+		t.middle, t.xMiddle, t.depth = s.columns, a.dilationW*s.pixel, s.pixel
 	}
 	rescaled = f.scale != nil && s.parts == 1 && a.outStrideChannel == 1
 	t.least, t.most, t.plus = f.least, f.most, f.plus
@@ -47,8 +44,7 @@ func ConvBytes(y, x, w, start, scratch []float32, a *ConvI8Params, f *Epilogue) 
 				t.bias = outside[:]
 			}
 			if s.parts > 1 && !t.bytes {
-				spreadBytes(spread[:len(t.w)*s.parts], t.w, t.width, s.parts)
-				t.w = spread[:len(t.w)*s.parts]
+				t.w = s.spread(spread, t.w, t.width)
 			}
 			if rescaled {
 				t.shift, t.scale = f.shift[j:], f.scale[j:]
@@ -94,32 +90,91 @@ func productOf(t *tile) {
 	productBytes(t)
 }
 
-// sight is what results of a convolution of bytes see: so many rows and columns of pixels of so
-// many words, with padding. A word takes four elements of the image, and so many parts of the copy.
+// sight is what results of a convolution of bytes see, as it is copied.
 type sight struct {
-	a                           *ConvI8Params
-	parts, words, height, width int
+	a *ConvI8Params
+	// Four numbers are so many parts; floats have no zeros behind them. A pixel has so many
+	// channels, and elements.
+	parts, channels, pixel int
+	height, width          int // of the copy
+	// A result sees so many pixels of a row, and the next one begins step on. If it is a single
+	// one, that has what lies beside each other in the image.
+	columns, step int
+	row           int // numbers of a row of the image, with padding, of which pixels are made; or 0
 }
 
-// copy copies an image.
+func (a *ConvI8Params) sight() sight {
+	s := sight{a: a, channels: a.inChannels, columns: a.kernelW, step: a.strideW,
+		parts:  partsFast(a.outH*a.outW == 1, a.inChannels < 4),
+		height: (a.outH-1)*a.strideH + (a.kernelH-1)*a.dilationH + 1,
+		width:  (a.outW-1)*a.strideW + (a.kernelW-1)*a.dilationW + 1}
+	switch {
+	case s.parts == 4:
+		s.pixel = a.inChannels
+		return s
+	case a.beside():
+		s.row = s.width * a.inChannels
+		s.channels, s.columns, s.step, s.width = a.kernelW*a.inChannels, 1, 1, a.outW
+	}
+	s.pixel = s.parts * a.pixel / 4
+	return s
+}
+
+// beside reports whether weights are packed by what lies beside each other in the image.
+func (a *ConvI8Params) beside() bool { return a.depth < a.kernelH*a.kernelW*a.pixel }
+
+// copy copies an image. Behind the copy there may be rows of it that pixels are made of.
 func (s *sight) copy(to, x []float32) {
-	pixel := s.parts * s.words
-	line := s.width * pixel
+	line := s.width * s.pixel
+	all := s.height * line
+	if s.row > 0 {
+		s.rows(to[:all], to[all:], x)
+		return
+	}
 	if s.a.direct { // all rows are one
 		s.pixels(to[:s.a.outH*line], x)
 		return
 	}
 	begin := min(s.a.padW, s.width)
-	end := max(begin, min(s.width, s.a.padW+s.a.inW))
+	run := max(0, min(s.width-begin, s.a.inW)) * s.pixel
+	done := 0
+	for r := s.a.padH; r < min(s.height, s.a.padH+s.a.inH); r++ {
+		at := r*line + begin*s.pixel
+		s.blank(to[done:at])
+		done = at + run
+		s.pixels(to[at:done], x[(r-s.a.padH)*s.a.inStrideRow:])
+	}
+	s.blank(to[done:all])
+}
+
+// rows copies an image of which a pixel of the copy has what lies beside each other. Each row is
+// copied, made bytes, and taken apart.
+func (s *sight) rows(to, rest, x []float32) {
+	n, line := s.a.inChannels, s.width*s.pixel
+	row, rest := rest[:s.row], rest[s.row:]
+	places, rest := rest[:line], rest[line:]
+	for i := range places {
+		at := i/s.pixel*s.a.strideW*n + i%s.pixel*4
+		places[i] = math.Float32frombits(uint32(at))
+	}
+	clear(row)
+	inside := row[min(s.a.padW*n, s.row):]
+	inside = inside[:min(len(inside), s.a.inW*n)]
 	for r := range s.height {
-		row, from := to[r*line:][:line], r-s.a.padH
+		part, from := to[r*line:][:line], r-s.a.padH
 		if from < 0 || from >= s.a.inH {
-			s.blank(row)
+			s.blank(part)
 			continue
 		}
-		s.blank(row[:begin*pixel])
-		s.pixels(row[begin*pixel:end*pixel], x[from*s.a.inStrideRow:])
-		s.blank(row[end*pixel:])
+		image := x[from*s.a.inStrideRow:]
+		if s.a.inStrideChannel == 1 && s.a.inStrideCol == n {
+			copy(inside, image)
+		} else {
+			for i := range inside {
+				inside[i] = image[i/n*s.a.inStrideCol+i%n*s.a.inStrideChannel]
+			}
+		}
+		rowFast(part, rest[:(s.row+7)/4], row, places, s.a.padValue+128)
 	}
 }
 
@@ -137,18 +192,18 @@ func (s *sight) blank(to []float32) {
 
 // pixels copies neighbouring pixels.
 func (s *sight) pixels(to, x []float32) {
-	channels, pixel := s.a.inChannels, s.parts*s.words
+	channels, pixel, apart := s.channels, s.pixel, s.a.inStrideChannel
 	count, done := len(to)/pixel, 0
-	if s.a.inStrideChannel == 1 && s.a.inStrideCol == channels {
-		if channels%4 == 0 {
-			channels, count = count*channels, 1
-		}
-		x = x[:count*channels]
-		if count == 1 && s.parts == 4 {
-			clear(to[copy(to, x):])
-			return
-		}
-		if done = pixelsFast(to, x, channels, count, s.a.padValue+128); done == len(to) {
+	dense := apart == 1 && s.a.inStrideCol == channels
+	switch {
+	case dense && s.parts == 4:
+		copy(to, x)
+		return
+	case dense && channels%4 == 0:
+		channels, count = count*channels, 1
+		fallthrough
+	case dense || s.a.inStrideCol == 1:
+		if done = pixelsFast(to, x, channels, apart, count, s.a.padValue+128); done == len(to) {
 			return
 		}
 	}
@@ -164,14 +219,9 @@ func (s *sight) pixels(to, x []float32) {
 				row[k] = s.element(from, 2*k, channels, 16, 0)
 			}
 		default:
-			if s.a.inStrideChannel == 1 {
-				copy(row, from[:channels])
-			} else {
-				for c := range channels {
-					row[c] = from[c*s.a.inStrideChannel]
-				}
+			for c := range row {
+				row[c] = from[c*apart]
 			}
-			clear(row[channels:])
 		}
 	}
 }
@@ -186,8 +236,25 @@ func (s *sight) element(from []float32, channel, channels, bits, offset int) flo
 	return math.Float32frombits(all)
 }
 
-// spreadBytes makes rows of pairs of 16 bits, or of floats, of rows of bytes, width elements long:
-// one row becomes so many parts.
+// spread makes rows of pairs of 16 bits, or of floats, of rows of bytes, width elements long, and
+// returns them: one row becomes so many parts, without the zeros behind floats.
+func (s *sight) spread(to, from []float32, width int) []float32 {
+	channels, words := s.channels, s.a.pixel/4
+	if s.a.beside() {
+		channels *= s.a.kernelW
+	}
+	if s.parts == 2 || channels%4 == 0 { // no zeros
+		channels, words = len(from)/width*s.parts, len(from)/width
+	}
+	at := 0
+	for i := 0; i < len(from); i += words * width { // the next one overwrites the zeros
+		spreadBytes(to[at:], from[i:][:words*width], width, s.parts)
+		at += channels * width
+	}
+	return to[:at]
+}
+
+// spreadBytes makes so many parts of each row.
 func spreadBytes(to, from []float32, width, parts int) {
 	if spreadFast(to, from, width, parts) {
 		return

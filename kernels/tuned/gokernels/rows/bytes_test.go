@@ -61,6 +61,9 @@ func randomBytes(r *rand.Rand) *bytesCase {
 		outChannels: 1 + r.IntN(80), kernelH: 1 + r.IntN(3), kernelW: 1 + r.IntN(3), strideH: 1 + r.IntN(2),
 		strideW: 1 + r.IntN(2), dilationH: 1 + r.IntN(2), dilationW: 1 + r.IntN(2),
 		padValue: r.IntN(256) - 128}
+	if r.IntN(3) == 0 {
+		a.inChannels, a.kernelW = 1+r.IntN(3), 1+r.IntN(6)
+	}
 	if r.IntN(3) == 0 { // a product of rows
 		a.kernelH, a.kernelW, a.strideH, a.strideW, a.dilationH, a.dilationW = 1, 1, 1, 1, 1, 1
 		a.outH, a.outW = 1, 1+r.IntN(30)*r.IntN(2)
@@ -89,6 +92,12 @@ func randomBytes(r *rand.Rand) *bytesCase {
 	a.inStrideRow, a.outStrideRow = a.inW*a.inStrideCol, a.outW*a.outStrideCol
 	a.inStrideBatch = a.inH * a.inW * a.inChannels
 	a.outStrideBatch = a.outH * a.outW * a.outChannels
+	a.pixel = (a.inChannels + 3) / 4 * 4
+	a.depth = a.kernelH * a.kernelW * a.pixel
+	if a.inChannels < 3 && a.kernelW > 1 && a.dilationW == 1 {
+		a.pixel = (a.kernelW*a.inChannels + 3) / 4 * 4
+		a.depth = a.kernelH * a.pixel
+	}
 	c := &bytesCase{a, make([]float32, a.batch*a.inStrideBatch),
 		make([]int8, a.outChannels*a.kernelH*a.kernelW*a.inChannels)}
 	far := r.IntN(2) == 0
@@ -160,20 +169,23 @@ func (c *bytesCase) sum(b, o, p, q int) (sum int) {
 
 // words packs the weights.
 func (c *bytesCase) words() (w []float32) {
+	beside := c.inChannels
+	if c.beside() {
+		beside *= c.kernelW
+	}
+	each := c.kernelH * c.kernelW * c.inChannels
 	for j := 0; j < c.outChannels; j += panel {
 		_, width := panelOf(c.outChannels, j)
-		for tap := range c.kernelH * c.kernelW {
-			for i := 0; i < c.inChannels; i += 4 {
-				for k := range width {
-					bits := uint32(0)
-					for e := range 4 {
-						if j+k < c.outChannels && i+e < c.inChannels {
-							v := c.w[((j+k)*c.kernelH*c.kernelW+tap)*c.inChannels+i+e]
-							bits |= uint32(uint8(v)) << (8 * e)
-						}
+		for i := range c.depth / 4 {
+			first := i * 4 / c.pixel * beside
+			for k := range width {
+				bits := uint32(0)
+				for e := range 4 {
+					if at := i*4%c.pixel + e; at < beside && j+k < c.outChannels {
+						bits |= uint32(uint8(c.w[(j+k)*each+first+at])) << (8 * e)
 					}
-					w = append(w, math.Float32frombits(bits))
 				}
+				w = append(w, math.Float32frombits(bits))
 			}
 		}
 	}
@@ -193,14 +205,17 @@ func (c *bytesCase) start() []float32 {
 
 // scratch is as much as a call needs, and not a number.
 func (c *bytesCase) scratch() []float32 {
-	words := (c.inChannels + 3) / 4
 	each := 4
 	if c.direct {
 		each = 2
 	}
 	height := (c.outH-1)*c.strideH + (c.kernelH-1)*c.dilationH + 1
 	width := (c.outW-1)*c.strideW + (c.kernelW-1)*c.dilationW + 1
-	s := make([]float32, height*width*words*each+4*panel*words*c.kernelH*c.kernelW)
+	row := 0
+	if c.beside() {
+		row = 5*width*c.inChannels/4 + c.outW*c.pixel/4 + 2
+	}
+	s := make([]float32, height*max(width, c.outW)*c.pixel*each/4+row+panel*c.depth)
 	for i := range s {
 		s[i] = float32(math.NaN()) // what was there before
 	}

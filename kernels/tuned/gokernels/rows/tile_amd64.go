@@ -208,13 +208,13 @@ func unzipFast(even, odd, from []float32) int {
 	return blocks * unit
 }
 
-// partsFast is in how many elements products of bytes take four, of a single row or of several:
-// see tile.
-func partsFast(single bool) int {
+// partsFast is in how many elements products of bytes take four, of a single row or of several, of
+// few channels or of more: see tile.
+func partsFast(single, few bool) int {
 	switch {
 	case dot:
 		return 1
-	case level == 1 || level == 2 && single:
+	case !few && (level == 1 || level == 2 && single):
 		return 2
 	}
 	return 4
@@ -258,20 +258,34 @@ func pairsBlock(t *tile) {
 }
 
 // pixelsFast copies count pixels as bytes, or one as pairs, and returns how many elements of the
-// copy it has made.
-func pixelsFast(to, from []float32, channels, count, offset int) int {
+// copy it has made. Their channels lie so far apart: if that is not 1, pixels lie beside each other.
+func pixelsFast(to, from []float32, channels, apart, count, offset int) int {
 	const unit = 8
 	switch {
+	case dot && len(to) > 0 && apart != 1:
+		if channels > 4 {
+			return 0
+		}
+		_ = from[:(channels-1)*apart+count]
+		bytePlanes512(to, from, channels, apart, count, offset)
+		return len(to)
 	case dot && len(to) > 0:
 		_ = from[:channels*count]
 		bytePixels512(to, from, channels, count, offset)
 		return len(to)
-	case level >= 1 && count == 1 && channels >= 2*unit:
+	case level >= 1 && count == 1 && apart == 1 && channels >= 2*unit:
 		_, _ = from[:channels], to[:channels/2]
 		pairNeighbours256(to, from, channels/(2*unit))
 		return channels / (2 * unit) * unit
 	}
 	return 0
+}
+
+// rowFast makes bytes of a row, having added offset, and words to of those at places.
+func rowFast(to, bytes, row, places []float32, offset int) {
+	_, _ = places[:len(to)], bytes[:(len(row)+3)/4]
+	bytePixels512(bytes, row, len(row), 1, offset)
+	wordsAt512(to, bytes, places, len(to))
 }
 
 // spreadFast spreads rows of bytes with vectors, or reports that it cannot.
@@ -335,6 +349,17 @@ func bytes512(t *tile)
 //
 //go:noescape
 func bytePixels512(to, from []float32, channels, count, offset int)
+
+// bytePlanes512 makes words of bytes of so many planes with AVX-512, at most 4 that lie apart, having
+// added offset: one of each of count pixels.
+//
+//go:noescape
+func bytePlanes512(to, from []float32, planes, apart, count, offset int)
+
+// wordsAt512 makes count words of those that begin at bytes of from, with AVX-512. Places are int32.
+//
+//go:noescape
+func wordsAt512(to, from, places []float32, count int)
 
 // spreadPairs256 makes two rows of pairs of each row of bytes with AVX2.
 //

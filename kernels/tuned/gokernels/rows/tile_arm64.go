@@ -179,12 +179,15 @@ func landSixNEON(t *land)
 func landFourNEON(t *land)
 
 // partsFast is in how many elements products of bytes take four: as floats alone.
-func partsFast(bool) int { return 4 }
+func partsFast(_, _ bool) int { return 4 }
 
 // productBytes is never called.
 func productBytes(*tile) {}
 
-func pixelsFast(_, _ []float32, _, _, _ int) int { return 0 }
+func pixelsFast(_, _ []float32, _, _, _, _ int) int { return 0 }
+
+// rowFast is never called.
+func rowFast(_, _, _, _ []float32, _ int) {}
 
 // spreadFast spreads rows of bytes as floats.
 func spreadFast(to, from []float32, width, parts int) bool {

@@ -46,11 +46,14 @@ func transposeFast(*transpose) bool { return false }
 func unzipFast(_, _, _ []float32) int { return 0 }
 
 // partsFast is in how many elements products of bytes take four: as floats alone.
-func partsFast(bool) int { return 4 }
+func partsFast(_, _ bool) int { return 4 }
 
 // productBytes is never called.
 func productBytes(*tile) {}
 
-func pixelsFast(_, _ []float32, _, _, _ int) int { return 0 }
+func pixelsFast(_, _ []float32, _, _, _, _ int) int { return 0 }
+
+// rowFast is never called.
+func rowFast(_, _, _, _ []float32, _ int) {}
 
 func spreadFast(_, _ []float32, _, _ int) bool { return false }
