@@ -30,7 +30,6 @@ func ConvBytes(y, x, w, start, scratch []float32, a *ConvI8Params, f *Epilogue) 
 	}
 	spread := scratch[len(scratch)-4*panel*taps:]
 	length := lengths(a.outW, tileRows)
-	var sums [maxRows * panel]float32
 	for b := range a.batch {
 		image := x[b*a.inStrideBatch:]
 		if seen != nil {
@@ -56,9 +55,7 @@ func ConvBytes(y, x, w, start, scratch []float32, a *ConvI8Params, f *Epilogue) 
 					t.x = image[p*a.strideH*line+q*t.next:]
 					o := b*a.outStrideBatch + p*a.outStrideRow + q*a.outStrideCol + j*a.outStrideChannel
 					if a.outStrideChannel != 1 {
-						whole := t.aside(&sums)
-						productOf(&whole)
-						f.take(y, &t, &sums, o, j, a.outStrideChannel)
+						f.apart(y, &t, o, j, a.outStrideChannel)
 						continue
 					}
 					t.y, t.add = f.aim(y, o)
@@ -71,6 +68,15 @@ func ConvBytes(y, x, w, start, scratch []float32, a *ConvI8Params, f *Epilogue) 
 		}
 	}
 	return rescaled
+}
+
+// apart carries out t for results whose columns are so far apart, by way of sums: room for these
+// would be cleared for all calls.
+func (f *Epilogue) apart(y []float32, t *tile, o, c, apart int) {
+	var sums [maxRows * panel]float32
+	whole := t.aside(&sums)
+	productOf(&whole)
+	f.take(y, t, &sums, o, c, apart)
 }
 
 // productOf is product of elements of any parts.
