@@ -97,7 +97,7 @@ func (t *tunedSource) cases(g *generator) (names []string, worth bool) {
 				if dir != t.lib.name || len(t.lib.variants) == 0 {
 					return
 				}
-				_, rescaled := rescaling(s.Kernel.Tuned)
+				_, rescaled := s.Kernel.Tuned.Rescaling()
 				names = append(names, rows.Cases(fn, integers(s), g.divides(s.Kernel), rescaled)...)
 				// Calls that share a kernel may differ in their work.
 				work += s.Kernel.Tuned.Most()

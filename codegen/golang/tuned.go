@@ -292,19 +292,11 @@ func (p *tunedPrinter) epilogueValue() string {
 	if f != "" {
 		fields += ", apply: " + f
 	}
-	if r, ok := rescaling(p.kernel.Tuned); ok && p.rescale != "" {
+	if r, ok := p.kernel.Tuned.Rescaling(); ok && p.rescale != "" {
 		fields += fmt.Sprintf(", shift: %s, scale: %s, least: %s, most: %s, plus: %s",
 			p.extra[r.Shift], p.extra[r.Scale], limit(r.Least), limit(r.Most), limit(r.Plus))
 	}
 	return "&" + p.src.rename(p.g, "Epilogue") + "{" + fields + "}"
-}
-
-// rescaling returns what an instance does to sums that a kernel may do.
-func rescaling(in *tuned.Instance) (r tuned.Rescaling, ok bool) {
-	if in.Epilogue == nil || !in.Kernel.Rescales || in.Divided || !in.RunChannels {
-		return r, false
-	}
-	return in.Epilogue.Rescaling()
 }
 
 // runs returns a function that is applied to runs of results, "" if there is nothing to
@@ -325,7 +317,7 @@ func (p *tunedPrinter) runs(all bool) string {
 // behind makes the epilogue statements behind the call, or reports that it cannot.
 func (p *tunedPrinter) behind(in *tuned.Instance, typ string) bool {
 	y, rest, rescale := p.params[0].name, in.Epilogue, ""
-	if r, ok := rescaling(in); ok {
+	if r, ok := in.Rescaling(); ok {
 		if rescale = p.afterwards(in, r.First, typ, y, p.extra); rescale == "" {
 			return false
 		}

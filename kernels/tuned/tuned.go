@@ -361,6 +361,14 @@ type Rescaling struct {
 	Rest              *Epilogue // of what it gives, nil if that is all
 }
 
+// Rescaling returns what in's epilogue begins with that its kernel may do.
+func (in *Instance) Rescaling() (r Rescaling, ok bool) {
+	if in.Epilogue == nil || !in.Kernel.Rescales || in.Divided || !in.RunChannels {
+		return r, false
+	}
+	return in.Epilogue.Rescaling()
+}
+
 // Rescaling returns what e begins with if that is a rescaling,
 //
 //	float32(int8(min(high, max(low, round((Acc + Extra[Shift][C])·Extra[Scale][C]) + zero)))) - less

@@ -81,7 +81,7 @@ func (k *kernel) newTuned(c *ops.Call, in *tuned.Instance) *tunedCode {
 	}
 	t.epilogue = gofunc.Plain()
 	t.epilogue.EpilogueFunc = t.adding(c, in, int(count))
-	t.call = must.Get(gofunc.NewCall(in, t.bufs, -1, count, inputs))
+	t.call = must.Get(gofunc.NewCall(in, t.bufs, gofunc.NoExtras, count, inputs))
 	return t
 }
 

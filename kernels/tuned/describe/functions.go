@@ -24,7 +24,13 @@ func functions() string {
 		before, args := arguments(&b, dir, k)
 		fmt.Fprintf(&b, "\t\treturn func(b [][]float32, n []int, f *Epilogue) {\n\t\t\ta := %s.New%s(n)\n",
 			dir, k.Descriptor.GoName())
-		fmt.Fprintf(&b, "%s\t\t\t%s(%s)\n\t\t}, true\n", before, k.Go, strings.Join(args, ", "))
+		result := ""
+		if k.Rescales {
+			before += "\t\t\te.Rescale(f.Shift, f.Scale, f.Least, f.Most, f.Plus)\n"
+			result = "f.Rescaled = "
+		}
+		fmt.Fprintf(&b, "%s\t\t\t%s%s(%s)\n\t\t}, true\n", before, result, k.Go,
+			strings.Join(args, ", "))
 	}
 	text := generated + "package gofunc\n\nimport (\n\"github.com/etgen/etgen/kernels/tuned\"\n"
 	for _, dir := range slices.Sorted(maps.Keys(imports)) {

@@ -102,7 +102,8 @@ func Lookup(name string, slots []tuned.Slot) (Function, bool) {
 		return func(b [][]float32, n []int, f *Epilogue) {
 			a := rows.NewDepthwiseRowsParams(n)
 			e := rows.NewEpilogue(f.Add, f.Low, f.High, f.EpilogueFunc)
-			rows.Depthwise(take(b, y), take(b, x), take(b, w), take(b, bias), &a, &e)
+			e.Rescale(f.Shift, f.Scale, f.Least, f.Most, f.Plus)
+			f.Rescaled = rows.Depthwise(take(b, y), take(b, x), take(b, w), take(b, bias), &a, &e)
 		}, true
 	case "rows.ConvBytes":
 		y := at(slots, "y")
@@ -113,7 +114,8 @@ func Lookup(name string, slots []tuned.Slot) (Function, bool) {
 		return func(b [][]float32, n []int, f *Epilogue) {
 			a := rows.NewConvI8Params(n)
 			e := rows.NewEpilogue(f.Add, f.Low, f.High, f.EpilogueFunc)
-			rows.ConvBytes(take(b, y), take(b, x), take(b, w), take(b, start), take(b, scratch), &a, &e)
+			e.Rescale(f.Shift, f.Scale, f.Least, f.Most, f.Plus)
+			f.Rescaled = rows.ConvBytes(take(b, y), take(b, x), take(b, w), take(b, start), take(b, scratch), &a, &e)
 		}, true
 	case "rows.MaxPool":
 		y := at(slots, "y")

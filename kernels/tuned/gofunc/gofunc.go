@@ -15,12 +15,22 @@ type EpilogueFunc = func(run []float32, o, c int)
 
 // Epilogue is what becomes of sums before they are results. Add, laid out as the
 // results, is added if it is not nil; then come Low and High; then EpilogueFunc if it
-// is not nil. Only kernels with tuned.Kernel.Bounds look at the first three.
+// is not nil. Only kernels with tuned.Kernel.Bounds look at the first three. With a Scale, a
+// kernel with tuned.Kernel.Rescales may rescale, and says so.
 type Epilogue struct {
-	Add          []float32
-	Low, High    float32
-	EpilogueFunc EpilogueFunc
+	Add               []float32
+	Low, High         float32
+	EpilogueFunc      EpilogueFunc
+	Shift, Scale      []float32
+	Least, Most, Plus float32
+	Rescaled          bool
 }
+
+// Extras are the operands of an epilogue that a function reads, -1 for those that it does not.
+type Extras struct{ Add, Shift, Scale int }
+
+// NoExtras are none.
+var NoExtras = Extras{-1, -1, -1}
 
 // Plain leaves sums as they are.
 func Plain() Epilogue { return Epilogue{Low: float32(math.Inf(-1)), High: float32(math.Inf(1))} }

@@ -23,7 +23,8 @@ type Call struct {
 	f     Function
 	bufs  [][]float32 // as the function takes them: the result, …
 	given []memory    // what runs set of them, the result first
-	added memory      // what the function adds; from is -1 if there is none
+	// What the function adds, and rescales by; from is -1 if there is none.
+	add, shift, scale memory
 
 	each     int64 // multiply-accumulates for a result
 	long     bool
@@ -40,14 +41,22 @@ type memory struct {
 	aligned  []float32 // if the memory is not
 }
 
+// floats are those of a run, nil if there are none.
+func (m *memory) floats(bufs [][]byte) []float32 {
+	if m.from < 0 {
+		return nil
+	}
+	x, _ := eval.Floats(bufs[m.from], &m.aligned)
+	return x
+}
+
 // stopped is what a call that is to end panics with.
 type stopped struct{}
 
 // NewCall returns a call of an instance for at most so many results and inputs. If it has no
 // multiply-accumulates, as pooling, a result may be made of any number of the inputs. fixed
-// are the buffers in the order of tuned.Instance.Slots, nil where each run gives another;
-// added says which operand of the epilogue the function adds, -1 if none.
-func NewCall(in *tuned.Instance, fixed [][]byte, added int, results, inputs int64) (*Call, error) {
+// are the buffers in the order of tuned.Instance.Slots, nil where each run gives another.
+func NewCall(in *tuned.Instance, fixed [][]byte, read Extras, results, inputs int64) (*Call, error) {
 	slots := in.Slots()
 	f, ok := Lookup(in.Kernel.Go, slots)
 	if !ok {
@@ -59,12 +68,18 @@ func NewCall(in *tuned.Instance, fixed [][]byte, added int, results, inputs int6
 	if macs == 0 {
 		each = float64(inputs)
 	}
-	c := &Call{f: f, added: memory{from: -1}, long: each*float64(results) >= worthStopping,
+	none := memory{from: -1}
+	c := &Call{f: f, add: none, shift: none, scale: none, long: each*float64(results) >= worthStopping,
 		each: int64(min(max(each, 1), worthStopping))}
 	for i, s := range slots {
 		if s.Kind == tuned.Extra {
-			if s.Index == added {
-				c.added.from = i
+			switch s.Index {
+			case read.Add:
+				c.add.from = i
+			case read.Shift:
+				c.shift.from = i
+			case read.Scale:
+				c.scale.from = i
 			}
 			continue
 		}
@@ -97,9 +112,8 @@ func NewCall(in *tuned.Instance, fixed [][]byte, added int, results, inputs int6
 // computed for a run of results being finished.
 func (c *Call) Run(done <-chan struct{}, bufs [][]byte, p []int, f *Epilogue) error {
 	c.epilogue = *f
-	if c.added.from >= 0 {
-		c.epilogue.Add, _ = eval.Floats(bufs[c.added.from], &c.added.aligned)
-	}
+	e := &c.epilogue
+	e.Add, e.Shift, e.Scale = c.add.floats(bufs), c.shift.floats(bufs), c.scale.floats(bufs)
 	var shared bool // the result is where it belongs
 	for i := len(c.given) - 1; i >= 0; i-- {
 		g := &c.given[i]
@@ -110,6 +124,7 @@ func (c *Call) Run(done <-chan struct{}, bufs [][]byte, p []int, f *Epilogue) er
 	} else if !c.watched(done, p) {
 		return eval.ErrStopped
 	}
+	f.Rescaled = c.epilogue.Rescaled
 	if !shared {
 		eval.PutFloats(bufs[0], c.bufs[0])
 	}

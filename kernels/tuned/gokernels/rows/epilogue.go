@@ -28,6 +28,11 @@ func NewEpilogue(add []float32, low, high float32, epilogue EpilogueFunc) Epilog
 	return Epilogue{add: add, low: low, high: high, apply: epilogue}
 }
 
+// Rescale makes f rescale, for packages that run programs; without a scale it does not.
+func (f *Epilogue) Rescale(shift, scale []float32, least, most, plus float32) {
+	f.shift, f.scale, f.least, f.most, f.plus = shift, scale, least, most, plus
+}
+
 // unbounded leaves sums as they are, but for the epilogue.
 func unbounded(e EpilogueFunc) Epilogue {
 	return Epilogue{low: float32(math.Inf(-1)), high: float32(math.Inf(1)), apply: e}
