@@ -19,15 +19,10 @@ import (
 // takes.
 type tunedKernel struct {
 	bounds    tuned.Bounds
-	rescaling *tuned.Rescaling // nil if there is none
+	rescaling *tuned.Rescaling // nil if there is none; the rest is the epilogue
 	// buffers: the result, the result again, what it adds; nil if there is none
-	rescale, epilogue *epilogueLoops // the first one if the kernel has not rescaled
-}
-
-// epilogueLoops are an epilogue.
-type epilogueLoops struct {
-	*eval.Program
-	syms []*sym.Symbol
+	epilogue *eval.Program
+	syms     []*sym.Symbol // of epilogue
 }
 
 // newTuned prepares a kernel whose calls have n results.
@@ -43,25 +38,23 @@ func newTuned(k *native.Kernel, n sym.Expr) *tunedKernel {
 			return t
 		}
 	}
-	loops := func(e *tuned.Epilogue) *epilogueLoops {
-		f := overAll(e, in.Channels, n)
-		f.Name = k.Name
-		return &epilogueLoops{must.Get(eval.Compile(f)), f.Syms}
-	}
-	if r, ok := in.Rescaling(); ok {
-		t.rescaling, t.rescale = &r, loops(r.First)
+	if r, ok := e.Rescaling(); ok && in.RunChannels {
+		t.rescaling = &r
 		if e = r.Rest; e == nil {
 			return t
 		}
 	}
-	t.epilogue = loops(e)
+	f := epilogueLoops(e, in.Channels, n)
+	f.Name = k.Name
+	t.syms = f.Syms
+	t.epilogue = must.Get(eval.Compile(f))
 	return t
 }
 
-// overAll returns an epilogue as loops over all n results. If it reads
+// epilogueLoops returns an epilogue as loops over all n results. If it reads
 // operands by channel, the loops are over batches, channels and what is inside of
 // a channel, so that all of them run in chunks.
-func overAll(e *tuned.Epilogue, ch tuned.Channels, n sym.Expr) *loop.Func {
+func epilogueLoops(e *tuned.Epilogue, ch tuned.Channels, n sym.Expr) *loop.Func {
 	f := &loop.Func{Bufs: []loop.Buf{
 		{Name: "y", DType: e.DType, Role: loop.Out, Len: n},
 		{Name: "acc", DType: e.Acc.DType, Role: loop.In, Len: n},

@@ -13,7 +13,7 @@ import (
 func (m *interpreter) tuned(s *native.Call, t *tunedKernel) func() error {
 	o := m.operands(s.Args)
 	params, setParams := numbers[int](s.Fields(), m.index)
-	rescale, epilogue := m.epilogue(t.rescale), m.epilogue(t.epilogue)
+	epilogue := m.epilogue(t)
 	inputs := int64(0)
 	for _, b := range s.Args {
 		inputs = max(inputs, b.MaxLen)
@@ -39,27 +39,23 @@ func (m *interpreter) tuned(s *native.Call, t *tunedKernel) func() error {
 		if err := call.Run(m.done, o.bufs, params, sums); err != nil {
 			return err
 		}
-		after = append(append(after[:0], o.bufs[0], o.bufs[0]), o.bufs[extra:behind]...)
-		if rescale != nil && !sums.Rescaled {
-			if err := rescale(after); err != nil {
-				return err
-			}
-		}
 		if epilogue == nil {
 			return nil
 		}
+		after = append(append(after[:0], o.bufs[0], o.bufs[0]), o.bufs[extra:behind]...)
 		return epilogue(after)
 	}
 }
 
-// epilogue returns a function that runs the loops of an epilogue, nil if there are none.
-func (m *interpreter) epilogue(t *epilogueLoops) func(bufs [][]byte) error {
-	if t == nil {
+// epilogue returns a function that runs the loops of a kernel's epilogue, nil if
+// it has none.
+func (m *interpreter) epilogue(t *tunedKernel) func(bufs [][]byte) error {
+	if t.epilogue == nil {
 		return nil
 	}
 	list := seq.Map(t.syms, func(s *sym.Symbol) sym.Expr { return s.Expr() })
 	values, set := numbers[int64](list, m.index)
-	runner := t.Runner()
+	runner := t.epilogue.Runner()
 	return func(bufs [][]byte) error {
 		if err := set(); err != nil {
 			return err

@@ -15,15 +15,15 @@ type EpilogueFunc = func(run []float32, o, c int)
 
 // Epilogue is what becomes of sums before they are results. Add, laid out as the
 // results, is added if it is not nil; then come Low and High; then EpilogueFunc if it
-// is not nil. Only kernels with tuned.Kernel.Bounds look at the first three. With a Scale, a
-// kernel with tuned.Kernel.Rescales may rescale, and says so.
+// is not nil. Only kernels with tuned.Kernel.Bounds look at the first three. With a Scale,
+// results are rescaled in front of what else becomes of them: see tuned.Rescaling.
 type Epilogue struct {
 	Add               []float32
 	Low, High         float32
 	EpilogueFunc      EpilogueFunc
 	Shift, Scale      []float32
 	Least, Most, Plus float32
-	Rescaled          bool
+	Rescaled          bool // by the function itself
 }
 
 // Extras are the operands of an epilogue that a function reads, -1 for those that it does not.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/etgen/etgen/kernels/eval"
+	"github.com/etgen/etgen/kernels/strip"
 	"github.com/etgen/etgen/kernels/tuned"
 )
 
@@ -25,6 +26,7 @@ type Call struct {
 	given []memory    // what runs set of them, the result first
 	// What the function adds, and rescales by; from is -1 if there is none.
 	add, shift, scale memory
+	tables            [2][]float32 // shifts and scales again and again
 
 	each     int64 // multiply-accumulates for a result
 	long     bool
@@ -39,6 +41,21 @@ type Call struct {
 type memory struct {
 	from, to int
 	aligned  []float32 // if the memory is not
+}
+
+// rescale rescales results, whose channels lie innermost.
+func (c *Call) rescale() {
+	e, y := &c.epilogue, c.bufs[0]
+	n := len(e.Scale)
+	if n = n * max(strip.Size/n, 1); c.tables[0] == nil {
+		c.tables = [2][]float32{make([]float32, n), make([]float32, n)}
+	}
+	strip.Repeat(c.tables[0], e.Shift[:len(e.Scale)])
+	strip.Repeat(c.tables[1], e.Scale)
+	for ; len(y) > 0; y = y[min(n, len(y)):] {
+		part := y[:min(n, len(y))]
+		strip.Rescale(part, part, c.tables[0], c.tables[1], 0, e.Least, e.Most, -e.Plus)
+	}
 }
 
 // floats are those of a run, nil if there are none.
@@ -124,7 +141,9 @@ func (c *Call) Run(done <-chan struct{}, bufs [][]byte, p []int, f *Epilogue) er
 	} else if !c.watched(done, p) {
 		return eval.ErrStopped
 	}
-	f.Rescaled = c.epilogue.Rescaled
+	if e.Scale != nil && !e.Rescaled {
+		c.rescale()
+	}
 	if !shared {
 		eval.PutFloats(bufs[0], c.bufs[0])
 	}
