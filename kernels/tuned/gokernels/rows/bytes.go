@@ -111,7 +111,7 @@ type sight struct {
 
 func (a *ConvI8Params) sight() sight {
 	s := sight{a: a, channels: a.inChannels, columns: a.kernelW, step: a.strideW,
-		parts:  partsFast(a.outH*a.outW == 1, a.inChannels < 4),
+		parts:  partsFast(a.outH*a.outW == 1, a.few()),
 		height: (a.outH-1)*a.strideH + (a.kernelH-1)*a.dilationH + 1,
 		width:  (a.outW-1)*a.strideW + (a.kernelW-1)*a.dilationW + 1}
 	switch {
@@ -125,6 +125,9 @@ func (a *ConvI8Params) sight() sight {
 	s.pixel = s.parts * a.pixel / 4
 	return s
 }
+
+// few reports whether a pixel has so few channels that floats are as quick as pairs with zeros.
+func (a *ConvI8Params) few() bool { return a.inChannels < 4 }
 
 // beside reports whether weights are packed by what lies beside each other in the image.
 func (a *ConvI8Params) beside() bool { return a.depth < a.kernelH*a.kernelW*a.pixel }

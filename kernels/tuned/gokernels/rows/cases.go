@@ -45,7 +45,10 @@ var casesOf = map[string]func(c *cases, v []int){
 			switch function, rest, _ := strings.Cut(name, " "); function {
 			case "product512":
 				c.add("bytes512 %s", rest)
-			case "product256": // for pairs alone
+			case "product256":
+				if a.few() && a.inChannels != Unknown { // no pairs
+					continue
+				}
 				delete(c.names, name)
 				c.add("pairs256 %s", strings.TrimSuffix(rest, "x2"))
 			}

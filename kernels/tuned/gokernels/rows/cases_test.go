@@ -64,6 +64,10 @@ func TestCasesOfShapes(t *testing.T) {
 			"productNEON rows1"}},
 		{"Linear", []int{13, 48, 2}, []string{"product256 rows5x2", "product256 rows3x2", "product512 rows7x1", "product512 rows7x2",
 			"product512 rows6x1", "product512 rows6x2", "productNEON rows5", "productNEON rows3"}},
+		{"ConvBytes", convBytes(3, 8, 1, 5), []string{"bytes512 rows5x1", "product256 rows5x2",
+			"product512 rows5x1", "productNEON rows5"}},
+		{"ConvBytes", convBytes(4, 8, 1, 5), []string{"bytes512 rows5x1", "pairs256 rows5",
+			"product512 rows5x1", "productNEON rows5"}},
 	} {
 		got := Cases(c.kernel, c.v, false, false)
 		slices.Sort(c.want)
@@ -71,4 +75,11 @@ func TestCasesOfShapes(t *testing.T) {
 			t.Errorf("%s %v: got %q, want %q", c.kernel, c.v, got, c.want)
 		}
 	}
+}
+
+// convBytes are the parameters of a convolution of bytes with so many channels and results.
+func convBytes(in, out, height, width int) []int {
+	v := make([]int, 64)
+	v[2], v[3], v[15], v[16] = in, out, height, width
+	return v
 }
