@@ -30,10 +30,10 @@ const (
 const fewestBytes = 4
 
 // planes reports whether text for vectors multiplies fours of columns of planes, a channel each. Go
-// does so where results have enough channels for half of a panel.
+// does so if results have more channels than ConvFew takes.
 func (cv *int8Conv) planes(t Target) bool {
 	return ChannelsLast(t) && cv.groups == 1 && cv.cin < fewestBytes && cv.kernel[1] >= 3 &&
-		cv.axes[1].dilation.Is(1) && (!t.Language.FindsVectors || cv.cout >= byteColumns/2)
+		cv.axes[1].dilation.Is(1) && (!t.Language.FindsVectors || cv.cout > fewChannels)
 }
 
 // MultipliesBytes tells which products of bytes some of kernels multiply as they are on a
