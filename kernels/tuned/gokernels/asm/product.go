@@ -78,16 +78,21 @@ func (c *code) end() {
 	}
 	if c.dot {
 		c.floats()
-		scale := base("scale")
-		TESTQ(scale, scale)
-		JZ(operand.LabelRef(c.label("sums")))
-		c.rescale(base("y"), scaled("step"), base("shift"), scale, "")
-		done()
-		Label(c.label("sums"))
+	}
+	rescaled := c.label("rescaled")
+	if c.bytes == 64 {
+		branch(rescaled, base("scale"), 0, JNE)
 	}
 	y, add := base("y"), base("add")
 	c.epilogue(y, add)
 	done()
+	if c.bytes == 64 {
+		only(rescaled, func() {
+			Label(rescaled)
+			c.rescale(base("y"), scaled("step"), base("shift"), base("scale"), "")
+			done()
+		})
+	}
 }
 
 // floats makes floats of sums.

@@ -22,7 +22,7 @@ func ConvBytes(y, x, w, start, scratch []float32, a *ConvI8Params, f *Epilogue) 
 	if a.dilationW > 1 {
 		t.middle, t.xMiddle, t.depth = s.columns, a.dilationW*s.pixel, s.pixel
 	}
-	rescaled = f.scale != nil && s.parts == 1 && a.outStrideChannel == 1
+	rescaled = f.scale != nil && rescales() && s.parts != 2 && a.outStrideChannel == 1
 	t.least, t.most, t.plus = f.least, f.most, f.plus
 	seen := scratch
 	if a.direct && s.parts == 4 {

@@ -41,10 +41,14 @@ var casesOf = map[string]func(c *cases, v []int){
 	"ConvBytes": func(c *cases, v []int) {
 		a := NewConvI8Params(v)
 		c.products(each(a.outW), a.outChannels)
-		for name := range c.names {
+		for name := range maps.Clone(c.names) {
 			switch function, rest, _ := strings.Cut(name, " "); function {
 			case "product512":
 				c.add("bytes512 %s", rest)
+				if c.rescaled {
+					c.add("bytes512 %s_rescaled", rest)
+					c.add("product512 %s_rescaled", rest)
+				}
 			case "product256":
 				if a.few() && a.inChannels != Unknown { // no pairs
 					continue

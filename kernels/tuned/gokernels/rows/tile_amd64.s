@@ -169,16 +169,24 @@ rows1x2_done:
 	KMOVW   AX, K2
 	SHRQ    $0x10, AX
 	MOVQ    t+0(FP), AX
-	MOVQ    (AX), AX
-	MOVQ    t+0(FP), CX
-	MOVQ    96(CX), CX
-	MOVQ    t+0(FP), DX
-	MOVQ    136(DX), DX
-	SHLQ    $0x02, DX
-	TESTQ   CX, CX
-	JZ      rows1x2_plain
-	VADDPS  (CX), Z0, K1, Z0
-	VADDPS  64(CX), Z1, K2, Z1
+	MOVQ    304(AX), AX
+
+	// branch rows1x2_rescaled
+	CMPQ AX, $0x00
+	JNE  rows1x2_rescaled
+
+	// end
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows1x2_plain
+	VADDPS (CX), Z0, K1, Z0
+	VADDPS 64(CX), Z1, K2, Z1
 
 rows1x2_plain:
 	MOVQ         t+0(FP), CX
@@ -193,6 +201,43 @@ rows1x2_plain:
 	VZEROUPPER
 	RET
 
+	// case rows1x2_rescaled
+rows1x2_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), CX
+	MOVQ         280(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         304(DX), DX
+	VMOVUPS.Z    (CX), K1, Z2
+	VMOVUPS.Z    64(CX), K2, Z3
+	VMOVUPS.Z    (DX), K1, Z4
+	VMOVUPS.Z    64(DX), K2, Z5
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 328(CX), Z6
+	VBROADCASTSS 332(CX), Z7
+	VBROADCASTSS 336(CX), Z8
+	VADDPS       Z2, Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z6, Z0
+	VMINPS       Z0, Z7, Z0
+	VADDPS       Z8, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VADDPS       Z3, Z1, Z1
+	VMULPS       Z5, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z6, Z1
+	VMINPS       Z1, Z7, Z1
+	VADDPS       Z8, Z1, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows12x2
 rows12x2:
@@ -334,49 +379,57 @@ rows12x2_depth:
 	KMOVW        AX, K2
 	SHRQ         $0x10, AX
 	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows12x2_plain
-	VADDPS       (CX), Z0, K1, Z0
-	VADDPS       64(CX), Z1, K2, Z1
-	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	VADDPS       64(CX), Z3, K2, Z3
-	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	VADDPS       64(CX), Z5, K2, Z5
-	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
-	VADDPS       64(CX), Z7, K2, Z7
-	ADDQ         DX, CX
-	VADDPS       (CX), Z8, K1, Z8
-	VADDPS       64(CX), Z9, K2, Z9
-	ADDQ         DX, CX
-	VADDPS       (CX), Z10, K1, Z10
-	VADDPS       64(CX), Z11, K2, Z11
-	ADDQ         DX, CX
-	VADDPS       (CX), Z12, K1, Z12
-	VADDPS       64(CX), Z13, K2, Z13
-	ADDQ         DX, CX
-	VADDPS       (CX), Z14, K1, Z14
-	VADDPS       64(CX), Z15, K2, Z15
-	ADDQ         DX, CX
-	VADDPS       (CX), Z16, K1, Z16
-	VADDPS       64(CX), Z17, K2, Z17
-	ADDQ         DX, CX
-	VADDPS       (CX), Z18, K1, Z18
-	VADDPS       64(CX), Z19, K2, Z19
-	ADDQ         DX, CX
-	VADDPS       (CX), Z20, K1, Z20
-	VADDPS       64(CX), Z21, K2, Z21
-	ADDQ         DX, CX
-	VADDPS       (CX), Z22, K1, Z22
-	VADDPS       64(CX), Z23, K2, Z23
+	MOVQ         304(AX), AX
+
+	// branch rows12x2_rescaled
+	CMPQ AX, $0x00
+	JNE  rows12x2_rescaled
+
+	// end
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows12x2_plain
+	VADDPS (CX), Z0, K1, Z0
+	VADDPS 64(CX), Z1, K2, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	VADDPS 64(CX), Z3, K2, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	VADDPS 64(CX), Z5, K2, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	VADDPS 64(CX), Z7, K2, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	VADDPS 64(CX), Z9, K2, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	VADDPS 64(CX), Z11, K2, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	VADDPS 64(CX), Z13, K2, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	VADDPS 64(CX), Z15, K2, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	VADDPS 64(CX), Z17, K2, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	VADDPS 64(CX), Z19, K2, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
+	VADDPS 64(CX), Z21, K2, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, K1, Z22
+	VADDPS 64(CX), Z23, K2, Z23
 
 rows12x2_plain:
 	MOVQ         t+0(FP), CX
@@ -468,6 +521,208 @@ rows12x2_plain:
 	VZEROUPPER
 	RET
 
+	// case rows12x2_rescaled
+rows12x2_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z24
+	VMOVUPS.Z    64(DX), K2, Z25
+	VMOVUPS.Z    (BX), K1, Z26
+	VMOVUPS.Z    64(BX), K2, Z27
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z28
+	VBROADCASTSS 332(DX), Z29
+	VBROADCASTSS 336(DX), Z30
+	VADDPS       Z24, Z0, Z0
+	VMULPS       Z26, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z28, Z0
+	VMINPS       Z0, Z29, Z0
+	VADDPS       Z30, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VADDPS       Z25, Z1, Z1
+	VMULPS       Z27, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z28, Z1
+	VMINPS       Z1, Z29, Z1
+	VADDPS       Z30, Z1, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z24, Z2, Z2
+	VMULPS       Z26, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z28, Z2
+	VMINPS       Z2, Z29, Z2
+	VADDPS       Z30, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VADDPS       Z25, Z3, Z3
+	VMULPS       Z27, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z28, Z3
+	VMINPS       Z3, Z29, Z3
+	VADDPS       Z30, Z3, Z3
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z24, Z4, Z4
+	VMULPS       Z26, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z28, Z4
+	VMINPS       Z4, Z29, Z4
+	VADDPS       Z30, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VADDPS       Z25, Z5, Z5
+	VMULPS       Z27, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z28, Z5
+	VMINPS       Z5, Z29, Z5
+	VADDPS       Z30, Z5, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z24, Z6, Z6
+	VMULPS       Z26, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z28, Z6
+	VMINPS       Z6, Z29, Z6
+	VADDPS       Z30, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	VADDPS       Z25, Z7, Z7
+	VMULPS       Z27, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z28, Z7
+	VMINPS       Z7, Z29, Z7
+	VADDPS       Z30, Z7, Z7
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z24, Z8, Z8
+	VMULPS       Z26, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z28, Z8
+	VMINPS       Z8, Z29, Z8
+	VADDPS       Z30, Z8, Z8
+	VMOVUPS      Z8, K1, (AX)
+	VADDPS       Z25, Z9, Z9
+	VMULPS       Z27, Z9, Z9
+	VRNDSCALEPS  $0x00, Z9, Z9
+	VMAXPS       Z9, Z28, Z9
+	VMINPS       Z9, Z29, Z9
+	VADDPS       Z30, Z9, Z9
+	VMOVUPS      Z9, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z24, Z10, Z10
+	VMULPS       Z26, Z10, Z10
+	VRNDSCALEPS  $0x00, Z10, Z10
+	VMAXPS       Z10, Z28, Z10
+	VMINPS       Z10, Z29, Z10
+	VADDPS       Z30, Z10, Z10
+	VMOVUPS      Z10, K1, (AX)
+	VADDPS       Z25, Z11, Z11
+	VMULPS       Z27, Z11, Z11
+	VRNDSCALEPS  $0x00, Z11, Z11
+	VMAXPS       Z11, Z28, Z11
+	VMINPS       Z11, Z29, Z11
+	VADDPS       Z30, Z11, Z11
+	VMOVUPS      Z11, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z24, Z12, Z12
+	VMULPS       Z26, Z12, Z12
+	VRNDSCALEPS  $0x00, Z12, Z12
+	VMAXPS       Z12, Z28, Z12
+	VMINPS       Z12, Z29, Z12
+	VADDPS       Z30, Z12, Z12
+	VMOVUPS      Z12, K1, (AX)
+	VADDPS       Z25, Z13, Z13
+	VMULPS       Z27, Z13, Z13
+	VRNDSCALEPS  $0x00, Z13, Z13
+	VMAXPS       Z13, Z28, Z13
+	VMINPS       Z13, Z29, Z13
+	VADDPS       Z30, Z13, Z13
+	VMOVUPS      Z13, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z24, Z14, Z14
+	VMULPS       Z26, Z14, Z14
+	VRNDSCALEPS  $0x00, Z14, Z14
+	VMAXPS       Z14, Z28, Z14
+	VMINPS       Z14, Z29, Z14
+	VADDPS       Z30, Z14, Z14
+	VMOVUPS      Z14, K1, (AX)
+	VADDPS       Z25, Z15, Z15
+	VMULPS       Z27, Z15, Z15
+	VRNDSCALEPS  $0x00, Z15, Z15
+	VMAXPS       Z15, Z28, Z15
+	VMINPS       Z15, Z29, Z15
+	VADDPS       Z30, Z15, Z15
+	VMOVUPS      Z15, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z24, Z16, Z16
+	VMULPS       Z26, Z16, Z16
+	VRNDSCALEPS  $0x00, Z16, Z16
+	VMAXPS       Z16, Z28, Z16
+	VMINPS       Z16, Z29, Z16
+	VADDPS       Z30, Z16, Z16
+	VMOVUPS      Z16, K1, (AX)
+	VADDPS       Z25, Z17, Z17
+	VMULPS       Z27, Z17, Z17
+	VRNDSCALEPS  $0x00, Z17, Z17
+	VMAXPS       Z17, Z28, Z17
+	VMINPS       Z17, Z29, Z17
+	VADDPS       Z30, Z17, Z17
+	VMOVUPS      Z17, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z24, Z18, Z18
+	VMULPS       Z26, Z18, Z18
+	VRNDSCALEPS  $0x00, Z18, Z18
+	VMAXPS       Z18, Z28, Z18
+	VMINPS       Z18, Z29, Z18
+	VADDPS       Z30, Z18, Z18
+	VMOVUPS      Z18, K1, (AX)
+	VADDPS       Z25, Z19, Z19
+	VMULPS       Z27, Z19, Z19
+	VRNDSCALEPS  $0x00, Z19, Z19
+	VMAXPS       Z19, Z28, Z19
+	VMINPS       Z19, Z29, Z19
+	VADDPS       Z30, Z19, Z19
+	VMOVUPS      Z19, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z24, Z20, Z20
+	VMULPS       Z26, Z20, Z20
+	VRNDSCALEPS  $0x00, Z20, Z20
+	VMAXPS       Z20, Z28, Z20
+	VMINPS       Z20, Z29, Z20
+	VADDPS       Z30, Z20, Z20
+	VMOVUPS      Z20, K1, (AX)
+	VADDPS       Z25, Z21, Z21
+	VMULPS       Z27, Z21, Z21
+	VRNDSCALEPS  $0x00, Z21, Z21
+	VMAXPS       Z21, Z28, Z21
+	VMINPS       Z21, Z29, Z21
+	VADDPS       Z30, Z21, Z21
+	VMOVUPS      Z21, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z24, Z22, Z22
+	VMULPS       Z26, Z22, Z22
+	VRNDSCALEPS  $0x00, Z22, Z22
+	VMAXPS       Z22, Z28, Z22
+	VMINPS       Z22, Z29, Z22
+	VADDPS       Z30, Z22, Z22
+	VMOVUPS      Z22, K1, (AX)
+	VADDPS       Z25, Z23, Z23
+	VMULPS       Z27, Z23, Z23
+	VRNDSCALEPS  $0x00, Z23, Z23
+	VMAXPS       Z23, Z28, Z23
+	VMINPS       Z23, Z29, Z23
+	VADDPS       Z30, Z23, Z23
+	VMOVUPS      Z23, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows11x2
 rows11x2:
@@ -604,46 +859,54 @@ rows11x2_depth:
 	KMOVW        AX, K2
 	SHRQ         $0x10, AX
 	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows11x2_plain
-	VADDPS       (CX), Z0, K1, Z0
-	VADDPS       64(CX), Z1, K2, Z1
-	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	VADDPS       64(CX), Z3, K2, Z3
-	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	VADDPS       64(CX), Z5, K2, Z5
-	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
-	VADDPS       64(CX), Z7, K2, Z7
-	ADDQ         DX, CX
-	VADDPS       (CX), Z8, K1, Z8
-	VADDPS       64(CX), Z9, K2, Z9
-	ADDQ         DX, CX
-	VADDPS       (CX), Z10, K1, Z10
-	VADDPS       64(CX), Z11, K2, Z11
-	ADDQ         DX, CX
-	VADDPS       (CX), Z12, K1, Z12
-	VADDPS       64(CX), Z13, K2, Z13
-	ADDQ         DX, CX
-	VADDPS       (CX), Z14, K1, Z14
-	VADDPS       64(CX), Z15, K2, Z15
-	ADDQ         DX, CX
-	VADDPS       (CX), Z16, K1, Z16
-	VADDPS       64(CX), Z17, K2, Z17
-	ADDQ         DX, CX
-	VADDPS       (CX), Z18, K1, Z18
-	VADDPS       64(CX), Z19, K2, Z19
-	ADDQ         DX, CX
-	VADDPS       (CX), Z20, K1, Z20
-	VADDPS       64(CX), Z21, K2, Z21
+	MOVQ         304(AX), AX
+
+	// branch rows11x2_rescaled
+	CMPQ AX, $0x00
+	JNE  rows11x2_rescaled
+
+	// end
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows11x2_plain
+	VADDPS (CX), Z0, K1, Z0
+	VADDPS 64(CX), Z1, K2, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	VADDPS 64(CX), Z3, K2, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	VADDPS 64(CX), Z5, K2, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	VADDPS 64(CX), Z7, K2, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	VADDPS 64(CX), Z9, K2, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	VADDPS 64(CX), Z11, K2, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	VADDPS 64(CX), Z13, K2, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	VADDPS 64(CX), Z15, K2, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	VADDPS 64(CX), Z17, K2, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	VADDPS 64(CX), Z19, K2, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
+	VADDPS 64(CX), Z21, K2, Z21
 
 rows11x2_plain:
 	MOVQ         t+0(FP), CX
@@ -728,6 +991,193 @@ rows11x2_plain:
 	VZEROUPPER
 	RET
 
+	// case rows11x2_rescaled
+rows11x2_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z22
+	VMOVUPS.Z    64(DX), K2, Z23
+	VMOVUPS.Z    (BX), K1, Z24
+	VMOVUPS.Z    64(BX), K2, Z25
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z26
+	VBROADCASTSS 332(DX), Z27
+	VBROADCASTSS 336(DX), Z28
+	VADDPS       Z22, Z0, Z0
+	VMULPS       Z24, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z26, Z0
+	VMINPS       Z0, Z27, Z0
+	VADDPS       Z28, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VADDPS       Z23, Z1, Z1
+	VMULPS       Z25, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z26, Z1
+	VMINPS       Z1, Z27, Z1
+	VADDPS       Z28, Z1, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z22, Z2, Z2
+	VMULPS       Z24, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z26, Z2
+	VMINPS       Z2, Z27, Z2
+	VADDPS       Z28, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VADDPS       Z23, Z3, Z3
+	VMULPS       Z25, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z26, Z3
+	VMINPS       Z3, Z27, Z3
+	VADDPS       Z28, Z3, Z3
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z22, Z4, Z4
+	VMULPS       Z24, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z26, Z4
+	VMINPS       Z4, Z27, Z4
+	VADDPS       Z28, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VADDPS       Z23, Z5, Z5
+	VMULPS       Z25, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z26, Z5
+	VMINPS       Z5, Z27, Z5
+	VADDPS       Z28, Z5, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z22, Z6, Z6
+	VMULPS       Z24, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z26, Z6
+	VMINPS       Z6, Z27, Z6
+	VADDPS       Z28, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	VADDPS       Z23, Z7, Z7
+	VMULPS       Z25, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z26, Z7
+	VMINPS       Z7, Z27, Z7
+	VADDPS       Z28, Z7, Z7
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z22, Z8, Z8
+	VMULPS       Z24, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z26, Z8
+	VMINPS       Z8, Z27, Z8
+	VADDPS       Z28, Z8, Z8
+	VMOVUPS      Z8, K1, (AX)
+	VADDPS       Z23, Z9, Z9
+	VMULPS       Z25, Z9, Z9
+	VRNDSCALEPS  $0x00, Z9, Z9
+	VMAXPS       Z9, Z26, Z9
+	VMINPS       Z9, Z27, Z9
+	VADDPS       Z28, Z9, Z9
+	VMOVUPS      Z9, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z22, Z10, Z10
+	VMULPS       Z24, Z10, Z10
+	VRNDSCALEPS  $0x00, Z10, Z10
+	VMAXPS       Z10, Z26, Z10
+	VMINPS       Z10, Z27, Z10
+	VADDPS       Z28, Z10, Z10
+	VMOVUPS      Z10, K1, (AX)
+	VADDPS       Z23, Z11, Z11
+	VMULPS       Z25, Z11, Z11
+	VRNDSCALEPS  $0x00, Z11, Z11
+	VMAXPS       Z11, Z26, Z11
+	VMINPS       Z11, Z27, Z11
+	VADDPS       Z28, Z11, Z11
+	VMOVUPS      Z11, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z22, Z12, Z12
+	VMULPS       Z24, Z12, Z12
+	VRNDSCALEPS  $0x00, Z12, Z12
+	VMAXPS       Z12, Z26, Z12
+	VMINPS       Z12, Z27, Z12
+	VADDPS       Z28, Z12, Z12
+	VMOVUPS      Z12, K1, (AX)
+	VADDPS       Z23, Z13, Z13
+	VMULPS       Z25, Z13, Z13
+	VRNDSCALEPS  $0x00, Z13, Z13
+	VMAXPS       Z13, Z26, Z13
+	VMINPS       Z13, Z27, Z13
+	VADDPS       Z28, Z13, Z13
+	VMOVUPS      Z13, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z22, Z14, Z14
+	VMULPS       Z24, Z14, Z14
+	VRNDSCALEPS  $0x00, Z14, Z14
+	VMAXPS       Z14, Z26, Z14
+	VMINPS       Z14, Z27, Z14
+	VADDPS       Z28, Z14, Z14
+	VMOVUPS      Z14, K1, (AX)
+	VADDPS       Z23, Z15, Z15
+	VMULPS       Z25, Z15, Z15
+	VRNDSCALEPS  $0x00, Z15, Z15
+	VMAXPS       Z15, Z26, Z15
+	VMINPS       Z15, Z27, Z15
+	VADDPS       Z28, Z15, Z15
+	VMOVUPS      Z15, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z22, Z16, Z16
+	VMULPS       Z24, Z16, Z16
+	VRNDSCALEPS  $0x00, Z16, Z16
+	VMAXPS       Z16, Z26, Z16
+	VMINPS       Z16, Z27, Z16
+	VADDPS       Z28, Z16, Z16
+	VMOVUPS      Z16, K1, (AX)
+	VADDPS       Z23, Z17, Z17
+	VMULPS       Z25, Z17, Z17
+	VRNDSCALEPS  $0x00, Z17, Z17
+	VMAXPS       Z17, Z26, Z17
+	VMINPS       Z17, Z27, Z17
+	VADDPS       Z28, Z17, Z17
+	VMOVUPS      Z17, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z22, Z18, Z18
+	VMULPS       Z24, Z18, Z18
+	VRNDSCALEPS  $0x00, Z18, Z18
+	VMAXPS       Z18, Z26, Z18
+	VMINPS       Z18, Z27, Z18
+	VADDPS       Z28, Z18, Z18
+	VMOVUPS      Z18, K1, (AX)
+	VADDPS       Z23, Z19, Z19
+	VMULPS       Z25, Z19, Z19
+	VRNDSCALEPS  $0x00, Z19, Z19
+	VMAXPS       Z19, Z26, Z19
+	VMINPS       Z19, Z27, Z19
+	VADDPS       Z28, Z19, Z19
+	VMOVUPS      Z19, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z22, Z20, Z20
+	VMULPS       Z24, Z20, Z20
+	VRNDSCALEPS  $0x00, Z20, Z20
+	VMAXPS       Z20, Z26, Z20
+	VMINPS       Z20, Z27, Z20
+	VADDPS       Z28, Z20, Z20
+	VMOVUPS      Z20, K1, (AX)
+	VADDPS       Z23, Z21, Z21
+	VMULPS       Z25, Z21, Z21
+	VRNDSCALEPS  $0x00, Z21, Z21
+	VMAXPS       Z21, Z26, Z21
+	VMINPS       Z21, Z27, Z21
+	VADDPS       Z28, Z21, Z21
+	VMOVUPS      Z21, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows10x2
 rows10x2:
@@ -859,43 +1309,51 @@ rows10x2_depth:
 	KMOVW        AX, K2
 	SHRQ         $0x10, AX
 	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows10x2_plain
-	VADDPS       (CX), Z0, K1, Z0
-	VADDPS       64(CX), Z1, K2, Z1
-	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	VADDPS       64(CX), Z3, K2, Z3
-	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	VADDPS       64(CX), Z5, K2, Z5
-	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
-	VADDPS       64(CX), Z7, K2, Z7
-	ADDQ         DX, CX
-	VADDPS       (CX), Z8, K1, Z8
-	VADDPS       64(CX), Z9, K2, Z9
-	ADDQ         DX, CX
-	VADDPS       (CX), Z10, K1, Z10
-	VADDPS       64(CX), Z11, K2, Z11
-	ADDQ         DX, CX
-	VADDPS       (CX), Z12, K1, Z12
-	VADDPS       64(CX), Z13, K2, Z13
-	ADDQ         DX, CX
-	VADDPS       (CX), Z14, K1, Z14
-	VADDPS       64(CX), Z15, K2, Z15
-	ADDQ         DX, CX
-	VADDPS       (CX), Z16, K1, Z16
-	VADDPS       64(CX), Z17, K2, Z17
-	ADDQ         DX, CX
-	VADDPS       (CX), Z18, K1, Z18
-	VADDPS       64(CX), Z19, K2, Z19
+	MOVQ         304(AX), AX
+
+	// branch rows10x2_rescaled
+	CMPQ AX, $0x00
+	JNE  rows10x2_rescaled
+
+	// end
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows10x2_plain
+	VADDPS (CX), Z0, K1, Z0
+	VADDPS 64(CX), Z1, K2, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	VADDPS 64(CX), Z3, K2, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	VADDPS 64(CX), Z5, K2, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	VADDPS 64(CX), Z7, K2, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	VADDPS 64(CX), Z9, K2, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	VADDPS 64(CX), Z11, K2, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	VADDPS 64(CX), Z13, K2, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	VADDPS 64(CX), Z15, K2, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	VADDPS 64(CX), Z17, K2, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	VADDPS 64(CX), Z19, K2, Z19
 
 rows10x2_plain:
 	MOVQ         t+0(FP), CX
@@ -973,6 +1431,178 @@ rows10x2_plain:
 	VZEROUPPER
 	RET
 
+	// case rows10x2_rescaled
+rows10x2_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z20
+	VMOVUPS.Z    64(DX), K2, Z21
+	VMOVUPS.Z    (BX), K1, Z22
+	VMOVUPS.Z    64(BX), K2, Z23
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z24
+	VBROADCASTSS 332(DX), Z25
+	VBROADCASTSS 336(DX), Z26
+	VADDPS       Z20, Z0, Z0
+	VMULPS       Z22, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z24, Z0
+	VMINPS       Z0, Z25, Z0
+	VADDPS       Z26, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VADDPS       Z21, Z1, Z1
+	VMULPS       Z23, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z24, Z1
+	VMINPS       Z1, Z25, Z1
+	VADDPS       Z26, Z1, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z20, Z2, Z2
+	VMULPS       Z22, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z24, Z2
+	VMINPS       Z2, Z25, Z2
+	VADDPS       Z26, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VADDPS       Z21, Z3, Z3
+	VMULPS       Z23, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z24, Z3
+	VMINPS       Z3, Z25, Z3
+	VADDPS       Z26, Z3, Z3
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z20, Z4, Z4
+	VMULPS       Z22, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z24, Z4
+	VMINPS       Z4, Z25, Z4
+	VADDPS       Z26, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VADDPS       Z21, Z5, Z5
+	VMULPS       Z23, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z24, Z5
+	VMINPS       Z5, Z25, Z5
+	VADDPS       Z26, Z5, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z20, Z6, Z6
+	VMULPS       Z22, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z24, Z6
+	VMINPS       Z6, Z25, Z6
+	VADDPS       Z26, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	VADDPS       Z21, Z7, Z7
+	VMULPS       Z23, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z24, Z7
+	VMINPS       Z7, Z25, Z7
+	VADDPS       Z26, Z7, Z7
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z20, Z8, Z8
+	VMULPS       Z22, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z24, Z8
+	VMINPS       Z8, Z25, Z8
+	VADDPS       Z26, Z8, Z8
+	VMOVUPS      Z8, K1, (AX)
+	VADDPS       Z21, Z9, Z9
+	VMULPS       Z23, Z9, Z9
+	VRNDSCALEPS  $0x00, Z9, Z9
+	VMAXPS       Z9, Z24, Z9
+	VMINPS       Z9, Z25, Z9
+	VADDPS       Z26, Z9, Z9
+	VMOVUPS      Z9, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z20, Z10, Z10
+	VMULPS       Z22, Z10, Z10
+	VRNDSCALEPS  $0x00, Z10, Z10
+	VMAXPS       Z10, Z24, Z10
+	VMINPS       Z10, Z25, Z10
+	VADDPS       Z26, Z10, Z10
+	VMOVUPS      Z10, K1, (AX)
+	VADDPS       Z21, Z11, Z11
+	VMULPS       Z23, Z11, Z11
+	VRNDSCALEPS  $0x00, Z11, Z11
+	VMAXPS       Z11, Z24, Z11
+	VMINPS       Z11, Z25, Z11
+	VADDPS       Z26, Z11, Z11
+	VMOVUPS      Z11, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z20, Z12, Z12
+	VMULPS       Z22, Z12, Z12
+	VRNDSCALEPS  $0x00, Z12, Z12
+	VMAXPS       Z12, Z24, Z12
+	VMINPS       Z12, Z25, Z12
+	VADDPS       Z26, Z12, Z12
+	VMOVUPS      Z12, K1, (AX)
+	VADDPS       Z21, Z13, Z13
+	VMULPS       Z23, Z13, Z13
+	VRNDSCALEPS  $0x00, Z13, Z13
+	VMAXPS       Z13, Z24, Z13
+	VMINPS       Z13, Z25, Z13
+	VADDPS       Z26, Z13, Z13
+	VMOVUPS      Z13, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z20, Z14, Z14
+	VMULPS       Z22, Z14, Z14
+	VRNDSCALEPS  $0x00, Z14, Z14
+	VMAXPS       Z14, Z24, Z14
+	VMINPS       Z14, Z25, Z14
+	VADDPS       Z26, Z14, Z14
+	VMOVUPS      Z14, K1, (AX)
+	VADDPS       Z21, Z15, Z15
+	VMULPS       Z23, Z15, Z15
+	VRNDSCALEPS  $0x00, Z15, Z15
+	VMAXPS       Z15, Z24, Z15
+	VMINPS       Z15, Z25, Z15
+	VADDPS       Z26, Z15, Z15
+	VMOVUPS      Z15, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z20, Z16, Z16
+	VMULPS       Z22, Z16, Z16
+	VRNDSCALEPS  $0x00, Z16, Z16
+	VMAXPS       Z16, Z24, Z16
+	VMINPS       Z16, Z25, Z16
+	VADDPS       Z26, Z16, Z16
+	VMOVUPS      Z16, K1, (AX)
+	VADDPS       Z21, Z17, Z17
+	VMULPS       Z23, Z17, Z17
+	VRNDSCALEPS  $0x00, Z17, Z17
+	VMAXPS       Z17, Z24, Z17
+	VMINPS       Z17, Z25, Z17
+	VADDPS       Z26, Z17, Z17
+	VMOVUPS      Z17, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z20, Z18, Z18
+	VMULPS       Z22, Z18, Z18
+	VRNDSCALEPS  $0x00, Z18, Z18
+	VMAXPS       Z18, Z24, Z18
+	VMINPS       Z18, Z25, Z18
+	VADDPS       Z26, Z18, Z18
+	VMOVUPS      Z18, K1, (AX)
+	VADDPS       Z21, Z19, Z19
+	VMULPS       Z23, Z19, Z19
+	VRNDSCALEPS  $0x00, Z19, Z19
+	VMAXPS       Z19, Z24, Z19
+	VMINPS       Z19, Z25, Z19
+	VADDPS       Z26, Z19, Z19
+	VMOVUPS      Z19, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows9x2
 rows9x2:
@@ -1097,40 +1727,48 @@ rows9x2_depth:
 	KMOVW        AX, K2
 	SHRQ         $0x10, AX
 	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows9x2_plain
-	VADDPS       (CX), Z0, K1, Z0
-	VADDPS       64(CX), Z1, K2, Z1
-	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	VADDPS       64(CX), Z3, K2, Z3
-	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	VADDPS       64(CX), Z5, K2, Z5
-	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
-	VADDPS       64(CX), Z7, K2, Z7
-	ADDQ         DX, CX
-	VADDPS       (CX), Z8, K1, Z8
-	VADDPS       64(CX), Z9, K2, Z9
-	ADDQ         DX, CX
-	VADDPS       (CX), Z10, K1, Z10
-	VADDPS       64(CX), Z11, K2, Z11
-	ADDQ         DX, CX
-	VADDPS       (CX), Z12, K1, Z12
-	VADDPS       64(CX), Z13, K2, Z13
-	ADDQ         DX, CX
-	VADDPS       (CX), Z14, K1, Z14
-	VADDPS       64(CX), Z15, K2, Z15
-	ADDQ         DX, CX
-	VADDPS       (CX), Z16, K1, Z16
-	VADDPS       64(CX), Z17, K2, Z17
+	MOVQ         304(AX), AX
+
+	// branch rows9x2_rescaled
+	CMPQ AX, $0x00
+	JNE  rows9x2_rescaled
+
+	// end
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows9x2_plain
+	VADDPS (CX), Z0, K1, Z0
+	VADDPS 64(CX), Z1, K2, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	VADDPS 64(CX), Z3, K2, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	VADDPS 64(CX), Z5, K2, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	VADDPS 64(CX), Z7, K2, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	VADDPS 64(CX), Z9, K2, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	VADDPS 64(CX), Z11, K2, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	VADDPS 64(CX), Z13, K2, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	VADDPS 64(CX), Z15, K2, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	VADDPS 64(CX), Z17, K2, Z17
 
 rows9x2_plain:
 	MOVQ         t+0(FP), CX
@@ -1201,6 +1839,163 @@ rows9x2_plain:
 	VZEROUPPER
 	RET
 
+	// case rows9x2_rescaled
+rows9x2_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z18
+	VMOVUPS.Z    64(DX), K2, Z19
+	VMOVUPS.Z    (BX), K1, Z20
+	VMOVUPS.Z    64(BX), K2, Z21
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z22
+	VBROADCASTSS 332(DX), Z23
+	VBROADCASTSS 336(DX), Z24
+	VADDPS       Z18, Z0, Z0
+	VMULPS       Z20, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z22, Z0
+	VMINPS       Z0, Z23, Z0
+	VADDPS       Z24, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VADDPS       Z19, Z1, Z1
+	VMULPS       Z21, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z22, Z1
+	VMINPS       Z1, Z23, Z1
+	VADDPS       Z24, Z1, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z18, Z2, Z2
+	VMULPS       Z20, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z22, Z2
+	VMINPS       Z2, Z23, Z2
+	VADDPS       Z24, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VADDPS       Z19, Z3, Z3
+	VMULPS       Z21, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z22, Z3
+	VMINPS       Z3, Z23, Z3
+	VADDPS       Z24, Z3, Z3
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z18, Z4, Z4
+	VMULPS       Z20, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z22, Z4
+	VMINPS       Z4, Z23, Z4
+	VADDPS       Z24, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VADDPS       Z19, Z5, Z5
+	VMULPS       Z21, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z22, Z5
+	VMINPS       Z5, Z23, Z5
+	VADDPS       Z24, Z5, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z18, Z6, Z6
+	VMULPS       Z20, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z22, Z6
+	VMINPS       Z6, Z23, Z6
+	VADDPS       Z24, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	VADDPS       Z19, Z7, Z7
+	VMULPS       Z21, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z22, Z7
+	VMINPS       Z7, Z23, Z7
+	VADDPS       Z24, Z7, Z7
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z18, Z8, Z8
+	VMULPS       Z20, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z22, Z8
+	VMINPS       Z8, Z23, Z8
+	VADDPS       Z24, Z8, Z8
+	VMOVUPS      Z8, K1, (AX)
+	VADDPS       Z19, Z9, Z9
+	VMULPS       Z21, Z9, Z9
+	VRNDSCALEPS  $0x00, Z9, Z9
+	VMAXPS       Z9, Z22, Z9
+	VMINPS       Z9, Z23, Z9
+	VADDPS       Z24, Z9, Z9
+	VMOVUPS      Z9, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z18, Z10, Z10
+	VMULPS       Z20, Z10, Z10
+	VRNDSCALEPS  $0x00, Z10, Z10
+	VMAXPS       Z10, Z22, Z10
+	VMINPS       Z10, Z23, Z10
+	VADDPS       Z24, Z10, Z10
+	VMOVUPS      Z10, K1, (AX)
+	VADDPS       Z19, Z11, Z11
+	VMULPS       Z21, Z11, Z11
+	VRNDSCALEPS  $0x00, Z11, Z11
+	VMAXPS       Z11, Z22, Z11
+	VMINPS       Z11, Z23, Z11
+	VADDPS       Z24, Z11, Z11
+	VMOVUPS      Z11, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z18, Z12, Z12
+	VMULPS       Z20, Z12, Z12
+	VRNDSCALEPS  $0x00, Z12, Z12
+	VMAXPS       Z12, Z22, Z12
+	VMINPS       Z12, Z23, Z12
+	VADDPS       Z24, Z12, Z12
+	VMOVUPS      Z12, K1, (AX)
+	VADDPS       Z19, Z13, Z13
+	VMULPS       Z21, Z13, Z13
+	VRNDSCALEPS  $0x00, Z13, Z13
+	VMAXPS       Z13, Z22, Z13
+	VMINPS       Z13, Z23, Z13
+	VADDPS       Z24, Z13, Z13
+	VMOVUPS      Z13, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z18, Z14, Z14
+	VMULPS       Z20, Z14, Z14
+	VRNDSCALEPS  $0x00, Z14, Z14
+	VMAXPS       Z14, Z22, Z14
+	VMINPS       Z14, Z23, Z14
+	VADDPS       Z24, Z14, Z14
+	VMOVUPS      Z14, K1, (AX)
+	VADDPS       Z19, Z15, Z15
+	VMULPS       Z21, Z15, Z15
+	VRNDSCALEPS  $0x00, Z15, Z15
+	VMAXPS       Z15, Z22, Z15
+	VMINPS       Z15, Z23, Z15
+	VADDPS       Z24, Z15, Z15
+	VMOVUPS      Z15, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z18, Z16, Z16
+	VMULPS       Z20, Z16, Z16
+	VRNDSCALEPS  $0x00, Z16, Z16
+	VMAXPS       Z16, Z22, Z16
+	VMINPS       Z16, Z23, Z16
+	VADDPS       Z24, Z16, Z16
+	VMOVUPS      Z16, K1, (AX)
+	VADDPS       Z19, Z17, Z17
+	VMULPS       Z21, Z17, Z17
+	VRNDSCALEPS  $0x00, Z17, Z17
+	VMAXPS       Z17, Z22, Z17
+	VMINPS       Z17, Z23, Z17
+	VADDPS       Z24, Z17, Z17
+	VMOVUPS      Z17, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows8x2
 rows8x2:
@@ -1320,37 +2115,45 @@ rows8x2_depth:
 	KMOVW        AX, K2
 	SHRQ         $0x10, AX
 	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows8x2_plain
-	VADDPS       (CX), Z0, K1, Z0
-	VADDPS       64(CX), Z1, K2, Z1
-	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	VADDPS       64(CX), Z3, K2, Z3
-	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	VADDPS       64(CX), Z5, K2, Z5
-	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
-	VADDPS       64(CX), Z7, K2, Z7
-	ADDQ         DX, CX
-	VADDPS       (CX), Z8, K1, Z8
-	VADDPS       64(CX), Z9, K2, Z9
-	ADDQ         DX, CX
-	VADDPS       (CX), Z10, K1, Z10
-	VADDPS       64(CX), Z11, K2, Z11
-	ADDQ         DX, CX
-	VADDPS       (CX), Z12, K1, Z12
-	VADDPS       64(CX), Z13, K2, Z13
-	ADDQ         DX, CX
-	VADDPS       (CX), Z14, K1, Z14
-	VADDPS       64(CX), Z15, K2, Z15
+	MOVQ         304(AX), AX
+
+	// branch rows8x2_rescaled
+	CMPQ AX, $0x00
+	JNE  rows8x2_rescaled
+
+	// end
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows8x2_plain
+	VADDPS (CX), Z0, K1, Z0
+	VADDPS 64(CX), Z1, K2, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	VADDPS 64(CX), Z3, K2, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	VADDPS 64(CX), Z5, K2, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	VADDPS 64(CX), Z7, K2, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	VADDPS 64(CX), Z9, K2, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	VADDPS 64(CX), Z11, K2, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	VADDPS 64(CX), Z13, K2, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	VADDPS 64(CX), Z15, K2, Z15
 
 rows8x2_plain:
 	MOVQ         t+0(FP), CX
@@ -1414,6 +2217,148 @@ rows8x2_plain:
 	VZEROUPPER
 	RET
 
+	// case rows8x2_rescaled
+rows8x2_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z16
+	VMOVUPS.Z    64(DX), K2, Z17
+	VMOVUPS.Z    (BX), K1, Z18
+	VMOVUPS.Z    64(BX), K2, Z19
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z20
+	VBROADCASTSS 332(DX), Z21
+	VBROADCASTSS 336(DX), Z22
+	VADDPS       Z16, Z0, Z0
+	VMULPS       Z18, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z20, Z0
+	VMINPS       Z0, Z21, Z0
+	VADDPS       Z22, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VADDPS       Z17, Z1, Z1
+	VMULPS       Z19, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z20, Z1
+	VMINPS       Z1, Z21, Z1
+	VADDPS       Z22, Z1, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z16, Z2, Z2
+	VMULPS       Z18, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z20, Z2
+	VMINPS       Z2, Z21, Z2
+	VADDPS       Z22, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VADDPS       Z17, Z3, Z3
+	VMULPS       Z19, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z20, Z3
+	VMINPS       Z3, Z21, Z3
+	VADDPS       Z22, Z3, Z3
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z16, Z4, Z4
+	VMULPS       Z18, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z20, Z4
+	VMINPS       Z4, Z21, Z4
+	VADDPS       Z22, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VADDPS       Z17, Z5, Z5
+	VMULPS       Z19, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z20, Z5
+	VMINPS       Z5, Z21, Z5
+	VADDPS       Z22, Z5, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z16, Z6, Z6
+	VMULPS       Z18, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z20, Z6
+	VMINPS       Z6, Z21, Z6
+	VADDPS       Z22, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	VADDPS       Z17, Z7, Z7
+	VMULPS       Z19, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z20, Z7
+	VMINPS       Z7, Z21, Z7
+	VADDPS       Z22, Z7, Z7
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z16, Z8, Z8
+	VMULPS       Z18, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z20, Z8
+	VMINPS       Z8, Z21, Z8
+	VADDPS       Z22, Z8, Z8
+	VMOVUPS      Z8, K1, (AX)
+	VADDPS       Z17, Z9, Z9
+	VMULPS       Z19, Z9, Z9
+	VRNDSCALEPS  $0x00, Z9, Z9
+	VMAXPS       Z9, Z20, Z9
+	VMINPS       Z9, Z21, Z9
+	VADDPS       Z22, Z9, Z9
+	VMOVUPS      Z9, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z16, Z10, Z10
+	VMULPS       Z18, Z10, Z10
+	VRNDSCALEPS  $0x00, Z10, Z10
+	VMAXPS       Z10, Z20, Z10
+	VMINPS       Z10, Z21, Z10
+	VADDPS       Z22, Z10, Z10
+	VMOVUPS      Z10, K1, (AX)
+	VADDPS       Z17, Z11, Z11
+	VMULPS       Z19, Z11, Z11
+	VRNDSCALEPS  $0x00, Z11, Z11
+	VMAXPS       Z11, Z20, Z11
+	VMINPS       Z11, Z21, Z11
+	VADDPS       Z22, Z11, Z11
+	VMOVUPS      Z11, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z16, Z12, Z12
+	VMULPS       Z18, Z12, Z12
+	VRNDSCALEPS  $0x00, Z12, Z12
+	VMAXPS       Z12, Z20, Z12
+	VMINPS       Z12, Z21, Z12
+	VADDPS       Z22, Z12, Z12
+	VMOVUPS      Z12, K1, (AX)
+	VADDPS       Z17, Z13, Z13
+	VMULPS       Z19, Z13, Z13
+	VRNDSCALEPS  $0x00, Z13, Z13
+	VMAXPS       Z13, Z20, Z13
+	VMINPS       Z13, Z21, Z13
+	VADDPS       Z22, Z13, Z13
+	VMOVUPS      Z13, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z16, Z14, Z14
+	VMULPS       Z18, Z14, Z14
+	VRNDSCALEPS  $0x00, Z14, Z14
+	VMAXPS       Z14, Z20, Z14
+	VMINPS       Z14, Z21, Z14
+	VADDPS       Z22, Z14, Z14
+	VMOVUPS      Z14, K1, (AX)
+	VADDPS       Z17, Z15, Z15
+	VMULPS       Z19, Z15, Z15
+	VRNDSCALEPS  $0x00, Z15, Z15
+	VMAXPS       Z15, Z20, Z15
+	VMINPS       Z15, Z21, Z15
+	VADDPS       Z22, Z15, Z15
+	VMOVUPS      Z15, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows7x2
 rows7x2:
@@ -1528,34 +2473,42 @@ rows7x2_depth:
 	KMOVW        AX, K2
 	SHRQ         $0x10, AX
 	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows7x2_plain
-	VADDPS       (CX), Z0, K1, Z0
-	VADDPS       64(CX), Z1, K2, Z1
-	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	VADDPS       64(CX), Z3, K2, Z3
-	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	VADDPS       64(CX), Z5, K2, Z5
-	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
-	VADDPS       64(CX), Z7, K2, Z7
-	ADDQ         DX, CX
-	VADDPS       (CX), Z8, K1, Z8
-	VADDPS       64(CX), Z9, K2, Z9
-	ADDQ         DX, CX
-	VADDPS       (CX), Z10, K1, Z10
-	VADDPS       64(CX), Z11, K2, Z11
-	ADDQ         DX, CX
-	VADDPS       (CX), Z12, K1, Z12
-	VADDPS       64(CX), Z13, K2, Z13
+	MOVQ         304(AX), AX
+
+	// branch rows7x2_rescaled
+	CMPQ AX, $0x00
+	JNE  rows7x2_rescaled
+
+	// end
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows7x2_plain
+	VADDPS (CX), Z0, K1, Z0
+	VADDPS 64(CX), Z1, K2, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	VADDPS 64(CX), Z3, K2, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	VADDPS 64(CX), Z5, K2, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	VADDPS 64(CX), Z7, K2, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	VADDPS 64(CX), Z9, K2, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	VADDPS 64(CX), Z11, K2, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	VADDPS 64(CX), Z13, K2, Z13
 
 rows7x2_plain:
 	MOVQ         t+0(FP), CX
@@ -1612,6 +2565,133 @@ rows7x2_plain:
 	VZEROUPPER
 	RET
 
+	// case rows7x2_rescaled
+rows7x2_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z14
+	VMOVUPS.Z    64(DX), K2, Z15
+	VMOVUPS.Z    (BX), K1, Z16
+	VMOVUPS.Z    64(BX), K2, Z17
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z18
+	VBROADCASTSS 332(DX), Z19
+	VBROADCASTSS 336(DX), Z20
+	VADDPS       Z14, Z0, Z0
+	VMULPS       Z16, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z18, Z0
+	VMINPS       Z0, Z19, Z0
+	VADDPS       Z20, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VADDPS       Z15, Z1, Z1
+	VMULPS       Z17, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z18, Z1
+	VMINPS       Z1, Z19, Z1
+	VADDPS       Z20, Z1, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z14, Z2, Z2
+	VMULPS       Z16, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z18, Z2
+	VMINPS       Z2, Z19, Z2
+	VADDPS       Z20, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VADDPS       Z15, Z3, Z3
+	VMULPS       Z17, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z18, Z3
+	VMINPS       Z3, Z19, Z3
+	VADDPS       Z20, Z3, Z3
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z14, Z4, Z4
+	VMULPS       Z16, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z18, Z4
+	VMINPS       Z4, Z19, Z4
+	VADDPS       Z20, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VADDPS       Z15, Z5, Z5
+	VMULPS       Z17, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z18, Z5
+	VMINPS       Z5, Z19, Z5
+	VADDPS       Z20, Z5, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z14, Z6, Z6
+	VMULPS       Z16, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z18, Z6
+	VMINPS       Z6, Z19, Z6
+	VADDPS       Z20, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	VADDPS       Z15, Z7, Z7
+	VMULPS       Z17, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z18, Z7
+	VMINPS       Z7, Z19, Z7
+	VADDPS       Z20, Z7, Z7
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z14, Z8, Z8
+	VMULPS       Z16, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z18, Z8
+	VMINPS       Z8, Z19, Z8
+	VADDPS       Z20, Z8, Z8
+	VMOVUPS      Z8, K1, (AX)
+	VADDPS       Z15, Z9, Z9
+	VMULPS       Z17, Z9, Z9
+	VRNDSCALEPS  $0x00, Z9, Z9
+	VMAXPS       Z9, Z18, Z9
+	VMINPS       Z9, Z19, Z9
+	VADDPS       Z20, Z9, Z9
+	VMOVUPS      Z9, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z14, Z10, Z10
+	VMULPS       Z16, Z10, Z10
+	VRNDSCALEPS  $0x00, Z10, Z10
+	VMAXPS       Z10, Z18, Z10
+	VMINPS       Z10, Z19, Z10
+	VADDPS       Z20, Z10, Z10
+	VMOVUPS      Z10, K1, (AX)
+	VADDPS       Z15, Z11, Z11
+	VMULPS       Z17, Z11, Z11
+	VRNDSCALEPS  $0x00, Z11, Z11
+	VMAXPS       Z11, Z18, Z11
+	VMINPS       Z11, Z19, Z11
+	VADDPS       Z20, Z11, Z11
+	VMOVUPS      Z11, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z14, Z12, Z12
+	VMULPS       Z16, Z12, Z12
+	VRNDSCALEPS  $0x00, Z12, Z12
+	VMAXPS       Z12, Z18, Z12
+	VMINPS       Z12, Z19, Z12
+	VADDPS       Z20, Z12, Z12
+	VMOVUPS      Z12, K1, (AX)
+	VADDPS       Z15, Z13, Z13
+	VMULPS       Z17, Z13, Z13
+	VRNDSCALEPS  $0x00, Z13, Z13
+	VMAXPS       Z13, Z18, Z13
+	VMINPS       Z13, Z19, Z13
+	VADDPS       Z20, Z13, Z13
+	VMOVUPS      Z13, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows6x2
 rows6x2:
@@ -1719,31 +2799,39 @@ rows6x2_depth:
 	KMOVW        AX, K2
 	SHRQ         $0x10, AX
 	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows6x2_plain
-	VADDPS       (CX), Z0, K1, Z0
-	VADDPS       64(CX), Z1, K2, Z1
-	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	VADDPS       64(CX), Z3, K2, Z3
-	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	VADDPS       64(CX), Z5, K2, Z5
-	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
-	VADDPS       64(CX), Z7, K2, Z7
-	ADDQ         DX, CX
-	VADDPS       (CX), Z8, K1, Z8
-	VADDPS       64(CX), Z9, K2, Z9
-	ADDQ         DX, CX
-	VADDPS       (CX), Z10, K1, Z10
-	VADDPS       64(CX), Z11, K2, Z11
+	MOVQ         304(AX), AX
+
+	// branch rows6x2_rescaled
+	CMPQ AX, $0x00
+	JNE  rows6x2_rescaled
+
+	// end
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows6x2_plain
+	VADDPS (CX), Z0, K1, Z0
+	VADDPS 64(CX), Z1, K2, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	VADDPS 64(CX), Z3, K2, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	VADDPS 64(CX), Z5, K2, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	VADDPS 64(CX), Z7, K2, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	VADDPS 64(CX), Z9, K2, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	VADDPS 64(CX), Z11, K2, Z11
 
 rows6x2_plain:
 	MOVQ         t+0(FP), CX
@@ -1793,6 +2881,118 @@ rows6x2_plain:
 	VZEROUPPER
 	RET
 
+	// case rows6x2_rescaled
+rows6x2_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z12
+	VMOVUPS.Z    64(DX), K2, Z13
+	VMOVUPS.Z    (BX), K1, Z14
+	VMOVUPS.Z    64(BX), K2, Z15
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z16
+	VBROADCASTSS 332(DX), Z17
+	VBROADCASTSS 336(DX), Z18
+	VADDPS       Z12, Z0, Z0
+	VMULPS       Z14, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z16, Z0
+	VMINPS       Z0, Z17, Z0
+	VADDPS       Z18, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VADDPS       Z13, Z1, Z1
+	VMULPS       Z15, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z16, Z1
+	VMINPS       Z1, Z17, Z1
+	VADDPS       Z18, Z1, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z2, Z2
+	VMULPS       Z14, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z16, Z2
+	VMINPS       Z2, Z17, Z2
+	VADDPS       Z18, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VADDPS       Z13, Z3, Z3
+	VMULPS       Z15, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z16, Z3
+	VMINPS       Z3, Z17, Z3
+	VADDPS       Z18, Z3, Z3
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z4, Z4
+	VMULPS       Z14, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z16, Z4
+	VMINPS       Z4, Z17, Z4
+	VADDPS       Z18, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VADDPS       Z13, Z5, Z5
+	VMULPS       Z15, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z16, Z5
+	VMINPS       Z5, Z17, Z5
+	VADDPS       Z18, Z5, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z6, Z6
+	VMULPS       Z14, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z16, Z6
+	VMINPS       Z6, Z17, Z6
+	VADDPS       Z18, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	VADDPS       Z13, Z7, Z7
+	VMULPS       Z15, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z16, Z7
+	VMINPS       Z7, Z17, Z7
+	VADDPS       Z18, Z7, Z7
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z8, Z8
+	VMULPS       Z14, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z16, Z8
+	VMINPS       Z8, Z17, Z8
+	VADDPS       Z18, Z8, Z8
+	VMOVUPS      Z8, K1, (AX)
+	VADDPS       Z13, Z9, Z9
+	VMULPS       Z15, Z9, Z9
+	VRNDSCALEPS  $0x00, Z9, Z9
+	VMAXPS       Z9, Z16, Z9
+	VMINPS       Z9, Z17, Z9
+	VADDPS       Z18, Z9, Z9
+	VMOVUPS      Z9, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z10, Z10
+	VMULPS       Z14, Z10, Z10
+	VRNDSCALEPS  $0x00, Z10, Z10
+	VMAXPS       Z10, Z16, Z10
+	VMINPS       Z10, Z17, Z10
+	VADDPS       Z18, Z10, Z10
+	VMOVUPS      Z10, K1, (AX)
+	VADDPS       Z13, Z11, Z11
+	VMULPS       Z15, Z11, Z11
+	VRNDSCALEPS  $0x00, Z11, Z11
+	VMAXPS       Z11, Z16, Z11
+	VMINPS       Z11, Z17, Z11
+	VADDPS       Z18, Z11, Z11
+	VMOVUPS      Z11, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows5x2
 rows5x2:
@@ -1895,28 +3095,36 @@ rows5x2_depth:
 	KMOVW        AX, K2
 	SHRQ         $0x10, AX
 	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows5x2_plain
-	VADDPS       (CX), Z0, K1, Z0
-	VADDPS       64(CX), Z1, K2, Z1
-	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	VADDPS       64(CX), Z3, K2, Z3
-	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	VADDPS       64(CX), Z5, K2, Z5
-	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
-	VADDPS       64(CX), Z7, K2, Z7
-	ADDQ         DX, CX
-	VADDPS       (CX), Z8, K1, Z8
-	VADDPS       64(CX), Z9, K2, Z9
+	MOVQ         304(AX), AX
+
+	// branch rows5x2_rescaled
+	CMPQ AX, $0x00
+	JNE  rows5x2_rescaled
+
+	// end
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows5x2_plain
+	VADDPS (CX), Z0, K1, Z0
+	VADDPS 64(CX), Z1, K2, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	VADDPS 64(CX), Z3, K2, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	VADDPS 64(CX), Z5, K2, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	VADDPS 64(CX), Z7, K2, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	VADDPS 64(CX), Z9, K2, Z9
 
 rows5x2_plain:
 	MOVQ         t+0(FP), CX
@@ -1959,6 +3167,103 @@ rows5x2_plain:
 	VZEROUPPER
 	RET
 
+	// case rows5x2_rescaled
+rows5x2_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z10
+	VMOVUPS.Z    64(DX), K2, Z11
+	VMOVUPS.Z    (BX), K1, Z12
+	VMOVUPS.Z    64(BX), K2, Z13
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z14
+	VBROADCASTSS 332(DX), Z15
+	VBROADCASTSS 336(DX), Z16
+	VADDPS       Z10, Z0, Z0
+	VMULPS       Z12, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z14, Z0
+	VMINPS       Z0, Z15, Z0
+	VADDPS       Z16, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VADDPS       Z11, Z1, Z1
+	VMULPS       Z13, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z14, Z1
+	VMINPS       Z1, Z15, Z1
+	VADDPS       Z16, Z1, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z2, Z2
+	VMULPS       Z12, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z14, Z2
+	VMINPS       Z2, Z15, Z2
+	VADDPS       Z16, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VADDPS       Z11, Z3, Z3
+	VMULPS       Z13, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z14, Z3
+	VMINPS       Z3, Z15, Z3
+	VADDPS       Z16, Z3, Z3
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z4, Z4
+	VMULPS       Z12, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z14, Z4
+	VMINPS       Z4, Z15, Z4
+	VADDPS       Z16, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VADDPS       Z11, Z5, Z5
+	VMULPS       Z13, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z14, Z5
+	VMINPS       Z5, Z15, Z5
+	VADDPS       Z16, Z5, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z6, Z6
+	VMULPS       Z12, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z14, Z6
+	VMINPS       Z6, Z15, Z6
+	VADDPS       Z16, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	VADDPS       Z11, Z7, Z7
+	VMULPS       Z13, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z14, Z7
+	VMINPS       Z7, Z15, Z7
+	VADDPS       Z16, Z7, Z7
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z8, Z8
+	VMULPS       Z12, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z14, Z8
+	VMINPS       Z8, Z15, Z8
+	VADDPS       Z16, Z8, Z8
+	VMOVUPS      Z8, K1, (AX)
+	VADDPS       Z11, Z9, Z9
+	VMULPS       Z13, Z9, Z9
+	VRNDSCALEPS  $0x00, Z9, Z9
+	VMAXPS       Z9, Z14, Z9
+	VMINPS       Z9, Z15, Z9
+	VADDPS       Z16, Z9, Z9
+	VMOVUPS      Z9, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows4x2
 rows4x2:
@@ -2056,25 +3361,33 @@ rows4x2_depth:
 	KMOVW        AX, K2
 	SHRQ         $0x10, AX
 	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows4x2_plain
-	VADDPS       (CX), Z0, K1, Z0
-	VADDPS       64(CX), Z1, K2, Z1
-	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	VADDPS       64(CX), Z3, K2, Z3
-	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	VADDPS       64(CX), Z5, K2, Z5
-	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
-	VADDPS       64(CX), Z7, K2, Z7
+	MOVQ         304(AX), AX
+
+	// branch rows4x2_rescaled
+	CMPQ AX, $0x00
+	JNE  rows4x2_rescaled
+
+	// end
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows4x2_plain
+	VADDPS (CX), Z0, K1, Z0
+	VADDPS 64(CX), Z1, K2, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	VADDPS 64(CX), Z3, K2, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	VADDPS 64(CX), Z5, K2, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	VADDPS 64(CX), Z7, K2, Z7
 
 rows4x2_plain:
 	MOVQ         t+0(FP), CX
@@ -2110,6 +3423,88 @@ rows4x2_plain:
 	VZEROUPPER
 	RET
 
+	// case rows4x2_rescaled
+rows4x2_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z8
+	VMOVUPS.Z    64(DX), K2, Z9
+	VMOVUPS.Z    (BX), K1, Z10
+	VMOVUPS.Z    64(BX), K2, Z11
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z12
+	VBROADCASTSS 332(DX), Z13
+	VBROADCASTSS 336(DX), Z14
+	VADDPS       Z8, Z0, Z0
+	VMULPS       Z10, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z12, Z0
+	VMINPS       Z0, Z13, Z0
+	VADDPS       Z14, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VADDPS       Z9, Z1, Z1
+	VMULPS       Z11, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z12, Z1
+	VMINPS       Z1, Z13, Z1
+	VADDPS       Z14, Z1, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z8, Z2, Z2
+	VMULPS       Z10, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z12, Z2
+	VMINPS       Z2, Z13, Z2
+	VADDPS       Z14, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VADDPS       Z9, Z3, Z3
+	VMULPS       Z11, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z12, Z3
+	VMINPS       Z3, Z13, Z3
+	VADDPS       Z14, Z3, Z3
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z8, Z4, Z4
+	VMULPS       Z10, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z12, Z4
+	VMINPS       Z4, Z13, Z4
+	VADDPS       Z14, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VADDPS       Z9, Z5, Z5
+	VMULPS       Z11, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z12, Z5
+	VMINPS       Z5, Z13, Z5
+	VADDPS       Z14, Z5, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z8, Z6, Z6
+	VMULPS       Z10, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z12, Z6
+	VMINPS       Z6, Z13, Z6
+	VADDPS       Z14, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	VADDPS       Z9, Z7, Z7
+	VMULPS       Z11, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z12, Z7
+	VMINPS       Z7, Z13, Z7
+	VADDPS       Z14, Z7, Z7
+	VMOVUPS      Z7, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows3x2
 rows3x2:
@@ -2199,22 +3594,30 @@ rows3x2_depth:
 	KMOVW        AX, K2
 	SHRQ         $0x10, AX
 	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows3x2_plain
-	VADDPS       (CX), Z0, K1, Z0
-	VADDPS       64(CX), Z1, K2, Z1
-	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	VADDPS       64(CX), Z3, K2, Z3
-	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	VADDPS       64(CX), Z5, K2, Z5
+	MOVQ         304(AX), AX
+
+	// branch rows3x2_rescaled
+	CMPQ AX, $0x00
+	JNE  rows3x2_rescaled
+
+	// end
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows3x2_plain
+	VADDPS (CX), Z0, K1, Z0
+	VADDPS 64(CX), Z1, K2, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	VADDPS 64(CX), Z3, K2, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	VADDPS 64(CX), Z5, K2, Z5
 
 rows3x2_plain:
 	MOVQ         t+0(FP), CX
@@ -2243,6 +3646,73 @@ rows3x2_plain:
 	VZEROUPPER
 	RET
 
+	// case rows3x2_rescaled
+rows3x2_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z6
+	VMOVUPS.Z    64(DX), K2, Z7
+	VMOVUPS.Z    (BX), K1, Z8
+	VMOVUPS.Z    64(BX), K2, Z9
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z10
+	VBROADCASTSS 332(DX), Z11
+	VBROADCASTSS 336(DX), Z12
+	VADDPS       Z6, Z0, Z0
+	VMULPS       Z8, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z10, Z0
+	VMINPS       Z0, Z11, Z0
+	VADDPS       Z12, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VADDPS       Z7, Z1, Z1
+	VMULPS       Z9, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z10, Z1
+	VMINPS       Z1, Z11, Z1
+	VADDPS       Z12, Z1, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z6, Z2, Z2
+	VMULPS       Z8, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z10, Z2
+	VMINPS       Z2, Z11, Z2
+	VADDPS       Z12, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VADDPS       Z7, Z3, Z3
+	VMULPS       Z9, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z10, Z3
+	VMINPS       Z3, Z11, Z3
+	VADDPS       Z12, Z3, Z3
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z6, Z4, Z4
+	VMULPS       Z8, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z10, Z4
+	VMINPS       Z4, Z11, Z4
+	VADDPS       Z12, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VADDPS       Z7, Z5, Z5
+	VMULPS       Z9, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z10, Z5
+	VMINPS       Z5, Z11, Z5
+	VADDPS       Z12, Z5, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows2x2
 rows2x2:
@@ -2327,19 +3797,27 @@ rows2x2_depth:
 	KMOVW        AX, K2
 	SHRQ         $0x10, AX
 	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows2x2_plain
-	VADDPS       (CX), Z0, K1, Z0
-	VADDPS       64(CX), Z1, K2, Z1
-	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	VADDPS       64(CX), Z3, K2, Z3
+	MOVQ         304(AX), AX
+
+	// branch rows2x2_rescaled
+	CMPQ AX, $0x00
+	JNE  rows2x2_rescaled
+
+	// end
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows2x2_plain
+	VADDPS (CX), Z0, K1, Z0
+	VADDPS 64(CX), Z1, K2, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	VADDPS 64(CX), Z3, K2, Z3
 
 rows2x2_plain:
 	MOVQ         t+0(FP), CX
@@ -2361,6 +3839,58 @@ rows2x2_plain:
 	VZEROUPPER
 	RET
 
+	// case rows2x2_rescaled
+rows2x2_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z4
+	VMOVUPS.Z    64(DX), K2, Z5
+	VMOVUPS.Z    (BX), K1, Z6
+	VMOVUPS.Z    64(BX), K2, Z7
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z8
+	VBROADCASTSS 332(DX), Z9
+	VBROADCASTSS 336(DX), Z10
+	VADDPS       Z4, Z0, Z0
+	VMULPS       Z6, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z8, Z0
+	VMINPS       Z0, Z9, Z0
+	VADDPS       Z10, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VADDPS       Z5, Z1, Z1
+	VMULPS       Z7, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z8, Z1
+	VMINPS       Z1, Z9, Z1
+	VADDPS       Z10, Z1, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z4, Z2, Z2
+	VMULPS       Z6, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z8, Z2
+	VMINPS       Z2, Z9, Z2
+	VADDPS       Z10, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VADDPS       Z5, Z3, Z3
+	VMULPS       Z7, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z8, Z3
+	VMINPS       Z3, Z9, Z3
+	VADDPS       Z10, Z3, Z3
+	VMOVUPS      Z3, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 narrow:
 	// branch rows12x1
@@ -2506,15 +4036,23 @@ rows1x1_done:
 	KMOVW   AX, K1
 	SHRQ    $0x10, AX
 	MOVQ    t+0(FP), AX
-	MOVQ    (AX), AX
-	MOVQ    t+0(FP), CX
-	MOVQ    96(CX), CX
-	MOVQ    t+0(FP), DX
-	MOVQ    136(DX), DX
-	SHLQ    $0x02, DX
-	TESTQ   CX, CX
-	JZ      rows1x1_plain
-	VADDPS  (CX), Z0, K1, Z0
+	MOVQ    304(AX), AX
+
+	// branch rows1x1_rescaled
+	CMPQ AX, $0x00
+	JNE  rows1x1_rescaled
+
+	// end
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows1x1_plain
+	VADDPS (CX), Z0, K1, Z0
 
 rows1x1_plain:
 	MOVQ         t+0(FP), CX
@@ -2526,6 +4064,34 @@ rows1x1_plain:
 	VZEROUPPER
 	RET
 
+	// case rows1x1_rescaled
+rows1x1_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), CX
+	MOVQ         280(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         304(DX), DX
+	VMOVUPS.Z    (CX), K1, Z1
+	VMOVUPS.Z    (DX), K1, Z2
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 328(CX), Z3
+	VBROADCASTSS 332(CX), Z4
+	VBROADCASTSS 336(CX), Z5
+	VADDPS       Z1, Z0, Z0
+	VMULPS       Z2, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z3, Z0
+	VMINPS       Z0, Z4, Z0
+	VADDPS       Z5, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows12x1
 rows12x1:
@@ -2629,37 +4195,45 @@ rows12x1_depth:
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
 	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows12x1_plain
-	VADDPS       (CX), Z0, K1, Z0
-	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
-	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	ADDQ         DX, CX
-	VADDPS       (CX), Z3, K1, Z3
-	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	ADDQ         DX, CX
-	VADDPS       (CX), Z5, K1, Z5
-	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
-	ADDQ         DX, CX
-	VADDPS       (CX), Z7, K1, Z7
-	ADDQ         DX, CX
-	VADDPS       (CX), Z8, K1, Z8
-	ADDQ         DX, CX
-	VADDPS       (CX), Z9, K1, Z9
-	ADDQ         DX, CX
-	VADDPS       (CX), Z10, K1, Z10
-	ADDQ         DX, CX
-	VADDPS       (CX), Z11, K1, Z11
+	MOVQ         304(AX), AX
+
+	// branch rows12x1_rescaled
+	CMPQ AX, $0x00
+	JNE  rows12x1_rescaled
+
+	// end
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows12x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
 
 rows12x1_plain:
 	MOVQ         t+0(FP), CX
@@ -2715,6 +4289,122 @@ rows12x1_plain:
 	VZEROUPPER
 	RET
 
+	// case rows12x1_rescaled
+rows12x1_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z12
+	VMOVUPS.Z    (BX), K1, Z13
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z14
+	VBROADCASTSS 332(DX), Z15
+	VBROADCASTSS 336(DX), Z16
+	VADDPS       Z12, Z0, Z0
+	VMULPS       Z13, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z14, Z0
+	VMINPS       Z0, Z15, Z0
+	VADDPS       Z16, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z1, Z1
+	VMULPS       Z13, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z14, Z1
+	VMINPS       Z1, Z15, Z1
+	VADDPS       Z16, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z2, Z2
+	VMULPS       Z13, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z14, Z2
+	VMINPS       Z2, Z15, Z2
+	VADDPS       Z16, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z3, Z3
+	VMULPS       Z13, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z14, Z3
+	VMINPS       Z3, Z15, Z3
+	VADDPS       Z16, Z3, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z4, Z4
+	VMULPS       Z13, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z14, Z4
+	VMINPS       Z4, Z15, Z4
+	VADDPS       Z16, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z13, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z14, Z5
+	VMINPS       Z5, Z15, Z5
+	VADDPS       Z16, Z5, Z5
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z6, Z6
+	VMULPS       Z13, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z14, Z6
+	VMINPS       Z6, Z15, Z6
+	VADDPS       Z16, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z7, Z7
+	VMULPS       Z13, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z14, Z7
+	VMINPS       Z7, Z15, Z7
+	VADDPS       Z16, Z7, Z7
+	VMOVUPS      Z7, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z8, Z8
+	VMULPS       Z13, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z14, Z8
+	VMINPS       Z8, Z15, Z8
+	VADDPS       Z16, Z8, Z8
+	VMOVUPS      Z8, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z9, Z9
+	VMULPS       Z13, Z9, Z9
+	VRNDSCALEPS  $0x00, Z9, Z9
+	VMAXPS       Z9, Z14, Z9
+	VMINPS       Z9, Z15, Z9
+	VADDPS       Z16, Z9, Z9
+	VMOVUPS      Z9, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z10, Z10
+	VMULPS       Z13, Z10, Z10
+	VRNDSCALEPS  $0x00, Z10, Z10
+	VMAXPS       Z10, Z14, Z10
+	VMINPS       Z10, Z15, Z10
+	VADDPS       Z16, Z10, Z10
+	VMOVUPS      Z10, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z13, Z11, Z11
+	VRNDSCALEPS  $0x00, Z11, Z11
+	VMAXPS       Z11, Z14, Z11
+	VMINPS       Z11, Z15, Z11
+	VADDPS       Z16, Z11, Z11
+	VMOVUPS      Z11, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows11x1
 rows11x1:
@@ -2815,35 +4505,43 @@ rows11x1_depth:
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
 	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows11x1_plain
-	VADDPS       (CX), Z0, K1, Z0
-	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
-	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	ADDQ         DX, CX
-	VADDPS       (CX), Z3, K1, Z3
-	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	ADDQ         DX, CX
-	VADDPS       (CX), Z5, K1, Z5
-	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
-	ADDQ         DX, CX
-	VADDPS       (CX), Z7, K1, Z7
-	ADDQ         DX, CX
-	VADDPS       (CX), Z8, K1, Z8
-	ADDQ         DX, CX
-	VADDPS       (CX), Z9, K1, Z9
-	ADDQ         DX, CX
-	VADDPS       (CX), Z10, K1, Z10
+	MOVQ         304(AX), AX
+
+	// branch rows11x1_rescaled
+	CMPQ AX, $0x00
+	JNE  rows11x1_rescaled
+
+	// end
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows11x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
 
 rows11x1_plain:
 	MOVQ         t+0(FP), CX
@@ -2895,6 +4593,114 @@ rows11x1_plain:
 	VZEROUPPER
 	RET
 
+	// case rows11x1_rescaled
+rows11x1_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z11
+	VMOVUPS.Z    (BX), K1, Z12
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z13
+	VBROADCASTSS 332(DX), Z14
+	VBROADCASTSS 336(DX), Z15
+	VADDPS       Z11, Z0, Z0
+	VMULPS       Z12, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z13, Z0
+	VMINPS       Z0, Z14, Z0
+	VADDPS       Z15, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z11, Z1, Z1
+	VMULPS       Z12, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z13, Z1
+	VMINPS       Z1, Z14, Z1
+	VADDPS       Z15, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z11, Z2, Z2
+	VMULPS       Z12, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z13, Z2
+	VMINPS       Z2, Z14, Z2
+	VADDPS       Z15, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z11, Z3, Z3
+	VMULPS       Z12, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z13, Z3
+	VMINPS       Z3, Z14, Z3
+	VADDPS       Z15, Z3, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z12, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z13, Z4
+	VMINPS       Z4, Z14, Z4
+	VADDPS       Z15, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z11, Z5, Z5
+	VMULPS       Z12, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z13, Z5
+	VMINPS       Z5, Z14, Z5
+	VADDPS       Z15, Z5, Z5
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z11, Z6, Z6
+	VMULPS       Z12, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z13, Z6
+	VMINPS       Z6, Z14, Z6
+	VADDPS       Z15, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z11, Z7, Z7
+	VMULPS       Z12, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z13, Z7
+	VMINPS       Z7, Z14, Z7
+	VADDPS       Z15, Z7, Z7
+	VMOVUPS      Z7, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z11, Z8, Z8
+	VMULPS       Z12, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z13, Z8
+	VMINPS       Z8, Z14, Z8
+	VADDPS       Z15, Z8, Z8
+	VMOVUPS      Z8, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z11, Z9, Z9
+	VMULPS       Z12, Z9, Z9
+	VRNDSCALEPS  $0x00, Z9, Z9
+	VMAXPS       Z9, Z13, Z9
+	VMINPS       Z9, Z14, Z9
+	VADDPS       Z15, Z9, Z9
+	VMOVUPS      Z9, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z11, Z10, Z10
+	VMULPS       Z12, Z10, Z10
+	VRNDSCALEPS  $0x00, Z10, Z10
+	VMAXPS       Z10, Z13, Z10
+	VMINPS       Z10, Z14, Z10
+	VADDPS       Z15, Z10, Z10
+	VMOVUPS      Z10, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows10x1
 rows10x1:
@@ -2992,33 +4798,41 @@ rows10x1_depth:
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
 	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows10x1_plain
-	VADDPS       (CX), Z0, K1, Z0
-	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
-	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	ADDQ         DX, CX
-	VADDPS       (CX), Z3, K1, Z3
-	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	ADDQ         DX, CX
-	VADDPS       (CX), Z5, K1, Z5
-	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
-	ADDQ         DX, CX
-	VADDPS       (CX), Z7, K1, Z7
-	ADDQ         DX, CX
-	VADDPS       (CX), Z8, K1, Z8
-	ADDQ         DX, CX
-	VADDPS       (CX), Z9, K1, Z9
+	MOVQ         304(AX), AX
+
+	// branch rows10x1_rescaled
+	CMPQ AX, $0x00
+	JNE  rows10x1_rescaled
+
+	// end
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows10x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
 
 rows10x1_plain:
 	MOVQ         t+0(FP), CX
@@ -3066,6 +4880,106 @@ rows10x1_plain:
 	VZEROUPPER
 	RET
 
+	// case rows10x1_rescaled
+rows10x1_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z10
+	VMOVUPS.Z    (BX), K1, Z11
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z12
+	VBROADCASTSS 332(DX), Z13
+	VBROADCASTSS 336(DX), Z14
+	VADDPS       Z10, Z0, Z0
+	VMULPS       Z11, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z12, Z0
+	VMINPS       Z0, Z13, Z0
+	VADDPS       Z14, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z1, Z1
+	VMULPS       Z11, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z12, Z1
+	VMINPS       Z1, Z13, Z1
+	VADDPS       Z14, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z2, Z2
+	VMULPS       Z11, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z12, Z2
+	VMINPS       Z2, Z13, Z2
+	VADDPS       Z14, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z3, Z3
+	VMULPS       Z11, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z12, Z3
+	VMINPS       Z3, Z13, Z3
+	VADDPS       Z14, Z3, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z4, Z4
+	VMULPS       Z11, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z12, Z4
+	VMINPS       Z4, Z13, Z4
+	VADDPS       Z14, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z5, Z5
+	VMULPS       Z11, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z12, Z5
+	VMINPS       Z5, Z13, Z5
+	VADDPS       Z14, Z5, Z5
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z6, Z6
+	VMULPS       Z11, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z12, Z6
+	VMINPS       Z6, Z13, Z6
+	VADDPS       Z14, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z7, Z7
+	VMULPS       Z11, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z12, Z7
+	VMINPS       Z7, Z13, Z7
+	VADDPS       Z14, Z7, Z7
+	VMOVUPS      Z7, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z8, Z8
+	VMULPS       Z11, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z12, Z8
+	VMINPS       Z8, Z13, Z8
+	VADDPS       Z14, Z8, Z8
+	VMOVUPS      Z8, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z9, Z9
+	VMULPS       Z11, Z9, Z9
+	VRNDSCALEPS  $0x00, Z9, Z9
+	VMAXPS       Z9, Z12, Z9
+	VMINPS       Z9, Z13, Z9
+	VADDPS       Z14, Z9, Z9
+	VMOVUPS      Z9, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows9x1
 rows9x1:
@@ -3158,31 +5072,39 @@ rows9x1_depth:
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
 	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows9x1_plain
-	VADDPS       (CX), Z0, K1, Z0
-	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
-	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	ADDQ         DX, CX
-	VADDPS       (CX), Z3, K1, Z3
-	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	ADDQ         DX, CX
-	VADDPS       (CX), Z5, K1, Z5
-	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
-	ADDQ         DX, CX
-	VADDPS       (CX), Z7, K1, Z7
-	ADDQ         DX, CX
-	VADDPS       (CX), Z8, K1, Z8
+	MOVQ         304(AX), AX
+
+	// branch rows9x1_rescaled
+	CMPQ AX, $0x00
+	JNE  rows9x1_rescaled
+
+	// end
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows9x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
 
 rows9x1_plain:
 	MOVQ         t+0(FP), CX
@@ -3226,6 +5148,98 @@ rows9x1_plain:
 	VZEROUPPER
 	RET
 
+	// case rows9x1_rescaled
+rows9x1_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z9
+	VMOVUPS.Z    (BX), K1, Z10
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z11
+	VBROADCASTSS 332(DX), Z12
+	VBROADCASTSS 336(DX), Z13
+	VADDPS       Z9, Z0, Z0
+	VMULPS       Z10, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z11, Z0
+	VMINPS       Z0, Z12, Z0
+	VADDPS       Z13, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z9, Z1, Z1
+	VMULPS       Z10, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z11, Z1
+	VMINPS       Z1, Z12, Z1
+	VADDPS       Z13, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z9, Z2, Z2
+	VMULPS       Z10, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z11, Z2
+	VMINPS       Z2, Z12, Z2
+	VADDPS       Z13, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z9, Z3, Z3
+	VMULPS       Z10, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z11, Z3
+	VMINPS       Z3, Z12, Z3
+	VADDPS       Z13, Z3, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z9, Z4, Z4
+	VMULPS       Z10, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z11, Z4
+	VMINPS       Z4, Z12, Z4
+	VADDPS       Z13, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z9, Z5, Z5
+	VMULPS       Z10, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z11, Z5
+	VMINPS       Z5, Z12, Z5
+	VADDPS       Z13, Z5, Z5
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z9, Z6, Z6
+	VMULPS       Z10, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z11, Z6
+	VMINPS       Z6, Z12, Z6
+	VADDPS       Z13, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z9, Z7, Z7
+	VMULPS       Z10, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z11, Z7
+	VMINPS       Z7, Z12, Z7
+	VADDPS       Z13, Z7, Z7
+	VMOVUPS      Z7, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z9, Z8, Z8
+	VMULPS       Z10, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z11, Z8
+	VMINPS       Z8, Z12, Z8
+	VADDPS       Z13, Z8, Z8
+	VMOVUPS      Z8, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows8x1
 rows8x1:
@@ -3315,29 +5329,37 @@ rows8x1_depth:
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
 	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows8x1_plain
-	VADDPS       (CX), Z0, K1, Z0
-	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
-	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	ADDQ         DX, CX
-	VADDPS       (CX), Z3, K1, Z3
-	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	ADDQ         DX, CX
-	VADDPS       (CX), Z5, K1, Z5
-	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
-	ADDQ         DX, CX
-	VADDPS       (CX), Z7, K1, Z7
+	MOVQ         304(AX), AX
+
+	// branch rows8x1_rescaled
+	CMPQ AX, $0x00
+	JNE  rows8x1_rescaled
+
+	// end
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows8x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
 
 rows8x1_plain:
 	MOVQ         t+0(FP), CX
@@ -3377,6 +5399,90 @@ rows8x1_plain:
 	VZEROUPPER
 	RET
 
+	// case rows8x1_rescaled
+rows8x1_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z8
+	VMOVUPS.Z    (BX), K1, Z9
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z10
+	VBROADCASTSS 332(DX), Z11
+	VBROADCASTSS 336(DX), Z12
+	VADDPS       Z8, Z0, Z0
+	VMULPS       Z9, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z10, Z0
+	VMINPS       Z0, Z11, Z0
+	VADDPS       Z12, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z8, Z1, Z1
+	VMULPS       Z9, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z10, Z1
+	VMINPS       Z1, Z11, Z1
+	VADDPS       Z12, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z8, Z2, Z2
+	VMULPS       Z9, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z10, Z2
+	VMINPS       Z2, Z11, Z2
+	VADDPS       Z12, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z8, Z3, Z3
+	VMULPS       Z9, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z10, Z3
+	VMINPS       Z3, Z11, Z3
+	VADDPS       Z12, Z3, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z8, Z4, Z4
+	VMULPS       Z9, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z10, Z4
+	VMINPS       Z4, Z11, Z4
+	VADDPS       Z12, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z8, Z5, Z5
+	VMULPS       Z9, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z10, Z5
+	VMINPS       Z5, Z11, Z5
+	VADDPS       Z12, Z5, Z5
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z8, Z6, Z6
+	VMULPS       Z9, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z10, Z6
+	VMINPS       Z6, Z11, Z6
+	VADDPS       Z12, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z8, Z7, Z7
+	VMULPS       Z9, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z10, Z7
+	VMINPS       Z7, Z11, Z7
+	VADDPS       Z12, Z7, Z7
+	VMOVUPS      Z7, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows7x1
 rows7x1:
@@ -3463,27 +5569,35 @@ rows7x1_depth:
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
 	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows7x1_plain
-	VADDPS       (CX), Z0, K1, Z0
-	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
-	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	ADDQ         DX, CX
-	VADDPS       (CX), Z3, K1, Z3
-	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	ADDQ         DX, CX
-	VADDPS       (CX), Z5, K1, Z5
-	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
+	MOVQ         304(AX), AX
+
+	// branch rows7x1_rescaled
+	CMPQ AX, $0x00
+	JNE  rows7x1_rescaled
+
+	// end
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows7x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
 
 rows7x1_plain:
 	MOVQ         t+0(FP), CX
@@ -3519,6 +5633,82 @@ rows7x1_plain:
 	VZEROUPPER
 	RET
 
+	// case rows7x1_rescaled
+rows7x1_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z7
+	VMOVUPS.Z    (BX), K1, Z8
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z9
+	VBROADCASTSS 332(DX), Z10
+	VBROADCASTSS 336(DX), Z11
+	VADDPS       Z7, Z0, Z0
+	VMULPS       Z8, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z9, Z0
+	VMINPS       Z0, Z10, Z0
+	VADDPS       Z11, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z7, Z1, Z1
+	VMULPS       Z8, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z9, Z1
+	VMINPS       Z1, Z10, Z1
+	VADDPS       Z11, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z7, Z2, Z2
+	VMULPS       Z8, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z9, Z2
+	VMINPS       Z2, Z10, Z2
+	VADDPS       Z11, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z7, Z3, Z3
+	VMULPS       Z8, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z9, Z3
+	VMINPS       Z3, Z10, Z3
+	VADDPS       Z11, Z3, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z7, Z4, Z4
+	VMULPS       Z8, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z9, Z4
+	VMINPS       Z4, Z10, Z4
+	VADDPS       Z11, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z7, Z5, Z5
+	VMULPS       Z8, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z9, Z5
+	VMINPS       Z5, Z10, Z5
+	VADDPS       Z11, Z5, Z5
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z7, Z6, Z6
+	VMULPS       Z8, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z9, Z6
+	VMINPS       Z6, Z10, Z6
+	VADDPS       Z11, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows6x1
 rows6x1:
@@ -3600,25 +5790,33 @@ rows6x1_depth:
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
 	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows6x1_plain
-	VADDPS       (CX), Z0, K1, Z0
-	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
-	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	ADDQ         DX, CX
-	VADDPS       (CX), Z3, K1, Z3
-	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	ADDQ         DX, CX
-	VADDPS       (CX), Z5, K1, Z5
+	MOVQ         304(AX), AX
+
+	// branch rows6x1_rescaled
+	CMPQ AX, $0x00
+	JNE  rows6x1_rescaled
+
+	// end
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows6x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
 
 rows6x1_plain:
 	MOVQ         t+0(FP), CX
@@ -3650,6 +5848,74 @@ rows6x1_plain:
 	VZEROUPPER
 	RET
 
+	// case rows6x1_rescaled
+rows6x1_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z6
+	VMOVUPS.Z    (BX), K1, Z7
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z8
+	VBROADCASTSS 332(DX), Z9
+	VBROADCASTSS 336(DX), Z10
+	VADDPS       Z6, Z0, Z0
+	VMULPS       Z7, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z8, Z0
+	VMINPS       Z0, Z9, Z0
+	VADDPS       Z10, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z6, Z1, Z1
+	VMULPS       Z7, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z8, Z1
+	VMINPS       Z1, Z9, Z1
+	VADDPS       Z10, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z6, Z2, Z2
+	VMULPS       Z7, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z8, Z2
+	VMINPS       Z2, Z9, Z2
+	VADDPS       Z10, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z6, Z3, Z3
+	VMULPS       Z7, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z8, Z3
+	VMINPS       Z3, Z9, Z3
+	VADDPS       Z10, Z3, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z6, Z4, Z4
+	VMULPS       Z7, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z8, Z4
+	VMINPS       Z4, Z9, Z4
+	VADDPS       Z10, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z6, Z5, Z5
+	VMULPS       Z7, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z8, Z5
+	VMINPS       Z5, Z9, Z5
+	VADDPS       Z10, Z5, Z5
+	VMOVUPS      Z5, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows5x1
 rows5x1:
@@ -3728,23 +5994,31 @@ rows5x1_depth:
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
 	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows5x1_plain
-	VADDPS       (CX), Z0, K1, Z0
-	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
-	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	ADDQ         DX, CX
-	VADDPS       (CX), Z3, K1, Z3
-	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
+	MOVQ         304(AX), AX
+
+	// branch rows5x1_rescaled
+	CMPQ AX, $0x00
+	JNE  rows5x1_rescaled
+
+	// end
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows5x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
 
 rows5x1_plain:
 	MOVQ         t+0(FP), CX
@@ -3772,6 +6046,66 @@ rows5x1_plain:
 	VZEROUPPER
 	RET
 
+	// case rows5x1_rescaled
+rows5x1_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z5
+	VMOVUPS.Z    (BX), K1, Z6
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z7
+	VBROADCASTSS 332(DX), Z8
+	VBROADCASTSS 336(DX), Z9
+	VADDPS       Z5, Z0, Z0
+	VMULPS       Z6, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z7, Z0
+	VMINPS       Z0, Z8, Z0
+	VADDPS       Z9, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z5, Z1, Z1
+	VMULPS       Z6, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z7, Z1
+	VMINPS       Z1, Z8, Z1
+	VADDPS       Z9, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z5, Z2, Z2
+	VMULPS       Z6, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z7, Z2
+	VMINPS       Z2, Z8, Z2
+	VADDPS       Z9, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z5, Z3, Z3
+	VMULPS       Z6, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z7, Z3
+	VMINPS       Z3, Z8, Z3
+	VADDPS       Z9, Z3, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z5, Z4, Z4
+	VMULPS       Z6, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z7, Z4
+	VMINPS       Z4, Z8, Z4
+	VADDPS       Z9, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows4x1
 rows4x1:
@@ -3847,21 +6181,29 @@ rows4x1_depth:
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
 	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows4x1_plain
-	VADDPS       (CX), Z0, K1, Z0
-	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
-	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	ADDQ         DX, CX
-	VADDPS       (CX), Z3, K1, Z3
+	MOVQ         304(AX), AX
+
+	// branch rows4x1_rescaled
+	CMPQ AX, $0x00
+	JNE  rows4x1_rescaled
+
+	// end
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows4x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
 
 rows4x1_plain:
 	MOVQ         t+0(FP), CX
@@ -3885,6 +6227,58 @@ rows4x1_plain:
 	VZEROUPPER
 	RET
 
+	// case rows4x1_rescaled
+rows4x1_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z4
+	VMOVUPS.Z    (BX), K1, Z5
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z6
+	VBROADCASTSS 332(DX), Z7
+	VBROADCASTSS 336(DX), Z8
+	VADDPS       Z4, Z0, Z0
+	VMULPS       Z5, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z6, Z0
+	VMINPS       Z0, Z7, Z0
+	VADDPS       Z8, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z4, Z1, Z1
+	VMULPS       Z5, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z6, Z1
+	VMINPS       Z1, Z7, Z1
+	VADDPS       Z8, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z4, Z2, Z2
+	VMULPS       Z5, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z6, Z2
+	VMINPS       Z2, Z7, Z2
+	VADDPS       Z8, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z4, Z3, Z3
+	VMULPS       Z5, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z6, Z3
+	VMINPS       Z3, Z7, Z3
+	VADDPS       Z8, Z3, Z3
+	VMOVUPS      Z3, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows3x1
 rows3x1:
@@ -3954,19 +6348,27 @@ rows3x1_depth:
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
 	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows3x1_plain
-	VADDPS       (CX), Z0, K1, Z0
-	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
-	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
+	MOVQ         304(AX), AX
+
+	// branch rows3x1_rescaled
+	CMPQ AX, $0x00
+	JNE  rows3x1_rescaled
+
+	// end
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows3x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
 
 rows3x1_plain:
 	MOVQ         t+0(FP), CX
@@ -3986,6 +6388,50 @@ rows3x1_plain:
 	VZEROUPPER
 	RET
 
+	// case rows3x1_rescaled
+rows3x1_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z3
+	VMOVUPS.Z    (BX), K1, Z4
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z5
+	VBROADCASTSS 332(DX), Z6
+	VBROADCASTSS 336(DX), Z7
+	VADDPS       Z3, Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z5, Z0
+	VMINPS       Z0, Z6, Z0
+	VADDPS       Z7, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z3, Z1, Z1
+	VMULPS       Z4, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z5, Z1
+	VMINPS       Z1, Z6, Z1
+	VADDPS       Z7, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z3, Z2, Z2
+	VMULPS       Z4, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z5, Z2
+	VMINPS       Z2, Z6, Z2
+	VADDPS       Z7, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows2x1
 rows2x1:
@@ -4052,17 +6498,25 @@ rows2x1_depth:
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
 	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows2x1_plain
-	VADDPS       (CX), Z0, K1, Z0
-	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
+	MOVQ         304(AX), AX
+
+	// branch rows2x1_rescaled
+	CMPQ AX, $0x00
+	JNE  rows2x1_rescaled
+
+	// end
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows2x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
 
 rows2x1_plain:
 	MOVQ         t+0(FP), CX
@@ -4078,6 +6532,42 @@ rows2x1_plain:
 	VZEROUPPER
 	RET
 
+	// case rows2x1_rescaled
+rows2x1_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z2
+	VMOVUPS.Z    (BX), K1, Z3
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z4
+	VBROADCASTSS 332(DX), Z5
+	VBROADCASTSS 336(DX), Z6
+	VADDPS       Z2, Z0, Z0
+	VMULPS       Z3, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z4, Z0
+	VMINPS       Z0, Z5, Z0
+	VADDPS       Z6, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z2, Z1, Z1
+	VMULPS       Z3, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z4, Z1
+	VMINPS       Z1, Z5, Z1
+	VADDPS       Z6, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 
 // func window512(t *tile)
@@ -25714,78 +28204,49 @@ rows1x2_one:
 	JNZ          rows1x2_one
 
 rows1x2_done:
-	MOVQ         t+0(FP), R8
-	MOVQ         184(R8), R8
-	LEAQ         (AX)(R8*4), AX
-	MOVQ         t+0(FP), R8
-	MOVQ         176(R8), R8
-	LEAQ         (DI)(R8*4), DI
-	DECQ         SI
-	JNZ          rows1x2_middle
-	MOVQ         t+0(FP), SI
-	MOVQ         160(SI), SI
-	LEAQ         (AX)(SI*4), AX
-	MOVQ         t+0(FP), SI
-	MOVQ         152(SI), SI
-	LEAQ         (BX)(SI*4), BX
-	DECQ         DX
-	JNZ          rows1x2_outer
-	VPADDD       Z2, Z0, Z0
-	VPADDD       Z6, Z4, Z4
-	VPADDD       Z4, Z0, Z0
-	VPADDD       Z3, Z1, Z1
-	VPADDD       Z7, Z5, Z5
-	VPADDD       Z5, Z1, Z1
-	MOVQ         t+0(FP), AX
-	MOVQ         216(AX), AX
-	MOVQ         $0x00000020, CX
-	CMPQ         AX, CX
-	CMOVQLT      AX, CX
-	MOVQ         $-1, AX
-	BZHIQ        CX, AX, AX
-	KMOVW        AX, K1
-	SHRQ         $0x10, AX
-	KMOVW        AX, K2
-	SHRQ         $0x10, AX
-	VCVTDQ2PS    Z0, Z0
-	VCVTDQ2PS    Z1, Z1
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
-	TESTQ        AX, AX
-	JZ           rows1x2_sums
-	MOVQ         t+0(FP), CX
-	MOVQ         (CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	VMOVUPS.Z    (DX), K1, Z2
-	VMOVUPS.Z    64(DX), K2, Z3
-	VMOVUPS.Z    (AX), K1, Z4
-	VMOVUPS.Z    64(AX), K2, Z5
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 328(AX), Z6
-	VBROADCASTSS 332(AX), Z7
-	VBROADCASTSS 336(AX), Z8
-	VADDPS       Z2, Z0, Z0
-	VMULPS       Z4, Z0, Z0
-	VRNDSCALEPS  $0x00, Z0, Z0
-	VMAXPS       Z0, Z6, Z0
-	VMINPS       Z0, Z7, Z0
-	VADDPS       Z8, Z0, Z0
-	VMOVUPS      Z0, K1, (CX)
-	VADDPS       Z3, Z1, Z1
-	VMULPS       Z5, Z1, Z1
-	VRNDSCALEPS  $0x00, Z1, Z1
-	VMAXPS       Z1, Z6, Z1
-	VMINPS       Z1, Z7, Z1
-	VADDPS       Z8, Z1, Z1
-	VMOVUPS      Z1, K2, 64(CX)
-	VZEROUPPER
-	RET
+	MOVQ      t+0(FP), R8
+	MOVQ      184(R8), R8
+	LEAQ      (AX)(R8*4), AX
+	MOVQ      t+0(FP), R8
+	MOVQ      176(R8), R8
+	LEAQ      (DI)(R8*4), DI
+	DECQ      SI
+	JNZ       rows1x2_middle
+	MOVQ      t+0(FP), SI
+	MOVQ      160(SI), SI
+	LEAQ      (AX)(SI*4), AX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	LEAQ      (BX)(SI*4), BX
+	DECQ      DX
+	JNZ       rows1x2_outer
+	VPADDD    Z2, Z0, Z0
+	VPADDD    Z6, Z4, Z4
+	VPADDD    Z4, Z0, Z0
+	VPADDD    Z3, Z1, Z1
+	VPADDD    Z7, Z5, Z5
+	VPADDD    Z5, Z1, Z1
+	MOVQ      t+0(FP), AX
+	MOVQ      216(AX), AX
+	MOVQ      $0x00000020, CX
+	CMPQ      AX, CX
+	CMOVQLT   AX, CX
+	MOVQ      $-1, AX
+	BZHIQ     CX, AX, AX
+	KMOVW     AX, K1
+	SHRQ      $0x10, AX
+	KMOVW     AX, K2
+	SHRQ      $0x10, AX
+	VCVTDQ2PS Z0, Z0
+	VCVTDQ2PS Z1, Z1
+	MOVQ      t+0(FP), AX
+	MOVQ      304(AX), AX
 
-rows1x2_sums:
+	// branch rows1x2_rescaled
+	CMPQ AX, $0x00
+	JNE  rows1x2_rescaled
+
+	// end
 	MOVQ   t+0(FP), AX
 	MOVQ   (AX), AX
 	MOVQ   t+0(FP), CX
@@ -25811,6 +28272,43 @@ rows1x2_plain:
 	VZEROUPPER
 	RET
 
+	// case rows1x2_rescaled
+rows1x2_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), CX
+	MOVQ         280(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         304(DX), DX
+	VMOVUPS.Z    (CX), K1, Z2
+	VMOVUPS.Z    64(CX), K2, Z3
+	VMOVUPS.Z    (DX), K1, Z4
+	VMOVUPS.Z    64(DX), K2, Z5
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 328(CX), Z6
+	VBROADCASTSS 332(CX), Z7
+	VBROADCASTSS 336(CX), Z8
+	VADDPS       Z2, Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z6, Z0
+	VMINPS       Z0, Z7, Z0
+	VADDPS       Z8, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VADDPS       Z3, Z1, Z1
+	VMULPS       Z5, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z6, Z1
+	VMINPS       Z1, Z7, Z1
+	VADDPS       Z8, Z1, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows12x2
 rows12x2:
@@ -25966,206 +28464,12 @@ rows12x2_depth:
 	VCVTDQ2PS    Z23, Z23
 	MOVQ         t+0(FP), AX
 	MOVQ         304(AX), AX
-	TESTQ        AX, AX
-	JZ           rows12x2_sums
-	MOVQ         t+0(FP), CX
-	MOVQ         (CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	MOVQ         t+0(FP), BX
-	MOVQ         280(BX), BX
-	VMOVUPS.Z    (BX), K1, Z24
-	VMOVUPS.Z    64(BX), K2, Z25
-	VMOVUPS.Z    (AX), K1, Z26
-	VMOVUPS.Z    64(AX), K2, Z27
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 328(AX), Z28
-	VBROADCASTSS 332(AX), Z29
-	VBROADCASTSS 336(AX), Z30
-	VADDPS       Z24, Z0, Z0
-	VMULPS       Z26, Z0, Z0
-	VRNDSCALEPS  $0x00, Z0, Z0
-	VMAXPS       Z0, Z28, Z0
-	VMINPS       Z0, Z29, Z0
-	VADDPS       Z30, Z0, Z0
-	VMOVUPS      Z0, K1, (CX)
-	VADDPS       Z25, Z1, Z1
-	VMULPS       Z27, Z1, Z1
-	VRNDSCALEPS  $0x00, Z1, Z1
-	VMAXPS       Z1, Z28, Z1
-	VMINPS       Z1, Z29, Z1
-	VADDPS       Z30, Z1, Z1
-	VMOVUPS      Z1, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z24, Z2, Z2
-	VMULPS       Z26, Z2, Z2
-	VRNDSCALEPS  $0x00, Z2, Z2
-	VMAXPS       Z2, Z28, Z2
-	VMINPS       Z2, Z29, Z2
-	VADDPS       Z30, Z2, Z2
-	VMOVUPS      Z2, K1, (CX)
-	VADDPS       Z25, Z3, Z3
-	VMULPS       Z27, Z3, Z3
-	VRNDSCALEPS  $0x00, Z3, Z3
-	VMAXPS       Z3, Z28, Z3
-	VMINPS       Z3, Z29, Z3
-	VADDPS       Z30, Z3, Z3
-	VMOVUPS      Z3, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z24, Z4, Z4
-	VMULPS       Z26, Z4, Z4
-	VRNDSCALEPS  $0x00, Z4, Z4
-	VMAXPS       Z4, Z28, Z4
-	VMINPS       Z4, Z29, Z4
-	VADDPS       Z30, Z4, Z4
-	VMOVUPS      Z4, K1, (CX)
-	VADDPS       Z25, Z5, Z5
-	VMULPS       Z27, Z5, Z5
-	VRNDSCALEPS  $0x00, Z5, Z5
-	VMAXPS       Z5, Z28, Z5
-	VMINPS       Z5, Z29, Z5
-	VADDPS       Z30, Z5, Z5
-	VMOVUPS      Z5, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z24, Z6, Z6
-	VMULPS       Z26, Z6, Z6
-	VRNDSCALEPS  $0x00, Z6, Z6
-	VMAXPS       Z6, Z28, Z6
-	VMINPS       Z6, Z29, Z6
-	VADDPS       Z30, Z6, Z6
-	VMOVUPS      Z6, K1, (CX)
-	VADDPS       Z25, Z7, Z7
-	VMULPS       Z27, Z7, Z7
-	VRNDSCALEPS  $0x00, Z7, Z7
-	VMAXPS       Z7, Z28, Z7
-	VMINPS       Z7, Z29, Z7
-	VADDPS       Z30, Z7, Z7
-	VMOVUPS      Z7, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z24, Z8, Z8
-	VMULPS       Z26, Z8, Z8
-	VRNDSCALEPS  $0x00, Z8, Z8
-	VMAXPS       Z8, Z28, Z8
-	VMINPS       Z8, Z29, Z8
-	VADDPS       Z30, Z8, Z8
-	VMOVUPS      Z8, K1, (CX)
-	VADDPS       Z25, Z9, Z9
-	VMULPS       Z27, Z9, Z9
-	VRNDSCALEPS  $0x00, Z9, Z9
-	VMAXPS       Z9, Z28, Z9
-	VMINPS       Z9, Z29, Z9
-	VADDPS       Z30, Z9, Z9
-	VMOVUPS      Z9, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z24, Z10, Z10
-	VMULPS       Z26, Z10, Z10
-	VRNDSCALEPS  $0x00, Z10, Z10
-	VMAXPS       Z10, Z28, Z10
-	VMINPS       Z10, Z29, Z10
-	VADDPS       Z30, Z10, Z10
-	VMOVUPS      Z10, K1, (CX)
-	VADDPS       Z25, Z11, Z11
-	VMULPS       Z27, Z11, Z11
-	VRNDSCALEPS  $0x00, Z11, Z11
-	VMAXPS       Z11, Z28, Z11
-	VMINPS       Z11, Z29, Z11
-	VADDPS       Z30, Z11, Z11
-	VMOVUPS      Z11, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z24, Z12, Z12
-	VMULPS       Z26, Z12, Z12
-	VRNDSCALEPS  $0x00, Z12, Z12
-	VMAXPS       Z12, Z28, Z12
-	VMINPS       Z12, Z29, Z12
-	VADDPS       Z30, Z12, Z12
-	VMOVUPS      Z12, K1, (CX)
-	VADDPS       Z25, Z13, Z13
-	VMULPS       Z27, Z13, Z13
-	VRNDSCALEPS  $0x00, Z13, Z13
-	VMAXPS       Z13, Z28, Z13
-	VMINPS       Z13, Z29, Z13
-	VADDPS       Z30, Z13, Z13
-	VMOVUPS      Z13, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z24, Z14, Z14
-	VMULPS       Z26, Z14, Z14
-	VRNDSCALEPS  $0x00, Z14, Z14
-	VMAXPS       Z14, Z28, Z14
-	VMINPS       Z14, Z29, Z14
-	VADDPS       Z30, Z14, Z14
-	VMOVUPS      Z14, K1, (CX)
-	VADDPS       Z25, Z15, Z15
-	VMULPS       Z27, Z15, Z15
-	VRNDSCALEPS  $0x00, Z15, Z15
-	VMAXPS       Z15, Z28, Z15
-	VMINPS       Z15, Z29, Z15
-	VADDPS       Z30, Z15, Z15
-	VMOVUPS      Z15, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z24, Z16, Z16
-	VMULPS       Z26, Z16, Z16
-	VRNDSCALEPS  $0x00, Z16, Z16
-	VMAXPS       Z16, Z28, Z16
-	VMINPS       Z16, Z29, Z16
-	VADDPS       Z30, Z16, Z16
-	VMOVUPS      Z16, K1, (CX)
-	VADDPS       Z25, Z17, Z17
-	VMULPS       Z27, Z17, Z17
-	VRNDSCALEPS  $0x00, Z17, Z17
-	VMAXPS       Z17, Z28, Z17
-	VMINPS       Z17, Z29, Z17
-	VADDPS       Z30, Z17, Z17
-	VMOVUPS      Z17, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z24, Z18, Z18
-	VMULPS       Z26, Z18, Z18
-	VRNDSCALEPS  $0x00, Z18, Z18
-	VMAXPS       Z18, Z28, Z18
-	VMINPS       Z18, Z29, Z18
-	VADDPS       Z30, Z18, Z18
-	VMOVUPS      Z18, K1, (CX)
-	VADDPS       Z25, Z19, Z19
-	VMULPS       Z27, Z19, Z19
-	VRNDSCALEPS  $0x00, Z19, Z19
-	VMAXPS       Z19, Z28, Z19
-	VMINPS       Z19, Z29, Z19
-	VADDPS       Z30, Z19, Z19
-	VMOVUPS      Z19, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z24, Z20, Z20
-	VMULPS       Z26, Z20, Z20
-	VRNDSCALEPS  $0x00, Z20, Z20
-	VMAXPS       Z20, Z28, Z20
-	VMINPS       Z20, Z29, Z20
-	VADDPS       Z30, Z20, Z20
-	VMOVUPS      Z20, K1, (CX)
-	VADDPS       Z25, Z21, Z21
-	VMULPS       Z27, Z21, Z21
-	VRNDSCALEPS  $0x00, Z21, Z21
-	VMAXPS       Z21, Z28, Z21
-	VMINPS       Z21, Z29, Z21
-	VADDPS       Z30, Z21, Z21
-	VMOVUPS      Z21, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z24, Z22, Z22
-	VMULPS       Z26, Z22, Z22
-	VRNDSCALEPS  $0x00, Z22, Z22
-	VMAXPS       Z22, Z28, Z22
-	VMINPS       Z22, Z29, Z22
-	VADDPS       Z30, Z22, Z22
-	VMOVUPS      Z22, K1, (CX)
-	VADDPS       Z25, Z23, Z23
-	VMULPS       Z27, Z23, Z23
-	VRNDSCALEPS  $0x00, Z23, Z23
-	VMAXPS       Z23, Z28, Z23
-	VMINPS       Z23, Z29, Z23
-	VADDPS       Z30, Z23, Z23
-	VMOVUPS      Z23, K2, 64(CX)
-	VZEROUPPER
-	RET
 
-rows12x2_sums:
+	// branch rows12x2_rescaled
+	CMPQ AX, $0x00
+	JNE  rows12x2_rescaled
+
+	// end
 	MOVQ   t+0(FP), AX
 	MOVQ   (AX), AX
 	MOVQ   t+0(FP), CX
@@ -26301,6 +28605,208 @@ rows12x2_plain:
 	VZEROUPPER
 	RET
 
+	// case rows12x2_rescaled
+rows12x2_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z24
+	VMOVUPS.Z    64(DX), K2, Z25
+	VMOVUPS.Z    (BX), K1, Z26
+	VMOVUPS.Z    64(BX), K2, Z27
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z28
+	VBROADCASTSS 332(DX), Z29
+	VBROADCASTSS 336(DX), Z30
+	VADDPS       Z24, Z0, Z0
+	VMULPS       Z26, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z28, Z0
+	VMINPS       Z0, Z29, Z0
+	VADDPS       Z30, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VADDPS       Z25, Z1, Z1
+	VMULPS       Z27, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z28, Z1
+	VMINPS       Z1, Z29, Z1
+	VADDPS       Z30, Z1, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z24, Z2, Z2
+	VMULPS       Z26, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z28, Z2
+	VMINPS       Z2, Z29, Z2
+	VADDPS       Z30, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VADDPS       Z25, Z3, Z3
+	VMULPS       Z27, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z28, Z3
+	VMINPS       Z3, Z29, Z3
+	VADDPS       Z30, Z3, Z3
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z24, Z4, Z4
+	VMULPS       Z26, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z28, Z4
+	VMINPS       Z4, Z29, Z4
+	VADDPS       Z30, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VADDPS       Z25, Z5, Z5
+	VMULPS       Z27, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z28, Z5
+	VMINPS       Z5, Z29, Z5
+	VADDPS       Z30, Z5, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z24, Z6, Z6
+	VMULPS       Z26, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z28, Z6
+	VMINPS       Z6, Z29, Z6
+	VADDPS       Z30, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	VADDPS       Z25, Z7, Z7
+	VMULPS       Z27, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z28, Z7
+	VMINPS       Z7, Z29, Z7
+	VADDPS       Z30, Z7, Z7
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z24, Z8, Z8
+	VMULPS       Z26, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z28, Z8
+	VMINPS       Z8, Z29, Z8
+	VADDPS       Z30, Z8, Z8
+	VMOVUPS      Z8, K1, (AX)
+	VADDPS       Z25, Z9, Z9
+	VMULPS       Z27, Z9, Z9
+	VRNDSCALEPS  $0x00, Z9, Z9
+	VMAXPS       Z9, Z28, Z9
+	VMINPS       Z9, Z29, Z9
+	VADDPS       Z30, Z9, Z9
+	VMOVUPS      Z9, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z24, Z10, Z10
+	VMULPS       Z26, Z10, Z10
+	VRNDSCALEPS  $0x00, Z10, Z10
+	VMAXPS       Z10, Z28, Z10
+	VMINPS       Z10, Z29, Z10
+	VADDPS       Z30, Z10, Z10
+	VMOVUPS      Z10, K1, (AX)
+	VADDPS       Z25, Z11, Z11
+	VMULPS       Z27, Z11, Z11
+	VRNDSCALEPS  $0x00, Z11, Z11
+	VMAXPS       Z11, Z28, Z11
+	VMINPS       Z11, Z29, Z11
+	VADDPS       Z30, Z11, Z11
+	VMOVUPS      Z11, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z24, Z12, Z12
+	VMULPS       Z26, Z12, Z12
+	VRNDSCALEPS  $0x00, Z12, Z12
+	VMAXPS       Z12, Z28, Z12
+	VMINPS       Z12, Z29, Z12
+	VADDPS       Z30, Z12, Z12
+	VMOVUPS      Z12, K1, (AX)
+	VADDPS       Z25, Z13, Z13
+	VMULPS       Z27, Z13, Z13
+	VRNDSCALEPS  $0x00, Z13, Z13
+	VMAXPS       Z13, Z28, Z13
+	VMINPS       Z13, Z29, Z13
+	VADDPS       Z30, Z13, Z13
+	VMOVUPS      Z13, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z24, Z14, Z14
+	VMULPS       Z26, Z14, Z14
+	VRNDSCALEPS  $0x00, Z14, Z14
+	VMAXPS       Z14, Z28, Z14
+	VMINPS       Z14, Z29, Z14
+	VADDPS       Z30, Z14, Z14
+	VMOVUPS      Z14, K1, (AX)
+	VADDPS       Z25, Z15, Z15
+	VMULPS       Z27, Z15, Z15
+	VRNDSCALEPS  $0x00, Z15, Z15
+	VMAXPS       Z15, Z28, Z15
+	VMINPS       Z15, Z29, Z15
+	VADDPS       Z30, Z15, Z15
+	VMOVUPS      Z15, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z24, Z16, Z16
+	VMULPS       Z26, Z16, Z16
+	VRNDSCALEPS  $0x00, Z16, Z16
+	VMAXPS       Z16, Z28, Z16
+	VMINPS       Z16, Z29, Z16
+	VADDPS       Z30, Z16, Z16
+	VMOVUPS      Z16, K1, (AX)
+	VADDPS       Z25, Z17, Z17
+	VMULPS       Z27, Z17, Z17
+	VRNDSCALEPS  $0x00, Z17, Z17
+	VMAXPS       Z17, Z28, Z17
+	VMINPS       Z17, Z29, Z17
+	VADDPS       Z30, Z17, Z17
+	VMOVUPS      Z17, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z24, Z18, Z18
+	VMULPS       Z26, Z18, Z18
+	VRNDSCALEPS  $0x00, Z18, Z18
+	VMAXPS       Z18, Z28, Z18
+	VMINPS       Z18, Z29, Z18
+	VADDPS       Z30, Z18, Z18
+	VMOVUPS      Z18, K1, (AX)
+	VADDPS       Z25, Z19, Z19
+	VMULPS       Z27, Z19, Z19
+	VRNDSCALEPS  $0x00, Z19, Z19
+	VMAXPS       Z19, Z28, Z19
+	VMINPS       Z19, Z29, Z19
+	VADDPS       Z30, Z19, Z19
+	VMOVUPS      Z19, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z24, Z20, Z20
+	VMULPS       Z26, Z20, Z20
+	VRNDSCALEPS  $0x00, Z20, Z20
+	VMAXPS       Z20, Z28, Z20
+	VMINPS       Z20, Z29, Z20
+	VADDPS       Z30, Z20, Z20
+	VMOVUPS      Z20, K1, (AX)
+	VADDPS       Z25, Z21, Z21
+	VMULPS       Z27, Z21, Z21
+	VRNDSCALEPS  $0x00, Z21, Z21
+	VMAXPS       Z21, Z28, Z21
+	VMINPS       Z21, Z29, Z21
+	VADDPS       Z30, Z21, Z21
+	VMOVUPS      Z21, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z24, Z22, Z22
+	VMULPS       Z26, Z22, Z22
+	VRNDSCALEPS  $0x00, Z22, Z22
+	VMAXPS       Z22, Z28, Z22
+	VMINPS       Z22, Z29, Z22
+	VADDPS       Z30, Z22, Z22
+	VMOVUPS      Z22, K1, (AX)
+	VADDPS       Z25, Z23, Z23
+	VMULPS       Z27, Z23, Z23
+	VRNDSCALEPS  $0x00, Z23, Z23
+	VMAXPS       Z23, Z28, Z23
+	VMINPS       Z23, Z29, Z23
+	VADDPS       Z30, Z23, Z23
+	VMOVUPS      Z23, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows11x2
 rows11x2:
@@ -26449,191 +28955,12 @@ rows11x2_depth:
 	VCVTDQ2PS    Z21, Z21
 	MOVQ         t+0(FP), AX
 	MOVQ         304(AX), AX
-	TESTQ        AX, AX
-	JZ           rows11x2_sums
-	MOVQ         t+0(FP), CX
-	MOVQ         (CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	MOVQ         t+0(FP), BX
-	MOVQ         280(BX), BX
-	VMOVUPS.Z    (BX), K1, Z22
-	VMOVUPS.Z    64(BX), K2, Z23
-	VMOVUPS.Z    (AX), K1, Z24
-	VMOVUPS.Z    64(AX), K2, Z25
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 328(AX), Z26
-	VBROADCASTSS 332(AX), Z27
-	VBROADCASTSS 336(AX), Z28
-	VADDPS       Z22, Z0, Z0
-	VMULPS       Z24, Z0, Z0
-	VRNDSCALEPS  $0x00, Z0, Z0
-	VMAXPS       Z0, Z26, Z0
-	VMINPS       Z0, Z27, Z0
-	VADDPS       Z28, Z0, Z0
-	VMOVUPS      Z0, K1, (CX)
-	VADDPS       Z23, Z1, Z1
-	VMULPS       Z25, Z1, Z1
-	VRNDSCALEPS  $0x00, Z1, Z1
-	VMAXPS       Z1, Z26, Z1
-	VMINPS       Z1, Z27, Z1
-	VADDPS       Z28, Z1, Z1
-	VMOVUPS      Z1, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z22, Z2, Z2
-	VMULPS       Z24, Z2, Z2
-	VRNDSCALEPS  $0x00, Z2, Z2
-	VMAXPS       Z2, Z26, Z2
-	VMINPS       Z2, Z27, Z2
-	VADDPS       Z28, Z2, Z2
-	VMOVUPS      Z2, K1, (CX)
-	VADDPS       Z23, Z3, Z3
-	VMULPS       Z25, Z3, Z3
-	VRNDSCALEPS  $0x00, Z3, Z3
-	VMAXPS       Z3, Z26, Z3
-	VMINPS       Z3, Z27, Z3
-	VADDPS       Z28, Z3, Z3
-	VMOVUPS      Z3, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z22, Z4, Z4
-	VMULPS       Z24, Z4, Z4
-	VRNDSCALEPS  $0x00, Z4, Z4
-	VMAXPS       Z4, Z26, Z4
-	VMINPS       Z4, Z27, Z4
-	VADDPS       Z28, Z4, Z4
-	VMOVUPS      Z4, K1, (CX)
-	VADDPS       Z23, Z5, Z5
-	VMULPS       Z25, Z5, Z5
-	VRNDSCALEPS  $0x00, Z5, Z5
-	VMAXPS       Z5, Z26, Z5
-	VMINPS       Z5, Z27, Z5
-	VADDPS       Z28, Z5, Z5
-	VMOVUPS      Z5, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z22, Z6, Z6
-	VMULPS       Z24, Z6, Z6
-	VRNDSCALEPS  $0x00, Z6, Z6
-	VMAXPS       Z6, Z26, Z6
-	VMINPS       Z6, Z27, Z6
-	VADDPS       Z28, Z6, Z6
-	VMOVUPS      Z6, K1, (CX)
-	VADDPS       Z23, Z7, Z7
-	VMULPS       Z25, Z7, Z7
-	VRNDSCALEPS  $0x00, Z7, Z7
-	VMAXPS       Z7, Z26, Z7
-	VMINPS       Z7, Z27, Z7
-	VADDPS       Z28, Z7, Z7
-	VMOVUPS      Z7, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z22, Z8, Z8
-	VMULPS       Z24, Z8, Z8
-	VRNDSCALEPS  $0x00, Z8, Z8
-	VMAXPS       Z8, Z26, Z8
-	VMINPS       Z8, Z27, Z8
-	VADDPS       Z28, Z8, Z8
-	VMOVUPS      Z8, K1, (CX)
-	VADDPS       Z23, Z9, Z9
-	VMULPS       Z25, Z9, Z9
-	VRNDSCALEPS  $0x00, Z9, Z9
-	VMAXPS       Z9, Z26, Z9
-	VMINPS       Z9, Z27, Z9
-	VADDPS       Z28, Z9, Z9
-	VMOVUPS      Z9, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z22, Z10, Z10
-	VMULPS       Z24, Z10, Z10
-	VRNDSCALEPS  $0x00, Z10, Z10
-	VMAXPS       Z10, Z26, Z10
-	VMINPS       Z10, Z27, Z10
-	VADDPS       Z28, Z10, Z10
-	VMOVUPS      Z10, K1, (CX)
-	VADDPS       Z23, Z11, Z11
-	VMULPS       Z25, Z11, Z11
-	VRNDSCALEPS  $0x00, Z11, Z11
-	VMAXPS       Z11, Z26, Z11
-	VMINPS       Z11, Z27, Z11
-	VADDPS       Z28, Z11, Z11
-	VMOVUPS      Z11, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z22, Z12, Z12
-	VMULPS       Z24, Z12, Z12
-	VRNDSCALEPS  $0x00, Z12, Z12
-	VMAXPS       Z12, Z26, Z12
-	VMINPS       Z12, Z27, Z12
-	VADDPS       Z28, Z12, Z12
-	VMOVUPS      Z12, K1, (CX)
-	VADDPS       Z23, Z13, Z13
-	VMULPS       Z25, Z13, Z13
-	VRNDSCALEPS  $0x00, Z13, Z13
-	VMAXPS       Z13, Z26, Z13
-	VMINPS       Z13, Z27, Z13
-	VADDPS       Z28, Z13, Z13
-	VMOVUPS      Z13, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z22, Z14, Z14
-	VMULPS       Z24, Z14, Z14
-	VRNDSCALEPS  $0x00, Z14, Z14
-	VMAXPS       Z14, Z26, Z14
-	VMINPS       Z14, Z27, Z14
-	VADDPS       Z28, Z14, Z14
-	VMOVUPS      Z14, K1, (CX)
-	VADDPS       Z23, Z15, Z15
-	VMULPS       Z25, Z15, Z15
-	VRNDSCALEPS  $0x00, Z15, Z15
-	VMAXPS       Z15, Z26, Z15
-	VMINPS       Z15, Z27, Z15
-	VADDPS       Z28, Z15, Z15
-	VMOVUPS      Z15, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z22, Z16, Z16
-	VMULPS       Z24, Z16, Z16
-	VRNDSCALEPS  $0x00, Z16, Z16
-	VMAXPS       Z16, Z26, Z16
-	VMINPS       Z16, Z27, Z16
-	VADDPS       Z28, Z16, Z16
-	VMOVUPS      Z16, K1, (CX)
-	VADDPS       Z23, Z17, Z17
-	VMULPS       Z25, Z17, Z17
-	VRNDSCALEPS  $0x00, Z17, Z17
-	VMAXPS       Z17, Z26, Z17
-	VMINPS       Z17, Z27, Z17
-	VADDPS       Z28, Z17, Z17
-	VMOVUPS      Z17, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z22, Z18, Z18
-	VMULPS       Z24, Z18, Z18
-	VRNDSCALEPS  $0x00, Z18, Z18
-	VMAXPS       Z18, Z26, Z18
-	VMINPS       Z18, Z27, Z18
-	VADDPS       Z28, Z18, Z18
-	VMOVUPS      Z18, K1, (CX)
-	VADDPS       Z23, Z19, Z19
-	VMULPS       Z25, Z19, Z19
-	VRNDSCALEPS  $0x00, Z19, Z19
-	VMAXPS       Z19, Z26, Z19
-	VMINPS       Z19, Z27, Z19
-	VADDPS       Z28, Z19, Z19
-	VMOVUPS      Z19, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z22, Z20, Z20
-	VMULPS       Z24, Z20, Z20
-	VRNDSCALEPS  $0x00, Z20, Z20
-	VMAXPS       Z20, Z26, Z20
-	VMINPS       Z20, Z27, Z20
-	VADDPS       Z28, Z20, Z20
-	VMOVUPS      Z20, K1, (CX)
-	VADDPS       Z23, Z21, Z21
-	VMULPS       Z25, Z21, Z21
-	VRNDSCALEPS  $0x00, Z21, Z21
-	VMAXPS       Z21, Z26, Z21
-	VMINPS       Z21, Z27, Z21
-	VADDPS       Z28, Z21, Z21
-	VMOVUPS      Z21, K2, 64(CX)
-	VZEROUPPER
-	RET
 
-rows11x2_sums:
+	// branch rows11x2_rescaled
+	CMPQ AX, $0x00
+	JNE  rows11x2_rescaled
+
+	// end
 	MOVQ   t+0(FP), AX
 	MOVQ   (AX), AX
 	MOVQ   t+0(FP), CX
@@ -26759,6 +29086,193 @@ rows11x2_plain:
 	VZEROUPPER
 	RET
 
+	// case rows11x2_rescaled
+rows11x2_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z22
+	VMOVUPS.Z    64(DX), K2, Z23
+	VMOVUPS.Z    (BX), K1, Z24
+	VMOVUPS.Z    64(BX), K2, Z25
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z26
+	VBROADCASTSS 332(DX), Z27
+	VBROADCASTSS 336(DX), Z28
+	VADDPS       Z22, Z0, Z0
+	VMULPS       Z24, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z26, Z0
+	VMINPS       Z0, Z27, Z0
+	VADDPS       Z28, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VADDPS       Z23, Z1, Z1
+	VMULPS       Z25, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z26, Z1
+	VMINPS       Z1, Z27, Z1
+	VADDPS       Z28, Z1, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z22, Z2, Z2
+	VMULPS       Z24, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z26, Z2
+	VMINPS       Z2, Z27, Z2
+	VADDPS       Z28, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VADDPS       Z23, Z3, Z3
+	VMULPS       Z25, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z26, Z3
+	VMINPS       Z3, Z27, Z3
+	VADDPS       Z28, Z3, Z3
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z22, Z4, Z4
+	VMULPS       Z24, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z26, Z4
+	VMINPS       Z4, Z27, Z4
+	VADDPS       Z28, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VADDPS       Z23, Z5, Z5
+	VMULPS       Z25, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z26, Z5
+	VMINPS       Z5, Z27, Z5
+	VADDPS       Z28, Z5, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z22, Z6, Z6
+	VMULPS       Z24, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z26, Z6
+	VMINPS       Z6, Z27, Z6
+	VADDPS       Z28, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	VADDPS       Z23, Z7, Z7
+	VMULPS       Z25, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z26, Z7
+	VMINPS       Z7, Z27, Z7
+	VADDPS       Z28, Z7, Z7
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z22, Z8, Z8
+	VMULPS       Z24, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z26, Z8
+	VMINPS       Z8, Z27, Z8
+	VADDPS       Z28, Z8, Z8
+	VMOVUPS      Z8, K1, (AX)
+	VADDPS       Z23, Z9, Z9
+	VMULPS       Z25, Z9, Z9
+	VRNDSCALEPS  $0x00, Z9, Z9
+	VMAXPS       Z9, Z26, Z9
+	VMINPS       Z9, Z27, Z9
+	VADDPS       Z28, Z9, Z9
+	VMOVUPS      Z9, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z22, Z10, Z10
+	VMULPS       Z24, Z10, Z10
+	VRNDSCALEPS  $0x00, Z10, Z10
+	VMAXPS       Z10, Z26, Z10
+	VMINPS       Z10, Z27, Z10
+	VADDPS       Z28, Z10, Z10
+	VMOVUPS      Z10, K1, (AX)
+	VADDPS       Z23, Z11, Z11
+	VMULPS       Z25, Z11, Z11
+	VRNDSCALEPS  $0x00, Z11, Z11
+	VMAXPS       Z11, Z26, Z11
+	VMINPS       Z11, Z27, Z11
+	VADDPS       Z28, Z11, Z11
+	VMOVUPS      Z11, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z22, Z12, Z12
+	VMULPS       Z24, Z12, Z12
+	VRNDSCALEPS  $0x00, Z12, Z12
+	VMAXPS       Z12, Z26, Z12
+	VMINPS       Z12, Z27, Z12
+	VADDPS       Z28, Z12, Z12
+	VMOVUPS      Z12, K1, (AX)
+	VADDPS       Z23, Z13, Z13
+	VMULPS       Z25, Z13, Z13
+	VRNDSCALEPS  $0x00, Z13, Z13
+	VMAXPS       Z13, Z26, Z13
+	VMINPS       Z13, Z27, Z13
+	VADDPS       Z28, Z13, Z13
+	VMOVUPS      Z13, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z22, Z14, Z14
+	VMULPS       Z24, Z14, Z14
+	VRNDSCALEPS  $0x00, Z14, Z14
+	VMAXPS       Z14, Z26, Z14
+	VMINPS       Z14, Z27, Z14
+	VADDPS       Z28, Z14, Z14
+	VMOVUPS      Z14, K1, (AX)
+	VADDPS       Z23, Z15, Z15
+	VMULPS       Z25, Z15, Z15
+	VRNDSCALEPS  $0x00, Z15, Z15
+	VMAXPS       Z15, Z26, Z15
+	VMINPS       Z15, Z27, Z15
+	VADDPS       Z28, Z15, Z15
+	VMOVUPS      Z15, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z22, Z16, Z16
+	VMULPS       Z24, Z16, Z16
+	VRNDSCALEPS  $0x00, Z16, Z16
+	VMAXPS       Z16, Z26, Z16
+	VMINPS       Z16, Z27, Z16
+	VADDPS       Z28, Z16, Z16
+	VMOVUPS      Z16, K1, (AX)
+	VADDPS       Z23, Z17, Z17
+	VMULPS       Z25, Z17, Z17
+	VRNDSCALEPS  $0x00, Z17, Z17
+	VMAXPS       Z17, Z26, Z17
+	VMINPS       Z17, Z27, Z17
+	VADDPS       Z28, Z17, Z17
+	VMOVUPS      Z17, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z22, Z18, Z18
+	VMULPS       Z24, Z18, Z18
+	VRNDSCALEPS  $0x00, Z18, Z18
+	VMAXPS       Z18, Z26, Z18
+	VMINPS       Z18, Z27, Z18
+	VADDPS       Z28, Z18, Z18
+	VMOVUPS      Z18, K1, (AX)
+	VADDPS       Z23, Z19, Z19
+	VMULPS       Z25, Z19, Z19
+	VRNDSCALEPS  $0x00, Z19, Z19
+	VMAXPS       Z19, Z26, Z19
+	VMINPS       Z19, Z27, Z19
+	VADDPS       Z28, Z19, Z19
+	VMOVUPS      Z19, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z22, Z20, Z20
+	VMULPS       Z24, Z20, Z20
+	VRNDSCALEPS  $0x00, Z20, Z20
+	VMAXPS       Z20, Z26, Z20
+	VMINPS       Z20, Z27, Z20
+	VADDPS       Z28, Z20, Z20
+	VMOVUPS      Z20, K1, (AX)
+	VADDPS       Z23, Z21, Z21
+	VMULPS       Z25, Z21, Z21
+	VRNDSCALEPS  $0x00, Z21, Z21
+	VMAXPS       Z21, Z26, Z21
+	VMINPS       Z21, Z27, Z21
+	VADDPS       Z28, Z21, Z21
+	VMOVUPS      Z21, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows10x2
 rows10x2:
@@ -26900,176 +29414,12 @@ rows10x2_depth:
 	VCVTDQ2PS    Z19, Z19
 	MOVQ         t+0(FP), AX
 	MOVQ         304(AX), AX
-	TESTQ        AX, AX
-	JZ           rows10x2_sums
-	MOVQ         t+0(FP), CX
-	MOVQ         (CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	MOVQ         t+0(FP), BX
-	MOVQ         280(BX), BX
-	VMOVUPS.Z    (BX), K1, Z20
-	VMOVUPS.Z    64(BX), K2, Z21
-	VMOVUPS.Z    (AX), K1, Z22
-	VMOVUPS.Z    64(AX), K2, Z23
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 328(AX), Z24
-	VBROADCASTSS 332(AX), Z25
-	VBROADCASTSS 336(AX), Z26
-	VADDPS       Z20, Z0, Z0
-	VMULPS       Z22, Z0, Z0
-	VRNDSCALEPS  $0x00, Z0, Z0
-	VMAXPS       Z0, Z24, Z0
-	VMINPS       Z0, Z25, Z0
-	VADDPS       Z26, Z0, Z0
-	VMOVUPS      Z0, K1, (CX)
-	VADDPS       Z21, Z1, Z1
-	VMULPS       Z23, Z1, Z1
-	VRNDSCALEPS  $0x00, Z1, Z1
-	VMAXPS       Z1, Z24, Z1
-	VMINPS       Z1, Z25, Z1
-	VADDPS       Z26, Z1, Z1
-	VMOVUPS      Z1, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z20, Z2, Z2
-	VMULPS       Z22, Z2, Z2
-	VRNDSCALEPS  $0x00, Z2, Z2
-	VMAXPS       Z2, Z24, Z2
-	VMINPS       Z2, Z25, Z2
-	VADDPS       Z26, Z2, Z2
-	VMOVUPS      Z2, K1, (CX)
-	VADDPS       Z21, Z3, Z3
-	VMULPS       Z23, Z3, Z3
-	VRNDSCALEPS  $0x00, Z3, Z3
-	VMAXPS       Z3, Z24, Z3
-	VMINPS       Z3, Z25, Z3
-	VADDPS       Z26, Z3, Z3
-	VMOVUPS      Z3, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z20, Z4, Z4
-	VMULPS       Z22, Z4, Z4
-	VRNDSCALEPS  $0x00, Z4, Z4
-	VMAXPS       Z4, Z24, Z4
-	VMINPS       Z4, Z25, Z4
-	VADDPS       Z26, Z4, Z4
-	VMOVUPS      Z4, K1, (CX)
-	VADDPS       Z21, Z5, Z5
-	VMULPS       Z23, Z5, Z5
-	VRNDSCALEPS  $0x00, Z5, Z5
-	VMAXPS       Z5, Z24, Z5
-	VMINPS       Z5, Z25, Z5
-	VADDPS       Z26, Z5, Z5
-	VMOVUPS      Z5, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z20, Z6, Z6
-	VMULPS       Z22, Z6, Z6
-	VRNDSCALEPS  $0x00, Z6, Z6
-	VMAXPS       Z6, Z24, Z6
-	VMINPS       Z6, Z25, Z6
-	VADDPS       Z26, Z6, Z6
-	VMOVUPS      Z6, K1, (CX)
-	VADDPS       Z21, Z7, Z7
-	VMULPS       Z23, Z7, Z7
-	VRNDSCALEPS  $0x00, Z7, Z7
-	VMAXPS       Z7, Z24, Z7
-	VMINPS       Z7, Z25, Z7
-	VADDPS       Z26, Z7, Z7
-	VMOVUPS      Z7, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z20, Z8, Z8
-	VMULPS       Z22, Z8, Z8
-	VRNDSCALEPS  $0x00, Z8, Z8
-	VMAXPS       Z8, Z24, Z8
-	VMINPS       Z8, Z25, Z8
-	VADDPS       Z26, Z8, Z8
-	VMOVUPS      Z8, K1, (CX)
-	VADDPS       Z21, Z9, Z9
-	VMULPS       Z23, Z9, Z9
-	VRNDSCALEPS  $0x00, Z9, Z9
-	VMAXPS       Z9, Z24, Z9
-	VMINPS       Z9, Z25, Z9
-	VADDPS       Z26, Z9, Z9
-	VMOVUPS      Z9, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z20, Z10, Z10
-	VMULPS       Z22, Z10, Z10
-	VRNDSCALEPS  $0x00, Z10, Z10
-	VMAXPS       Z10, Z24, Z10
-	VMINPS       Z10, Z25, Z10
-	VADDPS       Z26, Z10, Z10
-	VMOVUPS      Z10, K1, (CX)
-	VADDPS       Z21, Z11, Z11
-	VMULPS       Z23, Z11, Z11
-	VRNDSCALEPS  $0x00, Z11, Z11
-	VMAXPS       Z11, Z24, Z11
-	VMINPS       Z11, Z25, Z11
-	VADDPS       Z26, Z11, Z11
-	VMOVUPS      Z11, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z20, Z12, Z12
-	VMULPS       Z22, Z12, Z12
-	VRNDSCALEPS  $0x00, Z12, Z12
-	VMAXPS       Z12, Z24, Z12
-	VMINPS       Z12, Z25, Z12
-	VADDPS       Z26, Z12, Z12
-	VMOVUPS      Z12, K1, (CX)
-	VADDPS       Z21, Z13, Z13
-	VMULPS       Z23, Z13, Z13
-	VRNDSCALEPS  $0x00, Z13, Z13
-	VMAXPS       Z13, Z24, Z13
-	VMINPS       Z13, Z25, Z13
-	VADDPS       Z26, Z13, Z13
-	VMOVUPS      Z13, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z20, Z14, Z14
-	VMULPS       Z22, Z14, Z14
-	VRNDSCALEPS  $0x00, Z14, Z14
-	VMAXPS       Z14, Z24, Z14
-	VMINPS       Z14, Z25, Z14
-	VADDPS       Z26, Z14, Z14
-	VMOVUPS      Z14, K1, (CX)
-	VADDPS       Z21, Z15, Z15
-	VMULPS       Z23, Z15, Z15
-	VRNDSCALEPS  $0x00, Z15, Z15
-	VMAXPS       Z15, Z24, Z15
-	VMINPS       Z15, Z25, Z15
-	VADDPS       Z26, Z15, Z15
-	VMOVUPS      Z15, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z20, Z16, Z16
-	VMULPS       Z22, Z16, Z16
-	VRNDSCALEPS  $0x00, Z16, Z16
-	VMAXPS       Z16, Z24, Z16
-	VMINPS       Z16, Z25, Z16
-	VADDPS       Z26, Z16, Z16
-	VMOVUPS      Z16, K1, (CX)
-	VADDPS       Z21, Z17, Z17
-	VMULPS       Z23, Z17, Z17
-	VRNDSCALEPS  $0x00, Z17, Z17
-	VMAXPS       Z17, Z24, Z17
-	VMINPS       Z17, Z25, Z17
-	VADDPS       Z26, Z17, Z17
-	VMOVUPS      Z17, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z20, Z18, Z18
-	VMULPS       Z22, Z18, Z18
-	VRNDSCALEPS  $0x00, Z18, Z18
-	VMAXPS       Z18, Z24, Z18
-	VMINPS       Z18, Z25, Z18
-	VADDPS       Z26, Z18, Z18
-	VMOVUPS      Z18, K1, (CX)
-	VADDPS       Z21, Z19, Z19
-	VMULPS       Z23, Z19, Z19
-	VRNDSCALEPS  $0x00, Z19, Z19
-	VMAXPS       Z19, Z24, Z19
-	VMINPS       Z19, Z25, Z19
-	VADDPS       Z26, Z19, Z19
-	VMOVUPS      Z19, K2, 64(CX)
-	VZEROUPPER
-	RET
 
-rows10x2_sums:
+	// branch rows10x2_rescaled
+	CMPQ AX, $0x00
+	JNE  rows10x2_rescaled
+
+	// end
 	MOVQ   t+0(FP), AX
 	MOVQ   (AX), AX
 	MOVQ   t+0(FP), CX
@@ -27185,6 +29535,178 @@ rows10x2_plain:
 	VZEROUPPER
 	RET
 
+	// case rows10x2_rescaled
+rows10x2_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z20
+	VMOVUPS.Z    64(DX), K2, Z21
+	VMOVUPS.Z    (BX), K1, Z22
+	VMOVUPS.Z    64(BX), K2, Z23
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z24
+	VBROADCASTSS 332(DX), Z25
+	VBROADCASTSS 336(DX), Z26
+	VADDPS       Z20, Z0, Z0
+	VMULPS       Z22, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z24, Z0
+	VMINPS       Z0, Z25, Z0
+	VADDPS       Z26, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VADDPS       Z21, Z1, Z1
+	VMULPS       Z23, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z24, Z1
+	VMINPS       Z1, Z25, Z1
+	VADDPS       Z26, Z1, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z20, Z2, Z2
+	VMULPS       Z22, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z24, Z2
+	VMINPS       Z2, Z25, Z2
+	VADDPS       Z26, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VADDPS       Z21, Z3, Z3
+	VMULPS       Z23, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z24, Z3
+	VMINPS       Z3, Z25, Z3
+	VADDPS       Z26, Z3, Z3
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z20, Z4, Z4
+	VMULPS       Z22, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z24, Z4
+	VMINPS       Z4, Z25, Z4
+	VADDPS       Z26, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VADDPS       Z21, Z5, Z5
+	VMULPS       Z23, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z24, Z5
+	VMINPS       Z5, Z25, Z5
+	VADDPS       Z26, Z5, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z20, Z6, Z6
+	VMULPS       Z22, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z24, Z6
+	VMINPS       Z6, Z25, Z6
+	VADDPS       Z26, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	VADDPS       Z21, Z7, Z7
+	VMULPS       Z23, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z24, Z7
+	VMINPS       Z7, Z25, Z7
+	VADDPS       Z26, Z7, Z7
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z20, Z8, Z8
+	VMULPS       Z22, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z24, Z8
+	VMINPS       Z8, Z25, Z8
+	VADDPS       Z26, Z8, Z8
+	VMOVUPS      Z8, K1, (AX)
+	VADDPS       Z21, Z9, Z9
+	VMULPS       Z23, Z9, Z9
+	VRNDSCALEPS  $0x00, Z9, Z9
+	VMAXPS       Z9, Z24, Z9
+	VMINPS       Z9, Z25, Z9
+	VADDPS       Z26, Z9, Z9
+	VMOVUPS      Z9, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z20, Z10, Z10
+	VMULPS       Z22, Z10, Z10
+	VRNDSCALEPS  $0x00, Z10, Z10
+	VMAXPS       Z10, Z24, Z10
+	VMINPS       Z10, Z25, Z10
+	VADDPS       Z26, Z10, Z10
+	VMOVUPS      Z10, K1, (AX)
+	VADDPS       Z21, Z11, Z11
+	VMULPS       Z23, Z11, Z11
+	VRNDSCALEPS  $0x00, Z11, Z11
+	VMAXPS       Z11, Z24, Z11
+	VMINPS       Z11, Z25, Z11
+	VADDPS       Z26, Z11, Z11
+	VMOVUPS      Z11, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z20, Z12, Z12
+	VMULPS       Z22, Z12, Z12
+	VRNDSCALEPS  $0x00, Z12, Z12
+	VMAXPS       Z12, Z24, Z12
+	VMINPS       Z12, Z25, Z12
+	VADDPS       Z26, Z12, Z12
+	VMOVUPS      Z12, K1, (AX)
+	VADDPS       Z21, Z13, Z13
+	VMULPS       Z23, Z13, Z13
+	VRNDSCALEPS  $0x00, Z13, Z13
+	VMAXPS       Z13, Z24, Z13
+	VMINPS       Z13, Z25, Z13
+	VADDPS       Z26, Z13, Z13
+	VMOVUPS      Z13, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z20, Z14, Z14
+	VMULPS       Z22, Z14, Z14
+	VRNDSCALEPS  $0x00, Z14, Z14
+	VMAXPS       Z14, Z24, Z14
+	VMINPS       Z14, Z25, Z14
+	VADDPS       Z26, Z14, Z14
+	VMOVUPS      Z14, K1, (AX)
+	VADDPS       Z21, Z15, Z15
+	VMULPS       Z23, Z15, Z15
+	VRNDSCALEPS  $0x00, Z15, Z15
+	VMAXPS       Z15, Z24, Z15
+	VMINPS       Z15, Z25, Z15
+	VADDPS       Z26, Z15, Z15
+	VMOVUPS      Z15, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z20, Z16, Z16
+	VMULPS       Z22, Z16, Z16
+	VRNDSCALEPS  $0x00, Z16, Z16
+	VMAXPS       Z16, Z24, Z16
+	VMINPS       Z16, Z25, Z16
+	VADDPS       Z26, Z16, Z16
+	VMOVUPS      Z16, K1, (AX)
+	VADDPS       Z21, Z17, Z17
+	VMULPS       Z23, Z17, Z17
+	VRNDSCALEPS  $0x00, Z17, Z17
+	VMAXPS       Z17, Z24, Z17
+	VMINPS       Z17, Z25, Z17
+	VADDPS       Z26, Z17, Z17
+	VMOVUPS      Z17, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z20, Z18, Z18
+	VMULPS       Z22, Z18, Z18
+	VRNDSCALEPS  $0x00, Z18, Z18
+	VMAXPS       Z18, Z24, Z18
+	VMINPS       Z18, Z25, Z18
+	VADDPS       Z26, Z18, Z18
+	VMOVUPS      Z18, K1, (AX)
+	VADDPS       Z21, Z19, Z19
+	VMULPS       Z23, Z19, Z19
+	VRNDSCALEPS  $0x00, Z19, Z19
+	VMAXPS       Z19, Z24, Z19
+	VMINPS       Z19, Z25, Z19
+	VADDPS       Z26, Z19, Z19
+	VMOVUPS      Z19, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows9x2
 rows9x2:
@@ -27317,161 +29839,12 @@ rows9x2_depth:
 	VCVTDQ2PS    Z17, Z17
 	MOVQ         t+0(FP), AX
 	MOVQ         304(AX), AX
-	TESTQ        AX, AX
-	JZ           rows9x2_sums
-	MOVQ         t+0(FP), CX
-	MOVQ         (CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	MOVQ         t+0(FP), BX
-	MOVQ         280(BX), BX
-	VMOVUPS.Z    (BX), K1, Z18
-	VMOVUPS.Z    64(BX), K2, Z19
-	VMOVUPS.Z    (AX), K1, Z20
-	VMOVUPS.Z    64(AX), K2, Z21
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 328(AX), Z22
-	VBROADCASTSS 332(AX), Z23
-	VBROADCASTSS 336(AX), Z24
-	VADDPS       Z18, Z0, Z0
-	VMULPS       Z20, Z0, Z0
-	VRNDSCALEPS  $0x00, Z0, Z0
-	VMAXPS       Z0, Z22, Z0
-	VMINPS       Z0, Z23, Z0
-	VADDPS       Z24, Z0, Z0
-	VMOVUPS      Z0, K1, (CX)
-	VADDPS       Z19, Z1, Z1
-	VMULPS       Z21, Z1, Z1
-	VRNDSCALEPS  $0x00, Z1, Z1
-	VMAXPS       Z1, Z22, Z1
-	VMINPS       Z1, Z23, Z1
-	VADDPS       Z24, Z1, Z1
-	VMOVUPS      Z1, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z18, Z2, Z2
-	VMULPS       Z20, Z2, Z2
-	VRNDSCALEPS  $0x00, Z2, Z2
-	VMAXPS       Z2, Z22, Z2
-	VMINPS       Z2, Z23, Z2
-	VADDPS       Z24, Z2, Z2
-	VMOVUPS      Z2, K1, (CX)
-	VADDPS       Z19, Z3, Z3
-	VMULPS       Z21, Z3, Z3
-	VRNDSCALEPS  $0x00, Z3, Z3
-	VMAXPS       Z3, Z22, Z3
-	VMINPS       Z3, Z23, Z3
-	VADDPS       Z24, Z3, Z3
-	VMOVUPS      Z3, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z18, Z4, Z4
-	VMULPS       Z20, Z4, Z4
-	VRNDSCALEPS  $0x00, Z4, Z4
-	VMAXPS       Z4, Z22, Z4
-	VMINPS       Z4, Z23, Z4
-	VADDPS       Z24, Z4, Z4
-	VMOVUPS      Z4, K1, (CX)
-	VADDPS       Z19, Z5, Z5
-	VMULPS       Z21, Z5, Z5
-	VRNDSCALEPS  $0x00, Z5, Z5
-	VMAXPS       Z5, Z22, Z5
-	VMINPS       Z5, Z23, Z5
-	VADDPS       Z24, Z5, Z5
-	VMOVUPS      Z5, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z18, Z6, Z6
-	VMULPS       Z20, Z6, Z6
-	VRNDSCALEPS  $0x00, Z6, Z6
-	VMAXPS       Z6, Z22, Z6
-	VMINPS       Z6, Z23, Z6
-	VADDPS       Z24, Z6, Z6
-	VMOVUPS      Z6, K1, (CX)
-	VADDPS       Z19, Z7, Z7
-	VMULPS       Z21, Z7, Z7
-	VRNDSCALEPS  $0x00, Z7, Z7
-	VMAXPS       Z7, Z22, Z7
-	VMINPS       Z7, Z23, Z7
-	VADDPS       Z24, Z7, Z7
-	VMOVUPS      Z7, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z18, Z8, Z8
-	VMULPS       Z20, Z8, Z8
-	VRNDSCALEPS  $0x00, Z8, Z8
-	VMAXPS       Z8, Z22, Z8
-	VMINPS       Z8, Z23, Z8
-	VADDPS       Z24, Z8, Z8
-	VMOVUPS      Z8, K1, (CX)
-	VADDPS       Z19, Z9, Z9
-	VMULPS       Z21, Z9, Z9
-	VRNDSCALEPS  $0x00, Z9, Z9
-	VMAXPS       Z9, Z22, Z9
-	VMINPS       Z9, Z23, Z9
-	VADDPS       Z24, Z9, Z9
-	VMOVUPS      Z9, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z18, Z10, Z10
-	VMULPS       Z20, Z10, Z10
-	VRNDSCALEPS  $0x00, Z10, Z10
-	VMAXPS       Z10, Z22, Z10
-	VMINPS       Z10, Z23, Z10
-	VADDPS       Z24, Z10, Z10
-	VMOVUPS      Z10, K1, (CX)
-	VADDPS       Z19, Z11, Z11
-	VMULPS       Z21, Z11, Z11
-	VRNDSCALEPS  $0x00, Z11, Z11
-	VMAXPS       Z11, Z22, Z11
-	VMINPS       Z11, Z23, Z11
-	VADDPS       Z24, Z11, Z11
-	VMOVUPS      Z11, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z18, Z12, Z12
-	VMULPS       Z20, Z12, Z12
-	VRNDSCALEPS  $0x00, Z12, Z12
-	VMAXPS       Z12, Z22, Z12
-	VMINPS       Z12, Z23, Z12
-	VADDPS       Z24, Z12, Z12
-	VMOVUPS      Z12, K1, (CX)
-	VADDPS       Z19, Z13, Z13
-	VMULPS       Z21, Z13, Z13
-	VRNDSCALEPS  $0x00, Z13, Z13
-	VMAXPS       Z13, Z22, Z13
-	VMINPS       Z13, Z23, Z13
-	VADDPS       Z24, Z13, Z13
-	VMOVUPS      Z13, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z18, Z14, Z14
-	VMULPS       Z20, Z14, Z14
-	VRNDSCALEPS  $0x00, Z14, Z14
-	VMAXPS       Z14, Z22, Z14
-	VMINPS       Z14, Z23, Z14
-	VADDPS       Z24, Z14, Z14
-	VMOVUPS      Z14, K1, (CX)
-	VADDPS       Z19, Z15, Z15
-	VMULPS       Z21, Z15, Z15
-	VRNDSCALEPS  $0x00, Z15, Z15
-	VMAXPS       Z15, Z22, Z15
-	VMINPS       Z15, Z23, Z15
-	VADDPS       Z24, Z15, Z15
-	VMOVUPS      Z15, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z18, Z16, Z16
-	VMULPS       Z20, Z16, Z16
-	VRNDSCALEPS  $0x00, Z16, Z16
-	VMAXPS       Z16, Z22, Z16
-	VMINPS       Z16, Z23, Z16
-	VADDPS       Z24, Z16, Z16
-	VMOVUPS      Z16, K1, (CX)
-	VADDPS       Z19, Z17, Z17
-	VMULPS       Z21, Z17, Z17
-	VRNDSCALEPS  $0x00, Z17, Z17
-	VMAXPS       Z17, Z22, Z17
-	VMINPS       Z17, Z23, Z17
-	VADDPS       Z24, Z17, Z17
-	VMOVUPS      Z17, K2, 64(CX)
-	VZEROUPPER
-	RET
 
-rows9x2_sums:
+	// branch rows9x2_rescaled
+	CMPQ AX, $0x00
+	JNE  rows9x2_rescaled
+
+	// end
 	MOVQ   t+0(FP), AX
 	MOVQ   (AX), AX
 	MOVQ   t+0(FP), CX
@@ -27577,6 +29950,163 @@ rows9x2_plain:
 	VZEROUPPER
 	RET
 
+	// case rows9x2_rescaled
+rows9x2_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z18
+	VMOVUPS.Z    64(DX), K2, Z19
+	VMOVUPS.Z    (BX), K1, Z20
+	VMOVUPS.Z    64(BX), K2, Z21
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z22
+	VBROADCASTSS 332(DX), Z23
+	VBROADCASTSS 336(DX), Z24
+	VADDPS       Z18, Z0, Z0
+	VMULPS       Z20, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z22, Z0
+	VMINPS       Z0, Z23, Z0
+	VADDPS       Z24, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VADDPS       Z19, Z1, Z1
+	VMULPS       Z21, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z22, Z1
+	VMINPS       Z1, Z23, Z1
+	VADDPS       Z24, Z1, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z18, Z2, Z2
+	VMULPS       Z20, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z22, Z2
+	VMINPS       Z2, Z23, Z2
+	VADDPS       Z24, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VADDPS       Z19, Z3, Z3
+	VMULPS       Z21, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z22, Z3
+	VMINPS       Z3, Z23, Z3
+	VADDPS       Z24, Z3, Z3
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z18, Z4, Z4
+	VMULPS       Z20, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z22, Z4
+	VMINPS       Z4, Z23, Z4
+	VADDPS       Z24, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VADDPS       Z19, Z5, Z5
+	VMULPS       Z21, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z22, Z5
+	VMINPS       Z5, Z23, Z5
+	VADDPS       Z24, Z5, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z18, Z6, Z6
+	VMULPS       Z20, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z22, Z6
+	VMINPS       Z6, Z23, Z6
+	VADDPS       Z24, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	VADDPS       Z19, Z7, Z7
+	VMULPS       Z21, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z22, Z7
+	VMINPS       Z7, Z23, Z7
+	VADDPS       Z24, Z7, Z7
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z18, Z8, Z8
+	VMULPS       Z20, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z22, Z8
+	VMINPS       Z8, Z23, Z8
+	VADDPS       Z24, Z8, Z8
+	VMOVUPS      Z8, K1, (AX)
+	VADDPS       Z19, Z9, Z9
+	VMULPS       Z21, Z9, Z9
+	VRNDSCALEPS  $0x00, Z9, Z9
+	VMAXPS       Z9, Z22, Z9
+	VMINPS       Z9, Z23, Z9
+	VADDPS       Z24, Z9, Z9
+	VMOVUPS      Z9, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z18, Z10, Z10
+	VMULPS       Z20, Z10, Z10
+	VRNDSCALEPS  $0x00, Z10, Z10
+	VMAXPS       Z10, Z22, Z10
+	VMINPS       Z10, Z23, Z10
+	VADDPS       Z24, Z10, Z10
+	VMOVUPS      Z10, K1, (AX)
+	VADDPS       Z19, Z11, Z11
+	VMULPS       Z21, Z11, Z11
+	VRNDSCALEPS  $0x00, Z11, Z11
+	VMAXPS       Z11, Z22, Z11
+	VMINPS       Z11, Z23, Z11
+	VADDPS       Z24, Z11, Z11
+	VMOVUPS      Z11, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z18, Z12, Z12
+	VMULPS       Z20, Z12, Z12
+	VRNDSCALEPS  $0x00, Z12, Z12
+	VMAXPS       Z12, Z22, Z12
+	VMINPS       Z12, Z23, Z12
+	VADDPS       Z24, Z12, Z12
+	VMOVUPS      Z12, K1, (AX)
+	VADDPS       Z19, Z13, Z13
+	VMULPS       Z21, Z13, Z13
+	VRNDSCALEPS  $0x00, Z13, Z13
+	VMAXPS       Z13, Z22, Z13
+	VMINPS       Z13, Z23, Z13
+	VADDPS       Z24, Z13, Z13
+	VMOVUPS      Z13, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z18, Z14, Z14
+	VMULPS       Z20, Z14, Z14
+	VRNDSCALEPS  $0x00, Z14, Z14
+	VMAXPS       Z14, Z22, Z14
+	VMINPS       Z14, Z23, Z14
+	VADDPS       Z24, Z14, Z14
+	VMOVUPS      Z14, K1, (AX)
+	VADDPS       Z19, Z15, Z15
+	VMULPS       Z21, Z15, Z15
+	VRNDSCALEPS  $0x00, Z15, Z15
+	VMAXPS       Z15, Z22, Z15
+	VMINPS       Z15, Z23, Z15
+	VADDPS       Z24, Z15, Z15
+	VMOVUPS      Z15, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z18, Z16, Z16
+	VMULPS       Z20, Z16, Z16
+	VRNDSCALEPS  $0x00, Z16, Z16
+	VMAXPS       Z16, Z22, Z16
+	VMINPS       Z16, Z23, Z16
+	VADDPS       Z24, Z16, Z16
+	VMOVUPS      Z16, K1, (AX)
+	VADDPS       Z19, Z17, Z17
+	VMULPS       Z21, Z17, Z17
+	VRNDSCALEPS  $0x00, Z17, Z17
+	VMAXPS       Z17, Z22, Z17
+	VMINPS       Z17, Z23, Z17
+	VADDPS       Z24, Z17, Z17
+	VMOVUPS      Z17, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows8x2
 rows8x2:
@@ -27702,146 +30232,12 @@ rows8x2_depth:
 	VCVTDQ2PS    Z15, Z15
 	MOVQ         t+0(FP), AX
 	MOVQ         304(AX), AX
-	TESTQ        AX, AX
-	JZ           rows8x2_sums
-	MOVQ         t+0(FP), CX
-	MOVQ         (CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	MOVQ         t+0(FP), BX
-	MOVQ         280(BX), BX
-	VMOVUPS.Z    (BX), K1, Z16
-	VMOVUPS.Z    64(BX), K2, Z17
-	VMOVUPS.Z    (AX), K1, Z18
-	VMOVUPS.Z    64(AX), K2, Z19
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 328(AX), Z20
-	VBROADCASTSS 332(AX), Z21
-	VBROADCASTSS 336(AX), Z22
-	VADDPS       Z16, Z0, Z0
-	VMULPS       Z18, Z0, Z0
-	VRNDSCALEPS  $0x00, Z0, Z0
-	VMAXPS       Z0, Z20, Z0
-	VMINPS       Z0, Z21, Z0
-	VADDPS       Z22, Z0, Z0
-	VMOVUPS      Z0, K1, (CX)
-	VADDPS       Z17, Z1, Z1
-	VMULPS       Z19, Z1, Z1
-	VRNDSCALEPS  $0x00, Z1, Z1
-	VMAXPS       Z1, Z20, Z1
-	VMINPS       Z1, Z21, Z1
-	VADDPS       Z22, Z1, Z1
-	VMOVUPS      Z1, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z16, Z2, Z2
-	VMULPS       Z18, Z2, Z2
-	VRNDSCALEPS  $0x00, Z2, Z2
-	VMAXPS       Z2, Z20, Z2
-	VMINPS       Z2, Z21, Z2
-	VADDPS       Z22, Z2, Z2
-	VMOVUPS      Z2, K1, (CX)
-	VADDPS       Z17, Z3, Z3
-	VMULPS       Z19, Z3, Z3
-	VRNDSCALEPS  $0x00, Z3, Z3
-	VMAXPS       Z3, Z20, Z3
-	VMINPS       Z3, Z21, Z3
-	VADDPS       Z22, Z3, Z3
-	VMOVUPS      Z3, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z16, Z4, Z4
-	VMULPS       Z18, Z4, Z4
-	VRNDSCALEPS  $0x00, Z4, Z4
-	VMAXPS       Z4, Z20, Z4
-	VMINPS       Z4, Z21, Z4
-	VADDPS       Z22, Z4, Z4
-	VMOVUPS      Z4, K1, (CX)
-	VADDPS       Z17, Z5, Z5
-	VMULPS       Z19, Z5, Z5
-	VRNDSCALEPS  $0x00, Z5, Z5
-	VMAXPS       Z5, Z20, Z5
-	VMINPS       Z5, Z21, Z5
-	VADDPS       Z22, Z5, Z5
-	VMOVUPS      Z5, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z16, Z6, Z6
-	VMULPS       Z18, Z6, Z6
-	VRNDSCALEPS  $0x00, Z6, Z6
-	VMAXPS       Z6, Z20, Z6
-	VMINPS       Z6, Z21, Z6
-	VADDPS       Z22, Z6, Z6
-	VMOVUPS      Z6, K1, (CX)
-	VADDPS       Z17, Z7, Z7
-	VMULPS       Z19, Z7, Z7
-	VRNDSCALEPS  $0x00, Z7, Z7
-	VMAXPS       Z7, Z20, Z7
-	VMINPS       Z7, Z21, Z7
-	VADDPS       Z22, Z7, Z7
-	VMOVUPS      Z7, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z16, Z8, Z8
-	VMULPS       Z18, Z8, Z8
-	VRNDSCALEPS  $0x00, Z8, Z8
-	VMAXPS       Z8, Z20, Z8
-	VMINPS       Z8, Z21, Z8
-	VADDPS       Z22, Z8, Z8
-	VMOVUPS      Z8, K1, (CX)
-	VADDPS       Z17, Z9, Z9
-	VMULPS       Z19, Z9, Z9
-	VRNDSCALEPS  $0x00, Z9, Z9
-	VMAXPS       Z9, Z20, Z9
-	VMINPS       Z9, Z21, Z9
-	VADDPS       Z22, Z9, Z9
-	VMOVUPS      Z9, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z16, Z10, Z10
-	VMULPS       Z18, Z10, Z10
-	VRNDSCALEPS  $0x00, Z10, Z10
-	VMAXPS       Z10, Z20, Z10
-	VMINPS       Z10, Z21, Z10
-	VADDPS       Z22, Z10, Z10
-	VMOVUPS      Z10, K1, (CX)
-	VADDPS       Z17, Z11, Z11
-	VMULPS       Z19, Z11, Z11
-	VRNDSCALEPS  $0x00, Z11, Z11
-	VMAXPS       Z11, Z20, Z11
-	VMINPS       Z11, Z21, Z11
-	VADDPS       Z22, Z11, Z11
-	VMOVUPS      Z11, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z16, Z12, Z12
-	VMULPS       Z18, Z12, Z12
-	VRNDSCALEPS  $0x00, Z12, Z12
-	VMAXPS       Z12, Z20, Z12
-	VMINPS       Z12, Z21, Z12
-	VADDPS       Z22, Z12, Z12
-	VMOVUPS      Z12, K1, (CX)
-	VADDPS       Z17, Z13, Z13
-	VMULPS       Z19, Z13, Z13
-	VRNDSCALEPS  $0x00, Z13, Z13
-	VMAXPS       Z13, Z20, Z13
-	VMINPS       Z13, Z21, Z13
-	VADDPS       Z22, Z13, Z13
-	VMOVUPS      Z13, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z16, Z14, Z14
-	VMULPS       Z18, Z14, Z14
-	VRNDSCALEPS  $0x00, Z14, Z14
-	VMAXPS       Z14, Z20, Z14
-	VMINPS       Z14, Z21, Z14
-	VADDPS       Z22, Z14, Z14
-	VMOVUPS      Z14, K1, (CX)
-	VADDPS       Z17, Z15, Z15
-	VMULPS       Z19, Z15, Z15
-	VRNDSCALEPS  $0x00, Z15, Z15
-	VMAXPS       Z15, Z20, Z15
-	VMINPS       Z15, Z21, Z15
-	VADDPS       Z22, Z15, Z15
-	VMOVUPS      Z15, K2, 64(CX)
-	VZEROUPPER
-	RET
 
-rows8x2_sums:
+	// branch rows8x2_rescaled
+	CMPQ AX, $0x00
+	JNE  rows8x2_rescaled
+
+	// end
 	MOVQ   t+0(FP), AX
 	MOVQ   (AX), AX
 	MOVQ   t+0(FP), CX
@@ -27937,6 +30333,148 @@ rows8x2_plain:
 	VZEROUPPER
 	RET
 
+	// case rows8x2_rescaled
+rows8x2_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z16
+	VMOVUPS.Z    64(DX), K2, Z17
+	VMOVUPS.Z    (BX), K1, Z18
+	VMOVUPS.Z    64(BX), K2, Z19
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z20
+	VBROADCASTSS 332(DX), Z21
+	VBROADCASTSS 336(DX), Z22
+	VADDPS       Z16, Z0, Z0
+	VMULPS       Z18, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z20, Z0
+	VMINPS       Z0, Z21, Z0
+	VADDPS       Z22, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VADDPS       Z17, Z1, Z1
+	VMULPS       Z19, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z20, Z1
+	VMINPS       Z1, Z21, Z1
+	VADDPS       Z22, Z1, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z16, Z2, Z2
+	VMULPS       Z18, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z20, Z2
+	VMINPS       Z2, Z21, Z2
+	VADDPS       Z22, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VADDPS       Z17, Z3, Z3
+	VMULPS       Z19, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z20, Z3
+	VMINPS       Z3, Z21, Z3
+	VADDPS       Z22, Z3, Z3
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z16, Z4, Z4
+	VMULPS       Z18, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z20, Z4
+	VMINPS       Z4, Z21, Z4
+	VADDPS       Z22, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VADDPS       Z17, Z5, Z5
+	VMULPS       Z19, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z20, Z5
+	VMINPS       Z5, Z21, Z5
+	VADDPS       Z22, Z5, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z16, Z6, Z6
+	VMULPS       Z18, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z20, Z6
+	VMINPS       Z6, Z21, Z6
+	VADDPS       Z22, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	VADDPS       Z17, Z7, Z7
+	VMULPS       Z19, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z20, Z7
+	VMINPS       Z7, Z21, Z7
+	VADDPS       Z22, Z7, Z7
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z16, Z8, Z8
+	VMULPS       Z18, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z20, Z8
+	VMINPS       Z8, Z21, Z8
+	VADDPS       Z22, Z8, Z8
+	VMOVUPS      Z8, K1, (AX)
+	VADDPS       Z17, Z9, Z9
+	VMULPS       Z19, Z9, Z9
+	VRNDSCALEPS  $0x00, Z9, Z9
+	VMAXPS       Z9, Z20, Z9
+	VMINPS       Z9, Z21, Z9
+	VADDPS       Z22, Z9, Z9
+	VMOVUPS      Z9, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z16, Z10, Z10
+	VMULPS       Z18, Z10, Z10
+	VRNDSCALEPS  $0x00, Z10, Z10
+	VMAXPS       Z10, Z20, Z10
+	VMINPS       Z10, Z21, Z10
+	VADDPS       Z22, Z10, Z10
+	VMOVUPS      Z10, K1, (AX)
+	VADDPS       Z17, Z11, Z11
+	VMULPS       Z19, Z11, Z11
+	VRNDSCALEPS  $0x00, Z11, Z11
+	VMAXPS       Z11, Z20, Z11
+	VMINPS       Z11, Z21, Z11
+	VADDPS       Z22, Z11, Z11
+	VMOVUPS      Z11, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z16, Z12, Z12
+	VMULPS       Z18, Z12, Z12
+	VRNDSCALEPS  $0x00, Z12, Z12
+	VMAXPS       Z12, Z20, Z12
+	VMINPS       Z12, Z21, Z12
+	VADDPS       Z22, Z12, Z12
+	VMOVUPS      Z12, K1, (AX)
+	VADDPS       Z17, Z13, Z13
+	VMULPS       Z19, Z13, Z13
+	VRNDSCALEPS  $0x00, Z13, Z13
+	VMAXPS       Z13, Z20, Z13
+	VMINPS       Z13, Z21, Z13
+	VADDPS       Z22, Z13, Z13
+	VMOVUPS      Z13, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z16, Z14, Z14
+	VMULPS       Z18, Z14, Z14
+	VRNDSCALEPS  $0x00, Z14, Z14
+	VMAXPS       Z14, Z20, Z14
+	VMINPS       Z14, Z21, Z14
+	VADDPS       Z22, Z14, Z14
+	VMOVUPS      Z14, K1, (AX)
+	VADDPS       Z17, Z15, Z15
+	VMULPS       Z19, Z15, Z15
+	VRNDSCALEPS  $0x00, Z15, Z15
+	VMAXPS       Z15, Z20, Z15
+	VMINPS       Z15, Z21, Z15
+	VADDPS       Z22, Z15, Z15
+	VMOVUPS      Z15, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows7x2
 rows7x2:
@@ -28055,131 +30593,12 @@ rows7x2_depth:
 	VCVTDQ2PS    Z13, Z13
 	MOVQ         t+0(FP), AX
 	MOVQ         304(AX), AX
-	TESTQ        AX, AX
-	JZ           rows7x2_sums
-	MOVQ         t+0(FP), CX
-	MOVQ         (CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	MOVQ         t+0(FP), BX
-	MOVQ         280(BX), BX
-	VMOVUPS.Z    (BX), K1, Z14
-	VMOVUPS.Z    64(BX), K2, Z15
-	VMOVUPS.Z    (AX), K1, Z16
-	VMOVUPS.Z    64(AX), K2, Z17
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 328(AX), Z18
-	VBROADCASTSS 332(AX), Z19
-	VBROADCASTSS 336(AX), Z20
-	VADDPS       Z14, Z0, Z0
-	VMULPS       Z16, Z0, Z0
-	VRNDSCALEPS  $0x00, Z0, Z0
-	VMAXPS       Z0, Z18, Z0
-	VMINPS       Z0, Z19, Z0
-	VADDPS       Z20, Z0, Z0
-	VMOVUPS      Z0, K1, (CX)
-	VADDPS       Z15, Z1, Z1
-	VMULPS       Z17, Z1, Z1
-	VRNDSCALEPS  $0x00, Z1, Z1
-	VMAXPS       Z1, Z18, Z1
-	VMINPS       Z1, Z19, Z1
-	VADDPS       Z20, Z1, Z1
-	VMOVUPS      Z1, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z14, Z2, Z2
-	VMULPS       Z16, Z2, Z2
-	VRNDSCALEPS  $0x00, Z2, Z2
-	VMAXPS       Z2, Z18, Z2
-	VMINPS       Z2, Z19, Z2
-	VADDPS       Z20, Z2, Z2
-	VMOVUPS      Z2, K1, (CX)
-	VADDPS       Z15, Z3, Z3
-	VMULPS       Z17, Z3, Z3
-	VRNDSCALEPS  $0x00, Z3, Z3
-	VMAXPS       Z3, Z18, Z3
-	VMINPS       Z3, Z19, Z3
-	VADDPS       Z20, Z3, Z3
-	VMOVUPS      Z3, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z14, Z4, Z4
-	VMULPS       Z16, Z4, Z4
-	VRNDSCALEPS  $0x00, Z4, Z4
-	VMAXPS       Z4, Z18, Z4
-	VMINPS       Z4, Z19, Z4
-	VADDPS       Z20, Z4, Z4
-	VMOVUPS      Z4, K1, (CX)
-	VADDPS       Z15, Z5, Z5
-	VMULPS       Z17, Z5, Z5
-	VRNDSCALEPS  $0x00, Z5, Z5
-	VMAXPS       Z5, Z18, Z5
-	VMINPS       Z5, Z19, Z5
-	VADDPS       Z20, Z5, Z5
-	VMOVUPS      Z5, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z14, Z6, Z6
-	VMULPS       Z16, Z6, Z6
-	VRNDSCALEPS  $0x00, Z6, Z6
-	VMAXPS       Z6, Z18, Z6
-	VMINPS       Z6, Z19, Z6
-	VADDPS       Z20, Z6, Z6
-	VMOVUPS      Z6, K1, (CX)
-	VADDPS       Z15, Z7, Z7
-	VMULPS       Z17, Z7, Z7
-	VRNDSCALEPS  $0x00, Z7, Z7
-	VMAXPS       Z7, Z18, Z7
-	VMINPS       Z7, Z19, Z7
-	VADDPS       Z20, Z7, Z7
-	VMOVUPS      Z7, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z14, Z8, Z8
-	VMULPS       Z16, Z8, Z8
-	VRNDSCALEPS  $0x00, Z8, Z8
-	VMAXPS       Z8, Z18, Z8
-	VMINPS       Z8, Z19, Z8
-	VADDPS       Z20, Z8, Z8
-	VMOVUPS      Z8, K1, (CX)
-	VADDPS       Z15, Z9, Z9
-	VMULPS       Z17, Z9, Z9
-	VRNDSCALEPS  $0x00, Z9, Z9
-	VMAXPS       Z9, Z18, Z9
-	VMINPS       Z9, Z19, Z9
-	VADDPS       Z20, Z9, Z9
-	VMOVUPS      Z9, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z14, Z10, Z10
-	VMULPS       Z16, Z10, Z10
-	VRNDSCALEPS  $0x00, Z10, Z10
-	VMAXPS       Z10, Z18, Z10
-	VMINPS       Z10, Z19, Z10
-	VADDPS       Z20, Z10, Z10
-	VMOVUPS      Z10, K1, (CX)
-	VADDPS       Z15, Z11, Z11
-	VMULPS       Z17, Z11, Z11
-	VRNDSCALEPS  $0x00, Z11, Z11
-	VMAXPS       Z11, Z18, Z11
-	VMINPS       Z11, Z19, Z11
-	VADDPS       Z20, Z11, Z11
-	VMOVUPS      Z11, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z14, Z12, Z12
-	VMULPS       Z16, Z12, Z12
-	VRNDSCALEPS  $0x00, Z12, Z12
-	VMAXPS       Z12, Z18, Z12
-	VMINPS       Z12, Z19, Z12
-	VADDPS       Z20, Z12, Z12
-	VMOVUPS      Z12, K1, (CX)
-	VADDPS       Z15, Z13, Z13
-	VMULPS       Z17, Z13, Z13
-	VRNDSCALEPS  $0x00, Z13, Z13
-	VMAXPS       Z13, Z18, Z13
-	VMINPS       Z13, Z19, Z13
-	VADDPS       Z20, Z13, Z13
-	VMOVUPS      Z13, K2, 64(CX)
-	VZEROUPPER
-	RET
 
-rows7x2_sums:
+	// branch rows7x2_rescaled
+	CMPQ AX, $0x00
+	JNE  rows7x2_rescaled
+
+	// end
 	MOVQ   t+0(FP), AX
 	MOVQ   (AX), AX
 	MOVQ   t+0(FP), CX
@@ -28265,6 +30684,133 @@ rows7x2_plain:
 	VZEROUPPER
 	RET
 
+	// case rows7x2_rescaled
+rows7x2_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z14
+	VMOVUPS.Z    64(DX), K2, Z15
+	VMOVUPS.Z    (BX), K1, Z16
+	VMOVUPS.Z    64(BX), K2, Z17
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z18
+	VBROADCASTSS 332(DX), Z19
+	VBROADCASTSS 336(DX), Z20
+	VADDPS       Z14, Z0, Z0
+	VMULPS       Z16, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z18, Z0
+	VMINPS       Z0, Z19, Z0
+	VADDPS       Z20, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VADDPS       Z15, Z1, Z1
+	VMULPS       Z17, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z18, Z1
+	VMINPS       Z1, Z19, Z1
+	VADDPS       Z20, Z1, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z14, Z2, Z2
+	VMULPS       Z16, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z18, Z2
+	VMINPS       Z2, Z19, Z2
+	VADDPS       Z20, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VADDPS       Z15, Z3, Z3
+	VMULPS       Z17, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z18, Z3
+	VMINPS       Z3, Z19, Z3
+	VADDPS       Z20, Z3, Z3
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z14, Z4, Z4
+	VMULPS       Z16, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z18, Z4
+	VMINPS       Z4, Z19, Z4
+	VADDPS       Z20, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VADDPS       Z15, Z5, Z5
+	VMULPS       Z17, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z18, Z5
+	VMINPS       Z5, Z19, Z5
+	VADDPS       Z20, Z5, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z14, Z6, Z6
+	VMULPS       Z16, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z18, Z6
+	VMINPS       Z6, Z19, Z6
+	VADDPS       Z20, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	VADDPS       Z15, Z7, Z7
+	VMULPS       Z17, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z18, Z7
+	VMINPS       Z7, Z19, Z7
+	VADDPS       Z20, Z7, Z7
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z14, Z8, Z8
+	VMULPS       Z16, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z18, Z8
+	VMINPS       Z8, Z19, Z8
+	VADDPS       Z20, Z8, Z8
+	VMOVUPS      Z8, K1, (AX)
+	VADDPS       Z15, Z9, Z9
+	VMULPS       Z17, Z9, Z9
+	VRNDSCALEPS  $0x00, Z9, Z9
+	VMAXPS       Z9, Z18, Z9
+	VMINPS       Z9, Z19, Z9
+	VADDPS       Z20, Z9, Z9
+	VMOVUPS      Z9, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z14, Z10, Z10
+	VMULPS       Z16, Z10, Z10
+	VRNDSCALEPS  $0x00, Z10, Z10
+	VMAXPS       Z10, Z18, Z10
+	VMINPS       Z10, Z19, Z10
+	VADDPS       Z20, Z10, Z10
+	VMOVUPS      Z10, K1, (AX)
+	VADDPS       Z15, Z11, Z11
+	VMULPS       Z17, Z11, Z11
+	VRNDSCALEPS  $0x00, Z11, Z11
+	VMAXPS       Z11, Z18, Z11
+	VMINPS       Z11, Z19, Z11
+	VADDPS       Z20, Z11, Z11
+	VMOVUPS      Z11, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z14, Z12, Z12
+	VMULPS       Z16, Z12, Z12
+	VRNDSCALEPS  $0x00, Z12, Z12
+	VMAXPS       Z12, Z18, Z12
+	VMINPS       Z12, Z19, Z12
+	VADDPS       Z20, Z12, Z12
+	VMOVUPS      Z12, K1, (AX)
+	VADDPS       Z15, Z13, Z13
+	VMULPS       Z17, Z13, Z13
+	VRNDSCALEPS  $0x00, Z13, Z13
+	VMAXPS       Z13, Z18, Z13
+	VMINPS       Z13, Z19, Z13
+	VADDPS       Z20, Z13, Z13
+	VMOVUPS      Z13, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows6x2
 rows6x2:
@@ -28374,116 +30920,12 @@ rows6x2_depth:
 	VCVTDQ2PS    Z11, Z11
 	MOVQ         t+0(FP), AX
 	MOVQ         304(AX), AX
-	TESTQ        AX, AX
-	JZ           rows6x2_sums
-	MOVQ         t+0(FP), CX
-	MOVQ         (CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	MOVQ         t+0(FP), BX
-	MOVQ         280(BX), BX
-	VMOVUPS.Z    (BX), K1, Z12
-	VMOVUPS.Z    64(BX), K2, Z13
-	VMOVUPS.Z    (AX), K1, Z14
-	VMOVUPS.Z    64(AX), K2, Z15
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 328(AX), Z16
-	VBROADCASTSS 332(AX), Z17
-	VBROADCASTSS 336(AX), Z18
-	VADDPS       Z12, Z0, Z0
-	VMULPS       Z14, Z0, Z0
-	VRNDSCALEPS  $0x00, Z0, Z0
-	VMAXPS       Z0, Z16, Z0
-	VMINPS       Z0, Z17, Z0
-	VADDPS       Z18, Z0, Z0
-	VMOVUPS      Z0, K1, (CX)
-	VADDPS       Z13, Z1, Z1
-	VMULPS       Z15, Z1, Z1
-	VRNDSCALEPS  $0x00, Z1, Z1
-	VMAXPS       Z1, Z16, Z1
-	VMINPS       Z1, Z17, Z1
-	VADDPS       Z18, Z1, Z1
-	VMOVUPS      Z1, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z12, Z2, Z2
-	VMULPS       Z14, Z2, Z2
-	VRNDSCALEPS  $0x00, Z2, Z2
-	VMAXPS       Z2, Z16, Z2
-	VMINPS       Z2, Z17, Z2
-	VADDPS       Z18, Z2, Z2
-	VMOVUPS      Z2, K1, (CX)
-	VADDPS       Z13, Z3, Z3
-	VMULPS       Z15, Z3, Z3
-	VRNDSCALEPS  $0x00, Z3, Z3
-	VMAXPS       Z3, Z16, Z3
-	VMINPS       Z3, Z17, Z3
-	VADDPS       Z18, Z3, Z3
-	VMOVUPS      Z3, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z12, Z4, Z4
-	VMULPS       Z14, Z4, Z4
-	VRNDSCALEPS  $0x00, Z4, Z4
-	VMAXPS       Z4, Z16, Z4
-	VMINPS       Z4, Z17, Z4
-	VADDPS       Z18, Z4, Z4
-	VMOVUPS      Z4, K1, (CX)
-	VADDPS       Z13, Z5, Z5
-	VMULPS       Z15, Z5, Z5
-	VRNDSCALEPS  $0x00, Z5, Z5
-	VMAXPS       Z5, Z16, Z5
-	VMINPS       Z5, Z17, Z5
-	VADDPS       Z18, Z5, Z5
-	VMOVUPS      Z5, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z12, Z6, Z6
-	VMULPS       Z14, Z6, Z6
-	VRNDSCALEPS  $0x00, Z6, Z6
-	VMAXPS       Z6, Z16, Z6
-	VMINPS       Z6, Z17, Z6
-	VADDPS       Z18, Z6, Z6
-	VMOVUPS      Z6, K1, (CX)
-	VADDPS       Z13, Z7, Z7
-	VMULPS       Z15, Z7, Z7
-	VRNDSCALEPS  $0x00, Z7, Z7
-	VMAXPS       Z7, Z16, Z7
-	VMINPS       Z7, Z17, Z7
-	VADDPS       Z18, Z7, Z7
-	VMOVUPS      Z7, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z12, Z8, Z8
-	VMULPS       Z14, Z8, Z8
-	VRNDSCALEPS  $0x00, Z8, Z8
-	VMAXPS       Z8, Z16, Z8
-	VMINPS       Z8, Z17, Z8
-	VADDPS       Z18, Z8, Z8
-	VMOVUPS      Z8, K1, (CX)
-	VADDPS       Z13, Z9, Z9
-	VMULPS       Z15, Z9, Z9
-	VRNDSCALEPS  $0x00, Z9, Z9
-	VMAXPS       Z9, Z16, Z9
-	VMINPS       Z9, Z17, Z9
-	VADDPS       Z18, Z9, Z9
-	VMOVUPS      Z9, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z12, Z10, Z10
-	VMULPS       Z14, Z10, Z10
-	VRNDSCALEPS  $0x00, Z10, Z10
-	VMAXPS       Z10, Z16, Z10
-	VMINPS       Z10, Z17, Z10
-	VADDPS       Z18, Z10, Z10
-	VMOVUPS      Z10, K1, (CX)
-	VADDPS       Z13, Z11, Z11
-	VMULPS       Z15, Z11, Z11
-	VRNDSCALEPS  $0x00, Z11, Z11
-	VMAXPS       Z11, Z16, Z11
-	VMINPS       Z11, Z17, Z11
-	VADDPS       Z18, Z11, Z11
-	VMOVUPS      Z11, K2, 64(CX)
-	VZEROUPPER
-	RET
 
-rows6x2_sums:
+	// branch rows6x2_rescaled
+	CMPQ AX, $0x00
+	JNE  rows6x2_rescaled
+
+	// end
 	MOVQ   t+0(FP), AX
 	MOVQ   (AX), AX
 	MOVQ   t+0(FP), CX
@@ -28559,6 +31001,118 @@ rows6x2_plain:
 	VZEROUPPER
 	RET
 
+	// case rows6x2_rescaled
+rows6x2_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z12
+	VMOVUPS.Z    64(DX), K2, Z13
+	VMOVUPS.Z    (BX), K1, Z14
+	VMOVUPS.Z    64(BX), K2, Z15
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z16
+	VBROADCASTSS 332(DX), Z17
+	VBROADCASTSS 336(DX), Z18
+	VADDPS       Z12, Z0, Z0
+	VMULPS       Z14, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z16, Z0
+	VMINPS       Z0, Z17, Z0
+	VADDPS       Z18, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VADDPS       Z13, Z1, Z1
+	VMULPS       Z15, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z16, Z1
+	VMINPS       Z1, Z17, Z1
+	VADDPS       Z18, Z1, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z2, Z2
+	VMULPS       Z14, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z16, Z2
+	VMINPS       Z2, Z17, Z2
+	VADDPS       Z18, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VADDPS       Z13, Z3, Z3
+	VMULPS       Z15, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z16, Z3
+	VMINPS       Z3, Z17, Z3
+	VADDPS       Z18, Z3, Z3
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z4, Z4
+	VMULPS       Z14, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z16, Z4
+	VMINPS       Z4, Z17, Z4
+	VADDPS       Z18, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VADDPS       Z13, Z5, Z5
+	VMULPS       Z15, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z16, Z5
+	VMINPS       Z5, Z17, Z5
+	VADDPS       Z18, Z5, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z6, Z6
+	VMULPS       Z14, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z16, Z6
+	VMINPS       Z6, Z17, Z6
+	VADDPS       Z18, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	VADDPS       Z13, Z7, Z7
+	VMULPS       Z15, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z16, Z7
+	VMINPS       Z7, Z17, Z7
+	VADDPS       Z18, Z7, Z7
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z8, Z8
+	VMULPS       Z14, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z16, Z8
+	VMINPS       Z8, Z17, Z8
+	VADDPS       Z18, Z8, Z8
+	VMOVUPS      Z8, K1, (AX)
+	VADDPS       Z13, Z9, Z9
+	VMULPS       Z15, Z9, Z9
+	VRNDSCALEPS  $0x00, Z9, Z9
+	VMAXPS       Z9, Z16, Z9
+	VMINPS       Z9, Z17, Z9
+	VADDPS       Z18, Z9, Z9
+	VMOVUPS      Z9, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z10, Z10
+	VMULPS       Z14, Z10, Z10
+	VRNDSCALEPS  $0x00, Z10, Z10
+	VMAXPS       Z10, Z16, Z10
+	VMINPS       Z10, Z17, Z10
+	VADDPS       Z18, Z10, Z10
+	VMOVUPS      Z10, K1, (AX)
+	VADDPS       Z13, Z11, Z11
+	VMULPS       Z15, Z11, Z11
+	VRNDSCALEPS  $0x00, Z11, Z11
+	VMAXPS       Z11, Z16, Z11
+	VMINPS       Z11, Z17, Z11
+	VADDPS       Z18, Z11, Z11
+	VMOVUPS      Z11, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows5x2
 rows5x2:
@@ -28661,101 +31215,12 @@ rows5x2_depth:
 	VCVTDQ2PS    Z9, Z9
 	MOVQ         t+0(FP), AX
 	MOVQ         304(AX), AX
-	TESTQ        AX, AX
-	JZ           rows5x2_sums
-	MOVQ         t+0(FP), CX
-	MOVQ         (CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	MOVQ         t+0(FP), BX
-	MOVQ         280(BX), BX
-	VMOVUPS.Z    (BX), K1, Z10
-	VMOVUPS.Z    64(BX), K2, Z11
-	VMOVUPS.Z    (AX), K1, Z12
-	VMOVUPS.Z    64(AX), K2, Z13
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 328(AX), Z14
-	VBROADCASTSS 332(AX), Z15
-	VBROADCASTSS 336(AX), Z16
-	VADDPS       Z10, Z0, Z0
-	VMULPS       Z12, Z0, Z0
-	VRNDSCALEPS  $0x00, Z0, Z0
-	VMAXPS       Z0, Z14, Z0
-	VMINPS       Z0, Z15, Z0
-	VADDPS       Z16, Z0, Z0
-	VMOVUPS      Z0, K1, (CX)
-	VADDPS       Z11, Z1, Z1
-	VMULPS       Z13, Z1, Z1
-	VRNDSCALEPS  $0x00, Z1, Z1
-	VMAXPS       Z1, Z14, Z1
-	VMINPS       Z1, Z15, Z1
-	VADDPS       Z16, Z1, Z1
-	VMOVUPS      Z1, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z10, Z2, Z2
-	VMULPS       Z12, Z2, Z2
-	VRNDSCALEPS  $0x00, Z2, Z2
-	VMAXPS       Z2, Z14, Z2
-	VMINPS       Z2, Z15, Z2
-	VADDPS       Z16, Z2, Z2
-	VMOVUPS      Z2, K1, (CX)
-	VADDPS       Z11, Z3, Z3
-	VMULPS       Z13, Z3, Z3
-	VRNDSCALEPS  $0x00, Z3, Z3
-	VMAXPS       Z3, Z14, Z3
-	VMINPS       Z3, Z15, Z3
-	VADDPS       Z16, Z3, Z3
-	VMOVUPS      Z3, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z10, Z4, Z4
-	VMULPS       Z12, Z4, Z4
-	VRNDSCALEPS  $0x00, Z4, Z4
-	VMAXPS       Z4, Z14, Z4
-	VMINPS       Z4, Z15, Z4
-	VADDPS       Z16, Z4, Z4
-	VMOVUPS      Z4, K1, (CX)
-	VADDPS       Z11, Z5, Z5
-	VMULPS       Z13, Z5, Z5
-	VRNDSCALEPS  $0x00, Z5, Z5
-	VMAXPS       Z5, Z14, Z5
-	VMINPS       Z5, Z15, Z5
-	VADDPS       Z16, Z5, Z5
-	VMOVUPS      Z5, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z10, Z6, Z6
-	VMULPS       Z12, Z6, Z6
-	VRNDSCALEPS  $0x00, Z6, Z6
-	VMAXPS       Z6, Z14, Z6
-	VMINPS       Z6, Z15, Z6
-	VADDPS       Z16, Z6, Z6
-	VMOVUPS      Z6, K1, (CX)
-	VADDPS       Z11, Z7, Z7
-	VMULPS       Z13, Z7, Z7
-	VRNDSCALEPS  $0x00, Z7, Z7
-	VMAXPS       Z7, Z14, Z7
-	VMINPS       Z7, Z15, Z7
-	VADDPS       Z16, Z7, Z7
-	VMOVUPS      Z7, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z10, Z8, Z8
-	VMULPS       Z12, Z8, Z8
-	VRNDSCALEPS  $0x00, Z8, Z8
-	VMAXPS       Z8, Z14, Z8
-	VMINPS       Z8, Z15, Z8
-	VADDPS       Z16, Z8, Z8
-	VMOVUPS      Z8, K1, (CX)
-	VADDPS       Z11, Z9, Z9
-	VMULPS       Z13, Z9, Z9
-	VRNDSCALEPS  $0x00, Z9, Z9
-	VMAXPS       Z9, Z14, Z9
-	VMINPS       Z9, Z15, Z9
-	VADDPS       Z16, Z9, Z9
-	VMOVUPS      Z9, K2, 64(CX)
-	VZEROUPPER
-	RET
 
-rows5x2_sums:
+	// branch rows5x2_rescaled
+	CMPQ AX, $0x00
+	JNE  rows5x2_rescaled
+
+	// end
 	MOVQ   t+0(FP), AX
 	MOVQ   (AX), AX
 	MOVQ   t+0(FP), CX
@@ -28821,6 +31286,103 @@ rows5x2_plain:
 	VZEROUPPER
 	RET
 
+	// case rows5x2_rescaled
+rows5x2_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z10
+	VMOVUPS.Z    64(DX), K2, Z11
+	VMOVUPS.Z    (BX), K1, Z12
+	VMOVUPS.Z    64(BX), K2, Z13
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z14
+	VBROADCASTSS 332(DX), Z15
+	VBROADCASTSS 336(DX), Z16
+	VADDPS       Z10, Z0, Z0
+	VMULPS       Z12, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z14, Z0
+	VMINPS       Z0, Z15, Z0
+	VADDPS       Z16, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VADDPS       Z11, Z1, Z1
+	VMULPS       Z13, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z14, Z1
+	VMINPS       Z1, Z15, Z1
+	VADDPS       Z16, Z1, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z2, Z2
+	VMULPS       Z12, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z14, Z2
+	VMINPS       Z2, Z15, Z2
+	VADDPS       Z16, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VADDPS       Z11, Z3, Z3
+	VMULPS       Z13, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z14, Z3
+	VMINPS       Z3, Z15, Z3
+	VADDPS       Z16, Z3, Z3
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z4, Z4
+	VMULPS       Z12, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z14, Z4
+	VMINPS       Z4, Z15, Z4
+	VADDPS       Z16, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VADDPS       Z11, Z5, Z5
+	VMULPS       Z13, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z14, Z5
+	VMINPS       Z5, Z15, Z5
+	VADDPS       Z16, Z5, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z6, Z6
+	VMULPS       Z12, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z14, Z6
+	VMINPS       Z6, Z15, Z6
+	VADDPS       Z16, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	VADDPS       Z11, Z7, Z7
+	VMULPS       Z13, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z14, Z7
+	VMINPS       Z7, Z15, Z7
+	VADDPS       Z16, Z7, Z7
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z8, Z8
+	VMULPS       Z12, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z14, Z8
+	VMINPS       Z8, Z15, Z8
+	VADDPS       Z16, Z8, Z8
+	VMOVUPS      Z8, K1, (AX)
+	VADDPS       Z11, Z9, Z9
+	VMULPS       Z13, Z9, Z9
+	VRNDSCALEPS  $0x00, Z9, Z9
+	VMAXPS       Z9, Z14, Z9
+	VMINPS       Z9, Z15, Z9
+	VADDPS       Z16, Z9, Z9
+	VMOVUPS      Z9, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows4x2
 rows4x2:
@@ -28916,86 +31478,12 @@ rows4x2_depth:
 	VCVTDQ2PS    Z7, Z7
 	MOVQ         t+0(FP), AX
 	MOVQ         304(AX), AX
-	TESTQ        AX, AX
-	JZ           rows4x2_sums
-	MOVQ         t+0(FP), CX
-	MOVQ         (CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	MOVQ         t+0(FP), BX
-	MOVQ         280(BX), BX
-	VMOVUPS.Z    (BX), K1, Z8
-	VMOVUPS.Z    64(BX), K2, Z9
-	VMOVUPS.Z    (AX), K1, Z10
-	VMOVUPS.Z    64(AX), K2, Z11
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 328(AX), Z12
-	VBROADCASTSS 332(AX), Z13
-	VBROADCASTSS 336(AX), Z14
-	VADDPS       Z8, Z0, Z0
-	VMULPS       Z10, Z0, Z0
-	VRNDSCALEPS  $0x00, Z0, Z0
-	VMAXPS       Z0, Z12, Z0
-	VMINPS       Z0, Z13, Z0
-	VADDPS       Z14, Z0, Z0
-	VMOVUPS      Z0, K1, (CX)
-	VADDPS       Z9, Z1, Z1
-	VMULPS       Z11, Z1, Z1
-	VRNDSCALEPS  $0x00, Z1, Z1
-	VMAXPS       Z1, Z12, Z1
-	VMINPS       Z1, Z13, Z1
-	VADDPS       Z14, Z1, Z1
-	VMOVUPS      Z1, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z8, Z2, Z2
-	VMULPS       Z10, Z2, Z2
-	VRNDSCALEPS  $0x00, Z2, Z2
-	VMAXPS       Z2, Z12, Z2
-	VMINPS       Z2, Z13, Z2
-	VADDPS       Z14, Z2, Z2
-	VMOVUPS      Z2, K1, (CX)
-	VADDPS       Z9, Z3, Z3
-	VMULPS       Z11, Z3, Z3
-	VRNDSCALEPS  $0x00, Z3, Z3
-	VMAXPS       Z3, Z12, Z3
-	VMINPS       Z3, Z13, Z3
-	VADDPS       Z14, Z3, Z3
-	VMOVUPS      Z3, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z8, Z4, Z4
-	VMULPS       Z10, Z4, Z4
-	VRNDSCALEPS  $0x00, Z4, Z4
-	VMAXPS       Z4, Z12, Z4
-	VMINPS       Z4, Z13, Z4
-	VADDPS       Z14, Z4, Z4
-	VMOVUPS      Z4, K1, (CX)
-	VADDPS       Z9, Z5, Z5
-	VMULPS       Z11, Z5, Z5
-	VRNDSCALEPS  $0x00, Z5, Z5
-	VMAXPS       Z5, Z12, Z5
-	VMINPS       Z5, Z13, Z5
-	VADDPS       Z14, Z5, Z5
-	VMOVUPS      Z5, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z8, Z6, Z6
-	VMULPS       Z10, Z6, Z6
-	VRNDSCALEPS  $0x00, Z6, Z6
-	VMAXPS       Z6, Z12, Z6
-	VMINPS       Z6, Z13, Z6
-	VADDPS       Z14, Z6, Z6
-	VMOVUPS      Z6, K1, (CX)
-	VADDPS       Z9, Z7, Z7
-	VMULPS       Z11, Z7, Z7
-	VRNDSCALEPS  $0x00, Z7, Z7
-	VMAXPS       Z7, Z12, Z7
-	VMINPS       Z7, Z13, Z7
-	VADDPS       Z14, Z7, Z7
-	VMOVUPS      Z7, K2, 64(CX)
-	VZEROUPPER
-	RET
 
-rows4x2_sums:
+	// branch rows4x2_rescaled
+	CMPQ AX, $0x00
+	JNE  rows4x2_rescaled
+
+	// end
 	MOVQ   t+0(FP), AX
 	MOVQ   (AX), AX
 	MOVQ   t+0(FP), CX
@@ -29051,6 +31539,88 @@ rows4x2_plain:
 	VZEROUPPER
 	RET
 
+	// case rows4x2_rescaled
+rows4x2_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z8
+	VMOVUPS.Z    64(DX), K2, Z9
+	VMOVUPS.Z    (BX), K1, Z10
+	VMOVUPS.Z    64(BX), K2, Z11
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z12
+	VBROADCASTSS 332(DX), Z13
+	VBROADCASTSS 336(DX), Z14
+	VADDPS       Z8, Z0, Z0
+	VMULPS       Z10, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z12, Z0
+	VMINPS       Z0, Z13, Z0
+	VADDPS       Z14, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VADDPS       Z9, Z1, Z1
+	VMULPS       Z11, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z12, Z1
+	VMINPS       Z1, Z13, Z1
+	VADDPS       Z14, Z1, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z8, Z2, Z2
+	VMULPS       Z10, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z12, Z2
+	VMINPS       Z2, Z13, Z2
+	VADDPS       Z14, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VADDPS       Z9, Z3, Z3
+	VMULPS       Z11, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z12, Z3
+	VMINPS       Z3, Z13, Z3
+	VADDPS       Z14, Z3, Z3
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z8, Z4, Z4
+	VMULPS       Z10, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z12, Z4
+	VMINPS       Z4, Z13, Z4
+	VADDPS       Z14, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VADDPS       Z9, Z5, Z5
+	VMULPS       Z11, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z12, Z5
+	VMINPS       Z5, Z13, Z5
+	VADDPS       Z14, Z5, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z8, Z6, Z6
+	VMULPS       Z10, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z12, Z6
+	VMINPS       Z6, Z13, Z6
+	VADDPS       Z14, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	VADDPS       Z9, Z7, Z7
+	VMULPS       Z11, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z12, Z7
+	VMINPS       Z7, Z13, Z7
+	VADDPS       Z14, Z7, Z7
+	VMOVUPS      Z7, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows3x2
 rows3x2:
@@ -29136,71 +31706,12 @@ rows3x2_depth:
 	VCVTDQ2PS    Z5, Z5
 	MOVQ         t+0(FP), AX
 	MOVQ         304(AX), AX
-	TESTQ        AX, AX
-	JZ           rows3x2_sums
-	MOVQ         t+0(FP), CX
-	MOVQ         (CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	MOVQ         t+0(FP), BX
-	MOVQ         280(BX), BX
-	VMOVUPS.Z    (BX), K1, Z6
-	VMOVUPS.Z    64(BX), K2, Z7
-	VMOVUPS.Z    (AX), K1, Z8
-	VMOVUPS.Z    64(AX), K2, Z9
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 328(AX), Z10
-	VBROADCASTSS 332(AX), Z11
-	VBROADCASTSS 336(AX), Z12
-	VADDPS       Z6, Z0, Z0
-	VMULPS       Z8, Z0, Z0
-	VRNDSCALEPS  $0x00, Z0, Z0
-	VMAXPS       Z0, Z10, Z0
-	VMINPS       Z0, Z11, Z0
-	VADDPS       Z12, Z0, Z0
-	VMOVUPS      Z0, K1, (CX)
-	VADDPS       Z7, Z1, Z1
-	VMULPS       Z9, Z1, Z1
-	VRNDSCALEPS  $0x00, Z1, Z1
-	VMAXPS       Z1, Z10, Z1
-	VMINPS       Z1, Z11, Z1
-	VADDPS       Z12, Z1, Z1
-	VMOVUPS      Z1, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z6, Z2, Z2
-	VMULPS       Z8, Z2, Z2
-	VRNDSCALEPS  $0x00, Z2, Z2
-	VMAXPS       Z2, Z10, Z2
-	VMINPS       Z2, Z11, Z2
-	VADDPS       Z12, Z2, Z2
-	VMOVUPS      Z2, K1, (CX)
-	VADDPS       Z7, Z3, Z3
-	VMULPS       Z9, Z3, Z3
-	VRNDSCALEPS  $0x00, Z3, Z3
-	VMAXPS       Z3, Z10, Z3
-	VMINPS       Z3, Z11, Z3
-	VADDPS       Z12, Z3, Z3
-	VMOVUPS      Z3, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z6, Z4, Z4
-	VMULPS       Z8, Z4, Z4
-	VRNDSCALEPS  $0x00, Z4, Z4
-	VMAXPS       Z4, Z10, Z4
-	VMINPS       Z4, Z11, Z4
-	VADDPS       Z12, Z4, Z4
-	VMOVUPS      Z4, K1, (CX)
-	VADDPS       Z7, Z5, Z5
-	VMULPS       Z9, Z5, Z5
-	VRNDSCALEPS  $0x00, Z5, Z5
-	VMAXPS       Z5, Z10, Z5
-	VMINPS       Z5, Z11, Z5
-	VADDPS       Z12, Z5, Z5
-	VMOVUPS      Z5, K2, 64(CX)
-	VZEROUPPER
-	RET
 
-rows3x2_sums:
+	// branch rows3x2_rescaled
+	CMPQ AX, $0x00
+	JNE  rows3x2_rescaled
+
+	// end
 	MOVQ   t+0(FP), AX
 	MOVQ   (AX), AX
 	MOVQ   t+0(FP), CX
@@ -29246,6 +31757,73 @@ rows3x2_plain:
 	VZEROUPPER
 	RET
 
+	// case rows3x2_rescaled
+rows3x2_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z6
+	VMOVUPS.Z    64(DX), K2, Z7
+	VMOVUPS.Z    (BX), K1, Z8
+	VMOVUPS.Z    64(BX), K2, Z9
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z10
+	VBROADCASTSS 332(DX), Z11
+	VBROADCASTSS 336(DX), Z12
+	VADDPS       Z6, Z0, Z0
+	VMULPS       Z8, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z10, Z0
+	VMINPS       Z0, Z11, Z0
+	VADDPS       Z12, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VADDPS       Z7, Z1, Z1
+	VMULPS       Z9, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z10, Z1
+	VMINPS       Z1, Z11, Z1
+	VADDPS       Z12, Z1, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z6, Z2, Z2
+	VMULPS       Z8, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z10, Z2
+	VMINPS       Z2, Z11, Z2
+	VADDPS       Z12, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VADDPS       Z7, Z3, Z3
+	VMULPS       Z9, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z10, Z3
+	VMINPS       Z3, Z11, Z3
+	VADDPS       Z12, Z3, Z3
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z6, Z4, Z4
+	VMULPS       Z8, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z10, Z4
+	VMINPS       Z4, Z11, Z4
+	VADDPS       Z12, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VADDPS       Z7, Z5, Z5
+	VMULPS       Z9, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z10, Z5
+	VMINPS       Z5, Z11, Z5
+	VADDPS       Z12, Z5, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows2x2
 rows2x2:
@@ -29324,56 +31902,12 @@ rows2x2_depth:
 	VCVTDQ2PS    Z3, Z3
 	MOVQ         t+0(FP), AX
 	MOVQ         304(AX), AX
-	TESTQ        AX, AX
-	JZ           rows2x2_sums
-	MOVQ         t+0(FP), CX
-	MOVQ         (CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	MOVQ         t+0(FP), BX
-	MOVQ         280(BX), BX
-	VMOVUPS.Z    (BX), K1, Z4
-	VMOVUPS.Z    64(BX), K2, Z5
-	VMOVUPS.Z    (AX), K1, Z6
-	VMOVUPS.Z    64(AX), K2, Z7
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 328(AX), Z8
-	VBROADCASTSS 332(AX), Z9
-	VBROADCASTSS 336(AX), Z10
-	VADDPS       Z4, Z0, Z0
-	VMULPS       Z6, Z0, Z0
-	VRNDSCALEPS  $0x00, Z0, Z0
-	VMAXPS       Z0, Z8, Z0
-	VMINPS       Z0, Z9, Z0
-	VADDPS       Z10, Z0, Z0
-	VMOVUPS      Z0, K1, (CX)
-	VADDPS       Z5, Z1, Z1
-	VMULPS       Z7, Z1, Z1
-	VRNDSCALEPS  $0x00, Z1, Z1
-	VMAXPS       Z1, Z8, Z1
-	VMINPS       Z1, Z9, Z1
-	VADDPS       Z10, Z1, Z1
-	VMOVUPS      Z1, K2, 64(CX)
-	ADDQ         DX, CX
-	VADDPS       Z4, Z2, Z2
-	VMULPS       Z6, Z2, Z2
-	VRNDSCALEPS  $0x00, Z2, Z2
-	VMAXPS       Z2, Z8, Z2
-	VMINPS       Z2, Z9, Z2
-	VADDPS       Z10, Z2, Z2
-	VMOVUPS      Z2, K1, (CX)
-	VADDPS       Z5, Z3, Z3
-	VMULPS       Z7, Z3, Z3
-	VRNDSCALEPS  $0x00, Z3, Z3
-	VMAXPS       Z3, Z8, Z3
-	VMINPS       Z3, Z9, Z3
-	VADDPS       Z10, Z3, Z3
-	VMOVUPS      Z3, K2, 64(CX)
-	VZEROUPPER
-	RET
 
-rows2x2_sums:
+	// branch rows2x2_rescaled
+	CMPQ AX, $0x00
+	JNE  rows2x2_rescaled
+
+	// end
 	MOVQ   t+0(FP), AX
 	MOVQ   (AX), AX
 	MOVQ   t+0(FP), CX
@@ -29409,6 +31943,58 @@ rows2x2_plain:
 	VZEROUPPER
 	RET
 
+	// case rows2x2_rescaled
+rows2x2_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z4
+	VMOVUPS.Z    64(DX), K2, Z5
+	VMOVUPS.Z    (BX), K1, Z6
+	VMOVUPS.Z    64(BX), K2, Z7
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z8
+	VBROADCASTSS 332(DX), Z9
+	VBROADCASTSS 336(DX), Z10
+	VADDPS       Z4, Z0, Z0
+	VMULPS       Z6, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z8, Z0
+	VMINPS       Z0, Z9, Z0
+	VADDPS       Z10, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VADDPS       Z5, Z1, Z1
+	VMULPS       Z7, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z8, Z1
+	VMINPS       Z1, Z9, Z1
+	VADDPS       Z10, Z1, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	VADDPS       Z4, Z2, Z2
+	VMULPS       Z6, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z8, Z2
+	VMINPS       Z2, Z9, Z2
+	VADDPS       Z10, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VADDPS       Z5, Z3, Z3
+	VMULPS       Z7, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z8, Z3
+	VMINPS       Z3, Z9, Z3
+	VADDPS       Z10, Z3, Z3
+	VMOVUPS      Z3, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 narrow:
 	// branch rows12x1
@@ -29525,63 +32111,43 @@ rows1x1_one:
 	JNZ          rows1x1_one
 
 rows1x1_done:
-	MOVQ         t+0(FP), R8
-	MOVQ         184(R8), R8
-	LEAQ         (AX)(R8*4), AX
-	MOVQ         t+0(FP), R8
-	MOVQ         176(R8), R8
-	LEAQ         (DI)(R8*4), DI
-	DECQ         SI
-	JNZ          rows1x1_middle
-	MOVQ         t+0(FP), SI
-	MOVQ         160(SI), SI
-	LEAQ         (AX)(SI*4), AX
-	MOVQ         t+0(FP), SI
-	MOVQ         152(SI), SI
-	LEAQ         (BX)(SI*4), BX
-	DECQ         DX
-	JNZ          rows1x1_outer
-	VPADDD       Z1, Z0, Z0
-	VPADDD       Z3, Z2, Z2
-	VPADDD       Z2, Z0, Z0
-	MOVQ         t+0(FP), AX
-	MOVQ         216(AX), AX
-	MOVQ         $0x00000010, CX
-	CMPQ         AX, CX
-	CMOVQLT      AX, CX
-	MOVQ         $-1, AX
-	BZHIQ        CX, AX, AX
-	KMOVW        AX, K1
-	SHRQ         $0x10, AX
-	VCVTDQ2PS    Z0, Z0
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
-	TESTQ        AX, AX
-	JZ           rows1x1_sums
-	MOVQ         t+0(FP), CX
-	MOVQ         (CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	VMOVUPS.Z    (DX), K1, Z1
-	VMOVUPS.Z    (AX), K1, Z2
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 328(AX), Z3
-	VBROADCASTSS 332(AX), Z4
-	VBROADCASTSS 336(AX), Z5
-	VADDPS       Z1, Z0, Z0
-	VMULPS       Z2, Z0, Z0
-	VRNDSCALEPS  $0x00, Z0, Z0
-	VMAXPS       Z0, Z3, Z0
-	VMINPS       Z0, Z4, Z0
-	VADDPS       Z5, Z0, Z0
-	VMOVUPS      Z0, K1, (CX)
-	VZEROUPPER
-	RET
+	MOVQ      t+0(FP), R8
+	MOVQ      184(R8), R8
+	LEAQ      (AX)(R8*4), AX
+	MOVQ      t+0(FP), R8
+	MOVQ      176(R8), R8
+	LEAQ      (DI)(R8*4), DI
+	DECQ      SI
+	JNZ       rows1x1_middle
+	MOVQ      t+0(FP), SI
+	MOVQ      160(SI), SI
+	LEAQ      (AX)(SI*4), AX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	LEAQ      (BX)(SI*4), BX
+	DECQ      DX
+	JNZ       rows1x1_outer
+	VPADDD    Z1, Z0, Z0
+	VPADDD    Z3, Z2, Z2
+	VPADDD    Z2, Z0, Z0
+	MOVQ      t+0(FP), AX
+	MOVQ      216(AX), AX
+	MOVQ      $0x00000010, CX
+	CMPQ      AX, CX
+	CMOVQLT   AX, CX
+	MOVQ      $-1, AX
+	BZHIQ     CX, AX, AX
+	KMOVW     AX, K1
+	SHRQ      $0x10, AX
+	VCVTDQ2PS Z0, Z0
+	MOVQ      t+0(FP), AX
+	MOVQ      304(AX), AX
 
-rows1x1_sums:
+	// branch rows1x1_rescaled
+	CMPQ AX, $0x00
+	JNE  rows1x1_rescaled
+
+	// end
 	MOVQ   t+0(FP), AX
 	MOVQ   (AX), AX
 	MOVQ   t+0(FP), CX
@@ -29603,6 +32169,34 @@ rows1x1_plain:
 	VZEROUPPER
 	RET
 
+	// case rows1x1_rescaled
+rows1x1_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), CX
+	MOVQ         280(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         304(DX), DX
+	VMOVUPS.Z    (CX), K1, Z1
+	VMOVUPS.Z    (DX), K1, Z2
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 328(CX), Z3
+	VBROADCASTSS 332(CX), Z4
+	VBROADCASTSS 336(CX), Z5
+	VADDPS       Z1, Z0, Z0
+	VMULPS       Z2, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z3, Z0
+	VMINPS       Z0, Z4, Z0
+	VADDPS       Z5, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows12x1
 rows12x1:
@@ -29719,120 +32313,12 @@ rows12x1_depth:
 	VCVTDQ2PS    Z11, Z11
 	MOVQ         t+0(FP), AX
 	MOVQ         304(AX), AX
-	TESTQ        AX, AX
-	JZ           rows12x1_sums
-	MOVQ         t+0(FP), CX
-	MOVQ         (CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	MOVQ         t+0(FP), BX
-	MOVQ         280(BX), BX
-	VMOVUPS.Z    (BX), K1, Z12
-	VMOVUPS.Z    (AX), K1, Z13
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 328(AX), Z14
-	VBROADCASTSS 332(AX), Z15
-	VBROADCASTSS 336(AX), Z16
-	VADDPS       Z12, Z0, Z0
-	VMULPS       Z13, Z0, Z0
-	VRNDSCALEPS  $0x00, Z0, Z0
-	VMAXPS       Z0, Z14, Z0
-	VMINPS       Z0, Z15, Z0
-	VADDPS       Z16, Z0, Z0
-	VMOVUPS      Z0, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z12, Z1, Z1
-	VMULPS       Z13, Z1, Z1
-	VRNDSCALEPS  $0x00, Z1, Z1
-	VMAXPS       Z1, Z14, Z1
-	VMINPS       Z1, Z15, Z1
-	VADDPS       Z16, Z1, Z1
-	VMOVUPS      Z1, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z12, Z2, Z2
-	VMULPS       Z13, Z2, Z2
-	VRNDSCALEPS  $0x00, Z2, Z2
-	VMAXPS       Z2, Z14, Z2
-	VMINPS       Z2, Z15, Z2
-	VADDPS       Z16, Z2, Z2
-	VMOVUPS      Z2, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z12, Z3, Z3
-	VMULPS       Z13, Z3, Z3
-	VRNDSCALEPS  $0x00, Z3, Z3
-	VMAXPS       Z3, Z14, Z3
-	VMINPS       Z3, Z15, Z3
-	VADDPS       Z16, Z3, Z3
-	VMOVUPS      Z3, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z12, Z4, Z4
-	VMULPS       Z13, Z4, Z4
-	VRNDSCALEPS  $0x00, Z4, Z4
-	VMAXPS       Z4, Z14, Z4
-	VMINPS       Z4, Z15, Z4
-	VADDPS       Z16, Z4, Z4
-	VMOVUPS      Z4, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z12, Z5, Z5
-	VMULPS       Z13, Z5, Z5
-	VRNDSCALEPS  $0x00, Z5, Z5
-	VMAXPS       Z5, Z14, Z5
-	VMINPS       Z5, Z15, Z5
-	VADDPS       Z16, Z5, Z5
-	VMOVUPS      Z5, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z12, Z6, Z6
-	VMULPS       Z13, Z6, Z6
-	VRNDSCALEPS  $0x00, Z6, Z6
-	VMAXPS       Z6, Z14, Z6
-	VMINPS       Z6, Z15, Z6
-	VADDPS       Z16, Z6, Z6
-	VMOVUPS      Z6, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z12, Z7, Z7
-	VMULPS       Z13, Z7, Z7
-	VRNDSCALEPS  $0x00, Z7, Z7
-	VMAXPS       Z7, Z14, Z7
-	VMINPS       Z7, Z15, Z7
-	VADDPS       Z16, Z7, Z7
-	VMOVUPS      Z7, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z12, Z8, Z8
-	VMULPS       Z13, Z8, Z8
-	VRNDSCALEPS  $0x00, Z8, Z8
-	VMAXPS       Z8, Z14, Z8
-	VMINPS       Z8, Z15, Z8
-	VADDPS       Z16, Z8, Z8
-	VMOVUPS      Z8, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z12, Z9, Z9
-	VMULPS       Z13, Z9, Z9
-	VRNDSCALEPS  $0x00, Z9, Z9
-	VMAXPS       Z9, Z14, Z9
-	VMINPS       Z9, Z15, Z9
-	VADDPS       Z16, Z9, Z9
-	VMOVUPS      Z9, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z12, Z10, Z10
-	VMULPS       Z13, Z10, Z10
-	VRNDSCALEPS  $0x00, Z10, Z10
-	VMAXPS       Z10, Z14, Z10
-	VMINPS       Z10, Z15, Z10
-	VADDPS       Z16, Z10, Z10
-	VMOVUPS      Z10, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z12, Z11, Z11
-	VMULPS       Z13, Z11, Z11
-	VRNDSCALEPS  $0x00, Z11, Z11
-	VMAXPS       Z11, Z14, Z11
-	VMINPS       Z11, Z15, Z11
-	VADDPS       Z16, Z11, Z11
-	VMOVUPS      Z11, K1, (CX)
-	VZEROUPPER
-	RET
 
-rows12x1_sums:
+	// branch rows12x1_rescaled
+	CMPQ AX, $0x00
+	JNE  rows12x1_rescaled
+
+	// end
 	MOVQ   t+0(FP), AX
 	MOVQ   (AX), AX
 	MOVQ   t+0(FP), CX
@@ -29920,6 +32406,122 @@ rows12x1_plain:
 	VZEROUPPER
 	RET
 
+	// case rows12x1_rescaled
+rows12x1_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z12
+	VMOVUPS.Z    (BX), K1, Z13
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z14
+	VBROADCASTSS 332(DX), Z15
+	VBROADCASTSS 336(DX), Z16
+	VADDPS       Z12, Z0, Z0
+	VMULPS       Z13, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z14, Z0
+	VMINPS       Z0, Z15, Z0
+	VADDPS       Z16, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z1, Z1
+	VMULPS       Z13, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z14, Z1
+	VMINPS       Z1, Z15, Z1
+	VADDPS       Z16, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z2, Z2
+	VMULPS       Z13, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z14, Z2
+	VMINPS       Z2, Z15, Z2
+	VADDPS       Z16, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z3, Z3
+	VMULPS       Z13, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z14, Z3
+	VMINPS       Z3, Z15, Z3
+	VADDPS       Z16, Z3, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z4, Z4
+	VMULPS       Z13, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z14, Z4
+	VMINPS       Z4, Z15, Z4
+	VADDPS       Z16, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z13, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z14, Z5
+	VMINPS       Z5, Z15, Z5
+	VADDPS       Z16, Z5, Z5
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z6, Z6
+	VMULPS       Z13, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z14, Z6
+	VMINPS       Z6, Z15, Z6
+	VADDPS       Z16, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z7, Z7
+	VMULPS       Z13, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z14, Z7
+	VMINPS       Z7, Z15, Z7
+	VADDPS       Z16, Z7, Z7
+	VMOVUPS      Z7, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z8, Z8
+	VMULPS       Z13, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z14, Z8
+	VMINPS       Z8, Z15, Z8
+	VADDPS       Z16, Z8, Z8
+	VMOVUPS      Z8, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z9, Z9
+	VMULPS       Z13, Z9, Z9
+	VRNDSCALEPS  $0x00, Z9, Z9
+	VMAXPS       Z9, Z14, Z9
+	VMINPS       Z9, Z15, Z9
+	VADDPS       Z16, Z9, Z9
+	VMOVUPS      Z9, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z10, Z10
+	VMULPS       Z13, Z10, Z10
+	VRNDSCALEPS  $0x00, Z10, Z10
+	VMAXPS       Z10, Z14, Z10
+	VMINPS       Z10, Z15, Z10
+	VADDPS       Z16, Z10, Z10
+	VMOVUPS      Z10, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z13, Z11, Z11
+	VRNDSCALEPS  $0x00, Z11, Z11
+	VMAXPS       Z11, Z14, Z11
+	VMINPS       Z11, Z15, Z11
+	VADDPS       Z16, Z11, Z11
+	VMOVUPS      Z11, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows11x1
 rows11x1:
@@ -30032,112 +32634,12 @@ rows11x1_depth:
 	VCVTDQ2PS    Z10, Z10
 	MOVQ         t+0(FP), AX
 	MOVQ         304(AX), AX
-	TESTQ        AX, AX
-	JZ           rows11x1_sums
-	MOVQ         t+0(FP), CX
-	MOVQ         (CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	MOVQ         t+0(FP), BX
-	MOVQ         280(BX), BX
-	VMOVUPS.Z    (BX), K1, Z11
-	VMOVUPS.Z    (AX), K1, Z12
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 328(AX), Z13
-	VBROADCASTSS 332(AX), Z14
-	VBROADCASTSS 336(AX), Z15
-	VADDPS       Z11, Z0, Z0
-	VMULPS       Z12, Z0, Z0
-	VRNDSCALEPS  $0x00, Z0, Z0
-	VMAXPS       Z0, Z13, Z0
-	VMINPS       Z0, Z14, Z0
-	VADDPS       Z15, Z0, Z0
-	VMOVUPS      Z0, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z11, Z1, Z1
-	VMULPS       Z12, Z1, Z1
-	VRNDSCALEPS  $0x00, Z1, Z1
-	VMAXPS       Z1, Z13, Z1
-	VMINPS       Z1, Z14, Z1
-	VADDPS       Z15, Z1, Z1
-	VMOVUPS      Z1, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z11, Z2, Z2
-	VMULPS       Z12, Z2, Z2
-	VRNDSCALEPS  $0x00, Z2, Z2
-	VMAXPS       Z2, Z13, Z2
-	VMINPS       Z2, Z14, Z2
-	VADDPS       Z15, Z2, Z2
-	VMOVUPS      Z2, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z11, Z3, Z3
-	VMULPS       Z12, Z3, Z3
-	VRNDSCALEPS  $0x00, Z3, Z3
-	VMAXPS       Z3, Z13, Z3
-	VMINPS       Z3, Z14, Z3
-	VADDPS       Z15, Z3, Z3
-	VMOVUPS      Z3, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z11, Z4, Z4
-	VMULPS       Z12, Z4, Z4
-	VRNDSCALEPS  $0x00, Z4, Z4
-	VMAXPS       Z4, Z13, Z4
-	VMINPS       Z4, Z14, Z4
-	VADDPS       Z15, Z4, Z4
-	VMOVUPS      Z4, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z11, Z5, Z5
-	VMULPS       Z12, Z5, Z5
-	VRNDSCALEPS  $0x00, Z5, Z5
-	VMAXPS       Z5, Z13, Z5
-	VMINPS       Z5, Z14, Z5
-	VADDPS       Z15, Z5, Z5
-	VMOVUPS      Z5, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z11, Z6, Z6
-	VMULPS       Z12, Z6, Z6
-	VRNDSCALEPS  $0x00, Z6, Z6
-	VMAXPS       Z6, Z13, Z6
-	VMINPS       Z6, Z14, Z6
-	VADDPS       Z15, Z6, Z6
-	VMOVUPS      Z6, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z11, Z7, Z7
-	VMULPS       Z12, Z7, Z7
-	VRNDSCALEPS  $0x00, Z7, Z7
-	VMAXPS       Z7, Z13, Z7
-	VMINPS       Z7, Z14, Z7
-	VADDPS       Z15, Z7, Z7
-	VMOVUPS      Z7, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z11, Z8, Z8
-	VMULPS       Z12, Z8, Z8
-	VRNDSCALEPS  $0x00, Z8, Z8
-	VMAXPS       Z8, Z13, Z8
-	VMINPS       Z8, Z14, Z8
-	VADDPS       Z15, Z8, Z8
-	VMOVUPS      Z8, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z11, Z9, Z9
-	VMULPS       Z12, Z9, Z9
-	VRNDSCALEPS  $0x00, Z9, Z9
-	VMAXPS       Z9, Z13, Z9
-	VMINPS       Z9, Z14, Z9
-	VADDPS       Z15, Z9, Z9
-	VMOVUPS      Z9, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z11, Z10, Z10
-	VMULPS       Z12, Z10, Z10
-	VRNDSCALEPS  $0x00, Z10, Z10
-	VMAXPS       Z10, Z13, Z10
-	VMINPS       Z10, Z14, Z10
-	VADDPS       Z15, Z10, Z10
-	VMOVUPS      Z10, K1, (CX)
-	VZEROUPPER
-	RET
 
-rows11x1_sums:
+	// branch rows11x1_rescaled
+	CMPQ AX, $0x00
+	JNE  rows11x1_rescaled
+
+	// end
 	MOVQ   t+0(FP), AX
 	MOVQ   (AX), AX
 	MOVQ   t+0(FP), CX
@@ -30219,6 +32721,114 @@ rows11x1_plain:
 	VZEROUPPER
 	RET
 
+	// case rows11x1_rescaled
+rows11x1_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z11
+	VMOVUPS.Z    (BX), K1, Z12
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z13
+	VBROADCASTSS 332(DX), Z14
+	VBROADCASTSS 336(DX), Z15
+	VADDPS       Z11, Z0, Z0
+	VMULPS       Z12, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z13, Z0
+	VMINPS       Z0, Z14, Z0
+	VADDPS       Z15, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z11, Z1, Z1
+	VMULPS       Z12, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z13, Z1
+	VMINPS       Z1, Z14, Z1
+	VADDPS       Z15, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z11, Z2, Z2
+	VMULPS       Z12, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z13, Z2
+	VMINPS       Z2, Z14, Z2
+	VADDPS       Z15, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z11, Z3, Z3
+	VMULPS       Z12, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z13, Z3
+	VMINPS       Z3, Z14, Z3
+	VADDPS       Z15, Z3, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z12, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z13, Z4
+	VMINPS       Z4, Z14, Z4
+	VADDPS       Z15, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z11, Z5, Z5
+	VMULPS       Z12, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z13, Z5
+	VMINPS       Z5, Z14, Z5
+	VADDPS       Z15, Z5, Z5
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z11, Z6, Z6
+	VMULPS       Z12, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z13, Z6
+	VMINPS       Z6, Z14, Z6
+	VADDPS       Z15, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z11, Z7, Z7
+	VMULPS       Z12, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z13, Z7
+	VMINPS       Z7, Z14, Z7
+	VADDPS       Z15, Z7, Z7
+	VMOVUPS      Z7, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z11, Z8, Z8
+	VMULPS       Z12, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z13, Z8
+	VMINPS       Z8, Z14, Z8
+	VADDPS       Z15, Z8, Z8
+	VMOVUPS      Z8, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z11, Z9, Z9
+	VMULPS       Z12, Z9, Z9
+	VRNDSCALEPS  $0x00, Z9, Z9
+	VMAXPS       Z9, Z13, Z9
+	VMINPS       Z9, Z14, Z9
+	VADDPS       Z15, Z9, Z9
+	VMOVUPS      Z9, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z11, Z10, Z10
+	VMULPS       Z12, Z10, Z10
+	VRNDSCALEPS  $0x00, Z10, Z10
+	VMAXPS       Z10, Z13, Z10
+	VMINPS       Z10, Z14, Z10
+	VADDPS       Z15, Z10, Z10
+	VMOVUPS      Z10, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows10x1
 rows10x1:
@@ -30327,104 +32937,12 @@ rows10x1_depth:
 	VCVTDQ2PS    Z9, Z9
 	MOVQ         t+0(FP), AX
 	MOVQ         304(AX), AX
-	TESTQ        AX, AX
-	JZ           rows10x1_sums
-	MOVQ         t+0(FP), CX
-	MOVQ         (CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	MOVQ         t+0(FP), BX
-	MOVQ         280(BX), BX
-	VMOVUPS.Z    (BX), K1, Z10
-	VMOVUPS.Z    (AX), K1, Z11
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 328(AX), Z12
-	VBROADCASTSS 332(AX), Z13
-	VBROADCASTSS 336(AX), Z14
-	VADDPS       Z10, Z0, Z0
-	VMULPS       Z11, Z0, Z0
-	VRNDSCALEPS  $0x00, Z0, Z0
-	VMAXPS       Z0, Z12, Z0
-	VMINPS       Z0, Z13, Z0
-	VADDPS       Z14, Z0, Z0
-	VMOVUPS      Z0, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z10, Z1, Z1
-	VMULPS       Z11, Z1, Z1
-	VRNDSCALEPS  $0x00, Z1, Z1
-	VMAXPS       Z1, Z12, Z1
-	VMINPS       Z1, Z13, Z1
-	VADDPS       Z14, Z1, Z1
-	VMOVUPS      Z1, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z10, Z2, Z2
-	VMULPS       Z11, Z2, Z2
-	VRNDSCALEPS  $0x00, Z2, Z2
-	VMAXPS       Z2, Z12, Z2
-	VMINPS       Z2, Z13, Z2
-	VADDPS       Z14, Z2, Z2
-	VMOVUPS      Z2, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z10, Z3, Z3
-	VMULPS       Z11, Z3, Z3
-	VRNDSCALEPS  $0x00, Z3, Z3
-	VMAXPS       Z3, Z12, Z3
-	VMINPS       Z3, Z13, Z3
-	VADDPS       Z14, Z3, Z3
-	VMOVUPS      Z3, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z10, Z4, Z4
-	VMULPS       Z11, Z4, Z4
-	VRNDSCALEPS  $0x00, Z4, Z4
-	VMAXPS       Z4, Z12, Z4
-	VMINPS       Z4, Z13, Z4
-	VADDPS       Z14, Z4, Z4
-	VMOVUPS      Z4, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z10, Z5, Z5
-	VMULPS       Z11, Z5, Z5
-	VRNDSCALEPS  $0x00, Z5, Z5
-	VMAXPS       Z5, Z12, Z5
-	VMINPS       Z5, Z13, Z5
-	VADDPS       Z14, Z5, Z5
-	VMOVUPS      Z5, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z10, Z6, Z6
-	VMULPS       Z11, Z6, Z6
-	VRNDSCALEPS  $0x00, Z6, Z6
-	VMAXPS       Z6, Z12, Z6
-	VMINPS       Z6, Z13, Z6
-	VADDPS       Z14, Z6, Z6
-	VMOVUPS      Z6, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z10, Z7, Z7
-	VMULPS       Z11, Z7, Z7
-	VRNDSCALEPS  $0x00, Z7, Z7
-	VMAXPS       Z7, Z12, Z7
-	VMINPS       Z7, Z13, Z7
-	VADDPS       Z14, Z7, Z7
-	VMOVUPS      Z7, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z10, Z8, Z8
-	VMULPS       Z11, Z8, Z8
-	VRNDSCALEPS  $0x00, Z8, Z8
-	VMAXPS       Z8, Z12, Z8
-	VMINPS       Z8, Z13, Z8
-	VADDPS       Z14, Z8, Z8
-	VMOVUPS      Z8, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z10, Z9, Z9
-	VMULPS       Z11, Z9, Z9
-	VRNDSCALEPS  $0x00, Z9, Z9
-	VMAXPS       Z9, Z12, Z9
-	VMINPS       Z9, Z13, Z9
-	VADDPS       Z14, Z9, Z9
-	VMOVUPS      Z9, K1, (CX)
-	VZEROUPPER
-	RET
 
-rows10x1_sums:
+	// branch rows10x1_rescaled
+	CMPQ AX, $0x00
+	JNE  rows10x1_rescaled
+
+	// end
 	MOVQ   t+0(FP), AX
 	MOVQ   (AX), AX
 	MOVQ   t+0(FP), CX
@@ -30500,6 +33018,106 @@ rows10x1_plain:
 	VZEROUPPER
 	RET
 
+	// case rows10x1_rescaled
+rows10x1_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z10
+	VMOVUPS.Z    (BX), K1, Z11
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z12
+	VBROADCASTSS 332(DX), Z13
+	VBROADCASTSS 336(DX), Z14
+	VADDPS       Z10, Z0, Z0
+	VMULPS       Z11, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z12, Z0
+	VMINPS       Z0, Z13, Z0
+	VADDPS       Z14, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z1, Z1
+	VMULPS       Z11, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z12, Z1
+	VMINPS       Z1, Z13, Z1
+	VADDPS       Z14, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z2, Z2
+	VMULPS       Z11, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z12, Z2
+	VMINPS       Z2, Z13, Z2
+	VADDPS       Z14, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z3, Z3
+	VMULPS       Z11, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z12, Z3
+	VMINPS       Z3, Z13, Z3
+	VADDPS       Z14, Z3, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z4, Z4
+	VMULPS       Z11, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z12, Z4
+	VMINPS       Z4, Z13, Z4
+	VADDPS       Z14, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z5, Z5
+	VMULPS       Z11, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z12, Z5
+	VMINPS       Z5, Z13, Z5
+	VADDPS       Z14, Z5, Z5
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z6, Z6
+	VMULPS       Z11, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z12, Z6
+	VMINPS       Z6, Z13, Z6
+	VADDPS       Z14, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z7, Z7
+	VMULPS       Z11, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z12, Z7
+	VMINPS       Z7, Z13, Z7
+	VADDPS       Z14, Z7, Z7
+	VMOVUPS      Z7, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z8, Z8
+	VMULPS       Z11, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z12, Z8
+	VMINPS       Z8, Z13, Z8
+	VADDPS       Z14, Z8, Z8
+	VMOVUPS      Z8, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z9, Z9
+	VMULPS       Z11, Z9, Z9
+	VRNDSCALEPS  $0x00, Z9, Z9
+	VMAXPS       Z9, Z12, Z9
+	VMINPS       Z9, Z13, Z9
+	VADDPS       Z14, Z9, Z9
+	VMOVUPS      Z9, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows9x1
 rows9x1:
@@ -30602,96 +33220,12 @@ rows9x1_depth:
 	VCVTDQ2PS    Z8, Z8
 	MOVQ         t+0(FP), AX
 	MOVQ         304(AX), AX
-	TESTQ        AX, AX
-	JZ           rows9x1_sums
-	MOVQ         t+0(FP), CX
-	MOVQ         (CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	MOVQ         t+0(FP), BX
-	MOVQ         280(BX), BX
-	VMOVUPS.Z    (BX), K1, Z9
-	VMOVUPS.Z    (AX), K1, Z10
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 328(AX), Z11
-	VBROADCASTSS 332(AX), Z12
-	VBROADCASTSS 336(AX), Z13
-	VADDPS       Z9, Z0, Z0
-	VMULPS       Z10, Z0, Z0
-	VRNDSCALEPS  $0x00, Z0, Z0
-	VMAXPS       Z0, Z11, Z0
-	VMINPS       Z0, Z12, Z0
-	VADDPS       Z13, Z0, Z0
-	VMOVUPS      Z0, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z9, Z1, Z1
-	VMULPS       Z10, Z1, Z1
-	VRNDSCALEPS  $0x00, Z1, Z1
-	VMAXPS       Z1, Z11, Z1
-	VMINPS       Z1, Z12, Z1
-	VADDPS       Z13, Z1, Z1
-	VMOVUPS      Z1, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z9, Z2, Z2
-	VMULPS       Z10, Z2, Z2
-	VRNDSCALEPS  $0x00, Z2, Z2
-	VMAXPS       Z2, Z11, Z2
-	VMINPS       Z2, Z12, Z2
-	VADDPS       Z13, Z2, Z2
-	VMOVUPS      Z2, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z9, Z3, Z3
-	VMULPS       Z10, Z3, Z3
-	VRNDSCALEPS  $0x00, Z3, Z3
-	VMAXPS       Z3, Z11, Z3
-	VMINPS       Z3, Z12, Z3
-	VADDPS       Z13, Z3, Z3
-	VMOVUPS      Z3, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z9, Z4, Z4
-	VMULPS       Z10, Z4, Z4
-	VRNDSCALEPS  $0x00, Z4, Z4
-	VMAXPS       Z4, Z11, Z4
-	VMINPS       Z4, Z12, Z4
-	VADDPS       Z13, Z4, Z4
-	VMOVUPS      Z4, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z9, Z5, Z5
-	VMULPS       Z10, Z5, Z5
-	VRNDSCALEPS  $0x00, Z5, Z5
-	VMAXPS       Z5, Z11, Z5
-	VMINPS       Z5, Z12, Z5
-	VADDPS       Z13, Z5, Z5
-	VMOVUPS      Z5, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z9, Z6, Z6
-	VMULPS       Z10, Z6, Z6
-	VRNDSCALEPS  $0x00, Z6, Z6
-	VMAXPS       Z6, Z11, Z6
-	VMINPS       Z6, Z12, Z6
-	VADDPS       Z13, Z6, Z6
-	VMOVUPS      Z6, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z9, Z7, Z7
-	VMULPS       Z10, Z7, Z7
-	VRNDSCALEPS  $0x00, Z7, Z7
-	VMAXPS       Z7, Z11, Z7
-	VMINPS       Z7, Z12, Z7
-	VADDPS       Z13, Z7, Z7
-	VMOVUPS      Z7, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z9, Z8, Z8
-	VMULPS       Z10, Z8, Z8
-	VRNDSCALEPS  $0x00, Z8, Z8
-	VMAXPS       Z8, Z11, Z8
-	VMINPS       Z8, Z12, Z8
-	VADDPS       Z13, Z8, Z8
-	VMOVUPS      Z8, K1, (CX)
-	VZEROUPPER
-	RET
 
-rows9x1_sums:
+	// branch rows9x1_rescaled
+	CMPQ AX, $0x00
+	JNE  rows9x1_rescaled
+
+	// end
 	MOVQ   t+0(FP), AX
 	MOVQ   (AX), AX
 	MOVQ   t+0(FP), CX
@@ -30761,6 +33295,98 @@ rows9x1_plain:
 	VZEROUPPER
 	RET
 
+	// case rows9x1_rescaled
+rows9x1_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z9
+	VMOVUPS.Z    (BX), K1, Z10
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z11
+	VBROADCASTSS 332(DX), Z12
+	VBROADCASTSS 336(DX), Z13
+	VADDPS       Z9, Z0, Z0
+	VMULPS       Z10, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z11, Z0
+	VMINPS       Z0, Z12, Z0
+	VADDPS       Z13, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z9, Z1, Z1
+	VMULPS       Z10, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z11, Z1
+	VMINPS       Z1, Z12, Z1
+	VADDPS       Z13, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z9, Z2, Z2
+	VMULPS       Z10, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z11, Z2
+	VMINPS       Z2, Z12, Z2
+	VADDPS       Z13, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z9, Z3, Z3
+	VMULPS       Z10, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z11, Z3
+	VMINPS       Z3, Z12, Z3
+	VADDPS       Z13, Z3, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z9, Z4, Z4
+	VMULPS       Z10, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z11, Z4
+	VMINPS       Z4, Z12, Z4
+	VADDPS       Z13, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z9, Z5, Z5
+	VMULPS       Z10, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z11, Z5
+	VMINPS       Z5, Z12, Z5
+	VADDPS       Z13, Z5, Z5
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z9, Z6, Z6
+	VMULPS       Z10, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z11, Z6
+	VMINPS       Z6, Z12, Z6
+	VADDPS       Z13, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z9, Z7, Z7
+	VMULPS       Z10, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z11, Z7
+	VMINPS       Z7, Z12, Z7
+	VADDPS       Z13, Z7, Z7
+	VMOVUPS      Z7, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z9, Z8, Z8
+	VMULPS       Z10, Z8, Z8
+	VRNDSCALEPS  $0x00, Z8, Z8
+	VMAXPS       Z8, Z11, Z8
+	VMINPS       Z8, Z12, Z8
+	VADDPS       Z13, Z8, Z8
+	VMOVUPS      Z8, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows8x1
 rows8x1:
@@ -30859,88 +33485,12 @@ rows8x1_depth:
 	VCVTDQ2PS    Z7, Z7
 	MOVQ         t+0(FP), AX
 	MOVQ         304(AX), AX
-	TESTQ        AX, AX
-	JZ           rows8x1_sums
-	MOVQ         t+0(FP), CX
-	MOVQ         (CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	MOVQ         t+0(FP), BX
-	MOVQ         280(BX), BX
-	VMOVUPS.Z    (BX), K1, Z8
-	VMOVUPS.Z    (AX), K1, Z9
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 328(AX), Z10
-	VBROADCASTSS 332(AX), Z11
-	VBROADCASTSS 336(AX), Z12
-	VADDPS       Z8, Z0, Z0
-	VMULPS       Z9, Z0, Z0
-	VRNDSCALEPS  $0x00, Z0, Z0
-	VMAXPS       Z0, Z10, Z0
-	VMINPS       Z0, Z11, Z0
-	VADDPS       Z12, Z0, Z0
-	VMOVUPS      Z0, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z8, Z1, Z1
-	VMULPS       Z9, Z1, Z1
-	VRNDSCALEPS  $0x00, Z1, Z1
-	VMAXPS       Z1, Z10, Z1
-	VMINPS       Z1, Z11, Z1
-	VADDPS       Z12, Z1, Z1
-	VMOVUPS      Z1, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z8, Z2, Z2
-	VMULPS       Z9, Z2, Z2
-	VRNDSCALEPS  $0x00, Z2, Z2
-	VMAXPS       Z2, Z10, Z2
-	VMINPS       Z2, Z11, Z2
-	VADDPS       Z12, Z2, Z2
-	VMOVUPS      Z2, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z8, Z3, Z3
-	VMULPS       Z9, Z3, Z3
-	VRNDSCALEPS  $0x00, Z3, Z3
-	VMAXPS       Z3, Z10, Z3
-	VMINPS       Z3, Z11, Z3
-	VADDPS       Z12, Z3, Z3
-	VMOVUPS      Z3, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z8, Z4, Z4
-	VMULPS       Z9, Z4, Z4
-	VRNDSCALEPS  $0x00, Z4, Z4
-	VMAXPS       Z4, Z10, Z4
-	VMINPS       Z4, Z11, Z4
-	VADDPS       Z12, Z4, Z4
-	VMOVUPS      Z4, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z8, Z5, Z5
-	VMULPS       Z9, Z5, Z5
-	VRNDSCALEPS  $0x00, Z5, Z5
-	VMAXPS       Z5, Z10, Z5
-	VMINPS       Z5, Z11, Z5
-	VADDPS       Z12, Z5, Z5
-	VMOVUPS      Z5, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z8, Z6, Z6
-	VMULPS       Z9, Z6, Z6
-	VRNDSCALEPS  $0x00, Z6, Z6
-	VMAXPS       Z6, Z10, Z6
-	VMINPS       Z6, Z11, Z6
-	VADDPS       Z12, Z6, Z6
-	VMOVUPS      Z6, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z8, Z7, Z7
-	VMULPS       Z9, Z7, Z7
-	VRNDSCALEPS  $0x00, Z7, Z7
-	VMAXPS       Z7, Z10, Z7
-	VMINPS       Z7, Z11, Z7
-	VADDPS       Z12, Z7, Z7
-	VMOVUPS      Z7, K1, (CX)
-	VZEROUPPER
-	RET
 
-rows8x1_sums:
+	// branch rows8x1_rescaled
+	CMPQ AX, $0x00
+	JNE  rows8x1_rescaled
+
+	// end
 	MOVQ   t+0(FP), AX
 	MOVQ   (AX), AX
 	MOVQ   t+0(FP), CX
@@ -31004,6 +33554,90 @@ rows8x1_plain:
 	VZEROUPPER
 	RET
 
+	// case rows8x1_rescaled
+rows8x1_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z8
+	VMOVUPS.Z    (BX), K1, Z9
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z10
+	VBROADCASTSS 332(DX), Z11
+	VBROADCASTSS 336(DX), Z12
+	VADDPS       Z8, Z0, Z0
+	VMULPS       Z9, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z10, Z0
+	VMINPS       Z0, Z11, Z0
+	VADDPS       Z12, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z8, Z1, Z1
+	VMULPS       Z9, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z10, Z1
+	VMINPS       Z1, Z11, Z1
+	VADDPS       Z12, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z8, Z2, Z2
+	VMULPS       Z9, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z10, Z2
+	VMINPS       Z2, Z11, Z2
+	VADDPS       Z12, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z8, Z3, Z3
+	VMULPS       Z9, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z10, Z3
+	VMINPS       Z3, Z11, Z3
+	VADDPS       Z12, Z3, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z8, Z4, Z4
+	VMULPS       Z9, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z10, Z4
+	VMINPS       Z4, Z11, Z4
+	VADDPS       Z12, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z8, Z5, Z5
+	VMULPS       Z9, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z10, Z5
+	VMINPS       Z5, Z11, Z5
+	VADDPS       Z12, Z5, Z5
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z8, Z6, Z6
+	VMULPS       Z9, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z10, Z6
+	VMINPS       Z6, Z11, Z6
+	VADDPS       Z12, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z8, Z7, Z7
+	VMULPS       Z9, Z7, Z7
+	VRNDSCALEPS  $0x00, Z7, Z7
+	VMAXPS       Z7, Z10, Z7
+	VMINPS       Z7, Z11, Z7
+	VADDPS       Z12, Z7, Z7
+	VMOVUPS      Z7, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows7x1
 rows7x1:
@@ -31098,80 +33732,12 @@ rows7x1_depth:
 	VCVTDQ2PS    Z6, Z6
 	MOVQ         t+0(FP), AX
 	MOVQ         304(AX), AX
-	TESTQ        AX, AX
-	JZ           rows7x1_sums
-	MOVQ         t+0(FP), CX
-	MOVQ         (CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	MOVQ         t+0(FP), BX
-	MOVQ         280(BX), BX
-	VMOVUPS.Z    (BX), K1, Z7
-	VMOVUPS.Z    (AX), K1, Z8
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 328(AX), Z9
-	VBROADCASTSS 332(AX), Z10
-	VBROADCASTSS 336(AX), Z11
-	VADDPS       Z7, Z0, Z0
-	VMULPS       Z8, Z0, Z0
-	VRNDSCALEPS  $0x00, Z0, Z0
-	VMAXPS       Z0, Z9, Z0
-	VMINPS       Z0, Z10, Z0
-	VADDPS       Z11, Z0, Z0
-	VMOVUPS      Z0, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z7, Z1, Z1
-	VMULPS       Z8, Z1, Z1
-	VRNDSCALEPS  $0x00, Z1, Z1
-	VMAXPS       Z1, Z9, Z1
-	VMINPS       Z1, Z10, Z1
-	VADDPS       Z11, Z1, Z1
-	VMOVUPS      Z1, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z7, Z2, Z2
-	VMULPS       Z8, Z2, Z2
-	VRNDSCALEPS  $0x00, Z2, Z2
-	VMAXPS       Z2, Z9, Z2
-	VMINPS       Z2, Z10, Z2
-	VADDPS       Z11, Z2, Z2
-	VMOVUPS      Z2, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z7, Z3, Z3
-	VMULPS       Z8, Z3, Z3
-	VRNDSCALEPS  $0x00, Z3, Z3
-	VMAXPS       Z3, Z9, Z3
-	VMINPS       Z3, Z10, Z3
-	VADDPS       Z11, Z3, Z3
-	VMOVUPS      Z3, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z7, Z4, Z4
-	VMULPS       Z8, Z4, Z4
-	VRNDSCALEPS  $0x00, Z4, Z4
-	VMAXPS       Z4, Z9, Z4
-	VMINPS       Z4, Z10, Z4
-	VADDPS       Z11, Z4, Z4
-	VMOVUPS      Z4, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z7, Z5, Z5
-	VMULPS       Z8, Z5, Z5
-	VRNDSCALEPS  $0x00, Z5, Z5
-	VMAXPS       Z5, Z9, Z5
-	VMINPS       Z5, Z10, Z5
-	VADDPS       Z11, Z5, Z5
-	VMOVUPS      Z5, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z7, Z6, Z6
-	VMULPS       Z8, Z6, Z6
-	VRNDSCALEPS  $0x00, Z6, Z6
-	VMAXPS       Z6, Z9, Z6
-	VMINPS       Z6, Z10, Z6
-	VADDPS       Z11, Z6, Z6
-	VMOVUPS      Z6, K1, (CX)
-	VZEROUPPER
-	RET
 
-rows7x1_sums:
+	// branch rows7x1_rescaled
+	CMPQ AX, $0x00
+	JNE  rows7x1_rescaled
+
+	// end
 	MOVQ   t+0(FP), AX
 	MOVQ   (AX), AX
 	MOVQ   t+0(FP), CX
@@ -31229,6 +33795,82 @@ rows7x1_plain:
 	VZEROUPPER
 	RET
 
+	// case rows7x1_rescaled
+rows7x1_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z7
+	VMOVUPS.Z    (BX), K1, Z8
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z9
+	VBROADCASTSS 332(DX), Z10
+	VBROADCASTSS 336(DX), Z11
+	VADDPS       Z7, Z0, Z0
+	VMULPS       Z8, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z9, Z0
+	VMINPS       Z0, Z10, Z0
+	VADDPS       Z11, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z7, Z1, Z1
+	VMULPS       Z8, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z9, Z1
+	VMINPS       Z1, Z10, Z1
+	VADDPS       Z11, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z7, Z2, Z2
+	VMULPS       Z8, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z9, Z2
+	VMINPS       Z2, Z10, Z2
+	VADDPS       Z11, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z7, Z3, Z3
+	VMULPS       Z8, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z9, Z3
+	VMINPS       Z3, Z10, Z3
+	VADDPS       Z11, Z3, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z7, Z4, Z4
+	VMULPS       Z8, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z9, Z4
+	VMINPS       Z4, Z10, Z4
+	VADDPS       Z11, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z7, Z5, Z5
+	VMULPS       Z8, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z9, Z5
+	VMINPS       Z5, Z10, Z5
+	VADDPS       Z11, Z5, Z5
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z7, Z6, Z6
+	VMULPS       Z8, Z6, Z6
+	VRNDSCALEPS  $0x00, Z6, Z6
+	VMAXPS       Z6, Z9, Z6
+	VMINPS       Z6, Z10, Z6
+	VADDPS       Z11, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows6x1
 rows6x1:
@@ -31317,72 +33959,12 @@ rows6x1_depth:
 	VCVTDQ2PS    Z5, Z5
 	MOVQ         t+0(FP), AX
 	MOVQ         304(AX), AX
-	TESTQ        AX, AX
-	JZ           rows6x1_sums
-	MOVQ         t+0(FP), CX
-	MOVQ         (CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	MOVQ         t+0(FP), BX
-	MOVQ         280(BX), BX
-	VMOVUPS.Z    (BX), K1, Z6
-	VMOVUPS.Z    (AX), K1, Z7
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 328(AX), Z8
-	VBROADCASTSS 332(AX), Z9
-	VBROADCASTSS 336(AX), Z10
-	VADDPS       Z6, Z0, Z0
-	VMULPS       Z7, Z0, Z0
-	VRNDSCALEPS  $0x00, Z0, Z0
-	VMAXPS       Z0, Z8, Z0
-	VMINPS       Z0, Z9, Z0
-	VADDPS       Z10, Z0, Z0
-	VMOVUPS      Z0, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z6, Z1, Z1
-	VMULPS       Z7, Z1, Z1
-	VRNDSCALEPS  $0x00, Z1, Z1
-	VMAXPS       Z1, Z8, Z1
-	VMINPS       Z1, Z9, Z1
-	VADDPS       Z10, Z1, Z1
-	VMOVUPS      Z1, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z6, Z2, Z2
-	VMULPS       Z7, Z2, Z2
-	VRNDSCALEPS  $0x00, Z2, Z2
-	VMAXPS       Z2, Z8, Z2
-	VMINPS       Z2, Z9, Z2
-	VADDPS       Z10, Z2, Z2
-	VMOVUPS      Z2, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z6, Z3, Z3
-	VMULPS       Z7, Z3, Z3
-	VRNDSCALEPS  $0x00, Z3, Z3
-	VMAXPS       Z3, Z8, Z3
-	VMINPS       Z3, Z9, Z3
-	VADDPS       Z10, Z3, Z3
-	VMOVUPS      Z3, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z6, Z4, Z4
-	VMULPS       Z7, Z4, Z4
-	VRNDSCALEPS  $0x00, Z4, Z4
-	VMAXPS       Z4, Z8, Z4
-	VMINPS       Z4, Z9, Z4
-	VADDPS       Z10, Z4, Z4
-	VMOVUPS      Z4, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z6, Z5, Z5
-	VMULPS       Z7, Z5, Z5
-	VRNDSCALEPS  $0x00, Z5, Z5
-	VMAXPS       Z5, Z8, Z5
-	VMINPS       Z5, Z9, Z5
-	VADDPS       Z10, Z5, Z5
-	VMOVUPS      Z5, K1, (CX)
-	VZEROUPPER
-	RET
 
-rows6x1_sums:
+	// branch rows6x1_rescaled
+	CMPQ AX, $0x00
+	JNE  rows6x1_rescaled
+
+	// end
 	MOVQ   t+0(FP), AX
 	MOVQ   (AX), AX
 	MOVQ   t+0(FP), CX
@@ -31434,6 +34016,74 @@ rows6x1_plain:
 	VZEROUPPER
 	RET
 
+	// case rows6x1_rescaled
+rows6x1_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z6
+	VMOVUPS.Z    (BX), K1, Z7
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z8
+	VBROADCASTSS 332(DX), Z9
+	VBROADCASTSS 336(DX), Z10
+	VADDPS       Z6, Z0, Z0
+	VMULPS       Z7, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z8, Z0
+	VMINPS       Z0, Z9, Z0
+	VADDPS       Z10, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z6, Z1, Z1
+	VMULPS       Z7, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z8, Z1
+	VMINPS       Z1, Z9, Z1
+	VADDPS       Z10, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z6, Z2, Z2
+	VMULPS       Z7, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z8, Z2
+	VMINPS       Z2, Z9, Z2
+	VADDPS       Z10, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z6, Z3, Z3
+	VMULPS       Z7, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z8, Z3
+	VMINPS       Z3, Z9, Z3
+	VADDPS       Z10, Z3, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z6, Z4, Z4
+	VMULPS       Z7, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z8, Z4
+	VMINPS       Z4, Z9, Z4
+	VADDPS       Z10, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z6, Z5, Z5
+	VMULPS       Z7, Z5, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VMAXPS       Z5, Z8, Z5
+	VMINPS       Z5, Z9, Z5
+	VADDPS       Z10, Z5, Z5
+	VMOVUPS      Z5, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows5x1
 rows5x1:
@@ -31518,64 +34168,12 @@ rows5x1_depth:
 	VCVTDQ2PS    Z4, Z4
 	MOVQ         t+0(FP), AX
 	MOVQ         304(AX), AX
-	TESTQ        AX, AX
-	JZ           rows5x1_sums
-	MOVQ         t+0(FP), CX
-	MOVQ         (CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	MOVQ         t+0(FP), BX
-	MOVQ         280(BX), BX
-	VMOVUPS.Z    (BX), K1, Z5
-	VMOVUPS.Z    (AX), K1, Z6
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 328(AX), Z7
-	VBROADCASTSS 332(AX), Z8
-	VBROADCASTSS 336(AX), Z9
-	VADDPS       Z5, Z0, Z0
-	VMULPS       Z6, Z0, Z0
-	VRNDSCALEPS  $0x00, Z0, Z0
-	VMAXPS       Z0, Z7, Z0
-	VMINPS       Z0, Z8, Z0
-	VADDPS       Z9, Z0, Z0
-	VMOVUPS      Z0, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z5, Z1, Z1
-	VMULPS       Z6, Z1, Z1
-	VRNDSCALEPS  $0x00, Z1, Z1
-	VMAXPS       Z1, Z7, Z1
-	VMINPS       Z1, Z8, Z1
-	VADDPS       Z9, Z1, Z1
-	VMOVUPS      Z1, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z5, Z2, Z2
-	VMULPS       Z6, Z2, Z2
-	VRNDSCALEPS  $0x00, Z2, Z2
-	VMAXPS       Z2, Z7, Z2
-	VMINPS       Z2, Z8, Z2
-	VADDPS       Z9, Z2, Z2
-	VMOVUPS      Z2, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z5, Z3, Z3
-	VMULPS       Z6, Z3, Z3
-	VRNDSCALEPS  $0x00, Z3, Z3
-	VMAXPS       Z3, Z7, Z3
-	VMINPS       Z3, Z8, Z3
-	VADDPS       Z9, Z3, Z3
-	VMOVUPS      Z3, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z6, Z4, Z4
-	VRNDSCALEPS  $0x00, Z4, Z4
-	VMAXPS       Z4, Z7, Z4
-	VMINPS       Z4, Z8, Z4
-	VADDPS       Z9, Z4, Z4
-	VMOVUPS      Z4, K1, (CX)
-	VZEROUPPER
-	RET
 
-rows5x1_sums:
+	// branch rows5x1_rescaled
+	CMPQ AX, $0x00
+	JNE  rows5x1_rescaled
+
+	// end
 	MOVQ   t+0(FP), AX
 	MOVQ   (AX), AX
 	MOVQ   t+0(FP), CX
@@ -31621,6 +34219,66 @@ rows5x1_plain:
 	VZEROUPPER
 	RET
 
+	// case rows5x1_rescaled
+rows5x1_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z5
+	VMOVUPS.Z    (BX), K1, Z6
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z7
+	VBROADCASTSS 332(DX), Z8
+	VBROADCASTSS 336(DX), Z9
+	VADDPS       Z5, Z0, Z0
+	VMULPS       Z6, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z7, Z0
+	VMINPS       Z0, Z8, Z0
+	VADDPS       Z9, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z5, Z1, Z1
+	VMULPS       Z6, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z7, Z1
+	VMINPS       Z1, Z8, Z1
+	VADDPS       Z9, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z5, Z2, Z2
+	VMULPS       Z6, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z7, Z2
+	VMINPS       Z2, Z8, Z2
+	VADDPS       Z9, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z5, Z3, Z3
+	VMULPS       Z6, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z7, Z3
+	VMINPS       Z3, Z8, Z3
+	VADDPS       Z9, Z3, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z5, Z4, Z4
+	VMULPS       Z6, Z4, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VMAXPS       Z4, Z7, Z4
+	VMINPS       Z4, Z8, Z4
+	VADDPS       Z9, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows4x1
 rows4x1:
@@ -31701,56 +34359,12 @@ rows4x1_depth:
 	VCVTDQ2PS    Z3, Z3
 	MOVQ         t+0(FP), AX
 	MOVQ         304(AX), AX
-	TESTQ        AX, AX
-	JZ           rows4x1_sums
-	MOVQ         t+0(FP), CX
-	MOVQ         (CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	MOVQ         t+0(FP), BX
-	MOVQ         280(BX), BX
-	VMOVUPS.Z    (BX), K1, Z4
-	VMOVUPS.Z    (AX), K1, Z5
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 328(AX), Z6
-	VBROADCASTSS 332(AX), Z7
-	VBROADCASTSS 336(AX), Z8
-	VADDPS       Z4, Z0, Z0
-	VMULPS       Z5, Z0, Z0
-	VRNDSCALEPS  $0x00, Z0, Z0
-	VMAXPS       Z0, Z6, Z0
-	VMINPS       Z0, Z7, Z0
-	VADDPS       Z8, Z0, Z0
-	VMOVUPS      Z0, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z4, Z1, Z1
-	VMULPS       Z5, Z1, Z1
-	VRNDSCALEPS  $0x00, Z1, Z1
-	VMAXPS       Z1, Z6, Z1
-	VMINPS       Z1, Z7, Z1
-	VADDPS       Z8, Z1, Z1
-	VMOVUPS      Z1, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z4, Z2, Z2
-	VMULPS       Z5, Z2, Z2
-	VRNDSCALEPS  $0x00, Z2, Z2
-	VMAXPS       Z2, Z6, Z2
-	VMINPS       Z2, Z7, Z2
-	VADDPS       Z8, Z2, Z2
-	VMOVUPS      Z2, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z5, Z3, Z3
-	VRNDSCALEPS  $0x00, Z3, Z3
-	VMAXPS       Z3, Z6, Z3
-	VMINPS       Z3, Z7, Z3
-	VADDPS       Z8, Z3, Z3
-	VMOVUPS      Z3, K1, (CX)
-	VZEROUPPER
-	RET
 
-rows4x1_sums:
+	// branch rows4x1_rescaled
+	CMPQ AX, $0x00
+	JNE  rows4x1_rescaled
+
+	// end
 	MOVQ   t+0(FP), AX
 	MOVQ   (AX), AX
 	MOVQ   t+0(FP), CX
@@ -31790,6 +34404,58 @@ rows4x1_plain:
 	VZEROUPPER
 	RET
 
+	// case rows4x1_rescaled
+rows4x1_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z4
+	VMOVUPS.Z    (BX), K1, Z5
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z6
+	VBROADCASTSS 332(DX), Z7
+	VBROADCASTSS 336(DX), Z8
+	VADDPS       Z4, Z0, Z0
+	VMULPS       Z5, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z6, Z0
+	VMINPS       Z0, Z7, Z0
+	VADDPS       Z8, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z4, Z1, Z1
+	VMULPS       Z5, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z6, Z1
+	VMINPS       Z1, Z7, Z1
+	VADDPS       Z8, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z4, Z2, Z2
+	VMULPS       Z5, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z6, Z2
+	VMINPS       Z2, Z7, Z2
+	VADDPS       Z8, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z4, Z3, Z3
+	VMULPS       Z5, Z3, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VMAXPS       Z3, Z6, Z3
+	VMINPS       Z3, Z7, Z3
+	VADDPS       Z8, Z3, Z3
+	VMOVUPS      Z3, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows3x1
 rows3x1:
@@ -31863,48 +34529,12 @@ rows3x1_depth:
 	VCVTDQ2PS    Z2, Z2
 	MOVQ         t+0(FP), AX
 	MOVQ         304(AX), AX
-	TESTQ        AX, AX
-	JZ           rows3x1_sums
-	MOVQ         t+0(FP), CX
-	MOVQ         (CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	MOVQ         t+0(FP), BX
-	MOVQ         280(BX), BX
-	VMOVUPS.Z    (BX), K1, Z3
-	VMOVUPS.Z    (AX), K1, Z4
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 328(AX), Z5
-	VBROADCASTSS 332(AX), Z6
-	VBROADCASTSS 336(AX), Z7
-	VADDPS       Z3, Z0, Z0
-	VMULPS       Z4, Z0, Z0
-	VRNDSCALEPS  $0x00, Z0, Z0
-	VMAXPS       Z0, Z5, Z0
-	VMINPS       Z0, Z6, Z0
-	VADDPS       Z7, Z0, Z0
-	VMOVUPS      Z0, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z3, Z1, Z1
-	VMULPS       Z4, Z1, Z1
-	VRNDSCALEPS  $0x00, Z1, Z1
-	VMAXPS       Z1, Z5, Z1
-	VMINPS       Z1, Z6, Z1
-	VADDPS       Z7, Z1, Z1
-	VMOVUPS      Z1, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z3, Z2, Z2
-	VMULPS       Z4, Z2, Z2
-	VRNDSCALEPS  $0x00, Z2, Z2
-	VMAXPS       Z2, Z5, Z2
-	VMINPS       Z2, Z6, Z2
-	VADDPS       Z7, Z2, Z2
-	VMOVUPS      Z2, K1, (CX)
-	VZEROUPPER
-	RET
 
-rows3x1_sums:
+	// branch rows3x1_rescaled
+	CMPQ AX, $0x00
+	JNE  rows3x1_rescaled
+
+	// end
 	MOVQ   t+0(FP), AX
 	MOVQ   (AX), AX
 	MOVQ   t+0(FP), CX
@@ -31938,6 +34568,50 @@ rows3x1_plain:
 	VZEROUPPER
 	RET
 
+	// case rows3x1_rescaled
+rows3x1_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z3
+	VMOVUPS.Z    (BX), K1, Z4
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z5
+	VBROADCASTSS 332(DX), Z6
+	VBROADCASTSS 336(DX), Z7
+	VADDPS       Z3, Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z5, Z0
+	VMINPS       Z0, Z6, Z0
+	VADDPS       Z7, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z3, Z1, Z1
+	VMULPS       Z4, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z5, Z1
+	VMINPS       Z1, Z6, Z1
+	VADDPS       Z7, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z3, Z2, Z2
+	VMULPS       Z4, Z2, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VMAXPS       Z2, Z5, Z2
+	VMINPS       Z2, Z6, Z2
+	VADDPS       Z7, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// case rows2x1
 rows2x1:
@@ -32007,40 +34681,12 @@ rows2x1_depth:
 	VCVTDQ2PS    Z1, Z1
 	MOVQ         t+0(FP), AX
 	MOVQ         304(AX), AX
-	TESTQ        AX, AX
-	JZ           rows2x1_sums
-	MOVQ         t+0(FP), CX
-	MOVQ         (CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	MOVQ         t+0(FP), BX
-	MOVQ         280(BX), BX
-	VMOVUPS.Z    (BX), K1, Z2
-	VMOVUPS.Z    (AX), K1, Z3
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 328(AX), Z4
-	VBROADCASTSS 332(AX), Z5
-	VBROADCASTSS 336(AX), Z6
-	VADDPS       Z2, Z0, Z0
-	VMULPS       Z3, Z0, Z0
-	VRNDSCALEPS  $0x00, Z0, Z0
-	VMAXPS       Z0, Z4, Z0
-	VMINPS       Z0, Z5, Z0
-	VADDPS       Z6, Z0, Z0
-	VMOVUPS      Z0, K1, (CX)
-	ADDQ         DX, CX
-	VADDPS       Z2, Z1, Z1
-	VMULPS       Z3, Z1, Z1
-	VRNDSCALEPS  $0x00, Z1, Z1
-	VMAXPS       Z1, Z4, Z1
-	VMINPS       Z1, Z5, Z1
-	VADDPS       Z6, Z1, Z1
-	VMOVUPS      Z1, K1, (CX)
-	VZEROUPPER
-	RET
 
-rows2x1_sums:
+	// branch rows2x1_rescaled
+	CMPQ AX, $0x00
+	JNE  rows2x1_rescaled
+
+	// end
 	MOVQ   t+0(FP), AX
 	MOVQ   (AX), AX
 	MOVQ   t+0(FP), CX
@@ -32068,6 +34714,42 @@ rows2x1_plain:
 	VZEROUPPER
 	RET
 
+	// case rows2x1_rescaled
+rows2x1_rescaled:
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	SHLQ         $0x02, CX
+	MOVQ         t+0(FP), DX
+	MOVQ         280(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         304(BX), BX
+	VMOVUPS.Z    (DX), K1, Z2
+	VMOVUPS.Z    (BX), K1, Z3
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z4
+	VBROADCASTSS 332(DX), Z5
+	VBROADCASTSS 336(DX), Z6
+	VADDPS       Z2, Z0, Z0
+	VMULPS       Z3, Z0, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMAXPS       Z0, Z4, Z0
+	VMINPS       Z0, Z5, Z0
+	VADDPS       Z6, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z2, Z1, Z1
+	VMULPS       Z3, Z1, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VMAXPS       Z1, Z4, Z1
+	VMINPS       Z1, Z5, Z1
+	VADDPS       Z6, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 
 // func bytePixels512(to []float32, from []float32, channels int, count int, offset int)
