@@ -1269,7 +1269,7 @@ type tile struct {
 	parts int
 	// of one row: w is bytes, though x is pairs
 	bytes bool
-	// of products of bytes: see Epilogue
+	// of products: see Epilogue
 	shift, scale      []float32
 	least, most, plus float32
 }

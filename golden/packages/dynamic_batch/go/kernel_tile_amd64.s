@@ -133,16 +133,17 @@ rows1x1_done:
 	BZHIQ   CX, AX, AX
 	KMOVW   AX, K1
 	SHRQ    $0x10, AX
-	MOVQ    t+0(FP), AX
-	MOVQ    (AX), AX
-	MOVQ    t+0(FP), CX
-	MOVQ    96(CX), CX
-	MOVQ    t+0(FP), DX
-	MOVQ    136(DX), DX
-	SHLQ    $0x02, DX
-	TESTQ   CX, CX
-	JZ      rows1x1_plain
-	VADDPS  (CX), Z0, K1, Z0
+
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows1x1_plain
+	VADDPS (CX), Z0, K1, Z0
 
 rows1x1_plain:
 	MOVQ         t+0(FP), CX
@@ -154,6 +155,7 @@ rows1x1_plain:
 	VZEROUPPER
 	RET
 
+	UNDEF
 rows12x1:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -254,38 +256,39 @@ rows12x1_depth:
 	BZHIQ        CX, AX, AX
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows12x1_plain
-	VADDPS       (CX), Z0, K1, Z0
-	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
-	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	ADDQ         DX, CX
-	VADDPS       (CX), Z3, K1, Z3
-	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	ADDQ         DX, CX
-	VADDPS       (CX), Z5, K1, Z5
-	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
-	ADDQ         DX, CX
-	VADDPS       (CX), Z7, K1, Z7
-	ADDQ         DX, CX
-	VADDPS       (CX), Z8, K1, Z8
-	ADDQ         DX, CX
-	VADDPS       (CX), Z9, K1, Z9
-	ADDQ         DX, CX
-	VADDPS       (CX), Z10, K1, Z10
-	ADDQ         DX, CX
-	VADDPS       (CX), Z11, K1, Z11
+
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows12x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
 
 rows12x1_plain:
 	MOVQ         t+0(FP), CX
@@ -341,6 +344,7 @@ rows12x1_plain:
 	VZEROUPPER
 	RET
 
+	UNDEF
 rows11x1:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -438,36 +442,37 @@ rows11x1_depth:
 	BZHIQ        CX, AX, AX
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows11x1_plain
-	VADDPS       (CX), Z0, K1, Z0
-	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
-	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	ADDQ         DX, CX
-	VADDPS       (CX), Z3, K1, Z3
-	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	ADDQ         DX, CX
-	VADDPS       (CX), Z5, K1, Z5
-	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
-	ADDQ         DX, CX
-	VADDPS       (CX), Z7, K1, Z7
-	ADDQ         DX, CX
-	VADDPS       (CX), Z8, K1, Z8
-	ADDQ         DX, CX
-	VADDPS       (CX), Z9, K1, Z9
-	ADDQ         DX, CX
-	VADDPS       (CX), Z10, K1, Z10
+
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows11x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
 
 rows11x1_plain:
 	MOVQ         t+0(FP), CX
@@ -519,6 +524,7 @@ rows11x1_plain:
 	VZEROUPPER
 	RET
 
+	UNDEF
 rows10x1:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -613,34 +619,35 @@ rows10x1_depth:
 	BZHIQ        CX, AX, AX
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows10x1_plain
-	VADDPS       (CX), Z0, K1, Z0
-	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
-	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	ADDQ         DX, CX
-	VADDPS       (CX), Z3, K1, Z3
-	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	ADDQ         DX, CX
-	VADDPS       (CX), Z5, K1, Z5
-	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
-	ADDQ         DX, CX
-	VADDPS       (CX), Z7, K1, Z7
-	ADDQ         DX, CX
-	VADDPS       (CX), Z8, K1, Z8
-	ADDQ         DX, CX
-	VADDPS       (CX), Z9, K1, Z9
+
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows10x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
 
 rows10x1_plain:
 	MOVQ         t+0(FP), CX
@@ -688,6 +695,7 @@ rows10x1_plain:
 	VZEROUPPER
 	RET
 
+	UNDEF
 rows9x1:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -777,32 +785,33 @@ rows9x1_depth:
 	BZHIQ        CX, AX, AX
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows9x1_plain
-	VADDPS       (CX), Z0, K1, Z0
-	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
-	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	ADDQ         DX, CX
-	VADDPS       (CX), Z3, K1, Z3
-	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	ADDQ         DX, CX
-	VADDPS       (CX), Z5, K1, Z5
-	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
-	ADDQ         DX, CX
-	VADDPS       (CX), Z7, K1, Z7
-	ADDQ         DX, CX
-	VADDPS       (CX), Z8, K1, Z8
+
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows9x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
 
 rows9x1_plain:
 	MOVQ         t+0(FP), CX
@@ -846,6 +855,7 @@ rows9x1_plain:
 	VZEROUPPER
 	RET
 
+	UNDEF
 rows8x1:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -932,30 +942,31 @@ rows8x1_depth:
 	BZHIQ        CX, AX, AX
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows8x1_plain
-	VADDPS       (CX), Z0, K1, Z0
-	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
-	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	ADDQ         DX, CX
-	VADDPS       (CX), Z3, K1, Z3
-	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	ADDQ         DX, CX
-	VADDPS       (CX), Z5, K1, Z5
-	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
-	ADDQ         DX, CX
-	VADDPS       (CX), Z7, K1, Z7
+
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows8x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
 
 rows8x1_plain:
 	MOVQ         t+0(FP), CX
@@ -995,6 +1006,7 @@ rows8x1_plain:
 	VZEROUPPER
 	RET
 
+	UNDEF
 rows7x1:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -1078,28 +1090,29 @@ rows7x1_depth:
 	BZHIQ        CX, AX, AX
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows7x1_plain
-	VADDPS       (CX), Z0, K1, Z0
-	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
-	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	ADDQ         DX, CX
-	VADDPS       (CX), Z3, K1, Z3
-	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	ADDQ         DX, CX
-	VADDPS       (CX), Z5, K1, Z5
-	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
+
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows7x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
 
 rows7x1_plain:
 	MOVQ         t+0(FP), CX
@@ -1135,6 +1148,7 @@ rows7x1_plain:
 	VZEROUPPER
 	RET
 
+	UNDEF
 rows6x1:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -1213,26 +1227,27 @@ rows6x1_depth:
 	BZHIQ        CX, AX, AX
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows6x1_plain
-	VADDPS       (CX), Z0, K1, Z0
-	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
-	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	ADDQ         DX, CX
-	VADDPS       (CX), Z3, K1, Z3
-	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	ADDQ         DX, CX
-	VADDPS       (CX), Z5, K1, Z5
+
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows6x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
 
 rows6x1_plain:
 	MOVQ         t+0(FP), CX
@@ -1264,6 +1279,7 @@ rows6x1_plain:
 	VZEROUPPER
 	RET
 
+	UNDEF
 rows5x1:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -1339,24 +1355,25 @@ rows5x1_depth:
 	BZHIQ        CX, AX, AX
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows5x1_plain
-	VADDPS       (CX), Z0, K1, Z0
-	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
-	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	ADDQ         DX, CX
-	VADDPS       (CX), Z3, K1, Z3
-	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
+
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows5x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
 
 rows5x1_plain:
 	MOVQ         t+0(FP), CX
@@ -1384,6 +1401,7 @@ rows5x1_plain:
 	VZEROUPPER
 	RET
 
+	UNDEF
 rows4x1:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -1456,22 +1474,23 @@ rows4x1_depth:
 	BZHIQ        CX, AX, AX
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows4x1_plain
-	VADDPS       (CX), Z0, K1, Z0
-	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
-	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	ADDQ         DX, CX
-	VADDPS       (CX), Z3, K1, Z3
+
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows4x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
 
 rows4x1_plain:
 	MOVQ         t+0(FP), CX
@@ -1495,6 +1514,7 @@ rows4x1_plain:
 	VZEROUPPER
 	RET
 
+	UNDEF
 rows3x1:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -1561,20 +1581,21 @@ rows3x1_depth:
 	BZHIQ        CX, AX, AX
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows3x1_plain
-	VADDPS       (CX), Z0, K1, Z0
-	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
-	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
+
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows3x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
 
 rows3x1_plain:
 	MOVQ         t+0(FP), CX
@@ -1594,6 +1615,7 @@ rows3x1_plain:
 	VZEROUPPER
 	RET
 
+	UNDEF
 rows2x1:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -1657,18 +1679,19 @@ rows2x1_depth:
 	BZHIQ        CX, AX, AX
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows2x1_plain
-	VADDPS       (CX), Z0, K1, Z0
-	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
+
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows2x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
 
 rows2x1_plain:
 	MOVQ         t+0(FP), CX
@@ -1684,6 +1707,7 @@ rows2x1_plain:
 	VZEROUPPER
 	RET
 
+	UNDEF
 
 // func product256(t *tile)
 // Requires: AVX, CMOV, FMA3, MMX+

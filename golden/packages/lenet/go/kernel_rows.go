@@ -669,6 +669,7 @@ func (a *axis) padded(p int) int {
 // line computes rows of t, which may be more than those of a tile, and wider.
 func (s *slide) line(y, x, w, bias []float32, t tile, o int, f *epilogue) {
 	n, width := t.rows, t.width
+	t.low, t.high = f.low, f.high
 	length := lengths(n, windowRows)
 	for i := 0; i < n; i += length {
 		t.rows = min(length, n-i)
@@ -684,7 +685,17 @@ func (s *slide) line(y, x, w, bias []float32, t tile, o int, f *epilogue) {
 				t.width = min(t.width, panel)
 			}
 			skip := max(0, t.width-rest)
-			s.tile(y, x[i*t.next:], w, bias, t, lane{o + i*t.step + j, j - skip, skip}, f)
+			if t.x = x[i*t.next:]; t.outer*t.middle > 0 {
+				t.x = t.x[j-skip:]
+			}
+			if t.w, t.bias = w, bias; s.kind == sums {
+				t.w, t.bias = w[j-skip:], bias[j-skip:]
+			}
+			if t.y, t.add = f.aim(y, o+i*t.step+j); skip == 0 {
+				s.compute(&t)
+			} else {
+				s.last(&t, skip)
+			}
 			j += t.width - skip
 		}
 		if s.kind >= means {
@@ -708,31 +719,12 @@ func (s *slide) line(y, x, w, bias []float32, t tile, o int, f *epilogue) {
 	}
 }
 
-// lane is where a tile begins: the number of its first result that counts, the lane of
-// its first one, and how many of those before it do not count.
-type lane struct{ o, at, skip int }
-
-// tile carries out t. It has t by value: what is written by way of a pointer counts as
-// being anywhere, and the slices of callers were allocated.
-func (s *slide) tile(y, x, w, bias []float32, t tile, l lane, f *epilogue) {
-	t.x = x
-	if t.outer*t.middle > 0 {
-		t.x = x[l.at:]
-	}
-	t.w, t.bias = w, bias
-	if s.kind == sums {
-		t.w, t.bias = w[l.at:], bias[l.at:]
-	}
-	t.low, t.high = f.low, f.high
-	t.y, t.add = f.aim(y, l.o)
-	if l.skip == 0 {
-		s.compute(&t)
-		return
-	}
+// last carries out t, of which the first lanes do not count.
+func (s *slide) last(t *tile, skip int) {
 	var results [maxRows * panel]float32
 	whole := t.aside(&results)
 	s.compute(&whole)
-	t.take(&results, l.skip, t.width-l.skip)
+	t.take(&results, skip, t.width-skip)
 }
 
 func (s *slide) compute(t *tile) {
@@ -859,7 +851,7 @@ type tile struct {
 	parts int
 	// of one row: w is bytes, though x is pairs
 	bytes bool
-	// of products of bytes: see Epilogue
+	// of products: see Epilogue
 	shift, scale      []float32
 	least, most, plus float32
 }

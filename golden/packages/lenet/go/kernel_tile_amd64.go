@@ -103,7 +103,7 @@ func largestFast(t *tile) bool {
 // more than there can be.
 var sweepUnit = [...]int{math.MaxInt, 8, 1}[level]
 
-// rescales reports whether sweeps rescale.
+// rescales reports whether sweeps rescale, and products but those of pairs.
 func rescales() bool { return level == 2 }
 
 // sweepFast computes a sweep.

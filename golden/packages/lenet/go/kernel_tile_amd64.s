@@ -116,16 +116,17 @@ rows1x1_done:
 	BZHIQ   CX, AX, AX
 	KMOVW   AX, K1
 	SHRQ    $0x10, AX
-	MOVQ    t+0(FP), AX
-	MOVQ    (AX), AX
-	MOVQ    t+0(FP), CX
-	MOVQ    96(CX), CX
-	MOVQ    t+0(FP), DX
-	MOVQ    136(DX), DX
-	SHLQ    $0x02, DX
-	TESTQ   CX, CX
-	JZ      rows1x1_plain
-	VADDPS  (CX), Z0, K1, Z0
+
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows1x1_plain
+	VADDPS (CX), Z0, K1, Z0
 
 rows1x1_plain:
 	MOVQ         t+0(FP), CX
@@ -137,6 +138,7 @@ rows1x1_plain:
 	VZEROUPPER
 	RET
 
+	UNDEF
 rows12x1:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -237,38 +239,39 @@ rows12x1_depth:
 	BZHIQ        CX, AX, AX
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows12x1_plain
-	VADDPS       (CX), Z0, K1, Z0
-	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
-	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	ADDQ         DX, CX
-	VADDPS       (CX), Z3, K1, Z3
-	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	ADDQ         DX, CX
-	VADDPS       (CX), Z5, K1, Z5
-	ADDQ         DX, CX
-	VADDPS       (CX), Z6, K1, Z6
-	ADDQ         DX, CX
-	VADDPS       (CX), Z7, K1, Z7
-	ADDQ         DX, CX
-	VADDPS       (CX), Z8, K1, Z8
-	ADDQ         DX, CX
-	VADDPS       (CX), Z9, K1, Z9
-	ADDQ         DX, CX
-	VADDPS       (CX), Z10, K1, Z10
-	ADDQ         DX, CX
-	VADDPS       (CX), Z11, K1, Z11
+
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows12x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
 
 rows12x1_plain:
 	MOVQ         t+0(FP), CX
@@ -397,22 +400,23 @@ rows4x1_depth:
 	BZHIQ        CX, AX, AX
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows4x1_plain
-	VADDPS       (CX), Z0, K1, Z0
-	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
-	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	ADDQ         DX, CX
-	VADDPS       (CX), Z3, K1, Z3
+
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows4x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
 
 rows4x1_plain:
 	MOVQ         t+0(FP), CX

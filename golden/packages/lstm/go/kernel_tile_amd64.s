@@ -99,26 +99,27 @@ rows6x1_depth:
 	BZHIQ        CX, AX, AX
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows6x1_plain
-	VADDPS       (CX), Z0, K1, Z0
-	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
-	ADDQ         DX, CX
-	VADDPS       (CX), Z2, K1, Z2
-	ADDQ         DX, CX
-	VADDPS       (CX), Z3, K1, Z3
-	ADDQ         DX, CX
-	VADDPS       (CX), Z4, K1, Z4
-	ADDQ         DX, CX
-	VADDPS       (CX), Z5, K1, Z5
+
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows6x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
 
 rows6x1_plain:
 	MOVQ         t+0(FP), CX
@@ -214,18 +215,19 @@ rows2x1_depth:
 	BZHIQ        CX, AX, AX
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows2x1_plain
-	VADDPS       (CX), Z0, K1, Z0
-	ADDQ         DX, CX
-	VADDPS       (CX), Z1, K1, Z1
+
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   136(DX), DX
+	SHLQ   $0x02, DX
+	TESTQ  CX, CX
+	JZ     rows2x1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
 
 rows2x1_plain:
 	MOVQ         t+0(FP), CX
@@ -241,6 +243,7 @@ rows2x1_plain:
 	VZEROUPPER
 	RET
 
+	UNDEF
 
 // func product256(t *tile)
 // Requires: AVX, CMOV, FMA3, MMX+

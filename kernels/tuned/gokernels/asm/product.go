@@ -81,7 +81,10 @@ func (c *code) end() {
 	}
 	rescaled := c.label("rescaled")
 	if c.bytes == 64 {
-		branch(rescaled, base("scale"), 0, JNE)
+		marked("branch", rescaled, func() {
+			CMPQ(base("scale"), operand.U8(0))
+			JNE(operand.LabelRef(rescaled))
+		})
 	}
 	y, add := base("y"), base("add")
 	c.epilogue(y, add)

@@ -168,10 +168,10 @@ rows1x2_done:
 	SHRQ    $0x10, AX
 	KMOVW   AX, K2
 	SHRQ    $0x10, AX
-	MOVQ    t+0(FP), AX
-	MOVQ    304(AX), AX
 
 	// branch rows1x2_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows1x2_rescaled
 
@@ -378,10 +378,10 @@ rows12x2_depth:
 	SHRQ         $0x10, AX
 	KMOVW        AX, K2
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows12x2_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows12x2_rescaled
 
@@ -858,10 +858,10 @@ rows11x2_depth:
 	SHRQ         $0x10, AX
 	KMOVW        AX, K2
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows11x2_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows11x2_rescaled
 
@@ -1308,10 +1308,10 @@ rows10x2_depth:
 	SHRQ         $0x10, AX
 	KMOVW        AX, K2
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows10x2_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows10x2_rescaled
 
@@ -1726,10 +1726,10 @@ rows9x2_depth:
 	SHRQ         $0x10, AX
 	KMOVW        AX, K2
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows9x2_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows9x2_rescaled
 
@@ -2114,10 +2114,10 @@ rows8x2_depth:
 	SHRQ         $0x10, AX
 	KMOVW        AX, K2
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows8x2_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows8x2_rescaled
 
@@ -2472,10 +2472,10 @@ rows7x2_depth:
 	SHRQ         $0x10, AX
 	KMOVW        AX, K2
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows7x2_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows7x2_rescaled
 
@@ -2798,10 +2798,10 @@ rows6x2_depth:
 	SHRQ         $0x10, AX
 	KMOVW        AX, K2
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows6x2_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows6x2_rescaled
 
@@ -3094,10 +3094,10 @@ rows5x2_depth:
 	SHRQ         $0x10, AX
 	KMOVW        AX, K2
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows5x2_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows5x2_rescaled
 
@@ -3360,10 +3360,10 @@ rows4x2_depth:
 	SHRQ         $0x10, AX
 	KMOVW        AX, K2
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows4x2_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows4x2_rescaled
 
@@ -3593,10 +3593,10 @@ rows3x2_depth:
 	SHRQ         $0x10, AX
 	KMOVW        AX, K2
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows3x2_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows3x2_rescaled
 
@@ -3796,10 +3796,10 @@ rows2x2_depth:
 	SHRQ         $0x10, AX
 	KMOVW        AX, K2
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows2x2_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows2x2_rescaled
 
@@ -4035,10 +4035,10 @@ rows1x1_done:
 	BZHIQ   CX, AX, AX
 	KMOVW   AX, K1
 	SHRQ    $0x10, AX
-	MOVQ    t+0(FP), AX
-	MOVQ    304(AX), AX
 
 	// branch rows1x1_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows1x1_rescaled
 
@@ -4194,10 +4194,10 @@ rows12x1_depth:
 	BZHIQ        CX, AX, AX
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows12x1_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows12x1_rescaled
 
@@ -4504,10 +4504,10 @@ rows11x1_depth:
 	BZHIQ        CX, AX, AX
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows11x1_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows11x1_rescaled
 
@@ -4797,10 +4797,10 @@ rows10x1_depth:
 	BZHIQ        CX, AX, AX
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows10x1_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows10x1_rescaled
 
@@ -5071,10 +5071,10 @@ rows9x1_depth:
 	BZHIQ        CX, AX, AX
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows9x1_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows9x1_rescaled
 
@@ -5328,10 +5328,10 @@ rows8x1_depth:
 	BZHIQ        CX, AX, AX
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows8x1_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows8x1_rescaled
 
@@ -5568,10 +5568,10 @@ rows7x1_depth:
 	BZHIQ        CX, AX, AX
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows7x1_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows7x1_rescaled
 
@@ -5789,10 +5789,10 @@ rows6x1_depth:
 	BZHIQ        CX, AX, AX
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows6x1_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows6x1_rescaled
 
@@ -5993,10 +5993,10 @@ rows5x1_depth:
 	BZHIQ        CX, AX, AX
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows5x1_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows5x1_rescaled
 
@@ -6180,10 +6180,10 @@ rows4x1_depth:
 	BZHIQ        CX, AX, AX
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows4x1_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows4x1_rescaled
 
@@ -6347,10 +6347,10 @@ rows3x1_depth:
 	BZHIQ        CX, AX, AX
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows3x1_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows3x1_rescaled
 
@@ -6497,10 +6497,10 @@ rows2x1_depth:
 	BZHIQ        CX, AX, AX
 	KMOVW        AX, K1
 	SHRQ         $0x10, AX
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows2x1_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows2x1_rescaled
 
@@ -28239,10 +28239,10 @@ rows1x2_done:
 	SHRQ      $0x10, AX
 	VCVTDQ2PS Z0, Z0
 	VCVTDQ2PS Z1, Z1
-	MOVQ      t+0(FP), AX
-	MOVQ      304(AX), AX
 
 	// branch rows1x2_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows1x2_rescaled
 
@@ -28462,10 +28462,10 @@ rows12x2_depth:
 	VCVTDQ2PS    Z21, Z21
 	VCVTDQ2PS    Z22, Z22
 	VCVTDQ2PS    Z23, Z23
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows12x2_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows12x2_rescaled
 
@@ -28953,10 +28953,10 @@ rows11x2_depth:
 	VCVTDQ2PS    Z19, Z19
 	VCVTDQ2PS    Z20, Z20
 	VCVTDQ2PS    Z21, Z21
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows11x2_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows11x2_rescaled
 
@@ -29412,10 +29412,10 @@ rows10x2_depth:
 	VCVTDQ2PS    Z17, Z17
 	VCVTDQ2PS    Z18, Z18
 	VCVTDQ2PS    Z19, Z19
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows10x2_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows10x2_rescaled
 
@@ -29837,10 +29837,10 @@ rows9x2_depth:
 	VCVTDQ2PS    Z15, Z15
 	VCVTDQ2PS    Z16, Z16
 	VCVTDQ2PS    Z17, Z17
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows9x2_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows9x2_rescaled
 
@@ -30230,10 +30230,10 @@ rows8x2_depth:
 	VCVTDQ2PS    Z13, Z13
 	VCVTDQ2PS    Z14, Z14
 	VCVTDQ2PS    Z15, Z15
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows8x2_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows8x2_rescaled
 
@@ -30591,10 +30591,10 @@ rows7x2_depth:
 	VCVTDQ2PS    Z11, Z11
 	VCVTDQ2PS    Z12, Z12
 	VCVTDQ2PS    Z13, Z13
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows7x2_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows7x2_rescaled
 
@@ -30918,10 +30918,10 @@ rows6x2_depth:
 	VCVTDQ2PS    Z9, Z9
 	VCVTDQ2PS    Z10, Z10
 	VCVTDQ2PS    Z11, Z11
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows6x2_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows6x2_rescaled
 
@@ -31213,10 +31213,10 @@ rows5x2_depth:
 	VCVTDQ2PS    Z7, Z7
 	VCVTDQ2PS    Z8, Z8
 	VCVTDQ2PS    Z9, Z9
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows5x2_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows5x2_rescaled
 
@@ -31476,10 +31476,10 @@ rows4x2_depth:
 	VCVTDQ2PS    Z5, Z5
 	VCVTDQ2PS    Z6, Z6
 	VCVTDQ2PS    Z7, Z7
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows4x2_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows4x2_rescaled
 
@@ -31704,10 +31704,10 @@ rows3x2_depth:
 	VCVTDQ2PS    Z3, Z3
 	VCVTDQ2PS    Z4, Z4
 	VCVTDQ2PS    Z5, Z5
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows3x2_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows3x2_rescaled
 
@@ -31900,10 +31900,10 @@ rows2x2_depth:
 	VCVTDQ2PS    Z1, Z1
 	VCVTDQ2PS    Z2, Z2
 	VCVTDQ2PS    Z3, Z3
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows2x2_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows2x2_rescaled
 
@@ -32140,10 +32140,10 @@ rows1x1_done:
 	KMOVW     AX, K1
 	SHRQ      $0x10, AX
 	VCVTDQ2PS Z0, Z0
-	MOVQ      t+0(FP), AX
-	MOVQ      304(AX), AX
 
 	// branch rows1x1_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows1x1_rescaled
 
@@ -32311,10 +32311,10 @@ rows12x1_depth:
 	VCVTDQ2PS    Z9, Z9
 	VCVTDQ2PS    Z10, Z10
 	VCVTDQ2PS    Z11, Z11
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows12x1_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows12x1_rescaled
 
@@ -32632,10 +32632,10 @@ rows11x1_depth:
 	VCVTDQ2PS    Z8, Z8
 	VCVTDQ2PS    Z9, Z9
 	VCVTDQ2PS    Z10, Z10
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows11x1_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows11x1_rescaled
 
@@ -32935,10 +32935,10 @@ rows10x1_depth:
 	VCVTDQ2PS    Z7, Z7
 	VCVTDQ2PS    Z8, Z8
 	VCVTDQ2PS    Z9, Z9
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows10x1_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows10x1_rescaled
 
@@ -33218,10 +33218,10 @@ rows9x1_depth:
 	VCVTDQ2PS    Z6, Z6
 	VCVTDQ2PS    Z7, Z7
 	VCVTDQ2PS    Z8, Z8
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows9x1_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows9x1_rescaled
 
@@ -33483,10 +33483,10 @@ rows8x1_depth:
 	VCVTDQ2PS    Z5, Z5
 	VCVTDQ2PS    Z6, Z6
 	VCVTDQ2PS    Z7, Z7
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows8x1_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows8x1_rescaled
 
@@ -33730,10 +33730,10 @@ rows7x1_depth:
 	VCVTDQ2PS    Z4, Z4
 	VCVTDQ2PS    Z5, Z5
 	VCVTDQ2PS    Z6, Z6
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows7x1_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows7x1_rescaled
 
@@ -33957,10 +33957,10 @@ rows6x1_depth:
 	VCVTDQ2PS    Z3, Z3
 	VCVTDQ2PS    Z4, Z4
 	VCVTDQ2PS    Z5, Z5
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows6x1_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows6x1_rescaled
 
@@ -34166,10 +34166,10 @@ rows5x1_depth:
 	VCVTDQ2PS    Z2, Z2
 	VCVTDQ2PS    Z3, Z3
 	VCVTDQ2PS    Z4, Z4
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows5x1_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows5x1_rescaled
 
@@ -34357,10 +34357,10 @@ rows4x1_depth:
 	VCVTDQ2PS    Z1, Z1
 	VCVTDQ2PS    Z2, Z2
 	VCVTDQ2PS    Z3, Z3
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows4x1_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows4x1_rescaled
 
@@ -34527,10 +34527,10 @@ rows3x1_depth:
 	VCVTDQ2PS    Z0, Z0
 	VCVTDQ2PS    Z1, Z1
 	VCVTDQ2PS    Z2, Z2
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows3x1_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows3x1_rescaled
 
@@ -34679,10 +34679,10 @@ rows2x1_depth:
 	SHRQ         $0x10, AX
 	VCVTDQ2PS    Z0, Z0
 	VCVTDQ2PS    Z1, Z1
-	MOVQ         t+0(FP), AX
-	MOVQ         304(AX), AX
 
 	// branch rows2x1_rescaled
+	MOVQ t+0(FP), AX
+	MOVQ 304(AX), AX
 	CMPQ AX, $0x00
 	JNE  rows2x1_rescaled
 
