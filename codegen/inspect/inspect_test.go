@@ -19,6 +19,8 @@ import (
 	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/lower/partition"
+	"github.com/etgen/etgen/lower/partition/xnn"
 	"github.com/etgen/etgen/plan"
 )
 
@@ -182,14 +184,18 @@ func TestLifetimes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := 0
-	for _, f := range tier.Some(folders, 60, -1) {
+	seen, delegated := 0, 0
+	for k, f := range tier.Some(folders, 60, -1) {
+		var how compile.Options
+		if k%2 == 0 {
+			how.Backends = []*partition.Use{{Backend: xnn.Backend{}}}
+		}
 		path := filepath.Join(cases, f.Name(), "model.pt2")
 		p, closer, err := compile.Read(path)
 		if err != nil {
 			continue // a case of another form
 		}
-		out, err := compile.PTE(p, compile.Options{})
+		out, err := compile.PTE(p, how)
 		closer.Close()
 		if err != nil {
 			continue // other tests tell which models compile
@@ -197,6 +203,7 @@ func TestLifetimes(t *testing.T) {
 		info := &Info{}
 		info.program(out.Program, nil, options.HasKernel)
 		for i, m := range info.Methods {
+			delegated += min(len(m.Delegates), 1)
 			bound, err := plan.LowerBound(out.Memory[i].Problem)
 			if err != nil {
 				t.Fatal(err)
@@ -209,14 +216,14 @@ func TestLifetimes(t *testing.T) {
 			}
 		}
 	}
-	if seen < 40 {
-		t.Errorf("%d programs are held against their plans", seen)
+	if seen < 40 || delegated < 10 {
+		t.Errorf("%d programs are held against their plans, %d with delegates", seen, delegated)
 	}
 }
 
 // Nothing in files of other writers needs more memory than they plan.
 func TestLifetimesOfOthers(t *testing.T) {
-	paths, err := filepath.Glob("../../../shared/pte/*/model.*pte")
+	paths, err := filepath.Glob("../../../shared/pte*/*/model.*pte")
 	if err != nil {
 		t.Fatal(err)
 	}

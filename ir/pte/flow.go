@@ -337,12 +337,14 @@ func (f *flow) step(s *state, c, i int, report bool) (next, jump int) {
 			f.problem(at, format, args...)
 		}
 	}
+	if e.Delegate {
+		if inputs := f.delegate(s, e.Updates, i, say); report {
+			e.Reads, e.Writes, e.Updates = e.Updates[:inputs], e.Updates[inputs:], nil
+		}
+		return next, jump
+	}
 	for _, t := range e.Reads {
 		f.read(s, t, say)
-	}
-	if e.Delegate {
-		f.delegate(s, e.Updates, i, say)
-		return next, jump
 	}
 	for _, t := range e.Updates {
 		f.read(s, t, say)
@@ -370,26 +372,29 @@ func (f *flow) step(s *state, c, i int, report bool) (next, jump int) {
 
 // delegate follows the tensors that a delegate takes: inputs, then outputs. A constant is an
 // input, and all before it; of the others the first that holds nothing to be read is an output,
-// and all behind it.
-func (f *flow) delegate(s *state, tensors []int32, instruction int, say reporter) {
-	inputs := 0
+// and all behind it. One that lies where another tensor was may hold that, so that it seems to be
+// an input; the last is an output all the same. It returns how many are inputs.
+func (f *flow) delegate(s *state, tensors []int32, instruction int, say reporter) (inputs int) {
 	for i, t := range tensors {
 		if f.homes[t].kind == constant {
 			inputs = i + 1
 		}
 	}
-	outputs := false
-	for i, t := range tensors {
-		// What is state only because something changes it in place may be the place of a result.
-		empty := s.history(t)&(unset|lost) != 0 ||
-			s.history(t)&initial != 0 && !f.inState(t)
-		outputs = outputs || i >= inputs && empty
-		if !outputs {
-			f.read(s, t, say)
-		} else if f.place(s, t, say) {
+	// What is state only because something changes it in place may be the place of a result.
+	empty := func(t int32) bool {
+		return s.history(t)&(unset|lost) != 0 || s.history(t)&initial != 0 && !f.inState(t)
+	}
+	for ; inputs < len(tensors)-1 && !empty(tensors[inputs]); inputs++ {
+	}
+	for _, t := range tensors[:inputs] {
+		f.read(s, t, say)
+	}
+	for _, t := range tensors[inputs:] {
+		if f.place(s, t, say) {
 			f.write(s, t, false, written, instruction)
 		}
 	}
+	return inputs
 }
 
 type reporter func(value int32, format string, args ...any)

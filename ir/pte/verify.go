@@ -229,17 +229,22 @@ type planVerifier struct {
 
 func (v *verifier) plan(plan *ExecutionPlan) {
 	p := &planVerifier{verifier: v, plan: plan}
+	if p.parts() {
+		p.memory()
+	}
+}
+
+// parts checks all but the use of memory, and reports whether it can be followed.
+func (p *planVerifier) parts() bool {
 	p.tables()
-	for i := range plan.Values {
+	for i := range p.plan.Values {
 		p.value(i)
 	}
 	p.signature()
 	if !p.found { // instructions are judged by what they refer to
 		p.chains()
 	}
-	if !p.found {
-		p.memory()
-	}
+	return !p.found
 }
 
 func (p *planVerifier) problem(at Problem, format string, args ...any) {

@@ -16,7 +16,8 @@ type Effect struct {
 	Updates []int32 // changed, or perhaps changed: what they held may still be wanted
 	// View says that Writes[0] gets the memory of Reads[0] and nothing is written.
 	View bool
-	// Delegate says that Updates are what a delegate takes, which may read or write them.
+	// Delegate says that a delegate takes the tensors. Which it reads, and which it writes, is
+	// known once the use of memory has been followed; until then all are Updates.
 	Delegate bool
 	Held     []int32 // written in the place of an argument: what state is
 }
@@ -374,19 +375,12 @@ func accepts(t *aten.Type, v EValue) bool {
 // is so broken that it cannot be told. An operator that schemas does not know is
 // taken to write its last argument.
 func (p *Program) Effects(ep *ExecutionPlan, schemas Schemas) ([][]Effect, error) {
-	v := &planVerifier{verifier: &verifier{program: p, schemas: schemas, errors: &VerifyError{}},
-		plan: ep}
-	v.tables()
-	for i := range ep.Values {
-		v.value(i)
-	}
-	v.signature()
-	if !v.found {
-		v.chains()
-	}
-	if v.found {
+	v := &planVerifier{plan: ep, verifier: &verifier{program: p, schemas: schemas,
+		errors: &VerifyError{}, steps: maxSteps}}
+	if !v.parts() {
 		return nil, v.errors
 	}
+	v.memory() // what it finds wrong is for Verify to say
 	return v.calls, nil
 }
 
