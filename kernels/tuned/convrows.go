@@ -196,7 +196,7 @@ const fewLanes = 16
 func ConvFew() *Kernel {
 	return &Kernel{Name: "conv2d_few_f32", Descriptor: convFewParams, Go: "rows.ConvFew",
 		Buffers: []string{"w", "bias", "scratch"}, Phases: []string{"gather", "rows"}, Bounds: true,
-		Operands: []string{"x"}, C: true, Match: matchFew}
+		Rescales: true, Operands: []string{"x"}, C: true, Match: matchFew}
 }
 
 func matchFew(r *Request) *Instance {

@@ -83,7 +83,8 @@ func Lookup(name string, slots []tuned.Slot) (Function, bool) {
 		return func(b [][]float32, n []int, f *Epilogue) {
 			a := rows.NewConvFewParams(n)
 			e := rows.NewEpilogue(f.Add, f.Low, f.High, f.EpilogueFunc)
-			rows.ConvFew(take(b, y), take(b, x), take(b, w), take(b, bias), take(b, scratch), &a, &e)
+			e.Rescale(f.Shift, f.Scale, f.Least, f.Most, f.Plus)
+			f.Rescaled = rows.ConvFew(take(b, y), take(b, x), take(b, w), take(b, bias), take(b, scratch), &a, &e)
 		}, true
 	case "depthwise.F32":
 		y := at(slots, "y")

@@ -150,10 +150,46 @@ func transpose() {
 	VPMOVZXBD(mask.AsX(), mask)
 	VPCMPGTD(mask, count, mask)
 	low, high := c.bounds()
+	branch("rescaled", field("rescaled"), 0, JNE)
+	rows := func(prefix string, finish func(v reg.VecVirtual, y, away reg.Register, name string)) {
+		c.prefix = prefix
+		c.transposeRows(sums, y, add, step, mask, finish)
+	}
+	rows("sums", func(v reg.VecVirtual, y, away reg.Register, name string) {
+		TESTQ(add, add)
+		JZ(operand.LabelRef(name))
+		more := YMM()
+		VMASKMOVPS(operand.Mem{Base: y, Index: away, Scale: 1}, mask, more)
+		VADDPS(more, v, v)
+		Label(name)
+		c.bound(v, low, high)
+	})
+	only("rescaled", func() {
+		Label("rescaled")
+		lanes := func(name string) operand.Mem {
+			b, err := Dereference(Param("t")).Field(name).Index(0).Resolve()
+			if err != nil {
+				panic(err)
+			}
+			return b.Addr
+		}
+		rows("numbers", func(v reg.VecVirtual, _, _ reg.Register, _ string) {
+			VADDPS(lanes("shift"), v, v)
+			VMULPS(lanes("scale"), v, v)
+			VROUNDPS(operand.U8(0), v, v)
+			c.bound(v, low, high)
+			VADDPS(lanes("plus"), v, v)
+		})
+	})
+}
+
+// transposeRows transposes sums and stores what finish makes of the channels of a column.
+func (c *code) transposeRows(sums, y, add, step reg.Register, mask reg.VecVirtual,
+	finish func(v reg.VecVirtual, y, away reg.Register, name string)) {
 	left, beyond, away := field("columns"), GP64(), copied(add)
 	LEAQ(operand.Mem{Base: y, Index: step, Scale: 4}, beyond)
 	SUBQ(y, away)
-	Label("block")
+	Label(c.label("block"))
 	// Pairs of channels, of columns in turn.
 	var pairs [4][2]reg.VecVirtual
 	for i := range pairs {
@@ -182,17 +218,11 @@ func transpose() {
 	}
 	// What is added is as far from results everywhere.
 	put := func(v reg.VecVirtual, y reg.Register, name string) {
-		TESTQ(add, add)
-		JZ(operand.LabelRef(name))
-		more := YMM()
-		VMASKMOVPS(operand.Mem{Base: y, Index: away, Scale: 1}, mask, more)
-		VADDPS(more, v, v)
-		Label(name)
-		c.bound(v, low, high)
+		finish(v, y, away, c.label(name))
 		VMASKMOVPS(v, mask, operand.Mem{Base: y})
 	}
 	CMPQ(left, operand.U8(8))
-	JLT(operand.LabelRef("rest"))
+	JLT(operand.LabelRef(c.label("rest")))
 	for i := range 4 {
 		a, b := half(i, 0), half(i, 1)
 		for k, to := range []reg.Register{y, beyond} {
@@ -205,20 +235,20 @@ func transpose() {
 	LEAQ(operand.Mem{Base: y, Index: step, Scale: 4}, y)
 	LEAQ(operand.Mem{Base: beyond, Index: step, Scale: 4}, beyond)
 	SUBQ(operand.U8(8), left)
-	JNZ(operand.LabelRef("block"))
+	JNZ(operand.LabelRef(c.label("block")))
 	done()
-	Label("rest")
+	Label(c.label("rest"))
 	for i := range 7 {
 		a, b, v := half(i%4, 0), half(i%4, 1), YMM()
 		VPERM2F128(operand.U8([]uint8{0x20, 0x31}[i/4]), b, a, v)
 		put(v, y, fmt.Sprintf("restplain%d", i))
 		if i < 6 {
 			DECQ(left)
-			JZ(operand.LabelRef("done"))
+			JZ(operand.LabelRef(c.label("done")))
 			ADDQ(step, y)
 		}
 	}
-	Label("done")
+	Label(c.label("done"))
 	done()
 }
 

@@ -81,6 +81,9 @@ var casesOf = map[string]func(c *cases, v []int){
 	},
 	"ConvFew": func(c *cases, v []int) {
 		a := NewConvFewParams(v)
+		if c.rescaled && a.channelsInner {
+			c.add("transpose256 rescaled")
+		}
 		c.few(a.outW, a.outChannels) // of which there is a form of the kernel for each number
 	},
 	"Depthwise": func(c *cases, v []int) {

@@ -78,6 +78,10 @@ func TestTranspose(t *testing.T) {
 			if r.IntN(2) == 0 {
 				k.add = draw(r, len(before), false)
 			}
+			if k.add == nil && r.IntN(2) == 0 {
+				k.rescale(&Epilogue{shift: draw(r, k.channels, false), scale: draw(r, k.channels, false),
+					least: -2, most: 3, plus: 7})
+			}
 			want, got := slices.Clone(before), slices.Clone(before)
 			k.sums[r.IntN(len(k.sums))] = float32(math.NaN())
 			k.y = want

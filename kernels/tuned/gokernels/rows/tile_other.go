@@ -41,6 +41,9 @@ func fewFast(*few) bool { return false }
 
 func fewBlock(*few) {}
 
+// transposes reports that there are no vectors for transpose.
+func transposes() bool { return false }
+
 func transposeFast(*transpose) bool { return false }
 
 func unzipFast(_, _, _ []float32) int { return 0 }
