@@ -788,11 +788,17 @@ const (
 // rowsConvFew convolves images of planes into few channels, 8 at most. Each image is copied
 // into scratch first, with zeros around it: in a row of a plane, every stride_w-th column
 // is in one phase. The weights are w[in_channels][kernel_h][kernel_w][8]; bias has 8
-// elements. The scratch holds the planes.
-func rowsConvFew(y, x, w, bias, scratch []float32, a *convFewParams, f *epilogue) {
+// elements. The scratch holds the planes. It returns whether results are rescaled: see Epilogue.
+func rowsConvFew(y, x, w, bias, scratch []float32, a *convFewParams, f *epilogue) (rescaled bool) {
 	for step := range 2 * a.batch {
 		convFewPart(alone(step), y, x, w, bias, scratch, a, f)
 	}
+	return f.rescalesFew(a)
+}
+
+// rescalesFew reports whether ConvFew rescales.
+func (f *epilogue) rescalesFew(a *convFewParams) bool {
+	return f.scale != nil && a.channelsInner && transposes()
 }
 
 // convFewPart computes one piece of a step of ConvFew. Even steps copy an image, and odd
@@ -836,6 +842,9 @@ func fewTransposed(d piece, t few, y, scratch []float32, b int, a *convFewParams
 	t.low, t.high = float32(math.Inf(-1)), float32(math.Inf(1))
 	t.y, t.step = sums[:], fewCols
 	across := transpose{sums: sums[:], channels: a.outChannels, low: f.low, high: f.high}
+	if f.rescalesFew(a) {
+		across.rescale(f)
+	}
 	length := fewLength(a.outW)
 	first, end := d.of(a.outH)
 	for p := first; p < end; p++ {
@@ -1014,9 +1023,22 @@ type transpose struct {
 	columns   int
 	channels  int
 	low, high float32
+	// See Epilogue: of each channel, and within low and high.
+	rescaled           bool
+	shift, scale, plus [fewChannels]float32
 }
 
-// run computes y[j][c] = min(high, max(low, sums[c][j] + add[j][c])).
+// rescale makes t rescale.
+func (t *transpose) rescale(f *epilogue) {
+	t.rescaled, t.low, t.high = true, f.least, f.most
+	copy(t.shift[:], f.shift[:t.channels])
+	copy(t.scale[:], f.scale[:t.channels])
+	for i := range t.plus {
+		t.plus[i] = f.plus
+	}
+}
+
+// run computes y[j][c] = min(high, max(low, sums[c][j] + add[j][c])), or what is rescaled.
 func (t *transpose) run() {
 	_ = t.sums[:fewChannels*fewCols]
 	_ = t.y[:t.columns*t.channels]
@@ -1034,6 +1056,11 @@ func (t *transpose) plain() {
 		run := t.y[j*t.channels:][:t.channels]
 		for c := range run {
 			v := t.sums[c*fewCols+j]
+			if t.rescaled {
+				v = float32(math.RoundToEven(float64((v + t.shift[c]) * t.scale[c])))
+				run[c] = bounded(v, t.low, t.high) + t.plus[c]
+				continue
+			}
 			if t.add != nil {
 				v += t.add[j*t.channels+c]
 			}

@@ -84,9 +84,12 @@ func fewFast(t *few) bool {
 	return true
 }
 
+// transposes reports whether there are vectors for transpose.
+func transposes() bool { return level > 0 }
+
 // transposeFast turns sums with vectors, or reports that it cannot.
 func transposeFast(t *transpose) bool {
-	if level == 0 {
+	if !transposes() {
 		return false
 	}
 	transpose256(t)

@@ -383,12 +383,15 @@ TEXT ·transpose256(SB), $0-8
 	VBROADCASTSS 88(BX), Y1
 	VBROADCASTSS 92(BX), Y2
 	MOVQ         t+0(FP), BX
-	MOVQ         72(BX), BX
-	MOVQ         DX, R8
-	LEAQ         (CX)(SI*4), DI
-	SUBQ         CX, R8
+	MOVBQZX      96(BX), BX
 
-block:
+	MOVQ t+0(FP), BX
+	MOVQ 72(BX), BX
+	MOVQ DX, R8
+	LEAQ (CX)(SI*4), DI
+	SUBQ CX, R8
+
+sums_block:
 	VMOVUPS    (AX), Y3
 	VUNPCKLPS  192(AX), Y3, Y4
 	VUNPCKHPS  192(AX), Y3, Y3
@@ -403,27 +406,27 @@ block:
 	VUNPCKHPS  1344(AX), Y9, Y9
 	ADDQ       $0x20, AX
 	CMPQ       BX, $0x08
-	JLT        rest
+	JLT        sums_rest
 	VUNPCKLPD  Y6, Y4, Y11
 	VUNPCKLPD  Y10, Y8, Y12
 	VPERM2F128 $0x20, Y12, Y11, Y13
 	TESTQ      DX, DX
-	JZ         plain0
+	JZ         sums_plain0
 	VMASKMOVPS (CX)(R8*1), Y0, Y14
 	VADDPS     Y14, Y13, Y13
 
-plain0:
+sums_plain0:
 	VMAXPS     Y13, Y1, Y13
 	VMINPS     Y13, Y2, Y13
 	VMASKMOVPS Y13, Y0, (CX)
 	ADDQ       SI, CX
 	VPERM2F128 $0x31, Y12, Y11, Y11
 	TESTQ      DX, DX
-	JZ         plain4
+	JZ         sums_plain4
 	VMASKMOVPS (DI)(R8*1), Y0, Y12
 	VADDPS     Y12, Y11, Y11
 
-plain4:
+sums_plain4:
 	VMAXPS     Y11, Y1, Y11
 	VMINPS     Y11, Y2, Y11
 	VMASKMOVPS Y11, Y0, (DI)
@@ -432,22 +435,22 @@ plain4:
 	VUNPCKHPD  Y10, Y8, Y6
 	VPERM2F128 $0x20, Y6, Y4, Y8
 	TESTQ      DX, DX
-	JZ         plain1
+	JZ         sums_plain1
 	VMASKMOVPS (CX)(R8*1), Y0, Y10
 	VADDPS     Y10, Y8, Y8
 
-plain1:
+sums_plain1:
 	VMAXPS     Y8, Y1, Y8
 	VMINPS     Y8, Y2, Y8
 	VMASKMOVPS Y8, Y0, (CX)
 	ADDQ       SI, CX
 	VPERM2F128 $0x31, Y6, Y4, Y4
 	TESTQ      DX, DX
-	JZ         plain5
+	JZ         sums_plain5
 	VMASKMOVPS (DI)(R8*1), Y0, Y6
 	VADDPS     Y6, Y4, Y4
 
-plain5:
+sums_plain5:
 	VMAXPS     Y4, Y1, Y4
 	VMINPS     Y4, Y2, Y4
 	VMASKMOVPS Y4, Y0, (DI)
@@ -456,22 +459,22 @@ plain5:
 	VUNPCKLPD  Y9, Y7, Y6
 	VPERM2F128 $0x20, Y6, Y4, Y8
 	TESTQ      DX, DX
-	JZ         plain2
+	JZ         sums_plain2
 	VMASKMOVPS (CX)(R8*1), Y0, Y10
 	VADDPS     Y10, Y8, Y8
 
-plain2:
+sums_plain2:
 	VMAXPS     Y8, Y1, Y8
 	VMINPS     Y8, Y2, Y8
 	VMASKMOVPS Y8, Y0, (CX)
 	ADDQ       SI, CX
 	VPERM2F128 $0x31, Y6, Y4, Y4
 	TESTQ      DX, DX
-	JZ         plain6
+	JZ         sums_plain6
 	VMASKMOVPS (DI)(R8*1), Y0, Y6
 	VADDPS     Y6, Y4, Y4
 
-plain6:
+sums_plain6:
 	VMAXPS     Y4, Y1, Y4
 	VMINPS     Y4, Y2, Y4
 	VMASKMOVPS Y4, Y0, (DI)
@@ -480,22 +483,22 @@ plain6:
 	VUNPCKHPD  Y9, Y7, Y4
 	VPERM2F128 $0x20, Y4, Y3, Y5
 	TESTQ      DX, DX
-	JZ         plain3
+	JZ         sums_plain3
 	VMASKMOVPS (CX)(R8*1), Y0, Y6
 	VADDPS     Y6, Y5, Y5
 
-plain3:
+sums_plain3:
 	VMAXPS     Y5, Y1, Y5
 	VMINPS     Y5, Y2, Y5
 	VMASKMOVPS Y5, Y0, (CX)
 	ADDQ       SI, CX
 	VPERM2F128 $0x31, Y4, Y3, Y3
 	TESTQ      DX, DX
-	JZ         plain7
+	JZ         sums_plain7
 	VMASKMOVPS (DI)(R8*1), Y0, Y4
 	VADDPS     Y4, Y3, Y3
 
-plain7:
+sums_plain7:
 	VMAXPS     Y3, Y1, Y3
 	VMINPS     Y3, Y2, Y3
 	VMASKMOVPS Y3, Y0, (DI)
@@ -503,117 +506,119 @@ plain7:
 	LEAQ       (CX)(SI*4), CX
 	LEAQ       (DI)(SI*4), DI
 	SUBQ       $0x08, BX
-	JNZ        block
+	JNZ        sums_block
 	VZEROUPPER
 	RET
 
-rest:
+sums_rest:
 	VUNPCKLPD  Y6, Y4, Y11
 	VUNPCKLPD  Y10, Y8, Y12
 	VPERM2F128 $0x20, Y12, Y11, Y11
 	TESTQ      DX, DX
-	JZ         restplain0
+	JZ         sums_restplain0
 	VMASKMOVPS (CX)(R8*1), Y0, Y12
 	VADDPS     Y12, Y11, Y11
 
-restplain0:
+sums_restplain0:
 	VMAXPS     Y11, Y1, Y11
 	VMINPS     Y11, Y2, Y11
 	VMASKMOVPS Y11, Y0, (CX)
 	DECQ       BX
-	JZ         done
+	JZ         sums_done
 	ADDQ       SI, CX
 	VUNPCKHPD  Y6, Y4, Y11
 	VUNPCKHPD  Y10, Y8, Y12
 	VPERM2F128 $0x20, Y12, Y11, Y11
 	TESTQ      DX, DX
-	JZ         restplain1
+	JZ         sums_restplain1
 	VMASKMOVPS (CX)(R8*1), Y0, Y12
 	VADDPS     Y12, Y11, Y11
 
-restplain1:
+sums_restplain1:
 	VMAXPS     Y11, Y1, Y11
 	VMINPS     Y11, Y2, Y11
 	VMASKMOVPS Y11, Y0, (CX)
 	DECQ       BX
-	JZ         done
+	JZ         sums_done
 	ADDQ       SI, CX
 	VUNPCKLPD  Y5, Y3, Y11
 	VUNPCKLPD  Y9, Y7, Y12
 	VPERM2F128 $0x20, Y12, Y11, Y11
 	TESTQ      DX, DX
-	JZ         restplain2
+	JZ         sums_restplain2
 	VMASKMOVPS (CX)(R8*1), Y0, Y12
 	VADDPS     Y12, Y11, Y11
 
-restplain2:
+sums_restplain2:
 	VMAXPS     Y11, Y1, Y11
 	VMINPS     Y11, Y2, Y11
 	VMASKMOVPS Y11, Y0, (CX)
 	DECQ       BX
-	JZ         done
+	JZ         sums_done
 	ADDQ       SI, CX
 	VUNPCKHPD  Y5, Y3, Y11
 	VUNPCKHPD  Y9, Y7, Y12
 	VPERM2F128 $0x20, Y12, Y11, Y11
 	TESTQ      DX, DX
-	JZ         restplain3
+	JZ         sums_restplain3
 	VMASKMOVPS (CX)(R8*1), Y0, Y12
 	VADDPS     Y12, Y11, Y11
 
-restplain3:
+sums_restplain3:
 	VMAXPS     Y11, Y1, Y11
 	VMINPS     Y11, Y2, Y11
 	VMASKMOVPS Y11, Y0, (CX)
 	DECQ       BX
-	JZ         done
+	JZ         sums_done
 	ADDQ       SI, CX
 	VUNPCKLPD  Y6, Y4, Y11
 	VUNPCKLPD  Y10, Y8, Y12
 	VPERM2F128 $0x31, Y12, Y11, Y11
 	TESTQ      DX, DX
-	JZ         restplain4
+	JZ         sums_restplain4
 	VMASKMOVPS (CX)(R8*1), Y0, Y12
 	VADDPS     Y12, Y11, Y11
 
-restplain4:
+sums_restplain4:
 	VMAXPS     Y11, Y1, Y11
 	VMINPS     Y11, Y2, Y11
 	VMASKMOVPS Y11, Y0, (CX)
 	DECQ       BX
-	JZ         done
+	JZ         sums_done
 	ADDQ       SI, CX
 	VUNPCKHPD  Y6, Y4, Y4
 	VUNPCKHPD  Y10, Y8, Y6
 	VPERM2F128 $0x31, Y6, Y4, Y4
 	TESTQ      DX, DX
-	JZ         restplain5
+	JZ         sums_restplain5
 	VMASKMOVPS (CX)(R8*1), Y0, Y6
 	VADDPS     Y6, Y4, Y4
 
-restplain5:
+sums_restplain5:
 	VMAXPS     Y4, Y1, Y4
 	VMINPS     Y4, Y2, Y4
 	VMASKMOVPS Y4, Y0, (CX)
 	DECQ       BX
-	JZ         done
+	JZ         sums_done
 	ADDQ       SI, CX
 	VUNPCKLPD  Y5, Y3, Y3
 	VUNPCKLPD  Y9, Y7, Y4
 	VPERM2F128 $0x31, Y4, Y3, Y3
 	TESTQ      DX, DX
-	JZ         restplain6
+	JZ         sums_restplain6
 	VMASKMOVPS (CX)(R8*1), Y0, Y4
 	VADDPS     Y4, Y3, Y3
 
-restplain6:
+sums_restplain6:
 	VMAXPS     Y3, Y1, Y3
 	VMINPS     Y3, Y2, Y3
 	VMASKMOVPS Y3, Y0, (CX)
 
-done:
+sums_done:
 	VZEROUPPER
 	RET
+
+	UNDEF
 
 // func unzip256(even []float32, odd []float32, from []float32, blocks int)
 // Requires: AVX, AVX2

@@ -17,6 +17,9 @@ const fewVectors = fewCols / fewLanes
 
 func fewFast(*few) bool { return false }
 
+// transposes reports that there are no vectors for transpose.
+func transposes() bool { return false }
+
 func transposeFast(*transpose) bool { return false }
 
 func unzipFast(_, _, _ []float32) int { return 0 }

@@ -81,7 +81,10 @@ var casesOf = map[string]func(c *cases, v []int){
 	},
 	"ConvFew": func(c *cases, v []int) {
 		a := NewConvFewParams(v)
-		if c.rescaled && a.channelsInner {
+		if a.channelsInner {
+			c.add("transpose256 sums")
+		}
+		if a.channelsInner && c.rescaled {
 			c.add("transpose256 rescaled")
 		}
 		c.few(a.outW, a.outChannels) // of which there is a form of the kernel for each number

@@ -26787,6 +26787,7 @@ TEXT ·transpose256(SB), $0-8
 	JNE  rescaled
 
 	// end
+	// case sums
 	MOVQ t+0(FP), BX
 	MOVQ 72(BX), BX
 	MOVQ DX, R8
@@ -27020,6 +27021,7 @@ sums_done:
 	VZEROUPPER
 	RET
 
+	// end
 	// case rescaled
 rescaled:
 	MOVQ t+0(FP), BX
