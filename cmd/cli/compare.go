@@ -33,7 +33,8 @@ compiled to C. --quantize is for B: float against integers.
 
 Each node's result is made an output of the program, so that it is kept; nothing is
 fused across nodes then. Of a quantized program those values are compared that are
-quantized. Nodes are matched by name, else by operator and type, in order. SQNR is
+quantized. Nodes are matched by name; names of a .pte are its own, so that those of it
+match that agree. Others are matched by operator and type, in order. SQNR is
 signal over noise in decibels. What is out of the tolerance of etgen golden check is a
 difference, or with --min-sqnr what has less.
 

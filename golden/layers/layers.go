@@ -96,7 +96,10 @@ func Compare(ctx context.Context, a, b Side, method string, inputs Inputs) (_ *R
 		}
 		slices.SortStableFunc(as, func(x, y value) int { return at[x.node] - at[y.node] })
 	}
-	pairs := match(as, bs)
+	tol := compare.Tolerance{Terms: max(terms, more), Overflow: true}
+	pairs := match(as, bs, a.Path == b.Path || a.named() && b.named(), func(x, y value) bool {
+		return compare.Tensors(y.tensor, x.tensor, tol) == nil
+	})
 	used := map[int]bool{}
 	for i, x := range as {
 		k, ok := pairs[i]
@@ -105,7 +108,7 @@ func Compare(ctx context.Context, a, b Side, method string, inputs Inputs) (_ *R
 			continue
 		}
 		used[k] = true
-		r.add(x, bs[k], compare.Tolerance{Terms: max(terms, more), Overflow: true})
+		r.add(x, bs[k], tol)
 	}
 	for k, y := range bs {
 		if !used[k] {
@@ -199,28 +202,59 @@ func decibels(list []float64) (db, largest float64) {
 	return 20*math.Log10(largest) + 10*math.Log10(sum), largest
 }
 
-// match pairs values of one name and as many elements; of the others, in order, those of one
-// operator and type. It returns for indices of as those of bs.
-func match(as, bs []value) map[int]int {
+// match pairs values, and returns for indices of as those of bs. If names mean the same on both
+// sides, those of one name and as many elements are pairs. Names and order of a .pte are not those
+// of the model that it was made of: then come those that agree, of one name if there is one, else
+// of one operator, or any. The others pair in order, by operator and type, between the nearest
+// that are paired.
+func match(as, bs []value, named bool, agree func(x, y value) bool) map[int]int {
 	pairs, used := map[int]int{}, map[int]bool{}
-	names := map[string]int{}
+	names, types := map[string]int{}, map[string][]int{}
 	for k, y := range bs {
 		names[y.node] = k
+		types[y.tensor.String()] = append(types[y.tensor.String()], k)
 	}
+	pair := func(i, k int) { pairs[i], used[k] = k, true }
 	for i, x := range as {
-		if k, ok := names[x.node]; ok && x.tensor.Len() == bs[k].tensor.Len() {
-			pairs[i], used[k] = k, true
+		if k, ok := names[x.node]; named && ok && x.tensor.Len() == bs[k].tensor.Len() {
+			pair(i, k)
 		}
 	}
-	next := 0
 	for i, x := range as {
-		if k, ok := pairs[i]; ok {
-			next = max(next, k+1)
+		if _, done := pairs[i]; done {
 			continue
 		}
-		for k := next; k < len(bs); k++ {
+		for _, first := range []func(k int) bool{
+			func(k int) bool { return bs[k].node == x.node },
+			func(k int) bool { return bs[k].op == x.op },
+			func(int) bool { return true },
+		} {
+			k := slices.IndexFunc(types[x.tensor.String()], func(k int) bool {
+				return !used[k] && first(k) && agree(x, bs[k])
+			})
+			if k >= 0 {
+				pair(i, types[x.tensor.String()][k])
+				break
+			}
+		}
+	}
+	before, end := 0, make([]int, len(as)+1) // end is, of what follows a node, the first pair in bs
+	end[len(as)] = len(bs)
+	for i := len(as) - 1; i >= 0; i-- {
+		end[i] = end[i+1]
+		if k, ok := pairs[i]; ok {
+			end[i] = min(end[i], k)
+		}
+	}
+	for i, x := range as {
+		if k, ok := pairs[i]; ok {
+			before = max(before, k+1)
+			continue
+		}
+		for k := before; k < end[i]; k++ {
 			if y := bs[k]; !used[k] && x.op != "" && x.op == y.op && x.tensor.String() == y.tensor.String() {
-				pairs[i], used[k], next = k, true, k+1
+				pair(i, k)
+				before = k + 1
 				break
 			}
 		}
@@ -263,6 +297,9 @@ func (s *Side) values(ctx context.Context, method string, to ir.Dialect,
 		func(v tensor.Value) *tensor.Tensor { return v.Tensor })
 	return ran(probes, outs), result.Terms[index]
 }
+
+// named reports whether values have the names of the model's nodes.
+func (s *Side) named() bool { return s.Way == nil || compile.FormatOf(s.Path) == "" }
 
 // method is the index of the method of a name, "" being the first.
 func (s *Side) method(name string) int {
