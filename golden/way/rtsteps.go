@@ -32,11 +32,18 @@ func newStepTracer() *stepTracer {
 	return t
 }
 
-// Begin implements [rt.EventTracer].
-func (t *stepTracer) Begin(*rt.Event) { t.began = time.Since(t.epoch) }
+// Begin implements [rt.EventTracer]. Events of a delegate's own are part of its instruction.
+func (t *stepTracer) Begin(e *rt.Event) {
+	if e.Delegate == "" {
+		t.began = time.Since(t.epoch)
+	}
+}
 
 // End implements [rt.EventTracer].
 func (t *stepTracer) End(e *rt.Event, _ error) {
+	if e.Delegate != "" {
+		return
+	}
 	took := max(time.Since(t.epoch)-t.began-t.cost, 0)
 	t.counts.calls[e.Instruction]++
 	t.counts.row(t.counts.runs - 1)[e.Instruction] += uint64(took)

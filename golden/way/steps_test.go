@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/lower/partition"
+	"github.com/etgen/etgen/lower/partition/xnn"
 )
 
 // Instrumented programs compute the same and tell of every step how often it
@@ -45,6 +47,21 @@ func TestSteps(t *testing.T) {
 				t.Error("no times")
 			}
 		})
+	}
+}
+
+// What a delegate runs of its own is part of its one instruction.
+func TestStepsOfDelegates(t *testing.T) {
+	probed := RT{Settings: Settings{Options: compile.Options{Profile: true,
+		Backends: []*partition.Use{{Backend: xnn.Backend{}}}}}}
+	r := all(t, probed, caseJob(t, "lenet"))[0]
+	if r.Err != nil || r.Calls[0].Err != nil {
+		t.Fatal(r.Err, r.Calls)
+	}
+	for i, s := range r.Calls[0].Steps {
+		if s.Calls != 1 {
+			t.Errorf("%s runs %g times in a call", r.Steps[0][i].Kernel, s.Calls)
+		}
 	}
 }
 
