@@ -51,7 +51,10 @@ type integerArithmetic struct {
 	linear     map[*ir.Value]*linear   // floats that are linear functions of integers
 	int8       map[*ir.Value]*ir.Value // of uint8, what they are less 128
 	groups     map[*ir.Value]*quantity // floats that stand for integers with scales for groups
-	int4       map[*ir.Value]*ir.Value // constants unpacked, nil if they take more bits
+	wide       map[*ir.Value]*quantity // int32 that are made of int8
+	// products with bytes that have no scale, made again with one for each row
+	unscaled map[*ir.Value]func(b *ops.Builder, scales *ir.Value) *ir.Value
+	int4     map[*ir.Value]*ir.Value // constants unpacked, nil if they take more bits
 	// floats that are functions of integers, and others with what quantizes them
 	functions map[*ir.Value]*function
 	forms     map[*ir.Value]*form
@@ -65,7 +68,8 @@ func newIntegerArithmetic(ctx *Context, constant map[*ir.Value]bool) *integerAri
 		bytes: ctx.Bytes, constant: constant, of: map[*ir.Value]*quantity{},
 		padded: map[*ir.Value]*quantity{}, within: map[*ir.Value][2]int64{},
 		linear: map[*ir.Value]*linear{}, int8: map[*ir.Value]*ir.Value{},
-		groups: map[*ir.Value]*quantity{}, int4: map[*ir.Value]*ir.Value{},
+		groups: map[*ir.Value]*quantity{}, int4: map[*ir.Value]*ir.Value{}, wide: map[*ir.Value]*quantity{},
+		unscaled:  map[*ir.Value]func(*ops.Builder, *ir.Value) *ir.Value{},
 		functions: map[*ir.Value]*function{}, forms: map[*ir.Value]*form{}, sums: map[*ir.Value]*scaledSum{},
 		parts: map[movedPart]integers{}, chosen: map[*ir.Value]bool{}}
 }
@@ -169,6 +173,9 @@ func (a *integerArithmetic) visit(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir
 	case "aten.linear.default":
 		return a.product(b, n, c, "input", "weight", "bias", true)
 	case "aten.mm.default", "aten.bmm.default":
+		if made := a.wideProduct(b, c); made != nil {
+			return made
+		}
 		return a.product(b, n, c, "self", "mat2", "", false)
 	case "aten.addmm.default":
 		if !isOne(c.Arg("alpha")) || !isOne(c.Arg("beta")) {
@@ -191,7 +198,14 @@ func (a *integerArithmetic) visit(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir
 	if made := a.move(b, n, c); made != nil {
 		return made
 	}
+	if made := a.transposed(b, n, c); made != nil {
+		return made
+	}
 	a.ofGroups(n, c)
+	a.widen(n, c)
+	if made := a.scaleRows(b, n, c); made != nil {
+		return made
+	}
 	if made := a.rescale(b, n, c); made != nil {
 		return made
 	}
@@ -326,9 +340,13 @@ func (a *integerArithmetic) numbers(c *ops.Call, name string) ([]float64, bool) 
 	return a.elements(v)
 }
 
+// reshapes are views with the elements in the order they had.
+var reshapes = map[string]bool{"view": true, "reshape": true, "flatten": true, "unsqueeze": true,
+	"squeeze": true}
+
 // elements returns those of a constant tensor, or of a view of one.
 func (a *integerArithmetic) elements(v *ir.Value) ([]float64, bool) {
-	for v.Def != nil && (v.Def.Op == "aten.view.default" || v.Def.Op == "aten.reshape.default") {
+	for v.Def != nil && reshapes[ir.OpBase(v.Def.Op)] {
 		from, ok := v.Def.Arg("self").(ir.Ref)
 		if !ok {
 			return nil, false

@@ -169,23 +169,28 @@ func (a *integerArithmetic) signed(b *ops.Builder, q *quantity) *quantity {
 		s.zeros = ir.Ref{Value: b.Constant(q.ints.Name+"_zeros", &ir.Constant{Data: ir.Bytes(zeros),
 			Type: ir.StaticTensor(ir.Int64, int64(len(s.zero)))})}
 	}
-	if s.ints = a.int8[q.ints]; s.ints != nil {
-		return &s
-	}
-	build := func(b *ops.Builder) []*ir.Value {
-		return b.Ops(ops.IntegerLinear, []*ir.Value{q.ints}, []int64{1}, -uint8Zero, 0, math.MinInt8,
-			math.MaxInt8, ir.Int8)
-	}
-	if !a.constant[q.ints] {
-		s.ints = build(b)[0]
-	} else if made := computed(b.Table, build); made != nil {
-		s.ints = b.Constant(q.ints.Name, made[0])
-		a.constant[s.ints] = true
-	} else {
+	if s.ints = a.lessHalf(b, q.ints); s.ints == nil {
 		return q
 	}
-	a.int8[q.ints] = s.ints
 	return &s
+}
+
+// lessHalf is v of uint8, less 128, as int8; nil if v is a constant that cannot be computed.
+func (a *integerArithmetic) lessHalf(b *ops.Builder, v *ir.Value) *ir.Value {
+	if a.int8[v] != nil {
+		return a.int8[v]
+	}
+	build := func(b *ops.Builder) []*ir.Value {
+		return b.Ops(ops.IntegerLinear, []*ir.Value{v}, []int64{1}, -uint8Zero, 0, math.MinInt8,
+			math.MaxInt8, ir.Int8)
+	}
+	if !a.constant[v] {
+		a.int8[v] = build(b)[0]
+	} else if made := computed(b.Table, build); made != nil {
+		a.int8[v] = b.Constant(v.Name, made[0])
+		a.constant[a.int8[v]] = true
+	}
+	return a.int8[v]
 }
 
 // gives reports whether the integers of q are what it is quantized to.

@@ -1,11 +1,14 @@
 package lower
 
 import (
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/ops"
 )
 
@@ -22,33 +25,90 @@ func (a *integerArithmetic) group(c *ops.Call) *quantity {
 	if c.Outs[0].DType != ir.Float32 || c.Tensor("scales").DType != ir.Float32 {
 		return nil
 	}
-	if zeros, ok := a.numbers(c, "zero_points"); c.Has("zero_points") && (!ok ||
-		slices.ContainsFunc(zeros, func(z float64) bool { return z != 0 })) {
+	if !c.Has("zero_points") {
+		return q
+	}
+	zeros, ok := a.numbers(c, "zero_points")
+	if !ok || slices.ContainsFunc(zeros, func(z float64) bool { return z != math.Trunc(z) }) {
 		return nil
 	}
+	q.zero = seq.Map(zeros, func(z float64) int64 { return int64(z) })
 	return q
 }
 
 // ofGroups follows weights with scales of groups to where they are the transpose, or the weights
 // of a convolution of single elements. Rows are along the axis.
 func (a *integerArithmetic) ofGroups(n *ir.Node, c *ops.Call) {
-	if n.Op != permuteOp && n.Op != "aten.view.default" {
+	if len(c.Operands()) != 1 || len(n.Outputs) != 1 {
 		return
 	}
-	q := a.groups[c.Value("self")]
+	q := a.groups[c.Operands()[0]]
 	if q == nil || q.axis != 0 {
 		return
 	}
 	moved := *q
-	if n.Op == permuteOp {
-		if dims, err := c.Ints("dims"); err != nil || !slices.Equal(dims, []int64{1, 0}) {
-			return
-		}
+	if a.transposes(c) {
 		moved.axis = 1
-	} else if c.Outs[0].Rank() < 3 || !sym.AllEqual(c.Outs[0].Sizes[:2], q.ints.Type.Sizes) {
+	} else if n.Op != "aten.view.default" || c.Outs[0].Rank() < 3 ||
+		!sym.AllEqual(c.Outs[0].Sizes[:2], q.ints.Type.Sizes) {
 		return
 	}
 	a.groups[n.Output(0)] = &moved
+}
+
+// transposes reports whether the result of c is the transpose of a matrix.
+func (a *integerArithmetic) transposes(c *ops.Call) bool {
+	if len(c.Operands()) != 1 || c.Operands()[0].Type.Rank() != 2 {
+		return false
+	}
+	ts := a.tensors(c)
+	if len(ts) != 1 || len(ts[0].Vars) != 2 || ts[0].Body.Op != expr.OpLoad {
+		return false
+	}
+	at := ts[0].Body.Coords
+	return at[0].Equal(ts[0].Vars[1].Expr()) && at[1].Equal(ts[0].Vars[0].Expr())
+}
+
+// widen notes bytes that a node makes int32 or float32 of: products of these are ones of the bytes.
+// The floats are noted of constants alone, which are weights.
+func (a *integerArithmetic) widen(n *ir.Node, c *ops.Call) {
+	if base := ir.OpBase(n.Op); base != "to" && base != "_to_copy" || len(c.Operands()) != 1 ||
+		c.Operands()[0].Type.DType != ir.Int8 {
+		return
+	}
+	least, most := expr.IntRange(ir.Int8)
+	q := &quantity{ints: c.Operands()[0], scale: []float64{1}, zero: []int64{0}, least: least, most: most}
+	switch d := c.Outs[0].DType; {
+	case d == ir.Int32:
+		a.wide[n.Output(0)] = q
+	case d == ir.Float32 && a.constant[q.ints]:
+		a.of[n.Output(0)] = q
+	}
+}
+
+// transposed is a constant matrix of bytes turned around.
+func (a *integerArithmetic) transposed(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
+	if len(c.Operands()) != 1 {
+		return nil
+	}
+	v := c.Operands()[0]
+	if !a.constant[v] || v.Type.DType != ir.Int8 || !a.transposes(c) {
+		return nil
+	}
+	return a.turned(b, v)
+}
+
+// turned is the transpose of a constant matrix, nil if it cannot be computed.
+func (a *integerArithmetic) turned(b *ops.Builder, v *ir.Value) []*ir.Value {
+	made := computed(b.Table, func(b *ops.Builder) []*ir.Value {
+		return b.Ops(permuteOp, b.Constant("w", v.Const), []int{1, 0})
+	})
+	if made == nil {
+		return nil
+	}
+	w := b.Constant(v.Name+"_rows", made[0])
+	a.constant[w] = true
+	return []*ir.Value{w}
 }
 
 // packed returns the integers of constant weights of at most 4 bits, two to a byte, nil if they
@@ -90,30 +150,48 @@ func (a *integerArithmetic) stored(b *ops.Builder, ints *ir.Value) *ir.Value {
 	return ints
 }
 
-// weight returns the integers that weight v stands for, which are constant and have zero points
-// of zero, and their scales as a tensor, one for each channel of an axis or for each row and
-// group; nil if it is no such weight.
-func (a *integerArithmetic) weight(b *ops.Builder, v *ir.Value, axis int) (ints,
-	scales *ir.Value) {
-	if q := a.groups[v]; q != nil && axis == q.axis && a.constant[q.ints] &&
-		q.ints.Type.DType == ir.Int8 {
-		return q.ints, q.scales.(ir.Ref).Value
-	}
-	q := a.of[v]
-	if q == nil || q.dynamic[0] != nil || !a.constant[q.ints] || q.ints.Type.DType != ir.Int8 ||
-		!q.uniform() && q.axis != axis || slices.Max(q.zero) != 0 || slices.Min(q.zero) != 0 {
-		return nil, nil
+// scaledRows are constant integers of 8 bits, rows of which have a scale each, or each group of
+// columns in a row. If they have zero points, added is less these times the scales, [rows, groups].
+type scaledRows struct{ ints, scales, added *ir.Value }
+
+// weight returns what weight v stands for, with rows along an axis, nil if it is no such weight.
+func (a *integerArithmetic) weight(b *ops.Builder, v *ir.Value, axis int) *scaledRows {
+	q, scales := a.groups[v], (*ir.Value)(nil)
+	var each []float64
+	if q != nil && axis == q.axis {
+		scales, each = q.scales.(ir.Ref).Value, nil
+		if each, _ = a.elements(scales); each == nil && q.zero != nil && !allZero(q.zero) {
+			return nil
+		}
+	} else if q = a.of[v]; q == nil || q.dynamic[0] != nil || !q.uniform() && q.axis != axis {
+		return nil
 	}
 	n, ok := q.ints.Type.Sizes[axis].Const()
-	if !ok || n == 0 {
-		return nil, nil
+	if !a.constant[q.ints] || q.ints.Type.DType != ir.Int8 || !ok || n == 0 {
+		return nil
 	}
-	each := q.scale
-	if q.uniform() {
-		each = slices.Repeat(q.scale, int(n))
+	zero := q.zero
+	if scales == nil {
+		if each = q.scale; q.uniform() {
+			each, zero = slices.Repeat(q.scale, int(n)), slices.Repeat(q.zero, int(n))
+		}
+		scales = b.Constant(v.Name+"_scales", &ir.Constant{Data: float32s(each),
+			Type: ir.StaticTensor(ir.Float32, n)})
 	}
-	return q.ints, b.Constant(v.Name+"_scales", &ir.Constant{Data: float32s(each),
-		Type: ir.StaticTensor(ir.Float32, n)})
+	w := &scaledRows{ints: q.ints, scales: scales}
+	if !allZero(zero) {
+		for i, z := range zero {
+			each[i] *= -float64(z)
+		}
+		rows, _ := scales.Type.Sizes[0].Const()
+		w.added = b.Constant(v.Name+"_added", &ir.Constant{Data: float32s(each),
+			Type: ir.StaticTensor(ir.Float32, rows, int64(len(each))/rows)})
+	}
+	return w
+}
+
+func allZero(zeros []int64) bool {
+	return !slices.ContainsFunc(zeros, func(z int64) bool { return z != 0 })
 }
 
 // folds reports whether weights become floats when the program is compiled: see FoldConstants.
@@ -155,40 +233,71 @@ func (a *integerArithmetic) mixedProduct(b *ops.Builder, n *ir.Node, c *ops.Call
 	if folds && !a.kept(x, c.Outs[0]) {
 		return nil
 	}
-	w, scales := a.weight(b, c.Value(mat2), axis)
-	if w == nil || folds && !wholeWords(w, scales) {
+	w := a.weight(b, c.Value(mat2), axis)
+	if w == nil || folds && !wholeWords(w.ints, w.scales) {
 		return nil
 	}
 	if !transposed && a.groups[c.Value(mat2)] == nil {
-		made := computed(b.Table, func(b *ops.Builder) []*ir.Value {
-			return b.Ops(permuteOp, b.Constant("w", w.Const), []int{1, 0})
-		})
-		if made == nil {
+		rows := a.turned(b, w.ints)
+		if rows == nil {
 			return nil
 		}
-		w = b.Constant(w.Name+"_rows", made[0])
-		a.constant[w] = true
+		w.ints = rows[0]
 	}
-	y := a.mixedRows(b, x, w, scales)
+	y := a.mixedRows(b, x, w)
+	if q := a.of[c.Value(mat2)]; bias == "" && q != nil && q.uniform() && q.scale[0] == 1 {
+		a.unscaled[y] = func(b *ops.Builder, scales *ir.Value) *ir.Value {
+			return a.mixedRows(b, x, &scaledRows{ints: w.ints, scales: scales})
+		}
+	}
 	if bias != "" && c.Has(bias) {
 		y = b.Op("aten.add.Tensor", y, c.Value(bias))
 	}
 	return []*ir.Value{y}
 }
 
-// mixedRows is the product of the rows of x and those of w, which have scales.
-func (a *integerArithmetic) mixedRows(b *ops.Builder, x, w, scales *ir.Value) *ir.Value {
+// mixedRows is the product of the rows of x and those of w. Zero points take from it the sums of
+// the groups of x, each times what is to be added of a row's group.
+func (a *integerArithmetic) mixedRows(b *ops.Builder, x *ir.Value, w *scaledRows) *ir.Value {
 	sizes := slices.Clone(x.Type.Sizes)
 	last := len(sizes) - 1
 	if last != 1 {
 		x = b.Op("aten.view.default", x, []sym.Expr{sym.Mul(sizes[:last]...), sizes[last]})
 	}
-	y := b.Op("quantized_decomposed.mixed_linear.default", x, a.stored(b, w), scales, nil)
+	y := b.Op("quantized_decomposed.mixed_linear.default", x, a.stored(b, w.ints), w.scales, nil)
+	if w.added != nil {
+		groups := w.added.Type.Sizes[1]
+		parts := b.Op("aten.view.default", x, []sym.Expr{x.Type.Sizes[0], groups,
+			sym.FloorDiv(x.Type.Sizes[1], groups)})
+		sums := b.Op("aten.sum.dim_IntList", parts, []int{2}, false)
+		y = b.Op("aten.add.Tensor", y, b.Op("aten.linear.default", sums, w.added))
+	}
 	if last != 1 {
-		sizes[last] = w.Type.Sizes[0]
+		sizes[last] = w.ints.Type.Sizes[0]
 		y = b.Op("aten.view.default", y, sizes)
 	}
 	return y
+}
+
+// scaleRows scales the rows of weights of a product instead of its results.
+func (a *integerArithmetic) scaleRows(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
+	if n.Op != "aten.mul.Tensor" || a.unscaled[c.Value("self")] == nil {
+		return nil
+	}
+	y := c.Outs[0]
+	rows, ok := y.Sizes[y.Rank()-1].Const()
+	scales, known := a.elements(c.Value("other"))
+	by := c.Tensor("other")
+	if !ok || !known || int64(len(scales)) != rows && len(scales) != 1 || by.DType != ir.Float32 ||
+		by.Rank() > 0 && len(scales) > 1 && !by.Sizes[by.Rank()-1].Is(rows) ||
+		!sym.AllEqual(y.Sizes, c.Tensor("self").Sizes) {
+		return nil
+	}
+	if len(scales) == 1 {
+		scales = slices.Repeat(scales, int(rows))
+	}
+	return []*ir.Value{a.unscaled[c.Value("self")](b, b.Constant(n.Name+"_scales", &ir.Constant{
+		Data: float32s(scales), Type: ir.StaticTensor(ir.Float32, rows)}))}
 }
 
 // mixedConvolution is a convolution of floats with such a weight.
@@ -198,14 +307,14 @@ func (a *integerArithmetic) mixedConvolution(b *ops.Builder, n *ir.Node,
 		a.folds(c.Value("weight")) {
 		return nil
 	}
-	w, scales := a.weight(b, c.Value("weight"), 0)
+	w := a.weight(b, c.Value("weight"), 0)
 	if w == nil {
 		return nil
 	}
 	rank := c.Outs[0].Rank()
 	each := append([]int64{-1}, slices.Repeat([]int64{1}, rank-2)...)
-	if scales.Type.Rank() > 1 { // of groups
-		if !Pointwise(c) {
+	if w.added != nil || w.scales.Type.Rank() > 1 { // of groups
+		if !Pointwise(c) || w.scales.Type.Rank() == 1 {
 			return nil
 		}
 		last, first := make([]int, rank), make([]int, rank) // where channels go
@@ -213,16 +322,16 @@ func (a *integerArithmetic) mixedConvolution(b *ops.Builder, n *ir.Node,
 			last[d], first[d] = d+1, d-1
 		}
 		last[0], last[rank-1], first[0], first[1] = 0, 1, 0, rank-1
-		y := a.mixedRows(b, denseOp(b, permuteOp, c.Value("input"), last), w, scales)
+		y := a.mixedRows(b, denseOp(b, permuteOp, c.Value("input"), last), w)
 		y = denseOp(b, permuteOp, y, first)
 		if c.Has("bias") {
 			y = b.Op("aten.add.Tensor", y, b.Op("aten.view.default", c.Value("bias"), each))
 		}
 		return []*ir.Value{y}
 	}
-	y := b.Op(ops.MixedConvolution, c.Value("input"), a.stored(b, w), c.Arg("stride"),
+	y := b.Op(ops.MixedConvolution, c.Value("input"), a.stored(b, w.ints), c.Arg("stride"),
 		c.Arg("padding"), c.Arg("padding"), c.Arg("dilation"), c.Arg("groups"))
-	y = b.Op("aten.mul.Tensor", y, b.Op("aten.view.default", scales, each))
+	y = b.Op("aten.mul.Tensor", y, b.Op("aten.view.default", w.scales, each))
 	if c.Has("bias") {
 		y = b.Op("aten.add.Tensor", y, b.Op("aten.view.default", c.Value("bias"), each))
 	}
