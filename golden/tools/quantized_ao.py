@@ -1,0 +1,140 @@
+"""Makes the cases q_ao_* of golden/cases: python3 quantized_ao.py [NAME...], all of them without names.
+
+It needs torchao's Python package on PYTHONPATH (github.com/pytorch/ao, folder torchao; commit 36027d82d1ad made what is checked in) and
+PyTorch 2.14. Nothing of it has to be built. Each function that returns a Case is one; its name is the folder, its docstring becomes the note.
+"""
+
+import os
+import sys
+import warnings
+import zlib
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torchao.quantization.granularity import PerAxis, PerGroup, PerTensor
+from torchao.quantization.pt2e import move_exported_model_to_eval
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e, prepare_qat_pt2e
+from torchao.quantization.pt2e.quantizer import x86_inductor_quantizer as x86
+from torchao.quantization.quant_api import Int8DynamicActivationInt8WeightConfig, Int8DynamicActivationIntxWeightConfig, Int8WeightOnlyConfig, IntxWeightOnlyConfig, quantize_
+from torchao.quantization.quant_primitives import MappingType
+from torchao.testing.pt2e._xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
+from torchao.utils import unwrap_tensor_subclass
+
+from families.case import Case
+from record import ROOT, record
+
+
+class Converted(nn.Module):
+    """What convert_pt2e made; it is in the mode it was exported in."""
+
+    def __init__(self, module):
+        super().__init__()
+        self.module = module
+
+    def forward(self, *args):
+        return self.module(*args)
+
+    def train(self, mode=True):
+        return self
+
+
+def convert(model, quantizer, *sizes, qat=False):
+    """The case of a model quantized with four random inputs."""
+    calls = [tuple(torch.randn(*s) for s in sizes) for _ in range(4)]
+    exported = torch.export.export(model.train() if qat else model.eval(), calls[0]).module()
+    prepared = (prepare_qat_pt2e if qat else prepare_pt2e)(exported, quantizer)
+    for c in calls:
+        prepared(*c)
+    if qat:
+        move_exported_model_to_eval(prepared)
+    return Case(Converted(convert_pt2e(prepared)), calls[0], core=False)
+
+
+class Layers(nn.Module):
+    """Linear layers one after another, each with a configuration of its own."""
+
+    def __init__(self, *configs, size=32):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(size, size, bias=i > 0) for i in range(len(configs)))
+        for i, config in enumerate(configs):
+            quantize_(self, config, lambda m, name: name == f"layers.{i}")
+        unwrap_tensor_subclass(self)
+
+    def forward(self, x):
+        for f in self.layers:
+            x = torch.tanh(f(x))
+        return x
+
+
+def q_ao_weights() -> Case:
+    """Weights alone are quantized: products with bytes that are converted, scaled behind; groups; integers of 4 bits with zero points, for groups and for rows."""
+    each = MappingType.ASYMMETRIC
+    model = Layers(
+        Int8WeightOnlyConfig(),
+        Int8WeightOnlyConfig(granularity=PerTensor()),
+        Int8WeightOnlyConfig(granularity=PerGroup(16)),
+        IntxWeightOnlyConfig(torch.int4, PerGroup(16), mapping_type=each),
+        IntxWeightOnlyConfig(torch.int4, PerAxis(0), mapping_type=each),
+    )
+    return Case(model, (torch.randn(1, 3, 32),), core=False)
+
+
+def q_ao_rows() -> Case:
+    """What the call quantizes by rows, or as a whole, with and without zero points: products of bytes in int32, and of bytes and integers of 4 bits in groups."""
+    each = MappingType.ASYMMETRIC
+    model = Layers(
+        Int8DynamicActivationInt8WeightConfig(),
+        Int8DynamicActivationInt8WeightConfig(act_mapping_type=each),
+        Int8DynamicActivationInt8WeightConfig(granularity=PerTensor()),
+        Int8DynamicActivationIntxWeightConfig(torch.int4, PerAxis(0)),
+        Int8DynamicActivationIntxWeightConfig(torch.int4, PerGroup(16)),
+        Int8DynamicActivationIntxWeightConfig(torch.int4, PerGroup(16), weight_mapping_type=each),
+    )
+    return Case(model, (torch.randn(1, 3, 32),), core=False)
+
+
+class Inverted(nn.Module):
+    """A block of MobileNetV2."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = nn.Conv2d(3, 8, 3, 2, 1, bias=False), nn.Conv2d(8, 8, 3, padding=1, groups=8, bias=False), nn.Conv2d(8, 8, 1, bias=False)
+        self.n = nn.ModuleList(nn.BatchNorm2d(8) for _ in range(3))
+        self.l = nn.Linear(8, 4)
+        for n in self.n:
+            nn.init.uniform_(n.weight, 0.5, 1.5), nn.init.uniform_(n.bias, -0.5, 0.5)
+
+    def forward(self, x):
+        y = F.relu6(self.n[0](self.a(x)))
+        y = y + self.n[2](self.c(F.relu6(self.n[1](self.b(y)))))
+        return self.l(F.adaptive_avg_pool2d(y, 1).flatten(1))
+
+
+def q_ao_qat() -> Case:
+    """A block of MobileNetV2, trained with the rounding, whose batch norms are folded."""
+    quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True, is_qat=True))
+    return convert(Inverted(), quantizer, (2, 3, 8, 8), qat=True)
+
+
+def q_ao_x86() -> Case:
+    """The quantizer for x86: uint8; the sum of a convolution and a tensor is quantized, the convolution is not."""
+    quantizer = x86.X86InductorQuantizer().set_global(x86.get_default_x86_inductor_quantization_config())
+    return convert(Inverted(), quantizer, (2, 3, 8, 8))
+
+
+def q_ao_x86_dynamic() -> Case:
+    """The quantizer for x86, which takes ranges from the call, as uint8."""
+    quantizer = x86.X86InductorQuantizer().set_global(x86.get_default_x86_inductor_quantization_config(is_dynamic=True))
+    return convert(nn.Sequential(nn.Linear(16, 16), nn.Tanh(), nn.Linear(16, 4)), quantizer, (3, 16))
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    cases = {name: f for name, f in globals().items() if name.startswith("q_ao_")}
+    for name in sys.argv[1:] or cases:
+        torch.manual_seed(zlib.crc32(name.encode()))
+        case = cases[name]()
+        record(os.path.join(ROOT, "golden", "cases", name), case.model, case.args, core=case.core, note=" ".join(cases[name].__doc__.split()))
+        print(name)
