@@ -59,6 +59,7 @@ type integerArithmetic struct {
 	functions map[*ir.Value]*function
 	forms     map[*ir.Value]*form
 	sums      map[*ir.Value]*scaledSum // floats that are such
+	fixedSums map[*ir.Value]*fixedSum  // floats that are such
 	parts     map[movedPart]integers
 	chosen    map[*ir.Value]bool // scales, and zero points in the range of the integers
 }
@@ -71,7 +72,8 @@ func newIntegerArithmetic(ctx *Context, constant map[*ir.Value]bool) *integerAri
 		groups: map[*ir.Value]*quantity{}, int4: map[*ir.Value]*ir.Value{}, wide: map[*ir.Value]*quantity{},
 		unscaled:  map[*ir.Value]func(*ops.Builder, *ir.Value) *ir.Value{},
 		functions: map[*ir.Value]*function{}, forms: map[*ir.Value]*form{}, sums: map[*ir.Value]*scaledSum{},
-		parts: map[movedPart]integers{}, chosen: map[*ir.Value]bool{}}
+		fixedSums: map[*ir.Value]*fixedSum{},
+		parts:     map[movedPart]integers{}, chosen: map[*ir.Value]bool{}}
 }
 
 // quantity is what a float32 tensor stands for: (ints - zero)·scale, with a scale and a zero
@@ -213,6 +215,7 @@ func (a *integerArithmetic) visit(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir
 		return made
 	}
 	a.note(n, c)
+	a.noteFixedSum(b, n, c)
 	return nil
 }
 

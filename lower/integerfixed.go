@@ -6,34 +6,53 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/seq"
+	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
 )
 
-// fixedScale is how fixed point makes integers of sums of int32, in ops.FixedRescale's words.
+// fixedTerm is integers, of at most so much, times a scale for each channel, or one for all.
+type fixedTerm struct {
+	ints  *ir.Value
+	most  int64
+	scale []float64
+}
+
+// fixedScale is how fixed point makes integers of a sum of terms, in ops.FixedRescale's words.
 type fixedScale struct {
-	multipliers, added []int64 // for each channel, or one for all
-	up, shift          int
-	ties               int // one of ops.TiesUp and its like
+	multipliers [][]int64 // of each term
+	up          []int64
+	added       []int64 // for each channel, or one for all
+	shift       int
+	ties        int // one of ops.TiesUp and its like
 }
 
 const (
 	// The result of fixed point has so many fractional bits before it is rounded.
 	mostFraction, fewestFraction = 24, 8
-	// What is added lies in this range, and so do the products.
+	// What is added lies in this range, and so does the sum of the products.
 	fixedRange = 1 << 30
 )
 
-// fixedOf is what makes integers of scale·x + added for |x| up to most; nil if int32 does not hold
-// enough fractional bits.
-func (to *quantization) fixedOf(most int64, scale, added []float64) *fixedScale {
+// fixedOf is what makes integers of terms + added; nil if int32 does not hold enough fractional
+// bits.
+func (to *quantization) fixedOf(terms []fixedTerm, added []float64) *fixedScale {
 	f := &fixedScale{}
-	for f.up < 30 && most<<(f.up+1) <= math.MaxInt32 {
-		f.up++
-	}
 	// A quotient of scales that is a power of 2 is one exactly.
-	by, largest := seq.Map(scale, func(k float64) float64 { return k / to.scale }), 0.0
-	for _, k := range by {
-		largest = max(largest, math.Abs(k))
+	var by [][]float64
+	var largest []float64
+	most := 0.0
+	for i, t := range terms {
+		up := int64(0)
+		for up < 30 && t.most<<(up+1) <= math.MaxInt32 {
+			up++
+		}
+		f.up = append(f.up, up)
+		by = append(by, seq.Map(t.scale, func(k float64) float64 { return k / to.scale }))
+		largest = append(largest, 0)
+		for _, k := range by[i] {
+			largest[i] = max(largest[i], math.Abs(k))
+		}
+		most += largest[i] * float64(t.most)
 	}
 	add := []float64{float64(to.zero)}
 	if added != nil {
@@ -45,35 +64,48 @@ func (to *quantization) fixedOf(most int64, scale, added []float64) *fixedScale 
 			add[c] = add[c]/to.scale + float64(to.zero)
 		}
 		// What is farther is limited with any sum.
-		k := largest
-		if len(add) == len(by) {
-			k = math.Abs(by[c])
+		limit := math.Abs(float64(to.lo)) + math.Abs(float64(to.hi)) + 1
+		for i, t := range terms {
+			k := largest[i]
+			if len(add) == len(by[i]) {
+				k = math.Abs(by[i][c])
+			}
+			limit += k * float64(t.most)
 		}
-		limit := k*float64(most) + math.Abs(float64(to.lo)) + math.Abs(float64(to.hi)) + 1
 		add[c] = min(max(add[c], -limit), limit)
 		far = max(far, math.Abs(add[c]))
 	}
-	if !(largest < math.MaxFloat32) || slices.ContainsFunc(add, math.IsNaN) {
+	if !(slices.Max(largest) < math.MaxFloat32) || slices.ContainsFunc(add, math.IsNaN) {
 		return nil
 	}
-	for f.shift = mostFraction; ; f.shift-- {
-		if f.shift < fewestFraction {
+	fits := func(one float64) bool {
+		for i, k := range largest {
+			if k*math.Ldexp(one, 32-int(f.up[i])) >= math.MaxInt32 {
+				return false
+			}
+		}
+		return most*one < fixedRange && (far+1)*one < fixedRange
+	}
+	for f.shift = mostFraction; !fits(math.Ldexp(1, f.shift)); f.shift-- {
+		if f.shift == fewestFraction {
 			return nil
 		}
-		one := math.Ldexp(1, f.shift)
-		if largest*math.Ldexp(one, 32-f.up) < math.MaxInt32 && largest*float64(most)*one < fixedRange &&
-			(far+1)*one < fixedRange {
-			if slices.ContainsFunc(by, func(k float64) bool { return k*one == math.Trunc(k*one) }) {
-				f.ties = ops.TiesToEven
-				if to.zero%2 != 0 { // which is added to what becomes even
-					f.ties = ops.TiesToOdd
-				}
-			}
-			f.multipliers = wholes(by, math.Ldexp(one, 32-f.up))
-			f.added = seq.Map(wholes(add, one), func(x int64) int64 { return x + 1<<(f.shift-1) })
-			return f
+	}
+	one := math.Ldexp(1, f.shift)
+	halves := func(by []float64) bool {
+		return slices.ContainsFunc(by, func(k float64) bool { return k*one == math.Trunc(k*one) })
+	}
+	if !slices.ContainsFunc(by, func(by []float64) bool { return !halves(by) }) {
+		f.ties = ops.TiesToEven
+		if to.zero%2 != 0 { // which is added to what becomes even
+			f.ties = ops.TiesToOdd
 		}
 	}
+	for i, by := range by {
+		f.multipliers = append(f.multipliers, wholes(by, math.Ldexp(one, 32-int(f.up[i]))))
+	}
+	f.added = seq.Map(wholes(add, one), func(x int64) int64 { return x + 1<<(f.shift-1) })
+	return f
 }
 
 // wholes are xs times a number, rounded.
@@ -86,15 +118,98 @@ func (s *scaledSum) rescaled(b *ops.Builder, n *ir.Node, to *quantization) *ir.V
 	if s.ints == nil {
 		return nil
 	}
-	f := to.fixedOf(s.most, s.scale, s.added)
+	return (&fixedSum{[]fixedTerm{{s.ints, s.most, s.scale}}, s.added, s.inner}).rescaled(b, n, to)
+}
+
+// fixedSum is terms + added, with a number for each channel or one for all.
+type fixedSum struct {
+	terms []fixedTerm
+	added []float64
+	inner int // dimensions behind the channels
+}
+
+// rescaled is what quantize node n makes of s, nil if fixed point does not hold it.
+func (s *fixedSum) rescaled(b *ops.Builder, n *ir.Node, to *quantization) *ir.Value {
+	f := to.fixedOf(s.terms, s.added)
 	if f == nil {
 		return nil
 	}
 	row := func(name string, xs []int64) *ir.Value {
-		return intConstant(b, n.Name+name, ir.Int32, xs, s.sizes(len(xs))...)
+		return intConstant(b, n.Name+name, ir.Int32, xs, channelSizes(len(xs), s.inner)...)
 	}
-	return b.Op(ops.FixedRescale, s.ints, row("_multipliers", f.multipliers), row("_added", f.added),
-		f.up, f.shift, f.ties, to.lo, to.hi, to.dtype)
+	ints := seq.Map(s.terms, func(t fixedTerm) *ir.Value { return t.ints })
+	by := seq.Map(f.multipliers, func(xs []int64) *ir.Value { return row("_multipliers", xs) })
+	return b.Op(ops.FixedRescale, ints, by, row("_added", f.added), f.up, f.shift, f.ties, to.lo,
+		to.hi, to.dtype)
+}
+
+// mostTerms is how many terms a sum in fixed point may have.
+const mostTerms = 4
+
+// fixedSumOf is v as a sum in fixed point, nil if it is none.
+func (a *integerArithmetic) fixedSumOf(b *ops.Builder, v *ir.Value) *fixedSum {
+	if s := a.fixedSums[v]; s != nil {
+		return s
+	}
+	if s := a.sums[v]; s != nil && s.ints != nil {
+		return &fixedSum{[]fixedTerm{{s.moved(b, s.ints), s.most, s.scale}}, s.added, s.inner}
+	}
+	if q := a.of[v]; q.small() && q.uniform() {
+		return &fixedSum{[]fixedTerm{{q.ints, max(-q.least, q.most), q.scale}},
+			[]float64{-float64(q.zero[0]) * q.scale[0]}, 0}
+	}
+	return nil
+}
+
+// noteFixedSum notes the sum or difference of two such, which are not both of 8 bits.
+func (a *integerArithmetic) noteFixedSum(b *ops.Builder, n *ir.Node, c *ops.Call) {
+	if !a.fixedPoint || n.Op != "aten.add.Tensor" && n.Op != "aten.sub.Tensor" || a.linear[n.Output(0)] != nil ||
+		c.Outs[0].DType != ir.Float32 {
+		return
+	}
+	by, err := c.Float("alpha")
+	if ir.OpBase(n.Op) == "sub" {
+		by = -by
+	}
+	x, y := a.fixedSumOf(b, c.Value("self")), a.fixedSumOf(b, c.Value("other"))
+	if err != nil || x == nil || y == nil || len(x.terms)+len(y.terms) > mostTerms {
+		return
+	}
+	s := &fixedSum{slices.Clone(x.terms), nil, max(x.inner, y.inner)}
+	for _, t := range y.terms {
+		t.scale = multiplied(t.scale, by)
+		s.terms = append(s.terms, t)
+	}
+	channels := 1
+	for _, t := range s.terms {
+		if !sym.AllEqual(t.ints.Type.Sizes, c.Outs[0].Sizes) {
+			return
+		}
+		channels = max(channels, len(t.scale))
+	}
+	for _, of := range []*fixedSum{x, y} {
+		if channels = max(channels, len(of.added)); of.inner != s.inner && of.channels() > 1 {
+			return
+		}
+	}
+	s.added = make([]float64, channels)
+	for i := range s.added {
+		for k, of := range []*fixedSum{x, y} {
+			if len(of.added) > 0 {
+				s.added[i] += []float64{1, by}[k] * of.added[min(i, len(of.added)-1)]
+			}
+		}
+	}
+	a.fixedSums[n.Output(0)], a.forms[n.Output(0)] = s, &form{unlimited, s.rescaled}
+}
+
+// channels is how many numbers s has for what there is one of for each channel.
+func (s *fixedSum) channels() int {
+	n := len(s.added)
+	for _, t := range s.terms {
+		n = max(n, len(t.scale))
+	}
+	return n
 }
 
 // int32s are integers of 8 or 16 bits as int32, less their zero point.
@@ -217,9 +332,11 @@ func (a *integerArithmetic) often(elements, differ int) bool {
 }
 
 // sizes are those of a constant with n numbers, for each channel or one for all.
-func (s *scaledSum) sizes(n int) []int64 {
+func (s *scaledSum) sizes(n int) []int64 { return channelSizes(n, s.inner) }
+
+func channelSizes(n, inner int) []int64 {
 	if n == 1 {
 		return nil
 	}
-	return append([]int64{int64(n)}, slices.Repeat([]int64{1}, s.inner)...)
+	return append([]int64{int64(n)}, slices.Repeat([]int64{1}, inner)...)
 }

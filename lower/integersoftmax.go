@@ -56,10 +56,10 @@ func (s *softmax) quantized(b *ops.Builder, q *ir.Node, to *quantization) *ir.Va
 
 // fixed is the same in fixed point.
 func (s *softmax) fixed(b *ops.Builder, q *ir.Node, to *quantization) *ir.Value {
-	f := to.fixedOf(1<<30, []float64{0x1p-30}, nil)
+	f := to.fixedOf([]fixedTerm{{most: 1 << 30, scale: []float64{0x1p-30}}}, nil)
 	if f == nil {
 		return nil
 	}
 	return denseOp(b, ops.FixedSoftmax, s.of.ints, b.Constant(q.Name+"_exps", s.exps), s.dim,
-		f.multipliers[0], f.added[0], f.up, f.shift, f.ties, to.lo, to.hi, to.dtype)
+		f.multipliers[0][0], f.added[0], f.up[0], f.shift, f.ties, to.lo, to.hi, to.dtype)
 }

@@ -101,9 +101,9 @@ func TestQuantizedModelsMultiplyIntegers(t *testing.T) {
 
 // floatsBetween are models that compute with floats that stand for integers: torchao's operators
 // on blocks, rectifiers with a slope for each channel, sums of int16, and of more than two
-// integers, and batch norms by themselves.
+// integers, of a layer's sums and a tensor, and batch norms by themselves.
 var floatsBetween = map[string]bool{"q_torchao": true, "q_moved_apart": true, "q_int16": true,
-	"q_scales_apart": true, "q_batch": true}
+	"q_scales_apart": true, "q_batch": true, "q_ao_x86": true}
 
 // isScratch reports whether calls have b for what they keep.
 func isScratch(np *native.Program, b *native.Buffer) bool {

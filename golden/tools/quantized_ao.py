@@ -68,28 +68,30 @@ class Layers(nn.Module):
 
 
 def q_ao_weights() -> Case:
-    """Weights alone are quantized: products with bytes that are converted, scaled behind; groups; integers of 4 bits with zero points, for groups and for rows."""
-    each = MappingType.ASYMMETRIC
+    """Weights alone are quantized: products with bytes that are converted, scaled behind; integers of 4 bits with zero points for rows."""
+    uneven = IntxWeightOnlyConfig(torch.int4, PerAxis(0), mapping_type=MappingType.ASYMMETRIC)
+    return Case(Layers(Int8WeightOnlyConfig(), Int8WeightOnlyConfig(granularity=PerTensor()), uneven), (torch.randn(1, 3, 32),), core=False)
+
+
+def q_ao_groups() -> Case:
+    """Weights of groups, of 8 bits, and of 4 bits with and without zero points; what they multiply is floats, or what the call quantized by rows."""
+    uneven, groups = MappingType.ASYMMETRIC, PerGroup(16)
     model = Layers(
-        Int8WeightOnlyConfig(),
-        Int8WeightOnlyConfig(granularity=PerTensor()),
-        Int8WeightOnlyConfig(granularity=PerGroup(16)),
-        IntxWeightOnlyConfig(torch.int4, PerGroup(16), mapping_type=each),
-        IntxWeightOnlyConfig(torch.int4, PerAxis(0), mapping_type=each),
+        Int8WeightOnlyConfig(granularity=groups),
+        IntxWeightOnlyConfig(torch.int4, groups, mapping_type=uneven),
+        Int8DynamicActivationIntxWeightConfig(torch.int4, groups),
+        Int8DynamicActivationIntxWeightConfig(torch.int4, groups, weight_mapping_type=uneven),
     )
     return Case(model, (torch.randn(1, 3, 32),), core=False)
 
 
-def q_ao_rows() -> Case:
-    """What the call quantizes by rows, or as a whole, with and without zero points: products of bytes in int32, and of bytes and integers of 4 bits in groups."""
-    each = MappingType.ASYMMETRIC
+def q_ao_dynamic() -> Case:
+    """Products of bytes in int32, one operand quantized by the call, by rows or as a whole, with and without zero points."""
     model = Layers(
         Int8DynamicActivationInt8WeightConfig(),
-        Int8DynamicActivationInt8WeightConfig(act_mapping_type=each),
+        Int8DynamicActivationInt8WeightConfig(act_mapping_type=MappingType.ASYMMETRIC),
         Int8DynamicActivationInt8WeightConfig(granularity=PerTensor()),
         Int8DynamicActivationIntxWeightConfig(torch.int4, PerAxis(0)),
-        Int8DynamicActivationIntxWeightConfig(torch.int4, PerGroup(16)),
-        Int8DynamicActivationIntxWeightConfig(torch.int4, PerGroup(16), weight_mapping_type=each),
     )
     return Case(model, (torch.randn(1, 3, 32),), core=False)
 
@@ -123,7 +125,7 @@ def q_ao_x86() -> Case:
     return convert(Inverted(), quantizer, (2, 3, 8, 8))
 
 
-def q_ao_x86_dynamic() -> Case:
+def q_ao_dynamic_x86() -> Case:
     """The quantizer for x86, which takes ranges from the call, as uint8."""
     quantizer = x86.X86InductorQuantizer().set_global(x86.get_default_x86_inductor_quantization_config(is_dynamic=True))
     return convert(nn.Sequential(nn.Linear(16, 16), nn.Tanh(), nn.Linear(16, 4)), quantizer, (3, 16))

@@ -101,17 +101,39 @@ func integerElementwise() []entry {
 			}),
 		},
 		{
-			// Sums in int32, rescaled in fixed point: (high(self << up, multiplier) + added) >> shift,
+			// Integers, rescaled in fixed point: (Σ high(tensor << up, multiplier) + added) >> shift,
 			// limited, where high is the upper half of a product, and both shifts round down. What the
 			// last shift takes nothing from is a half, as added has one; ties says what becomes of it.
-			Schema: "etgen::fixed_rescale(Tensor self, Tensor multipliers, Tensor added, int up, int shift, int ties, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
+			Schema: "etgen::fixed_rescale(Tensor[] tensors, Tensor[] multipliers, Tensor added, int[] up, int shift, int ties, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
+				ts, by, up := c.Tensors("tensors"), c.Tensors("multipliers"), must(c.Ints("up"))
 				c.fixedScale()
-				return one(c.rescaledType("self", ir.Int32, "multipliers", "added"))
+				c.errorIf(len(ts) == 0 || len(by) != len(ts) || len(up) != len(ts),
+					"%d tensors, %d multipliers, %d shifts", len(ts), len(by), len(up))
+				d := c.DType("dtype", ir.InvalidDType)
+				t, ok := pointwiseType(d, ts...)
+				c.errorIf(!ok, "%s do not broadcast", sizesOf(ts))
+				for k, x := range ts {
+					c.errorIf(x.DType != ir.Int32 && !quantizedType(x.DType), "a tensor of %s", x.DType)
+					c.errorIf(up[k] < 0 || up[k] > 30, "a shift by %d", up[k])
+				}
+				for _, p := range append(by, c.Tensor("added")) {
+					c.fitsRescaled(p, t)
+				}
+				c.limitsFor(d)
+				return one(t)
 			},
 			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
-				return c.fixedScale().of(c.Load("self", at...), c.broadcast("multipliers", at),
-					c.broadcast("added", at))
+				load := func(k int) *expr.Expr {
+					return c.LoadAt(k, broadcastCoords(c.operands[k].Type, c.Outs[0].Sizes, at)...)
+				}
+				up := must(c.Ints("up"))
+				sum := c.broadcast("added", at)
+				for k, n := range up {
+					x := expr.Shl(expr.Cast(ir.Int32, load(k)), expr.Int(ir.Int32, n))
+					sum = expr.Add(fixed.HighHalf(x, load(len(up)+k)), sum)
+				}
+				return c.fixedScale().of(sum)
 			}),
 		},
 		{
@@ -142,21 +164,20 @@ const (
 	TiesToOdd
 )
 
-// fixedScale is what fixed-point arithmetic does to a sum but for a multiplier and what is added.
+// fixedScale is what fixed-point arithmetic does to a sum with fractional bits.
 type fixedScale struct {
-	up, shift, lo, hi *expr.Expr
-	ties              int64
+	shift, lo, hi *expr.Expr
+	ties          int64
 }
 
 // fixedScale reads that of a call.
 func (c *Call) fixedScale() fixedScale {
 	n, ties := c.int32Args("quant_min", "quant_max"), must(c.Int("ties"))
 	c.errorIf(ties < TiesUp || ties > TiesToOdd, "ties is %d", ties)
-	return fixedScale{c.shiftArg("up", 30), c.shiftArg("shift", 30), n[0], n[1], ties}
+	return fixedScale{c.shiftArg("shift", 30), n[0], n[1], ties}
 }
 
-func (f fixedScale) of(x, multiplier, added *expr.Expr) *expr.Expr {
-	x = expr.Add(fixed.HighHalf(expr.Shl(x, f.up), multiplier), added)
+func (f fixedScale) of(x *expr.Expr) *expr.Expr {
 	y := expr.Shr(x, f.shift)
 	if f.ties != TiesUp {
 		one, zero := expr.Int(ir.Int32, 1), expr.Int(ir.Int32, 0)
@@ -187,13 +208,17 @@ func (c *Call) rescaledType(operand string, d ir.DType, params ...string) ir.Typ
 	t, to := c.Tensor(operand), c.DType("dtype", ir.InvalidDType)
 	c.errorIf(t.DType != d, "not defined on %s", t.DType)
 	for _, name := range params {
-		p := c.Tensor(name)
-		sizes, ok := Broadcast(p, t)
-		c.errorIf(p.DType != ir.Int32 || !ok || !sameSizes(sizes, t.Sizes), "%s %s of %s", name, p.DType,
-			sizesOf{p})
+		c.fitsRescaled(c.Tensor(name), t)
 	}
 	c.limitsFor(to)
 	return ir.TensorOf(to, t.Sizes...)
+}
+
+// fitsRescaled checks parameter p of results t.
+func (c *Call) fitsRescaled(p, t ir.Type) {
+	sizes, ok := Broadcast(p, t)
+	c.errorIf(p.DType != ir.Int32 || !ok || !sameSizes(sizes, t.Sizes), "a parameter %s of %s", p.DType,
+		sizesOf{p})
 }
 
 // limitsFor checks quant_min and quant_max of integers of d.
