@@ -1,0 +1,132 @@
+package lower
+
+import (
+	"math"
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/ops"
+)
+
+// product is that of rows and columns; the columns are rows if transposed is set.
+func (a *integerArithmetic) product(b *ops.Builder, n *ir.Node, c *ops.Call,
+	self, mat2, bias string, transposed bool) []*ir.Value {
+	if bias == "" && !transposed {
+		if made := a.attended(b, n, c.Value(self), a.of[c.Value(mat2)]); made != nil {
+			return made
+		}
+	}
+	if made := a.integerProduct(b, n, c, self, mat2, bias, transposed); made != nil {
+		return made
+	}
+	return a.mixedProduct(b, n, c, self, mat2, bias, transposed)
+}
+
+func (a *integerArithmetic) integerProduct(b *ops.Builder, n *ir.Node, c *ops.Call,
+	self, mat2, bias string, transposed bool) []*ir.Value {
+	x, w := a.of[c.Value(self)], a.of[c.Value(mat2)]
+	if !x.small() || !w.small() || !x.uniform() && x.dynamic[0] == nil || w.dynamic[0] != nil {
+		return nil
+	}
+	axis := c.Tensor(mat2).Rank() - 1
+	if transposed {
+		axis--
+	}
+	if !w.uniform() && w.axis != axis {
+		return nil
+	}
+	var add *ir.Value
+	if bias != "" {
+		add = c.Value(bias)
+	}
+	if x.dynamic[0] != nil {
+		return a.dynamicProduct(b, n, x, w, add, axis, transposed)
+	}
+	s := &scaledSum{}
+	lead := w.ints.Type.Rank() - 2
+	return a.sum(b, n, s, [2]*quantity{x, w}, axis, lead, add, func(bias any,
+		d ir.DType) *ir.Value {
+		sum := b.Op(ops.IntegerMatmul, a.summed(b, s, x), w.ints, bias, transposed, x.zero[0],
+			w.zero[0], d)
+		if s.exact = s.exact && !a.multiplies(b, sum); s.exact {
+			return a.floatProduct(b, a.whole(b, x), w, transposed)
+		}
+		return sum
+	})
+}
+
+// floatProduct is that of x, floats that are whole numbers, and the integers of w.
+func (a *integerArithmetic) floatProduct(b *ops.Builder, x *ir.Value, w *quantity,
+	transposed bool) *ir.Value {
+	op := "aten.linear.default"
+	if !transposed {
+		op = "aten." + map[int]string{2: "mm", 3: "bmm"}[w.ints.Type.Rank()] + ".default"
+	}
+	return b.Op(op, x, a.whole(b, w))
+}
+
+// wideProduct is the int32 product of bytes that were made int32.
+func (a *integerArithmetic) wideProduct(b *ops.Builder, c *ops.Call) []*ir.Value {
+	x, w := a.wide[c.Value("self")], a.wide[c.Value("mat2")]
+	if x == nil || w == nil {
+		return nil
+	}
+	rank := w.ints.Type.Rank()
+	most := a.largestSum(x, w, rank-1, rank-2)
+	if most > math.MaxInt32 {
+		return nil
+	}
+	sum := b.Op(ops.IntegerMatmul, x.ints, w.ints, nil, false, 0, 0, ir.Int32)
+	if a.speed && most <= ops.ExactSum && !a.multiplies(b, sum) {
+		sum = a.floatProduct(b, a.whole(b, x), w, false)
+		sum = b.Op("aten._to_copy.default", sum, ops.Kw("dtype", ir.Int32))
+	}
+	return []*ir.Value{sum}
+}
+
+// dynamicProduct is a product with a constant matrix w of what only the run knows scale and zero
+// point of: (Σ x·w - zero·Σ w)·scale, the sums being exact.
+func (a *integerArithmetic) dynamicProduct(b *ops.Builder, n *ir.Node, x, w *quantity,
+	bias *ir.Value, axis int, transposed bool) []*ir.Value {
+	ws, ok := a.elements(w.ints)
+	if !ok || w.ints.Type.Rank() != 2 ||
+		slices.ContainsFunc(w.zero, func(z int64) bool { return z != w.zero[0] }) {
+		return nil
+	}
+	sizes, _ := w.ints.Type.StaticSizes()
+	s := &scaledSum{bias: make([]float64, sizes[axis])} // of w
+	for i, v := range ws {
+		at := i % int(sizes[1])
+		if axis == 0 {
+			at = i / int(sizes[1])
+		}
+		s.bias[at] += v - float64(w.zero[0])
+	}
+	from := &quantity{ints: x.ints, zero: []int64{0}, least: x.least, most: x.most}
+	most := a.largestSum(from, w, axis, 0)
+	if 2*most > math.MaxInt32 { // less the zero point it may be twice as large
+		return nil
+	}
+	to := func(v *ir.Value, d ir.DType) *ir.Value {
+		return b.Op("aten._to_copy.default", v, ops.Kw("dtype", d))
+	}
+	zero := x.dynamic[1]
+	if x.ints.Type.DType == ir.Uint8 {
+		from.ints, zero = a.lessHalf(b, x.ints), b.Op("aten.sub.Scalar", to(zero, ir.Int32), uint8Zero)
+	}
+	sum := b.Op(ops.IntegerMatmul, from.ints, w.ints, nil, transposed, 0, w.zero[0], ir.Int32)
+	if a.speed && 2*most <= ops.ExactSum && !a.multiplies(b, sum) {
+		sum = b.Op("aten.sub.Tensor", a.floatProduct(b, to(from.ints, ir.Float32), w, transposed), b.Op("aten.mul.Tensor",
+			to(zero, ir.Float32), s.channels(b, n.Name+"_sums", s.bias)))
+	} else {
+		sums := to(s.channels(b, n.Name+"_sums", s.bias), ir.Int32)
+		sum = to(b.Op("aten.sub.Tensor", sum, b.Op("aten.mul.Tensor", to(zero, ir.Int32),
+			sums)), ir.Float32)
+	}
+	y := b.Op("aten.mul.Tensor", sum, b.Op("aten.mul.Tensor", to(x.dynamic[0], ir.Float32),
+		s.channels(b, n.Name+"_scale", w.scale)))
+	if bias != nil {
+		y = b.Op("aten.add.Tensor", y, bias)
+	}
+	return []*ir.Value{y}
+}
