@@ -68,7 +68,7 @@ func expose(m *ir.Method) (first int, probes []*probe) {
 	x := &exposer{names: ir.NewNames(m), known: map[*sym.Symbol]bool{}, taken: map[string]bool{},
 		copies: map[*ir.Node]copied{}}
 	for n := range m.Graph.All() {
-		x.quantized = x.quantized || is(n, ".quantize_")
+		x.quantized = x.quantized || rounded(n) != nil
 	}
 	for _, v := range m.Graph.Inputs {
 		for _, s := range v.Type.Sizes {
@@ -118,22 +118,28 @@ func (x *exposer) graph(g *ir.Graph) (probes []*probe) {
 	return probes
 }
 
+// rounded returns the node whose value n dequantizes behind what quantized it, nil if n does not.
+func rounded(n *ir.Node) *ir.Node {
+	for _, word := range []string{".dequantize_", ".quantize_"} {
+		if !is(n, word) || len(n.Args) == 0 {
+			return nil
+		}
+		of, _ := n.Args[0].Value.(ir.Ref)
+		if of.Value == nil {
+			return nil
+		}
+		n = of.Value.Def
+	}
+	return n
+}
+
 // node returns what n computes, or the value that it dequantizes.
 func (x *exposer) node(n *ir.Node) (probes []*probe) {
 	of := n // the node whose value it is
 	if x.quantized {
-		if !is(n, ".dequantize_") || len(n.Args) == 0 {
+		if of = rounded(n); of == nil {
 			return nil
 		}
-		q, _ := n.Args[0].Value.(ir.Ref)
-		if q.Value == nil || !is(q.Value.Def, ".quantize_") || len(q.Value.Def.Args) == 0 {
-			return nil
-		}
-		v, _ := q.Value.Def.Args[0].Value.(ir.Ref)
-		if v.Value == nil || v.Value.Def == nil {
-			return nil
-		}
-		of = v.Value.Def
 	}
 	name, copied := of.Name, x.copies[n]
 	if copied.of != nil {

@@ -98,6 +98,19 @@ func TestLongLoops(t *testing.T) {
 	}
 }
 
+// All values are compared of a program that quantizes and dequantizes by no operator.
+func TestNothingDequantized(t *testing.T) {
+	model := "../cases/q_ao_dynamic/model.pt2"
+	r, err := Compare(t.Context(), Side{Path: model, Way: way.Reference{}}, Side{Path: model,
+		Way: way.RT{}}, "", given(t, "../cases/q_ao_dynamic/input_0.bin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := names(r); !strings.Contains(got, "_int_mm_2") {
+		t.Error(got)
+	}
+}
+
 // Every way keeps the values in the regions of branches, loops and scans.
 func TestRegions(t *testing.T) {
 	for _, c := range []struct{ name, has string }{{"while_loop", "tanh[2] add[2] gt[3]"}, {"cond_nested", "add"},

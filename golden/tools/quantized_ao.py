@@ -74,11 +74,12 @@ def q_ao_weights() -> Case:
 
 
 def q_ao_groups() -> Case:
-    """Weights of groups, of 8 bits, and of 4 bits with and without zero points; what they multiply is floats, or what the call quantized by rows."""
+    """Weights of groups, of 8 bits, and of 4 bits with and without zero points, and of rows of 4 bits; what they multiply is floats, or what the call quantized by rows."""
     uneven, groups = MappingType.ASYMMETRIC, PerGroup(16)
     model = Layers(
         Int8WeightOnlyConfig(granularity=groups),
         IntxWeightOnlyConfig(torch.int4, groups, mapping_type=uneven),
+        Int8DynamicActivationIntxWeightConfig(torch.int4, PerAxis(0)),
         Int8DynamicActivationIntxWeightConfig(torch.int4, groups),
         Int8DynamicActivationIntxWeightConfig(torch.int4, groups, weight_mapping_type=uneven),
     )
@@ -86,12 +87,11 @@ def q_ao_groups() -> Case:
 
 
 def q_ao_dynamic() -> Case:
-    """Products of bytes in int32, one operand quantized by the call, by rows or as a whole, with and without zero points."""
+    """Products of bytes in int32, one operand quantized by the call, by rows or as a whole, with and without zero points. Nothing is dequantized by an operator."""
     model = Layers(
         Int8DynamicActivationInt8WeightConfig(),
         Int8DynamicActivationInt8WeightConfig(act_mapping_type=MappingType.ASYMMETRIC),
         Int8DynamicActivationInt8WeightConfig(granularity=PerTensor()),
-        Int8DynamicActivationIntxWeightConfig(torch.int4, PerAxis(0)),
     )
     return Case(model, (torch.randn(1, 3, 32),), core=False)
 
