@@ -17,7 +17,7 @@ const fewVectors = fewCols / fewLanes
 
 func fewFast(*few) bool { return false }
 
-// transposes reports that there are no vectors for transpose.
+// transposes reports that vectors do not rescale what transpose turns.
 func transposes() bool { return false }
 
 func transposeFast(*transpose) bool { return false }

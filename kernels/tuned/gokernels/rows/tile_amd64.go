@@ -188,7 +188,7 @@ func fewFast(t *few) bool {
 	return true
 }
 
-// transposes reports whether there are vectors for transpose.
+// transposes reports whether vectors rescale what transpose turns.
 func transposes() bool { return level > 0 }
 
 // transposeFast turns sums with vectors, or reports that it cannot.

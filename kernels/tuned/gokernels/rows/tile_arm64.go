@@ -70,12 +70,13 @@ func fewFast(t *few) bool {
 // fewBlock computes a block of a tile.
 func fewBlock(t *few) { fewNEON(t) }
 
-// transposes reports that there are no vectors for transpose.
+// transposes reports that vectors do not rescale what transpose turns.
 func transposes() bool { return false }
 
 // transposeFast turns sums with vectors, or reports that it cannot.
 func transposeFast(t *transpose) bool {
-	if t.channels != fewChannels && t.channels != fewChannels/2 || t.columns < fewLanes {
+	if t.channels != fewChannels && t.channels != fewChannels/2 || t.columns < fewLanes ||
+		t.rescaled {
 		return false
 	}
 	transposeNEON(t)

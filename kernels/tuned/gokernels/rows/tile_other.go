@@ -41,7 +41,7 @@ func fewFast(*few) bool { return false }
 
 func fewBlock(*few) {}
 
-// transposes reports that there are no vectors for transpose.
+// transposes reports that vectors do not rescale what transpose turns.
 func transposes() bool { return false }
 
 func transposeFast(*transpose) bool { return false }
