@@ -231,11 +231,11 @@ func (g *gen) epilogueLanes(in *tuned.Instance, names, given []string, stmts []l
 
 // epilogueBytes returns that function for vectors of BYTES_LANES sums, and bytes as results. The
 // compiler finds the vectors, in a loop that has nothing but 32 bits: with bytes in it gcc would
-// compute in vectors of the size that bytes fill. There is none for machines without AVX2.
+// compute in vectors of the size that bytes fill. There is none for machines without SSE2.
 func (g *gen) epilogueBytes(in *tuned.Instance, names, given []string, stmts []loop.Stmt,
 	value *expr.Expr, result *ctext.Result) []resultFunction {
 	ep := in.Epilogue
-	if !g.opt.Machine.May("__AVX2__") || !in.Tile.Vector || ep.DType.Size() > 1 ||
+	if !g.opt.Machine.May("__SSE2__") || !in.Tile.Vector || ep.DType.Size() > 1 ||
 		ep.Acc.DType.Size() != 4 {
 		return nil
 	}
@@ -249,50 +249,84 @@ func (g *gen) epilogueBytes(in *tuned.Instance, names, given []string, stmts []l
 	if value.Op == expr.OpCast && value.Args[0].DType == ir.Int32 {
 		value = value.Args[0] // each lane's low bits are stored
 	}
-	macros := []string{"BYTES_LANES", "BYTES_STORE", "bytes_vec"}
+	macros := []string{"BYTES_LANES", "BYTES_INLINE", "BYTES_ROWS"}
 	wide, lanes := p.scope.Take("wide"), macro("BYTES_LANES")
-	body, reads := &writer{indent: 1}, &writer{indent: 1}
-	body.line("int32_t %s[%s];", wide, lanes)
+	rows, row := p.scope.Take("rows"), p.scope.Take("r")
+	reads := &writer{indent: 2}
 	for _, k := range p.widened(ep, &stmts, &value) {
 		n := p.scope.Take(names[in.First(tuned.Extra)+k] + "_i")
 		p.scalars = append(p.scalars, name(n+"["+lane+"]", tI32))
-		body.line("int32_t %s[%s];", n, lanes)
-		reads.line("*(%s *)%s = %s(%s + %s);", macro("bytes_vec"), n, macro("BYTES_WIDEN"),
-			p.bufs[k].name, at)
-		p.use(at, p.bufs[k].name)
-		macros = append(macros, "BYTES_WIDEN")
+		reads.line("int32_t %s[%s];", n, lanes)
+		reads.line("*(%s *)%s = %s(%s + %s[%s]);", macro("bytes_vec"), n, macro("BYTES_WIDEN"),
+			p.bufs[k].name, at, row)
+		p.use(p.bufs[k].name)
+		macros = append(macros, "BYTES_WIDEN", "bytes_vec")
 	}
-	body.blank()
-	body.b.WriteString(reads.b.String())
-	p.w.indent = 2
+	p.w.indent = 3
 	p.block(stmts)
-	p.w.line("%s[%s] = %s;", wide, lane, convert(p.expr(value), tI32).s)
-	body.line("%s", g.rolled())
-	body.line("for (int %s = 0; %s < %s; %s++) {", lane, lane, lanes, lane)
+	as, store := tI32, &writer{indent: 1}
+	if r, ok := p.roundedBytes(ep, value); ok {
+		// Vectors have the processor's own rounding, which is quicker than that in bits.
+		as, value = tF32, r.of
+		store.line("%s(%s, %s, %s, %s, %d, %d, %d);", macro("bytes_nearest"), rows, first, at, wide,
+			r.zero, r.lo, r.hi)
+		macros = append(macros, "bytes_nearest")
+	} else {
+		store.line("for (int %[1]s = 0; %[1]s < %[2]s; %[1]s++) {", row, rows)
+		store.line("    %s(%s + %s[%s], *(const %s *)%s[%[4]s]);", macro("BYTES_STORE"), first, at, row,
+			macro("bytes_vec"), wide)
+		store.line("}")
+		macros = append(macros, "BYTES_STORE", "bytes_vec")
+	}
+	p.w.line("%s[%s][%s] = %s;", wide, row, lane, convert(p.expr(value), as).s)
+	body := &writer{indent: 1}
+	body.line("%s %s[%s][%s];", as, wide, macro("BYTES_ROWS"), lanes)
+	body.blank()
+	body.line("for (int %[1]s = 0; %[1]s < %[2]s; %[1]s++) {", row, rows)
+	body.b.WriteString(reads.b.String())
 	body.indent++
-	body.line("const %s %s = %s[%s];", typeOf(ep.Acc.DType), p.vars[ep.Acc], sums, lane)
-	for _, n := range [][2]string{{p.syms[ep.O], at}, {p.syms[ep.C], channel}} {
-		if p.used()[n[0]] {
-			body.line("const %s %s = %s + %s;", g.idx, n[0], n[1], lane)
-			p.use(n[1])
-		}
+	body.line("%s", g.rolled())
+	body.line("for (int %[1]s = 0; %[1]s < %[2]s; %[1]s++) {", lane, lanes)
+	body.indent++
+	body.line("const %s %s = %s[%s][%s];", typeOf(ep.Acc.DType), p.vars[ep.Acc], sums, row, lane)
+	if p.used()[p.syms[ep.O]] {
+		body.line("const %s %s = %s[%s] + %s;", g.idx, p.syms[ep.O], at, row, lane)
+	}
+	if p.used()[p.syms[ep.C]] {
+		body.line("const %s %s = %s + %s;", g.idx, p.syms[ep.C], channel, lane)
+		p.use(channel)
 	}
 	body.b.WriteString(p.w.b.String())
 	body.indent--
 	body.line("}")
-	body.line("%s(%s, *(const %s *)%s);", macro("BYTES_STORE"), first, macro("bytes_vec"), wide)
-	p.use(first, sums)
-	params[0].typ = "const " + typeOf(ep.Acc.DType).String() + " *"
-	params = append([]parameter{{storageOf(ep.DType).String() + " *", first, new(bool)}}, params...)
+	body.indent--
+	body.line("}")
+	body.b.WriteString(store.b.String())
+	result.BytesOf = typeOf(ep.Acc.DType).String()
+	result.BytesOnce = p.used()[p.syms[ep.O]] || reads.b.Len() > 0
+	p.use(rows, first, sums, at)
+	params[0].typ = "const " + typeOf(ep.Acc.DType).String() + " *const *"
+	params[1].typ = "const " + g.idx.String() + " *"
+	params = append([]parameter{{"const int ", rows, new(bool)},
+		{storageOf(ep.DType).String() + " *", first, new(bool)}}, params...)
 	kept := g.needed(params, p.used())
 	result.Bytes = g.epilogueName("results", paramList(kept)+" "+body.b.String())
 	result.BytesArgs = keptArguments(given, dropped)
 	w := &writer{}
 	w.raw("#if defined(" + lanes + ")")
-	w.raw("/* Stores what becomes of the sums of so many channels beside each other. */")
-	w.function(body.b.String(), "static inline void %s(%s)", result.Bytes, paramList(kept))
+	w.raw("/* Stores what becomes of the sums of so many channels beside each other, in rows. */")
+	w.function(body.b.String(), "%s void %s(%s)", macro("BYTES_INLINE"), result.Bytes, paramList(kept))
 	w.raw("#endif")
 	return []resultFunction{{result.Bytes, w.b.String(), undo, macros}}
+}
+
+// roundedBytes reads a result that is a rounded number in constant limits.
+func (p *printer) roundedBytes(ep *tuned.Epilogue, value *expr.Expr) (r roundedNumber, ok bool) {
+	if value.Op != expr.OpCast || ep.DType != ir.Int8 {
+		return r, false
+	}
+	r, ok = p.roundedTo(value.Args[0], tI8)
+	return r, ok && r.constant()
 }
 
 // widened replaces what a body reads of bytes at the result's position by further numbers, which

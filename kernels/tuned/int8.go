@@ -30,7 +30,7 @@ func Conv2DInt8() *Kernel {
 // DepthwiseInt8 is the convolution of bytes in which each channel is by itself and makes mult
 // channels, of images whose channels lie innermost. w is [mult][ceil(channels/4)][kh][kw][4].
 func DepthwiseInt8() *Kernel {
-	return &Kernel{Name: "depthwise_i8", Forms: []string{depthwiseMVE},
+	return &Kernel{Name: "depthwise_i8", Forms: []string{depthwiseMVE, depthwiseLanesInt8},
 		Descriptor: depthwiseInt8Params, Operands: []string{"x"}, C: true, Apart: true,
 		Windows: true, InPatches: eachAlone, Once: true, InPlace: rowsBehind,
 		Match: matchDepthwiseInt8}
@@ -370,8 +370,14 @@ func (cv *int8Conv) together(t Target, int4 bool) int {
 
 func matchDepthwiseInt8(r *Request) *Instance {
 	cv := int8Of(r)
-	if cv == nil || ChannelsLast(r.Target) || cv.groups == 1 || cv.cin > 1 || !cv.xLast || cv.depth() < 2 ||
+	if cv == nil || cv.groups == 1 || cv.cin > 1 || cv.depth() < 2 ||
 		-cv.offset != int64(int8(-cv.offset)) {
+		return nil
+	}
+	if ChannelsLast(r.Target) {
+		return cv.windows(r)
+	}
+	if !cv.xLast {
 		return nil
 	}
 	given, ok := r.Const(cv.w)

@@ -63,7 +63,8 @@ func byteProgram(t *testing.T, machine *tuned.Machine) string {
 		"conv2d_i8 int4": tier.Of(1, 4, 5), "matmul_i8": tier.Of(1, 4, 5)}
 	switch {
 	case vector:
-		least = map[string]int{"conv2d_i8": tier.Of(1, 4, 5), "points_i8": tier.Of(1, 4, 5)}
+		least = map[string]int{"conv2d_i8": tier.Of(1, 4, 5), "points_i8": tier.Of(1, 4, 5),
+			"depthwise_lanes_i8": tier.Of(1, 4, 5)}
 	case machine.MVE:
 		least = map[string]int{"conv2d_mve_i8": tier.Of(1, 4, 5),
 			"depthwise_mve_i8": tier.Of(1, 4, 5), "matmul_mve_i8": tier.Of(1, 4, 5)}
@@ -380,7 +381,9 @@ func byteTrials(r *rand.Rand, n int) (out []*byteTrial) {
 			if kind == 3 {
 				tr.op = "cortex_m.quantized_depthwise_conv2d.default"
 				multiplier := int64(1)
-				if r.IntN(3) == 0 {
+				if r.IntN(2) == 0 {
+					in = 8 * upTo(5)
+				} else if r.IntN(3) == 0 {
 					in, multiplier = upTo(5), cout
 				}
 				cout = in * multiplier

@@ -54,7 +54,7 @@ func MultipliesBytes(kernels []*Kernel, t Target) func(*ops.Call, map[*ir.Value]
 		}}
 		cv := int8Of(r)
 		return cv != nil && vectors && t.Threads < 2 && (cv.linear ||
-			(t.Machine.Dot || t.byteSize() > 1) && (cv.cin >= fewestBytes || cv.planes(t))) &&
+			(t.Machine.Dot || t.byteSize() > 1) && (cv.cin >= fewestBytes || cv.planes(t) || cv.slidesBytes())) &&
 			Select(kernels, r) != nil
 	}
 }
@@ -162,6 +162,70 @@ func (cv *int8Conv) vectors(r *Request) *Instance {
 		in.Form = pointsInt8
 	}
 	in.Rest, in.Begun, in.Scratch = true, l.begun, scratch
+	in.Cost = cost(in.MACs)
+	return in
+}
+
+// depthwiseLanesInt8 is the form of DepthwiseInt8 for vectors. There w is
+// [ceil(kh/4)][kw][ceil(channels/16)·16][4], the four being rows of taps, with zeros for what is not
+// there, and start is as for pointsInt8. Images of 8 channels that lie in vectors two pixels at a
+// time have the weights and starts of the channels twice.
+const depthwiseLanesInt8 = "depthwise_lanes_i8"
+
+// narrowChannels are those of images that vectors of byteColumns see two pixels of.
+const narrowChannels = byteColumns / 2
+
+// slidesBytes reports whether text for vectors multiplies the bytes of a convolution whose channels
+// are each by themselves.
+func (cv *int8Conv) slidesBytes() bool {
+	return cv.groups > 1 && cv.cin == 1 && cv.cout == 1 && !cv.wide && (cv.groups >= byteColumns ||
+		cv.groups == narrowChannels && cv.axes[1].stride.Is(1))
+}
+
+// windows makes an instance of depthwiseLanesInt8.
+func (cv *int8Conv) windows(r *Request) *Instance {
+	given, ok := r.Const(cv.w)
+	if !ok || !cv.slidesBytes() {
+		return nil
+	}
+	all := int(roundUp(int64(cv.groups), byteColumns))
+	taps := int(roundUp(int64(cv.kernel[0]), 4)) * cv.kernel[1]
+	w, start := make([]byte, taps*all), make([]int64, 2*all)
+	bias, begun := cv.begin(r)
+	for at := range all {
+		c := at
+		if c >= cv.groups {
+			if c -= cv.groups; cv.groups != narrowChannels {
+				continue
+			}
+		}
+		sum, far := int64(0), int64(0)
+		for i := range cv.depth() {
+			v := int64(int8(given[cv.place(c, i)])) + cv.wOffset
+			if v != int64(int8(v)) {
+				return nil
+			}
+			sum, far = sum+v, far+max(v, -v)
+			row, col := i/cv.kernel[1], i%cv.kernel[1]
+			w[((row/4*cv.kernel[1]+col)*all+at)*4+row%4] = byte(v)
+		}
+		if !cv.holds(bias[c], far) || 128*far > ops.ExactSum { // some compilers make floats of bytes
+			return nil
+		}
+		start[at] = bias[c] + sum*cv.offset
+		start[all+at] = start[at] - 128*sum
+	}
+	size := 1 // of an element of the copied image
+	if r.Target.byteSize() > 1 {
+		size = 4
+	}
+	in := cv.instance(r.Target.bytesTile(), depthwiseInt8Params, Values{"channels": num(cv.groups),
+		"multiplier": sym.Int(1), "in_offset": num(cv.offset), "fast": sym.Int(0),
+		"pad_value": num(-cv.offset), "wide": sym.Int(0), "in_place": sym.Int(0)},
+		Packed{Name: "w", DType: ir.Int8, Data: w, From: []int{cv.w}}, starts(start))
+	in.Form, in.Rest, in.Begun = depthwiseLanesInt8, true, begun
+	in.Scratch = sym.Mul(num(size), sym.Add(sym.Mul(cv.axes[0].reach(), cv.axes[1].reach(),
+		num(cv.groups)), num(2*byteColumns)))
 	in.Cost = cost(in.MACs)
 	return in
 }

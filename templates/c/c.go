@@ -63,10 +63,12 @@ type Result struct {
 	// of channels beside each other, and LanesArgs what it is given besides.
 	Lanes     string
 	LanesArgs []string
-	// Bytes is the function that does so for BYTES_LANES plain results that lie from a pointer
-	// on, and BytesArgs what it is given besides.
-	Bytes     string
-	BytesArgs []string
+	// Bytes is the function that does so for rows of BYTES_LANES plain results, of a type, one row
+	// or BYTES_ROWS of them, and BytesArgs what it is given besides: acc are the rows, o where they
+	// are stored. BytesOnce says that it may read where it has stored before.
+	Bytes, BytesOf string
+	BytesArgs      []string
+	BytesOnce      bool
 	// Read are arguments that are elements of buffers at the channel.
 	Read []Read
 }
@@ -115,47 +117,60 @@ func (k *Kernel) Neighbours(acc, at, channel, rows, count, stride string) string
 		loops := slices.DeleteFunc([]string{rows, "c < " + count}, func(l string) bool { return l == "" })
 		return k.Results(acc, at, channel, loops...)
 	}
-	args := append([]string{"y + o"}, given(k.Result.BytesArgs, map[string]string{"acc": "&" + acc,
-		"o": "o", "channel": channel})...)
 	// The same channels of all rows, one after the other: what is read of channels stays in registers.
+	stored := fmt.Sprintf("const %s whole = %s - %[2]s %% BYTES_LANES;\n"+
+		"for (%[1]s c = 0; c < whole; c += BYTES_LANES) {\n", k.Index, count)
 	begin, end := "", ""
-	if rows != "" {
+	if rows == "" {
+		stored += k.bytes("1", "", acc, at, channel)
+	} else {
 		condition := strings.TrimPrefix(rows, "int ")
-		name, _, _ := strings.Cut(condition, " ")
-		begin, end = fmt.Sprintf("for (%s %s = 0; %s; %s++) {\n", k.Index, name, condition, name), "\n}"
+		name, bound, _ := strings.Cut(condition, " < ")
+		begin, end = fmt.Sprintf("for (%s %s = 0; %s; %[2]s++) {\n", k.Index, name, condition), "\n}"
+		row := fmt.Sprintf("const %s %s = done + each;\n", k.Index, name)
+		stored += fmt.Sprintf("for (%[1]s done = 0; %[2]s - done >= BYTES_ROWS; done += BYTES_ROWS) {\n%[3]s}\n"+
+			"for (%[1]s left = %[2]s %% BYTES_ROWS; left > 0; left--) {\nconst %[1]s done = %[2]s - left;\n%[4]s}\n",
+			k.Index, bound,
+			k.bytes("BYTES_ROWS", row, acc, at, channel), k.bytes("1", row, acc, at, channel))
 	}
-	return k.Say(fmt.Sprintf("#if defined(BYTES_LANES)\n"+
-		"const %[1]s whole = %[2]s - %[2]s %% BYTES_LANES;\n"+
-		"for (%[1]s c = 0; c < whole; c += BYTES_LANES) {\n%[6]sconst %[1]s o = %[3]s;\n%[4]s(%[5]s);\n%[7]s}\n"+
-		"#else\nconst %[1]s whole = 0;\n#endif\n%[6]sfor (%[1]s c = whole; c < %[2]s; c++) {\n", k.Index,
-		count, at, k.Result.Bytes, strings.Join(args, ", "), begin, strings.TrimPrefix(end+"\n", "\n"))) +
+	return k.Say(fmt.Sprintf("#if defined(BYTES_LANES)\n%[2]s}\n#else\nconst %[1]s whole = 0;\n#endif\n"+
+		"%[3]sfor (%[1]s c = whole; c < %[4]s; c++) {\n", k.Index, stored, begin, count)) +
 		k.Results(acc, at, channel) + "\n}" + end
+}
+
+// bytes stores so many vectors of results: row declares what they differ in.
+func (k *Kernel) bytes(rows, row, acc, at, channel string) string {
+	return fmt.Sprintf("%s places[%s];\nconst %s *plain[%[2]s];\nfor (int each = 0; each < %[2]s; each++) {\n"+
+		"%[4]splaces[each] = %[5]s;\nplain[each] = &%[6]s;\n}\n%[7]s(%[8]s);\n", k.Index, rows, k.Result.BytesOf,
+		row, at, acc, k.Result.Bytes, strings.Join(append([]string{rows, "y"}, given(k.Result.BytesArgs,
+			map[string]string{"acc": "plain", "o": "places", "channel": channel})...), ", "))
 }
 
 // Denser begins what [Kernel.Beside] ends: it says whether results of tiles lie beside each other
 // whose channels alone fill no vectors, and how far rows of sums are apart. Then what is read of
-// channels is there for each of span rows, some tiles of them.
-func (k *Kernel) Denser() string {
+// channels is there for each of span rows, some tiles of them. A tile has channels, a field, at most
+// block of them, and at most so many rows; of other results there are most rows.
+func (k *Kernel) Denser(channels, rows, block, most string) string {
 	if !k.dense() {
-		return k.Say("walk.width = SUMS_BLOCK;\nconst " + k.Index + " span = length;")
+		return k.Say(fmt.Sprintf("walk.width = %s;\nconst %s span = %s / length * length;", block, k.Index, most))
 	}
-	dense, begin, end := "(out_stride_col == out_channels) && (out_channels < SUMS_BLOCK)", "", ""
+	dense, begin, end := "(out_stride_col == "+channels+") && ("+channels+" < "+block+")", "", ""
 	if k.Result.Bytes != "" {
-		dense += " && (out_channels % BYTES_LANES != 0)"
+		dense += " && (" + channels + " % BYTES_LANES != 0)"
 		begin = "#if defined(BYTES_LANES)\n"
-		end = fmt.Sprintf("\n#else\nwalk.width = SUMS_BLOCK;\nconst %s span = length;\n#endif", k.Index)
+		end = fmt.Sprintf("\n#else\nwalk.width = %s;\nconst %s span = %s / length * length;\n#endif", block, k.Index, most)
 	}
-	text := fmt.Sprintf("%[2]sconst bool dense = %[3]s;\nwalk.width = dense ? out_channels : SUMS_BLOCK;\n"+
-		"const %[1]s span = dense ? ((SUMS_ROWS - 1) * SUMS_BLOCK / out_channels + 1) / length * length : length;",
-		k.Index, begin, dense)
+	text := fmt.Sprintf("%[2]sconst bool dense = %[3]s;\nwalk.width = dense ? %[7]s : %[5]s;\n"+
+		"const %[1]s span = dense ? ((%[4]s - 1) * %[5]s / %[7]s + 1) / length * length : %[6]s / length * length;",
+		k.Index, begin, dense, rows, block, most, channels)
 	each := ""
 	for _, r := range k.Result.Read {
-		text += fmt.Sprintf("\n%s %s[SUMS_ROWS * SUMS_BLOCK];", r.Type, ofTile(r.Buffer))
-		each += fmt.Sprintf("%s[r * out_channels + c] = %s[c];\n", ofTile(r.Buffer), r.Buffer)
+		text += fmt.Sprintf("\n%s %s[%s * %s];", r.Type, ofTile(r.Buffer), rows, block)
+		each += fmt.Sprintf("%s[r * %s + c] = %s[c];\n", ofTile(r.Buffer), channels, r.Buffer)
 	}
 	if each != "" {
 		text += fmt.Sprintf("\nfor (%[1]s r = 0; dense && (r < span); r++) {\n"+
-			"for (%[1]s c = 0; c < out_channels; c++) {\n%[2]s}\n}", k.Index, each)
+			"for (%[1]s c = 0; c < %[3]s; c++) {\n%[2]s}\n}", k.Index, each, channels)
 	}
 	return k.Say("/* Results whose channels fill no vectors are stored as those of one row. */\n" + text + end)
 }
@@ -164,7 +179,7 @@ func (k *Kernel) Denser() string {
 // where bytes fill no vector the last ones are stored twice.
 func (k *Kernel) dense() bool {
 	return k.One("out_stride_channel") && k.Result.Name != "" && !slices.Contains(k.Result.Args, "channel") &&
-		!(k.Result.Bytes != "" && slices.Contains(k.Result.BytesArgs, "o"))
+		!k.Result.BytesOnce
 }
 
 // ofTile names what there is of a buffer for each result of a tile.
@@ -177,11 +192,15 @@ func (k *Kernel) Beside(acc, at, channel, rows, count string) string {
 	if !k.dense() {
 		return text
 	}
-	of, read := *k, map[string]string{"acc": "&" + acc, "o": "o", "channel": "c"}
-	of.Result.Read = slices.Clone(k.Result.Read)
+	of := *k
+	of.Result.Read, of.Result.BytesArgs = slices.Clone(k.Result.Read), slices.Clone(k.Result.BytesArgs)
 	for i, r := range of.Result.Read {
-		read[r.Buffer] = ofTile(r.Buffer)
 		of.Result.Read[i].Buffer = ofTile(r.Buffer)
+		for j, a := range of.Result.BytesArgs {
+			if a == r.Buffer {
+				of.Result.BytesArgs[j] = ofTile(a)
+			}
+		}
 	}
 	if k.Result.Bytes == "" {
 		return k.Say(fmt.Sprintf("if (dense) {\nconst %s r = 0;\n", k.Index)) +
@@ -189,9 +208,9 @@ func (k *Kernel) Beside(acc, at, channel, rows, count string) string {
 	}
 	return k.Say(fmt.Sprintf("#if defined(BYTES_LANES)\nconst %[1]s all = rows * %[2]s;\n"+
 		"for (%[1]s n = 0, r = 0; dense && (all >= BYTES_LANES) && (n < all); n += BYTES_LANES) {\n"+
-		"const %[1]s c = (all - n < BYTES_LANES) ? all - BYTES_LANES : n;\nconst %[1]s o = %[3]s;\n%[4]s(%[5]s);\n}\n"+
-		"if (!dense || (all < BYTES_LANES))\n#endif\n{\n", k.Index, count, at, k.Result.Bytes,
-		strings.Join(append([]string{"y + o"}, given(k.Result.BytesArgs, read)...), ", "))) + text + "\n}"
+		"const %[1]s c = (all - n < BYTES_LANES) ? all - BYTES_LANES : n;\n%[3]s}\n"+
+		"if (!dense || (all < BYTES_LANES))\n#endif\n{\n", k.Index, count, of.bytes("1", "", acc, at, "c"))) +
+		text + "\n}"
 }
 
 // uses reports whether an expression has the variable of a loop of Results.

@@ -22,7 +22,7 @@ var helpers = []string{"tile", "tile_f32", "rows_f32", "rows_tile_f32", "rows_wi
 	"winograd_tile_f32", "mixed_f32", "mixed_weight", "mixed_tile_f32", "sums_i8", "sums_tile_i8",
 	"sums_one_i8", "sums_four_i8", "sums_five_i8", "sums_widen_i8", "sums_image_i8", "sums_see_i8",
 	"sums_lanes_i8", "bytes_lanes", "sums_block_i8", "sums_copied_i8", "sums_padded_i8",
-	"sums_mve_i8", "sums_window_i8", "sums_taps_i8", "sums_depth_i8", "sums_channels_i8",
+	"sums_windows_i8", "sums_mve_i8", "sums_window_i8", "sums_taps_i8", "sums_depth_i8", "sums_channels_i8",
 	"sums_keep_i8", "taps", "window", "window_f32", "window_slide_f32", "mixed_window_f32",
 	"depth_f32", "depth_slide_f32", "depth_eight_f32"}
 
@@ -58,7 +58,7 @@ var library = sync.OnceValue(func() *texts {
 
 // declaration finds what a template declares.
 var declaration = regexp.MustCompile(
-	`(?m)^ *# *define (\w+)|^(?:static|TILE_\w+)[^(\n]*?\b(\w+)\(|^typedef (?:\w+ )+(\w+)(?:;| __)|^} (\w+);`)
+	`(?m)^ *# *define (\w+)|^(?:static|[A-Z]+_INLINE|TILE_\w+)[^(\n]*?\b(\w+)\(|^typedef (?:\w+ )+(\w+)(?:;| __)|^} (\w+);`)
 
 // Names returns the names of functions, types and macros in the templates.
 func Names() (list []string) {
