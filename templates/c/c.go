@@ -140,10 +140,14 @@ func (k *Kernel) Neighbours(acc, at, channel, rows, count, stride string) string
 
 // bytes stores so many vectors of results: row declares what they differ in.
 func (k *Kernel) bytes(rows, row, acc, at, channel string) string {
-	return fmt.Sprintf("%s places[%s];\nconst %s *plain[%[2]s];\nfor (int each = 0; each < %[2]s; each++) {\n"+
-		"%[4]splaces[each] = %[5]s;\nplain[each] = &%[6]s;\n}\n%[7]s(%[8]s);\n", k.Index, rows, k.Result.BytesOf,
-		row, at, acc, k.Result.Bytes, strings.Join(append([]string{rows, "y"}, given(k.Result.BytesArgs,
-			map[string]string{"acc": "plain", "o": "places", "channel": channel})...), ", "))
+	begin, end, each := fmt.Sprintf("for (int each = 0; each < %s; each++) {\n", rows), "}\n", "each"
+	if rows == "1" {
+		begin, end, each, row = "", "", "0", strings.ReplaceAll(row, " + each", "")
+	}
+	return fmt.Sprintf("%s places[%s];\nconst %s *plain[%[2]s];\n%[4]s"+
+		"%[5]splaces[%[6]s] = %[7]s;\nplain[%[6]s] = &%[8]s;\n%[9]s%[10]s(%[11]s);\n", k.Index, rows,
+		k.Result.BytesOf, begin, row, each, at, acc, end, k.Result.Bytes, strings.Join(append([]string{rows, "y"},
+			given(k.Result.BytesArgs, map[string]string{"acc": "plain", "o": "places", "channel": channel})...), ", "))
 }
 
 // Denser begins what [Kernel.Beside] ends: it says whether results of tiles lie beside each other
