@@ -14,7 +14,7 @@ import (
 // hold it: Symbol, Integer, Add, Mul, Pow, Max, Min, and PyTorch's FloorDiv,
 // CleanDiv, CeilDiv, Mod, PythonMod, ModularIndexing, PowByNatural, Identity,
 // LShift, RShift, and Piecewise of conditions on such expressions. Fractions (Rational,
-// IntTrueDiv, negative powers) may appear below CeilToInt, FloorToInt, TruncToInt,
+// IntTrueDiv, FloatTrueDiv, negative powers) may appear below CeilToInt, FloorToInt, TruncToInt,
 // ceiling and floor; they are exact.
 // symbol gives the symbol of a name, or nil if there is none. Values that are
 // not integers are an error.
@@ -91,7 +91,7 @@ func (p *sreprParser) value(n *Python) value {
 // unsupported says what a name of sympy's stands for that is no integer.
 func unsupported(name string) string {
 	switch name {
-	case "FloatTrueDiv", "FloatPow", "RoundDecimal":
+	case "FloatPow", "RoundDecimal":
 		return "a floating-point value"
 	case "GreaterThan", "LessThan", "StrictGreaterThan", "StrictLessThan", "Equality",
 		"Unequality", "Eq", "Ne", "And", "Or", "Not", "true", "false", "BooleanTrue",
@@ -308,8 +308,13 @@ func (p *sreprParser) apply(n *Python, name string, args []value) value {
 		return fold(args, whole(Int(0)), n.sum)
 	case "Mul":
 		return fold(args, whole(Int(1)), n.times)
-	case "IntTrueDiv":
+	case "IntTrueDiv", "FloatTrueDiv":
 		n.arity(2)
+		for _, x := range args {
+			if den, ok := x.den.Const(); name == "FloatTrueDiv" && (!ok || den&(den-1) != 0) {
+				n.fail("a quotient of a number that is rounded; divide by the product")
+			}
+		}
 		return value{n.product(args[0].num, args[1].den), n.product(args[0].den, args[1].num), true}
 	case "FloorToInt", "floor", "CeilToInt", "ceiling", "TruncToInt":
 		n.arity(1)

@@ -243,39 +243,39 @@ func wholeFloat32(a ir.Arg) bool {
 	return false
 }
 
-// arangeLen returns ceil((end - start) / step).
+// arangeLen returns ceil((end - start) / step). Numbers with a fraction are brought to integers,
+// or, where none is dynamic, divided as they are.
 func (c *Call) arangeLen(a [3]ir.Arg) sym.Expr {
 	var es [3]sym.Expr
 	var fs [3]float64
-	ints := true
+	var dens [3]int64
+	most, exact, dynamic := int64(1), true, false
 	for i, x := range a {
 		if f, ok := x.(ir.Float); ok {
-			fs[i], ints = float64(f), false
+			num, den, binary := sym.BinaryFraction(float64(f))
+			es[i], fs[i], dens[i] = sym.Int(num), float64(f), den
+			most, exact = max(most, den), exact && binary
 			continue
 		}
-		e := must(c.symInt([]string{"start", "end", "step"}[i], x))
-		n, ok := e.Const()
-		c.errorIf(!ok && !ints, "a float step over a dynamic size")
-		es[i], fs[i] = e, float64(n)
+		es[i], dens[i] = must(c.symInt([]string{"start", "end", "step"}[i], x)), 1
+		n, ok := es[i].Const()
+		fs[i], dynamic = float64(n), dynamic || !ok
 	}
-	step, stepKnown := es[2].Const()
-	if ints {
-		switch {
-		case !stepKnown || step == 0:
-			panic(c.Errorf("step is zero or not constant"))
-		case step > 0:
-			return sym.Max(sym.CeilDiv(sym.Sub(es[1], es[0]), es[2]), sym.Int(0))
-		}
-		return sym.Max(sym.CeilDiv(sym.Sub(es[0], es[1]), sym.Neg(es[2])), sym.Int(0))
+	if !exact {
+		c.errorIf(dynamic, "steps of a fraction that no short binary number is over a dynamic size")
+		n := math.Ceil((fs[1] - fs[0]) / fs[2])
+		c.errorIf(!(n >= 0 && n < 1<<40), "from %v to %v in steps of %v", fs[0], fs[1], fs[2])
+		return sym.Int(int64(n))
 	}
-	for i, e := range es {
-		if _, ok := e.Const(); !ok {
-			panic(c.Errorf("argument %d is a dynamic size beside a float", i))
-		}
+	for i, den := range dens {
+		es[i] = sym.Mul(es[i], sym.Int(most/den))
 	}
-	n := math.Ceil((fs[1] - fs[0]) / fs[2])
-	c.errorIf(!(n >= 0 && n < 1<<40), "from %v to %v in steps of %v", fs[0], fs[1], fs[2])
-	return sym.Int(int64(n))
+	step, ok := es[2].Const()
+	c.errorIf(!ok || step == 0, "step is zero or not constant")
+	if step < 0 {
+		es = [3]sym.Expr{es[1], es[0], sym.Neg(es[2])}
+	}
+	return sym.Max(sym.CeilDiv(sym.Sub(es[1], es[0]), es[2]), sym.Int(0))
 }
 
 // eye is the identity matrix.

@@ -14,6 +14,10 @@ import (
 // a matrix. A longer one is made of shorter ones.
 const largestDirect = 32
 
+// largestMatrix is the bound of a dynamic number of elements up to which its transform is one
+// product with a matrix.
+const largestMatrix = 128
+
 // fftOps are Fourier transforms: those of three kinds that PyTorch has kernels for, and the
 // functions of torch.fft, which come to these.
 func fftOps() []entry {
@@ -31,7 +35,7 @@ func fftOps() []entry {
 				if len(dims) == 0 {
 					return b.complex(pair{x, nil})
 				}
-				f := &fourier{b, c, -1, c.normalization(dims, x.Type.Sizes)}
+				f := newFourier(b, c, -1, dims, x.Type.Sizes)
 				last := dims[len(dims)-1]
 				p := f.along(pair{x, nil}, last)
 				if n := c.Outs[0].Sizes[last]; c.Bool("onesided") {
@@ -45,23 +49,29 @@ func fftOps() []entry {
 				return t
 			}, func(b *Builder, c *Call, dims []int) *ir.Value {
 				x := c.Value("self")
-				f := &fourier{b, c, 1, c.normalization(dims, x.Type.Sizes)}
+				sign := 1.0
 				if c.Bool("forward") {
-					f.sign = -1
+					sign = -1
 				}
+				f := newFourier(b, c, sign, dims, x.Type.Sizes)
 				return b.complex(f.all(b.split(x), dims))
 			}),
 		fourierKernel("aten::_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor",
 			func(c *Call, dims []int, t ir.Type) ir.Type {
-				n := must(c.Int("last_dim_size"))
-				c.errorIf(!t.DType.IsComplex() || len(dims) == 0 || n < 1,
-					"not defined on %s of %d elements in %d dimensions", t.DType, n, len(dims))
-				t.Sizes[dims[len(dims)-1]] = sym.Int(n)
+				n := must(c.SymInt("last_dim_size"))
+				c.errorIf(!t.DType.IsComplex() || len(dims) == 0 || sym.Less(n, sym.Int(1)),
+					"not defined on %s of %s elements in %d dimensions", t.DType, n, len(dims))
+				last := dims[len(dims)-1]
+				have := t.Sizes[last]
+				c.errorIf(sym.Less(have, half(n)), "%s elements of %s", n, sizesOf{t})
+				c.need(n)
+				c.need(sym.Sub(have, sym.FloorDiv(n, sym.Int(2))))
+				t.Sizes[last] = n
 				return ir.TensorOf(t.DType.Part(), t.Sizes...)
 			}, func(b *Builder, c *Call, dims []int) *ir.Value {
 				last := dims[len(dims)-1]
-				n, _ := c.Outs[0].Sizes[last].Const()
-				f := &fourier{b, c, 1, c.normalization(dims, c.Outs[0].Sizes)}
+				n := c.Outs[0].Sizes[last]
+				f := newFourier(b, c, 1, dims, c.Outs[0].Sizes)
 				p := f.all(b.split(c.Value("self")), dims[:len(dims)-1])
 				return valueOf(f.along(f.mirrored(p, last, n), last).re)
 			}),
@@ -101,26 +111,6 @@ func (c *Call) transformed() []int {
 	return dims
 }
 
-// normalization is the factor of a transform over dims of a tensor of the given sizes: PyTorch's
-// kernels take 0 for 1, 1 for 1/√n and 2 for 1/n.
-func (c *Call) normalization(dims []int, sizes []sym.Expr) float64 {
-	n := int64(1)
-	for _, d := range dims {
-		m, ok := sizes[d].Const()
-		c.errorIf(!ok, "the transform of a dimension of dynamic size %s; export the model with "+
-			"a fixed one", sizes[d])
-		c.errorIf(m < 1 || m > maxPlaces || n*m > maxPlaces, "a transform of %d elements", m)
-		n *= m
-	}
-	switch must(c.Int("normalization")) {
-	case 1:
-		return 1 / math.Sqrt(float64(n))
-	case 2:
-		return 1 / float64(n)
-	}
-	return 1
-}
-
 // each is f of both parts.
 func (p pair) each(f func(any) any) pair {
 	p.re = f(p.re)
@@ -136,11 +126,30 @@ func (b *Builder) split(x *ir.Value) pair {
 }
 
 // fourier emits discrete Fourier transforms: the sum over j of x[j]·e^(sign·2πi·jk/n) for
-// each k. The first that it emits is multiplied by scale.
+// each k. The first over a constant n is multiplied by scale, each over a dynamic one by n to
+// the power of norm.
 type fourier struct {
 	b           *Builder
 	c           *Call
 	sign, scale float64
+	norm        float64
+}
+
+// newFourier makes what transforms dims of a tensor of the given sizes. Normalization is 0 for
+// 1, 1 for 1/√n and 2 for 1/n in PyTorch's kernels.
+func newFourier(b *Builder, c *Call, sign float64, dims []int, sizes []sym.Expr) *fourier {
+	norm := 0.0
+	if k := must(c.Int("normalization")); k == 1 || k == 2 {
+		norm = -float64(k) / 2
+	}
+	n := int64(1)
+	for _, d := range dims {
+		if m, ok := sizes[d].Const(); ok {
+			c.errorIf(m < 1 || m > maxPlaces || n*m > maxPlaces, "a transform of %d elements", m)
+			n *= m
+		}
+	}
+	return &fourier{b, c, sign, math.Pow(float64(n), norm), norm}
 }
 
 // all transforms dims of p, one after the other.
@@ -158,14 +167,73 @@ func (f *fourier) all(p pair, dims []int) pair {
 // along transforms dimension d of p.
 func (f *fourier) along(p pair, d int) pair {
 	t := valueOf(p.re).Type
-	n, _ := t.Sizes[d].Const()
 	swap := func(p pair) pair {
 		if d == t.Rank()-1 {
 			return p
 		}
 		return p.each(func(x any) any { return f.b.aten("transpose.int", x, d, t.Rank()-1) })
 	}
-	return swap(f.last(swap(p), n))
+	if n, ok := t.Sizes[d].Const(); ok {
+		return swap(f.last(swap(p), n))
+	}
+	return swap(f.dynamic(swap(p), t.Sizes[d]))
+}
+
+// dynamic transforms the n elements of the last dimension of p. Few of them take a product with
+// a matrix that is computed. For more, jk is (j² + k² - (k-j)²)/2: a convolution, which two
+// transforms of a constant size compute (Bluestein).
+func (f *fourier) dynamic(p pair, n sym.Expr) pair {
+	b := f.b
+	t := valueOf(p.re).Type
+	factor := b.aten("pow.Tensor_Scalar", b.scalarOf(n), f.norm)
+	at := b.aten("arange", n)
+	_, most := n.Bounds()
+	if most <= largestMatrix || most > maxPlaces/4 {
+		w := f.turns(b.mul(b.aten("unsqueeze", at, 1), at), n, f.sign, factor)
+		return b.bilinear(p, w, func(x, w any) *ir.Value { return b.aten("matmul", x, w) })
+	}
+	size := int64(1)
+	for size < 2*most-1 {
+		size *= 2
+	}
+	chirp := func(at *ir.Value, sign float64, factor *ir.Value) pair {
+		return f.turns(b.mul(at, at), sym.Mul(sym.Int(2), n), sign, factor)
+	}
+	places := b.aten("arange", size)
+	from := b.aten("minimum", places, b.aten("rsub.Scalar", places, size))
+	near := b.aten("lt.Scalar", from, n)
+	kernel := chirp(from, -f.sign, nil).each(func(x any) any {
+		return b.where(near, x, 0, t.DType)
+	})
+	padded := b.times(p, chirp(at, f.sign, nil)).each(func(x any) any {
+		return b.fitted(valueOf(x), t.Rank()-1, sym.Int(size))
+	})
+	forth, back := &fourier{b, f.c, -1, 1, 0}, &fourier{b, f.c, 1, 1 / float64(size), 0}
+	q := back.last(b.times(forth.last(padded, size), forth.last(kernel, size)), size)
+	q = q.each(func(x any) any { return b.aten("slice.Tensor", x, -1, 0, n) })
+	return b.times(q, chirp(at, f.sign, factor))
+}
+
+// turns is e^(sign·2πi·k/n) times factor, for integers k. It is computed in float64.
+func (f *fourier) turns(k *ir.Value, n sym.Expr, sign float64, factor *ir.Value) pair {
+	b, d := f.b, f.part()
+	angle := b.mul(b.cast(b.aten("remainder.Scalar", k, n), ir.Float64), sign*2*math.Pi)
+	angle = b.div(angle, b.scalarOf(n))
+	part := func(name string) *ir.Value {
+		x := b.aten(name, angle)
+		if factor != nil {
+			x = b.mul(x, factor)
+		}
+		return b.cast(x, d)
+	}
+	return pair{part("cos"), part("sin")}
+}
+
+// part is the dtype of the parts of the result.
+func (f *fourier) part() ir.DType {
+	d := f.c.Tensor("self").DType
+	f.c.errorIf(d == ir.Complex32 || d == ir.Float16 || d == ir.BFloat16, "not defined on %s", d)
+	return d.Part()
 }
 
 // last transforms the last dimension of p, which has n elements. An n that is a product r·m
@@ -225,9 +293,8 @@ func (f *fourier) direct(p pair, n int64) pair {
 
 // roots is the matrix of e^(sign·2πi·jk/n) for j < rows and k < columns, times scale.
 func (f *fourier) roots(rows, columns, n int64) pair {
-	d := f.c.Tensor("self").DType
+	d := f.part()
 	f.b.limit(f.c, rows, columns)
-	f.c.errorIf(d == ir.Complex32 || d == ir.Float16 || d == ir.BFloat16, "not defined on %s", d)
 	re, im := make([]float64, 0, rows*columns), make([]float64, 0, rows*columns)
 	for j := range rows {
 		for k := range columns {
@@ -242,20 +309,21 @@ func (f *fourier) roots(rows, columns, n int64) pair {
 		}
 	}
 	f.scale = 1
-	return pair{f.b.floats(d.Part(), re, rows, columns), f.b.floats(d.Part(), im, rows, columns)}
+	return pair{f.b.floats(d, re, rows, columns), f.b.floats(d, im, rows, columns)}
 }
 
 // mirrored makes all n elements of dimension d of what a real tensor is transformed to of the
 // first half: x[n-k] is the conjugate of x[k].
-func (f *fourier) mirrored(p pair, d int, n int64) pair {
-	have, ok := valueOf(p.re).Type.Sizes[d].Const()
-	f.c.errorIf(!ok || have < n/2+1, "%d elements of %s", n, sizesOf{valueOf(p.re).Type})
-	part := func(x any, from, to int64) *ir.Value {
+func (f *fourier) mirrored(p pair, d int, n sym.Expr) pair {
+	two := sym.Int(2)
+	part := func(x any, from, to sym.Expr) *ir.Value {
 		return f.b.aten("slice.Tensor", x, d, from, to)
 	}
-	rest := func(x any) *ir.Value { return f.b.aten("flip", part(x, 1, (n+1)/2), []int{d}) }
+	rest := func(x any) *ir.Value {
+		return f.b.aten("flip", part(x, sym.Int(1), sym.FloorDiv(sym.Add(n, sym.Int(1)), two)), []int{d})
+	}
 	join := func(x any, rest *ir.Value) *ir.Value {
-		return f.b.aten("cat", []*ir.Value{part(x, 0, n/2+1), rest}, d)
+		return f.b.aten("cat", []*ir.Value{part(x, sym.Int(0), half(n)), rest}, d)
 	}
 	return pair{join(p.re, rest(p.re)), join(p.im, f.b.aten("neg", rest(p.im)))}
 }
