@@ -93,7 +93,7 @@ func viewStrides(t ir.Type, sizes []sym.Expr) (strides []sym.Expr, ok bool) {
 	if sym.AllEqual(sizes, t.Sizes) {
 		return t.Strides, true
 	}
-	if t.Numel().IsZero() {
+	if t.Numel().IsZero() || t.IsContiguous() && t.Numel().Equal(sym.Mul(sizes...)) {
 		return ir.Contiguous(sizes), true
 	}
 	strides = make([]sym.Expr, len(sizes))
