@@ -141,7 +141,11 @@ var inAnyOrder = map[string]bool{
 func (l *cortexMLayout) visit(b *ops.Builder, n *ir.Node) []*ir.Value {
 	var all []*ir.Value
 	for _, a := range n.Args {
-		ir.EachRef(a.Value, func(v *ir.Value) { all = append(all, v) })
+		ir.EachRef(a.Value, func(v *ir.Value) {
+			if v.Type.Kind == ir.TensorKind {
+				all = append(all, v)
+			}
+		})
 	}
 	images := slices.ContainsFunc(all, isLast)
 	if !images && !strings.HasPrefix(n.Op, cm) && n.Op != padOp {
@@ -154,6 +158,9 @@ func (l *cortexMLayout) visit(b *ops.Builder, n *ir.Node) []*ir.Value {
 	}
 	first := true
 	ordered := func(v *ir.Value) ir.Arg {
+		if v.Type.Kind != ir.TensorKind {
+			return ir.Ref{Value: v}
+		}
 		image := first || sizes != nil
 		first = false
 		if sizes != nil && !sym.AllEqual(v.Type.Sizes, sizes) {
