@@ -274,3 +274,26 @@ def cache_half() -> Case:
     """A cache of half precision, written by index_put at a position of each row."""
     steps = [(torch.randn(2, 1, 3), at(n)) for n in (1, 3, 0)]
     return Case(Half(), steps[0], **turns(*steps[1:]))
+
+
+class Growing(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.project = nn.Linear(8, 24)
+
+    def forward(self, x, keys, values):
+        q, k, v = self.project(x).unflatten(-1, (3, 2, 4)).permute(2, 0, 3, 1, 4).unbind(0)
+        keys, values = torch.cat([keys, k], 2), torch.cat([values, v], 2)
+        mask = torch.ones(x.shape[1], keys.shape[2], dtype=torch.bool).tril(keys.shape[2] - x.shape[1])
+        return nn.functional.scaled_dot_product_attention(q, keys, values, attn_mask=mask), keys, values
+
+
+def cache_growing() -> Case:
+    """A cache that is input and output and grows by what a call computes; it starts with none, and a call may bring nothing."""
+
+    def sizes(new, old):
+        return torch.randn(2, new, 8), torch.randn(2, 2, old, 4), torch.randn(2, 2, old, 4)
+
+    new, old = torch.export.Dim("new", max=8), torch.export.Dim("old", max=16)
+    shapes = ({1: new}, {2: old}, {2: old})
+    return Case(Growing(), sizes(3, 5), runs=[run(*sizes(1, 8)), run(*sizes(8, 16)), run(*sizes(2, 0))], dynamic_shapes=shapes)

@@ -155,6 +155,29 @@ def fourier() -> Case:
     return Case(function(forward), (torch.randn(2, 96), torch.randn(2, 6), torch.randn(3, 5, 4)))
 
 
+def fourier_dynamic() -> Case:
+    """Fourier transforms of dynamic sizes: few elements and many; a kernel padded to a dynamic size."""
+
+    def forward(few, many, kernel):
+        n = many.shape[1] + kernel.shape[0] - 1
+        return (
+            torch.view_as_real(torch.fft.fft2(few, norm="ortho")),
+            torch.fft.irfft(torch.fft.rfft(few, dim=0), few.shape[0], dim=0),
+            torch.fft.irfft(torch.fft.rfft(many, n) * torch.fft.rfft(kernel, n), n),
+            torch.view_as_real(torch.fft.ifft(torch.complex(many, many + 1))),
+            torch.view_as_real(torch.fft.ihfft(few).resolve_conj()),
+        )
+
+    def sizes(h, w, n):
+        return torch.randn(h, w), torch.randn(2, n), torch.randn(5)
+
+    dim = torch.export.Dim
+    few = {0: dim("h", min=3, max=20), 1: dim("w", min=2, max=20)}
+    shapes = (few, {1: dim("n", min=4, max=200)}, None)
+    runs = [run(*sizes(3, 20, 200)), run(*sizes(9, 3, 101))]
+    return Case(function(forward), sizes(5, 6, 37), runs=runs, dynamic_shapes=shapes)
+
+
 def short_time_fourier() -> Case:
     """A spectrogram and the way back; windows."""
 
