@@ -89,8 +89,12 @@ func fourierKernel(schema string, of func(c *Call, dims []int, t ir.Type) ir.Typ
 	f func(b *Builder, c *Call, dims []int) *ir.Value) entry {
 	e := insideComplex(schema, func(b *Builder, c *Call) *ir.Value { return f(b, c, c.transformed()) })
 	e.Infer = func(c *Call) []ir.Type {
-		t := c.Tensor("self")
-		return one(of(c, c.transformed(), ir.TensorOf(t.DType, slices.Clone(t.Sizes)...)))
+		t, dims := c.Tensor("self"), c.transformed()
+		for _, d := range dims {
+			c.errorIf(t.Sizes[d].IsZero(), "a transform of 0 elements")
+			c.need(t.Sizes[d])
+		}
+		return one(of(c, dims, ir.TensorOf(t.DType, slices.Clone(t.Sizes)...)))
 	}
 	return e
 }
@@ -205,8 +209,10 @@ func (f *fourier) dynamic(p pair, n sym.Expr) pair {
 	kernel := chirp(from, -f.sign, nil).each(func(x any) any {
 		return b.where(near, x, 0, t.DType)
 	})
+	last := b.aten("clamp", places, nil, sym.Sub(n, sym.Int(1)))
+	inside := b.aten("lt.Scalar", places, n)
 	padded := b.times(p, chirp(at, f.sign, nil)).each(func(x any) any {
-		return b.fitted(valueOf(x), t.Rank()-1, sym.Int(size))
+		return b.where(inside, b.aten("index_select", x, -1, last), 0, t.DType)
 	})
 	forth, back := &fourier{b, f.c, -1, 1, 0}, &fourier{b, f.c, 1, 1 / float64(size), 0}
 	q := back.last(b.times(forth.last(padded, size), forth.last(kernel, size)), size)
