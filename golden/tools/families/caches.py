@@ -284,7 +284,8 @@ class Growing(nn.Module):
     def forward(self, x, keys, values):
         q, k, v = self.project(x).unflatten(-1, (3, 2, 4)).permute(2, 0, 3, 1, 4).unbind(0)
         keys, values = torch.cat([keys, k], 2), torch.cat([values, v], 2)
-        mask = torch.ones(x.shape[1], keys.shape[2], dtype=torch.bool).tril(keys.shape[2] - x.shape[1])
+        places = torch.arange(keys.shape[2])
+        mask = places <= places[keys.shape[2] - x.shape[1] :, None]
         return nn.functional.scaled_dot_product_attention(q, keys, values, attn_mask=mask), keys, values
 
 
