@@ -57,7 +57,7 @@ func TestOwn(t *testing.T) {
 		switch filepath.Base(dir) {
 		case "late_sizes_summed": // a registry knows no sum of sizes in a list that data decides
 			continue
-		case "counted_in_steps": // nor a bound of numbers that are counted in steps of a fraction
+		case "counted_in_steps", "fourier_dynamic": // nor sizes in steps, and of dynamic padding
 			continue
 		case "late_sizes_chosen": // and no size of 0 that a condition chooses
 			continue
