@@ -85,7 +85,7 @@ var mistakes = []mistake{
 		recorded: func(rec, inf ir.Type) bool {
 			// A size that follows has its symbol from the record.
 			return rec.DType == inf.DType && rec.Rank() != inf.Rank() &&
-				subset(typeSymbols(inf), typeSymbols(rec))
+				subset(TypeSymbols(inf), TypeSymbols(rec))
 		},
 	},
 }
@@ -131,7 +131,7 @@ func (r *records) graph(g *ir.Graph) {
 
 // learn notes the symbols of t.
 func (r *records) learn(t ir.Type) {
-	for _, s := range typeSymbols(t) {
+	for _, s := range TypeSymbols(t) {
 		r.known[s] = true
 	}
 }

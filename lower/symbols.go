@@ -265,7 +265,7 @@ func firstMentions(m *ir.Method) map[*sym.Symbol]int {
 		if v == nil {
 			return
 		}
-		for _, s := range typeSymbols(v.Type) {
+		for _, s := range TypeSymbols(v.Type) {
 			if _, ok := first[s]; !ok {
 				first[s] = at
 			}
@@ -305,8 +305,8 @@ type sizeDefiner struct {
 	most     map[*ir.Value]sym.Expr
 }
 
-// typeSymbols returns the symbols that a type mentions.
-func typeSymbols(t ir.Type) (all []*sym.Symbol) {
+// TypeSymbols returns the symbols that a type mentions, some of them twice.
+func TypeSymbols(t ir.Type) (all []*sym.Symbol) {
 	for _, es := range [][]sym.Expr{t.Sizes, t.Strides, {t.Offset, t.Expr}} {
 		for _, e := range es {
 			all = append(all, e.Symbols()...)
@@ -322,7 +322,7 @@ func (d *sizeDefiner) graph(g *ir.Graph, outer map[*sym.Symbol]bool) {
 	see := func(vs []*ir.Value) {
 		for _, v := range vs {
 			if v != nil {
-				for _, x := range typeSymbols(v.Type) {
+				for _, x := range TypeSymbols(v.Type) {
 					seen[x] = true
 				}
 			}

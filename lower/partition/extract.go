@@ -5,6 +5,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/lower"
 )
 
 // extractor makes a part of a method a program of its own.
@@ -192,13 +193,8 @@ func (x *extractor) symbols() {
 			if v == nil {
 				continue
 			}
-			for _, es := range [][]sym.Expr{v.Type.Sizes, v.Type.Strides,
-				{v.Type.Offset, v.Type.Expr}} {
-				for _, e := range es {
-					for _, s := range e.Symbols() {
-						used[s] = true
-					}
-				}
+			for _, s := range lower.TypeSymbols(v.Type) {
+				used[s] = true
 			}
 		}
 	}

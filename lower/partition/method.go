@@ -7,6 +7,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/lower"
 )
 
@@ -115,9 +116,28 @@ func (w *method) region(g *ir.Graph) *region {
 		reasons: map[int][]Reason{}}
 	deps := make([][]int, len(g.Nodes))
 	effect := -1
+	decided := map[*sym.Symbol]int{} // by which node, of what sizes mention
+	for _, v := range g.Inputs {
+		for _, s := range lower.TypeSymbols(v.Type) {
+			decided[s] = -1
+		}
+	}
 	for i, n := range g.Nodes {
 		r.index[n] = i
-		if why := w.bars(n); why != "" {
+		why := w.bars(n)
+		for _, v := range n.Outputs {
+			if v == nil {
+				continue
+			}
+			for _, s := range lower.TypeSymbols(v.Type) {
+				if d, ok := decided[s]; ok && d >= 0 && d != i {
+					deps[i] = append(deps[i], d)
+				} else if !ok && why != "" {
+					decided[s] = i
+				}
+			}
+		}
+		if why != "" {
 			r.barred[i] = why
 		}
 		eachRead(n, func(v *ir.Value) {
