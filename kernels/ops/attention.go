@@ -30,7 +30,22 @@ func attentionOps() []entry {
 			}
 			return one(out)
 		},
-		Decompose: attention,
+		Decompose: func(b *Builder, c *Call) []*ir.Value {
+			if sameRanks(c) {
+				return attention(b, c)
+			}
+			var operands []any
+			for _, name := range []string{"query", "key", "value"} {
+				x := c.Value(name)
+				for x.Type.Rank() < c.Outs[0].Rank() {
+					x = b.aten("unsqueeze", x, 0)
+				}
+				operands = append(operands, x)
+			}
+			return []*ir.Value{b.aten("scaled_dot_product_attention", append(operands, c.Arg("attn_mask"),
+				c.Arg("dropout_p"), c.Arg("is_causal"), Kw("scale", c.Arg("scale")),
+				Kw("enable_gqa", c.Arg("enable_gqa")))...)}
+		},
 	}, {
 		// The logarithms of the sums of softmax are by rows of the query.
 		Schema: "aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
@@ -80,7 +95,8 @@ type Attends struct {
 	Groups bool    // heads of key and value may repeat
 }
 
-// AttentionOf reads c; ok is false if it is no attention or its scale is not known.
+// AttentionOf reads c; ok is false if it is no attention, its scale is not known, or query, key and
+// value do not have as many dimensions as each other.
 func AttentionOf(c *Call) (a Attends, ok bool) {
 	var err error
 	switch c.Op.Name() {
@@ -95,6 +111,9 @@ func AttentionOf(c *Call) (a Attends, ok bool) {
 	case "aten.scaled_dot_product_attention.default":
 		a = Attends{Causal: c.Bool("is_causal"), None: math.Inf(-1), Rests: c.Has("attn_mask"),
 			Groups: c.Bool("enable_gqa")}
+		if !sameRanks(c) {
+			return a, false
+		}
 		if c.Has("scale") {
 			a.Scale, err = c.Float("scale")
 			return a, err == nil
@@ -107,36 +126,46 @@ func AttentionOf(c *Call) (a Attends, ok bool) {
 	return a, false
 }
 
+// sameRanks reports whether query, key and value have as many dimensions as each other.
+func sameRanks(c *Call) bool {
+	n := c.Tensor("query").Rank()
+	return c.Tensor("key").Rank() == n && c.Tensor("value").Rank() == n
+}
+
 func attentionType(c *Call) ir.Type {
 	q, k, v := c.Tensor("query"), c.Tensor("key"), c.Tensor("value")
 	ts := []ir.Type{q, k, v}
 	n := q.Rank()
-	c.errorIf(n < 2 || k.Rank() != n || v.Rank() != n || differ(q.Sizes[n-1], k.Sizes[n-1]) ||
-		differ(k.Sizes[n-2], v.Sizes[n-2]), "%s do not fit as query, key and value", sizesOf(ts))
+	c.errorIf(min(n, k.Rank(), v.Rank()) < 2 || c.Op.Name() == Attention && !sameRanks(c),
+		"%s do not fit as query, key and value", sizesOf(ts))
+	last := func(t ir.Type, i int) sym.Expr { return t.Sizes[t.Rank()-i] }
+	c.errorIf(differ(last(q, 1), last(k, 1)) || differ(last(k, 2), last(v, 2)),
+		"%s do not fit as query, key and value", sizesOf(ts))
 	c.errorIf(q.DType != k.DType || q.DType != v.DType || !q.DType.IsFloat(),
 		"query, key and value of %s, %s and %s", q.DType, k.DType, v.DType)
 	if a, _ := AttentionOf(c); a.Groups && (n > 2 || c.Op.Name() != Attention) {
-		c.errorIf(n < 3, "enable_gqa without heads")
+		c.errorIf(min(n, k.Rank(), v.Rank()) < 3, "enable_gqa without heads")
 		for i, t := range ts[1:] {
-			c.errorIf(!sym.Mod(q.Sizes[n-3], t.Sizes[n-3]).IsZero(),
-				"%s heads of %s do not repeat to %s", t.Sizes[n-3], []string{"key", "value"}[i],
-				q.Sizes[n-3])
-			ts[i+1] = ir.Type{Sizes: slices.Concat(t.Sizes[:n-3], q.Sizes[n-3:n-2], t.Sizes[n-2:])}
+			c.errorIf(!sym.Mod(last(q, 3), last(t, 3)).IsZero(), "%s heads of %s do not repeat to %s",
+				last(t, 3), []string{"key", "value"}[i], last(q, 3))
+			sizes := slices.Clone(t.Sizes)
+			sizes[t.Rank()-3] = last(q, 3)
+			ts[i+1] = ir.Type{Sizes: sizes}
 		}
 	}
 	lead := make([]ir.Type, 3)
 	for i, t := range ts {
-		lead[i] = ir.Type{Sizes: t.Sizes[:n-2]}
+		lead[i] = ir.Type{Sizes: t.Sizes[:t.Rank()-2]}
 	}
 	batch, ok := Broadcast(lead...)
 	c.errorIf(!ok, "%s do not broadcast", sizesOf(ts))
 	if c.Has("attn_mask") {
 		m := c.Tensor("attn_mask")
-		scores := ir.Type{Sizes: append(slices.Clone(batch), q.Sizes[n-2], k.Sizes[n-2])}
+		scores := ir.Type{Sizes: append(slices.Clone(batch), last(q, 2), last(k, 2))}
 		c.errorIf(!broadcastsTo(m, scores.Sizes) || m.DType != ir.Bool && !m.DType.IsFloat(),
 			"a mask of %s and %s for scores of %s", m.DType, sizesOf{m}, sizesOf{scores})
 	}
-	return ir.TensorOf(q.DType, append(batch, q.Sizes[n-2], v.Sizes[n-1])...)
+	return ir.TensorOf(q.DType, append(batch, last(q, 2), last(v, 1))...)
 }
 
 // flash reports whether PyTorch takes its fused CPU kernel.

@@ -49,7 +49,7 @@ func fractionalPool(n int) entry {
 			for _, k := range kernel {
 				window *= k
 			}
-			flat := b.aten("reshape", places, []sym.Expr{lead, sym.Int(-1)})
+			flat := b.aten("reshape", places, []sym.Expr{lead, sym.Mul(places.Type.Sizes[1:]...)})
 			values := b.aten("gather", b.aten("reshape", x, []sym.Expr{lead, sym.Mul(space...)}), 1, flat)
 			rows := []sym.Expr{lead, sym.FloorDiv(flat.Type.Sizes[1], sym.Int(window)), sym.Int(window)}
 			largest := b.Ops("aten.max.dim", b.reshaped(values, rows...), 2, true)

@@ -354,7 +354,7 @@ func unique(schema string, sorts bool) entry {
 			// first marks the slices that differ from the one before.
 			rows := x
 			if x.Type.Rank() > 1 {
-				rows = b.aten("reshape", b.aten("movedim.int", x, d, 0), []sym.Expr{n, sym.Int(-1)})
+				rows = b.aten("reshape", b.aten("movedim.int", x, d, 0), []sym.Expr{n, numelWithout(x, d)})
 			}
 			first := b.aten("ne.Tensor", rows, b.aten("roll", rows, 1, 0))
 			if rows.Type.Rank() > 1 {
@@ -391,6 +391,12 @@ func unique(schema string, sorts bool) entry {
 	}
 }
 
+// numelWithout is how many elements a slice of x along d has; reshape finds no size of -1 where
+// another is 0.
+func numelWithout(x *ir.Value, d int) sym.Expr {
+	return sym.Mul(slices.Delete(slices.Clone(x.Type.Sizes), d, d+1)...)
+}
+
 // orderOf sorts the slices of x along d as words are sorted: by the last element first, then, as
 // they lie, by the one before.
 func (b *Builder) orderOf(x *ir.Value, d int) *ir.Value {
@@ -398,7 +404,7 @@ func (b *Builder) orderOf(x *ir.Value, d int) *ir.Value {
 	if x.Type.Rank() == 1 {
 		return b.Ops("aten.sort.default", x, 0)[1]
 	}
-	columns := b.aten("reshape", b.aten("movedim.int", x, d, -1), []sym.Expr{sym.Int(-1), n})
+	columns := b.aten("reshape", b.aten("movedim.int", x, d, -1), []sym.Expr{numelWithout(x, d), n})
 	start := b.aten("arange.start_step", 0, n, 1)
 	last, _, err := b.Scan([]*ir.Value{start}, []*ir.Value{columns}, true,
 		func(b *Builder, order, column []*ir.Value) ([]*ir.Value, []*ir.Value) {

@@ -262,6 +262,17 @@ def attention_mask() -> Case:
     return Case(function(forward), (*qkv, allowed, torch.randn(2, 5)))
 
 
+def attention_ranks() -> Case:
+    """Attention of a query, keys and values of other numbers of dimensions, with heads that repeat and without."""
+
+    def forward(q, k, v, grouped, values):
+        attend = F.scaled_dot_product_attention
+        return attend(q, k, v), attend(k, q, q), attend(q, grouped, grouped, enable_gqa=True), attend(q, k, values, is_causal=True)
+
+    qkv = torch.randn(4, 3, 8), torch.randn(2, 4, 6, 8), torch.randn(4, 6, 5)
+    return Case(function(forward), (*qkv, torch.randn(2, 2, 6, 8), torch.randn(6, 7)))
+
+
 def attention_regrouped() -> Case:
     """What is attention but for its batches: rows of the scores are cut into more of them between the products, or put together."""
 
