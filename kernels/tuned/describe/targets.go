@@ -24,8 +24,8 @@ func targets() string {
 		"  lack the unit. The compiler's macros tell, and the code is correct without it.\n" +
 		"- *DSP*: one instruction computes two products of 16-bit integers and their sum.\n" +
 		"- *DOT*: one instruction computes four products of bytes and their sum, in each lane of a\n" +
-		"  vector. Without it, quantized convolutions of C multiply pairs of int16 on x86, and floats\n" +
-		"  on neon.\n" +
+		"  vector. Without it, quantized convolutions of C multiply pairs of int16 on x86, depthwise\n" +
+		"  ones floats if there is FMA; on neon all multiply floats.\n" +
 		"- *tile*: how many results a C kernel holds in registers, rows by columns. `vectors`\n" +
 		"  means that the width of the vectors decides.\n" +
 		"- *compile with*: the flag of gcc and clang. A package for neon or x86-64 compiles only\n" +
