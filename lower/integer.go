@@ -344,12 +344,13 @@ func (a *integerArithmetic) numbers(c *ops.Call, name string) ([]float64, bool) 
 }
 
 // reshapes are views with the elements in the order they had.
-var reshapes = map[string]bool{"view": true, "reshape": true, "flatten": true, "unsqueeze": true,
-	"squeeze": true}
+var reshapes = map[string]bool{"aten.view.default": true, "aten.reshape.default": true,
+	"aten.flatten.using_ints": true, "aten.unsqueeze.default": true, "aten.squeeze.default": true,
+	"aten.squeeze.dim": true, "aten.squeeze.dims": true}
 
 // elements returns those of a constant tensor, or of a view of one.
 func (a *integerArithmetic) elements(v *ir.Value) ([]float64, bool) {
-	for v.Def != nil && reshapes[ir.OpBase(v.Def.Op)] {
+	for v.Def != nil && reshapes[v.Def.Op] {
 		from, ok := v.Def.Arg("self").(ir.Ref)
 		if !ok {
 			return nil, false

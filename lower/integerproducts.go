@@ -113,11 +113,14 @@ func (a *integerArithmetic) dynamicProduct(b *ops.Builder, n *ir.Node, x, w *qua
 	zero := x.dynamic[1]
 	if x.ints.Type.DType == ir.Uint8 {
 		from.ints, zero = a.lessHalf(b, x.ints), b.Op("aten.sub.Scalar", to(zero, ir.Int32), uint8Zero)
+		if from.ints == nil {
+			return nil
+		}
 	}
 	sum := b.Op(ops.IntegerMatmul, from.ints, w.ints, nil, transposed, 0, w.zero[0], ir.Int32)
 	if a.speed && 2*most <= ops.ExactSum && !a.multiplies(b, sum) {
-		sum = b.Op("aten.sub.Tensor", a.floatProduct(b, to(from.ints, ir.Float32), w, transposed), b.Op("aten.mul.Tensor",
-			to(zero, ir.Float32), s.channels(b, n.Name+"_sums", s.bias)))
+		less := b.Op("aten.mul.Tensor", to(zero, ir.Float32), s.channels(b, n.Name+"_sums", s.bias))
+		sum = b.Op("aten.sub.Tensor", a.floatProduct(b, to(from.ints, ir.Float32), w, transposed), less)
 	} else {
 		sums := to(s.channels(b, n.Name+"_sums", s.bias), ir.Int32)
 		sum = to(b.Op("aten.sub.Tensor", sum, b.Op("aten.mul.Tensor", to(zero, ir.Int32),

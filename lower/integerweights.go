@@ -172,7 +172,7 @@ func (a *integerArithmetic) weight(b *ops.Builder, v *ir.Value, axis int) *scale
 	}
 	zero := q.zero
 	if scales == nil {
-		if each = q.scale; q.uniform() {
+		if each = slices.Clone(q.scale); q.uniform() {
 			each, zero = slices.Repeat(q.scale, int(n)), slices.Repeat(q.zero, int(n))
 		}
 		scales = b.Constant(v.Name+"_scales", &ir.Constant{Data: float32s(each),
@@ -245,7 +245,8 @@ func (a *integerArithmetic) mixedProduct(b *ops.Builder, n *ir.Node, c *ops.Call
 		w.ints = rows[0]
 	}
 	y := a.mixedRows(b, x, w)
-	if q := a.of[c.Value(mat2)]; bias == "" && q != nil && q.uniform() && q.scale[0] == 1 {
+	if q := a.of[c.Value(mat2)]; bias == "" && w.added == nil && q != nil && q.uniform() &&
+		q.scale[0] == 1 {
 		a.unscaled[y] = func(b *ops.Builder, scales *ir.Value) *ir.Value {
 			return a.mixedRows(b, x, &scaledRows{ints: w.ints, scales: scales})
 		}

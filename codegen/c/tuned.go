@@ -50,10 +50,11 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 		maps.Copy(used, ph.used)
 	}
 	for _, f := range slices.Backward(results) { // each takes away what came behind it, too
-		for _, m := range f.macros {
-			used[m] = used[m] || used[f.name]
-		}
-		if !used[f.name] && f.undo != nil {
+		if used[f.name] {
+			for _, m := range f.macros {
+				used[m] = true
+			}
+		} else if f.undo != nil {
 			f.undo()
 		}
 	}

@@ -5,6 +5,7 @@
 package layers
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -205,8 +206,8 @@ func decibels(list []float64) (db, largest float64) {
 // match pairs values, and returns for indices of as those of bs. If names mean the same on both
 // sides, those of one name and as many elements are pairs. Names and order of a .pte are not those
 // of the model that it was made of: then come those that agree, of one name if there is one, else
-// of one operator, or any. The others pair in order, by operator and type, between the nearest
-// that are paired.
+// of one operator, or of any unless all elements are one number, as of masks. The others pair in
+// order, by operator and type, between the nearest that are paired.
 func match(as, bs []value, named bool, agree func(x, y value) bool) map[int]int {
 	pairs, used := map[int]int{}, map[int]bool{}
 	names, types := map[string]int{}, map[string][]int{}
@@ -227,7 +228,7 @@ func match(as, bs []value, named bool, agree func(x, y value) bool) map[int]int 
 		for _, first := range []func(k int) bool{
 			func(k int) bool { return bs[k].node == x.node },
 			func(k int) bool { return bs[k].op == x.op },
-			func(int) bool { return true },
+			func(int) bool { return !named && varied(x.tensor) },
 		} {
 			k := slices.IndexFunc(types[x.tensor.String()], func(k int) bool {
 				return !used[k] && first(k) && agree(x, bs[k])
@@ -260,6 +261,12 @@ func match(as, bs []value, named bool, agree func(x, y value) bool) map[int]int 
 		}
 	}
 	return pairs
+}
+
+// varied reports whether elements of t differ.
+func varied(t *tensor.Tensor) bool {
+	size := t.DType.Size()
+	return !bytes.Equal(t.Data[:max(len(t.Data)-size, 0)], t.Data[min(size, len(t.Data)):])
 }
 
 // values runs the side. Terms is the longest reduction in it.

@@ -117,7 +117,7 @@ func (w *method) region(g *ir.Graph) *region {
 	deps := make([][]int, len(g.Nodes))
 	effect := -1
 	decided := map[*sym.Symbol]int{} // by which node, of what sizes mention
-	for _, v := range g.Inputs {
+	for _, v := range slices.Concat(w.m.Graph.Inputs, g.Inputs) {
 		for _, s := range lower.TypeSymbols(v.Type) {
 			decided[s] = -1
 		}

@@ -452,3 +452,34 @@ def q_dynamic_half() -> Case:
             return *a, *b, *c, *d, *e
 
     return Case(Model(), (torch.randn(3, 7).half(), torch.randn(3, 7).bfloat16()), core=False)
+
+
+def q_depthwise() -> Case:
+    """Depthwise convolutions of bytes alone: windows that slide and do not, zero points at the ends, a scale for each channel."""
+    import torch.ao.quantization.fx._decomposed
+
+    quantized = torch.ops.quantized_decomposed
+
+    class Depthwise(nn.Module):
+        def __init__(self, window, stride, padding):
+            super().__init__()
+            self.how = stride, padding
+            self.register_buffer("weight", torch.randint(-127, 128, (16, 1, *window), dtype=torch.int8))
+            self.register_buffer("scales", torch.arange(1, 17) * 2.0**-12)
+            self.register_buffer("zeros", torch.zeros(16, dtype=torch.int64))
+            self.register_buffer("bias", torch.arange(16) * 0.25)
+
+        def forward(self, x, scale, zero):
+            w = quantized.dequantize_per_channel(self.weight, self.scales, self.zeros, 0, -127, 127, torch.int8)
+            y = F.conv2d(quantized.dequantize_per_tensor(x, scale, zero, -128, 127, torch.int8), w, self.bias, *self.how, groups=16)
+            return quantized.quantize_per_tensor(y, 0.125, -128, -128, 127, torch.int8)
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.slides, self.strides, self.wide = Depthwise((3, 3), 1, 1), Depthwise((5, 3), 2, (2, 1)), Depthwise((2, 6), 1, (0, 3))
+
+        def forward(self, x):
+            return self.wide(self.strides(self.slides(x, 0.0625, 127), 0.125, -128), 0.125, -128)
+
+    return Case(Model(), (torch.randint(-128, 128, (1, 16, 9, 11), dtype=torch.int8),), core=False)
