@@ -173,6 +173,17 @@ def counted_in_steps() -> Case:
     return Case(function(forward), (torch.randn(5),), runs=runs, dynamic_shapes=shapes)
 
 
+def sizes_truncated() -> Case:
+    """Sizes that are whole parts of floats: math.trunc in the file."""
+
+    def forward(x):
+        n = x.shape[0]
+        return x.new_zeros(torch.sym_int(n * 0.5) + 2), x.new_ones(torch.sym_int(n * 1.5))
+
+    shapes = ({0: torch.export.Dim("n", min=6, max=19)},)
+    return Case(function(forward), (torch.randn(8),), runs=[run(torch.randn(6)), run(torch.randn(19))], dynamic_shapes=shapes)
+
+
 def rows_grouped() -> Case:
     """Segments of rows, histograms, rows of an embedding no longer than asked, bags that end where the last offset says."""
 
