@@ -243,32 +243,34 @@ func wholeFloat32(a ir.Arg) bool {
 	return false
 }
 
-// arangeLen returns ceil((end - start) / step). Numbers with a fraction are brought to integers,
-// or, where none is dynamic, divided as they are.
+// arangeLen returns ceil((end - start) / step). Beside a dynamic number, those with a fraction are
+// brought to integers.
 func (c *Call) arangeLen(a [3]ir.Arg) sym.Expr {
 	var es [3]sym.Expr
 	var fs [3]float64
 	var dens [3]int64
-	most, exact, dynamic := int64(1), true, false
+	most, exact, dynamic, floats := int64(1), true, false, false
 	for i, x := range a {
 		if f, ok := x.(ir.Float); ok {
 			num, den, binary := sym.BinaryFraction(float64(f))
 			es[i], fs[i], dens[i] = sym.Int(num), float64(f), den
-			most, exact = max(most, den), exact && binary
+			most, exact, floats = max(most, den), exact && binary, true
 			continue
 		}
 		es[i], dens[i] = must(c.symInt([]string{"start", "end", "step"}[i], x)), 1
 		n, ok := es[i].Const()
 		fs[i], dynamic = float64(n), dynamic || !ok
 	}
-	if !exact {
-		c.errorIf(dynamic, "steps of a fraction that no short binary number is over a dynamic size")
+	c.errorIf(dynamic && !exact,
+		"steps of a fraction that no short binary number is over a dynamic size")
+	if floats && !dynamic {
 		n := math.Ceil((fs[1] - fs[0]) / fs[2])
 		c.errorIf(!(n >= 0 && n < 1<<40), "from %v to %v in steps of %v", fs[0], fs[1], fs[2])
 		return sym.Int(int64(n))
 	}
 	for i, den := range dens {
 		es[i] = sym.Mul(es[i], sym.Int(most/den))
+		c.errorIf(es[i].Undefined(), "a number that is too large beside a fraction")
 	}
 	step, ok := es[2].Const()
 	c.errorIf(!ok || step == 0, "step is zero or not constant")
