@@ -240,6 +240,19 @@ var int8Samples = byName{
 				"added", Tensor(ir.Int32, Values{Lo: -1 << 28, Hi: 1 << 28}), "up", up, "shift", 21, "ties", i%3,
 				"quant_min", 0, "quant_max", 127, "dtype", d))
 		}
+		var four, multipliers []Input // as many terms as there may be, of all types
+		n := r.Dim()
+		for _, d := range []ir.DType{ir.Int32, ir.Int16, ir.Uint8, ir.Int8} {
+			values := Values{}
+			if d == ir.Int32 {
+				values = Values{Lo: -1 << 20, Hi: 1 << 20}
+			}
+			four = append(four, Tensor(d, values, 2, n))
+			multipliers = append(multipliers, Tensor(ir.Int32, Values{Lo: -1 << 29, Hi: 1 << 29}))
+		}
+		out = append(out, NewSample("tensors", four, "multipliers", multipliers,
+			"added", Tensor(ir.Int32, Values{Lo: -1 << 28, Hi: 1 << 28}), "up", []int64{10, 15, 22, 23},
+			"shift", 20, "ties", 0, "quant_min", -100, "quant_max", 127, "dtype", ir.Int8))
 		return out
 	},
 	"etgen.integer_prelu.default": func(r *Rand) []Sample {
