@@ -27,14 +27,14 @@ func TestBuilds(t *testing.T) {
 
 // inDoubles reports whether a case's model has float64 values, or what PyTorch
 // computes in float64: the ranks of quantiles, the incomplete gamma functions, guards in Python's
-// floats, the scales of dynamic quantization, arange in steps of a fraction; or the angles of a
+// floats, the scales of dynamic quantization, arange in steps of a fraction, sizes that are floats; or the angles of a
 // Fourier transform of a dynamic size.
 func inDoubles(c *testcase.Case) bool {
 	switch filepath.Base(c.Dir) {
 	case "complex_functions", "composites_of_odd_numbers", "counted_in_steps", "fourier_dynamic",
-		"gelu_infinite", "guard_arithmetic", "incomplete_gamma", "norms", "nothing_reduced", "promotion", "q_ao_dynamic_x86",
-		"q_dynamic_groups", "q_dynamic_half", "q_dynamic_layers", "q_recurrent_dynamic",
-		"q_transposed", "quantiles":
+		"gelu_infinite", "guard_arithmetic", "incomplete_gamma", "norms", "nothing_reduced",
+		"promotion", "q_ao_dynamic_x86", "q_dynamic_groups", "q_dynamic_half", "q_dynamic_layers",
+		"q_recurrent_dynamic", "q_transposed", "quantiles", "sizes_truncated":
 		return true
 	}
 	return false

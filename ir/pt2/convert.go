@@ -165,7 +165,11 @@ func (c *converter) node(s *scope, w *wireNode) *ir.Node {
 			continue
 		}
 		a := c.arg(s, &in.arg)
-		n.Args = append(n.Args, ir.NamedArg{Name: in.name, Value: a})
+		name := in.name
+		if name == "x" && strings.HasPrefix(n.Op, "math.") {
+			name = "a" // as in the functions of _operator: files have Python's name
+		}
+		n.Args = append(n.Args, ir.NamedArg{Name: name, Value: a})
 	}
 	if n.Op == "higher_order.scan" {
 		nameScanArgs(n)

@@ -65,9 +65,9 @@ func scalarOps() []entry {
 		scalarUnary("torch::sym_float(Scalar a) -> float", ir.FloatKind, nil,
 			func(x *expr.Expr) *expr.Expr { return expr.Cast(ir.Float64, x) }),
 		scalarUnary("torch::sym_int(Scalar a) -> SymInt", ir.IntKind, nil, toIndex(expr.Trunc)),
-		scalarUnary("math::trunc(Scalar x) -> SymInt", ir.IntKind, nil, toIndex(expr.Trunc)),
-		scalarUnary("math::floor(Scalar x) -> SymInt", ir.IntKind, nil, toIndex(expr.Floor)),
-		scalarUnary("math::ceil(Scalar x) -> SymInt", ir.IntKind, nil, toIndex(expr.Ceil)),
+		scalarUnary("math::trunc(Scalar a) -> SymInt", ir.IntKind, nil, toIndex(expr.Trunc)),
+		scalarUnary("math::floor(Scalar a) -> SymInt", ir.IntKind, nil, toIndex(expr.Floor)),
+		scalarUnary("math::ceil(Scalar a) -> SymInt", ir.IntKind, nil, toIndex(expr.Ceil)),
 		scalarUnary("_operator::pos(Scalar a) -> Scalar", ir.NoneKind, func(a sym.Expr) sym.Expr {
 			return a
 		}, func(x *expr.Expr) *expr.Expr { return x }),
@@ -249,21 +249,20 @@ func bitwise(schema string, f func(a, b *expr.Expr) *expr.Expr) entry {
 func scalarUnary(schema string, kind ir.Kind, value func(sym.Expr) sym.Expr,
 	f func(*expr.Expr) *expr.Expr) entry {
 	op := entry{Schema: schema}
-	arg := func(c *Call) string { return c.Op.ParsedSchema().Args[0].Name }
 	op.Infer = func(c *Call) []ir.Type {
-		if es, ok := c.known(arg(c)); ok && value != nil {
+		if es, ok := c.known("a"); ok && value != nil {
 			return []ir.Type{ir.SymInt(value(es[0]))}
 		}
 		if kind == ir.NoneKind {
-			return scalarType(c.arithmeticKind(arg(c)))(c)
+			return scalarType(c.arithmeticKind("a"))(c)
 		}
 		return scalarType(kind)(c)
 	}
 	if value != nil {
-		op.Value = func(c *Call) sym.Expr { return value(must(c.SymInt(arg(c)))) }
+		op.Value = func(c *Call) sym.Expr { return value(must(c.SymInt("a"))) }
 	}
 	op.ScalarOp = func(c *Call) *expr.Expr {
-		return f(c.number(c.Arg(arg(c)), ScalarDType(c.arithmeticKind(arg(c)))))
+		return f(c.number(c.Arg("a"), ScalarDType(c.arithmeticKind("a"))))
 	}
 	return op
 }
