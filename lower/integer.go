@@ -69,11 +69,12 @@ func newIntegerArithmetic(ctx *Context, constant map[*ir.Value]bool) *integerAri
 		bytes: ctx.Bytes, constant: constant, of: map[*ir.Value]*quantity{},
 		padded: map[*ir.Value]*quantity{}, within: map[*ir.Value][2]int64{},
 		linear: map[*ir.Value]*linear{}, int8: map[*ir.Value]*ir.Value{},
-		groups: map[*ir.Value]*quantity{}, int4: map[*ir.Value]*ir.Value{}, wide: map[*ir.Value]*quantity{},
+		groups: map[*ir.Value]*quantity{}, int4: map[*ir.Value]*ir.Value{},
+		wide:      map[*ir.Value]*quantity{},
 		unscaled:  map[*ir.Value]func(*ops.Builder, *ir.Value) *ir.Value{},
-		functions: map[*ir.Value]*function{}, forms: map[*ir.Value]*form{}, sums: map[*ir.Value]*scaledSum{},
-		fixedSums: map[*ir.Value]*fixedSum{},
-		parts:     map[movedPart]integers{}, chosen: map[*ir.Value]bool{}}
+		functions: map[*ir.Value]*function{}, forms: map[*ir.Value]*form{},
+		sums: map[*ir.Value]*scaledSum{}, fixedSums: map[*ir.Value]*fixedSum{},
+		parts: map[movedPart]integers{}, chosen: map[*ir.Value]bool{}}
 }
 
 // quantity is what a float32 tensor stands for: (ints - zero)·scale, with a scale and a zero

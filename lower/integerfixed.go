@@ -163,8 +163,8 @@ func (a *integerArithmetic) fixedSumOf(b *ops.Builder, v *ir.Value) *fixedSum {
 
 // noteFixedSum notes the sum or difference of two such, which are not both of 8 bits.
 func (a *integerArithmetic) noteFixedSum(b *ops.Builder, n *ir.Node, c *ops.Call) {
-	if !a.fixedPoint || n.Op != "aten.add.Tensor" && n.Op != "aten.sub.Tensor" || a.linear[n.Output(0)] != nil ||
-		c.Outs[0].DType != ir.Float32 {
+	if !a.fixedPoint || n.Op != "aten.add.Tensor" && n.Op != "aten.sub.Tensor" ||
+		a.linear[n.Output(0)] != nil || c.Outs[0].DType != ir.Float32 {
 		return
 	}
 	by, err := c.Float("alpha")
@@ -331,9 +331,10 @@ func (a *integerArithmetic) often(elements, differ int) bool {
 	return a.fixedPoint || differ*mayDiffer <= elements
 }
 
-// sizes are those of a constant with n numbers, for each channel or one for all.
+// sizes are channelSizes in front of the sum's inner dimensions.
 func (s *scaledSum) sizes(n int) []int64 { return channelSizes(n, s.inner) }
 
+// channelSizes are those of a constant with n numbers, for each channel or one for all.
 func channelSizes(n, inner int) []int64 {
 	if n == 1 {
 		return nil

@@ -77,7 +77,8 @@ func (a *integerArithmetic) widen(n *ir.Node, c *ops.Call) {
 		return
 	}
 	least, most := expr.IntRange(ir.Int8)
-	q := &quantity{ints: c.Operands()[0], scale: []float64{1}, zero: []int64{0}, least: least, most: most}
+	q := &quantity{ints: c.Operands()[0], scale: []float64{1}, zero: []int64{0}, least: least,
+		most: most}
 	switch d := c.Outs[0].DType; {
 	case d == ir.Int32:
 		a.wide[n.Output(0)] = q
@@ -156,11 +157,12 @@ type scaledRows struct{ ints, scales, added *ir.Value }
 
 // weight returns what weight v stands for, with rows along an axis, nil if it is no such weight.
 func (a *integerArithmetic) weight(b *ops.Builder, v *ir.Value, axis int) *scaledRows {
-	q, scales := a.groups[v], (*ir.Value)(nil)
+	q := a.groups[v]
+	var scales *ir.Value
 	var each []float64
 	if q != nil && axis == q.axis {
-		scales, each = q.scales.(ir.Ref).Value, nil
-		if each, _ = a.elements(scales); each == nil && q.zero != nil && !allZero(q.zero) {
+		scales = q.scales.(ir.Ref).Value
+		if each, _ = a.elements(scales); each == nil && !allZero(q.zero) {
 			return nil
 		}
 	} else if q = a.of[v]; q == nil || q.dynamic[0] != nil || !q.uniform() && q.axis != axis {

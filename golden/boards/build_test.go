@@ -27,8 +27,8 @@ func TestBuilds(t *testing.T) {
 
 // inDoubles reports whether a case's model has float64 values, or what PyTorch
 // computes in float64: the ranks of quantiles, the incomplete gamma functions, guards in Python's
-// floats, the scales of dynamic quantization, arange in steps of a fraction, sizes that are floats; or the angles of a
-// Fourier transform of a dynamic size.
+// floats, the scales of dynamic quantization, arange in steps of a fraction, sizes that are parts
+// of floats; or the angles of a Fourier transform of a dynamic size.
 func inDoubles(c *testcase.Case) bool {
 	switch filepath.Base(c.Dir) {
 	case "complex_functions", "composites_of_odd_numbers", "counted_in_steps", "fourier_dynamic",

@@ -26,7 +26,7 @@ func given(t *testing.T, words ...string) Inputs {
 	}
 }
 
-// A .pte has other names for other nodes, and steps of its own: what it computes agrees all the same.
+// A .pte has other names for nodes, and steps of its own. What it computes agrees all the same.
 func TestOtherNames(t *testing.T) {
 	const model = "../cases/lstm_bidirectional/model.pt2"
 	p, closer, err := compile.Read(model)

@@ -229,16 +229,16 @@ var int8Samples = byName{
 			channels := [][]int64{{}, {3, 1}, {2, 1, 1}}[i]
 			n := r.Dim()
 			sums := Tensor(ir.Int32, Values{Lo: -1 << 20, Hi: 1 << 20}, 2, 3, n)
-			by := Tensor(ir.Int32, Values{Lo: -1 << 29, Hi: 1 << 29}, channels...)
+			by := Tensor(ir.Int32, Values{Lo: -1 << 30, Hi: 1 << 30}, channels...)
 			tensors, multipliers, up := []Input{sums}, []Input{by}, []int64{10}
 			if i > 0 {
 				tensors = append(tensors, Tensor(ir.Int8, Values{}, 3, n))
-				multipliers = append(multipliers, Tensor(ir.Int32, Values{Lo: -1 << 29, Hi: 1 << 29}))
+				multipliers = append(multipliers, Tensor(ir.Int32, Values{Lo: -1 << 30, Hi: 1 << 30}))
 				up = append(up, 23)
 			}
 			out = append(out, NewSample("tensors", tensors, "multipliers", multipliers,
-				"added", Tensor(ir.Int32, Values{Lo: -1 << 28, Hi: 1 << 28}), "up", up, "shift", 21, "ties", i%3,
-				"quant_min", 0, "quant_max", 127, "dtype", d))
+				"added", Tensor(ir.Int32, Values{Lo: -1 << 28, Hi: 1 << 28}), "up", up, "shift", 21,
+				"ties", i%3, "quant_min", 0, "quant_max", 127, "dtype", d))
 		}
 		var four, multipliers []Input // as many terms as there may be, of all types
 		n := r.Dim()

@@ -18,7 +18,7 @@ from torch.ao.quantization.quantize_pt2e import convert_pt2e, prepare_pt2e, prep
 from torch.ao.quantization.quantizer import DerivedQuantizationSpec, QuantizationAnnotation, QuantizationSpec, Quantizer, SharedQuantizationSpec
 from torch.ao.quantization.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
 
-from families.case import Case, run
+from families.case import Case, Converted, run
 from record import ROOT, record
 
 aten = torch.ops.aten
@@ -94,20 +94,6 @@ def derived_bias(observers):
     scale, _ = observers[0].calculate_qparams()
     scales, _ = observers[1].calculate_qparams()
     return scale * scales, torch.zeros_like(scales, dtype=torch.int64)
-
-
-class Converted(nn.Module):
-    """What convert_pt2e made; it is in the mode it was exported in."""
-
-    def __init__(self, module):
-        super().__init__()
-        self.module = module
-
-    def forward(self, *args):
-        return self.module(*args)
-
-    def train(self, mode=True):
-        return self
 
 
 def convert(model, quantizer, calls, qat=False, cells=False, dynamic_shapes=None):

@@ -21,22 +21,8 @@ from torchao.quantization.quant_primitives import MappingType
 from torchao.testing.pt2e._xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
 from torchao.utils import unwrap_tensor_subclass
 
-from families.case import Case
+from families.case import Case, Converted
 from record import ROOT, record
-
-
-class Converted(nn.Module):
-    """What convert_pt2e made; it is in the mode it was exported in."""
-
-    def __init__(self, module):
-        super().__init__()
-        self.module = module
-
-    def forward(self, *args):
-        return self.module(*args)
-
-    def train(self, mode=True):
-        return self
 
 
 def convert(model, quantizer, *sizes, qat=False):

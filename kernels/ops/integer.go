@@ -217,8 +217,8 @@ func (c *Call) rescaledType(operand string, d ir.DType, params ...string) ir.Typ
 // fitsRescaled checks parameter p of results t.
 func (c *Call) fitsRescaled(p, t ir.Type) {
 	sizes, ok := Broadcast(p, t)
-	c.errorIf(p.DType != ir.Int32 || !ok || !sameSizes(sizes, t.Sizes), "a parameter %s of %s", p.DType,
-		sizesOf{p})
+	c.errorIf(p.DType != ir.Int32 || !ok || !sameSizes(sizes, t.Sizes), "a parameter %s of %s",
+		p.DType, sizesOf{p})
 }
 
 // limitsFor checks quant_min and quant_max of integers of d.

@@ -54,7 +54,8 @@ func integerSoftmaxes() []entry {
 				m := expr.Xor(expr.Shl(sum, zeros), expr.Int(ir.Int32, -1<<31))
 				p := fixed.HighMul(expr.Shl(e, expr.Sub(zeros, expr.Int(ir.Int32, 1))),
 					fn("inverse_fixed")(m))
-				return c.fixedScale().of(expr.Add(fixed.HighHalf(expr.Shl(p, c.shiftArg("up", 30)), n[0]), n[1]))
+				p = fixed.HighHalf(expr.Shl(p, c.shiftArg("up", 30)), n[0])
+				return c.fixedScale().of(expr.Add(p, n[1]))
 			}),
 		},
 		{

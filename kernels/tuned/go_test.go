@@ -67,7 +67,7 @@ func TestGo(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	all := epilogues()
 	target := tuned.Target{Language: tuned.Go, Machine: machine("generic"), Speed: true}
-	sets := trialsOf(r, target, tier.Of(2, 60, 100))
+	sets := trialsOf(r, target, tier.Of(4, 60, 100))
 	for _, kernel := range sorted(sets) {
 		t.Run(kernel, func(t *testing.T) {
 			for i, tr := range sets[kernel] {

@@ -54,8 +54,8 @@ func MultipliesBytes(kernels []*Kernel, t Target) func(*ops.Call, map[*ir.Value]
 		}}
 		cv := int8Of(r)
 		return cv != nil && vectors && t.Threads < 2 && (cv.linear ||
-			(t.Machine.Dot || t.byteSize() > 1) && (cv.cin >= fewestBytes || cv.planes(t) || cv.slidesBytes())) &&
-			Select(kernels, r) != nil
+			(t.Machine.Dot || t.byteSize() > 1) &&
+				(cv.cin >= fewestBytes || cv.planes(t) || cv.slidesBytes())) && Select(kernels, r) != nil
 	}
 }
 
@@ -167,9 +167,9 @@ func (cv *int8Conv) vectors(r *Request) *Instance {
 }
 
 // depthwiseLanesInt8 is the form of DepthwiseInt8 for vectors. There w is
-// [ceil(kh/4)][kw][ceil(channels/16)·16][4], the four being rows of taps, with zeros for what is not
-// there, and start is as for pointsInt8. Images of 8 channels that lie in vectors two pixels at a
-// time have the weights and starts of the channels twice.
+// [ceil(kh/4)][kw][ceil(channels/16)·16][4], the four being rows of taps, with zeros for what is
+// not there, and start is as for pointsInt8. Images of 8 channels that lie in vectors two pixels at
+// a time have the weights and starts of the channels twice.
 const depthwiseLanesInt8 = "depthwise_lanes_i8"
 
 // narrowChannels are those of images that vectors of byteColumns see two pixels of.

@@ -383,7 +383,7 @@ func (e *Epilogue) Rescaling() (r Rescaling, ok bool) {
 	var whole, first, then *expr.Expr
 	expr.Walk(e.Body, func(x *expr.Expr) { // operands come first: the largest is found last
 		y, z := x, acc
-		if x.DType == ir.Int8 {
+		if x.DType == ir.Int8 { // kernels store floats: the rest makes bytes of them
 			y, z = expr.Cast(ir.Float32, x), expr.Cast(ir.Int8, acc)
 		}
 		if found, ok := e.rescales(y); ok {

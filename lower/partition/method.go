@@ -116,7 +116,7 @@ func (w *method) region(g *ir.Graph) *region {
 		reasons: map[int][]Reason{}}
 	deps := make([][]int, len(g.Nodes))
 	effect := -1
-	decided := map[*sym.Symbol]int{} // by which node, of what sizes mention
+	decided := map[*sym.Symbol]int{} // the node that decides a symbol, -1 for one of the inputs
 	for _, v := range slices.Concat(w.m.Graph.Inputs, g.Inputs) {
 		for _, s := range lower.TypeSymbols(v.Type) {
 			decided[s] = -1

@@ -128,9 +128,9 @@ func (k *Kernel) Neighbours(acc, at, channel, rows, count, stride string) string
 		name, bound, _ := strings.Cut(condition, " < ")
 		begin, end = fmt.Sprintf("for (%s %s = 0; %s; %[2]s++) {\n", k.Index, name, condition), "\n}"
 		row := fmt.Sprintf("const %s %s = done + each;\n", k.Index, name)
-		stored += fmt.Sprintf("for (%[1]s done = 0; %[2]s - done >= BYTES_ROWS; done += BYTES_ROWS) {\n%[3]s}\n"+
-			"for (%[1]s left = %[2]s %% BYTES_ROWS; left > 0; left--) {\nconst %[1]s done = %[2]s - left;\n%[4]s}\n",
-			k.Index, bound,
+		stored += fmt.Sprintf("for (%[1]s done = 0; %[2]s - done >= BYTES_ROWS; done += BYTES_ROWS) {\n"+
+			"%[3]s}\nfor (%[1]s left = %[2]s %% BYTES_ROWS; left > 0; left--) {\n"+
+			"const %[1]s done = %[2]s - left;\n%[4]s}\n", k.Index, bound,
 			k.bytes("BYTES_ROWS", row, acc, at, channel), k.bytes("1", row, acc, at, channel))
 	}
 	return k.Say(fmt.Sprintf("#if defined(BYTES_LANES)\n%[2]s}\n#else\nconst %[1]s whole = 0;\n#endif\n"+
@@ -144,10 +144,11 @@ func (k *Kernel) bytes(rows, row, acc, at, channel string) string {
 	if rows == "1" {
 		begin, end, each, row = "", "", "0", strings.ReplaceAll(row, " + each", "")
 	}
+	args := append([]string{rows, "y"}, given(k.Result.BytesArgs,
+		map[string]string{"acc": "plain", "o": "places", "channel": channel})...)
 	return fmt.Sprintf("%s places[%s];\nconst %s *plain[%[2]s];\n%[4]s"+
 		"%[5]splaces[%[6]s] = %[7]s;\nplain[%[6]s] = &%[8]s;\n%[9]s%[10]s(%[11]s);\n", k.Index, rows,
-		k.Result.BytesOf, begin, row, each, at, acc, end, k.Result.Bytes, strings.Join(append([]string{rows, "y"},
-			given(k.Result.BytesArgs, map[string]string{"acc": "plain", "o": "places", "channel": channel})...), ", "))
+		k.Result.BytesOf, begin, row, each, at, acc, end, k.Result.Bytes, strings.Join(args, ", "))
 }
 
 // Denser begins what [Kernel.Beside] ends: it says whether results of tiles lie beside each other
@@ -155,17 +156,18 @@ func (k *Kernel) bytes(rows, row, acc, at, channel string) string {
 // channels is there for each of span rows, some tiles of them. A tile has channels, a field, at most
 // block of them, and at most so many rows; of other results there are most rows.
 func (k *Kernel) Denser(channels, rows, block, most string) string {
+	plain := fmt.Sprintf("walk.width = %s;\nconst %s span = %s / length * length;", block, k.Index, most)
 	if !k.dense() {
-		return k.Say(fmt.Sprintf("walk.width = %s;\nconst %s span = %s / length * length;", block, k.Index, most))
+		return k.Say(plain)
 	}
 	dense, begin, end := "(out_stride_col == "+channels+") && ("+channels+" < "+block+")", "", ""
 	if k.Result.Bytes != "" {
 		dense += " && (" + channels + " % BYTES_LANES != 0)"
-		begin = "#if defined(BYTES_LANES)\n"
-		end = fmt.Sprintf("\n#else\nwalk.width = %s;\nconst %s span = %s / length * length;\n#endif", block, k.Index, most)
+		begin, end = "#if defined(BYTES_LANES)\n", "\n#else\n"+plain+"\n#endif"
 	}
 	text := fmt.Sprintf("%[2]sconst bool dense = %[3]s;\nwalk.width = dense ? %[7]s : %[5]s;\n"+
-		"const %[1]s span = dense ? ((%[4]s - 1) * %[5]s / %[7]s + 1) / length * length : %[6]s / length * length;",
+		"const %[1]s span = dense ? ((%[4]s - 1) * %[5]s / %[7]s + 1) / length * length : "+
+		"%[6]s / length * length;",
 		k.Index, begin, dense, rows, block, most, channels)
 	each := ""
 	for _, r := range k.Result.Read {

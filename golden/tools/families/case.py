@@ -27,6 +27,20 @@ def function(f):
     return cls()
 
 
+class Converted(nn.Module):
+    """What convert_pt2e made; it is in the mode it was exported in."""
+
+    def __init__(self, module):
+        super().__init__()
+        self.module = module
+
+    def forward(self, *args):
+        return self.module(*args)
+
+    def train(self, mode=True):
+        return self
+
+
 def run(*args, label=None, **kwargs):
     """A further call."""
     return dict(args=args, kwargs=kwargs, label=label)

@@ -46,8 +46,8 @@ type memory struct {
 // rescale rescales results, whose channels lie innermost.
 func (c *Call) rescale() {
 	e, y := &c.epilogue, c.bufs[0]
-	n := len(e.Scale)
-	if n = n * max(strip.Size/n, 1); c.tables[0] == nil {
+	n := len(e.Scale) * max(strip.Size/len(e.Scale), 1)
+	if c.tables[0] == nil {
 		c.tables = [2][]float32{make([]float32, n), make([]float32, n)}
 	}
 	strip.Repeat(c.tables[0], e.Shift[:len(e.Scale)])
@@ -73,7 +73,8 @@ type stopped struct{}
 // NewCall returns a call of an instance for at most so many results and inputs. If it has no
 // multiply-accumulates, as pooling, a result may be made of any number of the inputs. fixed
 // are the buffers in the order of tuned.Instance.Slots, nil where each run gives another.
-func NewCall(in *tuned.Instance, fixed [][]byte, read Extras, results, inputs int64) (*Call, error) {
+func NewCall(in *tuned.Instance, fixed [][]byte, read Extras,
+	results, inputs int64) (*Call, error) {
 	slots := in.Slots()
 	f, ok := Lookup(in.Kernel.Go, slots)
 	if !ok {
@@ -141,7 +142,7 @@ func (c *Call) Run(done <-chan struct{}, bufs [][]byte, p []int, f *Epilogue) er
 	} else if !c.watched(done, p) {
 		return eval.ErrStopped
 	}
-	if e.Scale != nil && !e.Rescaled {
+	if len(e.Scale) > 0 && !e.Rescaled {
 		c.rescale()
 	}
 	if !shared {

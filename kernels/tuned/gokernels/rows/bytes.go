@@ -70,8 +70,8 @@ func ConvBytes(y, x, w, start, scratch []float32, a *ConvI8Params, f *Epilogue) 
 	return rescaled
 }
 
-// apart carries out t for results whose columns are so far apart, by way of sums: room for these
-// would be cleared for all calls.
+// apart carries out t for results whose columns are so far apart, by way of sums. It is a function
+// of its own, so that no other call clears room for these.
 func (f *Epilogue) apart(y []float32, t *tile, o, c, apart int) {
 	var sums [maxRows * panel]float32
 	whole := t.aside(&sums)

@@ -261,7 +261,8 @@ func pairsBlock(t *tile) {
 }
 
 // pixelsFast copies count pixels as bytes, or one as pairs, and returns how many elements of the
-// copy it has made. Their channels lie so far apart: if that is not 1, pixels lie beside each other.
+// copy it has made. Their channels lie so far apart: if that is not 1, pixels lie beside each
+// other.
 func pixelsFast(to, from []float32, channels, apart, count, offset int) int {
 	const unit = 8
 	switch {
@@ -353,13 +354,14 @@ func bytes512(t *tile)
 //go:noescape
 func bytePixels512(to, from []float32, channels, count, offset int)
 
-// bytePlanes512 makes words of bytes of so many planes with AVX-512, at most 4 that lie apart, having
-// added offset: one of each of count pixels.
+// bytePlanes512 makes words of bytes of so many planes with AVX-512, at most 4 that lie apart,
+// having added offset: one of each of count pixels.
 //
 //go:noescape
 func bytePlanes512(to, from []float32, planes, apart, count, offset int)
 
-// wordsAt512 makes count words of those that begin at bytes of from, with AVX-512. Places are int32.
+// wordsAt512 makes count words of those that begin at bytes of from, with AVX-512. Places are
+// int32.
 //
 //go:noescape
 func wordsAt512(to, from, places []float32, count int)
