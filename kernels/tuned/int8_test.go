@@ -107,6 +107,7 @@ func TestInt8Lanes(t *testing.T) {
 		emulated("-DEMULATE_AVX512").Named("avx512vnni"),
 		toolchain.NEON(),
 		toolchain.NEON().With("-march=armv8.2-a+dotprod").Named("dotprod"),
+		toolchain.NEON().With("-march=armv8.2-a+dotprod+i8mm").Named("i8mm"),
 	}, 2, -1)
 	if cpu, _ := os.ReadFile("/proc/cpuinfo"); strings.Contains(string(cpu), " avx512bw ") {
 		targets = append(targets, toolchain.GCC().With("-march=x86-64-v4").Named("avx512"))
@@ -124,6 +125,7 @@ func TestInt8Dots(t *testing.T) {
 		{"x86-64-v3-vnni", "gcc", "vpdpbusd"}, {"x86-64-v3-vnni", "clang", "vpdpbusd"},
 		{"x86-64-v4-vnni", "gcc", "vpdpbusd"}, {"x86-64-v4-vnni", "clang", "vpdpbusd"},
 		{"neon-dotprod", "aarch64-linux-gnu-gcc", "sdot"},
+		{"neon-i8mm", "aarch64-linux-gnu-gcc", "smmla"},
 	}, 0, -1) {
 		t.Run(on.machine+"/"+on.compiler, func(t *testing.T) {
 			path, err := toolchain.Find(on.compiler)

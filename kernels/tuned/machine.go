@@ -94,12 +94,14 @@ const (
 	macroMVE    = "__ARM_FEATURE_MVE"
 	macroRISCV  = "__riscv_flen"
 	macroDot    = "__ARM_FEATURE_DOTPROD"
+	macroSquare = "__ARM_FEATURE_MATMUL_INT8"
 )
 
 var (
 	macrosVNNI   = []string{"__AVXVNNI__", "__AVX512VNNI__"}
 	macrosX86    = []string{"__SSE__", "__SSE2__", "__AVX__", "__AVX2__", "__FMA__"}
 	macrosFloats = []string{"__ARM_FP", "__ARM_FEATURE_FMA"} // of Arm
+	macrosBytes  = []string{macroDot, macroSquare}
 	macrosArm    = slices.Concat([]string{macroARM64, macroNEON}, macrosFloats)
 )
 
@@ -115,34 +117,39 @@ var machines = []*Machine{
 		Floats: true, FMA: true, Tile: vectorTile, Flag: "-march=armv8-a",
 		Compiler:  "aarch64-linux-gnu-gcc",
 		Defined:   []string{macroARM64, macroNEON},
-		Undefined: slices.Concat(macrosX86, macrosVNNI, []string{macroAVX512, macroRISCV, macroDot}),
+		Undefined: slices.Concat(macrosX86, macrosVNNI, []string{macroAVX512, macroRISCV}, macrosBytes),
 		Assembly:  []string{"arm64"}},
 	{Name: "neon-dotprod", Doc: "64-bit Arm with SDOT: Cortex-A55, A75 and later, Apple A11 and later",
 		Languages: []*Language{C}, Vectors: 128, Registers: 32, Floats: true, FMA: true, Dot: true,
 		Tile: vectorTile, Compiler: "aarch64-linux-gnu-gcc", Flag: "-march=armv8.2-a+dotprod",
 		Defined:   []string{macroARM64, macroNEON, macroDot},
+		Undefined: slices.Concat(macrosX86, macrosVNNI, []string{macroAVX512, macroRISCV, macroSquare})},
+	{Name: "neon-i8mm", Doc: "64-bit Arm with SMMLA: Cortex-A510, A710, X2 and later, Neoverse V1, Apple M2",
+		Languages: []*Language{C}, Vectors: 128, Registers: 32, Floats: true, FMA: true, Dot: true,
+		Tile: vectorTile, Compiler: "aarch64-linux-gnu-gcc", Flag: "-march=armv8.2-a+dotprod+i8mm",
+		Defined:   slices.Concat([]string{macroARM64, macroNEON}, macrosBytes),
 		Undefined: slices.Concat(macrosX86, macrosVNNI, []string{macroAVX512, macroRISCV})},
 	{Name: "x86-64-v3", Doc: "AVX2: Haswell, Zen and later", Languages: languages,
 		Vectors: 256, Registers: 16, Floats: true, FMA: true, Tile: vectorTile,
 		Flag: "-march=x86-64-v3", Defined: macrosX86,
-		Undefined: slices.Concat(macrosArm, macrosVNNI, []string{macroRISCV, macroAVX512, macroDot}),
+		Undefined: slices.Concat(macrosArm, macrosVNNI, []string{macroRISCV, macroAVX512}, macrosBytes),
 		Assembly:  []string{"amd64"}},
 	{Name: "x86-64-v3-vnni", Doc: "AVX2 with AVX-VNNI: Alder Lake, Zen 5 and later",
 		Languages: []*Language{C}, Vectors: 256, Registers: 16, Floats: true, FMA: true, Dot: true,
 		Tile: vectorTile, Flag: "-march=x86-64-v3 -mavxvnni",
 		Defined: slices.Concat(macrosX86, macrosVNNI[:1]),
-		Undefined: slices.Concat(macrosArm, macrosVNNI[1:], []string{macroRISCV, macroAVX512,
-			macroDot})},
+		Undefined: slices.Concat(macrosArm, macrosVNNI[1:], []string{macroRISCV, macroAVX512},
+			macrosBytes)},
 	{Name: "x86-64-v4", Doc: "AVX-512: Skylake-X, Zen 4 and later", Languages: languages,
 		Vectors: 512, Registers: 32, Floats: true, FMA: true, Tile: vectorTile,
 		Flag: "-march=x86-64-v4", Defined: slices.Concat(macrosX86, []string{macroAVX512}),
-		Undefined: slices.Concat(macrosArm, macrosVNNI, []string{macroRISCV, macroDot}),
+		Undefined: slices.Concat(macrosArm, macrosVNNI, []string{macroRISCV}, macrosBytes),
 		Assembly:  []string{"amd64"}},
 	{Name: "x86-64-v4-vnni", Doc: "AVX-512 with VNNI: Ice Lake, Zen 4 and later",
 		Languages: []*Language{C}, Vectors: 512, Registers: 32, Floats: true, FMA: true, Dot: true,
 		Tile: vectorTile, Flag: "-march=x86-64-v4 -mavx512vnni",
 		Defined:   slices.Concat(macrosX86, macrosVNNI[1:], []string{macroAVX512}),
-		Undefined: slices.Concat(macrosArm, macrosVNNI[:1], []string{macroRISCV, macroDot})},
+		Undefined: slices.Concat(macrosArm, macrosVNNI[:1], []string{macroRISCV}, macrosBytes)},
 	cortex("cortex-m0", Machine{Doc: "Armv6-M", Low: true, Tile: callTile}),
 	cortex("cortex-m1", Machine{Doc: "Armv6-M", Low: true, Tile: floats32}),
 	cortex("cortex-m3", Machine{Doc: "Armv7-M", Tile: floats32}),
@@ -157,8 +164,8 @@ var machines = []*Machine{
 	{Name: "riscv32", Doc: "RV32IMAC", Languages: []*Language{C}, Tile: callTile,
 		Microcontroller: true, Compiler: "riscv64-unknown-elf-gcc",
 		CompilerFlags: []string{"-mcmodel=medany"}, Flag: "-march=rv32imac -mabi=ilp32",
-		Undefined: slices.Concat(macrosX86, macrosVNNI, macrosArm, []string{macroAVX512, macroDSP,
-			macroDot})},
+		Undefined: slices.Concat(macrosX86, macrosVNNI, macrosArm, []string{macroAVX512, macroDSP},
+			macrosBytes)},
 }
 
 func open(name, doc string) *Machine {
@@ -183,7 +190,7 @@ func withVectors(doc string) Machine {
 func cortex(name string, m Machine) *Machine {
 	m.Name, m.Languages, m.Microcontroller, m.Flag = name, []*Language{C}, true, "-mcpu="+name
 	m.Undefined = slices.Concat(macrosX86, macrosVNNI, []string{macroAVX512, macroARM64, macroNEON,
-		macroRISCV, macroDot})
+		macroRISCV}, macrosBytes)
 	if !m.Floats {
 		m.Undefined = append(m.Undefined, macrosFloats...)
 	}
