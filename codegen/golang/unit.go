@@ -86,7 +86,7 @@ func comment(s string) string {
 var packages = map[string]string{
 	"atomic": "sync/atomic", "binary": "encoding/binary", "bits": "math/bits", "errors": "errors",
 	"fmt": "fmt",
-	"cmp": "cmp", "math": "math", "runtime": "runtime", "sync": "sync", "unsafe": "unsafe",
+	"cmp": "cmp", "math": "math", "os": "os", "runtime": "runtime", "sync": "sync", "unsafe": "unsafe",
 }
 
 // file puts a formatted file together from its declarations, with the imports

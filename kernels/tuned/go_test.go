@@ -92,13 +92,13 @@ func TestGoMachines(t *testing.T) {
 		args      []string
 	}{
 		{"plain", "", []string{"-tags=purego"}},
-		{"arm64", "GOARCH=arm64",
+		{"arm64", "GOARCH=arm64 ETGEN_SMMLA=1",
 			[]string{"-exec=" + strings.Join(toolchain.NEON().Emulator, " ")}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), "go",
 				append(append([]string{"test"}, c.args...), "./gokernels/rows")...)
-			cmd.Env = append(os.Environ(), c.env)
+			cmd.Env = append(os.Environ(), strings.Fields(c.env)...)
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}

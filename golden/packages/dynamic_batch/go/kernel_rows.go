@@ -202,7 +202,7 @@ type tile struct {
 	fetch              []float32
 	fetched, fetchStep int
 	// parts is how many elements hold four numbers of x, and of w: 4 of floats, 2 of pairs of 16
-	// bits, 1 of bytes. With bytes, 128 was added to those of x, and bias is int32.
+	// bits, 1 of bytes. With bytes, byteFrom was added to those of x, and bias is int32.
 	parts int
 	// of one row: w is bytes, though x is pairs
 	bytes bool

@@ -6,7 +6,8 @@ import "math"
 // for padding. Weights are bytes, four of neighbouring taps of a column in an element, in panels as
 // those of Conv: w[ceil(out_channels/32)][depth/4][32]. The channels of a pixel are a multiple of
 // four with zeros; or what lies beside each other in a row of the image is, where pixel says so.
-// Sums of bytes to which 128 is added begin at start, which are int32.
+// Sums of bytes begin at start[2][roundUp(out_channels, 16)], which are int32: the second row is for
+// bytes to which 128 is added.
 //
 // What results see is copied as the machine multiplies it: as bytes, as pairs of 16 bits, or as
 // floats if they are not there already. For the last two a panel of weights is spread out at a time,
@@ -21,6 +22,9 @@ func ConvBytes(y, x, w, start, scratch []float32, a *ConvI8Params, f *Epilogue) 
 		parts: s.parts, bytes: a.outH*a.outW == 1 && s.parts == 2}
 	if a.dilationW > 1 {
 		t.middle, t.xMiddle, t.depth = s.columns, a.dilationW*s.pixel, s.pixel
+	}
+	if byteFrom > 0 {
+		start = start[len(start)/2:]
 	}
 	rescaled = f.scale != nil && rescales() && s.parts != 2 && a.outStrideChannel == 1
 	t.least, t.most, t.plus = f.least, f.most, f.plus
@@ -183,7 +187,7 @@ func (s *sight) rows(to, rest, x []float32) {
 				inside[i] = image[i/n*s.a.inStrideCol+i%n*s.a.inStrideChannel]
 			}
 		}
-		rowFast(part, rest[:(s.row+7)/4], row, places, s.a.padValue+128)
+		rowFast(part, rest[:(s.row+7)/4], row, places, s.a.padValue+byteFrom)
 	}
 }
 
@@ -193,7 +197,7 @@ func (s *sight) blank(to []float32) {
 		clear(to)
 		return
 	}
-	pad := math.Float32frombits(uint32(uint8(s.a.padValue+128)) * 0x01010101)
+	pad := math.Float32frombits(uint32(uint8(s.a.padValue+byteFrom)) * 0x01010101)
 	for i := range to {
 		to[i] = pad
 	}
@@ -212,7 +216,7 @@ func (s *sight) pixels(to, x []float32) {
 		channels, count = count*channels, 1
 		fallthrough
 	case dense || s.a.inStrideCol == 1:
-		if done = pixelsFast(to, x, channels, apart, count, s.a.padValue+128); done == len(to) {
+		if done = pixelsFast(to, x, channels, apart, count, s.a.padValue+byteFrom); done == len(to) {
 			return
 		}
 	}
@@ -221,11 +225,11 @@ func (s *sight) pixels(to, x []float32) {
 		switch s.parts {
 		case 1:
 			for k := done; k < len(row); k++ {
-				row[k] = s.element(from, 4*k, channels, 8, s.a.padValue+128)
+				row[k] = word(from, 4*k, min(channels-4*k, 4), apart, 8, s.a.padValue+byteFrom)
 			}
 		case 2:
 			for k := done; k < len(row); k++ {
-				row[k] = s.element(from, 2*k, channels, 16, 0)
+				row[k] = word(from, 2*k, min(channels-2*k, 2), apart, 16, 0)
 			}
 		default:
 			for c := range row {
@@ -235,12 +239,12 @@ func (s *sight) pixels(to, x []float32) {
 	}
 }
 
-// element is that of a copy which has numbers of so many bits from a channel on, with an offset.
-func (s *sight) element(from []float32, channel, channels, bits, offset int) float32 {
+// word is an element of count numbers of so many bits, with an offset, that lie apart. The rest of
+// it is zeros.
+func word(from []float32, first, count, apart, bits, offset int) float32 {
 	all := uint32(0)
-	for k := 0; k < 32 && channel < channels; k += bits {
-		all |= uint32(int(from[channel*s.a.inStrideChannel])+offset) & (1<<bits - 1) << k
-		channel++
+	for k := range count {
+		all |= uint32(int(from[(first+k)*apart])+offset) & (1<<bits - 1) << (k * bits)
 	}
 	return math.Float32frombits(all)
 }

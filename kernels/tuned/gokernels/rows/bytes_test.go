@@ -192,13 +192,16 @@ func (c *bytesCase) words() (w []float32) {
 	return w
 }
 
-// start is what sums of bytes begin with to which 128 is added.
+// start is what sums of bytes begin with, and those of bytes to which 128 is added.
 func (c *bytesCase) start() []float32 {
-	start := make([]float32, (c.outChannels+15)/16*16)
+	all := (c.outChannels + 15) / 16 * 16
+	start := make([]float32, 2*all)
 	each := len(c.w) / c.outChannels
 	for i, v := range c.w {
-		bits := math.Float32bits(start[i/each]) - uint32((c.padValue+128)*int(v))
-		start[i/each] = math.Float32frombits(bits)
+		for row, from := range []int{0, 128} {
+			at := &start[row*all+i/each]
+			*at = math.Float32frombits(math.Float32bits(*at) - uint32((c.padValue+from)*int(v)))
+		}
 	}
 	return start
 }

@@ -49,6 +49,11 @@ var casesOf = map[string]func(c *cases, v []int){
 					c.add("bytes512 %s_rescaled", rest)
 					c.add("product512 %s_rescaled", rest)
 				}
+			case "productNEON":
+				c.add("bytesNEON %s", rest)
+				if rest != "rows1" {
+					c.add("squaresNEON %s", rest)
+				}
 			case "product256":
 				if a.few() && a.inChannels != Unknown { // no pairs
 					continue

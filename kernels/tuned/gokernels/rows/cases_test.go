@@ -64,10 +64,10 @@ func TestCasesOfShapes(t *testing.T) {
 			"productNEON rows1"}},
 		{"Linear", []int{13, 48, 2}, []string{"product256 rows5x2", "product256 rows3x2", "product512 rows7x1", "product512 rows7x2",
 			"product512 rows6x1", "product512 rows6x2", "productNEON rows5", "productNEON rows3"}},
-		{"ConvBytes", convBytes(3, 8, 1, 5), []string{"bytes512 rows5x1", "product256 rows5x2",
-			"product512 rows5x1", "productNEON rows5"}},
-		{"ConvBytes", convBytes(4, 8, 1, 5), []string{"bytes512 rows5x1", "pairs256 rows5",
-			"product512 rows5x1", "productNEON rows5"}},
+		{"ConvBytes", convBytes(3, 8, 1, 5), []string{"bytes512 rows5x1", "bytesNEON rows5", "product256 rows5x2",
+			"product512 rows5x1", "productNEON rows5", "squaresNEON rows5"}},
+		{"ConvBytes", convBytes(4, 8, 1, 5), []string{"bytes512 rows5x1", "bytesNEON rows5", "pairs256 rows5",
+			"product512 rows5x1", "productNEON rows5", "squaresNEON rows5"}},
 	} {
 		got := Cases(c.kernel, c.v, false, false)
 		slices.Sort(c.want)

@@ -260,6 +260,9 @@ func pairsBlock(t *tile) {
 	}
 }
 
+// byteFrom is what is added to bytes of images: instructions take them without signs.
+const byteFrom = 128
+
 // pixelsFast copies count pixels as bytes, or one as pairs, and returns how many elements of the
 // copy it has made. Their channels lie so far apart: if that is not 1, pixels lie beside each
 // other.

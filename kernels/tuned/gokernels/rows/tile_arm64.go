@@ -2,7 +2,12 @@
 
 package rows
 
-import "math"
+import (
+	"encoding/binary"
+	"math"
+	"os"
+	"runtime"
+)
 
 // tileRows is the most rows of a product's tile.
 const tileRows = 6
@@ -182,16 +187,106 @@ func landSixNEON(t *land)
 //go:noescape
 func landFourNEON(t *land)
 
-// partsFast is in how many elements products of bytes take four: as floats alone.
-func partsFast(_, _ bool) int { return 4 }
+// dot and square tell whether the machine has products of bytes: SDOT, and SMMLA too. They are never
+// written.
+var dot, square = haveBytes()
 
-// productBytes is never called.
-func productBytes(*tile) {}
+// haveBytes asks Linux for the machine's capabilities. Other systems do not tell; all Macs have SDOT.
+func haveBytes() (dot, square bool) {
+	if runtime.GOOS == "darwin" {
+		return true, false
+	}
+	auxv, err := os.ReadFile("/proc/self/auxv")
+	for ; err == nil && len(auxv) >= 16; auxv = auxv[16:] {
+		bits := binary.LittleEndian.Uint64(auxv[8:])
+		switch binary.LittleEndian.Uint64(auxv) {
+		case 16: // AT_HWCAP
+			dot = bits&(1<<20) != 0
+		case 26: // AT_HWCAP2
+			square = bits&(1<<13) != 0
+		}
+	}
+	return dot, dot && square
+}
 
-func pixelsFast(_, _ []float32, _, _, _, _ int) int { return 0 }
+// partsFast is in how many elements products of bytes take four: as bytes or floats.
+func partsFast(_, _ bool) int {
+	if dot {
+		return 1
+	}
+	return 4
+}
 
-// rowFast is never called.
-func rowFast(_, _, _, _ []float32, _ int) {}
+// byteFrom is what is added to bytes of images: instructions take them with their signs.
+const byteFrom = 0
+
+// productBytes is product of bytes.
+func productBytes(t *tile) {
+	for j := 0; j < t.columns; j += panel / 2 {
+		part := t.block(j)
+		if part.columns == panel/2 {
+			bytesBlock(&part)
+			continue
+		}
+		var sums [maxRows * panel]float32
+		whole := part.aside(&sums)
+		bytesBlock(&whole)
+		part.take(&sums, 0, part.columns)
+	}
+}
+
+// bytesBlock is a product of bytes for 16 columns.
+func bytesBlock(t *tile) {
+	if square && t.rows > 1 {
+		squaresNEON(t)
+	} else {
+		bytesNEON(t)
+	}
+}
+
+// pixelsFast copies pixels as bytes: a single one, which all are if their channels lie beside each
+// other without zeros. It returns how many elements of the copy it has made.
+func pixelsFast(to, from []float32, channels, apart, count, offset int) int {
+	const unit = 16
+	blocks := channels / unit
+	if !dot || count != 1 || apart != 1 || blocks == 0 {
+		return 0
+	}
+	_, _ = from[:blocks*unit], to[:blocks*unit/4]
+	wordsNEON(to, from, blocks, offset)
+	return blocks * unit / 4
+}
+
+// rowFast makes words to of the bytes of a row at places, having added offset.
+func rowFast(to, bytes, row, places []float32, offset int) {
+	done := pixelsFast(bytes, row, len(row), 1, 1, offset)
+	for i := done; i < len(bytes); i++ {
+		bytes[i] = word(row, 4*i, min(len(row)-4*i, 4), 1, 8, offset)
+	}
+	for i := range to {
+		at := math.Float32bits(places[i])
+		low := uint64(math.Float32bits(bytes[at/4]))
+		if at%4 > 0 {
+			low |= uint64(math.Float32bits(bytes[at/4+1])) << 32
+		}
+		to[i] = math.Float32frombits(uint32(low >> (8 * (at % 4))))
+	}
+}
+
+// bytesNEON is product of bytes for 16 columns.
+//
+//go:noescape
+func bytesNEON(t *tile)
+
+// squaresNEON is product of bytes for 16 columns of 2 to 6 rows, with SMMLA.
+//
+//go:noescape
+func squaresNEON(t *tile)
+
+// wordsNEON makes blocks of 16 bytes of floats, having added offset.
+//
+//go:noescape
+func wordsNEON(to, from []float32, blocks, offset int)
 
 // spreadFast spreads rows of bytes as floats.
 func spreadFast(to, from []float32, width, parts int) bool {

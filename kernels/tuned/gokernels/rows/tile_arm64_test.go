@@ -3,6 +3,7 @@
 package rows
 
 import (
+	"os"
 	"testing"
 	"unsafe"
 )
@@ -103,4 +104,22 @@ func TestFewOffsets(t *testing.T) {
 
 func sweepForms() []sweepForm { return nil }
 
-func levels(*testing.T) []func() { return []func(){func() {}} }
+// levels are the machines that this one may be taken for: with SMMLA, with SDOT, with neither.
+func levels(t *testing.T) (out []func()) {
+	d, s := dot, square
+	t.Cleanup(func() { dot, square = d, s })
+	if s {
+		out = append(out, func() { dot, square = true, true })
+	}
+	if d {
+		out = append(out, func() { dot, square = true, false })
+	}
+	return append(out, func() { dot, square = false, false })
+}
+
+// Products of bytes are found where whoever runs the test knows that they are there.
+func TestHaveBytes(t *testing.T) {
+	if want := os.Getenv("ETGEN_SMMLA"); want != "" && (!dot || !square) {
+		t.Errorf("SDOT is found: %t, SMMLA: %t", dot, square)
+	}
+}
