@@ -242,7 +242,7 @@ func (f *compileFlags) displaced(ctx context.Context, pkg *codegen.Package, dir 
 
 func newCompile(a *app) *cobra.Command {
 	var lang, dir, name string
-	var external, traces, debug, record, rows, profiled, separate, cpp bool
+	var external, traces, debug, record, rows, profiled, cpp bool
 	var several methodFlags
 	var flags compileFlags
 	var firmware firmwareFlags
@@ -304,16 +304,7 @@ kernels and an arena.
 				return usageError("--profile is for --lang=c and --lang=go only: a .pte is profiled by " +
 					"what runs it, as etgen run --etdump")
 			}
-			if opt.Separate = separate; separate {
-				if !l.Placed || len(files) < 2 {
-					return usageError("--separate is for --lang=c and several models")
-				}
-				if several.share {
-					return usageError("--separate gives each model a state of its own: without it, " +
-						"models with --share-mutable-buffers are methods that have one")
-				}
-				opt.Generator += " --separate"
-			}
+			several.setSeparate(l, files, &opt)
 			if opt.CPP = cpp; cpp {
 				if !l.Placed {
 					return usageError("--cpp is for --lang=c only")
@@ -376,9 +367,7 @@ kernels and an arena.
 	cmd.Flags().BoolVar(&profiled, "profile", false,
 		"with --lang=c and --lang=go: the code tells when each kernel begins and ends, "+
 			"and what sums the times up comes with it, for etgen profile")
-	cmd.Flags().BoolVar(&separate, "separate", false,
-		"with --lang=c and several models: each has a header and weights of its own, "+
-			"and NAME.h and NAME.c have what they share, kernels and an arena")
+	several.addSeparate(cmd)
 	cmd.Flags().BoolVar(&cpp, "cpp", false,
 		"with --lang=c: NAME.hpp too, a class for C++11 without exceptions or library")
 	budget.add(cmd)

@@ -16,8 +16,9 @@ import (
 
 // methodFlags are what makes one program of several model files.
 type methodFlags struct {
-	named []string
-	share bool
+	named    []string
+	share    bool
+	separate bool
 	// declared are the custom operators that ExecuTorch programs may call.
 	declared []*aten.Schema
 }
@@ -27,6 +28,30 @@ func (f *methodFlags) add(cmd *cobra.Command) {
 		"NAME=FILE: a model file that becomes the method NAME; once for each")
 	cmd.Flags().BoolVar(&f.share, "share-mutable-buffers", false,
 		"with several models: buffers of one name are one in all methods; else each method has its own")
+}
+
+// addSeparate adds the flag that makes several models programs of their own.
+func (f *methodFlags) addSeparate(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.separate, "separate", false,
+		"with --lang=c and several models: each has a header and weights of its own, "+
+			"and NAME.h and NAME.c have what they share, kernels and an arena")
+}
+
+// setSeparate makes the options say what the flag of addSeparate does.
+func (f *methodFlags) setSeparate(l *compile.Language, files []compile.MethodFile,
+	opt *compile.Options) {
+	if !f.separate {
+		return
+	}
+	if !l.Placed || len(files) < 2 {
+		failUsage("--separate is for --lang=c and several models")
+	}
+	if f.share {
+		failUsage("--separate gives each model a state of its own: without it, " +
+			"models with --share-mutable-buffers are methods that have one")
+	}
+	opt.Separate = true
+	opt.Generator += " --separate"
 }
 
 // args checks that a model is named one way or the other.

@@ -38,6 +38,7 @@ whose schema is codegen/report/page/schema.json.`,
 		Example: `  etgen report model.pt2 -o report.html
   etgen report model.pt2 --target=cortex-m4 --quantize=int8 --calibrate=x.npy -o report.html
   etgen report model.pt2 --measure -o report.html
+  etgen report kws.pt2 vww.pt2 --separate --target=cortex-m4 -o report.html
   etgen report model.pte --json | jq '.takes.arena'`,
 		Args: several.args,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
@@ -48,8 +49,10 @@ whose schema is codegen/report/page/schema.json.`,
 			files := several.files(args)
 			flags.compare = 16
 			opt := flags.options(paths(files)...)
-			opt.Lang = flags.language(lang).Name
+			l := flags.language(lang)
+			opt.Lang = l.Name
 			firmware.set(&opt)
+			several.setSeparate(l, files, &opt)
 			several.declared = opt.Custom.Declared()
 			p, closer := several.read(files)
 			defer closer.Close()
@@ -76,9 +79,11 @@ whose schema is codegen/report/page/schema.json.`,
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
 	cmd.Flags().BoolVar(&measured, "measure", false,
 		"measure: code of C with the target's compiler, as etgen size does, and "+
-			"the time of each layer on this machine, as etgen bench does, unless the target is a microcontroller")
+			"the time of each layer on this machine, as etgen bench does, unless the target is a "+
+			"microcontroller or there are several methods")
 	oneOf(cmd, &lang, "lang", "c", []string{"c", "go"}, "the output language: c or go")
 	several.add(cmd)
+	several.addSeparate(cmd)
 	firmware.add(cmd)
 	flags.add(cmd, a)
 	return cmd
@@ -88,9 +93,6 @@ whose schema is codegen/report/page/schema.json.`,
 func measureReport(ctx context.Context, d *reportpage.Data, opt compile.Options,
 	files []compile.MethodFile) {
 	machine := d.Takes.Of.Target.Machine
-	if len(files) > 1 || len(d.Methods) > 1 {
-		failUsage("--measure is for a model of one method")
-	}
 	if must.Get(compile.LanguageNamed(opt.Lang)).Placed {
 		dir, remove := must.Get2(interrupt.TempDir("etgen-report-"))
 		defer remove()
@@ -98,7 +100,7 @@ func measureReport(ctx context.Context, d *reportpage.Data, opt compile.Options,
 		must.Check(pkg.Write(ctx, dir))
 		ofModel(size.Folder(ctx, dir, size.Options{Name: pkg.Name})).Layers(d.Takes)
 	}
-	if machine.Microcontroller {
+	if machine.Microcontroller || len(d.Methods) > 1 {
 		return
 	}
 	r := ofModel(measure.Model(ctx, files[0].Path, measure.Options{Via: []string{opt.Lang},

@@ -39,12 +39,13 @@ func newSize(a *app) *cobra.Command {
 	var flags compileFlags
 	var firmware firmwareFlags
 	var compiler sizeFlags
+	var several methodFlags
 	var name string
 	var asJSON, all bool
 	var baseline string
 	var growth float64
 	cmd := &cobra.Command{
-		Use:   "size MODEL|FOLDER",
+		Use:   "size MODEL...|FOLDER",
 		Short: "Measure flash, RAM and stack of generated C",
 		Long: `Size compiles C for a target and links it with what it calls and nothing else. It shows
 what the ELF takes, its largest symbols, and of a model what each layer takes:
@@ -55,36 +56,41 @@ what the ELF takes, its largest symbols, and of a model what each layer takes:
   stack  of the deepest call, from -fstack-usage and the calls in the object files;
          functions of the compiler's library, which are named, come on top
 
-It takes a model, and compiles it as etgen MODEL --lang=c does, or a folder with a C
+It takes models, and compiles them as etgen MODEL... --lang=c does, or a folder with a C
 package, for the target that this was generated for. Nothing is estimated: without a
 compiler for the target this is an error, which names the package to install.
 
 What --json wrote before is a --baseline: then size shows what has grown since.`,
 		Example: `  etgen size model.pt2 --target=cortex-m4
   etgen model.pt2 --lang=c --target=cortex-m4 -o out/ && etgen size out/ --json | jq .flash
+  etgen size kws.pt2 vww.pt2 --separate --target=cortex-m4
   etgen size kws.pt2 --target=cortex-m4 --quantize=recipe.json --optimize=speed --cflags=-O2`,
-		Args: exactly("MODEL|FOLDER"),
+		Args: several.args,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			defer must.Catch(&err)
 			how := compiler.options(cmd)
 			how.Name = name
 			var layers *codereport.Report // of a model
-			dir := args[0]
-			if size.IsPackage(dir) {
+			var dir string
+			if len(args) == 1 && len(several.named) == 0 && size.IsPackage(args[0]) {
+				dir = args[0]
 				flags.ignored("with a folder", append(slices.Clone(firmwareNames), "memory", "dialect",
 					"backend", "optimize", "plan", "requantize", "threads", "strict", "checked", "bound", "quantize", "calibrate",
-					"kernels", "custom-op", "stream", "stream-padding")...)
+					"kernels", "custom-op", "stream", "stream-padding", "separate", "share-mutable-buffers")...)
 				if cmd.Flags().Changed("target") {
 					how.Machine = must.Get(tuned.MachineNamed(flags.target))
 				}
 			} else {
-				opt := flags.options(dir)
-				flags.language("c")
+				files := several.files(args)
+				opt := flags.options(paths(files)...)
+				l := flags.language("c")
 				opt.Name = name
 				firmware.set(&opt)
-				p, closer, err := opt.Read(dir)
-				must.Check(modelError(err))
+				several.setSeparate(l, files, &opt)
+				several.declared = opt.Custom.Declared()
+				p, closer := several.read(files)
 				defer closer.Close()
+				opt = several.options(files, opt)
 				var pkg *codegen.Package
 				pkg, layers, err = compile.Reported(p, opt)
 				must.Check(modelError(err))
@@ -123,6 +129,8 @@ What --json wrote before is a --baseline: then size shows what has grown since.`
 	cmd.Flags().StringVar(&baseline, "baseline", "",
 		"a file that --json wrote before: show what has grown since, and exit with code 5 if a figure has by more than --max-growth")
 	cmd.Flags().Float64Var(&growth, "max-growth", 0, "with --baseline: by how many percent a figure may grow")
+	several.add(cmd)
+	several.addSeparate(cmd)
 	compiler.add(cmd)
 	firmware.add(cmd)
 	flags.add(cmd, a)

@@ -9,56 +9,98 @@ import (
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/lower/native"
 )
 
 // mostCode is how much of a text a page has, in bytes.
 const mostCode = 1 << 20
 
+// source is a file of a program's code.
+type source struct {
+	name   string
+	events *codegen.Events // of the calls in it, if there are any
+}
+
+// sourcesOf are the files that may have code: what separate models share, and each model's own; else
+// one, and kernels that are in a file of their own.
+func sourcesOf(np *native.Program, pkg *codegen.Package, opt compile.Options) []source {
+	main, extension := source{name: pkg.Name}, "."+must.Get(compile.LanguageNamed(opt.Lang)).Name
+	list := []source{main, {name: "kernels"}}
+	if opt.Separate {
+		list = list[:1]
+		for _, m := range np.Methods {
+			list = append(list, source{m.Name.Identifier(), codegen.NewEvents(codegen.Alone(np, m))})
+		}
+	} else {
+		list[0].events = codegen.NewEvents(np)
+	}
+	for i := range list {
+		list[i].name += extension
+	}
+	return list
+}
+
 // codeOf returns the text of a program, the kernels by their names, and the lines of calls. These
 // are found by a copy that is made for profiles: it has lines more, which name the calls around them.
 func codeOf(np *native.Program, pkg *codegen.Package, opt compile.Options) (_ Code, _ map[string]int,
 	_ map[*native.Call]*Lines) {
 	code := Code{Language: must.Get(compile.LanguageNamed(opt.Lang)).Name, Kernels: []Kernel{}}
-	code.Name = pkg.Name + "." + code.Language
-	// Kernels may be in a file of their own.
-	apart := "kernels." + code.Language
-	textOf := func(p *codegen.Package) []string {
-		text := strings.Split(string(p.File(code.Name)), "\n")
-		if more := p.File(apart); more != nil {
-			text = append(text, strings.Split("// "+apart+"\n\n"+string(more), "\n")...)
+	opt.Profile, opt.Warn = true, nil
+	profiled := must.Get(compile.Print(np, opt))
+	var text []string
+	lines := map[*native.Call]*Lines{}
+	for _, s := range sourcesOf(np, pkg, opt) {
+		file := pkg.File(s.name)
+		if file == nil {
+			continue
 		}
-		return text
+		if code.Name == "" {
+			code.Name = s.name
+		} else {
+			text = append(text, "// "+s.name, "")
+		}
+		own, before := strings.Split(string(file), "\n"), len(text)
+		text = append(text, own...)
+		if s.events == nil {
+			continue
+		}
+		marks := eventsIn(own, strings.Split(string(profiled.File(s.name)), "\n"))
+		for _, m := range np.Methods {
+			codegen.Walk(m.Body, func(stmt native.Stmt) {
+				c, _ := stmt.(*native.Call)
+				begin, _ := s.events.Begin(c)
+				end, is := s.events.End(c)
+				last, ok := marks[end]
+				if !is || !ok || last <= marks[begin] {
+					return
+				}
+				first := marks[begin] + 1
+				for first > 1 && strings.HasPrefix(strings.TrimSpace(own[first-2]), "/") {
+					first-- // the comment before it
+				}
+				lines[c] = &Lines{before + first, before + last}
+			})
+		}
 	}
-	text := textOf(pkg)
+	prefixes := []string{pkg.Name}
+	if opt.Separate { // kernels that call delegates are their model's own
+		for _, m := range np.Methods {
+			prefixes = append(prefixes, m.Name.Identifier())
+		}
+	}
 	kernels, functions := map[string]int{}, functionsIn(text)
 	for _, k := range np.Kernels {
-		x := Kernel{Name: pkg.Name + "_" + k.Name, Doc: k.Doc, Tuned: k.Tuned != nil}
-		if x.Lines = functions(x.Name); x.Lines == nil {
-			x.Name = camel(k.Name)
-			x.Lines = functions(x.Name)
+		x := Kernel{Doc: k.Doc, Tuned: k.Tuned != nil}
+		for _, name := range append(seq.Map(prefixes, func(p string) string { return p + "_" + k.Name }),
+			camel(k.Name)) {
+			x.Name, x.Lines = name, functions(name)
+			if x.Lines != nil {
+				break
+			}
 		}
 		kernels[k.Name] = len(code.Kernels)
 		code.Kernels = append(code.Kernels, x)
-	}
-	opt.Profile, opt.Warn = true, nil
-	marks := eventsIn(text, textOf(must.Get(compile.Print(np, opt))))
-	events, lines := codegen.NewEvents(np), map[*native.Call]*Lines{}
-	for _, m := range np.Methods {
-		codegen.Walk(m.Body, func(s native.Stmt) {
-			c, _ := s.(*native.Call)
-			begin, _ := events.Begin(c)
-			end, is := events.End(c)
-			last, ok := marks[end]
-			if !is || !ok || last <= marks[begin] {
-				return
-			}
-			first := marks[begin] + 1
-			for first > 1 && strings.HasPrefix(strings.TrimSpace(text[first-2]), "/") {
-				first-- // the comment before it
-			}
-			lines[c] = &Lines{first, last}
-		})
 	}
 	code.Text = strings.Join(text, "\n")
 	if len(code.Text) > mostCode {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -20,10 +21,18 @@ import (
 
 var update = flag.Bool("update", false, "write schema.json anew")
 
-// of makes the data of a case.
+// of makes the data of a case; of several, the data of a program whose methods are called as their
+// numbers say.
 func of(t testing.TB, name string, opt compile.Options) *page.Data {
 	t.Helper()
-	p, closer, err := compile.Read("../../../golden/" + name)
+	var files []compile.MethodFile
+	for i, name := range strings.Fields(name) {
+		files = append(files, compile.MethodFile{Name: fmt.Sprint("m", i), Path: "../../../golden/" + name})
+	}
+	if len(files) == 1 {
+		files[0].Name = ""
+	}
+	p, closer, err := compile.ReadMethods(files, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,6 +118,8 @@ var cases = map[string]compile.Options{
 	"cases/cond/model.pt2":            {},
 	"cases/input_as_output/model.pt2": {}, // calls without nodes
 	"delegated/two_methods/model.pte": {Lang: "go"},
+	"cases/lenet/model.pt2 cases/lstm/model.pt2": {Target: "cortex-m4",
+		Separate: true},
 }
 
 // Indices are of what is there; nodes, calls, lines of the code and buffers belong to each other.
