@@ -23,7 +23,7 @@ import (
 //     follows is the one that is built.
 //   - Strides of a view must be those that follow. New memory may be dense in any
 //     order: which one is the choice of PyTorch's kernels, and differs between
-//     versions.
+//     versions. Behind the ATen dialect all results are new memory.
 //   - Elements of bool constants are 0 or 1: C and Go would take others differently.
 //   - Values of regions have the sizes of what goes in and comes out.
 //
@@ -32,7 +32,8 @@ var CheckRecords = Pass{
 	Name: "check-records",
 	Doc:  "hold the recorded types against those that follow from the operands",
 	Run: perMethod(func(ctx *Context, p *ir.Program, m *ir.Method) {
-		r := &records{table: ctx.Table, known: map[*sym.Symbol]bool{},
+		r := &records{table: ctx.Table, views: p.Dialect == ir.ATen || p.Dialect == "",
+			known: map[*sym.Symbol]bool{},
 			names: map[*sym.Symbol]sym.Expr{}}
 		r.warn = func(n *ir.Node, err error) { warnAt(p, m, n, err) }
 		for _, v := range m.Graph.Inputs {
@@ -63,6 +64,7 @@ const maxTensor = 1 << 40
 // records checks a method.
 type records struct {
 	table *ops.Table
+	views bool // results may be views
 	warn  func(*ir.Node, error)
 	errs  []error
 	known map[*sym.Symbol]bool     // symbols seen so far
@@ -142,7 +144,7 @@ func (r *records) node(n *ir.Node) {
 		return
 	}
 	view := false
-	if c.Op.View != nil {
+	if r.views && c.Op.View != nil {
 		vs, err := c.Op.View(c)
 		view = err == nil && vs != nil
 	}

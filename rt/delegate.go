@@ -40,6 +40,25 @@ type delegateEvent struct {
 // Traced reports whether anybody listens to Trace.
 func (d *DelegateInit) Traced() bool { return d.tracer != nil }
 
+// ReadsValues reports whether somebody reads what Gave tells.
+func (d *DelegateInit) ReadsValues() bool {
+	t, ok := d.tracer.(ValueTracer)
+	return ok && t.ReadsValues()
+}
+
+// Gave tells what the part of an id gave, as an event of the delegate's own that has values, if
+// somebody reads them. ID is as Begin has it.
+func (d *DelegateInit) Gave(id string, values ...*EValue) {
+	if !d.ReadsValues() {
+		return
+	}
+	e := d.event(id)
+	e.Values = values
+	d.tracer.Begin(e)
+	d.tracer.End(e, nil)
+	e.Values = nil
+}
+
 // Trace runs f, a part of the delegate's Execute, between Begin and the end that Begin returns.
 func (d *DelegateInit) Trace(id string, f func() error) error {
 	end := d.Begin(id)
@@ -56,6 +75,13 @@ func (d *DelegateInit) Begin(id string) (end func(error)) {
 	if d.tracer == nil {
 		return func(error) {}
 	}
+	e := d.event(id)
+	d.tracer.Begin(e)
+	return func(err error) { d.tracer.End(e, err) }
+}
+
+// event is the event of an id in the call that executes.
+func (d *DelegateInit) event(id string) *Event {
 	key := delegateEvent{d.at(), id}
 	e := d.events[key]
 	if e == nil {
@@ -69,8 +95,7 @@ func (d *DelegateInit) Begin(id string) (end func(error)) {
 		}
 		d.events[key] = e
 	}
-	d.tracer.Begin(e)
-	return func(err error) { d.tracer.End(e, err) }
+	return e
 }
 
 // Delegate is a part of a method. If it is an io.Closer too, Method.Close

@@ -70,7 +70,8 @@ type EventTracer interface {
 }
 
 // ValueTracer is an EventTracer that may read the values of events. If ReadsValues is true when a
-// method is loaded, its kernels compute what nothing else reads, too.
+// method is loaded, its kernels compute what nothing else reads, too, and delegates may tell what
+// their parts give.
 type ValueTracer interface {
 	EventTracer
 	ReadsValues() bool
@@ -91,8 +92,8 @@ type Event struct {
 	// Delegate is the delegate debug id of an event of a delegate's own, which lies within that of
 	// its call; "" of all others. Op begins with the backend's name then.
 	Delegate string
-	// Values are what a kernel writes to, or all arguments of a delegate; nil of others, and of steps
-	// of an Executor. At End they have what was computed.
+	// Values are what a kernel writes to, all arguments of a delegate, or what a part of a delegate
+	// gave that tells; nil of others, and of steps of an Executor. At End they have what was computed.
 	Values []*EValue
 }
 

@@ -41,31 +41,35 @@ func (d *Dump) values(path string) []value {
 	return list
 }
 
-// dumpedValues are the tensors of dump's last run: the last of the nodes that an instruction stands
-// for has what it gives. Which nodes give several results of a delegate nobody says. What an
-// instruction in a loop gave has the number of the iteration behind the node's name.
+// dumpedValues are the tensors of dump's last run: the last of the nodes that an instruction, or a
+// part of a delegate, stands for has what it gives. Which nodes give several results of a delegate
+// nobody says. What an instruction in a loop gave has the number of the iteration behind the node's name.
 func dumpedValues(dump *etdump.Dump, buffer []byte, m *pt2.RecordMethod) (list []value) {
 	b := &debugBuffer{data: buffer, left: int64(len(buffer))}
 	for _, run := range dump.Runs {
 		type source struct {
-			node        string
-			instruction int32
+			node string
+			from etdump.Origin
 		}
 		var values []value
 		at := map[source][]int{} // where the values of a source are
 		for i := 0; i < len(run.Events); {
 			group, from := debugged(run.Events[i:])
 			i += max(1, len(group))
-			if from.Chain != 0 || from.DelegateID != "" || from.Delegate >= 0 {
+			if from.Chain != 0 {
 				continue
 			}
-			nodes := m.Origins(int(from.Instruction), "")
+			event := from.DelegateID
+			if from.Delegate >= 0 {
+				event = fmt.Sprint(from.Delegate)
+			}
+			nodes := m.Origins(int(from.Instruction), event)
 			// Of a delegate's call all arguments are noted, the results last.
 			outs := m.Outs[int(from.Instruction)]
-			if len(nodes) == 0 || outs > 1 {
+			if len(nodes) == 0 || event == "" && outs > 1 {
 				continue
 			}
-			if outs == 1 {
+			if event == "" && outs == 1 {
 				group = group[max(0, len(group)-1):]
 			}
 			n := nodes[len(nodes)-1]
@@ -77,7 +81,7 @@ func dumpedValues(dump *etdump.Dump, buffer []byte, m *pt2.RecordMethod) (list [
 				if n.Loc != (ir.Location{}) {
 					v.line = n.Loc.String()
 				}
-				s := source{v.node, from.Instruction}
+				s := source{v.node, from}
 				at[s] = append(at[s], len(values))
 				values = append(values, v)
 			}

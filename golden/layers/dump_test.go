@@ -18,7 +18,8 @@ func debug(instruction int32, offset int64, sizes, strides []int64) *etdump.Debu
 }
 
 var dumpedMethod = &pt2.RecordMethod{Outs: map[int]int{1: 1, 2: 2},
-	Handles: map[int]pt2.Handles{0: {1}, 1: {2, 3}, 2: {4, 5}, 3: {6}},
+	Delegates: map[int]pt2.Delegate{2: {Events: map[string]pt2.Handles{"part": {4}}}},
+	Handles:   map[int]pt2.Handles{0: {1}, 1: {2, 3}, 2: {4, 5}, 3: {6}},
 	Nodes: map[int][]ir.Origin{1: {{Node: "a"}}, 2: {{Node: "b"}}, 3: {{Node: "c"}}, 4: {{Node: "d"}},
 		5: {{Node: "e"}}, 6: {{Node: "f"}}}}
 
@@ -34,14 +35,16 @@ func TestDumpOfDelegates(t *testing.T) {
 	lists.Value = etdump.TensorList{{Offset: 6, Sizes: one, Strides: dense},
 		{Offset: 7, Sizes: one, Strides: dense}}
 	end := &etdump.Profile{}
-	got := dumpedValues(dumpOf(debug(0, 0, one, dense), end, debug(1, 1, one, dense),
+	part, other := debug(2, 3, one, dense), debug(2, 0, one, dense) // of a delegate's own
+	part.DelegateID, other.Delegate = "part", 9
+	got := dumpedValues(dumpOf(part, other, debug(0, 0, one, dense), end, debug(1, 1, one, dense),
 		debug(1, 2, one, dense), end, debug(2, 3, one, dense), debug(2, 4, one, dense),
 		debug(2, 5, one, dense), end, lists), []byte{0, 1, 2, 3, 4, 5, 6, 7}, dumpedMethod)
 	var text []string
 	for _, v := range got {
 		text = append(text, v.node+"="+string('0'+v.tensor.Data[0]))
 	}
-	if want := []string{"a=0", "c=2", "f=6", "f.1=7"}; !slices.Equal(text, want) {
+	if want := []string{"d=3", "a=0", "c=2", "f=6", "f.1=7"}; !slices.Equal(text, want) {
 		t.Errorf("%q, want %q", text, want)
 	}
 }

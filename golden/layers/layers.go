@@ -305,8 +305,11 @@ func (s *Side) values(ctx context.Context, method string, to ir.Dialect,
 	return ran(probes, outs), result.Terms[index]
 }
 
-// named reports whether values have the names of the model's nodes.
-func (s *Side) named() bool { return s.Way == nil || compile.FormatOf(s.Path) == "" }
+// named reports whether values have the names of the model's nodes. Those in an ETRecord are of the
+// program as backends were given it.
+func (s *Side) named() bool {
+	return s.Dump == nil && (s.Way == nil || compile.FormatOf(s.Path) == "")
+}
 
 // method is the index of the method of a name, "" being the first.
 func (s *Side) method(name string) int {

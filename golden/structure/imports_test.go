@@ -31,7 +31,8 @@ var mayImport = map[string][]string{
 	"rt/portable": {"ir", "ir/pte", "rt", "kernels"},
 	// of kernels what packs constants; generated registries are made of it
 	"rt/compiled": {"ir", "ir/pte", "rt", "kernels"},
-	"rt/payload":  {"ir", "ir/pte", "ir/xnnpack", "rt", "rt/optimize", "lower"},
+	"rt/payload": {"ir", "ir/pte", "ir/xnnpack", "kernels", "rt", "rt/optimize", "rt/portable",
+		"lower"},
 	"rt/optimize": {"ir", "ir/pte", "rt", "rt/portable", "lower", "lower/native",
 		"kernels", "plan"},
 	"golden": {"*"},

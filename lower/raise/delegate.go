@@ -44,6 +44,18 @@ func backends() map[string]opener {
 // Backends returns the ids of the backends whose payloads are known, sorted.
 func Backends() []string { return slices.Sorted(maps.Keys(backends())) }
 
+// EventID is the delegate debug id of what a node of a backend's payload does that has a debug
+// handle.
+func EventID(backend string, handle uint32) string {
+	if backend == xnnpack.ID {
+		return xnnpack.EventID(handle)
+	}
+	return fmt.Sprint(handle)
+}
+
+// HasHandle reports whether a node with this debug handle has one.
+func HasHandle(handle uint32) bool { return handle != 0 && handle != xnnpack.NoHandle }
+
 // CheckDelegate reports what is wrong with a delegate's payload. Named finds data by its key.
 func CheckDelegate(d *pte.Delegate, named func(string) (ir.Blob, bool)) error {
 	_, err := openDelegate(d, named)

@@ -27,26 +27,30 @@ const maxDemo = 1 << 16
 
 // demoOps are the sequences of operators whose payloads of the compiler demo say what they do,
 // with what they make of their arguments. A payload has names only: which arguments operators
-// work on is known where there is one way, as in the demo's runtime.
+// work on is known where there is one way, as in the demo's runtime. At gives what emits the
+// operator of an index.
 var demoOps = map[string]struct {
 	args int
-	emit func(b *ops.Builder, args []*ir.Value) *ir.Value
+	emit func(at func(op int) *ops.Builder, args []*ir.Value) *ir.Value
 }{
-	"aten.sin.default": {1, func(b *ops.Builder, x []*ir.Value) *ir.Value {
-		return b.Op("aten.sin.default", x[0])
+	"aten.sin.default": {1, func(at func(int) *ops.Builder, x []*ir.Value) *ir.Value {
+		return at(0).Op("aten.sin.default", x[0])
 	}},
-	"aten.add.Tensor": {2, func(b *ops.Builder, x []*ir.Value) *ir.Value {
-		return b.Op("aten.add.Tensor", x[0], x[1])
+	"aten.add.Tensor": {2, func(at func(int) *ops.Builder, x []*ir.Value) *ir.Value {
+		return at(0).Op("aten.add.Tensor", x[0], x[1])
 	}},
-	"aten.mm.default aten.add.Tensor": {3, func(b *ops.Builder, x []*ir.Value) *ir.Value {
-		return b.Op("aten.add.Tensor", b.Op("aten.mm.default", x[0], x[1]), x[2])
+	"aten.mm.default aten.add.Tensor": {3, func(at func(int) *ops.Builder, x []*ir.Value) *ir.Value {
+		y := at(0).Op("aten.mm.default", x[0], x[1])
+		return at(1).Op("aten.add.Tensor", y, x[2])
 	}},
 }
 
-// demo is a payload of the compiler demo: its operators, and how many elements the result has.
+// demo is a payload of the compiler demo: its operators with their debug handles, and how many
+// elements the result has.
 type demo struct {
-	ops   string
-	numel int64
+	ops     string
+	handles []uint32
+	numel   int64
 }
 
 // openDemo reads "NversionV#" and then N times
@@ -87,6 +91,8 @@ func openDemo(d *pte.Delegate, _ func(string) (ir.Blob, bool)) (lowered, error) 
 			return nil, fmt.Errorf("its payload has no operator in %s", foreign.Message(p))
 		}
 		names = append(names, name)
+		handle, _ := strconv.ParseUint(strings.TrimPrefix(fields[3], "debug_handle:"), 10, 31)
+		out.handles = append(out.handles, uint32(handle)) // 0: there is none
 	}
 	out.ops = strings.Join(names, " ")
 	if _, ok := demoOps[out.ops]; !ok {
@@ -127,7 +133,10 @@ func (d *demo) Raise(into *xnn.Into, args []*ir.Value) (outs []*ir.Value, err er
 				must.Fail("argument %d is %v", i, x.Type)
 			}
 		}
-		y := demoOps[d.ops].emit(into.Builder, args)
+		y := demoOps[d.ops].emit(func(op int) *ops.Builder {
+			into.At(d.handles[op])
+			return into.Builder
+		}, args)
 		if n, ok := y.Type.Numel().Const(); ok && n != d.numel {
 			must.Fail("its result is %v, its payload says %d elements", y.Type, d.numel)
 		}

@@ -76,16 +76,17 @@ func (r *Recorder) End(e *rt.Event, err error) {
 		return
 	}
 	at := etdump.Origin{Chain: int64(e.Chain), Instruction: int32(e.Instruction), Delegate: -1}
-	if e.Delegate != "" && r.limit > 0 {
-		return // the Inspector compares an event of known nodes, which this is, by its values
-	}
 	if e.Delegate != "" { // a number or a name, never both
 		if id, err := strconv.ParseInt(e.Delegate, 10, 32); err == nil && id >= 0 {
 			at.Delegate = int32(id)
 		} else {
 			at.DelegateID = e.Delegate
 		}
-		r.add("", at, began, ended)
+		if r.limit == 0 {
+			r.add("", at, began, ended)
+		} else if err == nil { // the Inspector takes an event of known nodes to have their values
+			r.values(r.run, at, e.Values, false)
+		}
 		return
 	}
 	if err == nil {

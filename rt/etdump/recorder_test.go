@@ -84,9 +84,10 @@ func TestValues(t *testing.T) {
 	}
 	e := &rt.Event{Op: "aten::add.out", Instruction: 3, Values: []*rt.EValue{tensor("abcdef", 1, 0),
 		tensor("ghijkl", 0, 1), {Kind: rt.Int, Int: 7}, {Kind: rt.String}}}
-	part := &rt.Event{Op: "Npu", Instruction: 4, Delegate: "7"} // has no values
+	silent := &rt.Event{Op: "Npu", Instruction: 4, Delegate: "7"}
+	part := &rt.Event{Op: "Npu", Instruction: 4, Delegate: "conv", Values: []*rt.EValue{{Kind: rt.Int, Int: 5}}}
 	err := r.Call(func() error {
-		for _, e := range []*rt.Event{e, part} {
+		for _, e := range []*rt.Event{e, silent, part} {
 			r.Begin(e)
 			r.End(e, nil)
 		}
@@ -124,7 +125,7 @@ func TestValues(t *testing.T) {
 			got = append(got, text)
 		}
 	}
-	want := []string{"0.3 [1 2] abcdef", "0.3 [3 1] ghijkl", "0.3 7", "-1.0 true output"}
+	want := []string{"0.3 [1 2] abcdef", "0.3 [3 1] ghijkl", "0.3 7", "0.4 5", "-1.0 true output"}
 	if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
 		t.Errorf("%q, want %q", got, want)
 	}

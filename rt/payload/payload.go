@@ -41,7 +41,7 @@ type backend string
 // Init implements [rt.Backend]. The payload is read and verified; it is compiled when it is
 // executed, for the sizes that its arguments have then.
 func (b backend) Init(init *rt.DelegateInit) (rt.Delegate, error) {
-	d := &delegate{backend: string(b), init: init, made: map[string]*rt.Method{}}
+	d := &delegate{backend: string(b), init: init, made: map[string]*form{}}
 	err := raise.CheckDelegate(d.file(), init.Named)
 	if err == nil {
 		d.data, err = d.named()
@@ -57,9 +57,15 @@ type delegate struct {
 	backend string
 	init    *rt.DelegateInit
 	data    *rt.DataFile
-	made    map[string]*rt.Method // by the forms of arguments
-	keys    []string              // of made, the oldest first
-	written []bool                // which arguments it writes, once it is executed
+	made    map[string]*form // by the forms of arguments
+	keys    []string         // of made, the oldest first
+	written []bool           // which arguments it writes, once it is executed
+}
+
+// form does what a delegate does with arguments of some sizes.
+type form struct {
+	*rt.Method
+	nodes *nodes // nil unless somebody reads what they give
 }
 
 // maxMade is for how many forms of arguments methods are kept.
@@ -104,7 +110,7 @@ func (d *delegate) Execute(ctx context.Context, args []*rt.EValue) error {
 		d.written = written
 	}
 	written := d.written
-	m, err := d.method(args)
+	m, err := d.form(args)
 	if err != nil {
 		return err
 	}
@@ -112,6 +118,11 @@ func (d *delegate) Execute(ctx context.Context, args []*rt.EValue) error {
 	for i, a := range args {
 		if !written[i] {
 			inputs = append(inputs, a.Tensor)
+		}
+	}
+	if m.nodes != nil {
+		if err := m.nodes.run(ctx, d.init, inputs); err != nil {
+			return err
 		}
 	}
 	if _, err := m.Forward(ctx, inputs...); err != nil {
@@ -138,8 +149,8 @@ func (d *delegate) Execute(ctx context.Context, args []*rt.EValue) error {
 	return nil
 }
 
-// method returns a method that does what the delegate does with arguments of these forms.
-func (d *delegate) method(args []*rt.EValue) (*rt.Method, error) {
+// form returns what does what the delegate does with arguments of these forms.
+func (d *delegate) form(args []*rt.EValue) (*form, error) {
 	var key bytes.Buffer
 	for i, a := range args {
 		if !d.written[i] {
@@ -149,12 +160,21 @@ func (d *delegate) method(args []*rt.EValue) (*rt.Method, error) {
 	if m := d.made[key.String()]; m != nil {
 		return m, nil
 	}
-	m, err := d.compile(args)
+	file, err := d.program(args)
 	if err != nil {
+		return nil, err
+	}
+	m := &form{}
+	if m.Method, err = d.compile(file); err != nil {
 		if errors.Is(err, optimize.ErrRefused) {
 			err = fmt.Errorf("%w: %w", rt.ErrNotSupported, err)
 		}
 		return nil, err
+	}
+	if d.init.ReadsValues() {
+		if m.nodes, err = nodesOf(file, d.data.File()); err != nil {
+			return nil, err
+		}
 	}
 	if len(d.keys) == maxMade {
 		delete(d.made, d.keys[0])
@@ -165,8 +185,8 @@ func (d *delegate) method(args []*rt.EValue) (*rt.Method, error) {
 	return m, nil
 }
 
-// compile makes a program of the delegate's call alone.
-func (d *delegate) compile(args []*rt.EValue) (*rt.Method, error) {
+// program is one of the delegate's call alone.
+func (d *delegate) program(args []*rt.EValue) (*pte.Program, error) {
 	plan := &pte.ExecutionPlan{Name: d.init.Method, BufferSizes: []int64{0},
 		Delegates: []pte.Delegate{*d.file()}}
 	call := pte.DelegateCall{}
@@ -192,8 +212,12 @@ func (d *delegate) compile(args []*rt.EValue) (*rt.Method, error) {
 		call.Args = append(call.Args, v)
 	}
 	plan.Chains = []*pte.Chain{{Instructions: []pte.Instruction{call}}}
-	p, err := rt.NewProgram(&pte.Program{Plans: []*pte.ExecutionPlan{plan},
-		Constants: []ir.Blob{nil}}, nil)
+	return &pte.Program{Plans: []*pte.ExecutionPlan{plan}, Constants: []ir.Blob{nil}}, nil
+}
+
+// compile loads the program of the call.
+func (d *delegate) compile(file *pte.Program) (*rt.Method, error) {
+	p, err := rt.NewProgram(file, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -202,10 +226,12 @@ func (d *delegate) compile(args []*rt.EValue) (*rt.Method, error) {
 	if d.init.Traced() {
 		t := &tracer{init: d.init}
 		options.Tracer = t
-		how.Parts = func(parts []optimize.Part) { t.steps = seq.Map(parts, eventOf) }
+		how.Parts = func(parts []optimize.Part) {
+			t.steps = seq.Map(parts, func(p optimize.Part) string { return eventOf(d.backend, p) })
+		}
 	}
 	options.Optimize = optimize.With(how)
-	return p.LoadMethod(plan.Name, options)
+	return p.LoadMethod(file.Plans[0].Name, options)
 }
 
 // tracer tells of the steps of a delegate's method as events of the delegate's own.
@@ -223,10 +249,10 @@ func (t *tracer) End(_ *rt.Event, err error) { t.end(err) }
 
 // eventOf is the delegate debug id of a part: that of the first node of the payload that has one, or
 // the name of its kernel.
-func eventOf(p optimize.Part) string {
+func eventOf(backend string, p optimize.Part) string {
 	for _, h := range p.Handles {
-		if h != 0 && h != xnnpack.NoHandle {
-			return xnnpack.EventID(h)
+		if raise.HasHandle(h) {
+			return raise.EventID(backend, h)
 		}
 	}
 	return p.Kernel

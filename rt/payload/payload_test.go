@@ -150,3 +150,54 @@ func TestTraced(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 }
+
+// values are what parts of delegates gave: the first byte of each tensor.
+type values struct{ list []string }
+
+func (*values) ReadsValues() bool { return true }
+
+func (*values) Begin(*rt.Event) {}
+
+func (v *values) End(e *rt.Event, _ error) {
+	for _, x := range e.Values {
+		if e.Delegate != "" {
+			v.list = append(v.list, fmt.Sprint(e.Delegate, " ", x.Tensor.DType, x.Tensor.Sizes, x.Tensor.Data[0]))
+		}
+	}
+}
+
+// Who reads values is told what each node of a payload gives by its debug handle: images with
+// their channels first, and floats of what is quantized.
+func TestValues(t *testing.T) {
+	for _, c := range []struct{ name, want string }{
+		{"static", "debug handle 2 float32 [1 10] 0; debug handle 7 float32 [1 5] 99"},
+		{"channels_last", "debug handle 1 float32 [1 8 8 8] 0; debug handle 3 float32 [1 4 3 3] 55"},
+	} {
+		program, err := rt.Open("../../golden/delegated/"+c.name+"/model.pte", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer program.Close()
+		seen := &values{}
+		m, err := program.LoadMethod("forward", &rt.MethodOptions{Registry: portable.Registry(),
+			Backends: payload.Backends(), Tracer: seen})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		in := m.Meta().Inputs[0]
+		x, err := rt.NewTensor(in.DType, in.Sizes, in.DimOrder, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range x.Data {
+			x.Data[i] = byte(i % 61)
+		}
+		if _, err := m.Forward(t.Context(), x); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(seen.list, "; "); got != c.want {
+			t.Errorf("%s: %s", c.name, got)
+		}
+	}
+}
