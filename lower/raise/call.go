@@ -402,8 +402,7 @@ func (r *raiser) fit(t *tensor, typ ir.Type) {
 		n, known := typ.Sizes[i].Const()
 		if t.dynamic {
 			lo, hi := typ.Sizes[i].Bounds()
-			ok = hi >= 0 && (r.unbounded || lo <= t.sizes[i]) && (!r.unbounded || hi > 0 ||
-				r.empty || t.sizes[i] == 0)
+			ok = hi >= 0 && (r.unbounded || lo <= t.sizes[i])
 		} else {
 			ok = known && n == t.sizes[i]
 		}

@@ -105,6 +105,19 @@ func TestDelegateTakesView(t *testing.T) {
 				delegate(p, q)
 				a.neg(q, out)
 			}},
+		{"in the place of what nobody reads", "aten.neg.default(self=%executorch_call_delegate)",
+			func(a *asm, delegate func(...int32), x, out int32) {
+				y, q := a.at(16, 2), a.at(16, 2)
+				a.neg(x, y)
+				delegate(x, q)
+				a.neg(q, out)
+			}},
+		{"in the place of another type", "executorch_call_delegate(\"lowered_module_0\", %input_0)",
+			func(a *asm, delegate func(...int32), x, out int32) {
+				y, q := a.at(16, 2), a.value(tensorAt(pte.ScalarType(4), 16, 1))
+				a.neg(x, y)
+				delegate(x, q, out)
+			}},
 	} {
 		a := newAsm()
 		x, out := a.at(0, 2), a.at(32, 2)

@@ -88,8 +88,6 @@ type plan struct {
 	code    []instr
 	// unbounded lets dynamic tensors be larger than the plan says, for trials.
 	unbounded bool
-	// empty lets their sizes be 0 there, as the program says that its inputs' may.
-	empty bool
 }
 
 // instr is an instruction of the plan's chains, which are joined: a jump to or

@@ -2,6 +2,7 @@ package raise_test
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -46,6 +47,13 @@ func TestSizes(t *testing.T) {
 			a.add(x, part, y)
 			a.io([]int32{x}, []int32{y})
 		}, "[s0]; s0 1-4"},
+		{"nothing between at the least size", func(a *asm) {
+			x, y, z, one := a.dyn(0, 8), a.dyn(64, 7), a.dyn(128, 7), a.value(pte.Int(1))
+			a.call("aten::slice_copy", "Tensor_out", x, a.value(pte.Int(0)), one,
+				a.value(pte.Int(math.MaxInt64)), one, y, y)
+			a.neg(y, z)
+			a.io([]int32{x}, []int32{z})
+		}, "[s0]; s0 1-8"},
 		{"a multiple", func(a *asm) {
 			x, y, z, twice := a.dyn(0, 5), a.dyn(64, 10), a.dyn(128, 10), a.dyn(256, 10)
 			a.cat(twice, x, x)

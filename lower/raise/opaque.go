@@ -94,7 +94,8 @@ func (in *input) calledDelegates() (all []*ir.Delegate) {
 // findResults notes which arguments of calls of opaque delegates, the last ones, are results: the
 // program does not say. They are the tensors that nothing else fills: the caller does not, nor has
 // the program data for them, nor does a kernel, a move or a delegate with a known payload write
-// them. Of several delegates that take such a tensor the first gives it.
+// them. Of several delegates that take such a tensor the first gives it. A delegate has a result at
+// least, so the last of these is one wherever it lies.
 func (r *raiser) findResults() {
 	filled := seq.Set(r.Inputs)
 	for s, t := range r.tensors {
@@ -137,7 +138,7 @@ func (r *raiser) findResults() {
 			continue
 		}
 		for _, s := range slices.Backward(in.Args) {
-			if r.tensors[s] == nil || filled[s] || r.alias(effects, i, s) {
+			if r.tensors[s] == nil || filled[s] || r.results[i] > 0 && r.alias(effects, i, s) {
 				break
 			}
 			r.results[i]++
@@ -151,7 +152,7 @@ func (r *raiser) findResults() {
 
 // alias reports whether a tensor that nothing fills is another view of what one holds that is
 // filled before instruction i: the exporter leaves out the calls that make views. It lies in the
-// same bytes, and what is in them has no reader before, or none behind but by its own name. Else a
+// same bytes and has the same type, and what is in them has no reader before, or none behind but by its own name. Else a
 // result reuses the memory of something that is no longer needed.
 func (r *raiser) alias(effects []effect, i int, s int32) bool {
 	at := r.tensors[s].place
@@ -176,7 +177,7 @@ func (r *raiser) alias(effects []effect, i int, s int32) bool {
 		from, found = in(r.Inputs, at.overlaps)
 	}
 	switch {
-	case !found || r.tensors[from].place != at:
+	case !found || r.tensors[from].place != at || r.tensors[from].dtype != r.tensors[s].dtype:
 		return false
 	case !read:
 		return true

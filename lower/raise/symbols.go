@@ -103,7 +103,6 @@ func (s *sizing) constant(at map[int]int64) *sizes {
 func (s *sizing) try(at map[int]int64) *raiser {
 	p := *s.plan
 	p.unbounded = true
-	p.empty = slices.ContainsFunc(s.axes, func(a axis) bool { return a.least == 0 })
 	r := newRaiser(s.in, &p, s.analysis)
 	if r.raise(s.constant(at)) != nil {
 		return nil
