@@ -141,8 +141,26 @@ def affine():
     return model, (torch.randn(2, 64),)
 
 
+class Numbers(nn.Module):
+    """Numbers without dimensions between nodes, and among the results."""
+
+    def __init__(self):
+        super().__init__()
+        self.k = nn.Parameter(torch.tensor(0.7))
+
+    def forward(self, s, t, y):
+        a = (s * t).sigmoid()
+        b = (s - self.k).exp().clamp(0.1, 2)
+        c = (s + t).relu()
+        return a + y, b.unsqueeze(0), torch.softmax(s * 2, 0) * y, torch.maximum(s, t).neg().view(1, 1), c, c * y, (t * t).abs() * s
+
+
+def numbers():
+    return Numbers(), (torch.tensor(0.3), torch.tensor(-1.25), torch.randn(2, 3))
+
+
 CASES = {f.__name__: f for f in (sizes, external, half_groups)}
-MODELS = {f.__name__: f for f in (max_rows, four_bits, half, affine)}
+MODELS = {f.__name__: f for f in (max_rows, four_bits, half, affine, numbers)}
 
 
 def write(name):

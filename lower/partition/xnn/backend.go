@@ -7,6 +7,8 @@
 package xnn
 
 import (
+	"slices"
+
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/xnnpack"
 	"github.com/etgen/etgen/kernels/ops"
@@ -35,35 +37,51 @@ func (Backend) Keeps(c *ops.Call) bool {
 // Partition implements partition.Backend.
 func (Backend) Partition(g *partition.Graph) error {
 	for n := range g.Nodes() {
-		switch c, err := g.Bind(n); {
-		case err != nil:
-			g.Refuse(n, "%v", err)
-		case takesNumber(n):
-			g.Refuse(n, "it takes a number that the run computes")
-		case weightOf(g, n.Output(0)) != nil:
-			g.Refuse(n, "it is a weight of a layer that is not taken")
-		case choosing[n.Op]:
-			g.Refuse(n, "the run quantizes it for what is no layer with a scale for each channel")
+		switch c, why := whyNot(g, n); {
+		case why != "":
+			g.Refuse(n, "%s", why)
 		case n.Op == quantizeOp || n.Op == dequantizeOp:
-			if why := quantizes(g, n, c); why != "" {
-				g.Refuse(n, "%s", why)
-				continue
-			}
 			g.Take(n)
 		default:
-			why := refusal(g, n, c)
-			if why == "" && hasGroups(g, c) && ofRun(g, c) == nil {
-				why = "its weight has scales for groups, but the run does not quantize its operand, " +
-					"or groups are not of 32 times so many integers of four bits without zero points"
-			}
-			if why != "" {
-				g.Refuse(n, "%s", why)
-				continue
-			}
 			take(g, n, c)
 		}
 	}
 	return nil
+}
+
+// whyNot says why a node is not taken, "" if it is.
+func whyNot(g *partition.Graph, n *ir.Node) (c *ops.Call, why string) {
+	c, err := g.Bind(n)
+	switch {
+	case err != nil:
+		return nil, err.Error()
+	case takesNumber(n):
+		return nil, "it takes a number that the run computes"
+	case weightOf(g, n.Output(0)) != nil:
+		return nil, "it is a weight of a layer that is not taken"
+	case choosing[n.Op]:
+		return nil, "the run quantizes it for what is no layer with a scale for each channel"
+	case n.Op == quantizeOp || n.Op == dequantizeOp:
+		return c, quantizes(g, n, c)
+	}
+	if why = refusal(g, n, c); why == "" && hasGroups(g, c) && ofRun(g, c) == nil {
+		why = "its weight has scales for groups, but the run does not quantize its operand, " +
+			"or groups are not of 32 times so many integers of four bits without zero points"
+	}
+	return c, why
+}
+
+// inner returns the node that alone reads what n gives, nil if there is none that is taken: between
+// two nodes of a part, numbers without dimensions may lie.
+func inner(g *partition.Graph, n *ir.Node) *ir.Node {
+	readers, elsewhere := g.Readers(n.Output(0))
+	if readers = slices.Compact(readers); elsewhere || len(readers) != 1 || !g.Free(readers[0]) {
+		return nil
+	}
+	if _, why := whyNot(g, readers[0]); why != "" {
+		return nil
+	}
+	return readers[0]
 }
 
 // takesNumber reports whether an argument is a number of the graph: delegates take tensors.
@@ -79,6 +97,9 @@ func takesNumber(n *ir.Node) (found bool) {
 // take takes a node, and what dequantizes its weights with it.
 func take(g *partition.Graph, n *ir.Node, c *ops.Call) {
 	nodes := append([]*ir.Node{n}, ofRun(g, c)...)
+	if n.Output(0).Type.Rank() == 0 {
+		nodes = append(nodes, inner(g, n))
+	}
 	for _, name := range rules[n.Op].static {
 		v := c.Value(name)
 		if v == nil {

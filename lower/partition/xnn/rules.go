@@ -121,8 +121,8 @@ func refusal(g *partition.Graph, n *ir.Node, c *ops.Call) string {
 		if why := unfit(t); why != "" {
 			return "its result " + why
 		}
-		if t.Rank() == 0 {
-			return "its result has no dimensions"
+		if t.Rank() == 0 && inner(g, n) == nil {
+			return "its result has no dimensions, and no node that is taken is all that reads it"
 		}
 	}
 	for _, name := range r.static {
