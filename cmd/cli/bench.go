@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etgen/etgen/golden/measure"
+	"github.com/etgen/etgen/golden/size"
 	"github.com/etgen/etgen/ir/must"
 )
 
@@ -16,7 +19,8 @@ func newBench(a *app) *cobra.Command {
 	var opt measure.Options
 	var text measure.TextOptions
 	var asJSON bool
-	var svg, cflags string
+	var svg, cflags, baseline string
+	var growth float64
 	var flags runFlags
 	cmd := &cobra.Command{
 		Use:   "bench MODEL",
@@ -35,6 +39,11 @@ code, which reads the clock after each kernel, or of the runtime with a tracer. 
 ExecuTorch program (.pte, .bpte) runs in the runtime as it is. Its Python lines come
 from its NAME.debug.json or its stack traces.
 
+What --json wrote before is a --baseline: then bench shows what has grown since, and
+fails if a figure has by more than --max-growth. Of times that is the best of a call,
+scaled by how fast the core is now and was then. What is too slow is measured up to
+three times, and the least counts: another program may have run beside it.
+
 MODEL is a model file or the folder of a case, whose first inputs are taken. Inputs
 are random if there are none, and no -i.
 
@@ -42,6 +51,8 @@ are random if there are none, and no -i.
 		Example: `  etgen bench model.pt2
   etgen bench model.pt2 -i x.npy --via=c,go,rt --svg kernels.svg
   etgen bench model.pt2 --via=c --cc=clang --cflags='-O2 -mavx2 -mfma' --for=5s
+  etgen bench model.pt2 --via=c --json > time.json
+  etgen bench model.pt2 --via=c --baseline=time.json --max-growth=15
   etgen bench model.pt2 --json | jq '.ways[0].of_peak'`,
 		Args: exactly("MODEL"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
@@ -62,6 +73,14 @@ are random if there are none, and no -i.
 			if cmd.Flags().Changed("cflags") {
 				opt.CFlags = append([]string{}, strings.Fields(cflags)...)
 			}
+			var before *measure.Report
+			if baseline != "" {
+				if before, err = measure.ReadBaseline(baseline); err != nil {
+					return &exitError{exitUsage, err}
+				}
+			} else {
+				flags.ignored("without --baseline", "max-growth")
+			}
 			r, err := measure.Model(cmd.Context(), args[0], opt)
 			if unknown, ok := errors.AsType[*measure.UnknownWayError](err); ok {
 				return usageError("--via: %v", unknown)
@@ -70,6 +89,9 @@ are random if there are none, and no -i.
 				return modelError(model)
 			}
 			must.Check(err)
+			if before != nil {
+				return compareTime(cmd.Context(), a, baseline, before, growth, r, args[0], opt)
+			}
 			if svg != "" {
 				must.Check(writeMarkup(cmd, svg, args[0], r.SVG))
 			}
@@ -94,7 +116,38 @@ are random if there are none, and no -i.
 	cmd.Flags().BoolVar(&text.All, "all", false,
 		"show kernels of less than half a percent of the time too")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
+	cmd.Flags().StringVar(&baseline, "baseline", "",
+		"a file that --json wrote before: show what has grown since, and exit with code 5 if a figure has by more than --max-growth")
+	cmd.Flags().Float64Var(&growth, "max-growth", 10, "with --baseline: by how many percent a figure may grow")
 	flags.add(cmd, a)
 	fixed(cmd, "via", "c", "go", "rt", "rt-optimize", "c,go,rt")
 	return cmd
+}
+
+// compareTime shows how figures of r have grown since a baseline, and measures again what has by
+// more than most percent. It returns an error if that remains.
+func compareTime(ctx context.Context, a *app, name string, baseline *measure.Report, most float64,
+	r *measure.Report, model string, opt measure.Options) error {
+	var list []size.Growth
+	for try := 0; ; try++ {
+		now, err := r.Growth(baseline)
+		if err != nil {
+			return &exitError{exitUsage, fmt.Errorf("%s: %w", name, err)}
+		}
+		if list == nil {
+			list = now
+		}
+		over := false
+		for i := range list {
+			list[i].Now = min(list[i].Now, now[i].Now)
+			over = over || list[i].Percent() > most
+		}
+		if !over || try == 2 {
+			break
+		}
+		if r, err = measure.Model(ctx, model, opt); err != nil {
+			return err
+		}
+	}
+	return grown(a, list, most)
 }

@@ -148,6 +148,11 @@ func compareSize(a *app, baseline string, most float64, s *size.Size, layers *co
 	if err != nil {
 		return &exitError{exitUsage, fmt.Errorf("%s: %w", baseline, err)}
 	}
+	return grown(a, list, most)
+}
+
+// grown shows figures. It returns an error if one has grown by more than most percent.
+func grown(a *app, list []size.Growth, most float64) error {
 	if over := size.PrintGrowth(a.out, list, most); over > 0 {
 		return &exitError{exitOver, fmt.Errorf("%d figures have grown by more than %g %%", over, most)}
 	}
