@@ -19,6 +19,9 @@ func (a *integerArithmetic) product(b *ops.Builder, n *ir.Node, c *ops.Call,
 	if made := a.integerProduct(b, n, c, self, mat2, bias, transposed); made != nil {
 		return made
 	}
+	if made := a.groupsProduct(b, n, c, self, mat2, bias, transposed); made != nil {
+		return made
+	}
 	return a.mixedProduct(b, n, c, self, mat2, bias, transposed)
 }
 
@@ -107,29 +110,111 @@ func (a *integerArithmetic) dynamicProduct(b *ops.Builder, n *ir.Node, x, w *qua
 	if 2*most > math.MaxInt32 { // less the zero point it may be twice as large
 		return nil
 	}
-	to := func(v *ir.Value, d ir.DType) *ir.Value {
-		return b.Op("aten._to_copy.default", v, ops.Kw("dtype", d))
-	}
 	zero := x.dynamic[1]
 	if x.ints.Type.DType == ir.Uint8 {
-		from.ints, zero = a.lessHalf(b, x.ints), b.Op("aten.sub.Scalar", to(zero, ir.Int32), uint8Zero)
-		if from.ints == nil {
+		if from, zero = a.dynamicInt8(b, x); from == nil {
 			return nil
 		}
 	}
 	sum := b.Op(ops.IntegerMatmul, from.ints, w.ints, nil, transposed, 0, w.zero[0], ir.Int32)
 	if a.speed && 2*most <= ops.ExactSum && !a.multiplies(b, sum) {
-		less := b.Op("aten.mul.Tensor", to(zero, ir.Float32), s.channels(b, n.Name+"_sums", s.bias))
-		sum = b.Op("aten.sub.Tensor", a.floatProduct(b, to(from.ints, ir.Float32), w, transposed), less)
+		less := b.Op("aten.mul.Tensor", cast(b, zero, ir.Float32), s.channels(b, n.Name+"_sums", s.bias))
+		sum = b.Op("aten.sub.Tensor", a.floatProduct(b, cast(b, from.ints, ir.Float32), w, transposed), less)
 	} else {
-		sums := to(s.channels(b, n.Name+"_sums", s.bias), ir.Int32)
-		sum = to(b.Op("aten.sub.Tensor", sum, b.Op("aten.mul.Tensor", to(zero, ir.Int32),
+		sums := cast(b, s.channels(b, n.Name+"_sums", s.bias), ir.Int32)
+		sum = cast(b, b.Op("aten.sub.Tensor", sum, b.Op("aten.mul.Tensor", cast(b, zero, ir.Int32),
 			sums)), ir.Float32)
 	}
-	y := b.Op("aten.mul.Tensor", sum, b.Op("aten.mul.Tensor", to(x.dynamic[0], ir.Float32),
+	y := b.Op("aten.mul.Tensor", sum, b.Op("aten.mul.Tensor", cast(b, x.dynamic[0], ir.Float32),
 		s.channels(b, n.Name+"_scale", w.scale)))
 	if bias != nil {
 		y = b.Op("aten.add.Tensor", y, bias)
+	}
+	return []*ir.Value{y}
+}
+
+// dynamicInt8 is x, of uint8, less 128, and its zero point as int32; nil if x is a constant that
+// cannot be computed.
+func (a *integerArithmetic) dynamicInt8(b *ops.Builder, x *quantity) (*quantity, *ir.Value) {
+	ints := a.lessHalf(b, x.ints)
+	if ints == nil {
+		return nil, nil
+	}
+	return &quantity{ints: ints, zero: []int64{0}, least: x.least - uint8Zero, most: x.most - uint8Zero},
+		b.Op("aten.sub.Scalar", cast(b, x.dynamic[1], ir.Int32), uint8Zero)
+}
+
+func cast(b *ops.Builder, v *ir.Value, d ir.DType) *ir.Value {
+	return b.Op("aten._to_copy.default", v, ops.Kw("dtype", d))
+}
+
+// groupsProduct is a product with a constant matrix w whose columns have scales for groups of
+// elements. The groups' sums are exact; each is scaled, and these are added as floats. The zero
+// point of x times what all of w add up to is taken from that.
+func (a *integerArithmetic) groupsProduct(b *ops.Builder, n *ir.Node, c *ops.Call, self, mat2,
+	bias string, transposed bool) []*ir.Value {
+	x, w := a.of[c.Value(self)], a.groups[c.Value(mat2)]
+	if !x.small() || w == nil || !x.uniform() && x.dynamic[0] == nil || transposed != (w.axis == 0) {
+		return nil
+	}
+	ws, ok1 := a.elements(w.ints)
+	scales := w.scales.(ir.Ref).Value
+	each, ok2 := a.elements(scales)
+	if !ok1 || !ok2 || len(each) == 0 || len(ws) < 2*len(each) || w.ints.Type.DType != ir.Int8 {
+		return nil
+	}
+	sizes, _ := scales.Type.StaticSizes()
+	rows, groups := int(sizes[0]), int(sizes[1])
+	size := len(ws) / len(each)
+	added := make([]float64, rows) // by a zero point of -1
+	far := 0.0
+	for i, s := range each {
+		sum, most := 0.0, 0.0
+		for _, v := range ws[i*size : (i+1)*size] {
+			if w.zero != nil {
+				v -= float64(w.zero[i])
+			}
+			sum += v
+			most += math.Abs(v)
+		}
+		added[i/groups] += s * sum
+		far = max(far, most)
+	}
+	if far*float64(max(-x.least, x.most)) > math.MaxInt32 {
+		return nil
+	}
+	ints, by, zero := x.ints, x.dynamic[0], x.dynamic[1]
+	if by != nil && ints.Type.DType == ir.Uint8 {
+		from, less := a.dynamicInt8(b, x)
+		if from == nil {
+			return nil
+		}
+		ints, zero = from.ints, less
+	}
+	var zeros *ir.Value
+	if !allZero(w.zero) {
+		zeros = intConstant(b, n.Name+"_zeros", ir.Int32, w.zero, sizes...)
+	}
+	floats := func(name string, xs []float64) *ir.Value {
+		return b.Constant(n.Name+name, &ir.Constant{Data: float32s(xs),
+			Type: ir.StaticTensor(ir.Float32, int64(len(xs)))})
+	}
+	if by == nil {
+		for i := range each {
+			each[i] *= x.scale[0]
+		}
+		scales = b.Constant(n.Name+"_scales", &ir.Constant{Data: float32s(each), Type: scales.Type})
+	}
+	y := b.Op(ops.IntegerMatmul, ints, a.stored(b, w.ints), nil, true, 0, 0, ir.Float32,
+		ops.Kw("scales", scales), ops.Kw("mat2_zero_points", zeros))
+	if by != nil {
+		y = b.Op("aten.sub.Tensor", y, b.Op("aten.mul.Tensor", cast(b, zero, ir.Float32), floats("_sums", added)))
+		y = b.Op("aten.mul.Tensor", y, cast(b, by, ir.Float32))
+	} else if x.zero[0] != 0 {
+		y = b.Op("aten.sub.Tensor", y, floats("_sums", multiplied(added, x.scale[0]*float64(x.zero[0]))))
+	}
+	if bias != "" && c.Has(bias) {
+		y = b.Op("aten.add.Tensor", y, c.Value(bias))
 	}
 	return []*ir.Value{y}
 }

@@ -253,8 +253,11 @@ func integerProducts() []entry {
 		},
 		{
 			// Row i of self times column j of mat2, or, transposed, row j. Mat2 has two
-			// dimensions, for all products, or those of self.
-			Schema: "etgen::integer_matmul(Tensor self, Tensor mat2, Tensor? bias, bool transposed, int self_zero_point, int mat2_zero_point, ScalarType dtype) -> Tensor",
+			// dimensions, for all products, or those of self. With scales of float32,
+			// [column][group], a result has a sum for each group of k. Each is exact in int32, of
+			// mat2 less its zero point, is rounded to float32 and multiplied by its scale. These are
+			// added in order.
+			Schema: "etgen::integer_matmul(Tensor self, Tensor mat2, Tensor? bias, bool transposed, int self_zero_point, int mat2_zero_point, ScalarType dtype, Tensor? scales=None, Tensor? mat2_zero_points=None) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
 				x, w := c.Tensor("self"), c.Tensor("mat2")
 				r := w.Rank()
@@ -270,22 +273,64 @@ func integerProducts() []entry {
 					sizesOf{x, w})
 				c.param("bias", w.Sizes[n])
 				c.integerSum("self", "mat2")
+				c.groupScales(w.Sizes[n], w.Sizes[k])
 				return one(ir.TensorOf(c.DType("dtype", ir.InvalidDType),
 					append(slices.Clone(lead), w.Sizes[n])...))
 			},
 			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
 				last := len(at) - 1
 				lead := at[:max(c.Tensor("mat2").Rank()-2, 0)]
-				k, d := sym.NewVar("k", c.Tensor("self").Sizes[last]), c.integerSum()
-				w := append(slices.Clone(lead), k.Expr(), at[last])
-				if c.Bool("transposed") {
-					w = append(slices.Clone(lead), at[last], k.Expr())
+				size, d := c.Tensor("self").Sizes[last], c.integerSum()
+				sum := func(size, from sym.Expr, zero *expr.Expr) *expr.Expr {
+					k := sym.NewVar("k", size)
+					at, row := sym.Add(from, k.Expr()), at
+					w := append(slices.Clone(lead), at, row[last])
+					if c.Bool("transposed") {
+						w = append(slices.Clone(lead), row[last], at)
+					}
+					x := expr.Cast(d, c.lessZero("self", append(slices.Clone(row[:last]), at)))
+					y := expr.Cast(d, c.lessZero("mat2", w))
+					if zero != nil {
+						y = expr.Sub(y, zero)
+					}
+					return expr.Sum([]*sym.Symbol{k}, expr.Mul(x, y))
 				}
-				x := expr.Cast(d, c.lessZero("self", append(slices.Clone(at[:last]), k.Expr())))
-				y := expr.Sum([]*sym.Symbol{k}, expr.Mul(x, expr.Cast(d, c.lessZero("mat2", w))))
-				return affine(y, nil, c.paramAt("bias", d, at[last]))
+				if !c.Has("scales") {
+					return affine(sum(size, sym.Int(0), nil), nil, c.paramAt("bias", d, at[last]))
+				}
+				groups := c.Tensor("scales").Sizes[1]
+				g := sym.NewVar("g", groups)
+				var zero *expr.Expr
+				if c.Has("mat2_zero_points") {
+					zero = c.Load("mat2_zero_points", at[last], g.Expr())
+				}
+				size = sym.FloorDiv(size, groups)
+				part := sum(size, sym.Mul(g.Expr(), size), zero)
+				return expr.Sum([]*sym.Symbol{g}, expr.Mul(expr.Cast(ir.Float32, part),
+					c.Load("scales", at[last], g.Expr())))
 			}),
 		},
+	}
+}
+
+// groupScales checks scales and zero points of groups, of products with n columns of k.
+func (c *Call) groupScales(n, k sym.Expr) {
+	if !c.Has("scales") {
+		c.errorIf(c.Has("mat2_zero_points"), "zero points of groups without scales")
+		return
+	}
+	s := c.Tensor("scales")
+	c.errorIf(c.Has("bias") || c.DType("dtype", ir.InvalidDType) != ir.Float32 || c.Tensor("mat2").Rank() > 2,
+		"scales of groups are for results of float32, of a matrix, without a bias")
+	c.errorIf(s.DType != ir.Float32 || s.Rank() != 2 || differ(s.Sizes[0], n), "scales %s of %s",
+		s.DType, sizesOf{s})
+	groups, ok := s.Sizes[1].Const()
+	c.errorIf(!ok || groups < 1 || !sym.Mul(sym.FloorDiv(k, s.Sizes[1]), s.Sizes[1]).Equal(k),
+		"%s groups of %s", s.Sizes[1], k)
+	if c.Has("mat2_zero_points") {
+		z := c.Tensor("mat2_zero_points")
+		c.errorIf(z.DType != ir.Int32 || !sameSizes(z.Sizes, s.Sizes), "zero points %s of %s",
+			z.DType, sizesOf{z, s})
 	}
 }
 

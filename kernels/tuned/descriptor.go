@@ -165,6 +165,7 @@ var vocabulary = func() map[string]Field {
 		{Name: "pad_value", Unit: "", Doc: "What padding holds."},
 		{Name: "fast", Unit: "", Doc: "1 if time counts more than the size of the text."},
 		{Name: "results_at_once", Unit: "results", Doc: "Results of a channel that are computed at once."},
+		{Name: "zeroed", Unit: flag, Doc: "Groups of weights have zero points."},
 		{Name: "whole_range", Unit: "flag", Doc: "Some weight is -128."},
 		{Name: "direct", Unit: flag,
 			Doc: "A result sees elements that lie beside each other, a multiple of four."},
@@ -296,7 +297,7 @@ var vocabulary = func() map[string]Field {
 		{Name: "mask_stride_row", Unit: "elements", Doc: "From query to query of the mask."},
 		{Name: "mask_stride_col", Unit: "elements", Doc: "From key to key of the mask."},
 	} {
-		f.Form = slices.Contains([]string{"channels_inner", "mask_mode", "copy_mode", "wide", "int4"},
+		f.Form = slices.Contains([]string{"channels_inner", "mask_mode", "copy_mode", "wide", "int4", "zeroed"},
 			f.Name)
 		fields[f.Name] = f
 	}
@@ -320,7 +321,9 @@ var (
 var (
 	linearParams      = describe("linear_params", []string{"m", "n", "k"})
 	mixedLinearParams = describe("mixed_linear_params", []string{"m", "n", "k", "group", "int4"})
-	matmulParams      = describe("matmul_params", []string{"batch", "m", "n", "k", "in_stride_batch",
+	groupsParams = describe("groups_params", []string{"m", "n", "k", "group", "int4", "zeroed",
+		"whole_range"})
+	matmulParams = describe("matmul_params", []string{"batch", "m", "n", "k", "in_stride_batch",
 		"in_stride_m", "in_stride_k", "weight_stride_batch", "weight_stride_k",
 		"weight_stride_n"})
 	matmulInt8Params = describe("matmul_i8_params", []string{"batch", "m", "n", "k",

@@ -96,6 +96,9 @@ func int8Of(r *Request) *int8Conv {
 	case ops.IntegerConvolution:
 		cv = int8Operands(c, "input", "weight", "input_zero_point", "weight_zero_point", -1)
 	case ops.IntegerMatmul:
+		if c.Has("scales") {
+			return nil
+		}
 		cv = int8Operands(c, "self", "mat2", "self_zero_point", "mat2_zero_point", -1)
 	case "cortex_m.quantized_conv2d.default", "cortex_m.quantized_depthwise_conv2d.default":
 		cv = int8Operands(c, "input", "weight", "input_offset", "", 1)
@@ -534,8 +537,7 @@ func (cv *int8Conv) turns(r *Request, t turn) (w, start Packed, begun []int, int
 			if cv.wide {
 				at = [4]int{0, 2, 1, 3}[at]
 			}
-			bytes[c/t.columns*t.columns*deep+j/t.elements*t.elements*t.columns+
-				c%t.columns*t.elements+at] = byte(v)
+			bytes[t.place(c, j-j%t.elements+at, deep)] = byte(v)
 		}
 		if begins[c] = b + sum*cv.offset; !cv.holds(b, far) {
 			return w, start, nil, false, false
@@ -546,7 +548,7 @@ func (cv *int8Conv) turns(r *Request, t turn) (w, start Packed, begun []int, int
 		bytes = bytes[:int(roundUp(int64(cv.cout), t.columns))*deep]
 	}
 	if int4 {
-		bytes = inHalves(bytes)
+		bytes = t.inHalves(bytes)
 		for c := range begins {
 			begins[c] *= 16
 		}
@@ -555,13 +557,23 @@ func (cv *int8Conv) turns(r *Request, t turn) (w, start Packed, begun []int, int
 	return w, starts(begins), begun, int4, true
 }
 
-// inHalves packs integers of 4 bits: of each eight, the first four in lower halves of four bytes,
-// the others in the upper ones.
-func inHalves(data []byte) []byte {
+// place is where element k of a column lies, all having so many.
+func (t turn) place(column, k, deep int) int {
+	return column/t.columns*t.columns*deep + k/t.elements*t.elements*t.columns +
+		column%t.columns*t.elements + k%t.elements
+}
+
+// inHalves packs integers of 4 bits, of two columns that take turns: those of the first in lower
+// halves of bytes. With four columns, each block is in lower halves, the next one in upper ones.
+func (t turn) inHalves(data []byte) []byte {
+	half := t.elements
+	if t.columns > 2 {
+		half *= t.columns
+	}
 	packed := make([]byte, 0, len(data)/2)
-	for i := 0; i < len(data); i += 8 {
-		for k := range 4 {
-			packed = append(packed, data[i+k]&15|data[i+4+k]<<4)
+	for i := 0; i < len(data); i += 2 * half {
+		for k := range half {
+			packed = append(packed, data[i+k]&15|data[i+half+k]<<4)
 		}
 	}
 	return packed

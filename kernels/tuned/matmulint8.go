@@ -24,7 +24,7 @@ func bytesProduct(c *ops.Call) (p *product, x, w int64) {
 	transposed := true // the last dimension of w is that of products
 	switch c.Op.Name() {
 	case ops.IntegerMatmul:
-		if c.Has("bias") {
+		if c.Has("bias") || c.Has("scales") {
 			return nil, 0, 0
 		}
 		v = int8Operands(c, "self", "mat2", "self_zero_point", "mat2_zero_point", -1)
