@@ -148,26 +148,39 @@ func cast(b *ops.Builder, v *ir.Value, d ir.DType) *ir.Value {
 	return b.Op("aten._to_copy.default", v, ops.Kw("dtype", d))
 }
 
-// groupsProduct is a product with a constant matrix w whose columns have scales for groups of
-// elements. The groups' sums are exact; each is scaled, and these are added as floats. The zero
-// point of x times what all of w add up to is taken from that.
+// groupsProduct is a product with a constant matrix whose columns have scales for groups.
 func (a *integerArithmetic) groupsProduct(b *ops.Builder, n *ir.Node, c *ops.Call, self, mat2,
 	bias string, transposed bool) []*ir.Value {
-	x, w := a.of[c.Value(self)], a.groups[c.Value(mat2)]
-	if !x.small() || w == nil || !x.uniform() && x.dynamic[0] == nil || transposed != (w.axis == 0) {
+	w := a.groups[c.Value(mat2)]
+	if w == nil || transposed != (w.axis == 0) {
 		return nil
 	}
-	ws, ok1 := a.elements(w.ints)
+	y := a.groupsRows(b, n, a.of[c.Value(self)], w)
+	if y == nil {
+		return nil
+	}
+	if bias != "" && c.Has(bias) {
+		y = b.Op("aten.add.Tensor", y, c.Value(bias))
+	}
+	return []*ir.Value{y}
+}
+
+// groupsRows is the product of rows of integers and rows of w, which have scales for groups of
+// elements; nil if there is none. The groups' sums are exact; each is scaled, and these are added
+// as floats. The zero point of x times what all of a row of w adds up to is taken from that.
+func (a *integerArithmetic) groupsRows(b *ops.Builder, n *ir.Node, x, w *quantity) *ir.Value {
+	if !x.small() || !x.uniform() && x.dynamic[0] == nil || w.ints.Type.DType != ir.Int8 {
+		return nil
+	}
 	scales := w.scales.(ir.Ref).Value
+	ws, ok1 := a.elements(w.ints)
 	each, ok2 := a.elements(scales)
-	if !ok1 || !ok2 || len(each) == 0 || len(ws) < 2*len(each) || w.ints.Type.DType != ir.Int8 {
+	if !ok1 || !ok2 || len(each) == 0 || len(ws) < 2*len(each) {
 		return nil
 	}
 	sizes, _ := scales.Type.StaticSizes()
-	rows, groups := int(sizes[0]), int(sizes[1])
-	size := len(ws) / len(each)
-	added := make([]float64, rows) // by a zero point of -1
-	far := 0.0
+	groups, size := int(sizes[1]), len(ws)/len(each)
+	sums, far := make([]float64, sizes[0]), 0.0
 	for i, s := range each {
 		sum, most := 0.0, 0.0
 		for _, v := range ws[i*size : (i+1)*size] {
@@ -177,14 +190,20 @@ func (a *integerArithmetic) groupsProduct(b *ops.Builder, n *ir.Node, c *ops.Cal
 			sum += v
 			most += math.Abs(v)
 		}
-		added[i/groups] += s * sum
+		sums[i/groups] += s * sum
 		far = max(far, most)
 	}
 	if far*float64(max(-x.least, x.most)) > math.MaxInt32 {
 		return nil
 	}
-	ints, by, zero := x.ints, x.dynamic[0], x.dynamic[1]
-	if by != nil && ints.Type.DType == ir.Uint8 {
+	floats := func(name string, xs []float64, sizes ...int64) *ir.Value {
+		return b.Constant(n.Name+name, &ir.Constant{Data: float32s(xs),
+			Type: ir.StaticTensor(ir.Float32, sizes...)})
+	}
+	ints, zero := x.ints, x.dynamic[1]
+	if x.uniform() {
+		scales = floats("_scales", multiplied(each, x.scale[0]), sizes...)
+	} else if ints.Type.DType == ir.Uint8 {
 		from, less := a.dynamicInt8(b, x)
 		if from == nil {
 			return nil
@@ -195,26 +214,15 @@ func (a *integerArithmetic) groupsProduct(b *ops.Builder, n *ir.Node, c *ops.Cal
 	if !allZero(w.zero) {
 		zeros = intConstant(b, n.Name+"_zeros", ir.Int32, w.zero, sizes...)
 	}
-	floats := func(name string, xs []float64) *ir.Value {
-		return b.Constant(n.Name+name, &ir.Constant{Data: float32s(xs),
-			Type: ir.StaticTensor(ir.Float32, int64(len(xs)))})
-	}
-	if by == nil {
-		for i := range each {
-			each[i] *= x.scale[0]
-		}
-		scales = b.Constant(n.Name+"_scales", &ir.Constant{Data: float32s(each), Type: scales.Type})
-	}
 	y := b.Op(ops.IntegerMatmul, ints, a.stored(b, w.ints), nil, true, 0, 0, ir.Float32,
 		ops.Kw("scales", scales), ops.Kw("mat2_zero_points", zeros))
-	if by != nil {
-		y = b.Op("aten.sub.Tensor", y, b.Op("aten.mul.Tensor", cast(b, zero, ir.Float32), floats("_sums", added)))
-		y = b.Op("aten.mul.Tensor", y, cast(b, by, ir.Float32))
-	} else if x.zero[0] != 0 {
-		y = b.Op("aten.sub.Tensor", y, floats("_sums", multiplied(added, x.scale[0]*float64(x.zero[0]))))
+	switch {
+	case !x.uniform():
+		less := b.Op("aten.mul.Tensor", cast(b, zero, ir.Float32), floats("_sums", sums, sizes[0]))
+		y = b.Op("aten.mul.Tensor", b.Op("aten.sub.Tensor", y, less), cast(b, x.dynamic[0], ir.Float32))
+	case x.zero[0] != 0:
+		by := x.scale[0] * float64(x.zero[0])
+		y = b.Op("aten.sub.Tensor", y, floats("_sums", multiplied(sums, by), sizes[0]))
 	}
-	if bias != "" && c.Has(bias) {
-		y = b.Op("aten.add.Tensor", y, c.Value(bias))
-	}
-	return []*ir.Value{y}
+	return y
 }

@@ -306,6 +306,16 @@ func (a *integerArithmetic) scaleRows(b *ops.Builder, n *ir.Node, c *ops.Call) [
 // mixedConvolution is a convolution of floats with such a weight.
 func (a *integerArithmetic) mixedConvolution(b *ops.Builder, n *ir.Node,
 	c *ops.Call) []*ir.Value {
+	x, groups := a.of[c.Value("input")], a.groups[c.Value("weight")]
+	if groups != nil && x != nil && x.uniform() && Pointwise(c) {
+		if made := a.pointwise(b, c, x.ints, func(rows *ir.Value) *ir.Value {
+			moved := *x
+			moved.ints = rows
+			return a.groupsRows(b, n, &moved, groups)
+		}); made != nil {
+			return made
+		}
+	}
 	if c.Outs[0].DType != ir.Float32 || c.Bool("transposed") || a.constant[c.Value("input")] ||
 		a.folds(c.Value("weight")) {
 		return nil
@@ -314,23 +324,14 @@ func (a *integerArithmetic) mixedConvolution(b *ops.Builder, n *ir.Node,
 	if w == nil {
 		return nil
 	}
-	rank := c.Outs[0].Rank()
-	each := append([]int64{-1}, slices.Repeat([]int64{1}, rank-2)...)
+	each := ofChannels(c.Outs[0].Rank())
 	if w.added != nil || w.scales.Type.Rank() > 1 { // of groups
 		if !Pointwise(c) || w.scales.Type.Rank() == 1 {
 			return nil
 		}
-		last, first := make([]int, rank), make([]int, rank) // where channels go
-		for d := range rank {
-			last[d], first[d] = d+1, d-1
-		}
-		last[0], last[rank-1], first[0], first[1] = 0, 1, 0, rank-1
-		y := a.mixedRows(b, denseOp(b, permuteOp, c.Value("input"), last), w)
-		y = denseOp(b, permuteOp, y, first)
-		if c.Has("bias") {
-			y = b.Op("aten.add.Tensor", y, b.Op("aten.view.default", c.Value("bias"), each))
-		}
-		return []*ir.Value{y}
+		return a.pointwise(b, c, c.Value("input"), func(rows *ir.Value) *ir.Value {
+			return a.mixedRows(b, rows, w)
+		})
 	}
 	y := b.Op(ops.MixedConvolution, c.Value("input"), a.stored(b, w.ints), c.Arg("stride"),
 		c.Arg("padding"), c.Arg("padding"), c.Arg("dilation"), c.Arg("groups"))
@@ -340,6 +341,30 @@ func (a *integerArithmetic) mixedConvolution(b *ops.Builder, n *ir.Node,
 	}
 	return []*ir.Value{y}
 }
+
+// pointwise is a convolution that is a product by a matrix for each element of image x, as made of
+// rows of channels; nil if these give nil.
+func (a *integerArithmetic) pointwise(b *ops.Builder, c *ops.Call, x *ir.Value,
+	made func(rows *ir.Value) *ir.Value) []*ir.Value {
+	rank := c.Outs[0].Rank()
+	last, first := make([]int, rank), make([]int, rank) // where channels go
+	for d := range rank {
+		last[d], first[d] = d+1, d-1
+	}
+	last[0], last[rank-1], first[0], first[1] = 0, 1, 0, rank-1
+	y := made(denseOp(b, permuteOp, x, last))
+	if y == nil {
+		return nil
+	}
+	y = denseOp(b, permuteOp, y, first)
+	if c.Has("bias") {
+		y = b.Op("aten.add.Tensor", y, b.Op("aten.view.default", c.Value("bias"), ofChannels(rank)))
+	}
+	return []*ir.Value{y}
+}
+
+// ofChannels are the sizes of a view with a number for each channel.
+func ofChannels(rank int) []int64 { return append([]int64{-1}, slices.Repeat([]int64{1}, rank-2)...) }
 
 // Pointwise reports whether a convolution is a product by a matrix for each element of an image.
 func Pointwise(c *ops.Call) bool {

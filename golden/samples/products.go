@@ -360,6 +360,19 @@ func integerMatmulSamples(r *Rand) []Sample {
 			"self_zero_point", []int64{-128, 3, 127, -500, 9}[i], "mat2_zero_point", int64(i)-1,
 			"dtype", dtype))
 	}
+	for i, d := range []ir.DType{ir.Int8, ir.Uint8, ir.Int16} {
+		groups := r.Dim()
+		x, w, scales := []int64{2, 4 * groups}, []int64{3, 4 * groups}, []int64{3, groups}
+		zeros := any(Tensor(ir.Int32, Values{Lo: -9, Hi: 9}, scales...))
+		if i == 1 {
+			w[0], w[1] = w[1], w[0]
+			zeros = nil
+		}
+		out = append(out, NewSample("self", Tensor(d, Values{}, x...), "mat2", Tensor(ir.Int8, Values{}, w...),
+			"bias", nil, "transposed", i != 1, "self_zero_point", []int64{-128, 3, 0}[i], "mat2_zero_point",
+			int64(i)-1, "dtype", ir.Float32, "scales", Tensor(ir.Float32, Values{}, scales...),
+			"mat2_zero_points", zeros))
+	}
 	return out
 }
 

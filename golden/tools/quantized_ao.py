@@ -72,6 +72,15 @@ def q_ao_groups() -> Case:
     return Case(model, (torch.randn(1, 3, 32),), core=False)
 
 
+def q_ao_dynamic_groups() -> Case:
+    """What ExecuTorch's language models have (8da4w): activations that the call quantizes by rows, times weights of 4 bits in groups, with and without zero points, and of 8 bits."""
+    def config(size, bits=torch.int4, mapping=MappingType.SYMMETRIC):
+        return Int8DynamicActivationIntxWeightConfig(bits, PerGroup(size), weight_mapping_type=mapping)
+
+    model = Layers(config(32), config(32, mapping=MappingType.ASYMMETRIC), config(32, torch.int8), config(64), size=64)
+    return Case(model, (torch.randn(1, 3, 64),), core=False)
+
+
 def q_ao_dynamic() -> Case:
     """Products of bytes in int32, one operand quantized by the call, by rows or as a whole, with and without zero points. Nothing is dequantized by an operator."""
     model = Layers(

@@ -321,7 +321,7 @@ var (
 var (
 	linearParams      = describe("linear_params", []string{"m", "n", "k"})
 	mixedLinearParams = describe("mixed_linear_params", []string{"m", "n", "k", "group", "int4"})
-	groupsParams = describe("groups_params", []string{"m", "n", "k", "group", "int4", "zeroed",
+	groupsParams      = describe("groups_params", []string{"m", "n", "k", "group", "int4", "zeroed",
 		"whole_range"})
 	matmulParams = describe("matmul_params", []string{"batch", "m", "n", "k", "in_stride_batch",
 		"in_stride_m", "in_stride_k", "weight_stride_batch", "weight_stride_k",

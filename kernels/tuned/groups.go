@@ -164,7 +164,7 @@ func (v *groups) instance(r *Request, own Values, w []byte, scales []float32) *I
 	xs := r.Call.Tensor("self").Sizes
 	m := sym.Mul(xs[:len(xs)-1]...)
 	in := &Instance{
-		Params: groupsParams.params(own, Values{"m": m, "n": num(v.n), "k": num(v.k), "group": num(v.of)}),
+		Params:   groupsParams.params(own, Values{"m": m, "n": num(v.n), "k": num(v.k), "group": num(v.of)}),
 		Operands: []int{v.x},
 		Packed: []Packed{{Name: "w", DType: ir.Int8, Data: w, From: []int{v.w}},
 			packed("scales", scales, v.scales)},

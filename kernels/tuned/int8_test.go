@@ -4,10 +4,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -32,13 +34,14 @@ func byteProgram(t *testing.T, machine *tuned.Machine) string {
 	vector := machine.Tile.Vector
 	r := rand.New(rand.NewPCG(31, 32))
 	var b, kernels, calls strings.Builder
-	b.WriteString("#include <stddef.h>\n#include <stdint.h>\n#include <stdbool.h>\n")
+	b.WriteString("#include <stddef.h>\n#include <stdint.h>\n#include <stdbool.h>\n" +
+		"#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n#endif\n")
 	if machine.MVE {
 		b.WriteString("#include <arm_mve.h>\n")
 	}
 	taken, used := map[string]int{}, map[string]bool{}
 	n := 0
-	for _, tr := range byteTrials(r, tier.Of(21, 63, 105)) {
+	for _, tr := range byteTrials(r, tier.Of(24, 72, 120)) {
 		tr.machine = machine
 		if !tr.prepare(t) {
 			continue
@@ -60,14 +63,16 @@ func byteProgram(t *testing.T, machine *tuned.Machine) string {
 	}
 	least := map[string]int{"conv2d_i8": tier.Of(1, 4, 5), "depthwise_i8": tier.Of(1, 4, 5),
 		"conv2d_i8 in place": tier.Of(0, 1, 2), "depthwise_i8 in place": tier.Of(0, 1, 2),
-		"conv2d_i8 int4": tier.Of(1, 4, 5), "matmul_i8": tier.Of(1, 4, 5)}
+		"conv2d_i8 int4": tier.Of(1, 4, 5), "matmul_i8": tier.Of(1, 4, 5),
+		"groups_i8": tier.Of(1, 4, 5), "groups_i8 int4": tier.Of(1, 2, 3)}
 	switch {
 	case vector:
 		least = map[string]int{"conv2d_i8": tier.Of(1, 4, 5), "points_i8": tier.Of(1, 4, 5),
-			"depthwise_lanes_i8": tier.Of(1, 4, 5)}
+			"depthwise_lanes_i8": tier.Of(1, 4, 5), "groups_lanes_i8": tier.Of(1, 4, 5)}
 	case machine.MVE:
 		least = map[string]int{"conv2d_mve_i8": tier.Of(1, 4, 5),
-			"depthwise_mve_i8": tier.Of(1, 4, 5), "matmul_mve_i8": tier.Of(1, 4, 5)}
+			"depthwise_mve_i8": tier.Of(1, 4, 5), "matmul_mve_i8": tier.Of(1, 4, 5),
+			"groups_mve_i8": tier.Of(1, 2, 3), "groups_mve_i8 int4": tier.Of(0, 1, 1)}
 	}
 	for name, least := range least {
 		if taken[name] < least {
@@ -261,6 +266,7 @@ type byteTrial struct {
 	in      *tuned.Instance
 	inputs  []eval.Operand
 	want    []int32 // in memory's order
+	floats  bool    // they are the bits of floats
 }
 
 // byteTrials are calls of random shapes, layouts and offsets.
@@ -276,7 +282,7 @@ func byteTrials(r *rand.Rand, n int) (out []*byteTrial) {
 	}
 	upTo := func(n int64) int64 { return 1 + r.Int64N(n) }
 	for i := range n {
-		tr, kind := &byteTrial{seed: r.Uint64(), spare: r.IntN(2) == 0, int4: r.IntN(3) == 0}, i%7
+		tr, kind := &byteTrial{seed: r.Uint64(), spare: r.IntN(2) == 0, int4: r.IntN(3) == 0}, i%8
 		offset, filter := r.Int64N(256)-127, int64(0)
 		x := ir.Int8
 		if kind > 3 && kind < 6 && r.IntN(2) == 0 {
@@ -348,6 +354,22 @@ func byteTrials(r *rand.Rand, n int) (out []*byteTrial) {
 				pads(), "dilation", []int64{upTo(2), upTo(2)}, "transposed", false, "output_padding",
 				[]int64{0}, "groups", groups, "input_zero_point", -offset, "weight_zero_point", 0,
 				"dtype", ir.Int32)
+		case 7:
+			tr.op = ops.IntegerMatmul
+			groups, size := upTo(4), 4*upTo(4)
+			if r.IntN(3) > 0 {
+				size = 16 * upTo(4)
+			}
+			scales := []int64{upTo(40), groups}
+			var zeros any
+			if r.IntN(2) == 0 {
+				zeros = samples.Tensor(ir.Int32, samples.Values{}, scales...)
+			}
+			tr.sample = samples.NewSample("self", samples.Tensor(ir.Int8, samples.Values{}, upTo(9),
+				groups*size), "mat2", samples.Tensor(ir.Int8, samples.Values{}, scales[0], groups*size),
+				"bias", nil, "transposed", true, "self_zero_point", 0, "mat2_zero_point", 0, "dtype",
+				ir.Float32, "scales", samples.Tensor(ir.Float32, samples.Values{}, scales...),
+				"mat2_zero_points", zeros)
 		case 0:
 			tr.op = "cortex_m.quantized_linear.default"
 			sum, b := any(nil), biasOf(cout)
@@ -396,7 +418,7 @@ func byteTrials(r *rand.Rand, n int) (out []*byteTrial) {
 				pad, stride = []int64{0, 0}, []int64{1, 1}
 			}
 			orders(tr)
-			if i%14 == 3 { // results lie as the image does
+			if i%16 == 3 { // results lie as the image does
 				tr.spare, tr.xOrder, tr.yOrder = true, last, last
 				for i := range pad {
 					stride[i] = 1
@@ -428,6 +450,10 @@ func (tr *byteTrial) prepare(t *testing.T) bool {
 		t.Fatalf("%s: %v", tr.op, err)
 	}
 	r := rand.New(rand.NewPCG(tr.seed, 1))
+	most := 6000
+	if call.Op.Name() == ops.IntegerMatmul && call.Has("scales") {
+		most = 16 // zero points
+	}
 	for k, v := range call.Operands() {
 		sizes, _ := v.Type.StaticSizes()
 		o := eval.Operand{DType: v.Type.DType, Sizes: sizes}
@@ -442,8 +468,10 @@ func (tr *byteTrial) prepare(t *testing.T) bool {
 				o.Data = append(o.Data, byte(b))
 			case ir.Int16:
 				o.Data = binary.LittleEndian.AppendUint16(o.Data, uint16(r.Uint32()))
+			case ir.Float32:
+				o.Data = binary.LittleEndian.AppendUint32(o.Data, math.Float32bits(r.Float32()))
 			default:
-				o.Data = binary.LittleEndian.AppendUint32(o.Data, uint32(int32(r.IntN(6001)-3000)))
+				o.Data = binary.LittleEndian.AppendUint32(o.Data, uint32(int32(r.IntN(most+1)-most/2)))
 			}
 		}
 		tr.inputs = append(tr.inputs, o)
@@ -473,12 +501,13 @@ func (tr *byteTrial) prepare(t *testing.T) bool {
 	sum := tensors[0]
 	expr.Walk(tensors[0].Body, func(e *expr.Expr) {
 		if e.Op == expr.OpReduce {
-			sum.DType, sum.Body = ir.Int32, e
+			sum.DType, sum.Body = e.DType, e
 		}
 	})
 	if sum.Body.Op != expr.OpReduce {
 		t.Fatalf("%s: the definition has no sum", tr.op)
 	}
+	tr.floats = sum.DType == ir.Float32
 	got, err := reference.Tensor(sum, tr.inputs, nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -528,6 +557,9 @@ func (tr *byteTrial) text(t *testing.T, number int) string {
 	k := &c.Kernel{Index: "int32_t", Known: map[string]int64{}, MVE: tr.machine.MVE,
 		Scalar: tr.machine.MVE, Vector: tr.machine.Tile.Vector}
 	result := "int32_t"
+	if tr.floats {
+		result = "float"
+	}
 	if tr.inPlace() { // the last bytes of the results, which are as large as those of the image
 		result = "int8_t"
 		k.Result = c.Result{Name: "(int8_t)", Args: []string{"acc"}}
@@ -544,19 +576,27 @@ func (tr *byteTrial) text(t *testing.T, number int) string {
 	if tr.inputs[0].DType == ir.Int16 {
 		typ = "int16_t"
 	}
-	start := ""
-	if len(in.Packed) > 0 {
-		start = "const int32_t *start, "
+	packed := in.Packed
+	if len(packed) == 0 {
+		packed = []tuned.Packed{{Name: "w", DType: ir.Int8, Data: tr.inputs[1].Data}}
 	}
-	fmt.Fprintf(&b, "static void kernel%d(%s *y, const %s *x, const int8_t *w, "+
-		"%svoid *scratch)\n%s\n", number, result, typ, start,
-		strings.Replace(withKnown(text(t, in.Name(), k), k), "{\n", "{\n    (void)scratch;\n", 1))
-	aligned := map[string]int{"x": 2, "w": 4, "start": 4, "want": 4}
-	data := func(typ, name string, n int, at func(int) int64) {
+	types := map[ir.DType]string{ir.Int8: "int8_t", ir.Int32: "int32_t", ir.Float32: "float"}
+	params, given := "", ""
+	for _, p := range packed {
+		params += fmt.Sprintf("const %s *%s, ", types[p.DType], p.Name)
+		given += fmt.Sprintf("%s%d, ", p.Name, number)
+	}
+	fmt.Fprintf(&b, "static void kernel%d(%s *y, const %s *x, %svoid *scratch)\n%s\n", number, result,
+		typ, params, strings.Replace(withKnown(text(t, in.Name(), k), k), "{\n", "{\n    (void)scratch;\n", 1))
+	data := func(typ, name string, n int, at func(int) any) {
+		aligned := 4
+		if name == "x" {
+			aligned = 2
+		}
 		fmt.Fprintf(&b, "static const %s %s%d[] __attribute__((aligned(%d))) = {", typ, name, number,
-			aligned[name])
+			aligned)
 		for i := range n {
-			fmt.Fprintf(&b, "%d,", at(i))
+			fmt.Fprintf(&b, "%v,", at(i))
 		}
 		b.WriteString("};\n")
 	}
@@ -570,17 +610,32 @@ func (tr *byteTrial) text(t *testing.T, number int) string {
 		x = append(x, v)
 	}
 	x = laid(x, tr.inputs[0].Sizes, tr.xOrder)
-	data(typ, "x", len(x), func(i int) int64 { return x[i] })
-	w := tr.inputs[1].Data
-	if start != "" {
-		sums := in.Packed[1].Data
-		w, start = in.Packed[0].Data, fmt.Sprintf("start%d, ", number)
-		data("int32_t", "start", len(sums)/4, func(i int) int64 {
-			return int64(int32(binary.LittleEndian.Uint32(sums[4*i:])))
+	data(typ, "x", len(x), func(i int) any { return x[i] })
+	float := func(bits uint32) any {
+		return strconv.FormatFloat(float64(math.Float32frombits(bits)), 'x', -1, 32) + "f"
+	}
+	for _, p := range packed {
+		data(types[p.DType], p.Name, len(p.Data)/p.DType.Size(), func(i int) any {
+			if p.DType == ir.Int8 {
+				return int8(p.Data[i])
+			}
+			bits := binary.LittleEndian.Uint32(p.Data[4*i:])
+			if p.DType == ir.Float32 {
+				return float(bits)
+			}
+			return int32(bits)
 		})
 	}
-	data("int8_t", "w", len(w), func(i int) int64 { return int64(int8(w[i])) })
-	data("int32_t", "want", len(tr.want), func(i int) int64 { return int64(tr.want[i]) })
+	want := "int32_t"
+	if tr.floats {
+		want = result
+	}
+	data(want, "want", len(tr.want), func(i int) any {
+		if tr.floats {
+			return float(uint32(tr.want[i]))
+		}
+		return tr.want[i]
+	})
 	scratch, _ := in.Scratch.Const()
 	fmt.Fprintf(&b, "static int trial%d(void)\n{\n    static %s y[%d];\n"+
 		"    static int8_t scratch[%d] __attribute__((aligned(4)));\n", number, result,
@@ -590,9 +645,9 @@ func (tr *byteTrial) text(t *testing.T, number int) string {
 		fmt.Fprintf(&b, "    for (int i = 0; i < %d; i++) y[i] = %s[i];\n", len(x), from)
 		from = "y"
 	}
-	fmt.Fprintf(&b, "    kernel%d(y, %s, w%d, %sscratch);\n"+
+	fmt.Fprintf(&b, "    kernel%d(y, %s, %sscratch);\n"+
 		"    for (int i = 0; i < %d; i++) if (y[i] != (%s)want%d[i]) return 1;\n    return 0;\n}\n",
-		number, from, number, start, len(tr.want), result, number)
+		number, from, given, len(tr.want), result, number)
 	tr.used = k.Used
 	return b.String()
 }

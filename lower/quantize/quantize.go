@@ -21,13 +21,14 @@ import (
 
 // Arithmetic names what integers mean and how they are computed with. It changes when results
 // do.
-const Arithmetic = "etgen.int8.v3"
+const Arithmetic = "etgen.int8.v4"
 
 // since tells of earlier versions what gives other integers now.
 var since = map[string]string{
 	"etgen.int8.v1": ", in which fixed point, means, PReLU and resizing give other integers",
 	"etgen.int8.v2": ", in which sums of int16, and of a layer and a tensor, give other integers " +
 		"in fixed point",
+	"etgen.int8.v3": ", in which products of integers and weights in groups give other floats",
 }
 
 // Scheme says what is quantized to which integers.

@@ -32,13 +32,14 @@ func parsed(t testing.TB, text string) *ir.Program {
 
 // What is wrong with a recipe is said by value.
 func TestRecipeErrors(t *testing.T) {
-	head := `{"etgen_recipe": 1, "arithmetic": "etgen.int8.v3", "scheme": "int8", "model": "m.pt2", "methods": [{"name": "forward", `
+	head := `{"etgen_recipe": 1, "arithmetic": "etgen.int8.v4", "scheme": "int8", "model": "m.pt2", "methods": [{"name": "forward", `
 	for _, tt := range []struct{ text, want string }{
 		{`{`, "it is no recipe: unexpected EOF"},
 		{`{"etgen_recipe": 2}`, "etgen_recipe is 2; this etgen reads 1"},
 		{`{"etgen_recipe": 1, "arithmetic": "x"}`, `its arithmetic is "x"`},
 		{`{"etgen_recipe": 1, "arithmetic": "etgen.int8.v1"}`, "in which fixed point, means, PReLU and resizing give other integers: quantize"},
 		{`{"etgen_recipe": 1, "arithmetic": "etgen.int8.v2"}`, "in which sums of int16, and of a layer and a tensor, give other integers in fixed point: quantize"},
+		{`{"etgen_recipe": 1, "arithmetic": "etgen.int8.v3"}`, "in which products of integers and weights in groups give other floats: quantize"},
 		{`{"etgen_recipe": 1, "extra": 1}`, `unknown field "extra"`},
 		{head + `"activations": [{"value": "x", "dtype": "int9"}]}]}`, `value "x": dtype "int9"`},
 		{head + `"activations": [{"value": "x", "dtype": "int8", "scale": -1}]}]}`, "a scale of -1"},
