@@ -31,7 +31,8 @@ test: setup
 
 # The same tests with larger numbers: all compilers and targets, sanitizers over all
 # cases, long random programs. Then every fuzz target.
-test-all: setup
+test-all:
+	@golden/toolchain/setup.sh all
 	ETGEN_TESTS=all $(GO) test -timeout 4h ./...
 	$(MAKE) fuzz
 

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/etgen/etgen/golden/tier"
 )
 
 // needsPackages skips a test unless each command is there: they are given with the package that has
@@ -22,6 +24,25 @@ func needsPackages(t *testing.T, commands ...[2]string) {
 			t.Skipf("%v: %s has it", err, c[1])
 		}
 	}
+}
+
+// moduleCommand returns the folder with a command of a Go module: that in which it is installed or, in
+// the largest tier, one that it is built into, which takes minutes. Else the test is skipped. The module
+// proxy has versions of the module, but no list of them, so the go command needs a module that names one.
+func moduleCommand(t *testing.T, command, module, version string) string {
+	t.Helper()
+	if path, err := exec.LookPath(command); err == nil {
+		return filepath.Dir(path)
+	}
+	tier.Needs(t, tier.All)
+	dir := t.TempDir()
+	put(t, dir, "go.mod", fmt.Sprintf("module tool\n\ngo 1.26.0\n\nrequire %s %s\n", module, version))
+	build := exec.CommandContext(t.Context(), "go", "build", "-mod=mod", "-trimpath", "-o", command, module)
+	build.Dir = dir
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Skipf("%v\n%s", err, out)
+	}
+	return dir
 }
 
 // floats are the elements of a recorded tensor of the model that init is tried with.
@@ -131,8 +152,8 @@ func builtByBazel(t *testing.T, dir, _ string) {
 // the model, which simavr then runs.
 func builtForArduino(t *testing.T, dir, next string) {
 	avr := "/usr/share/arduino/hardware/arduino/avr"
-	needsPackages(t, [2]string{"arduino-cli", "the Debian package arduino-cli, which Debian 13 lacks"},
-		[2]string{"arduino-ctags", "the Debian package arduino-ctags"},
+	cli := moduleCommand(t, "arduino-cli", "github.com/arduino/arduino-cli", "v1.5.1")
+	needsPackages(t, [2]string{"arduino-ctags", "the Debian package arduino-ctags"},
 		[2]string{"avr-gcc", "the Debian package gcc-avr"},
 		[2]string{"simavr", "the Debian package simavr"})
 	parts, err := os.ReadDir(avr)
@@ -176,8 +197,8 @@ void loop() {}
 	if compile == mega {
 		t.Fatalf("no other board:\n%s", next)
 	}
-	environment := fmt.Sprintf("export ARDUINO_DIRECTORIES_DATA='%[1]s/data' "+
-		"ARDUINO_DIRECTORIES_USER='%[1]s/user' ARDUINO_DIRECTORIES_BUILTIN_TOOLS='%[1]s/tools'\n", home)
+	environment := fmt.Sprintf("export PATH='%[2]s':$PATH ARDUINO_DIRECTORIES_DATA='%[1]s/data' "+
+		"ARDUINO_DIRECTORIES_USER='%[1]s/user' ARDUINO_DIRECTORIES_BUILTIN_TOOLS='%[1]s/tools'\n", home, cli)
 	runExample(t, dir, environment+mega)
 	said := runExample(t, dir, environment+strings.Replace(mega, "examples/kws", home+"/call", 1)+
 		fmt.Sprintf(" --output-dir '%[1]s' > '%[1]s/said.txt'\n"+

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs the tools that packages.txt lists, those already there excepted.
-# Usage: setup.sh [demo]    "demo" looks after what the demo needs and no more.
+# Usage: setup.sh [demo|all]    "demo" looks after what the demo needs and no more,
+# "all" after what only make test-all needs, too.
 #
 # Never fails: without root, or without a network, it says what is missing and
 # leaves it to the test that needs the tool to fail by name.
@@ -13,7 +14,7 @@ list=$(dirname "$0")/packages.txt
 missing() {
 	while read -r command package need _; do
 		case $command in '#'* | '') continue ;; esac
-		if [ "$scope" = demo ] && [ "$need" != demo ]; then continue; fi
+		case $scope-$need in demo-test | demo-all | test-all) continue ;; esac
 		command -v "$command" >/dev/null 2>&1 || echo "$package" | tr , "\n"
 	done <"$list" | sort -u | tr '\n' ' '
 }

@@ -65,6 +65,7 @@ func FindAll(compiler string, emulator []string) error {
 type Tool struct {
 	Command string
 	Package string // the Debian package, or several with commas between
+	Need    string // who needs it: the demo, the test, or all, which is the largest tier of tests
 	Use     string // what of etgen uses it, "" if only tests do
 }
 
@@ -73,7 +74,7 @@ func Tools() (list []Tool) {
 	for line := range strings.Lines(packages) {
 		fields := strings.Fields(line)
 		if len(fields) >= 3 && fields[0] != "#" {
-			list = append(list, Tool{fields[0], fields[1], strings.Join(fields[3:], " ")})
+			list = append(list, Tool{fields[0], fields[1], fields[2], strings.Join(fields[3:], " ")})
 		}
 	}
 	return list
