@@ -8,6 +8,7 @@ import (
 	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/ops"
@@ -23,21 +24,21 @@ type probe struct {
 	at     *ir.Value // what holds it in the graph that keeps it now
 	places []int     // of the node in each of the graphs around it, the outermost first
 	levels []level   // the regions around it, the outermost first
-	turn   turn
+	turns  []turn    // of the conditions around it, the innermost first
 }
 
-// turn tells which time it is that the condition of a while_loop is computed.
-type turn int
-
-const (
-	first turn = iota + 1 // before the loop
-	next                  // behind the body of an iteration
-)
+// turn tells which time it is that the condition of a while_loop is computed: before the loop or,
+// next, behind the body of an iteration. Inside are how many levels of a probe are in the condition.
+type turn struct {
+	next   bool
+	inside int
+}
 
 // copied is a node of a condition that a copy stands for.
 type copied struct {
-	of   *ir.Node
-	turn turn
+	of     *ir.Node
+	next   bool // see turn
+	within bool // another copy
 }
 
 // level is a region that a probe's node stands in.
@@ -95,25 +96,39 @@ func (x *exposer) graph(g *ir.Graph) (probes []*probe) {
 		own, inner := x.node(n), []*probe(nil)
 		switch n.Op {
 		case "higher_order.cond":
-			inner = x.cond(n)
+			inner = around(x.cond(n), 2*i)
 		case "higher_order.while_loop":
-			before := len(g.Nodes)
-			x.condition(g, n)
-			for _, n := range g.Nodes[before:] {
-				inner = append(inner, x.node(n)...)
+			before := &ir.Graph{}
+			x.condition(before, n)
+			inner = x.graph(before)
+			for _, p := range inner {
+				p.places[0] = place(2*i) - 2*len(before.Nodes) + p.places[0]/place(1)
 			}
-			inner = append(inner, x.loop(g, n, n.Regions[1], &n.Args[0].Value)...)
+			g.Nodes, g.Constants = append(g.Nodes, before.Nodes...), append(g.Constants, before.Constants...)
+			inLoop := x.loop(g, n, n.Regions[1], &n.Args[0].Value)
+			inner = append(inner, around(inLoop, 2*i)...)
 		case ops.ScanOp:
-			inner = x.loop(g, n, n.Regions[0], &n.Args[0].Value)
+			inner = around(x.loop(g, n, n.Regions[0], &n.Args[0].Value), 2*i)
 		}
 		g.Nodes = append(g.Nodes, n)
-		for _, p := range inner {
-			p.places = append([]int{2 * i}, p.places...)
-		}
-		for _, p := range own {
-			p.places = []int{2*i + 1} // behind what is in n
+		own = around(own, 2*i+1) // behind what is in n
+		if c, ok := x.copies[n]; ok && !c.within {
+			for _, p := range slices.Concat(inner, own) {
+				p.turns = append(p.turns, turn{c.next, len(p.levels)})
+			}
 		}
 		probes = append(append(probes, inner...), own...)
+	}
+	return probes
+}
+
+// place is the number of a place in a graph. Between two of them is room for the nodes of conditions.
+func place(i int) int { return i << 20 }
+
+// around makes place i that of the probes in the graph around them.
+func around(probes []*probe, i int) []*probe {
+	for _, p := range probes {
+		p.places = append([]int{place(i)}, p.places...)
 	}
 	return probes
 }
@@ -141,23 +156,23 @@ func (x *exposer) node(n *ir.Node) (probes []*probe) {
 			return nil
 		}
 	}
-	name, copied := of.Name, x.copies[n]
-	if copied.of != nil {
-		name = copied.of.Name
+	name, key := of.Name, ""
+	for c := x.copies[of]; c.of != nil; c = x.copies[c.of] { // a copy may have been copied
+		name = c.of.Name
+		key += fmt.Sprint(c.next)
 	}
 	for k, v := range n.Outputs {
 		if v == nil || v.Type.Kind != ir.TensorKind || v.Type.DType.IsComplex() {
 			continue
 		}
-		p := &probe{value: value{node: name, op: of.Op}, at: v, turn: copied.turn}
+		p := &probe{value: value{node: name, op: of.Op}, at: v}
 		if k > 0 {
 			p.node = fmt.Sprintf("%s.%d", name, k)
 		}
-		key := fmt.Sprint(p.node, p.turn)
-		if x.taken[key] {
+		if x.taken[p.node+" "+key] {
 			continue // one more reader's dequantized values
 		}
-		x.taken[key] = true
+		x.taken[p.node+" "+key] = true
 		if of.Loc != (ir.Location{}) {
 			p.line = of.Loc.String()
 		}
@@ -226,13 +241,13 @@ func (x *exposer) cond(n *ir.Node) (probes []*probe) {
 	return probes
 }
 
-// condition has n, a while_loop of g, carry whether it goes on: the nodes of its condition come before
-// n and behind its body, where their values can be kept. It leaves a condition with regions or
+// condition has n, a while_loop, carry whether it goes on: the nodes of its condition come before n,
+// which g gets, and behind its body, where their values can be kept. It leaves a condition with
 // numbers in its place.
 func (x *exposer) condition(g *ir.Graph, n *ir.Node) {
 	c, body := n.Regions[0], n.Regions[1]
-	for _, n := range c.Nodes {
-		if len(n.Regions) > 0 || slices.ContainsFunc(n.Outputs, func(v *ir.Value) bool {
+	for n := range c.All() {
+		if slices.ContainsFunc(n.Outputs, func(v *ir.Value) bool {
 			return v != nil && v.Type.Kind != ir.TensorKind
 		}) {
 			return
@@ -246,44 +261,65 @@ func (x *exposer) condition(g *ir.Graph, n *ir.Node) {
 		v.Name = x.names.Fresh(v.Name)
 	}
 	g.Constants, c.Constants = append(g.Constants, c.Constants...), nil
-	computed := func(to *ir.Graph, inputs []ir.Arg, turn turn) ir.Arg {
+	computed := func(to *ir.Graph, inputs []ir.Arg, next bool) ir.Arg {
 		of := map[*ir.Value]ir.Arg{}
 		for i, v := range c.Inputs {
 			of[v] = inputs[i]
 		}
-		now := func(v *ir.Value) ir.Arg {
-			if a := of[v]; a != nil {
-				return a
-			}
-			return ir.Ref{Value: v}
-		}
-		for _, n := range c.Nodes {
-			m := &ir.Node{Name: x.names.Fresh(n.Name), Op: n.Op, Loc: n.Loc}
-			for _, a := range n.Args {
-				m.Args = append(m.Args, ir.NamedArg{Name: a.Name, Value: ir.MapRefs(a.Value, now)})
-			}
-			for i, v := range n.Outputs {
-				if v != nil {
-					w := &ir.Value{Name: x.names.Fresh(v.Name), Type: v.Type, Def: m, Index: i}
-					of[v], v = ir.Ref{Value: w}, w
-				}
-				m.Outputs = append(m.Outputs, v)
-			}
-			x.copies[m] = copied{n, turn}
-			to.Nodes = append(to.Nodes, m)
-		}
-		return now(decides.Value)
+		return x.copyNodes(to, c, of, copied{next: next})[0]
 	}
 	list := n.Args[0].Value.(ir.List)
 	k := len(list)
-	n.Args[0].Value = append(slices.Clone(list), computed(g, list, first))
-	body.Outputs = slices.Insert(slices.Clone(body.Outputs), k, computed(body, body.Outputs, next))
+	n.Args[0].Value = append(slices.Clone(list), computed(g, list, false))
+	body.Outputs = slices.Insert(slices.Clone(body.Outputs), k, computed(body, body.Outputs, true))
 	for _, r := range n.Regions {
 		r.Inputs = slices.Insert(r.Inputs, k,
 			&ir.Value{Name: x.names.Fresh("goes_on"), Type: decides.Value.Type})
 	}
 	c.Nodes, c.Outputs = nil, []ir.Arg{ir.Ref{Value: c.Inputs[k]}}
 	x.result(n, k, decides.Value.Type)
+}
+
+// copyNodes adds copies of from's nodes, and of what is in them, to a graph, and returns from's
+// outputs. Of has what stands for from's values, and gets the copies'. How tells of the copies.
+func (x *exposer) copyNodes(to, from *ir.Graph, of map[*ir.Value]ir.Arg, how copied) []ir.Arg {
+	now := func(v *ir.Value) ir.Arg {
+		if a := of[v]; a != nil {
+			return a
+		}
+		return ir.Ref{Value: v}
+	}
+	value := func(v *ir.Value, def *ir.Node) *ir.Value {
+		if v == nil {
+			return nil
+		}
+		w := &ir.Value{Name: x.names.Fresh(v.Name), Type: v.Type, Const: v.Const, Def: def, Index: v.Index}
+		of[v] = ir.Ref{Value: w}
+		return w
+	}
+	for _, n := range from.Nodes {
+		m := &ir.Node{Name: x.names.Fresh(n.Name), Op: n.Op, Loc: n.Loc}
+		for _, a := range n.Args {
+			m.Args = append(m.Args, ir.NamedArg{Name: a.Name, Value: ir.MapRefs(a.Value, now)})
+		}
+		for _, r := range n.Regions {
+			region := &ir.Graph{}
+			for _, v := range r.Inputs {
+				region.Inputs = append(region.Inputs, value(v, nil))
+			}
+			for _, v := range r.Constants {
+				region.Constants = append(region.Constants, value(v, nil))
+			}
+			region.Outputs = x.copyNodes(region, r, of, copied{next: how.next, within: true})
+			m.Regions = append(m.Regions, region)
+		}
+		for _, v := range n.Outputs {
+			m.Outputs = append(m.Outputs, value(v, m))
+		}
+		x.copies[m] = copied{n, how.next, how.within}
+		to.Nodes = append(to.Nodes, m)
+	}
+	return seq.Map(from.Outputs, func(a ir.Arg) ir.Arg { return ir.MapRefs(a, now) })
 }
 
 // loop makes results of n of what its body computes: of a scan another that is stacked; of a
@@ -399,16 +435,19 @@ func (p *probe) moments(of map[*probe]*tensor.Tensor, level int, at, numbers []i
 		m := moment{value: p.value, when: when}
 		m.tensor = element(of[p], at)
 		var names []string
-		for i, l := range p.levels {
-			if l.loop {
-				names = append(names, fmt.Sprint(when[2*i+1]))
+		for i := range len(p.levels) + 1 {
+			late := int64(0) // it is behind the body
+			for _, t := range slices.Backward(p.turns) {
+				switch outer := len(p.levels) - t.inside; { // the levels around the condition
+				case !t.next && i == outer:
+					names = append(names, "0")
+				case t.next && i == outer-1:
+					late = 1
+				}
 			}
-		}
-		switch p.turn {
-		case first:
-			names = append(names, "0")
-		case next:
-			names[len(names)-1] = fmt.Sprint(when[2*len(p.levels)-1] + 1)
+			if i < len(p.levels) && p.levels[i].loop {
+				names = append(names, fmt.Sprint(when[2*i+1]+late))
+			}
 		}
 		if len(names) > 0 {
 			m.node = fmt.Sprintf("%s[%s]", p.node, strings.Join(names, ","))

@@ -85,6 +85,74 @@ func TestLoops(t *testing.T) {
 	}
 }
 
+// choosing is a model with a loop whose condition has a branch and a loop.
+const choosing = `program "loop.txt"
+dialect functional
+
+method forward {
+  input %x: f32[2]
+
+  %zero: i64[] = aten.full.default(size=[], fill_value=0, dtype=i64)
+  %n: i64[], %sum: f32[2] = while_loop: higher_order.while_loop([%zero, %x])
+    region (%k0: i64[], %s0: f32[2]) {
+      %early: b8[] = aten.lt.Scalar(self=%k0, other=1)
+      %most: i64[] = cond: higher_order.cond(%early)
+        region () {
+          %five: i64[] = aten.full.default(size=[], fill_value=5, dtype=i64)
+          return (%five)
+        }
+        region () {
+          %three: i64[] = aten.mul.Scalar(self=%k0, other=1)
+          %two: i64[] = aten.clamp.default(self=%three, max=2)
+          return (%two)
+        }
+      %up: i64[] = inner: higher_order.while_loop([%k0])
+        region (%i0: i64[]) {
+          %below: b8[] = aten.lt.Scalar(self=%i0, other=2)
+          return (%below)
+        }
+        region (%i: i64[]) {
+          %step: i64[] = aten.add.Scalar(self=%i, other=1)
+          return (%step)
+        }
+      %reach: i64[] = aten.mul.Tensor(self=%up, other=%most)
+      %more: b8[] = aten.gt.Tensor(self=%reach, other=%k0)
+      %soon: b8[] = aten.lt.Scalar(self=%k0, other=3)
+      %both: b8[] = aten.logical_and.default(self=%more, other=%soon)
+      return (%both)
+    }
+    region (%k: i64[], %s: f32[2]) {
+      %next: i64[] = aten.add.Scalar(self=%k, other=1)
+      %twice: f32[2] = aten.mul.Tensor(self=%s, other=FACTOR)
+      return (%next, %twice)
+    }
+  return (%sum)
+}
+`
+
+// Branches and loops of a condition are compared by the number of the time that it is computed.
+func TestConditions(t *testing.T) {
+	model := func(factor string) Side {
+		path := filepath.Join(t.TempDir(), "loop.txt")
+		if err := os.WriteFile(path, []byte(strings.Replace(choosing, "FACTOR", factor, 1)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return Side{Path: path, Way: way.Reference{}}
+	}
+	r, err := Compare(t.Context(), model("2"), model("2"), "", given(t, pair(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "zero early[0] five[0] cond[0] below[0,0] step[0,0] below[0,1] step[0,1] below[0,2] inner[0] " +
+		"reach[0] more[0] soon[0] both[0] next[0] twice[0] early[1] three[1] two[1] cond[1] below[1,0] step[1,0] " +
+		"below[1,1] inner[1] reach[1] more[1] soon[1] both[1] next[1] twice[1] early[2] three[2] two[2] cond[2] " +
+		"below[2,0] inner[2] reach[2] more[2] soon[2] both[2] next[2] twice[2] early[3] three[3] two[3] cond[3] " +
+		"below[3,0] inner[3] reach[3] more[3] soon[3] both[3] while_loop while_loop.1"
+	if got := names(r); got != want || r.First >= 0 {
+		t.Errorf("%s\nfirst %d", got, r.First)
+	}
+}
+
 // Of a long loop the first iterations are compared and the last.
 func TestLongLoops(t *testing.T) {
 	a, b := loopingModel(t, "20", "-1"), loopingModel(t, "20", "1")
