@@ -46,6 +46,8 @@ type generated struct {
 	rows     bool // the input comes by rows
 	stream   *lower.StreamOptions
 	banks    []plan.Bank
+	library  string
+	requant  string   // --requantize
 	sources  []string // files to compile
 	entry    string   // the function
 	model    baremetal.Model
@@ -120,7 +122,8 @@ func (g *generated) generate(t *testing.T, target toolchain.Target) {
 func (g *generated) options(target toolchain.Target) compile.Options {
 	return compile.Options{Name: g.name, Lang: "c", Target: target.Name,
 		Optimize: g.optimize, Recipe: g.recipe, Weights: g.form, Sections: g.sections,
-		Profile: g.profile, Rows: g.rows, Stream: g.stream, Banks: g.banks}
+		Profile: g.profile, Rows: g.rows, Stream: g.stream, Banks: g.banks,
+		Library: g.library, Requantize: g.requant}
 }
 
 // lower builds the native form of the case's first model file.

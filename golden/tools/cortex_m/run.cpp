@@ -3,6 +3,9 @@
 // OUTDIR/runN_output_K.bin. An input is FILE or, where its sizes vary, FILE:2x3; int:N, float:X and
 // bool:N are numbers, none: is nothing. compare.sh builds it.
 #include <executorch/extension/data_loader/file_data_loader.h>
+#ifdef DATA
+#include <executorch/extension/flat_tensor/flat_tensor_data_map.h>
+#endif
 #include <executorch/runtime/executor/method.h>
 #include <executorch/runtime/executor/program.h>
 #include <executorch/runtime/platform/runtime.h>
@@ -103,7 +106,16 @@ int main(int argc, char** argv) {
   std::vector<uint8_t> pool(64 << 20), temp(64 << 20);
   MemoryAllocator pools(pool.size(), pool.data()), temps(temp.size(), temp.data());
   MemoryManager manager(&pools, &planned, &temps);
-  auto method = program->load_method(name, &manager);
+  NamedDataMap* data = nullptr;
+#ifdef DATA
+  // Weights that are outside of the program lie beside it, in NAME.ptd.
+  auto outside = executorch::extension::FileDataLoader::from(
+      std::string(argv[1]).replace(strlen(argv[1]) - 3, 3, "ptd").c_str());
+  auto map = outside.ok() ? executorch::extension::FlatTensorDataMap::load(&outside.get())
+                          : Result<executorch::extension::FlatTensorDataMap>(outside.error());
+  if (map.ok()) data = &map.get();
+#endif
+  auto method = program->load_method(name, &manager, nullptr, data);
   if (!method.ok()) return fail("load_method", (int)method.error());
 
   int arg = 3;

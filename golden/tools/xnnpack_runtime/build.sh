@@ -9,7 +9,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 cd "$1"
 et=$(readlink -f headers/executorch)
 lib=$(echo "$2"/usr/lib/*-linux-gnu)
-mkdir -p xnnpack/include/executorch/{extension/threadpool,backends/xnnpack/serialization}
+mkdir -p xnnpack/include/executorch/{extension/{threadpool,flat_tensor/serialize},backends/xnnpack/serialization}
 # One thread: all results come in one order.
 cat >xnnpack/include/executorch/extension/threadpool/threadpool.h <<'H'
 #include <pthreadpool.h>
@@ -22,8 +22,12 @@ third-party/flatc_ep/bin/flatc --cpp --cpp-std c++11 --scoped-enums -o xnnpack \
   "$et/backends/xnnpack/serialization/runtime_schema.fbs"
 mv xnnpack/runtime_schema_generated.h \
   xnnpack/include/executorch/backends/xnnpack/serialization/schema_generated.h
-for f in "$et"/backends/xnnpack/runtime/{,*/}*.cpp "$here/../cortex_m/run.cpp"; do
-  g++ -std=c++17 -O1 -w -DC10_USING_CUSTOM_GENERATED_MACROS -DET_LOG_ENABLED=1 -Ixnnpack/include \
+third-party/flatc_ep/bin/flatc --cpp --cpp-std c++11 --scoped-enums \
+  -o xnnpack/include/executorch/extension/flat_tensor/serialize \
+  "$et"/extension/flat_tensor/serialize/{flat_tensor,scalar_type}.fbs
+for f in "$et"/backends/xnnpack/runtime/{,*/}*.cpp "$et"/extension/flat_tensor/{,serialize/}flat*.cpp \
+  "$here/../cortex_m/run.cpp"; do
+  g++ -std=c++17 -O1 -w -DDATA -DC10_USING_CUSTOM_GENERATED_MACROS -DET_LOG_ENABLED=1 -Ixnnpack/include \
     -Iheaders -I"$et/runtime/core/portable_type/c10" -Ithird-party/flatc_ep/include \
     -I"$et/third-party/json/single_include" -c "$f" -o "xnnpack/$(basename "$f" .cpp).o"
 done
