@@ -300,8 +300,8 @@ func (r *raiser) numbersStay() {
 }
 
 // mutations returns how many of the first outputs are inputs that the program
-// writes to: exporters return these before what the model returns. What the
-// model returns is known from its container, if the file has it.
+// writes to: exporters return these, each once, before what the model returns. What
+// the model returns is known from its container, if the file has it.
 func (r *raiser) mutations() int {
 	most := len(r.Outputs)
 	if _, out := r.trees(); out != nil {
@@ -309,7 +309,7 @@ func (r *raiser) mutations() int {
 	}
 	for k, slot := range r.Outputs[:most] {
 		i := slices.Index(r.Inputs, slot)
-		if i < 0 || r.args[i] == nil {
+		if i < 0 || r.args[i] == nil || slices.Contains(r.Outputs[:k], slot) {
 			return k
 		}
 		same := false

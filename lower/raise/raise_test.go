@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -81,6 +82,27 @@ func TestState(t *testing.T) {
 	a.copy(n, sum)
 	a.io([]int32{x}, []int32{sum})
 	check(t, a, calls{{{1, 2}}, {{1, 2}}, {{0, 1}}}, calls{{{1, 2}}, {{2, 4}}, {{2, 5}}})
+}
+
+// An input that is written to is returned for that once. What is returned again is a result.
+func TestReturnedTwice(t *testing.T) {
+	a := newAsm()
+	x, n := a.at(0, 2), a.at(64, 2)
+	a.neg(x, n)
+	a.copy(x, n)
+	a.io([]int32{x}, []int32{x, x, n})
+	p, err := a.raise()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kinds []ir.OutputKind
+	for _, o := range p.Methods[0].Outputs {
+		kinds = append(kinds, o.Kind)
+	}
+	want := []ir.OutputKind{ir.UserInputMutation, ir.UserOutput, ir.UserOutput}
+	if !slices.Equal(kinds, want) {
+		t.Errorf("outputs are %v, want %v\n%s", kinds, want, p)
+	}
 }
 
 // if x > 0 { y = -x; moved = y } else { z = x + x; moved = z }; with memory that
