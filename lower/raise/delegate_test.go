@@ -105,6 +105,24 @@ func TestDelegateTakesView(t *testing.T) {
 				delegate(p, q)
 				a.neg(q, out)
 			}},
+		{"view that is read before and behind", "(\"lowered_module_0\", %neg)",
+			func(a *asm, delegate func(...int32), x, out int32) {
+				y, z, p, q := a.at(16, 2), a.at(16, 2), a.at(48, 2), a.at(64, 2)
+				a.neg(x, y)
+				a.neg(z, p)
+				delegate(z, out)
+				a.neg(z, q)
+			}},
+		{"view of state", "(\"lowered_module_0\", %state)",
+			func(a *asm, delegate func(...int32), x, out int32) {
+				n, z, p, q := a.at(16, 2), a.at(16, 2), a.at(48, 2), a.at(64, 2)
+				a.file.Mutable = [][]ir.Blob{{nil, ir.Bytes(make([]byte, 8))}}
+				a.plan.Values[n].(*pte.Tensor).DataIndex = 1
+				a.neg(n, p)
+				delegate(z, out)
+				a.neg(z, q)
+				a.copy(n, x)
+			}},
 		{"in the place of what nobody reads", "aten.neg.default(self=%executorch_call_delegate)",
 			func(a *asm, delegate func(...int32), x, out int32) {
 				y, q := a.at(16, 2), a.at(16, 2)

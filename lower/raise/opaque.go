@@ -98,9 +98,13 @@ func (in *input) calledDelegates() (all []*ir.Delegate) {
 // least, so the last of these is one wherever it lies.
 func (r *raiser) findResults() {
 	filled := seq.Set(r.Inputs)
+	r.stored = nil
 	for s, t := range r.tensors {
 		if t != nil && (t.constant || t.def.DataIndex > 0) {
 			filled[int32(s)] = true
+			if !t.constant {
+				r.stored = append(r.stored, int32(s))
+			}
 		}
 	}
 	for i := range r.code {
@@ -151,9 +155,10 @@ func (r *raiser) findResults() {
 }
 
 // alias reports whether a tensor that nothing fills is another view of what one holds that is
-// filled before instruction i: the exporter leaves out the calls that make views. It lies in the
-// same bytes and has the same type, and what is in them has no reader before, or none behind but by its own name. Else a
-// result reuses the memory of something that is no longer needed.
+// filled before instruction i: the exporter leaves out the calls that make views. It is read
+// before; or it lies where state does; or it lies in the same bytes and has the same type, and what
+// is in them has no reader before, or none behind but by its own name. Else a result reuses the
+// memory of something that is no longer needed.
 func (r *raiser) alias(effects []effect, i int, s int32) bool {
 	at := r.tensors[s].place
 	in := func(slots []int32, is func(place) bool) (int32, bool) {
@@ -167,6 +172,9 @@ func (r *raiser) alias(effects []effect, i int, s int32) bool {
 	same := func(p place) bool { return p == at }
 	read, from, found := false, int32(0), false
 	for _, e := range slices.Backward(effects[:i]) {
+		if slices.Contains(e.reads, s) {
+			return true
+		}
 		if from, found = in(e.writes, at.overlaps); found {
 			break
 		}
@@ -175,6 +183,9 @@ func (r *raiser) alias(effects []effect, i int, s int32) bool {
 	}
 	if !found {
 		from, found = in(r.Inputs, at.overlaps)
+	}
+	if _, held := in(r.stored, same); !found && held {
+		return true
 	}
 	switch {
 	case !found || r.tensors[from].place != at || r.tensors[from].dtype != r.tensors[s].dtype:

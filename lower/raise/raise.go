@@ -153,6 +153,7 @@ type analysis struct {
 
 	delegates []opened    // parallel to the plan's
 	results   map[int]int // of calls of opaque ones, how many arguments
+	stored    []int32     // slots of state that the file has data of
 }
 
 // input is what all methods share.

@@ -109,11 +109,14 @@ int main(int argc, char** argv) {
   NamedDataMap* data = nullptr;
 #ifdef DATA
   // Weights that are outside of the program lie beside it, in NAME.ptd.
-  auto outside = executorch::extension::FileDataLoader::from(
-      std::string(argv[1]).replace(strlen(argv[1]) - 3, 3, "ptd").c_str());
-  auto map = outside.ok() ? executorch::extension::FlatTensorDataMap::load(&outside.get())
-                          : Result<executorch::extension::FlatTensorDataMap>(outside.error());
+  using executorch::extension::FlatTensorDataMap;
+  const auto beside = std::string(argv[1]).replace(strlen(argv[1]) - 3, 3, "ptd");
+  const bool there = std::ifstream(beside).good();
+  auto outside = executorch::extension::FileDataLoader::from(there ? beside.c_str() : argv[1]);
+  if (!outside.ok()) return fail(beside, (int)outside.error());
+  auto map = there ? FlatTensorDataMap::load(&outside.get()) : Result<FlatTensorDataMap>(Error::NotFound);
   if (map.ok()) data = &map.get();
+  else if (there) return fail(beside, (int)map.error());
 #endif
   auto method = program->load_method(name, &manager, nullptr, data);
   if (!method.ok()) return fail("load_method", (int)method.error());
