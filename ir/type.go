@@ -230,6 +230,9 @@ func (d DType) IsInt() bool { return d.is(intClass) }
 // IsFloat reports whether d is a real floating-point type.
 func (d DType) IsFloat() bool { return d.is(floatClass) }
 
+// IsHalf reports whether d is a float of 16 bits.
+func (d DType) IsHalf() bool { return d == Float16 || d == BFloat16 }
+
 // IsComplex reports whether d is a complex type.
 func (d DType) IsComplex() bool { return d.is(complexClass) }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/half"
 	"github.com/etgen/etgen/kernels/ops"
 )
 
@@ -20,6 +21,8 @@ import (
 //     times a scale: a bias of integers is part of the sum, any other is added as float32 of
 //     the sum's unit, (sum + bias)·scale, which no compiler contracts;
 //   - a scale and a zero point of the input that only the run knows come behind the sum;
+//   - groups of weights with scales have a sum each, which are scaled and added;
+//   - a product of half floats with weights of integers is one of float32;
 //   - what quantizes with the same scale and zero point is the integers themselves;
 //   - what quantizes an elementwise function of int8 is a table, where space counts;
 //   - what quantizes a scaled sum does so in one step, with limits that stand for an
@@ -169,20 +172,32 @@ func (a *integerArithmetic) visit(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir
 	case quantizeOp + ".default", quantizeOp + ".tensor":
 		return a.quantize(b, n, c)
 	case "aten.convolution.default":
+		if made := a.ofHalves(b, n, c, "weight"); made != nil {
+			return made
+		}
 		if made := a.convolution(b, n, c); made != nil {
 			return made
 		}
 		return a.mixedConvolution(b, n, c)
 	case "aten.linear.default":
+		if made := a.ofHalves(b, n, c, "weight"); made != nil {
+			return made
+		}
 		return a.product(b, n, c, "input", "weight", "bias", true)
 	case "aten.mm.default", "aten.bmm.default":
 		if made := a.wideProduct(b, c); made != nil {
+			return made
+		}
+		if made := a.ofHalves(b, n, c, "mat2"); made != nil {
 			return made
 		}
 		return a.product(b, n, c, "self", "mat2", "", false)
 	case "aten.addmm.default":
 		if !isOne(c.Arg("alpha")) || !isOne(c.Arg("beta")) {
 			return nil
+		}
+		if made := a.ofHalves(b, n, c, "mat2"); made != nil {
+			return made
 		}
 		if c.Tensor("self").Rank() == 1 {
 			return a.product(b, n, c, "mat1", "mat2", "self", false)
@@ -349,9 +364,9 @@ var reshapes = map[string]bool{"aten.view.default": true, "aten.reshape.default"
 	"aten.flatten.using_ints": true, "aten.unsqueeze.default": true, "aten.squeeze.default": true,
 	"aten.squeeze.dim": true, "aten.squeeze.dims": true}
 
-// elements returns those of a constant tensor, or of a view of one.
+// elements returns those of a constant tensor, or of a view or floats that are made of one.
 func (a *integerArithmetic) elements(v *ir.Value) ([]float64, bool) {
-	for v.Def != nil && reshapes[v.Def.Op] {
+	for v.Def != nil && (reshapes[v.Def.Op] || widens(v)) {
 		from, ok := v.Def.Arg("self").(ir.Ref)
 		if !ok {
 			return nil, false
@@ -390,6 +405,8 @@ func numbersOf(c *ir.Constant) (xs []float64, ok bool) {
 			xs[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(at)))
 		case ir.Float64:
 			xs[i] = math.Float64frombits(binary.LittleEndian.Uint64(at))
+		case ir.Float16, ir.BFloat16:
+			xs[i] = float64(half.ToFloat32(c.Type.DType, binary.LittleEndian.Uint16(at)))
 		default:
 			return nil, false
 		}

@@ -48,7 +48,7 @@ type Value struct {
 
 // ElemOf is the type in Go of elements of d.
 func ElemOf(d ir.DType) string {
-	if d == ir.Float16 || d == ir.BFloat16 {
+	if d.IsHalf() {
 		return "uint16"
 	}
 	return d.String()

@@ -220,7 +220,7 @@ func (g *generator) element(d ir.DType, b []byte) string {
 
 // elements words a dtype in comments where the Go type does not tell it.
 func elements(d ir.DType) string {
-	if isHalf(d) {
+	if d.IsHalf() {
 		return d.String() + " "
 	}
 	return ""

@@ -260,11 +260,11 @@ func (p *printer) cast(e *expr.Expr) text {
 	if from == to {
 		return p.expr(x)
 	}
-	if isHalf(from) { // all but float32 by way of it
+	if from.IsHalf() { // all but float32 by way of it
 		return text{convertText(p, ir.Float32, to, p.helper(halfName(from)+"ToF32")+"("+p.arg(
 			x)+")"), precUnary}
 	}
-	if x.Op == expr.OpIndex && to != ir.Bool && !isHalf(to) {
+	if x.Op == expr.OpIndex && to != ir.Bool && !to.IsHalf() {
 		return text{goType(to) + "(" + p.index(x.Idx, precAny) + ")", precUnary}
 	}
 	if to == ir.Bool {
@@ -284,7 +284,7 @@ func convertText(p *printer, from, to ir.DType, s string) string {
 	}
 	t := goType(to)
 	switch {
-	case isHalf(to):
+	case to.IsHalf():
 		return p.helper("F32To"+halfName(to)) + "(" + convertText(p, from, ir.Float32, s) + ")"
 	case from == ir.Bool:
 		return p.helper("FromBool") + "[" + t + "](" + s + ")"
@@ -341,7 +341,7 @@ func (p *printer) bitcast(e *expr.Expr) text {
 	if from != to {
 		s = goType(to) + "(" + s + ")"
 	}
-	if to != e.DType && !isHalf(e.DType) {
+	if to != e.DType && !e.DType.IsHalf() {
 		s = p.math(bitsName(e.DType)+"frombits") + "(" + s + ")"
 	}
 	return text{s, precUnary}
@@ -368,7 +368,7 @@ func literal(e *expr.Expr) (text string, untyped bool) {
 	switch {
 	case d == ir.Bool:
 		return strconv.FormatBool(e.Int != 0), false
-	case isHalf(d):
+	case d.IsHalf():
 		return fmt.Sprintf("%#04x", half.FromFloat32(d, float32(e.Float))), true
 	case d == ir.Uint64:
 		return strconv.FormatUint(uint64(e.Int), 10), true

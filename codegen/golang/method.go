@@ -186,7 +186,7 @@ func (p *methodPrinter) doc() string {
 		switch {
 		case port.Buf != nil:
 			name = strings.TrimSuffix(p.ports[port.Buf], "[:]")
-			if d := port.Buf.DType; isHalf(d) && !slices.Contains(halves, d) {
+			if d := port.Buf.DType; d.IsHalf() && !slices.Contains(halves, d) {
 				halves = append(halves, d)
 			}
 			switch {

@@ -93,5 +93,3 @@ func goType(d ir.DType) string {
 	must.Fail("Go output has no elements of dtype %s", d)
 	return ""
 }
-
-func isHalf(d ir.DType) bool { return d == ir.Float16 || d == ir.BFloat16 }

@@ -183,7 +183,7 @@ var updateOps = map[expr.Op]string{expr.OpAdd: "+", expr.OpSub: "-", expr.OpMul:
 
 // updates reports whether there is an assignment that does e.
 func (p *printer) updates(e *expr.Expr) bool {
-	return updateOps[e.Op] != "" && e.DType != ir.Bool && !isHalf(e.DType) &&
+	return updateOps[e.Op] != "" && e.DType != ir.Bool && !e.DType.IsHalf() &&
 		!(e.Op == expr.OpMul && e.DType.IsFloat() && p.fusible)
 }
 

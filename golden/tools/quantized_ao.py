@@ -40,9 +40,9 @@ def convert(model, quantizer, *sizes, qat=False):
 class Layers(nn.Module):
     """Linear layers one after another, each with a configuration of its own."""
 
-    def __init__(self, *configs, size=32):
+    def __init__(self, *configs, size=32, dtype=torch.float32):
         super().__init__()
-        self.layers = nn.ModuleList(nn.Linear(size, size, bias=i > 0) for i in range(len(configs)))
+        self.layers = nn.ModuleList(nn.Linear(size, size, bias=i > 0, dtype=dtype) for i in range(len(configs)))
         for i, config in enumerate(configs):
             quantize_(self, config, lambda m, name: name == f"layers.{i}")
         unwrap_tensor_subclass(self)
@@ -79,6 +79,19 @@ def q_ao_dynamic_groups() -> Case:
 
     model = Layers(config(32), config(32, mapping=MappingType.ASYMMETRIC), config(32, torch.int8), config(64), size=64)
     return Case(model, (torch.randn(1, 3, 64),), core=False)
+
+
+def q_ao_dynamic_half() -> Case:
+    """A network of bfloat16: weights alone are quantized, in groups, and as a whole; groups of weights and activations that the call quantizes; rows of both."""
+    groups = PerGroup(16)
+    model = Layers(
+        IntxWeightOnlyConfig(torch.int4, groups),
+        Int8WeightOnlyConfig(),
+        Int8DynamicActivationIntxWeightConfig(torch.int4, groups),
+        Int8DynamicActivationInt8WeightConfig(),
+        dtype=torch.bfloat16,
+    )
+    return Case(model, (torch.randn(1, 3, 32, dtype=torch.bfloat16),), core=False)
 
 
 def q_ao_dynamic() -> Case:

@@ -90,6 +90,10 @@ func (a *affineBlocks) divided() (sizes, scales []sym.Expr, within []int) {
 func (a *affineBlocks) decomposed(b *Builder) (name string, scale, zero *ir.Value, more []any) {
 	s := a.c.Value("scale")
 	zero = a.zero()
+	given := s.Def == nil
+	if s.Type.DType.IsHalf() {
+		s = b.cast(s, ir.Float32)
+	}
 	if s.Type.DType != ir.Float32 {
 		return "", nil, nil, nil
 	}
@@ -116,7 +120,7 @@ func (a *affineBlocks) decomposed(b *Builder) (name string, scale, zero *ir.Valu
 	case len(one) == 0:
 		shape(sym.Int(1))
 		return "per_tensor.tensor", scale, zero, nil
-	case len(one) == 1 && single && (s.Def == nil || one[0] == last):
+	case len(one) == 1 && single && (given || one[0] == last):
 		shape(a.x.Sizes[one[0]])
 		return "per_channel.default", scale, zero, []any{one[0]}
 	case single && one[len(one)-1] < last && !slices.ContainsFunc(a.block[:last],
@@ -142,7 +146,7 @@ func quantizeAffine(b *Builder, c *Call) []*ir.Value {
 	a, to := affineBlocksOf(c, "output_dtype"), c.DType("output_dtype", ir.InvalidDType)
 	c.errorIf(!a.x.DType.IsFloat(), "the input is %s, not a float", a.x.DType)
 	x := c.Value("input")
-	if a.x.DType == ir.Float32 {
+	if a.x.DType == ir.Float32 && c.Tensor("scale").DType == ir.Float32 {
 		if name, scale, zero, more := a.decomposed(b); name != "" {
 			args := append([]any{x, scale, zero}, more...)
 			args = append(args, a.lo, a.hi, to)
@@ -168,17 +172,19 @@ func dequantizeAffine(b *Builder, c *Call) []*ir.Value {
 	c.errorIf(a.x.DType != c.DType("input_dtype", ir.InvalidDType), "the input is %s", a.x.DType)
 	c.errorIf(!to.IsFloat(), "the result would be %s, not a float", to)
 	x := c.Value("input")
-	if to == ir.Float32 {
+	// Of 8 bits, half floats hold what is scaled: floats are rounded to what their product is.
+	if to == ir.Float32 || to.IsHalf() && a.x.DType.Size() == 1 {
 		if name, scale, zero, more := a.decomposed(b); name != "" {
 			args := append([]any{x, scale, zero}, more...)
 			args = append(args, a.lo, a.hi, a.x.DType)
 			switch name {
 			case "per_channel_group.default":
-				args = append(args, a.block[1], to)
+				args = append(args, a.block[1], ir.Float32)
 			case "per_token.default":
-				args = append(args, to)
+				args = append(args, ir.Float32)
 			}
-			return b.Ops("quantized_decomposed.dequantize_"+name, args...)
+			y := b.Ops("quantized_decomposed.dequantize_"+name, args...)
+			return []*ir.Value{b.cast(y[0], to)}
 		}
 	}
 	sizes, scales, _ := a.divided()

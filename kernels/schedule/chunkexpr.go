@@ -215,7 +215,7 @@ func (b *chunker) cast(e *expr.Expr) loop.Operand {
 		return none
 	case to == ir.Bool:
 		return b.op("NeScalar", to, x, scalar(expr.Num(from, 0)))
-	case to == ir.Float16 || to == ir.BFloat16:
+	case to.IsHalf():
 		if from != ir.Float32 {
 			x = b.op("Convert", ir.Float32, x)
 		}
