@@ -31,8 +31,10 @@ func TestPartitionsForXNNPACK(t *testing.T) {
 	parts := 0
 	// These once went wrong: what XNNPACK's part computes was a result of the other's, and results
 	// of delegates stood where an input and a branch's result do, an operand was another view of
-	// what it held, and a size was fixed of which the program asserts that it is another input's.
-	seeds := []uint64{8, 1024, 1057, 3013, 3037, 6048}
+	// what it held, a size was fixed of which the program asserts that it is another input's, a
+	// result lay where nobody reads what was there, an input without elements was returned twice,
+	// and an operand was a view of state.
+	seeds := []uint64{8, 1024, 1057, 3013, 3037, 6048, 6103, 210129, 220471}
 	eachProgram(t, seeds, func(x *program, seed uint64) error {
 		return x.checkForXNNPACK(t, seed, &parts)
 	})
