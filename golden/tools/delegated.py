@@ -152,7 +152,8 @@ class Numbers(nn.Module):
         a = (s * t).sigmoid()
         b = (s - self.k).exp().clamp(0.1, 2)
         c = (s + t).relu()
-        return a + y, b.unsqueeze(0), torch.softmax(s * 2, 0) * y, torch.maximum(s, t).neg().view(1, 1), c, c * y, (t * t).abs() * s
+        d, e = (y[:1] @ y[1:].t()).view(()), s.neg().permute(())
+        return a + y, d * y, e.unsqueeze(0), b.unsqueeze(0), torch.softmax(s * 2, 0) * y, torch.maximum(s, t).neg().view(1, 1), c, c * y, (t * t).abs() * s
 
 
 def numbers():

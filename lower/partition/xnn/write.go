@@ -241,6 +241,9 @@ func reshape(w *writer, c *ops.Call) {
 		k, _ := s.Const() // 0, which is inferred, if it varies
 		sizes = append(sizes, uint32(k))
 	}
+	if len(sizes) == 0 {
+		sizes = []uint32{1}
+	}
 	set(n, "num_dims", int64(len(sizes)))
 	n.Lists = [][]uint32{sizes}
 }
