@@ -37,7 +37,8 @@ func DepthwiseInt8() *Kernel {
 }
 
 // convMVE is the form of Conv2DInt8 for MVE. There w is [groups][cout/4][depth/16][4][16],
-// with zeros up to a multiple of sixteen, and scratch holds what some results see.
+// with zeros up to a multiple of sixteen, and scratch holds what some results see. With int4, a byte
+// has elements of two such blocks, which there is an even number of.
 const convMVE = "conv2d_mve_i8"
 
 // depthwiseMVE is the form of DepthwiseInt8 for MVE, if mult is 1 and 16 bits hold the sum of two
@@ -499,91 +500,4 @@ func (cv *int8Conv) begin(r *Request) (bias []int64, begun []int) {
 		}
 	}
 	return bias, []int{k}
-}
-
-// turn is how columns of weights take turns: so many columns, each with so many elements.
-type turn struct{ columns, elements int }
-
-// turns packs the weights of columns that take turns, and where their sums begin. Those of two
-// columns have 4 bits if that is enough and int32 holds 16 times the sums. It reports false if they
-// are not constant, or if the sums may not be those of the definition.
-func (cv *int8Conv) turns(r *Request, t turn) (w, start Packed, begun []int, int4, ok bool) {
-	if -cv.offset != int64(int8(-cv.offset)) {
-		return w, start, nil, false, false
-	}
-	given, ok := r.Const(cv.w)
-	if !ok {
-		return w, start, nil, false, false
-	}
-	int4 = t.columns == 2 && !cv.wide
-	k := cv.depth()
-	deep := int(roundUp(int64(k), t.elements))
-	across := int(roundUp(int64(cv.cout), 4))
-	bytes := make([]byte, cv.groups*across*deep)
-	bias, begun := cv.begin(r)
-	begins := make([]int64, cv.groups*across)
-	for i, b := range bias {
-		c := i/cv.cout*across + i%cv.cout
-		sum, far := int64(0), int64(0)
-		for j := range k {
-			v := int64(int8(given[cv.place(i, j)])) + cv.wOffset
-			if v != int64(int8(v)) {
-				return w, start, nil, false, false
-			}
-			int4 = int4 && v >= -8 && v <= 7
-			sum += v
-			far += max(v, -v)
-			at := j % t.elements
-			if cv.wide {
-				at = [4]int{0, 2, 1, 3}[at]
-			}
-			bytes[t.place(c, j-j%t.elements+at, deep)] = byte(v)
-		}
-		if begins[c] = b + sum*cv.offset; !cv.holds(b, far) {
-			return w, start, nil, false, false
-		}
-		int4 = int4 && cv.holds(16*b, 16*far)
-	}
-	if cv.groups == 1 {
-		bytes = bytes[:int(roundUp(int64(cv.cout), t.columns))*deep]
-	}
-	if int4 {
-		bytes = t.inHalves(bytes)
-		for c := range begins {
-			begins[c] *= 16
-		}
-	}
-	w = Packed{Name: "w", DType: ir.Int8, Data: bytes, From: []int{cv.w}}
-	return w, starts(begins), begun, int4, true
-}
-
-// place is where element k of a column lies, all having so many.
-func (t turn) place(column, k, deep int) int {
-	return column/t.columns*t.columns*deep + k/t.elements*t.elements*t.columns +
-		column%t.columns*t.elements + k%t.elements
-}
-
-// inHalves packs integers of 4 bits, of two columns that take turns: those of the first in lower
-// halves of bytes. With four columns, each block is in lower halves, the next one in upper ones.
-func (t turn) inHalves(data []byte) []byte {
-	half := t.elements
-	if t.columns > 2 {
-		half *= t.columns
-	}
-	packed := make([]byte, 0, len(data)/2)
-	for i := 0; i < len(data); i += 2 * half {
-		for k := range half {
-			packed = append(packed, data[i+k]&15|data[i+half+k]<<4)
-		}
-	}
-	return packed
-}
-
-// starts packs what sums begin with.
-func starts(sums []int64) Packed {
-	p := Packed{Name: "start", DType: ir.Int32}
-	for _, v := range sums {
-		p.Data = binary.LittleEndian.AppendUint32(p.Data, uint32(int32(v)))
-	}
-	return p
 }

@@ -72,7 +72,7 @@ func byteProgram(t *testing.T, machine *tuned.Machine) string {
 	case machine.MVE:
 		least = map[string]int{"conv2d_mve_i8": tier.Of(1, 4, 5),
 			"depthwise_mve_i8": tier.Of(1, 4, 5), "matmul_mve_i8": tier.Of(1, 4, 5),
-			"groups_mve_i8": tier.Of(1, 2, 3), "groups_mve_i8 int4": tier.Of(0, 1, 1)}
+			"conv2d_mve_i8 int4": tier.Of(1, 4, 5), "groups_mve_i8": tier.Of(1, 2, 3), "groups_mve_i8 int4": tier.Of(0, 1, 1)}
 	}
 	for name, least := range least {
 		if taken[name] < least {
