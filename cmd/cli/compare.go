@@ -35,8 +35,8 @@ Each node's result is made an output of the program, so that it is kept; nothing
 fused across nodes then. Of a program that quantizes and dequantizes, only the values
 that are quantized are compared; of one without dequantize nodes, all are. Nodes are
 matched by name. A .pte has its own names: there a node matches one whose values agree,
-if possible of the same name or operator. What is left is matched by operator and type,
-in order. SQNR is signal over noise in decibels. What is out of the tolerance of etgen
+if possible of the same name or operator. What is left is matched by name, operator and
+type, then by operator and type in order. SQNR is signal over noise in decibels. What is out of the tolerance of etgen
 golden check is a difference, or with --min-sqnr what has less.
 
 The exit code is 1 if there is a difference.

@@ -206,8 +206,9 @@ func decibels(list []float64) (db, largest float64) {
 // match pairs values, and returns for indices of as those of bs. If names mean the same on both
 // sides, those of one name and as many elements are pairs. Names and order of a .pte are not those
 // of the model that it was made of: then come those that agree, of one name if there is one, else
-// of one operator, or of any unless all elements are one number, as of masks. The others pair in
-// order, by operator and type, between the nearest that are paired.
+// of one operator, or of any unless all elements are one number, as of masks. Of the others those
+// of one name, operator and type are pairs; the rest pairs in order, by operator and type, between
+// the nearest that are paired.
 func match(as, bs []value, named bool, agree func(x, y value) bool) map[int]int {
 	pairs, used := map[int]int{}, map[int]bool{}
 	names, types := map[string]int{}, map[string][]int{}
@@ -237,6 +238,13 @@ func match(as, bs []value, named bool, agree func(x, y value) bool) map[int]int 
 				pair(i, types[x.tensor.String()][k])
 				break
 			}
+		}
+	}
+	for i, x := range as {
+		k, ok := names[x.node]
+		if _, done := pairs[i]; !done && ok && !used[k] && x.op == bs[k].op &&
+			x.tensor.String() == bs[k].tensor.String() {
+			pair(i, k)
 		}
 	}
 	before, end := 0, make([]int, len(as)+1) // end is, of what follows a node, the first pair in bs

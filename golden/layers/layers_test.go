@@ -11,6 +11,7 @@ import (
 	"github.com/etgen/etgen/golden/record"
 	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/golden/way"
+	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
 )
 
@@ -166,5 +167,19 @@ func TestRefuses(t *testing.T) {
 	if _, err := Compare(t.Context(), model, model, "none", given(t, "../cases/lenet/input_0.bin")); err == nil ||
 		!strings.Contains(err.Error(), "no method none") {
 		t.Error(err)
+	}
+}
+
+// Values that do not agree are pairs by name, operator and type, before what is left is by order.
+func TestMatch(t *testing.T) {
+	at := func(name string, x byte) value {
+		return value{node: name, op: "tanh", tensor: &tensor.Tensor{DType: ir.Uint8, Shape: []int64{2},
+			Data: []byte{x, x + 1}}}
+	}
+	pairs := match([]value{at("tanh", 1), at("tanh_1", 3), at("tanh_2", 5)},
+		[]value{at("tanh_1", 13), at("tanh_3", 15), at("tanh_2", 17)}, false,
+		func(x, y value) bool { return x.tensor.Data[0] == y.tensor.Data[0] })
+	if len(pairs) != 2 || pairs[1] != 0 || pairs[2] != 2 {
+		t.Errorf("%v", pairs)
 	}
 }
