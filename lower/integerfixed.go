@@ -92,11 +92,13 @@ func (to *quantization) fixedOf(terms []fixedTerm, added []float64) *fixedScale 
 		}
 	}
 	one := math.Ldexp(1, f.shift)
+	// Each product is rounded down, on average by a half, for one of which no sum makes up.
+	lost := int64(len(terms) / 2)
 	halves := func(by []float64) bool {
 		return slices.ContainsFunc(by, func(k float64) bool { return k*one == math.Trunc(k*one) })
 	}
-	if !slices.ContainsFunc(by, func(by []float64) bool { return !halves(by) }) {
-		f.ties = ops.TiesToEven
+	if to.other == nil && !slices.ContainsFunc(by, func(by []float64) bool { return !halves(by) }) {
+		f.ties, lost = ops.TiesToEven, 0
 		if to.zero%2 != 0 { // which is added to what becomes even
 			f.ties = ops.TiesToOdd
 		}
@@ -104,7 +106,7 @@ func (to *quantization) fixedOf(terms []fixedTerm, added []float64) *fixedScale 
 	for i, by := range by {
 		f.multipliers = append(f.multipliers, wholes(by, math.Ldexp(one, 32-int(f.up[i]))))
 	}
-	f.added = seq.Map(wholes(add, one), func(x int64) int64 { return x + 1<<(f.shift-1) })
+	f.added = seq.Map(wholes(add, one), func(x int64) int64 { return x + 1<<(f.shift-1) + lost })
 	return f
 }
 
@@ -139,8 +141,11 @@ func (s *fixedSum) rescaled(b *ops.Builder, n *ir.Node, to *quantization) *ir.Va
 	}
 	ints := seq.Map(s.terms, func(t fixedTerm) *ir.Value { return t.ints })
 	by := seq.Map(f.multipliers, func(xs []int64) *ir.Value { return row("_multipliers", xs) })
-	return b.Op(ops.FixedRescale, ints, by, row("_added", f.added), f.up, f.shift, f.ties, to.lo,
-		to.hi, to.dtype)
+	args := []any{ints, by, row("_added", f.added), f.up, f.shift, f.ties, to.lo, to.hi, to.dtype}
+	if to.other != nil { // products are rounded down
+		args = append(args, to.other, int64(math.Ceil(math.Ldexp(to.near, f.shift)))+int64(len(ints)))
+	}
+	return b.Op(ops.FixedRescale, args...)
 }
 
 // mostTerms is how many terms a sum in fixed point may have.
@@ -281,13 +286,13 @@ func (a *integerArithmetic) notePReLU(n *ir.Node, c *ops.Call) {
 	if by, ok := a.biasOf(w); ok && static && len(by) > 0 && !slices.ContainsFunc(by, math.IsNaN) {
 		a.forms[n.Output(0)] = &form{unlimited, func(b *ops.Builder, q *ir.Node,
 			to *quantization) *ir.Value {
-			return a.prelu(b, q, x, by, sizes, to)
+			return a.prelu(b, q, n.Output(0), x, by, sizes, to)
 		}}
 	}
 }
 
-func (a *integerArithmetic) prelu(b *ops.Builder, n *ir.Node, x *quantity, by []float64,
-	sizes []int64, to *quantization) *ir.Value {
+func (a *integerArithmetic) prelu(b *ops.Builder, n *ir.Node, v *ir.Value, x *quantity,
+	by []float64, sizes []int64, to *quantization) *ir.Value {
 	scale := x.scale[0] / to.scale
 	largest := max(1, slices.Max(by), -slices.Min(by)) * scale
 	shift := mostShift
@@ -318,17 +323,16 @@ func (a *integerArithmetic) prelu(b *ops.Builder, n *ir.Node, x *quantity, by []
 			}
 		}
 	}
-	if !a.often(elements, differ) {
+	doubtful := differ*mayDiffer > elements
+	if doubtful && !a.fixedPoint {
 		return nil
 	}
-	return b.Op(ops.IntegerPReLU, x.ints, intConstant(b, n.Name+"_multipliers", ir.Int32, below,
-		sizes...), x.zero[0], above, added, shift, to.lo, to.hi, to.dtype)
-}
-
-// often reports whether so many elements that differ by one are few: fixed point may round what
-// lies in the middle of two integers to the other side.
-func (a *integerArithmetic) often(elements, differ int) bool {
-	return a.fixedPoint || differ*mayDiffer <= elements
+	args := []any{x.ints, intConstant(b, n.Name+"_multipliers", ir.Int32, below, sizes...), x.zero[0],
+		above, added, shift, to.lo, to.hi, to.dtype}
+	if doubtful { // factors are rounded, and floats
+		args = append(args, to.float(b, v), x.far()+fixedRange>>20)
+	}
+	return b.Op(ops.IntegerPReLU, args...)
 }
 
 // sizes are channelSizes in front of the sum's inner dimensions.

@@ -145,6 +145,9 @@ type steps struct {
 	dtype   ir.DType
 	less    int64
 	operand []*quantity
+	near    int64 // what the floats may be off at most
+	// doubtful means that what is so near to the middle of two integers is what the floats make it
+	doubtful bool
 }
 
 const (
@@ -172,7 +175,10 @@ func (a *integerArithmetic) stepsOf(table *ops.Table, n *ir.Node, v *ir.Value, l
 		}
 		add = math.RoundToEven(add)
 		half := math.Ldexp(0.5, shift)
-		if most += math.Abs(add) + half; !(most < math.MaxInt32) {
+		most += math.Abs(add) + half
+		// Each factor is rounded, and each node rounds its floats.
+		s.near = int64(math.Ldexp(most, -23)*float64(len(l.nodes)+3)) + int64(128*len(l.terms)) + 1
+		if !(most+float64(s.near) < math.MaxInt32) {
 			continue
 		}
 		s.add = int64(add)
@@ -202,8 +208,8 @@ func (s *steps) whole() bool {
 	return true
 }
 
-// tried reports whether the steps give what n makes of l for all values of the operands but
-// few, of which they are off by one.
+// tried reports whether the steps give what n makes of l for all values of the operands but few, of
+// which they are off by one. In fixed point more may differ: then s is doubtful.
 func (s *steps) tried(a *integerArithmetic, table *ops.Table, n *ir.Node, v *ir.Value, l *linear) bool {
 	made := computed(table, func(b *ops.Builder) []*ir.Value {
 		known := map[*ir.Value]*ir.Value{}
@@ -259,7 +265,8 @@ func (s *steps) tried(a *integerArithmetic, table *ops.Table, n *ir.Node, v *ir.
 			return false
 		}
 	}
-	return a.often(len(want), differ)
+	s.doubtful = differ*mayDiffer > len(want)
+	return !s.doubtful || a.fixedPoint
 }
 
 // One element of so many may differ from the graph that was quantized.
@@ -280,12 +287,16 @@ func again(b *ops.Builder, nodes []*ir.Node, known map[*ir.Value]*ir.Value) (v *
 	return v
 }
 
-// emit computes the steps.
-func (s *steps) emit(b *ops.Builder) *ir.Value {
+// emit computes the steps of v, which to quantizes.
+func (s *steps) emit(b *ops.Builder, v *ir.Value, to *quantization) *ir.Value {
 	if q := s.operand[0]; len(s.by) == 1 && s.by[0] == 1 && s.add == 0 && s.shift == 0 &&
 		q.ints.Type.DType == s.dtype {
 		return b.Op("aten.clamp.default", q.ints, s.lo, s.hi)
 	}
 	tensors := seq.Map(s.operand, func(q *quantity) *ir.Value { return q.ints })
-	return b.Op(ops.IntegerLinear, tensors, s.by, s.add, s.shift, s.lo, s.hi, s.dtype)
+	args := []any{tensors, s.by, s.add, s.shift, s.lo, s.hi, s.dtype}
+	if s.doubtful {
+		args = append(args, to.float(b, v), s.near)
+	}
+	return b.Op(ops.IntegerLinear, args...)
 }

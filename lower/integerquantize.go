@@ -57,6 +57,9 @@ type quantization struct {
 	dtype  ir.DType
 	// less is what the integers are less than those of the node: 128 where they are int8 for uint8
 	less int64
+	// other are the integers for what is near to the middle of two, in steps; of sums in fixed point
+	other *ir.Value
+	near  float64
 }
 
 // quantizer makes what node n does of floats; nil if it cannot.
@@ -104,7 +107,7 @@ func (a *integerArithmetic) quantizationOf(c *ops.Call) *quantization {
 		!(float32(scale[0]) > 0) {
 		return nil
 	}
-	return &quantization{float64(float32(scale[0])), int64(zero[0]), lo, hi, c.Outs[0].DType, 0}
+	return &quantization{float64(float32(scale[0])), int64(zero[0]), lo, hi, c.Outs[0].DType, 0, nil, 0}
 }
 
 // quantize is the integers that the input stands for already, or what is made of integers in
@@ -150,7 +153,7 @@ const uint8Zero = 128
 // signed is what gives int8 for the uint8 of r.
 func (r *quantization) signed() *quantization {
 	return &quantization{r.scale, r.zero - uint8Zero, r.lo - uint8Zero, r.hi - uint8Zero, ir.Int8,
-		uint8Zero}
+		uint8Zero, nil, 0}
 }
 
 // signed is q of int8 if it is of uint8.
@@ -215,7 +218,7 @@ func (a *integerArithmetic) quantized(b *ops.Builder, n *ir.Node, v *ir.Value,
 	}
 	if l := a.linearOf(v); l != nil && len(l.terms) > 0 {
 		if s := a.stepsOf(b.Table, n, v, l, to); s != nil {
-			return s.emit(b), [2]int64{s.lo, s.hi}
+			return s.emit(b, v, to), [2]int64{s.lo, s.hi}
 		}
 	}
 	if f := a.functions[v]; f != nil && n.Op == quantizeOp+".default" {

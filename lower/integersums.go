@@ -115,7 +115,7 @@ func (a *integerArithmetic) times(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir
 	a.summed32(b, s, x.far()*y.far(), func(d ir.DType) *ir.Value {
 		return b.Op(ops.IntegerMul, x.ints, y.ints, x.zero[0], y.zero[0], d)
 	})
-	return a.scaled(b, n, s)
+	return a.asGraph(a.scaled(b, n, s), n, s, 1, 1)
 }
 
 // far is how far an integer may be from the zero point of all, at least 1.
@@ -161,6 +161,7 @@ func (a *integerArithmetic) mean(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 		count = pool.count()
 		a.summed32(b, s, count*q.far(), ones)
 		s.scale = []float64{q.scale[0] / float64(count)}
+		return a.asGraph(a.scaled(b, n, s), n, s, count, 1/float64(count))
 	} else if w := a.windowsOf(c); w != nil {
 		if w.wide() {
 			s.sum = w.sum(b, n, ir.Float32)
@@ -168,10 +169,44 @@ func (a *integerArithmetic) mean(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 			a.summed32(b, s, w.most, func(d ir.DType) *ir.Value { return w.sum(b, n, d) })
 		}
 		s.scale = []float64{q.scale[0] / w.unit}
+		return a.asGraph(a.scaled(b, n, s), n, s, int64(w.unit), w.whole)
 	} else {
 		return nil
 	}
 	return a.scaled(b, n, s)
+}
+
+// asGraph has the sums s, made of which n made with floats, quantized as the graph does where many lie
+// in the middle of two integers: floats round them to either side. A step of the operands has so many
+// parts, and so many of the sums are whole steps.
+func (a *integerArithmetic) asGraph(made []*ir.Value, n *ir.Node, s *scaledSum, parts int64,
+	whole float64) []*ir.Value {
+	a.forms[made[0]].build = func(b *ops.Builder, q *ir.Node, to *quantization) *ir.Value {
+		by := s.scale[0] / to.scale
+		of := partsOf(by * float64(parts))
+		if of*parts%2 != 0 || whole*mayDiffer < float64(of) || of == 0 {
+			return s.quantized(b, q, to)
+		}
+		other := to.float(b, b.Op(n.Op, withRefs(n, func(*ir.Value) *ir.Value { return nil })...))
+		if s.ints == nil {
+			return other
+		}
+		near := *to
+		near.other, near.near = other, by*float64(s.most)*0x1p-20
+		return s.quantized(b, q, &near)
+	}
+	return made
+}
+
+// partsOf returns the smallest number of parts of one of which x is a whole number, but for what
+// float32 rounds; 0 if there is none up to mayDiffer.
+func partsOf(x float64) int64 {
+	for n := 1.0; n <= mayDiffer; n++ {
+		if y := x * n; math.Abs(y-math.Round(y)) <= y*0x1p-21 {
+			return int64(n)
+		}
+	}
+	return 0
 }
 
 // meanDims are the dimensions of which a call of mean.dim is the mean, in order, nil if they are

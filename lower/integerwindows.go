@@ -15,7 +15,8 @@ type windows struct {
 	of              *quantity
 	starts, weights []*ir.Constant // of each dimension
 	unit            float64
-	most            int64 // no sum is larger
+	most            int64   // no sum is larger
+	whole           float64 // so many of the sums are whole steps
 }
 
 const (
@@ -55,22 +56,26 @@ func (a *integerArithmetic) windowsOf(c *ops.Call) *windows {
 // most so much; nil if there are none.
 func (q *quantity) windows(all [][]ops.Window, unitOf func([]ops.Window) float64, d ir.DType,
 	most int64) *windows {
-	w := &windows{of: q, unit: 1, most: q.far()}
+	w := &windows{of: q, unit: 1, most: q.far(), whole: 1}
 	var lists [][]int64
 	for dim, rows := range all {
 		size, _ := q.ints.Type.Sizes[q.ints.Type.Rank()-len(all)+dim].Const()
 		unit, longest, largest := unitOf(rows), int64(1), int64(0)
+		whole := 0.0
 		for _, r := range rows {
 			longest = max(longest, int64(len(r.Weights)))
 		}
 		var starts, weights []int64
 		for _, r := range rows {
 			start, row, sum := min(r.Start, size-longest), make([]int64, longest), int64(0)
+			common := int64(unit)
 			for i, x := range r.Weights {
 				n := int64(math.Round(x * unit))
 				row[r.Start-start+int64(i)] = n
 				sum += max(n, -n)
+				common = gcd(common, n)
 			}
+			whole += math.Abs(float64(common)) / unit
 			starts, weights = append(starts, start), append(weights, row...)
 			largest = max(largest, sum)
 		}
@@ -80,6 +85,7 @@ func (q *quantity) windows(all [][]ops.Window, unitOf func([]ops.Window) float64
 		w.starts = append(w.starts, intData(ir.Int32, starts, int64(len(rows))))
 		lists = append(lists, weights)
 		w.most *= max(largest, 1)
+		w.whole *= whole / float64(len(rows))
 	}
 	for dim, xs := range lists {
 		n := int64(len(all[dim]))
@@ -120,4 +126,11 @@ func (w *windows) sum(b *ops.Builder, n *ir.Node, d ir.DType) *ir.Value {
 	}
 	sum := b.Op(ops.IntegerWindows, w.of.ints, lists[0], lists[1], w.of.zero[0], ir.Int64)
 	return b.Op("aten._to_copy.default", sum, ops.Kw("dtype", d))
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
 }

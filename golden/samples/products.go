@@ -332,9 +332,14 @@ func integerLinearSamples(r *Rand) []Sample {
 	for i, d := range []ir.DType{ir.Int8, ir.Uint8, ir.Int16} {
 		xs := []Input{Tensor(d, Values{}, 3, 5), Tensor(ir.Int8, Values{}, 5),
 			Tensor(ir.Uint8, Values{}, 2, 1, 5)}
-		out = append(out, NewSample("tensors", xs[:i+1], "factors",
-			[]int64{3000, -2111, 1777}[:i+1], "added", -4096, "shift", 12, "quant_min", -100,
-			"quant_max", 126, "dtype", []ir.DType{ir.Int16, ir.Int8, ir.Int8}[i]))
+		to := []ir.DType{ir.Int16, ir.Int8, ir.Int8}[i]
+		args := []any{"tensors", xs[:i+1], "factors", []int64{3000, -2111, 1777}[:i+1], "added", -4096,
+			"shift", 12, "quant_min", -100, "quant_max", 126, "dtype", to}
+		if i > 0 {
+			args = append(args, "other", Tensor(to, Values{}, [][]int64{{3, 5}, {2, 3, 5}}[i-1]...), "near",
+				900)
+		}
+		out = append(out, NewSample(args...))
 	}
 	return out
 }

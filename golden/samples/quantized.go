@@ -236,9 +236,13 @@ var int8Samples = byName{
 				multipliers = append(multipliers, Tensor(ir.Int32, Values{Lo: -1 << 30, Hi: 1 << 30}))
 				up = append(up, 23)
 			}
-			out = append(out, NewSample("tensors", tensors, "multipliers", multipliers,
+			args := []any{"tensors", tensors, "multipliers", multipliers,
 				"added", Tensor(ir.Int32, Values{Lo: -1 << 28, Hi: 1 << 28}), "up", up, "shift", 21,
-				"ties", i%3, "quant_min", 0, "quant_max", 127, "dtype", d))
+				"ties", i % 3, "quant_min", 0, "quant_max", 127, "dtype", d}
+			if i > 0 {
+				args = append(args, "other", Tensor(d, Values{}, 2, 3, n), "near", 1<<19)
+			}
+			out = append(out, NewSample(args...))
 		}
 		var four, multipliers []Input // as many terms as there may be, of all types
 		n := r.Dim()
@@ -256,10 +260,13 @@ var int8Samples = byName{
 		return out
 	},
 	"etgen.integer_prelu.default": func(r *Rand) []Sample {
-		return []Sample{NewSample("self", Tensor(ir.Int8, Values{}, 2, 3, r.Dim()), "multipliers",
+		n := r.Dim()
+		args := []any{"self", Tensor(ir.Int8, Values{}, 2, 3, n), "multipliers",
 			Tensor(ir.Int32, Values{Lo: -1 << 20, Hi: 1 << 20}, 1, 3, 1), "self_zero_point", 9,
 			"output_multiplier", 1048577, "added", -12345, "shift", 20, "quant_min", -100, "quant_max",
-			127, "dtype", ir.Int8)}
+			127, "dtype", ir.Int8}
+		return []Sample{NewSample(args...), NewSample(append(args, "other",
+			Tensor(ir.Int8, Values{}, 2, 3, n), "near", 1<<18)...)}
 	},
 	"etgen.integer_exponentials.default": func(r *Rand) []Sample {
 		sums := Tensor(ir.Int32, Values{Lo: -1 << 16, Hi: 1 << 16}, 2, 3, 7)

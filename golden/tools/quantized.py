@@ -623,6 +623,34 @@ def q_ties() -> Case:
     return Case(Model(), (x.repeat(1, 32), y.repeat(64, 1)), core=False)
 
 
+def q_halves() -> Case:
+    """Results of which many lie in the middle of two integers, which floats round to either side: averages and resized images with the scale they had, a product, a sum and a PReLU whose scales have whole quotients. Limits and uint8 are among them."""
+    S = torch.tensor(0.0317).item()
+
+    def of(x, scale=S, zero=3):
+        least, most = (0, 255) if x.dtype == torch.uint8 else (-128, 127)
+        return quantized.dequantize_per_tensor(x, scale, zero, least, most, x.dtype)
+
+    def q(x, scale=S, zero=3, dtype=torch.int8):
+        least, most = (0, 255) if dtype == torch.uint8 else (-128, 127)
+        return of(quantized.quantize_per_tensor(x, scale, zero, least, most, dtype), scale, zero)
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.p = nn.PReLU(3)
+            self.p.weight.data = torch.tensor([0.5, -0.25, 1.5])
+
+        def forward(self, x, y):
+            z, x, y = of(x, 0.25), of(x), of(y, S, 100)
+            a = q(F.avg_pool2d(x, 2)), q(F.relu(F.avg_pool2d(y, 3, 2, 1)), S, 100, torch.uint8), q(F.adaptive_avg_pool2d(x, (3, 5)), S, -4)
+            b = q(F.interpolate(z[:, :, None], (4, 12, 16), mode="trilinear"), 0.25), q(F.interpolate(x.flatten(2), 24, mode="linear"), 2 * S)
+            return *a, *b, q(x * y, S * S * 20), q(x + y, 4 * S, 0), q(x - 0.5 * y), q(self.p(x))
+
+    x, y = torch.randint(-128, 128, (2, 3, 6, 8), dtype=torch.int8), torch.randint(0, 256, (2, 3, 6, 8), dtype=torch.uint8)
+    return Case(Model(), (x, y), core=False)
+
+
 def q_one_scale() -> Case:
     """Weights, of a convolution and of a linear layer, with one scale for all channels of dequantize_per_channel: PyTorch broadcasts it."""
 

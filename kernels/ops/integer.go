@@ -29,8 +29,9 @@ const (
 func integerElementwise() []entry {
 	return []entry{
 		{
-			// (Σ factor·tensor + added) >> shift, in int32, limited. The shift rounds down.
-			Schema: "etgen::integer_linear(Tensor[] tensors, int[] factors, int added, int shift, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
+			// (Σ factor·tensor + added) >> shift, in int32, limited. The shift rounds down. Where near more
+			// and near less make another integer it is that of other, which is computed only there.
+			Schema: "etgen::integer_linear(Tensor[] tensors, int[] factors, int added, int shift, int quant_min, int quant_max, ScalarType dtype, Tensor? other=None, int near=0) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
 				ts, d := c.Tensors("tensors"), c.DType("dtype", ir.InvalidDType)
 				factors, shift := must(c.Ints("factors")), must(c.Int("shift"))
@@ -46,7 +47,7 @@ func integerElementwise() []entry {
 				}
 				t, ok := pointwiseType(d, ts...)
 				c.errorIf(!ok, "%s do not broadcast", sizesOf(ts))
-				return one(t)
+				return c.otherwise(t)
 			},
 			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
 				num := func(n int64) *expr.Expr { return expr.Int(ir.Int32, n) }
@@ -56,8 +57,10 @@ func integerElementwise() []entry {
 					x := c.LoadAt(k, broadcastCoords(t, c.Outs[0].Sizes, at)...)
 					sum = expr.Add(expr.Mul(expr.Cast(ir.Int32, x), num(f)), sum)
 				}
-				return between(expr.Shr(sum, num(must(c.Int("shift")))),
-					num(must(c.Int("quant_min"))), num(must(c.Int("quant_max"))))
+				return c.agreed(sum, at, func(x *expr.Expr) *expr.Expr {
+					return between(expr.Shr(x, num(must(c.Int("shift")))),
+						num(must(c.Int("quant_min"))), num(must(c.Int("quant_max"))))
+				})
 			}),
 		},
 		{
@@ -104,7 +107,8 @@ func integerElementwise() []entry {
 			// Integers, rescaled in fixed point: (Σ high(tensor << up, multiplier) + added) >> shift,
 			// limited, where high is the upper half of a product, and both shifts round down. What the
 			// last shift takes nothing from is a half, as added has one; ties says what becomes of it.
-			Schema: "etgen::fixed_rescale(Tensor[] tensors, Tensor[] multipliers, Tensor added, int[] up, int shift, int ties, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
+			// Other and near are those of integer_linear.
+			Schema: "etgen::fixed_rescale(Tensor[] tensors, Tensor[] multipliers, Tensor added, int[] up, int shift, int ties, int quant_min, int quant_max, ScalarType dtype, Tensor? other=None, int near=0) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
 				ts, by, up := c.Tensors("tensors"), c.Tensors("multipliers"), must(c.Ints("up"))
 				c.fixedScale()
@@ -121,7 +125,7 @@ func integerElementwise() []entry {
 					c.fitsRescaled(p, t)
 				}
 				c.limitsFor(d)
-				return one(t)
+				return c.otherwise(t)
 			},
 			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
 				load := func(k int) *expr.Expr {
@@ -133,27 +137,52 @@ func integerElementwise() []entry {
 					x := expr.Shl(expr.Cast(ir.Int32, load(k)), expr.Int(ir.Int32, n))
 					sum = expr.Add(fixed.HighHalf(x, load(len(up)+k)), sum)
 				}
-				return c.fixedScale().of(sum)
+				return c.agreed(sum, at, c.fixedScale().of)
 			}),
 		},
 		{
 			// What is above the zero point times output_multiplier, what is below times multipliers,
-			// in int32, plus added and shifted, which rounds down.
-			Schema: "etgen::integer_prelu(Tensor self, Tensor multipliers, int self_zero_point, int output_multiplier, int added, int shift, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
+			// in int32, plus added and shifted, which rounds down. Other and near are those of
+			// integer_linear.
+			Schema: "etgen::integer_prelu(Tensor self, Tensor multipliers, int self_zero_point, int output_multiplier, int added, int shift, int quant_min, int quant_max, ScalarType dtype, Tensor? other=None, int near=0) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
 				c.zeroPoint("self")
 				c.int32Args("output_multiplier", "added")
 				c.shiftArg("shift", 31)
-				return one(c.rescaledType("self", ir.Int8, "multipliers"))
+				return c.otherwise(c.rescaledType("self", ir.Int8, "multipliers"))
 			},
 			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
 				n, x := c.int32Args("output_multiplier", "added", "shift", "quant_min", "quant_max"),
 					c.lessZero("self", at)
 				by := expr.Select(expr.Lt(x, expr.Int(ir.Int32, 0)), c.broadcast("multipliers", at), n[0])
-				return between(expr.Shr(expr.Add(expr.Mul(x, by), n[1]), n[2]), n[3], n[4])
+				return c.agreed(expr.Add(expr.Mul(x, by), n[1]), at, func(x *expr.Expr) *expr.Expr {
+					return between(expr.Shr(x, n[2]), n[3], n[4])
+				})
 			}),
 		},
 	}
+}
+
+// otherwise is the type t of integers, checked against that of the operand other.
+func (c *Call) otherwise(t ir.Type) []ir.Type {
+	if near := must(c.Int("near")); c.Has("other") {
+		o := c.Tensor("other")
+		c.errorIf(o.DType != t.DType || !sameSizes(o.Sizes, t.Sizes), "%s of %s for %s of %s", o.DType,
+			sizesOf{o}, t.DType, sizesOf{t})
+		c.errorIf(near < 0 || near != int64(int32(near)), "near is %d", near)
+	}
+	return one(t)
+}
+
+// agreed is the integer that of makes of x, or the operand other where it makes another one of what is
+// near to x.
+func (c *Call) agreed(x *expr.Expr, at []sym.Expr, of func(*expr.Expr) *expr.Expr) *expr.Expr {
+	if !c.Has("other") {
+		return of(x)
+	}
+	near := c.int32Args("near")[0]
+	up, down := of(expr.Add(x, near)), of(expr.Sub(x, near))
+	return expr.Select(expr.Eq(up, down), up, expr.Cast(up.DType, c.Load("other", at...)))
 }
 
 // What becomes of a number exactly in the middle of two integers, argument ties of FixedRescale: the

@@ -28,7 +28,7 @@ var since = map[string]string{
 	"etgen.int8.v1": ", in which fixed point, means, PReLU and resizing give other integers",
 	"etgen.int8.v2": ", in which sums of int16, and of a layer and a tensor, give other integers " +
 		"in fixed point",
-	"etgen.int8.v3": ", in which products of integers and weights in groups give other floats",
+	"etgen.int8.v3": ", in which products with weights in groups, averages, resizing and halves in fixed point differ",
 }
 
 // Scheme says what is quantized to which integers.

@@ -39,7 +39,7 @@ func TestRecipeErrors(t *testing.T) {
 		{`{"etgen_recipe": 1, "arithmetic": "x"}`, `its arithmetic is "x"`},
 		{`{"etgen_recipe": 1, "arithmetic": "etgen.int8.v1"}`, "in which fixed point, means, PReLU and resizing give other integers: quantize"},
 		{`{"etgen_recipe": 1, "arithmetic": "etgen.int8.v2"}`, "in which sums of int16, and of a layer and a tensor, give other integers in fixed point: quantize"},
-		{`{"etgen_recipe": 1, "arithmetic": "etgen.int8.v3"}`, "in which products of integers and weights in groups give other floats: quantize"},
+		{`{"etgen_recipe": 1, "arithmetic": "etgen.int8.v3"}`, "in which products with weights in groups, averages, resizing and halves in fixed point differ: quantize"},
 		{`{"etgen_recipe": 1, "extra": 1}`, `unknown field "extra"`},
 		{head + `"activations": [{"value": "x", "dtype": "int9"}]}]}`, `value "x": dtype "int9"`},
 		{head + `"activations": [{"value": "x", "dtype": "int8", "scale": -1}]}]}`, "a scale of -1"},
