@@ -153,7 +153,7 @@ func (m *cortexM) quantized(b *ops.Builder, n *ir.Node, v *ir.Value,
 	if f == nil || n.Op != quantizeOp+".default" {
 		return nil, within
 	}
-	return m.table(b, n, f, to), [2]int64{to.lo, to.hi}
+	return m.table(b, n, v, f, to), [2]int64{to.lo, to.hi}
 }
 
 // form is the fixed form of a call, nil if it has none.
@@ -286,7 +286,7 @@ func (m *cortexM) softmax(c *ops.Call) quantizer {
 		}
 		q := softmaxQuantity
 		if q.ints = v; q.scale[0] != to.scale || q.zero[0] != to.zero {
-			v = m.table(b, n, &function{of: &q}, to)
+			v = m.table(b, n, nil, &function{of: &q}, to)
 		}
 		if v == nil {
 			return nil

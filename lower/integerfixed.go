@@ -324,7 +324,7 @@ func (a *integerArithmetic) prelu(b *ops.Builder, n *ir.Node, v *ir.Value, x *qu
 		}
 	}
 	doubtful := differ*mayDiffer > elements
-	if doubtful && !a.fixedPoint {
+	if doubtful && a.speed && !a.fixedPoint {
 		return nil
 	}
 	args := []any{x.ints, intConstant(b, n.Name+"_multipliers", ir.Int32, below, sizes...), x.zero[0],

@@ -209,7 +209,7 @@ func (s *steps) whole() bool {
 }
 
 // tried reports whether the steps give what n makes of l for all values of the operands but few, of
-// which they are off by one. In fixed point more may differ: then s is doubtful.
+// which they are off by one. Where time does not count more may differ: then s is doubtful.
 func (s *steps) tried(a *integerArithmetic, table *ops.Table, n *ir.Node, v *ir.Value, l *linear) bool {
 	made := computed(table, func(b *ops.Builder) []*ir.Value {
 		known := map[*ir.Value]*ir.Value{}
@@ -266,7 +266,7 @@ func (s *steps) tried(a *integerArithmetic, table *ops.Table, n *ir.Node, v *ir.
 		}
 	}
 	s.doubtful = differ*mayDiffer > len(want)
-	return !s.doubtful || a.fixedPoint
+	return !s.doubtful || !a.speed || a.fixedPoint
 }
 
 // One element of so many may differ from the graph that was quantized.

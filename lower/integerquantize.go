@@ -222,7 +222,7 @@ func (a *integerArithmetic) quantized(b *ops.Builder, n *ir.Node, v *ir.Value,
 		}
 	}
 	if f := a.functions[v]; f != nil && n.Op == quantizeOp+".default" {
-		return a.table(b, n, f, to), within
+		return a.table(b, n, v, f, to), within
 	}
 	return nil, within
 }

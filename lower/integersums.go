@@ -115,7 +115,7 @@ func (a *integerArithmetic) times(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir
 	a.summed32(b, s, x.far()*y.far(), func(d ir.DType) *ir.Value {
 		return b.Op(ops.IntegerMul, x.ints, y.ints, x.zero[0], y.zero[0], d)
 	})
-	return a.asGraph(a.scaled(b, n, s), n, s, 1, 1)
+	return a.asGraph(a.scaled(b, n, s), n, s, 1, 1, 1)
 }
 
 // far is how far an integer may be from the zero point of all, at least 1.
@@ -161,7 +161,7 @@ func (a *integerArithmetic) mean(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 		count = pool.count()
 		a.summed32(b, s, count*q.far(), ones)
 		s.scale = []float64{q.scale[0] / float64(count)}
-		return a.asGraph(a.scaled(b, n, s), n, s, count, 1/float64(count))
+		return a.asGraph(a.scaled(b, n, s), n, s, count, count, 1/float64(count))
 	} else if w := a.windowsOf(c); w != nil {
 		if w.wide() {
 			s.sum = w.sum(b, n, ir.Float32)
@@ -169,17 +169,17 @@ func (a *integerArithmetic) mean(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 			a.summed32(b, s, w.most, func(d ir.DType) *ir.Value { return w.sum(b, n, d) })
 		}
 		s.scale = []float64{q.scale[0] / w.unit}
-		return a.asGraph(a.scaled(b, n, s), n, s, int64(w.unit), w.whole)
+		return a.asGraph(a.scaled(b, n, s), n, s, int64(w.unit), w.terms, w.whole)
 	} else {
 		return nil
 	}
 	return a.scaled(b, n, s)
 }
 
-// asGraph has the sums s, made of which n made with floats, quantized as the graph does where many lie
-// in the middle of two integers: floats round them to either side. A step of the operands has so many
-// parts, and so many of the sums are whole steps.
-func (a *integerArithmetic) asGraph(made []*ir.Value, n *ir.Node, s *scaledSum, parts int64,
+// asGraph has the sums s of so many terms, made of which n made with floats, quantized as the graph does
+// where many lie in the middle of two integers: floats round them to either side. A step of the
+// operands has so many parts, and so many of the sums are whole steps.
+func (a *integerArithmetic) asGraph(made []*ir.Value, n *ir.Node, s *scaledSum, parts, terms int64,
 	whole float64) []*ir.Value {
 	a.forms[made[0]].build = func(b *ops.Builder, q *ir.Node, to *quantization) *ir.Value {
 		by := s.scale[0] / to.scale
@@ -188,14 +188,32 @@ func (a *integerArithmetic) asGraph(made []*ir.Value, n *ir.Node, s *scaledSum, 
 			return s.quantized(b, q, to)
 		}
 		other := to.float(b, b.Op(n.Op, withRefs(n, func(*ir.Value) *ir.Value { return nil })...))
-		if s.ints == nil {
+		if s.ints == nil && a.speed || s.most == 0 {
 			return other
 		}
+		fixed := *s
+		if s.ints == nil {
+			fixed.ints = withDType(b, s.sum.Def, ir.Int32)
+		}
 		near := *to
-		near.other, near.near = other, by*float64(s.most)*0x1p-20
-		return s.quantized(b, q, &near)
+		near.other, near.near = other, by*float64(s.most)*float64(terms+8)*0x1p-24
+		if made := fixed.rescaled(b, q, &near); made != nil {
+			return made
+		}
+		return other
 	}
 	return made
+}
+
+// withDType is what n makes, as integers of d.
+func withDType(b *ops.Builder, n *ir.Node, d ir.DType) *ir.Value {
+	args := withRefs(n, func(*ir.Value) *ir.Value { return nil })
+	for i, a := range n.Args {
+		if a.Name == "dtype" {
+			args[i] = ops.Kw("dtype", d)
+		}
+	}
+	return b.Op(n.Op, args...)
 }
 
 // partsOf returns the smallest number of parts of one of which x is a whole number, but for what
@@ -384,11 +402,12 @@ func (a *integerArithmetic) sum(b *ops.Builder, n *ir.Node, s *scaledSum, of [2]
 // they are int32, too.
 func (a *integerArithmetic) summed32(b *ops.Builder, s *scaledSum, most int64,
 	made func(d ir.DType) *ir.Value) {
+	s.most = most
 	if !a.fixedPoint {
 		s.sum = made(ir.Float32)
 		return
 	}
-	s.sum, s.most = made(ir.Int32), most
+	s.sum = made(ir.Int32)
 	to := func(d ir.DType) *ir.Value {
 		return b.Op("aten._to_copy.default", s.sum, ops.Kw("dtype", d))
 	}

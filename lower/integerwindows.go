@@ -16,6 +16,7 @@ type windows struct {
 	starts, weights []*ir.Constant // of each dimension
 	unit            float64
 	most            int64   // no sum is larger
+	terms           int64   // of a sum
 	whole           float64 // so many of the sums are whole steps
 }
 
@@ -56,7 +57,7 @@ func (a *integerArithmetic) windowsOf(c *ops.Call) *windows {
 // most so much; nil if there are none.
 func (q *quantity) windows(all [][]ops.Window, unitOf func([]ops.Window) float64, d ir.DType,
 	most int64) *windows {
-	w := &windows{of: q, unit: 1, most: q.far(), whole: 1}
+	w := &windows{of: q, unit: 1, most: q.far(), terms: 1, whole: 1}
 	var lists [][]int64
 	for dim, rows := range all {
 		size, _ := q.ints.Type.Sizes[q.ints.Type.Rank()-len(all)+dim].Const()
@@ -85,6 +86,7 @@ func (q *quantity) windows(all [][]ops.Window, unitOf func([]ops.Window) float64
 		w.starts = append(w.starts, intData(ir.Int32, starts, int64(len(rows))))
 		lists = append(lists, weights)
 		w.most *= max(largest, 1)
+		w.terms *= longest
 		w.whole *= whole / float64(len(rows))
 	}
 	for dim, xs := range lists {

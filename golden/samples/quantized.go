@@ -259,6 +259,20 @@ var int8Samples = byName{
 			"shift", 20, "ties", 0, "quant_min", -100, "quant_max", 127, "dtype", ir.Int8))
 		return out
 	},
+	"etgen.integer_spline.default": func(r *Rand) []Sample {
+		var out []Sample
+		for i, d := range []ir.DType{ir.Int8, ir.Int16} {
+			sizes := []int64{2, r.Dim()}
+			args := []any{"self", Tensor(ir.Int16, Values{Lo: -1 << 15, Hi: 1<<15 - 1}, sizes...), "table",
+				Tensor(ir.Int32, Values{Lo: 0, Hi: 1 << 18}, 1<<(6+i), 4), "bits", 10 - i, "shift", 12,
+				"quant_min", -100, "quant_max", 127, "dtype", d}
+			if i > 0 {
+				args = append(args, "other", Tensor(d, Values{}, sizes...))
+			}
+			out = append(out, NewSample(args...))
+		}
+		return out
+	},
 	"etgen.integer_prelu.default": func(r *Rand) []Sample {
 		n := r.Dim()
 		args := []any{"self", Tensor(ir.Int8, Values{}, 2, 3, n), "multipliers",

@@ -623,17 +623,37 @@ def q_ties() -> Case:
     return Case(Model(), (x.repeat(1, 32), y.repeat(64, 1)), core=False)
 
 
+SCALE = torch.tensor(0.0317).item()  # as observers give it, which have float32
+
+
+def standing(x, scale=SCALE, zero=3):
+    """The floats that integers stand for."""
+    i = torch.iinfo(x.dtype)
+    return quantized.dequantize_per_tensor(x, scale, zero, i.min, i.max, x.dtype)
+
+
+def rounded(x, scale=SCALE, zero=3, dtype=torch.int8):
+    """The floats that integers stand for which x is quantized to."""
+    i = torch.iinfo(dtype)
+    return standing(quantized.quantize_per_tensor(x, scale, zero, i.min, i.max, dtype), scale, zero)
+
+
+def q_functions_int16() -> Case:
+    """Functions of int16 elements, with corners and without, of results of 16 and 8 bits."""
+
+    class Model(nn.Module):
+        def forward(self, x):
+            xs, one = [standing(y, 2**-12, 0) for y in x], 2**-15
+            a = rounded(torch.sigmoid(xs[0]), one, 0, torch.int16), rounded(torch.tanh(2 * xs[1]), one, 0, torch.int16), rounded(F.gelu(xs[2]), 2**-12, 0, torch.int16)
+            b = rounded(F.silu(xs[3]), 0.0003, -50, torch.int16), rounded(F.hardswish(xs[4]), 0.0003, 0, torch.int16), rounded(F.elu(xs[5], 0.7), 0.0003, 0, torch.int16)
+            return *a, *b, rounded(torch.exp(xs[6]), 0.11, 0, torch.int16), rounded(F.softplus(xs[7]), 0.03, -128)
+
+    return Case(Model(), (torch.randint(-(2**15), 2**15, (8, 97), dtype=torch.int16),), core=False)
+
+
 def q_halves() -> Case:
     """Results of which many lie in the middle of two integers, which floats round to either side: averages and resized images with the scale they had, a product, a sum and a PReLU whose scales have whole quotients. Limits and uint8 are among them."""
-    S = torch.tensor(0.0317).item()
-
-    def of(x, scale=S, zero=3):
-        least, most = (0, 255) if x.dtype == torch.uint8 else (-128, 127)
-        return quantized.dequantize_per_tensor(x, scale, zero, least, most, x.dtype)
-
-    def q(x, scale=S, zero=3, dtype=torch.int8):
-        least, most = (0, 255) if dtype == torch.uint8 else (-128, 127)
-        return of(quantized.quantize_per_tensor(x, scale, zero, least, most, dtype), scale, zero)
+    of, q, S = standing, rounded, SCALE
 
     class Model(nn.Module):
         def __init__(self):

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"math"
 	"slices"
 
 	"github.com/etgen/etgen/ir"
@@ -22,6 +23,7 @@ const (
 	UnpackInt4    = "etgen.unpack_int4.default"
 	FixedRescale  = "etgen.fixed_rescale.default"
 	IntegerPReLU  = "etgen.integer_prelu.default"
+	IntegerSpline = "etgen.integer_spline.default"
 )
 
 // integerElementwise are elementwise operators of integers of a quantized network, which
@@ -29,8 +31,8 @@ const (
 func integerElementwise() []entry {
 	return []entry{
 		{
-			// (Σ factor·tensor + added) >> shift, in int32, limited. The shift rounds down. Where near more
-			// and near less make another integer it is that of other, which is computed only there.
+			// (Σ factor·tensor + added) >> shift, in int32, limited. The shift rounds down. Where near
+			// more and near less give two integers, it is that of other, which is computed only there.
 			Schema: "etgen::integer_linear(Tensor[] tensors, int[] factors, int added, int shift, int quant_min, int quant_max, ScalarType dtype, Tensor? other=None, int near=0) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
 				ts, d := c.Tensors("tensors"), c.DType("dtype", ir.InvalidDType)
@@ -57,7 +59,7 @@ func integerElementwise() []entry {
 					x := c.LoadAt(k, broadcastCoords(t, c.Outs[0].Sizes, at)...)
 					sum = expr.Add(expr.Mul(expr.Cast(ir.Int32, x), num(f)), sum)
 				}
-				return c.agreed(sum, at, func(x *expr.Expr) *expr.Expr {
+				return c.agreed(sum, c.near(), at, func(x *expr.Expr) *expr.Expr {
 					return between(expr.Shr(x, num(must(c.Int("shift")))),
 						num(must(c.Int("quant_min"))), num(must(c.Int("quant_max"))))
 				})
@@ -137,7 +139,27 @@ func integerElementwise() []entry {
 					x := expr.Shl(expr.Cast(ir.Int32, load(k)), expr.Int(ir.Int32, n))
 					sum = expr.Add(fixed.HighHalf(x, load(len(up)+k)), sum)
 				}
-				return c.agreed(sum, at, c.fixedScale().of)
+				return c.agreed(sum, c.near(), at, c.fixedScale().of)
+			}),
+		},
+		{
+			// A function of int16, of which the table has a parabola for each 2^bits integers and how
+			// far off it may be; see spline. Other is that of integer_linear.
+			Schema: "etgen::integer_spline(Tensor self, Tensor table, int bits, int shift, int quant_min, int quant_max, ScalarType dtype, Tensor? other=None) -> Tensor",
+			Infer: func(c *Call) []ir.Type {
+				t, bits := c.Tensor("table"), must(c.Int("bits"))
+				c.errorIf(bits < 1 || bits > 15, "bits is %d; it lies in [1, 15]", bits)
+				c.errorIf(t.DType != ir.Int32 || t.Rank() != 2 || !t.Sizes[0].Is(1<<(16-bits)) ||
+					!t.Sizes[1].Is(4), "a table %s of %s", t.DType, sizesOf{t})
+				c.shiftArg("shift", 30)
+				return c.otherwise(c.rescaledType("self", ir.Int16))
+			},
+			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
+				x, near := c.spline(at)
+				n := c.int32Args("shift", "quant_min", "quant_max")
+				return c.agreed(x, near, at, func(x *expr.Expr) *expr.Expr {
+					return between(expr.Shr(x, n[0]), n[1], n[2])
+				})
 			}),
 		},
 		{
@@ -155,7 +177,7 @@ func integerElementwise() []entry {
 				n, x := c.int32Args("output_multiplier", "added", "shift", "quant_min", "quant_max"),
 					c.lessZero("self", at)
 				by := expr.Select(expr.Lt(x, expr.Int(ir.Int32, 0)), c.broadcast("multipliers", at), n[0])
-				return c.agreed(expr.Add(expr.Mul(x, by), n[1]), at, func(x *expr.Expr) *expr.Expr {
+				return c.agreed(expr.Add(expr.Mul(x, by), n[1]), c.near(), at, func(x *expr.Expr) *expr.Expr {
 					return between(expr.Shr(x, n[2]), n[3], n[4])
 				})
 			}),
@@ -163,24 +185,42 @@ func integerElementwise() []entry {
 	}
 }
 
+// spline is a function of int16, before it is shifted, and near. A row of the table is for 2^bits
+// integers: the coefficients of a parabola from their middle, in halves of their number, and near.
+func (c *Call) spline(at []sym.Expr) (x, near *expr.Expr) {
+	num := func(n int64) *expr.Expr { return expr.Int(ir.Int32, n) }
+	bits, rows := must(c.Int("bits")), c.Tensor("table").Sizes[0]
+	in, half := expr.Cast(ir.Int32, c.Load("self", at...)), num(bits-1)
+	row := expr.Bind("row", offset(expr.Shr(in, num(bits)), num(1<<(15-bits))), rows)
+	part := func(k int64) *expr.Expr { return c.Load("table", row.Expr(), sym.Int(k)) }
+	t := expr.Sub(expr.And(in, num(1<<bits-1)), num(1<<(bits-1)))
+	y := expr.Add(part(1), expr.Shr(expr.Mul(part(2), t), half))
+	return expr.Add(part(0), expr.Shr(expr.Mul(y, t), half)), part(3)
+}
+
 // otherwise is the type t of integers, checked against that of the operand other.
 func (c *Call) otherwise(t ir.Type) []ir.Type {
-	if near := must(c.Int("near")); c.Has("other") {
+	if c.Has("other") {
 		o := c.Tensor("other")
 		c.errorIf(o.DType != t.DType || !sameSizes(o.Sizes, t.Sizes), "%s of %s for %s of %s", o.DType,
 			sizesOf{o}, t.DType, sizesOf{t})
-		c.errorIf(near < 0 || near != int64(int32(near)), "near is %d", near)
+		if c.Op.sch.Index("near") >= 0 {
+			c.shiftArg("near", math.MaxInt32)
+		}
 	}
 	return one(t)
 }
 
-// agreed is the integer that of makes of x, or the operand other where it makes another one of what is
-// near to x.
-func (c *Call) agreed(x *expr.Expr, at []sym.Expr, of func(*expr.Expr) *expr.Expr) *expr.Expr {
+// near is argument near.
+func (c *Call) near() *expr.Expr { return c.int32Args("near")[0] }
+
+// agreed is the integer that of makes of x, or the operand other where it makes two of what is near
+// to x.
+func (c *Call) agreed(x, near *expr.Expr, at []sym.Expr,
+	of func(*expr.Expr) *expr.Expr) *expr.Expr {
 	if !c.Has("other") {
 		return of(x)
 	}
-	near := c.int32Args("near")[0]
 	up, down := of(expr.Add(x, near)), of(expr.Sub(x, near))
 	return expr.Select(expr.Eq(up, down), up, expr.Cast(up.DType, c.Load("other", at...)))
 }
