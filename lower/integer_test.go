@@ -65,6 +65,9 @@ func testMeaning(t *testing.T, pattern string, fixed, cortexM bool) {
 							raw = append(raw, byte(r.Uint32()))
 						case ir.Int16:
 							raw = binary.LittleEndian.AppendUint16(raw, uint16(r.Uint32()))
+						case ir.BFloat16:
+							raw = binary.LittleEndian.AppendUint16(raw,
+								uint16(math.Float32bits(float32(r.NormFloat64()))>>16))
 						default:
 							raw = binary.LittleEndian.AppendUint32(raw,
 								math.Float32bits(float32(r.NormFloat64())))
