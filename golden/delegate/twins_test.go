@@ -36,6 +36,7 @@ type twin struct {
 		Data  []float32
 	}
 	Results map[string][]float32
+	Weights map[string][][]float32
 }
 
 // readings are what the payloads of programs of twin are taken for, by models: formulas over the
@@ -48,6 +49,26 @@ var readings = map[string]func(args [][]float32) []float32{
 	"y @ x + x":     func(a [][]float32) []float32 { return sum(product(a[1], a[0]), a[0]) },
 	"x @ x + y":     func(a [][]float32) []float32 { return sum(product(a[0], a[0]), a[1]) },
 	"x @ y + x @ y": func(a [][]float32) []float32 { return sum(product(a[0], a[1]), product(a[0], a[1])) },
+}
+
+// weighted are readings of payloads that leave the weights out, which those models differ in.
+var weighted = map[string]func(args, weights [][]float32) []float32{
+	"parameters": func(a, w [][]float32) []float32 { return sum(sum(a[0], w[0]), w[1]) },
+	"names":      func(a, w [][]float32) []float32 { return tanOfConvolution(a[0], w[0], w[1][0]) },
+}
+
+// tanOfConvolution is tan(relu(conv(x))) of an image of 2x3, with a window of 3x3 and padding.
+func tanOfConvolution(x, w []float32, bias float32) (list []float32) {
+	for i := range 6 {
+		y := bias
+		for k, by := range w {
+			if row, col := i/3+k/3-1, i%3+k%3-1; row >= 0 && row < 2 && col >= 0 && col < 3 {
+				y += x[3*row+col] * by
+			}
+		}
+		list = append(list, float32(math.Tan(float64(max(y, 0)))))
+	}
+	return list
 }
 
 // product is that of two matrices of 2x2.
@@ -133,8 +154,8 @@ func TestTwins(t *testing.T) {
 		}
 		for model, result := range x.Results {
 			known := readings[model]
-			if known == nil { // no formula: weights
-				known = func([][]float32) []float32 { return result }
+			if of := weighted[name]; of != nil {
+				known = func(a [][]float32) []float32 { return of(a, x.Weights[model]) }
 			}
 			x.run(t, p, nil, name+", "+model, known, result)
 			x.run(t, p, strict, name+", "+model+", optimized", known, result)

@@ -75,16 +75,18 @@ TWINS = {
 def write(name):
     torch.manual_seed(0)
     models, inputs, lower = TWINS[name]()
-    args, files, results = inputs(), set(), {}
+    args, files, results, weights = inputs(), set(), {}, {}
     for label, model in models.items():
         edge = to_edge(torch.export.export(model, args), compile_config=EdgeCompileConfig(_check_ir_validity=False))
         files.add(bytes(lower(edge)))
         results[label] = model(*args).flatten().tolist()
+        weights[label] = [p.flatten().tolist() for p in model.parameters()]
     assert len(files) == 1, f"{name}: {len(files)} files"
     with open(os.path.join(FOLDER, name + ".pte"), "wb") as f:
         f.write(files.pop())
     with open(os.path.join(FOLDER, name + ".json"), "w") as f:
-        json.dump({"inputs": [{"shape": list(a.shape), "data": a.flatten().tolist()} for a in args], "results": results}, f, indent=1)
+        inputs = [{"shape": list(a.shape), "data": a.flatten().tolist()} for a in args]
+        json.dump({"inputs": inputs, "results": results, "weights": weights}, f, indent=1)
         f.write("\n")
 
 
