@@ -26,9 +26,9 @@ func needsPackages(t *testing.T, commands ...[2]string) {
 	}
 }
 
-// moduleCommand returns the folder with a command of a Go module: that in which it is installed or, in
-// the largest tier, one that it is built into, which takes minutes. Else the test is skipped. The module
-// proxy has versions of the module, but no list of them, so the go command needs a module that names one.
+// moduleCommand returns the folder with a command of a Go module: that in which it is installed or,
+// in the largest tier, one that it is built into, which takes minutes. Else the test is skipped, also
+// where the module and what it imports cannot be had.
 func moduleCommand(t *testing.T, command, module, version string) string {
 	t.Helper()
 	if path, err := exec.LookPath(command); err == nil {
@@ -37,10 +37,18 @@ func moduleCommand(t *testing.T, command, module, version string) string {
 	tier.Needs(t, tier.All)
 	dir := t.TempDir()
 	put(t, dir, "go.mod", fmt.Sprintf("module tool\n\ngo 1.26.0\n\nrequire %s %s\n", module, version))
-	build := exec.CommandContext(t.Context(), "go", "build", "-mod=mod", "-trimpath", "-o", command, module)
-	build.Dir = dir
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Skipf("%v\n%s", err, out)
+	run := func(args ...string) ([]byte, error) {
+		cmd := exec.CommandContext(t.Context(), "go", args...)
+		cmd.Dir = dir
+		return cmd.CombinedOutput()
+	}
+	for _, args := range [][]string{{"mod", "download"}, {"list", "-mod=mod", "-deps", module}} {
+		if out, err := run(args...); err != nil {
+			t.Skipf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+	if out, err := run("build", "-mod=mod", "-trimpath", "-o", command, module); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
 	return dir
 }

@@ -60,11 +60,12 @@ func TestContraction(t *testing.T) {
 	jobs, _ := quantizedCases(t, "../cases/q_ties", "../cases/q_residual", "../cases/q_bias",
 		"../cases/q_images", "../cases/q_lenet_static", "../cases/q_scales_apart")
 	want := integersOf(t, way.Reference{}, jobs)
-	for _, target := range []toolchain.Target{
-		toolchain.GCC().With("-std=gnu99", "-O3", "-march=native"),
-		toolchain.GCC().With("-O3", "-mavx2", "-mfma"),
-		toolchain.Clang().With("-O3", "-mavx2", "-mfma"),
-	} {
+	targets := []toolchain.Target{toolchain.GCC().With("-std=gnu99", "-O3", "-march=native")}
+	if processorHas("avx2") {
+		targets = append(targets, toolchain.GCC().With("-O3", "-mavx2", "-mfma"),
+			toolchain.Clang().With("-O3", "-mavx2", "-mfma"))
+	}
+	for _, target := range targets {
 		sameIntegers(t, way.C{Target: target}, jobs, want)
 	}
 }

@@ -31,6 +31,7 @@ var mayImport = map[string][]string{
 	"rt/portable": {"ir", "ir/pte", "rt", "kernels"},
 	// of kernels what packs constants; generated registries are made of it
 	"rt/compiled": {"ir", "ir/pte", "rt", "kernels"},
+	// raises payloads to graphs, whose nodes it runs or compiles
 	"rt/payload": {"ir", "ir/pte", "ir/xnnpack", "kernels", "rt", "rt/optimize", "rt/portable",
 		"lower"},
 	"rt/optimize": {"ir", "ir/pte", "rt", "rt/portable", "lower", "lower/native",
