@@ -22,8 +22,9 @@ func Table(rows []Row) string {
 	}
 	for _, r := range rows {
 		if r.Model != nil {
-			fmt.Fprintf(&b,
-				"\n%s: ExecuTorch's file takes inputs of at most %s bytes, and etgen's figures are of a program for the same, made of that file. The model's own bounds allow %s bytes, for which etgen plans %s.\n",
+			fmt.Fprintf(&b, "\n%s: ExecuTorch's file takes inputs of at most %s bytes,\n"+
+				"and etgen's figures are of a program for the same, made of that file. "+
+				"The model's own bounds allow\n%s bytes, for which etgen plans %s.\n",
 				r.Name, grouped(r.Theirs.Inputs), grouped(r.Model.Inputs), grouped(r.Model.Planned))
 		}
 	}
