@@ -27,8 +27,8 @@ func needsPackages(t *testing.T, commands ...[2]string) {
 }
 
 // moduleCommand returns the folder with a command of a Go module: that in which it is installed or,
-// in the largest tier, one that it is built into, which takes minutes. Else the test is skipped, also
-// where the module and what it imports cannot be had.
+// in the largest tier, one that it is built into, which takes minutes. Else the test is skipped,
+// also where the module and what it imports cannot be had.
 func moduleCommand(t *testing.T, command, module, version string) string {
 	t.Helper()
 	if path, err := exec.LookPath(command); err == nil {

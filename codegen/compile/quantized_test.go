@@ -91,8 +91,8 @@ func TestQuantizedModelsMultiplyIntegers(t *testing.T) {
 					tuned++
 				}
 			}
-			// Averages, sums and products of elements, which q_halves and q_ties have alone, have no
-			// kernels for bytes. Products of q_dynamic_half are those of halves.
+			// What q_halves and q_ties have, averages, sums and products of elements, has no kernels
+			// for bytes. Products of q_dynamic_half are those of halves.
 			if name != "q_dynamic_half" && (products == 0 || tuned == 0 &&
 				!strings.HasSuffix(name, "int16") && !strings.HasPrefix(name, "q_norms") &&
 				name != "q_windows_wide" && name != "q_halves" && name != "q_ties") {
@@ -116,8 +116,8 @@ var floatsBetween = map[string]bool{"q_torchao": true, "q_moved_apart": true, "q
 	"q_scales_apart": true, "q_batch": true, "q_ao_x86": true}
 
 // floatsToo are models with products of integers and with products of floats: those of floats and
-// weights in groups; what an LSTM and a GRU multiply in their loops; transposed convolutions of what
-// the call quantizes.
+// weights in groups; what an LSTM and a GRU multiply in their loops; transposed convolutions of
+// what the call quantizes.
 var floatsToo = map[string]bool{"q_ao_groups": true, "q_recurrent_layers": true, "q_transposed": true}
 
 // isScratch reports whether calls have b for what they keep.
