@@ -203,7 +203,10 @@ func (a *integerArithmetic) groupsRows(b *ops.Builder, n *ir.Node, x, w *quantit
 	ints, zero := x.ints, x.dynamic[1]
 	if x.uniform() {
 		scales = floats("_scales", multiplied(each, x.scale[0]), sizes...)
-	} else if ints.Type.DType == ir.Uint8 {
+	} else if scales.Const == nil { // of half floats
+		scales = floats("_scales", each, sizes...)
+	}
+	if !x.uniform() && ints.Type.DType == ir.Uint8 {
 		from, less := a.dynamicInt8(b, x)
 		if from == nil {
 			return nil
@@ -214,8 +217,20 @@ func (a *integerArithmetic) groupsRows(b *ops.Builder, n *ir.Node, x, w *quantit
 	if !allZero(w.zero) {
 		zeros = intConstant(b, n.Name+"_zeros", ir.Int32, w.zero, sizes...)
 	}
-	y := b.Op(ops.IntegerMatmul, ints, a.stored(b, w.ints), nil, true, 0, 0, ir.Float32,
-		ops.Kw("scales", scales), ops.Kw("mat2_zero_points", zeros))
+	product := func(x *ir.Value) *ir.Value {
+		return b.Op(ops.IntegerMatmul, x, a.stored(b, w.ints), nil, true, 0, 0, ir.Float32,
+			ops.Kw("scales", scales), ops.Kw("mat2_zero_points", zeros))
+	}
+	a.constant[scales] = true
+	if zeros != nil {
+		a.constant[zeros] = true
+	}
+	y := product(ints)
+	if a.speed && far*128 <= ops.ExactSum && !a.multiplies(b, y) {
+		if z := product(cast(b, ints, ir.Float32)); a.multiplies(b, z) {
+			y = z
+		}
+	}
 	switch {
 	case !x.uniform():
 		less := b.Op("aten.mul.Tensor", cast(b, zero, ir.Float32), floats("_sums", sums, sizes[0]))

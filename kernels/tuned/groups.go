@@ -8,6 +8,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/kernels/tuned/gokernels/panels"
 )
 
 // GroupsInt8 multiplies rows of bytes with constant columns of integers, each group of which has a
@@ -39,7 +40,7 @@ type groups struct {
 func groupsOf(r *Request) *groups {
 	c := r.Call
 	if c.Op.Name() != ops.IntegerMatmul || !c.Has("scales") || !r.RowMajor() ||
-		c.Tensor("self").DType != ir.Int8 || c.Tensor("mat2").DType != ir.Int8 || !c.Bool("transposed") ||
+		c.Tensor("mat2").DType != ir.Int8 || !c.Bool("transposed") ||
 		!isNumber(c, "self_zero_point", 0) || !isNumber(c, "mat2_zero_point", 0) {
 		return nil
 	}
@@ -108,7 +109,7 @@ func inColumns[T any](v *groups, columns int, of []T) []T {
 
 func matchGroups(r *Request) *Instance {
 	v := groupsOf(r)
-	if v == nil || v.of%4 != 0 || v.far() > math.MaxInt32/128 {
+	if v == nil || r.Call.Tensor("self").DType != ir.Int8 || v.of%4 != 0 || v.far() > math.MaxInt32/128 {
 		return nil
 	}
 	if ChannelsLast(r.Target) {
@@ -161,17 +162,49 @@ func (v *groups) vectors(r *Request) *Instance {
 }
 
 func (v *groups) instance(r *Request, own Values, w []byte, scales []float32) *Instance {
+	in := v.common(r, own, Packed{Name: "w", DType: ir.Int8, Data: w, From: []int{v.w}},
+		packed("scales", scales, v.scales))
+	in.Tile = r.Target.bytesTile()
+	return in
+}
+
+func (v *groups) common(r *Request, own Values, data ...Packed) *Instance {
 	xs := r.Call.Tensor("self").Sizes
 	m := sym.Mul(xs[:len(xs)-1]...)
 	in := &Instance{
 		Params:   groupsParams.params(own, Values{"m": m, "n": num(v.n), "k": num(v.k), "group": num(v.of)}),
-		Operands: []int{v.x},
-		Packed: []Packed{{Name: "w", DType: ir.Int8, Data: w, From: []int{v.w}},
-			packed("scales", scales, v.scales)},
+		Operands: []int{v.x}, Packed: data,
 		Channels: Channels{Inner: num(1), Count: num(v.n)}, RunChannels: true,
-		Tile: r.Target.bytesTile(),
 		MACs: sym.Mul(m, num(v.n*v.k)),
 	}
 	in.Cost = cost(in.MACs)
+	return in
+}
+
+// GroupsRows multiplies rows of floats that are whole numbers of 8 bits with constant columns of
+// integers, each group of which has a scale. Weights less their zero points, and scales, are in panels
+// as Linear's. Float32 holds each sum. Only m may be dynamic.
+func GroupsRows() *Kernel {
+	return &Kernel{Name: "groups_rows", Descriptor: groupsParams, Go: "rows.Groups",
+		Buffers: []string{"w", "scales"}, Bounds: true, Operands: []string{"x"}, Match: matchGroupsRows}
+}
+
+func matchGroupsRows(r *Request) *Instance {
+	v := groupsOf(r)
+	if v == nil || !r.Target.Language.FindsVectors || r.Call.Tensor("self").DType != ir.Float32 ||
+		128*v.far() > ops.ExactSum {
+		return nil
+	}
+	w, each := make([]float32, len(v.weights)), v.k/v.of
+	for i, x := range v.weights {
+		w[i] = float32(x - v.zeros[i/v.of])
+	}
+	shape := panels.Shape{Groups: 1, N: v.n, A: v.k, B: 1, C: 1, Cols: rowsCols, Last: lastCols(v.n),
+		Column: v.k, StepA: 1}
+	of := shape
+	of.A, of.Column = each, each
+	in := v.common(r, Values{"int4": sym.Int(0), "zeroed": sym.Int(0), "whole_range": sym.Int(0)},
+		inPanels("w", shape, w, v.w), inPanels("scales", of, v.given, v.scales))
+	in.Tile = r.Target.tile()
 	return in
 }

@@ -45,12 +45,15 @@ func MultipliesBytes(kernels []*Kernel, t Target) func(*ops.Call, map[*ir.Value]
 	return func(c *ops.Call, constant map[*ir.Value]bool) bool {
 		r := &Request{Call: c, Target: t, Const: func(k int) ([]byte, bool) {
 			v := c.Operands()[k]
-			if !constant[v] {
+			if !constant[v] || v.Const == nil {
 				return nil, false
 			}
 			data, err := ir.Tensor(v.Const)
 			return data, err == nil
 		}}
+		if c.Op.Name() == ops.IntegerMatmul && c.Has("scales") {
+			return Select(kernels, r) != nil
+		}
 		cv := int8Of(r)
 		return cv != nil && vectors && t.Threads < 2 && (cv.linear ||
 			(t.Machine.Dot || t.Language.FindsVectors || t.byteSize() > 1) &&

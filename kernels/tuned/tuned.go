@@ -81,7 +81,7 @@ type Kernel struct {
 // Standard returns all kernels, by families.
 func Standard() []*Kernel {
 	return []*Kernel{
-		Linear(), Matmul(), MixedLinear(), MatmulInt8(), GroupsInt8(), // products of matrices
+		Linear(), Matmul(), MixedLinear(), MatmulInt8(), GroupsInt8(), GroupsRows(), // products of matrices
 		Conv2D(), Conv2DRows(), Winograd(), ConvEdges(), ConvFew(), // convolutions
 		DepthwiseConv2D(), DepthwiseRows(),
 		MixedConv2D(), MixedDepthwise(),

@@ -33,6 +33,16 @@ func Lookup(name string, slots []tuned.Slot) (Function, bool) {
 			e := rows.NewEpilogue(f.Add, f.Low, f.High, f.EpilogueFunc)
 			rows.Matmul(take(b, y), take(b, x), take(b, w), take(b, scratch), &a, &e)
 		}, true
+	case "rows.Groups":
+		y := at(slots, "y")
+		x := at(slots, "x")
+		w := at(slots, "w")
+		scales := at(slots, "scales")
+		return func(b [][]float32, n []int, f *Epilogue) {
+			a := rows.NewGroupsParams(n)
+			e := rows.NewEpilogue(f.Add, f.Low, f.High, f.EpilogueFunc)
+			rows.Groups(take(b, y), take(b, x), take(b, w), take(b, scales), &a, &e)
+		}, true
 	case "conv.F32":
 		y := at(slots, "y")
 		x := at(slots, "x")

@@ -34,6 +34,10 @@ var casesOf = map[string]func(c *cases, v []int){
 		a := NewMatmulParams(v)
 		c.products(each(a.m), a.n)
 	},
+	"Groups": func(c *cases, v []int) {
+		a := NewGroupsParams(v)
+		c.products(each(a.m), a.n)
+	},
 	"Conv": func(c *cases, v []int) {
 		a := NewConvRowsParams(v)
 		c.products(each(a.outW), a.outChannels)

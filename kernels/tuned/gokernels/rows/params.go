@@ -50,6 +50,31 @@ func NewMatmulParams(v []int) MatmulParams {
 	}
 }
 
+// GroupsParams are the parameters of Groups.
+type GroupsParams struct {
+	m          int  // Rows of the first matrix and of the result
+	n          int  // Columns of the second matrix and of the result
+	k          int  // Columns of the first matrix and rows of the second: products of a sum
+	group      int  // Elements of a row of weights that have one scale
+	int4       bool // Weights have 4 bits, two of them in a byte
+	zeroed     bool // Groups of weights have zero points
+	wholeRange bool // Some weight is -128
+}
+
+// NewGroupsParams returns parameters for packages that run programs, from the
+// values of the fields in their order.
+func NewGroupsParams(v []int) GroupsParams {
+	return GroupsParams{
+		m:          v[0],
+		n:          v[1],
+		k:          v[2],
+		group:      v[3],
+		int4:       v[4] != 0,
+		zeroed:     v[5] != 0,
+		wholeRange: v[6] != 0,
+	}
+}
+
 // ConvRowsParams are the parameters of Conv.
 type ConvRowsParams struct {
 	batch               int  // Images, or pairs of matrices, that lie one behind the other
