@@ -63,3 +63,24 @@ method forward {
 		t.Errorf("layers have %v, the method %d", got, r.Methods[0].MACs)
 	}
 }
+
+// Products of groups that have scales count, too.
+func TestMACsOfGroups(t *testing.T) {
+	p, err := ir.Parse("net", `program "net"
+
+method forward {
+  input %x: i8[3, 8]
+  const %w: i8[2, 8] = [1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8]
+  const %s: f32[2, 2] = [1.0, 2.0, 3.0, 4.0]
+
+  %y: f32[3, 2] = etgen.integer_matmul.default(self=%x, mat2=%w, bias=none, transposed=true, self_zero_point=0, mat2_zero_point=0, dtype=f32, scales=%s)
+  return (%y)
+}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := MACs(p); n != 3*2*8 || err != nil {
+		t.Errorf("the program has %d multiply-accumulates, %v", n, err)
+	}
+}

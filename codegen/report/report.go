@@ -197,7 +197,7 @@ func New(p Program) (_ *Report, err error) {
 // hasFloats reports whether a kernel multiplies floats.
 func hasFloats(p *native.Program) bool {
 	return slices.ContainsFunc(p.Kernels, func(k *native.Kernel) bool {
-		return k.Tuned != nil && !k.Tuned.Rest && !k.Tuned.MACs.IsZero()
+		return k.Tuned != nil && !k.Tuned.MultipliesIntegers() && !k.Tuned.MACs.IsZero()
 	})
 }
 

@@ -58,7 +58,8 @@ func MACs(t *Table, n *ir.Node) (sym.Expr, error) {
 	return sum, nil
 }
 
-// sumTerms counts the terms of the sums of products in e.
+// sumTerms counts the terms of the sums of products in e; where a factor is such a sum, as of groups
+// that have scales, those of the factor.
 func sumTerms(e *expr.Expr, seen map[*expr.Expr]bool) sym.Expr {
 	sum := sym.Int(0)
 	if e == nil || seen[e] {
@@ -66,12 +67,29 @@ func sumTerms(e *expr.Expr, seen map[*expr.Expr]bool) sym.Expr {
 	}
 	seen[e] = true
 	if e.Op == expr.OpReduce && e.Kind == expr.ReduceSum && multiplies(e.Args[0]) {
-		return sym.Mul(expr.Extents(e.Vars)...)
+		inner := factorTerms(e.Args[0])
+		if inner.IsZero() {
+			inner = sym.Int(1)
+		}
+		return sym.Mul(inner, sym.Mul(expr.Extents(e.Vars)...))
 	}
 	for _, a := range e.Args {
 		sum = sym.Add(sum, sumTerms(a, seen))
 	}
 	return sum
+}
+
+// factorTerms is sumTerms of the factors of a product that are sums.
+func factorTerms(e *expr.Expr) sym.Expr {
+	switch {
+	case e.Op == expr.OpCast:
+		return factorTerms(e.Args[0])
+	case e.Op == expr.OpMul:
+		return sym.Add(factorTerms(e.Args[0]), factorTerms(e.Args[1]))
+	case e.Op == expr.OpReduce:
+		return sumTerms(e, map[*expr.Expr]bool{})
+	}
+	return sym.Int(0)
 }
 
 // multiplies reports whether e is a product, converted or chosen perhaps.

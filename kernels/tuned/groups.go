@@ -164,7 +164,10 @@ func (v *groups) vectors(r *Request) *Instance {
 func (v *groups) instance(r *Request, own Values, w []byte, scales []float32) *Instance {
 	in := v.common(r, own, Packed{Name: "w", DType: ir.Int8, Data: w, From: []int{v.w}},
 		packed("scales", scales, v.scales))
-	in.Tile = r.Target.bytesTile()
+	in.Tile, in.Within = r.Target.bytesTile(), 3*v.k/v.of // each sum is converted, scaled and added
+	if r.Target.Machine.MVE {                             // four at once
+		in.Within /= 3
+	}
 	return in
 }
 

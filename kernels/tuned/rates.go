@@ -51,7 +51,7 @@ func (t Target) Rates() *Rates {
 // results, and rows or places of results.
 func (r *Rates) Instructions(in *Instance, macs, results, rows int64) float64 {
 	x := r.floats
-	if in.Rest { // of integers
+	if in.MultipliesIntegers() {
 		x = r.bytes
 	}
 	each := x.product
@@ -61,5 +61,5 @@ func (r *Rates) Instructions(in *Instance, macs, results, rows int64) float64 {
 	case rows == 1:
 		each = x.alone
 	}
-	return each*float64(macs) + x.result*float64(results)
+	return each*float64(macs) + (x.result+r.Operation*float64(in.Within))*float64(results)
 }

@@ -163,6 +163,9 @@ type Instance struct {
 	// makes of the sum is the beginning of the epilogue.
 	Rest  bool
 	Exact bool // float32 holds the sums
+	// Within is how many operations of floats there are for a result of sums of integers, before
+	// the epilogue.
+	Within int
 	// operands that have an element for each channel, which the sum of Rest has begun with
 	Begun    []int
 	Packed   []Packed
@@ -360,6 +363,9 @@ type Rescaling struct {
 	First             *Epilogue // it by itself
 	Rest              *Epilogue // of what it gives, nil if that is all
 }
+
+// MultipliesIntegers reports whether the kernel's sums are of products of integers.
+func (in *Instance) MultipliesIntegers() bool { return in.Rest || in.Within > 0 }
 
 // Rescaling returns what in's epilogue begins with that its kernel may do.
 func (in *Instance) Rescaling() (r Rescaling, ok bool) {
