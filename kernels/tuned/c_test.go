@@ -323,6 +323,7 @@ func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial 
 		sets["max_pool2d_f32"], sets["avg_pool2d_f32"] = poolTrials(r, count, false, false),
 			poolTrials(r, count, true, false)
 		sets["max_pool2d_f32 planes"] = poolTrials(r, count, false, true)
+		sets["groups_rows"] = groupsTrials(r, count)
 	}
 	if tuned.ChannelsLast(target) {
 		sets["winograd_f32"] = winogradTrials(r, min(count, 10))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/etgen/etgen/golden/samples"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/kernels/tuned"
 )
 
@@ -31,6 +32,25 @@ func mixedTrials(r *rand.Rand, count int, of int64) (list []*trial) {
 			sample: samples.NewSample("input", float(m, k), "weight",
 				samples.Tensor(ir.Int8, samples.Values{}, n, k), "weight_scales", float(scales...),
 				"weight_zero_points", nil, "dtype", nil)})
+	}
+	return list
+}
+
+// groupsTrials are products of rows of floats that are bytes, with bytes in groups that have scales.
+func groupsTrials(r *rand.Rand, count int) (list []*trial) {
+	for i := range count {
+		m, n, groups := 1+r.Int64N(15), 1+r.Int64N(70), 1+r.Int64N(5)
+		k := groups * (1 + r.Int64N(40))
+		float := func(sizes ...int64) samples.Input {
+			return samples.Tensor(ir.Float32, samples.Values{}, sizes...)
+		}
+		list = append(list, &trial{name: fmt.Sprintf("%d rows, %d columns of %d, %d groups, %d bits",
+			m, n, k, groups, 4+i%2*4), op: ops.IntegerMatmul, bits: 4 + i%2*4, zero: new(int64),
+			constant: []bool{false, true, true},
+			sample: samples.NewSample("self", float(m, k), "mat2",
+				samples.Tensor(ir.Int8, samples.Values{}, n, k), "bias", nil, "transposed", true,
+				"self_zero_point", 0, "mat2_zero_point", 0, "dtype", ir.Float32, "scales",
+				float(n, groups), "mat2_zero_points", nil)})
 	}
 	return list
 }
