@@ -36,49 +36,70 @@ func (Backend) Keeps(c *ops.Call) bool {
 
 // Partition implements partition.Backend.
 func (Backend) Partition(g *partition.Graph) error {
+	choose := &choice{g, map[*ir.Node]*ir.Node{}}
 	for n := range g.Nodes() {
-		switch c, why := whyNot(g, n); {
+		switch c, why := choose.whyNot(n); {
 		case why != "":
 			g.Refuse(n, "%s", why)
 		case n.Op == quantizeOp || n.Op == dequantizeOp:
 			g.Take(n)
 		default:
-			take(g, n, c)
+			choose.take(n, c)
 		}
 	}
 	return nil
 }
 
+// choice is which nodes are taken.
+type choice struct {
+	*partition.Graph
+	inners map[*ir.Node]*ir.Node // what inner returned
+}
+
 // whyNot says why a node is not taken, "" if it is.
-func whyNot(g *partition.Graph, n *ir.Node) (c *ops.Call, why string) {
+func (g *choice) whyNot(n *ir.Node) (c *ops.Call, why string) {
 	c, err := g.Bind(n)
 	switch {
 	case err != nil:
 		return nil, err.Error()
 	case takesNumber(n):
 		return nil, "it takes a number that the run computes"
-	case weightOf(g, n.Output(0)) != nil:
+	case weightOf(g.Graph, n.Output(0)) != nil:
 		return nil, "it is a weight of a layer that is not taken"
 	case choosing[n.Op]:
 		return nil, "the run quantizes it for what is no layer with a scale for each channel"
 	case n.Op == quantizeOp || n.Op == dequantizeOp:
-		return c, quantizes(g, n, c)
+		return c, quantizes(g.Graph, n, c)
 	}
-	if why = refusal(g, n, c); why == "" && hasGroups(g, c) && ofRun(g, c) == nil {
+	why = refusal(g.Graph, n, c)
+	switch {
+	case why != "":
+	case hasGroups(g.Graph, c) && ofRun(g.Graph, c) == nil:
 		why = "its weight has scales for groups, but the run does not quantize its operand, " +
 			"or groups are not of 32 times so many integers of four bits without zero points"
+	case n.Output(0).Type.Rank() == 0 && g.inner(n) == nil:
+		why = "its result has no dimensions, and no node that is taken is all that reads it"
 	}
 	return c, why
 }
 
 // inner returns the node that alone reads what n gives, nil if there is none that is taken: between
 // two nodes of a part, numbers without dimensions may lie.
-func inner(g *partition.Graph, n *ir.Node) *ir.Node {
+func (g *choice) inner(n *ir.Node) *ir.Node {
+	made, done := g.inners[n]
+	if !done {
+		made = g.onlyReader(n)
+		g.inners[n] = made
+	}
+	return made
+}
+
+func (g *choice) onlyReader(n *ir.Node) *ir.Node {
 	readers, elsewhere := g.Readers(n.Output(0))
 	if readers = slices.Compact(readers); elsewhere || len(readers) != 1 || !g.Free(readers[0]) {
 		return nil
 	}
-	if _, why := whyNot(g, readers[0]); why != "" {
+	if _, why := g.whyNot(readers[0]); why != "" {
 		return nil
 	}
 	return readers[0]
@@ -95,17 +116,17 @@ func takesNumber(n *ir.Node) (found bool) {
 }
 
 // take takes a node, and what dequantizes its weights with it.
-func take(g *partition.Graph, n *ir.Node, c *ops.Call) {
-	nodes := append([]*ir.Node{n}, ofRun(g, c)...)
+func (g *choice) take(n *ir.Node, c *ops.Call) {
+	nodes := append([]*ir.Node{n}, ofRun(g.Graph, c)...)
 	if n.Output(0).Type.Rank() == 0 {
-		nodes = append(nodes, inner(g, n))
+		nodes = append(nodes, g.inner(n))
 	}
 	for _, name := range rules[n.Op].static {
 		v := c.Value(name)
 		if v == nil {
 			continue
 		}
-		if made := weightOf(g, v); made != nil {
+		if made := weightOf(g.Graph, v); made != nil {
 			nodes = append(nodes, made...)
 			for _, a := range made[0].Args {
 				ir.EachRef(a.Value, g.Copy)

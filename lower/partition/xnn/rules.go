@@ -100,7 +100,8 @@ func isRead(g *partition.Graph, v *ir.Value) bool {
 	return v != nil && (elsewhere || len(nodes) > 0)
 }
 
-// refusal says why a node is not taken, "" if it is.
+// refusal says why a node is not taken, "" if it is, or if its result has no dimensions: see
+// choice.inner.
 func refusal(g *partition.Graph, n *ir.Node, c *ops.Call) string {
 	r, ok := rules[c.Op.Name()]
 	if !ok {
@@ -120,9 +121,6 @@ func refusal(g *partition.Graph, n *ir.Node, c *ops.Call) string {
 		}
 		if why := unfit(t); why != "" {
 			return "its result " + why
-		}
-		if t.Rank() == 0 && inner(g, n) == nil {
-			return "its result has no dimensions, and no node that is taken is all that reads it"
 		}
 	}
 	for _, name := range r.static {
