@@ -144,7 +144,7 @@ func splineOf(floats []float64, want []int64, bits int, to *quantization) *splin
 			y := row[2] * t
 			z := (row[1] + y>>(bits-1)) * t
 			sum := row[0] + z>>(bits-1)
-			if max(y, -y, z, -z) > math.MaxInt32 || max(sum, -sum) > 3*fixedRange/2 {
+			if max(y, -y, z, -z) > math.MaxInt32 || max(sum, -sum) >= 3*fixedRange/2 {
 				return nil
 			}
 			sums = append(sums, sum)
