@@ -215,13 +215,7 @@ func (s *steps) tried(a *integerArithmetic, table *ops.Table, n *ir.Node, v *ir.
 		known := map[*ir.Value]*ir.Value{}
 		at := &integerArithmetic{of: map[*ir.Value]*quantity{}}
 		for i, t := range l.terms {
-			sizes := [][]int64{{256, 1}, {1, 256}}[i]
-			data := make(ir.Bytes, 256)
-			for j := range data {
-				data[j] = byte(j)
-			}
-			ints := b.Constant("x", &ir.Constant{Data: data,
-				Type: ir.StaticTensor(t.of.ints.Type.DType, sizes...)})
+			ints := allBytes(b, t.of, [][]int64{{256, 1}, {1, 256}}[i]...).ints
 			for v, q := range t.values {
 				q := *q
 				q.ints = ints

@@ -111,11 +111,65 @@ func (a *integerArithmetic) times(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir
 		x.far() > math.MaxInt32/y.far() {
 		return nil
 	}
+	made := a.asGraph(a.scaled(b, n, a.productOf(b, x, y)), n, 1, 1, 1)
+	if form := a.forms[made[0]]; x.ofBytes() && y.ofBytes() {
+		near := form.build
+		form.build = func(b *ops.Builder, q *ir.Node, to *quantization) *ir.Value {
+			if a.productsAgree(b.Table, n, q, x, y, to) {
+				return a.sums[made[0]].quantized(b, q, to)
+			}
+			return near(b, q, to)
+		}
+	}
+	return made
+}
+
+// productOf is the product of integers of x and y.
+func (a *integerArithmetic) productOf(b *ops.Builder, x, y *quantity) *scaledSum {
 	s := &scaledSum{scale: []float64{x.scale[0] * y.scale[0]}}
 	a.summed32(b, s, x.far()*y.far(), func(d ir.DType) *ir.Value {
 		return b.Op(ops.IntegerMul, x.ints, y.ints, x.zero[0], y.zero[0], d)
 	})
-	return a.asGraph(a.scaled(b, n, s), n, s, 1, 1, 1)
+	return s
+}
+
+// productsAgree reports whether products of integers, quantized by q, are those of floats, which n
+// makes, for all pairs of 8 bits but few.
+func (a *integerArithmetic) productsAgree(table *ops.Table, n, q *ir.Node, x, y *quantity,
+	to *quantization) bool {
+	made := computed(table, func(b *ops.Builder) []*ir.Value {
+		x, y := allBytes(b, x, 256, 1), allBytes(b, y, 1, 256)
+		at := &integerArithmetic{fixedPoint: a.fixedPoint, of: map[*ir.Value]*quantity{}}
+		return []*ir.Value{at.productOf(b, x, y).quantized(b, q, to),
+			to.float(b, b.Op(n.Op, at.float(b, x), at.float(b, y)))}
+	})
+	if made == nil {
+		return false
+	}
+	ints, ok1 := numbersOf(made[0])
+	floats, ok2 := numbersOf(made[1])
+	differ := 0
+	for i, x := range ints {
+		if x != floats[i] {
+			differ++
+		}
+	}
+	return ok1 && ok2 && differ*mayDiffer <= len(ints)
+}
+
+// ofBytes reports whether q is of 8 bits.
+func (q *quantity) ofBytes() bool { return q.ints.Type.DType.Size() == 1 }
+
+// allBytes is q of all integers of 8 bits.
+func allBytes(b *ops.Builder, q *quantity, sizes ...int64) *quantity {
+	data := make(ir.Bytes, 256)
+	for i := range data {
+		data[i] = byte(i)
+	}
+	all := *q
+	all.ints = b.Constant("x", &ir.Constant{Data: data,
+		Type: ir.StaticTensor(q.ints.Type.DType, sizes...)})
+	return &all
 }
 
 // far is how far an integer may be from the zero point of all, at least 1.
@@ -161,7 +215,9 @@ func (a *integerArithmetic) mean(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 		count = pool.count()
 		a.summed32(b, s, count*q.far(), ones)
 		s.scale = []float64{q.scale[0] / float64(count)}
-		return a.asGraph(a.scaled(b, n, s), n, s, count, count, 1/float64(count))
+		if !a.fixedPoint { // floats in software take longer than all else
+			return a.asGraph(a.scaled(b, n, s), n, count, count, 1/float64(count))
+		}
 	} else if w := a.windowsOf(c); w != nil {
 		if w.wide() {
 			s.sum = w.sum(b, n, ir.Float32)
@@ -169,18 +225,19 @@ func (a *integerArithmetic) mean(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 			a.summed32(b, s, w.most, func(d ir.DType) *ir.Value { return w.sum(b, n, d) })
 		}
 		s.scale = []float64{q.scale[0] / w.unit}
-		return a.asGraph(a.scaled(b, n, s), n, s, int64(w.unit), w.terms, w.whole)
+		return a.asGraph(a.scaled(b, n, s), n, int64(w.unit), w.terms, w.whole)
 	} else {
 		return nil
 	}
 	return a.scaled(b, n, s)
 }
 
-// asGraph has the sums s of so many terms, made of which n made with floats, quantized as the graph does
+// asGraph has sums of so many terms, made of which n made with floats, quantized as the graph does
 // where many lie in the middle of two integers: floats round them to either side. A step of the
 // operands has so many parts, and so many of the sums are whole steps.
-func (a *integerArithmetic) asGraph(made []*ir.Value, n *ir.Node, s *scaledSum, parts, terms int64,
+func (a *integerArithmetic) asGraph(made []*ir.Value, n *ir.Node, parts, terms int64,
 	whole float64) []*ir.Value {
+	s := a.sums[made[0]]
 	a.forms[made[0]].build = func(b *ops.Builder, q *ir.Node, to *quantization) *ir.Value {
 		by := s.scale[0] / to.scale
 		of := partsOf(by * float64(parts))

@@ -211,6 +211,15 @@ func (c *Call) otherwise(t ir.Type) []ir.Type {
 	return one(t)
 }
 
+// InDoubt returns the operand that is read only where integers are not sure, nil if there is none.
+func (c *Call) InDoubt() *ir.Value {
+	switch c.Op.Name() {
+	case IntegerLinear, FixedRescale, IntegerSpline, IntegerPReLU:
+		return c.Value("other")
+	}
+	return nil
+}
+
 // near is argument near.
 func (c *Call) near() *expr.Expr { return c.int32Args("near")[0] }
 

@@ -183,6 +183,9 @@ func (b *builder) charge(f *facts, t expr.Tensor, v *ir.Value, evals float64) {
 		if def.depth != f.depth && expr.Cost(def.tensors[u.Index].Body) > free {
 			b.demand(u) // do not repeat it in every iteration of a loop
 		}
+		if u == f.call.InDoubt() {
+			times = 0 // nearly never computed
+		}
 		b.read[u] = true
 		b.readIn(u, v, countLoads(t.Body, k))
 		b.evals[u] += evals * times * b.number(v.Type.Numel()) / max(b.number(u.Type.Numel()), 1)

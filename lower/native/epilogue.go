@@ -73,12 +73,16 @@ func (b *builder) findEpilogue(f *facts) {
 	inner := map[*ir.Value]*expr.Expr{v: ep.Body}
 	outside := &readers{b: b, of: map[*ir.Node]int{}}
 	outside.add(v, f)
+	lazy := false
 	size := sizeOf(ep.Body)
 	for next := outside.next(); next != nil; next = outside.next() {
 		if next.call == nil || next.absorbed || len(next.tensors) != 1 || next.instance != nil {
 			break
 		}
 		if size += sizeOf(next.tensors[0].Body); size > maxFused {
+			break
+		}
+		if lazy = b.keepsDoubt(next, inner); lazy {
 			break
 		}
 		body, extra, ok := b.epilogueStep(next, v, inner, ch.extra, ep, in.Channels)
@@ -102,6 +106,10 @@ func (b *builder) findEpilogue(f *facts) {
 		done, kept = body, extra
 	}
 	ep.Body, ch.extra = done, kept
+	if lazy && ch.nodes == nil { // a loop makes the sums and integers of them
+		f.instance, f.operands = nil, f.call.Operands()
+		return
+	}
 	if ch.nodes == nil && in.Added == nil && !in.Rest {
 		return
 	}
@@ -119,6 +127,17 @@ func (b *builder) findEpilogue(f *facts) {
 		f.epilogue = ch
 		b.facts[ch.nodes[len(ch.nodes)-1]].ends = f
 	}
+}
+
+// keepsDoubt reports whether what f reads only where integers are not sure would be kept for all of
+// them, as nothing inside the epilogue makes it.
+func (b *builder) keepsDoubt(f *facts, inner map[*ir.Value]*expr.Expr) bool {
+	u := f.call.InDoubt()
+	if u == nil || inner[u] != nil {
+		return false
+	}
+	def := b.facts[u.Def]
+	return def != nil && def.instance == nil && !def.absorbed && b.soleReader(u) == f
 }
 
 // largest returns a power of two that no element of a constant of float32 exceeds in size,
