@@ -12,9 +12,9 @@ import (
 )
 
 // GroupsInt8 multiplies rows of bytes with constant columns of integers, each group of which has a
-// scale. w is packed as for Conv2DInt8, with zeros up to a multiple of four columns, so that a group
-// of two columns lies together; scales are [ceil(n/4)][k/group][4], and so are zeros, the zero points
-// of w, if zeroed is set. Only m may be dynamic.
+// scale. w is packed as for Conv2DInt8, with zeros up to a multiple of four columns, so that a
+// group of two columns lies together; scales are [ceil(n/4)][k/group][4], and so are zeros, the
+// zero points of w, if zeroed is set. Only m may be dynamic.
 func GroupsInt8() *Kernel {
 	return &Kernel{Name: "groups_i8", Forms: []string{groupsMVE, groupsLanes},
 		Descriptor: groupsParams, Operands: []string{"x"}, C: true, Match: matchGroups}
@@ -96,7 +96,8 @@ func (v *groups) lessZeros() bool {
 	return slices.Min(v.weights) >= math.MinInt8 && slices.Max(v.weights) <= math.MaxInt8
 }
 
-// inColumns packs a number of each group, so many columns beside each other, [across][groups][columns].
+// inColumns packs a number of each group, so many columns beside each other:
+// [across][groups][columns].
 func inColumns[T any](v *groups, columns int, of []T) []T {
 	each := v.k / v.of
 	list := make([]T, int(roundUp(int64(v.n), columns))*each)
@@ -109,13 +110,15 @@ func inColumns[T any](v *groups, columns int, of []T) []T {
 
 func matchGroups(r *Request) *Instance {
 	v := groupsOf(r)
-	if v == nil || r.Call.Tensor("self").DType != ir.Int8 || v.of%4 != 0 || v.far() > math.MaxInt32/128 {
+	if v == nil || r.Call.Tensor("self").DType != ir.Int8 || v.of%4 != 0 ||
+		v.far() > math.MaxInt32/128 {
 		return nil
 	}
 	if ChannelsLast(r.Target) {
 		return v.vectors(r)
 	}
-	int4 := slices.Min(v.weights) >= -8 && slices.Max(v.weights) <= 7 && v.far() <= math.MaxInt32/(16*128)
+	int4 := slices.Min(v.weights) >= -8 && slices.Max(v.weights) <= 7 &&
+		v.far() <= math.MaxInt32/(16*128)
 	t, form := turn{columns: 2, elements: 4}, ""
 	if r.Target.Machine.MVE && v.of%16 == 0 && (!int4 || v.of%32 == 0) {
 		t, form = turn{columns: 4, elements: 16}, groupsMVE
@@ -128,7 +131,8 @@ func matchGroups(r *Request) *Instance {
 		bytes = t.inHalves(bytes)
 	}
 	zeroed := slices.ContainsFunc(v.zeros, func(z int64) bool { return z != 0 })
-	in := v.instance(r, Values{"int4": truth(int4), "zeroed": truth(zeroed), "whole_range": sym.Int(0)},
+	in := v.instance(r,
+		Values{"int4": truth(int4), "zeroed": truth(zeroed), "whole_range": sym.Int(0)},
 		bytes, inColumns(v, 4, v.given))
 	if zeroed {
 		zeros := starts(inColumns(v, 4, v.zeros))
@@ -147,7 +151,8 @@ func (v *groups) vectors(r *Request) *Instance {
 		return nil
 	}
 	across, each := int(roundUp(int64(v.n), byteColumns)), v.k/v.of
-	bytes, start, scales := make([]byte, across*v.k), make([]int64, across*each), make([]float32, across*each)
+	bytes, start := make([]byte, across*v.k), make([]int64, across*each)
+	scales := make([]float32, across*each)
 	for i, w := range v.weights {
 		j, k := i/v.k, i%v.k
 		bytes[j/byteColumns*byteColumns*v.k+k/4*4*byteColumns+j%byteColumns*4+k%4] = byte(w)
@@ -175,7 +180,8 @@ func (v *groups) common(r *Request, own Values, data ...Packed) *Instance {
 	xs := r.Call.Tensor("self").Sizes
 	m := sym.Mul(xs[:len(xs)-1]...)
 	in := &Instance{
-		Params:   groupsParams.params(own, Values{"m": m, "n": num(v.n), "k": num(v.k), "group": num(v.of)}),
+		Params: groupsParams.params(own, Values{"m": m, "n": num(v.n), "k": num(v.k),
+			"group": num(v.of)}),
 		Operands: []int{v.x}, Packed: data,
 		Channels: Channels{Inner: num(1), Count: num(v.n)}, RunChannels: true,
 		MACs: sym.Mul(m, num(v.n*v.k)),
@@ -185,11 +191,12 @@ func (v *groups) common(r *Request, own Values, data ...Packed) *Instance {
 }
 
 // GroupsRows multiplies rows of floats that are whole numbers of 8 bits with constant columns of
-// integers, each group of which has a scale. Weights less their zero points, and scales, are in panels
-// as Linear's. Float32 holds each sum. Only m may be dynamic.
+// integers, each group of which has a scale. Weights less their zero points, and scales, are in
+// panels as Linear's. Float32 holds each sum. Only m may be dynamic.
 func GroupsRows() *Kernel {
 	return &Kernel{Name: "groups_rows", Descriptor: groupsParams, Go: "rows.Groups",
-		Buffers: []string{"w", "scales"}, Bounds: true, Operands: []string{"x"}, Match: matchGroupsRows}
+		Buffers: []string{"w", "scales"}, Bounds: true, Operands: []string{"x"},
+		Match: matchGroupsRows}
 }
 
 func matchGroupsRows(r *Request) *Instance {
@@ -202,8 +209,8 @@ func matchGroupsRows(r *Request) *Instance {
 	for i, x := range v.weights {
 		w[i] = float32(x - v.zeros[i/v.of])
 	}
-	shape := panels.Shape{Groups: 1, N: v.n, A: v.k, B: 1, C: 1, Cols: rowsCols, Last: lastCols(v.n),
-		Column: v.k, StepA: 1}
+	shape := panels.Shape{Groups: 1, N: v.n, A: v.k, B: 1, C: 1, Cols: rowsCols,
+		Last: lastCols(v.n), Column: v.k, StepA: 1}
 	of := shape
 	of.A, of.Column = each, each
 	in := v.common(r, Values{"int4": sym.Int(0), "zeroed": sym.Int(0), "whole_range": sym.Int(0)},

@@ -57,7 +57,8 @@ func MultipliesBytes(kernels []*Kernel, t Target) func(*ops.Call, map[*ir.Value]
 		cv := int8Of(r)
 		return cv != nil && vectors && t.Threads < 2 && (cv.linear ||
 			(t.Machine.Dot || t.Language.FindsVectors || t.byteSize() > 1) &&
-				(cv.cin >= fewestBytes || cv.planes(t) || cv.slidesBytes())) && Select(kernels, r) != nil
+				(cv.cin >= fewestBytes || cv.planes(t) || cv.slidesBytes())) &&
+			Select(kernels, r) != nil
 	}
 }
 
@@ -234,8 +235,8 @@ func (cv *int8Conv) windows(r *Request) *Instance {
 
 // ConvBytes is the convolution, or product of rows, of bytes that are floats less their zero point,
 // of any layout. It packs weights as text for vectors does, in panels of 32 columns but for a last
-// one, as words; sums begin at start[2][ceil(cout/16)·16]. No sum is too large for float32. Of one or
-// two channels, words have what lies beside each other in the image, and a pixel is all of a row.
+// one, as words; sums begin at start[2][ceil(cout/16)·16]. No sum is too large for float32. Of one
+// or two channels, words have what lies beside each other in the image, and a pixel is all of a row.
 func ConvBytes() *Kernel {
 	return &Kernel{Name: "conv2d_bytes", Descriptor: convInt8Params, Go: "rows.ConvBytes",
 		Buffers: []string{"w", "start", "scratch"}, Bounds: true, Rescales: true,
@@ -274,7 +275,8 @@ func matchConvBytes(r *Request) *Instance {
 		"pad_value": num(-cv.offset), "results_at_once": sym.Int(1), "direct": truth(direct),
 		"wide": sym.Int(0), "int4": sym.Int(0), "planes": sym.Int(1), "pixel": num(pixel),
 		"whole_range": sym.Int(0)},
-		Packed{Name: "w", DType: ir.Float32, Data: l.w, From: []int{cv.w}}, starts(slices.Concat(l.start[:]...)))
+		Packed{Name: "w", DType: ir.Float32, Data: l.w, From: []int{cv.w}},
+		starts(slices.Concat(l.start[:]...)))
 	in.Packed[1].DType = ir.Float32
 	in.Scratch = sym.Add(sym.Mul(cv.axes[0].reach(), columns, num(pixel*size)), row,
 		num(4*rowsCols*l.depth))

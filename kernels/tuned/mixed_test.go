@@ -36,7 +36,8 @@ func mixedTrials(r *rand.Rand, count int, of int64) (list []*trial) {
 	return list
 }
 
-// groupsTrials are products of rows of floats that are bytes, with bytes in groups that have scales.
+// groupsTrials are products of rows of floats that are bytes, with bytes in groups that have
+// scales.
 func groupsTrials(r *rand.Rand, count int) (list []*trial) {
 	for i := range count {
 		m, n, groups := 1+r.Int64N(15), 1+r.Int64N(70), 1+r.Int64N(5)

@@ -460,6 +460,12 @@ func (r *raiser) viewInto(_ *role, args []int32) {
 	if r.tensors[args[0]] == nil || r.tensors[args[2]] == nil {
 		must.Fail("it views what is no tensor")
 	}
+	for _, slot := range []int32{args[0], args[2]} {
+		if t := r.tensors[slot]; !t.inOrder() {
+			must.Fail("value %d, of sizes %d, lies in the order %d: a view has its bytes in another order",
+				slot, t.sizes, t.order)
+		}
+	}
 	self := r.read(args[0])
 	list, ok := r.Values[args[1]].(pte.IntList)
 	if !ok {

@@ -45,6 +45,22 @@ type tensor struct {
 	def      *pte.Tensor
 }
 
+// inOrder reports whether elements lie as in a row-major tensor: dimensions of size 1 may be
+// anywhere.
+func (t *tensor) inOrder() bool {
+	last := uint8(0)
+	for _, d := range t.order {
+		if int(d) < len(t.sizes) && t.sizes[d] == 1 && !t.dynamic {
+			continue
+		}
+		if d < last {
+			return false
+		}
+		last = d
+	}
+	return true
+}
+
 // lying are the tensors that are no constants, by memory, in the order of where they
 // begin in it.
 type lying map[int64][]*tensor
