@@ -43,6 +43,7 @@ var IntegerArithmetic = Pass{
 
 type integerArithmetic struct {
 	speed      bool
+	vectors    bool                                                // of floats, which take no longer than tables of parabolas
 	floats     bool                                                // Context.Floats
 	fixedPoint bool                                                // Context.Fixed
 	keeps      func(m sym.Expr, n, k int64) bool                   // see Context.KeepsIntegers
@@ -68,7 +69,8 @@ type integerArithmetic struct {
 }
 
 func newIntegerArithmetic(ctx *Context, constant map[*ir.Value]bool) *integerArithmetic {
-	return &integerArithmetic{speed: ctx.Speed, floats: ctx.Floats, fixedPoint: ctx.Fixed, keeps: ctx.KeepsIntegers,
+	return &integerArithmetic{speed: ctx.Speed, floats: ctx.Floats,
+		vectors: ctx.Vectors && !ctx.Fixed, fixedPoint: ctx.Fixed, keeps: ctx.KeepsIntegers,
 		bytes: ctx.Bytes, constant: constant, of: map[*ir.Value]*quantity{},
 		padded: map[*ir.Value]*quantity{}, within: map[*ir.Value][2]int64{},
 		linear: map[*ir.Value]*linear{}, int8: map[*ir.Value]*ir.Value{},

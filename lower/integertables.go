@@ -28,7 +28,7 @@ func (a *integerArithmetic) noteFunction(n *ir.Node, c *ops.Call) {
 	v := c.Operands()[0]
 	f := a.functions[v]
 	if q := a.of[v]; f == nil && q != nil && q.uniform() &&
-		(q.ints.Type.DType == ir.Int8 || q.ints.Type.DType == ir.Int16) {
+		(q.ints.Type.DType == ir.Int8 || q.ints.Type.DType == ir.Int16 && !a.vectors) {
 		f = &function{of: q}
 	}
 	if ts := a.tensors(c); f != nil && len(ts) == 1 && elementwise(ts[0]) {

@@ -34,6 +34,9 @@ type Context struct {
 	// Floats says that the target has vectors of floats alone, which pools and sums of small
 	// integers are better off as.
 	Floats bool
+	// Vectors says that the target has vectors of floats, with which functions of these take no
+	// longer than tables of parabolas, where each element is looked up by itself.
+	Vectors bool
 	// Fixed asks for fixed-point arithmetic of quantized networks.
 	Fixed bool
 	// CortexM asks for ExecuTorch's operators for microcontrollers where there is one.

@@ -126,6 +126,7 @@ func Lower(p *ir.Program, opt Options) (err error) {
 		target := opt.target(l)
 		ctx.Speed = target.Speed && !target.Machine.Microcontroller && opt.Library == ""
 		ctx.Floats = ctx.Speed && target.Language.FindsVectors
+		ctx.Vectors = target.Machine.Vectors > 0
 		ctx.Fixed, ctx.CortexM = opt.fixed(target.Machine), opt.cmsisNN()
 		ctx.Sides = !ctx.Speed
 		if !opt.Untuned {

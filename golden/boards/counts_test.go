@@ -65,7 +65,6 @@ var counted = []struct {
 	{ours + "/q_int4", true, false, true},
 	{ours + "/q_attention", true, false, true},
 	{ours + "/q_ao_dynamic_groups", true, false, true},
-	{ours + "/q_functions_int16", true, false, true},
 	{ours + "/q_residual", true, false, true},
 	{ours + "/q_weights_int8", false, false, true},
 	{ours + "/q_weights_int4", false, false, true},

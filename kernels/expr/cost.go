@@ -27,7 +27,11 @@ func costOf(e *Expr, seen map[*Expr]bool, limit float64) float64 {
 		limit = math.Inf(1)
 	}
 	var c float64
-	for _, a := range e.Args {
+	for i, a := range e.Args {
+		if e.Likely && i == 2 {
+			c += Unlikely * costOf(a, seen, limit)
+			continue
+		}
 		if c += costOf(a, seen, limit-c); c > limit {
 			return c
 		}
@@ -53,6 +57,9 @@ func costOf(e *Expr, seen map[*Expr]bool, limit float64) float64 {
 	}
 	return c + 1
 }
+
+// Unlikely is how often an arm is chosen that nearly never is.
+const Unlikely = 1.0 / 64
 
 // Count returns the value of an extent, its upper bound if it is dynamic, and
 // some typical value if it has none.

@@ -110,6 +110,7 @@ type Expr struct {
 	Var    *Var          // Local
 	Fn     *Func         // Call
 	Kind   ReduceKind    // Reduce
+	Likely bool          // Select: the second arm is nearly never chosen
 	Vars   []*sym.Symbol // Reduce: bound here, ranges 0..extent-1
 }
 

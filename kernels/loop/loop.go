@@ -77,6 +77,7 @@ type (
 	If struct {
 		Cond       *expr.Expr
 		Then, Else []Stmt
+		Likely     bool // Else nearly never runs
 	}
 	// Let declares Var and gives it its first value (Value nil: an array, or
 	// undefined until assigned). Mutable tells whether an Assign follows.

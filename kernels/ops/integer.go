@@ -231,7 +231,9 @@ func (c *Call) agreed(x, near *expr.Expr, at []sym.Expr,
 		return of(x)
 	}
 	up, down := of(expr.Add(x, near)), of(expr.Sub(x, near))
-	return expr.Select(expr.Eq(up, down), up, expr.Cast(up.DType, c.Load("other", at...)))
+	y := expr.Select(expr.Eq(up, down), up, expr.Cast(up.DType, c.Load("other", at...)))
+	y.Likely = y.Op == expr.OpSelect
+	return y
 }
 
 // What becomes of a number exactly in the middle of two integers, argument ties of FixedRescale: the

@@ -121,7 +121,10 @@ func work(body []loop.Stmt, at func(sym.Expr) sym.Expr) float64 {
 		case *loop.Store:
 			sum++
 		}
-		for _, b := range loop.Blocks(st) {
+		for i, b := range loop.Blocks(st) {
+			if c, ok := st.(*loop.If); ok && c.Likely && i == 1 {
+				times = expr.Unlikely
+			}
 			sum += times * work(b, at)
 		}
 	}

@@ -348,7 +348,7 @@ func (s *scheduler) alike(e *expr.Expr, b *block) []*expr.Expr {
 // condition, having emitted to at what has to be known before.
 func (s *scheduler) branch(group []*expr.Expr, vars []*expr.Var, at *block) *loop.If {
 	cond := group[0].Args[0]
-	out := &loop.If{}
+	out := &loop.If{Likely: group[0].Likely}
 	if at.value(cond) == nil && at.uses[cond] == len(group) && s.home(cond, at) == at &&
 		cond.Op != expr.OpReduce {
 		out.Cond = s.build(cond, at) // nobody else needs it
@@ -390,8 +390,12 @@ func selects(branch *loop.If, n int) (values []*expr.Expr) {
 		return nil
 	}
 	for i, then := range branch.Then {
-		values = append(values, expr.Select(branch.Cond, then.(*loop.Assign).Value,
-			branch.Else[i].(*loop.Assign).Value))
+		value := expr.Select(branch.Cond, then.(*loop.Assign).Value,
+			branch.Else[i].(*loop.Assign).Value)
+		if value.Op == expr.OpSelect && value.Args[0] == branch.Cond {
+			value.Likely = branch.Likely
+		}
+		values = append(values, value)
 	}
 	return values
 }
