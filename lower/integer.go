@@ -42,8 +42,9 @@ var IntegerArithmetic = Pass{
 }
 
 type integerArithmetic struct {
-	speed      bool
-	vectors    bool                                                // of floats, which take no longer than tables of parabolas
+	speed bool
+	// vectors of floats take no longer than tables of parabolas
+	vectors    bool
 	floats     bool                                                // Context.Floats
 	fixedPoint bool                                                // Context.Fixed
 	keeps      func(m sym.Expr, n, k int64) bool                   // see Context.KeepsIntegers

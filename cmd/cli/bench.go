@@ -116,9 +116,7 @@ are random if there are none, and no -i.
 	cmd.Flags().BoolVar(&text.All, "all", false,
 		"show kernels of less than half a percent of the time too")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
-	cmd.Flags().StringVar(&baseline, "baseline", "",
-		"a file that --json wrote before: show what has grown since, and exit with code 5 if a figure has by more than --max-growth")
-	cmd.Flags().Float64Var(&growth, "max-growth", 10, "with --baseline: by how many percent a figure may grow")
+	baselineFlags(cmd, &baseline, &growth, 10)
 	flags.add(cmd, a)
 	fixed(cmd, "via", "c", "go", "rt", "rt-optimize", "c,go,rt")
 	return cmd

@@ -126,9 +126,7 @@ What --json wrote before is a --baseline: then size shows what has grown since.`
 	cmd.Flags().StringVar(&name, "name", "", "the package's name, if the folder has several")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
 	cmd.Flags().BoolVar(&all, "all", false, "show all symbols")
-	cmd.Flags().StringVar(&baseline, "baseline", "",
-		"a file that --json wrote before: show what has grown since, and exit with code 5 if a figure has by more than --max-growth")
-	cmd.Flags().Float64Var(&growth, "max-growth", 0, "with --baseline: by how many percent a figure may grow")
+	baselineFlags(cmd, &baseline, &growth, 0)
 	several.add(cmd)
 	several.addSeparate(cmd)
 	compiler.add(cmd)
@@ -157,4 +155,13 @@ func grown(a *app, list []size.Growth, most float64) error {
 		return &exitError{exitOver, fmt.Errorf("%d figures have grown by more than %g %%", over, most)}
 	}
 	return nil
+}
+
+// baselineFlags adds the flags that compare figures with earlier ones.
+func baselineFlags(cmd *cobra.Command, baseline *string, growth *float64, most float64) {
+	cmd.Flags().StringVar(baseline, "baseline", "",
+		"a file that --json wrote before: show what has grown since, and exit with code 5 if a figure "+
+			"has by more than --max-growth")
+	cmd.Flags().Float64Var(growth, "max-growth", most,
+		"with --baseline: by how many percent a figure may grow")
 }

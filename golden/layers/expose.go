@@ -22,7 +22,7 @@ const maxRounds = 16
 type probe struct {
 	value
 	at     *ir.Value // what holds it in the graph that keeps it now
-	places []int     // of the node in each of the graphs around it, the outermost first
+	places []int64   // of the node in each of the graphs around it, the outermost first
 	levels []level   // the regions around it, the outermost first
 	turns  []turn    // of the conditions around it, the innermost first
 }
@@ -102,7 +102,7 @@ func (x *exposer) graph(g *ir.Graph) (probes []*probe) {
 			x.condition(before, n)
 			inner = x.graph(before)
 			for _, p := range inner {
-				p.places[0] = place(2*i) - 2*len(before.Nodes) + p.places[0]/place(1)
+				p.places[0] = place(2*i) - 2*int64(len(before.Nodes)) + p.places[0]/place(1)
 			}
 			g.Nodes, g.Constants = append(g.Nodes, before.Nodes...), append(g.Constants, before.Constants...)
 			inLoop := x.loop(g, n, n.Regions[1], &n.Args[0].Value)
@@ -123,12 +123,12 @@ func (x *exposer) graph(g *ir.Graph) (probes []*probe) {
 }
 
 // place is the number of a place in a graph. Between two of them is room for the nodes of conditions.
-func place(i int) int { return i << 20 }
+func place(i int) int64 { return int64(i) << 20 }
 
 // around makes place i that of the probes in the graph around them.
 func around(probes []*probe, i int) []*probe {
 	for _, p := range probes {
-		p.places = append([]int{place(i)}, p.places...)
+		p.places = append([]int64{place(i)}, p.places...)
 	}
 	return probes
 }
@@ -430,7 +430,7 @@ func ran(probes []*probe, outs []*tensor.Tensor) (list []value) {
 // iterations of these numbers.
 func (p *probe) moments(of map[*probe]*tensor.Tensor, level int, at, numbers []int64,
 	all []moment) []moment {
-	when := append(slices.Clone(numbers), int64(p.places[level]))
+	when := append(slices.Clone(numbers), p.places[level])
 	if level == len(p.levels) {
 		m := moment{value: p.value, when: when}
 		m.tensor = element(of[p], at)

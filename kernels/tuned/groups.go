@@ -119,9 +119,9 @@ func matchGroups(r *Request) *Instance {
 	}
 	int4 := slices.Min(v.weights) >= -8 && slices.Max(v.weights) <= 7 &&
 		v.far() <= math.MaxInt32/(16*128)
-	t, form := turn{columns: 2, elements: 4}, ""
+	t, form := interleaving{columns: 2, elements: 4}, ""
 	if r.Target.Machine.MVE && v.of%16 == 0 && (!int4 || v.of%32 == 0) {
-		t, form = turn{columns: 4, elements: 16}, groupsMVE
+		t, form = interleaving{columns: 4, elements: 16}, groupsMVE
 	}
 	bytes := make([]byte, int(roundUp(int64(v.n), 4))*v.k)
 	for i, w := range v.weights {

@@ -307,11 +307,11 @@ func matchConvInt8(r *Request) *Instance {
 		return cv.vectors(r)
 	}
 	mve := r.Target.Machine.MVE && !cv.wide
-	fours := turn{columns: 2, elements: 4}
+	fours := interleaving{columns: 2, elements: 4}
 	if mve {
-		fours = turn{columns: 4, elements: 16}
+		fours = interleaving{columns: 4, elements: 16}
 	}
-	w, start, begun, int4, ok := cv.turns(r, fours)
+	w, start, begun, int4, ok := cv.interleave(r, fours)
 	if !ok {
 		return nil
 	}

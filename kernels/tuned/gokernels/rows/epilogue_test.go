@@ -15,19 +15,7 @@ func TestEpilogue(t *testing.T) {
 		x, bias := draw(r, rows*k, true), append(draw(r, n, true), make([]float32, panel)...)
 		add := draw(r, rows*n, true)
 		weights := draw(r, n*k, true)
-		var w []float32
-		for j := 0; j < n; j += panel {
-			columns, width := panelOf(n, j)
-			for l := range k {
-				for c := range width {
-					v := float32(0)
-					if c < columns {
-						v = weights[(j+c)*k+l]
-					}
-					w = append(w, v)
-				}
-			}
-		}
+		w := inPanels(weights, n, k)
 		y := make([]float32, rows*n)
 		seen := make([]int, rows*n)
 		Linear(y, x, w, bias, &LinearParams{m: rows, n: n, k: k}, &Epilogue{add: add, low: -3,

@@ -7,24 +7,27 @@ import (
 	"github.com/etgen/etgen/ir"
 )
 
-// turn is how columns of weights take turns: so many columns, each with so many elements.
-type turn struct{ columns, elements int }
+// interleaving is how columns of weights are interleaved: so many columns, of each so many
+// elements.
+type interleaving struct{ columns, elements int }
 
-// turns packs the weights of columns that take turns, and where their sums begin. Those of two
+// interleave packs the weights of interleaved columns, and where their sums begin. Those of two
 // columns have 4 bits if that is enough and int32 holds 16 times the sums. It reports false if they
 // are not constant, or if the sums may not be those of the definition.
-func (cv *int8Conv) turns(r *Request, t turn) (w, start Packed, begun []int, int4, ok bool) {
+func (cv *int8Conv) interleave(r *Request, t interleaving) (w, start Packed, begun []int,
+	int4, ok bool) {
 	if !cv.wide {
-		if w, start, begun, ok = cv.turned(r, t, true); ok {
+		if w, start, begun, ok = cv.interleaved(r, t, true); ok {
 			return w, start, begun, true, true
 		}
 	}
-	w, start, begun, ok = cv.turned(r, t, false)
+	w, start, begun, ok = cv.interleaved(r, t, false)
 	return w, start, begun, false, ok
 }
 
-// turned packs weights of 4 bits, or of 8.
-func (cv *int8Conv) turned(r *Request, t turn, int4 bool) (w, start Packed, begun []int, ok bool) {
+// interleaved packs weights of 4 bits, or of 8.
+func (cv *int8Conv) interleaved(r *Request, t interleaving, int4 bool) (w, start Packed,
+	begun []int, ok bool) {
 	if -cv.offset != int64(int8(-cv.offset)) {
 		return w, start, nil, false
 	}
@@ -75,14 +78,14 @@ func (cv *int8Conv) turned(r *Request, t turn, int4 bool) (w, start Packed, begu
 }
 
 // place is where element k of a column lies, all having so many.
-func (t turn) place(column, k, deep int) int {
+func (t interleaving) place(column, k, deep int) int {
 	return column/t.columns*t.columns*deep + k/t.elements*t.elements*t.columns +
 		column%t.columns*t.elements + k%t.elements
 }
 
 // inHalves packs integers of 4 bits, of two columns that take turns: those of the first in lower
 // halves of bytes. With four columns, each block is in lower halves, the next one in upper ones.
-func (t turn) inHalves(data []byte) []byte {
+func (t interleaving) inHalves(data []byte) []byte {
 	half := t.elements
 	if t.columns > 2 {
 		half *= t.columns
