@@ -66,7 +66,8 @@ type integerArithmetic struct {
 	sums      map[*ir.Value]*scaledSum // floats that are such
 	fixedSums map[*ir.Value]*fixedSum  // floats that are such
 	parts     map[movedPart]integers
-	chosen    map[*ir.Value]bool // scales, and zero points in the range of the integers
+	pooled    map[*ir.Value]*ir.Value // of integers, floats that hold the same
+	chosen    map[*ir.Value]bool      // scales, and zero points in the range of the integers
 }
 
 func newIntegerArithmetic(ctx *Context, constant map[*ir.Value]bool) *integerArithmetic {
@@ -80,7 +81,7 @@ func newIntegerArithmetic(ctx *Context, constant map[*ir.Value]bool) *integerAri
 		unscaled:  map[*ir.Value]func(*ops.Builder, *ir.Value) *ir.Value{},
 		functions: map[*ir.Value]*function{}, forms: map[*ir.Value]*form{},
 		sums: map[*ir.Value]*scaledSum{}, fixedSums: map[*ir.Value]*fixedSum{},
-		parts: map[movedPart]integers{}, chosen: map[*ir.Value]bool{}}
+		parts: map[movedPart]integers{}, pooled: map[*ir.Value]*ir.Value{}, chosen: map[*ir.Value]bool{}}
 }
 
 // quantity is what a float32 tensor stands for: (ints - zero)·scale, with a scale and a zero

@@ -48,7 +48,7 @@ func (a *integerArithmetic) move(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 			return nil
 		}
 		if pooled {
-			return b.Op("aten._to_copy.default", r.ints, ops.Kw("dtype", ir.Float32))
+			return a.asFloats(b, r.ints)
 		}
 		return r.ints
 	})
@@ -75,7 +75,9 @@ func (a *integerArithmetic) move(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 			continue
 		}
 		if v.Type = v.Type.Dense(); pooled {
+			floats := v
 			v = b.Op("aten._to_copy.default", v, ops.Kw("dtype", q.ints.Type.DType))
+			a.pooled[v] = floats
 		}
 		moved := *q
 		moved.ints, moved.inner = v, nil

@@ -87,11 +87,13 @@ func (a *integerArithmetic) multiplies(b *ops.Builder, sum *ir.Value) bool {
 // whole is the integers less their zero point as floats.
 func (a *integerArithmetic) whole(b *ops.Builder, q *quantity) *ir.Value {
 	build := func(b *ops.Builder) []*ir.Value {
-		v := b.Op("aten._to_copy.default", q.ints, ops.Kw("dtype", ir.Float32))
-		if q.zero[0] != 0 {
-			v = b.Op("aten.sub.Scalar", v, q.zero[0])
-		}
-		return []*ir.Value{v}
+		return []*ir.Value{a.beforeViews(b, q.ints, func(ints *ir.Value) *ir.Value {
+			v := a.asFloats(b, ints)
+			if q.zero[0] != 0 {
+				v = b.Op("aten.sub.Scalar", v, q.zero[0])
+			}
+			return v
+		})}
 	}
 	if a.constant[q.ints] {
 		if made := computed(b.Table, build); made != nil {
@@ -99,6 +101,25 @@ func (a *integerArithmetic) whole(b *ops.Builder, q *quantity) *ir.Value {
 		}
 	}
 	return build(b)[0]
+}
+
+// asFloats is what a pool made integers of, or these as floats.
+func (a *integerArithmetic) asFloats(b *ops.Builder, ints *ir.Value) *ir.Value {
+	if v := a.pooled[ints]; v != nil {
+		return v
+	}
+	return b.Op("aten._to_copy.default", ints, ops.Kw("dtype", ir.Float32))
+}
+
+// beforeViews is the views that v is seen through of what build makes of the tensor behind them:
+// there the node that computes the tensor may do it too.
+func (a *integerArithmetic) beforeViews(b *ops.Builder, v *ir.Value,
+	build func(*ir.Value) *ir.Value) *ir.Value {
+	if v.Def == nil || !reshapes[v.Def.Op] {
+		return build(v)
+	}
+	args := withRefs(v.Def, func(of *ir.Value) *ir.Value { return a.beforeViews(b, of, build) })
+	return b.Op(v.Def.Op, args...)
 }
 
 // times is the product of two quantities, element by element, as integers times a scale.
@@ -199,7 +220,7 @@ func (a *integerArithmetic) mean(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 		ints, d := q.ints, ir.Int32
 		if a.floats && count*max(-q.least, q.most, 1) <= ops.ExactSum {
 			d = ir.Float32
-			ints = b.Op("aten._to_copy.default", ints, ops.Kw("dtype", d))
+			ints = a.asFloats(b, ints)
 		}
 		sum := b.Op("aten.sum.dim_IntList", ints, dims, keep, ops.Kw("dtype", d))
 		a.summed32(b, s, count*max(-q.least, q.most, 1), func(to ir.DType) *ir.Value {

@@ -213,13 +213,17 @@ func pointwiseIf(t expr.Tensor, k int, equal func(x, y sym.Expr) bool) bool {
 	return same
 }
 
-// sameOne is pointwise on microcontrollers for images of a batch of one, whose operators may have
-// no coordinate for it: they would break up an epilogue, and leave its floats in memory.
+// sameOne is pointwise for images of a batch of one, whose operators may have no coordinate for it.
+// On microcontrollers they would break up an epilogue, and leave its floats in memory.
 func (b *builder) sameOne(t expr.Tensor, k int, u, v *ir.Value) bool {
-	return !tuned.ChannelsLast(b.opt.Target) && sameSizes(u, v) &&
-		pointwiseIf(t, k, func(x, y sym.Expr) bool {
-			return unitVars(x, t.Vars).Equal(unitVars(y, t.Vars))
-		})
+	return !tuned.ChannelsLast(b.opt.Target) && pointwiseOne(t, k, u, v)
+}
+
+// pointwiseOne is pointwise but for coordinates of dimensions of size 1.
+func pointwiseOne(t expr.Tensor, k int, u, v *ir.Value) bool {
+	return sameSizes(u, v) && pointwiseIf(t, k, func(x, y sym.Expr) bool {
+		return unitVars(x, t.Vars).Equal(unitVars(y, t.Vars))
+	})
 }
 
 // flat returns the position in memory of element coords of v.
@@ -283,17 +287,36 @@ func (b *builder) poolBorders(g *ir.Graph, rowMajor map[*ir.Value]bool) bool {
 	for g, f := range b.nodes(g) {
 		n := f.node
 		if f.call == nil || len(f.call.Operands()) != 1 || b.orders[f.call.Operands()[0]] == nil ||
-			!b.onlyFirstRead(n) || !rowMajor[n.Output(0)] {
+			!b.onlyFirstRead(n) {
+			continue
+		}
+		last := b.lastPointwise(f)
+		if !rowMajor[last.node.Output(0)] {
 			continue
 		}
 		call := *f.call
 		call.Outs = call.Outs[:1]
 		if tuned.WorthLastPools(&call, b.opt.Target) {
-			b.borderAfter(g, n)
+			b.borderAfter(g, last.node)
 			found = true
 		}
 	}
 	return found
+}
+
+// lastPointwise is the last of those behind f that its kernel may compute as it stores: each alone
+// reads what the one before makes, and makes as many elements of the same type of it.
+func (b *builder) lastPointwise(f *facts) *facts {
+	for {
+		v := f.node.Output(0)
+		next := b.soleReader(v)
+		if next == nil || next.call == nil || len(next.tensors) != 1 || next.view ||
+			len(next.call.Operands()) != 1 || next.node.Output(0).Type.DType != v.Type.DType ||
+			!pointwiseOne(next.tensors[0], 0, v, next.node.Output(0)) {
+			return f
+		}
+		f = next
+	}
 }
 
 // borderBefore lets n read a channels-last copy of v.
