@@ -254,23 +254,151 @@ func (c *code) transposeRows(sums, y, add, step reg.Register, mask reg.VecVirtua
 	done()
 }
 
-// unzip writes the function that takes elements in turn, eight pairs at a time.
-func unzip() {
-	Implement("unzip256")
+// transposeWide writes transpose with vectors of two columns, sixteen columns at a time.
+func transposeWide() {
+	Implement("transpose512")
+	c := &code{machine: avx512}
+	sums, add, channels := base("sums"), base("add"), field("channels")
+	step := copied(channels)
+	SHLQ(operand.U8(2), step)
+	bits, mask := GP64(), K()
+	MOVQ(operand.I32(-1), bits)
+	BZHIQ(channels, bits, bits)
+	KMOVW(bits.As32(), mask)
+	low, high := c.bounds()
+	branch("rescaled", field("rescaled"), 0, JNE)
+	only("sums", func() {
+		c.prefix = "sums"
+		away := copied(add) // what is added is as far from results everywhere
+		SUBQ(base("y"), away)
+		c.transposeColumns(sums, step, mask, func(v reg.VecVirtual, y, four reg.Register,
+			name string) {
+			TESTQ(add, add)
+			JZ(operand.LabelRef(name))
+			from, first, second := copied(y), ZMM(), ZMM()
+			ADDQ(away, from)
+			VMOVUPS_Z(operand.Mem{Base: from}, mask, first)
+			VMOVUPS_Z(operand.Mem{Base: from, Index: four, Scale: 1}, mask, second)
+			VINSERTF32X8(operand.U8(1), second.AsY(), first, first)
+			VADDPS(first, v, v)
+			Label(name)
+			c.bound(v, low, high)
+		})
+	})
+	only("rescaled", func() {
+		Label("rescaled")
+		c.prefix = "numbers"
+		constants := map[string]reg.VecVirtual{}
+		for _, name := range []string{"shift", "scale", "plus"} {
+			b, err := Dereference(Param("t")).Field(name).Index(0).Resolve()
+			if err != nil {
+				panic(err)
+			}
+			constants[name] = ZMM()
+			VBROADCASTF32X8(b.Addr, constants[name])
+		}
+		c.transposeColumns(sums, step, mask, func(v reg.VecVirtual, _, _ reg.Register, _ string) {
+			VADDPS(constants["shift"], v, v)
+			VMULPS(constants["scale"], v, v)
+			VRNDSCALEPS(operand.U8(0), v, v)
+			c.bound(v, low, high)
+			VADDPS(constants["plus"], v, v)
+		})
+	})
+}
+
+// transposeColumns transposes sums and stores what finish makes of the channels of two columns,
+// four columns apart.
+func (c *code) transposeColumns(sums, step reg.Register, mask reg.OpmaskVirtual,
+	finish func(v reg.VecVirtual, y, four reg.Register, name string)) {
+	left, y := field("columns"), base("y")
+	three, four := GP64(), copied(step)
+	LEAQ(operand.Mem{Base: step, Index: step, Scale: 2}, three)
+	SHLQ(operand.U8(2), four)
+	order := [2]reg.VecVirtual{ZMM(), ZMM()}
+	for k, numbers := range []uint64{0x0b0a030209080100, 0x0f0e07060d0c0504} {
+		n := GP64()
+		MOVQ(operand.U64(numbers), n)
+		VMOVQ(n, order[k].AsX())
+		VPMOVZXBQ(order[k].AsX(), order[k])
+	}
+	Label(c.label("block"))
+	// Pairs of channels, of columns in turn.
+	var pairs [4][2]reg.VecVirtual
+	for i := range pairs {
+		v := ZMM()
+		VMOVUPS(operand.Mem{Base: sums, Disp: 8 * i * fewCols}, v)
+		other := operand.Mem{Base: sums, Disp: 4 * (2*i + 1) * fewCols}
+		pairs[i] = [2]reg.VecVirtual{ZMM(), ZMM()}
+		VUNPCKLPS(other, v, pairs[i][0])
+		VUNPCKHPS(other, v, pairs[i][1])
+	}
+	ADDQ(operand.U8(64), sums)
+	// Column 4·l + i is lane l of quarters i: of the first four channels, and of the last four.
+	for i := range 4 {
+		var quarters [2]reg.VecVirtual
+		for k := range quarters {
+			quarters[k] = ZMM()
+			if i%2 == 0 {
+				VUNPCKLPD(pairs[2*k+1][i/2], pairs[2*k][i/2], quarters[k])
+			} else {
+				VUNPCKHPD(pairs[2*k+1][i/2], pairs[2*k][i/2], quarters[k])
+			}
+		}
+		at := copied(y)
+		for k := range order { // columns 8·k + i and 8·k + i + 4
+			name := func(what string) string { return c.label(fmt.Sprintf("%s%d", what, 2*i+k)) }
+			if k == 1 {
+				LEAQ(operand.Mem{Base: at, Index: four, Scale: 2}, at)
+			}
+			CMPQ(left, operand.U8(8*k+i))
+			JLE(operand.LabelRef(name("none")))
+			v := ZMM()
+			VMOVAPS(order[k], v)
+			VPERMI2PD(quarters[1], quarters[0], v)
+			finish(v, at, four, name("plain"))
+			VMOVUPS(v, mask, operand.Mem{Base: at})
+			CMPQ(left, operand.U8(8*k+i+4))
+			JLE(operand.LabelRef(name("none")))
+			VEXTRACTF32X8(operand.U8(1), v, mask, operand.Mem{Base: at, Index: four, Scale: 1})
+			Label(name("none"))
+		}
+		ADDQ(step, y)
+	}
+	LEAQ(operand.Mem{Base: y, Index: three, Scale: 4}, y)
+	SUBQ(operand.U8(16), left)
+	JG(operand.LabelRef(c.label("block")))
+	done()
+}
+
+// unzip writes the function that takes elements in turn, as many pairs at a time as a vector has.
+func (m machine) unzip() {
+	Implement("unzip" + m.suffix)
 	even, odd := Load(Param("even").Base(), GP64()), Load(Param("odd").Base(), GP64())
 	from, blocks := Load(Param("from").Base(), GP64()), Load(Param("blocks"), GP64())
-	Label("block")
-	a, b := YMM(), YMM()
-	VMOVUPS(operand.Mem{Base: from}, a)
-	VMOVUPS(operand.Mem{Base: from, Disp: 32}, b)
-	for i, to := range []reg.Register{even, odd} {
-		v := YMM()
-		VSHUFPS(operand.U8([]uint8{0x88, 0xdd}[i]), b, a, v)
-		VPERMPD(operand.U8(0xd8), v, v)
-		VMOVUPS(v, operand.Mem{Base: to})
-		ADDQ(operand.U8(32), to)
+	order := m.vector()
+	if m.bytes == 64 {
+		numbers := GP64()
+		MOVQ(operand.U64(0x0705030106040200), numbers)
+		VMOVQ(numbers, order.AsX())
+		VPMOVZXBQ(order.AsX(), order)
 	}
-	ADDQ(operand.U8(64), from)
+	Label("block")
+	a, b := m.vector(), m.vector()
+	VMOVUPS(operand.Mem{Base: from}, a)
+	VMOVUPS(operand.Mem{Base: from, Disp: m.bytes}, b)
+	for i, to := range []reg.Register{even, odd} {
+		v := m.vector()
+		VSHUFPS(operand.U8([]uint8{0x88, 0xdd}[i]), b, a, v)
+		if m.bytes == 64 {
+			VPERMPD(v, order, v)
+		} else {
+			VPERMPD(operand.U8(0xd8), v, v)
+		}
+		VMOVUPS(v, operand.Mem{Base: to})
+		ADDQ(operand.U8(m.bytes), to)
+	}
+	ADDQ(operand.U8(2*m.bytes), from)
 	DECQ(blocks)
 	JNZ(operand.LabelRef("block"))
 	done()

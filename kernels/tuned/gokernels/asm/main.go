@@ -32,6 +32,7 @@ func main() {
 		m.window("window", false)
 		m.window("largest", true)
 		m.few()
+		m.unzip()
 		m.sweep()
 		for _, size := range []int{6, 4} {
 			m.lift(size)
@@ -39,7 +40,7 @@ func main() {
 		}
 	}
 	transpose()
-	unzip()
+	transposeWide()
 	avx2.pairs()
 	avx2.pairRow()
 	pairNeighbours()

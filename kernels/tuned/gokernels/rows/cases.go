@@ -90,11 +90,13 @@ var casesOf = map[string]func(c *cases, v []int){
 	},
 	"ConvFew": func(c *cases, v []int) {
 		a := NewConvFewParams(v)
-		if a.channelsInner {
-			c.add("transpose256 sums")
-		}
-		if a.channelsInner && c.rescaled {
-			c.add("transpose256 rescaled")
+		for _, machine := range machines[:2] { // those that have cases of it
+			if a.channelsInner {
+				c.add("transpose%s sums", machine)
+			}
+			if a.channelsInner && c.rescaled {
+				c.add("transpose%s rescaled", machine)
+			}
 		}
 		c.few(a.outW, a.outChannels) // of which there is a form of the kernel for each number
 	},

@@ -11227,6 +11227,34 @@ vectors1_done:
 
 	// end
 
+// func unzip512(even []float32, odd []float32, from []float32, blocks int)
+// Requires: AVX, AVX512F
+TEXT ·unzip512(SB), $0-80
+	MOVQ      even_base+0(FP), AX
+	MOVQ      odd_base+24(FP), CX
+	MOVQ      from_base+48(FP), DX
+	MOVQ      blocks+72(FP), BX
+	MOVQ      $0x0705030106040200, SI
+	VMOVQ     SI, X0
+	VPMOVZXBQ X0, Z0
+
+block:
+	VMOVUPS (DX), Z1
+	VMOVUPS 64(DX), Z2
+	VSHUFPS $0x88, Z2, Z1, Z3
+	VPERMPD Z3, Z0, Z3
+	VMOVUPS Z3, (AX)
+	ADDQ    $0x40, AX
+	VSHUFPS $0xdd, Z2, Z1, Z1
+	VPERMPD Z1, Z0, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x40, CX
+	ADDQ    $0x80, DX
+	DECQ    BX
+	JNZ     block
+	VZEROUPPER
+	RET
+
 // func sweep512(t *sweep)
 // Requires: AVX, AVX512F, BMI2, CMOV
 TEXT ·sweep512(SB), $0-8
@@ -22903,6 +22931,31 @@ vectors1_done:
 
 	// end
 
+// func unzip256(even []float32, odd []float32, from []float32, blocks int)
+// Requires: AVX, AVX2
+TEXT ·unzip256(SB), $0-80
+	MOVQ even_base+0(FP), AX
+	MOVQ odd_base+24(FP), CX
+	MOVQ from_base+48(FP), DX
+	MOVQ blocks+72(FP), BX
+
+block:
+	VMOVUPS (DX), Y0
+	VMOVUPS 32(DX), Y1
+	VSHUFPS $0x88, Y1, Y0, Y2
+	VPERMPD $0xd8, Y2, Y2
+	VMOVUPS Y2, (AX)
+	ADDQ    $0x20, AX
+	VSHUFPS $0xdd, Y1, Y0, Y0
+	VPERMPD $0xd8, Y0, Y0
+	VMOVUPS Y0, (CX)
+	ADDQ    $0x20, CX
+	ADDQ    $0x40, DX
+	DECQ    BX
+	JNZ     block
+	VZEROUPPER
+	RET
+
 // func sweep256(t *sweep)
 // Requires: AVX, CMOV, FMA3
 TEXT ·sweep256(SB), $0-8
@@ -27274,30 +27327,458 @@ numbers_done:
 
 	// end
 
-// func unzip256(even []float32, odd []float32, from []float32, blocks int)
-// Requires: AVX, AVX2
-TEXT ·unzip256(SB), $0-80
-	MOVQ even_base+0(FP), AX
-	MOVQ odd_base+24(FP), CX
-	MOVQ from_base+48(FP), DX
-	MOVQ blocks+72(FP), BX
+// func transpose512(t *transpose)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·transpose512(SB), $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         48(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         80(DX), DX
+	MOVQ         DX, BX
+	SHLQ         $0x02, BX
+	MOVQ         $-1, SI
+	BZHIQ        DX, SI, SI
+	KMOVW        SI, K1
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 88(DX), Z0
+	VBROADCASTSS 92(DX), Z1
+	MOVQ         t+0(FP), DX
+	MOVBQZX      96(DX), DX
 
-block:
-	VMOVUPS (DX), Y0
-	VMOVUPS 32(DX), Y1
-	VSHUFPS $0x88, Y1, Y0, Y2
-	VPERMPD $0xd8, Y2, Y2
-	VMOVUPS Y2, (AX)
-	ADDQ    $0x20, AX
-	VSHUFPS $0xdd, Y1, Y0, Y0
-	VPERMPD $0xd8, Y0, Y0
-	VMOVUPS Y0, (CX)
-	ADDQ    $0x20, CX
-	ADDQ    $0x40, DX
-	DECQ    BX
-	JNZ     block
+	// branch rescaled
+	CMPQ DX, $0x00
+	JNE  rescaled
+
+	// end
+	// case sums
+	MOVQ      CX, DX
+	MOVQ      t+0(FP), SI
+	MOVQ      24(SI), SI
+	SUBQ      SI, DX
+	MOVQ      t+0(FP), SI
+	MOVQ      72(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      24(DI), DI
+	MOVQ      BX, R9
+	LEAQ      (BX)(BX*2), R8
+	SHLQ      $0x02, R9
+	MOVQ      $0x0b0a030209080100, R10
+	VMOVQ     R10, X2
+	VPMOVZXBQ X2, Z2
+	MOVQ      $0x0f0e07060d0c0504, R10
+	VMOVQ     R10, X3
+	VPMOVZXBQ X3, Z3
+
+sums_block:
+	VMOVUPS      (AX), Z4
+	VUNPCKLPS    192(AX), Z4, Z5
+	VUNPCKHPS    192(AX), Z4, Z4
+	VMOVUPS      384(AX), Z6
+	VUNPCKLPS    576(AX), Z6, Z7
+	VUNPCKHPS    576(AX), Z6, Z6
+	VMOVUPS      768(AX), Z8
+	VUNPCKLPS    960(AX), Z8, Z9
+	VUNPCKHPS    960(AX), Z8, Z8
+	VMOVUPS      1152(AX), Z10
+	VUNPCKLPS    1344(AX), Z10, Z11
+	VUNPCKHPS    1344(AX), Z10, Z10
+	ADDQ         $0x40, AX
+	VUNPCKLPD    Z7, Z5, Z12
+	VUNPCKLPD    Z11, Z9, Z13
+	MOVQ         DI, R10
+	CMPQ         SI, $0x00
+	JLE          sums_none0
+	VMOVAPS      Z2, Z14
+	VPERMI2PD    Z13, Z12, Z14
+	TESTQ        CX, CX
+	JZ           sums_plain0
+	MOVQ         R10, R11
+	ADDQ         DX, R11
+	VMOVUPS.Z    (R11), K1, Z15
+	VMOVUPS.Z    (R11)(R9*1), K1, Z16
+	VINSERTF32X8 $0x01, Y16, Z15, Z15
+	VADDPS       Z15, Z14, Z14
+
+sums_plain0:
+	VMAXPS        Z14, Z0, Z14
+	VMINPS        Z14, Z1, Z14
+	VMOVUPS       Z14, K1, (R10)
+	CMPQ          SI, $0x04
+	JLE           sums_none0
+	VEXTRACTF32X8 $0x01, Z14, K1, (R10)(R9*1)
+
+sums_none0:
+	LEAQ         (R10)(R9*2), R10
+	CMPQ         SI, $0x08
+	JLE          sums_none1
+	VMOVAPS      Z3, Z14
+	VPERMI2PD    Z13, Z12, Z14
+	TESTQ        CX, CX
+	JZ           sums_plain1
+	MOVQ         R10, R11
+	ADDQ         DX, R11
+	VMOVUPS.Z    (R11), K1, Z12
+	VMOVUPS.Z    (R11)(R9*1), K1, Z13
+	VINSERTF32X8 $0x01, Y13, Z12, Z12
+	VADDPS       Z12, Z14, Z14
+
+sums_plain1:
+	VMAXPS        Z14, Z0, Z14
+	VMINPS        Z14, Z1, Z14
+	VMOVUPS       Z14, K1, (R10)
+	CMPQ          SI, $0x0c
+	JLE           sums_none1
+	VEXTRACTF32X8 $0x01, Z14, K1, (R10)(R9*1)
+
+sums_none1:
+	ADDQ         BX, DI
+	VUNPCKHPD    Z7, Z5, Z5
+	VUNPCKHPD    Z11, Z9, Z7
+	MOVQ         DI, R10
+	CMPQ         SI, $0x01
+	JLE          sums_none2
+	VMOVAPS      Z2, Z9
+	VPERMI2PD    Z7, Z5, Z9
+	TESTQ        CX, CX
+	JZ           sums_plain2
+	MOVQ         R10, R11
+	ADDQ         DX, R11
+	VMOVUPS.Z    (R11), K1, Z11
+	VMOVUPS.Z    (R11)(R9*1), K1, Z12
+	VINSERTF32X8 $0x01, Y12, Z11, Z11
+	VADDPS       Z11, Z9, Z9
+
+sums_plain2:
+	VMAXPS        Z9, Z0, Z9
+	VMINPS        Z9, Z1, Z9
+	VMOVUPS       Z9, K1, (R10)
+	CMPQ          SI, $0x05
+	JLE           sums_none2
+	VEXTRACTF32X8 $0x01, Z9, K1, (R10)(R9*1)
+
+sums_none2:
+	LEAQ         (R10)(R9*2), R10
+	CMPQ         SI, $0x09
+	JLE          sums_none3
+	VMOVAPS      Z3, Z9
+	VPERMI2PD    Z7, Z5, Z9
+	TESTQ        CX, CX
+	JZ           sums_plain3
+	MOVQ         R10, R11
+	ADDQ         DX, R11
+	VMOVUPS.Z    (R11), K1, Z5
+	VMOVUPS.Z    (R11)(R9*1), K1, Z7
+	VINSERTF32X8 $0x01, Y7, Z5, Z5
+	VADDPS       Z5, Z9, Z9
+
+sums_plain3:
+	VMAXPS        Z9, Z0, Z9
+	VMINPS        Z9, Z1, Z9
+	VMOVUPS       Z9, K1, (R10)
+	CMPQ          SI, $0x0d
+	JLE           sums_none3
+	VEXTRACTF32X8 $0x01, Z9, K1, (R10)(R9*1)
+
+sums_none3:
+	ADDQ         BX, DI
+	VUNPCKLPD    Z6, Z4, Z5
+	VUNPCKLPD    Z10, Z8, Z7
+	MOVQ         DI, R10
+	CMPQ         SI, $0x02
+	JLE          sums_none4
+	VMOVAPS      Z2, Z9
+	VPERMI2PD    Z7, Z5, Z9
+	TESTQ        CX, CX
+	JZ           sums_plain4
+	MOVQ         R10, R11
+	ADDQ         DX, R11
+	VMOVUPS.Z    (R11), K1, Z11
+	VMOVUPS.Z    (R11)(R9*1), K1, Z12
+	VINSERTF32X8 $0x01, Y12, Z11, Z11
+	VADDPS       Z11, Z9, Z9
+
+sums_plain4:
+	VMAXPS        Z9, Z0, Z9
+	VMINPS        Z9, Z1, Z9
+	VMOVUPS       Z9, K1, (R10)
+	CMPQ          SI, $0x06
+	JLE           sums_none4
+	VEXTRACTF32X8 $0x01, Z9, K1, (R10)(R9*1)
+
+sums_none4:
+	LEAQ         (R10)(R9*2), R10
+	CMPQ         SI, $0x0a
+	JLE          sums_none5
+	VMOVAPS      Z3, Z9
+	VPERMI2PD    Z7, Z5, Z9
+	TESTQ        CX, CX
+	JZ           sums_plain5
+	MOVQ         R10, R11
+	ADDQ         DX, R11
+	VMOVUPS.Z    (R11), K1, Z5
+	VMOVUPS.Z    (R11)(R9*1), K1, Z7
+	VINSERTF32X8 $0x01, Y7, Z5, Z5
+	VADDPS       Z5, Z9, Z9
+
+sums_plain5:
+	VMAXPS        Z9, Z0, Z9
+	VMINPS        Z9, Z1, Z9
+	VMOVUPS       Z9, K1, (R10)
+	CMPQ          SI, $0x0e
+	JLE           sums_none5
+	VEXTRACTF32X8 $0x01, Z9, K1, (R10)(R9*1)
+
+sums_none5:
+	ADDQ         BX, DI
+	VUNPCKHPD    Z6, Z4, Z4
+	VUNPCKHPD    Z10, Z8, Z5
+	MOVQ         DI, R10
+	CMPQ         SI, $0x03
+	JLE          sums_none6
+	VMOVAPS      Z2, Z6
+	VPERMI2PD    Z5, Z4, Z6
+	TESTQ        CX, CX
+	JZ           sums_plain6
+	MOVQ         R10, R11
+	ADDQ         DX, R11
+	VMOVUPS.Z    (R11), K1, Z7
+	VMOVUPS.Z    (R11)(R9*1), K1, Z8
+	VINSERTF32X8 $0x01, Y8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+
+sums_plain6:
+	VMAXPS        Z6, Z0, Z6
+	VMINPS        Z6, Z1, Z6
+	VMOVUPS       Z6, K1, (R10)
+	CMPQ          SI, $0x07
+	JLE           sums_none6
+	VEXTRACTF32X8 $0x01, Z6, K1, (R10)(R9*1)
+
+sums_none6:
+	LEAQ         (R10)(R9*2), R10
+	CMPQ         SI, $0x0b
+	JLE          sums_none7
+	VMOVAPS      Z3, Z6
+	VPERMI2PD    Z5, Z4, Z6
+	TESTQ        CX, CX
+	JZ           sums_plain7
+	MOVQ         R10, R11
+	ADDQ         DX, R11
+	VMOVUPS.Z    (R11), K1, Z4
+	VMOVUPS.Z    (R11)(R9*1), K1, Z5
+	VINSERTF32X8 $0x01, Y5, Z4, Z4
+	VADDPS       Z4, Z6, Z6
+
+sums_plain7:
+	VMAXPS        Z6, Z0, Z6
+	VMINPS        Z6, Z1, Z6
+	VMOVUPS       Z6, K1, (R10)
+	CMPQ          SI, $0x0f
+	JLE           sums_none7
+	VEXTRACTF32X8 $0x01, Z6, K1, (R10)(R9*1)
+
+sums_none7:
+	ADDQ BX, DI
+	LEAQ (DI)(R8*4), DI
+	SUBQ $0x10, SI
+	JG   sums_block
 	VZEROUPPER
 	RET
+
+	// end
+	// case rescaled
+rescaled:
+	MOVQ            t+0(FP), CX
+	VBROADCASTF32X8 100(CX), Z2
+	MOVQ            t+0(FP), CX
+	VBROADCASTF32X8 132(CX), Z3
+	MOVQ            t+0(FP), CX
+	VBROADCASTF32X8 164(CX), Z4
+	MOVQ            t+0(FP), CX
+	MOVQ            72(CX), CX
+	MOVQ            t+0(FP), DX
+	MOVQ            24(DX), DX
+	MOVQ            BX, DI
+	LEAQ            (BX)(BX*2), SI
+	SHLQ            $0x02, DI
+	MOVQ            $0x0b0a030209080100, R8
+	VMOVQ           R8, X5
+	VPMOVZXBQ       X5, Z5
+	MOVQ            $0x0f0e07060d0c0504, R8
+	VMOVQ           R8, X6
+	VPMOVZXBQ       X6, Z6
+
+numbers_block:
+	VMOVUPS       (AX), Z7
+	VUNPCKLPS     192(AX), Z7, Z8
+	VUNPCKHPS     192(AX), Z7, Z7
+	VMOVUPS       384(AX), Z9
+	VUNPCKLPS     576(AX), Z9, Z10
+	VUNPCKHPS     576(AX), Z9, Z9
+	VMOVUPS       768(AX), Z11
+	VUNPCKLPS     960(AX), Z11, Z12
+	VUNPCKHPS     960(AX), Z11, Z11
+	VMOVUPS       1152(AX), Z13
+	VUNPCKLPS     1344(AX), Z13, Z14
+	VUNPCKHPS     1344(AX), Z13, Z13
+	ADDQ          $0x40, AX
+	VUNPCKLPD     Z10, Z8, Z15
+	VUNPCKLPD     Z14, Z12, Z16
+	MOVQ          DX, R8
+	CMPQ          CX, $0x00
+	JLE           numbers_none0
+	VMOVAPS       Z5, Z17
+	VPERMI2PD     Z16, Z15, Z17
+	VADDPS        Z2, Z17, Z17
+	VMULPS        Z3, Z17, Z17
+	VRNDSCALEPS   $0x00, Z17, Z17
+	VMAXPS        Z17, Z0, Z17
+	VMINPS        Z17, Z1, Z17
+	VADDPS        Z4, Z17, Z17
+	VMOVUPS       Z17, K1, (R8)
+	CMPQ          CX, $0x04
+	JLE           numbers_none0
+	VEXTRACTF32X8 $0x01, Z17, K1, (R8)(DI*1)
+
+numbers_none0:
+	LEAQ          (R8)(DI*2), R8
+	CMPQ          CX, $0x08
+	JLE           numbers_none1
+	VMOVAPS       Z6, Z17
+	VPERMI2PD     Z16, Z15, Z17
+	VADDPS        Z2, Z17, Z17
+	VMULPS        Z3, Z17, Z17
+	VRNDSCALEPS   $0x00, Z17, Z17
+	VMAXPS        Z17, Z0, Z17
+	VMINPS        Z17, Z1, Z17
+	VADDPS        Z4, Z17, Z17
+	VMOVUPS       Z17, K1, (R8)
+	CMPQ          CX, $0x0c
+	JLE           numbers_none1
+	VEXTRACTF32X8 $0x01, Z17, K1, (R8)(DI*1)
+
+numbers_none1:
+	ADDQ          BX, DX
+	VUNPCKHPD     Z10, Z8, Z8
+	VUNPCKHPD     Z14, Z12, Z10
+	MOVQ          DX, R8
+	CMPQ          CX, $0x01
+	JLE           numbers_none2
+	VMOVAPS       Z5, Z12
+	VPERMI2PD     Z10, Z8, Z12
+	VADDPS        Z2, Z12, Z12
+	VMULPS        Z3, Z12, Z12
+	VRNDSCALEPS   $0x00, Z12, Z12
+	VMAXPS        Z12, Z0, Z12
+	VMINPS        Z12, Z1, Z12
+	VADDPS        Z4, Z12, Z12
+	VMOVUPS       Z12, K1, (R8)
+	CMPQ          CX, $0x05
+	JLE           numbers_none2
+	VEXTRACTF32X8 $0x01, Z12, K1, (R8)(DI*1)
+
+numbers_none2:
+	LEAQ          (R8)(DI*2), R8
+	CMPQ          CX, $0x09
+	JLE           numbers_none3
+	VMOVAPS       Z6, Z12
+	VPERMI2PD     Z10, Z8, Z12
+	VADDPS        Z2, Z12, Z12
+	VMULPS        Z3, Z12, Z12
+	VRNDSCALEPS   $0x00, Z12, Z12
+	VMAXPS        Z12, Z0, Z12
+	VMINPS        Z12, Z1, Z12
+	VADDPS        Z4, Z12, Z12
+	VMOVUPS       Z12, K1, (R8)
+	CMPQ          CX, $0x0d
+	JLE           numbers_none3
+	VEXTRACTF32X8 $0x01, Z12, K1, (R8)(DI*1)
+
+numbers_none3:
+	ADDQ          BX, DX
+	VUNPCKLPD     Z9, Z7, Z8
+	VUNPCKLPD     Z13, Z11, Z10
+	MOVQ          DX, R8
+	CMPQ          CX, $0x02
+	JLE           numbers_none4
+	VMOVAPS       Z5, Z12
+	VPERMI2PD     Z10, Z8, Z12
+	VADDPS        Z2, Z12, Z12
+	VMULPS        Z3, Z12, Z12
+	VRNDSCALEPS   $0x00, Z12, Z12
+	VMAXPS        Z12, Z0, Z12
+	VMINPS        Z12, Z1, Z12
+	VADDPS        Z4, Z12, Z12
+	VMOVUPS       Z12, K1, (R8)
+	CMPQ          CX, $0x06
+	JLE           numbers_none4
+	VEXTRACTF32X8 $0x01, Z12, K1, (R8)(DI*1)
+
+numbers_none4:
+	LEAQ          (R8)(DI*2), R8
+	CMPQ          CX, $0x0a
+	JLE           numbers_none5
+	VMOVAPS       Z6, Z12
+	VPERMI2PD     Z10, Z8, Z12
+	VADDPS        Z2, Z12, Z12
+	VMULPS        Z3, Z12, Z12
+	VRNDSCALEPS   $0x00, Z12, Z12
+	VMAXPS        Z12, Z0, Z12
+	VMINPS        Z12, Z1, Z12
+	VADDPS        Z4, Z12, Z12
+	VMOVUPS       Z12, K1, (R8)
+	CMPQ          CX, $0x0e
+	JLE           numbers_none5
+	VEXTRACTF32X8 $0x01, Z12, K1, (R8)(DI*1)
+
+numbers_none5:
+	ADDQ          BX, DX
+	VUNPCKHPD     Z9, Z7, Z7
+	VUNPCKHPD     Z13, Z11, Z8
+	MOVQ          DX, R8
+	CMPQ          CX, $0x03
+	JLE           numbers_none6
+	VMOVAPS       Z5, Z9
+	VPERMI2PD     Z8, Z7, Z9
+	VADDPS        Z2, Z9, Z9
+	VMULPS        Z3, Z9, Z9
+	VRNDSCALEPS   $0x00, Z9, Z9
+	VMAXPS        Z9, Z0, Z9
+	VMINPS        Z9, Z1, Z9
+	VADDPS        Z4, Z9, Z9
+	VMOVUPS       Z9, K1, (R8)
+	CMPQ          CX, $0x07
+	JLE           numbers_none6
+	VEXTRACTF32X8 $0x01, Z9, K1, (R8)(DI*1)
+
+numbers_none6:
+	LEAQ          (R8)(DI*2), R8
+	CMPQ          CX, $0x0b
+	JLE           numbers_none7
+	VMOVAPS       Z6, Z9
+	VPERMI2PD     Z8, Z7, Z9
+	VADDPS        Z2, Z9, Z9
+	VMULPS        Z3, Z9, Z9
+	VRNDSCALEPS   $0x00, Z9, Z9
+	VMAXPS        Z9, Z0, Z9
+	VMINPS        Z9, Z1, Z9
+	VADDPS        Z4, Z9, Z9
+	VMOVUPS       Z9, K1, (R8)
+	CMPQ          CX, $0x0f
+	JLE           numbers_none7
+	VEXTRACTF32X8 $0x01, Z9, K1, (R8)(DI*1)
+
+numbers_none7:
+	ADDQ BX, DX
+	LEAQ (DX)(SI*4), DX
+	SUBQ $0x10, CX
+	JG   numbers_block
+	VZEROUPPER
+	RET
+
+	// end
 
 // func pairs256(t *tile)
 // Requires: AVX, AVX2

@@ -94,6 +94,9 @@ func transposeForms() (out []transposeForm) {
 	if level >= 1 {
 		out = append(out, transposeForm{"transpose256", func(t *transpose) { transpose256(t) }})
 	}
+	if level >= 2 {
+		out = append(out, transposeForm{"transpose512", func(t *transpose) { transpose512(t) }})
+	}
 	return out
 }
 
