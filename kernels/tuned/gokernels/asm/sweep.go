@@ -101,7 +101,7 @@ func (c *sweepCode) products(name string, taps, by, n int) {
 	rows := field("rows")
 	TESTQ(rows, rows)
 	JZ(operand.LabelRef(c.label("epilogue")))
-	next, tap := scaled("channels"), scaled("wNext")
+	next, tap := scaled("xNext"), scaled("wNext")
 	first, width, none := field("first"), field("width"), base("none")
 	xr, wr := copied(first), base("w")
 	IMULQ(next, xr)

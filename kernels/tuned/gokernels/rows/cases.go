@@ -209,15 +209,25 @@ func (c *cases) slide(function string, s *slide, unknown bool) {
 		rows = heights(Unknown, mostWindows)
 	}
 	c.windows(function, rows, "NEON")
-	if s.sweeps(1) {
-		c.sweeps("512", s.cols.taps, s.cols.stride, s.cols.out, vectors(s.channels))
-	} else {
-		c.windows(function, rows, "512")
-	}
-	if s.sweeps(8) {
-		c.sweeps("256", s.cols.taps, s.cols.stride, s.cols.out, []int{1})
-	} else {
-		c.windows(function, rows, "256")
+	for unit, machine := range map[int]string{1: "512", 8: "256"} {
+		if !s.sweeps(unit) {
+			c.windows(function, rows, machine)
+			continue
+		}
+		wide := []int{1}
+		if unit == 1 {
+			wide = vectors(s.channels)
+		}
+		for q := 0; q < s.cols.out; {
+			n, pairs := s.sweepAt(q, unit)
+			q += n
+			if !pairs {
+				c.sweeps(machine, s.cols.taps, s.cols.stride, n, wide)
+				continue
+			}
+			c.sweeps(machine, s.cols.taps, 2, n, wide)
+			q += n
+		}
 	}
 }
 

@@ -12,8 +12,16 @@ const (
 // is in one phase. The weights are w[in_channels][kernel_h][kernel_w][8]; bias has 8
 // elements. The scratch holds the planes. It returns whether results are rescaled: see Epilogue.
 func ConvFew(y, x, w, bias, scratch []float32, a *ConvFewParams, f *Epilogue) (rescaled bool) {
-	for step := range 2 * a.batch {
-		ConvFewPart(alone(step), y, x, w, bias, scratch, a, f)
+	const band = 4 // rows of results: what they see stays in the cache
+	for b := range a.batch {
+		copied := 0
+		for p := 0; p < a.outH; p += band {
+			end := min(p+band, a.outH)
+			seen := (end-1)*a.strideH + (a.kernelH-1)*a.dilationH + 1
+			phases(copied, seen, scratch, x[b*a.inStrideBatch:], a)
+			copied = seen
+			fewRows(p, end, y, w, bias, scratch, b, a, f)
+		}
 	}
 	return f.rescalesFew(a)
 }
@@ -28,19 +36,25 @@ func (f *Epilogue) rescalesFew(a *ConvFewParams) bool {
 func ConvFewPart(d Piece, y, x, w, bias, scratch []float32, a *ConvFewParams, f *Epilogue) {
 	b := d.step / 2
 	if d.step%2 == 0 {
-		phases(d, scratch, x[b*a.inStrideBatch:], a)
+		first, end := d.of(a.paddedH)
+		phases(first, end, scratch, x[b*a.inStrideBatch:], a)
 		return
 	}
+	first, end := d.of(a.outH)
+	fewRows(first, end, y, w, bias, scratch, b, a, f)
+}
+
+// fewRows computes rows of the results of image b.
+func fewRows(first, end int, y, w, bias, scratch []float32, b int, a *ConvFewParams, f *Epilogue) {
 	t := few{w: w, bias: bias, planes: a.inChannels, plane: a.paddedH * a.paddedRow,
 		rows: a.kernelH, row: a.dilationH * a.paddedRow, taps: a.kernelW, phases: a.strideW,
 		phase: a.phase, channels: a.outChannels, step: a.outStrideChannel, low: f.low,
 		high: f.high}
 	if a.channelsInner {
-		fewTransposed(d, t, y, scratch, b, a, f)
+		fewTransposed(first, end, t, y, scratch, b, a, f)
 		return
 	}
 	length := fewLength(a.outW)
-	first, end := d.of(a.outH)
 	for p := first; p < end; p++ {
 		for q := 0; q < a.outW; q += length {
 			t.columns = min(length, a.outW-q)
@@ -59,7 +73,8 @@ func ConvFewPart(d Piece, y, x, w, bias, scratch []float32, a *ConvFewParams, f 
 }
 
 // fewTransposed computes results whose channels lie innermost, by way of sums.
-func fewTransposed(d Piece, t few, y, scratch []float32, b int, a *ConvFewParams, f *Epilogue) {
+func fewTransposed(first, end int, t few, y, scratch []float32, b int, a *ConvFewParams,
+	f *Epilogue) {
 	var sums [fewChannels * fewCols]float32
 	t.low, t.high = float32(math.Inf(-1)), float32(math.Inf(1))
 	t.y, t.step = sums[:], fewCols
@@ -68,7 +83,6 @@ func fewTransposed(d Piece, t few, y, scratch []float32, b int, a *ConvFewParams
 		across.rescale(f)
 	}
 	length := fewLength(a.outW)
-	first, end := d.of(a.outH)
 	for p := first; p < end; p++ {
 		for q := 0; q < a.outW; q += length {
 			t.columns = min(length, a.outW-q)
@@ -88,12 +102,11 @@ func fewTransposed(d Piece, t few, y, scratch []float32, b int, a *ConvFewParams
 	}
 }
 
-// phases copies a piece's rows of an image's planes as ConvFew says.
-func phases(d Piece, to, from []float32, a *ConvFewParams) {
+// phases copies rows of an image's planes as ConvFew says.
+func phases(first, end int, to, from []float32, a *ConvFewParams) {
 	by, pad, phase, columns := a.strideW, a.padW, a.phase, a.copiedW
 	// Where the first elements of a row begin.
 	begin, second := pad%by*phase+pad/by, (1+pad)%by*phase+(1+pad)/by
-	first, end := d.of(a.paddedH)
 	for c := range a.inChannels {
 		for r := first; r < end; r++ {
 			row := to[(c*a.paddedH+r)*a.paddedRow:][:a.paddedRow]

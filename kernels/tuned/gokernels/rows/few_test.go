@@ -196,7 +196,7 @@ func BenchmarkFew(b *testing.B) {
 				ConvFew(y, x, w, bias, scratch, &few, &Epilogue{high: 6})
 			},
 			"few copied": func() {
-				phases(alone(0), scratch, x, &few)
+				phases(0, few.paddedH, scratch, x, &few)
 			},
 			"around": func() {
 				Conv(y, x, w, bias, scratch, &around, &Epilogue{high: 6})

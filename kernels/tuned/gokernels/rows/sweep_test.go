@@ -22,7 +22,7 @@ func sweepPlain(t *sweep) {
 			for r := range t.rows {
 				for k := range t.taps {
 					if p := t.first + i*t.by + k; p >= 0 && p < t.width {
-						v += t.x[r*t.xRow+p*t.channels+c] * t.w[r*t.wRow+k*t.wNext+c]
+						v += t.x[r*t.xRow+p*t.xNext+c] * t.w[r*t.wRow+k*t.wNext+c]
 					}
 				}
 			}
@@ -53,9 +53,12 @@ func TestSweep(t *testing.T) {
 			if k.first+(k.count-1)*k.by >= k.width {
 				continue
 			}
+			if k.xNext = k.channels; f.unit == 1 && k.channels > 1 && r.IntN(2) == 0 {
+				k.xNext-- // of pairs the pixels overlap
+			}
 			k.wNext = k.channels + r.IntN(3)
 			k.wRow = k.taps*k.wNext + r.IntN(3)
-			k.xRow = k.width*k.channels + r.IntN(3)
+			k.xRow = (k.width-1)*k.xNext + k.channels + r.IntN(3)
 			k.x, k.w, k.bias = draw(r, max(0, k.rows*k.xRow), whole), draw(r, k.rows*k.wRow, whole),
 				draw(r, k.channels, whole)
 			before := draw(r, k.count*k.channels+5, whole)

@@ -11262,7 +11262,7 @@ TEXT ·sweep512(SB), $0-8
 
 wide2_block:
 	MOVQ    t+0(FP), CX
-	MOVQ    216(CX), CX
+	MOVQ    224(CX), CX
 	MOVQ    AX, DX
 	SHRQ    $0x02, DX
 	SUBQ    DX, CX
@@ -15415,7 +15415,7 @@ wide2_epilogue:
 	MOVQ t+0(FP), DX
 	MOVQ 96(DX), DX
 	MOVQ t+0(FP), BX
-	MOVQ 256(BX), BX
+	MOVQ 264(BX), BX
 
 	// branch wide2_rescaled
 	CMPQ BX, $0x00
@@ -15429,7 +15429,7 @@ wide2_epilogue:
 wide2_nothing:
 	ADDQ   AX, CX
 	MOVQ   t+0(FP), BX
-	MOVQ   216(BX), BX
+	MOVQ   224(BX), BX
 	SHLQ   $0x02, BX
 	MOVQ   t+0(FP), SI
 	MOVQ   144(SI), SI
@@ -15470,8 +15470,8 @@ wide2_nothing:
 
 wide2_plain:
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 224(DX), Z14
-	VBROADCASTSS 228(DX), Z15
+	VBROADCASTSS 232(DX), Z14
+	VBROADCASTSS 236(DX), Z15
 	MOVQ         t+0(FP), DX
 	MOVQ         144(DX), DX
 	VMAXPS       Z0, Z14, Z0
@@ -15543,23 +15543,23 @@ wide2_rescaled:
 	MOVQ         t+0(FP), CX
 	MOVQ         (CX), CX
 	MOVQ         t+0(FP), DX
-	MOVQ         232(DX), DX
+	MOVQ         240(DX), DX
 	MOVQ         t+0(FP), BX
-	MOVQ         256(BX), BX
+	MOVQ         264(BX), BX
 	ADDQ         AX, CX
 	ADDQ         AX, DX
 	ADDQ         AX, BX
 	MOVQ         t+0(FP), SI
-	MOVQ         216(SI), SI
+	MOVQ         224(SI), SI
 	SHLQ         $0x02, SI
 	VMOVUPS      (DX), Z14
 	VMOVUPS.Z    64(DX), K1, Z15
 	VMOVUPS      (BX), Z16
 	VMOVUPS.Z    64(BX), K1, Z17
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 280(DX), Z18
-	VBROADCASTSS 284(DX), Z19
-	VBROADCASTSS 288(DX), Z20
+	VBROADCASTSS 288(DX), Z18
+	VBROADCASTSS 292(DX), Z19
+	VBROADCASTSS 296(DX), Z20
 	MOVQ         t+0(FP), DX
 	MOVQ         144(DX), DX
 	VADDPS       Z14, Z0, Z0
@@ -15685,7 +15685,7 @@ wide2_end:
 	// end
 	ADDQ $0x80, AX
 	MOVQ t+0(FP), CX
-	MOVQ 216(CX), CX
+	MOVQ 224(CX), CX
 	SHLQ $0x02, CX
 	CMPQ AX, CX
 	JLT  wide2_block
@@ -15694,7 +15694,7 @@ wide2_end:
 
 narrow:
 	MOVQ    t+0(FP), CX
-	MOVQ    216(CX), CX
+	MOVQ    224(CX), CX
 	MOVQ    AX, DX
 	SHRQ    $0x02, DX
 	SUBQ    DX, CX
@@ -18933,7 +18933,7 @@ wide1_epilogue:
 	MOVQ t+0(FP), DX
 	MOVQ 96(DX), DX
 	MOVQ t+0(FP), BX
-	MOVQ 256(BX), BX
+	MOVQ 264(BX), BX
 
 	// branch wide1_rescaled
 	CMPQ BX, $0x00
@@ -18947,7 +18947,7 @@ wide1_epilogue:
 wide1_nothing:
 	ADDQ   AX, CX
 	MOVQ   t+0(FP), AX
-	MOVQ   216(AX), AX
+	MOVQ   224(AX), AX
 	SHLQ   $0x02, AX
 	MOVQ   t+0(FP), BX
 	MOVQ   144(BX), BX
@@ -18981,8 +18981,8 @@ wide1_nothing:
 
 wide1_plain:
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 224(DX), Z1
-	VBROADCASTSS 228(DX), Z3
+	VBROADCASTSS 232(DX), Z1
+	VBROADCASTSS 236(DX), Z3
 	MOVQ         t+0(FP), DX
 	MOVQ         144(DX), DX
 	VMAXPS       Z0, Z1, Z0
@@ -19033,21 +19033,21 @@ wide1_rescaled:
 	MOVQ         t+0(FP), CX
 	MOVQ         (CX), CX
 	MOVQ         t+0(FP), DX
-	MOVQ         232(DX), DX
+	MOVQ         240(DX), DX
 	MOVQ         t+0(FP), BX
-	MOVQ         256(BX), BX
+	MOVQ         264(BX), BX
 	ADDQ         AX, CX
 	ADDQ         AX, DX
 	ADDQ         AX, BX
 	MOVQ         t+0(FP), AX
-	MOVQ         216(AX), AX
+	MOVQ         224(AX), AX
 	SHLQ         $0x02, AX
 	VMOVUPS.Z    (DX), K1, Z1
 	VMOVUPS.Z    (BX), K1, Z3
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 280(DX), Z5
-	VBROADCASTSS 284(DX), Z7
-	VBROADCASTSS 288(DX), Z9
+	VBROADCASTSS 288(DX), Z5
+	VBROADCASTSS 292(DX), Z7
+	VBROADCASTSS 296(DX), Z9
 	MOVQ         t+0(FP), DX
 	MOVQ         144(DX), DX
 	VADDPS       Z1, Z0, Z0
@@ -26195,7 +26195,7 @@ wide1_epilogue:
 wide1_nothing:
 	ADDQ   AX, CX
 	MOVQ   t+0(FP), BX
-	MOVQ   216(BX), BX
+	MOVQ   224(BX), BX
 	SHLQ   $0x02, BX
 	MOVQ   t+0(FP), SI
 	MOVQ   144(SI), SI
@@ -26229,8 +26229,8 @@ wide1_nothing:
 
 wide1_plain:
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 224(DX), Y7
-	VBROADCASTSS 228(DX), Y8
+	VBROADCASTSS 232(DX), Y7
+	VBROADCASTSS 236(DX), Y8
 	MOVQ         t+0(FP), DX
 	MOVQ         144(DX), DX
 	VMAXPS       Y0, Y7, Y0
@@ -26277,7 +26277,7 @@ wide1_done:
 	// end
 	ADDQ $0x20, AX
 	MOVQ t+0(FP), CX
-	MOVQ 216(CX), CX
+	MOVQ 224(CX), CX
 	SHLQ $0x02, CX
 	CMPQ AX, CX
 	JLT  wide1_block
