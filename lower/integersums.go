@@ -222,7 +222,10 @@ func (a *integerArithmetic) mean(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 			d = ir.Float32
 			ints = a.asFloats(b, ints)
 		}
-		sum := b.Op("aten.sum.dim_IntList", ints, dims, keep, ops.Kw("dtype", d))
+		sum := planeSums(b, ints, dims, keep)
+		if sum == nil {
+			sum = b.Op("aten.sum.dim_IntList", ints, dims, keep, ops.Kw("dtype", d))
+		}
 		a.summed32(b, s, count*max(-q.least, q.most, 1), func(to ir.DType) *ir.Value {
 			if d == to {
 				return sum
@@ -251,6 +254,20 @@ func (a *integerArithmetic) mean(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 		return nil
 	}
 	return a.scaled(b, n, s)
+}
+
+// planeSums is the sums of images of floats: a pool's, whose kernel keeps them in registers. It is
+// nil if dims are not those of images.
+func planeSums(b *ops.Builder, x *ir.Value, dims []int, keep bool) *ir.Value {
+	sizes, _ := x.Type.StaticSizes()
+	if x.Type.DType != ir.Float32 || len(sizes) != 4 || !slices.Equal(dims, []int{2, 3}) {
+		return nil
+	}
+	sum := b.Op("aten.avg_pool2d.default", x, sizes[2:], ops.Kw("divisor_override", 1))
+	if !keep {
+		sum = b.Op("aten.squeeze.dims", sum, dims)
+	}
+	return sum
 }
 
 // asGraph has sums of so many terms, made of which n made with floats, quantized as the graph does

@@ -218,8 +218,9 @@ func (c *cases) slide(function string, s *slide, unknown bool) {
 		if unit == 1 {
 			wide = vectors(s.channels)
 		}
+		along := s.along(unit)
 		for q := 0; q < s.cols.out; {
-			n, pairs := s.sweepAt(q, unit)
+			n, pairs := along.at(q)
 			q += n
 			if !pairs {
 				c.sweeps(machine, s.cols.taps, s.cols.stride, n, wide)

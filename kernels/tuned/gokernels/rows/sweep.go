@@ -52,39 +52,48 @@ func (s *slide) pairs(unit int) bool {
 	return unit == 1 && s.channels == panel/4 && s.lanes >= 2*s.channels && s.cols.stride == 1
 }
 
-// sweepAt returns how many results, or pairs of results, the sweep from q on has. Pairs see nothing
-// outside of the image.
-func (s *slide) sweepAt(q, unit int) (n int, pairs bool) {
+// along is how sweeps go along a row of results: from begin up to before end by pairs, which see
+// nothing outside of the image, and before and behind by results.
+type along struct{ out, length, begin, end, pairs int }
+
+// along returns how sweeps of a multiple of unit channels go.
+func (s *slide) along(unit int) along {
 	c := &s.cols
 	if !s.pairs(unit) {
-		return min(lengths(c.out, sweepMost), c.out-q), false
+		return along{out: c.out, length: lengths(c.out, sweepMost)}
 	}
 	begin := min(c.pad, c.out)
 	all := max(0, min(c.out, c.in+c.pad-c.taps+1)-begin) / 2
-	end := begin + 2*all
+	return along{c.out, sweepMost, begin, begin + 2*all, lengths(all, sweepMost)}
+}
+
+// at returns how many results, or pairs of results, the sweep from q on has.
+func (a *along) at(q int) (n int, pairs bool) {
 	switch {
-	case q < begin:
-		return begin - q, false
-	case q < end:
-		return min(lengths(all, sweepMost), (end-q)/2), true
+	case q < a.begin:
+		return a.begin - q, false
+	case q < a.end:
+		return min(a.pairs, (a.end-q)/2), true
 	}
-	return min(sweepMost, c.out-q), false
+	return min(a.length, a.out-q), false
 }
 
 // sweep is run by sweeps.
 func (s *slide) sweep(y, x, w, bias []float32, of lines, f *Epilogue) {
 	t := sweep{none: outside[:], xRow: s.rows.dilation * s.xh, wRow: s.cols.taps * s.lanes,
 		taps: s.cols.taps, wNext: s.lanes, xNext: s.channels, low: f.low, high: f.high}
-	var shift, scale [panel / 2]float32
+	var twice [2][panel / 2]float32 // the scales of a pair
 	if f.scale != nil && rescales() {
 		t.shift, t.scale = f.shift[:s.channels], f.scale[:s.channels]
 		t.least, t.most, t.plus = f.least, f.most, f.plus
 		if s.pairs(sweepUnit) {
-			copy(shift[copy(shift[:], t.shift):], t.shift)
-			copy(scale[copy(scale[:], t.scale):], t.scale)
-			t.shift, t.scale = shift[:], scale[:]
+			for i, from := range [][]float32{t.shift, t.scale} {
+				copy(twice[i][copy(twice[i][:], from):], from)
+			}
+			t.shift, t.scale = twice[0][:], twice[1][:]
 		}
 	}
+	along := s.along(sweepUnit)
 	for p := of.first; p < of.end; p++ {
 		top := p*s.rows.stride - s.rows.pad
 		skip, count := taps(top, s.rows.in, s.rows.taps, s.rows.dilation)
@@ -95,7 +104,7 @@ func (s *slide) sweep(y, x, w, bias []float32, of lines, f *Epilogue) {
 			t.w = w[skip*t.wRow:][:count*t.wRow]
 		}
 		for q := 0; q < s.cols.out; {
-			n, pairs := s.sweepAt(q, sweepUnit)
+			n, pairs := along.at(q)
 			t.count, t.first = n, q*s.cols.stride-s.cols.pad
 			t.channels, t.by, t.width = s.channels, s.cols.stride, s.cols.in
 			if pairs {
