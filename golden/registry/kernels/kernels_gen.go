@@ -790,8 +790,16 @@ const (
 // is in one phase. The weights are w[in_channels][kernel_h][kernel_w][8]; bias has 8
 // elements. The scratch holds the planes. It returns whether results are rescaled: see Epilogue.
 func rowsConvFew(y, x, w, bias, scratch []float32, a *convFewParams, f *epilogue) (rescaled bool) {
-	for step := range 2 * a.batch {
-		convFewPart(alone(step), y, x, w, bias, scratch, a, f)
+	const band = 4 // rows of results: what they see stays in the cache
+	for b := range a.batch {
+		copied := 0
+		for p := 0; p < a.outH; p += band {
+			end := min(p+band, a.outH)
+			seen := (end-1)*a.strideH + (a.kernelH-1)*a.dilationH + 1
+			phases(copied, seen, scratch, x[b*a.inStrideBatch:], a)
+			copied = seen
+			fewRows(lines{b, p, end}, y, w, bias, scratch, a, f)
+		}
 	}
 	return f.rescalesFew(a)
 }
@@ -801,29 +809,22 @@ func (f *epilogue) rescalesFew(a *convFewParams) bool {
 	return f.scale != nil && a.channelsInner && transposes()
 }
 
-// convFewPart computes one piece of a step of ConvFew. Even steps copy an image, and odd
-// steps convolve it.
-func convFewPart(d piece, y, x, w, bias, scratch []float32, a *convFewParams, f *epilogue) {
-	b := d.step / 2
-	if d.step%2 == 0 {
-		phases(d, scratch, x[b*a.inStrideBatch:], a)
-		return
-	}
+// fewRows computes rows of results.
+func fewRows(of lines, y, w, bias, scratch []float32, a *convFewParams, f *epilogue) {
 	t := few{w: w, bias: bias, planes: a.inChannels, plane: a.paddedH * a.paddedRow,
 		rows: a.kernelH, row: a.dilationH * a.paddedRow, taps: a.kernelW, phases: a.strideW,
 		phase: a.phase, channels: a.outChannels, step: a.outStrideChannel, low: f.low,
 		high: f.high}
 	if a.channelsInner {
-		fewTransposed(d, t, y, scratch, b, a, f)
+		fewTransposed(of, t, y, scratch, a, f)
 		return
 	}
 	length := fewLength(a.outW)
-	first, end := d.of(a.outH)
-	for p := first; p < end; p++ {
+	for p := of.first; p < of.end; p++ {
 		for q := 0; q < a.outW; q += length {
 			t.columns = min(length, a.outW-q)
 			t.x = scratch[p*a.strideH*a.paddedRow+q:]
-			o := b*a.outChannels*t.step + p*a.outW + q
+			o := of.image*a.outChannels*t.step + p*a.outW + q
 			t.y, t.add = f.aim(y, o)
 			t.run()
 			if f.apply != nil {
@@ -837,7 +838,7 @@ func convFewPart(d piece, y, x, w, bias, scratch []float32, a *convFewParams, f 
 }
 
 // fewTransposed computes results whose channels lie innermost, by way of sums.
-func fewTransposed(d piece, t few, y, scratch []float32, b int, a *convFewParams, f *epilogue) {
+func fewTransposed(of lines, t few, y, scratch []float32, a *convFewParams, f *epilogue) {
 	var sums [fewChannels * fewCols]float32
 	t.low, t.high = float32(math.Inf(-1)), float32(math.Inf(1))
 	t.y, t.step = sums[:], fewCols
@@ -846,13 +847,12 @@ func fewTransposed(d piece, t few, y, scratch []float32, b int, a *convFewParams
 		across.rescale(f)
 	}
 	length := fewLength(a.outW)
-	first, end := d.of(a.outH)
-	for p := first; p < end; p++ {
+	for p := of.first; p < of.end; p++ {
 		for q := 0; q < a.outW; q += length {
 			t.columns = min(length, a.outW-q)
 			t.x = scratch[p*a.strideH*a.paddedRow+q:]
 			t.run()
-			o := ((b*a.outH+p)*a.outW + q) * a.outChannels
+			o := ((of.image*a.outH+p)*a.outW + q) * a.outChannels
 			across.columns = t.columns
 			across.y, across.add = f.aim(y, o)
 			across.run()
@@ -866,12 +866,11 @@ func fewTransposed(d piece, t few, y, scratch []float32, b int, a *convFewParams
 	}
 }
 
-// phases copies a piece's rows of an image's planes as ConvFew says.
-func phases(d piece, to, from []float32, a *convFewParams) {
+// phases copies rows of an image's planes as ConvFew says.
+func phases(first, end int, to, from []float32, a *convFewParams) {
 	by, pad, phase, columns := a.strideW, a.padW, a.phase, a.copiedW
 	// Where the first elements of a row begin.
 	begin, second := pad%by*phase+pad/by, (1+pad)%by*phase+(1+pad)/by
-	first, end := d.of(a.paddedH)
 	for c := range a.inChannels {
 		for r := first; r < end; r++ {
 			row := to[(c*a.paddedH+r)*a.paddedRow:][:a.paddedRow]
@@ -1260,6 +1259,9 @@ func (s *share) tiles() int {
 	return (s.rows[1] - s.rows[0]) * ((s.columns[1] - s.columns[0] + s.length - 1) /
 		max(s.length, 1))
 }
+
+// lines are rows of the results of an image: from the first up to before end.
+type lines struct{ image, first, end int }
 
 const (
 	panel   = 32 // columns of a panel of packed weights; half as many in a last one that is narrow

@@ -89,22 +89,29 @@ func transposes() bool { return level > 0 }
 
 // transposeFast turns sums with vectors, or reports that it cannot.
 func transposeFast(t *transpose) bool {
-	if !transposes() {
+	switch level {
+	case 2:
+		transpose512(t)
+	case 1:
+		transpose256(t)
+	default:
 		return false
 	}
-	transpose256(t)
 	return true
 }
 
 // unzipFast takes pairs of elements with vectors, and returns how many.
 func unzipFast(even, odd, from []float32) int {
-	const unit = 8
-	blocks := len(odd) / unit
-	if level == 0 || blocks == 0 {
-		return 0
+	done := 0
+	if blocks := len(odd) / 16; level == 2 && blocks > 0 {
+		unzip512(even, odd, from, blocks)
+		done = blocks * 16
 	}
-	unzip256(even, odd, from, blocks)
-	return blocks * unit
+	if blocks := (len(odd) - done) / 8; level > 0 && blocks > 0 {
+		unzip256(even[done:], odd[done:], from[2*done:], blocks)
+		done += blocks * 8
+	}
+	return done
 }
 
 // fewBlock computes a block of a tile.
@@ -124,6 +131,16 @@ func few256(t *few)
 //
 //go:noescape
 func transpose256(t *transpose)
+
+// transpose512 is a transpose with AVX-512.
+//
+//go:noescape
+func transpose512(t *transpose)
+
+// unzip512 takes blocks of 16 pairs with AVX-512.
+//
+//go:noescape
+func unzip512(even, odd, from []float32, blocks int)
 
 // unzip256 takes blocks of 8 pairs with AVX2.
 //

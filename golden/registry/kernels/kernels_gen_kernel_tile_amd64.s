@@ -620,6 +620,290 @@ sums_done:
 
 	UNDEF
 
+// func transpose512(t *transpose)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·transpose512(SB), $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         48(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         80(DX), DX
+	MOVQ         DX, BX
+	SHLQ         $0x02, BX
+	MOVQ         $-1, SI
+	BZHIQ        DX, SI, SI
+	KMOVW        SI, K1
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 88(DX), Z0
+	VBROADCASTSS 92(DX), Z1
+	MOVQ         t+0(FP), DX
+	MOVBQZX      96(DX), DX
+
+	MOVQ      CX, DX
+	MOVQ      t+0(FP), SI
+	MOVQ      24(SI), SI
+	SUBQ      SI, DX
+	MOVQ      t+0(FP), SI
+	MOVQ      72(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      24(DI), DI
+	MOVQ      BX, R9
+	LEAQ      (BX)(BX*2), R8
+	SHLQ      $0x02, R9
+	MOVQ      $0x0b0a030209080100, R10
+	VMOVQ     R10, X2
+	VPMOVZXBQ X2, Z2
+	MOVQ      $0x0f0e07060d0c0504, R10
+	VMOVQ     R10, X3
+	VPMOVZXBQ X3, Z3
+
+sums_block:
+	VMOVUPS      (AX), Z4
+	VUNPCKLPS    192(AX), Z4, Z5
+	VUNPCKHPS    192(AX), Z4, Z4
+	VMOVUPS      384(AX), Z6
+	VUNPCKLPS    576(AX), Z6, Z7
+	VUNPCKHPS    576(AX), Z6, Z6
+	VMOVUPS      768(AX), Z8
+	VUNPCKLPS    960(AX), Z8, Z9
+	VUNPCKHPS    960(AX), Z8, Z8
+	VMOVUPS      1152(AX), Z10
+	VUNPCKLPS    1344(AX), Z10, Z11
+	VUNPCKHPS    1344(AX), Z10, Z10
+	ADDQ         $0x40, AX
+	VUNPCKLPD    Z7, Z5, Z12
+	VUNPCKLPD    Z11, Z9, Z13
+	MOVQ         DI, R10
+	CMPQ         SI, $0x00
+	JLE          sums_none0
+	VMOVAPS      Z2, Z14
+	VPERMI2PD    Z13, Z12, Z14
+	TESTQ        CX, CX
+	JZ           sums_plain0
+	MOVQ         R10, R11
+	ADDQ         DX, R11
+	VMOVUPS.Z    (R11), K1, Z15
+	VMOVUPS.Z    (R11)(R9*1), K1, Z16
+	VINSERTF32X8 $0x01, Y16, Z15, Z15
+	VADDPS       Z15, Z14, Z14
+
+sums_plain0:
+	VMAXPS        Z14, Z0, Z14
+	VMINPS        Z14, Z1, Z14
+	VMOVUPS       Z14, K1, (R10)
+	CMPQ          SI, $0x04
+	JLE           sums_none0
+	VEXTRACTF32X8 $0x01, Z14, K1, (R10)(R9*1)
+
+sums_none0:
+	LEAQ         (R10)(R9*2), R10
+	CMPQ         SI, $0x08
+	JLE          sums_none1
+	VMOVAPS      Z3, Z14
+	VPERMI2PD    Z13, Z12, Z14
+	TESTQ        CX, CX
+	JZ           sums_plain1
+	MOVQ         R10, R11
+	ADDQ         DX, R11
+	VMOVUPS.Z    (R11), K1, Z12
+	VMOVUPS.Z    (R11)(R9*1), K1, Z13
+	VINSERTF32X8 $0x01, Y13, Z12, Z12
+	VADDPS       Z12, Z14, Z14
+
+sums_plain1:
+	VMAXPS        Z14, Z0, Z14
+	VMINPS        Z14, Z1, Z14
+	VMOVUPS       Z14, K1, (R10)
+	CMPQ          SI, $0x0c
+	JLE           sums_none1
+	VEXTRACTF32X8 $0x01, Z14, K1, (R10)(R9*1)
+
+sums_none1:
+	ADDQ         BX, DI
+	VUNPCKHPD    Z7, Z5, Z5
+	VUNPCKHPD    Z11, Z9, Z7
+	MOVQ         DI, R10
+	CMPQ         SI, $0x01
+	JLE          sums_none2
+	VMOVAPS      Z2, Z9
+	VPERMI2PD    Z7, Z5, Z9
+	TESTQ        CX, CX
+	JZ           sums_plain2
+	MOVQ         R10, R11
+	ADDQ         DX, R11
+	VMOVUPS.Z    (R11), K1, Z11
+	VMOVUPS.Z    (R11)(R9*1), K1, Z12
+	VINSERTF32X8 $0x01, Y12, Z11, Z11
+	VADDPS       Z11, Z9, Z9
+
+sums_plain2:
+	VMAXPS        Z9, Z0, Z9
+	VMINPS        Z9, Z1, Z9
+	VMOVUPS       Z9, K1, (R10)
+	CMPQ          SI, $0x05
+	JLE           sums_none2
+	VEXTRACTF32X8 $0x01, Z9, K1, (R10)(R9*1)
+
+sums_none2:
+	LEAQ         (R10)(R9*2), R10
+	CMPQ         SI, $0x09
+	JLE          sums_none3
+	VMOVAPS      Z3, Z9
+	VPERMI2PD    Z7, Z5, Z9
+	TESTQ        CX, CX
+	JZ           sums_plain3
+	MOVQ         R10, R11
+	ADDQ         DX, R11
+	VMOVUPS.Z    (R11), K1, Z5
+	VMOVUPS.Z    (R11)(R9*1), K1, Z7
+	VINSERTF32X8 $0x01, Y7, Z5, Z5
+	VADDPS       Z5, Z9, Z9
+
+sums_plain3:
+	VMAXPS        Z9, Z0, Z9
+	VMINPS        Z9, Z1, Z9
+	VMOVUPS       Z9, K1, (R10)
+	CMPQ          SI, $0x0d
+	JLE           sums_none3
+	VEXTRACTF32X8 $0x01, Z9, K1, (R10)(R9*1)
+
+sums_none3:
+	ADDQ         BX, DI
+	VUNPCKLPD    Z6, Z4, Z5
+	VUNPCKLPD    Z10, Z8, Z7
+	MOVQ         DI, R10
+	CMPQ         SI, $0x02
+	JLE          sums_none4
+	VMOVAPS      Z2, Z9
+	VPERMI2PD    Z7, Z5, Z9
+	TESTQ        CX, CX
+	JZ           sums_plain4
+	MOVQ         R10, R11
+	ADDQ         DX, R11
+	VMOVUPS.Z    (R11), K1, Z11
+	VMOVUPS.Z    (R11)(R9*1), K1, Z12
+	VINSERTF32X8 $0x01, Y12, Z11, Z11
+	VADDPS       Z11, Z9, Z9
+
+sums_plain4:
+	VMAXPS        Z9, Z0, Z9
+	VMINPS        Z9, Z1, Z9
+	VMOVUPS       Z9, K1, (R10)
+	CMPQ          SI, $0x06
+	JLE           sums_none4
+	VEXTRACTF32X8 $0x01, Z9, K1, (R10)(R9*1)
+
+sums_none4:
+	LEAQ         (R10)(R9*2), R10
+	CMPQ         SI, $0x0a
+	JLE          sums_none5
+	VMOVAPS      Z3, Z9
+	VPERMI2PD    Z7, Z5, Z9
+	TESTQ        CX, CX
+	JZ           sums_plain5
+	MOVQ         R10, R11
+	ADDQ         DX, R11
+	VMOVUPS.Z    (R11), K1, Z5
+	VMOVUPS.Z    (R11)(R9*1), K1, Z7
+	VINSERTF32X8 $0x01, Y7, Z5, Z5
+	VADDPS       Z5, Z9, Z9
+
+sums_plain5:
+	VMAXPS        Z9, Z0, Z9
+	VMINPS        Z9, Z1, Z9
+	VMOVUPS       Z9, K1, (R10)
+	CMPQ          SI, $0x0e
+	JLE           sums_none5
+	VEXTRACTF32X8 $0x01, Z9, K1, (R10)(R9*1)
+
+sums_none5:
+	ADDQ         BX, DI
+	VUNPCKHPD    Z6, Z4, Z4
+	VUNPCKHPD    Z10, Z8, Z5
+	MOVQ         DI, R10
+	CMPQ         SI, $0x03
+	JLE          sums_none6
+	VMOVAPS      Z2, Z6
+	VPERMI2PD    Z5, Z4, Z6
+	TESTQ        CX, CX
+	JZ           sums_plain6
+	MOVQ         R10, R11
+	ADDQ         DX, R11
+	VMOVUPS.Z    (R11), K1, Z7
+	VMOVUPS.Z    (R11)(R9*1), K1, Z8
+	VINSERTF32X8 $0x01, Y8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+
+sums_plain6:
+	VMAXPS        Z6, Z0, Z6
+	VMINPS        Z6, Z1, Z6
+	VMOVUPS       Z6, K1, (R10)
+	CMPQ          SI, $0x07
+	JLE           sums_none6
+	VEXTRACTF32X8 $0x01, Z6, K1, (R10)(R9*1)
+
+sums_none6:
+	LEAQ         (R10)(R9*2), R10
+	CMPQ         SI, $0x0b
+	JLE          sums_none7
+	VMOVAPS      Z3, Z6
+	VPERMI2PD    Z5, Z4, Z6
+	TESTQ        CX, CX
+	JZ           sums_plain7
+	MOVQ         R10, R11
+	ADDQ         DX, R11
+	VMOVUPS.Z    (R11), K1, Z4
+	VMOVUPS.Z    (R11)(R9*1), K1, Z5
+	VINSERTF32X8 $0x01, Y5, Z4, Z4
+	VADDPS       Z4, Z6, Z6
+
+sums_plain7:
+	VMAXPS        Z6, Z0, Z6
+	VMINPS        Z6, Z1, Z6
+	VMOVUPS       Z6, K1, (R10)
+	CMPQ          SI, $0x0f
+	JLE           sums_none7
+	VEXTRACTF32X8 $0x01, Z6, K1, (R10)(R9*1)
+
+sums_none7:
+	ADDQ BX, DI
+	LEAQ (DI)(R8*4), DI
+	SUBQ $0x10, SI
+	JG   sums_block
+	VZEROUPPER
+	RET
+
+	UNDEF
+
+// func unzip512(even []float32, odd []float32, from []float32, blocks int)
+// Requires: AVX, AVX512F
+TEXT ·unzip512(SB), $0-80
+	MOVQ      even_base+0(FP), AX
+	MOVQ      odd_base+24(FP), CX
+	MOVQ      from_base+48(FP), DX
+	MOVQ      blocks+72(FP), BX
+	MOVQ      $0x0705030106040200, SI
+	VMOVQ     SI, X0
+	VPMOVZXBQ X0, Z0
+
+block:
+	VMOVUPS (DX), Z1
+	VMOVUPS 64(DX), Z2
+	VSHUFPS $0x88, Z2, Z1, Z3
+	VPERMPD Z3, Z0, Z3
+	VMOVUPS Z3, (AX)
+	ADDQ    $0x40, AX
+	VSHUFPS $0xdd, Z2, Z1, Z1
+	VPERMPD Z1, Z0, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x40, CX
+	ADDQ    $0x80, DX
+	DECQ    BX
+	JNZ     block
+	VZEROUPPER
+	RET
+
 // func unzip256(even []float32, odd []float32, from []float32, blocks int)
 // Requires: AVX, AVX2
 TEXT ·unzip256(SB), $0-80

@@ -753,7 +753,8 @@ type sweep struct {
 	taps  int // of a row, 3 or 5, wNext apart
 	wNext int
 	by    int // pixels, 1 or 2, that results are apart
-	width int // pixels of a row of the image, channels apart as results are
+	width int // pixels of a row of the image, xNext apart
+	xNext int
 	// channels are a multiple of sweepUnit.
 	channels  int
 	low, high float32
@@ -780,38 +781,83 @@ func (s *slide) sweeps(unit int) bool {
 		c.pad < c.taps && (c.out-1)*c.stride-c.pad < c.in
 }
 
+// pairs reports whether sweeps of a multiple of unit channels take two pixels for one, of twice the
+// channels: these lie beside each other, and a vector of so few would be half empty.
+func (s *slide) pairs(unit int) bool {
+	return unit == 1 && s.channels == panel/4 && s.lanes >= 2*s.channels && s.cols.stride == 1
+}
+
+// along is how sweeps go along a row of results: from begin up to before end by pairs, which see
+// nothing outside of the image, and before and behind by results.
+type along struct{ out, length, begin, end, pairs int }
+
+// along returns how sweeps of a multiple of unit channels go.
+func (s *slide) along(unit int) along {
+	c := &s.cols
+	if !s.pairs(unit) {
+		return along{out: c.out, length: lengths(c.out, sweepMost)}
+	}
+	begin := min(c.pad, c.out)
+	all := max(0, min(c.out, c.in+c.pad-c.taps+1)-begin) / 2
+	return along{c.out, sweepMost, begin, begin + 2*all, lengths(all, sweepMost)}
+}
+
+// at returns how many results, or pairs of results, the sweep from q on has.
+func (a *along) at(q int) (n int, pairs bool) {
+	switch {
+	case q < a.begin:
+		return a.begin - q, false
+	case q < a.end:
+		return min(a.pairs, (a.end-q)/2), true
+	}
+	return min(a.length, a.out-q), false
+}
+
 // sweep is run by sweeps.
 func (s *slide) sweep(y, x, w, bias []float32, of lines, f *epilogue) {
-	t := sweep{bias: bias[:s.channels], none: outside[:], xRow: s.rows.dilation * s.xh,
-		wRow: s.cols.taps * s.lanes,
-		taps: s.cols.taps, wNext: s.lanes, by: s.cols.stride, width: s.cols.in,
-		channels: s.channels, low: f.low, high: f.high}
+	t := sweep{none: outside[:], xRow: s.rows.dilation * s.xh, wRow: s.cols.taps * s.lanes,
+		taps: s.cols.taps, wNext: s.lanes, xNext: s.channels, low: f.low, high: f.high}
+	var twice [2][panel / 2]float32 // the scales of a pair
 	if f.scale != nil && rescales() {
 		t.shift, t.scale = f.shift[:s.channels], f.scale[:s.channels]
 		t.least, t.most, t.plus = f.least, f.most, f.plus
+		if s.pairs(sweepUnit) {
+			for i, from := range [][]float32{t.shift, t.scale} {
+				copy(twice[i][copy(twice[i][:], from):], from)
+			}
+			t.shift, t.scale = twice[0][:], twice[1][:]
+		}
 	}
-	length := lengths(s.cols.out, sweepMost)
+	along := s.along(sweepUnit)
 	for p := of.first; p < of.end; p++ {
 		top := p*s.rows.stride - s.rows.pad
 		skip, count := taps(top, s.rows.in, s.rows.taps, s.rows.dilation)
 		t.rows, t.x, t.w = count, nil, nil
 		if count > 0 {
-			t.x = x[of.image*s.xb+(top+skip*s.rows.dilation)*s.xh:][:(count-1)*t.xRow+t.width*t.channels]
+			t.x = x[of.image*s.xb+(top+skip*s.rows.dilation)*s.xh:]
+			t.x = t.x[:(count-1)*t.xRow+s.cols.in*s.channels]
 			t.w = w[skip*t.wRow:][:count*t.wRow]
 		}
-		for q := 0; q < s.cols.out; q += length {
-			t.count, t.first = min(length, s.cols.out-q), q*t.by-s.cols.pad
-			o, n := ((of.image*s.rows.out+p)*s.cols.out+q)*t.channels, t.count*t.channels
-			t.y = y[o:][:n]
+		for q := 0; q < s.cols.out; {
+			n, pairs := along.at(q)
+			t.count, t.first = n, q*s.cols.stride-s.cols.pad
+			t.channels, t.by, t.width = s.channels, s.cols.stride, s.cols.in
+			if pairs {
+				t.channels, t.by, t.width = 2*s.channels, 2, s.cols.in-1
+			}
+			t.bias = bias[:t.channels]
+			o, all := ((of.image*s.rows.out+p)*s.cols.out+q)*s.channels, n*t.channels
+			t.y = y[o:][:all]
 			if f.add != nil {
-				t.add = f.add[o:][:n]
+				t.add = f.add[o:][:all]
 			}
 			sweepFast(&t)
 			if f.apply != nil {
-				for i := 0; i < n; i += t.channels {
-					f.apply(y[o+i:][:t.channels], o+i, 0)
+				for i := 0; i < all; i += s.channels {
+					f.apply(y[o+i:][:s.channels], o+i, 0)
 				}
 			}
+			q += all / s.channels
 		}
 	}
 }

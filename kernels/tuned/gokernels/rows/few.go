@@ -20,7 +20,7 @@ func ConvFew(y, x, w, bias, scratch []float32, a *ConvFewParams, f *Epilogue) (r
 			seen := (end-1)*a.strideH + (a.kernelH-1)*a.dilationH + 1
 			phases(copied, seen, scratch, x[b*a.inStrideBatch:], a)
 			copied = seen
-			fewRows(p, end, y, w, bias, scratch, b, a, f)
+			fewRows(lines{b, p, end}, y, w, bias, scratch, a, f)
 		}
 	}
 	return f.rescalesFew(a)
@@ -41,25 +41,25 @@ func ConvFewPart(d Piece, y, x, w, bias, scratch []float32, a *ConvFewParams, f 
 		return
 	}
 	first, end := d.of(a.outH)
-	fewRows(first, end, y, w, bias, scratch, b, a, f)
+	fewRows(lines{b, first, end}, y, w, bias, scratch, a, f)
 }
 
-// fewRows computes rows of the results of image b.
-func fewRows(first, end int, y, w, bias, scratch []float32, b int, a *ConvFewParams, f *Epilogue) {
+// fewRows computes rows of results.
+func fewRows(of lines, y, w, bias, scratch []float32, a *ConvFewParams, f *Epilogue) {
 	t := few{w: w, bias: bias, planes: a.inChannels, plane: a.paddedH * a.paddedRow,
 		rows: a.kernelH, row: a.dilationH * a.paddedRow, taps: a.kernelW, phases: a.strideW,
 		phase: a.phase, channels: a.outChannels, step: a.outStrideChannel, low: f.low,
 		high: f.high}
 	if a.channelsInner {
-		fewTransposed(first, end, t, y, scratch, b, a, f)
+		fewTransposed(of, t, y, scratch, a, f)
 		return
 	}
 	length := fewLength(a.outW)
-	for p := first; p < end; p++ {
+	for p := of.first; p < of.end; p++ {
 		for q := 0; q < a.outW; q += length {
 			t.columns = min(length, a.outW-q)
 			t.x = scratch[p*a.strideH*a.paddedRow+q:]
-			o := b*a.outChannels*t.step + p*a.outW + q
+			o := of.image*a.outChannels*t.step + p*a.outW + q
 			t.y, t.add = f.aim(y, o)
 			t.run()
 			if f.apply != nil {
@@ -73,8 +73,7 @@ func fewRows(first, end int, y, w, bias, scratch []float32, b int, a *ConvFewPar
 }
 
 // fewTransposed computes results whose channels lie innermost, by way of sums.
-func fewTransposed(first, end int, t few, y, scratch []float32, b int, a *ConvFewParams,
-	f *Epilogue) {
+func fewTransposed(of lines, t few, y, scratch []float32, a *ConvFewParams, f *Epilogue) {
 	var sums [fewChannels * fewCols]float32
 	t.low, t.high = float32(math.Inf(-1)), float32(math.Inf(1))
 	t.y, t.step = sums[:], fewCols
@@ -83,12 +82,12 @@ func fewTransposed(first, end int, t few, y, scratch []float32, b int, a *ConvFe
 		across.rescale(f)
 	}
 	length := fewLength(a.outW)
-	for p := first; p < end; p++ {
+	for p := of.first; p < of.end; p++ {
 		for q := 0; q < a.outW; q += length {
 			t.columns = min(length, a.outW-q)
 			t.x = scratch[p*a.strideH*a.paddedRow+q:]
 			t.run()
-			o := ((b*a.outH+p)*a.outW + q) * a.outChannels
+			o := ((of.image*a.outH+p)*a.outW + q) * a.outChannels
 			across.columns = t.columns
 			across.y, across.add = f.aim(y, o)
 			across.run()

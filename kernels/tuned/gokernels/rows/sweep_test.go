@@ -95,3 +95,43 @@ func TestSweep(t *testing.T) {
 		}
 	}
 }
+
+// TestSweepPairs compares sweeps that take two pixels for one with those that do not: exactly.
+func TestSweepPairs(t *testing.T) {
+	r := rand.New(rand.NewPCG(27, 28))
+	const channels = panel / 4
+	for i := range 500 {
+		taps := []int{sweepShort, sweepLong}[r.IntN(2)]
+		in, pad := [2]int{1 + r.IntN(6), 1 + r.IntN(40)}, [2]int{r.IntN(taps), r.IntN(taps)}
+		a := DepthwiseRowsParams{batch: 1 + r.IntN(2), channels: channels, lanes: channels,
+			inH: in[0], inW: in[1], outH: in[0] + 2*pad[0] - taps + 1, outW: in[1] + 2*pad[1] - taps + 1,
+			kernelH: taps, kernelW: taps, strideH: 1, strideW: 1, dilationH: 1, dilationW: 1,
+			padH: pad[0], padW: pad[1], inStrideBatch: in[0] * in[1] * channels,
+			inStrideRow: in[1] * channels, inStrideCol: channels}
+		if a.outH < 1 || a.outW < 1 {
+			continue
+		}
+		x, w := draw(r, a.batch*a.inStrideBatch, true), draw(r, taps*taps*channels, true)
+		bias, n := draw(r, channels, true), a.batch*a.outH*a.outW*channels
+		f := unbounded(nil)
+		switch i % 3 {
+		case 0:
+			f.add = draw(r, n, true)
+		case 1:
+			f.Rescale(draw(r, channels, true), draw(r, channels, false), -20, 15, 3)
+		}
+		want, got := make([]float32, n), make([]float32, n)
+		Depthwise(want, x, w, bias, &a, &f)
+		a.lanes = (2 + r.IntN(3)) * channels
+		var wide []float32
+		for tap := range taps * taps {
+			for range a.lanes / channels {
+				wide = append(wide, w[tap*channels:][:channels]...)
+			}
+		}
+		Depthwise(got, x, wide, slices.Repeat(bias, a.lanes/channels), &a, &f)
+		if !slices.Equal(want, got) {
+			t.Fatalf("%v pixels with %v around them, %d taps: %v, not %v", in, pad, taps, got, want)
+		}
+	}
+}
