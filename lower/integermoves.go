@@ -90,6 +90,44 @@ func (a *integerArithmetic) move(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 	return outs
 }
 
+// whole is the integers less their zero point as floats.
+func (a *integerArithmetic) whole(b *ops.Builder, q *quantity) *ir.Value {
+	build := func(b *ops.Builder) []*ir.Value {
+		return []*ir.Value{a.beforeViews(b, q.ints, func(ints *ir.Value) *ir.Value {
+			v := a.asFloats(b, ints)
+			if q.zero[0] != 0 {
+				v = b.Op("aten.sub.Scalar", v, q.zero[0])
+			}
+			return v
+		})}
+	}
+	if a.constant[q.ints] {
+		if made := computed(b.Table, build); made != nil {
+			return b.Constant(q.ints.Name+"_float", made[0])
+		}
+	}
+	return build(b)[0]
+}
+
+// asFloats is what a pool made integers of, or these as floats.
+func (a *integerArithmetic) asFloats(b *ops.Builder, ints *ir.Value) *ir.Value {
+	if v := a.pooled[ints]; v != nil {
+		return v
+	}
+	return b.Op("aten._to_copy.default", ints, ops.Kw("dtype", ir.Float32))
+}
+
+// beforeViews is the views that v is seen through of what build makes of the tensor behind them:
+// there the node that computes the tensor may do it too.
+func (a *integerArithmetic) beforeViews(b *ops.Builder, v *ir.Value,
+	build func(*ir.Value) *ir.Value) *ir.Value {
+	if v.Def == nil || !reshapes[v.Def.Op] {
+		return build(v)
+	}
+	args := withRefs(v.Def, func(of *ir.Value) *ir.Value { return a.beforeViews(b, of, build) })
+	return b.Op(v.Def.Op, args...)
+}
+
 const (
 	padOp     = "aten.constant_pad_nd.default"
 	permuteOp = "aten.permute.default"
