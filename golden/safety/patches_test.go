@@ -29,7 +29,7 @@ func TestPatchesAgree(t *testing.T) {
 	random := tier.Of(0, 6, 14)
 	var jobs []way.Job
 	for range random {
-		jobs = append(jobs, randomConvolutions(t, r))
+		jobs = append(jobs, randomConvolutions(t, r, false))
 	}
 	cases, names := allCases(t)
 	var index []int
@@ -109,8 +109,9 @@ func hasPatches(r *way.Result) bool {
 }
 
 // randomConvolutions makes a program of convolutions that follow each other, with
-// sums and bounds between them.
-func randomConvolutions(t *testing.T, r *rand.Rand) way.Job {
+// sums and bounds between them. If it is even, most make images of the same size, so that
+// results lie over images.
+func randomConvolutions(t *testing.T, r *rand.Rand, even bool) way.Job {
 	t.Helper()
 	var params, body strings.Builder
 	channels, height, width := []int{3, 8, 16, 20, 32}[r.Intn(5)], 10+r.Intn(24), 5+r.Intn(28)
@@ -129,11 +130,19 @@ func randomConvolutions(t *testing.T, r *rand.Rand) way.Job {
 			strings.ReplaceAll(fmt.Sprint(sizes), " ", ", "), w, randomNumbers(r, sizes...))
 		return w
 	}
-	for range 2 + r.Intn(4) {
+	layers := 2 + r.Intn(4)
+	if even {
+		layers *= 2
+	}
+	for range layers {
 		k := []int{1, 1, 3, 3, 3, 5}[r.Intn(6)]
 		stride, dilation := 1+r.Intn(5)/4, 1+r.Intn(5)/4
+		keeps := even && r.Intn(6) > 0
+		if keeps {
+			stride = 1
+		}
 		pad := r.Intn(k/2*dilation + 1)
-		if r.Intn(2) == 0 {
+		if keeps || r.Intn(2) == 0 {
 			pad = k / 2 * dilation
 		}
 		reach := (k-1)*dilation + 1
@@ -141,6 +150,9 @@ func randomConvolutions(t *testing.T, r *rand.Rand) way.Job {
 			continue
 		}
 		cin, cout, groups := channels, []int{8, 16, 20, 32, 40}[r.Intn(5)], 1
+		if keeps {
+			cout = channels
+		}
 		if channels%8 == 0 && r.Intn(3) == 0 {
 			cout, groups = channels, channels
 		}

@@ -42,6 +42,7 @@ func matchConv(r *Request) *Instance {
 	cols := int(roundUp(int64(cv.cout), t.Cols))
 	w, bias := cv.panels(cv.groups, cv.cout, t.Cols, 0)
 	in := cv.instance(t, convParams, cv.loops(), w, bias)
+	in.Once = !r.Target.Language.EpilogueOnRuns
 	in.Cost = cost(in.MACs) * float64(cols) / float64(cv.cout)
 	return in
 }
@@ -106,6 +107,7 @@ type convolution struct {
 	weights, bias []float32   // once constants has read them; bias is zero if there is none
 	read, given   bool        // constants has; they are constant
 	swapped       bool        // axes are columns, rows
+	point         bool        // a result sees the pixel where it is; pixels are one row
 	xLast, yLast  bool        // the channels of input, output lie innermost in memory
 	kernel        [2]int      // rows and columns of weights
 	transposed    bool        // the weights are those of a transposed convolution
@@ -268,7 +270,7 @@ func (cv *convolution) spatial(c *ops.Call, patch *Rows) bool {
 	}
 	cv.axes[0] = axis{in: one, out: one, kernel: 1, stride: one, dilation: one}
 	cv.up = [2]sym.Expr{one, one}
-	point := true
+	cv.point = true
 	before, after := "padding", "padding"
 	if c.Op.ParsedSchema().Index("before") >= 0 {
 		before, after = "before", "after"
@@ -302,7 +304,7 @@ func (cv *convolution) spatial(c *ops.Call, patch *Rows) bool {
 			}
 			a.after = a.reach()
 		}
-		point = point && a.kernel == 1 && a.stride.Is(1) && a.pad.IsZero() && a.after.IsZero()
+		cv.point = cv.point && a.kernel == 1 && a.stride.Is(1) && a.pad.IsZero() && a.after.IsZero()
 		if a.out.Is(1) { // no step is made
 			a.stride = one
 		}
@@ -311,13 +313,16 @@ func (cv *convolution) spatial(c *ops.Call, patch *Rows) bool {
 	rows.inStride, rows.outStride = sym.Mul(cols.in, step), sym.Mul(cols.out, outStep)
 	cv.height, cv.plane, cv.tall = rows.in, sym.Mul(rows.in, cols.in), rows.out
 	if patch != nil {
-		if point && !cv.xLast {
+		if cv.point && !cv.xLast {
 			return false // channels are not one row
 		}
 		rows.in, rows.out, rows.pad = sym.Int(patch.In), sym.Int(patch.Out), sym.Int(patch.Pad)
+		if patch.Pixels {
+			cols.in, cols.out = one, one
+		}
 	}
 	cv.rows = *rows
-	if point {
+	if cv.point {
 		cols.in, cols.out = sym.Mul(rows.in, cols.in), sym.Mul(rows.out, cols.out)
 		rows.in, rows.out, cv.tall = one, one, one
 	}

@@ -23,7 +23,7 @@ import (
 // columns, the first one's in the lower half; sums are of 16 times the weights, and so is start.
 func Conv2DInt8() *Kernel {
 	return &Kernel{Name: "conv2d_i8", Forms: []string{convMVE, pointsInt8}, Descriptor: convInt8Params,
-		Operands: []string{"x"}, C: true, Apart: true, InPatches: eachAlone, Once: true,
+		Operands: []string{"x"}, C: true, Apart: true, InPatches: eachAlone,
 		InPlace: eachPixelAlone, Match: matchConvInt8}
 }
 
@@ -32,7 +32,7 @@ func Conv2DInt8() *Kernel {
 func DepthwiseInt8() *Kernel {
 	return &Kernel{Name: "depthwise_i8", Forms: []string{depthwiseMVE, depthwiseLanesInt8},
 		Descriptor: depthwiseInt8Params, Operands: []string{"x"}, C: true, Apart: true,
-		Windows: true, InPatches: eachAlone, Once: true, InPlace: rowsBehind,
+		Windows: true, InPatches: eachAlone, InPlace: rowsBehind,
 		Match: matchDepthwiseInt8}
 }
 
@@ -344,7 +344,7 @@ func matchConvInt8(r *Request) *Instance {
 		"pad_value": num(-cv.offset), "results_at_once": num(rows), "direct": num(direct),
 		"wide": num(cv.size() - 1), "int4": truth(int4), "planes": sym.Int(1),
 		"pixel": num(cv.cin), "whole_range": sym.Int(1)}, w, start)
-	in.Rest, in.Begun, in.Scratch = true, begun, num(roundUp(copied, 16))
+	in.Rest, in.Once, in.Begun, in.Scratch = true, true, begun, num(roundUp(copied, 16))
 	if mve {
 		in.Form, in.Head = convMVE, headMVE
 	}
@@ -424,7 +424,7 @@ func matchDepthwiseInt8(r *Request) *Instance {
 	if mve {
 		in.Form, in.Head, in.Scratch = depthwiseMVE, headMVE, num(roundUp(int64(4*taps+cv.groups), 16))
 	}
-	in.Rest, in.Begun = true, begun
+	in.Rest, in.Once, in.Begun = true, true, begun
 	in.Cost = cost(in.MACs)
 	if keep {
 		kept := sym.Mul(sym.Min(rows.in, rows.seen()), rows.inStride)

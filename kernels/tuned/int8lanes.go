@@ -164,7 +164,7 @@ func (cv *int8Conv) vectors(r *Request) *Instance {
 	if direct {
 		in.Form = pointsInt8
 	}
-	in.Rest, in.Begun, in.Scratch = true, l.begun, scratch
+	in.Rest, in.Once, in.Begun, in.Scratch = true, true, l.begun, scratch
 	in.Cost = cost(in.MACs)
 	return in
 }
@@ -226,7 +226,7 @@ func (cv *int8Conv) windows(r *Request) *Instance {
 		"multiplier": sym.Int(1), "in_offset": num(cv.offset), "fast": sym.Int(0),
 		"pad_value": num(-cv.offset), "wide": sym.Int(0), "in_place": sym.Int(0)},
 		Packed{Name: "w", DType: ir.Int8, Data: w, From: []int{cv.w}}, starts(start))
-	in.Form, in.Rest, in.Begun = depthwiseLanesInt8, true, begun
+	in.Form, in.Rest, in.Once, in.Begun = depthwiseLanesInt8, true, true, begun
 	in.Scratch = sym.Mul(num(size), sym.Add(sym.Mul(cv.axes[0].reach(), cv.axes[1].reach(),
 		num(cv.groups)), num(2*byteColumns)))
 	in.Cost = cost(in.MACs)

@@ -13,16 +13,21 @@ import (
 type Rows struct {
 	In, Out int64
 	Pad     int64 // rows of zeros that the first result sees before the image
+	Pixels  bool  // rows are of one pixel
 }
 
 // Window says how results of a convolution see the rows of its image, of which
 // there are In: result p sees Reach rows from p·Stride-Pad on. Out are the rows of
 // results.
-type Window struct{ In, Out, Stride, Reach, Pad int64 }
+type Window struct {
+	In, Out, Stride, Reach, Pad int64
+	Pixels                      bool // rows are of one pixel
+}
 
 // WindowOf returns the window of a convolution of one image, if its rows are
-// numbers that are known.
-func WindowOf(c *ops.Call, t Target) (w Window, ok bool) {
+// numbers that are known; with pixels, as if each pixel were a row, if each result sees the one
+// where it is.
+func WindowOf(c *ops.Call, t Target, pixels bool) (w Window, ok bool) {
 	cv := floatConvolution(&Request{Call: c})
 	if cv == nil || cv.transposed {
 		cv = nil
@@ -32,6 +37,10 @@ func WindowOf(c *ops.Call, t Target) (w Window, ok bool) {
 	}
 	if cv == nil || !cv.batch.Is(1) || len(c.Outs[0].Sizes) != 4 {
 		return w, false
+	}
+	if pixels {
+		n, ok := cv.axes[1].out.Const()
+		return Window{In: n, Out: n, Stride: 1, Reach: 1, Pixels: true}, ok && cv.point && n > 0
 	}
 	rows := cv.rows
 	for _, f := range []struct {

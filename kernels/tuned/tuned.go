@@ -65,9 +65,6 @@ type Kernel struct {
 	ScalarPatches bool
 	tiling        func(in *Instance) tiling // what Instructions counts; nil: it counts products
 
-	// Once says that each result is stored once, when its epilogue has read what it reads at
-	// the result's position.
-	Once bool
 	// InPlace reports whether an instance has read what results see of its first operand before
 	// it stores them where that begins. Nil: never.
 	InPlace func(in *Instance) bool
@@ -163,6 +160,9 @@ type Instance struct {
 	// makes of the sum is the beginning of the epilogue.
 	Rest  bool
 	Exact bool // float32 holds the sums
+	// Once says that each result is stored once, when its epilogue has read what it reads at
+	// the result's position.
+	Once bool
 	// Within is how many operations of floats there are for a result of sums of integers, before
 	// the epilogue.
 	Within int
@@ -247,7 +247,7 @@ func (in *Instance) MayOverwrite(i int) bool {
 	case Operand:
 		return i == in.First(Operand) && in.Kernel.InPlace != nil && in.Kernel.InPlace(in)
 	case Extra:
-		if !in.Kernel.Once {
+		if !in.Once {
 			return false
 		}
 		there, elsewhere := in.Epilogue.Reads(i - in.First(Extra))

@@ -7,7 +7,6 @@ import (
 
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/seq"
-	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/tuned"
 )
 
@@ -15,7 +14,9 @@ import (
 // patches.
 type choice struct {
 	from, end int
+	chain     []link
 	height    int64    // of patches; 0: whole
+	backwards bool     // the last patch is made first
 	patches   *patches // nil: whole, or still to be made
 	call      *Call    // whole, by another instance than the link's; nil: the link's
 	over      *over
@@ -28,7 +29,7 @@ type choice struct {
 // Chains that are tried: of so many calls at most, and in patches of so many rows.
 const (
 	longestChain = 12
-	highestPatch = 8
+	highestPatch = 8 // if rows are pixels, tiles
 )
 
 // sparer chooses the patches of a method for the sake of its arena.
@@ -103,7 +104,7 @@ func (b *builder) spare(made map[*tuned.Instance]*facts, users map[*Buffer]int,
 	for i := range floor {
 		limit = max(limit, s.held(i, i)) // in place of an operand is not known here
 	}
-	for limit-low > max(64, limit/64) {
+	for limit-low > max(64, limit/256) {
 		if mid := (low + limit) / 2; s.possible(mid) {
 			limit = mid
 		} else {
@@ -198,9 +199,9 @@ func (s *sparer) around(r *run, held []int64) {
 func (r *run) lower(held []int64) {
 	for i := range r.choices {
 		c := &r.choices[i]
-		w := (&way{buffer: c.image}).next(c)
+		w := (&way{above: c.image}).next(c)
 		for k := c.from; k < c.end; k++ {
-			held[r.first+k] = min(held[r.first+k], w.buffer+w.around)
+			held[r.first+k] = min(held[r.first+k], w.buffer()+w.around)
 		}
 	}
 }
@@ -237,27 +238,10 @@ func (s *sparer) choices(r *run) (list []choice) {
 				continue
 			}
 			for height := int64(1); height <= highestPatch; height++ {
-				p := s.b.divisions.patches(chain, height)
-				if p == nil {
-					continue
-				}
-				c := s.choice(r, from, end)
-				c.height, c.over = height, s.over(p, r.first+from, r.first+end-1)
-				if s.awaits(r, from) {
-					kept, ok := p.kept()
-					if !ok {
-						continue
-					}
-					c.around += kept * s.await.row()
-				} else if len(chain) == 1 && c.over == nil {
-					continue
-				}
-				for j, l := range chain[:len(chain)-1] {
-					c.around += p.height(j) * s.uses[l.call.Args[0]].bytes / l.window.Out
-				}
-				var ok bool
-				if c.time, ok = s.more(p); ok {
-					list = append(list, c)
+				list = append(list, s.inPatches(r, from, end, chain, height)...)
+				if l := chain[0]; len(chain) == 1 && l.pixels != nil && !s.awaits(r, from) {
+					list = append(list, s.inPatches(r, from, end, []link{*l.pixels},
+						height*int64(l.call.Kernel.Tuned.Tile.Rows))...)
 				}
 			}
 		}
@@ -265,10 +249,42 @@ func (s *sparer) choices(r *run) (list []choice) {
 	return list
 }
 
+// inPatches returns the ways to make a part of a run, the chain, in patches of a height: a single
+// call from the last patch to the first, too.
+func (s *sparer) inPatches(r *run, from, end int, chain []link, height int64) (list []choice) {
+	p := s.b.divisions.patches(chain, height)
+	if p == nil {
+		return nil
+	}
+	c, alone := s.choice(r, from, end), len(chain) == 1 && !s.awaits(r, from)
+	if s.awaits(r, from) {
+		kept, ok := p.kept()
+		if !ok {
+			return nil
+		}
+		c.around += kept * s.await.row()
+	}
+	for j, l := range chain[:len(chain)-1] {
+		c.around += p.height(j) * s.uses[l.call.Args[0]].bytes / l.window.Out
+	}
+	var ok bool
+	if c.time, ok = s.more(p); !ok {
+		return nil
+	}
+	c.chain, c.height = chain, height
+	for _, p.backwards = range []bool{false, true} {
+		c.backwards, c.over = p.backwards, s.over(p, r.first+from, r.first+end-1)
+		if alone && c.over != nil || !alone && !p.backwards {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
 // choice returns what any way to make a part of a run holds.
 func (s *sparer) choice(r *run, from, end int) choice {
-	c := choice{from: from, end: end}
 	chain := r.links[from:end]
+	c := choice{from: from, end: end, chain: chain}
 	c.around = s.held(r.first+from, r.first+end-1)
 	for _, l := range chain[:len(chain)-1] {
 		c.around -= s.uses[l.call.Args[0]].bytes
@@ -339,10 +355,10 @@ func (s *sparer) body(parts [][]*choice) ([]Stmt, overlay) {
 		r := &s.runs[i]
 		out = append(out, s.b.m.Body[done:r.first]...)
 		for _, c := range parts[i] {
-			chain := r.links[c.from:c.end]
 			var p *patches
 			if c.height > 0 {
-				p = s.b.divisions.patches(chain, c.height)
+				p = s.b.divisions.patches(c.chain, c.height)
+				p.backwards = c.backwards
 			}
 			divided := p != nil && p.instances(s.b)
 			switch {
@@ -354,7 +370,7 @@ func (s *sparer) body(parts [][]*choice) ([]Stmt, overlay) {
 				}
 				out = append(out, p.emit()...)
 			default:
-				for _, l := range chain {
+				for _, l := range c.chain {
 					out = append(out, cmp.Or(c.call, l.call))
 				}
 			}
@@ -373,33 +389,37 @@ func (s *sparer) body(parts [][]*choice) ([]Stmt, overlay) {
 
 // What a part of a run holds is more than its own: a buffer in which its result
 // lies over its image has the size of both as long as one of them is in use, and
-// grows with every part that lays its result over it. So a way to make the
-// beginning of a run has, besides its time, the size of the buffer that the last
-// result lies in, and the most that is held around that while it is in use.
+// may grow with every part that lays its result over it. So a way to make the
+// beginning of a run has, besides its time, where in its buffer the last result lies,
+// and the most that is held around that while it is in use.
 
 // way is a way to make the beginning of a run.
 type way struct {
-	time           float64
-	buffer, around int64
-	last           *choice
-	before         *way
+	time         float64
+	below, above int64 // bytes of the buffer before the last result, and from where it begins on
+	around       int64
+	last         *choice
+	before       *way
 }
+
+// buffer is the bytes of the buffer.
+func (w *way) buffer() int64 { return w.below + w.above }
 
 // mostWays are how many ways to make the same beginning are followed.
 const mostWays = 16
 
 // better reports whether w is as good as v in everything.
 func (w *way) better(v *way) bool {
-	return w.time <= v.time && w.buffer <= v.buffer && w.around <= v.around
+	return w.time <= v.time && w.below <= v.below && w.above <= v.above && w.around <= v.around
 }
 
 // next returns the way on by a choice.
 func (w *way) next(c *choice) way {
 	if c.over == nil {
-		return way{w.time + c.time, c.result, c.around + w.buffer, c, w}
+		return way{w.time + c.time, 0, c.result, c.around + w.buffer(), c, w}
 	}
-	elem := int64(c.over.image.DType.Size())
-	return way{w.time + c.time, max(c.over.behind*elem+w.buffer, c.result),
+	behind := c.over.behind * int64(c.over.image.DType.Size())
+	return way{w.time + c.time, max(w.below-behind, 0), max(w.above+behind, c.result),
 		max(w.around, c.around), c, w}
 }
 
@@ -407,16 +427,16 @@ func (w *way) next(c *choice) way {
 // limit bytes, or nil.
 func (r *run) within(limit int64) (parts []*choice) {
 	ways := make([][]*way, len(r.links)+1)
-	ways[0] = []*way{{buffer: r.image, around: r.before}}
+	ways[0] = []*way{{above: r.image, around: r.before}}
 	at := 0 // choices are in the order of their ends
 	for end := 1; end < len(ways); end++ {
 		for ; at < len(r.choices) && r.choices[at].end == end; at++ {
 			c := &r.choices[at]
 			for _, w := range ways[c.from] {
 				n := w.next(c)
-				held := n.buffer + n.around
+				held := n.buffer() + n.around
 				if end == len(r.links) {
-					held = max(held, n.buffer+r.after)
+					held = max(held, n.buffer()+r.after)
 				}
 				if held <= limit {
 					ways[end] = withWay(ways[end], n)
@@ -427,7 +447,7 @@ func (r *run) within(limit int64) (parts []*choice) {
 		if len(ways[end]) > mostWays { // the quickest, and those that hold the least
 			rest := ways[end][mostWays/2:]
 			slices.SortStableFunc(rest, func(a, b *way) int {
-				return int(a.buffer + a.around - b.buffer - b.around)
+				return int(a.buffer() + a.around - b.buffer() - b.around)
 			})
 			ways[end] = ways[end][:mostWays]
 		}
@@ -467,109 +487,4 @@ func (s *sparer) parts(limit int64) [][]*choice {
 		}
 	}
 	return parts
-}
-
-// What a chain makes may lie over the image it is made of: a row of results is
-// stored where rows of the image stood that no patch sees any more. The image begins
-// so many elements behind the results that they never reach a row that is still to
-// be read, at most a few rows; both are views of one buffer.
-
-// over is such a chain's image and result.
-type over struct {
-	image, result *Buffer
-	behind        int64 // elements, from the first of the results to the first of the image
-	whole         bool  // one call makes all of it, and they are alike
-}
-
-// size is how many elements both take, if the image is the beginning of a buffer
-// of so many.
-func (o *over) size(buffer int64) int64 { return max(o.behind+buffer, o.result.MaxLen) }
-
-// over returns how the results of patches lie over the image, or nil if they cannot.
-// The image must not be in use later, nor the result before: that is the caller's
-// to know.
-func (p *patches) over() *over {
-	first, last := &p.calls[0], &p.calls[len(p.calls)-1]
-	o := &over{image: first.call.Args[1], result: last.call.Args[0]}
-	for _, b := range []*Buffer{o.image, o.result} {
-		if b.Root != nil || b.Storage != Arena {
-			return nil
-		}
-	}
-	if first.planes || o.image.DType != o.result.DType {
-		return nil
-	}
-	row := o.image.MaxLen / first.window.In
-	made := o.result.MaxLen / last.window.Out
-	for i := range p.number {
-		until := last.ends[i] * made // results there are after patch i
-		for j := range p.calls {
-			c := &p.calls[j]
-			at := i + 1 // the first patch that reads while these results are there
-			if j == len(p.calls)-1 {
-				at = i
-			}
-			if at == p.number {
-				continue
-			}
-			for k, a := range c.call.Args[1:] {
-				read, _ := c.call.Kernel.Uses(k + 1)
-				switch {
-				case !read || Root(a) != o.image:
-				case j == 0 && k == 0:
-					o.behind = max(o.behind, until-max(0, p.first(0, at))*row)
-				case a == o.image && c.moving[k+1]:
-					o.behind = max(o.behind, until-p.done(j, at)*row)
-				default:
-					return nil
-				}
-			}
-		}
-	}
-	const step = arenaAlign // elements, so that the image is aligned as a buffer is
-	o.behind = (o.behind + step - 1) / step * step
-	return o
-}
-
-// overlay is what takes the place of buffers.
-type overlay map[*Buffer]*Buffer
-
-// of returns what takes the place of b.
-func (o overlay) of(b *Buffer) *Buffer {
-	if b.Root != nil && o[b] == nil && o[b.Root] != nil {
-		o[b] = viewAt(b, o[b.Root], b.At)
-	}
-	return cmp.Or(o[b], b)
-}
-
-// layOver gives images and results their places in common buffers. A result that is an
-// image later is the beginning of a buffer that lies in a larger one.
-func layOver(laid []*over) overlay {
-	boths := make([]*Buffer, len(laid))
-	unders := make([]*Buffer, len(laid)) // the image, or what it is the beginning of
-	inside := map[*Buffer]*Buffer{}
-	for i, o := range laid {
-		unders[i] = o.image
-		if b := inside[o.image]; b != nil {
-			unders[i] = b
-		}
-		boths[i] = dense(o.image.Name+"_"+o.result.Name, o.image.DType,
-			sym.Int(o.size(unders[i].MaxLen)))
-		inside[o.result] = boths[i]
-	}
-	moved := overlay{}
-	for i, o := range slices.Backward(laid) { // what is around first
-		both := boths[i]
-		if around := moved[both]; around != nil {
-			both = around
-		}
-		moved[unders[i]] = viewOf(both, unders[i].Name, unders[i].Sizes, sym.Int(o.behind))
-		moved[o.result] = viewOf(both, o.result.Name, o.result.Sizes, sym.Expr{})
-	}
-	for _, o := range laid {
-		if o.whole {
-			moved[o.result] = moved[o.image]
-		}
-	}
-	return moved
 }

@@ -42,6 +42,7 @@ type link struct {
 	kind   *kind
 	loop   *looped // of a kernel of loops; nil: of a micro-kernel
 	planes bool    // the channels of its image are planes
+	pixels *link   // the same with each pixel as a row; nil: it cannot be made so
 
 	moving       map[int]bool // as moving says
 	movable      bool
@@ -118,7 +119,7 @@ func (b *builder) link(s Stmt, made map[*tuned.Instance]*facts) (l link, ok bool
 	if f == nil || b.orders[f.node.Output(0)] == nil || b.orders[b.stored(f)] == nil {
 		return l, false
 	}
-	w, ok := tuned.WindowOf(f.call, b.opt.Target)
+	w, ok := tuned.WindowOf(f.call, b.opt.Target, false)
 	if !ok {
 		return l, false
 	}
@@ -126,6 +127,11 @@ func (b *builder) link(s Stmt, made map[*tuned.Instance]*facts) (l link, ok bool
 	l = link{call: c, facts: f, window: w, planes: b.orders[f.call.Value("input")] == nil,
 		instructions: in.Instructions()}
 	l.moving, l.movable = moving(in)
+	if w, ok := tuned.WindowOf(f.call, b.opt.Target, true); ok {
+		pixels := l
+		pixels.window, l.pixels = w, &pixels
+		b.divisions.know(b, &pixels)
+	}
 	b.divisions.know(b, &l)
 	return l, true
 }
@@ -307,23 +313,25 @@ func (p *patches) emit() []Stmt {
 		w.Name, w.Root, w.At = image.Name+"_rows", nil, sym.Expr{}
 		windows = append(windows, &w)
 	}
-	var out []Stmt
+	var parts [][]Stmt
 	steps := func(i, times int64) {
 		var v *sym.Symbol
 		var more sym.Expr
 		if times > 1 {
 			v = sym.NewVar("patch", sym.Int(times))
 			more = v.Expr()
+			if p.backwards {
+				more = sym.Sub(sym.Int(times-1), more)
+			}
 		}
 		body := p.patch(windows, i, more)
 		switch {
 		case p.input != nil:
-			out = append(out, p.await(i, times, v, body))
+			body = []Stmt{p.await(i, times, v, body)}
 		case v != nil:
-			out = append(out, &For{Var: v, Extent: sym.Int(times), Body: body, From: p.from()})
-		default:
-			out = append(out, body...)
+			body = []Stmt{&For{Var: v, Extent: sym.Int(times), Body: body, From: p.from()}}
 		}
+		parts = append(parts, body)
 	}
 	steps(0, 1)
 	same := p.number // patches before it may do what the second does
@@ -338,7 +346,10 @@ func (p *patches) emit() []Stmt {
 	for i := 1 + equal; i < p.number; i++ {
 		steps(i, 1)
 	}
-	return out
+	if p.backwards {
+		slices.Reverse(parts)
+	}
+	return slices.Concat(parts...)
 }
 
 // from are the origins of all calls.
@@ -450,9 +461,9 @@ func seen(image *Buffer, c *patchedCall, n, from int64, step sym.Expr) *Buffer {
 // rowsOf returns n rows of of, from one on, which are as those of image, of which
 // there are height.
 func rowsOf(of, image *Buffer, height, n int64, from sym.Expr) *Buffer {
-	sizes := slices.Clone(image.Sizes)
-	sizes[2] = sym.Int(n)
-	return viewOf(of, image.Name+"_patch", sizes, sym.Mul(rowLen(image, height), from))
+	sizes, row := slices.Clone(image.Sizes), rowLen(image, height)
+	sizes[2], sizes[3] = sym.Int(n), sym.FloorDiv(row, sizes[1])
+	return viewOf(of, image.Name+"_patch", sizes, sym.Mul(row, from))
 }
 
 // rowLen returns the elements of a row of an image, of which there are height.

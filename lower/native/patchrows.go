@@ -14,7 +14,9 @@ import (
 type patches struct {
 	calls  []patchedCall
 	number int64
-	b      *builder
+	// Of one call: the last rows are made first.
+	backwards bool
+	b         *builder
 	// If the image comes by rows: its window, and where they are counted.
 	input, position *Buffer
 	*division
@@ -125,7 +127,7 @@ func (p *patches) rows(j int, i int64) tuned.Rows {
 	from, to := p.first(j, i), p.calls[j].ends[i]
 	seen := (to-1)*w.Stride - w.Pad + w.Reach
 	return tuned.Rows{In: min(given, seen) - max(0, from), Out: to - p.done(j, i),
-		Pad: max(0, -from)}
+		Pad: max(0, -from), Pixels: w.Pixels}
 }
 
 // height is how many rows the window of image j has.
@@ -158,7 +160,7 @@ func (p *patches) same(i int64) bool {
 
 // Microcontrollers have no cache to speak of, and little memory. There patches are
 // taken for the arena: of images in the middle of a chain only windows exist, and
-// what the chain makes may lie over what it has read already (bandover.go). A patch
+// what the chain makes may lie over what it has read already (patchover.go). A patch
 // of rows is one run of memory only where channels lie innermost, which kernels for
 // microcontrollers do not ask for. So a program is built both ways, with row-major
 // images and whole calls, and channels-last with patches, and the second is taken if

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/tuned"
 )
 
@@ -105,6 +107,70 @@ func simulate(p *patches) string {
 	}
 	if last := p.calls[len(p.calls)-1]; last.ends[p.number-1] != last.window.Out {
 		return "the last rows are not made"
+	}
+	return ""
+}
+
+// Results that lie over their image never reach a row that is still to be read, from the first
+// row to the last or from the last to the first, and a call never reads where it writes.
+func TestOver(t *testing.T) {
+	r := rand.New(rand.NewSource(2))
+	tried := map[bool]int{}
+	for range 4000 {
+		chain := randomChain(r)
+		if r.Intn(2) == 0 {
+			chain = chain[:1]
+		}
+		first, last := chain[0].window, chain[len(chain)-1].window
+		p := newPatches(chain, 1+r.Int63n(last.Out))
+		if p == nil {
+			continue
+		}
+		image := dense("image", ir.Float32, sym.Int(first.In), sym.Int(1+r.Int63n(40)))
+		made := dense("made", ir.Float32, sym.Int(last.Out), sym.Int(1+r.Int63n(40)))
+		for j := range p.calls {
+			args := []*Buffer{made, image}
+			if j > 0 {
+				args[1] = dense("window", ir.Float32, sym.Int(1))
+			}
+			p.calls[j].call = &Call{Kernel: copyKernel(ir.Float32, sym.Int(1)), Args: args}
+		}
+		for _, p.backwards = range []bool{false, len(chain) == 1} {
+			if err := overlaid(p, p.over(), image.MaxLen/first.In, made.MaxLen/last.Out); err != "" {
+				t.Fatalf("%+v in patches of %d rows, backwards %t: %s", windowsOf(chain),
+					p.calls[len(p.calls)-1].share, p.backwards, err)
+			}
+			tried[p.backwards]++
+		}
+	}
+	if tried[false] < 1000 || tried[true] < 1000 {
+		t.Errorf("only %v are tried", tried)
+	}
+}
+
+// overlaid carries out the patches on memory that holds the elements of the image.
+func overlaid(p *patches, o *over, row, made int64) string {
+	memory := map[int64]int64{} // by address: which element of the image is there
+	for k := range o.image.MaxLen {
+		memory[o.behind+k] = k
+	}
+	last := len(p.calls) - 1
+	for i := range p.number {
+		if p.backwards {
+			i = p.number - 1 - i
+		}
+		from := max(0, p.first(0, i)) * row
+		for k := from; k < from+p.rows(0, i).In*row; k++ {
+			if memory[o.behind+k] != k {
+				return "an element is gone that is read later"
+			}
+		}
+		for k := p.done(last, i) * made; k < p.calls[last].ends[i]*made; k++ {
+			if seen := k - o.behind; last == 0 && seen >= from && seen < from+p.rows(0, i).In*row {
+				return "a call reads where it writes"
+			}
+			memory[k] = -1
+		}
 	}
 	return ""
 }

@@ -453,10 +453,11 @@ static inline float kws_trained_result2(float acc)
 
 /* convolution.default, relu.default */
 KWS_TRAINED_EIGHT_APART static void kws_trained_convolution_relu_2(float *restrict y, const float *x,
-    const float *w, const float *bias, int32_t in_h, int32_t out_h, int32_t pad_h)
+    const float *w, const float *bias, int32_t in_h, int32_t pad_h)
 {
     const int32_t channels = 64;
     const int32_t in_w = 5;
+    const int32_t out_h = 1;
     const int32_t out_w = 5;
     const int32_t kernel_h = 3;
     const int32_t kernel_w = 3;
@@ -509,14 +510,6 @@ KWS_TRAINED_EIGHT_APART static void kws_trained_convolution_relu_2(float *restri
     }
 }
 
-/* copy */
-static void kws_trained_copy(float *restrict out, const float *in)
-{
-    for (int32_t i = 0; i < 640; i++) {
-        out[i] = in[i];
-    }
-}
-
 /* avg_pool2d.default */
 static void kws_trained_avg_pool2d(float *out, const float *in)
 {
@@ -554,58 +547,30 @@ static void kws_trained_linear(float *restrict y, const float *x, const float *w
 }
 
 static const kws_trained_conv_params kws_trained_convolution_relu_args_1 = {
-    /* in_channels */ 1, /* in_h */ 10, /* in_w */ 13, /* out_h */ 5, /* out_w */ 5,
+    /* in_channels */ 1, /* in_h */ 10, /* in_w */ 49, /* out_h */ 5, /* out_w */ 25,
     /* kernel_h */ 4, /* stride_h */ 2, /* pad_h */ 1, /* pad_w */ 5, /* interior_begin */ 3,
-    /* interior_end */ 5, /* channel_loop */ 1, /* in_stride_channel */ 490,
+    /* interior_end */ 23, /* channel_loop */ 1, /* in_stride_channel */ 490,
     /* in_stride_row */ 1, /* in_stride_col */ 10, /* out_stride_row */ 64,
     /* out_stride_col */ 320
 };
 static const kws_trained_conv_params kws_trained_convolution_relu_args_2 = {
-    /* in_channels */ 1, /* in_h */ 10, /* in_w */ 16, /* out_h */ 5, /* out_w */ 4,
-    /* kernel_h */ 4, /* stride_h */ 2, /* pad_h */ 1, /* pad_w */ 0, /* interior_begin */ 0,
-    /* interior_end */ 4, /* channel_loop */ 1, /* in_stride_channel */ 490,
-    /* in_stride_row */ 1, /* in_stride_col */ 10, /* out_stride_row */ 64,
-    /* out_stride_col */ 320
+    /* in_channels */ 64, /* in_h */ 1, /* in_w */ 12, /* out_h */ 1, /* out_w */ 12,
+    /* kernel_h */ 1, /* stride_h */ 1, /* pad_h */ 0, /* pad_w */ 0, /* interior_begin */ 0,
+    /* interior_end */ 12, /* channel_loop */ 2, /* in_stride_channel */ 1,
+    /* in_stride_row */ 320, /* in_stride_col */ 64, /* out_stride_row */ 320,
+    /* out_stride_col */ 64
 };
 static const kws_trained_conv_params kws_trained_convolution_relu_args_3 = {
-    /* in_channels */ 1, /* in_h */ 10, /* in_w */ 12, /* out_h */ 5, /* out_w */ 4,
-    /* kernel_h */ 4, /* stride_h */ 2, /* pad_h */ 1, /* pad_w */ 0, /* interior_begin */ 0,
-    /* interior_end */ 2, /* channel_loop */ 1, /* in_stride_channel */ 490,
-    /* in_stride_row */ 1, /* in_stride_col */ 10, /* out_stride_row */ 64,
-    /* out_stride_col */ 320
-};
-static const kws_trained_conv_params kws_trained_convolution_relu_args_4 = {
-    /* in_channels */ 64, /* in_h */ 1, /* in_w */ 25, /* out_h */ 1, /* out_w */ 25,
-    /* kernel_h */ 1, /* stride_h */ 1, /* pad_h */ 0, /* pad_w */ 0, /* interior_begin */ 0,
-    /* interior_end */ 25, /* channel_loop */ 2, /* in_stride_channel */ 1,
-    /* in_stride_row */ 320, /* in_stride_col */ 64, /* out_stride_row */ 320,
-    /* out_stride_col */ 64
-};
-static const kws_trained_conv_params kws_trained_convolution_relu_args_5 = {
-    /* in_channels */ 64, /* in_h */ 1, /* in_w */ 20, /* out_h */ 1, /* out_w */ 20,
-    /* kernel_h */ 1, /* stride_h */ 1, /* pad_h */ 0, /* pad_w */ 0, /* interior_begin */ 0,
-    /* interior_end */ 20, /* channel_loop */ 2, /* in_stride_channel */ 1,
-    /* in_stride_row */ 320, /* in_stride_col */ 64, /* out_stride_row */ 320,
-    /* out_stride_col */ 64
-};
-static const kws_trained_conv_params kws_trained_convolution_relu_args_6 = {
-    /* in_channels */ 64, /* in_h */ 1, /* in_w */ 15, /* out_h */ 1, /* out_w */ 15,
-    /* kernel_h */ 1, /* stride_h */ 1, /* pad_h */ 0, /* pad_w */ 0, /* interior_begin */ 0,
-    /* interior_end */ 15, /* channel_loop */ 2, /* in_stride_channel */ 1,
-    /* in_stride_row */ 320, /* in_stride_col */ 64, /* out_stride_row */ 320,
-    /* out_stride_col */ 64
-};
-static const kws_trained_conv_params kws_trained_convolution_relu_args_7 = {
-    /* in_channels */ 64, /* in_h */ 1, /* in_w */ 10, /* out_h */ 1, /* out_w */ 10,
-    /* kernel_h */ 1, /* stride_h */ 1, /* pad_h */ 0, /* pad_w */ 0, /* interior_begin */ 0,
-    /* interior_end */ 10, /* channel_loop */ 2, /* in_stride_channel */ 1,
-    /* in_stride_row */ 320, /* in_stride_col */ 64, /* out_stride_row */ 320,
-    /* out_stride_col */ 64
-};
-static const kws_trained_conv_params kws_trained_convolution_relu_args_8 = {
     /* in_channels */ 64, /* in_h */ 1, /* in_w */ 5, /* out_h */ 1, /* out_w */ 5,
     /* kernel_h */ 1, /* stride_h */ 1, /* pad_h */ 0, /* pad_w */ 0, /* interior_begin */ 0,
     /* interior_end */ 5, /* channel_loop */ 2, /* in_stride_channel */ 1,
+    /* in_stride_row */ 320, /* in_stride_col */ 64, /* out_stride_row */ 320,
+    /* out_stride_col */ 64
+};
+static const kws_trained_conv_params kws_trained_convolution_relu_args_4 = {
+    /* in_channels */ 64, /* in_h */ 1, /* in_w */ 6, /* out_h */ 1, /* out_w */ 6,
+    /* kernel_h */ 1, /* stride_h */ 1, /* pad_h */ 0, /* pad_w */ 0, /* interior_begin */ 0,
+    /* interior_end */ 6, /* channel_loop */ 2, /* in_stride_channel */ 1,
     /* in_stride_row */ 320, /* in_stride_col */ 64, /* out_stride_row */ 320,
     /* out_stride_col */ 64
 };
@@ -619,167 +584,111 @@ kws_trained_status kws_trained_forward(const float *x, float *out, void *arena)
     char *const mem = (char *)arena;
 
     /* ds_cnn.py:72: convolution, relu */
-    /* relu_rows [1, 64, 6, 5]: 7680 bytes at 32000, from ds_cnn.py:72 to ds_cnn.py:32 */
-    float *relu_rows = (float *)(mem + 32000);
-    kws_trained_convolution_relu(relu_rows + 320, x, kws_trained_feature_extractor_0_weight,
+    /* relu_7_relu_8 [8896]: 35584 bytes at 0, from ds_cnn.py:72 relu to ds_cnn.py:73 avg_pool2d */
+    float *relu_7_relu_8 = (float *)mem;
+    kws_trained_convolution_relu(relu_7_relu_8 + 256, x, kws_trained_feature_extractor_0_weight,
         kws_trained_conv2d_bias, &kws_trained_convolution_relu_args_1);
 
     /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
-    /* relu_5_relu_8 [8000]: 32000 bytes at 0, from ds_cnn.py:34 relu to ds_cnn.py:73 avg_pool2d */
-    float *relu_5_relu_8 = (float *)mem;
-    kws_trained_convolution_relu_2(relu_5_relu_8, relu_rows + 320,
-        kws_trained_feature_extractor_4_depthwise_weight, kws_trained_conv2d_1_bias, 5, 4, 1);
-
-    /* ds_cnn.py:72: convolution, relu; ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
-    for (int32_t patch = 0; patch < 4; patch++) {
-        /* ds_cnn.py:72: convolution, relu */
-        kws_trained_copy(relu_rows, relu_rows + 1280);
-        kws_trained_convolution_relu(relu_rows + 640, x + 80 * patch + 50,
-            kws_trained_feature_extractor_0_weight, kws_trained_conv2d_bias,
-            &kws_trained_convolution_relu_args_2);
-
-        /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
-        kws_trained_convolution_relu_2(relu_5_relu_8 + 1280 * patch + 1280, relu_rows,
-            kws_trained_feature_extractor_4_depthwise_weight, kws_trained_conv2d_1_bias, 6, 4, 0);
+    kws_trained_convolution_relu_2(relu_7_relu_8 + 8576, relu_7_relu_8 + 7616,
+        kws_trained_feature_extractor_4_depthwise_weight, kws_trained_conv2d_1_bias, 2, 0);
+    for (int32_t patch = 0; patch < 23; patch++) {
+        kws_trained_convolution_relu_2(relu_7_relu_8 + (8256 - 320 * patch),
+            relu_7_relu_8 + (7296 - 320 * patch), kws_trained_feature_extractor_4_depthwise_weight,
+            kws_trained_conv2d_1_bias, 3, 0);
     }
-
-    /* ds_cnn.py:72: convolution, relu */
-    kws_trained_copy(relu_rows, relu_rows + 1280);
-    kws_trained_convolution_relu(relu_rows + 640, x + 370, kws_trained_feature_extractor_0_weight,
-        kws_trained_conv2d_bias, &kws_trained_convolution_relu_args_3);
-
-    /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
-    kws_trained_convolution_relu_2(relu_5_relu_8 + 6400, relu_rows,
-        kws_trained_feature_extractor_4_depthwise_weight, kws_trained_conv2d_1_bias, 6, 4, 0);
-
-    /* ds_cnn.py:72: convolution, relu */
-    kws_trained_copy(relu_rows, relu_rows + 1280);
-
-    /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
-    kws_trained_convolution_relu_2(relu_5_relu_8 + 7680, relu_rows,
-        kws_trained_feature_extractor_4_depthwise_weight, kws_trained_conv2d_1_bias, 2, 1, 0);
+    kws_trained_convolution_relu_2(relu_7_relu_8 + 896, relu_7_relu_8 + 256,
+        kws_trained_feature_extractor_4_depthwise_weight, kws_trained_conv2d_1_bias, 2, 1);
 
     /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
-    /* relu_2_rows [1, 64, 6, 5]: 7680 bytes at 32000, from ds_cnn.py:37 to ds_cnn.py:32 */
-    float *relu_2_rows = (float *)(mem + 32000);
-    kws_trained_convolution_relu(relu_2_rows + 320, relu_5_relu_8,
+    kws_trained_convolution_relu(relu_7_relu_8 + 128, relu_7_relu_8 + 896,
         kws_trained_feature_extractor_4_pointwise_weight, kws_trained_conv2d_2_bias,
-        &kws_trained_convolution_relu_args_4);
-
-    /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
-    kws_trained_convolution_relu_2(relu_5_relu_8, relu_2_rows + 320,
-        kws_trained_feature_extractor_5_depthwise_weight, kws_trained_conv2d_3_bias, 5, 4, 1);
-
-    /*
-     * ds_cnn.py:35: convolution; ds_cnn.py:37: relu; ds_cnn.py:32: convolution; ds_cnn.py:34:
-     * relu
-     */
-    for (int32_t patch = 0; patch < 5; patch++) {
-        /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
-        kws_trained_copy(relu_2_rows, relu_2_rows + 1280);
-        kws_trained_convolution_relu(relu_2_rows + 640, relu_5_relu_8 + 1280 * patch + 1600,
-            kws_trained_feature_extractor_4_pointwise_weight, kws_trained_conv2d_2_bias,
-            &kws_trained_convolution_relu_args_5);
-
-        /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
-        kws_trained_convolution_relu_2(relu_5_relu_8 + 1280 * patch + 1280, relu_2_rows,
-            kws_trained_feature_extractor_5_depthwise_weight, kws_trained_conv2d_3_bias, 6, 4, 0);
+        &kws_trained_convolution_relu_args_2);
+    for (int32_t patch = 0; patch < 9; patch++) {
+        kws_trained_convolution_relu(relu_7_relu_8 + 768 * patch + 896,
+            relu_7_relu_8 + 768 * patch + 1664, kws_trained_feature_extractor_4_pointwise_weight,
+            kws_trained_conv2d_2_bias, &kws_trained_convolution_relu_args_2);
     }
-
-    /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
-    kws_trained_copy(relu_2_rows, relu_2_rows + 1280);
+    kws_trained_convolution_relu(relu_7_relu_8 + 7808, relu_7_relu_8 + 8576,
+        kws_trained_feature_extractor_4_pointwise_weight, kws_trained_conv2d_2_bias,
+        &kws_trained_convolution_relu_args_3);
 
     /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
-    kws_trained_convolution_relu_2(relu_5_relu_8 + 7680, relu_2_rows,
-        kws_trained_feature_extractor_5_depthwise_weight, kws_trained_conv2d_3_bias, 2, 1, 0);
+    kws_trained_convolution_relu_2(relu_7_relu_8 + 8448, relu_7_relu_8 + 7488,
+        kws_trained_feature_extractor_5_depthwise_weight, kws_trained_conv2d_3_bias, 2, 0);
+    for (int32_t patch = 0; patch < 23; patch++) {
+        kws_trained_convolution_relu_2(relu_7_relu_8 + (8128 - 320 * patch),
+            relu_7_relu_8 + (7168 - 320 * patch), kws_trained_feature_extractor_5_depthwise_weight,
+            kws_trained_conv2d_3_bias, 3, 0);
+    }
+    kws_trained_convolution_relu_2(relu_7_relu_8 + 768, relu_7_relu_8 + 128,
+        kws_trained_feature_extractor_5_depthwise_weight, kws_trained_conv2d_3_bias, 2, 1);
 
     /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
-    /* relu_4_rows [1, 64, 6, 5]: 7680 bytes at 32000, from ds_cnn.py:37 to ds_cnn.py:32 */
-    float *relu_4_rows = (float *)(mem + 32000);
-    kws_trained_convolution_relu(relu_4_rows + 320, relu_5_relu_8,
+    kws_trained_convolution_relu(relu_7_relu_8, relu_7_relu_8 + 768,
         kws_trained_feature_extractor_5_pointwise_weight, kws_trained_conv2d_4_bias,
-        &kws_trained_convolution_relu_args_4);
-
-    /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
-    kws_trained_convolution_relu_2(relu_5_relu_8, relu_4_rows + 320,
-        kws_trained_feature_extractor_6_depthwise_weight, kws_trained_conv2d_5_bias, 5, 4, 1);
-
-    /*
-     * ds_cnn.py:35: convolution; ds_cnn.py:37: relu; ds_cnn.py:32: convolution; ds_cnn.py:34:
-     * relu
-     */
-    for (int32_t patch = 0; patch < 5; patch++) {
-        /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
-        kws_trained_copy(relu_4_rows, relu_4_rows + 1280);
-        kws_trained_convolution_relu(relu_4_rows + 640, relu_5_relu_8 + 1280 * patch + 1600,
-            kws_trained_feature_extractor_5_pointwise_weight, kws_trained_conv2d_4_bias,
-            &kws_trained_convolution_relu_args_5);
-
-        /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
-        kws_trained_convolution_relu_2(relu_5_relu_8 + 1280 * patch + 1280, relu_4_rows,
-            kws_trained_feature_extractor_6_depthwise_weight, kws_trained_conv2d_5_bias, 6, 4, 0);
+        &kws_trained_convolution_relu_args_2);
+    for (int32_t patch = 0; patch < 9; patch++) {
+        kws_trained_convolution_relu(relu_7_relu_8 + 768 * patch + 768,
+            relu_7_relu_8 + 768 * patch + 1536, kws_trained_feature_extractor_5_pointwise_weight,
+            kws_trained_conv2d_4_bias, &kws_trained_convolution_relu_args_2);
     }
-
-    /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
-    kws_trained_copy(relu_4_rows, relu_4_rows + 1280);
+    kws_trained_convolution_relu(relu_7_relu_8 + 7680, relu_7_relu_8 + 8448,
+        kws_trained_feature_extractor_5_pointwise_weight, kws_trained_conv2d_4_bias,
+        &kws_trained_convolution_relu_args_3);
 
     /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
-    kws_trained_convolution_relu_2(relu_5_relu_8 + 7680, relu_4_rows,
-        kws_trained_feature_extractor_6_depthwise_weight, kws_trained_conv2d_5_bias, 2, 1, 0);
+    kws_trained_convolution_relu_2(relu_7_relu_8 + 8320, relu_7_relu_8 + 7360,
+        kws_trained_feature_extractor_6_depthwise_weight, kws_trained_conv2d_5_bias, 2, 0);
+    for (int32_t patch = 0; patch < 23; patch++) {
+        kws_trained_convolution_relu_2(relu_7_relu_8 + (8000 - 320 * patch),
+            relu_7_relu_8 + (7040 - 320 * patch), kws_trained_feature_extractor_6_depthwise_weight,
+            kws_trained_conv2d_5_bias, 3, 0);
+    }
+    kws_trained_convolution_relu_2(relu_7_relu_8 + 640, relu_7_relu_8,
+        kws_trained_feature_extractor_6_depthwise_weight, kws_trained_conv2d_5_bias, 2, 1);
 
     /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
-    /* relu_6_rows [1, 64, 4, 5]: 5120 bytes at 32000, from ds_cnn.py:37 to ds_cnn.py:32 */
-    float *relu_6_rows = (float *)(mem + 32000);
-    kws_trained_convolution_relu(relu_6_rows + 320, relu_5_relu_8,
+    kws_trained_convolution_relu(relu_7_relu_8 + 256, relu_7_relu_8 + 640,
         kws_trained_feature_extractor_6_pointwise_weight, kws_trained_conv2d_6_bias,
-        &kws_trained_convolution_relu_args_6);
-
-    /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
-    /* relu_7_rows [1, 64, 2, 5]: 2560 bytes at 37120, from ds_cnn.py:34 to ds_cnn.py:35 */
-    float *relu_7_rows = (float *)(mem + 37120);
-    kws_trained_convolution_relu_2(relu_7_rows, relu_6_rows + 320,
-        kws_trained_feature_extractor_7_depthwise_weight, kws_trained_conv2d_7_bias, 3, 2, 1);
-
-    /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
-    kws_trained_convolution_relu(relu_5_relu_8, relu_7_rows,
-        kws_trained_feature_extractor_7_pointwise_weight, kws_trained_conv2d_8_bias,
-        &kws_trained_convolution_relu_args_7);
-
-    /*
-     * ds_cnn.py:35: convolution; ds_cnn.py:37: relu; ds_cnn.py:32: convolution; ds_cnn.py:34:
-     * relu; ds_cnn.py:35: convolution; ds_cnn.py:37: relu
-     */
-    for (int32_t patch = 0; patch < 11; patch++) {
-        /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
-        kws_trained_copy(relu_6_rows, relu_6_rows + 640);
-        kws_trained_convolution_relu(relu_6_rows + 640, relu_5_relu_8 + 640 * patch + 960,
-            kws_trained_feature_extractor_6_pointwise_weight, kws_trained_conv2d_6_bias,
-            &kws_trained_convolution_relu_args_7);
-
-        /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
-        kws_trained_convolution_relu_2(relu_7_rows, relu_6_rows,
-            kws_trained_feature_extractor_7_depthwise_weight, kws_trained_conv2d_7_bias, 4, 2, 0);
-
-        /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
-        kws_trained_convolution_relu(relu_5_relu_8 + 640 * patch + 640, relu_7_rows,
-            kws_trained_feature_extractor_7_pointwise_weight, kws_trained_conv2d_8_bias,
-            &kws_trained_convolution_relu_args_7);
+        &kws_trained_convolution_relu_args_4);
+    for (int32_t patch = 0; patch < 19; patch++) {
+        kws_trained_convolution_relu(relu_7_relu_8 + 384 * patch + 640,
+            relu_7_relu_8 + 384 * patch + 1024, kws_trained_feature_extractor_6_pointwise_weight,
+            kws_trained_conv2d_6_bias, &kws_trained_convolution_relu_args_4);
     }
-    kws_trained_copy(relu_6_rows, relu_6_rows + 640);
+    kws_trained_convolution_relu(relu_7_relu_8 + 7936, relu_7_relu_8 + 8320,
+        kws_trained_feature_extractor_6_pointwise_weight, kws_trained_conv2d_6_bias,
+        &kws_trained_convolution_relu_args_3);
 
     /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
-    kws_trained_convolution_relu_2(relu_7_rows, relu_6_rows,
-        kws_trained_feature_extractor_7_depthwise_weight, kws_trained_conv2d_7_bias, 2, 1, 0);
+    kws_trained_convolution_relu_2(relu_7_relu_8 + 8576, relu_7_relu_8 + 7616,
+        kws_trained_feature_extractor_7_depthwise_weight, kws_trained_conv2d_7_bias, 2, 0);
+    for (int32_t patch = 0; patch < 23; patch++) {
+        kws_trained_convolution_relu_2(relu_7_relu_8 + (8256 - 320 * patch),
+            relu_7_relu_8 + (7296 - 320 * patch), kws_trained_feature_extractor_7_depthwise_weight,
+            kws_trained_conv2d_7_bias, 3, 0);
+    }
+    kws_trained_convolution_relu_2(relu_7_relu_8 + 896, relu_7_relu_8 + 256,
+        kws_trained_feature_extractor_7_depthwise_weight, kws_trained_conv2d_7_bias, 2, 1);
 
     /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
-    kws_trained_convolution_relu(relu_5_relu_8 + 7680, relu_7_rows,
+    kws_trained_convolution_relu(relu_7_relu_8 + 128, relu_7_relu_8 + 896,
         kws_trained_feature_extractor_7_pointwise_weight, kws_trained_conv2d_8_bias,
-        &kws_trained_convolution_relu_args_8);
+        &kws_trained_convolution_relu_args_2);
+    for (int32_t patch = 0; patch < 9; patch++) {
+        kws_trained_convolution_relu(relu_7_relu_8 + 768 * patch + 896,
+            relu_7_relu_8 + 768 * patch + 1664, kws_trained_feature_extractor_7_pointwise_weight,
+            kws_trained_conv2d_8_bias, &kws_trained_convolution_relu_args_2);
+    }
+    kws_trained_convolution_relu(relu_7_relu_8 + 7808, relu_7_relu_8 + 8576,
+        kws_trained_feature_extractor_7_pointwise_weight, kws_trained_conv2d_8_bias,
+        &kws_trained_convolution_relu_args_3);
 
     /* ds_cnn.py:73: avg_pool2d */
-    /* avg_pool2d [1, 64, 1, 1]: 256 bytes at 0, from ds_cnn.py:73 to ds_cnn.py:75 */
-    float *avg_pool2d = (float *)mem;
-    kws_trained_avg_pool2d(avg_pool2d, relu_5_relu_8);
+    /* avg_pool2d [1, 64, 1, 1]: 256 bytes at 512, from ds_cnn.py:73 to ds_cnn.py:75 */
+    float *avg_pool2d = (float *)(mem + 512);
+    kws_trained_avg_pool2d(avg_pool2d, relu_7_relu_8 + 128);
 
     /* ds_cnn.py:75: linear */
     kws_trained_linear(out, avg_pool2d, kws_trained_classifier_weight, kws_trained_classifier_bias);

@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define KWS_TRAINED_ARENA_SIZE 39680u /* bytes; they need not survive between calls */
+#define KWS_TRAINED_ARENA_SIZE 35584u /* bytes; they need not survive between calls */
 #define KWS_TRAINED_ARENA_ALIGN 16u
 #define KWS_TRAINED_WEIGHTS_SIZE 90416u
 
