@@ -174,7 +174,7 @@ func (p *pack) stack(ctx context.Context, target toolchain.Target, work string,
 	if err != nil {
 		return toolchain.Stack{}, err
 	}
-	graph, err := toolchain.ReadCallGraph(append(objects, constants...)...)
+	graph, err := toolchain.ReadCallGraph(frames, append(objects, constants...)...)
 	if err != nil {
 		return toolchain.Stack{}, err
 	}

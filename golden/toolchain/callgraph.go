@@ -24,9 +24,13 @@ type Stack struct {
 type CallGraph map[string][]string
 
 // ReadCallGraph reads the graph from object files, in which each function has a section of its
-// own: all that leaves a section is a relocation then.
-func ReadCallGraph(objects ...string) (CallGraph, error) {
-	g, data := CallGraph{}, map[string]bool{}
+// own: all that leaves a section is a relocation then. Of functions that a compiler has made one,
+// the one is meant that has a frame.
+func ReadCallGraph(frames []Frame, objects ...string) (CallGraph, error) {
+	g, data, known := CallGraph{}, map[string]bool{}, map[string]bool{}
+	for _, f := range frames {
+		known[f.Function] = true
+	}
 	for _, path := range objects {
 		image, err := ReadELF(path)
 		if err != nil {
@@ -37,14 +41,14 @@ func ReadCallGraph(objects ...string) (CallGraph, error) {
 		}
 	}
 	for _, path := range objects {
-		if err := g.read(path, data); err != nil {
+		if err := g.read(path, data, known); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
 	return g, nil
 }
 
-func (g CallGraph) read(path string, data map[string]bool) error {
+func (g CallGraph) read(path string, data, known map[string]bool) error {
 	file, err := elf.Open(path)
 	if err != nil {
 		return err
@@ -55,16 +59,27 @@ func (g CallGraph) read(path string, data map[string]bool) error {
 		return nil // an object of constants alone has none
 	}
 	within := map[elf.SectionIndex]string{} // the function of a section
+	begins := map[elf.SectionIndex]uint64{}
 	for _, s := range symbols {
 		if elf.ST_TYPE(s.Info) == elf.STT_FUNC && s.Section != elf.SHN_UNDEF {
-			if other := within[s.Section]; other != "" && other != s.Name {
+			other, there := within[s.Section]
+			if there && begins[s.Section] != s.Value {
 				return fmt.Errorf("%s and %s are in one section: compile with -ffunction-sections",
 					other, s.Name)
 			}
-			within[s.Section] = s.Name
+			begins[s.Section] = s.Value
+			if !there || known[s.Name] {
+				within[s.Section] = s.Name
+			}
 			if g[s.Name] == nil {
 				g[s.Name] = []string{}
 			}
+		}
+	}
+	for _, s := range symbols {
+		one := within[s.Section]
+		if elf.ST_TYPE(s.Info) == elf.STT_FUNC && s.Section != elf.SHN_UNDEF && one != s.Name {
+			g[s.Name] = []string{one} // another name of it
 		}
 	}
 	for _, section := range file.Sections {
@@ -85,6 +100,8 @@ func (g CallGraph) read(path string, data map[string]bool) error {
 			switch kind := elf.ST_TYPE(s.Info); {
 			case s.Section == elf.SHN_UNDEF && !data[s.Name]:
 				to = s.Name
+			case kind == elf.STT_FUNC && s.Section != elf.SHN_UNDEF:
+				to = within[s.Section]
 			case kind == elf.STT_FUNC:
 				to = s.Name
 			case within[s.Section] != from: // a label in another function, or its section
