@@ -34,9 +34,14 @@ var CortexMLayout = Pass{
 		}
 		rewrite(ctx.Table, m, l.visit)
 		names := ir.NewNames(m)
+		written := map[ir.OutputSpec]bool{} // inputs that are channels last
+		for _, v := range m.Graph.Inputs {
+			written[ir.OutputSpec{Kind: ir.UserInputMutation, Target: v.Name}] = isLast(v)
+		}
 		m.Graph.Walk(func(g *ir.Graph) {
 			for i, a := range g.Outputs {
-				if ref, ok := a.(ir.Ref); ok && ref.Value.Def != nil && isLast(ref.Value) {
+				keep := g == m.Graph && written[m.Outputs[i]]
+				if ref, ok := a.(ir.Ref); ok && ref.Value.Def != nil && isLast(ref.Value) && !keep {
 					n := toOrder(names, ref.Value, ref.Value.Type.Dense())
 					g.Nodes = append(g.Nodes, n)
 					g.Outputs[i] = ir.Ref{Value: n.Outputs[0]}
@@ -158,7 +163,8 @@ func (l *cortexMLayout) visit(b *ops.Builder, n *ir.Node) []*ir.Value {
 	}
 	first := true
 	ordered := func(v *ir.Value) ir.Arg {
-		if v.Type.Kind != ir.TensorKind {
+		// A delegate was made for inputs in their order, and for all else row-major.
+		if v.Type.Kind != ir.TensorKind || n.Op == ir.CallDelegate && v.Def == nil {
 			return ir.Ref{Value: v}
 		}
 		image := first || sizes != nil
@@ -201,7 +207,7 @@ func (l *cortexMLayout) inOrder(b *ops.Builder, v *ir.Value, last bool) *ir.Valu
 	if t = t.Dense(); last {
 		t.Strides, order = lastStrides(t.Sizes), []int64{0, 2, 3, 1}
 	}
-	w := b.Op(toDimOrderOp, v, ops.Kw("dtype", t.DType), ops.Kw("dim_order", order))
+	w := b.Op(ToDimOrderOp, v, ops.Kw("dtype", t.DType), ops.Kw("dim_order", order))
 	w.Type = t
 	l.copies[v], l.copies[w] = w, v
 	return w

@@ -130,8 +130,9 @@ func dims[T int | uint8](order []T) ir.List {
 	return list
 }
 
-// replaceUses puts values for others wherever g or a region below it refers to them.
-func replaceUses(g *ir.Graph, now map[*ir.Value]*ir.Value) {
+// replaceUses puts values for others wherever g or a region below it refers to them, but in
+// nodes of the operator except.
+func replaceUses(g *ir.Graph, now map[*ir.Value]*ir.Value, except string) {
 	swap := func(v *ir.Value) ir.Arg {
 		if w := now[v]; w != nil {
 			v = w
@@ -141,6 +142,9 @@ func replaceUses(g *ir.Graph, now map[*ir.Value]*ir.Value) {
 	g.Walk(func(g *ir.Graph) {
 		for _, n := range g.Nodes {
 			for i := range n.Args {
+				if n.Op == except {
+					break
+				}
 				n.Args[i].Value = ir.MapRefs(n.Args[i].Value, swap)
 			}
 		}
@@ -150,9 +154,9 @@ func replaceUses(g *ir.Graph, now map[*ir.Value]*ir.Value) {
 	})
 }
 
-// toDimOrderOp copies a tensor to another dtype or another order of its
+// ToDimOrderOp copies a tensor to another dtype or another order of its
 // elements in memory.
-const toDimOrderOp = "dim_order_ops._to_dim_order_copy.default"
+const ToDimOrderOp = "dim_order_ops._to_dim_order_copy.default"
 
 // DenseInside is Dense but for user inputs in channels-last order: these keep
 // it and are copied to row-major first, and what is written back to them is
@@ -172,9 +176,9 @@ var DenseInside = Pass{
 	},
 }
 
-// dimOrder returns the dimensions of t from the outermost in memory to the
+// DimOrder returns the dimensions of t from the outermost in memory to the
 // innermost: row-major, or channels-last where t lies so.
-func dimOrder(t ir.Type) (order []int, channelsLast bool) {
+func DimOrder(t ir.Type) (order []int, channelsLast bool) {
 	if !t.IsContiguous() {
 		if order, ok := storageOrder(t); ok && (slices.Equal(order, []int{0, 2, 3, 1}) ||
 			slices.Equal(order, []int{0, 2, 3, 4, 1})) {
@@ -187,8 +191,8 @@ func dimOrder(t ir.Type) (order []int, channelsLast bool) {
 
 // toOrder returns a node that copies x to type t in its order.
 func toOrder(names *ir.Names, x *ir.Value, t ir.Type) *ir.Node {
-	order, _ := dimOrder(t)
-	return newNode(names, "to_dim_order", toDimOrderOp, t,
+	order, _ := DimOrder(t)
+	return newNode(names, "to_dim_order", ToDimOrderOp, t,
 		ir.NamedArg{Name: "self", Value: ir.Ref{Value: x}},
 		ir.NamedArg{Name: "dtype", Value: ir.DTypeArg(t.DType)},
 		ir.NamedArg{Name: "non_blocking", Value: ir.BoolArg(false)},
@@ -196,7 +200,8 @@ func toOrder(names *ir.Names, x *ir.Value, t ir.Type) *ir.Node {
 }
 
 // copyChannelsLast gives the graph row-major copies of its inputs in
-// channels-last order. It returns the types these have.
+// channels-last order. Delegates take the inputs as they are: their parts were
+// made of a graph that has the copies. It returns the types the inputs have.
 func copyChannelsLast(m *ir.Method) map[*ir.Value]ir.Type {
 	kept, copies := map[*ir.Value]ir.Type{}, map[*ir.Value]*ir.Value{}
 	names := ir.NewNames(m)
@@ -205,7 +210,7 @@ func copyChannelsLast(m *ir.Method) map[*ir.Value]ir.Type {
 		if m.Inputs[i].Kind != ir.UserInput || v.Type.Kind != ir.TensorKind {
 			continue
 		}
-		if _, last := dimOrder(v.Type); !last {
+		if _, last := DimOrder(v.Type); !last {
 			continue
 		}
 		n := toOrder(names, v, v.Type.Dense())
@@ -215,7 +220,7 @@ func copyChannelsLast(m *ir.Method) map[*ir.Value]ir.Type {
 		nodes = append(nodes, n)
 	}
 	if len(nodes) > 0 {
-		replaceUses(m.Graph, copies)
+		replaceUses(m.Graph, copies, ir.CallDelegate)
 	}
 	m.Graph.Nodes = append(nodes, m.Graph.Nodes...)
 	return kept

@@ -240,7 +240,7 @@ func portableFault(t *ops.Table, n *ir.Node) {
 			must.Fail("ExecuTorch's kernel takes no more than two spatial dimensions")
 		}
 	}
-	if n.Op == toDimOrderOp {
+	if n.Op == ToDimOrderOp {
 		for _, t := range []ir.Type{n.Outputs[0].Type, n.Arg("self").(ir.Ref).Value.Type} {
 			switch t.DType {
 			case ir.Uint16, ir.Uint32, ir.Uint64:

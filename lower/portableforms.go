@@ -145,7 +145,7 @@ func portableView(b *ops.Builder, n *ir.Node, c *ops.Call,
 // viewOf returns where each element of the only result of c lies in one of its
 // operands, of the same dtype; ok is false if c does more.
 func viewOf(c *ops.Call) (p *placement, base *ir.Value, ok bool) {
-	if len(c.Outs) != 1 || c.Outs[0].Kind != ir.TensorKind || c.Op.Name() == toDimOrderOp {
+	if len(c.Outs) != 1 || c.Outs[0].Kind != ir.TensorKind || c.Op.Name() == ToDimOrderOp {
 		return nil, nil, false // the elements stay in place but for their order in memory
 	}
 	operand, from, vars, ok := reads(c)

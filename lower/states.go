@@ -173,7 +173,7 @@ func tieState(m *ir.Method) {
 		return
 	}
 	m.Graph.Inputs, m.Inputs = inputs, specs
-	replaceUses(m.Graph, now)
+	replaceUses(m.Graph, now, "")
 	for i := range m.Outputs {
 		if spec := &m.Outputs[i]; spec.Kind == ir.BufferMutation && name[spec.Target] != "" {
 			spec.Target = name[spec.Target]

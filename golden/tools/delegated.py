@@ -160,8 +160,25 @@ def numbers():
     return Numbers(), (torch.tensor(0.3), torch.tensor(-1.25), torch.randn(2, 3))
 
 
+class LastInputs(nn.Module):
+    """Inputs with channels last in memory: XNNPACK and others read one, one is changed and returned, one is taken apart."""
+
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Conv2d(3, 4, 3, padding=1)
+
+    def forward(self, x, y, z):
+        x.mul_(0.5)
+        return self.a(x).relu(), y.cumsum(1), x * y, y.sigmoid().permute(0, 2, 3, 1), z[:, 1:], torch.cat([y, z], 1), x
+
+
+def last_inputs():
+    x, y, z = (torch.randn(2, 3, 4, 5).to(memory_format=torch.channels_last) for _ in range(3))
+    return LastInputs().eval(), (x, y, z)
+
+
 CASES = {f.__name__: f for f in (sizes, external, half_groups)}
-MODELS = {f.__name__: f for f in (max_rows, four_bits, half, affine, numbers)}
+MODELS = {f.__name__: f for f in (max_rows, four_bits, half, affine, numbers, last_inputs)}
 
 
 def write(name):

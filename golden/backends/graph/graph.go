@@ -210,13 +210,8 @@ func (d *delegate) Execute(_ context.Context, args []*rt.EValue) (err error) {
 func valueOf(a *rt.EValue) interp.Value {
 	switch a.Kind {
 	case rt.TensorKind:
-		for i, d := range a.Tensor.DimOrder {
-			if int(d) != i {
-				must.Fail("a tensor is not row-major")
-			}
-		}
 		return interp.Value{Kind: ir.TensorKind, Tensor: eval.Operand{DType: a.Tensor.DType,
-			Sizes: a.Tensor.Sizes, Data: bytes.Clone(a.Tensor.Data)}}
+			Sizes: a.Tensor.Sizes, Data: rowMajor(a.Tensor)}}
 	case rt.Int:
 		return interp.Value{Kind: ir.IntKind, Scalar: expr.Value{I: a.Int}}
 	case rt.Double:
@@ -230,4 +225,28 @@ func valueOf(a *rt.EValue) interp.Value {
 	}
 	must.Fail("an argument is a %v", a.Kind)
 	return interp.Value{}
+}
+
+// rowMajor returns the elements of a tensor in row-major order.
+func rowMajor(t *rt.Tensor) []byte {
+	size := int64(t.DType.Size())
+	strides, stride := make([]int64, len(t.Sizes)), size
+	for _, d := range slices.Backward(t.DimOrder) {
+		strides[d] = stride
+		stride *= t.Sizes[d]
+	}
+	out := make([]byte, 0, len(t.Data))
+	var walk func(d int, at int64)
+	walk = func(d int, at int64) {
+		if d == len(t.Sizes) {
+			out = append(out, t.Data[at:at+size]...)
+			return
+		}
+		for range t.Sizes[d] {
+			walk(d+1, at)
+			at += strides[d]
+		}
+	}
+	walk(0, 0)
+	return out
 }

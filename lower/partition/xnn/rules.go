@@ -9,6 +9,7 @@ import (
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/ir/xnnpack"
 	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/lower"
 	"github.com/etgen/etgen/lower/partition"
 )
 
@@ -89,6 +90,7 @@ var rules = map[string]rule{
 	"aten.unsqueeze_copy.default":  {refuse: oneUnknown, write: reshape},
 	"aten.squeeze.dims":            {refuse: oneUnknown, write: reshape},
 	"aten.squeeze_copy.dims":       {refuse: oneUnknown, write: reshape},
+	lower.ToDimOrderOp:             {refuse: fromLast, write: rowMajor},
 }
 
 // indices are the operators whose second result says where the first one's elements are. They are
@@ -152,6 +154,20 @@ func unfit(t ir.Type) string {
 		if lo, hi := s.Bounds(); lo < 1 || hi > maxSize || ops.DataDecides(s) {
 			return fmt.Sprintf("has a size of %v", s)
 		}
+	}
+	return ""
+}
+
+// lastInMemory reports whether an argument of the part has its channels last in memory.
+func lastInMemory(t ir.Type) bool {
+	order, last := lower.DimOrder(t)
+	return last && len(order) == 4
+}
+
+// fromLast refuses copies but those of images with channels last in memory to row-major order.
+func fromLast(c *ops.Call) string {
+	if !lastInMemory(c.Tensor("self")) || !c.Outs[0].IsContiguous() {
+		return "it copies no image with channels last to row-major order"
 	}
 	return ""
 }

@@ -21,6 +21,11 @@ func unary(kind string) func(*writer, *ops.Call) {
 	}
 }
 
+// rowMajor gives an image its channels first; nodes that want them last need no node for it.
+func rowMajor(w *writer, c *ops.Call) {
+	w.ids[layout{w.out(), true}] = w.value(c.Value("self"), true)
+}
+
 func clamp(w *writer, c *ops.Call) {
 	x := c.Operands()[0]
 	last := w.isLast(x)

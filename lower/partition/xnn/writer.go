@@ -59,10 +59,11 @@ func (Backend) Preprocess(p *partition.Part) (_ *partition.Payload, err error) {
 	w.Constants = []xnnpack.Constant{{}}
 	for i, v := range m.Graph.Inputs {
 		if m.Inputs[i].Kind == ir.UserInput {
-			x := w.tensorOf(v, false)
+			last := lastInMemory(v.Type) // the run gives sizes in the order of memory
+			x := w.tensorOf(v, last)
 			x.External, x.Flags = w.Externs, xnnpack.ExternalInput
 			id := w.add(x)
-			w.ids[layout{v, false}] = id
+			w.ids[layout{v, last}] = id
 			w.Inputs = append(w.Inputs, id)
 			w.Externs++
 		}
