@@ -153,7 +153,25 @@ func (w *method) ownable(v *ir.Value, at int, p *part) bool {
 	made := slices.ContainsFunc(p.nodes, func(i int) bool {
 		return slices.Contains(p.region.nodes[i].Outputs, ref.Value)
 	})
-	return made && !slices.ContainsFunc(w.reads[v], func(r reader) bool { return r.in() != p })
+	return made && w.gives(p) &&
+		!slices.ContainsFunc(w.reads[v], func(r reader) bool { return r.in() != p })
+}
+
+// gives reports whether anything but new state leaves p: a call without results says nothing of
+// what it does.
+func (w *method) gives(p *part) bool {
+	state := map[int]bool{}
+	for _, at := range w.state {
+		state[at] = true
+	}
+	leaves := func(r reader) bool {
+		return r.in() != p && (r.region != w.graphs[0] || r.node >= 0 || !state[r.output])
+	}
+	return slices.ContainsFunc(p.nodes, func(i int) bool {
+		return slices.ContainsFunc(p.region.nodes[i].Outputs, func(v *ir.Value) bool {
+			return slices.ContainsFunc(w.reads[v], leaves)
+		})
+	})
 }
 
 // data gives the part a constant or state of its own.
