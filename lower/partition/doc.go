@@ -15,6 +15,7 @@
 //   - A constant that one part alone reads moves into it. One that others read too is passed as
 //     an argument, unless the backend asks for a copy of its own.
 //   - State stays with the program: a part takes it as an argument and returns what is to be
-//     stored. A backend may ask to own it, if one part holds all that reads and writes it.
+//     stored. A backend may ask to own it, if one part holds all that reads and writes it, and
+//     gives something else.
 //   - Integers, sizes among them, are arguments of the call.
 package partition

@@ -40,7 +40,7 @@ type sizing struct {
 }
 
 // maxAxes bounds the dimensions that are tried.
-const maxAxes = 32
+const maxAxes = 48
 
 // raise raises the method with the sizes that it finds.
 func (s *sizing) raise() *raiser {

@@ -144,7 +144,8 @@ func (r *raiser) shaped(x *ir.Value, rank int) *ir.Value {
 	return x
 }
 
-// fits checks that a value is no larger than the payload says.
+// fits checks that an argument is no larger than the payload says. Of values inside XNNPACK knows the
+// sizes from the operands: ExecuTorch writes others where it lays out images after it has typed them.
 func (r *raiser) fits(v *xnnpack.Value, x *ir.Value) {
 	if x.Type.Rank() != len(v.Dims) {
 		must.Fail("it is %v, in the payload it has sizes %d", x.Type, v.Dims)

@@ -153,7 +153,9 @@ func (r *raiser) give(id uint32, x *ir.Value) {
 	default:
 		must.Fail("its result is %v", v.Type)
 	}
-	r.fits(v, t.ir)
+	if v.Flags != 0 {
+		r.fits(v, t.ir)
+	}
 	r.made[id] = t
 }
 

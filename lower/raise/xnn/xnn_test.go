@@ -141,19 +141,24 @@ func raised(g *xnnpack.Graph) (outs []*ir.Value, err error) {
 	return outs, err
 }
 
+// What a payload says of sizes inside has no effect.
 func TestSample(t *testing.T) {
-	outs, err := raised(&sample().Graph)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var types []string
-	for _, v := range outs {
-		if v != nil {
-			types = append(types, v.Type.String())
+	inside := sample()
+	inside.Values[2].Dims = []uint32{1, 4, 6, 5}
+	for _, n := range []*net{sample(), inside} {
+		outs, err := raised(&n.Graph)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if got := strings.Join(types, " "); got != "i8[1, 2] f32[1, 4]" {
-		t.Error(got)
+		var types []string
+		for _, v := range outs {
+			if v != nil {
+				types = append(types, v.Type.String())
+			}
+		}
+		if got := strings.Join(types, " "); got != "i8[1, 2] f32[1, 4]" {
+			t.Error(got)
+		}
 	}
 }
 
@@ -165,7 +170,8 @@ func TestErrors(t *testing.T) {
 		"the filter is":                                 func(n *net) { n.Nodes[1].Ints[4] = 2 },
 		"a window of 0 by":                              func(n *net) { n.Nodes[2].Ints[4] = 0 },
 		"flags 2":                                       func(n *net) { n.Nodes[1].Ints[15] = 2 },
-		"in the payload it has sizes":                   func(n *net) { n.Values[2].Dims[2] = 5 },
+		"f32[1, 2, 6, 6], in the payload it has sizes":  func(n *net) { n.Values[0].Dims[2] = 5 },
+		"f32[1, 4], in the payload it has sizes":        func(n *net) { n.Values[len(n.Values)-1].Dims[1] = 3 },
 		"elements 1 to 9 of dimension 1":                func(n *net) { n.Nodes[4].Lists[1][1] = 8 },
 		"node 5 (XNNStaticReshape)":                     func(n *net) { n.Nodes[5].Lists[0][1] = 23 },
 		"bytes of data, want":                           func(n *net) { n.Constants[1].Data = ir.Bytes("x") },
