@@ -132,6 +132,15 @@ def half_groups():
     return model, [(torch.randn(2, 64).half(),)], None
 
 
+def transposed():
+    """A transposed convolution of what the run quantizes: ExecuTorch writes sizes of these integers in another order."""
+    args = (torch.randn(1, 2, 3, 4),)
+    quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True, is_dynamic=True))
+    model = prepare_pt2e(torch.export.export(nn.ConvTranspose2d(2, 3, 2), args).module(), quantizer)
+    model(*args)
+    return convert_pt2e(model), [args], None
+
+
 def affine():
     """torchao's operators: weights of four bits in groups with scales of bfloat16."""
     model = Layer()
@@ -177,7 +186,7 @@ def last_inputs():
     return LastInputs().eval(), (x, y, z)
 
 
-CASES = {f.__name__: f for f in (sizes, external, half_groups)}
+CASES = {f.__name__: f for f in (sizes, external, half_groups, transposed)}
 MODELS = {f.__name__: f for f in (max_rows, four_bits, half, affine, numbers, last_inputs)}
 
 
