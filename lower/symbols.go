@@ -22,8 +22,8 @@ func (e *BoundError) Error() string { return e.reason }
 
 // BoundSizes gives sizes upper bounds: memory is planned for them. Those of Context.Bounds,
 // by the names of their symbols, are as the bounds of the file: a call with a larger size is
-// refused. Where neither says one of a size that data decides, that of its operator is taken:
-// torchvision's nms keeps no more boxes than there are, of which torch.export knows nothing.
+// refused. Where the bound that an operator gives a size that data decides is lower, it is
+// taken: torchvision's nms keeps no more boxes than there are, of which torch.export knows nothing.
 var BoundSizes = Pass{
 	Name: "bound-sizes",
 	Doc:  "give sizes the bounds of --bound, and sizes that data decides those of their operators",
@@ -65,7 +65,7 @@ func boundSizes(ctx *Context, m *ir.Method) {
 	}
 	bound := func(s *sym.Symbol, most int64) {
 		i := slices.Index(m.Symbols, s)
-		if _, hi := s.Expr().Bounds(); i < 0 || hi <= most {
+		if lo, hi := s.Expr().Bounds(); i < 0 || hi <= most || lo > most {
 			return
 		}
 		m.Symbols[i] = &sym.Symbol{Name: s.Name, Lo: s.Lo, Hi: sym.Int(most)}
@@ -82,7 +82,7 @@ func boundSizes(ctx *Context, m *ir.Method) {
 	}
 	for n := range m.Graph.All() {
 		v := n.Output(0)
-		if v == nil || !slices.ContainsFunc(v.Type.Sizes, unbounded) {
+		if v == nil || !slices.ContainsFunc(v.Type.Sizes, ops.DataDecides) {
 			continue
 		}
 		c, err := ctx.Table.Bind(n)
@@ -92,7 +92,7 @@ func boundSizes(ctx *Context, m *ir.Method) {
 		for _, at := range c.Counts() {
 			_, most := subst(at.Most).Bounds()
 			v := n.Output(at.Result)
-			if most > 0 && v != nil && at.Dim < v.Type.Rank() && unbounded(v.Type.Sizes[at.Dim]) {
+			if most > 0 && v != nil && at.Dim < v.Type.Rank() && ops.DataDecides(v.Type.Sizes[at.Dim]) {
 				bound(v.Type.Sizes[at.Dim].Symbols()[0], most)
 			}
 		}
@@ -100,12 +100,6 @@ func boundSizes(ctx *Context, m *ir.Method) {
 	if len(now) > 0 {
 		m.MapSizes(subst)
 	}
-}
-
-// unbounded reports whether data decides a size of which nothing says how large it may be.
-func unbounded(size sym.Expr) bool {
-	_, most := size.Bounds()
-	return most == math.MaxInt64 && ops.DataDecides(size)
 }
 
 // CheckSizes has a program refuse sizes that an operator cannot have, as PyTorch

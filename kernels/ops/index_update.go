@@ -22,17 +22,22 @@ type targets struct {
 // dim.
 func (c *Call) indexTargets(sizes []sym.Expr, dim int) *targets {
 	t := &targets{}
-	self := c.Tensor("self")
 	t.vars, t.at = indexVars(sizes)
-	to := slices.Clone(t.at)
-	if self.Rank() > 0 {
-		idx := c.flatLoad(c.Operand("index"), t.at[dim : dim+1][:c.Tensor("index").Rank()])
-		i, s := c.bindAt("at", idx, self.Sizes[dim], c.Op.sch.Name ==
-			"aten.index_fill.int_Scalar" || c.Op.sch.Name == "aten.index_fill.int_Tensor")
-		to[dim], t.bind = i, []loop.Stmt{s}
-	}
-	t.flat = sym.RowMajor(self.Sizes, to)
+	self, to := c.slicedSizes(), slices.Clone(t.at)
+	idx := c.flatLoad(c.Operand("index"), t.at[dim : dim+1][:c.Tensor("index").Rank()])
+	i, s := c.bindAt("at", idx, self[dim], c.Op.sch.Name ==
+		"aten.index_fill.int_Scalar" || c.Op.sch.Name == "aten.index_fill.int_Tensor")
+	to[dim], t.bind = i, []loop.Stmt{s}
+	t.flat = sym.RowMajor(self, to)
 	return t
+}
+
+// slicedSizes are the sizes of self, of which a tensor without dimensions has one of 1.
+func (c *Call) slicedSizes() []sym.Expr {
+	if sizes := c.Tensor("self").Sizes; len(sizes) > 0 {
+		return slices.Clone(sizes)
+	}
+	return []sym.Expr{sym.Int(1)}
 }
 
 // scatterTargets are those of an index with one element per element written.
@@ -154,11 +159,9 @@ func indexUpdate(schema, source string, how func(c *Call) *accumulation,
 		idx = c.indexTensor("index")
 		d = c.dim("dim", self.Rank())
 		c.errorIf(idx.Rank() > 1, "an index with %d dimensions", idx.Rank())
-		sizes = slices.Clone(self.Sizes)
-		if len(sizes) > 0 {
-			c.indexes(idx, sizes[d])
-			sizes[d] = idx.Numel()
-		}
+		sizes = c.slicedSizes()
+		c.indexes(idx, sizes[d])
+		sizes[d] = idx.Numel()
 		if source == "" {
 			return
 		}
@@ -296,16 +299,17 @@ func (b *Builder) indexUpdateDim(c *Call) (int, []sym.Expr) {
 // indexFillCore takes indices from the end too.
 func indexFillCore(b *Builder, c *Call) *ir.Value {
 	self := c.Value("self")
-	if self.Type.Rank() == 0 {
-		return b.aten("full_like", self, c.Arg("value"))
-	}
 	d, _ := b.indexUpdateDim(c)
+	if self.Type.Rank() == 0 {
+		self = b.reshaped(self, sym.Int(1))
+	}
 	indices := make(ir.List, d+1)
 	for i := range d {
 		indices[i] = ir.None{}
 	}
 	indices[d] = ir.Ref{Value: c.Value("index")}
-	return b.aten("index_put", self, indices, b.tensor(c, "value", self.Type.DType))
+	y := b.aten("index_put", self, indices, b.tensor(c, "value", self.Type.DType))
+	return b.reshaped(y, c.Outs[0].Sizes...)
 }
 
 // hitsOf tells which of the elements written go to which of self, along one

@@ -352,7 +352,11 @@ func avgPoolCore(n int) coreForm {
 		}
 		lead := x.Type.Sizes[:x.Type.Rank()-3]
 		many, divisor, one := sym.Mul(lead...), c.Arg("divisor_override"), any(nil)
-		if c.Has("divisor_override") {
+		whole := !x.Type.DType.IsFloat() // sums of integers, which are divided once
+		if whole {
+			divisor = ir.Int(1)
+		}
+		if whole || c.Has("divisor_override") {
 			one = 1
 		}
 		x = b.cast(x, opmath(x.Type.DType))
@@ -360,8 +364,40 @@ func avgPoolCore(n int) coreForm {
 			pads, divisor)
 		y = b.avgPool2d(b.reshaped(y, many, p.size(0), sym.Mul(p.out[1], p.out[2])),
 			p.in(0, -1), pads, one)
-		return b.cast(b.reshaped(y, slices.Concat(lead, p.out)...), c.Outs[0].DType)
+		y = b.reshaped(y, slices.Concat(lead, p.out)...)
+		if whole {
+			by := any(c.Arg("divisor_override"))
+			if !c.Has("divisor_override") {
+				by = b.windowSizes(p, pads)
+			}
+			y = b.aten("div.Tensor_mode", y, by, Kw("rounding_mode", "trunc"))
+		}
+		return b.cast(y, c.Outs[0].DType)
 	}
+}
+
+// windowSizes are the elements of the windows, of which none reaches beyond the padding:
+// a tensor of p's outputs.
+func (b *Builder) windowSizes(p *pool, pads bool) *ir.Value {
+	var all *ir.Value
+	for d := range p.n {
+		start := b.sub(b.mul(b.aten("arange", p.out[d]), p.stride[d]), p.pad[d])
+		size, end := p.size(d), b.add(start, p.kern[d])
+		if pads {
+			size = sym.Add(size, p.pad[d])
+		} else {
+			start = b.aten("clamp", start, Kw("min", 0))
+		}
+		shape := slices.Repeat([]sym.Expr{sym.Int(1)}, p.n)
+		shape[d] = p.out[d]
+		sizes := b.reshaped(b.sub(b.aten("clamp", end, Kw("max", size)), start), shape...)
+		if all == nil {
+			all = sizes
+		} else {
+			all = b.mul(all, sizes)
+		}
+	}
+	return all
 }
 
 // adaptiveAvgCore is adaptive average pooling by that of planes, or by the

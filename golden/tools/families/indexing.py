@@ -222,3 +222,18 @@ def rows_that_differ() -> Case:
         return *torch.unique(x, dim=0, return_inverse=True, return_counts=True), torch.unique(x, dim=1)
 
     return Case(function(forward), (torch.tensor([[3, 1, 3], [1, 2, 1], [1, 2, 1], [3, 0, 3]]),))
+
+
+def number_indexed() -> Case:
+    """A tensor without dimensions: filled where an index says, which may be empty, and taken once for each true element of a mask."""
+
+    def forward(x, y, at, mask):
+        return (
+            x.index_fill(0, at, y),
+            x.index_fill(0, at[:0], 3.0),
+            x.index_fill(-1, at[0], y),
+            x.masked_select(mask),
+            y.masked_select(x > 0),
+        )
+
+    return Case(function(forward), (torch.tensor(0.5), torch.tensor(-2.0), torch.tensor([-1, 0]), torch.rand(3, 4) > 0.5))

@@ -79,6 +79,20 @@ def avg_pool1d() -> Case:
     return Case(function(forward), (torch.randn(1, 2, 8),))
 
 
+def avg_pool3d_integers() -> Case:
+    """Averages of boxes of integers, rounded toward zero once; windows that reach into the padding, and beyond it."""
+
+    def forward(x):
+        return (
+            F.avg_pool3d(x, (2, 3, 2)),
+            F.avg_pool3d(x, (3, 2, 3), stride=(2, 2, 2), padding=1, ceil_mode=True),
+            F.avg_pool3d(x, 3, stride=2, padding=(1, 0, 1), ceil_mode=True, count_include_pad=False),
+            F.avg_pool3d(x, 2, padding=1, divisor_override=3),
+        )
+
+    return Case(function(forward), (torch.randint(-40, 40, (2, 2, 4, 6, 5)),))
+
+
 def adaptive_avg_pool() -> Case:
     """To one value, and to a size that does not divide the input's (windows overlap)."""
 
