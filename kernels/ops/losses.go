@@ -202,8 +202,8 @@ func marginLossOps() []entry {
 		}),
 		derived("aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			x, t := c.Value("self"), c.Value("target")
-			apart := b.where(b.aten("ne.Scalar", t, 1), b.hinge(b.aten("neg", x),
-				c.Arg("margin")), 0, x.Type.DType)
+			away := b.aten("clamp_min", b.sub(b.aten("full_like", x, c.Arg("margin")), x), 0)
+			apart := b.where(b.aten("ne.Scalar", t, 1), away, 0, x.Type.DType)
 			same := b.where(b.aten("ne.Scalar", t, -1), x, 0, x.Type.DType)
 			return b.reduced(c, b.add(apart, same))
 		}),

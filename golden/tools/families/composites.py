@@ -32,6 +32,19 @@ def losses_of_pairs() -> Case:
     return Case(function(forward), args)
 
 
+def hinge_margins() -> Case:
+    """A margin is a number of the input's type: 8.375 in bfloat16, -1 among integers."""
+
+    def forward(x, i, sign):
+        return (
+            F.hinge_embedding_loss(x, sign.bfloat16(), margin=8.396),
+            F.hinge_embedding_loss(i, sign.long(), margin=-1.6, reduction="none"),
+        )
+
+    x = torch.tensor([-8.5, -1.765625, -4.3125, -2.40625, -7.9375], dtype=torch.bfloat16)
+    return Case(function(forward), (x, torch.tensor([-2, 0, 1, 2, -3]), torch.tensor([1.0, 1, 1, 1, -1])))
+
+
 def embedding_bag() -> Case:
     """Bags of rows: summed, averaged and their maximum; rows that are padding count nothing, a bag may be empty."""
 
