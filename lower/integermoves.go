@@ -121,6 +121,9 @@ func (a *integerArithmetic) asFloats(b *ops.Builder, ints *ir.Value) *ir.Value {
 // there the node that computes the tensor may do it too.
 func (a *integerArithmetic) beforeViews(b *ops.Builder, v *ir.Value,
 	build func(*ir.Value) *ir.Value) *ir.Value {
+	if v.Type.Kind != ir.TensorKind { // a size
+		return v
+	}
 	if v.Def == nil || !reshapes[v.Def.Op] {
 		return build(v)
 	}
