@@ -393,7 +393,7 @@ func (l *lanes) load(e *expr.Expr) string {
 		v = "vreinterpretq_s32_u32(" + v + ")"
 	}
 	if b.dtype == ir.Bool {
-		v = "vcmpneq_n_s32(" + v + ", 0)"
+		v = "vcmpgtq_n_s32(" + v + ", 0)" // gcc 12 fails where it selects by inequality
 	}
 	return v
 }
