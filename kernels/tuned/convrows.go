@@ -189,10 +189,17 @@ const fewChannels = 8
 // fewLanes is the most results that a vector of it has.
 const fewLanes = 16
 
+// The copy of an image that ConvFew makes at a time has about so many bytes, which stay in the
+// first cache, and is for so many rows of results at least: copies overlap.
+const (
+	fewBytes = 16 << 10
+	fewBand  = 8
+)
+
 // ConvFew is the convolution of row-major images into few channels: too few for
-// the lanes of a vector, which are neighbouring results of a row. It copies an
-// image into scratch first, with zeros around it, and the columns that results see
-// with one tap beside each other. Weights are packed as w[cin][kh][kw][8].
+// the lanes of a vector, which are neighbouring results of a row. It copies what some
+// rows of results see into scratch first, with zeros around the image, and the columns that
+// results see with one tap beside each other. Weights are packed as w[cin][kh][kw][8].
 func ConvFew() *Kernel {
 	return &Kernel{Name: "conv2d_few_f32", Descriptor: convFewParams, Go: "rows.ConvFew",
 		Buffers: []string{"w", "bias", "scratch"}, Phases: []string{"gather", "rows"}, Bounds: true,
@@ -223,8 +230,13 @@ func matchFew(r *Request) *Instance {
 	// Whole vectors are read, of neighbours in a phase.
 	lanes := sym.Mul(num(fewLanes), sym.CeilDiv(cols.out, num(fewLanes)))
 	phase := sym.Add(lanes, num((cols.kernel-1)/int(step)))
-	gh, gw := rows.reach(), sym.Mul(cols.stride, phase)
-	yc := sym.Mul(rows.out, cols.out)
+	gw, band := sym.Mul(cols.stride, phase), *rows
+	if r.Target.Threads < 2 { // threads share a copy of all
+		_, row := sym.Mul(rows.stride, gw).Bounds()
+		n := fewBytes / (4 * int64(cv.cin) * min(max(row, 1), fewBytes))
+		band.out = sym.Min(rows.out, num(int(max(n, fewBand))))
+	}
+	gh, yc := band.reach(), sym.Mul(rows.out, cols.out)
 	if cv.yLast {
 		yc = sym.Int(1)
 	}
@@ -232,6 +244,7 @@ func matchFew(r *Request) *Instance {
 		Params: convFewParams.params(Values{
 			"in_stride_batch": sym.Mul(num(cv.cin), rows.in, cols.in), "out_stride_channel": yc,
 			"channels_inner": truth(cv.yLast), "padded_h": gh, "padded_row": gw,
+			"band":     band.out,
 			"copied_w": sym.Max(sym.Int(0), sym.Min(cols.in, sym.Sub(cols.reach(), cols.pad))),
 			"phase":    phase}, cv.window()),
 		Operands: []int{cv.x},
@@ -245,6 +258,6 @@ func matchFew(r *Request) *Instance {
 	costs := &r.Target.Language.Costs
 	in.Cost = cost(in.MACs)/4*costs.FewProduct*
 		float64(roundUp(width, fewLanes))/float64(max(width, 1)) +
-		costs.FewCopy*cost(cv.batch, num(cv.cin), gh, cols.reach())
+		costs.FewCopy*cost(cv.batch, num(cv.cin), rows.reach(), cols.reach())
 	return in
 }

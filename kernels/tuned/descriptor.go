@@ -253,6 +253,7 @@ var vocabulary = func() map[string]Field {
 			Doc: "0: no copy; 1: the image with its padding; 2: planes, their channels innermost."},
 		{Name: "padded_h", Unit: "rows", Doc: "Rows of the copy; 0 if there is none."},
 		{Name: "padded_row", Unit: "elements", Doc: "Elements of a row of the copy."},
+		{Name: "band", Unit: "rows", Doc: "Rows of the result that are computed of one copy."},
 		{Name: "planes", Unit: "planes", Doc: "Planes of the image, and of the copy."},
 		{Name: "pixel", Unit: "elements", Doc: "Elements of a pixel of a plane."},
 		{Name: "copied_w", Unit: "columns", Doc: "Columns of the image that are copied."},
@@ -354,7 +355,7 @@ var (
 	convFewParams = describe("conv_few_params", []string{"batch", "in_channels", "out_channels",
 		"in_h", "in_w", "out_h", "out_w", "kernel_h", "kernel_w", "stride_h", "stride_w",
 		"dilation_h", "pad_h", "pad_w", "in_stride_batch", "out_stride_channel",
-		"channels_inner", "padded_h", "padded_row", "copied_w", "phase"})
+		"channels_inner", "padded_h", "padded_row", "band", "copied_w", "phase"})
 	winogradParams = describe("winograd_params", []string{"batch", "in_channels",
 		"out_channels", "in_h", "in_w", "out_h", "out_w", "pad_h", "pad_w", "tile_side",
 		"tiles_across", "tiles", "block"})

@@ -524,6 +524,9 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 			if strings.Contains(kernel, "_few") && len(stride) == dims-1 {
 				d = 1
 			}
+			if strings.Contains(kernel, "_few") && i%3 == 1 { // a band of rows has not all
+				in = []int64{40, 130}[len(stride)+2-dims]
+			}
 			if xOrder == nil && dims == 2 && (kernelOf(kernel) == "conv2d_rows_f32" ||
 				strings.Contains(kernel, "_edges")) {
 				d = 1

@@ -7,20 +7,16 @@ const (
 	fewCols     = 48 // of results, at most, of a tile
 )
 
-// ConvFew convolves images of planes into few channels, 8 at most. Each image is copied
-// into scratch first, with zeros around it: in a row of a plane, every stride_w-th column
-// is in one phase. The weights are w[in_channels][kernel_h][kernel_w][8]; bias has 8
-// elements. The scratch holds the planes. It returns whether results are rescaled: see Epilogue.
+// ConvFew convolves images of planes into few channels, 8 at most. What a band of rows of results
+// sees of an image is copied into scratch first, with zeros around it: in a row of a plane, every
+// stride_w-th column is in one phase. The weights are w[in_channels][kernel_h][kernel_w][8]; bias
+// has 8 elements. The scratch holds the planes. It returns whether results are rescaled: see
+// Epilogue.
 func ConvFew(y, x, w, bias, scratch []float32, a *ConvFewParams, f *Epilogue) (rescaled bool) {
-	const band = 4 // rows of results: what they see stays in the cache
 	for b := range a.batch {
-		copied := 0
-		for p := 0; p < a.outH; p += band {
-			end := min(p+band, a.outH)
-			seen := (end-1)*a.strideH + (a.kernelH-1)*a.dilationH + 1
-			phases(copied, seen, scratch, x[b*a.inStrideBatch:], a)
-			copied = seen
-			fewRows(lines{b, p, end}, y, w, bias, scratch, a, f)
+		for top := 0; top < a.outH; top += a.band {
+			phases(0, a.paddedH, top, scratch, x[b*a.inStrideBatch:], a)
+			fewRows(lines{b, top, min(top+a.band, a.outH)}, top, y, w, bias, scratch, a, f)
 		}
 	}
 	return f.rescalesFew(a)
@@ -31,34 +27,34 @@ func (f *Epilogue) rescalesFew(a *ConvFewParams) bool {
 	return f.scale != nil && a.channelsInner && transposes()
 }
 
-// ConvFewPart computes one piece of a step of ConvFew. Even steps copy an image, and odd
-// steps convolve it.
+// ConvFewPart computes one piece of a step of ConvFew, whose band is all rows. Even steps copy an
+// image, and odd steps convolve it.
 func ConvFewPart(d Piece, y, x, w, bias, scratch []float32, a *ConvFewParams, f *Epilogue) {
 	b := d.step / 2
 	if d.step%2 == 0 {
 		first, end := d.of(a.paddedH)
-		phases(first, end, scratch, x[b*a.inStrideBatch:], a)
+		phases(first, end, 0, scratch, x[b*a.inStrideBatch:], a)
 		return
 	}
 	first, end := d.of(a.outH)
-	fewRows(lines{b, first, end}, y, w, bias, scratch, a, f)
+	fewRows(lines{b, first, end}, 0, y, w, bias, scratch, a, f)
 }
 
-// fewRows computes rows of results.
-func fewRows(of lines, y, w, bias, scratch []float32, a *ConvFewParams, f *Epilogue) {
+// fewRows computes rows of results. The copy begins with what row top sees.
+func fewRows(of lines, top int, y, w, bias, scratch []float32, a *ConvFewParams, f *Epilogue) {
 	t := few{w: w, bias: bias, planes: a.inChannels, plane: a.paddedH * a.paddedRow,
 		rows: a.kernelH, row: a.dilationH * a.paddedRow, taps: a.kernelW, phases: a.strideW,
 		phase: a.phase, channels: a.outChannels, step: a.outStrideChannel, low: f.low,
 		high: f.high}
 	if a.channelsInner {
-		fewTransposed(of, t, y, scratch, a, f)
+		fewTransposed(of, top, t, y, scratch, a, f)
 		return
 	}
 	length := fewLength(a.outW)
 	for p := of.first; p < of.end; p++ {
 		for q := 0; q < a.outW; q += length {
 			t.columns = min(length, a.outW-q)
-			t.x = scratch[p*a.strideH*a.paddedRow+q:]
+			t.x = scratch[(p-top)*a.strideH*a.paddedRow+q:]
 			o := of.image*a.outChannels*t.step + p*a.outW + q
 			t.y, t.add = f.aim(y, o)
 			t.run()
@@ -73,7 +69,7 @@ func fewRows(of lines, y, w, bias, scratch []float32, a *ConvFewParams, f *Epilo
 }
 
 // fewTransposed computes results whose channels lie innermost, by way of sums.
-func fewTransposed(of lines, t few, y, scratch []float32, a *ConvFewParams, f *Epilogue) {
+func fewTransposed(of lines, top int, t few, y, scratch []float32, a *ConvFewParams, f *Epilogue) {
 	var sums [fewChannels * fewCols]float32
 	t.low, t.high = float32(math.Inf(-1)), float32(math.Inf(1))
 	t.y, t.step = sums[:], fewCols
@@ -85,7 +81,7 @@ func fewTransposed(of lines, t few, y, scratch []float32, a *ConvFewParams, f *E
 	for p := of.first; p < of.end; p++ {
 		for q := 0; q < a.outW; q += length {
 			t.columns = min(length, a.outW-q)
-			t.x = scratch[p*a.strideH*a.paddedRow+q:]
+			t.x = scratch[(p-top)*a.strideH*a.paddedRow+q:]
 			t.run()
 			o := ((of.image*a.outH+p)*a.outW + q) * a.outChannels
 			across.columns = t.columns
@@ -101,19 +97,23 @@ func fewTransposed(of lines, t few, y, scratch []float32, a *ConvFewParams, f *E
 	}
 }
 
-// phases copies rows of an image's planes as ConvFew says.
-func phases(first, end int, to, from []float32, a *ConvFewParams) {
+// phases makes rows of the copy as ConvFew says, which begins with what row top of results sees.
+func phases(first, end, top int, to, from []float32, a *ConvFewParams) {
 	by, pad, phase, columns := a.strideW, a.padW, a.phase, a.copiedW
 	// Where the first elements of a row begin.
 	begin, second := pad%by*phase+pad/by, (1+pad)%by*phase+(1+pad)/by
 	for c := range a.inChannels {
 		for r := first; r < end; r++ {
 			row := to[(c*a.paddedH+r)*a.paddedRow:][:a.paddedRow]
-			clear(row)
-			if r < a.padH || r-a.padH >= a.inH || columns == 0 {
+			at := top*a.strideH + r - a.padH
+			outside := at < 0 || at >= a.inH || columns == 0
+			if outside || top == 0 { // what is beside columns stays zero
+				clear(row)
+			}
+			if outside {
 				continue
 			}
-			line := from[(c*a.inH+r-a.padH)*a.inW:][:columns]
+			line := from[(c*a.inH+at)*a.inW:][:columns]
 			switch by {
 			case 1:
 				copy(row[begin:], line)

@@ -183,7 +183,7 @@ func BenchmarkFew(b *testing.B) {
 		few := ConvFewParams{batch: 1, inChannels: cin, outChannels: cout, inH: in, inW: in,
 			outH: out, outW: out, kernelH: taps, kernelW: taps, strideH: by, strideW: by,
 			dilationH: 1, padH: pad, padW: pad, inStrideBatch: len(x), outStrideChannel: 1,
-			channelsInner: true, paddedH: reach, paddedRow: gw, copiedW: given, phase: phase}
+			channelsInner: true, paddedH: reach, paddedRow: gw, band: out, copiedW: given, phase: phase}
 		around := ConvRowsParams{batch: 1, groups: 1, outChannels: cout, outH: out, outW: out,
 			outerTaps: cin, middleTaps: taps, innerTaps: taps, inStrideBatch: len(x),
 			inStrideOuter: reach * reach, inStrideMiddle: reach, inStrideRow: by * reach,
@@ -196,7 +196,7 @@ func BenchmarkFew(b *testing.B) {
 				ConvFew(y, x, w, bias, scratch, &few, &Epilogue{high: 6})
 			},
 			"few copied": func() {
-				phases(0, few.paddedH, scratch, x, &few)
+				phases(0, few.paddedH, 0, scratch, x, &few)
 			},
 			"around": func() {
 				Conv(y, x, w, bias, scratch, &around, &Epilogue{high: 6})

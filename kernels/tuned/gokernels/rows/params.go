@@ -287,6 +287,7 @@ type ConvFewParams struct {
 	channelsInner    bool // Channels of the result lie innermost, else its columns do
 	paddedH          int  // Rows of the copy; 0 if there is none
 	paddedRow        int  // Elements of a row of the copy
+	band             int  // Rows of the result that are computed of one copy
 	copiedW          int  // Columns of the image that are copied
 	phase            int  // From phase to phase of a row: columns that results see with one tap
 }
@@ -314,8 +315,9 @@ func NewConvFewParams(v []int) ConvFewParams {
 		channelsInner:    v[16] != 0,
 		paddedH:          v[17],
 		paddedRow:        v[18],
-		copiedW:          v[19],
-		phase:            v[20],
+		band:             v[19],
+		copiedW:          v[20],
+		phase:            v[21],
 	}
 }
 
