@@ -541,8 +541,8 @@ func convolution2(y, x, w, bias, scratch []float32) {
 var convolution2Args = convFewParams{
 	batch: 1, inChannels: 3, outChannels: 4, inH: 6, inW: 6, outH: 4, outW: 4, kernelH: 3,
 	kernelW: 3, strideH: 1, strideW: 1, dilationH: 1, padH: 0, padW: 0, inStrideBatch: 108,
-	outStrideChannel: 1, channelsInner: true, paddedH: 6, paddedRow: 18, copiedW: 6,
-	phase: 18,
+	outStrideChannel: 1, channelsInner: true, paddedH: 6, paddedRow: 18, band: 4,
+	copiedW: 6, phase: 18,
 }
 
 // maxPool2dWithIndices2 computes max_pool2d_with_indices.
@@ -785,20 +785,16 @@ const (
 	fewCols     = 48 // of results, at most, of a tile
 )
 
-// rowsConvFew convolves images of planes into few channels, 8 at most. Each image is copied
-// into scratch first, with zeros around it: in a row of a plane, every stride_w-th column
-// is in one phase. The weights are w[in_channels][kernel_h][kernel_w][8]; bias has 8
-// elements. The scratch holds the planes. It returns whether results are rescaled: see Epilogue.
+// rowsConvFew convolves images of planes into few channels, 8 at most. What a band of rows of results
+// sees of an image is copied into scratch first, with zeros around it: in a row of a plane, every
+// stride_w-th column is in one phase. The weights are w[in_channels][kernel_h][kernel_w][8]; bias
+// has 8 elements. The scratch holds the planes. It returns whether results are rescaled: see
+// Epilogue.
 func rowsConvFew(y, x, w, bias, scratch []float32, a *convFewParams, f *epilogue) (rescaled bool) {
-	const band = 4 // rows of results: what they see stays in the cache
 	for b := range a.batch {
-		copied := 0
-		for p := 0; p < a.outH; p += band {
-			end := min(p+band, a.outH)
-			seen := (end-1)*a.strideH + (a.kernelH-1)*a.dilationH + 1
-			phases(copied, seen, scratch, x[b*a.inStrideBatch:], a)
-			copied = seen
-			fewRows(lines{b, p, end}, y, w, bias, scratch, a, f)
+		for top := 0; top < a.outH; top += a.band {
+			phases(0, a.paddedH, top, scratch, x[b*a.inStrideBatch:], a)
+			fewRows(lines{b, top, min(top+a.band, a.outH)}, top, y, w, bias, scratch, a, f)
 		}
 	}
 	return f.rescalesFew(a)
@@ -809,21 +805,21 @@ func (f *epilogue) rescalesFew(a *convFewParams) bool {
 	return f.scale != nil && a.channelsInner && transposes()
 }
 
-// fewRows computes rows of results.
-func fewRows(of lines, y, w, bias, scratch []float32, a *convFewParams, f *epilogue) {
+// fewRows computes rows of results. The copy begins with what row top sees.
+func fewRows(of lines, top int, y, w, bias, scratch []float32, a *convFewParams, f *epilogue) {
 	t := few{w: w, bias: bias, planes: a.inChannels, plane: a.paddedH * a.paddedRow,
 		rows: a.kernelH, row: a.dilationH * a.paddedRow, taps: a.kernelW, phases: a.strideW,
 		phase: a.phase, channels: a.outChannels, step: a.outStrideChannel, low: f.low,
 		high: f.high}
 	if a.channelsInner {
-		fewTransposed(of, t, y, scratch, a, f)
+		fewTransposed(of, top, t, y, scratch, a, f)
 		return
 	}
 	length := fewLength(a.outW)
 	for p := of.first; p < of.end; p++ {
 		for q := 0; q < a.outW; q += length {
 			t.columns = min(length, a.outW-q)
-			t.x = scratch[p*a.strideH*a.paddedRow+q:]
+			t.x = scratch[(p-top)*a.strideH*a.paddedRow+q:]
 			o := of.image*a.outChannels*t.step + p*a.outW + q
 			t.y, t.add = f.aim(y, o)
 			t.run()
@@ -838,7 +834,7 @@ func fewRows(of lines, y, w, bias, scratch []float32, a *convFewParams, f *epilo
 }
 
 // fewTransposed computes results whose channels lie innermost, by way of sums.
-func fewTransposed(of lines, t few, y, scratch []float32, a *convFewParams, f *epilogue) {
+func fewTransposed(of lines, top int, t few, y, scratch []float32, a *convFewParams, f *epilogue) {
 	var sums [fewChannels * fewCols]float32
 	t.low, t.high = float32(math.Inf(-1)), float32(math.Inf(1))
 	t.y, t.step = sums[:], fewCols
@@ -850,7 +846,7 @@ func fewTransposed(of lines, t few, y, scratch []float32, a *convFewParams, f *e
 	for p := of.first; p < of.end; p++ {
 		for q := 0; q < a.outW; q += length {
 			t.columns = min(length, a.outW-q)
-			t.x = scratch[p*a.strideH*a.paddedRow+q:]
+			t.x = scratch[(p-top)*a.strideH*a.paddedRow+q:]
 			t.run()
 			o := ((of.image*a.outH+p)*a.outW + q) * a.outChannels
 			across.columns = t.columns
@@ -866,19 +862,23 @@ func fewTransposed(of lines, t few, y, scratch []float32, a *convFewParams, f *e
 	}
 }
 
-// phases copies rows of an image's planes as ConvFew says.
-func phases(first, end int, to, from []float32, a *convFewParams) {
+// phases makes rows of the copy as ConvFew says, which begins with what row top of results sees.
+func phases(first, end, top int, to, from []float32, a *convFewParams) {
 	by, pad, phase, columns := a.strideW, a.padW, a.phase, a.copiedW
 	// Where the first elements of a row begin.
 	begin, second := pad%by*phase+pad/by, (1+pad)%by*phase+(1+pad)/by
 	for c := range a.inChannels {
 		for r := first; r < end; r++ {
 			row := to[(c*a.paddedH+r)*a.paddedRow:][:a.paddedRow]
-			clear(row)
-			if r < a.padH || r-a.padH >= a.inH || columns == 0 {
+			at := top*a.strideH + r - a.padH
+			outside := at < 0 || at >= a.inH || columns == 0
+			if outside || top == 0 { // what is beside columns stays zero
+				clear(row)
+			}
+			if outside {
 				continue
 			}
-			line := from[(c*a.inH+r-a.padH)*a.inW:][:columns]
+			line := from[(c*a.inH+at)*a.inW:][:columns]
 			switch by {
 			case 1:
 				copy(row[begin:], line)
@@ -1164,6 +1164,7 @@ type convFewParams struct {
 	channelsInner    bool // Channels of the result lie innermost, else its columns do
 	paddedH          int  // Rows of the copy; 0 if there is none
 	paddedRow        int  // Elements of a row of the copy
+	band             int  // Rows of the result that are computed of one copy
 	copiedW          int  // Columns of the image that are copied
 	phase            int  // From phase to phase of a row: columns that results see with one tap
 }
