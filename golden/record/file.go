@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -13,6 +14,8 @@ import (
 	"github.com/etgen/etgen/golden/testcase"
 	"github.com/etgen/etgen/golden/way"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
+	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/rt"
 )
 
@@ -144,9 +147,13 @@ func readTensor(m *rt.ValueMeta, word string, budget *budget) (tensor.Value, boo
 			return tensor.Value{Scalar: a}, false, nil
 		}
 	}
-	if m.Dynamic {
-		// Which sizes may vary the file does not say: a raw file of another length
-		// than the bound's has another first size.
+	// Which sizes may vary the program does not say: a .npy file says which it has, and a raw file of
+	// another length than the bound's has another first size.
+	if m.Dynamic && filepath.Ext(word) == ".npy" {
+		typ = ir.TensorOf(m.DType, seq.Map(m.Sizes, func(n int64) sym.Expr {
+			return sym.NewSymbol("s", 0, n).Expr()
+		})...)
+	} else if m.Dynamic {
 		if info, err := os.Stat(word); err == nil && len(m.Sizes) > 0 && m.Sizes[0] > 0 &&
 			m.Bytes > 0 {
 			if row := m.Bytes / m.Sizes[0]; row > 0 && info.Size()%row == 0 &&

@@ -3,12 +3,16 @@ package record
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/golden/testcase"
 	"github.com/etgen/etgen/golden/way"
+	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/pte"
 )
 
@@ -71,5 +75,37 @@ func TestMethods(t *testing.T) {
 	}
 	if _, err := RunMethod(t.Context(), way.RT{}, path, "other", nil); err == nil {
 		t.Error("a method that is not there runs")
+	}
+}
+
+// A .npy file says sizes that a program leaves open, not the first ones alone.
+func TestSizesOfNPY(t *testing.T) {
+	const model = "../delegated/sizes/model.pte"
+	var words []string
+	for i, shape := range [][]int64{{2, 3, 9}, {2, 3}} {
+		n := int64(4)
+		for _, size := range shape {
+			n *= size
+		}
+		data, err := tensor.FormatNPY(&tensor.Tensor{DType: ir.Float32, Shape: shape,
+			Data: make([]byte, n)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		words = append(words, filepath.Join(t.TempDir(), strconv.Itoa(i)+".npy"))
+		if err := os.WriteFile(words[i], data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	given, err := FileInputs(model, "", words, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := RunMethod(t.Context(), way.RT{}, model, "", given.Values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Outputs[0].Tensor.Shape; !slices.Equal(got, []int64{2, 2, 9}) {
+		t.Errorf("the first result has sizes %d", got)
 	}
 }
