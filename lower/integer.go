@@ -126,6 +126,7 @@ type scaledSum struct {
 	ints  *ir.Value
 	most  int64
 	added []float64
+	graph *graphSum // nil if the graph never decides
 }
 
 const (
@@ -446,7 +447,8 @@ func (a *integerArithmetic) float(b *ops.Builder, q *quantity) *ir.Value {
 	return v
 }
 
-// rescale multiplies the scale, also that of a sum, instead of the floats by a number.
+// rescale multiplies the scale of a sum instead of its floats by a number, and notes what integers
+// stand for with another scale.
 func (a *integerArithmetic) rescale(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.Value {
 	if n.Op != "aten.mul.Scalar" && n.Op != "aten.mul.Tensor" && n.Op != "aten.div.Scalar" &&
 		n.Op != "aten.div.Tensor" {
@@ -468,13 +470,26 @@ func (a *integerArithmetic) rescale(b *ops.Builder, n *ir.Node, c *ops.Call) []*
 	if s := a.sums[v]; s != nil && positive(slices.Min(s.scale)) && positive(slices.Max(s.scale)) {
 		scaled := *s
 		scaled.sum, scaled.scale = s.moved(b, s.sum), multiplied(s.scale, by)
-		if s.ints != nil {
-			scaled.ints, scaled.added = s.moved(b, s.ints), multiplied(s.added, by)
+		if scaled.added = multiplied(s.added, by); s.ints != nil {
+			scaled.ints = s.moved(b, s.ints)
 		}
 		if s.as != nil {
 			scaled.as = func(b *ops.Builder) *ir.Value { return s.moved(b, s.as(b)) }
 		}
 		scaled.move = nil
+		if s.graph != nil {
+			g := *s.graph
+			g.floats = func(b *ops.Builder) *ir.Value {
+				return b.Op(n.Op, withRefs(n, func(u *ir.Value) *ir.Value {
+					if u == v {
+						return s.graph.floats(b)
+					}
+					return nil
+				})...)
+			}
+			g.roundings++
+			scaled.graph = &g
+		}
 		return a.scaled(b, n, &scaled)
 	}
 	q := a.of[v]
@@ -483,7 +498,8 @@ func (a *integerArithmetic) rescale(b *ops.Builder, n *ir.Node, c *ops.Call) []*
 	}
 	scaled := *q
 	scaled.scale = multiplied(q.scale, by)
-	return []*ir.Value{a.float(b, &scaled)}
+	a.of[n.Output(0)] = &scaled
+	return nil
 }
 
 // limit limits the integers, and what is known of a scaled sum.

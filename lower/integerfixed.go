@@ -120,7 +120,7 @@ func (s *scaledSum) rescaled(b *ops.Builder, n *ir.Node, to *quantization) *ir.V
 	if s.ints == nil {
 		return nil
 	}
-	return (&fixedSum{[]fixedTerm{{s.ints, s.most, s.scale}}, s.added, s.inner}).rescaled(b, n, to)
+	return (&fixedSum{[]fixedTerm{{s.ints, s.most, s.scale}}, s.added, s.inner, nil}).rescaled(b, n, to)
 }
 
 // fixedSum is terms + added, with a number for each channel or one for all.
@@ -128,10 +128,19 @@ type fixedSum struct {
 	terms []fixedTerm
 	added []float64
 	inner int // dimensions behind the channels
+	// floats are what the sum stands for, if nodes make these of floats that stand for the terms
+	floats *ir.Value
 }
 
 // rescaled is what quantize node n makes of s, nil if fixed point does not hold it.
 func (s *fixedSum) rescaled(b *ops.Builder, n *ir.Node, to *quantization) *ir.Value {
+	if s.floats != nil {
+		near := *to
+		if near.near, _ = s.doubt(to.scale); near.near > 0 {
+			near.other = to.float(b, s.floats)
+			to = &near
+		}
+	}
 	f := to.fixedOf(s.terms, s.added)
 	if f == nil {
 		return nil
@@ -148,6 +157,22 @@ func (s *fixedSum) rescaled(b *ops.Builder, n *ir.Node, to *quantization) *ir.Va
 	return b.Op(ops.FixedRescale, args...)
 }
 
+// doubt is that of a sum of tensors, in steps of a result's scale.
+func (s *fixedSum) doubt(scale float64) (steps float64, many bool) {
+	parts, most := int64(1), 0.0
+	for _, t := range s.terms {
+		by := math.Abs(t.scale[0]) / scale
+		most += by * 2 * float64(t.most) // less a zero point
+		of := partsOf(by)
+		parts = parts / max(gcd(parts, of), 1) * of
+	}
+	halves := 0.0
+	if parts > 0 && parts%2 == 0 {
+		halves = 1 / float64(parts)
+	}
+	return doubtOf(halves, most, int64(len(s.terms)+3))
+}
+
 // mostTerms is how many terms a sum in fixed point may have.
 const mostTerms = 4
 
@@ -157,11 +182,11 @@ func (a *integerArithmetic) fixedSumOf(b *ops.Builder, v *ir.Value) *fixedSum {
 		return s
 	}
 	if s := a.sums[v]; s != nil && s.ints != nil {
-		return &fixedSum{[]fixedTerm{{s.moved(b, s.ints), s.most, s.scale}}, s.added, s.inner}
+		return &fixedSum{[]fixedTerm{{s.moved(b, s.ints), s.most, s.scale}}, s.added, s.inner, nil}
 	}
 	if q := a.of[v]; q.small() && q.uniform() {
 		return &fixedSum{[]fixedTerm{{q.ints, max(-q.least, q.most), q.scale}},
-			[]float64{-float64(q.zero[0]) * q.scale[0]}, 0}
+			[]float64{-float64(q.zero[0]) * q.scale[0]}, 0, v}
 	}
 	return nil
 }
@@ -180,7 +205,10 @@ func (a *integerArithmetic) noteFixedSum(b *ops.Builder, n *ir.Node, c *ops.Call
 	if err != nil || x == nil || y == nil || len(x.terms)+len(y.terms) > mostTerms {
 		return
 	}
-	s := &fixedSum{slices.Clone(x.terms), nil, max(x.inner, y.inner)}
+	s := &fixedSum{slices.Clone(x.terms), nil, max(x.inner, y.inner), nil}
+	if x.floats != nil && y.floats != nil {
+		s.floats = n.Output(0)
+	}
 	for _, t := range y.terms {
 		t.scale = multiplied(t.scale, by)
 		s.terms = append(s.terms, t)

@@ -123,12 +123,12 @@ func (a *integerArithmetic) quantize(b *ops.Builder, n *ir.Node, c *ops.Call) []
 	}
 	v := c.Value("input")
 	x, within := a.quantized(b, n, v, to)
-	switch {
-	case x == nil && to == given:
+	if x == nil {
+		for i := range within {
+			within[i] += to.less
+		}
 		a.within[n.Output(0)] = within
 		return nil
-	case x == nil:
-		x = to.float(b, v)
 	}
 	if a.within[x] == [2]int64{} {
 		a.within[x] = within

@@ -94,12 +94,14 @@ func (a *integerArithmetic) times(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir
 		x.far() > math.MaxInt32/y.far() {
 		return nil
 	}
-	made := a.asGraph(a.scaled(b, n, a.productOf(b, x, y)), n, 1, 1, 1)
+	s := a.productOf(b, x, y)
+	s.graph = graphOf(n, 1, 1, s.most, 5)
+	made := a.scaled(b, n, s)
 	if form := a.forms[made[0]]; x.ofBytes() && y.ofBytes() {
 		near := form.build
 		form.build = func(b *ops.Builder, q *ir.Node, to *quantization) *ir.Value {
 			if a.productsAgree(b.Table, n, q, x, y, to) {
-				return a.sums[made[0]].quantized(b, q, to)
+				return s.quantized(b, q, to)
 			}
 			return near(b, q, to)
 		}
@@ -197,12 +199,15 @@ func (a *integerArithmetic) mean(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 		s.bias = []float64{-float64(count * q.zero[0])}
 		s.scale = []float64{q.scale[0] / float64(count)}
 		s.added = multiplied(s.bias, s.scale[0])
+		if count <= ops.MostInOrder {
+			s.graph = graphOf(n, count, 1/float64(count), count*q.far(), count+3)
+		}
 	} else if ones := a.ones(b, n, pool, q); ones != nil {
 		count = pool.count()
 		a.summed32(b, s, count*q.far(), ones)
 		s.scale = []float64{q.scale[0] / float64(count)}
-		if !a.fixedPoint { // floats in software take longer than all else
-			return a.asGraph(a.scaled(b, n, s), n, count, count, 1/float64(count))
+		if count <= ops.MostInOrder {
+			s.graph = graphOf(n, count, 1/float64(count), s.most, count+3)
 		}
 	} else if w := a.windowsOf(c); w != nil {
 		if w.wide() {
@@ -211,7 +216,7 @@ func (a *integerArithmetic) mean(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 			a.summed32(b, s, w.most, func(d ir.DType) *ir.Value { return w.sum(b, n, d) })
 		}
 		s.scale = []float64{q.scale[0] / w.unit}
-		return a.asGraph(a.scaled(b, n, s), n, int64(w.unit), w.terms, w.whole)
+		s.graph = graphOf(n, int64(w.unit), w.whole, w.most, w.terms+8)
 	} else {
 		return nil
 	}
@@ -230,58 +235,6 @@ func planeSums(b *ops.Builder, x *ir.Value, dims []int, keep bool) *ir.Value {
 		sum = b.Op("aten.squeeze.dims", sum, dims)
 	}
 	return sum
-}
-
-// asGraph has sums of so many terms, made of which n made with floats, quantized as the graph does
-// where many lie in the middle of two integers: floats round them to either side. A step of the
-// operands has so many parts, and so many of the sums are whole steps.
-func (a *integerArithmetic) asGraph(made []*ir.Value, n *ir.Node, parts, terms int64,
-	whole float64) []*ir.Value {
-	s := a.sums[made[0]]
-	a.forms[made[0]].build = func(b *ops.Builder, q *ir.Node, to *quantization) *ir.Value {
-		by := s.scale[0] / to.scale
-		of := partsOf(by * float64(parts))
-		if of*parts%2 != 0 || whole*mayDiffer < float64(of) || of == 0 {
-			return s.quantized(b, q, to)
-		}
-		other := to.float(b, b.Op(n.Op, withRefs(n, func(*ir.Value) *ir.Value { return nil })...))
-		if s.ints == nil && a.speed || s.most == 0 {
-			return other
-		}
-		fixed := *s
-		if s.ints == nil {
-			fixed.ints = withDType(b, s.sum.Def, ir.Int32)
-		}
-		near := *to
-		near.other, near.near = other, by*float64(s.most)*float64(terms+8)*0x1p-24
-		if made := fixed.rescaled(b, q, &near); made != nil {
-			return made
-		}
-		return other
-	}
-	return made
-}
-
-// withDType is what n makes, as integers of d.
-func withDType(b *ops.Builder, n *ir.Node, d ir.DType) *ir.Value {
-	args := withRefs(n, func(*ir.Value) *ir.Value { return nil })
-	for i, a := range n.Args {
-		if a.Name == "dtype" {
-			args[i] = ops.Kw("dtype", d)
-		}
-	}
-	return b.Op(n.Op, args...)
-}
-
-// partsOf returns the smallest number of parts of one of which x is a whole number, but for what
-// float32 rounds; 0 if there is none up to mayDiffer.
-func partsOf(x float64) int64 {
-	for n := 1.0; n <= mayDiffer; n++ {
-		if y := x * n; math.Abs(y-math.Round(y)) <= y*0x1p-21 {
-			return int64(n)
-		}
-	}
-	return 0
 }
 
 // meanDims are the dimensions of which a call of mean.dim is the mean, in order, nil if they are
@@ -482,6 +435,11 @@ func (a *integerArithmetic) summed32(b *ops.Builder, s *scaledSum, most int64,
 func (a *integerArithmetic) scaled(b *ops.Builder, n *ir.Node, s *scaledSum) []*ir.Value {
 	v := s.times(b, n, s.scale)
 	a.forms[v], a.sums[v] = &form{unlimited, s.quantized}, s
+	if s.graph != nil {
+		a.forms[v].build = func(b *ops.Builder, q *ir.Node, to *quantization) *ir.Value {
+			return s.asGraph(a, b, q, to)
+		}
+	}
 	return []*ir.Value{v}
 }
 

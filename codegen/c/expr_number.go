@@ -277,6 +277,9 @@ const wideInt = ir.Int32
 
 // float prints arithmetic on Float32 and Float64.
 func (p *printer) float(e *expr.Expr, t ctype) code {
+	if y, ok := p.addedInt(e); ok {
+		return cast(t, y)
+	}
 	args := make([]code, len(e.Args))
 	for i, a := range e.Args {
 		if e.Op == expr.OpAdd && i == 0 && whole(e.Args[1]) {
@@ -362,6 +365,27 @@ func (p *printer) cast(e *expr.Expr, t ctype) code {
 		return p.truncate(a, t)
 	}
 	return p.resize(a, t)
+}
+
+// addedInt prints what e adds to a float that is an integer of at most 16 bits as a sum of integers,
+// where floats in software would take longer.
+func (p *printer) addedInt(e *expr.Expr) (c code, ok bool) {
+	m := p.g.opt.Machine
+	if m == nil || m.Floats || !m.Microcontroller || e.Op != expr.OpAdd && e.Op != expr.OpSub ||
+		!whole(e.Args[1]) || e.Args[0].Op != expr.OpCast {
+		return code{}, false
+	}
+	x, by := e.Args[0].Args[0], int64(e.Args[1].Float)
+	if e.Op == expr.OpSub {
+		by = -by
+	}
+	if !x.DType.IsInt() || x.DType.Size() > 2 {
+		return code{}, false
+	}
+	if by < 0 {
+		return join("-", convert(p.expr(x), tI32), intLiteral(-by, tI32), tI32), true
+	}
+	return join("+", convert(p.expr(x), tI32), intLiteral(by, tI32), tI32), true
 }
 
 // resize converts between integers.

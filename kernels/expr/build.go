@@ -300,6 +300,16 @@ func IsZero(e *Expr) bool {
 // Float32 and rounded once.
 func Sum(vars []*sym.Symbol, body *Expr) *Expr { return Reduction(ReduceSum, vars, body) }
 
+// SumInOrder adds body over all values of vars in their order, one after the other. Other sums of
+// floats may be added up in parts.
+func SumInOrder(vars []*sym.Symbol, body *Expr) *Expr {
+	e := Sum(vars, body)
+	if e.Op == OpReduce {
+		e.InOrder = true
+	}
+	return e
+}
+
 // Prod multiplies body over all values of vars.
 func Prod(vars []*sym.Symbol, body *Expr) *Expr { return Reduction(ReduceProd, vars, body) }
 

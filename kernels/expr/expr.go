@@ -112,6 +112,8 @@ type Expr struct {
 	Kind   ReduceKind    // Reduce
 	Likely bool          // Select: the second arm is nearly never chosen
 	Vars   []*sym.Symbol // Reduce: bound here, ranges 0..extent-1
+	// Reduce: floats are added in the order of Vars, the first one outermost, in every language.
+	InOrder bool
 }
 
 // Var is a local variable of a loop.Func: a scalar, or a small array if Len > 0.

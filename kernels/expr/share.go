@@ -162,7 +162,7 @@ func (sh *Sharer) key(e *Expr) string {
 	case OpCall:
 		fmt.Fprintf(&b, " %p", e.Fn)
 	case OpReduce:
-		fmt.Fprintf(&b, " %d", e.Kind)
+		fmt.Fprintf(&b, " %d %t", e.Kind, e.InOrder)
 		for _, v := range e.Vars {
 			b.WriteString(" " + sh.indexKey(v.Expr()))
 		}

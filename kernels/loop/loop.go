@@ -61,6 +61,8 @@ type (
 		// Vectorizable says iterations are independent but for the reductions in
 		// Assign, so that a reader may run them in chunks.
 		Vectorizable bool
+		// InOrder says that what a reduction adds is added in the order of the iterations.
+		InOrder bool
 		// Rolled asks for a short loop not to be unrolled before the compiler
 		// has made vectors of it.
 		Rolled bool

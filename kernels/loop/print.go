@@ -252,6 +252,9 @@ func (p *printer) loop(s *For) {
 	if s.Vectorizable {
 		p.printf(" vectorizable")
 	}
+	if s.InOrder {
+		p.printf(" in order")
+	}
 	if s.Rolled {
 		p.printf(" rolled")
 	}

@@ -59,10 +59,7 @@ func integerElementwise() []entry {
 					x := c.LoadAt(k, broadcastCoords(t, c.Outs[0].Sizes, at)...)
 					sum = expr.Add(expr.Mul(expr.Cast(ir.Int32, x), num(f)), sum)
 				}
-				return c.agreed(sum, c.near(), at, func(x *expr.Expr) *expr.Expr {
-					return between(expr.Shr(x, num(must(c.Int("shift")))),
-						num(must(c.Int("quant_min"))), num(must(c.Int("quant_max"))))
-				})
+				return c.agreed(sum, c.near(), at, c.shifted)
 			}),
 		},
 		{
@@ -156,10 +153,7 @@ func integerElementwise() []entry {
 			},
 			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
 				x, near := c.spline(at)
-				n := c.int32Args("shift", "quant_min", "quant_max")
-				return c.agreed(x, near, at, func(x *expr.Expr) *expr.Expr {
-					return between(expr.Shr(x, n[0]), n[1], n[2])
-				})
+				return c.agreed(x, near, at, c.shifted)
 			}),
 		},
 		{
@@ -174,12 +168,9 @@ func integerElementwise() []entry {
 				return c.otherwise(c.rescaledType("self", ir.Int8, "multipliers"))
 			},
 			Compute: element(func(c *Call, at []sym.Expr) *expr.Expr {
-				n, x := c.int32Args("output_multiplier", "added", "shift", "quant_min", "quant_max"),
-					c.lessZero("self", at)
+				n, x := c.int32Args("output_multiplier", "added"), c.lessZero("self", at)
 				by := expr.Select(expr.Lt(x, expr.Int(ir.Int32, 0)), c.broadcast("multipliers", at), n[0])
-				return c.agreed(expr.Add(expr.Mul(x, by), n[1]), c.near(), at, func(x *expr.Expr) *expr.Expr {
-					return between(expr.Shr(x, n[2]), n[3], n[4])
-				})
+				return c.agreed(expr.Add(expr.Mul(x, by), n[1]), c.near(), at, c.shifted)
 			}),
 		},
 	}
@@ -205,7 +196,7 @@ func (c *Call) otherwise(t ir.Type) []ir.Type {
 		c.errorIf(o.DType != t.DType || !sameSizes(o.Sizes, t.Sizes), "%s of %s for %s of %s", o.DType,
 			sizesOf{o}, t.DType, sizesOf{t})
 		if c.Op.sch.Index("near") >= 0 {
-			c.shiftArg("near", math.MaxInt32)
+			c.shiftArg("near", math.MaxInt32/2)
 		}
 	}
 	return one(t)
@@ -223,15 +214,24 @@ func (c *Call) InDoubt() *ir.Value {
 // near is argument near.
 func (c *Call) near() *expr.Expr { return c.int32Args("near")[0] }
 
-// agreed is the integer that of makes of x, or the operand other where it makes two of what is near
-// to x.
+// shifted is x shifted to the right and limited.
+func (c *Call) shifted(x *expr.Expr) *expr.Expr {
+	n := c.int32Args("shift", "quant_min", "quant_max")
+	return between(expr.Shr(x, n[0]), n[1], n[2])
+}
+
+// agreed is the integer that of makes of x, which it shifts to the right, or the operand other where
+// the shift makes two integers of what is near to x.
 func (c *Call) agreed(x, near *expr.Expr, at []sym.Expr,
 	of func(*expr.Expr) *expr.Expr) *expr.Expr {
 	if !c.Has("other") {
 		return of(x)
 	}
-	up, down := of(expr.Add(x, near)), of(expr.Sub(x, near))
-	y := expr.Select(expr.Eq(up, down), up, expr.Cast(up.DType, c.Load("other", at...)))
+	up := expr.Add(x, near)
+	rest := expr.And(up, expr.Int(ir.Int32, 1<<must(c.Int("shift"))-1))
+	y := of(up)
+	y = expr.Select(expr.Ge(rest, expr.Add(near, near)), y,
+		expr.Cast(y.DType, c.Load("other", at...)))
 	y.Likely = y.Op == expr.OpSelect
 	return y
 }

@@ -206,9 +206,21 @@ func (p *pool) avgPool(c *Call) []expr.Tensor {
 		c.errorIf(n == 0, "divisor_override is 0")
 		count = sym.Int(n)
 	}
-	sum := expr.Sum(over, expr.Select(guard, expr.Cast(m, c.Load("self", in...)), expr.Num(m, 0)))
+	sum := averaged(over, expr.Select(guard, expr.Cast(m, c.Load("self", in...)), expr.Num(m, 0)))
 	y := expr.Div(sum, expr.Idx(m, count))
 	return []expr.Tensor{{DType: p.x.DType, Vars: vars, Body: expr.Cast(p.x.DType, y)}}
+}
+
+// MostInOrder is how many numbers averages add in the order that they lie in.
+const MostInOrder = 64
+
+// averaged is the sum of body. Few terms are added in order, as PyTorch adds those of a window: their
+// roundings decide about integers that are made of the average, see docs/quantisation.md.
+func averaged(vars []*sym.Symbol, body *expr.Expr) *expr.Expr {
+	if n, ok := sym.Mul(expr.Extents(vars)...).Const(); ok && n <= MostInOrder {
+		return expr.SumInOrder(vars, body)
+	}
+	return expr.Sum(vars, body)
 }
 
 // poolOps are the poolings.

@@ -77,7 +77,7 @@ func (a *adaptive) avg(c *Call) []expr.Tensor {
 		guard = expr.And(guard, expr.IdxLt(k.Expr(), length))
 		count = sym.Mul(count, length)
 	}
-	sum := expr.Sum(over, expr.Select(guard, expr.Cast(m, c.Load("self", in...)), expr.Num(m, 0)))
+	sum := averaged(over, expr.Select(guard, expr.Cast(m, c.Load("self", in...)), expr.Num(m, 0)))
 	y := expr.Div(sum, expr.Idx(m, count))
 	return []expr.Tensor{{DType: a.x.DType, Vars: vars, Body: expr.Cast(a.x.DType, y)}}
 }

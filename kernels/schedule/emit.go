@@ -58,7 +58,7 @@ func (s *scheduler) run(nests []*nest) []loop.Stmt {
 		}
 	}
 	for _, n := range nests {
-		s.loops(top, n.vars, n.roots, true, func(b *block) {
+		s.loops(top, n.vars, n.roots, true, false, func(b *block) {
 			for i, r := range n.roots {
 				v := s.value(r, b)
 				b.stmts = append(b.stmts, &loop.Store{Buf: n.outs[i], At: n.at, Value: v})
@@ -70,7 +70,7 @@ func (s *scheduler) run(nests []*nest) []loop.Stmt {
 
 // loops appends to b loops over vars, within which roots are evaluated; body
 // fills the innermost block.
-func (s *scheduler) loops(b *block, vars []*sym.Symbol, roots []*expr.Expr, strip bool,
+func (s *scheduler) loops(b *block, vars []*sym.Symbol, roots []*expr.Expr, strip, inOrder bool,
 	body func(*block)) {
 	if len(vars) == 0 {
 		body(b)
@@ -80,9 +80,9 @@ func (s *scheduler) loops(b *block, vars []*sym.Symbol, roots []*expr.Expr, stri
 	if slices.ContainsFunc(vars[1:], maybeEmpty) {
 		in.unsure()
 	}
-	s.loops(in, vars[1:], roots, strip, body)
+	s.loops(in, vars[1:], roots, strip, inOrder, body)
 	b.stmts = append(b.stmts, &loop.For{Var: vars[0], Extent: expr.Extent(vars[0]), Body: in.stmts,
-		Vectorizable: strip})
+		Vectorizable: strip, InOrder: inOrder})
 }
 
 // value returns an expression for e that may stand in a statement of at,

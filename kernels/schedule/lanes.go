@@ -57,7 +57,7 @@ const infinite = 0x7f800000
 func newLaner(st *loop.For, count int64) *laner {
 	n, known := st.Extent.Const()
 	_, most := st.Extent.Bounds()
-	if !st.Vectorizable || known && n < count || !known && most < 4*count {
+	if !st.Vectorizable || st.InOrder || known && n < count || !known && most < 4*count {
 		return nil
 	}
 	l := &laner{over: st, count: count, parts: map[*expr.Var]*parts{}}

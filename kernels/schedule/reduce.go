@@ -13,18 +13,18 @@ import (
 // that are needed there too.
 func (s *scheduler) reduce(e *expr.Expr, b *block) {
 	group := s.companions(e, b)
-	strip := true
+	strip, inOrder := true, false
 	var bodies []*expr.Expr
 	for _, r := range group {
-		strip = strip && !r.Kind.IsArg()
+		strip, inOrder = strip && !r.Kind.IsArg(), inOrder || r.InOrder
 		bodies = append(bodies, r.Args[0])
 	}
 	vars := e.Vars
-	if strip { // else the first of equal values counts
+	if strip && !inOrder { // else the first of equal values counts
 		vars = s.order(vars, bodies)
 	}
 	accs := s.accumulators(group)
-	s.loops(b, vars, bodies, strip, func(in *block) {
+	s.loops(b, vars, bodies, strip, inOrder, func(in *block) {
 		for _, r := range group {
 			s.store(s.saves[r], in)
 		}

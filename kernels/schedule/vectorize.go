@@ -143,7 +143,7 @@ const (
 // inner loops or conditions, operations without a primitive, or too few
 // iterations.
 func (v *vectorizer) chunked(s *loop.For) *loop.Chunks {
-	if !s.Vectorizable {
+	if !s.Vectorizable || s.InOrder {
 		return nil
 	}
 	b := &chunker{v: s.Var, bufs: v.f.Bufs, to: v.to, vars: map[*expr.Var]loop.Operand{},

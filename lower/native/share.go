@@ -457,7 +457,7 @@ func (a *abstracter) block(stmts []loop.Stmt) []loop.Stmt {
 func (a *abstracter) stmt(s loop.Stmt) loop.Stmt {
 	switch s := s.(type) {
 	case *loop.For:
-		fmt.Fprintf(&a.key, "for%t%t%t", s.Vectorizable, s.Rolled, s.Divided)
+		fmt.Fprintf(&a.key, "for%t%t%t%t", s.Vectorizable, s.InOrder, s.Rolled, s.Divided)
 		n := *s
 		n.Extent = a.index(s.Extent)
 		n.Var = a.bind(s.Var, n.Extent)

@@ -21,7 +21,7 @@ import (
 
 // Arithmetic names what integers mean and how they are computed with. It changes when results
 // do.
-const Arithmetic = "etgen.int8.v4"
+const Arithmetic = "etgen.int8.v5"
 
 // since tells of earlier versions what gives other integers now.
 var since = map[string]string{
@@ -29,6 +29,7 @@ var since = map[string]string{
 	"etgen.int8.v2": ", in which sums of int16, and of a layer and a tensor, give other integers " +
 		"in fixed point",
 	"etgen.int8.v3": ", in which products with weights in groups, averages, resizing and halves in fixed point differ",
+	"etgen.int8.v4": ", in which means, averages in fixed point and results of int16 differ",
 }
 
 // Scheme says what is quantized to which integers.

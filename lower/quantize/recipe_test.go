@@ -32,7 +32,7 @@ func parsed(t testing.TB, text string) *ir.Program {
 
 // What is wrong with a recipe is said by value.
 func TestRecipeErrors(t *testing.T) {
-	head := `{"etgen_recipe": 1, "arithmetic": "etgen.int8.v4", "scheme": "int8", "model": "m.pt2", "methods": [{"name": "forward", `
+	head := `{"etgen_recipe": 1, "arithmetic": "etgen.int8.v5", "scheme": "int8", "model": "m.pt2", "methods": [{"name": "forward", `
 	for _, tt := range []struct{ text, want string }{
 		{`{`, "it is no recipe: unexpected EOF"},
 		{`{"etgen_recipe": 2}`, "etgen_recipe is 2; this etgen reads 1"},
@@ -40,6 +40,7 @@ func TestRecipeErrors(t *testing.T) {
 		{`{"etgen_recipe": 1, "arithmetic": "etgen.int8.v1"}`, "in which fixed point, means, PReLU and resizing give other integers: quantize"},
 		{`{"etgen_recipe": 1, "arithmetic": "etgen.int8.v2"}`, "in which sums of int16, and of a layer and a tensor, give other integers in fixed point: quantize"},
 		{`{"etgen_recipe": 1, "arithmetic": "etgen.int8.v3"}`, "in which products with weights in groups, averages, resizing and halves in fixed point differ: quantize"},
+		{`{"etgen_recipe": 1, "arithmetic": "etgen.int8.v4"}`, "in which means, averages in fixed point and results of int16 differ: quantize"},
 		{`{"etgen_recipe": 1, "extra": 1}`, `unknown field "extra"`},
 		{head + `"activations": [{"value": "x", "dtype": "int9"}]}]}`, `value "x": dtype "int9"`},
 		{head + `"activations": [{"value": "x", "dtype": "int8", "scale": -1}]}]}`, "a scale of -1"},
