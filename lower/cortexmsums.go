@@ -10,8 +10,9 @@ import (
 	"github.com/etgen/etgen/kernels/ops"
 )
 
-// multiplierOf returns x as a multiplier of 31 fractional bits and a shift, of numbers up to most in
-// magnitude. It is that of ExecuTorch's quantize_multiplier_aot; what is too small to count is 0.
+// multiplierOf returns x as a multiplier of 31 fractional bits and a shift, of numbers up to most
+// in magnitude. It is that of ExecuTorch's quantize_multiplier_aot; what is too small to count is
+// 0.
 func multiplierOf(x float64, most int64) (multiplier, shift int64, ok bool) {
 	fraction, shiftOf := math.Frexp(x)
 	multiplier, shift = int64(math.RoundToEven(fraction*(1<<31))), int64(shiftOf)

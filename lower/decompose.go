@@ -31,8 +31,8 @@ var Decompose = Pass{
 	}),
 }
 
-// decomposes reports whether c is replaced by its decomposition: the target does not do it as a whole
-// or, where time does not count, it is attention of integers.
+// decomposes reports whether c is replaced by its decomposition: the target does not do it as a
+// whole or, where time does not count, it is attention of integers.
 func (ctx *Context) decomposes(c *ops.Call) bool {
 	return !HasKernel(c.Op) &&
 		(ctx.Legal == nil || !ctx.Legal(c) || !ctx.Speed && attendsIntegers(c))

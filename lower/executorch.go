@@ -273,8 +273,8 @@ const allocOp = "memory.alloc"
 // the result may be the operand's memory.
 const viewCopyOp = "aten.view_copy.default"
 
-// renamed gives the node that replaces n its names: what is said of instructions names nodes as they
-// are before out variants.
+// renamed gives the node that replaces n its names: what is said of instructions names nodes as
+// they are before out variants.
 func renamed(by, n *ir.Node) *ir.Node {
 	by.Name = n.Name
 	for i, v := range by.Outputs {

@@ -238,7 +238,8 @@ func TestRandomIntegers(t *testing.T) {
 	}
 }
 
-// samples are numbers for the inputs, of floats with NaN among them; integers: in odd rounds few of them, near the ends and the middle.
+// samples are numbers for the inputs, of floats with NaN among them; integers: in odd rounds few of
+// them, near the ends and the middle.
 func (w *quantizedProgram) samples(p *ir.Program, round int) (inputs []interp.Value) {
 	for _, v := range p.Methods[0].Graph.Inputs {
 		sizes, _ := v.Type.StaticSizes()

@@ -57,7 +57,8 @@ type quantization struct {
 	dtype  ir.DType
 	// less is what the integers are less than those of the node: 128 where they are int8 for uint8
 	less int64
-	// other are the integers for what is near to the middle of two, in steps; of sums in fixed point
+	// other are the integers for what is near to the middle of two, in steps; of sums in fixed
+	// point
 	other *ir.Value
 	near  float64
 }

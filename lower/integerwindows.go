@@ -29,8 +29,8 @@ const (
 )
 
 // windowsOf reads what averages or resamples. If its weights are no whole multiples of one number
-// for each dimension, or int32 may not hold the sums, they are fractions of a power of two in sums of
-// int64; nil where time counts.
+// for each dimension, or int32 may not hold the sums, they are fractions of a power of two in sums
+// of int64; nil where time counts.
 func (a *integerArithmetic) windowsOf(c *ops.Call) *windows {
 	if len(c.Operands()) == 0 {
 		return nil
@@ -53,8 +53,8 @@ func (a *integerArithmetic) windowsOf(c *ops.Call) *windows {
 	return q.windows(all, upTo(maxWideUnit, fraction), ir.Int32, math.MaxInt64)
 }
 
-// windows are those of which unitOf tells the unit of each dimension, with weights of d and sums of at
-// most so much; nil if there are none.
+// windows are those of which unitOf tells the unit of each dimension, with weights of d and sums of
+// at most so much; nil if there are none.
 func (q *quantity) windows(all [][]ops.Window, unitOf func([]ops.Window) float64, d ir.DType,
 	most int64) *windows {
 	w := &windows{of: q, unit: 1, most: q.far(), terms: 1, whole: 1}

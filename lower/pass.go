@@ -98,8 +98,8 @@ func (ctx *Context) Tell(name string) {
 	}
 }
 
-// Run runs the passes on p, which is in the dialect From. After, if not nil, sees the program after each
-// one; it may stop the run by returning Stop. Errors name the program's file.
+// Run runs the passes on p, which is in the dialect From. After, if not nil, sees the program after
+// each one; it may stop the run by returning Stop. Errors name the program's file.
 func (pl Pipeline) Run(ctx *Context, p *ir.Program, after func(Pass, *ir.Program) error) error {
 	if !within(p.Dialect, pl.From) {
 		return InFile(p.Source, fmt.Errorf("the passes to %s take a program in %s, not in %s",

@@ -93,7 +93,8 @@ type Event struct {
 	// its call; "" of all others. Op begins with the backend's name then.
 	Delegate string
 	// Values are what a kernel writes to, all arguments of a delegate, or what a part of a delegate
-	// gave that tells; nil of others, and of steps of an Executor. At End they have what was computed.
+	// gave that tells; nil of others, and of steps of an Executor. At End they have what was
+	// computed.
 	Values []*EValue
 }
 

@@ -44,7 +44,8 @@ type step struct {
 }
 
 // isRefusal reports whether a call is how etgen says a condition in operators that the
-// portable kernel library has: full.out to one byte that cannot be resized. lower.Refusals makes it.
+// portable kernel library has: full.out to one byte that cannot be resized. lower.Refusals makes
+// it.
 func (b *binder) isRefusal(op string, written []int32) bool {
 	if op != "aten::full.out" || len(written) != 1 {
 		return false

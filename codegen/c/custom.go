@@ -219,7 +219,8 @@ func (p *printer) tensor(name string, a loop.Actual) string {
 	return local
 }
 
-// tensorValue prints the sizes and strides of a tensor and returns what initialises its description.
+// tensorValue prints the sizes and strides of a tensor and returns what initialises its
+// description.
 func (p *printer) tensorValue(name string, a loop.Actual) string {
 	if a.Kind == loop.Constant { // None in a list
 		return fmt.Sprintf("{NULL, NULL, NULL, 0, %s}", p.g.dtypeMacro(ir.Float32))

@@ -367,8 +367,8 @@ func (p *printer) cast(e *expr.Expr, t ctype) code {
 	return p.resize(a, t)
 }
 
-// addedInt prints what e adds to a float that is an integer of at most 16 bits as a sum of integers,
-// where floats in software would take longer.
+// addedInt prints what e adds to a float that is an integer of at most 16 bits as a sum of
+// integers, where floats in software would take longer.
 func (p *printer) addedInt(e *expr.Expr) (c code, ok bool) {
 	m := p.g.opt.Machine
 	if m == nil || m.Floats || !m.Microcontroller || e.Op != expr.OpAdd && e.Op != expr.OpSub ||

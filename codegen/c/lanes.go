@@ -488,8 +488,8 @@ func (l *lanes) shift(e *expr.Expr) string {
 	return l.fail()
 }
 
-// roundShift prints a quotient by a power of two, ties away from zero: a negative number is one less
-// before it is rounded upwards.
+// roundShift prints a quotient by a power of two, ties away from zero: a negative number is one
+// less before it is rounded upwards.
 func (l *lanes) roundShift(x, by *expr.Expr) string {
 	l.uses[x]++
 	v := l.expr(x)

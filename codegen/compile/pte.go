@@ -41,8 +41,8 @@ func PTE(p *ir.Program, opt Options) (_ *codepte.Output, err error) {
 	opt.Lang = executorch
 	var edge *ir.Program
 	if opt.ETRecord {
-		// The nodes that instructions stand for are those before out variants. What backends take is
-		// in it as it was, as in ExecuTorch's records.
+		// The nodes that instructions stand for are those before out variants. What backends take
+		// is in it as it was, as in ExecuTorch's records.
 		end, step := lower.OutVariants.Name, opt.Step
 		if len(opt.Backends) > 0 {
 			end = partition.PassName

@@ -92,8 +92,8 @@ func TestQuantizedModelsMultiplyIntegers(t *testing.T) {
 					tuned++
 				}
 			}
-			// What q_halves and q_ties have, averages, sums and products of elements, has no kernels
-			// for bytes. Products of q_dynamic_half are those of halves.
+			// What q_halves and q_ties have, averages, sums and products of elements, has no
+			// kernels for bytes. Products of q_dynamic_half are those of halves.
 			if name != "q_dynamic_half" && (products == 0 || tuned == 0 &&
 				!strings.HasSuffix(name, "int16") && !strings.HasPrefix(name, "q_norms") &&
 				name != "q_windows_wide" && name != "q_halves" && name != "q_ties") {

@@ -33,8 +33,8 @@ type Kernels struct {
 const Mark = "etgen:kernel"
 
 // ShapeMark, with the name of an operator behind it, is in the comment of a Go function that tells
-// the sizes of results. The function takes the operator's arguments, of a tensor its sizes as []int,
-// and returns a []int for each result. The runtime rt needs it where sizes are dynamic.
+// the sizes of results. The function takes the operator's arguments, of a tensor its sizes as
+// []int, and returns a []int for each result. The runtime rt needs it where sizes are dynamic.
 const ShapeMark = "etgen:shape"
 
 // Load reads declarations and kernels: of a name that ends with .c, .h or .txt a file with marks,

@@ -54,8 +54,8 @@ func ElemOf(d ir.DType) string {
 	return d.String()
 }
 
-// request is a call of a kernel, or of what tells the sizes of its results. The answer has the values
-// that the kernel may have written.
+// request is a call of a kernel, or of what tells the sizes of its results. The answer has the
+// values that the kernel may have written.
 type request struct {
 	Kernel int
 	Shape  bool

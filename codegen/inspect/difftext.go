@@ -10,8 +10,8 @@ import (
 // lines have in common.
 const most = 4000
 
-// diffLines returns the lines of both lists in order: what a shortest script deletes from a, what it
-// inserts of b (E. Myers, An O(ND) difference algorithm, 1986), and what both have.
+// diffLines returns the lines of both lists in order: what a shortest script deletes from a, what
+// it inserts of b (E. Myers, An O(ND) difference algorithm, 1986), and what both have.
 func diffLines(a, b []line) (out []NodeLine) {
 	begin := 0
 	for begin < min(len(a), len(b)) && a[begin].key == b[begin].key {
@@ -106,7 +106,8 @@ const around = 2
 // What is red is in A alone, what is green in B.
 const red, green = "31", "32"
 
-// Text writes the difference for people. It writes nothing if there is none. The error is that of w.
+// Text writes the difference for people. It writes nothing if there is none. The error is that of
+// w.
 func (d *Difference) Text(w io.Writer, style Style) error {
 	if d.None() {
 		return nil

@@ -68,8 +68,8 @@ type Step struct {
 	Time        time.Duration `json:"time_ns"`
 }
 
-// New reads the events of a dump's calls. Of an instruction that calls a kernel, it takes the time of
-// the kernel. Origins may be nil.
+// New reads the events of a dump's calls. Of an instruction that calls a kernel, it takes the time
+// of the kernel. Origins may be nil.
 func New(d *etdump.Dump, origin Origin) *Profile {
 	p := &Profile{origin: origin, Kernels: map[int]string{}}
 	for _, r := range d.Runs {
@@ -208,8 +208,8 @@ func (p *Profile) time(d time.Duration) string {
 	return d.String()
 }
 
-// Chrome writes the steps as events of Chrome's tracing, which Perfetto shows, too. The error is that
-// of w.
+// Chrome writes the steps as events of Chrome's tracing, which Perfetto shows, too. The error is
+// that of w.
 func (p *Profile) Chrome(w io.Writer) error {
 	type event struct {
 		Name  foreign.Text            `json:"name"`

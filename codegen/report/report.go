@@ -383,7 +383,8 @@ func computesFloats(s loop.Stmt) bool {
 	return loop.AnyNode(s, func(e *expr.Expr) bool { return e.DType.IsFloat() })
 }
 
-// Measure replaces the estimates of code by what was measured: in all, and of the package's symbols.
+// Measure replaces the estimates of code by what was measured: in all, and of the package's
+// symbols.
 func (r *Report) Measure(code int64, symbols map[string]int64) {
 	r.Code, r.Measured = code, true
 	of := map[string]int64{}

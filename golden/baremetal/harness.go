@@ -45,7 +45,8 @@ const (
 	Value  Role = "value"  // the next of Run.Values
 	Dims   Role = "dims"   // pointer to a PREFIX_METHOD_sizes of value Run.Dims
 	State  Role = "state"  // pointer to the PREFIX_state that all runs share
-	// PREFIX_ARENA_SIZE bytes, filled with junk before each run; or the PREFIX_arenas of Model.Banks
+	// PREFIX_ARENA_SIZE bytes, filled with junk before each run; or the PREFIX_arenas of
+	// Model.Banks
 	Arena Role = "arena"
 )
 

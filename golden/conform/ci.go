@@ -30,8 +30,8 @@ type junitFailure struct {
 	Text    string `xml:",chardata"`
 }
 
-// JUnit writes the report as JUnit's XML: a suite for each way, in it a test for each model file. The
-// error is that of w.
+// JUnit writes the report as JUnit's XML: a suite for each way, in it a test for each model file.
+// The error is that of w.
 func (r *Report) JUnit(w io.Writer) error {
 	type suites struct {
 		XMLName  xml.Name      `xml:"testsuites"`

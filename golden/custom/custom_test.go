@@ -16,7 +16,8 @@ import (
 	"github.com/etgen/etgen/ir"
 )
 
-// run runs the cases at dir with kernels, every way, and returns what is missed and how many passed.
+// run runs the cases at dir with kernels, every way, and returns what is missed and how many
+// passed.
 func run(t *testing.T, dir string, names ...string) (problems []string, passed int) {
 	t.Helper()
 	k, err := custom.Load(t.Context(), names...)

@@ -39,8 +39,8 @@ func dynamic() *pte.Program {
 	return &pte.Program{Plans: []*pte.ExecutionPlan{plan}, Constants: []ir.Blob{nil}}
 }
 
-// Results have the sizes that the delegate gives them, whether the method is interpreted or compiled
-// around it. More than the program has room for is refused.
+// Results have the sizes that the delegate gives them, whether the method is interpreted or
+// compiled around it. More than the program has room for is refused.
 func TestDynamicRT(t *testing.T) {
 	p := load(t, dynamic())
 	for _, optimizer := range []rt.Optimizer{nil, optimize.With(optimize.Options{Strict: true})} {

@@ -43,7 +43,8 @@ func (d *Dump) values(path string) []value {
 
 // dumpedValues are the tensors of dump's last run: the last of the nodes that an instruction, or a
 // part of a delegate, stands for has what it gives. Which nodes give several results of a delegate
-// nobody says. What an instruction in a loop gave has the number of the iteration behind the node's name.
+// nobody says. What an instruction in a loop gave has the number of the iteration behind the node's
+// name.
 func dumpedValues(dump *etdump.Dump, buffer []byte, m *pt2.RecordMethod) (list []value) {
 	b := &debugBuffer{data: buffer, left: int64(len(buffer))}
 	for _, run := range dump.Runs {

@@ -18,7 +18,8 @@ import (
 // and the last.
 const maxRounds = 16
 
-// probe is a value that the program keeps. Of a node in loops it is all iterations' values, stacked.
+// probe is a value that the program keeps. Of a node in loops it is all iterations' values,
+// stacked.
 type probe struct {
 	value
 	at     *ir.Value // what holds it in the graph that keeps it now
@@ -28,7 +29,8 @@ type probe struct {
 }
 
 // turn tells which time it is that the condition of a while_loop is computed: before the loop or,
-// next, behind the body of an iteration. Inside are how many levels of a probe are in the condition.
+// next, behind the body of an iteration. Inside are how many levels of a probe are in the
+// condition.
 type turn struct {
 	next   bool
 	inside int
@@ -122,7 +124,8 @@ func (x *exposer) graph(g *ir.Graph) (probes []*probe) {
 	return probes
 }
 
-// place is the number of a place in a graph. Between two of them is room for the nodes of conditions.
+// place is the number of a place in a graph. Between two of them is room for the nodes of
+// conditions.
 func place(i int) int64 { return int64(i) << 20 }
 
 // around makes place i that of the probes in the graph around them.
@@ -241,8 +244,8 @@ func (x *exposer) cond(n *ir.Node) (probes []*probe) {
 	return probes
 }
 
-// condition has n, a while_loop, carry whether it goes on: the nodes of its condition come before n,
-// which g gets, and behind its body, where their values can be kept. It leaves a condition with
+// condition has n, a while_loop, carry whether it goes on: the nodes of its condition come before
+// n, which g gets, and behind its body, where their values can be kept. It leaves a condition with
 // numbers in its place.
 func (x *exposer) condition(g *ir.Graph, n *ir.Node) {
 	c, body := n.Regions[0], n.Regions[1]

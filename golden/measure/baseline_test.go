@@ -9,8 +9,8 @@ import (
 	"github.com/etgen/etgen/ir/foreign"
 )
 
-// A core that is twice as fast has half the time for the same; what is of another compiler or way is
-// not compared.
+// A core that is twice as fast has half the time for the same; what is of another compiler or way
+// is not compared.
 func TestGrowth(t *testing.T) {
 	was := &Report{Peak: 40, Ways: []*Way{{Name: "c", How: "gcc", Best: 10, Arena: 64, Weights: 8}}}
 	text, err := foreign.JSON(was)

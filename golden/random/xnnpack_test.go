@@ -33,8 +33,8 @@ func TestPartitionsForXNNPACK(t *testing.T) {
 	// of delegates stood where an input and a branch's result do, an operand was another view of
 	// what it held, a size was fixed of which the program asserts that it is another input's, a
 	// result lay where nobody reads what was there, an input without elements was returned twice,
-	// an operand was a view of state, a number without dimensions was a reshaped one, and a part gave
-	// nothing but state of its own. In one 38 sizes might vary.
+	// an operand was a view of state, a number without dimensions was a reshaped one, and a part
+	// gave nothing but state of its own. In one 38 sizes might vary.
 	seeds := []uint64{8, 1024, 1057, 3013, 3037, 6048, 6103, 200322, 210129, 220471,
 		230301, 240496}
 	eachProgram(t, seeds, func(x *program, seed uint64) error {

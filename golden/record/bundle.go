@@ -16,7 +16,8 @@ import (
 
 // Suite makes test cases of a case's calls of a method, "" being the first, of the ExecuTorch
 // program at path: as expected the outputs that they have, or if they have none what w gives. A
-// runner begins each test case in the first state, which only the first call of a stateful case does.
+// runner begins each test case in the first state, which only the first call of a stateful case
+// does.
 func Suite(ctx context.Context, w way.Way, path, method string,
 	kase *testcase.Case) (_ *pte.TestSuite, err error) {
 	defer must.Catch(&err)

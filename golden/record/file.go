@@ -147,8 +147,8 @@ func readTensor(m *rt.ValueMeta, word string, budget *budget) (tensor.Value, boo
 			return tensor.Value{Scalar: a}, false, nil
 		}
 	}
-	// Which sizes may vary the program does not say: a .npy file says which it has, and a raw file of
-	// another length than the bound's has another first size.
+	// Which sizes may vary the program does not say: a .npy file says which it has, and a raw file
+	// of another length than the bound's has another first size.
 	if m.Dynamic && filepath.Ext(word) == ".npy" {
 		typ = ir.TensorOf(m.DType, seq.Map(m.Sizes, func(n int64) sym.Expr {
 			return sym.NewSymbol("s", 0, n).Expr()

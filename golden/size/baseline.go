@@ -54,8 +54,8 @@ func (g Growth) Percent() float64 {
 }
 
 // Growth returns the figures of s beside those of the baseline, which must be of the same target:
-// code, constants, flash, the arena, RAM, stack and, if layers is not nil and the baseline has them,
-// the estimated instructions of all methods.
+// code, constants, flash, the arena, RAM, stack and, if layers is not nil and the baseline has
+// them, the estimated instructions of all methods.
 func (b *Baseline) Growth(s *Size, layers *report.Report) ([]Growth, error) {
 	if s.Target != b.Target {
 		return nil, fmt.Errorf("the baseline is of %s, this is of %s", b.Target, s.Target)

@@ -94,7 +94,8 @@ static void unguard(const char *kernel, const char *name, const etgen_out *t, co
 // guardPrefix begins the names by which packages call kernels that are guarded.
 const guardPrefix = "guarded_"
 
-// guardFlags give the unit's package other names for the kernels that are guarded: those that write.
+// guardFlags give the unit's package other names for the kernels that are guarded: those that
+// write.
 func (u *unit) guardFlags() (flags []string) {
 	for _, m := range cPrototype.FindAllStringSubmatch(string(u.pkg.File(u.name+"_ops.h")), -1) {
 		if cWritten.MatchString(m[2]) {

@@ -11,7 +11,8 @@ import (
 	"github.com/etgen/etgen/ir/must"
 )
 
-// writeTensors writes a dict of tensors as torch.save does: a pickle, and a member for each storage.
+// writeTensors writes a dict of tensors as torch.save does: a pickle, and a member for each
+// storage.
 func writeTensors(w io.Writer, list []savedValue) (err error) {
 	defer must.Catch(&err)
 	z := zip.NewWriter(w)

@@ -222,8 +222,8 @@ func (e *edgeWriter) graph(g *ir.Graph) object {
 		"is_single_tensor_return": false}
 }
 
-// forwards gives nodes, of which no scan runs from the end: PyTorch turns what such a one runs over,
-// and the results of its steps.
+// forwards gives nodes, of which no scan runs from the end: PyTorch turns what such a one runs
+// over, and the results of its steps.
 func (e *edgeWriter) forwards(nodes []*ir.Node) (list []*ir.Node) {
 	turned := func(v *ir.Value) *ir.Value {
 		return &ir.Value{Name: e.names.Fresh(v.Name), Type: v.Type}
@@ -463,8 +463,8 @@ func listArgument(list ir.List) object {
 	return nil
 }
 
-// floatLiteral is a float as Python writes it: what is not finite as marked text, from which encoding
-// takes the marks, since JSON has no word for it.
+// floatLiteral is a float as Python writes it: what is not finite as marked text, from which
+// encoding takes the marks, since JSON has no word for it.
 func floatLiteral(x float64) any {
 	switch {
 	case math.IsInf(x, 1):

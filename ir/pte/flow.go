@@ -173,8 +173,8 @@ func hasInitial(t *Tensor) bool {
 	return t.Allocation != nil && (t.DataIndex != 0 || t.IsExternal())
 }
 
-// isState reports that a planned tensor is said to be state: it gets data when the method is loaded,
-// or has a name.
+// isState reports that a planned tensor is said to be state: it gets data when the method is
+// loaded, or has a name.
 func isState(t *Tensor) bool {
 	return hasInitial(t) || t.ExtraInfo != nil && t.ExtraInfo.Name != ""
 }

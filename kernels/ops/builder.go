@@ -91,8 +91,8 @@ func (b *Builder) Decompose(c *Call) ([]*ir.Value, error) {
 	return b.say(c, c.Op.Decompose)
 }
 
-// Decomposition returns the graph that c decomposes into, over the values that are its operands, and
-// the values of its results.
+// Decomposition returns the graph that c decomposes into, over the values that are its operands,
+// and the values of its results.
 func Decomposition(t *Table, c *Call) (g *ir.Graph, outs []*ir.Value, err error) {
 	g, err = ir.BuildGraph(ir.NewNames(&ir.Method{Graph: &ir.Graph{}}), nil,
 		func(e *ir.Emitter) (_ []ir.Arg, err error) {

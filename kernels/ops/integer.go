@@ -31,8 +31,9 @@ const (
 func integerElementwise() []entry {
 	return []entry{
 		{
-			// (Σ factor·tensor + added) >> shift, in int32, limited. The shift rounds down. Where near
-			// more and near less give two integers, it is that of other, which is computed only there.
+			// (Σ factor·tensor + added) >> shift, in int32, limited. The shift rounds down. Where
+			// near more and near less give two integers, it is that of other, which is computed
+			// only there.
 			Schema: "etgen::integer_linear(Tensor[] tensors, int[] factors, int added, int shift, int quant_min, int quant_max, ScalarType dtype, Tensor? other=None, int near=0) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
 				ts, d := c.Tensors("tensors"), c.DType("dtype", ir.InvalidDType)
@@ -103,10 +104,10 @@ func integerElementwise() []entry {
 			}),
 		},
 		{
-			// Integers, rescaled in fixed point: (Σ high(tensor << up, multiplier) + added) >> shift,
-			// limited, where high is the upper half of a product, and both shifts round down. What the
-			// last shift takes nothing from is a half, as added has one; ties says what becomes of it.
-			// Other and near are those of integer_linear.
+			// Integers, rescaled in fixed point: (Σ high(tensor << up, multiplier) + added) >>
+			// shift, limited, where high is the upper half of a product, and both shifts round
+			// down. What the last shift takes nothing from is a half, as added has one; ties says
+			// what becomes of it. Other and near are those of integer_linear.
 			Schema: "etgen::fixed_rescale(Tensor[] tensors, Tensor[] multipliers, Tensor added, int[] up, int shift, int ties, int quant_min, int quant_max, ScalarType dtype, Tensor? other=None, int near=0) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
 				ts, by, up := c.Tensors("tensors"), c.Tensors("multipliers"), must(c.Ints("up"))
@@ -140,8 +141,8 @@ func integerElementwise() []entry {
 			}),
 		},
 		{
-			// A function of int16, of which the table has a parabola for each 2^bits integers and how
-			// far off it may be; see spline. Other is that of integer_linear.
+			// A function of int16, of which the table has a parabola for each 2^bits integers and
+			// how far off it may be; see spline. Other is that of integer_linear.
 			Schema: "etgen::integer_spline(Tensor self, Tensor table, int bits, int shift, int quant_min, int quant_max, ScalarType dtype, Tensor? other=None) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
 				t, bits := c.Tensor("table"), must(c.Int("bits"))
@@ -157,9 +158,9 @@ func integerElementwise() []entry {
 			}),
 		},
 		{
-			// What is above the zero point times output_multiplier, what is below times multipliers,
-			// in int32, plus added and shifted, which rounds down. Other and near are those of
-			// integer_linear.
+			// What is above the zero point times output_multiplier, what is below times
+			// multipliers, in int32, plus added and shifted, which rounds down. Other and near are
+			// those of integer_linear.
 			Schema: "etgen::integer_prelu(Tensor self, Tensor multipliers, int self_zero_point, int output_multiplier, int added, int shift, int quant_min, int quant_max, ScalarType dtype, Tensor? other=None, int near=0) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
 				c.zeroPoint("self")
@@ -220,8 +221,8 @@ func (c *Call) shifted(x *expr.Expr) *expr.Expr {
 	return between(expr.Shr(x, n[0]), n[1], n[2])
 }
 
-// agreed is the integer that of makes of x, which it shifts to the right, or the operand other where
-// the shift makes two integers of what is near to x.
+// agreed is the integer that of makes of x, which it shifts to the right, or the operand other
+// where the shift makes two integers of what is near to x.
 func (c *Call) agreed(x, near *expr.Expr, at []sym.Expr,
 	of func(*expr.Expr) *expr.Expr) *expr.Expr {
 	if !c.Has("other") {
@@ -236,8 +237,8 @@ func (c *Call) agreed(x, near *expr.Expr, at []sym.Expr,
 	return y
 }
 
-// What becomes of a number exactly in the middle of two integers, argument ties of FixedRescale: the
-// larger one, the even one, or the odd one.
+// What becomes of a number exactly in the middle of two integers, argument ties of FixedRescale:
+// the larger one, the even one, or the odd one.
 const (
 	TiesUp = iota
 	TiesToEven
@@ -335,8 +336,8 @@ func integerProducts() []entry {
 			// Row i of self times column j of mat2, or, transposed, row j. Mat2 has two
 			// dimensions, for all products, or those of self. With scales of float32,
 			// [column][group], a result has a sum for each group of k. Each is exact in int32, of
-			// mat2 less its zero point, is rounded to float32 and multiplied by its scale. These are
-			// added in order.
+			// mat2 less its zero point, is rounded to float32 and multiplied by its scale. These
+			// are added in order.
 			Schema: "etgen::integer_matmul(Tensor self, Tensor mat2, Tensor? bias, bool transposed, int self_zero_point, int mat2_zero_point, ScalarType dtype, Tensor? scales=None, Tensor? mat2_zero_points=None) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
 				x, w := c.Tensor("self"), c.Tensor("mat2")

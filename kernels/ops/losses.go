@@ -324,8 +324,8 @@ func multiMargin(b *Builder, c *Call) *ir.Value {
 	return b.reduced(c, loss)
 }
 
-// chunkedCrossEntropy is the cross entropy of a linear layer, which PyTorch computes by parts of the
-// batch. Of the gradients that it can compute at the same time there are none.
+// chunkedCrossEntropy is the cross entropy of a linear layer, which PyTorch computes by parts of
+// the batch. Of the gradients that it can compute at the same time there are none.
 //
 //go:noinline
 func chunkedCrossEntropy(name, tail string) entry {

@@ -58,8 +58,8 @@ func MACs(t *Table, n *ir.Node) (sym.Expr, error) {
 	return sum, nil
 }
 
-// sumTerms counts the terms of the sums of products in e; where a factor is such a sum, as of groups
-// that have scales, those of the factor.
+// sumTerms counts the terms of the sums of products in e; where a factor is such a sum, as of
+// groups that have scales, those of the factor.
 func sumTerms(e *expr.Expr, seen map[*expr.Expr]bool) sym.Expr {
 	sum := sym.Int(0)
 	if e == nil || seen[e] {

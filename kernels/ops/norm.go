@@ -304,8 +304,8 @@ func trainCore(b *Builder, c *Call) []*ir.Value {
 		blend(variance, b.aten("var.correction", x, dims, Kw("correction", 1))))
 }
 
-// instanceNormUpdating is instance norm in training mode, which writes the means over all samples to
-// its running statistics: batch norm with a channel to each of a sample's.
+// instanceNormUpdating is instance norm in training mode, which writes the means over all samples
+// to its running statistics: batch norm with a channel to each of a sample's.
 func instanceNormUpdating(b *Builder, c *Call) []*ir.Value {
 	if !c.Bool("use_input_stats") || !c.Has("running_mean") || !c.Has("running_var") {
 		return nil

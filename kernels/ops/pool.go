@@ -214,8 +214,8 @@ func (p *pool) avgPool(c *Call) []expr.Tensor {
 // MostInOrder is how many numbers averages add in the order that they lie in.
 const MostInOrder = 64
 
-// averaged is the sum of body. Few terms are added in order, as PyTorch adds those of a window: their
-// roundings decide about integers that are made of the average, see docs/quantisation.md.
+// averaged is the sum of body. Few terms are added in order, as PyTorch adds those of a window:
+// their roundings decide about integers that are made of the average, see docs/quantisation.md.
 func averaged(vars []*sym.Symbol, body *expr.Expr) *expr.Expr {
 	if n, ok := sym.Mul(expr.Extents(vars)...).Const(); ok && n <= MostInOrder {
 		return expr.SumInOrder(vars, body)

@@ -59,8 +59,8 @@ func integerSoftmaxes() []entry {
 			}),
 		},
 		{
-			// exp((x - largest)·scale)·2^24 as int32, of the last dimension, where mask says so, else
-			// 0: what a softmax divides. Scores of int32 are at most 2^30.
+			// exp((x - largest)·scale)·2^24 as int32, of the last dimension, where mask says so,
+			// else 0: what a softmax divides. Scores of int32 are at most 2^30.
 			Schema: "etgen::integer_exponentials(Tensor scores, Tensor? mask, float scale) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
 				t, scale := c.Tensor("scores"), must(c.Float("scale"))
@@ -108,7 +108,8 @@ func integerSoftmaxes() []entry {
 	}
 }
 
-// MostExponential is the largest result of integer_exponentials: float32 holds the integers up to it.
+// MostExponential is the largest result of integer_exponentials: float32 holds the integers up to
+// it.
 const MostExponential = 1 << 24
 
 // exponential is the element at of integer_exponentials.

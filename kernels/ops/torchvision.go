@@ -83,8 +83,8 @@ func suppression() entry {
 				return expr.Max(zero, expr.Sub(expr.Min(side(i, k+2), side(j, k+2)), first))
 			}
 			shared := newCounter("shared", m)
-			// The threshold is a float64: a float32 is more than that if it is more than the next one
-			// below.
+			// The threshold is a float64: a float32 is more than that if it is more than the next
+			// one below.
 			threshold := must(c.Float("iou_threshold"))
 			if m == ir.Float32 && float64(float32(threshold)) > threshold {
 				threshold = float64(math.Nextafter32(float32(threshold), float32(math.Inf(-1))))

@@ -37,8 +37,8 @@ func DepthwiseInt8() *Kernel {
 }
 
 // convMVE is the form of Conv2DInt8 for MVE. There w is [groups][cout/4][depth/16][4][16],
-// with zeros up to a multiple of sixteen, and scratch holds what some results see. With int4, a byte
-// has elements of two such blocks, which there is an even number of.
+// with zeros up to a multiple of sixteen, and scratch holds what some results see. With int4, a
+// byte has elements of two such blocks, which there is an even number of.
 const convMVE = "conv2d_mve_i8"
 
 // depthwiseMVE is the form of DepthwiseInt8 for MVE, if mult is 1 and 16 bits hold the sum of two

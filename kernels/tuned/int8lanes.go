@@ -236,7 +236,8 @@ func (cv *int8Conv) windows(r *Request) *Instance {
 // ConvBytes is the convolution, or product of rows, of bytes that are floats less their zero point,
 // of any layout. It packs weights as text for vectors does, in panels of 32 columns but for a last
 // one, as words; sums begin at start[2][ceil(cout/16)·16]. No sum is too large for float32. Of one
-// or two channels, words have what lies beside each other in the image, and a pixel is all of a row.
+// or two channels, words have what lies beside each other in the image, and a pixel is all of a
+// row.
 func ConvBytes() *Kernel {
 	return &Kernel{Name: "conv2d_bytes", Descriptor: convInt8Params, Go: "rows.ConvBytes",
 		Buffers: []string{"w", "start", "scratch"}, Bounds: true, Rescales: true,

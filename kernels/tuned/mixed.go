@@ -24,10 +24,10 @@ const mixedLinearRows = "mixed_linear_rows_f32"
 // mixedLinearMVE is the form for MVE, with weights as without vectors: a vector has four columns.
 const mixedLinearMVE = "mixed_linear_mve_f32"
 
-// KeepsIntegers reports whether a product of m rows of floats with a constant matrix of k rows and n
-// columns is quicker if that is made of integers of at most 8 bits, where it may be made of floats as
-// well, with vectors: it takes the time in which the matrix is read. Of many rows, that is the time
-// of the products.
+// KeepsIntegers reports whether a product of m rows of floats with a constant matrix of k rows and
+// n columns is quicker if that is made of integers of at most 8 bits, where it may be made of
+// floats as well, with vectors: it takes the time in which the matrix is read. Of many rows, that
+// is the time of the products.
 func KeepsIntegers(t Target, m sym.Expr, n, k int64) bool {
 	const least, most = 1 << 16, 8
 	rows, static := m.Const()

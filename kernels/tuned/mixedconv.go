@@ -8,8 +8,8 @@ import (
 )
 
 // MixedConv2D is Conv2D with weights of integers, in C for machines without vectors, and without a
-// bias: what scales a sum, and is added to it, is the epilogue's. The weights are packed as those of
-// Conv2D are, of 8 bits or, with int4, of 4 bits, the first in the lower half of a byte.
+// bias: what scales a sum, and is added to it, is the epilogue's. The weights are packed as those
+// of Conv2D are, of 8 bits or, with int4, of 4 bits, the first in the lower half of a byte.
 func MixedConv2D() *Kernel {
 	return &Kernel{Name: "mixed_conv2d_f32", Descriptor: mixedConvParams, Operands: []string{"x"},
 		C: true, Apart: true, InPatches: eachAlone, ScalarPatches: true, tiling: productTiles,

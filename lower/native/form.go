@@ -33,7 +33,8 @@ type Program struct {
 	Delegates []*Delegate
 	// Banks are the memories that the arena is divided into; nil: it is one.
 	Banks []plan.Bank
-	// Arithmetic names what the integers of a quantized program are computed with, "" if it is none.
+	// Arithmetic names what the integers of a quantized program are computed with, "" if it is
+	// none.
 	Arithmetic string
 
 	convolves bool // some node is a convolution

@@ -45,8 +45,8 @@ type Transformer interface {
 
 // Quantizer is a backend that says what of a float model is to be quantized for it, and how.
 type Quantizer interface {
-	// Quantizer returns what annotates methods. Own is etgen's quantizer with the scheme, the layers
-	// that stay float32 and all else that the user asks for.
+	// Quantizer returns what annotates methods. Own is etgen's quantizer with the scheme, the
+	// layers that stay float32 and all else that the user asks for.
 	Quantizer(own *quantize.Default, specs []ir.CompileSpec) quantize.Quantizer
 }
 

@@ -21,7 +21,8 @@ type lowered interface {
 	// Outputs returns which of a call's n arguments it writes; it reads the others.
 	Outputs(n int) ([]bool, error)
 	// Raise emits the part. Args are a call's arguments, nil those that it writes, images
-	// with channels last where they lie so in memory. It returns those that it writes, in their places.
+	// with channels last where they lie so in memory. It returns those that it writes, in their
+	// places.
 	Raise(into *xnn.Into, args []*ir.Value) ([]*ir.Value, error)
 }
 

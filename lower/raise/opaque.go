@@ -224,9 +224,9 @@ func (r *raiser) resultsOf(i int, in pte.DelegateCall) ([]bool, error) {
 	return written, nil
 }
 
-// opaqueCall raises a call of a delegate that stays one. It knows its tensors as they lie in memory,
-// so the call takes and gives them with their dimensions in that order. Of results whose sizes the
-// run decides it gives as much as there is room for, and behind all results their sizes.
+// opaqueCall raises a call of a delegate that stays one. It knows its tensors as they lie in
+// memory, so the call takes and gives them with their dimensions in that order. Of results whose
+// sizes the run decides it gives as much as there is room for, and behind all results their sizes.
 func (r *raiser) opaqueCall(o *opaque, slots []int32, written []bool) {
 	args := []ir.NamedArg{{Value: ir.Str(o.Name)}}
 	var outs []int32

@@ -97,8 +97,8 @@ func (r *Recorder) End(e *rt.Event, err error) {
 	}
 }
 
-// namesOf are the events of an instruction in ExecuTorch's words: of a kernel's call two, the kernel
-// and the instruction.
+// namesOf are the events of an instruction in ExecuTorch's words: of a kernel's call two, the
+// kernel and the instruction.
 func namesOf(op string) []string {
 	kind, _, _ := strings.Cut(op, " ")
 	if name, ok := map[string]string{"DelegateCall": "DELEGATE_CALL", "MoveCall": "MOVE_CALL",

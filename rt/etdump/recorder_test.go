@@ -19,8 +19,8 @@ type clock struct {
 
 func (c *clock) Now() int64 { c.now++; return c.now }
 
-// Events have ExecuTorch's names and stand in the order in which they end, those of a delegate inside
-// its call.
+// Events have ExecuTorch's names and stand in the order in which they end, those of a delegate
+// inside its call.
 func TestRecorder(t *testing.T) {
 	r := New(&clock{Platform: rt.DefaultPlatform()})
 	failed := errors.New("failed")
@@ -73,8 +73,8 @@ func TestRecorder(t *testing.T) {
 	}
 }
 
-// What kernels write is in the buffer, each tensor aligned; outputs are marked. What finds no room is
-// an error.
+// What kernels write is in the buffer, each tensor aligned; outputs are marked. What finds no room
+// is an error.
 func TestValues(t *testing.T) {
 	r := New(nil)
 	r.KeepValues(80)

@@ -12,8 +12,8 @@ import (
 // alignment is that of tensors in the debug buffer.
 const alignment = 64
 
-// KeepValues has the recorder note what instructions write, too, in a debug buffer of at most so many
-// bytes, of methods that are loaded later. What finds no room in it is an error of WriteTo. Of
+// KeepValues has the recorder note what instructions write, too, in a debug buffer of at most so
+// many bytes, of methods that are loaded later. What finds no room in it is an error of WriteTo. Of
 // delegates' own events those are noted then that have values, without times.
 func (r *Recorder) KeepValues(limit int64) { r.limit = limit }
 

@@ -52,8 +52,8 @@ type Options struct {
 	Loaded func(method string, steps []native.Stmt)
 }
 
-// Part is a step of a delegate: its kernel, and the debug handles of the nodes of the payload that it
-// computes.
+// Part is a step of a delegate: its kernel, and the debug handles of the nodes of the payload that
+// it computes.
 type Part struct {
 	Kernel  string
 	Handles []uint32

@@ -72,8 +72,8 @@ func ints(a ir.Arg) []int64 {
 	return seq.Map(list, func(a ir.Arg) int64 { n, _ := a.(ir.Int); return int64(n) })
 }
 
-// dequantized returns the first node that makes floats of what x quantizes: these are what the model's
-// own node stands for. It is nil if none does.
+// dequantized returns the first node that makes floats of what x quantizes: these are what the
+// model's own node stands for. It is nil if none does.
 func (n *nodes) dequantized(x *ir.Node) *ir.Node {
 	nodes := n.method.Graph.Nodes
 	i := slices.IndexFunc(nodes, func(y *ir.Node) bool {

@@ -247,8 +247,8 @@ func (t *tracer) Begin(e *rt.Event) { t.end = t.init.Begin(t.steps[e.Instruction
 // End implements [rt.EventTracer].
 func (t *tracer) End(_ *rt.Event, err error) { t.end(err) }
 
-// eventOf is the delegate debug id of a part: that of the first node of the payload that has one, or
-// the name of its kernel.
+// eventOf is the delegate debug id of a part: that of the first node of the payload that has one,
+// or the name of its kernel.
 func eventOf(backend string, p optimize.Part) string {
 	for _, h := range p.Handles {
 		if raise.HasHandle(h) {

@@ -117,7 +117,8 @@ func (k *Kernel) Neighbours(acc, at, channel, rows, count, stride string) string
 		loops := slices.DeleteFunc([]string{rows, "c < " + count}, func(l string) bool { return l == "" })
 		return k.Results(acc, at, channel, loops...)
 	}
-	// The same channels of all rows, one after the other: what is read of channels stays in registers.
+	// The same channels of all rows, one after the other: what is read of channels stays in
+	// registers.
 	stored := fmt.Sprintf("const %s whole = %s - %[2]s %% BYTES_LANES;\n"+
 		"for (%[1]s c = 0; c < whole; c += BYTES_LANES) {\n", k.Index, count)
 	begin, end := "", ""
@@ -153,8 +154,8 @@ func (k *Kernel) bytes(rows, row, acc, at, channel string) string {
 
 // Denser begins what [Kernel.Beside] ends: it says whether results of tiles lie beside each other
 // whose channels alone fill no vectors, and how far rows of sums are apart. Then what is read of
-// channels is there for each of span rows, some tiles of them. A tile has channels, a field, at most
-// block of them, and at most so many rows; of other results there are most rows.
+// channels is there for each of span rows, some tiles of them. A tile has channels, a field, at
+// most block of them, and at most so many rows; of other results there are most rows.
 func (k *Kernel) Denser(channels, rows, block, most string) string {
 	plain := fmt.Sprintf("walk.width = %s;\nconst %s span = %s / length * length;", block, k.Index, most)
 	if !k.dense() {
@@ -257,7 +258,8 @@ func (k *Kernel) FourResults(sums, row, group, c, count string) string {
 }
 
 // stored stores what becomes of a vector of plain results in channels from c on, at position row of
-// channel 0, and reports whether there is a function for that. Suffix is that of the type of vector.
+// channel 0, and reports whether there is a function for that. Suffix is that of the type of
+// vector.
 func (k *Kernel) stored(suffix, vector, row, c string) (text string, ok bool) {
 	text = fmt.Sprintf("const %s o = %s + %s;\n", k.Index, row, c)
 	if name := k.Result.Lanes; name != "" {

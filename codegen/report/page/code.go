@@ -22,8 +22,8 @@ type source struct {
 	events *codegen.Events // of the calls in it, if there are any
 }
 
-// sourcesOf are the files that may have code: what separate models share, and each model's own; else
-// one, and kernels that are in a file of their own.
+// sourcesOf are the files that may have code: what separate models share, and each model's own;
+// else one, and kernels that are in a file of their own.
 func sourcesOf(np *native.Program, pkg *codegen.Package, opt compile.Options) []source {
 	main, extension := source{name: pkg.Name}, "."+must.Get(compile.LanguageNamed(opt.Lang)).Name
 	list := []source{main, {name: "kernels"}}
@@ -42,7 +42,8 @@ func sourcesOf(np *native.Program, pkg *codegen.Package, opt compile.Options) []
 }
 
 // codeOf returns the text of a program, the kernels by their names, and the lines of calls. These
-// are found by a copy that is made for profiles: it has lines more, which name the calls around them.
+// are found by a copy that is made for profiles: it has lines more, which name the calls around
+// them.
 func codeOf(np *native.Program, pkg *codegen.Package, opt compile.Options) (_ Code, _ map[string]int,
 	_ map[*native.Call]*Lines) {
 	code := Code{Language: must.Get(compile.LanguageNamed(opt.Lang)).Name, Kernels: []Kernel{}}

@@ -18,8 +18,8 @@ func NewEncoder(tables map[string]*Layout) *Encoder {
 	return &Encoder{Builder: flatbuffers.NewBuilder(1024), Tables: tables}
 }
 
-// Table writes a table of these fields, in the order of its layout. What an absent field is as well is
-// not written.
+// Table writes a table of these fields, in the order of its layout. What an absent field is as well
+// is not written.
 func (e *Encoder) Table(name string, values ...uint64) flatbuffers.UOffsetT {
 	l := e.Tables[name]
 	e.StartObject(l.Slots())

@@ -151,7 +151,8 @@ func (t Table) Tables(name string) (n int, get func(i int) Table) {
 	}
 }
 
-// Each returns the tables of a vector, decoded; nil for none. Decode may fail as package must has it.
+// Each returns the tables of a vector, decoded; nil for none. Decode may fail as package must has
+// it.
 func Each[T any](t Table, name string, decode func(Table) T) []T {
 	n, get := t.Tables(name)
 	var list []T

@@ -29,7 +29,8 @@ func Open(payload ir.Blob, named func(key string) (ir.Blob, bool)) (*Part, error
 	return &Part{graph: g, values: g.ByID(), named: named}, nil
 }
 
-// Outputs returns which of a call's n arguments the part writes. They are behind those that it reads.
+// Outputs returns which of a call's n arguments the part writes. They are behind those that it
+// reads.
 func (p *Part) Outputs(n int) ([]bool, error) {
 	out, named := make([]bool, n), make([]bool, n)
 	for i := range p.graph.Values {
@@ -144,8 +145,9 @@ func (r *raiser) shaped(x *ir.Value, rank int) *ir.Value {
 	return x
 }
 
-// fits checks that an argument is no larger than the payload says. Of values inside XNNPACK knows the
-// sizes from the operands: ExecuTorch writes others where it lays out images after it has typed them.
+// fits checks that an argument is no larger than the payload says. Of values inside XNNPACK knows
+// the sizes from the operands: ExecuTorch writes others where it lays out images after it has typed
+// them.
 func (r *raiser) fits(v *xnnpack.Value, x *ir.Value) {
 	if x.Type.Rank() != len(v.Dims) {
 		must.Fail("it is %v, in the payload it has sizes %d", x.Type, v.Dims)

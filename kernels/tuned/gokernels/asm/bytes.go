@@ -61,8 +61,8 @@ func (c *code) pairRows() {
 	c.end()
 }
 
-// pairRow writes the function that computes a row of 16 columns, of weights that are bytes: those of
-// four columns are made 16 bits wide at a time, and a column has two sums until the end.
+// pairRow writes the function that computes a row of 16 columns, of weights that are bytes: those
+// of four columns are made 16 bits wide at a time, and a column has two sums until the end.
 func (m machine) pairRow() {
 	Implement("pairRow" + m.suffix)
 	c := &code{machine: m, prefix: "row", rows: 1, vecs: 2}

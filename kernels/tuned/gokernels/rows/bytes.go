@@ -6,13 +6,12 @@ import "math"
 // for padding. Weights are bytes, four of neighbouring taps of a column in an element, in panels as
 // those of Conv: w[ceil(out_channels/32)][depth/4][32]. The channels of a pixel are a multiple of
 // four with zeros; or what lies beside each other in a row of the image is, where pixel says so.
-// Sums of bytes begin at start[2][roundUp(out_channels, 16)], which are int32: the second row is for
-// bytes to which 128 is added.
+// Sums of bytes begin at start[2][roundUp(out_channels, 16)], which are int32: the second row is
+// for bytes to which 128 is added.
 //
 // What results see is copied as the machine multiplies it: as bytes, as pairs of 16 bits, or as
-// floats if they are not there already. For the last two a panel of weights is spread out at a time,
-// but for a single row of pairs.
-// It returns whether results are rescaled: see Epilogue.
+// floats if they are not there already. For the last two a panel of weights is spread out at a
+// time, but for a single row of pairs. It returns whether results are rescaled: see Epilogue.
 func ConvBytes(y, x, w, start, scratch []float32, a *ConvI8Params, f *Epilogue) (rescaled bool) {
 	s := a.sight()
 	cout, taps := a.outChannels, a.depth/4

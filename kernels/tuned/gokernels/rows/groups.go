@@ -2,10 +2,11 @@ package rows
 
 import "math"
 
-// Groups multiplies the rows of x, which are whole numbers, with columns whose elements have a scale
-// for each group: y[i][j] is the sum over groups of scales[g][j] · (sum of x[i][l]·w[l][j] of the
-// group), rounded as floats are, in the order of groups. Float32 holds the sums of groups. Weights and
-// scales are packed as Linear's weights: w[ceil(n/32)][k][32], scales[ceil(n/32)][k/group][32].
+// Groups multiplies the rows of x, which are whole numbers, with columns whose elements have a
+// scale for each group: y[i][j] is the sum over groups of scales[g][j] · (sum of x[i][l]·w[l][j] of
+// the group), rounded as floats are, in the order of groups. Float32 holds the sums of groups.
+// Weights and scales are packed as Linear's weights: w[ceil(n/32)][k][32],
+// scales[ceil(n/32)][k/group][32].
 func Groups(y, x, w, scales []float32, a *GroupsParams, f *Epilogue) {
 	n, k, groups := a.n, a.k, a.k/a.group
 	var zeros [panel]float32

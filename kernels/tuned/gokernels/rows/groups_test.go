@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestGroups compares products in groups with their definition on all that this machine may be taken
-// for.
+// TestGroups compares products in groups with their definition on all that this machine may be
+// taken for.
 func TestGroups(t *testing.T) {
 	r := rand.New(rand.NewPCG(51, 52))
 	machines := levels(t)

@@ -187,11 +187,12 @@ func landSixNEON(t *land)
 //go:noescape
 func landFourNEON(t *land)
 
-// dot and square tell whether the machine has products of bytes: SDOT, and SMMLA too. They are never
-// written.
+// dot and square tell whether the machine has products of bytes: SDOT, and SMMLA too. They are
+// never written.
 var dot, square = haveBytes()
 
-// haveBytes asks Linux for the machine's capabilities. Other systems do not tell; all Macs have SDOT.
+// haveBytes asks Linux for the machine's capabilities. Other systems do not tell; all Macs have
+// SDOT.
 func haveBytes() (dot, square bool) {
 	if runtime.GOOS == "darwin" {
 		return true, false
