@@ -665,7 +665,7 @@ def q_halves() -> Case:
             z, x, y = of(x, 0.25), of(x), of(y, S, 100)
             a = q(F.avg_pool2d(x, 2)), q(F.relu(F.avg_pool2d(y, 3, 2, 1)), S, 100, torch.uint8), q(F.adaptive_avg_pool2d(x, (3, 5)), S, -4)
             b = q(F.interpolate(z[:, :, None], (4, 12, 16), mode="trilinear"), 0.25), q(F.interpolate(x.flatten(2), 24, mode="linear"), 2 * S)
-            rows = q(F.avg_pool2d(x, (3, 2))), q(F.avg_pool2d(y, 2), S, 100, torch.uint8), q(2 * x[..., :4].mean(3), S, 5)
+            rows = q(F.avg_pool2d(x, (1, 8))), q(F.avg_pool2d(x, (6, 8))), q(F.avg_pool2d(y, 2), S, 100, torch.uint8), q(x.mean(3)), q(2 * x[..., :4].mean(3), S, 5)
             wide = q(F.interpolate(x.flatten(2), 24, mode="linear"), S / 128, 0, torch.int16)
             return *a, *b, q(x * y, S * S * 20), q(x + y, 4 * S, 0), q(x - 0.5 * y), q(self.p(x)), *rows, wide, q(0.3 * x + y, S / 2)
 

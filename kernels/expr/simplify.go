@@ -129,8 +129,12 @@ func simplifyReduce(e *Expr) *Expr {
 		return e
 	}
 	body := Simplify(SubstIndex(e.Args[0], m))
-	if len(vars) > 0 || e.Kind.IsArg() {
-		return Reduction(e.Kind, vars, body)
+	if len(vars) == 0 && !e.Kind.IsArg() {
+		return body
 	}
-	return body
+	r := Reduction(e.Kind, vars, body)
+	if r != body {
+		r.InOrder = e.InOrder
+	}
+	return r
 }

@@ -206,18 +206,24 @@ func (p *pool) avgPool(c *Call) []expr.Tensor {
 		c.errorIf(n == 0, "divisor_override is 0")
 		count = sym.Int(n)
 	}
-	sum := averaged(over, expr.Select(guard, expr.Cast(m, c.Load("self", in...)), expr.Num(m, 0)))
+	x := expr.Select(guard, expr.Cast(m, c.Load("self", in...)), expr.Num(m, 0))
+	sum := averaged(over, x, MostInWindow, true)
 	y := expr.Div(sum, expr.Idx(m, count))
 	return []expr.Tensor{{DType: p.x.DType, Vars: vars, Body: expr.Cast(p.x.DType, y)}}
 }
 
-// MostInOrder is how many numbers averages add in the order that they lie in.
-const MostInOrder = 64
+// Averages of few numbers add in the order that the numbers lie in, as PyTorch does: of windows up
+// to MostInWindow, and of means up to MostInMean. Their roundings decide about integers that are
+// made of the average, see docs/quantisation.md.
+const (
+	MostInWindow = 64
+	MostInMean   = 8
+)
 
-// averaged is the sum of body. Few terms are added in order, as PyTorch adds those of a window:
-// their roundings decide about integers that are made of the average, see docs/quantisation.md.
-func averaged(vars []*sym.Symbol, body *expr.Expr) *expr.Expr {
-	if n, ok := sym.Mul(expr.Extents(vars)...).Const(); ok && n <= MostInOrder {
+// averaged is the sum of body, in order if it has at most so many terms. Orders are kept, too, of
+// windows that only programs for all sizes do not know.
+func averaged(vars []*sym.Symbol, body *expr.Expr, most int64, window bool) *expr.Expr {
+	if n, known := sym.Mul(expr.Extents(vars)...).Const(); known && n <= most || !known && window {
 		return expr.SumInOrder(vars, body)
 	}
 	return expr.Sum(vars, body)

@@ -77,7 +77,8 @@ func (a *adaptive) avg(c *Call) []expr.Tensor {
 		guard = expr.And(guard, expr.IdxLt(k.Expr(), length))
 		count = sym.Mul(count, length)
 	}
-	sum := averaged(over, expr.Select(guard, expr.Cast(m, c.Load("self", in...)), expr.Num(m, 0)))
+	x := expr.Select(guard, expr.Cast(m, c.Load("self", in...)), expr.Num(m, 0))
+	sum := averaged(over, x, MostInWindow, false)
 	y := expr.Div(sum, expr.Idx(m, count))
 	return []expr.Tensor{{DType: a.x.DType, Vars: vars, Body: expr.Cast(a.x.DType, y)}}
 }

@@ -78,11 +78,16 @@ func follow(body []Stmt, tasks []plan.Task) {
 				return
 			}
 			list := uses[root]
-			for k := range list {
-				u := &list[k]
-				if len(list) > maxPairs && (k < maxPairs || k == len(list)-1) ||
-					(a.write || u.write) && overlap(*a.buf, *u.buf) {
+			if n := len(list); n > maxPairs { // each follows the one before, and so all
+				for _, u := range list[:maxPairs] {
 					after(u.at)
+				}
+				after(list[n-1].at)
+			} else {
+				for _, u := range list {
+					if (a.write || u.write) && overlap(*a.buf, *u.buf) {
+						after(u.at)
+					}
 				}
 			}
 			uses[root] = append(list, use{a, i})
