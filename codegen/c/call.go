@@ -2,7 +2,6 @@ package c
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
@@ -185,12 +184,10 @@ func (b *body) view(buf *native.Buffer) code {
 	if buf.At.IsZero() {
 		return p
 	}
-	// At counts elements of the view's own type. A sum of what is added needs no parentheses.
-	at := b.index(buf.At)
-	if at.p == precAdd && !slices.ContainsFunc(buf.At.Terms(), func(t sym.Term) bool {
-		return t.Coef < 0
-	}) {
-		at.p = precMul
+	at := b.index(buf.At) // in elements of the view's own type
+	if len(buf.At.Terms()) > 1 {
+		at = b.indexIn(offset{indexer{b.printer}}, buf.At)
+		return code{s: "&" + p.at(precPostfix) + "[" + at.s + "]", p: precUnary, t: b.g.idx}
 	}
 	return join("+", p, at, b.g.idx)
 }

@@ -12,11 +12,13 @@ import (
 )
 
 // index prints an index expression, in the package's index type.
-func (p *printer) index(e sym.Expr) code {
+func (p *printer) index(e sym.Expr) code { return p.indexIn(indexer{p}, e) }
+
+func (p *printer) indexIn(how codegen.Arithmetic[code], e sym.Expr) code {
 	if len(p.unrolled) > 0 {
 		e = e.Subst(func(s *sym.Symbol) (sym.Expr, bool) { x, ok := p.unrolled[s]; return x, ok })
 	}
-	c := codegen.Index(indexer{p}, e)
+	c := codegen.Index(how, e)
 	c.t = p.g.idx
 	return c
 }
@@ -63,6 +65,17 @@ func (p indexer) Extremum(greatest bool, args []code) code {
 func (p indexer) Undefined() code {
 	must.Fail("an index is undefined: its arithmetic overflows or divides by zero")
 	return code{}
+}
+
+// offset prints the sum where a view begins: with its products in parentheses, as MISRA C wants them.
+type offset struct{ indexer }
+
+func (o offset) Binary(op string, x, y code) code {
+	c := o.indexer.Binary(op, x, y)
+	if op == "*" {
+		c = code{s: "(" + c.s + ")", p: precPostfix, t: c.t}
+	}
+	return c
 }
 
 // idxDType is the dtype that corresponds to the index type.

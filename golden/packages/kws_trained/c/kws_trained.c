@@ -593,8 +593,8 @@ kws_trained_status kws_trained_forward(const float *x, float *out, void *arena)
     kws_trained_convolution_relu_2(relu_7_relu_8 + 8576, relu_7_relu_8 + 7616,
         kws_trained_feature_extractor_4_depthwise_weight, kws_trained_conv2d_1_bias, 2, 0);
     for (int32_t patch = 0; patch < 23; patch++) {
-        kws_trained_convolution_relu_2(relu_7_relu_8 + (8256 - 320 * patch),
-            relu_7_relu_8 + (7296 - 320 * patch), kws_trained_feature_extractor_4_depthwise_weight,
+        kws_trained_convolution_relu_2(&relu_7_relu_8[8256 - (320 * patch)],
+            &relu_7_relu_8[7296 - (320 * patch)], kws_trained_feature_extractor_4_depthwise_weight,
             kws_trained_conv2d_1_bias, 3, 0);
     }
     kws_trained_convolution_relu_2(relu_7_relu_8 + 896, relu_7_relu_8 + 256,
@@ -605,8 +605,8 @@ kws_trained_status kws_trained_forward(const float *x, float *out, void *arena)
         kws_trained_feature_extractor_4_pointwise_weight, kws_trained_conv2d_2_bias,
         &kws_trained_convolution_relu_args_2);
     for (int32_t patch = 0; patch < 9; patch++) {
-        kws_trained_convolution_relu(relu_7_relu_8 + 768 * patch + 896,
-            relu_7_relu_8 + 768 * patch + 1664, kws_trained_feature_extractor_4_pointwise_weight,
+        kws_trained_convolution_relu(&relu_7_relu_8[(768 * patch) + 896],
+            &relu_7_relu_8[(768 * patch) + 1664], kws_trained_feature_extractor_4_pointwise_weight,
             kws_trained_conv2d_2_bias, &kws_trained_convolution_relu_args_2);
     }
     kws_trained_convolution_relu(relu_7_relu_8 + 7808, relu_7_relu_8 + 8576,
@@ -617,8 +617,8 @@ kws_trained_status kws_trained_forward(const float *x, float *out, void *arena)
     kws_trained_convolution_relu_2(relu_7_relu_8 + 8448, relu_7_relu_8 + 7488,
         kws_trained_feature_extractor_5_depthwise_weight, kws_trained_conv2d_3_bias, 2, 0);
     for (int32_t patch = 0; patch < 23; patch++) {
-        kws_trained_convolution_relu_2(relu_7_relu_8 + (8128 - 320 * patch),
-            relu_7_relu_8 + (7168 - 320 * patch), kws_trained_feature_extractor_5_depthwise_weight,
+        kws_trained_convolution_relu_2(&relu_7_relu_8[8128 - (320 * patch)],
+            &relu_7_relu_8[7168 - (320 * patch)], kws_trained_feature_extractor_5_depthwise_weight,
             kws_trained_conv2d_3_bias, 3, 0);
     }
     kws_trained_convolution_relu_2(relu_7_relu_8 + 768, relu_7_relu_8 + 128,
@@ -629,8 +629,8 @@ kws_trained_status kws_trained_forward(const float *x, float *out, void *arena)
         kws_trained_feature_extractor_5_pointwise_weight, kws_trained_conv2d_4_bias,
         &kws_trained_convolution_relu_args_2);
     for (int32_t patch = 0; patch < 9; patch++) {
-        kws_trained_convolution_relu(relu_7_relu_8 + 768 * patch + 768,
-            relu_7_relu_8 + 768 * patch + 1536, kws_trained_feature_extractor_5_pointwise_weight,
+        kws_trained_convolution_relu(&relu_7_relu_8[(768 * patch) + 768],
+            &relu_7_relu_8[(768 * patch) + 1536], kws_trained_feature_extractor_5_pointwise_weight,
             kws_trained_conv2d_4_bias, &kws_trained_convolution_relu_args_2);
     }
     kws_trained_convolution_relu(relu_7_relu_8 + 7680, relu_7_relu_8 + 8448,
@@ -641,8 +641,8 @@ kws_trained_status kws_trained_forward(const float *x, float *out, void *arena)
     kws_trained_convolution_relu_2(relu_7_relu_8 + 8320, relu_7_relu_8 + 7360,
         kws_trained_feature_extractor_6_depthwise_weight, kws_trained_conv2d_5_bias, 2, 0);
     for (int32_t patch = 0; patch < 23; patch++) {
-        kws_trained_convolution_relu_2(relu_7_relu_8 + (8000 - 320 * patch),
-            relu_7_relu_8 + (7040 - 320 * patch), kws_trained_feature_extractor_6_depthwise_weight,
+        kws_trained_convolution_relu_2(&relu_7_relu_8[8000 - (320 * patch)],
+            &relu_7_relu_8[7040 - (320 * patch)], kws_trained_feature_extractor_6_depthwise_weight,
             kws_trained_conv2d_5_bias, 3, 0);
     }
     kws_trained_convolution_relu_2(relu_7_relu_8 + 640, relu_7_relu_8,
@@ -653,8 +653,8 @@ kws_trained_status kws_trained_forward(const float *x, float *out, void *arena)
         kws_trained_feature_extractor_6_pointwise_weight, kws_trained_conv2d_6_bias,
         &kws_trained_convolution_relu_args_4);
     for (int32_t patch = 0; patch < 19; patch++) {
-        kws_trained_convolution_relu(relu_7_relu_8 + 384 * patch + 640,
-            relu_7_relu_8 + 384 * patch + 1024, kws_trained_feature_extractor_6_pointwise_weight,
+        kws_trained_convolution_relu(&relu_7_relu_8[(384 * patch) + 640],
+            &relu_7_relu_8[(384 * patch) + 1024], kws_trained_feature_extractor_6_pointwise_weight,
             kws_trained_conv2d_6_bias, &kws_trained_convolution_relu_args_4);
     }
     kws_trained_convolution_relu(relu_7_relu_8 + 7936, relu_7_relu_8 + 8320,
@@ -665,8 +665,8 @@ kws_trained_status kws_trained_forward(const float *x, float *out, void *arena)
     kws_trained_convolution_relu_2(relu_7_relu_8 + 8576, relu_7_relu_8 + 7616,
         kws_trained_feature_extractor_7_depthwise_weight, kws_trained_conv2d_7_bias, 2, 0);
     for (int32_t patch = 0; patch < 23; patch++) {
-        kws_trained_convolution_relu_2(relu_7_relu_8 + (8256 - 320 * patch),
-            relu_7_relu_8 + (7296 - 320 * patch), kws_trained_feature_extractor_7_depthwise_weight,
+        kws_trained_convolution_relu_2(&relu_7_relu_8[8256 - (320 * patch)],
+            &relu_7_relu_8[7296 - (320 * patch)], kws_trained_feature_extractor_7_depthwise_weight,
             kws_trained_conv2d_7_bias, 3, 0);
     }
     kws_trained_convolution_relu_2(relu_7_relu_8 + 896, relu_7_relu_8 + 256,
@@ -677,8 +677,8 @@ kws_trained_status kws_trained_forward(const float *x, float *out, void *arena)
         kws_trained_feature_extractor_7_pointwise_weight, kws_trained_conv2d_8_bias,
         &kws_trained_convolution_relu_args_2);
     for (int32_t patch = 0; patch < 9; patch++) {
-        kws_trained_convolution_relu(relu_7_relu_8 + 768 * patch + 896,
-            relu_7_relu_8 + 768 * patch + 1664, kws_trained_feature_extractor_7_pointwise_weight,
+        kws_trained_convolution_relu(&relu_7_relu_8[(768 * patch) + 896],
+            &relu_7_relu_8[(768 * patch) + 1664], kws_trained_feature_extractor_7_pointwise_weight,
             kws_trained_conv2d_8_bias, &kws_trained_convolution_relu_args_2);
     }
     kws_trained_convolution_relu(relu_7_relu_8 + 7808, relu_7_relu_8 + 8576,
