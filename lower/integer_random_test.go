@@ -183,7 +183,7 @@ func (w *quantizedProgram) text(v, sizes string) string {
 // 12,000 results of each kind of program: in floats, in fixed point, on hosts and where vectors of
 // floats are. Of 320,000 scaled sums at most 15 differ, and of as many sums 6.
 func TestRandomIntegers(t *testing.T) {
-	const mayDiffer = 12000
+	const oneIn = 12000
 	modes := [...]Context{{}, {Fixed: true}, {Speed: true}, {Speed: true, Fixed: true},
 		{Vectors: true}}
 	for _, p := range quantizedPrograms {
@@ -232,7 +232,7 @@ func TestRandomIntegers(t *testing.T) {
 				mode := fmt.Sprintf("hosts %v fixed %v vectors %v: %d of %d elements differ", ctx.Speed,
 					ctx.Fixed, ctx.Vectors, differ[m], elements[m])
 				t.Log(mode)
-				if differ[m]*mayDiffer > elements[m] || worst[m].rate > 0.003 {
+				if differ[m]*oneIn > elements[m] || worst[m].rate > 0.003 {
 					t.Errorf("%s, %v of\n%s", mode, worst[m].rate, worst[m].src)
 				}
 			}
