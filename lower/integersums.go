@@ -169,10 +169,10 @@ func (a *integerArithmetic) mean(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 	if !q.small() || !q.uniform() || c.Outs[0].DType != ir.Float32 {
 		return nil
 	}
-	s, pool, keep, most := &scaledSum{}, poolingOf(c), true, int64(ops.MostInWindow)
+	s, pool, keep := &scaledSum{}, poolingOf(c), true
 	var dims []int
 	if n.Op == "aten.mean.dim" {
-		dims, keep, most = meanDims(c), c.Bool("keepdim"), ops.MostInMean
+		dims, keep = meanDims(c), c.Bool("keepdim")
 	} else if pool != nil && pool.whole {
 		dims = []int{2, 3, 4}[:len(pool.kernel)]
 	}
@@ -199,14 +199,14 @@ func (a *integerArithmetic) mean(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 		s.bias = []float64{-float64(count * q.zero[0])}
 		s.scale = []float64{q.scale[0] / float64(count)}
 		s.added = multiplied(s.bias, s.scale[0])
-		if count <= most {
+		if count <= ops.MostInOrder && (pool != nil || ops.MeanInOrder(q.sizes(dims))) {
 			s.graph = graphOf(n, count, 1/float64(count), count*q.far(), count+3)
 		}
 	} else if ones := a.ones(b, n, pool, q); ones != nil {
 		count = pool.count()
 		a.summed32(b, s, count*q.far(), ones)
 		s.scale = []float64{q.scale[0] / float64(count)}
-		if count <= most {
+		if count <= ops.MostInOrder {
 			s.graph = graphOf(n, count, 1/float64(count), s.most, count+3)
 		}
 	} else if w := a.windowsOf(c); w != nil {
@@ -255,8 +255,12 @@ func meanDims(c *ops.Call) []int {
 
 // meanCount is how many elements a mean over dimensions is of, 0 if only the run knows.
 func (q *quantity) meanCount(dims []int) int64 {
-	n, _ := sym.Mul(seq.Map(dims, func(d int) sym.Expr { return q.ints.Type.Sizes[d] })...).Const()
+	n, _ := sym.Mul(q.sizes(dims)...).Const()
 	return n
+}
+
+func (q *quantity) sizes(dims []int) []sym.Expr {
+	return seq.Map(dims, func(d int) sym.Expr { return q.ints.Type.Sizes[d] })
 }
 
 // pooling is an average pooling of windows of one size.

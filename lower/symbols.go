@@ -64,8 +64,9 @@ func boundSizes(ctx *Context, m *ir.Method) {
 		})
 	}
 	bound := func(s *sym.Symbol, most int64) {
-		i := slices.Index(m.Symbols, s)
-		if lo, hi := s.Expr().Bounds(); i < 0 || hi <= most || lo > most {
+		is := cmp.Or(now[s], s)
+		i := slices.Index(m.Symbols, is)
+		if lo, hi := is.Expr().Bounds(); i < 0 || hi <= most || lo > most {
 			return
 		}
 		m.Symbols[i] = &sym.Symbol{Name: s.Name, Lo: s.Lo, Hi: sym.Int(most)}

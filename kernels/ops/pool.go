@@ -207,23 +207,33 @@ func (p *pool) avgPool(c *Call) []expr.Tensor {
 		count = sym.Int(n)
 	}
 	x := expr.Select(guard, expr.Cast(m, c.Load("self", in...)), expr.Num(m, 0))
-	sum := averaged(over, x, MostInWindow, true)
+	sum := averaged(over, x, true)
 	y := expr.Div(sum, expr.Idx(m, count))
 	return []expr.Tensor{{DType: p.x.DType, Vars: vars, Body: expr.Cast(p.x.DType, y)}}
 }
 
-// Averages of few numbers add in the order that the numbers lie in, as PyTorch does: of windows up
-// to MostInWindow, and of means up to MostInMean. Their roundings decide about integers that are
-// made of the average, see docs/quantisation.md.
+// MostInOrder is how many numbers averages add in the order that they lie in, as PyTorch adds those
+// of a window: their roundings decide about integers that are made of the average, see
+// docs/quantisation.md. Means do so of at most mostInRow in each dimension: of more, vectors add
+// parts in less time.
 const (
-	MostInWindow = 64
-	MostInMean   = 8
+	MostInOrder = 64
+	mostInRow   = 8
 )
 
-// averaged is the sum of body, in order if it has at most so many terms. Orders are kept, too, of
-// windows that only programs for all sizes do not know.
-func averaged(vars []*sym.Symbol, body *expr.Expr, most int64, window bool) *expr.Expr {
-	if n, known := sym.Mul(expr.Extents(vars)...).Const(); known && n <= most || !known && window {
+// MeanInOrder reports whether a mean over dimensions of these sizes adds in order.
+func MeanInOrder(sizes []sym.Expr) bool {
+	n, known := sym.Mul(sizes...).Const()
+	return known && n <= MostInOrder && !slices.ContainsFunc(sizes, func(s sym.Expr) bool {
+		return !sym.LessEq(s, sym.Int(mostInRow))
+	})
+}
+
+// averaged is the sum of body, in order if there are few terms, and in windows that programs for
+// all sizes do not know.
+func averaged(vars []*sym.Symbol, body *expr.Expr, window bool) *expr.Expr {
+	n, known := sym.Mul(expr.Extents(vars)...).Const()
+	if known && n <= MostInOrder || !known && window {
 		return expr.SumInOrder(vars, body)
 	}
 	return expr.Sum(vars, body)

@@ -78,7 +78,7 @@ func (a *adaptive) avg(c *Call) []expr.Tensor {
 		count = sym.Mul(count, length)
 	}
 	x := expr.Select(guard, expr.Cast(m, c.Load("self", in...)), expr.Num(m, 0))
-	sum := averaged(over, x, MostInWindow, false)
+	sum := averaged(over, x, false)
 	y := expr.Div(sum, expr.Idx(m, count))
 	return []expr.Tensor{{DType: a.x.DType, Vars: vars, Body: expr.Cast(a.x.DType, y)}}
 }

@@ -358,7 +358,11 @@ func exprs(es ...*expr.Expr) []*expr.Expr { return es }
 // mean rounds the sum to the result's dtype before it divides, as PyTorch does
 // on a CPU.
 func mean(r *reduction) []*expr.Expr {
-	sum := expr.Cast(r.out, averaged(r.red, r.x(), MostInMean, false))
+	add := expr.Sum
+	if MeanInOrder(expr.Extents(r.red)) {
+		add = expr.SumInOrder
+	}
+	sum := expr.Cast(r.out, add(r.red, r.x()))
 	return exprs(expr.Div(expr.Cast(r.dt, sum), r.size()))
 }
 

@@ -49,7 +49,7 @@ func (c *Call) filtered(f filter, input string, m ir.DType, axes []axis, at []sy
 		s := f.along(a, m, "k"+itoa(k), at[2+k])
 		x, over, weight = append(x, s.at), append(over, s.over), expr.Mul(weight, s.weight)
 	}
-	return averaged(over, expr.Mul(weight, expr.Cast(m, c.Load(input, x...))), MostInWindow, false)
+	return averaged(over, expr.Mul(weight, expr.Cast(m, c.Load(input, x...))), false)
 }
 
 // weighted is a weighted sum over inputs along one dimension.
@@ -83,7 +83,7 @@ func (f filter) along(a axis, m ir.DType, name string, o sym.Expr) weighted {
 	i, w := weigh(each)
 	_, part := weigh(all)
 	return weighted{over: each, at: clampedIndex(name+"_at", i, a.in, false).Expr(),
-		weight: expr.Div(w, averaged([]*sym.Symbol{all}, part, MostInWindow, false))}
+		weight: expr.Div(w, averaged([]*sym.Symbol{all}, part, false))}
 }
 
 // sineOf is the sine of a constant, as a constant.

@@ -137,6 +137,15 @@ func rowTotal(i, columns sym.Expr) *expr.Expr {
 	return expr.Sum([]*sym.Symbol{r}, expr.At(0, ir.Float32, i, r.Expr()))
 }
 
+// inOrder is the sum, in the order of the rows, of a matrix whose columns have factors: the largest
+// numbers of the rows of another one.
+func inOrder() expr.Tensor {
+	v := newVars(sym.Int(3), sym.Int(18), sym.Int(5))
+	most := expr.MaxOf(v[2:], expr.At(1, ir.Float32, v[1].Expr(), v[2].Expr()))
+	return expr.Tensor{DType: ir.Float32, Body: expr.SumInOrder(v[:2], expr.Mul(
+		expr.At(0, ir.Float32, v[0].Expr(), v[1].Expr()), most))}
+}
+
 // TestShapes compares the loops of known operators with testdata/NAME.txt.
 func TestShapes(t *testing.T) {
 	n := sym.NewSymbol("s0", 1, 100).Expr()
@@ -148,7 +157,7 @@ func TestShapes(t *testing.T) {
 		return schedule.OperandInfo{DType: ir.Int64, Sizes: sizes}
 	}
 	eight, rows := sym.Int(8), schedule.Options{Interchange: 17}
-	same := newVars(n, sym.Int(3), sym.Int(4))
+	same, eighteen := newVars(n, sym.Int(3), sym.Int(4)), sym.NewVar("r", sym.Int(18))
 	for _, c := range []struct {
 		name     string
 		outs     []expr.Tensor
@@ -180,6 +189,12 @@ func TestShapes(t *testing.T) {
 		{"row_sum_lanes", []expr.Tensor{{DType: ir.Float32, Vars: same[:1],
 			Body: rowTotal(same[0].Expr(), sym.Int(18))}},
 			[]schedule.OperandInfo{f32(n, sym.Int(18))}, schedule.Options{Lanes: 4}},
+		{"row_sum_in_order", []expr.Tensor{{DType: ir.Float32, Vars: same[:1],
+			Body: expr.SumInOrder([]*sym.Symbol{eighteen}, expr.At(0, ir.Float32, same[0].Expr(),
+				eighteen.Expr()))}},
+			[]schedule.OperandInfo{f32(n, sym.Int(18))}, schedule.Options{Lanes: 4}},
+		{"sum_in_order", []expr.Tensor{inOrder()}, []schedule.OperandInfo{f32(ints(3, 18)...),
+			f32(ints(18, 5)...)}, schedule.Options{}},
 		{"max_pool_rows", poolLast(4, 4, sym.Int(64), 2, 2, 0),
 			[]schedule.OperandInfo{f32(ints(4, 4, 64)...)}, rows},
 		{"average_rows", []expr.Tensor{averageLast(8, 8, sym.Int(600))},

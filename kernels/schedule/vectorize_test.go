@@ -76,12 +76,16 @@ func TestVectorize(t *testing.T) {
 		return bufs
 	}
 	sum, top := f32Var("sum"), f32Var("top")
-	dot := &loop.Func{Name: "f", Bufs: []loop.Buf{out(f32, 4), in("a", f32, 400), in("b", f32, 100)},
-		Body: block{over("i", 4, func(i ix) block {
-			return block{let(sum, num(0)), strip(over("j", 100, func(j ix) block {
+	dot := func(inOrder bool) *loop.Func {
+		bufs := []loop.Buf{out(f32, 4), in("a", f32, 400), in("b", f32, 100)}
+		return &loop.Func{Name: "f", Bufs: bufs, Body: block{over("i", 4, func(i ix) block {
+			l := strip(over("j", 100, func(j ix) block {
 				return block{set(sum, expr.Add(expr.Get(sum), expr.Mul(a(lin(100, i, j)), b(j))))}
-			})), y.put(i, expr.Get(sum))}
+			}))
+			l.InOrder = inOrder
+			return block{let(sum, num(0)), l, y.put(i, expr.Get(sum))}
 		})}}
+	}
 	maxNaN := &loop.Func{Name: "f", Bufs: []loop.Buf{out(f32, 1), in("a", f32, 100)},
 		Body: block{let(top, expr.Neutral(expr.ReduceMax, f32)), strip(over("j", 100,
 			func(j ix) block {
@@ -102,7 +106,8 @@ func TestVectorize(t *testing.T) {
 		"division": elementwise(100, func(i ix) *expr.Expr {
 			return expr.Div(ints(i), expr.Int(i32, 3))
 		}, out(i32, 100), in("a", i32, 100)),
-		"dot": dot,
+		"dot":          dot(false),
+		"dot_in_order": dot(true),
 		"exp_of_exp": elementwise(1000, func(i ix) *expr.Expr { return call("exp", call("exp", a(i))) },
 			out(f32, 1000), in("a", f32, 1000)),
 		"fma": withScalar(elementwise(1000, func(i ix) *expr.Expr {
