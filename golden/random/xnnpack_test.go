@@ -29,14 +29,20 @@ func (c counted) Preprocess(p *partition.Part) (*partition.Payload, error) {
 // the runtime and compiled whole around the other's parts.
 func TestPartitionsForXNNPACK(t *testing.T) {
 	parts := 0
-	// These once went wrong: what XNNPACK's part computes was a result of the other's, and results
-	// of delegates stood where an input and a branch's result do, an operand was another view of
-	// what it held, a size was fixed of which the program asserts that it is another input's, a
-	// result lay where nobody reads what was there, an input without elements was returned twice,
-	// an operand was a view of state, a number without dimensions was a reshaped one, and a part
-	// gave nothing but state of its own. In one 38 sizes might vary.
-	seeds := []uint64{8, 1024, 1057, 3013, 3037, 6048, 6103, 200322, 210129, 220471,
-		230301, 240496}
+	// These once went wrong.
+	seeds := []uint64{
+		// What XNNPACK's part computes was a result of the other's, and results of delegates stood
+		// where an input and a branch's result do.
+		8, 1024, 1057,
+		3013, 3037, // an operand was another view of what it held
+		6048, // a size was fixed of which the program asserts that it is another input's
+		// A result lay where nobody reads what was there, an input without elements was returned
+		// twice, and an operand was a view of state.
+		6103, 210129, 220471,
+		230301, // a number without dimensions was a reshaped one
+		240496, // a part gave nothing but state of its own
+		200322, // 38 dimensions might vary: etgen tried 32
+	}
 	eachProgram(t, seeds, func(x *program, seed uint64) error {
 		return x.checkForXNNPACK(t, seed, &parts)
 	})
