@@ -130,8 +130,8 @@ func dims[T int | uint8](order []T) ir.List {
 	return list
 }
 
-// replaceUses puts values for others wherever g or a region below it refers to them, but in
-// nodes of the operator except.
+// replaceUses puts values for others wherever g or a region below it refers to them. Arguments
+// of the operator except stay.
 func replaceUses(g *ir.Graph, now map[*ir.Value]*ir.Value, except string) {
 	swap := func(v *ir.Value) ir.Arg {
 		if w := now[v]; w != nil {
@@ -141,10 +141,10 @@ func replaceUses(g *ir.Graph, now map[*ir.Value]*ir.Value, except string) {
 	}
 	g.Walk(func(g *ir.Graph) {
 		for _, n := range g.Nodes {
+			if n.Op == except {
+				continue
+			}
 			for i := range n.Args {
-				if n.Op == except {
-					break
-				}
 				n.Args[i].Value = ir.MapRefs(n.Args[i].Value, swap)
 			}
 		}

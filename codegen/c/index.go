@@ -67,7 +67,7 @@ func (p indexer) Undefined() code {
 	return code{}
 }
 
-// offset prints the sum where a view begins: with its products in parentheses, as MISRA C wants them.
+// offset prints where a view begins: the products of a sum are in parentheses, as MISRA C asks.
 type offset struct{ indexer }
 
 func (o offset) Binary(op string, x, y code) code {

@@ -14,7 +14,8 @@ import (
 	"github.com/etgen/etgen/plan"
 )
 
-// The same in integers of 8 and of 16 bits.
+// Networks in integers of 8 and 16 bits give the same bytes in patches as whole, with results over
+// images.
 func TestPatchesOfBytesAgree(t *testing.T) {
 	tier.Needs(t, tier.Normal)
 	r := rand.New(rand.NewSource(3))

@@ -212,10 +212,10 @@ func (p *pool) avgPool(c *Call) []expr.Tensor {
 	return []expr.Tensor{{DType: p.x.DType, Vars: vars, Body: expr.Cast(p.x.DType, y)}}
 }
 
-// MostInOrder is how many numbers averages add in the order that they lie in, as PyTorch adds those
-// of a window: their roundings decide about integers that are made of the average, see
-// docs/quantisation.md. Means do so of at most mostInRow in each dimension: of more, vectors add
-// parts in less time.
+// An average of at most MostInOrder numbers adds them in the order in which they lie, as PyTorch
+// adds a window. The roundings decide about integers that are made of the average: see
+// docs/quantisation.md. A mean over dimensions does so if none has more than mostInRow: vectors add
+// longer rows in less time.
 const (
 	MostInOrder = 64
 	mostInRow   = 8
@@ -229,8 +229,8 @@ func MeanInOrder(sizes []sym.Expr) bool {
 	})
 }
 
-// averaged is the sum of body, in order if there are few terms, and in windows that programs for
-// all sizes do not know.
+// averaged is the sum of body, in order if it has few terms. The window of a program for all sizes
+// is taken to be small.
 func averaged(vars []*sym.Symbol, body *expr.Expr, window bool) *expr.Expr {
 	n, known := sym.Mul(expr.Extents(vars)...).Const()
 	if known && n <= MostInOrder || !known && window {

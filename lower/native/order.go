@@ -78,7 +78,7 @@ func follow(body []Stmt, tasks []plan.Task) {
 				return
 			}
 			list := uses[root]
-			if n := len(list); n > maxPairs { // each follows the one before, and so all
+			if n := len(list); n > maxPairs { // each follows the first ones and the one before it
 				for _, u := range list[:maxPairs] {
 					after(u.at)
 				}
