@@ -170,14 +170,17 @@ func (k *Kernel) Denser(channels, rows, block, most string) string {
 		"const %[1]s span = dense ? ((%[4]s - 1) * %[5]s / %[7]s + 1) / length * length : "+
 		"%[6]s / length * length;",
 		k.Index, begin, dense, rows, block, most, channels)
-	each := ""
+	first, next := "", ""
 	for _, r := range k.Result.Read {
-		text += fmt.Sprintf("\n%s %s[%s * %s];", r.Type, ofTile(r.Buffer), rows, block)
-		each += fmt.Sprintf("%s[r * %s + c] = %s[c];\n", ofTile(r.Buffer), channels, r.Buffer)
+		tile := ofTile(r.Buffer)
+		text += fmt.Sprintf("\n%s %s[%s * %s];", r.Type, tile, rows, block)
+		first += fmt.Sprintf("%s[c] = %s[c];\n", tile, r.Buffer)
+		next += fmt.Sprintf("%s[c] = %[1]s[c - %s];\n", tile, channels)
 	}
-	if each != "" {
-		text += fmt.Sprintf("\nfor (%[1]s r = 0; dense && (r < span); r++) {\n"+
-			"for (%[1]s c = 0; c < %[3]s; c++) {\n%[2]s}\n}", k.Index, each, channels)
+	if first != "" {
+		text += fmt.Sprintf("\nfor (%[1]s c = 0; dense && (c < %[2]s); c++) {\n%[3]s}\n"+
+			"const %[1]s filled = ((span < tiles * length) ? span : tiles * length) * %[2]s;\n"+
+			"for (%[1]s c = %[2]s; dense && (c < filled); c++) {\n%[4]s}", k.Index, channels, first, next)
 	}
 	return k.Say("/* Results whose channels fill no vectors are stored as those of one row. */\n" + text + end)
 }
