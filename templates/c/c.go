@@ -175,12 +175,14 @@ func (k *Kernel) Denser(channels, rows, block, most string) string {
 		tile := ofTile(r.Buffer)
 		text += fmt.Sprintf("\n%s %s[%s * %s];", r.Type, tile, rows, block)
 		first += fmt.Sprintf("%s[c] = %s[c];\n", tile, r.Buffer)
-		next += fmt.Sprintf("%s[c] = %[1]s[c - %s];\n", tile, channels)
+		next += fmt.Sprintf("%s[n + c] = %[1]s[c];\n", tile)
 	}
 	if first != "" {
 		text += fmt.Sprintf("\nfor (%[1]s c = 0; dense && (c < %[2]s); c++) {\n%[3]s}\n"+
 			"const %[1]s filled = ((span < tiles * length) ? span : tiles * length) * %[2]s;\n"+
-			"for (%[1]s c = %[2]s; dense && (c < filled); c++) {\n%[4]s}", k.Index, channels, first, next)
+			"for (%[1]s n = %[2]s; dense && (n < filled); n *= 2) {\n"+
+			"for (%[1]s c = 0; (c < n) && (n + c < filled); c++) {\n%[4]s}\n}",
+			k.Index, channels, first, next)
 	}
 	return k.Say("/* Results whose channels fill no vectors are stored as those of one row. */\n" + text + end)
 }
