@@ -54,10 +54,9 @@ static inline emulated512 emulated_wide(emulated256 v)
 #define _mm512_set1_epi64(x) (__m512i)(emulated512){ EMULATED_PAIRS(x), EMULATED_PAIRS(x) }
 #define EMULATED_PAIRS(x) EMULATED_PAIR(x), EMULATED_PAIR(x), EMULATED_PAIR(x), EMULATED_PAIR(x)
 #define EMULATED_PAIR(x) (int32_t)(uint32_t)(x), (int32_t)(uint32_t)((uint64_t)(x) >> 32)
-#define _mm512_cvtepu32_epi64(v) (__m512i)emulated_wide((emulated256)(v))
+#define _mm512_maskz_cvtepu32_epi64(mask, v) (__m512i)emulated_wide((emulated256)(v))
 #define _mm512_permutex2var_epi32(u, at, v) (__m512i)__builtin_shuffle((emulated512)(u), (emulated512)(v), (emulated512)(at))
-#define _mm512_castsi512_si256(v) (__m256i)emulated_half((emulated512)(v), 0)
-#define _mm512_extracti64x4_epi64(v, half) (__m256i)emulated_half((emulated512)(v), half)
+#define _mm512_maskz_extracti64x4_epi64(mask, v, half) (__m256i)emulated_half((emulated512)(v), half)
 #define _mm512_set1_epi32(x) ((emulated512){0} + (x))
 #define _mm512_dpbusd_epi32(a, x, w) (__m512i)emulated_dp512((emulated512)(a), (emulated512)(x), (emulated512)(w))
 #else
