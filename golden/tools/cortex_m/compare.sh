@@ -1,7 +1,7 @@
 #!/bin/bash
 # Compares what ExecuTorch's stock runtime with its Cortex-M kernels computes from a .pte that
-# etgen writes with --dialect=cortex_m with what C computes with --requantize=fixed. Integers have
-# to be equal to the bit; of the rest it shows the largest difference.
+# etgen writes with --dialect=cortex_m with what C computes with --requantize=cmsis-nn. Integers
+# have to be equal to the bit; of the rest it shows the largest difference.
 #
 # compare.sh build EXECUTORCH CMSIS_NN BUILD   builds the runtime for this host in the folder BUILD
 # compare.sh BUILD CASE...                     compares cases; QUANTIZE="--calibrate=…" quantizes
@@ -55,7 +55,8 @@ for case in "$@"; do
     rm -rf "$d/et" "$d/c" && mkdir "$d/et" "$d/c"
     "$build/run" "$d/pte/m.pte" "$d/et" "${ins[@]}" 2>"$d/log" ||
       { echo "$case: the runtime fails:" && head -3 "$d/log" && bad=1 && continue; }
-    "$etgen" run "$model" "${quantized[@]}" --requantize=fixed --via=c "${args[@]}" -o "$d/c" >"$d/log"
+    "$etgen" run "$model" "${quantized[@]}" --requantize=cmsis-nn --via=c "${args[@]}" \
+      -o "$d/c" >"$d/log"
     calls=$((calls + 1)) same=1
     for o in "$d"/c/output_*.bin; do cmp -s "$o" "$d/et/${o##*/}" || same=0; done
     equal=$((equal + same))
