@@ -64,7 +64,7 @@ The exit code is 1 if there is a difference.
 				sides[i].Path = path
 				if info, err := os.Stat(path); err == nil && info.IsDir() && !looksExported(path) {
 					if i == 1 {
-						flags.ignored("if B is a folder", "quantize", "calibrate")
+						flags.ignored("if B is a folder", "quantize", "calibrate", "io")
 					}
 					continue
 				}
@@ -140,7 +140,7 @@ func (f *runFlags) side(word, path string, b bool) (way.Way, compile.Options) {
 	}
 	own := *f
 	if !b {
-		own.quantize, own.calibrate = "", nil
+		own.quantize, own.calibrate, own.io = "", nil, "float"
 	}
 	opt := own.options(path)
 	f.declared = own.declared

@@ -40,7 +40,7 @@ type compileFlags struct {
 	step                   func(string)
 	checked                bool
 	bounds                 map[string]int64
-	quantize               string
+	quantize, io           string
 	calibrate              []string
 	kernels, customOps     []string
 	declared               []*aten.Schema // custom operators
@@ -83,6 +83,8 @@ func (f *compileFlags) add(cmd *cobra.Command, a *app) {
 			strings.Join(schemeNames(), ", "))
 	flags.StringArrayVar(&f.calibrate, "calibrate", nil,
 		"with --quantize=int8 or int16x8: samples to take ranges from, as of etgen quantize")
+	oneOf(cmd, &f.io, "io", "float", outsides,
+		"with --quantize=int8: what inputs and outputs are, as of etgen quantize")
 	flags.StringSliceVar(&f.kernels, "kernels", nil,
 		"kernels of custom operators: files in C, or Go packages, whose comments say //etgen:kernel and the operator's schema")
 	flags.StringArrayVar(&f.customOps, "custom-op", nil,
@@ -119,6 +121,9 @@ func (f *compileFlags) generator() string {
 	}
 	if f.quantize != "" {
 		text += " --quantize=" + filepath.Base(f.quantize)
+		if f.io != "float" {
+			text += " --io=" + f.io
+		}
 	}
 	for _, name := range f.kernels {
 		text += " --kernels=" + filepath.Base(name)

@@ -74,19 +74,33 @@ func fewSamples(warn func(error), samples map[string]quantize.Samples) {
 	}
 }
 
-// recipe returns what --quantize and --calibrate say, nil if they are not given.
+// outsides are what inputs and outputs of a quantized model may be.
+var outsides = []string{"float", "int8"}
+
+// onlyBytes says why, by a flag for schemes, other schemes have no int8 inputs and outputs.
+const onlyBytes = "--io=int8 is for --%s=int8, of which inputs and outputs have one scale"
+
+// ofBytes tells whether activations are int8, with scales from calibration.
+func ofBytes(s quantize.Scheme) bool { return s.Static() && s.Activations == ir.Int8 }
+
+// recipe returns what --quantize, --calibrate and --io say, nil if they are not given.
 func (f *compileFlags) recipe(model []string) *quantize.Recipe {
 	scheme, unknown := quantize.SchemeNamed(f.quantize)
 	switch {
 	case f.quantize == "" && len(f.calibrate) > 0:
 		failUsage("--calibrate has no effect without --quantize: name a scheme: %s",
 			strings.Join(schemeNames(), ", "))
+	case f.quantize == "" && f.io == "int8":
+		failUsage("--io=int8 has no effect without --quantize=int8")
 	case f.quantize == "":
 		return nil
 	case unknown == nil && len(model) != 1:
 		failUsage("--quantize=%s is for commands that take one model: make a recipe, and name it",
 			f.quantize)
 	case unknown == nil:
+		if f.io == "int8" && !ofBytes(scheme) {
+			failUsage(onlyBytes, "quantize")
+		}
 		p, closer, err := compile.ReadCustom(model[0], f.declared)
 		must.Check(modelError(err))
 		defer closer.Close()
@@ -100,13 +114,14 @@ func (f *compileFlags) recipe(model []string) *quantize.Recipe {
 		r, err := quantize.New(&lower.Context{Table: ops.Standard(), Bounds: f.bounds,
 			Done: f.cmd.Context().Done()}, p, samples,
 			quantize.Options{Scheme: scheme, Kernel: portable.Kernels(), Quantizer: f.backend.quantizer(),
-				Compare: f.compare,
-				Done:    f.cmd.Context().Done()})
+				Compare: f.compare, Outside: f.io == "int8", Done: f.cmd.Context().Done()})
 		must.Check(modelError(err))
 		f.quantized = r
 		return r.Recipe
 	case len(f.calibrate) > 0:
 		failUsage("--calibrate has no effect with a recipe, which has its ranges")
+	case f.io == "int8":
+		failUsage("--io has no effect with a recipe, which says what inputs and outputs are")
 	}
 	data, err := os.ReadFile(f.quantize)
 	if err != nil {
@@ -160,7 +175,7 @@ func (f *quantizeFlags) set(cmd *cobra.Command) (err error) {
 	if f.Outside = f.io == "int8"; f.group != "" {
 		f.Scheme.Group = must.Get(strconv.Atoi(f.group))
 	}
-	bytes := f.Scheme.Static() && f.Scheme.Activations == ir.Int8
+	bytes := ofBytes(f.Scheme)
 	ranked := f.ranked()
 	for _, rule := range []struct {
 		wrong bool
@@ -168,8 +183,7 @@ func (f *quantizeFlags) set(cmd *cobra.Command) (err error) {
 	}{
 		{f.Compare < 0, "--compare is a number of samples, not below 0"},
 		{!(f.Percentile > 0 && f.Percentile <= 100), "--percentile is over 0 and at most 100"},
-		{f.Outside && !bytes,
-			"--io=int8 is for --scheme=int8, of which inputs and outputs have one scale"},
+		{f.Outside && !bytes, fmt.Sprintf(onlyBytes, "scheme")},
 		{cmd.Flags().Changed("group-size") && f.Scheme.Activations != ir.InvalidDType,
 			"--group-size is for --scheme=int8-weights and int4-weights: sums of integers have one scale"},
 		{!f.Scheme.Static() && cmd.Flags().Changed("observer"),
@@ -317,7 +331,7 @@ own, with inputs as float32 has them; total, with all layers before it quantized
 		"take from biases what quantization adds to the mean of a layer's sums")
 	flags.StringSliceVar(&f.backends, "backend", nil,
 		"quantize what this backend, as of etgen --backend=NAME, computes in integers")
-	oneOf(cmd, &f.io, "io", "float", []string{"float", "int8"},
+	oneOf(cmd, &f.io, "io", "float", outsides,
 		"what inputs and outputs are: float32, or int8 with scale and zero point in the header")
 	flags.StringArrayVar(&f.keep, "keep-float", nil,
 		"leave layers in float32: a number, of those with the largest error, or a pattern of layers, modules or operators")
