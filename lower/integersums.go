@@ -317,6 +317,20 @@ func poolingOf(c *ops.Call) *pooling {
 	return p
 }
 
+// endsInPadding tells whether an image that has its padding has as many windows: rounded up, one
+// may begin in the padding at the end, and is none of the pool's.
+func (p *pooling) endsInPadding(c *ops.Call) bool {
+	for d, k := range p.kernel {
+		n, known := c.Tensor("self").Sizes[2+d].Const()
+		from := n + p.padding[d] // windows begin before it, counted from the padding
+		last := (n + 2*p.padding[d] - k + p.stride[d] - 1) / p.stride[d] * p.stride[d]
+		if !known || last >= from && last < from+p.padding[d] {
+			return false
+		}
+	}
+	return true
+}
+
 // count is how many elements a window has.
 func (p *pooling) count() int64 {
 	count := int64(1)
