@@ -439,7 +439,7 @@ func (m *cortexM) pool(n *ir.Node, c *ops.Call) quantizer {
 	kernel, stride, padding := image(p.kernel, 1), image(p.stride, 1), image(p.padding, 0)
 	channels, known := x.ints.Type.Sizes[1].Const()
 	padded, count := slices.Max(padding) > 0, p.count()
-	if padded && p.ceil && p.counted && !p.endsInPadding(c) || !known {
+	if padded && p.ceil && p.counted && p.beginsInPadding(c) || !known {
 		return nil
 	}
 	return func(b *ops.Builder, q *ir.Node, to *quantization) *ir.Value {

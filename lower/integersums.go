@@ -317,18 +317,18 @@ func poolingOf(c *ops.Call) *pooling {
 	return p
 }
 
-// endsInPadding tells whether an image that has its padding has as many windows: rounded up, one
-// may begin in the padding at the end, and is none of the pool's.
-func (p *pooling) endsInPadding(c *ops.Call) bool {
+// beginsInPadding tells whether one more window, as sizes that are rounded up allow, may begin in
+// the padding at the end: the pool leaves it out, but not one of an image that has its padding.
+func (p *pooling) beginsInPadding(c *ops.Call) bool {
 	for d, k := range p.kernel {
 		n, known := c.Tensor("self").Sizes[2+d].Const()
 		from := n + p.padding[d] // windows begin before it, counted from the padding
 		last := (n + 2*p.padding[d] - k + p.stride[d] - 1) / p.stride[d] * p.stride[d]
 		if !known || last >= from && last < from+p.padding[d] {
-			return false
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // count is how many elements a window has.
