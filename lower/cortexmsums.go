@@ -439,7 +439,7 @@ func (m *cortexM) pool(n *ir.Node, c *ops.Call) quantizer {
 	kernel, stride, padding := image(p.kernel, 1), image(p.stride, 1), image(p.padding, 0)
 	channels, known := x.ints.Type.Sizes[1].Const()
 	padded, count := slices.Max(padding) > 0, p.count()
-	if padded && p.ceil && p.counted && p.beginsInPadding(c) || !known {
+	if !known {
 		return nil
 	}
 	return func(b *ops.Builder, q *ir.Node, to *quantization) *ir.Value {
@@ -449,7 +449,11 @@ func (m *cortexM) pool(n *ir.Node, c *ops.Call) quantizer {
 				in = denseOp(b, padOp, in, []int64{padding[1], padding[1], padding[0], padding[0]}, x.zero[0])
 				around = []int64{0, 0}
 			}
-			return limitedTo(b, seen(b, pooled(b, x, in, kernel, stride, around, p.ceil), n), to)
+			v := pooled(b, x, in, kernel, stride, around, p.ceil)
+			if !v.Type.Numel().Equal(n.Output(0).Type.Numel()) {
+				return nil // one more window begins in the padding, which is part of the image now
+			}
+			return limitedTo(b, seen(b, v, n), to)
 		}
 		if p.ceil || padded && !p.counted || count > maxWindow {
 			return nil

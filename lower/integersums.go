@@ -317,20 +317,6 @@ func poolingOf(c *ops.Call) *pooling {
 	return p
 }
 
-// beginsInPadding tells whether one more window, as sizes that are rounded up allow, may begin in
-// the padding at the end: the pool leaves it out, but not one of an image that has its padding.
-func (p *pooling) beginsInPadding(c *ops.Call) bool {
-	for d, k := range p.kernel {
-		n, known := c.Tensor("self").Sizes[2+d].Const()
-		from := n + p.padding[d] // windows begin before it, counted from the padding
-		last := (n + 2*p.padding[d] - k + p.stride[d] - 1) / p.stride[d] * p.stride[d]
-		if !known || last >= from && last < from+p.padding[d] {
-			return true
-		}
-	}
-	return false
-}
-
 // count is how many elements a window has.
 func (p *pooling) count() int64 {
 	count := int64(1)

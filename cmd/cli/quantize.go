@@ -77,7 +77,8 @@ func fewSamples(warn func(error), samples map[string]quantize.Samples) {
 // outsides are what inputs and outputs of a quantized model may be.
 var outsides = []string{"float", "int8"}
 
-// onlyBytes says why, by a flag for schemes, other schemes have no int8 inputs and outputs.
+// onlyBytes is the error of --io=int8 with another scheme than int8. It has the name of the flag
+// that says the scheme.
 const onlyBytes = "--io=int8 is for --%s=int8, of which inputs and outputs have one scale"
 
 // ofBytes tells whether activations are int8, with scales from calibration.

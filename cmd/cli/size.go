@@ -75,8 +75,9 @@ What --json wrote before is a --baseline: then size shows what has grown since.`
 			if len(args) == 1 && len(several.named) == 0 && size.IsPackage(args[0]) {
 				dir = args[0]
 				flags.ignored("with a folder", append(slices.Clone(firmwareNames), "memory", "dialect",
-					"backend", "optimize", "plan", "requantize", "threads", "strict", "checked", "bound", "quantize", "calibrate", "io",
-					"kernels", "custom-op", "stream", "stream-padding", "separate", "share-mutable-buffers")...)
+					"backend", "optimize", "plan", "requantize", "threads", "strict", "checked", "bound",
+					"quantize", "calibrate", "io", "kernels", "custom-op", "stream", "stream-padding",
+					"separate", "share-mutable-buffers")...)
 				if cmd.Flags().Changed("target") {
 					how.Machine = must.Get(tuned.MachineNamed(flags.target))
 				}

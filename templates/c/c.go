@@ -177,7 +177,7 @@ func (k *Kernel) Denser(channels, rows, block, most string) string {
 		first += fmt.Sprintf("%s[c] = %s[c];\n", tile, r.Buffer)
 		next += fmt.Sprintf("%s[n + c] = %[1]s[c];\n", tile)
 	}
-	if first != "" {
+	if first != "" { // doubled each time: few long copies, not a short one for each row
 		text += fmt.Sprintf("\nfor (%[1]s c = 0; dense && (c < %[2]s); c++) {\n%[3]s}\n"+
 			"const %[1]s filled = ((span < tiles * length) ? span : tiles * length) * %[2]s;\n"+
 			"for (%[1]s n = %[2]s; dense && (n < filled); n *= 2) {\n"+
