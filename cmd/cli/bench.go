@@ -108,6 +108,7 @@ are random if there are none, and no -i.
 		"the ways to run the model: c, go, rt (as a .pte), rt-optimize (as a .pte that is optimized when it is loaded)")
 	cmd.Flags().StringArrayVarP(&opt.Inputs, "input", "i", nil,
 		"an input: a .npy or .bin file, or a number; once for each, in order")
+	cmd.Flags().StringVar(&opt.Method, "method", "", "the method to call (default: the first)")
 	cmd.Flags().DurationVar(&opt.For, "for", time.Second,
 		"how long to call the model each way, and again for its kernels")
 	cmd.Flags().StringVar(&opt.CC, "cc", "gcc", "the C compiler")

@@ -87,8 +87,8 @@ The exit code is 1 if there is a difference.
 			}
 			r, err := layers.Compare(cmd.Context(), sides[0], sides[1], method,
 				func(model string) ([]tensor.Value, error) {
-					given, err := record.MethodInputs(model, method, inputs, int64(flags.memory),
-						flags.declared...)
+					given, err := record.Inputs(record.File(model, flags.declared...), method,
+						inputs, int64(flags.memory))
 					if err != nil {
 						return nil, err
 					}

@@ -58,10 +58,11 @@ the model or of etgen that is meant. The names of the files that differ are prin
 			must.Check(checkFolder(dir))
 			w := flags.ways([]string{via}, args[0])[0]
 			var in *record.Given
+			open := record.File(args[0], flags.declared...)
 			if len(inputs) > 0 {
-				in, err = record.Inputs(args[0], inputs, int64(flags.memory), flags.declared...)
+				in, err = record.Inputs(open, "", inputs, int64(flags.memory))
 			} else {
-				in, err = record.Random(args[0], seed, int64(flags.memory), flags.declared...)
+				in, err = record.Random(open, "", seed, int64(flags.memory))
 			}
 			must.Check(modelError(err))
 			out := ofModel(record.Run(cmd.Context(), w, args[0], in.Values))

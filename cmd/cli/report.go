@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"io"
 	"path/filepath"
 	"slices"
 	"time"
@@ -13,7 +14,9 @@ import (
 	"github.com/etgen/etgen/codegen/interrupt"
 	reportpage "github.com/etgen/etgen/codegen/report/page"
 	"github.com/etgen/etgen/golden/measure"
+	"github.com/etgen/etgen/golden/record"
 	"github.com/etgen/etgen/golden/size"
+	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
 )
@@ -62,7 +65,9 @@ whose schema is codegen/report/page/schema.json.`,
 				d.Errors(flags.quantized)
 			}
 			if measured {
-				measureReport(cmd.Context(), d, opt, files)
+				measureReport(cmd.Context(), d, opt, func() (*ir.Program, io.Closer, error) {
+					return several.open(files)
+				}, files[0].Path)
 			}
 			if asJSON && out == "" {
 				return a.json(d)
@@ -80,7 +85,7 @@ whose schema is codegen/report/page/schema.json.`,
 	cmd.Flags().BoolVar(&measured, "measure", false,
 		"measure: code of C with the target's compiler, as etgen size does, and "+
 			"the time of each layer on this machine, as etgen bench does, unless the target is a "+
-			"microcontroller or there are several methods")
+			"microcontroller")
 	oneOf(cmd, &lang, "lang", "c", []string{"c", "go"}, "the output language: c or go")
 	several.add(cmd)
 	several.addSeparate(cmd)
@@ -89,9 +94,10 @@ whose schema is codegen/report/page/schema.json.`,
 	return cmd
 }
 
-// measureReport measures what the report of files estimates, or does not know.
+// measureReport measures what the report of a program estimates, or does not know. File is the
+// program's, or its first method's.
 func measureReport(ctx context.Context, d *reportpage.Data, opt compile.Options,
-	files []compile.MethodFile) {
+	open record.Opener, file string) {
 	machine := d.Takes.Of.Target.Machine
 	if must.Get(compile.LanguageNamed(opt.Lang)).Placed {
 		dir, remove := must.Get2(interrupt.TempDir("etgen-report-"))
@@ -100,14 +106,19 @@ func measureReport(ctx context.Context, d *reportpage.Data, opt compile.Options,
 		must.Check(pkg.Write(ctx, dir))
 		ofModel(size.Folder(ctx, dir, size.Options{Name: pkg.Name})).Layers(d.Takes)
 	}
-	if machine.Microcontroller || len(d.Methods) > 1 {
+	if machine.Microcontroller {
 		return
 	}
-	r := ofModel(measure.Model(ctx, files[0].Path, measure.Options{Via: []string{opt.Lang},
-		For: time.Second, Compile: opt}))
-	w := r.Ways[0]
-	d.Time(w.How, w.Median, func(kernel string, nodes []foreign.Text) float64 {
-		for _, k := range w.Kernels {
+	opt.Separate = false // the kernels are the same
+	var ways []*measure.Way
+	var totals []float64
+	for _, m := range d.Takes.Of.Native.Methods {
+		r := ofModel(measure.Model(ctx, file, measure.Options{Via: []string{opt.Lang},
+			For: time.Second, Compile: opt, Open: open, Method: m.Name.Raw()}))
+		ways, totals = append(ways, r.Ways[0]), append(totals, r.Ways[0].Median)
+	}
+	d.Time(ways[0].How, totals, func(method int, kernel string, nodes []foreign.Text) float64 {
+		for _, k := range ways[method].Kernels {
 			if k.Name == kernel && slices.EqualFunc(k.Nodes, nodes,
 				func(a string, b foreign.Text) bool { return foreign.Of(a) == b }) {
 				return k.Time

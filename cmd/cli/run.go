@@ -92,8 +92,8 @@ mutated_input_K.
 			case runtime && record.IsProgram(model):
 				given, err = record.FileInputs(model, method, inputs, int64(flags.memory))
 			default:
-				given, err = record.MethodInputs(model, method, inputs, int64(flags.memory),
-					flags.declared...)
+				given, err = record.Inputs(record.File(model, flags.declared...), method, inputs,
+					int64(flags.memory))
 			}
 			must.Check(modelError(err))
 			out, steps, err := record.Trace(cmd.Context(), w, model, method, given.Values)

@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,12 +17,11 @@ import (
 	"time"
 
 	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/golden/conform"
 	"github.com/etgen/etgen/golden/record"
-	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/golden/testcase"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/golden/way"
-	"github.com/etgen/etgen/ir"
 )
 
 // Options say what to measure.
@@ -31,6 +29,8 @@ type Options struct {
 	Via     []string // of c, go, rt, rt-optimize; in order
 	For     time.Duration
 	Compile compile.Options
+	Open    record.Opener // reads the model; nil reads the file
+	Method  string        // what is called; "" is the first
 	CC      string        // the C compiler; "" is gcc
 	CFlags  []string      // nil is -O3 -march=native
 	Inputs  []string      // files and numbers; nil are the case's, else random ones
@@ -92,12 +92,12 @@ func Model(ctx context.Context, path string, opt Options) (*Report, error) {
 			return nil, &UnknownWayError{name}
 		}
 	}
-	model, inputs, err := inputsOf(path, opt)
+	job, err := opt.job(path)
 	if err != nil {
 		return nil, &ModelError{err}
 	}
-	r := &Report{Model: filepath.Base(model)}
-	if dir := filepath.Base(filepath.Dir(model)); dir != "." && dir != string(filepath.Separator) {
+	r := &Report{Model: job.Name}
+	if dir := filepath.Base(filepath.Dir(job.File)); dir != "." && dir != string(filepath.Separator) {
 		r.Model = dir + "/" + r.Model
 	}
 	peak, err := NewPeak(ctx)
@@ -111,7 +111,7 @@ func Model(ctx context.Context, path string, opt Options) (*Report, error) {
 		if _, err := peak.Measure(ctx); err != nil {
 			return nil, err
 		}
-		w, err := measure(ctx, name, model, inputs, opt)
+		w, err := measure(ctx, name, job, opt)
 		if err != nil {
 			return nil, &ModelError{fmt.Errorf("--via=%s: %w", name, err)}
 		}
@@ -131,42 +131,47 @@ func Model(ctx context.Context, path string, opt Options) (*Report, error) {
 	return r, nil
 }
 
-// inputsOf finds the model file and what to call it with.
-func inputsOf(path string, opt Options) (model string, inputs []tensor.Value, err error) {
-	words := opt.Inputs
-	model = path
+// job finds the model file, the method, and what to call it with.
+func (opt Options) job(path string) (job way.Job, err error) {
+	model, open, method, words := path, opt.Open, opt.Method, opt.Inputs
+	call := way.Call{For: opt.For}
 	if _, err := os.Stat(filepath.Join(path, "meta.json")); err == nil {
 		c, err := testcase.Read(path)
 		if err != nil {
-			return "", nil, err
+			return job, err
 		}
 		model = filepath.Join(path, c.Models[0])
-		if words == nil && len(c.Calls) > 0 {
-			return model, c.Calls[0].Inputs, nil
+		if len(c.Methods) > 0 {
+			open = conform.Job(c, c.Models[0]).Open
+		}
+		for _, x := range c.Calls {
+			if method == "" || slices.Index(c.Methods, method) == x.Method {
+				call.Method, call.Inputs = x.Method, x.Inputs
+				break
+			}
 		}
 	}
-	var given *record.Given
-	declared := opt.Compile.Custom.Declared()
-	if words == nil {
-		given, err = record.Random(model, 1, opt.Memory, declared...)
-	} else {
-		given, err = record.Inputs(model, words, opt.Memory, declared...)
+	if open == nil {
+		open = record.File(model, opt.Compile.Custom.Declared()...)
 	}
-	if err != nil {
-		return "", nil, err
+	if words != nil || call.Inputs == nil {
+		var given *record.Given
+		if words == nil {
+			given, err = record.Random(open, method, 1, opt.Memory)
+		} else {
+			given, err = record.Inputs(open, method, words, opt.Memory)
+		}
+		if err != nil {
+			return job, err
+		}
+		call.Method, call.Inputs = given.Method, given.Values
 	}
-	return model, given.Values, nil
+	return way.Job{Name: filepath.Base(model), File: model, Open: open,
+		Calls: []way.Call{call}}, nil
 }
 
 // measure runs a model one way, plain and instrumented.
-func measure(ctx context.Context, name, model string, inputs []tensor.Value,
-	opt Options) (*Way, error) {
-	job := way.Job{
-		Name:  filepath.Base(model),
-		File:  model,
-		Open:  func() (*ir.Program, io.Closer, error) { return opt.Compile.Read(model) },
-		Calls: []way.Call{{Inputs: inputs, For: opt.For}},
-	}
+func measure(ctx context.Context, name string, job way.Job, opt Options) (*Way, error) {
 	if opt.Step == nil {
 		opt.Step = func(string) {}
 	}
@@ -190,7 +195,7 @@ func measure(ctx context.Context, name, model string, inputs []tensor.Value,
 	}
 	w.Probed = micro(NewSample(probed.Calls[0].Times).Median())
 	sum := int64(0)
-	for i, s := range probed.Steps[0] {
+	for i, s := range probed.Steps[job.Calls[0].Method] {
 		if k := newKernel(s, probed.Calls[0].Steps[i]); k != nil {
 			w.add(k)
 			sum += k.MACs

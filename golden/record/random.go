@@ -6,21 +6,20 @@ import (
 
 	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/interp"
 	"github.com/etgen/etgen/lower/quantize"
 )
 
-// Random draws a model's inputs; dynamic sizes are at their smallest. They take no
-// more than limit bytes, or way.DefaultMemory if it is 0.
-func Random(model string, seed uint64, limit int64, declared ...*aten.Schema) (*Given, error) {
-	values, specs, err := signature(model, "", declared)
+// Random draws inputs of a model's method, of which "" is the first; dynamic sizes are at their
+// smallest. They take no more than limit bytes, or way.DefaultMemory if it is 0.
+func Random(open Opener, method string, seed uint64, limit int64) (*Given, error) {
+	values, specs, at, err := signature(open, method)
 	if err != nil {
 		return nil, err
 	}
 	r := rand.New(rand.NewPCG(seed, 0))
-	given, budget := &Given{}, newBudget(limit)
+	given, budget := &Given{Method: at}, newBudget(limit)
 	for i, v := range values {
 		value := tensor.Value{Scalar: specs[i].Fixed}
 		if specs[i].Kind == ir.UserInput {

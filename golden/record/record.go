@@ -18,22 +18,32 @@ import (
 
 // Given are a model's inputs, constants included.
 type Given struct {
+	Method int // the index of the method that they are for
 	Values []tensor.Value
 	NPY    bool // one was a .npy file
 }
 
-// signature is the user inputs of a model's method; "" is the first.
-func signature(model, method string, declared []*aten.Schema) ([]*ir.Value, []ir.InputSpec, error) {
-	p, closer, err := compile.ReadCustom(model, declared)
+// Opener reads a model anew. The closer, which may be nil, holds its weights.
+type Opener func() (*ir.Program, io.Closer, error)
+
+// File opens a model file. An ExecuTorch program does not tell the schemas of custom operators:
+// they are declared.
+func File(path string, declared ...*aten.Schema) Opener {
+	return func() (*ir.Program, io.Closer, error) { return compile.ReadCustom(path, declared) }
+}
+
+// signature is the user inputs of a method, whose index is at; "" is the first.
+func signature(open Opener, method string) (values []*ir.Value, specs []ir.InputSpec, at int,
+	err error) {
+	p, closer, err := open()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, 0, err
 	}
-	defer closer.Close()
-	var values []*ir.Value
-	var specs []ir.InputSpec
-	at, err := methodIndex(p, method)
-	if err != nil {
-		return nil, nil, err
+	if closer != nil {
+		defer closer.Close()
+	}
+	if at, err = methodIndex(p, method); err != nil {
+		return nil, nil, 0, err
 	}
 	m := p.Methods[at]
 	for i, v := range m.Graph.Inputs {
@@ -41,7 +51,7 @@ func signature(model, method string, declared []*aten.Schema) ([]*ir.Value, []ir
 			values, specs = append(values, v), append(specs, m.Inputs[i])
 		}
 	}
-	return values, specs, nil
+	return values, specs, at, nil
 }
 
 // methodIndex finds a method of a program by its name; "" is the first.
@@ -63,26 +73,19 @@ func indexOf(name string, names []string) (int, error) {
 	return 0, inputError("there is no method %s: take %s", name, strings.Join(names, ", "))
 }
 
-// Inputs reads the inputs of a model's first method from words: file names and
-// numbers. They take no more than limit bytes, or way.DefaultMemory if it is 0.
-func Inputs(model string, words []string, limit int64, declared ...*aten.Schema) (*Given, error) {
-	return MethodInputs(model, "", words, limit, declared...)
-}
-
 // inputError is a [way.InputError].
 func inputError(format string, args ...any) error {
 	return &way.InputError{Err: fmt.Errorf(format, args...)}
 }
 
-// MethodInputs is Inputs for the method of a name; "" is the first. An ExecuTorch program does not
-// tell the schemas of custom operators: they are declared.
-func MethodInputs(model, method string, words []string, limit int64,
-	declared ...*aten.Schema) (*Given, error) {
-	values, specs, err := signature(model, method, declared)
+// Inputs reads the inputs of a model's method from words: file names and numbers. "" is the first
+// method. They take no more than limit bytes, or way.DefaultMemory if it is 0.
+func Inputs(open Opener, method string, words []string, limit int64) (*Given, error) {
+	values, specs, at, err := signature(open, method)
 	if err != nil {
 		return nil, err
 	}
-	given, budget, all := &Given{}, newBudget(limit), len(words)
+	given, budget, all := &Given{Method: at}, newBudget(limit), len(words)
 	for i, v := range values {
 		if specs[i].Kind == ir.ConstantInput {
 			given.Values = append(given.Values, tensor.Value{Scalar: specs[i].Fixed})

@@ -21,7 +21,7 @@ func TestInputs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	given, err := Inputs(cases+"dynamic_batch/model.pt2", []string{x}, 0)
+	given, err := Inputs(File(cases+"dynamic_batch/model.pt2"), "", []string{x}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestInputs(t *testing.T) {
 	if err := os.WriteFile(npy, file, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	again, err := Inputs(cases+"dynamic_batch/model.pt2", []string{npy}, 0)
+	again, err := Inputs(File(cases+"dynamic_batch/model.pt2"), "", []string{npy}, 0)
 	if err != nil || !again.NPY || !cmp.Equal(got, again.Values[0].Tensor) {
 		t.Errorf("%v, %v", again, err)
 	}
@@ -45,7 +45,7 @@ func TestInputs(t *testing.T) {
 
 // Numbers that are part of the program are not asked for.
 func TestInputsLeaveOutConstants(t *testing.T) {
-	given, err := Inputs(cases+"scalar_inputs/model.pt2",
+	given, err := Inputs(File(cases+"scalar_inputs/model.pt2"), "",
 		[]string{cases + "scalar_inputs/input_0.bin"}, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func TestInputErrors(t *testing.T) {
 		{[]string{file, "absent.bin"}, "no such file"},
 		{[]string{file, cases + "add/meta.json"}, "the model takes"},
 	} {
-		_, err := Inputs(model, c.words, 0)
+		_, err := Inputs(File(model), "", c.words, 0)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v, want %q", c.words, err, c.want)
 		}
@@ -81,12 +81,12 @@ func TestInputErrors(t *testing.T) {
 // The same seed draws the same.
 func TestRandom(t *testing.T) {
 	for _, name := range []string{"dynamic_two", "embedding", "scalar_inputs", "where_mask"} {
-		a, err := Random(cases+name+"/model.pt2", 3, 0)
+		a, err := Random(File(cases+name+"/model.pt2"), "", 3, 0)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		b, err := Random(cases+name+"/model.pt2", 3, 0)
+		b, err := Random(File(cases+name+"/model.pt2"), "", 3, 0)
 		if err != nil || !cmp.Equal(a, b) {
 			t.Errorf("%s: the same seed draws another: %v", name, err)
 		}

@@ -51,10 +51,11 @@ func New(p *ir.Program, opt compile.Options) (_ *Data, err error) {
 	return d, nil
 }
 
-// Time notes what calls were measured to take: in all, and by the kernel and the nodes of a call,
-// each once, in microseconds.
-func (d *Data) Time(how string, total float64, of func(kernel string, nodes []foreign.Text) float64) {
-	x := Measured{How: how, Total: total, Layers: [][]float64{}}
+// Time notes what calls were measured to take: in all, by method, and by the method, the kernel
+// and the nodes of a call, each once, in microseconds.
+func (d *Data) Time(how string, totals []float64,
+	of func(method int, kernel string, nodes []foreign.Text) float64) {
+	x := Measured{How: how, Totals: totals, Layers: [][]float64{}}
 	for i := range d.Takes.Methods {
 		times := []float64{}
 		for _, l := range d.Takes.Methods[i].Layers {
@@ -68,7 +69,7 @@ func (d *Data) Time(how string, total float64, of func(kernel string, nodes []fo
 				}
 				if key := c.Kernel.Name; !seen[key] { // calls of a layer have the same nodes
 					seen[key] = true
-					sum += of(key, nodes)
+					sum += of(i, key, nodes)
 				}
 			}
 			times = append(times, sum)

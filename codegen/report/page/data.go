@@ -166,8 +166,9 @@ type Kernel struct {
 
 // Measured is what was measured of calls.
 type Measured struct {
-	How   string  `json:"how"`
-	Total float64 `json:"total_us"` // the median of a call of the method without instruments
+	How string `json:"how"`
+	// Totals are the medians of calls without instruments, by method.
+	Totals []float64 `json:"totals_us"`
 	// Layers are the medians of what the calls of each layer take within a call of the method, by
 	// method and layer; 0 if it is not known.
 	Layers [][]float64 `json:"layers_us"`

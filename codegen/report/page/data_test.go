@@ -79,15 +79,15 @@ func TestFinder(t *testing.T) {
 func TestTime(t *testing.T) {
 	a, b := native.Origin{Node: foreign.Of("a")}, native.Origin{Node: foreign.Of("b")}
 	call := &native.Call{Kernel: &native.Kernel{Name: "k"}, From: []native.Origin{a, {}, b, a}}
-	d := &Data{Takes: &report.Report{Methods: []report.Method{
-		{Layers: []report.Layer{{Statements: []*native.Call{call}}}}}}}
-	d.Time("", 1, func(kernel string, nodes []foreign.Text) float64 {
+	layers := []report.Layer{{Statements: []*native.Call{call}}}
+	d := &Data{Takes: &report.Report{Methods: []report.Method{{Layers: layers}, {Layers: layers}}}}
+	d.Time("", []float64{1, 2}, func(method int, kernel string, nodes []foreign.Text) float64 {
 		if kernel != "k" || !slices.Equal(nodes, []foreign.Text{a.Node, b.Node}) {
 			t.Errorf("%s of %v", kernel, nodes)
 		}
-		return 2
+		return float64(2 + method)
 	})
-	if got := d.Measured[0].Layers[0][0]; got != 2 {
-		t.Errorf("a layer takes %v", got)
+	if got := d.Measured[0].Layers; got[0][0] != 2 || got[1][0] != 3 {
+		t.Errorf("a layer of each method takes %v", got)
 	}
 }

@@ -17,7 +17,7 @@ addView('overview', 'Overview', {
       card('multiply-accumulates', count(m.macs)),
       m.instructions_estimate ? card('instructions', count(m.instructions_estimate), 'estimated') :
         null,
-      (data.measured || []).map(x => card('time of a call', micro(x.total_us), x.how)),
+      (data.measured || []).map(x => card('time of a call', micro(x.totals_us[state.method]), x.how)),
       card('nodes', `${method().before.nodes.length} → ${method().after.nodes.length}`,
         'as read → after lowering'),
       card('kernels', data.code.kernels.length, `${method().calls.length} calls`)));
