@@ -19,6 +19,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 )
 
 func newReport(a *app) *cobra.Command {
@@ -60,6 +61,7 @@ whose schema is codegen/report/page/schema.json.`,
 			p, closer := several.read(files)
 			defer closer.Close()
 			opt = several.options(files, opt)
+			methods := seq.Map(p.Methods, func(m *ir.Method) string { return m.Name })
 			d := ofModel(reportpage.New(p, opt))
 			if flags.quantized != nil {
 				d.Errors(flags.quantized)
@@ -67,7 +69,7 @@ whose schema is codegen/report/page/schema.json.`,
 			if measured {
 				measureReport(cmd.Context(), d, opt, func() (*ir.Program, io.Closer, error) {
 					return several.open(files)
-				}, files[0].Path)
+				}, files[0].Path, methods)
 			}
 			if asJSON && out == "" {
 				return a.json(d)
@@ -97,7 +99,7 @@ whose schema is codegen/report/page/schema.json.`,
 // measureReport measures what the report of a program estimates, or does not know. File is the
 // program's, or its first method's.
 func measureReport(ctx context.Context, d *reportpage.Data, opt compile.Options,
-	open record.Opener, file string) {
+	open record.Opener, file string, methods []string) {
 	machine := d.Takes.Of.Target.Machine
 	if must.Get(compile.LanguageNamed(opt.Lang)).Placed {
 		dir, remove := must.Get2(interrupt.TempDir("etgen-report-"))
@@ -112,9 +114,9 @@ func measureReport(ctx context.Context, d *reportpage.Data, opt compile.Options,
 	opt.Separate = false // the kernels are the same
 	var ways []*measure.Way
 	var totals []float64
-	for _, m := range d.Takes.Of.Native.Methods {
+	for _, method := range methods {
 		r := ofModel(measure.Model(ctx, file, measure.Options{Via: []string{opt.Lang},
-			For: time.Second, Compile: opt, Open: open, Method: m.Name.Raw()}))
+			For: time.Second, Compile: opt, Open: open, Method: method}))
 		ways, totals = append(ways, r.Ways[0]), append(totals, r.Ways[0].Median)
 	}
 	d.Time(ways[0].How, totals, func(method int, kernel string, nodes []foreign.Text) float64 {
