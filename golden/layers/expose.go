@@ -53,6 +53,7 @@ type level struct {
 
 // exposer makes outputs of what nodes compute.
 type exposer struct {
+	method    *ir.Method
 	names     *ir.Names
 	quantized bool // values that are quantized are kept, and no others
 	known     map[*sym.Symbol]bool
@@ -68,8 +69,8 @@ func expose(m *ir.Method) (first int, probes []*probe) {
 			first++
 		}
 	}
-	x := &exposer{names: ir.NewNames(m), known: map[*sym.Symbol]bool{}, taken: map[string]bool{},
-		copies: map[*ir.Node]copied{}}
+	x := &exposer{method: m, names: ir.NewNames(m), known: map[*sym.Symbol]bool{},
+		taken: map[string]bool{}, copies: map[*ir.Node]copied{}}
 	for n := range m.Graph.All() {
 		x.quantized = x.quantized || rounded(n) != nil
 	}
@@ -213,7 +214,8 @@ func (x *exposer) region(r *ir.Graph, loop bool, ran func() *ir.Value) []*probe 
 		p.levels = append([]level{{loop, flag}}, p.levels...)
 		if !p.at.Type.IsContiguous() {
 			p.at = x.emit(r, func(b *ops.Builder) []*ir.Value {
-				return []*ir.Value{b.Op("aten.clone.default", p.at, ops.Kw("memory_format", ir.ContiguousFormat))}
+				return []*ir.Value{b.Op("aten.clone.default", p.at,
+					ops.Kw("memory_format", ir.ContiguousFormat))}
 			})[0]
 		}
 	}
@@ -245,17 +247,9 @@ func (x *exposer) cond(n *ir.Node) (probes []*probe) {
 }
 
 // condition has n, a while_loop, carry whether it goes on: the nodes of its condition come before
-// n, which g gets, and behind its body, where their values can be kept. It leaves a condition with
-// numbers in its place.
+// n, which g gets, and behind its body, where their values can be kept.
 func (x *exposer) condition(g *ir.Graph, n *ir.Node) {
 	c, body := n.Regions[0], n.Regions[1]
-	for n := range c.All() {
-		if slices.ContainsFunc(n.Outputs, func(v *ir.Value) bool {
-			return v != nil && v.Type.Kind != ir.TensorKind
-		}) {
-			return
-		}
-	}
 	decides, ok := c.Outputs[0].(ir.Ref)
 	if !ok || decides.Value.Type.Kind != ir.TensorKind || len(c.Nodes) == 0 {
 		return
@@ -264,17 +258,19 @@ func (x *exposer) condition(g *ir.Graph, n *ir.Node) {
 		v.Name = x.names.Fresh(v.Name)
 	}
 	g.Constants, c.Constants = append(g.Constants, c.Constants...), nil
-	computed := func(to *ir.Graph, inputs []ir.Arg, next bool) ir.Arg {
+	computed := func(to *ir.Graph, inputs []ir.Arg, symbols map[*sym.Symbol]*sym.Symbol,
+		next bool) ir.Arg {
 		of := map[*ir.Value]ir.Arg{}
 		for i, v := range c.Inputs {
 			of[v] = inputs[i]
 		}
-		return x.copyNodes(to, c, of, copied{next: next})[0]
+		return x.copyNodes(to, c, of, symbols, copied{next: next})[0]
 	}
 	list := n.Args[0].Value.(ir.List)
 	k := len(list)
-	n.Args[0].Value = append(slices.Clone(list), computed(g, list, false))
-	body.Outputs = slices.Insert(slices.Clone(body.Outputs), k, computed(body, body.Outputs, true))
+	n.Args[0].Value = append(slices.Clone(list), computed(g, list, nil, false))
+	body.Outputs = slices.Insert(slices.Clone(body.Outputs), k,
+		computed(body, body.Outputs, x.renamed(c), true))
 	for _, r := range n.Regions {
 		r.Inputs = slices.Insert(r.Inputs, k,
 			&ir.Value{Name: x.names.Fresh("goes_on"), Type: decides.Value.Type})
@@ -283,9 +279,50 @@ func (x *exposer) condition(g *ir.Graph, n *ir.Node) {
 	x.result(n, k, decides.Value.Type)
 }
 
+// renamed makes a symbol for each that nodes in g make, as the number that an element is: a second
+// copy of g has symbols of its own.
+func (x *exposer) renamed(g *ir.Graph) map[*sym.Symbol]*sym.Symbol {
+	now := map[*sym.Symbol]*sym.Symbol{}
+	for n := range g.All() {
+		var read []*sym.Symbol
+		for _, a := range n.Args {
+			ir.EachRef(a.Value, func(v *ir.Value) { read = append(read, symbolsOf(v.Type)...) })
+		}
+		for _, v := range n.Outputs {
+			if v == nil {
+				continue
+			}
+			for _, s := range symbolsOf(v.Type) {
+				if x.known[s] || now[s] != nil || slices.Contains(read, s) {
+					continue
+				}
+				name := s.Name + "_again"
+				for slices.ContainsFunc(x.method.Symbols,
+					func(s *sym.Symbol) bool { return s.Name == name }) {
+					name += "_"
+				}
+				now[s] = &sym.Symbol{Name: name, Lo: s.Lo, Hi: s.Hi}
+				x.method.Symbols = append(x.method.Symbols, now[s])
+			}
+		}
+	}
+	return now
+}
+
+// symbolsOf are the symbols that t mentions.
+func symbolsOf(t ir.Type) (list []*sym.Symbol) {
+	t.MapSizes(func(e sym.Expr) sym.Expr {
+		list = append(list, e.Symbols()...)
+		return e
+	})
+	return list
+}
+
 // copyNodes adds copies of from's nodes, and of what is in them, to a graph, and returns from's
-// outputs. Of has what stands for from's values, and gets the copies'. How tells of the copies.
-func (x *exposer) copyNodes(to, from *ir.Graph, of map[*ir.Value]ir.Arg, how copied) []ir.Arg {
+// outputs. Of has what stands for from's values, and gets the copies', symbols what stands for
+// symbols. How tells of the copies.
+func (x *exposer) copyNodes(to, from *ir.Graph, of map[*ir.Value]ir.Arg,
+	symbols map[*sym.Symbol]*sym.Symbol, how copied) []ir.Arg {
 	now := func(v *ir.Value) ir.Arg {
 		if a := of[v]; a != nil {
 			return a
@@ -296,7 +333,15 @@ func (x *exposer) copyNodes(to, from *ir.Graph, of map[*ir.Value]ir.Arg, how cop
 		if v == nil {
 			return nil
 		}
-		w := &ir.Value{Name: x.names.Fresh(v.Name), Type: v.Type, Const: v.Const, Def: def, Index: v.Index}
+		t := v.Type.MapSizes(func(e sym.Expr) sym.Expr {
+			return e.Subst(func(s *sym.Symbol) (sym.Expr, bool) {
+				if now := symbols[s]; now != nil {
+					return now.Expr(), true
+				}
+				return sym.Expr{}, false
+			})
+		})
+		w := &ir.Value{Name: x.names.Fresh(v.Name), Type: t, Const: v.Const, Def: def, Index: v.Index}
 		of[v] = ir.Ref{Value: w}
 		return w
 	}
@@ -313,7 +358,7 @@ func (x *exposer) copyNodes(to, from *ir.Graph, of map[*ir.Value]ir.Arg, how cop
 			for _, v := range r.Constants {
 				region.Constants = append(region.Constants, value(v, nil))
 			}
-			region.Outputs = x.copyNodes(region, r, of, copied{next: how.next, within: true})
+			region.Outputs = x.copyNodes(region, r, of, symbols, copied{next: how.next, within: true})
 			m.Regions = append(m.Regions, region)
 		}
 		for _, v := range n.Outputs {
@@ -332,7 +377,8 @@ func (x *exposer) loop(g *ir.Graph, n *ir.Node, body *ir.Graph, carried *ir.Arg)
 	list := (*carried).(ir.List)
 	k := len(list)
 	outs := slices.Clone(body.Outputs)
-	count, next := &ir.Value{Name: x.names.Fresh("round"), Type: ir.TensorOf(ir.Int64)}, (*ir.Value)(nil)
+	count, next := &ir.Value{Name: x.names.Fresh("round"), Type: ir.TensorOf(ir.Int64)},
+		(*ir.Value)(nil)
 	probes := x.region(body, true, func() *ir.Value {
 		next = x.emit(body, func(b *ops.Builder) []*ir.Value {
 			return []*ir.Value{b.Op("aten.add.Scalar", count, 1)}

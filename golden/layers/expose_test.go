@@ -54,7 +54,8 @@ func loopingModel(t *testing.T, rounds, factor string) Side {
 // pair is a file with the input of looping.
 func pair(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "x.bin")
-	if err := os.WriteFile(path, tensor.Append(tensor.Append(nil, ir.Float32, 1), ir.Float32, 2), 0o666); err != nil {
+	if err := os.WriteFile(path, tensor.Append(tensor.Append(nil, ir.Float32, 1), ir.Float32, 2),
+		0o666); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -134,7 +135,8 @@ method forward {
 func TestConditions(t *testing.T) {
 	model := func(factor string) Side {
 		path := filepath.Join(t.TempDir(), "loop.txt")
-		if err := os.WriteFile(path, []byte(strings.Replace(choosing, "FACTOR", factor, 1)), 0o666); err != nil {
+		if err := os.WriteFile(path, []byte(strings.Replace(choosing, "FACTOR", factor, 1)),
+			0o666); err != nil {
 			t.Fatal(err)
 		}
 		return Side{Path: path, Way: way.Reference{}}
@@ -143,11 +145,60 @@ func TestConditions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "zero early[0] five[0] cond[0] below[0,0] step[0,0] below[0,1] step[0,1] below[0,2] inner[0] " +
-		"reach[0] more[0] soon[0] both[0] next[0] twice[0] early[1] three[1] two[1] cond[1] below[1,0] step[1,0] " +
-		"below[1,1] inner[1] reach[1] more[1] soon[1] both[1] next[1] twice[1] early[2] three[2] two[2] cond[2] " +
-		"below[2,0] inner[2] reach[2] more[2] soon[2] both[2] next[2] twice[2] early[3] three[3] two[3] cond[3] " +
+	const want = "zero early[0] five[0] cond[0] below[0,0] step[0,0] below[0,1] step[0,1] below[0,2] " +
+		"inner[0] " +
+		"reach[0] more[0] soon[0] both[0] next[0] twice[0] early[1] three[1] two[1] cond[1] below[1,0] " +
+		"step[1,0] " +
+		"below[1,1] inner[1] reach[1] more[1] soon[1] both[1] next[1] twice[1] early[2] three[2] two[2] " +
+		"cond[2] " +
+		"below[2,0] inner[2] reach[2] more[2] soon[2] both[2] next[2] twice[2] early[3] three[3] two[3] " +
+		"cond[3] " +
 		"below[3,0] inner[3] reach[3] more[3] soon[3] both[3] while_loop while_loop.1"
+	if got := names(r); got != want || r.First >= 0 {
+		t.Errorf("%s\nfirst %d", got, r.First)
+	}
+}
+
+// numbered is a model with a loop whose condition makes a number, which is a size.
+const numbered = `program "loop.txt"
+dialect functional
+
+method forward {
+  symbol u0 in [0, 4]
+  input %x: f32[2]
+
+  %zero: i64[] = aten.full.default(size=[], fill_value=0, dtype=i64)
+  %count: i64[], %sum: f32[2] = while_loop: higher_order.while_loop([%zero, %x])
+    region (%k0: i64[], %s0: f32[2]) {
+      %number: int(u0) = aten._local_scalar_dense.default(self=%k0)
+      %ones: i64[u0] = aten.full.default(size=[%number], fill_value=1, dtype=i64)
+      %all: i64[] = aten.sum.dim_IntList(self=%ones, dim=[])
+      %more: b8[] = aten.lt.Scalar(self=%all, other=2)
+      return (%more)
+    }
+    region (%k: i64[], %s: f32[2]) {
+      %next: i64[] = aten.add.Scalar(self=%k, other=1)
+      %twice: f32[2] = aten.mul.Tensor(self=%s, other=2)
+      return (%next, %twice)
+    }
+  return (%sum)
+}
+`
+
+// A condition may compute numbers and tensors of sizes that these decide. They are not compared,
+// but what is made of them is.
+func TestNumbers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "loop.txt")
+	if err := os.WriteFile(path, []byte(numbered), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Compare(t.Context(), Side{Path: path, Way: way.Reference{}},
+		Side{Path: path, Way: way.RT{}}, "", given(t, pair(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "zero all[0] more[0] next[0] twice[0] all[1] more[1] next[1] twice[1] " +
+		"all[2] more[2] while_loop while_loop.1"
 	if got := names(r); got != want || r.First >= 0 {
 		t.Errorf("%s\nfirst %d", got, r.First)
 	}
@@ -160,7 +211,8 @@ func TestLongLoops(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := names(r); !strings.Contains(got, "cond[14] more[15] next[19] late[19] large[19] cond[19] more[20] while_loop") ||
+	if got := names(r); !strings.Contains(got,
+		"cond[14] more[15] next[19] late[19] large[19] cond[19] more[20] while_loop") ||
 		r.Rows[r.First].Node.Raw() != "large[2]" {
 		t.Errorf("%s\nfirst %d", got, r.First)
 	}
@@ -181,7 +233,8 @@ func TestNothingDequantized(t *testing.T) {
 
 // Every way keeps the values in the regions of branches, loops and scans.
 func TestRegions(t *testing.T) {
-	for _, c := range []struct{ name, has string }{{"while_loop", "tanh[2] add[2] gt[3]"}, {"cond_nested", "add"},
+	for _, c := range []struct{ name, has string }{{"while_loop", "tanh[2] add[2] gt[3]"},
+		{"cond_nested", "add"},
 		{"cache_in_scan", "cat[4]"}} {
 		path := "../cases/" + c.name + "/model.pt2"
 		inputs, err := filepath.Glob("../cases/" + c.name + "/input_*.bin")
@@ -189,8 +242,8 @@ func TestRegions(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, w := range []way.Way{way.RT{}, way.RT{Optimize: true}, way.Go{}} {
-			r, err := Compare(t.Context(), Side{Path: path, Way: way.Reference{}}, Side{Path: path, Way: w}, "",
-				given(t, inputs...))
+			r, err := Compare(t.Context(), Side{Path: path, Way: way.Reference{}}, Side{Path: path, Way: w},
+				"", given(t, inputs...))
 			if err != nil {
 				t.Errorf("%s: %v", c.name, err)
 			} else if r.First >= 0 || !strings.Contains(" "+names(r)+" ", " "+c.has+" ") {

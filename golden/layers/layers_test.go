@@ -19,7 +19,7 @@ const lenet = "../cases/lenet/model.pt2"
 
 func given(t *testing.T, words ...string) Inputs {
 	return func(model string) ([]tensor.Value, error) {
-		g, err := record.MethodInputs(model, "", words, 0)
+		g, err := record.Inputs(record.File(model), "", words, 0)
 		if err != nil {
 			return nil, err
 		}
