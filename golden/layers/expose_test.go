@@ -185,8 +185,8 @@ method forward {
 }
 `
 
-// A condition may compute numbers and tensors of sizes that these decide. They are not compared,
-// but what is made of them is.
+// A condition may compute numbers and tensors of sizes that these decide. These are compared before
+// the loop alone, and what is made of them always.
 func TestNumbers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "loop.txt")
 	if err := os.WriteFile(path, []byte(numbered), 0o666); err != nil {
@@ -197,7 +197,7 @@ func TestNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "zero all[0] more[0] next[0] twice[0] all[1] more[1] next[1] twice[1] " +
+	const want = "zero ones[0] all[0] more[0] next[0] twice[0] all[1] more[1] next[1] twice[1] " +
 		"all[2] more[2] while_loop while_loop.1"
 	if got := names(r); got != want || r.First >= 0 {
 		t.Errorf("%s\nfirst %d", got, r.First)
