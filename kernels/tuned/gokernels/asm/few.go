@@ -297,12 +297,9 @@ func transposeWide() {
 			constants[name] = ZMM()
 			VBROADCASTF32X8(b.Addr, constants[name])
 		}
+		limits := c.limits("low", "high", constants["plus"])
 		c.transposeColumns(sums, step, mask, func(v reg.VecVirtual, _, _ reg.Register, _ string) {
-			VADDPS(constants["shift"], v, v)
-			VMULPS(constants["scale"], v, v)
-			VRNDSCALEPS(operand.U8(0), v, v)
-			c.bound(v, low, high)
-			VADDPS(constants["plus"], v, v)
+			c.whole(v, constants["shift"], constants["scale"], limits)
 		})
 	})
 }

@@ -4,6 +4,8 @@
 package main
 
 import (
+	"math"
+
 	"github.com/etgen/etgen/kernels/tuned/gokernels/asm/cpu"
 	. "github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
@@ -252,22 +254,17 @@ func (c *code) rest(step reg.Register, count string) func(to reg.Register, done 
 	}
 }
 
-// rescale shifts, scales, rounds, bounds and stores the sums of as many rows; y moves on.
+// rescale shifts, scales, bounds, rounds and stores the sums of as many rows; y moves on.
 func (c *code) rescale(y, step, shift, scale reg.Register, count string) {
 	by, times := c.loaded(shift), c.loaded(scale)
-	least, most, plus := c.vector(), c.vector(), c.vector()
+	plus := c.vector()
 	t := Dereference(Param("t"))
-	broadcast(t.Field("least"), least)
-	broadcast(t.Field("most"), most)
 	broadcast(t.Field("plus"), plus)
+	limits := c.limits("least", "most", plus)
 	next := c.rest(step, count)
 	for i, row := range c.sums {
 		for j, s := range row {
-			VADDPS(by[j], s, s)
-			VMULPS(times[j], s, s)
-			VRNDSCALEPS(operand.U8(0), s, s)
-			c.bound(s, least, most)
-			VADDPS(plus, s, s)
+			c.whole(s, by[j], times[j], limits)
 			VMOVUPS(c.masked(j, s, operand.Mem{Base: y, Disp: j * c.bytes})...)
 		}
 		if i+1 < len(c.sums) {
@@ -277,6 +274,33 @@ func (c *code) rescale(y, step, shift, scale reg.Register, count string) {
 	if count != "" {
 		Label(c.label("rescaledone"))
 	}
+}
+
+// limits are what rescaled sums are bounded by, what makes them whole when it is added, and what
+// then makes them results when it is subtracted.
+type limits struct{ least, most, whole, minus reg.VecVirtual }
+
+// limits loads limits, which are whole numbers of less than 2^22, and adds plus to results.
+func (c *code) limits(least, most string, plus reg.VecVirtual) limits {
+	l := limits{c.vector(), c.vector(), c.vector(), plus}
+	t := Dereference(Param("t"))
+	broadcast(t.Field(least), l.least)
+	broadcast(t.Field(most), l.most)
+	bits := GP64()
+	MOVQ(operand.U32(math.Float32bits(3<<22)), bits)
+	VPBROADCASTD(bits.As32(), l.whole)
+	VSUBPS(plus, l.whole, l.minus)
+	return l
+}
+
+// whole shifts, scales, bounds and rounds sums. Floats of 2^23 to 2^24 are whole numbers: an
+// addition there rounds, in one step where the instruction that rounds takes two.
+func (c *code) whole(s reg.VecVirtual, shift, scale reg.Register, l limits) {
+	VADDPS(shift, s, s)
+	VMULPS(scale, s, s)
+	c.bound(s, l.least, l.most)
+	VADDPS(l.whole, s, s)
+	VSUBPS(l.minus, s, s)
 }
 
 // done ends a function.
