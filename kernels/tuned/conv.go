@@ -367,7 +367,8 @@ func (cv *convolution) instance(t Tile, d *Descriptor, own Values, w, bias Packe
 		"in_stride_batch": sym.Mul(inChannels, cv.plane), "in_stride_channel": inChannel,
 		"in_stride_row": rows.inStride, "in_stride_col": cols.inStride,
 		"out_stride_batch": sym.Mul(outChannels, outArea), "out_stride_channel": outChannel,
-		"out_stride_row": rows.outStride, "out_stride_col": cols.outStride})
+		"out_stride_row": rows.outStride, "out_stride_col": cols.outStride,
+		"in_bytes": sym.Int(0), "out_bytes": sym.Int(0)})
 	return &Instance{
 		Params:   d.params(own, given),
 		Operands: []int{cv.x},

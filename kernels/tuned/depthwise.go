@@ -89,6 +89,8 @@ func matchDepthwiseRows(r *Request) *Instance {
 	in := cv.instance(r.Target.tile(), depthwiseRowsParams, Values{
 		"channels": num(cv.groups), "lanes": num(times * cv.groups)}, w, bias)
 	in.Form, in.Head, in.RunChannels = form, head, true
+	in.StoresBytes = pixels && cols.slides() && cv.groups%4 == 0 && cv.groups >= rowsCols/4 &&
+		cols.inStride.Is(int64(cv.groups)) // those are sweeps
 	in.Cost = cost(in.MACs) / speed
 	return in
 }

@@ -169,6 +169,10 @@ var vocabulary = func() map[string]Field {
 		{Name: "whole_range", Unit: "flag", Doc: "Some weight is -128."},
 		{Name: "direct", Unit: flag,
 			Doc: "A result sees elements that lie beside each other, a multiple of four."},
+		{Name: "in_bytes", Unit: flag,
+			Doc: "Elements of the image are bytes where the machine multiplies bytes."},
+		{Name: "out_bytes", Unit: "",
+			Doc: "What makes bytes of results there, modulo 256; 0: they are floats."},
 		{Name: "in_place", Unit: flag,
 			Doc: "Results may lie over the image: its rows are copied before."},
 		{Name: "upsample_h", Unit: "rows",
@@ -336,8 +340,7 @@ var (
 	mixedConvParams = describe("mixed_conv_params", convFields, []string{"int4"})
 	convInt8Params  = describe("conv_i8_params", []string{"batch", "groups", "in_channels", "out_channels",
 		"depth", "pad_value", "results_at_once", "direct", "wide", "int4", "whole_range", "planes",
-		"pixel"}, window,
-		inStrides, outStrides)
+		"pixel"}, window, inStrides, outStrides, []string{"in_bytes", "out_bytes"})
 	convRowsParams = describe("conv_rows_params", []string{"batch", "groups",
 		"out_channels", "out_h", "out_w", "outer_taps", "middle_taps", "inner_taps",
 		"in_stride_batch", "in_stride_group", "in_stride_outer", "in_stride_middle",
@@ -364,7 +367,8 @@ var (
 	depthwiseParams      = describe("depthwise_params", depthwiseFields)
 	mixedDepthwiseParams = describe("mixed_depthwise_params", depthwiseFields, []string{"int4"})
 	depthwiseRowsParams  = describe("depthwise_rows_params", []string{"batch", "channels",
-		"lanes"}, window, interior, []string{"in_stride_batch", "in_stride_row", "in_stride_col"})
+		"lanes"}, window, interior,
+		[]string{"in_stride_batch", "in_stride_row", "in_stride_col", "out_bytes"})
 	depthwiseInt8Params = describe("depthwise_i8_params", []string{"batch", "channels",
 		"multiplier", "in_offset", "fast", "wide", "pad_value", "in_place"}, window, inStrides,
 		outStrides)

@@ -282,6 +282,8 @@ func matchConvBytes(r *Request) *Instance {
 	in.Scratch = sym.Add(sym.Mul(cv.axes[0].reach(), columns, num(pixel*size)), row,
 		num(4*rowsCols*l.depth))
 	in.RunChannels, in.Exact = cv.yLast, true
+	in.StoresBytes = cv.yLast && cv.cout%4 == 0
+	in.ReadsBytes = cv.xLast && cv.cin%4 == 0 && cv.axes[1].inStride.Is(int64(cv.cin))
 	in.Cost = cost(in.MACs)
 	return in
 }

@@ -160,6 +160,9 @@ type Instance struct {
 	// makes of the sum is the beginning of the epilogue.
 	Rest  bool
 	Exact bool // float32 holds the sums
+	// StoresBytes says that results may be stored as bytes, by way of the field out_bytes, if they
+	// are rescaled; ReadsBytes that the first operand may have them, by way of in_bytes.
+	StoresBytes, ReadsBytes bool
 	// Once says that each result is stored once, when its epilogue has read what it reads at
 	// the result's position.
 	Once bool

@@ -153,6 +153,7 @@ func (b *builder) method(m *ir.Method) {
 	b.patches()
 	divide(b.m, b.opt.Target)
 	b.dropPacked()
+	b.storeBytes()
 	collectBuffers(b.m)
 	if ordered(b.m, b.opt) {
 		collectBuffers(b.m)

@@ -207,6 +207,9 @@ type tile struct {
 	// of products: see Epilogue
 	shift, scale      []float32
 	least, most, plus float32
+	// If not 0, what is added to numbers instead of plus, which are stored as bytes. Then y has four
+	// in an element, and step is their number.
+	bytesFrom int
 }
 
 // product computes
@@ -242,7 +245,11 @@ func (t *tile) checkProduct() (taps int) {
 
 // check panics if a result of columns columns lies outside.
 func (t *tile) check(columns int) {
-	_ = t.y[:(t.rows-1)*t.step+columns]
+	last := (t.rows-1)*t.step + columns
+	if t.bytesFrom > 0 {
+		last = (last + 3) / 4
+	}
+	_ = t.y[:last]
 	if t.add != nil {
 		_ = t.add[:(t.rows-1)*t.step+columns]
 	}

@@ -4,6 +4,16 @@ package lenet
 
 import "math"
 
+// bytesFrom returns what is added to numbers, rescaled and bounded, that are stored as bytes, given
+// what makes bytes with signs of results; 0 says that they are floats. So they are on machines that
+// multiply no bytes.
+func (f *epilogue) bytesFrom(from int) int {
+	if from == 0 || !keepsBytes() {
+		return 0
+	}
+	return int(f.plus) + from + byteFrom
+}
+
 // rowsConv convolves images in any layout, group by group. The sums run over three loops, the
 // last of which has neighbours in x. The weights are packed:
 // w[groups][ceil(out_channels/32)][outer_taps][middle_taps][inner_taps][32], the last
@@ -328,7 +338,7 @@ func pool(d piece, y, x []float32, k kind, a *poolParams, e epilogueFunc) {
 
 func (a *poolParams) slide(k kind) slide {
 	return slide{a.rows(), a.columns(), a.channels, a.channels, a.inH * a.inW * a.channels,
-		a.inW * a.channels, a.channels, k, a.divisor, 1}
+		a.inW * a.channels, a.channels, k, a.divisor, 1, 0}
 }
 
 func (a *poolParams) rows() axis {
@@ -559,6 +569,7 @@ type slide struct {
 	kind            kind
 	divisor         int     // of divided means
 	over            float32 // what the sums at hand are divided by, if they are means
+	outBytes        int     // see DepthwiseRowsParams
 }
 
 // kind is what is made of what a window sees.
@@ -761,6 +772,7 @@ type sweep struct {
 	// see Epilogue
 	shift, scale      []float32
 	least, most, plus float32
+	bytesFrom         int // see tile
 }
 
 const (
@@ -820,7 +832,7 @@ func (s *slide) sweep(y, x, w, bias []float32, of lines, f *epilogue) {
 	var twice [2][panel / 2]float32 // the scales of a pair
 	if f.scale != nil && rescales() {
 		t.shift, t.scale = f.shift[:s.channels], f.scale[:s.channels]
-		t.least, t.most, t.plus = f.least, f.most, f.plus
+		t.least, t.most, t.plus, t.bytesFrom = f.least, f.most, f.plus, f.bytesFrom(s.outBytes)
 		if s.pairs(sweepUnit) {
 			for i, from := range [][]float32{t.shift, t.scale} {
 				copy(twice[i][copy(twice[i][:], from):], from)
@@ -847,7 +859,11 @@ func (s *slide) sweep(y, x, w, bias []float32, of lines, f *epilogue) {
 			}
 			t.bias = bias[:t.channels]
 			o, all := ((of.image*s.rows.out+p)*s.cols.out+q)*s.channels, n*t.channels
-			t.y = y[o:][:all]
+			if t.bytesFrom > 0 {
+				t.y = y[o/4:][:all/4]
+			} else {
+				t.y = y[o:][:all]
+			}
 			if f.add != nil {
 				t.add = f.add[o:][:all]
 			}
@@ -900,6 +916,9 @@ type tile struct {
 	// of products: see Epilogue
 	shift, scale      []float32
 	least, most, plus float32
+	// If not 0, what is added to numbers instead of plus, which are stored as bytes. Then y has four
+	// in an element, and step is their number.
+	bytesFrom int
 }
 
 // product computes
@@ -964,7 +983,11 @@ func (t *tile) checkProduct() (taps int) {
 
 // check panics if a result of columns columns lies outside.
 func (t *tile) check(columns int) {
-	_ = t.y[:(t.rows-1)*t.step+columns]
+	last := (t.rows-1)*t.step + columns
+	if t.bytesFrom > 0 {
+		last = (last + 3) / 4
+	}
+	_ = t.y[:last]
 	if t.add != nil {
 		_ = t.add[:(t.rows-1)*t.step+columns]
 	}

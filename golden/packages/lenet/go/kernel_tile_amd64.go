@@ -125,6 +125,21 @@ func sweep512(t *sweep)
 //go:noescape
 func sweep256(t *sweep)
 
+// keepsBytes reports whether kernels of bytes leave them to each other.
+func keepsBytes() bool { return dot }
+
+// dot tells whether the machine has AVX-512's products of four bytes. It is never written.
+var dot = level == 2 && haveDot()
+
+func haveDot() bool {
+	const vnni = 1 << 11 // leaf 7, ecx
+	_, _, c, _ := cpuid(7, 0)
+	return c&vnni != 0
+}
+
+// byteFrom is what is added to bytes of images: instructions take them without signs.
+const byteFrom = 128
+
 // product512 is product with AVX-512.
 //
 //go:noescape

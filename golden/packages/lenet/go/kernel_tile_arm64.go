@@ -71,3 +71,9 @@ func windowNEON(t *tile)
 //
 //go:noescape
 func largestNEON(t *tile)
+
+// keepsBytes reports that kernels of bytes leave each other floats.
+func keepsBytes() bool { return false }
+
+// byteFrom is what is added to bytes of images: instructions take them with their signs.
+const byteFrom = 0

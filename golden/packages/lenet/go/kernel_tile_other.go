@@ -28,3 +28,9 @@ const sweepUnit = math.MaxInt
 func rescales() bool { return false }
 
 func sweepFast(*sweep) {}
+
+// keepsBytes reports that kernels of bytes leave each other floats.
+func keepsBytes() bool { return false }
+
+// byteFrom is what would be added to bytes of images.
+const byteFrom = 0

@@ -299,7 +299,9 @@ func transposeWide() {
 		}
 		limits := c.limits("low", "high", constants["plus"])
 		c.transposeColumns(sums, step, mask, func(v reg.VecVirtual, _, _ reg.Register, _ string) {
-			c.whole(v, constants["shift"], constants["scale"], limits)
+			VADDPS(constants["shift"], v, v)
+			VMULPS(constants["scale"], v, v)
+			c.whole(v, limits)
 		})
 	})
 }

@@ -210,18 +210,18 @@ func (c *code) epilogue(y, add reg.Register) { c.epilogueRows(y, add, scaled("st
 // epilogueRows is epilogue for as many rows of sums as a field says, step bytes apart; "" says
 // that there are all.
 func (c *code) epilogueRows(y, add, step reg.Register, count string) {
-	next := c.rest(step, count)
+	next, plain, end := c.rest(step, count), c.label("plain"), c.label("done")
 	TESTQ(add, add)
-	JZ(operand.LabelRef(c.label("plain")))
+	JZ(operand.LabelRef(plain))
 	for i, row := range c.sums {
 		for j, s := range row {
 			VADDPS(c.masked(j, operand.Mem{Base: add, Disp: j * c.bytes}, s, s)...)
 		}
 		if i+1 < len(c.sums) {
-			next(add, "plain")
+			next(add, plain)
 		}
 	}
-	Label(c.label("plain"))
+	Label(plain)
 	low, high := c.bounds()
 	next = c.rest(step, count)
 	for i, row := range c.sums {
@@ -230,11 +230,11 @@ func (c *code) epilogueRows(y, add, step reg.Register, count string) {
 			VMOVUPS(c.masked(j, s, operand.Mem{Base: y, Disp: j * c.bytes})...)
 		}
 		if i+1 < len(c.sums) {
-			next(y, "done")
+			next(y, end)
 		}
 	}
 	if count != "" {
-		Label(c.label("done"))
+		Label(end)
 	}
 }
 
@@ -249,31 +249,75 @@ func (c *code) rest(step reg.Register, count string) func(to reg.Register, done 
 		ADDQ(step, to)
 		if left != nil {
 			DECQ(left)
-			JZ(operand.LabelRef(c.label(done)))
+			JZ(operand.LabelRef(done))
 		}
 	}
 }
 
-// rescale shifts, scales, bounds, rounds and stores the sums of as many rows; y moves on.
-func (c *code) rescale(y, step, shift, scale reg.Register, count string) {
+// rescale shifts, scales, bounds, rounds and stores the sums of as many rows, off bytes of floats
+// from y on and a number of elements in a field apart: as floats, or as bytes. It ends with end.
+func (c *code) rescale(off reg.Register, step, count string, end func()) {
+	shift, scale := base("shift"), base("scale")
+	if off != nil {
+		ADDQ(off, shift)
+		ADDQ(off, scale)
+	}
 	by, times := c.loaded(shift), c.loaded(scale)
+	y, apart, done := base("y"), field(step), c.label("rescaledone")
+	store := func(put func(j int, s reg.VecVirtual)) {
+		next := c.rest(apart, count)
+		for i, row := range c.sums {
+			for j, s := range row {
+				VADDPS(by[j], s, s)
+				VMULPS(times[j], s, s)
+				put(j, s)
+			}
+			if i+1 < len(c.sums) {
+				next(y, done)
+			}
+		}
+		if count != "" {
+			Label(done)
+		}
+		end()
+	}
 	plus := c.vector()
 	t := Dereference(Param("t"))
+	bytes, from := c.label("bytes"), reg.Register(nil)
+	stores := off != nil || c.dot // bytes
+	if stores {
+		from = field("bytesFrom")
+		branch(bytes, from, 0, JNE)
+	}
+	if off != nil {
+		ADDQ(off, y)
+	}
+	SHLQ(operand.U8(2), apart)
 	broadcast(t.Field("plus"), plus)
 	limits := c.limits("least", "most", plus)
-	next := c.rest(step, count)
-	for i, row := range c.sums {
-		for j, s := range row {
-			c.whole(s, by[j], times[j], limits)
-			VMOVUPS(c.masked(j, s, operand.Mem{Base: y, Disp: j * c.bytes})...)
-		}
-		if i+1 < len(c.sums) {
-			next(y, "rescaledone")
-		}
+	store(func(j int, s reg.VecVirtual) {
+		c.whole(s, limits)
+		VMOVUPS(c.masked(j, s, operand.Mem{Base: y, Disp: j * c.bytes})...)
+	})
+	if !stores {
+		return
 	}
-	if count != "" {
-		Label(c.label("rescaledone"))
-	}
+	only(bytes, func() {
+		Label(bytes)
+		if done = c.label("bytesdone"); off != nil {
+			quarter := copied(off)
+			SHRQ(operand.U8(2), quarter)
+			ADDQ(quarter, y)
+		}
+		least, most := c.boundedBy("least", "most")
+		VPBROADCASTD(from.(reg.GPVirtual).As32(), plus)
+		store(func(j int, s reg.VecVirtual) {
+			c.bound(s, least, most)
+			VCVTPS2DQ(s, s)
+			VPADDD(plus, s, s)
+			VPMOVDB(c.masked(j, s, operand.Mem{Base: y, Disp: j * c.bytes / 4})...)
+		})
+	})
 }
 
 // limits are what rescaled sums are bounded by, what makes them whole when it is added, and what
@@ -282,10 +326,8 @@ type limits struct{ least, most, whole, minus reg.VecVirtual }
 
 // limits loads limits, which are whole numbers of less than 2^22, and adds plus to results.
 func (c *code) limits(least, most string, plus reg.VecVirtual) limits {
-	l := limits{c.vector(), c.vector(), c.vector(), plus}
-	t := Dereference(Param("t"))
-	broadcast(t.Field(least), l.least)
-	broadcast(t.Field(most), l.most)
+	l := limits{whole: c.vector(), minus: plus}
+	l.least, l.most = c.boundedBy(least, most)
 	bits := GP64()
 	MOVQ(operand.U32(math.Float32bits(3<<22)), bits)
 	VPBROADCASTD(bits.As32(), l.whole)
@@ -293,11 +335,9 @@ func (c *code) limits(least, most string, plus reg.VecVirtual) limits {
 	return l
 }
 
-// whole shifts, scales, bounds and rounds sums. Floats of 2^23 to 2^24 are whole numbers: an
+// whole bounds and rounds sums. Floats of 2^23 to 2^24 are whole numbers: an
 // addition there rounds, in one step where the instruction that rounds takes two.
-func (c *code) whole(s reg.VecVirtual, shift, scale reg.Register, l limits) {
-	VADDPS(shift, s, s)
-	VMULPS(scale, s, s)
+func (c *code) whole(s reg.VecVirtual, l limits) {
 	c.bound(s, l.least, l.most)
 	VADDPS(l.whole, s, s)
 	VSUBPS(l.minus, s, s)
@@ -346,11 +386,14 @@ func left(name string, off reg.Register) reg.Register {
 }
 
 // bounds loads what results are bounded by.
-func (c *code) bounds() (low, high reg.VecVirtual) {
+func (c *code) bounds() (low, high reg.VecVirtual) { return c.boundedBy("low", "high") }
+
+// boundedBy loads the fields of such names.
+func (c *code) boundedBy(least, most string) (low, high reg.VecVirtual) {
 	low, high = c.vector(), c.vector()
 	t := Dereference(Param("t"))
-	broadcast(t.Field("low"), low)
-	broadcast(t.Field("high"), high)
+	broadcast(t.Field(least), low)
+	broadcast(t.Field(most), high)
 	return low, high
 }
 

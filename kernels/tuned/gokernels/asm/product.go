@@ -92,8 +92,7 @@ func (c *code) end() {
 	if c.bytes == 64 {
 		only(rescaled, func() {
 			Label(rescaled)
-			c.rescale(base("y"), scaled("step"), base("shift"), base("scale"), "")
-			done()
+			c.rescale(nil, "step", "", done)
 		})
 	}
 }

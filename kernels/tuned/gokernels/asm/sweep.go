@@ -165,11 +165,7 @@ func (c *sweepCode) epilogueSome() {
 		JMP(end)
 		only(c.label("rescaled"), func() {
 			Label(c.label("rescaled"))
-			y, shift, scale := base("y"), base("shift"), base("scale")
-			for _, r := range []reg.Register{y, shift, scale} {
-				ADDQ(c.off, r)
-			}
-			c.rescale(y, scaled("channels"), shift, scale, "count")
+			c.rescale(c.off, "channels", "count", func() { JMP(end) })
 		})
 		Label(c.label("end"))
 	}

@@ -10,7 +10,7 @@ import "math"
 // for bytes to which 128 is added.
 //
 // What results see is copied as the machine multiplies it: as bytes, as pairs of 16 bits, or as
-// floats if they are not there already. For the last two a panel of weights is spread out at a
+// floats if they are not there already; with in_bytes they may be bytes already. For the last two a panel of weights is spread out at a
 // time, but for a single row of pairs. It returns whether results are rescaled: see Epilogue.
 func ConvBytes(y, x, w, start, scratch []float32, a *ConvI8Params, f *Epilogue) (rescaled bool) {
 	s := a.sight()
@@ -26,15 +26,18 @@ func ConvBytes(y, x, w, start, scratch []float32, a *ConvI8Params, f *Epilogue) 
 		start = start[len(start)/2:]
 	}
 	rescaled = f.scale != nil && rescales() && s.parts != 2 && a.outStrideChannel == 1
+	if rescaled {
+		t.bytesFrom = f.bytesFrom(a.outBytes)
+	}
 	t.least, t.most, t.plus = f.least, f.most, f.plus
 	seen := scratch
-	if a.direct && s.parts == 4 {
+	if a.direct && (s.parts == 4 || s.bytes) {
 		seen = nil
 	}
 	spread := scratch[len(scratch)-4*panel*taps:]
 	length := lengths(a.outW, tileRows)
 	for b := range a.batch {
-		image := x[b*a.inStrideBatch:]
+		image := x[s.at(b*a.inStrideBatch):]
 		if seen != nil {
 			s.copy(seen, image)
 			image = seen
@@ -61,7 +64,11 @@ func ConvBytes(y, x, w, start, scratch []float32, a *ConvI8Params, f *Epilogue) 
 						f.apart(y, &t, o, j, a.outStrideChannel)
 						continue
 					}
-					t.y, t.add = f.aim(y, o)
+					if t.bytesFrom > 0 {
+						t.y = y[o/4:]
+					} else {
+						t.y, t.add = f.aim(y, o)
+					}
 					productOf(&t)
 					if f.apply != nil {
 						f.call(y, &t, o, j)
@@ -109,11 +116,31 @@ type sight struct {
 	// A result sees so many pixels of a row, and the next one begins step on. If it is a single
 	// one, that has what lies beside each other in the image.
 	columns, step int
-	row           int // numbers of a row of the image, with padding, of which pixels are made; or 0
+	row           int  // numbers of a row of the image, with padding, of which pixels are made; or 0
+	bytes         bool // the image has bytes, four in an element, as the copy does
+}
+
+// bytesFrom returns what is added to numbers, rescaled and bounded, that are stored as bytes, given
+// what makes bytes with signs of results; 0 says that they are floats. So they are on machines that
+// multiply no bytes.
+func (f *Epilogue) bytesFrom(from int) int {
+	if from == 0 || !keepsBytes() {
+		return 0
+	}
+	return int(f.plus) + from + byteFrom
+}
+
+// at returns where element i of the image lies.
+func (s *sight) at(i int) int {
+	if s.bytes {
+		return i / 4
+	}
+	return i
 }
 
 func (a *ConvI8Params) sight() sight {
 	s := sight{a: a, channels: a.inChannels, columns: a.kernelW, step: a.strideW,
+		bytes:  a.inBytes && keepsBytes(),
 		parts:  partsFast(a.outH*a.outW == 1, a.few()),
 		height: (a.outH-1)*a.strideH + (a.kernelH-1)*a.dilationH + 1,
 		width:  (a.outW-1)*a.strideW + (a.kernelW-1)*a.dilationW + 1}
@@ -154,7 +181,7 @@ func (s *sight) copy(to, x []float32) {
 		at := r*line + begin*s.pixel
 		s.blank(to[done:at])
 		done = at + run
-		s.pixels(to[at:done], x[(r-s.a.padH)*s.a.inStrideRow:])
+		s.pixels(to[at:done], x[s.at((r-s.a.padH)*s.a.inStrideRow):])
 	}
 	s.blank(to[done:all])
 }
@@ -208,7 +235,7 @@ func (s *sight) pixels(to, x []float32) {
 	count, done := len(to)/pixel, 0
 	dense := apart == 1 && s.a.inStrideCol == channels
 	switch {
-	case dense && s.parts == 4:
+	case dense && s.parts == 4 || s.bytes:
 		copy(to, x)
 		return
 	case dense && channels%4 == 0:

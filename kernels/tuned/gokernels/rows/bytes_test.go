@@ -49,6 +49,85 @@ func TestBytes(t *testing.T) {
 	}
 }
 
+// TestBytesBetween compares results of kernels that leave bytes to each other, where the machine
+// does so, with those of kernels that leave floats.
+func TestBytesBetween(t *testing.T) {
+	r := rand.New(rand.NewPCG(33, 34))
+	machines := levels(t)
+	for i := range 300 {
+		size := 1 + 2*r.IntN(2) // of the second one's windows
+		a := ConvI8Params{batch: 1 + r.IntN(2), groups: 1, inChannels: 8 + 4*r.IntN(20),
+			outChannels: 1 + r.IntN(70), inH: 1 + r.IntN(5), inW: 1 + r.IntN(20), kernelH: size,
+			kernelW: size, strideH: 1, strideW: 1, dilationH: 1, dilationW: 1, padH: size / 2,
+			padW: size / 2, padValue: r.IntN(256) - 128, direct: size == 1}
+		a.outH, a.outW = a.inH, a.inW
+		if r.IntN(3) == 0 { // behind rows
+			a.inH, a.inW, a.outH, a.outW = 1, a.inH*a.inW, 1, a.inH*a.inW
+		}
+		a.inStrideChannel, a.inStrideCol = 1, a.inChannels
+		a.outStrideChannel, a.outStrideCol = 1, a.outChannels
+		second := newBytes(r, a)
+		n := a.inChannels
+		f := unbounded(nil)
+		f.Rescale(draw(r, n, true), draw(r, n, false), -100, 95, float32(r.IntN(60)-28-a.padValue))
+		for i := range f.scale {
+			f.scale[i] /= 16
+		}
+		first := depthwiseInto(r, &a)
+		if i%2 == 0 {
+			first = productInto(r, &a)
+		}
+		for i, be := range machines {
+			be()
+			var all [2][]float32
+			for k := range all {
+				y, from := make([]float32, len(second.x)), k*(a.padValue+256)
+				rescaled := first(y, from, &f)
+				if !rescaled {
+					continue
+				}
+				second.inBytes = k == 1
+				second.x, all[k] = y, make([]float32, a.batch*second.outStrideBatch)
+				own := unbounded(nil)
+				ConvBytes(all[k], y, second.words(), second.start(), second.scratch(),
+					&second.ConvI8Params, &own)
+			}
+			if !slices.Equal(all[0], all[1]) {
+				t.Fatalf("machine %d: %+v differ", i, second.ConvI8Params)
+			}
+		}
+	}
+}
+
+// productInto returns a product of bytes whose results are a's image.
+func productInto(r *rand.Rand, a *ConvI8Params) func(y []float32, outBytes int, f *Epilogue) bool {
+	p := ConvI8Params{batch: a.batch, groups: 1, inChannels: 1 + r.IntN(30), outChannels: a.inChannels,
+		inH: a.inH, inW: a.inW, outH: a.inH, outW: a.inW, kernelH: 1, kernelW: 1, strideH: 1,
+		strideW: 1, dilationH: 1, dilationW: 1, padValue: r.IntN(256) - 128, inStrideChannel: 1,
+		outStrideChannel: 1, outStrideCol: a.inChannels}
+	p.inStrideCol, p.direct = p.inChannels, p.inChannels%4 == 0
+	c := newBytes(r, p)
+	return func(y []float32, outBytes int, f *Epilogue) bool {
+		c.outBytes = outBytes
+		return ConvBytes(y, c.x, c.words(), c.start(), c.scratch(), &c.ConvI8Params, f)
+	}
+}
+
+// depthwiseInto returns a depthwise convolution whose results are a's image.
+func depthwiseInto(r *rand.Rand, a *ConvI8Params) func(y []float32, outBytes int, f *Epilogue) bool {
+	n, taps := a.inChannels, []int{sweepShort, sweepLong}[r.IntN(2)]
+	d := DepthwiseRowsParams{batch: a.batch, channels: n, lanes: n, inH: a.inH, inW: a.inW,
+		outH: a.inH, outW: a.inW, kernelH: taps, kernelW: taps, strideH: 1, strideW: 1, dilationH: 1,
+		dilationW: 1, padH: taps / 2, padW: taps / 2, inStrideBatch: a.inH * a.inW * n,
+		inStrideRow: a.inW * n, inStrideCol: n}
+	x, bias := draw(r, d.batch*d.inStrideBatch, true), draw(r, n, true)
+	w := draw(r, taps*taps*n, true)
+	return func(y []float32, outBytes int, f *Epilogue) bool {
+		d.outBytes = outBytes
+		return Depthwise(y, x, w, bias, &d, f)
+	}
+}
+
 // bytesCase is a convolution of bytes, with w[out_channels][kernel_h][kernel_w][in_channels].
 type bytesCase struct {
 	ConvI8Params
@@ -89,6 +168,11 @@ func randomBytes(r *rand.Rand) *bytesCase {
 	if r.IntN(4) == 0 {
 		a.outStrideChannel, a.outStrideCol = a.outH*a.outW, 1
 	}
+	return newBytes(r, a)
+}
+
+// newBytes makes a case of random numbers, given strides but those of rows and images.
+func newBytes(r *rand.Rand, a ConvI8Params) *bytesCase {
 	a.inStrideRow, a.outStrideRow = a.inW*a.inStrideCol, a.outW*a.outStrideCol
 	a.inStrideBatch = a.inH * a.inW * a.inChannels
 	a.outStrideBatch = a.outH * a.outW * a.outChannels

@@ -53,6 +53,9 @@ var casesOf = map[string]func(c *cases, v []int){
 					c.add("bytes512 %s_rescaled", rest)
 					c.add("product512 %s_rescaled", rest)
 				}
+				if c.rescaled && a.outBytes != 0 {
+					c.add("bytes512 %s_bytes", rest)
+				}
 			case "productNEON":
 				c.add("bytesNEON %s", rest)
 				if rest != "rows1" {
@@ -197,8 +200,8 @@ func (c *cases) slide(function string, s *slide, unknown bool) {
 		if s.kind == sums {
 			for _, taps := range []int{sweepShort, sweepLong} {
 				for by := 1; by <= 2; by++ {
-					c.sweeps("512", taps, by, Unknown, vectors(Unknown))
-					c.sweeps("256", taps, by, Unknown, []int{1})
+					c.sweeps("512", taps, by, Unknown, vectors(Unknown), s.outBytes != 0)
+					c.sweeps("256", taps, by, Unknown, []int{1}, s.outBytes != 0)
 				}
 			}
 		}
@@ -223,10 +226,10 @@ func (c *cases) slide(function string, s *slide, unknown bool) {
 			n, pairs := along.at(q)
 			q += n
 			if !pairs {
-				c.sweeps(machine, s.cols.taps, s.cols.stride, n, wide)
+				c.sweeps(machine, s.cols.taps, s.cols.stride, n, wide, s.outBytes != 0)
 				continue
 			}
-			c.sweeps(machine, s.cols.taps, 2, n, wide)
+			c.sweeps(machine, s.cols.taps, 2, n, wide, s.outBytes != 0)
 			q += n
 		}
 	}
@@ -255,11 +258,14 @@ func (c *cases) windows(function string, rows []int, machines ...string) {
 }
 
 // sweeps adds the cases of sweeps of so many results, of blocks of so many vectors.
-func (c *cases) sweeps(machine string, taps, by, results int, wide []int) {
+func (c *cases) sweeps(machine string, taps, by, results int, wide []int, bytes bool) {
 	for _, vecs := range wide {
 		c.add("sweep%s wide%d", machine, vecs)
 		if c.rescaled && machine == "512" {
 			c.add("sweep512 wide%d_rescaled", vecs)
+		}
+		if c.rescaled && machine == "512" && bytes {
+			c.add("sweep512 wide%d_bytes", vecs)
 		}
 		for _, n := range heights(results, sweepMost) {
 			c.add("sweep%s wide%d_taps%dby%drows%d", machine, vecs, taps, by, n)

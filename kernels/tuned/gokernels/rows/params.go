@@ -343,6 +343,7 @@ type DepthwiseRowsParams struct {
 	inStrideBatch int // From image to image, or from matrix to matrix
 	inStrideRow   int // From row to row of the image, of the copy if there is one
 	inStrideCol   int // From column to column of the image, of the copy if there is one
+	outBytes      int // What makes bytes of results there, modulo 256; 0: they are floats
 }
 
 // NewDepthwiseRowsParams returns parameters for packages that run programs, from the
@@ -369,6 +370,7 @@ func NewDepthwiseRowsParams(v []int) DepthwiseRowsParams {
 		inStrideBatch: v[17],
 		inStrideRow:   v[18],
 		inStrideCol:   v[19],
+		outBytes:      v[20],
 	}
 }
 
@@ -407,6 +409,8 @@ type ConvI8Params struct {
 	outStrideChannel int  // From channel to channel of the result
 	outStrideRow     int  // From row to row of the result
 	outStrideCol     int  // From column to column of the result
+	inBytes          bool // Elements of the image are bytes where the machine multiplies bytes
+	outBytes         int  // What makes bytes of results there, modulo 256; 0: they are floats
 }
 
 // NewConvI8Params returns parameters for packages that run programs, from the
@@ -446,6 +450,8 @@ func NewConvI8Params(v []int) ConvI8Params {
 		outStrideChannel: v[30],
 		outStrideRow:     v[31],
 		outStrideCol:     v[32],
+		inBytes:          v[33] != 0,
+		outBytes:         v[34],
 	}
 }
 

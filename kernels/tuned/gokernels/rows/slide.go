@@ -46,6 +46,7 @@ type slide struct {
 	kind            kind
 	divisor         int     // of divided means
 	over            float32 // what the sums at hand are divided by, if they are means
+	outBytes        int     // see DepthwiseRowsParams
 }
 
 // kind is what is made of what a window sees.

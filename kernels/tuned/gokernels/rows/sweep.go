@@ -26,6 +26,7 @@ type sweep struct {
 	// see Epilogue
 	shift, scale      []float32
 	least, most, plus float32
+	bytesFrom         int // see tile
 }
 
 const (
@@ -85,7 +86,7 @@ func (s *slide) sweep(y, x, w, bias []float32, of lines, f *Epilogue) {
 	var twice [2][panel / 2]float32 // the scales of a pair
 	if f.scale != nil && rescales() {
 		t.shift, t.scale = f.shift[:s.channels], f.scale[:s.channels]
-		t.least, t.most, t.plus = f.least, f.most, f.plus
+		t.least, t.most, t.plus, t.bytesFrom = f.least, f.most, f.plus, f.bytesFrom(s.outBytes)
 		if s.pairs(sweepUnit) {
 			for i, from := range [][]float32{t.shift, t.scale} {
 				copy(twice[i][copy(twice[i][:], from):], from)
@@ -112,7 +113,11 @@ func (s *slide) sweep(y, x, w, bias []float32, of lines, f *Epilogue) {
 			}
 			t.bias = bias[:t.channels]
 			o, all := ((of.image*s.rows.out+p)*s.cols.out+q)*s.channels, n*t.channels
-			t.y = y[o:][:all]
+			if t.bytesFrom > 0 {
+				t.y = y[o/4:][:all/4]
+			} else {
+				t.y = y[o:][:all]
+			}
 			if f.add != nil {
 				t.add = f.add[o:][:all]
 			}

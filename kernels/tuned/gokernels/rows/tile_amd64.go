@@ -230,6 +230,9 @@ func partsFast(single, few bool) int {
 	return 4
 }
 
+// keepsBytes reports whether kernels of bytes leave them to each other.
+func keepsBytes() bool { return dot }
+
 // dot tells whether the machine has AVX-512's products of four bytes. It is never written.
 var dot = level == 2 && haveDot()
 

@@ -204,38 +204,38 @@ rows1x2_plain:
 	// case rows1x2_rescaled
 rows1x2_rescaled:
 	MOVQ         t+0(FP), AX
+	MOVQ         280(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         304(CX), CX
+	VMOVUPS.Z    (AX), K1, Z2
+	VMOVUPS.Z    64(AX), K2, Z3
+	VMOVUPS.Z    (CX), K1, Z4
+	VMOVUPS.Z    64(CX), K2, Z5
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         136(CX), CX
-	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), CX
-	MOVQ         280(CX), CX
 	MOVQ         t+0(FP), DX
-	MOVQ         304(DX), DX
-	VMOVUPS.Z    (CX), K1, Z2
-	VMOVUPS.Z    64(CX), K2, Z3
-	VMOVUPS.Z    (DX), K1, Z4
-	VMOVUPS.Z    64(DX), K2, Z5
+	SHLQ         $0x02, CX
+	VBROADCASTSS 336(DX), Z6
 	MOVQ         t+0(FP), CX
-	VBROADCASTSS 336(CX), Z6
-	MOVQ         t+0(FP), CX
-	VBROADCASTSS 328(CX), Z7
-	VBROADCASTSS 332(CX), Z8
+	VBROADCASTSS 328(CX), Z8
+	VBROADCASTSS 332(CX), Z9
 	MOVQ         $0x4b400000, CX
-	VPBROADCASTD CX, Z9
-	VSUBPS       Z6, Z9, Z6
+	VPBROADCASTD CX, Z7
+	VSUBPS       Z6, Z7, Z6
 	VADDPS       Z2, Z0, Z0
 	VMULPS       Z4, Z0, Z0
-	VMAXPS       Z0, Z7, Z0
-	VMINPS       Z0, Z8, Z0
-	VADDPS       Z9, Z0, Z0
+	VMAXPS       Z0, Z8, Z0
+	VMINPS       Z0, Z9, Z0
+	VADDPS       Z7, Z0, Z0
 	VSUBPS       Z6, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	VADDPS       Z3, Z1, Z1
 	VMULPS       Z5, Z1, Z1
-	VMAXPS       Z1, Z7, Z1
-	VMINPS       Z1, Z8, Z1
-	VADDPS       Z9, Z1, Z1
+	VMAXPS       Z1, Z8, Z1
+	VMINPS       Z1, Z9, Z1
+	VADDPS       Z7, Z1, Z1
 	VSUBPS       Z6, Z1, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	VZEROUPPER
@@ -528,203 +528,203 @@ rows12x2_plain:
 	// case rows12x2_rescaled
 rows12x2_rescaled:
 	MOVQ         t+0(FP), AX
+	MOVQ         280(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         304(CX), CX
+	VMOVUPS.Z    (AX), K1, Z24
+	VMOVUPS.Z    64(AX), K2, Z25
+	VMOVUPS.Z    (CX), K1, Z26
+	VMOVUPS.Z    64(CX), K2, Z27
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         136(CX), CX
+	MOVQ         t+0(FP), DX
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z24
-	VMOVUPS.Z    64(DX), K2, Z25
-	VMOVUPS.Z    (BX), K1, Z26
-	VMOVUPS.Z    64(BX), K2, Z27
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z28
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z29
-	VBROADCASTSS 332(DX), Z30
+	VBROADCASTSS 328(DX), Z30
+	VBROADCASTSS 332(DX), Z31
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z31
-	VSUBPS       Z28, Z31, Z28
+	VPBROADCASTD DX, Z29
+	VSUBPS       Z28, Z29, Z28
 	VADDPS       Z24, Z0, Z0
 	VMULPS       Z26, Z0, Z0
-	VMAXPS       Z0, Z29, Z0
-	VMINPS       Z0, Z30, Z0
-	VADDPS       Z31, Z0, Z0
+	VMAXPS       Z0, Z30, Z0
+	VMINPS       Z0, Z31, Z0
+	VADDPS       Z29, Z0, Z0
 	VSUBPS       Z28, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	VADDPS       Z25, Z1, Z1
 	VMULPS       Z27, Z1, Z1
-	VMAXPS       Z1, Z29, Z1
-	VMINPS       Z1, Z30, Z1
-	VADDPS       Z31, Z1, Z1
+	VMAXPS       Z1, Z30, Z1
+	VMINPS       Z1, Z31, Z1
+	VADDPS       Z29, Z1, Z1
 	VSUBPS       Z28, Z1, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z24, Z2, Z2
 	VMULPS       Z26, Z2, Z2
-	VMAXPS       Z2, Z29, Z2
-	VMINPS       Z2, Z30, Z2
-	VADDPS       Z31, Z2, Z2
+	VMAXPS       Z2, Z30, Z2
+	VMINPS       Z2, Z31, Z2
+	VADDPS       Z29, Z2, Z2
 	VSUBPS       Z28, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	VADDPS       Z25, Z3, Z3
 	VMULPS       Z27, Z3, Z3
-	VMAXPS       Z3, Z29, Z3
-	VMINPS       Z3, Z30, Z3
-	VADDPS       Z31, Z3, Z3
+	VMAXPS       Z3, Z30, Z3
+	VMINPS       Z3, Z31, Z3
+	VADDPS       Z29, Z3, Z3
 	VSUBPS       Z28, Z3, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z24, Z4, Z4
 	VMULPS       Z26, Z4, Z4
-	VMAXPS       Z4, Z29, Z4
-	VMINPS       Z4, Z30, Z4
-	VADDPS       Z31, Z4, Z4
+	VMAXPS       Z4, Z30, Z4
+	VMINPS       Z4, Z31, Z4
+	VADDPS       Z29, Z4, Z4
 	VSUBPS       Z28, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	VADDPS       Z25, Z5, Z5
 	VMULPS       Z27, Z5, Z5
-	VMAXPS       Z5, Z29, Z5
-	VMINPS       Z5, Z30, Z5
-	VADDPS       Z31, Z5, Z5
+	VMAXPS       Z5, Z30, Z5
+	VMINPS       Z5, Z31, Z5
+	VADDPS       Z29, Z5, Z5
 	VSUBPS       Z28, Z5, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z24, Z6, Z6
 	VMULPS       Z26, Z6, Z6
-	VMAXPS       Z6, Z29, Z6
-	VMINPS       Z6, Z30, Z6
-	VADDPS       Z31, Z6, Z6
+	VMAXPS       Z6, Z30, Z6
+	VMINPS       Z6, Z31, Z6
+	VADDPS       Z29, Z6, Z6
 	VSUBPS       Z28, Z6, Z6
 	VMOVUPS      Z6, K1, (AX)
 	VADDPS       Z25, Z7, Z7
 	VMULPS       Z27, Z7, Z7
-	VMAXPS       Z7, Z29, Z7
-	VMINPS       Z7, Z30, Z7
-	VADDPS       Z31, Z7, Z7
+	VMAXPS       Z7, Z30, Z7
+	VMINPS       Z7, Z31, Z7
+	VADDPS       Z29, Z7, Z7
 	VSUBPS       Z28, Z7, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z24, Z8, Z8
 	VMULPS       Z26, Z8, Z8
-	VMAXPS       Z8, Z29, Z8
-	VMINPS       Z8, Z30, Z8
-	VADDPS       Z31, Z8, Z8
+	VMAXPS       Z8, Z30, Z8
+	VMINPS       Z8, Z31, Z8
+	VADDPS       Z29, Z8, Z8
 	VSUBPS       Z28, Z8, Z8
 	VMOVUPS      Z8, K1, (AX)
 	VADDPS       Z25, Z9, Z9
 	VMULPS       Z27, Z9, Z9
-	VMAXPS       Z9, Z29, Z9
-	VMINPS       Z9, Z30, Z9
-	VADDPS       Z31, Z9, Z9
+	VMAXPS       Z9, Z30, Z9
+	VMINPS       Z9, Z31, Z9
+	VADDPS       Z29, Z9, Z9
 	VSUBPS       Z28, Z9, Z9
 	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z24, Z10, Z10
 	VMULPS       Z26, Z10, Z10
-	VMAXPS       Z10, Z29, Z10
-	VMINPS       Z10, Z30, Z10
-	VADDPS       Z31, Z10, Z10
+	VMAXPS       Z10, Z30, Z10
+	VMINPS       Z10, Z31, Z10
+	VADDPS       Z29, Z10, Z10
 	VSUBPS       Z28, Z10, Z10
 	VMOVUPS      Z10, K1, (AX)
 	VADDPS       Z25, Z11, Z11
 	VMULPS       Z27, Z11, Z11
-	VMAXPS       Z11, Z29, Z11
-	VMINPS       Z11, Z30, Z11
-	VADDPS       Z31, Z11, Z11
+	VMAXPS       Z11, Z30, Z11
+	VMINPS       Z11, Z31, Z11
+	VADDPS       Z29, Z11, Z11
 	VSUBPS       Z28, Z11, Z11
 	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z24, Z12, Z12
 	VMULPS       Z26, Z12, Z12
-	VMAXPS       Z12, Z29, Z12
-	VMINPS       Z12, Z30, Z12
-	VADDPS       Z31, Z12, Z12
+	VMAXPS       Z12, Z30, Z12
+	VMINPS       Z12, Z31, Z12
+	VADDPS       Z29, Z12, Z12
 	VSUBPS       Z28, Z12, Z12
 	VMOVUPS      Z12, K1, (AX)
 	VADDPS       Z25, Z13, Z13
 	VMULPS       Z27, Z13, Z13
-	VMAXPS       Z13, Z29, Z13
-	VMINPS       Z13, Z30, Z13
-	VADDPS       Z31, Z13, Z13
+	VMAXPS       Z13, Z30, Z13
+	VMINPS       Z13, Z31, Z13
+	VADDPS       Z29, Z13, Z13
 	VSUBPS       Z28, Z13, Z13
 	VMOVUPS      Z13, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z24, Z14, Z14
 	VMULPS       Z26, Z14, Z14
-	VMAXPS       Z14, Z29, Z14
-	VMINPS       Z14, Z30, Z14
-	VADDPS       Z31, Z14, Z14
+	VMAXPS       Z14, Z30, Z14
+	VMINPS       Z14, Z31, Z14
+	VADDPS       Z29, Z14, Z14
 	VSUBPS       Z28, Z14, Z14
 	VMOVUPS      Z14, K1, (AX)
 	VADDPS       Z25, Z15, Z15
 	VMULPS       Z27, Z15, Z15
-	VMAXPS       Z15, Z29, Z15
-	VMINPS       Z15, Z30, Z15
-	VADDPS       Z31, Z15, Z15
+	VMAXPS       Z15, Z30, Z15
+	VMINPS       Z15, Z31, Z15
+	VADDPS       Z29, Z15, Z15
 	VSUBPS       Z28, Z15, Z15
 	VMOVUPS      Z15, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z24, Z16, Z16
 	VMULPS       Z26, Z16, Z16
-	VMAXPS       Z16, Z29, Z16
-	VMINPS       Z16, Z30, Z16
-	VADDPS       Z31, Z16, Z16
+	VMAXPS       Z16, Z30, Z16
+	VMINPS       Z16, Z31, Z16
+	VADDPS       Z29, Z16, Z16
 	VSUBPS       Z28, Z16, Z16
 	VMOVUPS      Z16, K1, (AX)
 	VADDPS       Z25, Z17, Z17
 	VMULPS       Z27, Z17, Z17
-	VMAXPS       Z17, Z29, Z17
-	VMINPS       Z17, Z30, Z17
-	VADDPS       Z31, Z17, Z17
+	VMAXPS       Z17, Z30, Z17
+	VMINPS       Z17, Z31, Z17
+	VADDPS       Z29, Z17, Z17
 	VSUBPS       Z28, Z17, Z17
 	VMOVUPS      Z17, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z24, Z18, Z18
 	VMULPS       Z26, Z18, Z18
-	VMAXPS       Z18, Z29, Z18
-	VMINPS       Z18, Z30, Z18
-	VADDPS       Z31, Z18, Z18
+	VMAXPS       Z18, Z30, Z18
+	VMINPS       Z18, Z31, Z18
+	VADDPS       Z29, Z18, Z18
 	VSUBPS       Z28, Z18, Z18
 	VMOVUPS      Z18, K1, (AX)
 	VADDPS       Z25, Z19, Z19
 	VMULPS       Z27, Z19, Z19
-	VMAXPS       Z19, Z29, Z19
-	VMINPS       Z19, Z30, Z19
-	VADDPS       Z31, Z19, Z19
+	VMAXPS       Z19, Z30, Z19
+	VMINPS       Z19, Z31, Z19
+	VADDPS       Z29, Z19, Z19
 	VSUBPS       Z28, Z19, Z19
 	VMOVUPS      Z19, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z24, Z20, Z20
 	VMULPS       Z26, Z20, Z20
-	VMAXPS       Z20, Z29, Z20
-	VMINPS       Z20, Z30, Z20
-	VADDPS       Z31, Z20, Z20
+	VMAXPS       Z20, Z30, Z20
+	VMINPS       Z20, Z31, Z20
+	VADDPS       Z29, Z20, Z20
 	VSUBPS       Z28, Z20, Z20
 	VMOVUPS      Z20, K1, (AX)
 	VADDPS       Z25, Z21, Z21
 	VMULPS       Z27, Z21, Z21
-	VMAXPS       Z21, Z29, Z21
-	VMINPS       Z21, Z30, Z21
-	VADDPS       Z31, Z21, Z21
+	VMAXPS       Z21, Z30, Z21
+	VMINPS       Z21, Z31, Z21
+	VADDPS       Z29, Z21, Z21
 	VSUBPS       Z28, Z21, Z21
 	VMOVUPS      Z21, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z24, Z22, Z22
 	VMULPS       Z26, Z22, Z22
-	VMAXPS       Z22, Z29, Z22
-	VMINPS       Z22, Z30, Z22
-	VADDPS       Z31, Z22, Z22
+	VMAXPS       Z22, Z30, Z22
+	VMINPS       Z22, Z31, Z22
+	VADDPS       Z29, Z22, Z22
 	VSUBPS       Z28, Z22, Z22
 	VMOVUPS      Z22, K1, (AX)
 	VADDPS       Z25, Z23, Z23
 	VMULPS       Z27, Z23, Z23
-	VMAXPS       Z23, Z29, Z23
-	VMINPS       Z23, Z30, Z23
-	VADDPS       Z31, Z23, Z23
+	VMAXPS       Z23, Z30, Z23
+	VMINPS       Z23, Z31, Z23
+	VADDPS       Z29, Z23, Z23
 	VSUBPS       Z28, Z23, Z23
 	VMOVUPS      Z23, K2, 64(AX)
 	VZEROUPPER
@@ -1002,188 +1002,188 @@ rows11x2_plain:
 	// case rows11x2_rescaled
 rows11x2_rescaled:
 	MOVQ         t+0(FP), AX
+	MOVQ         280(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         304(CX), CX
+	VMOVUPS.Z    (AX), K1, Z22
+	VMOVUPS.Z    64(AX), K2, Z23
+	VMOVUPS.Z    (CX), K1, Z24
+	VMOVUPS.Z    64(CX), K2, Z25
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         136(CX), CX
+	MOVQ         t+0(FP), DX
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z22
-	VMOVUPS.Z    64(DX), K2, Z23
-	VMOVUPS.Z    (BX), K1, Z24
-	VMOVUPS.Z    64(BX), K2, Z25
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z26
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z27
-	VBROADCASTSS 332(DX), Z28
+	VBROADCASTSS 328(DX), Z28
+	VBROADCASTSS 332(DX), Z29
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z29
-	VSUBPS       Z26, Z29, Z26
+	VPBROADCASTD DX, Z27
+	VSUBPS       Z26, Z27, Z26
 	VADDPS       Z22, Z0, Z0
 	VMULPS       Z24, Z0, Z0
-	VMAXPS       Z0, Z27, Z0
-	VMINPS       Z0, Z28, Z0
-	VADDPS       Z29, Z0, Z0
+	VMAXPS       Z0, Z28, Z0
+	VMINPS       Z0, Z29, Z0
+	VADDPS       Z27, Z0, Z0
 	VSUBPS       Z26, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	VADDPS       Z23, Z1, Z1
 	VMULPS       Z25, Z1, Z1
-	VMAXPS       Z1, Z27, Z1
-	VMINPS       Z1, Z28, Z1
-	VADDPS       Z29, Z1, Z1
+	VMAXPS       Z1, Z28, Z1
+	VMINPS       Z1, Z29, Z1
+	VADDPS       Z27, Z1, Z1
 	VSUBPS       Z26, Z1, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z22, Z2, Z2
 	VMULPS       Z24, Z2, Z2
-	VMAXPS       Z2, Z27, Z2
-	VMINPS       Z2, Z28, Z2
-	VADDPS       Z29, Z2, Z2
+	VMAXPS       Z2, Z28, Z2
+	VMINPS       Z2, Z29, Z2
+	VADDPS       Z27, Z2, Z2
 	VSUBPS       Z26, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	VADDPS       Z23, Z3, Z3
 	VMULPS       Z25, Z3, Z3
-	VMAXPS       Z3, Z27, Z3
-	VMINPS       Z3, Z28, Z3
-	VADDPS       Z29, Z3, Z3
+	VMAXPS       Z3, Z28, Z3
+	VMINPS       Z3, Z29, Z3
+	VADDPS       Z27, Z3, Z3
 	VSUBPS       Z26, Z3, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z22, Z4, Z4
 	VMULPS       Z24, Z4, Z4
-	VMAXPS       Z4, Z27, Z4
-	VMINPS       Z4, Z28, Z4
-	VADDPS       Z29, Z4, Z4
+	VMAXPS       Z4, Z28, Z4
+	VMINPS       Z4, Z29, Z4
+	VADDPS       Z27, Z4, Z4
 	VSUBPS       Z26, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	VADDPS       Z23, Z5, Z5
 	VMULPS       Z25, Z5, Z5
-	VMAXPS       Z5, Z27, Z5
-	VMINPS       Z5, Z28, Z5
-	VADDPS       Z29, Z5, Z5
+	VMAXPS       Z5, Z28, Z5
+	VMINPS       Z5, Z29, Z5
+	VADDPS       Z27, Z5, Z5
 	VSUBPS       Z26, Z5, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z22, Z6, Z6
 	VMULPS       Z24, Z6, Z6
-	VMAXPS       Z6, Z27, Z6
-	VMINPS       Z6, Z28, Z6
-	VADDPS       Z29, Z6, Z6
+	VMAXPS       Z6, Z28, Z6
+	VMINPS       Z6, Z29, Z6
+	VADDPS       Z27, Z6, Z6
 	VSUBPS       Z26, Z6, Z6
 	VMOVUPS      Z6, K1, (AX)
 	VADDPS       Z23, Z7, Z7
 	VMULPS       Z25, Z7, Z7
-	VMAXPS       Z7, Z27, Z7
-	VMINPS       Z7, Z28, Z7
-	VADDPS       Z29, Z7, Z7
+	VMAXPS       Z7, Z28, Z7
+	VMINPS       Z7, Z29, Z7
+	VADDPS       Z27, Z7, Z7
 	VSUBPS       Z26, Z7, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z22, Z8, Z8
 	VMULPS       Z24, Z8, Z8
-	VMAXPS       Z8, Z27, Z8
-	VMINPS       Z8, Z28, Z8
-	VADDPS       Z29, Z8, Z8
+	VMAXPS       Z8, Z28, Z8
+	VMINPS       Z8, Z29, Z8
+	VADDPS       Z27, Z8, Z8
 	VSUBPS       Z26, Z8, Z8
 	VMOVUPS      Z8, K1, (AX)
 	VADDPS       Z23, Z9, Z9
 	VMULPS       Z25, Z9, Z9
-	VMAXPS       Z9, Z27, Z9
-	VMINPS       Z9, Z28, Z9
-	VADDPS       Z29, Z9, Z9
+	VMAXPS       Z9, Z28, Z9
+	VMINPS       Z9, Z29, Z9
+	VADDPS       Z27, Z9, Z9
 	VSUBPS       Z26, Z9, Z9
 	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z22, Z10, Z10
 	VMULPS       Z24, Z10, Z10
-	VMAXPS       Z10, Z27, Z10
-	VMINPS       Z10, Z28, Z10
-	VADDPS       Z29, Z10, Z10
+	VMAXPS       Z10, Z28, Z10
+	VMINPS       Z10, Z29, Z10
+	VADDPS       Z27, Z10, Z10
 	VSUBPS       Z26, Z10, Z10
 	VMOVUPS      Z10, K1, (AX)
 	VADDPS       Z23, Z11, Z11
 	VMULPS       Z25, Z11, Z11
-	VMAXPS       Z11, Z27, Z11
-	VMINPS       Z11, Z28, Z11
-	VADDPS       Z29, Z11, Z11
+	VMAXPS       Z11, Z28, Z11
+	VMINPS       Z11, Z29, Z11
+	VADDPS       Z27, Z11, Z11
 	VSUBPS       Z26, Z11, Z11
 	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z22, Z12, Z12
 	VMULPS       Z24, Z12, Z12
-	VMAXPS       Z12, Z27, Z12
-	VMINPS       Z12, Z28, Z12
-	VADDPS       Z29, Z12, Z12
+	VMAXPS       Z12, Z28, Z12
+	VMINPS       Z12, Z29, Z12
+	VADDPS       Z27, Z12, Z12
 	VSUBPS       Z26, Z12, Z12
 	VMOVUPS      Z12, K1, (AX)
 	VADDPS       Z23, Z13, Z13
 	VMULPS       Z25, Z13, Z13
-	VMAXPS       Z13, Z27, Z13
-	VMINPS       Z13, Z28, Z13
-	VADDPS       Z29, Z13, Z13
+	VMAXPS       Z13, Z28, Z13
+	VMINPS       Z13, Z29, Z13
+	VADDPS       Z27, Z13, Z13
 	VSUBPS       Z26, Z13, Z13
 	VMOVUPS      Z13, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z22, Z14, Z14
 	VMULPS       Z24, Z14, Z14
-	VMAXPS       Z14, Z27, Z14
-	VMINPS       Z14, Z28, Z14
-	VADDPS       Z29, Z14, Z14
+	VMAXPS       Z14, Z28, Z14
+	VMINPS       Z14, Z29, Z14
+	VADDPS       Z27, Z14, Z14
 	VSUBPS       Z26, Z14, Z14
 	VMOVUPS      Z14, K1, (AX)
 	VADDPS       Z23, Z15, Z15
 	VMULPS       Z25, Z15, Z15
-	VMAXPS       Z15, Z27, Z15
-	VMINPS       Z15, Z28, Z15
-	VADDPS       Z29, Z15, Z15
+	VMAXPS       Z15, Z28, Z15
+	VMINPS       Z15, Z29, Z15
+	VADDPS       Z27, Z15, Z15
 	VSUBPS       Z26, Z15, Z15
 	VMOVUPS      Z15, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z22, Z16, Z16
 	VMULPS       Z24, Z16, Z16
-	VMAXPS       Z16, Z27, Z16
-	VMINPS       Z16, Z28, Z16
-	VADDPS       Z29, Z16, Z16
+	VMAXPS       Z16, Z28, Z16
+	VMINPS       Z16, Z29, Z16
+	VADDPS       Z27, Z16, Z16
 	VSUBPS       Z26, Z16, Z16
 	VMOVUPS      Z16, K1, (AX)
 	VADDPS       Z23, Z17, Z17
 	VMULPS       Z25, Z17, Z17
-	VMAXPS       Z17, Z27, Z17
-	VMINPS       Z17, Z28, Z17
-	VADDPS       Z29, Z17, Z17
+	VMAXPS       Z17, Z28, Z17
+	VMINPS       Z17, Z29, Z17
+	VADDPS       Z27, Z17, Z17
 	VSUBPS       Z26, Z17, Z17
 	VMOVUPS      Z17, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z22, Z18, Z18
 	VMULPS       Z24, Z18, Z18
-	VMAXPS       Z18, Z27, Z18
-	VMINPS       Z18, Z28, Z18
-	VADDPS       Z29, Z18, Z18
+	VMAXPS       Z18, Z28, Z18
+	VMINPS       Z18, Z29, Z18
+	VADDPS       Z27, Z18, Z18
 	VSUBPS       Z26, Z18, Z18
 	VMOVUPS      Z18, K1, (AX)
 	VADDPS       Z23, Z19, Z19
 	VMULPS       Z25, Z19, Z19
-	VMAXPS       Z19, Z27, Z19
-	VMINPS       Z19, Z28, Z19
-	VADDPS       Z29, Z19, Z19
+	VMAXPS       Z19, Z28, Z19
+	VMINPS       Z19, Z29, Z19
+	VADDPS       Z27, Z19, Z19
 	VSUBPS       Z26, Z19, Z19
 	VMOVUPS      Z19, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z22, Z20, Z20
 	VMULPS       Z24, Z20, Z20
-	VMAXPS       Z20, Z27, Z20
-	VMINPS       Z20, Z28, Z20
-	VADDPS       Z29, Z20, Z20
+	VMAXPS       Z20, Z28, Z20
+	VMINPS       Z20, Z29, Z20
+	VADDPS       Z27, Z20, Z20
 	VSUBPS       Z26, Z20, Z20
 	VMOVUPS      Z20, K1, (AX)
 	VADDPS       Z23, Z21, Z21
 	VMULPS       Z25, Z21, Z21
-	VMAXPS       Z21, Z27, Z21
-	VMINPS       Z21, Z28, Z21
-	VADDPS       Z29, Z21, Z21
+	VMAXPS       Z21, Z28, Z21
+	VMINPS       Z21, Z29, Z21
+	VADDPS       Z27, Z21, Z21
 	VSUBPS       Z26, Z21, Z21
 	VMOVUPS      Z21, K2, 64(AX)
 	VZEROUPPER
@@ -1446,173 +1446,173 @@ rows10x2_plain:
 	// case rows10x2_rescaled
 rows10x2_rescaled:
 	MOVQ         t+0(FP), AX
+	MOVQ         280(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         304(CX), CX
+	VMOVUPS.Z    (AX), K1, Z20
+	VMOVUPS.Z    64(AX), K2, Z21
+	VMOVUPS.Z    (CX), K1, Z22
+	VMOVUPS.Z    64(CX), K2, Z23
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         136(CX), CX
+	MOVQ         t+0(FP), DX
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z20
-	VMOVUPS.Z    64(DX), K2, Z21
-	VMOVUPS.Z    (BX), K1, Z22
-	VMOVUPS.Z    64(BX), K2, Z23
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z24
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z25
-	VBROADCASTSS 332(DX), Z26
+	VBROADCASTSS 328(DX), Z26
+	VBROADCASTSS 332(DX), Z27
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z27
-	VSUBPS       Z24, Z27, Z24
+	VPBROADCASTD DX, Z25
+	VSUBPS       Z24, Z25, Z24
 	VADDPS       Z20, Z0, Z0
 	VMULPS       Z22, Z0, Z0
-	VMAXPS       Z0, Z25, Z0
-	VMINPS       Z0, Z26, Z0
-	VADDPS       Z27, Z0, Z0
+	VMAXPS       Z0, Z26, Z0
+	VMINPS       Z0, Z27, Z0
+	VADDPS       Z25, Z0, Z0
 	VSUBPS       Z24, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	VADDPS       Z21, Z1, Z1
 	VMULPS       Z23, Z1, Z1
-	VMAXPS       Z1, Z25, Z1
-	VMINPS       Z1, Z26, Z1
-	VADDPS       Z27, Z1, Z1
+	VMAXPS       Z1, Z26, Z1
+	VMINPS       Z1, Z27, Z1
+	VADDPS       Z25, Z1, Z1
 	VSUBPS       Z24, Z1, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z20, Z2, Z2
 	VMULPS       Z22, Z2, Z2
-	VMAXPS       Z2, Z25, Z2
-	VMINPS       Z2, Z26, Z2
-	VADDPS       Z27, Z2, Z2
+	VMAXPS       Z2, Z26, Z2
+	VMINPS       Z2, Z27, Z2
+	VADDPS       Z25, Z2, Z2
 	VSUBPS       Z24, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	VADDPS       Z21, Z3, Z3
 	VMULPS       Z23, Z3, Z3
-	VMAXPS       Z3, Z25, Z3
-	VMINPS       Z3, Z26, Z3
-	VADDPS       Z27, Z3, Z3
+	VMAXPS       Z3, Z26, Z3
+	VMINPS       Z3, Z27, Z3
+	VADDPS       Z25, Z3, Z3
 	VSUBPS       Z24, Z3, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z20, Z4, Z4
 	VMULPS       Z22, Z4, Z4
-	VMAXPS       Z4, Z25, Z4
-	VMINPS       Z4, Z26, Z4
-	VADDPS       Z27, Z4, Z4
+	VMAXPS       Z4, Z26, Z4
+	VMINPS       Z4, Z27, Z4
+	VADDPS       Z25, Z4, Z4
 	VSUBPS       Z24, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	VADDPS       Z21, Z5, Z5
 	VMULPS       Z23, Z5, Z5
-	VMAXPS       Z5, Z25, Z5
-	VMINPS       Z5, Z26, Z5
-	VADDPS       Z27, Z5, Z5
+	VMAXPS       Z5, Z26, Z5
+	VMINPS       Z5, Z27, Z5
+	VADDPS       Z25, Z5, Z5
 	VSUBPS       Z24, Z5, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z20, Z6, Z6
 	VMULPS       Z22, Z6, Z6
-	VMAXPS       Z6, Z25, Z6
-	VMINPS       Z6, Z26, Z6
-	VADDPS       Z27, Z6, Z6
+	VMAXPS       Z6, Z26, Z6
+	VMINPS       Z6, Z27, Z6
+	VADDPS       Z25, Z6, Z6
 	VSUBPS       Z24, Z6, Z6
 	VMOVUPS      Z6, K1, (AX)
 	VADDPS       Z21, Z7, Z7
 	VMULPS       Z23, Z7, Z7
-	VMAXPS       Z7, Z25, Z7
-	VMINPS       Z7, Z26, Z7
-	VADDPS       Z27, Z7, Z7
+	VMAXPS       Z7, Z26, Z7
+	VMINPS       Z7, Z27, Z7
+	VADDPS       Z25, Z7, Z7
 	VSUBPS       Z24, Z7, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z20, Z8, Z8
 	VMULPS       Z22, Z8, Z8
-	VMAXPS       Z8, Z25, Z8
-	VMINPS       Z8, Z26, Z8
-	VADDPS       Z27, Z8, Z8
+	VMAXPS       Z8, Z26, Z8
+	VMINPS       Z8, Z27, Z8
+	VADDPS       Z25, Z8, Z8
 	VSUBPS       Z24, Z8, Z8
 	VMOVUPS      Z8, K1, (AX)
 	VADDPS       Z21, Z9, Z9
 	VMULPS       Z23, Z9, Z9
-	VMAXPS       Z9, Z25, Z9
-	VMINPS       Z9, Z26, Z9
-	VADDPS       Z27, Z9, Z9
+	VMAXPS       Z9, Z26, Z9
+	VMINPS       Z9, Z27, Z9
+	VADDPS       Z25, Z9, Z9
 	VSUBPS       Z24, Z9, Z9
 	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z20, Z10, Z10
 	VMULPS       Z22, Z10, Z10
-	VMAXPS       Z10, Z25, Z10
-	VMINPS       Z10, Z26, Z10
-	VADDPS       Z27, Z10, Z10
+	VMAXPS       Z10, Z26, Z10
+	VMINPS       Z10, Z27, Z10
+	VADDPS       Z25, Z10, Z10
 	VSUBPS       Z24, Z10, Z10
 	VMOVUPS      Z10, K1, (AX)
 	VADDPS       Z21, Z11, Z11
 	VMULPS       Z23, Z11, Z11
-	VMAXPS       Z11, Z25, Z11
-	VMINPS       Z11, Z26, Z11
-	VADDPS       Z27, Z11, Z11
+	VMAXPS       Z11, Z26, Z11
+	VMINPS       Z11, Z27, Z11
+	VADDPS       Z25, Z11, Z11
 	VSUBPS       Z24, Z11, Z11
 	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z20, Z12, Z12
 	VMULPS       Z22, Z12, Z12
-	VMAXPS       Z12, Z25, Z12
-	VMINPS       Z12, Z26, Z12
-	VADDPS       Z27, Z12, Z12
+	VMAXPS       Z12, Z26, Z12
+	VMINPS       Z12, Z27, Z12
+	VADDPS       Z25, Z12, Z12
 	VSUBPS       Z24, Z12, Z12
 	VMOVUPS      Z12, K1, (AX)
 	VADDPS       Z21, Z13, Z13
 	VMULPS       Z23, Z13, Z13
-	VMAXPS       Z13, Z25, Z13
-	VMINPS       Z13, Z26, Z13
-	VADDPS       Z27, Z13, Z13
+	VMAXPS       Z13, Z26, Z13
+	VMINPS       Z13, Z27, Z13
+	VADDPS       Z25, Z13, Z13
 	VSUBPS       Z24, Z13, Z13
 	VMOVUPS      Z13, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z20, Z14, Z14
 	VMULPS       Z22, Z14, Z14
-	VMAXPS       Z14, Z25, Z14
-	VMINPS       Z14, Z26, Z14
-	VADDPS       Z27, Z14, Z14
+	VMAXPS       Z14, Z26, Z14
+	VMINPS       Z14, Z27, Z14
+	VADDPS       Z25, Z14, Z14
 	VSUBPS       Z24, Z14, Z14
 	VMOVUPS      Z14, K1, (AX)
 	VADDPS       Z21, Z15, Z15
 	VMULPS       Z23, Z15, Z15
-	VMAXPS       Z15, Z25, Z15
-	VMINPS       Z15, Z26, Z15
-	VADDPS       Z27, Z15, Z15
+	VMAXPS       Z15, Z26, Z15
+	VMINPS       Z15, Z27, Z15
+	VADDPS       Z25, Z15, Z15
 	VSUBPS       Z24, Z15, Z15
 	VMOVUPS      Z15, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z20, Z16, Z16
 	VMULPS       Z22, Z16, Z16
-	VMAXPS       Z16, Z25, Z16
-	VMINPS       Z16, Z26, Z16
-	VADDPS       Z27, Z16, Z16
+	VMAXPS       Z16, Z26, Z16
+	VMINPS       Z16, Z27, Z16
+	VADDPS       Z25, Z16, Z16
 	VSUBPS       Z24, Z16, Z16
 	VMOVUPS      Z16, K1, (AX)
 	VADDPS       Z21, Z17, Z17
 	VMULPS       Z23, Z17, Z17
-	VMAXPS       Z17, Z25, Z17
-	VMINPS       Z17, Z26, Z17
-	VADDPS       Z27, Z17, Z17
+	VMAXPS       Z17, Z26, Z17
+	VMINPS       Z17, Z27, Z17
+	VADDPS       Z25, Z17, Z17
 	VSUBPS       Z24, Z17, Z17
 	VMOVUPS      Z17, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z20, Z18, Z18
 	VMULPS       Z22, Z18, Z18
-	VMAXPS       Z18, Z25, Z18
-	VMINPS       Z18, Z26, Z18
-	VADDPS       Z27, Z18, Z18
+	VMAXPS       Z18, Z26, Z18
+	VMINPS       Z18, Z27, Z18
+	VADDPS       Z25, Z18, Z18
 	VSUBPS       Z24, Z18, Z18
 	VMOVUPS      Z18, K1, (AX)
 	VADDPS       Z21, Z19, Z19
 	VMULPS       Z23, Z19, Z19
-	VMAXPS       Z19, Z25, Z19
-	VMINPS       Z19, Z26, Z19
-	VADDPS       Z27, Z19, Z19
+	VMAXPS       Z19, Z26, Z19
+	VMINPS       Z19, Z27, Z19
+	VADDPS       Z25, Z19, Z19
 	VSUBPS       Z24, Z19, Z19
 	VMOVUPS      Z19, K2, 64(AX)
 	VZEROUPPER
@@ -1858,158 +1858,158 @@ rows9x2_plain:
 	// case rows9x2_rescaled
 rows9x2_rescaled:
 	MOVQ         t+0(FP), AX
+	MOVQ         280(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         304(CX), CX
+	VMOVUPS.Z    (AX), K1, Z18
+	VMOVUPS.Z    64(AX), K2, Z19
+	VMOVUPS.Z    (CX), K1, Z20
+	VMOVUPS.Z    64(CX), K2, Z21
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         136(CX), CX
+	MOVQ         t+0(FP), DX
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z18
-	VMOVUPS.Z    64(DX), K2, Z19
-	VMOVUPS.Z    (BX), K1, Z20
-	VMOVUPS.Z    64(BX), K2, Z21
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z22
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z23
-	VBROADCASTSS 332(DX), Z24
+	VBROADCASTSS 328(DX), Z24
+	VBROADCASTSS 332(DX), Z25
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z25
-	VSUBPS       Z22, Z25, Z22
+	VPBROADCASTD DX, Z23
+	VSUBPS       Z22, Z23, Z22
 	VADDPS       Z18, Z0, Z0
 	VMULPS       Z20, Z0, Z0
-	VMAXPS       Z0, Z23, Z0
-	VMINPS       Z0, Z24, Z0
-	VADDPS       Z25, Z0, Z0
+	VMAXPS       Z0, Z24, Z0
+	VMINPS       Z0, Z25, Z0
+	VADDPS       Z23, Z0, Z0
 	VSUBPS       Z22, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	VADDPS       Z19, Z1, Z1
 	VMULPS       Z21, Z1, Z1
-	VMAXPS       Z1, Z23, Z1
-	VMINPS       Z1, Z24, Z1
-	VADDPS       Z25, Z1, Z1
+	VMAXPS       Z1, Z24, Z1
+	VMINPS       Z1, Z25, Z1
+	VADDPS       Z23, Z1, Z1
 	VSUBPS       Z22, Z1, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z18, Z2, Z2
 	VMULPS       Z20, Z2, Z2
-	VMAXPS       Z2, Z23, Z2
-	VMINPS       Z2, Z24, Z2
-	VADDPS       Z25, Z2, Z2
+	VMAXPS       Z2, Z24, Z2
+	VMINPS       Z2, Z25, Z2
+	VADDPS       Z23, Z2, Z2
 	VSUBPS       Z22, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	VADDPS       Z19, Z3, Z3
 	VMULPS       Z21, Z3, Z3
-	VMAXPS       Z3, Z23, Z3
-	VMINPS       Z3, Z24, Z3
-	VADDPS       Z25, Z3, Z3
+	VMAXPS       Z3, Z24, Z3
+	VMINPS       Z3, Z25, Z3
+	VADDPS       Z23, Z3, Z3
 	VSUBPS       Z22, Z3, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z18, Z4, Z4
 	VMULPS       Z20, Z4, Z4
-	VMAXPS       Z4, Z23, Z4
-	VMINPS       Z4, Z24, Z4
-	VADDPS       Z25, Z4, Z4
+	VMAXPS       Z4, Z24, Z4
+	VMINPS       Z4, Z25, Z4
+	VADDPS       Z23, Z4, Z4
 	VSUBPS       Z22, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	VADDPS       Z19, Z5, Z5
 	VMULPS       Z21, Z5, Z5
-	VMAXPS       Z5, Z23, Z5
-	VMINPS       Z5, Z24, Z5
-	VADDPS       Z25, Z5, Z5
+	VMAXPS       Z5, Z24, Z5
+	VMINPS       Z5, Z25, Z5
+	VADDPS       Z23, Z5, Z5
 	VSUBPS       Z22, Z5, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z18, Z6, Z6
 	VMULPS       Z20, Z6, Z6
-	VMAXPS       Z6, Z23, Z6
-	VMINPS       Z6, Z24, Z6
-	VADDPS       Z25, Z6, Z6
+	VMAXPS       Z6, Z24, Z6
+	VMINPS       Z6, Z25, Z6
+	VADDPS       Z23, Z6, Z6
 	VSUBPS       Z22, Z6, Z6
 	VMOVUPS      Z6, K1, (AX)
 	VADDPS       Z19, Z7, Z7
 	VMULPS       Z21, Z7, Z7
-	VMAXPS       Z7, Z23, Z7
-	VMINPS       Z7, Z24, Z7
-	VADDPS       Z25, Z7, Z7
+	VMAXPS       Z7, Z24, Z7
+	VMINPS       Z7, Z25, Z7
+	VADDPS       Z23, Z7, Z7
 	VSUBPS       Z22, Z7, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z18, Z8, Z8
 	VMULPS       Z20, Z8, Z8
-	VMAXPS       Z8, Z23, Z8
-	VMINPS       Z8, Z24, Z8
-	VADDPS       Z25, Z8, Z8
+	VMAXPS       Z8, Z24, Z8
+	VMINPS       Z8, Z25, Z8
+	VADDPS       Z23, Z8, Z8
 	VSUBPS       Z22, Z8, Z8
 	VMOVUPS      Z8, K1, (AX)
 	VADDPS       Z19, Z9, Z9
 	VMULPS       Z21, Z9, Z9
-	VMAXPS       Z9, Z23, Z9
-	VMINPS       Z9, Z24, Z9
-	VADDPS       Z25, Z9, Z9
+	VMAXPS       Z9, Z24, Z9
+	VMINPS       Z9, Z25, Z9
+	VADDPS       Z23, Z9, Z9
 	VSUBPS       Z22, Z9, Z9
 	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z18, Z10, Z10
 	VMULPS       Z20, Z10, Z10
-	VMAXPS       Z10, Z23, Z10
-	VMINPS       Z10, Z24, Z10
-	VADDPS       Z25, Z10, Z10
+	VMAXPS       Z10, Z24, Z10
+	VMINPS       Z10, Z25, Z10
+	VADDPS       Z23, Z10, Z10
 	VSUBPS       Z22, Z10, Z10
 	VMOVUPS      Z10, K1, (AX)
 	VADDPS       Z19, Z11, Z11
 	VMULPS       Z21, Z11, Z11
-	VMAXPS       Z11, Z23, Z11
-	VMINPS       Z11, Z24, Z11
-	VADDPS       Z25, Z11, Z11
+	VMAXPS       Z11, Z24, Z11
+	VMINPS       Z11, Z25, Z11
+	VADDPS       Z23, Z11, Z11
 	VSUBPS       Z22, Z11, Z11
 	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z18, Z12, Z12
 	VMULPS       Z20, Z12, Z12
-	VMAXPS       Z12, Z23, Z12
-	VMINPS       Z12, Z24, Z12
-	VADDPS       Z25, Z12, Z12
+	VMAXPS       Z12, Z24, Z12
+	VMINPS       Z12, Z25, Z12
+	VADDPS       Z23, Z12, Z12
 	VSUBPS       Z22, Z12, Z12
 	VMOVUPS      Z12, K1, (AX)
 	VADDPS       Z19, Z13, Z13
 	VMULPS       Z21, Z13, Z13
-	VMAXPS       Z13, Z23, Z13
-	VMINPS       Z13, Z24, Z13
-	VADDPS       Z25, Z13, Z13
+	VMAXPS       Z13, Z24, Z13
+	VMINPS       Z13, Z25, Z13
+	VADDPS       Z23, Z13, Z13
 	VSUBPS       Z22, Z13, Z13
 	VMOVUPS      Z13, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z18, Z14, Z14
 	VMULPS       Z20, Z14, Z14
-	VMAXPS       Z14, Z23, Z14
-	VMINPS       Z14, Z24, Z14
-	VADDPS       Z25, Z14, Z14
+	VMAXPS       Z14, Z24, Z14
+	VMINPS       Z14, Z25, Z14
+	VADDPS       Z23, Z14, Z14
 	VSUBPS       Z22, Z14, Z14
 	VMOVUPS      Z14, K1, (AX)
 	VADDPS       Z19, Z15, Z15
 	VMULPS       Z21, Z15, Z15
-	VMAXPS       Z15, Z23, Z15
-	VMINPS       Z15, Z24, Z15
-	VADDPS       Z25, Z15, Z15
+	VMAXPS       Z15, Z24, Z15
+	VMINPS       Z15, Z25, Z15
+	VADDPS       Z23, Z15, Z15
 	VSUBPS       Z22, Z15, Z15
 	VMOVUPS      Z15, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z18, Z16, Z16
 	VMULPS       Z20, Z16, Z16
-	VMAXPS       Z16, Z23, Z16
-	VMINPS       Z16, Z24, Z16
-	VADDPS       Z25, Z16, Z16
+	VMAXPS       Z16, Z24, Z16
+	VMINPS       Z16, Z25, Z16
+	VADDPS       Z23, Z16, Z16
 	VSUBPS       Z22, Z16, Z16
 	VMOVUPS      Z16, K1, (AX)
 	VADDPS       Z19, Z17, Z17
 	VMULPS       Z21, Z17, Z17
-	VMAXPS       Z17, Z23, Z17
-	VMINPS       Z17, Z24, Z17
-	VADDPS       Z25, Z17, Z17
+	VMAXPS       Z17, Z24, Z17
+	VMINPS       Z17, Z25, Z17
+	VADDPS       Z23, Z17, Z17
 	VSUBPS       Z22, Z17, Z17
 	VMOVUPS      Z17, K2, 64(AX)
 	VZEROUPPER
@@ -2240,143 +2240,143 @@ rows8x2_plain:
 	// case rows8x2_rescaled
 rows8x2_rescaled:
 	MOVQ         t+0(FP), AX
+	MOVQ         280(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         304(CX), CX
+	VMOVUPS.Z    (AX), K1, Z16
+	VMOVUPS.Z    64(AX), K2, Z17
+	VMOVUPS.Z    (CX), K1, Z18
+	VMOVUPS.Z    64(CX), K2, Z19
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         136(CX), CX
+	MOVQ         t+0(FP), DX
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z16
-	VMOVUPS.Z    64(DX), K2, Z17
-	VMOVUPS.Z    (BX), K1, Z18
-	VMOVUPS.Z    64(BX), K2, Z19
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z20
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z21
-	VBROADCASTSS 332(DX), Z22
+	VBROADCASTSS 328(DX), Z22
+	VBROADCASTSS 332(DX), Z23
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z23
-	VSUBPS       Z20, Z23, Z20
+	VPBROADCASTD DX, Z21
+	VSUBPS       Z20, Z21, Z20
 	VADDPS       Z16, Z0, Z0
 	VMULPS       Z18, Z0, Z0
-	VMAXPS       Z0, Z21, Z0
-	VMINPS       Z0, Z22, Z0
-	VADDPS       Z23, Z0, Z0
+	VMAXPS       Z0, Z22, Z0
+	VMINPS       Z0, Z23, Z0
+	VADDPS       Z21, Z0, Z0
 	VSUBPS       Z20, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	VADDPS       Z17, Z1, Z1
 	VMULPS       Z19, Z1, Z1
-	VMAXPS       Z1, Z21, Z1
-	VMINPS       Z1, Z22, Z1
-	VADDPS       Z23, Z1, Z1
+	VMAXPS       Z1, Z22, Z1
+	VMINPS       Z1, Z23, Z1
+	VADDPS       Z21, Z1, Z1
 	VSUBPS       Z20, Z1, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z16, Z2, Z2
 	VMULPS       Z18, Z2, Z2
-	VMAXPS       Z2, Z21, Z2
-	VMINPS       Z2, Z22, Z2
-	VADDPS       Z23, Z2, Z2
+	VMAXPS       Z2, Z22, Z2
+	VMINPS       Z2, Z23, Z2
+	VADDPS       Z21, Z2, Z2
 	VSUBPS       Z20, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	VADDPS       Z17, Z3, Z3
 	VMULPS       Z19, Z3, Z3
-	VMAXPS       Z3, Z21, Z3
-	VMINPS       Z3, Z22, Z3
-	VADDPS       Z23, Z3, Z3
+	VMAXPS       Z3, Z22, Z3
+	VMINPS       Z3, Z23, Z3
+	VADDPS       Z21, Z3, Z3
 	VSUBPS       Z20, Z3, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z16, Z4, Z4
 	VMULPS       Z18, Z4, Z4
-	VMAXPS       Z4, Z21, Z4
-	VMINPS       Z4, Z22, Z4
-	VADDPS       Z23, Z4, Z4
+	VMAXPS       Z4, Z22, Z4
+	VMINPS       Z4, Z23, Z4
+	VADDPS       Z21, Z4, Z4
 	VSUBPS       Z20, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	VADDPS       Z17, Z5, Z5
 	VMULPS       Z19, Z5, Z5
-	VMAXPS       Z5, Z21, Z5
-	VMINPS       Z5, Z22, Z5
-	VADDPS       Z23, Z5, Z5
+	VMAXPS       Z5, Z22, Z5
+	VMINPS       Z5, Z23, Z5
+	VADDPS       Z21, Z5, Z5
 	VSUBPS       Z20, Z5, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z16, Z6, Z6
 	VMULPS       Z18, Z6, Z6
-	VMAXPS       Z6, Z21, Z6
-	VMINPS       Z6, Z22, Z6
-	VADDPS       Z23, Z6, Z6
+	VMAXPS       Z6, Z22, Z6
+	VMINPS       Z6, Z23, Z6
+	VADDPS       Z21, Z6, Z6
 	VSUBPS       Z20, Z6, Z6
 	VMOVUPS      Z6, K1, (AX)
 	VADDPS       Z17, Z7, Z7
 	VMULPS       Z19, Z7, Z7
-	VMAXPS       Z7, Z21, Z7
-	VMINPS       Z7, Z22, Z7
-	VADDPS       Z23, Z7, Z7
+	VMAXPS       Z7, Z22, Z7
+	VMINPS       Z7, Z23, Z7
+	VADDPS       Z21, Z7, Z7
 	VSUBPS       Z20, Z7, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z16, Z8, Z8
 	VMULPS       Z18, Z8, Z8
-	VMAXPS       Z8, Z21, Z8
-	VMINPS       Z8, Z22, Z8
-	VADDPS       Z23, Z8, Z8
+	VMAXPS       Z8, Z22, Z8
+	VMINPS       Z8, Z23, Z8
+	VADDPS       Z21, Z8, Z8
 	VSUBPS       Z20, Z8, Z8
 	VMOVUPS      Z8, K1, (AX)
 	VADDPS       Z17, Z9, Z9
 	VMULPS       Z19, Z9, Z9
-	VMAXPS       Z9, Z21, Z9
-	VMINPS       Z9, Z22, Z9
-	VADDPS       Z23, Z9, Z9
+	VMAXPS       Z9, Z22, Z9
+	VMINPS       Z9, Z23, Z9
+	VADDPS       Z21, Z9, Z9
 	VSUBPS       Z20, Z9, Z9
 	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z16, Z10, Z10
 	VMULPS       Z18, Z10, Z10
-	VMAXPS       Z10, Z21, Z10
-	VMINPS       Z10, Z22, Z10
-	VADDPS       Z23, Z10, Z10
+	VMAXPS       Z10, Z22, Z10
+	VMINPS       Z10, Z23, Z10
+	VADDPS       Z21, Z10, Z10
 	VSUBPS       Z20, Z10, Z10
 	VMOVUPS      Z10, K1, (AX)
 	VADDPS       Z17, Z11, Z11
 	VMULPS       Z19, Z11, Z11
-	VMAXPS       Z11, Z21, Z11
-	VMINPS       Z11, Z22, Z11
-	VADDPS       Z23, Z11, Z11
+	VMAXPS       Z11, Z22, Z11
+	VMINPS       Z11, Z23, Z11
+	VADDPS       Z21, Z11, Z11
 	VSUBPS       Z20, Z11, Z11
 	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z16, Z12, Z12
 	VMULPS       Z18, Z12, Z12
-	VMAXPS       Z12, Z21, Z12
-	VMINPS       Z12, Z22, Z12
-	VADDPS       Z23, Z12, Z12
+	VMAXPS       Z12, Z22, Z12
+	VMINPS       Z12, Z23, Z12
+	VADDPS       Z21, Z12, Z12
 	VSUBPS       Z20, Z12, Z12
 	VMOVUPS      Z12, K1, (AX)
 	VADDPS       Z17, Z13, Z13
 	VMULPS       Z19, Z13, Z13
-	VMAXPS       Z13, Z21, Z13
-	VMINPS       Z13, Z22, Z13
-	VADDPS       Z23, Z13, Z13
+	VMAXPS       Z13, Z22, Z13
+	VMINPS       Z13, Z23, Z13
+	VADDPS       Z21, Z13, Z13
 	VSUBPS       Z20, Z13, Z13
 	VMOVUPS      Z13, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z16, Z14, Z14
 	VMULPS       Z18, Z14, Z14
-	VMAXPS       Z14, Z21, Z14
-	VMINPS       Z14, Z22, Z14
-	VADDPS       Z23, Z14, Z14
+	VMAXPS       Z14, Z22, Z14
+	VMINPS       Z14, Z23, Z14
+	VADDPS       Z21, Z14, Z14
 	VSUBPS       Z20, Z14, Z14
 	VMOVUPS      Z14, K1, (AX)
 	VADDPS       Z17, Z15, Z15
 	VMULPS       Z19, Z15, Z15
-	VMAXPS       Z15, Z21, Z15
-	VMINPS       Z15, Z22, Z15
-	VADDPS       Z23, Z15, Z15
+	VMAXPS       Z15, Z22, Z15
+	VMINPS       Z15, Z23, Z15
+	VADDPS       Z21, Z15, Z15
 	VSUBPS       Z20, Z15, Z15
 	VMOVUPS      Z15, K2, 64(AX)
 	VZEROUPPER
@@ -2592,128 +2592,128 @@ rows7x2_plain:
 	// case rows7x2_rescaled
 rows7x2_rescaled:
 	MOVQ         t+0(FP), AX
+	MOVQ         280(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         304(CX), CX
+	VMOVUPS.Z    (AX), K1, Z14
+	VMOVUPS.Z    64(AX), K2, Z15
+	VMOVUPS.Z    (CX), K1, Z16
+	VMOVUPS.Z    64(CX), K2, Z17
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         136(CX), CX
+	MOVQ         t+0(FP), DX
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z14
-	VMOVUPS.Z    64(DX), K2, Z15
-	VMOVUPS.Z    (BX), K1, Z16
-	VMOVUPS.Z    64(BX), K2, Z17
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z18
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z19
-	VBROADCASTSS 332(DX), Z20
+	VBROADCASTSS 328(DX), Z20
+	VBROADCASTSS 332(DX), Z21
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z21
-	VSUBPS       Z18, Z21, Z18
+	VPBROADCASTD DX, Z19
+	VSUBPS       Z18, Z19, Z18
 	VADDPS       Z14, Z0, Z0
 	VMULPS       Z16, Z0, Z0
-	VMAXPS       Z0, Z19, Z0
-	VMINPS       Z0, Z20, Z0
-	VADDPS       Z21, Z0, Z0
+	VMAXPS       Z0, Z20, Z0
+	VMINPS       Z0, Z21, Z0
+	VADDPS       Z19, Z0, Z0
 	VSUBPS       Z18, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	VADDPS       Z15, Z1, Z1
 	VMULPS       Z17, Z1, Z1
-	VMAXPS       Z1, Z19, Z1
-	VMINPS       Z1, Z20, Z1
-	VADDPS       Z21, Z1, Z1
+	VMAXPS       Z1, Z20, Z1
+	VMINPS       Z1, Z21, Z1
+	VADDPS       Z19, Z1, Z1
 	VSUBPS       Z18, Z1, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z14, Z2, Z2
 	VMULPS       Z16, Z2, Z2
-	VMAXPS       Z2, Z19, Z2
-	VMINPS       Z2, Z20, Z2
-	VADDPS       Z21, Z2, Z2
+	VMAXPS       Z2, Z20, Z2
+	VMINPS       Z2, Z21, Z2
+	VADDPS       Z19, Z2, Z2
 	VSUBPS       Z18, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	VADDPS       Z15, Z3, Z3
 	VMULPS       Z17, Z3, Z3
-	VMAXPS       Z3, Z19, Z3
-	VMINPS       Z3, Z20, Z3
-	VADDPS       Z21, Z3, Z3
+	VMAXPS       Z3, Z20, Z3
+	VMINPS       Z3, Z21, Z3
+	VADDPS       Z19, Z3, Z3
 	VSUBPS       Z18, Z3, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z14, Z4, Z4
 	VMULPS       Z16, Z4, Z4
-	VMAXPS       Z4, Z19, Z4
-	VMINPS       Z4, Z20, Z4
-	VADDPS       Z21, Z4, Z4
+	VMAXPS       Z4, Z20, Z4
+	VMINPS       Z4, Z21, Z4
+	VADDPS       Z19, Z4, Z4
 	VSUBPS       Z18, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	VADDPS       Z15, Z5, Z5
 	VMULPS       Z17, Z5, Z5
-	VMAXPS       Z5, Z19, Z5
-	VMINPS       Z5, Z20, Z5
-	VADDPS       Z21, Z5, Z5
+	VMAXPS       Z5, Z20, Z5
+	VMINPS       Z5, Z21, Z5
+	VADDPS       Z19, Z5, Z5
 	VSUBPS       Z18, Z5, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z14, Z6, Z6
 	VMULPS       Z16, Z6, Z6
-	VMAXPS       Z6, Z19, Z6
-	VMINPS       Z6, Z20, Z6
-	VADDPS       Z21, Z6, Z6
+	VMAXPS       Z6, Z20, Z6
+	VMINPS       Z6, Z21, Z6
+	VADDPS       Z19, Z6, Z6
 	VSUBPS       Z18, Z6, Z6
 	VMOVUPS      Z6, K1, (AX)
 	VADDPS       Z15, Z7, Z7
 	VMULPS       Z17, Z7, Z7
-	VMAXPS       Z7, Z19, Z7
-	VMINPS       Z7, Z20, Z7
-	VADDPS       Z21, Z7, Z7
+	VMAXPS       Z7, Z20, Z7
+	VMINPS       Z7, Z21, Z7
+	VADDPS       Z19, Z7, Z7
 	VSUBPS       Z18, Z7, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z14, Z8, Z8
 	VMULPS       Z16, Z8, Z8
-	VMAXPS       Z8, Z19, Z8
-	VMINPS       Z8, Z20, Z8
-	VADDPS       Z21, Z8, Z8
+	VMAXPS       Z8, Z20, Z8
+	VMINPS       Z8, Z21, Z8
+	VADDPS       Z19, Z8, Z8
 	VSUBPS       Z18, Z8, Z8
 	VMOVUPS      Z8, K1, (AX)
 	VADDPS       Z15, Z9, Z9
 	VMULPS       Z17, Z9, Z9
-	VMAXPS       Z9, Z19, Z9
-	VMINPS       Z9, Z20, Z9
-	VADDPS       Z21, Z9, Z9
+	VMAXPS       Z9, Z20, Z9
+	VMINPS       Z9, Z21, Z9
+	VADDPS       Z19, Z9, Z9
 	VSUBPS       Z18, Z9, Z9
 	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z14, Z10, Z10
 	VMULPS       Z16, Z10, Z10
-	VMAXPS       Z10, Z19, Z10
-	VMINPS       Z10, Z20, Z10
-	VADDPS       Z21, Z10, Z10
+	VMAXPS       Z10, Z20, Z10
+	VMINPS       Z10, Z21, Z10
+	VADDPS       Z19, Z10, Z10
 	VSUBPS       Z18, Z10, Z10
 	VMOVUPS      Z10, K1, (AX)
 	VADDPS       Z15, Z11, Z11
 	VMULPS       Z17, Z11, Z11
-	VMAXPS       Z11, Z19, Z11
-	VMINPS       Z11, Z20, Z11
-	VADDPS       Z21, Z11, Z11
+	VMAXPS       Z11, Z20, Z11
+	VMINPS       Z11, Z21, Z11
+	VADDPS       Z19, Z11, Z11
 	VSUBPS       Z18, Z11, Z11
 	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z14, Z12, Z12
 	VMULPS       Z16, Z12, Z12
-	VMAXPS       Z12, Z19, Z12
-	VMINPS       Z12, Z20, Z12
-	VADDPS       Z21, Z12, Z12
+	VMAXPS       Z12, Z20, Z12
+	VMINPS       Z12, Z21, Z12
+	VADDPS       Z19, Z12, Z12
 	VSUBPS       Z18, Z12, Z12
 	VMOVUPS      Z12, K1, (AX)
 	VADDPS       Z15, Z13, Z13
 	VMULPS       Z17, Z13, Z13
-	VMAXPS       Z13, Z19, Z13
-	VMINPS       Z13, Z20, Z13
-	VADDPS       Z21, Z13, Z13
+	VMAXPS       Z13, Z20, Z13
+	VMINPS       Z13, Z21, Z13
+	VADDPS       Z19, Z13, Z13
 	VSUBPS       Z18, Z13, Z13
 	VMOVUPS      Z13, K2, 64(AX)
 	VZEROUPPER
@@ -2912,113 +2912,113 @@ rows6x2_plain:
 	// case rows6x2_rescaled
 rows6x2_rescaled:
 	MOVQ         t+0(FP), AX
+	MOVQ         280(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         304(CX), CX
+	VMOVUPS.Z    (AX), K1, Z12
+	VMOVUPS.Z    64(AX), K2, Z13
+	VMOVUPS.Z    (CX), K1, Z14
+	VMOVUPS.Z    64(CX), K2, Z15
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         136(CX), CX
+	MOVQ         t+0(FP), DX
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z12
-	VMOVUPS.Z    64(DX), K2, Z13
-	VMOVUPS.Z    (BX), K1, Z14
-	VMOVUPS.Z    64(BX), K2, Z15
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z16
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z17
-	VBROADCASTSS 332(DX), Z18
+	VBROADCASTSS 328(DX), Z18
+	VBROADCASTSS 332(DX), Z19
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z19
-	VSUBPS       Z16, Z19, Z16
+	VPBROADCASTD DX, Z17
+	VSUBPS       Z16, Z17, Z16
 	VADDPS       Z12, Z0, Z0
 	VMULPS       Z14, Z0, Z0
-	VMAXPS       Z0, Z17, Z0
-	VMINPS       Z0, Z18, Z0
-	VADDPS       Z19, Z0, Z0
+	VMAXPS       Z0, Z18, Z0
+	VMINPS       Z0, Z19, Z0
+	VADDPS       Z17, Z0, Z0
 	VSUBPS       Z16, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	VADDPS       Z13, Z1, Z1
 	VMULPS       Z15, Z1, Z1
-	VMAXPS       Z1, Z17, Z1
-	VMINPS       Z1, Z18, Z1
-	VADDPS       Z19, Z1, Z1
+	VMAXPS       Z1, Z18, Z1
+	VMINPS       Z1, Z19, Z1
+	VADDPS       Z17, Z1, Z1
 	VSUBPS       Z16, Z1, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z12, Z2, Z2
 	VMULPS       Z14, Z2, Z2
-	VMAXPS       Z2, Z17, Z2
-	VMINPS       Z2, Z18, Z2
-	VADDPS       Z19, Z2, Z2
+	VMAXPS       Z2, Z18, Z2
+	VMINPS       Z2, Z19, Z2
+	VADDPS       Z17, Z2, Z2
 	VSUBPS       Z16, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	VADDPS       Z13, Z3, Z3
 	VMULPS       Z15, Z3, Z3
-	VMAXPS       Z3, Z17, Z3
-	VMINPS       Z3, Z18, Z3
-	VADDPS       Z19, Z3, Z3
+	VMAXPS       Z3, Z18, Z3
+	VMINPS       Z3, Z19, Z3
+	VADDPS       Z17, Z3, Z3
 	VSUBPS       Z16, Z3, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z12, Z4, Z4
 	VMULPS       Z14, Z4, Z4
-	VMAXPS       Z4, Z17, Z4
-	VMINPS       Z4, Z18, Z4
-	VADDPS       Z19, Z4, Z4
+	VMAXPS       Z4, Z18, Z4
+	VMINPS       Z4, Z19, Z4
+	VADDPS       Z17, Z4, Z4
 	VSUBPS       Z16, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	VADDPS       Z13, Z5, Z5
 	VMULPS       Z15, Z5, Z5
-	VMAXPS       Z5, Z17, Z5
-	VMINPS       Z5, Z18, Z5
-	VADDPS       Z19, Z5, Z5
+	VMAXPS       Z5, Z18, Z5
+	VMINPS       Z5, Z19, Z5
+	VADDPS       Z17, Z5, Z5
 	VSUBPS       Z16, Z5, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z12, Z6, Z6
 	VMULPS       Z14, Z6, Z6
-	VMAXPS       Z6, Z17, Z6
-	VMINPS       Z6, Z18, Z6
-	VADDPS       Z19, Z6, Z6
+	VMAXPS       Z6, Z18, Z6
+	VMINPS       Z6, Z19, Z6
+	VADDPS       Z17, Z6, Z6
 	VSUBPS       Z16, Z6, Z6
 	VMOVUPS      Z6, K1, (AX)
 	VADDPS       Z13, Z7, Z7
 	VMULPS       Z15, Z7, Z7
-	VMAXPS       Z7, Z17, Z7
-	VMINPS       Z7, Z18, Z7
-	VADDPS       Z19, Z7, Z7
+	VMAXPS       Z7, Z18, Z7
+	VMINPS       Z7, Z19, Z7
+	VADDPS       Z17, Z7, Z7
 	VSUBPS       Z16, Z7, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z12, Z8, Z8
 	VMULPS       Z14, Z8, Z8
-	VMAXPS       Z8, Z17, Z8
-	VMINPS       Z8, Z18, Z8
-	VADDPS       Z19, Z8, Z8
+	VMAXPS       Z8, Z18, Z8
+	VMINPS       Z8, Z19, Z8
+	VADDPS       Z17, Z8, Z8
 	VSUBPS       Z16, Z8, Z8
 	VMOVUPS      Z8, K1, (AX)
 	VADDPS       Z13, Z9, Z9
 	VMULPS       Z15, Z9, Z9
-	VMAXPS       Z9, Z17, Z9
-	VMINPS       Z9, Z18, Z9
-	VADDPS       Z19, Z9, Z9
+	VMAXPS       Z9, Z18, Z9
+	VMINPS       Z9, Z19, Z9
+	VADDPS       Z17, Z9, Z9
 	VSUBPS       Z16, Z9, Z9
 	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z12, Z10, Z10
 	VMULPS       Z14, Z10, Z10
-	VMAXPS       Z10, Z17, Z10
-	VMINPS       Z10, Z18, Z10
-	VADDPS       Z19, Z10, Z10
+	VMAXPS       Z10, Z18, Z10
+	VMINPS       Z10, Z19, Z10
+	VADDPS       Z17, Z10, Z10
 	VSUBPS       Z16, Z10, Z10
 	VMOVUPS      Z10, K1, (AX)
 	VADDPS       Z13, Z11, Z11
 	VMULPS       Z15, Z11, Z11
-	VMAXPS       Z11, Z17, Z11
-	VMINPS       Z11, Z18, Z11
-	VADDPS       Z19, Z11, Z11
+	VMAXPS       Z11, Z18, Z11
+	VMINPS       Z11, Z19, Z11
+	VADDPS       Z17, Z11, Z11
 	VSUBPS       Z16, Z11, Z11
 	VMOVUPS      Z11, K2, 64(AX)
 	VZEROUPPER
@@ -3202,98 +3202,98 @@ rows5x2_plain:
 	// case rows5x2_rescaled
 rows5x2_rescaled:
 	MOVQ         t+0(FP), AX
+	MOVQ         280(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         304(CX), CX
+	VMOVUPS.Z    (AX), K1, Z10
+	VMOVUPS.Z    64(AX), K2, Z11
+	VMOVUPS.Z    (CX), K1, Z12
+	VMOVUPS.Z    64(CX), K2, Z13
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         136(CX), CX
+	MOVQ         t+0(FP), DX
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z10
-	VMOVUPS.Z    64(DX), K2, Z11
-	VMOVUPS.Z    (BX), K1, Z12
-	VMOVUPS.Z    64(BX), K2, Z13
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z14
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z15
-	VBROADCASTSS 332(DX), Z16
+	VBROADCASTSS 328(DX), Z16
+	VBROADCASTSS 332(DX), Z17
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z17
-	VSUBPS       Z14, Z17, Z14
+	VPBROADCASTD DX, Z15
+	VSUBPS       Z14, Z15, Z14
 	VADDPS       Z10, Z0, Z0
 	VMULPS       Z12, Z0, Z0
-	VMAXPS       Z0, Z15, Z0
-	VMINPS       Z0, Z16, Z0
-	VADDPS       Z17, Z0, Z0
+	VMAXPS       Z0, Z16, Z0
+	VMINPS       Z0, Z17, Z0
+	VADDPS       Z15, Z0, Z0
 	VSUBPS       Z14, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	VADDPS       Z11, Z1, Z1
 	VMULPS       Z13, Z1, Z1
-	VMAXPS       Z1, Z15, Z1
-	VMINPS       Z1, Z16, Z1
-	VADDPS       Z17, Z1, Z1
+	VMAXPS       Z1, Z16, Z1
+	VMINPS       Z1, Z17, Z1
+	VADDPS       Z15, Z1, Z1
 	VSUBPS       Z14, Z1, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z10, Z2, Z2
 	VMULPS       Z12, Z2, Z2
-	VMAXPS       Z2, Z15, Z2
-	VMINPS       Z2, Z16, Z2
-	VADDPS       Z17, Z2, Z2
+	VMAXPS       Z2, Z16, Z2
+	VMINPS       Z2, Z17, Z2
+	VADDPS       Z15, Z2, Z2
 	VSUBPS       Z14, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	VADDPS       Z11, Z3, Z3
 	VMULPS       Z13, Z3, Z3
-	VMAXPS       Z3, Z15, Z3
-	VMINPS       Z3, Z16, Z3
-	VADDPS       Z17, Z3, Z3
+	VMAXPS       Z3, Z16, Z3
+	VMINPS       Z3, Z17, Z3
+	VADDPS       Z15, Z3, Z3
 	VSUBPS       Z14, Z3, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z10, Z4, Z4
 	VMULPS       Z12, Z4, Z4
-	VMAXPS       Z4, Z15, Z4
-	VMINPS       Z4, Z16, Z4
-	VADDPS       Z17, Z4, Z4
+	VMAXPS       Z4, Z16, Z4
+	VMINPS       Z4, Z17, Z4
+	VADDPS       Z15, Z4, Z4
 	VSUBPS       Z14, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	VADDPS       Z11, Z5, Z5
 	VMULPS       Z13, Z5, Z5
-	VMAXPS       Z5, Z15, Z5
-	VMINPS       Z5, Z16, Z5
-	VADDPS       Z17, Z5, Z5
+	VMAXPS       Z5, Z16, Z5
+	VMINPS       Z5, Z17, Z5
+	VADDPS       Z15, Z5, Z5
 	VSUBPS       Z14, Z5, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z10, Z6, Z6
 	VMULPS       Z12, Z6, Z6
-	VMAXPS       Z6, Z15, Z6
-	VMINPS       Z6, Z16, Z6
-	VADDPS       Z17, Z6, Z6
+	VMAXPS       Z6, Z16, Z6
+	VMINPS       Z6, Z17, Z6
+	VADDPS       Z15, Z6, Z6
 	VSUBPS       Z14, Z6, Z6
 	VMOVUPS      Z6, K1, (AX)
 	VADDPS       Z11, Z7, Z7
 	VMULPS       Z13, Z7, Z7
-	VMAXPS       Z7, Z15, Z7
-	VMINPS       Z7, Z16, Z7
-	VADDPS       Z17, Z7, Z7
+	VMAXPS       Z7, Z16, Z7
+	VMINPS       Z7, Z17, Z7
+	VADDPS       Z15, Z7, Z7
 	VSUBPS       Z14, Z7, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z10, Z8, Z8
 	VMULPS       Z12, Z8, Z8
-	VMAXPS       Z8, Z15, Z8
-	VMINPS       Z8, Z16, Z8
-	VADDPS       Z17, Z8, Z8
+	VMAXPS       Z8, Z16, Z8
+	VMINPS       Z8, Z17, Z8
+	VADDPS       Z15, Z8, Z8
 	VSUBPS       Z14, Z8, Z8
 	VMOVUPS      Z8, K1, (AX)
 	VADDPS       Z11, Z9, Z9
 	VMULPS       Z13, Z9, Z9
-	VMAXPS       Z9, Z15, Z9
-	VMINPS       Z9, Z16, Z9
-	VADDPS       Z17, Z9, Z9
+	VMAXPS       Z9, Z16, Z9
+	VMINPS       Z9, Z17, Z9
+	VADDPS       Z15, Z9, Z9
 	VSUBPS       Z14, Z9, Z9
 	VMOVUPS      Z9, K2, 64(AX)
 	VZEROUPPER
@@ -3462,83 +3462,83 @@ rows4x2_plain:
 	// case rows4x2_rescaled
 rows4x2_rescaled:
 	MOVQ         t+0(FP), AX
+	MOVQ         280(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         304(CX), CX
+	VMOVUPS.Z    (AX), K1, Z8
+	VMOVUPS.Z    64(AX), K2, Z9
+	VMOVUPS.Z    (CX), K1, Z10
+	VMOVUPS.Z    64(CX), K2, Z11
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         136(CX), CX
+	MOVQ         t+0(FP), DX
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z8
-	VMOVUPS.Z    64(DX), K2, Z9
-	VMOVUPS.Z    (BX), K1, Z10
-	VMOVUPS.Z    64(BX), K2, Z11
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z12
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z13
-	VBROADCASTSS 332(DX), Z14
+	VBROADCASTSS 328(DX), Z14
+	VBROADCASTSS 332(DX), Z15
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z15
-	VSUBPS       Z12, Z15, Z12
+	VPBROADCASTD DX, Z13
+	VSUBPS       Z12, Z13, Z12
 	VADDPS       Z8, Z0, Z0
 	VMULPS       Z10, Z0, Z0
-	VMAXPS       Z0, Z13, Z0
-	VMINPS       Z0, Z14, Z0
-	VADDPS       Z15, Z0, Z0
+	VMAXPS       Z0, Z14, Z0
+	VMINPS       Z0, Z15, Z0
+	VADDPS       Z13, Z0, Z0
 	VSUBPS       Z12, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	VADDPS       Z9, Z1, Z1
 	VMULPS       Z11, Z1, Z1
-	VMAXPS       Z1, Z13, Z1
-	VMINPS       Z1, Z14, Z1
-	VADDPS       Z15, Z1, Z1
+	VMAXPS       Z1, Z14, Z1
+	VMINPS       Z1, Z15, Z1
+	VADDPS       Z13, Z1, Z1
 	VSUBPS       Z12, Z1, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z8, Z2, Z2
 	VMULPS       Z10, Z2, Z2
-	VMAXPS       Z2, Z13, Z2
-	VMINPS       Z2, Z14, Z2
-	VADDPS       Z15, Z2, Z2
+	VMAXPS       Z2, Z14, Z2
+	VMINPS       Z2, Z15, Z2
+	VADDPS       Z13, Z2, Z2
 	VSUBPS       Z12, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	VADDPS       Z9, Z3, Z3
 	VMULPS       Z11, Z3, Z3
-	VMAXPS       Z3, Z13, Z3
-	VMINPS       Z3, Z14, Z3
-	VADDPS       Z15, Z3, Z3
+	VMAXPS       Z3, Z14, Z3
+	VMINPS       Z3, Z15, Z3
+	VADDPS       Z13, Z3, Z3
 	VSUBPS       Z12, Z3, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z8, Z4, Z4
 	VMULPS       Z10, Z4, Z4
-	VMAXPS       Z4, Z13, Z4
-	VMINPS       Z4, Z14, Z4
-	VADDPS       Z15, Z4, Z4
+	VMAXPS       Z4, Z14, Z4
+	VMINPS       Z4, Z15, Z4
+	VADDPS       Z13, Z4, Z4
 	VSUBPS       Z12, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	VADDPS       Z9, Z5, Z5
 	VMULPS       Z11, Z5, Z5
-	VMAXPS       Z5, Z13, Z5
-	VMINPS       Z5, Z14, Z5
-	VADDPS       Z15, Z5, Z5
+	VMAXPS       Z5, Z14, Z5
+	VMINPS       Z5, Z15, Z5
+	VADDPS       Z13, Z5, Z5
 	VSUBPS       Z12, Z5, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z8, Z6, Z6
 	VMULPS       Z10, Z6, Z6
-	VMAXPS       Z6, Z13, Z6
-	VMINPS       Z6, Z14, Z6
-	VADDPS       Z15, Z6, Z6
+	VMAXPS       Z6, Z14, Z6
+	VMINPS       Z6, Z15, Z6
+	VADDPS       Z13, Z6, Z6
 	VSUBPS       Z12, Z6, Z6
 	VMOVUPS      Z6, K1, (AX)
 	VADDPS       Z9, Z7, Z7
 	VMULPS       Z11, Z7, Z7
-	VMAXPS       Z7, Z13, Z7
-	VMINPS       Z7, Z14, Z7
-	VADDPS       Z15, Z7, Z7
+	VMAXPS       Z7, Z14, Z7
+	VMINPS       Z7, Z15, Z7
+	VADDPS       Z13, Z7, Z7
 	VSUBPS       Z12, Z7, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	VZEROUPPER
@@ -3689,68 +3689,68 @@ rows3x2_plain:
 	// case rows3x2_rescaled
 rows3x2_rescaled:
 	MOVQ         t+0(FP), AX
+	MOVQ         280(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         304(CX), CX
+	VMOVUPS.Z    (AX), K1, Z6
+	VMOVUPS.Z    64(AX), K2, Z7
+	VMOVUPS.Z    (CX), K1, Z8
+	VMOVUPS.Z    64(CX), K2, Z9
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         136(CX), CX
+	MOVQ         t+0(FP), DX
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z6
-	VMOVUPS.Z    64(DX), K2, Z7
-	VMOVUPS.Z    (BX), K1, Z8
-	VMOVUPS.Z    64(BX), K2, Z9
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z10
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z11
-	VBROADCASTSS 332(DX), Z12
+	VBROADCASTSS 328(DX), Z12
+	VBROADCASTSS 332(DX), Z13
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z13
-	VSUBPS       Z10, Z13, Z10
+	VPBROADCASTD DX, Z11
+	VSUBPS       Z10, Z11, Z10
 	VADDPS       Z6, Z0, Z0
 	VMULPS       Z8, Z0, Z0
-	VMAXPS       Z0, Z11, Z0
-	VMINPS       Z0, Z12, Z0
-	VADDPS       Z13, Z0, Z0
+	VMAXPS       Z0, Z12, Z0
+	VMINPS       Z0, Z13, Z0
+	VADDPS       Z11, Z0, Z0
 	VSUBPS       Z10, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	VADDPS       Z7, Z1, Z1
 	VMULPS       Z9, Z1, Z1
-	VMAXPS       Z1, Z11, Z1
-	VMINPS       Z1, Z12, Z1
-	VADDPS       Z13, Z1, Z1
+	VMAXPS       Z1, Z12, Z1
+	VMINPS       Z1, Z13, Z1
+	VADDPS       Z11, Z1, Z1
 	VSUBPS       Z10, Z1, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z6, Z2, Z2
 	VMULPS       Z8, Z2, Z2
-	VMAXPS       Z2, Z11, Z2
-	VMINPS       Z2, Z12, Z2
-	VADDPS       Z13, Z2, Z2
+	VMAXPS       Z2, Z12, Z2
+	VMINPS       Z2, Z13, Z2
+	VADDPS       Z11, Z2, Z2
 	VSUBPS       Z10, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	VADDPS       Z7, Z3, Z3
 	VMULPS       Z9, Z3, Z3
-	VMAXPS       Z3, Z11, Z3
-	VMINPS       Z3, Z12, Z3
-	VADDPS       Z13, Z3, Z3
+	VMAXPS       Z3, Z12, Z3
+	VMINPS       Z3, Z13, Z3
+	VADDPS       Z11, Z3, Z3
 	VSUBPS       Z10, Z3, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z6, Z4, Z4
 	VMULPS       Z8, Z4, Z4
-	VMAXPS       Z4, Z11, Z4
-	VMINPS       Z4, Z12, Z4
-	VADDPS       Z13, Z4, Z4
+	VMAXPS       Z4, Z12, Z4
+	VMINPS       Z4, Z13, Z4
+	VADDPS       Z11, Z4, Z4
 	VSUBPS       Z10, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	VADDPS       Z7, Z5, Z5
 	VMULPS       Z9, Z5, Z5
-	VMAXPS       Z5, Z11, Z5
-	VMINPS       Z5, Z12, Z5
-	VADDPS       Z13, Z5, Z5
+	VMAXPS       Z5, Z12, Z5
+	VMINPS       Z5, Z13, Z5
+	VADDPS       Z11, Z5, Z5
 	VSUBPS       Z10, Z5, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	VZEROUPPER
@@ -3886,53 +3886,53 @@ rows2x2_plain:
 	// case rows2x2_rescaled
 rows2x2_rescaled:
 	MOVQ         t+0(FP), AX
+	MOVQ         280(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         304(CX), CX
+	VMOVUPS.Z    (AX), K1, Z4
+	VMOVUPS.Z    64(AX), K2, Z5
+	VMOVUPS.Z    (CX), K1, Z6
+	VMOVUPS.Z    64(CX), K2, Z7
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         136(CX), CX
+	MOVQ         t+0(FP), DX
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z4
-	VMOVUPS.Z    64(DX), K2, Z5
-	VMOVUPS.Z    (BX), K1, Z6
-	VMOVUPS.Z    64(BX), K2, Z7
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z8
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z9
-	VBROADCASTSS 332(DX), Z10
+	VBROADCASTSS 328(DX), Z10
+	VBROADCASTSS 332(DX), Z11
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z11
-	VSUBPS       Z8, Z11, Z8
+	VPBROADCASTD DX, Z9
+	VSUBPS       Z8, Z9, Z8
 	VADDPS       Z4, Z0, Z0
 	VMULPS       Z6, Z0, Z0
-	VMAXPS       Z0, Z9, Z0
-	VMINPS       Z0, Z10, Z0
-	VADDPS       Z11, Z0, Z0
+	VMAXPS       Z0, Z10, Z0
+	VMINPS       Z0, Z11, Z0
+	VADDPS       Z9, Z0, Z0
 	VSUBPS       Z8, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	VADDPS       Z5, Z1, Z1
 	VMULPS       Z7, Z1, Z1
-	VMAXPS       Z1, Z9, Z1
-	VMINPS       Z1, Z10, Z1
-	VADDPS       Z11, Z1, Z1
+	VMAXPS       Z1, Z10, Z1
+	VMINPS       Z1, Z11, Z1
+	VADDPS       Z9, Z1, Z1
 	VSUBPS       Z8, Z1, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z4, Z2, Z2
 	VMULPS       Z6, Z2, Z2
-	VMAXPS       Z2, Z9, Z2
-	VMINPS       Z2, Z10, Z2
-	VADDPS       Z11, Z2, Z2
+	VMAXPS       Z2, Z10, Z2
+	VMINPS       Z2, Z11, Z2
+	VADDPS       Z9, Z2, Z2
 	VSUBPS       Z8, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	VADDPS       Z5, Z3, Z3
 	VMULPS       Z7, Z3, Z3
-	VMAXPS       Z3, Z9, Z3
-	VMINPS       Z3, Z10, Z3
-	VADDPS       Z11, Z3, Z3
+	VMAXPS       Z3, Z10, Z3
+	VMINPS       Z3, Z11, Z3
+	VADDPS       Z9, Z3, Z3
 	VSUBPS       Z8, Z3, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	VZEROUPPER
@@ -4115,29 +4115,29 @@ rows1x1_plain:
 	// case rows1x1_rescaled
 rows1x1_rescaled:
 	MOVQ         t+0(FP), AX
+	MOVQ         280(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         304(CX), CX
+	VMOVUPS.Z    (AX), K1, Z1
+	VMOVUPS.Z    (CX), K1, Z2
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         136(CX), CX
-	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), CX
-	MOVQ         280(CX), CX
 	MOVQ         t+0(FP), DX
-	MOVQ         304(DX), DX
-	VMOVUPS.Z    (CX), K1, Z1
-	VMOVUPS.Z    (DX), K1, Z2
+	SHLQ         $0x02, CX
+	VBROADCASTSS 336(DX), Z3
 	MOVQ         t+0(FP), CX
-	VBROADCASTSS 336(CX), Z3
-	MOVQ         t+0(FP), CX
-	VBROADCASTSS 328(CX), Z4
-	VBROADCASTSS 332(CX), Z5
+	VBROADCASTSS 328(CX), Z5
+	VBROADCASTSS 332(CX), Z6
 	MOVQ         $0x4b400000, CX
-	VPBROADCASTD CX, Z6
-	VSUBPS       Z3, Z6, Z3
+	VPBROADCASTD CX, Z4
+	VSUBPS       Z3, Z4, Z3
 	VADDPS       Z1, Z0, Z0
 	VMULPS       Z2, Z0, Z0
-	VMAXPS       Z0, Z4, Z0
-	VMINPS       Z0, Z5, Z0
-	VADDPS       Z6, Z0, Z0
+	VMAXPS       Z0, Z5, Z0
+	VMINPS       Z0, Z6, Z0
+	VADDPS       Z4, Z0, Z0
 	VSUBPS       Z3, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	VZEROUPPER
@@ -4344,117 +4344,117 @@ rows12x1_plain:
 	// case rows12x1_rescaled
 rows12x1_rescaled:
 	MOVQ         t+0(FP), AX
+	MOVQ         280(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         304(CX), CX
+	VMOVUPS.Z    (AX), K1, Z12
+	VMOVUPS.Z    (CX), K1, Z13
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         136(CX), CX
+	MOVQ         t+0(FP), DX
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z12
-	VMOVUPS.Z    (BX), K1, Z13
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z14
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z15
-	VBROADCASTSS 332(DX), Z16
+	VBROADCASTSS 328(DX), Z16
+	VBROADCASTSS 332(DX), Z17
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z17
-	VSUBPS       Z14, Z17, Z14
+	VPBROADCASTD DX, Z15
+	VSUBPS       Z14, Z15, Z14
 	VADDPS       Z12, Z0, Z0
 	VMULPS       Z13, Z0, Z0
-	VMAXPS       Z0, Z15, Z0
-	VMINPS       Z0, Z16, Z0
-	VADDPS       Z17, Z0, Z0
+	VMAXPS       Z0, Z16, Z0
+	VMINPS       Z0, Z17, Z0
+	VADDPS       Z15, Z0, Z0
 	VSUBPS       Z14, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z12, Z1, Z1
 	VMULPS       Z13, Z1, Z1
-	VMAXPS       Z1, Z15, Z1
-	VMINPS       Z1, Z16, Z1
-	VADDPS       Z17, Z1, Z1
+	VMAXPS       Z1, Z16, Z1
+	VMINPS       Z1, Z17, Z1
+	VADDPS       Z15, Z1, Z1
 	VSUBPS       Z14, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z12, Z2, Z2
 	VMULPS       Z13, Z2, Z2
-	VMAXPS       Z2, Z15, Z2
-	VMINPS       Z2, Z16, Z2
-	VADDPS       Z17, Z2, Z2
+	VMAXPS       Z2, Z16, Z2
+	VMINPS       Z2, Z17, Z2
+	VADDPS       Z15, Z2, Z2
 	VSUBPS       Z14, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z12, Z3, Z3
 	VMULPS       Z13, Z3, Z3
-	VMAXPS       Z3, Z15, Z3
-	VMINPS       Z3, Z16, Z3
-	VADDPS       Z17, Z3, Z3
+	VMAXPS       Z3, Z16, Z3
+	VMINPS       Z3, Z17, Z3
+	VADDPS       Z15, Z3, Z3
 	VSUBPS       Z14, Z3, Z3
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z12, Z4, Z4
 	VMULPS       Z13, Z4, Z4
-	VMAXPS       Z4, Z15, Z4
-	VMINPS       Z4, Z16, Z4
-	VADDPS       Z17, Z4, Z4
+	VMAXPS       Z4, Z16, Z4
+	VMINPS       Z4, Z17, Z4
+	VADDPS       Z15, Z4, Z4
 	VSUBPS       Z14, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z12, Z5, Z5
 	VMULPS       Z13, Z5, Z5
-	VMAXPS       Z5, Z15, Z5
-	VMINPS       Z5, Z16, Z5
-	VADDPS       Z17, Z5, Z5
+	VMAXPS       Z5, Z16, Z5
+	VMINPS       Z5, Z17, Z5
+	VADDPS       Z15, Z5, Z5
 	VSUBPS       Z14, Z5, Z5
 	VMOVUPS      Z5, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z12, Z6, Z6
 	VMULPS       Z13, Z6, Z6
-	VMAXPS       Z6, Z15, Z6
-	VMINPS       Z6, Z16, Z6
-	VADDPS       Z17, Z6, Z6
+	VMAXPS       Z6, Z16, Z6
+	VMINPS       Z6, Z17, Z6
+	VADDPS       Z15, Z6, Z6
 	VSUBPS       Z14, Z6, Z6
 	VMOVUPS      Z6, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z12, Z7, Z7
 	VMULPS       Z13, Z7, Z7
-	VMAXPS       Z7, Z15, Z7
-	VMINPS       Z7, Z16, Z7
-	VADDPS       Z17, Z7, Z7
+	VMAXPS       Z7, Z16, Z7
+	VMINPS       Z7, Z17, Z7
+	VADDPS       Z15, Z7, Z7
 	VSUBPS       Z14, Z7, Z7
 	VMOVUPS      Z7, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z12, Z8, Z8
 	VMULPS       Z13, Z8, Z8
-	VMAXPS       Z8, Z15, Z8
-	VMINPS       Z8, Z16, Z8
-	VADDPS       Z17, Z8, Z8
+	VMAXPS       Z8, Z16, Z8
+	VMINPS       Z8, Z17, Z8
+	VADDPS       Z15, Z8, Z8
 	VSUBPS       Z14, Z8, Z8
 	VMOVUPS      Z8, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z12, Z9, Z9
 	VMULPS       Z13, Z9, Z9
-	VMAXPS       Z9, Z15, Z9
-	VMINPS       Z9, Z16, Z9
-	VADDPS       Z17, Z9, Z9
+	VMAXPS       Z9, Z16, Z9
+	VMINPS       Z9, Z17, Z9
+	VADDPS       Z15, Z9, Z9
 	VSUBPS       Z14, Z9, Z9
 	VMOVUPS      Z9, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z12, Z10, Z10
 	VMULPS       Z13, Z10, Z10
-	VMAXPS       Z10, Z15, Z10
-	VMINPS       Z10, Z16, Z10
-	VADDPS       Z17, Z10, Z10
+	VMAXPS       Z10, Z16, Z10
+	VMINPS       Z10, Z17, Z10
+	VADDPS       Z15, Z10, Z10
 	VSUBPS       Z14, Z10, Z10
 	VMOVUPS      Z10, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z12, Z11, Z11
 	VMULPS       Z13, Z11, Z11
-	VMAXPS       Z11, Z15, Z11
-	VMINPS       Z11, Z16, Z11
-	VADDPS       Z17, Z11, Z11
+	VMAXPS       Z11, Z16, Z11
+	VMINPS       Z11, Z17, Z11
+	VADDPS       Z15, Z11, Z11
 	VSUBPS       Z14, Z11, Z11
 	VMOVUPS      Z11, K1, (AX)
 	VZEROUPPER
@@ -4652,109 +4652,109 @@ rows11x1_plain:
 	// case rows11x1_rescaled
 rows11x1_rescaled:
 	MOVQ         t+0(FP), AX
+	MOVQ         280(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         304(CX), CX
+	VMOVUPS.Z    (AX), K1, Z11
+	VMOVUPS.Z    (CX), K1, Z12
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         136(CX), CX
+	MOVQ         t+0(FP), DX
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z11
-	VMOVUPS.Z    (BX), K1, Z12
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z13
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z14
-	VBROADCASTSS 332(DX), Z15
+	VBROADCASTSS 328(DX), Z15
+	VBROADCASTSS 332(DX), Z16
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z16
-	VSUBPS       Z13, Z16, Z13
+	VPBROADCASTD DX, Z14
+	VSUBPS       Z13, Z14, Z13
 	VADDPS       Z11, Z0, Z0
 	VMULPS       Z12, Z0, Z0
-	VMAXPS       Z0, Z14, Z0
-	VMINPS       Z0, Z15, Z0
-	VADDPS       Z16, Z0, Z0
+	VMAXPS       Z0, Z15, Z0
+	VMINPS       Z0, Z16, Z0
+	VADDPS       Z14, Z0, Z0
 	VSUBPS       Z13, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z11, Z1, Z1
 	VMULPS       Z12, Z1, Z1
-	VMAXPS       Z1, Z14, Z1
-	VMINPS       Z1, Z15, Z1
-	VADDPS       Z16, Z1, Z1
+	VMAXPS       Z1, Z15, Z1
+	VMINPS       Z1, Z16, Z1
+	VADDPS       Z14, Z1, Z1
 	VSUBPS       Z13, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z11, Z2, Z2
 	VMULPS       Z12, Z2, Z2
-	VMAXPS       Z2, Z14, Z2
-	VMINPS       Z2, Z15, Z2
-	VADDPS       Z16, Z2, Z2
+	VMAXPS       Z2, Z15, Z2
+	VMINPS       Z2, Z16, Z2
+	VADDPS       Z14, Z2, Z2
 	VSUBPS       Z13, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z11, Z3, Z3
 	VMULPS       Z12, Z3, Z3
-	VMAXPS       Z3, Z14, Z3
-	VMINPS       Z3, Z15, Z3
-	VADDPS       Z16, Z3, Z3
+	VMAXPS       Z3, Z15, Z3
+	VMINPS       Z3, Z16, Z3
+	VADDPS       Z14, Z3, Z3
 	VSUBPS       Z13, Z3, Z3
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z11, Z4, Z4
 	VMULPS       Z12, Z4, Z4
-	VMAXPS       Z4, Z14, Z4
-	VMINPS       Z4, Z15, Z4
-	VADDPS       Z16, Z4, Z4
+	VMAXPS       Z4, Z15, Z4
+	VMINPS       Z4, Z16, Z4
+	VADDPS       Z14, Z4, Z4
 	VSUBPS       Z13, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z11, Z5, Z5
 	VMULPS       Z12, Z5, Z5
-	VMAXPS       Z5, Z14, Z5
-	VMINPS       Z5, Z15, Z5
-	VADDPS       Z16, Z5, Z5
+	VMAXPS       Z5, Z15, Z5
+	VMINPS       Z5, Z16, Z5
+	VADDPS       Z14, Z5, Z5
 	VSUBPS       Z13, Z5, Z5
 	VMOVUPS      Z5, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z11, Z6, Z6
 	VMULPS       Z12, Z6, Z6
-	VMAXPS       Z6, Z14, Z6
-	VMINPS       Z6, Z15, Z6
-	VADDPS       Z16, Z6, Z6
+	VMAXPS       Z6, Z15, Z6
+	VMINPS       Z6, Z16, Z6
+	VADDPS       Z14, Z6, Z6
 	VSUBPS       Z13, Z6, Z6
 	VMOVUPS      Z6, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z11, Z7, Z7
 	VMULPS       Z12, Z7, Z7
-	VMAXPS       Z7, Z14, Z7
-	VMINPS       Z7, Z15, Z7
-	VADDPS       Z16, Z7, Z7
+	VMAXPS       Z7, Z15, Z7
+	VMINPS       Z7, Z16, Z7
+	VADDPS       Z14, Z7, Z7
 	VSUBPS       Z13, Z7, Z7
 	VMOVUPS      Z7, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z11, Z8, Z8
 	VMULPS       Z12, Z8, Z8
-	VMAXPS       Z8, Z14, Z8
-	VMINPS       Z8, Z15, Z8
-	VADDPS       Z16, Z8, Z8
+	VMAXPS       Z8, Z15, Z8
+	VMINPS       Z8, Z16, Z8
+	VADDPS       Z14, Z8, Z8
 	VSUBPS       Z13, Z8, Z8
 	VMOVUPS      Z8, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z11, Z9, Z9
 	VMULPS       Z12, Z9, Z9
-	VMAXPS       Z9, Z14, Z9
-	VMINPS       Z9, Z15, Z9
-	VADDPS       Z16, Z9, Z9
+	VMAXPS       Z9, Z15, Z9
+	VMINPS       Z9, Z16, Z9
+	VADDPS       Z14, Z9, Z9
 	VSUBPS       Z13, Z9, Z9
 	VMOVUPS      Z9, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z11, Z10, Z10
 	VMULPS       Z12, Z10, Z10
-	VMAXPS       Z10, Z14, Z10
-	VMINPS       Z10, Z15, Z10
-	VADDPS       Z16, Z10, Z10
+	VMAXPS       Z10, Z15, Z10
+	VMINPS       Z10, Z16, Z10
+	VADDPS       Z14, Z10, Z10
 	VSUBPS       Z13, Z10, Z10
 	VMOVUPS      Z10, K1, (AX)
 	VZEROUPPER
@@ -4943,101 +4943,101 @@ rows10x1_plain:
 	// case rows10x1_rescaled
 rows10x1_rescaled:
 	MOVQ         t+0(FP), AX
+	MOVQ         280(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         304(CX), CX
+	VMOVUPS.Z    (AX), K1, Z10
+	VMOVUPS.Z    (CX), K1, Z11
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         136(CX), CX
+	MOVQ         t+0(FP), DX
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z10
-	VMOVUPS.Z    (BX), K1, Z11
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z12
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z13
-	VBROADCASTSS 332(DX), Z14
+	VBROADCASTSS 328(DX), Z14
+	VBROADCASTSS 332(DX), Z15
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z15
-	VSUBPS       Z12, Z15, Z12
+	VPBROADCASTD DX, Z13
+	VSUBPS       Z12, Z13, Z12
 	VADDPS       Z10, Z0, Z0
 	VMULPS       Z11, Z0, Z0
-	VMAXPS       Z0, Z13, Z0
-	VMINPS       Z0, Z14, Z0
-	VADDPS       Z15, Z0, Z0
+	VMAXPS       Z0, Z14, Z0
+	VMINPS       Z0, Z15, Z0
+	VADDPS       Z13, Z0, Z0
 	VSUBPS       Z12, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z10, Z1, Z1
 	VMULPS       Z11, Z1, Z1
-	VMAXPS       Z1, Z13, Z1
-	VMINPS       Z1, Z14, Z1
-	VADDPS       Z15, Z1, Z1
+	VMAXPS       Z1, Z14, Z1
+	VMINPS       Z1, Z15, Z1
+	VADDPS       Z13, Z1, Z1
 	VSUBPS       Z12, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z10, Z2, Z2
 	VMULPS       Z11, Z2, Z2
-	VMAXPS       Z2, Z13, Z2
-	VMINPS       Z2, Z14, Z2
-	VADDPS       Z15, Z2, Z2
+	VMAXPS       Z2, Z14, Z2
+	VMINPS       Z2, Z15, Z2
+	VADDPS       Z13, Z2, Z2
 	VSUBPS       Z12, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z10, Z3, Z3
 	VMULPS       Z11, Z3, Z3
-	VMAXPS       Z3, Z13, Z3
-	VMINPS       Z3, Z14, Z3
-	VADDPS       Z15, Z3, Z3
+	VMAXPS       Z3, Z14, Z3
+	VMINPS       Z3, Z15, Z3
+	VADDPS       Z13, Z3, Z3
 	VSUBPS       Z12, Z3, Z3
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z10, Z4, Z4
 	VMULPS       Z11, Z4, Z4
-	VMAXPS       Z4, Z13, Z4
-	VMINPS       Z4, Z14, Z4
-	VADDPS       Z15, Z4, Z4
+	VMAXPS       Z4, Z14, Z4
+	VMINPS       Z4, Z15, Z4
+	VADDPS       Z13, Z4, Z4
 	VSUBPS       Z12, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z10, Z5, Z5
 	VMULPS       Z11, Z5, Z5
-	VMAXPS       Z5, Z13, Z5
-	VMINPS       Z5, Z14, Z5
-	VADDPS       Z15, Z5, Z5
+	VMAXPS       Z5, Z14, Z5
+	VMINPS       Z5, Z15, Z5
+	VADDPS       Z13, Z5, Z5
 	VSUBPS       Z12, Z5, Z5
 	VMOVUPS      Z5, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z10, Z6, Z6
 	VMULPS       Z11, Z6, Z6
-	VMAXPS       Z6, Z13, Z6
-	VMINPS       Z6, Z14, Z6
-	VADDPS       Z15, Z6, Z6
+	VMAXPS       Z6, Z14, Z6
+	VMINPS       Z6, Z15, Z6
+	VADDPS       Z13, Z6, Z6
 	VSUBPS       Z12, Z6, Z6
 	VMOVUPS      Z6, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z10, Z7, Z7
 	VMULPS       Z11, Z7, Z7
-	VMAXPS       Z7, Z13, Z7
-	VMINPS       Z7, Z14, Z7
-	VADDPS       Z15, Z7, Z7
+	VMAXPS       Z7, Z14, Z7
+	VMINPS       Z7, Z15, Z7
+	VADDPS       Z13, Z7, Z7
 	VSUBPS       Z12, Z7, Z7
 	VMOVUPS      Z7, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z10, Z8, Z8
 	VMULPS       Z11, Z8, Z8
-	VMAXPS       Z8, Z13, Z8
-	VMINPS       Z8, Z14, Z8
-	VADDPS       Z15, Z8, Z8
+	VMAXPS       Z8, Z14, Z8
+	VMINPS       Z8, Z15, Z8
+	VADDPS       Z13, Z8, Z8
 	VSUBPS       Z12, Z8, Z8
 	VMOVUPS      Z8, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z10, Z9, Z9
 	VMULPS       Z11, Z9, Z9
-	VMAXPS       Z9, Z13, Z9
-	VMINPS       Z9, Z14, Z9
-	VADDPS       Z15, Z9, Z9
+	VMAXPS       Z9, Z14, Z9
+	VMINPS       Z9, Z15, Z9
+	VADDPS       Z13, Z9, Z9
 	VSUBPS       Z12, Z9, Z9
 	VMOVUPS      Z9, K1, (AX)
 	VZEROUPPER
@@ -5215,93 +5215,93 @@ rows9x1_plain:
 	// case rows9x1_rescaled
 rows9x1_rescaled:
 	MOVQ         t+0(FP), AX
+	MOVQ         280(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         304(CX), CX
+	VMOVUPS.Z    (AX), K1, Z9
+	VMOVUPS.Z    (CX), K1, Z10
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         136(CX), CX
+	MOVQ         t+0(FP), DX
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z9
-	VMOVUPS.Z    (BX), K1, Z10
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z11
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z12
-	VBROADCASTSS 332(DX), Z13
+	VBROADCASTSS 328(DX), Z13
+	VBROADCASTSS 332(DX), Z14
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z14
-	VSUBPS       Z11, Z14, Z11
+	VPBROADCASTD DX, Z12
+	VSUBPS       Z11, Z12, Z11
 	VADDPS       Z9, Z0, Z0
 	VMULPS       Z10, Z0, Z0
-	VMAXPS       Z0, Z12, Z0
-	VMINPS       Z0, Z13, Z0
-	VADDPS       Z14, Z0, Z0
+	VMAXPS       Z0, Z13, Z0
+	VMINPS       Z0, Z14, Z0
+	VADDPS       Z12, Z0, Z0
 	VSUBPS       Z11, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z9, Z1, Z1
 	VMULPS       Z10, Z1, Z1
-	VMAXPS       Z1, Z12, Z1
-	VMINPS       Z1, Z13, Z1
-	VADDPS       Z14, Z1, Z1
+	VMAXPS       Z1, Z13, Z1
+	VMINPS       Z1, Z14, Z1
+	VADDPS       Z12, Z1, Z1
 	VSUBPS       Z11, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z9, Z2, Z2
 	VMULPS       Z10, Z2, Z2
-	VMAXPS       Z2, Z12, Z2
-	VMINPS       Z2, Z13, Z2
-	VADDPS       Z14, Z2, Z2
+	VMAXPS       Z2, Z13, Z2
+	VMINPS       Z2, Z14, Z2
+	VADDPS       Z12, Z2, Z2
 	VSUBPS       Z11, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z9, Z3, Z3
 	VMULPS       Z10, Z3, Z3
-	VMAXPS       Z3, Z12, Z3
-	VMINPS       Z3, Z13, Z3
-	VADDPS       Z14, Z3, Z3
+	VMAXPS       Z3, Z13, Z3
+	VMINPS       Z3, Z14, Z3
+	VADDPS       Z12, Z3, Z3
 	VSUBPS       Z11, Z3, Z3
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z9, Z4, Z4
 	VMULPS       Z10, Z4, Z4
-	VMAXPS       Z4, Z12, Z4
-	VMINPS       Z4, Z13, Z4
-	VADDPS       Z14, Z4, Z4
+	VMAXPS       Z4, Z13, Z4
+	VMINPS       Z4, Z14, Z4
+	VADDPS       Z12, Z4, Z4
 	VSUBPS       Z11, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z9, Z5, Z5
 	VMULPS       Z10, Z5, Z5
-	VMAXPS       Z5, Z12, Z5
-	VMINPS       Z5, Z13, Z5
-	VADDPS       Z14, Z5, Z5
+	VMAXPS       Z5, Z13, Z5
+	VMINPS       Z5, Z14, Z5
+	VADDPS       Z12, Z5, Z5
 	VSUBPS       Z11, Z5, Z5
 	VMOVUPS      Z5, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z9, Z6, Z6
 	VMULPS       Z10, Z6, Z6
-	VMAXPS       Z6, Z12, Z6
-	VMINPS       Z6, Z13, Z6
-	VADDPS       Z14, Z6, Z6
+	VMAXPS       Z6, Z13, Z6
+	VMINPS       Z6, Z14, Z6
+	VADDPS       Z12, Z6, Z6
 	VSUBPS       Z11, Z6, Z6
 	VMOVUPS      Z6, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z9, Z7, Z7
 	VMULPS       Z10, Z7, Z7
-	VMAXPS       Z7, Z12, Z7
-	VMINPS       Z7, Z13, Z7
-	VADDPS       Z14, Z7, Z7
+	VMAXPS       Z7, Z13, Z7
+	VMINPS       Z7, Z14, Z7
+	VADDPS       Z12, Z7, Z7
 	VSUBPS       Z11, Z7, Z7
 	VMOVUPS      Z7, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z9, Z8, Z8
 	VMULPS       Z10, Z8, Z8
-	VMAXPS       Z8, Z12, Z8
-	VMINPS       Z8, Z13, Z8
-	VADDPS       Z14, Z8, Z8
+	VMAXPS       Z8, Z13, Z8
+	VMINPS       Z8, Z14, Z8
+	VADDPS       Z12, Z8, Z8
 	VSUBPS       Z11, Z8, Z8
 	VMOVUPS      Z8, K1, (AX)
 	VZEROUPPER
@@ -5470,85 +5470,85 @@ rows8x1_plain:
 	// case rows8x1_rescaled
 rows8x1_rescaled:
 	MOVQ         t+0(FP), AX
+	MOVQ         280(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         304(CX), CX
+	VMOVUPS.Z    (AX), K1, Z8
+	VMOVUPS.Z    (CX), K1, Z9
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         136(CX), CX
+	MOVQ         t+0(FP), DX
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z8
-	VMOVUPS.Z    (BX), K1, Z9
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z10
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z11
-	VBROADCASTSS 332(DX), Z12
+	VBROADCASTSS 328(DX), Z12
+	VBROADCASTSS 332(DX), Z13
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z13
-	VSUBPS       Z10, Z13, Z10
+	VPBROADCASTD DX, Z11
+	VSUBPS       Z10, Z11, Z10
 	VADDPS       Z8, Z0, Z0
 	VMULPS       Z9, Z0, Z0
-	VMAXPS       Z0, Z11, Z0
-	VMINPS       Z0, Z12, Z0
-	VADDPS       Z13, Z0, Z0
+	VMAXPS       Z0, Z12, Z0
+	VMINPS       Z0, Z13, Z0
+	VADDPS       Z11, Z0, Z0
 	VSUBPS       Z10, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z8, Z1, Z1
 	VMULPS       Z9, Z1, Z1
-	VMAXPS       Z1, Z11, Z1
-	VMINPS       Z1, Z12, Z1
-	VADDPS       Z13, Z1, Z1
+	VMAXPS       Z1, Z12, Z1
+	VMINPS       Z1, Z13, Z1
+	VADDPS       Z11, Z1, Z1
 	VSUBPS       Z10, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z8, Z2, Z2
 	VMULPS       Z9, Z2, Z2
-	VMAXPS       Z2, Z11, Z2
-	VMINPS       Z2, Z12, Z2
-	VADDPS       Z13, Z2, Z2
+	VMAXPS       Z2, Z12, Z2
+	VMINPS       Z2, Z13, Z2
+	VADDPS       Z11, Z2, Z2
 	VSUBPS       Z10, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z8, Z3, Z3
 	VMULPS       Z9, Z3, Z3
-	VMAXPS       Z3, Z11, Z3
-	VMINPS       Z3, Z12, Z3
-	VADDPS       Z13, Z3, Z3
+	VMAXPS       Z3, Z12, Z3
+	VMINPS       Z3, Z13, Z3
+	VADDPS       Z11, Z3, Z3
 	VSUBPS       Z10, Z3, Z3
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z8, Z4, Z4
 	VMULPS       Z9, Z4, Z4
-	VMAXPS       Z4, Z11, Z4
-	VMINPS       Z4, Z12, Z4
-	VADDPS       Z13, Z4, Z4
+	VMAXPS       Z4, Z12, Z4
+	VMINPS       Z4, Z13, Z4
+	VADDPS       Z11, Z4, Z4
 	VSUBPS       Z10, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z8, Z5, Z5
 	VMULPS       Z9, Z5, Z5
-	VMAXPS       Z5, Z11, Z5
-	VMINPS       Z5, Z12, Z5
-	VADDPS       Z13, Z5, Z5
+	VMAXPS       Z5, Z12, Z5
+	VMINPS       Z5, Z13, Z5
+	VADDPS       Z11, Z5, Z5
 	VSUBPS       Z10, Z5, Z5
 	VMOVUPS      Z5, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z8, Z6, Z6
 	VMULPS       Z9, Z6, Z6
-	VMAXPS       Z6, Z11, Z6
-	VMINPS       Z6, Z12, Z6
-	VADDPS       Z13, Z6, Z6
+	VMAXPS       Z6, Z12, Z6
+	VMINPS       Z6, Z13, Z6
+	VADDPS       Z11, Z6, Z6
 	VSUBPS       Z10, Z6, Z6
 	VMOVUPS      Z6, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z8, Z7, Z7
 	VMULPS       Z9, Z7, Z7
-	VMAXPS       Z7, Z11, Z7
-	VMINPS       Z7, Z12, Z7
-	VADDPS       Z13, Z7, Z7
+	VMAXPS       Z7, Z12, Z7
+	VMINPS       Z7, Z13, Z7
+	VADDPS       Z11, Z7, Z7
 	VSUBPS       Z10, Z7, Z7
 	VMOVUPS      Z7, K1, (AX)
 	VZEROUPPER
@@ -5708,77 +5708,77 @@ rows7x1_plain:
 	// case rows7x1_rescaled
 rows7x1_rescaled:
 	MOVQ         t+0(FP), AX
+	MOVQ         280(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         304(CX), CX
+	VMOVUPS.Z    (AX), K1, Z7
+	VMOVUPS.Z    (CX), K1, Z8
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         136(CX), CX
+	MOVQ         t+0(FP), DX
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z7
-	VMOVUPS.Z    (BX), K1, Z8
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z9
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z10
-	VBROADCASTSS 332(DX), Z11
+	VBROADCASTSS 328(DX), Z11
+	VBROADCASTSS 332(DX), Z12
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z12
-	VSUBPS       Z9, Z12, Z9
+	VPBROADCASTD DX, Z10
+	VSUBPS       Z9, Z10, Z9
 	VADDPS       Z7, Z0, Z0
 	VMULPS       Z8, Z0, Z0
-	VMAXPS       Z0, Z10, Z0
-	VMINPS       Z0, Z11, Z0
-	VADDPS       Z12, Z0, Z0
+	VMAXPS       Z0, Z11, Z0
+	VMINPS       Z0, Z12, Z0
+	VADDPS       Z10, Z0, Z0
 	VSUBPS       Z9, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z7, Z1, Z1
 	VMULPS       Z8, Z1, Z1
-	VMAXPS       Z1, Z10, Z1
-	VMINPS       Z1, Z11, Z1
-	VADDPS       Z12, Z1, Z1
+	VMAXPS       Z1, Z11, Z1
+	VMINPS       Z1, Z12, Z1
+	VADDPS       Z10, Z1, Z1
 	VSUBPS       Z9, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z7, Z2, Z2
 	VMULPS       Z8, Z2, Z2
-	VMAXPS       Z2, Z10, Z2
-	VMINPS       Z2, Z11, Z2
-	VADDPS       Z12, Z2, Z2
+	VMAXPS       Z2, Z11, Z2
+	VMINPS       Z2, Z12, Z2
+	VADDPS       Z10, Z2, Z2
 	VSUBPS       Z9, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z7, Z3, Z3
 	VMULPS       Z8, Z3, Z3
-	VMAXPS       Z3, Z10, Z3
-	VMINPS       Z3, Z11, Z3
-	VADDPS       Z12, Z3, Z3
+	VMAXPS       Z3, Z11, Z3
+	VMINPS       Z3, Z12, Z3
+	VADDPS       Z10, Z3, Z3
 	VSUBPS       Z9, Z3, Z3
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z7, Z4, Z4
 	VMULPS       Z8, Z4, Z4
-	VMAXPS       Z4, Z10, Z4
-	VMINPS       Z4, Z11, Z4
-	VADDPS       Z12, Z4, Z4
+	VMAXPS       Z4, Z11, Z4
+	VMINPS       Z4, Z12, Z4
+	VADDPS       Z10, Z4, Z4
 	VSUBPS       Z9, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z7, Z5, Z5
 	VMULPS       Z8, Z5, Z5
-	VMAXPS       Z5, Z10, Z5
-	VMINPS       Z5, Z11, Z5
-	VADDPS       Z12, Z5, Z5
+	VMAXPS       Z5, Z11, Z5
+	VMINPS       Z5, Z12, Z5
+	VADDPS       Z10, Z5, Z5
 	VSUBPS       Z9, Z5, Z5
 	VMOVUPS      Z5, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z7, Z6, Z6
 	VMULPS       Z8, Z6, Z6
-	VMAXPS       Z6, Z10, Z6
-	VMINPS       Z6, Z11, Z6
-	VADDPS       Z12, Z6, Z6
+	VMAXPS       Z6, Z11, Z6
+	VMINPS       Z6, Z12, Z6
+	VADDPS       Z10, Z6, Z6
 	VSUBPS       Z9, Z6, Z6
 	VMOVUPS      Z6, K1, (AX)
 	VZEROUPPER
@@ -5927,69 +5927,69 @@ rows6x1_plain:
 	// case rows6x1_rescaled
 rows6x1_rescaled:
 	MOVQ         t+0(FP), AX
+	MOVQ         280(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         304(CX), CX
+	VMOVUPS.Z    (AX), K1, Z6
+	VMOVUPS.Z    (CX), K1, Z7
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         136(CX), CX
+	MOVQ         t+0(FP), DX
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z6
-	VMOVUPS.Z    (BX), K1, Z7
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z8
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z9
-	VBROADCASTSS 332(DX), Z10
+	VBROADCASTSS 328(DX), Z10
+	VBROADCASTSS 332(DX), Z11
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z11
-	VSUBPS       Z8, Z11, Z8
+	VPBROADCASTD DX, Z9
+	VSUBPS       Z8, Z9, Z8
 	VADDPS       Z6, Z0, Z0
 	VMULPS       Z7, Z0, Z0
-	VMAXPS       Z0, Z9, Z0
-	VMINPS       Z0, Z10, Z0
-	VADDPS       Z11, Z0, Z0
+	VMAXPS       Z0, Z10, Z0
+	VMINPS       Z0, Z11, Z0
+	VADDPS       Z9, Z0, Z0
 	VSUBPS       Z8, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z6, Z1, Z1
 	VMULPS       Z7, Z1, Z1
-	VMAXPS       Z1, Z9, Z1
-	VMINPS       Z1, Z10, Z1
-	VADDPS       Z11, Z1, Z1
+	VMAXPS       Z1, Z10, Z1
+	VMINPS       Z1, Z11, Z1
+	VADDPS       Z9, Z1, Z1
 	VSUBPS       Z8, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z6, Z2, Z2
 	VMULPS       Z7, Z2, Z2
-	VMAXPS       Z2, Z9, Z2
-	VMINPS       Z2, Z10, Z2
-	VADDPS       Z11, Z2, Z2
+	VMAXPS       Z2, Z10, Z2
+	VMINPS       Z2, Z11, Z2
+	VADDPS       Z9, Z2, Z2
 	VSUBPS       Z8, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z6, Z3, Z3
 	VMULPS       Z7, Z3, Z3
-	VMAXPS       Z3, Z9, Z3
-	VMINPS       Z3, Z10, Z3
-	VADDPS       Z11, Z3, Z3
+	VMAXPS       Z3, Z10, Z3
+	VMINPS       Z3, Z11, Z3
+	VADDPS       Z9, Z3, Z3
 	VSUBPS       Z8, Z3, Z3
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z6, Z4, Z4
 	VMULPS       Z7, Z4, Z4
-	VMAXPS       Z4, Z9, Z4
-	VMINPS       Z4, Z10, Z4
-	VADDPS       Z11, Z4, Z4
+	VMAXPS       Z4, Z10, Z4
+	VMINPS       Z4, Z11, Z4
+	VADDPS       Z9, Z4, Z4
 	VSUBPS       Z8, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z6, Z5, Z5
 	VMULPS       Z7, Z5, Z5
-	VMAXPS       Z5, Z9, Z5
-	VMINPS       Z5, Z10, Z5
-	VADDPS       Z11, Z5, Z5
+	VMAXPS       Z5, Z10, Z5
+	VMINPS       Z5, Z11, Z5
+	VADDPS       Z9, Z5, Z5
 	VSUBPS       Z8, Z5, Z5
 	VMOVUPS      Z5, K1, (AX)
 	VZEROUPPER
@@ -6129,61 +6129,61 @@ rows5x1_plain:
 	// case rows5x1_rescaled
 rows5x1_rescaled:
 	MOVQ         t+0(FP), AX
+	MOVQ         280(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         304(CX), CX
+	VMOVUPS.Z    (AX), K1, Z5
+	VMOVUPS.Z    (CX), K1, Z6
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         136(CX), CX
+	MOVQ         t+0(FP), DX
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z5
-	VMOVUPS.Z    (BX), K1, Z6
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z7
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z8
-	VBROADCASTSS 332(DX), Z9
+	VBROADCASTSS 328(DX), Z9
+	VBROADCASTSS 332(DX), Z10
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z10
-	VSUBPS       Z7, Z10, Z7
+	VPBROADCASTD DX, Z8
+	VSUBPS       Z7, Z8, Z7
 	VADDPS       Z5, Z0, Z0
 	VMULPS       Z6, Z0, Z0
-	VMAXPS       Z0, Z8, Z0
-	VMINPS       Z0, Z9, Z0
-	VADDPS       Z10, Z0, Z0
+	VMAXPS       Z0, Z9, Z0
+	VMINPS       Z0, Z10, Z0
+	VADDPS       Z8, Z0, Z0
 	VSUBPS       Z7, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z5, Z1, Z1
 	VMULPS       Z6, Z1, Z1
-	VMAXPS       Z1, Z8, Z1
-	VMINPS       Z1, Z9, Z1
-	VADDPS       Z10, Z1, Z1
+	VMAXPS       Z1, Z9, Z1
+	VMINPS       Z1, Z10, Z1
+	VADDPS       Z8, Z1, Z1
 	VSUBPS       Z7, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z5, Z2, Z2
 	VMULPS       Z6, Z2, Z2
-	VMAXPS       Z2, Z8, Z2
-	VMINPS       Z2, Z9, Z2
-	VADDPS       Z10, Z2, Z2
+	VMAXPS       Z2, Z9, Z2
+	VMINPS       Z2, Z10, Z2
+	VADDPS       Z8, Z2, Z2
 	VSUBPS       Z7, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z5, Z3, Z3
 	VMULPS       Z6, Z3, Z3
-	VMAXPS       Z3, Z8, Z3
-	VMINPS       Z3, Z9, Z3
-	VADDPS       Z10, Z3, Z3
+	VMAXPS       Z3, Z9, Z3
+	VMINPS       Z3, Z10, Z3
+	VADDPS       Z8, Z3, Z3
 	VSUBPS       Z7, Z3, Z3
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z5, Z4, Z4
 	VMULPS       Z6, Z4, Z4
-	VMAXPS       Z4, Z8, Z4
-	VMINPS       Z4, Z9, Z4
-	VADDPS       Z10, Z4, Z4
+	VMAXPS       Z4, Z9, Z4
+	VMINPS       Z4, Z10, Z4
+	VADDPS       Z8, Z4, Z4
 	VSUBPS       Z7, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	VZEROUPPER
@@ -6314,53 +6314,53 @@ rows4x1_plain:
 	// case rows4x1_rescaled
 rows4x1_rescaled:
 	MOVQ         t+0(FP), AX
+	MOVQ         280(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         304(CX), CX
+	VMOVUPS.Z    (AX), K1, Z4
+	VMOVUPS.Z    (CX), K1, Z5
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         136(CX), CX
+	MOVQ         t+0(FP), DX
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z4
-	VMOVUPS.Z    (BX), K1, Z5
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z6
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z7
-	VBROADCASTSS 332(DX), Z8
+	VBROADCASTSS 328(DX), Z8
+	VBROADCASTSS 332(DX), Z9
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z9
-	VSUBPS       Z6, Z9, Z6
+	VPBROADCASTD DX, Z7
+	VSUBPS       Z6, Z7, Z6
 	VADDPS       Z4, Z0, Z0
 	VMULPS       Z5, Z0, Z0
-	VMAXPS       Z0, Z7, Z0
-	VMINPS       Z0, Z8, Z0
-	VADDPS       Z9, Z0, Z0
+	VMAXPS       Z0, Z8, Z0
+	VMINPS       Z0, Z9, Z0
+	VADDPS       Z7, Z0, Z0
 	VSUBPS       Z6, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z4, Z1, Z1
 	VMULPS       Z5, Z1, Z1
-	VMAXPS       Z1, Z7, Z1
-	VMINPS       Z1, Z8, Z1
-	VADDPS       Z9, Z1, Z1
+	VMAXPS       Z1, Z8, Z1
+	VMINPS       Z1, Z9, Z1
+	VADDPS       Z7, Z1, Z1
 	VSUBPS       Z6, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z4, Z2, Z2
 	VMULPS       Z5, Z2, Z2
-	VMAXPS       Z2, Z7, Z2
-	VMINPS       Z2, Z8, Z2
-	VADDPS       Z9, Z2, Z2
+	VMAXPS       Z2, Z8, Z2
+	VMINPS       Z2, Z9, Z2
+	VADDPS       Z7, Z2, Z2
 	VSUBPS       Z6, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z4, Z3, Z3
 	VMULPS       Z5, Z3, Z3
-	VMAXPS       Z3, Z7, Z3
-	VMINPS       Z3, Z8, Z3
-	VADDPS       Z9, Z3, Z3
+	VMAXPS       Z3, Z8, Z3
+	VMINPS       Z3, Z9, Z3
+	VADDPS       Z7, Z3, Z3
 	VSUBPS       Z6, Z3, Z3
 	VMOVUPS      Z3, K1, (AX)
 	VZEROUPPER
@@ -6479,45 +6479,45 @@ rows3x1_plain:
 	// case rows3x1_rescaled
 rows3x1_rescaled:
 	MOVQ         t+0(FP), AX
+	MOVQ         280(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         304(CX), CX
+	VMOVUPS.Z    (AX), K1, Z3
+	VMOVUPS.Z    (CX), K1, Z4
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         136(CX), CX
+	MOVQ         t+0(FP), DX
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z3
-	VMOVUPS.Z    (BX), K1, Z4
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z5
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z6
-	VBROADCASTSS 332(DX), Z7
+	VBROADCASTSS 328(DX), Z7
+	VBROADCASTSS 332(DX), Z8
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z8
-	VSUBPS       Z5, Z8, Z5
+	VPBROADCASTD DX, Z6
+	VSUBPS       Z5, Z6, Z5
 	VADDPS       Z3, Z0, Z0
 	VMULPS       Z4, Z0, Z0
-	VMAXPS       Z0, Z6, Z0
-	VMINPS       Z0, Z7, Z0
-	VADDPS       Z8, Z0, Z0
+	VMAXPS       Z0, Z7, Z0
+	VMINPS       Z0, Z8, Z0
+	VADDPS       Z6, Z0, Z0
 	VSUBPS       Z5, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z3, Z1, Z1
 	VMULPS       Z4, Z1, Z1
-	VMAXPS       Z1, Z6, Z1
-	VMINPS       Z1, Z7, Z1
-	VADDPS       Z8, Z1, Z1
+	VMAXPS       Z1, Z7, Z1
+	VMINPS       Z1, Z8, Z1
+	VADDPS       Z6, Z1, Z1
 	VSUBPS       Z5, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z3, Z2, Z2
 	VMULPS       Z4, Z2, Z2
-	VMAXPS       Z2, Z6, Z2
-	VMINPS       Z2, Z7, Z2
-	VADDPS       Z8, Z2, Z2
+	VMAXPS       Z2, Z7, Z2
+	VMINPS       Z2, Z8, Z2
+	VADDPS       Z6, Z2, Z2
 	VSUBPS       Z5, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	VZEROUPPER
@@ -6627,37 +6627,37 @@ rows2x1_plain:
 	// case rows2x1_rescaled
 rows2x1_rescaled:
 	MOVQ         t+0(FP), AX
+	MOVQ         280(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         304(CX), CX
+	VMOVUPS.Z    (AX), K1, Z2
+	VMOVUPS.Z    (CX), K1, Z3
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         136(CX), CX
+	MOVQ         t+0(FP), DX
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z2
-	VMOVUPS.Z    (BX), K1, Z3
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z4
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z5
-	VBROADCASTSS 332(DX), Z6
+	VBROADCASTSS 328(DX), Z6
+	VBROADCASTSS 332(DX), Z7
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z7
-	VSUBPS       Z4, Z7, Z4
+	VPBROADCASTD DX, Z5
+	VSUBPS       Z4, Z5, Z4
 	VADDPS       Z2, Z0, Z0
 	VMULPS       Z3, Z0, Z0
-	VMAXPS       Z0, Z5, Z0
-	VMINPS       Z0, Z6, Z0
-	VADDPS       Z7, Z0, Z0
+	VMAXPS       Z0, Z6, Z0
+	VMINPS       Z0, Z7, Z0
+	VADDPS       Z5, Z0, Z0
 	VSUBPS       Z4, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z2, Z1, Z1
 	VMULPS       Z3, Z1, Z1
-	VMAXPS       Z1, Z5, Z1
-	VMINPS       Z1, Z6, Z1
-	VADDPS       Z7, Z1, Z1
+	VMAXPS       Z1, Z6, Z1
+	VMINPS       Z1, Z7, Z1
+	VADDPS       Z5, Z1, Z1
 	VSUBPS       Z4, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 	VZEROUPPER
@@ -15636,150 +15636,292 @@ wide2_done:
 
 	// case wide2_rescaled
 wide2_rescaled:
-	MOVQ         t+0(FP), CX
-	MOVQ         (CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         240(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         264(BX), BX
+	MOVQ      t+0(FP), CX
+	MOVQ      240(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      264(DX), DX
+	ADDQ      AX, CX
+	ADDQ      AX, DX
+	VMOVUPS   (CX), Z14
+	VMOVUPS.Z 64(CX), K1, Z15
+	VMOVUPS   (DX), Z16
+	VMOVUPS.Z 64(DX), K1, Z17
+	MOVQ      t+0(FP), CX
+	MOVQ      (CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      224(DX), DX
+	MOVQ      t+0(FP), BX
+	MOVQ      t+0(FP), SI
+	MOVQ      304(SI), SI
+
+	// branch wide2_bytes
+	CMPQ SI, $0x00
+	JNE  wide2_bytes
+
+	// end
 	ADDQ         AX, CX
-	ADDQ         AX, DX
-	ADDQ         AX, BX
-	MOVQ         t+0(FP), SI
-	MOVQ         224(SI), SI
-	SHLQ         $0x02, SI
-	VMOVUPS      (DX), Z14
-	VMOVUPS.Z    64(DX), K1, Z15
-	VMOVUPS      (BX), Z16
-	VMOVUPS.Z    64(BX), K1, Z17
-	MOVQ         t+0(FP), DX
-	VBROADCASTSS 296(DX), Z18
-	MOVQ         t+0(FP), DX
-	VBROADCASTSS 288(DX), Z19
-	VBROADCASTSS 292(DX), Z20
-	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z21
-	VSUBPS       Z18, Z21, Z18
-	MOVQ         t+0(FP), DX
-	MOVQ         144(DX), DX
+	SHLQ         $0x02, DX
+	VBROADCASTSS 296(BX), Z18
+	MOVQ         t+0(FP), BX
+	VBROADCASTSS 288(BX), Z20
+	VBROADCASTSS 292(BX), Z21
+	MOVQ         $0x4b400000, BX
+	VPBROADCASTD BX, Z19
+	VSUBPS       Z18, Z19, Z18
+	MOVQ         t+0(FP), BX
+	MOVQ         144(BX), BX
 	VADDPS       Z14, Z0, Z0
 	VMULPS       Z16, Z0, Z0
-	VMAXPS       Z0, Z19, Z0
-	VMINPS       Z0, Z20, Z0
-	VADDPS       Z21, Z0, Z0
+	VMAXPS       Z0, Z20, Z0
+	VMINPS       Z0, Z21, Z0
+	VADDPS       Z19, Z0, Z0
 	VSUBPS       Z18, Z0, Z0
 	VMOVUPS      Z0, (CX)
 	VADDPS       Z15, Z1, Z1
 	VMULPS       Z17, Z1, Z1
-	VMAXPS       Z1, Z19, Z1
-	VMINPS       Z1, Z20, Z1
-	VADDPS       Z21, Z1, Z1
+	VMAXPS       Z1, Z20, Z1
+	VMINPS       Z1, Z21, Z1
+	VADDPS       Z19, Z1, Z1
 	VSUBPS       Z18, Z1, Z1
 	VMOVUPS      Z1, K1, 64(CX)
-	ADDQ         SI, CX
-	DECQ         DX
+	ADDQ         DX, CX
+	DECQ         BX
 	JZ           wide2_rescaledone
 	VADDPS       Z14, Z2, Z2
 	VMULPS       Z16, Z2, Z2
-	VMAXPS       Z2, Z19, Z2
-	VMINPS       Z2, Z20, Z2
-	VADDPS       Z21, Z2, Z2
+	VMAXPS       Z2, Z20, Z2
+	VMINPS       Z2, Z21, Z2
+	VADDPS       Z19, Z2, Z2
 	VSUBPS       Z18, Z2, Z2
 	VMOVUPS      Z2, (CX)
 	VADDPS       Z15, Z3, Z3
 	VMULPS       Z17, Z3, Z3
-	VMAXPS       Z3, Z19, Z3
-	VMINPS       Z3, Z20, Z3
-	VADDPS       Z21, Z3, Z3
+	VMAXPS       Z3, Z20, Z3
+	VMINPS       Z3, Z21, Z3
+	VADDPS       Z19, Z3, Z3
 	VSUBPS       Z18, Z3, Z3
 	VMOVUPS      Z3, K1, 64(CX)
-	ADDQ         SI, CX
-	DECQ         DX
+	ADDQ         DX, CX
+	DECQ         BX
 	JZ           wide2_rescaledone
 	VADDPS       Z14, Z4, Z4
 	VMULPS       Z16, Z4, Z4
-	VMAXPS       Z4, Z19, Z4
-	VMINPS       Z4, Z20, Z4
-	VADDPS       Z21, Z4, Z4
+	VMAXPS       Z4, Z20, Z4
+	VMINPS       Z4, Z21, Z4
+	VADDPS       Z19, Z4, Z4
 	VSUBPS       Z18, Z4, Z4
 	VMOVUPS      Z4, (CX)
 	VADDPS       Z15, Z5, Z5
 	VMULPS       Z17, Z5, Z5
-	VMAXPS       Z5, Z19, Z5
-	VMINPS       Z5, Z20, Z5
-	VADDPS       Z21, Z5, Z5
+	VMAXPS       Z5, Z20, Z5
+	VMINPS       Z5, Z21, Z5
+	VADDPS       Z19, Z5, Z5
 	VSUBPS       Z18, Z5, Z5
 	VMOVUPS      Z5, K1, 64(CX)
-	ADDQ         SI, CX
-	DECQ         DX
+	ADDQ         DX, CX
+	DECQ         BX
 	JZ           wide2_rescaledone
 	VADDPS       Z14, Z6, Z6
 	VMULPS       Z16, Z6, Z6
-	VMAXPS       Z6, Z19, Z6
-	VMINPS       Z6, Z20, Z6
-	VADDPS       Z21, Z6, Z6
+	VMAXPS       Z6, Z20, Z6
+	VMINPS       Z6, Z21, Z6
+	VADDPS       Z19, Z6, Z6
 	VSUBPS       Z18, Z6, Z6
 	VMOVUPS      Z6, (CX)
 	VADDPS       Z15, Z7, Z7
 	VMULPS       Z17, Z7, Z7
-	VMAXPS       Z7, Z19, Z7
-	VMINPS       Z7, Z20, Z7
-	VADDPS       Z21, Z7, Z7
+	VMAXPS       Z7, Z20, Z7
+	VMINPS       Z7, Z21, Z7
+	VADDPS       Z19, Z7, Z7
 	VSUBPS       Z18, Z7, Z7
 	VMOVUPS      Z7, K1, 64(CX)
-	ADDQ         SI, CX
-	DECQ         DX
+	ADDQ         DX, CX
+	DECQ         BX
 	JZ           wide2_rescaledone
 	VADDPS       Z14, Z8, Z8
 	VMULPS       Z16, Z8, Z8
-	VMAXPS       Z8, Z19, Z8
-	VMINPS       Z8, Z20, Z8
-	VADDPS       Z21, Z8, Z8
+	VMAXPS       Z8, Z20, Z8
+	VMINPS       Z8, Z21, Z8
+	VADDPS       Z19, Z8, Z8
 	VSUBPS       Z18, Z8, Z8
 	VMOVUPS      Z8, (CX)
 	VADDPS       Z15, Z9, Z9
 	VMULPS       Z17, Z9, Z9
-	VMAXPS       Z9, Z19, Z9
-	VMINPS       Z9, Z20, Z9
-	VADDPS       Z21, Z9, Z9
+	VMAXPS       Z9, Z20, Z9
+	VMINPS       Z9, Z21, Z9
+	VADDPS       Z19, Z9, Z9
 	VSUBPS       Z18, Z9, Z9
 	VMOVUPS      Z9, K1, 64(CX)
-	ADDQ         SI, CX
-	DECQ         DX
+	ADDQ         DX, CX
+	DECQ         BX
 	JZ           wide2_rescaledone
 	VADDPS       Z14, Z10, Z10
 	VMULPS       Z16, Z10, Z10
-	VMAXPS       Z10, Z19, Z10
-	VMINPS       Z10, Z20, Z10
-	VADDPS       Z21, Z10, Z10
+	VMAXPS       Z10, Z20, Z10
+	VMINPS       Z10, Z21, Z10
+	VADDPS       Z19, Z10, Z10
 	VSUBPS       Z18, Z10, Z10
 	VMOVUPS      Z10, (CX)
 	VADDPS       Z15, Z11, Z11
 	VMULPS       Z17, Z11, Z11
-	VMAXPS       Z11, Z19, Z11
-	VMINPS       Z11, Z20, Z11
-	VADDPS       Z21, Z11, Z11
+	VMAXPS       Z11, Z20, Z11
+	VMINPS       Z11, Z21, Z11
+	VADDPS       Z19, Z11, Z11
 	VSUBPS       Z18, Z11, Z11
 	VMOVUPS      Z11, K1, 64(CX)
-	ADDQ         SI, CX
-	DECQ         DX
+	ADDQ         DX, CX
+	DECQ         BX
 	JZ           wide2_rescaledone
 	VADDPS       Z14, Z12, Z12
 	VMULPS       Z16, Z12, Z12
-	VMAXPS       Z12, Z19, Z12
-	VMINPS       Z12, Z20, Z12
-	VADDPS       Z21, Z12, Z12
+	VMAXPS       Z12, Z20, Z12
+	VMINPS       Z12, Z21, Z12
+	VADDPS       Z19, Z12, Z12
 	VSUBPS       Z18, Z12, Z12
 	VMOVUPS      Z12, (CX)
 	VADDPS       Z15, Z13, Z13
 	VMULPS       Z17, Z13, Z13
-	VMAXPS       Z13, Z19, Z13
-	VMINPS       Z13, Z20, Z13
-	VADDPS       Z21, Z13, Z13
+	VMAXPS       Z13, Z20, Z13
+	VMINPS       Z13, Z21, Z13
+	VADDPS       Z19, Z13, Z13
 	VSUBPS       Z18, Z13, Z13
 	VMOVUPS      Z13, K1, 64(CX)
 
 wide2_rescaledone:
+	JMP wide2_end
+
+	// case wide2_bytes
+wide2_bytes:
+	MOVQ         AX, BX
+	SHRQ         $0x02, BX
+	ADDQ         BX, CX
+	MOVQ         t+0(FP), BX
+	VBROADCASTSS 288(BX), Z19
+	VBROADCASTSS 292(BX), Z20
+	VPBROADCASTD SI, Z18
+	MOVQ         t+0(FP), BX
+	MOVQ         144(BX), BX
+	VADDPS       Z14, Z0, Z0
+	VMULPS       Z16, Z0, Z0
+	VMAXPS       Z0, Z19, Z0
+	VMINPS       Z0, Z20, Z0
+	VCVTPS2DQ    Z0, Z0
+	VPADDD       Z18, Z0, Z0
+	VPMOVDB      Z0, (CX)
+	VADDPS       Z15, Z1, Z1
+	VMULPS       Z17, Z1, Z1
+	VMAXPS       Z1, Z19, Z1
+	VMINPS       Z1, Z20, Z1
+	VCVTPS2DQ    Z1, Z1
+	VPADDD       Z18, Z1, Z1
+	VPMOVDB      Z1, K1, 16(CX)
+	ADDQ         DX, CX
+	DECQ         BX
+	JZ           wide2_bytesdone
+	VADDPS       Z14, Z2, Z2
+	VMULPS       Z16, Z2, Z2
+	VMAXPS       Z2, Z19, Z2
+	VMINPS       Z2, Z20, Z2
+	VCVTPS2DQ    Z2, Z2
+	VPADDD       Z18, Z2, Z2
+	VPMOVDB      Z2, (CX)
+	VADDPS       Z15, Z3, Z3
+	VMULPS       Z17, Z3, Z3
+	VMAXPS       Z3, Z19, Z3
+	VMINPS       Z3, Z20, Z3
+	VCVTPS2DQ    Z3, Z3
+	VPADDD       Z18, Z3, Z3
+	VPMOVDB      Z3, K1, 16(CX)
+	ADDQ         DX, CX
+	DECQ         BX
+	JZ           wide2_bytesdone
+	VADDPS       Z14, Z4, Z4
+	VMULPS       Z16, Z4, Z4
+	VMAXPS       Z4, Z19, Z4
+	VMINPS       Z4, Z20, Z4
+	VCVTPS2DQ    Z4, Z4
+	VPADDD       Z18, Z4, Z4
+	VPMOVDB      Z4, (CX)
+	VADDPS       Z15, Z5, Z5
+	VMULPS       Z17, Z5, Z5
+	VMAXPS       Z5, Z19, Z5
+	VMINPS       Z5, Z20, Z5
+	VCVTPS2DQ    Z5, Z5
+	VPADDD       Z18, Z5, Z5
+	VPMOVDB      Z5, K1, 16(CX)
+	ADDQ         DX, CX
+	DECQ         BX
+	JZ           wide2_bytesdone
+	VADDPS       Z14, Z6, Z6
+	VMULPS       Z16, Z6, Z6
+	VMAXPS       Z6, Z19, Z6
+	VMINPS       Z6, Z20, Z6
+	VCVTPS2DQ    Z6, Z6
+	VPADDD       Z18, Z6, Z6
+	VPMOVDB      Z6, (CX)
+	VADDPS       Z15, Z7, Z7
+	VMULPS       Z17, Z7, Z7
+	VMAXPS       Z7, Z19, Z7
+	VMINPS       Z7, Z20, Z7
+	VCVTPS2DQ    Z7, Z7
+	VPADDD       Z18, Z7, Z7
+	VPMOVDB      Z7, K1, 16(CX)
+	ADDQ         DX, CX
+	DECQ         BX
+	JZ           wide2_bytesdone
+	VADDPS       Z14, Z8, Z8
+	VMULPS       Z16, Z8, Z8
+	VMAXPS       Z8, Z19, Z8
+	VMINPS       Z8, Z20, Z8
+	VCVTPS2DQ    Z8, Z8
+	VPADDD       Z18, Z8, Z8
+	VPMOVDB      Z8, (CX)
+	VADDPS       Z15, Z9, Z9
+	VMULPS       Z17, Z9, Z9
+	VMAXPS       Z9, Z19, Z9
+	VMINPS       Z9, Z20, Z9
+	VCVTPS2DQ    Z9, Z9
+	VPADDD       Z18, Z9, Z9
+	VPMOVDB      Z9, K1, 16(CX)
+	ADDQ         DX, CX
+	DECQ         BX
+	JZ           wide2_bytesdone
+	VADDPS       Z14, Z10, Z10
+	VMULPS       Z16, Z10, Z10
+	VMAXPS       Z10, Z19, Z10
+	VMINPS       Z10, Z20, Z10
+	VCVTPS2DQ    Z10, Z10
+	VPADDD       Z18, Z10, Z10
+	VPMOVDB      Z10, (CX)
+	VADDPS       Z15, Z11, Z11
+	VMULPS       Z17, Z11, Z11
+	VMAXPS       Z11, Z19, Z11
+	VMINPS       Z11, Z20, Z11
+	VCVTPS2DQ    Z11, Z11
+	VPADDD       Z18, Z11, Z11
+	VPMOVDB      Z11, K1, 16(CX)
+	ADDQ         DX, CX
+	DECQ         BX
+	JZ           wide2_bytesdone
+	VADDPS       Z14, Z12, Z12
+	VMULPS       Z16, Z12, Z12
+	VMAXPS       Z12, Z19, Z12
+	VMINPS       Z12, Z20, Z12
+	VCVTPS2DQ    Z12, Z12
+	VPADDD       Z18, Z12, Z12
+	VPMOVDB      Z12, (CX)
+	VADDPS       Z15, Z13, Z13
+	VMULPS       Z17, Z13, Z13
+	VMAXPS       Z13, Z19, Z13
+	VMINPS       Z13, Z20, Z13
+	VCVTPS2DQ    Z13, Z13
+	VPADDD       Z18, Z13, Z13
+	VPMOVDB      Z13, K1, 16(CX)
+
+wide2_bytesdone:
+	JMP wide2_end
+
+	// end
 	// end
 wide2_end:
 	// end
@@ -19130,99 +19272,191 @@ wide1_done:
 
 	// case wide1_rescaled
 wide1_rescaled:
-	MOVQ         t+0(FP), CX
-	MOVQ         (CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         240(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         264(BX), BX
+	MOVQ      t+0(FP), CX
+	MOVQ      240(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      264(DX), DX
+	ADDQ      AX, CX
+	ADDQ      AX, DX
+	VMOVUPS.Z (CX), K1, Z1
+	VMOVUPS.Z (DX), K1, Z3
+	MOVQ      t+0(FP), CX
+	MOVQ      (CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      224(DX), DX
+	MOVQ      t+0(FP), BX
+	MOVQ      t+0(FP), SI
+	MOVQ      304(SI), SI
+
+	// branch wide1_bytes
+	CMPQ SI, $0x00
+	JNE  wide1_bytes
+
+	// end
 	ADDQ         AX, CX
-	ADDQ         AX, DX
-	ADDQ         AX, BX
+	SHLQ         $0x02, DX
+	VBROADCASTSS 296(BX), Z5
 	MOVQ         t+0(FP), AX
-	MOVQ         224(AX), AX
-	SHLQ         $0x02, AX
-	VMOVUPS.Z    (DX), K1, Z1
-	VMOVUPS.Z    (BX), K1, Z3
-	MOVQ         t+0(FP), DX
-	VBROADCASTSS 296(DX), Z5
-	MOVQ         t+0(FP), DX
-	VBROADCASTSS 288(DX), Z7
-	VBROADCASTSS 292(DX), Z9
-	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z11
-	VSUBPS       Z5, Z11, Z5
-	MOVQ         t+0(FP), DX
-	MOVQ         144(DX), DX
+	VBROADCASTSS 288(AX), Z9
+	VBROADCASTSS 292(AX), Z11
+	MOVQ         $0x4b400000, AX
+	VPBROADCASTD AX, Z7
+	VSUBPS       Z5, Z7, Z5
+	MOVQ         t+0(FP), AX
+	MOVQ         144(AX), AX
 	VADDPS       Z1, Z0, Z0
 	VMULPS       Z3, Z0, Z0
-	VMAXPS       Z0, Z7, Z0
-	VMINPS       Z0, Z9, Z0
-	VADDPS       Z11, Z0, Z0
+	VMAXPS       Z0, Z9, Z0
+	VMINPS       Z0, Z11, Z0
+	VADDPS       Z7, Z0, Z0
 	VSUBPS       Z5, Z0, Z0
 	VMOVUPS      Z0, K1, (CX)
-	ADDQ         AX, CX
-	DECQ         DX
+	ADDQ         DX, CX
+	DECQ         AX
 	JZ           wide1_rescaledone
 	VADDPS       Z1, Z2, Z2
 	VMULPS       Z3, Z2, Z2
-	VMAXPS       Z2, Z7, Z2
-	VMINPS       Z2, Z9, Z2
-	VADDPS       Z11, Z2, Z2
+	VMAXPS       Z2, Z9, Z2
+	VMINPS       Z2, Z11, Z2
+	VADDPS       Z7, Z2, Z2
 	VSUBPS       Z5, Z2, Z2
 	VMOVUPS      Z2, K1, (CX)
-	ADDQ         AX, CX
-	DECQ         DX
+	ADDQ         DX, CX
+	DECQ         AX
 	JZ           wide1_rescaledone
 	VADDPS       Z1, Z4, Z4
 	VMULPS       Z3, Z4, Z4
-	VMAXPS       Z4, Z7, Z4
-	VMINPS       Z4, Z9, Z4
-	VADDPS       Z11, Z4, Z4
+	VMAXPS       Z4, Z9, Z4
+	VMINPS       Z4, Z11, Z4
+	VADDPS       Z7, Z4, Z4
 	VSUBPS       Z5, Z4, Z4
 	VMOVUPS      Z4, K1, (CX)
-	ADDQ         AX, CX
-	DECQ         DX
+	ADDQ         DX, CX
+	DECQ         AX
 	JZ           wide1_rescaledone
 	VADDPS       Z1, Z6, Z6
 	VMULPS       Z3, Z6, Z6
-	VMAXPS       Z6, Z7, Z6
-	VMINPS       Z6, Z9, Z6
-	VADDPS       Z11, Z6, Z6
+	VMAXPS       Z6, Z9, Z6
+	VMINPS       Z6, Z11, Z6
+	VADDPS       Z7, Z6, Z6
 	VSUBPS       Z5, Z6, Z6
 	VMOVUPS      Z6, K1, (CX)
-	ADDQ         AX, CX
-	DECQ         DX
+	ADDQ         DX, CX
+	DECQ         AX
 	JZ           wide1_rescaledone
 	VADDPS       Z1, Z8, Z8
 	VMULPS       Z3, Z8, Z8
-	VMAXPS       Z8, Z7, Z8
-	VMINPS       Z8, Z9, Z8
-	VADDPS       Z11, Z8, Z8
+	VMAXPS       Z8, Z9, Z8
+	VMINPS       Z8, Z11, Z8
+	VADDPS       Z7, Z8, Z8
 	VSUBPS       Z5, Z8, Z8
 	VMOVUPS      Z8, K1, (CX)
-	ADDQ         AX, CX
-	DECQ         DX
+	ADDQ         DX, CX
+	DECQ         AX
 	JZ           wide1_rescaledone
 	VADDPS       Z1, Z10, Z10
 	VMULPS       Z3, Z10, Z10
-	VMAXPS       Z10, Z7, Z10
-	VMINPS       Z10, Z9, Z10
-	VADDPS       Z11, Z10, Z10
+	VMAXPS       Z10, Z9, Z10
+	VMINPS       Z10, Z11, Z10
+	VADDPS       Z7, Z10, Z10
 	VSUBPS       Z5, Z10, Z10
 	VMOVUPS      Z10, K1, (CX)
-	ADDQ         AX, CX
-	DECQ         DX
+	ADDQ         DX, CX
+	DECQ         AX
 	JZ           wide1_rescaledone
 	VADDPS       Z1, Z12, Z12
 	VMULPS       Z3, Z12, Z12
-	VMAXPS       Z12, Z7, Z12
-	VMINPS       Z12, Z9, Z12
-	VADDPS       Z11, Z12, Z12
+	VMAXPS       Z12, Z9, Z12
+	VMINPS       Z12, Z11, Z12
+	VADDPS       Z7, Z12, Z12
 	VSUBPS       Z5, Z12, Z12
 	VMOVUPS      Z12, K1, (CX)
 
 wide1_rescaledone:
+	JMP wide1_end
+
+	// case wide1_bytes
+wide1_bytes:
+	SHRQ         $0x02, AX
+	ADDQ         AX, CX
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 288(AX), Z7
+	VBROADCASTSS 292(AX), Z9
+	VPBROADCASTD SI, Z5
+	MOVQ         t+0(FP), AX
+	MOVQ         144(AX), AX
+	VADDPS       Z1, Z0, Z0
+	VMULPS       Z3, Z0, Z0
+	VMAXPS       Z0, Z7, Z0
+	VMINPS       Z0, Z9, Z0
+	VCVTPS2DQ    Z0, Z0
+	VPADDD       Z5, Z0, Z0
+	VPMOVDB      Z0, K1, (CX)
+	ADDQ         DX, CX
+	DECQ         AX
+	JZ           wide1_bytesdone
+	VADDPS       Z1, Z2, Z2
+	VMULPS       Z3, Z2, Z2
+	VMAXPS       Z2, Z7, Z2
+	VMINPS       Z2, Z9, Z2
+	VCVTPS2DQ    Z2, Z2
+	VPADDD       Z5, Z2, Z2
+	VPMOVDB      Z2, K1, (CX)
+	ADDQ         DX, CX
+	DECQ         AX
+	JZ           wide1_bytesdone
+	VADDPS       Z1, Z4, Z4
+	VMULPS       Z3, Z4, Z4
+	VMAXPS       Z4, Z7, Z4
+	VMINPS       Z4, Z9, Z4
+	VCVTPS2DQ    Z4, Z4
+	VPADDD       Z5, Z4, Z4
+	VPMOVDB      Z4, K1, (CX)
+	ADDQ         DX, CX
+	DECQ         AX
+	JZ           wide1_bytesdone
+	VADDPS       Z1, Z6, Z6
+	VMULPS       Z3, Z6, Z6
+	VMAXPS       Z6, Z7, Z6
+	VMINPS       Z6, Z9, Z6
+	VCVTPS2DQ    Z6, Z6
+	VPADDD       Z5, Z6, Z6
+	VPMOVDB      Z6, K1, (CX)
+	ADDQ         DX, CX
+	DECQ         AX
+	JZ           wide1_bytesdone
+	VADDPS       Z1, Z8, Z8
+	VMULPS       Z3, Z8, Z8
+	VMAXPS       Z8, Z7, Z8
+	VMINPS       Z8, Z9, Z8
+	VCVTPS2DQ    Z8, Z8
+	VPADDD       Z5, Z8, Z8
+	VPMOVDB      Z8, K1, (CX)
+	ADDQ         DX, CX
+	DECQ         AX
+	JZ           wide1_bytesdone
+	VADDPS       Z1, Z10, Z10
+	VMULPS       Z3, Z10, Z10
+	VMAXPS       Z10, Z7, Z10
+	VMINPS       Z10, Z9, Z10
+	VCVTPS2DQ    Z10, Z10
+	VPADDD       Z5, Z10, Z10
+	VPMOVDB      Z10, K1, (CX)
+	ADDQ         DX, CX
+	DECQ         AX
+	JZ           wide1_bytesdone
+	VADDPS       Z1, Z12, Z12
+	VMULPS       Z3, Z12, Z12
+	VMAXPS       Z12, Z7, Z12
+	VMINPS       Z12, Z9, Z12
+	VCVTPS2DQ    Z12, Z12
+	VPADDD       Z5, Z12, Z12
+	VPMOVDB      Z12, K1, (CX)
+
+wide1_bytesdone:
+	JMP wide1_end
+
+	// end
 	// end
 wide1_end:
 	// end
@@ -27701,11 +27935,11 @@ rescaled:
 	MOVQ            t+0(FP), CX
 	VBROADCASTF32X8 164(CX), Z2
 	MOVQ            t+0(FP), CX
-	VBROADCASTSS    88(CX), Z3
-	VBROADCASTSS    92(CX), Z4
+	VBROADCASTSS    88(CX), Z4
+	VBROADCASTSS    92(CX), Z5
 	MOVQ            $0x4b400000, CX
-	VPBROADCASTD    CX, Z5
-	VSUBPS          Z2, Z5, Z2
+	VPBROADCASTD    CX, Z3
+	VSUBPS          Z2, Z3, Z2
 	MOVQ            t+0(FP), CX
 	MOVQ            72(CX), CX
 	MOVQ            t+0(FP), DX
@@ -27743,9 +27977,9 @@ numbers_block:
 	VPERMI2PD     Z17, Z16, Z18
 	VADDPS        Z0, Z18, Z18
 	VMULPS        Z1, Z18, Z18
-	VMAXPS        Z18, Z3, Z18
-	VMINPS        Z18, Z4, Z18
-	VADDPS        Z5, Z18, Z18
+	VMAXPS        Z18, Z4, Z18
+	VMINPS        Z18, Z5, Z18
+	VADDPS        Z3, Z18, Z18
 	VSUBPS        Z2, Z18, Z18
 	VMOVUPS       Z18, K1, (R8)
 	CMPQ          CX, $0x04
@@ -27760,9 +27994,9 @@ numbers_none0:
 	VPERMI2PD     Z17, Z16, Z18
 	VADDPS        Z0, Z18, Z18
 	VMULPS        Z1, Z18, Z18
-	VMAXPS        Z18, Z3, Z18
-	VMINPS        Z18, Z4, Z18
-	VADDPS        Z5, Z18, Z18
+	VMAXPS        Z18, Z4, Z18
+	VMINPS        Z18, Z5, Z18
+	VADDPS        Z3, Z18, Z18
 	VSUBPS        Z2, Z18, Z18
 	VMOVUPS       Z18, K1, (R8)
 	CMPQ          CX, $0x0c
@@ -27780,9 +28014,9 @@ numbers_none1:
 	VPERMI2PD     Z11, Z9, Z13
 	VADDPS        Z0, Z13, Z13
 	VMULPS        Z1, Z13, Z13
-	VMAXPS        Z13, Z3, Z13
-	VMINPS        Z13, Z4, Z13
-	VADDPS        Z5, Z13, Z13
+	VMAXPS        Z13, Z4, Z13
+	VMINPS        Z13, Z5, Z13
+	VADDPS        Z3, Z13, Z13
 	VSUBPS        Z2, Z13, Z13
 	VMOVUPS       Z13, K1, (R8)
 	CMPQ          CX, $0x05
@@ -27797,9 +28031,9 @@ numbers_none2:
 	VPERMI2PD     Z11, Z9, Z13
 	VADDPS        Z0, Z13, Z13
 	VMULPS        Z1, Z13, Z13
-	VMAXPS        Z13, Z3, Z13
-	VMINPS        Z13, Z4, Z13
-	VADDPS        Z5, Z13, Z13
+	VMAXPS        Z13, Z4, Z13
+	VMINPS        Z13, Z5, Z13
+	VADDPS        Z3, Z13, Z13
 	VSUBPS        Z2, Z13, Z13
 	VMOVUPS       Z13, K1, (R8)
 	CMPQ          CX, $0x0d
@@ -27817,9 +28051,9 @@ numbers_none3:
 	VPERMI2PD     Z11, Z9, Z13
 	VADDPS        Z0, Z13, Z13
 	VMULPS        Z1, Z13, Z13
-	VMAXPS        Z13, Z3, Z13
-	VMINPS        Z13, Z4, Z13
-	VADDPS        Z5, Z13, Z13
+	VMAXPS        Z13, Z4, Z13
+	VMINPS        Z13, Z5, Z13
+	VADDPS        Z3, Z13, Z13
 	VSUBPS        Z2, Z13, Z13
 	VMOVUPS       Z13, K1, (R8)
 	CMPQ          CX, $0x06
@@ -27834,9 +28068,9 @@ numbers_none4:
 	VPERMI2PD     Z11, Z9, Z13
 	VADDPS        Z0, Z13, Z13
 	VMULPS        Z1, Z13, Z13
-	VMAXPS        Z13, Z3, Z13
-	VMINPS        Z13, Z4, Z13
-	VADDPS        Z5, Z13, Z13
+	VMAXPS        Z13, Z4, Z13
+	VMINPS        Z13, Z5, Z13
+	VADDPS        Z3, Z13, Z13
 	VSUBPS        Z2, Z13, Z13
 	VMOVUPS       Z13, K1, (R8)
 	CMPQ          CX, $0x0e
@@ -27854,9 +28088,9 @@ numbers_none5:
 	VPERMI2PD     Z9, Z8, Z10
 	VADDPS        Z0, Z10, Z10
 	VMULPS        Z1, Z10, Z10
-	VMAXPS        Z10, Z3, Z10
-	VMINPS        Z10, Z4, Z10
-	VADDPS        Z5, Z10, Z10
+	VMAXPS        Z10, Z4, Z10
+	VMINPS        Z10, Z5, Z10
+	VADDPS        Z3, Z10, Z10
 	VSUBPS        Z2, Z10, Z10
 	VMOVUPS       Z10, K1, (R8)
 	CMPQ          CX, $0x07
@@ -27871,9 +28105,9 @@ numbers_none6:
 	VPERMI2PD     Z9, Z8, Z10
 	VADDPS        Z0, Z10, Z10
 	VMULPS        Z1, Z10, Z10
-	VMAXPS        Z10, Z3, Z10
-	VMINPS        Z10, Z4, Z10
-	VADDPS        Z5, Z10, Z10
+	VMAXPS        Z10, Z4, Z10
+	VMINPS        Z10, Z5, Z10
+	VADDPS        Z3, Z10, Z10
 	VSUBPS        Z2, Z10, Z10
 	VMOVUPS       Z10, K1, (R8)
 	CMPQ          CX, $0x0f
@@ -29127,44 +29361,76 @@ rows1x2_plain:
 
 	// case rows1x2_rescaled
 rows1x2_rescaled:
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         136(CX), CX
+	MOVQ      t+0(FP), AX
+	MOVQ      280(AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      304(CX), CX
+	VMOVUPS.Z (AX), K1, Z2
+	VMOVUPS.Z 64(AX), K2, Z3
+	VMOVUPS.Z (CX), K1, Z4
+	VMOVUPS.Z 64(CX), K2, Z5
+	MOVQ      t+0(FP), AX
+	MOVQ      (AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      136(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      t+0(FP), BX
+	MOVQ      344(BX), BX
+
+	// branch rows1x2_bytes
+	CMPQ BX, $0x00
+	JNE  rows1x2_bytes
+
+	// end
 	SHLQ         $0x02, CX
+	VBROADCASTSS 336(DX), Z6
 	MOVQ         t+0(FP), CX
-	MOVQ         280(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         304(DX), DX
-	VMOVUPS.Z    (CX), K1, Z2
-	VMOVUPS.Z    64(CX), K2, Z3
-	VMOVUPS.Z    (DX), K1, Z4
-	VMOVUPS.Z    64(DX), K2, Z5
-	MOVQ         t+0(FP), CX
-	VBROADCASTSS 336(CX), Z6
-	MOVQ         t+0(FP), CX
-	VBROADCASTSS 328(CX), Z7
-	VBROADCASTSS 332(CX), Z8
+	VBROADCASTSS 328(CX), Z8
+	VBROADCASTSS 332(CX), Z9
 	MOVQ         $0x4b400000, CX
-	VPBROADCASTD CX, Z9
-	VSUBPS       Z6, Z9, Z6
+	VPBROADCASTD CX, Z7
+	VSUBPS       Z6, Z7, Z6
 	VADDPS       Z2, Z0, Z0
 	VMULPS       Z4, Z0, Z0
-	VMAXPS       Z0, Z7, Z0
-	VMINPS       Z0, Z8, Z0
-	VADDPS       Z9, Z0, Z0
+	VMAXPS       Z0, Z8, Z0
+	VMINPS       Z0, Z9, Z0
+	VADDPS       Z7, Z0, Z0
 	VSUBPS       Z6, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	VADDPS       Z3, Z1, Z1
 	VMULPS       Z5, Z1, Z1
-	VMAXPS       Z1, Z7, Z1
-	VMINPS       Z1, Z8, Z1
-	VADDPS       Z9, Z1, Z1
+	VMAXPS       Z1, Z8, Z1
+	VMINPS       Z1, Z9, Z1
+	VADDPS       Z7, Z1, Z1
 	VSUBPS       Z6, Z1, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	VZEROUPPER
 	RET
 
+	// case rows1x2_bytes
+rows1x2_bytes:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 328(CX), Z7
+	VBROADCASTSS 332(CX), Z8
+	VPBROADCASTD BX, Z6
+	VADDPS       Z2, Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VMAXPS       Z0, Z7, Z0
+	VMINPS       Z0, Z8, Z0
+	VCVTPS2DQ    Z0, Z0
+	VPADDD       Z6, Z0, Z0
+	VPMOVDB      Z0, K1, (AX)
+	VADDPS       Z3, Z1, Z1
+	VMULPS       Z5, Z1, Z1
+	VMAXPS       Z1, Z7, Z1
+	VMINPS       Z1, Z8, Z1
+	VCVTPS2DQ    Z1, Z1
+	VPADDD       Z6, Z1, Z1
+	VPMOVDB      Z1, K2, 16(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// end
 	// case rows12x2
@@ -29464,209 +29730,406 @@ rows12x2_plain:
 
 	// case rows12x2_rescaled
 rows12x2_rescaled:
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         136(CX), CX
+	MOVQ      t+0(FP), AX
+	MOVQ      280(AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      304(CX), CX
+	VMOVUPS.Z (AX), K1, Z24
+	VMOVUPS.Z 64(AX), K2, Z25
+	VMOVUPS.Z (CX), K1, Z26
+	VMOVUPS.Z 64(CX), K2, Z27
+	MOVQ      t+0(FP), AX
+	MOVQ      (AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      136(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      t+0(FP), BX
+	MOVQ      344(BX), BX
+
+	// branch rows12x2_bytes
+	CMPQ BX, $0x00
+	JNE  rows12x2_bytes
+
+	// end
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z24
-	VMOVUPS.Z    64(DX), K2, Z25
-	VMOVUPS.Z    (BX), K1, Z26
-	VMOVUPS.Z    64(BX), K2, Z27
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z28
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z29
-	VBROADCASTSS 332(DX), Z30
+	VBROADCASTSS 328(DX), Z30
+	VBROADCASTSS 332(DX), Z31
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z31
-	VSUBPS       Z28, Z31, Z28
+	VPBROADCASTD DX, Z29
+	VSUBPS       Z28, Z29, Z28
 	VADDPS       Z24, Z0, Z0
 	VMULPS       Z26, Z0, Z0
-	VMAXPS       Z0, Z29, Z0
-	VMINPS       Z0, Z30, Z0
-	VADDPS       Z31, Z0, Z0
+	VMAXPS       Z0, Z30, Z0
+	VMINPS       Z0, Z31, Z0
+	VADDPS       Z29, Z0, Z0
 	VSUBPS       Z28, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	VADDPS       Z25, Z1, Z1
 	VMULPS       Z27, Z1, Z1
-	VMAXPS       Z1, Z29, Z1
-	VMINPS       Z1, Z30, Z1
-	VADDPS       Z31, Z1, Z1
+	VMAXPS       Z1, Z30, Z1
+	VMINPS       Z1, Z31, Z1
+	VADDPS       Z29, Z1, Z1
 	VSUBPS       Z28, Z1, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z24, Z2, Z2
 	VMULPS       Z26, Z2, Z2
-	VMAXPS       Z2, Z29, Z2
-	VMINPS       Z2, Z30, Z2
-	VADDPS       Z31, Z2, Z2
+	VMAXPS       Z2, Z30, Z2
+	VMINPS       Z2, Z31, Z2
+	VADDPS       Z29, Z2, Z2
 	VSUBPS       Z28, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	VADDPS       Z25, Z3, Z3
 	VMULPS       Z27, Z3, Z3
-	VMAXPS       Z3, Z29, Z3
-	VMINPS       Z3, Z30, Z3
-	VADDPS       Z31, Z3, Z3
+	VMAXPS       Z3, Z30, Z3
+	VMINPS       Z3, Z31, Z3
+	VADDPS       Z29, Z3, Z3
 	VSUBPS       Z28, Z3, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z24, Z4, Z4
 	VMULPS       Z26, Z4, Z4
-	VMAXPS       Z4, Z29, Z4
-	VMINPS       Z4, Z30, Z4
-	VADDPS       Z31, Z4, Z4
+	VMAXPS       Z4, Z30, Z4
+	VMINPS       Z4, Z31, Z4
+	VADDPS       Z29, Z4, Z4
 	VSUBPS       Z28, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	VADDPS       Z25, Z5, Z5
 	VMULPS       Z27, Z5, Z5
-	VMAXPS       Z5, Z29, Z5
-	VMINPS       Z5, Z30, Z5
-	VADDPS       Z31, Z5, Z5
+	VMAXPS       Z5, Z30, Z5
+	VMINPS       Z5, Z31, Z5
+	VADDPS       Z29, Z5, Z5
 	VSUBPS       Z28, Z5, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z24, Z6, Z6
 	VMULPS       Z26, Z6, Z6
-	VMAXPS       Z6, Z29, Z6
-	VMINPS       Z6, Z30, Z6
-	VADDPS       Z31, Z6, Z6
+	VMAXPS       Z6, Z30, Z6
+	VMINPS       Z6, Z31, Z6
+	VADDPS       Z29, Z6, Z6
 	VSUBPS       Z28, Z6, Z6
 	VMOVUPS      Z6, K1, (AX)
 	VADDPS       Z25, Z7, Z7
 	VMULPS       Z27, Z7, Z7
-	VMAXPS       Z7, Z29, Z7
-	VMINPS       Z7, Z30, Z7
-	VADDPS       Z31, Z7, Z7
+	VMAXPS       Z7, Z30, Z7
+	VMINPS       Z7, Z31, Z7
+	VADDPS       Z29, Z7, Z7
 	VSUBPS       Z28, Z7, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z24, Z8, Z8
 	VMULPS       Z26, Z8, Z8
-	VMAXPS       Z8, Z29, Z8
-	VMINPS       Z8, Z30, Z8
-	VADDPS       Z31, Z8, Z8
+	VMAXPS       Z8, Z30, Z8
+	VMINPS       Z8, Z31, Z8
+	VADDPS       Z29, Z8, Z8
 	VSUBPS       Z28, Z8, Z8
 	VMOVUPS      Z8, K1, (AX)
 	VADDPS       Z25, Z9, Z9
 	VMULPS       Z27, Z9, Z9
-	VMAXPS       Z9, Z29, Z9
-	VMINPS       Z9, Z30, Z9
-	VADDPS       Z31, Z9, Z9
+	VMAXPS       Z9, Z30, Z9
+	VMINPS       Z9, Z31, Z9
+	VADDPS       Z29, Z9, Z9
 	VSUBPS       Z28, Z9, Z9
 	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z24, Z10, Z10
 	VMULPS       Z26, Z10, Z10
-	VMAXPS       Z10, Z29, Z10
-	VMINPS       Z10, Z30, Z10
-	VADDPS       Z31, Z10, Z10
+	VMAXPS       Z10, Z30, Z10
+	VMINPS       Z10, Z31, Z10
+	VADDPS       Z29, Z10, Z10
 	VSUBPS       Z28, Z10, Z10
 	VMOVUPS      Z10, K1, (AX)
 	VADDPS       Z25, Z11, Z11
 	VMULPS       Z27, Z11, Z11
-	VMAXPS       Z11, Z29, Z11
-	VMINPS       Z11, Z30, Z11
-	VADDPS       Z31, Z11, Z11
+	VMAXPS       Z11, Z30, Z11
+	VMINPS       Z11, Z31, Z11
+	VADDPS       Z29, Z11, Z11
 	VSUBPS       Z28, Z11, Z11
 	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z24, Z12, Z12
 	VMULPS       Z26, Z12, Z12
-	VMAXPS       Z12, Z29, Z12
-	VMINPS       Z12, Z30, Z12
-	VADDPS       Z31, Z12, Z12
+	VMAXPS       Z12, Z30, Z12
+	VMINPS       Z12, Z31, Z12
+	VADDPS       Z29, Z12, Z12
 	VSUBPS       Z28, Z12, Z12
 	VMOVUPS      Z12, K1, (AX)
 	VADDPS       Z25, Z13, Z13
 	VMULPS       Z27, Z13, Z13
-	VMAXPS       Z13, Z29, Z13
-	VMINPS       Z13, Z30, Z13
-	VADDPS       Z31, Z13, Z13
+	VMAXPS       Z13, Z30, Z13
+	VMINPS       Z13, Z31, Z13
+	VADDPS       Z29, Z13, Z13
 	VSUBPS       Z28, Z13, Z13
 	VMOVUPS      Z13, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z24, Z14, Z14
 	VMULPS       Z26, Z14, Z14
-	VMAXPS       Z14, Z29, Z14
-	VMINPS       Z14, Z30, Z14
-	VADDPS       Z31, Z14, Z14
+	VMAXPS       Z14, Z30, Z14
+	VMINPS       Z14, Z31, Z14
+	VADDPS       Z29, Z14, Z14
 	VSUBPS       Z28, Z14, Z14
 	VMOVUPS      Z14, K1, (AX)
 	VADDPS       Z25, Z15, Z15
 	VMULPS       Z27, Z15, Z15
-	VMAXPS       Z15, Z29, Z15
-	VMINPS       Z15, Z30, Z15
-	VADDPS       Z31, Z15, Z15
+	VMAXPS       Z15, Z30, Z15
+	VMINPS       Z15, Z31, Z15
+	VADDPS       Z29, Z15, Z15
 	VSUBPS       Z28, Z15, Z15
 	VMOVUPS      Z15, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z24, Z16, Z16
 	VMULPS       Z26, Z16, Z16
-	VMAXPS       Z16, Z29, Z16
-	VMINPS       Z16, Z30, Z16
-	VADDPS       Z31, Z16, Z16
+	VMAXPS       Z16, Z30, Z16
+	VMINPS       Z16, Z31, Z16
+	VADDPS       Z29, Z16, Z16
 	VSUBPS       Z28, Z16, Z16
 	VMOVUPS      Z16, K1, (AX)
 	VADDPS       Z25, Z17, Z17
 	VMULPS       Z27, Z17, Z17
-	VMAXPS       Z17, Z29, Z17
-	VMINPS       Z17, Z30, Z17
-	VADDPS       Z31, Z17, Z17
+	VMAXPS       Z17, Z30, Z17
+	VMINPS       Z17, Z31, Z17
+	VADDPS       Z29, Z17, Z17
 	VSUBPS       Z28, Z17, Z17
 	VMOVUPS      Z17, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z24, Z18, Z18
 	VMULPS       Z26, Z18, Z18
-	VMAXPS       Z18, Z29, Z18
-	VMINPS       Z18, Z30, Z18
-	VADDPS       Z31, Z18, Z18
+	VMAXPS       Z18, Z30, Z18
+	VMINPS       Z18, Z31, Z18
+	VADDPS       Z29, Z18, Z18
 	VSUBPS       Z28, Z18, Z18
 	VMOVUPS      Z18, K1, (AX)
 	VADDPS       Z25, Z19, Z19
 	VMULPS       Z27, Z19, Z19
-	VMAXPS       Z19, Z29, Z19
-	VMINPS       Z19, Z30, Z19
-	VADDPS       Z31, Z19, Z19
+	VMAXPS       Z19, Z30, Z19
+	VMINPS       Z19, Z31, Z19
+	VADDPS       Z29, Z19, Z19
 	VSUBPS       Z28, Z19, Z19
 	VMOVUPS      Z19, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z24, Z20, Z20
 	VMULPS       Z26, Z20, Z20
-	VMAXPS       Z20, Z29, Z20
-	VMINPS       Z20, Z30, Z20
-	VADDPS       Z31, Z20, Z20
+	VMAXPS       Z20, Z30, Z20
+	VMINPS       Z20, Z31, Z20
+	VADDPS       Z29, Z20, Z20
 	VSUBPS       Z28, Z20, Z20
 	VMOVUPS      Z20, K1, (AX)
 	VADDPS       Z25, Z21, Z21
 	VMULPS       Z27, Z21, Z21
-	VMAXPS       Z21, Z29, Z21
-	VMINPS       Z21, Z30, Z21
-	VADDPS       Z31, Z21, Z21
+	VMAXPS       Z21, Z30, Z21
+	VMINPS       Z21, Z31, Z21
+	VADDPS       Z29, Z21, Z21
 	VSUBPS       Z28, Z21, Z21
 	VMOVUPS      Z21, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z24, Z22, Z22
 	VMULPS       Z26, Z22, Z22
-	VMAXPS       Z22, Z29, Z22
-	VMINPS       Z22, Z30, Z22
-	VADDPS       Z31, Z22, Z22
+	VMAXPS       Z22, Z30, Z22
+	VMINPS       Z22, Z31, Z22
+	VADDPS       Z29, Z22, Z22
 	VSUBPS       Z28, Z22, Z22
 	VMOVUPS      Z22, K1, (AX)
 	VADDPS       Z25, Z23, Z23
 	VMULPS       Z27, Z23, Z23
-	VMAXPS       Z23, Z29, Z23
-	VMINPS       Z23, Z30, Z23
-	VADDPS       Z31, Z23, Z23
+	VMAXPS       Z23, Z30, Z23
+	VMINPS       Z23, Z31, Z23
+	VADDPS       Z29, Z23, Z23
 	VSUBPS       Z28, Z23, Z23
 	VMOVUPS      Z23, K2, 64(AX)
 	VZEROUPPER
 	RET
 
+	// case rows12x2_bytes
+rows12x2_bytes:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z29
+	VBROADCASTSS 332(DX), Z30
+	VPBROADCASTD BX, Z28
+	VADDPS       Z24, Z0, Z0
+	VMULPS       Z26, Z0, Z0
+	VMAXPS       Z0, Z29, Z0
+	VMINPS       Z0, Z30, Z0
+	VCVTPS2DQ    Z0, Z0
+	VPADDD       Z28, Z0, Z0
+	VPMOVDB      Z0, K1, (AX)
+	VADDPS       Z25, Z1, Z1
+	VMULPS       Z27, Z1, Z1
+	VMAXPS       Z1, Z29, Z1
+	VMINPS       Z1, Z30, Z1
+	VCVTPS2DQ    Z1, Z1
+	VPADDD       Z28, Z1, Z1
+	VPMOVDB      Z1, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z24, Z2, Z2
+	VMULPS       Z26, Z2, Z2
+	VMAXPS       Z2, Z29, Z2
+	VMINPS       Z2, Z30, Z2
+	VCVTPS2DQ    Z2, Z2
+	VPADDD       Z28, Z2, Z2
+	VPMOVDB      Z2, K1, (AX)
+	VADDPS       Z25, Z3, Z3
+	VMULPS       Z27, Z3, Z3
+	VMAXPS       Z3, Z29, Z3
+	VMINPS       Z3, Z30, Z3
+	VCVTPS2DQ    Z3, Z3
+	VPADDD       Z28, Z3, Z3
+	VPMOVDB      Z3, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z24, Z4, Z4
+	VMULPS       Z26, Z4, Z4
+	VMAXPS       Z4, Z29, Z4
+	VMINPS       Z4, Z30, Z4
+	VCVTPS2DQ    Z4, Z4
+	VPADDD       Z28, Z4, Z4
+	VPMOVDB      Z4, K1, (AX)
+	VADDPS       Z25, Z5, Z5
+	VMULPS       Z27, Z5, Z5
+	VMAXPS       Z5, Z29, Z5
+	VMINPS       Z5, Z30, Z5
+	VCVTPS2DQ    Z5, Z5
+	VPADDD       Z28, Z5, Z5
+	VPMOVDB      Z5, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z24, Z6, Z6
+	VMULPS       Z26, Z6, Z6
+	VMAXPS       Z6, Z29, Z6
+	VMINPS       Z6, Z30, Z6
+	VCVTPS2DQ    Z6, Z6
+	VPADDD       Z28, Z6, Z6
+	VPMOVDB      Z6, K1, (AX)
+	VADDPS       Z25, Z7, Z7
+	VMULPS       Z27, Z7, Z7
+	VMAXPS       Z7, Z29, Z7
+	VMINPS       Z7, Z30, Z7
+	VCVTPS2DQ    Z7, Z7
+	VPADDD       Z28, Z7, Z7
+	VPMOVDB      Z7, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z24, Z8, Z8
+	VMULPS       Z26, Z8, Z8
+	VMAXPS       Z8, Z29, Z8
+	VMINPS       Z8, Z30, Z8
+	VCVTPS2DQ    Z8, Z8
+	VPADDD       Z28, Z8, Z8
+	VPMOVDB      Z8, K1, (AX)
+	VADDPS       Z25, Z9, Z9
+	VMULPS       Z27, Z9, Z9
+	VMAXPS       Z9, Z29, Z9
+	VMINPS       Z9, Z30, Z9
+	VCVTPS2DQ    Z9, Z9
+	VPADDD       Z28, Z9, Z9
+	VPMOVDB      Z9, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z24, Z10, Z10
+	VMULPS       Z26, Z10, Z10
+	VMAXPS       Z10, Z29, Z10
+	VMINPS       Z10, Z30, Z10
+	VCVTPS2DQ    Z10, Z10
+	VPADDD       Z28, Z10, Z10
+	VPMOVDB      Z10, K1, (AX)
+	VADDPS       Z25, Z11, Z11
+	VMULPS       Z27, Z11, Z11
+	VMAXPS       Z11, Z29, Z11
+	VMINPS       Z11, Z30, Z11
+	VCVTPS2DQ    Z11, Z11
+	VPADDD       Z28, Z11, Z11
+	VPMOVDB      Z11, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z24, Z12, Z12
+	VMULPS       Z26, Z12, Z12
+	VMAXPS       Z12, Z29, Z12
+	VMINPS       Z12, Z30, Z12
+	VCVTPS2DQ    Z12, Z12
+	VPADDD       Z28, Z12, Z12
+	VPMOVDB      Z12, K1, (AX)
+	VADDPS       Z25, Z13, Z13
+	VMULPS       Z27, Z13, Z13
+	VMAXPS       Z13, Z29, Z13
+	VMINPS       Z13, Z30, Z13
+	VCVTPS2DQ    Z13, Z13
+	VPADDD       Z28, Z13, Z13
+	VPMOVDB      Z13, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z24, Z14, Z14
+	VMULPS       Z26, Z14, Z14
+	VMAXPS       Z14, Z29, Z14
+	VMINPS       Z14, Z30, Z14
+	VCVTPS2DQ    Z14, Z14
+	VPADDD       Z28, Z14, Z14
+	VPMOVDB      Z14, K1, (AX)
+	VADDPS       Z25, Z15, Z15
+	VMULPS       Z27, Z15, Z15
+	VMAXPS       Z15, Z29, Z15
+	VMINPS       Z15, Z30, Z15
+	VCVTPS2DQ    Z15, Z15
+	VPADDD       Z28, Z15, Z15
+	VPMOVDB      Z15, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z24, Z16, Z16
+	VMULPS       Z26, Z16, Z16
+	VMAXPS       Z16, Z29, Z16
+	VMINPS       Z16, Z30, Z16
+	VCVTPS2DQ    Z16, Z16
+	VPADDD       Z28, Z16, Z16
+	VPMOVDB      Z16, K1, (AX)
+	VADDPS       Z25, Z17, Z17
+	VMULPS       Z27, Z17, Z17
+	VMAXPS       Z17, Z29, Z17
+	VMINPS       Z17, Z30, Z17
+	VCVTPS2DQ    Z17, Z17
+	VPADDD       Z28, Z17, Z17
+	VPMOVDB      Z17, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z24, Z18, Z18
+	VMULPS       Z26, Z18, Z18
+	VMAXPS       Z18, Z29, Z18
+	VMINPS       Z18, Z30, Z18
+	VCVTPS2DQ    Z18, Z18
+	VPADDD       Z28, Z18, Z18
+	VPMOVDB      Z18, K1, (AX)
+	VADDPS       Z25, Z19, Z19
+	VMULPS       Z27, Z19, Z19
+	VMAXPS       Z19, Z29, Z19
+	VMINPS       Z19, Z30, Z19
+	VCVTPS2DQ    Z19, Z19
+	VPADDD       Z28, Z19, Z19
+	VPMOVDB      Z19, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z24, Z20, Z20
+	VMULPS       Z26, Z20, Z20
+	VMAXPS       Z20, Z29, Z20
+	VMINPS       Z20, Z30, Z20
+	VCVTPS2DQ    Z20, Z20
+	VPADDD       Z28, Z20, Z20
+	VPMOVDB      Z20, K1, (AX)
+	VADDPS       Z25, Z21, Z21
+	VMULPS       Z27, Z21, Z21
+	VMAXPS       Z21, Z29, Z21
+	VMINPS       Z21, Z30, Z21
+	VCVTPS2DQ    Z21, Z21
+	VPADDD       Z28, Z21, Z21
+	VPMOVDB      Z21, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z24, Z22, Z22
+	VMULPS       Z26, Z22, Z22
+	VMAXPS       Z22, Z29, Z22
+	VMINPS       Z22, Z30, Z22
+	VCVTPS2DQ    Z22, Z22
+	VPADDD       Z28, Z22, Z22
+	VPMOVDB      Z22, K1, (AX)
+	VADDPS       Z25, Z23, Z23
+	VMULPS       Z27, Z23, Z23
+	VMAXPS       Z23, Z29, Z23
+	VMINPS       Z23, Z30, Z23
+	VCVTPS2DQ    Z23, Z23
+	VPADDD       Z28, Z23, Z23
+	VPMOVDB      Z23, K2, 16(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// end
 	// case rows11x2
@@ -29949,194 +30412,376 @@ rows11x2_plain:
 
 	// case rows11x2_rescaled
 rows11x2_rescaled:
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         136(CX), CX
+	MOVQ      t+0(FP), AX
+	MOVQ      280(AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      304(CX), CX
+	VMOVUPS.Z (AX), K1, Z22
+	VMOVUPS.Z 64(AX), K2, Z23
+	VMOVUPS.Z (CX), K1, Z24
+	VMOVUPS.Z 64(CX), K2, Z25
+	MOVQ      t+0(FP), AX
+	MOVQ      (AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      136(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      t+0(FP), BX
+	MOVQ      344(BX), BX
+
+	// branch rows11x2_bytes
+	CMPQ BX, $0x00
+	JNE  rows11x2_bytes
+
+	// end
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z22
-	VMOVUPS.Z    64(DX), K2, Z23
-	VMOVUPS.Z    (BX), K1, Z24
-	VMOVUPS.Z    64(BX), K2, Z25
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z26
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z27
-	VBROADCASTSS 332(DX), Z28
+	VBROADCASTSS 328(DX), Z28
+	VBROADCASTSS 332(DX), Z29
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z29
-	VSUBPS       Z26, Z29, Z26
+	VPBROADCASTD DX, Z27
+	VSUBPS       Z26, Z27, Z26
 	VADDPS       Z22, Z0, Z0
 	VMULPS       Z24, Z0, Z0
-	VMAXPS       Z0, Z27, Z0
-	VMINPS       Z0, Z28, Z0
-	VADDPS       Z29, Z0, Z0
+	VMAXPS       Z0, Z28, Z0
+	VMINPS       Z0, Z29, Z0
+	VADDPS       Z27, Z0, Z0
 	VSUBPS       Z26, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	VADDPS       Z23, Z1, Z1
 	VMULPS       Z25, Z1, Z1
-	VMAXPS       Z1, Z27, Z1
-	VMINPS       Z1, Z28, Z1
-	VADDPS       Z29, Z1, Z1
+	VMAXPS       Z1, Z28, Z1
+	VMINPS       Z1, Z29, Z1
+	VADDPS       Z27, Z1, Z1
 	VSUBPS       Z26, Z1, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z22, Z2, Z2
 	VMULPS       Z24, Z2, Z2
-	VMAXPS       Z2, Z27, Z2
-	VMINPS       Z2, Z28, Z2
-	VADDPS       Z29, Z2, Z2
+	VMAXPS       Z2, Z28, Z2
+	VMINPS       Z2, Z29, Z2
+	VADDPS       Z27, Z2, Z2
 	VSUBPS       Z26, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	VADDPS       Z23, Z3, Z3
 	VMULPS       Z25, Z3, Z3
-	VMAXPS       Z3, Z27, Z3
-	VMINPS       Z3, Z28, Z3
-	VADDPS       Z29, Z3, Z3
+	VMAXPS       Z3, Z28, Z3
+	VMINPS       Z3, Z29, Z3
+	VADDPS       Z27, Z3, Z3
 	VSUBPS       Z26, Z3, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z22, Z4, Z4
 	VMULPS       Z24, Z4, Z4
-	VMAXPS       Z4, Z27, Z4
-	VMINPS       Z4, Z28, Z4
-	VADDPS       Z29, Z4, Z4
+	VMAXPS       Z4, Z28, Z4
+	VMINPS       Z4, Z29, Z4
+	VADDPS       Z27, Z4, Z4
 	VSUBPS       Z26, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	VADDPS       Z23, Z5, Z5
 	VMULPS       Z25, Z5, Z5
-	VMAXPS       Z5, Z27, Z5
-	VMINPS       Z5, Z28, Z5
-	VADDPS       Z29, Z5, Z5
+	VMAXPS       Z5, Z28, Z5
+	VMINPS       Z5, Z29, Z5
+	VADDPS       Z27, Z5, Z5
 	VSUBPS       Z26, Z5, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z22, Z6, Z6
 	VMULPS       Z24, Z6, Z6
-	VMAXPS       Z6, Z27, Z6
-	VMINPS       Z6, Z28, Z6
-	VADDPS       Z29, Z6, Z6
+	VMAXPS       Z6, Z28, Z6
+	VMINPS       Z6, Z29, Z6
+	VADDPS       Z27, Z6, Z6
 	VSUBPS       Z26, Z6, Z6
 	VMOVUPS      Z6, K1, (AX)
 	VADDPS       Z23, Z7, Z7
 	VMULPS       Z25, Z7, Z7
-	VMAXPS       Z7, Z27, Z7
-	VMINPS       Z7, Z28, Z7
-	VADDPS       Z29, Z7, Z7
+	VMAXPS       Z7, Z28, Z7
+	VMINPS       Z7, Z29, Z7
+	VADDPS       Z27, Z7, Z7
 	VSUBPS       Z26, Z7, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z22, Z8, Z8
 	VMULPS       Z24, Z8, Z8
-	VMAXPS       Z8, Z27, Z8
-	VMINPS       Z8, Z28, Z8
-	VADDPS       Z29, Z8, Z8
+	VMAXPS       Z8, Z28, Z8
+	VMINPS       Z8, Z29, Z8
+	VADDPS       Z27, Z8, Z8
 	VSUBPS       Z26, Z8, Z8
 	VMOVUPS      Z8, K1, (AX)
 	VADDPS       Z23, Z9, Z9
 	VMULPS       Z25, Z9, Z9
-	VMAXPS       Z9, Z27, Z9
-	VMINPS       Z9, Z28, Z9
-	VADDPS       Z29, Z9, Z9
+	VMAXPS       Z9, Z28, Z9
+	VMINPS       Z9, Z29, Z9
+	VADDPS       Z27, Z9, Z9
 	VSUBPS       Z26, Z9, Z9
 	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z22, Z10, Z10
 	VMULPS       Z24, Z10, Z10
-	VMAXPS       Z10, Z27, Z10
-	VMINPS       Z10, Z28, Z10
-	VADDPS       Z29, Z10, Z10
+	VMAXPS       Z10, Z28, Z10
+	VMINPS       Z10, Z29, Z10
+	VADDPS       Z27, Z10, Z10
 	VSUBPS       Z26, Z10, Z10
 	VMOVUPS      Z10, K1, (AX)
 	VADDPS       Z23, Z11, Z11
 	VMULPS       Z25, Z11, Z11
-	VMAXPS       Z11, Z27, Z11
-	VMINPS       Z11, Z28, Z11
-	VADDPS       Z29, Z11, Z11
+	VMAXPS       Z11, Z28, Z11
+	VMINPS       Z11, Z29, Z11
+	VADDPS       Z27, Z11, Z11
 	VSUBPS       Z26, Z11, Z11
 	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z22, Z12, Z12
 	VMULPS       Z24, Z12, Z12
-	VMAXPS       Z12, Z27, Z12
-	VMINPS       Z12, Z28, Z12
-	VADDPS       Z29, Z12, Z12
+	VMAXPS       Z12, Z28, Z12
+	VMINPS       Z12, Z29, Z12
+	VADDPS       Z27, Z12, Z12
 	VSUBPS       Z26, Z12, Z12
 	VMOVUPS      Z12, K1, (AX)
 	VADDPS       Z23, Z13, Z13
 	VMULPS       Z25, Z13, Z13
-	VMAXPS       Z13, Z27, Z13
-	VMINPS       Z13, Z28, Z13
-	VADDPS       Z29, Z13, Z13
+	VMAXPS       Z13, Z28, Z13
+	VMINPS       Z13, Z29, Z13
+	VADDPS       Z27, Z13, Z13
 	VSUBPS       Z26, Z13, Z13
 	VMOVUPS      Z13, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z22, Z14, Z14
 	VMULPS       Z24, Z14, Z14
-	VMAXPS       Z14, Z27, Z14
-	VMINPS       Z14, Z28, Z14
-	VADDPS       Z29, Z14, Z14
+	VMAXPS       Z14, Z28, Z14
+	VMINPS       Z14, Z29, Z14
+	VADDPS       Z27, Z14, Z14
 	VSUBPS       Z26, Z14, Z14
 	VMOVUPS      Z14, K1, (AX)
 	VADDPS       Z23, Z15, Z15
 	VMULPS       Z25, Z15, Z15
-	VMAXPS       Z15, Z27, Z15
-	VMINPS       Z15, Z28, Z15
-	VADDPS       Z29, Z15, Z15
+	VMAXPS       Z15, Z28, Z15
+	VMINPS       Z15, Z29, Z15
+	VADDPS       Z27, Z15, Z15
 	VSUBPS       Z26, Z15, Z15
 	VMOVUPS      Z15, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z22, Z16, Z16
 	VMULPS       Z24, Z16, Z16
-	VMAXPS       Z16, Z27, Z16
-	VMINPS       Z16, Z28, Z16
-	VADDPS       Z29, Z16, Z16
+	VMAXPS       Z16, Z28, Z16
+	VMINPS       Z16, Z29, Z16
+	VADDPS       Z27, Z16, Z16
 	VSUBPS       Z26, Z16, Z16
 	VMOVUPS      Z16, K1, (AX)
 	VADDPS       Z23, Z17, Z17
 	VMULPS       Z25, Z17, Z17
-	VMAXPS       Z17, Z27, Z17
-	VMINPS       Z17, Z28, Z17
-	VADDPS       Z29, Z17, Z17
+	VMAXPS       Z17, Z28, Z17
+	VMINPS       Z17, Z29, Z17
+	VADDPS       Z27, Z17, Z17
 	VSUBPS       Z26, Z17, Z17
 	VMOVUPS      Z17, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z22, Z18, Z18
 	VMULPS       Z24, Z18, Z18
-	VMAXPS       Z18, Z27, Z18
-	VMINPS       Z18, Z28, Z18
-	VADDPS       Z29, Z18, Z18
+	VMAXPS       Z18, Z28, Z18
+	VMINPS       Z18, Z29, Z18
+	VADDPS       Z27, Z18, Z18
 	VSUBPS       Z26, Z18, Z18
 	VMOVUPS      Z18, K1, (AX)
 	VADDPS       Z23, Z19, Z19
 	VMULPS       Z25, Z19, Z19
-	VMAXPS       Z19, Z27, Z19
-	VMINPS       Z19, Z28, Z19
-	VADDPS       Z29, Z19, Z19
+	VMAXPS       Z19, Z28, Z19
+	VMINPS       Z19, Z29, Z19
+	VADDPS       Z27, Z19, Z19
 	VSUBPS       Z26, Z19, Z19
 	VMOVUPS      Z19, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z22, Z20, Z20
 	VMULPS       Z24, Z20, Z20
-	VMAXPS       Z20, Z27, Z20
-	VMINPS       Z20, Z28, Z20
-	VADDPS       Z29, Z20, Z20
+	VMAXPS       Z20, Z28, Z20
+	VMINPS       Z20, Z29, Z20
+	VADDPS       Z27, Z20, Z20
 	VSUBPS       Z26, Z20, Z20
 	VMOVUPS      Z20, K1, (AX)
 	VADDPS       Z23, Z21, Z21
 	VMULPS       Z25, Z21, Z21
-	VMAXPS       Z21, Z27, Z21
-	VMINPS       Z21, Z28, Z21
-	VADDPS       Z29, Z21, Z21
+	VMAXPS       Z21, Z28, Z21
+	VMINPS       Z21, Z29, Z21
+	VADDPS       Z27, Z21, Z21
 	VSUBPS       Z26, Z21, Z21
 	VMOVUPS      Z21, K2, 64(AX)
 	VZEROUPPER
 	RET
 
+	// case rows11x2_bytes
+rows11x2_bytes:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z27
+	VBROADCASTSS 332(DX), Z28
+	VPBROADCASTD BX, Z26
+	VADDPS       Z22, Z0, Z0
+	VMULPS       Z24, Z0, Z0
+	VMAXPS       Z0, Z27, Z0
+	VMINPS       Z0, Z28, Z0
+	VCVTPS2DQ    Z0, Z0
+	VPADDD       Z26, Z0, Z0
+	VPMOVDB      Z0, K1, (AX)
+	VADDPS       Z23, Z1, Z1
+	VMULPS       Z25, Z1, Z1
+	VMAXPS       Z1, Z27, Z1
+	VMINPS       Z1, Z28, Z1
+	VCVTPS2DQ    Z1, Z1
+	VPADDD       Z26, Z1, Z1
+	VPMOVDB      Z1, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z22, Z2, Z2
+	VMULPS       Z24, Z2, Z2
+	VMAXPS       Z2, Z27, Z2
+	VMINPS       Z2, Z28, Z2
+	VCVTPS2DQ    Z2, Z2
+	VPADDD       Z26, Z2, Z2
+	VPMOVDB      Z2, K1, (AX)
+	VADDPS       Z23, Z3, Z3
+	VMULPS       Z25, Z3, Z3
+	VMAXPS       Z3, Z27, Z3
+	VMINPS       Z3, Z28, Z3
+	VCVTPS2DQ    Z3, Z3
+	VPADDD       Z26, Z3, Z3
+	VPMOVDB      Z3, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z22, Z4, Z4
+	VMULPS       Z24, Z4, Z4
+	VMAXPS       Z4, Z27, Z4
+	VMINPS       Z4, Z28, Z4
+	VCVTPS2DQ    Z4, Z4
+	VPADDD       Z26, Z4, Z4
+	VPMOVDB      Z4, K1, (AX)
+	VADDPS       Z23, Z5, Z5
+	VMULPS       Z25, Z5, Z5
+	VMAXPS       Z5, Z27, Z5
+	VMINPS       Z5, Z28, Z5
+	VCVTPS2DQ    Z5, Z5
+	VPADDD       Z26, Z5, Z5
+	VPMOVDB      Z5, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z22, Z6, Z6
+	VMULPS       Z24, Z6, Z6
+	VMAXPS       Z6, Z27, Z6
+	VMINPS       Z6, Z28, Z6
+	VCVTPS2DQ    Z6, Z6
+	VPADDD       Z26, Z6, Z6
+	VPMOVDB      Z6, K1, (AX)
+	VADDPS       Z23, Z7, Z7
+	VMULPS       Z25, Z7, Z7
+	VMAXPS       Z7, Z27, Z7
+	VMINPS       Z7, Z28, Z7
+	VCVTPS2DQ    Z7, Z7
+	VPADDD       Z26, Z7, Z7
+	VPMOVDB      Z7, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z22, Z8, Z8
+	VMULPS       Z24, Z8, Z8
+	VMAXPS       Z8, Z27, Z8
+	VMINPS       Z8, Z28, Z8
+	VCVTPS2DQ    Z8, Z8
+	VPADDD       Z26, Z8, Z8
+	VPMOVDB      Z8, K1, (AX)
+	VADDPS       Z23, Z9, Z9
+	VMULPS       Z25, Z9, Z9
+	VMAXPS       Z9, Z27, Z9
+	VMINPS       Z9, Z28, Z9
+	VCVTPS2DQ    Z9, Z9
+	VPADDD       Z26, Z9, Z9
+	VPMOVDB      Z9, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z22, Z10, Z10
+	VMULPS       Z24, Z10, Z10
+	VMAXPS       Z10, Z27, Z10
+	VMINPS       Z10, Z28, Z10
+	VCVTPS2DQ    Z10, Z10
+	VPADDD       Z26, Z10, Z10
+	VPMOVDB      Z10, K1, (AX)
+	VADDPS       Z23, Z11, Z11
+	VMULPS       Z25, Z11, Z11
+	VMAXPS       Z11, Z27, Z11
+	VMINPS       Z11, Z28, Z11
+	VCVTPS2DQ    Z11, Z11
+	VPADDD       Z26, Z11, Z11
+	VPMOVDB      Z11, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z22, Z12, Z12
+	VMULPS       Z24, Z12, Z12
+	VMAXPS       Z12, Z27, Z12
+	VMINPS       Z12, Z28, Z12
+	VCVTPS2DQ    Z12, Z12
+	VPADDD       Z26, Z12, Z12
+	VPMOVDB      Z12, K1, (AX)
+	VADDPS       Z23, Z13, Z13
+	VMULPS       Z25, Z13, Z13
+	VMAXPS       Z13, Z27, Z13
+	VMINPS       Z13, Z28, Z13
+	VCVTPS2DQ    Z13, Z13
+	VPADDD       Z26, Z13, Z13
+	VPMOVDB      Z13, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z22, Z14, Z14
+	VMULPS       Z24, Z14, Z14
+	VMAXPS       Z14, Z27, Z14
+	VMINPS       Z14, Z28, Z14
+	VCVTPS2DQ    Z14, Z14
+	VPADDD       Z26, Z14, Z14
+	VPMOVDB      Z14, K1, (AX)
+	VADDPS       Z23, Z15, Z15
+	VMULPS       Z25, Z15, Z15
+	VMAXPS       Z15, Z27, Z15
+	VMINPS       Z15, Z28, Z15
+	VCVTPS2DQ    Z15, Z15
+	VPADDD       Z26, Z15, Z15
+	VPMOVDB      Z15, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z22, Z16, Z16
+	VMULPS       Z24, Z16, Z16
+	VMAXPS       Z16, Z27, Z16
+	VMINPS       Z16, Z28, Z16
+	VCVTPS2DQ    Z16, Z16
+	VPADDD       Z26, Z16, Z16
+	VPMOVDB      Z16, K1, (AX)
+	VADDPS       Z23, Z17, Z17
+	VMULPS       Z25, Z17, Z17
+	VMAXPS       Z17, Z27, Z17
+	VMINPS       Z17, Z28, Z17
+	VCVTPS2DQ    Z17, Z17
+	VPADDD       Z26, Z17, Z17
+	VPMOVDB      Z17, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z22, Z18, Z18
+	VMULPS       Z24, Z18, Z18
+	VMAXPS       Z18, Z27, Z18
+	VMINPS       Z18, Z28, Z18
+	VCVTPS2DQ    Z18, Z18
+	VPADDD       Z26, Z18, Z18
+	VPMOVDB      Z18, K1, (AX)
+	VADDPS       Z23, Z19, Z19
+	VMULPS       Z25, Z19, Z19
+	VMAXPS       Z19, Z27, Z19
+	VMINPS       Z19, Z28, Z19
+	VCVTPS2DQ    Z19, Z19
+	VPADDD       Z26, Z19, Z19
+	VPMOVDB      Z19, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z22, Z20, Z20
+	VMULPS       Z24, Z20, Z20
+	VMAXPS       Z20, Z27, Z20
+	VMINPS       Z20, Z28, Z20
+	VCVTPS2DQ    Z20, Z20
+	VPADDD       Z26, Z20, Z20
+	VPMOVDB      Z20, K1, (AX)
+	VADDPS       Z23, Z21, Z21
+	VMULPS       Z25, Z21, Z21
+	VMAXPS       Z21, Z27, Z21
+	VMINPS       Z21, Z28, Z21
+	VCVTPS2DQ    Z21, Z21
+	VPADDD       Z26, Z21, Z21
+	VPMOVDB      Z21, K2, 16(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// end
 	// case rows10x2
@@ -30402,179 +31047,346 @@ rows10x2_plain:
 
 	// case rows10x2_rescaled
 rows10x2_rescaled:
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         136(CX), CX
+	MOVQ      t+0(FP), AX
+	MOVQ      280(AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      304(CX), CX
+	VMOVUPS.Z (AX), K1, Z20
+	VMOVUPS.Z 64(AX), K2, Z21
+	VMOVUPS.Z (CX), K1, Z22
+	VMOVUPS.Z 64(CX), K2, Z23
+	MOVQ      t+0(FP), AX
+	MOVQ      (AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      136(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      t+0(FP), BX
+	MOVQ      344(BX), BX
+
+	// branch rows10x2_bytes
+	CMPQ BX, $0x00
+	JNE  rows10x2_bytes
+
+	// end
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z20
-	VMOVUPS.Z    64(DX), K2, Z21
-	VMOVUPS.Z    (BX), K1, Z22
-	VMOVUPS.Z    64(BX), K2, Z23
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z24
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z25
-	VBROADCASTSS 332(DX), Z26
+	VBROADCASTSS 328(DX), Z26
+	VBROADCASTSS 332(DX), Z27
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z27
-	VSUBPS       Z24, Z27, Z24
+	VPBROADCASTD DX, Z25
+	VSUBPS       Z24, Z25, Z24
 	VADDPS       Z20, Z0, Z0
 	VMULPS       Z22, Z0, Z0
-	VMAXPS       Z0, Z25, Z0
-	VMINPS       Z0, Z26, Z0
-	VADDPS       Z27, Z0, Z0
+	VMAXPS       Z0, Z26, Z0
+	VMINPS       Z0, Z27, Z0
+	VADDPS       Z25, Z0, Z0
 	VSUBPS       Z24, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	VADDPS       Z21, Z1, Z1
 	VMULPS       Z23, Z1, Z1
-	VMAXPS       Z1, Z25, Z1
-	VMINPS       Z1, Z26, Z1
-	VADDPS       Z27, Z1, Z1
+	VMAXPS       Z1, Z26, Z1
+	VMINPS       Z1, Z27, Z1
+	VADDPS       Z25, Z1, Z1
 	VSUBPS       Z24, Z1, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z20, Z2, Z2
 	VMULPS       Z22, Z2, Z2
-	VMAXPS       Z2, Z25, Z2
-	VMINPS       Z2, Z26, Z2
-	VADDPS       Z27, Z2, Z2
+	VMAXPS       Z2, Z26, Z2
+	VMINPS       Z2, Z27, Z2
+	VADDPS       Z25, Z2, Z2
 	VSUBPS       Z24, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	VADDPS       Z21, Z3, Z3
 	VMULPS       Z23, Z3, Z3
-	VMAXPS       Z3, Z25, Z3
-	VMINPS       Z3, Z26, Z3
-	VADDPS       Z27, Z3, Z3
+	VMAXPS       Z3, Z26, Z3
+	VMINPS       Z3, Z27, Z3
+	VADDPS       Z25, Z3, Z3
 	VSUBPS       Z24, Z3, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z20, Z4, Z4
 	VMULPS       Z22, Z4, Z4
-	VMAXPS       Z4, Z25, Z4
-	VMINPS       Z4, Z26, Z4
-	VADDPS       Z27, Z4, Z4
+	VMAXPS       Z4, Z26, Z4
+	VMINPS       Z4, Z27, Z4
+	VADDPS       Z25, Z4, Z4
 	VSUBPS       Z24, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	VADDPS       Z21, Z5, Z5
 	VMULPS       Z23, Z5, Z5
-	VMAXPS       Z5, Z25, Z5
-	VMINPS       Z5, Z26, Z5
-	VADDPS       Z27, Z5, Z5
+	VMAXPS       Z5, Z26, Z5
+	VMINPS       Z5, Z27, Z5
+	VADDPS       Z25, Z5, Z5
 	VSUBPS       Z24, Z5, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z20, Z6, Z6
 	VMULPS       Z22, Z6, Z6
-	VMAXPS       Z6, Z25, Z6
-	VMINPS       Z6, Z26, Z6
-	VADDPS       Z27, Z6, Z6
+	VMAXPS       Z6, Z26, Z6
+	VMINPS       Z6, Z27, Z6
+	VADDPS       Z25, Z6, Z6
 	VSUBPS       Z24, Z6, Z6
 	VMOVUPS      Z6, K1, (AX)
 	VADDPS       Z21, Z7, Z7
 	VMULPS       Z23, Z7, Z7
-	VMAXPS       Z7, Z25, Z7
-	VMINPS       Z7, Z26, Z7
-	VADDPS       Z27, Z7, Z7
+	VMAXPS       Z7, Z26, Z7
+	VMINPS       Z7, Z27, Z7
+	VADDPS       Z25, Z7, Z7
 	VSUBPS       Z24, Z7, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z20, Z8, Z8
 	VMULPS       Z22, Z8, Z8
-	VMAXPS       Z8, Z25, Z8
-	VMINPS       Z8, Z26, Z8
-	VADDPS       Z27, Z8, Z8
+	VMAXPS       Z8, Z26, Z8
+	VMINPS       Z8, Z27, Z8
+	VADDPS       Z25, Z8, Z8
 	VSUBPS       Z24, Z8, Z8
 	VMOVUPS      Z8, K1, (AX)
 	VADDPS       Z21, Z9, Z9
 	VMULPS       Z23, Z9, Z9
-	VMAXPS       Z9, Z25, Z9
-	VMINPS       Z9, Z26, Z9
-	VADDPS       Z27, Z9, Z9
+	VMAXPS       Z9, Z26, Z9
+	VMINPS       Z9, Z27, Z9
+	VADDPS       Z25, Z9, Z9
 	VSUBPS       Z24, Z9, Z9
 	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z20, Z10, Z10
 	VMULPS       Z22, Z10, Z10
-	VMAXPS       Z10, Z25, Z10
-	VMINPS       Z10, Z26, Z10
-	VADDPS       Z27, Z10, Z10
+	VMAXPS       Z10, Z26, Z10
+	VMINPS       Z10, Z27, Z10
+	VADDPS       Z25, Z10, Z10
 	VSUBPS       Z24, Z10, Z10
 	VMOVUPS      Z10, K1, (AX)
 	VADDPS       Z21, Z11, Z11
 	VMULPS       Z23, Z11, Z11
-	VMAXPS       Z11, Z25, Z11
-	VMINPS       Z11, Z26, Z11
-	VADDPS       Z27, Z11, Z11
+	VMAXPS       Z11, Z26, Z11
+	VMINPS       Z11, Z27, Z11
+	VADDPS       Z25, Z11, Z11
 	VSUBPS       Z24, Z11, Z11
 	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z20, Z12, Z12
 	VMULPS       Z22, Z12, Z12
-	VMAXPS       Z12, Z25, Z12
-	VMINPS       Z12, Z26, Z12
-	VADDPS       Z27, Z12, Z12
+	VMAXPS       Z12, Z26, Z12
+	VMINPS       Z12, Z27, Z12
+	VADDPS       Z25, Z12, Z12
 	VSUBPS       Z24, Z12, Z12
 	VMOVUPS      Z12, K1, (AX)
 	VADDPS       Z21, Z13, Z13
 	VMULPS       Z23, Z13, Z13
-	VMAXPS       Z13, Z25, Z13
-	VMINPS       Z13, Z26, Z13
-	VADDPS       Z27, Z13, Z13
+	VMAXPS       Z13, Z26, Z13
+	VMINPS       Z13, Z27, Z13
+	VADDPS       Z25, Z13, Z13
 	VSUBPS       Z24, Z13, Z13
 	VMOVUPS      Z13, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z20, Z14, Z14
 	VMULPS       Z22, Z14, Z14
-	VMAXPS       Z14, Z25, Z14
-	VMINPS       Z14, Z26, Z14
-	VADDPS       Z27, Z14, Z14
+	VMAXPS       Z14, Z26, Z14
+	VMINPS       Z14, Z27, Z14
+	VADDPS       Z25, Z14, Z14
 	VSUBPS       Z24, Z14, Z14
 	VMOVUPS      Z14, K1, (AX)
 	VADDPS       Z21, Z15, Z15
 	VMULPS       Z23, Z15, Z15
-	VMAXPS       Z15, Z25, Z15
-	VMINPS       Z15, Z26, Z15
-	VADDPS       Z27, Z15, Z15
+	VMAXPS       Z15, Z26, Z15
+	VMINPS       Z15, Z27, Z15
+	VADDPS       Z25, Z15, Z15
 	VSUBPS       Z24, Z15, Z15
 	VMOVUPS      Z15, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z20, Z16, Z16
 	VMULPS       Z22, Z16, Z16
-	VMAXPS       Z16, Z25, Z16
-	VMINPS       Z16, Z26, Z16
-	VADDPS       Z27, Z16, Z16
+	VMAXPS       Z16, Z26, Z16
+	VMINPS       Z16, Z27, Z16
+	VADDPS       Z25, Z16, Z16
 	VSUBPS       Z24, Z16, Z16
 	VMOVUPS      Z16, K1, (AX)
 	VADDPS       Z21, Z17, Z17
 	VMULPS       Z23, Z17, Z17
-	VMAXPS       Z17, Z25, Z17
-	VMINPS       Z17, Z26, Z17
-	VADDPS       Z27, Z17, Z17
+	VMAXPS       Z17, Z26, Z17
+	VMINPS       Z17, Z27, Z17
+	VADDPS       Z25, Z17, Z17
 	VSUBPS       Z24, Z17, Z17
 	VMOVUPS      Z17, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z20, Z18, Z18
 	VMULPS       Z22, Z18, Z18
-	VMAXPS       Z18, Z25, Z18
-	VMINPS       Z18, Z26, Z18
-	VADDPS       Z27, Z18, Z18
+	VMAXPS       Z18, Z26, Z18
+	VMINPS       Z18, Z27, Z18
+	VADDPS       Z25, Z18, Z18
 	VSUBPS       Z24, Z18, Z18
 	VMOVUPS      Z18, K1, (AX)
 	VADDPS       Z21, Z19, Z19
 	VMULPS       Z23, Z19, Z19
-	VMAXPS       Z19, Z25, Z19
-	VMINPS       Z19, Z26, Z19
-	VADDPS       Z27, Z19, Z19
+	VMAXPS       Z19, Z26, Z19
+	VMINPS       Z19, Z27, Z19
+	VADDPS       Z25, Z19, Z19
 	VSUBPS       Z24, Z19, Z19
 	VMOVUPS      Z19, K2, 64(AX)
 	VZEROUPPER
 	RET
 
+	// case rows10x2_bytes
+rows10x2_bytes:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z25
+	VBROADCASTSS 332(DX), Z26
+	VPBROADCASTD BX, Z24
+	VADDPS       Z20, Z0, Z0
+	VMULPS       Z22, Z0, Z0
+	VMAXPS       Z0, Z25, Z0
+	VMINPS       Z0, Z26, Z0
+	VCVTPS2DQ    Z0, Z0
+	VPADDD       Z24, Z0, Z0
+	VPMOVDB      Z0, K1, (AX)
+	VADDPS       Z21, Z1, Z1
+	VMULPS       Z23, Z1, Z1
+	VMAXPS       Z1, Z25, Z1
+	VMINPS       Z1, Z26, Z1
+	VCVTPS2DQ    Z1, Z1
+	VPADDD       Z24, Z1, Z1
+	VPMOVDB      Z1, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z20, Z2, Z2
+	VMULPS       Z22, Z2, Z2
+	VMAXPS       Z2, Z25, Z2
+	VMINPS       Z2, Z26, Z2
+	VCVTPS2DQ    Z2, Z2
+	VPADDD       Z24, Z2, Z2
+	VPMOVDB      Z2, K1, (AX)
+	VADDPS       Z21, Z3, Z3
+	VMULPS       Z23, Z3, Z3
+	VMAXPS       Z3, Z25, Z3
+	VMINPS       Z3, Z26, Z3
+	VCVTPS2DQ    Z3, Z3
+	VPADDD       Z24, Z3, Z3
+	VPMOVDB      Z3, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z20, Z4, Z4
+	VMULPS       Z22, Z4, Z4
+	VMAXPS       Z4, Z25, Z4
+	VMINPS       Z4, Z26, Z4
+	VCVTPS2DQ    Z4, Z4
+	VPADDD       Z24, Z4, Z4
+	VPMOVDB      Z4, K1, (AX)
+	VADDPS       Z21, Z5, Z5
+	VMULPS       Z23, Z5, Z5
+	VMAXPS       Z5, Z25, Z5
+	VMINPS       Z5, Z26, Z5
+	VCVTPS2DQ    Z5, Z5
+	VPADDD       Z24, Z5, Z5
+	VPMOVDB      Z5, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z20, Z6, Z6
+	VMULPS       Z22, Z6, Z6
+	VMAXPS       Z6, Z25, Z6
+	VMINPS       Z6, Z26, Z6
+	VCVTPS2DQ    Z6, Z6
+	VPADDD       Z24, Z6, Z6
+	VPMOVDB      Z6, K1, (AX)
+	VADDPS       Z21, Z7, Z7
+	VMULPS       Z23, Z7, Z7
+	VMAXPS       Z7, Z25, Z7
+	VMINPS       Z7, Z26, Z7
+	VCVTPS2DQ    Z7, Z7
+	VPADDD       Z24, Z7, Z7
+	VPMOVDB      Z7, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z20, Z8, Z8
+	VMULPS       Z22, Z8, Z8
+	VMAXPS       Z8, Z25, Z8
+	VMINPS       Z8, Z26, Z8
+	VCVTPS2DQ    Z8, Z8
+	VPADDD       Z24, Z8, Z8
+	VPMOVDB      Z8, K1, (AX)
+	VADDPS       Z21, Z9, Z9
+	VMULPS       Z23, Z9, Z9
+	VMAXPS       Z9, Z25, Z9
+	VMINPS       Z9, Z26, Z9
+	VCVTPS2DQ    Z9, Z9
+	VPADDD       Z24, Z9, Z9
+	VPMOVDB      Z9, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z20, Z10, Z10
+	VMULPS       Z22, Z10, Z10
+	VMAXPS       Z10, Z25, Z10
+	VMINPS       Z10, Z26, Z10
+	VCVTPS2DQ    Z10, Z10
+	VPADDD       Z24, Z10, Z10
+	VPMOVDB      Z10, K1, (AX)
+	VADDPS       Z21, Z11, Z11
+	VMULPS       Z23, Z11, Z11
+	VMAXPS       Z11, Z25, Z11
+	VMINPS       Z11, Z26, Z11
+	VCVTPS2DQ    Z11, Z11
+	VPADDD       Z24, Z11, Z11
+	VPMOVDB      Z11, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z20, Z12, Z12
+	VMULPS       Z22, Z12, Z12
+	VMAXPS       Z12, Z25, Z12
+	VMINPS       Z12, Z26, Z12
+	VCVTPS2DQ    Z12, Z12
+	VPADDD       Z24, Z12, Z12
+	VPMOVDB      Z12, K1, (AX)
+	VADDPS       Z21, Z13, Z13
+	VMULPS       Z23, Z13, Z13
+	VMAXPS       Z13, Z25, Z13
+	VMINPS       Z13, Z26, Z13
+	VCVTPS2DQ    Z13, Z13
+	VPADDD       Z24, Z13, Z13
+	VPMOVDB      Z13, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z20, Z14, Z14
+	VMULPS       Z22, Z14, Z14
+	VMAXPS       Z14, Z25, Z14
+	VMINPS       Z14, Z26, Z14
+	VCVTPS2DQ    Z14, Z14
+	VPADDD       Z24, Z14, Z14
+	VPMOVDB      Z14, K1, (AX)
+	VADDPS       Z21, Z15, Z15
+	VMULPS       Z23, Z15, Z15
+	VMAXPS       Z15, Z25, Z15
+	VMINPS       Z15, Z26, Z15
+	VCVTPS2DQ    Z15, Z15
+	VPADDD       Z24, Z15, Z15
+	VPMOVDB      Z15, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z20, Z16, Z16
+	VMULPS       Z22, Z16, Z16
+	VMAXPS       Z16, Z25, Z16
+	VMINPS       Z16, Z26, Z16
+	VCVTPS2DQ    Z16, Z16
+	VPADDD       Z24, Z16, Z16
+	VPMOVDB      Z16, K1, (AX)
+	VADDPS       Z21, Z17, Z17
+	VMULPS       Z23, Z17, Z17
+	VMAXPS       Z17, Z25, Z17
+	VMINPS       Z17, Z26, Z17
+	VCVTPS2DQ    Z17, Z17
+	VPADDD       Z24, Z17, Z17
+	VPMOVDB      Z17, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z20, Z18, Z18
+	VMULPS       Z22, Z18, Z18
+	VMAXPS       Z18, Z25, Z18
+	VMINPS       Z18, Z26, Z18
+	VCVTPS2DQ    Z18, Z18
+	VPADDD       Z24, Z18, Z18
+	VPMOVDB      Z18, K1, (AX)
+	VADDPS       Z21, Z19, Z19
+	VMULPS       Z23, Z19, Z19
+	VMAXPS       Z19, Z25, Z19
+	VMINPS       Z19, Z26, Z19
+	VCVTPS2DQ    Z19, Z19
+	VPADDD       Z24, Z19, Z19
+	VPMOVDB      Z19, K2, 16(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// end
 	// case rows9x2
@@ -30821,164 +31633,316 @@ rows9x2_plain:
 
 	// case rows9x2_rescaled
 rows9x2_rescaled:
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         136(CX), CX
+	MOVQ      t+0(FP), AX
+	MOVQ      280(AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      304(CX), CX
+	VMOVUPS.Z (AX), K1, Z18
+	VMOVUPS.Z 64(AX), K2, Z19
+	VMOVUPS.Z (CX), K1, Z20
+	VMOVUPS.Z 64(CX), K2, Z21
+	MOVQ      t+0(FP), AX
+	MOVQ      (AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      136(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      t+0(FP), BX
+	MOVQ      344(BX), BX
+
+	// branch rows9x2_bytes
+	CMPQ BX, $0x00
+	JNE  rows9x2_bytes
+
+	// end
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z18
-	VMOVUPS.Z    64(DX), K2, Z19
-	VMOVUPS.Z    (BX), K1, Z20
-	VMOVUPS.Z    64(BX), K2, Z21
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z22
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z23
-	VBROADCASTSS 332(DX), Z24
+	VBROADCASTSS 328(DX), Z24
+	VBROADCASTSS 332(DX), Z25
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z25
-	VSUBPS       Z22, Z25, Z22
+	VPBROADCASTD DX, Z23
+	VSUBPS       Z22, Z23, Z22
 	VADDPS       Z18, Z0, Z0
 	VMULPS       Z20, Z0, Z0
-	VMAXPS       Z0, Z23, Z0
-	VMINPS       Z0, Z24, Z0
-	VADDPS       Z25, Z0, Z0
+	VMAXPS       Z0, Z24, Z0
+	VMINPS       Z0, Z25, Z0
+	VADDPS       Z23, Z0, Z0
 	VSUBPS       Z22, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	VADDPS       Z19, Z1, Z1
 	VMULPS       Z21, Z1, Z1
-	VMAXPS       Z1, Z23, Z1
-	VMINPS       Z1, Z24, Z1
-	VADDPS       Z25, Z1, Z1
+	VMAXPS       Z1, Z24, Z1
+	VMINPS       Z1, Z25, Z1
+	VADDPS       Z23, Z1, Z1
 	VSUBPS       Z22, Z1, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z18, Z2, Z2
 	VMULPS       Z20, Z2, Z2
-	VMAXPS       Z2, Z23, Z2
-	VMINPS       Z2, Z24, Z2
-	VADDPS       Z25, Z2, Z2
+	VMAXPS       Z2, Z24, Z2
+	VMINPS       Z2, Z25, Z2
+	VADDPS       Z23, Z2, Z2
 	VSUBPS       Z22, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	VADDPS       Z19, Z3, Z3
 	VMULPS       Z21, Z3, Z3
-	VMAXPS       Z3, Z23, Z3
-	VMINPS       Z3, Z24, Z3
-	VADDPS       Z25, Z3, Z3
+	VMAXPS       Z3, Z24, Z3
+	VMINPS       Z3, Z25, Z3
+	VADDPS       Z23, Z3, Z3
 	VSUBPS       Z22, Z3, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z18, Z4, Z4
 	VMULPS       Z20, Z4, Z4
-	VMAXPS       Z4, Z23, Z4
-	VMINPS       Z4, Z24, Z4
-	VADDPS       Z25, Z4, Z4
+	VMAXPS       Z4, Z24, Z4
+	VMINPS       Z4, Z25, Z4
+	VADDPS       Z23, Z4, Z4
 	VSUBPS       Z22, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	VADDPS       Z19, Z5, Z5
 	VMULPS       Z21, Z5, Z5
-	VMAXPS       Z5, Z23, Z5
-	VMINPS       Z5, Z24, Z5
-	VADDPS       Z25, Z5, Z5
+	VMAXPS       Z5, Z24, Z5
+	VMINPS       Z5, Z25, Z5
+	VADDPS       Z23, Z5, Z5
 	VSUBPS       Z22, Z5, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z18, Z6, Z6
 	VMULPS       Z20, Z6, Z6
-	VMAXPS       Z6, Z23, Z6
-	VMINPS       Z6, Z24, Z6
-	VADDPS       Z25, Z6, Z6
+	VMAXPS       Z6, Z24, Z6
+	VMINPS       Z6, Z25, Z6
+	VADDPS       Z23, Z6, Z6
 	VSUBPS       Z22, Z6, Z6
 	VMOVUPS      Z6, K1, (AX)
 	VADDPS       Z19, Z7, Z7
 	VMULPS       Z21, Z7, Z7
-	VMAXPS       Z7, Z23, Z7
-	VMINPS       Z7, Z24, Z7
-	VADDPS       Z25, Z7, Z7
+	VMAXPS       Z7, Z24, Z7
+	VMINPS       Z7, Z25, Z7
+	VADDPS       Z23, Z7, Z7
 	VSUBPS       Z22, Z7, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z18, Z8, Z8
 	VMULPS       Z20, Z8, Z8
-	VMAXPS       Z8, Z23, Z8
-	VMINPS       Z8, Z24, Z8
-	VADDPS       Z25, Z8, Z8
+	VMAXPS       Z8, Z24, Z8
+	VMINPS       Z8, Z25, Z8
+	VADDPS       Z23, Z8, Z8
 	VSUBPS       Z22, Z8, Z8
 	VMOVUPS      Z8, K1, (AX)
 	VADDPS       Z19, Z9, Z9
 	VMULPS       Z21, Z9, Z9
-	VMAXPS       Z9, Z23, Z9
-	VMINPS       Z9, Z24, Z9
-	VADDPS       Z25, Z9, Z9
+	VMAXPS       Z9, Z24, Z9
+	VMINPS       Z9, Z25, Z9
+	VADDPS       Z23, Z9, Z9
 	VSUBPS       Z22, Z9, Z9
 	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z18, Z10, Z10
 	VMULPS       Z20, Z10, Z10
-	VMAXPS       Z10, Z23, Z10
-	VMINPS       Z10, Z24, Z10
-	VADDPS       Z25, Z10, Z10
+	VMAXPS       Z10, Z24, Z10
+	VMINPS       Z10, Z25, Z10
+	VADDPS       Z23, Z10, Z10
 	VSUBPS       Z22, Z10, Z10
 	VMOVUPS      Z10, K1, (AX)
 	VADDPS       Z19, Z11, Z11
 	VMULPS       Z21, Z11, Z11
-	VMAXPS       Z11, Z23, Z11
-	VMINPS       Z11, Z24, Z11
-	VADDPS       Z25, Z11, Z11
+	VMAXPS       Z11, Z24, Z11
+	VMINPS       Z11, Z25, Z11
+	VADDPS       Z23, Z11, Z11
 	VSUBPS       Z22, Z11, Z11
 	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z18, Z12, Z12
 	VMULPS       Z20, Z12, Z12
-	VMAXPS       Z12, Z23, Z12
-	VMINPS       Z12, Z24, Z12
-	VADDPS       Z25, Z12, Z12
+	VMAXPS       Z12, Z24, Z12
+	VMINPS       Z12, Z25, Z12
+	VADDPS       Z23, Z12, Z12
 	VSUBPS       Z22, Z12, Z12
 	VMOVUPS      Z12, K1, (AX)
 	VADDPS       Z19, Z13, Z13
 	VMULPS       Z21, Z13, Z13
-	VMAXPS       Z13, Z23, Z13
-	VMINPS       Z13, Z24, Z13
-	VADDPS       Z25, Z13, Z13
+	VMAXPS       Z13, Z24, Z13
+	VMINPS       Z13, Z25, Z13
+	VADDPS       Z23, Z13, Z13
 	VSUBPS       Z22, Z13, Z13
 	VMOVUPS      Z13, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z18, Z14, Z14
 	VMULPS       Z20, Z14, Z14
-	VMAXPS       Z14, Z23, Z14
-	VMINPS       Z14, Z24, Z14
-	VADDPS       Z25, Z14, Z14
+	VMAXPS       Z14, Z24, Z14
+	VMINPS       Z14, Z25, Z14
+	VADDPS       Z23, Z14, Z14
 	VSUBPS       Z22, Z14, Z14
 	VMOVUPS      Z14, K1, (AX)
 	VADDPS       Z19, Z15, Z15
 	VMULPS       Z21, Z15, Z15
-	VMAXPS       Z15, Z23, Z15
-	VMINPS       Z15, Z24, Z15
-	VADDPS       Z25, Z15, Z15
+	VMAXPS       Z15, Z24, Z15
+	VMINPS       Z15, Z25, Z15
+	VADDPS       Z23, Z15, Z15
 	VSUBPS       Z22, Z15, Z15
 	VMOVUPS      Z15, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z18, Z16, Z16
 	VMULPS       Z20, Z16, Z16
-	VMAXPS       Z16, Z23, Z16
-	VMINPS       Z16, Z24, Z16
-	VADDPS       Z25, Z16, Z16
+	VMAXPS       Z16, Z24, Z16
+	VMINPS       Z16, Z25, Z16
+	VADDPS       Z23, Z16, Z16
 	VSUBPS       Z22, Z16, Z16
 	VMOVUPS      Z16, K1, (AX)
 	VADDPS       Z19, Z17, Z17
 	VMULPS       Z21, Z17, Z17
-	VMAXPS       Z17, Z23, Z17
-	VMINPS       Z17, Z24, Z17
-	VADDPS       Z25, Z17, Z17
+	VMAXPS       Z17, Z24, Z17
+	VMINPS       Z17, Z25, Z17
+	VADDPS       Z23, Z17, Z17
 	VSUBPS       Z22, Z17, Z17
 	VMOVUPS      Z17, K2, 64(AX)
 	VZEROUPPER
 	RET
 
+	// case rows9x2_bytes
+rows9x2_bytes:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z23
+	VBROADCASTSS 332(DX), Z24
+	VPBROADCASTD BX, Z22
+	VADDPS       Z18, Z0, Z0
+	VMULPS       Z20, Z0, Z0
+	VMAXPS       Z0, Z23, Z0
+	VMINPS       Z0, Z24, Z0
+	VCVTPS2DQ    Z0, Z0
+	VPADDD       Z22, Z0, Z0
+	VPMOVDB      Z0, K1, (AX)
+	VADDPS       Z19, Z1, Z1
+	VMULPS       Z21, Z1, Z1
+	VMAXPS       Z1, Z23, Z1
+	VMINPS       Z1, Z24, Z1
+	VCVTPS2DQ    Z1, Z1
+	VPADDD       Z22, Z1, Z1
+	VPMOVDB      Z1, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z18, Z2, Z2
+	VMULPS       Z20, Z2, Z2
+	VMAXPS       Z2, Z23, Z2
+	VMINPS       Z2, Z24, Z2
+	VCVTPS2DQ    Z2, Z2
+	VPADDD       Z22, Z2, Z2
+	VPMOVDB      Z2, K1, (AX)
+	VADDPS       Z19, Z3, Z3
+	VMULPS       Z21, Z3, Z3
+	VMAXPS       Z3, Z23, Z3
+	VMINPS       Z3, Z24, Z3
+	VCVTPS2DQ    Z3, Z3
+	VPADDD       Z22, Z3, Z3
+	VPMOVDB      Z3, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z18, Z4, Z4
+	VMULPS       Z20, Z4, Z4
+	VMAXPS       Z4, Z23, Z4
+	VMINPS       Z4, Z24, Z4
+	VCVTPS2DQ    Z4, Z4
+	VPADDD       Z22, Z4, Z4
+	VPMOVDB      Z4, K1, (AX)
+	VADDPS       Z19, Z5, Z5
+	VMULPS       Z21, Z5, Z5
+	VMAXPS       Z5, Z23, Z5
+	VMINPS       Z5, Z24, Z5
+	VCVTPS2DQ    Z5, Z5
+	VPADDD       Z22, Z5, Z5
+	VPMOVDB      Z5, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z18, Z6, Z6
+	VMULPS       Z20, Z6, Z6
+	VMAXPS       Z6, Z23, Z6
+	VMINPS       Z6, Z24, Z6
+	VCVTPS2DQ    Z6, Z6
+	VPADDD       Z22, Z6, Z6
+	VPMOVDB      Z6, K1, (AX)
+	VADDPS       Z19, Z7, Z7
+	VMULPS       Z21, Z7, Z7
+	VMAXPS       Z7, Z23, Z7
+	VMINPS       Z7, Z24, Z7
+	VCVTPS2DQ    Z7, Z7
+	VPADDD       Z22, Z7, Z7
+	VPMOVDB      Z7, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z18, Z8, Z8
+	VMULPS       Z20, Z8, Z8
+	VMAXPS       Z8, Z23, Z8
+	VMINPS       Z8, Z24, Z8
+	VCVTPS2DQ    Z8, Z8
+	VPADDD       Z22, Z8, Z8
+	VPMOVDB      Z8, K1, (AX)
+	VADDPS       Z19, Z9, Z9
+	VMULPS       Z21, Z9, Z9
+	VMAXPS       Z9, Z23, Z9
+	VMINPS       Z9, Z24, Z9
+	VCVTPS2DQ    Z9, Z9
+	VPADDD       Z22, Z9, Z9
+	VPMOVDB      Z9, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z18, Z10, Z10
+	VMULPS       Z20, Z10, Z10
+	VMAXPS       Z10, Z23, Z10
+	VMINPS       Z10, Z24, Z10
+	VCVTPS2DQ    Z10, Z10
+	VPADDD       Z22, Z10, Z10
+	VPMOVDB      Z10, K1, (AX)
+	VADDPS       Z19, Z11, Z11
+	VMULPS       Z21, Z11, Z11
+	VMAXPS       Z11, Z23, Z11
+	VMINPS       Z11, Z24, Z11
+	VCVTPS2DQ    Z11, Z11
+	VPADDD       Z22, Z11, Z11
+	VPMOVDB      Z11, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z18, Z12, Z12
+	VMULPS       Z20, Z12, Z12
+	VMAXPS       Z12, Z23, Z12
+	VMINPS       Z12, Z24, Z12
+	VCVTPS2DQ    Z12, Z12
+	VPADDD       Z22, Z12, Z12
+	VPMOVDB      Z12, K1, (AX)
+	VADDPS       Z19, Z13, Z13
+	VMULPS       Z21, Z13, Z13
+	VMAXPS       Z13, Z23, Z13
+	VMINPS       Z13, Z24, Z13
+	VCVTPS2DQ    Z13, Z13
+	VPADDD       Z22, Z13, Z13
+	VPMOVDB      Z13, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z18, Z14, Z14
+	VMULPS       Z20, Z14, Z14
+	VMAXPS       Z14, Z23, Z14
+	VMINPS       Z14, Z24, Z14
+	VCVTPS2DQ    Z14, Z14
+	VPADDD       Z22, Z14, Z14
+	VPMOVDB      Z14, K1, (AX)
+	VADDPS       Z19, Z15, Z15
+	VMULPS       Z21, Z15, Z15
+	VMAXPS       Z15, Z23, Z15
+	VMINPS       Z15, Z24, Z15
+	VCVTPS2DQ    Z15, Z15
+	VPADDD       Z22, Z15, Z15
+	VPMOVDB      Z15, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z18, Z16, Z16
+	VMULPS       Z20, Z16, Z16
+	VMAXPS       Z16, Z23, Z16
+	VMINPS       Z16, Z24, Z16
+	VCVTPS2DQ    Z16, Z16
+	VPADDD       Z22, Z16, Z16
+	VPMOVDB      Z16, K1, (AX)
+	VADDPS       Z19, Z17, Z17
+	VMULPS       Z21, Z17, Z17
+	VMAXPS       Z17, Z23, Z17
+	VMINPS       Z17, Z24, Z17
+	VCVTPS2DQ    Z17, Z17
+	VPADDD       Z22, Z17, Z17
+	VPMOVDB      Z17, K2, 16(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// end
 	// case rows8x2
@@ -31208,149 +32172,286 @@ rows8x2_plain:
 
 	// case rows8x2_rescaled
 rows8x2_rescaled:
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         136(CX), CX
+	MOVQ      t+0(FP), AX
+	MOVQ      280(AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      304(CX), CX
+	VMOVUPS.Z (AX), K1, Z16
+	VMOVUPS.Z 64(AX), K2, Z17
+	VMOVUPS.Z (CX), K1, Z18
+	VMOVUPS.Z 64(CX), K2, Z19
+	MOVQ      t+0(FP), AX
+	MOVQ      (AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      136(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      t+0(FP), BX
+	MOVQ      344(BX), BX
+
+	// branch rows8x2_bytes
+	CMPQ BX, $0x00
+	JNE  rows8x2_bytes
+
+	// end
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z16
-	VMOVUPS.Z    64(DX), K2, Z17
-	VMOVUPS.Z    (BX), K1, Z18
-	VMOVUPS.Z    64(BX), K2, Z19
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z20
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z21
-	VBROADCASTSS 332(DX), Z22
+	VBROADCASTSS 328(DX), Z22
+	VBROADCASTSS 332(DX), Z23
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z23
-	VSUBPS       Z20, Z23, Z20
+	VPBROADCASTD DX, Z21
+	VSUBPS       Z20, Z21, Z20
 	VADDPS       Z16, Z0, Z0
 	VMULPS       Z18, Z0, Z0
-	VMAXPS       Z0, Z21, Z0
-	VMINPS       Z0, Z22, Z0
-	VADDPS       Z23, Z0, Z0
+	VMAXPS       Z0, Z22, Z0
+	VMINPS       Z0, Z23, Z0
+	VADDPS       Z21, Z0, Z0
 	VSUBPS       Z20, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	VADDPS       Z17, Z1, Z1
 	VMULPS       Z19, Z1, Z1
-	VMAXPS       Z1, Z21, Z1
-	VMINPS       Z1, Z22, Z1
-	VADDPS       Z23, Z1, Z1
+	VMAXPS       Z1, Z22, Z1
+	VMINPS       Z1, Z23, Z1
+	VADDPS       Z21, Z1, Z1
 	VSUBPS       Z20, Z1, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z16, Z2, Z2
 	VMULPS       Z18, Z2, Z2
-	VMAXPS       Z2, Z21, Z2
-	VMINPS       Z2, Z22, Z2
-	VADDPS       Z23, Z2, Z2
+	VMAXPS       Z2, Z22, Z2
+	VMINPS       Z2, Z23, Z2
+	VADDPS       Z21, Z2, Z2
 	VSUBPS       Z20, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	VADDPS       Z17, Z3, Z3
 	VMULPS       Z19, Z3, Z3
-	VMAXPS       Z3, Z21, Z3
-	VMINPS       Z3, Z22, Z3
-	VADDPS       Z23, Z3, Z3
+	VMAXPS       Z3, Z22, Z3
+	VMINPS       Z3, Z23, Z3
+	VADDPS       Z21, Z3, Z3
 	VSUBPS       Z20, Z3, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z16, Z4, Z4
 	VMULPS       Z18, Z4, Z4
-	VMAXPS       Z4, Z21, Z4
-	VMINPS       Z4, Z22, Z4
-	VADDPS       Z23, Z4, Z4
+	VMAXPS       Z4, Z22, Z4
+	VMINPS       Z4, Z23, Z4
+	VADDPS       Z21, Z4, Z4
 	VSUBPS       Z20, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	VADDPS       Z17, Z5, Z5
 	VMULPS       Z19, Z5, Z5
-	VMAXPS       Z5, Z21, Z5
-	VMINPS       Z5, Z22, Z5
-	VADDPS       Z23, Z5, Z5
+	VMAXPS       Z5, Z22, Z5
+	VMINPS       Z5, Z23, Z5
+	VADDPS       Z21, Z5, Z5
 	VSUBPS       Z20, Z5, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z16, Z6, Z6
 	VMULPS       Z18, Z6, Z6
-	VMAXPS       Z6, Z21, Z6
-	VMINPS       Z6, Z22, Z6
-	VADDPS       Z23, Z6, Z6
+	VMAXPS       Z6, Z22, Z6
+	VMINPS       Z6, Z23, Z6
+	VADDPS       Z21, Z6, Z6
 	VSUBPS       Z20, Z6, Z6
 	VMOVUPS      Z6, K1, (AX)
 	VADDPS       Z17, Z7, Z7
 	VMULPS       Z19, Z7, Z7
-	VMAXPS       Z7, Z21, Z7
-	VMINPS       Z7, Z22, Z7
-	VADDPS       Z23, Z7, Z7
+	VMAXPS       Z7, Z22, Z7
+	VMINPS       Z7, Z23, Z7
+	VADDPS       Z21, Z7, Z7
 	VSUBPS       Z20, Z7, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z16, Z8, Z8
 	VMULPS       Z18, Z8, Z8
-	VMAXPS       Z8, Z21, Z8
-	VMINPS       Z8, Z22, Z8
-	VADDPS       Z23, Z8, Z8
+	VMAXPS       Z8, Z22, Z8
+	VMINPS       Z8, Z23, Z8
+	VADDPS       Z21, Z8, Z8
 	VSUBPS       Z20, Z8, Z8
 	VMOVUPS      Z8, K1, (AX)
 	VADDPS       Z17, Z9, Z9
 	VMULPS       Z19, Z9, Z9
-	VMAXPS       Z9, Z21, Z9
-	VMINPS       Z9, Z22, Z9
-	VADDPS       Z23, Z9, Z9
+	VMAXPS       Z9, Z22, Z9
+	VMINPS       Z9, Z23, Z9
+	VADDPS       Z21, Z9, Z9
 	VSUBPS       Z20, Z9, Z9
 	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z16, Z10, Z10
 	VMULPS       Z18, Z10, Z10
-	VMAXPS       Z10, Z21, Z10
-	VMINPS       Z10, Z22, Z10
-	VADDPS       Z23, Z10, Z10
+	VMAXPS       Z10, Z22, Z10
+	VMINPS       Z10, Z23, Z10
+	VADDPS       Z21, Z10, Z10
 	VSUBPS       Z20, Z10, Z10
 	VMOVUPS      Z10, K1, (AX)
 	VADDPS       Z17, Z11, Z11
 	VMULPS       Z19, Z11, Z11
-	VMAXPS       Z11, Z21, Z11
-	VMINPS       Z11, Z22, Z11
-	VADDPS       Z23, Z11, Z11
+	VMAXPS       Z11, Z22, Z11
+	VMINPS       Z11, Z23, Z11
+	VADDPS       Z21, Z11, Z11
 	VSUBPS       Z20, Z11, Z11
 	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z16, Z12, Z12
 	VMULPS       Z18, Z12, Z12
-	VMAXPS       Z12, Z21, Z12
-	VMINPS       Z12, Z22, Z12
-	VADDPS       Z23, Z12, Z12
+	VMAXPS       Z12, Z22, Z12
+	VMINPS       Z12, Z23, Z12
+	VADDPS       Z21, Z12, Z12
 	VSUBPS       Z20, Z12, Z12
 	VMOVUPS      Z12, K1, (AX)
 	VADDPS       Z17, Z13, Z13
 	VMULPS       Z19, Z13, Z13
-	VMAXPS       Z13, Z21, Z13
-	VMINPS       Z13, Z22, Z13
-	VADDPS       Z23, Z13, Z13
+	VMAXPS       Z13, Z22, Z13
+	VMINPS       Z13, Z23, Z13
+	VADDPS       Z21, Z13, Z13
 	VSUBPS       Z20, Z13, Z13
 	VMOVUPS      Z13, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z16, Z14, Z14
 	VMULPS       Z18, Z14, Z14
-	VMAXPS       Z14, Z21, Z14
-	VMINPS       Z14, Z22, Z14
-	VADDPS       Z23, Z14, Z14
+	VMAXPS       Z14, Z22, Z14
+	VMINPS       Z14, Z23, Z14
+	VADDPS       Z21, Z14, Z14
 	VSUBPS       Z20, Z14, Z14
 	VMOVUPS      Z14, K1, (AX)
 	VADDPS       Z17, Z15, Z15
 	VMULPS       Z19, Z15, Z15
-	VMAXPS       Z15, Z21, Z15
-	VMINPS       Z15, Z22, Z15
-	VADDPS       Z23, Z15, Z15
+	VMAXPS       Z15, Z22, Z15
+	VMINPS       Z15, Z23, Z15
+	VADDPS       Z21, Z15, Z15
 	VSUBPS       Z20, Z15, Z15
 	VMOVUPS      Z15, K2, 64(AX)
 	VZEROUPPER
 	RET
 
+	// case rows8x2_bytes
+rows8x2_bytes:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z21
+	VBROADCASTSS 332(DX), Z22
+	VPBROADCASTD BX, Z20
+	VADDPS       Z16, Z0, Z0
+	VMULPS       Z18, Z0, Z0
+	VMAXPS       Z0, Z21, Z0
+	VMINPS       Z0, Z22, Z0
+	VCVTPS2DQ    Z0, Z0
+	VPADDD       Z20, Z0, Z0
+	VPMOVDB      Z0, K1, (AX)
+	VADDPS       Z17, Z1, Z1
+	VMULPS       Z19, Z1, Z1
+	VMAXPS       Z1, Z21, Z1
+	VMINPS       Z1, Z22, Z1
+	VCVTPS2DQ    Z1, Z1
+	VPADDD       Z20, Z1, Z1
+	VPMOVDB      Z1, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z16, Z2, Z2
+	VMULPS       Z18, Z2, Z2
+	VMAXPS       Z2, Z21, Z2
+	VMINPS       Z2, Z22, Z2
+	VCVTPS2DQ    Z2, Z2
+	VPADDD       Z20, Z2, Z2
+	VPMOVDB      Z2, K1, (AX)
+	VADDPS       Z17, Z3, Z3
+	VMULPS       Z19, Z3, Z3
+	VMAXPS       Z3, Z21, Z3
+	VMINPS       Z3, Z22, Z3
+	VCVTPS2DQ    Z3, Z3
+	VPADDD       Z20, Z3, Z3
+	VPMOVDB      Z3, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z16, Z4, Z4
+	VMULPS       Z18, Z4, Z4
+	VMAXPS       Z4, Z21, Z4
+	VMINPS       Z4, Z22, Z4
+	VCVTPS2DQ    Z4, Z4
+	VPADDD       Z20, Z4, Z4
+	VPMOVDB      Z4, K1, (AX)
+	VADDPS       Z17, Z5, Z5
+	VMULPS       Z19, Z5, Z5
+	VMAXPS       Z5, Z21, Z5
+	VMINPS       Z5, Z22, Z5
+	VCVTPS2DQ    Z5, Z5
+	VPADDD       Z20, Z5, Z5
+	VPMOVDB      Z5, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z16, Z6, Z6
+	VMULPS       Z18, Z6, Z6
+	VMAXPS       Z6, Z21, Z6
+	VMINPS       Z6, Z22, Z6
+	VCVTPS2DQ    Z6, Z6
+	VPADDD       Z20, Z6, Z6
+	VPMOVDB      Z6, K1, (AX)
+	VADDPS       Z17, Z7, Z7
+	VMULPS       Z19, Z7, Z7
+	VMAXPS       Z7, Z21, Z7
+	VMINPS       Z7, Z22, Z7
+	VCVTPS2DQ    Z7, Z7
+	VPADDD       Z20, Z7, Z7
+	VPMOVDB      Z7, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z16, Z8, Z8
+	VMULPS       Z18, Z8, Z8
+	VMAXPS       Z8, Z21, Z8
+	VMINPS       Z8, Z22, Z8
+	VCVTPS2DQ    Z8, Z8
+	VPADDD       Z20, Z8, Z8
+	VPMOVDB      Z8, K1, (AX)
+	VADDPS       Z17, Z9, Z9
+	VMULPS       Z19, Z9, Z9
+	VMAXPS       Z9, Z21, Z9
+	VMINPS       Z9, Z22, Z9
+	VCVTPS2DQ    Z9, Z9
+	VPADDD       Z20, Z9, Z9
+	VPMOVDB      Z9, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z16, Z10, Z10
+	VMULPS       Z18, Z10, Z10
+	VMAXPS       Z10, Z21, Z10
+	VMINPS       Z10, Z22, Z10
+	VCVTPS2DQ    Z10, Z10
+	VPADDD       Z20, Z10, Z10
+	VPMOVDB      Z10, K1, (AX)
+	VADDPS       Z17, Z11, Z11
+	VMULPS       Z19, Z11, Z11
+	VMAXPS       Z11, Z21, Z11
+	VMINPS       Z11, Z22, Z11
+	VCVTPS2DQ    Z11, Z11
+	VPADDD       Z20, Z11, Z11
+	VPMOVDB      Z11, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z16, Z12, Z12
+	VMULPS       Z18, Z12, Z12
+	VMAXPS       Z12, Z21, Z12
+	VMINPS       Z12, Z22, Z12
+	VCVTPS2DQ    Z12, Z12
+	VPADDD       Z20, Z12, Z12
+	VPMOVDB      Z12, K1, (AX)
+	VADDPS       Z17, Z13, Z13
+	VMULPS       Z19, Z13, Z13
+	VMAXPS       Z13, Z21, Z13
+	VMINPS       Z13, Z22, Z13
+	VCVTPS2DQ    Z13, Z13
+	VPADDD       Z20, Z13, Z13
+	VPMOVDB      Z13, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z16, Z14, Z14
+	VMULPS       Z18, Z14, Z14
+	VMAXPS       Z14, Z21, Z14
+	VMINPS       Z14, Z22, Z14
+	VCVTPS2DQ    Z14, Z14
+	VPADDD       Z20, Z14, Z14
+	VPMOVDB      Z14, K1, (AX)
+	VADDPS       Z17, Z15, Z15
+	VMULPS       Z19, Z15, Z15
+	VMAXPS       Z15, Z21, Z15
+	VMINPS       Z15, Z22, Z15
+	VCVTPS2DQ    Z15, Z15
+	VPADDD       Z20, Z15, Z15
+	VPMOVDB      Z15, K2, 16(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// end
 	// case rows7x2
@@ -31563,134 +32664,256 @@ rows7x2_plain:
 
 	// case rows7x2_rescaled
 rows7x2_rescaled:
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         136(CX), CX
+	MOVQ      t+0(FP), AX
+	MOVQ      280(AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      304(CX), CX
+	VMOVUPS.Z (AX), K1, Z14
+	VMOVUPS.Z 64(AX), K2, Z15
+	VMOVUPS.Z (CX), K1, Z16
+	VMOVUPS.Z 64(CX), K2, Z17
+	MOVQ      t+0(FP), AX
+	MOVQ      (AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      136(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      t+0(FP), BX
+	MOVQ      344(BX), BX
+
+	// branch rows7x2_bytes
+	CMPQ BX, $0x00
+	JNE  rows7x2_bytes
+
+	// end
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z14
-	VMOVUPS.Z    64(DX), K2, Z15
-	VMOVUPS.Z    (BX), K1, Z16
-	VMOVUPS.Z    64(BX), K2, Z17
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z18
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z19
-	VBROADCASTSS 332(DX), Z20
+	VBROADCASTSS 328(DX), Z20
+	VBROADCASTSS 332(DX), Z21
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z21
-	VSUBPS       Z18, Z21, Z18
+	VPBROADCASTD DX, Z19
+	VSUBPS       Z18, Z19, Z18
 	VADDPS       Z14, Z0, Z0
 	VMULPS       Z16, Z0, Z0
-	VMAXPS       Z0, Z19, Z0
-	VMINPS       Z0, Z20, Z0
-	VADDPS       Z21, Z0, Z0
+	VMAXPS       Z0, Z20, Z0
+	VMINPS       Z0, Z21, Z0
+	VADDPS       Z19, Z0, Z0
 	VSUBPS       Z18, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	VADDPS       Z15, Z1, Z1
 	VMULPS       Z17, Z1, Z1
-	VMAXPS       Z1, Z19, Z1
-	VMINPS       Z1, Z20, Z1
-	VADDPS       Z21, Z1, Z1
+	VMAXPS       Z1, Z20, Z1
+	VMINPS       Z1, Z21, Z1
+	VADDPS       Z19, Z1, Z1
 	VSUBPS       Z18, Z1, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z14, Z2, Z2
 	VMULPS       Z16, Z2, Z2
-	VMAXPS       Z2, Z19, Z2
-	VMINPS       Z2, Z20, Z2
-	VADDPS       Z21, Z2, Z2
+	VMAXPS       Z2, Z20, Z2
+	VMINPS       Z2, Z21, Z2
+	VADDPS       Z19, Z2, Z2
 	VSUBPS       Z18, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	VADDPS       Z15, Z3, Z3
 	VMULPS       Z17, Z3, Z3
-	VMAXPS       Z3, Z19, Z3
-	VMINPS       Z3, Z20, Z3
-	VADDPS       Z21, Z3, Z3
+	VMAXPS       Z3, Z20, Z3
+	VMINPS       Z3, Z21, Z3
+	VADDPS       Z19, Z3, Z3
 	VSUBPS       Z18, Z3, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z14, Z4, Z4
 	VMULPS       Z16, Z4, Z4
-	VMAXPS       Z4, Z19, Z4
-	VMINPS       Z4, Z20, Z4
-	VADDPS       Z21, Z4, Z4
+	VMAXPS       Z4, Z20, Z4
+	VMINPS       Z4, Z21, Z4
+	VADDPS       Z19, Z4, Z4
 	VSUBPS       Z18, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	VADDPS       Z15, Z5, Z5
 	VMULPS       Z17, Z5, Z5
-	VMAXPS       Z5, Z19, Z5
-	VMINPS       Z5, Z20, Z5
-	VADDPS       Z21, Z5, Z5
+	VMAXPS       Z5, Z20, Z5
+	VMINPS       Z5, Z21, Z5
+	VADDPS       Z19, Z5, Z5
 	VSUBPS       Z18, Z5, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z14, Z6, Z6
 	VMULPS       Z16, Z6, Z6
-	VMAXPS       Z6, Z19, Z6
-	VMINPS       Z6, Z20, Z6
-	VADDPS       Z21, Z6, Z6
+	VMAXPS       Z6, Z20, Z6
+	VMINPS       Z6, Z21, Z6
+	VADDPS       Z19, Z6, Z6
 	VSUBPS       Z18, Z6, Z6
 	VMOVUPS      Z6, K1, (AX)
 	VADDPS       Z15, Z7, Z7
 	VMULPS       Z17, Z7, Z7
-	VMAXPS       Z7, Z19, Z7
-	VMINPS       Z7, Z20, Z7
-	VADDPS       Z21, Z7, Z7
+	VMAXPS       Z7, Z20, Z7
+	VMINPS       Z7, Z21, Z7
+	VADDPS       Z19, Z7, Z7
 	VSUBPS       Z18, Z7, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z14, Z8, Z8
 	VMULPS       Z16, Z8, Z8
-	VMAXPS       Z8, Z19, Z8
-	VMINPS       Z8, Z20, Z8
-	VADDPS       Z21, Z8, Z8
+	VMAXPS       Z8, Z20, Z8
+	VMINPS       Z8, Z21, Z8
+	VADDPS       Z19, Z8, Z8
 	VSUBPS       Z18, Z8, Z8
 	VMOVUPS      Z8, K1, (AX)
 	VADDPS       Z15, Z9, Z9
 	VMULPS       Z17, Z9, Z9
-	VMAXPS       Z9, Z19, Z9
-	VMINPS       Z9, Z20, Z9
-	VADDPS       Z21, Z9, Z9
+	VMAXPS       Z9, Z20, Z9
+	VMINPS       Z9, Z21, Z9
+	VADDPS       Z19, Z9, Z9
 	VSUBPS       Z18, Z9, Z9
 	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z14, Z10, Z10
 	VMULPS       Z16, Z10, Z10
-	VMAXPS       Z10, Z19, Z10
-	VMINPS       Z10, Z20, Z10
-	VADDPS       Z21, Z10, Z10
+	VMAXPS       Z10, Z20, Z10
+	VMINPS       Z10, Z21, Z10
+	VADDPS       Z19, Z10, Z10
 	VSUBPS       Z18, Z10, Z10
 	VMOVUPS      Z10, K1, (AX)
 	VADDPS       Z15, Z11, Z11
 	VMULPS       Z17, Z11, Z11
-	VMAXPS       Z11, Z19, Z11
-	VMINPS       Z11, Z20, Z11
-	VADDPS       Z21, Z11, Z11
+	VMAXPS       Z11, Z20, Z11
+	VMINPS       Z11, Z21, Z11
+	VADDPS       Z19, Z11, Z11
 	VSUBPS       Z18, Z11, Z11
 	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z14, Z12, Z12
 	VMULPS       Z16, Z12, Z12
-	VMAXPS       Z12, Z19, Z12
-	VMINPS       Z12, Z20, Z12
-	VADDPS       Z21, Z12, Z12
+	VMAXPS       Z12, Z20, Z12
+	VMINPS       Z12, Z21, Z12
+	VADDPS       Z19, Z12, Z12
 	VSUBPS       Z18, Z12, Z12
 	VMOVUPS      Z12, K1, (AX)
 	VADDPS       Z15, Z13, Z13
 	VMULPS       Z17, Z13, Z13
-	VMAXPS       Z13, Z19, Z13
-	VMINPS       Z13, Z20, Z13
-	VADDPS       Z21, Z13, Z13
+	VMAXPS       Z13, Z20, Z13
+	VMINPS       Z13, Z21, Z13
+	VADDPS       Z19, Z13, Z13
 	VSUBPS       Z18, Z13, Z13
 	VMOVUPS      Z13, K2, 64(AX)
 	VZEROUPPER
 	RET
 
+	// case rows7x2_bytes
+rows7x2_bytes:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z19
+	VBROADCASTSS 332(DX), Z20
+	VPBROADCASTD BX, Z18
+	VADDPS       Z14, Z0, Z0
+	VMULPS       Z16, Z0, Z0
+	VMAXPS       Z0, Z19, Z0
+	VMINPS       Z0, Z20, Z0
+	VCVTPS2DQ    Z0, Z0
+	VPADDD       Z18, Z0, Z0
+	VPMOVDB      Z0, K1, (AX)
+	VADDPS       Z15, Z1, Z1
+	VMULPS       Z17, Z1, Z1
+	VMAXPS       Z1, Z19, Z1
+	VMINPS       Z1, Z20, Z1
+	VCVTPS2DQ    Z1, Z1
+	VPADDD       Z18, Z1, Z1
+	VPMOVDB      Z1, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z14, Z2, Z2
+	VMULPS       Z16, Z2, Z2
+	VMAXPS       Z2, Z19, Z2
+	VMINPS       Z2, Z20, Z2
+	VCVTPS2DQ    Z2, Z2
+	VPADDD       Z18, Z2, Z2
+	VPMOVDB      Z2, K1, (AX)
+	VADDPS       Z15, Z3, Z3
+	VMULPS       Z17, Z3, Z3
+	VMAXPS       Z3, Z19, Z3
+	VMINPS       Z3, Z20, Z3
+	VCVTPS2DQ    Z3, Z3
+	VPADDD       Z18, Z3, Z3
+	VPMOVDB      Z3, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z14, Z4, Z4
+	VMULPS       Z16, Z4, Z4
+	VMAXPS       Z4, Z19, Z4
+	VMINPS       Z4, Z20, Z4
+	VCVTPS2DQ    Z4, Z4
+	VPADDD       Z18, Z4, Z4
+	VPMOVDB      Z4, K1, (AX)
+	VADDPS       Z15, Z5, Z5
+	VMULPS       Z17, Z5, Z5
+	VMAXPS       Z5, Z19, Z5
+	VMINPS       Z5, Z20, Z5
+	VCVTPS2DQ    Z5, Z5
+	VPADDD       Z18, Z5, Z5
+	VPMOVDB      Z5, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z14, Z6, Z6
+	VMULPS       Z16, Z6, Z6
+	VMAXPS       Z6, Z19, Z6
+	VMINPS       Z6, Z20, Z6
+	VCVTPS2DQ    Z6, Z6
+	VPADDD       Z18, Z6, Z6
+	VPMOVDB      Z6, K1, (AX)
+	VADDPS       Z15, Z7, Z7
+	VMULPS       Z17, Z7, Z7
+	VMAXPS       Z7, Z19, Z7
+	VMINPS       Z7, Z20, Z7
+	VCVTPS2DQ    Z7, Z7
+	VPADDD       Z18, Z7, Z7
+	VPMOVDB      Z7, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z14, Z8, Z8
+	VMULPS       Z16, Z8, Z8
+	VMAXPS       Z8, Z19, Z8
+	VMINPS       Z8, Z20, Z8
+	VCVTPS2DQ    Z8, Z8
+	VPADDD       Z18, Z8, Z8
+	VPMOVDB      Z8, K1, (AX)
+	VADDPS       Z15, Z9, Z9
+	VMULPS       Z17, Z9, Z9
+	VMAXPS       Z9, Z19, Z9
+	VMINPS       Z9, Z20, Z9
+	VCVTPS2DQ    Z9, Z9
+	VPADDD       Z18, Z9, Z9
+	VPMOVDB      Z9, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z14, Z10, Z10
+	VMULPS       Z16, Z10, Z10
+	VMAXPS       Z10, Z19, Z10
+	VMINPS       Z10, Z20, Z10
+	VCVTPS2DQ    Z10, Z10
+	VPADDD       Z18, Z10, Z10
+	VPMOVDB      Z10, K1, (AX)
+	VADDPS       Z15, Z11, Z11
+	VMULPS       Z17, Z11, Z11
+	VMAXPS       Z11, Z19, Z11
+	VMINPS       Z11, Z20, Z11
+	VCVTPS2DQ    Z11, Z11
+	VPADDD       Z18, Z11, Z11
+	VPMOVDB      Z11, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z14, Z12, Z12
+	VMULPS       Z16, Z12, Z12
+	VMAXPS       Z12, Z19, Z12
+	VMINPS       Z12, Z20, Z12
+	VCVTPS2DQ    Z12, Z12
+	VPADDD       Z18, Z12, Z12
+	VPMOVDB      Z12, K1, (AX)
+	VADDPS       Z15, Z13, Z13
+	VMULPS       Z17, Z13, Z13
+	VMAXPS       Z13, Z19, Z13
+	VMINPS       Z13, Z20, Z13
+	VCVTPS2DQ    Z13, Z13
+	VPADDD       Z18, Z13, Z13
+	VPMOVDB      Z13, K2, 16(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// end
 	// case rows6x2
@@ -31884,119 +33107,226 @@ rows6x2_plain:
 
 	// case rows6x2_rescaled
 rows6x2_rescaled:
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         136(CX), CX
+	MOVQ      t+0(FP), AX
+	MOVQ      280(AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      304(CX), CX
+	VMOVUPS.Z (AX), K1, Z12
+	VMOVUPS.Z 64(AX), K2, Z13
+	VMOVUPS.Z (CX), K1, Z14
+	VMOVUPS.Z 64(CX), K2, Z15
+	MOVQ      t+0(FP), AX
+	MOVQ      (AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      136(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      t+0(FP), BX
+	MOVQ      344(BX), BX
+
+	// branch rows6x2_bytes
+	CMPQ BX, $0x00
+	JNE  rows6x2_bytes
+
+	// end
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z12
-	VMOVUPS.Z    64(DX), K2, Z13
-	VMOVUPS.Z    (BX), K1, Z14
-	VMOVUPS.Z    64(BX), K2, Z15
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z16
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z17
-	VBROADCASTSS 332(DX), Z18
+	VBROADCASTSS 328(DX), Z18
+	VBROADCASTSS 332(DX), Z19
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z19
-	VSUBPS       Z16, Z19, Z16
+	VPBROADCASTD DX, Z17
+	VSUBPS       Z16, Z17, Z16
 	VADDPS       Z12, Z0, Z0
 	VMULPS       Z14, Z0, Z0
-	VMAXPS       Z0, Z17, Z0
-	VMINPS       Z0, Z18, Z0
-	VADDPS       Z19, Z0, Z0
+	VMAXPS       Z0, Z18, Z0
+	VMINPS       Z0, Z19, Z0
+	VADDPS       Z17, Z0, Z0
 	VSUBPS       Z16, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	VADDPS       Z13, Z1, Z1
 	VMULPS       Z15, Z1, Z1
-	VMAXPS       Z1, Z17, Z1
-	VMINPS       Z1, Z18, Z1
-	VADDPS       Z19, Z1, Z1
+	VMAXPS       Z1, Z18, Z1
+	VMINPS       Z1, Z19, Z1
+	VADDPS       Z17, Z1, Z1
 	VSUBPS       Z16, Z1, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z12, Z2, Z2
 	VMULPS       Z14, Z2, Z2
-	VMAXPS       Z2, Z17, Z2
-	VMINPS       Z2, Z18, Z2
-	VADDPS       Z19, Z2, Z2
+	VMAXPS       Z2, Z18, Z2
+	VMINPS       Z2, Z19, Z2
+	VADDPS       Z17, Z2, Z2
 	VSUBPS       Z16, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	VADDPS       Z13, Z3, Z3
 	VMULPS       Z15, Z3, Z3
-	VMAXPS       Z3, Z17, Z3
-	VMINPS       Z3, Z18, Z3
-	VADDPS       Z19, Z3, Z3
+	VMAXPS       Z3, Z18, Z3
+	VMINPS       Z3, Z19, Z3
+	VADDPS       Z17, Z3, Z3
 	VSUBPS       Z16, Z3, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z12, Z4, Z4
 	VMULPS       Z14, Z4, Z4
-	VMAXPS       Z4, Z17, Z4
-	VMINPS       Z4, Z18, Z4
-	VADDPS       Z19, Z4, Z4
+	VMAXPS       Z4, Z18, Z4
+	VMINPS       Z4, Z19, Z4
+	VADDPS       Z17, Z4, Z4
 	VSUBPS       Z16, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	VADDPS       Z13, Z5, Z5
 	VMULPS       Z15, Z5, Z5
-	VMAXPS       Z5, Z17, Z5
-	VMINPS       Z5, Z18, Z5
-	VADDPS       Z19, Z5, Z5
+	VMAXPS       Z5, Z18, Z5
+	VMINPS       Z5, Z19, Z5
+	VADDPS       Z17, Z5, Z5
 	VSUBPS       Z16, Z5, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z12, Z6, Z6
 	VMULPS       Z14, Z6, Z6
-	VMAXPS       Z6, Z17, Z6
-	VMINPS       Z6, Z18, Z6
-	VADDPS       Z19, Z6, Z6
+	VMAXPS       Z6, Z18, Z6
+	VMINPS       Z6, Z19, Z6
+	VADDPS       Z17, Z6, Z6
 	VSUBPS       Z16, Z6, Z6
 	VMOVUPS      Z6, K1, (AX)
 	VADDPS       Z13, Z7, Z7
 	VMULPS       Z15, Z7, Z7
-	VMAXPS       Z7, Z17, Z7
-	VMINPS       Z7, Z18, Z7
-	VADDPS       Z19, Z7, Z7
+	VMAXPS       Z7, Z18, Z7
+	VMINPS       Z7, Z19, Z7
+	VADDPS       Z17, Z7, Z7
 	VSUBPS       Z16, Z7, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z12, Z8, Z8
 	VMULPS       Z14, Z8, Z8
-	VMAXPS       Z8, Z17, Z8
-	VMINPS       Z8, Z18, Z8
-	VADDPS       Z19, Z8, Z8
+	VMAXPS       Z8, Z18, Z8
+	VMINPS       Z8, Z19, Z8
+	VADDPS       Z17, Z8, Z8
 	VSUBPS       Z16, Z8, Z8
 	VMOVUPS      Z8, K1, (AX)
 	VADDPS       Z13, Z9, Z9
 	VMULPS       Z15, Z9, Z9
-	VMAXPS       Z9, Z17, Z9
-	VMINPS       Z9, Z18, Z9
-	VADDPS       Z19, Z9, Z9
+	VMAXPS       Z9, Z18, Z9
+	VMINPS       Z9, Z19, Z9
+	VADDPS       Z17, Z9, Z9
 	VSUBPS       Z16, Z9, Z9
 	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z12, Z10, Z10
 	VMULPS       Z14, Z10, Z10
-	VMAXPS       Z10, Z17, Z10
-	VMINPS       Z10, Z18, Z10
-	VADDPS       Z19, Z10, Z10
+	VMAXPS       Z10, Z18, Z10
+	VMINPS       Z10, Z19, Z10
+	VADDPS       Z17, Z10, Z10
 	VSUBPS       Z16, Z10, Z10
 	VMOVUPS      Z10, K1, (AX)
 	VADDPS       Z13, Z11, Z11
 	VMULPS       Z15, Z11, Z11
-	VMAXPS       Z11, Z17, Z11
-	VMINPS       Z11, Z18, Z11
-	VADDPS       Z19, Z11, Z11
+	VMAXPS       Z11, Z18, Z11
+	VMINPS       Z11, Z19, Z11
+	VADDPS       Z17, Z11, Z11
 	VSUBPS       Z16, Z11, Z11
 	VMOVUPS      Z11, K2, 64(AX)
 	VZEROUPPER
 	RET
 
+	// case rows6x2_bytes
+rows6x2_bytes:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z17
+	VBROADCASTSS 332(DX), Z18
+	VPBROADCASTD BX, Z16
+	VADDPS       Z12, Z0, Z0
+	VMULPS       Z14, Z0, Z0
+	VMAXPS       Z0, Z17, Z0
+	VMINPS       Z0, Z18, Z0
+	VCVTPS2DQ    Z0, Z0
+	VPADDD       Z16, Z0, Z0
+	VPMOVDB      Z0, K1, (AX)
+	VADDPS       Z13, Z1, Z1
+	VMULPS       Z15, Z1, Z1
+	VMAXPS       Z1, Z17, Z1
+	VMINPS       Z1, Z18, Z1
+	VCVTPS2DQ    Z1, Z1
+	VPADDD       Z16, Z1, Z1
+	VPMOVDB      Z1, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z2, Z2
+	VMULPS       Z14, Z2, Z2
+	VMAXPS       Z2, Z17, Z2
+	VMINPS       Z2, Z18, Z2
+	VCVTPS2DQ    Z2, Z2
+	VPADDD       Z16, Z2, Z2
+	VPMOVDB      Z2, K1, (AX)
+	VADDPS       Z13, Z3, Z3
+	VMULPS       Z15, Z3, Z3
+	VMAXPS       Z3, Z17, Z3
+	VMINPS       Z3, Z18, Z3
+	VCVTPS2DQ    Z3, Z3
+	VPADDD       Z16, Z3, Z3
+	VPMOVDB      Z3, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z4, Z4
+	VMULPS       Z14, Z4, Z4
+	VMAXPS       Z4, Z17, Z4
+	VMINPS       Z4, Z18, Z4
+	VCVTPS2DQ    Z4, Z4
+	VPADDD       Z16, Z4, Z4
+	VPMOVDB      Z4, K1, (AX)
+	VADDPS       Z13, Z5, Z5
+	VMULPS       Z15, Z5, Z5
+	VMAXPS       Z5, Z17, Z5
+	VMINPS       Z5, Z18, Z5
+	VCVTPS2DQ    Z5, Z5
+	VPADDD       Z16, Z5, Z5
+	VPMOVDB      Z5, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z6, Z6
+	VMULPS       Z14, Z6, Z6
+	VMAXPS       Z6, Z17, Z6
+	VMINPS       Z6, Z18, Z6
+	VCVTPS2DQ    Z6, Z6
+	VPADDD       Z16, Z6, Z6
+	VPMOVDB      Z6, K1, (AX)
+	VADDPS       Z13, Z7, Z7
+	VMULPS       Z15, Z7, Z7
+	VMAXPS       Z7, Z17, Z7
+	VMINPS       Z7, Z18, Z7
+	VCVTPS2DQ    Z7, Z7
+	VPADDD       Z16, Z7, Z7
+	VPMOVDB      Z7, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z8, Z8
+	VMULPS       Z14, Z8, Z8
+	VMAXPS       Z8, Z17, Z8
+	VMINPS       Z8, Z18, Z8
+	VCVTPS2DQ    Z8, Z8
+	VPADDD       Z16, Z8, Z8
+	VPMOVDB      Z8, K1, (AX)
+	VADDPS       Z13, Z9, Z9
+	VMULPS       Z15, Z9, Z9
+	VMAXPS       Z9, Z17, Z9
+	VMINPS       Z9, Z18, Z9
+	VCVTPS2DQ    Z9, Z9
+	VPADDD       Z16, Z9, Z9
+	VPMOVDB      Z9, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z10, Z10
+	VMULPS       Z14, Z10, Z10
+	VMAXPS       Z10, Z17, Z10
+	VMINPS       Z10, Z18, Z10
+	VCVTPS2DQ    Z10, Z10
+	VPADDD       Z16, Z10, Z10
+	VPMOVDB      Z10, K1, (AX)
+	VADDPS       Z13, Z11, Z11
+	VMULPS       Z15, Z11, Z11
+	VMAXPS       Z11, Z17, Z11
+	VMINPS       Z11, Z18, Z11
+	VCVTPS2DQ    Z11, Z11
+	VPADDD       Z16, Z11, Z11
+	VPMOVDB      Z11, K2, 16(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// end
 	// case rows5x2
@@ -32173,104 +33503,196 @@ rows5x2_plain:
 
 	// case rows5x2_rescaled
 rows5x2_rescaled:
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         136(CX), CX
+	MOVQ      t+0(FP), AX
+	MOVQ      280(AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      304(CX), CX
+	VMOVUPS.Z (AX), K1, Z10
+	VMOVUPS.Z 64(AX), K2, Z11
+	VMOVUPS.Z (CX), K1, Z12
+	VMOVUPS.Z 64(CX), K2, Z13
+	MOVQ      t+0(FP), AX
+	MOVQ      (AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      136(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      t+0(FP), BX
+	MOVQ      344(BX), BX
+
+	// branch rows5x2_bytes
+	CMPQ BX, $0x00
+	JNE  rows5x2_bytes
+
+	// end
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z10
-	VMOVUPS.Z    64(DX), K2, Z11
-	VMOVUPS.Z    (BX), K1, Z12
-	VMOVUPS.Z    64(BX), K2, Z13
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z14
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z15
-	VBROADCASTSS 332(DX), Z16
+	VBROADCASTSS 328(DX), Z16
+	VBROADCASTSS 332(DX), Z17
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z17
-	VSUBPS       Z14, Z17, Z14
+	VPBROADCASTD DX, Z15
+	VSUBPS       Z14, Z15, Z14
 	VADDPS       Z10, Z0, Z0
 	VMULPS       Z12, Z0, Z0
-	VMAXPS       Z0, Z15, Z0
-	VMINPS       Z0, Z16, Z0
-	VADDPS       Z17, Z0, Z0
+	VMAXPS       Z0, Z16, Z0
+	VMINPS       Z0, Z17, Z0
+	VADDPS       Z15, Z0, Z0
 	VSUBPS       Z14, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	VADDPS       Z11, Z1, Z1
 	VMULPS       Z13, Z1, Z1
-	VMAXPS       Z1, Z15, Z1
-	VMINPS       Z1, Z16, Z1
-	VADDPS       Z17, Z1, Z1
+	VMAXPS       Z1, Z16, Z1
+	VMINPS       Z1, Z17, Z1
+	VADDPS       Z15, Z1, Z1
 	VSUBPS       Z14, Z1, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z10, Z2, Z2
 	VMULPS       Z12, Z2, Z2
-	VMAXPS       Z2, Z15, Z2
-	VMINPS       Z2, Z16, Z2
-	VADDPS       Z17, Z2, Z2
+	VMAXPS       Z2, Z16, Z2
+	VMINPS       Z2, Z17, Z2
+	VADDPS       Z15, Z2, Z2
 	VSUBPS       Z14, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	VADDPS       Z11, Z3, Z3
 	VMULPS       Z13, Z3, Z3
-	VMAXPS       Z3, Z15, Z3
-	VMINPS       Z3, Z16, Z3
-	VADDPS       Z17, Z3, Z3
+	VMAXPS       Z3, Z16, Z3
+	VMINPS       Z3, Z17, Z3
+	VADDPS       Z15, Z3, Z3
 	VSUBPS       Z14, Z3, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z10, Z4, Z4
 	VMULPS       Z12, Z4, Z4
-	VMAXPS       Z4, Z15, Z4
-	VMINPS       Z4, Z16, Z4
-	VADDPS       Z17, Z4, Z4
+	VMAXPS       Z4, Z16, Z4
+	VMINPS       Z4, Z17, Z4
+	VADDPS       Z15, Z4, Z4
 	VSUBPS       Z14, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	VADDPS       Z11, Z5, Z5
 	VMULPS       Z13, Z5, Z5
-	VMAXPS       Z5, Z15, Z5
-	VMINPS       Z5, Z16, Z5
-	VADDPS       Z17, Z5, Z5
+	VMAXPS       Z5, Z16, Z5
+	VMINPS       Z5, Z17, Z5
+	VADDPS       Z15, Z5, Z5
 	VSUBPS       Z14, Z5, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z10, Z6, Z6
 	VMULPS       Z12, Z6, Z6
-	VMAXPS       Z6, Z15, Z6
-	VMINPS       Z6, Z16, Z6
-	VADDPS       Z17, Z6, Z6
+	VMAXPS       Z6, Z16, Z6
+	VMINPS       Z6, Z17, Z6
+	VADDPS       Z15, Z6, Z6
 	VSUBPS       Z14, Z6, Z6
 	VMOVUPS      Z6, K1, (AX)
 	VADDPS       Z11, Z7, Z7
 	VMULPS       Z13, Z7, Z7
-	VMAXPS       Z7, Z15, Z7
-	VMINPS       Z7, Z16, Z7
-	VADDPS       Z17, Z7, Z7
+	VMAXPS       Z7, Z16, Z7
+	VMINPS       Z7, Z17, Z7
+	VADDPS       Z15, Z7, Z7
 	VSUBPS       Z14, Z7, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z10, Z8, Z8
 	VMULPS       Z12, Z8, Z8
-	VMAXPS       Z8, Z15, Z8
-	VMINPS       Z8, Z16, Z8
-	VADDPS       Z17, Z8, Z8
+	VMAXPS       Z8, Z16, Z8
+	VMINPS       Z8, Z17, Z8
+	VADDPS       Z15, Z8, Z8
 	VSUBPS       Z14, Z8, Z8
 	VMOVUPS      Z8, K1, (AX)
 	VADDPS       Z11, Z9, Z9
 	VMULPS       Z13, Z9, Z9
-	VMAXPS       Z9, Z15, Z9
-	VMINPS       Z9, Z16, Z9
-	VADDPS       Z17, Z9, Z9
+	VMAXPS       Z9, Z16, Z9
+	VMINPS       Z9, Z17, Z9
+	VADDPS       Z15, Z9, Z9
 	VSUBPS       Z14, Z9, Z9
 	VMOVUPS      Z9, K2, 64(AX)
 	VZEROUPPER
 	RET
 
+	// case rows5x2_bytes
+rows5x2_bytes:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z15
+	VBROADCASTSS 332(DX), Z16
+	VPBROADCASTD BX, Z14
+	VADDPS       Z10, Z0, Z0
+	VMULPS       Z12, Z0, Z0
+	VMAXPS       Z0, Z15, Z0
+	VMINPS       Z0, Z16, Z0
+	VCVTPS2DQ    Z0, Z0
+	VPADDD       Z14, Z0, Z0
+	VPMOVDB      Z0, K1, (AX)
+	VADDPS       Z11, Z1, Z1
+	VMULPS       Z13, Z1, Z1
+	VMAXPS       Z1, Z15, Z1
+	VMINPS       Z1, Z16, Z1
+	VCVTPS2DQ    Z1, Z1
+	VPADDD       Z14, Z1, Z1
+	VPMOVDB      Z1, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z2, Z2
+	VMULPS       Z12, Z2, Z2
+	VMAXPS       Z2, Z15, Z2
+	VMINPS       Z2, Z16, Z2
+	VCVTPS2DQ    Z2, Z2
+	VPADDD       Z14, Z2, Z2
+	VPMOVDB      Z2, K1, (AX)
+	VADDPS       Z11, Z3, Z3
+	VMULPS       Z13, Z3, Z3
+	VMAXPS       Z3, Z15, Z3
+	VMINPS       Z3, Z16, Z3
+	VCVTPS2DQ    Z3, Z3
+	VPADDD       Z14, Z3, Z3
+	VPMOVDB      Z3, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z4, Z4
+	VMULPS       Z12, Z4, Z4
+	VMAXPS       Z4, Z15, Z4
+	VMINPS       Z4, Z16, Z4
+	VCVTPS2DQ    Z4, Z4
+	VPADDD       Z14, Z4, Z4
+	VPMOVDB      Z4, K1, (AX)
+	VADDPS       Z11, Z5, Z5
+	VMULPS       Z13, Z5, Z5
+	VMAXPS       Z5, Z15, Z5
+	VMINPS       Z5, Z16, Z5
+	VCVTPS2DQ    Z5, Z5
+	VPADDD       Z14, Z5, Z5
+	VPMOVDB      Z5, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z6, Z6
+	VMULPS       Z12, Z6, Z6
+	VMAXPS       Z6, Z15, Z6
+	VMINPS       Z6, Z16, Z6
+	VCVTPS2DQ    Z6, Z6
+	VPADDD       Z14, Z6, Z6
+	VPMOVDB      Z6, K1, (AX)
+	VADDPS       Z11, Z7, Z7
+	VMULPS       Z13, Z7, Z7
+	VMAXPS       Z7, Z15, Z7
+	VMINPS       Z7, Z16, Z7
+	VCVTPS2DQ    Z7, Z7
+	VPADDD       Z14, Z7, Z7
+	VPMOVDB      Z7, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z8, Z8
+	VMULPS       Z12, Z8, Z8
+	VMAXPS       Z8, Z15, Z8
+	VMINPS       Z8, Z16, Z8
+	VCVTPS2DQ    Z8, Z8
+	VPADDD       Z14, Z8, Z8
+	VPMOVDB      Z8, K1, (AX)
+	VADDPS       Z11, Z9, Z9
+	VMULPS       Z13, Z9, Z9
+	VMAXPS       Z9, Z15, Z9
+	VMINPS       Z9, Z16, Z9
+	VCVTPS2DQ    Z9, Z9
+	VPADDD       Z14, Z9, Z9
+	VPMOVDB      Z9, K2, 16(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// end
 	// case rows4x2
@@ -32430,89 +33852,166 @@ rows4x2_plain:
 
 	// case rows4x2_rescaled
 rows4x2_rescaled:
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         136(CX), CX
+	MOVQ      t+0(FP), AX
+	MOVQ      280(AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      304(CX), CX
+	VMOVUPS.Z (AX), K1, Z8
+	VMOVUPS.Z 64(AX), K2, Z9
+	VMOVUPS.Z (CX), K1, Z10
+	VMOVUPS.Z 64(CX), K2, Z11
+	MOVQ      t+0(FP), AX
+	MOVQ      (AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      136(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      t+0(FP), BX
+	MOVQ      344(BX), BX
+
+	// branch rows4x2_bytes
+	CMPQ BX, $0x00
+	JNE  rows4x2_bytes
+
+	// end
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z8
-	VMOVUPS.Z    64(DX), K2, Z9
-	VMOVUPS.Z    (BX), K1, Z10
-	VMOVUPS.Z    64(BX), K2, Z11
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z12
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z13
-	VBROADCASTSS 332(DX), Z14
+	VBROADCASTSS 328(DX), Z14
+	VBROADCASTSS 332(DX), Z15
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z15
-	VSUBPS       Z12, Z15, Z12
+	VPBROADCASTD DX, Z13
+	VSUBPS       Z12, Z13, Z12
 	VADDPS       Z8, Z0, Z0
 	VMULPS       Z10, Z0, Z0
-	VMAXPS       Z0, Z13, Z0
-	VMINPS       Z0, Z14, Z0
-	VADDPS       Z15, Z0, Z0
+	VMAXPS       Z0, Z14, Z0
+	VMINPS       Z0, Z15, Z0
+	VADDPS       Z13, Z0, Z0
 	VSUBPS       Z12, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	VADDPS       Z9, Z1, Z1
 	VMULPS       Z11, Z1, Z1
-	VMAXPS       Z1, Z13, Z1
-	VMINPS       Z1, Z14, Z1
-	VADDPS       Z15, Z1, Z1
+	VMAXPS       Z1, Z14, Z1
+	VMINPS       Z1, Z15, Z1
+	VADDPS       Z13, Z1, Z1
 	VSUBPS       Z12, Z1, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z8, Z2, Z2
 	VMULPS       Z10, Z2, Z2
-	VMAXPS       Z2, Z13, Z2
-	VMINPS       Z2, Z14, Z2
-	VADDPS       Z15, Z2, Z2
+	VMAXPS       Z2, Z14, Z2
+	VMINPS       Z2, Z15, Z2
+	VADDPS       Z13, Z2, Z2
 	VSUBPS       Z12, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	VADDPS       Z9, Z3, Z3
 	VMULPS       Z11, Z3, Z3
-	VMAXPS       Z3, Z13, Z3
-	VMINPS       Z3, Z14, Z3
-	VADDPS       Z15, Z3, Z3
+	VMAXPS       Z3, Z14, Z3
+	VMINPS       Z3, Z15, Z3
+	VADDPS       Z13, Z3, Z3
 	VSUBPS       Z12, Z3, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z8, Z4, Z4
 	VMULPS       Z10, Z4, Z4
-	VMAXPS       Z4, Z13, Z4
-	VMINPS       Z4, Z14, Z4
-	VADDPS       Z15, Z4, Z4
+	VMAXPS       Z4, Z14, Z4
+	VMINPS       Z4, Z15, Z4
+	VADDPS       Z13, Z4, Z4
 	VSUBPS       Z12, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	VADDPS       Z9, Z5, Z5
 	VMULPS       Z11, Z5, Z5
-	VMAXPS       Z5, Z13, Z5
-	VMINPS       Z5, Z14, Z5
-	VADDPS       Z15, Z5, Z5
+	VMAXPS       Z5, Z14, Z5
+	VMINPS       Z5, Z15, Z5
+	VADDPS       Z13, Z5, Z5
 	VSUBPS       Z12, Z5, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z8, Z6, Z6
 	VMULPS       Z10, Z6, Z6
-	VMAXPS       Z6, Z13, Z6
-	VMINPS       Z6, Z14, Z6
-	VADDPS       Z15, Z6, Z6
+	VMAXPS       Z6, Z14, Z6
+	VMINPS       Z6, Z15, Z6
+	VADDPS       Z13, Z6, Z6
 	VSUBPS       Z12, Z6, Z6
 	VMOVUPS      Z6, K1, (AX)
 	VADDPS       Z9, Z7, Z7
 	VMULPS       Z11, Z7, Z7
-	VMAXPS       Z7, Z13, Z7
-	VMINPS       Z7, Z14, Z7
-	VADDPS       Z15, Z7, Z7
+	VMAXPS       Z7, Z14, Z7
+	VMINPS       Z7, Z15, Z7
+	VADDPS       Z13, Z7, Z7
 	VSUBPS       Z12, Z7, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	VZEROUPPER
 	RET
 
+	// case rows4x2_bytes
+rows4x2_bytes:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z13
+	VBROADCASTSS 332(DX), Z14
+	VPBROADCASTD BX, Z12
+	VADDPS       Z8, Z0, Z0
+	VMULPS       Z10, Z0, Z0
+	VMAXPS       Z0, Z13, Z0
+	VMINPS       Z0, Z14, Z0
+	VCVTPS2DQ    Z0, Z0
+	VPADDD       Z12, Z0, Z0
+	VPMOVDB      Z0, K1, (AX)
+	VADDPS       Z9, Z1, Z1
+	VMULPS       Z11, Z1, Z1
+	VMAXPS       Z1, Z13, Z1
+	VMINPS       Z1, Z14, Z1
+	VCVTPS2DQ    Z1, Z1
+	VPADDD       Z12, Z1, Z1
+	VPMOVDB      Z1, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z8, Z2, Z2
+	VMULPS       Z10, Z2, Z2
+	VMAXPS       Z2, Z13, Z2
+	VMINPS       Z2, Z14, Z2
+	VCVTPS2DQ    Z2, Z2
+	VPADDD       Z12, Z2, Z2
+	VPMOVDB      Z2, K1, (AX)
+	VADDPS       Z9, Z3, Z3
+	VMULPS       Z11, Z3, Z3
+	VMAXPS       Z3, Z13, Z3
+	VMINPS       Z3, Z14, Z3
+	VCVTPS2DQ    Z3, Z3
+	VPADDD       Z12, Z3, Z3
+	VPMOVDB      Z3, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z8, Z4, Z4
+	VMULPS       Z10, Z4, Z4
+	VMAXPS       Z4, Z13, Z4
+	VMINPS       Z4, Z14, Z4
+	VCVTPS2DQ    Z4, Z4
+	VPADDD       Z12, Z4, Z4
+	VPMOVDB      Z4, K1, (AX)
+	VADDPS       Z9, Z5, Z5
+	VMULPS       Z11, Z5, Z5
+	VMAXPS       Z5, Z13, Z5
+	VMINPS       Z5, Z14, Z5
+	VCVTPS2DQ    Z5, Z5
+	VPADDD       Z12, Z5, Z5
+	VPMOVDB      Z5, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z8, Z6, Z6
+	VMULPS       Z10, Z6, Z6
+	VMAXPS       Z6, Z13, Z6
+	VMINPS       Z6, Z14, Z6
+	VCVTPS2DQ    Z6, Z6
+	VPADDD       Z12, Z6, Z6
+	VPMOVDB      Z6, K1, (AX)
+	VADDPS       Z9, Z7, Z7
+	VMULPS       Z11, Z7, Z7
+	VMAXPS       Z7, Z13, Z7
+	VMINPS       Z7, Z14, Z7
+	VCVTPS2DQ    Z7, Z7
+	VPADDD       Z12, Z7, Z7
+	VPMOVDB      Z7, K2, 16(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// end
 	// case rows3x2
@@ -32652,74 +34151,136 @@ rows3x2_plain:
 
 	// case rows3x2_rescaled
 rows3x2_rescaled:
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         136(CX), CX
+	MOVQ      t+0(FP), AX
+	MOVQ      280(AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      304(CX), CX
+	VMOVUPS.Z (AX), K1, Z6
+	VMOVUPS.Z 64(AX), K2, Z7
+	VMOVUPS.Z (CX), K1, Z8
+	VMOVUPS.Z 64(CX), K2, Z9
+	MOVQ      t+0(FP), AX
+	MOVQ      (AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      136(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      t+0(FP), BX
+	MOVQ      344(BX), BX
+
+	// branch rows3x2_bytes
+	CMPQ BX, $0x00
+	JNE  rows3x2_bytes
+
+	// end
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z6
-	VMOVUPS.Z    64(DX), K2, Z7
-	VMOVUPS.Z    (BX), K1, Z8
-	VMOVUPS.Z    64(BX), K2, Z9
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z10
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z11
-	VBROADCASTSS 332(DX), Z12
+	VBROADCASTSS 328(DX), Z12
+	VBROADCASTSS 332(DX), Z13
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z13
-	VSUBPS       Z10, Z13, Z10
+	VPBROADCASTD DX, Z11
+	VSUBPS       Z10, Z11, Z10
 	VADDPS       Z6, Z0, Z0
 	VMULPS       Z8, Z0, Z0
-	VMAXPS       Z0, Z11, Z0
-	VMINPS       Z0, Z12, Z0
-	VADDPS       Z13, Z0, Z0
+	VMAXPS       Z0, Z12, Z0
+	VMINPS       Z0, Z13, Z0
+	VADDPS       Z11, Z0, Z0
 	VSUBPS       Z10, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	VADDPS       Z7, Z1, Z1
 	VMULPS       Z9, Z1, Z1
-	VMAXPS       Z1, Z11, Z1
-	VMINPS       Z1, Z12, Z1
-	VADDPS       Z13, Z1, Z1
+	VMAXPS       Z1, Z12, Z1
+	VMINPS       Z1, Z13, Z1
+	VADDPS       Z11, Z1, Z1
 	VSUBPS       Z10, Z1, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z6, Z2, Z2
 	VMULPS       Z8, Z2, Z2
-	VMAXPS       Z2, Z11, Z2
-	VMINPS       Z2, Z12, Z2
-	VADDPS       Z13, Z2, Z2
+	VMAXPS       Z2, Z12, Z2
+	VMINPS       Z2, Z13, Z2
+	VADDPS       Z11, Z2, Z2
 	VSUBPS       Z10, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	VADDPS       Z7, Z3, Z3
 	VMULPS       Z9, Z3, Z3
-	VMAXPS       Z3, Z11, Z3
-	VMINPS       Z3, Z12, Z3
-	VADDPS       Z13, Z3, Z3
+	VMAXPS       Z3, Z12, Z3
+	VMINPS       Z3, Z13, Z3
+	VADDPS       Z11, Z3, Z3
 	VSUBPS       Z10, Z3, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z6, Z4, Z4
 	VMULPS       Z8, Z4, Z4
-	VMAXPS       Z4, Z11, Z4
-	VMINPS       Z4, Z12, Z4
-	VADDPS       Z13, Z4, Z4
+	VMAXPS       Z4, Z12, Z4
+	VMINPS       Z4, Z13, Z4
+	VADDPS       Z11, Z4, Z4
 	VSUBPS       Z10, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	VADDPS       Z7, Z5, Z5
 	VMULPS       Z9, Z5, Z5
-	VMAXPS       Z5, Z11, Z5
-	VMINPS       Z5, Z12, Z5
-	VADDPS       Z13, Z5, Z5
+	VMAXPS       Z5, Z12, Z5
+	VMINPS       Z5, Z13, Z5
+	VADDPS       Z11, Z5, Z5
 	VSUBPS       Z10, Z5, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	VZEROUPPER
 	RET
 
+	// case rows3x2_bytes
+rows3x2_bytes:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z11
+	VBROADCASTSS 332(DX), Z12
+	VPBROADCASTD BX, Z10
+	VADDPS       Z6, Z0, Z0
+	VMULPS       Z8, Z0, Z0
+	VMAXPS       Z0, Z11, Z0
+	VMINPS       Z0, Z12, Z0
+	VCVTPS2DQ    Z0, Z0
+	VPADDD       Z10, Z0, Z0
+	VPMOVDB      Z0, K1, (AX)
+	VADDPS       Z7, Z1, Z1
+	VMULPS       Z9, Z1, Z1
+	VMAXPS       Z1, Z11, Z1
+	VMINPS       Z1, Z12, Z1
+	VCVTPS2DQ    Z1, Z1
+	VPADDD       Z10, Z1, Z1
+	VPMOVDB      Z1, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z6, Z2, Z2
+	VMULPS       Z8, Z2, Z2
+	VMAXPS       Z2, Z11, Z2
+	VMINPS       Z2, Z12, Z2
+	VCVTPS2DQ    Z2, Z2
+	VPADDD       Z10, Z2, Z2
+	VPMOVDB      Z2, K1, (AX)
+	VADDPS       Z7, Z3, Z3
+	VMULPS       Z9, Z3, Z3
+	VMAXPS       Z3, Z11, Z3
+	VMINPS       Z3, Z12, Z3
+	VCVTPS2DQ    Z3, Z3
+	VPADDD       Z10, Z3, Z3
+	VPMOVDB      Z3, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z6, Z4, Z4
+	VMULPS       Z8, Z4, Z4
+	VMAXPS       Z4, Z11, Z4
+	VMINPS       Z4, Z12, Z4
+	VCVTPS2DQ    Z4, Z4
+	VPADDD       Z10, Z4, Z4
+	VPMOVDB      Z4, K1, (AX)
+	VADDPS       Z7, Z5, Z5
+	VMULPS       Z9, Z5, Z5
+	VMAXPS       Z5, Z11, Z5
+	VMINPS       Z5, Z12, Z5
+	VCVTPS2DQ    Z5, Z5
+	VPADDD       Z10, Z5, Z5
+	VPMOVDB      Z5, K2, 16(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// end
 	// case rows2x2
@@ -32842,59 +34403,106 @@ rows2x2_plain:
 
 	// case rows2x2_rescaled
 rows2x2_rescaled:
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         136(CX), CX
+	MOVQ      t+0(FP), AX
+	MOVQ      280(AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      304(CX), CX
+	VMOVUPS.Z (AX), K1, Z4
+	VMOVUPS.Z 64(AX), K2, Z5
+	VMOVUPS.Z (CX), K1, Z6
+	VMOVUPS.Z 64(CX), K2, Z7
+	MOVQ      t+0(FP), AX
+	MOVQ      (AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      136(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      t+0(FP), BX
+	MOVQ      344(BX), BX
+
+	// branch rows2x2_bytes
+	CMPQ BX, $0x00
+	JNE  rows2x2_bytes
+
+	// end
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z4
-	VMOVUPS.Z    64(DX), K2, Z5
-	VMOVUPS.Z    (BX), K1, Z6
-	VMOVUPS.Z    64(BX), K2, Z7
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z8
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z9
-	VBROADCASTSS 332(DX), Z10
+	VBROADCASTSS 328(DX), Z10
+	VBROADCASTSS 332(DX), Z11
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z11
-	VSUBPS       Z8, Z11, Z8
+	VPBROADCASTD DX, Z9
+	VSUBPS       Z8, Z9, Z8
 	VADDPS       Z4, Z0, Z0
 	VMULPS       Z6, Z0, Z0
-	VMAXPS       Z0, Z9, Z0
-	VMINPS       Z0, Z10, Z0
-	VADDPS       Z11, Z0, Z0
+	VMAXPS       Z0, Z10, Z0
+	VMINPS       Z0, Z11, Z0
+	VADDPS       Z9, Z0, Z0
 	VSUBPS       Z8, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	VADDPS       Z5, Z1, Z1
 	VMULPS       Z7, Z1, Z1
-	VMAXPS       Z1, Z9, Z1
-	VMINPS       Z1, Z10, Z1
-	VADDPS       Z11, Z1, Z1
+	VMAXPS       Z1, Z10, Z1
+	VMINPS       Z1, Z11, Z1
+	VADDPS       Z9, Z1, Z1
 	VSUBPS       Z8, Z1, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
 	VADDPS       Z4, Z2, Z2
 	VMULPS       Z6, Z2, Z2
-	VMAXPS       Z2, Z9, Z2
-	VMINPS       Z2, Z10, Z2
-	VADDPS       Z11, Z2, Z2
+	VMAXPS       Z2, Z10, Z2
+	VMINPS       Z2, Z11, Z2
+	VADDPS       Z9, Z2, Z2
 	VSUBPS       Z8, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	VADDPS       Z5, Z3, Z3
 	VMULPS       Z7, Z3, Z3
-	VMAXPS       Z3, Z9, Z3
-	VMINPS       Z3, Z10, Z3
-	VADDPS       Z11, Z3, Z3
+	VMAXPS       Z3, Z10, Z3
+	VMINPS       Z3, Z11, Z3
+	VADDPS       Z9, Z3, Z3
 	VSUBPS       Z8, Z3, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	VZEROUPPER
 	RET
 
+	// case rows2x2_bytes
+rows2x2_bytes:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z9
+	VBROADCASTSS 332(DX), Z10
+	VPBROADCASTD BX, Z8
+	VADDPS       Z4, Z0, Z0
+	VMULPS       Z6, Z0, Z0
+	VMAXPS       Z0, Z9, Z0
+	VMINPS       Z0, Z10, Z0
+	VCVTPS2DQ    Z0, Z0
+	VPADDD       Z8, Z0, Z0
+	VPMOVDB      Z0, K1, (AX)
+	VADDPS       Z5, Z1, Z1
+	VMULPS       Z7, Z1, Z1
+	VMAXPS       Z1, Z9, Z1
+	VMINPS       Z1, Z10, Z1
+	VCVTPS2DQ    Z1, Z1
+	VPADDD       Z8, Z1, Z1
+	VPMOVDB      Z1, K2, 16(AX)
+	ADDQ         CX, AX
+	VADDPS       Z4, Z2, Z2
+	VMULPS       Z6, Z2, Z2
+	VMAXPS       Z2, Z9, Z2
+	VMINPS       Z2, Z10, Z2
+	VCVTPS2DQ    Z2, Z2
+	VPADDD       Z8, Z2, Z2
+	VPMOVDB      Z2, K1, (AX)
+	VADDPS       Z5, Z3, Z3
+	VMULPS       Z7, Z3, Z3
+	VMAXPS       Z3, Z9, Z3
+	VMINPS       Z3, Z10, Z3
+	VCVTPS2DQ    Z3, Z3
+	VPADDD       Z8, Z3, Z3
+	VPMOVDB      Z3, K2, 16(AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// end
 narrow:
@@ -33072,35 +34680,60 @@ rows1x1_plain:
 
 	// case rows1x1_rescaled
 rows1x1_rescaled:
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         136(CX), CX
+	MOVQ      t+0(FP), AX
+	MOVQ      280(AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      304(CX), CX
+	VMOVUPS.Z (AX), K1, Z1
+	VMOVUPS.Z (CX), K1, Z2
+	MOVQ      t+0(FP), AX
+	MOVQ      (AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      136(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      t+0(FP), BX
+	MOVQ      344(BX), BX
+
+	// branch rows1x1_bytes
+	CMPQ BX, $0x00
+	JNE  rows1x1_bytes
+
+	// end
 	SHLQ         $0x02, CX
+	VBROADCASTSS 336(DX), Z3
 	MOVQ         t+0(FP), CX
-	MOVQ         280(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         304(DX), DX
-	VMOVUPS.Z    (CX), K1, Z1
-	VMOVUPS.Z    (DX), K1, Z2
-	MOVQ         t+0(FP), CX
-	VBROADCASTSS 336(CX), Z3
-	MOVQ         t+0(FP), CX
-	VBROADCASTSS 328(CX), Z4
-	VBROADCASTSS 332(CX), Z5
+	VBROADCASTSS 328(CX), Z5
+	VBROADCASTSS 332(CX), Z6
 	MOVQ         $0x4b400000, CX
-	VPBROADCASTD CX, Z6
-	VSUBPS       Z3, Z6, Z3
+	VPBROADCASTD CX, Z4
+	VSUBPS       Z3, Z4, Z3
 	VADDPS       Z1, Z0, Z0
 	VMULPS       Z2, Z0, Z0
-	VMAXPS       Z0, Z4, Z0
-	VMINPS       Z0, Z5, Z0
-	VADDPS       Z6, Z0, Z0
+	VMAXPS       Z0, Z5, Z0
+	VMINPS       Z0, Z6, Z0
+	VADDPS       Z4, Z0, Z0
 	VSUBPS       Z3, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	VZEROUPPER
 	RET
 
+	// case rows1x1_bytes
+rows1x1_bytes:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 328(CX), Z4
+	VBROADCASTSS 332(CX), Z5
+	VPBROADCASTD BX, Z3
+	VADDPS       Z1, Z0, Z0
+	VMULPS       Z2, Z0, Z0
+	VMAXPS       Z0, Z4, Z0
+	VMINPS       Z0, Z5, Z0
+	VCVTPS2DQ    Z0, Z0
+	VPADDD       Z3, Z0, Z0
+	VPMOVDB      Z0, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// end
 	// case rows12x1
@@ -33313,123 +34946,236 @@ rows12x1_plain:
 
 	// case rows12x1_rescaled
 rows12x1_rescaled:
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         136(CX), CX
+	MOVQ      t+0(FP), AX
+	MOVQ      280(AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      304(CX), CX
+	VMOVUPS.Z (AX), K1, Z12
+	VMOVUPS.Z (CX), K1, Z13
+	MOVQ      t+0(FP), AX
+	MOVQ      (AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      136(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      t+0(FP), BX
+	MOVQ      344(BX), BX
+
+	// branch rows12x1_bytes
+	CMPQ BX, $0x00
+	JNE  rows12x1_bytes
+
+	// end
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z12
-	VMOVUPS.Z    (BX), K1, Z13
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z14
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z15
-	VBROADCASTSS 332(DX), Z16
+	VBROADCASTSS 328(DX), Z16
+	VBROADCASTSS 332(DX), Z17
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z17
-	VSUBPS       Z14, Z17, Z14
+	VPBROADCASTD DX, Z15
+	VSUBPS       Z14, Z15, Z14
 	VADDPS       Z12, Z0, Z0
 	VMULPS       Z13, Z0, Z0
-	VMAXPS       Z0, Z15, Z0
-	VMINPS       Z0, Z16, Z0
-	VADDPS       Z17, Z0, Z0
+	VMAXPS       Z0, Z16, Z0
+	VMINPS       Z0, Z17, Z0
+	VADDPS       Z15, Z0, Z0
 	VSUBPS       Z14, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z12, Z1, Z1
 	VMULPS       Z13, Z1, Z1
-	VMAXPS       Z1, Z15, Z1
-	VMINPS       Z1, Z16, Z1
-	VADDPS       Z17, Z1, Z1
+	VMAXPS       Z1, Z16, Z1
+	VMINPS       Z1, Z17, Z1
+	VADDPS       Z15, Z1, Z1
 	VSUBPS       Z14, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z12, Z2, Z2
 	VMULPS       Z13, Z2, Z2
-	VMAXPS       Z2, Z15, Z2
-	VMINPS       Z2, Z16, Z2
-	VADDPS       Z17, Z2, Z2
+	VMAXPS       Z2, Z16, Z2
+	VMINPS       Z2, Z17, Z2
+	VADDPS       Z15, Z2, Z2
 	VSUBPS       Z14, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z12, Z3, Z3
 	VMULPS       Z13, Z3, Z3
-	VMAXPS       Z3, Z15, Z3
-	VMINPS       Z3, Z16, Z3
-	VADDPS       Z17, Z3, Z3
+	VMAXPS       Z3, Z16, Z3
+	VMINPS       Z3, Z17, Z3
+	VADDPS       Z15, Z3, Z3
 	VSUBPS       Z14, Z3, Z3
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z12, Z4, Z4
 	VMULPS       Z13, Z4, Z4
-	VMAXPS       Z4, Z15, Z4
-	VMINPS       Z4, Z16, Z4
-	VADDPS       Z17, Z4, Z4
+	VMAXPS       Z4, Z16, Z4
+	VMINPS       Z4, Z17, Z4
+	VADDPS       Z15, Z4, Z4
 	VSUBPS       Z14, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z12, Z5, Z5
 	VMULPS       Z13, Z5, Z5
-	VMAXPS       Z5, Z15, Z5
-	VMINPS       Z5, Z16, Z5
-	VADDPS       Z17, Z5, Z5
+	VMAXPS       Z5, Z16, Z5
+	VMINPS       Z5, Z17, Z5
+	VADDPS       Z15, Z5, Z5
 	VSUBPS       Z14, Z5, Z5
 	VMOVUPS      Z5, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z12, Z6, Z6
 	VMULPS       Z13, Z6, Z6
-	VMAXPS       Z6, Z15, Z6
-	VMINPS       Z6, Z16, Z6
-	VADDPS       Z17, Z6, Z6
+	VMAXPS       Z6, Z16, Z6
+	VMINPS       Z6, Z17, Z6
+	VADDPS       Z15, Z6, Z6
 	VSUBPS       Z14, Z6, Z6
 	VMOVUPS      Z6, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z12, Z7, Z7
 	VMULPS       Z13, Z7, Z7
-	VMAXPS       Z7, Z15, Z7
-	VMINPS       Z7, Z16, Z7
-	VADDPS       Z17, Z7, Z7
+	VMAXPS       Z7, Z16, Z7
+	VMINPS       Z7, Z17, Z7
+	VADDPS       Z15, Z7, Z7
 	VSUBPS       Z14, Z7, Z7
 	VMOVUPS      Z7, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z12, Z8, Z8
 	VMULPS       Z13, Z8, Z8
-	VMAXPS       Z8, Z15, Z8
-	VMINPS       Z8, Z16, Z8
-	VADDPS       Z17, Z8, Z8
+	VMAXPS       Z8, Z16, Z8
+	VMINPS       Z8, Z17, Z8
+	VADDPS       Z15, Z8, Z8
 	VSUBPS       Z14, Z8, Z8
 	VMOVUPS      Z8, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z12, Z9, Z9
 	VMULPS       Z13, Z9, Z9
-	VMAXPS       Z9, Z15, Z9
-	VMINPS       Z9, Z16, Z9
-	VADDPS       Z17, Z9, Z9
+	VMAXPS       Z9, Z16, Z9
+	VMINPS       Z9, Z17, Z9
+	VADDPS       Z15, Z9, Z9
 	VSUBPS       Z14, Z9, Z9
 	VMOVUPS      Z9, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z12, Z10, Z10
 	VMULPS       Z13, Z10, Z10
-	VMAXPS       Z10, Z15, Z10
-	VMINPS       Z10, Z16, Z10
-	VADDPS       Z17, Z10, Z10
+	VMAXPS       Z10, Z16, Z10
+	VMINPS       Z10, Z17, Z10
+	VADDPS       Z15, Z10, Z10
 	VSUBPS       Z14, Z10, Z10
 	VMOVUPS      Z10, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z12, Z11, Z11
 	VMULPS       Z13, Z11, Z11
-	VMAXPS       Z11, Z15, Z11
-	VMINPS       Z11, Z16, Z11
-	VADDPS       Z17, Z11, Z11
+	VMAXPS       Z11, Z16, Z11
+	VMINPS       Z11, Z17, Z11
+	VADDPS       Z15, Z11, Z11
 	VSUBPS       Z14, Z11, Z11
 	VMOVUPS      Z11, K1, (AX)
 	VZEROUPPER
 	RET
 
+	// case rows12x1_bytes
+rows12x1_bytes:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z15
+	VBROADCASTSS 332(DX), Z16
+	VPBROADCASTD BX, Z14
+	VADDPS       Z12, Z0, Z0
+	VMULPS       Z13, Z0, Z0
+	VMAXPS       Z0, Z15, Z0
+	VMINPS       Z0, Z16, Z0
+	VCVTPS2DQ    Z0, Z0
+	VPADDD       Z14, Z0, Z0
+	VPMOVDB      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z1, Z1
+	VMULPS       Z13, Z1, Z1
+	VMAXPS       Z1, Z15, Z1
+	VMINPS       Z1, Z16, Z1
+	VCVTPS2DQ    Z1, Z1
+	VPADDD       Z14, Z1, Z1
+	VPMOVDB      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z2, Z2
+	VMULPS       Z13, Z2, Z2
+	VMAXPS       Z2, Z15, Z2
+	VMINPS       Z2, Z16, Z2
+	VCVTPS2DQ    Z2, Z2
+	VPADDD       Z14, Z2, Z2
+	VPMOVDB      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z3, Z3
+	VMULPS       Z13, Z3, Z3
+	VMAXPS       Z3, Z15, Z3
+	VMINPS       Z3, Z16, Z3
+	VCVTPS2DQ    Z3, Z3
+	VPADDD       Z14, Z3, Z3
+	VPMOVDB      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z4, Z4
+	VMULPS       Z13, Z4, Z4
+	VMAXPS       Z4, Z15, Z4
+	VMINPS       Z4, Z16, Z4
+	VCVTPS2DQ    Z4, Z4
+	VPADDD       Z14, Z4, Z4
+	VPMOVDB      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z13, Z5, Z5
+	VMAXPS       Z5, Z15, Z5
+	VMINPS       Z5, Z16, Z5
+	VCVTPS2DQ    Z5, Z5
+	VPADDD       Z14, Z5, Z5
+	VPMOVDB      Z5, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z6, Z6
+	VMULPS       Z13, Z6, Z6
+	VMAXPS       Z6, Z15, Z6
+	VMINPS       Z6, Z16, Z6
+	VCVTPS2DQ    Z6, Z6
+	VPADDD       Z14, Z6, Z6
+	VPMOVDB      Z6, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z7, Z7
+	VMULPS       Z13, Z7, Z7
+	VMAXPS       Z7, Z15, Z7
+	VMINPS       Z7, Z16, Z7
+	VCVTPS2DQ    Z7, Z7
+	VPADDD       Z14, Z7, Z7
+	VPMOVDB      Z7, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z8, Z8
+	VMULPS       Z13, Z8, Z8
+	VMAXPS       Z8, Z15, Z8
+	VMINPS       Z8, Z16, Z8
+	VCVTPS2DQ    Z8, Z8
+	VPADDD       Z14, Z8, Z8
+	VPMOVDB      Z8, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z9, Z9
+	VMULPS       Z13, Z9, Z9
+	VMAXPS       Z9, Z15, Z9
+	VMINPS       Z9, Z16, Z9
+	VCVTPS2DQ    Z9, Z9
+	VPADDD       Z14, Z9, Z9
+	VPMOVDB      Z9, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z10, Z10
+	VMULPS       Z13, Z10, Z10
+	VMAXPS       Z10, Z15, Z10
+	VMINPS       Z10, Z16, Z10
+	VCVTPS2DQ    Z10, Z10
+	VPADDD       Z14, Z10, Z10
+	VPMOVDB      Z10, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z13, Z11, Z11
+	VMAXPS       Z11, Z15, Z11
+	VMINPS       Z11, Z16, Z11
+	VCVTPS2DQ    Z11, Z11
+	VPADDD       Z14, Z11, Z11
+	VPMOVDB      Z11, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// end
 	// case rows11x1
@@ -33632,115 +35378,220 @@ rows11x1_plain:
 
 	// case rows11x1_rescaled
 rows11x1_rescaled:
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         136(CX), CX
+	MOVQ      t+0(FP), AX
+	MOVQ      280(AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      304(CX), CX
+	VMOVUPS.Z (AX), K1, Z11
+	VMOVUPS.Z (CX), K1, Z12
+	MOVQ      t+0(FP), AX
+	MOVQ      (AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      136(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      t+0(FP), BX
+	MOVQ      344(BX), BX
+
+	// branch rows11x1_bytes
+	CMPQ BX, $0x00
+	JNE  rows11x1_bytes
+
+	// end
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z11
-	VMOVUPS.Z    (BX), K1, Z12
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z13
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z14
-	VBROADCASTSS 332(DX), Z15
+	VBROADCASTSS 328(DX), Z15
+	VBROADCASTSS 332(DX), Z16
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z16
-	VSUBPS       Z13, Z16, Z13
+	VPBROADCASTD DX, Z14
+	VSUBPS       Z13, Z14, Z13
 	VADDPS       Z11, Z0, Z0
 	VMULPS       Z12, Z0, Z0
-	VMAXPS       Z0, Z14, Z0
-	VMINPS       Z0, Z15, Z0
-	VADDPS       Z16, Z0, Z0
+	VMAXPS       Z0, Z15, Z0
+	VMINPS       Z0, Z16, Z0
+	VADDPS       Z14, Z0, Z0
 	VSUBPS       Z13, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z11, Z1, Z1
 	VMULPS       Z12, Z1, Z1
-	VMAXPS       Z1, Z14, Z1
-	VMINPS       Z1, Z15, Z1
-	VADDPS       Z16, Z1, Z1
+	VMAXPS       Z1, Z15, Z1
+	VMINPS       Z1, Z16, Z1
+	VADDPS       Z14, Z1, Z1
 	VSUBPS       Z13, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z11, Z2, Z2
 	VMULPS       Z12, Z2, Z2
-	VMAXPS       Z2, Z14, Z2
-	VMINPS       Z2, Z15, Z2
-	VADDPS       Z16, Z2, Z2
+	VMAXPS       Z2, Z15, Z2
+	VMINPS       Z2, Z16, Z2
+	VADDPS       Z14, Z2, Z2
 	VSUBPS       Z13, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z11, Z3, Z3
 	VMULPS       Z12, Z3, Z3
-	VMAXPS       Z3, Z14, Z3
-	VMINPS       Z3, Z15, Z3
-	VADDPS       Z16, Z3, Z3
+	VMAXPS       Z3, Z15, Z3
+	VMINPS       Z3, Z16, Z3
+	VADDPS       Z14, Z3, Z3
 	VSUBPS       Z13, Z3, Z3
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z11, Z4, Z4
 	VMULPS       Z12, Z4, Z4
-	VMAXPS       Z4, Z14, Z4
-	VMINPS       Z4, Z15, Z4
-	VADDPS       Z16, Z4, Z4
+	VMAXPS       Z4, Z15, Z4
+	VMINPS       Z4, Z16, Z4
+	VADDPS       Z14, Z4, Z4
 	VSUBPS       Z13, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z11, Z5, Z5
 	VMULPS       Z12, Z5, Z5
-	VMAXPS       Z5, Z14, Z5
-	VMINPS       Z5, Z15, Z5
-	VADDPS       Z16, Z5, Z5
+	VMAXPS       Z5, Z15, Z5
+	VMINPS       Z5, Z16, Z5
+	VADDPS       Z14, Z5, Z5
 	VSUBPS       Z13, Z5, Z5
 	VMOVUPS      Z5, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z11, Z6, Z6
 	VMULPS       Z12, Z6, Z6
-	VMAXPS       Z6, Z14, Z6
-	VMINPS       Z6, Z15, Z6
-	VADDPS       Z16, Z6, Z6
+	VMAXPS       Z6, Z15, Z6
+	VMINPS       Z6, Z16, Z6
+	VADDPS       Z14, Z6, Z6
 	VSUBPS       Z13, Z6, Z6
 	VMOVUPS      Z6, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z11, Z7, Z7
 	VMULPS       Z12, Z7, Z7
-	VMAXPS       Z7, Z14, Z7
-	VMINPS       Z7, Z15, Z7
-	VADDPS       Z16, Z7, Z7
+	VMAXPS       Z7, Z15, Z7
+	VMINPS       Z7, Z16, Z7
+	VADDPS       Z14, Z7, Z7
 	VSUBPS       Z13, Z7, Z7
 	VMOVUPS      Z7, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z11, Z8, Z8
 	VMULPS       Z12, Z8, Z8
-	VMAXPS       Z8, Z14, Z8
-	VMINPS       Z8, Z15, Z8
-	VADDPS       Z16, Z8, Z8
+	VMAXPS       Z8, Z15, Z8
+	VMINPS       Z8, Z16, Z8
+	VADDPS       Z14, Z8, Z8
 	VSUBPS       Z13, Z8, Z8
 	VMOVUPS      Z8, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z11, Z9, Z9
 	VMULPS       Z12, Z9, Z9
-	VMAXPS       Z9, Z14, Z9
-	VMINPS       Z9, Z15, Z9
-	VADDPS       Z16, Z9, Z9
+	VMAXPS       Z9, Z15, Z9
+	VMINPS       Z9, Z16, Z9
+	VADDPS       Z14, Z9, Z9
 	VSUBPS       Z13, Z9, Z9
 	VMOVUPS      Z9, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z11, Z10, Z10
 	VMULPS       Z12, Z10, Z10
-	VMAXPS       Z10, Z14, Z10
-	VMINPS       Z10, Z15, Z10
-	VADDPS       Z16, Z10, Z10
+	VMAXPS       Z10, Z15, Z10
+	VMINPS       Z10, Z16, Z10
+	VADDPS       Z14, Z10, Z10
 	VSUBPS       Z13, Z10, Z10
 	VMOVUPS      Z10, K1, (AX)
 	VZEROUPPER
 	RET
 
+	// case rows11x1_bytes
+rows11x1_bytes:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z14
+	VBROADCASTSS 332(DX), Z15
+	VPBROADCASTD BX, Z13
+	VADDPS       Z11, Z0, Z0
+	VMULPS       Z12, Z0, Z0
+	VMAXPS       Z0, Z14, Z0
+	VMINPS       Z0, Z15, Z0
+	VCVTPS2DQ    Z0, Z0
+	VPADDD       Z13, Z0, Z0
+	VPMOVDB      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z11, Z1, Z1
+	VMULPS       Z12, Z1, Z1
+	VMAXPS       Z1, Z14, Z1
+	VMINPS       Z1, Z15, Z1
+	VCVTPS2DQ    Z1, Z1
+	VPADDD       Z13, Z1, Z1
+	VPMOVDB      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z11, Z2, Z2
+	VMULPS       Z12, Z2, Z2
+	VMAXPS       Z2, Z14, Z2
+	VMINPS       Z2, Z15, Z2
+	VCVTPS2DQ    Z2, Z2
+	VPADDD       Z13, Z2, Z2
+	VPMOVDB      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z11, Z3, Z3
+	VMULPS       Z12, Z3, Z3
+	VMAXPS       Z3, Z14, Z3
+	VMINPS       Z3, Z15, Z3
+	VCVTPS2DQ    Z3, Z3
+	VPADDD       Z13, Z3, Z3
+	VPMOVDB      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z12, Z4, Z4
+	VMAXPS       Z4, Z14, Z4
+	VMINPS       Z4, Z15, Z4
+	VCVTPS2DQ    Z4, Z4
+	VPADDD       Z13, Z4, Z4
+	VPMOVDB      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z11, Z5, Z5
+	VMULPS       Z12, Z5, Z5
+	VMAXPS       Z5, Z14, Z5
+	VMINPS       Z5, Z15, Z5
+	VCVTPS2DQ    Z5, Z5
+	VPADDD       Z13, Z5, Z5
+	VPMOVDB      Z5, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z11, Z6, Z6
+	VMULPS       Z12, Z6, Z6
+	VMAXPS       Z6, Z14, Z6
+	VMINPS       Z6, Z15, Z6
+	VCVTPS2DQ    Z6, Z6
+	VPADDD       Z13, Z6, Z6
+	VPMOVDB      Z6, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z11, Z7, Z7
+	VMULPS       Z12, Z7, Z7
+	VMAXPS       Z7, Z14, Z7
+	VMINPS       Z7, Z15, Z7
+	VCVTPS2DQ    Z7, Z7
+	VPADDD       Z13, Z7, Z7
+	VPMOVDB      Z7, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z11, Z8, Z8
+	VMULPS       Z12, Z8, Z8
+	VMAXPS       Z8, Z14, Z8
+	VMINPS       Z8, Z15, Z8
+	VCVTPS2DQ    Z8, Z8
+	VPADDD       Z13, Z8, Z8
+	VPMOVDB      Z8, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z11, Z9, Z9
+	VMULPS       Z12, Z9, Z9
+	VMAXPS       Z9, Z14, Z9
+	VMINPS       Z9, Z15, Z9
+	VCVTPS2DQ    Z9, Z9
+	VPADDD       Z13, Z9, Z9
+	VPMOVDB      Z9, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z11, Z10, Z10
+	VMULPS       Z12, Z10, Z10
+	VMAXPS       Z10, Z14, Z10
+	VMINPS       Z10, Z15, Z10
+	VCVTPS2DQ    Z10, Z10
+	VPADDD       Z13, Z10, Z10
+	VPMOVDB      Z10, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// end
 	// case rows10x1
@@ -33933,107 +35784,204 @@ rows10x1_plain:
 
 	// case rows10x1_rescaled
 rows10x1_rescaled:
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         136(CX), CX
+	MOVQ      t+0(FP), AX
+	MOVQ      280(AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      304(CX), CX
+	VMOVUPS.Z (AX), K1, Z10
+	VMOVUPS.Z (CX), K1, Z11
+	MOVQ      t+0(FP), AX
+	MOVQ      (AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      136(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      t+0(FP), BX
+	MOVQ      344(BX), BX
+
+	// branch rows10x1_bytes
+	CMPQ BX, $0x00
+	JNE  rows10x1_bytes
+
+	// end
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z10
-	VMOVUPS.Z    (BX), K1, Z11
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z12
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z13
-	VBROADCASTSS 332(DX), Z14
+	VBROADCASTSS 328(DX), Z14
+	VBROADCASTSS 332(DX), Z15
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z15
-	VSUBPS       Z12, Z15, Z12
+	VPBROADCASTD DX, Z13
+	VSUBPS       Z12, Z13, Z12
 	VADDPS       Z10, Z0, Z0
 	VMULPS       Z11, Z0, Z0
-	VMAXPS       Z0, Z13, Z0
-	VMINPS       Z0, Z14, Z0
-	VADDPS       Z15, Z0, Z0
+	VMAXPS       Z0, Z14, Z0
+	VMINPS       Z0, Z15, Z0
+	VADDPS       Z13, Z0, Z0
 	VSUBPS       Z12, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z10, Z1, Z1
 	VMULPS       Z11, Z1, Z1
-	VMAXPS       Z1, Z13, Z1
-	VMINPS       Z1, Z14, Z1
-	VADDPS       Z15, Z1, Z1
+	VMAXPS       Z1, Z14, Z1
+	VMINPS       Z1, Z15, Z1
+	VADDPS       Z13, Z1, Z1
 	VSUBPS       Z12, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z10, Z2, Z2
 	VMULPS       Z11, Z2, Z2
-	VMAXPS       Z2, Z13, Z2
-	VMINPS       Z2, Z14, Z2
-	VADDPS       Z15, Z2, Z2
+	VMAXPS       Z2, Z14, Z2
+	VMINPS       Z2, Z15, Z2
+	VADDPS       Z13, Z2, Z2
 	VSUBPS       Z12, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z10, Z3, Z3
 	VMULPS       Z11, Z3, Z3
-	VMAXPS       Z3, Z13, Z3
-	VMINPS       Z3, Z14, Z3
-	VADDPS       Z15, Z3, Z3
+	VMAXPS       Z3, Z14, Z3
+	VMINPS       Z3, Z15, Z3
+	VADDPS       Z13, Z3, Z3
 	VSUBPS       Z12, Z3, Z3
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z10, Z4, Z4
 	VMULPS       Z11, Z4, Z4
-	VMAXPS       Z4, Z13, Z4
-	VMINPS       Z4, Z14, Z4
-	VADDPS       Z15, Z4, Z4
+	VMAXPS       Z4, Z14, Z4
+	VMINPS       Z4, Z15, Z4
+	VADDPS       Z13, Z4, Z4
 	VSUBPS       Z12, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z10, Z5, Z5
 	VMULPS       Z11, Z5, Z5
-	VMAXPS       Z5, Z13, Z5
-	VMINPS       Z5, Z14, Z5
-	VADDPS       Z15, Z5, Z5
+	VMAXPS       Z5, Z14, Z5
+	VMINPS       Z5, Z15, Z5
+	VADDPS       Z13, Z5, Z5
 	VSUBPS       Z12, Z5, Z5
 	VMOVUPS      Z5, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z10, Z6, Z6
 	VMULPS       Z11, Z6, Z6
-	VMAXPS       Z6, Z13, Z6
-	VMINPS       Z6, Z14, Z6
-	VADDPS       Z15, Z6, Z6
+	VMAXPS       Z6, Z14, Z6
+	VMINPS       Z6, Z15, Z6
+	VADDPS       Z13, Z6, Z6
 	VSUBPS       Z12, Z6, Z6
 	VMOVUPS      Z6, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z10, Z7, Z7
 	VMULPS       Z11, Z7, Z7
-	VMAXPS       Z7, Z13, Z7
-	VMINPS       Z7, Z14, Z7
-	VADDPS       Z15, Z7, Z7
+	VMAXPS       Z7, Z14, Z7
+	VMINPS       Z7, Z15, Z7
+	VADDPS       Z13, Z7, Z7
 	VSUBPS       Z12, Z7, Z7
 	VMOVUPS      Z7, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z10, Z8, Z8
 	VMULPS       Z11, Z8, Z8
-	VMAXPS       Z8, Z13, Z8
-	VMINPS       Z8, Z14, Z8
-	VADDPS       Z15, Z8, Z8
+	VMAXPS       Z8, Z14, Z8
+	VMINPS       Z8, Z15, Z8
+	VADDPS       Z13, Z8, Z8
 	VSUBPS       Z12, Z8, Z8
 	VMOVUPS      Z8, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z10, Z9, Z9
 	VMULPS       Z11, Z9, Z9
-	VMAXPS       Z9, Z13, Z9
-	VMINPS       Z9, Z14, Z9
-	VADDPS       Z15, Z9, Z9
+	VMAXPS       Z9, Z14, Z9
+	VMINPS       Z9, Z15, Z9
+	VADDPS       Z13, Z9, Z9
 	VSUBPS       Z12, Z9, Z9
 	VMOVUPS      Z9, K1, (AX)
 	VZEROUPPER
 	RET
 
+	// case rows10x1_bytes
+rows10x1_bytes:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z13
+	VBROADCASTSS 332(DX), Z14
+	VPBROADCASTD BX, Z12
+	VADDPS       Z10, Z0, Z0
+	VMULPS       Z11, Z0, Z0
+	VMAXPS       Z0, Z13, Z0
+	VMINPS       Z0, Z14, Z0
+	VCVTPS2DQ    Z0, Z0
+	VPADDD       Z12, Z0, Z0
+	VPMOVDB      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z1, Z1
+	VMULPS       Z11, Z1, Z1
+	VMAXPS       Z1, Z13, Z1
+	VMINPS       Z1, Z14, Z1
+	VCVTPS2DQ    Z1, Z1
+	VPADDD       Z12, Z1, Z1
+	VPMOVDB      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z2, Z2
+	VMULPS       Z11, Z2, Z2
+	VMAXPS       Z2, Z13, Z2
+	VMINPS       Z2, Z14, Z2
+	VCVTPS2DQ    Z2, Z2
+	VPADDD       Z12, Z2, Z2
+	VPMOVDB      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z3, Z3
+	VMULPS       Z11, Z3, Z3
+	VMAXPS       Z3, Z13, Z3
+	VMINPS       Z3, Z14, Z3
+	VCVTPS2DQ    Z3, Z3
+	VPADDD       Z12, Z3, Z3
+	VPMOVDB      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z4, Z4
+	VMULPS       Z11, Z4, Z4
+	VMAXPS       Z4, Z13, Z4
+	VMINPS       Z4, Z14, Z4
+	VCVTPS2DQ    Z4, Z4
+	VPADDD       Z12, Z4, Z4
+	VPMOVDB      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z5, Z5
+	VMULPS       Z11, Z5, Z5
+	VMAXPS       Z5, Z13, Z5
+	VMINPS       Z5, Z14, Z5
+	VCVTPS2DQ    Z5, Z5
+	VPADDD       Z12, Z5, Z5
+	VPMOVDB      Z5, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z6, Z6
+	VMULPS       Z11, Z6, Z6
+	VMAXPS       Z6, Z13, Z6
+	VMINPS       Z6, Z14, Z6
+	VCVTPS2DQ    Z6, Z6
+	VPADDD       Z12, Z6, Z6
+	VPMOVDB      Z6, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z7, Z7
+	VMULPS       Z11, Z7, Z7
+	VMAXPS       Z7, Z13, Z7
+	VMINPS       Z7, Z14, Z7
+	VCVTPS2DQ    Z7, Z7
+	VPADDD       Z12, Z7, Z7
+	VPMOVDB      Z7, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z8, Z8
+	VMULPS       Z11, Z8, Z8
+	VMAXPS       Z8, Z13, Z8
+	VMINPS       Z8, Z14, Z8
+	VCVTPS2DQ    Z8, Z8
+	VPADDD       Z12, Z8, Z8
+	VPMOVDB      Z8, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z10, Z9, Z9
+	VMULPS       Z11, Z9, Z9
+	VMAXPS       Z9, Z13, Z9
+	VMINPS       Z9, Z14, Z9
+	VCVTPS2DQ    Z9, Z9
+	VPADDD       Z12, Z9, Z9
+	VPMOVDB      Z9, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// end
 	// case rows9x1
@@ -34214,99 +36162,188 @@ rows9x1_plain:
 
 	// case rows9x1_rescaled
 rows9x1_rescaled:
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         136(CX), CX
+	MOVQ      t+0(FP), AX
+	MOVQ      280(AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      304(CX), CX
+	VMOVUPS.Z (AX), K1, Z9
+	VMOVUPS.Z (CX), K1, Z10
+	MOVQ      t+0(FP), AX
+	MOVQ      (AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      136(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      t+0(FP), BX
+	MOVQ      344(BX), BX
+
+	// branch rows9x1_bytes
+	CMPQ BX, $0x00
+	JNE  rows9x1_bytes
+
+	// end
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z9
-	VMOVUPS.Z    (BX), K1, Z10
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z11
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z12
-	VBROADCASTSS 332(DX), Z13
+	VBROADCASTSS 328(DX), Z13
+	VBROADCASTSS 332(DX), Z14
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z14
-	VSUBPS       Z11, Z14, Z11
+	VPBROADCASTD DX, Z12
+	VSUBPS       Z11, Z12, Z11
 	VADDPS       Z9, Z0, Z0
 	VMULPS       Z10, Z0, Z0
-	VMAXPS       Z0, Z12, Z0
-	VMINPS       Z0, Z13, Z0
-	VADDPS       Z14, Z0, Z0
+	VMAXPS       Z0, Z13, Z0
+	VMINPS       Z0, Z14, Z0
+	VADDPS       Z12, Z0, Z0
 	VSUBPS       Z11, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z9, Z1, Z1
 	VMULPS       Z10, Z1, Z1
-	VMAXPS       Z1, Z12, Z1
-	VMINPS       Z1, Z13, Z1
-	VADDPS       Z14, Z1, Z1
+	VMAXPS       Z1, Z13, Z1
+	VMINPS       Z1, Z14, Z1
+	VADDPS       Z12, Z1, Z1
 	VSUBPS       Z11, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z9, Z2, Z2
 	VMULPS       Z10, Z2, Z2
-	VMAXPS       Z2, Z12, Z2
-	VMINPS       Z2, Z13, Z2
-	VADDPS       Z14, Z2, Z2
+	VMAXPS       Z2, Z13, Z2
+	VMINPS       Z2, Z14, Z2
+	VADDPS       Z12, Z2, Z2
 	VSUBPS       Z11, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z9, Z3, Z3
 	VMULPS       Z10, Z3, Z3
-	VMAXPS       Z3, Z12, Z3
-	VMINPS       Z3, Z13, Z3
-	VADDPS       Z14, Z3, Z3
+	VMAXPS       Z3, Z13, Z3
+	VMINPS       Z3, Z14, Z3
+	VADDPS       Z12, Z3, Z3
 	VSUBPS       Z11, Z3, Z3
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z9, Z4, Z4
 	VMULPS       Z10, Z4, Z4
-	VMAXPS       Z4, Z12, Z4
-	VMINPS       Z4, Z13, Z4
-	VADDPS       Z14, Z4, Z4
+	VMAXPS       Z4, Z13, Z4
+	VMINPS       Z4, Z14, Z4
+	VADDPS       Z12, Z4, Z4
 	VSUBPS       Z11, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z9, Z5, Z5
 	VMULPS       Z10, Z5, Z5
-	VMAXPS       Z5, Z12, Z5
-	VMINPS       Z5, Z13, Z5
-	VADDPS       Z14, Z5, Z5
+	VMAXPS       Z5, Z13, Z5
+	VMINPS       Z5, Z14, Z5
+	VADDPS       Z12, Z5, Z5
 	VSUBPS       Z11, Z5, Z5
 	VMOVUPS      Z5, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z9, Z6, Z6
 	VMULPS       Z10, Z6, Z6
-	VMAXPS       Z6, Z12, Z6
-	VMINPS       Z6, Z13, Z6
-	VADDPS       Z14, Z6, Z6
+	VMAXPS       Z6, Z13, Z6
+	VMINPS       Z6, Z14, Z6
+	VADDPS       Z12, Z6, Z6
 	VSUBPS       Z11, Z6, Z6
 	VMOVUPS      Z6, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z9, Z7, Z7
 	VMULPS       Z10, Z7, Z7
-	VMAXPS       Z7, Z12, Z7
-	VMINPS       Z7, Z13, Z7
-	VADDPS       Z14, Z7, Z7
+	VMAXPS       Z7, Z13, Z7
+	VMINPS       Z7, Z14, Z7
+	VADDPS       Z12, Z7, Z7
 	VSUBPS       Z11, Z7, Z7
 	VMOVUPS      Z7, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z9, Z8, Z8
 	VMULPS       Z10, Z8, Z8
-	VMAXPS       Z8, Z12, Z8
-	VMINPS       Z8, Z13, Z8
-	VADDPS       Z14, Z8, Z8
+	VMAXPS       Z8, Z13, Z8
+	VMINPS       Z8, Z14, Z8
+	VADDPS       Z12, Z8, Z8
 	VSUBPS       Z11, Z8, Z8
 	VMOVUPS      Z8, K1, (AX)
 	VZEROUPPER
 	RET
 
+	// case rows9x1_bytes
+rows9x1_bytes:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z12
+	VBROADCASTSS 332(DX), Z13
+	VPBROADCASTD BX, Z11
+	VADDPS       Z9, Z0, Z0
+	VMULPS       Z10, Z0, Z0
+	VMAXPS       Z0, Z12, Z0
+	VMINPS       Z0, Z13, Z0
+	VCVTPS2DQ    Z0, Z0
+	VPADDD       Z11, Z0, Z0
+	VPMOVDB      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z9, Z1, Z1
+	VMULPS       Z10, Z1, Z1
+	VMAXPS       Z1, Z12, Z1
+	VMINPS       Z1, Z13, Z1
+	VCVTPS2DQ    Z1, Z1
+	VPADDD       Z11, Z1, Z1
+	VPMOVDB      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z9, Z2, Z2
+	VMULPS       Z10, Z2, Z2
+	VMAXPS       Z2, Z12, Z2
+	VMINPS       Z2, Z13, Z2
+	VCVTPS2DQ    Z2, Z2
+	VPADDD       Z11, Z2, Z2
+	VPMOVDB      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z9, Z3, Z3
+	VMULPS       Z10, Z3, Z3
+	VMAXPS       Z3, Z12, Z3
+	VMINPS       Z3, Z13, Z3
+	VCVTPS2DQ    Z3, Z3
+	VPADDD       Z11, Z3, Z3
+	VPMOVDB      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z9, Z4, Z4
+	VMULPS       Z10, Z4, Z4
+	VMAXPS       Z4, Z12, Z4
+	VMINPS       Z4, Z13, Z4
+	VCVTPS2DQ    Z4, Z4
+	VPADDD       Z11, Z4, Z4
+	VPMOVDB      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z9, Z5, Z5
+	VMULPS       Z10, Z5, Z5
+	VMAXPS       Z5, Z12, Z5
+	VMINPS       Z5, Z13, Z5
+	VCVTPS2DQ    Z5, Z5
+	VPADDD       Z11, Z5, Z5
+	VPMOVDB      Z5, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z9, Z6, Z6
+	VMULPS       Z10, Z6, Z6
+	VMAXPS       Z6, Z12, Z6
+	VMINPS       Z6, Z13, Z6
+	VCVTPS2DQ    Z6, Z6
+	VPADDD       Z11, Z6, Z6
+	VPMOVDB      Z6, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z9, Z7, Z7
+	VMULPS       Z10, Z7, Z7
+	VMAXPS       Z7, Z12, Z7
+	VMINPS       Z7, Z13, Z7
+	VCVTPS2DQ    Z7, Z7
+	VPADDD       Z11, Z7, Z7
+	VPMOVDB      Z7, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z9, Z8, Z8
+	VMULPS       Z10, Z8, Z8
+	VMAXPS       Z8, Z12, Z8
+	VMINPS       Z8, Z13, Z8
+	VCVTPS2DQ    Z8, Z8
+	VPADDD       Z11, Z8, Z8
+	VPMOVDB      Z8, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// end
 	// case rows8x1
@@ -34477,91 +36514,172 @@ rows8x1_plain:
 
 	// case rows8x1_rescaled
 rows8x1_rescaled:
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         136(CX), CX
+	MOVQ      t+0(FP), AX
+	MOVQ      280(AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      304(CX), CX
+	VMOVUPS.Z (AX), K1, Z8
+	VMOVUPS.Z (CX), K1, Z9
+	MOVQ      t+0(FP), AX
+	MOVQ      (AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      136(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      t+0(FP), BX
+	MOVQ      344(BX), BX
+
+	// branch rows8x1_bytes
+	CMPQ BX, $0x00
+	JNE  rows8x1_bytes
+
+	// end
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z8
-	VMOVUPS.Z    (BX), K1, Z9
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z10
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z11
-	VBROADCASTSS 332(DX), Z12
+	VBROADCASTSS 328(DX), Z12
+	VBROADCASTSS 332(DX), Z13
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z13
-	VSUBPS       Z10, Z13, Z10
+	VPBROADCASTD DX, Z11
+	VSUBPS       Z10, Z11, Z10
 	VADDPS       Z8, Z0, Z0
 	VMULPS       Z9, Z0, Z0
-	VMAXPS       Z0, Z11, Z0
-	VMINPS       Z0, Z12, Z0
-	VADDPS       Z13, Z0, Z0
+	VMAXPS       Z0, Z12, Z0
+	VMINPS       Z0, Z13, Z0
+	VADDPS       Z11, Z0, Z0
 	VSUBPS       Z10, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z8, Z1, Z1
 	VMULPS       Z9, Z1, Z1
-	VMAXPS       Z1, Z11, Z1
-	VMINPS       Z1, Z12, Z1
-	VADDPS       Z13, Z1, Z1
+	VMAXPS       Z1, Z12, Z1
+	VMINPS       Z1, Z13, Z1
+	VADDPS       Z11, Z1, Z1
 	VSUBPS       Z10, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z8, Z2, Z2
 	VMULPS       Z9, Z2, Z2
-	VMAXPS       Z2, Z11, Z2
-	VMINPS       Z2, Z12, Z2
-	VADDPS       Z13, Z2, Z2
+	VMAXPS       Z2, Z12, Z2
+	VMINPS       Z2, Z13, Z2
+	VADDPS       Z11, Z2, Z2
 	VSUBPS       Z10, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z8, Z3, Z3
 	VMULPS       Z9, Z3, Z3
-	VMAXPS       Z3, Z11, Z3
-	VMINPS       Z3, Z12, Z3
-	VADDPS       Z13, Z3, Z3
+	VMAXPS       Z3, Z12, Z3
+	VMINPS       Z3, Z13, Z3
+	VADDPS       Z11, Z3, Z3
 	VSUBPS       Z10, Z3, Z3
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z8, Z4, Z4
 	VMULPS       Z9, Z4, Z4
-	VMAXPS       Z4, Z11, Z4
-	VMINPS       Z4, Z12, Z4
-	VADDPS       Z13, Z4, Z4
+	VMAXPS       Z4, Z12, Z4
+	VMINPS       Z4, Z13, Z4
+	VADDPS       Z11, Z4, Z4
 	VSUBPS       Z10, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z8, Z5, Z5
 	VMULPS       Z9, Z5, Z5
-	VMAXPS       Z5, Z11, Z5
-	VMINPS       Z5, Z12, Z5
-	VADDPS       Z13, Z5, Z5
+	VMAXPS       Z5, Z12, Z5
+	VMINPS       Z5, Z13, Z5
+	VADDPS       Z11, Z5, Z5
 	VSUBPS       Z10, Z5, Z5
 	VMOVUPS      Z5, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z8, Z6, Z6
 	VMULPS       Z9, Z6, Z6
-	VMAXPS       Z6, Z11, Z6
-	VMINPS       Z6, Z12, Z6
-	VADDPS       Z13, Z6, Z6
+	VMAXPS       Z6, Z12, Z6
+	VMINPS       Z6, Z13, Z6
+	VADDPS       Z11, Z6, Z6
 	VSUBPS       Z10, Z6, Z6
 	VMOVUPS      Z6, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z8, Z7, Z7
 	VMULPS       Z9, Z7, Z7
-	VMAXPS       Z7, Z11, Z7
-	VMINPS       Z7, Z12, Z7
-	VADDPS       Z13, Z7, Z7
+	VMAXPS       Z7, Z12, Z7
+	VMINPS       Z7, Z13, Z7
+	VADDPS       Z11, Z7, Z7
 	VSUBPS       Z10, Z7, Z7
 	VMOVUPS      Z7, K1, (AX)
 	VZEROUPPER
 	RET
 
+	// case rows8x1_bytes
+rows8x1_bytes:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z11
+	VBROADCASTSS 332(DX), Z12
+	VPBROADCASTD BX, Z10
+	VADDPS       Z8, Z0, Z0
+	VMULPS       Z9, Z0, Z0
+	VMAXPS       Z0, Z11, Z0
+	VMINPS       Z0, Z12, Z0
+	VCVTPS2DQ    Z0, Z0
+	VPADDD       Z10, Z0, Z0
+	VPMOVDB      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z8, Z1, Z1
+	VMULPS       Z9, Z1, Z1
+	VMAXPS       Z1, Z11, Z1
+	VMINPS       Z1, Z12, Z1
+	VCVTPS2DQ    Z1, Z1
+	VPADDD       Z10, Z1, Z1
+	VPMOVDB      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z8, Z2, Z2
+	VMULPS       Z9, Z2, Z2
+	VMAXPS       Z2, Z11, Z2
+	VMINPS       Z2, Z12, Z2
+	VCVTPS2DQ    Z2, Z2
+	VPADDD       Z10, Z2, Z2
+	VPMOVDB      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z8, Z3, Z3
+	VMULPS       Z9, Z3, Z3
+	VMAXPS       Z3, Z11, Z3
+	VMINPS       Z3, Z12, Z3
+	VCVTPS2DQ    Z3, Z3
+	VPADDD       Z10, Z3, Z3
+	VPMOVDB      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z8, Z4, Z4
+	VMULPS       Z9, Z4, Z4
+	VMAXPS       Z4, Z11, Z4
+	VMINPS       Z4, Z12, Z4
+	VCVTPS2DQ    Z4, Z4
+	VPADDD       Z10, Z4, Z4
+	VPMOVDB      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z8, Z5, Z5
+	VMULPS       Z9, Z5, Z5
+	VMAXPS       Z5, Z11, Z5
+	VMINPS       Z5, Z12, Z5
+	VCVTPS2DQ    Z5, Z5
+	VPADDD       Z10, Z5, Z5
+	VPMOVDB      Z5, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z8, Z6, Z6
+	VMULPS       Z9, Z6, Z6
+	VMAXPS       Z6, Z11, Z6
+	VMINPS       Z6, Z12, Z6
+	VCVTPS2DQ    Z6, Z6
+	VPADDD       Z10, Z6, Z6
+	VPMOVDB      Z6, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z8, Z7, Z7
+	VMULPS       Z9, Z7, Z7
+	VMAXPS       Z7, Z11, Z7
+	VMINPS       Z7, Z12, Z7
+	VCVTPS2DQ    Z7, Z7
+	VPADDD       Z10, Z7, Z7
+	VPMOVDB      Z7, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// end
 	// case rows7x1
@@ -34722,83 +36840,156 @@ rows7x1_plain:
 
 	// case rows7x1_rescaled
 rows7x1_rescaled:
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         136(CX), CX
+	MOVQ      t+0(FP), AX
+	MOVQ      280(AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      304(CX), CX
+	VMOVUPS.Z (AX), K1, Z7
+	VMOVUPS.Z (CX), K1, Z8
+	MOVQ      t+0(FP), AX
+	MOVQ      (AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      136(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      t+0(FP), BX
+	MOVQ      344(BX), BX
+
+	// branch rows7x1_bytes
+	CMPQ BX, $0x00
+	JNE  rows7x1_bytes
+
+	// end
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z7
-	VMOVUPS.Z    (BX), K1, Z8
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z9
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z10
-	VBROADCASTSS 332(DX), Z11
+	VBROADCASTSS 328(DX), Z11
+	VBROADCASTSS 332(DX), Z12
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z12
-	VSUBPS       Z9, Z12, Z9
+	VPBROADCASTD DX, Z10
+	VSUBPS       Z9, Z10, Z9
 	VADDPS       Z7, Z0, Z0
 	VMULPS       Z8, Z0, Z0
-	VMAXPS       Z0, Z10, Z0
-	VMINPS       Z0, Z11, Z0
-	VADDPS       Z12, Z0, Z0
+	VMAXPS       Z0, Z11, Z0
+	VMINPS       Z0, Z12, Z0
+	VADDPS       Z10, Z0, Z0
 	VSUBPS       Z9, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z7, Z1, Z1
 	VMULPS       Z8, Z1, Z1
-	VMAXPS       Z1, Z10, Z1
-	VMINPS       Z1, Z11, Z1
-	VADDPS       Z12, Z1, Z1
+	VMAXPS       Z1, Z11, Z1
+	VMINPS       Z1, Z12, Z1
+	VADDPS       Z10, Z1, Z1
 	VSUBPS       Z9, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z7, Z2, Z2
 	VMULPS       Z8, Z2, Z2
-	VMAXPS       Z2, Z10, Z2
-	VMINPS       Z2, Z11, Z2
-	VADDPS       Z12, Z2, Z2
+	VMAXPS       Z2, Z11, Z2
+	VMINPS       Z2, Z12, Z2
+	VADDPS       Z10, Z2, Z2
 	VSUBPS       Z9, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z7, Z3, Z3
 	VMULPS       Z8, Z3, Z3
-	VMAXPS       Z3, Z10, Z3
-	VMINPS       Z3, Z11, Z3
-	VADDPS       Z12, Z3, Z3
+	VMAXPS       Z3, Z11, Z3
+	VMINPS       Z3, Z12, Z3
+	VADDPS       Z10, Z3, Z3
 	VSUBPS       Z9, Z3, Z3
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z7, Z4, Z4
 	VMULPS       Z8, Z4, Z4
-	VMAXPS       Z4, Z10, Z4
-	VMINPS       Z4, Z11, Z4
-	VADDPS       Z12, Z4, Z4
+	VMAXPS       Z4, Z11, Z4
+	VMINPS       Z4, Z12, Z4
+	VADDPS       Z10, Z4, Z4
 	VSUBPS       Z9, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z7, Z5, Z5
 	VMULPS       Z8, Z5, Z5
-	VMAXPS       Z5, Z10, Z5
-	VMINPS       Z5, Z11, Z5
-	VADDPS       Z12, Z5, Z5
+	VMAXPS       Z5, Z11, Z5
+	VMINPS       Z5, Z12, Z5
+	VADDPS       Z10, Z5, Z5
 	VSUBPS       Z9, Z5, Z5
 	VMOVUPS      Z5, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z7, Z6, Z6
 	VMULPS       Z8, Z6, Z6
-	VMAXPS       Z6, Z10, Z6
-	VMINPS       Z6, Z11, Z6
-	VADDPS       Z12, Z6, Z6
+	VMAXPS       Z6, Z11, Z6
+	VMINPS       Z6, Z12, Z6
+	VADDPS       Z10, Z6, Z6
 	VSUBPS       Z9, Z6, Z6
 	VMOVUPS      Z6, K1, (AX)
 	VZEROUPPER
 	RET
 
+	// case rows7x1_bytes
+rows7x1_bytes:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z10
+	VBROADCASTSS 332(DX), Z11
+	VPBROADCASTD BX, Z9
+	VADDPS       Z7, Z0, Z0
+	VMULPS       Z8, Z0, Z0
+	VMAXPS       Z0, Z10, Z0
+	VMINPS       Z0, Z11, Z0
+	VCVTPS2DQ    Z0, Z0
+	VPADDD       Z9, Z0, Z0
+	VPMOVDB      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z7, Z1, Z1
+	VMULPS       Z8, Z1, Z1
+	VMAXPS       Z1, Z10, Z1
+	VMINPS       Z1, Z11, Z1
+	VCVTPS2DQ    Z1, Z1
+	VPADDD       Z9, Z1, Z1
+	VPMOVDB      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z7, Z2, Z2
+	VMULPS       Z8, Z2, Z2
+	VMAXPS       Z2, Z10, Z2
+	VMINPS       Z2, Z11, Z2
+	VCVTPS2DQ    Z2, Z2
+	VPADDD       Z9, Z2, Z2
+	VPMOVDB      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z7, Z3, Z3
+	VMULPS       Z8, Z3, Z3
+	VMAXPS       Z3, Z10, Z3
+	VMINPS       Z3, Z11, Z3
+	VCVTPS2DQ    Z3, Z3
+	VPADDD       Z9, Z3, Z3
+	VPMOVDB      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z7, Z4, Z4
+	VMULPS       Z8, Z4, Z4
+	VMAXPS       Z4, Z10, Z4
+	VMINPS       Z4, Z11, Z4
+	VCVTPS2DQ    Z4, Z4
+	VPADDD       Z9, Z4, Z4
+	VPMOVDB      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z7, Z5, Z5
+	VMULPS       Z8, Z5, Z5
+	VMAXPS       Z5, Z10, Z5
+	VMINPS       Z5, Z11, Z5
+	VCVTPS2DQ    Z5, Z5
+	VPADDD       Z9, Z5, Z5
+	VPMOVDB      Z5, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z7, Z6, Z6
+	VMULPS       Z8, Z6, Z6
+	VMAXPS       Z6, Z10, Z6
+	VMINPS       Z6, Z11, Z6
+	VCVTPS2DQ    Z6, Z6
+	VPADDD       Z9, Z6, Z6
+	VPMOVDB      Z6, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// end
 	// case rows6x1
@@ -34947,75 +37138,140 @@ rows6x1_plain:
 
 	// case rows6x1_rescaled
 rows6x1_rescaled:
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         136(CX), CX
+	MOVQ      t+0(FP), AX
+	MOVQ      280(AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      304(CX), CX
+	VMOVUPS.Z (AX), K1, Z6
+	VMOVUPS.Z (CX), K1, Z7
+	MOVQ      t+0(FP), AX
+	MOVQ      (AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      136(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      t+0(FP), BX
+	MOVQ      344(BX), BX
+
+	// branch rows6x1_bytes
+	CMPQ BX, $0x00
+	JNE  rows6x1_bytes
+
+	// end
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z6
-	VMOVUPS.Z    (BX), K1, Z7
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z8
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z9
-	VBROADCASTSS 332(DX), Z10
+	VBROADCASTSS 328(DX), Z10
+	VBROADCASTSS 332(DX), Z11
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z11
-	VSUBPS       Z8, Z11, Z8
+	VPBROADCASTD DX, Z9
+	VSUBPS       Z8, Z9, Z8
 	VADDPS       Z6, Z0, Z0
 	VMULPS       Z7, Z0, Z0
-	VMAXPS       Z0, Z9, Z0
-	VMINPS       Z0, Z10, Z0
-	VADDPS       Z11, Z0, Z0
+	VMAXPS       Z0, Z10, Z0
+	VMINPS       Z0, Z11, Z0
+	VADDPS       Z9, Z0, Z0
 	VSUBPS       Z8, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z6, Z1, Z1
 	VMULPS       Z7, Z1, Z1
-	VMAXPS       Z1, Z9, Z1
-	VMINPS       Z1, Z10, Z1
-	VADDPS       Z11, Z1, Z1
+	VMAXPS       Z1, Z10, Z1
+	VMINPS       Z1, Z11, Z1
+	VADDPS       Z9, Z1, Z1
 	VSUBPS       Z8, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z6, Z2, Z2
 	VMULPS       Z7, Z2, Z2
-	VMAXPS       Z2, Z9, Z2
-	VMINPS       Z2, Z10, Z2
-	VADDPS       Z11, Z2, Z2
+	VMAXPS       Z2, Z10, Z2
+	VMINPS       Z2, Z11, Z2
+	VADDPS       Z9, Z2, Z2
 	VSUBPS       Z8, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z6, Z3, Z3
 	VMULPS       Z7, Z3, Z3
-	VMAXPS       Z3, Z9, Z3
-	VMINPS       Z3, Z10, Z3
-	VADDPS       Z11, Z3, Z3
+	VMAXPS       Z3, Z10, Z3
+	VMINPS       Z3, Z11, Z3
+	VADDPS       Z9, Z3, Z3
 	VSUBPS       Z8, Z3, Z3
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z6, Z4, Z4
 	VMULPS       Z7, Z4, Z4
-	VMAXPS       Z4, Z9, Z4
-	VMINPS       Z4, Z10, Z4
-	VADDPS       Z11, Z4, Z4
+	VMAXPS       Z4, Z10, Z4
+	VMINPS       Z4, Z11, Z4
+	VADDPS       Z9, Z4, Z4
 	VSUBPS       Z8, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z6, Z5, Z5
 	VMULPS       Z7, Z5, Z5
-	VMAXPS       Z5, Z9, Z5
-	VMINPS       Z5, Z10, Z5
-	VADDPS       Z11, Z5, Z5
+	VMAXPS       Z5, Z10, Z5
+	VMINPS       Z5, Z11, Z5
+	VADDPS       Z9, Z5, Z5
 	VSUBPS       Z8, Z5, Z5
 	VMOVUPS      Z5, K1, (AX)
 	VZEROUPPER
 	RET
 
+	// case rows6x1_bytes
+rows6x1_bytes:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z9
+	VBROADCASTSS 332(DX), Z10
+	VPBROADCASTD BX, Z8
+	VADDPS       Z6, Z0, Z0
+	VMULPS       Z7, Z0, Z0
+	VMAXPS       Z0, Z9, Z0
+	VMINPS       Z0, Z10, Z0
+	VCVTPS2DQ    Z0, Z0
+	VPADDD       Z8, Z0, Z0
+	VPMOVDB      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z6, Z1, Z1
+	VMULPS       Z7, Z1, Z1
+	VMAXPS       Z1, Z9, Z1
+	VMINPS       Z1, Z10, Z1
+	VCVTPS2DQ    Z1, Z1
+	VPADDD       Z8, Z1, Z1
+	VPMOVDB      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z6, Z2, Z2
+	VMULPS       Z7, Z2, Z2
+	VMAXPS       Z2, Z9, Z2
+	VMINPS       Z2, Z10, Z2
+	VCVTPS2DQ    Z2, Z2
+	VPADDD       Z8, Z2, Z2
+	VPMOVDB      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z6, Z3, Z3
+	VMULPS       Z7, Z3, Z3
+	VMAXPS       Z3, Z9, Z3
+	VMINPS       Z3, Z10, Z3
+	VCVTPS2DQ    Z3, Z3
+	VPADDD       Z8, Z3, Z3
+	VPMOVDB      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z6, Z4, Z4
+	VMULPS       Z7, Z4, Z4
+	VMAXPS       Z4, Z9, Z4
+	VMINPS       Z4, Z10, Z4
+	VCVTPS2DQ    Z4, Z4
+	VPADDD       Z8, Z4, Z4
+	VPMOVDB      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z6, Z5, Z5
+	VMULPS       Z7, Z5, Z5
+	VMAXPS       Z5, Z9, Z5
+	VMINPS       Z5, Z10, Z5
+	VCVTPS2DQ    Z5, Z5
+	VPADDD       Z8, Z5, Z5
+	VPMOVDB      Z5, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// end
 	// case rows5x1
@@ -35154,67 +37410,124 @@ rows5x1_plain:
 
 	// case rows5x1_rescaled
 rows5x1_rescaled:
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         136(CX), CX
+	MOVQ      t+0(FP), AX
+	MOVQ      280(AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      304(CX), CX
+	VMOVUPS.Z (AX), K1, Z5
+	VMOVUPS.Z (CX), K1, Z6
+	MOVQ      t+0(FP), AX
+	MOVQ      (AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      136(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      t+0(FP), BX
+	MOVQ      344(BX), BX
+
+	// branch rows5x1_bytes
+	CMPQ BX, $0x00
+	JNE  rows5x1_bytes
+
+	// end
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z5
-	VMOVUPS.Z    (BX), K1, Z6
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z7
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z8
-	VBROADCASTSS 332(DX), Z9
+	VBROADCASTSS 328(DX), Z9
+	VBROADCASTSS 332(DX), Z10
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z10
-	VSUBPS       Z7, Z10, Z7
+	VPBROADCASTD DX, Z8
+	VSUBPS       Z7, Z8, Z7
 	VADDPS       Z5, Z0, Z0
 	VMULPS       Z6, Z0, Z0
-	VMAXPS       Z0, Z8, Z0
-	VMINPS       Z0, Z9, Z0
-	VADDPS       Z10, Z0, Z0
+	VMAXPS       Z0, Z9, Z0
+	VMINPS       Z0, Z10, Z0
+	VADDPS       Z8, Z0, Z0
 	VSUBPS       Z7, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z5, Z1, Z1
 	VMULPS       Z6, Z1, Z1
-	VMAXPS       Z1, Z8, Z1
-	VMINPS       Z1, Z9, Z1
-	VADDPS       Z10, Z1, Z1
+	VMAXPS       Z1, Z9, Z1
+	VMINPS       Z1, Z10, Z1
+	VADDPS       Z8, Z1, Z1
 	VSUBPS       Z7, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z5, Z2, Z2
 	VMULPS       Z6, Z2, Z2
-	VMAXPS       Z2, Z8, Z2
-	VMINPS       Z2, Z9, Z2
-	VADDPS       Z10, Z2, Z2
+	VMAXPS       Z2, Z9, Z2
+	VMINPS       Z2, Z10, Z2
+	VADDPS       Z8, Z2, Z2
 	VSUBPS       Z7, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z5, Z3, Z3
 	VMULPS       Z6, Z3, Z3
-	VMAXPS       Z3, Z8, Z3
-	VMINPS       Z3, Z9, Z3
-	VADDPS       Z10, Z3, Z3
+	VMAXPS       Z3, Z9, Z3
+	VMINPS       Z3, Z10, Z3
+	VADDPS       Z8, Z3, Z3
 	VSUBPS       Z7, Z3, Z3
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z5, Z4, Z4
 	VMULPS       Z6, Z4, Z4
-	VMAXPS       Z4, Z8, Z4
-	VMINPS       Z4, Z9, Z4
-	VADDPS       Z10, Z4, Z4
+	VMAXPS       Z4, Z9, Z4
+	VMINPS       Z4, Z10, Z4
+	VADDPS       Z8, Z4, Z4
 	VSUBPS       Z7, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	VZEROUPPER
 	RET
 
+	// case rows5x1_bytes
+rows5x1_bytes:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z8
+	VBROADCASTSS 332(DX), Z9
+	VPBROADCASTD BX, Z7
+	VADDPS       Z5, Z0, Z0
+	VMULPS       Z6, Z0, Z0
+	VMAXPS       Z0, Z8, Z0
+	VMINPS       Z0, Z9, Z0
+	VCVTPS2DQ    Z0, Z0
+	VPADDD       Z7, Z0, Z0
+	VPMOVDB      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z5, Z1, Z1
+	VMULPS       Z6, Z1, Z1
+	VMAXPS       Z1, Z8, Z1
+	VMINPS       Z1, Z9, Z1
+	VCVTPS2DQ    Z1, Z1
+	VPADDD       Z7, Z1, Z1
+	VPMOVDB      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z5, Z2, Z2
+	VMULPS       Z6, Z2, Z2
+	VMAXPS       Z2, Z8, Z2
+	VMINPS       Z2, Z9, Z2
+	VCVTPS2DQ    Z2, Z2
+	VPADDD       Z7, Z2, Z2
+	VPMOVDB      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z5, Z3, Z3
+	VMULPS       Z6, Z3, Z3
+	VMAXPS       Z3, Z8, Z3
+	VMINPS       Z3, Z9, Z3
+	VCVTPS2DQ    Z3, Z3
+	VPADDD       Z7, Z3, Z3
+	VPMOVDB      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z5, Z4, Z4
+	VMULPS       Z6, Z4, Z4
+	VMAXPS       Z4, Z8, Z4
+	VMINPS       Z4, Z9, Z4
+	VCVTPS2DQ    Z4, Z4
+	VPADDD       Z7, Z4, Z4
+	VPMOVDB      Z4, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// end
 	// case rows4x1
@@ -35343,59 +37656,108 @@ rows4x1_plain:
 
 	// case rows4x1_rescaled
 rows4x1_rescaled:
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         136(CX), CX
+	MOVQ      t+0(FP), AX
+	MOVQ      280(AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      304(CX), CX
+	VMOVUPS.Z (AX), K1, Z4
+	VMOVUPS.Z (CX), K1, Z5
+	MOVQ      t+0(FP), AX
+	MOVQ      (AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      136(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      t+0(FP), BX
+	MOVQ      344(BX), BX
+
+	// branch rows4x1_bytes
+	CMPQ BX, $0x00
+	JNE  rows4x1_bytes
+
+	// end
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z4
-	VMOVUPS.Z    (BX), K1, Z5
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z6
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z7
-	VBROADCASTSS 332(DX), Z8
+	VBROADCASTSS 328(DX), Z8
+	VBROADCASTSS 332(DX), Z9
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z9
-	VSUBPS       Z6, Z9, Z6
+	VPBROADCASTD DX, Z7
+	VSUBPS       Z6, Z7, Z6
 	VADDPS       Z4, Z0, Z0
 	VMULPS       Z5, Z0, Z0
-	VMAXPS       Z0, Z7, Z0
-	VMINPS       Z0, Z8, Z0
-	VADDPS       Z9, Z0, Z0
+	VMAXPS       Z0, Z8, Z0
+	VMINPS       Z0, Z9, Z0
+	VADDPS       Z7, Z0, Z0
 	VSUBPS       Z6, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z4, Z1, Z1
 	VMULPS       Z5, Z1, Z1
-	VMAXPS       Z1, Z7, Z1
-	VMINPS       Z1, Z8, Z1
-	VADDPS       Z9, Z1, Z1
+	VMAXPS       Z1, Z8, Z1
+	VMINPS       Z1, Z9, Z1
+	VADDPS       Z7, Z1, Z1
 	VSUBPS       Z6, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z4, Z2, Z2
 	VMULPS       Z5, Z2, Z2
-	VMAXPS       Z2, Z7, Z2
-	VMINPS       Z2, Z8, Z2
-	VADDPS       Z9, Z2, Z2
+	VMAXPS       Z2, Z8, Z2
+	VMINPS       Z2, Z9, Z2
+	VADDPS       Z7, Z2, Z2
 	VSUBPS       Z6, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z4, Z3, Z3
 	VMULPS       Z5, Z3, Z3
-	VMAXPS       Z3, Z7, Z3
-	VMINPS       Z3, Z8, Z3
-	VADDPS       Z9, Z3, Z3
+	VMAXPS       Z3, Z8, Z3
+	VMINPS       Z3, Z9, Z3
+	VADDPS       Z7, Z3, Z3
 	VSUBPS       Z6, Z3, Z3
 	VMOVUPS      Z3, K1, (AX)
 	VZEROUPPER
 	RET
 
+	// case rows4x1_bytes
+rows4x1_bytes:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z7
+	VBROADCASTSS 332(DX), Z8
+	VPBROADCASTD BX, Z6
+	VADDPS       Z4, Z0, Z0
+	VMULPS       Z5, Z0, Z0
+	VMAXPS       Z0, Z7, Z0
+	VMINPS       Z0, Z8, Z0
+	VCVTPS2DQ    Z0, Z0
+	VPADDD       Z6, Z0, Z0
+	VPMOVDB      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z4, Z1, Z1
+	VMULPS       Z5, Z1, Z1
+	VMAXPS       Z1, Z7, Z1
+	VMINPS       Z1, Z8, Z1
+	VCVTPS2DQ    Z1, Z1
+	VPADDD       Z6, Z1, Z1
+	VPMOVDB      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z4, Z2, Z2
+	VMULPS       Z5, Z2, Z2
+	VMAXPS       Z2, Z7, Z2
+	VMINPS       Z2, Z8, Z2
+	VCVTPS2DQ    Z2, Z2
+	VPADDD       Z6, Z2, Z2
+	VPMOVDB      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z4, Z3, Z3
+	VMULPS       Z5, Z3, Z3
+	VMAXPS       Z3, Z7, Z3
+	VMINPS       Z3, Z8, Z3
+	VCVTPS2DQ    Z3, Z3
+	VPADDD       Z6, Z3, Z3
+	VPMOVDB      Z3, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// end
 	// case rows3x1
@@ -35511,51 +37873,92 @@ rows3x1_plain:
 
 	// case rows3x1_rescaled
 rows3x1_rescaled:
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         136(CX), CX
+	MOVQ      t+0(FP), AX
+	MOVQ      280(AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      304(CX), CX
+	VMOVUPS.Z (AX), K1, Z3
+	VMOVUPS.Z (CX), K1, Z4
+	MOVQ      t+0(FP), AX
+	MOVQ      (AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      136(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      t+0(FP), BX
+	MOVQ      344(BX), BX
+
+	// branch rows3x1_bytes
+	CMPQ BX, $0x00
+	JNE  rows3x1_bytes
+
+	// end
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z3
-	VMOVUPS.Z    (BX), K1, Z4
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z5
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z6
-	VBROADCASTSS 332(DX), Z7
+	VBROADCASTSS 328(DX), Z7
+	VBROADCASTSS 332(DX), Z8
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z8
-	VSUBPS       Z5, Z8, Z5
+	VPBROADCASTD DX, Z6
+	VSUBPS       Z5, Z6, Z5
 	VADDPS       Z3, Z0, Z0
 	VMULPS       Z4, Z0, Z0
-	VMAXPS       Z0, Z6, Z0
-	VMINPS       Z0, Z7, Z0
-	VADDPS       Z8, Z0, Z0
+	VMAXPS       Z0, Z7, Z0
+	VMINPS       Z0, Z8, Z0
+	VADDPS       Z6, Z0, Z0
 	VSUBPS       Z5, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z3, Z1, Z1
 	VMULPS       Z4, Z1, Z1
-	VMAXPS       Z1, Z6, Z1
-	VMINPS       Z1, Z7, Z1
-	VADDPS       Z8, Z1, Z1
+	VMAXPS       Z1, Z7, Z1
+	VMINPS       Z1, Z8, Z1
+	VADDPS       Z6, Z1, Z1
 	VSUBPS       Z5, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z3, Z2, Z2
 	VMULPS       Z4, Z2, Z2
-	VMAXPS       Z2, Z6, Z2
-	VMINPS       Z2, Z7, Z2
-	VADDPS       Z8, Z2, Z2
+	VMAXPS       Z2, Z7, Z2
+	VMINPS       Z2, Z8, Z2
+	VADDPS       Z6, Z2, Z2
 	VSUBPS       Z5, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	VZEROUPPER
 	RET
 
+	// case rows3x1_bytes
+rows3x1_bytes:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z6
+	VBROADCASTSS 332(DX), Z7
+	VPBROADCASTD BX, Z5
+	VADDPS       Z3, Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VMAXPS       Z0, Z6, Z0
+	VMINPS       Z0, Z7, Z0
+	VCVTPS2DQ    Z0, Z0
+	VPADDD       Z5, Z0, Z0
+	VPMOVDB      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z3, Z1, Z1
+	VMULPS       Z4, Z1, Z1
+	VMAXPS       Z1, Z6, Z1
+	VMINPS       Z1, Z7, Z1
+	VCVTPS2DQ    Z1, Z1
+	VPADDD       Z5, Z1, Z1
+	VPMOVDB      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z3, Z2, Z2
+	VMULPS       Z4, Z2, Z2
+	VMAXPS       Z2, Z6, Z2
+	VMINPS       Z2, Z7, Z2
+	VCVTPS2DQ    Z2, Z2
+	VPADDD       Z5, Z2, Z2
+	VPMOVDB      Z2, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// end
 	// case rows2x1
@@ -35661,43 +38064,76 @@ rows2x1_plain:
 
 	// case rows2x1_rescaled
 rows2x1_rescaled:
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         136(CX), CX
+	MOVQ      t+0(FP), AX
+	MOVQ      280(AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      304(CX), CX
+	VMOVUPS.Z (AX), K1, Z2
+	VMOVUPS.Z (CX), K1, Z3
+	MOVQ      t+0(FP), AX
+	MOVQ      (AX), AX
+	MOVQ      t+0(FP), CX
+	MOVQ      136(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      t+0(FP), BX
+	MOVQ      344(BX), BX
+
+	// branch rows2x1_bytes
+	CMPQ BX, $0x00
+	JNE  rows2x1_bytes
+
+	// end
 	SHLQ         $0x02, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         280(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         304(BX), BX
-	VMOVUPS.Z    (DX), K1, Z2
-	VMOVUPS.Z    (BX), K1, Z3
-	MOVQ         t+0(FP), DX
 	VBROADCASTSS 336(DX), Z4
 	MOVQ         t+0(FP), DX
-	VBROADCASTSS 328(DX), Z5
-	VBROADCASTSS 332(DX), Z6
+	VBROADCASTSS 328(DX), Z6
+	VBROADCASTSS 332(DX), Z7
 	MOVQ         $0x4b400000, DX
-	VPBROADCASTD DX, Z7
-	VSUBPS       Z4, Z7, Z4
+	VPBROADCASTD DX, Z5
+	VSUBPS       Z4, Z5, Z4
 	VADDPS       Z2, Z0, Z0
 	VMULPS       Z3, Z0, Z0
-	VMAXPS       Z0, Z5, Z0
-	VMINPS       Z0, Z6, Z0
-	VADDPS       Z7, Z0, Z0
+	VMAXPS       Z0, Z6, Z0
+	VMINPS       Z0, Z7, Z0
+	VADDPS       Z5, Z0, Z0
 	VSUBPS       Z4, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
 	VADDPS       Z2, Z1, Z1
 	VMULPS       Z3, Z1, Z1
-	VMAXPS       Z1, Z5, Z1
-	VMINPS       Z1, Z6, Z1
-	VADDPS       Z7, Z1, Z1
+	VMAXPS       Z1, Z6, Z1
+	VMINPS       Z1, Z7, Z1
+	VADDPS       Z5, Z1, Z1
 	VSUBPS       Z4, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 	VZEROUPPER
 	RET
 
+	// case rows2x1_bytes
+rows2x1_bytes:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 328(DX), Z5
+	VBROADCASTSS 332(DX), Z6
+	VPBROADCASTD BX, Z4
+	VADDPS       Z2, Z0, Z0
+	VMULPS       Z3, Z0, Z0
+	VMAXPS       Z0, Z5, Z0
+	VMINPS       Z0, Z6, Z0
+	VCVTPS2DQ    Z0, Z0
+	VPADDD       Z4, Z0, Z0
+	VPMOVDB      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VADDPS       Z2, Z1, Z1
+	VMULPS       Z3, Z1, Z1
+	VMAXPS       Z1, Z5, Z1
+	VMINPS       Z1, Z6, Z1
+	VCVTPS2DQ    Z1, Z1
+	VPADDD       Z4, Z1, Z1
+	VPMOVDB      Z1, K1, (AX)
+	VZEROUPPER
+	RET
+
+	// end
 	// end
 	// end
 

@@ -218,6 +218,9 @@ func partsFast(_, _ bool) int {
 	return 4
 }
 
+// keepsBytes reports that kernels of bytes leave each other floats.
+func keepsBytes() bool { return false }
+
 // byteFrom is what is added to bytes of images: instructions take them with their signs.
 const byteFrom = 0
 

@@ -51,6 +51,9 @@ func unzipFast(_, _, _ []float32) int { return 0 }
 // partsFast is in how many elements products of bytes take four: as floats alone.
 func partsFast(_, _ bool) int { return 4 }
 
+// keepsBytes reports that kernels of bytes leave each other floats.
+func keepsBytes() bool { return false }
+
 // byteFrom is what would be added to bytes of images.
 const byteFrom = 0
 
