@@ -252,13 +252,14 @@ func (g *gen) epilogueBytes(in *tuned.Instance, names, given []string, stmts []l
 	macros := []string{"BYTES_LANES", "BYTES_INLINE", "BYTES_ROWS"}
 	wide, lanes := p.scope.Take("wide"), macro("BYTES_LANES")
 	rows, row := p.scope.Take("rows"), p.scope.Take("r")
+	apart, next := p.scope.Take("apart"), p.scope.Take("next")
 	reads := &writer{indent: 2}
 	for _, k := range p.widened(ep, &stmts, &value) {
 		n := p.scope.Take(names[in.First(tuned.Extra)+k] + "_i")
 		p.scalars = append(p.scalars, name(n+"["+lane+"]", tI32))
 		reads.line("int32_t %s[%s];", n, lanes)
-		reads.line("*(%s *)%s = %s(%s + %s[%s]);", macro("bytes_vec"), n, macro("BYTES_WIDEN"),
-			p.bufs[k].name, at, row)
+		reads.line("*(%s *)%s = %s(%s + %s + %s * %s);", macro("bytes_vec"), n, macro("BYTES_WIDEN"),
+			p.bufs[k].name, at, row, next)
 		p.use(p.bufs[k].name)
 		macros = append(macros, "BYTES_WIDEN", "bytes_vec")
 	}
@@ -268,13 +269,13 @@ func (g *gen) epilogueBytes(in *tuned.Instance, names, given []string, stmts []l
 	if r, ok := p.roundedBytes(ep, value); ok {
 		// Vectors have the processor's own rounding, which is quicker than that in bits.
 		as, value = tF32, r.of
-		store.line("%s(%s, %s, %s, %s, %d, %d, %d);", macro("bytes_nearest"), rows, first, at, wide,
-			r.zero, r.lo, r.hi)
+		store.line("%s(%s, %s + %s, %s, %s, %d, %d, %d);", macro("bytes_nearest"), rows, first, at,
+			next, wide, r.zero, r.lo, r.hi)
 		macros = append(macros, "bytes_nearest")
 	} else {
 		store.line("for (int %[1]s = 0; %[1]s < %[2]s; %[1]s++) {", row, rows)
-		store.line("    %s(%s + %s[%s], *(const %s *)%s[%[4]s]);", macro("BYTES_STORE"), first, at, row,
-			macro("bytes_vec"), wide)
+		store.line("    %s(%s + %s + %s * %s, *(const %s *)%s[%[4]s]);", macro("BYTES_STORE"), first, at,
+			row, next, macro("bytes_vec"), wide)
 		store.line("}")
 		macros = append(macros, "BYTES_STORE", "bytes_vec")
 	}
@@ -288,9 +289,10 @@ func (g *gen) epilogueBytes(in *tuned.Instance, names, given []string, stmts []l
 	body.line("%s", g.rolled())
 	body.line("for (int %[1]s = 0; %[1]s < %[2]s; %[1]s++) {", lane, lanes)
 	body.indent++
-	body.line("const %s %s = %s[%s][%s];", typeOf(ep.Acc.DType), p.vars[ep.Acc], sums, row, lane)
+	body.line("const %s %s = %s[%s * %s + %s];", typeOf(ep.Acc.DType), p.vars[ep.Acc], sums, row, apart,
+		lane)
 	if p.used()[p.syms[ep.O]] {
-		body.line("const %s %s = %s[%s] + %s;", g.idx, p.syms[ep.O], at, row, lane)
+		body.line("const %s %s = %s + %s * %s + %s;", g.idx, p.syms[ep.O], at, row, next, lane)
 	}
 	if p.used()[p.syms[ep.C]] {
 		body.line("const %s %s = %s + %s;", g.idx, p.syms[ep.C], channel, lane)
@@ -302,16 +304,17 @@ func (g *gen) epilogueBytes(in *tuned.Instance, names, given []string, stmts []l
 	body.indent--
 	body.line("}")
 	body.b.WriteString(store.b.String())
-	result.BytesOf = typeOf(ep.Acc.DType).String()
 	result.BytesOnce = p.used()[p.syms[ep.O]] || reads.b.Len() > 0
-	p.use(rows, first, sums, at)
-	params[0].typ = "const " + typeOf(ep.Acc.DType).String() + " *const *"
-	params[1].typ = "const " + g.idx.String() + " *"
-	params = append([]parameter{{"const int ", rows, new(bool)},
-		{storageOf(ep.DType).String() + " *", first, new(bool)}}, params...)
+	p.use(rows, first, sums, apart, at, next)
+	params[0].typ = "const " + typeOf(ep.Acc.DType).String() + " *"
+	index := g.idx.String() + " "
+	params = slices.Concat([]parameter{{"const int ", rows, new(bool)},
+		{storageOf(ep.DType).String() + " *", first, new(bool)}}, params[:1],
+		[]parameter{{index, apart, new(bool)}}, params[1:2], []parameter{{index, next, new(bool)}}, params[2:])
 	kept := g.needed(params, p.used())
 	result.Bytes = g.epilogueName("results", paramList(kept)+" "+body.b.String())
-	result.BytesArgs = keptArguments(given, dropped)
+	args := keptArguments(given, dropped)
+	result.BytesArgs = slices.Concat([]string{args[0], "apart", args[1], "next"}, args[2:])
 	w := &writer{}
 	w.raw("#if defined(" + lanes + ")")
 	w.raw("/* Stores what becomes of the sums of so many channels beside each other, in rows. */")

@@ -63,12 +63,13 @@ type Result struct {
 	// of channels beside each other, and LanesArgs what it is given besides.
 	Lanes     string
 	LanesArgs []string
-	// Bytes is the function that does so for rows of BYTES_LANES plain results, of a type, one row
-	// or BYTES_ROWS of them, and BytesArgs what it is given besides: acc are the rows, o where they
-	// are stored. BytesOnce says that it may read where it has stored before.
-	Bytes, BytesOf string
-	BytesArgs      []string
-	BytesOnce      bool
+	// Bytes is the function that does so for rows of BYTES_LANES plain results, one row or
+	// BYTES_ROWS of them, and BytesArgs what it is given besides: acc is the first row, o where it
+	// is stored, apart and next how far the others are apart. BytesOnce says that it may read where
+	// it has stored before.
+	Bytes     string
+	BytesArgs []string
+	BytesOnce bool
 	// Read are arguments that are elements of buffers at the channel.
 	Read []Read
 }
@@ -110,9 +111,10 @@ func (k *Kernel) Results(acc, at, c string, loops ...string) string {
 
 // Neighbours stores what becomes of the plain results of count channels beside each other, in rows
 // over which a loop "r < n" or "int r < n" goes, none if it is "": as many at once as a vector has
-// where they are bytes. Acc, at and channel are as of [Kernel.Results], of the channel c. In y
-// channels are stride apart, a field; "" is 1.
-func (k *Kernel) Neighbours(acc, at, channel, rows, count, stride string) string {
+// where they are bytes. Acc, at and channel are as of [Kernel.Results], of the channel c. Rows of
+// plain results are apart from each other, those in y next. In y channels are stride apart, a
+// field; "" is 1.
+func (k *Kernel) Neighbours(acc, at, channel, rows, apart, next, count, stride string) string {
 	if k.Result.Bytes == "" || stride != "" && !k.One(stride) {
 		loops := slices.DeleteFunc([]string{rows, "c < " + count}, func(l string) bool { return l == "" })
 		return k.Results(acc, at, channel, loops...)
@@ -123,33 +125,26 @@ func (k *Kernel) Neighbours(acc, at, channel, rows, count, stride string) string
 		"for (%[1]s c = 0; c < whole; c += BYTES_LANES) {\n", k.Index, count)
 	begin, end := "", ""
 	if rows == "" {
-		stored += k.bytes("1", "", acc, at, channel)
+		stored += k.bytes("1", acc, "0", at, "0", channel)
 	} else {
 		condition := strings.TrimPrefix(rows, "int ")
 		name, bound, _ := strings.Cut(condition, " < ")
 		begin, end = fmt.Sprintf("for (%s %s = 0; %s; %[2]s++) {\n", k.Index, name, condition), "\n}"
-		row := fmt.Sprintf("const %s %s = done + each;\n", k.Index, name)
-		stored += fmt.Sprintf("for (%[1]s done = 0; %[2]s - done >= BYTES_ROWS; done += BYTES_ROWS) {\n"+
-			"%[3]s}\nfor (%[1]s left = %[2]s %% BYTES_ROWS; left > 0; left--) {\n"+
-			"const %[1]s done = %[2]s - left;\n%[4]s}\n", k.Index, bound,
-			k.bytes("BYTES_ROWS", row, acc, at, channel), k.bytes("1", row, acc, at, channel))
+		stored += fmt.Sprintf("for (%[1]s %[2]s = 0; %[3]s - %[2]s >= BYTES_ROWS; %[2]s += BYTES_ROWS) {\n"+
+			"%[4]s}\nfor (%[1]s left = %[3]s %% BYTES_ROWS; left > 0; left--) {\n"+
+			"const %[1]s %[2]s = %[3]s - left;\n%[5]s}\n", k.Index, name, bound,
+			k.bytes("BYTES_ROWS", acc, apart, at, next, channel), k.bytes("1", acc, apart, at, next, channel))
 	}
 	return k.Say(fmt.Sprintf("#if defined(BYTES_LANES)\n%[2]s}\n#else\nconst %[1]s whole = 0;\n#endif\n"+
 		"%[3]sfor (%[1]s c = whole; c < %[4]s; c++) {\n", k.Index, stored, begin, count)) +
 		k.Results(acc, at, channel) + "\n}" + end
 }
 
-// bytes stores so many vectors of results: row declares what they differ in.
-func (k *Kernel) bytes(rows, row, acc, at, channel string) string {
-	begin, end, each := fmt.Sprintf("for (int each = 0; each < %s; each++) {\n", rows), "}\n", "each"
-	if rows == "1" {
-		begin, end, each, row = "", "", "0", strings.ReplaceAll(row, " + each", "")
-	}
-	args := append([]string{rows, "y"}, given(k.Result.BytesArgs,
-		map[string]string{"acc": "plain", "o": "places", "channel": channel})...)
-	return fmt.Sprintf("%s places[%s];\nconst %s *plain[%[2]s];\n%[4]s"+
-		"%[5]splaces[%[6]s] = %[7]s;\nplain[%[6]s] = &%[8]s;\n%[9]s%[10]s(%[11]s);\n", k.Index, rows,
-		k.Result.BytesOf, begin, row, each, at, acc, end, k.Result.Bytes, strings.Join(args, ", "))
+// bytes stores so many vectors of results, which are so far apart from row to row.
+func (k *Kernel) bytes(rows, acc, apart, at, next, channel string) string {
+	args := append([]string{rows, "y"}, given(k.Result.BytesArgs, map[string]string{"acc": "&" + acc,
+		"apart": apart, "o": "o", "next": next, "channel": channel})...)
+	return fmt.Sprintf("const %s o = %s;\n%s(%s);\n", k.Index, at, k.Result.Bytes, strings.Join(args, ", "))
 }
 
 // Denser begins what [Kernel.Beside] ends: it says whether results of tiles lie beside each other
@@ -199,8 +194,8 @@ func ofTile(buffer string) string { return buffer + "_tile" }
 
 // Beside stores what becomes of the plain results of a tile as [Kernel.Neighbours] does, or of all
 // its rows as of one.
-func (k *Kernel) Beside(acc, at, channel, rows, count string) string {
-	text := k.Neighbours(acc, at, channel, rows, count, "out_stride_channel")
+func (k *Kernel) Beside(acc, at, channel, rows, apart, next, count string) string {
+	text := k.Neighbours(acc, at, channel, rows, apart, next, count, "out_stride_channel")
 	if !k.dense() {
 		return text
 	}
@@ -221,7 +216,7 @@ func (k *Kernel) Beside(acc, at, channel, rows, count string) string {
 	return k.Say(fmt.Sprintf("#if defined(BYTES_LANES)\nconst %[1]s all = rows * %[2]s;\n"+
 		"for (%[1]s n = 0, r = 0; dense && (all >= BYTES_LANES) && (n < all); n += BYTES_LANES) {\n"+
 		"const %[1]s c = (all - n < BYTES_LANES) ? all - BYTES_LANES : n;\n%[3]s}\n"+
-		"if (!dense || (all < BYTES_LANES))\n#endif\n{\n", k.Index, count, of.bytes("1", "", acc, at, "c"))) +
+		"if (!dense || (all < BYTES_LANES))\n#endif\n{\n", k.Index, count, of.bytes("1", acc, "0", at, "0", "c"))) +
 		text + "\n}"
 }
 
