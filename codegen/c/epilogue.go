@@ -269,7 +269,7 @@ func (g *gen) epilogueBytes(in *tuned.Instance, names, given []string, stmts []l
 	if r, ok := p.roundedBytes(ep, value); ok {
 		// Vectors have the processor's own rounding, which is quicker than that in bits.
 		as, value = tF32, r.of
-		store.line("%s(%s, %s + %s, %s, %s, %d, %d, %d);", macro("bytes_nearest"), rows, first, at,
+		store.line("%s(%s, false, %s + %s, %s, %s, %d, %d, %d);", macro("bytes_nearest"), rows, first, at,
 			next, wide, r.zero, r.lo, r.hi)
 		macros = append(macros, "bytes_nearest")
 	} else {

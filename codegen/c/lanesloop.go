@@ -23,8 +23,11 @@ const longSum = 32
 // reports false, having printed nothing, if a statement has no such form.
 func (p *printer) vectors(s *loop.For) bool {
 	m := p.g.opt.Machine
-	if m == nil || !m.MVE || p.g.idx != tI32 || !schedule.MayChunk(s) {
+	if !schedule.MayChunk(s) {
 		return false
+	}
+	if m == nil || !m.MVE || p.g.idx != tI32 {
+		return p.inRows(s)
 	}
 	n, known := s.Extent.Const()
 	if _, most := s.Extent.Bounds(); most < fewestLanes && n != 4 {

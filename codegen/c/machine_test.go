@@ -25,7 +25,7 @@ func TestMachines(t *testing.T) {
 			}
 		}
 		text := ""
-		k := g.template(&tuned.Instance{Tile: m.Tile})
+		k := g.template(m.Tile)
 		k.Used, k.Func = used, func(name string) string { return name }
 		for _, h := range ctext.HelpersFor(used, m.Tile.Vector) {
 			s, err := ctext.Text(h, k)

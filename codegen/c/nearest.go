@@ -28,6 +28,19 @@ type limit struct {
 // may add an integer to it; ok is false if a is no such conversion, or if the number may be too
 // large for the processor's own rounding.
 func (p *printer) roundedTo(a *expr.Expr, t ctype) (n roundedNumber, ok bool) {
+	n, ok = p.limitedTo(a, t)
+	return n, ok && p.roundable(n.of)
+}
+
+// roundable reports whether a float is a number that is not too large for the processor's own
+// rounding.
+func (p *printer) roundable(x *expr.Expr) bool {
+	b := p.ranges.floatBounds(x)
+	return !b.nan && b.lo >= -1<<30 && b.hi <= 1<<30
+}
+
+// limitedTo reads what roundedTo reads, of any float.
+func (p *printer) limitedTo(a *expr.Expr, t ctype) (n roundedNumber, ok bool) {
 	if t.bits() > 16 || a.DType != ir.Float32 {
 		return n, false
 	}
@@ -57,9 +70,7 @@ func (p *printer) roundedTo(a *expr.Expr, t ctype) (n roundedNumber, ok bool) {
 		}
 		n.interval, _ = combine(l.op, n.interval, interval{by.lo + l.zero, by.hi + l.zero})
 	}
-	b := p.ranges.floatBounds(of)
-	return n, !b.nan && b.lo >= -1<<30 && b.hi <= 1<<30 && n.in(rangeOf(t)) &&
-		(n.scalar == nil || len(inner) == 0)
+	return n, n.in(rangeOf(t)) && (n.scalar == nil || len(inner) == 0)
 }
 
 // constant reports whether no call gives any of it.

@@ -25,7 +25,7 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 	if len(slots) != len(info.dtypes) {
 		must.Fail("%d operands for %d names", len(info.dtypes), len(slots))
 	}
-	text := g.template(in)
+	text := g.template(in.Tile)
 	text.Func, text.Known = g.mathFunction, map[string]int64{}
 	for _, v := range in.Params {
 		if n, ok := v.Value.Const(); ok {
@@ -58,7 +58,8 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 			f.undo()
 		}
 	}
-	g.tunedHelpers(in, used)
+	g.tunedNames[in.FormHead()] = true
+	g.tunedHelpers(in.Tile, used)
 	integers, given := g.integers(k, info, used)
 	for i, ph := range phases {
 		var declared []string
@@ -122,10 +123,10 @@ func (g *gen) phases(in *tuned.Instance, text *ctext.Kernel) (phases []phase) {
 	return phases
 }
 
-// template is what the templates of an instance are executed with.
-func (g *gen) template(in *tuned.Instance) *ctext.Kernel {
-	k := &ctext.Kernel{Prefix: g.prefix, Index: g.idx.String(), Rows: in.Tile.Rows,
-		Cols: in.Tile.Cols, Vector: in.Tile.Vector, Scalar: !g.opt.Machine.MayPair(),
+// template is what the templates of kernels with a tile are executed with.
+func (g *gen) template(tile tuned.Tile) *ctext.Kernel {
+	k := &ctext.Kernel{Prefix: g.prefix, Index: g.idx.String(), Rows: tile.Rows,
+		Cols: tile.Cols, Vector: tile.Vector, Scalar: !g.opt.Machine.MayPair(),
 		Omits: func(macro string) bool { return !g.opt.Machine.May(macro) }}
 	if m := g.opt.Machine; m != nil && m.Undefined != nil {
 		k.Lanes, k.Low, k.MVE = m.Vectors/32, m.Low, m.MVE
@@ -133,18 +134,17 @@ func (g *gen) template(in *tuned.Instance) *ctext.Kernel {
 	return k
 }
 
-// tunedHelpers makes the templates that a kernel's text, with the names used in it, needs
-// before it part of the package, behind the functions of kernels/math that they call.
-func (g *gen) tunedHelpers(in *tuned.Instance, used map[string]bool) {
+// tunedHelpers makes the templates that the text of a kernel with a tile, and the names used in it,
+// needs before it part of the package, behind the functions of kernels/math that they call.
+func (g *gen) tunedHelpers(tile tuned.Tile, used map[string]bool) {
 	maps.Copy(g.tunedNames, used)
-	g.tunedNames[in.FormHead()] = true
-	for _, h := range ctext.HelpersFor(used, in.Tile.Vector) {
-		key := fmt.Sprintf("tuned %s %+v", h, in.Tile)
+	for _, h := range ctext.HelpersFor(used, tile.Vector) {
+		key := fmt.Sprintf("tuned %s %+v", h, tile)
 		if _, done := g.support.names[key]; done {
 			continue
 		}
 		g.support.names[key] = h
-		k := g.template(in)
+		k := g.template(tile)
 		k.Func = g.mathFunction
 		_, err := ctext.Text(h, k)
 		must.Check(err)

@@ -43,6 +43,9 @@ func (t Target) bytesTile() Tile {
 	return tile
 }
 
+// BytesTile is that tile: Vector says whether text for vectors of bytes is worth its size.
+func BytesTile(t Target) Tile { return t.bytesTile() }
+
 // vectors reports whether kernels may use vectors: as the machine is known to have them,
 // or as they find.
 func (t Target) vectors() bool { return t.Language.FindsVectors || t.tile().Vector }

@@ -37,6 +37,9 @@ type Program struct {
 	// none.
 	Arithmetic string
 
+	// Tile is that of kernels of bytes.
+	Tile tuned.Tile
+
 	convolves bool // some node is a convolution
 }
 
