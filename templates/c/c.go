@@ -213,10 +213,16 @@ func (k *Kernel) Beside(acc, at, channel, rows, apart, next, count string) strin
 		return k.Say(fmt.Sprintf("if (dense) {\nconst %s r = 0;\n", k.Index)) +
 			of.Results(acc, at, "c", "c < rows * "+count) + k.Say("\n} else {\n") + text + "\n}"
 	}
-	return k.Say(fmt.Sprintf("#if defined(BYTES_LANES)\nconst %[1]s all = rows * %[2]s;\n"+
-		"for (%[1]s n = 0, r = 0; dense && (all >= BYTES_LANES) && (n < all); n += BYTES_LANES) {\n"+
-		"const %[1]s c = (all - n < BYTES_LANES) ? all - BYTES_LANES : n;\n%[3]s}\n"+
-		"if (!dense || (all < BYTES_LANES))\n#endif\n{\n", k.Index, count, of.bytes("1", acc, "0", at, "0", "c"))) +
+	// Where channels divide the lanes, what is read of them is the same for all vectors.
+	return k.Say(fmt.Sprintf("#if defined(BYTES_LANES)\nconst %[1]s all = rows * %[2]s;\n%[1]s n = 0;\n"+
+		"const bool alike = dense && (BYTES_LANES %% %[2]s == 0);\n"+
+		"for (const %[1]s r = 0; alike && (all - n >= BYTES_ROWS * BYTES_LANES); n += BYTES_ROWS * BYTES_LANES) {\n"+
+		"const %[1]s c = n;\n%[3]s}\n"+
+		"for (const %[1]s r = 0; dense && (all >= BYTES_LANES) && (n < all); n += BYTES_LANES) {\n"+
+		"const %[1]s c = (all - n < BYTES_LANES) ? all - BYTES_LANES : n;\n%[4]s}\n"+
+		"if (!dense || (all < BYTES_LANES))\n#endif\n{\n", k.Index, count,
+		of.bytes("BYTES_ROWS", acc, "BYTES_LANES", at, "BYTES_LANES", "c"),
+		of.bytes("1", acc, "0", at, "0", "c"))) +
 		text + "\n}"
 }
 
