@@ -237,15 +237,21 @@ func nonzeroOp(schema string) entry {
 			return []ir.Type{out}
 		},
 		Decompose: func(b *Builder, c *Call) []*ir.Value {
-			return []*ir.Value{b.nonzero(c.Value("self"), c.Outs[0].Sizes[0])}
+			x := c.Value("self")
+			count := b.aten("sum", b.aten("ne.Scalar", x, 0))
+			size := b.number(count, c.Outs[0].Sizes[0])
+			return []*ir.Value{b.aten("nonzero_static", x, Kw("size", size))}
 		},
 	}
 }
 
 // nonzero gives the coordinates of the n elements of x that are not zero.
 func (b *Builder) nonzero(x *ir.Value, n sym.Expr) *ir.Value {
-	count := b.aten("sum", b.aten("ne.Scalar", x, 0))
-	return b.aten("nonzero_static", x, Kw("size", b.number(count, n)))
+	out := ir.TensorOf(ir.Int64, n, sym.Int(int64(x.Type.Rank())))
+	// PyTorch finds coordinates a dimension at a time
+	out.Strides = []sym.Expr{sym.Int(1), n}
+	return b.Emit("aten.nonzero.default", []ir.NamedArg{{Name: "self",
+		Value: ir.Ref{Value: x}}}, out).Outputs[0]
 }
 
 // flattened gives the elements of x, broadcast to sizes, in one dimension.

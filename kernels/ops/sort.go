@@ -202,15 +202,14 @@ func orderStatistic(schema string) entry {
 			} else {
 				k = sym.Sub(must(c.SymInt("k")), sym.Int(1))
 			}
-			pick := func(v *ir.Value, at any) *ir.Value { return b.aten("select.int", v, d, at) }
-			values, indices := pick(vs[0], k), pick(vs[1], k)
-			if median && t.DType.IsFloat() { // NaN sorts last
-				last := sym.Sub(t.Sizes[d], sym.Int(1))
-				top := pick(vs[0], last)
+			var values *ir.Value
+			indices := b.aten("select.int", vs[1], d, k)
+			if !median || !t.DType.IsFloat() {
+				values = b.aten("select.int", vs[0], d, k)
+			} else { // NaN sorts last, and makes the least of what is not below the median NaN, too
+				values = b.aten("amin", b.aten("slice.Tensor", vs[0], d, k), []int64{int64(d)})
 				first := b.Ops("aten.max.dim", c.Arg("self"), d)[1]
-				isNaN := b.aten("isnan", top)
-				values = b.aten("where.self", isNaN, top, values)
-				indices = b.aten("where.self", isNaN, first, indices)
+				indices = b.aten("where.self", b.aten("isnan", values), first, indices)
 			}
 			if c.Bool("keepdim") {
 				values, indices = b.aten("unsqueeze", values, d), b.aten("unsqueeze", indices, d)
