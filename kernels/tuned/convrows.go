@@ -210,9 +210,15 @@ func matchFew(r *Request) *Instance {
 	if !ChannelsLast(r.Target) {
 		return nil
 	}
-	cv := convolutionOf(r)
-	if cv == nil || cv.groups > 1 || cv.cout < 4 || cv.cout > fewChannels ||
-		cv.xLast && cv.cin > 1 {
+	if cv := convolutionOf(r); cv != nil {
+		return cv.few(r)
+	}
+	return nil
+}
+
+// few makes an instance of ConvFew.
+func (cv *convolution) few(r *Request) *Instance {
+	if cv.groups > 1 || cv.cout < 4 || cv.cout > fewChannels || cv.xLast && cv.cin > 1 {
 		return nil
 	}
 	rows, cols := &cv.axes[0], &cv.axes[1]

@@ -355,11 +355,13 @@ var (
 			"in_stride_middle", "weight_stride_outer", "weight_stride_middle",
 			"weight_stride_row", "weight_stride_col", "out_stride_channel", "out_stride_col",
 			"channels_inner"})
-	convFewParams = describe("conv_few_params", []string{"batch", "in_channels", "out_channels",
+	convFewFields = []string{"batch", "in_channels", "out_channels",
 		"in_h", "in_w", "out_h", "out_w", "kernel_h", "kernel_w", "stride_h", "stride_w",
 		"dilation_h", "pad_h", "pad_w", "in_stride_batch", "out_stride_channel",
-		"channels_inner", "padded_h", "padded_row", "band", "copied_w", "phase"})
-	winogradParams = describe("winograd_params", []string{"batch", "in_channels",
+		"channels_inner", "padded_h", "padded_row", "band", "copied_w", "phase"}
+	convFewParams      = describe("conv_few_params", convFewFields)
+	convFewBytesParams = describe("conv_few_bytes_params", convFewFields, []string{"pad_value"})
+	winogradParams     = describe("winograd_params", []string{"batch", "in_channels",
 		"out_channels", "in_h", "in_w", "out_h", "out_w", "pad_h", "pad_w", "tile_side",
 		"tiles_across", "tiles", "block"})
 	depthwiseFields = slices.Concat([]string{"batch", "channels", "multiplier"}, window, interior,

@@ -57,7 +57,7 @@ func MultipliesBytes(kernels []*Kernel, t Target) func(*ops.Call, map[*ir.Value]
 		cv := int8Of(r)
 		return cv != nil && vectors && t.Threads < 2 && (cv.linear ||
 			(t.Machine.Dot || t.Language.FindsVectors || t.byteSize() > 1) &&
-				(cv.cin >= fewestBytes || cv.planes(t) || cv.slidesBytes())) &&
+				(cv.cin >= fewestBytes || cv.planes(t) || cv.slidesBytes() || matchFewBytes(r) != nil)) &&
 			Select(kernels, r) != nil
 	}
 }

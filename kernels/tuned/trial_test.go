@@ -463,8 +463,10 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 			if cout = pick(r, 1, 33, 70, cout); i%3 > 0 {
 				dims, xOrder, yOrder = 2, pick(r, nil, last), pick(r, nil, last)
 			}
-		case "conv2d_few_f32":
-			cout = 4 + r.Int64N(5)
+		case "conv2d_few_f32", "conv2d_few_bytes":
+			if cout = 4 + r.Int64N(5); kernelOf(kernel) == "conv2d_few_bytes" {
+				cin = 1 + r.Int64N(3)
+			}
 			if !strings.Contains(kernel, " planes") {
 				dims, yOrder = 2, last
 			}
@@ -575,7 +577,7 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 			tr.op = ops.PaddedConvolution
 			args = append(args, "before", pad, "after", after)
 		}
-		if kernel == "conv2d_bytes" {
+		if kernel == "conv2d_bytes" || kernelOf(kernel) == "conv2d_few_bytes" {
 			tr.op, tr.bits, tr.zero = ops.IntegerConvolution, 8, new(int64)
 			*tr.zero = r.Int64N(256) - 128
 			args = []any{"input", input, "weight", samples.Tensor(ir.Int8, samples.Values{}, w...),

@@ -52,6 +52,7 @@ func main() {
 	bytePixels()
 	bytePlanes()
 	wordsAt()
+	fewBytes()
 	cpu.Write(func(name, _, _ string) { Implement(name) })
 	Generate()
 }

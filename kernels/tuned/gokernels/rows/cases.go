@@ -92,16 +92,11 @@ var casesOf = map[string]func(c *cases, v []int){
 		c.products(each(blocks...), a.valueDim)
 	},
 	"ConvFew": func(c *cases, v []int) {
-		a := NewConvFewParams(v)
-		for _, machine := range machines[:2] { // those that have cases of it
-			if a.channelsInner {
-				c.add("transpose%s sums", machine)
-			}
-			if a.channelsInner && c.rescaled {
-				c.add("transpose%s rescaled", machine)
-			}
-		}
-		c.few(a.outW, a.outChannels) // of which there is a form of the kernel for each number
+		c.fewOf(NewConvFewParams(v))
+	},
+	"ConvFewBytes": func(c *cases, v []int) {
+		a := NewConvFewBytesParams(v)
+		c.fewOf(a.floats())
 	},
 	"Depthwise": func(c *cases, v []int) {
 		a := NewDepthwiseRowsParams(v)
@@ -271,6 +266,19 @@ func (c *cases) sweeps(machine string, taps, by, results int, wide []int, bytes 
 			c.add("sweep%s wide%d_taps%dby%drows%d", machine, vecs, taps, by, n)
 		}
 	}
+}
+
+// fewOf adds the cases of ConvFew.
+func (c *cases) fewOf(a ConvFewParams) {
+	for _, machine := range machines[:2] { // those that have cases of it
+		if a.channelsInner {
+			c.add("transpose%s sums", machine)
+		}
+		if a.channelsInner && c.rescaled {
+			c.add("transpose%s rescaled", machine)
+		}
+	}
+	c.few(a.outW, a.outChannels) // of which there is a form of the kernel for each number
 }
 
 // few adds the cases of tiles of few channels.

@@ -40,7 +40,7 @@ func TestCases(t *testing.T) {
 		switch kernel { // some differ in form
 		case "MaxPool":
 			form(15, 0, 1)
-		case "ConvFew":
+		case "ConvFew", "ConvFewBytes":
 			form(2, 1, 2, 3, 4, 5, 6, 7, 8)
 		default:
 			form(0, Unknown)

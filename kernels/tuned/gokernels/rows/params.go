@@ -455,6 +455,63 @@ func NewConvI8Params(v []int) ConvI8Params {
 	}
 }
 
+// ConvFewBytesParams are the parameters of ConvFewBytes.
+type ConvFewBytesParams struct {
+	batch            int  // Images, or pairs of matrices, that lie one behind the other
+	inChannels       int  // Channels of the image in a group
+	outChannels      int  // Channels of the result in a group
+	inH              int  // Rows of the image
+	inW              int  // Columns of the image
+	outH             int  // Rows of the result
+	outW             int  // Columns of the result
+	kernelH          int  // Rows of taps
+	kernelW          int  // Columns of taps
+	strideH          int  // How far the window moves from row to row of the result
+	strideW          int  // How far the window moves from column to column of the result
+	dilationH        int  // How far rows of taps are apart
+	padH             int  // Rows of padding before the image
+	padW             int  // Columns of padding before the image
+	inStrideBatch    int  // From image to image, or from matrix to matrix
+	outStrideChannel int  // From channel to channel of the result
+	channelsInner    bool // Channels of the result lie innermost, else its columns do
+	paddedH          int  // Rows of the copy; 0 if there is none
+	paddedRow        int  // Elements of a row of the copy
+	band             int  // Rows of the result that are computed of one copy
+	copiedW          int  // Columns of the image that are copied
+	phase            int  // From phase to phase of a row: columns that results see with one tap
+	padValue         int  // What padding holds
+}
+
+// NewConvFewBytesParams returns parameters for packages that run programs, from the
+// values of the fields in their order.
+func NewConvFewBytesParams(v []int) ConvFewBytesParams {
+	return ConvFewBytesParams{
+		batch:            v[0],
+		inChannels:       v[1],
+		outChannels:      v[2],
+		inH:              v[3],
+		inW:              v[4],
+		outH:             v[5],
+		outW:             v[6],
+		kernelH:          v[7],
+		kernelW:          v[8],
+		strideH:          v[9],
+		strideW:          v[10],
+		dilationH:        v[11],
+		padH:             v[12],
+		padW:             v[13],
+		inStrideBatch:    v[14],
+		outStrideChannel: v[15],
+		channelsInner:    v[16] != 0,
+		paddedH:          v[17],
+		paddedRow:        v[18],
+		band:             v[19],
+		copiedW:          v[20],
+		phase:            v[21],
+		padValue:         v[22],
+	}
+}
+
 // PoolParams are the parameters of MaxPool and AvgPool.
 type PoolParams struct {
 	batch         int  // Images, or pairs of matrices, that lie one behind the other

@@ -305,6 +305,9 @@ func rowFast(to, bytes, row, places []float32, offset int) {
 	wordsAt512(to, bytes, places, len(to))
 }
 
+// fewBytesFast computes results of few channels.
+func fewBytesFast(t *fewBytes) { fewBytes512(t) }
+
 // spreadFast spreads rows of bytes with vectors, or reports that it cannot.
 func spreadFast(to, from []float32, width, parts int) bool {
 	if level == 0 {
@@ -388,6 +391,11 @@ func bytePlanes512(to, from []float32, planes, apart, count, offset int)
 //
 //go:noescape
 func wordsAt512(to, from, places []float32, count int)
+
+// fewBytes512 is fewBytes with AVX-512.
+//
+//go:noescape
+func fewBytes512(t *fewBytes)
 
 // spreadPairs256 makes two rows of pairs of each row of bytes with AVX2.
 //

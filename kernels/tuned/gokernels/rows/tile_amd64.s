@@ -38255,6 +38255,339 @@ block:
 	VZEROUPPER
 	RET
 
+// func fewBytes512(t *fewBytes)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·fewBytes512(SB), $8-8
+	MOVQ            t+0(FP), AX
+	MOVQ            104(AX), AX
+	MOVQ            t+0(FP), CX
+	MOVQ            120(CX), CX
+	MOVQ            t+0(FP), DX
+	MOVQ            48(DX), DX
+	MOVQ            t+0(FP), BX
+	MOVQ            (BX), BX
+	MOVQ            t+0(FP), SI
+	MOVQ            144(SI), SI
+	SHLQ            $0x02, SI
+	MOVQ            t+0(FP), DI
+	MOVQ            24(DI), DI
+	MOVQ            t+0(FP), R8
+	MOVQ            96(R8), R8
+	ADDQ            R8, DI
+	MOVQ            t+0(FP), R8
+	MOVQ            72(R8), R8
+	VMOVUPS         (R8), Z0
+	MOVQ            t+0(FP), R8
+	VBROADCASTF32X8 152(R8), Z1
+	VBROADCASTF32X8 184(R8), Z2
+	VBROADCASTSS    224(R8), Z4
+	MOVQ            t+0(FP), R8
+	VBROADCASTSS    216(R8), Z6
+	VBROADCASTSS    220(R8), Z7
+	MOVQ            $0x4b400000, R8
+	VPBROADCASTD    R8, Z5
+	VSUBPS          Z4, Z5, Z4
+	MOVQ            t+0(FP), R8
+	MOVQ            144(R8), R8
+	MOVQ            $-1, R9
+	BZHIQ           R8, R9, R9
+	KMOVW           R9, K1
+	MOVQ            $0x0705030106040200, R8
+	VMOVQ           R8, X3
+	VPMOVZXBQ       X3, Z3
+
+results12:
+	CMPQ    CX, $0x0c
+	JL      results4
+	VMOVAPS Z0, Z8
+	VMOVAPS Z0, Z9
+	VMOVAPS Z0, Z10
+	VMOVAPS Z0, Z11
+	VMOVAPS Z0, Z12
+	VMOVAPS Z0, Z13
+	VMOVAPS Z0, Z14
+	VMOVAPS Z0, Z15
+	VMOVAPS Z0, Z16
+	VMOVAPS Z0, Z17
+	VMOVAPS Z0, Z18
+	VMOVAPS Z0, Z19
+	MOVQ    DI, R8
+	MOVQ    DX, R9
+	MOVQ    t+0(FP), R10
+	MOVQ    128(R10), R10
+
+results12_row:
+	MOVQ R8, R11
+	MOVQ t+0(FP), R12
+	MOVQ 136(R12), R12
+
+results12_eight:
+	VMOVUPS       (R9), Z20
+	ADDQ          $0x40, R9
+	MOVQ          R11, R13
+	LEAQ          (AX)(AX*2), R14
+	LEAQ          (R13)(R14*1), R15
+	LEAQ          (R15)(R14*1), BP
+	LEAQ          (BP)(R14*1), R14
+	VPBROADCASTQ  (R13), Z21
+	VPDPBUSD      Z20, Z21, Z8
+	VPBROADCASTQ  (R13)(AX*1), Z21
+	VPDPBUSD      Z20, Z21, Z9
+	VPBROADCASTQ  (R13)(AX*2), Z21
+	VPDPBUSD      Z20, Z21, Z10
+	VPBROADCASTQ  (R15), Z21
+	VPDPBUSD      Z20, Z21, Z11
+	VPBROADCASTQ  (R15)(AX*1), Z21
+	VPDPBUSD      Z20, Z21, Z12
+	VPBROADCASTQ  (R15)(AX*2), Z21
+	VPDPBUSD      Z20, Z21, Z13
+	VPBROADCASTQ  (BP), Z21
+	VPDPBUSD      Z20, Z21, Z14
+	VPBROADCASTQ  (BP)(AX*1), Z21
+	VPDPBUSD      Z20, Z21, Z15
+	VPBROADCASTQ  (BP)(AX*2), Z21
+	VPDPBUSD      Z20, Z21, Z16
+	VPBROADCASTQ  (R14), Z21
+	VPDPBUSD      Z20, Z21, Z17
+	VPBROADCASTQ  (R14)(AX*1), Z21
+	VPDPBUSD      Z20, Z21, Z18
+	VPBROADCASTQ  (R14)(AX*2), Z21
+	VPDPBUSD      Z20, Z21, Z19
+	ADDQ          $0x08, R11
+	DECQ          R12
+	JNZ           results12_eight
+	MOVQ          t+0(FP), R11
+	MOVQ          112(R11), R11
+	ADDQ          R11, R8
+	DECQ          R10
+	JNZ           results12_row
+	VSHUFPS       $0x88, Z9, Z8, Z20
+	VSHUFPS       $0xdd, Z9, Z8, Z8
+	VPADDD        Z8, Z20, Z20
+	VPERMPD       Z20, Z3, Z20
+	VCVTDQ2PS     Z20, Z20
+	VADDPS        Z1, Z20, Z20
+	VMULPS        Z2, Z20, Z20
+	VMAXPS        Z20, Z6, Z20
+	VMINPS        Z20, Z7, Z20
+	VADDPS        Z5, Z20, Z20
+	VSUBPS        Z4, Z20, Z20
+	VMOVUPS       Z20, K1, (BX)
+	ADDQ          SI, BX
+	VEXTRACTF32X8 $0x01, Z20, K1, (BX)
+	ADDQ          SI, BX
+	VSHUFPS       $0x88, Z11, Z10, Z8
+	VSHUFPS       $0xdd, Z11, Z10, Z9
+	VPADDD        Z9, Z8, Z8
+	VPERMPD       Z8, Z3, Z8
+	VCVTDQ2PS     Z8, Z8
+	VADDPS        Z1, Z8, Z8
+	VMULPS        Z2, Z8, Z8
+	VMAXPS        Z8, Z6, Z8
+	VMINPS        Z8, Z7, Z8
+	VADDPS        Z5, Z8, Z8
+	VSUBPS        Z4, Z8, Z8
+	VMOVUPS       Z8, K1, (BX)
+	ADDQ          SI, BX
+	VEXTRACTF32X8 $0x01, Z8, K1, (BX)
+	ADDQ          SI, BX
+	VSHUFPS       $0x88, Z13, Z12, Z8
+	VSHUFPS       $0xdd, Z13, Z12, Z9
+	VPADDD        Z9, Z8, Z8
+	VPERMPD       Z8, Z3, Z8
+	VCVTDQ2PS     Z8, Z8
+	VADDPS        Z1, Z8, Z8
+	VMULPS        Z2, Z8, Z8
+	VMAXPS        Z8, Z6, Z8
+	VMINPS        Z8, Z7, Z8
+	VADDPS        Z5, Z8, Z8
+	VSUBPS        Z4, Z8, Z8
+	VMOVUPS       Z8, K1, (BX)
+	ADDQ          SI, BX
+	VEXTRACTF32X8 $0x01, Z8, K1, (BX)
+	ADDQ          SI, BX
+	VSHUFPS       $0x88, Z15, Z14, Z8
+	VSHUFPS       $0xdd, Z15, Z14, Z9
+	VPADDD        Z9, Z8, Z8
+	VPERMPD       Z8, Z3, Z8
+	VCVTDQ2PS     Z8, Z8
+	VADDPS        Z1, Z8, Z8
+	VMULPS        Z2, Z8, Z8
+	VMAXPS        Z8, Z6, Z8
+	VMINPS        Z8, Z7, Z8
+	VADDPS        Z5, Z8, Z8
+	VSUBPS        Z4, Z8, Z8
+	VMOVUPS       Z8, K1, (BX)
+	ADDQ          SI, BX
+	VEXTRACTF32X8 $0x01, Z8, K1, (BX)
+	ADDQ          SI, BX
+	VSHUFPS       $0x88, Z17, Z16, Z8
+	VSHUFPS       $0xdd, Z17, Z16, Z9
+	VPADDD        Z9, Z8, Z8
+	VPERMPD       Z8, Z3, Z8
+	VCVTDQ2PS     Z8, Z8
+	VADDPS        Z1, Z8, Z8
+	VMULPS        Z2, Z8, Z8
+	VMAXPS        Z8, Z6, Z8
+	VMINPS        Z8, Z7, Z8
+	VADDPS        Z5, Z8, Z8
+	VSUBPS        Z4, Z8, Z8
+	VMOVUPS       Z8, K1, (BX)
+	ADDQ          SI, BX
+	VEXTRACTF32X8 $0x01, Z8, K1, (BX)
+	ADDQ          SI, BX
+	VSHUFPS       $0x88, Z19, Z18, Z8
+	VSHUFPS       $0xdd, Z19, Z18, Z9
+	VPADDD        Z9, Z8, Z8
+	VPERMPD       Z8, Z3, Z8
+	VCVTDQ2PS     Z8, Z8
+	VADDPS        Z1, Z8, Z8
+	VMULPS        Z2, Z8, Z8
+	VMAXPS        Z8, Z6, Z8
+	VMINPS        Z8, Z7, Z8
+	VADDPS        Z5, Z8, Z8
+	VSUBPS        Z4, Z8, Z8
+	VMOVUPS       Z8, K1, (BX)
+	ADDQ          SI, BX
+	VEXTRACTF32X8 $0x01, Z8, K1, (BX)
+	ADDQ          SI, BX
+	IMUL3Q        $0x0c, AX, R8
+	ADDQ          R8, DI
+	SUBQ          $0x0c, CX
+	JMP           results12
+
+results4:
+	CMPQ    CX, $0x04
+	JL      results2
+	VMOVAPS Z0, Z8
+	VMOVAPS Z0, Z9
+	VMOVAPS Z0, Z10
+	VMOVAPS Z0, Z11
+	MOVQ    DI, R8
+	MOVQ    DX, R9
+	MOVQ    t+0(FP), R10
+	MOVQ    128(R10), R10
+
+results4_row:
+	MOVQ R8, R11
+	MOVQ t+0(FP), R12
+	MOVQ 136(R12), R12
+
+results4_eight:
+	VMOVUPS       (R9), Z12
+	ADDQ          $0x40, R9
+	MOVQ          R11, R13
+	LEAQ          (AX)(AX*2), R14
+	LEAQ          (R13)(R14*1), R14
+	VPBROADCASTQ  (R13), Z13
+	VPDPBUSD      Z12, Z13, Z8
+	VPBROADCASTQ  (R13)(AX*1), Z13
+	VPDPBUSD      Z12, Z13, Z9
+	VPBROADCASTQ  (R13)(AX*2), Z13
+	VPDPBUSD      Z12, Z13, Z10
+	VPBROADCASTQ  (R14), Z13
+	VPDPBUSD      Z12, Z13, Z11
+	ADDQ          $0x08, R11
+	DECQ          R12
+	JNZ           results4_eight
+	MOVQ          t+0(FP), R11
+	MOVQ          112(R11), R11
+	ADDQ          R11, R8
+	DECQ          R10
+	JNZ           results4_row
+	VSHUFPS       $0x88, Z9, Z8, Z12
+	VSHUFPS       $0xdd, Z9, Z8, Z8
+	VPADDD        Z8, Z12, Z12
+	VPERMPD       Z12, Z3, Z12
+	VCVTDQ2PS     Z12, Z12
+	VADDPS        Z1, Z12, Z12
+	VMULPS        Z2, Z12, Z12
+	VMAXPS        Z12, Z6, Z12
+	VMINPS        Z12, Z7, Z12
+	VADDPS        Z5, Z12, Z12
+	VSUBPS        Z4, Z12, Z12
+	VMOVUPS       Z12, K1, (BX)
+	ADDQ          SI, BX
+	VEXTRACTF32X8 $0x01, Z12, K1, (BX)
+	ADDQ          SI, BX
+	VSHUFPS       $0x88, Z11, Z10, Z8
+	VSHUFPS       $0xdd, Z11, Z10, Z9
+	VPADDD        Z9, Z8, Z8
+	VPERMPD       Z8, Z3, Z8
+	VCVTDQ2PS     Z8, Z8
+	VADDPS        Z1, Z8, Z8
+	VMULPS        Z2, Z8, Z8
+	VMAXPS        Z8, Z6, Z8
+	VMINPS        Z8, Z7, Z8
+	VADDPS        Z5, Z8, Z8
+	VSUBPS        Z4, Z8, Z8
+	VMOVUPS       Z8, K1, (BX)
+	ADDQ          SI, BX
+	VEXTRACTF32X8 $0x01, Z8, K1, (BX)
+	ADDQ          SI, BX
+	IMUL3Q        $0x04, AX, R8
+	ADDQ          R8, DI
+	SUBQ          $0x04, CX
+	JMP           results4
+
+results2:
+	CMPQ    CX, $0x02
+	CMPQ    CX, $0x00
+	JLE     done
+	VMOVAPS Z0, Z8
+	VMOVAPS Z0, Z9
+	MOVQ    DI, R8
+	MOVQ    DX, R9
+	MOVQ    t+0(FP), R10
+	MOVQ    128(R10), R10
+
+results2_row:
+	MOVQ R8, R11
+	MOVQ t+0(FP), R12
+	MOVQ 136(R12), R12
+
+results2_eight:
+	VMOVUPS       (R9), Z10
+	ADDQ          $0x40, R9
+	MOVQ          R11, R13
+	VPBROADCASTQ  (R13), Z11
+	VPDPBUSD      Z10, Z11, Z8
+	VPBROADCASTQ  (R13)(AX*1), Z11
+	VPDPBUSD      Z10, Z11, Z9
+	ADDQ          $0x08, R11
+	DECQ          R12
+	JNZ           results2_eight
+	MOVQ          t+0(FP), R11
+	MOVQ          112(R11), R11
+	ADDQ          R11, R8
+	DECQ          R10
+	JNZ           results2_row
+	VSHUFPS       $0x88, Z9, Z8, Z10
+	VSHUFPS       $0xdd, Z9, Z8, Z8
+	VPADDD        Z8, Z10, Z10
+	VPERMPD       Z10, Z3, Z10
+	VCVTDQ2PS     Z10, Z10
+	VADDPS        Z1, Z10, Z10
+	VMULPS        Z2, Z10, Z10
+	VMAXPS        Z10, Z6, Z10
+	VMINPS        Z10, Z7, Z10
+	VADDPS        Z5, Z10, Z10
+	VSUBPS        Z4, Z10, Z10
+	VMOVUPS       Z10, K1, (BX)
+	ADDQ          SI, BX
+	CMPQ          CX, $0x01
+	JE            done
+	VEXTRACTF32X8 $0x01, Z10, K1, (BX)
+	ADDQ          SI, BX
+	IMUL3Q        $0x02, AX, R8
+	ADDQ          R8, DI
+	SUBQ          $0x02, CX
+	JMP           results2
+
+done:
+	VZEROUPPER
+	RET
+
 // func cpuid(leaf uint32, part uint32) (a uint32, b uint32, c uint32, d uint32)
 // Requires: CPUID
 TEXT ·cpuid(SB), $0-24

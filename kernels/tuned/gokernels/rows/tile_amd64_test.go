@@ -150,12 +150,14 @@ func BenchmarkSweep(b *testing.B) {
 // makes a test take it for each.
 func levels(t *testing.T) (out []func()) {
 	was := level
-	rows, had := tileRows, dot
-	t.Cleanup(func() { level, tileRows, dot = was, rows, had })
+	rows, lanes, had := tileRows, fewLanes, dot
+	t.Cleanup(func() { level, tileRows, fewLanes, dot = was, rows, lanes, had })
 	for l := was; l >= 0; l-- {
 		for _, d := range []bool{true, false} {
 			if !d || l == was && had {
-				out = append(out, func() { level, tileRows, dot = l, [...]int{2, 6, maxRows}[l], d })
+				out = append(out, func() {
+					level, tileRows, fewLanes, dot = l, [...]int{2, 6, maxRows}[l], [...]int{16, 8, 16}[l], d
+				})
 			}
 		}
 	}

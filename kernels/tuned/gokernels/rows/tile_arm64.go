@@ -221,6 +221,9 @@ func partsFast(_, _ bool) int {
 // keepsBytes reports that kernels of bytes leave each other floats.
 func keepsBytes() bool { return false }
 
+// fewBytesFast is never called.
+func fewBytesFast(*fewBytes) {}
+
 // byteFrom is what is added to bytes of images: instructions take them with their signs.
 const byteFrom = 0
 

@@ -54,6 +54,9 @@ func partsFast(_, _ bool) int { return 4 }
 // keepsBytes reports that kernels of bytes leave each other floats.
 func keepsBytes() bool { return false }
 
+// fewBytesFast is never called.
+func fewBytesFast(*fewBytes) {}
+
 // byteFrom is what would be added to bytes of images.
 const byteFrom = 0
 
