@@ -19,27 +19,28 @@ func (g *gen) files() *codegen.Package {
 	add := func(suffix string, data []byte) {
 		pkg.Files = append(pkg.Files, codegen.File{Name: g.prefix + suffix, Data: data})
 	}
+	addText := func(suffix, text string) { add(suffix, []byte(fold(text))) }
 	if g.interfaceText != nil {
-		add(".h", []byte(g.sharedHeader()))
+		addText(".h", g.sharedHeader())
 	} else {
-		add(".h", []byte(g.header()))
+		addText(".h", g.header())
 		if g.opt.CPP {
-			add(".hpp", []byte(g.cppHeader()))
+			addText(".hpp", g.cppHeader())
 		}
 	}
-	add(".c", []byte(g.source()))
+	addText(".c", g.source())
 	if g.callsCustom() && g.shared == nil {
-		add("_ops.h", []byte(g.opsHeader()))
+		addText("_ops.h", g.opsHeader())
 	}
 	if len(g.p.Delegates) > 0 {
-		add("_delegate.h", []byte(g.delegateHeader()))
+		addText("_delegate.h", g.delegateHeader())
 	}
 	if g.threaded {
-		add("_pal.h", []byte(g.platform()))
+		addText("_pal.h", g.platform())
 	}
 	if g.events != nil {
-		add("_profile.h", []byte(g.profileHeader()))
-		add("_profile.c", []byte(g.profileSource()))
+		addText("_profile.h", g.profileHeader())
+		addText("_profile.c", g.profileSource())
 	}
 	switch {
 	case len(g.weights.Consts) == 0:

@@ -1,7 +1,6 @@
 package c
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/etgen/etgen/ir"
@@ -10,26 +9,6 @@ import (
 	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/lower/native"
 )
-
-func TestWrap(t *testing.T) {
-	for _, tc := range []struct{ in, want string }{
-		{"short = 1;", "short = 1;"},
-		{"static void a_long_name(float *restrict out, const float *in, int32_t n)",
-			"static void a_long_name(float *restrict out,|const float *in, int32_t n)"},
-		{"out[i] = first_function(a, b, c) + second_function(d, e, f);",
-			"out[i] = first_function(a, b, c)|+ second_function(d, e, f);"},
-		{"out[1000 * i + 100 * j + 10 * k + l] = in[1000 * i + j];",
-			"out[1000 * i + 100 * j + 10 * k + l] =|in[1000 * i + j];"},
-		{"a_function_with_a_name_as_long_as_a_line(first_argument, other);",
-			"a_function_with_a_name_as_long_as_a_line(|first_argument, other);"},
-		{"x = condition_of_the_choice ? one_of_the_values : other_value;",
-			"x = condition_of_the_choice ? one_of_the_values|: other_value;"},
-	} {
-		if got := strings.Join(wrap(tc.in, 48), "|"); got != tc.want {
-			t.Errorf("got  %s\nwant %s", got, tc.want)
-		}
-	}
-}
 
 func TestIntLiteral(t *testing.T) {
 	for _, tc := range []struct {

@@ -68,7 +68,8 @@ extern const float cond_lin_bias[32];
 #define COND_TILE_LANES 1
 #endif
 #if COND_TILE_LANES > 1
-typedef float cond_tile_vec __attribute__((vector_size(4 * COND_TILE_LANES), aligned(4), may_alias));
+typedef float cond_tile_vec __attribute__((vector_size(4 * COND_TILE_LANES), aligned(4),
+    may_alias));
 /* Of arrays that vectors are stored to: none lies across two lines of the cache. */
 #define COND_TILE_ALIGNED __attribute__((aligned(4 * COND_TILE_LANES)))
 #else
@@ -133,7 +134,9 @@ typedef struct {
 
 /* Vectors past COND_ROWS_VECS are those of the next panel, beside apart; rows of acc are pitch
    apart. */
-COND_TILE_INLINE void cond_rows_sum(const int rows, const int vecs, const int32_t width, const int32_t beside, const int pitch, const cond_rows_data *d, const cond_rows_walk *s, const cond_rows_next *f)
+COND_TILE_INLINE void cond_rows_sum(const int rows, const int vecs, const int32_t width,
+    const int32_t beside, const int pitch, const cond_rows_data *d, const cond_rows_walk *s,
+    const cond_rows_next *f)
 {
     COND_TILE_CONTRACT
     const int32_t depth = s->depth;
@@ -155,7 +158,8 @@ COND_TILE_INLINE void cond_rows_sum(const int rows, const int vecs, const int32_
                 cond_tile_vec b[COND_ROWS_WIDE_VECS];
                 COND_TILE_UNROLL
                 for (int j = 0; j < vecs; j++) {
-                    b[j] = *(const cond_tile_vec *)(wp + j / COND_ROWS_VECS * beside + j % COND_ROWS_VECS * COND_TILE_LANES);
+                    b[j] = *(const cond_tile_vec *)(wp + j / COND_ROWS_VECS * beside + j
+                        % COND_ROWS_VECS * COND_TILE_LANES);
                 }
                 wp += width;
                 if (f != NULL) {
@@ -183,7 +187,8 @@ COND_TILE_INLINE void cond_rows_sum(const int rows, const int vecs, const int32_
 }
 
 /* The same for one row, in COND_ROWS_CHAINS independent sums. */
-COND_TILE_INLINE void cond_rows_one(const int vecs, const int32_t width, const cond_rows_data *d, const cond_rows_walk *s)
+COND_TILE_INLINE void cond_rows_one(const int vecs, const int32_t width, const cond_rows_data *d,
+    const cond_rows_walk *s)
 {
     COND_TILE_CONTRACT
     const int32_t depth = s->depth;
@@ -208,7 +213,8 @@ COND_TILE_INLINE void cond_rows_one(const int vecs, const int32_t width, const c
                     const float v = xp[k + i];
                     COND_TILE_UNROLL
                     for (int j = 0; j < vecs; j++) {
-                        a[i][j] += v * *(const cond_tile_vec *)(wp + i * width + j * COND_TILE_LANES);
+                        a[i][j] += v * *(const cond_tile_vec *)(wp + i * width + j
+                            * COND_TILE_LANES);
                     }
                 }
                 wp += COND_ROWS_CHAINS * width;
@@ -225,14 +231,17 @@ COND_TILE_INLINE void cond_rows_one(const int vecs, const int32_t width, const c
     }
     COND_TILE_UNROLL
     for (int j = 0; j < vecs; j++) {
-        *(cond_tile_vec *)(d->acc + j * COND_TILE_LANES) = (a[0][j] + a[1][j]) + (a[2][j] + a[3][j]);
+        *(cond_tile_vec *)(d->acc + j * COND_TILE_LANES) = (a[0][j] + a[1][j])
+            + (a[2][j] + a[3][j]);
     }
 }
 
-/* acc[i][j] = bias[j] + sum of x[i * next + ..] * w[j + ..] for rows rows, at most COND_ROWS_MAX, and
+/* acc[i][j] = bias[j] + sum of x[i * next + ..] * w[j + ..] for rows rows, at most
+   COND_ROWS_MAX, and
    as many columns as vecs vectors have; a panel of w is width columns wide. f is
    NULL where nothing is to be fetched. */
-COND_TILE_INLINE void cond_rows_block(int32_t rows, const int vecs, const int32_t width, const cond_rows_data *d, const cond_rows_walk *s, const cond_rows_next *f)
+COND_TILE_INLINE void cond_rows_block(int32_t rows, const int vecs, const int32_t width,
+    const cond_rows_data *d, const cond_rows_walk *s, const cond_rows_next *f)
 {
 #define COND_ROWS_CASE(n) case n: cond_rows_sum(n, vecs, width, 0, COND_ROWS_COLS, d, s, f); break;
     switch (rows) {
@@ -259,11 +268,13 @@ COND_TILE_INLINE void cond_rows_block(int32_t rows, const int vecs, const int32_
 
 /* What tiles over the panel of taps by step weights at w fetch, each a share: the panel behind
    it, if left columns from w on leave one. */
-COND_TILE_INLINE cond_rows_next cond_rows_behind(const float *w, int32_t taps, int step, int32_t left, int32_t tiles)
+COND_TILE_INLINE cond_rows_next cond_rows_behind(const float *w, int32_t taps, int step,
+    int32_t left, int32_t tiles)
 {
     cond_rows_next f;
     const int32_t behind = (left > step) ? left - step : 0;
-    const int32_t wide = (behind > COND_ROWS_COLS / 2) ? step : (behind > 0) ? COND_ROWS_COLS / 2 : 0;
+    const int32_t wide = (behind > COND_ROWS_COLS / 2) ? step : (behind > 0) ? COND_ROWS_COLS / 2
+        : 0;
     f.at = (uintptr_t)w + (uintptr_t)((wide > 0) ? taps * step : 0) * sizeof(float);
     f.fetch_step = (tiles > 0) ? (uintptr_t)wide * sizeof(float) / (uintptr_t)tiles : 0;
     return f;
@@ -276,7 +287,8 @@ COND_TILE_INLINE void cond_rows_fetched(cond_rows_next *f, int32_t taps)
 }
 
 /* cond_rows_block for a whole panel, or one of half the width. */
-COND_TILE_FUSED static void cond_rows_tile(int32_t rows, int half, float *acc, const float *bias, const float *x, const float *w, const cond_rows_walk *s, const cond_rows_next *f)
+COND_TILE_FUSED static void cond_rows_tile(int32_t rows, int half, float *acc, const float *bias,
+    const float *x, const float *w, const cond_rows_walk *s, const cond_rows_next *f)
 {
     cond_rows_data d = { acc, bias, x, w };
     if (half) {

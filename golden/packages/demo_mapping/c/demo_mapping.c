@@ -21,7 +21,8 @@
 extern const uint8_t demo_mapping_lowered_module_0_payload[98];
 
 const etgen_delegate demo_mapping_delegates[1] = {
-    {"lowered_module_0", "BackendWithDelegateMappingDemo", 0u, demo_mapping_lowered_module_0_payload, 98u, NULL, 0u, NULL, 0u}
+    {"lowered_module_0", "BackendWithDelegateMappingDemo", 0u,
+        demo_mapping_lowered_module_0_payload, 98u, NULL, 0u, NULL, 0u}
 };
 
 /* For compilers that know weak functions: what stands in where no driver is linked. */
@@ -37,7 +38,8 @@ DEMO_MAPPING_WEAK bool BackendWithDelegateMappingDemo_init(const etgen_delegate 
     return true;
 }
 
-DEMO_MAPPING_WEAK bool BackendWithDelegateMappingDemo_execute(const etgen_delegate *delegate, const etgen_tensor *inputs, size_t inputs_count, const etgen_out *outputs, size_t outputs_count)
+DEMO_MAPPING_WEAK bool BackendWithDelegateMappingDemo_execute(const etgen_delegate *delegate,
+    const etgen_tensor *inputs, size_t inputs_count, const etgen_out *outputs, size_t outputs_count)
 {
     (void)delegate;
     (void)inputs;

@@ -74,7 +74,8 @@ typedef struct {
     size_t size;      /* bytes */
 } etgen_blob;
 
-/* A part of a model that a backend runs. These are constants: a driver that keeps something for each
+/* A part of a model that a backend runs. These are constants: a driver that keeps something for
+   each
    knows it by its address, or by its index in the table that it is in. */
 typedef struct {
     const char *name;

@@ -45,7 +45,8 @@ extern const float dynamic_batch_out_bias[32];
 #if defined(__OPTIMIZE__)
 #define DYNAMIC_BATCH_TILE_UNROLL _Pragma("GCC unroll 16")
 #else
-#define DYNAMIC_BATCH_TILE_UNROLL /* gcc -O0 with sanitizers warns of annotations that it does not use */
+/* gcc -O0 with sanitizers warns of annotations that it does not use */
+#define DYNAMIC_BATCH_TILE_UNROLL
 #endif
 #else
 #define DYNAMIC_BATCH_TILE_FUSED
@@ -53,7 +54,8 @@ extern const float dynamic_batch_out_bias[32];
 #define DYNAMIC_BATCH_TILE_UNROLL
 #endif
 #if defined(__GNUC__)
-#define DYNAMIC_BATCH_TILE_INLINE DYNAMIC_BATCH_TILE_FUSED static inline __attribute__((always_inline))
+#define DYNAMIC_BATCH_TILE_INLINE DYNAMIC_BATCH_TILE_FUSED static inline __attribute__( \
+    (always_inline))
 #else
 #define DYNAMIC_BATCH_TILE_INLINE static inline
 #endif
@@ -70,7 +72,8 @@ extern const float dynamic_batch_out_bias[32];
 #define DYNAMIC_BATCH_TILE_LANES 1
 #endif
 #if DYNAMIC_BATCH_TILE_LANES > 1
-typedef float dynamic_batch_tile_vec __attribute__((vector_size(4 * DYNAMIC_BATCH_TILE_LANES), aligned(4), may_alias));
+typedef float dynamic_batch_tile_vec __attribute__((vector_size(4 * DYNAMIC_BATCH_TILE_LANES),
+    aligned(4), may_alias));
 /* Of arrays that vectors are stored to: none lies across two lines of the cache. */
 #define DYNAMIC_BATCH_TILE_ALIGNED __attribute__((aligned(4 * DYNAMIC_BATCH_TILE_LANES)))
 #else
@@ -78,7 +81,8 @@ typedef float dynamic_batch_tile_vec;
 #define DYNAMIC_BATCH_TILE_ALIGNED
 #endif
 
-/* Sums of products for up to DYNAMIC_BATCH_ROWS_MAX rows by DYNAMIC_BATCH_ROWS_COLS columns of results, or by half
+/* Sums of products for up to DYNAMIC_BATCH_ROWS_MAX rows by DYNAMIC_BATCH_ROWS_COLS columns of
+   results, or by half
    as many. Columns are lanes of vectors. */
 #define DYNAMIC_BATCH_ROWS_COLS 32
 #if DYNAMIC_BATCH_TILE_LANES == 16
@@ -96,7 +100,8 @@ typedef float dynamic_batch_tile_vec;
 #define DYNAMIC_BATCH_ROWS_WIDE DYNAMIC_BATCH_ROWS_COLS
 #endif
 #define DYNAMIC_BATCH_ROWS_VECS (DYNAMIC_BATCH_ROWS_BLOCK / DYNAMIC_BATCH_TILE_LANES)
-#define DYNAMIC_BATCH_ROWS_WIDE_VECS (DYNAMIC_BATCH_ROWS_WIDE / DYNAMIC_BATCH_ROWS_COLS * DYNAMIC_BATCH_ROWS_VECS)
+#define DYNAMIC_BATCH_ROWS_WIDE_VECS (DYNAMIC_BATCH_ROWS_WIDE / DYNAMIC_BATCH_ROWS_COLS \
+    * DYNAMIC_BATCH_ROWS_VECS)
 #define DYNAMIC_BATCH_ROWS_CHAINS 4
 #if defined(__GNUC__) && DYNAMIC_BATCH_ROWS_MAX > 2
 #define DYNAMIC_BATCH_ROWS_FETCH(p) __builtin_prefetch((const void *)(p), 0, 2)
@@ -133,9 +138,12 @@ typedef struct {
     const float *w;
 } dynamic_batch_rows_data;
 
-/* Vectors past DYNAMIC_BATCH_ROWS_VECS are those of the next panel, beside apart; rows of acc are pitch
+/* Vectors past DYNAMIC_BATCH_ROWS_VECS are those of the next panel, beside apart; rows of acc
+   are pitch
    apart. */
-DYNAMIC_BATCH_TILE_INLINE void dynamic_batch_rows_sum(const int rows, const int vecs, const int32_t width, const int32_t beside, const int pitch, const dynamic_batch_rows_data *d, const dynamic_batch_rows_walk *s, const dynamic_batch_rows_next *f)
+DYNAMIC_BATCH_TILE_INLINE void dynamic_batch_rows_sum(const int rows, const int vecs,
+    const int32_t width, const int32_t beside, const int pitch, const dynamic_batch_rows_data *d,
+    const dynamic_batch_rows_walk *s, const dynamic_batch_rows_next *f)
 {
     DYNAMIC_BATCH_TILE_CONTRACT
     const int32_t depth = s->depth;
@@ -157,7 +165,8 @@ DYNAMIC_BATCH_TILE_INLINE void dynamic_batch_rows_sum(const int rows, const int 
                 dynamic_batch_tile_vec b[DYNAMIC_BATCH_ROWS_WIDE_VECS];
                 DYNAMIC_BATCH_TILE_UNROLL
                 for (int j = 0; j < vecs; j++) {
-                    b[j] = *(const dynamic_batch_tile_vec *)(wp + j / DYNAMIC_BATCH_ROWS_VECS * beside + j % DYNAMIC_BATCH_ROWS_VECS * DYNAMIC_BATCH_TILE_LANES);
+                    b[j] = *(const dynamic_batch_tile_vec *)(wp + j / DYNAMIC_BATCH_ROWS_VECS
+                        * beside + j % DYNAMIC_BATCH_ROWS_VECS * DYNAMIC_BATCH_TILE_LANES);
                 }
                 wp += width;
                 if (f != NULL) {
@@ -179,13 +188,15 @@ DYNAMIC_BATCH_TILE_INLINE void dynamic_batch_rows_sum(const int rows, const int 
     for (int i = 0; i < rows; i++) {
         DYNAMIC_BATCH_TILE_UNROLL
         for (int j = 0; j < vecs; j++) {
-            *(dynamic_batch_tile_vec *)(d->acc + i * pitch + j * DYNAMIC_BATCH_TILE_LANES) = a[i][j];
+            *(dynamic_batch_tile_vec *)(d->acc + i * pitch + j * DYNAMIC_BATCH_TILE_LANES) =
+                a[i][j];
         }
     }
 }
 
 /* The same for one row, in DYNAMIC_BATCH_ROWS_CHAINS independent sums. */
-DYNAMIC_BATCH_TILE_INLINE void dynamic_batch_rows_one(const int vecs, const int32_t width, const dynamic_batch_rows_data *d, const dynamic_batch_rows_walk *s)
+DYNAMIC_BATCH_TILE_INLINE void dynamic_batch_rows_one(const int vecs, const int32_t width,
+    const dynamic_batch_rows_data *d, const dynamic_batch_rows_walk *s)
 {
     DYNAMIC_BATCH_TILE_CONTRACT
     const int32_t depth = s->depth;
@@ -210,7 +221,8 @@ DYNAMIC_BATCH_TILE_INLINE void dynamic_batch_rows_one(const int vecs, const int3
                     const float v = xp[k + i];
                     DYNAMIC_BATCH_TILE_UNROLL
                     for (int j = 0; j < vecs; j++) {
-                        a[i][j] += v * *(const dynamic_batch_tile_vec *)(wp + i * width + j * DYNAMIC_BATCH_TILE_LANES);
+                        a[i][j] += v * *(const dynamic_batch_tile_vec *)(wp + i * width + j
+                            * DYNAMIC_BATCH_TILE_LANES);
                     }
                 }
                 wp += DYNAMIC_BATCH_ROWS_CHAINS * width;
@@ -219,7 +231,8 @@ DYNAMIC_BATCH_TILE_INLINE void dynamic_batch_rows_one(const int vecs, const int3
                 const float v = xp[k];
                 DYNAMIC_BATCH_TILE_UNROLL
                 for (int j = 0; j < vecs; j++) {
-                    a[0][j] += v * *(const dynamic_batch_tile_vec *)(wp + j * DYNAMIC_BATCH_TILE_LANES);
+                    a[0][j] += v * *(const dynamic_batch_tile_vec *)(wp + j
+                        * DYNAMIC_BATCH_TILE_LANES);
                 }
                 wp += width;
             }
@@ -227,16 +240,21 @@ DYNAMIC_BATCH_TILE_INLINE void dynamic_batch_rows_one(const int vecs, const int3
     }
     DYNAMIC_BATCH_TILE_UNROLL
     for (int j = 0; j < vecs; j++) {
-        *(dynamic_batch_tile_vec *)(d->acc + j * DYNAMIC_BATCH_TILE_LANES) = (a[0][j] + a[1][j]) + (a[2][j] + a[3][j]);
+        *(dynamic_batch_tile_vec *)(d->acc + j * DYNAMIC_BATCH_TILE_LANES) = (a[0][j] + a[1][j])
+            + (a[2][j] + a[3][j]);
     }
 }
 
-/* acc[i][j] = bias[j] + sum of x[i * next + ..] * w[j + ..] for rows rows, at most DYNAMIC_BATCH_ROWS_MAX, and
+/* acc[i][j] = bias[j] + sum of x[i * next + ..] * w[j + ..] for rows rows, at most
+   DYNAMIC_BATCH_ROWS_MAX, and
    as many columns as vecs vectors have; a panel of w is width columns wide. f is
    NULL where nothing is to be fetched. */
-DYNAMIC_BATCH_TILE_INLINE void dynamic_batch_rows_block(int32_t rows, const int vecs, const int32_t width, const dynamic_batch_rows_data *d, const dynamic_batch_rows_walk *s, const dynamic_batch_rows_next *f)
+DYNAMIC_BATCH_TILE_INLINE void dynamic_batch_rows_block(int32_t rows, const int vecs,
+    const int32_t width, const dynamic_batch_rows_data *d, const dynamic_batch_rows_walk *s,
+    const dynamic_batch_rows_next *f)
 {
-#define DYNAMIC_BATCH_ROWS_CASE(n) case n: dynamic_batch_rows_sum(n, vecs, width, 0, DYNAMIC_BATCH_ROWS_COLS, d, s, f); break;
+#define DYNAMIC_BATCH_ROWS_CASE(n) case n: dynamic_batch_rows_sum(n, vecs, width, 0, \
+    DYNAMIC_BATCH_ROWS_COLS, d, s, f); break;
     switch (rows) {
         case 1: dynamic_batch_rows_one(vecs, width, d, s); break;
         DYNAMIC_BATCH_ROWS_CASE(2)
@@ -261,11 +279,13 @@ DYNAMIC_BATCH_TILE_INLINE void dynamic_batch_rows_block(int32_t rows, const int 
 
 /* What tiles over the panel of taps by step weights at w fetch, each a share: the panel behind
    it, if left columns from w on leave one. */
-DYNAMIC_BATCH_TILE_INLINE dynamic_batch_rows_next dynamic_batch_rows_behind(const float *w, int32_t taps, int step, int32_t left, int32_t tiles)
+DYNAMIC_BATCH_TILE_INLINE dynamic_batch_rows_next dynamic_batch_rows_behind(const float *w,
+    int32_t taps, int step, int32_t left, int32_t tiles)
 {
     dynamic_batch_rows_next f;
     const int32_t behind = (left > step) ? left - step : 0;
-    const int32_t wide = (behind > DYNAMIC_BATCH_ROWS_COLS / 2) ? step : (behind > 0) ? DYNAMIC_BATCH_ROWS_COLS / 2 : 0;
+    const int32_t wide = (behind > DYNAMIC_BATCH_ROWS_COLS / 2) ? step : (behind > 0)
+        ? DYNAMIC_BATCH_ROWS_COLS / 2 : 0;
     f.at = (uintptr_t)w + (uintptr_t)((wide > 0) ? taps * step : 0) * sizeof(float);
     f.fetch_step = (tiles > 0) ? (uintptr_t)wide * sizeof(float) / (uintptr_t)tiles : 0;
     return f;
@@ -278,11 +298,14 @@ DYNAMIC_BATCH_TILE_INLINE void dynamic_batch_rows_fetched(dynamic_batch_rows_nex
 }
 
 /* dynamic_batch_rows_block for a whole panel, or one of half the width. */
-DYNAMIC_BATCH_TILE_FUSED static void dynamic_batch_rows_tile(int32_t rows, int half, float *acc, const float *bias, const float *x, const float *w, const dynamic_batch_rows_walk *s, const dynamic_batch_rows_next *f)
+DYNAMIC_BATCH_TILE_FUSED static void dynamic_batch_rows_tile(int32_t rows, int half, float *acc,
+    const float *bias, const float *x, const float *w, const dynamic_batch_rows_walk *s,
+    const dynamic_batch_rows_next *f)
 {
     dynamic_batch_rows_data d = { acc, bias, x, w };
     if (half) {
-        dynamic_batch_rows_block(rows, DYNAMIC_BATCH_ROWS_COLS / DYNAMIC_BATCH_TILE_LANES / 2, DYNAMIC_BATCH_ROWS_COLS / 2, &d, s, f);
+        dynamic_batch_rows_block(rows, DYNAMIC_BATCH_ROWS_COLS / DYNAMIC_BATCH_TILE_LANES / 2,
+            DYNAMIC_BATCH_ROWS_COLS / 2, &d, s, f);
         return;
     }
     for (int j = 0; j < DYNAMIC_BATCH_ROWS_COLS; j += DYNAMIC_BATCH_ROWS_BLOCK) {
@@ -322,12 +345,14 @@ static void dynamic_batch_linear_relu(float *restrict y, const float *x, const f
     walk.depth = k;
     walk.next = k;
     /* Rows in tiles of equal length. */
-    const int32_t tiles = (m > DYNAMIC_BATCH_ROWS_MAX) ? (m + DYNAMIC_BATCH_ROWS_MAX - 1) / DYNAMIC_BATCH_ROWS_MAX : 1;
+    const int32_t tiles = (m > DYNAMIC_BATCH_ROWS_MAX) ? (m + DYNAMIC_BATCH_ROWS_MAX - 1)
+        / DYNAMIC_BATCH_ROWS_MAX : 1;
     const int32_t length = (m + tiles - 1) / tiles;
     for (int32_t j = 0; j < n; j += DYNAMIC_BATCH_ROWS_COLS) {
         const int cols = (n - j < DYNAMIC_BATCH_ROWS_COLS) ? (int)(n - j) : DYNAMIC_BATCH_ROWS_COLS;
         const int half = cols <= DYNAMIC_BATCH_ROWS_COLS / 2;
-        dynamic_batch_rows_next fetch = dynamic_batch_rows_behind(w + j * k, k, DYNAMIC_BATCH_ROWS_COLS, n - j, tiles);
+        dynamic_batch_rows_next fetch = dynamic_batch_rows_behind(w + j * k, k,
+            DYNAMIC_BATCH_ROWS_COLS, n - j, tiles);
         for (int32_t i = 0; i < m; i += length) {
             const int32_t rows = (m - i < length) ? m - i : length;
             dynamic_batch_rows_tile(rows, half, acc, bias + j, x + i * k, w + j * k, &walk, &fetch);
@@ -359,12 +384,14 @@ static void dynamic_batch_linear(float *restrict y, const float *x, const float 
     walk.depth = k;
     walk.next = k;
     /* Rows in tiles of equal length. */
-    const int32_t tiles = (m > DYNAMIC_BATCH_ROWS_MAX) ? (m + DYNAMIC_BATCH_ROWS_MAX - 1) / DYNAMIC_BATCH_ROWS_MAX : 1;
+    const int32_t tiles = (m > DYNAMIC_BATCH_ROWS_MAX) ? (m + DYNAMIC_BATCH_ROWS_MAX - 1)
+        / DYNAMIC_BATCH_ROWS_MAX : 1;
     const int32_t length = (m + tiles - 1) / tiles;
     for (int32_t j = 0; j < n; j += DYNAMIC_BATCH_ROWS_COLS) {
         const int cols = (n - j < DYNAMIC_BATCH_ROWS_COLS) ? (int)(n - j) : DYNAMIC_BATCH_ROWS_COLS;
         const int half = cols <= DYNAMIC_BATCH_ROWS_COLS / 2;
-        dynamic_batch_rows_next fetch = dynamic_batch_rows_behind(w + j * k, k, DYNAMIC_BATCH_ROWS_COLS, n - j, tiles);
+        dynamic_batch_rows_next fetch = dynamic_batch_rows_behind(w + j * k, k,
+            DYNAMIC_BATCH_ROWS_COLS, n - j, tiles);
         for (int32_t i = 0; i < m; i += length) {
             const int32_t rows = (m - i < length) ? m - i : length;
             dynamic_batch_rows_tile(rows, half, acc, bias + j, x + i * k, w + j * k, &walk, &fetch);

@@ -52,7 +52,8 @@ extern const float kws_trained_classifier_bias[12];
 #if defined(__OPTIMIZE__)
 #define KWS_TRAINED_TILE_UNROLL _Pragma("GCC unroll 16")
 #else
-#define KWS_TRAINED_TILE_UNROLL /* gcc -O0 with sanitizers warns of annotations that it does not use */
+/* gcc -O0 with sanitizers warns of annotations that it does not use */
+#define KWS_TRAINED_TILE_UNROLL
 #endif
 #else
 #define KWS_TRAINED_TILE_FUSED
@@ -78,7 +79,8 @@ typedef struct {
 #endif
 
 /* acc[i][j] = start[j], zero if it is NULL, + sum of x[i * row + ..] * w[j + ..]. */
-KWS_TRAINED_TILE_INLINE void kws_trained_tile_some(const int rows, float *acc, const float *start, const float *x, const float *w, const kws_trained_tile_sum *s)
+KWS_TRAINED_TILE_INLINE void kws_trained_tile_some(const int rows, float *acc, const float *start,
+    const float *x, const float *w, const kws_trained_tile_sum *s)
 {
     KWS_TRAINED_TILE_CONTRACT
     const int32_t depth = s->n[2];
@@ -124,19 +126,22 @@ KWS_TRAINED_TILE_INLINE void kws_trained_tile_some(const int rows, float *acc, c
 }
 
 /* acc[i][j] = start[j] + sum of x[i * row + ..] * w[j + ..] for KWS_TRAINED_TILE_ROWS rows. */
-KWS_TRAINED_TILE_FUSED static void kws_trained_tile_rows(float *acc, const float *start, const float *x, const float *w, const kws_trained_tile_sum *s)
+KWS_TRAINED_TILE_FUSED static void kws_trained_tile_rows(float *acc, const float *start,
+    const float *x, const float *w, const kws_trained_tile_sum *s)
 {
     kws_trained_tile_some(KWS_TRAINED_TILE_ROWS, acc, start, x, w, s);
 }
 
 /* The same for two rows. */
-KWS_TRAINED_TILE_FUSED static void kws_trained_tile_two(float *acc, const float *start, const float *x, const float *w, const kws_trained_tile_sum *s)
+KWS_TRAINED_TILE_FUSED static void kws_trained_tile_two(float *acc, const float *start,
+    const float *x, const float *w, const kws_trained_tile_sum *s)
 {
     kws_trained_tile_some(2, acc, start, x, w, s);
 }
 
 /* The same for one row, and to the bit. */
-KWS_TRAINED_TILE_FUSED static void kws_trained_tile_row(float *acc, const float *start, const float *x, const float *w, const kws_trained_tile_sum *s)
+KWS_TRAINED_TILE_FUSED static void kws_trained_tile_row(float *acc, const float *start,
+    const float *x, const float *w, const kws_trained_tile_sum *s)
 {
     KWS_TRAINED_TILE_CONTRACT
     const int32_t depth = s->n[2];
@@ -180,10 +185,12 @@ KWS_TRAINED_TILE_FUSED static void kws_trained_tile_row(float *acc, const float 
 }
 
 /* How many of n rows are the next tile. */
-#define KWS_TRAINED_TILE_NEXT(n) (((n) >= KWS_TRAINED_TILE_ROWS) ? KWS_TRAINED_TILE_ROWS : ((n) > 1) ? 2 : 1)
+#define KWS_TRAINED_TILE_NEXT(n) (((n) >= KWS_TRAINED_TILE_ROWS) ? KWS_TRAINED_TILE_ROWS \
+    : ((n) > 1) ? 2 : 1)
 
 /* acc = bias + sums, for rows as of KWS_TRAINED_TILE_NEXT; without bias if it is NULL. */
-static void kws_trained_tile(float *acc, int32_t rows, const float *bias, const float *x, const float *w, const kws_trained_tile_sum *s)
+static void kws_trained_tile(float *acc, int32_t rows, const float *bias, const float *x,
+    const float *w, const kws_trained_tile_sum *s)
 {
     if (rows == KWS_TRAINED_TILE_ROWS) {
         kws_trained_tile_rows(acc, bias, x, w, s);
@@ -227,7 +234,8 @@ typedef struct {
 
 #if defined(__GNUC__) && defined(__ARM_FEATURE_FMA) && defined(__thumb2__)
 /* acc[j] = start[j] + sum over the taps of x[j] * w[j], for eight channels. */
-static inline void kws_trained_eight_one(float *acc, const float *start, const float *x, const float *w,
+static inline void kws_trained_eight_one(float *acc, const float *start, const float *x,
+    const float *w,
 const kws_trained_eight_walk *s)
 {
     int32_t rows = s->rows;
@@ -264,7 +272,8 @@ const kws_trained_eight_walk *s)
 }
 
 /* The same for two results, next apart in x; those of the second are behind the first in acc. */
-static inline void kws_trained_eight_two(float *acc, const float *start, const float *x, const float *w,
+static inline void kws_trained_eight_two(float *acc, const float *start, const float *x,
+    const float *w,
 int32_t next, const kws_trained_eight_walk *s)
 {
     int32_t rows = s->rows;
@@ -313,7 +322,8 @@ int32_t next, const kws_trained_eight_walk *s)
     "s23", "s24", "s25", "s26", "s27", "s28", "s29", "s30", "s31");
 }
 #else
-KWS_TRAINED_TILE_FUSED static inline void kws_trained_eight_one(float *acc, const float *start, const float *x, const float *w,
+KWS_TRAINED_TILE_FUSED static inline void kws_trained_eight_one(float *acc, const float *start,
+    const float *x, const float *w,
 const kws_trained_eight_walk *s)
 {
     KWS_TRAINED_TILE_CONTRACT
@@ -334,7 +344,8 @@ const kws_trained_eight_walk *s)
     }
 }
 
-static inline void kws_trained_eight_two(float *acc, const float *start, const float *x, const float *w,
+static inline void kws_trained_eight_two(float *acc, const float *start, const float *x,
+    const float *w,
 int32_t next, const kws_trained_eight_walk *s)
 {
     kws_trained_eight_one(acc, start, x, w, s);
@@ -362,7 +373,8 @@ typedef struct {
     uint16_t out_h; /* Rows of the result */
     uint16_t out_w; /* Columns of the result */
     uint16_t kernel_h; /* Rows of taps */
-    uint16_t stride_h; /* How far the window moves from row to row of the result; also stride_w, column_loop */
+    /* How far the window moves from row to row of the result; also stride_w, column_loop */
+    uint16_t stride_h;
     uint16_t pad_h; /* Rows of padding before the image */
     uint16_t pad_w; /* Columns of padding before the image */
     uint16_t interior_begin; /* First column of the result that sees all columns of taps */
@@ -414,7 +426,8 @@ static void kws_trained_convolution_relu(float *restrict y, const float *x, cons
     sum.x[channel_loop] = in_stride_channel;
     sum.w[channel_loop] = KWS_TRAINED_TILE_COLS;
     for (int32_t j = 0; j < out_channels; j += KWS_TRAINED_TILE_COLS) {
-        const int cols = (out_channels - j < KWS_TRAINED_TILE_COLS) ? (int)(out_channels - j) : KWS_TRAINED_TILE_COLS;
+        const int cols = (out_channels - j < KWS_TRAINED_TILE_COLS) ? (int)(out_channels - j)
+            : KWS_TRAINED_TILE_COLS;
         const float *start = bias + j;
         const float *panel = w + j * kernel_h * kernel_w * in_channels;
         for (int32_t p = 0; p < out_h; p++) {
@@ -426,17 +439,22 @@ static void kws_trained_convolution_relu(float *restrict y, const float *x, cons
                 const int32_t side = q * stride_w - pad_w;
                 int32_t kc = 0;
                 int32_t at = 0;
-                /* Columns interior_begin..interior_end-1 see all kernel columns, the others some. */
+                /* Columns interior_begin..interior_end-1 see all kernel columns, the others
+                   some. */
                 rows = (q < interior_begin) ? 1 : KWS_TRAINED_TILE_NEXT(interior_end - q);
-                sum.n[column_loop] = (rows > 1) ? kernel_w : kws_trained_taps(side, in_w, kernel_w, dilation_w, &kc);
+                sum.n[column_loop] = (rows > 1) ? kernel_w : kws_trained_taps(side, in_w, kernel_w,
+                    dilation_w, &kc);
                 if ((sum.n[0] > 0) && (sum.n[column_loop] > 0)) {
-                    at = (top + kr * dilation_h) * in_stride_row + (side + kc * dilation_w) * in_stride_col;
+                    at = (top + kr * dilation_h) * in_stride_row + (side + kc * dilation_w)
+                        * in_stride_col;
                 }
-                kws_trained_tile(acc, rows, start, x + at, panel + (kr * kernel_w + kc) * in_channels * KWS_TRAINED_TILE_COLS, &sum);
+                kws_trained_tile(acc, rows, start, x + at,
+                    panel + (kr * kernel_w + kc) * in_channels * KWS_TRAINED_TILE_COLS, &sum);
                 for (int c = 0; c < cols; c++) {
                     const int32_t channel = j + c;
                     for (int r = 0; r < rows; r++) {
-                        const int32_t o = channel * out_stride_channel + p * out_stride_row + (q + r) * out_stride_col;
+                        const int32_t o = channel * out_stride_channel + p * out_stride_row
+                            + (q + r) * out_stride_col;
                         y[o] = kws_trained_result(acc[r * KWS_TRAINED_TILE_COLS + c]);
                     }
                 }
@@ -452,8 +470,8 @@ static inline float kws_trained_result2(float acc)
 }
 
 /* convolution.default, relu.default */
-KWS_TRAINED_EIGHT_APART static void kws_trained_convolution_relu_2(float *restrict y, const float *x,
-    const float *w, const float *bias, int32_t in_h, int32_t pad_h)
+KWS_TRAINED_EIGHT_APART static void kws_trained_convolution_relu_2(float *restrict y,
+    const float *x, const float *w, const float *bias, int32_t in_h, int32_t pad_h)
 {
     const int32_t channels = 64;
     const int32_t in_w = 5;
@@ -485,17 +503,20 @@ KWS_TRAINED_EIGHT_APART static void kws_trained_convolution_relu_2(float *restri
             int32_t kc = 0;
             /* Columns interior_begin..interior_end-1 see all kernel columns, the others some. */
             const int32_t inner = (q >= interior_begin) ? interior_end - q : 0;
-            walk.cols = (inner > 0) ? kernel_w : kws_trained_taps(side, in_w, kernel_w, dilation_w, &kc);
+            walk.cols = (inner > 0) ? kernel_w : kws_trained_taps(side, in_w, kernel_w, dilation_w,
+                &kc);
             count = (inner > 1) ? 2 : 1;
             walk.rows = (walk.cols > 0) ? rows : 0;
             walk.xr = dilation_h * in_stride_row - walk.cols * walk.xc;
             walk.wr = (kernel_w - walk.cols) * channels;
-            const float *const xp = x + ((walk.rows > 0) ? (top + kr * dilation_h) * in_stride_row + (side + kc * dilation_w) * in_stride_col : 0);
+            const float *const xp = x + ((walk.rows > 0) ? (top + kr * dilation_h) * in_stride_row
+                + (side + kc * dilation_w) * in_stride_col : 0);
             const float *const wp = w + (kr * kernel_w + kc) * channels;
             const int32_t at = (p * out_w + q) * channels;
             for (int32_t j = 0; j < channels; j += 8) {
                 if (count > 1) {
-                    kws_trained_eight_two(acc, bias + j, xp + j, wp + j, stride_w * in_stride_col, &walk);
+                    kws_trained_eight_two(acc, bias + j, xp + j, wp + j, stride_w * in_stride_col,
+                        &walk);
                 } else {
                     kws_trained_eight_one(acc, bias + j, xp + j, wp + j, &walk);
                 }

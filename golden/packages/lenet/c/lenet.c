@@ -81,7 +81,8 @@ static inline float lenet_max_f32(float a, float b)
 #define LENET_TILE_LANES 1
 #endif
 #if LENET_TILE_LANES > 1
-typedef float lenet_tile_vec __attribute__((vector_size(4 * LENET_TILE_LANES), aligned(4), may_alias));
+typedef float lenet_tile_vec __attribute__((vector_size(4 * LENET_TILE_LANES), aligned(4),
+    may_alias));
 /* Of arrays that vectors are stored to: none lies across two lines of the cache. */
 #define LENET_TILE_ALIGNED __attribute__((aligned(4 * LENET_TILE_LANES)))
 #else
@@ -146,7 +147,9 @@ typedef struct {
 
 /* Vectors past LENET_ROWS_VECS are those of the next panel, beside apart; rows of acc are pitch
    apart. */
-LENET_TILE_INLINE void lenet_rows_sum(const int rows, const int vecs, const int32_t width, const int32_t beside, const int pitch, const lenet_rows_data *d, const lenet_rows_walk *s, const lenet_rows_next *f)
+LENET_TILE_INLINE void lenet_rows_sum(const int rows, const int vecs, const int32_t width,
+    const int32_t beside, const int pitch, const lenet_rows_data *d, const lenet_rows_walk *s,
+    const lenet_rows_next *f)
 {
     LENET_TILE_CONTRACT
     const int32_t depth = s->depth;
@@ -168,7 +171,8 @@ LENET_TILE_INLINE void lenet_rows_sum(const int rows, const int vecs, const int3
                 lenet_tile_vec b[LENET_ROWS_WIDE_VECS];
                 LENET_TILE_UNROLL
                 for (int j = 0; j < vecs; j++) {
-                    b[j] = *(const lenet_tile_vec *)(wp + j / LENET_ROWS_VECS * beside + j % LENET_ROWS_VECS * LENET_TILE_LANES);
+                    b[j] = *(const lenet_tile_vec *)(wp + j / LENET_ROWS_VECS * beside + j
+                        % LENET_ROWS_VECS * LENET_TILE_LANES);
                 }
                 wp += width;
                 if (f != NULL) {
@@ -196,7 +200,8 @@ LENET_TILE_INLINE void lenet_rows_sum(const int rows, const int vecs, const int3
 }
 
 /* The same for one row, in LENET_ROWS_CHAINS independent sums. */
-LENET_TILE_INLINE void lenet_rows_one(const int vecs, const int32_t width, const lenet_rows_data *d, const lenet_rows_walk *s)
+LENET_TILE_INLINE void lenet_rows_one(const int vecs, const int32_t width, const lenet_rows_data *d,
+    const lenet_rows_walk *s)
 {
     LENET_TILE_CONTRACT
     const int32_t depth = s->depth;
@@ -221,7 +226,8 @@ LENET_TILE_INLINE void lenet_rows_one(const int vecs, const int32_t width, const
                     const float v = xp[k + i];
                     LENET_TILE_UNROLL
                     for (int j = 0; j < vecs; j++) {
-                        a[i][j] += v * *(const lenet_tile_vec *)(wp + i * width + j * LENET_TILE_LANES);
+                        a[i][j] += v * *(const lenet_tile_vec *)(wp + i * width + j
+                            * LENET_TILE_LANES);
                     }
                 }
                 wp += LENET_ROWS_CHAINS * width;
@@ -238,16 +244,20 @@ LENET_TILE_INLINE void lenet_rows_one(const int vecs, const int32_t width, const
     }
     LENET_TILE_UNROLL
     for (int j = 0; j < vecs; j++) {
-        *(lenet_tile_vec *)(d->acc + j * LENET_TILE_LANES) = (a[0][j] + a[1][j]) + (a[2][j] + a[3][j]);
+        *(lenet_tile_vec *)(d->acc + j * LENET_TILE_LANES) = (a[0][j] + a[1][j])
+            + (a[2][j] + a[3][j]);
     }
 }
 
-/* acc[i][j] = bias[j] + sum of x[i * next + ..] * w[j + ..] for rows rows, at most LENET_ROWS_MAX, and
+/* acc[i][j] = bias[j] + sum of x[i * next + ..] * w[j + ..] for rows rows, at most
+   LENET_ROWS_MAX, and
    as many columns as vecs vectors have; a panel of w is width columns wide. f is
    NULL where nothing is to be fetched. */
-LENET_TILE_INLINE void lenet_rows_block(int32_t rows, const int vecs, const int32_t width, const lenet_rows_data *d, const lenet_rows_walk *s, const lenet_rows_next *f)
+LENET_TILE_INLINE void lenet_rows_block(int32_t rows, const int vecs, const int32_t width,
+    const lenet_rows_data *d, const lenet_rows_walk *s, const lenet_rows_next *f)
 {
-#define LENET_ROWS_CASE(n) case n: lenet_rows_sum(n, vecs, width, 0, LENET_ROWS_COLS, d, s, f); break;
+#define LENET_ROWS_CASE(n) case n: lenet_rows_sum(n, vecs, width, 0, LENET_ROWS_COLS, d, s, \
+    f); break;
     switch (rows) {
         case 1: lenet_rows_one(vecs, width, d, s); break;
         LENET_ROWS_CASE(2)
@@ -272,11 +282,13 @@ LENET_TILE_INLINE void lenet_rows_block(int32_t rows, const int vecs, const int3
 
 /* What tiles over the panel of taps by step weights at w fetch, each a share: the panel behind
    it, if left columns from w on leave one. */
-LENET_TILE_INLINE lenet_rows_next lenet_rows_behind(const float *w, int32_t taps, int step, int32_t left, int32_t tiles)
+LENET_TILE_INLINE lenet_rows_next lenet_rows_behind(const float *w, int32_t taps, int step,
+    int32_t left, int32_t tiles)
 {
     lenet_rows_next f;
     const int32_t behind = (left > step) ? left - step : 0;
-    const int32_t wide = (behind > LENET_ROWS_COLS / 2) ? step : (behind > 0) ? LENET_ROWS_COLS / 2 : 0;
+    const int32_t wide = (behind > LENET_ROWS_COLS / 2) ? step : (behind > 0) ? LENET_ROWS_COLS / 2
+        : 0;
     f.at = (uintptr_t)w + (uintptr_t)((wide > 0) ? taps * step : 0) * sizeof(float);
     f.fetch_step = (tiles > 0) ? (uintptr_t)wide * sizeof(float) / (uintptr_t)tiles : 0;
     return f;
@@ -289,11 +301,13 @@ LENET_TILE_INLINE void lenet_rows_fetched(lenet_rows_next *f, int32_t taps)
 }
 
 /* lenet_rows_block for a whole panel, or one of half the width. */
-LENET_TILE_FUSED static void lenet_rows_tile(int32_t rows, int half, float *acc, const float *bias, const float *x, const float *w, const lenet_rows_walk *s, const lenet_rows_next *f)
+LENET_TILE_FUSED static void lenet_rows_tile(int32_t rows, int half, float *acc, const float *bias,
+    const float *x, const float *w, const lenet_rows_walk *s, const lenet_rows_next *f)
 {
     lenet_rows_data d = { acc, bias, x, w };
     if (half) {
-        lenet_rows_block(rows, LENET_ROWS_COLS / LENET_TILE_LANES / 2, LENET_ROWS_COLS / 2, &d, s, f);
+        lenet_rows_block(rows, LENET_ROWS_COLS / LENET_TILE_LANES / 2, LENET_ROWS_COLS / 2, &d, s,
+            f);
         return;
     }
     for (int j = 0; j < LENET_ROWS_COLS; j += LENET_ROWS_BLOCK) {
@@ -376,14 +390,16 @@ static void lenet_convolution_relu(float *restrict y, const float *x, const floa
     const int32_t tiles = (out_w + LENET_ROWS_MAX - 1) / LENET_ROWS_MAX;
     const int32_t length = (out_w + tiles - 1) / tiles;
     for (int32_t j = 0; j < out_channels; j += LENET_ROWS_COLS) {
-        const int cols = (out_channels - j < LENET_ROWS_COLS) ? (int)(out_channels - j) : LENET_ROWS_COLS;
+        const int cols = (out_channels - j < LENET_ROWS_COLS) ? (int)(out_channels - j)
+            : LENET_ROWS_COLS;
         const int half = cols <= LENET_ROWS_COLS / 2;
         const int width = half ? LENET_ROWS_COLS / 2 : LENET_ROWS_COLS;
         const float *panel = w + j * taps;
         const float *start = bias + j;
         walk.panel = middle_taps * inner_taps * width;
         walk.tap = inner_taps * width;
-        lenet_rows_next fetch = lenet_rows_behind(panel, taps, LENET_ROWS_COLS, out_channels - j, out_h * tiles);
+        lenet_rows_next fetch = lenet_rows_behind(panel, taps, LENET_ROWS_COLS, out_channels - j,
+            out_h * tiles);
         for (int32_t p = 0; p < out_h; p++) {
             for (int32_t q = 0; q < out_w; q += length) {
                 const int32_t rows = (out_w - q < length) ? out_w - q : length;

@@ -70,7 +70,8 @@ extern const float lstm_zero_bias[32];
 #define LSTM_TILE_LANES 1
 #endif
 #if LSTM_TILE_LANES > 1
-typedef float lstm_tile_vec __attribute__((vector_size(4 * LSTM_TILE_LANES), aligned(4), may_alias));
+typedef float lstm_tile_vec __attribute__((vector_size(4 * LSTM_TILE_LANES), aligned(4),
+    may_alias));
 /* Of arrays that vectors are stored to: none lies across two lines of the cache. */
 #define LSTM_TILE_ALIGNED __attribute__((aligned(4 * LSTM_TILE_LANES)))
 #else
@@ -135,7 +136,9 @@ typedef struct {
 
 /* Vectors past LSTM_ROWS_VECS are those of the next panel, beside apart; rows of acc are pitch
    apart. */
-LSTM_TILE_INLINE void lstm_rows_sum(const int rows, const int vecs, const int32_t width, const int32_t beside, const int pitch, const lstm_rows_data *d, const lstm_rows_walk *s, const lstm_rows_next *f)
+LSTM_TILE_INLINE void lstm_rows_sum(const int rows, const int vecs, const int32_t width,
+    const int32_t beside, const int pitch, const lstm_rows_data *d, const lstm_rows_walk *s,
+    const lstm_rows_next *f)
 {
     LSTM_TILE_CONTRACT
     const int32_t depth = s->depth;
@@ -157,7 +160,8 @@ LSTM_TILE_INLINE void lstm_rows_sum(const int rows, const int vecs, const int32_
                 lstm_tile_vec b[LSTM_ROWS_WIDE_VECS];
                 LSTM_TILE_UNROLL
                 for (int j = 0; j < vecs; j++) {
-                    b[j] = *(const lstm_tile_vec *)(wp + j / LSTM_ROWS_VECS * beside + j % LSTM_ROWS_VECS * LSTM_TILE_LANES);
+                    b[j] = *(const lstm_tile_vec *)(wp + j / LSTM_ROWS_VECS * beside + j
+                        % LSTM_ROWS_VECS * LSTM_TILE_LANES);
                 }
                 wp += width;
                 if (f != NULL) {
@@ -185,7 +189,8 @@ LSTM_TILE_INLINE void lstm_rows_sum(const int rows, const int vecs, const int32_
 }
 
 /* The same for one row, in LSTM_ROWS_CHAINS independent sums. */
-LSTM_TILE_INLINE void lstm_rows_one(const int vecs, const int32_t width, const lstm_rows_data *d, const lstm_rows_walk *s)
+LSTM_TILE_INLINE void lstm_rows_one(const int vecs, const int32_t width, const lstm_rows_data *d,
+    const lstm_rows_walk *s)
 {
     LSTM_TILE_CONTRACT
     const int32_t depth = s->depth;
@@ -210,7 +215,8 @@ LSTM_TILE_INLINE void lstm_rows_one(const int vecs, const int32_t width, const l
                     const float v = xp[k + i];
                     LSTM_TILE_UNROLL
                     for (int j = 0; j < vecs; j++) {
-                        a[i][j] += v * *(const lstm_tile_vec *)(wp + i * width + j * LSTM_TILE_LANES);
+                        a[i][j] += v * *(const lstm_tile_vec *)(wp + i * width + j
+                            * LSTM_TILE_LANES);
                     }
                 }
                 wp += LSTM_ROWS_CHAINS * width;
@@ -227,14 +233,17 @@ LSTM_TILE_INLINE void lstm_rows_one(const int vecs, const int32_t width, const l
     }
     LSTM_TILE_UNROLL
     for (int j = 0; j < vecs; j++) {
-        *(lstm_tile_vec *)(d->acc + j * LSTM_TILE_LANES) = (a[0][j] + a[1][j]) + (a[2][j] + a[3][j]);
+        *(lstm_tile_vec *)(d->acc + j * LSTM_TILE_LANES) = (a[0][j] + a[1][j])
+            + (a[2][j] + a[3][j]);
     }
 }
 
-/* acc[i][j] = bias[j] + sum of x[i * next + ..] * w[j + ..] for rows rows, at most LSTM_ROWS_MAX, and
+/* acc[i][j] = bias[j] + sum of x[i * next + ..] * w[j + ..] for rows rows, at most
+   LSTM_ROWS_MAX, and
    as many columns as vecs vectors have; a panel of w is width columns wide. f is
    NULL where nothing is to be fetched. */
-LSTM_TILE_INLINE void lstm_rows_block(int32_t rows, const int vecs, const int32_t width, const lstm_rows_data *d, const lstm_rows_walk *s, const lstm_rows_next *f)
+LSTM_TILE_INLINE void lstm_rows_block(int32_t rows, const int vecs, const int32_t width,
+    const lstm_rows_data *d, const lstm_rows_walk *s, const lstm_rows_next *f)
 {
 #define LSTM_ROWS_CASE(n) case n: lstm_rows_sum(n, vecs, width, 0, LSTM_ROWS_COLS, d, s, f); break;
     switch (rows) {
@@ -261,11 +270,13 @@ LSTM_TILE_INLINE void lstm_rows_block(int32_t rows, const int vecs, const int32_
 
 /* What tiles over the panel of taps by step weights at w fetch, each a share: the panel behind
    it, if left columns from w on leave one. */
-LSTM_TILE_INLINE lstm_rows_next lstm_rows_behind(const float *w, int32_t taps, int step, int32_t left, int32_t tiles)
+LSTM_TILE_INLINE lstm_rows_next lstm_rows_behind(const float *w, int32_t taps, int step,
+    int32_t left, int32_t tiles)
 {
     lstm_rows_next f;
     const int32_t behind = (left > step) ? left - step : 0;
-    const int32_t wide = (behind > LSTM_ROWS_COLS / 2) ? step : (behind > 0) ? LSTM_ROWS_COLS / 2 : 0;
+    const int32_t wide = (behind > LSTM_ROWS_COLS / 2) ? step : (behind > 0) ? LSTM_ROWS_COLS / 2
+        : 0;
     f.at = (uintptr_t)w + (uintptr_t)((wide > 0) ? taps * step : 0) * sizeof(float);
     f.fetch_step = (tiles > 0) ? (uintptr_t)wide * sizeof(float) / (uintptr_t)tiles : 0;
     return f;
@@ -278,7 +289,8 @@ LSTM_TILE_INLINE void lstm_rows_fetched(lstm_rows_next *f, int32_t taps)
 }
 
 /* lstm_rows_block for a whole panel, or one of half the width. */
-LSTM_TILE_FUSED static void lstm_rows_tile(int32_t rows, int half, float *acc, const float *bias, const float *x, const float *w, const lstm_rows_walk *s, const lstm_rows_next *f)
+LSTM_TILE_FUSED static void lstm_rows_tile(int32_t rows, int half, float *acc, const float *bias,
+    const float *x, const float *w, const lstm_rows_walk *s, const lstm_rows_next *f)
 {
     lstm_rows_data d = { acc, bias, x, w };
     if (half) {
