@@ -445,10 +445,10 @@ static void kws_trained_convolution_relu(float *restrict y, const float *x, cons
                 sum.n[column_loop] = (rows > 1) ? kernel_w : kws_trained_taps(side, in_w, kernel_w,
                     dilation_w, &kc);
                 if ((sum.n[0] > 0) && (sum.n[column_loop] > 0)) {
-                    at = (top + kr * dilation_h) * in_stride_row + (side + kc * dilation_w)
-                        * in_stride_col;
+                    at = ((top + (kr * dilation_h)) * in_stride_row)
+                        + ((side + (kc * dilation_w)) * in_stride_col);
                 }
-                kws_trained_tile(acc, rows, start, x + at,
+                kws_trained_tile(acc, rows, start, &x[at],
                     panel + (kr * kernel_w + kc) * in_channels * KWS_TRAINED_TILE_COLS, &sum);
                 for (int c = 0; c < cols; c++) {
                     const int32_t channel = j + c;
@@ -509,8 +509,9 @@ KWS_TRAINED_EIGHT_APART static void kws_trained_convolution_relu_2(float *restri
             walk.rows = (walk.cols > 0) ? rows : 0;
             walk.xr = dilation_h * in_stride_row - walk.cols * walk.xc;
             walk.wr = (kernel_w - walk.cols) * channels;
-            const float *const xp = x + ((walk.rows > 0) ? (top + kr * dilation_h) * in_stride_row
-                + (side + kc * dilation_w) * in_stride_col : 0);
+            const float *const xp =
+                &x[((walk.rows > 0) ? ((top + (kr * dilation_h)) * in_stride_row)
+                + ((side + (kc * dilation_w)) * in_stride_col) : 0)];
             const float *const wp = w + (kr * kernel_w + kc) * channels;
             const int32_t at = (p * out_w + q) * channels;
             for (int32_t j = 0; j < channels; j += 8) {
