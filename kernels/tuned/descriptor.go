@@ -237,6 +237,8 @@ var vocabulary = func() map[string]Field {
 		{Name: "weight_stride_k", Unit: "elements", Doc: "From row to row of the second matrix."},
 		{Name: "weight_stride_n", Unit: "elements",
 			Doc: "From column to column of the second matrix."},
+		{Name: "weight_stride_channel", Unit: "elements",
+			Doc: "From one channel's weights to the next's; 0 if all channels have the same."},
 		{Name: "weight_stride_outer", Unit: "rows",
 			Doc: "Rows of packed weights from tap to tap of the outer loop."},
 		{Name: "weight_stride_middle", Unit: "rows",
@@ -372,7 +374,8 @@ var (
 		"lanes"}, window, interior,
 		[]string{"in_stride_batch", "in_stride_row", "in_stride_col", "out_bytes"})
 	depthwiseInt8Params = describe("depthwise_i8_params", []string{"batch", "channels",
-		"multiplier", "in_offset", "fast", "wide", "pad_value", "in_place"}, window, inStrides,
+		"multiplier", "in_offset", "fast", "wide", "pad_value", "in_place",
+		"weight_stride_channel"}, window, inStrides,
 		outStrides)
 	poolParams = describe("pool_params", []string{"batch", "channels"}, window,
 		[]string{"channels_inner", "divisor"})

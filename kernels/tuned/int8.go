@@ -28,7 +28,8 @@ func Conv2DInt8() *Kernel {
 }
 
 // DepthwiseInt8 is the convolution of bytes in which each channel is by itself and makes mult
-// channels, of images whose channels lie innermost. w is [mult][ceil(channels/4)][kh][kw][4].
+// channels, of images whose channels lie innermost. w is [mult][ceil(channels/4)][kh][kw][4], or
+// [kh][kw][4] if all channels have the same weights, as those of an average.
 func DepthwiseInt8() *Kernel {
 	return &Kernel{Name: "depthwise_i8", Forms: []string{depthwiseMVE, depthwiseLanesInt8},
 		Descriptor: depthwiseInt8Params, Operands: []string{"x"}, C: true, Apart: true,
@@ -42,8 +43,8 @@ func DepthwiseInt8() *Kernel {
 const convMVE = "conv2d_mve_i8"
 
 // depthwiseMVE is the form of DepthwiseInt8 for MVE, if mult is 1 and 16 bits hold the sum of two
-// products of neighbouring taps. There w is [ceil(channels/16)][kh][kw][16]. start has what the
-// offset of the input adds to a sum.
+// products of neighbouring taps. There w is [ceil(channels/16)][kh][kw][16], or [kh][kw][16]. start
+// has what the offset of the input adds to a sum.
 const depthwiseMVE = "depthwise_mve_i8"
 
 // headMVE keeps a kernel apart from what calls it: compilers have too few registers for both.
@@ -416,10 +417,15 @@ func matchDepthwiseInt8(r *Request) *Instance {
 			return nil
 		}
 	}
+	stride := taps
+	if once, ok := oneForAll(w, lanes*taps, lanes, cv.groups); ok {
+		w, stride = once, 0
+	}
 	rows, keep := &cv.axes[0], r.Spare && !mve && cv.same()
 	in := cv.instance(r.Target.bytesTile(), depthwiseInt8Params, Values{"channels": num(cv.groups),
 		"multiplier": num(cv.cout), "in_offset": num(cv.offset), "fast": num(fastPairs(r)),
-		"pad_value": num(-cv.offset), "wide": num(cv.size() - 1), "in_place": truth(keep)},
+		"pad_value": num(-cv.offset), "wide": num(cv.size() - 1), "in_place": truth(keep),
+		"weight_stride_channel": num(stride)},
 		Packed{Name: "w", DType: ir.Int8, Data: w, From: []int{cv.w}}, starts(start))
 	if mve {
 		in.Form, in.Head, in.Scratch = depthwiseMVE, headMVE, num(roundUp(int64(4*taps+cv.groups), 16))
@@ -432,6 +438,18 @@ func matchDepthwiseInt8(r *Request) *Instance {
 		in.Spent = perKept * cost(kept, rows.out)
 	}
 	return in
+}
+
+// oneForAll returns what every block of w begins with, if they are equal but for channels behind
+// the last one: w has blocks of so many bytes, each of lanes channels.
+func oneForAll(w []byte, block, lanes, channels int) ([]byte, bool) {
+	of := int(roundUp(int64(channels), lanes)) / lanes // blocks of all channels
+	for i, b := range w {
+		if channel := i/block%of*lanes + i%lanes; channel < channels && b != w[i%block] {
+			return nil, false
+		}
+	}
+	return w[:block], len(w) > block
 }
 
 // same reports whether results lie as the image does, each row over one that no row behind it

@@ -224,7 +224,8 @@ func (cv *int8Conv) windows(r *Request) *Instance {
 	}
 	in := cv.instance(r.Target.bytesTile(), depthwiseInt8Params, Values{"channels": num(cv.groups),
 		"multiplier": sym.Int(1), "in_offset": num(cv.offset), "fast": sym.Int(0),
-		"pad_value": num(-cv.offset), "wide": sym.Int(0), "in_place": sym.Int(0)},
+		"pad_value": num(-cv.offset), "wide": sym.Int(0), "in_place": sym.Int(0),
+		"weight_stride_channel": num(cv.depth())},
 		Packed{Name: "w", DType: ir.Int8, Data: w, From: []int{cv.w}}, starts(start))
 	in.Form, in.Rest, in.Once, in.Begun = depthwiseLanesInt8, true, true, begun
 	in.Scratch = sym.Mul(num(size), sym.Add(sym.Mul(cv.axes[0].reach(), cv.axes[1].reach(),

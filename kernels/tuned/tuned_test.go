@@ -1,6 +1,7 @@
 package tuned
 
 import (
+	"bytes"
 	"math"
 	"slices"
 	"testing"
@@ -49,5 +50,24 @@ func TestFloats(t *testing.T) {
 	want := []float32{0, -1.5, 3e38}
 	if got := floats(packed("w", want).Data); !slices.Equal(got, want) {
 		t.Errorf("got %v", got)
+	}
+}
+
+// Blocks of weights are stored once if they are equal, whatever is behind the last channel.
+func TestOneForAll(t *testing.T) {
+	for _, c := range []struct {
+		w        []byte
+		channels int
+		want     []byte // nil: they differ
+	}{
+		{[]byte{1, 2, 3, 4, 1, 2, 3, 4}, 4, []byte{1, 2, 3, 4}}, // of two channels, two taps
+		{[]byte{1, 2, 3, 4, 1, 0, 3, 0}, 3, []byte{1, 2, 3, 4}},
+		{[]byte{1, 2, 3, 4, 1, 0, 3, 0}, 4, nil},
+		{[]byte{1, 2, 3, 4}, 2, nil}, // there is one block
+	} {
+		got, ok := oneForAll(c.w, 4, 2, c.channels)
+		if ok != (c.want != nil) || ok && !bytes.Equal(got, c.want) {
+			t.Errorf("%v of %d channels: %v", c.w, c.channels, got)
+		}
 	}
 }
