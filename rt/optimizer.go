@@ -69,6 +69,24 @@ func (b *Boundary) Initial(v *pte.Tensor) (_ []byte, err error) {
 	return t.own, nil
 }
 
+// Kernel prepares a call of an operator that the registry of the options has a kernel for.
+func (b *Boundary) Kernel(op string, args []*EValue) (func(context.Context) error, error) {
+	k, ok := b.Options.Registry.Lookup(op)
+	if !ok || k.Prepare == nil {
+		return nil, &MissingOperatorsError{Method: b.Plan.Name, Operators: []string{op}}
+	}
+	now := &run{}
+	f, err := k.Prepare(&Call{Op: op, Args: args, run: now})
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) error {
+		now.ctx = ctx
+		defer func() { now.ctx = nil }()
+		return f()
+	}, nil
+}
+
 // binder returns what finds the program's data.
 func (b *Boundary) binder() *binder { return &binder{program: b.Program, data: b.data} }
 

@@ -79,7 +79,8 @@ func TestExecuTorchPrograms(t *testing.T) {
 		}
 	}
 	s := way.Settings{Options: compile.Options{Custom: k}}
-	for _, w := range []way.Way{way.C{Settings: s}, way.Go{Settings: s}, way.RT{Settings: s}} {
+	for _, w := range []way.Way{way.C{Settings: s}, way.Go{Settings: s}, way.RT{Settings: s},
+		way.RT{Settings: s, Optimize: true}} {
 		n, err := conform.Check(t.Context(), []string{dir}, []way.Way{w}, func(m conform.Miss) {
 			t.Errorf("%s: %s", w.Name(), m)
 		}, nil)

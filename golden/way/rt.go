@@ -11,9 +11,12 @@ import (
 	"time"
 
 	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/codegen/custom"
 	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower"
 	"github.com/etgen/etgen/lower/native"
@@ -78,7 +81,7 @@ func (w RT) job(ctx context.Context, registry *rt.Registry, j Job, r *Result) er
 		m.tracer = newStepTracer()
 	}
 	if w.Optimize {
-		m.optimizes()
+		m.optimizes(w.Options.Custom)
 	}
 	if j.isProgram() {
 		open, err := m.open(ctx, j, r)
@@ -235,9 +238,10 @@ type machine struct {
 }
 
 // optimizes lets methods be compiled when they are loaded. Their steps are known
-// then.
-func (m *machine) optimizes() {
-	o := optimize.Options{Strict: true}
+// then. K has the custom operators, and may be nil.
+func (m *machine) optimizes(k *custom.Kernels) {
+	o := optimize.Options{Strict: true,
+		Custom: seq.Map(k.Declared(), (*aten.Schema).String)}
 	if m.traces = m.tracer != nil; m.traces {
 		at := func(method string) int { return slices.Index(m.program.MethodNames(), method) }
 		o.Lowered = func(method string, p *ir.Program) {

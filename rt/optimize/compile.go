@@ -11,7 +11,7 @@ import (
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
-	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/lower"
 	"github.com/etgen/etgen/lower/native"
@@ -42,7 +42,7 @@ type port struct {
 // compile compiles the method.
 func compile(b *rt.Boundary, o Options) *code {
 	file, data := withConstants(b)
-	table := ops.Standard()
+	table := tableOf(o)
 	var origins raise.Origins
 	if o.Parts != nil {
 		origins = func(_, _ int, handle uint32) ir.Location { return ir.Location{Line: int(handle)} }
@@ -169,6 +169,7 @@ type kernel struct {
 	loops    *eval.Program // a loop kernel
 	tuned    *tunedKernel
 	delegate *delegation
+	custom   *loop.Invoke // of a custom operator
 }
 
 func newKernel(c *native.Call, plan *pte.ExecutionPlan) *kernel {
@@ -176,7 +177,8 @@ func newKernel(c *native.Call, plan *pte.ExecutionPlan) *kernel {
 	if out.delegate = newDelegation(k, plan); out.delegate != nil {
 		return out
 	}
-	switch {
+	switch out.custom = customOf(k); {
+	case out.custom != nil:
 	case k.Tuned != nil:
 		out.tuned = newTuned(k, c.Args[0].Len)
 	case !k.Copy:

@@ -16,8 +16,8 @@
 // Delegates whose payloads are known are compiled with the rest. Others are called, by the backends
 // of the options.
 //
-// A program that cannot be raised, as one with custom operators, is interpreted by the registry.
-// Why is told to the program's platform, at [rt.LogInfo], and to [Options].Refused.
+// Custom operators that the options declare are called, by the kernels of the registry. A program
+// that cannot be raised, as one with other custom operators, is interpreted by the registry. Why is told to the program's platform, at [rt.LogInfo], and to [Options].Refused.
 //
 // Planned memory of the program is not used, be it given by the caller or not: a
 // method has an arena of its own, planned anew. It counts against the limit of
@@ -42,6 +42,9 @@ type Options struct {
 	Refused func(method string, reason error)
 	// Strict lets such a method not load. The error is ErrRefused.
 	Strict bool
+	// Custom are the schemas of custom operators, as in "my::scale(Tensor x, float by) -> Tensor".
+	// A program does not tell them. Their kernels are those of the registry.
+	Custom []string
 	// Lowered, if not nil, is told the graph that a method is compiled from, once for
 	// a [rt.Program].
 	Lowered func(method string, p *ir.Program)

@@ -62,6 +62,8 @@ func (m *interpreter) stmt(s native.Stmt) func() error {
 			return m.copy(s)
 		case k.delegate != nil:
 			return m.delegate(s, k.delegate)
+		case k.custom != nil:
+			return m.custom(s, k.custom)
 		case k.tuned != nil:
 			return m.tuned(s, k.tuned)
 		default:
