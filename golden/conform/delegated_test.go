@@ -2,6 +2,7 @@ package conform
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/etgen/etgen/golden/tier"
@@ -46,5 +47,36 @@ func TestDelegatedPrograms(t *testing.T) {
 			}
 			t.Log(report)
 		})
+	}
+}
+
+// Payloads of ExecuTorch's demonstrations that name operators or nothing, and no weights or
+// operands, cannot be computed from their files. Each way says so.
+func TestUntoldPrograms(t *testing.T) {
+	var dirs []string
+	for _, name := range []string{"attr_partitioner", "mapping", "cond", "map"} {
+		dir := filepath.Join(allDelegated, "demo_"+name)
+		if there(dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	if len(dirs) == 0 {
+		t.Skipf("%s is not here", allDelegated)
+	}
+	for _, w := range []way.Way{way.RT{}, way.RT{Optimize: true}, way.C{}, way.Go{}} {
+		told := map[string]bool{}
+		report, err := Check(t.Context(), dirs, []way.Way{w}, func(m Miss) {
+			told[m.Case] = strings.Contains(m.String(), "that is nowhere in the file, so nothing computes "+
+				"its results from the file alone")
+			if !told[m.Case] {
+				t.Error(m)
+			}
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if report.Passed > 0 || len(told) != len(dirs) {
+			t.Errorf("%s: %v; told of %v", w.Name(), report, told)
+		}
 	}
 }

@@ -118,7 +118,7 @@ func (f formula) Execute(_ context.Context, args []*rt.EValue) error {
 func TestTwins(t *testing.T) {
 	for name, want := range map[string]string{
 		"product":         "does not say what its operators, aten.mm.default, work on",
-		"product_and_sum": "takes 4: its payload does not say which",
+		"product_and_sum": "takes 4: its payload does not say which; that is nowhere in the file",
 		"parameters":      `does not say what its operators, "aten.add.Tensor aten.add.Tensor", work on`,
 		"names":           "has names for a profiler, and neither operands nor weights",
 	} {

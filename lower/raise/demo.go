@@ -96,10 +96,16 @@ func openDemo(d *pte.Delegate, _ func(string) (ir.Blob, bool)) (lowered, error) 
 	}
 	out.ops = strings.Join(names, " ")
 	if _, ok := demoOps[out.ops]; !ok {
-		return nil, &unreadable{fmt.Sprintf("its payload does not say what its operators, %s, work "+
-			"on", foreign.Message(out.ops))}
+		return nil, untold("its payload does not say what its operators, %s, work on",
+			foreign.Message(out.ops))
 	}
 	return out, nil
+}
+
+// untold says what a payload does not tell, and that nothing but its backend can.
+func untold(format string, args ...any) error {
+	return &unreadable{fmt.Sprintf(format, args...) + "; that is nowhere in the file, so nothing " +
+		"computes its results from the file alone, but a backend of yours that knows it can"}
 }
 
 func textOf(b ir.Blob) (string, error) {
@@ -116,8 +122,8 @@ func textOf(b ir.Blob) (string, error) {
 // Outputs implements lowered.
 func (d *demo) Outputs(n int) ([]bool, error) {
 	if want := demoOps[d.ops].args + 1; n != want {
-		return nil, &unreadable{fmt.Sprintf("a call has %d arguments, and %s takes %d: its payload "+
-			"does not say which", n, foreign.Message(d.ops), want)}
+		return nil, untold("a call has %d arguments, and %s takes %d: its payload does not say which",
+			n, foreign.Message(d.ops), want)
 	}
 	written := make([]bool, n)
 	written[n-1] = true
@@ -158,8 +164,8 @@ func openMapping(d *pte.Delegate, _ func(string) (ir.Blob, bool)) (lowered, erro
 	if !ok || err != nil || n < 0 || n > math.MaxInt16 || len(items) != 2*n+1 {
 		return nil, fmt.Errorf("its payload is no list of names: %s", foreign.Message(text))
 	}
-	return nil, &unreadable{"its payload has names for a profiler, and neither operands nor weights: " +
-		foreign.Message(list)}
+	return nil, untold("its payload has names for a profiler, and neither operands nor weights: %s",
+		foreign.Message(list))
 }
 
 // executor is the id of the backend whose payload is a whole program.

@@ -33,7 +33,7 @@ func TestDemoPayloads(t *testing.T) {
 		{compilerDemo, strings.Replace(sin, "numel:1", "numel:-1", 1), nil, 2,
 			"its payload has no operator"},
 		{compilerDemo, strings.Replace(sin, "aten.sin", "aten.cos", 1), nil, 2,
-			"does not say what its operators, aten.cos.default, work on"},
+			"does not say what its operators, aten.cos.default, work on; that is nowhere in the file"},
 		{mappingDemo, "1#conv,0,", nil, 2, "has names for a profiler"},
 		{mappingDemo, "2#conv,0,", nil, 2, "its payload is no list of names"},
 		{executor, "nothing", nil, 2, "pte: a file of 7 bytes"},
