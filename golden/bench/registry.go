@@ -44,7 +44,7 @@ func registryTable(ctx context.Context, s *settings, cases []*testcase.Case) (*t
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			t.notes = append(t.notes, fmt.Sprintf("%s: %s", nameOf(c.Dir), conform.FirstLine(err)))
+			t.notes = append(t.notes, fmt.Sprintf("%s: %s", nameOf(c.Dir), conform.Brief(err)))
 		}
 	}
 	return t, nil

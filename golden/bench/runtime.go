@@ -45,7 +45,7 @@ generated Go for rt, %.1f times for rt/optimize`, s.span, max(s.compile, 1), sho
 		}
 		name := nameOf(c.Dir)
 		fail := func(what string, err error) {
-			t.notes = append(t.notes, fmt.Sprintf("%s, %s: %s", name, what, conform.FirstLine(err)))
+			t.notes = append(t.notes, fmt.Sprintf("%s, %s: %s", name, what, conform.Brief(err)))
 		}
 		if err := generated[k].err; err != nil {
 			fail("Go", err)

@@ -46,16 +46,16 @@ func sizeTable(ctx context.Context, _ *settings, cases []*testcase.Case) (*table
 		name := nameOf(c.Dir)
 		inC, err := packageSizes(c, tuned.C)
 		if err != nil {
-			t.notes = append(t.notes, fmt.Sprintf("%s, C: %s", name, conform.FirstLine(err)))
+			t.notes = append(t.notes, fmt.Sprintf("%s, C: %s", name, conform.Brief(err)))
 			continue
 		}
 		if inC.text, inC.gcc, err = compiledC(ctx, inC.pkg); err != nil {
-			t.notes = append(t.notes, fmt.Sprintf("%s, C: %s", name, conform.FirstLine(err)))
+			t.notes = append(t.notes, fmt.Sprintf("%s, C: %s", name, conform.Brief(err)))
 			continue
 		}
 		inGo, err := packageSizes(c, tuned.Go)
 		if err != nil {
-			t.notes = append(t.notes, fmt.Sprintf("%s, Go: %s", name, conform.FirstLine(err)))
+			t.notes = append(t.notes, fmt.Sprintf("%s, Go: %s", name, conform.Brief(err)))
 			continue
 		}
 		t.row(name, fmt.Sprint(inC.source), fmt.Sprint(inC.text),

@@ -111,7 +111,7 @@ peak, or in C more time than the best known, than is wanted`, s.span, turnsOfEac
 			runs[i] = all[i][k]
 			if err := runs[i].err; err != nil {
 				t.notes = append(t.notes, fmt.Sprintf("%s, %s: %s", name, v.name,
-					conform.FirstLine(err)))
+					conform.Brief(err)))
 			}
 		}
 		mark, ok := best[filepath.ToSlash(name)]

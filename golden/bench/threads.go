@@ -53,7 +53,7 @@ the code's if there was a moment that left both processors alone, and less if no
 		for i, m := range runs {
 			if m.err != nil {
 				t.notes = append(t.notes, fmt.Sprintf("%s, %s: %s", row[0], ways[i].name,
-					conform.FirstLine(m.err)))
+					conform.Brief(m.err)))
 			}
 		}
 		for lang := range 2 {

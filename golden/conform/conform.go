@@ -266,7 +266,7 @@ func excluded(ctx context.Context, j way.Job, call int) bool {
 // check returns the first miss of a result, nil if it is as recorded.
 func check(ctx context.Context, c *testcase.Case, j way.Job, r *way.Result) *Miss {
 	if r.Err != nil {
-		return &Miss{Call: -1, Output: -1, Problem: FirstLine(r.Err)}
+		return &Miss{Call: -1, Output: -1, Problem: Brief(r.Err)}
 	}
 	tol := compare.Tolerance{Terms: slices.Max(append([]int64{1}, r.Terms...)), Slack: c.Slack,
 		Class: c.ByClass}
@@ -281,7 +281,7 @@ func check(ctx context.Context, c *testcase.Case, j way.Job, r *way.Result) *Mis
 			if !errors.As(got.Err, &of) ||
 				strings.HasPrefix(want.Refused, "Guard") && !errors.Is(got.Err, way.ErrShape) {
 				return &Miss{Call: i, Output: -1,
-					Problem: "PyTorch refuses it otherwise: " + FirstLine(got.Err)}
+					Problem: "PyTorch refuses it otherwise: " + Brief(got.Err)}
 			}
 			continue
 		}
@@ -289,7 +289,7 @@ func check(ctx context.Context, c *testcase.Case, j way.Job, r *way.Result) *Mis
 			continue
 		}
 		if got.Err != nil {
-			return &Miss{Call: i, Output: -1, Problem: FirstLine(got.Err)}
+			return &Miss{Call: i, Output: -1, Problem: Brief(got.Err)}
 		}
 		if c.Unrecorded {
 			continue
@@ -327,10 +327,4 @@ func checkMutated(i int, got *way.CallResult, want *testcase.Call, tol compare.T
 		}
 	}
 	return nil
-}
-
-// FirstLine is the first line of an error's text.
-func FirstLine(err error) string {
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line
 }
