@@ -9,7 +9,8 @@ import (
 )
 
 // ConvFewBytes is ConvFew for images of bytes that are floats less their zero point, of less than 4
-// channels. It has weights, and what sums begin with, for bytes and for floats: the machine decides.
+// channels. It has weights, and what sums begin with, for bytes and for floats: the machine
+// decides.
 func ConvFewBytes() *Kernel {
 	return &Kernel{Name: "conv2d_few_bytes", Descriptor: convFewBytesParams, Go: "rows.ConvFewBytes",
 		Buffers: []string{"w", "bias", "scratch"}, Bounds: true, Rescales: true,

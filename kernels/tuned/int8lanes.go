@@ -267,11 +267,12 @@ func matchConvBytes(r *Request) *Instance {
 	if direct {
 		size = 2
 	}
-	if beside { // words for each result, or all columns as floats; a row, as bytes too; places
+	if beside { // words for each result, or all columns as floats; a row; all rows as bytes; places
 		pixel = l.depth / cv.kernel[0]
 		row = sym.Mul(columns, num(cv.cin))
 		columns = sym.Max(cv.axes[1].out, columns)
-		row = sym.Add(sym.Mul(num(5), row), sym.Mul(columns, num(pixel)), num(8))
+		row = sym.Add(sym.Mul(num(4), row), sym.Mul(cv.axes[0].reach(),
+			sym.Add(row, num(pixel+8))), num(4))
 	}
 	in := cv.instance(r.Target.tile(), convInt8Params, Values{"depth": num(l.depth),
 		"pad_value": num(-cv.offset), "results_at_once": sym.Int(1), "direct": truth(direct),

@@ -278,6 +278,7 @@ func wordsAt() {
 	Implement("wordsAt512")
 	to, from := Load(Param("to").Base(), GP64()), Load(Param("from").Base(), GP64())
 	places, count := Load(Param("places").Base(), GP64()), Load(Param("count"), GP64())
+	ADDQ(Load(Param("at"), GP64()), from)
 	sixteens(count, func(k reg.OpmaskVirtual) {
 		at, v, some := ZMM(), ZMM(), K()
 		VMOVDQU32_Z(operand.Mem{Base: places}, k, at)

@@ -10,17 +10,20 @@ import "math"
 // for bytes to which 128 is added.
 //
 // What results see is copied as the machine multiplies it: as bytes, as pairs of 16 bits, or as
-// floats if they are not there already; with in_bytes they may be bytes already. For the last two a panel of weights is spread out at a
-// time, but for a single row of pairs. It returns whether results are rescaled: see Epilogue.
+// floats if they are not there already; with in_bytes they may be bytes already. For pairs and
+// floats a panel of weights is spread out at a time, but for a single row of pairs. It returns
+// whether results are rescaled: see Epilogue.
 func ConvBytes(y, x, w, start, scratch []float32, a *ConvI8Params, f *Epilogue) (rescaled bool) {
 	s := a.sight()
-	cout, taps := a.outChannels, a.depth/4
-	line := s.width * s.pixel
-	t := tile{next: s.step * s.pixel, step: a.outStrideCol, outer: a.kernelH,
-		xOuter: a.dilationH * line, middle: 1, depth: s.columns * s.pixel, low: f.low, high: f.high,
-		parts: s.parts, bytes: a.outH*a.outW == 1 && s.parts == 2}
-	if a.dilationW > 1 {
+	cout, taps, way := a.outChannels, a.depth/4, s.way()
+	t := tile{next: way.xNext, step: way.yNext, outer: a.kernelH, xOuter: a.dilationH * way.xRow,
+		middle: 1, depth: s.columns * s.pixel, low: f.low, high: f.high, parts: s.parts,
+		bytes: a.outH*a.outW == 1 && s.parts == 2}
+	switch {
+	case a.dilationW > 1:
 		t.middle, t.xMiddle, t.depth = s.columns, a.dilationW*s.pixel, s.pixel
+	case s.row > 0 && a.dilationH == 1: // rows of a window lie beside each other
+		t.outer, t.depth = 1, a.kernelH*s.pixel
 	}
 	if byteFrom > 0 {
 		start = start[len(start)/2:]
@@ -35,7 +38,7 @@ func ConvBytes(y, x, w, start, scratch []float32, a *ConvI8Params, f *Epilogue) 
 		seen = nil
 	}
 	spread := scratch[len(scratch)-4*panel*taps:]
-	length := lengths(a.outW, tileRows)
+	length := lengths(way.count, tileRows)
 	for b := range a.batch {
 		image := x[s.at(b*a.inStrideBatch):]
 		if seen != nil {
@@ -55,11 +58,11 @@ func ConvBytes(y, x, w, start, scratch []float32, a *ConvI8Params, f *Epilogue) 
 				t.shift, t.scale = f.shift[j:], f.scale[j:]
 				_, _ = t.shift[:t.columns], t.scale[:t.columns]
 			}
-			for p := range a.outH {
-				for q := 0; q < a.outW; q += length {
-					t.rows = min(length, a.outW-q)
-					t.x = image[p*a.strideH*line+q*t.next:]
-					o := b*a.outStrideBatch + p*a.outStrideRow + q*a.outStrideCol + j*a.outStrideChannel
+			for p := range way.lines {
+				for q := 0; q < way.count; q += length {
+					t.rows = min(length, way.count-q)
+					t.x = image[p*way.xLine+q*t.next:]
+					o := b*a.outStrideBatch + p*way.yLine + q*t.step + j*a.outStrideChannel
 					if a.outStrideChannel != 1 {
 						f.apart(y, &t, o, j, a.outStrideChannel)
 						continue
@@ -156,6 +159,28 @@ func (a *ConvI8Params) sight() sight {
 	return s
 }
 
+// way is how results are gone through: in lines of so many, which are rows, or columns.
+type way struct {
+	lines, count       int
+	xRow, xLine, xNext int // how far rows, lines and results are apart in the copy
+	yLine, yNext       int
+}
+
+// way returns the way of longer lines where columns of pixels lie one behind the other.
+func (s *sight) way() way {
+	a, row := s.a, s.width*s.pixel
+	if s.row == 0 {
+		return way{a.outH, a.outW, row, a.strideH * row, s.step * s.pixel, a.outStrideRow, a.outStrideCol}
+	}
+	w := way{a.outH, a.outW, s.pixel, a.strideH * s.pixel, s.height * s.pixel, a.outStrideRow,
+		a.outStrideCol}
+	if w.lines > w.count && a.outStrideChannel == 1 {
+		w.lines, w.count = w.count, w.lines
+		w.xLine, w.xNext, w.yLine, w.yNext = w.xNext, w.xLine, w.yNext, w.yLine
+	}
+	return w
+}
+
 // few reports whether a pixel has so few channels that floats are as quick as pairs with zeros.
 func (a *ConvI8Params) few() bool { return a.inChannels < 4 }
 
@@ -186,34 +211,39 @@ func (s *sight) copy(to, x []float32) {
 	s.blank(to[done:all])
 }
 
-// rows copies an image of which a pixel of the copy has what lies beside each other. Each row is
-// copied, made bytes, and taken apart.
+// rows copies an image of which a pixel of the copy has what lies beside each other. Its rows are
+// made bytes, then taken apart: a column of pixels lies behind the other, so that those of a window
+// lie beside each other, too.
 func (s *sight) rows(to, rest, x []float32) {
-	n, line := s.a.inChannels, s.width*s.pixel
-	row, rest := rest[:s.row], rest[s.row:]
-	places, rest := rest[:line], rest[line:]
+	n, column := s.a.inChannels, s.height*s.pixel
+	// A row begins with an element's first byte; what is before it is padding.
+	before := min(s.a.padW*n, s.row)
+	lead, visible := (before+3)/4, min(s.a.inW*n, s.row-before)
+	line := lead + (s.row-before+3)/4
+	places, rest := rest[:column], rest[column:]
 	for i := range places {
-		at := i/s.pixel*s.a.strideW*n + i%s.pixel*4
-		places[i] = math.Float32frombits(uint32(at))
+		places[i] = math.Float32frombits(uint32(4 * (i/s.pixel*line + i%s.pixel)))
 	}
-	clear(row)
-	inside := row[min(s.a.padW*n, s.row):]
-	inside = inside[:min(len(inside), s.a.inW*n)]
+	bytes, rest := rest[:s.height*line+1], rest[s.height*line+1:]
 	for r := range s.height {
-		part, from := to[r*line:][:line], r-s.a.padH
-		if from < 0 || from >= s.a.inH {
-			s.blank(part)
+		row, from := bytes[r*line:][:line], r-s.a.padH
+		if from < 0 || from >= s.a.inH || visible == 0 {
+			s.blank(row)
 			continue
 		}
+		s.blank(row[:lead])
+		s.blank(row[lead+visible/4:])
 		image := x[from*s.a.inStrideRow:]
-		if s.a.inStrideChannel == 1 && s.a.inStrideCol == n {
-			copy(inside, image)
-		} else {
-			for i := range inside {
-				inside[i] = image[i/n*s.a.inStrideCol+i%n*s.a.inStrideChannel]
+		if s.a.inStrideChannel != 1 || s.a.inStrideCol != n {
+			for i := range rest[:visible] {
+				rest[i] = image[i/n*s.a.inStrideCol+i%n*s.a.inStrideChannel]
 			}
+			image = rest
 		}
-		rowFast(part, rest[:(s.row+7)/4], row, places, s.a.padValue+byteFrom)
+		rowFast(row[lead:], image[:visible], s.a.padValue+byteFrom)
+	}
+	for q := range s.width {
+		wordsFast(to[q*column:][:column], bytes, places, 4*lead-before+q*s.a.strideW*n)
 	}
 }
 

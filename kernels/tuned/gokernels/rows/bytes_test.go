@@ -100,7 +100,7 @@ func TestBytesBetween(t *testing.T) {
 }
 
 // productInto returns a product of bytes whose results are a's image.
-func productInto(r *rand.Rand, a *ConvI8Params) func(y []float32, outBytes int, f *Epilogue) bool {
+func productInto(r *rand.Rand, a *ConvI8Params) func([]float32, int, *Epilogue) bool {
 	p := ConvI8Params{batch: a.batch, groups: 1, inChannels: 1 + r.IntN(30), outChannels: a.inChannels,
 		inH: a.inH, inW: a.inW, outH: a.inH, outW: a.inW, kernelH: 1, kernelW: 1, strideH: 1,
 		strideW: 1, dilationH: 1, dilationW: 1, padValue: r.IntN(256) - 128, inStrideChannel: 1,
@@ -114,7 +114,7 @@ func productInto(r *rand.Rand, a *ConvI8Params) func(y []float32, outBytes int, 
 }
 
 // depthwiseInto returns a depthwise convolution whose results are a's image.
-func depthwiseInto(r *rand.Rand, a *ConvI8Params) func(y []float32, outBytes int, f *Epilogue) bool {
+func depthwiseInto(r *rand.Rand, a *ConvI8Params) func([]float32, int, *Epilogue) bool {
 	n, taps := a.inChannels, []int{sweepShort, sweepLong}[r.IntN(2)]
 	d := DepthwiseRowsParams{batch: a.batch, channels: n, lanes: n, inH: a.inH, inW: a.inW,
 		outH: a.inH, outW: a.inW, kernelH: taps, kernelW: taps, strideH: 1, strideW: 1, dilationH: 1,
@@ -150,7 +150,9 @@ func randomBytes(r *rand.Rand) *bytesCase {
 		a.direct = a.inChannels%4 == 0
 	} else {
 		a.padH, a.padW = r.IntN(2), r.IntN(3)
-		a.outH, a.outW = 1+r.IntN(4), 1+r.IntN(16)
+		if a.outH, a.outW = 1+r.IntN(4), 1+r.IntN(16); r.IntN(4) == 0 {
+			a.outH, a.outW = a.outW, a.outH
+		}
 		if r.IntN(8) == 0 {
 			a.outH, a.outW = 1, 1
 		}
@@ -300,7 +302,7 @@ func (c *bytesCase) scratch() []float32 {
 	width := (c.outW-1)*c.strideW + (c.kernelW-1)*c.dilationW + 1
 	row := 0
 	if c.beside() {
-		row = 5*width*c.inChannels/4 + c.outW*c.pixel/4 + 2
+		row = width*c.inChannels + height*(width*c.inChannels+c.pixel+8)/4 + 1
 	}
 	s := make([]float32, height*max(width, c.outW)*c.pixel*each/4+row+panel*c.depth)
 	for i := range s {

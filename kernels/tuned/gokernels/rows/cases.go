@@ -44,7 +44,11 @@ var casesOf = map[string]func(c *cases, v []int){
 	},
 	"ConvBytes": func(c *cases, v []int) {
 		a := NewConvI8Params(v)
-		c.products(each(a.outW), a.outChannels)
+		lines := []int{a.outW}
+		if a.outH != Unknown && a.beside() { // lines may be columns
+			lines = append(lines, a.outH)
+		}
+		c.products(each(lines...), a.outChannels)
 		for name := range maps.Clone(c.names) {
 			switch function, rest, _ := strings.Cut(name, " "); function {
 			case "product512":

@@ -9,7 +9,8 @@ import "math"
 // which sums of these bytes begin with, to which 128 is added.
 //
 // Where results are not rescaled, or the machine does not multiply bytes, it is ConvFew.
-func ConvFewBytes(y, x, w, bias, scratch []float32, a *ConvFewBytesParams, f *Epilogue) (rescaled bool) {
+func ConvFewBytes(y, x, w, bias, scratch []float32, a *ConvFewBytesParams,
+	f *Epilogue) (rescaled bool) {
 	floats := a.floats()
 	if !keepsBytes() || !f.rescalesFew(&floats) {
 		return ConvFew(y, x, w, bias, scratch, &floats, f)

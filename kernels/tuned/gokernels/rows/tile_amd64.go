@@ -298,11 +298,16 @@ func pixelsFast(to, from []float32, channels, apart, count, offset int) int {
 	return 0
 }
 
-// rowFast makes bytes of a row, having added offset, and words to of those at places.
-func rowFast(to, bytes, row, places []float32, offset int) {
-	_, _ = places[:len(to)], bytes[:(len(row)+3)/4]
-	bytePixels512(bytes, row, len(row), 1, offset)
-	wordsAt512(to, bytes, places, len(to))
+// rowFast makes bytes of numbers, having added offset, and leaves what is behind them.
+func rowFast(to, from []float32, offset int) {
+	_ = to[:(len(from)+3)/4]
+	bytePixels512(to, from, len(from), 1, offset)
+}
+
+// wordsFast makes words of the bytes of from, at places behind byte at.
+func wordsFast(to, from, places []float32, at int) {
+	_ = places[:len(to)]
+	wordsAt512(to, from, places, at, len(to))
 }
 
 // fewBytesFast computes results of few channels.
@@ -386,11 +391,11 @@ func bytePixels512(to, from []float32, channels, count, offset int)
 //go:noescape
 func bytePlanes512(to, from []float32, planes, apart, count, offset int)
 
-// wordsAt512 makes count words of those that begin at bytes of from, with AVX-512. Places are
-// int32.
+// wordsAt512 makes count words of those that begin at bytes of from, so many places behind byte at,
+// with AVX-512. Places are int32.
 //
 //go:noescape
-func wordsAt512(to, from, places []float32, count int)
+func wordsAt512(to, from, places []float32, at, count int)
 
 // fewBytes512 is fewBytes with AVX-512.
 //

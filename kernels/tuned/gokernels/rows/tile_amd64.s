@@ -38228,13 +38228,15 @@ plane:
 	VZEROUPPER
 	RET
 
-// func wordsAt512(to []float32, from []float32, places []float32, count int)
+// func wordsAt512(to []float32, from []float32, places []float32, at int, count int)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·wordsAt512(SB), $0-80
+TEXT ·wordsAt512(SB), $0-88
 	MOVQ to_base+0(FP), AX
 	MOVQ from_base+24(FP), CX
 	MOVQ places_base+48(FP), DX
-	MOVQ count+72(FP), BX
+	MOVQ count+80(FP), BX
+	MOVQ at+72(FP), SI
+	ADDQ SI, CX
 
 block:
 	MOVQ        $0x00000010, SI

@@ -264,17 +264,25 @@ func pixelsFast(to, from []float32, channels, apart, count, offset int) int {
 	return blocks * unit / 4
 }
 
-// rowFast makes words to of the bytes of a row at places, having added offset.
-func rowFast(to, bytes, row, places []float32, offset int) {
-	done := pixelsFast(bytes, row, len(row), 1, 1, offset)
-	for i := done; i < len(bytes); i++ {
-		bytes[i] = word(row, 4*i, min(len(row)-4*i, 4), 1, 8, offset)
+// rowFast makes bytes of numbers, having added offset, and leaves what is behind them.
+func rowFast(to, from []float32, offset int) {
+	n := len(from)
+	for i := pixelsFast(to[:n/4], from, n/4*4, 1, 1, offset); 4*i < n; i++ {
+		bits := math.Float32bits(word(from, 4*i, min(n-4*i, 4), 1, 8, offset))
+		if rest := n - 4*i; rest < 4 {
+			bits |= math.Float32bits(to[i]) >> (8 * rest) << (8 * rest)
+		}
+		to[i] = math.Float32frombits(bits)
 	}
+}
+
+// wordsFast makes words of the bytes of from, at places behind byte at.
+func wordsFast(to, from, places []float32, at int) {
 	for i := range to {
-		at := math.Float32bits(places[i])
-		low := uint64(math.Float32bits(bytes[at/4]))
+		at := at + int(math.Float32bits(places[i]))
+		low := uint64(math.Float32bits(from[at/4]))
 		if at%4 > 0 {
-			low |= uint64(math.Float32bits(bytes[at/4+1])) << 32
+			low |= uint64(math.Float32bits(from[at/4+1])) << 32
 		}
 		to[i] = math.Float32frombits(uint32(low >> (8 * (at % 4))))
 	}

@@ -66,6 +66,9 @@ func productBytes(*tile) {}
 func pixelsFast(_, _ []float32, _, _, _, _ int) int { return 0 }
 
 // rowFast is never called.
-func rowFast(_, _, _, _ []float32, _ int) {}
+func rowFast(_, _ []float32, _ int) {}
+
+// wordsFast is never called.
+func wordsFast(_, _, _ []float32, _ int) {}
 
 func spreadFast(_, _ []float32, _, _ int) bool { return false }
