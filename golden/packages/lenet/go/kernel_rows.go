@@ -595,14 +595,18 @@ func (s *slide) run(y, x, w, bias []float32, of lines, f *epilogue) {
 	var v, h span
 	for p := of.first; p < of.end; p += v.n {
 		v = s.rows.from(p, of.end)
-		// A few rows at a time: what they see stays in the cache.
-		v.n = lengths(v.n, windowRows)
+		if !s.areas() { // a few rows at a time: what they see stays in the cache
+			v.n = lengths(v.n, windowRows)
+		}
 		for q := 0; q < s.cols.out; q += h.n {
 			h = s.cols.from(q, s.cols.out)
 			s.area(y, x, w, bias, corner{of.image, p, q, v, h}, f)
 		}
 	}
 }
+
+// areas reports whether the largest of spans of rows and columns are computed at once.
+func (s *slide) areas() bool { return s.kind == maxima && largestAreas() }
 
 // corner is where spans of rows and columns of an image's results begin, and what they
 // see.
@@ -634,6 +638,17 @@ func (s *slide) area(y, x, w, bias []float32, at corner, f *epilogue) {
 	xRow, xColumn, oRow := s.rows.stride*s.xh, s.cols.stride*s.xw, s.cols.out*s.channels
 	if v.count*h.count == 0 {
 		xRow, xColumn = 0, 0
+	}
+	if s.areas() {
+		t.rows, t.width, t.next, t.step = h.n, s.channels, xColumn, s.channels
+		t.lines, t.xLine, t.yLine = v.n, xRow, oRow
+		t.x, t.y, t.low, t.high = x, y[o:], f.low, f.high
+		largest(&t)
+		for i := 0; i < v.n*h.n && f.apply != nil; i++ {
+			at := o + i/h.n*oRow + i%h.n*s.channels
+			f.apply(y[at:][:s.channels], at, 0)
+		}
+		return
 	}
 	pixels := 1 // beside each other in a row of a tile
 	if s.lanes > s.channels && s.cols.stride == 1 {
@@ -919,6 +934,8 @@ type tile struct {
 	// If not 0, what is added to numbers instead of plus, which are stored as bytes. Then y has four
 	// in an element, and step is their number.
 	bytesFrom int
+	// The largest may be of several lines of rows, which are so far apart in x and y: see areas.
+	lines, xLine, yLine int
 }
 
 // product computes
@@ -959,10 +976,11 @@ func window(t *tile) {
 // largest computes the largest of what a window sees, and of low; what is no
 // number is larger than all.
 func largest(t *tile) {
+	lines := max(t.lines, 1) - 1
 	if t.outer > 0 && t.middle > 0 {
-		_ = t.x[:(t.rows-1)*t.next+(t.outer-1)*t.xOuter+(t.middle-1)*t.xMiddle+t.width]
+		_ = t.x[:lines*t.xLine+(t.rows-1)*t.next+(t.outer-1)*t.xOuter+(t.middle-1)*t.xMiddle+t.width]
 	}
-	t.check(t.width)
+	_ = t.y[:lines*t.yLine+(t.rows-1)*t.step+t.width]
 	if !largestFast(t) {
 		largestPlain(t)
 	}

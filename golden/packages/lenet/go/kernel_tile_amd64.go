@@ -99,6 +99,9 @@ func largestFast(t *tile) bool {
 	return true
 }
 
+// largestAreas reports whether there are the largest of any number of rows, in several lines.
+func largestAreas() bool { return level == 2 }
+
 // sweepUnit is what channels of sweeps are multiples of: where there are none, of
 // more than there can be.
 var sweepUnit = [...]int{math.MaxInt, 8, 1}[level]
@@ -161,7 +164,7 @@ func window512(t *tile)
 //go:noescape
 func window256(t *tile)
 
-// largest512 is largest with AVX-512, for up to 6 rows.
+// largest512 is largest with AVX-512, for any number of rows and lines.
 //
 //go:noescape
 func largest512(t *tile)

@@ -894,414 +894,481 @@ TEXT ·window256(SB), $0-8
 TEXT ·largest512(SB), $0-8
 	MOVQ t+0(FP), AX
 	MOVQ 120(AX), AX
+	MOVQ t+0(FP), AX
+	MOVQ 352(AX), CX
+	XORQ DX, DX
+	XORQ BX, BX
 
+line:
+	MOVQ DX, SI
+	MOVQ BX, DI
+	MOVQ t+0(FP), AX
+	MOVQ 120(AX), AX
+
+tile:
 	CMPQ AX, $0x06
-	JEQ  rows6
+	JGE  rows6
 
 	CMPQ AX, $0x02
-	JEQ  rows2
+	JGE  rows2
 
-	MOVQ t+0(FP), AX
-	MOVQ 128(AX), AX
-	SHLQ $0x02, AX
-	XORQ AX, AX
+	MOVQ t+0(FP), R8
+	MOVQ 128(R8), R8
+	SHLQ $0x02, R8
+	XORQ R8, R8
 
 rows1_block:
-	MOVQ         t+0(FP), CX
-	MOVQ         200(CX), CX
-	MOVQ         AX, DX
-	SHRQ         $0x02, DX
-	SUBQ         DX, CX
-	CMPQ         CX, $0x10
+	MOVQ         t+0(FP), R9
+	MOVQ         200(R9), R9
+	MOVQ         R8, R10
+	SHRQ         $0x02, R10
+	SUBQ         R10, R9
+	CMPQ         R9, $0x10
 	JLE          rows1_narrow
-	MOVQ         $0x00000020, DX
-	CMPQ         CX, DX
-	CMOVQLT      CX, DX
-	MOVQ         $-1, CX
-	BZHIQ        DX, CX, CX
-	KMOVW        CX, K1
-	SHRQ         $0x10, CX
-	KMOVW        CX, K1
-	SHRQ         $0x10, CX
-	MOVQ         t+0(FP), CX
-	VBROADCASTSS 208(CX), Z0
+	MOVQ         $0x00000020, R10
+	CMPQ         R9, R10
+	CMOVQLT      R9, R10
+	MOVQ         $-1, R9
+	BZHIQ        R10, R9, R9
+	KMOVW        R9, K1
+	SHRQ         $0x10, R9
+	KMOVW        R9, K1
+	SHRQ         $0x10, R9
+	MOVQ         t+0(FP), R9
+	VBROADCASTSS 208(R9), Z0
 	VMOVAPS      Z0, Z1
-	MOVQ         t+0(FP), CX
-	MOVQ         144(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         24(DX), DX
-	ADDQ         AX, DX
-	MOVQ         t+0(FP), BX
-	MOVQ         168(BX), BX
-	TESTQ        BX, BX
+	MOVQ         t+0(FP), R9
+	MOVQ         144(R9), R9
+	MOVQ         t+0(FP), R10
+	MOVQ         24(R10), R10
+	ADDQ         R8, R10
+	ADDQ         SI, R10
+	MOVQ         t+0(FP), R11
+	MOVQ         168(R11), R11
+	TESTQ        R11, R11
 	JZ           rows1_epilogue
-	TESTQ        CX, CX
+	TESTQ        R9, R9
 	JZ           rows1_epilogue
 
 rows1_outer:
-	MOVQ DX, BX
-	MOVQ t+0(FP), SI
-	MOVQ 168(SI), SI
+	MOVQ R10, R11
+	MOVQ t+0(FP), R12
+	MOVQ 168(R12), R12
 
 rows1_middle:
-	VMOVUPS   (BX), Z2
+	VMOVUPS   (R11), Z2
 	VCMPPS    $0x07, Z0, Z0, K2
 	VMAXPS    Z2, Z0, K2, Z0
-	VMOVUPS.Z 64(BX), K1, Z2
+	VMOVUPS.Z 64(R11), K1, Z2
 	VCMPPS    $0x07, Z1, Z1, K2
 	VMAXPS    Z2, Z1, K2, Z1
-	MOVQ      t+0(FP), DI
-	MOVQ      176(DI), DI
-	LEAQ      (BX)(DI*4), BX
-	DECQ      SI
+	MOVQ      t+0(FP), R13
+	MOVQ      176(R13), R13
+	LEAQ      (R11)(R13*4), R11
+	DECQ      R12
 	JNZ       rows1_middle
-	MOVQ      t+0(FP), BX
-	MOVQ      152(BX), BX
-	LEAQ      (DX)(BX*4), DX
-	DECQ      CX
+	MOVQ      t+0(FP), R11
+	MOVQ      152(R11), R11
+	LEAQ      (R10)(R11*4), R10
+	DECQ      R9
 	JNZ       rows1_outer
 
 rows1_epilogue:
-	MOVQ  t+0(FP), CX
-	MOVQ  (CX), CX
-	MOVQ  t+0(FP), DX
-	MOVQ  96(DX), DX
-	ADDQ  AX, CX
-	TESTQ DX, DX
+	MOVQ  t+0(FP), R9
+	MOVQ  (R9), R9
+	MOVQ  t+0(FP), R10
+	MOVQ  96(R10), R10
+	ADDQ  R8, R9
+	ADDQ  DI, R9
+	TESTQ R10, R10
 	JZ    rows1_nothing
-	ADDQ  AX, DX
+	ADDQ  R8, R10
+	ADDQ  DI, R10
 
 rows1_nothing:
-	MOVQ   t+0(FP), BX
-	MOVQ   136(BX), BX
-	SHLQ   $0x02, BX
-	TESTQ  DX, DX
+	MOVQ   t+0(FP), R11
+	MOVQ   136(R11), R11
+	SHLQ   $0x02, R11
+	TESTQ  R10, R10
 	JZ     rows1_plain
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
+	VADDPS (R10), Z0, Z0
+	VADDPS 64(R10), Z1, K1, Z1
 
 rows1_plain:
-	MOVQ         t+0(FP), DX
-	VBROADCASTSS 208(DX), Z2
-	VBROADCASTSS 212(DX), Z3
+	MOVQ         t+0(FP), R10
+	VBROADCASTSS 208(R10), Z2
+	VBROADCASTSS 212(R10), Z3
 	VMAXPS       Z0, Z2, Z0
 	VMINPS       Z0, Z3, Z0
-	VMOVUPS      Z0, (CX)
+	VMOVUPS      Z0, (R9)
 	VMAXPS       Z1, Z2, Z1
 	VMINPS       Z1, Z3, Z1
-	VMOVUPS      Z1, K1, 64(CX)
-	ADDQ         $0x80, AX
-	MOVQ         t+0(FP), CX
-	MOVQ         200(CX), CX
-	SHLQ         $0x02, CX
-	CMPQ         AX, CX
+	VMOVUPS      Z1, K1, 64(R9)
+	ADDQ         $0x80, R8
+	MOVQ         t+0(FP), R9
+	MOVQ         200(R9), R9
+	SHLQ         $0x02, R9
+	CMPQ         R8, R9
 	JLT          rows1_block
-	VZEROUPPER
-	RET
+	SUBQ         $0x01, AX
+	JLE          next
+	MOVQ         t+0(FP), R8
+	MOVQ         128(R8), R8
+	SHLQ         $0x02, R8
+	IMUL3Q       $0x01, R8, R8
+	ADDQ         R8, SI
+	MOVQ         t+0(FP), R8
+	MOVQ         136(R8), R8
+	SHLQ         $0x02, R8
+	IMUL3Q       $0x01, R8, R8
+	ADDQ         R8, DI
+	JMP          tile
 
 rows1_narrow:
-	MOVQ         t+0(FP), CX
-	MOVQ         200(CX), CX
-	MOVQ         AX, DX
-	SHRQ         $0x02, DX
-	SUBQ         DX, CX
-	MOVQ         $0x00000010, DX
-	CMPQ         CX, DX
-	CMOVQLT      CX, DX
-	MOVQ         $-1, CX
-	BZHIQ        DX, CX, CX
-	KMOVW        CX, K1
-	SHRQ         $0x10, CX
-	MOVQ         t+0(FP), CX
-	VBROADCASTSS 208(CX), Z0
-	MOVQ         t+0(FP), CX
-	MOVQ         144(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         24(DX), DX
-	ADDQ         AX, DX
-	MOVQ         t+0(FP), BX
-	MOVQ         168(BX), BX
-	TESTQ        BX, BX
+	MOVQ         t+0(FP), R9
+	MOVQ         200(R9), R9
+	MOVQ         R8, R10
+	SHRQ         $0x02, R10
+	SUBQ         R10, R9
+	MOVQ         $0x00000010, R10
+	CMPQ         R9, R10
+	CMOVQLT      R9, R10
+	MOVQ         $-1, R9
+	BZHIQ        R10, R9, R9
+	KMOVW        R9, K1
+	SHRQ         $0x10, R9
+	MOVQ         t+0(FP), R9
+	VBROADCASTSS 208(R9), Z0
+	MOVQ         t+0(FP), R9
+	MOVQ         144(R9), R9
+	MOVQ         t+0(FP), R10
+	MOVQ         24(R10), R10
+	ADDQ         R8, R10
+	ADDQ         SI, R10
+	MOVQ         t+0(FP), R11
+	MOVQ         168(R11), R11
+	TESTQ        R11, R11
 	JZ           rows1narrow_epilogue
-	TESTQ        CX, CX
+	TESTQ        R9, R9
 	JZ           rows1narrow_epilogue
 
 rows1narrow_outer:
-	MOVQ DX, BX
-	MOVQ t+0(FP), SI
-	MOVQ 168(SI), SI
+	MOVQ R10, R11
+	MOVQ t+0(FP), R12
+	MOVQ 168(R12), R12
 
 rows1narrow_middle:
-	VMOVUPS.Z (BX), K1, Z1
+	VMOVUPS.Z (R11), K1, Z1
 	VCMPPS    $0x07, Z0, Z0, K2
 	VMAXPS    Z1, Z0, K2, Z0
-	MOVQ      t+0(FP), DI
-	MOVQ      176(DI), DI
-	LEAQ      (BX)(DI*4), BX
-	DECQ      SI
+	MOVQ      t+0(FP), R13
+	MOVQ      176(R13), R13
+	LEAQ      (R11)(R13*4), R11
+	DECQ      R12
 	JNZ       rows1narrow_middle
-	MOVQ      t+0(FP), BX
-	MOVQ      152(BX), BX
-	LEAQ      (DX)(BX*4), DX
-	DECQ      CX
+	MOVQ      t+0(FP), R11
+	MOVQ      152(R11), R11
+	LEAQ      (R10)(R11*4), R10
+	DECQ      R9
 	JNZ       rows1narrow_outer
 
 rows1narrow_epilogue:
-	MOVQ  t+0(FP), CX
-	MOVQ  (CX), CX
-	MOVQ  t+0(FP), DX
-	MOVQ  96(DX), DX
-	ADDQ  AX, CX
-	TESTQ DX, DX
+	MOVQ  t+0(FP), R9
+	MOVQ  (R9), R9
+	MOVQ  t+0(FP), R10
+	MOVQ  96(R10), R10
+	ADDQ  R8, R9
+	ADDQ  DI, R9
+	TESTQ R10, R10
 	JZ    rows1narrow_nothing
-	ADDQ  AX, DX
+	ADDQ  R8, R10
+	ADDQ  DI, R10
 
 rows1narrow_nothing:
-	MOVQ   t+0(FP), AX
-	MOVQ   136(AX), AX
-	SHLQ   $0x02, AX
-	TESTQ  DX, DX
+	MOVQ   t+0(FP), R8
+	MOVQ   136(R8), R8
+	SHLQ   $0x02, R8
+	TESTQ  R10, R10
 	JZ     rows1narrow_plain
-	VADDPS (DX), Z0, K1, Z0
+	VADDPS (R10), Z0, K1, Z0
 
 rows1narrow_plain:
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 208(AX), Z1
-	VBROADCASTSS 212(AX), Z2
+	MOVQ         t+0(FP), R8
+	VBROADCASTSS 208(R8), Z1
+	VBROADCASTSS 212(R8), Z2
 	VMAXPS       Z0, Z1, Z0
 	VMINPS       Z0, Z2, Z0
-	VMOVUPS      Z0, K1, (CX)
-	VZEROUPPER
-	RET
+	VMOVUPS      Z0, K1, (R9)
+	SUBQ         $0x01, AX
+	JLE          next
+	MOVQ         t+0(FP), R8
+	MOVQ         128(R8), R8
+	SHLQ         $0x02, R8
+	IMUL3Q       $0x01, R8, R8
+	ADDQ         R8, SI
+	MOVQ         t+0(FP), R8
+	MOVQ         136(R8), R8
+	SHLQ         $0x02, R8
+	IMUL3Q       $0x01, R8, R8
+	ADDQ         R8, DI
+	JMP          tile
 
 rows2:
-	MOVQ t+0(FP), AX
-	MOVQ 128(AX), AX
-	SHLQ $0x02, AX
-	XORQ CX, CX
+	MOVQ t+0(FP), R8
+	MOVQ 128(R8), R8
+	SHLQ $0x02, R8
+	XORQ R9, R9
 
 rows2_block:
-	MOVQ         t+0(FP), DX
-	MOVQ         200(DX), DX
-	MOVQ         CX, BX
-	SHRQ         $0x02, BX
-	SUBQ         BX, DX
-	CMPQ         DX, $0x10
+	MOVQ         t+0(FP), R10
+	MOVQ         200(R10), R10
+	MOVQ         R9, R11
+	SHRQ         $0x02, R11
+	SUBQ         R11, R10
+	CMPQ         R10, $0x10
 	JLE          rows2_narrow
-	MOVQ         $0x00000020, BX
-	CMPQ         DX, BX
-	CMOVQLT      DX, BX
-	MOVQ         $-1, DX
-	BZHIQ        BX, DX, DX
-	KMOVW        DX, K1
-	SHRQ         $0x10, DX
-	KMOVW        DX, K1
-	SHRQ         $0x10, DX
-	MOVQ         t+0(FP), DX
-	VBROADCASTSS 208(DX), Z0
+	MOVQ         $0x00000020, R11
+	CMPQ         R10, R11
+	CMOVQLT      R10, R11
+	MOVQ         $-1, R10
+	BZHIQ        R11, R10, R10
+	KMOVW        R10, K1
+	SHRQ         $0x10, R10
+	KMOVW        R10, K1
+	SHRQ         $0x10, R10
+	MOVQ         t+0(FP), R10
+	VBROADCASTSS 208(R10), Z0
 	VMOVAPS      Z0, Z1
 	VMOVAPS      Z0, Z2
 	VMOVAPS      Z1, Z3
-	MOVQ         t+0(FP), DX
-	MOVQ         144(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         24(BX), BX
-	ADDQ         CX, BX
-	MOVQ         t+0(FP), SI
-	MOVQ         168(SI), SI
-	TESTQ        SI, SI
+	MOVQ         t+0(FP), R10
+	MOVQ         144(R10), R10
+	MOVQ         t+0(FP), R11
+	MOVQ         24(R11), R11
+	ADDQ         R9, R11
+	ADDQ         SI, R11
+	MOVQ         t+0(FP), R12
+	MOVQ         168(R12), R12
+	TESTQ        R12, R12
 	JZ           rows2_epilogue
-	TESTQ        DX, DX
+	TESTQ        R10, R10
 	JZ           rows2_epilogue
 
 rows2_outer:
-	MOVQ BX, SI
-	MOVQ t+0(FP), DI
-	MOVQ 168(DI), DI
+	MOVQ R11, R12
+	MOVQ t+0(FP), R13
+	MOVQ 168(R13), R13
 
 rows2_middle:
-	VMOVUPS   (SI), Z4
+	VMOVUPS   (R12), Z4
 	VCMPPS    $0x07, Z0, Z0, K2
 	VMAXPS    Z4, Z0, K2, Z0
-	VMOVUPS.Z 64(SI), K1, Z4
+	VMOVUPS.Z 64(R12), K1, Z4
 	VCMPPS    $0x07, Z1, Z1, K2
 	VMAXPS    Z4, Z1, K2, Z1
-	VMOVUPS   (SI)(AX*1), Z4
+	VMOVUPS   (R12)(R8*1), Z4
 	VCMPPS    $0x07, Z2, Z2, K2
 	VMAXPS    Z4, Z2, K2, Z2
-	VMOVUPS.Z 64(SI)(AX*1), K1, Z4
+	VMOVUPS.Z 64(R12)(R8*1), K1, Z4
 	VCMPPS    $0x07, Z3, Z3, K2
 	VMAXPS    Z4, Z3, K2, Z3
-	MOVQ      t+0(FP), R8
-	MOVQ      176(R8), R8
-	LEAQ      (SI)(R8*4), SI
-	DECQ      DI
+	MOVQ      t+0(FP), R14
+	MOVQ      176(R14), R14
+	LEAQ      (R12)(R14*4), R12
+	DECQ      R13
 	JNZ       rows2_middle
-	MOVQ      t+0(FP), SI
-	MOVQ      152(SI), SI
-	LEAQ      (BX)(SI*4), BX
-	DECQ      DX
+	MOVQ      t+0(FP), R12
+	MOVQ      152(R12), R12
+	LEAQ      (R11)(R12*4), R11
+	DECQ      R10
 	JNZ       rows2_outer
 
 rows2_epilogue:
-	MOVQ  t+0(FP), DX
-	MOVQ  (DX), DX
-	MOVQ  t+0(FP), BX
-	MOVQ  96(BX), BX
-	ADDQ  CX, DX
-	TESTQ BX, BX
+	MOVQ  t+0(FP), R10
+	MOVQ  (R10), R10
+	MOVQ  t+0(FP), R11
+	MOVQ  96(R11), R11
+	ADDQ  R9, R10
+	ADDQ  DI, R10
+	TESTQ R11, R11
 	JZ    rows2_nothing
-	ADDQ  CX, BX
+	ADDQ  R9, R11
+	ADDQ  DI, R11
 
 rows2_nothing:
-	MOVQ   t+0(FP), SI
-	MOVQ   136(SI), SI
-	SHLQ   $0x02, SI
-	TESTQ  BX, BX
+	MOVQ   t+0(FP), R12
+	MOVQ   136(R12), R12
+	SHLQ   $0x02, R12
+	TESTQ  R11, R11
 	JZ     rows2_plain
-	VADDPS (BX), Z0, Z0
-	VADDPS 64(BX), Z1, K1, Z1
-	ADDQ   SI, BX
-	VADDPS (BX), Z2, Z2
-	VADDPS 64(BX), Z3, K1, Z3
+	VADDPS (R11), Z0, Z0
+	VADDPS 64(R11), Z1, K1, Z1
+	ADDQ   R12, R11
+	VADDPS (R11), Z2, Z2
+	VADDPS 64(R11), Z3, K1, Z3
 
 rows2_plain:
-	MOVQ         t+0(FP), BX
-	VBROADCASTSS 208(BX), Z4
-	VBROADCASTSS 212(BX), Z5
+	MOVQ         t+0(FP), R11
+	VBROADCASTSS 208(R11), Z4
+	VBROADCASTSS 212(R11), Z5
 	VMAXPS       Z0, Z4, Z0
 	VMINPS       Z0, Z5, Z0
-	VMOVUPS      Z0, (DX)
+	VMOVUPS      Z0, (R10)
 	VMAXPS       Z1, Z4, Z1
 	VMINPS       Z1, Z5, Z1
-	VMOVUPS      Z1, K1, 64(DX)
-	ADDQ         SI, DX
+	VMOVUPS      Z1, K1, 64(R10)
+	ADDQ         R12, R10
 	VMAXPS       Z2, Z4, Z2
 	VMINPS       Z2, Z5, Z2
-	VMOVUPS      Z2, (DX)
+	VMOVUPS      Z2, (R10)
 	VMAXPS       Z3, Z4, Z3
 	VMINPS       Z3, Z5, Z3
-	VMOVUPS      Z3, K1, 64(DX)
-	ADDQ         $0x80, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         200(DX), DX
-	SHLQ         $0x02, DX
-	CMPQ         CX, DX
+	VMOVUPS      Z3, K1, 64(R10)
+	ADDQ         $0x80, R9
+	MOVQ         t+0(FP), R10
+	MOVQ         200(R10), R10
+	SHLQ         $0x02, R10
+	CMPQ         R9, R10
 	JLT          rows2_block
-	VZEROUPPER
-	RET
+	SUBQ         $0x02, AX
+	JLE          next
+	MOVQ         t+0(FP), R8
+	MOVQ         128(R8), R8
+	SHLQ         $0x02, R8
+	IMUL3Q       $0x02, R8, R8
+	ADDQ         R8, SI
+	MOVQ         t+0(FP), R8
+	MOVQ         136(R8), R8
+	SHLQ         $0x02, R8
+	IMUL3Q       $0x02, R8, R8
+	ADDQ         R8, DI
+	JMP          tile
 
 rows2_narrow:
-	MOVQ         t+0(FP), DX
-	MOVQ         200(DX), DX
-	MOVQ         CX, BX
-	SHRQ         $0x02, BX
-	SUBQ         BX, DX
-	MOVQ         $0x00000010, BX
-	CMPQ         DX, BX
-	CMOVQLT      DX, BX
-	MOVQ         $-1, DX
-	BZHIQ        BX, DX, DX
-	KMOVW        DX, K1
-	SHRQ         $0x10, DX
-	MOVQ         t+0(FP), DX
-	VBROADCASTSS 208(DX), Z0
+	MOVQ         t+0(FP), R10
+	MOVQ         200(R10), R10
+	MOVQ         R9, R11
+	SHRQ         $0x02, R11
+	SUBQ         R11, R10
+	MOVQ         $0x00000010, R11
+	CMPQ         R10, R11
+	CMOVQLT      R10, R11
+	MOVQ         $-1, R10
+	BZHIQ        R11, R10, R10
+	KMOVW        R10, K1
+	SHRQ         $0x10, R10
+	MOVQ         t+0(FP), R10
+	VBROADCASTSS 208(R10), Z0
 	VMOVAPS      Z0, Z1
-	MOVQ         t+0(FP), DX
-	MOVQ         144(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         24(BX), BX
-	ADDQ         CX, BX
-	MOVQ         t+0(FP), SI
-	MOVQ         168(SI), SI
-	TESTQ        SI, SI
+	MOVQ         t+0(FP), R10
+	MOVQ         144(R10), R10
+	MOVQ         t+0(FP), R11
+	MOVQ         24(R11), R11
+	ADDQ         R9, R11
+	ADDQ         SI, R11
+	MOVQ         t+0(FP), R12
+	MOVQ         168(R12), R12
+	TESTQ        R12, R12
 	JZ           rows2narrow_epilogue
-	TESTQ        DX, DX
+	TESTQ        R10, R10
 	JZ           rows2narrow_epilogue
 
 rows2narrow_outer:
-	MOVQ BX, SI
-	MOVQ t+0(FP), DI
-	MOVQ 168(DI), DI
+	MOVQ R11, R12
+	MOVQ t+0(FP), R13
+	MOVQ 168(R13), R13
 
 rows2narrow_middle:
-	VMOVUPS.Z (SI), K1, Z2
+	VMOVUPS.Z (R12), K1, Z2
 	VCMPPS    $0x07, Z0, Z0, K2
 	VMAXPS    Z2, Z0, K2, Z0
-	VMOVUPS.Z (SI)(AX*1), K1, Z2
+	VMOVUPS.Z (R12)(R8*1), K1, Z2
 	VCMPPS    $0x07, Z1, Z1, K2
 	VMAXPS    Z2, Z1, K2, Z1
-	MOVQ      t+0(FP), R8
-	MOVQ      176(R8), R8
-	LEAQ      (SI)(R8*4), SI
-	DECQ      DI
+	MOVQ      t+0(FP), R14
+	MOVQ      176(R14), R14
+	LEAQ      (R12)(R14*4), R12
+	DECQ      R13
 	JNZ       rows2narrow_middle
-	MOVQ      t+0(FP), SI
-	MOVQ      152(SI), SI
-	LEAQ      (BX)(SI*4), BX
-	DECQ      DX
+	MOVQ      t+0(FP), R12
+	MOVQ      152(R12), R12
+	LEAQ      (R11)(R12*4), R11
+	DECQ      R10
 	JNZ       rows2narrow_outer
 
 rows2narrow_epilogue:
-	MOVQ  t+0(FP), AX
-	MOVQ  (AX), AX
-	MOVQ  t+0(FP), DX
-	MOVQ  96(DX), DX
-	ADDQ  CX, AX
-	TESTQ DX, DX
+	MOVQ  t+0(FP), R8
+	MOVQ  (R8), R8
+	MOVQ  t+0(FP), R10
+	MOVQ  96(R10), R10
+	ADDQ  R9, R8
+	ADDQ  DI, R8
+	TESTQ R10, R10
 	JZ    rows2narrow_nothing
-	ADDQ  CX, DX
+	ADDQ  R9, R10
+	ADDQ  DI, R10
 
 rows2narrow_nothing:
-	MOVQ   t+0(FP), CX
-	MOVQ   136(CX), CX
-	SHLQ   $0x02, CX
-	TESTQ  DX, DX
+	MOVQ   t+0(FP), R9
+	MOVQ   136(R9), R9
+	SHLQ   $0x02, R9
+	TESTQ  R10, R10
 	JZ     rows2narrow_plain
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   CX, DX
-	VADDPS (DX), Z1, K1, Z1
+	VADDPS (R10), Z0, K1, Z0
+	ADDQ   R9, R10
+	VADDPS (R10), Z1, K1, Z1
 
 rows2narrow_plain:
-	MOVQ         t+0(FP), DX
-	VBROADCASTSS 208(DX), Z2
-	VBROADCASTSS 212(DX), Z3
+	MOVQ         t+0(FP), R10
+	VBROADCASTSS 208(R10), Z2
+	VBROADCASTSS 212(R10), Z3
 	VMAXPS       Z0, Z2, Z0
 	VMINPS       Z0, Z3, Z0
-	VMOVUPS      Z0, K1, (AX)
-	ADDQ         CX, AX
+	VMOVUPS      Z0, K1, (R8)
+	ADDQ         R9, R8
 	VMAXPS       Z1, Z2, Z1
 	VMINPS       Z1, Z3, Z1
-	VMOVUPS      Z1, K1, (AX)
-	VZEROUPPER
-	RET
+	VMOVUPS      Z1, K1, (R8)
+	SUBQ         $0x02, AX
+	JLE          next
+	MOVQ         t+0(FP), R8
+	MOVQ         128(R8), R8
+	SHLQ         $0x02, R8
+	IMUL3Q       $0x02, R8, R8
+	ADDQ         R8, SI
+	MOVQ         t+0(FP), R8
+	MOVQ         136(R8), R8
+	SHLQ         $0x02, R8
+	IMUL3Q       $0x02, R8, R8
+	ADDQ         R8, DI
+	JMP          tile
 
 	UNDEF
 rows6:
-	MOVQ t+0(FP), AX
-	MOVQ 128(AX), AX
-	SHLQ $0x02, AX
-	XORQ CX, CX
+	MOVQ t+0(FP), R8
+	MOVQ 128(R8), R8
+	SHLQ $0x02, R8
+	XORQ R9, R9
 
 rows6_block:
-	MOVQ         t+0(FP), DX
-	MOVQ         200(DX), DX
-	MOVQ         CX, BX
-	SHRQ         $0x02, BX
-	SUBQ         BX, DX
-	CMPQ         DX, $0x10
+	MOVQ         t+0(FP), R10
+	MOVQ         200(R10), R10
+	MOVQ         R9, R11
+	SHRQ         $0x02, R11
+	SUBQ         R11, R10
+	CMPQ         R10, $0x10
 	JLE          rows6_narrow
-	MOVQ         $0x00000020, BX
-	CMPQ         DX, BX
-	CMOVQLT      DX, BX
-	MOVQ         $-1, DX
-	BZHIQ        BX, DX, DX
-	KMOVW        DX, K1
-	SHRQ         $0x10, DX
-	KMOVW        DX, K1
-	SHRQ         $0x10, DX
-	MOVQ         t+0(FP), DX
-	VBROADCASTSS 208(DX), Z0
+	MOVQ         $0x00000020, R11
+	CMPQ         R10, R11
+	CMOVQLT      R10, R11
+	MOVQ         $-1, R10
+	BZHIQ        R11, R10, R10
+	KMOVW        R10, K1
+	SHRQ         $0x10, R10
+	KMOVW        R10, K1
+	SHRQ         $0x10, R10
+	MOVQ         t+0(FP), R10
+	VBROADCASTSS 208(R10), Z0
 	VMOVAPS      Z0, Z1
 	VMOVAPS      Z0, Z2
 	VMOVAPS      Z1, Z3
@@ -1313,288 +1380,327 @@ rows6_block:
 	VMOVAPS      Z1, Z9
 	VMOVAPS      Z0, Z10
 	VMOVAPS      Z1, Z11
-	MOVQ         t+0(FP), DX
-	MOVQ         144(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         24(BX), BX
-	ADDQ         CX, BX
-	MOVQ         t+0(FP), SI
-	MOVQ         168(SI), SI
-	TESTQ        SI, SI
+	MOVQ         t+0(FP), R10
+	MOVQ         144(R10), R10
+	MOVQ         t+0(FP), R11
+	MOVQ         24(R11), R11
+	ADDQ         R9, R11
+	ADDQ         SI, R11
+	MOVQ         t+0(FP), R12
+	MOVQ         168(R12), R12
+	TESTQ        R12, R12
 	JZ           rows6_epilogue
-	TESTQ        DX, DX
+	TESTQ        R10, R10
 	JZ           rows6_epilogue
 
 rows6_outer:
-	MOVQ BX, SI
-	MOVQ t+0(FP), DI
-	MOVQ 168(DI), DI
+	MOVQ R11, R12
+	MOVQ t+0(FP), R13
+	MOVQ 168(R13), R13
 
 rows6_middle:
-	LEAQ      (AX)(AX*2), R8
-	ADDQ      SI, R8
-	VMOVUPS   (SI), Z12
+	LEAQ      (R8)(R8*2), R14
+	ADDQ      R12, R14
+	VMOVUPS   (R12), Z12
 	VCMPPS    $0x07, Z0, Z0, K2
 	VMAXPS    Z12, Z0, K2, Z0
-	VMOVUPS.Z 64(SI), K1, Z12
+	VMOVUPS.Z 64(R12), K1, Z12
 	VCMPPS    $0x07, Z1, Z1, K2
 	VMAXPS    Z12, Z1, K2, Z1
-	VMOVUPS   (SI)(AX*1), Z12
+	VMOVUPS   (R12)(R8*1), Z12
 	VCMPPS    $0x07, Z2, Z2, K2
 	VMAXPS    Z12, Z2, K2, Z2
-	VMOVUPS.Z 64(SI)(AX*1), K1, Z12
+	VMOVUPS.Z 64(R12)(R8*1), K1, Z12
 	VCMPPS    $0x07, Z3, Z3, K2
 	VMAXPS    Z12, Z3, K2, Z3
-	VMOVUPS   (SI)(AX*2), Z12
+	VMOVUPS   (R12)(R8*2), Z12
 	VCMPPS    $0x07, Z4, Z4, K2
 	VMAXPS    Z12, Z4, K2, Z4
-	VMOVUPS.Z 64(SI)(AX*2), K1, Z12
+	VMOVUPS.Z 64(R12)(R8*2), K1, Z12
 	VCMPPS    $0x07, Z5, Z5, K2
 	VMAXPS    Z12, Z5, K2, Z5
-	VMOVUPS   (R8), Z12
+	VMOVUPS   (R14), Z12
 	VCMPPS    $0x07, Z6, Z6, K2
 	VMAXPS    Z12, Z6, K2, Z6
-	VMOVUPS.Z 64(R8), K1, Z12
+	VMOVUPS.Z 64(R14), K1, Z12
 	VCMPPS    $0x07, Z7, Z7, K2
 	VMAXPS    Z12, Z7, K2, Z7
-	VMOVUPS   (R8)(AX*1), Z12
+	VMOVUPS   (R14)(R8*1), Z12
 	VCMPPS    $0x07, Z8, Z8, K2
 	VMAXPS    Z12, Z8, K2, Z8
-	VMOVUPS.Z 64(R8)(AX*1), K1, Z12
+	VMOVUPS.Z 64(R14)(R8*1), K1, Z12
 	VCMPPS    $0x07, Z9, Z9, K2
 	VMAXPS    Z12, Z9, K2, Z9
-	VMOVUPS   (R8)(AX*2), Z12
+	VMOVUPS   (R14)(R8*2), Z12
 	VCMPPS    $0x07, Z10, Z10, K2
 	VMAXPS    Z12, Z10, K2, Z10
-	VMOVUPS.Z 64(R8)(AX*2), K1, Z12
+	VMOVUPS.Z 64(R14)(R8*2), K1, Z12
 	VCMPPS    $0x07, Z11, Z11, K2
 	VMAXPS    Z12, Z11, K2, Z11
-	MOVQ      t+0(FP), R8
-	MOVQ      176(R8), R8
-	LEAQ      (SI)(R8*4), SI
-	DECQ      DI
+	MOVQ      t+0(FP), R14
+	MOVQ      176(R14), R14
+	LEAQ      (R12)(R14*4), R12
+	DECQ      R13
 	JNZ       rows6_middle
-	MOVQ      t+0(FP), SI
-	MOVQ      152(SI), SI
-	LEAQ      (BX)(SI*4), BX
-	DECQ      DX
+	MOVQ      t+0(FP), R12
+	MOVQ      152(R12), R12
+	LEAQ      (R11)(R12*4), R11
+	DECQ      R10
 	JNZ       rows6_outer
 
 rows6_epilogue:
-	MOVQ  t+0(FP), DX
-	MOVQ  (DX), DX
-	MOVQ  t+0(FP), BX
-	MOVQ  96(BX), BX
-	ADDQ  CX, DX
-	TESTQ BX, BX
+	MOVQ  t+0(FP), R10
+	MOVQ  (R10), R10
+	MOVQ  t+0(FP), R11
+	MOVQ  96(R11), R11
+	ADDQ  R9, R10
+	ADDQ  DI, R10
+	TESTQ R11, R11
 	JZ    rows6_nothing
-	ADDQ  CX, BX
+	ADDQ  R9, R11
+	ADDQ  DI, R11
 
 rows6_nothing:
-	MOVQ   t+0(FP), SI
-	MOVQ   136(SI), SI
-	SHLQ   $0x02, SI
-	TESTQ  BX, BX
+	MOVQ   t+0(FP), R12
+	MOVQ   136(R12), R12
+	SHLQ   $0x02, R12
+	TESTQ  R11, R11
 	JZ     rows6_plain
-	VADDPS (BX), Z0, Z0
-	VADDPS 64(BX), Z1, K1, Z1
-	ADDQ   SI, BX
-	VADDPS (BX), Z2, Z2
-	VADDPS 64(BX), Z3, K1, Z3
-	ADDQ   SI, BX
-	VADDPS (BX), Z4, Z4
-	VADDPS 64(BX), Z5, K1, Z5
-	ADDQ   SI, BX
-	VADDPS (BX), Z6, Z6
-	VADDPS 64(BX), Z7, K1, Z7
-	ADDQ   SI, BX
-	VADDPS (BX), Z8, Z8
-	VADDPS 64(BX), Z9, K1, Z9
-	ADDQ   SI, BX
-	VADDPS (BX), Z10, Z10
-	VADDPS 64(BX), Z11, K1, Z11
+	VADDPS (R11), Z0, Z0
+	VADDPS 64(R11), Z1, K1, Z1
+	ADDQ   R12, R11
+	VADDPS (R11), Z2, Z2
+	VADDPS 64(R11), Z3, K1, Z3
+	ADDQ   R12, R11
+	VADDPS (R11), Z4, Z4
+	VADDPS 64(R11), Z5, K1, Z5
+	ADDQ   R12, R11
+	VADDPS (R11), Z6, Z6
+	VADDPS 64(R11), Z7, K1, Z7
+	ADDQ   R12, R11
+	VADDPS (R11), Z8, Z8
+	VADDPS 64(R11), Z9, K1, Z9
+	ADDQ   R12, R11
+	VADDPS (R11), Z10, Z10
+	VADDPS 64(R11), Z11, K1, Z11
 
 rows6_plain:
-	MOVQ         t+0(FP), BX
-	VBROADCASTSS 208(BX), Z12
-	VBROADCASTSS 212(BX), Z13
+	MOVQ         t+0(FP), R11
+	VBROADCASTSS 208(R11), Z12
+	VBROADCASTSS 212(R11), Z13
 	VMAXPS       Z0, Z12, Z0
 	VMINPS       Z0, Z13, Z0
-	VMOVUPS      Z0, (DX)
+	VMOVUPS      Z0, (R10)
 	VMAXPS       Z1, Z12, Z1
 	VMINPS       Z1, Z13, Z1
-	VMOVUPS      Z1, K1, 64(DX)
-	ADDQ         SI, DX
+	VMOVUPS      Z1, K1, 64(R10)
+	ADDQ         R12, R10
 	VMAXPS       Z2, Z12, Z2
 	VMINPS       Z2, Z13, Z2
-	VMOVUPS      Z2, (DX)
+	VMOVUPS      Z2, (R10)
 	VMAXPS       Z3, Z12, Z3
 	VMINPS       Z3, Z13, Z3
-	VMOVUPS      Z3, K1, 64(DX)
-	ADDQ         SI, DX
+	VMOVUPS      Z3, K1, 64(R10)
+	ADDQ         R12, R10
 	VMAXPS       Z4, Z12, Z4
 	VMINPS       Z4, Z13, Z4
-	VMOVUPS      Z4, (DX)
+	VMOVUPS      Z4, (R10)
 	VMAXPS       Z5, Z12, Z5
 	VMINPS       Z5, Z13, Z5
-	VMOVUPS      Z5, K1, 64(DX)
-	ADDQ         SI, DX
+	VMOVUPS      Z5, K1, 64(R10)
+	ADDQ         R12, R10
 	VMAXPS       Z6, Z12, Z6
 	VMINPS       Z6, Z13, Z6
-	VMOVUPS      Z6, (DX)
+	VMOVUPS      Z6, (R10)
 	VMAXPS       Z7, Z12, Z7
 	VMINPS       Z7, Z13, Z7
-	VMOVUPS      Z7, K1, 64(DX)
-	ADDQ         SI, DX
+	VMOVUPS      Z7, K1, 64(R10)
+	ADDQ         R12, R10
 	VMAXPS       Z8, Z12, Z8
 	VMINPS       Z8, Z13, Z8
-	VMOVUPS      Z8, (DX)
+	VMOVUPS      Z8, (R10)
 	VMAXPS       Z9, Z12, Z9
 	VMINPS       Z9, Z13, Z9
-	VMOVUPS      Z9, K1, 64(DX)
-	ADDQ         SI, DX
+	VMOVUPS      Z9, K1, 64(R10)
+	ADDQ         R12, R10
 	VMAXPS       Z10, Z12, Z10
 	VMINPS       Z10, Z13, Z10
-	VMOVUPS      Z10, (DX)
+	VMOVUPS      Z10, (R10)
 	VMAXPS       Z11, Z12, Z11
 	VMINPS       Z11, Z13, Z11
-	VMOVUPS      Z11, K1, 64(DX)
-	ADDQ         $0x80, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         200(DX), DX
-	SHLQ         $0x02, DX
-	CMPQ         CX, DX
+	VMOVUPS      Z11, K1, 64(R10)
+	ADDQ         $0x80, R9
+	MOVQ         t+0(FP), R10
+	MOVQ         200(R10), R10
+	SHLQ         $0x02, R10
+	CMPQ         R9, R10
 	JLT          rows6_block
-	VZEROUPPER
-	RET
+	SUBQ         $0x06, AX
+	JLE          next
+	MOVQ         t+0(FP), R8
+	MOVQ         128(R8), R8
+	SHLQ         $0x02, R8
+	IMUL3Q       $0x06, R8, R8
+	ADDQ         R8, SI
+	MOVQ         t+0(FP), R8
+	MOVQ         136(R8), R8
+	SHLQ         $0x02, R8
+	IMUL3Q       $0x06, R8, R8
+	ADDQ         R8, DI
+	JMP          tile
 
 rows6_narrow:
-	MOVQ         t+0(FP), DX
-	MOVQ         200(DX), DX
-	MOVQ         CX, BX
-	SHRQ         $0x02, BX
-	SUBQ         BX, DX
-	MOVQ         $0x00000010, BX
-	CMPQ         DX, BX
-	CMOVQLT      DX, BX
-	MOVQ         $-1, DX
-	BZHIQ        BX, DX, DX
-	KMOVW        DX, K1
-	SHRQ         $0x10, DX
-	MOVQ         t+0(FP), DX
-	VBROADCASTSS 208(DX), Z0
+	MOVQ         t+0(FP), R10
+	MOVQ         200(R10), R10
+	MOVQ         R9, R11
+	SHRQ         $0x02, R11
+	SUBQ         R11, R10
+	MOVQ         $0x00000010, R11
+	CMPQ         R10, R11
+	CMOVQLT      R10, R11
+	MOVQ         $-1, R10
+	BZHIQ        R11, R10, R10
+	KMOVW        R10, K1
+	SHRQ         $0x10, R10
+	MOVQ         t+0(FP), R10
+	VBROADCASTSS 208(R10), Z0
 	VMOVAPS      Z0, Z1
 	VMOVAPS      Z0, Z2
 	VMOVAPS      Z0, Z3
 	VMOVAPS      Z0, Z4
 	VMOVAPS      Z0, Z5
-	MOVQ         t+0(FP), DX
-	MOVQ         144(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         24(BX), BX
-	ADDQ         CX, BX
-	MOVQ         t+0(FP), SI
-	MOVQ         168(SI), SI
-	TESTQ        SI, SI
+	MOVQ         t+0(FP), R10
+	MOVQ         144(R10), R10
+	MOVQ         t+0(FP), R11
+	MOVQ         24(R11), R11
+	ADDQ         R9, R11
+	ADDQ         SI, R11
+	MOVQ         t+0(FP), R12
+	MOVQ         168(R12), R12
+	TESTQ        R12, R12
 	JZ           rows6narrow_epilogue
-	TESTQ        DX, DX
+	TESTQ        R10, R10
 	JZ           rows6narrow_epilogue
 
 rows6narrow_outer:
-	MOVQ BX, SI
-	MOVQ t+0(FP), DI
-	MOVQ 168(DI), DI
+	MOVQ R11, R12
+	MOVQ t+0(FP), R13
+	MOVQ 168(R13), R13
 
 rows6narrow_middle:
-	LEAQ      (AX)(AX*2), R8
-	ADDQ      SI, R8
-	VMOVUPS.Z (SI), K1, Z6
+	LEAQ      (R8)(R8*2), R14
+	ADDQ      R12, R14
+	VMOVUPS.Z (R12), K1, Z6
 	VCMPPS    $0x07, Z0, Z0, K2
 	VMAXPS    Z6, Z0, K2, Z0
-	VMOVUPS.Z (SI)(AX*1), K1, Z6
+	VMOVUPS.Z (R12)(R8*1), K1, Z6
 	VCMPPS    $0x07, Z1, Z1, K2
 	VMAXPS    Z6, Z1, K2, Z1
-	VMOVUPS.Z (SI)(AX*2), K1, Z6
+	VMOVUPS.Z (R12)(R8*2), K1, Z6
 	VCMPPS    $0x07, Z2, Z2, K2
 	VMAXPS    Z6, Z2, K2, Z2
-	VMOVUPS.Z (R8), K1, Z6
+	VMOVUPS.Z (R14), K1, Z6
 	VCMPPS    $0x07, Z3, Z3, K2
 	VMAXPS    Z6, Z3, K2, Z3
-	VMOVUPS.Z (R8)(AX*1), K1, Z6
+	VMOVUPS.Z (R14)(R8*1), K1, Z6
 	VCMPPS    $0x07, Z4, Z4, K2
 	VMAXPS    Z6, Z4, K2, Z4
-	VMOVUPS.Z (R8)(AX*2), K1, Z6
+	VMOVUPS.Z (R14)(R8*2), K1, Z6
 	VCMPPS    $0x07, Z5, Z5, K2
 	VMAXPS    Z6, Z5, K2, Z5
-	MOVQ      t+0(FP), R8
-	MOVQ      176(R8), R8
-	LEAQ      (SI)(R8*4), SI
-	DECQ      DI
+	MOVQ      t+0(FP), R14
+	MOVQ      176(R14), R14
+	LEAQ      (R12)(R14*4), R12
+	DECQ      R13
 	JNZ       rows6narrow_middle
-	MOVQ      t+0(FP), SI
-	MOVQ      152(SI), SI
-	LEAQ      (BX)(SI*4), BX
-	DECQ      DX
+	MOVQ      t+0(FP), R12
+	MOVQ      152(R12), R12
+	LEAQ      (R11)(R12*4), R11
+	DECQ      R10
 	JNZ       rows6narrow_outer
 
 rows6narrow_epilogue:
-	MOVQ  t+0(FP), AX
-	MOVQ  (AX), AX
-	MOVQ  t+0(FP), DX
-	MOVQ  96(DX), DX
-	ADDQ  CX, AX
-	TESTQ DX, DX
+	MOVQ  t+0(FP), R8
+	MOVQ  (R8), R8
+	MOVQ  t+0(FP), R10
+	MOVQ  96(R10), R10
+	ADDQ  R9, R8
+	ADDQ  DI, R8
+	TESTQ R10, R10
 	JZ    rows6narrow_nothing
-	ADDQ  CX, DX
+	ADDQ  R9, R10
+	ADDQ  DI, R10
 
 rows6narrow_nothing:
-	MOVQ   t+0(FP), CX
-	MOVQ   136(CX), CX
-	SHLQ   $0x02, CX
-	TESTQ  DX, DX
+	MOVQ   t+0(FP), R9
+	MOVQ   136(R9), R9
+	SHLQ   $0x02, R9
+	TESTQ  R10, R10
 	JZ     rows6narrow_plain
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   CX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   CX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   CX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   CX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   CX, DX
-	VADDPS (DX), Z5, K1, Z5
+	VADDPS (R10), Z0, K1, Z0
+	ADDQ   R9, R10
+	VADDPS (R10), Z1, K1, Z1
+	ADDQ   R9, R10
+	VADDPS (R10), Z2, K1, Z2
+	ADDQ   R9, R10
+	VADDPS (R10), Z3, K1, Z3
+	ADDQ   R9, R10
+	VADDPS (R10), Z4, K1, Z4
+	ADDQ   R9, R10
+	VADDPS (R10), Z5, K1, Z5
 
 rows6narrow_plain:
-	MOVQ         t+0(FP), DX
-	VBROADCASTSS 208(DX), Z6
-	VBROADCASTSS 212(DX), Z7
+	MOVQ         t+0(FP), R10
+	VBROADCASTSS 208(R10), Z6
+	VBROADCASTSS 212(R10), Z7
 	VMAXPS       Z0, Z6, Z0
 	VMINPS       Z0, Z7, Z0
-	VMOVUPS      Z0, K1, (AX)
-	ADDQ         CX, AX
+	VMOVUPS      Z0, K1, (R8)
+	ADDQ         R9, R8
 	VMAXPS       Z1, Z6, Z1
 	VMINPS       Z1, Z7, Z1
-	VMOVUPS      Z1, K1, (AX)
-	ADDQ         CX, AX
+	VMOVUPS      Z1, K1, (R8)
+	ADDQ         R9, R8
 	VMAXPS       Z2, Z6, Z2
 	VMINPS       Z2, Z7, Z2
-	VMOVUPS      Z2, K1, (AX)
-	ADDQ         CX, AX
+	VMOVUPS      Z2, K1, (R8)
+	ADDQ         R9, R8
 	VMAXPS       Z3, Z6, Z3
 	VMINPS       Z3, Z7, Z3
-	VMOVUPS      Z3, K1, (AX)
-	ADDQ         CX, AX
+	VMOVUPS      Z3, K1, (R8)
+	ADDQ         R9, R8
 	VMAXPS       Z4, Z6, Z4
 	VMINPS       Z4, Z7, Z4
-	VMOVUPS      Z4, K1, (AX)
-	ADDQ         CX, AX
+	VMOVUPS      Z4, K1, (R8)
+	ADDQ         R9, R8
 	VMAXPS       Z5, Z6, Z5
 	VMINPS       Z5, Z7, Z5
-	VMOVUPS      Z5, K1, (AX)
+	VMOVUPS      Z5, K1, (R8)
+	SUBQ         $0x06, AX
+	JLE          next
+	MOVQ         t+0(FP), R8
+	MOVQ         128(R8), R8
+	SHLQ         $0x02, R8
+	IMUL3Q       $0x06, R8, R8
+	ADDQ         R8, SI
+	MOVQ         t+0(FP), R8
+	MOVQ         136(R8), R8
+	SHLQ         $0x02, R8
+	IMUL3Q       $0x06, R8, R8
+	ADDQ         R8, DI
+	JMP          tile
+
+next:
+	MOVQ t+0(FP), AX
+	MOVQ 360(AX), AX
+	LEAQ (DX)(AX*4), DX
+	MOVQ t+0(FP), AX
+	MOVQ 368(AX), AX
+	LEAQ (BX)(AX*4), BX
+	DECQ CX
+	JG   line
 	VZEROUPPER
 	RET
-
 
 // func largest256(t *tile)
 // Requires: AVX

@@ -72,6 +72,9 @@ func windowNEON(t *tile)
 //go:noescape
 func largestNEON(t *tile)
 
+// largestAreas reports that there are the largest of few rows alone.
+func largestAreas() bool { return false }
+
 // keepsBytes reports that kernels of bytes leave each other floats.
 func keepsBytes() bool { return false }
 

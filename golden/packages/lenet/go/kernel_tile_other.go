@@ -29,6 +29,9 @@ func rescales() bool { return false }
 
 func sweepFast(*sweep) {}
 
+// largestAreas reports that there are the largest of few rows alone.
+func largestAreas() bool { return false }
+
 // keepsBytes reports that kernels of bytes leave each other floats.
 func keepsBytes() bool { return false }
 

@@ -20,8 +20,8 @@ func fewBytes() {
 	ADDQ(field("at"), x)
 	VMOVUPS(operand.Mem{Base: base("start")}, f.start)
 	t := Dereference(Param("t"))
-	for name, v := range map[string]reg.VecVirtual{"shift": f.by, "scale": f.times} {
-		b, err := t.Field(name).Index(0).Resolve()
+	for i, v := range []reg.VecVirtual{f.by, f.times} {
+		b, err := t.Field([]string{"shift", "scale"}[i]).Index(0).Resolve()
 		if err != nil {
 			panic(err)
 		}

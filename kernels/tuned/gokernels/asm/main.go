@@ -66,7 +66,8 @@ type code struct {
 	dot    bool // numbers are bytes
 	sums   [][]reg.VecVirtual
 	// of the elements that count, for each vector of a row; nil where all do
-	masks []reg.OpmaskVirtual
+	masks  []reg.OpmaskVirtual
+	finish func() // what is behind the last block of blocks: nil ends the function
 }
 
 // only writes what a function does in a case of its own: packages that never come to it
@@ -367,13 +368,17 @@ func (c *code) blocks(count string, off reg.Register, narrow string, one, body f
 	bytes := scaled(count)
 	CMPQ(off, bytes)
 	JLT(operand.LabelRef(c.label("block")))
-	done()
+	finish := c.finish
+	if finish == nil {
+		finish = done
+	}
+	finish()
 	if c.bytes == 64 {
 		Label(narrow)
 		one()
 		c.mask(left(count, off))
 		body()
-		done()
+		finish()
 	}
 }
 

@@ -12,19 +12,51 @@ import (
 const windowRows = 6
 
 // window writes a function that computes windows of channels, block by block:
-// sums with weights, or the largest.
+// sums with weights, or the largest. Where there are masks, the largest are of any number of rows,
+// and of several lines of rows.
 func (m machine) window(name string, largest bool) {
 	Implement(name + m.suffix)
 	rows := field("rows")
+	jump, finish := JEQ, func(int) { done() }
+	var x, y reg.Register // how far a tile is from the first one
+	if largest && m.bytes == 64 {
+		lines, xLine, yLine := field("lines"), GP64(), GP64()
+		XORQ(xLine, xLine)
+		XORQ(yLine, yLine)
+		Label("line")
+		x, y = copied(xLine), copied(yLine)
+		MOVQ(field("rows"), rows)
+		Label("tile")
+		jump = JGE
+		finish = func(n int) {
+			SUBQ(operand.U8(n), rows)
+			JLE(operand.LabelRef("next"))
+			for i, to := range []reg.Register{x, y} {
+				on := scaled([]string{"next", "step"}[i])
+				IMUL3Q(operand.U8(n), on, on)
+				ADDQ(on, to)
+			}
+			JMP(operand.LabelRef("tile"))
+		}
+		defer func() {
+			Label("next")
+			advance(xLine, "xLine")
+			advance(yLine, "yLine")
+			DECQ(lines)
+			JG(operand.LabelRef("line"))
+			done()
+		}()
+	}
 	for n := windowRows; n > 1; n-- {
-		branch(fmt.Sprintf("rows%d", n), rows, n, JEQ)
+		branch(fmt.Sprintf("rows%d", n), rows, n, jump)
 	}
 	for n := 1; n <= windowRows; n++ {
 		prefix := fmt.Sprintf("rows%d", n)
 		only(prefix, func() {
 			Label(prefix)
-			c := &windowCode{code: code{machine: m, prefix: prefix, rows: n, vecs: m.vecs},
-				largest: largest, next: scaled("next"), off: GP64()}
+			c := &windowCode{code: code{machine: m, prefix: prefix, rows: n, vecs: m.vecs,
+				finish: func() { finish(n) }}, largest: largest, next: scaled("next"), off: GP64(),
+				x: x, y: y}
 			XORQ(c.off, c.off)
 			c.blocks("width", c.off, c.label("narrow"), func() {
 				c.prefix += "narrow"
@@ -39,6 +71,7 @@ type windowCode struct {
 	code
 	largest   bool
 	next, off reg.Register // off is that of the block, in bytes
+	x, y      reg.Register // of the tile, if not nil
 }
 
 func (c *windowCode) block() {
@@ -57,6 +90,9 @@ func (c *windowCode) block() {
 	}
 	outer, xr := field("outer"), base("x")
 	ADDQ(c.off, xr)
+	if c.x != nil {
+		ADDQ(c.x, xr)
+	}
 	steps := []reg.Register{xr}
 	if !c.largest {
 		wr := base("w")
@@ -81,9 +117,15 @@ func (c *windowCode) block() {
 	Label(c.label("epilogue"))
 	y, add := base("y"), base("add")
 	ADDQ(c.off, y)
+	if c.y != nil {
+		ADDQ(c.y, y)
+	}
 	TESTQ(add, add)
 	JZ(operand.LabelRef(c.label("nothing")))
 	ADDQ(c.off, add)
+	if c.y != nil {
+		ADDQ(c.y, add)
+	}
 	Label(c.label("nothing"))
 	c.epilogue(y, add)
 }

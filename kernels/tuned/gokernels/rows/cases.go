@@ -212,7 +212,17 @@ func (c *cases) slide(function string, s *slide, unknown bool) {
 	}
 	c.windows(function, rows, "NEON")
 	for unit, machine := range map[int]string{1: "512", 8: "256"} {
-		if !s.sweeps(unit) {
+		switch {
+		case s.kind == maxima && unit == 1: // areas
+			for q, h := 0, (span{}); q < s.cols.out; q += h.n {
+				h = s.cols.from(q, s.cols.out)
+				c.windows(function, []int{min(h.n, mostWindows)}, machine)
+				if rest := h.n % mostWindows; rest > 0 {
+					c.windows(function, []int{rest}, machine)
+				}
+			}
+			continue
+		case !s.sweeps(unit):
 			c.windows(function, rows, machine)
 			continue
 		}

@@ -72,14 +72,18 @@ func (s *slide) run(y, x, w, bias []float32, of lines, f *Epilogue) {
 	var v, h span
 	for p := of.first; p < of.end; p += v.n {
 		v = s.rows.from(p, of.end)
-		// A few rows at a time: what they see stays in the cache.
-		v.n = lengths(v.n, windowRows)
+		if !s.areas() { // a few rows at a time: what they see stays in the cache
+			v.n = lengths(v.n, windowRows)
+		}
 		for q := 0; q < s.cols.out; q += h.n {
 			h = s.cols.from(q, s.cols.out)
 			s.area(y, x, w, bias, corner{of.image, p, q, v, h}, f)
 		}
 	}
 }
+
+// areas reports whether the largest of spans of rows and columns are computed at once.
+func (s *slide) areas() bool { return s.kind == maxima && largestAreas() }
 
 // corner is where spans of rows and columns of an image's results begin, and what they
 // see.
@@ -111,6 +115,17 @@ func (s *slide) area(y, x, w, bias []float32, at corner, f *Epilogue) {
 	xRow, xColumn, oRow := s.rows.stride*s.xh, s.cols.stride*s.xw, s.cols.out*s.channels
 	if v.count*h.count == 0 {
 		xRow, xColumn = 0, 0
+	}
+	if s.areas() {
+		t.rows, t.width, t.next, t.step = h.n, s.channels, xColumn, s.channels
+		t.lines, t.xLine, t.yLine = v.n, xRow, oRow
+		t.x, t.y, t.low, t.high = x, y[o:], f.low, f.high
+		largest(&t)
+		for i := 0; i < v.n*h.n && f.apply != nil; i++ {
+			at := o + i/h.n*oRow + i%h.n*s.channels
+			f.apply(y[at:][:s.channels], at, 0)
+		}
+		return
 	}
 	pixels := 1 // beside each other in a row of a tile
 	if s.lanes > s.channels && s.cols.stride == 1 {

@@ -50,6 +50,8 @@ type tile struct {
 	// If not 0, what is added to numbers instead of plus, which are stored as bytes. Then y has four
 	// in an element, and step is their number.
 	bytesFrom int
+	// The largest may be of several lines of rows, which are so far apart in x and y: see areas.
+	lines, xLine, yLine int
 }
 
 // product computes
@@ -90,10 +92,11 @@ func window(t *tile) {
 // largest computes the largest of what a window sees, and of low; what is no
 // number is larger than all.
 func largest(t *tile) {
+	lines := max(t.lines, 1) - 1
 	if t.outer > 0 && t.middle > 0 {
-		_ = t.x[:(t.rows-1)*t.next+(t.outer-1)*t.xOuter+(t.middle-1)*t.xMiddle+t.width]
+		_ = t.x[:lines*t.xLine+(t.rows-1)*t.next+(t.outer-1)*t.xOuter+(t.middle-1)*t.xMiddle+t.width]
 	}
-	t.check(t.width)
+	_ = t.y[:lines*t.yLine+(t.rows-1)*t.step+t.width]
 	if !largestFast(t) {
 		largestPlain(t)
 	}

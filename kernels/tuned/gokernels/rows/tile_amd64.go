@@ -97,6 +97,9 @@ func largestFast(t *tile) bool {
 	return true
 }
 
+// largestAreas reports whether there are the largest of any number of rows, in several lines.
+func largestAreas() bool { return level == 2 }
+
 // liftFast takes an image's elements to points with vectors, or reports that it
 // cannot.
 func liftFast(t *lift, side int) bool {
@@ -433,7 +436,7 @@ func window512(t *tile)
 //go:noescape
 func window256(t *tile)
 
-// largest512 is largest with AVX-512, for up to 6 rows.
+// largest512 is largest with AVX-512, for any number of rows and lines.
 //
 //go:noescape
 func largest512(t *tile)

@@ -149,15 +149,18 @@ func BenchmarkSweep(b *testing.B) {
 // levels are the machines that this one may be taken for, the best one first: what they are
 // makes a test take it for each.
 func levels(t *testing.T) (out []func()) {
-	was := level
-	rows, lanes, had := tileRows, fewLanes, dot
-	t.Cleanup(func() { level, tileRows, fewLanes, dot = was, rows, lanes, had })
+	was, had := level, dot
+	be := func(l int, d bool) {
+		level, dot = l, d
+		tileRows, fewLanes = [...]int{2, 6, maxRows}[l], [...]int{16, 8, 16}[l]
+		windowRows, windowUnit = [...]int{1, 6, 6}[l], [...]int{1, 16, 1}[l]
+		sweepUnit = [...]int{math.MaxInt, 8, 1}[l]
+	}
+	t.Cleanup(func() { be(was, had) })
 	for l := was; l >= 0; l-- {
 		for _, d := range []bool{true, false} {
 			if !d || l == was && had {
-				out = append(out, func() {
-					level, tileRows, fewLanes, dot = l, [...]int{2, 6, maxRows}[l], [...]int{16, 8, 16}[l], d
-				})
+				out = append(out, func() { be(l, d) })
 			}
 		}
 	}

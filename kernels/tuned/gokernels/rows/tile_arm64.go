@@ -218,6 +218,9 @@ func partsFast(_, _ bool) int {
 	return 4
 }
 
+// largestAreas reports that there are the largest of few rows alone.
+func largestAreas() bool { return false }
+
 // keepsBytes reports that kernels of bytes leave each other floats.
 func keepsBytes() bool { return false }
 

@@ -51,6 +51,9 @@ func unzipFast(_, _, _ []float32) int { return 0 }
 // partsFast is in how many elements products of bytes take four: as floats alone.
 func partsFast(_, _ bool) int { return 4 }
 
+// largestAreas reports that there are the largest of few rows alone.
+func largestAreas() bool { return false }
+
 // keepsBytes reports that kernels of bytes leave each other floats.
 func keepsBytes() bool { return false }
 
