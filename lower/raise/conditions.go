@@ -209,18 +209,16 @@ func tied(groups []*group, symbols []*sym.Symbol, known []condition) []*group {
 				continue
 			}
 			// x is rest.
-			of := rest.Symbols()
-			if len(of) != 1 {
+			from := rest.Symbols()
+			if len(from) != 1 {
 				continue
 			}
-			j := slices.Index(symbols, of[0])
-			mul, add, ok := rest.Coef(of[0])
-			m, isConst := mul.Const()
-			n, known := add.Const()
-			if j < 0 || !ok || !isConst || !known || m < 1 {
+			j := slices.Index(symbols, from[0])
+			if j < 0 {
 				continue
 			}
-			if g := groups[j].joined(groups[k], m, n); g != nil {
+			size := rest.Subst(func(s *sym.Symbol) (sym.Expr, bool) { return count.Expr(), s == from[0] })
+			if g := groups[j].joined(groups[k], size); g != nil {
 				out := slices.Clone(groups)
 				out[j] = g
 				return slices.Delete(out, k, k+1)
@@ -230,15 +228,37 @@ func tied(groups []*group, symbols []*sym.Symbol, known []condition) []*group {
 	return nil
 }
 
-// joined returns g with another group, the number of which is mul times g's and add.
-// It is nil if no number is left.
-func (g *group) joined(h *group, mul, add int64) *group {
-	lo, hi := -floorDiv(add-h.lo, mul), floorDiv(h.hi-add, mul)
+// mostRises bounds how many numbers rises tries.
+const mostRises = 1000
+
+// rises reports whether an expression of count never falls from one number of a group to the next,
+// and is more in the end.
+func (g *group) rises(e sym.Expr) bool {
+	first := valueOf(e, g.lo)
+	last := first
+	for n := g.lo; n < g.hi; {
+		n = min(n+max((g.hi-g.lo)/mostRises, 1), g.hi)
+		next := valueOf(e, n)
+		if next < last {
+			return false
+		}
+		last = next
+	}
+	return first < last
+}
+
+// joined returns g with another group, the number of which is size, of g's. It is nil if no number
+// is left, or if size may fall.
+func (g *group) joined(h *group, size sym.Expr) *group {
+	if mul, _, linear := size.Coef(count); linear && negative(mul) || !linear && !g.rises(size) {
+		return nil
+	}
+	lo, hi := reaching(size, h.lo), reaching(size, h.hi+1)-1
 	out := &group{lo: max(g.lo, lo), hi: min(g.hi, hi), below: g.below ||
 		h.below, asserted: g.asserted}
 	out.members = slices.Clone(g.members)
 	for _, m := range h.members {
-		out.members = append(out.members, member{m.axis, m.mul * mul, m.mul*add + m.add})
+		out.members = append(out.members, member{m.axis, of(m.size, size)})
 	}
 	slices.SortFunc(out.members, func(a, b member) int { return a.axis - b.axis })
 	if h.asserted.lo != unasserted.lo {
@@ -253,13 +273,10 @@ func (g *group) joined(h *group, mul, add int64) *group {
 	return out
 }
 
-// floorDiv is a/b rounded towards minus infinity, for a positive b.
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b < 0 {
-		q--
-	}
-	return q
+// negative reports whether a factor is no positive number.
+func negative(mul sym.Expr) bool {
+	n, ok := mul.Const()
+	return !ok || n < 1
 }
 
 // assert asserts that a number is within a span, as the program has it: what is known

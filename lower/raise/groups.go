@@ -3,9 +3,12 @@ package raise
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
+	"sort"
 
 	"github.com/etgen/etgen/ir/seq"
+	"github.com/etgen/etgen/ir/sym"
 )
 
 // Whether a dimension of an input varies is found by trying: it does if the program
@@ -33,17 +36,43 @@ type group struct {
 	doubts int
 }
 
-// member is an axis whose size is mul*symbol + add.
+// member is an axis and its size, of the group's symbol, which count stands for.
 type member struct {
-	axis     int
-	mul, add int64
+	axis int
+	size sym.Expr
+}
+
+var count = sym.NewSymbol("n", 0, math.MaxInt64)
+
+// multiple is a member of mul*symbol + add elements.
+func multiple(axis int, mul, add int64) member {
+	return member{axis, sym.Add(sym.Mul(sym.Int(mul), count.Expr()), sym.Int(add))}
+}
+
+// of returns an expression of count with another one in its place.
+func of(e, n sym.Expr) sym.Expr {
+	return e.Subst(func(s *sym.Symbol) (sym.Expr, bool) { return n, s == count })
+}
+
+// valueOf is an expression of count for a number.
+func valueOf(e sym.Expr, n int64) int64 {
+	v, _ := of(e, sym.Int(n)).Const()
+	return v
+}
+
+// mostCount is the largest number that is looked for.
+const mostCount = math.MaxInt32
+
+// reaching returns the smallest number for which e, which does not fall, is at least size.
+func reaching(e sym.Expr, size int64) int64 {
+	return int64(sort.Search(mostCount, func(n int) bool { return valueOf(e, int64(n)) >= size }))
 }
 
 // at returns the sizes of a group's axes for a number.
 func (g *group) at(n int64) map[int]int64 {
 	at := map[int]int64{}
 	for _, m := range g.members {
-		at[m.axis] = m.mul*n + m.add
+		at[m.axis] = valueOf(m.size, n)
 	}
 	return at
 }
@@ -53,7 +82,7 @@ func (g *group) at(n int64) map[int]int64 {
 func (s *sizing) least(g *group) int64 {
 	n := int64(0)
 	for _, m := range g.members {
-		n = max(n, -floorDiv(m.add-s.axes[m.axis].least, m.mul))
+		n = max(n, reaching(m.size, s.axes[m.axis].least))
 	}
 	return n
 }
@@ -104,7 +133,7 @@ func (g *group) has(axis int) bool {
 func (s *sizing) alone(i int) *group {
 	for step := int64(1); step <= maxMultiple; step++ {
 		g := &group{hi: s.axes[i].bound / step, asserted: unasserted,
-			members: []member{{i, step, s.axes[i].bound % step}}}
+			members: []member{multiple(i, step, s.axes[i].bound%step)}}
 		if g.hi > 0 && s.varies(g) {
 			return g
 		}
@@ -170,7 +199,7 @@ func (s *sizing) group(axes []int, mul []int64) *group {
 		}
 	}
 	for k, i := range axes {
-		g.members = append(g.members, member{i, mul[k], s.axes[i].bound - mul[k]*g.hi})
+		g.members = append(g.members, multiple(i, mul[k], s.axes[i].bound-mul[k]*g.hi))
 	}
 	if g.hi < 1 {
 		return nil

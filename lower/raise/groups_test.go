@@ -72,6 +72,23 @@ func TestSizes(t *testing.T) {
 				int64(a.value(pte.Int(-1)))}), y, y)
 			a.io([]int32{x}, []int32{y})
 		}, "[3*s0]; s0 1-4"},
+		{"a half, as the program asserts", func(a *asm) {
+			x, y, z, w := a.dyn(0, 5), a.dyn(64, 2), a.dyn(128, 5), a.dyn(192, 2)
+			size := func(x int32) int32 {
+				n := a.value(pte.Int(0))
+				a.call("aten::sym_size", "int", x, a.value(pte.Int(0)), n)
+				return n
+			}
+			half, same, one := a.value(pte.Int(0)), a.value(pte.Bool(false)), a.value(pte.Int(0))
+			a.call("executorch_prim::floordiv", "Scalar", size(x), a.value(pte.Int(2)), half)
+			a.call("executorch_prim::eq", "Scalar", size(y), half, same)
+			a.call("executorch_prim::sym_ite", "Scalar", same, a.value(pte.Int(1)), a.value(pte.Int(0)), one)
+			full := a.value(tensorAt(6, 256, 1))
+			a.call("aten::full", "out", a.value(pte.IntList{int64(one)}), a.value(pte.Int(0)), full, full)
+			a.neg(x, z)
+			a.neg(y, w)
+			a.io([]int32{x, y}, []int32{z, w})
+		}, "[s0] [s0//2]; s0 2-5"},
 		{"three alike in both dimensions", func(a *asm) {
 			x, y, z := a.dyn(0, 4, 4), a.dyn(64, 4, 4), a.dyn(128, 4, 4)
 			sum, out := a.dyn(192, 4, 4), a.dyn(256, 4, 4)

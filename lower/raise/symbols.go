@@ -162,7 +162,7 @@ func (s *sizing) symbols(groups []*group) *sizes {
 		out.symbols, out.asserted = append(out.symbols, x), append(out.asserted, g.asserted)
 		for _, m := range g.members {
 			a := s.axes[m.axis]
-			out.inputs[a.input][a.dim] = sym.Add(sym.Mul(sym.Int(m.mul), x.Expr()), sym.Int(m.add))
+			out.inputs[a.input][a.dim] = of(m.size, x.Expr())
 		}
 	}
 	return out
