@@ -2,6 +2,7 @@ package lower
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/etgen/etgen/ir"
@@ -134,6 +135,9 @@ func (s *sizer) node(n *ir.Node) {
 	for i := range n.Args {
 		n.Args[i].Value = s.arg(n, n.Args[i].Value)
 	}
+	if n.Op == "higher_order.scan" {
+		s.try(n, func() { s.stacked(n) })
+	}
 	for _, r := range n.Regions {
 		s.graph(r, s.scope)
 	}
@@ -143,6 +147,25 @@ func (s *sizer) node(n *ir.Node) {
 		s.scope.add(v)
 	}
 }
+
+// stacked gives a scan an attribute for each size of what it stacks that varies, but for the first
+// size of each, which is how many steps there are.
+func (s *sizer) stacked(n *ir.Node) {
+	init, _ := n.Arg("init").(ir.List)
+	for i, v := range n.Outputs {
+		if v == nil || i < len(init) {
+			continue
+		}
+		for d, e := range v.Type.Sizes {
+			if _, ok := e.Const(); !ok && d > 0 {
+				n.Args = append(n.Args, ir.NamedArg{Name: StackedSize(i, d), Value: s.integer(e)})
+			}
+		}
+	}
+}
+
+// StackedSize is the attribute of a scan that is size d of its result i.
+func StackedSize(i, d int) string { return fmt.Sprintf("size_%d_%d", i, d) }
 
 // try runs f for a node, which may be nil, and notes the error that ends it.
 func (s *sizer) try(n *ir.Node, f func()) {

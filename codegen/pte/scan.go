@@ -2,12 +2,11 @@ package pte
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/lower"
 )
 
 // walk is a scan in the making.
@@ -109,7 +108,7 @@ func (b *builder) stacks(w *walk) (flips []assignment) {
 			b.flip(w.xs[i], x)
 		}
 	}
-	for _, v := range results {
+	for i, v := range results {
 		s := b.tensorSlot(v.Name, v.Type.Dense())
 		b.vals[v] = s
 		fill := s
@@ -123,19 +122,24 @@ func (b *builder) stacks(w *walk) (flips []assignment) {
 			fill.tensor.of = s
 		}
 		w.fills = append(w.fills, fill)
-		must.Do(func() { b.empty(w, fill) }, "%%%s", v.Name)
+		b.empty(w, len(w.carried)+i, fill)
 	}
 	return flips
 }
 
-// empty gives a slot to be filled its full size, and tells that what is in its
+// empty gives the slot that result i fills its full size, and tells that what is in its
 // memory does not matter any more.
-func (b *builder) empty(w *walk, s *slot) {
+func (b *builder) empty(w *walk, i int, s *slot) {
 	sizes := []*slot{w.count}
-	for i, e := range s.tensor.typ.Sizes[1:] {
-		must.Do(func() {
-			sizes = append(sizes, b.sizeFrom(e, slices.Concat(w.carried, w.xs)))
-		}, "dimension %d", i+1)
+	for d, e := range s.tensor.typ.Sizes {
+		n, ok := e.Const()
+		switch {
+		case d == 0:
+		case ok:
+			sizes = append(sizes, b.literal(pte.Int(n)))
+		default:
+			sizes = append(sizes, b.arg(w.node.Arg(lower.StackedSize(i, d)), nil))
+		}
 	}
 	b.emit(&call{
 		op: opEmpty, args: []*slot{b.listOf(intList, sizes), b.literal(pte.Null{}), s, s},
@@ -204,25 +208,4 @@ func (b *builder) elements(w *walk, at *slot) {
 			reads: []*slot{w.xs[i]}, writes: []*slot{s}, loc: b.loc,
 		})
 	}
-}
-
-// sizeFrom returns the slot of a size that one of the tensors has, or an input.
-func (b *builder) sizeFrom(e sym.Expr, tensors []*slot) *slot {
-	if n, ok := e.Const(); ok {
-		return b.literal(pte.Int(n))
-	}
-	for _, s := range slices.Concat(tensors, b.code.inputs) {
-		if s.tensor == nil {
-			continue
-		}
-		for d, size := range s.tensor.typ.Sizes {
-			if size.Equal(e) {
-				out := b.number(s.name+"_size", pte.Int(0))
-				b.prims(opSizeOf, s, b.literal(pte.Int(d)), out)
-				return out
-			}
-		}
-	}
-	panic(fmt.Errorf(
-		"its size %v is not that of anything the loop takes, so it cannot be stacked", e))
 }
