@@ -1305,6 +1305,7 @@ type tile struct {
 	// If not 0, what is added to numbers instead of plus, which are stored as bytes. Then y has four
 	// in an element, and step is their number.
 	bytesFrom int
+	saturates bool // the numbers are bytes without signs, and nothing is added to them
 	// The largest may be of several lines of rows, which are so far apart in x and y: see areas.
 	lines, xLine, yLine int
 }

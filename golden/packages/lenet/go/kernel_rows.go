@@ -14,6 +14,12 @@ func (f *epilogue) bytesFrom(from int) int {
 	return int(f.plus) + from + byteFrom
 }
 
+// saturates reports whether bytes without signs bound numbers as f does, which become these when so
+// much is added to them.
+func (f *epilogue) saturates(from int) bool {
+	return from%256 == 0 && f.least == 0 && f.most == math.MaxUint8
+}
+
 // rowsConv convolves images in any layout, group by group. The sums run over three loops, the
 // last of which has neighbours in x. The weights are packed:
 // w[groups][ceil(out_channels/32)][outer_taps][middle_taps][inner_taps][32], the last
@@ -788,6 +794,7 @@ type sweep struct {
 	shift, scale      []float32
 	least, most, plus float32
 	bytesFrom         int // see tile
+	saturates         bool
 }
 
 const (
@@ -848,6 +855,7 @@ func (s *slide) sweep(y, x, w, bias []float32, of lines, f *epilogue) {
 	if f.scale != nil && rescales() {
 		t.shift, t.scale = f.shift[:s.channels], f.scale[:s.channels]
 		t.least, t.most, t.plus, t.bytesFrom = f.least, f.most, f.plus, f.bytesFrom(s.outBytes)
+		t.saturates = f.saturates(t.bytesFrom)
 		if s.pairs(sweepUnit) {
 			for i, from := range [][]float32{t.shift, t.scale} {
 				copy(twice[i][copy(twice[i][:], from):], from)
@@ -934,6 +942,7 @@ type tile struct {
 	// If not 0, what is added to numbers instead of plus, which are stored as bytes. Then y has four
 	// in an element, and step is their number.
 	bytesFrom int
+	saturates bool // the numbers are bytes without signs, and nothing is added to them
 	// The largest may be of several lines of rows, which are so far apart in x and y: see areas.
 	lines, xLine, yLine int
 }

@@ -311,6 +311,8 @@ func (c *code) rescale(off reg.Register, step, count string, end func()) {
 			SHRQ(operand.U8(2), quarter)
 			ADDQ(quarter, y)
 		}
+		saturated := c.label("saturated")
+		branch(saturated, field("saturates"), 0, JNE)
 		least, most := c.boundedBy("least", "most")
 		VPBROADCASTD(from.(reg.GPVirtual).As32(), plus)
 		store(func(j int, s reg.VecVirtual) {
@@ -318,6 +320,17 @@ func (c *code) rescale(off reg.Register, step, count string, end func()) {
 			VCVTPS2DQ(s, s)
 			VPADDD(plus, s, s)
 			VPMOVDB(c.masked(j, s, operand.Mem{Base: y, Disp: j * c.bytes / 4})...)
+		})
+		only(saturated, func() {
+			Label(saturated)
+			done = c.label("saturateddone")
+			zero := c.vector()
+			VPXORD(zero, zero, zero)
+			store(func(j int, s reg.VecVirtual) {
+				VMAXPS(zero, s, s)
+				VCVTPS2DQ(s, s) // numbers that are too large have the highest bit alone
+				VPMOVUSDB(c.masked(j, s, operand.Mem{Base: y, Disp: j * c.bytes / 4})...)
+			})
 		})
 	})
 }

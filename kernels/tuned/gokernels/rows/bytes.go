@@ -31,6 +31,7 @@ func ConvBytes(y, x, w, start, scratch []float32, a *ConvI8Params, f *Epilogue) 
 	rescaled = f.scale != nil && rescales() && s.parts != 2 && a.outStrideChannel == 1
 	if rescaled {
 		t.bytesFrom = f.bytesFrom(a.outBytes)
+		t.saturates = f.saturates(t.bytesFrom)
 	}
 	t.least, t.most, t.plus = f.least, f.most, f.plus
 	seen := scratch
@@ -131,6 +132,12 @@ func (f *Epilogue) bytesFrom(from int) int {
 		return 0
 	}
 	return int(f.plus) + from + byteFrom
+}
+
+// saturates reports whether bytes without signs bound numbers as f does, which become these when so
+// much is added to them.
+func (f *Epilogue) saturates(from int) bool {
+	return from%256 == 0 && f.least == 0 && f.most == math.MaxUint8
 }
 
 // at returns where element i of the image lies.

@@ -70,9 +70,13 @@ func TestBytesBetween(t *testing.T) {
 		n := a.inChannels
 		f := unbounded(nil)
 		f.Rescale(draw(r, n, true), draw(r, n, false), -100, 95, float32(r.IntN(60)-28-a.padValue))
+		if r.IntN(3) == 0 { // those of a relu
+			f.least, f.most, f.plus = 0, 255, float32(-128-a.padValue)
+		}
 		for i := range f.scale {
 			f.scale[i] /= 16
 		}
+		f.scale[r.IntN(n)] = 1e9 // too large for int32
 		first := depthwiseInto(r, &a)
 		if i%2 == 0 {
 			first = productInto(r, &a)

@@ -59,6 +59,7 @@ var casesOf = map[string]func(c *cases, v []int){
 				}
 				if c.rescaled && a.outBytes != 0 {
 					c.add("bytes512 %s_bytes", rest)
+					c.add("bytes512 %s_saturated", rest)
 				}
 			case "productNEON":
 				c.add("bytesNEON %s", rest)
@@ -275,6 +276,7 @@ func (c *cases) sweeps(machine string, taps, by, results int, wide []int, bytes 
 		}
 		if c.rescaled && machine == "512" && bytes {
 			c.add("sweep512 wide%d_bytes", vecs)
+			c.add("sweep512 wide%d_saturated", vecs)
 		}
 		for _, n := range heights(results, sweepMost) {
 			c.add("sweep%s wide%d_taps%dby%drows%d", machine, vecs, taps, by, n)

@@ -27,6 +27,7 @@ type sweep struct {
 	shift, scale      []float32
 	least, most, plus float32
 	bytesFrom         int // see tile
+	saturates         bool
 }
 
 const (
@@ -87,6 +88,7 @@ func (s *slide) sweep(y, x, w, bias []float32, of lines, f *Epilogue) {
 	if f.scale != nil && rescales() {
 		t.shift, t.scale = f.shift[:s.channels], f.scale[:s.channels]
 		t.least, t.most, t.plus, t.bytesFrom = f.least, f.most, f.plus, f.bytesFrom(s.outBytes)
+		t.saturates = f.saturates(t.bytesFrom)
 		if s.pairs(sweepUnit) {
 			for i, from := range [][]float32{t.shift, t.scale} {
 				copy(twice[i][copy(twice[i][:], from):], from)
