@@ -173,6 +173,7 @@ func (f *quantizeFlags) set(cmd *cobra.Command) (err error) {
 		return usageError("--scheme: %v", err)
 	}
 	f.keepFlags.set(&f.Options)
+	f.LeaveBias = cmd.Flags().Changed("bias-correction") && !f.CorrectBias
 	if f.Outside = f.io == "int8"; f.group != "" {
 		f.Scheme.Group = must.Get(strconv.Atoi(f.group))
 	}
@@ -329,7 +330,8 @@ own, with inputs as float32 has them; total, with all layers before it quantized
 	flags.BoolVar(&f.Equalize, "equalize", false,
 		"first make channels of layers that follow one another equally large")
 	flags.BoolVar(&f.CorrectBias, "bias-correction", false,
-		"take from biases what quantization adds to the mean of a layer's sums")
+		"take from biases what quantization adds to the mean of a layer's sums (default: with --calibrate, "+
+			"for weights of 4 bits)")
 	flags.StringSliceVar(&f.backends, "backend", nil,
 		"quantize what this backend, as of etgen --backend=NAME, computes in integers")
 	oneOf(cmd, &f.io, "io", "float", outsides,

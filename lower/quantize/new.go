@@ -19,8 +19,9 @@ type Options struct {
 	Observer   string  // one of Observers; "" is minmax
 	Percentile float64 // of the observer of that name: how many of 100 elements are in the range
 	Equalize   bool    // between layers, before anything is observed
-	// CorrectBias takes from biases what quantization adds to a layer's mean.
-	CorrectBias bool
+	// CorrectBias takes from biases what quantization adds to a layer's mean. Where samples show a
+	// mean well, weights of 4 bits have it, unless LeaveBias says no.
+	CorrectBias, LeaveBias bool
 	// KeepFloat are patterns (of package path) of layers, modules or operators that stay float32.
 	KeepFloat []string
 	// KeepWorst is how many more layers stay so, those with the largest error of their own.
@@ -63,14 +64,13 @@ func New(ctx *lower.Context, p *ir.Program, samples map[string]Samples,
 	if opt.Observer == "" {
 		opt.Observer = "minmax"
 	}
-	if opt.KeepWorst > 0 || opt.Accept != nil || opt.CorrectBias {
-		given := 0
-		for _, s := range samples {
-			given += s.Count
-		}
-		if given == 0 || opt.Compare == 0 {
-			return nil, errors.New("errors of layers are measured with samples, and none are given")
-		}
+	given := 0
+	for _, s := range samples {
+		given += s.Count
+	}
+	if (opt.KeepWorst > 0 || opt.Accept != nil || opt.CorrectBias) &&
+		(given == 0 || opt.Compare == 0) {
+		return nil, errors.New("errors of layers are measured with samples, and none are given")
 	}
 	digest, err := Digest(p)
 	if err != nil {
@@ -205,15 +205,15 @@ func (r *Result) convert(ctx *lower.Context, prepared *ir.Program) error {
 	return Convert(ctx.Table, r.Quantized, r.Recipe)
 }
 
-// measure compares what the recipe of a method makes of it with float32, and corrects biases.
+// measure corrects biases, and compares what the recipe of a method makes of it with float32.
 func (r *Result) measure(ctx *lower.Context, prepared *ir.Program, a *Annotation, m *MethodRecipe,
 	samples Samples, opt Options) error {
-	if opt.Compare == 0 || samples.Count == 0 {
+	if samples.Count == 0 {
 		return nil
 	}
-	for corrected := !opt.CorrectBias; ; corrected = true {
+	compare := func(most int) (*comparison, *Report, error) {
 		if err := r.convert(ctx, prepared); err != nil {
-			return err
+			return nil, nil, err
 		}
 		// Weights as the nodes dequantize them, so that kernels take them.
 		quantized := ir.Clone(r.Quantized)
@@ -221,33 +221,27 @@ func (r *Result) measure(ctx *lower.Context, prepared *ir.Program, a *Annotation
 		fast.Speed = true
 		if err := (lower.Pipeline{Passes: []lower.Pass{lower.FoldConstants}}).Run(&fast, quantized,
 			nil); err != nil {
-			return err
+			return nil, nil, err
 		}
 		c := &comparison{table: ctx.Table, float: methodNamed(r.Float, m.Name), annotation: a,
 			quantized: methodNamed(quantized, m.Name), kernel: opt.Kernel, done: opt.Done}
 		ctx.Tell("errors of layers")
-		report, err := c.compare(samples, opt.Compare)
+		report, err := c.compare(samples, most)
+		return c, report, err
+	}
+	// Of fewer numbers a mean is taken only if the user wants it.
+	least := float64(FewSamples)
+	if opt.CorrectBias {
+		least = 0
+	}
+	if opt.CorrectBias || opt.Scheme.Bits == 4 && !opt.LeaveBias {
+		c, _, err := compare(max(opt.Compare, FewSamples))
 		if err != nil {
 			return err
 		}
-		for i := range report.Layers {
-			for _, l := range a.Layers {
-				if l.Node.Name == report.Layers[i].Layer {
-					report.Layers[i].Sum = largestSum(l, m)
-				}
-			}
-		}
-		for _, x := range m.Activations {
-			if x.Range != nil && x.Range[0] == 0 && x.Range[1] == 0 {
-				report.Silent = append(report.Silent, x.Value)
-			}
-		}
-		r.Reports[m.Name] = report
-		if corrected {
-			return nil
-		}
-		for l, by := range c.drift {
-			if !l.Bias.Type.Numel().Is(int64(len(by))) {
+		for l, d := range c.drift {
+			by := d.means()
+			if !l.Bias.Type.Numel().Is(int64(len(by))) || d.count < least {
 				continue
 			}
 			for i := range by {
@@ -257,6 +251,27 @@ func (r *Result) measure(ctx *lower.Context, prepared *ir.Program, a *Annotation
 		}
 		m.sortBiases()
 	}
+	if opt.Compare == 0 {
+		return nil
+	}
+	_, report, err := compare(opt.Compare)
+	if err != nil {
+		return err
+	}
+	for i := range report.Layers {
+		for _, l := range a.Layers {
+			if l.Node.Name == report.Layers[i].Layer {
+				report.Layers[i].Sum = largestSum(l, m)
+			}
+		}
+	}
+	for _, x := range m.Activations {
+		if x.Range != nil && x.Range[0] == 0 && x.Range[1] == 0 {
+			report.Silent = append(report.Silent, x.Value)
+		}
+	}
+	r.Reports[m.Name] = report
+	return nil
 }
 
 // matches reports whether a pattern is of a layer's name, module or operator.

@@ -74,7 +74,8 @@ func TestCorrectBias(t *testing.T) {
 	text := strings.ReplaceAll(uneven, "100.0, 50.0, 0.01, -0.02", "0.73, 0.21, 0.31, -0.99")
 	means := func(correct bool) float64 {
 		scheme := Scheme{Name: "int4", Activations: ir.Int8, Bits: 4} // whose errors are large
-		r := recipeOf(t, parsed(t, text), Options{Scheme: scheme, Compare: 8, CorrectBias: correct})
+		r := recipeOf(t, parsed(t, text), Options{Scheme: scheme, Compare: 8, CorrectBias: correct,
+			LeaveBias: !correct})
 		a := (&Default{Scheme: scheme}).Annotate(ModelOf(newContext().Table, r.Float, r.Float.Methods[0]))
 		c := &comparison{table: newContext().Table, float: r.Float.Methods[0], annotation: a,
 			quantized: r.Quantized.Methods[0]}
@@ -83,7 +84,7 @@ func TestCorrectBias(t *testing.T) {
 		}
 		total := 0.0
 		for _, d := range c.drift {
-			for _, x := range d {
+			for _, x := range d.means() {
 				total += math.Abs(x)
 			}
 		}
@@ -91,6 +92,36 @@ func TestCorrectBias(t *testing.T) {
 	}
 	if before, after := means(false), means(true); after > before/10 {
 		t.Errorf("means are off by %v, corrected by %v", before, after)
+	}
+}
+
+// Weights of 4 bits have corrected biases where samples show enough sums of a channel.
+func TestBiasOfFewBits(t *testing.T) {
+	scheme, err := SchemeNamed("int4-weights")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		samples int
+		opt     Options
+		want    bool
+	}{
+		{FewSamples, Options{}, true},
+		{FewSamples, Options{LeaveBias: true}, false},
+		{0, Options{}, false},
+		{1, Options{}, false},
+		{1, Options{Compare: 1, CorrectBias: true}, true},
+	} {
+		p := parsed(t, strings.ReplaceAll(uneven, "4, 4]", "2, 2]"))
+		tt.opt.Scheme = scheme
+		r, err := New(newContext(), p, map[string]Samples{"forward": normal(p.Methods[0], tt.samples)},
+			tt.opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(r.Recipe.Methods[0].Biases) > 0; got != tt.want {
+			t.Errorf("%d samples, %+v: biases are corrected: %v", tt.samples, tt.opt, got)
+		}
 	}
 }
 

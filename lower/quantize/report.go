@@ -92,7 +92,7 @@ type comparison struct {
 	annotation *Annotation
 	kernel     kernels
 	done       <-chan struct{}
-	drift      map[*Layer][]float64 // the mean error of each channel of a layer's sum
+	drift      map[*Layer]*channelMean // of the error of a layer's sum
 }
 
 // compare measures layers and outputs with samples, at most so many: the first ones if they
@@ -187,13 +187,13 @@ func (c *comparison) compare(samples Samples, most int) (*Report, error) {
 			}
 		}
 	}
-	c.drift = map[*Layer][]float64{}
+	c.drift = map[*Layer]*channelMean{}
 	for _, l := range c.annotation.Layers {
 		r.Layers = append(r.Layers, LayerReport{Layer: l.Node.Name, Op: l.Node.Op,
 			At: l.Node.Loc.String(), Float: l.Float, Own: own[l.Result.Name].decibel(),
 			Total: total[l.Result.Name].decibel()})
 		if d := drift[l.Node.Output(0).Name]; d != nil {
-			c.drift[l] = d.means()
+			c.drift[l] = d
 		}
 	}
 	for k := range outputs {
