@@ -46,6 +46,32 @@ func TestCases(t *testing.T) {
 	}
 }
 
+// So do the cases of the collection beside this repository, by rt/optimize too.
+func TestShared(t *testing.T) {
+	tier.Needs(t, tier.Normal)
+	dirs, err := filepath.Glob("../../../shared/models*/custom_op*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(dirs) == 0 {
+		t.Skip("the collection is not here")
+	}
+	k, err := custom.Load(t.Context(), "scale", "c/scale.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := way.Settings{Options: compile.Options{Custom: k}}
+	for _, w := range []way.Way{way.C{Settings: s}, way.Go{Settings: s}, way.RT{Settings: s},
+		way.RT{Settings: s, Optimize: true}} {
+		n, err := conform.Check(t.Context(), dirs, []way.Way{w}, func(m conform.Miss) {
+			t.Errorf("%s: %s", w.Name(), m)
+		}, nil)
+		if err != nil || n.Passed == 0 {
+			t.Errorf("%s: %d passed, %v", w.Name(), n.Passed, err)
+		}
+	}
+}
+
 // An ExecuTorch program that calls custom operators compiles to C and Go when they are declared,
 // and computes what PyTorch recorded.
 func TestExecuTorchPrograms(t *testing.T) {

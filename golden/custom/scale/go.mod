@@ -1,0 +1,3 @@
+module github.com/etgen/etgen/golden/custom/scale
+
+go 1.24
