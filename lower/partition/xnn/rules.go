@@ -48,7 +48,8 @@ var rules = map[string]rule{
 	"aten.floor.default":      {write: unary("XNNFloor")},
 	"aten.gelu.default":       {refuse: isWide, write: gelu},
 	"aten.hardswish.default":  {write: unary("XNNHardswish")},
-	"aten.leaky_relu.default": {write: leaky},
+	"aten.leaky_relu.default": {write: factored("XNNLeakyReLU", "negative_slope")},
+	"aten.elu.default":        {refuse: scalesOnce, write: factored("XNNELU", "alpha")},
 	"aten.log.default":        {write: unary("XNNLog")},
 	"aten.neg.default":        {write: unary("XNNNegate")},
 	"aten.rsqrt.default":      {write: unary("XNNReciprocalSquareRoot")},
@@ -189,6 +190,20 @@ func isWide(c *ops.Call) string {
 func isSquare(c *ops.Call) string {
 	if x, err := c.Float("exponent"); err != nil || x != 2 {
 		return "it is no square"
+	}
+	return ""
+}
+
+// scalesOnce refuses an elu that XNNPACK's is not: it has one factor, which is above 0.
+func scalesOnce(c *ops.Call) string {
+	alpha, err := c.Float("alpha")
+	known := err == nil && float32(alpha) >= 0x1p-126 && float32(alpha) <= math.MaxFloat32
+	for _, name := range []string{"scale", "input_scale"} {
+		x, err := c.Float(name)
+		known = known && err == nil && x == 1
+	}
+	if !known {
+		return "XNNPACK's has one factor alone, alpha, which is more than 0"
 	}
 	return ""
 }

@@ -127,3 +127,26 @@ func TestStored(t *testing.T) {
 		}
 	}
 }
+
+// An elu with factors that XNNPACK does not have is refused.
+func TestElu(t *testing.T) {
+	for _, c := range []struct {
+		alpha, scale, input float64
+		ok                  bool
+	}{
+		{1, 1, 1, true}, {0.5, 1, 1, true}, {0, 1, 1, false}, {-1, 1, 1, false}, {1e-42, 1, 1, false},
+		{1e39, 1, 1, false}, {1, 2, 1, false}, {1, 1, 0.5, false},
+	} {
+		x := &ir.Value{Name: "x", Type: ir.StaticTensor(ir.Float32, 3)}
+		n := &ir.Node{Op: "aten.elu.default", Args: []ir.NamedArg{{Name: "self", Value: ir.Ref{Value: x}},
+			{Name: "alpha", Value: ir.Float(c.alpha)}, {Name: "scale", Value: ir.Float(c.scale)},
+			{Name: "input_scale", Value: ir.Float(c.input)}}}
+		call, err := ops.Standard().Bind(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if why := scalesOnce(call); (why == "") != c.ok {
+			t.Errorf("%+v: %q", c, why)
+		}
+	}
+}

@@ -34,12 +34,15 @@ func clamp(w *writer, c *ops.Call) {
 	n.Clamp = &xnnpack.Clamp{Min: float32(lo), Max: float32(hi)}
 }
 
-func leaky(w *writer, c *ops.Call) {
-	x := c.Operands()[0]
-	last := w.isLast(x)
-	n := w.node("XNNLeakyReLU", []uint32{w.value(x, last)}, w.result(w.out(), last))
-	slope, _ := c.Float("negative_slope")
-	n.Float = float32(slope)
+// factored writes a node of one operand and a number, an argument of the call.
+func factored(kind, argument string) func(*writer, *ops.Call) {
+	return func(w *writer, c *ops.Call) {
+		x := c.Operands()[0]
+		last := w.isLast(x)
+		n := w.node(kind, []uint32{w.value(x, last)}, w.result(w.out(), last))
+		factor, _ := c.Float(argument)
+		n.Float = float32(factor)
+	}
 }
 
 // gelu is exact in XNNPACK; the approximation by tanh is written out.
