@@ -895,7 +895,7 @@ TEXT ·largest512(SB), $0-8
 	MOVQ t+0(FP), AX
 	MOVQ 120(AX), AX
 	MOVQ t+0(FP), AX
-	MOVQ 360(AX), CX
+	MOVQ 392(AX), CX
 	XORQ DX, DX
 	XORQ BX, BX
 
@@ -1692,10 +1692,10 @@ rows6narrow_plain:
 
 next:
 	MOVQ t+0(FP), AX
-	MOVQ 368(AX), AX
+	MOVQ 400(AX), AX
 	LEAQ (DX)(AX*4), DX
 	MOVQ t+0(FP), AX
-	MOVQ 376(AX), AX
+	MOVQ 408(AX), AX
 	LEAQ (BX)(AX*4), BX
 	DECQ CX
 	JG   line

@@ -289,6 +289,12 @@ func wordsAt() {
 	}, to, places)
 }
 
+// zero makes a vector of zeros of 512 bits. Avo does not know that the instruction reads nothing.
+func zero(v reg.VecVirtual) {
+	Instruction(&ir.Instruction{Opcode: "VPXORD", Operands: []operand.Op{v, v, v},
+		Outputs: []operand.Op{v}})
+}
+
 // dotProduct adds to a sum the products of four bytes of w and four of x, which are unsigned. Avo
 // does not know the instruction.
 func dotProduct(w operand.Op, x, sum reg.VecVirtual) {

@@ -256,9 +256,10 @@ func (c *code) rest(step reg.Register, count string) func(to reg.Register, done 
 	}
 }
 
-// rescale shifts, scales, bounds, rounds and stores the sums of as many rows, off bytes of floats
-// from y on and a number of elements in a field apart: as floats, or as bytes. It ends with end.
-func (c *code) rescale(off reg.Register, step, count string, end func()) {
+// rescale shifts, scales, bounds, rounds and stores the sums of as many rows, of channels that are
+// off bytes from the first one on, at so many bytes of floats behind y and a number of elements in a
+// field apart: as floats, or as bytes. It ends with end.
+func (c *code) rescale(off, at reg.Register, step, count string, end func()) {
 	shift, scale := base("shift"), base("scale")
 	if off != nil {
 		ADDQ(off, shift)
@@ -286,13 +287,13 @@ func (c *code) rescale(off reg.Register, step, count string, end func()) {
 	plus := c.vector()
 	t := Dereference(Param("t"))
 	bytes, from := c.label("bytes"), reg.Register(nil)
-	stores := off != nil || c.dot // bytes
+	stores := at != nil // bytes
 	if stores {
 		from = field("bytesFrom")
 		branch(bytes, from, 0, JNE)
 	}
-	if off != nil {
-		ADDQ(off, y)
+	if at != nil {
+		ADDQ(at, y)
 	}
 	SHLQ(operand.U8(2), apart)
 	broadcast(t.Field("plus"), plus)
@@ -306,11 +307,10 @@ func (c *code) rescale(off reg.Register, step, count string, end func()) {
 	}
 	only(bytes, func() {
 		Label(bytes)
-		if done = c.label("bytesdone"); off != nil {
-			quarter := copied(off)
-			SHRQ(operand.U8(2), quarter)
-			ADDQ(quarter, y)
-		}
+		done = c.label("bytesdone")
+		quarter := copied(at)
+		SHRQ(operand.U8(2), quarter)
+		ADDQ(quarter, y)
 		saturated := c.label("saturated")
 		branch(saturated, field("saturates"), 0, JNE)
 		least, most := c.boundedBy("least", "most")
@@ -324,10 +324,10 @@ func (c *code) rescale(off reg.Register, step, count string, end func()) {
 		only(saturated, func() {
 			Label(saturated)
 			done = c.label("saturateddone")
-			zero := c.vector()
-			VPXORD(zero, zero, zero)
+			least := c.vector()
+			zero(least)
 			store(func(j int, s reg.VecVirtual) {
-				VMAXPS(zero, s, s)
+				VMAXPS(least, s, s)
 				VCVTPS2DQ(s, s) // numbers that are too large have the highest bit alone
 				VPMOVUSDB(c.masked(j, s, operand.Mem{Base: y, Disp: j * c.bytes / 4})...)
 			})

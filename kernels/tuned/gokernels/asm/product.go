@@ -22,14 +22,21 @@ const chains = 4
 
 // product writes the function that computes a tile's sums of products: a case
 // for every number of rows, and on machines whose tiles are a whole panel wide
-// for half of one. With dot an element has four bytes, and sums are integers.
+// for half of one. With dot an element has four bytes, sums are integers, and there may be rows for
+// several tiles.
 func (m machine) product(name string, dot bool) {
 	Implement(name + m.suffix)
 	widths := []int{m.vecs}
 	if m.vecs*m.bytes/4 > 16 {
 		widths = append(widths, m.vecs/2)
 	}
-	rows, width := field("rows"), field("width")
+	rows := field("rows")
+	if dot {
+		set("left", rows)
+		Label("tile")
+		smaller(rows, field("length"))
+	}
+	width := field("width")
 	for k, vecs := range widths {
 		if k+1 < len(widths) {
 			CMPQ(width, operand.U8(16))
@@ -52,12 +59,47 @@ func (m machine) product(name string, dot bool) {
 			})
 		}
 	}
+	if !dot {
+		return
+	}
+	Label("next")
+	MOVQ(field("left"), rows)
+	tile := copied(rows)
+	smaller(tile, field("length"))
+	SUBQ(tile, rows)
+	JLE(operand.LabelRef("all"))
+	set("left", rows)
+	for _, names := range [][2]string{{"xAt", "next"}, {"yAt", "step"}} {
+		on := field(names[1])
+		IMULQ(tile, on)
+		ADDQ(field(names[0]), on)
+		set(names[0], on)
+	}
+	JMP(operand.LabelRef("tile"))
+	Label("all")
+	nothing := GP64()
+	XORQ(nothing, nothing)
+	set("xAt", nothing)
+	set("yAt", nothing)
+	done()
+}
+
+// set stores a number in a field.
+func set(name string, v reg.Register) { Store(v, Dereference(Param("t")).Field(name)) }
+
+// smaller makes a the smaller one.
+func smaller(a, b reg.Register) {
+	CMPQ(a, b)
+	CMOVQGT(b, a)
 }
 
 // walk writes the loops around the innermost one, which body writes for x at
 // the given address. It moves on in the weights at w, of which some are skipped.
 func (c *code) walk(w reg.Register, body func(x reg.Register)) {
 	outer, xr := field("outer"), base("x")
+	if c.dot {
+		advance(xr, "xAt")
+	}
 	Label(c.label("outer"))
 	middle, xc := field("middle"), copied(xr)
 	Label(c.label("middle"))
@@ -86,13 +128,25 @@ func (c *code) end() {
 			JNE(operand.LabelRef(rescaled))
 		})
 	}
-	y, add := base("y"), base("add")
+	finish, y, add := done, base("y"), base("add")
+	if c.dot {
+		finish = func() { JMP(operand.LabelRef("next")) }
+		advance(y, "yAt")
+		TESTQ(add, add)
+		JZ(operand.LabelRef(c.label("nothing")))
+		advance(add, "yAt")
+		Label(c.label("nothing"))
+	}
 	c.epilogue(y, add)
-	done()
+	finish()
 	if c.bytes == 64 {
 		only(rescaled, func() {
 			Label(rescaled)
-			c.rescale(nil, "step", "", done)
+			at := reg.Register(nil)
+			if c.dot {
+				at = scaled("yAt")
+			}
+			c.rescale(nil, at, "step", "", finish)
 		})
 	}
 }
@@ -157,7 +211,7 @@ func (c *code) productRow() {
 		for range c.vecs {
 			v := c.vector()
 			if c.bytes == 64 {
-				VPXORD(v, v, v)
+				zero(v)
 			} else {
 				VXORPS(v, v, v)
 			}

@@ -165,7 +165,7 @@ func (c *sweepCode) epilogueSome() {
 		JMP(end)
 		only(c.label("rescaled"), func() {
 			Label(c.label("rescaled"))
-			c.rescale(c.off, "channels", "count", func() { JMP(end) })
+			c.rescale(c.off, c.off, "channels", "count", func() { JMP(end) })
 		})
 		Label(c.label("end"))
 	}

@@ -39,7 +39,11 @@ func ConvBytes(y, x, w, start, scratch []float32, a *ConvI8Params, f *Epilogue) 
 		seen = nil
 	}
 	spread := scratch[len(scratch)-4*panel*taps:]
-	length := lengths(way.count, tileRows)
+	t.length = lengths(way.count, tileRows)
+	length := t.length
+	if linesFast(s.parts) && a.outStrideChannel == 1 {
+		length = max(way.count, 1)
+	}
 	for b := range a.batch {
 		image := x[s.at(b*a.inStrideBatch):]
 		if seen != nil {

@@ -273,6 +273,9 @@ func pairsBlock(t *tile) {
 	}
 }
 
+// linesFast reports whether products of so many parts may have rows for several tiles.
+func linesFast(parts int) bool { return parts == 1 }
+
 // byteFrom is what is added to bytes of images: instructions take them without signs.
 const byteFrom = 128
 

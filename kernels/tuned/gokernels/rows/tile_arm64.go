@@ -227,6 +227,9 @@ func keepsBytes() bool { return false }
 // fewBytesFast is never called.
 func fewBytesFast(*fewBytes) {}
 
+// linesFast reports that products have rows for one tile.
+func linesFast(int) bool { return false }
+
 // byteFrom is what is added to bytes of images: instructions take them with their signs.
 const byteFrom = 0
 

@@ -60,6 +60,9 @@ func keepsBytes() bool { return false }
 // fewBytesFast is never called.
 func fewBytesFast(*fewBytes) {}
 
+// linesFast reports that products have rows for one tile.
+func linesFast(int) bool { return false }
+
 // byteFrom is what would be added to bytes of images.
 const byteFrom = 0
 
