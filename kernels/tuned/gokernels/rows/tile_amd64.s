@@ -40581,10 +40581,18 @@ TEXT ·bytePixels512(SB), $0-72
 	MOVQ         count+56(FP), BX
 	MOVQ         offset+64(FP), SI
 	VPBROADCASTD SI, Z0
+	MOVQ         DX, SI
+	ANDQ         $0x0f, SI
+	MOVQ         $-1, DI
+	BZHIQ        SI, DI, DI
+	KMOVW        DI, K1
+	MOVQ         SI, DI
+	ADDQ         $0x03, DI
+	ANDQ         $-4, DI
 
 pixel:
-	MOVQ DX, SI
-	SUBQ $0x10, SI
+	MOVQ DX, R8
+	SUBQ $0x10, R8
 	JL   rest
 
 block:
@@ -40593,23 +40601,18 @@ block:
 	VPMOVDB    Z1, (AX)
 	ADDQ       $0x40, CX
 	ADDQ       $0x10, AX
-	SUBQ       $0x10, SI
+	SUBQ       $0x10, R8
 	JGE        block
 
 rest:
-	ADDQ       $0x10, SI
+	TESTQ      SI, SI
 	JZ         next
-	MOVQ       $-1, DI
-	BZHIQ      SI, DI, DI
-	KMOVW      DI, K1
 	VMOVUPS.Z  (CX), K1, Z1
 	VCVTTPS2DQ Z1, Z1
 	VPADDD     Z0, Z1, Z1
 	VPMOVDB    Z1, K1, (AX)
 	LEAQ       (CX)(SI*4), CX
-	ADDQ       $0x03, SI
-	ANDQ       $-4, SI
-	ADDQ       SI, AX
+	ADDQ       DI, AX
 
 next:
 	DECQ BX
