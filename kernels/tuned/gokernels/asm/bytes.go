@@ -173,7 +173,7 @@ func spreadPairs() {
 }
 
 // bytePixels writes the function that makes bytes of the channels of pixels, to which a number
-// is added.
+// is added. Behind each pixel some elements are left alone.
 func bytePixels() {
 	Implement("bytePixels512")
 	to, from := Load(Param("to").Base(), GP64()), Load(Param("from").Base(), GP64())
@@ -185,6 +185,8 @@ func bytePixels() {
 	some, step := some(rest), copied(rest)
 	ADDQ(operand.U8(3), step)
 	ANDQ(operand.I8(-4), step)
+	skip := Load(Param("skip"), GP64())
+	SHLQ(operand.U8(2), skip)
 	Label("pixel")
 	left, v := copied(channels), ZMM()
 	SUBQ(operand.U8(16), left)
@@ -207,6 +209,7 @@ func bytePixels() {
 	LEAQ(operand.Mem{Base: from, Index: rest, Scale: 4}, from)
 	ADDQ(step, to)
 	Label("next")
+	ADDQ(skip, to)
 	DECQ(count)
 	JNZ(operand.LabelRef("pixel"))
 	done()

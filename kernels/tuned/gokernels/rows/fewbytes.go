@@ -63,8 +63,10 @@ func (a *ConvFewBytesParams) bytes(to, x []float32, top, lead, line int) {
 	if a.inChannels == 1 {
 		end = lead + a.copiedW/4 // and a part of the next one
 	}
+	first, offset := top*a.strideH-a.padH, a.padValue+byteFrom // of the image's rows
+	lines := a.inChannels == 1 && a.copiedW == a.inW           // all at once
 	for r := range a.paddedH {
-		row, from := to[r*line:][:line], top*a.strideH+r-a.padH
+		row, from := to[r*line:][:line], first+r
 		if from < 0 || from >= a.inH || a.copiedW == 0 {
 			for i := range row {
 				row[i] = pad
@@ -77,12 +79,16 @@ func (a *ConvFewBytesParams) bytes(to, x []float32, top, lead, line int) {
 		for i := end; i < line; i++ {
 			row[i] = pad
 		}
-		image := x[from*a.inW:]
-		if a.inChannels == 1 {
-			pixelsFast(row[begin:], image, a.copiedW, 1, 1, a.padValue+byteFrom)
-		} else {
-			pixelsFast(row[begin:], image, a.inChannels, a.inH*a.inW, a.copiedW, a.padValue+byteFrom)
+		switch image := x[from*a.inW:]; {
+		case lines:
+		case a.inChannels == 1:
+			pixelsFast(row[begin:], image, a.copiedW, 1, 1, offset)
+		default:
+			pixelsFast(row[begin:], image, a.inChannels, a.inH*a.inW, a.copiedW, offset)
 		}
+	}
+	if above, below := max(0, -first), min(a.paddedH, a.inH-first); lines && above < below {
+		linesOfBytes(to[above*line+begin:], x[(first+above)*a.inW:], a.inW, below-above, line, offset)
 	}
 }
 

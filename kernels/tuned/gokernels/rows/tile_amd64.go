@@ -294,7 +294,7 @@ func pixelsFast(to, from []float32, channels, apart, count, offset int) int {
 		return len(to)
 	case dot && len(to) > 0:
 		_ = from[:channels*count]
-		bytePixels512(to, from, channels, count, offset)
+		bytePixels512(to, from, channels, count, 0, offset)
 		return len(to)
 	case level >= 1 && count == 1 && apart == 1 && channels >= 2*unit:
 		_, _ = from[:channels], to[:channels/2]
@@ -307,7 +307,14 @@ func pixelsFast(to, from []float32, channels, apart, count, offset int) int {
 // rowFast makes bytes of numbers, having added offset, and leaves what is behind them.
 func rowFast(to, from []float32, offset int) {
 	_ = to[:(len(from)+3)/4]
-	bytePixels512(to, from, len(from), 1, offset)
+	bytePixels512(to, from, len(from), 1, 0, offset)
+}
+
+// linesOfBytes makes bytes of the numbers of count lines, having added offset: a line of the copy has
+// so many elements.
+func linesOfBytes(to, from []float32, numbers, count, line, offset int) {
+	_, _ = to[:(count-1)*line+(numbers+3)/4], from[:count*numbers]
+	bytePixels512(to, from, numbers, count, line-(numbers+3)/4, offset)
 }
 
 // wordsFast makes words of the bytes of from, at places behind byte at.
@@ -386,10 +393,10 @@ func pairNeighbours256(pairs, from []float32, blocks int)
 func bytes512(t *tile)
 
 // bytePixels512 makes bytes of pixels with AVX-512, having added offset: as many elements as
-// channels, in whole elements.
+// channels, in whole elements, behind which so many are skipped.
 //
 //go:noescape
-func bytePixels512(to, from []float32, channels, count, offset int)
+func bytePixels512(to, from []float32, channels, count, skip, offset int)
 
 // bytePlanes512 makes words of bytes of so many planes with AVX-512, at most 4 that lie apart,
 // having added offset: one of each of count pixels.

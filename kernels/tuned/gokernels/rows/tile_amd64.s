@@ -40572,14 +40572,14 @@ all:
 	VZEROUPPER
 	RET
 
-// func bytePixels512(to []float32, from []float32, channels int, count int, offset int)
+// func bytePixels512(to []float32, from []float32, channels int, count int, skip int, offset int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·bytePixels512(SB), $0-72
+TEXT ·bytePixels512(SB), $0-80
 	MOVQ         to_base+0(FP), AX
 	MOVQ         from_base+24(FP), CX
 	MOVQ         channels+48(FP), DX
 	MOVQ         count+56(FP), BX
-	MOVQ         offset+64(FP), SI
+	MOVQ         offset+72(FP), SI
 	VPBROADCASTD SI, Z0
 	MOVQ         DX, SI
 	ANDQ         $0x0f, SI
@@ -40589,10 +40589,12 @@ TEXT ·bytePixels512(SB), $0-72
 	MOVQ         SI, DI
 	ADDQ         $0x03, DI
 	ANDQ         $-4, DI
+	MOVQ         skip+64(FP), R8
+	SHLQ         $0x02, R8
 
 pixel:
-	MOVQ DX, R8
-	SUBQ $0x10, R8
+	MOVQ DX, R9
+	SUBQ $0x10, R9
 	JL   rest
 
 block:
@@ -40601,7 +40603,7 @@ block:
 	VPMOVDB    Z1, (AX)
 	ADDQ       $0x40, CX
 	ADDQ       $0x10, AX
-	SUBQ       $0x10, R8
+	SUBQ       $0x10, R9
 	JGE        block
 
 rest:
@@ -40615,6 +40617,7 @@ rest:
 	ADDQ       DI, AX
 
 next:
+	ADDQ R8, AX
 	DECQ BX
 	JNZ  pixel
 	VZEROUPPER

@@ -57,6 +57,9 @@ func largestAreas() bool { return false }
 // keepsBytes reports that kernels of bytes leave each other floats.
 func keepsBytes() bool { return false }
 
+// linesOfBytes is never called.
+func linesOfBytes(_, _ []float32, _, _, _, _ int) {}
+
 // fewBytesFast is never called.
 func fewBytesFast(*fewBytes) {}
 
