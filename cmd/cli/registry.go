@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/codegen/custom"
 	"github.com/etgen/etgen/codegen/golang"
 	"github.com/etgen/etgen/codegen/registry"
 	"github.com/etgen/etgen/ir/must"
@@ -13,6 +14,7 @@ import (
 
 func newRegistry(a *app) *cobra.Command {
 	var out, pkg string
+	var customOps []string
 	var flags writeFlags
 	cmd := &cobra.Command{
 		Use:   "registry PROGRAM.pte... -o FILE.go",
@@ -22,6 +24,9 @@ that the programs call and no others: the operators with the types, sizes and
 literals that occur in them. An app that runs the programs with package rt and
 that registry links neither the operator table nor what interprets it, and is
 smaller; the programs run as fast or faster. Weights stay in the programs.
+
+Custom operators are declared by --custom-op. The registry has no kernels for them: the
+app adds its own, by Registry().With.
 
 Kernels that need tables have them in a file beside FILE.go. A folder has one registry:
 what an earlier run wrote there is replaced or removed. Files that etgen did not
@@ -58,8 +63,10 @@ write are never written over.
 			if pkg == "" {
 				pkg = must.Get(goPackage(filepath.Dir(out)))
 			}
+			declared := &custom.Kernels{}
+			must.Check(declared.Declare(customOps...))
 			files := ofModel(registry.Generate(programs, registry.Options{Package: pkg,
-				File: filepath.Base(out), Generator: generator}))
+				File: filepath.Base(out), Generator: generator, Custom: declared.Schemas}))
 			must.Check(golang.Join(filepath.Dir(out), files))
 			return flags.write(cmd.Context(), a, files, filepath.Dir(out), args...)
 		},
@@ -68,6 +75,8 @@ write are never written over.
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "the Go file to write")
 	flags.add(cmd)
+	cmd.Flags().StringArrayVar(&customOps, "custom-op", nil,
+		"the schema of a custom operator for which the app has a kernel, as in 'my::scale(Tensor x, float by) -> Tensor'")
 	cmd.Flags().StringVar(&pkg, "package", "",
 		"the Go package of the file (default: that of the folder's Go files, or of the file with the go:generate line, else kernels)")
 	return cmd

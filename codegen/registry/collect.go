@@ -54,6 +54,9 @@ type collector struct {
 	byKey map[foreign.Text]*call
 	names map[string]bool
 	calls []*call // in order of appearance
+	// custom are the operators that the application has kernels for, as nodes call them; left those
+	// of them that are called, as programs do.
+	custom, left map[string]bool
 }
 
 // program adds the calls of a program.
@@ -64,6 +67,10 @@ func (c *collector) program(p Program) {
 			for i, in := range chain.Instructions {
 				k, ok := in.(pte.KernelCall)
 				if !ok || pte.RuntimeSchema(plan.Operators[k.Op]) != nil {
+					continue
+				}
+				if op := plan.Operators[k.Op]; c.custom[op.NodeName()] {
+					c.left[op.String()] = true
 					continue
 				}
 				place := fmt.Sprintf("instruction %d", i)
@@ -136,5 +143,5 @@ func unknown(table *ops.Table, calls []*call) error {
 		return nil
 	}
 	return fmt.Errorf(
-		"there are no kernels for these operators: %s; an app that has its own adds them to the registry's", strings.Join(missing, ", "))
+		"there are no kernels for these operators: %s; declare custom ones with --custom-op, and add kernels of your own for them to the registry", strings.Join(missing, ", "))
 }

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,7 +16,8 @@ import (
 )
 
 // door prints the function Registry.
-func door(calls []*call, p *native.Program, one bool) string {
+func door(c *collector, p *native.Program, one bool) string {
+	calls := c.calls
 	var order []foreign.Text
 	byOp := map[foreign.Text][]int{}
 	for i, c := range calls {
@@ -27,8 +29,15 @@ func door(calls []*call, p *native.Program, one bool) string {
 	}
 	slices.SortFunc(order, foreign.Compare)
 	var b strings.Builder
-	fmt.Fprintf(&b, "// Registry returns the kernels that %s call%s.\nfunc Registry() *rt.Registry {\nreturn compiled.Registry(\n",
-		p.Source.Comment(), map[bool]string{true: "s"}[one])
+	fmt.Fprintf(&b, "// Registry returns the kernels that %s call%s.\n", p.Source.Comment(),
+		map[bool]string{true: "s"}[one])
+	for i, op := range slices.Sorted(maps.Keys(c.left)) {
+		if i == 0 {
+			b.WriteString("//\n// Add kernels of custom operators to it, with its method With:\n")
+		}
+		fmt.Fprintf(&b, "//   - %s\n", foreign.Of(op).Comment())
+	}
+	b.WriteString("func Registry() *rt.Registry {\nreturn compiled.Registry(\n")
 	for _, op := range order {
 		fmt.Fprintf(&b, "compiled.Kernel{Op: %s, Forms: []compiled.Form{\n", op.GoLiteral())
 		for _, i := range byOp[op] {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/etgen/etgen/codegen/registry"
+	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/pte"
 )
 
@@ -49,8 +50,8 @@ func TestUnknownOperators(t *testing.T) {
 			t.Errorf("error %q has not %q once", err, text)
 		}
 	}
-	if strings.Contains(err.Error(), "relu") {
-		t.Errorf("error %q names an operator that there is", err)
+	if strings.Contains(err.Error(), "relu") || !strings.Contains(err.Error(), "--custom-op") {
+		t.Errorf("error %q names an operator that there is, or does not say what to do", err)
 	}
 }
 
@@ -82,5 +83,29 @@ func TestForms(t *testing.T) {
 	if !strings.Contains(text, `Args: "f32[2], f32[2]"`) ||
 		!strings.Contains(text, "package main\n") {
 		t.Error(text)
+	}
+}
+
+// Of custom operators that are declared the application has the kernels, which the registry says.
+func TestCustomOperators(t *testing.T) {
+	s, err := aten.Parse("mine::f(Tensor x) -> Tensor")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := program(pte.Operator{Name: "mine::f", Overload: "out"}, pte.Operator{Name: "aten::relu",
+		Overload: "out"})
+	only := program(pte.Operator{Name: "mine::f", Overload: "out"})
+	for _, programs := range [][]registry.Program{{{Name: "a.pte", Program: p}},
+		{{Name: "b.pte", Program: only}}} {
+		pkg, err := registry.Generate(programs, registry.Options{Package: "kernels", Custom: []*aten.Schema{s}})
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		text := string(pkg.Files[0].Data)
+		if !strings.Contains(text, "with its method With:\n//   - mine::f.out\n") ||
+			strings.Contains(text, `"mine::f.out"`) {
+			t.Errorf("%s:\n%s", programs[0].Name, text)
+		}
 	}
 }

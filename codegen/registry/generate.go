@@ -11,6 +11,7 @@ import (
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/codegen/golang"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
@@ -32,6 +33,8 @@ type Options struct {
 	Package   string // the Go package's name
 	File      string // the Go file's name; "" is kernels_gen.go
 	Generator string // the command, named in the head of the file; "" is "etgen"
+	// Custom are custom operators: the application adds kernels of its own for them.
+	Custom []*aten.Schema
 }
 
 // Generate returns a Go file with the function Registry, and a file of data
@@ -56,7 +59,11 @@ func Generate(programs []Program, opt Options) (_ *codegen.Package, err error) {
 	}
 	opt.Generator = cmp.Or(opt.Generator, "etgen")
 	table := ops.Standard()
-	c := &collector{table: table, byKey: map[foreign.Text]*call{}, names: map[string]bool{}}
+	c := &collector{table: table, byKey: map[foreign.Text]*call{}, names: map[string]bool{},
+		custom: map[string]bool{}, left: map[string]bool{}}
+	for _, s := range opt.Custom {
+		c.custom[ops.OutForm(s).Name] = true
+	}
 	var sources []foreign.Text
 	for _, p := range programs {
 		must.In(pte.Verify(p.Program, table), "%s", foreign.Message(p.Name))
@@ -68,7 +75,7 @@ func Generate(programs []Program, opt Options) (_ *codegen.Package, err error) {
 	np.Source = foreign.Join(sources, ", ")
 	parts := must.Get(golang.Generate(np, golang.Options{Name: "registry",
 		Generator: opt.Generator, Internal: true}))
-	return assemble(parts, door(c.calls, np, len(programs) == 1), np.Source, opt), nil
+	return assemble(parts, door(c, np, len(programs) == 1), np.Source, opt), nil
 }
 
 // fileName are names that directives of Go can have.
