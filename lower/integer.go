@@ -183,7 +183,10 @@ func (a *integerArithmetic) visit(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir
 		if made := a.convolution(b, n, c); made != nil {
 			return made
 		}
-		return a.mixedConvolution(b, n, c)
+		if made := a.mixedConvolution(b, n, c); made != nil {
+			return made
+		}
+		return a.floatWeights(b, n, c, "weight")
 	case "aten.linear.default":
 		if made := a.ofHalves(b, n, c, "weight"); made != nil {
 			return made

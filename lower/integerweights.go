@@ -320,7 +320,13 @@ func (a *integerArithmetic) mixedConvolution(b *ops.Builder, n *ir.Node,
 		a.folds(c.Value("weight")) {
 		return nil
 	}
-	w := a.weight(b, c.Value("weight"), 0)
+	weight := c.Value("weight")
+	if q := a.of[weight]; q != nil && x == nil {
+		if less := a.centred(b, q); less != q {
+			weight = a.float(b, less)
+		}
+	}
+	w := a.weight(b, weight, 0)
 	if w == nil {
 		return nil
 	}
