@@ -454,25 +454,28 @@ def q_dynamic_half() -> Case:
     return Case(Model(), (torch.randn(3, 7).half(), torch.randn(3, 7).bfloat16()), core=False)
 
 
+class Depthwise(nn.Module):
+    """A depthwise convolution of bytes, 16 channels with a scale each."""
+
+    def __init__(self, window, stride, padding):
+        super().__init__()
+        import torch.ao.quantization.fx._decomposed
+
+        self.how = stride, padding
+        self.register_buffer("weight", torch.randint(-127, 128, (16, 1, *window), dtype=torch.int8))
+        self.register_buffer("scales", torch.arange(1, 17) * 2.0**-12)
+        self.register_buffer("zeros", torch.zeros(16, dtype=torch.int64))
+        self.register_buffer("bias", torch.arange(16) * 0.25)
+
+    def forward(self, x, scale, zero):
+        quantized = torch.ops.quantized_decomposed
+        w = quantized.dequantize_per_channel(self.weight, self.scales, self.zeros, 0, -127, 127, torch.int8)
+        y = F.conv2d(quantized.dequantize_per_tensor(x, scale, zero, -128, 127, torch.int8), w, self.bias, *self.how, groups=16)
+        return quantized.quantize_per_tensor(y, 0.125, -128, -128, 127, torch.int8)
+
+
 def q_depthwise() -> Case:
     """Depthwise convolutions of bytes alone: windows that slide and do not, zero points at the ends, a scale for each channel."""
-    import torch.ao.quantization.fx._decomposed
-
-    quantized = torch.ops.quantized_decomposed
-
-    class Depthwise(nn.Module):
-        def __init__(self, window, stride, padding):
-            super().__init__()
-            self.how = stride, padding
-            self.register_buffer("weight", torch.randint(-127, 128, (16, 1, *window), dtype=torch.int8))
-            self.register_buffer("scales", torch.arange(1, 17) * 2.0**-12)
-            self.register_buffer("zeros", torch.zeros(16, dtype=torch.int64))
-            self.register_buffer("bias", torch.arange(16) * 0.25)
-
-        def forward(self, x, scale, zero):
-            w = quantized.dequantize_per_channel(self.weight, self.scales, self.zeros, 0, -127, 127, torch.int8)
-            y = F.conv2d(quantized.dequantize_per_tensor(x, scale, zero, -128, 127, torch.int8), w, self.bias, *self.how, groups=16)
-            return quantized.quantize_per_tensor(y, 0.125, -128, -128, 127, torch.int8)
 
     class Model(nn.Module):
         def __init__(self):
@@ -483,3 +486,19 @@ def q_depthwise() -> Case:
             return self.wide(self.strides(self.slides(x, 0.0625, 127), 0.125, -128), 0.125, -128)
 
     return Case(Model(), (torch.randint(-128, 128, (1, 16, 9, 11), dtype=torch.int8),), core=False)
+
+
+def q_depthwise_large() -> Case:
+    """Depthwise convolutions of bytes with windows of 5x5 and 7x7: all elements, and every second."""
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.five, self.seven = Depthwise((5, 5), 1, 2), Depthwise((7, 7), 1, 3)
+            self.apart, self.valid = Depthwise((5, 5), 2, 2), Depthwise((7, 7), 2, 0)
+
+        def forward(self, x):
+            y = self.seven(self.five(x, 0.0625, 3), 0.125, -128)
+            return self.apart(y, 0.125, -128), self.valid(y, 0.125, -128)
+
+    return Case(Model(), (torch.randint(-128, 128, (1, 16, 12, 13), dtype=torch.int8),), core=False)
