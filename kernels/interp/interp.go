@@ -170,6 +170,7 @@ func (m *Interpreter) Enter(g *ir.Graph, inputs []Value) (err error) {
 	for i, v := range g.Inputs {
 		m.Set(v, inputs[i])
 	}
+	m.solve(g)
 	check := func(v *ir.Value, what string, e sym.Expr, n int64) {
 		if want := m.size(e); want != n {
 			must.Fail("%s of %s is %d, want %s = %d", what, v.Name, n, e, want)

@@ -80,6 +80,10 @@ func TestKnown(t *testing.T) {
 		{"the last NaN of a window", "aten.max_pool2d_with_indices.default",
 			[]any{"self", in(f, []int64{1, 2, 4}, 1, nan, 5, 3, nan, 2, 4, 9), "kernel_size",
 				[]int64{2, 2}}, 1, []float64{4, 7}},
+		{"a median with NaN", "aten.median.dim", []any{"self", in(f, []int64{3, 4}, 1, nan, 5, 3, 4, 2, 1, 3,
+			nan, nan, 1, 2), "dim", 1}, 0, []float64{nan, 2, nan}},
+		{"the place of a median with NaN", "aten.median.dim", []any{"self", in(f, []int64{3, 4}, 1, nan,
+			5, 3, 4, 2, 1, 3, nan, nan, 1, 2), "dim", 1}, 1, []float64{1, 1, 0}},
 		{"the default dtype of indices", "aten.tril_indices.default", []any{"row", 2, "col", 3}, 0,
 			[]float64{0, 1, 1, 0, 0, 1}},
 		{"above a diagonal", "aten.triu_indices.default", []any{"row", 2, "col", 3, "offset", 1}, 0,
@@ -119,7 +123,9 @@ func TestKnown(t *testing.T) {
 			[]float64{-28, 127}},
 	} {
 		outs, _ := callKnown(t, tt.op, tt.args...)
-		if got := outs[tt.out]; !slices.Equal(got, tt.want) {
+		if got := outs[tt.out]; !slices.EqualFunc(got, tt.want, func(a, b float64) bool {
+			return a == b || math.IsNaN(a) && math.IsNaN(b)
+		}) {
 			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
 		}
 	}
