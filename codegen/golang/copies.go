@@ -37,24 +37,29 @@ func (u *unit) copies(c *copied) (common []string, files []codegen.File) {
 			common = append(common, text)
 		}
 	}
-	for _, d := range lib.closure(c.roots) {
+	libs := []*library{lib}
+	for _, v := range variants {
+		libs = append(libs, v.library)
+	}
+	all := closures(libs, c.roots)
+	for _, d := range all[0] {
 		if d.file.constraint == "" {
 			take(lib, d)
 		}
 	}
-	for _, v := range variants {
-		files = append(files, u.variantFiles(v, c, take)...)
+	for i, v := range variants {
+		files = append(files, u.variantFiles(v, all[i+1], c, take)...)
 	}
 	return common, files
 }
 
-// variantFiles returns what a variant has of its own, and gives take what all
+// variantFiles returns what a variant has of its own of declarations, and gives take what all
 // have.
-func (u *unit) variantFiles(v *variant, c *copied,
+func (u *unit) variantFiles(v *variant, decls []*libDecl, c *copied,
 	take func(*library, *libDecl)) []codegen.File {
 	var own []string
 	var assembled []string // functions
-	for _, d := range v.closure(c.roots) {
+	for _, d := range decls {
 		if d.file.constraint == "" {
 			take(v.library, d)
 			continue

@@ -201,19 +201,50 @@ func isMethod(obj types.Object) bool {
 	return ok && f.Signature().Recv() != nil
 }
 
-// closure returns the declarations of names and of all they depend on, in the
-// order of the source.
-func (lib *library) closure(names []string) []*libDecl {
+// closures returns the closure of names in each of several variants. What one needs and all have,
+// all are given, with what it depends on there.
+func closures(variants []*library, names []string) [][]*libDecl {
+	common := map[string]bool{}
+	for {
+		all := make([][]*libDecl, len(variants))
+		given := len(common)
+		for i, lib := range variants {
+			all[i] = lib.closure(names, common)
+			for _, d := range all[i] {
+				if d.file.constraint == "" {
+					common[d.source()] = true
+				}
+			}
+		}
+		if len(common) == given {
+			return all
+		}
+	}
+}
+
+// source is the text of d.
+func (d *libDecl) source() string {
+	return string(d.file.src[int(d.node.Pos())-d.file.base : int(d.node.End())-d.file.base])
+}
+
+// closure returns the declarations of names, and of texts that all variants have, and of all they
+// depend on, in the order of the source.
+func (lib *library) closure(names []string, common map[string]bool) []*libDecl {
 	need := map[*libDecl]bool{}
 	var visit func(obj types.Object)
-	visit = func(obj types.Object) {
-		d := lib.byObj[obj]
+	add := func(d *libDecl) {
 		if d == nil || need[d] {
 			return
 		}
 		need[d] = true
 		for _, o := range d.uses {
 			visit(o)
+		}
+	}
+	visit = func(obj types.Object) { add(lib.byObj[obj]) }
+	for _, d := range lib.decls {
+		if len(common) > 0 && d.file.constraint == "" && common[d.source()] {
+			add(d)
 		}
 	}
 	for _, name := range names {

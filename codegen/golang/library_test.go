@@ -112,11 +112,34 @@ func TestVariants(t *testing.T) {
 	}
 	for i, want := range []string{"F both g fast", "F both g"} {
 		var names []string
-		for _, d := range lib.variants[i].closure([]string{"F"}) {
+		for _, d := range lib.variants[i].closure([]string{"F"}, nil) {
 			names = append(names, d.objs[0].Name())
 		}
 		if got := strings.Join(names, " "); got != want {
 			t.Errorf("variant %d has %s, want %s", i, got, want)
+		}
+	}
+}
+
+// What one variant needs of the files of all of them, all have, with what it needs in each.
+func TestClosures(t *testing.T) {
+	files := fstest.MapFS{}
+	for name, text := range map[string]string{
+		"x/all.go":     "package x\n\nfunc F() int { return g() }\n\nfunc both() int { return h() }\n",
+		"x/g_amd64.go": "//go:build !purego\n\npackage x\n\nfunc g() int { return both() }\n\nfunc h() int { return 1 }\n",
+		"x/g_other.go": "//go:build !amd64 || purego\n\npackage x\n\nfunc g() int { return 2 }\n\nfunc h() int { return 3 }\n",
+	} {
+		files[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	lib := openLibrary(files, "x")
+	libs := []*library{lib.variants[0].library, lib.variants[1].library}
+	for i, decls := range closures(libs, []string{"F"}) {
+		var names []string
+		for _, d := range decls {
+			names = append(names, d.objs[0].Name())
+		}
+		if got := strings.Join(names, " "); got != "F both g h" {
+			t.Errorf("variant %d has %s", i, got)
 		}
 	}
 }

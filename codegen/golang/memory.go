@@ -73,7 +73,7 @@ func (g *generator) poisons() bool {
 // ourCode returns functions of templates/golang as they are, with all they need.
 func ourCode(roots ...string) string {
 	lib := openLibrary(golang.Source, ".")
-	parts := seq.Map(lib.closure(roots), func(d *libDecl) string {
+	parts := seq.Map(lib.closure(roots, nil), func(d *libDecl) string {
 		return lib.text(d, func(name string) string { return name })
 	})
 	return strings.Join(parts, "\n\n")

@@ -17,6 +17,8 @@ const fewVectors = fewCols / fewLanes
 
 func fewFast(*few) bool { return false }
 
+func fewBlock(*few) {}
+
 // transposes reports that vectors do not rescale what transpose turns.
 func transposes() bool { return false }
 
