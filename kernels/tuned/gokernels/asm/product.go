@@ -32,7 +32,6 @@ func (m machine) product(name string, dot bool) {
 	}
 	rows := field("rows")
 	if dot {
-		set("left", rows)
 		Label("tile")
 		smaller(rows, field("length"))
 	}
@@ -77,10 +76,6 @@ func (m machine) product(name string, dot bool) {
 	}
 	JMP(operand.LabelRef("tile"))
 	Label("all")
-	nothing := GP64()
-	XORQ(nothing, nothing)
-	set("xAt", nothing)
-	set("yAt", nothing)
 	done()
 }
 

@@ -248,6 +248,7 @@ func haveDot() bool {
 // productBytes is product of pairs or of bytes.
 func productBytes(t *tile) {
 	if t.parts == 1 {
+		t.left, t.xAt, t.yAt = t.rows, 0, 0
 		bytes512(t)
 		return
 	}

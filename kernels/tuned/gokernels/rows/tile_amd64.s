@@ -29530,8 +29530,6 @@ columns:
 TEXT ·bytes512(SB), $0-8
 	MOVQ t+0(FP), AX
 	MOVQ 120(AX), AX
-	MOVQ t+0(FP), CX
-	MOVQ AX, 368(CX)
 
 tile:
 	MOVQ    t+0(FP), CX
@@ -40564,11 +40562,6 @@ next:
 	JMP     tile
 
 all:
-	XORQ AX, AX
-	MOVQ t+0(FP), CX
-	MOVQ AX, 376(CX)
-	MOVQ t+0(FP), CX
-	MOVQ AX, 384(CX)
 	VZEROUPPER
 	RET
 
