@@ -54,7 +54,7 @@ func main() {
 	wordsAt()
 	fewBytes()
 	cpu.Write(func(name, _, _ string) { Implement(name) })
-	Generate()
+	cpu.GenerateFile()
 }
 
 // code is a function while it is written.

@@ -37,7 +37,7 @@ func main() {
 		TEXT(name, NOSPLIT, signature)
 		Doc(doc)
 	})
-	Generate()
+	cpu.GenerateFile()
 	all, err := loops(prims)
 	check(err)
 	for name, text := range map[string]string{"elementwise.go": all,
