@@ -190,6 +190,13 @@ func newBytes(r *rand.Rand, a ConvI8Params) *bytesCase {
 	}
 	c := &bytesCase{a, make([]float32, a.batch*a.inStrideBatch),
 		make([]int8, a.outChannels*a.kernelH*a.kernelW*a.inChannels)}
+	fillBytes(r, a.padValue, c.x, c.w)
+	return c
+}
+
+// fillBytes draws bytes less their zero point and weights; in half the cases they are the ones that
+// are farthest from 0.
+func fillBytes(r *rand.Rand, zero int, x []float32, w []int8) {
 	far := r.IntN(2) == 0
 	number := func() int {
 		if far {
@@ -197,13 +204,12 @@ func newBytes(r *rand.Rand, a ConvI8Params) *bytesCase {
 		}
 		return r.IntN(256) - 128
 	}
-	for i := range c.x {
-		c.x[i] = float32(number() - a.padValue)
+	for i := range x {
+		x[i] = float32(number() - zero)
 	}
-	for i := range c.w {
-		c.w[i] = int8(number())
+	for i := range w {
+		w[i] = int8(number())
 	}
-	return c
 }
 
 // rescaledOf is a sum rescaled: see Epilogue.

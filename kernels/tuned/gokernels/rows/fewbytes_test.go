@@ -70,19 +70,7 @@ func randomFewBytes(r *rand.Rand) *fewBytesCase {
 	a.copiedW = max(0, min(a.inW, (a.outW-1)*a.strideW+a.kernelW-a.padW))
 	c := &fewBytesCase{a, make([]float32, a.batch*a.inStrideBatch),
 		make([]int8, a.outChannels*a.inChannels*a.kernelH*a.kernelW)}
-	far := r.IntN(2) == 0
-	number := func() int {
-		if far {
-			return []int{-128, 127}[r.IntN(2)]
-		}
-		return r.IntN(256) - 128
-	}
-	for i := range c.x {
-		c.x[i] = float32(number() - a.padValue)
-	}
-	for i := range c.w {
-		c.w[i] = int8(number())
-	}
+	fillBytes(r, a.padValue, c.x, c.w)
 	return c
 }
 
