@@ -329,7 +329,7 @@ func (p *printer) roundedBytes(ep *tuned.Epilogue, value *expr.Expr) (r roundedN
 		return r, false
 	}
 	r, ok = p.roundedTo(value.Args[0], tI8)
-	return r, ok && r.constant()
+	return r, ok && r.constant() && r.inShorts()
 }
 
 // widened replaces what a body reads of bytes at the result's position by further numbers, which

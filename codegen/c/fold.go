@@ -16,8 +16,7 @@ func fold(text string) string {
 	}
 	for line := range strings.SplitSeq(text, "\n") {
 		f.line(line)
-		f.comment = strings.LastIndex(line, "/*") > strings.LastIndex(line, "*/") ||
-			f.comment && !strings.Contains(line, "*/")
+		f.comment = goesOn(line, f.comment)
 		f.directive = strings.HasSuffix(line, "\\")
 	}
 	return f.b.String()
@@ -31,7 +30,7 @@ type folder struct {
 func (f *folder) line(line string) {
 	text := strings.TrimLeft(line, " ")
 	pad := line[:len(line)-len(text)]
-	behind := strings.Index(text, "/*")
+	behind := strings.LastIndex(text, "/*")
 	switch directive := f.directive || strings.HasPrefix(text, "#"); {
 	case len(line) <= lineWidth:
 		f.parts(pad, pad, "", line[len(pad):])
@@ -58,6 +57,27 @@ func (f *folder) line(line string) {
 	default:
 		f.parts(pad, pad+"    ", "", wrap(text, lineWidth-len(pad))...)
 	}
+}
+
+// goesOn reports whether a line ends in a comment; comment says whether it begins in one.
+func goesOn(line string, comment bool) bool {
+	quoted := false
+	for i := 0; i < len(line); i++ {
+		switch two := line[i:min(i+2, len(line))]; {
+		case comment && two == "*/":
+			comment = false
+			i++
+		case comment:
+		case quoted && line[i] == '\\':
+			i++
+		case line[i] == '"':
+			quoted = !quoted
+		case !quoted && two == "/*":
+			comment = true
+			i++
+		}
+	}
+	return comment
 }
 
 // parts writes a line in parts: pad is before the first, next before each other one, and more

@@ -26,6 +26,10 @@ func TestFold(t *testing.T) {
 			"/*\n * " + long + " which is so long, some\n * more words\n */\n"},
 		{"a comment behind code", "    int " + long + "; /* that is of some more words */",
 			"    /* that is of some more words */\n    int " + long + ";\n"},
+		{"comments in code and behind it", "int a[] = { /* of a */ " + long + " }; /* which is of three */",
+			"/* which is of three */\nint a[] = { /* of a */ " + long + " };\n"},
+		{"a string like a comment", "a(\"/*\");\nf(" + long + ", g(1, 2), 3, 4, 5, 6, 7, 8, 9, 10);",
+			"a(\"/*\");\nf(" + long + ", g(1, 2), 3, 4, 5, 6, 7, 8,\n    9, 10);\n"},
 		{"comments in code", "a = { /* of a */ " + long + ", /* of b, a number */ 2, /* of c */ 3 };",
 			"a = { /* of a */ " + long + ",\n    /* of b, a number */ 2, /* of c */ 3 };\n"},
 	} {

@@ -73,6 +73,13 @@ func (p *printer) limitedTo(a *expr.Expr, t ctype) (n roundedNumber, ok bool) {
 	return n, n.in(rangeOf(t)) && (n.scalar == nil || len(inner) == 0)
 }
 
+// inShorts reports whether what is added may be added to numbers that saturate 16 bits: their bytes
+// saturate as they should.
+func (n *roundedNumber) inShorts() bool {
+	const most = math.MaxInt16 - math.MaxInt8
+	return -most <= n.zero && n.zero <= most
+}
+
 // constant reports whether no call gives any of it.
 func (n *roundedNumber) constant() bool {
 	return n.scalar == nil && !slices.ContainsFunc(n.limits, func(l limit) bool { return !whole(l.by) })

@@ -33,6 +33,9 @@ func TestRounded(t *testing.T) {
 	if processorHas("avx2") {
 		ways = append(ways, gcc("-mavx2", "-mfma"))
 	}
+	if processorHas("avx512f") {
+		ways = append(ways, gcc("-mavx512f"))
+	}
 	if processorHas("avx512vl") {
 		ways = append(ways, way.C{Target: toolchain.Clang().With("-O2", "-march=x86-64-v4")})
 	}
@@ -62,7 +65,8 @@ func TestRounded(t *testing.T) {
 func roundedJob(t *testing.T, r *rand.Rand) way.Job {
 	t.Helper()
 	n, lo, scale := 128+r.Int64N(300), -128, math.Ldexp(1+float64(r.IntN(2)), -3-r.IntN(4))
-	hi, zero := 127, []int{-128, 0, 127, r.IntN(256) - 128}[r.IntN(4)]
+	hi, zero := 127, []int{-128, 0, 127, r.IntN(256) - 128, 32640, -32640, 32641, 40000,
+		-70000}[r.IntN(9)]
 	if r.IntN(4) == 0 {
 		lo, hi = -127, 1+r.IntN(127)
 		zero = min(max(zero, lo), hi)
@@ -90,6 +94,9 @@ func roundedJob(t *testing.T, r *rand.Rand) way.Job {
 		}
 		for i := range n {
 			v := scale * float64(r.IntN(600)-300) / 2 // halves, too
+			if r.IntN(2) == 0 {
+				v -= scale * float64(zero)
+			}
 			switch r.IntN(4) {
 			case 0:
 				v = odd[r.IntN(len(odd))]

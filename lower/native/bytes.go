@@ -66,7 +66,7 @@ func (b *builder) storeBytes() {
 }
 
 // bytesFrom returns the positive number that makes bytes of what u's kernels leave to each other,
-// modulo 256, if bytes hold it.
+// modulo 256, if bytes hold it. It is positive with what the kernels add, too: 0 stands for floats.
 func (u *byteUses) bytesFrom() (from int64, ok bool) {
 	if u.other || u.from == nil || len(u.to) == 0 {
 		return 0, false
@@ -81,7 +81,8 @@ func (u *byteUses) bytesFrom() (from int64, ok bool) {
 	zero, known := zeros[0].Const()
 	same := !slices.ContainsFunc(zeros, func(z sym.Expr) bool { return !z.Is(zero) })
 	least, most := r.Least+r.Plus+float64(zero), r.Most+r.Plus+float64(zero)
-	return zero + 256, known && same && least >= math.MinInt8 && most <= math.MaxInt8
+	return zero + 256, known && same && least >= math.MinInt8 && most <= math.MaxInt8 &&
+		r.Plus+float64(zero)+256 > 0
 }
 
 // set sets an integer of a call of a tuned kernel, which becomes a kernel of its own.
