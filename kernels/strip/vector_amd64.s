@@ -13,55 +13,55 @@ TEXT ·addF32AVX512(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 	XORQ SI, SI
 	SUBQ $0x40, CX
-	JL   end4
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(SI*4), Z0
 	VMOVUPS (BX)(SI*4), Z1
-	VADDPS  Z1, Z0, Z0
+	VADDPS Z1, Z0, Z0
 	VMOVUPS Z0, (AX)(SI*4)
 	VMOVUPS 64(DX)(SI*4), Z0
 	VMOVUPS 64(BX)(SI*4), Z1
-	VADDPS  Z1, Z0, Z0
+	VADDPS Z1, Z0, Z0
 	VMOVUPS Z0, 64(AX)(SI*4)
 	VMOVUPS 128(DX)(SI*4), Z0
 	VMOVUPS 128(BX)(SI*4), Z1
-	VADDPS  Z1, Z0, Z0
+	VADDPS Z1, Z0, Z0
 	VMOVUPS Z0, 128(AX)(SI*4)
 	VMOVUPS 192(DX)(SI*4), Z0
 	VMOVUPS 192(BX)(SI*4), Z1
-	VADDPS  Z1, Z0, Z0
+	VADDPS Z1, Z0, Z0
 	VMOVUPS Z0, 192(AX)(SI*4)
-	ADDQ    $0x40, SI
-	SUBQ    $0x40, CX
-	JGE     loop4
+	ADDQ $0x40, SI
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(SI*4), Z0
 	VMOVUPS (BX)(SI*4), Z1
-	VADDPS  Z1, Z0, Z0
+	VADDPS Z1, Z0, Z0
 	VMOVUPS Z0, (AX)(SI*4)
-	ADDQ    $0x10, SI
-	SUBQ    $0x10, CX
-	JGE     loop1
+	ADDQ $0x10, SI
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ      $0x10, CX
-	TESTQ     CX, CX
-	JZ        done
-	MOVL      $0x00000001, DI
-	SHLL      CL, DI
-	DECL      DI
-	KMOVW     DI, K1
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, DI
+	SHLL CL, DI
+	DECL DI
+	KMOVW DI, K1
 	VMOVUPS.Z (DX)(SI*4), K1, Z0
 	VMOVUPS.Z (BX)(SI*4), K1, Z1
-	VADDPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (AX)(SI*4)
+	VADDPS Z1, Z0, Z0
+	VMOVUPS Z0, K1, (AX)(SI*4)
 
 done:
 	VZEROUPPER
@@ -76,57 +76,57 @@ TEXT ·addF32AVX2(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 	XORQ SI, SI
 	SUBQ $0x20, AX
-	JL   end4
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(SI*4), Y0
 	VMOVUPS (BX)(SI*4), Y1
-	VADDPS  Y1, Y0, Y0
+	VADDPS Y1, Y0, Y0
 	VMOVUPS Y0, (CX)(SI*4)
 	VMOVUPS 32(DX)(SI*4), Y0
 	VMOVUPS 32(BX)(SI*4), Y1
-	VADDPS  Y1, Y0, Y0
+	VADDPS Y1, Y0, Y0
 	VMOVUPS Y0, 32(CX)(SI*4)
 	VMOVUPS 64(DX)(SI*4), Y0
 	VMOVUPS 64(BX)(SI*4), Y1
-	VADDPS  Y1, Y0, Y0
+	VADDPS Y1, Y0, Y0
 	VMOVUPS Y0, 64(CX)(SI*4)
 	VMOVUPS 96(DX)(SI*4), Y0
 	VMOVUPS 96(BX)(SI*4), Y1
-	VADDPS  Y1, Y0, Y0
+	VADDPS Y1, Y0, Y0
 	VMOVUPS Y0, 96(CX)(SI*4)
-	ADDQ    $0x20, SI
-	SUBQ    $0x20, AX
-	JGE     loop4
+	ADDQ $0x20, SI
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(SI*4), Y0
 	VMOVUPS (BX)(SI*4), Y1
-	VADDPS  Y1, Y0, Y0
+	VADDPS Y1, Y0, Y0
 	VMOVUPS Y0, (CX)(SI*4)
-	ADDQ    $0x08, SI
-	SUBQ    $0x08, AX
-	JGE     loop1
+	ADDQ $0x08, SI
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, DI
-	VMOVQ        DI, X0
-	VPMOVZXBD    X0, Y1
-	VMOVD        AX, X0
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, DI
+	VMOVQ DI, X0
+	VPMOVZXBD X0, Y1
+	VMOVD AX, X0
 	VPBROADCASTD X0, Y0
-	VPCMPGTD     Y1, Y0, Y0
-	VMASKMOVPS   (DX)(SI*4), Y0, Y1
-	VMASKMOVPS   (BX)(SI*4), Y0, Y2
-	VADDPS       Y2, Y1, Y1
-	VMASKMOVPS   Y1, Y0, (CX)(SI*4)
+	VPCMPGTD Y1, Y0, Y0
+	VMASKMOVPS (DX)(SI*4), Y0, Y1
+	VMASKMOVPS (BX)(SI*4), Y0, Y2
+	VADDPS Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(SI*4)
 
 done:
 	VZEROUPPER
@@ -135,55 +135,55 @@ done:
 // func addScalarF32AVX512(dst []float32, a []float32, s float32)
 // Requires: AVX, AVX512F
 TEXT ·addScalarF32AVX512(SB), NOSPLIT, $0-52
-	MOVQ         dst_len+8(FP), CX
-	MOVQ         dst_base+0(FP), AX
-	MOVQ         a_base+24(FP), DX
+	MOVQ dst_len+8(FP), CX
+	MOVQ dst_base+0(FP), AX
+	MOVQ a_base+24(FP), DX
 	VBROADCASTSS s+48(FP), Z0
-	XORQ         BX, BX
-	SUBQ         $0x40, CX
-	JL           end4
+	XORQ BX, BX
+	SUBQ $0x40, CX
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(BX*4), Z1
-	VADDPS  Z0, Z1, Z1
+	VADDPS Z0, Z1, Z1
 	VMOVUPS Z1, (AX)(BX*4)
 	VMOVUPS 64(DX)(BX*4), Z1
-	VADDPS  Z0, Z1, Z1
+	VADDPS Z0, Z1, Z1
 	VMOVUPS Z1, 64(AX)(BX*4)
 	VMOVUPS 128(DX)(BX*4), Z1
-	VADDPS  Z0, Z1, Z1
+	VADDPS Z0, Z1, Z1
 	VMOVUPS Z1, 128(AX)(BX*4)
 	VMOVUPS 192(DX)(BX*4), Z1
-	VADDPS  Z0, Z1, Z1
+	VADDPS Z0, Z1, Z1
 	VMOVUPS Z1, 192(AX)(BX*4)
-	ADDQ    $0x40, BX
-	SUBQ    $0x40, CX
-	JGE     loop4
+	ADDQ $0x40, BX
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(BX*4), Z1
-	VADDPS  Z0, Z1, Z1
+	VADDPS Z0, Z1, Z1
 	VMOVUPS Z1, (AX)(BX*4)
-	ADDQ    $0x10, BX
-	SUBQ    $0x10, CX
-	JGE     loop1
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ      $0x10, CX
-	TESTQ     CX, CX
-	JZ        done
-	MOVL      $0x00000001, SI
-	SHLL      CL, SI
-	DECL      SI
-	KMOVW     SI, K1
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
 	VMOVUPS.Z (DX)(BX*4), K1, Z1
-	VADDPS    Z0, Z1, Z0
-	VMOVUPS   Z0, K1, (AX)(BX*4)
+	VADDPS Z0, Z1, Z0
+	VMOVUPS Z0, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -192,57 +192,57 @@ done:
 // func addScalarF32AVX2(dst []float32, a []float32, s float32)
 // Requires: AVX, AVX2
 TEXT ·addScalarF32AVX2(SB), NOSPLIT, $0-52
-	MOVQ         dst_len+8(FP), AX
-	MOVQ         dst_base+0(FP), CX
-	MOVQ         a_base+24(FP), DX
+	MOVQ dst_len+8(FP), AX
+	MOVQ dst_base+0(FP), CX
+	MOVQ a_base+24(FP), DX
 	VBROADCASTSS s+48(FP), Y0
-	XORQ         BX, BX
-	SUBQ         $0x20, AX
-	JL           end4
+	XORQ BX, BX
+	SUBQ $0x20, AX
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(BX*4), Y1
-	VADDPS  Y0, Y1, Y1
+	VADDPS Y0, Y1, Y1
 	VMOVUPS Y1, (CX)(BX*4)
 	VMOVUPS 32(DX)(BX*4), Y1
-	VADDPS  Y0, Y1, Y1
+	VADDPS Y0, Y1, Y1
 	VMOVUPS Y1, 32(CX)(BX*4)
 	VMOVUPS 64(DX)(BX*4), Y1
-	VADDPS  Y0, Y1, Y1
+	VADDPS Y0, Y1, Y1
 	VMOVUPS Y1, 64(CX)(BX*4)
 	VMOVUPS 96(DX)(BX*4), Y1
-	VADDPS  Y0, Y1, Y1
+	VADDPS Y0, Y1, Y1
 	VMOVUPS Y1, 96(CX)(BX*4)
-	ADDQ    $0x20, BX
-	SUBQ    $0x20, AX
-	JGE     loop4
+	ADDQ $0x20, BX
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(BX*4), Y1
-	VADDPS  Y0, Y1, Y1
+	VADDPS Y0, Y1, Y1
 	VMOVUPS Y1, (CX)(BX*4)
-	ADDQ    $0x08, BX
-	SUBQ    $0x08, AX
-	JGE     loop1
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X1
-	VPMOVZXBD    X1, Y2
-	VMOVD        AX, X1
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X1
+	VPMOVZXBD X1, Y2
+	VMOVD AX, X1
 	VPBROADCASTD X1, Y1
-	VPCMPGTD     Y2, Y1, Y1
-	VMASKMOVPS   (DX)(BX*4), Y1, Y2
-	VADDPS       Y0, Y2, Y0
-	VMASKMOVPS   Y0, Y1, (CX)(BX*4)
+	VPCMPGTD Y2, Y1, Y1
+	VMASKMOVPS (DX)(BX*4), Y1, Y2
+	VADDPS Y0, Y2, Y0
+	VMASKMOVPS Y0, Y1, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -257,55 +257,55 @@ TEXT ·subF32AVX512(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 	XORQ SI, SI
 	SUBQ $0x40, CX
-	JL   end4
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(SI*4), Z0
 	VMOVUPS (BX)(SI*4), Z1
-	VSUBPS  Z1, Z0, Z0
+	VSUBPS Z1, Z0, Z0
 	VMOVUPS Z0, (AX)(SI*4)
 	VMOVUPS 64(DX)(SI*4), Z0
 	VMOVUPS 64(BX)(SI*4), Z1
-	VSUBPS  Z1, Z0, Z0
+	VSUBPS Z1, Z0, Z0
 	VMOVUPS Z0, 64(AX)(SI*4)
 	VMOVUPS 128(DX)(SI*4), Z0
 	VMOVUPS 128(BX)(SI*4), Z1
-	VSUBPS  Z1, Z0, Z0
+	VSUBPS Z1, Z0, Z0
 	VMOVUPS Z0, 128(AX)(SI*4)
 	VMOVUPS 192(DX)(SI*4), Z0
 	VMOVUPS 192(BX)(SI*4), Z1
-	VSUBPS  Z1, Z0, Z0
+	VSUBPS Z1, Z0, Z0
 	VMOVUPS Z0, 192(AX)(SI*4)
-	ADDQ    $0x40, SI
-	SUBQ    $0x40, CX
-	JGE     loop4
+	ADDQ $0x40, SI
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(SI*4), Z0
 	VMOVUPS (BX)(SI*4), Z1
-	VSUBPS  Z1, Z0, Z0
+	VSUBPS Z1, Z0, Z0
 	VMOVUPS Z0, (AX)(SI*4)
-	ADDQ    $0x10, SI
-	SUBQ    $0x10, CX
-	JGE     loop1
+	ADDQ $0x10, SI
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ      $0x10, CX
-	TESTQ     CX, CX
-	JZ        done
-	MOVL      $0x00000001, DI
-	SHLL      CL, DI
-	DECL      DI
-	KMOVW     DI, K1
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, DI
+	SHLL CL, DI
+	DECL DI
+	KMOVW DI, K1
 	VMOVUPS.Z (DX)(SI*4), K1, Z0
 	VMOVUPS.Z (BX)(SI*4), K1, Z1
-	VSUBPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (AX)(SI*4)
+	VSUBPS Z1, Z0, Z0
+	VMOVUPS Z0, K1, (AX)(SI*4)
 
 done:
 	VZEROUPPER
@@ -320,57 +320,57 @@ TEXT ·subF32AVX2(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 	XORQ SI, SI
 	SUBQ $0x20, AX
-	JL   end4
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(SI*4), Y0
 	VMOVUPS (BX)(SI*4), Y1
-	VSUBPS  Y1, Y0, Y0
+	VSUBPS Y1, Y0, Y0
 	VMOVUPS Y0, (CX)(SI*4)
 	VMOVUPS 32(DX)(SI*4), Y0
 	VMOVUPS 32(BX)(SI*4), Y1
-	VSUBPS  Y1, Y0, Y0
+	VSUBPS Y1, Y0, Y0
 	VMOVUPS Y0, 32(CX)(SI*4)
 	VMOVUPS 64(DX)(SI*4), Y0
 	VMOVUPS 64(BX)(SI*4), Y1
-	VSUBPS  Y1, Y0, Y0
+	VSUBPS Y1, Y0, Y0
 	VMOVUPS Y0, 64(CX)(SI*4)
 	VMOVUPS 96(DX)(SI*4), Y0
 	VMOVUPS 96(BX)(SI*4), Y1
-	VSUBPS  Y1, Y0, Y0
+	VSUBPS Y1, Y0, Y0
 	VMOVUPS Y0, 96(CX)(SI*4)
-	ADDQ    $0x20, SI
-	SUBQ    $0x20, AX
-	JGE     loop4
+	ADDQ $0x20, SI
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(SI*4), Y0
 	VMOVUPS (BX)(SI*4), Y1
-	VSUBPS  Y1, Y0, Y0
+	VSUBPS Y1, Y0, Y0
 	VMOVUPS Y0, (CX)(SI*4)
-	ADDQ    $0x08, SI
-	SUBQ    $0x08, AX
-	JGE     loop1
+	ADDQ $0x08, SI
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, DI
-	VMOVQ        DI, X0
-	VPMOVZXBD    X0, Y1
-	VMOVD        AX, X0
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, DI
+	VMOVQ DI, X0
+	VPMOVZXBD X0, Y1
+	VMOVD AX, X0
 	VPBROADCASTD X0, Y0
-	VPCMPGTD     Y1, Y0, Y0
-	VMASKMOVPS   (DX)(SI*4), Y0, Y1
-	VMASKMOVPS   (BX)(SI*4), Y0, Y2
-	VSUBPS       Y2, Y1, Y1
-	VMASKMOVPS   Y1, Y0, (CX)(SI*4)
+	VPCMPGTD Y1, Y0, Y0
+	VMASKMOVPS (DX)(SI*4), Y0, Y1
+	VMASKMOVPS (BX)(SI*4), Y0, Y2
+	VSUBPS Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(SI*4)
 
 done:
 	VZEROUPPER
@@ -379,55 +379,55 @@ done:
 // func subScalarF32AVX512(dst []float32, a []float32, s float32)
 // Requires: AVX, AVX512F
 TEXT ·subScalarF32AVX512(SB), NOSPLIT, $0-52
-	MOVQ         dst_len+8(FP), CX
-	MOVQ         dst_base+0(FP), AX
-	MOVQ         a_base+24(FP), DX
+	MOVQ dst_len+8(FP), CX
+	MOVQ dst_base+0(FP), AX
+	MOVQ a_base+24(FP), DX
 	VBROADCASTSS s+48(FP), Z0
-	XORQ         BX, BX
-	SUBQ         $0x40, CX
-	JL           end4
+	XORQ BX, BX
+	SUBQ $0x40, CX
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(BX*4), Z1
-	VSUBPS  Z0, Z1, Z1
+	VSUBPS Z0, Z1, Z1
 	VMOVUPS Z1, (AX)(BX*4)
 	VMOVUPS 64(DX)(BX*4), Z1
-	VSUBPS  Z0, Z1, Z1
+	VSUBPS Z0, Z1, Z1
 	VMOVUPS Z1, 64(AX)(BX*4)
 	VMOVUPS 128(DX)(BX*4), Z1
-	VSUBPS  Z0, Z1, Z1
+	VSUBPS Z0, Z1, Z1
 	VMOVUPS Z1, 128(AX)(BX*4)
 	VMOVUPS 192(DX)(BX*4), Z1
-	VSUBPS  Z0, Z1, Z1
+	VSUBPS Z0, Z1, Z1
 	VMOVUPS Z1, 192(AX)(BX*4)
-	ADDQ    $0x40, BX
-	SUBQ    $0x40, CX
-	JGE     loop4
+	ADDQ $0x40, BX
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(BX*4), Z1
-	VSUBPS  Z0, Z1, Z1
+	VSUBPS Z0, Z1, Z1
 	VMOVUPS Z1, (AX)(BX*4)
-	ADDQ    $0x10, BX
-	SUBQ    $0x10, CX
-	JGE     loop1
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ      $0x10, CX
-	TESTQ     CX, CX
-	JZ        done
-	MOVL      $0x00000001, SI
-	SHLL      CL, SI
-	DECL      SI
-	KMOVW     SI, K1
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
 	VMOVUPS.Z (DX)(BX*4), K1, Z1
-	VSUBPS    Z0, Z1, Z0
-	VMOVUPS   Z0, K1, (AX)(BX*4)
+	VSUBPS Z0, Z1, Z0
+	VMOVUPS Z0, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -436,57 +436,57 @@ done:
 // func subScalarF32AVX2(dst []float32, a []float32, s float32)
 // Requires: AVX, AVX2
 TEXT ·subScalarF32AVX2(SB), NOSPLIT, $0-52
-	MOVQ         dst_len+8(FP), AX
-	MOVQ         dst_base+0(FP), CX
-	MOVQ         a_base+24(FP), DX
+	MOVQ dst_len+8(FP), AX
+	MOVQ dst_base+0(FP), CX
+	MOVQ a_base+24(FP), DX
 	VBROADCASTSS s+48(FP), Y0
-	XORQ         BX, BX
-	SUBQ         $0x20, AX
-	JL           end4
+	XORQ BX, BX
+	SUBQ $0x20, AX
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(BX*4), Y1
-	VSUBPS  Y0, Y1, Y1
+	VSUBPS Y0, Y1, Y1
 	VMOVUPS Y1, (CX)(BX*4)
 	VMOVUPS 32(DX)(BX*4), Y1
-	VSUBPS  Y0, Y1, Y1
+	VSUBPS Y0, Y1, Y1
 	VMOVUPS Y1, 32(CX)(BX*4)
 	VMOVUPS 64(DX)(BX*4), Y1
-	VSUBPS  Y0, Y1, Y1
+	VSUBPS Y0, Y1, Y1
 	VMOVUPS Y1, 64(CX)(BX*4)
 	VMOVUPS 96(DX)(BX*4), Y1
-	VSUBPS  Y0, Y1, Y1
+	VSUBPS Y0, Y1, Y1
 	VMOVUPS Y1, 96(CX)(BX*4)
-	ADDQ    $0x20, BX
-	SUBQ    $0x20, AX
-	JGE     loop4
+	ADDQ $0x20, BX
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(BX*4), Y1
-	VSUBPS  Y0, Y1, Y1
+	VSUBPS Y0, Y1, Y1
 	VMOVUPS Y1, (CX)(BX*4)
-	ADDQ    $0x08, BX
-	SUBQ    $0x08, AX
-	JGE     loop1
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X1
-	VPMOVZXBD    X1, Y2
-	VMOVD        AX, X1
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X1
+	VPMOVZXBD X1, Y2
+	VMOVD AX, X1
 	VPBROADCASTD X1, Y1
-	VPCMPGTD     Y2, Y1, Y1
-	VMASKMOVPS   (DX)(BX*4), Y1, Y2
-	VSUBPS       Y0, Y2, Y0
-	VMASKMOVPS   Y0, Y1, (CX)(BX*4)
+	VPCMPGTD Y2, Y1, Y1
+	VMASKMOVPS (DX)(BX*4), Y1, Y2
+	VSUBPS Y0, Y2, Y0
+	VMASKMOVPS Y0, Y1, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -495,55 +495,55 @@ done:
 // func scalarSubF32AVX512(dst []float32, s float32, a []float32)
 // Requires: AVX, AVX512F
 TEXT ·scalarSubF32AVX512(SB), NOSPLIT, $0-56
-	MOVQ         dst_len+8(FP), CX
-	MOVQ         dst_base+0(FP), AX
+	MOVQ dst_len+8(FP), CX
+	MOVQ dst_base+0(FP), AX
 	VBROADCASTSS s+24(FP), Z0
-	MOVQ         a_base+32(FP), DX
-	XORQ         BX, BX
-	SUBQ         $0x40, CX
-	JL           end4
+	MOVQ a_base+32(FP), DX
+	XORQ BX, BX
+	SUBQ $0x40, CX
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(BX*4), Z1
-	VSUBPS  Z1, Z0, Z1
+	VSUBPS Z1, Z0, Z1
 	VMOVUPS Z1, (AX)(BX*4)
 	VMOVUPS 64(DX)(BX*4), Z1
-	VSUBPS  Z1, Z0, Z1
+	VSUBPS Z1, Z0, Z1
 	VMOVUPS Z1, 64(AX)(BX*4)
 	VMOVUPS 128(DX)(BX*4), Z1
-	VSUBPS  Z1, Z0, Z1
+	VSUBPS Z1, Z0, Z1
 	VMOVUPS Z1, 128(AX)(BX*4)
 	VMOVUPS 192(DX)(BX*4), Z1
-	VSUBPS  Z1, Z0, Z1
+	VSUBPS Z1, Z0, Z1
 	VMOVUPS Z1, 192(AX)(BX*4)
-	ADDQ    $0x40, BX
-	SUBQ    $0x40, CX
-	JGE     loop4
+	ADDQ $0x40, BX
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(BX*4), Z1
-	VSUBPS  Z1, Z0, Z1
+	VSUBPS Z1, Z0, Z1
 	VMOVUPS Z1, (AX)(BX*4)
-	ADDQ    $0x10, BX
-	SUBQ    $0x10, CX
-	JGE     loop1
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ      $0x10, CX
-	TESTQ     CX, CX
-	JZ        done
-	MOVL      $0x00000001, SI
-	SHLL      CL, SI
-	DECL      SI
-	KMOVW     SI, K1
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
 	VMOVUPS.Z (DX)(BX*4), K1, Z1
-	VSUBPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (AX)(BX*4)
+	VSUBPS Z1, Z0, Z0
+	VMOVUPS Z0, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -552,57 +552,57 @@ done:
 // func scalarSubF32AVX2(dst []float32, s float32, a []float32)
 // Requires: AVX, AVX2
 TEXT ·scalarSubF32AVX2(SB), NOSPLIT, $0-56
-	MOVQ         dst_len+8(FP), AX
-	MOVQ         dst_base+0(FP), CX
+	MOVQ dst_len+8(FP), AX
+	MOVQ dst_base+0(FP), CX
 	VBROADCASTSS s+24(FP), Y0
-	MOVQ         a_base+32(FP), DX
-	XORQ         BX, BX
-	SUBQ         $0x20, AX
-	JL           end4
+	MOVQ a_base+32(FP), DX
+	XORQ BX, BX
+	SUBQ $0x20, AX
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(BX*4), Y1
-	VSUBPS  Y1, Y0, Y1
+	VSUBPS Y1, Y0, Y1
 	VMOVUPS Y1, (CX)(BX*4)
 	VMOVUPS 32(DX)(BX*4), Y1
-	VSUBPS  Y1, Y0, Y1
+	VSUBPS Y1, Y0, Y1
 	VMOVUPS Y1, 32(CX)(BX*4)
 	VMOVUPS 64(DX)(BX*4), Y1
-	VSUBPS  Y1, Y0, Y1
+	VSUBPS Y1, Y0, Y1
 	VMOVUPS Y1, 64(CX)(BX*4)
 	VMOVUPS 96(DX)(BX*4), Y1
-	VSUBPS  Y1, Y0, Y1
+	VSUBPS Y1, Y0, Y1
 	VMOVUPS Y1, 96(CX)(BX*4)
-	ADDQ    $0x20, BX
-	SUBQ    $0x20, AX
-	JGE     loop4
+	ADDQ $0x20, BX
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(BX*4), Y1
-	VSUBPS  Y1, Y0, Y1
+	VSUBPS Y1, Y0, Y1
 	VMOVUPS Y1, (CX)(BX*4)
-	ADDQ    $0x08, BX
-	SUBQ    $0x08, AX
-	JGE     loop1
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X1
-	VPMOVZXBD    X1, Y2
-	VMOVD        AX, X1
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X1
+	VPMOVZXBD X1, Y2
+	VMOVD AX, X1
 	VPBROADCASTD X1, Y1
-	VPCMPGTD     Y2, Y1, Y1
-	VMASKMOVPS   (DX)(BX*4), Y1, Y2
-	VSUBPS       Y2, Y0, Y0
-	VMASKMOVPS   Y0, Y1, (CX)(BX*4)
+	VPCMPGTD Y2, Y1, Y1
+	VMASKMOVPS (DX)(BX*4), Y1, Y2
+	VSUBPS Y2, Y0, Y0
+	VMASKMOVPS Y0, Y1, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -617,55 +617,55 @@ TEXT ·mulF32AVX512(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 	XORQ SI, SI
 	SUBQ $0x40, CX
-	JL   end4
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(SI*4), Z0
 	VMOVUPS (BX)(SI*4), Z1
-	VMULPS  Z1, Z0, Z0
+	VMULPS Z1, Z0, Z0
 	VMOVUPS Z0, (AX)(SI*4)
 	VMOVUPS 64(DX)(SI*4), Z0
 	VMOVUPS 64(BX)(SI*4), Z1
-	VMULPS  Z1, Z0, Z0
+	VMULPS Z1, Z0, Z0
 	VMOVUPS Z0, 64(AX)(SI*4)
 	VMOVUPS 128(DX)(SI*4), Z0
 	VMOVUPS 128(BX)(SI*4), Z1
-	VMULPS  Z1, Z0, Z0
+	VMULPS Z1, Z0, Z0
 	VMOVUPS Z0, 128(AX)(SI*4)
 	VMOVUPS 192(DX)(SI*4), Z0
 	VMOVUPS 192(BX)(SI*4), Z1
-	VMULPS  Z1, Z0, Z0
+	VMULPS Z1, Z0, Z0
 	VMOVUPS Z0, 192(AX)(SI*4)
-	ADDQ    $0x40, SI
-	SUBQ    $0x40, CX
-	JGE     loop4
+	ADDQ $0x40, SI
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(SI*4), Z0
 	VMOVUPS (BX)(SI*4), Z1
-	VMULPS  Z1, Z0, Z0
+	VMULPS Z1, Z0, Z0
 	VMOVUPS Z0, (AX)(SI*4)
-	ADDQ    $0x10, SI
-	SUBQ    $0x10, CX
-	JGE     loop1
+	ADDQ $0x10, SI
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ      $0x10, CX
-	TESTQ     CX, CX
-	JZ        done
-	MOVL      $0x00000001, DI
-	SHLL      CL, DI
-	DECL      DI
-	KMOVW     DI, K1
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, DI
+	SHLL CL, DI
+	DECL DI
+	KMOVW DI, K1
 	VMOVUPS.Z (DX)(SI*4), K1, Z0
 	VMOVUPS.Z (BX)(SI*4), K1, Z1
-	VMULPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (AX)(SI*4)
+	VMULPS Z1, Z0, Z0
+	VMOVUPS Z0, K1, (AX)(SI*4)
 
 done:
 	VZEROUPPER
@@ -680,57 +680,57 @@ TEXT ·mulF32AVX2(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 	XORQ SI, SI
 	SUBQ $0x20, AX
-	JL   end4
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(SI*4), Y0
 	VMOVUPS (BX)(SI*4), Y1
-	VMULPS  Y1, Y0, Y0
+	VMULPS Y1, Y0, Y0
 	VMOVUPS Y0, (CX)(SI*4)
 	VMOVUPS 32(DX)(SI*4), Y0
 	VMOVUPS 32(BX)(SI*4), Y1
-	VMULPS  Y1, Y0, Y0
+	VMULPS Y1, Y0, Y0
 	VMOVUPS Y0, 32(CX)(SI*4)
 	VMOVUPS 64(DX)(SI*4), Y0
 	VMOVUPS 64(BX)(SI*4), Y1
-	VMULPS  Y1, Y0, Y0
+	VMULPS Y1, Y0, Y0
 	VMOVUPS Y0, 64(CX)(SI*4)
 	VMOVUPS 96(DX)(SI*4), Y0
 	VMOVUPS 96(BX)(SI*4), Y1
-	VMULPS  Y1, Y0, Y0
+	VMULPS Y1, Y0, Y0
 	VMOVUPS Y0, 96(CX)(SI*4)
-	ADDQ    $0x20, SI
-	SUBQ    $0x20, AX
-	JGE     loop4
+	ADDQ $0x20, SI
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(SI*4), Y0
 	VMOVUPS (BX)(SI*4), Y1
-	VMULPS  Y1, Y0, Y0
+	VMULPS Y1, Y0, Y0
 	VMOVUPS Y0, (CX)(SI*4)
-	ADDQ    $0x08, SI
-	SUBQ    $0x08, AX
-	JGE     loop1
+	ADDQ $0x08, SI
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, DI
-	VMOVQ        DI, X0
-	VPMOVZXBD    X0, Y1
-	VMOVD        AX, X0
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, DI
+	VMOVQ DI, X0
+	VPMOVZXBD X0, Y1
+	VMOVD AX, X0
 	VPBROADCASTD X0, Y0
-	VPCMPGTD     Y1, Y0, Y0
-	VMASKMOVPS   (DX)(SI*4), Y0, Y1
-	VMASKMOVPS   (BX)(SI*4), Y0, Y2
-	VMULPS       Y2, Y1, Y1
-	VMASKMOVPS   Y1, Y0, (CX)(SI*4)
+	VPCMPGTD Y1, Y0, Y0
+	VMASKMOVPS (DX)(SI*4), Y0, Y1
+	VMASKMOVPS (BX)(SI*4), Y0, Y2
+	VMULPS Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(SI*4)
 
 done:
 	VZEROUPPER
@@ -739,55 +739,55 @@ done:
 // func mulScalarF32AVX512(dst []float32, a []float32, s float32)
 // Requires: AVX, AVX512F
 TEXT ·mulScalarF32AVX512(SB), NOSPLIT, $0-52
-	MOVQ         dst_len+8(FP), CX
-	MOVQ         dst_base+0(FP), AX
-	MOVQ         a_base+24(FP), DX
+	MOVQ dst_len+8(FP), CX
+	MOVQ dst_base+0(FP), AX
+	MOVQ a_base+24(FP), DX
 	VBROADCASTSS s+48(FP), Z0
-	XORQ         BX, BX
-	SUBQ         $0x40, CX
-	JL           end4
+	XORQ BX, BX
+	SUBQ $0x40, CX
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(BX*4), Z1
-	VMULPS  Z0, Z1, Z1
+	VMULPS Z0, Z1, Z1
 	VMOVUPS Z1, (AX)(BX*4)
 	VMOVUPS 64(DX)(BX*4), Z1
-	VMULPS  Z0, Z1, Z1
+	VMULPS Z0, Z1, Z1
 	VMOVUPS Z1, 64(AX)(BX*4)
 	VMOVUPS 128(DX)(BX*4), Z1
-	VMULPS  Z0, Z1, Z1
+	VMULPS Z0, Z1, Z1
 	VMOVUPS Z1, 128(AX)(BX*4)
 	VMOVUPS 192(DX)(BX*4), Z1
-	VMULPS  Z0, Z1, Z1
+	VMULPS Z0, Z1, Z1
 	VMOVUPS Z1, 192(AX)(BX*4)
-	ADDQ    $0x40, BX
-	SUBQ    $0x40, CX
-	JGE     loop4
+	ADDQ $0x40, BX
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(BX*4), Z1
-	VMULPS  Z0, Z1, Z1
+	VMULPS Z0, Z1, Z1
 	VMOVUPS Z1, (AX)(BX*4)
-	ADDQ    $0x10, BX
-	SUBQ    $0x10, CX
-	JGE     loop1
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ      $0x10, CX
-	TESTQ     CX, CX
-	JZ        done
-	MOVL      $0x00000001, SI
-	SHLL      CL, SI
-	DECL      SI
-	KMOVW     SI, K1
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
 	VMOVUPS.Z (DX)(BX*4), K1, Z1
-	VMULPS    Z0, Z1, Z0
-	VMOVUPS   Z0, K1, (AX)(BX*4)
+	VMULPS Z0, Z1, Z0
+	VMOVUPS Z0, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -796,57 +796,57 @@ done:
 // func mulScalarF32AVX2(dst []float32, a []float32, s float32)
 // Requires: AVX, AVX2
 TEXT ·mulScalarF32AVX2(SB), NOSPLIT, $0-52
-	MOVQ         dst_len+8(FP), AX
-	MOVQ         dst_base+0(FP), CX
-	MOVQ         a_base+24(FP), DX
+	MOVQ dst_len+8(FP), AX
+	MOVQ dst_base+0(FP), CX
+	MOVQ a_base+24(FP), DX
 	VBROADCASTSS s+48(FP), Y0
-	XORQ         BX, BX
-	SUBQ         $0x20, AX
-	JL           end4
+	XORQ BX, BX
+	SUBQ $0x20, AX
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(BX*4), Y1
-	VMULPS  Y0, Y1, Y1
+	VMULPS Y0, Y1, Y1
 	VMOVUPS Y1, (CX)(BX*4)
 	VMOVUPS 32(DX)(BX*4), Y1
-	VMULPS  Y0, Y1, Y1
+	VMULPS Y0, Y1, Y1
 	VMOVUPS Y1, 32(CX)(BX*4)
 	VMOVUPS 64(DX)(BX*4), Y1
-	VMULPS  Y0, Y1, Y1
+	VMULPS Y0, Y1, Y1
 	VMOVUPS Y1, 64(CX)(BX*4)
 	VMOVUPS 96(DX)(BX*4), Y1
-	VMULPS  Y0, Y1, Y1
+	VMULPS Y0, Y1, Y1
 	VMOVUPS Y1, 96(CX)(BX*4)
-	ADDQ    $0x20, BX
-	SUBQ    $0x20, AX
-	JGE     loop4
+	ADDQ $0x20, BX
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(BX*4), Y1
-	VMULPS  Y0, Y1, Y1
+	VMULPS Y0, Y1, Y1
 	VMOVUPS Y1, (CX)(BX*4)
-	ADDQ    $0x08, BX
-	SUBQ    $0x08, AX
-	JGE     loop1
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X1
-	VPMOVZXBD    X1, Y2
-	VMOVD        AX, X1
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X1
+	VPMOVZXBD X1, Y2
+	VMOVD AX, X1
 	VPBROADCASTD X1, Y1
-	VPCMPGTD     Y2, Y1, Y1
-	VMASKMOVPS   (DX)(BX*4), Y1, Y2
-	VMULPS       Y0, Y2, Y0
-	VMASKMOVPS   Y0, Y1, (CX)(BX*4)
+	VPCMPGTD Y2, Y1, Y1
+	VMASKMOVPS (DX)(BX*4), Y1, Y2
+	VMULPS Y0, Y2, Y0
+	VMASKMOVPS Y0, Y1, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -861,55 +861,55 @@ TEXT ·divF32AVX512(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 	XORQ SI, SI
 	SUBQ $0x40, CX
-	JL   end4
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(SI*4), Z0
 	VMOVUPS (BX)(SI*4), Z1
-	VDIVPS  Z1, Z0, Z0
+	VDIVPS Z1, Z0, Z0
 	VMOVUPS Z0, (AX)(SI*4)
 	VMOVUPS 64(DX)(SI*4), Z0
 	VMOVUPS 64(BX)(SI*4), Z1
-	VDIVPS  Z1, Z0, Z0
+	VDIVPS Z1, Z0, Z0
 	VMOVUPS Z0, 64(AX)(SI*4)
 	VMOVUPS 128(DX)(SI*4), Z0
 	VMOVUPS 128(BX)(SI*4), Z1
-	VDIVPS  Z1, Z0, Z0
+	VDIVPS Z1, Z0, Z0
 	VMOVUPS Z0, 128(AX)(SI*4)
 	VMOVUPS 192(DX)(SI*4), Z0
 	VMOVUPS 192(BX)(SI*4), Z1
-	VDIVPS  Z1, Z0, Z0
+	VDIVPS Z1, Z0, Z0
 	VMOVUPS Z0, 192(AX)(SI*4)
-	ADDQ    $0x40, SI
-	SUBQ    $0x40, CX
-	JGE     loop4
+	ADDQ $0x40, SI
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(SI*4), Z0
 	VMOVUPS (BX)(SI*4), Z1
-	VDIVPS  Z1, Z0, Z0
+	VDIVPS Z1, Z0, Z0
 	VMOVUPS Z0, (AX)(SI*4)
-	ADDQ    $0x10, SI
-	SUBQ    $0x10, CX
-	JGE     loop1
+	ADDQ $0x10, SI
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ      $0x10, CX
-	TESTQ     CX, CX
-	JZ        done
-	MOVL      $0x00000001, DI
-	SHLL      CL, DI
-	DECL      DI
-	KMOVW     DI, K1
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, DI
+	SHLL CL, DI
+	DECL DI
+	KMOVW DI, K1
 	VMOVUPS.Z (DX)(SI*4), K1, Z0
 	VMOVUPS.Z (BX)(SI*4), K1, Z1
-	VDIVPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (AX)(SI*4)
+	VDIVPS Z1, Z0, Z0
+	VMOVUPS Z0, K1, (AX)(SI*4)
 
 done:
 	VZEROUPPER
@@ -924,57 +924,57 @@ TEXT ·divF32AVX2(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 	XORQ SI, SI
 	SUBQ $0x20, AX
-	JL   end4
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(SI*4), Y0
 	VMOVUPS (BX)(SI*4), Y1
-	VDIVPS  Y1, Y0, Y0
+	VDIVPS Y1, Y0, Y0
 	VMOVUPS Y0, (CX)(SI*4)
 	VMOVUPS 32(DX)(SI*4), Y0
 	VMOVUPS 32(BX)(SI*4), Y1
-	VDIVPS  Y1, Y0, Y0
+	VDIVPS Y1, Y0, Y0
 	VMOVUPS Y0, 32(CX)(SI*4)
 	VMOVUPS 64(DX)(SI*4), Y0
 	VMOVUPS 64(BX)(SI*4), Y1
-	VDIVPS  Y1, Y0, Y0
+	VDIVPS Y1, Y0, Y0
 	VMOVUPS Y0, 64(CX)(SI*4)
 	VMOVUPS 96(DX)(SI*4), Y0
 	VMOVUPS 96(BX)(SI*4), Y1
-	VDIVPS  Y1, Y0, Y0
+	VDIVPS Y1, Y0, Y0
 	VMOVUPS Y0, 96(CX)(SI*4)
-	ADDQ    $0x20, SI
-	SUBQ    $0x20, AX
-	JGE     loop4
+	ADDQ $0x20, SI
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(SI*4), Y0
 	VMOVUPS (BX)(SI*4), Y1
-	VDIVPS  Y1, Y0, Y0
+	VDIVPS Y1, Y0, Y0
 	VMOVUPS Y0, (CX)(SI*4)
-	ADDQ    $0x08, SI
-	SUBQ    $0x08, AX
-	JGE     loop1
+	ADDQ $0x08, SI
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, DI
-	VMOVQ        DI, X0
-	VPMOVZXBD    X0, Y1
-	VMOVD        AX, X0
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, DI
+	VMOVQ DI, X0
+	VPMOVZXBD X0, Y1
+	VMOVD AX, X0
 	VPBROADCASTD X0, Y0
-	VPCMPGTD     Y1, Y0, Y0
-	VMASKMOVPS   (DX)(SI*4), Y0, Y1
-	VMASKMOVPS   (BX)(SI*4), Y0, Y2
-	VDIVPS       Y2, Y1, Y1
-	VMASKMOVPS   Y1, Y0, (CX)(SI*4)
+	VPCMPGTD Y1, Y0, Y0
+	VMASKMOVPS (DX)(SI*4), Y0, Y1
+	VMASKMOVPS (BX)(SI*4), Y0, Y2
+	VDIVPS Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(SI*4)
 
 done:
 	VZEROUPPER
@@ -983,55 +983,55 @@ done:
 // func divScalarF32AVX512(dst []float32, a []float32, s float32)
 // Requires: AVX, AVX512F
 TEXT ·divScalarF32AVX512(SB), NOSPLIT, $0-52
-	MOVQ         dst_len+8(FP), CX
-	MOVQ         dst_base+0(FP), AX
-	MOVQ         a_base+24(FP), DX
+	MOVQ dst_len+8(FP), CX
+	MOVQ dst_base+0(FP), AX
+	MOVQ a_base+24(FP), DX
 	VBROADCASTSS s+48(FP), Z0
-	XORQ         BX, BX
-	SUBQ         $0x40, CX
-	JL           end4
+	XORQ BX, BX
+	SUBQ $0x40, CX
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(BX*4), Z1
-	VDIVPS  Z0, Z1, Z1
+	VDIVPS Z0, Z1, Z1
 	VMOVUPS Z1, (AX)(BX*4)
 	VMOVUPS 64(DX)(BX*4), Z1
-	VDIVPS  Z0, Z1, Z1
+	VDIVPS Z0, Z1, Z1
 	VMOVUPS Z1, 64(AX)(BX*4)
 	VMOVUPS 128(DX)(BX*4), Z1
-	VDIVPS  Z0, Z1, Z1
+	VDIVPS Z0, Z1, Z1
 	VMOVUPS Z1, 128(AX)(BX*4)
 	VMOVUPS 192(DX)(BX*4), Z1
-	VDIVPS  Z0, Z1, Z1
+	VDIVPS Z0, Z1, Z1
 	VMOVUPS Z1, 192(AX)(BX*4)
-	ADDQ    $0x40, BX
-	SUBQ    $0x40, CX
-	JGE     loop4
+	ADDQ $0x40, BX
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(BX*4), Z1
-	VDIVPS  Z0, Z1, Z1
+	VDIVPS Z0, Z1, Z1
 	VMOVUPS Z1, (AX)(BX*4)
-	ADDQ    $0x10, BX
-	SUBQ    $0x10, CX
-	JGE     loop1
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ      $0x10, CX
-	TESTQ     CX, CX
-	JZ        done
-	MOVL      $0x00000001, SI
-	SHLL      CL, SI
-	DECL      SI
-	KMOVW     SI, K1
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
 	VMOVUPS.Z (DX)(BX*4), K1, Z1
-	VDIVPS    Z0, Z1, Z0
-	VMOVUPS   Z0, K1, (AX)(BX*4)
+	VDIVPS Z0, Z1, Z0
+	VMOVUPS Z0, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -1040,57 +1040,57 @@ done:
 // func divScalarF32AVX2(dst []float32, a []float32, s float32)
 // Requires: AVX, AVX2
 TEXT ·divScalarF32AVX2(SB), NOSPLIT, $0-52
-	MOVQ         dst_len+8(FP), AX
-	MOVQ         dst_base+0(FP), CX
-	MOVQ         a_base+24(FP), DX
+	MOVQ dst_len+8(FP), AX
+	MOVQ dst_base+0(FP), CX
+	MOVQ a_base+24(FP), DX
 	VBROADCASTSS s+48(FP), Y0
-	XORQ         BX, BX
-	SUBQ         $0x20, AX
-	JL           end4
+	XORQ BX, BX
+	SUBQ $0x20, AX
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(BX*4), Y1
-	VDIVPS  Y0, Y1, Y1
+	VDIVPS Y0, Y1, Y1
 	VMOVUPS Y1, (CX)(BX*4)
 	VMOVUPS 32(DX)(BX*4), Y1
-	VDIVPS  Y0, Y1, Y1
+	VDIVPS Y0, Y1, Y1
 	VMOVUPS Y1, 32(CX)(BX*4)
 	VMOVUPS 64(DX)(BX*4), Y1
-	VDIVPS  Y0, Y1, Y1
+	VDIVPS Y0, Y1, Y1
 	VMOVUPS Y1, 64(CX)(BX*4)
 	VMOVUPS 96(DX)(BX*4), Y1
-	VDIVPS  Y0, Y1, Y1
+	VDIVPS Y0, Y1, Y1
 	VMOVUPS Y1, 96(CX)(BX*4)
-	ADDQ    $0x20, BX
-	SUBQ    $0x20, AX
-	JGE     loop4
+	ADDQ $0x20, BX
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(BX*4), Y1
-	VDIVPS  Y0, Y1, Y1
+	VDIVPS Y0, Y1, Y1
 	VMOVUPS Y1, (CX)(BX*4)
-	ADDQ    $0x08, BX
-	SUBQ    $0x08, AX
-	JGE     loop1
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X1
-	VPMOVZXBD    X1, Y2
-	VMOVD        AX, X1
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X1
+	VPMOVZXBD X1, Y2
+	VMOVD AX, X1
 	VPBROADCASTD X1, Y1
-	VPCMPGTD     Y2, Y1, Y1
-	VMASKMOVPS   (DX)(BX*4), Y1, Y2
-	VDIVPS       Y0, Y2, Y0
-	VMASKMOVPS   Y0, Y1, (CX)(BX*4)
+	VPCMPGTD Y2, Y1, Y1
+	VMASKMOVPS (DX)(BX*4), Y1, Y2
+	VDIVPS Y0, Y2, Y0
+	VMASKMOVPS Y0, Y1, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -1099,55 +1099,55 @@ done:
 // func scalarDivF32AVX512(dst []float32, s float32, a []float32)
 // Requires: AVX, AVX512F
 TEXT ·scalarDivF32AVX512(SB), NOSPLIT, $0-56
-	MOVQ         dst_len+8(FP), CX
-	MOVQ         dst_base+0(FP), AX
+	MOVQ dst_len+8(FP), CX
+	MOVQ dst_base+0(FP), AX
 	VBROADCASTSS s+24(FP), Z0
-	MOVQ         a_base+32(FP), DX
-	XORQ         BX, BX
-	SUBQ         $0x40, CX
-	JL           end4
+	MOVQ a_base+32(FP), DX
+	XORQ BX, BX
+	SUBQ $0x40, CX
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(BX*4), Z1
-	VDIVPS  Z1, Z0, Z1
+	VDIVPS Z1, Z0, Z1
 	VMOVUPS Z1, (AX)(BX*4)
 	VMOVUPS 64(DX)(BX*4), Z1
-	VDIVPS  Z1, Z0, Z1
+	VDIVPS Z1, Z0, Z1
 	VMOVUPS Z1, 64(AX)(BX*4)
 	VMOVUPS 128(DX)(BX*4), Z1
-	VDIVPS  Z1, Z0, Z1
+	VDIVPS Z1, Z0, Z1
 	VMOVUPS Z1, 128(AX)(BX*4)
 	VMOVUPS 192(DX)(BX*4), Z1
-	VDIVPS  Z1, Z0, Z1
+	VDIVPS Z1, Z0, Z1
 	VMOVUPS Z1, 192(AX)(BX*4)
-	ADDQ    $0x40, BX
-	SUBQ    $0x40, CX
-	JGE     loop4
+	ADDQ $0x40, BX
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(BX*4), Z1
-	VDIVPS  Z1, Z0, Z1
+	VDIVPS Z1, Z0, Z1
 	VMOVUPS Z1, (AX)(BX*4)
-	ADDQ    $0x10, BX
-	SUBQ    $0x10, CX
-	JGE     loop1
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ      $0x10, CX
-	TESTQ     CX, CX
-	JZ        done
-	MOVL      $0x00000001, SI
-	SHLL      CL, SI
-	DECL      SI
-	KMOVW     SI, K1
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
 	VMOVUPS.Z (DX)(BX*4), K1, Z1
-	VDIVPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (AX)(BX*4)
+	VDIVPS Z1, Z0, Z0
+	VMOVUPS Z0, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -1156,57 +1156,57 @@ done:
 // func scalarDivF32AVX2(dst []float32, s float32, a []float32)
 // Requires: AVX, AVX2
 TEXT ·scalarDivF32AVX2(SB), NOSPLIT, $0-56
-	MOVQ         dst_len+8(FP), AX
-	MOVQ         dst_base+0(FP), CX
+	MOVQ dst_len+8(FP), AX
+	MOVQ dst_base+0(FP), CX
 	VBROADCASTSS s+24(FP), Y0
-	MOVQ         a_base+32(FP), DX
-	XORQ         BX, BX
-	SUBQ         $0x20, AX
-	JL           end4
+	MOVQ a_base+32(FP), DX
+	XORQ BX, BX
+	SUBQ $0x20, AX
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(BX*4), Y1
-	VDIVPS  Y1, Y0, Y1
+	VDIVPS Y1, Y0, Y1
 	VMOVUPS Y1, (CX)(BX*4)
 	VMOVUPS 32(DX)(BX*4), Y1
-	VDIVPS  Y1, Y0, Y1
+	VDIVPS Y1, Y0, Y1
 	VMOVUPS Y1, 32(CX)(BX*4)
 	VMOVUPS 64(DX)(BX*4), Y1
-	VDIVPS  Y1, Y0, Y1
+	VDIVPS Y1, Y0, Y1
 	VMOVUPS Y1, 64(CX)(BX*4)
 	VMOVUPS 96(DX)(BX*4), Y1
-	VDIVPS  Y1, Y0, Y1
+	VDIVPS Y1, Y0, Y1
 	VMOVUPS Y1, 96(CX)(BX*4)
-	ADDQ    $0x20, BX
-	SUBQ    $0x20, AX
-	JGE     loop4
+	ADDQ $0x20, BX
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(BX*4), Y1
-	VDIVPS  Y1, Y0, Y1
+	VDIVPS Y1, Y0, Y1
 	VMOVUPS Y1, (CX)(BX*4)
-	ADDQ    $0x08, BX
-	SUBQ    $0x08, AX
-	JGE     loop1
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X1
-	VPMOVZXBD    X1, Y2
-	VMOVD        AX, X1
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X1
+	VPMOVZXBD X1, Y2
+	VMOVD AX, X1
 	VPBROADCASTD X1, Y1
-	VPCMPGTD     Y2, Y1, Y1
-	VMASKMOVPS   (DX)(BX*4), Y1, Y2
-	VDIVPS       Y2, Y0, Y0
-	VMASKMOVPS   Y0, Y1, (CX)(BX*4)
+	VPCMPGTD Y2, Y1, Y1
+	VMASKMOVPS (DX)(BX*4), Y1, Y2
+	VDIVPS Y2, Y0, Y0
+	VMASKMOVPS Y0, Y1, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -1221,55 +1221,55 @@ TEXT ·maxF32AVX512(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 	XORQ SI, SI
 	SUBQ $0x40, CX
-	JL   end4
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(SI*4), Z0
 	VMOVUPS (BX)(SI*4), Z1
-	VMAXPS  Z1, Z0, Z0
+	VMAXPS Z1, Z0, Z0
 	VMOVUPS Z0, (AX)(SI*4)
 	VMOVUPS 64(DX)(SI*4), Z0
 	VMOVUPS 64(BX)(SI*4), Z1
-	VMAXPS  Z1, Z0, Z0
+	VMAXPS Z1, Z0, Z0
 	VMOVUPS Z0, 64(AX)(SI*4)
 	VMOVUPS 128(DX)(SI*4), Z0
 	VMOVUPS 128(BX)(SI*4), Z1
-	VMAXPS  Z1, Z0, Z0
+	VMAXPS Z1, Z0, Z0
 	VMOVUPS Z0, 128(AX)(SI*4)
 	VMOVUPS 192(DX)(SI*4), Z0
 	VMOVUPS 192(BX)(SI*4), Z1
-	VMAXPS  Z1, Z0, Z0
+	VMAXPS Z1, Z0, Z0
 	VMOVUPS Z0, 192(AX)(SI*4)
-	ADDQ    $0x40, SI
-	SUBQ    $0x40, CX
-	JGE     loop4
+	ADDQ $0x40, SI
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(SI*4), Z0
 	VMOVUPS (BX)(SI*4), Z1
-	VMAXPS  Z1, Z0, Z0
+	VMAXPS Z1, Z0, Z0
 	VMOVUPS Z0, (AX)(SI*4)
-	ADDQ    $0x10, SI
-	SUBQ    $0x10, CX
-	JGE     loop1
+	ADDQ $0x10, SI
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ      $0x10, CX
-	TESTQ     CX, CX
-	JZ        done
-	MOVL      $0x00000001, DI
-	SHLL      CL, DI
-	DECL      DI
-	KMOVW     DI, K1
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, DI
+	SHLL CL, DI
+	DECL DI
+	KMOVW DI, K1
 	VMOVUPS.Z (DX)(SI*4), K1, Z0
 	VMOVUPS.Z (BX)(SI*4), K1, Z1
-	VMAXPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (AX)(SI*4)
+	VMAXPS Z1, Z0, Z0
+	VMOVUPS Z0, K1, (AX)(SI*4)
 
 done:
 	VZEROUPPER
@@ -1284,57 +1284,57 @@ TEXT ·maxF32AVX2(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 	XORQ SI, SI
 	SUBQ $0x20, AX
-	JL   end4
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(SI*4), Y0
 	VMOVUPS (BX)(SI*4), Y1
-	VMAXPS  Y1, Y0, Y0
+	VMAXPS Y1, Y0, Y0
 	VMOVUPS Y0, (CX)(SI*4)
 	VMOVUPS 32(DX)(SI*4), Y0
 	VMOVUPS 32(BX)(SI*4), Y1
-	VMAXPS  Y1, Y0, Y0
+	VMAXPS Y1, Y0, Y0
 	VMOVUPS Y0, 32(CX)(SI*4)
 	VMOVUPS 64(DX)(SI*4), Y0
 	VMOVUPS 64(BX)(SI*4), Y1
-	VMAXPS  Y1, Y0, Y0
+	VMAXPS Y1, Y0, Y0
 	VMOVUPS Y0, 64(CX)(SI*4)
 	VMOVUPS 96(DX)(SI*4), Y0
 	VMOVUPS 96(BX)(SI*4), Y1
-	VMAXPS  Y1, Y0, Y0
+	VMAXPS Y1, Y0, Y0
 	VMOVUPS Y0, 96(CX)(SI*4)
-	ADDQ    $0x20, SI
-	SUBQ    $0x20, AX
-	JGE     loop4
+	ADDQ $0x20, SI
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(SI*4), Y0
 	VMOVUPS (BX)(SI*4), Y1
-	VMAXPS  Y1, Y0, Y0
+	VMAXPS Y1, Y0, Y0
 	VMOVUPS Y0, (CX)(SI*4)
-	ADDQ    $0x08, SI
-	SUBQ    $0x08, AX
-	JGE     loop1
+	ADDQ $0x08, SI
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, DI
-	VMOVQ        DI, X0
-	VPMOVZXBD    X0, Y1
-	VMOVD        AX, X0
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, DI
+	VMOVQ DI, X0
+	VPMOVZXBD X0, Y1
+	VMOVD AX, X0
 	VPBROADCASTD X0, Y0
-	VPCMPGTD     Y1, Y0, Y0
-	VMASKMOVPS   (DX)(SI*4), Y0, Y1
-	VMASKMOVPS   (BX)(SI*4), Y0, Y2
-	VMAXPS       Y2, Y1, Y1
-	VMASKMOVPS   Y1, Y0, (CX)(SI*4)
+	VPCMPGTD Y1, Y0, Y0
+	VMASKMOVPS (DX)(SI*4), Y0, Y1
+	VMASKMOVPS (BX)(SI*4), Y0, Y2
+	VMAXPS Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(SI*4)
 
 done:
 	VZEROUPPER
@@ -1343,55 +1343,55 @@ done:
 // func maxScalarF32AVX512(dst []float32, a []float32, s float32)
 // Requires: AVX, AVX512F
 TEXT ·maxScalarF32AVX512(SB), NOSPLIT, $0-52
-	MOVQ         dst_len+8(FP), CX
-	MOVQ         dst_base+0(FP), AX
-	MOVQ         a_base+24(FP), DX
+	MOVQ dst_len+8(FP), CX
+	MOVQ dst_base+0(FP), AX
+	MOVQ a_base+24(FP), DX
 	VBROADCASTSS s+48(FP), Z0
-	XORQ         BX, BX
-	SUBQ         $0x40, CX
-	JL           end4
+	XORQ BX, BX
+	SUBQ $0x40, CX
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(BX*4), Z1
-	VMAXPS  Z0, Z1, Z1
+	VMAXPS Z0, Z1, Z1
 	VMOVUPS Z1, (AX)(BX*4)
 	VMOVUPS 64(DX)(BX*4), Z1
-	VMAXPS  Z0, Z1, Z1
+	VMAXPS Z0, Z1, Z1
 	VMOVUPS Z1, 64(AX)(BX*4)
 	VMOVUPS 128(DX)(BX*4), Z1
-	VMAXPS  Z0, Z1, Z1
+	VMAXPS Z0, Z1, Z1
 	VMOVUPS Z1, 128(AX)(BX*4)
 	VMOVUPS 192(DX)(BX*4), Z1
-	VMAXPS  Z0, Z1, Z1
+	VMAXPS Z0, Z1, Z1
 	VMOVUPS Z1, 192(AX)(BX*4)
-	ADDQ    $0x40, BX
-	SUBQ    $0x40, CX
-	JGE     loop4
+	ADDQ $0x40, BX
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(BX*4), Z1
-	VMAXPS  Z0, Z1, Z1
+	VMAXPS Z0, Z1, Z1
 	VMOVUPS Z1, (AX)(BX*4)
-	ADDQ    $0x10, BX
-	SUBQ    $0x10, CX
-	JGE     loop1
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ      $0x10, CX
-	TESTQ     CX, CX
-	JZ        done
-	MOVL      $0x00000001, SI
-	SHLL      CL, SI
-	DECL      SI
-	KMOVW     SI, K1
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
 	VMOVUPS.Z (DX)(BX*4), K1, Z1
-	VMAXPS    Z0, Z1, Z0
-	VMOVUPS   Z0, K1, (AX)(BX*4)
+	VMAXPS Z0, Z1, Z0
+	VMOVUPS Z0, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -1400,57 +1400,57 @@ done:
 // func maxScalarF32AVX2(dst []float32, a []float32, s float32)
 // Requires: AVX, AVX2
 TEXT ·maxScalarF32AVX2(SB), NOSPLIT, $0-52
-	MOVQ         dst_len+8(FP), AX
-	MOVQ         dst_base+0(FP), CX
-	MOVQ         a_base+24(FP), DX
+	MOVQ dst_len+8(FP), AX
+	MOVQ dst_base+0(FP), CX
+	MOVQ a_base+24(FP), DX
 	VBROADCASTSS s+48(FP), Y0
-	XORQ         BX, BX
-	SUBQ         $0x20, AX
-	JL           end4
+	XORQ BX, BX
+	SUBQ $0x20, AX
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(BX*4), Y1
-	VMAXPS  Y0, Y1, Y1
+	VMAXPS Y0, Y1, Y1
 	VMOVUPS Y1, (CX)(BX*4)
 	VMOVUPS 32(DX)(BX*4), Y1
-	VMAXPS  Y0, Y1, Y1
+	VMAXPS Y0, Y1, Y1
 	VMOVUPS Y1, 32(CX)(BX*4)
 	VMOVUPS 64(DX)(BX*4), Y1
-	VMAXPS  Y0, Y1, Y1
+	VMAXPS Y0, Y1, Y1
 	VMOVUPS Y1, 64(CX)(BX*4)
 	VMOVUPS 96(DX)(BX*4), Y1
-	VMAXPS  Y0, Y1, Y1
+	VMAXPS Y0, Y1, Y1
 	VMOVUPS Y1, 96(CX)(BX*4)
-	ADDQ    $0x20, BX
-	SUBQ    $0x20, AX
-	JGE     loop4
+	ADDQ $0x20, BX
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(BX*4), Y1
-	VMAXPS  Y0, Y1, Y1
+	VMAXPS Y0, Y1, Y1
 	VMOVUPS Y1, (CX)(BX*4)
-	ADDQ    $0x08, BX
-	SUBQ    $0x08, AX
-	JGE     loop1
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X1
-	VPMOVZXBD    X1, Y2
-	VMOVD        AX, X1
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X1
+	VPMOVZXBD X1, Y2
+	VMOVD AX, X1
 	VPBROADCASTD X1, Y1
-	VPCMPGTD     Y2, Y1, Y1
-	VMASKMOVPS   (DX)(BX*4), Y1, Y2
-	VMAXPS       Y0, Y2, Y0
-	VMASKMOVPS   Y0, Y1, (CX)(BX*4)
+	VPCMPGTD Y2, Y1, Y1
+	VMASKMOVPS (DX)(BX*4), Y1, Y2
+	VMAXPS Y0, Y2, Y0
+	VMASKMOVPS Y0, Y1, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -1459,55 +1459,55 @@ done:
 // func scalarMaxF32AVX512(dst []float32, s float32, a []float32)
 // Requires: AVX, AVX512F
 TEXT ·scalarMaxF32AVX512(SB), NOSPLIT, $0-56
-	MOVQ         dst_len+8(FP), CX
-	MOVQ         dst_base+0(FP), AX
+	MOVQ dst_len+8(FP), CX
+	MOVQ dst_base+0(FP), AX
 	VBROADCASTSS s+24(FP), Z0
-	MOVQ         a_base+32(FP), DX
-	XORQ         BX, BX
-	SUBQ         $0x40, CX
-	JL           end4
+	MOVQ a_base+32(FP), DX
+	XORQ BX, BX
+	SUBQ $0x40, CX
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(BX*4), Z1
-	VMAXPS  Z1, Z0, Z1
+	VMAXPS Z1, Z0, Z1
 	VMOVUPS Z1, (AX)(BX*4)
 	VMOVUPS 64(DX)(BX*4), Z1
-	VMAXPS  Z1, Z0, Z1
+	VMAXPS Z1, Z0, Z1
 	VMOVUPS Z1, 64(AX)(BX*4)
 	VMOVUPS 128(DX)(BX*4), Z1
-	VMAXPS  Z1, Z0, Z1
+	VMAXPS Z1, Z0, Z1
 	VMOVUPS Z1, 128(AX)(BX*4)
 	VMOVUPS 192(DX)(BX*4), Z1
-	VMAXPS  Z1, Z0, Z1
+	VMAXPS Z1, Z0, Z1
 	VMOVUPS Z1, 192(AX)(BX*4)
-	ADDQ    $0x40, BX
-	SUBQ    $0x40, CX
-	JGE     loop4
+	ADDQ $0x40, BX
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(BX*4), Z1
-	VMAXPS  Z1, Z0, Z1
+	VMAXPS Z1, Z0, Z1
 	VMOVUPS Z1, (AX)(BX*4)
-	ADDQ    $0x10, BX
-	SUBQ    $0x10, CX
-	JGE     loop1
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ      $0x10, CX
-	TESTQ     CX, CX
-	JZ        done
-	MOVL      $0x00000001, SI
-	SHLL      CL, SI
-	DECL      SI
-	KMOVW     SI, K1
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
 	VMOVUPS.Z (DX)(BX*4), K1, Z1
-	VMAXPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (AX)(BX*4)
+	VMAXPS Z1, Z0, Z0
+	VMOVUPS Z0, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -1516,57 +1516,57 @@ done:
 // func scalarMaxF32AVX2(dst []float32, s float32, a []float32)
 // Requires: AVX, AVX2
 TEXT ·scalarMaxF32AVX2(SB), NOSPLIT, $0-56
-	MOVQ         dst_len+8(FP), AX
-	MOVQ         dst_base+0(FP), CX
+	MOVQ dst_len+8(FP), AX
+	MOVQ dst_base+0(FP), CX
 	VBROADCASTSS s+24(FP), Y0
-	MOVQ         a_base+32(FP), DX
-	XORQ         BX, BX
-	SUBQ         $0x20, AX
-	JL           end4
+	MOVQ a_base+32(FP), DX
+	XORQ BX, BX
+	SUBQ $0x20, AX
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(BX*4), Y1
-	VMAXPS  Y1, Y0, Y1
+	VMAXPS Y1, Y0, Y1
 	VMOVUPS Y1, (CX)(BX*4)
 	VMOVUPS 32(DX)(BX*4), Y1
-	VMAXPS  Y1, Y0, Y1
+	VMAXPS Y1, Y0, Y1
 	VMOVUPS Y1, 32(CX)(BX*4)
 	VMOVUPS 64(DX)(BX*4), Y1
-	VMAXPS  Y1, Y0, Y1
+	VMAXPS Y1, Y0, Y1
 	VMOVUPS Y1, 64(CX)(BX*4)
 	VMOVUPS 96(DX)(BX*4), Y1
-	VMAXPS  Y1, Y0, Y1
+	VMAXPS Y1, Y0, Y1
 	VMOVUPS Y1, 96(CX)(BX*4)
-	ADDQ    $0x20, BX
-	SUBQ    $0x20, AX
-	JGE     loop4
+	ADDQ $0x20, BX
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(BX*4), Y1
-	VMAXPS  Y1, Y0, Y1
+	VMAXPS Y1, Y0, Y1
 	VMOVUPS Y1, (CX)(BX*4)
-	ADDQ    $0x08, BX
-	SUBQ    $0x08, AX
-	JGE     loop1
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X1
-	VPMOVZXBD    X1, Y2
-	VMOVD        AX, X1
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X1
+	VPMOVZXBD X1, Y2
+	VMOVD AX, X1
 	VPBROADCASTD X1, Y1
-	VPCMPGTD     Y2, Y1, Y1
-	VMASKMOVPS   (DX)(BX*4), Y1, Y2
-	VMAXPS       Y2, Y0, Y0
-	VMASKMOVPS   Y0, Y1, (CX)(BX*4)
+	VPCMPGTD Y2, Y1, Y1
+	VMASKMOVPS (DX)(BX*4), Y1, Y2
+	VMAXPS Y2, Y0, Y0
+	VMASKMOVPS Y0, Y1, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -1581,55 +1581,55 @@ TEXT ·minF32AVX512(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 	XORQ SI, SI
 	SUBQ $0x40, CX
-	JL   end4
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(SI*4), Z0
 	VMOVUPS (BX)(SI*4), Z1
-	VMINPS  Z1, Z0, Z0
+	VMINPS Z1, Z0, Z0
 	VMOVUPS Z0, (AX)(SI*4)
 	VMOVUPS 64(DX)(SI*4), Z0
 	VMOVUPS 64(BX)(SI*4), Z1
-	VMINPS  Z1, Z0, Z0
+	VMINPS Z1, Z0, Z0
 	VMOVUPS Z0, 64(AX)(SI*4)
 	VMOVUPS 128(DX)(SI*4), Z0
 	VMOVUPS 128(BX)(SI*4), Z1
-	VMINPS  Z1, Z0, Z0
+	VMINPS Z1, Z0, Z0
 	VMOVUPS Z0, 128(AX)(SI*4)
 	VMOVUPS 192(DX)(SI*4), Z0
 	VMOVUPS 192(BX)(SI*4), Z1
-	VMINPS  Z1, Z0, Z0
+	VMINPS Z1, Z0, Z0
 	VMOVUPS Z0, 192(AX)(SI*4)
-	ADDQ    $0x40, SI
-	SUBQ    $0x40, CX
-	JGE     loop4
+	ADDQ $0x40, SI
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(SI*4), Z0
 	VMOVUPS (BX)(SI*4), Z1
-	VMINPS  Z1, Z0, Z0
+	VMINPS Z1, Z0, Z0
 	VMOVUPS Z0, (AX)(SI*4)
-	ADDQ    $0x10, SI
-	SUBQ    $0x10, CX
-	JGE     loop1
+	ADDQ $0x10, SI
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ      $0x10, CX
-	TESTQ     CX, CX
-	JZ        done
-	MOVL      $0x00000001, DI
-	SHLL      CL, DI
-	DECL      DI
-	KMOVW     DI, K1
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, DI
+	SHLL CL, DI
+	DECL DI
+	KMOVW DI, K1
 	VMOVUPS.Z (DX)(SI*4), K1, Z0
 	VMOVUPS.Z (BX)(SI*4), K1, Z1
-	VMINPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (AX)(SI*4)
+	VMINPS Z1, Z0, Z0
+	VMOVUPS Z0, K1, (AX)(SI*4)
 
 done:
 	VZEROUPPER
@@ -1644,57 +1644,57 @@ TEXT ·minF32AVX2(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 	XORQ SI, SI
 	SUBQ $0x20, AX
-	JL   end4
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(SI*4), Y0
 	VMOVUPS (BX)(SI*4), Y1
-	VMINPS  Y1, Y0, Y0
+	VMINPS Y1, Y0, Y0
 	VMOVUPS Y0, (CX)(SI*4)
 	VMOVUPS 32(DX)(SI*4), Y0
 	VMOVUPS 32(BX)(SI*4), Y1
-	VMINPS  Y1, Y0, Y0
+	VMINPS Y1, Y0, Y0
 	VMOVUPS Y0, 32(CX)(SI*4)
 	VMOVUPS 64(DX)(SI*4), Y0
 	VMOVUPS 64(BX)(SI*4), Y1
-	VMINPS  Y1, Y0, Y0
+	VMINPS Y1, Y0, Y0
 	VMOVUPS Y0, 64(CX)(SI*4)
 	VMOVUPS 96(DX)(SI*4), Y0
 	VMOVUPS 96(BX)(SI*4), Y1
-	VMINPS  Y1, Y0, Y0
+	VMINPS Y1, Y0, Y0
 	VMOVUPS Y0, 96(CX)(SI*4)
-	ADDQ    $0x20, SI
-	SUBQ    $0x20, AX
-	JGE     loop4
+	ADDQ $0x20, SI
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(SI*4), Y0
 	VMOVUPS (BX)(SI*4), Y1
-	VMINPS  Y1, Y0, Y0
+	VMINPS Y1, Y0, Y0
 	VMOVUPS Y0, (CX)(SI*4)
-	ADDQ    $0x08, SI
-	SUBQ    $0x08, AX
-	JGE     loop1
+	ADDQ $0x08, SI
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, DI
-	VMOVQ        DI, X0
-	VPMOVZXBD    X0, Y1
-	VMOVD        AX, X0
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, DI
+	VMOVQ DI, X0
+	VPMOVZXBD X0, Y1
+	VMOVD AX, X0
 	VPBROADCASTD X0, Y0
-	VPCMPGTD     Y1, Y0, Y0
-	VMASKMOVPS   (DX)(SI*4), Y0, Y1
-	VMASKMOVPS   (BX)(SI*4), Y0, Y2
-	VMINPS       Y2, Y1, Y1
-	VMASKMOVPS   Y1, Y0, (CX)(SI*4)
+	VPCMPGTD Y1, Y0, Y0
+	VMASKMOVPS (DX)(SI*4), Y0, Y1
+	VMASKMOVPS (BX)(SI*4), Y0, Y2
+	VMINPS Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(SI*4)
 
 done:
 	VZEROUPPER
@@ -1703,55 +1703,55 @@ done:
 // func minScalarF32AVX512(dst []float32, a []float32, s float32)
 // Requires: AVX, AVX512F
 TEXT ·minScalarF32AVX512(SB), NOSPLIT, $0-52
-	MOVQ         dst_len+8(FP), CX
-	MOVQ         dst_base+0(FP), AX
-	MOVQ         a_base+24(FP), DX
+	MOVQ dst_len+8(FP), CX
+	MOVQ dst_base+0(FP), AX
+	MOVQ a_base+24(FP), DX
 	VBROADCASTSS s+48(FP), Z0
-	XORQ         BX, BX
-	SUBQ         $0x40, CX
-	JL           end4
+	XORQ BX, BX
+	SUBQ $0x40, CX
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(BX*4), Z1
-	VMINPS  Z0, Z1, Z1
+	VMINPS Z0, Z1, Z1
 	VMOVUPS Z1, (AX)(BX*4)
 	VMOVUPS 64(DX)(BX*4), Z1
-	VMINPS  Z0, Z1, Z1
+	VMINPS Z0, Z1, Z1
 	VMOVUPS Z1, 64(AX)(BX*4)
 	VMOVUPS 128(DX)(BX*4), Z1
-	VMINPS  Z0, Z1, Z1
+	VMINPS Z0, Z1, Z1
 	VMOVUPS Z1, 128(AX)(BX*4)
 	VMOVUPS 192(DX)(BX*4), Z1
-	VMINPS  Z0, Z1, Z1
+	VMINPS Z0, Z1, Z1
 	VMOVUPS Z1, 192(AX)(BX*4)
-	ADDQ    $0x40, BX
-	SUBQ    $0x40, CX
-	JGE     loop4
+	ADDQ $0x40, BX
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(BX*4), Z1
-	VMINPS  Z0, Z1, Z1
+	VMINPS Z0, Z1, Z1
 	VMOVUPS Z1, (AX)(BX*4)
-	ADDQ    $0x10, BX
-	SUBQ    $0x10, CX
-	JGE     loop1
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ      $0x10, CX
-	TESTQ     CX, CX
-	JZ        done
-	MOVL      $0x00000001, SI
-	SHLL      CL, SI
-	DECL      SI
-	KMOVW     SI, K1
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
 	VMOVUPS.Z (DX)(BX*4), K1, Z1
-	VMINPS    Z0, Z1, Z0
-	VMOVUPS   Z0, K1, (AX)(BX*4)
+	VMINPS Z0, Z1, Z0
+	VMOVUPS Z0, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -1760,57 +1760,57 @@ done:
 // func minScalarF32AVX2(dst []float32, a []float32, s float32)
 // Requires: AVX, AVX2
 TEXT ·minScalarF32AVX2(SB), NOSPLIT, $0-52
-	MOVQ         dst_len+8(FP), AX
-	MOVQ         dst_base+0(FP), CX
-	MOVQ         a_base+24(FP), DX
+	MOVQ dst_len+8(FP), AX
+	MOVQ dst_base+0(FP), CX
+	MOVQ a_base+24(FP), DX
 	VBROADCASTSS s+48(FP), Y0
-	XORQ         BX, BX
-	SUBQ         $0x20, AX
-	JL           end4
+	XORQ BX, BX
+	SUBQ $0x20, AX
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(BX*4), Y1
-	VMINPS  Y0, Y1, Y1
+	VMINPS Y0, Y1, Y1
 	VMOVUPS Y1, (CX)(BX*4)
 	VMOVUPS 32(DX)(BX*4), Y1
-	VMINPS  Y0, Y1, Y1
+	VMINPS Y0, Y1, Y1
 	VMOVUPS Y1, 32(CX)(BX*4)
 	VMOVUPS 64(DX)(BX*4), Y1
-	VMINPS  Y0, Y1, Y1
+	VMINPS Y0, Y1, Y1
 	VMOVUPS Y1, 64(CX)(BX*4)
 	VMOVUPS 96(DX)(BX*4), Y1
-	VMINPS  Y0, Y1, Y1
+	VMINPS Y0, Y1, Y1
 	VMOVUPS Y1, 96(CX)(BX*4)
-	ADDQ    $0x20, BX
-	SUBQ    $0x20, AX
-	JGE     loop4
+	ADDQ $0x20, BX
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(BX*4), Y1
-	VMINPS  Y0, Y1, Y1
+	VMINPS Y0, Y1, Y1
 	VMOVUPS Y1, (CX)(BX*4)
-	ADDQ    $0x08, BX
-	SUBQ    $0x08, AX
-	JGE     loop1
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X1
-	VPMOVZXBD    X1, Y2
-	VMOVD        AX, X1
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X1
+	VPMOVZXBD X1, Y2
+	VMOVD AX, X1
 	VPBROADCASTD X1, Y1
-	VPCMPGTD     Y2, Y1, Y1
-	VMASKMOVPS   (DX)(BX*4), Y1, Y2
-	VMINPS       Y0, Y2, Y0
-	VMASKMOVPS   Y0, Y1, (CX)(BX*4)
+	VPCMPGTD Y2, Y1, Y1
+	VMASKMOVPS (DX)(BX*4), Y1, Y2
+	VMINPS Y0, Y2, Y0
+	VMASKMOVPS Y0, Y1, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -1819,55 +1819,55 @@ done:
 // func scalarMinF32AVX512(dst []float32, s float32, a []float32)
 // Requires: AVX, AVX512F
 TEXT ·scalarMinF32AVX512(SB), NOSPLIT, $0-56
-	MOVQ         dst_len+8(FP), CX
-	MOVQ         dst_base+0(FP), AX
+	MOVQ dst_len+8(FP), CX
+	MOVQ dst_base+0(FP), AX
 	VBROADCASTSS s+24(FP), Z0
-	MOVQ         a_base+32(FP), DX
-	XORQ         BX, BX
-	SUBQ         $0x40, CX
-	JL           end4
+	MOVQ a_base+32(FP), DX
+	XORQ BX, BX
+	SUBQ $0x40, CX
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(BX*4), Z1
-	VMINPS  Z1, Z0, Z1
+	VMINPS Z1, Z0, Z1
 	VMOVUPS Z1, (AX)(BX*4)
 	VMOVUPS 64(DX)(BX*4), Z1
-	VMINPS  Z1, Z0, Z1
+	VMINPS Z1, Z0, Z1
 	VMOVUPS Z1, 64(AX)(BX*4)
 	VMOVUPS 128(DX)(BX*4), Z1
-	VMINPS  Z1, Z0, Z1
+	VMINPS Z1, Z0, Z1
 	VMOVUPS Z1, 128(AX)(BX*4)
 	VMOVUPS 192(DX)(BX*4), Z1
-	VMINPS  Z1, Z0, Z1
+	VMINPS Z1, Z0, Z1
 	VMOVUPS Z1, 192(AX)(BX*4)
-	ADDQ    $0x40, BX
-	SUBQ    $0x40, CX
-	JGE     loop4
+	ADDQ $0x40, BX
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(BX*4), Z1
-	VMINPS  Z1, Z0, Z1
+	VMINPS Z1, Z0, Z1
 	VMOVUPS Z1, (AX)(BX*4)
-	ADDQ    $0x10, BX
-	SUBQ    $0x10, CX
-	JGE     loop1
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ      $0x10, CX
-	TESTQ     CX, CX
-	JZ        done
-	MOVL      $0x00000001, SI
-	SHLL      CL, SI
-	DECL      SI
-	KMOVW     SI, K1
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
 	VMOVUPS.Z (DX)(BX*4), K1, Z1
-	VMINPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (AX)(BX*4)
+	VMINPS Z1, Z0, Z0
+	VMOVUPS Z0, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -1876,57 +1876,57 @@ done:
 // func scalarMinF32AVX2(dst []float32, s float32, a []float32)
 // Requires: AVX, AVX2
 TEXT ·scalarMinF32AVX2(SB), NOSPLIT, $0-56
-	MOVQ         dst_len+8(FP), AX
-	MOVQ         dst_base+0(FP), CX
+	MOVQ dst_len+8(FP), AX
+	MOVQ dst_base+0(FP), CX
 	VBROADCASTSS s+24(FP), Y0
-	MOVQ         a_base+32(FP), DX
-	XORQ         BX, BX
-	SUBQ         $0x20, AX
-	JL           end4
+	MOVQ a_base+32(FP), DX
+	XORQ BX, BX
+	SUBQ $0x20, AX
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(BX*4), Y1
-	VMINPS  Y1, Y0, Y1
+	VMINPS Y1, Y0, Y1
 	VMOVUPS Y1, (CX)(BX*4)
 	VMOVUPS 32(DX)(BX*4), Y1
-	VMINPS  Y1, Y0, Y1
+	VMINPS Y1, Y0, Y1
 	VMOVUPS Y1, 32(CX)(BX*4)
 	VMOVUPS 64(DX)(BX*4), Y1
-	VMINPS  Y1, Y0, Y1
+	VMINPS Y1, Y0, Y1
 	VMOVUPS Y1, 64(CX)(BX*4)
 	VMOVUPS 96(DX)(BX*4), Y1
-	VMINPS  Y1, Y0, Y1
+	VMINPS Y1, Y0, Y1
 	VMOVUPS Y1, 96(CX)(BX*4)
-	ADDQ    $0x20, BX
-	SUBQ    $0x20, AX
-	JGE     loop4
+	ADDQ $0x20, BX
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(BX*4), Y1
-	VMINPS  Y1, Y0, Y1
+	VMINPS Y1, Y0, Y1
 	VMOVUPS Y1, (CX)(BX*4)
-	ADDQ    $0x08, BX
-	SUBQ    $0x08, AX
-	JGE     loop1
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X1
-	VPMOVZXBD    X1, Y2
-	VMOVD        AX, X1
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X1
+	VPMOVZXBD X1, Y2
+	VMOVD AX, X1
 	VPBROADCASTD X1, Y1
-	VPCMPGTD     Y2, Y1, Y1
-	VMASKMOVPS   (DX)(BX*4), Y1, Y2
-	VMINPS       Y2, Y0, Y0
-	VMASKMOVPS   Y0, Y1, (CX)(BX*4)
+	VPCMPGTD Y2, Y1, Y1
+	VMASKMOVPS (DX)(BX*4), Y1, Y2
+	VMINPS Y2, Y0, Y0
+	VMASKMOVPS Y0, Y1, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -1941,73 +1941,73 @@ TEXT ·largerF32AVX512(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 	XORQ SI, SI
 	SUBQ $0x40, CX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS   (DX)(SI*4), Z0
-	VMOVUPS   (BX)(SI*4), Z1
-	VCMPPS    $0x1e, Z0, Z1, K1
-	VCMPPS    $0x04, Z1, Z1, K2
-	KORW      K2, K1, K1
+	VMOVUPS (DX)(SI*4), Z0
+	VMOVUPS (BX)(SI*4), Z1
+	VCMPPS $0x1e, Z0, Z1, K1
+	VCMPPS $0x04, Z1, Z1, K2
+	KORW K2, K1, K1
 	VBLENDMPS Z1, Z0, K1, Z2
-	VMOVUPS   Z2, (AX)(SI*4)
-	VMOVUPS   64(DX)(SI*4), Z0
-	VMOVUPS   64(BX)(SI*4), Z1
-	VCMPPS    $0x1e, Z0, Z1, K1
-	VCMPPS    $0x04, Z1, Z1, K2
-	KORW      K2, K1, K1
+	VMOVUPS Z2, (AX)(SI*4)
+	VMOVUPS 64(DX)(SI*4), Z0
+	VMOVUPS 64(BX)(SI*4), Z1
+	VCMPPS $0x1e, Z0, Z1, K1
+	VCMPPS $0x04, Z1, Z1, K2
+	KORW K2, K1, K1
 	VBLENDMPS Z1, Z0, K1, Z3
-	VMOVUPS   Z3, 64(AX)(SI*4)
-	VMOVUPS   128(DX)(SI*4), Z0
-	VMOVUPS   128(BX)(SI*4), Z1
-	VCMPPS    $0x1e, Z0, Z1, K1
-	VCMPPS    $0x04, Z1, Z1, K2
-	KORW      K2, K1, K1
+	VMOVUPS Z3, 64(AX)(SI*4)
+	VMOVUPS 128(DX)(SI*4), Z0
+	VMOVUPS 128(BX)(SI*4), Z1
+	VCMPPS $0x1e, Z0, Z1, K1
+	VCMPPS $0x04, Z1, Z1, K2
+	KORW K2, K1, K1
 	VBLENDMPS Z1, Z0, K1, Z4
-	VMOVUPS   Z4, 128(AX)(SI*4)
-	VMOVUPS   192(DX)(SI*4), Z0
-	VMOVUPS   192(BX)(SI*4), Z1
-	VCMPPS    $0x1e, Z0, Z1, K1
-	VCMPPS    $0x04, Z1, Z1, K2
-	KORW      K2, K1, K1
+	VMOVUPS Z4, 128(AX)(SI*4)
+	VMOVUPS 192(DX)(SI*4), Z0
+	VMOVUPS 192(BX)(SI*4), Z1
+	VCMPPS $0x1e, Z0, Z1, K1
+	VCMPPS $0x04, Z1, Z1, K2
+	KORW K2, K1, K1
 	VBLENDMPS Z1, Z0, K1, Z5
-	VMOVUPS   Z5, 192(AX)(SI*4)
-	ADDQ      $0x40, SI
-	SUBQ      $0x40, CX
-	JGE       loop4
+	VMOVUPS Z5, 192(AX)(SI*4)
+	ADDQ $0x40, SI
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS   (DX)(SI*4), Z0
-	VMOVUPS   (BX)(SI*4), Z1
-	VCMPPS    $0x1e, Z0, Z1, K1
-	VCMPPS    $0x04, Z1, Z1, K2
-	KORW      K2, K1, K1
+	VMOVUPS (DX)(SI*4), Z0
+	VMOVUPS (BX)(SI*4), Z1
+	VCMPPS $0x1e, Z0, Z1, K1
+	VCMPPS $0x04, Z1, Z1, K2
+	KORW K2, K1, K1
 	VBLENDMPS Z1, Z0, K1, Z6
-	VMOVUPS   Z6, (AX)(SI*4)
-	ADDQ      $0x10, SI
-	SUBQ      $0x10, CX
-	JGE       loop1
+	VMOVUPS Z6, (AX)(SI*4)
+	ADDQ $0x10, SI
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ      $0x10, CX
-	TESTQ     CX, CX
-	JZ        done
-	MOVL      $0x00000001, DI
-	SHLL      CL, DI
-	DECL      DI
-	KMOVW     DI, K1
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, DI
+	SHLL CL, DI
+	DECL DI
+	KMOVW DI, K1
 	VMOVUPS.Z (DX)(SI*4), K1, Z0
 	VMOVUPS.Z (BX)(SI*4), K1, Z1
-	VCMPPS    $0x1e, Z0, Z1, K2
-	VCMPPS    $0x04, Z1, Z1, K3
-	KORW      K3, K2, K2
+	VCMPPS $0x1e, Z0, Z1, K2
+	VCMPPS $0x04, Z1, Z1, K3
+	KORW K3, K2, K2
 	VBLENDMPS Z1, Z0, K2, Z7
-	VMOVUPS   Z7, K1, (AX)(SI*4)
+	VMOVUPS Z7, K1, (AX)(SI*4)
 
 done:
 	VZEROUPPER
@@ -2022,75 +2022,75 @@ TEXT ·largerF32AVX2(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 	XORQ SI, SI
 	SUBQ $0x20, AX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS   (DX)(SI*4), Y0
-	VMOVUPS   (BX)(SI*4), Y1
-	VCMPPS    $0x1e, Y0, Y1, Y2
-	VCMPPS    $0x04, Y1, Y1, Y3
-	VORPS     Y3, Y2, Y2
+	VMOVUPS (DX)(SI*4), Y0
+	VMOVUPS (BX)(SI*4), Y1
+	VCMPPS $0x1e, Y0, Y1, Y2
+	VCMPPS $0x04, Y1, Y1, Y3
+	VORPS Y3, Y2, Y2
 	VBLENDVPS Y2, Y1, Y0, Y0
-	VMOVUPS   Y0, (CX)(SI*4)
-	VMOVUPS   32(DX)(SI*4), Y0
-	VMOVUPS   32(BX)(SI*4), Y1
-	VCMPPS    $0x1e, Y0, Y1, Y2
-	VCMPPS    $0x04, Y1, Y1, Y3
-	VORPS     Y3, Y2, Y2
+	VMOVUPS Y0, (CX)(SI*4)
+	VMOVUPS 32(DX)(SI*4), Y0
+	VMOVUPS 32(BX)(SI*4), Y1
+	VCMPPS $0x1e, Y0, Y1, Y2
+	VCMPPS $0x04, Y1, Y1, Y3
+	VORPS Y3, Y2, Y2
 	VBLENDVPS Y2, Y1, Y0, Y0
-	VMOVUPS   Y0, 32(CX)(SI*4)
-	VMOVUPS   64(DX)(SI*4), Y0
-	VMOVUPS   64(BX)(SI*4), Y1
-	VCMPPS    $0x1e, Y0, Y1, Y2
-	VCMPPS    $0x04, Y1, Y1, Y3
-	VORPS     Y3, Y2, Y2
+	VMOVUPS Y0, 32(CX)(SI*4)
+	VMOVUPS 64(DX)(SI*4), Y0
+	VMOVUPS 64(BX)(SI*4), Y1
+	VCMPPS $0x1e, Y0, Y1, Y2
+	VCMPPS $0x04, Y1, Y1, Y3
+	VORPS Y3, Y2, Y2
 	VBLENDVPS Y2, Y1, Y0, Y0
-	VMOVUPS   Y0, 64(CX)(SI*4)
-	VMOVUPS   96(DX)(SI*4), Y0
-	VMOVUPS   96(BX)(SI*4), Y1
-	VCMPPS    $0x1e, Y0, Y1, Y2
-	VCMPPS    $0x04, Y1, Y1, Y3
-	VORPS     Y3, Y2, Y2
+	VMOVUPS Y0, 64(CX)(SI*4)
+	VMOVUPS 96(DX)(SI*4), Y0
+	VMOVUPS 96(BX)(SI*4), Y1
+	VCMPPS $0x1e, Y0, Y1, Y2
+	VCMPPS $0x04, Y1, Y1, Y3
+	VORPS Y3, Y2, Y2
 	VBLENDVPS Y2, Y1, Y0, Y0
-	VMOVUPS   Y0, 96(CX)(SI*4)
-	ADDQ      $0x20, SI
-	SUBQ      $0x20, AX
-	JGE       loop4
+	VMOVUPS Y0, 96(CX)(SI*4)
+	ADDQ $0x20, SI
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS   (DX)(SI*4), Y0
-	VMOVUPS   (BX)(SI*4), Y1
-	VCMPPS    $0x1e, Y0, Y1, Y2
-	VCMPPS    $0x04, Y1, Y1, Y3
-	VORPS     Y3, Y2, Y2
+	VMOVUPS (DX)(SI*4), Y0
+	VMOVUPS (BX)(SI*4), Y1
+	VCMPPS $0x1e, Y0, Y1, Y2
+	VCMPPS $0x04, Y1, Y1, Y3
+	VORPS Y3, Y2, Y2
 	VBLENDVPS Y2, Y1, Y0, Y0
-	VMOVUPS   Y0, (CX)(SI*4)
-	ADDQ      $0x08, SI
-	SUBQ      $0x08, AX
-	JGE       loop1
+	VMOVUPS Y0, (CX)(SI*4)
+	ADDQ $0x08, SI
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, DI
-	VMOVQ        DI, X0
-	VPMOVZXBD    X0, Y1
-	VMOVD        AX, X0
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, DI
+	VMOVQ DI, X0
+	VPMOVZXBD X0, Y1
+	VMOVD AX, X0
 	VPBROADCASTD X0, Y0
-	VPCMPGTD     Y1, Y0, Y0
-	VMASKMOVPS   (DX)(SI*4), Y0, Y1
-	VMASKMOVPS   (BX)(SI*4), Y0, Y2
-	VCMPPS       $0x1e, Y1, Y2, Y3
-	VCMPPS       $0x04, Y2, Y2, Y4
-	VORPS        Y4, Y3, Y3
-	VBLENDVPS    Y3, Y2, Y1, Y1
-	VMASKMOVPS   Y1, Y0, (CX)(SI*4)
+	VPCMPGTD Y1, Y0, Y0
+	VMASKMOVPS (DX)(SI*4), Y0, Y1
+	VMASKMOVPS (BX)(SI*4), Y0, Y2
+	VCMPPS $0x1e, Y1, Y2, Y3
+	VCMPPS $0x04, Y2, Y2, Y4
+	VORPS Y4, Y3, Y3
+	VBLENDVPS Y3, Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(SI*4)
 
 done:
 	VZEROUPPER
@@ -2105,73 +2105,73 @@ TEXT ·smallerF32AVX512(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 	XORQ SI, SI
 	SUBQ $0x40, CX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS   (DX)(SI*4), Z0
-	VMOVUPS   (BX)(SI*4), Z1
-	VCMPPS    $0x11, Z0, Z1, K1
-	VCMPPS    $0x04, Z1, Z1, K2
-	KORW      K2, K1, K1
+	VMOVUPS (DX)(SI*4), Z0
+	VMOVUPS (BX)(SI*4), Z1
+	VCMPPS $0x11, Z0, Z1, K1
+	VCMPPS $0x04, Z1, Z1, K2
+	KORW K2, K1, K1
 	VBLENDMPS Z1, Z0, K1, Z2
-	VMOVUPS   Z2, (AX)(SI*4)
-	VMOVUPS   64(DX)(SI*4), Z0
-	VMOVUPS   64(BX)(SI*4), Z1
-	VCMPPS    $0x11, Z0, Z1, K1
-	VCMPPS    $0x04, Z1, Z1, K2
-	KORW      K2, K1, K1
+	VMOVUPS Z2, (AX)(SI*4)
+	VMOVUPS 64(DX)(SI*4), Z0
+	VMOVUPS 64(BX)(SI*4), Z1
+	VCMPPS $0x11, Z0, Z1, K1
+	VCMPPS $0x04, Z1, Z1, K2
+	KORW K2, K1, K1
 	VBLENDMPS Z1, Z0, K1, Z3
-	VMOVUPS   Z3, 64(AX)(SI*4)
-	VMOVUPS   128(DX)(SI*4), Z0
-	VMOVUPS   128(BX)(SI*4), Z1
-	VCMPPS    $0x11, Z0, Z1, K1
-	VCMPPS    $0x04, Z1, Z1, K2
-	KORW      K2, K1, K1
+	VMOVUPS Z3, 64(AX)(SI*4)
+	VMOVUPS 128(DX)(SI*4), Z0
+	VMOVUPS 128(BX)(SI*4), Z1
+	VCMPPS $0x11, Z0, Z1, K1
+	VCMPPS $0x04, Z1, Z1, K2
+	KORW K2, K1, K1
 	VBLENDMPS Z1, Z0, K1, Z4
-	VMOVUPS   Z4, 128(AX)(SI*4)
-	VMOVUPS   192(DX)(SI*4), Z0
-	VMOVUPS   192(BX)(SI*4), Z1
-	VCMPPS    $0x11, Z0, Z1, K1
-	VCMPPS    $0x04, Z1, Z1, K2
-	KORW      K2, K1, K1
+	VMOVUPS Z4, 128(AX)(SI*4)
+	VMOVUPS 192(DX)(SI*4), Z0
+	VMOVUPS 192(BX)(SI*4), Z1
+	VCMPPS $0x11, Z0, Z1, K1
+	VCMPPS $0x04, Z1, Z1, K2
+	KORW K2, K1, K1
 	VBLENDMPS Z1, Z0, K1, Z5
-	VMOVUPS   Z5, 192(AX)(SI*4)
-	ADDQ      $0x40, SI
-	SUBQ      $0x40, CX
-	JGE       loop4
+	VMOVUPS Z5, 192(AX)(SI*4)
+	ADDQ $0x40, SI
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS   (DX)(SI*4), Z0
-	VMOVUPS   (BX)(SI*4), Z1
-	VCMPPS    $0x11, Z0, Z1, K1
-	VCMPPS    $0x04, Z1, Z1, K2
-	KORW      K2, K1, K1
+	VMOVUPS (DX)(SI*4), Z0
+	VMOVUPS (BX)(SI*4), Z1
+	VCMPPS $0x11, Z0, Z1, K1
+	VCMPPS $0x04, Z1, Z1, K2
+	KORW K2, K1, K1
 	VBLENDMPS Z1, Z0, K1, Z6
-	VMOVUPS   Z6, (AX)(SI*4)
-	ADDQ      $0x10, SI
-	SUBQ      $0x10, CX
-	JGE       loop1
+	VMOVUPS Z6, (AX)(SI*4)
+	ADDQ $0x10, SI
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ      $0x10, CX
-	TESTQ     CX, CX
-	JZ        done
-	MOVL      $0x00000001, DI
-	SHLL      CL, DI
-	DECL      DI
-	KMOVW     DI, K1
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, DI
+	SHLL CL, DI
+	DECL DI
+	KMOVW DI, K1
 	VMOVUPS.Z (DX)(SI*4), K1, Z0
 	VMOVUPS.Z (BX)(SI*4), K1, Z1
-	VCMPPS    $0x11, Z0, Z1, K2
-	VCMPPS    $0x04, Z1, Z1, K3
-	KORW      K3, K2, K2
+	VCMPPS $0x11, Z0, Z1, K2
+	VCMPPS $0x04, Z1, Z1, K3
+	KORW K3, K2, K2
 	VBLENDMPS Z1, Z0, K2, Z7
-	VMOVUPS   Z7, K1, (AX)(SI*4)
+	VMOVUPS Z7, K1, (AX)(SI*4)
 
 done:
 	VZEROUPPER
@@ -2186,75 +2186,75 @@ TEXT ·smallerF32AVX2(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 	XORQ SI, SI
 	SUBQ $0x20, AX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS   (DX)(SI*4), Y0
-	VMOVUPS   (BX)(SI*4), Y1
-	VCMPPS    $0x11, Y0, Y1, Y2
-	VCMPPS    $0x04, Y1, Y1, Y3
-	VORPS     Y3, Y2, Y2
+	VMOVUPS (DX)(SI*4), Y0
+	VMOVUPS (BX)(SI*4), Y1
+	VCMPPS $0x11, Y0, Y1, Y2
+	VCMPPS $0x04, Y1, Y1, Y3
+	VORPS Y3, Y2, Y2
 	VBLENDVPS Y2, Y1, Y0, Y0
-	VMOVUPS   Y0, (CX)(SI*4)
-	VMOVUPS   32(DX)(SI*4), Y0
-	VMOVUPS   32(BX)(SI*4), Y1
-	VCMPPS    $0x11, Y0, Y1, Y2
-	VCMPPS    $0x04, Y1, Y1, Y3
-	VORPS     Y3, Y2, Y2
+	VMOVUPS Y0, (CX)(SI*4)
+	VMOVUPS 32(DX)(SI*4), Y0
+	VMOVUPS 32(BX)(SI*4), Y1
+	VCMPPS $0x11, Y0, Y1, Y2
+	VCMPPS $0x04, Y1, Y1, Y3
+	VORPS Y3, Y2, Y2
 	VBLENDVPS Y2, Y1, Y0, Y0
-	VMOVUPS   Y0, 32(CX)(SI*4)
-	VMOVUPS   64(DX)(SI*4), Y0
-	VMOVUPS   64(BX)(SI*4), Y1
-	VCMPPS    $0x11, Y0, Y1, Y2
-	VCMPPS    $0x04, Y1, Y1, Y3
-	VORPS     Y3, Y2, Y2
+	VMOVUPS Y0, 32(CX)(SI*4)
+	VMOVUPS 64(DX)(SI*4), Y0
+	VMOVUPS 64(BX)(SI*4), Y1
+	VCMPPS $0x11, Y0, Y1, Y2
+	VCMPPS $0x04, Y1, Y1, Y3
+	VORPS Y3, Y2, Y2
 	VBLENDVPS Y2, Y1, Y0, Y0
-	VMOVUPS   Y0, 64(CX)(SI*4)
-	VMOVUPS   96(DX)(SI*4), Y0
-	VMOVUPS   96(BX)(SI*4), Y1
-	VCMPPS    $0x11, Y0, Y1, Y2
-	VCMPPS    $0x04, Y1, Y1, Y3
-	VORPS     Y3, Y2, Y2
+	VMOVUPS Y0, 64(CX)(SI*4)
+	VMOVUPS 96(DX)(SI*4), Y0
+	VMOVUPS 96(BX)(SI*4), Y1
+	VCMPPS $0x11, Y0, Y1, Y2
+	VCMPPS $0x04, Y1, Y1, Y3
+	VORPS Y3, Y2, Y2
 	VBLENDVPS Y2, Y1, Y0, Y0
-	VMOVUPS   Y0, 96(CX)(SI*4)
-	ADDQ      $0x20, SI
-	SUBQ      $0x20, AX
-	JGE       loop4
+	VMOVUPS Y0, 96(CX)(SI*4)
+	ADDQ $0x20, SI
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS   (DX)(SI*4), Y0
-	VMOVUPS   (BX)(SI*4), Y1
-	VCMPPS    $0x11, Y0, Y1, Y2
-	VCMPPS    $0x04, Y1, Y1, Y3
-	VORPS     Y3, Y2, Y2
+	VMOVUPS (DX)(SI*4), Y0
+	VMOVUPS (BX)(SI*4), Y1
+	VCMPPS $0x11, Y0, Y1, Y2
+	VCMPPS $0x04, Y1, Y1, Y3
+	VORPS Y3, Y2, Y2
 	VBLENDVPS Y2, Y1, Y0, Y0
-	VMOVUPS   Y0, (CX)(SI*4)
-	ADDQ      $0x08, SI
-	SUBQ      $0x08, AX
-	JGE       loop1
+	VMOVUPS Y0, (CX)(SI*4)
+	ADDQ $0x08, SI
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, DI
-	VMOVQ        DI, X0
-	VPMOVZXBD    X0, Y1
-	VMOVD        AX, X0
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, DI
+	VMOVQ DI, X0
+	VPMOVZXBD X0, Y1
+	VMOVD AX, X0
 	VPBROADCASTD X0, Y0
-	VPCMPGTD     Y1, Y0, Y0
-	VMASKMOVPS   (DX)(SI*4), Y0, Y1
-	VMASKMOVPS   (BX)(SI*4), Y0, Y2
-	VCMPPS       $0x11, Y1, Y2, Y3
-	VCMPPS       $0x04, Y2, Y2, Y4
-	VORPS        Y4, Y3, Y3
-	VBLENDVPS    Y3, Y2, Y1, Y1
-	VMASKMOVPS   Y1, Y0, (CX)(SI*4)
+	VPCMPGTD Y1, Y0, Y0
+	VMASKMOVPS (DX)(SI*4), Y0, Y1
+	VMASKMOVPS (BX)(SI*4), Y0, Y2
+	VCMPPS $0x11, Y1, Y2, Y3
+	VCMPPS $0x04, Y2, Y2, Y4
+	VORPS Y4, Y3, Y3
+	VBLENDVPS Y3, Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(SI*4)
 
 done:
 	VZEROUPPER
@@ -2270,67 +2270,67 @@ TEXT ·fmaF32AVX512(SB), NOSPLIT, $0-96
 	MOVQ c_base+72(FP), SI
 	XORQ DI, DI
 	SUBQ $0x40, CX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS     (DX)(DI*4), Z0
-	VMOVUPS     (BX)(DI*4), Z1
-	VMOVUPS     (SI)(DI*4), Z2
-	VMOVAPS     Z2, Z2
+	VMOVUPS (DX)(DI*4), Z0
+	VMOVUPS (BX)(DI*4), Z1
+	VMOVUPS (SI)(DI*4), Z2
+	VMOVAPS Z2, Z2
 	VFMADD231PS Z1, Z0, Z2
-	VMOVUPS     Z2, (AX)(DI*4)
-	VMOVUPS     64(DX)(DI*4), Z0
-	VMOVUPS     64(BX)(DI*4), Z1
-	VMOVUPS     64(SI)(DI*4), Z2
-	VMOVAPS     Z2, Z2
+	VMOVUPS Z2, (AX)(DI*4)
+	VMOVUPS 64(DX)(DI*4), Z0
+	VMOVUPS 64(BX)(DI*4), Z1
+	VMOVUPS 64(SI)(DI*4), Z2
+	VMOVAPS Z2, Z2
 	VFMADD231PS Z1, Z0, Z2
-	VMOVUPS     Z2, 64(AX)(DI*4)
-	VMOVUPS     128(DX)(DI*4), Z0
-	VMOVUPS     128(BX)(DI*4), Z1
-	VMOVUPS     128(SI)(DI*4), Z2
-	VMOVAPS     Z2, Z2
+	VMOVUPS Z2, 64(AX)(DI*4)
+	VMOVUPS 128(DX)(DI*4), Z0
+	VMOVUPS 128(BX)(DI*4), Z1
+	VMOVUPS 128(SI)(DI*4), Z2
+	VMOVAPS Z2, Z2
 	VFMADD231PS Z1, Z0, Z2
-	VMOVUPS     Z2, 128(AX)(DI*4)
-	VMOVUPS     192(DX)(DI*4), Z0
-	VMOVUPS     192(BX)(DI*4), Z1
-	VMOVUPS     192(SI)(DI*4), Z2
-	VMOVAPS     Z2, Z2
+	VMOVUPS Z2, 128(AX)(DI*4)
+	VMOVUPS 192(DX)(DI*4), Z0
+	VMOVUPS 192(BX)(DI*4), Z1
+	VMOVUPS 192(SI)(DI*4), Z2
+	VMOVAPS Z2, Z2
 	VFMADD231PS Z1, Z0, Z2
-	VMOVUPS     Z2, 192(AX)(DI*4)
-	ADDQ        $0x40, DI
-	SUBQ        $0x40, CX
-	JGE         loop4
+	VMOVUPS Z2, 192(AX)(DI*4)
+	ADDQ $0x40, DI
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS     (DX)(DI*4), Z0
-	VMOVUPS     (BX)(DI*4), Z1
-	VMOVUPS     (SI)(DI*4), Z2
-	VMOVAPS     Z2, Z2
+	VMOVUPS (DX)(DI*4), Z0
+	VMOVUPS (BX)(DI*4), Z1
+	VMOVUPS (SI)(DI*4), Z2
+	VMOVAPS Z2, Z2
 	VFMADD231PS Z1, Z0, Z2
-	VMOVUPS     Z2, (AX)(DI*4)
-	ADDQ        $0x10, DI
-	SUBQ        $0x10, CX
-	JGE         loop1
+	VMOVUPS Z2, (AX)(DI*4)
+	ADDQ $0x10, DI
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ        $0x10, CX
-	TESTQ       CX, CX
-	JZ          done
-	MOVL        $0x00000001, R8
-	SHLL        CL, R8
-	DECL        R8
-	KMOVW       R8, K1
-	VMOVUPS.Z   (DX)(DI*4), K1, Z0
-	VMOVUPS.Z   (BX)(DI*4), K1, Z1
-	VMOVUPS.Z   (SI)(DI*4), K1, Z2
-	VMOVAPS     Z2, Z2
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, R8
+	SHLL CL, R8
+	DECL R8
+	KMOVW R8, K1
+	VMOVUPS.Z (DX)(DI*4), K1, Z0
+	VMOVUPS.Z (BX)(DI*4), K1, Z1
+	VMOVUPS.Z (SI)(DI*4), K1, Z2
+	VMOVAPS Z2, Z2
 	VFMADD231PS Z1, Z0, Z2
-	VMOVUPS     Z2, K1, (AX)(DI*4)
+	VMOVUPS Z2, K1, (AX)(DI*4)
 
 done:
 	VZEROUPPER
@@ -2346,69 +2346,69 @@ TEXT ·fmaF32AVX2(SB), NOSPLIT, $0-96
 	MOVQ c_base+72(FP), SI
 	XORQ DI, DI
 	SUBQ $0x20, AX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS     (DX)(DI*4), Y0
-	VMOVUPS     (BX)(DI*4), Y1
-	VMOVUPS     (SI)(DI*4), Y2
-	VMOVAPS     Y2, Y2
+	VMOVUPS (DX)(DI*4), Y0
+	VMOVUPS (BX)(DI*4), Y1
+	VMOVUPS (SI)(DI*4), Y2
+	VMOVAPS Y2, Y2
 	VFMADD231PS Y1, Y0, Y2
-	VMOVUPS     Y2, (CX)(DI*4)
-	VMOVUPS     32(DX)(DI*4), Y0
-	VMOVUPS     32(BX)(DI*4), Y1
-	VMOVUPS     32(SI)(DI*4), Y2
-	VMOVAPS     Y2, Y2
+	VMOVUPS Y2, (CX)(DI*4)
+	VMOVUPS 32(DX)(DI*4), Y0
+	VMOVUPS 32(BX)(DI*4), Y1
+	VMOVUPS 32(SI)(DI*4), Y2
+	VMOVAPS Y2, Y2
 	VFMADD231PS Y1, Y0, Y2
-	VMOVUPS     Y2, 32(CX)(DI*4)
-	VMOVUPS     64(DX)(DI*4), Y0
-	VMOVUPS     64(BX)(DI*4), Y1
-	VMOVUPS     64(SI)(DI*4), Y2
-	VMOVAPS     Y2, Y2
+	VMOVUPS Y2, 32(CX)(DI*4)
+	VMOVUPS 64(DX)(DI*4), Y0
+	VMOVUPS 64(BX)(DI*4), Y1
+	VMOVUPS 64(SI)(DI*4), Y2
+	VMOVAPS Y2, Y2
 	VFMADD231PS Y1, Y0, Y2
-	VMOVUPS     Y2, 64(CX)(DI*4)
-	VMOVUPS     96(DX)(DI*4), Y0
-	VMOVUPS     96(BX)(DI*4), Y1
-	VMOVUPS     96(SI)(DI*4), Y2
-	VMOVAPS     Y2, Y2
+	VMOVUPS Y2, 64(CX)(DI*4)
+	VMOVUPS 96(DX)(DI*4), Y0
+	VMOVUPS 96(BX)(DI*4), Y1
+	VMOVUPS 96(SI)(DI*4), Y2
+	VMOVAPS Y2, Y2
 	VFMADD231PS Y1, Y0, Y2
-	VMOVUPS     Y2, 96(CX)(DI*4)
-	ADDQ        $0x20, DI
-	SUBQ        $0x20, AX
-	JGE         loop4
+	VMOVUPS Y2, 96(CX)(DI*4)
+	ADDQ $0x20, DI
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS     (DX)(DI*4), Y0
-	VMOVUPS     (BX)(DI*4), Y1
-	VMOVUPS     (SI)(DI*4), Y2
-	VMOVAPS     Y2, Y2
+	VMOVUPS (DX)(DI*4), Y0
+	VMOVUPS (BX)(DI*4), Y1
+	VMOVUPS (SI)(DI*4), Y2
+	VMOVAPS Y2, Y2
 	VFMADD231PS Y1, Y0, Y2
-	VMOVUPS     Y2, (CX)(DI*4)
-	ADDQ        $0x08, DI
-	SUBQ        $0x08, AX
-	JGE         loop1
+	VMOVUPS Y2, (CX)(DI*4)
+	ADDQ $0x08, DI
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, R8
-	VMOVQ        R8, X0
-	VPMOVZXBD    X0, Y1
-	VMOVD        AX, X0
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, R8
+	VMOVQ R8, X0
+	VPMOVZXBD X0, Y1
+	VMOVD AX, X0
 	VPBROADCASTD X0, Y0
-	VPCMPGTD     Y1, Y0, Y0
-	VMASKMOVPS   (DX)(DI*4), Y0, Y1
-	VMASKMOVPS   (BX)(DI*4), Y0, Y2
-	VMASKMOVPS   (SI)(DI*4), Y0, Y3
-	VMOVAPS      Y3, Y3
-	VFMADD231PS  Y2, Y1, Y3
-	VMASKMOVPS   Y3, Y0, (CX)(DI*4)
+	VPCMPGTD Y1, Y0, Y0
+	VMASKMOVPS (DX)(DI*4), Y0, Y1
+	VMASKMOVPS (BX)(DI*4), Y0, Y2
+	VMASKMOVPS (SI)(DI*4), Y0, Y3
+	VMOVAPS Y3, Y3
+	VFMADD231PS Y2, Y1, Y3
+	VMASKMOVPS Y3, Y0, (CX)(DI*4)
 
 done:
 	VZEROUPPER
@@ -2422,55 +2422,55 @@ TEXT ·negF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ a_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x40, CX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS      (DX)(BX*4), Z0
+	VMOVUPS (DX)(BX*4), Z0
 	VBROADCASTSS negF32AVX512Table<>+0(SB), Z1
-	VXORPS       Z1, Z0, Z0
-	VMOVUPS      Z0, (AX)(BX*4)
-	VMOVUPS      64(DX)(BX*4), Z0
+	VXORPS Z1, Z0, Z0
+	VMOVUPS Z0, (AX)(BX*4)
+	VMOVUPS 64(DX)(BX*4), Z0
 	VBROADCASTSS negF32AVX512Table<>+0(SB), Z1
-	VXORPS       Z1, Z0, Z0
-	VMOVUPS      Z0, 64(AX)(BX*4)
-	VMOVUPS      128(DX)(BX*4), Z0
+	VXORPS Z1, Z0, Z0
+	VMOVUPS Z0, 64(AX)(BX*4)
+	VMOVUPS 128(DX)(BX*4), Z0
 	VBROADCASTSS negF32AVX512Table<>+0(SB), Z1
-	VXORPS       Z1, Z0, Z0
-	VMOVUPS      Z0, 128(AX)(BX*4)
-	VMOVUPS      192(DX)(BX*4), Z0
+	VXORPS Z1, Z0, Z0
+	VMOVUPS Z0, 128(AX)(BX*4)
+	VMOVUPS 192(DX)(BX*4), Z0
 	VBROADCASTSS negF32AVX512Table<>+0(SB), Z1
-	VXORPS       Z1, Z0, Z0
-	VMOVUPS      Z0, 192(AX)(BX*4)
-	ADDQ         $0x40, BX
-	SUBQ         $0x40, CX
-	JGE          loop4
+	VXORPS Z1, Z0, Z0
+	VMOVUPS Z0, 192(AX)(BX*4)
+	ADDQ $0x40, BX
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Z0
+	VMOVUPS (DX)(BX*4), Z0
 	VBROADCASTSS negF32AVX512Table<>+0(SB), Z1
-	VXORPS       Z1, Z0, Z0
-	VMOVUPS      Z0, (AX)(BX*4)
-	ADDQ         $0x10, BX
-	SUBQ         $0x10, CX
-	JGE          loop1
+	VXORPS Z1, Z0, Z0
+	VMOVUPS Z0, (AX)(BX*4)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ         $0x10, CX
-	TESTQ        CX, CX
-	JZ           done
-	MOVL         $0x00000001, SI
-	SHLL         CL, SI
-	DECL         SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (DX)(BX*4), K1, Z0
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
+	VMOVUPS.Z (DX)(BX*4), K1, Z0
 	VBROADCASTSS negF32AVX512Table<>+0(SB), Z1
-	VXORPS       Z1, Z0, Z0
-	VMOVUPS      Z0, K1, (AX)(BX*4)
+	VXORPS Z1, Z0, Z0
+	VMOVUPS Z0, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -2487,57 +2487,57 @@ TEXT ·negF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ a_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x20, AX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS      (DX)(BX*4), Y0
+	VMOVUPS (DX)(BX*4), Y0
 	VBROADCASTSS negF32AVX2Table<>+0(SB), Y1
-	VXORPS       Y1, Y0, Y0
-	VMOVUPS      Y0, (CX)(BX*4)
-	VMOVUPS      32(DX)(BX*4), Y0
+	VXORPS Y1, Y0, Y0
+	VMOVUPS Y0, (CX)(BX*4)
+	VMOVUPS 32(DX)(BX*4), Y0
 	VBROADCASTSS negF32AVX2Table<>+0(SB), Y1
-	VXORPS       Y1, Y0, Y0
-	VMOVUPS      Y0, 32(CX)(BX*4)
-	VMOVUPS      64(DX)(BX*4), Y0
+	VXORPS Y1, Y0, Y0
+	VMOVUPS Y0, 32(CX)(BX*4)
+	VMOVUPS 64(DX)(BX*4), Y0
 	VBROADCASTSS negF32AVX2Table<>+0(SB), Y1
-	VXORPS       Y1, Y0, Y0
-	VMOVUPS      Y0, 64(CX)(BX*4)
-	VMOVUPS      96(DX)(BX*4), Y0
+	VXORPS Y1, Y0, Y0
+	VMOVUPS Y0, 64(CX)(BX*4)
+	VMOVUPS 96(DX)(BX*4), Y0
 	VBROADCASTSS negF32AVX2Table<>+0(SB), Y1
-	VXORPS       Y1, Y0, Y0
-	VMOVUPS      Y0, 96(CX)(BX*4)
-	ADDQ         $0x20, BX
-	SUBQ         $0x20, AX
-	JGE          loop4
+	VXORPS Y1, Y0, Y0
+	VMOVUPS Y0, 96(CX)(BX*4)
+	ADDQ $0x20, BX
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Y0
+	VMOVUPS (DX)(BX*4), Y0
 	VBROADCASTSS negF32AVX2Table<>+0(SB), Y1
-	VXORPS       Y1, Y0, Y0
-	VMOVUPS      Y0, (CX)(BX*4)
-	ADDQ         $0x08, BX
-	SUBQ         $0x08, AX
-	JGE          loop1
+	VXORPS Y1, Y0, Y0
+	VMOVUPS Y0, (CX)(BX*4)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X0
-	VPMOVZXBD    X0, Y1
-	VMOVD        AX, X0
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X0
+	VPMOVZXBD X0, Y1
+	VMOVD AX, X0
 	VPBROADCASTD X0, Y0
-	VPCMPGTD     Y1, Y0, Y0
-	VMASKMOVPS   (DX)(BX*4), Y0, Y1
+	VPCMPGTD Y1, Y0, Y0
+	VMASKMOVPS (DX)(BX*4), Y0, Y1
 	VBROADCASTSS negF32AVX2Table<>+0(SB), Y2
-	VXORPS       Y2, Y1, Y1
-	VMASKMOVPS   Y1, Y0, (CX)(BX*4)
+	VXORPS Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -2554,55 +2554,55 @@ TEXT ·absF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ a_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x40, CX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS      (DX)(BX*4), Z0
+	VMOVUPS (DX)(BX*4), Z0
 	VBROADCASTSS absF32AVX512Table<>+0(SB), Z1
-	VANDPS       Z1, Z0, Z0
-	VMOVUPS      Z0, (AX)(BX*4)
-	VMOVUPS      64(DX)(BX*4), Z0
+	VANDPS Z1, Z0, Z0
+	VMOVUPS Z0, (AX)(BX*4)
+	VMOVUPS 64(DX)(BX*4), Z0
 	VBROADCASTSS absF32AVX512Table<>+0(SB), Z1
-	VANDPS       Z1, Z0, Z0
-	VMOVUPS      Z0, 64(AX)(BX*4)
-	VMOVUPS      128(DX)(BX*4), Z0
+	VANDPS Z1, Z0, Z0
+	VMOVUPS Z0, 64(AX)(BX*4)
+	VMOVUPS 128(DX)(BX*4), Z0
 	VBROADCASTSS absF32AVX512Table<>+0(SB), Z1
-	VANDPS       Z1, Z0, Z0
-	VMOVUPS      Z0, 128(AX)(BX*4)
-	VMOVUPS      192(DX)(BX*4), Z0
+	VANDPS Z1, Z0, Z0
+	VMOVUPS Z0, 128(AX)(BX*4)
+	VMOVUPS 192(DX)(BX*4), Z0
 	VBROADCASTSS absF32AVX512Table<>+0(SB), Z1
-	VANDPS       Z1, Z0, Z0
-	VMOVUPS      Z0, 192(AX)(BX*4)
-	ADDQ         $0x40, BX
-	SUBQ         $0x40, CX
-	JGE          loop4
+	VANDPS Z1, Z0, Z0
+	VMOVUPS Z0, 192(AX)(BX*4)
+	ADDQ $0x40, BX
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Z0
+	VMOVUPS (DX)(BX*4), Z0
 	VBROADCASTSS absF32AVX512Table<>+0(SB), Z1
-	VANDPS       Z1, Z0, Z0
-	VMOVUPS      Z0, (AX)(BX*4)
-	ADDQ         $0x10, BX
-	SUBQ         $0x10, CX
-	JGE          loop1
+	VANDPS Z1, Z0, Z0
+	VMOVUPS Z0, (AX)(BX*4)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ         $0x10, CX
-	TESTQ        CX, CX
-	JZ           done
-	MOVL         $0x00000001, SI
-	SHLL         CL, SI
-	DECL         SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (DX)(BX*4), K1, Z0
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
+	VMOVUPS.Z (DX)(BX*4), K1, Z0
 	VBROADCASTSS absF32AVX512Table<>+0(SB), Z1
-	VANDPS       Z1, Z0, Z0
-	VMOVUPS      Z0, K1, (AX)(BX*4)
+	VANDPS Z1, Z0, Z0
+	VMOVUPS Z0, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -2619,57 +2619,57 @@ TEXT ·absF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ a_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x20, AX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS      (DX)(BX*4), Y0
+	VMOVUPS (DX)(BX*4), Y0
 	VBROADCASTSS absF32AVX2Table<>+0(SB), Y1
-	VANDPS       Y1, Y0, Y0
-	VMOVUPS      Y0, (CX)(BX*4)
-	VMOVUPS      32(DX)(BX*4), Y0
+	VANDPS Y1, Y0, Y0
+	VMOVUPS Y0, (CX)(BX*4)
+	VMOVUPS 32(DX)(BX*4), Y0
 	VBROADCASTSS absF32AVX2Table<>+0(SB), Y1
-	VANDPS       Y1, Y0, Y0
-	VMOVUPS      Y0, 32(CX)(BX*4)
-	VMOVUPS      64(DX)(BX*4), Y0
+	VANDPS Y1, Y0, Y0
+	VMOVUPS Y0, 32(CX)(BX*4)
+	VMOVUPS 64(DX)(BX*4), Y0
 	VBROADCASTSS absF32AVX2Table<>+0(SB), Y1
-	VANDPS       Y1, Y0, Y0
-	VMOVUPS      Y0, 64(CX)(BX*4)
-	VMOVUPS      96(DX)(BX*4), Y0
+	VANDPS Y1, Y0, Y0
+	VMOVUPS Y0, 64(CX)(BX*4)
+	VMOVUPS 96(DX)(BX*4), Y0
 	VBROADCASTSS absF32AVX2Table<>+0(SB), Y1
-	VANDPS       Y1, Y0, Y0
-	VMOVUPS      Y0, 96(CX)(BX*4)
-	ADDQ         $0x20, BX
-	SUBQ         $0x20, AX
-	JGE          loop4
+	VANDPS Y1, Y0, Y0
+	VMOVUPS Y0, 96(CX)(BX*4)
+	ADDQ $0x20, BX
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Y0
+	VMOVUPS (DX)(BX*4), Y0
 	VBROADCASTSS absF32AVX2Table<>+0(SB), Y1
-	VANDPS       Y1, Y0, Y0
-	VMOVUPS      Y0, (CX)(BX*4)
-	ADDQ         $0x08, BX
-	SUBQ         $0x08, AX
-	JGE          loop1
+	VANDPS Y1, Y0, Y0
+	VMOVUPS Y0, (CX)(BX*4)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X0
-	VPMOVZXBD    X0, Y1
-	VMOVD        AX, X0
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X0
+	VPMOVZXBD X0, Y1
+	VMOVD AX, X0
 	VPBROADCASTD X0, Y0
-	VPCMPGTD     Y1, Y0, Y0
-	VMASKMOVPS   (DX)(BX*4), Y0, Y1
+	VPCMPGTD Y1, Y0, Y0
+	VMASKMOVPS (DX)(BX*4), Y0, Y1
 	VBROADCASTSS absF32AVX2Table<>+0(SB), Y2
-	VANDPS       Y2, Y1, Y1
-	VMASKMOVPS   Y1, Y0, (CX)(BX*4)
+	VANDPS Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -2686,7 +2686,7 @@ TEXT ·sqrtF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ a_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x40, CX
-	JL   end4
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(BX*4), Z0
@@ -2701,34 +2701,34 @@ loop4:
 	VMOVUPS 192(DX)(BX*4), Z0
 	VSQRTPS Z0, Z0
 	VMOVUPS Z0, 192(AX)(BX*4)
-	ADDQ    $0x40, BX
-	SUBQ    $0x40, CX
-	JGE     loop4
+	ADDQ $0x40, BX
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(BX*4), Z0
 	VSQRTPS Z0, Z0
 	VMOVUPS Z0, (AX)(BX*4)
-	ADDQ    $0x10, BX
-	SUBQ    $0x10, CX
-	JGE     loop1
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ      $0x10, CX
-	TESTQ     CX, CX
-	JZ        done
-	MOVL      $0x00000001, SI
-	SHLL      CL, SI
-	DECL      SI
-	KMOVW     SI, K1
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
 	VMOVUPS.Z (DX)(BX*4), K1, Z0
-	VSQRTPS   Z0, Z0
-	VMOVUPS   Z0, K1, (AX)(BX*4)
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -2742,7 +2742,7 @@ TEXT ·sqrtF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ a_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x20, AX
-	JL   end4
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(BX*4), Y0
@@ -2757,36 +2757,36 @@ loop4:
 	VMOVUPS 96(DX)(BX*4), Y0
 	VSQRTPS Y0, Y0
 	VMOVUPS Y0, 96(CX)(BX*4)
-	ADDQ    $0x20, BX
-	SUBQ    $0x20, AX
-	JGE     loop4
+	ADDQ $0x20, BX
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(BX*4), Y0
 	VSQRTPS Y0, Y0
 	VMOVUPS Y0, (CX)(BX*4)
-	ADDQ    $0x08, BX
-	SUBQ    $0x08, AX
-	JGE     loop1
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X0
-	VPMOVZXBD    X0, Y1
-	VMOVD        AX, X0
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X0
+	VPMOVZXBD X0, Y1
+	VMOVD AX, X0
 	VPBROADCASTD X0, Y0
-	VPCMPGTD     Y1, Y0, Y0
-	VMASKMOVPS   (DX)(BX*4), Y0, Y1
-	VSQRTPS      Y1, Y1
-	VMASKMOVPS   Y1, Y0, (CX)(BX*4)
+	VPCMPGTD Y1, Y0, Y0
+	VMASKMOVPS (DX)(BX*4), Y0, Y1
+	VSQRTPS Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -2800,49 +2800,49 @@ TEXT ·floorF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ a_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x40, CX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS     (DX)(BX*4), Z0
+	VMOVUPS (DX)(BX*4), Z0
 	VRNDSCALEPS $0x09, Z0, Z0
-	VMOVUPS     Z0, (AX)(BX*4)
-	VMOVUPS     64(DX)(BX*4), Z0
+	VMOVUPS Z0, (AX)(BX*4)
+	VMOVUPS 64(DX)(BX*4), Z0
 	VRNDSCALEPS $0x09, Z0, Z0
-	VMOVUPS     Z0, 64(AX)(BX*4)
-	VMOVUPS     128(DX)(BX*4), Z0
+	VMOVUPS Z0, 64(AX)(BX*4)
+	VMOVUPS 128(DX)(BX*4), Z0
 	VRNDSCALEPS $0x09, Z0, Z0
-	VMOVUPS     Z0, 128(AX)(BX*4)
-	VMOVUPS     192(DX)(BX*4), Z0
+	VMOVUPS Z0, 128(AX)(BX*4)
+	VMOVUPS 192(DX)(BX*4), Z0
 	VRNDSCALEPS $0x09, Z0, Z0
-	VMOVUPS     Z0, 192(AX)(BX*4)
-	ADDQ        $0x40, BX
-	SUBQ        $0x40, CX
-	JGE         loop4
+	VMOVUPS Z0, 192(AX)(BX*4)
+	ADDQ $0x40, BX
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS     (DX)(BX*4), Z0
+	VMOVUPS (DX)(BX*4), Z0
 	VRNDSCALEPS $0x09, Z0, Z0
-	VMOVUPS     Z0, (AX)(BX*4)
-	ADDQ        $0x10, BX
-	SUBQ        $0x10, CX
-	JGE         loop1
+	VMOVUPS Z0, (AX)(BX*4)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ        $0x10, CX
-	TESTQ       CX, CX
-	JZ          done
-	MOVL        $0x00000001, SI
-	SHLL        CL, SI
-	DECL        SI
-	KMOVW       SI, K1
-	VMOVUPS.Z   (DX)(BX*4), K1, Z0
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
+	VMOVUPS.Z (DX)(BX*4), K1, Z0
 	VRNDSCALEPS $0x09, Z0, Z0
-	VMOVUPS     Z0, K1, (AX)(BX*4)
+	VMOVUPS Z0, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -2856,51 +2856,51 @@ TEXT ·floorF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ a_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x20, AX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS  (DX)(BX*4), Y0
+	VMOVUPS (DX)(BX*4), Y0
 	VROUNDPS $0x09, Y0, Y0
-	VMOVUPS  Y0, (CX)(BX*4)
-	VMOVUPS  32(DX)(BX*4), Y0
+	VMOVUPS Y0, (CX)(BX*4)
+	VMOVUPS 32(DX)(BX*4), Y0
 	VROUNDPS $0x09, Y0, Y0
-	VMOVUPS  Y0, 32(CX)(BX*4)
-	VMOVUPS  64(DX)(BX*4), Y0
+	VMOVUPS Y0, 32(CX)(BX*4)
+	VMOVUPS 64(DX)(BX*4), Y0
 	VROUNDPS $0x09, Y0, Y0
-	VMOVUPS  Y0, 64(CX)(BX*4)
-	VMOVUPS  96(DX)(BX*4), Y0
+	VMOVUPS Y0, 64(CX)(BX*4)
+	VMOVUPS 96(DX)(BX*4), Y0
 	VROUNDPS $0x09, Y0, Y0
-	VMOVUPS  Y0, 96(CX)(BX*4)
-	ADDQ     $0x20, BX
-	SUBQ     $0x20, AX
-	JGE      loop4
+	VMOVUPS Y0, 96(CX)(BX*4)
+	ADDQ $0x20, BX
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS  (DX)(BX*4), Y0
+	VMOVUPS (DX)(BX*4), Y0
 	VROUNDPS $0x09, Y0, Y0
-	VMOVUPS  Y0, (CX)(BX*4)
-	ADDQ     $0x08, BX
-	SUBQ     $0x08, AX
-	JGE      loop1
+	VMOVUPS Y0, (CX)(BX*4)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X0
-	VPMOVZXBD    X0, Y1
-	VMOVD        AX, X0
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X0
+	VPMOVZXBD X0, Y1
+	VMOVD AX, X0
 	VPBROADCASTD X0, Y0
-	VPCMPGTD     Y1, Y0, Y0
-	VMASKMOVPS   (DX)(BX*4), Y0, Y1
-	VROUNDPS     $0x09, Y1, Y1
-	VMASKMOVPS   Y1, Y0, (CX)(BX*4)
+	VPCMPGTD Y1, Y0, Y0
+	VMASKMOVPS (DX)(BX*4), Y0, Y1
+	VROUNDPS $0x09, Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -2914,49 +2914,49 @@ TEXT ·ceilF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ a_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x40, CX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS     (DX)(BX*4), Z0
+	VMOVUPS (DX)(BX*4), Z0
 	VRNDSCALEPS $0x0a, Z0, Z0
-	VMOVUPS     Z0, (AX)(BX*4)
-	VMOVUPS     64(DX)(BX*4), Z0
+	VMOVUPS Z0, (AX)(BX*4)
+	VMOVUPS 64(DX)(BX*4), Z0
 	VRNDSCALEPS $0x0a, Z0, Z0
-	VMOVUPS     Z0, 64(AX)(BX*4)
-	VMOVUPS     128(DX)(BX*4), Z0
+	VMOVUPS Z0, 64(AX)(BX*4)
+	VMOVUPS 128(DX)(BX*4), Z0
 	VRNDSCALEPS $0x0a, Z0, Z0
-	VMOVUPS     Z0, 128(AX)(BX*4)
-	VMOVUPS     192(DX)(BX*4), Z0
+	VMOVUPS Z0, 128(AX)(BX*4)
+	VMOVUPS 192(DX)(BX*4), Z0
 	VRNDSCALEPS $0x0a, Z0, Z0
-	VMOVUPS     Z0, 192(AX)(BX*4)
-	ADDQ        $0x40, BX
-	SUBQ        $0x40, CX
-	JGE         loop4
+	VMOVUPS Z0, 192(AX)(BX*4)
+	ADDQ $0x40, BX
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS     (DX)(BX*4), Z0
+	VMOVUPS (DX)(BX*4), Z0
 	VRNDSCALEPS $0x0a, Z0, Z0
-	VMOVUPS     Z0, (AX)(BX*4)
-	ADDQ        $0x10, BX
-	SUBQ        $0x10, CX
-	JGE         loop1
+	VMOVUPS Z0, (AX)(BX*4)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ        $0x10, CX
-	TESTQ       CX, CX
-	JZ          done
-	MOVL        $0x00000001, SI
-	SHLL        CL, SI
-	DECL        SI
-	KMOVW       SI, K1
-	VMOVUPS.Z   (DX)(BX*4), K1, Z0
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
+	VMOVUPS.Z (DX)(BX*4), K1, Z0
 	VRNDSCALEPS $0x0a, Z0, Z0
-	VMOVUPS     Z0, K1, (AX)(BX*4)
+	VMOVUPS Z0, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -2970,51 +2970,51 @@ TEXT ·ceilF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ a_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x20, AX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS  (DX)(BX*4), Y0
+	VMOVUPS (DX)(BX*4), Y0
 	VROUNDPS $0x0a, Y0, Y0
-	VMOVUPS  Y0, (CX)(BX*4)
-	VMOVUPS  32(DX)(BX*4), Y0
+	VMOVUPS Y0, (CX)(BX*4)
+	VMOVUPS 32(DX)(BX*4), Y0
 	VROUNDPS $0x0a, Y0, Y0
-	VMOVUPS  Y0, 32(CX)(BX*4)
-	VMOVUPS  64(DX)(BX*4), Y0
+	VMOVUPS Y0, 32(CX)(BX*4)
+	VMOVUPS 64(DX)(BX*4), Y0
 	VROUNDPS $0x0a, Y0, Y0
-	VMOVUPS  Y0, 64(CX)(BX*4)
-	VMOVUPS  96(DX)(BX*4), Y0
+	VMOVUPS Y0, 64(CX)(BX*4)
+	VMOVUPS 96(DX)(BX*4), Y0
 	VROUNDPS $0x0a, Y0, Y0
-	VMOVUPS  Y0, 96(CX)(BX*4)
-	ADDQ     $0x20, BX
-	SUBQ     $0x20, AX
-	JGE      loop4
+	VMOVUPS Y0, 96(CX)(BX*4)
+	ADDQ $0x20, BX
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS  (DX)(BX*4), Y0
+	VMOVUPS (DX)(BX*4), Y0
 	VROUNDPS $0x0a, Y0, Y0
-	VMOVUPS  Y0, (CX)(BX*4)
-	ADDQ     $0x08, BX
-	SUBQ     $0x08, AX
-	JGE      loop1
+	VMOVUPS Y0, (CX)(BX*4)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X0
-	VPMOVZXBD    X0, Y1
-	VMOVD        AX, X0
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X0
+	VPMOVZXBD X0, Y1
+	VMOVD AX, X0
 	VPBROADCASTD X0, Y0
-	VPCMPGTD     Y1, Y0, Y0
-	VMASKMOVPS   (DX)(BX*4), Y0, Y1
-	VROUNDPS     $0x0a, Y1, Y1
-	VMASKMOVPS   Y1, Y0, (CX)(BX*4)
+	VPCMPGTD Y1, Y0, Y0
+	VMASKMOVPS (DX)(BX*4), Y0, Y1
+	VROUNDPS $0x0a, Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -3028,49 +3028,49 @@ TEXT ·truncF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ a_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x40, CX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS     (DX)(BX*4), Z0
+	VMOVUPS (DX)(BX*4), Z0
 	VRNDSCALEPS $0x0b, Z0, Z0
-	VMOVUPS     Z0, (AX)(BX*4)
-	VMOVUPS     64(DX)(BX*4), Z0
+	VMOVUPS Z0, (AX)(BX*4)
+	VMOVUPS 64(DX)(BX*4), Z0
 	VRNDSCALEPS $0x0b, Z0, Z0
-	VMOVUPS     Z0, 64(AX)(BX*4)
-	VMOVUPS     128(DX)(BX*4), Z0
+	VMOVUPS Z0, 64(AX)(BX*4)
+	VMOVUPS 128(DX)(BX*4), Z0
 	VRNDSCALEPS $0x0b, Z0, Z0
-	VMOVUPS     Z0, 128(AX)(BX*4)
-	VMOVUPS     192(DX)(BX*4), Z0
+	VMOVUPS Z0, 128(AX)(BX*4)
+	VMOVUPS 192(DX)(BX*4), Z0
 	VRNDSCALEPS $0x0b, Z0, Z0
-	VMOVUPS     Z0, 192(AX)(BX*4)
-	ADDQ        $0x40, BX
-	SUBQ        $0x40, CX
-	JGE         loop4
+	VMOVUPS Z0, 192(AX)(BX*4)
+	ADDQ $0x40, BX
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS     (DX)(BX*4), Z0
+	VMOVUPS (DX)(BX*4), Z0
 	VRNDSCALEPS $0x0b, Z0, Z0
-	VMOVUPS     Z0, (AX)(BX*4)
-	ADDQ        $0x10, BX
-	SUBQ        $0x10, CX
-	JGE         loop1
+	VMOVUPS Z0, (AX)(BX*4)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ        $0x10, CX
-	TESTQ       CX, CX
-	JZ          done
-	MOVL        $0x00000001, SI
-	SHLL        CL, SI
-	DECL        SI
-	KMOVW       SI, K1
-	VMOVUPS.Z   (DX)(BX*4), K1, Z0
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
+	VMOVUPS.Z (DX)(BX*4), K1, Z0
 	VRNDSCALEPS $0x0b, Z0, Z0
-	VMOVUPS     Z0, K1, (AX)(BX*4)
+	VMOVUPS Z0, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -3084,51 +3084,51 @@ TEXT ·truncF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ a_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x20, AX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS  (DX)(BX*4), Y0
+	VMOVUPS (DX)(BX*4), Y0
 	VROUNDPS $0x0b, Y0, Y0
-	VMOVUPS  Y0, (CX)(BX*4)
-	VMOVUPS  32(DX)(BX*4), Y0
+	VMOVUPS Y0, (CX)(BX*4)
+	VMOVUPS 32(DX)(BX*4), Y0
 	VROUNDPS $0x0b, Y0, Y0
-	VMOVUPS  Y0, 32(CX)(BX*4)
-	VMOVUPS  64(DX)(BX*4), Y0
+	VMOVUPS Y0, 32(CX)(BX*4)
+	VMOVUPS 64(DX)(BX*4), Y0
 	VROUNDPS $0x0b, Y0, Y0
-	VMOVUPS  Y0, 64(CX)(BX*4)
-	VMOVUPS  96(DX)(BX*4), Y0
+	VMOVUPS Y0, 64(CX)(BX*4)
+	VMOVUPS 96(DX)(BX*4), Y0
 	VROUNDPS $0x0b, Y0, Y0
-	VMOVUPS  Y0, 96(CX)(BX*4)
-	ADDQ     $0x20, BX
-	SUBQ     $0x20, AX
-	JGE      loop4
+	VMOVUPS Y0, 96(CX)(BX*4)
+	ADDQ $0x20, BX
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS  (DX)(BX*4), Y0
+	VMOVUPS (DX)(BX*4), Y0
 	VROUNDPS $0x0b, Y0, Y0
-	VMOVUPS  Y0, (CX)(BX*4)
-	ADDQ     $0x08, BX
-	SUBQ     $0x08, AX
-	JGE      loop1
+	VMOVUPS Y0, (CX)(BX*4)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X0
-	VPMOVZXBD    X0, Y1
-	VMOVD        AX, X0
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X0
+	VPMOVZXBD X0, Y1
+	VMOVD AX, X0
 	VPBROADCASTD X0, Y0
-	VPCMPGTD     Y1, Y0, Y0
-	VMASKMOVPS   (DX)(BX*4), Y0, Y1
-	VROUNDPS     $0x0b, Y1, Y1
-	VMASKMOVPS   Y1, Y0, (CX)(BX*4)
+	VPCMPGTD Y1, Y0, Y0
+	VMASKMOVPS (DX)(BX*4), Y0, Y1
+	VROUNDPS $0x0b, Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -3142,49 +3142,49 @@ TEXT ·roundF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ a_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x40, CX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS     (DX)(BX*4), Z0
+	VMOVUPS (DX)(BX*4), Z0
 	VRNDSCALEPS $0x00, Z0, Z0
-	VMOVUPS     Z0, (AX)(BX*4)
-	VMOVUPS     64(DX)(BX*4), Z0
+	VMOVUPS Z0, (AX)(BX*4)
+	VMOVUPS 64(DX)(BX*4), Z0
 	VRNDSCALEPS $0x00, Z0, Z0
-	VMOVUPS     Z0, 64(AX)(BX*4)
-	VMOVUPS     128(DX)(BX*4), Z0
+	VMOVUPS Z0, 64(AX)(BX*4)
+	VMOVUPS 128(DX)(BX*4), Z0
 	VRNDSCALEPS $0x00, Z0, Z0
-	VMOVUPS     Z0, 128(AX)(BX*4)
-	VMOVUPS     192(DX)(BX*4), Z0
+	VMOVUPS Z0, 128(AX)(BX*4)
+	VMOVUPS 192(DX)(BX*4), Z0
 	VRNDSCALEPS $0x00, Z0, Z0
-	VMOVUPS     Z0, 192(AX)(BX*4)
-	ADDQ        $0x40, BX
-	SUBQ        $0x40, CX
-	JGE         loop4
+	VMOVUPS Z0, 192(AX)(BX*4)
+	ADDQ $0x40, BX
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS     (DX)(BX*4), Z0
+	VMOVUPS (DX)(BX*4), Z0
 	VRNDSCALEPS $0x00, Z0, Z0
-	VMOVUPS     Z0, (AX)(BX*4)
-	ADDQ        $0x10, BX
-	SUBQ        $0x10, CX
-	JGE         loop1
+	VMOVUPS Z0, (AX)(BX*4)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ        $0x10, CX
-	TESTQ       CX, CX
-	JZ          done
-	MOVL        $0x00000001, SI
-	SHLL        CL, SI
-	DECL        SI
-	KMOVW       SI, K1
-	VMOVUPS.Z   (DX)(BX*4), K1, Z0
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
+	VMOVUPS.Z (DX)(BX*4), K1, Z0
 	VRNDSCALEPS $0x00, Z0, Z0
-	VMOVUPS     Z0, K1, (AX)(BX*4)
+	VMOVUPS Z0, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -3198,51 +3198,51 @@ TEXT ·roundF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ a_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x20, AX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS  (DX)(BX*4), Y0
+	VMOVUPS (DX)(BX*4), Y0
 	VROUNDPS $0x00, Y0, Y0
-	VMOVUPS  Y0, (CX)(BX*4)
-	VMOVUPS  32(DX)(BX*4), Y0
+	VMOVUPS Y0, (CX)(BX*4)
+	VMOVUPS 32(DX)(BX*4), Y0
 	VROUNDPS $0x00, Y0, Y0
-	VMOVUPS  Y0, 32(CX)(BX*4)
-	VMOVUPS  64(DX)(BX*4), Y0
+	VMOVUPS Y0, 32(CX)(BX*4)
+	VMOVUPS 64(DX)(BX*4), Y0
 	VROUNDPS $0x00, Y0, Y0
-	VMOVUPS  Y0, 64(CX)(BX*4)
-	VMOVUPS  96(DX)(BX*4), Y0
+	VMOVUPS Y0, 64(CX)(BX*4)
+	VMOVUPS 96(DX)(BX*4), Y0
 	VROUNDPS $0x00, Y0, Y0
-	VMOVUPS  Y0, 96(CX)(BX*4)
-	ADDQ     $0x20, BX
-	SUBQ     $0x20, AX
-	JGE      loop4
+	VMOVUPS Y0, 96(CX)(BX*4)
+	ADDQ $0x20, BX
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS  (DX)(BX*4), Y0
+	VMOVUPS (DX)(BX*4), Y0
 	VROUNDPS $0x00, Y0, Y0
-	VMOVUPS  Y0, (CX)(BX*4)
-	ADDQ     $0x08, BX
-	SUBQ     $0x08, AX
-	JGE      loop1
+	VMOVUPS Y0, (CX)(BX*4)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X0
-	VPMOVZXBD    X0, Y1
-	VMOVD        AX, X0
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X0
+	VPMOVZXBD X0, Y1
+	VMOVD AX, X0
 	VPBROADCASTD X0, Y0
-	VPCMPGTD     Y1, Y0, Y0
-	VMASKMOVPS   (DX)(BX*4), Y0, Y1
-	VROUNDPS     $0x00, Y1, Y1
-	VMASKMOVPS   Y1, Y0, (CX)(BX*4)
+	VPCMPGTD Y1, Y0, Y0
+	VMASKMOVPS (DX)(BX*4), Y0, Y1
+	VROUNDPS $0x00, Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -3257,61 +3257,61 @@ TEXT ·eqF32AVX512(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 	XORQ SI, SI
 	SUBQ $0x40, CX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS        (DX)(SI*4), Z0
-	VMOVUPS        (BX)(SI*4), Z1
-	VCMPPS         $0x00, Z1, Z0, K1
+	VMOVUPS (DX)(SI*4), Z0
+	VMOVUPS (BX)(SI*4), Z1
+	VCMPPS $0x00, Z1, Z0, K1
 	VPBROADCASTD.Z eqF32AVX512Table<>+0(SB), K1, Z0
-	VPMOVDB        Z0, (AX)(SI*1)
-	VMOVUPS        64(DX)(SI*4), Z0
-	VMOVUPS        64(BX)(SI*4), Z1
-	VCMPPS         $0x00, Z1, Z0, K1
+	VPMOVDB Z0, (AX)(SI*1)
+	VMOVUPS 64(DX)(SI*4), Z0
+	VMOVUPS 64(BX)(SI*4), Z1
+	VCMPPS $0x00, Z1, Z0, K1
 	VPBROADCASTD.Z eqF32AVX512Table<>+0(SB), K1, Z0
-	VPMOVDB        Z0, 16(AX)(SI*1)
-	VMOVUPS        128(DX)(SI*4), Z0
-	VMOVUPS        128(BX)(SI*4), Z1
-	VCMPPS         $0x00, Z1, Z0, K1
+	VPMOVDB Z0, 16(AX)(SI*1)
+	VMOVUPS 128(DX)(SI*4), Z0
+	VMOVUPS 128(BX)(SI*4), Z1
+	VCMPPS $0x00, Z1, Z0, K1
 	VPBROADCASTD.Z eqF32AVX512Table<>+0(SB), K1, Z0
-	VPMOVDB        Z0, 32(AX)(SI*1)
-	VMOVUPS        192(DX)(SI*4), Z0
-	VMOVUPS        192(BX)(SI*4), Z1
-	VCMPPS         $0x00, Z1, Z0, K1
+	VPMOVDB Z0, 32(AX)(SI*1)
+	VMOVUPS 192(DX)(SI*4), Z0
+	VMOVUPS 192(BX)(SI*4), Z1
+	VCMPPS $0x00, Z1, Z0, K1
 	VPBROADCASTD.Z eqF32AVX512Table<>+0(SB), K1, Z0
-	VPMOVDB        Z0, 48(AX)(SI*1)
-	ADDQ           $0x40, SI
-	SUBQ           $0x40, CX
-	JGE            loop4
+	VPMOVDB Z0, 48(AX)(SI*1)
+	ADDQ $0x40, SI
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS        (DX)(SI*4), Z0
-	VMOVUPS        (BX)(SI*4), Z1
-	VCMPPS         $0x00, Z1, Z0, K1
+	VMOVUPS (DX)(SI*4), Z0
+	VMOVUPS (BX)(SI*4), Z1
+	VCMPPS $0x00, Z1, Z0, K1
 	VPBROADCASTD.Z eqF32AVX512Table<>+0(SB), K1, Z0
-	VPMOVDB        Z0, (AX)(SI*1)
-	ADDQ           $0x10, SI
-	SUBQ           $0x10, CX
-	JGE            loop1
+	VPMOVDB Z0, (AX)(SI*1)
+	ADDQ $0x10, SI
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ           $0x10, CX
-	TESTQ          CX, CX
-	JZ             done
-	MOVL           $0x00000001, DI
-	SHLL           CL, DI
-	DECL           DI
-	KMOVW          DI, K1
-	VMOVUPS.Z      (DX)(SI*4), K1, Z0
-	VMOVUPS.Z      (BX)(SI*4), K1, Z1
-	VCMPPS         $0x00, Z1, Z0, K2
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, DI
+	SHLL CL, DI
+	DECL DI
+	KMOVW DI, K1
+	VMOVUPS.Z (DX)(SI*4), K1, Z0
+	VMOVUPS.Z (BX)(SI*4), K1, Z1
+	VCMPPS $0x00, Z1, Z0, K2
 	VPBROADCASTD.Z eqF32AVX512Table<>+0(SB), K2, Z0
-	VPMOVDB        Z0, K1, (AX)(SI*1)
+	VPMOVDB Z0, K1, (AX)(SI*1)
 
 done:
 	VZEROUPPER
@@ -3329,78 +3329,78 @@ TEXT ·eqF32AVX2(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 	XORQ SI, SI
 	SUBQ $0x20, AX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS      (DX)(SI*4), Y0
-	VMOVUPS      (BX)(SI*4), Y1
-	VCMPPS       $0x00, Y1, Y0, Y0
-	VPSRLD       $0x1f, Y0, Y0
+	VMOVUPS (DX)(SI*4), Y0
+	VMOVUPS (BX)(SI*4), Y1
+	VCMPPS $0x00, Y1, Y0, Y0
+	VPSRLD $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKUSDW    X1, X0, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, (CX)(SI*1)
-	VMOVUPS      32(DX)(SI*4), Y0
-	VMOVUPS      32(BX)(SI*4), Y1
-	VCMPPS       $0x00, Y1, Y0, Y0
-	VPSRLD       $0x1f, Y0, Y0
+	VPACKUSDW X1, X0, X1
+	VPACKUSWB X1, X1, X1
+	VMOVQ X1, (CX)(SI*1)
+	VMOVUPS 32(DX)(SI*4), Y0
+	VMOVUPS 32(BX)(SI*4), Y1
+	VCMPPS $0x00, Y1, Y0, Y0
+	VPSRLD $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKUSDW    X1, X0, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, 8(CX)(SI*1)
-	VMOVUPS      64(DX)(SI*4), Y0
-	VMOVUPS      64(BX)(SI*4), Y1
-	VCMPPS       $0x00, Y1, Y0, Y0
-	VPSRLD       $0x1f, Y0, Y0
+	VPACKUSDW X1, X0, X1
+	VPACKUSWB X1, X1, X1
+	VMOVQ X1, 8(CX)(SI*1)
+	VMOVUPS 64(DX)(SI*4), Y0
+	VMOVUPS 64(BX)(SI*4), Y1
+	VCMPPS $0x00, Y1, Y0, Y0
+	VPSRLD $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKUSDW    X1, X0, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, 16(CX)(SI*1)
-	VMOVUPS      96(DX)(SI*4), Y0
-	VMOVUPS      96(BX)(SI*4), Y1
-	VCMPPS       $0x00, Y1, Y0, Y0
-	VPSRLD       $0x1f, Y0, Y0
+	VPACKUSDW X1, X0, X1
+	VPACKUSWB X1, X1, X1
+	VMOVQ X1, 16(CX)(SI*1)
+	VMOVUPS 96(DX)(SI*4), Y0
+	VMOVUPS 96(BX)(SI*4), Y1
+	VCMPPS $0x00, Y1, Y0, Y0
+	VPSRLD $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKUSDW    X1, X0, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, 24(CX)(SI*1)
-	ADDQ         $0x20, SI
-	SUBQ         $0x20, AX
-	JGE          loop4
+	VPACKUSDW X1, X0, X1
+	VPACKUSWB X1, X1, X1
+	VMOVQ X1, 24(CX)(SI*1)
+	ADDQ $0x20, SI
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(SI*4), Y0
-	VMOVUPS      (BX)(SI*4), Y1
-	VCMPPS       $0x00, Y1, Y0, Y0
-	VPSRLD       $0x1f, Y0, Y0
+	VMOVUPS (DX)(SI*4), Y0
+	VMOVUPS (BX)(SI*4), Y1
+	VCMPPS $0x00, Y1, Y0, Y0
+	VPSRLD $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKUSDW    X1, X0, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, (CX)(SI*1)
-	ADDQ         $0x08, SI
-	SUBQ         $0x08, AX
-	JGE          loop1
+	VPACKUSDW X1, X0, X1
+	VPACKUSWB X1, X1, X1
+	VMOVQ X1, (CX)(SI*1)
+	ADDQ $0x08, SI
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ  $0x08, AX
+	ADDQ $0x08, AX
 	TESTQ AX, AX
-	JZ    done
+	JZ done
 
 one:
 	VMOVSS (DX)(SI*4), X2
 	VMOVSS (BX)(SI*4), X3
 	VCMPPS $0x00, Y3, Y2, Y0
 	VPSRLD $0x1f, Y0, Y0
-	VMOVD  X0, DI
-	MOVB   DI, (CX)(SI*1)
-	INCQ   SI
-	DECQ   AX
-	JNZ    one
+	VMOVD X0, DI
+	MOVB DI, (CX)(SI*1)
+	INCQ SI
+	DECQ AX
+	JNZ one
 
 done:
 	VZEROUPPER
@@ -3409,61 +3409,61 @@ done:
 // func eqScalarF32AVX512(dst []bool, a []float32, s float32)
 // Requires: AVX, AVX512F
 TEXT ·eqScalarF32AVX512(SB), NOSPLIT, $0-52
-	MOVQ         dst_len+8(FP), CX
-	MOVQ         dst_base+0(FP), AX
-	MOVQ         a_base+24(FP), DX
+	MOVQ dst_len+8(FP), CX
+	MOVQ dst_base+0(FP), AX
+	MOVQ a_base+24(FP), DX
 	VBROADCASTSS s+48(FP), Z0
-	XORQ         BX, BX
-	SUBQ         $0x40, CX
-	JL           end4
+	XORQ BX, BX
+	SUBQ $0x40, CX
+	JL end4
 
 loop4:
-	VMOVUPS        (DX)(BX*4), Z1
-	VCMPPS         $0x00, Z0, Z1, K1
+	VMOVUPS (DX)(BX*4), Z1
+	VCMPPS $0x00, Z0, Z1, K1
 	VPBROADCASTD.Z eqScalarF32AVX512Table<>+0(SB), K1, Z1
-	VPMOVDB        Z1, (AX)(BX*1)
-	VMOVUPS        64(DX)(BX*4), Z1
-	VCMPPS         $0x00, Z0, Z1, K1
+	VPMOVDB Z1, (AX)(BX*1)
+	VMOVUPS 64(DX)(BX*4), Z1
+	VCMPPS $0x00, Z0, Z1, K1
 	VPBROADCASTD.Z eqScalarF32AVX512Table<>+0(SB), K1, Z1
-	VPMOVDB        Z1, 16(AX)(BX*1)
-	VMOVUPS        128(DX)(BX*4), Z1
-	VCMPPS         $0x00, Z0, Z1, K1
+	VPMOVDB Z1, 16(AX)(BX*1)
+	VMOVUPS 128(DX)(BX*4), Z1
+	VCMPPS $0x00, Z0, Z1, K1
 	VPBROADCASTD.Z eqScalarF32AVX512Table<>+0(SB), K1, Z1
-	VPMOVDB        Z1, 32(AX)(BX*1)
-	VMOVUPS        192(DX)(BX*4), Z1
-	VCMPPS         $0x00, Z0, Z1, K1
+	VPMOVDB Z1, 32(AX)(BX*1)
+	VMOVUPS 192(DX)(BX*4), Z1
+	VCMPPS $0x00, Z0, Z1, K1
 	VPBROADCASTD.Z eqScalarF32AVX512Table<>+0(SB), K1, Z1
-	VPMOVDB        Z1, 48(AX)(BX*1)
-	ADDQ           $0x40, BX
-	SUBQ           $0x40, CX
-	JGE            loop4
+	VPMOVDB Z1, 48(AX)(BX*1)
+	ADDQ $0x40, BX
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS        (DX)(BX*4), Z1
-	VCMPPS         $0x00, Z0, Z1, K1
+	VMOVUPS (DX)(BX*4), Z1
+	VCMPPS $0x00, Z0, Z1, K1
 	VPBROADCASTD.Z eqScalarF32AVX512Table<>+0(SB), K1, Z1
-	VPMOVDB        Z1, (AX)(BX*1)
-	ADDQ           $0x10, BX
-	SUBQ           $0x10, CX
-	JGE            loop1
+	VPMOVDB Z1, (AX)(BX*1)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ           $0x10, CX
-	TESTQ          CX, CX
-	JZ             done
-	MOVL           $0x00000001, SI
-	SHLL           CL, SI
-	DECL           SI
-	KMOVW          SI, K1
-	VMOVUPS.Z      (DX)(BX*4), K1, Z1
-	VCMPPS         $0x00, Z0, Z1, K2
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
+	VMOVUPS.Z (DX)(BX*4), K1, Z1
+	VCMPPS $0x00, Z0, Z1, K2
 	VPBROADCASTD.Z eqScalarF32AVX512Table<>+0(SB), K2, Z0
-	VPMOVDB        Z0, K1, (AX)(BX*1)
+	VPMOVDB Z0, K1, (AX)(BX*1)
 
 done:
 	VZEROUPPER
@@ -3475,78 +3475,78 @@ GLOBL eqScalarF32AVX512Table<>(SB), RODATA|NOPTR, $4
 // func eqScalarF32AVX2(dst []bool, a []float32, s float32)
 // Requires: AVX, AVX2
 TEXT ·eqScalarF32AVX2(SB), NOSPLIT, $0-52
-	MOVQ         dst_len+8(FP), AX
-	MOVQ         dst_base+0(FP), CX
-	MOVQ         a_base+24(FP), DX
+	MOVQ dst_len+8(FP), AX
+	MOVQ dst_base+0(FP), CX
+	MOVQ a_base+24(FP), DX
 	VBROADCASTSS s+48(FP), Y0
-	XORQ         BX, BX
-	SUBQ         $0x20, AX
-	JL           end4
+	XORQ BX, BX
+	SUBQ $0x20, AX
+	JL end4
 
 loop4:
-	VMOVUPS      (DX)(BX*4), Y1
-	VCMPPS       $0x00, Y0, Y1, Y1
-	VPSRLD       $0x1f, Y1, Y1
+	VMOVUPS (DX)(BX*4), Y1
+	VCMPPS $0x00, Y0, Y1, Y1
+	VPSRLD $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKUSDW    X2, X1, X2
-	VPACKUSWB    X2, X2, X2
-	VMOVQ        X2, (CX)(BX*1)
-	VMOVUPS      32(DX)(BX*4), Y1
-	VCMPPS       $0x00, Y0, Y1, Y1
-	VPSRLD       $0x1f, Y1, Y1
+	VPACKUSDW X2, X1, X2
+	VPACKUSWB X2, X2, X2
+	VMOVQ X2, (CX)(BX*1)
+	VMOVUPS 32(DX)(BX*4), Y1
+	VCMPPS $0x00, Y0, Y1, Y1
+	VPSRLD $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKUSDW    X2, X1, X2
-	VPACKUSWB    X2, X2, X2
-	VMOVQ        X2, 8(CX)(BX*1)
-	VMOVUPS      64(DX)(BX*4), Y1
-	VCMPPS       $0x00, Y0, Y1, Y1
-	VPSRLD       $0x1f, Y1, Y1
+	VPACKUSDW X2, X1, X2
+	VPACKUSWB X2, X2, X2
+	VMOVQ X2, 8(CX)(BX*1)
+	VMOVUPS 64(DX)(BX*4), Y1
+	VCMPPS $0x00, Y0, Y1, Y1
+	VPSRLD $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKUSDW    X2, X1, X2
-	VPACKUSWB    X2, X2, X2
-	VMOVQ        X2, 16(CX)(BX*1)
-	VMOVUPS      96(DX)(BX*4), Y1
-	VCMPPS       $0x00, Y0, Y1, Y1
-	VPSRLD       $0x1f, Y1, Y1
+	VPACKUSDW X2, X1, X2
+	VPACKUSWB X2, X2, X2
+	VMOVQ X2, 16(CX)(BX*1)
+	VMOVUPS 96(DX)(BX*4), Y1
+	VCMPPS $0x00, Y0, Y1, Y1
+	VPSRLD $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKUSDW    X2, X1, X2
-	VPACKUSWB    X2, X2, X2
-	VMOVQ        X2, 24(CX)(BX*1)
-	ADDQ         $0x20, BX
-	SUBQ         $0x20, AX
-	JGE          loop4
+	VPACKUSDW X2, X1, X2
+	VPACKUSWB X2, X2, X2
+	VMOVQ X2, 24(CX)(BX*1)
+	ADDQ $0x20, BX
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Y1
-	VCMPPS       $0x00, Y0, Y1, Y1
-	VPSRLD       $0x1f, Y1, Y1
+	VMOVUPS (DX)(BX*4), Y1
+	VCMPPS $0x00, Y0, Y1, Y1
+	VPSRLD $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKUSDW    X2, X1, X2
-	VPACKUSWB    X2, X2, X2
-	VMOVQ        X2, (CX)(BX*1)
-	ADDQ         $0x08, BX
-	SUBQ         $0x08, AX
-	JGE          loop1
+	VPACKUSDW X2, X1, X2
+	VPACKUSWB X2, X2, X2
+	VMOVQ X2, (CX)(BX*1)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ  $0x08, AX
+	ADDQ $0x08, AX
 	TESTQ AX, AX
-	JZ    done
+	JZ done
 
 one:
 	VMOVSS (DX)(BX*4), X2
 	VCMPPS $0x00, Y0, Y2, Y1
 	VPSRLD $0x1f, Y1, Y1
-	VMOVD  X1, SI
-	MOVB   SI, (CX)(BX*1)
-	INCQ   BX
-	DECQ   AX
-	JNZ    one
+	VMOVD X1, SI
+	MOVB SI, (CX)(BX*1)
+	INCQ BX
+	DECQ AX
+	JNZ one
 
 done:
 	VZEROUPPER
@@ -3561,61 +3561,61 @@ TEXT ·neF32AVX512(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 	XORQ SI, SI
 	SUBQ $0x40, CX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS        (DX)(SI*4), Z0
-	VMOVUPS        (BX)(SI*4), Z1
-	VCMPPS         $0x04, Z1, Z0, K1
+	VMOVUPS (DX)(SI*4), Z0
+	VMOVUPS (BX)(SI*4), Z1
+	VCMPPS $0x04, Z1, Z0, K1
 	VPBROADCASTD.Z neF32AVX512Table<>+0(SB), K1, Z0
-	VPMOVDB        Z0, (AX)(SI*1)
-	VMOVUPS        64(DX)(SI*4), Z0
-	VMOVUPS        64(BX)(SI*4), Z1
-	VCMPPS         $0x04, Z1, Z0, K1
+	VPMOVDB Z0, (AX)(SI*1)
+	VMOVUPS 64(DX)(SI*4), Z0
+	VMOVUPS 64(BX)(SI*4), Z1
+	VCMPPS $0x04, Z1, Z0, K1
 	VPBROADCASTD.Z neF32AVX512Table<>+0(SB), K1, Z0
-	VPMOVDB        Z0, 16(AX)(SI*1)
-	VMOVUPS        128(DX)(SI*4), Z0
-	VMOVUPS        128(BX)(SI*4), Z1
-	VCMPPS         $0x04, Z1, Z0, K1
+	VPMOVDB Z0, 16(AX)(SI*1)
+	VMOVUPS 128(DX)(SI*4), Z0
+	VMOVUPS 128(BX)(SI*4), Z1
+	VCMPPS $0x04, Z1, Z0, K1
 	VPBROADCASTD.Z neF32AVX512Table<>+0(SB), K1, Z0
-	VPMOVDB        Z0, 32(AX)(SI*1)
-	VMOVUPS        192(DX)(SI*4), Z0
-	VMOVUPS        192(BX)(SI*4), Z1
-	VCMPPS         $0x04, Z1, Z0, K1
+	VPMOVDB Z0, 32(AX)(SI*1)
+	VMOVUPS 192(DX)(SI*4), Z0
+	VMOVUPS 192(BX)(SI*4), Z1
+	VCMPPS $0x04, Z1, Z0, K1
 	VPBROADCASTD.Z neF32AVX512Table<>+0(SB), K1, Z0
-	VPMOVDB        Z0, 48(AX)(SI*1)
-	ADDQ           $0x40, SI
-	SUBQ           $0x40, CX
-	JGE            loop4
+	VPMOVDB Z0, 48(AX)(SI*1)
+	ADDQ $0x40, SI
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS        (DX)(SI*4), Z0
-	VMOVUPS        (BX)(SI*4), Z1
-	VCMPPS         $0x04, Z1, Z0, K1
+	VMOVUPS (DX)(SI*4), Z0
+	VMOVUPS (BX)(SI*4), Z1
+	VCMPPS $0x04, Z1, Z0, K1
 	VPBROADCASTD.Z neF32AVX512Table<>+0(SB), K1, Z0
-	VPMOVDB        Z0, (AX)(SI*1)
-	ADDQ           $0x10, SI
-	SUBQ           $0x10, CX
-	JGE            loop1
+	VPMOVDB Z0, (AX)(SI*1)
+	ADDQ $0x10, SI
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ           $0x10, CX
-	TESTQ          CX, CX
-	JZ             done
-	MOVL           $0x00000001, DI
-	SHLL           CL, DI
-	DECL           DI
-	KMOVW          DI, K1
-	VMOVUPS.Z      (DX)(SI*4), K1, Z0
-	VMOVUPS.Z      (BX)(SI*4), K1, Z1
-	VCMPPS         $0x04, Z1, Z0, K2
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, DI
+	SHLL CL, DI
+	DECL DI
+	KMOVW DI, K1
+	VMOVUPS.Z (DX)(SI*4), K1, Z0
+	VMOVUPS.Z (BX)(SI*4), K1, Z1
+	VCMPPS $0x04, Z1, Z0, K2
 	VPBROADCASTD.Z neF32AVX512Table<>+0(SB), K2, Z0
-	VPMOVDB        Z0, K1, (AX)(SI*1)
+	VPMOVDB Z0, K1, (AX)(SI*1)
 
 done:
 	VZEROUPPER
@@ -3633,78 +3633,78 @@ TEXT ·neF32AVX2(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 	XORQ SI, SI
 	SUBQ $0x20, AX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS      (DX)(SI*4), Y0
-	VMOVUPS      (BX)(SI*4), Y1
-	VCMPPS       $0x04, Y1, Y0, Y0
-	VPSRLD       $0x1f, Y0, Y0
+	VMOVUPS (DX)(SI*4), Y0
+	VMOVUPS (BX)(SI*4), Y1
+	VCMPPS $0x04, Y1, Y0, Y0
+	VPSRLD $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKUSDW    X1, X0, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, (CX)(SI*1)
-	VMOVUPS      32(DX)(SI*4), Y0
-	VMOVUPS      32(BX)(SI*4), Y1
-	VCMPPS       $0x04, Y1, Y0, Y0
-	VPSRLD       $0x1f, Y0, Y0
+	VPACKUSDW X1, X0, X1
+	VPACKUSWB X1, X1, X1
+	VMOVQ X1, (CX)(SI*1)
+	VMOVUPS 32(DX)(SI*4), Y0
+	VMOVUPS 32(BX)(SI*4), Y1
+	VCMPPS $0x04, Y1, Y0, Y0
+	VPSRLD $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKUSDW    X1, X0, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, 8(CX)(SI*1)
-	VMOVUPS      64(DX)(SI*4), Y0
-	VMOVUPS      64(BX)(SI*4), Y1
-	VCMPPS       $0x04, Y1, Y0, Y0
-	VPSRLD       $0x1f, Y0, Y0
+	VPACKUSDW X1, X0, X1
+	VPACKUSWB X1, X1, X1
+	VMOVQ X1, 8(CX)(SI*1)
+	VMOVUPS 64(DX)(SI*4), Y0
+	VMOVUPS 64(BX)(SI*4), Y1
+	VCMPPS $0x04, Y1, Y0, Y0
+	VPSRLD $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKUSDW    X1, X0, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, 16(CX)(SI*1)
-	VMOVUPS      96(DX)(SI*4), Y0
-	VMOVUPS      96(BX)(SI*4), Y1
-	VCMPPS       $0x04, Y1, Y0, Y0
-	VPSRLD       $0x1f, Y0, Y0
+	VPACKUSDW X1, X0, X1
+	VPACKUSWB X1, X1, X1
+	VMOVQ X1, 16(CX)(SI*1)
+	VMOVUPS 96(DX)(SI*4), Y0
+	VMOVUPS 96(BX)(SI*4), Y1
+	VCMPPS $0x04, Y1, Y0, Y0
+	VPSRLD $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKUSDW    X1, X0, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, 24(CX)(SI*1)
-	ADDQ         $0x20, SI
-	SUBQ         $0x20, AX
-	JGE          loop4
+	VPACKUSDW X1, X0, X1
+	VPACKUSWB X1, X1, X1
+	VMOVQ X1, 24(CX)(SI*1)
+	ADDQ $0x20, SI
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(SI*4), Y0
-	VMOVUPS      (BX)(SI*4), Y1
-	VCMPPS       $0x04, Y1, Y0, Y0
-	VPSRLD       $0x1f, Y0, Y0
+	VMOVUPS (DX)(SI*4), Y0
+	VMOVUPS (BX)(SI*4), Y1
+	VCMPPS $0x04, Y1, Y0, Y0
+	VPSRLD $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKUSDW    X1, X0, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, (CX)(SI*1)
-	ADDQ         $0x08, SI
-	SUBQ         $0x08, AX
-	JGE          loop1
+	VPACKUSDW X1, X0, X1
+	VPACKUSWB X1, X1, X1
+	VMOVQ X1, (CX)(SI*1)
+	ADDQ $0x08, SI
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ  $0x08, AX
+	ADDQ $0x08, AX
 	TESTQ AX, AX
-	JZ    done
+	JZ done
 
 one:
 	VMOVSS (DX)(SI*4), X2
 	VMOVSS (BX)(SI*4), X3
 	VCMPPS $0x04, Y3, Y2, Y0
 	VPSRLD $0x1f, Y0, Y0
-	VMOVD  X0, DI
-	MOVB   DI, (CX)(SI*1)
-	INCQ   SI
-	DECQ   AX
-	JNZ    one
+	VMOVD X0, DI
+	MOVB DI, (CX)(SI*1)
+	INCQ SI
+	DECQ AX
+	JNZ one
 
 done:
 	VZEROUPPER
@@ -3713,61 +3713,61 @@ done:
 // func neScalarF32AVX512(dst []bool, a []float32, s float32)
 // Requires: AVX, AVX512F
 TEXT ·neScalarF32AVX512(SB), NOSPLIT, $0-52
-	MOVQ         dst_len+8(FP), CX
-	MOVQ         dst_base+0(FP), AX
-	MOVQ         a_base+24(FP), DX
+	MOVQ dst_len+8(FP), CX
+	MOVQ dst_base+0(FP), AX
+	MOVQ a_base+24(FP), DX
 	VBROADCASTSS s+48(FP), Z0
-	XORQ         BX, BX
-	SUBQ         $0x40, CX
-	JL           end4
+	XORQ BX, BX
+	SUBQ $0x40, CX
+	JL end4
 
 loop4:
-	VMOVUPS        (DX)(BX*4), Z1
-	VCMPPS         $0x04, Z0, Z1, K1
+	VMOVUPS (DX)(BX*4), Z1
+	VCMPPS $0x04, Z0, Z1, K1
 	VPBROADCASTD.Z neScalarF32AVX512Table<>+0(SB), K1, Z1
-	VPMOVDB        Z1, (AX)(BX*1)
-	VMOVUPS        64(DX)(BX*4), Z1
-	VCMPPS         $0x04, Z0, Z1, K1
+	VPMOVDB Z1, (AX)(BX*1)
+	VMOVUPS 64(DX)(BX*4), Z1
+	VCMPPS $0x04, Z0, Z1, K1
 	VPBROADCASTD.Z neScalarF32AVX512Table<>+0(SB), K1, Z1
-	VPMOVDB        Z1, 16(AX)(BX*1)
-	VMOVUPS        128(DX)(BX*4), Z1
-	VCMPPS         $0x04, Z0, Z1, K1
+	VPMOVDB Z1, 16(AX)(BX*1)
+	VMOVUPS 128(DX)(BX*4), Z1
+	VCMPPS $0x04, Z0, Z1, K1
 	VPBROADCASTD.Z neScalarF32AVX512Table<>+0(SB), K1, Z1
-	VPMOVDB        Z1, 32(AX)(BX*1)
-	VMOVUPS        192(DX)(BX*4), Z1
-	VCMPPS         $0x04, Z0, Z1, K1
+	VPMOVDB Z1, 32(AX)(BX*1)
+	VMOVUPS 192(DX)(BX*4), Z1
+	VCMPPS $0x04, Z0, Z1, K1
 	VPBROADCASTD.Z neScalarF32AVX512Table<>+0(SB), K1, Z1
-	VPMOVDB        Z1, 48(AX)(BX*1)
-	ADDQ           $0x40, BX
-	SUBQ           $0x40, CX
-	JGE            loop4
+	VPMOVDB Z1, 48(AX)(BX*1)
+	ADDQ $0x40, BX
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS        (DX)(BX*4), Z1
-	VCMPPS         $0x04, Z0, Z1, K1
+	VMOVUPS (DX)(BX*4), Z1
+	VCMPPS $0x04, Z0, Z1, K1
 	VPBROADCASTD.Z neScalarF32AVX512Table<>+0(SB), K1, Z1
-	VPMOVDB        Z1, (AX)(BX*1)
-	ADDQ           $0x10, BX
-	SUBQ           $0x10, CX
-	JGE            loop1
+	VPMOVDB Z1, (AX)(BX*1)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ           $0x10, CX
-	TESTQ          CX, CX
-	JZ             done
-	MOVL           $0x00000001, SI
-	SHLL           CL, SI
-	DECL           SI
-	KMOVW          SI, K1
-	VMOVUPS.Z      (DX)(BX*4), K1, Z1
-	VCMPPS         $0x04, Z0, Z1, K2
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
+	VMOVUPS.Z (DX)(BX*4), K1, Z1
+	VCMPPS $0x04, Z0, Z1, K2
 	VPBROADCASTD.Z neScalarF32AVX512Table<>+0(SB), K2, Z0
-	VPMOVDB        Z0, K1, (AX)(BX*1)
+	VPMOVDB Z0, K1, (AX)(BX*1)
 
 done:
 	VZEROUPPER
@@ -3779,78 +3779,78 @@ GLOBL neScalarF32AVX512Table<>(SB), RODATA|NOPTR, $4
 // func neScalarF32AVX2(dst []bool, a []float32, s float32)
 // Requires: AVX, AVX2
 TEXT ·neScalarF32AVX2(SB), NOSPLIT, $0-52
-	MOVQ         dst_len+8(FP), AX
-	MOVQ         dst_base+0(FP), CX
-	MOVQ         a_base+24(FP), DX
+	MOVQ dst_len+8(FP), AX
+	MOVQ dst_base+0(FP), CX
+	MOVQ a_base+24(FP), DX
 	VBROADCASTSS s+48(FP), Y0
-	XORQ         BX, BX
-	SUBQ         $0x20, AX
-	JL           end4
+	XORQ BX, BX
+	SUBQ $0x20, AX
+	JL end4
 
 loop4:
-	VMOVUPS      (DX)(BX*4), Y1
-	VCMPPS       $0x04, Y0, Y1, Y1
-	VPSRLD       $0x1f, Y1, Y1
+	VMOVUPS (DX)(BX*4), Y1
+	VCMPPS $0x04, Y0, Y1, Y1
+	VPSRLD $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKUSDW    X2, X1, X2
-	VPACKUSWB    X2, X2, X2
-	VMOVQ        X2, (CX)(BX*1)
-	VMOVUPS      32(DX)(BX*4), Y1
-	VCMPPS       $0x04, Y0, Y1, Y1
-	VPSRLD       $0x1f, Y1, Y1
+	VPACKUSDW X2, X1, X2
+	VPACKUSWB X2, X2, X2
+	VMOVQ X2, (CX)(BX*1)
+	VMOVUPS 32(DX)(BX*4), Y1
+	VCMPPS $0x04, Y0, Y1, Y1
+	VPSRLD $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKUSDW    X2, X1, X2
-	VPACKUSWB    X2, X2, X2
-	VMOVQ        X2, 8(CX)(BX*1)
-	VMOVUPS      64(DX)(BX*4), Y1
-	VCMPPS       $0x04, Y0, Y1, Y1
-	VPSRLD       $0x1f, Y1, Y1
+	VPACKUSDW X2, X1, X2
+	VPACKUSWB X2, X2, X2
+	VMOVQ X2, 8(CX)(BX*1)
+	VMOVUPS 64(DX)(BX*4), Y1
+	VCMPPS $0x04, Y0, Y1, Y1
+	VPSRLD $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKUSDW    X2, X1, X2
-	VPACKUSWB    X2, X2, X2
-	VMOVQ        X2, 16(CX)(BX*1)
-	VMOVUPS      96(DX)(BX*4), Y1
-	VCMPPS       $0x04, Y0, Y1, Y1
-	VPSRLD       $0x1f, Y1, Y1
+	VPACKUSDW X2, X1, X2
+	VPACKUSWB X2, X2, X2
+	VMOVQ X2, 16(CX)(BX*1)
+	VMOVUPS 96(DX)(BX*4), Y1
+	VCMPPS $0x04, Y0, Y1, Y1
+	VPSRLD $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKUSDW    X2, X1, X2
-	VPACKUSWB    X2, X2, X2
-	VMOVQ        X2, 24(CX)(BX*1)
-	ADDQ         $0x20, BX
-	SUBQ         $0x20, AX
-	JGE          loop4
+	VPACKUSDW X2, X1, X2
+	VPACKUSWB X2, X2, X2
+	VMOVQ X2, 24(CX)(BX*1)
+	ADDQ $0x20, BX
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Y1
-	VCMPPS       $0x04, Y0, Y1, Y1
-	VPSRLD       $0x1f, Y1, Y1
+	VMOVUPS (DX)(BX*4), Y1
+	VCMPPS $0x04, Y0, Y1, Y1
+	VPSRLD $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKUSDW    X2, X1, X2
-	VPACKUSWB    X2, X2, X2
-	VMOVQ        X2, (CX)(BX*1)
-	ADDQ         $0x08, BX
-	SUBQ         $0x08, AX
-	JGE          loop1
+	VPACKUSDW X2, X1, X2
+	VPACKUSWB X2, X2, X2
+	VMOVQ X2, (CX)(BX*1)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ  $0x08, AX
+	ADDQ $0x08, AX
 	TESTQ AX, AX
-	JZ    done
+	JZ done
 
 one:
 	VMOVSS (DX)(BX*4), X2
 	VCMPPS $0x04, Y0, Y2, Y1
 	VPSRLD $0x1f, Y1, Y1
-	VMOVD  X1, SI
-	MOVB   SI, (CX)(BX*1)
-	INCQ   BX
-	DECQ   AX
-	JNZ    one
+	VMOVD X1, SI
+	MOVB SI, (CX)(BX*1)
+	INCQ BX
+	DECQ AX
+	JNZ one
 
 done:
 	VZEROUPPER
@@ -3865,61 +3865,61 @@ TEXT ·ltF32AVX512(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 	XORQ SI, SI
 	SUBQ $0x40, CX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS        (DX)(SI*4), Z0
-	VMOVUPS        (BX)(SI*4), Z1
-	VCMPPS         $0x11, Z1, Z0, K1
+	VMOVUPS (DX)(SI*4), Z0
+	VMOVUPS (BX)(SI*4), Z1
+	VCMPPS $0x11, Z1, Z0, K1
 	VPBROADCASTD.Z ltF32AVX512Table<>+0(SB), K1, Z0
-	VPMOVDB        Z0, (AX)(SI*1)
-	VMOVUPS        64(DX)(SI*4), Z0
-	VMOVUPS        64(BX)(SI*4), Z1
-	VCMPPS         $0x11, Z1, Z0, K1
+	VPMOVDB Z0, (AX)(SI*1)
+	VMOVUPS 64(DX)(SI*4), Z0
+	VMOVUPS 64(BX)(SI*4), Z1
+	VCMPPS $0x11, Z1, Z0, K1
 	VPBROADCASTD.Z ltF32AVX512Table<>+0(SB), K1, Z0
-	VPMOVDB        Z0, 16(AX)(SI*1)
-	VMOVUPS        128(DX)(SI*4), Z0
-	VMOVUPS        128(BX)(SI*4), Z1
-	VCMPPS         $0x11, Z1, Z0, K1
+	VPMOVDB Z0, 16(AX)(SI*1)
+	VMOVUPS 128(DX)(SI*4), Z0
+	VMOVUPS 128(BX)(SI*4), Z1
+	VCMPPS $0x11, Z1, Z0, K1
 	VPBROADCASTD.Z ltF32AVX512Table<>+0(SB), K1, Z0
-	VPMOVDB        Z0, 32(AX)(SI*1)
-	VMOVUPS        192(DX)(SI*4), Z0
-	VMOVUPS        192(BX)(SI*4), Z1
-	VCMPPS         $0x11, Z1, Z0, K1
+	VPMOVDB Z0, 32(AX)(SI*1)
+	VMOVUPS 192(DX)(SI*4), Z0
+	VMOVUPS 192(BX)(SI*4), Z1
+	VCMPPS $0x11, Z1, Z0, K1
 	VPBROADCASTD.Z ltF32AVX512Table<>+0(SB), K1, Z0
-	VPMOVDB        Z0, 48(AX)(SI*1)
-	ADDQ           $0x40, SI
-	SUBQ           $0x40, CX
-	JGE            loop4
+	VPMOVDB Z0, 48(AX)(SI*1)
+	ADDQ $0x40, SI
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS        (DX)(SI*4), Z0
-	VMOVUPS        (BX)(SI*4), Z1
-	VCMPPS         $0x11, Z1, Z0, K1
+	VMOVUPS (DX)(SI*4), Z0
+	VMOVUPS (BX)(SI*4), Z1
+	VCMPPS $0x11, Z1, Z0, K1
 	VPBROADCASTD.Z ltF32AVX512Table<>+0(SB), K1, Z0
-	VPMOVDB        Z0, (AX)(SI*1)
-	ADDQ           $0x10, SI
-	SUBQ           $0x10, CX
-	JGE            loop1
+	VPMOVDB Z0, (AX)(SI*1)
+	ADDQ $0x10, SI
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ           $0x10, CX
-	TESTQ          CX, CX
-	JZ             done
-	MOVL           $0x00000001, DI
-	SHLL           CL, DI
-	DECL           DI
-	KMOVW          DI, K1
-	VMOVUPS.Z      (DX)(SI*4), K1, Z0
-	VMOVUPS.Z      (BX)(SI*4), K1, Z1
-	VCMPPS         $0x11, Z1, Z0, K2
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, DI
+	SHLL CL, DI
+	DECL DI
+	KMOVW DI, K1
+	VMOVUPS.Z (DX)(SI*4), K1, Z0
+	VMOVUPS.Z (BX)(SI*4), K1, Z1
+	VCMPPS $0x11, Z1, Z0, K2
 	VPBROADCASTD.Z ltF32AVX512Table<>+0(SB), K2, Z0
-	VPMOVDB        Z0, K1, (AX)(SI*1)
+	VPMOVDB Z0, K1, (AX)(SI*1)
 
 done:
 	VZEROUPPER
@@ -3937,78 +3937,78 @@ TEXT ·ltF32AVX2(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 	XORQ SI, SI
 	SUBQ $0x20, AX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS      (DX)(SI*4), Y0
-	VMOVUPS      (BX)(SI*4), Y1
-	VCMPPS       $0x11, Y1, Y0, Y0
-	VPSRLD       $0x1f, Y0, Y0
+	VMOVUPS (DX)(SI*4), Y0
+	VMOVUPS (BX)(SI*4), Y1
+	VCMPPS $0x11, Y1, Y0, Y0
+	VPSRLD $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKUSDW    X1, X0, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, (CX)(SI*1)
-	VMOVUPS      32(DX)(SI*4), Y0
-	VMOVUPS      32(BX)(SI*4), Y1
-	VCMPPS       $0x11, Y1, Y0, Y0
-	VPSRLD       $0x1f, Y0, Y0
+	VPACKUSDW X1, X0, X1
+	VPACKUSWB X1, X1, X1
+	VMOVQ X1, (CX)(SI*1)
+	VMOVUPS 32(DX)(SI*4), Y0
+	VMOVUPS 32(BX)(SI*4), Y1
+	VCMPPS $0x11, Y1, Y0, Y0
+	VPSRLD $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKUSDW    X1, X0, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, 8(CX)(SI*1)
-	VMOVUPS      64(DX)(SI*4), Y0
-	VMOVUPS      64(BX)(SI*4), Y1
-	VCMPPS       $0x11, Y1, Y0, Y0
-	VPSRLD       $0x1f, Y0, Y0
+	VPACKUSDW X1, X0, X1
+	VPACKUSWB X1, X1, X1
+	VMOVQ X1, 8(CX)(SI*1)
+	VMOVUPS 64(DX)(SI*4), Y0
+	VMOVUPS 64(BX)(SI*4), Y1
+	VCMPPS $0x11, Y1, Y0, Y0
+	VPSRLD $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKUSDW    X1, X0, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, 16(CX)(SI*1)
-	VMOVUPS      96(DX)(SI*4), Y0
-	VMOVUPS      96(BX)(SI*4), Y1
-	VCMPPS       $0x11, Y1, Y0, Y0
-	VPSRLD       $0x1f, Y0, Y0
+	VPACKUSDW X1, X0, X1
+	VPACKUSWB X1, X1, X1
+	VMOVQ X1, 16(CX)(SI*1)
+	VMOVUPS 96(DX)(SI*4), Y0
+	VMOVUPS 96(BX)(SI*4), Y1
+	VCMPPS $0x11, Y1, Y0, Y0
+	VPSRLD $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKUSDW    X1, X0, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, 24(CX)(SI*1)
-	ADDQ         $0x20, SI
-	SUBQ         $0x20, AX
-	JGE          loop4
+	VPACKUSDW X1, X0, X1
+	VPACKUSWB X1, X1, X1
+	VMOVQ X1, 24(CX)(SI*1)
+	ADDQ $0x20, SI
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(SI*4), Y0
-	VMOVUPS      (BX)(SI*4), Y1
-	VCMPPS       $0x11, Y1, Y0, Y0
-	VPSRLD       $0x1f, Y0, Y0
+	VMOVUPS (DX)(SI*4), Y0
+	VMOVUPS (BX)(SI*4), Y1
+	VCMPPS $0x11, Y1, Y0, Y0
+	VPSRLD $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKUSDW    X1, X0, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, (CX)(SI*1)
-	ADDQ         $0x08, SI
-	SUBQ         $0x08, AX
-	JGE          loop1
+	VPACKUSDW X1, X0, X1
+	VPACKUSWB X1, X1, X1
+	VMOVQ X1, (CX)(SI*1)
+	ADDQ $0x08, SI
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ  $0x08, AX
+	ADDQ $0x08, AX
 	TESTQ AX, AX
-	JZ    done
+	JZ done
 
 one:
 	VMOVSS (DX)(SI*4), X2
 	VMOVSS (BX)(SI*4), X3
 	VCMPPS $0x11, Y3, Y2, Y0
 	VPSRLD $0x1f, Y0, Y0
-	VMOVD  X0, DI
-	MOVB   DI, (CX)(SI*1)
-	INCQ   SI
-	DECQ   AX
-	JNZ    one
+	VMOVD X0, DI
+	MOVB DI, (CX)(SI*1)
+	INCQ SI
+	DECQ AX
+	JNZ one
 
 done:
 	VZEROUPPER
@@ -4017,61 +4017,61 @@ done:
 // func ltScalarF32AVX512(dst []bool, a []float32, s float32)
 // Requires: AVX, AVX512F
 TEXT ·ltScalarF32AVX512(SB), NOSPLIT, $0-52
-	MOVQ         dst_len+8(FP), CX
-	MOVQ         dst_base+0(FP), AX
-	MOVQ         a_base+24(FP), DX
+	MOVQ dst_len+8(FP), CX
+	MOVQ dst_base+0(FP), AX
+	MOVQ a_base+24(FP), DX
 	VBROADCASTSS s+48(FP), Z0
-	XORQ         BX, BX
-	SUBQ         $0x40, CX
-	JL           end4
+	XORQ BX, BX
+	SUBQ $0x40, CX
+	JL end4
 
 loop4:
-	VMOVUPS        (DX)(BX*4), Z1
-	VCMPPS         $0x11, Z0, Z1, K1
+	VMOVUPS (DX)(BX*4), Z1
+	VCMPPS $0x11, Z0, Z1, K1
 	VPBROADCASTD.Z ltScalarF32AVX512Table<>+0(SB), K1, Z1
-	VPMOVDB        Z1, (AX)(BX*1)
-	VMOVUPS        64(DX)(BX*4), Z1
-	VCMPPS         $0x11, Z0, Z1, K1
+	VPMOVDB Z1, (AX)(BX*1)
+	VMOVUPS 64(DX)(BX*4), Z1
+	VCMPPS $0x11, Z0, Z1, K1
 	VPBROADCASTD.Z ltScalarF32AVX512Table<>+0(SB), K1, Z1
-	VPMOVDB        Z1, 16(AX)(BX*1)
-	VMOVUPS        128(DX)(BX*4), Z1
-	VCMPPS         $0x11, Z0, Z1, K1
+	VPMOVDB Z1, 16(AX)(BX*1)
+	VMOVUPS 128(DX)(BX*4), Z1
+	VCMPPS $0x11, Z0, Z1, K1
 	VPBROADCASTD.Z ltScalarF32AVX512Table<>+0(SB), K1, Z1
-	VPMOVDB        Z1, 32(AX)(BX*1)
-	VMOVUPS        192(DX)(BX*4), Z1
-	VCMPPS         $0x11, Z0, Z1, K1
+	VPMOVDB Z1, 32(AX)(BX*1)
+	VMOVUPS 192(DX)(BX*4), Z1
+	VCMPPS $0x11, Z0, Z1, K1
 	VPBROADCASTD.Z ltScalarF32AVX512Table<>+0(SB), K1, Z1
-	VPMOVDB        Z1, 48(AX)(BX*1)
-	ADDQ           $0x40, BX
-	SUBQ           $0x40, CX
-	JGE            loop4
+	VPMOVDB Z1, 48(AX)(BX*1)
+	ADDQ $0x40, BX
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS        (DX)(BX*4), Z1
-	VCMPPS         $0x11, Z0, Z1, K1
+	VMOVUPS (DX)(BX*4), Z1
+	VCMPPS $0x11, Z0, Z1, K1
 	VPBROADCASTD.Z ltScalarF32AVX512Table<>+0(SB), K1, Z1
-	VPMOVDB        Z1, (AX)(BX*1)
-	ADDQ           $0x10, BX
-	SUBQ           $0x10, CX
-	JGE            loop1
+	VPMOVDB Z1, (AX)(BX*1)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ           $0x10, CX
-	TESTQ          CX, CX
-	JZ             done
-	MOVL           $0x00000001, SI
-	SHLL           CL, SI
-	DECL           SI
-	KMOVW          SI, K1
-	VMOVUPS.Z      (DX)(BX*4), K1, Z1
-	VCMPPS         $0x11, Z0, Z1, K2
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
+	VMOVUPS.Z (DX)(BX*4), K1, Z1
+	VCMPPS $0x11, Z0, Z1, K2
 	VPBROADCASTD.Z ltScalarF32AVX512Table<>+0(SB), K2, Z0
-	VPMOVDB        Z0, K1, (AX)(BX*1)
+	VPMOVDB Z0, K1, (AX)(BX*1)
 
 done:
 	VZEROUPPER
@@ -4083,78 +4083,78 @@ GLOBL ltScalarF32AVX512Table<>(SB), RODATA|NOPTR, $4
 // func ltScalarF32AVX2(dst []bool, a []float32, s float32)
 // Requires: AVX, AVX2
 TEXT ·ltScalarF32AVX2(SB), NOSPLIT, $0-52
-	MOVQ         dst_len+8(FP), AX
-	MOVQ         dst_base+0(FP), CX
-	MOVQ         a_base+24(FP), DX
+	MOVQ dst_len+8(FP), AX
+	MOVQ dst_base+0(FP), CX
+	MOVQ a_base+24(FP), DX
 	VBROADCASTSS s+48(FP), Y0
-	XORQ         BX, BX
-	SUBQ         $0x20, AX
-	JL           end4
+	XORQ BX, BX
+	SUBQ $0x20, AX
+	JL end4
 
 loop4:
-	VMOVUPS      (DX)(BX*4), Y1
-	VCMPPS       $0x11, Y0, Y1, Y1
-	VPSRLD       $0x1f, Y1, Y1
+	VMOVUPS (DX)(BX*4), Y1
+	VCMPPS $0x11, Y0, Y1, Y1
+	VPSRLD $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKUSDW    X2, X1, X2
-	VPACKUSWB    X2, X2, X2
-	VMOVQ        X2, (CX)(BX*1)
-	VMOVUPS      32(DX)(BX*4), Y1
-	VCMPPS       $0x11, Y0, Y1, Y1
-	VPSRLD       $0x1f, Y1, Y1
+	VPACKUSDW X2, X1, X2
+	VPACKUSWB X2, X2, X2
+	VMOVQ X2, (CX)(BX*1)
+	VMOVUPS 32(DX)(BX*4), Y1
+	VCMPPS $0x11, Y0, Y1, Y1
+	VPSRLD $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKUSDW    X2, X1, X2
-	VPACKUSWB    X2, X2, X2
-	VMOVQ        X2, 8(CX)(BX*1)
-	VMOVUPS      64(DX)(BX*4), Y1
-	VCMPPS       $0x11, Y0, Y1, Y1
-	VPSRLD       $0x1f, Y1, Y1
+	VPACKUSDW X2, X1, X2
+	VPACKUSWB X2, X2, X2
+	VMOVQ X2, 8(CX)(BX*1)
+	VMOVUPS 64(DX)(BX*4), Y1
+	VCMPPS $0x11, Y0, Y1, Y1
+	VPSRLD $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKUSDW    X2, X1, X2
-	VPACKUSWB    X2, X2, X2
-	VMOVQ        X2, 16(CX)(BX*1)
-	VMOVUPS      96(DX)(BX*4), Y1
-	VCMPPS       $0x11, Y0, Y1, Y1
-	VPSRLD       $0x1f, Y1, Y1
+	VPACKUSDW X2, X1, X2
+	VPACKUSWB X2, X2, X2
+	VMOVQ X2, 16(CX)(BX*1)
+	VMOVUPS 96(DX)(BX*4), Y1
+	VCMPPS $0x11, Y0, Y1, Y1
+	VPSRLD $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKUSDW    X2, X1, X2
-	VPACKUSWB    X2, X2, X2
-	VMOVQ        X2, 24(CX)(BX*1)
-	ADDQ         $0x20, BX
-	SUBQ         $0x20, AX
-	JGE          loop4
+	VPACKUSDW X2, X1, X2
+	VPACKUSWB X2, X2, X2
+	VMOVQ X2, 24(CX)(BX*1)
+	ADDQ $0x20, BX
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Y1
-	VCMPPS       $0x11, Y0, Y1, Y1
-	VPSRLD       $0x1f, Y1, Y1
+	VMOVUPS (DX)(BX*4), Y1
+	VCMPPS $0x11, Y0, Y1, Y1
+	VPSRLD $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKUSDW    X2, X1, X2
-	VPACKUSWB    X2, X2, X2
-	VMOVQ        X2, (CX)(BX*1)
-	ADDQ         $0x08, BX
-	SUBQ         $0x08, AX
-	JGE          loop1
+	VPACKUSDW X2, X1, X2
+	VPACKUSWB X2, X2, X2
+	VMOVQ X2, (CX)(BX*1)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ  $0x08, AX
+	ADDQ $0x08, AX
 	TESTQ AX, AX
-	JZ    done
+	JZ done
 
 one:
 	VMOVSS (DX)(BX*4), X2
 	VCMPPS $0x11, Y0, Y2, Y1
 	VPSRLD $0x1f, Y1, Y1
-	VMOVD  X1, SI
-	MOVB   SI, (CX)(BX*1)
-	INCQ   BX
-	DECQ   AX
-	JNZ    one
+	VMOVD X1, SI
+	MOVB SI, (CX)(BX*1)
+	INCQ BX
+	DECQ AX
+	JNZ one
 
 done:
 	VZEROUPPER
@@ -4169,61 +4169,61 @@ TEXT ·leF32AVX512(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 	XORQ SI, SI
 	SUBQ $0x40, CX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS        (DX)(SI*4), Z0
-	VMOVUPS        (BX)(SI*4), Z1
-	VCMPPS         $0x12, Z1, Z0, K1
+	VMOVUPS (DX)(SI*4), Z0
+	VMOVUPS (BX)(SI*4), Z1
+	VCMPPS $0x12, Z1, Z0, K1
 	VPBROADCASTD.Z leF32AVX512Table<>+0(SB), K1, Z0
-	VPMOVDB        Z0, (AX)(SI*1)
-	VMOVUPS        64(DX)(SI*4), Z0
-	VMOVUPS        64(BX)(SI*4), Z1
-	VCMPPS         $0x12, Z1, Z0, K1
+	VPMOVDB Z0, (AX)(SI*1)
+	VMOVUPS 64(DX)(SI*4), Z0
+	VMOVUPS 64(BX)(SI*4), Z1
+	VCMPPS $0x12, Z1, Z0, K1
 	VPBROADCASTD.Z leF32AVX512Table<>+0(SB), K1, Z0
-	VPMOVDB        Z0, 16(AX)(SI*1)
-	VMOVUPS        128(DX)(SI*4), Z0
-	VMOVUPS        128(BX)(SI*4), Z1
-	VCMPPS         $0x12, Z1, Z0, K1
+	VPMOVDB Z0, 16(AX)(SI*1)
+	VMOVUPS 128(DX)(SI*4), Z0
+	VMOVUPS 128(BX)(SI*4), Z1
+	VCMPPS $0x12, Z1, Z0, K1
 	VPBROADCASTD.Z leF32AVX512Table<>+0(SB), K1, Z0
-	VPMOVDB        Z0, 32(AX)(SI*1)
-	VMOVUPS        192(DX)(SI*4), Z0
-	VMOVUPS        192(BX)(SI*4), Z1
-	VCMPPS         $0x12, Z1, Z0, K1
+	VPMOVDB Z0, 32(AX)(SI*1)
+	VMOVUPS 192(DX)(SI*4), Z0
+	VMOVUPS 192(BX)(SI*4), Z1
+	VCMPPS $0x12, Z1, Z0, K1
 	VPBROADCASTD.Z leF32AVX512Table<>+0(SB), K1, Z0
-	VPMOVDB        Z0, 48(AX)(SI*1)
-	ADDQ           $0x40, SI
-	SUBQ           $0x40, CX
-	JGE            loop4
+	VPMOVDB Z0, 48(AX)(SI*1)
+	ADDQ $0x40, SI
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS        (DX)(SI*4), Z0
-	VMOVUPS        (BX)(SI*4), Z1
-	VCMPPS         $0x12, Z1, Z0, K1
+	VMOVUPS (DX)(SI*4), Z0
+	VMOVUPS (BX)(SI*4), Z1
+	VCMPPS $0x12, Z1, Z0, K1
 	VPBROADCASTD.Z leF32AVX512Table<>+0(SB), K1, Z0
-	VPMOVDB        Z0, (AX)(SI*1)
-	ADDQ           $0x10, SI
-	SUBQ           $0x10, CX
-	JGE            loop1
+	VPMOVDB Z0, (AX)(SI*1)
+	ADDQ $0x10, SI
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ           $0x10, CX
-	TESTQ          CX, CX
-	JZ             done
-	MOVL           $0x00000001, DI
-	SHLL           CL, DI
-	DECL           DI
-	KMOVW          DI, K1
-	VMOVUPS.Z      (DX)(SI*4), K1, Z0
-	VMOVUPS.Z      (BX)(SI*4), K1, Z1
-	VCMPPS         $0x12, Z1, Z0, K2
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, DI
+	SHLL CL, DI
+	DECL DI
+	KMOVW DI, K1
+	VMOVUPS.Z (DX)(SI*4), K1, Z0
+	VMOVUPS.Z (BX)(SI*4), K1, Z1
+	VCMPPS $0x12, Z1, Z0, K2
 	VPBROADCASTD.Z leF32AVX512Table<>+0(SB), K2, Z0
-	VPMOVDB        Z0, K1, (AX)(SI*1)
+	VPMOVDB Z0, K1, (AX)(SI*1)
 
 done:
 	VZEROUPPER
@@ -4241,78 +4241,78 @@ TEXT ·leF32AVX2(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 	XORQ SI, SI
 	SUBQ $0x20, AX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS      (DX)(SI*4), Y0
-	VMOVUPS      (BX)(SI*4), Y1
-	VCMPPS       $0x12, Y1, Y0, Y0
-	VPSRLD       $0x1f, Y0, Y0
+	VMOVUPS (DX)(SI*4), Y0
+	VMOVUPS (BX)(SI*4), Y1
+	VCMPPS $0x12, Y1, Y0, Y0
+	VPSRLD $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKUSDW    X1, X0, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, (CX)(SI*1)
-	VMOVUPS      32(DX)(SI*4), Y0
-	VMOVUPS      32(BX)(SI*4), Y1
-	VCMPPS       $0x12, Y1, Y0, Y0
-	VPSRLD       $0x1f, Y0, Y0
+	VPACKUSDW X1, X0, X1
+	VPACKUSWB X1, X1, X1
+	VMOVQ X1, (CX)(SI*1)
+	VMOVUPS 32(DX)(SI*4), Y0
+	VMOVUPS 32(BX)(SI*4), Y1
+	VCMPPS $0x12, Y1, Y0, Y0
+	VPSRLD $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKUSDW    X1, X0, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, 8(CX)(SI*1)
-	VMOVUPS      64(DX)(SI*4), Y0
-	VMOVUPS      64(BX)(SI*4), Y1
-	VCMPPS       $0x12, Y1, Y0, Y0
-	VPSRLD       $0x1f, Y0, Y0
+	VPACKUSDW X1, X0, X1
+	VPACKUSWB X1, X1, X1
+	VMOVQ X1, 8(CX)(SI*1)
+	VMOVUPS 64(DX)(SI*4), Y0
+	VMOVUPS 64(BX)(SI*4), Y1
+	VCMPPS $0x12, Y1, Y0, Y0
+	VPSRLD $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKUSDW    X1, X0, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, 16(CX)(SI*1)
-	VMOVUPS      96(DX)(SI*4), Y0
-	VMOVUPS      96(BX)(SI*4), Y1
-	VCMPPS       $0x12, Y1, Y0, Y0
-	VPSRLD       $0x1f, Y0, Y0
+	VPACKUSDW X1, X0, X1
+	VPACKUSWB X1, X1, X1
+	VMOVQ X1, 16(CX)(SI*1)
+	VMOVUPS 96(DX)(SI*4), Y0
+	VMOVUPS 96(BX)(SI*4), Y1
+	VCMPPS $0x12, Y1, Y0, Y0
+	VPSRLD $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKUSDW    X1, X0, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, 24(CX)(SI*1)
-	ADDQ         $0x20, SI
-	SUBQ         $0x20, AX
-	JGE          loop4
+	VPACKUSDW X1, X0, X1
+	VPACKUSWB X1, X1, X1
+	VMOVQ X1, 24(CX)(SI*1)
+	ADDQ $0x20, SI
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(SI*4), Y0
-	VMOVUPS      (BX)(SI*4), Y1
-	VCMPPS       $0x12, Y1, Y0, Y0
-	VPSRLD       $0x1f, Y0, Y0
+	VMOVUPS (DX)(SI*4), Y0
+	VMOVUPS (BX)(SI*4), Y1
+	VCMPPS $0x12, Y1, Y0, Y0
+	VPSRLD $0x1f, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKUSDW    X1, X0, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, (CX)(SI*1)
-	ADDQ         $0x08, SI
-	SUBQ         $0x08, AX
-	JGE          loop1
+	VPACKUSDW X1, X0, X1
+	VPACKUSWB X1, X1, X1
+	VMOVQ X1, (CX)(SI*1)
+	ADDQ $0x08, SI
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ  $0x08, AX
+	ADDQ $0x08, AX
 	TESTQ AX, AX
-	JZ    done
+	JZ done
 
 one:
 	VMOVSS (DX)(SI*4), X2
 	VMOVSS (BX)(SI*4), X3
 	VCMPPS $0x12, Y3, Y2, Y0
 	VPSRLD $0x1f, Y0, Y0
-	VMOVD  X0, DI
-	MOVB   DI, (CX)(SI*1)
-	INCQ   SI
-	DECQ   AX
-	JNZ    one
+	VMOVD X0, DI
+	MOVB DI, (CX)(SI*1)
+	INCQ SI
+	DECQ AX
+	JNZ one
 
 done:
 	VZEROUPPER
@@ -4321,61 +4321,61 @@ done:
 // func leScalarF32AVX512(dst []bool, a []float32, s float32)
 // Requires: AVX, AVX512F
 TEXT ·leScalarF32AVX512(SB), NOSPLIT, $0-52
-	MOVQ         dst_len+8(FP), CX
-	MOVQ         dst_base+0(FP), AX
-	MOVQ         a_base+24(FP), DX
+	MOVQ dst_len+8(FP), CX
+	MOVQ dst_base+0(FP), AX
+	MOVQ a_base+24(FP), DX
 	VBROADCASTSS s+48(FP), Z0
-	XORQ         BX, BX
-	SUBQ         $0x40, CX
-	JL           end4
+	XORQ BX, BX
+	SUBQ $0x40, CX
+	JL end4
 
 loop4:
-	VMOVUPS        (DX)(BX*4), Z1
-	VCMPPS         $0x12, Z0, Z1, K1
+	VMOVUPS (DX)(BX*4), Z1
+	VCMPPS $0x12, Z0, Z1, K1
 	VPBROADCASTD.Z leScalarF32AVX512Table<>+0(SB), K1, Z1
-	VPMOVDB        Z1, (AX)(BX*1)
-	VMOVUPS        64(DX)(BX*4), Z1
-	VCMPPS         $0x12, Z0, Z1, K1
+	VPMOVDB Z1, (AX)(BX*1)
+	VMOVUPS 64(DX)(BX*4), Z1
+	VCMPPS $0x12, Z0, Z1, K1
 	VPBROADCASTD.Z leScalarF32AVX512Table<>+0(SB), K1, Z1
-	VPMOVDB        Z1, 16(AX)(BX*1)
-	VMOVUPS        128(DX)(BX*4), Z1
-	VCMPPS         $0x12, Z0, Z1, K1
+	VPMOVDB Z1, 16(AX)(BX*1)
+	VMOVUPS 128(DX)(BX*4), Z1
+	VCMPPS $0x12, Z0, Z1, K1
 	VPBROADCASTD.Z leScalarF32AVX512Table<>+0(SB), K1, Z1
-	VPMOVDB        Z1, 32(AX)(BX*1)
-	VMOVUPS        192(DX)(BX*4), Z1
-	VCMPPS         $0x12, Z0, Z1, K1
+	VPMOVDB Z1, 32(AX)(BX*1)
+	VMOVUPS 192(DX)(BX*4), Z1
+	VCMPPS $0x12, Z0, Z1, K1
 	VPBROADCASTD.Z leScalarF32AVX512Table<>+0(SB), K1, Z1
-	VPMOVDB        Z1, 48(AX)(BX*1)
-	ADDQ           $0x40, BX
-	SUBQ           $0x40, CX
-	JGE            loop4
+	VPMOVDB Z1, 48(AX)(BX*1)
+	ADDQ $0x40, BX
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS        (DX)(BX*4), Z1
-	VCMPPS         $0x12, Z0, Z1, K1
+	VMOVUPS (DX)(BX*4), Z1
+	VCMPPS $0x12, Z0, Z1, K1
 	VPBROADCASTD.Z leScalarF32AVX512Table<>+0(SB), K1, Z1
-	VPMOVDB        Z1, (AX)(BX*1)
-	ADDQ           $0x10, BX
-	SUBQ           $0x10, CX
-	JGE            loop1
+	VPMOVDB Z1, (AX)(BX*1)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ           $0x10, CX
-	TESTQ          CX, CX
-	JZ             done
-	MOVL           $0x00000001, SI
-	SHLL           CL, SI
-	DECL           SI
-	KMOVW          SI, K1
-	VMOVUPS.Z      (DX)(BX*4), K1, Z1
-	VCMPPS         $0x12, Z0, Z1, K2
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
+	VMOVUPS.Z (DX)(BX*4), K1, Z1
+	VCMPPS $0x12, Z0, Z1, K2
 	VPBROADCASTD.Z leScalarF32AVX512Table<>+0(SB), K2, Z0
-	VPMOVDB        Z0, K1, (AX)(BX*1)
+	VPMOVDB Z0, K1, (AX)(BX*1)
 
 done:
 	VZEROUPPER
@@ -4387,78 +4387,78 @@ GLOBL leScalarF32AVX512Table<>(SB), RODATA|NOPTR, $4
 // func leScalarF32AVX2(dst []bool, a []float32, s float32)
 // Requires: AVX, AVX2
 TEXT ·leScalarF32AVX2(SB), NOSPLIT, $0-52
-	MOVQ         dst_len+8(FP), AX
-	MOVQ         dst_base+0(FP), CX
-	MOVQ         a_base+24(FP), DX
+	MOVQ dst_len+8(FP), AX
+	MOVQ dst_base+0(FP), CX
+	MOVQ a_base+24(FP), DX
 	VBROADCASTSS s+48(FP), Y0
-	XORQ         BX, BX
-	SUBQ         $0x20, AX
-	JL           end4
+	XORQ BX, BX
+	SUBQ $0x20, AX
+	JL end4
 
 loop4:
-	VMOVUPS      (DX)(BX*4), Y1
-	VCMPPS       $0x12, Y0, Y1, Y1
-	VPSRLD       $0x1f, Y1, Y1
+	VMOVUPS (DX)(BX*4), Y1
+	VCMPPS $0x12, Y0, Y1, Y1
+	VPSRLD $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKUSDW    X2, X1, X2
-	VPACKUSWB    X2, X2, X2
-	VMOVQ        X2, (CX)(BX*1)
-	VMOVUPS      32(DX)(BX*4), Y1
-	VCMPPS       $0x12, Y0, Y1, Y1
-	VPSRLD       $0x1f, Y1, Y1
+	VPACKUSDW X2, X1, X2
+	VPACKUSWB X2, X2, X2
+	VMOVQ X2, (CX)(BX*1)
+	VMOVUPS 32(DX)(BX*4), Y1
+	VCMPPS $0x12, Y0, Y1, Y1
+	VPSRLD $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKUSDW    X2, X1, X2
-	VPACKUSWB    X2, X2, X2
-	VMOVQ        X2, 8(CX)(BX*1)
-	VMOVUPS      64(DX)(BX*4), Y1
-	VCMPPS       $0x12, Y0, Y1, Y1
-	VPSRLD       $0x1f, Y1, Y1
+	VPACKUSDW X2, X1, X2
+	VPACKUSWB X2, X2, X2
+	VMOVQ X2, 8(CX)(BX*1)
+	VMOVUPS 64(DX)(BX*4), Y1
+	VCMPPS $0x12, Y0, Y1, Y1
+	VPSRLD $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKUSDW    X2, X1, X2
-	VPACKUSWB    X2, X2, X2
-	VMOVQ        X2, 16(CX)(BX*1)
-	VMOVUPS      96(DX)(BX*4), Y1
-	VCMPPS       $0x12, Y0, Y1, Y1
-	VPSRLD       $0x1f, Y1, Y1
+	VPACKUSDW X2, X1, X2
+	VPACKUSWB X2, X2, X2
+	VMOVQ X2, 16(CX)(BX*1)
+	VMOVUPS 96(DX)(BX*4), Y1
+	VCMPPS $0x12, Y0, Y1, Y1
+	VPSRLD $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKUSDW    X2, X1, X2
-	VPACKUSWB    X2, X2, X2
-	VMOVQ        X2, 24(CX)(BX*1)
-	ADDQ         $0x20, BX
-	SUBQ         $0x20, AX
-	JGE          loop4
+	VPACKUSDW X2, X1, X2
+	VPACKUSWB X2, X2, X2
+	VMOVQ X2, 24(CX)(BX*1)
+	ADDQ $0x20, BX
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Y1
-	VCMPPS       $0x12, Y0, Y1, Y1
-	VPSRLD       $0x1f, Y1, Y1
+	VMOVUPS (DX)(BX*4), Y1
+	VCMPPS $0x12, Y0, Y1, Y1
+	VPSRLD $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKUSDW    X2, X1, X2
-	VPACKUSWB    X2, X2, X2
-	VMOVQ        X2, (CX)(BX*1)
-	ADDQ         $0x08, BX
-	SUBQ         $0x08, AX
-	JGE          loop1
+	VPACKUSDW X2, X1, X2
+	VPACKUSWB X2, X2, X2
+	VMOVQ X2, (CX)(BX*1)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ  $0x08, AX
+	ADDQ $0x08, AX
 	TESTQ AX, AX
-	JZ    done
+	JZ done
 
 one:
 	VMOVSS (DX)(BX*4), X2
 	VCMPPS $0x12, Y0, Y2, Y1
 	VPSRLD $0x1f, Y1, Y1
-	VMOVD  X1, SI
-	MOVB   SI, (CX)(BX*1)
-	INCQ   BX
-	DECQ   AX
-	JNZ    one
+	VMOVD X1, SI
+	MOVB SI, (CX)(BX*1)
+	INCQ BX
+	DECQ AX
+	JNZ one
 
 done:
 	VZEROUPPER
@@ -4467,61 +4467,61 @@ done:
 // func gtScalarF32AVX512(dst []bool, a []float32, s float32)
 // Requires: AVX, AVX512F
 TEXT ·gtScalarF32AVX512(SB), NOSPLIT, $0-52
-	MOVQ         dst_len+8(FP), CX
-	MOVQ         dst_base+0(FP), AX
-	MOVQ         a_base+24(FP), DX
+	MOVQ dst_len+8(FP), CX
+	MOVQ dst_base+0(FP), AX
+	MOVQ a_base+24(FP), DX
 	VBROADCASTSS s+48(FP), Z0
-	XORQ         BX, BX
-	SUBQ         $0x40, CX
-	JL           end4
+	XORQ BX, BX
+	SUBQ $0x40, CX
+	JL end4
 
 loop4:
-	VMOVUPS        (DX)(BX*4), Z1
-	VCMPPS         $0x1e, Z0, Z1, K1
+	VMOVUPS (DX)(BX*4), Z1
+	VCMPPS $0x1e, Z0, Z1, K1
 	VPBROADCASTD.Z gtScalarF32AVX512Table<>+0(SB), K1, Z1
-	VPMOVDB        Z1, (AX)(BX*1)
-	VMOVUPS        64(DX)(BX*4), Z1
-	VCMPPS         $0x1e, Z0, Z1, K1
+	VPMOVDB Z1, (AX)(BX*1)
+	VMOVUPS 64(DX)(BX*4), Z1
+	VCMPPS $0x1e, Z0, Z1, K1
 	VPBROADCASTD.Z gtScalarF32AVX512Table<>+0(SB), K1, Z1
-	VPMOVDB        Z1, 16(AX)(BX*1)
-	VMOVUPS        128(DX)(BX*4), Z1
-	VCMPPS         $0x1e, Z0, Z1, K1
+	VPMOVDB Z1, 16(AX)(BX*1)
+	VMOVUPS 128(DX)(BX*4), Z1
+	VCMPPS $0x1e, Z0, Z1, K1
 	VPBROADCASTD.Z gtScalarF32AVX512Table<>+0(SB), K1, Z1
-	VPMOVDB        Z1, 32(AX)(BX*1)
-	VMOVUPS        192(DX)(BX*4), Z1
-	VCMPPS         $0x1e, Z0, Z1, K1
+	VPMOVDB Z1, 32(AX)(BX*1)
+	VMOVUPS 192(DX)(BX*4), Z1
+	VCMPPS $0x1e, Z0, Z1, K1
 	VPBROADCASTD.Z gtScalarF32AVX512Table<>+0(SB), K1, Z1
-	VPMOVDB        Z1, 48(AX)(BX*1)
-	ADDQ           $0x40, BX
-	SUBQ           $0x40, CX
-	JGE            loop4
+	VPMOVDB Z1, 48(AX)(BX*1)
+	ADDQ $0x40, BX
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS        (DX)(BX*4), Z1
-	VCMPPS         $0x1e, Z0, Z1, K1
+	VMOVUPS (DX)(BX*4), Z1
+	VCMPPS $0x1e, Z0, Z1, K1
 	VPBROADCASTD.Z gtScalarF32AVX512Table<>+0(SB), K1, Z1
-	VPMOVDB        Z1, (AX)(BX*1)
-	ADDQ           $0x10, BX
-	SUBQ           $0x10, CX
-	JGE            loop1
+	VPMOVDB Z1, (AX)(BX*1)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ           $0x10, CX
-	TESTQ          CX, CX
-	JZ             done
-	MOVL           $0x00000001, SI
-	SHLL           CL, SI
-	DECL           SI
-	KMOVW          SI, K1
-	VMOVUPS.Z      (DX)(BX*4), K1, Z1
-	VCMPPS         $0x1e, Z0, Z1, K2
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
+	VMOVUPS.Z (DX)(BX*4), K1, Z1
+	VCMPPS $0x1e, Z0, Z1, K2
 	VPBROADCASTD.Z gtScalarF32AVX512Table<>+0(SB), K2, Z0
-	VPMOVDB        Z0, K1, (AX)(BX*1)
+	VPMOVDB Z0, K1, (AX)(BX*1)
 
 done:
 	VZEROUPPER
@@ -4533,78 +4533,78 @@ GLOBL gtScalarF32AVX512Table<>(SB), RODATA|NOPTR, $4
 // func gtScalarF32AVX2(dst []bool, a []float32, s float32)
 // Requires: AVX, AVX2
 TEXT ·gtScalarF32AVX2(SB), NOSPLIT, $0-52
-	MOVQ         dst_len+8(FP), AX
-	MOVQ         dst_base+0(FP), CX
-	MOVQ         a_base+24(FP), DX
+	MOVQ dst_len+8(FP), AX
+	MOVQ dst_base+0(FP), CX
+	MOVQ a_base+24(FP), DX
 	VBROADCASTSS s+48(FP), Y0
-	XORQ         BX, BX
-	SUBQ         $0x20, AX
-	JL           end4
+	XORQ BX, BX
+	SUBQ $0x20, AX
+	JL end4
 
 loop4:
-	VMOVUPS      (DX)(BX*4), Y1
-	VCMPPS       $0x1e, Y0, Y1, Y1
-	VPSRLD       $0x1f, Y1, Y1
+	VMOVUPS (DX)(BX*4), Y1
+	VCMPPS $0x1e, Y0, Y1, Y1
+	VPSRLD $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKUSDW    X2, X1, X2
-	VPACKUSWB    X2, X2, X2
-	VMOVQ        X2, (CX)(BX*1)
-	VMOVUPS      32(DX)(BX*4), Y1
-	VCMPPS       $0x1e, Y0, Y1, Y1
-	VPSRLD       $0x1f, Y1, Y1
+	VPACKUSDW X2, X1, X2
+	VPACKUSWB X2, X2, X2
+	VMOVQ X2, (CX)(BX*1)
+	VMOVUPS 32(DX)(BX*4), Y1
+	VCMPPS $0x1e, Y0, Y1, Y1
+	VPSRLD $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKUSDW    X2, X1, X2
-	VPACKUSWB    X2, X2, X2
-	VMOVQ        X2, 8(CX)(BX*1)
-	VMOVUPS      64(DX)(BX*4), Y1
-	VCMPPS       $0x1e, Y0, Y1, Y1
-	VPSRLD       $0x1f, Y1, Y1
+	VPACKUSDW X2, X1, X2
+	VPACKUSWB X2, X2, X2
+	VMOVQ X2, 8(CX)(BX*1)
+	VMOVUPS 64(DX)(BX*4), Y1
+	VCMPPS $0x1e, Y0, Y1, Y1
+	VPSRLD $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKUSDW    X2, X1, X2
-	VPACKUSWB    X2, X2, X2
-	VMOVQ        X2, 16(CX)(BX*1)
-	VMOVUPS      96(DX)(BX*4), Y1
-	VCMPPS       $0x1e, Y0, Y1, Y1
-	VPSRLD       $0x1f, Y1, Y1
+	VPACKUSDW X2, X1, X2
+	VPACKUSWB X2, X2, X2
+	VMOVQ X2, 16(CX)(BX*1)
+	VMOVUPS 96(DX)(BX*4), Y1
+	VCMPPS $0x1e, Y0, Y1, Y1
+	VPSRLD $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKUSDW    X2, X1, X2
-	VPACKUSWB    X2, X2, X2
-	VMOVQ        X2, 24(CX)(BX*1)
-	ADDQ         $0x20, BX
-	SUBQ         $0x20, AX
-	JGE          loop4
+	VPACKUSDW X2, X1, X2
+	VPACKUSWB X2, X2, X2
+	VMOVQ X2, 24(CX)(BX*1)
+	ADDQ $0x20, BX
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Y1
-	VCMPPS       $0x1e, Y0, Y1, Y1
-	VPSRLD       $0x1f, Y1, Y1
+	VMOVUPS (DX)(BX*4), Y1
+	VCMPPS $0x1e, Y0, Y1, Y1
+	VPSRLD $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKUSDW    X2, X1, X2
-	VPACKUSWB    X2, X2, X2
-	VMOVQ        X2, (CX)(BX*1)
-	ADDQ         $0x08, BX
-	SUBQ         $0x08, AX
-	JGE          loop1
+	VPACKUSDW X2, X1, X2
+	VPACKUSWB X2, X2, X2
+	VMOVQ X2, (CX)(BX*1)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ  $0x08, AX
+	ADDQ $0x08, AX
 	TESTQ AX, AX
-	JZ    done
+	JZ done
 
 one:
 	VMOVSS (DX)(BX*4), X2
 	VCMPPS $0x1e, Y0, Y2, Y1
 	VPSRLD $0x1f, Y1, Y1
-	VMOVD  X1, SI
-	MOVB   SI, (CX)(BX*1)
-	INCQ   BX
-	DECQ   AX
-	JNZ    one
+	VMOVD X1, SI
+	MOVB SI, (CX)(BX*1)
+	INCQ BX
+	DECQ AX
+	JNZ one
 
 done:
 	VZEROUPPER
@@ -4613,61 +4613,61 @@ done:
 // func geScalarF32AVX512(dst []bool, a []float32, s float32)
 // Requires: AVX, AVX512F
 TEXT ·geScalarF32AVX512(SB), NOSPLIT, $0-52
-	MOVQ         dst_len+8(FP), CX
-	MOVQ         dst_base+0(FP), AX
-	MOVQ         a_base+24(FP), DX
+	MOVQ dst_len+8(FP), CX
+	MOVQ dst_base+0(FP), AX
+	MOVQ a_base+24(FP), DX
 	VBROADCASTSS s+48(FP), Z0
-	XORQ         BX, BX
-	SUBQ         $0x40, CX
-	JL           end4
+	XORQ BX, BX
+	SUBQ $0x40, CX
+	JL end4
 
 loop4:
-	VMOVUPS        (DX)(BX*4), Z1
-	VCMPPS         $0x1d, Z0, Z1, K1
+	VMOVUPS (DX)(BX*4), Z1
+	VCMPPS $0x1d, Z0, Z1, K1
 	VPBROADCASTD.Z geScalarF32AVX512Table<>+0(SB), K1, Z1
-	VPMOVDB        Z1, (AX)(BX*1)
-	VMOVUPS        64(DX)(BX*4), Z1
-	VCMPPS         $0x1d, Z0, Z1, K1
+	VPMOVDB Z1, (AX)(BX*1)
+	VMOVUPS 64(DX)(BX*4), Z1
+	VCMPPS $0x1d, Z0, Z1, K1
 	VPBROADCASTD.Z geScalarF32AVX512Table<>+0(SB), K1, Z1
-	VPMOVDB        Z1, 16(AX)(BX*1)
-	VMOVUPS        128(DX)(BX*4), Z1
-	VCMPPS         $0x1d, Z0, Z1, K1
+	VPMOVDB Z1, 16(AX)(BX*1)
+	VMOVUPS 128(DX)(BX*4), Z1
+	VCMPPS $0x1d, Z0, Z1, K1
 	VPBROADCASTD.Z geScalarF32AVX512Table<>+0(SB), K1, Z1
-	VPMOVDB        Z1, 32(AX)(BX*1)
-	VMOVUPS        192(DX)(BX*4), Z1
-	VCMPPS         $0x1d, Z0, Z1, K1
+	VPMOVDB Z1, 32(AX)(BX*1)
+	VMOVUPS 192(DX)(BX*4), Z1
+	VCMPPS $0x1d, Z0, Z1, K1
 	VPBROADCASTD.Z geScalarF32AVX512Table<>+0(SB), K1, Z1
-	VPMOVDB        Z1, 48(AX)(BX*1)
-	ADDQ           $0x40, BX
-	SUBQ           $0x40, CX
-	JGE            loop4
+	VPMOVDB Z1, 48(AX)(BX*1)
+	ADDQ $0x40, BX
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS        (DX)(BX*4), Z1
-	VCMPPS         $0x1d, Z0, Z1, K1
+	VMOVUPS (DX)(BX*4), Z1
+	VCMPPS $0x1d, Z0, Z1, K1
 	VPBROADCASTD.Z geScalarF32AVX512Table<>+0(SB), K1, Z1
-	VPMOVDB        Z1, (AX)(BX*1)
-	ADDQ           $0x10, BX
-	SUBQ           $0x10, CX
-	JGE            loop1
+	VPMOVDB Z1, (AX)(BX*1)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ           $0x10, CX
-	TESTQ          CX, CX
-	JZ             done
-	MOVL           $0x00000001, SI
-	SHLL           CL, SI
-	DECL           SI
-	KMOVW          SI, K1
-	VMOVUPS.Z      (DX)(BX*4), K1, Z1
-	VCMPPS         $0x1d, Z0, Z1, K2
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
+	VMOVUPS.Z (DX)(BX*4), K1, Z1
+	VCMPPS $0x1d, Z0, Z1, K2
 	VPBROADCASTD.Z geScalarF32AVX512Table<>+0(SB), K2, Z0
-	VPMOVDB        Z0, K1, (AX)(BX*1)
+	VPMOVDB Z0, K1, (AX)(BX*1)
 
 done:
 	VZEROUPPER
@@ -4679,78 +4679,78 @@ GLOBL geScalarF32AVX512Table<>(SB), RODATA|NOPTR, $4
 // func geScalarF32AVX2(dst []bool, a []float32, s float32)
 // Requires: AVX, AVX2
 TEXT ·geScalarF32AVX2(SB), NOSPLIT, $0-52
-	MOVQ         dst_len+8(FP), AX
-	MOVQ         dst_base+0(FP), CX
-	MOVQ         a_base+24(FP), DX
+	MOVQ dst_len+8(FP), AX
+	MOVQ dst_base+0(FP), CX
+	MOVQ a_base+24(FP), DX
 	VBROADCASTSS s+48(FP), Y0
-	XORQ         BX, BX
-	SUBQ         $0x20, AX
-	JL           end4
+	XORQ BX, BX
+	SUBQ $0x20, AX
+	JL end4
 
 loop4:
-	VMOVUPS      (DX)(BX*4), Y1
-	VCMPPS       $0x1d, Y0, Y1, Y1
-	VPSRLD       $0x1f, Y1, Y1
+	VMOVUPS (DX)(BX*4), Y1
+	VCMPPS $0x1d, Y0, Y1, Y1
+	VPSRLD $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKUSDW    X2, X1, X2
-	VPACKUSWB    X2, X2, X2
-	VMOVQ        X2, (CX)(BX*1)
-	VMOVUPS      32(DX)(BX*4), Y1
-	VCMPPS       $0x1d, Y0, Y1, Y1
-	VPSRLD       $0x1f, Y1, Y1
+	VPACKUSDW X2, X1, X2
+	VPACKUSWB X2, X2, X2
+	VMOVQ X2, (CX)(BX*1)
+	VMOVUPS 32(DX)(BX*4), Y1
+	VCMPPS $0x1d, Y0, Y1, Y1
+	VPSRLD $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKUSDW    X2, X1, X2
-	VPACKUSWB    X2, X2, X2
-	VMOVQ        X2, 8(CX)(BX*1)
-	VMOVUPS      64(DX)(BX*4), Y1
-	VCMPPS       $0x1d, Y0, Y1, Y1
-	VPSRLD       $0x1f, Y1, Y1
+	VPACKUSDW X2, X1, X2
+	VPACKUSWB X2, X2, X2
+	VMOVQ X2, 8(CX)(BX*1)
+	VMOVUPS 64(DX)(BX*4), Y1
+	VCMPPS $0x1d, Y0, Y1, Y1
+	VPSRLD $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKUSDW    X2, X1, X2
-	VPACKUSWB    X2, X2, X2
-	VMOVQ        X2, 16(CX)(BX*1)
-	VMOVUPS      96(DX)(BX*4), Y1
-	VCMPPS       $0x1d, Y0, Y1, Y1
-	VPSRLD       $0x1f, Y1, Y1
+	VPACKUSDW X2, X1, X2
+	VPACKUSWB X2, X2, X2
+	VMOVQ X2, 16(CX)(BX*1)
+	VMOVUPS 96(DX)(BX*4), Y1
+	VCMPPS $0x1d, Y0, Y1, Y1
+	VPSRLD $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKUSDW    X2, X1, X2
-	VPACKUSWB    X2, X2, X2
-	VMOVQ        X2, 24(CX)(BX*1)
-	ADDQ         $0x20, BX
-	SUBQ         $0x20, AX
-	JGE          loop4
+	VPACKUSDW X2, X1, X2
+	VPACKUSWB X2, X2, X2
+	VMOVQ X2, 24(CX)(BX*1)
+	ADDQ $0x20, BX
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Y1
-	VCMPPS       $0x1d, Y0, Y1, Y1
-	VPSRLD       $0x1f, Y1, Y1
+	VMOVUPS (DX)(BX*4), Y1
+	VCMPPS $0x1d, Y0, Y1, Y1
+	VPSRLD $0x1f, Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
-	VPACKUSDW    X2, X1, X2
-	VPACKUSWB    X2, X2, X2
-	VMOVQ        X2, (CX)(BX*1)
-	ADDQ         $0x08, BX
-	SUBQ         $0x08, AX
-	JGE          loop1
+	VPACKUSDW X2, X1, X2
+	VPACKUSWB X2, X2, X2
+	VMOVQ X2, (CX)(BX*1)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ  $0x08, AX
+	ADDQ $0x08, AX
 	TESTQ AX, AX
-	JZ    done
+	JZ done
 
 one:
 	VMOVSS (DX)(BX*4), X2
 	VCMPPS $0x1d, Y0, Y2, Y1
 	VPSRLD $0x1f, Y1, Y1
-	VMOVD  X1, SI
-	MOVB   SI, (CX)(BX*1)
-	INCQ   BX
-	DECQ   AX
-	JNZ    one
+	VMOVD X1, SI
+	MOVB SI, (CX)(BX*1)
+	INCQ BX
+	DECQ AX
+	JNZ one
 
 done:
 	VZEROUPPER
@@ -4766,67 +4766,67 @@ TEXT ·selectF32AVX512(SB), NOSPLIT, $0-96
 	MOVQ b_base+72(FP), SI
 	XORQ DI, DI
 	SUBQ $0x40, CX
-	JL   end4
+	JL end4
 
 loop4:
 	VPMOVZXBD (DX)(DI*1), Z0
-	VPTESTMD  Z0, Z0, K1
-	VMOVUPS   (BX)(DI*4), Z0
-	VMOVUPS   (SI)(DI*4), Z7
+	VPTESTMD Z0, Z0, K1
+	VMOVUPS (BX)(DI*4), Z0
+	VMOVUPS (SI)(DI*4), Z7
 	VBLENDMPS Z0, Z7, K1, Z1
-	VMOVUPS   Z1, (AX)(DI*4)
+	VMOVUPS Z1, (AX)(DI*4)
 	VPMOVZXBD 16(DX)(DI*1), Z0
-	VPTESTMD  Z0, Z0, K1
-	VMOVUPS   64(BX)(DI*4), Z0
-	VMOVUPS   64(SI)(DI*4), Z7
+	VPTESTMD Z0, Z0, K1
+	VMOVUPS 64(BX)(DI*4), Z0
+	VMOVUPS 64(SI)(DI*4), Z7
 	VBLENDMPS Z0, Z7, K1, Z2
-	VMOVUPS   Z2, 64(AX)(DI*4)
+	VMOVUPS Z2, 64(AX)(DI*4)
 	VPMOVZXBD 32(DX)(DI*1), Z0
-	VPTESTMD  Z0, Z0, K1
-	VMOVUPS   128(BX)(DI*4), Z0
-	VMOVUPS   128(SI)(DI*4), Z7
+	VPTESTMD Z0, Z0, K1
+	VMOVUPS 128(BX)(DI*4), Z0
+	VMOVUPS 128(SI)(DI*4), Z7
 	VBLENDMPS Z0, Z7, K1, Z3
-	VMOVUPS   Z3, 128(AX)(DI*4)
+	VMOVUPS Z3, 128(AX)(DI*4)
 	VPMOVZXBD 48(DX)(DI*1), Z0
-	VPTESTMD  Z0, Z0, K1
-	VMOVUPS   192(BX)(DI*4), Z0
-	VMOVUPS   192(SI)(DI*4), Z7
+	VPTESTMD Z0, Z0, K1
+	VMOVUPS 192(BX)(DI*4), Z0
+	VMOVUPS 192(SI)(DI*4), Z7
 	VBLENDMPS Z0, Z7, K1, Z4
-	VMOVUPS   Z4, 192(AX)(DI*4)
-	ADDQ      $0x40, DI
-	SUBQ      $0x40, CX
-	JGE       loop4
+	VMOVUPS Z4, 192(AX)(DI*4)
+	ADDQ $0x40, DI
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
 	VPMOVZXBD (DX)(DI*1), Z0
-	VPTESTMD  Z0, Z0, K1
-	VMOVUPS   (BX)(DI*4), Z0
-	VMOVUPS   (SI)(DI*4), Z1
+	VPTESTMD Z0, Z0, K1
+	VMOVUPS (BX)(DI*4), Z0
+	VMOVUPS (SI)(DI*4), Z1
 	VBLENDMPS Z0, Z1, K1, Z5
-	VMOVUPS   Z5, (AX)(DI*4)
-	ADDQ      $0x10, DI
-	SUBQ      $0x10, CX
-	JGE       loop1
+	VMOVUPS Z5, (AX)(DI*4)
+	ADDQ $0x10, DI
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ        $0x10, CX
-	TESTQ       CX, CX
-	JZ          done
-	MOVL        $0x00000001, R8
-	SHLL        CL, R8
-	DECL        R8
-	KMOVW       R8, K1
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, R8
+	SHLL CL, R8
+	DECL R8
+	KMOVW R8, K1
 	VPMOVZXBD.Z (DX)(DI*1), K1, Z0
-	VPTESTMD    Z0, Z0, K2
-	VMOVUPS.Z   (BX)(DI*4), K1, Z0
-	VMOVUPS.Z   (SI)(DI*4), K1, Z1
-	VBLENDMPS   Z0, Z1, K2, Z6
-	VMOVUPS     Z6, K1, (AX)(DI*4)
+	VPTESTMD Z0, Z0, K2
+	VMOVUPS.Z (BX)(DI*4), K1, Z0
+	VMOVUPS.Z (SI)(DI*4), K1, Z1
+	VBLENDMPS Z0, Z1, K2, Z6
+	VMOVUPS Z6, K1, (AX)(DI*4)
 
 done:
 	VZEROUPPER
@@ -4842,75 +4842,75 @@ TEXT ·selectF32AVX2(SB), NOSPLIT, $0-96
 	MOVQ b_base+72(FP), SI
 	XORQ DI, DI
 	SUBQ $0x20, AX
-	JL   end4
+	JL end4
 
 loop4:
 	VPMOVZXBD (DX)(DI*1), Y0
-	VPXOR     Y1, Y1, Y1
-	VPCMPGTD  Y1, Y0, Y0
-	VMOVUPS   (BX)(DI*4), Y1
-	VMOVUPS   (SI)(DI*4), Y4
+	VPXOR Y1, Y1, Y1
+	VPCMPGTD Y1, Y0, Y0
+	VMOVUPS (BX)(DI*4), Y1
+	VMOVUPS (SI)(DI*4), Y4
 	VBLENDVPS Y0, Y1, Y4, Y0
-	VMOVUPS   Y0, (CX)(DI*4)
+	VMOVUPS Y0, (CX)(DI*4)
 	VPMOVZXBD 8(DX)(DI*1), Y0
-	VPXOR     Y1, Y1, Y1
-	VPCMPGTD  Y1, Y0, Y0
-	VMOVUPS   32(BX)(DI*4), Y1
-	VMOVUPS   32(SI)(DI*4), Y4
+	VPXOR Y1, Y1, Y1
+	VPCMPGTD Y1, Y0, Y0
+	VMOVUPS 32(BX)(DI*4), Y1
+	VMOVUPS 32(SI)(DI*4), Y4
 	VBLENDVPS Y0, Y1, Y4, Y0
-	VMOVUPS   Y0, 32(CX)(DI*4)
+	VMOVUPS Y0, 32(CX)(DI*4)
 	VPMOVZXBD 16(DX)(DI*1), Y0
-	VPXOR     Y1, Y1, Y1
-	VPCMPGTD  Y1, Y0, Y0
-	VMOVUPS   64(BX)(DI*4), Y1
-	VMOVUPS   64(SI)(DI*4), Y4
+	VPXOR Y1, Y1, Y1
+	VPCMPGTD Y1, Y0, Y0
+	VMOVUPS 64(BX)(DI*4), Y1
+	VMOVUPS 64(SI)(DI*4), Y4
 	VBLENDVPS Y0, Y1, Y4, Y0
-	VMOVUPS   Y0, 64(CX)(DI*4)
+	VMOVUPS Y0, 64(CX)(DI*4)
 	VPMOVZXBD 24(DX)(DI*1), Y0
-	VPXOR     Y1, Y1, Y1
-	VPCMPGTD  Y1, Y0, Y0
-	VMOVUPS   96(BX)(DI*4), Y1
-	VMOVUPS   96(SI)(DI*4), Y4
+	VPXOR Y1, Y1, Y1
+	VPCMPGTD Y1, Y0, Y0
+	VMOVUPS 96(BX)(DI*4), Y1
+	VMOVUPS 96(SI)(DI*4), Y4
 	VBLENDVPS Y0, Y1, Y4, Y0
-	VMOVUPS   Y0, 96(CX)(DI*4)
-	ADDQ      $0x20, DI
-	SUBQ      $0x20, AX
-	JGE       loop4
+	VMOVUPS Y0, 96(CX)(DI*4)
+	ADDQ $0x20, DI
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
 	VPMOVZXBD (DX)(DI*1), Y0
-	VPXOR     Y1, Y1, Y1
-	VPCMPGTD  Y1, Y0, Y0
-	VMOVUPS   (BX)(DI*4), Y1
-	VMOVUPS   (SI)(DI*4), Y4
+	VPXOR Y1, Y1, Y1
+	VPCMPGTD Y1, Y0, Y0
+	VMOVUPS (BX)(DI*4), Y1
+	VMOVUPS (SI)(DI*4), Y4
 	VBLENDVPS Y0, Y1, Y4, Y0
-	VMOVUPS   Y0, (CX)(DI*4)
-	ADDQ      $0x08, DI
-	SUBQ      $0x08, AX
-	JGE       loop1
+	VMOVUPS Y0, (CX)(DI*4)
+	ADDQ $0x08, DI
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ  $0x08, AX
+	ADDQ $0x08, AX
 	TESTQ AX, AX
-	JZ    done
+	JZ done
 
 one:
-	MOVBLZX   (DX)(DI*1), R8
-	VMOVD     R8, X2
-	VPXOR     Y0, Y0, Y0
-	VPCMPGTD  Y0, Y2, Y0
-	VMOVSS    (BX)(DI*4), X2
-	VMOVSS    (SI)(DI*4), X3
+	MOVBLZX (DX)(DI*1), R8
+	VMOVD R8, X2
+	VPXOR Y0, Y0, Y0
+	VPCMPGTD Y0, Y2, Y0
+	VMOVSS (BX)(DI*4), X2
+	VMOVSS (SI)(DI*4), X3
 	VBLENDVPS Y0, Y2, Y3, Y0
-	VMOVSS    X0, (CX)(DI*4)
-	INCQ      DI
-	DECQ      AX
-	JNZ       one
+	VMOVSS X0, (CX)(DI*4)
+	INCQ DI
+	DECQ AX
+	JNZ one
 
 done:
 	VZEROUPPER
@@ -4919,68 +4919,68 @@ done:
 // func selectScalarF32AVX512(dst []float32, c []bool, a []float32, s float32)
 // Requires: AVX, AVX512F
 TEXT ·selectScalarF32AVX512(SB), NOSPLIT, $0-76
-	MOVQ         dst_len+8(FP), CX
-	MOVQ         dst_base+0(FP), AX
-	MOVQ         c_base+24(FP), DX
-	MOVQ         a_base+48(FP), BX
+	MOVQ dst_len+8(FP), CX
+	MOVQ dst_base+0(FP), AX
+	MOVQ c_base+24(FP), DX
+	MOVQ a_base+48(FP), BX
 	VBROADCASTSS s+72(FP), Z0
-	XORQ         SI, SI
-	SUBQ         $0x40, CX
-	JL           end4
+	XORQ SI, SI
+	SUBQ $0x40, CX
+	JL end4
 
 loop4:
 	VPMOVZXBD (DX)(SI*1), Z1
-	VPTESTMD  Z1, Z1, K1
-	VMOVUPS   (BX)(SI*4), Z1
+	VPTESTMD Z1, Z1, K1
+	VMOVUPS (BX)(SI*4), Z1
 	VBLENDMPS Z1, Z0, K1, Z2
-	VMOVUPS   Z2, (AX)(SI*4)
+	VMOVUPS Z2, (AX)(SI*4)
 	VPMOVZXBD 16(DX)(SI*1), Z1
-	VPTESTMD  Z1, Z1, K1
-	VMOVUPS   64(BX)(SI*4), Z1
+	VPTESTMD Z1, Z1, K1
+	VMOVUPS 64(BX)(SI*4), Z1
 	VBLENDMPS Z1, Z0, K1, Z3
-	VMOVUPS   Z3, 64(AX)(SI*4)
+	VMOVUPS Z3, 64(AX)(SI*4)
 	VPMOVZXBD 32(DX)(SI*1), Z1
-	VPTESTMD  Z1, Z1, K1
-	VMOVUPS   128(BX)(SI*4), Z1
+	VPTESTMD Z1, Z1, K1
+	VMOVUPS 128(BX)(SI*4), Z1
 	VBLENDMPS Z1, Z0, K1, Z4
-	VMOVUPS   Z4, 128(AX)(SI*4)
+	VMOVUPS Z4, 128(AX)(SI*4)
 	VPMOVZXBD 48(DX)(SI*1), Z1
-	VPTESTMD  Z1, Z1, K1
-	VMOVUPS   192(BX)(SI*4), Z1
+	VPTESTMD Z1, Z1, K1
+	VMOVUPS 192(BX)(SI*4), Z1
 	VBLENDMPS Z1, Z0, K1, Z5
-	VMOVUPS   Z5, 192(AX)(SI*4)
-	ADDQ      $0x40, SI
-	SUBQ      $0x40, CX
-	JGE       loop4
+	VMOVUPS Z5, 192(AX)(SI*4)
+	ADDQ $0x40, SI
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
 	VPMOVZXBD (DX)(SI*1), Z1
-	VPTESTMD  Z1, Z1, K1
-	VMOVUPS   (BX)(SI*4), Z1
+	VPTESTMD Z1, Z1, K1
+	VMOVUPS (BX)(SI*4), Z1
 	VBLENDMPS Z1, Z0, K1, Z6
-	VMOVUPS   Z6, (AX)(SI*4)
-	ADDQ      $0x10, SI
-	SUBQ      $0x10, CX
-	JGE       loop1
+	VMOVUPS Z6, (AX)(SI*4)
+	ADDQ $0x10, SI
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ        $0x10, CX
-	TESTQ       CX, CX
-	JZ          done
-	MOVL        $0x00000001, DI
-	SHLL        CL, DI
-	DECL        DI
-	KMOVW       DI, K1
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, DI
+	SHLL CL, DI
+	DECL DI
+	KMOVW DI, K1
 	VPMOVZXBD.Z (DX)(SI*1), K1, Z1
-	VPTESTMD    Z1, Z1, K2
-	VMOVUPS.Z   (BX)(SI*4), K1, Z1
-	VBLENDMPS   Z1, Z0, K2, Z7
-	VMOVUPS     Z7, K1, (AX)(SI*4)
+	VPTESTMD Z1, Z1, K2
+	VMOVUPS.Z (BX)(SI*4), K1, Z1
+	VBLENDMPS Z1, Z0, K2, Z7
+	VMOVUPS Z7, K1, (AX)(SI*4)
 
 done:
 	VZEROUPPER
@@ -4989,76 +4989,76 @@ done:
 // func selectScalarF32AVX2(dst []float32, c []bool, a []float32, s float32)
 // Requires: AVX, AVX2
 TEXT ·selectScalarF32AVX2(SB), NOSPLIT, $0-76
-	MOVQ         dst_len+8(FP), AX
-	MOVQ         dst_base+0(FP), CX
-	MOVQ         c_base+24(FP), DX
-	MOVQ         a_base+48(FP), BX
+	MOVQ dst_len+8(FP), AX
+	MOVQ dst_base+0(FP), CX
+	MOVQ c_base+24(FP), DX
+	MOVQ a_base+48(FP), BX
 	VBROADCASTSS s+72(FP), Y0
-	XORQ         SI, SI
-	SUBQ         $0x20, AX
-	JL           end4
+	XORQ SI, SI
+	SUBQ $0x20, AX
+	JL end4
 
 loop4:
 	VPMOVZXBD (DX)(SI*1), Y1
-	VPXOR     Y2, Y2, Y2
-	VPCMPGTD  Y2, Y1, Y1
-	VMOVUPS   (BX)(SI*4), Y2
+	VPXOR Y2, Y2, Y2
+	VPCMPGTD Y2, Y1, Y1
+	VMOVUPS (BX)(SI*4), Y2
 	VBLENDVPS Y1, Y2, Y0, Y1
-	VMOVUPS   Y1, (CX)(SI*4)
+	VMOVUPS Y1, (CX)(SI*4)
 	VPMOVZXBD 8(DX)(SI*1), Y1
-	VPXOR     Y2, Y2, Y2
-	VPCMPGTD  Y2, Y1, Y1
-	VMOVUPS   32(BX)(SI*4), Y2
+	VPXOR Y2, Y2, Y2
+	VPCMPGTD Y2, Y1, Y1
+	VMOVUPS 32(BX)(SI*4), Y2
 	VBLENDVPS Y1, Y2, Y0, Y1
-	VMOVUPS   Y1, 32(CX)(SI*4)
+	VMOVUPS Y1, 32(CX)(SI*4)
 	VPMOVZXBD 16(DX)(SI*1), Y1
-	VPXOR     Y2, Y2, Y2
-	VPCMPGTD  Y2, Y1, Y1
-	VMOVUPS   64(BX)(SI*4), Y2
+	VPXOR Y2, Y2, Y2
+	VPCMPGTD Y2, Y1, Y1
+	VMOVUPS 64(BX)(SI*4), Y2
 	VBLENDVPS Y1, Y2, Y0, Y1
-	VMOVUPS   Y1, 64(CX)(SI*4)
+	VMOVUPS Y1, 64(CX)(SI*4)
 	VPMOVZXBD 24(DX)(SI*1), Y1
-	VPXOR     Y2, Y2, Y2
-	VPCMPGTD  Y2, Y1, Y1
-	VMOVUPS   96(BX)(SI*4), Y2
+	VPXOR Y2, Y2, Y2
+	VPCMPGTD Y2, Y1, Y1
+	VMOVUPS 96(BX)(SI*4), Y2
 	VBLENDVPS Y1, Y2, Y0, Y1
-	VMOVUPS   Y1, 96(CX)(SI*4)
-	ADDQ      $0x20, SI
-	SUBQ      $0x20, AX
-	JGE       loop4
+	VMOVUPS Y1, 96(CX)(SI*4)
+	ADDQ $0x20, SI
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
 	VPMOVZXBD (DX)(SI*1), Y1
-	VPXOR     Y2, Y2, Y2
-	VPCMPGTD  Y2, Y1, Y1
-	VMOVUPS   (BX)(SI*4), Y2
+	VPXOR Y2, Y2, Y2
+	VPCMPGTD Y2, Y1, Y1
+	VMOVUPS (BX)(SI*4), Y2
 	VBLENDVPS Y1, Y2, Y0, Y1
-	VMOVUPS   Y1, (CX)(SI*4)
-	ADDQ      $0x08, SI
-	SUBQ      $0x08, AX
-	JGE       loop1
+	VMOVUPS Y1, (CX)(SI*4)
+	ADDQ $0x08, SI
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ  $0x08, AX
+	ADDQ $0x08, AX
 	TESTQ AX, AX
-	JZ    done
+	JZ done
 
 one:
-	MOVBLZX   (DX)(SI*1), DI
-	VMOVD     DI, X3
-	VPXOR     Y1, Y1, Y1
-	VPCMPGTD  Y1, Y3, Y1
-	VMOVSS    (BX)(SI*4), X3
+	MOVBLZX (DX)(SI*1), DI
+	VMOVD DI, X3
+	VPXOR Y1, Y1, Y1
+	VPCMPGTD Y1, Y3, Y1
+	VMOVSS (BX)(SI*4), X3
 	VBLENDVPS Y1, Y3, Y0, Y1
-	VMOVSS    X1, (CX)(SI*4)
-	INCQ      SI
-	DECQ      AX
-	JNZ       one
+	VMOVSS X1, (CX)(SI*4)
+	INCQ SI
+	DECQ AX
+	JNZ one
 
 done:
 	VZEROUPPER
@@ -5067,68 +5067,68 @@ done:
 // func scalarSelectF32AVX512(dst []float32, c []bool, s float32, b []float32)
 // Requires: AVX, AVX512F
 TEXT ·scalarSelectF32AVX512(SB), NOSPLIT, $0-80
-	MOVQ         dst_len+8(FP), CX
-	MOVQ         dst_base+0(FP), AX
-	MOVQ         c_base+24(FP), DX
+	MOVQ dst_len+8(FP), CX
+	MOVQ dst_base+0(FP), AX
+	MOVQ c_base+24(FP), DX
 	VBROADCASTSS s+48(FP), Z0
-	MOVQ         b_base+56(FP), BX
-	XORQ         SI, SI
-	SUBQ         $0x40, CX
-	JL           end4
+	MOVQ b_base+56(FP), BX
+	XORQ SI, SI
+	SUBQ $0x40, CX
+	JL end4
 
 loop4:
 	VPMOVZXBD (DX)(SI*1), Z1
-	VPTESTMD  Z1, Z1, K1
-	VMOVUPS   (BX)(SI*4), Z1
+	VPTESTMD Z1, Z1, K1
+	VMOVUPS (BX)(SI*4), Z1
 	VBLENDMPS Z0, Z1, K1, Z2
-	VMOVUPS   Z2, (AX)(SI*4)
+	VMOVUPS Z2, (AX)(SI*4)
 	VPMOVZXBD 16(DX)(SI*1), Z1
-	VPTESTMD  Z1, Z1, K1
-	VMOVUPS   64(BX)(SI*4), Z1
+	VPTESTMD Z1, Z1, K1
+	VMOVUPS 64(BX)(SI*4), Z1
 	VBLENDMPS Z0, Z1, K1, Z3
-	VMOVUPS   Z3, 64(AX)(SI*4)
+	VMOVUPS Z3, 64(AX)(SI*4)
 	VPMOVZXBD 32(DX)(SI*1), Z1
-	VPTESTMD  Z1, Z1, K1
-	VMOVUPS   128(BX)(SI*4), Z1
+	VPTESTMD Z1, Z1, K1
+	VMOVUPS 128(BX)(SI*4), Z1
 	VBLENDMPS Z0, Z1, K1, Z4
-	VMOVUPS   Z4, 128(AX)(SI*4)
+	VMOVUPS Z4, 128(AX)(SI*4)
 	VPMOVZXBD 48(DX)(SI*1), Z1
-	VPTESTMD  Z1, Z1, K1
-	VMOVUPS   192(BX)(SI*4), Z1
+	VPTESTMD Z1, Z1, K1
+	VMOVUPS 192(BX)(SI*4), Z1
 	VBLENDMPS Z0, Z1, K1, Z5
-	VMOVUPS   Z5, 192(AX)(SI*4)
-	ADDQ      $0x40, SI
-	SUBQ      $0x40, CX
-	JGE       loop4
+	VMOVUPS Z5, 192(AX)(SI*4)
+	ADDQ $0x40, SI
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
 	VPMOVZXBD (DX)(SI*1), Z1
-	VPTESTMD  Z1, Z1, K1
-	VMOVUPS   (BX)(SI*4), Z1
+	VPTESTMD Z1, Z1, K1
+	VMOVUPS (BX)(SI*4), Z1
 	VBLENDMPS Z0, Z1, K1, Z6
-	VMOVUPS   Z6, (AX)(SI*4)
-	ADDQ      $0x10, SI
-	SUBQ      $0x10, CX
-	JGE       loop1
+	VMOVUPS Z6, (AX)(SI*4)
+	ADDQ $0x10, SI
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ        $0x10, CX
-	TESTQ       CX, CX
-	JZ          done
-	MOVL        $0x00000001, DI
-	SHLL        CL, DI
-	DECL        DI
-	KMOVW       DI, K1
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, DI
+	SHLL CL, DI
+	DECL DI
+	KMOVW DI, K1
 	VPMOVZXBD.Z (DX)(SI*1), K1, Z1
-	VPTESTMD    Z1, Z1, K2
-	VMOVUPS.Z   (BX)(SI*4), K1, Z1
-	VBLENDMPS   Z0, Z1, K2, Z7
-	VMOVUPS     Z7, K1, (AX)(SI*4)
+	VPTESTMD Z1, Z1, K2
+	VMOVUPS.Z (BX)(SI*4), K1, Z1
+	VBLENDMPS Z0, Z1, K2, Z7
+	VMOVUPS Z7, K1, (AX)(SI*4)
 
 done:
 	VZEROUPPER
@@ -5137,76 +5137,76 @@ done:
 // func scalarSelectF32AVX2(dst []float32, c []bool, s float32, b []float32)
 // Requires: AVX, AVX2
 TEXT ·scalarSelectF32AVX2(SB), NOSPLIT, $0-80
-	MOVQ         dst_len+8(FP), AX
-	MOVQ         dst_base+0(FP), CX
-	MOVQ         c_base+24(FP), DX
+	MOVQ dst_len+8(FP), AX
+	MOVQ dst_base+0(FP), CX
+	MOVQ c_base+24(FP), DX
 	VBROADCASTSS s+48(FP), Y0
-	MOVQ         b_base+56(FP), BX
-	XORQ         SI, SI
-	SUBQ         $0x20, AX
-	JL           end4
+	MOVQ b_base+56(FP), BX
+	XORQ SI, SI
+	SUBQ $0x20, AX
+	JL end4
 
 loop4:
 	VPMOVZXBD (DX)(SI*1), Y1
-	VPXOR     Y2, Y2, Y2
-	VPCMPGTD  Y2, Y1, Y1
-	VMOVUPS   (BX)(SI*4), Y2
+	VPXOR Y2, Y2, Y2
+	VPCMPGTD Y2, Y1, Y1
+	VMOVUPS (BX)(SI*4), Y2
 	VBLENDVPS Y1, Y0, Y2, Y1
-	VMOVUPS   Y1, (CX)(SI*4)
+	VMOVUPS Y1, (CX)(SI*4)
 	VPMOVZXBD 8(DX)(SI*1), Y1
-	VPXOR     Y2, Y2, Y2
-	VPCMPGTD  Y2, Y1, Y1
-	VMOVUPS   32(BX)(SI*4), Y2
+	VPXOR Y2, Y2, Y2
+	VPCMPGTD Y2, Y1, Y1
+	VMOVUPS 32(BX)(SI*4), Y2
 	VBLENDVPS Y1, Y0, Y2, Y1
-	VMOVUPS   Y1, 32(CX)(SI*4)
+	VMOVUPS Y1, 32(CX)(SI*4)
 	VPMOVZXBD 16(DX)(SI*1), Y1
-	VPXOR     Y2, Y2, Y2
-	VPCMPGTD  Y2, Y1, Y1
-	VMOVUPS   64(BX)(SI*4), Y2
+	VPXOR Y2, Y2, Y2
+	VPCMPGTD Y2, Y1, Y1
+	VMOVUPS 64(BX)(SI*4), Y2
 	VBLENDVPS Y1, Y0, Y2, Y1
-	VMOVUPS   Y1, 64(CX)(SI*4)
+	VMOVUPS Y1, 64(CX)(SI*4)
 	VPMOVZXBD 24(DX)(SI*1), Y1
-	VPXOR     Y2, Y2, Y2
-	VPCMPGTD  Y2, Y1, Y1
-	VMOVUPS   96(BX)(SI*4), Y2
+	VPXOR Y2, Y2, Y2
+	VPCMPGTD Y2, Y1, Y1
+	VMOVUPS 96(BX)(SI*4), Y2
 	VBLENDVPS Y1, Y0, Y2, Y1
-	VMOVUPS   Y1, 96(CX)(SI*4)
-	ADDQ      $0x20, SI
-	SUBQ      $0x20, AX
-	JGE       loop4
+	VMOVUPS Y1, 96(CX)(SI*4)
+	ADDQ $0x20, SI
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
 	VPMOVZXBD (DX)(SI*1), Y1
-	VPXOR     Y2, Y2, Y2
-	VPCMPGTD  Y2, Y1, Y1
-	VMOVUPS   (BX)(SI*4), Y2
+	VPXOR Y2, Y2, Y2
+	VPCMPGTD Y2, Y1, Y1
+	VMOVUPS (BX)(SI*4), Y2
 	VBLENDVPS Y1, Y0, Y2, Y1
-	VMOVUPS   Y1, (CX)(SI*4)
-	ADDQ      $0x08, SI
-	SUBQ      $0x08, AX
-	JGE       loop1
+	VMOVUPS Y1, (CX)(SI*4)
+	ADDQ $0x08, SI
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ  $0x08, AX
+	ADDQ $0x08, AX
 	TESTQ AX, AX
-	JZ    done
+	JZ done
 
 one:
-	MOVBLZX   (DX)(SI*1), DI
-	VMOVD     DI, X3
-	VPXOR     Y1, Y1, Y1
-	VPCMPGTD  Y1, Y3, Y1
-	VMOVSS    (BX)(SI*4), X3
+	MOVBLZX (DX)(SI*1), DI
+	VMOVD DI, X3
+	VPXOR Y1, Y1, Y1
+	VPCMPGTD Y1, Y3, Y1
+	VMOVSS (BX)(SI*4), X3
 	VBLENDVPS Y1, Y0, Y3, Y1
-	VMOVSS    X1, (CX)(SI*4)
-	INCQ      SI
-	DECQ      AX
-	JNZ       one
+	VMOVSS X1, (CX)(SI*4)
+	INCQ SI
+	DECQ AX
+	JNZ one
 
 done:
 	VZEROUPPER
@@ -5220,49 +5220,49 @@ TEXT ·convertInt32F32AVX512(SB), NOSPLIT, $0-48
 	MOVQ a_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x40, CX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS   (DX)(BX*4), Z0
+	VMOVUPS (DX)(BX*4), Z0
 	VCVTDQ2PS Z0, Z0
-	VMOVUPS   Z0, (AX)(BX*4)
-	VMOVUPS   64(DX)(BX*4), Z0
+	VMOVUPS Z0, (AX)(BX*4)
+	VMOVUPS 64(DX)(BX*4), Z0
 	VCVTDQ2PS Z0, Z0
-	VMOVUPS   Z0, 64(AX)(BX*4)
-	VMOVUPS   128(DX)(BX*4), Z0
+	VMOVUPS Z0, 64(AX)(BX*4)
+	VMOVUPS 128(DX)(BX*4), Z0
 	VCVTDQ2PS Z0, Z0
-	VMOVUPS   Z0, 128(AX)(BX*4)
-	VMOVUPS   192(DX)(BX*4), Z0
+	VMOVUPS Z0, 128(AX)(BX*4)
+	VMOVUPS 192(DX)(BX*4), Z0
 	VCVTDQ2PS Z0, Z0
-	VMOVUPS   Z0, 192(AX)(BX*4)
-	ADDQ      $0x40, BX
-	SUBQ      $0x40, CX
-	JGE       loop4
+	VMOVUPS Z0, 192(AX)(BX*4)
+	ADDQ $0x40, BX
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS   (DX)(BX*4), Z0
+	VMOVUPS (DX)(BX*4), Z0
 	VCVTDQ2PS Z0, Z0
-	VMOVUPS   Z0, (AX)(BX*4)
-	ADDQ      $0x10, BX
-	SUBQ      $0x10, CX
-	JGE       loop1
+	VMOVUPS Z0, (AX)(BX*4)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ      $0x10, CX
-	TESTQ     CX, CX
-	JZ        done
-	MOVL      $0x00000001, SI
-	SHLL      CL, SI
-	DECL      SI
-	KMOVW     SI, K1
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
 	VMOVUPS.Z (DX)(BX*4), K1, Z0
 	VCVTDQ2PS Z0, Z0
-	VMOVUPS   Z0, K1, (AX)(BX*4)
+	VMOVUPS Z0, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -5276,51 +5276,51 @@ TEXT ·convertInt32F32AVX2(SB), NOSPLIT, $0-48
 	MOVQ a_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x20, AX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS   (DX)(BX*4), Y0
+	VMOVUPS (DX)(BX*4), Y0
 	VCVTDQ2PS Y0, Y0
-	VMOVUPS   Y0, (CX)(BX*4)
-	VMOVUPS   32(DX)(BX*4), Y0
+	VMOVUPS Y0, (CX)(BX*4)
+	VMOVUPS 32(DX)(BX*4), Y0
 	VCVTDQ2PS Y0, Y0
-	VMOVUPS   Y0, 32(CX)(BX*4)
-	VMOVUPS   64(DX)(BX*4), Y0
+	VMOVUPS Y0, 32(CX)(BX*4)
+	VMOVUPS 64(DX)(BX*4), Y0
 	VCVTDQ2PS Y0, Y0
-	VMOVUPS   Y0, 64(CX)(BX*4)
-	VMOVUPS   96(DX)(BX*4), Y0
+	VMOVUPS Y0, 64(CX)(BX*4)
+	VMOVUPS 96(DX)(BX*4), Y0
 	VCVTDQ2PS Y0, Y0
-	VMOVUPS   Y0, 96(CX)(BX*4)
-	ADDQ      $0x20, BX
-	SUBQ      $0x20, AX
-	JGE       loop4
+	VMOVUPS Y0, 96(CX)(BX*4)
+	ADDQ $0x20, BX
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS   (DX)(BX*4), Y0
+	VMOVUPS (DX)(BX*4), Y0
 	VCVTDQ2PS Y0, Y0
-	VMOVUPS   Y0, (CX)(BX*4)
-	ADDQ      $0x08, BX
-	SUBQ      $0x08, AX
-	JGE       loop1
+	VMOVUPS Y0, (CX)(BX*4)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X0
-	VPMOVZXBD    X0, Y1
-	VMOVD        AX, X0
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X0
+	VPMOVZXBD X0, Y1
+	VMOVD AX, X0
 	VPBROADCASTD X0, Y0
-	VPCMPGTD     Y1, Y0, Y0
-	VMASKMOVPS   (DX)(BX*4), Y0, Y1
-	VCVTDQ2PS    Y1, Y1
-	VMASKMOVPS   Y1, Y0, (CX)(BX*4)
+	VPCMPGTD Y1, Y0, Y0
+	VMASKMOVPS (DX)(BX*4), Y0, Y1
+	VCVTDQ2PS Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -5334,67 +5334,67 @@ TEXT ·throughInt8F32AVX512(SB), NOSPLIT, $0-48
 	MOVQ a_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x40, CX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS    (DX)(BX*4), Z0
+	VMOVUPS (DX)(BX*4), Z0
 	VCVTTPS2DQ Z0, Z0
-	VPSLLD     $0x18, Z0, Z0
-	VPSRAD     $0x18, Z0, Z0
-	VCVTDQ2PS  Z0, Z0
-	VMOVUPS    Z0, (AX)(BX*4)
-	VMOVUPS    64(DX)(BX*4), Z0
+	VPSLLD $0x18, Z0, Z0
+	VPSRAD $0x18, Z0, Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS Z0, (AX)(BX*4)
+	VMOVUPS 64(DX)(BX*4), Z0
 	VCVTTPS2DQ Z0, Z0
-	VPSLLD     $0x18, Z0, Z0
-	VPSRAD     $0x18, Z0, Z0
-	VCVTDQ2PS  Z0, Z0
-	VMOVUPS    Z0, 64(AX)(BX*4)
-	VMOVUPS    128(DX)(BX*4), Z0
+	VPSLLD $0x18, Z0, Z0
+	VPSRAD $0x18, Z0, Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS Z0, 64(AX)(BX*4)
+	VMOVUPS 128(DX)(BX*4), Z0
 	VCVTTPS2DQ Z0, Z0
-	VPSLLD     $0x18, Z0, Z0
-	VPSRAD     $0x18, Z0, Z0
-	VCVTDQ2PS  Z0, Z0
-	VMOVUPS    Z0, 128(AX)(BX*4)
-	VMOVUPS    192(DX)(BX*4), Z0
+	VPSLLD $0x18, Z0, Z0
+	VPSRAD $0x18, Z0, Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS Z0, 128(AX)(BX*4)
+	VMOVUPS 192(DX)(BX*4), Z0
 	VCVTTPS2DQ Z0, Z0
-	VPSLLD     $0x18, Z0, Z0
-	VPSRAD     $0x18, Z0, Z0
-	VCVTDQ2PS  Z0, Z0
-	VMOVUPS    Z0, 192(AX)(BX*4)
-	ADDQ       $0x40, BX
-	SUBQ       $0x40, CX
-	JGE        loop4
+	VPSLLD $0x18, Z0, Z0
+	VPSRAD $0x18, Z0, Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS Z0, 192(AX)(BX*4)
+	ADDQ $0x40, BX
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS    (DX)(BX*4), Z0
+	VMOVUPS (DX)(BX*4), Z0
 	VCVTTPS2DQ Z0, Z0
-	VPSLLD     $0x18, Z0, Z0
-	VPSRAD     $0x18, Z0, Z0
-	VCVTDQ2PS  Z0, Z0
-	VMOVUPS    Z0, (AX)(BX*4)
-	ADDQ       $0x10, BX
-	SUBQ       $0x10, CX
-	JGE        loop1
+	VPSLLD $0x18, Z0, Z0
+	VPSRAD $0x18, Z0, Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS Z0, (AX)(BX*4)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ       $0x10, CX
-	TESTQ      CX, CX
-	JZ         done
-	MOVL       $0x00000001, SI
-	SHLL       CL, SI
-	DECL       SI
-	KMOVW      SI, K1
-	VMOVUPS.Z  (DX)(BX*4), K1, Z0
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
+	VMOVUPS.Z (DX)(BX*4), K1, Z0
 	VCVTTPS2DQ Z0, Z0
-	VPSLLD     $0x18, Z0, Z0
-	VPSRAD     $0x18, Z0, Z0
-	VCVTDQ2PS  Z0, Z0
-	VMOVUPS    Z0, K1, (AX)(BX*4)
+	VPSLLD $0x18, Z0, Z0
+	VPSRAD $0x18, Z0, Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS Z0, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -5408,69 +5408,69 @@ TEXT ·throughInt8F32AVX2(SB), NOSPLIT, $0-48
 	MOVQ a_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x20, AX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS    (DX)(BX*4), Y0
+	VMOVUPS (DX)(BX*4), Y0
 	VCVTTPS2DQ Y0, Y0
-	VPSLLD     $0x18, Y0, Y0
-	VPSRAD     $0x18, Y0, Y0
-	VCVTDQ2PS  Y0, Y0
-	VMOVUPS    Y0, (CX)(BX*4)
-	VMOVUPS    32(DX)(BX*4), Y0
+	VPSLLD $0x18, Y0, Y0
+	VPSRAD $0x18, Y0, Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS Y0, (CX)(BX*4)
+	VMOVUPS 32(DX)(BX*4), Y0
 	VCVTTPS2DQ Y0, Y0
-	VPSLLD     $0x18, Y0, Y0
-	VPSRAD     $0x18, Y0, Y0
-	VCVTDQ2PS  Y0, Y0
-	VMOVUPS    Y0, 32(CX)(BX*4)
-	VMOVUPS    64(DX)(BX*4), Y0
+	VPSLLD $0x18, Y0, Y0
+	VPSRAD $0x18, Y0, Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS Y0, 32(CX)(BX*4)
+	VMOVUPS 64(DX)(BX*4), Y0
 	VCVTTPS2DQ Y0, Y0
-	VPSLLD     $0x18, Y0, Y0
-	VPSRAD     $0x18, Y0, Y0
-	VCVTDQ2PS  Y0, Y0
-	VMOVUPS    Y0, 64(CX)(BX*4)
-	VMOVUPS    96(DX)(BX*4), Y0
+	VPSLLD $0x18, Y0, Y0
+	VPSRAD $0x18, Y0, Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS Y0, 64(CX)(BX*4)
+	VMOVUPS 96(DX)(BX*4), Y0
 	VCVTTPS2DQ Y0, Y0
-	VPSLLD     $0x18, Y0, Y0
-	VPSRAD     $0x18, Y0, Y0
-	VCVTDQ2PS  Y0, Y0
-	VMOVUPS    Y0, 96(CX)(BX*4)
-	ADDQ       $0x20, BX
-	SUBQ       $0x20, AX
-	JGE        loop4
+	VPSLLD $0x18, Y0, Y0
+	VPSRAD $0x18, Y0, Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS Y0, 96(CX)(BX*4)
+	ADDQ $0x20, BX
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS    (DX)(BX*4), Y0
+	VMOVUPS (DX)(BX*4), Y0
 	VCVTTPS2DQ Y0, Y0
-	VPSLLD     $0x18, Y0, Y0
-	VPSRAD     $0x18, Y0, Y0
-	VCVTDQ2PS  Y0, Y0
-	VMOVUPS    Y0, (CX)(BX*4)
-	ADDQ       $0x08, BX
-	SUBQ       $0x08, AX
-	JGE        loop1
+	VPSLLD $0x18, Y0, Y0
+	VPSRAD $0x18, Y0, Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS Y0, (CX)(BX*4)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X0
-	VPMOVZXBD    X0, Y1
-	VMOVD        AX, X0
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X0
+	VPMOVZXBD X0, Y1
+	VMOVD AX, X0
 	VPBROADCASTD X0, Y0
-	VPCMPGTD     Y1, Y0, Y0
-	VMASKMOVPS   (DX)(BX*4), Y0, Y1
-	VCVTTPS2DQ   Y1, Y1
-	VPSLLD       $0x18, Y1, Y1
-	VPSRAD       $0x18, Y1, Y1
-	VCVTDQ2PS    Y1, Y1
-	VMASKMOVPS   Y1, Y0, (CX)(BX*4)
+	VPCMPGTD Y1, Y0, Y0
+	VMASKMOVPS (DX)(BX*4), Y0, Y1
+	VCVTTPS2DQ Y1, Y1
+	VPSLLD $0x18, Y1, Y1
+	VPSRAD $0x18, Y1, Y1
+	VCVTDQ2PS Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -5484,67 +5484,67 @@ TEXT ·throughUint8F32AVX512(SB), NOSPLIT, $0-48
 	MOVQ a_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x40, CX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS      (DX)(BX*4), Z0
-	VCVTTPS2DQ   Z0, Z0
+	VMOVUPS (DX)(BX*4), Z0
+	VCVTTPS2DQ Z0, Z0
 	VBROADCASTSS throughUint8F32AVX512Table<>+0(SB), Z1
-	VANDPS       Z1, Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMOVUPS      Z0, (AX)(BX*4)
-	VMOVUPS      64(DX)(BX*4), Z0
-	VCVTTPS2DQ   Z0, Z0
+	VANDPS Z1, Z0, Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS Z0, (AX)(BX*4)
+	VMOVUPS 64(DX)(BX*4), Z0
+	VCVTTPS2DQ Z0, Z0
 	VBROADCASTSS throughUint8F32AVX512Table<>+0(SB), Z1
-	VANDPS       Z1, Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMOVUPS      Z0, 64(AX)(BX*4)
-	VMOVUPS      128(DX)(BX*4), Z0
-	VCVTTPS2DQ   Z0, Z0
+	VANDPS Z1, Z0, Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS Z0, 64(AX)(BX*4)
+	VMOVUPS 128(DX)(BX*4), Z0
+	VCVTTPS2DQ Z0, Z0
 	VBROADCASTSS throughUint8F32AVX512Table<>+0(SB), Z1
-	VANDPS       Z1, Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMOVUPS      Z0, 128(AX)(BX*4)
-	VMOVUPS      192(DX)(BX*4), Z0
-	VCVTTPS2DQ   Z0, Z0
+	VANDPS Z1, Z0, Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS Z0, 128(AX)(BX*4)
+	VMOVUPS 192(DX)(BX*4), Z0
+	VCVTTPS2DQ Z0, Z0
 	VBROADCASTSS throughUint8F32AVX512Table<>+0(SB), Z1
-	VANDPS       Z1, Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMOVUPS      Z0, 192(AX)(BX*4)
-	ADDQ         $0x40, BX
-	SUBQ         $0x40, CX
-	JGE          loop4
+	VANDPS Z1, Z0, Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS Z0, 192(AX)(BX*4)
+	ADDQ $0x40, BX
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Z0
-	VCVTTPS2DQ   Z0, Z0
+	VMOVUPS (DX)(BX*4), Z0
+	VCVTTPS2DQ Z0, Z0
 	VBROADCASTSS throughUint8F32AVX512Table<>+0(SB), Z1
-	VANDPS       Z1, Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMOVUPS      Z0, (AX)(BX*4)
-	ADDQ         $0x10, BX
-	SUBQ         $0x10, CX
-	JGE          loop1
+	VANDPS Z1, Z0, Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS Z0, (AX)(BX*4)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ         $0x10, CX
-	TESTQ        CX, CX
-	JZ           done
-	MOVL         $0x00000001, SI
-	SHLL         CL, SI
-	DECL         SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (DX)(BX*4), K1, Z0
-	VCVTTPS2DQ   Z0, Z0
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
+	VMOVUPS.Z (DX)(BX*4), K1, Z0
+	VCVTTPS2DQ Z0, Z0
 	VBROADCASTSS throughUint8F32AVX512Table<>+0(SB), Z1
-	VANDPS       Z1, Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMOVUPS      Z0, K1, (AX)(BX*4)
+	VANDPS Z1, Z0, Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS Z0, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -5561,69 +5561,69 @@ TEXT ·throughUint8F32AVX2(SB), NOSPLIT, $0-48
 	MOVQ a_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x20, AX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS      (DX)(BX*4), Y0
-	VCVTTPS2DQ   Y0, Y0
+	VMOVUPS (DX)(BX*4), Y0
+	VCVTTPS2DQ Y0, Y0
 	VBROADCASTSS throughUint8F32AVX2Table<>+0(SB), Y1
-	VANDPS       Y1, Y0, Y0
-	VCVTDQ2PS    Y0, Y0
-	VMOVUPS      Y0, (CX)(BX*4)
-	VMOVUPS      32(DX)(BX*4), Y0
-	VCVTTPS2DQ   Y0, Y0
+	VANDPS Y1, Y0, Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS Y0, (CX)(BX*4)
+	VMOVUPS 32(DX)(BX*4), Y0
+	VCVTTPS2DQ Y0, Y0
 	VBROADCASTSS throughUint8F32AVX2Table<>+0(SB), Y1
-	VANDPS       Y1, Y0, Y0
-	VCVTDQ2PS    Y0, Y0
-	VMOVUPS      Y0, 32(CX)(BX*4)
-	VMOVUPS      64(DX)(BX*4), Y0
-	VCVTTPS2DQ   Y0, Y0
+	VANDPS Y1, Y0, Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS Y0, 32(CX)(BX*4)
+	VMOVUPS 64(DX)(BX*4), Y0
+	VCVTTPS2DQ Y0, Y0
 	VBROADCASTSS throughUint8F32AVX2Table<>+0(SB), Y1
-	VANDPS       Y1, Y0, Y0
-	VCVTDQ2PS    Y0, Y0
-	VMOVUPS      Y0, 64(CX)(BX*4)
-	VMOVUPS      96(DX)(BX*4), Y0
-	VCVTTPS2DQ   Y0, Y0
+	VANDPS Y1, Y0, Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS Y0, 64(CX)(BX*4)
+	VMOVUPS 96(DX)(BX*4), Y0
+	VCVTTPS2DQ Y0, Y0
 	VBROADCASTSS throughUint8F32AVX2Table<>+0(SB), Y1
-	VANDPS       Y1, Y0, Y0
-	VCVTDQ2PS    Y0, Y0
-	VMOVUPS      Y0, 96(CX)(BX*4)
-	ADDQ         $0x20, BX
-	SUBQ         $0x20, AX
-	JGE          loop4
+	VANDPS Y1, Y0, Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS Y0, 96(CX)(BX*4)
+	ADDQ $0x20, BX
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Y0
-	VCVTTPS2DQ   Y0, Y0
+	VMOVUPS (DX)(BX*4), Y0
+	VCVTTPS2DQ Y0, Y0
 	VBROADCASTSS throughUint8F32AVX2Table<>+0(SB), Y1
-	VANDPS       Y1, Y0, Y0
-	VCVTDQ2PS    Y0, Y0
-	VMOVUPS      Y0, (CX)(BX*4)
-	ADDQ         $0x08, BX
-	SUBQ         $0x08, AX
-	JGE          loop1
+	VANDPS Y1, Y0, Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS Y0, (CX)(BX*4)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X0
-	VPMOVZXBD    X0, Y1
-	VMOVD        AX, X0
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X0
+	VPMOVZXBD X0, Y1
+	VMOVD AX, X0
 	VPBROADCASTD X0, Y0
-	VPCMPGTD     Y1, Y0, Y0
-	VMASKMOVPS   (DX)(BX*4), Y0, Y1
-	VCVTTPS2DQ   Y1, Y1
+	VPCMPGTD Y1, Y0, Y0
+	VMASKMOVPS (DX)(BX*4), Y0, Y1
+	VCVTTPS2DQ Y1, Y1
 	VBROADCASTSS throughUint8F32AVX2Table<>+0(SB), Y2
-	VANDPS       Y2, Y1, Y1
-	VCVTDQ2PS    Y1, Y1
-	VMASKMOVPS   Y1, Y0, (CX)(BX*4)
+	VANDPS Y2, Y1, Y1
+	VCVTDQ2PS Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -5635,50 +5635,50 @@ GLOBL throughUint8F32AVX2Table<>(SB), RODATA|NOPTR, $4
 // func quantizeF32AVX512(dst []float32, a []float32, z float32, low float32, high float32, less float32)
 // Requires: AVX, AVX512F
 TEXT ·quantizeF32AVX512(SB), NOSPLIT, $0-64
-	MOVQ         dst_len+8(FP), CX
-	MOVQ         dst_base+0(FP), AX
-	MOVQ         a_base+24(FP), DX
+	MOVQ dst_len+8(FP), CX
+	MOVQ dst_base+0(FP), AX
+	MOVQ a_base+24(FP), DX
 	VBROADCASTSS z+48(FP), Z0
 	VBROADCASTSS low+52(FP), Z1
 	VBROADCASTSS high+56(FP), Z2
 	VBROADCASTSS less+60(FP), Z3
-	XORQ         BX, BX
-	SUBQ         $0x10, CX
-	JL           end1
+	XORQ BX, BX
+	SUBQ $0x10, CX
+	JL end1
 
 loop1:
-	VMOVUPS     (DX)(BX*4), Z4
+	VMOVUPS (DX)(BX*4), Z4
 	VRNDSCALEPS $0x00, Z4, Z4
-	VADDPS      Z0, Z4, Z4
-	VMAXPS      Z4, Z1, Z4
-	VMINPS      Z4, Z2, Z4
-	VCMPPS      $0x00, Z4, Z4, K1
-	VPXORD      Z6, Z6, Z6
-	VBLENDMPS   Z4, Z6, K1, Z5
-	VSUBPS      Z3, Z5, Z4
-	VMOVUPS     Z4, (AX)(BX*4)
-	ADDQ        $0x10, BX
-	SUBQ        $0x10, CX
-	JGE         loop1
+	VADDPS Z0, Z4, Z4
+	VMAXPS Z4, Z1, Z4
+	VMINPS Z4, Z2, Z4
+	VCMPPS $0x00, Z4, Z4, K1
+	VPXORD Z6, Z6, Z6
+	VBLENDMPS Z4, Z6, K1, Z5
+	VSUBPS Z3, Z5, Z4
+	VMOVUPS Z4, (AX)(BX*4)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ        $0x10, CX
-	TESTQ       CX, CX
-	JZ          done
-	MOVL        $0x00000001, SI
-	SHLL        CL, SI
-	DECL        SI
-	KMOVW       SI, K1
-	VMOVUPS.Z   (DX)(BX*4), K1, Z4
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
+	VMOVUPS.Z (DX)(BX*4), K1, Z4
 	VRNDSCALEPS $0x00, Z4, Z4
-	VADDPS      Z0, Z4, Z0
-	VMAXPS      Z0, Z1, Z0
-	VMINPS      Z0, Z2, Z0
-	VCMPPS      $0x00, Z0, Z0, K2
-	VPXORD      Z8, Z8, Z8
-	VBLENDMPS   Z0, Z8, K2, Z7
-	VSUBPS      Z3, Z7, Z0
-	VMOVUPS     Z0, K1, (AX)(BX*4)
+	VADDPS Z0, Z4, Z0
+	VMAXPS Z0, Z1, Z0
+	VMINPS Z0, Z2, Z0
+	VCMPPS $0x00, Z0, Z0, K2
+	VPXORD Z8, Z8, Z8
+	VBLENDMPS Z0, Z8, K2, Z7
+	VSUBPS Z3, Z7, Z0
+	VMOVUPS Z0, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -5687,52 +5687,52 @@ done:
 // func quantizeF32AVX2(dst []float32, a []float32, z float32, low float32, high float32, less float32)
 // Requires: AVX, AVX2
 TEXT ·quantizeF32AVX2(SB), NOSPLIT, $0-64
-	MOVQ         dst_len+8(FP), AX
-	MOVQ         dst_base+0(FP), CX
-	MOVQ         a_base+24(FP), DX
+	MOVQ dst_len+8(FP), AX
+	MOVQ dst_base+0(FP), CX
+	MOVQ a_base+24(FP), DX
 	VBROADCASTSS z+48(FP), Y0
 	VBROADCASTSS low+52(FP), Y1
 	VBROADCASTSS high+56(FP), Y2
 	VBROADCASTSS less+60(FP), Y3
-	XORQ         BX, BX
-	SUBQ         $0x08, AX
-	JL           end1
+	XORQ BX, BX
+	SUBQ $0x08, AX
+	JL end1
 
 loop1:
-	VMOVUPS   (DX)(BX*4), Y4
-	VROUNDPS  $0x00, Y4, Y4
-	VADDPS    Y0, Y4, Y4
-	VMAXPS    Y4, Y1, Y4
-	VMINPS    Y4, Y2, Y4
-	VCMPPS    $0x00, Y4, Y4, Y5
-	VPXOR     Y6, Y6, Y6
+	VMOVUPS (DX)(BX*4), Y4
+	VROUNDPS $0x00, Y4, Y4
+	VADDPS Y0, Y4, Y4
+	VMAXPS Y4, Y1, Y4
+	VMINPS Y4, Y2, Y4
+	VCMPPS $0x00, Y4, Y4, Y5
+	VPXOR Y6, Y6, Y6
 	VBLENDVPS Y5, Y4, Y6, Y4
-	VSUBPS    Y3, Y4, Y4
-	VMOVUPS   Y4, (CX)(BX*4)
-	ADDQ      $0x08, BX
-	SUBQ      $0x08, AX
-	JGE       loop1
+	VSUBPS Y3, Y4, Y4
+	VMOVUPS Y4, (CX)(BX*4)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X4
-	VPMOVZXBD    X4, Y5
-	VMOVD        AX, X4
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X4
+	VPMOVZXBD X4, Y5
+	VMOVD AX, X4
 	VPBROADCASTD X4, Y4
-	VPCMPGTD     Y5, Y4, Y4
-	VMASKMOVPS   (DX)(BX*4), Y4, Y5
-	VROUNDPS     $0x00, Y5, Y5
-	VADDPS       Y0, Y5, Y0
-	VMAXPS       Y0, Y1, Y0
-	VMINPS       Y0, Y2, Y0
-	VCMPPS       $0x00, Y0, Y0, Y1
-	VPXOR        Y2, Y2, Y2
-	VBLENDVPS    Y1, Y0, Y2, Y0
-	VSUBPS       Y3, Y0, Y0
-	VMASKMOVPS   Y0, Y4, (CX)(BX*4)
+	VPCMPGTD Y5, Y4, Y4
+	VMASKMOVPS (DX)(BX*4), Y4, Y5
+	VROUNDPS $0x00, Y5, Y5
+	VADDPS Y0, Y5, Y0
+	VMAXPS Y0, Y1, Y0
+	VMINPS Y0, Y2, Y0
+	VCMPPS $0x00, Y0, Y0, Y1
+	VPXOR Y2, Y2, Y2
+	VBLENDVPS Y1, Y0, Y2, Y0
+	VSUBPS Y3, Y0, Y0
+	VMASKMOVPS Y0, Y4, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -5741,60 +5741,60 @@ done:
 // func rescaleF32AVX512(dst []float32, a []float32, b []float32, c []float32, z float32, low float32, high float32, less float32)
 // Requires: AVX, AVX512F
 TEXT ·rescaleF32AVX512(SB), NOSPLIT, $0-112
-	MOVQ         dst_len+8(FP), CX
-	MOVQ         dst_base+0(FP), AX
-	MOVQ         a_base+24(FP), DX
-	MOVQ         b_base+48(FP), BX
-	MOVQ         c_base+72(FP), SI
+	MOVQ dst_len+8(FP), CX
+	MOVQ dst_base+0(FP), AX
+	MOVQ a_base+24(FP), DX
+	MOVQ b_base+48(FP), BX
+	MOVQ c_base+72(FP), SI
 	VBROADCASTSS z+96(FP), Z0
 	VBROADCASTSS low+100(FP), Z1
 	VBROADCASTSS high+104(FP), Z2
 	VBROADCASTSS less+108(FP), Z3
-	XORQ         DI, DI
-	SUBQ         $0x10, CX
-	JL           end1
+	XORQ DI, DI
+	SUBQ $0x10, CX
+	JL end1
 
 loop1:
-	VMOVUPS     (DX)(DI*4), Z4
-	VMOVUPS     (BX)(DI*4), Z5
-	VMOVUPS     (SI)(DI*4), Z6
-	VADDPS      Z5, Z4, Z4
-	VMULPS      Z6, Z4, Z4
+	VMOVUPS (DX)(DI*4), Z4
+	VMOVUPS (BX)(DI*4), Z5
+	VMOVUPS (SI)(DI*4), Z6
+	VADDPS Z5, Z4, Z4
+	VMULPS Z6, Z4, Z4
 	VRNDSCALEPS $0x00, Z4, Z4
-	VADDPS      Z0, Z4, Z4
-	VMAXPS      Z4, Z1, Z4
-	VMINPS      Z4, Z2, Z4
-	VCMPPS      $0x00, Z4, Z4, K1
-	VPXORD      Z8, Z8, Z8
-	VBLENDMPS   Z4, Z8, K1, Z7
-	VSUBPS      Z3, Z7, Z4
-	VMOVUPS     Z4, (AX)(DI*4)
-	ADDQ        $0x10, DI
-	SUBQ        $0x10, CX
-	JGE         loop1
+	VADDPS Z0, Z4, Z4
+	VMAXPS Z4, Z1, Z4
+	VMINPS Z4, Z2, Z4
+	VCMPPS $0x00, Z4, Z4, K1
+	VPXORD Z8, Z8, Z8
+	VBLENDMPS Z4, Z8, K1, Z7
+	VSUBPS Z3, Z7, Z4
+	VMOVUPS Z4, (AX)(DI*4)
+	ADDQ $0x10, DI
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ        $0x10, CX
-	TESTQ       CX, CX
-	JZ          done
-	MOVL        $0x00000001, R8
-	SHLL        CL, R8
-	DECL        R8
-	KMOVW       R8, K1
-	VMOVUPS.Z   (DX)(DI*4), K1, Z4
-	VMOVUPS.Z   (BX)(DI*4), K1, Z5
-	VMOVUPS.Z   (SI)(DI*4), K1, Z6
-	VADDPS      Z5, Z4, Z4
-	VMULPS      Z6, Z4, Z4
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, R8
+	SHLL CL, R8
+	DECL R8
+	KMOVW R8, K1
+	VMOVUPS.Z (DX)(DI*4), K1, Z4
+	VMOVUPS.Z (BX)(DI*4), K1, Z5
+	VMOVUPS.Z (SI)(DI*4), K1, Z6
+	VADDPS Z5, Z4, Z4
+	VMULPS Z6, Z4, Z4
 	VRNDSCALEPS $0x00, Z4, Z4
-	VADDPS      Z0, Z4, Z0
-	VMAXPS      Z0, Z1, Z0
-	VMINPS      Z0, Z2, Z0
-	VCMPPS      $0x00, Z0, Z0, K2
-	VPXORD      Z10, Z10, Z10
-	VBLENDMPS   Z0, Z10, K2, Z9
-	VSUBPS      Z3, Z9, Z0
-	VMOVUPS     Z0, K1, (AX)(DI*4)
+	VADDPS Z0, Z4, Z0
+	VMAXPS Z0, Z1, Z0
+	VMINPS Z0, Z2, Z0
+	VCMPPS $0x00, Z0, Z0, K2
+	VPXORD Z10, Z10, Z10
+	VBLENDMPS Z0, Z10, K2, Z9
+	VSUBPS Z3, Z9, Z0
+	VMOVUPS Z0, K1, (AX)(DI*4)
 
 done:
 	VZEROUPPER
@@ -5803,62 +5803,62 @@ done:
 // func rescaleF32AVX2(dst []float32, a []float32, b []float32, c []float32, z float32, low float32, high float32, less float32)
 // Requires: AVX, AVX2
 TEXT ·rescaleF32AVX2(SB), NOSPLIT, $0-112
-	MOVQ         dst_len+8(FP), AX
-	MOVQ         dst_base+0(FP), CX
-	MOVQ         a_base+24(FP), DX
-	MOVQ         b_base+48(FP), BX
-	MOVQ         c_base+72(FP), SI
+	MOVQ dst_len+8(FP), AX
+	MOVQ dst_base+0(FP), CX
+	MOVQ a_base+24(FP), DX
+	MOVQ b_base+48(FP), BX
+	MOVQ c_base+72(FP), SI
 	VBROADCASTSS z+96(FP), Y0
 	VBROADCASTSS low+100(FP), Y1
 	VBROADCASTSS high+104(FP), Y2
 	VBROADCASTSS less+108(FP), Y3
-	XORQ         DI, DI
-	SUBQ         $0x08, AX
-	JL           end1
+	XORQ DI, DI
+	SUBQ $0x08, AX
+	JL end1
 
 loop1:
-	VMOVUPS   (DX)(DI*4), Y4
-	VMOVUPS   (BX)(DI*4), Y5
-	VMOVUPS   (SI)(DI*4), Y6
-	VADDPS    Y5, Y4, Y4
-	VMULPS    Y6, Y4, Y4
-	VROUNDPS  $0x00, Y4, Y4
-	VADDPS    Y0, Y4, Y4
-	VMAXPS    Y4, Y1, Y4
-	VMINPS    Y4, Y2, Y4
-	VCMPPS    $0x00, Y4, Y4, Y5
-	VPXOR     Y6, Y6, Y6
+	VMOVUPS (DX)(DI*4), Y4
+	VMOVUPS (BX)(DI*4), Y5
+	VMOVUPS (SI)(DI*4), Y6
+	VADDPS Y5, Y4, Y4
+	VMULPS Y6, Y4, Y4
+	VROUNDPS $0x00, Y4, Y4
+	VADDPS Y0, Y4, Y4
+	VMAXPS Y4, Y1, Y4
+	VMINPS Y4, Y2, Y4
+	VCMPPS $0x00, Y4, Y4, Y5
+	VPXOR Y6, Y6, Y6
 	VBLENDVPS Y5, Y4, Y6, Y4
-	VSUBPS    Y3, Y4, Y4
-	VMOVUPS   Y4, (CX)(DI*4)
-	ADDQ      $0x08, DI
-	SUBQ      $0x08, AX
-	JGE       loop1
+	VSUBPS Y3, Y4, Y4
+	VMOVUPS Y4, (CX)(DI*4)
+	ADDQ $0x08, DI
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, R8
-	VMOVQ        R8, X4
-	VPMOVZXBD    X4, Y5
-	VMOVD        AX, X4
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, R8
+	VMOVQ R8, X4
+	VPMOVZXBD X4, Y5
+	VMOVD AX, X4
 	VPBROADCASTD X4, Y4
-	VPCMPGTD     Y5, Y4, Y4
-	VMASKMOVPS   (DX)(DI*4), Y4, Y5
-	VMASKMOVPS   (BX)(DI*4), Y4, Y6
-	VMASKMOVPS   (SI)(DI*4), Y4, Y7
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y7, Y5, Y5
-	VROUNDPS     $0x00, Y5, Y5
-	VADDPS       Y0, Y5, Y0
-	VMAXPS       Y0, Y1, Y0
-	VMINPS       Y0, Y2, Y0
-	VCMPPS       $0x00, Y0, Y0, Y1
-	VPXOR        Y2, Y2, Y2
-	VBLENDVPS    Y1, Y0, Y2, Y0
-	VSUBPS       Y3, Y0, Y0
-	VMASKMOVPS   Y0, Y4, (CX)(DI*4)
+	VPCMPGTD Y5, Y4, Y4
+	VMASKMOVPS (DX)(DI*4), Y4, Y5
+	VMASKMOVPS (BX)(DI*4), Y4, Y6
+	VMASKMOVPS (SI)(DI*4), Y4, Y7
+	VADDPS Y6, Y5, Y5
+	VMULPS Y7, Y5, Y5
+	VROUNDPS $0x00, Y5, Y5
+	VADDPS Y0, Y5, Y0
+	VMAXPS Y0, Y1, Y0
+	VMINPS Y0, Y2, Y0
+	VCMPPS $0x00, Y0, Y0, Y1
+	VPXOR Y2, Y2, Y2
+	VBLENDVPS Y1, Y0, Y2, Y0
+	VSUBPS Y3, Y0, Y0
+	VMASKMOVPS Y0, Y4, (CX)(DI*4)
 
 done:
 	VZEROUPPER
@@ -5867,10 +5867,10 @@ done:
 // func mixF32AVX512(dst []float32, a []float32, b []float32, m int32, n int32, plus int32, down int32, low int32, high int32, less float32)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·mixF32AVX512(SB), NOSPLIT, $0-100
-	MOVQ         dst_len+8(FP), CX
-	MOVQ         dst_base+0(FP), AX
-	MOVQ         a_base+24(FP), DX
-	MOVQ         b_base+48(FP), BX
+	MOVQ dst_len+8(FP), CX
+	MOVQ dst_base+0(FP), AX
+	MOVQ a_base+24(FP), DX
+	MOVQ b_base+48(FP), BX
 	VBROADCASTSS m+72(FP), Z0
 	VBROADCASTSS n+76(FP), Z1
 	VBROADCASTSS plus+80(FP), Z2
@@ -5878,55 +5878,55 @@ TEXT ·mixF32AVX512(SB), NOSPLIT, $0-100
 	VBROADCASTSS low+88(FP), Z4
 	VBROADCASTSS high+92(FP), Z5
 	VBROADCASTSS less+96(FP), Z6
-	XORQ         SI, SI
-	SUBQ         $0x10, CX
-	JL           end1
+	XORQ SI, SI
+	SUBQ $0x10, CX
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(SI*4), Z7
-	VMOVUPS      (BX)(SI*4), Z8
-	VCVTTPS2DQ   Z7, Z7
-	VPMULLD      Z0, Z7, Z7
-	VCVTTPS2DQ   Z8, Z8
-	VPMULLD      Z1, Z8, Z8
-	VPADDD       Z8, Z7, Z7
-	VPADDD       Z2, Z7, Z7
+	VMOVUPS (DX)(SI*4), Z7
+	VMOVUPS (BX)(SI*4), Z8
+	VCVTTPS2DQ Z7, Z7
+	VPMULLD Z0, Z7, Z7
+	VCVTTPS2DQ Z8, Z8
+	VPMULLD Z1, Z8, Z8
+	VPADDD Z8, Z7, Z7
+	VPADDD Z2, Z7, Z7
 	VBROADCASTSS mixF32AVX512Table<>+0(SB), Z8
-	VANDPS       Z8, Z3, Z8
-	VPSRAVD      Z8, Z7, Z7
-	VPMAXSD      Z7, Z4, Z7
-	VPMINSD      Z7, Z5, Z7
-	VCVTDQ2PS    Z7, Z7
-	VSUBPS       Z6, Z7, Z7
-	VMOVUPS      Z7, (AX)(SI*4)
-	ADDQ         $0x10, SI
-	SUBQ         $0x10, CX
-	JGE          loop1
+	VANDPS Z8, Z3, Z8
+	VPSRAVD Z8, Z7, Z7
+	VPMAXSD Z7, Z4, Z7
+	VPMINSD Z7, Z5, Z7
+	VCVTDQ2PS Z7, Z7
+	VSUBPS Z6, Z7, Z7
+	VMOVUPS Z7, (AX)(SI*4)
+	ADDQ $0x10, SI
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ         $0x10, CX
-	TESTQ        CX, CX
-	JZ           done
-	MOVL         $0x00000001, DI
-	SHLL         CL, DI
-	DECL         DI
-	KMOVW        DI, K1
-	VMOVUPS.Z    (DX)(SI*4), K1, Z7
-	VMOVUPS.Z    (BX)(SI*4), K1, Z8
-	VCVTTPS2DQ   Z7, Z7
-	VPMULLD      Z0, Z7, Z0
-	VCVTTPS2DQ   Z8, Z7
-	VPMULLD      Z1, Z7, Z1
-	VPADDD       Z1, Z0, Z0
-	VPADDD       Z2, Z0, Z0
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, DI
+	SHLL CL, DI
+	DECL DI
+	KMOVW DI, K1
+	VMOVUPS.Z (DX)(SI*4), K1, Z7
+	VMOVUPS.Z (BX)(SI*4), K1, Z8
+	VCVTTPS2DQ Z7, Z7
+	VPMULLD Z0, Z7, Z0
+	VCVTTPS2DQ Z8, Z7
+	VPMULLD Z1, Z7, Z1
+	VPADDD Z1, Z0, Z0
+	VPADDD Z2, Z0, Z0
 	VBROADCASTSS mixF32AVX512Table<>+0(SB), Z1
-	VANDPS       Z1, Z3, Z1
-	VPSRAVD      Z1, Z0, Z0
-	VPMAXSD      Z0, Z4, Z0
-	VPMINSD      Z0, Z5, Z0
-	VCVTDQ2PS    Z0, Z0
-	VSUBPS       Z6, Z0, Z0
-	VMOVUPS      Z0, K1, (AX)(SI*4)
+	VANDPS Z1, Z3, Z1
+	VPSRAVD Z1, Z0, Z0
+	VPMAXSD Z0, Z4, Z0
+	VPMINSD Z0, Z5, Z0
+	VCVTDQ2PS Z0, Z0
+	VSUBPS Z6, Z0, Z0
+	VMOVUPS Z0, K1, (AX)(SI*4)
 
 done:
 	VZEROUPPER
@@ -5938,10 +5938,10 @@ GLOBL mixF32AVX512Table<>(SB), RODATA|NOPTR, $4
 // func mixF32AVX2(dst []float32, a []float32, b []float32, m int32, n int32, plus int32, down int32, low int32, high int32, less float32)
 // Requires: AVX, AVX2
 TEXT ·mixF32AVX2(SB), NOSPLIT, $0-100
-	MOVQ         dst_len+8(FP), AX
-	MOVQ         dst_base+0(FP), CX
-	MOVQ         a_base+24(FP), DX
-	MOVQ         b_base+48(FP), BX
+	MOVQ dst_len+8(FP), AX
+	MOVQ dst_base+0(FP), CX
+	MOVQ a_base+24(FP), DX
+	MOVQ b_base+48(FP), BX
 	VBROADCASTSS m+72(FP), Y0
 	VBROADCASTSS n+76(FP), Y1
 	VBROADCASTSS plus+80(FP), Y2
@@ -5949,57 +5949,57 @@ TEXT ·mixF32AVX2(SB), NOSPLIT, $0-100
 	VBROADCASTSS low+88(FP), Y4
 	VBROADCASTSS high+92(FP), Y5
 	VBROADCASTSS less+96(FP), Y6
-	XORQ         SI, SI
-	SUBQ         $0x08, AX
-	JL           end1
+	XORQ SI, SI
+	SUBQ $0x08, AX
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(SI*4), Y7
-	VMOVUPS      (BX)(SI*4), Y8
-	VCVTTPS2DQ   Y7, Y7
-	VPMULLD      Y0, Y7, Y7
-	VCVTTPS2DQ   Y8, Y8
-	VPMULLD      Y1, Y8, Y8
-	VPADDD       Y8, Y7, Y7
-	VPADDD       Y2, Y7, Y7
+	VMOVUPS (DX)(SI*4), Y7
+	VMOVUPS (BX)(SI*4), Y8
+	VCVTTPS2DQ Y7, Y7
+	VPMULLD Y0, Y7, Y7
+	VCVTTPS2DQ Y8, Y8
+	VPMULLD Y1, Y8, Y8
+	VPADDD Y8, Y7, Y7
+	VPADDD Y2, Y7, Y7
 	VBROADCASTSS mixF32AVX2Table<>+0(SB), Y8
-	VANDPS       Y8, Y3, Y8
-	VPSRAVD      Y8, Y7, Y7
-	VPMAXSD      Y7, Y4, Y7
-	VPMINSD      Y7, Y5, Y7
-	VCVTDQ2PS    Y7, Y7
-	VSUBPS       Y6, Y7, Y7
-	VMOVUPS      Y7, (CX)(SI*4)
-	ADDQ         $0x08, SI
-	SUBQ         $0x08, AX
-	JGE          loop1
+	VANDPS Y8, Y3, Y8
+	VPSRAVD Y8, Y7, Y7
+	VPMAXSD Y7, Y4, Y7
+	VPMINSD Y7, Y5, Y7
+	VCVTDQ2PS Y7, Y7
+	VSUBPS Y6, Y7, Y7
+	VMOVUPS Y7, (CX)(SI*4)
+	ADDQ $0x08, SI
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, DI
-	VMOVQ        DI, X7
-	VPMOVZXBD    X7, Y8
-	VMOVD        AX, X7
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, DI
+	VMOVQ DI, X7
+	VPMOVZXBD X7, Y8
+	VMOVD AX, X7
 	VPBROADCASTD X7, Y7
-	VPCMPGTD     Y8, Y7, Y7
-	VMASKMOVPS   (DX)(SI*4), Y7, Y8
-	VMASKMOVPS   (BX)(SI*4), Y7, Y9
-	VCVTTPS2DQ   Y8, Y8
-	VPMULLD      Y0, Y8, Y0
-	VCVTTPS2DQ   Y9, Y8
-	VPMULLD      Y1, Y8, Y1
-	VPADDD       Y1, Y0, Y0
-	VPADDD       Y2, Y0, Y0
+	VPCMPGTD Y8, Y7, Y7
+	VMASKMOVPS (DX)(SI*4), Y7, Y8
+	VMASKMOVPS (BX)(SI*4), Y7, Y9
+	VCVTTPS2DQ Y8, Y8
+	VPMULLD Y0, Y8, Y0
+	VCVTTPS2DQ Y9, Y8
+	VPMULLD Y1, Y8, Y1
+	VPADDD Y1, Y0, Y0
+	VPADDD Y2, Y0, Y0
 	VBROADCASTSS mixF32AVX2Table<>+0(SB), Y1
-	VANDPS       Y1, Y3, Y1
-	VPSRAVD      Y1, Y0, Y0
-	VPMAXSD      Y0, Y4, Y0
-	VPMINSD      Y0, Y5, Y0
-	VCVTDQ2PS    Y0, Y0
-	VSUBPS       Y6, Y0, Y0
-	VMASKMOVPS   Y0, Y7, (CX)(SI*4)
+	VANDPS Y1, Y3, Y1
+	VPSRAVD Y1, Y0, Y0
+	VPMAXSD Y0, Y4, Y0
+	VPMINSD Y0, Y5, Y0
+	VCVTDQ2PS Y0, Y0
+	VSUBPS Y6, Y0, Y0
+	VMASKMOVPS Y0, Y7, (CX)(SI*4)
 
 done:
 	VZEROUPPER
@@ -6016,49 +6016,49 @@ TEXT ·convertInt8F32AVX512(SB), NOSPLIT, $0-48
 	MOVQ a_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x40, CX
-	JL   end4
+	JL end4
 
 loop4:
 	VPMOVSXBD (DX)(BX*1), Z0
 	VCVTDQ2PS Z0, Z0
-	VMOVUPS   Z0, (AX)(BX*4)
+	VMOVUPS Z0, (AX)(BX*4)
 	VPMOVSXBD 16(DX)(BX*1), Z0
 	VCVTDQ2PS Z0, Z0
-	VMOVUPS   Z0, 64(AX)(BX*4)
+	VMOVUPS Z0, 64(AX)(BX*4)
 	VPMOVSXBD 32(DX)(BX*1), Z0
 	VCVTDQ2PS Z0, Z0
-	VMOVUPS   Z0, 128(AX)(BX*4)
+	VMOVUPS Z0, 128(AX)(BX*4)
 	VPMOVSXBD 48(DX)(BX*1), Z0
 	VCVTDQ2PS Z0, Z0
-	VMOVUPS   Z0, 192(AX)(BX*4)
-	ADDQ      $0x40, BX
-	SUBQ      $0x40, CX
-	JGE       loop4
+	VMOVUPS Z0, 192(AX)(BX*4)
+	ADDQ $0x40, BX
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
 	VPMOVSXBD (DX)(BX*1), Z0
 	VCVTDQ2PS Z0, Z0
-	VMOVUPS   Z0, (AX)(BX*4)
-	ADDQ      $0x10, BX
-	SUBQ      $0x10, CX
-	JGE       loop1
+	VMOVUPS Z0, (AX)(BX*4)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ        $0x10, CX
-	TESTQ       CX, CX
-	JZ          done
-	MOVL        $0x00000001, SI
-	SHLL        CL, SI
-	DECL        SI
-	KMOVW       SI, K1
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
 	VPMOVSXBD.Z (DX)(BX*1), K1, Z0
-	VCVTDQ2PS   Z0, Z0
-	VMOVUPS     Z0, K1, (AX)(BX*4)
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS Z0, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -6072,51 +6072,51 @@ TEXT ·convertInt8F32AVX2(SB), NOSPLIT, $0-48
 	MOVQ a_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x20, AX
-	JL   end4
+	JL end4
 
 loop4:
 	VPMOVSXBD (DX)(BX*1), Y0
 	VCVTDQ2PS Y0, Y0
-	VMOVUPS   Y0, (CX)(BX*4)
+	VMOVUPS Y0, (CX)(BX*4)
 	VPMOVSXBD 8(DX)(BX*1), Y0
 	VCVTDQ2PS Y0, Y0
-	VMOVUPS   Y0, 32(CX)(BX*4)
+	VMOVUPS Y0, 32(CX)(BX*4)
 	VPMOVSXBD 16(DX)(BX*1), Y0
 	VCVTDQ2PS Y0, Y0
-	VMOVUPS   Y0, 64(CX)(BX*4)
+	VMOVUPS Y0, 64(CX)(BX*4)
 	VPMOVSXBD 24(DX)(BX*1), Y0
 	VCVTDQ2PS Y0, Y0
-	VMOVUPS   Y0, 96(CX)(BX*4)
-	ADDQ      $0x20, BX
-	SUBQ      $0x20, AX
-	JGE       loop4
+	VMOVUPS Y0, 96(CX)(BX*4)
+	ADDQ $0x20, BX
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
 	VPMOVSXBD (DX)(BX*1), Y0
 	VCVTDQ2PS Y0, Y0
-	VMOVUPS   Y0, (CX)(BX*4)
-	ADDQ      $0x08, BX
-	SUBQ      $0x08, AX
-	JGE       loop1
+	VMOVUPS Y0, (CX)(BX*4)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ  $0x08, AX
+	ADDQ $0x08, AX
 	TESTQ AX, AX
-	JZ    done
+	JZ done
 
 one:
-	MOVBLSX   (DX)(BX*1), SI
-	VMOVD     SI, X1
+	MOVBLSX (DX)(BX*1), SI
+	VMOVD SI, X1
 	VCVTDQ2PS Y1, Y0
-	VMOVSS    X0, (CX)(BX*4)
-	INCQ      BX
-	DECQ      AX
-	JNZ       one
+	VMOVSS X0, (CX)(BX*4)
+	INCQ BX
+	DECQ AX
+	JNZ one
 
 done:
 	VZEROUPPER
@@ -6130,49 +6130,49 @@ TEXT ·truncateInt8F32AVX512(SB), NOSPLIT, $0-48
 	MOVQ a_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x40, CX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS    (DX)(BX*4), Z0
+	VMOVUPS (DX)(BX*4), Z0
 	VCVTTPS2DQ Z0, Z0
-	VPMOVDB    Z0, (AX)(BX*1)
-	VMOVUPS    64(DX)(BX*4), Z0
+	VPMOVDB Z0, (AX)(BX*1)
+	VMOVUPS 64(DX)(BX*4), Z0
 	VCVTTPS2DQ Z0, Z0
-	VPMOVDB    Z0, 16(AX)(BX*1)
-	VMOVUPS    128(DX)(BX*4), Z0
+	VPMOVDB Z0, 16(AX)(BX*1)
+	VMOVUPS 128(DX)(BX*4), Z0
 	VCVTTPS2DQ Z0, Z0
-	VPMOVDB    Z0, 32(AX)(BX*1)
-	VMOVUPS    192(DX)(BX*4), Z0
+	VPMOVDB Z0, 32(AX)(BX*1)
+	VMOVUPS 192(DX)(BX*4), Z0
 	VCVTTPS2DQ Z0, Z0
-	VPMOVDB    Z0, 48(AX)(BX*1)
-	ADDQ       $0x40, BX
-	SUBQ       $0x40, CX
-	JGE        loop4
+	VPMOVDB Z0, 48(AX)(BX*1)
+	ADDQ $0x40, BX
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS    (DX)(BX*4), Z0
+	VMOVUPS (DX)(BX*4), Z0
 	VCVTTPS2DQ Z0, Z0
-	VPMOVDB    Z0, (AX)(BX*1)
-	ADDQ       $0x10, BX
-	SUBQ       $0x10, CX
-	JGE        loop1
+	VPMOVDB Z0, (AX)(BX*1)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ       $0x10, CX
-	TESTQ      CX, CX
-	JZ         done
-	MOVL       $0x00000001, SI
-	SHLL       CL, SI
-	DECL       SI
-	KMOVW      SI, K1
-	VMOVUPS.Z  (DX)(BX*4), K1, Z0
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
+	VMOVUPS.Z (DX)(BX*4), K1, Z0
 	VCVTTPS2DQ Z0, Z0
-	VPMOVDB    Z0, K1, (AX)(BX*1)
+	VPMOVDB Z0, K1, (AX)(BX*1)
 
 done:
 	VZEROUPPER
@@ -6186,78 +6186,78 @@ TEXT ·truncateInt8F32AVX2(SB), NOSPLIT, $0-48
 	MOVQ a_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x20, AX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS      (DX)(BX*4), Y0
-	VCVTTPS2DQ   Y0, Y0
+	VMOVUPS (DX)(BX*4), Y0
+	VCVTTPS2DQ Y0, Y0
 	VBROADCASTSS truncateInt8F32AVX2Table<>+0(SB), Y2
-	VANDPS       Y2, Y0, Y0
+	VANDPS Y2, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKUSDW    X1, X0, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, (CX)(BX*1)
-	VMOVUPS      32(DX)(BX*4), Y0
-	VCVTTPS2DQ   Y0, Y0
+	VPACKUSDW X1, X0, X1
+	VPACKUSWB X1, X1, X1
+	VMOVQ X1, (CX)(BX*1)
+	VMOVUPS 32(DX)(BX*4), Y0
+	VCVTTPS2DQ Y0, Y0
 	VBROADCASTSS truncateInt8F32AVX2Table<>+0(SB), Y2
-	VANDPS       Y2, Y0, Y0
+	VANDPS Y2, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKUSDW    X1, X0, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, 8(CX)(BX*1)
-	VMOVUPS      64(DX)(BX*4), Y0
-	VCVTTPS2DQ   Y0, Y0
+	VPACKUSDW X1, X0, X1
+	VPACKUSWB X1, X1, X1
+	VMOVQ X1, 8(CX)(BX*1)
+	VMOVUPS 64(DX)(BX*4), Y0
+	VCVTTPS2DQ Y0, Y0
 	VBROADCASTSS truncateInt8F32AVX2Table<>+0(SB), Y2
-	VANDPS       Y2, Y0, Y0
+	VANDPS Y2, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKUSDW    X1, X0, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, 16(CX)(BX*1)
-	VMOVUPS      96(DX)(BX*4), Y0
-	VCVTTPS2DQ   Y0, Y0
+	VPACKUSDW X1, X0, X1
+	VPACKUSWB X1, X1, X1
+	VMOVQ X1, 16(CX)(BX*1)
+	VMOVUPS 96(DX)(BX*4), Y0
+	VCVTTPS2DQ Y0, Y0
 	VBROADCASTSS truncateInt8F32AVX2Table<>+0(SB), Y2
-	VANDPS       Y2, Y0, Y0
+	VANDPS Y2, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKUSDW    X1, X0, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, 24(CX)(BX*1)
-	ADDQ         $0x20, BX
-	SUBQ         $0x20, AX
-	JGE          loop4
+	VPACKUSDW X1, X0, X1
+	VPACKUSWB X1, X1, X1
+	VMOVQ X1, 24(CX)(BX*1)
+	ADDQ $0x20, BX
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Y0
-	VCVTTPS2DQ   Y0, Y0
+	VMOVUPS (DX)(BX*4), Y0
+	VCVTTPS2DQ Y0, Y0
 	VBROADCASTSS truncateInt8F32AVX2Table<>+0(SB), Y2
-	VANDPS       Y2, Y0, Y0
+	VANDPS Y2, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKUSDW    X1, X0, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, (CX)(BX*1)
-	ADDQ         $0x08, BX
-	SUBQ         $0x08, AX
-	JGE          loop1
+	VPACKUSDW X1, X0, X1
+	VPACKUSWB X1, X1, X1
+	VMOVQ X1, (CX)(BX*1)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ  $0x08, AX
+	ADDQ $0x08, AX
 	TESTQ AX, AX
-	JZ    done
+	JZ done
 
 one:
-	VMOVSS       (DX)(BX*4), X1
-	VCVTTPS2DQ   Y1, Y0
+	VMOVSS (DX)(BX*4), X1
+	VCVTTPS2DQ Y1, Y0
 	VBROADCASTSS truncateInt8F32AVX2Table<>+0(SB), Y2
-	VANDPS       Y2, Y0, Y0
-	VMOVD        X0, SI
-	MOVB         SI, (CX)(BX*1)
-	INCQ         BX
-	DECQ         AX
-	JNZ          one
+	VANDPS Y2, Y0, Y0
+	VMOVD X0, SI
+	MOVB SI, (CX)(BX*1)
+	INCQ BX
+	DECQ AX
+	JNZ one
 
 done:
 	VZEROUPPER
@@ -6274,49 +6274,49 @@ TEXT ·convertUint8F32AVX512(SB), NOSPLIT, $0-48
 	MOVQ a_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x40, CX
-	JL   end4
+	JL end4
 
 loop4:
 	VPMOVZXBD (DX)(BX*1), Z0
 	VCVTDQ2PS Z0, Z0
-	VMOVUPS   Z0, (AX)(BX*4)
+	VMOVUPS Z0, (AX)(BX*4)
 	VPMOVZXBD 16(DX)(BX*1), Z0
 	VCVTDQ2PS Z0, Z0
-	VMOVUPS   Z0, 64(AX)(BX*4)
+	VMOVUPS Z0, 64(AX)(BX*4)
 	VPMOVZXBD 32(DX)(BX*1), Z0
 	VCVTDQ2PS Z0, Z0
-	VMOVUPS   Z0, 128(AX)(BX*4)
+	VMOVUPS Z0, 128(AX)(BX*4)
 	VPMOVZXBD 48(DX)(BX*1), Z0
 	VCVTDQ2PS Z0, Z0
-	VMOVUPS   Z0, 192(AX)(BX*4)
-	ADDQ      $0x40, BX
-	SUBQ      $0x40, CX
-	JGE       loop4
+	VMOVUPS Z0, 192(AX)(BX*4)
+	ADDQ $0x40, BX
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
 	VPMOVZXBD (DX)(BX*1), Z0
 	VCVTDQ2PS Z0, Z0
-	VMOVUPS   Z0, (AX)(BX*4)
-	ADDQ      $0x10, BX
-	SUBQ      $0x10, CX
-	JGE       loop1
+	VMOVUPS Z0, (AX)(BX*4)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ        $0x10, CX
-	TESTQ       CX, CX
-	JZ          done
-	MOVL        $0x00000001, SI
-	SHLL        CL, SI
-	DECL        SI
-	KMOVW       SI, K1
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
 	VPMOVZXBD.Z (DX)(BX*1), K1, Z0
-	VCVTDQ2PS   Z0, Z0
-	VMOVUPS     Z0, K1, (AX)(BX*4)
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS Z0, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -6330,51 +6330,51 @@ TEXT ·convertUint8F32AVX2(SB), NOSPLIT, $0-48
 	MOVQ a_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x20, AX
-	JL   end4
+	JL end4
 
 loop4:
 	VPMOVZXBD (DX)(BX*1), Y0
 	VCVTDQ2PS Y0, Y0
-	VMOVUPS   Y0, (CX)(BX*4)
+	VMOVUPS Y0, (CX)(BX*4)
 	VPMOVZXBD 8(DX)(BX*1), Y0
 	VCVTDQ2PS Y0, Y0
-	VMOVUPS   Y0, 32(CX)(BX*4)
+	VMOVUPS Y0, 32(CX)(BX*4)
 	VPMOVZXBD 16(DX)(BX*1), Y0
 	VCVTDQ2PS Y0, Y0
-	VMOVUPS   Y0, 64(CX)(BX*4)
+	VMOVUPS Y0, 64(CX)(BX*4)
 	VPMOVZXBD 24(DX)(BX*1), Y0
 	VCVTDQ2PS Y0, Y0
-	VMOVUPS   Y0, 96(CX)(BX*4)
-	ADDQ      $0x20, BX
-	SUBQ      $0x20, AX
-	JGE       loop4
+	VMOVUPS Y0, 96(CX)(BX*4)
+	ADDQ $0x20, BX
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
 	VPMOVZXBD (DX)(BX*1), Y0
 	VCVTDQ2PS Y0, Y0
-	VMOVUPS   Y0, (CX)(BX*4)
-	ADDQ      $0x08, BX
-	SUBQ      $0x08, AX
-	JGE       loop1
+	VMOVUPS Y0, (CX)(BX*4)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ  $0x08, AX
+	ADDQ $0x08, AX
 	TESTQ AX, AX
-	JZ    done
+	JZ done
 
 one:
-	MOVBLZX   (DX)(BX*1), SI
-	VMOVD     SI, X1
+	MOVBLZX (DX)(BX*1), SI
+	VMOVD SI, X1
 	VCVTDQ2PS Y1, Y0
-	VMOVSS    X0, (CX)(BX*4)
-	INCQ      BX
-	DECQ      AX
-	JNZ       one
+	VMOVSS X0, (CX)(BX*4)
+	INCQ BX
+	DECQ AX
+	JNZ one
 
 done:
 	VZEROUPPER
@@ -6388,49 +6388,49 @@ TEXT ·truncateUint8F32AVX512(SB), NOSPLIT, $0-48
 	MOVQ a_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x40, CX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS    (DX)(BX*4), Z0
+	VMOVUPS (DX)(BX*4), Z0
 	VCVTTPS2DQ Z0, Z0
-	VPMOVDB    Z0, (AX)(BX*1)
-	VMOVUPS    64(DX)(BX*4), Z0
+	VPMOVDB Z0, (AX)(BX*1)
+	VMOVUPS 64(DX)(BX*4), Z0
 	VCVTTPS2DQ Z0, Z0
-	VPMOVDB    Z0, 16(AX)(BX*1)
-	VMOVUPS    128(DX)(BX*4), Z0
+	VPMOVDB Z0, 16(AX)(BX*1)
+	VMOVUPS 128(DX)(BX*4), Z0
 	VCVTTPS2DQ Z0, Z0
-	VPMOVDB    Z0, 32(AX)(BX*1)
-	VMOVUPS    192(DX)(BX*4), Z0
+	VPMOVDB Z0, 32(AX)(BX*1)
+	VMOVUPS 192(DX)(BX*4), Z0
 	VCVTTPS2DQ Z0, Z0
-	VPMOVDB    Z0, 48(AX)(BX*1)
-	ADDQ       $0x40, BX
-	SUBQ       $0x40, CX
-	JGE        loop4
+	VPMOVDB Z0, 48(AX)(BX*1)
+	ADDQ $0x40, BX
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS    (DX)(BX*4), Z0
+	VMOVUPS (DX)(BX*4), Z0
 	VCVTTPS2DQ Z0, Z0
-	VPMOVDB    Z0, (AX)(BX*1)
-	ADDQ       $0x10, BX
-	SUBQ       $0x10, CX
-	JGE        loop1
+	VPMOVDB Z0, (AX)(BX*1)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ       $0x10, CX
-	TESTQ      CX, CX
-	JZ         done
-	MOVL       $0x00000001, SI
-	SHLL       CL, SI
-	DECL       SI
-	KMOVW      SI, K1
-	VMOVUPS.Z  (DX)(BX*4), K1, Z0
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
+	VMOVUPS.Z (DX)(BX*4), K1, Z0
 	VCVTTPS2DQ Z0, Z0
-	VPMOVDB    Z0, K1, (AX)(BX*1)
+	VPMOVDB Z0, K1, (AX)(BX*1)
 
 done:
 	VZEROUPPER
@@ -6444,78 +6444,78 @@ TEXT ·truncateUint8F32AVX2(SB), NOSPLIT, $0-48
 	MOVQ a_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x20, AX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS      (DX)(BX*4), Y0
-	VCVTTPS2DQ   Y0, Y0
+	VMOVUPS (DX)(BX*4), Y0
+	VCVTTPS2DQ Y0, Y0
 	VBROADCASTSS truncateUint8F32AVX2Table<>+0(SB), Y2
-	VANDPS       Y2, Y0, Y0
+	VANDPS Y2, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKUSDW    X1, X0, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, (CX)(BX*1)
-	VMOVUPS      32(DX)(BX*4), Y0
-	VCVTTPS2DQ   Y0, Y0
+	VPACKUSDW X1, X0, X1
+	VPACKUSWB X1, X1, X1
+	VMOVQ X1, (CX)(BX*1)
+	VMOVUPS 32(DX)(BX*4), Y0
+	VCVTTPS2DQ Y0, Y0
 	VBROADCASTSS truncateUint8F32AVX2Table<>+0(SB), Y2
-	VANDPS       Y2, Y0, Y0
+	VANDPS Y2, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKUSDW    X1, X0, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, 8(CX)(BX*1)
-	VMOVUPS      64(DX)(BX*4), Y0
-	VCVTTPS2DQ   Y0, Y0
+	VPACKUSDW X1, X0, X1
+	VPACKUSWB X1, X1, X1
+	VMOVQ X1, 8(CX)(BX*1)
+	VMOVUPS 64(DX)(BX*4), Y0
+	VCVTTPS2DQ Y0, Y0
 	VBROADCASTSS truncateUint8F32AVX2Table<>+0(SB), Y2
-	VANDPS       Y2, Y0, Y0
+	VANDPS Y2, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKUSDW    X1, X0, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, 16(CX)(BX*1)
-	VMOVUPS      96(DX)(BX*4), Y0
-	VCVTTPS2DQ   Y0, Y0
+	VPACKUSDW X1, X0, X1
+	VPACKUSWB X1, X1, X1
+	VMOVQ X1, 16(CX)(BX*1)
+	VMOVUPS 96(DX)(BX*4), Y0
+	VCVTTPS2DQ Y0, Y0
 	VBROADCASTSS truncateUint8F32AVX2Table<>+0(SB), Y2
-	VANDPS       Y2, Y0, Y0
+	VANDPS Y2, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKUSDW    X1, X0, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, 24(CX)(BX*1)
-	ADDQ         $0x20, BX
-	SUBQ         $0x20, AX
-	JGE          loop4
+	VPACKUSDW X1, X0, X1
+	VPACKUSWB X1, X1, X1
+	VMOVQ X1, 24(CX)(BX*1)
+	ADDQ $0x20, BX
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Y0
-	VCVTTPS2DQ   Y0, Y0
+	VMOVUPS (DX)(BX*4), Y0
+	VCVTTPS2DQ Y0, Y0
 	VBROADCASTSS truncateUint8F32AVX2Table<>+0(SB), Y2
-	VANDPS       Y2, Y0, Y0
+	VANDPS Y2, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VPACKUSDW    X1, X0, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, (CX)(BX*1)
-	ADDQ         $0x08, BX
-	SUBQ         $0x08, AX
-	JGE          loop1
+	VPACKUSDW X1, X0, X1
+	VPACKUSWB X1, X1, X1
+	VMOVQ X1, (CX)(BX*1)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ  $0x08, AX
+	ADDQ $0x08, AX
 	TESTQ AX, AX
-	JZ    done
+	JZ done
 
 one:
-	VMOVSS       (DX)(BX*4), X1
-	VCVTTPS2DQ   Y1, Y0
+	VMOVSS (DX)(BX*4), X1
+	VCVTTPS2DQ Y1, Y0
 	VBROADCASTSS truncateUint8F32AVX2Table<>+0(SB), Y2
-	VANDPS       Y2, Y0, Y0
-	VMOVD        X0, SI
-	MOVB         SI, (CX)(BX*1)
-	INCQ         BX
-	DECQ         AX
-	JNZ          one
+	VANDPS Y2, Y0, Y0
+	VMOVD X0, SI
+	MOVB SI, (CX)(BX*1)
+	INCQ BX
+	DECQ AX
+	JNZ one
 
 done:
 	VZEROUPPER
@@ -6532,117 +6532,117 @@ TEXT ·expF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Z0
+	VMOVUPS (DX)(BX*4), Z0
 	VBROADCASTSS expF32AVX512Table<>+0(SB), Z1
-	VMINPS       Z0, Z1, Z0
+	VMINPS Z0, Z1, Z0
 	VBROADCASTSS expF32AVX512Table<>+4(SB), Z1
-	VMAXPS       Z0, Z1, Z0
+	VMAXPS Z0, Z1, Z0
 	VBROADCASTSS expF32AVX512Table<>+8(SB), Z1
-	VMULPS       Z1, Z0, Z1
+	VMULPS Z1, Z0, Z1
 	VBROADCASTSS expF32AVX512Table<>+12(SB), Z2
-	VADDPS       Z2, Z1, Z1
+	VADDPS Z2, Z1, Z1
 	VBROADCASTSS expF32AVX512Table<>+12(SB), Z2
-	VSUBPS       Z2, Z1, Z2
+	VSUBPS Z2, Z1, Z2
 	VBROADCASTSS expF32AVX512Table<>+16(SB), Z3
-	VMULPS       Z3, Z2, Z3
-	VSUBPS       Z3, Z0, Z0
+	VMULPS Z3, Z2, Z3
+	VSUBPS Z3, Z0, Z0
 	VBROADCASTSS expF32AVX512Table<>+20(SB), Z3
-	VMULPS       Z3, Z2, Z2
-	VSUBPS       Z2, Z0, Z0
-	VMULPS       Z0, Z0, Z2
+	VMULPS Z3, Z2, Z2
+	VSUBPS Z2, Z0, Z0
+	VMULPS Z0, Z0, Z2
 	VBROADCASTSS expF32AVX512Table<>+24(SB), Z3
-	VMULPS       Z0, Z3, Z3
+	VMULPS Z0, Z3, Z3
 	VBROADCASTSS expF32AVX512Table<>+28(SB), Z4
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z0, Z3, Z3
+	VADDPS Z4, Z3, Z3
+	VMULPS Z0, Z3, Z3
 	VBROADCASTSS expF32AVX512Table<>+32(SB), Z4
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z0, Z3, Z3
+	VADDPS Z4, Z3, Z3
+	VMULPS Z0, Z3, Z3
 	VBROADCASTSS expF32AVX512Table<>+36(SB), Z4
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z0, Z3, Z3
+	VADDPS Z4, Z3, Z3
+	VMULPS Z0, Z3, Z3
 	VBROADCASTSS expF32AVX512Table<>+40(SB), Z4
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z3, Z2, Z2
-	VADDPS       Z2, Z0, Z0
+	VADDPS Z4, Z3, Z3
+	VMULPS Z3, Z2, Z2
+	VADDPS Z2, Z0, Z0
 	VBROADCASTSS expF32AVX512Table<>+44(SB), Z2
-	VADDPS       Z0, Z2, Z0
+	VADDPS Z0, Z2, Z0
 	VBROADCASTSS expF32AVX512Table<>+12(SB), Z2
-	VPSUBD       Z2, Z1, Z1
-	VPSRAD       $0x01, Z1, Z2
+	VPSUBD Z2, Z1, Z1
+	VPSRAD $0x01, Z1, Z2
 	VBROADCASTSS expF32AVX512Table<>+48(SB), Z3
-	VPADDD       Z3, Z2, Z3
-	VPSLLD       $0x17, Z3, Z3
-	VMULPS       Z3, Z0, Z0
-	VPSUBD       Z2, Z1, Z1
+	VPADDD Z3, Z2, Z3
+	VPSLLD $0x17, Z3, Z3
+	VMULPS Z3, Z0, Z0
+	VPSUBD Z2, Z1, Z1
 	VBROADCASTSS expF32AVX512Table<>+48(SB), Z2
-	VPADDD       Z2, Z1, Z1
-	VPSLLD       $0x17, Z1, Z1
-	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, (AX)(BX*4)
-	ADDQ         $0x10, BX
-	SUBQ         $0x10, CX
-	JGE          loop1
+	VPADDD Z2, Z1, Z1
+	VPSLLD $0x17, Z1, Z1
+	VMULPS Z1, Z0, Z0
+	VMOVUPS Z0, (AX)(BX*4)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ         $0x10, CX
-	TESTQ        CX, CX
-	JZ           done
-	MOVL         $0x00000001, SI
-	SHLL         CL, SI
-	DECL         SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (DX)(BX*4), K1, Z0
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
+	VMOVUPS.Z (DX)(BX*4), K1, Z0
 	VBROADCASTSS expF32AVX512Table<>+0(SB), Z1
-	VMINPS       Z0, Z1, Z0
+	VMINPS Z0, Z1, Z0
 	VBROADCASTSS expF32AVX512Table<>+4(SB), Z1
-	VMAXPS       Z0, Z1, Z0
+	VMAXPS Z0, Z1, Z0
 	VBROADCASTSS expF32AVX512Table<>+8(SB), Z1
-	VMULPS       Z1, Z0, Z1
+	VMULPS Z1, Z0, Z1
 	VBROADCASTSS expF32AVX512Table<>+12(SB), Z2
-	VADDPS       Z2, Z1, Z1
+	VADDPS Z2, Z1, Z1
 	VBROADCASTSS expF32AVX512Table<>+12(SB), Z2
-	VSUBPS       Z2, Z1, Z2
+	VSUBPS Z2, Z1, Z2
 	VBROADCASTSS expF32AVX512Table<>+16(SB), Z3
-	VMULPS       Z3, Z2, Z3
-	VSUBPS       Z3, Z0, Z0
+	VMULPS Z3, Z2, Z3
+	VSUBPS Z3, Z0, Z0
 	VBROADCASTSS expF32AVX512Table<>+20(SB), Z3
-	VMULPS       Z3, Z2, Z2
-	VSUBPS       Z2, Z0, Z0
-	VMULPS       Z0, Z0, Z2
+	VMULPS Z3, Z2, Z2
+	VSUBPS Z2, Z0, Z0
+	VMULPS Z0, Z0, Z2
 	VBROADCASTSS expF32AVX512Table<>+24(SB), Z3
-	VMULPS       Z0, Z3, Z3
+	VMULPS Z0, Z3, Z3
 	VBROADCASTSS expF32AVX512Table<>+28(SB), Z4
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z0, Z3, Z3
+	VADDPS Z4, Z3, Z3
+	VMULPS Z0, Z3, Z3
 	VBROADCASTSS expF32AVX512Table<>+32(SB), Z4
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z0, Z3, Z3
+	VADDPS Z4, Z3, Z3
+	VMULPS Z0, Z3, Z3
 	VBROADCASTSS expF32AVX512Table<>+36(SB), Z4
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z0, Z3, Z3
+	VADDPS Z4, Z3, Z3
+	VMULPS Z0, Z3, Z3
 	VBROADCASTSS expF32AVX512Table<>+40(SB), Z4
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z3, Z2, Z2
-	VADDPS       Z2, Z0, Z0
+	VADDPS Z4, Z3, Z3
+	VMULPS Z3, Z2, Z2
+	VADDPS Z2, Z0, Z0
 	VBROADCASTSS expF32AVX512Table<>+44(SB), Z2
-	VADDPS       Z0, Z2, Z0
+	VADDPS Z0, Z2, Z0
 	VBROADCASTSS expF32AVX512Table<>+12(SB), Z2
-	VPSUBD       Z2, Z1, Z1
-	VPSRAD       $0x01, Z1, Z2
+	VPSUBD Z2, Z1, Z1
+	VPSRAD $0x01, Z1, Z2
 	VBROADCASTSS expF32AVX512Table<>+48(SB), Z3
-	VPADDD       Z3, Z2, Z3
-	VPSLLD       $0x17, Z3, Z3
-	VMULPS       Z3, Z0, Z0
-	VPSUBD       Z2, Z1, Z1
+	VPADDD Z3, Z2, Z3
+	VPSLLD $0x17, Z3, Z3
+	VMULPS Z3, Z0, Z0
+	VPSUBD Z2, Z1, Z1
 	VBROADCASTSS expF32AVX512Table<>+48(SB), Z2
-	VPADDD       Z2, Z1, Z1
-	VPSLLD       $0x17, Z1, Z1
-	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, K1, (AX)(BX*4)
+	VPADDD Z2, Z1, Z1
+	VPSLLD $0x17, Z1, Z1
+	VMULPS Z1, Z0, Z0
+	VMOVUPS Z0, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -6671,119 +6671,119 @@ TEXT ·expF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Y0
+	VMOVUPS (DX)(BX*4), Y0
 	VBROADCASTSS expF32AVX2Table<>+0(SB), Y1
-	VMINPS       Y0, Y1, Y0
+	VMINPS Y0, Y1, Y0
 	VBROADCASTSS expF32AVX2Table<>+4(SB), Y1
-	VMAXPS       Y0, Y1, Y0
+	VMAXPS Y0, Y1, Y0
 	VBROADCASTSS expF32AVX2Table<>+8(SB), Y1
-	VMULPS       Y1, Y0, Y1
+	VMULPS Y1, Y0, Y1
 	VBROADCASTSS expF32AVX2Table<>+12(SB), Y2
-	VADDPS       Y2, Y1, Y1
+	VADDPS Y2, Y1, Y1
 	VBROADCASTSS expF32AVX2Table<>+12(SB), Y2
-	VSUBPS       Y2, Y1, Y2
+	VSUBPS Y2, Y1, Y2
 	VBROADCASTSS expF32AVX2Table<>+16(SB), Y3
-	VMULPS       Y3, Y2, Y3
-	VSUBPS       Y3, Y0, Y0
+	VMULPS Y3, Y2, Y3
+	VSUBPS Y3, Y0, Y0
 	VBROADCASTSS expF32AVX2Table<>+20(SB), Y3
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y2, Y0, Y0
-	VMULPS       Y0, Y0, Y2
+	VMULPS Y3, Y2, Y2
+	VSUBPS Y2, Y0, Y0
+	VMULPS Y0, Y0, Y2
 	VBROADCASTSS expF32AVX2Table<>+24(SB), Y3
-	VMULPS       Y0, Y3, Y3
+	VMULPS Y0, Y3, Y3
 	VBROADCASTSS expF32AVX2Table<>+28(SB), Y4
-	VADDPS       Y4, Y3, Y3
-	VMULPS       Y0, Y3, Y3
+	VADDPS Y4, Y3, Y3
+	VMULPS Y0, Y3, Y3
 	VBROADCASTSS expF32AVX2Table<>+32(SB), Y4
-	VADDPS       Y4, Y3, Y3
-	VMULPS       Y0, Y3, Y3
+	VADDPS Y4, Y3, Y3
+	VMULPS Y0, Y3, Y3
 	VBROADCASTSS expF32AVX2Table<>+36(SB), Y4
-	VADDPS       Y4, Y3, Y3
-	VMULPS       Y0, Y3, Y3
+	VADDPS Y4, Y3, Y3
+	VMULPS Y0, Y3, Y3
 	VBROADCASTSS expF32AVX2Table<>+40(SB), Y4
-	VADDPS       Y4, Y3, Y3
-	VMULPS       Y3, Y2, Y2
-	VADDPS       Y2, Y0, Y0
+	VADDPS Y4, Y3, Y3
+	VMULPS Y3, Y2, Y2
+	VADDPS Y2, Y0, Y0
 	VBROADCASTSS expF32AVX2Table<>+44(SB), Y2
-	VADDPS       Y0, Y2, Y0
+	VADDPS Y0, Y2, Y0
 	VBROADCASTSS expF32AVX2Table<>+12(SB), Y2
-	VPSUBD       Y2, Y1, Y1
-	VPSRAD       $0x01, Y1, Y2
+	VPSUBD Y2, Y1, Y1
+	VPSRAD $0x01, Y1, Y2
 	VBROADCASTSS expF32AVX2Table<>+48(SB), Y3
-	VPADDD       Y3, Y2, Y3
-	VPSLLD       $0x17, Y3, Y3
-	VMULPS       Y3, Y0, Y0
-	VPSUBD       Y2, Y1, Y1
+	VPADDD Y3, Y2, Y3
+	VPSLLD $0x17, Y3, Y3
+	VMULPS Y3, Y0, Y0
+	VPSUBD Y2, Y1, Y1
 	VBROADCASTSS expF32AVX2Table<>+48(SB), Y2
-	VPADDD       Y2, Y1, Y1
-	VPSLLD       $0x17, Y1, Y1
-	VMULPS       Y1, Y0, Y0
-	VMOVUPS      Y0, (CX)(BX*4)
-	ADDQ         $0x08, BX
-	SUBQ         $0x08, AX
-	JGE          loop1
+	VPADDD Y2, Y1, Y1
+	VPSLLD $0x17, Y1, Y1
+	VMULPS Y1, Y0, Y0
+	VMOVUPS Y0, (CX)(BX*4)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X0
-	VPMOVZXBD    X0, Y1
-	VMOVD        AX, X0
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X0
+	VPMOVZXBD X0, Y1
+	VMOVD AX, X0
 	VPBROADCASTD X0, Y0
-	VPCMPGTD     Y1, Y0, Y0
-	VMASKMOVPS   (DX)(BX*4), Y0, Y1
+	VPCMPGTD Y1, Y0, Y0
+	VMASKMOVPS (DX)(BX*4), Y0, Y1
 	VBROADCASTSS expF32AVX2Table<>+0(SB), Y2
-	VMINPS       Y1, Y2, Y1
+	VMINPS Y1, Y2, Y1
 	VBROADCASTSS expF32AVX2Table<>+4(SB), Y2
-	VMAXPS       Y1, Y2, Y1
+	VMAXPS Y1, Y2, Y1
 	VBROADCASTSS expF32AVX2Table<>+8(SB), Y2
-	VMULPS       Y2, Y1, Y2
+	VMULPS Y2, Y1, Y2
 	VBROADCASTSS expF32AVX2Table<>+12(SB), Y3
-	VADDPS       Y3, Y2, Y2
+	VADDPS Y3, Y2, Y2
 	VBROADCASTSS expF32AVX2Table<>+12(SB), Y3
-	VSUBPS       Y3, Y2, Y3
+	VSUBPS Y3, Y2, Y3
 	VBROADCASTSS expF32AVX2Table<>+16(SB), Y4
-	VMULPS       Y4, Y3, Y4
-	VSUBPS       Y4, Y1, Y1
+	VMULPS Y4, Y3, Y4
+	VSUBPS Y4, Y1, Y1
 	VBROADCASTSS expF32AVX2Table<>+20(SB), Y4
-	VMULPS       Y4, Y3, Y3
-	VSUBPS       Y3, Y1, Y1
-	VMULPS       Y1, Y1, Y3
+	VMULPS Y4, Y3, Y3
+	VSUBPS Y3, Y1, Y1
+	VMULPS Y1, Y1, Y3
 	VBROADCASTSS expF32AVX2Table<>+24(SB), Y4
-	VMULPS       Y1, Y4, Y4
+	VMULPS Y1, Y4, Y4
 	VBROADCASTSS expF32AVX2Table<>+28(SB), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y1, Y4, Y4
+	VADDPS Y5, Y4, Y4
+	VMULPS Y1, Y4, Y4
 	VBROADCASTSS expF32AVX2Table<>+32(SB), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y1, Y4, Y4
+	VADDPS Y5, Y4, Y4
+	VMULPS Y1, Y4, Y4
 	VBROADCASTSS expF32AVX2Table<>+36(SB), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y1, Y4, Y4
+	VADDPS Y5, Y4, Y4
+	VMULPS Y1, Y4, Y4
 	VBROADCASTSS expF32AVX2Table<>+40(SB), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y4, Y3, Y3
-	VADDPS       Y3, Y1, Y1
+	VADDPS Y5, Y4, Y4
+	VMULPS Y4, Y3, Y3
+	VADDPS Y3, Y1, Y1
 	VBROADCASTSS expF32AVX2Table<>+44(SB), Y3
-	VADDPS       Y1, Y3, Y1
+	VADDPS Y1, Y3, Y1
 	VBROADCASTSS expF32AVX2Table<>+12(SB), Y3
-	VPSUBD       Y3, Y2, Y2
-	VPSRAD       $0x01, Y2, Y3
+	VPSUBD Y3, Y2, Y2
+	VPSRAD $0x01, Y2, Y3
 	VBROADCASTSS expF32AVX2Table<>+48(SB), Y4
-	VPADDD       Y4, Y3, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VMULPS       Y4, Y1, Y1
-	VPSUBD       Y3, Y2, Y2
+	VPADDD Y4, Y3, Y4
+	VPSLLD $0x17, Y4, Y4
+	VMULPS Y4, Y1, Y1
+	VPSUBD Y3, Y2, Y2
 	VBROADCASTSS expF32AVX2Table<>+48(SB), Y3
-	VPADDD       Y3, Y2, Y2
-	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y1, Y1
-	VMASKMOVPS   Y1, Y0, (CX)(BX*4)
+	VPADDD Y3, Y2, Y2
+	VPSLLD $0x17, Y2, Y2
+	VMULPS Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -6812,107 +6812,107 @@ TEXT ·exp2F32AVX512(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Z0
+	VMOVUPS (DX)(BX*4), Z0
 	VBROADCASTSS exp2F32AVX512Table<>+0(SB), Z1
-	VMINPS       Z0, Z1, Z0
+	VMINPS Z0, Z1, Z0
 	VBROADCASTSS exp2F32AVX512Table<>+4(SB), Z1
-	VMAXPS       Z0, Z1, Z0
+	VMAXPS Z0, Z1, Z0
 	VBROADCASTSS exp2F32AVX512Table<>+8(SB), Z1
-	VADDPS       Z1, Z0, Z1
+	VADDPS Z1, Z0, Z1
 	VBROADCASTSS exp2F32AVX512Table<>+8(SB), Z2
-	VSUBPS       Z2, Z1, Z2
-	VSUBPS       Z2, Z0, Z0
+	VSUBPS Z2, Z1, Z2
+	VSUBPS Z2, Z0, Z0
 	VBROADCASTSS exp2F32AVX512Table<>+12(SB), Z2
-	VMULPS       Z0, Z2, Z0
-	VMULPS       Z0, Z0, Z2
+	VMULPS Z0, Z2, Z0
+	VMULPS Z0, Z0, Z2
 	VBROADCASTSS exp2F32AVX512Table<>+16(SB), Z3
-	VMULPS       Z0, Z3, Z3
+	VMULPS Z0, Z3, Z3
 	VBROADCASTSS exp2F32AVX512Table<>+20(SB), Z4
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z0, Z3, Z3
+	VADDPS Z4, Z3, Z3
+	VMULPS Z0, Z3, Z3
 	VBROADCASTSS exp2F32AVX512Table<>+24(SB), Z4
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z0, Z3, Z3
+	VADDPS Z4, Z3, Z3
+	VMULPS Z0, Z3, Z3
 	VBROADCASTSS exp2F32AVX512Table<>+28(SB), Z4
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z0, Z3, Z3
+	VADDPS Z4, Z3, Z3
+	VMULPS Z0, Z3, Z3
 	VBROADCASTSS exp2F32AVX512Table<>+32(SB), Z4
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z3, Z2, Z2
-	VADDPS       Z2, Z0, Z0
+	VADDPS Z4, Z3, Z3
+	VMULPS Z3, Z2, Z2
+	VADDPS Z2, Z0, Z0
 	VBROADCASTSS exp2F32AVX512Table<>+36(SB), Z2
-	VADDPS       Z0, Z2, Z0
+	VADDPS Z0, Z2, Z0
 	VBROADCASTSS exp2F32AVX512Table<>+8(SB), Z2
-	VPSUBD       Z2, Z1, Z1
-	VPSRAD       $0x01, Z1, Z2
+	VPSUBD Z2, Z1, Z1
+	VPSRAD $0x01, Z1, Z2
 	VBROADCASTSS exp2F32AVX512Table<>+40(SB), Z3
-	VPADDD       Z3, Z2, Z3
-	VPSLLD       $0x17, Z3, Z3
-	VMULPS       Z3, Z0, Z0
-	VPSUBD       Z2, Z1, Z1
+	VPADDD Z3, Z2, Z3
+	VPSLLD $0x17, Z3, Z3
+	VMULPS Z3, Z0, Z0
+	VPSUBD Z2, Z1, Z1
 	VBROADCASTSS exp2F32AVX512Table<>+40(SB), Z2
-	VPADDD       Z2, Z1, Z1
-	VPSLLD       $0x17, Z1, Z1
-	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, (AX)(BX*4)
-	ADDQ         $0x10, BX
-	SUBQ         $0x10, CX
-	JGE          loop1
+	VPADDD Z2, Z1, Z1
+	VPSLLD $0x17, Z1, Z1
+	VMULPS Z1, Z0, Z0
+	VMOVUPS Z0, (AX)(BX*4)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ         $0x10, CX
-	TESTQ        CX, CX
-	JZ           done
-	MOVL         $0x00000001, SI
-	SHLL         CL, SI
-	DECL         SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (DX)(BX*4), K1, Z0
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
+	VMOVUPS.Z (DX)(BX*4), K1, Z0
 	VBROADCASTSS exp2F32AVX512Table<>+0(SB), Z1
-	VMINPS       Z0, Z1, Z0
+	VMINPS Z0, Z1, Z0
 	VBROADCASTSS exp2F32AVX512Table<>+4(SB), Z1
-	VMAXPS       Z0, Z1, Z0
+	VMAXPS Z0, Z1, Z0
 	VBROADCASTSS exp2F32AVX512Table<>+8(SB), Z1
-	VADDPS       Z1, Z0, Z1
+	VADDPS Z1, Z0, Z1
 	VBROADCASTSS exp2F32AVX512Table<>+8(SB), Z2
-	VSUBPS       Z2, Z1, Z2
-	VSUBPS       Z2, Z0, Z0
+	VSUBPS Z2, Z1, Z2
+	VSUBPS Z2, Z0, Z0
 	VBROADCASTSS exp2F32AVX512Table<>+12(SB), Z2
-	VMULPS       Z0, Z2, Z0
-	VMULPS       Z0, Z0, Z2
+	VMULPS Z0, Z2, Z0
+	VMULPS Z0, Z0, Z2
 	VBROADCASTSS exp2F32AVX512Table<>+16(SB), Z3
-	VMULPS       Z0, Z3, Z3
+	VMULPS Z0, Z3, Z3
 	VBROADCASTSS exp2F32AVX512Table<>+20(SB), Z4
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z0, Z3, Z3
+	VADDPS Z4, Z3, Z3
+	VMULPS Z0, Z3, Z3
 	VBROADCASTSS exp2F32AVX512Table<>+24(SB), Z4
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z0, Z3, Z3
+	VADDPS Z4, Z3, Z3
+	VMULPS Z0, Z3, Z3
 	VBROADCASTSS exp2F32AVX512Table<>+28(SB), Z4
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z0, Z3, Z3
+	VADDPS Z4, Z3, Z3
+	VMULPS Z0, Z3, Z3
 	VBROADCASTSS exp2F32AVX512Table<>+32(SB), Z4
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z3, Z2, Z2
-	VADDPS       Z2, Z0, Z0
+	VADDPS Z4, Z3, Z3
+	VMULPS Z3, Z2, Z2
+	VADDPS Z2, Z0, Z0
 	VBROADCASTSS exp2F32AVX512Table<>+36(SB), Z2
-	VADDPS       Z0, Z2, Z0
+	VADDPS Z0, Z2, Z0
 	VBROADCASTSS exp2F32AVX512Table<>+8(SB), Z2
-	VPSUBD       Z2, Z1, Z1
-	VPSRAD       $0x01, Z1, Z2
+	VPSUBD Z2, Z1, Z1
+	VPSRAD $0x01, Z1, Z2
 	VBROADCASTSS exp2F32AVX512Table<>+40(SB), Z3
-	VPADDD       Z3, Z2, Z3
-	VPSLLD       $0x17, Z3, Z3
-	VMULPS       Z3, Z0, Z0
-	VPSUBD       Z2, Z1, Z1
+	VPADDD Z3, Z2, Z3
+	VPSLLD $0x17, Z3, Z3
+	VMULPS Z3, Z0, Z0
+	VPSUBD Z2, Z1, Z1
 	VBROADCASTSS exp2F32AVX512Table<>+40(SB), Z2
-	VPADDD       Z2, Z1, Z1
-	VPSLLD       $0x17, Z1, Z1
-	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, K1, (AX)(BX*4)
+	VPADDD Z2, Z1, Z1
+	VPSLLD $0x17, Z1, Z1
+	VMULPS Z1, Z0, Z0
+	VMOVUPS Z0, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -6939,109 +6939,109 @@ TEXT ·exp2F32AVX2(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Y0
+	VMOVUPS (DX)(BX*4), Y0
 	VBROADCASTSS exp2F32AVX2Table<>+0(SB), Y1
-	VMINPS       Y0, Y1, Y0
+	VMINPS Y0, Y1, Y0
 	VBROADCASTSS exp2F32AVX2Table<>+4(SB), Y1
-	VMAXPS       Y0, Y1, Y0
+	VMAXPS Y0, Y1, Y0
 	VBROADCASTSS exp2F32AVX2Table<>+8(SB), Y1
-	VADDPS       Y1, Y0, Y1
+	VADDPS Y1, Y0, Y1
 	VBROADCASTSS exp2F32AVX2Table<>+8(SB), Y2
-	VSUBPS       Y2, Y1, Y2
-	VSUBPS       Y2, Y0, Y0
+	VSUBPS Y2, Y1, Y2
+	VSUBPS Y2, Y0, Y0
 	VBROADCASTSS exp2F32AVX2Table<>+12(SB), Y2
-	VMULPS       Y0, Y2, Y0
-	VMULPS       Y0, Y0, Y2
+	VMULPS Y0, Y2, Y0
+	VMULPS Y0, Y0, Y2
 	VBROADCASTSS exp2F32AVX2Table<>+16(SB), Y3
-	VMULPS       Y0, Y3, Y3
+	VMULPS Y0, Y3, Y3
 	VBROADCASTSS exp2F32AVX2Table<>+20(SB), Y4
-	VADDPS       Y4, Y3, Y3
-	VMULPS       Y0, Y3, Y3
+	VADDPS Y4, Y3, Y3
+	VMULPS Y0, Y3, Y3
 	VBROADCASTSS exp2F32AVX2Table<>+24(SB), Y4
-	VADDPS       Y4, Y3, Y3
-	VMULPS       Y0, Y3, Y3
+	VADDPS Y4, Y3, Y3
+	VMULPS Y0, Y3, Y3
 	VBROADCASTSS exp2F32AVX2Table<>+28(SB), Y4
-	VADDPS       Y4, Y3, Y3
-	VMULPS       Y0, Y3, Y3
+	VADDPS Y4, Y3, Y3
+	VMULPS Y0, Y3, Y3
 	VBROADCASTSS exp2F32AVX2Table<>+32(SB), Y4
-	VADDPS       Y4, Y3, Y3
-	VMULPS       Y3, Y2, Y2
-	VADDPS       Y2, Y0, Y0
+	VADDPS Y4, Y3, Y3
+	VMULPS Y3, Y2, Y2
+	VADDPS Y2, Y0, Y0
 	VBROADCASTSS exp2F32AVX2Table<>+36(SB), Y2
-	VADDPS       Y0, Y2, Y0
+	VADDPS Y0, Y2, Y0
 	VBROADCASTSS exp2F32AVX2Table<>+8(SB), Y2
-	VPSUBD       Y2, Y1, Y1
-	VPSRAD       $0x01, Y1, Y2
+	VPSUBD Y2, Y1, Y1
+	VPSRAD $0x01, Y1, Y2
 	VBROADCASTSS exp2F32AVX2Table<>+40(SB), Y3
-	VPADDD       Y3, Y2, Y3
-	VPSLLD       $0x17, Y3, Y3
-	VMULPS       Y3, Y0, Y0
-	VPSUBD       Y2, Y1, Y1
+	VPADDD Y3, Y2, Y3
+	VPSLLD $0x17, Y3, Y3
+	VMULPS Y3, Y0, Y0
+	VPSUBD Y2, Y1, Y1
 	VBROADCASTSS exp2F32AVX2Table<>+40(SB), Y2
-	VPADDD       Y2, Y1, Y1
-	VPSLLD       $0x17, Y1, Y1
-	VMULPS       Y1, Y0, Y0
-	VMOVUPS      Y0, (CX)(BX*4)
-	ADDQ         $0x08, BX
-	SUBQ         $0x08, AX
-	JGE          loop1
+	VPADDD Y2, Y1, Y1
+	VPSLLD $0x17, Y1, Y1
+	VMULPS Y1, Y0, Y0
+	VMOVUPS Y0, (CX)(BX*4)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X0
-	VPMOVZXBD    X0, Y1
-	VMOVD        AX, X0
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X0
+	VPMOVZXBD X0, Y1
+	VMOVD AX, X0
 	VPBROADCASTD X0, Y0
-	VPCMPGTD     Y1, Y0, Y0
-	VMASKMOVPS   (DX)(BX*4), Y0, Y1
+	VPCMPGTD Y1, Y0, Y0
+	VMASKMOVPS (DX)(BX*4), Y0, Y1
 	VBROADCASTSS exp2F32AVX2Table<>+0(SB), Y2
-	VMINPS       Y1, Y2, Y1
+	VMINPS Y1, Y2, Y1
 	VBROADCASTSS exp2F32AVX2Table<>+4(SB), Y2
-	VMAXPS       Y1, Y2, Y1
+	VMAXPS Y1, Y2, Y1
 	VBROADCASTSS exp2F32AVX2Table<>+8(SB), Y2
-	VADDPS       Y2, Y1, Y2
+	VADDPS Y2, Y1, Y2
 	VBROADCASTSS exp2F32AVX2Table<>+8(SB), Y3
-	VSUBPS       Y3, Y2, Y3
-	VSUBPS       Y3, Y1, Y1
+	VSUBPS Y3, Y2, Y3
+	VSUBPS Y3, Y1, Y1
 	VBROADCASTSS exp2F32AVX2Table<>+12(SB), Y3
-	VMULPS       Y1, Y3, Y1
-	VMULPS       Y1, Y1, Y3
+	VMULPS Y1, Y3, Y1
+	VMULPS Y1, Y1, Y3
 	VBROADCASTSS exp2F32AVX2Table<>+16(SB), Y4
-	VMULPS       Y1, Y4, Y4
+	VMULPS Y1, Y4, Y4
 	VBROADCASTSS exp2F32AVX2Table<>+20(SB), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y1, Y4, Y4
+	VADDPS Y5, Y4, Y4
+	VMULPS Y1, Y4, Y4
 	VBROADCASTSS exp2F32AVX2Table<>+24(SB), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y1, Y4, Y4
+	VADDPS Y5, Y4, Y4
+	VMULPS Y1, Y4, Y4
 	VBROADCASTSS exp2F32AVX2Table<>+28(SB), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y1, Y4, Y4
+	VADDPS Y5, Y4, Y4
+	VMULPS Y1, Y4, Y4
 	VBROADCASTSS exp2F32AVX2Table<>+32(SB), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y4, Y3, Y3
-	VADDPS       Y3, Y1, Y1
+	VADDPS Y5, Y4, Y4
+	VMULPS Y4, Y3, Y3
+	VADDPS Y3, Y1, Y1
 	VBROADCASTSS exp2F32AVX2Table<>+36(SB), Y3
-	VADDPS       Y1, Y3, Y1
+	VADDPS Y1, Y3, Y1
 	VBROADCASTSS exp2F32AVX2Table<>+8(SB), Y3
-	VPSUBD       Y3, Y2, Y2
-	VPSRAD       $0x01, Y2, Y3
+	VPSUBD Y3, Y2, Y2
+	VPSRAD $0x01, Y2, Y3
 	VBROADCASTSS exp2F32AVX2Table<>+40(SB), Y4
-	VPADDD       Y4, Y3, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VMULPS       Y4, Y1, Y1
-	VPSUBD       Y3, Y2, Y2
+	VPADDD Y4, Y3, Y4
+	VPSLLD $0x17, Y4, Y4
+	VMULPS Y4, Y1, Y1
+	VPSUBD Y3, Y2, Y2
 	VBROADCASTSS exp2F32AVX2Table<>+40(SB), Y3
-	VPADDD       Y3, Y2, Y2
-	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y1, Y1
-	VMASKMOVPS   Y1, Y0, (CX)(BX*4)
+	VPADDD Y3, Y2, Y2
+	VPSLLD $0x17, Y2, Y2
+	VMULPS Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -7068,131 +7068,131 @@ TEXT ·expm1F32AVX512(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Z0
+	VMOVUPS (DX)(BX*4), Z0
 	VBROADCASTSS expm1F32AVX512Table<>+0(SB), Z1
-	VANDPS       Z1, Z0, Z1
+	VANDPS Z1, Z0, Z1
 	VBROADCASTSS expm1F32AVX512Table<>+4(SB), Z2
-	VCMPPS       $0x11, Z2, Z1, K1
+	VCMPPS $0x11, Z2, Z1, K1
 	VBROADCASTSS expm1F32AVX512Table<>+8(SB), Z2
-	VCMPPS       $0x11, Z2, Z1, K2
+	VCMPPS $0x11, Z2, Z1, K2
 	VBROADCASTSS expm1F32AVX512Table<>+12(SB), Z1
-	VMINPS       Z0, Z1, Z1
+	VMINPS Z0, Z1, Z1
 	VBROADCASTSS expm1F32AVX512Table<>+16(SB), Z2
-	VMAXPS       Z1, Z2, Z1
+	VMAXPS Z1, Z2, Z1
 	VBROADCASTSS expm1F32AVX512Table<>+20(SB), Z2
-	VMULPS       Z2, Z1, Z2
+	VMULPS Z2, Z1, Z2
 	VBROADCASTSS expm1F32AVX512Table<>+24(SB), Z7
-	VADDPS       Z7, Z2, Z2
+	VADDPS Z7, Z2, Z2
 	VBROADCASTSS expm1F32AVX512Table<>+24(SB), Z7
-	VSUBPS       Z7, Z2, Z7
+	VSUBPS Z7, Z2, Z7
 	VBROADCASTSS expm1F32AVX512Table<>+28(SB), Z8
-	VMULPS       Z8, Z7, Z8
-	VSUBPS       Z8, Z1, Z1
+	VMULPS Z8, Z7, Z8
+	VSUBPS Z8, Z1, Z1
 	VBROADCASTSS expm1F32AVX512Table<>+32(SB), Z8
-	VMULPS       Z8, Z7, Z7
-	VSUBPS       Z7, Z1, Z1
-	VMULPS       Z1, Z1, Z7
+	VMULPS Z8, Z7, Z7
+	VSUBPS Z7, Z1, Z1
+	VMULPS Z1, Z1, Z7
 	VBROADCASTSS expm1F32AVX512Table<>+36(SB), Z8
-	VMULPS       Z1, Z8, Z8
+	VMULPS Z1, Z8, Z8
 	VBROADCASTSS expm1F32AVX512Table<>+40(SB), Z9
-	VADDPS       Z9, Z8, Z8
-	VMULPS       Z1, Z8, Z8
+	VADDPS Z9, Z8, Z8
+	VMULPS Z1, Z8, Z8
 	VBROADCASTSS expm1F32AVX512Table<>+44(SB), Z9
-	VADDPS       Z9, Z8, Z8
-	VMULPS       Z1, Z8, Z8
+	VADDPS Z9, Z8, Z8
+	VMULPS Z1, Z8, Z8
 	VBROADCASTSS expm1F32AVX512Table<>+48(SB), Z9
-	VADDPS       Z9, Z8, Z8
-	VMULPS       Z1, Z8, Z8
+	VADDPS Z9, Z8, Z8
+	VMULPS Z1, Z8, Z8
 	VBROADCASTSS expm1F32AVX512Table<>+52(SB), Z9
-	VADDPS       Z9, Z8, Z8
-	VMULPS       Z8, Z7, Z7
-	VADDPS       Z7, Z1, Z1
+	VADDPS Z9, Z8, Z8
+	VMULPS Z8, Z7, Z7
+	VADDPS Z7, Z1, Z1
 	VBROADCASTSS expm1F32AVX512Table<>+24(SB), Z7
-	VPSUBD       Z7, Z2, Z2
+	VPSUBD Z7, Z2, Z2
 	VBROADCASTSS expm1F32AVX512Table<>+56(SB), Z7
-	VPSUBD       Z7, Z2, Z2
+	VPSUBD Z7, Z2, Z2
 	VBROADCASTSS expm1F32AVX512Table<>+60(SB), Z7
-	VPADDD       Z7, Z2, Z2
-	VPSLLD       $0x17, Z2, Z2
-	VMULPS       Z1, Z2, Z7
+	VPADDD Z7, Z2, Z2
+	VPSLLD $0x17, Z2, Z2
+	VMULPS Z1, Z2, Z7
 	VBROADCASTSS expm1F32AVX512Table<>+52(SB), Z8
-	VSUBPS       Z8, Z2, Z2
-	VADDPS       Z2, Z7, Z2
+	VSUBPS Z8, Z2, Z2
+	VADDPS Z2, Z7, Z2
 	VBROADCASTSS expm1F32AVX512Table<>+64(SB), Z7
-	VMULPS       Z2, Z7, Z2
-	VBLENDMPS    Z1, Z2, K2, Z3
-	VBLENDMPS    Z0, Z3, K1, Z4
-	VMOVUPS      Z4, (AX)(BX*4)
-	ADDQ         $0x10, BX
-	SUBQ         $0x10, CX
-	JGE          loop1
+	VMULPS Z2, Z7, Z2
+	VBLENDMPS Z1, Z2, K2, Z3
+	VBLENDMPS Z0, Z3, K1, Z4
+	VMOVUPS Z4, (AX)(BX*4)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ         $0x10, CX
-	TESTQ        CX, CX
-	JZ           done
-	MOVL         $0x00000001, SI
-	SHLL         CL, SI
-	DECL         SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (DX)(BX*4), K1, Z0
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
+	VMOVUPS.Z (DX)(BX*4), K1, Z0
 	VBROADCASTSS expm1F32AVX512Table<>+0(SB), Z1
-	VANDPS       Z1, Z0, Z1
+	VANDPS Z1, Z0, Z1
 	VBROADCASTSS expm1F32AVX512Table<>+4(SB), Z2
-	VCMPPS       $0x11, Z2, Z1, K2
+	VCMPPS $0x11, Z2, Z1, K2
 	VBROADCASTSS expm1F32AVX512Table<>+8(SB), Z2
-	VCMPPS       $0x11, Z2, Z1, K3
+	VCMPPS $0x11, Z2, Z1, K3
 	VBROADCASTSS expm1F32AVX512Table<>+12(SB), Z1
-	VMINPS       Z0, Z1, Z1
+	VMINPS Z0, Z1, Z1
 	VBROADCASTSS expm1F32AVX512Table<>+16(SB), Z2
-	VMAXPS       Z1, Z2, Z1
+	VMAXPS Z1, Z2, Z1
 	VBROADCASTSS expm1F32AVX512Table<>+20(SB), Z2
-	VMULPS       Z2, Z1, Z2
+	VMULPS Z2, Z1, Z2
 	VBROADCASTSS expm1F32AVX512Table<>+24(SB), Z3
-	VADDPS       Z3, Z2, Z2
+	VADDPS Z3, Z2, Z2
 	VBROADCASTSS expm1F32AVX512Table<>+24(SB), Z3
-	VSUBPS       Z3, Z2, Z3
+	VSUBPS Z3, Z2, Z3
 	VBROADCASTSS expm1F32AVX512Table<>+28(SB), Z4
-	VMULPS       Z4, Z3, Z4
-	VSUBPS       Z4, Z1, Z1
+	VMULPS Z4, Z3, Z4
+	VSUBPS Z4, Z1, Z1
 	VBROADCASTSS expm1F32AVX512Table<>+32(SB), Z4
-	VMULPS       Z4, Z3, Z3
-	VSUBPS       Z3, Z1, Z1
-	VMULPS       Z1, Z1, Z3
+	VMULPS Z4, Z3, Z3
+	VSUBPS Z3, Z1, Z1
+	VMULPS Z1, Z1, Z3
 	VBROADCASTSS expm1F32AVX512Table<>+36(SB), Z4
-	VMULPS       Z1, Z4, Z4
+	VMULPS Z1, Z4, Z4
 	VBROADCASTSS expm1F32AVX512Table<>+40(SB), Z7
-	VADDPS       Z7, Z4, Z4
-	VMULPS       Z1, Z4, Z4
+	VADDPS Z7, Z4, Z4
+	VMULPS Z1, Z4, Z4
 	VBROADCASTSS expm1F32AVX512Table<>+44(SB), Z7
-	VADDPS       Z7, Z4, Z4
-	VMULPS       Z1, Z4, Z4
+	VADDPS Z7, Z4, Z4
+	VMULPS Z1, Z4, Z4
 	VBROADCASTSS expm1F32AVX512Table<>+48(SB), Z7
-	VADDPS       Z7, Z4, Z4
-	VMULPS       Z1, Z4, Z4
+	VADDPS Z7, Z4, Z4
+	VMULPS Z1, Z4, Z4
 	VBROADCASTSS expm1F32AVX512Table<>+52(SB), Z7
-	VADDPS       Z7, Z4, Z4
-	VMULPS       Z4, Z3, Z3
-	VADDPS       Z3, Z1, Z1
+	VADDPS Z7, Z4, Z4
+	VMULPS Z4, Z3, Z3
+	VADDPS Z3, Z1, Z1
 	VBROADCASTSS expm1F32AVX512Table<>+24(SB), Z3
-	VPSUBD       Z3, Z2, Z2
+	VPSUBD Z3, Z2, Z2
 	VBROADCASTSS expm1F32AVX512Table<>+56(SB), Z3
-	VPSUBD       Z3, Z2, Z2
+	VPSUBD Z3, Z2, Z2
 	VBROADCASTSS expm1F32AVX512Table<>+60(SB), Z3
-	VPADDD       Z3, Z2, Z2
-	VPSLLD       $0x17, Z2, Z2
-	VMULPS       Z1, Z2, Z3
+	VPADDD Z3, Z2, Z2
+	VPSLLD $0x17, Z2, Z2
+	VMULPS Z1, Z2, Z3
 	VBROADCASTSS expm1F32AVX512Table<>+52(SB), Z4
-	VSUBPS       Z4, Z2, Z2
-	VADDPS       Z2, Z3, Z2
+	VSUBPS Z4, Z2, Z2
+	VADDPS Z2, Z3, Z2
 	VBROADCASTSS expm1F32AVX512Table<>+64(SB), Z3
-	VMULPS       Z2, Z3, Z2
-	VBLENDMPS    Z1, Z2, K3, Z5
-	VBLENDMPS    Z0, Z5, K2, Z6
-	VMOVUPS      Z6, K1, (AX)(BX*4)
+	VMULPS Z2, Z3, Z2
+	VBLENDMPS Z1, Z2, K3, Z5
+	VBLENDMPS Z0, Z5, K2, Z6
+	VMOVUPS Z6, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -7225,133 +7225,133 @@ TEXT ·expm1F32AVX2(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Y0
+	VMOVUPS (DX)(BX*4), Y0
 	VBROADCASTSS expm1F32AVX2Table<>+0(SB), Y1
-	VANDPS       Y1, Y0, Y1
+	VANDPS Y1, Y0, Y1
 	VBROADCASTSS expm1F32AVX2Table<>+4(SB), Y2
-	VCMPPS       $0x11, Y2, Y1, Y2
+	VCMPPS $0x11, Y2, Y1, Y2
 	VBROADCASTSS expm1F32AVX2Table<>+8(SB), Y3
-	VCMPPS       $0x11, Y3, Y1, Y1
+	VCMPPS $0x11, Y3, Y1, Y1
 	VBROADCASTSS expm1F32AVX2Table<>+12(SB), Y3
-	VMINPS       Y0, Y3, Y3
+	VMINPS Y0, Y3, Y3
 	VBROADCASTSS expm1F32AVX2Table<>+16(SB), Y4
-	VMAXPS       Y3, Y4, Y3
+	VMAXPS Y3, Y4, Y3
 	VBROADCASTSS expm1F32AVX2Table<>+20(SB), Y4
-	VMULPS       Y4, Y3, Y4
+	VMULPS Y4, Y3, Y4
 	VBROADCASTSS expm1F32AVX2Table<>+24(SB), Y5
-	VADDPS       Y5, Y4, Y4
+	VADDPS Y5, Y4, Y4
 	VBROADCASTSS expm1F32AVX2Table<>+24(SB), Y5
-	VSUBPS       Y5, Y4, Y5
+	VSUBPS Y5, Y4, Y5
 	VBROADCASTSS expm1F32AVX2Table<>+28(SB), Y6
-	VMULPS       Y6, Y5, Y6
-	VSUBPS       Y6, Y3, Y3
+	VMULPS Y6, Y5, Y6
+	VSUBPS Y6, Y3, Y3
 	VBROADCASTSS expm1F32AVX2Table<>+32(SB), Y6
-	VMULPS       Y6, Y5, Y5
-	VSUBPS       Y5, Y3, Y3
-	VMULPS       Y3, Y3, Y5
+	VMULPS Y6, Y5, Y5
+	VSUBPS Y5, Y3, Y3
+	VMULPS Y3, Y3, Y5
 	VBROADCASTSS expm1F32AVX2Table<>+36(SB), Y6
-	VMULPS       Y3, Y6, Y6
+	VMULPS Y3, Y6, Y6
 	VBROADCASTSS expm1F32AVX2Table<>+40(SB), Y7
-	VADDPS       Y7, Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VADDPS Y7, Y6, Y6
+	VMULPS Y3, Y6, Y6
 	VBROADCASTSS expm1F32AVX2Table<>+44(SB), Y7
-	VADDPS       Y7, Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VADDPS Y7, Y6, Y6
+	VMULPS Y3, Y6, Y6
 	VBROADCASTSS expm1F32AVX2Table<>+48(SB), Y7
-	VADDPS       Y7, Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VADDPS Y7, Y6, Y6
+	VMULPS Y3, Y6, Y6
 	VBROADCASTSS expm1F32AVX2Table<>+52(SB), Y7
-	VADDPS       Y7, Y6, Y6
-	VMULPS       Y6, Y5, Y5
-	VADDPS       Y5, Y3, Y3
+	VADDPS Y7, Y6, Y6
+	VMULPS Y6, Y5, Y5
+	VADDPS Y5, Y3, Y3
 	VBROADCASTSS expm1F32AVX2Table<>+24(SB), Y5
-	VPSUBD       Y5, Y4, Y4
+	VPSUBD Y5, Y4, Y4
 	VBROADCASTSS expm1F32AVX2Table<>+56(SB), Y5
-	VPSUBD       Y5, Y4, Y4
+	VPSUBD Y5, Y4, Y4
 	VBROADCASTSS expm1F32AVX2Table<>+60(SB), Y5
-	VPADDD       Y5, Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VMULPS       Y3, Y4, Y5
+	VPADDD Y5, Y4, Y4
+	VPSLLD $0x17, Y4, Y4
+	VMULPS Y3, Y4, Y5
 	VBROADCASTSS expm1F32AVX2Table<>+52(SB), Y6
-	VSUBPS       Y6, Y4, Y4
-	VADDPS       Y4, Y5, Y4
+	VSUBPS Y6, Y4, Y4
+	VADDPS Y4, Y5, Y4
 	VBROADCASTSS expm1F32AVX2Table<>+64(SB), Y5
-	VMULPS       Y4, Y5, Y4
-	VBLENDVPS    Y1, Y3, Y4, Y1
-	VBLENDVPS    Y2, Y0, Y1, Y0
-	VMOVUPS      Y0, (CX)(BX*4)
-	ADDQ         $0x08, BX
-	SUBQ         $0x08, AX
-	JGE          loop1
+	VMULPS Y4, Y5, Y4
+	VBLENDVPS Y1, Y3, Y4, Y1
+	VBLENDVPS Y2, Y0, Y1, Y0
+	VMOVUPS Y0, (CX)(BX*4)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X0
-	VPMOVZXBD    X0, Y1
-	VMOVD        AX, X0
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X0
+	VPMOVZXBD X0, Y1
+	VMOVD AX, X0
 	VPBROADCASTD X0, Y0
-	VPCMPGTD     Y1, Y0, Y0
-	VMASKMOVPS   (DX)(BX*4), Y0, Y1
+	VPCMPGTD Y1, Y0, Y0
+	VMASKMOVPS (DX)(BX*4), Y0, Y1
 	VBROADCASTSS expm1F32AVX2Table<>+0(SB), Y2
-	VANDPS       Y2, Y1, Y2
+	VANDPS Y2, Y1, Y2
 	VBROADCASTSS expm1F32AVX2Table<>+4(SB), Y3
-	VCMPPS       $0x11, Y3, Y2, Y3
+	VCMPPS $0x11, Y3, Y2, Y3
 	VBROADCASTSS expm1F32AVX2Table<>+8(SB), Y4
-	VCMPPS       $0x11, Y4, Y2, Y2
+	VCMPPS $0x11, Y4, Y2, Y2
 	VBROADCASTSS expm1F32AVX2Table<>+12(SB), Y4
-	VMINPS       Y1, Y4, Y4
+	VMINPS Y1, Y4, Y4
 	VBROADCASTSS expm1F32AVX2Table<>+16(SB), Y5
-	VMAXPS       Y4, Y5, Y4
+	VMAXPS Y4, Y5, Y4
 	VBROADCASTSS expm1F32AVX2Table<>+20(SB), Y5
-	VMULPS       Y5, Y4, Y5
+	VMULPS Y5, Y4, Y5
 	VBROADCASTSS expm1F32AVX2Table<>+24(SB), Y6
-	VADDPS       Y6, Y5, Y5
+	VADDPS Y6, Y5, Y5
 	VBROADCASTSS expm1F32AVX2Table<>+24(SB), Y6
-	VSUBPS       Y6, Y5, Y6
+	VSUBPS Y6, Y5, Y6
 	VBROADCASTSS expm1F32AVX2Table<>+28(SB), Y7
-	VMULPS       Y7, Y6, Y7
-	VSUBPS       Y7, Y4, Y4
+	VMULPS Y7, Y6, Y7
+	VSUBPS Y7, Y4, Y4
 	VBROADCASTSS expm1F32AVX2Table<>+32(SB), Y7
-	VMULPS       Y7, Y6, Y6
-	VSUBPS       Y6, Y4, Y4
-	VMULPS       Y4, Y4, Y6
+	VMULPS Y7, Y6, Y6
+	VSUBPS Y6, Y4, Y4
+	VMULPS Y4, Y4, Y6
 	VBROADCASTSS expm1F32AVX2Table<>+36(SB), Y7
-	VMULPS       Y4, Y7, Y7
+	VMULPS Y4, Y7, Y7
 	VBROADCASTSS expm1F32AVX2Table<>+40(SB), Y8
-	VADDPS       Y8, Y7, Y7
-	VMULPS       Y4, Y7, Y7
+	VADDPS Y8, Y7, Y7
+	VMULPS Y4, Y7, Y7
 	VBROADCASTSS expm1F32AVX2Table<>+44(SB), Y8
-	VADDPS       Y8, Y7, Y7
-	VMULPS       Y4, Y7, Y7
+	VADDPS Y8, Y7, Y7
+	VMULPS Y4, Y7, Y7
 	VBROADCASTSS expm1F32AVX2Table<>+48(SB), Y8
-	VADDPS       Y8, Y7, Y7
-	VMULPS       Y4, Y7, Y7
+	VADDPS Y8, Y7, Y7
+	VMULPS Y4, Y7, Y7
 	VBROADCASTSS expm1F32AVX2Table<>+52(SB), Y8
-	VADDPS       Y8, Y7, Y7
-	VMULPS       Y7, Y6, Y6
-	VADDPS       Y6, Y4, Y4
+	VADDPS Y8, Y7, Y7
+	VMULPS Y7, Y6, Y6
+	VADDPS Y6, Y4, Y4
 	VBROADCASTSS expm1F32AVX2Table<>+24(SB), Y6
-	VPSUBD       Y6, Y5, Y5
+	VPSUBD Y6, Y5, Y5
 	VBROADCASTSS expm1F32AVX2Table<>+56(SB), Y6
-	VPSUBD       Y6, Y5, Y5
+	VPSUBD Y6, Y5, Y5
 	VBROADCASTSS expm1F32AVX2Table<>+60(SB), Y6
-	VPADDD       Y6, Y5, Y5
-	VPSLLD       $0x17, Y5, Y5
-	VMULPS       Y4, Y5, Y6
+	VPADDD Y6, Y5, Y5
+	VPSLLD $0x17, Y5, Y5
+	VMULPS Y4, Y5, Y6
 	VBROADCASTSS expm1F32AVX2Table<>+52(SB), Y7
-	VSUBPS       Y7, Y5, Y5
-	VADDPS       Y5, Y6, Y5
+	VSUBPS Y7, Y5, Y5
+	VADDPS Y5, Y6, Y5
 	VBROADCASTSS expm1F32AVX2Table<>+64(SB), Y6
-	VMULPS       Y5, Y6, Y5
-	VBLENDVPS    Y2, Y4, Y5, Y2
-	VBLENDVPS    Y3, Y1, Y2, Y1
-	VMASKMOVPS   Y1, Y0, (CX)(BX*4)
+	VMULPS Y5, Y6, Y5
+	VBLENDVPS Y2, Y4, Y5, Y2
+	VBLENDVPS Y3, Y1, Y2, Y1
+	VMASKMOVPS Y1, Y0, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -7384,131 +7384,131 @@ TEXT ·logF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Z0
-	VPXORD       Z1, Z1, Z1
-	VCMPPS       $0x1e, Z1, Z0, K1
+	VMOVUPS (DX)(BX*4), Z0
+	VPXORD Z1, Z1, Z1
+	VCMPPS $0x1e, Z1, Z0, K1
 	VBROADCASTSS logF32AVX512Table<>+0(SB), Z2
-	VCMPPS       $0x11, Z2, Z0, K2
+	VCMPPS $0x11, Z2, Z0, K2
 	VBROADCASTSS logF32AVX512Table<>+4(SB), Z2
-	VCMPPS       $0x11, Z2, Z0, K3
+	VCMPPS $0x11, Z2, Z0, K3
 	VBROADCASTSS logF32AVX512Table<>+8(SB), Z2
-	VMULPS       Z2, Z0, Z2
-	VBLENDMPS    Z2, Z0, K3, Z3
+	VMULPS Z2, Z0, Z2
+	VBLENDMPS Z2, Z0, K3, Z3
 	VBROADCASTSS logF32AVX512Table<>+12(SB), Z2
-	VPSUBD       Z2, Z3, Z2
-	VPSRAD       $0x17, Z2, Z2
+	VPSUBD Z2, Z3, Z2
+	VPSRAD $0x17, Z2, Z2
 	VBROADCASTSS logF32AVX512Table<>+16(SB), Z18
-	VPXORD       Z5, Z5, Z5
-	VBLENDMPS    Z18, Z5, K3, Z4
-	VPSUBD       Z4, Z2, Z18
-	VCVTDQ2PS    Z18, Z18
+	VPXORD Z5, Z5, Z5
+	VBLENDMPS Z18, Z5, K3, Z4
+	VPSUBD Z4, Z2, Z18
+	VCVTDQ2PS Z18, Z18
 	VBROADCASTSS logF32AVX512Table<>+20(SB), Z19
-	VMULPS       Z19, Z18, Z19
-	VPSLLD       $0x17, Z2, Z2
-	VPSUBD       Z2, Z3, Z2
+	VMULPS Z19, Z18, Z19
+	VPSLLD $0x17, Z2, Z2
+	VPSUBD Z2, Z3, Z2
 	VBROADCASTSS logF32AVX512Table<>+24(SB), Z20
-	VSUBPS       Z20, Z2, Z2
+	VSUBPS Z20, Z2, Z2
 	VBROADCASTSS logF32AVX512Table<>+28(SB), Z20
-	VMULPS       Z2, Z20, Z20
-	VMULPS       Z2, Z20, Z20
+	VMULPS Z2, Z20, Z20
+	VMULPS Z2, Z20, Z20
 	VBROADCASTSS logF32AVX512Table<>+32(SB), Z21
-	VADDPS       Z2, Z21, Z21
-	VDIVPS       Z21, Z2, Z21
-	VMULPS       Z21, Z21, Z22
+	VADDPS Z2, Z21, Z21
+	VDIVPS Z21, Z2, Z21
+	VMULPS Z21, Z21, Z22
 	VBROADCASTSS logF32AVX512Table<>+36(SB), Z23
-	VMULPS       Z22, Z23, Z23
+	VMULPS Z22, Z23, Z23
 	VBROADCASTSS logF32AVX512Table<>+40(SB), Z24
-	VADDPS       Z24, Z23, Z23
-	VMULPS       Z22, Z23, Z23
+	VADDPS Z24, Z23, Z23
+	VMULPS Z22, Z23, Z23
 	VBROADCASTSS logF32AVX512Table<>+44(SB), Z24
-	VADDPS       Z24, Z23, Z23
-	VMULPS       Z23, Z22, Z22
-	VADDPS       Z22, Z20, Z22
-	VMULPS       Z22, Z21, Z21
+	VADDPS Z24, Z23, Z23
+	VMULPS Z23, Z22, Z22
+	VADDPS Z22, Z20, Z22
+	VMULPS Z22, Z21, Z21
 	VBROADCASTSS logF32AVX512Table<>+48(SB), Z22
-	VMULPS       Z22, Z18, Z18
-	VADDPS       Z18, Z21, Z18
-	VSUBPS       Z18, Z20, Z18
-	VSUBPS       Z2, Z18, Z2
-	VSUBPS       Z2, Z19, Z2
-	VBLENDMPS    Z2, Z0, K2, Z6
-	VPXORD       Z7, Z7, Z7
-	VCMPPS       $0x00, Z7, Z0, K2
+	VMULPS Z22, Z18, Z18
+	VADDPS Z18, Z21, Z18
+	VSUBPS Z18, Z20, Z18
+	VSUBPS Z2, Z18, Z2
+	VSUBPS Z2, Z19, Z2
+	VBLENDMPS Z2, Z0, K2, Z6
+	VPXORD Z7, Z7, Z7
+	VCMPPS $0x00, Z7, Z0, K2
 	VBROADCASTSS logF32AVX512Table<>+52(SB), Z0
 	VBROADCASTSS logF32AVX512Table<>+56(SB), Z2
-	VBLENDMPS    Z0, Z2, K2, Z8
-	VBLENDMPS    Z6, Z8, K1, Z9
-	VMOVUPS      Z9, (AX)(BX*4)
-	ADDQ         $0x10, BX
-	SUBQ         $0x10, CX
-	JGE          loop1
+	VBLENDMPS Z0, Z2, K2, Z8
+	VBLENDMPS Z6, Z8, K1, Z9
+	VMOVUPS Z9, (AX)(BX*4)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ         $0x10, CX
-	TESTQ        CX, CX
-	JZ           done
-	MOVL         $0x00000001, SI
-	SHLL         CL, SI
-	DECL         SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (DX)(BX*4), K1, Z0
-	VPXORD       Z10, Z10, Z10
-	VCMPPS       $0x1e, Z10, Z0, K2
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
+	VMOVUPS.Z (DX)(BX*4), K1, Z0
+	VPXORD Z10, Z10, Z10
+	VCMPPS $0x1e, Z10, Z0, K2
 	VBROADCASTSS logF32AVX512Table<>+0(SB), Z1
-	VCMPPS       $0x11, Z1, Z0, K3
+	VCMPPS $0x11, Z1, Z0, K3
 	VBROADCASTSS logF32AVX512Table<>+4(SB), Z1
-	VCMPPS       $0x11, Z1, Z0, K4
+	VCMPPS $0x11, Z1, Z0, K4
 	VBROADCASTSS logF32AVX512Table<>+8(SB), Z1
-	VMULPS       Z1, Z0, Z1
-	VBLENDMPS    Z1, Z0, K4, Z11
+	VMULPS Z1, Z0, Z1
+	VBLENDMPS Z1, Z0, K4, Z11
 	VBROADCASTSS logF32AVX512Table<>+12(SB), Z1
-	VPSUBD       Z1, Z11, Z1
-	VPSRAD       $0x17, Z1, Z1
+	VPSUBD Z1, Z11, Z1
+	VPSRAD $0x17, Z1, Z1
 	VBROADCASTSS logF32AVX512Table<>+16(SB), Z2
-	VPXORD       Z13, Z13, Z13
-	VBLENDMPS    Z2, Z13, K4, Z12
-	VPSUBD       Z12, Z1, Z2
-	VCVTDQ2PS    Z2, Z2
+	VPXORD Z13, Z13, Z13
+	VBLENDMPS Z2, Z13, K4, Z12
+	VPSUBD Z12, Z1, Z2
+	VCVTDQ2PS Z2, Z2
 	VBROADCASTSS logF32AVX512Table<>+20(SB), Z3
-	VMULPS       Z3, Z2, Z3
-	VPSLLD       $0x17, Z1, Z1
-	VPSUBD       Z1, Z11, Z1
+	VMULPS Z3, Z2, Z3
+	VPSLLD $0x17, Z1, Z1
+	VPSUBD Z1, Z11, Z1
 	VBROADCASTSS logF32AVX512Table<>+24(SB), Z4
-	VSUBPS       Z4, Z1, Z1
+	VSUBPS Z4, Z1, Z1
 	VBROADCASTSS logF32AVX512Table<>+28(SB), Z4
-	VMULPS       Z1, Z4, Z4
-	VMULPS       Z1, Z4, Z4
+	VMULPS Z1, Z4, Z4
+	VMULPS Z1, Z4, Z4
 	VBROADCASTSS logF32AVX512Table<>+32(SB), Z5
-	VADDPS       Z1, Z5, Z5
-	VDIVPS       Z5, Z1, Z5
-	VMULPS       Z5, Z5, Z6
+	VADDPS Z1, Z5, Z5
+	VDIVPS Z5, Z1, Z5
+	VMULPS Z5, Z5, Z6
 	VBROADCASTSS logF32AVX512Table<>+36(SB), Z7
-	VMULPS       Z6, Z7, Z7
+	VMULPS Z6, Z7, Z7
 	VBROADCASTSS logF32AVX512Table<>+40(SB), Z8
-	VADDPS       Z8, Z7, Z7
-	VMULPS       Z6, Z7, Z7
+	VADDPS Z8, Z7, Z7
+	VMULPS Z6, Z7, Z7
 	VBROADCASTSS logF32AVX512Table<>+44(SB), Z8
-	VADDPS       Z8, Z7, Z7
-	VMULPS       Z7, Z6, Z6
-	VADDPS       Z6, Z4, Z6
-	VMULPS       Z6, Z5, Z5
+	VADDPS Z8, Z7, Z7
+	VMULPS Z7, Z6, Z6
+	VADDPS Z6, Z4, Z6
+	VMULPS Z6, Z5, Z5
 	VBROADCASTSS logF32AVX512Table<>+48(SB), Z6
-	VMULPS       Z6, Z2, Z2
-	VADDPS       Z2, Z5, Z2
-	VSUBPS       Z2, Z4, Z2
-	VSUBPS       Z1, Z2, Z1
-	VSUBPS       Z1, Z3, Z1
-	VBLENDMPS    Z1, Z0, K3, Z14
-	VPXORD       Z15, Z15, Z15
-	VCMPPS       $0x00, Z15, Z0, K3
+	VMULPS Z6, Z2, Z2
+	VADDPS Z2, Z5, Z2
+	VSUBPS Z2, Z4, Z2
+	VSUBPS Z1, Z2, Z1
+	VSUBPS Z1, Z3, Z1
+	VBLENDMPS Z1, Z0, K3, Z14
+	VPXORD Z15, Z15, Z15
+	VCMPPS $0x00, Z15, Z0, K3
 	VBROADCASTSS logF32AVX512Table<>+52(SB), Z0
 	VBROADCASTSS logF32AVX512Table<>+56(SB), Z1
-	VBLENDMPS    Z0, Z1, K3, Z16
-	VBLENDMPS    Z14, Z16, K2, Z17
-	VMOVUPS      Z17, K1, (AX)(BX*4)
+	VBLENDMPS Z0, Z1, K3, Z16
+	VBLENDMPS Z14, Z16, K2, Z17
+	VMOVUPS Z17, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -7539,133 +7539,133 @@ TEXT ·logF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Y0
-	VPXOR        Y1, Y1, Y1
-	VCMPPS       $0x1e, Y1, Y0, Y1
+	VMOVUPS (DX)(BX*4), Y0
+	VPXOR Y1, Y1, Y1
+	VCMPPS $0x1e, Y1, Y0, Y1
 	VBROADCASTSS logF32AVX2Table<>+0(SB), Y2
-	VCMPPS       $0x11, Y2, Y0, Y2
+	VCMPPS $0x11, Y2, Y0, Y2
 	VBROADCASTSS logF32AVX2Table<>+4(SB), Y3
-	VCMPPS       $0x11, Y3, Y0, Y3
+	VCMPPS $0x11, Y3, Y0, Y3
 	VBROADCASTSS logF32AVX2Table<>+8(SB), Y4
-	VMULPS       Y4, Y0, Y4
-	VBLENDVPS    Y3, Y4, Y0, Y4
+	VMULPS Y4, Y0, Y4
+	VBLENDVPS Y3, Y4, Y0, Y4
 	VBROADCASTSS logF32AVX2Table<>+12(SB), Y5
-	VPSUBD       Y5, Y4, Y5
-	VPSRAD       $0x17, Y5, Y5
+	VPSUBD Y5, Y4, Y5
+	VPSRAD $0x17, Y5, Y5
 	VBROADCASTSS logF32AVX2Table<>+16(SB), Y6
-	VPXOR        Y7, Y7, Y7
-	VBLENDVPS    Y3, Y6, Y7, Y3
-	VPSUBD       Y3, Y5, Y3
-	VCVTDQ2PS    Y3, Y3
+	VPXOR Y7, Y7, Y7
+	VBLENDVPS Y3, Y6, Y7, Y3
+	VPSUBD Y3, Y5, Y3
+	VCVTDQ2PS Y3, Y3
 	VBROADCASTSS logF32AVX2Table<>+20(SB), Y6
-	VMULPS       Y6, Y3, Y6
-	VPSLLD       $0x17, Y5, Y5
-	VPSUBD       Y5, Y4, Y4
+	VMULPS Y6, Y3, Y6
+	VPSLLD $0x17, Y5, Y5
+	VPSUBD Y5, Y4, Y4
 	VBROADCASTSS logF32AVX2Table<>+24(SB), Y5
-	VSUBPS       Y5, Y4, Y4
+	VSUBPS Y5, Y4, Y4
 	VBROADCASTSS logF32AVX2Table<>+28(SB), Y5
-	VMULPS       Y4, Y5, Y5
-	VMULPS       Y4, Y5, Y5
+	VMULPS Y4, Y5, Y5
+	VMULPS Y4, Y5, Y5
 	VBROADCASTSS logF32AVX2Table<>+32(SB), Y7
-	VADDPS       Y4, Y7, Y7
-	VDIVPS       Y7, Y4, Y7
-	VMULPS       Y7, Y7, Y8
+	VADDPS Y4, Y7, Y7
+	VDIVPS Y7, Y4, Y7
+	VMULPS Y7, Y7, Y8
 	VBROADCASTSS logF32AVX2Table<>+36(SB), Y9
-	VMULPS       Y8, Y9, Y9
+	VMULPS Y8, Y9, Y9
 	VBROADCASTSS logF32AVX2Table<>+40(SB), Y10
-	VADDPS       Y10, Y9, Y9
-	VMULPS       Y8, Y9, Y9
+	VADDPS Y10, Y9, Y9
+	VMULPS Y8, Y9, Y9
 	VBROADCASTSS logF32AVX2Table<>+44(SB), Y10
-	VADDPS       Y10, Y9, Y9
-	VMULPS       Y9, Y8, Y8
-	VADDPS       Y8, Y5, Y8
-	VMULPS       Y8, Y7, Y7
+	VADDPS Y10, Y9, Y9
+	VMULPS Y9, Y8, Y8
+	VADDPS Y8, Y5, Y8
+	VMULPS Y8, Y7, Y7
 	VBROADCASTSS logF32AVX2Table<>+48(SB), Y8
-	VMULPS       Y8, Y3, Y3
-	VADDPS       Y3, Y7, Y3
-	VSUBPS       Y3, Y5, Y3
-	VSUBPS       Y4, Y3, Y3
-	VSUBPS       Y3, Y6, Y3
-	VBLENDVPS    Y2, Y3, Y0, Y2
-	VPXOR        Y3, Y3, Y3
-	VCMPPS       $0x00, Y3, Y0, Y0
+	VMULPS Y8, Y3, Y3
+	VADDPS Y3, Y7, Y3
+	VSUBPS Y3, Y5, Y3
+	VSUBPS Y4, Y3, Y3
+	VSUBPS Y3, Y6, Y3
+	VBLENDVPS Y2, Y3, Y0, Y2
+	VPXOR Y3, Y3, Y3
+	VCMPPS $0x00, Y3, Y0, Y0
 	VBROADCASTSS logF32AVX2Table<>+52(SB), Y3
 	VBROADCASTSS logF32AVX2Table<>+56(SB), Y4
-	VBLENDVPS    Y0, Y3, Y4, Y0
-	VBLENDVPS    Y1, Y2, Y0, Y0
-	VMOVUPS      Y0, (CX)(BX*4)
-	ADDQ         $0x08, BX
-	SUBQ         $0x08, AX
-	JGE          loop1
+	VBLENDVPS Y0, Y3, Y4, Y0
+	VBLENDVPS Y1, Y2, Y0, Y0
+	VMOVUPS Y0, (CX)(BX*4)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X0
-	VPMOVZXBD    X0, Y1
-	VMOVD        AX, X0
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X0
+	VPMOVZXBD X0, Y1
+	VMOVD AX, X0
 	VPBROADCASTD X0, Y0
-	VPCMPGTD     Y1, Y0, Y0
-	VMASKMOVPS   (DX)(BX*4), Y0, Y1
-	VPXOR        Y2, Y2, Y2
-	VCMPPS       $0x1e, Y2, Y1, Y2
+	VPCMPGTD Y1, Y0, Y0
+	VMASKMOVPS (DX)(BX*4), Y0, Y1
+	VPXOR Y2, Y2, Y2
+	VCMPPS $0x1e, Y2, Y1, Y2
 	VBROADCASTSS logF32AVX2Table<>+0(SB), Y3
-	VCMPPS       $0x11, Y3, Y1, Y3
+	VCMPPS $0x11, Y3, Y1, Y3
 	VBROADCASTSS logF32AVX2Table<>+4(SB), Y4
-	VCMPPS       $0x11, Y4, Y1, Y4
+	VCMPPS $0x11, Y4, Y1, Y4
 	VBROADCASTSS logF32AVX2Table<>+8(SB), Y5
-	VMULPS       Y5, Y1, Y5
-	VBLENDVPS    Y4, Y5, Y1, Y5
+	VMULPS Y5, Y1, Y5
+	VBLENDVPS Y4, Y5, Y1, Y5
 	VBROADCASTSS logF32AVX2Table<>+12(SB), Y6
-	VPSUBD       Y6, Y5, Y6
-	VPSRAD       $0x17, Y6, Y6
+	VPSUBD Y6, Y5, Y6
+	VPSRAD $0x17, Y6, Y6
 	VBROADCASTSS logF32AVX2Table<>+16(SB), Y7
-	VPXOR        Y8, Y8, Y8
-	VBLENDVPS    Y4, Y7, Y8, Y4
-	VPSUBD       Y4, Y6, Y4
-	VCVTDQ2PS    Y4, Y4
+	VPXOR Y8, Y8, Y8
+	VBLENDVPS Y4, Y7, Y8, Y4
+	VPSUBD Y4, Y6, Y4
+	VCVTDQ2PS Y4, Y4
 	VBROADCASTSS logF32AVX2Table<>+20(SB), Y7
-	VMULPS       Y7, Y4, Y7
-	VPSLLD       $0x17, Y6, Y6
-	VPSUBD       Y6, Y5, Y5
+	VMULPS Y7, Y4, Y7
+	VPSLLD $0x17, Y6, Y6
+	VPSUBD Y6, Y5, Y5
 	VBROADCASTSS logF32AVX2Table<>+24(SB), Y6
-	VSUBPS       Y6, Y5, Y5
+	VSUBPS Y6, Y5, Y5
 	VBROADCASTSS logF32AVX2Table<>+28(SB), Y6
-	VMULPS       Y5, Y6, Y6
-	VMULPS       Y5, Y6, Y6
+	VMULPS Y5, Y6, Y6
+	VMULPS Y5, Y6, Y6
 	VBROADCASTSS logF32AVX2Table<>+32(SB), Y8
-	VADDPS       Y5, Y8, Y8
-	VDIVPS       Y8, Y5, Y8
-	VMULPS       Y8, Y8, Y9
+	VADDPS Y5, Y8, Y8
+	VDIVPS Y8, Y5, Y8
+	VMULPS Y8, Y8, Y9
 	VBROADCASTSS logF32AVX2Table<>+36(SB), Y10
-	VMULPS       Y9, Y10, Y10
+	VMULPS Y9, Y10, Y10
 	VBROADCASTSS logF32AVX2Table<>+40(SB), Y11
-	VADDPS       Y11, Y10, Y10
-	VMULPS       Y9, Y10, Y10
+	VADDPS Y11, Y10, Y10
+	VMULPS Y9, Y10, Y10
 	VBROADCASTSS logF32AVX2Table<>+44(SB), Y11
-	VADDPS       Y11, Y10, Y10
-	VMULPS       Y10, Y9, Y9
-	VADDPS       Y9, Y6, Y9
-	VMULPS       Y9, Y8, Y8
+	VADDPS Y11, Y10, Y10
+	VMULPS Y10, Y9, Y9
+	VADDPS Y9, Y6, Y9
+	VMULPS Y9, Y8, Y8
 	VBROADCASTSS logF32AVX2Table<>+48(SB), Y9
-	VMULPS       Y9, Y4, Y4
-	VADDPS       Y4, Y8, Y4
-	VSUBPS       Y4, Y6, Y4
-	VSUBPS       Y5, Y4, Y4
-	VSUBPS       Y4, Y7, Y4
-	VBLENDVPS    Y3, Y4, Y1, Y3
-	VPXOR        Y4, Y4, Y4
-	VCMPPS       $0x00, Y4, Y1, Y1
+	VMULPS Y9, Y4, Y4
+	VADDPS Y4, Y8, Y4
+	VSUBPS Y4, Y6, Y4
+	VSUBPS Y5, Y4, Y4
+	VSUBPS Y4, Y7, Y4
+	VBLENDVPS Y3, Y4, Y1, Y3
+	VPXOR Y4, Y4, Y4
+	VCMPPS $0x00, Y4, Y1, Y1
 	VBROADCASTSS logF32AVX2Table<>+52(SB), Y4
 	VBROADCASTSS logF32AVX2Table<>+56(SB), Y5
-	VBLENDVPS    Y1, Y4, Y5, Y1
-	VBLENDVPS    Y2, Y3, Y1, Y1
-	VMASKMOVPS   Y1, Y0, (CX)(BX*4)
+	VBLENDVPS Y1, Y4, Y5, Y1
+	VBLENDVPS Y2, Y3, Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -7696,153 +7696,153 @@ TEXT ·log2F32AVX512(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Z0
-	VPXORD       Z1, Z1, Z1
-	VCMPPS       $0x1e, Z1, Z0, K1
+	VMOVUPS (DX)(BX*4), Z0
+	VPXORD Z1, Z1, Z1
+	VCMPPS $0x1e, Z1, Z0, K1
 	VBROADCASTSS log2F32AVX512Table<>+0(SB), Z2
-	VCMPPS       $0x11, Z2, Z0, K2
+	VCMPPS $0x11, Z2, Z0, K2
 	VBROADCASTSS log2F32AVX512Table<>+4(SB), Z2
-	VCMPPS       $0x11, Z2, Z0, K3
+	VCMPPS $0x11, Z2, Z0, K3
 	VBROADCASTSS log2F32AVX512Table<>+8(SB), Z2
-	VMULPS       Z2, Z0, Z2
-	VBLENDMPS    Z2, Z0, K3, Z3
+	VMULPS Z2, Z0, Z2
+	VBLENDMPS Z2, Z0, K3, Z3
 	VBROADCASTSS log2F32AVX512Table<>+12(SB), Z2
-	VPSUBD       Z2, Z3, Z2
-	VPSRAD       $0x17, Z2, Z2
-	VPSLLD       $0x17, Z2, Z20
-	VPSUBD       Z20, Z3, Z20
+	VPSUBD Z2, Z3, Z2
+	VPSRAD $0x17, Z2, Z2
+	VPSLLD $0x17, Z2, Z20
+	VPSUBD Z20, Z3, Z20
 	VBROADCASTSS log2F32AVX512Table<>+16(SB), Z21
-	VSUBPS       Z21, Z20, Z20
+	VSUBPS Z21, Z20, Z20
 	VBROADCASTSS log2F32AVX512Table<>+20(SB), Z21
-	VMULPS       Z20, Z21, Z21
-	VMULPS       Z20, Z21, Z21
-	VSUBPS       Z21, Z20, Z22
+	VMULPS Z20, Z21, Z21
+	VMULPS Z20, Z21, Z21
+	VSUBPS Z21, Z20, Z22
 	VBROADCASTSS log2F32AVX512Table<>+24(SB), Z23
-	VANDPS       Z23, Z22, Z22
-	VSUBPS       Z22, Z20, Z23
-	VSUBPS       Z21, Z23, Z23
+	VANDPS Z23, Z22, Z22
+	VSUBPS Z22, Z20, Z23
+	VSUBPS Z21, Z23, Z23
 	VBROADCASTSS log2F32AVX512Table<>+28(SB), Z24
-	VADDPS       Z20, Z24, Z24
-	VDIVPS       Z24, Z20, Z20
-	VMULPS       Z20, Z20, Z24
+	VADDPS Z20, Z24, Z24
+	VDIVPS Z24, Z20, Z20
+	VMULPS Z20, Z20, Z24
 	VBROADCASTSS log2F32AVX512Table<>+32(SB), Z25
-	VMULPS       Z24, Z25, Z25
+	VMULPS Z24, Z25, Z25
 	VBROADCASTSS log2F32AVX512Table<>+36(SB), Z26
-	VADDPS       Z26, Z25, Z25
-	VMULPS       Z24, Z25, Z25
+	VADDPS Z26, Z25, Z25
+	VMULPS Z24, Z25, Z25
 	VBROADCASTSS log2F32AVX512Table<>+40(SB), Z26
-	VADDPS       Z26, Z25, Z25
-	VMULPS       Z25, Z24, Z24
-	VADDPS       Z24, Z21, Z21
-	VMULPS       Z21, Z20, Z20
-	VADDPS       Z20, Z23, Z20
-	VADDPS       Z22, Z20, Z21
+	VADDPS Z26, Z25, Z25
+	VMULPS Z25, Z24, Z24
+	VADDPS Z24, Z21, Z21
+	VMULPS Z21, Z20, Z20
+	VADDPS Z20, Z23, Z20
+	VADDPS Z22, Z20, Z21
 	VBROADCASTSS log2F32AVX512Table<>+44(SB), Z23
-	VMULPS       Z23, Z21, Z21
+	VMULPS Z23, Z21, Z21
 	VBROADCASTSS log2F32AVX512Table<>+48(SB), Z23
-	VMULPS       Z23, Z20, Z20
-	VADDPS       Z20, Z21, Z20
+	VMULPS Z23, Z20, Z20
+	VADDPS Z20, Z21, Z20
 	VBROADCASTSS log2F32AVX512Table<>+52(SB), Z21
-	VPXORD       Z5, Z5, Z5
-	VBLENDMPS    Z21, Z5, K3, Z4
-	VPSUBD       Z4, Z2, Z2
-	VCVTDQ2PS    Z2, Z2
-	VPXORD       Z6, Z6, Z6
-	VMULPS       Z6, Z2, Z21
-	VADDPS       Z21, Z20, Z20
+	VPXORD Z5, Z5, Z5
+	VBLENDMPS Z21, Z5, K3, Z4
+	VPSUBD Z4, Z2, Z2
+	VCVTDQ2PS Z2, Z2
+	VPXORD Z6, Z6, Z6
+	VMULPS Z6, Z2, Z21
+	VADDPS Z21, Z20, Z20
 	VBROADCASTSS log2F32AVX512Table<>+48(SB), Z21
-	VMULPS       Z21, Z22, Z21
-	VADDPS       Z21, Z20, Z20
-	VADDPS       Z2, Z20, Z2
-	VBLENDMPS    Z2, Z0, K2, Z7
-	VPXORD       Z8, Z8, Z8
-	VCMPPS       $0x00, Z8, Z0, K2
+	VMULPS Z21, Z22, Z21
+	VADDPS Z21, Z20, Z20
+	VADDPS Z2, Z20, Z2
+	VBLENDMPS Z2, Z0, K2, Z7
+	VPXORD Z8, Z8, Z8
+	VCMPPS $0x00, Z8, Z0, K2
 	VBROADCASTSS log2F32AVX512Table<>+56(SB), Z0
 	VBROADCASTSS log2F32AVX512Table<>+60(SB), Z2
-	VBLENDMPS    Z0, Z2, K2, Z9
-	VBLENDMPS    Z7, Z9, K1, Z10
-	VMOVUPS      Z10, (AX)(BX*4)
-	ADDQ         $0x10, BX
-	SUBQ         $0x10, CX
-	JGE          loop1
+	VBLENDMPS Z0, Z2, K2, Z9
+	VBLENDMPS Z7, Z9, K1, Z10
+	VMOVUPS Z10, (AX)(BX*4)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ         $0x10, CX
-	TESTQ        CX, CX
-	JZ           done
-	MOVL         $0x00000001, SI
-	SHLL         CL, SI
-	DECL         SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (DX)(BX*4), K1, Z0
-	VPXORD       Z11, Z11, Z11
-	VCMPPS       $0x1e, Z11, Z0, K2
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
+	VMOVUPS.Z (DX)(BX*4), K1, Z0
+	VPXORD Z11, Z11, Z11
+	VCMPPS $0x1e, Z11, Z0, K2
 	VBROADCASTSS log2F32AVX512Table<>+0(SB), Z1
-	VCMPPS       $0x11, Z1, Z0, K3
+	VCMPPS $0x11, Z1, Z0, K3
 	VBROADCASTSS log2F32AVX512Table<>+4(SB), Z1
-	VCMPPS       $0x11, Z1, Z0, K4
+	VCMPPS $0x11, Z1, Z0, K4
 	VBROADCASTSS log2F32AVX512Table<>+8(SB), Z1
-	VMULPS       Z1, Z0, Z1
-	VBLENDMPS    Z1, Z0, K4, Z12
+	VMULPS Z1, Z0, Z1
+	VBLENDMPS Z1, Z0, K4, Z12
 	VBROADCASTSS log2F32AVX512Table<>+12(SB), Z1
-	VPSUBD       Z1, Z12, Z1
-	VPSRAD       $0x17, Z1, Z1
-	VPSLLD       $0x17, Z1, Z2
-	VPSUBD       Z2, Z12, Z2
+	VPSUBD Z1, Z12, Z1
+	VPSRAD $0x17, Z1, Z1
+	VPSLLD $0x17, Z1, Z2
+	VPSUBD Z2, Z12, Z2
 	VBROADCASTSS log2F32AVX512Table<>+16(SB), Z3
-	VSUBPS       Z3, Z2, Z2
+	VSUBPS Z3, Z2, Z2
 	VBROADCASTSS log2F32AVX512Table<>+20(SB), Z3
-	VMULPS       Z2, Z3, Z3
-	VMULPS       Z2, Z3, Z3
-	VSUBPS       Z3, Z2, Z4
+	VMULPS Z2, Z3, Z3
+	VMULPS Z2, Z3, Z3
+	VSUBPS Z3, Z2, Z4
 	VBROADCASTSS log2F32AVX512Table<>+24(SB), Z5
-	VANDPS       Z5, Z4, Z4
-	VSUBPS       Z4, Z2, Z5
-	VSUBPS       Z3, Z5, Z5
+	VANDPS Z5, Z4, Z4
+	VSUBPS Z4, Z2, Z5
+	VSUBPS Z3, Z5, Z5
 	VBROADCASTSS log2F32AVX512Table<>+28(SB), Z6
-	VADDPS       Z2, Z6, Z6
-	VDIVPS       Z6, Z2, Z2
-	VMULPS       Z2, Z2, Z6
+	VADDPS Z2, Z6, Z6
+	VDIVPS Z6, Z2, Z2
+	VMULPS Z2, Z2, Z6
 	VBROADCASTSS log2F32AVX512Table<>+32(SB), Z7
-	VMULPS       Z6, Z7, Z7
+	VMULPS Z6, Z7, Z7
 	VBROADCASTSS log2F32AVX512Table<>+36(SB), Z8
-	VADDPS       Z8, Z7, Z7
-	VMULPS       Z6, Z7, Z7
+	VADDPS Z8, Z7, Z7
+	VMULPS Z6, Z7, Z7
 	VBROADCASTSS log2F32AVX512Table<>+40(SB), Z8
-	VADDPS       Z8, Z7, Z7
-	VMULPS       Z7, Z6, Z6
-	VADDPS       Z6, Z3, Z3
-	VMULPS       Z3, Z2, Z2
-	VADDPS       Z2, Z5, Z2
-	VADDPS       Z4, Z2, Z3
+	VADDPS Z8, Z7, Z7
+	VMULPS Z7, Z6, Z6
+	VADDPS Z6, Z3, Z3
+	VMULPS Z3, Z2, Z2
+	VADDPS Z2, Z5, Z2
+	VADDPS Z4, Z2, Z3
 	VBROADCASTSS log2F32AVX512Table<>+44(SB), Z5
-	VMULPS       Z5, Z3, Z3
+	VMULPS Z5, Z3, Z3
 	VBROADCASTSS log2F32AVX512Table<>+48(SB), Z5
-	VMULPS       Z5, Z2, Z2
-	VADDPS       Z2, Z3, Z2
+	VMULPS Z5, Z2, Z2
+	VADDPS Z2, Z3, Z2
 	VBROADCASTSS log2F32AVX512Table<>+52(SB), Z3
-	VPXORD       Z14, Z14, Z14
-	VBLENDMPS    Z3, Z14, K4, Z13
-	VPSUBD       Z13, Z1, Z1
-	VCVTDQ2PS    Z1, Z1
-	VPXORD       Z15, Z15, Z15
-	VMULPS       Z15, Z1, Z3
-	VADDPS       Z3, Z2, Z2
+	VPXORD Z14, Z14, Z14
+	VBLENDMPS Z3, Z14, K4, Z13
+	VPSUBD Z13, Z1, Z1
+	VCVTDQ2PS Z1, Z1
+	VPXORD Z15, Z15, Z15
+	VMULPS Z15, Z1, Z3
+	VADDPS Z3, Z2, Z2
 	VBROADCASTSS log2F32AVX512Table<>+48(SB), Z3
-	VMULPS       Z3, Z4, Z3
-	VADDPS       Z3, Z2, Z2
-	VADDPS       Z1, Z2, Z1
-	VBLENDMPS    Z1, Z0, K3, Z16
-	VPXORD       Z17, Z17, Z17
-	VCMPPS       $0x00, Z17, Z0, K3
+	VMULPS Z3, Z4, Z3
+	VADDPS Z3, Z2, Z2
+	VADDPS Z1, Z2, Z1
+	VBLENDMPS Z1, Z0, K3, Z16
+	VPXORD Z17, Z17, Z17
+	VCMPPS $0x00, Z17, Z0, K3
 	VBROADCASTSS log2F32AVX512Table<>+56(SB), Z0
 	VBROADCASTSS log2F32AVX512Table<>+60(SB), Z1
-	VBLENDMPS    Z0, Z1, K3, Z18
-	VBLENDMPS    Z16, Z18, K2, Z19
-	VMOVUPS      Z19, K1, (AX)(BX*4)
+	VBLENDMPS Z0, Z1, K3, Z18
+	VBLENDMPS Z16, Z18, K2, Z19
+	VMOVUPS Z19, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -7874,155 +7874,155 @@ TEXT ·log2F32AVX2(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Y0
-	VPXOR        Y1, Y1, Y1
-	VCMPPS       $0x1e, Y1, Y0, Y1
+	VMOVUPS (DX)(BX*4), Y0
+	VPXOR Y1, Y1, Y1
+	VCMPPS $0x1e, Y1, Y0, Y1
 	VBROADCASTSS log2F32AVX2Table<>+0(SB), Y2
-	VCMPPS       $0x11, Y2, Y0, Y2
+	VCMPPS $0x11, Y2, Y0, Y2
 	VBROADCASTSS log2F32AVX2Table<>+4(SB), Y3
-	VCMPPS       $0x11, Y3, Y0, Y3
+	VCMPPS $0x11, Y3, Y0, Y3
 	VBROADCASTSS log2F32AVX2Table<>+8(SB), Y4
-	VMULPS       Y4, Y0, Y4
-	VBLENDVPS    Y3, Y4, Y0, Y4
+	VMULPS Y4, Y0, Y4
+	VBLENDVPS Y3, Y4, Y0, Y4
 	VBROADCASTSS log2F32AVX2Table<>+12(SB), Y5
-	VPSUBD       Y5, Y4, Y5
-	VPSRAD       $0x17, Y5, Y5
-	VPSLLD       $0x17, Y5, Y6
-	VPSUBD       Y6, Y4, Y4
+	VPSUBD Y5, Y4, Y5
+	VPSRAD $0x17, Y5, Y5
+	VPSLLD $0x17, Y5, Y6
+	VPSUBD Y6, Y4, Y4
 	VBROADCASTSS log2F32AVX2Table<>+16(SB), Y6
-	VSUBPS       Y6, Y4, Y4
+	VSUBPS Y6, Y4, Y4
 	VBROADCASTSS log2F32AVX2Table<>+20(SB), Y6
-	VMULPS       Y4, Y6, Y6
-	VMULPS       Y4, Y6, Y6
-	VSUBPS       Y6, Y4, Y7
+	VMULPS Y4, Y6, Y6
+	VMULPS Y4, Y6, Y6
+	VSUBPS Y6, Y4, Y7
 	VBROADCASTSS log2F32AVX2Table<>+24(SB), Y8
-	VANDPS       Y8, Y7, Y7
-	VSUBPS       Y7, Y4, Y8
-	VSUBPS       Y6, Y8, Y8
+	VANDPS Y8, Y7, Y7
+	VSUBPS Y7, Y4, Y8
+	VSUBPS Y6, Y8, Y8
 	VBROADCASTSS log2F32AVX2Table<>+28(SB), Y9
-	VADDPS       Y4, Y9, Y9
-	VDIVPS       Y9, Y4, Y4
-	VMULPS       Y4, Y4, Y9
+	VADDPS Y4, Y9, Y9
+	VDIVPS Y9, Y4, Y4
+	VMULPS Y4, Y4, Y9
 	VBROADCASTSS log2F32AVX2Table<>+32(SB), Y10
-	VMULPS       Y9, Y10, Y10
+	VMULPS Y9, Y10, Y10
 	VBROADCASTSS log2F32AVX2Table<>+36(SB), Y11
-	VADDPS       Y11, Y10, Y10
-	VMULPS       Y9, Y10, Y10
+	VADDPS Y11, Y10, Y10
+	VMULPS Y9, Y10, Y10
 	VBROADCASTSS log2F32AVX2Table<>+40(SB), Y11
-	VADDPS       Y11, Y10, Y10
-	VMULPS       Y10, Y9, Y9
-	VADDPS       Y9, Y6, Y6
-	VMULPS       Y6, Y4, Y4
-	VADDPS       Y4, Y8, Y4
-	VADDPS       Y7, Y4, Y6
+	VADDPS Y11, Y10, Y10
+	VMULPS Y10, Y9, Y9
+	VADDPS Y9, Y6, Y6
+	VMULPS Y6, Y4, Y4
+	VADDPS Y4, Y8, Y4
+	VADDPS Y7, Y4, Y6
 	VBROADCASTSS log2F32AVX2Table<>+44(SB), Y8
-	VMULPS       Y8, Y6, Y6
+	VMULPS Y8, Y6, Y6
 	VBROADCASTSS log2F32AVX2Table<>+48(SB), Y8
-	VMULPS       Y8, Y4, Y4
-	VADDPS       Y4, Y6, Y4
+	VMULPS Y8, Y4, Y4
+	VADDPS Y4, Y6, Y4
 	VBROADCASTSS log2F32AVX2Table<>+52(SB), Y6
-	VPXOR        Y8, Y8, Y8
-	VBLENDVPS    Y3, Y6, Y8, Y3
-	VPSUBD       Y3, Y5, Y3
-	VCVTDQ2PS    Y3, Y3
-	VPXOR        Y5, Y5, Y5
-	VMULPS       Y5, Y3, Y5
-	VADDPS       Y5, Y4, Y4
+	VPXOR Y8, Y8, Y8
+	VBLENDVPS Y3, Y6, Y8, Y3
+	VPSUBD Y3, Y5, Y3
+	VCVTDQ2PS Y3, Y3
+	VPXOR Y5, Y5, Y5
+	VMULPS Y5, Y3, Y5
+	VADDPS Y5, Y4, Y4
 	VBROADCASTSS log2F32AVX2Table<>+48(SB), Y5
-	VMULPS       Y5, Y7, Y5
-	VADDPS       Y5, Y4, Y4
-	VADDPS       Y3, Y4, Y3
-	VBLENDVPS    Y2, Y3, Y0, Y2
-	VPXOR        Y3, Y3, Y3
-	VCMPPS       $0x00, Y3, Y0, Y0
+	VMULPS Y5, Y7, Y5
+	VADDPS Y5, Y4, Y4
+	VADDPS Y3, Y4, Y3
+	VBLENDVPS Y2, Y3, Y0, Y2
+	VPXOR Y3, Y3, Y3
+	VCMPPS $0x00, Y3, Y0, Y0
 	VBROADCASTSS log2F32AVX2Table<>+56(SB), Y3
 	VBROADCASTSS log2F32AVX2Table<>+60(SB), Y4
-	VBLENDVPS    Y0, Y3, Y4, Y0
-	VBLENDVPS    Y1, Y2, Y0, Y0
-	VMOVUPS      Y0, (CX)(BX*4)
-	ADDQ         $0x08, BX
-	SUBQ         $0x08, AX
-	JGE          loop1
+	VBLENDVPS Y0, Y3, Y4, Y0
+	VBLENDVPS Y1, Y2, Y0, Y0
+	VMOVUPS Y0, (CX)(BX*4)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X0
-	VPMOVZXBD    X0, Y1
-	VMOVD        AX, X0
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X0
+	VPMOVZXBD X0, Y1
+	VMOVD AX, X0
 	VPBROADCASTD X0, Y0
-	VPCMPGTD     Y1, Y0, Y0
-	VMASKMOVPS   (DX)(BX*4), Y0, Y1
-	VPXOR        Y2, Y2, Y2
-	VCMPPS       $0x1e, Y2, Y1, Y2
+	VPCMPGTD Y1, Y0, Y0
+	VMASKMOVPS (DX)(BX*4), Y0, Y1
+	VPXOR Y2, Y2, Y2
+	VCMPPS $0x1e, Y2, Y1, Y2
 	VBROADCASTSS log2F32AVX2Table<>+0(SB), Y3
-	VCMPPS       $0x11, Y3, Y1, Y3
+	VCMPPS $0x11, Y3, Y1, Y3
 	VBROADCASTSS log2F32AVX2Table<>+4(SB), Y4
-	VCMPPS       $0x11, Y4, Y1, Y4
+	VCMPPS $0x11, Y4, Y1, Y4
 	VBROADCASTSS log2F32AVX2Table<>+8(SB), Y5
-	VMULPS       Y5, Y1, Y5
-	VBLENDVPS    Y4, Y5, Y1, Y5
+	VMULPS Y5, Y1, Y5
+	VBLENDVPS Y4, Y5, Y1, Y5
 	VBROADCASTSS log2F32AVX2Table<>+12(SB), Y6
-	VPSUBD       Y6, Y5, Y6
-	VPSRAD       $0x17, Y6, Y6
-	VPSLLD       $0x17, Y6, Y7
-	VPSUBD       Y7, Y5, Y5
+	VPSUBD Y6, Y5, Y6
+	VPSRAD $0x17, Y6, Y6
+	VPSLLD $0x17, Y6, Y7
+	VPSUBD Y7, Y5, Y5
 	VBROADCASTSS log2F32AVX2Table<>+16(SB), Y7
-	VSUBPS       Y7, Y5, Y5
+	VSUBPS Y7, Y5, Y5
 	VBROADCASTSS log2F32AVX2Table<>+20(SB), Y7
-	VMULPS       Y5, Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y7, Y5, Y8
+	VMULPS Y5, Y7, Y7
+	VMULPS Y5, Y7, Y7
+	VSUBPS Y7, Y5, Y8
 	VBROADCASTSS log2F32AVX2Table<>+24(SB), Y9
-	VANDPS       Y9, Y8, Y8
-	VSUBPS       Y8, Y5, Y9
-	VSUBPS       Y7, Y9, Y9
+	VANDPS Y9, Y8, Y8
+	VSUBPS Y8, Y5, Y9
+	VSUBPS Y7, Y9, Y9
 	VBROADCASTSS log2F32AVX2Table<>+28(SB), Y10
-	VADDPS       Y5, Y10, Y10
-	VDIVPS       Y10, Y5, Y5
-	VMULPS       Y5, Y5, Y10
+	VADDPS Y5, Y10, Y10
+	VDIVPS Y10, Y5, Y5
+	VMULPS Y5, Y5, Y10
 	VBROADCASTSS log2F32AVX2Table<>+32(SB), Y11
-	VMULPS       Y10, Y11, Y11
+	VMULPS Y10, Y11, Y11
 	VBROADCASTSS log2F32AVX2Table<>+36(SB), Y12
-	VADDPS       Y12, Y11, Y11
-	VMULPS       Y10, Y11, Y11
+	VADDPS Y12, Y11, Y11
+	VMULPS Y10, Y11, Y11
 	VBROADCASTSS log2F32AVX2Table<>+40(SB), Y12
-	VADDPS       Y12, Y11, Y11
-	VMULPS       Y11, Y10, Y10
-	VADDPS       Y10, Y7, Y7
-	VMULPS       Y7, Y5, Y5
-	VADDPS       Y5, Y9, Y5
-	VADDPS       Y8, Y5, Y7
+	VADDPS Y12, Y11, Y11
+	VMULPS Y11, Y10, Y10
+	VADDPS Y10, Y7, Y7
+	VMULPS Y7, Y5, Y5
+	VADDPS Y5, Y9, Y5
+	VADDPS Y8, Y5, Y7
 	VBROADCASTSS log2F32AVX2Table<>+44(SB), Y9
-	VMULPS       Y9, Y7, Y7
+	VMULPS Y9, Y7, Y7
 	VBROADCASTSS log2F32AVX2Table<>+48(SB), Y9
-	VMULPS       Y9, Y5, Y5
-	VADDPS       Y5, Y7, Y5
+	VMULPS Y9, Y5, Y5
+	VADDPS Y5, Y7, Y5
 	VBROADCASTSS log2F32AVX2Table<>+52(SB), Y7
-	VPXOR        Y9, Y9, Y9
-	VBLENDVPS    Y4, Y7, Y9, Y4
-	VPSUBD       Y4, Y6, Y4
-	VCVTDQ2PS    Y4, Y4
-	VPXOR        Y6, Y6, Y6
-	VMULPS       Y6, Y4, Y6
-	VADDPS       Y6, Y5, Y5
+	VPXOR Y9, Y9, Y9
+	VBLENDVPS Y4, Y7, Y9, Y4
+	VPSUBD Y4, Y6, Y4
+	VCVTDQ2PS Y4, Y4
+	VPXOR Y6, Y6, Y6
+	VMULPS Y6, Y4, Y6
+	VADDPS Y6, Y5, Y5
 	VBROADCASTSS log2F32AVX2Table<>+48(SB), Y6
-	VMULPS       Y6, Y8, Y6
-	VADDPS       Y6, Y5, Y5
-	VADDPS       Y4, Y5, Y4
-	VBLENDVPS    Y3, Y4, Y1, Y3
-	VPXOR        Y4, Y4, Y4
-	VCMPPS       $0x00, Y4, Y1, Y1
+	VMULPS Y6, Y8, Y6
+	VADDPS Y6, Y5, Y5
+	VADDPS Y4, Y5, Y4
+	VBLENDVPS Y3, Y4, Y1, Y3
+	VPXOR Y4, Y4, Y4
+	VCMPPS $0x00, Y4, Y1, Y1
 	VBROADCASTSS log2F32AVX2Table<>+56(SB), Y4
 	VBROADCASTSS log2F32AVX2Table<>+60(SB), Y5
-	VBLENDVPS    Y1, Y4, Y5, Y1
-	VBLENDVPS    Y2, Y3, Y1, Y1
-	VMASKMOVPS   Y1, Y0, (CX)(BX*4)
+	VBLENDVPS Y1, Y4, Y5, Y1
+	VBLENDVPS Y2, Y3, Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -8054,157 +8054,157 @@ TEXT ·log10F32AVX512(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Z0
-	VPXORD       Z1, Z1, Z1
-	VCMPPS       $0x1e, Z1, Z0, K1
+	VMOVUPS (DX)(BX*4), Z0
+	VPXORD Z1, Z1, Z1
+	VCMPPS $0x1e, Z1, Z0, K1
 	VBROADCASTSS log10F32AVX512Table<>+0(SB), Z2
-	VCMPPS       $0x11, Z2, Z0, K2
+	VCMPPS $0x11, Z2, Z0, K2
 	VBROADCASTSS log10F32AVX512Table<>+4(SB), Z2
-	VCMPPS       $0x11, Z2, Z0, K3
+	VCMPPS $0x11, Z2, Z0, K3
 	VBROADCASTSS log10F32AVX512Table<>+8(SB), Z2
-	VMULPS       Z2, Z0, Z2
-	VBLENDMPS    Z2, Z0, K3, Z3
+	VMULPS Z2, Z0, Z2
+	VBLENDMPS Z2, Z0, K3, Z3
 	VBROADCASTSS log10F32AVX512Table<>+12(SB), Z2
-	VPSUBD       Z2, Z3, Z2
-	VPSRAD       $0x17, Z2, Z2
-	VPSLLD       $0x17, Z2, Z18
-	VPSUBD       Z18, Z3, Z18
+	VPSUBD Z2, Z3, Z2
+	VPSRAD $0x17, Z2, Z2
+	VPSLLD $0x17, Z2, Z18
+	VPSUBD Z18, Z3, Z18
 	VBROADCASTSS log10F32AVX512Table<>+16(SB), Z19
-	VSUBPS       Z19, Z18, Z18
+	VSUBPS Z19, Z18, Z18
 	VBROADCASTSS log10F32AVX512Table<>+20(SB), Z19
-	VMULPS       Z18, Z19, Z19
-	VMULPS       Z18, Z19, Z19
-	VSUBPS       Z19, Z18, Z20
+	VMULPS Z18, Z19, Z19
+	VMULPS Z18, Z19, Z19
+	VSUBPS Z19, Z18, Z20
 	VBROADCASTSS log10F32AVX512Table<>+24(SB), Z21
-	VANDPS       Z21, Z20, Z20
-	VSUBPS       Z20, Z18, Z21
-	VSUBPS       Z19, Z21, Z21
+	VANDPS Z21, Z20, Z20
+	VSUBPS Z20, Z18, Z21
+	VSUBPS Z19, Z21, Z21
 	VBROADCASTSS log10F32AVX512Table<>+28(SB), Z22
-	VADDPS       Z18, Z22, Z22
-	VDIVPS       Z22, Z18, Z18
-	VMULPS       Z18, Z18, Z22
+	VADDPS Z18, Z22, Z22
+	VDIVPS Z22, Z18, Z18
+	VMULPS Z18, Z18, Z22
 	VBROADCASTSS log10F32AVX512Table<>+32(SB), Z23
-	VMULPS       Z22, Z23, Z23
+	VMULPS Z22, Z23, Z23
 	VBROADCASTSS log10F32AVX512Table<>+36(SB), Z24
-	VADDPS       Z24, Z23, Z23
-	VMULPS       Z22, Z23, Z23
+	VADDPS Z24, Z23, Z23
+	VMULPS Z22, Z23, Z23
 	VBROADCASTSS log10F32AVX512Table<>+40(SB), Z24
-	VADDPS       Z24, Z23, Z23
-	VMULPS       Z23, Z22, Z22
-	VADDPS       Z22, Z19, Z19
-	VMULPS       Z19, Z18, Z18
-	VADDPS       Z18, Z21, Z18
-	VADDPS       Z20, Z18, Z19
+	VADDPS Z24, Z23, Z23
+	VMULPS Z23, Z22, Z22
+	VADDPS Z22, Z19, Z19
+	VMULPS Z19, Z18, Z18
+	VADDPS Z18, Z21, Z18
+	VADDPS Z20, Z18, Z19
 	VBROADCASTSS log10F32AVX512Table<>+44(SB), Z21
-	VMULPS       Z21, Z19, Z19
+	VMULPS Z21, Z19, Z19
 	VBROADCASTSS log10F32AVX512Table<>+48(SB), Z21
-	VMULPS       Z21, Z18, Z18
-	VADDPS       Z18, Z19, Z18
+	VMULPS Z21, Z18, Z18
+	VADDPS Z18, Z19, Z18
 	VBROADCASTSS log10F32AVX512Table<>+52(SB), Z19
-	VPXORD       Z5, Z5, Z5
-	VBLENDMPS    Z19, Z5, K3, Z4
-	VPSUBD       Z4, Z2, Z2
-	VCVTDQ2PS    Z2, Z2
+	VPXORD Z5, Z5, Z5
+	VBLENDMPS Z19, Z5, K3, Z4
+	VPSUBD Z4, Z2, Z2
+	VCVTDQ2PS Z2, Z2
 	VBROADCASTSS log10F32AVX512Table<>+56(SB), Z19
-	VMULPS       Z19, Z2, Z19
-	VADDPS       Z19, Z18, Z18
+	VMULPS Z19, Z2, Z19
+	VADDPS Z19, Z18, Z18
 	VBROADCASTSS log10F32AVX512Table<>+48(SB), Z19
-	VMULPS       Z19, Z20, Z19
-	VADDPS       Z19, Z18, Z18
+	VMULPS Z19, Z20, Z19
+	VADDPS Z19, Z18, Z18
 	VBROADCASTSS log10F32AVX512Table<>+60(SB), Z19
-	VMULPS       Z19, Z2, Z2
-	VADDPS       Z2, Z18, Z2
-	VBLENDMPS    Z2, Z0, K2, Z6
-	VPXORD       Z7, Z7, Z7
-	VCMPPS       $0x00, Z7, Z0, K2
+	VMULPS Z19, Z2, Z2
+	VADDPS Z2, Z18, Z2
+	VBLENDMPS Z2, Z0, K2, Z6
+	VPXORD Z7, Z7, Z7
+	VCMPPS $0x00, Z7, Z0, K2
 	VBROADCASTSS log10F32AVX512Table<>+64(SB), Z0
 	VBROADCASTSS log10F32AVX512Table<>+68(SB), Z2
-	VBLENDMPS    Z0, Z2, K2, Z8
-	VBLENDMPS    Z6, Z8, K1, Z9
-	VMOVUPS      Z9, (AX)(BX*4)
-	ADDQ         $0x10, BX
-	SUBQ         $0x10, CX
-	JGE          loop1
+	VBLENDMPS Z0, Z2, K2, Z8
+	VBLENDMPS Z6, Z8, K1, Z9
+	VMOVUPS Z9, (AX)(BX*4)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ         $0x10, CX
-	TESTQ        CX, CX
-	JZ           done
-	MOVL         $0x00000001, SI
-	SHLL         CL, SI
-	DECL         SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (DX)(BX*4), K1, Z0
-	VPXORD       Z10, Z10, Z10
-	VCMPPS       $0x1e, Z10, Z0, K2
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
+	VMOVUPS.Z (DX)(BX*4), K1, Z0
+	VPXORD Z10, Z10, Z10
+	VCMPPS $0x1e, Z10, Z0, K2
 	VBROADCASTSS log10F32AVX512Table<>+0(SB), Z1
-	VCMPPS       $0x11, Z1, Z0, K3
+	VCMPPS $0x11, Z1, Z0, K3
 	VBROADCASTSS log10F32AVX512Table<>+4(SB), Z1
-	VCMPPS       $0x11, Z1, Z0, K4
+	VCMPPS $0x11, Z1, Z0, K4
 	VBROADCASTSS log10F32AVX512Table<>+8(SB), Z1
-	VMULPS       Z1, Z0, Z1
-	VBLENDMPS    Z1, Z0, K4, Z11
+	VMULPS Z1, Z0, Z1
+	VBLENDMPS Z1, Z0, K4, Z11
 	VBROADCASTSS log10F32AVX512Table<>+12(SB), Z1
-	VPSUBD       Z1, Z11, Z1
-	VPSRAD       $0x17, Z1, Z1
-	VPSLLD       $0x17, Z1, Z2
-	VPSUBD       Z2, Z11, Z2
+	VPSUBD Z1, Z11, Z1
+	VPSRAD $0x17, Z1, Z1
+	VPSLLD $0x17, Z1, Z2
+	VPSUBD Z2, Z11, Z2
 	VBROADCASTSS log10F32AVX512Table<>+16(SB), Z3
-	VSUBPS       Z3, Z2, Z2
+	VSUBPS Z3, Z2, Z2
 	VBROADCASTSS log10F32AVX512Table<>+20(SB), Z3
-	VMULPS       Z2, Z3, Z3
-	VMULPS       Z2, Z3, Z3
-	VSUBPS       Z3, Z2, Z4
+	VMULPS Z2, Z3, Z3
+	VMULPS Z2, Z3, Z3
+	VSUBPS Z3, Z2, Z4
 	VBROADCASTSS log10F32AVX512Table<>+24(SB), Z5
-	VANDPS       Z5, Z4, Z4
-	VSUBPS       Z4, Z2, Z5
-	VSUBPS       Z3, Z5, Z5
+	VANDPS Z5, Z4, Z4
+	VSUBPS Z4, Z2, Z5
+	VSUBPS Z3, Z5, Z5
 	VBROADCASTSS log10F32AVX512Table<>+28(SB), Z6
-	VADDPS       Z2, Z6, Z6
-	VDIVPS       Z6, Z2, Z2
-	VMULPS       Z2, Z2, Z6
+	VADDPS Z2, Z6, Z6
+	VDIVPS Z6, Z2, Z2
+	VMULPS Z2, Z2, Z6
 	VBROADCASTSS log10F32AVX512Table<>+32(SB), Z7
-	VMULPS       Z6, Z7, Z7
+	VMULPS Z6, Z7, Z7
 	VBROADCASTSS log10F32AVX512Table<>+36(SB), Z8
-	VADDPS       Z8, Z7, Z7
-	VMULPS       Z6, Z7, Z7
+	VADDPS Z8, Z7, Z7
+	VMULPS Z6, Z7, Z7
 	VBROADCASTSS log10F32AVX512Table<>+40(SB), Z8
-	VADDPS       Z8, Z7, Z7
-	VMULPS       Z7, Z6, Z6
-	VADDPS       Z6, Z3, Z3
-	VMULPS       Z3, Z2, Z2
-	VADDPS       Z2, Z5, Z2
-	VADDPS       Z4, Z2, Z3
+	VADDPS Z8, Z7, Z7
+	VMULPS Z7, Z6, Z6
+	VADDPS Z6, Z3, Z3
+	VMULPS Z3, Z2, Z2
+	VADDPS Z2, Z5, Z2
+	VADDPS Z4, Z2, Z3
 	VBROADCASTSS log10F32AVX512Table<>+44(SB), Z5
-	VMULPS       Z5, Z3, Z3
+	VMULPS Z5, Z3, Z3
 	VBROADCASTSS log10F32AVX512Table<>+48(SB), Z5
-	VMULPS       Z5, Z2, Z2
-	VADDPS       Z2, Z3, Z2
+	VMULPS Z5, Z2, Z2
+	VADDPS Z2, Z3, Z2
 	VBROADCASTSS log10F32AVX512Table<>+52(SB), Z3
-	VPXORD       Z13, Z13, Z13
-	VBLENDMPS    Z3, Z13, K4, Z12
-	VPSUBD       Z12, Z1, Z1
-	VCVTDQ2PS    Z1, Z1
+	VPXORD Z13, Z13, Z13
+	VBLENDMPS Z3, Z13, K4, Z12
+	VPSUBD Z12, Z1, Z1
+	VCVTDQ2PS Z1, Z1
 	VBROADCASTSS log10F32AVX512Table<>+56(SB), Z3
-	VMULPS       Z3, Z1, Z3
-	VADDPS       Z3, Z2, Z2
+	VMULPS Z3, Z1, Z3
+	VADDPS Z3, Z2, Z2
 	VBROADCASTSS log10F32AVX512Table<>+48(SB), Z3
-	VMULPS       Z3, Z4, Z3
-	VADDPS       Z3, Z2, Z2
+	VMULPS Z3, Z4, Z3
+	VADDPS Z3, Z2, Z2
 	VBROADCASTSS log10F32AVX512Table<>+60(SB), Z3
-	VMULPS       Z3, Z1, Z1
-	VADDPS       Z1, Z2, Z1
-	VBLENDMPS    Z1, Z0, K3, Z14
-	VPXORD       Z15, Z15, Z15
-	VCMPPS       $0x00, Z15, Z0, K3
+	VMULPS Z3, Z1, Z1
+	VADDPS Z1, Z2, Z1
+	VBLENDMPS Z1, Z0, K3, Z14
+	VPXORD Z15, Z15, Z15
+	VCMPPS $0x00, Z15, Z0, K3
 	VBROADCASTSS log10F32AVX512Table<>+64(SB), Z0
 	VBROADCASTSS log10F32AVX512Table<>+68(SB), Z1
-	VBLENDMPS    Z0, Z1, K3, Z16
-	VBLENDMPS    Z14, Z16, K2, Z17
-	VMOVUPS      Z17, K1, (AX)(BX*4)
+	VBLENDMPS Z0, Z1, K3, Z16
+	VBLENDMPS Z14, Z16, K2, Z17
+	VMOVUPS Z17, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -8238,159 +8238,159 @@ TEXT ·log10F32AVX2(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Y0
-	VPXOR        Y1, Y1, Y1
-	VCMPPS       $0x1e, Y1, Y0, Y1
+	VMOVUPS (DX)(BX*4), Y0
+	VPXOR Y1, Y1, Y1
+	VCMPPS $0x1e, Y1, Y0, Y1
 	VBROADCASTSS log10F32AVX2Table<>+0(SB), Y2
-	VCMPPS       $0x11, Y2, Y0, Y2
+	VCMPPS $0x11, Y2, Y0, Y2
 	VBROADCASTSS log10F32AVX2Table<>+4(SB), Y3
-	VCMPPS       $0x11, Y3, Y0, Y3
+	VCMPPS $0x11, Y3, Y0, Y3
 	VBROADCASTSS log10F32AVX2Table<>+8(SB), Y4
-	VMULPS       Y4, Y0, Y4
-	VBLENDVPS    Y3, Y4, Y0, Y4
+	VMULPS Y4, Y0, Y4
+	VBLENDVPS Y3, Y4, Y0, Y4
 	VBROADCASTSS log10F32AVX2Table<>+12(SB), Y5
-	VPSUBD       Y5, Y4, Y5
-	VPSRAD       $0x17, Y5, Y5
-	VPSLLD       $0x17, Y5, Y6
-	VPSUBD       Y6, Y4, Y4
+	VPSUBD Y5, Y4, Y5
+	VPSRAD $0x17, Y5, Y5
+	VPSLLD $0x17, Y5, Y6
+	VPSUBD Y6, Y4, Y4
 	VBROADCASTSS log10F32AVX2Table<>+16(SB), Y6
-	VSUBPS       Y6, Y4, Y4
+	VSUBPS Y6, Y4, Y4
 	VBROADCASTSS log10F32AVX2Table<>+20(SB), Y6
-	VMULPS       Y4, Y6, Y6
-	VMULPS       Y4, Y6, Y6
-	VSUBPS       Y6, Y4, Y7
+	VMULPS Y4, Y6, Y6
+	VMULPS Y4, Y6, Y6
+	VSUBPS Y6, Y4, Y7
 	VBROADCASTSS log10F32AVX2Table<>+24(SB), Y8
-	VANDPS       Y8, Y7, Y7
-	VSUBPS       Y7, Y4, Y8
-	VSUBPS       Y6, Y8, Y8
+	VANDPS Y8, Y7, Y7
+	VSUBPS Y7, Y4, Y8
+	VSUBPS Y6, Y8, Y8
 	VBROADCASTSS log10F32AVX2Table<>+28(SB), Y9
-	VADDPS       Y4, Y9, Y9
-	VDIVPS       Y9, Y4, Y4
-	VMULPS       Y4, Y4, Y9
+	VADDPS Y4, Y9, Y9
+	VDIVPS Y9, Y4, Y4
+	VMULPS Y4, Y4, Y9
 	VBROADCASTSS log10F32AVX2Table<>+32(SB), Y10
-	VMULPS       Y9, Y10, Y10
+	VMULPS Y9, Y10, Y10
 	VBROADCASTSS log10F32AVX2Table<>+36(SB), Y11
-	VADDPS       Y11, Y10, Y10
-	VMULPS       Y9, Y10, Y10
+	VADDPS Y11, Y10, Y10
+	VMULPS Y9, Y10, Y10
 	VBROADCASTSS log10F32AVX2Table<>+40(SB), Y11
-	VADDPS       Y11, Y10, Y10
-	VMULPS       Y10, Y9, Y9
-	VADDPS       Y9, Y6, Y6
-	VMULPS       Y6, Y4, Y4
-	VADDPS       Y4, Y8, Y4
-	VADDPS       Y7, Y4, Y6
+	VADDPS Y11, Y10, Y10
+	VMULPS Y10, Y9, Y9
+	VADDPS Y9, Y6, Y6
+	VMULPS Y6, Y4, Y4
+	VADDPS Y4, Y8, Y4
+	VADDPS Y7, Y4, Y6
 	VBROADCASTSS log10F32AVX2Table<>+44(SB), Y8
-	VMULPS       Y8, Y6, Y6
+	VMULPS Y8, Y6, Y6
 	VBROADCASTSS log10F32AVX2Table<>+48(SB), Y8
-	VMULPS       Y8, Y4, Y4
-	VADDPS       Y4, Y6, Y4
+	VMULPS Y8, Y4, Y4
+	VADDPS Y4, Y6, Y4
 	VBROADCASTSS log10F32AVX2Table<>+52(SB), Y6
-	VPXOR        Y8, Y8, Y8
-	VBLENDVPS    Y3, Y6, Y8, Y3
-	VPSUBD       Y3, Y5, Y3
-	VCVTDQ2PS    Y3, Y3
+	VPXOR Y8, Y8, Y8
+	VBLENDVPS Y3, Y6, Y8, Y3
+	VPSUBD Y3, Y5, Y3
+	VCVTDQ2PS Y3, Y3
 	VBROADCASTSS log10F32AVX2Table<>+56(SB), Y5
-	VMULPS       Y5, Y3, Y5
-	VADDPS       Y5, Y4, Y4
+	VMULPS Y5, Y3, Y5
+	VADDPS Y5, Y4, Y4
 	VBROADCASTSS log10F32AVX2Table<>+48(SB), Y5
-	VMULPS       Y5, Y7, Y5
-	VADDPS       Y5, Y4, Y4
+	VMULPS Y5, Y7, Y5
+	VADDPS Y5, Y4, Y4
 	VBROADCASTSS log10F32AVX2Table<>+60(SB), Y5
-	VMULPS       Y5, Y3, Y3
-	VADDPS       Y3, Y4, Y3
-	VBLENDVPS    Y2, Y3, Y0, Y2
-	VPXOR        Y3, Y3, Y3
-	VCMPPS       $0x00, Y3, Y0, Y0
+	VMULPS Y5, Y3, Y3
+	VADDPS Y3, Y4, Y3
+	VBLENDVPS Y2, Y3, Y0, Y2
+	VPXOR Y3, Y3, Y3
+	VCMPPS $0x00, Y3, Y0, Y0
 	VBROADCASTSS log10F32AVX2Table<>+64(SB), Y3
 	VBROADCASTSS log10F32AVX2Table<>+68(SB), Y4
-	VBLENDVPS    Y0, Y3, Y4, Y0
-	VBLENDVPS    Y1, Y2, Y0, Y0
-	VMOVUPS      Y0, (CX)(BX*4)
-	ADDQ         $0x08, BX
-	SUBQ         $0x08, AX
-	JGE          loop1
+	VBLENDVPS Y0, Y3, Y4, Y0
+	VBLENDVPS Y1, Y2, Y0, Y0
+	VMOVUPS Y0, (CX)(BX*4)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X0
-	VPMOVZXBD    X0, Y1
-	VMOVD        AX, X0
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X0
+	VPMOVZXBD X0, Y1
+	VMOVD AX, X0
 	VPBROADCASTD X0, Y0
-	VPCMPGTD     Y1, Y0, Y0
-	VMASKMOVPS   (DX)(BX*4), Y0, Y1
-	VPXOR        Y2, Y2, Y2
-	VCMPPS       $0x1e, Y2, Y1, Y2
+	VPCMPGTD Y1, Y0, Y0
+	VMASKMOVPS (DX)(BX*4), Y0, Y1
+	VPXOR Y2, Y2, Y2
+	VCMPPS $0x1e, Y2, Y1, Y2
 	VBROADCASTSS log10F32AVX2Table<>+0(SB), Y3
-	VCMPPS       $0x11, Y3, Y1, Y3
+	VCMPPS $0x11, Y3, Y1, Y3
 	VBROADCASTSS log10F32AVX2Table<>+4(SB), Y4
-	VCMPPS       $0x11, Y4, Y1, Y4
+	VCMPPS $0x11, Y4, Y1, Y4
 	VBROADCASTSS log10F32AVX2Table<>+8(SB), Y5
-	VMULPS       Y5, Y1, Y5
-	VBLENDVPS    Y4, Y5, Y1, Y5
+	VMULPS Y5, Y1, Y5
+	VBLENDVPS Y4, Y5, Y1, Y5
 	VBROADCASTSS log10F32AVX2Table<>+12(SB), Y6
-	VPSUBD       Y6, Y5, Y6
-	VPSRAD       $0x17, Y6, Y6
-	VPSLLD       $0x17, Y6, Y7
-	VPSUBD       Y7, Y5, Y5
+	VPSUBD Y6, Y5, Y6
+	VPSRAD $0x17, Y6, Y6
+	VPSLLD $0x17, Y6, Y7
+	VPSUBD Y7, Y5, Y5
 	VBROADCASTSS log10F32AVX2Table<>+16(SB), Y7
-	VSUBPS       Y7, Y5, Y5
+	VSUBPS Y7, Y5, Y5
 	VBROADCASTSS log10F32AVX2Table<>+20(SB), Y7
-	VMULPS       Y5, Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VSUBPS       Y7, Y5, Y8
+	VMULPS Y5, Y7, Y7
+	VMULPS Y5, Y7, Y7
+	VSUBPS Y7, Y5, Y8
 	VBROADCASTSS log10F32AVX2Table<>+24(SB), Y9
-	VANDPS       Y9, Y8, Y8
-	VSUBPS       Y8, Y5, Y9
-	VSUBPS       Y7, Y9, Y9
+	VANDPS Y9, Y8, Y8
+	VSUBPS Y8, Y5, Y9
+	VSUBPS Y7, Y9, Y9
 	VBROADCASTSS log10F32AVX2Table<>+28(SB), Y10
-	VADDPS       Y5, Y10, Y10
-	VDIVPS       Y10, Y5, Y5
-	VMULPS       Y5, Y5, Y10
+	VADDPS Y5, Y10, Y10
+	VDIVPS Y10, Y5, Y5
+	VMULPS Y5, Y5, Y10
 	VBROADCASTSS log10F32AVX2Table<>+32(SB), Y11
-	VMULPS       Y10, Y11, Y11
+	VMULPS Y10, Y11, Y11
 	VBROADCASTSS log10F32AVX2Table<>+36(SB), Y12
-	VADDPS       Y12, Y11, Y11
-	VMULPS       Y10, Y11, Y11
+	VADDPS Y12, Y11, Y11
+	VMULPS Y10, Y11, Y11
 	VBROADCASTSS log10F32AVX2Table<>+40(SB), Y12
-	VADDPS       Y12, Y11, Y11
-	VMULPS       Y11, Y10, Y10
-	VADDPS       Y10, Y7, Y7
-	VMULPS       Y7, Y5, Y5
-	VADDPS       Y5, Y9, Y5
-	VADDPS       Y8, Y5, Y7
+	VADDPS Y12, Y11, Y11
+	VMULPS Y11, Y10, Y10
+	VADDPS Y10, Y7, Y7
+	VMULPS Y7, Y5, Y5
+	VADDPS Y5, Y9, Y5
+	VADDPS Y8, Y5, Y7
 	VBROADCASTSS log10F32AVX2Table<>+44(SB), Y9
-	VMULPS       Y9, Y7, Y7
+	VMULPS Y9, Y7, Y7
 	VBROADCASTSS log10F32AVX2Table<>+48(SB), Y9
-	VMULPS       Y9, Y5, Y5
-	VADDPS       Y5, Y7, Y5
+	VMULPS Y9, Y5, Y5
+	VADDPS Y5, Y7, Y5
 	VBROADCASTSS log10F32AVX2Table<>+52(SB), Y7
-	VPXOR        Y9, Y9, Y9
-	VBLENDVPS    Y4, Y7, Y9, Y4
-	VPSUBD       Y4, Y6, Y4
-	VCVTDQ2PS    Y4, Y4
+	VPXOR Y9, Y9, Y9
+	VBLENDVPS Y4, Y7, Y9, Y4
+	VPSUBD Y4, Y6, Y4
+	VCVTDQ2PS Y4, Y4
 	VBROADCASTSS log10F32AVX2Table<>+56(SB), Y6
-	VMULPS       Y6, Y4, Y6
-	VADDPS       Y6, Y5, Y5
+	VMULPS Y6, Y4, Y6
+	VADDPS Y6, Y5, Y5
 	VBROADCASTSS log10F32AVX2Table<>+48(SB), Y6
-	VMULPS       Y6, Y8, Y6
-	VADDPS       Y6, Y5, Y5
+	VMULPS Y6, Y8, Y6
+	VADDPS Y6, Y5, Y5
 	VBROADCASTSS log10F32AVX2Table<>+60(SB), Y6
-	VMULPS       Y6, Y4, Y4
-	VADDPS       Y4, Y5, Y4
-	VBLENDVPS    Y3, Y4, Y1, Y3
-	VPXOR        Y4, Y4, Y4
-	VCMPPS       $0x00, Y4, Y1, Y1
+	VMULPS Y6, Y4, Y4
+	VADDPS Y4, Y5, Y4
+	VBLENDVPS Y3, Y4, Y1, Y3
+	VPXOR Y4, Y4, Y4
+	VCMPPS $0x00, Y4, Y1, Y1
 	VBROADCASTSS log10F32AVX2Table<>+64(SB), Y4
 	VBROADCASTSS log10F32AVX2Table<>+68(SB), Y5
-	VBLENDVPS    Y1, Y4, Y5, Y1
-	VBLENDVPS    Y2, Y3, Y1, Y1
-	VMASKMOVPS   Y1, Y0, (CX)(BX*4)
+	VBLENDVPS Y1, Y4, Y5, Y1
+	VBLENDVPS Y2, Y3, Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -8424,139 +8424,139 @@ TEXT ·sigmoidF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Z0
-	VPXORD       Z1, Z1, Z1
-	VCMPPS       $0x1d, Z1, Z0, K1
+	VMOVUPS (DX)(BX*4), Z0
+	VPXORD Z1, Z1, Z1
+	VCMPPS $0x1d, Z1, Z0, K1
 	VBROADCASTSS sigmoidF32AVX512Table<>+0(SB), Z2
-	VANDPS       Z2, Z0, Z0
+	VANDPS Z2, Z0, Z0
 	VBROADCASTSS sigmoidF32AVX512Table<>+4(SB), Z2
-	VXORPS       Z2, Z0, Z0
+	VXORPS Z2, Z0, Z0
 	VBROADCASTSS sigmoidF32AVX512Table<>+8(SB), Z2
-	VMINPS       Z0, Z2, Z0
+	VMINPS Z0, Z2, Z0
 	VBROADCASTSS sigmoidF32AVX512Table<>+12(SB), Z2
-	VMAXPS       Z0, Z2, Z0
+	VMAXPS Z0, Z2, Z0
 	VBROADCASTSS sigmoidF32AVX512Table<>+16(SB), Z2
-	VMULPS       Z2, Z0, Z2
+	VMULPS Z2, Z0, Z2
 	VBROADCASTSS sigmoidF32AVX512Table<>+20(SB), Z6
-	VADDPS       Z6, Z2, Z2
+	VADDPS Z6, Z2, Z2
 	VBROADCASTSS sigmoidF32AVX512Table<>+20(SB), Z6
-	VSUBPS       Z6, Z2, Z6
+	VSUBPS Z6, Z2, Z6
 	VBROADCASTSS sigmoidF32AVX512Table<>+24(SB), Z7
-	VMULPS       Z7, Z6, Z7
-	VSUBPS       Z7, Z0, Z0
+	VMULPS Z7, Z6, Z7
+	VSUBPS Z7, Z0, Z0
 	VBROADCASTSS sigmoidF32AVX512Table<>+28(SB), Z7
-	VMULPS       Z7, Z6, Z6
-	VSUBPS       Z6, Z0, Z0
-	VMULPS       Z0, Z0, Z6
+	VMULPS Z7, Z6, Z6
+	VSUBPS Z6, Z0, Z0
+	VMULPS Z0, Z0, Z6
 	VBROADCASTSS sigmoidF32AVX512Table<>+32(SB), Z7
-	VMULPS       Z0, Z7, Z7
+	VMULPS Z0, Z7, Z7
 	VBROADCASTSS sigmoidF32AVX512Table<>+36(SB), Z8
-	VADDPS       Z8, Z7, Z7
-	VMULPS       Z0, Z7, Z7
+	VADDPS Z8, Z7, Z7
+	VMULPS Z0, Z7, Z7
 	VBROADCASTSS sigmoidF32AVX512Table<>+40(SB), Z8
-	VADDPS       Z8, Z7, Z7
-	VMULPS       Z0, Z7, Z7
+	VADDPS Z8, Z7, Z7
+	VMULPS Z0, Z7, Z7
 	VBROADCASTSS sigmoidF32AVX512Table<>+44(SB), Z8
-	VADDPS       Z8, Z7, Z7
-	VMULPS       Z0, Z7, Z7
+	VADDPS Z8, Z7, Z7
+	VMULPS Z0, Z7, Z7
 	VBROADCASTSS sigmoidF32AVX512Table<>+48(SB), Z8
-	VADDPS       Z8, Z7, Z7
-	VMULPS       Z7, Z6, Z6
-	VADDPS       Z6, Z0, Z0
+	VADDPS Z8, Z7, Z7
+	VMULPS Z7, Z6, Z6
+	VADDPS Z6, Z0, Z0
 	VBROADCASTSS sigmoidF32AVX512Table<>+52(SB), Z6
-	VADDPS       Z0, Z6, Z0
+	VADDPS Z0, Z6, Z0
 	VBROADCASTSS sigmoidF32AVX512Table<>+20(SB), Z6
-	VPSUBD       Z6, Z2, Z2
-	VPSRAD       $0x01, Z2, Z6
+	VPSUBD Z6, Z2, Z2
+	VPSRAD $0x01, Z2, Z6
 	VBROADCASTSS sigmoidF32AVX512Table<>+56(SB), Z7
-	VPADDD       Z7, Z6, Z7
-	VPSLLD       $0x17, Z7, Z7
-	VMULPS       Z7, Z0, Z0
-	VPSUBD       Z6, Z2, Z2
+	VPADDD Z7, Z6, Z7
+	VPSLLD $0x17, Z7, Z7
+	VMULPS Z7, Z0, Z0
+	VPSUBD Z6, Z2, Z2
 	VBROADCASTSS sigmoidF32AVX512Table<>+56(SB), Z6
-	VPADDD       Z6, Z2, Z2
-	VPSLLD       $0x17, Z2, Z2
-	VMULPS       Z2, Z0, Z0
+	VPADDD Z6, Z2, Z2
+	VPSLLD $0x17, Z2, Z2
+	VMULPS Z2, Z0, Z0
 	VBROADCASTSS sigmoidF32AVX512Table<>+52(SB), Z2
-	VBLENDMPS    Z2, Z0, K1, Z3
+	VBLENDMPS Z2, Z0, K1, Z3
 	VBROADCASTSS sigmoidF32AVX512Table<>+52(SB), Z2
-	VADDPS       Z0, Z2, Z0
-	VDIVPS       Z0, Z3, Z0
-	VMOVUPS      Z0, (AX)(BX*4)
-	ADDQ         $0x10, BX
-	SUBQ         $0x10, CX
-	JGE          loop1
+	VADDPS Z0, Z2, Z0
+	VDIVPS Z0, Z3, Z0
+	VMOVUPS Z0, (AX)(BX*4)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ         $0x10, CX
-	TESTQ        CX, CX
-	JZ           done
-	MOVL         $0x00000001, SI
-	SHLL         CL, SI
-	DECL         SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (DX)(BX*4), K1, Z0
-	VPXORD       Z4, Z4, Z4
-	VCMPPS       $0x1d, Z4, Z0, K2
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
+	VMOVUPS.Z (DX)(BX*4), K1, Z0
+	VPXORD Z4, Z4, Z4
+	VCMPPS $0x1d, Z4, Z0, K2
 	VBROADCASTSS sigmoidF32AVX512Table<>+0(SB), Z1
-	VANDPS       Z1, Z0, Z0
+	VANDPS Z1, Z0, Z0
 	VBROADCASTSS sigmoidF32AVX512Table<>+4(SB), Z1
-	VXORPS       Z1, Z0, Z0
+	VXORPS Z1, Z0, Z0
 	VBROADCASTSS sigmoidF32AVX512Table<>+8(SB), Z1
-	VMINPS       Z0, Z1, Z0
+	VMINPS Z0, Z1, Z0
 	VBROADCASTSS sigmoidF32AVX512Table<>+12(SB), Z1
-	VMAXPS       Z0, Z1, Z0
+	VMAXPS Z0, Z1, Z0
 	VBROADCASTSS sigmoidF32AVX512Table<>+16(SB), Z1
-	VMULPS       Z1, Z0, Z1
+	VMULPS Z1, Z0, Z1
 	VBROADCASTSS sigmoidF32AVX512Table<>+20(SB), Z2
-	VADDPS       Z2, Z1, Z1
+	VADDPS Z2, Z1, Z1
 	VBROADCASTSS sigmoidF32AVX512Table<>+20(SB), Z2
-	VSUBPS       Z2, Z1, Z2
+	VSUBPS Z2, Z1, Z2
 	VBROADCASTSS sigmoidF32AVX512Table<>+24(SB), Z3
-	VMULPS       Z3, Z2, Z3
-	VSUBPS       Z3, Z0, Z0
+	VMULPS Z3, Z2, Z3
+	VSUBPS Z3, Z0, Z0
 	VBROADCASTSS sigmoidF32AVX512Table<>+28(SB), Z3
-	VMULPS       Z3, Z2, Z2
-	VSUBPS       Z2, Z0, Z0
-	VMULPS       Z0, Z0, Z2
+	VMULPS Z3, Z2, Z2
+	VSUBPS Z2, Z0, Z0
+	VMULPS Z0, Z0, Z2
 	VBROADCASTSS sigmoidF32AVX512Table<>+32(SB), Z3
-	VMULPS       Z0, Z3, Z3
+	VMULPS Z0, Z3, Z3
 	VBROADCASTSS sigmoidF32AVX512Table<>+36(SB), Z4
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z0, Z3, Z3
+	VADDPS Z4, Z3, Z3
+	VMULPS Z0, Z3, Z3
 	VBROADCASTSS sigmoidF32AVX512Table<>+40(SB), Z4
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z0, Z3, Z3
+	VADDPS Z4, Z3, Z3
+	VMULPS Z0, Z3, Z3
 	VBROADCASTSS sigmoidF32AVX512Table<>+44(SB), Z4
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z0, Z3, Z3
+	VADDPS Z4, Z3, Z3
+	VMULPS Z0, Z3, Z3
 	VBROADCASTSS sigmoidF32AVX512Table<>+48(SB), Z4
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z3, Z2, Z2
-	VADDPS       Z2, Z0, Z0
+	VADDPS Z4, Z3, Z3
+	VMULPS Z3, Z2, Z2
+	VADDPS Z2, Z0, Z0
 	VBROADCASTSS sigmoidF32AVX512Table<>+52(SB), Z2
-	VADDPS       Z0, Z2, Z0
+	VADDPS Z0, Z2, Z0
 	VBROADCASTSS sigmoidF32AVX512Table<>+20(SB), Z2
-	VPSUBD       Z2, Z1, Z1
-	VPSRAD       $0x01, Z1, Z2
+	VPSUBD Z2, Z1, Z1
+	VPSRAD $0x01, Z1, Z2
 	VBROADCASTSS sigmoidF32AVX512Table<>+56(SB), Z3
-	VPADDD       Z3, Z2, Z3
-	VPSLLD       $0x17, Z3, Z3
-	VMULPS       Z3, Z0, Z0
-	VPSUBD       Z2, Z1, Z1
+	VPADDD Z3, Z2, Z3
+	VPSLLD $0x17, Z3, Z3
+	VMULPS Z3, Z0, Z0
+	VPSUBD Z2, Z1, Z1
 	VBROADCASTSS sigmoidF32AVX512Table<>+56(SB), Z2
-	VPADDD       Z2, Z1, Z1
-	VPSLLD       $0x17, Z1, Z1
-	VMULPS       Z1, Z0, Z0
+	VPADDD Z2, Z1, Z1
+	VPSLLD $0x17, Z1, Z1
+	VMULPS Z1, Z0, Z0
 	VBROADCASTSS sigmoidF32AVX512Table<>+52(SB), Z1
-	VBLENDMPS    Z1, Z0, K2, Z5
+	VBLENDMPS Z1, Z0, K2, Z5
 	VBROADCASTSS sigmoidF32AVX512Table<>+52(SB), Z1
-	VADDPS       Z0, Z1, Z0
-	VDIVPS       Z0, Z5, Z0
-	VMOVUPS      Z0, K1, (AX)(BX*4)
+	VADDPS Z0, Z1, Z0
+	VDIVPS Z0, Z5, Z0
+	VMOVUPS Z0, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -8587,141 +8587,141 @@ TEXT ·sigmoidF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Y0
-	VPXOR        Y1, Y1, Y1
-	VCMPPS       $0x1d, Y1, Y0, Y1
+	VMOVUPS (DX)(BX*4), Y0
+	VPXOR Y1, Y1, Y1
+	VCMPPS $0x1d, Y1, Y0, Y1
 	VBROADCASTSS sigmoidF32AVX2Table<>+0(SB), Y2
-	VANDPS       Y2, Y0, Y0
+	VANDPS Y2, Y0, Y0
 	VBROADCASTSS sigmoidF32AVX2Table<>+4(SB), Y2
-	VXORPS       Y2, Y0, Y0
+	VXORPS Y2, Y0, Y0
 	VBROADCASTSS sigmoidF32AVX2Table<>+8(SB), Y2
-	VMINPS       Y0, Y2, Y0
+	VMINPS Y0, Y2, Y0
 	VBROADCASTSS sigmoidF32AVX2Table<>+12(SB), Y2
-	VMAXPS       Y0, Y2, Y0
+	VMAXPS Y0, Y2, Y0
 	VBROADCASTSS sigmoidF32AVX2Table<>+16(SB), Y2
-	VMULPS       Y2, Y0, Y2
+	VMULPS Y2, Y0, Y2
 	VBROADCASTSS sigmoidF32AVX2Table<>+20(SB), Y3
-	VADDPS       Y3, Y2, Y2
+	VADDPS Y3, Y2, Y2
 	VBROADCASTSS sigmoidF32AVX2Table<>+20(SB), Y3
-	VSUBPS       Y3, Y2, Y3
+	VSUBPS Y3, Y2, Y3
 	VBROADCASTSS sigmoidF32AVX2Table<>+24(SB), Y4
-	VMULPS       Y4, Y3, Y4
-	VSUBPS       Y4, Y0, Y0
+	VMULPS Y4, Y3, Y4
+	VSUBPS Y4, Y0, Y0
 	VBROADCASTSS sigmoidF32AVX2Table<>+28(SB), Y4
-	VMULPS       Y4, Y3, Y3
-	VSUBPS       Y3, Y0, Y0
-	VMULPS       Y0, Y0, Y3
+	VMULPS Y4, Y3, Y3
+	VSUBPS Y3, Y0, Y0
+	VMULPS Y0, Y0, Y3
 	VBROADCASTSS sigmoidF32AVX2Table<>+32(SB), Y4
-	VMULPS       Y0, Y4, Y4
+	VMULPS Y0, Y4, Y4
 	VBROADCASTSS sigmoidF32AVX2Table<>+36(SB), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y0, Y4, Y4
+	VADDPS Y5, Y4, Y4
+	VMULPS Y0, Y4, Y4
 	VBROADCASTSS sigmoidF32AVX2Table<>+40(SB), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y0, Y4, Y4
+	VADDPS Y5, Y4, Y4
+	VMULPS Y0, Y4, Y4
 	VBROADCASTSS sigmoidF32AVX2Table<>+44(SB), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y0, Y4, Y4
+	VADDPS Y5, Y4, Y4
+	VMULPS Y0, Y4, Y4
 	VBROADCASTSS sigmoidF32AVX2Table<>+48(SB), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y4, Y3, Y3
-	VADDPS       Y3, Y0, Y0
+	VADDPS Y5, Y4, Y4
+	VMULPS Y4, Y3, Y3
+	VADDPS Y3, Y0, Y0
 	VBROADCASTSS sigmoidF32AVX2Table<>+52(SB), Y3
-	VADDPS       Y0, Y3, Y0
+	VADDPS Y0, Y3, Y0
 	VBROADCASTSS sigmoidF32AVX2Table<>+20(SB), Y3
-	VPSUBD       Y3, Y2, Y2
-	VPSRAD       $0x01, Y2, Y3
+	VPSUBD Y3, Y2, Y2
+	VPSRAD $0x01, Y2, Y3
 	VBROADCASTSS sigmoidF32AVX2Table<>+56(SB), Y4
-	VPADDD       Y4, Y3, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VMULPS       Y4, Y0, Y0
-	VPSUBD       Y3, Y2, Y2
+	VPADDD Y4, Y3, Y4
+	VPSLLD $0x17, Y4, Y4
+	VMULPS Y4, Y0, Y0
+	VPSUBD Y3, Y2, Y2
 	VBROADCASTSS sigmoidF32AVX2Table<>+56(SB), Y3
-	VPADDD       Y3, Y2, Y2
-	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y0, Y0
+	VPADDD Y3, Y2, Y2
+	VPSLLD $0x17, Y2, Y2
+	VMULPS Y2, Y0, Y0
 	VBROADCASTSS sigmoidF32AVX2Table<>+52(SB), Y2
-	VBLENDVPS    Y1, Y2, Y0, Y1
+	VBLENDVPS Y1, Y2, Y0, Y1
 	VBROADCASTSS sigmoidF32AVX2Table<>+52(SB), Y2
-	VADDPS       Y0, Y2, Y0
-	VDIVPS       Y0, Y1, Y0
-	VMOVUPS      Y0, (CX)(BX*4)
-	ADDQ         $0x08, BX
-	SUBQ         $0x08, AX
-	JGE          loop1
+	VADDPS Y0, Y2, Y0
+	VDIVPS Y0, Y1, Y0
+	VMOVUPS Y0, (CX)(BX*4)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X0
-	VPMOVZXBD    X0, Y1
-	VMOVD        AX, X0
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X0
+	VPMOVZXBD X0, Y1
+	VMOVD AX, X0
 	VPBROADCASTD X0, Y0
-	VPCMPGTD     Y1, Y0, Y0
-	VMASKMOVPS   (DX)(BX*4), Y0, Y1
-	VPXOR        Y2, Y2, Y2
-	VCMPPS       $0x1d, Y2, Y1, Y2
+	VPCMPGTD Y1, Y0, Y0
+	VMASKMOVPS (DX)(BX*4), Y0, Y1
+	VPXOR Y2, Y2, Y2
+	VCMPPS $0x1d, Y2, Y1, Y2
 	VBROADCASTSS sigmoidF32AVX2Table<>+0(SB), Y3
-	VANDPS       Y3, Y1, Y1
+	VANDPS Y3, Y1, Y1
 	VBROADCASTSS sigmoidF32AVX2Table<>+4(SB), Y3
-	VXORPS       Y3, Y1, Y1
+	VXORPS Y3, Y1, Y1
 	VBROADCASTSS sigmoidF32AVX2Table<>+8(SB), Y3
-	VMINPS       Y1, Y3, Y1
+	VMINPS Y1, Y3, Y1
 	VBROADCASTSS sigmoidF32AVX2Table<>+12(SB), Y3
-	VMAXPS       Y1, Y3, Y1
+	VMAXPS Y1, Y3, Y1
 	VBROADCASTSS sigmoidF32AVX2Table<>+16(SB), Y3
-	VMULPS       Y3, Y1, Y3
+	VMULPS Y3, Y1, Y3
 	VBROADCASTSS sigmoidF32AVX2Table<>+20(SB), Y4
-	VADDPS       Y4, Y3, Y3
+	VADDPS Y4, Y3, Y3
 	VBROADCASTSS sigmoidF32AVX2Table<>+20(SB), Y4
-	VSUBPS       Y4, Y3, Y4
+	VSUBPS Y4, Y3, Y4
 	VBROADCASTSS sigmoidF32AVX2Table<>+24(SB), Y5
-	VMULPS       Y5, Y4, Y5
-	VSUBPS       Y5, Y1, Y1
+	VMULPS Y5, Y4, Y5
+	VSUBPS Y5, Y1, Y1
 	VBROADCASTSS sigmoidF32AVX2Table<>+28(SB), Y5
-	VMULPS       Y5, Y4, Y4
-	VSUBPS       Y4, Y1, Y1
-	VMULPS       Y1, Y1, Y4
+	VMULPS Y5, Y4, Y4
+	VSUBPS Y4, Y1, Y1
+	VMULPS Y1, Y1, Y4
 	VBROADCASTSS sigmoidF32AVX2Table<>+32(SB), Y5
-	VMULPS       Y1, Y5, Y5
+	VMULPS Y1, Y5, Y5
 	VBROADCASTSS sigmoidF32AVX2Table<>+36(SB), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y1, Y5, Y5
+	VADDPS Y6, Y5, Y5
+	VMULPS Y1, Y5, Y5
 	VBROADCASTSS sigmoidF32AVX2Table<>+40(SB), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y1, Y5, Y5
+	VADDPS Y6, Y5, Y5
+	VMULPS Y1, Y5, Y5
 	VBROADCASTSS sigmoidF32AVX2Table<>+44(SB), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y1, Y5, Y5
+	VADDPS Y6, Y5, Y5
+	VMULPS Y1, Y5, Y5
 	VBROADCASTSS sigmoidF32AVX2Table<>+48(SB), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y5, Y4, Y4
-	VADDPS       Y4, Y1, Y1
+	VADDPS Y6, Y5, Y5
+	VMULPS Y5, Y4, Y4
+	VADDPS Y4, Y1, Y1
 	VBROADCASTSS sigmoidF32AVX2Table<>+52(SB), Y4
-	VADDPS       Y1, Y4, Y1
+	VADDPS Y1, Y4, Y1
 	VBROADCASTSS sigmoidF32AVX2Table<>+20(SB), Y4
-	VPSUBD       Y4, Y3, Y3
-	VPSRAD       $0x01, Y3, Y4
+	VPSUBD Y4, Y3, Y3
+	VPSRAD $0x01, Y3, Y4
 	VBROADCASTSS sigmoidF32AVX2Table<>+56(SB), Y5
-	VPADDD       Y5, Y4, Y5
-	VPSLLD       $0x17, Y5, Y5
-	VMULPS       Y5, Y1, Y1
-	VPSUBD       Y4, Y3, Y3
+	VPADDD Y5, Y4, Y5
+	VPSLLD $0x17, Y5, Y5
+	VMULPS Y5, Y1, Y1
+	VPSUBD Y4, Y3, Y3
 	VBROADCASTSS sigmoidF32AVX2Table<>+56(SB), Y4
-	VPADDD       Y4, Y3, Y3
-	VPSLLD       $0x17, Y3, Y3
-	VMULPS       Y3, Y1, Y1
+	VPADDD Y4, Y3, Y3
+	VPSLLD $0x17, Y3, Y3
+	VMULPS Y3, Y1, Y1
 	VBROADCASTSS sigmoidF32AVX2Table<>+52(SB), Y3
-	VBLENDVPS    Y2, Y3, Y1, Y2
+	VBLENDVPS Y2, Y3, Y1, Y2
 	VBROADCASTSS sigmoidF32AVX2Table<>+52(SB), Y3
-	VADDPS       Y1, Y3, Y1
-	VDIVPS       Y1, Y2, Y1
-	VMASKMOVPS   Y1, Y0, (CX)(BX*4)
+	VADDPS Y1, Y3, Y1
+	VDIVPS Y1, Y2, Y1
+	VMASKMOVPS Y1, Y0, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -8752,61 +8752,61 @@ TEXT ·rsqrtF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x40, CX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS      (DX)(BX*4), Z0
-	VSQRTPS      Z0, Z0
+	VMOVUPS (DX)(BX*4), Z0
+	VSQRTPS Z0, Z0
 	VBROADCASTSS rsqrtF32AVX512Table<>+0(SB), Z1
-	VDIVPS       Z0, Z1, Z0
-	VMOVUPS      Z0, (AX)(BX*4)
-	VMOVUPS      64(DX)(BX*4), Z0
-	VSQRTPS      Z0, Z0
+	VDIVPS Z0, Z1, Z0
+	VMOVUPS Z0, (AX)(BX*4)
+	VMOVUPS 64(DX)(BX*4), Z0
+	VSQRTPS Z0, Z0
 	VBROADCASTSS rsqrtF32AVX512Table<>+0(SB), Z1
-	VDIVPS       Z0, Z1, Z0
-	VMOVUPS      Z0, 64(AX)(BX*4)
-	VMOVUPS      128(DX)(BX*4), Z0
-	VSQRTPS      Z0, Z0
+	VDIVPS Z0, Z1, Z0
+	VMOVUPS Z0, 64(AX)(BX*4)
+	VMOVUPS 128(DX)(BX*4), Z0
+	VSQRTPS Z0, Z0
 	VBROADCASTSS rsqrtF32AVX512Table<>+0(SB), Z1
-	VDIVPS       Z0, Z1, Z0
-	VMOVUPS      Z0, 128(AX)(BX*4)
-	VMOVUPS      192(DX)(BX*4), Z0
-	VSQRTPS      Z0, Z0
+	VDIVPS Z0, Z1, Z0
+	VMOVUPS Z0, 128(AX)(BX*4)
+	VMOVUPS 192(DX)(BX*4), Z0
+	VSQRTPS Z0, Z0
 	VBROADCASTSS rsqrtF32AVX512Table<>+0(SB), Z1
-	VDIVPS       Z0, Z1, Z0
-	VMOVUPS      Z0, 192(AX)(BX*4)
-	ADDQ         $0x40, BX
-	SUBQ         $0x40, CX
-	JGE          loop4
+	VDIVPS Z0, Z1, Z0
+	VMOVUPS Z0, 192(AX)(BX*4)
+	ADDQ $0x40, BX
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Z0
-	VSQRTPS      Z0, Z0
+	VMOVUPS (DX)(BX*4), Z0
+	VSQRTPS Z0, Z0
 	VBROADCASTSS rsqrtF32AVX512Table<>+0(SB), Z1
-	VDIVPS       Z0, Z1, Z0
-	VMOVUPS      Z0, (AX)(BX*4)
-	ADDQ         $0x10, BX
-	SUBQ         $0x10, CX
-	JGE          loop1
+	VDIVPS Z0, Z1, Z0
+	VMOVUPS Z0, (AX)(BX*4)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ         $0x10, CX
-	TESTQ        CX, CX
-	JZ           done
-	MOVL         $0x00000001, SI
-	SHLL         CL, SI
-	DECL         SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (DX)(BX*4), K1, Z0
-	VSQRTPS      Z0, Z0
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
+	VMOVUPS.Z (DX)(BX*4), K1, Z0
+	VSQRTPS Z0, Z0
 	VBROADCASTSS rsqrtF32AVX512Table<>+0(SB), Z1
-	VDIVPS       Z0, Z1, Z0
-	VMOVUPS      Z0, K1, (AX)(BX*4)
+	VDIVPS Z0, Z1, Z0
+	VMOVUPS Z0, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -8823,63 +8823,63 @@ TEXT ·rsqrtF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x20, AX
-	JL   end4
+	JL end4
 
 loop4:
-	VMOVUPS      (DX)(BX*4), Y0
-	VSQRTPS      Y0, Y0
+	VMOVUPS (DX)(BX*4), Y0
+	VSQRTPS Y0, Y0
 	VBROADCASTSS rsqrtF32AVX2Table<>+0(SB), Y1
-	VDIVPS       Y0, Y1, Y0
-	VMOVUPS      Y0, (CX)(BX*4)
-	VMOVUPS      32(DX)(BX*4), Y0
-	VSQRTPS      Y0, Y0
+	VDIVPS Y0, Y1, Y0
+	VMOVUPS Y0, (CX)(BX*4)
+	VMOVUPS 32(DX)(BX*4), Y0
+	VSQRTPS Y0, Y0
 	VBROADCASTSS rsqrtF32AVX2Table<>+0(SB), Y1
-	VDIVPS       Y0, Y1, Y0
-	VMOVUPS      Y0, 32(CX)(BX*4)
-	VMOVUPS      64(DX)(BX*4), Y0
-	VSQRTPS      Y0, Y0
+	VDIVPS Y0, Y1, Y0
+	VMOVUPS Y0, 32(CX)(BX*4)
+	VMOVUPS 64(DX)(BX*4), Y0
+	VSQRTPS Y0, Y0
 	VBROADCASTSS rsqrtF32AVX2Table<>+0(SB), Y1
-	VDIVPS       Y0, Y1, Y0
-	VMOVUPS      Y0, 64(CX)(BX*4)
-	VMOVUPS      96(DX)(BX*4), Y0
-	VSQRTPS      Y0, Y0
+	VDIVPS Y0, Y1, Y0
+	VMOVUPS Y0, 64(CX)(BX*4)
+	VMOVUPS 96(DX)(BX*4), Y0
+	VSQRTPS Y0, Y0
 	VBROADCASTSS rsqrtF32AVX2Table<>+0(SB), Y1
-	VDIVPS       Y0, Y1, Y0
-	VMOVUPS      Y0, 96(CX)(BX*4)
-	ADDQ         $0x20, BX
-	SUBQ         $0x20, AX
-	JGE          loop4
+	VDIVPS Y0, Y1, Y0
+	VMOVUPS Y0, 96(CX)(BX*4)
+	ADDQ $0x20, BX
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Y0
-	VSQRTPS      Y0, Y0
+	VMOVUPS (DX)(BX*4), Y0
+	VSQRTPS Y0, Y0
 	VBROADCASTSS rsqrtF32AVX2Table<>+0(SB), Y1
-	VDIVPS       Y0, Y1, Y0
-	VMOVUPS      Y0, (CX)(BX*4)
-	ADDQ         $0x08, BX
-	SUBQ         $0x08, AX
-	JGE          loop1
+	VDIVPS Y0, Y1, Y0
+	VMOVUPS Y0, (CX)(BX*4)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X0
-	VPMOVZXBD    X0, Y1
-	VMOVD        AX, X0
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X0
+	VPMOVZXBD X0, Y1
+	VMOVD AX, X0
 	VPBROADCASTD X0, Y0
-	VPCMPGTD     Y1, Y0, Y0
-	VMASKMOVPS   (DX)(BX*4), Y0, Y1
-	VSQRTPS      Y1, Y1
+	VPCMPGTD Y1, Y0, Y0
+	VMASKMOVPS (DX)(BX*4), Y0, Y1
+	VSQRTPS Y1, Y1
 	VBROADCASTSS rsqrtF32AVX2Table<>+0(SB), Y2
-	VDIVPS       Y1, Y2, Y1
-	VMASKMOVPS   Y1, Y0, (CX)(BX*4)
+	VDIVPS Y1, Y2, Y1
+	VMASKMOVPS Y1, Y0, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -8896,185 +8896,185 @@ TEXT ·sinhF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Z0
+	VMOVUPS (DX)(BX*4), Z0
 	VBROADCASTSS sinhF32AVX512Table<>+0(SB), Z1
-	VANDPS       Z1, Z0, Z1
+	VANDPS Z1, Z0, Z1
 	VBROADCASTSS sinhF32AVX512Table<>+4(SB), Z2
-	VCMPPS       $0x11, Z2, Z1, K1
+	VCMPPS $0x11, Z2, Z1, K1
 	VBROADCASTSS sinhF32AVX512Table<>+8(SB), Z2
-	VCMPPS       $0x11, Z2, Z1, K2
-	VMULPS       Z0, Z0, Z2
-	VMULPS       Z2, Z0, Z9
+	VCMPPS $0x11, Z2, Z1, K2
+	VMULPS Z0, Z0, Z2
+	VMULPS Z2, Z0, Z9
 	VBROADCASTSS sinhF32AVX512Table<>+12(SB), Z10
-	VMULPS       Z2, Z10, Z10
+	VMULPS Z2, Z10, Z10
 	VBROADCASTSS sinhF32AVX512Table<>+16(SB), Z11
-	VADDPS       Z11, Z10, Z10
-	VMULPS       Z2, Z10, Z10
+	VADDPS Z11, Z10, Z10
+	VMULPS Z2, Z10, Z10
 	VBROADCASTSS sinhF32AVX512Table<>+20(SB), Z11
-	VADDPS       Z11, Z10, Z10
-	VMULPS       Z2, Z10, Z2
+	VADDPS Z11, Z10, Z10
+	VMULPS Z2, Z10, Z2
 	VBROADCASTSS sinhF32AVX512Table<>+24(SB), Z10
-	VADDPS       Z10, Z2, Z2
-	VMULPS       Z2, Z9, Z2
-	VADDPS       Z2, Z0, Z2
-	VCMPPS       $0x04, Z0, Z0, K3
+	VADDPS Z10, Z2, Z2
+	VMULPS Z2, Z9, Z2
+	VADDPS Z2, Z0, Z2
+	VCMPPS $0x04, Z0, Z0, K3
 	VBROADCASTSS sinhF32AVX512Table<>+28(SB), Z9
-	VMINPS       Z1, Z9, Z1
+	VMINPS Z1, Z9, Z1
 	VBROADCASTSS sinhF32AVX512Table<>+32(SB), Z9
-	VMAXPS       Z1, Z9, Z1
+	VMAXPS Z1, Z9, Z1
 	VBROADCASTSS sinhF32AVX512Table<>+36(SB), Z9
-	VMULPS       Z9, Z1, Z9
+	VMULPS Z9, Z1, Z9
 	VBROADCASTSS sinhF32AVX512Table<>+40(SB), Z10
-	VADDPS       Z10, Z9, Z9
+	VADDPS Z10, Z9, Z9
 	VBROADCASTSS sinhF32AVX512Table<>+40(SB), Z10
-	VSUBPS       Z10, Z9, Z10
+	VSUBPS Z10, Z9, Z10
 	VBROADCASTSS sinhF32AVX512Table<>+44(SB), Z11
-	VMULPS       Z11, Z10, Z11
-	VSUBPS       Z11, Z1, Z1
+	VMULPS Z11, Z10, Z11
+	VSUBPS Z11, Z1, Z1
 	VBROADCASTSS sinhF32AVX512Table<>+48(SB), Z11
-	VMULPS       Z11, Z10, Z10
-	VSUBPS       Z10, Z1, Z1
-	VMULPS       Z1, Z1, Z10
+	VMULPS Z11, Z10, Z10
+	VSUBPS Z10, Z1, Z1
+	VMULPS Z1, Z1, Z10
 	VBROADCASTSS sinhF32AVX512Table<>+52(SB), Z11
-	VMULPS       Z1, Z11, Z11
+	VMULPS Z1, Z11, Z11
 	VBROADCASTSS sinhF32AVX512Table<>+56(SB), Z12
-	VADDPS       Z12, Z11, Z11
-	VMULPS       Z1, Z11, Z11
+	VADDPS Z12, Z11, Z11
+	VMULPS Z1, Z11, Z11
 	VBROADCASTSS sinhF32AVX512Table<>+60(SB), Z12
-	VADDPS       Z12, Z11, Z11
-	VMULPS       Z1, Z11, Z11
+	VADDPS Z12, Z11, Z11
+	VMULPS Z1, Z11, Z11
 	VBROADCASTSS sinhF32AVX512Table<>+64(SB), Z12
-	VADDPS       Z12, Z11, Z11
-	VMULPS       Z1, Z11, Z11
+	VADDPS Z12, Z11, Z11
+	VMULPS Z1, Z11, Z11
 	VBROADCASTSS sinhF32AVX512Table<>+68(SB), Z12
-	VADDPS       Z12, Z11, Z11
-	VMULPS       Z11, Z10, Z10
-	VADDPS       Z10, Z1, Z1
+	VADDPS Z12, Z11, Z11
+	VMULPS Z11, Z10, Z10
+	VADDPS Z10, Z1, Z1
 	VBROADCASTSS sinhF32AVX512Table<>+8(SB), Z10
-	VADDPS       Z1, Z10, Z1
+	VADDPS Z1, Z10, Z1
 	VBROADCASTSS sinhF32AVX512Table<>+40(SB), Z10
-	VPSUBD       Z10, Z9, Z9
+	VPSUBD Z10, Z9, Z9
 	VBROADCASTSS sinhF32AVX512Table<>+72(SB), Z10
-	VPADDD       Z10, Z9, Z9
-	VPSRAD       $0x01, Z9, Z10
+	VPADDD Z10, Z9, Z9
+	VPSRAD $0x01, Z9, Z10
 	VBROADCASTSS sinhF32AVX512Table<>+76(SB), Z11
-	VPADDD       Z11, Z10, Z11
-	VPSLLD       $0x17, Z11, Z11
-	VMULPS       Z11, Z1, Z1
-	VPSUBD       Z10, Z9, Z9
+	VPADDD Z11, Z10, Z11
+	VPSLLD $0x17, Z11, Z11
+	VMULPS Z11, Z1, Z1
+	VPSUBD Z10, Z9, Z9
 	VBROADCASTSS sinhF32AVX512Table<>+76(SB), Z10
-	VPADDD       Z10, Z9, Z9
-	VPSLLD       $0x17, Z9, Z9
-	VMULPS       Z9, Z1, Z1
+	VPADDD Z10, Z9, Z9
+	VPSLLD $0x17, Z9, Z9
+	VMULPS Z9, Z1, Z1
 	VBROADCASTSS sinhF32AVX512Table<>+80(SB), Z9
-	VDIVPS       Z1, Z9, Z9
-	VSUBPS       Z9, Z1, Z1
+	VDIVPS Z1, Z9, Z9
+	VSUBPS Z9, Z1, Z1
 	VBROADCASTSS sinhF32AVX512Table<>+0(SB), Z9
-	VANDPS       Z9, Z1, Z1
+	VANDPS Z9, Z1, Z1
 	VBROADCASTSS sinhF32AVX512Table<>+84(SB), Z9
-	VANDPS       Z9, Z0, Z9
-	VORPS        Z9, Z1, Z1
-	VBLENDMPS    Z0, Z1, K3, Z3
-	VBLENDMPS    Z2, Z3, K2, Z4
-	VBLENDMPS    Z0, Z4, K1, Z5
-	VMOVUPS      Z5, (AX)(BX*4)
-	ADDQ         $0x10, BX
-	SUBQ         $0x10, CX
-	JGE          loop1
+	VANDPS Z9, Z0, Z9
+	VORPS Z9, Z1, Z1
+	VBLENDMPS Z0, Z1, K3, Z3
+	VBLENDMPS Z2, Z3, K2, Z4
+	VBLENDMPS Z0, Z4, K1, Z5
+	VMOVUPS Z5, (AX)(BX*4)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ         $0x10, CX
-	TESTQ        CX, CX
-	JZ           done
-	MOVL         $0x00000001, SI
-	SHLL         CL, SI
-	DECL         SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (DX)(BX*4), K1, Z0
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
+	VMOVUPS.Z (DX)(BX*4), K1, Z0
 	VBROADCASTSS sinhF32AVX512Table<>+0(SB), Z1
-	VANDPS       Z1, Z0, Z1
+	VANDPS Z1, Z0, Z1
 	VBROADCASTSS sinhF32AVX512Table<>+4(SB), Z2
-	VCMPPS       $0x11, Z2, Z1, K2
+	VCMPPS $0x11, Z2, Z1, K2
 	VBROADCASTSS sinhF32AVX512Table<>+8(SB), Z2
-	VCMPPS       $0x11, Z2, Z1, K3
-	VMULPS       Z0, Z0, Z2
-	VMULPS       Z2, Z0, Z3
+	VCMPPS $0x11, Z2, Z1, K3
+	VMULPS Z0, Z0, Z2
+	VMULPS Z2, Z0, Z3
 	VBROADCASTSS sinhF32AVX512Table<>+12(SB), Z4
-	VMULPS       Z2, Z4, Z4
+	VMULPS Z2, Z4, Z4
 	VBROADCASTSS sinhF32AVX512Table<>+16(SB), Z5
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z2, Z4, Z4
+	VADDPS Z5, Z4, Z4
+	VMULPS Z2, Z4, Z4
 	VBROADCASTSS sinhF32AVX512Table<>+20(SB), Z5
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z2, Z4, Z2
+	VADDPS Z5, Z4, Z4
+	VMULPS Z2, Z4, Z2
 	VBROADCASTSS sinhF32AVX512Table<>+24(SB), Z4
-	VADDPS       Z4, Z2, Z2
-	VMULPS       Z2, Z3, Z2
-	VADDPS       Z2, Z0, Z2
-	VCMPPS       $0x04, Z0, Z0, K4
+	VADDPS Z4, Z2, Z2
+	VMULPS Z2, Z3, Z2
+	VADDPS Z2, Z0, Z2
+	VCMPPS $0x04, Z0, Z0, K4
 	VBROADCASTSS sinhF32AVX512Table<>+28(SB), Z3
-	VMINPS       Z1, Z3, Z1
+	VMINPS Z1, Z3, Z1
 	VBROADCASTSS sinhF32AVX512Table<>+32(SB), Z3
-	VMAXPS       Z1, Z3, Z1
+	VMAXPS Z1, Z3, Z1
 	VBROADCASTSS sinhF32AVX512Table<>+36(SB), Z3
-	VMULPS       Z3, Z1, Z3
+	VMULPS Z3, Z1, Z3
 	VBROADCASTSS sinhF32AVX512Table<>+40(SB), Z4
-	VADDPS       Z4, Z3, Z3
+	VADDPS Z4, Z3, Z3
 	VBROADCASTSS sinhF32AVX512Table<>+40(SB), Z4
-	VSUBPS       Z4, Z3, Z4
+	VSUBPS Z4, Z3, Z4
 	VBROADCASTSS sinhF32AVX512Table<>+44(SB), Z5
-	VMULPS       Z5, Z4, Z5
-	VSUBPS       Z5, Z1, Z1
+	VMULPS Z5, Z4, Z5
+	VSUBPS Z5, Z1, Z1
 	VBROADCASTSS sinhF32AVX512Table<>+48(SB), Z5
-	VMULPS       Z5, Z4, Z4
-	VSUBPS       Z4, Z1, Z1
-	VMULPS       Z1, Z1, Z4
+	VMULPS Z5, Z4, Z4
+	VSUBPS Z4, Z1, Z1
+	VMULPS Z1, Z1, Z4
 	VBROADCASTSS sinhF32AVX512Table<>+52(SB), Z5
-	VMULPS       Z1, Z5, Z5
+	VMULPS Z1, Z5, Z5
 	VBROADCASTSS sinhF32AVX512Table<>+56(SB), Z9
-	VADDPS       Z9, Z5, Z5
-	VMULPS       Z1, Z5, Z5
+	VADDPS Z9, Z5, Z5
+	VMULPS Z1, Z5, Z5
 	VBROADCASTSS sinhF32AVX512Table<>+60(SB), Z9
-	VADDPS       Z9, Z5, Z5
-	VMULPS       Z1, Z5, Z5
+	VADDPS Z9, Z5, Z5
+	VMULPS Z1, Z5, Z5
 	VBROADCASTSS sinhF32AVX512Table<>+64(SB), Z9
-	VADDPS       Z9, Z5, Z5
-	VMULPS       Z1, Z5, Z5
+	VADDPS Z9, Z5, Z5
+	VMULPS Z1, Z5, Z5
 	VBROADCASTSS sinhF32AVX512Table<>+68(SB), Z9
-	VADDPS       Z9, Z5, Z5
-	VMULPS       Z5, Z4, Z4
-	VADDPS       Z4, Z1, Z1
+	VADDPS Z9, Z5, Z5
+	VMULPS Z5, Z4, Z4
+	VADDPS Z4, Z1, Z1
 	VBROADCASTSS sinhF32AVX512Table<>+8(SB), Z4
-	VADDPS       Z1, Z4, Z1
+	VADDPS Z1, Z4, Z1
 	VBROADCASTSS sinhF32AVX512Table<>+40(SB), Z4
-	VPSUBD       Z4, Z3, Z3
+	VPSUBD Z4, Z3, Z3
 	VBROADCASTSS sinhF32AVX512Table<>+72(SB), Z4
-	VPADDD       Z4, Z3, Z3
-	VPSRAD       $0x01, Z3, Z4
+	VPADDD Z4, Z3, Z3
+	VPSRAD $0x01, Z3, Z4
 	VBROADCASTSS sinhF32AVX512Table<>+76(SB), Z5
-	VPADDD       Z5, Z4, Z5
-	VPSLLD       $0x17, Z5, Z5
-	VMULPS       Z5, Z1, Z1
-	VPSUBD       Z4, Z3, Z3
+	VPADDD Z5, Z4, Z5
+	VPSLLD $0x17, Z5, Z5
+	VMULPS Z5, Z1, Z1
+	VPSUBD Z4, Z3, Z3
 	VBROADCASTSS sinhF32AVX512Table<>+76(SB), Z4
-	VPADDD       Z4, Z3, Z3
-	VPSLLD       $0x17, Z3, Z3
-	VMULPS       Z3, Z1, Z1
+	VPADDD Z4, Z3, Z3
+	VPSLLD $0x17, Z3, Z3
+	VMULPS Z3, Z1, Z1
 	VBROADCASTSS sinhF32AVX512Table<>+80(SB), Z3
-	VDIVPS       Z1, Z3, Z3
-	VSUBPS       Z3, Z1, Z1
+	VDIVPS Z1, Z3, Z3
+	VSUBPS Z3, Z1, Z1
 	VBROADCASTSS sinhF32AVX512Table<>+0(SB), Z3
-	VANDPS       Z3, Z1, Z1
+	VANDPS Z3, Z1, Z1
 	VBROADCASTSS sinhF32AVX512Table<>+84(SB), Z3
-	VANDPS       Z3, Z0, Z3
-	VORPS        Z3, Z1, Z1
-	VBLENDMPS    Z0, Z1, K4, Z6
-	VBLENDMPS    Z2, Z6, K3, Z7
-	VBLENDMPS    Z0, Z7, K2, Z8
-	VMOVUPS      Z8, K1, (AX)(BX*4)
+	VANDPS Z3, Z0, Z3
+	VORPS Z3, Z1, Z1
+	VBLENDMPS Z0, Z1, K4, Z6
+	VBLENDMPS Z2, Z6, K3, Z7
+	VBLENDMPS Z0, Z7, K2, Z8
+	VMOVUPS Z8, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -9112,187 +9112,187 @@ TEXT ·sinhF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Y0
+	VMOVUPS (DX)(BX*4), Y0
 	VBROADCASTSS sinhF32AVX2Table<>+0(SB), Y1
-	VANDPS       Y1, Y0, Y1
+	VANDPS Y1, Y0, Y1
 	VBROADCASTSS sinhF32AVX2Table<>+4(SB), Y2
-	VCMPPS       $0x11, Y2, Y1, Y2
+	VCMPPS $0x11, Y2, Y1, Y2
 	VBROADCASTSS sinhF32AVX2Table<>+8(SB), Y3
-	VCMPPS       $0x11, Y3, Y1, Y3
-	VMULPS       Y0, Y0, Y4
-	VMULPS       Y4, Y0, Y5
+	VCMPPS $0x11, Y3, Y1, Y3
+	VMULPS Y0, Y0, Y4
+	VMULPS Y4, Y0, Y5
 	VBROADCASTSS sinhF32AVX2Table<>+12(SB), Y6
-	VMULPS       Y4, Y6, Y6
+	VMULPS Y4, Y6, Y6
 	VBROADCASTSS sinhF32AVX2Table<>+16(SB), Y7
-	VADDPS       Y7, Y6, Y6
-	VMULPS       Y4, Y6, Y6
+	VADDPS Y7, Y6, Y6
+	VMULPS Y4, Y6, Y6
 	VBROADCASTSS sinhF32AVX2Table<>+20(SB), Y7
-	VADDPS       Y7, Y6, Y6
-	VMULPS       Y4, Y6, Y4
+	VADDPS Y7, Y6, Y6
+	VMULPS Y4, Y6, Y4
 	VBROADCASTSS sinhF32AVX2Table<>+24(SB), Y6
-	VADDPS       Y6, Y4, Y4
-	VMULPS       Y4, Y5, Y4
-	VADDPS       Y4, Y0, Y4
-	VCMPPS       $0x04, Y0, Y0, Y5
+	VADDPS Y6, Y4, Y4
+	VMULPS Y4, Y5, Y4
+	VADDPS Y4, Y0, Y4
+	VCMPPS $0x04, Y0, Y0, Y5
 	VBROADCASTSS sinhF32AVX2Table<>+28(SB), Y6
-	VMINPS       Y1, Y6, Y1
+	VMINPS Y1, Y6, Y1
 	VBROADCASTSS sinhF32AVX2Table<>+32(SB), Y6
-	VMAXPS       Y1, Y6, Y1
+	VMAXPS Y1, Y6, Y1
 	VBROADCASTSS sinhF32AVX2Table<>+36(SB), Y6
-	VMULPS       Y6, Y1, Y6
+	VMULPS Y6, Y1, Y6
 	VBROADCASTSS sinhF32AVX2Table<>+40(SB), Y7
-	VADDPS       Y7, Y6, Y6
+	VADDPS Y7, Y6, Y6
 	VBROADCASTSS sinhF32AVX2Table<>+40(SB), Y7
-	VSUBPS       Y7, Y6, Y7
+	VSUBPS Y7, Y6, Y7
 	VBROADCASTSS sinhF32AVX2Table<>+44(SB), Y8
-	VMULPS       Y8, Y7, Y8
-	VSUBPS       Y8, Y1, Y1
+	VMULPS Y8, Y7, Y8
+	VSUBPS Y8, Y1, Y1
 	VBROADCASTSS sinhF32AVX2Table<>+48(SB), Y8
-	VMULPS       Y8, Y7, Y7
-	VSUBPS       Y7, Y1, Y1
-	VMULPS       Y1, Y1, Y7
+	VMULPS Y8, Y7, Y7
+	VSUBPS Y7, Y1, Y1
+	VMULPS Y1, Y1, Y7
 	VBROADCASTSS sinhF32AVX2Table<>+52(SB), Y8
-	VMULPS       Y1, Y8, Y8
+	VMULPS Y1, Y8, Y8
 	VBROADCASTSS sinhF32AVX2Table<>+56(SB), Y9
-	VADDPS       Y9, Y8, Y8
-	VMULPS       Y1, Y8, Y8
+	VADDPS Y9, Y8, Y8
+	VMULPS Y1, Y8, Y8
 	VBROADCASTSS sinhF32AVX2Table<>+60(SB), Y9
-	VADDPS       Y9, Y8, Y8
-	VMULPS       Y1, Y8, Y8
+	VADDPS Y9, Y8, Y8
+	VMULPS Y1, Y8, Y8
 	VBROADCASTSS sinhF32AVX2Table<>+64(SB), Y9
-	VADDPS       Y9, Y8, Y8
-	VMULPS       Y1, Y8, Y8
+	VADDPS Y9, Y8, Y8
+	VMULPS Y1, Y8, Y8
 	VBROADCASTSS sinhF32AVX2Table<>+68(SB), Y9
-	VADDPS       Y9, Y8, Y8
-	VMULPS       Y8, Y7, Y7
-	VADDPS       Y7, Y1, Y1
+	VADDPS Y9, Y8, Y8
+	VMULPS Y8, Y7, Y7
+	VADDPS Y7, Y1, Y1
 	VBROADCASTSS sinhF32AVX2Table<>+8(SB), Y7
-	VADDPS       Y1, Y7, Y1
+	VADDPS Y1, Y7, Y1
 	VBROADCASTSS sinhF32AVX2Table<>+40(SB), Y7
-	VPSUBD       Y7, Y6, Y6
+	VPSUBD Y7, Y6, Y6
 	VBROADCASTSS sinhF32AVX2Table<>+72(SB), Y7
-	VPADDD       Y7, Y6, Y6
-	VPSRAD       $0x01, Y6, Y7
+	VPADDD Y7, Y6, Y6
+	VPSRAD $0x01, Y6, Y7
 	VBROADCASTSS sinhF32AVX2Table<>+76(SB), Y8
-	VPADDD       Y8, Y7, Y8
-	VPSLLD       $0x17, Y8, Y8
-	VMULPS       Y8, Y1, Y1
-	VPSUBD       Y7, Y6, Y6
+	VPADDD Y8, Y7, Y8
+	VPSLLD $0x17, Y8, Y8
+	VMULPS Y8, Y1, Y1
+	VPSUBD Y7, Y6, Y6
 	VBROADCASTSS sinhF32AVX2Table<>+76(SB), Y7
-	VPADDD       Y7, Y6, Y6
-	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y6, Y1, Y1
+	VPADDD Y7, Y6, Y6
+	VPSLLD $0x17, Y6, Y6
+	VMULPS Y6, Y1, Y1
 	VBROADCASTSS sinhF32AVX2Table<>+80(SB), Y6
-	VDIVPS       Y1, Y6, Y6
-	VSUBPS       Y6, Y1, Y1
+	VDIVPS Y1, Y6, Y6
+	VSUBPS Y6, Y1, Y1
 	VBROADCASTSS sinhF32AVX2Table<>+0(SB), Y6
-	VANDPS       Y6, Y1, Y1
+	VANDPS Y6, Y1, Y1
 	VBROADCASTSS sinhF32AVX2Table<>+84(SB), Y6
-	VANDPS       Y6, Y0, Y6
-	VORPS        Y6, Y1, Y1
-	VBLENDVPS    Y5, Y0, Y1, Y1
-	VBLENDVPS    Y3, Y4, Y1, Y1
-	VBLENDVPS    Y2, Y0, Y1, Y0
-	VMOVUPS      Y0, (CX)(BX*4)
-	ADDQ         $0x08, BX
-	SUBQ         $0x08, AX
-	JGE          loop1
+	VANDPS Y6, Y0, Y6
+	VORPS Y6, Y1, Y1
+	VBLENDVPS Y5, Y0, Y1, Y1
+	VBLENDVPS Y3, Y4, Y1, Y1
+	VBLENDVPS Y2, Y0, Y1, Y0
+	VMOVUPS Y0, (CX)(BX*4)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X0
-	VPMOVZXBD    X0, Y1
-	VMOVD        AX, X0
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X0
+	VPMOVZXBD X0, Y1
+	VMOVD AX, X0
 	VPBROADCASTD X0, Y0
-	VPCMPGTD     Y1, Y0, Y0
-	VMASKMOVPS   (DX)(BX*4), Y0, Y1
+	VPCMPGTD Y1, Y0, Y0
+	VMASKMOVPS (DX)(BX*4), Y0, Y1
 	VBROADCASTSS sinhF32AVX2Table<>+0(SB), Y2
-	VANDPS       Y2, Y1, Y2
+	VANDPS Y2, Y1, Y2
 	VBROADCASTSS sinhF32AVX2Table<>+4(SB), Y3
-	VCMPPS       $0x11, Y3, Y2, Y3
+	VCMPPS $0x11, Y3, Y2, Y3
 	VBROADCASTSS sinhF32AVX2Table<>+8(SB), Y4
-	VCMPPS       $0x11, Y4, Y2, Y4
-	VMULPS       Y1, Y1, Y5
-	VMULPS       Y5, Y1, Y6
+	VCMPPS $0x11, Y4, Y2, Y4
+	VMULPS Y1, Y1, Y5
+	VMULPS Y5, Y1, Y6
 	VBROADCASTSS sinhF32AVX2Table<>+12(SB), Y7
-	VMULPS       Y5, Y7, Y7
+	VMULPS Y5, Y7, Y7
 	VBROADCASTSS sinhF32AVX2Table<>+16(SB), Y8
-	VADDPS       Y8, Y7, Y7
-	VMULPS       Y5, Y7, Y7
+	VADDPS Y8, Y7, Y7
+	VMULPS Y5, Y7, Y7
 	VBROADCASTSS sinhF32AVX2Table<>+20(SB), Y8
-	VADDPS       Y8, Y7, Y7
-	VMULPS       Y5, Y7, Y5
+	VADDPS Y8, Y7, Y7
+	VMULPS Y5, Y7, Y5
 	VBROADCASTSS sinhF32AVX2Table<>+24(SB), Y7
-	VADDPS       Y7, Y5, Y5
-	VMULPS       Y5, Y6, Y5
-	VADDPS       Y5, Y1, Y5
-	VCMPPS       $0x04, Y1, Y1, Y6
+	VADDPS Y7, Y5, Y5
+	VMULPS Y5, Y6, Y5
+	VADDPS Y5, Y1, Y5
+	VCMPPS $0x04, Y1, Y1, Y6
 	VBROADCASTSS sinhF32AVX2Table<>+28(SB), Y7
-	VMINPS       Y2, Y7, Y2
+	VMINPS Y2, Y7, Y2
 	VBROADCASTSS sinhF32AVX2Table<>+32(SB), Y7
-	VMAXPS       Y2, Y7, Y2
+	VMAXPS Y2, Y7, Y2
 	VBROADCASTSS sinhF32AVX2Table<>+36(SB), Y7
-	VMULPS       Y7, Y2, Y7
+	VMULPS Y7, Y2, Y7
 	VBROADCASTSS sinhF32AVX2Table<>+40(SB), Y8
-	VADDPS       Y8, Y7, Y7
+	VADDPS Y8, Y7, Y7
 	VBROADCASTSS sinhF32AVX2Table<>+40(SB), Y8
-	VSUBPS       Y8, Y7, Y8
+	VSUBPS Y8, Y7, Y8
 	VBROADCASTSS sinhF32AVX2Table<>+44(SB), Y9
-	VMULPS       Y9, Y8, Y9
-	VSUBPS       Y9, Y2, Y2
+	VMULPS Y9, Y8, Y9
+	VSUBPS Y9, Y2, Y2
 	VBROADCASTSS sinhF32AVX2Table<>+48(SB), Y9
-	VMULPS       Y9, Y8, Y8
-	VSUBPS       Y8, Y2, Y2
-	VMULPS       Y2, Y2, Y8
+	VMULPS Y9, Y8, Y8
+	VSUBPS Y8, Y2, Y2
+	VMULPS Y2, Y2, Y8
 	VBROADCASTSS sinhF32AVX2Table<>+52(SB), Y9
-	VMULPS       Y2, Y9, Y9
+	VMULPS Y2, Y9, Y9
 	VBROADCASTSS sinhF32AVX2Table<>+56(SB), Y10
-	VADDPS       Y10, Y9, Y9
-	VMULPS       Y2, Y9, Y9
+	VADDPS Y10, Y9, Y9
+	VMULPS Y2, Y9, Y9
 	VBROADCASTSS sinhF32AVX2Table<>+60(SB), Y10
-	VADDPS       Y10, Y9, Y9
-	VMULPS       Y2, Y9, Y9
+	VADDPS Y10, Y9, Y9
+	VMULPS Y2, Y9, Y9
 	VBROADCASTSS sinhF32AVX2Table<>+64(SB), Y10
-	VADDPS       Y10, Y9, Y9
-	VMULPS       Y2, Y9, Y9
+	VADDPS Y10, Y9, Y9
+	VMULPS Y2, Y9, Y9
 	VBROADCASTSS sinhF32AVX2Table<>+68(SB), Y10
-	VADDPS       Y10, Y9, Y9
-	VMULPS       Y9, Y8, Y8
-	VADDPS       Y8, Y2, Y2
+	VADDPS Y10, Y9, Y9
+	VMULPS Y9, Y8, Y8
+	VADDPS Y8, Y2, Y2
 	VBROADCASTSS sinhF32AVX2Table<>+8(SB), Y8
-	VADDPS       Y2, Y8, Y2
+	VADDPS Y2, Y8, Y2
 	VBROADCASTSS sinhF32AVX2Table<>+40(SB), Y8
-	VPSUBD       Y8, Y7, Y7
+	VPSUBD Y8, Y7, Y7
 	VBROADCASTSS sinhF32AVX2Table<>+72(SB), Y8
-	VPADDD       Y8, Y7, Y7
-	VPSRAD       $0x01, Y7, Y8
+	VPADDD Y8, Y7, Y7
+	VPSRAD $0x01, Y7, Y8
 	VBROADCASTSS sinhF32AVX2Table<>+76(SB), Y9
-	VPADDD       Y9, Y8, Y9
-	VPSLLD       $0x17, Y9, Y9
-	VMULPS       Y9, Y2, Y2
-	VPSUBD       Y8, Y7, Y7
+	VPADDD Y9, Y8, Y9
+	VPSLLD $0x17, Y9, Y9
+	VMULPS Y9, Y2, Y2
+	VPSUBD Y8, Y7, Y7
 	VBROADCASTSS sinhF32AVX2Table<>+76(SB), Y8
-	VPADDD       Y8, Y7, Y7
-	VPSLLD       $0x17, Y7, Y7
-	VMULPS       Y7, Y2, Y2
+	VPADDD Y8, Y7, Y7
+	VPSLLD $0x17, Y7, Y7
+	VMULPS Y7, Y2, Y2
 	VBROADCASTSS sinhF32AVX2Table<>+80(SB), Y7
-	VDIVPS       Y2, Y7, Y7
-	VSUBPS       Y7, Y2, Y2
+	VDIVPS Y2, Y7, Y7
+	VSUBPS Y7, Y2, Y2
 	VBROADCASTSS sinhF32AVX2Table<>+0(SB), Y7
-	VANDPS       Y7, Y2, Y2
+	VANDPS Y7, Y2, Y2
 	VBROADCASTSS sinhF32AVX2Table<>+84(SB), Y7
-	VANDPS       Y7, Y1, Y7
-	VORPS        Y7, Y2, Y2
-	VBLENDVPS    Y6, Y1, Y2, Y2
-	VBLENDVPS    Y4, Y5, Y2, Y2
-	VBLENDVPS    Y3, Y1, Y2, Y1
-	VMASKMOVPS   Y1, Y0, (CX)(BX*4)
+	VANDPS Y7, Y1, Y7
+	VORPS Y7, Y2, Y2
+	VBLENDVPS Y6, Y1, Y2, Y2
+	VBLENDVPS Y4, Y5, Y2, Y2
+	VBLENDVPS Y3, Y1, Y2, Y1
+	VMASKMOVPS Y1, Y0, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -9330,131 +9330,131 @@ TEXT ·coshF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Z0
+	VMOVUPS (DX)(BX*4), Z0
 	VBROADCASTSS coshF32AVX512Table<>+0(SB), Z1
-	VANDPS       Z1, Z0, Z0
+	VANDPS Z1, Z0, Z0
 	VBROADCASTSS coshF32AVX512Table<>+4(SB), Z1
-	VMINPS       Z0, Z1, Z0
+	VMINPS Z0, Z1, Z0
 	VBROADCASTSS coshF32AVX512Table<>+8(SB), Z1
-	VMAXPS       Z0, Z1, Z0
+	VMAXPS Z0, Z1, Z0
 	VBROADCASTSS coshF32AVX512Table<>+12(SB), Z1
-	VMULPS       Z1, Z0, Z1
+	VMULPS Z1, Z0, Z1
 	VBROADCASTSS coshF32AVX512Table<>+16(SB), Z2
-	VADDPS       Z2, Z1, Z1
+	VADDPS Z2, Z1, Z1
 	VBROADCASTSS coshF32AVX512Table<>+16(SB), Z2
-	VSUBPS       Z2, Z1, Z2
+	VSUBPS Z2, Z1, Z2
 	VBROADCASTSS coshF32AVX512Table<>+20(SB), Z3
-	VMULPS       Z3, Z2, Z3
-	VSUBPS       Z3, Z0, Z0
+	VMULPS Z3, Z2, Z3
+	VSUBPS Z3, Z0, Z0
 	VBROADCASTSS coshF32AVX512Table<>+24(SB), Z3
-	VMULPS       Z3, Z2, Z2
-	VSUBPS       Z2, Z0, Z0
-	VMULPS       Z0, Z0, Z2
+	VMULPS Z3, Z2, Z2
+	VSUBPS Z2, Z0, Z0
+	VMULPS Z0, Z0, Z2
 	VBROADCASTSS coshF32AVX512Table<>+28(SB), Z3
-	VMULPS       Z0, Z3, Z3
+	VMULPS Z0, Z3, Z3
 	VBROADCASTSS coshF32AVX512Table<>+32(SB), Z4
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z0, Z3, Z3
+	VADDPS Z4, Z3, Z3
+	VMULPS Z0, Z3, Z3
 	VBROADCASTSS coshF32AVX512Table<>+36(SB), Z4
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z0, Z3, Z3
+	VADDPS Z4, Z3, Z3
+	VMULPS Z0, Z3, Z3
 	VBROADCASTSS coshF32AVX512Table<>+40(SB), Z4
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z0, Z3, Z3
+	VADDPS Z4, Z3, Z3
+	VMULPS Z0, Z3, Z3
 	VBROADCASTSS coshF32AVX512Table<>+44(SB), Z4
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z3, Z2, Z2
-	VADDPS       Z2, Z0, Z0
+	VADDPS Z4, Z3, Z3
+	VMULPS Z3, Z2, Z2
+	VADDPS Z2, Z0, Z0
 	VBROADCASTSS coshF32AVX512Table<>+48(SB), Z2
-	VADDPS       Z0, Z2, Z0
+	VADDPS Z0, Z2, Z0
 	VBROADCASTSS coshF32AVX512Table<>+16(SB), Z2
-	VPSUBD       Z2, Z1, Z1
+	VPSUBD Z2, Z1, Z1
 	VBROADCASTSS coshF32AVX512Table<>+52(SB), Z2
-	VPADDD       Z2, Z1, Z1
-	VPSRAD       $0x01, Z1, Z2
+	VPADDD Z2, Z1, Z1
+	VPSRAD $0x01, Z1, Z2
 	VBROADCASTSS coshF32AVX512Table<>+56(SB), Z3
-	VPADDD       Z3, Z2, Z3
-	VPSLLD       $0x17, Z3, Z3
-	VMULPS       Z3, Z0, Z0
-	VPSUBD       Z2, Z1, Z1
+	VPADDD Z3, Z2, Z3
+	VPSLLD $0x17, Z3, Z3
+	VMULPS Z3, Z0, Z0
+	VPSUBD Z2, Z1, Z1
 	VBROADCASTSS coshF32AVX512Table<>+56(SB), Z2
-	VPADDD       Z2, Z1, Z1
-	VPSLLD       $0x17, Z1, Z1
-	VMULPS       Z1, Z0, Z0
+	VPADDD Z2, Z1, Z1
+	VPSLLD $0x17, Z1, Z1
+	VMULPS Z1, Z0, Z0
 	VBROADCASTSS coshF32AVX512Table<>+60(SB), Z1
-	VDIVPS       Z0, Z1, Z1
-	VADDPS       Z1, Z0, Z0
-	VMOVUPS      Z0, (AX)(BX*4)
-	ADDQ         $0x10, BX
-	SUBQ         $0x10, CX
-	JGE          loop1
+	VDIVPS Z0, Z1, Z1
+	VADDPS Z1, Z0, Z0
+	VMOVUPS Z0, (AX)(BX*4)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ         $0x10, CX
-	TESTQ        CX, CX
-	JZ           done
-	MOVL         $0x00000001, SI
-	SHLL         CL, SI
-	DECL         SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (DX)(BX*4), K1, Z0
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
+	VMOVUPS.Z (DX)(BX*4), K1, Z0
 	VBROADCASTSS coshF32AVX512Table<>+0(SB), Z1
-	VANDPS       Z1, Z0, Z0
+	VANDPS Z1, Z0, Z0
 	VBROADCASTSS coshF32AVX512Table<>+4(SB), Z1
-	VMINPS       Z0, Z1, Z0
+	VMINPS Z0, Z1, Z0
 	VBROADCASTSS coshF32AVX512Table<>+8(SB), Z1
-	VMAXPS       Z0, Z1, Z0
+	VMAXPS Z0, Z1, Z0
 	VBROADCASTSS coshF32AVX512Table<>+12(SB), Z1
-	VMULPS       Z1, Z0, Z1
+	VMULPS Z1, Z0, Z1
 	VBROADCASTSS coshF32AVX512Table<>+16(SB), Z2
-	VADDPS       Z2, Z1, Z1
+	VADDPS Z2, Z1, Z1
 	VBROADCASTSS coshF32AVX512Table<>+16(SB), Z2
-	VSUBPS       Z2, Z1, Z2
+	VSUBPS Z2, Z1, Z2
 	VBROADCASTSS coshF32AVX512Table<>+20(SB), Z3
-	VMULPS       Z3, Z2, Z3
-	VSUBPS       Z3, Z0, Z0
+	VMULPS Z3, Z2, Z3
+	VSUBPS Z3, Z0, Z0
 	VBROADCASTSS coshF32AVX512Table<>+24(SB), Z3
-	VMULPS       Z3, Z2, Z2
-	VSUBPS       Z2, Z0, Z0
-	VMULPS       Z0, Z0, Z2
+	VMULPS Z3, Z2, Z2
+	VSUBPS Z2, Z0, Z0
+	VMULPS Z0, Z0, Z2
 	VBROADCASTSS coshF32AVX512Table<>+28(SB), Z3
-	VMULPS       Z0, Z3, Z3
+	VMULPS Z0, Z3, Z3
 	VBROADCASTSS coshF32AVX512Table<>+32(SB), Z4
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z0, Z3, Z3
+	VADDPS Z4, Z3, Z3
+	VMULPS Z0, Z3, Z3
 	VBROADCASTSS coshF32AVX512Table<>+36(SB), Z4
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z0, Z3, Z3
+	VADDPS Z4, Z3, Z3
+	VMULPS Z0, Z3, Z3
 	VBROADCASTSS coshF32AVX512Table<>+40(SB), Z4
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z0, Z3, Z3
+	VADDPS Z4, Z3, Z3
+	VMULPS Z0, Z3, Z3
 	VBROADCASTSS coshF32AVX512Table<>+44(SB), Z4
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z3, Z2, Z2
-	VADDPS       Z2, Z0, Z0
+	VADDPS Z4, Z3, Z3
+	VMULPS Z3, Z2, Z2
+	VADDPS Z2, Z0, Z0
 	VBROADCASTSS coshF32AVX512Table<>+48(SB), Z2
-	VADDPS       Z0, Z2, Z0
+	VADDPS Z0, Z2, Z0
 	VBROADCASTSS coshF32AVX512Table<>+16(SB), Z2
-	VPSUBD       Z2, Z1, Z1
+	VPSUBD Z2, Z1, Z1
 	VBROADCASTSS coshF32AVX512Table<>+52(SB), Z2
-	VPADDD       Z2, Z1, Z1
-	VPSRAD       $0x01, Z1, Z2
+	VPADDD Z2, Z1, Z1
+	VPSRAD $0x01, Z1, Z2
 	VBROADCASTSS coshF32AVX512Table<>+56(SB), Z3
-	VPADDD       Z3, Z2, Z3
-	VPSLLD       $0x17, Z3, Z3
-	VMULPS       Z3, Z0, Z0
-	VPSUBD       Z2, Z1, Z1
+	VPADDD Z3, Z2, Z3
+	VPSLLD $0x17, Z3, Z3
+	VMULPS Z3, Z0, Z0
+	VPSUBD Z2, Z1, Z1
 	VBROADCASTSS coshF32AVX512Table<>+56(SB), Z2
-	VPADDD       Z2, Z1, Z1
-	VPSLLD       $0x17, Z1, Z1
-	VMULPS       Z1, Z0, Z0
+	VPADDD Z2, Z1, Z1
+	VPSLLD $0x17, Z1, Z1
+	VMULPS Z1, Z0, Z0
 	VBROADCASTSS coshF32AVX512Table<>+60(SB), Z1
-	VDIVPS       Z0, Z1, Z1
-	VADDPS       Z1, Z0, Z0
-	VMOVUPS      Z0, K1, (AX)(BX*4)
+	VDIVPS Z0, Z1, Z1
+	VADDPS Z1, Z0, Z0
+	VMOVUPS Z0, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -9486,133 +9486,133 @@ TEXT ·coshF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Y0
+	VMOVUPS (DX)(BX*4), Y0
 	VBROADCASTSS coshF32AVX2Table<>+0(SB), Y1
-	VANDPS       Y1, Y0, Y0
+	VANDPS Y1, Y0, Y0
 	VBROADCASTSS coshF32AVX2Table<>+4(SB), Y1
-	VMINPS       Y0, Y1, Y0
+	VMINPS Y0, Y1, Y0
 	VBROADCASTSS coshF32AVX2Table<>+8(SB), Y1
-	VMAXPS       Y0, Y1, Y0
+	VMAXPS Y0, Y1, Y0
 	VBROADCASTSS coshF32AVX2Table<>+12(SB), Y1
-	VMULPS       Y1, Y0, Y1
+	VMULPS Y1, Y0, Y1
 	VBROADCASTSS coshF32AVX2Table<>+16(SB), Y2
-	VADDPS       Y2, Y1, Y1
+	VADDPS Y2, Y1, Y1
 	VBROADCASTSS coshF32AVX2Table<>+16(SB), Y2
-	VSUBPS       Y2, Y1, Y2
+	VSUBPS Y2, Y1, Y2
 	VBROADCASTSS coshF32AVX2Table<>+20(SB), Y3
-	VMULPS       Y3, Y2, Y3
-	VSUBPS       Y3, Y0, Y0
+	VMULPS Y3, Y2, Y3
+	VSUBPS Y3, Y0, Y0
 	VBROADCASTSS coshF32AVX2Table<>+24(SB), Y3
-	VMULPS       Y3, Y2, Y2
-	VSUBPS       Y2, Y0, Y0
-	VMULPS       Y0, Y0, Y2
+	VMULPS Y3, Y2, Y2
+	VSUBPS Y2, Y0, Y0
+	VMULPS Y0, Y0, Y2
 	VBROADCASTSS coshF32AVX2Table<>+28(SB), Y3
-	VMULPS       Y0, Y3, Y3
+	VMULPS Y0, Y3, Y3
 	VBROADCASTSS coshF32AVX2Table<>+32(SB), Y4
-	VADDPS       Y4, Y3, Y3
-	VMULPS       Y0, Y3, Y3
+	VADDPS Y4, Y3, Y3
+	VMULPS Y0, Y3, Y3
 	VBROADCASTSS coshF32AVX2Table<>+36(SB), Y4
-	VADDPS       Y4, Y3, Y3
-	VMULPS       Y0, Y3, Y3
+	VADDPS Y4, Y3, Y3
+	VMULPS Y0, Y3, Y3
 	VBROADCASTSS coshF32AVX2Table<>+40(SB), Y4
-	VADDPS       Y4, Y3, Y3
-	VMULPS       Y0, Y3, Y3
+	VADDPS Y4, Y3, Y3
+	VMULPS Y0, Y3, Y3
 	VBROADCASTSS coshF32AVX2Table<>+44(SB), Y4
-	VADDPS       Y4, Y3, Y3
-	VMULPS       Y3, Y2, Y2
-	VADDPS       Y2, Y0, Y0
+	VADDPS Y4, Y3, Y3
+	VMULPS Y3, Y2, Y2
+	VADDPS Y2, Y0, Y0
 	VBROADCASTSS coshF32AVX2Table<>+48(SB), Y2
-	VADDPS       Y0, Y2, Y0
+	VADDPS Y0, Y2, Y0
 	VBROADCASTSS coshF32AVX2Table<>+16(SB), Y2
-	VPSUBD       Y2, Y1, Y1
+	VPSUBD Y2, Y1, Y1
 	VBROADCASTSS coshF32AVX2Table<>+52(SB), Y2
-	VPADDD       Y2, Y1, Y1
-	VPSRAD       $0x01, Y1, Y2
+	VPADDD Y2, Y1, Y1
+	VPSRAD $0x01, Y1, Y2
 	VBROADCASTSS coshF32AVX2Table<>+56(SB), Y3
-	VPADDD       Y3, Y2, Y3
-	VPSLLD       $0x17, Y3, Y3
-	VMULPS       Y3, Y0, Y0
-	VPSUBD       Y2, Y1, Y1
+	VPADDD Y3, Y2, Y3
+	VPSLLD $0x17, Y3, Y3
+	VMULPS Y3, Y0, Y0
+	VPSUBD Y2, Y1, Y1
 	VBROADCASTSS coshF32AVX2Table<>+56(SB), Y2
-	VPADDD       Y2, Y1, Y1
-	VPSLLD       $0x17, Y1, Y1
-	VMULPS       Y1, Y0, Y0
+	VPADDD Y2, Y1, Y1
+	VPSLLD $0x17, Y1, Y1
+	VMULPS Y1, Y0, Y0
 	VBROADCASTSS coshF32AVX2Table<>+60(SB), Y1
-	VDIVPS       Y0, Y1, Y1
-	VADDPS       Y1, Y0, Y0
-	VMOVUPS      Y0, (CX)(BX*4)
-	ADDQ         $0x08, BX
-	SUBQ         $0x08, AX
-	JGE          loop1
+	VDIVPS Y0, Y1, Y1
+	VADDPS Y1, Y0, Y0
+	VMOVUPS Y0, (CX)(BX*4)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X0
-	VPMOVZXBD    X0, Y1
-	VMOVD        AX, X0
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X0
+	VPMOVZXBD X0, Y1
+	VMOVD AX, X0
 	VPBROADCASTD X0, Y0
-	VPCMPGTD     Y1, Y0, Y0
-	VMASKMOVPS   (DX)(BX*4), Y0, Y1
+	VPCMPGTD Y1, Y0, Y0
+	VMASKMOVPS (DX)(BX*4), Y0, Y1
 	VBROADCASTSS coshF32AVX2Table<>+0(SB), Y2
-	VANDPS       Y2, Y1, Y1
+	VANDPS Y2, Y1, Y1
 	VBROADCASTSS coshF32AVX2Table<>+4(SB), Y2
-	VMINPS       Y1, Y2, Y1
+	VMINPS Y1, Y2, Y1
 	VBROADCASTSS coshF32AVX2Table<>+8(SB), Y2
-	VMAXPS       Y1, Y2, Y1
+	VMAXPS Y1, Y2, Y1
 	VBROADCASTSS coshF32AVX2Table<>+12(SB), Y2
-	VMULPS       Y2, Y1, Y2
+	VMULPS Y2, Y1, Y2
 	VBROADCASTSS coshF32AVX2Table<>+16(SB), Y3
-	VADDPS       Y3, Y2, Y2
+	VADDPS Y3, Y2, Y2
 	VBROADCASTSS coshF32AVX2Table<>+16(SB), Y3
-	VSUBPS       Y3, Y2, Y3
+	VSUBPS Y3, Y2, Y3
 	VBROADCASTSS coshF32AVX2Table<>+20(SB), Y4
-	VMULPS       Y4, Y3, Y4
-	VSUBPS       Y4, Y1, Y1
+	VMULPS Y4, Y3, Y4
+	VSUBPS Y4, Y1, Y1
 	VBROADCASTSS coshF32AVX2Table<>+24(SB), Y4
-	VMULPS       Y4, Y3, Y3
-	VSUBPS       Y3, Y1, Y1
-	VMULPS       Y1, Y1, Y3
+	VMULPS Y4, Y3, Y3
+	VSUBPS Y3, Y1, Y1
+	VMULPS Y1, Y1, Y3
 	VBROADCASTSS coshF32AVX2Table<>+28(SB), Y4
-	VMULPS       Y1, Y4, Y4
+	VMULPS Y1, Y4, Y4
 	VBROADCASTSS coshF32AVX2Table<>+32(SB), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y1, Y4, Y4
+	VADDPS Y5, Y4, Y4
+	VMULPS Y1, Y4, Y4
 	VBROADCASTSS coshF32AVX2Table<>+36(SB), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y1, Y4, Y4
+	VADDPS Y5, Y4, Y4
+	VMULPS Y1, Y4, Y4
 	VBROADCASTSS coshF32AVX2Table<>+40(SB), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y1, Y4, Y4
+	VADDPS Y5, Y4, Y4
+	VMULPS Y1, Y4, Y4
 	VBROADCASTSS coshF32AVX2Table<>+44(SB), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y4, Y3, Y3
-	VADDPS       Y3, Y1, Y1
+	VADDPS Y5, Y4, Y4
+	VMULPS Y4, Y3, Y3
+	VADDPS Y3, Y1, Y1
 	VBROADCASTSS coshF32AVX2Table<>+48(SB), Y3
-	VADDPS       Y1, Y3, Y1
+	VADDPS Y1, Y3, Y1
 	VBROADCASTSS coshF32AVX2Table<>+16(SB), Y3
-	VPSUBD       Y3, Y2, Y2
+	VPSUBD Y3, Y2, Y2
 	VBROADCASTSS coshF32AVX2Table<>+52(SB), Y3
-	VPADDD       Y3, Y2, Y2
-	VPSRAD       $0x01, Y2, Y3
+	VPADDD Y3, Y2, Y2
+	VPSRAD $0x01, Y2, Y3
 	VBROADCASTSS coshF32AVX2Table<>+56(SB), Y4
-	VPADDD       Y4, Y3, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VMULPS       Y4, Y1, Y1
-	VPSUBD       Y3, Y2, Y2
+	VPADDD Y4, Y3, Y4
+	VPSLLD $0x17, Y4, Y4
+	VMULPS Y4, Y1, Y1
+	VPSUBD Y3, Y2, Y2
 	VBROADCASTSS coshF32AVX2Table<>+56(SB), Y3
-	VPADDD       Y3, Y2, Y2
-	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y1, Y1
+	VPADDD Y3, Y2, Y2
+	VPSLLD $0x17, Y2, Y2
+	VMULPS Y2, Y1, Y1
 	VBROADCASTSS coshF32AVX2Table<>+60(SB), Y2
-	VDIVPS       Y1, Y2, Y2
-	VADDPS       Y2, Y1, Y1
-	VMASKMOVPS   Y1, Y0, (CX)(BX*4)
+	VDIVPS Y1, Y2, Y2
+	VADDPS Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -9644,121 +9644,121 @@ TEXT ·tanhF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Z0
+	VMOVUPS (DX)(BX*4), Z0
 	VBROADCASTSS tanhF32AVX512Table<>+0(SB), Z1
-	VANDPS       Z1, Z0, Z1
-	VADDPS       Z1, Z1, Z1
+	VANDPS Z1, Z0, Z1
+	VADDPS Z1, Z1, Z1
 	VBROADCASTSS tanhF32AVX512Table<>+4(SB), Z2
-	VMINPS       Z1, Z2, Z1
+	VMINPS Z1, Z2, Z1
 	VBROADCASTSS tanhF32AVX512Table<>+8(SB), Z2
-	VMULPS       Z2, Z1, Z2
+	VMULPS Z2, Z1, Z2
 	VBROADCASTSS tanhF32AVX512Table<>+12(SB), Z3
-	VADDPS       Z3, Z2, Z2
+	VADDPS Z3, Z2, Z2
 	VBROADCASTSS tanhF32AVX512Table<>+12(SB), Z3
-	VPSUBD       Z3, Z2, Z3
+	VPSUBD Z3, Z2, Z3
 	VBROADCASTSS tanhF32AVX512Table<>+16(SB), Z4
-	VPADDD       Z4, Z3, Z3
-	VPSLLD       $0x17, Z3, Z3
+	VPADDD Z4, Z3, Z3
+	VPSLLD $0x17, Z3, Z3
 	VBROADCASTSS tanhF32AVX512Table<>+12(SB), Z4
-	VSUBPS       Z4, Z2, Z2
+	VSUBPS Z4, Z2, Z2
 	VBROADCASTSS tanhF32AVX512Table<>+20(SB), Z4
-	VMULPS       Z4, Z2, Z4
-	VSUBPS       Z4, Z1, Z1
+	VMULPS Z4, Z2, Z4
+	VSUBPS Z4, Z1, Z1
 	VBROADCASTSS tanhF32AVX512Table<>+24(SB), Z4
-	VMULPS       Z4, Z2, Z2
-	VSUBPS       Z2, Z1, Z1
-	VMULPS       Z1, Z1, Z2
+	VMULPS Z4, Z2, Z2
+	VSUBPS Z2, Z1, Z1
+	VMULPS Z1, Z1, Z2
 	VBROADCASTSS tanhF32AVX512Table<>+28(SB), Z4
-	VMULPS       Z1, Z4, Z4
+	VMULPS Z1, Z4, Z4
 	VBROADCASTSS tanhF32AVX512Table<>+32(SB), Z5
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z1, Z4, Z4
+	VADDPS Z5, Z4, Z4
+	VMULPS Z1, Z4, Z4
 	VBROADCASTSS tanhF32AVX512Table<>+36(SB), Z5
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z1, Z4, Z4
+	VADDPS Z5, Z4, Z4
+	VMULPS Z1, Z4, Z4
 	VBROADCASTSS tanhF32AVX512Table<>+40(SB), Z5
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z1, Z4, Z4
+	VADDPS Z5, Z4, Z4
+	VMULPS Z1, Z4, Z4
 	VBROADCASTSS tanhF32AVX512Table<>+44(SB), Z5
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z4, Z2, Z2
-	VADDPS       Z2, Z1, Z1
-	VMULPS       Z1, Z3, Z1
+	VADDPS Z5, Z4, Z4
+	VMULPS Z4, Z2, Z2
+	VADDPS Z2, Z1, Z1
+	VMULPS Z1, Z3, Z1
 	VBROADCASTSS tanhF32AVX512Table<>+48(SB), Z2
-	VSUBPS       Z2, Z3, Z2
-	VADDPS       Z2, Z1, Z1
+	VSUBPS Z2, Z3, Z2
+	VADDPS Z2, Z1, Z1
 	VBROADCASTSS tanhF32AVX512Table<>+52(SB), Z2
-	VADDPS       Z2, Z1, Z2
-	VDIVPS       Z2, Z1, Z1
+	VADDPS Z2, Z1, Z2
+	VDIVPS Z2, Z1, Z1
 	VBROADCASTSS tanhF32AVX512Table<>+56(SB), Z2
-	VANDPS       Z2, Z0, Z0
-	VORPS        Z0, Z1, Z0
-	VMOVUPS      Z0, (AX)(BX*4)
-	ADDQ         $0x10, BX
-	SUBQ         $0x10, CX
-	JGE          loop1
+	VANDPS Z2, Z0, Z0
+	VORPS Z0, Z1, Z0
+	VMOVUPS Z0, (AX)(BX*4)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ         $0x10, CX
-	TESTQ        CX, CX
-	JZ           done
-	MOVL         $0x00000001, SI
-	SHLL         CL, SI
-	DECL         SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (DX)(BX*4), K1, Z0
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
+	VMOVUPS.Z (DX)(BX*4), K1, Z0
 	VBROADCASTSS tanhF32AVX512Table<>+0(SB), Z1
-	VANDPS       Z1, Z0, Z1
-	VADDPS       Z1, Z1, Z1
+	VANDPS Z1, Z0, Z1
+	VADDPS Z1, Z1, Z1
 	VBROADCASTSS tanhF32AVX512Table<>+4(SB), Z2
-	VMINPS       Z1, Z2, Z1
+	VMINPS Z1, Z2, Z1
 	VBROADCASTSS tanhF32AVX512Table<>+8(SB), Z2
-	VMULPS       Z2, Z1, Z2
+	VMULPS Z2, Z1, Z2
 	VBROADCASTSS tanhF32AVX512Table<>+12(SB), Z3
-	VADDPS       Z3, Z2, Z2
+	VADDPS Z3, Z2, Z2
 	VBROADCASTSS tanhF32AVX512Table<>+12(SB), Z3
-	VPSUBD       Z3, Z2, Z3
+	VPSUBD Z3, Z2, Z3
 	VBROADCASTSS tanhF32AVX512Table<>+16(SB), Z4
-	VPADDD       Z4, Z3, Z3
-	VPSLLD       $0x17, Z3, Z3
+	VPADDD Z4, Z3, Z3
+	VPSLLD $0x17, Z3, Z3
 	VBROADCASTSS tanhF32AVX512Table<>+12(SB), Z4
-	VSUBPS       Z4, Z2, Z2
+	VSUBPS Z4, Z2, Z2
 	VBROADCASTSS tanhF32AVX512Table<>+20(SB), Z4
-	VMULPS       Z4, Z2, Z4
-	VSUBPS       Z4, Z1, Z1
+	VMULPS Z4, Z2, Z4
+	VSUBPS Z4, Z1, Z1
 	VBROADCASTSS tanhF32AVX512Table<>+24(SB), Z4
-	VMULPS       Z4, Z2, Z2
-	VSUBPS       Z2, Z1, Z1
-	VMULPS       Z1, Z1, Z2
+	VMULPS Z4, Z2, Z2
+	VSUBPS Z2, Z1, Z1
+	VMULPS Z1, Z1, Z2
 	VBROADCASTSS tanhF32AVX512Table<>+28(SB), Z4
-	VMULPS       Z1, Z4, Z4
+	VMULPS Z1, Z4, Z4
 	VBROADCASTSS tanhF32AVX512Table<>+32(SB), Z5
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z1, Z4, Z4
+	VADDPS Z5, Z4, Z4
+	VMULPS Z1, Z4, Z4
 	VBROADCASTSS tanhF32AVX512Table<>+36(SB), Z5
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z1, Z4, Z4
+	VADDPS Z5, Z4, Z4
+	VMULPS Z1, Z4, Z4
 	VBROADCASTSS tanhF32AVX512Table<>+40(SB), Z5
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z1, Z4, Z4
+	VADDPS Z5, Z4, Z4
+	VMULPS Z1, Z4, Z4
 	VBROADCASTSS tanhF32AVX512Table<>+44(SB), Z5
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z4, Z2, Z2
-	VADDPS       Z2, Z1, Z1
-	VMULPS       Z1, Z3, Z1
+	VADDPS Z5, Z4, Z4
+	VMULPS Z4, Z2, Z2
+	VADDPS Z2, Z1, Z1
+	VMULPS Z1, Z3, Z1
 	VBROADCASTSS tanhF32AVX512Table<>+48(SB), Z2
-	VSUBPS       Z2, Z3, Z2
-	VADDPS       Z2, Z1, Z1
+	VSUBPS Z2, Z3, Z2
+	VADDPS Z2, Z1, Z1
 	VBROADCASTSS tanhF32AVX512Table<>+52(SB), Z2
-	VADDPS       Z2, Z1, Z2
-	VDIVPS       Z2, Z1, Z1
+	VADDPS Z2, Z1, Z2
+	VDIVPS Z2, Z1, Z1
 	VBROADCASTSS tanhF32AVX512Table<>+56(SB), Z2
-	VANDPS       Z2, Z0, Z0
-	VORPS        Z0, Z1, Z0
-	VMOVUPS      Z0, K1, (AX)(BX*4)
+	VANDPS Z2, Z0, Z0
+	VORPS Z0, Z1, Z0
+	VMOVUPS Z0, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -9789,123 +9789,123 @@ TEXT ·tanhF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Y0
+	VMOVUPS (DX)(BX*4), Y0
 	VBROADCASTSS tanhF32AVX2Table<>+0(SB), Y1
-	VANDPS       Y1, Y0, Y1
-	VADDPS       Y1, Y1, Y1
+	VANDPS Y1, Y0, Y1
+	VADDPS Y1, Y1, Y1
 	VBROADCASTSS tanhF32AVX2Table<>+4(SB), Y2
-	VMINPS       Y1, Y2, Y1
+	VMINPS Y1, Y2, Y1
 	VBROADCASTSS tanhF32AVX2Table<>+8(SB), Y2
-	VMULPS       Y2, Y1, Y2
+	VMULPS Y2, Y1, Y2
 	VBROADCASTSS tanhF32AVX2Table<>+12(SB), Y3
-	VADDPS       Y3, Y2, Y2
+	VADDPS Y3, Y2, Y2
 	VBROADCASTSS tanhF32AVX2Table<>+12(SB), Y3
-	VPSUBD       Y3, Y2, Y3
+	VPSUBD Y3, Y2, Y3
 	VBROADCASTSS tanhF32AVX2Table<>+16(SB), Y4
-	VPADDD       Y4, Y3, Y3
-	VPSLLD       $0x17, Y3, Y3
+	VPADDD Y4, Y3, Y3
+	VPSLLD $0x17, Y3, Y3
 	VBROADCASTSS tanhF32AVX2Table<>+12(SB), Y4
-	VSUBPS       Y4, Y2, Y2
+	VSUBPS Y4, Y2, Y2
 	VBROADCASTSS tanhF32AVX2Table<>+20(SB), Y4
-	VMULPS       Y4, Y2, Y4
-	VSUBPS       Y4, Y1, Y1
+	VMULPS Y4, Y2, Y4
+	VSUBPS Y4, Y1, Y1
 	VBROADCASTSS tanhF32AVX2Table<>+24(SB), Y4
-	VMULPS       Y4, Y2, Y2
-	VSUBPS       Y2, Y1, Y1
-	VMULPS       Y1, Y1, Y2
+	VMULPS Y4, Y2, Y2
+	VSUBPS Y2, Y1, Y1
+	VMULPS Y1, Y1, Y2
 	VBROADCASTSS tanhF32AVX2Table<>+28(SB), Y4
-	VMULPS       Y1, Y4, Y4
+	VMULPS Y1, Y4, Y4
 	VBROADCASTSS tanhF32AVX2Table<>+32(SB), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y1, Y4, Y4
+	VADDPS Y5, Y4, Y4
+	VMULPS Y1, Y4, Y4
 	VBROADCASTSS tanhF32AVX2Table<>+36(SB), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y1, Y4, Y4
+	VADDPS Y5, Y4, Y4
+	VMULPS Y1, Y4, Y4
 	VBROADCASTSS tanhF32AVX2Table<>+40(SB), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y1, Y4, Y4
+	VADDPS Y5, Y4, Y4
+	VMULPS Y1, Y4, Y4
 	VBROADCASTSS tanhF32AVX2Table<>+44(SB), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y4, Y2, Y2
-	VADDPS       Y2, Y1, Y1
-	VMULPS       Y1, Y3, Y1
+	VADDPS Y5, Y4, Y4
+	VMULPS Y4, Y2, Y2
+	VADDPS Y2, Y1, Y1
+	VMULPS Y1, Y3, Y1
 	VBROADCASTSS tanhF32AVX2Table<>+48(SB), Y2
-	VSUBPS       Y2, Y3, Y2
-	VADDPS       Y2, Y1, Y1
+	VSUBPS Y2, Y3, Y2
+	VADDPS Y2, Y1, Y1
 	VBROADCASTSS tanhF32AVX2Table<>+52(SB), Y2
-	VADDPS       Y2, Y1, Y2
-	VDIVPS       Y2, Y1, Y1
+	VADDPS Y2, Y1, Y2
+	VDIVPS Y2, Y1, Y1
 	VBROADCASTSS tanhF32AVX2Table<>+56(SB), Y2
-	VANDPS       Y2, Y0, Y0
-	VORPS        Y0, Y1, Y0
-	VMOVUPS      Y0, (CX)(BX*4)
-	ADDQ         $0x08, BX
-	SUBQ         $0x08, AX
-	JGE          loop1
+	VANDPS Y2, Y0, Y0
+	VORPS Y0, Y1, Y0
+	VMOVUPS Y0, (CX)(BX*4)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X0
-	VPMOVZXBD    X0, Y1
-	VMOVD        AX, X0
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X0
+	VPMOVZXBD X0, Y1
+	VMOVD AX, X0
 	VPBROADCASTD X0, Y0
-	VPCMPGTD     Y1, Y0, Y0
-	VMASKMOVPS   (DX)(BX*4), Y0, Y1
+	VPCMPGTD Y1, Y0, Y0
+	VMASKMOVPS (DX)(BX*4), Y0, Y1
 	VBROADCASTSS tanhF32AVX2Table<>+0(SB), Y2
-	VANDPS       Y2, Y1, Y2
-	VADDPS       Y2, Y2, Y2
+	VANDPS Y2, Y1, Y2
+	VADDPS Y2, Y2, Y2
 	VBROADCASTSS tanhF32AVX2Table<>+4(SB), Y3
-	VMINPS       Y2, Y3, Y2
+	VMINPS Y2, Y3, Y2
 	VBROADCASTSS tanhF32AVX2Table<>+8(SB), Y3
-	VMULPS       Y3, Y2, Y3
+	VMULPS Y3, Y2, Y3
 	VBROADCASTSS tanhF32AVX2Table<>+12(SB), Y4
-	VADDPS       Y4, Y3, Y3
+	VADDPS Y4, Y3, Y3
 	VBROADCASTSS tanhF32AVX2Table<>+12(SB), Y4
-	VPSUBD       Y4, Y3, Y4
+	VPSUBD Y4, Y3, Y4
 	VBROADCASTSS tanhF32AVX2Table<>+16(SB), Y5
-	VPADDD       Y5, Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
+	VPADDD Y5, Y4, Y4
+	VPSLLD $0x17, Y4, Y4
 	VBROADCASTSS tanhF32AVX2Table<>+12(SB), Y5
-	VSUBPS       Y5, Y3, Y3
+	VSUBPS Y5, Y3, Y3
 	VBROADCASTSS tanhF32AVX2Table<>+20(SB), Y5
-	VMULPS       Y5, Y3, Y5
-	VSUBPS       Y5, Y2, Y2
+	VMULPS Y5, Y3, Y5
+	VSUBPS Y5, Y2, Y2
 	VBROADCASTSS tanhF32AVX2Table<>+24(SB), Y5
-	VMULPS       Y5, Y3, Y3
-	VSUBPS       Y3, Y2, Y2
-	VMULPS       Y2, Y2, Y3
+	VMULPS Y5, Y3, Y3
+	VSUBPS Y3, Y2, Y2
+	VMULPS Y2, Y2, Y3
 	VBROADCASTSS tanhF32AVX2Table<>+28(SB), Y5
-	VMULPS       Y2, Y5, Y5
+	VMULPS Y2, Y5, Y5
 	VBROADCASTSS tanhF32AVX2Table<>+32(SB), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y2, Y5, Y5
+	VADDPS Y6, Y5, Y5
+	VMULPS Y2, Y5, Y5
 	VBROADCASTSS tanhF32AVX2Table<>+36(SB), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y2, Y5, Y5
+	VADDPS Y6, Y5, Y5
+	VMULPS Y2, Y5, Y5
 	VBROADCASTSS tanhF32AVX2Table<>+40(SB), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y2, Y5, Y5
+	VADDPS Y6, Y5, Y5
+	VMULPS Y2, Y5, Y5
 	VBROADCASTSS tanhF32AVX2Table<>+44(SB), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y5, Y3, Y3
-	VADDPS       Y3, Y2, Y2
-	VMULPS       Y2, Y4, Y2
+	VADDPS Y6, Y5, Y5
+	VMULPS Y5, Y3, Y3
+	VADDPS Y3, Y2, Y2
+	VMULPS Y2, Y4, Y2
 	VBROADCASTSS tanhF32AVX2Table<>+48(SB), Y3
-	VSUBPS       Y3, Y4, Y3
-	VADDPS       Y3, Y2, Y2
+	VSUBPS Y3, Y4, Y3
+	VADDPS Y3, Y2, Y2
 	VBROADCASTSS tanhF32AVX2Table<>+52(SB), Y3
-	VADDPS       Y3, Y2, Y3
-	VDIVPS       Y3, Y2, Y2
+	VADDPS Y3, Y2, Y3
+	VDIVPS Y3, Y2, Y2
 	VBROADCASTSS tanhF32AVX2Table<>+56(SB), Y3
-	VANDPS       Y3, Y1, Y1
-	VORPS        Y1, Y2, Y1
-	VMASKMOVPS   Y1, Y0, (CX)(BX*4)
+	VANDPS Y3, Y1, Y1
+	VORPS Y1, Y2, Y1
+	VMASKMOVPS Y1, Y0, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -9936,181 +9936,181 @@ TEXT ·asinF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Z0
+	VMOVUPS (DX)(BX*4), Z0
 	VBROADCASTSS asinF32AVX512Table<>+0(SB), Z1
-	VANDPS       Z1, Z0, Z1
+	VANDPS Z1, Z0, Z1
 	VBROADCASTSS asinF32AVX512Table<>+4(SB), Z2
-	VCMPPS       $0x11, Z2, Z1, K1
+	VCMPPS $0x11, Z2, Z1, K1
 	VBROADCASTSS asinF32AVX512Table<>+8(SB), Z2
-	VCMPPS       $0x12, Z2, Z1, K2
-	VMULPS       Z0, Z0, Z2
-	VMULPS       Z2, Z0, Z9
+	VCMPPS $0x12, Z2, Z1, K2
+	VMULPS Z0, Z0, Z2
+	VMULPS Z2, Z0, Z9
 	VBROADCASTSS asinF32AVX512Table<>+12(SB), Z10
-	VMULPS       Z2, Z10, Z10
+	VMULPS Z2, Z10, Z10
 	VBROADCASTSS asinF32AVX512Table<>+16(SB), Z11
-	VADDPS       Z11, Z10, Z10
-	VMULPS       Z2, Z10, Z10
+	VADDPS Z11, Z10, Z10
+	VMULPS Z2, Z10, Z10
 	VBROADCASTSS asinF32AVX512Table<>+20(SB), Z11
-	VADDPS       Z11, Z10, Z10
-	VMULPS       Z2, Z10, Z10
+	VADDPS Z11, Z10, Z10
+	VMULPS Z2, Z10, Z10
 	VBROADCASTSS asinF32AVX512Table<>+24(SB), Z11
-	VADDPS       Z11, Z10, Z10
-	VMULPS       Z2, Z10, Z10
+	VADDPS Z11, Z10, Z10
+	VMULPS Z2, Z10, Z10
 	VBROADCASTSS asinF32AVX512Table<>+28(SB), Z11
-	VADDPS       Z11, Z10, Z10
-	VMULPS       Z2, Z10, Z2
+	VADDPS Z11, Z10, Z10
+	VMULPS Z2, Z10, Z2
 	VBROADCASTSS asinF32AVX512Table<>+32(SB), Z10
-	VADDPS       Z10, Z2, Z2
-	VMULPS       Z2, Z9, Z2
-	VADDPS       Z2, Z0, Z2
+	VADDPS Z10, Z2, Z2
+	VMULPS Z2, Z9, Z2
+	VADDPS Z2, Z0, Z2
 	VBROADCASTSS asinF32AVX512Table<>+36(SB), Z9
-	VCMPPS       $0x12, Z9, Z1, K3
+	VCMPPS $0x12, Z9, Z1, K3
 	VBROADCASTSS asinF32AVX512Table<>+36(SB), Z9
-	VSUBPS       Z1, Z9, Z1
+	VSUBPS Z1, Z9, Z1
 	VBROADCASTSS asinF32AVX512Table<>+8(SB), Z9
-	VMULPS       Z1, Z9, Z1
-	VSQRTPS      Z1, Z9
+	VMULPS Z1, Z9, Z1
+	VSQRTPS Z1, Z9
 	VBROADCASTSS asinF32AVX512Table<>+40(SB), Z10
-	VANDPS       Z10, Z9, Z10
+	VANDPS Z10, Z9, Z10
 	VBROADCASTSS asinF32AVX512Table<>+44(SB), Z11
-	VMULPS       Z10, Z11, Z11
+	VMULPS Z10, Z11, Z11
 	VBROADCASTSS asinF32AVX512Table<>+48(SB), Z12
-	VSUBPS       Z11, Z12, Z11
-	VMULPS       Z10, Z10, Z12
-	VSUBPS       Z12, Z1, Z12
-	VADDPS       Z10, Z9, Z10
+	VSUBPS Z11, Z12, Z11
+	VMULPS Z10, Z10, Z12
+	VSUBPS Z12, Z1, Z12
+	VADDPS Z10, Z9, Z10
 	VBROADCASTSS asinF32AVX512Table<>+52(SB), Z13
-	VADDPS       Z13, Z10, Z10
-	VDIVPS       Z10, Z12, Z10
-	VMULPS       Z1, Z9, Z9
+	VADDPS Z13, Z10, Z10
+	VDIVPS Z10, Z12, Z10
+	VMULPS Z1, Z9, Z9
 	VBROADCASTSS asinF32AVX512Table<>+12(SB), Z12
-	VMULPS       Z1, Z12, Z12
+	VMULPS Z1, Z12, Z12
 	VBROADCASTSS asinF32AVX512Table<>+16(SB), Z13
-	VADDPS       Z13, Z12, Z12
-	VMULPS       Z1, Z12, Z12
+	VADDPS Z13, Z12, Z12
+	VMULPS Z1, Z12, Z12
 	VBROADCASTSS asinF32AVX512Table<>+20(SB), Z13
-	VADDPS       Z13, Z12, Z12
-	VMULPS       Z1, Z12, Z12
+	VADDPS Z13, Z12, Z12
+	VMULPS Z1, Z12, Z12
 	VBROADCASTSS asinF32AVX512Table<>+24(SB), Z13
-	VADDPS       Z13, Z12, Z12
-	VMULPS       Z1, Z12, Z12
+	VADDPS Z13, Z12, Z12
+	VMULPS Z1, Z12, Z12
 	VBROADCASTSS asinF32AVX512Table<>+28(SB), Z13
-	VADDPS       Z13, Z12, Z12
-	VMULPS       Z1, Z12, Z1
+	VADDPS Z13, Z12, Z12
+	VMULPS Z1, Z12, Z1
 	VBROADCASTSS asinF32AVX512Table<>+32(SB), Z12
-	VADDPS       Z12, Z1, Z1
-	VMULPS       Z1, Z9, Z1
-	VADDPS       Z1, Z10, Z1
+	VADDPS Z12, Z1, Z1
+	VMULPS Z1, Z9, Z1
+	VADDPS Z1, Z10, Z1
 	VBROADCASTSS asinF32AVX512Table<>+44(SB), Z9
-	VMULPS       Z1, Z9, Z1
+	VMULPS Z1, Z9, Z1
 	VBROADCASTSS asinF32AVX512Table<>+56(SB), Z9
-	VSUBPS       Z1, Z9, Z1
-	VADDPS       Z1, Z11, Z1
+	VSUBPS Z1, Z9, Z1
+	VADDPS Z1, Z11, Z1
 	VBROADCASTSS asinF32AVX512Table<>+0(SB), Z9
-	VANDPS       Z9, Z1, Z1
+	VANDPS Z9, Z1, Z1
 	VBROADCASTSS asinF32AVX512Table<>+60(SB), Z9
-	VANDPS       Z9, Z0, Z9
-	VORPS        Z9, Z1, Z1
+	VANDPS Z9, Z0, Z9
+	VORPS Z9, Z1, Z1
 	VBROADCASTSS asinF32AVX512Table<>+64(SB), Z9
-	VBLENDMPS    Z1, Z9, K3, Z3
-	VBLENDMPS    Z2, Z3, K2, Z4
-	VBLENDMPS    Z0, Z4, K1, Z5
-	VMOVUPS      Z5, (AX)(BX*4)
-	ADDQ         $0x10, BX
-	SUBQ         $0x10, CX
-	JGE          loop1
+	VBLENDMPS Z1, Z9, K3, Z3
+	VBLENDMPS Z2, Z3, K2, Z4
+	VBLENDMPS Z0, Z4, K1, Z5
+	VMOVUPS Z5, (AX)(BX*4)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ         $0x10, CX
-	TESTQ        CX, CX
-	JZ           done
-	MOVL         $0x00000001, SI
-	SHLL         CL, SI
-	DECL         SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (DX)(BX*4), K1, Z0
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
+	VMOVUPS.Z (DX)(BX*4), K1, Z0
 	VBROADCASTSS asinF32AVX512Table<>+0(SB), Z1
-	VANDPS       Z1, Z0, Z1
+	VANDPS Z1, Z0, Z1
 	VBROADCASTSS asinF32AVX512Table<>+4(SB), Z2
-	VCMPPS       $0x11, Z2, Z1, K2
+	VCMPPS $0x11, Z2, Z1, K2
 	VBROADCASTSS asinF32AVX512Table<>+8(SB), Z2
-	VCMPPS       $0x12, Z2, Z1, K3
-	VMULPS       Z0, Z0, Z2
-	VMULPS       Z2, Z0, Z3
+	VCMPPS $0x12, Z2, Z1, K3
+	VMULPS Z0, Z0, Z2
+	VMULPS Z2, Z0, Z3
 	VBROADCASTSS asinF32AVX512Table<>+12(SB), Z4
-	VMULPS       Z2, Z4, Z4
+	VMULPS Z2, Z4, Z4
 	VBROADCASTSS asinF32AVX512Table<>+16(SB), Z5
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z2, Z4, Z4
+	VADDPS Z5, Z4, Z4
+	VMULPS Z2, Z4, Z4
 	VBROADCASTSS asinF32AVX512Table<>+20(SB), Z5
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z2, Z4, Z4
+	VADDPS Z5, Z4, Z4
+	VMULPS Z2, Z4, Z4
 	VBROADCASTSS asinF32AVX512Table<>+24(SB), Z5
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z2, Z4, Z4
+	VADDPS Z5, Z4, Z4
+	VMULPS Z2, Z4, Z4
 	VBROADCASTSS asinF32AVX512Table<>+28(SB), Z5
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z2, Z4, Z2
+	VADDPS Z5, Z4, Z4
+	VMULPS Z2, Z4, Z2
 	VBROADCASTSS asinF32AVX512Table<>+32(SB), Z4
-	VADDPS       Z4, Z2, Z2
-	VMULPS       Z2, Z3, Z2
-	VADDPS       Z2, Z0, Z2
+	VADDPS Z4, Z2, Z2
+	VMULPS Z2, Z3, Z2
+	VADDPS Z2, Z0, Z2
 	VBROADCASTSS asinF32AVX512Table<>+36(SB), Z3
-	VCMPPS       $0x12, Z3, Z1, K4
+	VCMPPS $0x12, Z3, Z1, K4
 	VBROADCASTSS asinF32AVX512Table<>+36(SB), Z3
-	VSUBPS       Z1, Z3, Z1
+	VSUBPS Z1, Z3, Z1
 	VBROADCASTSS asinF32AVX512Table<>+8(SB), Z3
-	VMULPS       Z1, Z3, Z1
-	VSQRTPS      Z1, Z3
+	VMULPS Z1, Z3, Z1
+	VSQRTPS Z1, Z3
 	VBROADCASTSS asinF32AVX512Table<>+40(SB), Z4
-	VANDPS       Z4, Z3, Z4
+	VANDPS Z4, Z3, Z4
 	VBROADCASTSS asinF32AVX512Table<>+44(SB), Z5
-	VMULPS       Z4, Z5, Z5
+	VMULPS Z4, Z5, Z5
 	VBROADCASTSS asinF32AVX512Table<>+48(SB), Z9
-	VSUBPS       Z5, Z9, Z5
-	VMULPS       Z4, Z4, Z9
-	VSUBPS       Z9, Z1, Z9
-	VADDPS       Z4, Z3, Z4
+	VSUBPS Z5, Z9, Z5
+	VMULPS Z4, Z4, Z9
+	VSUBPS Z9, Z1, Z9
+	VADDPS Z4, Z3, Z4
 	VBROADCASTSS asinF32AVX512Table<>+52(SB), Z10
-	VADDPS       Z10, Z4, Z4
-	VDIVPS       Z4, Z9, Z4
-	VMULPS       Z1, Z3, Z3
+	VADDPS Z10, Z4, Z4
+	VDIVPS Z4, Z9, Z4
+	VMULPS Z1, Z3, Z3
 	VBROADCASTSS asinF32AVX512Table<>+12(SB), Z9
-	VMULPS       Z1, Z9, Z9
+	VMULPS Z1, Z9, Z9
 	VBROADCASTSS asinF32AVX512Table<>+16(SB), Z10
-	VADDPS       Z10, Z9, Z9
-	VMULPS       Z1, Z9, Z9
+	VADDPS Z10, Z9, Z9
+	VMULPS Z1, Z9, Z9
 	VBROADCASTSS asinF32AVX512Table<>+20(SB), Z10
-	VADDPS       Z10, Z9, Z9
-	VMULPS       Z1, Z9, Z9
+	VADDPS Z10, Z9, Z9
+	VMULPS Z1, Z9, Z9
 	VBROADCASTSS asinF32AVX512Table<>+24(SB), Z10
-	VADDPS       Z10, Z9, Z9
-	VMULPS       Z1, Z9, Z9
+	VADDPS Z10, Z9, Z9
+	VMULPS Z1, Z9, Z9
 	VBROADCASTSS asinF32AVX512Table<>+28(SB), Z10
-	VADDPS       Z10, Z9, Z9
-	VMULPS       Z1, Z9, Z1
+	VADDPS Z10, Z9, Z9
+	VMULPS Z1, Z9, Z1
 	VBROADCASTSS asinF32AVX512Table<>+32(SB), Z9
-	VADDPS       Z9, Z1, Z1
-	VMULPS       Z1, Z3, Z1
-	VADDPS       Z1, Z4, Z1
+	VADDPS Z9, Z1, Z1
+	VMULPS Z1, Z3, Z1
+	VADDPS Z1, Z4, Z1
 	VBROADCASTSS asinF32AVX512Table<>+44(SB), Z3
-	VMULPS       Z1, Z3, Z1
+	VMULPS Z1, Z3, Z1
 	VBROADCASTSS asinF32AVX512Table<>+56(SB), Z3
-	VSUBPS       Z1, Z3, Z1
-	VADDPS       Z1, Z5, Z1
+	VSUBPS Z1, Z3, Z1
+	VADDPS Z1, Z5, Z1
 	VBROADCASTSS asinF32AVX512Table<>+0(SB), Z3
-	VANDPS       Z3, Z1, Z1
+	VANDPS Z3, Z1, Z1
 	VBROADCASTSS asinF32AVX512Table<>+60(SB), Z3
-	VANDPS       Z3, Z0, Z3
-	VORPS        Z3, Z1, Z1
+	VANDPS Z3, Z0, Z3
+	VORPS Z3, Z1, Z1
 	VBROADCASTSS asinF32AVX512Table<>+64(SB), Z3
-	VBLENDMPS    Z1, Z3, K4, Z6
-	VBLENDMPS    Z2, Z6, K3, Z7
-	VBLENDMPS    Z0, Z7, K2, Z8
-	VMOVUPS      Z8, K1, (AX)(BX*4)
+	VBLENDMPS Z1, Z3, K4, Z6
+	VBLENDMPS Z2, Z6, K3, Z7
+	VBLENDMPS Z0, Z7, K2, Z8
+	VMOVUPS Z8, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -10143,183 +10143,183 @@ TEXT ·asinF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Y0
+	VMOVUPS (DX)(BX*4), Y0
 	VBROADCASTSS asinF32AVX2Table<>+0(SB), Y1
-	VANDPS       Y1, Y0, Y1
+	VANDPS Y1, Y0, Y1
 	VBROADCASTSS asinF32AVX2Table<>+4(SB), Y2
-	VCMPPS       $0x11, Y2, Y1, Y2
+	VCMPPS $0x11, Y2, Y1, Y2
 	VBROADCASTSS asinF32AVX2Table<>+8(SB), Y3
-	VCMPPS       $0x12, Y3, Y1, Y3
-	VMULPS       Y0, Y0, Y4
-	VMULPS       Y4, Y0, Y5
+	VCMPPS $0x12, Y3, Y1, Y3
+	VMULPS Y0, Y0, Y4
+	VMULPS Y4, Y0, Y5
 	VBROADCASTSS asinF32AVX2Table<>+12(SB), Y6
-	VMULPS       Y4, Y6, Y6
+	VMULPS Y4, Y6, Y6
 	VBROADCASTSS asinF32AVX2Table<>+16(SB), Y7
-	VADDPS       Y7, Y6, Y6
-	VMULPS       Y4, Y6, Y6
+	VADDPS Y7, Y6, Y6
+	VMULPS Y4, Y6, Y6
 	VBROADCASTSS asinF32AVX2Table<>+20(SB), Y7
-	VADDPS       Y7, Y6, Y6
-	VMULPS       Y4, Y6, Y6
+	VADDPS Y7, Y6, Y6
+	VMULPS Y4, Y6, Y6
 	VBROADCASTSS asinF32AVX2Table<>+24(SB), Y7
-	VADDPS       Y7, Y6, Y6
-	VMULPS       Y4, Y6, Y6
+	VADDPS Y7, Y6, Y6
+	VMULPS Y4, Y6, Y6
 	VBROADCASTSS asinF32AVX2Table<>+28(SB), Y7
-	VADDPS       Y7, Y6, Y6
-	VMULPS       Y4, Y6, Y4
+	VADDPS Y7, Y6, Y6
+	VMULPS Y4, Y6, Y4
 	VBROADCASTSS asinF32AVX2Table<>+32(SB), Y6
-	VADDPS       Y6, Y4, Y4
-	VMULPS       Y4, Y5, Y4
-	VADDPS       Y4, Y0, Y4
+	VADDPS Y6, Y4, Y4
+	VMULPS Y4, Y5, Y4
+	VADDPS Y4, Y0, Y4
 	VBROADCASTSS asinF32AVX2Table<>+36(SB), Y5
-	VCMPPS       $0x12, Y5, Y1, Y5
+	VCMPPS $0x12, Y5, Y1, Y5
 	VBROADCASTSS asinF32AVX2Table<>+36(SB), Y6
-	VSUBPS       Y1, Y6, Y1
+	VSUBPS Y1, Y6, Y1
 	VBROADCASTSS asinF32AVX2Table<>+8(SB), Y6
-	VMULPS       Y1, Y6, Y1
-	VSQRTPS      Y1, Y6
+	VMULPS Y1, Y6, Y1
+	VSQRTPS Y1, Y6
 	VBROADCASTSS asinF32AVX2Table<>+40(SB), Y7
-	VANDPS       Y7, Y6, Y7
+	VANDPS Y7, Y6, Y7
 	VBROADCASTSS asinF32AVX2Table<>+44(SB), Y8
-	VMULPS       Y7, Y8, Y8
+	VMULPS Y7, Y8, Y8
 	VBROADCASTSS asinF32AVX2Table<>+48(SB), Y9
-	VSUBPS       Y8, Y9, Y8
-	VMULPS       Y7, Y7, Y9
-	VSUBPS       Y9, Y1, Y9
-	VADDPS       Y7, Y6, Y7
+	VSUBPS Y8, Y9, Y8
+	VMULPS Y7, Y7, Y9
+	VSUBPS Y9, Y1, Y9
+	VADDPS Y7, Y6, Y7
 	VBROADCASTSS asinF32AVX2Table<>+52(SB), Y10
-	VADDPS       Y10, Y7, Y7
-	VDIVPS       Y7, Y9, Y7
-	VMULPS       Y1, Y6, Y6
+	VADDPS Y10, Y7, Y7
+	VDIVPS Y7, Y9, Y7
+	VMULPS Y1, Y6, Y6
 	VBROADCASTSS asinF32AVX2Table<>+12(SB), Y9
-	VMULPS       Y1, Y9, Y9
+	VMULPS Y1, Y9, Y9
 	VBROADCASTSS asinF32AVX2Table<>+16(SB), Y10
-	VADDPS       Y10, Y9, Y9
-	VMULPS       Y1, Y9, Y9
+	VADDPS Y10, Y9, Y9
+	VMULPS Y1, Y9, Y9
 	VBROADCASTSS asinF32AVX2Table<>+20(SB), Y10
-	VADDPS       Y10, Y9, Y9
-	VMULPS       Y1, Y9, Y9
+	VADDPS Y10, Y9, Y9
+	VMULPS Y1, Y9, Y9
 	VBROADCASTSS asinF32AVX2Table<>+24(SB), Y10
-	VADDPS       Y10, Y9, Y9
-	VMULPS       Y1, Y9, Y9
+	VADDPS Y10, Y9, Y9
+	VMULPS Y1, Y9, Y9
 	VBROADCASTSS asinF32AVX2Table<>+28(SB), Y10
-	VADDPS       Y10, Y9, Y9
-	VMULPS       Y1, Y9, Y1
+	VADDPS Y10, Y9, Y9
+	VMULPS Y1, Y9, Y1
 	VBROADCASTSS asinF32AVX2Table<>+32(SB), Y9
-	VADDPS       Y9, Y1, Y1
-	VMULPS       Y1, Y6, Y1
-	VADDPS       Y1, Y7, Y1
+	VADDPS Y9, Y1, Y1
+	VMULPS Y1, Y6, Y1
+	VADDPS Y1, Y7, Y1
 	VBROADCASTSS asinF32AVX2Table<>+44(SB), Y6
-	VMULPS       Y1, Y6, Y1
+	VMULPS Y1, Y6, Y1
 	VBROADCASTSS asinF32AVX2Table<>+56(SB), Y6
-	VSUBPS       Y1, Y6, Y1
-	VADDPS       Y1, Y8, Y1
+	VSUBPS Y1, Y6, Y1
+	VADDPS Y1, Y8, Y1
 	VBROADCASTSS asinF32AVX2Table<>+0(SB), Y6
-	VANDPS       Y6, Y1, Y1
+	VANDPS Y6, Y1, Y1
 	VBROADCASTSS asinF32AVX2Table<>+60(SB), Y6
-	VANDPS       Y6, Y0, Y6
-	VORPS        Y6, Y1, Y1
+	VANDPS Y6, Y0, Y6
+	VORPS Y6, Y1, Y1
 	VBROADCASTSS asinF32AVX2Table<>+64(SB), Y6
-	VBLENDVPS    Y5, Y1, Y6, Y1
-	VBLENDVPS    Y3, Y4, Y1, Y1
-	VBLENDVPS    Y2, Y0, Y1, Y0
-	VMOVUPS      Y0, (CX)(BX*4)
-	ADDQ         $0x08, BX
-	SUBQ         $0x08, AX
-	JGE          loop1
+	VBLENDVPS Y5, Y1, Y6, Y1
+	VBLENDVPS Y3, Y4, Y1, Y1
+	VBLENDVPS Y2, Y0, Y1, Y0
+	VMOVUPS Y0, (CX)(BX*4)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X0
-	VPMOVZXBD    X0, Y1
-	VMOVD        AX, X0
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X0
+	VPMOVZXBD X0, Y1
+	VMOVD AX, X0
 	VPBROADCASTD X0, Y0
-	VPCMPGTD     Y1, Y0, Y0
-	VMASKMOVPS   (DX)(BX*4), Y0, Y1
+	VPCMPGTD Y1, Y0, Y0
+	VMASKMOVPS (DX)(BX*4), Y0, Y1
 	VBROADCASTSS asinF32AVX2Table<>+0(SB), Y2
-	VANDPS       Y2, Y1, Y2
+	VANDPS Y2, Y1, Y2
 	VBROADCASTSS asinF32AVX2Table<>+4(SB), Y3
-	VCMPPS       $0x11, Y3, Y2, Y3
+	VCMPPS $0x11, Y3, Y2, Y3
 	VBROADCASTSS asinF32AVX2Table<>+8(SB), Y4
-	VCMPPS       $0x12, Y4, Y2, Y4
-	VMULPS       Y1, Y1, Y5
-	VMULPS       Y5, Y1, Y6
+	VCMPPS $0x12, Y4, Y2, Y4
+	VMULPS Y1, Y1, Y5
+	VMULPS Y5, Y1, Y6
 	VBROADCASTSS asinF32AVX2Table<>+12(SB), Y7
-	VMULPS       Y5, Y7, Y7
+	VMULPS Y5, Y7, Y7
 	VBROADCASTSS asinF32AVX2Table<>+16(SB), Y8
-	VADDPS       Y8, Y7, Y7
-	VMULPS       Y5, Y7, Y7
+	VADDPS Y8, Y7, Y7
+	VMULPS Y5, Y7, Y7
 	VBROADCASTSS asinF32AVX2Table<>+20(SB), Y8
-	VADDPS       Y8, Y7, Y7
-	VMULPS       Y5, Y7, Y7
+	VADDPS Y8, Y7, Y7
+	VMULPS Y5, Y7, Y7
 	VBROADCASTSS asinF32AVX2Table<>+24(SB), Y8
-	VADDPS       Y8, Y7, Y7
-	VMULPS       Y5, Y7, Y7
+	VADDPS Y8, Y7, Y7
+	VMULPS Y5, Y7, Y7
 	VBROADCASTSS asinF32AVX2Table<>+28(SB), Y8
-	VADDPS       Y8, Y7, Y7
-	VMULPS       Y5, Y7, Y5
+	VADDPS Y8, Y7, Y7
+	VMULPS Y5, Y7, Y5
 	VBROADCASTSS asinF32AVX2Table<>+32(SB), Y7
-	VADDPS       Y7, Y5, Y5
-	VMULPS       Y5, Y6, Y5
-	VADDPS       Y5, Y1, Y5
+	VADDPS Y7, Y5, Y5
+	VMULPS Y5, Y6, Y5
+	VADDPS Y5, Y1, Y5
 	VBROADCASTSS asinF32AVX2Table<>+36(SB), Y6
-	VCMPPS       $0x12, Y6, Y2, Y6
+	VCMPPS $0x12, Y6, Y2, Y6
 	VBROADCASTSS asinF32AVX2Table<>+36(SB), Y7
-	VSUBPS       Y2, Y7, Y2
+	VSUBPS Y2, Y7, Y2
 	VBROADCASTSS asinF32AVX2Table<>+8(SB), Y7
-	VMULPS       Y2, Y7, Y2
-	VSQRTPS      Y2, Y7
+	VMULPS Y2, Y7, Y2
+	VSQRTPS Y2, Y7
 	VBROADCASTSS asinF32AVX2Table<>+40(SB), Y8
-	VANDPS       Y8, Y7, Y8
+	VANDPS Y8, Y7, Y8
 	VBROADCASTSS asinF32AVX2Table<>+44(SB), Y9
-	VMULPS       Y8, Y9, Y9
+	VMULPS Y8, Y9, Y9
 	VBROADCASTSS asinF32AVX2Table<>+48(SB), Y10
-	VSUBPS       Y9, Y10, Y9
-	VMULPS       Y8, Y8, Y10
-	VSUBPS       Y10, Y2, Y10
-	VADDPS       Y8, Y7, Y8
+	VSUBPS Y9, Y10, Y9
+	VMULPS Y8, Y8, Y10
+	VSUBPS Y10, Y2, Y10
+	VADDPS Y8, Y7, Y8
 	VBROADCASTSS asinF32AVX2Table<>+52(SB), Y11
-	VADDPS       Y11, Y8, Y8
-	VDIVPS       Y8, Y10, Y8
-	VMULPS       Y2, Y7, Y7
+	VADDPS Y11, Y8, Y8
+	VDIVPS Y8, Y10, Y8
+	VMULPS Y2, Y7, Y7
 	VBROADCASTSS asinF32AVX2Table<>+12(SB), Y10
-	VMULPS       Y2, Y10, Y10
+	VMULPS Y2, Y10, Y10
 	VBROADCASTSS asinF32AVX2Table<>+16(SB), Y11
-	VADDPS       Y11, Y10, Y10
-	VMULPS       Y2, Y10, Y10
+	VADDPS Y11, Y10, Y10
+	VMULPS Y2, Y10, Y10
 	VBROADCASTSS asinF32AVX2Table<>+20(SB), Y11
-	VADDPS       Y11, Y10, Y10
-	VMULPS       Y2, Y10, Y10
+	VADDPS Y11, Y10, Y10
+	VMULPS Y2, Y10, Y10
 	VBROADCASTSS asinF32AVX2Table<>+24(SB), Y11
-	VADDPS       Y11, Y10, Y10
-	VMULPS       Y2, Y10, Y10
+	VADDPS Y11, Y10, Y10
+	VMULPS Y2, Y10, Y10
 	VBROADCASTSS asinF32AVX2Table<>+28(SB), Y11
-	VADDPS       Y11, Y10, Y10
-	VMULPS       Y2, Y10, Y2
+	VADDPS Y11, Y10, Y10
+	VMULPS Y2, Y10, Y2
 	VBROADCASTSS asinF32AVX2Table<>+32(SB), Y10
-	VADDPS       Y10, Y2, Y2
-	VMULPS       Y2, Y7, Y2
-	VADDPS       Y2, Y8, Y2
+	VADDPS Y10, Y2, Y2
+	VMULPS Y2, Y7, Y2
+	VADDPS Y2, Y8, Y2
 	VBROADCASTSS asinF32AVX2Table<>+44(SB), Y7
-	VMULPS       Y2, Y7, Y2
+	VMULPS Y2, Y7, Y2
 	VBROADCASTSS asinF32AVX2Table<>+56(SB), Y7
-	VSUBPS       Y2, Y7, Y2
-	VADDPS       Y2, Y9, Y2
+	VSUBPS Y2, Y7, Y2
+	VADDPS Y2, Y9, Y2
 	VBROADCASTSS asinF32AVX2Table<>+0(SB), Y7
-	VANDPS       Y7, Y2, Y2
+	VANDPS Y7, Y2, Y2
 	VBROADCASTSS asinF32AVX2Table<>+60(SB), Y7
-	VANDPS       Y7, Y1, Y7
-	VORPS        Y7, Y2, Y2
+	VANDPS Y7, Y1, Y7
+	VORPS Y7, Y2, Y2
 	VBROADCASTSS asinF32AVX2Table<>+64(SB), Y7
-	VBLENDVPS    Y6, Y2, Y7, Y2
-	VBLENDVPS    Y4, Y5, Y2, Y2
-	VBLENDVPS    Y3, Y1, Y2, Y1
-	VMASKMOVPS   Y1, Y0, (CX)(BX*4)
+	VBLENDVPS Y6, Y2, Y7, Y2
+	VBLENDVPS Y4, Y5, Y2, Y2
+	VBLENDVPS Y3, Y1, Y2, Y1
+	VMASKMOVPS Y1, Y0, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -10352,185 +10352,185 @@ TEXT ·acosF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Z0
+	VMOVUPS (DX)(BX*4), Z0
 	VBROADCASTSS acosF32AVX512Table<>+0(SB), Z1
-	VANDPS       Z1, Z0, Z1
+	VANDPS Z1, Z0, Z1
 	VBROADCASTSS acosF32AVX512Table<>+4(SB), Z2
-	VCMPPS       $0x12, Z2, Z1, K1
-	VMULPS       Z0, Z0, Z2
-	VMULPS       Z2, Z0, Z11
+	VCMPPS $0x12, Z2, Z1, K1
+	VMULPS Z0, Z0, Z2
+	VMULPS Z2, Z0, Z11
 	VBROADCASTSS acosF32AVX512Table<>+8(SB), Z12
-	VMULPS       Z2, Z12, Z12
+	VMULPS Z2, Z12, Z12
 	VBROADCASTSS acosF32AVX512Table<>+12(SB), Z13
-	VADDPS       Z13, Z12, Z12
-	VMULPS       Z2, Z12, Z12
+	VADDPS Z13, Z12, Z12
+	VMULPS Z2, Z12, Z12
 	VBROADCASTSS acosF32AVX512Table<>+16(SB), Z13
-	VADDPS       Z13, Z12, Z12
-	VMULPS       Z2, Z12, Z12
+	VADDPS Z13, Z12, Z12
+	VMULPS Z2, Z12, Z12
 	VBROADCASTSS acosF32AVX512Table<>+20(SB), Z13
-	VADDPS       Z13, Z12, Z12
-	VMULPS       Z2, Z12, Z12
+	VADDPS Z13, Z12, Z12
+	VMULPS Z2, Z12, Z12
 	VBROADCASTSS acosF32AVX512Table<>+24(SB), Z13
-	VADDPS       Z13, Z12, Z12
-	VMULPS       Z2, Z12, Z2
+	VADDPS Z13, Z12, Z12
+	VMULPS Z2, Z12, Z2
 	VBROADCASTSS acosF32AVX512Table<>+28(SB), Z12
-	VADDPS       Z12, Z2, Z2
-	VMULPS       Z2, Z11, Z2
+	VADDPS Z12, Z2, Z2
+	VMULPS Z2, Z11, Z2
 	VBROADCASTSS acosF32AVX512Table<>+32(SB), Z11
-	VSUBPS       Z2, Z11, Z2
-	VSUBPS       Z2, Z0, Z2
+	VSUBPS Z2, Z11, Z2
+	VSUBPS Z2, Z0, Z2
 	VBROADCASTSS acosF32AVX512Table<>+36(SB), Z11
-	VSUBPS       Z2, Z11, Z2
+	VSUBPS Z2, Z11, Z2
 	VBROADCASTSS acosF32AVX512Table<>+40(SB), Z11
-	VCMPPS       $0x1e, Z11, Z1, K2
-	VPXORD       Z3, Z3, Z3
-	VCMPPS       $0x11, Z3, Z0, K3
+	VCMPPS $0x1e, Z11, Z1, K2
+	VPXORD Z3, Z3, Z3
+	VCMPPS $0x11, Z3, Z0, K3
 	VBROADCASTSS acosF32AVX512Table<>+40(SB), Z0
-	VSUBPS       Z1, Z0, Z0
+	VSUBPS Z1, Z0, Z0
 	VBROADCASTSS acosF32AVX512Table<>+4(SB), Z1
-	VMULPS       Z0, Z1, Z0
-	VSQRTPS      Z0, Z1
+	VMULPS Z0, Z1, Z0
+	VSQRTPS Z0, Z1
 	VBROADCASTSS acosF32AVX512Table<>+44(SB), Z11
-	VANDPS       Z11, Z1, Z11
+	VANDPS Z11, Z1, Z11
 	VBROADCASTSS acosF32AVX512Table<>+48(SB), Z12
-	VMULPS       Z11, Z12, Z12
+	VMULPS Z11, Z12, Z12
 	VBROADCASTSS acosF32AVX512Table<>+52(SB), Z13
-	VSUBPS       Z12, Z13, Z12
-	VMULPS       Z11, Z11, Z13
-	VSUBPS       Z13, Z0, Z13
-	VADDPS       Z11, Z1, Z14
+	VSUBPS Z12, Z13, Z12
+	VMULPS Z11, Z11, Z13
+	VSUBPS Z13, Z0, Z13
+	VADDPS Z11, Z1, Z14
 	VBROADCASTSS acosF32AVX512Table<>+56(SB), Z15
-	VADDPS       Z15, Z14, Z14
-	VDIVPS       Z14, Z13, Z13
-	VMULPS       Z0, Z1, Z1
+	VADDPS Z15, Z14, Z14
+	VDIVPS Z14, Z13, Z13
+	VMULPS Z0, Z1, Z1
 	VBROADCASTSS acosF32AVX512Table<>+8(SB), Z14
-	VMULPS       Z0, Z14, Z14
+	VMULPS Z0, Z14, Z14
 	VBROADCASTSS acosF32AVX512Table<>+12(SB), Z15
-	VADDPS       Z15, Z14, Z14
-	VMULPS       Z0, Z14, Z14
+	VADDPS Z15, Z14, Z14
+	VMULPS Z0, Z14, Z14
 	VBROADCASTSS acosF32AVX512Table<>+16(SB), Z15
-	VADDPS       Z15, Z14, Z14
-	VMULPS       Z0, Z14, Z14
+	VADDPS Z15, Z14, Z14
+	VMULPS Z0, Z14, Z14
 	VBROADCASTSS acosF32AVX512Table<>+20(SB), Z15
-	VADDPS       Z15, Z14, Z14
-	VMULPS       Z0, Z14, Z14
+	VADDPS Z15, Z14, Z14
+	VMULPS Z0, Z14, Z14
 	VBROADCASTSS acosF32AVX512Table<>+24(SB), Z15
-	VADDPS       Z15, Z14, Z14
-	VMULPS       Z0, Z14, Z0
+	VADDPS Z15, Z14, Z14
+	VMULPS Z0, Z14, Z0
 	VBROADCASTSS acosF32AVX512Table<>+28(SB), Z14
-	VADDPS       Z14, Z0, Z0
-	VMULPS       Z0, Z1, Z0
-	VADDPS       Z0, Z13, Z0
+	VADDPS Z14, Z0, Z0
+	VMULPS Z0, Z1, Z0
+	VADDPS Z0, Z13, Z0
 	VBROADCASTSS acosF32AVX512Table<>+48(SB), Z1
-	VMULPS       Z0, Z1, Z1
+	VMULPS Z0, Z1, Z1
 	VBROADCASTSS acosF32AVX512Table<>+60(SB), Z13
-	VSUBPS       Z1, Z13, Z1
-	VADDPS       Z1, Z12, Z1
-	VADDPS       Z0, Z11, Z0
+	VSUBPS Z1, Z13, Z1
+	VADDPS Z1, Z12, Z1
+	VADDPS Z0, Z11, Z0
 	VBROADCASTSS acosF32AVX512Table<>+48(SB), Z11
-	VMULPS       Z0, Z11, Z0
-	VBLENDMPS    Z1, Z0, K3, Z4
+	VMULPS Z0, Z11, Z0
+	VBLENDMPS Z1, Z0, K3, Z4
 	VBROADCASTSS acosF32AVX512Table<>+64(SB), Z0
-	VBLENDMPS    Z0, Z4, K2, Z5
-	VBLENDMPS    Z2, Z5, K1, Z6
-	VMOVUPS      Z6, (AX)(BX*4)
-	ADDQ         $0x10, BX
-	SUBQ         $0x10, CX
-	JGE          loop1
+	VBLENDMPS Z0, Z4, K2, Z5
+	VBLENDMPS Z2, Z5, K1, Z6
+	VMOVUPS Z6, (AX)(BX*4)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ         $0x10, CX
-	TESTQ        CX, CX
-	JZ           done
-	MOVL         $0x00000001, SI
-	SHLL         CL, SI
-	DECL         SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (DX)(BX*4), K1, Z0
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
+	VMOVUPS.Z (DX)(BX*4), K1, Z0
 	VBROADCASTSS acosF32AVX512Table<>+0(SB), Z1
-	VANDPS       Z1, Z0, Z1
+	VANDPS Z1, Z0, Z1
 	VBROADCASTSS acosF32AVX512Table<>+4(SB), Z2
-	VCMPPS       $0x12, Z2, Z1, K2
-	VMULPS       Z0, Z0, Z2
-	VMULPS       Z2, Z0, Z3
+	VCMPPS $0x12, Z2, Z1, K2
+	VMULPS Z0, Z0, Z2
+	VMULPS Z2, Z0, Z3
 	VBROADCASTSS acosF32AVX512Table<>+8(SB), Z4
-	VMULPS       Z2, Z4, Z4
+	VMULPS Z2, Z4, Z4
 	VBROADCASTSS acosF32AVX512Table<>+12(SB), Z5
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z2, Z4, Z4
+	VADDPS Z5, Z4, Z4
+	VMULPS Z2, Z4, Z4
 	VBROADCASTSS acosF32AVX512Table<>+16(SB), Z5
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z2, Z4, Z4
+	VADDPS Z5, Z4, Z4
+	VMULPS Z2, Z4, Z4
 	VBROADCASTSS acosF32AVX512Table<>+20(SB), Z5
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z2, Z4, Z4
+	VADDPS Z5, Z4, Z4
+	VMULPS Z2, Z4, Z4
 	VBROADCASTSS acosF32AVX512Table<>+24(SB), Z5
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z2, Z4, Z2
+	VADDPS Z5, Z4, Z4
+	VMULPS Z2, Z4, Z2
 	VBROADCASTSS acosF32AVX512Table<>+28(SB), Z4
-	VADDPS       Z4, Z2, Z2
-	VMULPS       Z2, Z3, Z2
+	VADDPS Z4, Z2, Z2
+	VMULPS Z2, Z3, Z2
 	VBROADCASTSS acosF32AVX512Table<>+32(SB), Z3
-	VSUBPS       Z2, Z3, Z2
-	VSUBPS       Z2, Z0, Z2
+	VSUBPS Z2, Z3, Z2
+	VSUBPS Z2, Z0, Z2
 	VBROADCASTSS acosF32AVX512Table<>+36(SB), Z3
-	VSUBPS       Z2, Z3, Z2
+	VSUBPS Z2, Z3, Z2
 	VBROADCASTSS acosF32AVX512Table<>+40(SB), Z3
-	VCMPPS       $0x1e, Z3, Z1, K3
-	VPXORD       Z7, Z7, Z7
-	VCMPPS       $0x11, Z7, Z0, K4
+	VCMPPS $0x1e, Z3, Z1, K3
+	VPXORD Z7, Z7, Z7
+	VCMPPS $0x11, Z7, Z0, K4
 	VBROADCASTSS acosF32AVX512Table<>+40(SB), Z0
-	VSUBPS       Z1, Z0, Z0
+	VSUBPS Z1, Z0, Z0
 	VBROADCASTSS acosF32AVX512Table<>+4(SB), Z1
-	VMULPS       Z0, Z1, Z0
-	VSQRTPS      Z0, Z1
+	VMULPS Z0, Z1, Z0
+	VSQRTPS Z0, Z1
 	VBROADCASTSS acosF32AVX512Table<>+44(SB), Z3
-	VANDPS       Z3, Z1, Z3
+	VANDPS Z3, Z1, Z3
 	VBROADCASTSS acosF32AVX512Table<>+48(SB), Z4
-	VMULPS       Z3, Z4, Z4
+	VMULPS Z3, Z4, Z4
 	VBROADCASTSS acosF32AVX512Table<>+52(SB), Z5
-	VSUBPS       Z4, Z5, Z4
-	VMULPS       Z3, Z3, Z5
-	VSUBPS       Z5, Z0, Z5
-	VADDPS       Z3, Z1, Z6
+	VSUBPS Z4, Z5, Z4
+	VMULPS Z3, Z3, Z5
+	VSUBPS Z5, Z0, Z5
+	VADDPS Z3, Z1, Z6
 	VBROADCASTSS acosF32AVX512Table<>+56(SB), Z7
-	VADDPS       Z7, Z6, Z6
-	VDIVPS       Z6, Z5, Z5
-	VMULPS       Z0, Z1, Z1
+	VADDPS Z7, Z6, Z6
+	VDIVPS Z6, Z5, Z5
+	VMULPS Z0, Z1, Z1
 	VBROADCASTSS acosF32AVX512Table<>+8(SB), Z6
-	VMULPS       Z0, Z6, Z6
+	VMULPS Z0, Z6, Z6
 	VBROADCASTSS acosF32AVX512Table<>+12(SB), Z7
-	VADDPS       Z7, Z6, Z6
-	VMULPS       Z0, Z6, Z6
+	VADDPS Z7, Z6, Z6
+	VMULPS Z0, Z6, Z6
 	VBROADCASTSS acosF32AVX512Table<>+16(SB), Z7
-	VADDPS       Z7, Z6, Z6
-	VMULPS       Z0, Z6, Z6
+	VADDPS Z7, Z6, Z6
+	VMULPS Z0, Z6, Z6
 	VBROADCASTSS acosF32AVX512Table<>+20(SB), Z7
-	VADDPS       Z7, Z6, Z6
-	VMULPS       Z0, Z6, Z6
+	VADDPS Z7, Z6, Z6
+	VMULPS Z0, Z6, Z6
 	VBROADCASTSS acosF32AVX512Table<>+24(SB), Z7
-	VADDPS       Z7, Z6, Z6
-	VMULPS       Z0, Z6, Z0
+	VADDPS Z7, Z6, Z6
+	VMULPS Z0, Z6, Z0
 	VBROADCASTSS acosF32AVX512Table<>+28(SB), Z6
-	VADDPS       Z6, Z0, Z0
-	VMULPS       Z0, Z1, Z0
-	VADDPS       Z0, Z5, Z0
+	VADDPS Z6, Z0, Z0
+	VMULPS Z0, Z1, Z0
+	VADDPS Z0, Z5, Z0
 	VBROADCASTSS acosF32AVX512Table<>+48(SB), Z1
-	VMULPS       Z0, Z1, Z1
+	VMULPS Z0, Z1, Z1
 	VBROADCASTSS acosF32AVX512Table<>+60(SB), Z5
-	VSUBPS       Z1, Z5, Z1
-	VADDPS       Z1, Z4, Z1
-	VADDPS       Z0, Z3, Z0
+	VSUBPS Z1, Z5, Z1
+	VADDPS Z1, Z4, Z1
+	VADDPS Z0, Z3, Z0
 	VBROADCASTSS acosF32AVX512Table<>+48(SB), Z3
-	VMULPS       Z0, Z3, Z0
-	VBLENDMPS    Z1, Z0, K4, Z8
+	VMULPS Z0, Z3, Z0
+	VBLENDMPS Z1, Z0, K4, Z8
 	VBROADCASTSS acosF32AVX512Table<>+64(SB), Z0
-	VBLENDMPS    Z0, Z8, K3, Z9
-	VBLENDMPS    Z2, Z9, K2, Z10
-	VMOVUPS      Z10, K1, (AX)(BX*4)
+	VBLENDMPS Z0, Z8, K3, Z9
+	VBLENDMPS Z2, Z9, K2, Z10
+	VMOVUPS Z10, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -10563,187 +10563,187 @@ TEXT ·acosF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Y0
+	VMOVUPS (DX)(BX*4), Y0
 	VBROADCASTSS acosF32AVX2Table<>+0(SB), Y1
-	VANDPS       Y1, Y0, Y1
+	VANDPS Y1, Y0, Y1
 	VBROADCASTSS acosF32AVX2Table<>+4(SB), Y2
-	VCMPPS       $0x12, Y2, Y1, Y2
-	VMULPS       Y0, Y0, Y3
-	VMULPS       Y3, Y0, Y4
+	VCMPPS $0x12, Y2, Y1, Y2
+	VMULPS Y0, Y0, Y3
+	VMULPS Y3, Y0, Y4
 	VBROADCASTSS acosF32AVX2Table<>+8(SB), Y5
-	VMULPS       Y3, Y5, Y5
+	VMULPS Y3, Y5, Y5
 	VBROADCASTSS acosF32AVX2Table<>+12(SB), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y3, Y5, Y5
+	VADDPS Y6, Y5, Y5
+	VMULPS Y3, Y5, Y5
 	VBROADCASTSS acosF32AVX2Table<>+16(SB), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y3, Y5, Y5
+	VADDPS Y6, Y5, Y5
+	VMULPS Y3, Y5, Y5
 	VBROADCASTSS acosF32AVX2Table<>+20(SB), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y3, Y5, Y5
+	VADDPS Y6, Y5, Y5
+	VMULPS Y3, Y5, Y5
 	VBROADCASTSS acosF32AVX2Table<>+24(SB), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y3, Y5, Y3
+	VADDPS Y6, Y5, Y5
+	VMULPS Y3, Y5, Y3
 	VBROADCASTSS acosF32AVX2Table<>+28(SB), Y5
-	VADDPS       Y5, Y3, Y3
-	VMULPS       Y3, Y4, Y3
+	VADDPS Y5, Y3, Y3
+	VMULPS Y3, Y4, Y3
 	VBROADCASTSS acosF32AVX2Table<>+32(SB), Y4
-	VSUBPS       Y3, Y4, Y3
-	VSUBPS       Y3, Y0, Y3
+	VSUBPS Y3, Y4, Y3
+	VSUBPS Y3, Y0, Y3
 	VBROADCASTSS acosF32AVX2Table<>+36(SB), Y4
-	VSUBPS       Y3, Y4, Y3
+	VSUBPS Y3, Y4, Y3
 	VBROADCASTSS acosF32AVX2Table<>+40(SB), Y4
-	VCMPPS       $0x1e, Y4, Y1, Y4
-	VPXOR        Y5, Y5, Y5
-	VCMPPS       $0x11, Y5, Y0, Y0
+	VCMPPS $0x1e, Y4, Y1, Y4
+	VPXOR Y5, Y5, Y5
+	VCMPPS $0x11, Y5, Y0, Y0
 	VBROADCASTSS acosF32AVX2Table<>+40(SB), Y5
-	VSUBPS       Y1, Y5, Y1
+	VSUBPS Y1, Y5, Y1
 	VBROADCASTSS acosF32AVX2Table<>+4(SB), Y5
-	VMULPS       Y1, Y5, Y1
-	VSQRTPS      Y1, Y5
+	VMULPS Y1, Y5, Y1
+	VSQRTPS Y1, Y5
 	VBROADCASTSS acosF32AVX2Table<>+44(SB), Y6
-	VANDPS       Y6, Y5, Y6
+	VANDPS Y6, Y5, Y6
 	VBROADCASTSS acosF32AVX2Table<>+48(SB), Y7
-	VMULPS       Y6, Y7, Y7
+	VMULPS Y6, Y7, Y7
 	VBROADCASTSS acosF32AVX2Table<>+52(SB), Y8
-	VSUBPS       Y7, Y8, Y7
-	VMULPS       Y6, Y6, Y8
-	VSUBPS       Y8, Y1, Y8
-	VADDPS       Y6, Y5, Y9
+	VSUBPS Y7, Y8, Y7
+	VMULPS Y6, Y6, Y8
+	VSUBPS Y8, Y1, Y8
+	VADDPS Y6, Y5, Y9
 	VBROADCASTSS acosF32AVX2Table<>+56(SB), Y10
-	VADDPS       Y10, Y9, Y9
-	VDIVPS       Y9, Y8, Y8
-	VMULPS       Y1, Y5, Y5
+	VADDPS Y10, Y9, Y9
+	VDIVPS Y9, Y8, Y8
+	VMULPS Y1, Y5, Y5
 	VBROADCASTSS acosF32AVX2Table<>+8(SB), Y9
-	VMULPS       Y1, Y9, Y9
+	VMULPS Y1, Y9, Y9
 	VBROADCASTSS acosF32AVX2Table<>+12(SB), Y10
-	VADDPS       Y10, Y9, Y9
-	VMULPS       Y1, Y9, Y9
+	VADDPS Y10, Y9, Y9
+	VMULPS Y1, Y9, Y9
 	VBROADCASTSS acosF32AVX2Table<>+16(SB), Y10
-	VADDPS       Y10, Y9, Y9
-	VMULPS       Y1, Y9, Y9
+	VADDPS Y10, Y9, Y9
+	VMULPS Y1, Y9, Y9
 	VBROADCASTSS acosF32AVX2Table<>+20(SB), Y10
-	VADDPS       Y10, Y9, Y9
-	VMULPS       Y1, Y9, Y9
+	VADDPS Y10, Y9, Y9
+	VMULPS Y1, Y9, Y9
 	VBROADCASTSS acosF32AVX2Table<>+24(SB), Y10
-	VADDPS       Y10, Y9, Y9
-	VMULPS       Y1, Y9, Y1
+	VADDPS Y10, Y9, Y9
+	VMULPS Y1, Y9, Y1
 	VBROADCASTSS acosF32AVX2Table<>+28(SB), Y9
-	VADDPS       Y9, Y1, Y1
-	VMULPS       Y1, Y5, Y1
-	VADDPS       Y1, Y8, Y1
+	VADDPS Y9, Y1, Y1
+	VMULPS Y1, Y5, Y1
+	VADDPS Y1, Y8, Y1
 	VBROADCASTSS acosF32AVX2Table<>+48(SB), Y5
-	VMULPS       Y1, Y5, Y5
+	VMULPS Y1, Y5, Y5
 	VBROADCASTSS acosF32AVX2Table<>+60(SB), Y8
-	VSUBPS       Y5, Y8, Y5
-	VADDPS       Y5, Y7, Y5
-	VADDPS       Y1, Y6, Y1
+	VSUBPS Y5, Y8, Y5
+	VADDPS Y5, Y7, Y5
+	VADDPS Y1, Y6, Y1
 	VBROADCASTSS acosF32AVX2Table<>+48(SB), Y6
-	VMULPS       Y1, Y6, Y1
-	VBLENDVPS    Y0, Y5, Y1, Y0
+	VMULPS Y1, Y6, Y1
+	VBLENDVPS Y0, Y5, Y1, Y0
 	VBROADCASTSS acosF32AVX2Table<>+64(SB), Y1
-	VBLENDVPS    Y4, Y1, Y0, Y0
-	VBLENDVPS    Y2, Y3, Y0, Y0
-	VMOVUPS      Y0, (CX)(BX*4)
-	ADDQ         $0x08, BX
-	SUBQ         $0x08, AX
-	JGE          loop1
+	VBLENDVPS Y4, Y1, Y0, Y0
+	VBLENDVPS Y2, Y3, Y0, Y0
+	VMOVUPS Y0, (CX)(BX*4)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X0
-	VPMOVZXBD    X0, Y1
-	VMOVD        AX, X0
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X0
+	VPMOVZXBD X0, Y1
+	VMOVD AX, X0
 	VPBROADCASTD X0, Y0
-	VPCMPGTD     Y1, Y0, Y0
-	VMASKMOVPS   (DX)(BX*4), Y0, Y1
+	VPCMPGTD Y1, Y0, Y0
+	VMASKMOVPS (DX)(BX*4), Y0, Y1
 	VBROADCASTSS acosF32AVX2Table<>+0(SB), Y2
-	VANDPS       Y2, Y1, Y2
+	VANDPS Y2, Y1, Y2
 	VBROADCASTSS acosF32AVX2Table<>+4(SB), Y3
-	VCMPPS       $0x12, Y3, Y2, Y3
-	VMULPS       Y1, Y1, Y4
-	VMULPS       Y4, Y1, Y5
+	VCMPPS $0x12, Y3, Y2, Y3
+	VMULPS Y1, Y1, Y4
+	VMULPS Y4, Y1, Y5
 	VBROADCASTSS acosF32AVX2Table<>+8(SB), Y6
-	VMULPS       Y4, Y6, Y6
+	VMULPS Y4, Y6, Y6
 	VBROADCASTSS acosF32AVX2Table<>+12(SB), Y7
-	VADDPS       Y7, Y6, Y6
-	VMULPS       Y4, Y6, Y6
+	VADDPS Y7, Y6, Y6
+	VMULPS Y4, Y6, Y6
 	VBROADCASTSS acosF32AVX2Table<>+16(SB), Y7
-	VADDPS       Y7, Y6, Y6
-	VMULPS       Y4, Y6, Y6
+	VADDPS Y7, Y6, Y6
+	VMULPS Y4, Y6, Y6
 	VBROADCASTSS acosF32AVX2Table<>+20(SB), Y7
-	VADDPS       Y7, Y6, Y6
-	VMULPS       Y4, Y6, Y6
+	VADDPS Y7, Y6, Y6
+	VMULPS Y4, Y6, Y6
 	VBROADCASTSS acosF32AVX2Table<>+24(SB), Y7
-	VADDPS       Y7, Y6, Y6
-	VMULPS       Y4, Y6, Y4
+	VADDPS Y7, Y6, Y6
+	VMULPS Y4, Y6, Y4
 	VBROADCASTSS acosF32AVX2Table<>+28(SB), Y6
-	VADDPS       Y6, Y4, Y4
-	VMULPS       Y4, Y5, Y4
+	VADDPS Y6, Y4, Y4
+	VMULPS Y4, Y5, Y4
 	VBROADCASTSS acosF32AVX2Table<>+32(SB), Y5
-	VSUBPS       Y4, Y5, Y4
-	VSUBPS       Y4, Y1, Y4
+	VSUBPS Y4, Y5, Y4
+	VSUBPS Y4, Y1, Y4
 	VBROADCASTSS acosF32AVX2Table<>+36(SB), Y5
-	VSUBPS       Y4, Y5, Y4
+	VSUBPS Y4, Y5, Y4
 	VBROADCASTSS acosF32AVX2Table<>+40(SB), Y5
-	VCMPPS       $0x1e, Y5, Y2, Y5
-	VPXOR        Y6, Y6, Y6
-	VCMPPS       $0x11, Y6, Y1, Y1
+	VCMPPS $0x1e, Y5, Y2, Y5
+	VPXOR Y6, Y6, Y6
+	VCMPPS $0x11, Y6, Y1, Y1
 	VBROADCASTSS acosF32AVX2Table<>+40(SB), Y6
-	VSUBPS       Y2, Y6, Y2
+	VSUBPS Y2, Y6, Y2
 	VBROADCASTSS acosF32AVX2Table<>+4(SB), Y6
-	VMULPS       Y2, Y6, Y2
-	VSQRTPS      Y2, Y6
+	VMULPS Y2, Y6, Y2
+	VSQRTPS Y2, Y6
 	VBROADCASTSS acosF32AVX2Table<>+44(SB), Y7
-	VANDPS       Y7, Y6, Y7
+	VANDPS Y7, Y6, Y7
 	VBROADCASTSS acosF32AVX2Table<>+48(SB), Y8
-	VMULPS       Y7, Y8, Y8
+	VMULPS Y7, Y8, Y8
 	VBROADCASTSS acosF32AVX2Table<>+52(SB), Y9
-	VSUBPS       Y8, Y9, Y8
-	VMULPS       Y7, Y7, Y9
-	VSUBPS       Y9, Y2, Y9
-	VADDPS       Y7, Y6, Y10
+	VSUBPS Y8, Y9, Y8
+	VMULPS Y7, Y7, Y9
+	VSUBPS Y9, Y2, Y9
+	VADDPS Y7, Y6, Y10
 	VBROADCASTSS acosF32AVX2Table<>+56(SB), Y11
-	VADDPS       Y11, Y10, Y10
-	VDIVPS       Y10, Y9, Y9
-	VMULPS       Y2, Y6, Y6
+	VADDPS Y11, Y10, Y10
+	VDIVPS Y10, Y9, Y9
+	VMULPS Y2, Y6, Y6
 	VBROADCASTSS acosF32AVX2Table<>+8(SB), Y10
-	VMULPS       Y2, Y10, Y10
+	VMULPS Y2, Y10, Y10
 	VBROADCASTSS acosF32AVX2Table<>+12(SB), Y11
-	VADDPS       Y11, Y10, Y10
-	VMULPS       Y2, Y10, Y10
+	VADDPS Y11, Y10, Y10
+	VMULPS Y2, Y10, Y10
 	VBROADCASTSS acosF32AVX2Table<>+16(SB), Y11
-	VADDPS       Y11, Y10, Y10
-	VMULPS       Y2, Y10, Y10
+	VADDPS Y11, Y10, Y10
+	VMULPS Y2, Y10, Y10
 	VBROADCASTSS acosF32AVX2Table<>+20(SB), Y11
-	VADDPS       Y11, Y10, Y10
-	VMULPS       Y2, Y10, Y10
+	VADDPS Y11, Y10, Y10
+	VMULPS Y2, Y10, Y10
 	VBROADCASTSS acosF32AVX2Table<>+24(SB), Y11
-	VADDPS       Y11, Y10, Y10
-	VMULPS       Y2, Y10, Y2
+	VADDPS Y11, Y10, Y10
+	VMULPS Y2, Y10, Y2
 	VBROADCASTSS acosF32AVX2Table<>+28(SB), Y10
-	VADDPS       Y10, Y2, Y2
-	VMULPS       Y2, Y6, Y2
-	VADDPS       Y2, Y9, Y2
+	VADDPS Y10, Y2, Y2
+	VMULPS Y2, Y6, Y2
+	VADDPS Y2, Y9, Y2
 	VBROADCASTSS acosF32AVX2Table<>+48(SB), Y6
-	VMULPS       Y2, Y6, Y6
+	VMULPS Y2, Y6, Y6
 	VBROADCASTSS acosF32AVX2Table<>+60(SB), Y9
-	VSUBPS       Y6, Y9, Y6
-	VADDPS       Y6, Y8, Y6
-	VADDPS       Y2, Y7, Y2
+	VSUBPS Y6, Y9, Y6
+	VADDPS Y6, Y8, Y6
+	VADDPS Y2, Y7, Y2
 	VBROADCASTSS acosF32AVX2Table<>+48(SB), Y7
-	VMULPS       Y2, Y7, Y2
-	VBLENDVPS    Y1, Y6, Y2, Y1
+	VMULPS Y2, Y7, Y2
+	VBLENDVPS Y1, Y6, Y2, Y1
 	VBROADCASTSS acosF32AVX2Table<>+64(SB), Y2
-	VBLENDVPS    Y5, Y2, Y1, Y1
-	VBLENDVPS    Y3, Y4, Y1, Y1
-	VMASKMOVPS   Y1, Y0, (CX)(BX*4)
+	VBLENDVPS Y5, Y2, Y1, Y1
+	VBLENDVPS Y3, Y4, Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -10776,129 +10776,129 @@ TEXT ·atanF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Z0
+	VMOVUPS (DX)(BX*4), Z0
 	VBROADCASTSS atanF32AVX512Table<>+0(SB), Z1
-	VANDPS       Z1, Z0, Z1
+	VANDPS Z1, Z0, Z1
 	VBROADCASTSS atanF32AVX512Table<>+4(SB), Z2
-	VCMPPS       $0x11, Z2, Z1, K1
+	VCMPPS $0x11, Z2, Z1, K1
 	VBROADCASTSS atanF32AVX512Table<>+8(SB), Z2
-	VCMPPS       $0x1e, Z2, Z1, K2
+	VCMPPS $0x1e, Z2, Z1, K2
 	VBROADCASTSS atanF32AVX512Table<>+12(SB), Z2
-	VCMPPS       $0x1e, Z2, Z1, K3
+	VCMPPS $0x1e, Z2, Z1, K3
 	VBROADCASTSS atanF32AVX512Table<>+16(SB), Z2
-	VPXORD       Z4, Z4, Z4
-	VBLENDMPS    Z2, Z4, K3, Z3
+	VPXORD Z4, Z4, Z4
+	VBLENDMPS Z2, Z4, K3, Z3
 	VBROADCASTSS atanF32AVX512Table<>+20(SB), Z2
-	VBLENDMPS    Z2, Z3, K2, Z5
+	VBLENDMPS Z2, Z3, K2, Z5
 	VBROADCASTSS atanF32AVX512Table<>+24(SB), Z2
-	VDIVPS       Z1, Z2, Z2
+	VDIVPS Z1, Z2, Z2
 	VBROADCASTSS atanF32AVX512Table<>+28(SB), Z21
-	VSUBPS       Z21, Z1, Z21
+	VSUBPS Z21, Z1, Z21
 	VBROADCASTSS atanF32AVX512Table<>+28(SB), Z22
-	VADDPS       Z22, Z1, Z22
-	VDIVPS       Z22, Z21, Z21
-	VBLENDMPS    Z21, Z1, K3, Z6
-	VBLENDMPS    Z2, Z6, K2, Z7
-	VMULPS       Z7, Z7, Z1
-	VMULPS       Z1, Z7, Z2
+	VADDPS Z22, Z1, Z22
+	VDIVPS Z22, Z21, Z21
+	VBLENDMPS Z21, Z1, K3, Z6
+	VBLENDMPS Z2, Z6, K2, Z7
+	VMULPS Z7, Z7, Z1
+	VMULPS Z1, Z7, Z2
 	VBROADCASTSS atanF32AVX512Table<>+32(SB), Z21
-	VMULPS       Z1, Z21, Z21
+	VMULPS Z1, Z21, Z21
 	VBROADCASTSS atanF32AVX512Table<>+36(SB), Z22
-	VADDPS       Z22, Z21, Z21
-	VMULPS       Z1, Z21, Z21
+	VADDPS Z22, Z21, Z21
+	VMULPS Z1, Z21, Z21
 	VBROADCASTSS atanF32AVX512Table<>+40(SB), Z22
-	VADDPS       Z22, Z21, Z21
-	VMULPS       Z1, Z21, Z21
+	VADDPS Z22, Z21, Z21
+	VMULPS Z1, Z21, Z21
 	VBROADCASTSS atanF32AVX512Table<>+44(SB), Z22
-	VADDPS       Z22, Z21, Z21
-	VMULPS       Z1, Z21, Z1
+	VADDPS Z22, Z21, Z21
+	VMULPS Z1, Z21, Z1
 	VBROADCASTSS atanF32AVX512Table<>+48(SB), Z21
-	VADDPS       Z21, Z1, Z1
-	VMULPS       Z1, Z2, Z1
+	VADDPS Z21, Z1, Z1
+	VMULPS Z1, Z2, Z1
 	VBROADCASTSS atanF32AVX512Table<>+52(SB), Z2
-	VPXORD       Z9, Z9, Z9
-	VBLENDMPS    Z2, Z9, K3, Z8
+	VPXORD Z9, Z9, Z9
+	VBLENDMPS Z2, Z9, K3, Z8
 	VBROADCASTSS atanF32AVX512Table<>+56(SB), Z2
-	VBLENDMPS    Z2, Z8, K2, Z10
-	VADDPS       Z10, Z1, Z1
-	VADDPS       Z1, Z7, Z1
-	VADDPS       Z1, Z5, Z1
+	VBLENDMPS Z2, Z8, K2, Z10
+	VADDPS Z10, Z1, Z1
+	VADDPS Z1, Z7, Z1
+	VADDPS Z1, Z5, Z1
 	VBROADCASTSS atanF32AVX512Table<>+0(SB), Z2
-	VANDPS       Z2, Z1, Z1
+	VANDPS Z2, Z1, Z1
 	VBROADCASTSS atanF32AVX512Table<>+60(SB), Z2
-	VANDPS       Z2, Z0, Z2
-	VORPS        Z2, Z1, Z1
-	VBLENDMPS    Z0, Z1, K1, Z11
-	VMOVUPS      Z11, (AX)(BX*4)
-	ADDQ         $0x10, BX
-	SUBQ         $0x10, CX
-	JGE          loop1
+	VANDPS Z2, Z0, Z2
+	VORPS Z2, Z1, Z1
+	VBLENDMPS Z0, Z1, K1, Z11
+	VMOVUPS Z11, (AX)(BX*4)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ         $0x10, CX
-	TESTQ        CX, CX
-	JZ           done
-	MOVL         $0x00000001, SI
-	SHLL         CL, SI
-	DECL         SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (DX)(BX*4), K1, Z0
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
+	VMOVUPS.Z (DX)(BX*4), K1, Z0
 	VBROADCASTSS atanF32AVX512Table<>+0(SB), Z1
-	VANDPS       Z1, Z0, Z1
+	VANDPS Z1, Z0, Z1
 	VBROADCASTSS atanF32AVX512Table<>+4(SB), Z2
-	VCMPPS       $0x11, Z2, Z1, K2
+	VCMPPS $0x11, Z2, Z1, K2
 	VBROADCASTSS atanF32AVX512Table<>+8(SB), Z2
-	VCMPPS       $0x1e, Z2, Z1, K3
+	VCMPPS $0x1e, Z2, Z1, K3
 	VBROADCASTSS atanF32AVX512Table<>+12(SB), Z2
-	VCMPPS       $0x1e, Z2, Z1, K4
+	VCMPPS $0x1e, Z2, Z1, K4
 	VBROADCASTSS atanF32AVX512Table<>+16(SB), Z2
-	VPXORD       Z13, Z13, Z13
-	VBLENDMPS    Z2, Z13, K4, Z12
+	VPXORD Z13, Z13, Z13
+	VBLENDMPS Z2, Z13, K4, Z12
 	VBROADCASTSS atanF32AVX512Table<>+20(SB), Z2
-	VBLENDMPS    Z2, Z12, K3, Z14
+	VBLENDMPS Z2, Z12, K3, Z14
 	VBROADCASTSS atanF32AVX512Table<>+24(SB), Z2
-	VDIVPS       Z1, Z2, Z2
+	VDIVPS Z1, Z2, Z2
 	VBROADCASTSS atanF32AVX512Table<>+28(SB), Z3
-	VSUBPS       Z3, Z1, Z3
+	VSUBPS Z3, Z1, Z3
 	VBROADCASTSS atanF32AVX512Table<>+28(SB), Z4
-	VADDPS       Z4, Z1, Z4
-	VDIVPS       Z4, Z3, Z3
-	VBLENDMPS    Z3, Z1, K4, Z15
-	VBLENDMPS    Z2, Z15, K3, Z16
-	VMULPS       Z16, Z16, Z1
-	VMULPS       Z1, Z16, Z2
+	VADDPS Z4, Z1, Z4
+	VDIVPS Z4, Z3, Z3
+	VBLENDMPS Z3, Z1, K4, Z15
+	VBLENDMPS Z2, Z15, K3, Z16
+	VMULPS Z16, Z16, Z1
+	VMULPS Z1, Z16, Z2
 	VBROADCASTSS atanF32AVX512Table<>+32(SB), Z3
-	VMULPS       Z1, Z3, Z3
+	VMULPS Z1, Z3, Z3
 	VBROADCASTSS atanF32AVX512Table<>+36(SB), Z4
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z1, Z3, Z3
+	VADDPS Z4, Z3, Z3
+	VMULPS Z1, Z3, Z3
 	VBROADCASTSS atanF32AVX512Table<>+40(SB), Z4
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z1, Z3, Z3
+	VADDPS Z4, Z3, Z3
+	VMULPS Z1, Z3, Z3
 	VBROADCASTSS atanF32AVX512Table<>+44(SB), Z4
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z1, Z3, Z1
+	VADDPS Z4, Z3, Z3
+	VMULPS Z1, Z3, Z1
 	VBROADCASTSS atanF32AVX512Table<>+48(SB), Z3
-	VADDPS       Z3, Z1, Z1
-	VMULPS       Z1, Z2, Z1
+	VADDPS Z3, Z1, Z1
+	VMULPS Z1, Z2, Z1
 	VBROADCASTSS atanF32AVX512Table<>+52(SB), Z2
-	VPXORD       Z18, Z18, Z18
-	VBLENDMPS    Z2, Z18, K4, Z17
+	VPXORD Z18, Z18, Z18
+	VBLENDMPS Z2, Z18, K4, Z17
 	VBROADCASTSS atanF32AVX512Table<>+56(SB), Z2
-	VBLENDMPS    Z2, Z17, K3, Z19
-	VADDPS       Z19, Z1, Z1
-	VADDPS       Z1, Z16, Z1
-	VADDPS       Z1, Z14, Z1
+	VBLENDMPS Z2, Z17, K3, Z19
+	VADDPS Z19, Z1, Z1
+	VADDPS Z1, Z16, Z1
+	VADDPS Z1, Z14, Z1
 	VBROADCASTSS atanF32AVX512Table<>+0(SB), Z2
-	VANDPS       Z2, Z1, Z1
+	VANDPS Z2, Z1, Z1
 	VBROADCASTSS atanF32AVX512Table<>+60(SB), Z2
-	VANDPS       Z2, Z0, Z2
-	VORPS        Z2, Z1, Z1
-	VBLENDMPS    Z0, Z1, K2, Z20
-	VMOVUPS      Z20, K1, (AX)(BX*4)
+	VANDPS Z2, Z0, Z2
+	VORPS Z2, Z1, Z1
+	VBLENDMPS Z0, Z1, K2, Z20
+	VMOVUPS Z20, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -10930,131 +10930,131 @@ TEXT ·atanF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Y0
+	VMOVUPS (DX)(BX*4), Y0
 	VBROADCASTSS atanF32AVX2Table<>+0(SB), Y1
-	VANDPS       Y1, Y0, Y1
+	VANDPS Y1, Y0, Y1
 	VBROADCASTSS atanF32AVX2Table<>+4(SB), Y2
-	VCMPPS       $0x11, Y2, Y1, Y2
+	VCMPPS $0x11, Y2, Y1, Y2
 	VBROADCASTSS atanF32AVX2Table<>+8(SB), Y3
-	VCMPPS       $0x1e, Y3, Y1, Y3
+	VCMPPS $0x1e, Y3, Y1, Y3
 	VBROADCASTSS atanF32AVX2Table<>+12(SB), Y4
-	VCMPPS       $0x1e, Y4, Y1, Y4
+	VCMPPS $0x1e, Y4, Y1, Y4
 	VBROADCASTSS atanF32AVX2Table<>+16(SB), Y5
-	VPXOR        Y6, Y6, Y6
-	VBLENDVPS    Y4, Y5, Y6, Y5
+	VPXOR Y6, Y6, Y6
+	VBLENDVPS Y4, Y5, Y6, Y5
 	VBROADCASTSS atanF32AVX2Table<>+20(SB), Y6
-	VBLENDVPS    Y3, Y6, Y5, Y5
+	VBLENDVPS Y3, Y6, Y5, Y5
 	VBROADCASTSS atanF32AVX2Table<>+24(SB), Y6
-	VDIVPS       Y1, Y6, Y6
+	VDIVPS Y1, Y6, Y6
 	VBROADCASTSS atanF32AVX2Table<>+28(SB), Y7
-	VSUBPS       Y7, Y1, Y7
+	VSUBPS Y7, Y1, Y7
 	VBROADCASTSS atanF32AVX2Table<>+28(SB), Y8
-	VADDPS       Y8, Y1, Y8
-	VDIVPS       Y8, Y7, Y7
-	VBLENDVPS    Y4, Y7, Y1, Y1
-	VBLENDVPS    Y3, Y6, Y1, Y1
-	VMULPS       Y1, Y1, Y6
-	VMULPS       Y6, Y1, Y7
+	VADDPS Y8, Y1, Y8
+	VDIVPS Y8, Y7, Y7
+	VBLENDVPS Y4, Y7, Y1, Y1
+	VBLENDVPS Y3, Y6, Y1, Y1
+	VMULPS Y1, Y1, Y6
+	VMULPS Y6, Y1, Y7
 	VBROADCASTSS atanF32AVX2Table<>+32(SB), Y8
-	VMULPS       Y6, Y8, Y8
+	VMULPS Y6, Y8, Y8
 	VBROADCASTSS atanF32AVX2Table<>+36(SB), Y9
-	VADDPS       Y9, Y8, Y8
-	VMULPS       Y6, Y8, Y8
+	VADDPS Y9, Y8, Y8
+	VMULPS Y6, Y8, Y8
 	VBROADCASTSS atanF32AVX2Table<>+40(SB), Y9
-	VADDPS       Y9, Y8, Y8
-	VMULPS       Y6, Y8, Y8
+	VADDPS Y9, Y8, Y8
+	VMULPS Y6, Y8, Y8
 	VBROADCASTSS atanF32AVX2Table<>+44(SB), Y9
-	VADDPS       Y9, Y8, Y8
-	VMULPS       Y6, Y8, Y6
+	VADDPS Y9, Y8, Y8
+	VMULPS Y6, Y8, Y6
 	VBROADCASTSS atanF32AVX2Table<>+48(SB), Y8
-	VADDPS       Y8, Y6, Y6
-	VMULPS       Y6, Y7, Y6
+	VADDPS Y8, Y6, Y6
+	VMULPS Y6, Y7, Y6
 	VBROADCASTSS atanF32AVX2Table<>+52(SB), Y7
-	VPXOR        Y8, Y8, Y8
-	VBLENDVPS    Y4, Y7, Y8, Y4
+	VPXOR Y8, Y8, Y8
+	VBLENDVPS Y4, Y7, Y8, Y4
 	VBROADCASTSS atanF32AVX2Table<>+56(SB), Y7
-	VBLENDVPS    Y3, Y7, Y4, Y3
-	VADDPS       Y3, Y6, Y3
-	VADDPS       Y3, Y1, Y1
-	VADDPS       Y1, Y5, Y1
+	VBLENDVPS Y3, Y7, Y4, Y3
+	VADDPS Y3, Y6, Y3
+	VADDPS Y3, Y1, Y1
+	VADDPS Y1, Y5, Y1
 	VBROADCASTSS atanF32AVX2Table<>+0(SB), Y3
-	VANDPS       Y3, Y1, Y1
+	VANDPS Y3, Y1, Y1
 	VBROADCASTSS atanF32AVX2Table<>+60(SB), Y3
-	VANDPS       Y3, Y0, Y3
-	VORPS        Y3, Y1, Y1
-	VBLENDVPS    Y2, Y0, Y1, Y0
-	VMOVUPS      Y0, (CX)(BX*4)
-	ADDQ         $0x08, BX
-	SUBQ         $0x08, AX
-	JGE          loop1
+	VANDPS Y3, Y0, Y3
+	VORPS Y3, Y1, Y1
+	VBLENDVPS Y2, Y0, Y1, Y0
+	VMOVUPS Y0, (CX)(BX*4)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X0
-	VPMOVZXBD    X0, Y1
-	VMOVD        AX, X0
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X0
+	VPMOVZXBD X0, Y1
+	VMOVD AX, X0
 	VPBROADCASTD X0, Y0
-	VPCMPGTD     Y1, Y0, Y0
-	VMASKMOVPS   (DX)(BX*4), Y0, Y1
+	VPCMPGTD Y1, Y0, Y0
+	VMASKMOVPS (DX)(BX*4), Y0, Y1
 	VBROADCASTSS atanF32AVX2Table<>+0(SB), Y2
-	VANDPS       Y2, Y1, Y2
+	VANDPS Y2, Y1, Y2
 	VBROADCASTSS atanF32AVX2Table<>+4(SB), Y3
-	VCMPPS       $0x11, Y3, Y2, Y3
+	VCMPPS $0x11, Y3, Y2, Y3
 	VBROADCASTSS atanF32AVX2Table<>+8(SB), Y4
-	VCMPPS       $0x1e, Y4, Y2, Y4
+	VCMPPS $0x1e, Y4, Y2, Y4
 	VBROADCASTSS atanF32AVX2Table<>+12(SB), Y5
-	VCMPPS       $0x1e, Y5, Y2, Y5
+	VCMPPS $0x1e, Y5, Y2, Y5
 	VBROADCASTSS atanF32AVX2Table<>+16(SB), Y6
-	VPXOR        Y7, Y7, Y7
-	VBLENDVPS    Y5, Y6, Y7, Y6
+	VPXOR Y7, Y7, Y7
+	VBLENDVPS Y5, Y6, Y7, Y6
 	VBROADCASTSS atanF32AVX2Table<>+20(SB), Y7
-	VBLENDVPS    Y4, Y7, Y6, Y6
+	VBLENDVPS Y4, Y7, Y6, Y6
 	VBROADCASTSS atanF32AVX2Table<>+24(SB), Y7
-	VDIVPS       Y2, Y7, Y7
+	VDIVPS Y2, Y7, Y7
 	VBROADCASTSS atanF32AVX2Table<>+28(SB), Y8
-	VSUBPS       Y8, Y2, Y8
+	VSUBPS Y8, Y2, Y8
 	VBROADCASTSS atanF32AVX2Table<>+28(SB), Y9
-	VADDPS       Y9, Y2, Y9
-	VDIVPS       Y9, Y8, Y8
-	VBLENDVPS    Y5, Y8, Y2, Y2
-	VBLENDVPS    Y4, Y7, Y2, Y2
-	VMULPS       Y2, Y2, Y7
-	VMULPS       Y7, Y2, Y8
+	VADDPS Y9, Y2, Y9
+	VDIVPS Y9, Y8, Y8
+	VBLENDVPS Y5, Y8, Y2, Y2
+	VBLENDVPS Y4, Y7, Y2, Y2
+	VMULPS Y2, Y2, Y7
+	VMULPS Y7, Y2, Y8
 	VBROADCASTSS atanF32AVX2Table<>+32(SB), Y9
-	VMULPS       Y7, Y9, Y9
+	VMULPS Y7, Y9, Y9
 	VBROADCASTSS atanF32AVX2Table<>+36(SB), Y10
-	VADDPS       Y10, Y9, Y9
-	VMULPS       Y7, Y9, Y9
+	VADDPS Y10, Y9, Y9
+	VMULPS Y7, Y9, Y9
 	VBROADCASTSS atanF32AVX2Table<>+40(SB), Y10
-	VADDPS       Y10, Y9, Y9
-	VMULPS       Y7, Y9, Y9
+	VADDPS Y10, Y9, Y9
+	VMULPS Y7, Y9, Y9
 	VBROADCASTSS atanF32AVX2Table<>+44(SB), Y10
-	VADDPS       Y10, Y9, Y9
-	VMULPS       Y7, Y9, Y7
+	VADDPS Y10, Y9, Y9
+	VMULPS Y7, Y9, Y7
 	VBROADCASTSS atanF32AVX2Table<>+48(SB), Y9
-	VADDPS       Y9, Y7, Y7
-	VMULPS       Y7, Y8, Y7
+	VADDPS Y9, Y7, Y7
+	VMULPS Y7, Y8, Y7
 	VBROADCASTSS atanF32AVX2Table<>+52(SB), Y8
-	VPXOR        Y9, Y9, Y9
-	VBLENDVPS    Y5, Y8, Y9, Y5
+	VPXOR Y9, Y9, Y9
+	VBLENDVPS Y5, Y8, Y9, Y5
 	VBROADCASTSS atanF32AVX2Table<>+56(SB), Y8
-	VBLENDVPS    Y4, Y8, Y5, Y4
-	VADDPS       Y4, Y7, Y4
-	VADDPS       Y4, Y2, Y2
-	VADDPS       Y2, Y6, Y2
+	VBLENDVPS Y4, Y8, Y5, Y4
+	VADDPS Y4, Y7, Y4
+	VADDPS Y4, Y2, Y2
+	VADDPS Y2, Y6, Y2
 	VBROADCASTSS atanF32AVX2Table<>+0(SB), Y4
-	VANDPS       Y4, Y2, Y2
+	VANDPS Y4, Y2, Y2
 	VBROADCASTSS atanF32AVX2Table<>+60(SB), Y4
-	VANDPS       Y4, Y1, Y4
-	VORPS        Y4, Y2, Y2
-	VBLENDVPS    Y3, Y1, Y2, Y1
-	VMASKMOVPS   Y1, Y0, (CX)(BX*4)
+	VANDPS Y4, Y1, Y4
+	VORPS Y4, Y2, Y2
+	VBLENDVPS Y3, Y1, Y2, Y1
+	VMASKMOVPS Y1, Y0, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -11086,221 +11086,221 @@ TEXT ·erfF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Z0
+	VMOVUPS (DX)(BX*4), Z0
 	VBROADCASTSS erfF32AVX512Table<>+0(SB), Z1
-	VANDPS       Z1, Z0, Z1
+	VANDPS Z1, Z0, Z1
 	VBROADCASTSS erfF32AVX512Table<>+4(SB), Z2
-	VCMPPS       $0x11, Z2, Z1, K1
-	VMULPS       Z0, Z0, Z2
+	VCMPPS $0x11, Z2, Z1, K1
+	VMULPS Z0, Z0, Z2
 	VBROADCASTSS erfF32AVX512Table<>+8(SB), Z5
-	VMULPS       Z2, Z5, Z5
+	VMULPS Z2, Z5, Z5
 	VBROADCASTSS erfF32AVX512Table<>+12(SB), Z6
-	VADDPS       Z6, Z5, Z5
-	VMULPS       Z2, Z5, Z5
+	VADDPS Z6, Z5, Z5
+	VMULPS Z2, Z5, Z5
 	VBROADCASTSS erfF32AVX512Table<>+16(SB), Z6
-	VADDPS       Z6, Z5, Z5
-	VMULPS       Z2, Z5, Z5
+	VADDPS Z6, Z5, Z5
+	VMULPS Z2, Z5, Z5
 	VBROADCASTSS erfF32AVX512Table<>+20(SB), Z6
-	VADDPS       Z6, Z5, Z5
-	VMULPS       Z2, Z5, Z5
+	VADDPS Z6, Z5, Z5
+	VMULPS Z2, Z5, Z5
 	VBROADCASTSS erfF32AVX512Table<>+24(SB), Z6
-	VADDPS       Z6, Z5, Z5
-	VMULPS       Z2, Z5, Z5
+	VADDPS Z6, Z5, Z5
+	VMULPS Z2, Z5, Z5
 	VBROADCASTSS erfF32AVX512Table<>+28(SB), Z6
-	VADDPS       Z6, Z5, Z5
-	VMULPS       Z2, Z5, Z2
+	VADDPS Z6, Z5, Z5
+	VMULPS Z2, Z5, Z2
 	VBROADCASTSS erfF32AVX512Table<>+32(SB), Z5
-	VADDPS       Z5, Z2, Z2
-	VMULPS       Z2, Z0, Z2
-	VADDPS       Z2, Z0, Z2
+	VADDPS Z5, Z2, Z2
+	VMULPS Z2, Z0, Z2
+	VADDPS Z2, Z0, Z2
 	VBROADCASTSS erfF32AVX512Table<>+36(SB), Z5
-	VMINPS       Z1, Z5, Z1
+	VMINPS Z1, Z5, Z1
 	VBROADCASTSS erfF32AVX512Table<>+40(SB), Z5
-	VMULPS       Z1, Z5, Z5
+	VMULPS Z1, Z5, Z5
 	VBROADCASTSS erfF32AVX512Table<>+44(SB), Z6
-	VADDPS       Z6, Z5, Z5
-	VMULPS       Z1, Z5, Z5
+	VADDPS Z6, Z5, Z5
+	VMULPS Z1, Z5, Z5
 	VBROADCASTSS erfF32AVX512Table<>+48(SB), Z6
-	VADDPS       Z6, Z5, Z5
-	VMULPS       Z1, Z5, Z5
+	VADDPS Z6, Z5, Z5
+	VMULPS Z1, Z5, Z5
 	VBROADCASTSS erfF32AVX512Table<>+52(SB), Z6
-	VADDPS       Z6, Z5, Z5
-	VMULPS       Z1, Z5, Z5
+	VADDPS Z6, Z5, Z5
+	VMULPS Z1, Z5, Z5
 	VBROADCASTSS erfF32AVX512Table<>+56(SB), Z6
-	VADDPS       Z6, Z5, Z5
-	VMULPS       Z1, Z5, Z5
+	VADDPS Z6, Z5, Z5
+	VMULPS Z1, Z5, Z5
 	VBROADCASTSS erfF32AVX512Table<>+60(SB), Z6
-	VADDPS       Z6, Z5, Z5
-	VMULPS       Z1, Z5, Z5
+	VADDPS Z6, Z5, Z5
+	VMULPS Z1, Z5, Z5
 	VBROADCASTSS erfF32AVX512Table<>+64(SB), Z6
-	VADDPS       Z6, Z5, Z5
-	VMULPS       Z1, Z5, Z5
+	VADDPS Z6, Z5, Z5
+	VMULPS Z1, Z5, Z5
 	VBROADCASTSS erfF32AVX512Table<>+68(SB), Z6
-	VADDPS       Z6, Z5, Z5
-	VMULPS       Z1, Z5, Z5
+	VADDPS Z6, Z5, Z5
+	VMULPS Z1, Z5, Z5
 	VBROADCASTSS erfF32AVX512Table<>+72(SB), Z6
-	VADDPS       Z6, Z5, Z5
-	VMULPS       Z5, Z1, Z1
+	VADDPS Z6, Z5, Z5
+	VMULPS Z5, Z1, Z1
 	VBROADCASTSS erfF32AVX512Table<>+76(SB), Z5
-	VXORPS       Z5, Z1, Z1
+	VXORPS Z5, Z1, Z1
 	VBROADCASTSS erfF32AVX512Table<>+80(SB), Z5
-	VMULPS       Z5, Z1, Z5
+	VMULPS Z5, Z1, Z5
 	VBROADCASTSS erfF32AVX512Table<>+84(SB), Z6
-	VADDPS       Z6, Z5, Z5
+	VADDPS Z6, Z5, Z5
 	VBROADCASTSS erfF32AVX512Table<>+84(SB), Z6
-	VSUBPS       Z6, Z5, Z6
+	VSUBPS Z6, Z5, Z6
 	VBROADCASTSS erfF32AVX512Table<>+88(SB), Z7
-	VMULPS       Z7, Z6, Z7
-	VSUBPS       Z7, Z1, Z1
+	VMULPS Z7, Z6, Z7
+	VSUBPS Z7, Z1, Z1
 	VBROADCASTSS erfF32AVX512Table<>+92(SB), Z7
-	VMULPS       Z7, Z6, Z6
-	VSUBPS       Z6, Z1, Z1
-	VMULPS       Z1, Z1, Z6
+	VMULPS Z7, Z6, Z6
+	VSUBPS Z6, Z1, Z1
+	VMULPS Z1, Z1, Z6
 	VBROADCASTSS erfF32AVX512Table<>+96(SB), Z7
-	VMULPS       Z1, Z7, Z7
+	VMULPS Z1, Z7, Z7
 	VBROADCASTSS erfF32AVX512Table<>+100(SB), Z8
-	VADDPS       Z8, Z7, Z7
-	VMULPS       Z1, Z7, Z7
+	VADDPS Z8, Z7, Z7
+	VMULPS Z1, Z7, Z7
 	VBROADCASTSS erfF32AVX512Table<>+104(SB), Z8
-	VADDPS       Z8, Z7, Z7
-	VMULPS       Z1, Z7, Z7
+	VADDPS Z8, Z7, Z7
+	VMULPS Z1, Z7, Z7
 	VBROADCASTSS erfF32AVX512Table<>+108(SB), Z8
-	VADDPS       Z8, Z7, Z7
-	VMULPS       Z1, Z7, Z7
+	VADDPS Z8, Z7, Z7
+	VMULPS Z1, Z7, Z7
 	VBROADCASTSS erfF32AVX512Table<>+112(SB), Z8
-	VADDPS       Z8, Z7, Z7
-	VMULPS       Z7, Z6, Z6
-	VADDPS       Z6, Z1, Z1
+	VADDPS Z8, Z7, Z7
+	VMULPS Z7, Z6, Z6
+	VADDPS Z6, Z1, Z1
 	VBROADCASTSS erfF32AVX512Table<>+116(SB), Z6
-	VADDPS       Z1, Z6, Z1
+	VADDPS Z1, Z6, Z1
 	VBROADCASTSS erfF32AVX512Table<>+84(SB), Z6
-	VPSUBD       Z6, Z5, Z5
+	VPSUBD Z6, Z5, Z5
 	VBROADCASTSS erfF32AVX512Table<>+120(SB), Z6
-	VPADDD       Z6, Z5, Z5
-	VPSLLD       $0x17, Z5, Z5
-	VMULPS       Z5, Z1, Z1
+	VPADDD Z6, Z5, Z5
+	VPSLLD $0x17, Z5, Z5
+	VMULPS Z5, Z1, Z1
 	VBROADCASTSS erfF32AVX512Table<>+116(SB), Z5
-	VSUBPS       Z1, Z5, Z1
+	VSUBPS Z1, Z5, Z1
 	VBROADCASTSS erfF32AVX512Table<>+76(SB), Z5
-	VANDPS       Z5, Z0, Z0
-	VORPS        Z0, Z1, Z0
-	VBLENDMPS    Z2, Z0, K1, Z3
-	VMOVUPS      Z3, (AX)(BX*4)
-	ADDQ         $0x10, BX
-	SUBQ         $0x10, CX
-	JGE          loop1
+	VANDPS Z5, Z0, Z0
+	VORPS Z0, Z1, Z0
+	VBLENDMPS Z2, Z0, K1, Z3
+	VMOVUPS Z3, (AX)(BX*4)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ         $0x10, CX
-	TESTQ        CX, CX
-	JZ           done
-	MOVL         $0x00000001, SI
-	SHLL         CL, SI
-	DECL         SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (DX)(BX*4), K1, Z0
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
+	VMOVUPS.Z (DX)(BX*4), K1, Z0
 	VBROADCASTSS erfF32AVX512Table<>+0(SB), Z1
-	VANDPS       Z1, Z0, Z1
+	VANDPS Z1, Z0, Z1
 	VBROADCASTSS erfF32AVX512Table<>+4(SB), Z2
-	VCMPPS       $0x11, Z2, Z1, K2
-	VMULPS       Z0, Z0, Z2
+	VCMPPS $0x11, Z2, Z1, K2
+	VMULPS Z0, Z0, Z2
 	VBROADCASTSS erfF32AVX512Table<>+8(SB), Z3
-	VMULPS       Z2, Z3, Z3
+	VMULPS Z2, Z3, Z3
 	VBROADCASTSS erfF32AVX512Table<>+12(SB), Z5
-	VADDPS       Z5, Z3, Z3
-	VMULPS       Z2, Z3, Z3
+	VADDPS Z5, Z3, Z3
+	VMULPS Z2, Z3, Z3
 	VBROADCASTSS erfF32AVX512Table<>+16(SB), Z5
-	VADDPS       Z5, Z3, Z3
-	VMULPS       Z2, Z3, Z3
+	VADDPS Z5, Z3, Z3
+	VMULPS Z2, Z3, Z3
 	VBROADCASTSS erfF32AVX512Table<>+20(SB), Z5
-	VADDPS       Z5, Z3, Z3
-	VMULPS       Z2, Z3, Z3
+	VADDPS Z5, Z3, Z3
+	VMULPS Z2, Z3, Z3
 	VBROADCASTSS erfF32AVX512Table<>+24(SB), Z5
-	VADDPS       Z5, Z3, Z3
-	VMULPS       Z2, Z3, Z3
+	VADDPS Z5, Z3, Z3
+	VMULPS Z2, Z3, Z3
 	VBROADCASTSS erfF32AVX512Table<>+28(SB), Z5
-	VADDPS       Z5, Z3, Z3
-	VMULPS       Z2, Z3, Z2
+	VADDPS Z5, Z3, Z3
+	VMULPS Z2, Z3, Z2
 	VBROADCASTSS erfF32AVX512Table<>+32(SB), Z3
-	VADDPS       Z3, Z2, Z2
-	VMULPS       Z2, Z0, Z2
-	VADDPS       Z2, Z0, Z2
+	VADDPS Z3, Z2, Z2
+	VMULPS Z2, Z0, Z2
+	VADDPS Z2, Z0, Z2
 	VBROADCASTSS erfF32AVX512Table<>+36(SB), Z3
-	VMINPS       Z1, Z3, Z1
+	VMINPS Z1, Z3, Z1
 	VBROADCASTSS erfF32AVX512Table<>+40(SB), Z3
-	VMULPS       Z1, Z3, Z3
+	VMULPS Z1, Z3, Z3
 	VBROADCASTSS erfF32AVX512Table<>+44(SB), Z5
-	VADDPS       Z5, Z3, Z3
-	VMULPS       Z1, Z3, Z3
+	VADDPS Z5, Z3, Z3
+	VMULPS Z1, Z3, Z3
 	VBROADCASTSS erfF32AVX512Table<>+48(SB), Z5
-	VADDPS       Z5, Z3, Z3
-	VMULPS       Z1, Z3, Z3
+	VADDPS Z5, Z3, Z3
+	VMULPS Z1, Z3, Z3
 	VBROADCASTSS erfF32AVX512Table<>+52(SB), Z5
-	VADDPS       Z5, Z3, Z3
-	VMULPS       Z1, Z3, Z3
+	VADDPS Z5, Z3, Z3
+	VMULPS Z1, Z3, Z3
 	VBROADCASTSS erfF32AVX512Table<>+56(SB), Z5
-	VADDPS       Z5, Z3, Z3
-	VMULPS       Z1, Z3, Z3
+	VADDPS Z5, Z3, Z3
+	VMULPS Z1, Z3, Z3
 	VBROADCASTSS erfF32AVX512Table<>+60(SB), Z5
-	VADDPS       Z5, Z3, Z3
-	VMULPS       Z1, Z3, Z3
+	VADDPS Z5, Z3, Z3
+	VMULPS Z1, Z3, Z3
 	VBROADCASTSS erfF32AVX512Table<>+64(SB), Z5
-	VADDPS       Z5, Z3, Z3
-	VMULPS       Z1, Z3, Z3
+	VADDPS Z5, Z3, Z3
+	VMULPS Z1, Z3, Z3
 	VBROADCASTSS erfF32AVX512Table<>+68(SB), Z5
-	VADDPS       Z5, Z3, Z3
-	VMULPS       Z1, Z3, Z3
+	VADDPS Z5, Z3, Z3
+	VMULPS Z1, Z3, Z3
 	VBROADCASTSS erfF32AVX512Table<>+72(SB), Z5
-	VADDPS       Z5, Z3, Z3
-	VMULPS       Z3, Z1, Z1
+	VADDPS Z5, Z3, Z3
+	VMULPS Z3, Z1, Z1
 	VBROADCASTSS erfF32AVX512Table<>+76(SB), Z3
-	VXORPS       Z3, Z1, Z1
+	VXORPS Z3, Z1, Z1
 	VBROADCASTSS erfF32AVX512Table<>+80(SB), Z3
-	VMULPS       Z3, Z1, Z3
+	VMULPS Z3, Z1, Z3
 	VBROADCASTSS erfF32AVX512Table<>+84(SB), Z5
-	VADDPS       Z5, Z3, Z3
+	VADDPS Z5, Z3, Z3
 	VBROADCASTSS erfF32AVX512Table<>+84(SB), Z5
-	VSUBPS       Z5, Z3, Z5
+	VSUBPS Z5, Z3, Z5
 	VBROADCASTSS erfF32AVX512Table<>+88(SB), Z6
-	VMULPS       Z6, Z5, Z6
-	VSUBPS       Z6, Z1, Z1
+	VMULPS Z6, Z5, Z6
+	VSUBPS Z6, Z1, Z1
 	VBROADCASTSS erfF32AVX512Table<>+92(SB), Z6
-	VMULPS       Z6, Z5, Z5
-	VSUBPS       Z5, Z1, Z1
-	VMULPS       Z1, Z1, Z5
+	VMULPS Z6, Z5, Z5
+	VSUBPS Z5, Z1, Z1
+	VMULPS Z1, Z1, Z5
 	VBROADCASTSS erfF32AVX512Table<>+96(SB), Z6
-	VMULPS       Z1, Z6, Z6
+	VMULPS Z1, Z6, Z6
 	VBROADCASTSS erfF32AVX512Table<>+100(SB), Z7
-	VADDPS       Z7, Z6, Z6
-	VMULPS       Z1, Z6, Z6
+	VADDPS Z7, Z6, Z6
+	VMULPS Z1, Z6, Z6
 	VBROADCASTSS erfF32AVX512Table<>+104(SB), Z7
-	VADDPS       Z7, Z6, Z6
-	VMULPS       Z1, Z6, Z6
+	VADDPS Z7, Z6, Z6
+	VMULPS Z1, Z6, Z6
 	VBROADCASTSS erfF32AVX512Table<>+108(SB), Z7
-	VADDPS       Z7, Z6, Z6
-	VMULPS       Z1, Z6, Z6
+	VADDPS Z7, Z6, Z6
+	VMULPS Z1, Z6, Z6
 	VBROADCASTSS erfF32AVX512Table<>+112(SB), Z7
-	VADDPS       Z7, Z6, Z6
-	VMULPS       Z6, Z5, Z5
-	VADDPS       Z5, Z1, Z1
+	VADDPS Z7, Z6, Z6
+	VMULPS Z6, Z5, Z5
+	VADDPS Z5, Z1, Z1
 	VBROADCASTSS erfF32AVX512Table<>+116(SB), Z5
-	VADDPS       Z1, Z5, Z1
+	VADDPS Z1, Z5, Z1
 	VBROADCASTSS erfF32AVX512Table<>+84(SB), Z5
-	VPSUBD       Z5, Z3, Z3
+	VPSUBD Z5, Z3, Z3
 	VBROADCASTSS erfF32AVX512Table<>+120(SB), Z5
-	VPADDD       Z5, Z3, Z3
-	VPSLLD       $0x17, Z3, Z3
-	VMULPS       Z3, Z1, Z1
+	VPADDD Z5, Z3, Z3
+	VPSLLD $0x17, Z3, Z3
+	VMULPS Z3, Z1, Z1
 	VBROADCASTSS erfF32AVX512Table<>+116(SB), Z3
-	VSUBPS       Z1, Z3, Z1
+	VSUBPS Z1, Z3, Z1
 	VBROADCASTSS erfF32AVX512Table<>+76(SB), Z3
-	VANDPS       Z3, Z0, Z0
-	VORPS        Z0, Z1, Z0
-	VBLENDMPS    Z2, Z0, K2, Z4
-	VMOVUPS      Z4, K1, (AX)(BX*4)
+	VANDPS Z3, Z0, Z0
+	VORPS Z0, Z1, Z0
+	VBLENDMPS Z2, Z0, K2, Z4
+	VMOVUPS Z4, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -11347,223 +11347,223 @@ TEXT ·erfF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Y0
+	VMOVUPS (DX)(BX*4), Y0
 	VBROADCASTSS erfF32AVX2Table<>+0(SB), Y1
-	VANDPS       Y1, Y0, Y1
+	VANDPS Y1, Y0, Y1
 	VBROADCASTSS erfF32AVX2Table<>+4(SB), Y2
-	VCMPPS       $0x11, Y2, Y1, Y2
-	VMULPS       Y0, Y0, Y3
+	VCMPPS $0x11, Y2, Y1, Y2
+	VMULPS Y0, Y0, Y3
 	VBROADCASTSS erfF32AVX2Table<>+8(SB), Y4
-	VMULPS       Y3, Y4, Y4
+	VMULPS Y3, Y4, Y4
 	VBROADCASTSS erfF32AVX2Table<>+12(SB), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y3, Y4, Y4
+	VADDPS Y5, Y4, Y4
+	VMULPS Y3, Y4, Y4
 	VBROADCASTSS erfF32AVX2Table<>+16(SB), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y3, Y4, Y4
+	VADDPS Y5, Y4, Y4
+	VMULPS Y3, Y4, Y4
 	VBROADCASTSS erfF32AVX2Table<>+20(SB), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y3, Y4, Y4
+	VADDPS Y5, Y4, Y4
+	VMULPS Y3, Y4, Y4
 	VBROADCASTSS erfF32AVX2Table<>+24(SB), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y3, Y4, Y4
+	VADDPS Y5, Y4, Y4
+	VMULPS Y3, Y4, Y4
 	VBROADCASTSS erfF32AVX2Table<>+28(SB), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y3, Y4, Y3
+	VADDPS Y5, Y4, Y4
+	VMULPS Y3, Y4, Y3
 	VBROADCASTSS erfF32AVX2Table<>+32(SB), Y4
-	VADDPS       Y4, Y3, Y3
-	VMULPS       Y3, Y0, Y3
-	VADDPS       Y3, Y0, Y3
+	VADDPS Y4, Y3, Y3
+	VMULPS Y3, Y0, Y3
+	VADDPS Y3, Y0, Y3
 	VBROADCASTSS erfF32AVX2Table<>+36(SB), Y4
-	VMINPS       Y1, Y4, Y1
+	VMINPS Y1, Y4, Y1
 	VBROADCASTSS erfF32AVX2Table<>+40(SB), Y4
-	VMULPS       Y1, Y4, Y4
+	VMULPS Y1, Y4, Y4
 	VBROADCASTSS erfF32AVX2Table<>+44(SB), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y1, Y4, Y4
+	VADDPS Y5, Y4, Y4
+	VMULPS Y1, Y4, Y4
 	VBROADCASTSS erfF32AVX2Table<>+48(SB), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y1, Y4, Y4
+	VADDPS Y5, Y4, Y4
+	VMULPS Y1, Y4, Y4
 	VBROADCASTSS erfF32AVX2Table<>+52(SB), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y1, Y4, Y4
+	VADDPS Y5, Y4, Y4
+	VMULPS Y1, Y4, Y4
 	VBROADCASTSS erfF32AVX2Table<>+56(SB), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y1, Y4, Y4
+	VADDPS Y5, Y4, Y4
+	VMULPS Y1, Y4, Y4
 	VBROADCASTSS erfF32AVX2Table<>+60(SB), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y1, Y4, Y4
+	VADDPS Y5, Y4, Y4
+	VMULPS Y1, Y4, Y4
 	VBROADCASTSS erfF32AVX2Table<>+64(SB), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y1, Y4, Y4
+	VADDPS Y5, Y4, Y4
+	VMULPS Y1, Y4, Y4
 	VBROADCASTSS erfF32AVX2Table<>+68(SB), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y1, Y4, Y4
+	VADDPS Y5, Y4, Y4
+	VMULPS Y1, Y4, Y4
 	VBROADCASTSS erfF32AVX2Table<>+72(SB), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y4, Y1, Y1
+	VADDPS Y5, Y4, Y4
+	VMULPS Y4, Y1, Y1
 	VBROADCASTSS erfF32AVX2Table<>+76(SB), Y4
-	VXORPS       Y4, Y1, Y1
+	VXORPS Y4, Y1, Y1
 	VBROADCASTSS erfF32AVX2Table<>+80(SB), Y4
-	VMULPS       Y4, Y1, Y4
+	VMULPS Y4, Y1, Y4
 	VBROADCASTSS erfF32AVX2Table<>+84(SB), Y5
-	VADDPS       Y5, Y4, Y4
+	VADDPS Y5, Y4, Y4
 	VBROADCASTSS erfF32AVX2Table<>+84(SB), Y5
-	VSUBPS       Y5, Y4, Y5
+	VSUBPS Y5, Y4, Y5
 	VBROADCASTSS erfF32AVX2Table<>+88(SB), Y6
-	VMULPS       Y6, Y5, Y6
-	VSUBPS       Y6, Y1, Y1
+	VMULPS Y6, Y5, Y6
+	VSUBPS Y6, Y1, Y1
 	VBROADCASTSS erfF32AVX2Table<>+92(SB), Y6
-	VMULPS       Y6, Y5, Y5
-	VSUBPS       Y5, Y1, Y1
-	VMULPS       Y1, Y1, Y5
+	VMULPS Y6, Y5, Y5
+	VSUBPS Y5, Y1, Y1
+	VMULPS Y1, Y1, Y5
 	VBROADCASTSS erfF32AVX2Table<>+96(SB), Y6
-	VMULPS       Y1, Y6, Y6
+	VMULPS Y1, Y6, Y6
 	VBROADCASTSS erfF32AVX2Table<>+100(SB), Y7
-	VADDPS       Y7, Y6, Y6
-	VMULPS       Y1, Y6, Y6
+	VADDPS Y7, Y6, Y6
+	VMULPS Y1, Y6, Y6
 	VBROADCASTSS erfF32AVX2Table<>+104(SB), Y7
-	VADDPS       Y7, Y6, Y6
-	VMULPS       Y1, Y6, Y6
+	VADDPS Y7, Y6, Y6
+	VMULPS Y1, Y6, Y6
 	VBROADCASTSS erfF32AVX2Table<>+108(SB), Y7
-	VADDPS       Y7, Y6, Y6
-	VMULPS       Y1, Y6, Y6
+	VADDPS Y7, Y6, Y6
+	VMULPS Y1, Y6, Y6
 	VBROADCASTSS erfF32AVX2Table<>+112(SB), Y7
-	VADDPS       Y7, Y6, Y6
-	VMULPS       Y6, Y5, Y5
-	VADDPS       Y5, Y1, Y1
+	VADDPS Y7, Y6, Y6
+	VMULPS Y6, Y5, Y5
+	VADDPS Y5, Y1, Y1
 	VBROADCASTSS erfF32AVX2Table<>+116(SB), Y5
-	VADDPS       Y1, Y5, Y1
+	VADDPS Y1, Y5, Y1
 	VBROADCASTSS erfF32AVX2Table<>+84(SB), Y5
-	VPSUBD       Y5, Y4, Y4
+	VPSUBD Y5, Y4, Y4
 	VBROADCASTSS erfF32AVX2Table<>+120(SB), Y5
-	VPADDD       Y5, Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VMULPS       Y4, Y1, Y1
+	VPADDD Y5, Y4, Y4
+	VPSLLD $0x17, Y4, Y4
+	VMULPS Y4, Y1, Y1
 	VBROADCASTSS erfF32AVX2Table<>+116(SB), Y4
-	VSUBPS       Y1, Y4, Y1
+	VSUBPS Y1, Y4, Y1
 	VBROADCASTSS erfF32AVX2Table<>+76(SB), Y4
-	VANDPS       Y4, Y0, Y0
-	VORPS        Y0, Y1, Y0
-	VBLENDVPS    Y2, Y3, Y0, Y0
-	VMOVUPS      Y0, (CX)(BX*4)
-	ADDQ         $0x08, BX
-	SUBQ         $0x08, AX
-	JGE          loop1
+	VANDPS Y4, Y0, Y0
+	VORPS Y0, Y1, Y0
+	VBLENDVPS Y2, Y3, Y0, Y0
+	VMOVUPS Y0, (CX)(BX*4)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X0
-	VPMOVZXBD    X0, Y1
-	VMOVD        AX, X0
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X0
+	VPMOVZXBD X0, Y1
+	VMOVD AX, X0
 	VPBROADCASTD X0, Y0
-	VPCMPGTD     Y1, Y0, Y0
-	VMASKMOVPS   (DX)(BX*4), Y0, Y1
+	VPCMPGTD Y1, Y0, Y0
+	VMASKMOVPS (DX)(BX*4), Y0, Y1
 	VBROADCASTSS erfF32AVX2Table<>+0(SB), Y2
-	VANDPS       Y2, Y1, Y2
+	VANDPS Y2, Y1, Y2
 	VBROADCASTSS erfF32AVX2Table<>+4(SB), Y3
-	VCMPPS       $0x11, Y3, Y2, Y3
-	VMULPS       Y1, Y1, Y4
+	VCMPPS $0x11, Y3, Y2, Y3
+	VMULPS Y1, Y1, Y4
 	VBROADCASTSS erfF32AVX2Table<>+8(SB), Y5
-	VMULPS       Y4, Y5, Y5
+	VMULPS Y4, Y5, Y5
 	VBROADCASTSS erfF32AVX2Table<>+12(SB), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y4, Y5, Y5
+	VADDPS Y6, Y5, Y5
+	VMULPS Y4, Y5, Y5
 	VBROADCASTSS erfF32AVX2Table<>+16(SB), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y4, Y5, Y5
+	VADDPS Y6, Y5, Y5
+	VMULPS Y4, Y5, Y5
 	VBROADCASTSS erfF32AVX2Table<>+20(SB), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y4, Y5, Y5
+	VADDPS Y6, Y5, Y5
+	VMULPS Y4, Y5, Y5
 	VBROADCASTSS erfF32AVX2Table<>+24(SB), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y4, Y5, Y5
+	VADDPS Y6, Y5, Y5
+	VMULPS Y4, Y5, Y5
 	VBROADCASTSS erfF32AVX2Table<>+28(SB), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y4, Y5, Y4
+	VADDPS Y6, Y5, Y5
+	VMULPS Y4, Y5, Y4
 	VBROADCASTSS erfF32AVX2Table<>+32(SB), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y4, Y1, Y4
-	VADDPS       Y4, Y1, Y4
+	VADDPS Y5, Y4, Y4
+	VMULPS Y4, Y1, Y4
+	VADDPS Y4, Y1, Y4
 	VBROADCASTSS erfF32AVX2Table<>+36(SB), Y5
-	VMINPS       Y2, Y5, Y2
+	VMINPS Y2, Y5, Y2
 	VBROADCASTSS erfF32AVX2Table<>+40(SB), Y5
-	VMULPS       Y2, Y5, Y5
+	VMULPS Y2, Y5, Y5
 	VBROADCASTSS erfF32AVX2Table<>+44(SB), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y2, Y5, Y5
+	VADDPS Y6, Y5, Y5
+	VMULPS Y2, Y5, Y5
 	VBROADCASTSS erfF32AVX2Table<>+48(SB), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y2, Y5, Y5
+	VADDPS Y6, Y5, Y5
+	VMULPS Y2, Y5, Y5
 	VBROADCASTSS erfF32AVX2Table<>+52(SB), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y2, Y5, Y5
+	VADDPS Y6, Y5, Y5
+	VMULPS Y2, Y5, Y5
 	VBROADCASTSS erfF32AVX2Table<>+56(SB), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y2, Y5, Y5
+	VADDPS Y6, Y5, Y5
+	VMULPS Y2, Y5, Y5
 	VBROADCASTSS erfF32AVX2Table<>+60(SB), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y2, Y5, Y5
+	VADDPS Y6, Y5, Y5
+	VMULPS Y2, Y5, Y5
 	VBROADCASTSS erfF32AVX2Table<>+64(SB), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y2, Y5, Y5
+	VADDPS Y6, Y5, Y5
+	VMULPS Y2, Y5, Y5
 	VBROADCASTSS erfF32AVX2Table<>+68(SB), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y2, Y5, Y5
+	VADDPS Y6, Y5, Y5
+	VMULPS Y2, Y5, Y5
 	VBROADCASTSS erfF32AVX2Table<>+72(SB), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y5, Y2, Y2
+	VADDPS Y6, Y5, Y5
+	VMULPS Y5, Y2, Y2
 	VBROADCASTSS erfF32AVX2Table<>+76(SB), Y5
-	VXORPS       Y5, Y2, Y2
+	VXORPS Y5, Y2, Y2
 	VBROADCASTSS erfF32AVX2Table<>+80(SB), Y5
-	VMULPS       Y5, Y2, Y5
+	VMULPS Y5, Y2, Y5
 	VBROADCASTSS erfF32AVX2Table<>+84(SB), Y6
-	VADDPS       Y6, Y5, Y5
+	VADDPS Y6, Y5, Y5
 	VBROADCASTSS erfF32AVX2Table<>+84(SB), Y6
-	VSUBPS       Y6, Y5, Y6
+	VSUBPS Y6, Y5, Y6
 	VBROADCASTSS erfF32AVX2Table<>+88(SB), Y7
-	VMULPS       Y7, Y6, Y7
-	VSUBPS       Y7, Y2, Y2
+	VMULPS Y7, Y6, Y7
+	VSUBPS Y7, Y2, Y2
 	VBROADCASTSS erfF32AVX2Table<>+92(SB), Y7
-	VMULPS       Y7, Y6, Y6
-	VSUBPS       Y6, Y2, Y2
-	VMULPS       Y2, Y2, Y6
+	VMULPS Y7, Y6, Y6
+	VSUBPS Y6, Y2, Y2
+	VMULPS Y2, Y2, Y6
 	VBROADCASTSS erfF32AVX2Table<>+96(SB), Y7
-	VMULPS       Y2, Y7, Y7
+	VMULPS Y2, Y7, Y7
 	VBROADCASTSS erfF32AVX2Table<>+100(SB), Y8
-	VADDPS       Y8, Y7, Y7
-	VMULPS       Y2, Y7, Y7
+	VADDPS Y8, Y7, Y7
+	VMULPS Y2, Y7, Y7
 	VBROADCASTSS erfF32AVX2Table<>+104(SB), Y8
-	VADDPS       Y8, Y7, Y7
-	VMULPS       Y2, Y7, Y7
+	VADDPS Y8, Y7, Y7
+	VMULPS Y2, Y7, Y7
 	VBROADCASTSS erfF32AVX2Table<>+108(SB), Y8
-	VADDPS       Y8, Y7, Y7
-	VMULPS       Y2, Y7, Y7
+	VADDPS Y8, Y7, Y7
+	VMULPS Y2, Y7, Y7
 	VBROADCASTSS erfF32AVX2Table<>+112(SB), Y8
-	VADDPS       Y8, Y7, Y7
-	VMULPS       Y7, Y6, Y6
-	VADDPS       Y6, Y2, Y2
+	VADDPS Y8, Y7, Y7
+	VMULPS Y7, Y6, Y6
+	VADDPS Y6, Y2, Y2
 	VBROADCASTSS erfF32AVX2Table<>+116(SB), Y6
-	VADDPS       Y2, Y6, Y2
+	VADDPS Y2, Y6, Y2
 	VBROADCASTSS erfF32AVX2Table<>+84(SB), Y6
-	VPSUBD       Y6, Y5, Y5
+	VPSUBD Y6, Y5, Y5
 	VBROADCASTSS erfF32AVX2Table<>+120(SB), Y6
-	VPADDD       Y6, Y5, Y5
-	VPSLLD       $0x17, Y5, Y5
-	VMULPS       Y5, Y2, Y2
+	VPADDD Y6, Y5, Y5
+	VPSLLD $0x17, Y5, Y5
+	VMULPS Y5, Y2, Y2
 	VBROADCASTSS erfF32AVX2Table<>+116(SB), Y5
-	VSUBPS       Y2, Y5, Y2
+	VSUBPS Y2, Y5, Y2
 	VBROADCASTSS erfF32AVX2Table<>+76(SB), Y5
-	VANDPS       Y5, Y1, Y1
-	VORPS        Y1, Y2, Y1
-	VBLENDVPS    Y3, Y4, Y1, Y1
-	VMASKMOVPS   Y1, Y0, (CX)(BX*4)
+	VANDPS Y5, Y1, Y1
+	VORPS Y1, Y2, Y1
+	VBLENDVPS Y3, Y4, Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -11610,279 +11610,279 @@ TEXT ·erfcF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Z0
-	VPXORD       Z1, Z1, Z1
-	VCMPPS       $0x11, Z1, Z0, K1
+	VMOVUPS (DX)(BX*4), Z0
+	VPXORD Z1, Z1, Z1
+	VCMPPS $0x11, Z1, Z0, K1
 	VBROADCASTSS erfcF32AVX512Table<>+0(SB), Z2
-	VANDPS       Z2, Z0, Z2
+	VANDPS Z2, Z0, Z2
 	VBROADCASTSS erfcF32AVX512Table<>+4(SB), Z3
-	VMINPS       Z2, Z3, Z2
+	VMINPS Z2, Z3, Z2
 	VBROADCASTSS erfcF32AVX512Table<>+8(SB), Z3
-	VANDPS       Z3, Z2, Z3
-	VMULPS       Z3, Z3, Z11
+	VANDPS Z3, Z2, Z3
+	VMULPS Z3, Z3, Z11
 	VBROADCASTSS erfcF32AVX512Table<>+12(SB), Z12
-	VXORPS       Z12, Z11, Z11
+	VXORPS Z12, Z11, Z11
 	VBROADCASTSS erfcF32AVX512Table<>+16(SB), Z12
-	VMINPS       Z11, Z12, Z11
+	VMINPS Z11, Z12, Z11
 	VBROADCASTSS erfcF32AVX512Table<>+20(SB), Z12
-	VMAXPS       Z11, Z12, Z11
+	VMAXPS Z11, Z12, Z11
 	VBROADCASTSS erfcF32AVX512Table<>+24(SB), Z12
-	VMULPS       Z12, Z11, Z12
+	VMULPS Z12, Z11, Z12
 	VBROADCASTSS erfcF32AVX512Table<>+28(SB), Z13
-	VADDPS       Z13, Z12, Z12
+	VADDPS Z13, Z12, Z12
 	VBROADCASTSS erfcF32AVX512Table<>+28(SB), Z13
-	VSUBPS       Z13, Z12, Z13
+	VSUBPS Z13, Z12, Z13
 	VBROADCASTSS erfcF32AVX512Table<>+32(SB), Z14
-	VMULPS       Z14, Z13, Z14
-	VSUBPS       Z14, Z11, Z11
+	VMULPS Z14, Z13, Z14
+	VSUBPS Z14, Z11, Z11
 	VBROADCASTSS erfcF32AVX512Table<>+36(SB), Z14
-	VMULPS       Z14, Z13, Z13
-	VSUBPS       Z13, Z11, Z11
-	VMULPS       Z11, Z11, Z13
+	VMULPS Z14, Z13, Z13
+	VSUBPS Z13, Z11, Z11
+	VMULPS Z11, Z11, Z13
 	VBROADCASTSS erfcF32AVX512Table<>+40(SB), Z14
-	VMULPS       Z11, Z14, Z14
+	VMULPS Z11, Z14, Z14
 	VBROADCASTSS erfcF32AVX512Table<>+44(SB), Z15
-	VADDPS       Z15, Z14, Z14
-	VMULPS       Z11, Z14, Z14
+	VADDPS Z15, Z14, Z14
+	VMULPS Z11, Z14, Z14
 	VBROADCASTSS erfcF32AVX512Table<>+48(SB), Z15
-	VADDPS       Z15, Z14, Z14
-	VMULPS       Z11, Z14, Z14
+	VADDPS Z15, Z14, Z14
+	VMULPS Z11, Z14, Z14
 	VBROADCASTSS erfcF32AVX512Table<>+52(SB), Z15
-	VADDPS       Z15, Z14, Z14
-	VMULPS       Z11, Z14, Z14
+	VADDPS Z15, Z14, Z14
+	VMULPS Z11, Z14, Z14
 	VBROADCASTSS erfcF32AVX512Table<>+56(SB), Z15
-	VADDPS       Z15, Z14, Z14
-	VMULPS       Z14, Z13, Z13
-	VADDPS       Z13, Z11, Z11
+	VADDPS Z15, Z14, Z14
+	VMULPS Z14, Z13, Z13
+	VADDPS Z13, Z11, Z11
 	VBROADCASTSS erfcF32AVX512Table<>+60(SB), Z13
-	VADDPS       Z11, Z13, Z11
+	VADDPS Z11, Z13, Z11
 	VBROADCASTSS erfcF32AVX512Table<>+28(SB), Z13
-	VPSUBD       Z13, Z12, Z12
-	VPSRAD       $0x01, Z12, Z13
+	VPSUBD Z13, Z12, Z12
+	VPSRAD $0x01, Z12, Z13
 	VBROADCASTSS erfcF32AVX512Table<>+64(SB), Z14
-	VPADDD       Z14, Z13, Z14
-	VPSLLD       $0x17, Z14, Z14
-	VMULPS       Z14, Z11, Z11
-	VPSUBD       Z13, Z12, Z12
+	VPADDD Z14, Z13, Z14
+	VPSLLD $0x17, Z14, Z14
+	VMULPS Z14, Z11, Z11
+	VPSUBD Z13, Z12, Z12
 	VBROADCASTSS erfcF32AVX512Table<>+64(SB), Z13
-	VPADDD       Z13, Z12, Z12
-	VPSLLD       $0x17, Z12, Z12
-	VMULPS       Z12, Z11, Z11
-	VSUBPS       Z2, Z3, Z12
-	VADDPS       Z2, Z3, Z3
-	VMULPS       Z3, Z12, Z3
-	VMULPS       Z3, Z3, Z12
+	VPADDD Z13, Z12, Z12
+	VPSLLD $0x17, Z12, Z12
+	VMULPS Z12, Z11, Z11
+	VSUBPS Z2, Z3, Z12
+	VADDPS Z2, Z3, Z3
+	VMULPS Z3, Z12, Z3
+	VMULPS Z3, Z3, Z12
 	VBROADCASTSS erfcF32AVX512Table<>+40(SB), Z13
-	VMULPS       Z3, Z13, Z13
+	VMULPS Z3, Z13, Z13
 	VBROADCASTSS erfcF32AVX512Table<>+44(SB), Z14
-	VADDPS       Z14, Z13, Z13
-	VMULPS       Z3, Z13, Z13
+	VADDPS Z14, Z13, Z13
+	VMULPS Z3, Z13, Z13
 	VBROADCASTSS erfcF32AVX512Table<>+48(SB), Z14
-	VADDPS       Z14, Z13, Z13
-	VMULPS       Z3, Z13, Z13
+	VADDPS Z14, Z13, Z13
+	VMULPS Z3, Z13, Z13
 	VBROADCASTSS erfcF32AVX512Table<>+52(SB), Z14
-	VADDPS       Z14, Z13, Z13
-	VMULPS       Z3, Z13, Z13
+	VADDPS Z14, Z13, Z13
+	VMULPS Z3, Z13, Z13
 	VBROADCASTSS erfcF32AVX512Table<>+56(SB), Z14
-	VADDPS       Z14, Z13, Z13
-	VMULPS       Z13, Z12, Z12
-	VADDPS       Z12, Z3, Z3
-	VMULPS       Z3, Z11, Z3
-	VADDPS       Z3, Z11, Z3
+	VADDPS Z14, Z13, Z13
+	VMULPS Z13, Z12, Z12
+	VADDPS Z12, Z3, Z3
+	VMULPS Z3, Z11, Z3
+	VADDPS Z3, Z11, Z3
 	VBROADCASTSS erfcF32AVX512Table<>+68(SB), Z11
-	VSUBPS       Z11, Z2, Z11
+	VSUBPS Z11, Z2, Z11
 	VBROADCASTSS erfcF32AVX512Table<>+68(SB), Z12
-	VADDPS       Z12, Z2, Z12
-	VDIVPS       Z12, Z11, Z11
+	VADDPS Z12, Z2, Z12
+	VDIVPS Z12, Z11, Z11
 	VBROADCASTSS erfcF32AVX512Table<>+72(SB), Z12
-	VMULPS       Z11, Z12, Z12
+	VMULPS Z11, Z12, Z12
 	VBROADCASTSS erfcF32AVX512Table<>+76(SB), Z13
-	VADDPS       Z13, Z12, Z12
-	VMULPS       Z11, Z12, Z12
+	VADDPS Z13, Z12, Z12
+	VMULPS Z11, Z12, Z12
 	VBROADCASTSS erfcF32AVX512Table<>+80(SB), Z13
-	VADDPS       Z13, Z12, Z12
-	VMULPS       Z11, Z12, Z12
+	VADDPS Z13, Z12, Z12
+	VMULPS Z11, Z12, Z12
 	VBROADCASTSS erfcF32AVX512Table<>+84(SB), Z13
-	VADDPS       Z13, Z12, Z12
-	VMULPS       Z11, Z12, Z12
+	VADDPS Z13, Z12, Z12
+	VMULPS Z11, Z12, Z12
 	VBROADCASTSS erfcF32AVX512Table<>+88(SB), Z13
-	VADDPS       Z13, Z12, Z12
-	VMULPS       Z11, Z12, Z12
+	VADDPS Z13, Z12, Z12
+	VMULPS Z11, Z12, Z12
 	VBROADCASTSS erfcF32AVX512Table<>+92(SB), Z13
-	VADDPS       Z13, Z12, Z12
-	VMULPS       Z11, Z12, Z12
+	VADDPS Z13, Z12, Z12
+	VMULPS Z11, Z12, Z12
 	VBROADCASTSS erfcF32AVX512Table<>+96(SB), Z13
-	VADDPS       Z13, Z12, Z12
-	VMULPS       Z11, Z12, Z12
+	VADDPS Z13, Z12, Z12
+	VMULPS Z11, Z12, Z12
 	VBROADCASTSS erfcF32AVX512Table<>+100(SB), Z13
-	VADDPS       Z13, Z12, Z12
-	VMULPS       Z11, Z12, Z12
+	VADDPS Z13, Z12, Z12
+	VMULPS Z11, Z12, Z12
 	VBROADCASTSS erfcF32AVX512Table<>+104(SB), Z13
-	VADDPS       Z13, Z12, Z12
-	VMULPS       Z11, Z12, Z12
+	VADDPS Z13, Z12, Z12
+	VMULPS Z11, Z12, Z12
 	VBROADCASTSS erfcF32AVX512Table<>+108(SB), Z13
-	VADDPS       Z13, Z12, Z12
-	VMULPS       Z11, Z12, Z11
+	VADDPS Z13, Z12, Z12
+	VMULPS Z11, Z12, Z11
 	VBROADCASTSS erfcF32AVX512Table<>+112(SB), Z12
-	VADDPS       Z12, Z11, Z11
+	VADDPS Z12, Z11, Z11
 	VBROADCASTSS erfcF32AVX512Table<>+68(SB), Z12
-	VMULPS       Z2, Z12, Z2
+	VMULPS Z2, Z12, Z2
 	VBROADCASTSS erfcF32AVX512Table<>+60(SB), Z12
-	VADDPS       Z2, Z12, Z2
-	VDIVPS       Z2, Z11, Z2
-	VMULPS       Z2, Z3, Z2
+	VADDPS Z2, Z12, Z2
+	VDIVPS Z2, Z11, Z2
+	VMULPS Z2, Z3, Z2
 	VBROADCASTSS erfcF32AVX512Table<>+68(SB), Z3
-	VSUBPS       Z2, Z3, Z3
+	VSUBPS Z2, Z3, Z3
 	VBROADCASTSS erfcF32AVX512Table<>+4(SB), Z11
-	VCMPPS       $0x1e, Z11, Z0, K2
-	VPXORD       Z5, Z5, Z5
-	VBLENDMPS    Z5, Z2, K2, Z4
-	VBLENDMPS    Z3, Z4, K1, Z6
-	VMOVUPS      Z6, (AX)(BX*4)
-	ADDQ         $0x10, BX
-	SUBQ         $0x10, CX
-	JGE          loop1
+	VCMPPS $0x1e, Z11, Z0, K2
+	VPXORD Z5, Z5, Z5
+	VBLENDMPS Z5, Z2, K2, Z4
+	VBLENDMPS Z3, Z4, K1, Z6
+	VMOVUPS Z6, (AX)(BX*4)
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ         $0x10, CX
-	TESTQ        CX, CX
-	JZ           done
-	MOVL         $0x00000001, SI
-	SHLL         CL, SI
-	DECL         SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (DX)(BX*4), K1, Z0
-	VPXORD       Z7, Z7, Z7
-	VCMPPS       $0x11, Z7, Z0, K2
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
+	VMOVUPS.Z (DX)(BX*4), K1, Z0
+	VPXORD Z7, Z7, Z7
+	VCMPPS $0x11, Z7, Z0, K2
 	VBROADCASTSS erfcF32AVX512Table<>+0(SB), Z1
-	VANDPS       Z1, Z0, Z1
+	VANDPS Z1, Z0, Z1
 	VBROADCASTSS erfcF32AVX512Table<>+4(SB), Z2
-	VMINPS       Z1, Z2, Z1
+	VMINPS Z1, Z2, Z1
 	VBROADCASTSS erfcF32AVX512Table<>+8(SB), Z2
-	VANDPS       Z2, Z1, Z2
-	VMULPS       Z2, Z2, Z3
+	VANDPS Z2, Z1, Z2
+	VMULPS Z2, Z2, Z3
 	VBROADCASTSS erfcF32AVX512Table<>+12(SB), Z4
-	VXORPS       Z4, Z3, Z3
+	VXORPS Z4, Z3, Z3
 	VBROADCASTSS erfcF32AVX512Table<>+16(SB), Z4
-	VMINPS       Z3, Z4, Z3
+	VMINPS Z3, Z4, Z3
 	VBROADCASTSS erfcF32AVX512Table<>+20(SB), Z4
-	VMAXPS       Z3, Z4, Z3
+	VMAXPS Z3, Z4, Z3
 	VBROADCASTSS erfcF32AVX512Table<>+24(SB), Z4
-	VMULPS       Z4, Z3, Z4
+	VMULPS Z4, Z3, Z4
 	VBROADCASTSS erfcF32AVX512Table<>+28(SB), Z5
-	VADDPS       Z5, Z4, Z4
+	VADDPS Z5, Z4, Z4
 	VBROADCASTSS erfcF32AVX512Table<>+28(SB), Z5
-	VSUBPS       Z5, Z4, Z5
+	VSUBPS Z5, Z4, Z5
 	VBROADCASTSS erfcF32AVX512Table<>+32(SB), Z6
-	VMULPS       Z6, Z5, Z6
-	VSUBPS       Z6, Z3, Z3
+	VMULPS Z6, Z5, Z6
+	VSUBPS Z6, Z3, Z3
 	VBROADCASTSS erfcF32AVX512Table<>+36(SB), Z6
-	VMULPS       Z6, Z5, Z5
-	VSUBPS       Z5, Z3, Z3
-	VMULPS       Z3, Z3, Z5
+	VMULPS Z6, Z5, Z5
+	VSUBPS Z5, Z3, Z3
+	VMULPS Z3, Z3, Z5
 	VBROADCASTSS erfcF32AVX512Table<>+40(SB), Z6
-	VMULPS       Z3, Z6, Z6
+	VMULPS Z3, Z6, Z6
 	VBROADCASTSS erfcF32AVX512Table<>+44(SB), Z7
-	VADDPS       Z7, Z6, Z6
-	VMULPS       Z3, Z6, Z6
+	VADDPS Z7, Z6, Z6
+	VMULPS Z3, Z6, Z6
 	VBROADCASTSS erfcF32AVX512Table<>+48(SB), Z7
-	VADDPS       Z7, Z6, Z6
-	VMULPS       Z3, Z6, Z6
+	VADDPS Z7, Z6, Z6
+	VMULPS Z3, Z6, Z6
 	VBROADCASTSS erfcF32AVX512Table<>+52(SB), Z7
-	VADDPS       Z7, Z6, Z6
-	VMULPS       Z3, Z6, Z6
+	VADDPS Z7, Z6, Z6
+	VMULPS Z3, Z6, Z6
 	VBROADCASTSS erfcF32AVX512Table<>+56(SB), Z7
-	VADDPS       Z7, Z6, Z6
-	VMULPS       Z6, Z5, Z5
-	VADDPS       Z5, Z3, Z3
+	VADDPS Z7, Z6, Z6
+	VMULPS Z6, Z5, Z5
+	VADDPS Z5, Z3, Z3
 	VBROADCASTSS erfcF32AVX512Table<>+60(SB), Z5
-	VADDPS       Z3, Z5, Z3
+	VADDPS Z3, Z5, Z3
 	VBROADCASTSS erfcF32AVX512Table<>+28(SB), Z5
-	VPSUBD       Z5, Z4, Z4
-	VPSRAD       $0x01, Z4, Z5
+	VPSUBD Z5, Z4, Z4
+	VPSRAD $0x01, Z4, Z5
 	VBROADCASTSS erfcF32AVX512Table<>+64(SB), Z6
-	VPADDD       Z6, Z5, Z6
-	VPSLLD       $0x17, Z6, Z6
-	VMULPS       Z6, Z3, Z3
-	VPSUBD       Z5, Z4, Z4
+	VPADDD Z6, Z5, Z6
+	VPSLLD $0x17, Z6, Z6
+	VMULPS Z6, Z3, Z3
+	VPSUBD Z5, Z4, Z4
 	VBROADCASTSS erfcF32AVX512Table<>+64(SB), Z5
-	VPADDD       Z5, Z4, Z4
-	VPSLLD       $0x17, Z4, Z4
-	VMULPS       Z4, Z3, Z3
-	VSUBPS       Z1, Z2, Z4
-	VADDPS       Z1, Z2, Z2
-	VMULPS       Z2, Z4, Z2
-	VMULPS       Z2, Z2, Z4
+	VPADDD Z5, Z4, Z4
+	VPSLLD $0x17, Z4, Z4
+	VMULPS Z4, Z3, Z3
+	VSUBPS Z1, Z2, Z4
+	VADDPS Z1, Z2, Z2
+	VMULPS Z2, Z4, Z2
+	VMULPS Z2, Z2, Z4
 	VBROADCASTSS erfcF32AVX512Table<>+40(SB), Z5
-	VMULPS       Z2, Z5, Z5
+	VMULPS Z2, Z5, Z5
 	VBROADCASTSS erfcF32AVX512Table<>+44(SB), Z6
-	VADDPS       Z6, Z5, Z5
-	VMULPS       Z2, Z5, Z5
+	VADDPS Z6, Z5, Z5
+	VMULPS Z2, Z5, Z5
 	VBROADCASTSS erfcF32AVX512Table<>+48(SB), Z6
-	VADDPS       Z6, Z5, Z5
-	VMULPS       Z2, Z5, Z5
+	VADDPS Z6, Z5, Z5
+	VMULPS Z2, Z5, Z5
 	VBROADCASTSS erfcF32AVX512Table<>+52(SB), Z6
-	VADDPS       Z6, Z5, Z5
-	VMULPS       Z2, Z5, Z5
+	VADDPS Z6, Z5, Z5
+	VMULPS Z2, Z5, Z5
 	VBROADCASTSS erfcF32AVX512Table<>+56(SB), Z6
-	VADDPS       Z6, Z5, Z5
-	VMULPS       Z5, Z4, Z4
-	VADDPS       Z4, Z2, Z2
-	VMULPS       Z2, Z3, Z2
-	VADDPS       Z2, Z3, Z2
+	VADDPS Z6, Z5, Z5
+	VMULPS Z5, Z4, Z4
+	VADDPS Z4, Z2, Z2
+	VMULPS Z2, Z3, Z2
+	VADDPS Z2, Z3, Z2
 	VBROADCASTSS erfcF32AVX512Table<>+68(SB), Z3
-	VSUBPS       Z3, Z1, Z3
+	VSUBPS Z3, Z1, Z3
 	VBROADCASTSS erfcF32AVX512Table<>+68(SB), Z4
-	VADDPS       Z4, Z1, Z4
-	VDIVPS       Z4, Z3, Z3
+	VADDPS Z4, Z1, Z4
+	VDIVPS Z4, Z3, Z3
 	VBROADCASTSS erfcF32AVX512Table<>+72(SB), Z4
-	VMULPS       Z3, Z4, Z4
+	VMULPS Z3, Z4, Z4
 	VBROADCASTSS erfcF32AVX512Table<>+76(SB), Z5
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z3, Z4, Z4
+	VADDPS Z5, Z4, Z4
+	VMULPS Z3, Z4, Z4
 	VBROADCASTSS erfcF32AVX512Table<>+80(SB), Z5
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z3, Z4, Z4
+	VADDPS Z5, Z4, Z4
+	VMULPS Z3, Z4, Z4
 	VBROADCASTSS erfcF32AVX512Table<>+84(SB), Z5
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z3, Z4, Z4
+	VADDPS Z5, Z4, Z4
+	VMULPS Z3, Z4, Z4
 	VBROADCASTSS erfcF32AVX512Table<>+88(SB), Z5
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z3, Z4, Z4
+	VADDPS Z5, Z4, Z4
+	VMULPS Z3, Z4, Z4
 	VBROADCASTSS erfcF32AVX512Table<>+92(SB), Z5
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z3, Z4, Z4
+	VADDPS Z5, Z4, Z4
+	VMULPS Z3, Z4, Z4
 	VBROADCASTSS erfcF32AVX512Table<>+96(SB), Z5
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z3, Z4, Z4
+	VADDPS Z5, Z4, Z4
+	VMULPS Z3, Z4, Z4
 	VBROADCASTSS erfcF32AVX512Table<>+100(SB), Z5
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z3, Z4, Z4
+	VADDPS Z5, Z4, Z4
+	VMULPS Z3, Z4, Z4
 	VBROADCASTSS erfcF32AVX512Table<>+104(SB), Z5
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z3, Z4, Z4
+	VADDPS Z5, Z4, Z4
+	VMULPS Z3, Z4, Z4
 	VBROADCASTSS erfcF32AVX512Table<>+108(SB), Z5
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z3, Z4, Z3
+	VADDPS Z5, Z4, Z4
+	VMULPS Z3, Z4, Z3
 	VBROADCASTSS erfcF32AVX512Table<>+112(SB), Z4
-	VADDPS       Z4, Z3, Z3
+	VADDPS Z4, Z3, Z3
 	VBROADCASTSS erfcF32AVX512Table<>+68(SB), Z4
-	VMULPS       Z1, Z4, Z1
+	VMULPS Z1, Z4, Z1
 	VBROADCASTSS erfcF32AVX512Table<>+60(SB), Z4
-	VADDPS       Z1, Z4, Z1
-	VDIVPS       Z1, Z3, Z1
-	VMULPS       Z1, Z2, Z1
+	VADDPS Z1, Z4, Z1
+	VDIVPS Z1, Z3, Z1
+	VMULPS Z1, Z2, Z1
 	VBROADCASTSS erfcF32AVX512Table<>+68(SB), Z2
-	VSUBPS       Z1, Z2, Z2
+	VSUBPS Z1, Z2, Z2
 	VBROADCASTSS erfcF32AVX512Table<>+4(SB), Z3
-	VCMPPS       $0x1e, Z3, Z0, K3
-	VPXORD       Z9, Z9, Z9
-	VBLENDMPS    Z9, Z1, K3, Z8
-	VBLENDMPS    Z2, Z8, K2, Z10
-	VMOVUPS      Z10, K1, (AX)(BX*4)
+	VCMPPS $0x1e, Z3, Z0, K3
+	VPXORD Z9, Z9, Z9
+	VBLENDMPS Z9, Z1, K3, Z8
+	VBLENDMPS Z2, Z8, K2, Z10
+	VMOVUPS Z10, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -11927,281 +11927,281 @@ TEXT ·erfcF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
-	VMOVUPS      (DX)(BX*4), Y0
-	VPXOR        Y1, Y1, Y1
-	VCMPPS       $0x11, Y1, Y0, Y1
+	VMOVUPS (DX)(BX*4), Y0
+	VPXOR Y1, Y1, Y1
+	VCMPPS $0x11, Y1, Y0, Y1
 	VBROADCASTSS erfcF32AVX2Table<>+0(SB), Y2
-	VANDPS       Y2, Y0, Y2
+	VANDPS Y2, Y0, Y2
 	VBROADCASTSS erfcF32AVX2Table<>+4(SB), Y3
-	VMINPS       Y2, Y3, Y2
+	VMINPS Y2, Y3, Y2
 	VBROADCASTSS erfcF32AVX2Table<>+8(SB), Y3
-	VANDPS       Y3, Y2, Y3
-	VMULPS       Y3, Y3, Y4
+	VANDPS Y3, Y2, Y3
+	VMULPS Y3, Y3, Y4
 	VBROADCASTSS erfcF32AVX2Table<>+12(SB), Y5
-	VXORPS       Y5, Y4, Y4
+	VXORPS Y5, Y4, Y4
 	VBROADCASTSS erfcF32AVX2Table<>+16(SB), Y5
-	VMINPS       Y4, Y5, Y4
+	VMINPS Y4, Y5, Y4
 	VBROADCASTSS erfcF32AVX2Table<>+20(SB), Y5
-	VMAXPS       Y4, Y5, Y4
+	VMAXPS Y4, Y5, Y4
 	VBROADCASTSS erfcF32AVX2Table<>+24(SB), Y5
-	VMULPS       Y5, Y4, Y5
+	VMULPS Y5, Y4, Y5
 	VBROADCASTSS erfcF32AVX2Table<>+28(SB), Y6
-	VADDPS       Y6, Y5, Y5
+	VADDPS Y6, Y5, Y5
 	VBROADCASTSS erfcF32AVX2Table<>+28(SB), Y6
-	VSUBPS       Y6, Y5, Y6
+	VSUBPS Y6, Y5, Y6
 	VBROADCASTSS erfcF32AVX2Table<>+32(SB), Y7
-	VMULPS       Y7, Y6, Y7
-	VSUBPS       Y7, Y4, Y4
+	VMULPS Y7, Y6, Y7
+	VSUBPS Y7, Y4, Y4
 	VBROADCASTSS erfcF32AVX2Table<>+36(SB), Y7
-	VMULPS       Y7, Y6, Y6
-	VSUBPS       Y6, Y4, Y4
-	VMULPS       Y4, Y4, Y6
+	VMULPS Y7, Y6, Y6
+	VSUBPS Y6, Y4, Y4
+	VMULPS Y4, Y4, Y6
 	VBROADCASTSS erfcF32AVX2Table<>+40(SB), Y7
-	VMULPS       Y4, Y7, Y7
+	VMULPS Y4, Y7, Y7
 	VBROADCASTSS erfcF32AVX2Table<>+44(SB), Y8
-	VADDPS       Y8, Y7, Y7
-	VMULPS       Y4, Y7, Y7
+	VADDPS Y8, Y7, Y7
+	VMULPS Y4, Y7, Y7
 	VBROADCASTSS erfcF32AVX2Table<>+48(SB), Y8
-	VADDPS       Y8, Y7, Y7
-	VMULPS       Y4, Y7, Y7
+	VADDPS Y8, Y7, Y7
+	VMULPS Y4, Y7, Y7
 	VBROADCASTSS erfcF32AVX2Table<>+52(SB), Y8
-	VADDPS       Y8, Y7, Y7
-	VMULPS       Y4, Y7, Y7
+	VADDPS Y8, Y7, Y7
+	VMULPS Y4, Y7, Y7
 	VBROADCASTSS erfcF32AVX2Table<>+56(SB), Y8
-	VADDPS       Y8, Y7, Y7
-	VMULPS       Y7, Y6, Y6
-	VADDPS       Y6, Y4, Y4
+	VADDPS Y8, Y7, Y7
+	VMULPS Y7, Y6, Y6
+	VADDPS Y6, Y4, Y4
 	VBROADCASTSS erfcF32AVX2Table<>+60(SB), Y6
-	VADDPS       Y4, Y6, Y4
+	VADDPS Y4, Y6, Y4
 	VBROADCASTSS erfcF32AVX2Table<>+28(SB), Y6
-	VPSUBD       Y6, Y5, Y5
-	VPSRAD       $0x01, Y5, Y6
+	VPSUBD Y6, Y5, Y5
+	VPSRAD $0x01, Y5, Y6
 	VBROADCASTSS erfcF32AVX2Table<>+64(SB), Y7
-	VPADDD       Y7, Y6, Y7
-	VPSLLD       $0x17, Y7, Y7
-	VMULPS       Y7, Y4, Y4
-	VPSUBD       Y6, Y5, Y5
+	VPADDD Y7, Y6, Y7
+	VPSLLD $0x17, Y7, Y7
+	VMULPS Y7, Y4, Y4
+	VPSUBD Y6, Y5, Y5
 	VBROADCASTSS erfcF32AVX2Table<>+64(SB), Y6
-	VPADDD       Y6, Y5, Y5
-	VPSLLD       $0x17, Y5, Y5
-	VMULPS       Y5, Y4, Y4
-	VSUBPS       Y2, Y3, Y5
-	VADDPS       Y2, Y3, Y3
-	VMULPS       Y3, Y5, Y3
-	VMULPS       Y3, Y3, Y5
+	VPADDD Y6, Y5, Y5
+	VPSLLD $0x17, Y5, Y5
+	VMULPS Y5, Y4, Y4
+	VSUBPS Y2, Y3, Y5
+	VADDPS Y2, Y3, Y3
+	VMULPS Y3, Y5, Y3
+	VMULPS Y3, Y3, Y5
 	VBROADCASTSS erfcF32AVX2Table<>+40(SB), Y6
-	VMULPS       Y3, Y6, Y6
+	VMULPS Y3, Y6, Y6
 	VBROADCASTSS erfcF32AVX2Table<>+44(SB), Y7
-	VADDPS       Y7, Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VADDPS Y7, Y6, Y6
+	VMULPS Y3, Y6, Y6
 	VBROADCASTSS erfcF32AVX2Table<>+48(SB), Y7
-	VADDPS       Y7, Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VADDPS Y7, Y6, Y6
+	VMULPS Y3, Y6, Y6
 	VBROADCASTSS erfcF32AVX2Table<>+52(SB), Y7
-	VADDPS       Y7, Y6, Y6
-	VMULPS       Y3, Y6, Y6
+	VADDPS Y7, Y6, Y6
+	VMULPS Y3, Y6, Y6
 	VBROADCASTSS erfcF32AVX2Table<>+56(SB), Y7
-	VADDPS       Y7, Y6, Y6
-	VMULPS       Y6, Y5, Y5
-	VADDPS       Y5, Y3, Y3
-	VMULPS       Y3, Y4, Y3
-	VADDPS       Y3, Y4, Y3
+	VADDPS Y7, Y6, Y6
+	VMULPS Y6, Y5, Y5
+	VADDPS Y5, Y3, Y3
+	VMULPS Y3, Y4, Y3
+	VADDPS Y3, Y4, Y3
 	VBROADCASTSS erfcF32AVX2Table<>+68(SB), Y4
-	VSUBPS       Y4, Y2, Y4
+	VSUBPS Y4, Y2, Y4
 	VBROADCASTSS erfcF32AVX2Table<>+68(SB), Y5
-	VADDPS       Y5, Y2, Y5
-	VDIVPS       Y5, Y4, Y4
+	VADDPS Y5, Y2, Y5
+	VDIVPS Y5, Y4, Y4
 	VBROADCASTSS erfcF32AVX2Table<>+72(SB), Y5
-	VMULPS       Y4, Y5, Y5
+	VMULPS Y4, Y5, Y5
 	VBROADCASTSS erfcF32AVX2Table<>+76(SB), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y4, Y5, Y5
+	VADDPS Y6, Y5, Y5
+	VMULPS Y4, Y5, Y5
 	VBROADCASTSS erfcF32AVX2Table<>+80(SB), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y4, Y5, Y5
+	VADDPS Y6, Y5, Y5
+	VMULPS Y4, Y5, Y5
 	VBROADCASTSS erfcF32AVX2Table<>+84(SB), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y4, Y5, Y5
+	VADDPS Y6, Y5, Y5
+	VMULPS Y4, Y5, Y5
 	VBROADCASTSS erfcF32AVX2Table<>+88(SB), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y4, Y5, Y5
+	VADDPS Y6, Y5, Y5
+	VMULPS Y4, Y5, Y5
 	VBROADCASTSS erfcF32AVX2Table<>+92(SB), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y4, Y5, Y5
+	VADDPS Y6, Y5, Y5
+	VMULPS Y4, Y5, Y5
 	VBROADCASTSS erfcF32AVX2Table<>+96(SB), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y4, Y5, Y5
+	VADDPS Y6, Y5, Y5
+	VMULPS Y4, Y5, Y5
 	VBROADCASTSS erfcF32AVX2Table<>+100(SB), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y4, Y5, Y5
+	VADDPS Y6, Y5, Y5
+	VMULPS Y4, Y5, Y5
 	VBROADCASTSS erfcF32AVX2Table<>+104(SB), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y4, Y5, Y5
+	VADDPS Y6, Y5, Y5
+	VMULPS Y4, Y5, Y5
 	VBROADCASTSS erfcF32AVX2Table<>+108(SB), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y4, Y5, Y4
+	VADDPS Y6, Y5, Y5
+	VMULPS Y4, Y5, Y4
 	VBROADCASTSS erfcF32AVX2Table<>+112(SB), Y5
-	VADDPS       Y5, Y4, Y4
+	VADDPS Y5, Y4, Y4
 	VBROADCASTSS erfcF32AVX2Table<>+68(SB), Y5
-	VMULPS       Y2, Y5, Y2
+	VMULPS Y2, Y5, Y2
 	VBROADCASTSS erfcF32AVX2Table<>+60(SB), Y5
-	VADDPS       Y2, Y5, Y2
-	VDIVPS       Y2, Y4, Y2
-	VMULPS       Y2, Y3, Y2
+	VADDPS Y2, Y5, Y2
+	VDIVPS Y2, Y4, Y2
+	VMULPS Y2, Y3, Y2
 	VBROADCASTSS erfcF32AVX2Table<>+68(SB), Y3
-	VSUBPS       Y2, Y3, Y3
+	VSUBPS Y2, Y3, Y3
 	VBROADCASTSS erfcF32AVX2Table<>+4(SB), Y4
-	VCMPPS       $0x1e, Y4, Y0, Y0
-	VPXOR        Y4, Y4, Y4
-	VBLENDVPS    Y0, Y4, Y2, Y0
-	VBLENDVPS    Y1, Y3, Y0, Y0
-	VMOVUPS      Y0, (CX)(BX*4)
-	ADDQ         $0x08, BX
-	SUBQ         $0x08, AX
-	JGE          loop1
+	VCMPPS $0x1e, Y4, Y0, Y0
+	VPXOR Y4, Y4, Y4
+	VBLENDVPS Y0, Y4, Y2, Y0
+	VBLENDVPS Y1, Y3, Y0, Y0
+	VMOVUPS Y0, (CX)(BX*4)
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X0
-	VPMOVZXBD    X0, Y1
-	VMOVD        AX, X0
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X0
+	VPMOVZXBD X0, Y1
+	VMOVD AX, X0
 	VPBROADCASTD X0, Y0
-	VPCMPGTD     Y1, Y0, Y0
-	VMASKMOVPS   (DX)(BX*4), Y0, Y1
-	VPXOR        Y2, Y2, Y2
-	VCMPPS       $0x11, Y2, Y1, Y2
+	VPCMPGTD Y1, Y0, Y0
+	VMASKMOVPS (DX)(BX*4), Y0, Y1
+	VPXOR Y2, Y2, Y2
+	VCMPPS $0x11, Y2, Y1, Y2
 	VBROADCASTSS erfcF32AVX2Table<>+0(SB), Y3
-	VANDPS       Y3, Y1, Y3
+	VANDPS Y3, Y1, Y3
 	VBROADCASTSS erfcF32AVX2Table<>+4(SB), Y4
-	VMINPS       Y3, Y4, Y3
+	VMINPS Y3, Y4, Y3
 	VBROADCASTSS erfcF32AVX2Table<>+8(SB), Y4
-	VANDPS       Y4, Y3, Y4
-	VMULPS       Y4, Y4, Y5
+	VANDPS Y4, Y3, Y4
+	VMULPS Y4, Y4, Y5
 	VBROADCASTSS erfcF32AVX2Table<>+12(SB), Y6
-	VXORPS       Y6, Y5, Y5
+	VXORPS Y6, Y5, Y5
 	VBROADCASTSS erfcF32AVX2Table<>+16(SB), Y6
-	VMINPS       Y5, Y6, Y5
+	VMINPS Y5, Y6, Y5
 	VBROADCASTSS erfcF32AVX2Table<>+20(SB), Y6
-	VMAXPS       Y5, Y6, Y5
+	VMAXPS Y5, Y6, Y5
 	VBROADCASTSS erfcF32AVX2Table<>+24(SB), Y6
-	VMULPS       Y6, Y5, Y6
+	VMULPS Y6, Y5, Y6
 	VBROADCASTSS erfcF32AVX2Table<>+28(SB), Y7
-	VADDPS       Y7, Y6, Y6
+	VADDPS Y7, Y6, Y6
 	VBROADCASTSS erfcF32AVX2Table<>+28(SB), Y7
-	VSUBPS       Y7, Y6, Y7
+	VSUBPS Y7, Y6, Y7
 	VBROADCASTSS erfcF32AVX2Table<>+32(SB), Y8
-	VMULPS       Y8, Y7, Y8
-	VSUBPS       Y8, Y5, Y5
+	VMULPS Y8, Y7, Y8
+	VSUBPS Y8, Y5, Y5
 	VBROADCASTSS erfcF32AVX2Table<>+36(SB), Y8
-	VMULPS       Y8, Y7, Y7
-	VSUBPS       Y7, Y5, Y5
-	VMULPS       Y5, Y5, Y7
+	VMULPS Y8, Y7, Y7
+	VSUBPS Y7, Y5, Y5
+	VMULPS Y5, Y5, Y7
 	VBROADCASTSS erfcF32AVX2Table<>+40(SB), Y8
-	VMULPS       Y5, Y8, Y8
+	VMULPS Y5, Y8, Y8
 	VBROADCASTSS erfcF32AVX2Table<>+44(SB), Y9
-	VADDPS       Y9, Y8, Y8
-	VMULPS       Y5, Y8, Y8
+	VADDPS Y9, Y8, Y8
+	VMULPS Y5, Y8, Y8
 	VBROADCASTSS erfcF32AVX2Table<>+48(SB), Y9
-	VADDPS       Y9, Y8, Y8
-	VMULPS       Y5, Y8, Y8
+	VADDPS Y9, Y8, Y8
+	VMULPS Y5, Y8, Y8
 	VBROADCASTSS erfcF32AVX2Table<>+52(SB), Y9
-	VADDPS       Y9, Y8, Y8
-	VMULPS       Y5, Y8, Y8
+	VADDPS Y9, Y8, Y8
+	VMULPS Y5, Y8, Y8
 	VBROADCASTSS erfcF32AVX2Table<>+56(SB), Y9
-	VADDPS       Y9, Y8, Y8
-	VMULPS       Y8, Y7, Y7
-	VADDPS       Y7, Y5, Y5
+	VADDPS Y9, Y8, Y8
+	VMULPS Y8, Y7, Y7
+	VADDPS Y7, Y5, Y5
 	VBROADCASTSS erfcF32AVX2Table<>+60(SB), Y7
-	VADDPS       Y5, Y7, Y5
+	VADDPS Y5, Y7, Y5
 	VBROADCASTSS erfcF32AVX2Table<>+28(SB), Y7
-	VPSUBD       Y7, Y6, Y6
-	VPSRAD       $0x01, Y6, Y7
+	VPSUBD Y7, Y6, Y6
+	VPSRAD $0x01, Y6, Y7
 	VBROADCASTSS erfcF32AVX2Table<>+64(SB), Y8
-	VPADDD       Y8, Y7, Y8
-	VPSLLD       $0x17, Y8, Y8
-	VMULPS       Y8, Y5, Y5
-	VPSUBD       Y7, Y6, Y6
+	VPADDD Y8, Y7, Y8
+	VPSLLD $0x17, Y8, Y8
+	VMULPS Y8, Y5, Y5
+	VPSUBD Y7, Y6, Y6
 	VBROADCASTSS erfcF32AVX2Table<>+64(SB), Y7
-	VPADDD       Y7, Y6, Y6
-	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y6, Y5, Y5
-	VSUBPS       Y3, Y4, Y6
-	VADDPS       Y3, Y4, Y4
-	VMULPS       Y4, Y6, Y4
-	VMULPS       Y4, Y4, Y6
+	VPADDD Y7, Y6, Y6
+	VPSLLD $0x17, Y6, Y6
+	VMULPS Y6, Y5, Y5
+	VSUBPS Y3, Y4, Y6
+	VADDPS Y3, Y4, Y4
+	VMULPS Y4, Y6, Y4
+	VMULPS Y4, Y4, Y6
 	VBROADCASTSS erfcF32AVX2Table<>+40(SB), Y7
-	VMULPS       Y4, Y7, Y7
+	VMULPS Y4, Y7, Y7
 	VBROADCASTSS erfcF32AVX2Table<>+44(SB), Y8
-	VADDPS       Y8, Y7, Y7
-	VMULPS       Y4, Y7, Y7
+	VADDPS Y8, Y7, Y7
+	VMULPS Y4, Y7, Y7
 	VBROADCASTSS erfcF32AVX2Table<>+48(SB), Y8
-	VADDPS       Y8, Y7, Y7
-	VMULPS       Y4, Y7, Y7
+	VADDPS Y8, Y7, Y7
+	VMULPS Y4, Y7, Y7
 	VBROADCASTSS erfcF32AVX2Table<>+52(SB), Y8
-	VADDPS       Y8, Y7, Y7
-	VMULPS       Y4, Y7, Y7
+	VADDPS Y8, Y7, Y7
+	VMULPS Y4, Y7, Y7
 	VBROADCASTSS erfcF32AVX2Table<>+56(SB), Y8
-	VADDPS       Y8, Y7, Y7
-	VMULPS       Y7, Y6, Y6
-	VADDPS       Y6, Y4, Y4
-	VMULPS       Y4, Y5, Y4
-	VADDPS       Y4, Y5, Y4
+	VADDPS Y8, Y7, Y7
+	VMULPS Y7, Y6, Y6
+	VADDPS Y6, Y4, Y4
+	VMULPS Y4, Y5, Y4
+	VADDPS Y4, Y5, Y4
 	VBROADCASTSS erfcF32AVX2Table<>+68(SB), Y5
-	VSUBPS       Y5, Y3, Y5
+	VSUBPS Y5, Y3, Y5
 	VBROADCASTSS erfcF32AVX2Table<>+68(SB), Y6
-	VADDPS       Y6, Y3, Y6
-	VDIVPS       Y6, Y5, Y5
+	VADDPS Y6, Y3, Y6
+	VDIVPS Y6, Y5, Y5
 	VBROADCASTSS erfcF32AVX2Table<>+72(SB), Y6
-	VMULPS       Y5, Y6, Y6
+	VMULPS Y5, Y6, Y6
 	VBROADCASTSS erfcF32AVX2Table<>+76(SB), Y7
-	VADDPS       Y7, Y6, Y6
-	VMULPS       Y5, Y6, Y6
+	VADDPS Y7, Y6, Y6
+	VMULPS Y5, Y6, Y6
 	VBROADCASTSS erfcF32AVX2Table<>+80(SB), Y7
-	VADDPS       Y7, Y6, Y6
-	VMULPS       Y5, Y6, Y6
+	VADDPS Y7, Y6, Y6
+	VMULPS Y5, Y6, Y6
 	VBROADCASTSS erfcF32AVX2Table<>+84(SB), Y7
-	VADDPS       Y7, Y6, Y6
-	VMULPS       Y5, Y6, Y6
+	VADDPS Y7, Y6, Y6
+	VMULPS Y5, Y6, Y6
 	VBROADCASTSS erfcF32AVX2Table<>+88(SB), Y7
-	VADDPS       Y7, Y6, Y6
-	VMULPS       Y5, Y6, Y6
+	VADDPS Y7, Y6, Y6
+	VMULPS Y5, Y6, Y6
 	VBROADCASTSS erfcF32AVX2Table<>+92(SB), Y7
-	VADDPS       Y7, Y6, Y6
-	VMULPS       Y5, Y6, Y6
+	VADDPS Y7, Y6, Y6
+	VMULPS Y5, Y6, Y6
 	VBROADCASTSS erfcF32AVX2Table<>+96(SB), Y7
-	VADDPS       Y7, Y6, Y6
-	VMULPS       Y5, Y6, Y6
+	VADDPS Y7, Y6, Y6
+	VMULPS Y5, Y6, Y6
 	VBROADCASTSS erfcF32AVX2Table<>+100(SB), Y7
-	VADDPS       Y7, Y6, Y6
-	VMULPS       Y5, Y6, Y6
+	VADDPS Y7, Y6, Y6
+	VMULPS Y5, Y6, Y6
 	VBROADCASTSS erfcF32AVX2Table<>+104(SB), Y7
-	VADDPS       Y7, Y6, Y6
-	VMULPS       Y5, Y6, Y6
+	VADDPS Y7, Y6, Y6
+	VMULPS Y5, Y6, Y6
 	VBROADCASTSS erfcF32AVX2Table<>+108(SB), Y7
-	VADDPS       Y7, Y6, Y6
-	VMULPS       Y5, Y6, Y5
+	VADDPS Y7, Y6, Y6
+	VMULPS Y5, Y6, Y5
 	VBROADCASTSS erfcF32AVX2Table<>+112(SB), Y6
-	VADDPS       Y6, Y5, Y5
+	VADDPS Y6, Y5, Y5
 	VBROADCASTSS erfcF32AVX2Table<>+68(SB), Y6
-	VMULPS       Y3, Y6, Y3
+	VMULPS Y3, Y6, Y3
 	VBROADCASTSS erfcF32AVX2Table<>+60(SB), Y6
-	VADDPS       Y3, Y6, Y3
-	VDIVPS       Y3, Y5, Y3
-	VMULPS       Y3, Y4, Y3
+	VADDPS Y3, Y6, Y3
+	VDIVPS Y3, Y5, Y3
+	VMULPS Y3, Y4, Y3
 	VBROADCASTSS erfcF32AVX2Table<>+68(SB), Y4
-	VSUBPS       Y3, Y4, Y4
+	VSUBPS Y3, Y4, Y4
 	VBROADCASTSS erfcF32AVX2Table<>+4(SB), Y5
-	VCMPPS       $0x1e, Y5, Y1, Y1
-	VPXOR        Y5, Y5, Y5
-	VBLENDVPS    Y1, Y5, Y3, Y1
-	VBLENDVPS    Y2, Y4, Y1, Y1
-	VMASKMOVPS   Y1, Y0, (CX)(BX*4)
+	VCMPPS $0x1e, Y5, Y1, Y1
+	VPXOR Y5, Y5, Y5
+	VBLENDVPS Y1, Y5, Y3, Y1
+	VBLENDVPS Y2, Y4, Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -12257,91 +12257,91 @@ column:
 	MOVQ CX, R11
 
 block:
-	LEAQ        (R11)(BX*4), R12
-	LEAQ        (R10)(DX*4), R13
-	VMOVUPS     (R11), X0
+	LEAQ (R11)(BX*4), R12
+	LEAQ (R10)(DX*4), R13
+	VMOVUPS (R11), X0
 	VINSERTF128 $0x01, (R12), Y0, Y0
-	VMOVUPS     (R11)(BX*1), X1
+	VMOVUPS (R11)(BX*1), X1
 	VINSERTF128 $0x01, (R12)(BX*1), Y1, Y1
-	VMOVUPS     (R11)(BX*2), X2
+	VMOVUPS (R11)(BX*2), X2
 	VINSERTF128 $0x01, (R12)(BX*2), Y2, Y2
-	VMOVUPS     (R11)(R8*1), X3
+	VMOVUPS (R11)(R8*1), X3
 	VINSERTF128 $0x01, (R12)(R8*1), Y3, Y3
-	VUNPCKLPS   Y1, Y0, Y4
-	VUNPCKHPS   Y1, Y0, Y5
-	VUNPCKLPS   Y3, Y2, Y6
-	VUNPCKHPS   Y3, Y2, Y7
-	VSHUFPS     $0x44, Y6, Y4, Y8
-	VMOVUPS     Y8, (R10)
-	VSHUFPS     $0xee, Y6, Y4, Y4
-	VMOVUPS     Y4, (R10)(DX*1)
-	VSHUFPS     $0x44, Y7, Y5, Y4
-	VMOVUPS     Y4, (R10)(DX*2)
-	VSHUFPS     $0xee, Y7, Y5, Y4
-	VMOVUPS     Y4, (R10)(DI*1)
-	VMOVUPS     16(R11), X9
+	VUNPCKLPS Y1, Y0, Y4
+	VUNPCKHPS Y1, Y0, Y5
+	VUNPCKLPS Y3, Y2, Y6
+	VUNPCKHPS Y3, Y2, Y7
+	VSHUFPS $0x44, Y6, Y4, Y8
+	VMOVUPS Y8, (R10)
+	VSHUFPS $0xee, Y6, Y4, Y4
+	VMOVUPS Y4, (R10)(DX*1)
+	VSHUFPS $0x44, Y7, Y5, Y4
+	VMOVUPS Y4, (R10)(DX*2)
+	VSHUFPS $0xee, Y7, Y5, Y4
+	VMOVUPS Y4, (R10)(DI*1)
+	VMOVUPS 16(R11), X9
 	VINSERTF128 $0x01, 16(R12), Y9, Y9
-	VMOVUPS     16(R11)(BX*1), X10
+	VMOVUPS 16(R11)(BX*1), X10
 	VINSERTF128 $0x01, 16(R12)(BX*1), Y10, Y10
-	VMOVUPS     16(R11)(BX*2), X11
+	VMOVUPS 16(R11)(BX*2), X11
 	VINSERTF128 $0x01, 16(R12)(BX*2), Y11, Y11
-	VMOVUPS     16(R11)(R8*1), X12
+	VMOVUPS 16(R11)(R8*1), X12
 	VINSERTF128 $0x01, 16(R12)(R8*1), Y12, Y12
-	VUNPCKLPS   Y10, Y9, Y4
-	VUNPCKHPS   Y10, Y9, Y5
-	VUNPCKLPS   Y12, Y11, Y6
-	VUNPCKHPS   Y12, Y11, Y7
-	VSHUFPS     $0x44, Y6, Y4, Y8
-	VMOVUPS     Y8, (R13)
-	VSHUFPS     $0xee, Y6, Y4, Y4
-	VMOVUPS     Y4, (R13)(DX*1)
-	VSHUFPS     $0x44, Y7, Y5, Y4
-	VMOVUPS     Y4, (R13)(DX*2)
-	VSHUFPS     $0xee, Y7, Y5, Y4
-	VMOVUPS     Y4, (R13)(DI*1)
-	ADDQ        $0x20, R10
-	LEAQ        (R12)(BX*4), R11
-	SUBQ        $0x08, R9
-	JNZ         block
-	ADDQ        $0x20, CX
-	LEAQ        (AX)(DX*8), AX
-	SUBQ        $0x08, SI
-	JNZ         column
+	VUNPCKLPS Y10, Y9, Y4
+	VUNPCKHPS Y10, Y9, Y5
+	VUNPCKLPS Y12, Y11, Y6
+	VUNPCKHPS Y12, Y11, Y7
+	VSHUFPS $0x44, Y6, Y4, Y8
+	VMOVUPS Y8, (R13)
+	VSHUFPS $0xee, Y6, Y4, Y4
+	VMOVUPS Y4, (R13)(DX*1)
+	VSHUFPS $0x44, Y7, Y5, Y4
+	VMOVUPS Y4, (R13)(DX*2)
+	VSHUFPS $0xee, Y7, Y5, Y4
+	VMOVUPS Y4, (R13)(DI*1)
+	ADDQ $0x20, R10
+	LEAQ (R12)(BX*4), R11
+	SUBQ $0x08, R9
+	JNZ block
+	ADDQ $0x20, CX
+	LEAQ (AX)(DX*8), AX
+	SUBQ $0x08, SI
+	JNZ column
 	VZEROUPPER
 	RET
 
 // func largestF32AVX2(a []float32) float32
 // Requires: AVX, SSE
 TEXT ·largestF32AVX2(SB), NOSPLIT, $0-28
-	MOVQ    a_base+0(FP), AX
-	MOVQ    a_len+8(FP), CX
-	LEAQ    -32(AX)(CX*4), CX
+	MOVQ a_base+0(FP), AX
+	MOVQ a_len+8(FP), CX
+	LEAQ -32(AX)(CX*4), CX
 	VMOVUPS (CX), Y0
-	VCMPPS  $0x03, Y0, Y0, Y1
-	CMPQ    AX, CX
-	JAE     join
+	VCMPPS $0x03, Y0, Y0, Y1
+	CMPQ AX, CX
+	JAE join
 
 loop:
 	VMOVUPS (AX), Y2
-	VCMPPS  $0x03, Y2, Y2, Y3
-	VORPS   Y3, Y1, Y1
-	VMAXPS  Y0, Y2, Y0
-	ADDQ    $0x20, AX
-	CMPQ    AX, CX
-	JB      loop
+	VCMPPS $0x03, Y2, Y2, Y3
+	VORPS Y3, Y1, Y1
+	VMAXPS Y0, Y2, Y0
+	ADDQ $0x20, AX
+	CMPQ AX, CX
+	JB loop
 
 join:
-	VMOVMSKPS    Y1, AX
+	VMOVMSKPS Y1, AX
 	VEXTRACTF128 $0x01, Y0, X1
-	VMAXPS       X1, X0, X0
-	VPERMILPS    $0x4e, X0, X1
-	VMAXPS       X1, X0, X0
-	VPERMILPS    $0xb1, X0, X1
-	VMAXPS       X1, X0, X0
-	TESTL        AX, AX
-	JZ           done
-	MOVL         $0x7fc00000, AX
-	VMOVD        AX, X0
+	VMAXPS X1, X0, X0
+	VPERMILPS $0x4e, X0, X1
+	VMAXPS X1, X0, X0
+	VPERMILPS $0xb1, X0, X1
+	VMAXPS X1, X0, X0
+	TESTL AX, AX
+	JZ done
+	MOVL $0x7fc00000, AX
+	VMOVD AX, X0
 
 done:
 	VZEROUPPER
@@ -12351,35 +12351,35 @@ done:
 // func smallestF32AVX2(a []float32) float32
 // Requires: AVX, SSE
 TEXT ·smallestF32AVX2(SB), NOSPLIT, $0-28
-	MOVQ    a_base+0(FP), AX
-	MOVQ    a_len+8(FP), CX
-	LEAQ    -32(AX)(CX*4), CX
+	MOVQ a_base+0(FP), AX
+	MOVQ a_len+8(FP), CX
+	LEAQ -32(AX)(CX*4), CX
 	VMOVUPS (CX), Y0
-	VCMPPS  $0x03, Y0, Y0, Y1
-	CMPQ    AX, CX
-	JAE     join
+	VCMPPS $0x03, Y0, Y0, Y1
+	CMPQ AX, CX
+	JAE join
 
 loop:
 	VMOVUPS (AX), Y2
-	VCMPPS  $0x03, Y2, Y2, Y3
-	VORPS   Y3, Y1, Y1
-	VMINPS  Y0, Y2, Y0
-	ADDQ    $0x20, AX
-	CMPQ    AX, CX
-	JB      loop
+	VCMPPS $0x03, Y2, Y2, Y3
+	VORPS Y3, Y1, Y1
+	VMINPS Y0, Y2, Y0
+	ADDQ $0x20, AX
+	CMPQ AX, CX
+	JB loop
 
 join:
-	VMOVMSKPS    Y1, AX
+	VMOVMSKPS Y1, AX
 	VEXTRACTF128 $0x01, Y0, X1
-	VMINPS       X1, X0, X0
-	VPERMILPS    $0x4e, X0, X1
-	VMINPS       X1, X0, X0
-	VPERMILPS    $0xb1, X0, X1
-	VMINPS       X1, X0, X0
-	TESTL        AX, AX
-	JZ           done
-	MOVL         $0x7fc00000, AX
-	VMOVD        AX, X0
+	VMINPS X1, X0, X0
+	VPERMILPS $0x4e, X0, X1
+	VMINPS X1, X0, X0
+	VPERMILPS $0xb1, X0, X1
+	VMINPS X1, X0, X0
+	TESTL AX, AX
+	JZ done
+	MOVL $0x7fc00000, AX
+	VMOVD AX, X0
 
 done:
 	VZEROUPPER
@@ -12397,25 +12397,25 @@ TEXT ·truncMulAddAVX2(SB), NOSPLIT, $0-96
 	XORQ DI, DI
 
 rescale:
-	VCVTPS2PD  (DX)(DI*4), Y0
-	VMULPD     (BX)(DI*8), Y0, Y0
-	VADDPD     (SI)(DI*8), Y0, Y0
-	VCMPPD     $0x03, Y0, Y0, Y1
-	VROUNDPD   $0x0b, Y0, Y0
-	VANDNPD    Y0, Y1, Y0
+	VCVTPS2PD (DX)(DI*4), Y0
+	VMULPD (BX)(DI*8), Y0, Y0
+	VADDPD (SI)(DI*8), Y0, Y0
+	VCMPPD $0x03, Y0, Y0, Y1
+	VROUNDPD $0x0b, Y0, Y0
+	VANDNPD Y0, Y1, Y0
 	VCVTPD2PSY Y0, X0
-	VMOVUPS    X0, (AX)(DI*4)
-	VCVTPS2PD  16(DX)(DI*4), Y0
-	VMULPD     32(BX)(DI*8), Y0, Y0
-	VADDPD     32(SI)(DI*8), Y0, Y0
-	VCMPPD     $0x03, Y0, Y0, Y1
-	VROUNDPD   $0x0b, Y0, Y0
-	VANDNPD    Y0, Y1, Y0
+	VMOVUPS X0, (AX)(DI*4)
+	VCVTPS2PD 16(DX)(DI*4), Y0
+	VMULPD 32(BX)(DI*8), Y0, Y0
+	VADDPD 32(SI)(DI*8), Y0, Y0
+	VCMPPD $0x03, Y0, Y0, Y1
+	VROUNDPD $0x0b, Y0, Y0
+	VANDNPD Y0, Y1, Y0
 	VCVTPD2PSY Y0, X0
-	VMOVUPS    X0, 16(AX)(DI*4)
-	ADDQ       $0x08, DI
-	CMPQ       DI, CX
-	JB         rescale
+	VMOVUPS X0, 16(AX)(DI*4)
+	ADDQ $0x08, DI
+	CMPQ DI, CX
+	JB rescale
 	VZEROUPPER
 	RET
 

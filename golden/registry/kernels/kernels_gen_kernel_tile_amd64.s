@@ -8,12 +8,12 @@ TEXT ·few512(SB), $0-8
 	MOVQ t+0(FP), AX
 	MOVQ 128(AX), AX
 	CMPQ AX, $0x20
-	JLE  vectors2
+	JLE vectors2
 
 	UNDEF
 vectors2:
 	CMPQ AX, $0x10
-	JLE  vectors1
+	JLE vectors1
 
 	UNDEF
 vectors1:
@@ -21,22 +21,22 @@ vectors1:
 	MOVQ 136(AX), AX
 
 	CMPQ AX, $0x04
-	JLE  vectors1_channels4
+	JLE vectors1_channels4
 
 	UNDEF
 vectors1_channels4:
-	MOVQ         t+0(FP), AX
-	MOVQ         72(AX), AX
+	MOVQ t+0(FP), AX
+	MOVQ 72(AX), AX
 	VBROADCASTSS (AX), Z0
 	VBROADCASTSS 4(AX), Z3
 	VBROADCASTSS 8(AX), Z6
 	VBROADCASTSS 12(AX), Z9
-	MOVQ         t+0(FP), AX
-	MOVQ         144(AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         24(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         48(DX), DX
+	MOVQ t+0(FP), AX
+	MOVQ 144(AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 24(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 48(DX), DX
 
 vectors1_plane4:
 	MOVQ t+0(FP), BX
@@ -60,27 +60,27 @@ vectors1_phase4:
 	SHLQ $0x05, R15
 
 vectors1_tap4:
-	VMOVUPS      (R12), Z1
+	VMOVUPS (R12), Z1
 	VBROADCASTSS (R13), Z2
-	VFMADD231PS  Z2, Z1, Z0
+	VFMADD231PS Z2, Z1, Z0
 	VBROADCASTSS 4(R13), Z2
-	VFMADD231PS  Z2, Z1, Z3
+	VFMADD231PS Z2, Z1, Z3
 	VBROADCASTSS 8(R13), Z2
-	VFMADD231PS  Z2, Z1, Z6
+	VFMADD231PS Z2, Z1, Z6
 	VBROADCASTSS 12(R13), Z2
-	VFMADD231PS  Z2, Z1, Z9
-	ADDQ         $0x04, R12
-	ADDQ         R15, R13
-	SUBQ         R8, R14
-	JG           vectors1_tap4
-	MOVQ         t+0(FP), R12
-	MOVQ         192(R12), R12
-	LEAQ         (R10)(R12*4), R10
-	ADDQ         $0x20, R11
-	DECQ         R9
-	JZ           vectors1_rowdone4
-	DECQ         DI
-	JNZ          vectors1_phase4
+	VFMADD231PS Z2, Z1, Z9
+	ADDQ $0x04, R12
+	ADDQ R15, R13
+	SUBQ R8, R14
+	JG vectors1_tap4
+	MOVQ t+0(FP), R12
+	MOVQ 192(R12), R12
+	LEAQ (R10)(R12*4), R10
+	ADDQ $0x20, R11
+	DECQ R9
+	JZ vectors1_rowdone4
+	DECQ DI
+	JNZ vectors1_phase4
 
 vectors1_rowdone4:
 	MOVQ t+0(FP), DI
@@ -91,117 +91,117 @@ vectors1_rowdone4:
 	MOVQ 168(DI), DI
 	LEAQ (SI)(DI*4), SI
 	DECQ BX
-	JNZ  vectors1_row4
+	JNZ vectors1_row4
 	MOVQ t+0(FP), BX
 	MOVQ 152(BX), BX
 	LEAQ (CX)(BX*4), CX
 	DECQ AX
-	JNZ  vectors1_plane4
-	JMP  vectors1_epilogue
+	JNZ vectors1_plane4
+	JMP vectors1_epilogue
 
 	UNDEF
 vectors1_epilogue:
-	MOVQ    t+0(FP), AX
-	MOVQ    128(AX), AX
-	MOVQ    $0x00000010, CX
-	CMPQ    AX, CX
+	MOVQ t+0(FP), AX
+	MOVQ 128(AX), AX
+	MOVQ $0x00000010, CX
+	CMPQ AX, CX
 	CMOVQLT AX, CX
-	MOVQ    $-1, AX
-	BZHIQ   CX, AX, AX
-	KMOVW   AX, K1
-	SHRQ    $0x10, AX
-	MOVQ    t+0(FP), AX
-	MOVQ    (AX), AX
-	MOVQ    t+0(FP), CX
-	MOVQ    96(CX), CX
-	MOVQ    t+0(FP), DX
-	MOVQ    120(DX), DX
-	SHLQ    $0x02, DX
-	MOVQ    t+0(FP), BX
-	MOVQ    136(BX), BX
-	TESTQ   CX, CX
-	JZ      vectors1_plain
-	VADDPS  (CX), Z0, K1, Z0
-	ADDQ    DX, CX
-	DECQ    BX
-	JZ      vectors1_plain
-	VADDPS  (CX), Z3, K1, Z3
-	ADDQ    DX, CX
-	DECQ    BX
-	JZ      vectors1_plain
-	VADDPS  (CX), Z6, K1, Z6
-	ADDQ    DX, CX
-	DECQ    BX
-	JZ      vectors1_plain
-	VADDPS  (CX), Z9, K1, Z9
-	ADDQ    DX, CX
-	DECQ    BX
-	JZ      vectors1_plain
-	VADDPS  (CX), Z12, K1, Z12
-	ADDQ    DX, CX
-	DECQ    BX
-	JZ      vectors1_plain
-	VADDPS  (CX), Z15, K1, Z15
-	ADDQ    DX, CX
-	DECQ    BX
-	JZ      vectors1_plain
-	VADDPS  (CX), Z18, K1, Z18
-	ADDQ    DX, CX
-	DECQ    BX
-	JZ      vectors1_plain
-	VADDPS  (CX), Z21, K1, Z21
+	MOVQ $-1, AX
+	BZHIQ CX, AX, AX
+	KMOVW AX, K1
+	SHRQ $0x10, AX
+	MOVQ t+0(FP), AX
+	MOVQ (AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 96(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 120(DX), DX
+	SHLQ $0x02, DX
+	MOVQ t+0(FP), BX
+	MOVQ 136(BX), BX
+	TESTQ CX, CX
+	JZ vectors1_plain
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ DX, CX
+	DECQ BX
+	JZ vectors1_plain
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ DX, CX
+	DECQ BX
+	JZ vectors1_plain
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ DX, CX
+	DECQ BX
+	JZ vectors1_plain
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ DX, CX
+	DECQ BX
+	JZ vectors1_plain
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ DX, CX
+	DECQ BX
+	JZ vectors1_plain
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ DX, CX
+	DECQ BX
+	JZ vectors1_plain
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ DX, CX
+	DECQ BX
+	JZ vectors1_plain
+	VADDPS (CX), Z21, K1, Z21
 
 vectors1_plain:
-	MOVQ         t+0(FP), CX
+	MOVQ t+0(FP), CX
 	VBROADCASTSS 200(CX), Z1
 	VBROADCASTSS 204(CX), Z2
-	MOVQ         t+0(FP), CX
-	MOVQ         136(CX), CX
-	VMAXPS       Z0, Z1, Z0
-	VMINPS       Z0, Z2, Z0
-	VMOVUPS      Z0, K1, (AX)
-	ADDQ         DX, AX
-	DECQ         CX
-	JZ           vectors1_done
-	VMAXPS       Z3, Z1, Z3
-	VMINPS       Z3, Z2, Z3
-	VMOVUPS      Z3, K1, (AX)
-	ADDQ         DX, AX
-	DECQ         CX
-	JZ           vectors1_done
-	VMAXPS       Z6, Z1, Z6
-	VMINPS       Z6, Z2, Z6
-	VMOVUPS      Z6, K1, (AX)
-	ADDQ         DX, AX
-	DECQ         CX
-	JZ           vectors1_done
-	VMAXPS       Z9, Z1, Z9
-	VMINPS       Z9, Z2, Z9
-	VMOVUPS      Z9, K1, (AX)
-	ADDQ         DX, AX
-	DECQ         CX
-	JZ           vectors1_done
-	VMAXPS       Z12, Z1, Z12
-	VMINPS       Z12, Z2, Z12
-	VMOVUPS      Z12, K1, (AX)
-	ADDQ         DX, AX
-	DECQ         CX
-	JZ           vectors1_done
-	VMAXPS       Z15, Z1, Z15
-	VMINPS       Z15, Z2, Z15
-	VMOVUPS      Z15, K1, (AX)
-	ADDQ         DX, AX
-	DECQ         CX
-	JZ           vectors1_done
-	VMAXPS       Z18, Z1, Z18
-	VMINPS       Z18, Z2, Z18
-	VMOVUPS      Z18, K1, (AX)
-	ADDQ         DX, AX
-	DECQ         CX
-	JZ           vectors1_done
-	VMAXPS       Z21, Z1, Z21
-	VMINPS       Z21, Z2, Z21
-	VMOVUPS      Z21, K1, (AX)
+	MOVQ t+0(FP), CX
+	MOVQ 136(CX), CX
+	VMAXPS Z0, Z1, Z0
+	VMINPS Z0, Z2, Z0
+	VMOVUPS Z0, K1, (AX)
+	ADDQ DX, AX
+	DECQ CX
+	JZ vectors1_done
+	VMAXPS Z3, Z1, Z3
+	VMINPS Z3, Z2, Z3
+	VMOVUPS Z3, K1, (AX)
+	ADDQ DX, AX
+	DECQ CX
+	JZ vectors1_done
+	VMAXPS Z6, Z1, Z6
+	VMINPS Z6, Z2, Z6
+	VMOVUPS Z6, K1, (AX)
+	ADDQ DX, AX
+	DECQ CX
+	JZ vectors1_done
+	VMAXPS Z9, Z1, Z9
+	VMINPS Z9, Z2, Z9
+	VMOVUPS Z9, K1, (AX)
+	ADDQ DX, AX
+	DECQ CX
+	JZ vectors1_done
+	VMAXPS Z12, Z1, Z12
+	VMINPS Z12, Z2, Z12
+	VMOVUPS Z12, K1, (AX)
+	ADDQ DX, AX
+	DECQ CX
+	JZ vectors1_done
+	VMAXPS Z15, Z1, Z15
+	VMINPS Z15, Z2, Z15
+	VMOVUPS Z15, K1, (AX)
+	ADDQ DX, AX
+	DECQ CX
+	JZ vectors1_done
+	VMAXPS Z18, Z1, Z18
+	VMINPS Z18, Z2, Z18
+	VMOVUPS Z18, K1, (AX)
+	ADDQ DX, AX
+	DECQ CX
+	JZ vectors1_done
+	VMAXPS Z21, Z1, Z21
+	VMINPS Z21, Z2, Z21
+	VMOVUPS Z21, K1, (AX)
 
 vectors1_done:
 	VZEROUPPER
@@ -214,30 +214,30 @@ TEXT ·few256(SB), $0-8
 	MOVQ t+0(FP), AX
 	MOVQ 128(AX), AX
 	CMPQ AX, $0x10
-	JLE  vectors2
+	JLE vectors2
 
 	UNDEF
 vectors2:
 	CMPQ AX, $0x08
-	JLE  vectors1
+	JLE vectors1
 
 	UNDEF
 vectors1:
 	MOVQ t+0(FP), AX
 	MOVQ 136(AX), AX
 
-	MOVQ         t+0(FP), AX
-	MOVQ         72(AX), AX
+	MOVQ t+0(FP), AX
+	MOVQ 72(AX), AX
 	VBROADCASTSS (AX), Y0
 	VBROADCASTSS 4(AX), Y3
 	VBROADCASTSS 8(AX), Y6
 	VBROADCASTSS 12(AX), Y9
-	MOVQ         t+0(FP), AX
-	MOVQ         144(AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         24(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         48(DX), DX
+	MOVQ t+0(FP), AX
+	MOVQ 144(AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 24(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 48(DX), DX
 
 vectors1_plane4:
 	MOVQ t+0(FP), BX
@@ -261,27 +261,27 @@ vectors1_phase4:
 	SHLQ $0x05, R15
 
 vectors1_tap4:
-	VMOVUPS      (R12), Y1
+	VMOVUPS (R12), Y1
 	VBROADCASTSS (R13), Y2
-	VFMADD231PS  Y2, Y1, Y0
+	VFMADD231PS Y2, Y1, Y0
 	VBROADCASTSS 4(R13), Y2
-	VFMADD231PS  Y2, Y1, Y3
+	VFMADD231PS Y2, Y1, Y3
 	VBROADCASTSS 8(R13), Y2
-	VFMADD231PS  Y2, Y1, Y6
+	VFMADD231PS Y2, Y1, Y6
 	VBROADCASTSS 12(R13), Y2
-	VFMADD231PS  Y2, Y1, Y9
-	ADDQ         $0x04, R12
-	ADDQ         R15, R13
-	SUBQ         R8, R14
-	JG           vectors1_tap4
-	MOVQ         t+0(FP), R12
-	MOVQ         192(R12), R12
-	LEAQ         (R10)(R12*4), R10
-	ADDQ         $0x20, R11
-	DECQ         R9
-	JZ           vectors1_rowdone4
-	DECQ         DI
-	JNZ          vectors1_phase4
+	VFMADD231PS Y2, Y1, Y9
+	ADDQ $0x04, R12
+	ADDQ R15, R13
+	SUBQ R8, R14
+	JG vectors1_tap4
+	MOVQ t+0(FP), R12
+	MOVQ 192(R12), R12
+	LEAQ (R10)(R12*4), R10
+	ADDQ $0x20, R11
+	DECQ R9
+	JZ vectors1_rowdone4
+	DECQ DI
+	JNZ vectors1_phase4
 
 vectors1_rowdone4:
 	MOVQ t+0(FP), DI
@@ -292,68 +292,68 @@ vectors1_rowdone4:
 	MOVQ 168(DI), DI
 	LEAQ (SI)(DI*4), SI
 	DECQ BX
-	JNZ  vectors1_row4
+	JNZ vectors1_row4
 	MOVQ t+0(FP), BX
 	MOVQ 152(BX), BX
 	LEAQ (CX)(BX*4), CX
 	DECQ AX
-	JNZ  vectors1_plane4
-	JMP  vectors1_epilogue
+	JNZ vectors1_plane4
+	JMP vectors1_epilogue
 
 	UNDEF
 vectors1_epilogue:
-	MOVQ   t+0(FP), AX
-	MOVQ   (AX), AX
-	MOVQ   t+0(FP), CX
-	MOVQ   96(CX), CX
-	MOVQ   t+0(FP), DX
-	MOVQ   120(DX), DX
-	SHLQ   $0x02, DX
-	MOVQ   t+0(FP), BX
-	MOVQ   136(BX), BX
-	TESTQ  CX, CX
-	JZ     vectors1_plain
+	MOVQ t+0(FP), AX
+	MOVQ (AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 96(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 120(DX), DX
+	SHLQ $0x02, DX
+	MOVQ t+0(FP), BX
+	MOVQ 136(BX), BX
+	TESTQ CX, CX
+	JZ vectors1_plain
 	VADDPS (CX), Y0, Y0
-	ADDQ   DX, CX
-	DECQ   BX
-	JZ     vectors1_plain
+	ADDQ DX, CX
+	DECQ BX
+	JZ vectors1_plain
 	VADDPS (CX), Y3, Y3
-	ADDQ   DX, CX
-	DECQ   BX
-	JZ     vectors1_plain
+	ADDQ DX, CX
+	DECQ BX
+	JZ vectors1_plain
 	VADDPS (CX), Y6, Y6
-	ADDQ   DX, CX
-	DECQ   BX
-	JZ     vectors1_plain
+	ADDQ DX, CX
+	DECQ BX
+	JZ vectors1_plain
 	VADDPS (CX), Y9, Y9
 
 vectors1_plain:
-	MOVQ         t+0(FP), CX
+	MOVQ t+0(FP), CX
 	VBROADCASTSS 200(CX), Y1
 	VBROADCASTSS 204(CX), Y2
-	MOVQ         t+0(FP), CX
-	MOVQ         136(CX), CX
-	VMAXPS       Y0, Y1, Y0
-	VMINPS       Y0, Y2, Y0
-	VMOVUPS      Y0, (AX)
-	ADDQ         DX, AX
-	DECQ         CX
-	JZ           vectors1_done
-	VMAXPS       Y3, Y1, Y3
-	VMINPS       Y3, Y2, Y3
-	VMOVUPS      Y3, (AX)
-	ADDQ         DX, AX
-	DECQ         CX
-	JZ           vectors1_done
-	VMAXPS       Y6, Y1, Y6
-	VMINPS       Y6, Y2, Y6
-	VMOVUPS      Y6, (AX)
-	ADDQ         DX, AX
-	DECQ         CX
-	JZ           vectors1_done
-	VMAXPS       Y9, Y1, Y9
-	VMINPS       Y9, Y2, Y9
-	VMOVUPS      Y9, (AX)
+	MOVQ t+0(FP), CX
+	MOVQ 136(CX), CX
+	VMAXPS Y0, Y1, Y0
+	VMINPS Y0, Y2, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ DX, AX
+	DECQ CX
+	JZ vectors1_done
+	VMAXPS Y3, Y1, Y3
+	VMINPS Y3, Y2, Y3
+	VMOVUPS Y3, (AX)
+	ADDQ DX, AX
+	DECQ CX
+	JZ vectors1_done
+	VMAXPS Y6, Y1, Y6
+	VMINPS Y6, Y2, Y6
+	VMOVUPS Y6, (AX)
+	ADDQ DX, AX
+	DECQ CX
+	JZ vectors1_done
+	VMAXPS Y9, Y1, Y9
+	VMINPS Y9, Y2, Y9
+	VMOVUPS Y9, (AX)
 
 vectors1_done:
 	VZEROUPPER
@@ -363,27 +363,27 @@ vectors1_done:
 // func transpose256(t *transpose)
 // Requires: AVX, AVX2
 TEXT ·transpose256(SB), $0-8
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         24(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         48(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         80(BX), BX
-	MOVQ         BX, SI
-	SHLQ         $0x02, SI
-	VMOVD        BX, X1
+	MOVQ t+0(FP), AX
+	MOVQ (AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 24(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 48(DX), DX
+	MOVQ t+0(FP), BX
+	MOVQ 80(BX), BX
+	MOVQ BX, SI
+	SHLQ $0x02, SI
+	VMOVD BX, X1
 	VPBROADCASTD X1, Y1
-	MOVQ         $0x0706050403020100, BX
-	VMOVQ        BX, X0
-	VPMOVZXBD    X0, Y0
-	VPCMPGTD     Y0, Y1, Y0
-	MOVQ         t+0(FP), BX
+	MOVQ $0x0706050403020100, BX
+	VMOVQ BX, X0
+	VPMOVZXBD X0, Y0
+	VPCMPGTD Y0, Y1, Y0
+	MOVQ t+0(FP), BX
 	VBROADCASTSS 88(BX), Y1
 	VBROADCASTSS 92(BX), Y2
-	MOVQ         t+0(FP), BX
-	MOVBQZX      96(BX), BX
+	MOVQ t+0(FP), BX
+	MOVBQZX 96(BX), BX
 
 	MOVQ t+0(FP), BX
 	MOVQ 72(BX), BX
@@ -392,226 +392,226 @@ TEXT ·transpose256(SB), $0-8
 	SUBQ CX, R8
 
 sums_block:
-	VMOVUPS    (AX), Y3
-	VUNPCKLPS  192(AX), Y3, Y4
-	VUNPCKHPS  192(AX), Y3, Y3
-	VMOVUPS    384(AX), Y5
-	VUNPCKLPS  576(AX), Y5, Y6
-	VUNPCKHPS  576(AX), Y5, Y5
-	VMOVUPS    768(AX), Y7
-	VUNPCKLPS  960(AX), Y7, Y8
-	VUNPCKHPS  960(AX), Y7, Y7
-	VMOVUPS    1152(AX), Y9
-	VUNPCKLPS  1344(AX), Y9, Y10
-	VUNPCKHPS  1344(AX), Y9, Y9
-	ADDQ       $0x20, AX
-	CMPQ       BX, $0x08
-	JLT        sums_rest
-	VUNPCKLPD  Y6, Y4, Y11
-	VUNPCKLPD  Y10, Y8, Y12
+	VMOVUPS (AX), Y3
+	VUNPCKLPS 192(AX), Y3, Y4
+	VUNPCKHPS 192(AX), Y3, Y3
+	VMOVUPS 384(AX), Y5
+	VUNPCKLPS 576(AX), Y5, Y6
+	VUNPCKHPS 576(AX), Y5, Y5
+	VMOVUPS 768(AX), Y7
+	VUNPCKLPS 960(AX), Y7, Y8
+	VUNPCKHPS 960(AX), Y7, Y7
+	VMOVUPS 1152(AX), Y9
+	VUNPCKLPS 1344(AX), Y9, Y10
+	VUNPCKHPS 1344(AX), Y9, Y9
+	ADDQ $0x20, AX
+	CMPQ BX, $0x08
+	JLT sums_rest
+	VUNPCKLPD Y6, Y4, Y11
+	VUNPCKLPD Y10, Y8, Y12
 	VPERM2F128 $0x20, Y12, Y11, Y13
-	TESTQ      DX, DX
-	JZ         sums_plain0
+	TESTQ DX, DX
+	JZ sums_plain0
 	VMASKMOVPS (CX)(R8*1), Y0, Y14
-	VADDPS     Y14, Y13, Y13
+	VADDPS Y14, Y13, Y13
 
 sums_plain0:
-	VMAXPS     Y13, Y1, Y13
-	VMINPS     Y13, Y2, Y13
+	VMAXPS Y13, Y1, Y13
+	VMINPS Y13, Y2, Y13
 	VMASKMOVPS Y13, Y0, (CX)
-	ADDQ       SI, CX
+	ADDQ SI, CX
 	VPERM2F128 $0x31, Y12, Y11, Y11
-	TESTQ      DX, DX
-	JZ         sums_plain4
+	TESTQ DX, DX
+	JZ sums_plain4
 	VMASKMOVPS (DI)(R8*1), Y0, Y12
-	VADDPS     Y12, Y11, Y11
+	VADDPS Y12, Y11, Y11
 
 sums_plain4:
-	VMAXPS     Y11, Y1, Y11
-	VMINPS     Y11, Y2, Y11
+	VMAXPS Y11, Y1, Y11
+	VMINPS Y11, Y2, Y11
 	VMASKMOVPS Y11, Y0, (DI)
-	ADDQ       SI, DI
-	VUNPCKHPD  Y6, Y4, Y4
-	VUNPCKHPD  Y10, Y8, Y6
+	ADDQ SI, DI
+	VUNPCKHPD Y6, Y4, Y4
+	VUNPCKHPD Y10, Y8, Y6
 	VPERM2F128 $0x20, Y6, Y4, Y8
-	TESTQ      DX, DX
-	JZ         sums_plain1
+	TESTQ DX, DX
+	JZ sums_plain1
 	VMASKMOVPS (CX)(R8*1), Y0, Y10
-	VADDPS     Y10, Y8, Y8
+	VADDPS Y10, Y8, Y8
 
 sums_plain1:
-	VMAXPS     Y8, Y1, Y8
-	VMINPS     Y8, Y2, Y8
+	VMAXPS Y8, Y1, Y8
+	VMINPS Y8, Y2, Y8
 	VMASKMOVPS Y8, Y0, (CX)
-	ADDQ       SI, CX
+	ADDQ SI, CX
 	VPERM2F128 $0x31, Y6, Y4, Y4
-	TESTQ      DX, DX
-	JZ         sums_plain5
+	TESTQ DX, DX
+	JZ sums_plain5
 	VMASKMOVPS (DI)(R8*1), Y0, Y6
-	VADDPS     Y6, Y4, Y4
+	VADDPS Y6, Y4, Y4
 
 sums_plain5:
-	VMAXPS     Y4, Y1, Y4
-	VMINPS     Y4, Y2, Y4
+	VMAXPS Y4, Y1, Y4
+	VMINPS Y4, Y2, Y4
 	VMASKMOVPS Y4, Y0, (DI)
-	ADDQ       SI, DI
-	VUNPCKLPD  Y5, Y3, Y4
-	VUNPCKLPD  Y9, Y7, Y6
+	ADDQ SI, DI
+	VUNPCKLPD Y5, Y3, Y4
+	VUNPCKLPD Y9, Y7, Y6
 	VPERM2F128 $0x20, Y6, Y4, Y8
-	TESTQ      DX, DX
-	JZ         sums_plain2
+	TESTQ DX, DX
+	JZ sums_plain2
 	VMASKMOVPS (CX)(R8*1), Y0, Y10
-	VADDPS     Y10, Y8, Y8
+	VADDPS Y10, Y8, Y8
 
 sums_plain2:
-	VMAXPS     Y8, Y1, Y8
-	VMINPS     Y8, Y2, Y8
+	VMAXPS Y8, Y1, Y8
+	VMINPS Y8, Y2, Y8
 	VMASKMOVPS Y8, Y0, (CX)
-	ADDQ       SI, CX
+	ADDQ SI, CX
 	VPERM2F128 $0x31, Y6, Y4, Y4
-	TESTQ      DX, DX
-	JZ         sums_plain6
+	TESTQ DX, DX
+	JZ sums_plain6
 	VMASKMOVPS (DI)(R8*1), Y0, Y6
-	VADDPS     Y6, Y4, Y4
+	VADDPS Y6, Y4, Y4
 
 sums_plain6:
-	VMAXPS     Y4, Y1, Y4
-	VMINPS     Y4, Y2, Y4
+	VMAXPS Y4, Y1, Y4
+	VMINPS Y4, Y2, Y4
 	VMASKMOVPS Y4, Y0, (DI)
-	ADDQ       SI, DI
-	VUNPCKHPD  Y5, Y3, Y3
-	VUNPCKHPD  Y9, Y7, Y4
+	ADDQ SI, DI
+	VUNPCKHPD Y5, Y3, Y3
+	VUNPCKHPD Y9, Y7, Y4
 	VPERM2F128 $0x20, Y4, Y3, Y5
-	TESTQ      DX, DX
-	JZ         sums_plain3
+	TESTQ DX, DX
+	JZ sums_plain3
 	VMASKMOVPS (CX)(R8*1), Y0, Y6
-	VADDPS     Y6, Y5, Y5
+	VADDPS Y6, Y5, Y5
 
 sums_plain3:
-	VMAXPS     Y5, Y1, Y5
-	VMINPS     Y5, Y2, Y5
+	VMAXPS Y5, Y1, Y5
+	VMINPS Y5, Y2, Y5
 	VMASKMOVPS Y5, Y0, (CX)
-	ADDQ       SI, CX
+	ADDQ SI, CX
 	VPERM2F128 $0x31, Y4, Y3, Y3
-	TESTQ      DX, DX
-	JZ         sums_plain7
+	TESTQ DX, DX
+	JZ sums_plain7
 	VMASKMOVPS (DI)(R8*1), Y0, Y4
-	VADDPS     Y4, Y3, Y3
+	VADDPS Y4, Y3, Y3
 
 sums_plain7:
-	VMAXPS     Y3, Y1, Y3
-	VMINPS     Y3, Y2, Y3
+	VMAXPS Y3, Y1, Y3
+	VMINPS Y3, Y2, Y3
 	VMASKMOVPS Y3, Y0, (DI)
-	ADDQ       SI, DI
-	LEAQ       (CX)(SI*4), CX
-	LEAQ       (DI)(SI*4), DI
-	SUBQ       $0x08, BX
-	JNZ        sums_block
+	ADDQ SI, DI
+	LEAQ (CX)(SI*4), CX
+	LEAQ (DI)(SI*4), DI
+	SUBQ $0x08, BX
+	JNZ sums_block
 	VZEROUPPER
 	RET
 
 sums_rest:
-	VUNPCKLPD  Y6, Y4, Y11
-	VUNPCKLPD  Y10, Y8, Y12
+	VUNPCKLPD Y6, Y4, Y11
+	VUNPCKLPD Y10, Y8, Y12
 	VPERM2F128 $0x20, Y12, Y11, Y11
-	TESTQ      DX, DX
-	JZ         sums_restplain0
+	TESTQ DX, DX
+	JZ sums_restplain0
 	VMASKMOVPS (CX)(R8*1), Y0, Y12
-	VADDPS     Y12, Y11, Y11
+	VADDPS Y12, Y11, Y11
 
 sums_restplain0:
-	VMAXPS     Y11, Y1, Y11
-	VMINPS     Y11, Y2, Y11
+	VMAXPS Y11, Y1, Y11
+	VMINPS Y11, Y2, Y11
 	VMASKMOVPS Y11, Y0, (CX)
-	DECQ       BX
-	JZ         sums_done
-	ADDQ       SI, CX
-	VUNPCKHPD  Y6, Y4, Y11
-	VUNPCKHPD  Y10, Y8, Y12
+	DECQ BX
+	JZ sums_done
+	ADDQ SI, CX
+	VUNPCKHPD Y6, Y4, Y11
+	VUNPCKHPD Y10, Y8, Y12
 	VPERM2F128 $0x20, Y12, Y11, Y11
-	TESTQ      DX, DX
-	JZ         sums_restplain1
+	TESTQ DX, DX
+	JZ sums_restplain1
 	VMASKMOVPS (CX)(R8*1), Y0, Y12
-	VADDPS     Y12, Y11, Y11
+	VADDPS Y12, Y11, Y11
 
 sums_restplain1:
-	VMAXPS     Y11, Y1, Y11
-	VMINPS     Y11, Y2, Y11
+	VMAXPS Y11, Y1, Y11
+	VMINPS Y11, Y2, Y11
 	VMASKMOVPS Y11, Y0, (CX)
-	DECQ       BX
-	JZ         sums_done
-	ADDQ       SI, CX
-	VUNPCKLPD  Y5, Y3, Y11
-	VUNPCKLPD  Y9, Y7, Y12
+	DECQ BX
+	JZ sums_done
+	ADDQ SI, CX
+	VUNPCKLPD Y5, Y3, Y11
+	VUNPCKLPD Y9, Y7, Y12
 	VPERM2F128 $0x20, Y12, Y11, Y11
-	TESTQ      DX, DX
-	JZ         sums_restplain2
+	TESTQ DX, DX
+	JZ sums_restplain2
 	VMASKMOVPS (CX)(R8*1), Y0, Y12
-	VADDPS     Y12, Y11, Y11
+	VADDPS Y12, Y11, Y11
 
 sums_restplain2:
-	VMAXPS     Y11, Y1, Y11
-	VMINPS     Y11, Y2, Y11
+	VMAXPS Y11, Y1, Y11
+	VMINPS Y11, Y2, Y11
 	VMASKMOVPS Y11, Y0, (CX)
-	DECQ       BX
-	JZ         sums_done
-	ADDQ       SI, CX
-	VUNPCKHPD  Y5, Y3, Y11
-	VUNPCKHPD  Y9, Y7, Y12
+	DECQ BX
+	JZ sums_done
+	ADDQ SI, CX
+	VUNPCKHPD Y5, Y3, Y11
+	VUNPCKHPD Y9, Y7, Y12
 	VPERM2F128 $0x20, Y12, Y11, Y11
-	TESTQ      DX, DX
-	JZ         sums_restplain3
+	TESTQ DX, DX
+	JZ sums_restplain3
 	VMASKMOVPS (CX)(R8*1), Y0, Y12
-	VADDPS     Y12, Y11, Y11
+	VADDPS Y12, Y11, Y11
 
 sums_restplain3:
-	VMAXPS     Y11, Y1, Y11
-	VMINPS     Y11, Y2, Y11
+	VMAXPS Y11, Y1, Y11
+	VMINPS Y11, Y2, Y11
 	VMASKMOVPS Y11, Y0, (CX)
-	DECQ       BX
-	JZ         sums_done
-	ADDQ       SI, CX
-	VUNPCKLPD  Y6, Y4, Y11
-	VUNPCKLPD  Y10, Y8, Y12
+	DECQ BX
+	JZ sums_done
+	ADDQ SI, CX
+	VUNPCKLPD Y6, Y4, Y11
+	VUNPCKLPD Y10, Y8, Y12
 	VPERM2F128 $0x31, Y12, Y11, Y11
-	TESTQ      DX, DX
-	JZ         sums_restplain4
+	TESTQ DX, DX
+	JZ sums_restplain4
 	VMASKMOVPS (CX)(R8*1), Y0, Y12
-	VADDPS     Y12, Y11, Y11
+	VADDPS Y12, Y11, Y11
 
 sums_restplain4:
-	VMAXPS     Y11, Y1, Y11
-	VMINPS     Y11, Y2, Y11
+	VMAXPS Y11, Y1, Y11
+	VMINPS Y11, Y2, Y11
 	VMASKMOVPS Y11, Y0, (CX)
-	DECQ       BX
-	JZ         sums_done
-	ADDQ       SI, CX
-	VUNPCKHPD  Y6, Y4, Y4
-	VUNPCKHPD  Y10, Y8, Y6
+	DECQ BX
+	JZ sums_done
+	ADDQ SI, CX
+	VUNPCKHPD Y6, Y4, Y4
+	VUNPCKHPD Y10, Y8, Y6
 	VPERM2F128 $0x31, Y6, Y4, Y4
-	TESTQ      DX, DX
-	JZ         sums_restplain5
+	TESTQ DX, DX
+	JZ sums_restplain5
 	VMASKMOVPS (CX)(R8*1), Y0, Y6
-	VADDPS     Y6, Y4, Y4
+	VADDPS Y6, Y4, Y4
 
 sums_restplain5:
-	VMAXPS     Y4, Y1, Y4
-	VMINPS     Y4, Y2, Y4
+	VMAXPS Y4, Y1, Y4
+	VMINPS Y4, Y2, Y4
 	VMASKMOVPS Y4, Y0, (CX)
-	DECQ       BX
-	JZ         sums_done
-	ADDQ       SI, CX
-	VUNPCKLPD  Y5, Y3, Y3
-	VUNPCKLPD  Y9, Y7, Y4
+	DECQ BX
+	JZ sums_done
+	ADDQ SI, CX
+	VUNPCKLPD Y5, Y3, Y3
+	VUNPCKLPD Y9, Y7, Y4
 	VPERM2F128 $0x31, Y4, Y3, Y3
-	TESTQ      DX, DX
-	JZ         sums_restplain6
+	TESTQ DX, DX
+	JZ sums_restplain6
 	VMASKMOVPS (CX)(R8*1), Y0, Y4
-	VADDPS     Y4, Y3, Y3
+	VADDPS Y4, Y3, Y3
 
 sums_restplain6:
-	VMAXPS     Y3, Y1, Y3
-	VMINPS     Y3, Y2, Y3
+	VMAXPS Y3, Y1, Y3
+	VMINPS Y3, Y2, Y3
 	VMASKMOVPS Y3, Y0, (CX)
 
 sums_done:
@@ -623,254 +623,254 @@ sums_done:
 // func transpose512(t *transpose)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·transpose512(SB), $0-8
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         48(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         80(DX), DX
-	MOVQ         DX, BX
-	SHLQ         $0x02, BX
-	MOVQ         $-1, SI
-	BZHIQ        DX, SI, SI
-	KMOVW        SI, K1
-	MOVQ         t+0(FP), DX
+	MOVQ t+0(FP), AX
+	MOVQ (AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 48(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 80(DX), DX
+	MOVQ DX, BX
+	SHLQ $0x02, BX
+	MOVQ $-1, SI
+	BZHIQ DX, SI, SI
+	KMOVW SI, K1
+	MOVQ t+0(FP), DX
 	VBROADCASTSS 88(DX), Z0
 	VBROADCASTSS 92(DX), Z1
-	MOVQ         t+0(FP), DX
-	MOVBQZX      96(DX), DX
+	MOVQ t+0(FP), DX
+	MOVBQZX 96(DX), DX
 
-	MOVQ      CX, DX
-	MOVQ      t+0(FP), SI
-	MOVQ      24(SI), SI
-	SUBQ      SI, DX
-	MOVQ      t+0(FP), SI
-	MOVQ      72(SI), SI
-	MOVQ      t+0(FP), DI
-	MOVQ      24(DI), DI
-	MOVQ      BX, R9
-	LEAQ      (BX)(BX*2), R8
-	SHLQ      $0x02, R9
-	MOVQ      $0x0b0a030209080100, R10
-	VMOVQ     R10, X2
+	MOVQ CX, DX
+	MOVQ t+0(FP), SI
+	MOVQ 24(SI), SI
+	SUBQ SI, DX
+	MOVQ t+0(FP), SI
+	MOVQ 72(SI), SI
+	MOVQ t+0(FP), DI
+	MOVQ 24(DI), DI
+	MOVQ BX, R9
+	LEAQ (BX)(BX*2), R8
+	SHLQ $0x02, R9
+	MOVQ $0x0b0a030209080100, R10
+	VMOVQ R10, X2
 	VPMOVZXBQ X2, Z2
-	MOVQ      $0x0f0e07060d0c0504, R10
-	VMOVQ     R10, X3
+	MOVQ $0x0f0e07060d0c0504, R10
+	VMOVQ R10, X3
 	VPMOVZXBQ X3, Z3
 
 sums_block:
-	VMOVUPS      (AX), Z4
-	VUNPCKLPS    192(AX), Z4, Z5
-	VUNPCKHPS    192(AX), Z4, Z4
-	VMOVUPS      384(AX), Z6
-	VUNPCKLPS    576(AX), Z6, Z7
-	VUNPCKHPS    576(AX), Z6, Z6
-	VMOVUPS      768(AX), Z8
-	VUNPCKLPS    960(AX), Z8, Z9
-	VUNPCKHPS    960(AX), Z8, Z8
-	VMOVUPS      1152(AX), Z10
-	VUNPCKLPS    1344(AX), Z10, Z11
-	VUNPCKHPS    1344(AX), Z10, Z10
-	ADDQ         $0x40, AX
-	VUNPCKLPD    Z7, Z5, Z12
-	VUNPCKLPD    Z11, Z9, Z13
-	MOVQ         DI, R10
-	CMPQ         SI, $0x00
-	JLE          sums_none0
-	VMOVAPS      Z2, Z14
-	VPERMI2PD    Z13, Z12, Z14
-	TESTQ        CX, CX
-	JZ           sums_plain0
-	MOVQ         R10, R11
-	ADDQ         DX, R11
-	VMOVUPS.Z    (R11), K1, Z15
-	VMOVUPS.Z    (R11)(R9*1), K1, Z16
+	VMOVUPS (AX), Z4
+	VUNPCKLPS 192(AX), Z4, Z5
+	VUNPCKHPS 192(AX), Z4, Z4
+	VMOVUPS 384(AX), Z6
+	VUNPCKLPS 576(AX), Z6, Z7
+	VUNPCKHPS 576(AX), Z6, Z6
+	VMOVUPS 768(AX), Z8
+	VUNPCKLPS 960(AX), Z8, Z9
+	VUNPCKHPS 960(AX), Z8, Z8
+	VMOVUPS 1152(AX), Z10
+	VUNPCKLPS 1344(AX), Z10, Z11
+	VUNPCKHPS 1344(AX), Z10, Z10
+	ADDQ $0x40, AX
+	VUNPCKLPD Z7, Z5, Z12
+	VUNPCKLPD Z11, Z9, Z13
+	MOVQ DI, R10
+	CMPQ SI, $0x00
+	JLE sums_none0
+	VMOVAPS Z2, Z14
+	VPERMI2PD Z13, Z12, Z14
+	TESTQ CX, CX
+	JZ sums_plain0
+	MOVQ R10, R11
+	ADDQ DX, R11
+	VMOVUPS.Z (R11), K1, Z15
+	VMOVUPS.Z (R11)(R9*1), K1, Z16
 	VINSERTF32X8 $0x01, Y16, Z15, Z15
-	VADDPS       Z15, Z14, Z14
+	VADDPS Z15, Z14, Z14
 
 sums_plain0:
-	VMAXPS        Z14, Z0, Z14
-	VMINPS        Z14, Z1, Z14
-	VMOVUPS       Z14, K1, (R10)
-	CMPQ          SI, $0x04
-	JLE           sums_none0
+	VMAXPS Z14, Z0, Z14
+	VMINPS Z14, Z1, Z14
+	VMOVUPS Z14, K1, (R10)
+	CMPQ SI, $0x04
+	JLE sums_none0
 	VEXTRACTF32X8 $0x01, Z14, K1, (R10)(R9*1)
 
 sums_none0:
-	LEAQ         (R10)(R9*2), R10
-	CMPQ         SI, $0x08
-	JLE          sums_none1
-	VMOVAPS      Z3, Z14
-	VPERMI2PD    Z13, Z12, Z14
-	TESTQ        CX, CX
-	JZ           sums_plain1
-	MOVQ         R10, R11
-	ADDQ         DX, R11
-	VMOVUPS.Z    (R11), K1, Z12
-	VMOVUPS.Z    (R11)(R9*1), K1, Z13
+	LEAQ (R10)(R9*2), R10
+	CMPQ SI, $0x08
+	JLE sums_none1
+	VMOVAPS Z3, Z14
+	VPERMI2PD Z13, Z12, Z14
+	TESTQ CX, CX
+	JZ sums_plain1
+	MOVQ R10, R11
+	ADDQ DX, R11
+	VMOVUPS.Z (R11), K1, Z12
+	VMOVUPS.Z (R11)(R9*1), K1, Z13
 	VINSERTF32X8 $0x01, Y13, Z12, Z12
-	VADDPS       Z12, Z14, Z14
+	VADDPS Z12, Z14, Z14
 
 sums_plain1:
-	VMAXPS        Z14, Z0, Z14
-	VMINPS        Z14, Z1, Z14
-	VMOVUPS       Z14, K1, (R10)
-	CMPQ          SI, $0x0c
-	JLE           sums_none1
+	VMAXPS Z14, Z0, Z14
+	VMINPS Z14, Z1, Z14
+	VMOVUPS Z14, K1, (R10)
+	CMPQ SI, $0x0c
+	JLE sums_none1
 	VEXTRACTF32X8 $0x01, Z14, K1, (R10)(R9*1)
 
 sums_none1:
-	ADDQ         BX, DI
-	VUNPCKHPD    Z7, Z5, Z5
-	VUNPCKHPD    Z11, Z9, Z7
-	MOVQ         DI, R10
-	CMPQ         SI, $0x01
-	JLE          sums_none2
-	VMOVAPS      Z2, Z9
-	VPERMI2PD    Z7, Z5, Z9
-	TESTQ        CX, CX
-	JZ           sums_plain2
-	MOVQ         R10, R11
-	ADDQ         DX, R11
-	VMOVUPS.Z    (R11), K1, Z11
-	VMOVUPS.Z    (R11)(R9*1), K1, Z12
+	ADDQ BX, DI
+	VUNPCKHPD Z7, Z5, Z5
+	VUNPCKHPD Z11, Z9, Z7
+	MOVQ DI, R10
+	CMPQ SI, $0x01
+	JLE sums_none2
+	VMOVAPS Z2, Z9
+	VPERMI2PD Z7, Z5, Z9
+	TESTQ CX, CX
+	JZ sums_plain2
+	MOVQ R10, R11
+	ADDQ DX, R11
+	VMOVUPS.Z (R11), K1, Z11
+	VMOVUPS.Z (R11)(R9*1), K1, Z12
 	VINSERTF32X8 $0x01, Y12, Z11, Z11
-	VADDPS       Z11, Z9, Z9
+	VADDPS Z11, Z9, Z9
 
 sums_plain2:
-	VMAXPS        Z9, Z0, Z9
-	VMINPS        Z9, Z1, Z9
-	VMOVUPS       Z9, K1, (R10)
-	CMPQ          SI, $0x05
-	JLE           sums_none2
+	VMAXPS Z9, Z0, Z9
+	VMINPS Z9, Z1, Z9
+	VMOVUPS Z9, K1, (R10)
+	CMPQ SI, $0x05
+	JLE sums_none2
 	VEXTRACTF32X8 $0x01, Z9, K1, (R10)(R9*1)
 
 sums_none2:
-	LEAQ         (R10)(R9*2), R10
-	CMPQ         SI, $0x09
-	JLE          sums_none3
-	VMOVAPS      Z3, Z9
-	VPERMI2PD    Z7, Z5, Z9
-	TESTQ        CX, CX
-	JZ           sums_plain3
-	MOVQ         R10, R11
-	ADDQ         DX, R11
-	VMOVUPS.Z    (R11), K1, Z5
-	VMOVUPS.Z    (R11)(R9*1), K1, Z7
+	LEAQ (R10)(R9*2), R10
+	CMPQ SI, $0x09
+	JLE sums_none3
+	VMOVAPS Z3, Z9
+	VPERMI2PD Z7, Z5, Z9
+	TESTQ CX, CX
+	JZ sums_plain3
+	MOVQ R10, R11
+	ADDQ DX, R11
+	VMOVUPS.Z (R11), K1, Z5
+	VMOVUPS.Z (R11)(R9*1), K1, Z7
 	VINSERTF32X8 $0x01, Y7, Z5, Z5
-	VADDPS       Z5, Z9, Z9
+	VADDPS Z5, Z9, Z9
 
 sums_plain3:
-	VMAXPS        Z9, Z0, Z9
-	VMINPS        Z9, Z1, Z9
-	VMOVUPS       Z9, K1, (R10)
-	CMPQ          SI, $0x0d
-	JLE           sums_none3
+	VMAXPS Z9, Z0, Z9
+	VMINPS Z9, Z1, Z9
+	VMOVUPS Z9, K1, (R10)
+	CMPQ SI, $0x0d
+	JLE sums_none3
 	VEXTRACTF32X8 $0x01, Z9, K1, (R10)(R9*1)
 
 sums_none3:
-	ADDQ         BX, DI
-	VUNPCKLPD    Z6, Z4, Z5
-	VUNPCKLPD    Z10, Z8, Z7
-	MOVQ         DI, R10
-	CMPQ         SI, $0x02
-	JLE          sums_none4
-	VMOVAPS      Z2, Z9
-	VPERMI2PD    Z7, Z5, Z9
-	TESTQ        CX, CX
-	JZ           sums_plain4
-	MOVQ         R10, R11
-	ADDQ         DX, R11
-	VMOVUPS.Z    (R11), K1, Z11
-	VMOVUPS.Z    (R11)(R9*1), K1, Z12
+	ADDQ BX, DI
+	VUNPCKLPD Z6, Z4, Z5
+	VUNPCKLPD Z10, Z8, Z7
+	MOVQ DI, R10
+	CMPQ SI, $0x02
+	JLE sums_none4
+	VMOVAPS Z2, Z9
+	VPERMI2PD Z7, Z5, Z9
+	TESTQ CX, CX
+	JZ sums_plain4
+	MOVQ R10, R11
+	ADDQ DX, R11
+	VMOVUPS.Z (R11), K1, Z11
+	VMOVUPS.Z (R11)(R9*1), K1, Z12
 	VINSERTF32X8 $0x01, Y12, Z11, Z11
-	VADDPS       Z11, Z9, Z9
+	VADDPS Z11, Z9, Z9
 
 sums_plain4:
-	VMAXPS        Z9, Z0, Z9
-	VMINPS        Z9, Z1, Z9
-	VMOVUPS       Z9, K1, (R10)
-	CMPQ          SI, $0x06
-	JLE           sums_none4
+	VMAXPS Z9, Z0, Z9
+	VMINPS Z9, Z1, Z9
+	VMOVUPS Z9, K1, (R10)
+	CMPQ SI, $0x06
+	JLE sums_none4
 	VEXTRACTF32X8 $0x01, Z9, K1, (R10)(R9*1)
 
 sums_none4:
-	LEAQ         (R10)(R9*2), R10
-	CMPQ         SI, $0x0a
-	JLE          sums_none5
-	VMOVAPS      Z3, Z9
-	VPERMI2PD    Z7, Z5, Z9
-	TESTQ        CX, CX
-	JZ           sums_plain5
-	MOVQ         R10, R11
-	ADDQ         DX, R11
-	VMOVUPS.Z    (R11), K1, Z5
-	VMOVUPS.Z    (R11)(R9*1), K1, Z7
+	LEAQ (R10)(R9*2), R10
+	CMPQ SI, $0x0a
+	JLE sums_none5
+	VMOVAPS Z3, Z9
+	VPERMI2PD Z7, Z5, Z9
+	TESTQ CX, CX
+	JZ sums_plain5
+	MOVQ R10, R11
+	ADDQ DX, R11
+	VMOVUPS.Z (R11), K1, Z5
+	VMOVUPS.Z (R11)(R9*1), K1, Z7
 	VINSERTF32X8 $0x01, Y7, Z5, Z5
-	VADDPS       Z5, Z9, Z9
+	VADDPS Z5, Z9, Z9
 
 sums_plain5:
-	VMAXPS        Z9, Z0, Z9
-	VMINPS        Z9, Z1, Z9
-	VMOVUPS       Z9, K1, (R10)
-	CMPQ          SI, $0x0e
-	JLE           sums_none5
+	VMAXPS Z9, Z0, Z9
+	VMINPS Z9, Z1, Z9
+	VMOVUPS Z9, K1, (R10)
+	CMPQ SI, $0x0e
+	JLE sums_none5
 	VEXTRACTF32X8 $0x01, Z9, K1, (R10)(R9*1)
 
 sums_none5:
-	ADDQ         BX, DI
-	VUNPCKHPD    Z6, Z4, Z4
-	VUNPCKHPD    Z10, Z8, Z5
-	MOVQ         DI, R10
-	CMPQ         SI, $0x03
-	JLE          sums_none6
-	VMOVAPS      Z2, Z6
-	VPERMI2PD    Z5, Z4, Z6
-	TESTQ        CX, CX
-	JZ           sums_plain6
-	MOVQ         R10, R11
-	ADDQ         DX, R11
-	VMOVUPS.Z    (R11), K1, Z7
-	VMOVUPS.Z    (R11)(R9*1), K1, Z8
+	ADDQ BX, DI
+	VUNPCKHPD Z6, Z4, Z4
+	VUNPCKHPD Z10, Z8, Z5
+	MOVQ DI, R10
+	CMPQ SI, $0x03
+	JLE sums_none6
+	VMOVAPS Z2, Z6
+	VPERMI2PD Z5, Z4, Z6
+	TESTQ CX, CX
+	JZ sums_plain6
+	MOVQ R10, R11
+	ADDQ DX, R11
+	VMOVUPS.Z (R11), K1, Z7
+	VMOVUPS.Z (R11)(R9*1), K1, Z8
 	VINSERTF32X8 $0x01, Y8, Z7, Z7
-	VADDPS       Z7, Z6, Z6
+	VADDPS Z7, Z6, Z6
 
 sums_plain6:
-	VMAXPS        Z6, Z0, Z6
-	VMINPS        Z6, Z1, Z6
-	VMOVUPS       Z6, K1, (R10)
-	CMPQ          SI, $0x07
-	JLE           sums_none6
+	VMAXPS Z6, Z0, Z6
+	VMINPS Z6, Z1, Z6
+	VMOVUPS Z6, K1, (R10)
+	CMPQ SI, $0x07
+	JLE sums_none6
 	VEXTRACTF32X8 $0x01, Z6, K1, (R10)(R9*1)
 
 sums_none6:
-	LEAQ         (R10)(R9*2), R10
-	CMPQ         SI, $0x0b
-	JLE          sums_none7
-	VMOVAPS      Z3, Z6
-	VPERMI2PD    Z5, Z4, Z6
-	TESTQ        CX, CX
-	JZ           sums_plain7
-	MOVQ         R10, R11
-	ADDQ         DX, R11
-	VMOVUPS.Z    (R11), K1, Z4
-	VMOVUPS.Z    (R11)(R9*1), K1, Z5
+	LEAQ (R10)(R9*2), R10
+	CMPQ SI, $0x0b
+	JLE sums_none7
+	VMOVAPS Z3, Z6
+	VPERMI2PD Z5, Z4, Z6
+	TESTQ CX, CX
+	JZ sums_plain7
+	MOVQ R10, R11
+	ADDQ DX, R11
+	VMOVUPS.Z (R11), K1, Z4
+	VMOVUPS.Z (R11)(R9*1), K1, Z5
 	VINSERTF32X8 $0x01, Y5, Z4, Z4
-	VADDPS       Z4, Z6, Z6
+	VADDPS Z4, Z6, Z6
 
 sums_plain7:
-	VMAXPS        Z6, Z0, Z6
-	VMINPS        Z6, Z1, Z6
-	VMOVUPS       Z6, K1, (R10)
-	CMPQ          SI, $0x0f
-	JLE           sums_none7
+	VMAXPS Z6, Z0, Z6
+	VMINPS Z6, Z1, Z6
+	VMOVUPS Z6, K1, (R10)
+	CMPQ SI, $0x0f
+	JLE sums_none7
 	VEXTRACTF32X8 $0x01, Z6, K1, (R10)(R9*1)
 
 sums_none7:
 	ADDQ BX, DI
 	LEAQ (DI)(R8*4), DI
 	SUBQ $0x10, SI
-	JG   sums_block
+	JG sums_block
 	VZEROUPPER
 	RET
 
@@ -879,12 +879,12 @@ sums_none7:
 // func unzip512(even []float32, odd []float32, from []float32, blocks int)
 // Requires: AVX, AVX512F
 TEXT ·unzip512(SB), $0-80
-	MOVQ      even_base+0(FP), AX
-	MOVQ      odd_base+24(FP), CX
-	MOVQ      from_base+48(FP), DX
-	MOVQ      blocks+72(FP), BX
-	MOVQ      $0x0705030106040200, SI
-	VMOVQ     SI, X0
+	MOVQ even_base+0(FP), AX
+	MOVQ odd_base+24(FP), CX
+	MOVQ from_base+48(FP), DX
+	MOVQ blocks+72(FP), BX
+	MOVQ $0x0705030106040200, SI
+	VMOVQ SI, X0
 	VPMOVZXBQ X0, Z0
 
 block:
@@ -893,14 +893,14 @@ block:
 	VSHUFPS $0x88, Z2, Z1, Z3
 	VPERMPD Z3, Z0, Z3
 	VMOVUPS Z3, (AX)
-	ADDQ    $0x40, AX
+	ADDQ $0x40, AX
 	VSHUFPS $0xdd, Z2, Z1, Z1
 	VPERMPD Z1, Z0, Z1
 	VMOVUPS Z1, (CX)
-	ADDQ    $0x40, CX
-	ADDQ    $0x80, DX
-	DECQ    BX
-	JNZ     block
+	ADDQ $0x40, CX
+	ADDQ $0x80, DX
+	DECQ BX
+	JNZ block
 	VZEROUPPER
 	RET
 
@@ -918,14 +918,14 @@ block:
 	VSHUFPS $0x88, Y1, Y0, Y2
 	VPERMPD $0xd8, Y2, Y2
 	VMOVUPS Y2, (AX)
-	ADDQ    $0x20, AX
+	ADDQ $0x20, AX
 	VSHUFPS $0xdd, Y1, Y0, Y0
 	VPERMPD $0xd8, Y0, Y0
 	VMOVUPS Y0, (CX)
-	ADDQ    $0x20, CX
-	ADDQ    $0x40, DX
-	DECQ    BX
-	JNZ     block
+	ADDQ $0x20, CX
+	ADDQ $0x40, DX
+	DECQ BX
+	JNZ block
 	VZEROUPPER
 	RET
 
@@ -937,58 +937,58 @@ TEXT ·product512(SB), $0-8
 	MOVQ t+0(FP), CX
 	MOVQ 200(CX), CX
 	CMPQ CX, $0x10
-	JEQ  narrow
+	JEQ narrow
 
 	UNDEF
 narrow:
 	CMPQ AX, $0x0c
-	JEQ  rows12x1
+	JEQ rows12x1
 
 	CMPQ AX, $0x0b
-	JEQ  rows11x1
+	JEQ rows11x1
 
 	CMPQ AX, $0x0a
-	JEQ  rows10x1
+	JEQ rows10x1
 
 	CMPQ AX, $0x09
-	JEQ  rows9x1
+	JEQ rows9x1
 
 	CMPQ AX, $0x08
-	JEQ  rows8x1
+	JEQ rows8x1
 
 	CMPQ AX, $0x07
-	JEQ  rows7x1
+	JEQ rows7x1
 
 	CMPQ AX, $0x06
-	JEQ  rows6x1
+	JEQ rows6x1
 
 	CMPQ AX, $0x05
-	JEQ  rows5x1
+	JEQ rows5x1
 
 	CMPQ AX, $0x04
-	JEQ  rows4x1
+	JEQ rows4x1
 
 	CMPQ AX, $0x03
-	JEQ  rows3x1
+	JEQ rows3x1
 
 	CMPQ AX, $0x02
-	JEQ  rows2x1
+	JEQ rows2x1
 
-	MOVQ    t+0(FP), AX
-	MOVQ    48(AX), AX
-	MOVQ    t+0(FP), CX
-	MOVQ    200(CX), CX
-	SHLQ    $0x02, CX
-	MOVQ    t+0(FP), DX
-	MOVQ    72(DX), DX
+	MOVQ t+0(FP), AX
+	MOVQ 48(AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 200(CX), CX
+	SHLQ $0x02, CX
+	MOVQ t+0(FP), DX
+	MOVQ 72(DX), DX
 	VMOVUPS (DX), Z0
-	VPXORD  Z1, Z1, Z1
-	VPXORD  Z2, Z2, Z2
-	VPXORD  Z3, Z3, Z3
-	MOVQ    t+0(FP), DX
-	MOVQ    144(DX), DX
-	MOVQ    t+0(FP), BX
-	MOVQ    24(BX), BX
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	MOVQ t+0(FP), DX
+	MOVQ 144(DX), DX
+	MOVQ t+0(FP), BX
+	MOVQ 24(BX), BX
 
 rows1x1_outer:
 	MOVQ t+0(FP), SI
@@ -1000,100 +1000,100 @@ rows1x1_middle:
 	MOVQ t+0(FP), R9
 	MOVQ 192(R9), R9
 	SUBQ $0x04, R9
-	JL   rows1x1_rest
+	JL rows1x1_rest
 
 rows1x1_depth:
 	VBROADCASTSS (R8), Z4
-	VFMADD231PS  (AX), Z4, Z0
-	ADDQ         CX, AX
+	VFMADD231PS (AX), Z4, Z0
+	ADDQ CX, AX
 	VBROADCASTSS 4(R8), Z4
-	VFMADD231PS  (AX), Z4, Z1
-	ADDQ         CX, AX
+	VFMADD231PS (AX), Z4, Z1
+	ADDQ CX, AX
 	VBROADCASTSS 8(R8), Z4
-	VFMADD231PS  (AX), Z4, Z2
-	ADDQ         CX, AX
+	VFMADD231PS (AX), Z4, Z2
+	ADDQ CX, AX
 	VBROADCASTSS 12(R8), Z4
-	VFMADD231PS  (AX), Z4, Z3
-	ADDQ         CX, AX
-	ADDQ         $0x10, R8
-	SUBQ         $0x04, R9
-	JGE          rows1x1_depth
+	VFMADD231PS (AX), Z4, Z3
+	ADDQ CX, AX
+	ADDQ $0x10, R8
+	SUBQ $0x04, R9
+	JGE rows1x1_depth
 
 rows1x1_rest:
 	ADDQ $0x04, R9
-	JZ   rows1x1_done
+	JZ rows1x1_done
 
 rows1x1_one:
 	VBROADCASTSS (R8), Z4
-	VFMADD231PS  (AX), Z4, Z0
-	ADDQ         CX, AX
-	ADDQ         $0x04, R8
-	DECQ         R9
-	JNZ          rows1x1_one
+	VFMADD231PS (AX), Z4, Z0
+	ADDQ CX, AX
+	ADDQ $0x04, R8
+	DECQ R9
+	JNZ rows1x1_one
 
 rows1x1_done:
-	MOVQ    t+0(FP), R8
-	MOVQ    184(R8), R8
-	LEAQ    (AX)(R8*4), AX
-	MOVQ    t+0(FP), R8
-	MOVQ    176(R8), R8
-	LEAQ    (DI)(R8*4), DI
-	DECQ    SI
-	JNZ     rows1x1_middle
-	MOVQ    t+0(FP), SI
-	MOVQ    160(SI), SI
-	LEAQ    (AX)(SI*4), AX
-	MOVQ    t+0(FP), SI
-	MOVQ    152(SI), SI
-	LEAQ    (BX)(SI*4), BX
-	DECQ    DX
-	JNZ     rows1x1_outer
-	VADDPS  Z1, Z0, Z0
-	VADDPS  Z3, Z2, Z2
-	VADDPS  Z2, Z0, Z0
-	MOVQ    t+0(FP), AX
-	MOVQ    216(AX), AX
-	MOVQ    $0x00000010, CX
-	CMPQ    AX, CX
+	MOVQ t+0(FP), R8
+	MOVQ 184(R8), R8
+	LEAQ (AX)(R8*4), AX
+	MOVQ t+0(FP), R8
+	MOVQ 176(R8), R8
+	LEAQ (DI)(R8*4), DI
+	DECQ SI
+	JNZ rows1x1_middle
+	MOVQ t+0(FP), SI
+	MOVQ 160(SI), SI
+	LEAQ (AX)(SI*4), AX
+	MOVQ t+0(FP), SI
+	MOVQ 152(SI), SI
+	LEAQ (BX)(SI*4), BX
+	DECQ DX
+	JNZ rows1x1_outer
+	VADDPS Z1, Z0, Z0
+	VADDPS Z3, Z2, Z2
+	VADDPS Z2, Z0, Z0
+	MOVQ t+0(FP), AX
+	MOVQ 216(AX), AX
+	MOVQ $0x00000010, CX
+	CMPQ AX, CX
 	CMOVQLT AX, CX
-	MOVQ    $-1, AX
-	BZHIQ   CX, AX, AX
-	KMOVW   AX, K1
-	SHRQ    $0x10, AX
+	MOVQ $-1, AX
+	BZHIQ CX, AX, AX
+	KMOVW AX, K1
+	SHRQ $0x10, AX
 
-	MOVQ   t+0(FP), AX
-	MOVQ   (AX), AX
-	MOVQ   t+0(FP), CX
-	MOVQ   96(CX), CX
-	MOVQ   t+0(FP), DX
-	MOVQ   136(DX), DX
-	SHLQ   $0x02, DX
-	TESTQ  CX, CX
-	JZ     rows1x1_plain
+	MOVQ t+0(FP), AX
+	MOVQ (AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 96(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 136(DX), DX
+	SHLQ $0x02, DX
+	TESTQ CX, CX
+	JZ rows1x1_plain
 	VADDPS (CX), Z0, K1, Z0
 
 rows1x1_plain:
-	MOVQ         t+0(FP), CX
+	MOVQ t+0(FP), CX
 	VBROADCASTSS 208(CX), Z1
 	VBROADCASTSS 212(CX), Z2
-	VMAXPS       Z0, Z1, Z0
-	VMINPS       Z0, Z2, Z0
-	VMOVUPS      Z0, K1, (AX)
+	VMAXPS Z0, Z1, Z0
+	VMINPS Z0, Z2, Z0
+	VMOVUPS Z0, K1, (AX)
 	VZEROUPPER
 	RET
 
 	UNDEF
 rows12x1:
-	MOVQ    t+0(FP), AX
-	MOVQ    128(AX), AX
-	SHLQ    $0x02, AX
-	MOVQ    t+0(FP), CX
-	MOVQ    48(CX), CX
-	MOVQ    t+0(FP), DX
-	MOVQ    200(DX), DX
-	SHLQ    $0x02, DX
-	MOVQ    t+0(FP), BX
-	MOVQ    72(BX), BX
+	MOVQ t+0(FP), AX
+	MOVQ 128(AX), AX
+	SHLQ $0x02, AX
+	MOVQ t+0(FP), CX
+	MOVQ 48(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 200(DX), DX
+	SHLQ $0x02, DX
+	MOVQ t+0(FP), BX
+	MOVQ 72(BX), BX
 	VMOVUPS (BX), Z0
 	VMOVAPS Z0, Z1
 	VMOVAPS Z0, Z2
@@ -1106,10 +1106,10 @@ rows12x1:
 	VMOVAPS Z0, Z9
 	VMOVAPS Z0, Z10
 	VMOVAPS Z0, Z11
-	MOVQ    t+0(FP), BX
-	MOVQ    144(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    24(SI), SI
+	MOVQ t+0(FP), BX
+	MOVQ 144(BX), BX
+	MOVQ t+0(FP), SI
+	MOVQ 24(SI), SI
 
 rows12x1_outer:
 	MOVQ t+0(FP), DI
@@ -1126,163 +1126,163 @@ rows12x1_middle:
 	MOVQ 192(R13), R13
 
 rows12x1_depth:
-	VMOVUPS      (CX), Z12
-	ADDQ         DX, CX
+	VMOVUPS (CX), Z12
+	ADDQ DX, CX
 	VBROADCASTSS (R9), Z13
-	VFMADD231PS  Z13, Z12, Z0
+	VFMADD231PS Z13, Z12, Z0
 	VBROADCASTSS (R9)(AX*1), Z13
-	VFMADD231PS  Z13, Z12, Z1
+	VFMADD231PS Z13, Z12, Z1
 	VBROADCASTSS (R9)(AX*2), Z13
-	VFMADD231PS  Z13, Z12, Z2
+	VFMADD231PS Z13, Z12, Z2
 	VBROADCASTSS (R11), Z13
-	VFMADD231PS  Z13, Z12, Z3
+	VFMADD231PS Z13, Z12, Z3
 	VBROADCASTSS (R11)(AX*1), Z13
-	VFMADD231PS  Z13, Z12, Z4
+	VFMADD231PS Z13, Z12, Z4
 	VBROADCASTSS (R11)(AX*2), Z13
-	VFMADD231PS  Z13, Z12, Z5
+	VFMADD231PS Z13, Z12, Z5
 	VBROADCASTSS (R12), Z13
-	VFMADD231PS  Z13, Z12, Z6
+	VFMADD231PS Z13, Z12, Z6
 	VBROADCASTSS (R12)(AX*1), Z13
-	VFMADD231PS  Z13, Z12, Z7
+	VFMADD231PS Z13, Z12, Z7
 	VBROADCASTSS (R12)(AX*2), Z13
-	VFMADD231PS  Z13, Z12, Z8
+	VFMADD231PS Z13, Z12, Z8
 	VBROADCASTSS (R10), Z13
-	VFMADD231PS  Z13, Z12, Z9
+	VFMADD231PS Z13, Z12, Z9
 	VBROADCASTSS (R10)(AX*1), Z13
-	VFMADD231PS  Z13, Z12, Z10
+	VFMADD231PS Z13, Z12, Z10
 	VBROADCASTSS (R10)(AX*2), Z13
-	VFMADD231PS  Z13, Z12, Z11
-	ADDQ         $0x04, R9
-	ADDQ         $0x04, R11
-	ADDQ         $0x04, R12
-	ADDQ         $0x04, R10
-	DECQ         R13
-	JNZ          rows12x1_depth
-	MOVQ         t+0(FP), R9
-	MOVQ         184(R9), R9
-	LEAQ         (CX)(R9*4), CX
-	MOVQ         t+0(FP), R9
-	MOVQ         176(R9), R9
-	LEAQ         (R8)(R9*4), R8
-	DECQ         DI
-	JNZ          rows12x1_middle
-	MOVQ         t+0(FP), DI
-	MOVQ         160(DI), DI
-	LEAQ         (CX)(DI*4), CX
-	MOVQ         t+0(FP), DI
-	MOVQ         152(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	DECQ         BX
-	JNZ          rows12x1_outer
-	MOVQ         t+0(FP), AX
-	MOVQ         216(AX), AX
-	MOVQ         $0x00000010, CX
-	CMPQ         AX, CX
-	CMOVQLT      AX, CX
-	MOVQ         $-1, AX
-	BZHIQ        CX, AX, AX
-	KMOVW        AX, K1
-	SHRQ         $0x10, AX
+	VFMADD231PS Z13, Z12, Z11
+	ADDQ $0x04, R9
+	ADDQ $0x04, R11
+	ADDQ $0x04, R12
+	ADDQ $0x04, R10
+	DECQ R13
+	JNZ rows12x1_depth
+	MOVQ t+0(FP), R9
+	MOVQ 184(R9), R9
+	LEAQ (CX)(R9*4), CX
+	MOVQ t+0(FP), R9
+	MOVQ 176(R9), R9
+	LEAQ (R8)(R9*4), R8
+	DECQ DI
+	JNZ rows12x1_middle
+	MOVQ t+0(FP), DI
+	MOVQ 160(DI), DI
+	LEAQ (CX)(DI*4), CX
+	MOVQ t+0(FP), DI
+	MOVQ 152(DI), DI
+	LEAQ (SI)(DI*4), SI
+	DECQ BX
+	JNZ rows12x1_outer
+	MOVQ t+0(FP), AX
+	MOVQ 216(AX), AX
+	MOVQ $0x00000010, CX
+	CMPQ AX, CX
+	CMOVQLT AX, CX
+	MOVQ $-1, AX
+	BZHIQ CX, AX, AX
+	KMOVW AX, K1
+	SHRQ $0x10, AX
 
-	MOVQ   t+0(FP), AX
-	MOVQ   (AX), AX
-	MOVQ   t+0(FP), CX
-	MOVQ   96(CX), CX
-	MOVQ   t+0(FP), DX
-	MOVQ   136(DX), DX
-	SHLQ   $0x02, DX
-	TESTQ  CX, CX
-	JZ     rows12x1_plain
+	MOVQ t+0(FP), AX
+	MOVQ (AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 96(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 136(DX), DX
+	SHLQ $0x02, DX
+	TESTQ CX, CX
+	JZ rows12x1_plain
 	VADDPS (CX), Z0, K1, Z0
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z1, K1, Z1
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z2, K1, Z2
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z3, K1, Z3
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z4, K1, Z4
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z5, K1, Z5
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z6, K1, Z6
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z7, K1, Z7
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z8, K1, Z8
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z9, K1, Z9
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z10, K1, Z10
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z11, K1, Z11
 
 rows12x1_plain:
-	MOVQ         t+0(FP), CX
+	MOVQ t+0(FP), CX
 	VBROADCASTSS 208(CX), Z12
 	VBROADCASTSS 212(CX), Z13
-	VMAXPS       Z0, Z12, Z0
-	VMINPS       Z0, Z13, Z0
-	VMOVUPS      Z0, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z1, Z12, Z1
-	VMINPS       Z1, Z13, Z1
-	VMOVUPS      Z1, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z2, Z12, Z2
-	VMINPS       Z2, Z13, Z2
-	VMOVUPS      Z2, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z3, Z12, Z3
-	VMINPS       Z3, Z13, Z3
-	VMOVUPS      Z3, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z4, Z12, Z4
-	VMINPS       Z4, Z13, Z4
-	VMOVUPS      Z4, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z5, Z12, Z5
-	VMINPS       Z5, Z13, Z5
-	VMOVUPS      Z5, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z6, Z12, Z6
-	VMINPS       Z6, Z13, Z6
-	VMOVUPS      Z6, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z7, Z12, Z7
-	VMINPS       Z7, Z13, Z7
-	VMOVUPS      Z7, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z8, Z12, Z8
-	VMINPS       Z8, Z13, Z8
-	VMOVUPS      Z8, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z9, Z12, Z9
-	VMINPS       Z9, Z13, Z9
-	VMOVUPS      Z9, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z10, Z12, Z10
-	VMINPS       Z10, Z13, Z10
-	VMOVUPS      Z10, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z11, Z12, Z11
-	VMINPS       Z11, Z13, Z11
-	VMOVUPS      Z11, K1, (AX)
+	VMAXPS Z0, Z12, Z0
+	VMINPS Z0, Z13, Z0
+	VMOVUPS Z0, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z1, Z12, Z1
+	VMINPS Z1, Z13, Z1
+	VMOVUPS Z1, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z2, Z12, Z2
+	VMINPS Z2, Z13, Z2
+	VMOVUPS Z2, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z3, Z12, Z3
+	VMINPS Z3, Z13, Z3
+	VMOVUPS Z3, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z4, Z12, Z4
+	VMINPS Z4, Z13, Z4
+	VMOVUPS Z4, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z5, Z12, Z5
+	VMINPS Z5, Z13, Z5
+	VMOVUPS Z5, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z6, Z12, Z6
+	VMINPS Z6, Z13, Z6
+	VMOVUPS Z6, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z7, Z12, Z7
+	VMINPS Z7, Z13, Z7
+	VMOVUPS Z7, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z8, Z12, Z8
+	VMINPS Z8, Z13, Z8
+	VMOVUPS Z8, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z9, Z12, Z9
+	VMINPS Z9, Z13, Z9
+	VMOVUPS Z9, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z10, Z12, Z10
+	VMINPS Z10, Z13, Z10
+	VMOVUPS Z10, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z11, Z12, Z11
+	VMINPS Z11, Z13, Z11
+	VMOVUPS Z11, K1, (AX)
 	VZEROUPPER
 	RET
 
 	UNDEF
 rows11x1:
-	MOVQ    t+0(FP), AX
-	MOVQ    128(AX), AX
-	SHLQ    $0x02, AX
-	MOVQ    t+0(FP), CX
-	MOVQ    48(CX), CX
-	MOVQ    t+0(FP), DX
-	MOVQ    200(DX), DX
-	SHLQ    $0x02, DX
-	MOVQ    t+0(FP), BX
-	MOVQ    72(BX), BX
+	MOVQ t+0(FP), AX
+	MOVQ 128(AX), AX
+	SHLQ $0x02, AX
+	MOVQ t+0(FP), CX
+	MOVQ 48(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 200(DX), DX
+	SHLQ $0x02, DX
+	MOVQ t+0(FP), BX
+	MOVQ 72(BX), BX
 	VMOVUPS (BX), Z0
 	VMOVAPS Z0, Z1
 	VMOVAPS Z0, Z2
@@ -1294,10 +1294,10 @@ rows11x1:
 	VMOVAPS Z0, Z8
 	VMOVAPS Z0, Z9
 	VMOVAPS Z0, Z10
-	MOVQ    t+0(FP), BX
-	MOVQ    144(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    24(SI), SI
+	MOVQ t+0(FP), BX
+	MOVQ 144(BX), BX
+	MOVQ t+0(FP), SI
+	MOVQ 24(SI), SI
 
 rows11x1_outer:
 	MOVQ t+0(FP), DI
@@ -1314,155 +1314,155 @@ rows11x1_middle:
 	MOVQ 192(R13), R13
 
 rows11x1_depth:
-	VMOVUPS      (CX), Z11
-	ADDQ         DX, CX
+	VMOVUPS (CX), Z11
+	ADDQ DX, CX
 	VBROADCASTSS (R9), Z12
-	VFMADD231PS  Z12, Z11, Z0
+	VFMADD231PS Z12, Z11, Z0
 	VBROADCASTSS (R9)(AX*1), Z12
-	VFMADD231PS  Z12, Z11, Z1
+	VFMADD231PS Z12, Z11, Z1
 	VBROADCASTSS (R9)(AX*2), Z12
-	VFMADD231PS  Z12, Z11, Z2
+	VFMADD231PS Z12, Z11, Z2
 	VBROADCASTSS (R11), Z12
-	VFMADD231PS  Z12, Z11, Z3
+	VFMADD231PS Z12, Z11, Z3
 	VBROADCASTSS (R11)(AX*1), Z12
-	VFMADD231PS  Z12, Z11, Z4
+	VFMADD231PS Z12, Z11, Z4
 	VBROADCASTSS (R11)(AX*2), Z12
-	VFMADD231PS  Z12, Z11, Z5
+	VFMADD231PS Z12, Z11, Z5
 	VBROADCASTSS (R12), Z12
-	VFMADD231PS  Z12, Z11, Z6
+	VFMADD231PS Z12, Z11, Z6
 	VBROADCASTSS (R12)(AX*1), Z12
-	VFMADD231PS  Z12, Z11, Z7
+	VFMADD231PS Z12, Z11, Z7
 	VBROADCASTSS (R12)(AX*2), Z12
-	VFMADD231PS  Z12, Z11, Z8
+	VFMADD231PS Z12, Z11, Z8
 	VBROADCASTSS (R10), Z12
-	VFMADD231PS  Z12, Z11, Z9
+	VFMADD231PS Z12, Z11, Z9
 	VBROADCASTSS (R10)(AX*1), Z12
-	VFMADD231PS  Z12, Z11, Z10
-	ADDQ         $0x04, R9
-	ADDQ         $0x04, R11
-	ADDQ         $0x04, R12
-	ADDQ         $0x04, R10
-	DECQ         R13
-	JNZ          rows11x1_depth
-	MOVQ         t+0(FP), R9
-	MOVQ         184(R9), R9
-	LEAQ         (CX)(R9*4), CX
-	MOVQ         t+0(FP), R9
-	MOVQ         176(R9), R9
-	LEAQ         (R8)(R9*4), R8
-	DECQ         DI
-	JNZ          rows11x1_middle
-	MOVQ         t+0(FP), DI
-	MOVQ         160(DI), DI
-	LEAQ         (CX)(DI*4), CX
-	MOVQ         t+0(FP), DI
-	MOVQ         152(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	DECQ         BX
-	JNZ          rows11x1_outer
-	MOVQ         t+0(FP), AX
-	MOVQ         216(AX), AX
-	MOVQ         $0x00000010, CX
-	CMPQ         AX, CX
-	CMOVQLT      AX, CX
-	MOVQ         $-1, AX
-	BZHIQ        CX, AX, AX
-	KMOVW        AX, K1
-	SHRQ         $0x10, AX
+	VFMADD231PS Z12, Z11, Z10
+	ADDQ $0x04, R9
+	ADDQ $0x04, R11
+	ADDQ $0x04, R12
+	ADDQ $0x04, R10
+	DECQ R13
+	JNZ rows11x1_depth
+	MOVQ t+0(FP), R9
+	MOVQ 184(R9), R9
+	LEAQ (CX)(R9*4), CX
+	MOVQ t+0(FP), R9
+	MOVQ 176(R9), R9
+	LEAQ (R8)(R9*4), R8
+	DECQ DI
+	JNZ rows11x1_middle
+	MOVQ t+0(FP), DI
+	MOVQ 160(DI), DI
+	LEAQ (CX)(DI*4), CX
+	MOVQ t+0(FP), DI
+	MOVQ 152(DI), DI
+	LEAQ (SI)(DI*4), SI
+	DECQ BX
+	JNZ rows11x1_outer
+	MOVQ t+0(FP), AX
+	MOVQ 216(AX), AX
+	MOVQ $0x00000010, CX
+	CMPQ AX, CX
+	CMOVQLT AX, CX
+	MOVQ $-1, AX
+	BZHIQ CX, AX, AX
+	KMOVW AX, K1
+	SHRQ $0x10, AX
 
-	MOVQ   t+0(FP), AX
-	MOVQ   (AX), AX
-	MOVQ   t+0(FP), CX
-	MOVQ   96(CX), CX
-	MOVQ   t+0(FP), DX
-	MOVQ   136(DX), DX
-	SHLQ   $0x02, DX
-	TESTQ  CX, CX
-	JZ     rows11x1_plain
+	MOVQ t+0(FP), AX
+	MOVQ (AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 96(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 136(DX), DX
+	SHLQ $0x02, DX
+	TESTQ CX, CX
+	JZ rows11x1_plain
 	VADDPS (CX), Z0, K1, Z0
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z1, K1, Z1
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z2, K1, Z2
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z3, K1, Z3
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z4, K1, Z4
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z5, K1, Z5
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z6, K1, Z6
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z7, K1, Z7
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z8, K1, Z8
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z9, K1, Z9
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z10, K1, Z10
 
 rows11x1_plain:
-	MOVQ         t+0(FP), CX
+	MOVQ t+0(FP), CX
 	VBROADCASTSS 208(CX), Z11
 	VBROADCASTSS 212(CX), Z12
-	VMAXPS       Z0, Z11, Z0
-	VMINPS       Z0, Z12, Z0
-	VMOVUPS      Z0, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z1, Z11, Z1
-	VMINPS       Z1, Z12, Z1
-	VMOVUPS      Z1, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z2, Z11, Z2
-	VMINPS       Z2, Z12, Z2
-	VMOVUPS      Z2, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z3, Z11, Z3
-	VMINPS       Z3, Z12, Z3
-	VMOVUPS      Z3, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z4, Z11, Z4
-	VMINPS       Z4, Z12, Z4
-	VMOVUPS      Z4, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z5, Z11, Z5
-	VMINPS       Z5, Z12, Z5
-	VMOVUPS      Z5, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z6, Z11, Z6
-	VMINPS       Z6, Z12, Z6
-	VMOVUPS      Z6, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z7, Z11, Z7
-	VMINPS       Z7, Z12, Z7
-	VMOVUPS      Z7, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z8, Z11, Z8
-	VMINPS       Z8, Z12, Z8
-	VMOVUPS      Z8, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z9, Z11, Z9
-	VMINPS       Z9, Z12, Z9
-	VMOVUPS      Z9, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z10, Z11, Z10
-	VMINPS       Z10, Z12, Z10
-	VMOVUPS      Z10, K1, (AX)
+	VMAXPS Z0, Z11, Z0
+	VMINPS Z0, Z12, Z0
+	VMOVUPS Z0, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z1, Z11, Z1
+	VMINPS Z1, Z12, Z1
+	VMOVUPS Z1, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z2, Z11, Z2
+	VMINPS Z2, Z12, Z2
+	VMOVUPS Z2, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z3, Z11, Z3
+	VMINPS Z3, Z12, Z3
+	VMOVUPS Z3, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z4, Z11, Z4
+	VMINPS Z4, Z12, Z4
+	VMOVUPS Z4, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z5, Z11, Z5
+	VMINPS Z5, Z12, Z5
+	VMOVUPS Z5, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z6, Z11, Z6
+	VMINPS Z6, Z12, Z6
+	VMOVUPS Z6, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z7, Z11, Z7
+	VMINPS Z7, Z12, Z7
+	VMOVUPS Z7, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z8, Z11, Z8
+	VMINPS Z8, Z12, Z8
+	VMOVUPS Z8, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z9, Z11, Z9
+	VMINPS Z9, Z12, Z9
+	VMOVUPS Z9, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z10, Z11, Z10
+	VMINPS Z10, Z12, Z10
+	VMOVUPS Z10, K1, (AX)
 	VZEROUPPER
 	RET
 
 	UNDEF
 rows10x1:
-	MOVQ    t+0(FP), AX
-	MOVQ    128(AX), AX
-	SHLQ    $0x02, AX
-	MOVQ    t+0(FP), CX
-	MOVQ    48(CX), CX
-	MOVQ    t+0(FP), DX
-	MOVQ    200(DX), DX
-	SHLQ    $0x02, DX
-	MOVQ    t+0(FP), BX
-	MOVQ    72(BX), BX
+	MOVQ t+0(FP), AX
+	MOVQ 128(AX), AX
+	SHLQ $0x02, AX
+	MOVQ t+0(FP), CX
+	MOVQ 48(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 200(DX), DX
+	SHLQ $0x02, DX
+	MOVQ t+0(FP), BX
+	MOVQ 72(BX), BX
 	VMOVUPS (BX), Z0
 	VMOVAPS Z0, Z1
 	VMOVAPS Z0, Z2
@@ -1473,10 +1473,10 @@ rows10x1:
 	VMOVAPS Z0, Z7
 	VMOVAPS Z0, Z8
 	VMOVAPS Z0, Z9
-	MOVQ    t+0(FP), BX
-	MOVQ    144(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    24(SI), SI
+	MOVQ t+0(FP), BX
+	MOVQ 144(BX), BX
+	MOVQ t+0(FP), SI
+	MOVQ 24(SI), SI
 
 rows10x1_outer:
 	MOVQ t+0(FP), DI
@@ -1493,147 +1493,147 @@ rows10x1_middle:
 	MOVQ 192(R13), R13
 
 rows10x1_depth:
-	VMOVUPS      (CX), Z10
-	ADDQ         DX, CX
+	VMOVUPS (CX), Z10
+	ADDQ DX, CX
 	VBROADCASTSS (R9), Z11
-	VFMADD231PS  Z11, Z10, Z0
+	VFMADD231PS Z11, Z10, Z0
 	VBROADCASTSS (R9)(AX*1), Z11
-	VFMADD231PS  Z11, Z10, Z1
+	VFMADD231PS Z11, Z10, Z1
 	VBROADCASTSS (R9)(AX*2), Z11
-	VFMADD231PS  Z11, Z10, Z2
+	VFMADD231PS Z11, Z10, Z2
 	VBROADCASTSS (R11), Z11
-	VFMADD231PS  Z11, Z10, Z3
+	VFMADD231PS Z11, Z10, Z3
 	VBROADCASTSS (R11)(AX*1), Z11
-	VFMADD231PS  Z11, Z10, Z4
+	VFMADD231PS Z11, Z10, Z4
 	VBROADCASTSS (R11)(AX*2), Z11
-	VFMADD231PS  Z11, Z10, Z5
+	VFMADD231PS Z11, Z10, Z5
 	VBROADCASTSS (R12), Z11
-	VFMADD231PS  Z11, Z10, Z6
+	VFMADD231PS Z11, Z10, Z6
 	VBROADCASTSS (R12)(AX*1), Z11
-	VFMADD231PS  Z11, Z10, Z7
+	VFMADD231PS Z11, Z10, Z7
 	VBROADCASTSS (R12)(AX*2), Z11
-	VFMADD231PS  Z11, Z10, Z8
+	VFMADD231PS Z11, Z10, Z8
 	VBROADCASTSS (R10), Z11
-	VFMADD231PS  Z11, Z10, Z9
-	ADDQ         $0x04, R9
-	ADDQ         $0x04, R11
-	ADDQ         $0x04, R12
-	ADDQ         $0x04, R10
-	DECQ         R13
-	JNZ          rows10x1_depth
-	MOVQ         t+0(FP), R9
-	MOVQ         184(R9), R9
-	LEAQ         (CX)(R9*4), CX
-	MOVQ         t+0(FP), R9
-	MOVQ         176(R9), R9
-	LEAQ         (R8)(R9*4), R8
-	DECQ         DI
-	JNZ          rows10x1_middle
-	MOVQ         t+0(FP), DI
-	MOVQ         160(DI), DI
-	LEAQ         (CX)(DI*4), CX
-	MOVQ         t+0(FP), DI
-	MOVQ         152(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	DECQ         BX
-	JNZ          rows10x1_outer
-	MOVQ         t+0(FP), AX
-	MOVQ         216(AX), AX
-	MOVQ         $0x00000010, CX
-	CMPQ         AX, CX
-	CMOVQLT      AX, CX
-	MOVQ         $-1, AX
-	BZHIQ        CX, AX, AX
-	KMOVW        AX, K1
-	SHRQ         $0x10, AX
+	VFMADD231PS Z11, Z10, Z9
+	ADDQ $0x04, R9
+	ADDQ $0x04, R11
+	ADDQ $0x04, R12
+	ADDQ $0x04, R10
+	DECQ R13
+	JNZ rows10x1_depth
+	MOVQ t+0(FP), R9
+	MOVQ 184(R9), R9
+	LEAQ (CX)(R9*4), CX
+	MOVQ t+0(FP), R9
+	MOVQ 176(R9), R9
+	LEAQ (R8)(R9*4), R8
+	DECQ DI
+	JNZ rows10x1_middle
+	MOVQ t+0(FP), DI
+	MOVQ 160(DI), DI
+	LEAQ (CX)(DI*4), CX
+	MOVQ t+0(FP), DI
+	MOVQ 152(DI), DI
+	LEAQ (SI)(DI*4), SI
+	DECQ BX
+	JNZ rows10x1_outer
+	MOVQ t+0(FP), AX
+	MOVQ 216(AX), AX
+	MOVQ $0x00000010, CX
+	CMPQ AX, CX
+	CMOVQLT AX, CX
+	MOVQ $-1, AX
+	BZHIQ CX, AX, AX
+	KMOVW AX, K1
+	SHRQ $0x10, AX
 
-	MOVQ   t+0(FP), AX
-	MOVQ   (AX), AX
-	MOVQ   t+0(FP), CX
-	MOVQ   96(CX), CX
-	MOVQ   t+0(FP), DX
-	MOVQ   136(DX), DX
-	SHLQ   $0x02, DX
-	TESTQ  CX, CX
-	JZ     rows10x1_plain
+	MOVQ t+0(FP), AX
+	MOVQ (AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 96(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 136(DX), DX
+	SHLQ $0x02, DX
+	TESTQ CX, CX
+	JZ rows10x1_plain
 	VADDPS (CX), Z0, K1, Z0
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z1, K1, Z1
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z2, K1, Z2
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z3, K1, Z3
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z4, K1, Z4
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z5, K1, Z5
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z6, K1, Z6
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z7, K1, Z7
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z8, K1, Z8
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z9, K1, Z9
 
 rows10x1_plain:
-	MOVQ         t+0(FP), CX
+	MOVQ t+0(FP), CX
 	VBROADCASTSS 208(CX), Z10
 	VBROADCASTSS 212(CX), Z11
-	VMAXPS       Z0, Z10, Z0
-	VMINPS       Z0, Z11, Z0
-	VMOVUPS      Z0, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z1, Z10, Z1
-	VMINPS       Z1, Z11, Z1
-	VMOVUPS      Z1, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z2, Z10, Z2
-	VMINPS       Z2, Z11, Z2
-	VMOVUPS      Z2, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z3, Z10, Z3
-	VMINPS       Z3, Z11, Z3
-	VMOVUPS      Z3, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z4, Z10, Z4
-	VMINPS       Z4, Z11, Z4
-	VMOVUPS      Z4, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z5, Z10, Z5
-	VMINPS       Z5, Z11, Z5
-	VMOVUPS      Z5, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z6, Z10, Z6
-	VMINPS       Z6, Z11, Z6
-	VMOVUPS      Z6, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z7, Z10, Z7
-	VMINPS       Z7, Z11, Z7
-	VMOVUPS      Z7, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z8, Z10, Z8
-	VMINPS       Z8, Z11, Z8
-	VMOVUPS      Z8, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z9, Z10, Z9
-	VMINPS       Z9, Z11, Z9
-	VMOVUPS      Z9, K1, (AX)
+	VMAXPS Z0, Z10, Z0
+	VMINPS Z0, Z11, Z0
+	VMOVUPS Z0, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z1, Z10, Z1
+	VMINPS Z1, Z11, Z1
+	VMOVUPS Z1, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z2, Z10, Z2
+	VMINPS Z2, Z11, Z2
+	VMOVUPS Z2, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z3, Z10, Z3
+	VMINPS Z3, Z11, Z3
+	VMOVUPS Z3, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z4, Z10, Z4
+	VMINPS Z4, Z11, Z4
+	VMOVUPS Z4, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z5, Z10, Z5
+	VMINPS Z5, Z11, Z5
+	VMOVUPS Z5, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z6, Z10, Z6
+	VMINPS Z6, Z11, Z6
+	VMOVUPS Z6, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z7, Z10, Z7
+	VMINPS Z7, Z11, Z7
+	VMOVUPS Z7, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z8, Z10, Z8
+	VMINPS Z8, Z11, Z8
+	VMOVUPS Z8, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z9, Z10, Z9
+	VMINPS Z9, Z11, Z9
+	VMOVUPS Z9, K1, (AX)
 	VZEROUPPER
 	RET
 
 	UNDEF
 rows9x1:
-	MOVQ    t+0(FP), AX
-	MOVQ    128(AX), AX
-	SHLQ    $0x02, AX
-	MOVQ    t+0(FP), CX
-	MOVQ    48(CX), CX
-	MOVQ    t+0(FP), DX
-	MOVQ    200(DX), DX
-	SHLQ    $0x02, DX
-	MOVQ    t+0(FP), BX
-	MOVQ    72(BX), BX
+	MOVQ t+0(FP), AX
+	MOVQ 128(AX), AX
+	SHLQ $0x02, AX
+	MOVQ t+0(FP), CX
+	MOVQ 48(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 200(DX), DX
+	SHLQ $0x02, DX
+	MOVQ t+0(FP), BX
+	MOVQ 72(BX), BX
 	VMOVUPS (BX), Z0
 	VMOVAPS Z0, Z1
 	VMOVAPS Z0, Z2
@@ -1643,10 +1643,10 @@ rows9x1:
 	VMOVAPS Z0, Z6
 	VMOVAPS Z0, Z7
 	VMOVAPS Z0, Z8
-	MOVQ    t+0(FP), BX
-	MOVQ    144(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    24(SI), SI
+	MOVQ t+0(FP), BX
+	MOVQ 144(BX), BX
+	MOVQ t+0(FP), SI
+	MOVQ 24(SI), SI
 
 rows9x1_outer:
 	MOVQ t+0(FP), DI
@@ -1662,138 +1662,138 @@ rows9x1_middle:
 	MOVQ 192(R12), R12
 
 rows9x1_depth:
-	VMOVUPS      (CX), Z9
-	ADDQ         DX, CX
+	VMOVUPS (CX), Z9
+	ADDQ DX, CX
 	VBROADCASTSS (R9), Z10
-	VFMADD231PS  Z10, Z9, Z0
+	VFMADD231PS Z10, Z9, Z0
 	VBROADCASTSS (R9)(AX*1), Z10
-	VFMADD231PS  Z10, Z9, Z1
+	VFMADD231PS Z10, Z9, Z1
 	VBROADCASTSS (R9)(AX*2), Z10
-	VFMADD231PS  Z10, Z9, Z2
+	VFMADD231PS Z10, Z9, Z2
 	VBROADCASTSS (R11), Z10
-	VFMADD231PS  Z10, Z9, Z3
+	VFMADD231PS Z10, Z9, Z3
 	VBROADCASTSS (R11)(AX*1), Z10
-	VFMADD231PS  Z10, Z9, Z4
+	VFMADD231PS Z10, Z9, Z4
 	VBROADCASTSS (R11)(AX*2), Z10
-	VFMADD231PS  Z10, Z9, Z5
+	VFMADD231PS Z10, Z9, Z5
 	VBROADCASTSS (R10), Z10
-	VFMADD231PS  Z10, Z9, Z6
+	VFMADD231PS Z10, Z9, Z6
 	VBROADCASTSS (R10)(AX*1), Z10
-	VFMADD231PS  Z10, Z9, Z7
+	VFMADD231PS Z10, Z9, Z7
 	VBROADCASTSS (R10)(AX*2), Z10
-	VFMADD231PS  Z10, Z9, Z8
-	ADDQ         $0x04, R9
-	ADDQ         $0x04, R11
-	ADDQ         $0x04, R10
-	DECQ         R12
-	JNZ          rows9x1_depth
-	MOVQ         t+0(FP), R9
-	MOVQ         184(R9), R9
-	LEAQ         (CX)(R9*4), CX
-	MOVQ         t+0(FP), R9
-	MOVQ         176(R9), R9
-	LEAQ         (R8)(R9*4), R8
-	DECQ         DI
-	JNZ          rows9x1_middle
-	MOVQ         t+0(FP), DI
-	MOVQ         160(DI), DI
-	LEAQ         (CX)(DI*4), CX
-	MOVQ         t+0(FP), DI
-	MOVQ         152(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	DECQ         BX
-	JNZ          rows9x1_outer
-	MOVQ         t+0(FP), AX
-	MOVQ         216(AX), AX
-	MOVQ         $0x00000010, CX
-	CMPQ         AX, CX
-	CMOVQLT      AX, CX
-	MOVQ         $-1, AX
-	BZHIQ        CX, AX, AX
-	KMOVW        AX, K1
-	SHRQ         $0x10, AX
+	VFMADD231PS Z10, Z9, Z8
+	ADDQ $0x04, R9
+	ADDQ $0x04, R11
+	ADDQ $0x04, R10
+	DECQ R12
+	JNZ rows9x1_depth
+	MOVQ t+0(FP), R9
+	MOVQ 184(R9), R9
+	LEAQ (CX)(R9*4), CX
+	MOVQ t+0(FP), R9
+	MOVQ 176(R9), R9
+	LEAQ (R8)(R9*4), R8
+	DECQ DI
+	JNZ rows9x1_middle
+	MOVQ t+0(FP), DI
+	MOVQ 160(DI), DI
+	LEAQ (CX)(DI*4), CX
+	MOVQ t+0(FP), DI
+	MOVQ 152(DI), DI
+	LEAQ (SI)(DI*4), SI
+	DECQ BX
+	JNZ rows9x1_outer
+	MOVQ t+0(FP), AX
+	MOVQ 216(AX), AX
+	MOVQ $0x00000010, CX
+	CMPQ AX, CX
+	CMOVQLT AX, CX
+	MOVQ $-1, AX
+	BZHIQ CX, AX, AX
+	KMOVW AX, K1
+	SHRQ $0x10, AX
 
-	MOVQ   t+0(FP), AX
-	MOVQ   (AX), AX
-	MOVQ   t+0(FP), CX
-	MOVQ   96(CX), CX
-	MOVQ   t+0(FP), DX
-	MOVQ   136(DX), DX
-	SHLQ   $0x02, DX
-	TESTQ  CX, CX
-	JZ     rows9x1_plain
+	MOVQ t+0(FP), AX
+	MOVQ (AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 96(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 136(DX), DX
+	SHLQ $0x02, DX
+	TESTQ CX, CX
+	JZ rows9x1_plain
 	VADDPS (CX), Z0, K1, Z0
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z1, K1, Z1
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z2, K1, Z2
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z3, K1, Z3
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z4, K1, Z4
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z5, K1, Z5
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z6, K1, Z6
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z7, K1, Z7
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z8, K1, Z8
 
 rows9x1_plain:
-	MOVQ         t+0(FP), CX
+	MOVQ t+0(FP), CX
 	VBROADCASTSS 208(CX), Z9
 	VBROADCASTSS 212(CX), Z10
-	VMAXPS       Z0, Z9, Z0
-	VMINPS       Z0, Z10, Z0
-	VMOVUPS      Z0, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z1, Z9, Z1
-	VMINPS       Z1, Z10, Z1
-	VMOVUPS      Z1, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z2, Z9, Z2
-	VMINPS       Z2, Z10, Z2
-	VMOVUPS      Z2, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z3, Z9, Z3
-	VMINPS       Z3, Z10, Z3
-	VMOVUPS      Z3, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z4, Z9, Z4
-	VMINPS       Z4, Z10, Z4
-	VMOVUPS      Z4, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z5, Z9, Z5
-	VMINPS       Z5, Z10, Z5
-	VMOVUPS      Z5, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z6, Z9, Z6
-	VMINPS       Z6, Z10, Z6
-	VMOVUPS      Z6, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z7, Z9, Z7
-	VMINPS       Z7, Z10, Z7
-	VMOVUPS      Z7, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z8, Z9, Z8
-	VMINPS       Z8, Z10, Z8
-	VMOVUPS      Z8, K1, (AX)
+	VMAXPS Z0, Z9, Z0
+	VMINPS Z0, Z10, Z0
+	VMOVUPS Z0, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z1, Z9, Z1
+	VMINPS Z1, Z10, Z1
+	VMOVUPS Z1, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z2, Z9, Z2
+	VMINPS Z2, Z10, Z2
+	VMOVUPS Z2, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z3, Z9, Z3
+	VMINPS Z3, Z10, Z3
+	VMOVUPS Z3, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z4, Z9, Z4
+	VMINPS Z4, Z10, Z4
+	VMOVUPS Z4, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z5, Z9, Z5
+	VMINPS Z5, Z10, Z5
+	VMOVUPS Z5, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z6, Z9, Z6
+	VMINPS Z6, Z10, Z6
+	VMOVUPS Z6, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z7, Z9, Z7
+	VMINPS Z7, Z10, Z7
+	VMOVUPS Z7, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z8, Z9, Z8
+	VMINPS Z8, Z10, Z8
+	VMOVUPS Z8, K1, (AX)
 	VZEROUPPER
 	RET
 
 	UNDEF
 rows8x1:
-	MOVQ    t+0(FP), AX
-	MOVQ    128(AX), AX
-	SHLQ    $0x02, AX
-	MOVQ    t+0(FP), CX
-	MOVQ    48(CX), CX
-	MOVQ    t+0(FP), DX
-	MOVQ    200(DX), DX
-	SHLQ    $0x02, DX
-	MOVQ    t+0(FP), BX
-	MOVQ    72(BX), BX
+	MOVQ t+0(FP), AX
+	MOVQ 128(AX), AX
+	SHLQ $0x02, AX
+	MOVQ t+0(FP), CX
+	MOVQ 48(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 200(DX), DX
+	SHLQ $0x02, DX
+	MOVQ t+0(FP), BX
+	MOVQ 72(BX), BX
 	VMOVUPS (BX), Z0
 	VMOVAPS Z0, Z1
 	VMOVAPS Z0, Z2
@@ -1802,10 +1802,10 @@ rows8x1:
 	VMOVAPS Z0, Z5
 	VMOVAPS Z0, Z6
 	VMOVAPS Z0, Z7
-	MOVQ    t+0(FP), BX
-	MOVQ    144(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    24(SI), SI
+	MOVQ t+0(FP), BX
+	MOVQ 144(BX), BX
+	MOVQ t+0(FP), SI
+	MOVQ 24(SI), SI
 
 rows8x1_outer:
 	MOVQ t+0(FP), DI
@@ -1821,130 +1821,130 @@ rows8x1_middle:
 	MOVQ 192(R12), R12
 
 rows8x1_depth:
-	VMOVUPS      (CX), Z8
-	ADDQ         DX, CX
+	VMOVUPS (CX), Z8
+	ADDQ DX, CX
 	VBROADCASTSS (R9), Z9
-	VFMADD231PS  Z9, Z8, Z0
+	VFMADD231PS Z9, Z8, Z0
 	VBROADCASTSS (R9)(AX*1), Z9
-	VFMADD231PS  Z9, Z8, Z1
+	VFMADD231PS Z9, Z8, Z1
 	VBROADCASTSS (R9)(AX*2), Z9
-	VFMADD231PS  Z9, Z8, Z2
+	VFMADD231PS Z9, Z8, Z2
 	VBROADCASTSS (R11), Z9
-	VFMADD231PS  Z9, Z8, Z3
+	VFMADD231PS Z9, Z8, Z3
 	VBROADCASTSS (R11)(AX*1), Z9
-	VFMADD231PS  Z9, Z8, Z4
+	VFMADD231PS Z9, Z8, Z4
 	VBROADCASTSS (R11)(AX*2), Z9
-	VFMADD231PS  Z9, Z8, Z5
+	VFMADD231PS Z9, Z8, Z5
 	VBROADCASTSS (R10), Z9
-	VFMADD231PS  Z9, Z8, Z6
+	VFMADD231PS Z9, Z8, Z6
 	VBROADCASTSS (R10)(AX*1), Z9
-	VFMADD231PS  Z9, Z8, Z7
-	ADDQ         $0x04, R9
-	ADDQ         $0x04, R11
-	ADDQ         $0x04, R10
-	DECQ         R12
-	JNZ          rows8x1_depth
-	MOVQ         t+0(FP), R9
-	MOVQ         184(R9), R9
-	LEAQ         (CX)(R9*4), CX
-	MOVQ         t+0(FP), R9
-	MOVQ         176(R9), R9
-	LEAQ         (R8)(R9*4), R8
-	DECQ         DI
-	JNZ          rows8x1_middle
-	MOVQ         t+0(FP), DI
-	MOVQ         160(DI), DI
-	LEAQ         (CX)(DI*4), CX
-	MOVQ         t+0(FP), DI
-	MOVQ         152(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	DECQ         BX
-	JNZ          rows8x1_outer
-	MOVQ         t+0(FP), AX
-	MOVQ         216(AX), AX
-	MOVQ         $0x00000010, CX
-	CMPQ         AX, CX
-	CMOVQLT      AX, CX
-	MOVQ         $-1, AX
-	BZHIQ        CX, AX, AX
-	KMOVW        AX, K1
-	SHRQ         $0x10, AX
+	VFMADD231PS Z9, Z8, Z7
+	ADDQ $0x04, R9
+	ADDQ $0x04, R11
+	ADDQ $0x04, R10
+	DECQ R12
+	JNZ rows8x1_depth
+	MOVQ t+0(FP), R9
+	MOVQ 184(R9), R9
+	LEAQ (CX)(R9*4), CX
+	MOVQ t+0(FP), R9
+	MOVQ 176(R9), R9
+	LEAQ (R8)(R9*4), R8
+	DECQ DI
+	JNZ rows8x1_middle
+	MOVQ t+0(FP), DI
+	MOVQ 160(DI), DI
+	LEAQ (CX)(DI*4), CX
+	MOVQ t+0(FP), DI
+	MOVQ 152(DI), DI
+	LEAQ (SI)(DI*4), SI
+	DECQ BX
+	JNZ rows8x1_outer
+	MOVQ t+0(FP), AX
+	MOVQ 216(AX), AX
+	MOVQ $0x00000010, CX
+	CMPQ AX, CX
+	CMOVQLT AX, CX
+	MOVQ $-1, AX
+	BZHIQ CX, AX, AX
+	KMOVW AX, K1
+	SHRQ $0x10, AX
 
-	MOVQ   t+0(FP), AX
-	MOVQ   (AX), AX
-	MOVQ   t+0(FP), CX
-	MOVQ   96(CX), CX
-	MOVQ   t+0(FP), DX
-	MOVQ   136(DX), DX
-	SHLQ   $0x02, DX
-	TESTQ  CX, CX
-	JZ     rows8x1_plain
+	MOVQ t+0(FP), AX
+	MOVQ (AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 96(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 136(DX), DX
+	SHLQ $0x02, DX
+	TESTQ CX, CX
+	JZ rows8x1_plain
 	VADDPS (CX), Z0, K1, Z0
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z1, K1, Z1
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z2, K1, Z2
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z3, K1, Z3
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z4, K1, Z4
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z5, K1, Z5
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z6, K1, Z6
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z7, K1, Z7
 
 rows8x1_plain:
-	MOVQ         t+0(FP), CX
+	MOVQ t+0(FP), CX
 	VBROADCASTSS 208(CX), Z8
 	VBROADCASTSS 212(CX), Z9
-	VMAXPS       Z0, Z8, Z0
-	VMINPS       Z0, Z9, Z0
-	VMOVUPS      Z0, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z1, Z8, Z1
-	VMINPS       Z1, Z9, Z1
-	VMOVUPS      Z1, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z2, Z8, Z2
-	VMINPS       Z2, Z9, Z2
-	VMOVUPS      Z2, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z3, Z8, Z3
-	VMINPS       Z3, Z9, Z3
-	VMOVUPS      Z3, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z4, Z8, Z4
-	VMINPS       Z4, Z9, Z4
-	VMOVUPS      Z4, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z5, Z8, Z5
-	VMINPS       Z5, Z9, Z5
-	VMOVUPS      Z5, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z6, Z8, Z6
-	VMINPS       Z6, Z9, Z6
-	VMOVUPS      Z6, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z7, Z8, Z7
-	VMINPS       Z7, Z9, Z7
-	VMOVUPS      Z7, K1, (AX)
+	VMAXPS Z0, Z8, Z0
+	VMINPS Z0, Z9, Z0
+	VMOVUPS Z0, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z1, Z8, Z1
+	VMINPS Z1, Z9, Z1
+	VMOVUPS Z1, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z2, Z8, Z2
+	VMINPS Z2, Z9, Z2
+	VMOVUPS Z2, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z3, Z8, Z3
+	VMINPS Z3, Z9, Z3
+	VMOVUPS Z3, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z4, Z8, Z4
+	VMINPS Z4, Z9, Z4
+	VMOVUPS Z4, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z5, Z8, Z5
+	VMINPS Z5, Z9, Z5
+	VMOVUPS Z5, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z6, Z8, Z6
+	VMINPS Z6, Z9, Z6
+	VMOVUPS Z6, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z7, Z8, Z7
+	VMINPS Z7, Z9, Z7
+	VMOVUPS Z7, K1, (AX)
 	VZEROUPPER
 	RET
 
 	UNDEF
 rows7x1:
-	MOVQ    t+0(FP), AX
-	MOVQ    128(AX), AX
-	SHLQ    $0x02, AX
-	MOVQ    t+0(FP), CX
-	MOVQ    48(CX), CX
-	MOVQ    t+0(FP), DX
-	MOVQ    200(DX), DX
-	SHLQ    $0x02, DX
-	MOVQ    t+0(FP), BX
-	MOVQ    72(BX), BX
+	MOVQ t+0(FP), AX
+	MOVQ 128(AX), AX
+	SHLQ $0x02, AX
+	MOVQ t+0(FP), CX
+	MOVQ 48(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 200(DX), DX
+	SHLQ $0x02, DX
+	MOVQ t+0(FP), BX
+	MOVQ 72(BX), BX
 	VMOVUPS (BX), Z0
 	VMOVAPS Z0, Z1
 	VMOVAPS Z0, Z2
@@ -1952,10 +1952,10 @@ rows7x1:
 	VMOVAPS Z0, Z4
 	VMOVAPS Z0, Z5
 	VMOVAPS Z0, Z6
-	MOVQ    t+0(FP), BX
-	MOVQ    144(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    24(SI), SI
+	MOVQ t+0(FP), BX
+	MOVQ 144(BX), BX
+	MOVQ t+0(FP), SI
+	MOVQ 24(SI), SI
 
 rows7x1_outer:
 	MOVQ t+0(FP), DI
@@ -1971,132 +1971,132 @@ rows7x1_middle:
 	MOVQ 192(R12), R12
 
 rows7x1_depth:
-	VMOVUPS      (CX), Z7
-	ADDQ         DX, CX
+	VMOVUPS (CX), Z7
+	ADDQ DX, CX
 	VBROADCASTSS (R9), Z8
-	VFMADD231PS  Z8, Z7, Z0
+	VFMADD231PS Z8, Z7, Z0
 	VBROADCASTSS (R9)(AX*1), Z8
-	VFMADD231PS  Z8, Z7, Z1
+	VFMADD231PS Z8, Z7, Z1
 	VBROADCASTSS (R9)(AX*2), Z8
-	VFMADD231PS  Z8, Z7, Z2
+	VFMADD231PS Z8, Z7, Z2
 	VBROADCASTSS (R11), Z8
-	VFMADD231PS  Z8, Z7, Z3
+	VFMADD231PS Z8, Z7, Z3
 	VBROADCASTSS (R11)(AX*1), Z8
-	VFMADD231PS  Z8, Z7, Z4
+	VFMADD231PS Z8, Z7, Z4
 	VBROADCASTSS (R11)(AX*2), Z8
-	VFMADD231PS  Z8, Z7, Z5
+	VFMADD231PS Z8, Z7, Z5
 	VBROADCASTSS (R10), Z8
-	VFMADD231PS  Z8, Z7, Z6
-	ADDQ         $0x04, R9
-	ADDQ         $0x04, R11
-	ADDQ         $0x04, R10
-	DECQ         R12
-	JNZ          rows7x1_depth
-	MOVQ         t+0(FP), R9
-	MOVQ         184(R9), R9
-	LEAQ         (CX)(R9*4), CX
-	MOVQ         t+0(FP), R9
-	MOVQ         176(R9), R9
-	LEAQ         (R8)(R9*4), R8
-	DECQ         DI
-	JNZ          rows7x1_middle
-	MOVQ         t+0(FP), DI
-	MOVQ         160(DI), DI
-	LEAQ         (CX)(DI*4), CX
-	MOVQ         t+0(FP), DI
-	MOVQ         152(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	DECQ         BX
-	JNZ          rows7x1_outer
-	MOVQ         t+0(FP), AX
-	MOVQ         216(AX), AX
-	MOVQ         $0x00000010, CX
-	CMPQ         AX, CX
-	CMOVQLT      AX, CX
-	MOVQ         $-1, AX
-	BZHIQ        CX, AX, AX
-	KMOVW        AX, K1
-	SHRQ         $0x10, AX
+	VFMADD231PS Z8, Z7, Z6
+	ADDQ $0x04, R9
+	ADDQ $0x04, R11
+	ADDQ $0x04, R10
+	DECQ R12
+	JNZ rows7x1_depth
+	MOVQ t+0(FP), R9
+	MOVQ 184(R9), R9
+	LEAQ (CX)(R9*4), CX
+	MOVQ t+0(FP), R9
+	MOVQ 176(R9), R9
+	LEAQ (R8)(R9*4), R8
+	DECQ DI
+	JNZ rows7x1_middle
+	MOVQ t+0(FP), DI
+	MOVQ 160(DI), DI
+	LEAQ (CX)(DI*4), CX
+	MOVQ t+0(FP), DI
+	MOVQ 152(DI), DI
+	LEAQ (SI)(DI*4), SI
+	DECQ BX
+	JNZ rows7x1_outer
+	MOVQ t+0(FP), AX
+	MOVQ 216(AX), AX
+	MOVQ $0x00000010, CX
+	CMPQ AX, CX
+	CMOVQLT AX, CX
+	MOVQ $-1, AX
+	BZHIQ CX, AX, AX
+	KMOVW AX, K1
+	SHRQ $0x10, AX
 
-	MOVQ   t+0(FP), AX
-	MOVQ   (AX), AX
-	MOVQ   t+0(FP), CX
-	MOVQ   96(CX), CX
-	MOVQ   t+0(FP), DX
-	MOVQ   136(DX), DX
-	SHLQ   $0x02, DX
-	TESTQ  CX, CX
-	JZ     rows7x1_plain
+	MOVQ t+0(FP), AX
+	MOVQ (AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 96(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 136(DX), DX
+	SHLQ $0x02, DX
+	TESTQ CX, CX
+	JZ rows7x1_plain
 	VADDPS (CX), Z0, K1, Z0
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z1, K1, Z1
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z2, K1, Z2
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z3, K1, Z3
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z4, K1, Z4
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z5, K1, Z5
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z6, K1, Z6
 
 rows7x1_plain:
-	MOVQ         t+0(FP), CX
+	MOVQ t+0(FP), CX
 	VBROADCASTSS 208(CX), Z7
 	VBROADCASTSS 212(CX), Z8
-	VMAXPS       Z0, Z7, Z0
-	VMINPS       Z0, Z8, Z0
-	VMOVUPS      Z0, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z1, Z7, Z1
-	VMINPS       Z1, Z8, Z1
-	VMOVUPS      Z1, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z2, Z7, Z2
-	VMINPS       Z2, Z8, Z2
-	VMOVUPS      Z2, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z3, Z7, Z3
-	VMINPS       Z3, Z8, Z3
-	VMOVUPS      Z3, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z4, Z7, Z4
-	VMINPS       Z4, Z8, Z4
-	VMOVUPS      Z4, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z5, Z7, Z5
-	VMINPS       Z5, Z8, Z5
-	VMOVUPS      Z5, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z6, Z7, Z6
-	VMINPS       Z6, Z8, Z6
-	VMOVUPS      Z6, K1, (AX)
+	VMAXPS Z0, Z7, Z0
+	VMINPS Z0, Z8, Z0
+	VMOVUPS Z0, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z1, Z7, Z1
+	VMINPS Z1, Z8, Z1
+	VMOVUPS Z1, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z2, Z7, Z2
+	VMINPS Z2, Z8, Z2
+	VMOVUPS Z2, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z3, Z7, Z3
+	VMINPS Z3, Z8, Z3
+	VMOVUPS Z3, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z4, Z7, Z4
+	VMINPS Z4, Z8, Z4
+	VMOVUPS Z4, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z5, Z7, Z5
+	VMINPS Z5, Z8, Z5
+	VMOVUPS Z5, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z6, Z7, Z6
+	VMINPS Z6, Z8, Z6
+	VMOVUPS Z6, K1, (AX)
 	VZEROUPPER
 	RET
 
 	UNDEF
 rows6x1:
-	MOVQ    t+0(FP), AX
-	MOVQ    128(AX), AX
-	SHLQ    $0x02, AX
-	MOVQ    t+0(FP), CX
-	MOVQ    48(CX), CX
-	MOVQ    t+0(FP), DX
-	MOVQ    200(DX), DX
-	SHLQ    $0x02, DX
-	MOVQ    t+0(FP), BX
-	MOVQ    72(BX), BX
+	MOVQ t+0(FP), AX
+	MOVQ 128(AX), AX
+	SHLQ $0x02, AX
+	MOVQ t+0(FP), CX
+	MOVQ 48(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 200(DX), DX
+	SHLQ $0x02, DX
+	MOVQ t+0(FP), BX
+	MOVQ 72(BX), BX
 	VMOVUPS (BX), Z0
 	VMOVAPS Z0, Z1
 	VMOVAPS Z0, Z2
 	VMOVAPS Z0, Z3
 	VMOVAPS Z0, Z4
 	VMOVAPS Z0, Z5
-	MOVQ    t+0(FP), BX
-	MOVQ    144(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    24(SI), SI
+	MOVQ t+0(FP), BX
+	MOVQ 144(BX), BX
+	MOVQ t+0(FP), SI
+	MOVQ 24(SI), SI
 
 rows6x1_outer:
 	MOVQ t+0(FP), DI
@@ -2111,122 +2111,122 @@ rows6x1_middle:
 	MOVQ 192(R11), R11
 
 rows6x1_depth:
-	VMOVUPS      (CX), Z6
-	ADDQ         DX, CX
+	VMOVUPS (CX), Z6
+	ADDQ DX, CX
 	VBROADCASTSS (R9), Z7
-	VFMADD231PS  Z7, Z6, Z0
+	VFMADD231PS Z7, Z6, Z0
 	VBROADCASTSS (R9)(AX*1), Z7
-	VFMADD231PS  Z7, Z6, Z1
+	VFMADD231PS Z7, Z6, Z1
 	VBROADCASTSS (R9)(AX*2), Z7
-	VFMADD231PS  Z7, Z6, Z2
+	VFMADD231PS Z7, Z6, Z2
 	VBROADCASTSS (R10), Z7
-	VFMADD231PS  Z7, Z6, Z3
+	VFMADD231PS Z7, Z6, Z3
 	VBROADCASTSS (R10)(AX*1), Z7
-	VFMADD231PS  Z7, Z6, Z4
+	VFMADD231PS Z7, Z6, Z4
 	VBROADCASTSS (R10)(AX*2), Z7
-	VFMADD231PS  Z7, Z6, Z5
-	ADDQ         $0x04, R9
-	ADDQ         $0x04, R10
-	DECQ         R11
-	JNZ          rows6x1_depth
-	MOVQ         t+0(FP), R9
-	MOVQ         184(R9), R9
-	LEAQ         (CX)(R9*4), CX
-	MOVQ         t+0(FP), R9
-	MOVQ         176(R9), R9
-	LEAQ         (R8)(R9*4), R8
-	DECQ         DI
-	JNZ          rows6x1_middle
-	MOVQ         t+0(FP), DI
-	MOVQ         160(DI), DI
-	LEAQ         (CX)(DI*4), CX
-	MOVQ         t+0(FP), DI
-	MOVQ         152(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	DECQ         BX
-	JNZ          rows6x1_outer
-	MOVQ         t+0(FP), AX
-	MOVQ         216(AX), AX
-	MOVQ         $0x00000010, CX
-	CMPQ         AX, CX
-	CMOVQLT      AX, CX
-	MOVQ         $-1, AX
-	BZHIQ        CX, AX, AX
-	KMOVW        AX, K1
-	SHRQ         $0x10, AX
+	VFMADD231PS Z7, Z6, Z5
+	ADDQ $0x04, R9
+	ADDQ $0x04, R10
+	DECQ R11
+	JNZ rows6x1_depth
+	MOVQ t+0(FP), R9
+	MOVQ 184(R9), R9
+	LEAQ (CX)(R9*4), CX
+	MOVQ t+0(FP), R9
+	MOVQ 176(R9), R9
+	LEAQ (R8)(R9*4), R8
+	DECQ DI
+	JNZ rows6x1_middle
+	MOVQ t+0(FP), DI
+	MOVQ 160(DI), DI
+	LEAQ (CX)(DI*4), CX
+	MOVQ t+0(FP), DI
+	MOVQ 152(DI), DI
+	LEAQ (SI)(DI*4), SI
+	DECQ BX
+	JNZ rows6x1_outer
+	MOVQ t+0(FP), AX
+	MOVQ 216(AX), AX
+	MOVQ $0x00000010, CX
+	CMPQ AX, CX
+	CMOVQLT AX, CX
+	MOVQ $-1, AX
+	BZHIQ CX, AX, AX
+	KMOVW AX, K1
+	SHRQ $0x10, AX
 
-	MOVQ   t+0(FP), AX
-	MOVQ   (AX), AX
-	MOVQ   t+0(FP), CX
-	MOVQ   96(CX), CX
-	MOVQ   t+0(FP), DX
-	MOVQ   136(DX), DX
-	SHLQ   $0x02, DX
-	TESTQ  CX, CX
-	JZ     rows6x1_plain
+	MOVQ t+0(FP), AX
+	MOVQ (AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 96(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 136(DX), DX
+	SHLQ $0x02, DX
+	TESTQ CX, CX
+	JZ rows6x1_plain
 	VADDPS (CX), Z0, K1, Z0
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z1, K1, Z1
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z2, K1, Z2
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z3, K1, Z3
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z4, K1, Z4
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z5, K1, Z5
 
 rows6x1_plain:
-	MOVQ         t+0(FP), CX
+	MOVQ t+0(FP), CX
 	VBROADCASTSS 208(CX), Z6
 	VBROADCASTSS 212(CX), Z7
-	VMAXPS       Z0, Z6, Z0
-	VMINPS       Z0, Z7, Z0
-	VMOVUPS      Z0, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z1, Z6, Z1
-	VMINPS       Z1, Z7, Z1
-	VMOVUPS      Z1, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z2, Z6, Z2
-	VMINPS       Z2, Z7, Z2
-	VMOVUPS      Z2, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z3, Z6, Z3
-	VMINPS       Z3, Z7, Z3
-	VMOVUPS      Z3, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z4, Z6, Z4
-	VMINPS       Z4, Z7, Z4
-	VMOVUPS      Z4, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z5, Z6, Z5
-	VMINPS       Z5, Z7, Z5
-	VMOVUPS      Z5, K1, (AX)
+	VMAXPS Z0, Z6, Z0
+	VMINPS Z0, Z7, Z0
+	VMOVUPS Z0, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z1, Z6, Z1
+	VMINPS Z1, Z7, Z1
+	VMOVUPS Z1, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z2, Z6, Z2
+	VMINPS Z2, Z7, Z2
+	VMOVUPS Z2, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z3, Z6, Z3
+	VMINPS Z3, Z7, Z3
+	VMOVUPS Z3, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z4, Z6, Z4
+	VMINPS Z4, Z7, Z4
+	VMOVUPS Z4, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z5, Z6, Z5
+	VMINPS Z5, Z7, Z5
+	VMOVUPS Z5, K1, (AX)
 	VZEROUPPER
 	RET
 
 	UNDEF
 rows5x1:
-	MOVQ    t+0(FP), AX
-	MOVQ    128(AX), AX
-	SHLQ    $0x02, AX
-	MOVQ    t+0(FP), CX
-	MOVQ    48(CX), CX
-	MOVQ    t+0(FP), DX
-	MOVQ    200(DX), DX
-	SHLQ    $0x02, DX
-	MOVQ    t+0(FP), BX
-	MOVQ    72(BX), BX
+	MOVQ t+0(FP), AX
+	MOVQ 128(AX), AX
+	SHLQ $0x02, AX
+	MOVQ t+0(FP), CX
+	MOVQ 48(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 200(DX), DX
+	SHLQ $0x02, DX
+	MOVQ t+0(FP), BX
+	MOVQ 72(BX), BX
 	VMOVUPS (BX), Z0
 	VMOVAPS Z0, Z1
 	VMOVAPS Z0, Z2
 	VMOVAPS Z0, Z3
 	VMOVAPS Z0, Z4
-	MOVQ    t+0(FP), BX
-	MOVQ    144(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    24(SI), SI
+	MOVQ t+0(FP), BX
+	MOVQ 144(BX), BX
+	MOVQ t+0(FP), SI
+	MOVQ 24(SI), SI
 
 rows5x1_outer:
 	MOVQ t+0(FP), DI
@@ -2241,113 +2241,113 @@ rows5x1_middle:
 	MOVQ 192(R11), R11
 
 rows5x1_depth:
-	VMOVUPS      (CX), Z5
-	ADDQ         DX, CX
+	VMOVUPS (CX), Z5
+	ADDQ DX, CX
 	VBROADCASTSS (R9), Z6
-	VFMADD231PS  Z6, Z5, Z0
+	VFMADD231PS Z6, Z5, Z0
 	VBROADCASTSS (R9)(AX*1), Z6
-	VFMADD231PS  Z6, Z5, Z1
+	VFMADD231PS Z6, Z5, Z1
 	VBROADCASTSS (R9)(AX*2), Z6
-	VFMADD231PS  Z6, Z5, Z2
+	VFMADD231PS Z6, Z5, Z2
 	VBROADCASTSS (R10), Z6
-	VFMADD231PS  Z6, Z5, Z3
+	VFMADD231PS Z6, Z5, Z3
 	VBROADCASTSS (R10)(AX*1), Z6
-	VFMADD231PS  Z6, Z5, Z4
-	ADDQ         $0x04, R9
-	ADDQ         $0x04, R10
-	DECQ         R11
-	JNZ          rows5x1_depth
-	MOVQ         t+0(FP), R9
-	MOVQ         184(R9), R9
-	LEAQ         (CX)(R9*4), CX
-	MOVQ         t+0(FP), R9
-	MOVQ         176(R9), R9
-	LEAQ         (R8)(R9*4), R8
-	DECQ         DI
-	JNZ          rows5x1_middle
-	MOVQ         t+0(FP), DI
-	MOVQ         160(DI), DI
-	LEAQ         (CX)(DI*4), CX
-	MOVQ         t+0(FP), DI
-	MOVQ         152(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	DECQ         BX
-	JNZ          rows5x1_outer
-	MOVQ         t+0(FP), AX
-	MOVQ         216(AX), AX
-	MOVQ         $0x00000010, CX
-	CMPQ         AX, CX
-	CMOVQLT      AX, CX
-	MOVQ         $-1, AX
-	BZHIQ        CX, AX, AX
-	KMOVW        AX, K1
-	SHRQ         $0x10, AX
+	VFMADD231PS Z6, Z5, Z4
+	ADDQ $0x04, R9
+	ADDQ $0x04, R10
+	DECQ R11
+	JNZ rows5x1_depth
+	MOVQ t+0(FP), R9
+	MOVQ 184(R9), R9
+	LEAQ (CX)(R9*4), CX
+	MOVQ t+0(FP), R9
+	MOVQ 176(R9), R9
+	LEAQ (R8)(R9*4), R8
+	DECQ DI
+	JNZ rows5x1_middle
+	MOVQ t+0(FP), DI
+	MOVQ 160(DI), DI
+	LEAQ (CX)(DI*4), CX
+	MOVQ t+0(FP), DI
+	MOVQ 152(DI), DI
+	LEAQ (SI)(DI*4), SI
+	DECQ BX
+	JNZ rows5x1_outer
+	MOVQ t+0(FP), AX
+	MOVQ 216(AX), AX
+	MOVQ $0x00000010, CX
+	CMPQ AX, CX
+	CMOVQLT AX, CX
+	MOVQ $-1, AX
+	BZHIQ CX, AX, AX
+	KMOVW AX, K1
+	SHRQ $0x10, AX
 
-	MOVQ   t+0(FP), AX
-	MOVQ   (AX), AX
-	MOVQ   t+0(FP), CX
-	MOVQ   96(CX), CX
-	MOVQ   t+0(FP), DX
-	MOVQ   136(DX), DX
-	SHLQ   $0x02, DX
-	TESTQ  CX, CX
-	JZ     rows5x1_plain
+	MOVQ t+0(FP), AX
+	MOVQ (AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 96(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 136(DX), DX
+	SHLQ $0x02, DX
+	TESTQ CX, CX
+	JZ rows5x1_plain
 	VADDPS (CX), Z0, K1, Z0
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z1, K1, Z1
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z2, K1, Z2
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z3, K1, Z3
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z4, K1, Z4
 
 rows5x1_plain:
-	MOVQ         t+0(FP), CX
+	MOVQ t+0(FP), CX
 	VBROADCASTSS 208(CX), Z5
 	VBROADCASTSS 212(CX), Z6
-	VMAXPS       Z0, Z5, Z0
-	VMINPS       Z0, Z6, Z0
-	VMOVUPS      Z0, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z1, Z5, Z1
-	VMINPS       Z1, Z6, Z1
-	VMOVUPS      Z1, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z2, Z5, Z2
-	VMINPS       Z2, Z6, Z2
-	VMOVUPS      Z2, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z3, Z5, Z3
-	VMINPS       Z3, Z6, Z3
-	VMOVUPS      Z3, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z4, Z5, Z4
-	VMINPS       Z4, Z6, Z4
-	VMOVUPS      Z4, K1, (AX)
+	VMAXPS Z0, Z5, Z0
+	VMINPS Z0, Z6, Z0
+	VMOVUPS Z0, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z1, Z5, Z1
+	VMINPS Z1, Z6, Z1
+	VMOVUPS Z1, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z2, Z5, Z2
+	VMINPS Z2, Z6, Z2
+	VMOVUPS Z2, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z3, Z5, Z3
+	VMINPS Z3, Z6, Z3
+	VMOVUPS Z3, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z4, Z5, Z4
+	VMINPS Z4, Z6, Z4
+	VMOVUPS Z4, K1, (AX)
 	VZEROUPPER
 	RET
 
 	UNDEF
 rows4x1:
-	MOVQ    t+0(FP), AX
-	MOVQ    128(AX), AX
-	SHLQ    $0x02, AX
-	MOVQ    t+0(FP), CX
-	MOVQ    48(CX), CX
-	MOVQ    t+0(FP), DX
-	MOVQ    200(DX), DX
-	SHLQ    $0x02, DX
-	MOVQ    t+0(FP), BX
-	MOVQ    72(BX), BX
+	MOVQ t+0(FP), AX
+	MOVQ 128(AX), AX
+	SHLQ $0x02, AX
+	MOVQ t+0(FP), CX
+	MOVQ 48(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 200(DX), DX
+	SHLQ $0x02, DX
+	MOVQ t+0(FP), BX
+	MOVQ 72(BX), BX
 	VMOVUPS (BX), Z0
 	VMOVAPS Z0, Z1
 	VMOVAPS Z0, Z2
 	VMOVAPS Z0, Z3
-	MOVQ    t+0(FP), BX
-	MOVQ    144(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    24(SI), SI
+	MOVQ t+0(FP), BX
+	MOVQ 144(BX), BX
+	MOVQ t+0(FP), SI
+	MOVQ 24(SI), SI
 
 rows4x1_outer:
 	MOVQ t+0(FP), DI
@@ -2362,104 +2362,104 @@ rows4x1_middle:
 	MOVQ 192(R11), R11
 
 rows4x1_depth:
-	VMOVUPS      (CX), Z4
-	ADDQ         DX, CX
+	VMOVUPS (CX), Z4
+	ADDQ DX, CX
 	VBROADCASTSS (R9), Z5
-	VFMADD231PS  Z5, Z4, Z0
+	VFMADD231PS Z5, Z4, Z0
 	VBROADCASTSS (R9)(AX*1), Z5
-	VFMADD231PS  Z5, Z4, Z1
+	VFMADD231PS Z5, Z4, Z1
 	VBROADCASTSS (R9)(AX*2), Z5
-	VFMADD231PS  Z5, Z4, Z2
+	VFMADD231PS Z5, Z4, Z2
 	VBROADCASTSS (R10), Z5
-	VFMADD231PS  Z5, Z4, Z3
-	ADDQ         $0x04, R9
-	ADDQ         $0x04, R10
-	DECQ         R11
-	JNZ          rows4x1_depth
-	MOVQ         t+0(FP), R9
-	MOVQ         184(R9), R9
-	LEAQ         (CX)(R9*4), CX
-	MOVQ         t+0(FP), R9
-	MOVQ         176(R9), R9
-	LEAQ         (R8)(R9*4), R8
-	DECQ         DI
-	JNZ          rows4x1_middle
-	MOVQ         t+0(FP), DI
-	MOVQ         160(DI), DI
-	LEAQ         (CX)(DI*4), CX
-	MOVQ         t+0(FP), DI
-	MOVQ         152(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	DECQ         BX
-	JNZ          rows4x1_outer
-	MOVQ         t+0(FP), AX
-	MOVQ         216(AX), AX
-	MOVQ         $0x00000010, CX
-	CMPQ         AX, CX
-	CMOVQLT      AX, CX
-	MOVQ         $-1, AX
-	BZHIQ        CX, AX, AX
-	KMOVW        AX, K1
-	SHRQ         $0x10, AX
+	VFMADD231PS Z5, Z4, Z3
+	ADDQ $0x04, R9
+	ADDQ $0x04, R10
+	DECQ R11
+	JNZ rows4x1_depth
+	MOVQ t+0(FP), R9
+	MOVQ 184(R9), R9
+	LEAQ (CX)(R9*4), CX
+	MOVQ t+0(FP), R9
+	MOVQ 176(R9), R9
+	LEAQ (R8)(R9*4), R8
+	DECQ DI
+	JNZ rows4x1_middle
+	MOVQ t+0(FP), DI
+	MOVQ 160(DI), DI
+	LEAQ (CX)(DI*4), CX
+	MOVQ t+0(FP), DI
+	MOVQ 152(DI), DI
+	LEAQ (SI)(DI*4), SI
+	DECQ BX
+	JNZ rows4x1_outer
+	MOVQ t+0(FP), AX
+	MOVQ 216(AX), AX
+	MOVQ $0x00000010, CX
+	CMPQ AX, CX
+	CMOVQLT AX, CX
+	MOVQ $-1, AX
+	BZHIQ CX, AX, AX
+	KMOVW AX, K1
+	SHRQ $0x10, AX
 
-	MOVQ   t+0(FP), AX
-	MOVQ   (AX), AX
-	MOVQ   t+0(FP), CX
-	MOVQ   96(CX), CX
-	MOVQ   t+0(FP), DX
-	MOVQ   136(DX), DX
-	SHLQ   $0x02, DX
-	TESTQ  CX, CX
-	JZ     rows4x1_plain
+	MOVQ t+0(FP), AX
+	MOVQ (AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 96(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 136(DX), DX
+	SHLQ $0x02, DX
+	TESTQ CX, CX
+	JZ rows4x1_plain
 	VADDPS (CX), Z0, K1, Z0
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z1, K1, Z1
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z2, K1, Z2
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z3, K1, Z3
 
 rows4x1_plain:
-	MOVQ         t+0(FP), CX
+	MOVQ t+0(FP), CX
 	VBROADCASTSS 208(CX), Z4
 	VBROADCASTSS 212(CX), Z5
-	VMAXPS       Z0, Z4, Z0
-	VMINPS       Z0, Z5, Z0
-	VMOVUPS      Z0, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z1, Z4, Z1
-	VMINPS       Z1, Z5, Z1
-	VMOVUPS      Z1, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z2, Z4, Z2
-	VMINPS       Z2, Z5, Z2
-	VMOVUPS      Z2, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z3, Z4, Z3
-	VMINPS       Z3, Z5, Z3
-	VMOVUPS      Z3, K1, (AX)
+	VMAXPS Z0, Z4, Z0
+	VMINPS Z0, Z5, Z0
+	VMOVUPS Z0, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z1, Z4, Z1
+	VMINPS Z1, Z5, Z1
+	VMOVUPS Z1, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z2, Z4, Z2
+	VMINPS Z2, Z5, Z2
+	VMOVUPS Z2, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z3, Z4, Z3
+	VMINPS Z3, Z5, Z3
+	VMOVUPS Z3, K1, (AX)
 	VZEROUPPER
 	RET
 
 	UNDEF
 rows3x1:
-	MOVQ    t+0(FP), AX
-	MOVQ    128(AX), AX
-	SHLQ    $0x02, AX
-	MOVQ    t+0(FP), CX
-	MOVQ    48(CX), CX
-	MOVQ    t+0(FP), DX
-	MOVQ    200(DX), DX
-	SHLQ    $0x02, DX
-	MOVQ    t+0(FP), BX
-	MOVQ    72(BX), BX
+	MOVQ t+0(FP), AX
+	MOVQ 128(AX), AX
+	SHLQ $0x02, AX
+	MOVQ t+0(FP), CX
+	MOVQ 48(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 200(DX), DX
+	SHLQ $0x02, DX
+	MOVQ t+0(FP), BX
+	MOVQ 72(BX), BX
 	VMOVUPS (BX), Z0
 	VMOVAPS Z0, Z1
 	VMOVAPS Z0, Z2
-	MOVQ    t+0(FP), BX
-	MOVQ    144(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    24(SI), SI
+	MOVQ t+0(FP), BX
+	MOVQ 144(BX), BX
+	MOVQ t+0(FP), SI
+	MOVQ 24(SI), SI
 
 rows3x1_outer:
 	MOVQ t+0(FP), DI
@@ -2472,94 +2472,94 @@ rows3x1_middle:
 	MOVQ 192(R10), R10
 
 rows3x1_depth:
-	VMOVUPS      (CX), Z3
-	ADDQ         DX, CX
+	VMOVUPS (CX), Z3
+	ADDQ DX, CX
 	VBROADCASTSS (R9), Z4
-	VFMADD231PS  Z4, Z3, Z0
+	VFMADD231PS Z4, Z3, Z0
 	VBROADCASTSS (R9)(AX*1), Z4
-	VFMADD231PS  Z4, Z3, Z1
+	VFMADD231PS Z4, Z3, Z1
 	VBROADCASTSS (R9)(AX*2), Z4
-	VFMADD231PS  Z4, Z3, Z2
-	ADDQ         $0x04, R9
-	DECQ         R10
-	JNZ          rows3x1_depth
-	MOVQ         t+0(FP), R9
-	MOVQ         184(R9), R9
-	LEAQ         (CX)(R9*4), CX
-	MOVQ         t+0(FP), R9
-	MOVQ         176(R9), R9
-	LEAQ         (R8)(R9*4), R8
-	DECQ         DI
-	JNZ          rows3x1_middle
-	MOVQ         t+0(FP), DI
-	MOVQ         160(DI), DI
-	LEAQ         (CX)(DI*4), CX
-	MOVQ         t+0(FP), DI
-	MOVQ         152(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	DECQ         BX
-	JNZ          rows3x1_outer
-	MOVQ         t+0(FP), AX
-	MOVQ         216(AX), AX
-	MOVQ         $0x00000010, CX
-	CMPQ         AX, CX
-	CMOVQLT      AX, CX
-	MOVQ         $-1, AX
-	BZHIQ        CX, AX, AX
-	KMOVW        AX, K1
-	SHRQ         $0x10, AX
+	VFMADD231PS Z4, Z3, Z2
+	ADDQ $0x04, R9
+	DECQ R10
+	JNZ rows3x1_depth
+	MOVQ t+0(FP), R9
+	MOVQ 184(R9), R9
+	LEAQ (CX)(R9*4), CX
+	MOVQ t+0(FP), R9
+	MOVQ 176(R9), R9
+	LEAQ (R8)(R9*4), R8
+	DECQ DI
+	JNZ rows3x1_middle
+	MOVQ t+0(FP), DI
+	MOVQ 160(DI), DI
+	LEAQ (CX)(DI*4), CX
+	MOVQ t+0(FP), DI
+	MOVQ 152(DI), DI
+	LEAQ (SI)(DI*4), SI
+	DECQ BX
+	JNZ rows3x1_outer
+	MOVQ t+0(FP), AX
+	MOVQ 216(AX), AX
+	MOVQ $0x00000010, CX
+	CMPQ AX, CX
+	CMOVQLT AX, CX
+	MOVQ $-1, AX
+	BZHIQ CX, AX, AX
+	KMOVW AX, K1
+	SHRQ $0x10, AX
 
-	MOVQ   t+0(FP), AX
-	MOVQ   (AX), AX
-	MOVQ   t+0(FP), CX
-	MOVQ   96(CX), CX
-	MOVQ   t+0(FP), DX
-	MOVQ   136(DX), DX
-	SHLQ   $0x02, DX
-	TESTQ  CX, CX
-	JZ     rows3x1_plain
+	MOVQ t+0(FP), AX
+	MOVQ (AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 96(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 136(DX), DX
+	SHLQ $0x02, DX
+	TESTQ CX, CX
+	JZ rows3x1_plain
 	VADDPS (CX), Z0, K1, Z0
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z1, K1, Z1
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z2, K1, Z2
 
 rows3x1_plain:
-	MOVQ         t+0(FP), CX
+	MOVQ t+0(FP), CX
 	VBROADCASTSS 208(CX), Z3
 	VBROADCASTSS 212(CX), Z4
-	VMAXPS       Z0, Z3, Z0
-	VMINPS       Z0, Z4, Z0
-	VMOVUPS      Z0, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z1, Z3, Z1
-	VMINPS       Z1, Z4, Z1
-	VMOVUPS      Z1, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z2, Z3, Z2
-	VMINPS       Z2, Z4, Z2
-	VMOVUPS      Z2, K1, (AX)
+	VMAXPS Z0, Z3, Z0
+	VMINPS Z0, Z4, Z0
+	VMOVUPS Z0, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z1, Z3, Z1
+	VMINPS Z1, Z4, Z1
+	VMOVUPS Z1, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z2, Z3, Z2
+	VMINPS Z2, Z4, Z2
+	VMOVUPS Z2, K1, (AX)
 	VZEROUPPER
 	RET
 
 	UNDEF
 rows2x1:
-	MOVQ    t+0(FP), AX
-	MOVQ    128(AX), AX
-	SHLQ    $0x02, AX
-	MOVQ    t+0(FP), CX
-	MOVQ    48(CX), CX
-	MOVQ    t+0(FP), DX
-	MOVQ    200(DX), DX
-	SHLQ    $0x02, DX
-	MOVQ    t+0(FP), BX
-	MOVQ    72(BX), BX
+	MOVQ t+0(FP), AX
+	MOVQ 128(AX), AX
+	SHLQ $0x02, AX
+	MOVQ t+0(FP), CX
+	MOVQ 48(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 200(DX), DX
+	SHLQ $0x02, DX
+	MOVQ t+0(FP), BX
+	MOVQ 72(BX), BX
 	VMOVUPS (BX), Z0
 	VMOVAPS Z0, Z1
-	MOVQ    t+0(FP), BX
-	MOVQ    144(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    24(SI), SI
+	MOVQ t+0(FP), BX
+	MOVQ 144(BX), BX
+	MOVQ t+0(FP), SI
+	MOVQ 24(SI), SI
 
 rows2x1_outer:
 	MOVQ t+0(FP), DI
@@ -2572,65 +2572,65 @@ rows2x1_middle:
 	MOVQ 192(R10), R10
 
 rows2x1_depth:
-	VMOVUPS      (CX), Z2
-	ADDQ         DX, CX
+	VMOVUPS (CX), Z2
+	ADDQ DX, CX
 	VBROADCASTSS (R9), Z3
-	VFMADD231PS  Z3, Z2, Z0
+	VFMADD231PS Z3, Z2, Z0
 	VBROADCASTSS (R9)(AX*1), Z3
-	VFMADD231PS  Z3, Z2, Z1
-	ADDQ         $0x04, R9
-	DECQ         R10
-	JNZ          rows2x1_depth
-	MOVQ         t+0(FP), R9
-	MOVQ         184(R9), R9
-	LEAQ         (CX)(R9*4), CX
-	MOVQ         t+0(FP), R9
-	MOVQ         176(R9), R9
-	LEAQ         (R8)(R9*4), R8
-	DECQ         DI
-	JNZ          rows2x1_middle
-	MOVQ         t+0(FP), DI
-	MOVQ         160(DI), DI
-	LEAQ         (CX)(DI*4), CX
-	MOVQ         t+0(FP), DI
-	MOVQ         152(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	DECQ         BX
-	JNZ          rows2x1_outer
-	MOVQ         t+0(FP), AX
-	MOVQ         216(AX), AX
-	MOVQ         $0x00000010, CX
-	CMPQ         AX, CX
-	CMOVQLT      AX, CX
-	MOVQ         $-1, AX
-	BZHIQ        CX, AX, AX
-	KMOVW        AX, K1
-	SHRQ         $0x10, AX
+	VFMADD231PS Z3, Z2, Z1
+	ADDQ $0x04, R9
+	DECQ R10
+	JNZ rows2x1_depth
+	MOVQ t+0(FP), R9
+	MOVQ 184(R9), R9
+	LEAQ (CX)(R9*4), CX
+	MOVQ t+0(FP), R9
+	MOVQ 176(R9), R9
+	LEAQ (R8)(R9*4), R8
+	DECQ DI
+	JNZ rows2x1_middle
+	MOVQ t+0(FP), DI
+	MOVQ 160(DI), DI
+	LEAQ (CX)(DI*4), CX
+	MOVQ t+0(FP), DI
+	MOVQ 152(DI), DI
+	LEAQ (SI)(DI*4), SI
+	DECQ BX
+	JNZ rows2x1_outer
+	MOVQ t+0(FP), AX
+	MOVQ 216(AX), AX
+	MOVQ $0x00000010, CX
+	CMPQ AX, CX
+	CMOVQLT AX, CX
+	MOVQ $-1, AX
+	BZHIQ CX, AX, AX
+	KMOVW AX, K1
+	SHRQ $0x10, AX
 
-	MOVQ   t+0(FP), AX
-	MOVQ   (AX), AX
-	MOVQ   t+0(FP), CX
-	MOVQ   96(CX), CX
-	MOVQ   t+0(FP), DX
-	MOVQ   136(DX), DX
-	SHLQ   $0x02, DX
-	TESTQ  CX, CX
-	JZ     rows2x1_plain
+	MOVQ t+0(FP), AX
+	MOVQ (AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 96(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 136(DX), DX
+	SHLQ $0x02, DX
+	TESTQ CX, CX
+	JZ rows2x1_plain
 	VADDPS (CX), Z0, K1, Z0
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z1, K1, Z1
 
 rows2x1_plain:
-	MOVQ         t+0(FP), CX
+	MOVQ t+0(FP), CX
 	VBROADCASTSS 208(CX), Z2
 	VBROADCASTSS 212(CX), Z3
-	VMAXPS       Z0, Z2, Z0
-	VMINPS       Z0, Z3, Z0
-	VMOVUPS      Z0, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z1, Z2, Z1
-	VMINPS       Z1, Z3, Z1
-	VMOVUPS      Z1, K1, (AX)
+	VMAXPS Z0, Z2, Z0
+	VMINPS Z0, Z3, Z0
+	VMOVUPS Z0, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z1, Z2, Z1
+	VMINPS Z1, Z3, Z1
+	VMOVUPS Z1, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -2645,39 +2645,39 @@ TEXT ·product256(SB), $0-8
 	MOVQ 200(CX), CX
 
 	CMPQ AX, $0x06
-	JEQ  rows6x2
+	JEQ rows6x2
 
 	CMPQ AX, $0x05
-	JEQ  rows5x2
+	JEQ rows5x2
 
 	CMPQ AX, $0x04
-	JEQ  rows4x2
+	JEQ rows4x2
 
 	CMPQ AX, $0x03
-	JEQ  rows3x2
+	JEQ rows3x2
 
 	CMPQ AX, $0x02
-	JEQ  rows2x2
+	JEQ rows2x2
 
-	MOVQ    t+0(FP), AX
-	MOVQ    48(AX), AX
-	MOVQ    t+0(FP), CX
-	MOVQ    200(CX), CX
-	SHLQ    $0x02, CX
-	MOVQ    t+0(FP), DX
-	MOVQ    72(DX), DX
+	MOVQ t+0(FP), AX
+	MOVQ 48(AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 200(CX), CX
+	SHLQ $0x02, CX
+	MOVQ t+0(FP), DX
+	MOVQ 72(DX), DX
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
-	VXORPS  Y2, Y2, Y2
-	VXORPS  Y3, Y3, Y3
-	VXORPS  Y4, Y4, Y4
-	VXORPS  Y5, Y5, Y5
-	VXORPS  Y6, Y6, Y6
-	VXORPS  Y7, Y7, Y7
-	MOVQ    t+0(FP), DX
-	MOVQ    144(DX), DX
-	MOVQ    t+0(FP), BX
-	MOVQ    24(BX), BX
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	MOVQ t+0(FP), DX
+	MOVQ 144(DX), DX
+	MOVQ t+0(FP), BX
+	MOVQ 24(BX), BX
 
 rows1x2_outer:
 	MOVQ t+0(FP), SI
@@ -2689,110 +2689,110 @@ rows1x2_middle:
 	MOVQ t+0(FP), R9
 	MOVQ 192(R9), R9
 	SUBQ $0x04, R9
-	JL   rows1x2_rest
+	JL rows1x2_rest
 
 rows1x2_depth:
 	VBROADCASTSS (R8), Y8
-	VFMADD231PS  (AX), Y8, Y0
-	VFMADD231PS  32(AX), Y8, Y1
-	ADDQ         CX, AX
+	VFMADD231PS (AX), Y8, Y0
+	VFMADD231PS 32(AX), Y8, Y1
+	ADDQ CX, AX
 	VBROADCASTSS 4(R8), Y8
-	VFMADD231PS  (AX), Y8, Y2
-	VFMADD231PS  32(AX), Y8, Y3
-	ADDQ         CX, AX
+	VFMADD231PS (AX), Y8, Y2
+	VFMADD231PS 32(AX), Y8, Y3
+	ADDQ CX, AX
 	VBROADCASTSS 8(R8), Y8
-	VFMADD231PS  (AX), Y8, Y4
-	VFMADD231PS  32(AX), Y8, Y5
-	ADDQ         CX, AX
+	VFMADD231PS (AX), Y8, Y4
+	VFMADD231PS 32(AX), Y8, Y5
+	ADDQ CX, AX
 	VBROADCASTSS 12(R8), Y8
-	VFMADD231PS  (AX), Y8, Y6
-	VFMADD231PS  32(AX), Y8, Y7
-	ADDQ         CX, AX
-	ADDQ         $0x10, R8
-	SUBQ         $0x04, R9
-	JGE          rows1x2_depth
+	VFMADD231PS (AX), Y8, Y6
+	VFMADD231PS 32(AX), Y8, Y7
+	ADDQ CX, AX
+	ADDQ $0x10, R8
+	SUBQ $0x04, R9
+	JGE rows1x2_depth
 
 rows1x2_rest:
 	ADDQ $0x04, R9
-	JZ   rows1x2_done
+	JZ rows1x2_done
 
 rows1x2_one:
 	VBROADCASTSS (R8), Y8
-	VFMADD231PS  (AX), Y8, Y0
-	VFMADD231PS  32(AX), Y8, Y1
-	ADDQ         CX, AX
-	ADDQ         $0x04, R8
-	DECQ         R9
-	JNZ          rows1x2_one
+	VFMADD231PS (AX), Y8, Y0
+	VFMADD231PS 32(AX), Y8, Y1
+	ADDQ CX, AX
+	ADDQ $0x04, R8
+	DECQ R9
+	JNZ rows1x2_one
 
 rows1x2_done:
-	MOVQ   t+0(FP), R8
-	MOVQ   184(R8), R8
-	LEAQ   (AX)(R8*4), AX
-	MOVQ   t+0(FP), R8
-	MOVQ   176(R8), R8
-	LEAQ   (DI)(R8*4), DI
-	DECQ   SI
-	JNZ    rows1x2_middle
-	MOVQ   t+0(FP), SI
-	MOVQ   160(SI), SI
-	LEAQ   (AX)(SI*4), AX
-	MOVQ   t+0(FP), SI
-	MOVQ   152(SI), SI
-	LEAQ   (BX)(SI*4), BX
-	DECQ   DX
-	JNZ    rows1x2_outer
+	MOVQ t+0(FP), R8
+	MOVQ 184(R8), R8
+	LEAQ (AX)(R8*4), AX
+	MOVQ t+0(FP), R8
+	MOVQ 176(R8), R8
+	LEAQ (DI)(R8*4), DI
+	DECQ SI
+	JNZ rows1x2_middle
+	MOVQ t+0(FP), SI
+	MOVQ 160(SI), SI
+	LEAQ (AX)(SI*4), AX
+	MOVQ t+0(FP), SI
+	MOVQ 152(SI), SI
+	LEAQ (BX)(SI*4), BX
+	DECQ DX
+	JNZ rows1x2_outer
 	VADDPS Y2, Y0, Y0
 	VADDPS Y6, Y4, Y4
 	VADDPS Y4, Y0, Y0
 	VADDPS Y3, Y1, Y1
 	VADDPS Y7, Y5, Y5
 	VADDPS Y5, Y1, Y1
-	MOVQ   t+0(FP), AX
-	MOVQ   (AX), AX
-	MOVQ   t+0(FP), CX
-	MOVQ   96(CX), CX
-	MOVQ   t+0(FP), DX
-	MOVQ   136(DX), DX
-	SHLQ   $0x02, DX
-	TESTQ  CX, CX
-	JZ     rows1x2_plain
+	MOVQ t+0(FP), AX
+	MOVQ (AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 96(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 136(DX), DX
+	SHLQ $0x02, DX
+	TESTQ CX, CX
+	JZ rows1x2_plain
 	VADDPS (CX), Y0, Y0
 	VADDPS 32(CX), Y1, Y1
 
 rows1x2_plain:
-	MOVQ         t+0(FP), CX
+	MOVQ t+0(FP), CX
 	VBROADCASTSS 208(CX), Y2
 	VBROADCASTSS 212(CX), Y3
-	VMAXPS       Y0, Y2, Y0
-	VMINPS       Y0, Y3, Y0
-	VMOVUPS      Y0, (AX)
-	VMAXPS       Y1, Y2, Y1
-	VMINPS       Y1, Y3, Y1
-	VMOVUPS      Y1, 32(AX)
+	VMAXPS Y0, Y2, Y0
+	VMINPS Y0, Y3, Y0
+	VMOVUPS Y0, (AX)
+	VMAXPS Y1, Y2, Y1
+	VMINPS Y1, Y3, Y1
+	VMOVUPS Y1, 32(AX)
 	VZEROUPPER
 	RET
 
 rows6x2:
-	MOVQ    t+0(FP), AX
-	MOVQ    128(AX), AX
-	SHLQ    $0x02, AX
-	MOVQ    t+0(FP), CX
-	MOVQ    48(CX), CX
-	MOVQ    t+0(FP), DX
-	MOVQ    200(DX), DX
-	SHLQ    $0x02, DX
-	MOVQ    t+0(FP), BX
-	MOVQ    224(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    256(SI), SI
-	MOVQ    t+0(FP), DI
-	MOVQ    248(DI), DI
-	ADDQ    DI, BX
-	TESTQ   SI, SI
+	MOVQ t+0(FP), AX
+	MOVQ 128(AX), AX
+	SHLQ $0x02, AX
+	MOVQ t+0(FP), CX
+	MOVQ 48(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 200(DX), DX
+	SHLQ $0x02, DX
+	MOVQ t+0(FP), BX
+	MOVQ 224(BX), BX
+	MOVQ t+0(FP), SI
+	MOVQ 256(SI), SI
+	MOVQ t+0(FP), DI
+	MOVQ 248(DI), DI
+	ADDQ DI, BX
+	TESTQ SI, SI
 	CMOVQEQ CX, BX
-	MOVQ    t+0(FP), DI
-	MOVQ    72(DI), DI
+	MOVQ t+0(FP), DI
+	MOVQ 72(DI), DI
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVAPS Y0, Y2
@@ -2805,10 +2805,10 @@ rows6x2:
 	VMOVAPS Y1, Y9
 	VMOVAPS Y0, Y10
 	VMOVAPS Y1, Y11
-	MOVQ    t+0(FP), DI
-	MOVQ    144(DI), DI
-	MOVQ    t+0(FP), R8
-	MOVQ    24(R8), R8
+	MOVQ t+0(FP), DI
+	MOVQ 144(DI), DI
+	MOVQ t+0(FP), R8
+	MOVQ 24(R8), R8
 
 rows6x2_outer:
 	MOVQ t+0(FP), R9
@@ -2823,144 +2823,144 @@ rows6x2_middle:
 	MOVQ 192(R13), R13
 
 rows6x2_depth:
-	VMOVUPS      (CX), Y12
-	VMOVUPS      32(CX), Y13
-	ADDQ         DX, CX
-	PREFETCHT0   (BX)
-	ADDQ         SI, BX
+	VMOVUPS (CX), Y12
+	VMOVUPS 32(CX), Y13
+	ADDQ DX, CX
+	PREFETCHT0 (BX)
+	ADDQ SI, BX
 	VBROADCASTSS (R11), Y14
-	VFMADD231PS  Y14, Y12, Y0
-	VFMADD231PS  Y14, Y13, Y1
+	VFMADD231PS Y14, Y12, Y0
+	VFMADD231PS Y14, Y13, Y1
 	VBROADCASTSS (R11)(AX*1), Y14
-	VFMADD231PS  Y14, Y12, Y2
-	VFMADD231PS  Y14, Y13, Y3
+	VFMADD231PS Y14, Y12, Y2
+	VFMADD231PS Y14, Y13, Y3
 	VBROADCASTSS (R11)(AX*2), Y14
-	VFMADD231PS  Y14, Y12, Y4
-	VFMADD231PS  Y14, Y13, Y5
+	VFMADD231PS Y14, Y12, Y4
+	VFMADD231PS Y14, Y13, Y5
 	VBROADCASTSS (R12), Y14
-	VFMADD231PS  Y14, Y12, Y6
-	VFMADD231PS  Y14, Y13, Y7
+	VFMADD231PS Y14, Y12, Y6
+	VFMADD231PS Y14, Y13, Y7
 	VBROADCASTSS (R12)(AX*1), Y14
-	VFMADD231PS  Y14, Y12, Y8
-	VFMADD231PS  Y14, Y13, Y9
+	VFMADD231PS Y14, Y12, Y8
+	VFMADD231PS Y14, Y13, Y9
 	VBROADCASTSS (R12)(AX*2), Y14
-	VFMADD231PS  Y14, Y12, Y10
-	VFMADD231PS  Y14, Y13, Y11
-	ADDQ         $0x04, R11
-	ADDQ         $0x04, R12
-	DECQ         R13
-	JNZ          rows6x2_depth
-	MOVQ         t+0(FP), R11
-	MOVQ         184(R11), R11
-	LEAQ         (CX)(R11*4), CX
-	MOVQ         t+0(FP), R11
-	MOVQ         176(R11), R11
-	LEAQ         (R10)(R11*4), R10
-	DECQ         R9
-	JNZ          rows6x2_middle
-	MOVQ         t+0(FP), R9
-	MOVQ         160(R9), R9
-	LEAQ         (CX)(R9*4), CX
-	MOVQ         t+0(FP), R9
-	MOVQ         152(R9), R9
-	LEAQ         (R8)(R9*4), R8
-	DECQ         DI
-	JNZ          rows6x2_outer
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows6x2_plain
-	VADDPS       (CX), Y0, Y0
-	VADDPS       32(CX), Y1, Y1
-	ADDQ         DX, CX
-	VADDPS       (CX), Y2, Y2
-	VADDPS       32(CX), Y3, Y3
-	ADDQ         DX, CX
-	VADDPS       (CX), Y4, Y4
-	VADDPS       32(CX), Y5, Y5
-	ADDQ         DX, CX
-	VADDPS       (CX), Y6, Y6
-	VADDPS       32(CX), Y7, Y7
-	ADDQ         DX, CX
-	VADDPS       (CX), Y8, Y8
-	VADDPS       32(CX), Y9, Y9
-	ADDQ         DX, CX
-	VADDPS       (CX), Y10, Y10
-	VADDPS       32(CX), Y11, Y11
+	VFMADD231PS Y14, Y12, Y10
+	VFMADD231PS Y14, Y13, Y11
+	ADDQ $0x04, R11
+	ADDQ $0x04, R12
+	DECQ R13
+	JNZ rows6x2_depth
+	MOVQ t+0(FP), R11
+	MOVQ 184(R11), R11
+	LEAQ (CX)(R11*4), CX
+	MOVQ t+0(FP), R11
+	MOVQ 176(R11), R11
+	LEAQ (R10)(R11*4), R10
+	DECQ R9
+	JNZ rows6x2_middle
+	MOVQ t+0(FP), R9
+	MOVQ 160(R9), R9
+	LEAQ (CX)(R9*4), CX
+	MOVQ t+0(FP), R9
+	MOVQ 152(R9), R9
+	LEAQ (R8)(R9*4), R8
+	DECQ DI
+	JNZ rows6x2_outer
+	MOVQ t+0(FP), AX
+	MOVQ (AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 96(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 136(DX), DX
+	SHLQ $0x02, DX
+	TESTQ CX, CX
+	JZ rows6x2_plain
+	VADDPS (CX), Y0, Y0
+	VADDPS 32(CX), Y1, Y1
+	ADDQ DX, CX
+	VADDPS (CX), Y2, Y2
+	VADDPS 32(CX), Y3, Y3
+	ADDQ DX, CX
+	VADDPS (CX), Y4, Y4
+	VADDPS 32(CX), Y5, Y5
+	ADDQ DX, CX
+	VADDPS (CX), Y6, Y6
+	VADDPS 32(CX), Y7, Y7
+	ADDQ DX, CX
+	VADDPS (CX), Y8, Y8
+	VADDPS 32(CX), Y9, Y9
+	ADDQ DX, CX
+	VADDPS (CX), Y10, Y10
+	VADDPS 32(CX), Y11, Y11
 
 rows6x2_plain:
-	MOVQ         t+0(FP), CX
+	MOVQ t+0(FP), CX
 	VBROADCASTSS 208(CX), Y12
 	VBROADCASTSS 212(CX), Y13
-	VMAXPS       Y0, Y12, Y0
-	VMINPS       Y0, Y13, Y0
-	VMOVUPS      Y0, (AX)
-	VMAXPS       Y1, Y12, Y1
-	VMINPS       Y1, Y13, Y1
-	VMOVUPS      Y1, 32(AX)
-	ADDQ         DX, AX
-	VMAXPS       Y2, Y12, Y2
-	VMINPS       Y2, Y13, Y2
-	VMOVUPS      Y2, (AX)
-	VMAXPS       Y3, Y12, Y3
-	VMINPS       Y3, Y13, Y3
-	VMOVUPS      Y3, 32(AX)
-	ADDQ         DX, AX
-	VMAXPS       Y4, Y12, Y4
-	VMINPS       Y4, Y13, Y4
-	VMOVUPS      Y4, (AX)
-	VMAXPS       Y5, Y12, Y5
-	VMINPS       Y5, Y13, Y5
-	VMOVUPS      Y5, 32(AX)
-	ADDQ         DX, AX
-	VMAXPS       Y6, Y12, Y6
-	VMINPS       Y6, Y13, Y6
-	VMOVUPS      Y6, (AX)
-	VMAXPS       Y7, Y12, Y7
-	VMINPS       Y7, Y13, Y7
-	VMOVUPS      Y7, 32(AX)
-	ADDQ         DX, AX
-	VMAXPS       Y8, Y12, Y8
-	VMINPS       Y8, Y13, Y8
-	VMOVUPS      Y8, (AX)
-	VMAXPS       Y9, Y12, Y9
-	VMINPS       Y9, Y13, Y9
-	VMOVUPS      Y9, 32(AX)
-	ADDQ         DX, AX
-	VMAXPS       Y10, Y12, Y10
-	VMINPS       Y10, Y13, Y10
-	VMOVUPS      Y10, (AX)
-	VMAXPS       Y11, Y12, Y11
-	VMINPS       Y11, Y13, Y11
-	VMOVUPS      Y11, 32(AX)
+	VMAXPS Y0, Y12, Y0
+	VMINPS Y0, Y13, Y0
+	VMOVUPS Y0, (AX)
+	VMAXPS Y1, Y12, Y1
+	VMINPS Y1, Y13, Y1
+	VMOVUPS Y1, 32(AX)
+	ADDQ DX, AX
+	VMAXPS Y2, Y12, Y2
+	VMINPS Y2, Y13, Y2
+	VMOVUPS Y2, (AX)
+	VMAXPS Y3, Y12, Y3
+	VMINPS Y3, Y13, Y3
+	VMOVUPS Y3, 32(AX)
+	ADDQ DX, AX
+	VMAXPS Y4, Y12, Y4
+	VMINPS Y4, Y13, Y4
+	VMOVUPS Y4, (AX)
+	VMAXPS Y5, Y12, Y5
+	VMINPS Y5, Y13, Y5
+	VMOVUPS Y5, 32(AX)
+	ADDQ DX, AX
+	VMAXPS Y6, Y12, Y6
+	VMINPS Y6, Y13, Y6
+	VMOVUPS Y6, (AX)
+	VMAXPS Y7, Y12, Y7
+	VMINPS Y7, Y13, Y7
+	VMOVUPS Y7, 32(AX)
+	ADDQ DX, AX
+	VMAXPS Y8, Y12, Y8
+	VMINPS Y8, Y13, Y8
+	VMOVUPS Y8, (AX)
+	VMAXPS Y9, Y12, Y9
+	VMINPS Y9, Y13, Y9
+	VMOVUPS Y9, 32(AX)
+	ADDQ DX, AX
+	VMAXPS Y10, Y12, Y10
+	VMINPS Y10, Y13, Y10
+	VMOVUPS Y10, (AX)
+	VMAXPS Y11, Y12, Y11
+	VMINPS Y11, Y13, Y11
+	VMOVUPS Y11, 32(AX)
 	VZEROUPPER
 	RET
 
 rows5x2:
-	MOVQ    t+0(FP), AX
-	MOVQ    128(AX), AX
-	SHLQ    $0x02, AX
-	MOVQ    t+0(FP), CX
-	MOVQ    48(CX), CX
-	MOVQ    t+0(FP), DX
-	MOVQ    200(DX), DX
-	SHLQ    $0x02, DX
-	MOVQ    t+0(FP), BX
-	MOVQ    224(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    256(SI), SI
-	MOVQ    t+0(FP), DI
-	MOVQ    248(DI), DI
-	ADDQ    DI, BX
-	TESTQ   SI, SI
+	MOVQ t+0(FP), AX
+	MOVQ 128(AX), AX
+	SHLQ $0x02, AX
+	MOVQ t+0(FP), CX
+	MOVQ 48(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 200(DX), DX
+	SHLQ $0x02, DX
+	MOVQ t+0(FP), BX
+	MOVQ 224(BX), BX
+	MOVQ t+0(FP), SI
+	MOVQ 256(SI), SI
+	MOVQ t+0(FP), DI
+	MOVQ 248(DI), DI
+	ADDQ DI, BX
+	TESTQ SI, SI
 	CMOVQEQ CX, BX
-	MOVQ    t+0(FP), DI
-	MOVQ    72(DI), DI
+	MOVQ t+0(FP), DI
+	MOVQ 72(DI), DI
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVAPS Y0, Y2
@@ -2971,10 +2971,10 @@ rows5x2:
 	VMOVAPS Y1, Y7
 	VMOVAPS Y0, Y8
 	VMOVAPS Y1, Y9
-	MOVQ    t+0(FP), DI
-	MOVQ    144(DI), DI
-	MOVQ    t+0(FP), R8
-	MOVQ    24(R8), R8
+	MOVQ t+0(FP), DI
+	MOVQ 144(DI), DI
+	MOVQ t+0(FP), R8
+	MOVQ 24(R8), R8
 
 rows5x2_outer:
 	MOVQ t+0(FP), R9
@@ -2989,131 +2989,131 @@ rows5x2_middle:
 	MOVQ 192(R13), R13
 
 rows5x2_depth:
-	VMOVUPS      (CX), Y10
-	VMOVUPS      32(CX), Y11
-	ADDQ         DX, CX
-	PREFETCHT0   (BX)
-	ADDQ         SI, BX
+	VMOVUPS (CX), Y10
+	VMOVUPS 32(CX), Y11
+	ADDQ DX, CX
+	PREFETCHT0 (BX)
+	ADDQ SI, BX
 	VBROADCASTSS (R11), Y12
-	VFMADD231PS  Y12, Y10, Y0
-	VFMADD231PS  Y12, Y11, Y1
+	VFMADD231PS Y12, Y10, Y0
+	VFMADD231PS Y12, Y11, Y1
 	VBROADCASTSS (R11)(AX*1), Y12
-	VFMADD231PS  Y12, Y10, Y2
-	VFMADD231PS  Y12, Y11, Y3
+	VFMADD231PS Y12, Y10, Y2
+	VFMADD231PS Y12, Y11, Y3
 	VBROADCASTSS (R11)(AX*2), Y12
-	VFMADD231PS  Y12, Y10, Y4
-	VFMADD231PS  Y12, Y11, Y5
+	VFMADD231PS Y12, Y10, Y4
+	VFMADD231PS Y12, Y11, Y5
 	VBROADCASTSS (R12), Y12
-	VFMADD231PS  Y12, Y10, Y6
-	VFMADD231PS  Y12, Y11, Y7
+	VFMADD231PS Y12, Y10, Y6
+	VFMADD231PS Y12, Y11, Y7
 	VBROADCASTSS (R12)(AX*1), Y12
-	VFMADD231PS  Y12, Y10, Y8
-	VFMADD231PS  Y12, Y11, Y9
-	ADDQ         $0x04, R11
-	ADDQ         $0x04, R12
-	DECQ         R13
-	JNZ          rows5x2_depth
-	MOVQ         t+0(FP), R11
-	MOVQ         184(R11), R11
-	LEAQ         (CX)(R11*4), CX
-	MOVQ         t+0(FP), R11
-	MOVQ         176(R11), R11
-	LEAQ         (R10)(R11*4), R10
-	DECQ         R9
-	JNZ          rows5x2_middle
-	MOVQ         t+0(FP), R9
-	MOVQ         160(R9), R9
-	LEAQ         (CX)(R9*4), CX
-	MOVQ         t+0(FP), R9
-	MOVQ         152(R9), R9
-	LEAQ         (R8)(R9*4), R8
-	DECQ         DI
-	JNZ          rows5x2_outer
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows5x2_plain
-	VADDPS       (CX), Y0, Y0
-	VADDPS       32(CX), Y1, Y1
-	ADDQ         DX, CX
-	VADDPS       (CX), Y2, Y2
-	VADDPS       32(CX), Y3, Y3
-	ADDQ         DX, CX
-	VADDPS       (CX), Y4, Y4
-	VADDPS       32(CX), Y5, Y5
-	ADDQ         DX, CX
-	VADDPS       (CX), Y6, Y6
-	VADDPS       32(CX), Y7, Y7
-	ADDQ         DX, CX
-	VADDPS       (CX), Y8, Y8
-	VADDPS       32(CX), Y9, Y9
+	VFMADD231PS Y12, Y10, Y8
+	VFMADD231PS Y12, Y11, Y9
+	ADDQ $0x04, R11
+	ADDQ $0x04, R12
+	DECQ R13
+	JNZ rows5x2_depth
+	MOVQ t+0(FP), R11
+	MOVQ 184(R11), R11
+	LEAQ (CX)(R11*4), CX
+	MOVQ t+0(FP), R11
+	MOVQ 176(R11), R11
+	LEAQ (R10)(R11*4), R10
+	DECQ R9
+	JNZ rows5x2_middle
+	MOVQ t+0(FP), R9
+	MOVQ 160(R9), R9
+	LEAQ (CX)(R9*4), CX
+	MOVQ t+0(FP), R9
+	MOVQ 152(R9), R9
+	LEAQ (R8)(R9*4), R8
+	DECQ DI
+	JNZ rows5x2_outer
+	MOVQ t+0(FP), AX
+	MOVQ (AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 96(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 136(DX), DX
+	SHLQ $0x02, DX
+	TESTQ CX, CX
+	JZ rows5x2_plain
+	VADDPS (CX), Y0, Y0
+	VADDPS 32(CX), Y1, Y1
+	ADDQ DX, CX
+	VADDPS (CX), Y2, Y2
+	VADDPS 32(CX), Y3, Y3
+	ADDQ DX, CX
+	VADDPS (CX), Y4, Y4
+	VADDPS 32(CX), Y5, Y5
+	ADDQ DX, CX
+	VADDPS (CX), Y6, Y6
+	VADDPS 32(CX), Y7, Y7
+	ADDQ DX, CX
+	VADDPS (CX), Y8, Y8
+	VADDPS 32(CX), Y9, Y9
 
 rows5x2_plain:
-	MOVQ         t+0(FP), CX
+	MOVQ t+0(FP), CX
 	VBROADCASTSS 208(CX), Y10
 	VBROADCASTSS 212(CX), Y11
-	VMAXPS       Y0, Y10, Y0
-	VMINPS       Y0, Y11, Y0
-	VMOVUPS      Y0, (AX)
-	VMAXPS       Y1, Y10, Y1
-	VMINPS       Y1, Y11, Y1
-	VMOVUPS      Y1, 32(AX)
-	ADDQ         DX, AX
-	VMAXPS       Y2, Y10, Y2
-	VMINPS       Y2, Y11, Y2
-	VMOVUPS      Y2, (AX)
-	VMAXPS       Y3, Y10, Y3
-	VMINPS       Y3, Y11, Y3
-	VMOVUPS      Y3, 32(AX)
-	ADDQ         DX, AX
-	VMAXPS       Y4, Y10, Y4
-	VMINPS       Y4, Y11, Y4
-	VMOVUPS      Y4, (AX)
-	VMAXPS       Y5, Y10, Y5
-	VMINPS       Y5, Y11, Y5
-	VMOVUPS      Y5, 32(AX)
-	ADDQ         DX, AX
-	VMAXPS       Y6, Y10, Y6
-	VMINPS       Y6, Y11, Y6
-	VMOVUPS      Y6, (AX)
-	VMAXPS       Y7, Y10, Y7
-	VMINPS       Y7, Y11, Y7
-	VMOVUPS      Y7, 32(AX)
-	ADDQ         DX, AX
-	VMAXPS       Y8, Y10, Y8
-	VMINPS       Y8, Y11, Y8
-	VMOVUPS      Y8, (AX)
-	VMAXPS       Y9, Y10, Y9
-	VMINPS       Y9, Y11, Y9
-	VMOVUPS      Y9, 32(AX)
+	VMAXPS Y0, Y10, Y0
+	VMINPS Y0, Y11, Y0
+	VMOVUPS Y0, (AX)
+	VMAXPS Y1, Y10, Y1
+	VMINPS Y1, Y11, Y1
+	VMOVUPS Y1, 32(AX)
+	ADDQ DX, AX
+	VMAXPS Y2, Y10, Y2
+	VMINPS Y2, Y11, Y2
+	VMOVUPS Y2, (AX)
+	VMAXPS Y3, Y10, Y3
+	VMINPS Y3, Y11, Y3
+	VMOVUPS Y3, 32(AX)
+	ADDQ DX, AX
+	VMAXPS Y4, Y10, Y4
+	VMINPS Y4, Y11, Y4
+	VMOVUPS Y4, (AX)
+	VMAXPS Y5, Y10, Y5
+	VMINPS Y5, Y11, Y5
+	VMOVUPS Y5, 32(AX)
+	ADDQ DX, AX
+	VMAXPS Y6, Y10, Y6
+	VMINPS Y6, Y11, Y6
+	VMOVUPS Y6, (AX)
+	VMAXPS Y7, Y10, Y7
+	VMINPS Y7, Y11, Y7
+	VMOVUPS Y7, 32(AX)
+	ADDQ DX, AX
+	VMAXPS Y8, Y10, Y8
+	VMINPS Y8, Y11, Y8
+	VMOVUPS Y8, (AX)
+	VMAXPS Y9, Y10, Y9
+	VMINPS Y9, Y11, Y9
+	VMOVUPS Y9, 32(AX)
 	VZEROUPPER
 	RET
 
 rows4x2:
-	MOVQ    t+0(FP), AX
-	MOVQ    128(AX), AX
-	SHLQ    $0x02, AX
-	MOVQ    t+0(FP), CX
-	MOVQ    48(CX), CX
-	MOVQ    t+0(FP), DX
-	MOVQ    200(DX), DX
-	SHLQ    $0x02, DX
-	MOVQ    t+0(FP), BX
-	MOVQ    224(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    256(SI), SI
-	MOVQ    t+0(FP), DI
-	MOVQ    248(DI), DI
-	ADDQ    DI, BX
-	TESTQ   SI, SI
+	MOVQ t+0(FP), AX
+	MOVQ 128(AX), AX
+	SHLQ $0x02, AX
+	MOVQ t+0(FP), CX
+	MOVQ 48(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 200(DX), DX
+	SHLQ $0x02, DX
+	MOVQ t+0(FP), BX
+	MOVQ 224(BX), BX
+	MOVQ t+0(FP), SI
+	MOVQ 256(SI), SI
+	MOVQ t+0(FP), DI
+	MOVQ 248(DI), DI
+	ADDQ DI, BX
+	TESTQ SI, SI
 	CMOVQEQ CX, BX
-	MOVQ    t+0(FP), DI
-	MOVQ    72(DI), DI
+	MOVQ t+0(FP), DI
+	MOVQ 72(DI), DI
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVAPS Y0, Y2
@@ -3122,10 +3122,10 @@ rows4x2:
 	VMOVAPS Y1, Y5
 	VMOVAPS Y0, Y6
 	VMOVAPS Y1, Y7
-	MOVQ    t+0(FP), DI
-	MOVQ    144(DI), DI
-	MOVQ    t+0(FP), R8
-	MOVQ    24(R8), R8
+	MOVQ t+0(FP), DI
+	MOVQ 144(DI), DI
+	MOVQ t+0(FP), R8
+	MOVQ 24(R8), R8
 
 rows4x2_outer:
 	MOVQ t+0(FP), R9
@@ -3140,128 +3140,128 @@ rows4x2_middle:
 	MOVQ 192(R13), R13
 
 rows4x2_depth:
-	VMOVUPS      (CX), Y8
-	VMOVUPS      32(CX), Y9
-	ADDQ         DX, CX
-	PREFETCHT0   (BX)
-	ADDQ         SI, BX
+	VMOVUPS (CX), Y8
+	VMOVUPS 32(CX), Y9
+	ADDQ DX, CX
+	PREFETCHT0 (BX)
+	ADDQ SI, BX
 	VBROADCASTSS (R11), Y10
-	VFMADD231PS  Y10, Y8, Y0
-	VFMADD231PS  Y10, Y9, Y1
+	VFMADD231PS Y10, Y8, Y0
+	VFMADD231PS Y10, Y9, Y1
 	VBROADCASTSS (R11)(AX*1), Y10
-	VFMADD231PS  Y10, Y8, Y2
-	VFMADD231PS  Y10, Y9, Y3
+	VFMADD231PS Y10, Y8, Y2
+	VFMADD231PS Y10, Y9, Y3
 	VBROADCASTSS (R11)(AX*2), Y10
-	VFMADD231PS  Y10, Y8, Y4
-	VFMADD231PS  Y10, Y9, Y5
+	VFMADD231PS Y10, Y8, Y4
+	VFMADD231PS Y10, Y9, Y5
 	VBROADCASTSS (R12), Y10
-	VFMADD231PS  Y10, Y8, Y6
-	VFMADD231PS  Y10, Y9, Y7
-	ADDQ         $0x04, R11
-	ADDQ         $0x04, R12
-	DECQ         R13
-	JNZ          rows4x2_depth
-	MOVQ         t+0(FP), R11
-	MOVQ         184(R11), R11
-	LEAQ         (CX)(R11*4), CX
-	MOVQ         t+0(FP), R11
-	MOVQ         176(R11), R11
-	LEAQ         (R10)(R11*4), R10
-	DECQ         R9
-	JNZ          rows4x2_middle
-	MOVQ         t+0(FP), R9
-	MOVQ         160(R9), R9
-	LEAQ         (CX)(R9*4), CX
-	MOVQ         t+0(FP), R9
-	MOVQ         152(R9), R9
-	LEAQ         (R8)(R9*4), R8
-	DECQ         DI
-	JNZ          rows4x2_outer
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows4x2_plain
-	VADDPS       (CX), Y0, Y0
-	VADDPS       32(CX), Y1, Y1
-	ADDQ         DX, CX
-	VADDPS       (CX), Y2, Y2
-	VADDPS       32(CX), Y3, Y3
-	ADDQ         DX, CX
-	VADDPS       (CX), Y4, Y4
-	VADDPS       32(CX), Y5, Y5
-	ADDQ         DX, CX
-	VADDPS       (CX), Y6, Y6
-	VADDPS       32(CX), Y7, Y7
+	VFMADD231PS Y10, Y8, Y6
+	VFMADD231PS Y10, Y9, Y7
+	ADDQ $0x04, R11
+	ADDQ $0x04, R12
+	DECQ R13
+	JNZ rows4x2_depth
+	MOVQ t+0(FP), R11
+	MOVQ 184(R11), R11
+	LEAQ (CX)(R11*4), CX
+	MOVQ t+0(FP), R11
+	MOVQ 176(R11), R11
+	LEAQ (R10)(R11*4), R10
+	DECQ R9
+	JNZ rows4x2_middle
+	MOVQ t+0(FP), R9
+	MOVQ 160(R9), R9
+	LEAQ (CX)(R9*4), CX
+	MOVQ t+0(FP), R9
+	MOVQ 152(R9), R9
+	LEAQ (R8)(R9*4), R8
+	DECQ DI
+	JNZ rows4x2_outer
+	MOVQ t+0(FP), AX
+	MOVQ (AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 96(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 136(DX), DX
+	SHLQ $0x02, DX
+	TESTQ CX, CX
+	JZ rows4x2_plain
+	VADDPS (CX), Y0, Y0
+	VADDPS 32(CX), Y1, Y1
+	ADDQ DX, CX
+	VADDPS (CX), Y2, Y2
+	VADDPS 32(CX), Y3, Y3
+	ADDQ DX, CX
+	VADDPS (CX), Y4, Y4
+	VADDPS 32(CX), Y5, Y5
+	ADDQ DX, CX
+	VADDPS (CX), Y6, Y6
+	VADDPS 32(CX), Y7, Y7
 
 rows4x2_plain:
-	MOVQ         t+0(FP), CX
+	MOVQ t+0(FP), CX
 	VBROADCASTSS 208(CX), Y8
 	VBROADCASTSS 212(CX), Y9
-	VMAXPS       Y0, Y8, Y0
-	VMINPS       Y0, Y9, Y0
-	VMOVUPS      Y0, (AX)
-	VMAXPS       Y1, Y8, Y1
-	VMINPS       Y1, Y9, Y1
-	VMOVUPS      Y1, 32(AX)
-	ADDQ         DX, AX
-	VMAXPS       Y2, Y8, Y2
-	VMINPS       Y2, Y9, Y2
-	VMOVUPS      Y2, (AX)
-	VMAXPS       Y3, Y8, Y3
-	VMINPS       Y3, Y9, Y3
-	VMOVUPS      Y3, 32(AX)
-	ADDQ         DX, AX
-	VMAXPS       Y4, Y8, Y4
-	VMINPS       Y4, Y9, Y4
-	VMOVUPS      Y4, (AX)
-	VMAXPS       Y5, Y8, Y5
-	VMINPS       Y5, Y9, Y5
-	VMOVUPS      Y5, 32(AX)
-	ADDQ         DX, AX
-	VMAXPS       Y6, Y8, Y6
-	VMINPS       Y6, Y9, Y6
-	VMOVUPS      Y6, (AX)
-	VMAXPS       Y7, Y8, Y7
-	VMINPS       Y7, Y9, Y7
-	VMOVUPS      Y7, 32(AX)
+	VMAXPS Y0, Y8, Y0
+	VMINPS Y0, Y9, Y0
+	VMOVUPS Y0, (AX)
+	VMAXPS Y1, Y8, Y1
+	VMINPS Y1, Y9, Y1
+	VMOVUPS Y1, 32(AX)
+	ADDQ DX, AX
+	VMAXPS Y2, Y8, Y2
+	VMINPS Y2, Y9, Y2
+	VMOVUPS Y2, (AX)
+	VMAXPS Y3, Y8, Y3
+	VMINPS Y3, Y9, Y3
+	VMOVUPS Y3, 32(AX)
+	ADDQ DX, AX
+	VMAXPS Y4, Y8, Y4
+	VMINPS Y4, Y9, Y4
+	VMOVUPS Y4, (AX)
+	VMAXPS Y5, Y8, Y5
+	VMINPS Y5, Y9, Y5
+	VMOVUPS Y5, 32(AX)
+	ADDQ DX, AX
+	VMAXPS Y6, Y8, Y6
+	VMINPS Y6, Y9, Y6
+	VMOVUPS Y6, (AX)
+	VMAXPS Y7, Y8, Y7
+	VMINPS Y7, Y9, Y7
+	VMOVUPS Y7, 32(AX)
 	VZEROUPPER
 	RET
 
 rows3x2:
-	MOVQ    t+0(FP), AX
-	MOVQ    128(AX), AX
-	SHLQ    $0x02, AX
-	MOVQ    t+0(FP), CX
-	MOVQ    48(CX), CX
-	MOVQ    t+0(FP), DX
-	MOVQ    200(DX), DX
-	SHLQ    $0x02, DX
-	MOVQ    t+0(FP), BX
-	MOVQ    224(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    256(SI), SI
-	MOVQ    t+0(FP), DI
-	MOVQ    248(DI), DI
-	ADDQ    DI, BX
-	TESTQ   SI, SI
+	MOVQ t+0(FP), AX
+	MOVQ 128(AX), AX
+	SHLQ $0x02, AX
+	MOVQ t+0(FP), CX
+	MOVQ 48(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 200(DX), DX
+	SHLQ $0x02, DX
+	MOVQ t+0(FP), BX
+	MOVQ 224(BX), BX
+	MOVQ t+0(FP), SI
+	MOVQ 256(SI), SI
+	MOVQ t+0(FP), DI
+	MOVQ 248(DI), DI
+	ADDQ DI, BX
+	TESTQ SI, SI
 	CMOVQEQ CX, BX
-	MOVQ    t+0(FP), DI
-	MOVQ    72(DI), DI
+	MOVQ t+0(FP), DI
+	MOVQ 72(DI), DI
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVAPS Y0, Y2
 	VMOVAPS Y1, Y3
 	VMOVAPS Y0, Y4
 	VMOVAPS Y1, Y5
-	MOVQ    t+0(FP), DI
-	MOVQ    144(DI), DI
-	MOVQ    t+0(FP), R8
-	MOVQ    24(R8), R8
+	MOVQ t+0(FP), DI
+	MOVQ 144(DI), DI
+	MOVQ t+0(FP), R8
+	MOVQ 24(R8), R8
 
 rows3x2_outer:
 	MOVQ t+0(FP), R9
@@ -3274,112 +3274,112 @@ rows3x2_middle:
 	MOVQ 192(R12), R12
 
 rows3x2_depth:
-	VMOVUPS      (CX), Y6
-	VMOVUPS      32(CX), Y7
-	ADDQ         DX, CX
-	PREFETCHT0   (BX)
-	ADDQ         SI, BX
+	VMOVUPS (CX), Y6
+	VMOVUPS 32(CX), Y7
+	ADDQ DX, CX
+	PREFETCHT0 (BX)
+	ADDQ SI, BX
 	VBROADCASTSS (R11), Y8
-	VFMADD231PS  Y8, Y6, Y0
-	VFMADD231PS  Y8, Y7, Y1
+	VFMADD231PS Y8, Y6, Y0
+	VFMADD231PS Y8, Y7, Y1
 	VBROADCASTSS (R11)(AX*1), Y8
-	VFMADD231PS  Y8, Y6, Y2
-	VFMADD231PS  Y8, Y7, Y3
+	VFMADD231PS Y8, Y6, Y2
+	VFMADD231PS Y8, Y7, Y3
 	VBROADCASTSS (R11)(AX*2), Y8
-	VFMADD231PS  Y8, Y6, Y4
-	VFMADD231PS  Y8, Y7, Y5
-	ADDQ         $0x04, R11
-	DECQ         R12
-	JNZ          rows3x2_depth
-	MOVQ         t+0(FP), R11
-	MOVQ         184(R11), R11
-	LEAQ         (CX)(R11*4), CX
-	MOVQ         t+0(FP), R11
-	MOVQ         176(R11), R11
-	LEAQ         (R10)(R11*4), R10
-	DECQ         R9
-	JNZ          rows3x2_middle
-	MOVQ         t+0(FP), R9
-	MOVQ         160(R9), R9
-	LEAQ         (CX)(R9*4), CX
-	MOVQ         t+0(FP), R9
-	MOVQ         152(R9), R9
-	LEAQ         (R8)(R9*4), R8
-	DECQ         DI
-	JNZ          rows3x2_outer
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows3x2_plain
-	VADDPS       (CX), Y0, Y0
-	VADDPS       32(CX), Y1, Y1
-	ADDQ         DX, CX
-	VADDPS       (CX), Y2, Y2
-	VADDPS       32(CX), Y3, Y3
-	ADDQ         DX, CX
-	VADDPS       (CX), Y4, Y4
-	VADDPS       32(CX), Y5, Y5
+	VFMADD231PS Y8, Y6, Y4
+	VFMADD231PS Y8, Y7, Y5
+	ADDQ $0x04, R11
+	DECQ R12
+	JNZ rows3x2_depth
+	MOVQ t+0(FP), R11
+	MOVQ 184(R11), R11
+	LEAQ (CX)(R11*4), CX
+	MOVQ t+0(FP), R11
+	MOVQ 176(R11), R11
+	LEAQ (R10)(R11*4), R10
+	DECQ R9
+	JNZ rows3x2_middle
+	MOVQ t+0(FP), R9
+	MOVQ 160(R9), R9
+	LEAQ (CX)(R9*4), CX
+	MOVQ t+0(FP), R9
+	MOVQ 152(R9), R9
+	LEAQ (R8)(R9*4), R8
+	DECQ DI
+	JNZ rows3x2_outer
+	MOVQ t+0(FP), AX
+	MOVQ (AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 96(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 136(DX), DX
+	SHLQ $0x02, DX
+	TESTQ CX, CX
+	JZ rows3x2_plain
+	VADDPS (CX), Y0, Y0
+	VADDPS 32(CX), Y1, Y1
+	ADDQ DX, CX
+	VADDPS (CX), Y2, Y2
+	VADDPS 32(CX), Y3, Y3
+	ADDQ DX, CX
+	VADDPS (CX), Y4, Y4
+	VADDPS 32(CX), Y5, Y5
 
 rows3x2_plain:
-	MOVQ         t+0(FP), CX
+	MOVQ t+0(FP), CX
 	VBROADCASTSS 208(CX), Y6
 	VBROADCASTSS 212(CX), Y7
-	VMAXPS       Y0, Y6, Y0
-	VMINPS       Y0, Y7, Y0
-	VMOVUPS      Y0, (AX)
-	VMAXPS       Y1, Y6, Y1
-	VMINPS       Y1, Y7, Y1
-	VMOVUPS      Y1, 32(AX)
-	ADDQ         DX, AX
-	VMAXPS       Y2, Y6, Y2
-	VMINPS       Y2, Y7, Y2
-	VMOVUPS      Y2, (AX)
-	VMAXPS       Y3, Y6, Y3
-	VMINPS       Y3, Y7, Y3
-	VMOVUPS      Y3, 32(AX)
-	ADDQ         DX, AX
-	VMAXPS       Y4, Y6, Y4
-	VMINPS       Y4, Y7, Y4
-	VMOVUPS      Y4, (AX)
-	VMAXPS       Y5, Y6, Y5
-	VMINPS       Y5, Y7, Y5
-	VMOVUPS      Y5, 32(AX)
+	VMAXPS Y0, Y6, Y0
+	VMINPS Y0, Y7, Y0
+	VMOVUPS Y0, (AX)
+	VMAXPS Y1, Y6, Y1
+	VMINPS Y1, Y7, Y1
+	VMOVUPS Y1, 32(AX)
+	ADDQ DX, AX
+	VMAXPS Y2, Y6, Y2
+	VMINPS Y2, Y7, Y2
+	VMOVUPS Y2, (AX)
+	VMAXPS Y3, Y6, Y3
+	VMINPS Y3, Y7, Y3
+	VMOVUPS Y3, 32(AX)
+	ADDQ DX, AX
+	VMAXPS Y4, Y6, Y4
+	VMINPS Y4, Y7, Y4
+	VMOVUPS Y4, (AX)
+	VMAXPS Y5, Y6, Y5
+	VMINPS Y5, Y7, Y5
+	VMOVUPS Y5, 32(AX)
 	VZEROUPPER
 	RET
 
 rows2x2:
-	MOVQ    t+0(FP), AX
-	MOVQ    128(AX), AX
-	SHLQ    $0x02, AX
-	MOVQ    t+0(FP), CX
-	MOVQ    48(CX), CX
-	MOVQ    t+0(FP), DX
-	MOVQ    200(DX), DX
-	SHLQ    $0x02, DX
-	MOVQ    t+0(FP), BX
-	MOVQ    224(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    256(SI), SI
-	MOVQ    t+0(FP), DI
-	MOVQ    248(DI), DI
-	ADDQ    DI, BX
-	TESTQ   SI, SI
+	MOVQ t+0(FP), AX
+	MOVQ 128(AX), AX
+	SHLQ $0x02, AX
+	MOVQ t+0(FP), CX
+	MOVQ 48(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 200(DX), DX
+	SHLQ $0x02, DX
+	MOVQ t+0(FP), BX
+	MOVQ 224(BX), BX
+	MOVQ t+0(FP), SI
+	MOVQ 256(SI), SI
+	MOVQ t+0(FP), DI
+	MOVQ 248(DI), DI
+	ADDQ DI, BX
+	TESTQ SI, SI
 	CMOVQEQ CX, BX
-	MOVQ    t+0(FP), DI
-	MOVQ    72(DI), DI
+	MOVQ t+0(FP), DI
+	MOVQ 72(DI), DI
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVAPS Y0, Y2
 	VMOVAPS Y1, Y3
-	MOVQ    t+0(FP), DI
-	MOVQ    144(DI), DI
-	MOVQ    t+0(FP), R8
-	MOVQ    24(R8), R8
+	MOVQ t+0(FP), DI
+	MOVQ 144(DI), DI
+	MOVQ t+0(FP), R8
+	MOVQ 24(R8), R8
 
 rows2x2_outer:
 	MOVQ t+0(FP), R9
@@ -3392,68 +3392,68 @@ rows2x2_middle:
 	MOVQ 192(R12), R12
 
 rows2x2_depth:
-	VMOVUPS      (CX), Y4
-	VMOVUPS      32(CX), Y5
-	ADDQ         DX, CX
-	PREFETCHT0   (BX)
-	ADDQ         SI, BX
+	VMOVUPS (CX), Y4
+	VMOVUPS 32(CX), Y5
+	ADDQ DX, CX
+	PREFETCHT0 (BX)
+	ADDQ SI, BX
 	VBROADCASTSS (R11), Y6
-	VFMADD231PS  Y6, Y4, Y0
-	VFMADD231PS  Y6, Y5, Y1
+	VFMADD231PS Y6, Y4, Y0
+	VFMADD231PS Y6, Y5, Y1
 	VBROADCASTSS (R11)(AX*1), Y6
-	VFMADD231PS  Y6, Y4, Y2
-	VFMADD231PS  Y6, Y5, Y3
-	ADDQ         $0x04, R11
-	DECQ         R12
-	JNZ          rows2x2_depth
-	MOVQ         t+0(FP), R11
-	MOVQ         184(R11), R11
-	LEAQ         (CX)(R11*4), CX
-	MOVQ         t+0(FP), R11
-	MOVQ         176(R11), R11
-	LEAQ         (R10)(R11*4), R10
-	DECQ         R9
-	JNZ          rows2x2_middle
-	MOVQ         t+0(FP), R9
-	MOVQ         160(R9), R9
-	LEAQ         (CX)(R9*4), CX
-	MOVQ         t+0(FP), R9
-	MOVQ         152(R9), R9
-	LEAQ         (R8)(R9*4), R8
-	DECQ         DI
-	JNZ          rows2x2_outer
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows2x2_plain
-	VADDPS       (CX), Y0, Y0
-	VADDPS       32(CX), Y1, Y1
-	ADDQ         DX, CX
-	VADDPS       (CX), Y2, Y2
-	VADDPS       32(CX), Y3, Y3
+	VFMADD231PS Y6, Y4, Y2
+	VFMADD231PS Y6, Y5, Y3
+	ADDQ $0x04, R11
+	DECQ R12
+	JNZ rows2x2_depth
+	MOVQ t+0(FP), R11
+	MOVQ 184(R11), R11
+	LEAQ (CX)(R11*4), CX
+	MOVQ t+0(FP), R11
+	MOVQ 176(R11), R11
+	LEAQ (R10)(R11*4), R10
+	DECQ R9
+	JNZ rows2x2_middle
+	MOVQ t+0(FP), R9
+	MOVQ 160(R9), R9
+	LEAQ (CX)(R9*4), CX
+	MOVQ t+0(FP), R9
+	MOVQ 152(R9), R9
+	LEAQ (R8)(R9*4), R8
+	DECQ DI
+	JNZ rows2x2_outer
+	MOVQ t+0(FP), AX
+	MOVQ (AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 96(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 136(DX), DX
+	SHLQ $0x02, DX
+	TESTQ CX, CX
+	JZ rows2x2_plain
+	VADDPS (CX), Y0, Y0
+	VADDPS 32(CX), Y1, Y1
+	ADDQ DX, CX
+	VADDPS (CX), Y2, Y2
+	VADDPS 32(CX), Y3, Y3
 
 rows2x2_plain:
-	MOVQ         t+0(FP), CX
+	MOVQ t+0(FP), CX
 	VBROADCASTSS 208(CX), Y4
 	VBROADCASTSS 212(CX), Y5
-	VMAXPS       Y0, Y4, Y0
-	VMINPS       Y0, Y5, Y0
-	VMOVUPS      Y0, (AX)
-	VMAXPS       Y1, Y4, Y1
-	VMINPS       Y1, Y5, Y1
-	VMOVUPS      Y1, 32(AX)
-	ADDQ         DX, AX
-	VMAXPS       Y2, Y4, Y2
-	VMINPS       Y2, Y5, Y2
-	VMOVUPS      Y2, (AX)
-	VMAXPS       Y3, Y4, Y3
-	VMINPS       Y3, Y5, Y3
-	VMOVUPS      Y3, 32(AX)
+	VMAXPS Y0, Y4, Y0
+	VMINPS Y0, Y5, Y0
+	VMOVUPS Y0, (AX)
+	VMAXPS Y1, Y4, Y1
+	VMINPS Y1, Y5, Y1
+	VMOVUPS Y1, 32(AX)
+	ADDQ DX, AX
+	VMAXPS Y2, Y4, Y2
+	VMINPS Y2, Y5, Y2
+	VMOVUPS Y2, (AX)
+	VMAXPS Y3, Y4, Y3
+	VMINPS Y3, Y5, Y3
+	VMOVUPS Y3, 32(AX)
 	VZEROUPPER
 	RET
 

@@ -26,55 +26,55 @@ TEXT ·xgetbv2(SB), NOSPLIT, $0-4
 // func scalarMaxF32AVX512(dst []float32, s float32, a []float32)
 // Requires: AVX, AVX512F
 TEXT ·scalarMaxF32AVX512(SB), NOSPLIT, $0-56
-	MOVQ         dst_len+8(FP), CX
-	MOVQ         dst_base+0(FP), AX
+	MOVQ dst_len+8(FP), CX
+	MOVQ dst_base+0(FP), AX
 	VBROADCASTSS s+24(FP), Z0
-	MOVQ         a_base+32(FP), DX
-	XORQ         BX, BX
-	SUBQ         $0x40, CX
-	JL           end4
+	MOVQ a_base+32(FP), DX
+	XORQ BX, BX
+	SUBQ $0x40, CX
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(BX*4), Z1
-	VMAXPS  Z1, Z0, Z1
+	VMAXPS Z1, Z0, Z1
 	VMOVUPS Z1, (AX)(BX*4)
 	VMOVUPS 64(DX)(BX*4), Z1
-	VMAXPS  Z1, Z0, Z1
+	VMAXPS Z1, Z0, Z1
 	VMOVUPS Z1, 64(AX)(BX*4)
 	VMOVUPS 128(DX)(BX*4), Z1
-	VMAXPS  Z1, Z0, Z1
+	VMAXPS Z1, Z0, Z1
 	VMOVUPS Z1, 128(AX)(BX*4)
 	VMOVUPS 192(DX)(BX*4), Z1
-	VMAXPS  Z1, Z0, Z1
+	VMAXPS Z1, Z0, Z1
 	VMOVUPS Z1, 192(AX)(BX*4)
-	ADDQ    $0x40, BX
-	SUBQ    $0x40, CX
-	JGE     loop4
+	ADDQ $0x40, BX
+	SUBQ $0x40, CX
+	JGE loop4
 
 end4:
 	ADDQ $0x40, CX
 	SUBQ $0x10, CX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(BX*4), Z1
-	VMAXPS  Z1, Z0, Z1
+	VMAXPS Z1, Z0, Z1
 	VMOVUPS Z1, (AX)(BX*4)
-	ADDQ    $0x10, BX
-	SUBQ    $0x10, CX
-	JGE     loop1
+	ADDQ $0x10, BX
+	SUBQ $0x10, CX
+	JGE loop1
 
 end1:
-	ADDQ      $0x10, CX
-	TESTQ     CX, CX
-	JZ        done
-	MOVL      $0x00000001, SI
-	SHLL      CL, SI
-	DECL      SI
-	KMOVW     SI, K1
+	ADDQ $0x10, CX
+	TESTQ CX, CX
+	JZ done
+	MOVL $0x00000001, SI
+	SHLL CL, SI
+	DECL SI
+	KMOVW SI, K1
 	VMOVUPS.Z (DX)(BX*4), K1, Z1
-	VMAXPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (AX)(BX*4)
+	VMAXPS Z1, Z0, Z0
+	VMOVUPS Z0, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -83,57 +83,57 @@ done:
 // func scalarMaxF32AVX2(dst []float32, s float32, a []float32)
 // Requires: AVX, AVX2
 TEXT ·scalarMaxF32AVX2(SB), NOSPLIT, $0-56
-	MOVQ         dst_len+8(FP), AX
-	MOVQ         dst_base+0(FP), CX
+	MOVQ dst_len+8(FP), AX
+	MOVQ dst_base+0(FP), CX
 	VBROADCASTSS s+24(FP), Y0
-	MOVQ         a_base+32(FP), DX
-	XORQ         BX, BX
-	SUBQ         $0x20, AX
-	JL           end4
+	MOVQ a_base+32(FP), DX
+	XORQ BX, BX
+	SUBQ $0x20, AX
+	JL end4
 
 loop4:
 	VMOVUPS (DX)(BX*4), Y1
-	VMAXPS  Y1, Y0, Y1
+	VMAXPS Y1, Y0, Y1
 	VMOVUPS Y1, (CX)(BX*4)
 	VMOVUPS 32(DX)(BX*4), Y1
-	VMAXPS  Y1, Y0, Y1
+	VMAXPS Y1, Y0, Y1
 	VMOVUPS Y1, 32(CX)(BX*4)
 	VMOVUPS 64(DX)(BX*4), Y1
-	VMAXPS  Y1, Y0, Y1
+	VMAXPS Y1, Y0, Y1
 	VMOVUPS Y1, 64(CX)(BX*4)
 	VMOVUPS 96(DX)(BX*4), Y1
-	VMAXPS  Y1, Y0, Y1
+	VMAXPS Y1, Y0, Y1
 	VMOVUPS Y1, 96(CX)(BX*4)
-	ADDQ    $0x20, BX
-	SUBQ    $0x20, AX
-	JGE     loop4
+	ADDQ $0x20, BX
+	SUBQ $0x20, AX
+	JGE loop4
 
 end4:
 	ADDQ $0x20, AX
 	SUBQ $0x08, AX
-	JL   end1
+	JL end1
 
 loop1:
 	VMOVUPS (DX)(BX*4), Y1
-	VMAXPS  Y1, Y0, Y1
+	VMAXPS Y1, Y0, Y1
 	VMOVUPS Y1, (CX)(BX*4)
-	ADDQ    $0x08, BX
-	SUBQ    $0x08, AX
-	JGE     loop1
+	ADDQ $0x08, BX
+	SUBQ $0x08, AX
+	JGE loop1
 
 end1:
-	ADDQ         $0x08, AX
-	TESTQ        AX, AX
-	JZ           done
-	MOVQ         $0x0706050403020100, SI
-	VMOVQ        SI, X1
-	VPMOVZXBD    X1, Y2
-	VMOVD        AX, X1
+	ADDQ $0x08, AX
+	TESTQ AX, AX
+	JZ done
+	MOVQ $0x0706050403020100, SI
+	VMOVQ SI, X1
+	VPMOVZXBD X1, Y2
+	VMOVD AX, X1
 	VPBROADCASTD X1, Y1
-	VPCMPGTD     Y2, Y1, Y1
-	VMASKMOVPS   (DX)(BX*4), Y1, Y2
-	VMAXPS       Y2, Y0, Y0
-	VMASKMOVPS   Y0, Y1, (CX)(BX*4)
+	VPCMPGTD Y2, Y1, Y1
+	VMASKMOVPS (DX)(BX*4), Y1, Y2
+	VMAXPS Y2, Y0, Y0
+	VMASKMOVPS Y0, Y1, (CX)(BX*4)
 
 done:
 	VZEROUPPER

@@ -20,31 +20,31 @@ TEXT ·product512(SB), $0-8
 	MOVQ t+0(FP), CX
 	MOVQ 200(CX), CX
 	CMPQ CX, $0x10
-	JEQ  narrow
+	JEQ narrow
 
 	UNDEF
 narrow:
 	CMPQ AX, $0x0c
-	JEQ  rows12x1
+	JEQ rows12x1
 
 	CMPQ AX, $0x04
-	JEQ  rows4x1
+	JEQ rows4x1
 
-	MOVQ    t+0(FP), AX
-	MOVQ    48(AX), AX
-	MOVQ    t+0(FP), CX
-	MOVQ    200(CX), CX
-	SHLQ    $0x02, CX
-	MOVQ    t+0(FP), DX
-	MOVQ    72(DX), DX
+	MOVQ t+0(FP), AX
+	MOVQ 48(AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 200(CX), CX
+	SHLQ $0x02, CX
+	MOVQ t+0(FP), DX
+	MOVQ 72(DX), DX
 	VMOVUPS (DX), Z0
-	VPXORD  Z1, Z1, Z1
-	VPXORD  Z2, Z2, Z2
-	VPXORD  Z3, Z3, Z3
-	MOVQ    t+0(FP), DX
-	MOVQ    144(DX), DX
-	MOVQ    t+0(FP), BX
-	MOVQ    24(BX), BX
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	MOVQ t+0(FP), DX
+	MOVQ 144(DX), DX
+	MOVQ t+0(FP), BX
+	MOVQ 24(BX), BX
 
 rows1x1_outer:
 	MOVQ t+0(FP), SI
@@ -56,100 +56,100 @@ rows1x1_middle:
 	MOVQ t+0(FP), R9
 	MOVQ 192(R9), R9
 	SUBQ $0x04, R9
-	JL   rows1x1_rest
+	JL rows1x1_rest
 
 rows1x1_depth:
 	VBROADCASTSS (R8), Z4
-	VFMADD231PS  (AX), Z4, Z0
-	ADDQ         CX, AX
+	VFMADD231PS (AX), Z4, Z0
+	ADDQ CX, AX
 	VBROADCASTSS 4(R8), Z4
-	VFMADD231PS  (AX), Z4, Z1
-	ADDQ         CX, AX
+	VFMADD231PS (AX), Z4, Z1
+	ADDQ CX, AX
 	VBROADCASTSS 8(R8), Z4
-	VFMADD231PS  (AX), Z4, Z2
-	ADDQ         CX, AX
+	VFMADD231PS (AX), Z4, Z2
+	ADDQ CX, AX
 	VBROADCASTSS 12(R8), Z4
-	VFMADD231PS  (AX), Z4, Z3
-	ADDQ         CX, AX
-	ADDQ         $0x10, R8
-	SUBQ         $0x04, R9
-	JGE          rows1x1_depth
+	VFMADD231PS (AX), Z4, Z3
+	ADDQ CX, AX
+	ADDQ $0x10, R8
+	SUBQ $0x04, R9
+	JGE rows1x1_depth
 
 rows1x1_rest:
 	ADDQ $0x04, R9
-	JZ   rows1x1_done
+	JZ rows1x1_done
 
 rows1x1_one:
 	VBROADCASTSS (R8), Z4
-	VFMADD231PS  (AX), Z4, Z0
-	ADDQ         CX, AX
-	ADDQ         $0x04, R8
-	DECQ         R9
-	JNZ          rows1x1_one
+	VFMADD231PS (AX), Z4, Z0
+	ADDQ CX, AX
+	ADDQ $0x04, R8
+	DECQ R9
+	JNZ rows1x1_one
 
 rows1x1_done:
-	MOVQ    t+0(FP), R8
-	MOVQ    184(R8), R8
-	LEAQ    (AX)(R8*4), AX
-	MOVQ    t+0(FP), R8
-	MOVQ    176(R8), R8
-	LEAQ    (DI)(R8*4), DI
-	DECQ    SI
-	JNZ     rows1x1_middle
-	MOVQ    t+0(FP), SI
-	MOVQ    160(SI), SI
-	LEAQ    (AX)(SI*4), AX
-	MOVQ    t+0(FP), SI
-	MOVQ    152(SI), SI
-	LEAQ    (BX)(SI*4), BX
-	DECQ    DX
-	JNZ     rows1x1_outer
-	VADDPS  Z1, Z0, Z0
-	VADDPS  Z3, Z2, Z2
-	VADDPS  Z2, Z0, Z0
-	MOVQ    t+0(FP), AX
-	MOVQ    216(AX), AX
-	MOVQ    $0x00000010, CX
-	CMPQ    AX, CX
+	MOVQ t+0(FP), R8
+	MOVQ 184(R8), R8
+	LEAQ (AX)(R8*4), AX
+	MOVQ t+0(FP), R8
+	MOVQ 176(R8), R8
+	LEAQ (DI)(R8*4), DI
+	DECQ SI
+	JNZ rows1x1_middle
+	MOVQ t+0(FP), SI
+	MOVQ 160(SI), SI
+	LEAQ (AX)(SI*4), AX
+	MOVQ t+0(FP), SI
+	MOVQ 152(SI), SI
+	LEAQ (BX)(SI*4), BX
+	DECQ DX
+	JNZ rows1x1_outer
+	VADDPS Z1, Z0, Z0
+	VADDPS Z3, Z2, Z2
+	VADDPS Z2, Z0, Z0
+	MOVQ t+0(FP), AX
+	MOVQ 216(AX), AX
+	MOVQ $0x00000010, CX
+	CMPQ AX, CX
 	CMOVQLT AX, CX
-	MOVQ    $-1, AX
-	BZHIQ   CX, AX, AX
-	KMOVW   AX, K1
-	SHRQ    $0x10, AX
+	MOVQ $-1, AX
+	BZHIQ CX, AX, AX
+	KMOVW AX, K1
+	SHRQ $0x10, AX
 
-	MOVQ   t+0(FP), AX
-	MOVQ   (AX), AX
-	MOVQ   t+0(FP), CX
-	MOVQ   96(CX), CX
-	MOVQ   t+0(FP), DX
-	MOVQ   136(DX), DX
-	SHLQ   $0x02, DX
-	TESTQ  CX, CX
-	JZ     rows1x1_plain
+	MOVQ t+0(FP), AX
+	MOVQ (AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 96(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 136(DX), DX
+	SHLQ $0x02, DX
+	TESTQ CX, CX
+	JZ rows1x1_plain
 	VADDPS (CX), Z0, K1, Z0
 
 rows1x1_plain:
-	MOVQ         t+0(FP), CX
+	MOVQ t+0(FP), CX
 	VBROADCASTSS 208(CX), Z1
 	VBROADCASTSS 212(CX), Z2
-	VMAXPS       Z0, Z1, Z0
-	VMINPS       Z0, Z2, Z0
-	VMOVUPS      Z0, K1, (AX)
+	VMAXPS Z0, Z1, Z0
+	VMINPS Z0, Z2, Z0
+	VMOVUPS Z0, K1, (AX)
 	VZEROUPPER
 	RET
 
 	UNDEF
 rows12x1:
-	MOVQ    t+0(FP), AX
-	MOVQ    128(AX), AX
-	SHLQ    $0x02, AX
-	MOVQ    t+0(FP), CX
-	MOVQ    48(CX), CX
-	MOVQ    t+0(FP), DX
-	MOVQ    200(DX), DX
-	SHLQ    $0x02, DX
-	MOVQ    t+0(FP), BX
-	MOVQ    72(BX), BX
+	MOVQ t+0(FP), AX
+	MOVQ 128(AX), AX
+	SHLQ $0x02, AX
+	MOVQ t+0(FP), CX
+	MOVQ 48(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 200(DX), DX
+	SHLQ $0x02, DX
+	MOVQ t+0(FP), BX
+	MOVQ 72(BX), BX
 	VMOVUPS (BX), Z0
 	VMOVAPS Z0, Z1
 	VMOVAPS Z0, Z2
@@ -162,10 +162,10 @@ rows12x1:
 	VMOVAPS Z0, Z9
 	VMOVAPS Z0, Z10
 	VMOVAPS Z0, Z11
-	MOVQ    t+0(FP), BX
-	MOVQ    144(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    24(SI), SI
+	MOVQ t+0(FP), BX
+	MOVQ 144(BX), BX
+	MOVQ t+0(FP), SI
+	MOVQ 24(SI), SI
 
 rows12x1_outer:
 	MOVQ t+0(FP), DI
@@ -182,171 +182,171 @@ rows12x1_middle:
 	MOVQ 192(R13), R13
 
 rows12x1_depth:
-	VMOVUPS      (CX), Z12
-	ADDQ         DX, CX
+	VMOVUPS (CX), Z12
+	ADDQ DX, CX
 	VBROADCASTSS (R9), Z13
-	VFMADD231PS  Z13, Z12, Z0
+	VFMADD231PS Z13, Z12, Z0
 	VBROADCASTSS (R9)(AX*1), Z13
-	VFMADD231PS  Z13, Z12, Z1
+	VFMADD231PS Z13, Z12, Z1
 	VBROADCASTSS (R9)(AX*2), Z13
-	VFMADD231PS  Z13, Z12, Z2
+	VFMADD231PS Z13, Z12, Z2
 	VBROADCASTSS (R11), Z13
-	VFMADD231PS  Z13, Z12, Z3
+	VFMADD231PS Z13, Z12, Z3
 	VBROADCASTSS (R11)(AX*1), Z13
-	VFMADD231PS  Z13, Z12, Z4
+	VFMADD231PS Z13, Z12, Z4
 	VBROADCASTSS (R11)(AX*2), Z13
-	VFMADD231PS  Z13, Z12, Z5
+	VFMADD231PS Z13, Z12, Z5
 	VBROADCASTSS (R12), Z13
-	VFMADD231PS  Z13, Z12, Z6
+	VFMADD231PS Z13, Z12, Z6
 	VBROADCASTSS (R12)(AX*1), Z13
-	VFMADD231PS  Z13, Z12, Z7
+	VFMADD231PS Z13, Z12, Z7
 	VBROADCASTSS (R12)(AX*2), Z13
-	VFMADD231PS  Z13, Z12, Z8
+	VFMADD231PS Z13, Z12, Z8
 	VBROADCASTSS (R10), Z13
-	VFMADD231PS  Z13, Z12, Z9
+	VFMADD231PS Z13, Z12, Z9
 	VBROADCASTSS (R10)(AX*1), Z13
-	VFMADD231PS  Z13, Z12, Z10
+	VFMADD231PS Z13, Z12, Z10
 	VBROADCASTSS (R10)(AX*2), Z13
-	VFMADD231PS  Z13, Z12, Z11
-	ADDQ         $0x04, R9
-	ADDQ         $0x04, R11
-	ADDQ         $0x04, R12
-	ADDQ         $0x04, R10
-	DECQ         R13
-	JNZ          rows12x1_depth
-	MOVQ         t+0(FP), R9
-	MOVQ         184(R9), R9
-	LEAQ         (CX)(R9*4), CX
-	MOVQ         t+0(FP), R9
-	MOVQ         176(R9), R9
-	LEAQ         (R8)(R9*4), R8
-	DECQ         DI
-	JNZ          rows12x1_middle
-	MOVQ         t+0(FP), DI
-	MOVQ         160(DI), DI
-	LEAQ         (CX)(DI*4), CX
-	MOVQ         t+0(FP), DI
-	MOVQ         152(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	DECQ         BX
-	JNZ          rows12x1_outer
-	MOVQ         t+0(FP), AX
-	MOVQ         216(AX), AX
-	MOVQ         $0x00000010, CX
-	CMPQ         AX, CX
-	CMOVQLT      AX, CX
-	MOVQ         $-1, AX
-	BZHIQ        CX, AX, AX
-	KMOVW        AX, K1
-	SHRQ         $0x10, AX
+	VFMADD231PS Z13, Z12, Z11
+	ADDQ $0x04, R9
+	ADDQ $0x04, R11
+	ADDQ $0x04, R12
+	ADDQ $0x04, R10
+	DECQ R13
+	JNZ rows12x1_depth
+	MOVQ t+0(FP), R9
+	MOVQ 184(R9), R9
+	LEAQ (CX)(R9*4), CX
+	MOVQ t+0(FP), R9
+	MOVQ 176(R9), R9
+	LEAQ (R8)(R9*4), R8
+	DECQ DI
+	JNZ rows12x1_middle
+	MOVQ t+0(FP), DI
+	MOVQ 160(DI), DI
+	LEAQ (CX)(DI*4), CX
+	MOVQ t+0(FP), DI
+	MOVQ 152(DI), DI
+	LEAQ (SI)(DI*4), SI
+	DECQ BX
+	JNZ rows12x1_outer
+	MOVQ t+0(FP), AX
+	MOVQ 216(AX), AX
+	MOVQ $0x00000010, CX
+	CMPQ AX, CX
+	CMOVQLT AX, CX
+	MOVQ $-1, AX
+	BZHIQ CX, AX, AX
+	KMOVW AX, K1
+	SHRQ $0x10, AX
 
-	MOVQ   t+0(FP), AX
-	MOVQ   (AX), AX
-	MOVQ   t+0(FP), CX
-	MOVQ   96(CX), CX
-	MOVQ   t+0(FP), DX
-	MOVQ   136(DX), DX
-	SHLQ   $0x02, DX
-	TESTQ  CX, CX
-	JZ     rows12x1_plain
+	MOVQ t+0(FP), AX
+	MOVQ (AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 96(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 136(DX), DX
+	SHLQ $0x02, DX
+	TESTQ CX, CX
+	JZ rows12x1_plain
 	VADDPS (CX), Z0, K1, Z0
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z1, K1, Z1
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z2, K1, Z2
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z3, K1, Z3
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z4, K1, Z4
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z5, K1, Z5
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z6, K1, Z6
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z7, K1, Z7
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z8, K1, Z8
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z9, K1, Z9
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z10, K1, Z10
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z11, K1, Z11
 
 rows12x1_plain:
-	MOVQ         t+0(FP), CX
+	MOVQ t+0(FP), CX
 	VBROADCASTSS 208(CX), Z12
 	VBROADCASTSS 212(CX), Z13
-	VMAXPS       Z0, Z12, Z0
-	VMINPS       Z0, Z13, Z0
-	VMOVUPS      Z0, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z1, Z12, Z1
-	VMINPS       Z1, Z13, Z1
-	VMOVUPS      Z1, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z2, Z12, Z2
-	VMINPS       Z2, Z13, Z2
-	VMOVUPS      Z2, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z3, Z12, Z3
-	VMINPS       Z3, Z13, Z3
-	VMOVUPS      Z3, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z4, Z12, Z4
-	VMINPS       Z4, Z13, Z4
-	VMOVUPS      Z4, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z5, Z12, Z5
-	VMINPS       Z5, Z13, Z5
-	VMOVUPS      Z5, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z6, Z12, Z6
-	VMINPS       Z6, Z13, Z6
-	VMOVUPS      Z6, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z7, Z12, Z7
-	VMINPS       Z7, Z13, Z7
-	VMOVUPS      Z7, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z8, Z12, Z8
-	VMINPS       Z8, Z13, Z8
-	VMOVUPS      Z8, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z9, Z12, Z9
-	VMINPS       Z9, Z13, Z9
-	VMOVUPS      Z9, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z10, Z12, Z10
-	VMINPS       Z10, Z13, Z10
-	VMOVUPS      Z10, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z11, Z12, Z11
-	VMINPS       Z11, Z13, Z11
-	VMOVUPS      Z11, K1, (AX)
+	VMAXPS Z0, Z12, Z0
+	VMINPS Z0, Z13, Z0
+	VMOVUPS Z0, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z1, Z12, Z1
+	VMINPS Z1, Z13, Z1
+	VMOVUPS Z1, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z2, Z12, Z2
+	VMINPS Z2, Z13, Z2
+	VMOVUPS Z2, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z3, Z12, Z3
+	VMINPS Z3, Z13, Z3
+	VMOVUPS Z3, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z4, Z12, Z4
+	VMINPS Z4, Z13, Z4
+	VMOVUPS Z4, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z5, Z12, Z5
+	VMINPS Z5, Z13, Z5
+	VMOVUPS Z5, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z6, Z12, Z6
+	VMINPS Z6, Z13, Z6
+	VMOVUPS Z6, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z7, Z12, Z7
+	VMINPS Z7, Z13, Z7
+	VMOVUPS Z7, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z8, Z12, Z8
+	VMINPS Z8, Z13, Z8
+	VMOVUPS Z8, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z9, Z12, Z9
+	VMINPS Z9, Z13, Z9
+	VMOVUPS Z9, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z10, Z12, Z10
+	VMINPS Z10, Z13, Z10
+	VMOVUPS Z10, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z11, Z12, Z11
+	VMINPS Z11, Z13, Z11
+	VMOVUPS Z11, K1, (AX)
 	VZEROUPPER
 	RET
 
 	UNDEF
 rows4x1:
-	MOVQ    t+0(FP), AX
-	MOVQ    128(AX), AX
-	SHLQ    $0x02, AX
-	MOVQ    t+0(FP), CX
-	MOVQ    48(CX), CX
-	MOVQ    t+0(FP), DX
-	MOVQ    200(DX), DX
-	SHLQ    $0x02, DX
-	MOVQ    t+0(FP), BX
-	MOVQ    72(BX), BX
+	MOVQ t+0(FP), AX
+	MOVQ 128(AX), AX
+	SHLQ $0x02, AX
+	MOVQ t+0(FP), CX
+	MOVQ 48(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 200(DX), DX
+	SHLQ $0x02, DX
+	MOVQ t+0(FP), BX
+	MOVQ 72(BX), BX
 	VMOVUPS (BX), Z0
 	VMOVAPS Z0, Z1
 	VMOVAPS Z0, Z2
 	VMOVAPS Z0, Z3
-	MOVQ    t+0(FP), BX
-	MOVQ    144(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    24(SI), SI
+	MOVQ t+0(FP), BX
+	MOVQ 144(BX), BX
+	MOVQ t+0(FP), SI
+	MOVQ 24(SI), SI
 
 rows4x1_outer:
 	MOVQ t+0(FP), DI
@@ -361,82 +361,82 @@ rows4x1_middle:
 	MOVQ 192(R11), R11
 
 rows4x1_depth:
-	VMOVUPS      (CX), Z4
-	ADDQ         DX, CX
+	VMOVUPS (CX), Z4
+	ADDQ DX, CX
 	VBROADCASTSS (R9), Z5
-	VFMADD231PS  Z5, Z4, Z0
+	VFMADD231PS Z5, Z4, Z0
 	VBROADCASTSS (R9)(AX*1), Z5
-	VFMADD231PS  Z5, Z4, Z1
+	VFMADD231PS Z5, Z4, Z1
 	VBROADCASTSS (R9)(AX*2), Z5
-	VFMADD231PS  Z5, Z4, Z2
+	VFMADD231PS Z5, Z4, Z2
 	VBROADCASTSS (R10), Z5
-	VFMADD231PS  Z5, Z4, Z3
-	ADDQ         $0x04, R9
-	ADDQ         $0x04, R10
-	DECQ         R11
-	JNZ          rows4x1_depth
-	MOVQ         t+0(FP), R9
-	MOVQ         184(R9), R9
-	LEAQ         (CX)(R9*4), CX
-	MOVQ         t+0(FP), R9
-	MOVQ         176(R9), R9
-	LEAQ         (R8)(R9*4), R8
-	DECQ         DI
-	JNZ          rows4x1_middle
-	MOVQ         t+0(FP), DI
-	MOVQ         160(DI), DI
-	LEAQ         (CX)(DI*4), CX
-	MOVQ         t+0(FP), DI
-	MOVQ         152(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	DECQ         BX
-	JNZ          rows4x1_outer
-	MOVQ         t+0(FP), AX
-	MOVQ         216(AX), AX
-	MOVQ         $0x00000010, CX
-	CMPQ         AX, CX
-	CMOVQLT      AX, CX
-	MOVQ         $-1, AX
-	BZHIQ        CX, AX, AX
-	KMOVW        AX, K1
-	SHRQ         $0x10, AX
+	VFMADD231PS Z5, Z4, Z3
+	ADDQ $0x04, R9
+	ADDQ $0x04, R10
+	DECQ R11
+	JNZ rows4x1_depth
+	MOVQ t+0(FP), R9
+	MOVQ 184(R9), R9
+	LEAQ (CX)(R9*4), CX
+	MOVQ t+0(FP), R9
+	MOVQ 176(R9), R9
+	LEAQ (R8)(R9*4), R8
+	DECQ DI
+	JNZ rows4x1_middle
+	MOVQ t+0(FP), DI
+	MOVQ 160(DI), DI
+	LEAQ (CX)(DI*4), CX
+	MOVQ t+0(FP), DI
+	MOVQ 152(DI), DI
+	LEAQ (SI)(DI*4), SI
+	DECQ BX
+	JNZ rows4x1_outer
+	MOVQ t+0(FP), AX
+	MOVQ 216(AX), AX
+	MOVQ $0x00000010, CX
+	CMPQ AX, CX
+	CMOVQLT AX, CX
+	MOVQ $-1, AX
+	BZHIQ CX, AX, AX
+	KMOVW AX, K1
+	SHRQ $0x10, AX
 
-	MOVQ   t+0(FP), AX
-	MOVQ   (AX), AX
-	MOVQ   t+0(FP), CX
-	MOVQ   96(CX), CX
-	MOVQ   t+0(FP), DX
-	MOVQ   136(DX), DX
-	SHLQ   $0x02, DX
-	TESTQ  CX, CX
-	JZ     rows4x1_plain
+	MOVQ t+0(FP), AX
+	MOVQ (AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 96(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 136(DX), DX
+	SHLQ $0x02, DX
+	TESTQ CX, CX
+	JZ rows4x1_plain
 	VADDPS (CX), Z0, K1, Z0
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z1, K1, Z1
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z2, K1, Z2
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z3, K1, Z3
 
 rows4x1_plain:
-	MOVQ         t+0(FP), CX
+	MOVQ t+0(FP), CX
 	VBROADCASTSS 208(CX), Z4
 	VBROADCASTSS 212(CX), Z5
-	VMAXPS       Z0, Z4, Z0
-	VMINPS       Z0, Z5, Z0
-	VMOVUPS      Z0, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z1, Z4, Z1
-	VMINPS       Z1, Z5, Z1
-	VMOVUPS      Z1, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z2, Z4, Z2
-	VMINPS       Z2, Z5, Z2
-	VMOVUPS      Z2, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z3, Z4, Z3
-	VMINPS       Z3, Z5, Z3
-	VMOVUPS      Z3, K1, (AX)
+	VMAXPS Z0, Z4, Z0
+	VMINPS Z0, Z5, Z0
+	VMOVUPS Z0, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z1, Z4, Z1
+	VMINPS Z1, Z5, Z1
+	VMOVUPS Z1, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z2, Z4, Z2
+	VMINPS Z2, Z5, Z2
+	VMOVUPS Z2, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z3, Z4, Z3
+	VMINPS Z3, Z5, Z3
+	VMOVUPS Z3, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -451,30 +451,30 @@ TEXT ·product256(SB), $0-8
 	MOVQ 200(CX), CX
 
 	CMPQ AX, $0x06
-	JEQ  rows6x2
+	JEQ rows6x2
 
 	CMPQ AX, $0x04
-	JEQ  rows4x2
+	JEQ rows4x2
 
-	MOVQ    t+0(FP), AX
-	MOVQ    48(AX), AX
-	MOVQ    t+0(FP), CX
-	MOVQ    200(CX), CX
-	SHLQ    $0x02, CX
-	MOVQ    t+0(FP), DX
-	MOVQ    72(DX), DX
+	MOVQ t+0(FP), AX
+	MOVQ 48(AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 200(CX), CX
+	SHLQ $0x02, CX
+	MOVQ t+0(FP), DX
+	MOVQ 72(DX), DX
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
-	VXORPS  Y2, Y2, Y2
-	VXORPS  Y3, Y3, Y3
-	VXORPS  Y4, Y4, Y4
-	VXORPS  Y5, Y5, Y5
-	VXORPS  Y6, Y6, Y6
-	VXORPS  Y7, Y7, Y7
-	MOVQ    t+0(FP), DX
-	MOVQ    144(DX), DX
-	MOVQ    t+0(FP), BX
-	MOVQ    24(BX), BX
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	MOVQ t+0(FP), DX
+	MOVQ 144(DX), DX
+	MOVQ t+0(FP), BX
+	MOVQ 24(BX), BX
 
 rows1x2_outer:
 	MOVQ t+0(FP), SI
@@ -486,110 +486,110 @@ rows1x2_middle:
 	MOVQ t+0(FP), R9
 	MOVQ 192(R9), R9
 	SUBQ $0x04, R9
-	JL   rows1x2_rest
+	JL rows1x2_rest
 
 rows1x2_depth:
 	VBROADCASTSS (R8), Y8
-	VFMADD231PS  (AX), Y8, Y0
-	VFMADD231PS  32(AX), Y8, Y1
-	ADDQ         CX, AX
+	VFMADD231PS (AX), Y8, Y0
+	VFMADD231PS 32(AX), Y8, Y1
+	ADDQ CX, AX
 	VBROADCASTSS 4(R8), Y8
-	VFMADD231PS  (AX), Y8, Y2
-	VFMADD231PS  32(AX), Y8, Y3
-	ADDQ         CX, AX
+	VFMADD231PS (AX), Y8, Y2
+	VFMADD231PS 32(AX), Y8, Y3
+	ADDQ CX, AX
 	VBROADCASTSS 8(R8), Y8
-	VFMADD231PS  (AX), Y8, Y4
-	VFMADD231PS  32(AX), Y8, Y5
-	ADDQ         CX, AX
+	VFMADD231PS (AX), Y8, Y4
+	VFMADD231PS 32(AX), Y8, Y5
+	ADDQ CX, AX
 	VBROADCASTSS 12(R8), Y8
-	VFMADD231PS  (AX), Y8, Y6
-	VFMADD231PS  32(AX), Y8, Y7
-	ADDQ         CX, AX
-	ADDQ         $0x10, R8
-	SUBQ         $0x04, R9
-	JGE          rows1x2_depth
+	VFMADD231PS (AX), Y8, Y6
+	VFMADD231PS 32(AX), Y8, Y7
+	ADDQ CX, AX
+	ADDQ $0x10, R8
+	SUBQ $0x04, R9
+	JGE rows1x2_depth
 
 rows1x2_rest:
 	ADDQ $0x04, R9
-	JZ   rows1x2_done
+	JZ rows1x2_done
 
 rows1x2_one:
 	VBROADCASTSS (R8), Y8
-	VFMADD231PS  (AX), Y8, Y0
-	VFMADD231PS  32(AX), Y8, Y1
-	ADDQ         CX, AX
-	ADDQ         $0x04, R8
-	DECQ         R9
-	JNZ          rows1x2_one
+	VFMADD231PS (AX), Y8, Y0
+	VFMADD231PS 32(AX), Y8, Y1
+	ADDQ CX, AX
+	ADDQ $0x04, R8
+	DECQ R9
+	JNZ rows1x2_one
 
 rows1x2_done:
-	MOVQ   t+0(FP), R8
-	MOVQ   184(R8), R8
-	LEAQ   (AX)(R8*4), AX
-	MOVQ   t+0(FP), R8
-	MOVQ   176(R8), R8
-	LEAQ   (DI)(R8*4), DI
-	DECQ   SI
-	JNZ    rows1x2_middle
-	MOVQ   t+0(FP), SI
-	MOVQ   160(SI), SI
-	LEAQ   (AX)(SI*4), AX
-	MOVQ   t+0(FP), SI
-	MOVQ   152(SI), SI
-	LEAQ   (BX)(SI*4), BX
-	DECQ   DX
-	JNZ    rows1x2_outer
+	MOVQ t+0(FP), R8
+	MOVQ 184(R8), R8
+	LEAQ (AX)(R8*4), AX
+	MOVQ t+0(FP), R8
+	MOVQ 176(R8), R8
+	LEAQ (DI)(R8*4), DI
+	DECQ SI
+	JNZ rows1x2_middle
+	MOVQ t+0(FP), SI
+	MOVQ 160(SI), SI
+	LEAQ (AX)(SI*4), AX
+	MOVQ t+0(FP), SI
+	MOVQ 152(SI), SI
+	LEAQ (BX)(SI*4), BX
+	DECQ DX
+	JNZ rows1x2_outer
 	VADDPS Y2, Y0, Y0
 	VADDPS Y6, Y4, Y4
 	VADDPS Y4, Y0, Y0
 	VADDPS Y3, Y1, Y1
 	VADDPS Y7, Y5, Y5
 	VADDPS Y5, Y1, Y1
-	MOVQ   t+0(FP), AX
-	MOVQ   (AX), AX
-	MOVQ   t+0(FP), CX
-	MOVQ   96(CX), CX
-	MOVQ   t+0(FP), DX
-	MOVQ   136(DX), DX
-	SHLQ   $0x02, DX
-	TESTQ  CX, CX
-	JZ     rows1x2_plain
+	MOVQ t+0(FP), AX
+	MOVQ (AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 96(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 136(DX), DX
+	SHLQ $0x02, DX
+	TESTQ CX, CX
+	JZ rows1x2_plain
 	VADDPS (CX), Y0, Y0
 	VADDPS 32(CX), Y1, Y1
 
 rows1x2_plain:
-	MOVQ         t+0(FP), CX
+	MOVQ t+0(FP), CX
 	VBROADCASTSS 208(CX), Y2
 	VBROADCASTSS 212(CX), Y3
-	VMAXPS       Y0, Y2, Y0
-	VMINPS       Y0, Y3, Y0
-	VMOVUPS      Y0, (AX)
-	VMAXPS       Y1, Y2, Y1
-	VMINPS       Y1, Y3, Y1
-	VMOVUPS      Y1, 32(AX)
+	VMAXPS Y0, Y2, Y0
+	VMINPS Y0, Y3, Y0
+	VMOVUPS Y0, (AX)
+	VMAXPS Y1, Y2, Y1
+	VMINPS Y1, Y3, Y1
+	VMOVUPS Y1, 32(AX)
 	VZEROUPPER
 	RET
 
 rows6x2:
-	MOVQ    t+0(FP), AX
-	MOVQ    128(AX), AX
-	SHLQ    $0x02, AX
-	MOVQ    t+0(FP), CX
-	MOVQ    48(CX), CX
-	MOVQ    t+0(FP), DX
-	MOVQ    200(DX), DX
-	SHLQ    $0x02, DX
-	MOVQ    t+0(FP), BX
-	MOVQ    224(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    256(SI), SI
-	MOVQ    t+0(FP), DI
-	MOVQ    248(DI), DI
-	ADDQ    DI, BX
-	TESTQ   SI, SI
+	MOVQ t+0(FP), AX
+	MOVQ 128(AX), AX
+	SHLQ $0x02, AX
+	MOVQ t+0(FP), CX
+	MOVQ 48(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 200(DX), DX
+	SHLQ $0x02, DX
+	MOVQ t+0(FP), BX
+	MOVQ 224(BX), BX
+	MOVQ t+0(FP), SI
+	MOVQ 256(SI), SI
+	MOVQ t+0(FP), DI
+	MOVQ 248(DI), DI
+	ADDQ DI, BX
+	TESTQ SI, SI
 	CMOVQEQ CX, BX
-	MOVQ    t+0(FP), DI
-	MOVQ    72(DI), DI
+	MOVQ t+0(FP), DI
+	MOVQ 72(DI), DI
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVAPS Y0, Y2
@@ -602,10 +602,10 @@ rows6x2:
 	VMOVAPS Y1, Y9
 	VMOVAPS Y0, Y10
 	VMOVAPS Y1, Y11
-	MOVQ    t+0(FP), DI
-	MOVQ    144(DI), DI
-	MOVQ    t+0(FP), R8
-	MOVQ    24(R8), R8
+	MOVQ t+0(FP), DI
+	MOVQ 144(DI), DI
+	MOVQ t+0(FP), R8
+	MOVQ 24(R8), R8
 
 rows6x2_outer:
 	MOVQ t+0(FP), R9
@@ -620,145 +620,145 @@ rows6x2_middle:
 	MOVQ 192(R13), R13
 
 rows6x2_depth:
-	VMOVUPS      (CX), Y12
-	VMOVUPS      32(CX), Y13
-	ADDQ         DX, CX
-	PREFETCHT0   (BX)
-	ADDQ         SI, BX
+	VMOVUPS (CX), Y12
+	VMOVUPS 32(CX), Y13
+	ADDQ DX, CX
+	PREFETCHT0 (BX)
+	ADDQ SI, BX
 	VBROADCASTSS (R11), Y14
-	VFMADD231PS  Y14, Y12, Y0
-	VFMADD231PS  Y14, Y13, Y1
+	VFMADD231PS Y14, Y12, Y0
+	VFMADD231PS Y14, Y13, Y1
 	VBROADCASTSS (R11)(AX*1), Y14
-	VFMADD231PS  Y14, Y12, Y2
-	VFMADD231PS  Y14, Y13, Y3
+	VFMADD231PS Y14, Y12, Y2
+	VFMADD231PS Y14, Y13, Y3
 	VBROADCASTSS (R11)(AX*2), Y14
-	VFMADD231PS  Y14, Y12, Y4
-	VFMADD231PS  Y14, Y13, Y5
+	VFMADD231PS Y14, Y12, Y4
+	VFMADD231PS Y14, Y13, Y5
 	VBROADCASTSS (R12), Y14
-	VFMADD231PS  Y14, Y12, Y6
-	VFMADD231PS  Y14, Y13, Y7
+	VFMADD231PS Y14, Y12, Y6
+	VFMADD231PS Y14, Y13, Y7
 	VBROADCASTSS (R12)(AX*1), Y14
-	VFMADD231PS  Y14, Y12, Y8
-	VFMADD231PS  Y14, Y13, Y9
+	VFMADD231PS Y14, Y12, Y8
+	VFMADD231PS Y14, Y13, Y9
 	VBROADCASTSS (R12)(AX*2), Y14
-	VFMADD231PS  Y14, Y12, Y10
-	VFMADD231PS  Y14, Y13, Y11
-	ADDQ         $0x04, R11
-	ADDQ         $0x04, R12
-	DECQ         R13
-	JNZ          rows6x2_depth
-	MOVQ         t+0(FP), R11
-	MOVQ         184(R11), R11
-	LEAQ         (CX)(R11*4), CX
-	MOVQ         t+0(FP), R11
-	MOVQ         176(R11), R11
-	LEAQ         (R10)(R11*4), R10
-	DECQ         R9
-	JNZ          rows6x2_middle
-	MOVQ         t+0(FP), R9
-	MOVQ         160(R9), R9
-	LEAQ         (CX)(R9*4), CX
-	MOVQ         t+0(FP), R9
-	MOVQ         152(R9), R9
-	LEAQ         (R8)(R9*4), R8
-	DECQ         DI
-	JNZ          rows6x2_outer
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows6x2_plain
-	VADDPS       (CX), Y0, Y0
-	VADDPS       32(CX), Y1, Y1
-	ADDQ         DX, CX
-	VADDPS       (CX), Y2, Y2
-	VADDPS       32(CX), Y3, Y3
-	ADDQ         DX, CX
-	VADDPS       (CX), Y4, Y4
-	VADDPS       32(CX), Y5, Y5
-	ADDQ         DX, CX
-	VADDPS       (CX), Y6, Y6
-	VADDPS       32(CX), Y7, Y7
-	ADDQ         DX, CX
-	VADDPS       (CX), Y8, Y8
-	VADDPS       32(CX), Y9, Y9
-	ADDQ         DX, CX
-	VADDPS       (CX), Y10, Y10
-	VADDPS       32(CX), Y11, Y11
+	VFMADD231PS Y14, Y12, Y10
+	VFMADD231PS Y14, Y13, Y11
+	ADDQ $0x04, R11
+	ADDQ $0x04, R12
+	DECQ R13
+	JNZ rows6x2_depth
+	MOVQ t+0(FP), R11
+	MOVQ 184(R11), R11
+	LEAQ (CX)(R11*4), CX
+	MOVQ t+0(FP), R11
+	MOVQ 176(R11), R11
+	LEAQ (R10)(R11*4), R10
+	DECQ R9
+	JNZ rows6x2_middle
+	MOVQ t+0(FP), R9
+	MOVQ 160(R9), R9
+	LEAQ (CX)(R9*4), CX
+	MOVQ t+0(FP), R9
+	MOVQ 152(R9), R9
+	LEAQ (R8)(R9*4), R8
+	DECQ DI
+	JNZ rows6x2_outer
+	MOVQ t+0(FP), AX
+	MOVQ (AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 96(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 136(DX), DX
+	SHLQ $0x02, DX
+	TESTQ CX, CX
+	JZ rows6x2_plain
+	VADDPS (CX), Y0, Y0
+	VADDPS 32(CX), Y1, Y1
+	ADDQ DX, CX
+	VADDPS (CX), Y2, Y2
+	VADDPS 32(CX), Y3, Y3
+	ADDQ DX, CX
+	VADDPS (CX), Y4, Y4
+	VADDPS 32(CX), Y5, Y5
+	ADDQ DX, CX
+	VADDPS (CX), Y6, Y6
+	VADDPS 32(CX), Y7, Y7
+	ADDQ DX, CX
+	VADDPS (CX), Y8, Y8
+	VADDPS 32(CX), Y9, Y9
+	ADDQ DX, CX
+	VADDPS (CX), Y10, Y10
+	VADDPS 32(CX), Y11, Y11
 
 rows6x2_plain:
-	MOVQ         t+0(FP), CX
+	MOVQ t+0(FP), CX
 	VBROADCASTSS 208(CX), Y12
 	VBROADCASTSS 212(CX), Y13
-	VMAXPS       Y0, Y12, Y0
-	VMINPS       Y0, Y13, Y0
-	VMOVUPS      Y0, (AX)
-	VMAXPS       Y1, Y12, Y1
-	VMINPS       Y1, Y13, Y1
-	VMOVUPS      Y1, 32(AX)
-	ADDQ         DX, AX
-	VMAXPS       Y2, Y12, Y2
-	VMINPS       Y2, Y13, Y2
-	VMOVUPS      Y2, (AX)
-	VMAXPS       Y3, Y12, Y3
-	VMINPS       Y3, Y13, Y3
-	VMOVUPS      Y3, 32(AX)
-	ADDQ         DX, AX
-	VMAXPS       Y4, Y12, Y4
-	VMINPS       Y4, Y13, Y4
-	VMOVUPS      Y4, (AX)
-	VMAXPS       Y5, Y12, Y5
-	VMINPS       Y5, Y13, Y5
-	VMOVUPS      Y5, 32(AX)
-	ADDQ         DX, AX
-	VMAXPS       Y6, Y12, Y6
-	VMINPS       Y6, Y13, Y6
-	VMOVUPS      Y6, (AX)
-	VMAXPS       Y7, Y12, Y7
-	VMINPS       Y7, Y13, Y7
-	VMOVUPS      Y7, 32(AX)
-	ADDQ         DX, AX
-	VMAXPS       Y8, Y12, Y8
-	VMINPS       Y8, Y13, Y8
-	VMOVUPS      Y8, (AX)
-	VMAXPS       Y9, Y12, Y9
-	VMINPS       Y9, Y13, Y9
-	VMOVUPS      Y9, 32(AX)
-	ADDQ         DX, AX
-	VMAXPS       Y10, Y12, Y10
-	VMINPS       Y10, Y13, Y10
-	VMOVUPS      Y10, (AX)
-	VMAXPS       Y11, Y12, Y11
-	VMINPS       Y11, Y13, Y11
-	VMOVUPS      Y11, 32(AX)
+	VMAXPS Y0, Y12, Y0
+	VMINPS Y0, Y13, Y0
+	VMOVUPS Y0, (AX)
+	VMAXPS Y1, Y12, Y1
+	VMINPS Y1, Y13, Y1
+	VMOVUPS Y1, 32(AX)
+	ADDQ DX, AX
+	VMAXPS Y2, Y12, Y2
+	VMINPS Y2, Y13, Y2
+	VMOVUPS Y2, (AX)
+	VMAXPS Y3, Y12, Y3
+	VMINPS Y3, Y13, Y3
+	VMOVUPS Y3, 32(AX)
+	ADDQ DX, AX
+	VMAXPS Y4, Y12, Y4
+	VMINPS Y4, Y13, Y4
+	VMOVUPS Y4, (AX)
+	VMAXPS Y5, Y12, Y5
+	VMINPS Y5, Y13, Y5
+	VMOVUPS Y5, 32(AX)
+	ADDQ DX, AX
+	VMAXPS Y6, Y12, Y6
+	VMINPS Y6, Y13, Y6
+	VMOVUPS Y6, (AX)
+	VMAXPS Y7, Y12, Y7
+	VMINPS Y7, Y13, Y7
+	VMOVUPS Y7, 32(AX)
+	ADDQ DX, AX
+	VMAXPS Y8, Y12, Y8
+	VMINPS Y8, Y13, Y8
+	VMOVUPS Y8, (AX)
+	VMAXPS Y9, Y12, Y9
+	VMINPS Y9, Y13, Y9
+	VMOVUPS Y9, 32(AX)
+	ADDQ DX, AX
+	VMAXPS Y10, Y12, Y10
+	VMINPS Y10, Y13, Y10
+	VMOVUPS Y10, (AX)
+	VMAXPS Y11, Y12, Y11
+	VMINPS Y11, Y13, Y11
+	VMOVUPS Y11, 32(AX)
 	VZEROUPPER
 	RET
 
 	UNDEF
 rows4x2:
-	MOVQ    t+0(FP), AX
-	MOVQ    128(AX), AX
-	SHLQ    $0x02, AX
-	MOVQ    t+0(FP), CX
-	MOVQ    48(CX), CX
-	MOVQ    t+0(FP), DX
-	MOVQ    200(DX), DX
-	SHLQ    $0x02, DX
-	MOVQ    t+0(FP), BX
-	MOVQ    224(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    256(SI), SI
-	MOVQ    t+0(FP), DI
-	MOVQ    248(DI), DI
-	ADDQ    DI, BX
-	TESTQ   SI, SI
+	MOVQ t+0(FP), AX
+	MOVQ 128(AX), AX
+	SHLQ $0x02, AX
+	MOVQ t+0(FP), CX
+	MOVQ 48(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 200(DX), DX
+	SHLQ $0x02, DX
+	MOVQ t+0(FP), BX
+	MOVQ 224(BX), BX
+	MOVQ t+0(FP), SI
+	MOVQ 256(SI), SI
+	MOVQ t+0(FP), DI
+	MOVQ 248(DI), DI
+	ADDQ DI, BX
+	TESTQ SI, SI
 	CMOVQEQ CX, BX
-	MOVQ    t+0(FP), DI
-	MOVQ    72(DI), DI
+	MOVQ t+0(FP), DI
+	MOVQ 72(DI), DI
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVAPS Y0, Y2
@@ -767,10 +767,10 @@ rows4x2:
 	VMOVAPS Y1, Y5
 	VMOVAPS Y0, Y6
 	VMOVAPS Y1, Y7
-	MOVQ    t+0(FP), DI
-	MOVQ    144(DI), DI
-	MOVQ    t+0(FP), R8
-	MOVQ    24(R8), R8
+	MOVQ t+0(FP), DI
+	MOVQ 144(DI), DI
+	MOVQ t+0(FP), R8
+	MOVQ 24(R8), R8
 
 rows4x2_outer:
 	MOVQ t+0(FP), R9
@@ -785,95 +785,95 @@ rows4x2_middle:
 	MOVQ 192(R13), R13
 
 rows4x2_depth:
-	VMOVUPS      (CX), Y8
-	VMOVUPS      32(CX), Y9
-	ADDQ         DX, CX
-	PREFETCHT0   (BX)
-	ADDQ         SI, BX
+	VMOVUPS (CX), Y8
+	VMOVUPS 32(CX), Y9
+	ADDQ DX, CX
+	PREFETCHT0 (BX)
+	ADDQ SI, BX
 	VBROADCASTSS (R11), Y10
-	VFMADD231PS  Y10, Y8, Y0
-	VFMADD231PS  Y10, Y9, Y1
+	VFMADD231PS Y10, Y8, Y0
+	VFMADD231PS Y10, Y9, Y1
 	VBROADCASTSS (R11)(AX*1), Y10
-	VFMADD231PS  Y10, Y8, Y2
-	VFMADD231PS  Y10, Y9, Y3
+	VFMADD231PS Y10, Y8, Y2
+	VFMADD231PS Y10, Y9, Y3
 	VBROADCASTSS (R11)(AX*2), Y10
-	VFMADD231PS  Y10, Y8, Y4
-	VFMADD231PS  Y10, Y9, Y5
+	VFMADD231PS Y10, Y8, Y4
+	VFMADD231PS Y10, Y9, Y5
 	VBROADCASTSS (R12), Y10
-	VFMADD231PS  Y10, Y8, Y6
-	VFMADD231PS  Y10, Y9, Y7
-	ADDQ         $0x04, R11
-	ADDQ         $0x04, R12
-	DECQ         R13
-	JNZ          rows4x2_depth
-	MOVQ         t+0(FP), R11
-	MOVQ         184(R11), R11
-	LEAQ         (CX)(R11*4), CX
-	MOVQ         t+0(FP), R11
-	MOVQ         176(R11), R11
-	LEAQ         (R10)(R11*4), R10
-	DECQ         R9
-	JNZ          rows4x2_middle
-	MOVQ         t+0(FP), R9
-	MOVQ         160(R9), R9
-	LEAQ         (CX)(R9*4), CX
-	MOVQ         t+0(FP), R9
-	MOVQ         152(R9), R9
-	LEAQ         (R8)(R9*4), R8
-	DECQ         DI
-	JNZ          rows4x2_outer
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows4x2_plain
-	VADDPS       (CX), Y0, Y0
-	VADDPS       32(CX), Y1, Y1
-	ADDQ         DX, CX
-	VADDPS       (CX), Y2, Y2
-	VADDPS       32(CX), Y3, Y3
-	ADDQ         DX, CX
-	VADDPS       (CX), Y4, Y4
-	VADDPS       32(CX), Y5, Y5
-	ADDQ         DX, CX
-	VADDPS       (CX), Y6, Y6
-	VADDPS       32(CX), Y7, Y7
+	VFMADD231PS Y10, Y8, Y6
+	VFMADD231PS Y10, Y9, Y7
+	ADDQ $0x04, R11
+	ADDQ $0x04, R12
+	DECQ R13
+	JNZ rows4x2_depth
+	MOVQ t+0(FP), R11
+	MOVQ 184(R11), R11
+	LEAQ (CX)(R11*4), CX
+	MOVQ t+0(FP), R11
+	MOVQ 176(R11), R11
+	LEAQ (R10)(R11*4), R10
+	DECQ R9
+	JNZ rows4x2_middle
+	MOVQ t+0(FP), R9
+	MOVQ 160(R9), R9
+	LEAQ (CX)(R9*4), CX
+	MOVQ t+0(FP), R9
+	MOVQ 152(R9), R9
+	LEAQ (R8)(R9*4), R8
+	DECQ DI
+	JNZ rows4x2_outer
+	MOVQ t+0(FP), AX
+	MOVQ (AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 96(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 136(DX), DX
+	SHLQ $0x02, DX
+	TESTQ CX, CX
+	JZ rows4x2_plain
+	VADDPS (CX), Y0, Y0
+	VADDPS 32(CX), Y1, Y1
+	ADDQ DX, CX
+	VADDPS (CX), Y2, Y2
+	VADDPS 32(CX), Y3, Y3
+	ADDQ DX, CX
+	VADDPS (CX), Y4, Y4
+	VADDPS 32(CX), Y5, Y5
+	ADDQ DX, CX
+	VADDPS (CX), Y6, Y6
+	VADDPS 32(CX), Y7, Y7
 
 rows4x2_plain:
-	MOVQ         t+0(FP), CX
+	MOVQ t+0(FP), CX
 	VBROADCASTSS 208(CX), Y8
 	VBROADCASTSS 212(CX), Y9
-	VMAXPS       Y0, Y8, Y0
-	VMINPS       Y0, Y9, Y0
-	VMOVUPS      Y0, (AX)
-	VMAXPS       Y1, Y8, Y1
-	VMINPS       Y1, Y9, Y1
-	VMOVUPS      Y1, 32(AX)
-	ADDQ         DX, AX
-	VMAXPS       Y2, Y8, Y2
-	VMINPS       Y2, Y9, Y2
-	VMOVUPS      Y2, (AX)
-	VMAXPS       Y3, Y8, Y3
-	VMINPS       Y3, Y9, Y3
-	VMOVUPS      Y3, 32(AX)
-	ADDQ         DX, AX
-	VMAXPS       Y4, Y8, Y4
-	VMINPS       Y4, Y9, Y4
-	VMOVUPS      Y4, (AX)
-	VMAXPS       Y5, Y8, Y5
-	VMINPS       Y5, Y9, Y5
-	VMOVUPS      Y5, 32(AX)
-	ADDQ         DX, AX
-	VMAXPS       Y6, Y8, Y6
-	VMINPS       Y6, Y9, Y6
-	VMOVUPS      Y6, (AX)
-	VMAXPS       Y7, Y8, Y7
-	VMINPS       Y7, Y9, Y7
-	VMOVUPS      Y7, 32(AX)
+	VMAXPS Y0, Y8, Y0
+	VMINPS Y0, Y9, Y0
+	VMOVUPS Y0, (AX)
+	VMAXPS Y1, Y8, Y1
+	VMINPS Y1, Y9, Y1
+	VMOVUPS Y1, 32(AX)
+	ADDQ DX, AX
+	VMAXPS Y2, Y8, Y2
+	VMINPS Y2, Y9, Y2
+	VMOVUPS Y2, (AX)
+	VMAXPS Y3, Y8, Y3
+	VMINPS Y3, Y9, Y3
+	VMOVUPS Y3, 32(AX)
+	ADDQ DX, AX
+	VMAXPS Y4, Y8, Y4
+	VMINPS Y4, Y9, Y4
+	VMOVUPS Y4, (AX)
+	VMAXPS Y5, Y8, Y5
+	VMINPS Y5, Y9, Y5
+	VMOVUPS Y5, 32(AX)
+	ADDQ DX, AX
+	VMAXPS Y6, Y8, Y6
+	VMINPS Y6, Y9, Y6
+	VMOVUPS Y6, (AX)
+	VMAXPS Y7, Y8, Y7
+	VMINPS Y7, Y9, Y7
+	VMOVUPS Y7, 32(AX)
 	VZEROUPPER
 	RET
 
@@ -907,10 +907,10 @@ line:
 
 tile:
 	CMPQ AX, $0x06
-	JGE  rows6
+	JGE rows6
 
 	CMPQ AX, $0x02
-	JGE  rows2
+	JGE rows2
 
 	MOVQ t+0(FP), R8
 	MOVQ 128(R8), R8
@@ -918,37 +918,37 @@ tile:
 	XORQ R8, R8
 
 rows1_block:
-	MOVQ         t+0(FP), R9
-	MOVQ         200(R9), R9
-	MOVQ         R8, R10
-	SHRQ         $0x02, R10
-	SUBQ         R10, R9
-	CMPQ         R9, $0x10
-	JLE          rows1_narrow
-	MOVQ         $0x00000020, R10
-	CMPQ         R9, R10
-	CMOVQLT      R9, R10
-	MOVQ         $-1, R9
-	BZHIQ        R10, R9, R9
-	KMOVW        R9, K1
-	SHRQ         $0x10, R9
-	KMOVW        R9, K1
-	SHRQ         $0x10, R9
-	MOVQ         t+0(FP), R9
+	MOVQ t+0(FP), R9
+	MOVQ 200(R9), R9
+	MOVQ R8, R10
+	SHRQ $0x02, R10
+	SUBQ R10, R9
+	CMPQ R9, $0x10
+	JLE rows1_narrow
+	MOVQ $0x00000020, R10
+	CMPQ R9, R10
+	CMOVQLT R9, R10
+	MOVQ $-1, R9
+	BZHIQ R10, R9, R9
+	KMOVW R9, K1
+	SHRQ $0x10, R9
+	KMOVW R9, K1
+	SHRQ $0x10, R9
+	MOVQ t+0(FP), R9
 	VBROADCASTSS 208(R9), Z0
-	VMOVAPS      Z0, Z1
-	MOVQ         t+0(FP), R9
-	MOVQ         144(R9), R9
-	MOVQ         t+0(FP), R10
-	MOVQ         24(R10), R10
-	ADDQ         R8, R10
-	ADDQ         SI, R10
-	MOVQ         t+0(FP), R11
-	MOVQ         168(R11), R11
-	TESTQ        R11, R11
-	JZ           rows1_epilogue
-	TESTQ        R9, R9
-	JZ           rows1_epilogue
+	VMOVAPS Z0, Z1
+	MOVQ t+0(FP), R9
+	MOVQ 144(R9), R9
+	MOVQ t+0(FP), R10
+	MOVQ 24(R10), R10
+	ADDQ R8, R10
+	ADDQ SI, R10
+	MOVQ t+0(FP), R11
+	MOVQ 168(R11), R11
+	TESTQ R11, R11
+	JZ rows1_epilogue
+	TESTQ R9, R9
+	JZ rows1_epilogue
 
 rows1_outer:
 	MOVQ R10, R11
@@ -956,101 +956,101 @@ rows1_outer:
 	MOVQ 168(R12), R12
 
 rows1_middle:
-	VMOVUPS   (R11), Z2
-	VCMPPS    $0x07, Z0, Z0, K2
-	VMAXPS    Z2, Z0, K2, Z0
+	VMOVUPS (R11), Z2
+	VCMPPS $0x07, Z0, Z0, K2
+	VMAXPS Z2, Z0, K2, Z0
 	VMOVUPS.Z 64(R11), K1, Z2
-	VCMPPS    $0x07, Z1, Z1, K2
-	VMAXPS    Z2, Z1, K2, Z1
-	MOVQ      t+0(FP), R13
-	MOVQ      176(R13), R13
-	LEAQ      (R11)(R13*4), R11
-	DECQ      R12
-	JNZ       rows1_middle
-	MOVQ      t+0(FP), R11
-	MOVQ      152(R11), R11
-	LEAQ      (R10)(R11*4), R10
-	DECQ      R9
-	JNZ       rows1_outer
+	VCMPPS $0x07, Z1, Z1, K2
+	VMAXPS Z2, Z1, K2, Z1
+	MOVQ t+0(FP), R13
+	MOVQ 176(R13), R13
+	LEAQ (R11)(R13*4), R11
+	DECQ R12
+	JNZ rows1_middle
+	MOVQ t+0(FP), R11
+	MOVQ 152(R11), R11
+	LEAQ (R10)(R11*4), R10
+	DECQ R9
+	JNZ rows1_outer
 
 rows1_epilogue:
-	MOVQ  t+0(FP), R9
-	MOVQ  (R9), R9
-	MOVQ  t+0(FP), R10
-	MOVQ  96(R10), R10
-	ADDQ  R8, R9
-	ADDQ  DI, R9
+	MOVQ t+0(FP), R9
+	MOVQ (R9), R9
+	MOVQ t+0(FP), R10
+	MOVQ 96(R10), R10
+	ADDQ R8, R9
+	ADDQ DI, R9
 	TESTQ R10, R10
-	JZ    rows1_nothing
-	ADDQ  R8, R10
-	ADDQ  DI, R10
+	JZ rows1_nothing
+	ADDQ R8, R10
+	ADDQ DI, R10
 
 rows1_nothing:
-	MOVQ   t+0(FP), R11
-	MOVQ   136(R11), R11
-	SHLQ   $0x02, R11
-	TESTQ  R10, R10
-	JZ     rows1_plain
+	MOVQ t+0(FP), R11
+	MOVQ 136(R11), R11
+	SHLQ $0x02, R11
+	TESTQ R10, R10
+	JZ rows1_plain
 	VADDPS (R10), Z0, Z0
 	VADDPS 64(R10), Z1, K1, Z1
 
 rows1_plain:
-	MOVQ         t+0(FP), R10
+	MOVQ t+0(FP), R10
 	VBROADCASTSS 208(R10), Z2
 	VBROADCASTSS 212(R10), Z3
-	VMAXPS       Z0, Z2, Z0
-	VMINPS       Z0, Z3, Z0
-	VMOVUPS      Z0, (R9)
-	VMAXPS       Z1, Z2, Z1
-	VMINPS       Z1, Z3, Z1
-	VMOVUPS      Z1, K1, 64(R9)
-	ADDQ         $0x80, R8
-	MOVQ         t+0(FP), R9
-	MOVQ         200(R9), R9
-	SHLQ         $0x02, R9
-	CMPQ         R8, R9
-	JLT          rows1_block
-	SUBQ         $0x01, AX
-	JLE          next
-	MOVQ         t+0(FP), R8
-	MOVQ         128(R8), R8
-	SHLQ         $0x02, R8
-	IMUL3Q       $0x01, R8, R8
-	ADDQ         R8, SI
-	MOVQ         t+0(FP), R8
-	MOVQ         136(R8), R8
-	SHLQ         $0x02, R8
-	IMUL3Q       $0x01, R8, R8
-	ADDQ         R8, DI
-	JMP          tile
+	VMAXPS Z0, Z2, Z0
+	VMINPS Z0, Z3, Z0
+	VMOVUPS Z0, (R9)
+	VMAXPS Z1, Z2, Z1
+	VMINPS Z1, Z3, Z1
+	VMOVUPS Z1, K1, 64(R9)
+	ADDQ $0x80, R8
+	MOVQ t+0(FP), R9
+	MOVQ 200(R9), R9
+	SHLQ $0x02, R9
+	CMPQ R8, R9
+	JLT rows1_block
+	SUBQ $0x01, AX
+	JLE next
+	MOVQ t+0(FP), R8
+	MOVQ 128(R8), R8
+	SHLQ $0x02, R8
+	IMUL3Q $0x01, R8, R8
+	ADDQ R8, SI
+	MOVQ t+0(FP), R8
+	MOVQ 136(R8), R8
+	SHLQ $0x02, R8
+	IMUL3Q $0x01, R8, R8
+	ADDQ R8, DI
+	JMP tile
 
 rows1_narrow:
-	MOVQ         t+0(FP), R9
-	MOVQ         200(R9), R9
-	MOVQ         R8, R10
-	SHRQ         $0x02, R10
-	SUBQ         R10, R9
-	MOVQ         $0x00000010, R10
-	CMPQ         R9, R10
-	CMOVQLT      R9, R10
-	MOVQ         $-1, R9
-	BZHIQ        R10, R9, R9
-	KMOVW        R9, K1
-	SHRQ         $0x10, R9
-	MOVQ         t+0(FP), R9
+	MOVQ t+0(FP), R9
+	MOVQ 200(R9), R9
+	MOVQ R8, R10
+	SHRQ $0x02, R10
+	SUBQ R10, R9
+	MOVQ $0x00000010, R10
+	CMPQ R9, R10
+	CMOVQLT R9, R10
+	MOVQ $-1, R9
+	BZHIQ R10, R9, R9
+	KMOVW R9, K1
+	SHRQ $0x10, R9
+	MOVQ t+0(FP), R9
 	VBROADCASTSS 208(R9), Z0
-	MOVQ         t+0(FP), R9
-	MOVQ         144(R9), R9
-	MOVQ         t+0(FP), R10
-	MOVQ         24(R10), R10
-	ADDQ         R8, R10
-	ADDQ         SI, R10
-	MOVQ         t+0(FP), R11
-	MOVQ         168(R11), R11
-	TESTQ        R11, R11
-	JZ           rows1narrow_epilogue
-	TESTQ        R9, R9
-	JZ           rows1narrow_epilogue
+	MOVQ t+0(FP), R9
+	MOVQ 144(R9), R9
+	MOVQ t+0(FP), R10
+	MOVQ 24(R10), R10
+	ADDQ R8, R10
+	ADDQ SI, R10
+	MOVQ t+0(FP), R11
+	MOVQ 168(R11), R11
+	TESTQ R11, R11
+	JZ rows1narrow_epilogue
+	TESTQ R9, R9
+	JZ rows1narrow_epilogue
 
 rows1narrow_outer:
 	MOVQ R10, R11
@@ -1059,59 +1059,59 @@ rows1narrow_outer:
 
 rows1narrow_middle:
 	VMOVUPS.Z (R11), K1, Z1
-	VCMPPS    $0x07, Z0, Z0, K2
-	VMAXPS    Z1, Z0, K2, Z0
-	MOVQ      t+0(FP), R13
-	MOVQ      176(R13), R13
-	LEAQ      (R11)(R13*4), R11
-	DECQ      R12
-	JNZ       rows1narrow_middle
-	MOVQ      t+0(FP), R11
-	MOVQ      152(R11), R11
-	LEAQ      (R10)(R11*4), R10
-	DECQ      R9
-	JNZ       rows1narrow_outer
+	VCMPPS $0x07, Z0, Z0, K2
+	VMAXPS Z1, Z0, K2, Z0
+	MOVQ t+0(FP), R13
+	MOVQ 176(R13), R13
+	LEAQ (R11)(R13*4), R11
+	DECQ R12
+	JNZ rows1narrow_middle
+	MOVQ t+0(FP), R11
+	MOVQ 152(R11), R11
+	LEAQ (R10)(R11*4), R10
+	DECQ R9
+	JNZ rows1narrow_outer
 
 rows1narrow_epilogue:
-	MOVQ  t+0(FP), R9
-	MOVQ  (R9), R9
-	MOVQ  t+0(FP), R10
-	MOVQ  96(R10), R10
-	ADDQ  R8, R9
-	ADDQ  DI, R9
+	MOVQ t+0(FP), R9
+	MOVQ (R9), R9
+	MOVQ t+0(FP), R10
+	MOVQ 96(R10), R10
+	ADDQ R8, R9
+	ADDQ DI, R9
 	TESTQ R10, R10
-	JZ    rows1narrow_nothing
-	ADDQ  R8, R10
-	ADDQ  DI, R10
+	JZ rows1narrow_nothing
+	ADDQ R8, R10
+	ADDQ DI, R10
 
 rows1narrow_nothing:
-	MOVQ   t+0(FP), R8
-	MOVQ   136(R8), R8
-	SHLQ   $0x02, R8
-	TESTQ  R10, R10
-	JZ     rows1narrow_plain
+	MOVQ t+0(FP), R8
+	MOVQ 136(R8), R8
+	SHLQ $0x02, R8
+	TESTQ R10, R10
+	JZ rows1narrow_plain
 	VADDPS (R10), Z0, K1, Z0
 
 rows1narrow_plain:
-	MOVQ         t+0(FP), R8
+	MOVQ t+0(FP), R8
 	VBROADCASTSS 208(R8), Z1
 	VBROADCASTSS 212(R8), Z2
-	VMAXPS       Z0, Z1, Z0
-	VMINPS       Z0, Z2, Z0
-	VMOVUPS      Z0, K1, (R9)
-	SUBQ         $0x01, AX
-	JLE          next
-	MOVQ         t+0(FP), R8
-	MOVQ         128(R8), R8
-	SHLQ         $0x02, R8
-	IMUL3Q       $0x01, R8, R8
-	ADDQ         R8, SI
-	MOVQ         t+0(FP), R8
-	MOVQ         136(R8), R8
-	SHLQ         $0x02, R8
-	IMUL3Q       $0x01, R8, R8
-	ADDQ         R8, DI
-	JMP          tile
+	VMAXPS Z0, Z1, Z0
+	VMINPS Z0, Z2, Z0
+	VMOVUPS Z0, K1, (R9)
+	SUBQ $0x01, AX
+	JLE next
+	MOVQ t+0(FP), R8
+	MOVQ 128(R8), R8
+	SHLQ $0x02, R8
+	IMUL3Q $0x01, R8, R8
+	ADDQ R8, SI
+	MOVQ t+0(FP), R8
+	MOVQ 136(R8), R8
+	SHLQ $0x02, R8
+	IMUL3Q $0x01, R8, R8
+	ADDQ R8, DI
+	JMP tile
 
 rows2:
 	MOVQ t+0(FP), R8
@@ -1120,39 +1120,39 @@ rows2:
 	XORQ R9, R9
 
 rows2_block:
-	MOVQ         t+0(FP), R10
-	MOVQ         200(R10), R10
-	MOVQ         R9, R11
-	SHRQ         $0x02, R11
-	SUBQ         R11, R10
-	CMPQ         R10, $0x10
-	JLE          rows2_narrow
-	MOVQ         $0x00000020, R11
-	CMPQ         R10, R11
-	CMOVQLT      R10, R11
-	MOVQ         $-1, R10
-	BZHIQ        R11, R10, R10
-	KMOVW        R10, K1
-	SHRQ         $0x10, R10
-	KMOVW        R10, K1
-	SHRQ         $0x10, R10
-	MOVQ         t+0(FP), R10
+	MOVQ t+0(FP), R10
+	MOVQ 200(R10), R10
+	MOVQ R9, R11
+	SHRQ $0x02, R11
+	SUBQ R11, R10
+	CMPQ R10, $0x10
+	JLE rows2_narrow
+	MOVQ $0x00000020, R11
+	CMPQ R10, R11
+	CMOVQLT R10, R11
+	MOVQ $-1, R10
+	BZHIQ R11, R10, R10
+	KMOVW R10, K1
+	SHRQ $0x10, R10
+	KMOVW R10, K1
+	SHRQ $0x10, R10
+	MOVQ t+0(FP), R10
 	VBROADCASTSS 208(R10), Z0
-	VMOVAPS      Z0, Z1
-	VMOVAPS      Z0, Z2
-	VMOVAPS      Z1, Z3
-	MOVQ         t+0(FP), R10
-	MOVQ         144(R10), R10
-	MOVQ         t+0(FP), R11
-	MOVQ         24(R11), R11
-	ADDQ         R9, R11
-	ADDQ         SI, R11
-	MOVQ         t+0(FP), R12
-	MOVQ         168(R12), R12
-	TESTQ        R12, R12
-	JZ           rows2_epilogue
-	TESTQ        R10, R10
-	JZ           rows2_epilogue
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z1, Z3
+	MOVQ t+0(FP), R10
+	MOVQ 144(R10), R10
+	MOVQ t+0(FP), R11
+	MOVQ 24(R11), R11
+	ADDQ R9, R11
+	ADDQ SI, R11
+	MOVQ t+0(FP), R12
+	MOVQ 168(R12), R12
+	TESTQ R12, R12
+	JZ rows2_epilogue
+	TESTQ R10, R10
+	JZ rows2_epilogue
 
 rows2_outer:
 	MOVQ R11, R12
@@ -1160,118 +1160,118 @@ rows2_outer:
 	MOVQ 168(R13), R13
 
 rows2_middle:
-	VMOVUPS   (R12), Z4
-	VCMPPS    $0x07, Z0, Z0, K2
-	VMAXPS    Z4, Z0, K2, Z0
+	VMOVUPS (R12), Z4
+	VCMPPS $0x07, Z0, Z0, K2
+	VMAXPS Z4, Z0, K2, Z0
 	VMOVUPS.Z 64(R12), K1, Z4
-	VCMPPS    $0x07, Z1, Z1, K2
-	VMAXPS    Z4, Z1, K2, Z1
-	VMOVUPS   (R12)(R8*1), Z4
-	VCMPPS    $0x07, Z2, Z2, K2
-	VMAXPS    Z4, Z2, K2, Z2
+	VCMPPS $0x07, Z1, Z1, K2
+	VMAXPS Z4, Z1, K2, Z1
+	VMOVUPS (R12)(R8*1), Z4
+	VCMPPS $0x07, Z2, Z2, K2
+	VMAXPS Z4, Z2, K2, Z2
 	VMOVUPS.Z 64(R12)(R8*1), K1, Z4
-	VCMPPS    $0x07, Z3, Z3, K2
-	VMAXPS    Z4, Z3, K2, Z3
-	MOVQ      t+0(FP), R14
-	MOVQ      176(R14), R14
-	LEAQ      (R12)(R14*4), R12
-	DECQ      R13
-	JNZ       rows2_middle
-	MOVQ      t+0(FP), R12
-	MOVQ      152(R12), R12
-	LEAQ      (R11)(R12*4), R11
-	DECQ      R10
-	JNZ       rows2_outer
+	VCMPPS $0x07, Z3, Z3, K2
+	VMAXPS Z4, Z3, K2, Z3
+	MOVQ t+0(FP), R14
+	MOVQ 176(R14), R14
+	LEAQ (R12)(R14*4), R12
+	DECQ R13
+	JNZ rows2_middle
+	MOVQ t+0(FP), R12
+	MOVQ 152(R12), R12
+	LEAQ (R11)(R12*4), R11
+	DECQ R10
+	JNZ rows2_outer
 
 rows2_epilogue:
-	MOVQ  t+0(FP), R10
-	MOVQ  (R10), R10
-	MOVQ  t+0(FP), R11
-	MOVQ  96(R11), R11
-	ADDQ  R9, R10
-	ADDQ  DI, R10
+	MOVQ t+0(FP), R10
+	MOVQ (R10), R10
+	MOVQ t+0(FP), R11
+	MOVQ 96(R11), R11
+	ADDQ R9, R10
+	ADDQ DI, R10
 	TESTQ R11, R11
-	JZ    rows2_nothing
-	ADDQ  R9, R11
-	ADDQ  DI, R11
+	JZ rows2_nothing
+	ADDQ R9, R11
+	ADDQ DI, R11
 
 rows2_nothing:
-	MOVQ   t+0(FP), R12
-	MOVQ   136(R12), R12
-	SHLQ   $0x02, R12
-	TESTQ  R11, R11
-	JZ     rows2_plain
+	MOVQ t+0(FP), R12
+	MOVQ 136(R12), R12
+	SHLQ $0x02, R12
+	TESTQ R11, R11
+	JZ rows2_plain
 	VADDPS (R11), Z0, Z0
 	VADDPS 64(R11), Z1, K1, Z1
-	ADDQ   R12, R11
+	ADDQ R12, R11
 	VADDPS (R11), Z2, Z2
 	VADDPS 64(R11), Z3, K1, Z3
 
 rows2_plain:
-	MOVQ         t+0(FP), R11
+	MOVQ t+0(FP), R11
 	VBROADCASTSS 208(R11), Z4
 	VBROADCASTSS 212(R11), Z5
-	VMAXPS       Z0, Z4, Z0
-	VMINPS       Z0, Z5, Z0
-	VMOVUPS      Z0, (R10)
-	VMAXPS       Z1, Z4, Z1
-	VMINPS       Z1, Z5, Z1
-	VMOVUPS      Z1, K1, 64(R10)
-	ADDQ         R12, R10
-	VMAXPS       Z2, Z4, Z2
-	VMINPS       Z2, Z5, Z2
-	VMOVUPS      Z2, (R10)
-	VMAXPS       Z3, Z4, Z3
-	VMINPS       Z3, Z5, Z3
-	VMOVUPS      Z3, K1, 64(R10)
-	ADDQ         $0x80, R9
-	MOVQ         t+0(FP), R10
-	MOVQ         200(R10), R10
-	SHLQ         $0x02, R10
-	CMPQ         R9, R10
-	JLT          rows2_block
-	SUBQ         $0x02, AX
-	JLE          next
-	MOVQ         t+0(FP), R8
-	MOVQ         128(R8), R8
-	SHLQ         $0x02, R8
-	IMUL3Q       $0x02, R8, R8
-	ADDQ         R8, SI
-	MOVQ         t+0(FP), R8
-	MOVQ         136(R8), R8
-	SHLQ         $0x02, R8
-	IMUL3Q       $0x02, R8, R8
-	ADDQ         R8, DI
-	JMP          tile
+	VMAXPS Z0, Z4, Z0
+	VMINPS Z0, Z5, Z0
+	VMOVUPS Z0, (R10)
+	VMAXPS Z1, Z4, Z1
+	VMINPS Z1, Z5, Z1
+	VMOVUPS Z1, K1, 64(R10)
+	ADDQ R12, R10
+	VMAXPS Z2, Z4, Z2
+	VMINPS Z2, Z5, Z2
+	VMOVUPS Z2, (R10)
+	VMAXPS Z3, Z4, Z3
+	VMINPS Z3, Z5, Z3
+	VMOVUPS Z3, K1, 64(R10)
+	ADDQ $0x80, R9
+	MOVQ t+0(FP), R10
+	MOVQ 200(R10), R10
+	SHLQ $0x02, R10
+	CMPQ R9, R10
+	JLT rows2_block
+	SUBQ $0x02, AX
+	JLE next
+	MOVQ t+0(FP), R8
+	MOVQ 128(R8), R8
+	SHLQ $0x02, R8
+	IMUL3Q $0x02, R8, R8
+	ADDQ R8, SI
+	MOVQ t+0(FP), R8
+	MOVQ 136(R8), R8
+	SHLQ $0x02, R8
+	IMUL3Q $0x02, R8, R8
+	ADDQ R8, DI
+	JMP tile
 
 rows2_narrow:
-	MOVQ         t+0(FP), R10
-	MOVQ         200(R10), R10
-	MOVQ         R9, R11
-	SHRQ         $0x02, R11
-	SUBQ         R11, R10
-	MOVQ         $0x00000010, R11
-	CMPQ         R10, R11
-	CMOVQLT      R10, R11
-	MOVQ         $-1, R10
-	BZHIQ        R11, R10, R10
-	KMOVW        R10, K1
-	SHRQ         $0x10, R10
-	MOVQ         t+0(FP), R10
+	MOVQ t+0(FP), R10
+	MOVQ 200(R10), R10
+	MOVQ R9, R11
+	SHRQ $0x02, R11
+	SUBQ R11, R10
+	MOVQ $0x00000010, R11
+	CMPQ R10, R11
+	CMOVQLT R10, R11
+	MOVQ $-1, R10
+	BZHIQ R11, R10, R10
+	KMOVW R10, K1
+	SHRQ $0x10, R10
+	MOVQ t+0(FP), R10
 	VBROADCASTSS 208(R10), Z0
-	VMOVAPS      Z0, Z1
-	MOVQ         t+0(FP), R10
-	MOVQ         144(R10), R10
-	MOVQ         t+0(FP), R11
-	MOVQ         24(R11), R11
-	ADDQ         R9, R11
-	ADDQ         SI, R11
-	MOVQ         t+0(FP), R12
-	MOVQ         168(R12), R12
-	TESTQ        R12, R12
-	JZ           rows2narrow_epilogue
-	TESTQ        R10, R10
-	JZ           rows2narrow_epilogue
+	VMOVAPS Z0, Z1
+	MOVQ t+0(FP), R10
+	MOVQ 144(R10), R10
+	MOVQ t+0(FP), R11
+	MOVQ 24(R11), R11
+	ADDQ R9, R11
+	ADDQ SI, R11
+	MOVQ t+0(FP), R12
+	MOVQ 168(R12), R12
+	TESTQ R12, R12
+	JZ rows2narrow_epilogue
+	TESTQ R10, R10
+	JZ rows2narrow_epilogue
 
 rows2narrow_outer:
 	MOVQ R11, R12
@@ -1280,68 +1280,68 @@ rows2narrow_outer:
 
 rows2narrow_middle:
 	VMOVUPS.Z (R12), K1, Z2
-	VCMPPS    $0x07, Z0, Z0, K2
-	VMAXPS    Z2, Z0, K2, Z0
+	VCMPPS $0x07, Z0, Z0, K2
+	VMAXPS Z2, Z0, K2, Z0
 	VMOVUPS.Z (R12)(R8*1), K1, Z2
-	VCMPPS    $0x07, Z1, Z1, K2
-	VMAXPS    Z2, Z1, K2, Z1
-	MOVQ      t+0(FP), R14
-	MOVQ      176(R14), R14
-	LEAQ      (R12)(R14*4), R12
-	DECQ      R13
-	JNZ       rows2narrow_middle
-	MOVQ      t+0(FP), R12
-	MOVQ      152(R12), R12
-	LEAQ      (R11)(R12*4), R11
-	DECQ      R10
-	JNZ       rows2narrow_outer
+	VCMPPS $0x07, Z1, Z1, K2
+	VMAXPS Z2, Z1, K2, Z1
+	MOVQ t+0(FP), R14
+	MOVQ 176(R14), R14
+	LEAQ (R12)(R14*4), R12
+	DECQ R13
+	JNZ rows2narrow_middle
+	MOVQ t+0(FP), R12
+	MOVQ 152(R12), R12
+	LEAQ (R11)(R12*4), R11
+	DECQ R10
+	JNZ rows2narrow_outer
 
 rows2narrow_epilogue:
-	MOVQ  t+0(FP), R8
-	MOVQ  (R8), R8
-	MOVQ  t+0(FP), R10
-	MOVQ  96(R10), R10
-	ADDQ  R9, R8
-	ADDQ  DI, R8
+	MOVQ t+0(FP), R8
+	MOVQ (R8), R8
+	MOVQ t+0(FP), R10
+	MOVQ 96(R10), R10
+	ADDQ R9, R8
+	ADDQ DI, R8
 	TESTQ R10, R10
-	JZ    rows2narrow_nothing
-	ADDQ  R9, R10
-	ADDQ  DI, R10
+	JZ rows2narrow_nothing
+	ADDQ R9, R10
+	ADDQ DI, R10
 
 rows2narrow_nothing:
-	MOVQ   t+0(FP), R9
-	MOVQ   136(R9), R9
-	SHLQ   $0x02, R9
-	TESTQ  R10, R10
-	JZ     rows2narrow_plain
+	MOVQ t+0(FP), R9
+	MOVQ 136(R9), R9
+	SHLQ $0x02, R9
+	TESTQ R10, R10
+	JZ rows2narrow_plain
 	VADDPS (R10), Z0, K1, Z0
-	ADDQ   R9, R10
+	ADDQ R9, R10
 	VADDPS (R10), Z1, K1, Z1
 
 rows2narrow_plain:
-	MOVQ         t+0(FP), R10
+	MOVQ t+0(FP), R10
 	VBROADCASTSS 208(R10), Z2
 	VBROADCASTSS 212(R10), Z3
-	VMAXPS       Z0, Z2, Z0
-	VMINPS       Z0, Z3, Z0
-	VMOVUPS      Z0, K1, (R8)
-	ADDQ         R9, R8
-	VMAXPS       Z1, Z2, Z1
-	VMINPS       Z1, Z3, Z1
-	VMOVUPS      Z1, K1, (R8)
-	SUBQ         $0x02, AX
-	JLE          next
-	MOVQ         t+0(FP), R8
-	MOVQ         128(R8), R8
-	SHLQ         $0x02, R8
-	IMUL3Q       $0x02, R8, R8
-	ADDQ         R8, SI
-	MOVQ         t+0(FP), R8
-	MOVQ         136(R8), R8
-	SHLQ         $0x02, R8
-	IMUL3Q       $0x02, R8, R8
-	ADDQ         R8, DI
-	JMP          tile
+	VMAXPS Z0, Z2, Z0
+	VMINPS Z0, Z3, Z0
+	VMOVUPS Z0, K1, (R8)
+	ADDQ R9, R8
+	VMAXPS Z1, Z2, Z1
+	VMINPS Z1, Z3, Z1
+	VMOVUPS Z1, K1, (R8)
+	SUBQ $0x02, AX
+	JLE next
+	MOVQ t+0(FP), R8
+	MOVQ 128(R8), R8
+	SHLQ $0x02, R8
+	IMUL3Q $0x02, R8, R8
+	ADDQ R8, SI
+	MOVQ t+0(FP), R8
+	MOVQ 136(R8), R8
+	SHLQ $0x02, R8
+	IMUL3Q $0x02, R8, R8
+	ADDQ R8, DI
+	JMP tile
 
 	UNDEF
 rows6:
@@ -1351,47 +1351,47 @@ rows6:
 	XORQ R9, R9
 
 rows6_block:
-	MOVQ         t+0(FP), R10
-	MOVQ         200(R10), R10
-	MOVQ         R9, R11
-	SHRQ         $0x02, R11
-	SUBQ         R11, R10
-	CMPQ         R10, $0x10
-	JLE          rows6_narrow
-	MOVQ         $0x00000020, R11
-	CMPQ         R10, R11
-	CMOVQLT      R10, R11
-	MOVQ         $-1, R10
-	BZHIQ        R11, R10, R10
-	KMOVW        R10, K1
-	SHRQ         $0x10, R10
-	KMOVW        R10, K1
-	SHRQ         $0x10, R10
-	MOVQ         t+0(FP), R10
+	MOVQ t+0(FP), R10
+	MOVQ 200(R10), R10
+	MOVQ R9, R11
+	SHRQ $0x02, R11
+	SUBQ R11, R10
+	CMPQ R10, $0x10
+	JLE rows6_narrow
+	MOVQ $0x00000020, R11
+	CMPQ R10, R11
+	CMOVQLT R10, R11
+	MOVQ $-1, R10
+	BZHIQ R11, R10, R10
+	KMOVW R10, K1
+	SHRQ $0x10, R10
+	KMOVW R10, K1
+	SHRQ $0x10, R10
+	MOVQ t+0(FP), R10
 	VBROADCASTSS 208(R10), Z0
-	VMOVAPS      Z0, Z1
-	VMOVAPS      Z0, Z2
-	VMOVAPS      Z1, Z3
-	VMOVAPS      Z0, Z4
-	VMOVAPS      Z1, Z5
-	VMOVAPS      Z0, Z6
-	VMOVAPS      Z1, Z7
-	VMOVAPS      Z0, Z8
-	VMOVAPS      Z1, Z9
-	VMOVAPS      Z0, Z10
-	VMOVAPS      Z1, Z11
-	MOVQ         t+0(FP), R10
-	MOVQ         144(R10), R10
-	MOVQ         t+0(FP), R11
-	MOVQ         24(R11), R11
-	ADDQ         R9, R11
-	ADDQ         SI, R11
-	MOVQ         t+0(FP), R12
-	MOVQ         168(R12), R12
-	TESTQ        R12, R12
-	JZ           rows6_epilogue
-	TESTQ        R10, R10
-	JZ           rows6_epilogue
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z1, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z1, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z1, Z7
+	VMOVAPS Z0, Z8
+	VMOVAPS Z1, Z9
+	VMOVAPS Z0, Z10
+	VMOVAPS Z1, Z11
+	MOVQ t+0(FP), R10
+	MOVQ 144(R10), R10
+	MOVQ t+0(FP), R11
+	MOVQ 24(R11), R11
+	ADDQ R9, R11
+	ADDQ SI, R11
+	MOVQ t+0(FP), R12
+	MOVQ 168(R12), R12
+	TESTQ R12, R12
+	JZ rows6_epilogue
+	TESTQ R10, R10
+	JZ rows6_epilogue
 
 rows6_outer:
 	MOVQ R11, R12
@@ -1399,188 +1399,188 @@ rows6_outer:
 	MOVQ 168(R13), R13
 
 rows6_middle:
-	LEAQ      (R8)(R8*2), R14
-	ADDQ      R12, R14
-	VMOVUPS   (R12), Z12
-	VCMPPS    $0x07, Z0, Z0, K2
-	VMAXPS    Z12, Z0, K2, Z0
+	LEAQ (R8)(R8*2), R14
+	ADDQ R12, R14
+	VMOVUPS (R12), Z12
+	VCMPPS $0x07, Z0, Z0, K2
+	VMAXPS Z12, Z0, K2, Z0
 	VMOVUPS.Z 64(R12), K1, Z12
-	VCMPPS    $0x07, Z1, Z1, K2
-	VMAXPS    Z12, Z1, K2, Z1
-	VMOVUPS   (R12)(R8*1), Z12
-	VCMPPS    $0x07, Z2, Z2, K2
-	VMAXPS    Z12, Z2, K2, Z2
+	VCMPPS $0x07, Z1, Z1, K2
+	VMAXPS Z12, Z1, K2, Z1
+	VMOVUPS (R12)(R8*1), Z12
+	VCMPPS $0x07, Z2, Z2, K2
+	VMAXPS Z12, Z2, K2, Z2
 	VMOVUPS.Z 64(R12)(R8*1), K1, Z12
-	VCMPPS    $0x07, Z3, Z3, K2
-	VMAXPS    Z12, Z3, K2, Z3
-	VMOVUPS   (R12)(R8*2), Z12
-	VCMPPS    $0x07, Z4, Z4, K2
-	VMAXPS    Z12, Z4, K2, Z4
+	VCMPPS $0x07, Z3, Z3, K2
+	VMAXPS Z12, Z3, K2, Z3
+	VMOVUPS (R12)(R8*2), Z12
+	VCMPPS $0x07, Z4, Z4, K2
+	VMAXPS Z12, Z4, K2, Z4
 	VMOVUPS.Z 64(R12)(R8*2), K1, Z12
-	VCMPPS    $0x07, Z5, Z5, K2
-	VMAXPS    Z12, Z5, K2, Z5
-	VMOVUPS   (R14), Z12
-	VCMPPS    $0x07, Z6, Z6, K2
-	VMAXPS    Z12, Z6, K2, Z6
+	VCMPPS $0x07, Z5, Z5, K2
+	VMAXPS Z12, Z5, K2, Z5
+	VMOVUPS (R14), Z12
+	VCMPPS $0x07, Z6, Z6, K2
+	VMAXPS Z12, Z6, K2, Z6
 	VMOVUPS.Z 64(R14), K1, Z12
-	VCMPPS    $0x07, Z7, Z7, K2
-	VMAXPS    Z12, Z7, K2, Z7
-	VMOVUPS   (R14)(R8*1), Z12
-	VCMPPS    $0x07, Z8, Z8, K2
-	VMAXPS    Z12, Z8, K2, Z8
+	VCMPPS $0x07, Z7, Z7, K2
+	VMAXPS Z12, Z7, K2, Z7
+	VMOVUPS (R14)(R8*1), Z12
+	VCMPPS $0x07, Z8, Z8, K2
+	VMAXPS Z12, Z8, K2, Z8
 	VMOVUPS.Z 64(R14)(R8*1), K1, Z12
-	VCMPPS    $0x07, Z9, Z9, K2
-	VMAXPS    Z12, Z9, K2, Z9
-	VMOVUPS   (R14)(R8*2), Z12
-	VCMPPS    $0x07, Z10, Z10, K2
-	VMAXPS    Z12, Z10, K2, Z10
+	VCMPPS $0x07, Z9, Z9, K2
+	VMAXPS Z12, Z9, K2, Z9
+	VMOVUPS (R14)(R8*2), Z12
+	VCMPPS $0x07, Z10, Z10, K2
+	VMAXPS Z12, Z10, K2, Z10
 	VMOVUPS.Z 64(R14)(R8*2), K1, Z12
-	VCMPPS    $0x07, Z11, Z11, K2
-	VMAXPS    Z12, Z11, K2, Z11
-	MOVQ      t+0(FP), R14
-	MOVQ      176(R14), R14
-	LEAQ      (R12)(R14*4), R12
-	DECQ      R13
-	JNZ       rows6_middle
-	MOVQ      t+0(FP), R12
-	MOVQ      152(R12), R12
-	LEAQ      (R11)(R12*4), R11
-	DECQ      R10
-	JNZ       rows6_outer
+	VCMPPS $0x07, Z11, Z11, K2
+	VMAXPS Z12, Z11, K2, Z11
+	MOVQ t+0(FP), R14
+	MOVQ 176(R14), R14
+	LEAQ (R12)(R14*4), R12
+	DECQ R13
+	JNZ rows6_middle
+	MOVQ t+0(FP), R12
+	MOVQ 152(R12), R12
+	LEAQ (R11)(R12*4), R11
+	DECQ R10
+	JNZ rows6_outer
 
 rows6_epilogue:
-	MOVQ  t+0(FP), R10
-	MOVQ  (R10), R10
-	MOVQ  t+0(FP), R11
-	MOVQ  96(R11), R11
-	ADDQ  R9, R10
-	ADDQ  DI, R10
+	MOVQ t+0(FP), R10
+	MOVQ (R10), R10
+	MOVQ t+0(FP), R11
+	MOVQ 96(R11), R11
+	ADDQ R9, R10
+	ADDQ DI, R10
 	TESTQ R11, R11
-	JZ    rows6_nothing
-	ADDQ  R9, R11
-	ADDQ  DI, R11
+	JZ rows6_nothing
+	ADDQ R9, R11
+	ADDQ DI, R11
 
 rows6_nothing:
-	MOVQ   t+0(FP), R12
-	MOVQ   136(R12), R12
-	SHLQ   $0x02, R12
-	TESTQ  R11, R11
-	JZ     rows6_plain
+	MOVQ t+0(FP), R12
+	MOVQ 136(R12), R12
+	SHLQ $0x02, R12
+	TESTQ R11, R11
+	JZ rows6_plain
 	VADDPS (R11), Z0, Z0
 	VADDPS 64(R11), Z1, K1, Z1
-	ADDQ   R12, R11
+	ADDQ R12, R11
 	VADDPS (R11), Z2, Z2
 	VADDPS 64(R11), Z3, K1, Z3
-	ADDQ   R12, R11
+	ADDQ R12, R11
 	VADDPS (R11), Z4, Z4
 	VADDPS 64(R11), Z5, K1, Z5
-	ADDQ   R12, R11
+	ADDQ R12, R11
 	VADDPS (R11), Z6, Z6
 	VADDPS 64(R11), Z7, K1, Z7
-	ADDQ   R12, R11
+	ADDQ R12, R11
 	VADDPS (R11), Z8, Z8
 	VADDPS 64(R11), Z9, K1, Z9
-	ADDQ   R12, R11
+	ADDQ R12, R11
 	VADDPS (R11), Z10, Z10
 	VADDPS 64(R11), Z11, K1, Z11
 
 rows6_plain:
-	MOVQ         t+0(FP), R11
+	MOVQ t+0(FP), R11
 	VBROADCASTSS 208(R11), Z12
 	VBROADCASTSS 212(R11), Z13
-	VMAXPS       Z0, Z12, Z0
-	VMINPS       Z0, Z13, Z0
-	VMOVUPS      Z0, (R10)
-	VMAXPS       Z1, Z12, Z1
-	VMINPS       Z1, Z13, Z1
-	VMOVUPS      Z1, K1, 64(R10)
-	ADDQ         R12, R10
-	VMAXPS       Z2, Z12, Z2
-	VMINPS       Z2, Z13, Z2
-	VMOVUPS      Z2, (R10)
-	VMAXPS       Z3, Z12, Z3
-	VMINPS       Z3, Z13, Z3
-	VMOVUPS      Z3, K1, 64(R10)
-	ADDQ         R12, R10
-	VMAXPS       Z4, Z12, Z4
-	VMINPS       Z4, Z13, Z4
-	VMOVUPS      Z4, (R10)
-	VMAXPS       Z5, Z12, Z5
-	VMINPS       Z5, Z13, Z5
-	VMOVUPS      Z5, K1, 64(R10)
-	ADDQ         R12, R10
-	VMAXPS       Z6, Z12, Z6
-	VMINPS       Z6, Z13, Z6
-	VMOVUPS      Z6, (R10)
-	VMAXPS       Z7, Z12, Z7
-	VMINPS       Z7, Z13, Z7
-	VMOVUPS      Z7, K1, 64(R10)
-	ADDQ         R12, R10
-	VMAXPS       Z8, Z12, Z8
-	VMINPS       Z8, Z13, Z8
-	VMOVUPS      Z8, (R10)
-	VMAXPS       Z9, Z12, Z9
-	VMINPS       Z9, Z13, Z9
-	VMOVUPS      Z9, K1, 64(R10)
-	ADDQ         R12, R10
-	VMAXPS       Z10, Z12, Z10
-	VMINPS       Z10, Z13, Z10
-	VMOVUPS      Z10, (R10)
-	VMAXPS       Z11, Z12, Z11
-	VMINPS       Z11, Z13, Z11
-	VMOVUPS      Z11, K1, 64(R10)
-	ADDQ         $0x80, R9
-	MOVQ         t+0(FP), R10
-	MOVQ         200(R10), R10
-	SHLQ         $0x02, R10
-	CMPQ         R9, R10
-	JLT          rows6_block
-	SUBQ         $0x06, AX
-	JLE          next
-	MOVQ         t+0(FP), R8
-	MOVQ         128(R8), R8
-	SHLQ         $0x02, R8
-	IMUL3Q       $0x06, R8, R8
-	ADDQ         R8, SI
-	MOVQ         t+0(FP), R8
-	MOVQ         136(R8), R8
-	SHLQ         $0x02, R8
-	IMUL3Q       $0x06, R8, R8
-	ADDQ         R8, DI
-	JMP          tile
+	VMAXPS Z0, Z12, Z0
+	VMINPS Z0, Z13, Z0
+	VMOVUPS Z0, (R10)
+	VMAXPS Z1, Z12, Z1
+	VMINPS Z1, Z13, Z1
+	VMOVUPS Z1, K1, 64(R10)
+	ADDQ R12, R10
+	VMAXPS Z2, Z12, Z2
+	VMINPS Z2, Z13, Z2
+	VMOVUPS Z2, (R10)
+	VMAXPS Z3, Z12, Z3
+	VMINPS Z3, Z13, Z3
+	VMOVUPS Z3, K1, 64(R10)
+	ADDQ R12, R10
+	VMAXPS Z4, Z12, Z4
+	VMINPS Z4, Z13, Z4
+	VMOVUPS Z4, (R10)
+	VMAXPS Z5, Z12, Z5
+	VMINPS Z5, Z13, Z5
+	VMOVUPS Z5, K1, 64(R10)
+	ADDQ R12, R10
+	VMAXPS Z6, Z12, Z6
+	VMINPS Z6, Z13, Z6
+	VMOVUPS Z6, (R10)
+	VMAXPS Z7, Z12, Z7
+	VMINPS Z7, Z13, Z7
+	VMOVUPS Z7, K1, 64(R10)
+	ADDQ R12, R10
+	VMAXPS Z8, Z12, Z8
+	VMINPS Z8, Z13, Z8
+	VMOVUPS Z8, (R10)
+	VMAXPS Z9, Z12, Z9
+	VMINPS Z9, Z13, Z9
+	VMOVUPS Z9, K1, 64(R10)
+	ADDQ R12, R10
+	VMAXPS Z10, Z12, Z10
+	VMINPS Z10, Z13, Z10
+	VMOVUPS Z10, (R10)
+	VMAXPS Z11, Z12, Z11
+	VMINPS Z11, Z13, Z11
+	VMOVUPS Z11, K1, 64(R10)
+	ADDQ $0x80, R9
+	MOVQ t+0(FP), R10
+	MOVQ 200(R10), R10
+	SHLQ $0x02, R10
+	CMPQ R9, R10
+	JLT rows6_block
+	SUBQ $0x06, AX
+	JLE next
+	MOVQ t+0(FP), R8
+	MOVQ 128(R8), R8
+	SHLQ $0x02, R8
+	IMUL3Q $0x06, R8, R8
+	ADDQ R8, SI
+	MOVQ t+0(FP), R8
+	MOVQ 136(R8), R8
+	SHLQ $0x02, R8
+	IMUL3Q $0x06, R8, R8
+	ADDQ R8, DI
+	JMP tile
 
 rows6_narrow:
-	MOVQ         t+0(FP), R10
-	MOVQ         200(R10), R10
-	MOVQ         R9, R11
-	SHRQ         $0x02, R11
-	SUBQ         R11, R10
-	MOVQ         $0x00000010, R11
-	CMPQ         R10, R11
-	CMOVQLT      R10, R11
-	MOVQ         $-1, R10
-	BZHIQ        R11, R10, R10
-	KMOVW        R10, K1
-	SHRQ         $0x10, R10
-	MOVQ         t+0(FP), R10
+	MOVQ t+0(FP), R10
+	MOVQ 200(R10), R10
+	MOVQ R9, R11
+	SHRQ $0x02, R11
+	SUBQ R11, R10
+	MOVQ $0x00000010, R11
+	CMPQ R10, R11
+	CMOVQLT R10, R11
+	MOVQ $-1, R10
+	BZHIQ R11, R10, R10
+	KMOVW R10, K1
+	SHRQ $0x10, R10
+	MOVQ t+0(FP), R10
 	VBROADCASTSS 208(R10), Z0
-	VMOVAPS      Z0, Z1
-	VMOVAPS      Z0, Z2
-	VMOVAPS      Z0, Z3
-	VMOVAPS      Z0, Z4
-	VMOVAPS      Z0, Z5
-	MOVQ         t+0(FP), R10
-	MOVQ         144(R10), R10
-	MOVQ         t+0(FP), R11
-	MOVQ         24(R11), R11
-	ADDQ         R9, R11
-	ADDQ         SI, R11
-	MOVQ         t+0(FP), R12
-	MOVQ         168(R12), R12
-	TESTQ        R12, R12
-	JZ           rows6narrow_epilogue
-	TESTQ        R10, R10
-	JZ           rows6narrow_epilogue
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	MOVQ t+0(FP), R10
+	MOVQ 144(R10), R10
+	MOVQ t+0(FP), R11
+	MOVQ 24(R11), R11
+	ADDQ R9, R11
+	ADDQ SI, R11
+	MOVQ t+0(FP), R12
+	MOVQ 168(R12), R12
+	TESTQ R12, R12
+	JZ rows6narrow_epilogue
+	TESTQ R10, R10
+	JZ rows6narrow_epilogue
 
 rows6narrow_outer:
 	MOVQ R11, R12
@@ -1588,107 +1588,107 @@ rows6narrow_outer:
 	MOVQ 168(R13), R13
 
 rows6narrow_middle:
-	LEAQ      (R8)(R8*2), R14
-	ADDQ      R12, R14
+	LEAQ (R8)(R8*2), R14
+	ADDQ R12, R14
 	VMOVUPS.Z (R12), K1, Z6
-	VCMPPS    $0x07, Z0, Z0, K2
-	VMAXPS    Z6, Z0, K2, Z0
+	VCMPPS $0x07, Z0, Z0, K2
+	VMAXPS Z6, Z0, K2, Z0
 	VMOVUPS.Z (R12)(R8*1), K1, Z6
-	VCMPPS    $0x07, Z1, Z1, K2
-	VMAXPS    Z6, Z1, K2, Z1
+	VCMPPS $0x07, Z1, Z1, K2
+	VMAXPS Z6, Z1, K2, Z1
 	VMOVUPS.Z (R12)(R8*2), K1, Z6
-	VCMPPS    $0x07, Z2, Z2, K2
-	VMAXPS    Z6, Z2, K2, Z2
+	VCMPPS $0x07, Z2, Z2, K2
+	VMAXPS Z6, Z2, K2, Z2
 	VMOVUPS.Z (R14), K1, Z6
-	VCMPPS    $0x07, Z3, Z3, K2
-	VMAXPS    Z6, Z3, K2, Z3
+	VCMPPS $0x07, Z3, Z3, K2
+	VMAXPS Z6, Z3, K2, Z3
 	VMOVUPS.Z (R14)(R8*1), K1, Z6
-	VCMPPS    $0x07, Z4, Z4, K2
-	VMAXPS    Z6, Z4, K2, Z4
+	VCMPPS $0x07, Z4, Z4, K2
+	VMAXPS Z6, Z4, K2, Z4
 	VMOVUPS.Z (R14)(R8*2), K1, Z6
-	VCMPPS    $0x07, Z5, Z5, K2
-	VMAXPS    Z6, Z5, K2, Z5
-	MOVQ      t+0(FP), R14
-	MOVQ      176(R14), R14
-	LEAQ      (R12)(R14*4), R12
-	DECQ      R13
-	JNZ       rows6narrow_middle
-	MOVQ      t+0(FP), R12
-	MOVQ      152(R12), R12
-	LEAQ      (R11)(R12*4), R11
-	DECQ      R10
-	JNZ       rows6narrow_outer
+	VCMPPS $0x07, Z5, Z5, K2
+	VMAXPS Z6, Z5, K2, Z5
+	MOVQ t+0(FP), R14
+	MOVQ 176(R14), R14
+	LEAQ (R12)(R14*4), R12
+	DECQ R13
+	JNZ rows6narrow_middle
+	MOVQ t+0(FP), R12
+	MOVQ 152(R12), R12
+	LEAQ (R11)(R12*4), R11
+	DECQ R10
+	JNZ rows6narrow_outer
 
 rows6narrow_epilogue:
-	MOVQ  t+0(FP), R8
-	MOVQ  (R8), R8
-	MOVQ  t+0(FP), R10
-	MOVQ  96(R10), R10
-	ADDQ  R9, R8
-	ADDQ  DI, R8
+	MOVQ t+0(FP), R8
+	MOVQ (R8), R8
+	MOVQ t+0(FP), R10
+	MOVQ 96(R10), R10
+	ADDQ R9, R8
+	ADDQ DI, R8
 	TESTQ R10, R10
-	JZ    rows6narrow_nothing
-	ADDQ  R9, R10
-	ADDQ  DI, R10
+	JZ rows6narrow_nothing
+	ADDQ R9, R10
+	ADDQ DI, R10
 
 rows6narrow_nothing:
-	MOVQ   t+0(FP), R9
-	MOVQ   136(R9), R9
-	SHLQ   $0x02, R9
-	TESTQ  R10, R10
-	JZ     rows6narrow_plain
+	MOVQ t+0(FP), R9
+	MOVQ 136(R9), R9
+	SHLQ $0x02, R9
+	TESTQ R10, R10
+	JZ rows6narrow_plain
 	VADDPS (R10), Z0, K1, Z0
-	ADDQ   R9, R10
+	ADDQ R9, R10
 	VADDPS (R10), Z1, K1, Z1
-	ADDQ   R9, R10
+	ADDQ R9, R10
 	VADDPS (R10), Z2, K1, Z2
-	ADDQ   R9, R10
+	ADDQ R9, R10
 	VADDPS (R10), Z3, K1, Z3
-	ADDQ   R9, R10
+	ADDQ R9, R10
 	VADDPS (R10), Z4, K1, Z4
-	ADDQ   R9, R10
+	ADDQ R9, R10
 	VADDPS (R10), Z5, K1, Z5
 
 rows6narrow_plain:
-	MOVQ         t+0(FP), R10
+	MOVQ t+0(FP), R10
 	VBROADCASTSS 208(R10), Z6
 	VBROADCASTSS 212(R10), Z7
-	VMAXPS       Z0, Z6, Z0
-	VMINPS       Z0, Z7, Z0
-	VMOVUPS      Z0, K1, (R8)
-	ADDQ         R9, R8
-	VMAXPS       Z1, Z6, Z1
-	VMINPS       Z1, Z7, Z1
-	VMOVUPS      Z1, K1, (R8)
-	ADDQ         R9, R8
-	VMAXPS       Z2, Z6, Z2
-	VMINPS       Z2, Z7, Z2
-	VMOVUPS      Z2, K1, (R8)
-	ADDQ         R9, R8
-	VMAXPS       Z3, Z6, Z3
-	VMINPS       Z3, Z7, Z3
-	VMOVUPS      Z3, K1, (R8)
-	ADDQ         R9, R8
-	VMAXPS       Z4, Z6, Z4
-	VMINPS       Z4, Z7, Z4
-	VMOVUPS      Z4, K1, (R8)
-	ADDQ         R9, R8
-	VMAXPS       Z5, Z6, Z5
-	VMINPS       Z5, Z7, Z5
-	VMOVUPS      Z5, K1, (R8)
-	SUBQ         $0x06, AX
-	JLE          next
-	MOVQ         t+0(FP), R8
-	MOVQ         128(R8), R8
-	SHLQ         $0x02, R8
-	IMUL3Q       $0x06, R8, R8
-	ADDQ         R8, SI
-	MOVQ         t+0(FP), R8
-	MOVQ         136(R8), R8
-	SHLQ         $0x02, R8
-	IMUL3Q       $0x06, R8, R8
-	ADDQ         R8, DI
-	JMP          tile
+	VMAXPS Z0, Z6, Z0
+	VMINPS Z0, Z7, Z0
+	VMOVUPS Z0, K1, (R8)
+	ADDQ R9, R8
+	VMAXPS Z1, Z6, Z1
+	VMINPS Z1, Z7, Z1
+	VMOVUPS Z1, K1, (R8)
+	ADDQ R9, R8
+	VMAXPS Z2, Z6, Z2
+	VMINPS Z2, Z7, Z2
+	VMOVUPS Z2, K1, (R8)
+	ADDQ R9, R8
+	VMAXPS Z3, Z6, Z3
+	VMINPS Z3, Z7, Z3
+	VMOVUPS Z3, K1, (R8)
+	ADDQ R9, R8
+	VMAXPS Z4, Z6, Z4
+	VMINPS Z4, Z7, Z4
+	VMOVUPS Z4, K1, (R8)
+	ADDQ R9, R8
+	VMAXPS Z5, Z6, Z5
+	VMINPS Z5, Z7, Z5
+	VMOVUPS Z5, K1, (R8)
+	SUBQ $0x06, AX
+	JLE next
+	MOVQ t+0(FP), R8
+	MOVQ 128(R8), R8
+	SHLQ $0x02, R8
+	IMUL3Q $0x06, R8, R8
+	ADDQ R8, SI
+	MOVQ t+0(FP), R8
+	MOVQ 136(R8), R8
+	SHLQ $0x02, R8
+	IMUL3Q $0x06, R8, R8
+	ADDQ R8, DI
+	JMP tile
 
 next:
 	MOVQ t+0(FP), AX
@@ -1698,7 +1698,7 @@ next:
 	MOVQ 408(AX), AX
 	LEAQ (BX)(AX*4), BX
 	DECQ CX
-	JG   line
+	JG line
 	VZEROUPPER
 	RET
 
@@ -1709,10 +1709,10 @@ TEXT ·largest256(SB), $0-8
 	MOVQ 120(AX), AX
 
 	CMPQ AX, $0x06
-	JEQ  rows6
+	JEQ rows6
 
 	CMPQ AX, $0x02
-	JEQ  rows2
+	JEQ rows2
 
 	MOVQ t+0(FP), AX
 	MOVQ 128(AX), AX
@@ -1720,20 +1720,20 @@ TEXT ·largest256(SB), $0-8
 	XORQ AX, AX
 
 rows1_block:
-	MOVQ         t+0(FP), CX
+	MOVQ t+0(FP), CX
 	VBROADCASTSS 208(CX), Y0
-	VMOVAPS      Y0, Y1
-	MOVQ         t+0(FP), CX
-	MOVQ         144(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         24(DX), DX
-	ADDQ         AX, DX
-	MOVQ         t+0(FP), BX
-	MOVQ         168(BX), BX
-	TESTQ        BX, BX
-	JZ           rows1_epilogue
-	TESTQ        CX, CX
-	JZ           rows1_epilogue
+	VMOVAPS Y0, Y1
+	MOVQ t+0(FP), CX
+	MOVQ 144(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 24(DX), DX
+	ADDQ AX, DX
+	MOVQ t+0(FP), BX
+	MOVQ 168(BX), BX
+	TESTQ BX, BX
+	JZ rows1_epilogue
+	TESTQ CX, CX
+	JZ rows1_epilogue
 
 rows1_outer:
 	MOVQ DX, BX
@@ -1741,60 +1741,60 @@ rows1_outer:
 	MOVQ 168(SI), SI
 
 rows1_middle:
-	VMOVUPS   (BX), Y2
-	VCMPPS    $0x03, Y0, Y0, Y3
-	VMAXPS    Y2, Y0, Y2
+	VMOVUPS (BX), Y2
+	VCMPPS $0x03, Y0, Y0, Y3
+	VMAXPS Y2, Y0, Y2
 	VBLENDVPS Y3, Y0, Y2, Y0
-	VMOVUPS   32(BX), Y2
-	VCMPPS    $0x03, Y1, Y1, Y3
-	VMAXPS    Y2, Y1, Y2
+	VMOVUPS 32(BX), Y2
+	VCMPPS $0x03, Y1, Y1, Y3
+	VMAXPS Y2, Y1, Y2
 	VBLENDVPS Y3, Y1, Y2, Y1
-	MOVQ      t+0(FP), DI
-	MOVQ      176(DI), DI
-	LEAQ      (BX)(DI*4), BX
-	DECQ      SI
-	JNZ       rows1_middle
-	MOVQ      t+0(FP), BX
-	MOVQ      152(BX), BX
-	LEAQ      (DX)(BX*4), DX
-	DECQ      CX
-	JNZ       rows1_outer
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	LEAQ (BX)(DI*4), BX
+	DECQ SI
+	JNZ rows1_middle
+	MOVQ t+0(FP), BX
+	MOVQ 152(BX), BX
+	LEAQ (DX)(BX*4), DX
+	DECQ CX
+	JNZ rows1_outer
 
 rows1_epilogue:
-	MOVQ  t+0(FP), CX
-	MOVQ  (CX), CX
-	MOVQ  t+0(FP), DX
-	MOVQ  96(DX), DX
-	ADDQ  AX, CX
+	MOVQ t+0(FP), CX
+	MOVQ (CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 96(DX), DX
+	ADDQ AX, CX
 	TESTQ DX, DX
-	JZ    rows1_nothing
-	ADDQ  AX, DX
+	JZ rows1_nothing
+	ADDQ AX, DX
 
 rows1_nothing:
-	MOVQ   t+0(FP), BX
-	MOVQ   136(BX), BX
-	SHLQ   $0x02, BX
-	TESTQ  DX, DX
-	JZ     rows1_plain
+	MOVQ t+0(FP), BX
+	MOVQ 136(BX), BX
+	SHLQ $0x02, BX
+	TESTQ DX, DX
+	JZ rows1_plain
 	VADDPS (DX), Y0, Y0
 	VADDPS 32(DX), Y1, Y1
 
 rows1_plain:
-	MOVQ         t+0(FP), DX
+	MOVQ t+0(FP), DX
 	VBROADCASTSS 208(DX), Y2
 	VBROADCASTSS 212(DX), Y3
-	VMAXPS       Y0, Y2, Y0
-	VMINPS       Y0, Y3, Y0
-	VMOVUPS      Y0, (CX)
-	VMAXPS       Y1, Y2, Y1
-	VMINPS       Y1, Y3, Y1
-	VMOVUPS      Y1, 32(CX)
-	ADDQ         $0x40, AX
-	MOVQ         t+0(FP), CX
-	MOVQ         200(CX), CX
-	SHLQ         $0x02, CX
-	CMPQ         AX, CX
-	JLT          rows1_block
+	VMAXPS Y0, Y2, Y0
+	VMINPS Y0, Y3, Y0
+	VMOVUPS Y0, (CX)
+	VMAXPS Y1, Y2, Y1
+	VMINPS Y1, Y3, Y1
+	VMOVUPS Y1, 32(CX)
+	ADDQ $0x40, AX
+	MOVQ t+0(FP), CX
+	MOVQ 200(CX), CX
+	SHLQ $0x02, CX
+	CMPQ AX, CX
+	JLT rows1_block
 	VZEROUPPER
 	RET
 
@@ -1805,22 +1805,22 @@ rows2:
 	XORQ CX, CX
 
 rows2_block:
-	MOVQ         t+0(FP), DX
+	MOVQ t+0(FP), DX
 	VBROADCASTSS 208(DX), Y0
-	VMOVAPS      Y0, Y1
-	VMOVAPS      Y0, Y2
-	VMOVAPS      Y1, Y3
-	MOVQ         t+0(FP), DX
-	MOVQ         144(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         24(BX), BX
-	ADDQ         CX, BX
-	MOVQ         t+0(FP), SI
-	MOVQ         168(SI), SI
-	TESTQ        SI, SI
-	JZ           rows2_epilogue
-	TESTQ        DX, DX
-	JZ           rows2_epilogue
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y1, Y3
+	MOVQ t+0(FP), DX
+	MOVQ 144(DX), DX
+	MOVQ t+0(FP), BX
+	MOVQ 24(BX), BX
+	ADDQ CX, BX
+	MOVQ t+0(FP), SI
+	MOVQ 168(SI), SI
+	TESTQ SI, SI
+	JZ rows2_epilogue
+	TESTQ DX, DX
+	JZ rows2_epilogue
 
 rows2_outer:
 	MOVQ BX, SI
@@ -1828,78 +1828,78 @@ rows2_outer:
 	MOVQ 168(DI), DI
 
 rows2_middle:
-	VMOVUPS   (SI), Y4
-	VCMPPS    $0x03, Y0, Y0, Y5
-	VMAXPS    Y4, Y0, Y4
+	VMOVUPS (SI), Y4
+	VCMPPS $0x03, Y0, Y0, Y5
+	VMAXPS Y4, Y0, Y4
 	VBLENDVPS Y5, Y0, Y4, Y0
-	VMOVUPS   32(SI), Y4
-	VCMPPS    $0x03, Y1, Y1, Y5
-	VMAXPS    Y4, Y1, Y4
+	VMOVUPS 32(SI), Y4
+	VCMPPS $0x03, Y1, Y1, Y5
+	VMAXPS Y4, Y1, Y4
 	VBLENDVPS Y5, Y1, Y4, Y1
-	VMOVUPS   (SI)(AX*1), Y4
-	VCMPPS    $0x03, Y2, Y2, Y5
-	VMAXPS    Y4, Y2, Y4
+	VMOVUPS (SI)(AX*1), Y4
+	VCMPPS $0x03, Y2, Y2, Y5
+	VMAXPS Y4, Y2, Y4
 	VBLENDVPS Y5, Y2, Y4, Y2
-	VMOVUPS   32(SI)(AX*1), Y4
-	VCMPPS    $0x03, Y3, Y3, Y5
-	VMAXPS    Y4, Y3, Y4
+	VMOVUPS 32(SI)(AX*1), Y4
+	VCMPPS $0x03, Y3, Y3, Y5
+	VMAXPS Y4, Y3, Y4
 	VBLENDVPS Y5, Y3, Y4, Y3
-	MOVQ      t+0(FP), R8
-	MOVQ      176(R8), R8
-	LEAQ      (SI)(R8*4), SI
-	DECQ      DI
-	JNZ       rows2_middle
-	MOVQ      t+0(FP), SI
-	MOVQ      152(SI), SI
-	LEAQ      (BX)(SI*4), BX
-	DECQ      DX
-	JNZ       rows2_outer
+	MOVQ t+0(FP), R8
+	MOVQ 176(R8), R8
+	LEAQ (SI)(R8*4), SI
+	DECQ DI
+	JNZ rows2_middle
+	MOVQ t+0(FP), SI
+	MOVQ 152(SI), SI
+	LEAQ (BX)(SI*4), BX
+	DECQ DX
+	JNZ rows2_outer
 
 rows2_epilogue:
-	MOVQ  t+0(FP), DX
-	MOVQ  (DX), DX
-	MOVQ  t+0(FP), BX
-	MOVQ  96(BX), BX
-	ADDQ  CX, DX
+	MOVQ t+0(FP), DX
+	MOVQ (DX), DX
+	MOVQ t+0(FP), BX
+	MOVQ 96(BX), BX
+	ADDQ CX, DX
 	TESTQ BX, BX
-	JZ    rows2_nothing
-	ADDQ  CX, BX
+	JZ rows2_nothing
+	ADDQ CX, BX
 
 rows2_nothing:
-	MOVQ   t+0(FP), SI
-	MOVQ   136(SI), SI
-	SHLQ   $0x02, SI
-	TESTQ  BX, BX
-	JZ     rows2_plain
+	MOVQ t+0(FP), SI
+	MOVQ 136(SI), SI
+	SHLQ $0x02, SI
+	TESTQ BX, BX
+	JZ rows2_plain
 	VADDPS (BX), Y0, Y0
 	VADDPS 32(BX), Y1, Y1
-	ADDQ   SI, BX
+	ADDQ SI, BX
 	VADDPS (BX), Y2, Y2
 	VADDPS 32(BX), Y3, Y3
 
 rows2_plain:
-	MOVQ         t+0(FP), BX
+	MOVQ t+0(FP), BX
 	VBROADCASTSS 208(BX), Y4
 	VBROADCASTSS 212(BX), Y5
-	VMAXPS       Y0, Y4, Y0
-	VMINPS       Y0, Y5, Y0
-	VMOVUPS      Y0, (DX)
-	VMAXPS       Y1, Y4, Y1
-	VMINPS       Y1, Y5, Y1
-	VMOVUPS      Y1, 32(DX)
-	ADDQ         SI, DX
-	VMAXPS       Y2, Y4, Y2
-	VMINPS       Y2, Y5, Y2
-	VMOVUPS      Y2, (DX)
-	VMAXPS       Y3, Y4, Y3
-	VMINPS       Y3, Y5, Y3
-	VMOVUPS      Y3, 32(DX)
-	ADDQ         $0x40, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         200(DX), DX
-	SHLQ         $0x02, DX
-	CMPQ         CX, DX
-	JLT          rows2_block
+	VMAXPS Y0, Y4, Y0
+	VMINPS Y0, Y5, Y0
+	VMOVUPS Y0, (DX)
+	VMAXPS Y1, Y4, Y1
+	VMINPS Y1, Y5, Y1
+	VMOVUPS Y1, 32(DX)
+	ADDQ SI, DX
+	VMAXPS Y2, Y4, Y2
+	VMINPS Y2, Y5, Y2
+	VMOVUPS Y2, (DX)
+	VMAXPS Y3, Y4, Y3
+	VMINPS Y3, Y5, Y3
+	VMOVUPS Y3, 32(DX)
+	ADDQ $0x40, CX
+	MOVQ t+0(FP), DX
+	MOVQ 200(DX), DX
+	SHLQ $0x02, DX
+	CMPQ CX, DX
+	JLT rows2_block
 	VZEROUPPER
 	RET
 
@@ -1911,30 +1911,30 @@ rows6:
 	XORQ CX, CX
 
 rows6_block:
-	MOVQ         t+0(FP), DX
+	MOVQ t+0(FP), DX
 	VBROADCASTSS 208(DX), Y0
-	VMOVAPS      Y0, Y1
-	VMOVAPS      Y0, Y2
-	VMOVAPS      Y1, Y3
-	VMOVAPS      Y0, Y4
-	VMOVAPS      Y1, Y5
-	VMOVAPS      Y0, Y6
-	VMOVAPS      Y1, Y7
-	VMOVAPS      Y0, Y8
-	VMOVAPS      Y1, Y9
-	VMOVAPS      Y0, Y10
-	VMOVAPS      Y1, Y11
-	MOVQ         t+0(FP), DX
-	MOVQ         144(DX), DX
-	MOVQ         t+0(FP), BX
-	MOVQ         24(BX), BX
-	ADDQ         CX, BX
-	MOVQ         t+0(FP), SI
-	MOVQ         168(SI), SI
-	TESTQ        SI, SI
-	JZ           rows6_epilogue
-	TESTQ        DX, DX
-	JZ           rows6_epilogue
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y1, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y1, Y5
+	VMOVAPS Y0, Y6
+	VMOVAPS Y1, Y7
+	VMOVAPS Y0, Y8
+	VMOVAPS Y1, Y9
+	VMOVAPS Y0, Y10
+	VMOVAPS Y1, Y11
+	MOVQ t+0(FP), DX
+	MOVQ 144(DX), DX
+	MOVQ t+0(FP), BX
+	MOVQ 24(BX), BX
+	ADDQ CX, BX
+	MOVQ t+0(FP), SI
+	MOVQ 168(SI), SI
+	TESTQ SI, SI
+	JZ rows6_epilogue
+	TESTQ DX, DX
+	JZ rows6_epilogue
 
 rows6_outer:
 	MOVQ BX, SI
@@ -1942,152 +1942,152 @@ rows6_outer:
 	MOVQ 168(DI), DI
 
 rows6_middle:
-	LEAQ      (AX)(AX*2), R8
-	ADDQ      SI, R8
-	VMOVUPS   (SI), Y12
-	VCMPPS    $0x03, Y0, Y0, Y13
-	VMAXPS    Y12, Y0, Y12
+	LEAQ (AX)(AX*2), R8
+	ADDQ SI, R8
+	VMOVUPS (SI), Y12
+	VCMPPS $0x03, Y0, Y0, Y13
+	VMAXPS Y12, Y0, Y12
 	VBLENDVPS Y13, Y0, Y12, Y0
-	VMOVUPS   32(SI), Y12
-	VCMPPS    $0x03, Y1, Y1, Y13
-	VMAXPS    Y12, Y1, Y12
+	VMOVUPS 32(SI), Y12
+	VCMPPS $0x03, Y1, Y1, Y13
+	VMAXPS Y12, Y1, Y12
 	VBLENDVPS Y13, Y1, Y12, Y1
-	VMOVUPS   (SI)(AX*1), Y12
-	VCMPPS    $0x03, Y2, Y2, Y13
-	VMAXPS    Y12, Y2, Y12
+	VMOVUPS (SI)(AX*1), Y12
+	VCMPPS $0x03, Y2, Y2, Y13
+	VMAXPS Y12, Y2, Y12
 	VBLENDVPS Y13, Y2, Y12, Y2
-	VMOVUPS   32(SI)(AX*1), Y12
-	VCMPPS    $0x03, Y3, Y3, Y13
-	VMAXPS    Y12, Y3, Y12
+	VMOVUPS 32(SI)(AX*1), Y12
+	VCMPPS $0x03, Y3, Y3, Y13
+	VMAXPS Y12, Y3, Y12
 	VBLENDVPS Y13, Y3, Y12, Y3
-	VMOVUPS   (SI)(AX*2), Y12
-	VCMPPS    $0x03, Y4, Y4, Y13
-	VMAXPS    Y12, Y4, Y12
+	VMOVUPS (SI)(AX*2), Y12
+	VCMPPS $0x03, Y4, Y4, Y13
+	VMAXPS Y12, Y4, Y12
 	VBLENDVPS Y13, Y4, Y12, Y4
-	VMOVUPS   32(SI)(AX*2), Y12
-	VCMPPS    $0x03, Y5, Y5, Y13
-	VMAXPS    Y12, Y5, Y12
+	VMOVUPS 32(SI)(AX*2), Y12
+	VCMPPS $0x03, Y5, Y5, Y13
+	VMAXPS Y12, Y5, Y12
 	VBLENDVPS Y13, Y5, Y12, Y5
-	VMOVUPS   (R8), Y12
-	VCMPPS    $0x03, Y6, Y6, Y13
-	VMAXPS    Y12, Y6, Y12
+	VMOVUPS (R8), Y12
+	VCMPPS $0x03, Y6, Y6, Y13
+	VMAXPS Y12, Y6, Y12
 	VBLENDVPS Y13, Y6, Y12, Y6
-	VMOVUPS   32(R8), Y12
-	VCMPPS    $0x03, Y7, Y7, Y13
-	VMAXPS    Y12, Y7, Y12
+	VMOVUPS 32(R8), Y12
+	VCMPPS $0x03, Y7, Y7, Y13
+	VMAXPS Y12, Y7, Y12
 	VBLENDVPS Y13, Y7, Y12, Y7
-	VMOVUPS   (R8)(AX*1), Y12
-	VCMPPS    $0x03, Y8, Y8, Y13
-	VMAXPS    Y12, Y8, Y12
+	VMOVUPS (R8)(AX*1), Y12
+	VCMPPS $0x03, Y8, Y8, Y13
+	VMAXPS Y12, Y8, Y12
 	VBLENDVPS Y13, Y8, Y12, Y8
-	VMOVUPS   32(R8)(AX*1), Y12
-	VCMPPS    $0x03, Y9, Y9, Y13
-	VMAXPS    Y12, Y9, Y12
+	VMOVUPS 32(R8)(AX*1), Y12
+	VCMPPS $0x03, Y9, Y9, Y13
+	VMAXPS Y12, Y9, Y12
 	VBLENDVPS Y13, Y9, Y12, Y9
-	VMOVUPS   (R8)(AX*2), Y12
-	VCMPPS    $0x03, Y10, Y10, Y13
-	VMAXPS    Y12, Y10, Y12
+	VMOVUPS (R8)(AX*2), Y12
+	VCMPPS $0x03, Y10, Y10, Y13
+	VMAXPS Y12, Y10, Y12
 	VBLENDVPS Y13, Y10, Y12, Y10
-	VMOVUPS   32(R8)(AX*2), Y12
-	VCMPPS    $0x03, Y11, Y11, Y13
-	VMAXPS    Y12, Y11, Y12
+	VMOVUPS 32(R8)(AX*2), Y12
+	VCMPPS $0x03, Y11, Y11, Y13
+	VMAXPS Y12, Y11, Y12
 	VBLENDVPS Y13, Y11, Y12, Y11
-	MOVQ      t+0(FP), R8
-	MOVQ      176(R8), R8
-	LEAQ      (SI)(R8*4), SI
-	DECQ      DI
-	JNZ       rows6_middle
-	MOVQ      t+0(FP), SI
-	MOVQ      152(SI), SI
-	LEAQ      (BX)(SI*4), BX
-	DECQ      DX
-	JNZ       rows6_outer
+	MOVQ t+0(FP), R8
+	MOVQ 176(R8), R8
+	LEAQ (SI)(R8*4), SI
+	DECQ DI
+	JNZ rows6_middle
+	MOVQ t+0(FP), SI
+	MOVQ 152(SI), SI
+	LEAQ (BX)(SI*4), BX
+	DECQ DX
+	JNZ rows6_outer
 
 rows6_epilogue:
-	MOVQ  t+0(FP), DX
-	MOVQ  (DX), DX
-	MOVQ  t+0(FP), BX
-	MOVQ  96(BX), BX
-	ADDQ  CX, DX
+	MOVQ t+0(FP), DX
+	MOVQ (DX), DX
+	MOVQ t+0(FP), BX
+	MOVQ 96(BX), BX
+	ADDQ CX, DX
 	TESTQ BX, BX
-	JZ    rows6_nothing
-	ADDQ  CX, BX
+	JZ rows6_nothing
+	ADDQ CX, BX
 
 rows6_nothing:
-	MOVQ   t+0(FP), SI
-	MOVQ   136(SI), SI
-	SHLQ   $0x02, SI
-	TESTQ  BX, BX
-	JZ     rows6_plain
+	MOVQ t+0(FP), SI
+	MOVQ 136(SI), SI
+	SHLQ $0x02, SI
+	TESTQ BX, BX
+	JZ rows6_plain
 	VADDPS (BX), Y0, Y0
 	VADDPS 32(BX), Y1, Y1
-	ADDQ   SI, BX
+	ADDQ SI, BX
 	VADDPS (BX), Y2, Y2
 	VADDPS 32(BX), Y3, Y3
-	ADDQ   SI, BX
+	ADDQ SI, BX
 	VADDPS (BX), Y4, Y4
 	VADDPS 32(BX), Y5, Y5
-	ADDQ   SI, BX
+	ADDQ SI, BX
 	VADDPS (BX), Y6, Y6
 	VADDPS 32(BX), Y7, Y7
-	ADDQ   SI, BX
+	ADDQ SI, BX
 	VADDPS (BX), Y8, Y8
 	VADDPS 32(BX), Y9, Y9
-	ADDQ   SI, BX
+	ADDQ SI, BX
 	VADDPS (BX), Y10, Y10
 	VADDPS 32(BX), Y11, Y11
 
 rows6_plain:
-	MOVQ         t+0(FP), BX
+	MOVQ t+0(FP), BX
 	VBROADCASTSS 208(BX), Y12
 	VBROADCASTSS 212(BX), Y13
-	VMAXPS       Y0, Y12, Y0
-	VMINPS       Y0, Y13, Y0
-	VMOVUPS      Y0, (DX)
-	VMAXPS       Y1, Y12, Y1
-	VMINPS       Y1, Y13, Y1
-	VMOVUPS      Y1, 32(DX)
-	ADDQ         SI, DX
-	VMAXPS       Y2, Y12, Y2
-	VMINPS       Y2, Y13, Y2
-	VMOVUPS      Y2, (DX)
-	VMAXPS       Y3, Y12, Y3
-	VMINPS       Y3, Y13, Y3
-	VMOVUPS      Y3, 32(DX)
-	ADDQ         SI, DX
-	VMAXPS       Y4, Y12, Y4
-	VMINPS       Y4, Y13, Y4
-	VMOVUPS      Y4, (DX)
-	VMAXPS       Y5, Y12, Y5
-	VMINPS       Y5, Y13, Y5
-	VMOVUPS      Y5, 32(DX)
-	ADDQ         SI, DX
-	VMAXPS       Y6, Y12, Y6
-	VMINPS       Y6, Y13, Y6
-	VMOVUPS      Y6, (DX)
-	VMAXPS       Y7, Y12, Y7
-	VMINPS       Y7, Y13, Y7
-	VMOVUPS      Y7, 32(DX)
-	ADDQ         SI, DX
-	VMAXPS       Y8, Y12, Y8
-	VMINPS       Y8, Y13, Y8
-	VMOVUPS      Y8, (DX)
-	VMAXPS       Y9, Y12, Y9
-	VMINPS       Y9, Y13, Y9
-	VMOVUPS      Y9, 32(DX)
-	ADDQ         SI, DX
-	VMAXPS       Y10, Y12, Y10
-	VMINPS       Y10, Y13, Y10
-	VMOVUPS      Y10, (DX)
-	VMAXPS       Y11, Y12, Y11
-	VMINPS       Y11, Y13, Y11
-	VMOVUPS      Y11, 32(DX)
-	ADDQ         $0x40, CX
-	MOVQ         t+0(FP), DX
-	MOVQ         200(DX), DX
-	SHLQ         $0x02, DX
-	CMPQ         CX, DX
-	JLT          rows6_block
+	VMAXPS Y0, Y12, Y0
+	VMINPS Y0, Y13, Y0
+	VMOVUPS Y0, (DX)
+	VMAXPS Y1, Y12, Y1
+	VMINPS Y1, Y13, Y1
+	VMOVUPS Y1, 32(DX)
+	ADDQ SI, DX
+	VMAXPS Y2, Y12, Y2
+	VMINPS Y2, Y13, Y2
+	VMOVUPS Y2, (DX)
+	VMAXPS Y3, Y12, Y3
+	VMINPS Y3, Y13, Y3
+	VMOVUPS Y3, 32(DX)
+	ADDQ SI, DX
+	VMAXPS Y4, Y12, Y4
+	VMINPS Y4, Y13, Y4
+	VMOVUPS Y4, (DX)
+	VMAXPS Y5, Y12, Y5
+	VMINPS Y5, Y13, Y5
+	VMOVUPS Y5, 32(DX)
+	ADDQ SI, DX
+	VMAXPS Y6, Y12, Y6
+	VMINPS Y6, Y13, Y6
+	VMOVUPS Y6, (DX)
+	VMAXPS Y7, Y12, Y7
+	VMINPS Y7, Y13, Y7
+	VMOVUPS Y7, 32(DX)
+	ADDQ SI, DX
+	VMAXPS Y8, Y12, Y8
+	VMINPS Y8, Y13, Y8
+	VMOVUPS Y8, (DX)
+	VMAXPS Y9, Y12, Y9
+	VMINPS Y9, Y13, Y9
+	VMOVUPS Y9, 32(DX)
+	ADDQ SI, DX
+	VMAXPS Y10, Y12, Y10
+	VMINPS Y10, Y13, Y10
+	VMOVUPS Y10, (DX)
+	VMAXPS Y11, Y12, Y11
+	VMINPS Y11, Y13, Y11
+	VMOVUPS Y11, 32(DX)
+	ADDQ $0x40, CX
+	MOVQ t+0(FP), DX
+	MOVQ 200(DX), DX
+	SHLQ $0x02, DX
+	CMPQ CX, DX
+	JLT rows6_block
 	VZEROUPPER
 	RET
 

@@ -10,38 +10,38 @@ TEXT ·product512(SB), $0-8
 	MOVQ t+0(FP), CX
 	MOVQ 200(CX), CX
 	CMPQ CX, $0x10
-	JEQ  narrow
+	JEQ narrow
 
 	UNDEF
 narrow:
 	CMPQ AX, $0x06
-	JEQ  rows6x1
+	JEQ rows6x1
 
 	CMPQ AX, $0x02
-	JEQ  rows2x1
+	JEQ rows2x1
 
 	UNDEF
 rows6x1:
-	MOVQ    t+0(FP), AX
-	MOVQ    128(AX), AX
-	SHLQ    $0x02, AX
-	MOVQ    t+0(FP), CX
-	MOVQ    48(CX), CX
-	MOVQ    t+0(FP), DX
-	MOVQ    200(DX), DX
-	SHLQ    $0x02, DX
-	MOVQ    t+0(FP), BX
-	MOVQ    72(BX), BX
+	MOVQ t+0(FP), AX
+	MOVQ 128(AX), AX
+	SHLQ $0x02, AX
+	MOVQ t+0(FP), CX
+	MOVQ 48(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 200(DX), DX
+	SHLQ $0x02, DX
+	MOVQ t+0(FP), BX
+	MOVQ 72(BX), BX
 	VMOVUPS (BX), Z0
 	VMOVAPS Z0, Z1
 	VMOVAPS Z0, Z2
 	VMOVAPS Z0, Z3
 	VMOVAPS Z0, Z4
 	VMOVAPS Z0, Z5
-	MOVQ    t+0(FP), BX
-	MOVQ    144(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    24(SI), SI
+	MOVQ t+0(FP), BX
+	MOVQ 144(BX), BX
+	MOVQ t+0(FP), SI
+	MOVQ 24(SI), SI
 
 rows6x1_outer:
 	MOVQ t+0(FP), DI
@@ -56,119 +56,119 @@ rows6x1_middle:
 	MOVQ 192(R11), R11
 
 rows6x1_depth:
-	VMOVUPS      (CX), Z6
-	ADDQ         DX, CX
+	VMOVUPS (CX), Z6
+	ADDQ DX, CX
 	VBROADCASTSS (R9), Z7
-	VFMADD231PS  Z7, Z6, Z0
+	VFMADD231PS Z7, Z6, Z0
 	VBROADCASTSS (R9)(AX*1), Z7
-	VFMADD231PS  Z7, Z6, Z1
+	VFMADD231PS Z7, Z6, Z1
 	VBROADCASTSS (R9)(AX*2), Z7
-	VFMADD231PS  Z7, Z6, Z2
+	VFMADD231PS Z7, Z6, Z2
 	VBROADCASTSS (R10), Z7
-	VFMADD231PS  Z7, Z6, Z3
+	VFMADD231PS Z7, Z6, Z3
 	VBROADCASTSS (R10)(AX*1), Z7
-	VFMADD231PS  Z7, Z6, Z4
+	VFMADD231PS Z7, Z6, Z4
 	VBROADCASTSS (R10)(AX*2), Z7
-	VFMADD231PS  Z7, Z6, Z5
-	ADDQ         $0x04, R9
-	ADDQ         $0x04, R10
-	DECQ         R11
-	JNZ          rows6x1_depth
-	MOVQ         t+0(FP), R9
-	MOVQ         184(R9), R9
-	LEAQ         (CX)(R9*4), CX
-	MOVQ         t+0(FP), R9
-	MOVQ         176(R9), R9
-	LEAQ         (R8)(R9*4), R8
-	DECQ         DI
-	JNZ          rows6x1_middle
-	MOVQ         t+0(FP), DI
-	MOVQ         160(DI), DI
-	LEAQ         (CX)(DI*4), CX
-	MOVQ         t+0(FP), DI
-	MOVQ         152(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	DECQ         BX
-	JNZ          rows6x1_outer
-	MOVQ         t+0(FP), AX
-	MOVQ         216(AX), AX
-	MOVQ         $0x00000010, CX
-	CMPQ         AX, CX
-	CMOVQLT      AX, CX
-	MOVQ         $-1, AX
-	BZHIQ        CX, AX, AX
-	KMOVW        AX, K1
-	SHRQ         $0x10, AX
+	VFMADD231PS Z7, Z6, Z5
+	ADDQ $0x04, R9
+	ADDQ $0x04, R10
+	DECQ R11
+	JNZ rows6x1_depth
+	MOVQ t+0(FP), R9
+	MOVQ 184(R9), R9
+	LEAQ (CX)(R9*4), CX
+	MOVQ t+0(FP), R9
+	MOVQ 176(R9), R9
+	LEAQ (R8)(R9*4), R8
+	DECQ DI
+	JNZ rows6x1_middle
+	MOVQ t+0(FP), DI
+	MOVQ 160(DI), DI
+	LEAQ (CX)(DI*4), CX
+	MOVQ t+0(FP), DI
+	MOVQ 152(DI), DI
+	LEAQ (SI)(DI*4), SI
+	DECQ BX
+	JNZ rows6x1_outer
+	MOVQ t+0(FP), AX
+	MOVQ 216(AX), AX
+	MOVQ $0x00000010, CX
+	CMPQ AX, CX
+	CMOVQLT AX, CX
+	MOVQ $-1, AX
+	BZHIQ CX, AX, AX
+	KMOVW AX, K1
+	SHRQ $0x10, AX
 
-	MOVQ   t+0(FP), AX
-	MOVQ   (AX), AX
-	MOVQ   t+0(FP), CX
-	MOVQ   96(CX), CX
-	MOVQ   t+0(FP), DX
-	MOVQ   136(DX), DX
-	SHLQ   $0x02, DX
-	TESTQ  CX, CX
-	JZ     rows6x1_plain
+	MOVQ t+0(FP), AX
+	MOVQ (AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 96(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 136(DX), DX
+	SHLQ $0x02, DX
+	TESTQ CX, CX
+	JZ rows6x1_plain
 	VADDPS (CX), Z0, K1, Z0
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z1, K1, Z1
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z2, K1, Z2
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z3, K1, Z3
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z4, K1, Z4
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z5, K1, Z5
 
 rows6x1_plain:
-	MOVQ         t+0(FP), CX
+	MOVQ t+0(FP), CX
 	VBROADCASTSS 208(CX), Z6
 	VBROADCASTSS 212(CX), Z7
-	VMAXPS       Z0, Z6, Z0
-	VMINPS       Z0, Z7, Z0
-	VMOVUPS      Z0, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z1, Z6, Z1
-	VMINPS       Z1, Z7, Z1
-	VMOVUPS      Z1, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z2, Z6, Z2
-	VMINPS       Z2, Z7, Z2
-	VMOVUPS      Z2, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z3, Z6, Z3
-	VMINPS       Z3, Z7, Z3
-	VMOVUPS      Z3, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z4, Z6, Z4
-	VMINPS       Z4, Z7, Z4
-	VMOVUPS      Z4, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z5, Z6, Z5
-	VMINPS       Z5, Z7, Z5
-	VMOVUPS      Z5, K1, (AX)
+	VMAXPS Z0, Z6, Z0
+	VMINPS Z0, Z7, Z0
+	VMOVUPS Z0, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z1, Z6, Z1
+	VMINPS Z1, Z7, Z1
+	VMOVUPS Z1, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z2, Z6, Z2
+	VMINPS Z2, Z7, Z2
+	VMOVUPS Z2, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z3, Z6, Z3
+	VMINPS Z3, Z7, Z3
+	VMOVUPS Z3, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z4, Z6, Z4
+	VMINPS Z4, Z7, Z4
+	VMOVUPS Z4, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z5, Z6, Z5
+	VMINPS Z5, Z7, Z5
+	VMOVUPS Z5, K1, (AX)
 	VZEROUPPER
 	RET
 
 	UNDEF
 rows2x1:
-	MOVQ    t+0(FP), AX
-	MOVQ    128(AX), AX
-	SHLQ    $0x02, AX
-	MOVQ    t+0(FP), CX
-	MOVQ    48(CX), CX
-	MOVQ    t+0(FP), DX
-	MOVQ    200(DX), DX
-	SHLQ    $0x02, DX
-	MOVQ    t+0(FP), BX
-	MOVQ    72(BX), BX
+	MOVQ t+0(FP), AX
+	MOVQ 128(AX), AX
+	SHLQ $0x02, AX
+	MOVQ t+0(FP), CX
+	MOVQ 48(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 200(DX), DX
+	SHLQ $0x02, DX
+	MOVQ t+0(FP), BX
+	MOVQ 72(BX), BX
 	VMOVUPS (BX), Z0
 	VMOVAPS Z0, Z1
-	MOVQ    t+0(FP), BX
-	MOVQ    144(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    24(SI), SI
+	MOVQ t+0(FP), BX
+	MOVQ 144(BX), BX
+	MOVQ t+0(FP), SI
+	MOVQ 24(SI), SI
 
 rows2x1_outer:
 	MOVQ t+0(FP), DI
@@ -181,65 +181,65 @@ rows2x1_middle:
 	MOVQ 192(R10), R10
 
 rows2x1_depth:
-	VMOVUPS      (CX), Z2
-	ADDQ         DX, CX
+	VMOVUPS (CX), Z2
+	ADDQ DX, CX
 	VBROADCASTSS (R9), Z3
-	VFMADD231PS  Z3, Z2, Z0
+	VFMADD231PS Z3, Z2, Z0
 	VBROADCASTSS (R9)(AX*1), Z3
-	VFMADD231PS  Z3, Z2, Z1
-	ADDQ         $0x04, R9
-	DECQ         R10
-	JNZ          rows2x1_depth
-	MOVQ         t+0(FP), R9
-	MOVQ         184(R9), R9
-	LEAQ         (CX)(R9*4), CX
-	MOVQ         t+0(FP), R9
-	MOVQ         176(R9), R9
-	LEAQ         (R8)(R9*4), R8
-	DECQ         DI
-	JNZ          rows2x1_middle
-	MOVQ         t+0(FP), DI
-	MOVQ         160(DI), DI
-	LEAQ         (CX)(DI*4), CX
-	MOVQ         t+0(FP), DI
-	MOVQ         152(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	DECQ         BX
-	JNZ          rows2x1_outer
-	MOVQ         t+0(FP), AX
-	MOVQ         216(AX), AX
-	MOVQ         $0x00000010, CX
-	CMPQ         AX, CX
-	CMOVQLT      AX, CX
-	MOVQ         $-1, AX
-	BZHIQ        CX, AX, AX
-	KMOVW        AX, K1
-	SHRQ         $0x10, AX
+	VFMADD231PS Z3, Z2, Z1
+	ADDQ $0x04, R9
+	DECQ R10
+	JNZ rows2x1_depth
+	MOVQ t+0(FP), R9
+	MOVQ 184(R9), R9
+	LEAQ (CX)(R9*4), CX
+	MOVQ t+0(FP), R9
+	MOVQ 176(R9), R9
+	LEAQ (R8)(R9*4), R8
+	DECQ DI
+	JNZ rows2x1_middle
+	MOVQ t+0(FP), DI
+	MOVQ 160(DI), DI
+	LEAQ (CX)(DI*4), CX
+	MOVQ t+0(FP), DI
+	MOVQ 152(DI), DI
+	LEAQ (SI)(DI*4), SI
+	DECQ BX
+	JNZ rows2x1_outer
+	MOVQ t+0(FP), AX
+	MOVQ 216(AX), AX
+	MOVQ $0x00000010, CX
+	CMPQ AX, CX
+	CMOVQLT AX, CX
+	MOVQ $-1, AX
+	BZHIQ CX, AX, AX
+	KMOVW AX, K1
+	SHRQ $0x10, AX
 
-	MOVQ   t+0(FP), AX
-	MOVQ   (AX), AX
-	MOVQ   t+0(FP), CX
-	MOVQ   96(CX), CX
-	MOVQ   t+0(FP), DX
-	MOVQ   136(DX), DX
-	SHLQ   $0x02, DX
-	TESTQ  CX, CX
-	JZ     rows2x1_plain
+	MOVQ t+0(FP), AX
+	MOVQ (AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 96(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 136(DX), DX
+	SHLQ $0x02, DX
+	TESTQ CX, CX
+	JZ rows2x1_plain
 	VADDPS (CX), Z0, K1, Z0
-	ADDQ   DX, CX
+	ADDQ DX, CX
 	VADDPS (CX), Z1, K1, Z1
 
 rows2x1_plain:
-	MOVQ         t+0(FP), CX
+	MOVQ t+0(FP), CX
 	VBROADCASTSS 208(CX), Z2
 	VBROADCASTSS 212(CX), Z3
-	VMAXPS       Z0, Z2, Z0
-	VMINPS       Z0, Z3, Z0
-	VMOVUPS      Z0, K1, (AX)
-	ADDQ         DX, AX
-	VMAXPS       Z1, Z2, Z1
-	VMINPS       Z1, Z3, Z1
-	VMOVUPS      Z1, K1, (AX)
+	VMAXPS Z0, Z2, Z0
+	VMINPS Z0, Z3, Z0
+	VMOVUPS Z0, K1, (AX)
+	ADDQ DX, AX
+	VMAXPS Z1, Z2, Z1
+	VMINPS Z1, Z3, Z1
+	VMOVUPS Z1, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -254,32 +254,32 @@ TEXT ·product256(SB), $0-8
 	MOVQ 200(CX), CX
 
 	CMPQ AX, $0x06
-	JEQ  rows6x2
+	JEQ rows6x2
 
 	CMPQ AX, $0x02
-	JEQ  rows2x2
+	JEQ rows2x2
 
 	UNDEF
 rows6x2:
-	MOVQ    t+0(FP), AX
-	MOVQ    128(AX), AX
-	SHLQ    $0x02, AX
-	MOVQ    t+0(FP), CX
-	MOVQ    48(CX), CX
-	MOVQ    t+0(FP), DX
-	MOVQ    200(DX), DX
-	SHLQ    $0x02, DX
-	MOVQ    t+0(FP), BX
-	MOVQ    224(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    256(SI), SI
-	MOVQ    t+0(FP), DI
-	MOVQ    248(DI), DI
-	ADDQ    DI, BX
-	TESTQ   SI, SI
+	MOVQ t+0(FP), AX
+	MOVQ 128(AX), AX
+	SHLQ $0x02, AX
+	MOVQ t+0(FP), CX
+	MOVQ 48(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 200(DX), DX
+	SHLQ $0x02, DX
+	MOVQ t+0(FP), BX
+	MOVQ 224(BX), BX
+	MOVQ t+0(FP), SI
+	MOVQ 256(SI), SI
+	MOVQ t+0(FP), DI
+	MOVQ 248(DI), DI
+	ADDQ DI, BX
+	TESTQ SI, SI
 	CMOVQEQ CX, BX
-	MOVQ    t+0(FP), DI
-	MOVQ    72(DI), DI
+	MOVQ t+0(FP), DI
+	MOVQ 72(DI), DI
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVAPS Y0, Y2
@@ -292,10 +292,10 @@ rows6x2:
 	VMOVAPS Y1, Y9
 	VMOVAPS Y0, Y10
 	VMOVAPS Y1, Y11
-	MOVQ    t+0(FP), DI
-	MOVQ    144(DI), DI
-	MOVQ    t+0(FP), R8
-	MOVQ    24(R8), R8
+	MOVQ t+0(FP), DI
+	MOVQ 144(DI), DI
+	MOVQ t+0(FP), R8
+	MOVQ 24(R8), R8
 
 rows6x2_outer:
 	MOVQ t+0(FP), R9
@@ -310,153 +310,153 @@ rows6x2_middle:
 	MOVQ 192(R13), R13
 
 rows6x2_depth:
-	VMOVUPS      (CX), Y12
-	VMOVUPS      32(CX), Y13
-	ADDQ         DX, CX
-	PREFETCHT0   (BX)
-	ADDQ         SI, BX
+	VMOVUPS (CX), Y12
+	VMOVUPS 32(CX), Y13
+	ADDQ DX, CX
+	PREFETCHT0 (BX)
+	ADDQ SI, BX
 	VBROADCASTSS (R11), Y14
-	VFMADD231PS  Y14, Y12, Y0
-	VFMADD231PS  Y14, Y13, Y1
+	VFMADD231PS Y14, Y12, Y0
+	VFMADD231PS Y14, Y13, Y1
 	VBROADCASTSS (R11)(AX*1), Y14
-	VFMADD231PS  Y14, Y12, Y2
-	VFMADD231PS  Y14, Y13, Y3
+	VFMADD231PS Y14, Y12, Y2
+	VFMADD231PS Y14, Y13, Y3
 	VBROADCASTSS (R11)(AX*2), Y14
-	VFMADD231PS  Y14, Y12, Y4
-	VFMADD231PS  Y14, Y13, Y5
+	VFMADD231PS Y14, Y12, Y4
+	VFMADD231PS Y14, Y13, Y5
 	VBROADCASTSS (R12), Y14
-	VFMADD231PS  Y14, Y12, Y6
-	VFMADD231PS  Y14, Y13, Y7
+	VFMADD231PS Y14, Y12, Y6
+	VFMADD231PS Y14, Y13, Y7
 	VBROADCASTSS (R12)(AX*1), Y14
-	VFMADD231PS  Y14, Y12, Y8
-	VFMADD231PS  Y14, Y13, Y9
+	VFMADD231PS Y14, Y12, Y8
+	VFMADD231PS Y14, Y13, Y9
 	VBROADCASTSS (R12)(AX*2), Y14
-	VFMADD231PS  Y14, Y12, Y10
-	VFMADD231PS  Y14, Y13, Y11
-	ADDQ         $0x04, R11
-	ADDQ         $0x04, R12
-	DECQ         R13
-	JNZ          rows6x2_depth
-	MOVQ         t+0(FP), R11
-	MOVQ         184(R11), R11
-	LEAQ         (CX)(R11*4), CX
-	MOVQ         t+0(FP), R11
-	MOVQ         176(R11), R11
-	LEAQ         (R10)(R11*4), R10
-	DECQ         R9
-	JNZ          rows6x2_middle
-	MOVQ         t+0(FP), R9
-	MOVQ         160(R9), R9
-	LEAQ         (CX)(R9*4), CX
-	MOVQ         t+0(FP), R9
-	MOVQ         152(R9), R9
-	LEAQ         (R8)(R9*4), R8
-	DECQ         DI
-	JNZ          rows6x2_outer
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows6x2_plain
-	VADDPS       (CX), Y0, Y0
-	VADDPS       32(CX), Y1, Y1
-	ADDQ         DX, CX
-	VADDPS       (CX), Y2, Y2
-	VADDPS       32(CX), Y3, Y3
-	ADDQ         DX, CX
-	VADDPS       (CX), Y4, Y4
-	VADDPS       32(CX), Y5, Y5
-	ADDQ         DX, CX
-	VADDPS       (CX), Y6, Y6
-	VADDPS       32(CX), Y7, Y7
-	ADDQ         DX, CX
-	VADDPS       (CX), Y8, Y8
-	VADDPS       32(CX), Y9, Y9
-	ADDQ         DX, CX
-	VADDPS       (CX), Y10, Y10
-	VADDPS       32(CX), Y11, Y11
+	VFMADD231PS Y14, Y12, Y10
+	VFMADD231PS Y14, Y13, Y11
+	ADDQ $0x04, R11
+	ADDQ $0x04, R12
+	DECQ R13
+	JNZ rows6x2_depth
+	MOVQ t+0(FP), R11
+	MOVQ 184(R11), R11
+	LEAQ (CX)(R11*4), CX
+	MOVQ t+0(FP), R11
+	MOVQ 176(R11), R11
+	LEAQ (R10)(R11*4), R10
+	DECQ R9
+	JNZ rows6x2_middle
+	MOVQ t+0(FP), R9
+	MOVQ 160(R9), R9
+	LEAQ (CX)(R9*4), CX
+	MOVQ t+0(FP), R9
+	MOVQ 152(R9), R9
+	LEAQ (R8)(R9*4), R8
+	DECQ DI
+	JNZ rows6x2_outer
+	MOVQ t+0(FP), AX
+	MOVQ (AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 96(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 136(DX), DX
+	SHLQ $0x02, DX
+	TESTQ CX, CX
+	JZ rows6x2_plain
+	VADDPS (CX), Y0, Y0
+	VADDPS 32(CX), Y1, Y1
+	ADDQ DX, CX
+	VADDPS (CX), Y2, Y2
+	VADDPS 32(CX), Y3, Y3
+	ADDQ DX, CX
+	VADDPS (CX), Y4, Y4
+	VADDPS 32(CX), Y5, Y5
+	ADDQ DX, CX
+	VADDPS (CX), Y6, Y6
+	VADDPS 32(CX), Y7, Y7
+	ADDQ DX, CX
+	VADDPS (CX), Y8, Y8
+	VADDPS 32(CX), Y9, Y9
+	ADDQ DX, CX
+	VADDPS (CX), Y10, Y10
+	VADDPS 32(CX), Y11, Y11
 
 rows6x2_plain:
-	MOVQ         t+0(FP), CX
+	MOVQ t+0(FP), CX
 	VBROADCASTSS 208(CX), Y12
 	VBROADCASTSS 212(CX), Y13
-	VMAXPS       Y0, Y12, Y0
-	VMINPS       Y0, Y13, Y0
-	VMOVUPS      Y0, (AX)
-	VMAXPS       Y1, Y12, Y1
-	VMINPS       Y1, Y13, Y1
-	VMOVUPS      Y1, 32(AX)
-	ADDQ         DX, AX
-	VMAXPS       Y2, Y12, Y2
-	VMINPS       Y2, Y13, Y2
-	VMOVUPS      Y2, (AX)
-	VMAXPS       Y3, Y12, Y3
-	VMINPS       Y3, Y13, Y3
-	VMOVUPS      Y3, 32(AX)
-	ADDQ         DX, AX
-	VMAXPS       Y4, Y12, Y4
-	VMINPS       Y4, Y13, Y4
-	VMOVUPS      Y4, (AX)
-	VMAXPS       Y5, Y12, Y5
-	VMINPS       Y5, Y13, Y5
-	VMOVUPS      Y5, 32(AX)
-	ADDQ         DX, AX
-	VMAXPS       Y6, Y12, Y6
-	VMINPS       Y6, Y13, Y6
-	VMOVUPS      Y6, (AX)
-	VMAXPS       Y7, Y12, Y7
-	VMINPS       Y7, Y13, Y7
-	VMOVUPS      Y7, 32(AX)
-	ADDQ         DX, AX
-	VMAXPS       Y8, Y12, Y8
-	VMINPS       Y8, Y13, Y8
-	VMOVUPS      Y8, (AX)
-	VMAXPS       Y9, Y12, Y9
-	VMINPS       Y9, Y13, Y9
-	VMOVUPS      Y9, 32(AX)
-	ADDQ         DX, AX
-	VMAXPS       Y10, Y12, Y10
-	VMINPS       Y10, Y13, Y10
-	VMOVUPS      Y10, (AX)
-	VMAXPS       Y11, Y12, Y11
-	VMINPS       Y11, Y13, Y11
-	VMOVUPS      Y11, 32(AX)
+	VMAXPS Y0, Y12, Y0
+	VMINPS Y0, Y13, Y0
+	VMOVUPS Y0, (AX)
+	VMAXPS Y1, Y12, Y1
+	VMINPS Y1, Y13, Y1
+	VMOVUPS Y1, 32(AX)
+	ADDQ DX, AX
+	VMAXPS Y2, Y12, Y2
+	VMINPS Y2, Y13, Y2
+	VMOVUPS Y2, (AX)
+	VMAXPS Y3, Y12, Y3
+	VMINPS Y3, Y13, Y3
+	VMOVUPS Y3, 32(AX)
+	ADDQ DX, AX
+	VMAXPS Y4, Y12, Y4
+	VMINPS Y4, Y13, Y4
+	VMOVUPS Y4, (AX)
+	VMAXPS Y5, Y12, Y5
+	VMINPS Y5, Y13, Y5
+	VMOVUPS Y5, 32(AX)
+	ADDQ DX, AX
+	VMAXPS Y6, Y12, Y6
+	VMINPS Y6, Y13, Y6
+	VMOVUPS Y6, (AX)
+	VMAXPS Y7, Y12, Y7
+	VMINPS Y7, Y13, Y7
+	VMOVUPS Y7, 32(AX)
+	ADDQ DX, AX
+	VMAXPS Y8, Y12, Y8
+	VMINPS Y8, Y13, Y8
+	VMOVUPS Y8, (AX)
+	VMAXPS Y9, Y12, Y9
+	VMINPS Y9, Y13, Y9
+	VMOVUPS Y9, 32(AX)
+	ADDQ DX, AX
+	VMAXPS Y10, Y12, Y10
+	VMINPS Y10, Y13, Y10
+	VMOVUPS Y10, (AX)
+	VMAXPS Y11, Y12, Y11
+	VMINPS Y11, Y13, Y11
+	VMOVUPS Y11, 32(AX)
 	VZEROUPPER
 	RET
 
 	UNDEF
 rows2x2:
-	MOVQ    t+0(FP), AX
-	MOVQ    128(AX), AX
-	SHLQ    $0x02, AX
-	MOVQ    t+0(FP), CX
-	MOVQ    48(CX), CX
-	MOVQ    t+0(FP), DX
-	MOVQ    200(DX), DX
-	SHLQ    $0x02, DX
-	MOVQ    t+0(FP), BX
-	MOVQ    224(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    256(SI), SI
-	MOVQ    t+0(FP), DI
-	MOVQ    248(DI), DI
-	ADDQ    DI, BX
-	TESTQ   SI, SI
+	MOVQ t+0(FP), AX
+	MOVQ 128(AX), AX
+	SHLQ $0x02, AX
+	MOVQ t+0(FP), CX
+	MOVQ 48(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 200(DX), DX
+	SHLQ $0x02, DX
+	MOVQ t+0(FP), BX
+	MOVQ 224(BX), BX
+	MOVQ t+0(FP), SI
+	MOVQ 256(SI), SI
+	MOVQ t+0(FP), DI
+	MOVQ 248(DI), DI
+	ADDQ DI, BX
+	TESTQ SI, SI
 	CMOVQEQ CX, BX
-	MOVQ    t+0(FP), DI
-	MOVQ    72(DI), DI
+	MOVQ t+0(FP), DI
+	MOVQ 72(DI), DI
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVAPS Y0, Y2
 	VMOVAPS Y1, Y3
-	MOVQ    t+0(FP), DI
-	MOVQ    144(DI), DI
-	MOVQ    t+0(FP), R8
-	MOVQ    24(R8), R8
+	MOVQ t+0(FP), DI
+	MOVQ 144(DI), DI
+	MOVQ t+0(FP), R8
+	MOVQ 24(R8), R8
 
 rows2x2_outer:
 	MOVQ t+0(FP), R9
@@ -469,68 +469,68 @@ rows2x2_middle:
 	MOVQ 192(R12), R12
 
 rows2x2_depth:
-	VMOVUPS      (CX), Y4
-	VMOVUPS      32(CX), Y5
-	ADDQ         DX, CX
-	PREFETCHT0   (BX)
-	ADDQ         SI, BX
+	VMOVUPS (CX), Y4
+	VMOVUPS 32(CX), Y5
+	ADDQ DX, CX
+	PREFETCHT0 (BX)
+	ADDQ SI, BX
 	VBROADCASTSS (R11), Y6
-	VFMADD231PS  Y6, Y4, Y0
-	VFMADD231PS  Y6, Y5, Y1
+	VFMADD231PS Y6, Y4, Y0
+	VFMADD231PS Y6, Y5, Y1
 	VBROADCASTSS (R11)(AX*1), Y6
-	VFMADD231PS  Y6, Y4, Y2
-	VFMADD231PS  Y6, Y5, Y3
-	ADDQ         $0x04, R11
-	DECQ         R12
-	JNZ          rows2x2_depth
-	MOVQ         t+0(FP), R11
-	MOVQ         184(R11), R11
-	LEAQ         (CX)(R11*4), CX
-	MOVQ         t+0(FP), R11
-	MOVQ         176(R11), R11
-	LEAQ         (R10)(R11*4), R10
-	DECQ         R9
-	JNZ          rows2x2_middle
-	MOVQ         t+0(FP), R9
-	MOVQ         160(R9), R9
-	LEAQ         (CX)(R9*4), CX
-	MOVQ         t+0(FP), R9
-	MOVQ         152(R9), R9
-	LEAQ         (R8)(R9*4), R8
-	DECQ         DI
-	JNZ          rows2x2_outer
-	MOVQ         t+0(FP), AX
-	MOVQ         (AX), AX
-	MOVQ         t+0(FP), CX
-	MOVQ         96(CX), CX
-	MOVQ         t+0(FP), DX
-	MOVQ         136(DX), DX
-	SHLQ         $0x02, DX
-	TESTQ        CX, CX
-	JZ           rows2x2_plain
-	VADDPS       (CX), Y0, Y0
-	VADDPS       32(CX), Y1, Y1
-	ADDQ         DX, CX
-	VADDPS       (CX), Y2, Y2
-	VADDPS       32(CX), Y3, Y3
+	VFMADD231PS Y6, Y4, Y2
+	VFMADD231PS Y6, Y5, Y3
+	ADDQ $0x04, R11
+	DECQ R12
+	JNZ rows2x2_depth
+	MOVQ t+0(FP), R11
+	MOVQ 184(R11), R11
+	LEAQ (CX)(R11*4), CX
+	MOVQ t+0(FP), R11
+	MOVQ 176(R11), R11
+	LEAQ (R10)(R11*4), R10
+	DECQ R9
+	JNZ rows2x2_middle
+	MOVQ t+0(FP), R9
+	MOVQ 160(R9), R9
+	LEAQ (CX)(R9*4), CX
+	MOVQ t+0(FP), R9
+	MOVQ 152(R9), R9
+	LEAQ (R8)(R9*4), R8
+	DECQ DI
+	JNZ rows2x2_outer
+	MOVQ t+0(FP), AX
+	MOVQ (AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 96(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 136(DX), DX
+	SHLQ $0x02, DX
+	TESTQ CX, CX
+	JZ rows2x2_plain
+	VADDPS (CX), Y0, Y0
+	VADDPS 32(CX), Y1, Y1
+	ADDQ DX, CX
+	VADDPS (CX), Y2, Y2
+	VADDPS 32(CX), Y3, Y3
 
 rows2x2_plain:
-	MOVQ         t+0(FP), CX
+	MOVQ t+0(FP), CX
 	VBROADCASTSS 208(CX), Y4
 	VBROADCASTSS 212(CX), Y5
-	VMAXPS       Y0, Y4, Y0
-	VMINPS       Y0, Y5, Y0
-	VMOVUPS      Y0, (AX)
-	VMAXPS       Y1, Y4, Y1
-	VMINPS       Y1, Y5, Y1
-	VMOVUPS      Y1, 32(AX)
-	ADDQ         DX, AX
-	VMAXPS       Y2, Y4, Y2
-	VMINPS       Y2, Y5, Y2
-	VMOVUPS      Y2, (AX)
-	VMAXPS       Y3, Y4, Y3
-	VMINPS       Y3, Y5, Y3
-	VMOVUPS      Y3, 32(AX)
+	VMAXPS Y0, Y4, Y0
+	VMINPS Y0, Y5, Y0
+	VMOVUPS Y0, (AX)
+	VMAXPS Y1, Y4, Y1
+	VMINPS Y1, Y5, Y1
+	VMOVUPS Y1, 32(AX)
+	ADDQ DX, AX
+	VMAXPS Y2, Y4, Y2
+	VMINPS Y2, Y5, Y2
+	VMOVUPS Y2, (AX)
+	VMAXPS Y3, Y4, Y3
+	VMINPS Y3, Y5, Y3
+	VMOVUPS Y3, 32(AX)
 	VZEROUPPER
 	RET
 
