@@ -161,7 +161,7 @@ type quantizeFlags struct {
 	backends                               []string
 	scheme, out, report, labels, io, group string
 	calibrate, evaluate                    []string
-	json, continued                        bool
+	json, continued, corrects              bool
 }
 
 // set completes the options. It fails where flags do not go together.
@@ -173,7 +173,12 @@ func (f *quantizeFlags) set(cmd *cobra.Command) (err error) {
 		return usageError("--scheme: %v", err)
 	}
 	f.keepFlags.set(&f.Options)
-	f.LeaveBias = cmd.Flags().Changed("bias-correction") && !f.CorrectBias
+	switch {
+	case f.corrects:
+		f.Biases = quantize.CorrectedBiases
+	case cmd.Flags().Changed("bias-correction"):
+		f.Biases = quantize.LeftBiases
+	}
 	if f.Outside = f.io == "int8"; f.group != "" {
 		f.Scheme.Group = must.Get(strconv.Atoi(f.group))
 	}
@@ -201,6 +206,8 @@ func (f *quantizeFlags) set(cmd *cobra.Command) (err error) {
 			"--labels needs samples: --evaluate, or --calibrate"},
 		{f.Scheme.Static() && len(f.calibrate) == 0,
 			"--calibrate is missing: the scheme " + f.scheme + " takes ranges from samples"},
+		{f.corrects && len(f.calibrate) == 0, "--bias-correction needs errors of layers: they are " +
+			"measured with samples of --calibrate"},
 		{ranked != "" && (len(f.calibrate) == 0 || f.Compare == 0), ranked + " needs errors of layers: " +
 			"they are measured with samples of --calibrate, as many as --compare says"},
 	} {
@@ -218,8 +225,6 @@ func (f *quantizeFlags) ranked() string {
 		return fmt.Sprintf("--keep-float=%d", f.KeepWorst)
 	case f.accuracy > 0:
 		return "--target-accuracy"
-	case f.CorrectBias:
-		return "--bias-correction"
 	}
 	return ""
 }
@@ -329,7 +334,7 @@ own, with inputs as float32 has them; total, with all layers before it quantized
 		"with --observer=percentile: how many of 100 elements are in the range")
 	flags.BoolVar(&f.Equalize, "equalize", false,
 		"first make channels of layers that follow one another equally large")
-	flags.BoolVar(&f.CorrectBias, "bias-correction", false,
+	flags.BoolVar(&f.corrects, "bias-correction", false,
 		"take from biases what quantization adds to the mean of a layer's sums (default: with --calibrate, "+
 			"for weights of 4 bits)")
 	flags.StringSliceVar(&f.backends, "backend", nil,

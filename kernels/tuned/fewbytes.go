@@ -56,7 +56,7 @@ func matchFewBytes(r *Request) *Instance {
 			words[((tap/cv.kernel[1]*run+at/8*8)*fewChannels)+c*8+at%8] = byte(v)
 			sum, far = sum+v, far+max(v, -v)
 		}
-		if far*max(128+cv.offset, 127-cv.offset) > ops.ExactSum {
+		if far*cv.farthest() > ops.ExactSum {
 			return nil
 		}
 		binary.LittleEndian.PutUint32(start[8*c:], uint32(int32((cv.offset-128)*sum)))

@@ -169,7 +169,7 @@ func (v *groups) vectors(r *Request) *Instance {
 func (v *groups) instance(r *Request, own Values, w []byte, scales []float32) *Instance {
 	in := v.common(r, own, Packed{Name: "w", DType: ir.Int8, Data: w, From: []int{v.w}},
 		packed("scales", scales, v.scales))
-	in.Tile, in.Within = r.Target.bytesTile(), 3*v.k/v.of // each sum is converted, scaled and added
+	in.Tile, in.Within = r.Target.BytesTile(), 3*v.k/v.of // each sum is converted, scaled and added
 	if r.Target.Machine.MVE {                             // four at once
 		in.Within /= 3
 	}

@@ -83,11 +83,20 @@ const maxInt8Bias = 1<<30 - 1
 // holds reports whether int32 holds each sum, in any order, that begins with a bias or with what
 // offsets make of it: far is the sum of the weights without their signs.
 func (cv *int8Conv) holds(bias, far int64) bool {
-	most := max(128+max(cv.offset, -cv.offset), 255)
-	if cv.wide {
-		most = 1 << 15
+	most := cv.farthest()
+	if !cv.wide {
+		most = max(most, 255) // a byte without its sign
 	}
 	return max(bias, -bias)+far*most <= math.MaxInt32
+}
+
+// farthest returns the largest x + offset there is, without its sign.
+func (cv *int8Conv) farthest() int64 {
+	least, most := int64(math.MinInt8), int64(math.MaxInt8)
+	if cv.wide {
+		least, most = math.MinInt16, math.MaxInt16
+	}
+	return max(-(least + cv.offset), most+cv.offset)
 }
 
 // int8Of reads r as one, or returns nil.
@@ -341,7 +350,7 @@ func matchConvInt8(r *Request) *Instance {
 			copied += depth // and as they are before that
 		}
 	}
-	in := cv.instance(r.Target.bytesTile(), convInt8Params, Values{"depth": num(depth),
+	in := cv.instance(r.Target.BytesTile(), convInt8Params, Values{"depth": num(depth),
 		"pad_value": num(-cv.offset), "results_at_once": num(rows), "direct": num(direct),
 		"wide": num(cv.size() - 1), "int4": truth(int4), "planes": sym.Int(1),
 		"pixel": num(cv.cin), "whole_range": sym.Int(1)}, w, start)
@@ -422,7 +431,7 @@ func matchDepthwiseInt8(r *Request) *Instance {
 		w, stride = once, 0
 	}
 	rows, keep := &cv.axes[0], r.Spare && !mve && cv.same()
-	in := cv.instance(r.Target.bytesTile(), depthwiseInt8Params, Values{"channels": num(cv.groups),
+	in := cv.instance(r.Target.BytesTile(), depthwiseInt8Params, Values{"channels": num(cv.groups),
 		"multiplier": num(cv.cout), "in_offset": num(cv.offset), "fast": num(fastPairs(r)),
 		"pad_value": num(-cv.offset), "wide": num(cv.size() - 1), "in_place": truth(keep),
 		"weight_stride_channel": num(stride)},

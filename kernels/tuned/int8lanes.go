@@ -155,7 +155,7 @@ func (cv *int8Conv) vectors(r *Request) *Instance {
 			scratch = num(many * pixel * r.Target.byteSize())
 		}
 	}
-	in := cv.instance(r.Target.bytesTile(), convInt8Params, Values{"depth": num(l.depth),
+	in := cv.instance(r.Target.BytesTile(), convInt8Params, Values{"depth": num(l.depth),
 		"pad_value": num(-cv.offset), "results_at_once": num(many), "direct": truth(direct),
 		"wide": sym.Int(0), "int4": sym.Int(0), "planes": num(l.planes), "pixel": num(pixel),
 		"whole_range": truth(slices.Contains(l.w, 0x80))},
@@ -222,7 +222,7 @@ func (cv *int8Conv) windows(r *Request) *Instance {
 	if r.Target.byteSize() > 1 {
 		size = 4
 	}
-	in := cv.instance(r.Target.bytesTile(), depthwiseInt8Params, Values{"channels": num(cv.groups),
+	in := cv.instance(r.Target.BytesTile(), depthwiseInt8Params, Values{"channels": num(cv.groups),
 		"multiplier": sym.Int(1), "in_offset": num(cv.offset), "fast": sym.Int(0),
 		"pad_value": num(-cv.offset), "wide": sym.Int(0), "in_place": sym.Int(0),
 		"weight_stride_channel": num(cv.depth())},
@@ -258,7 +258,7 @@ func matchConvBytes(r *Request) *Instance {
 		pixel = cv.cin
 	}
 	l := cv.inLanes(r, rowsCols, pixel, 1)
-	if l == nil || l.far*max(128+cv.offset, 127-cv.offset) > ops.ExactSum {
+	if l == nil || l.far*cv.farthest() > ops.ExactSum {
 		return nil
 	}
 	direct := cv.direct(4)

@@ -75,7 +75,7 @@ func matchMatmulInt8(r *Request) *Instance {
 			"weight_stride_n": p.ws[2]}, p.sizes()),
 		Operands: []int{p.x, p.w}, Rest: true,
 		Channels: Channels{Inner: sym.Int(1), Count: p.n}, RunChannels: true,
-		Tile: r.Target.bytesTile(),
+		Tile: r.Target.BytesTile(),
 		MACs: sym.Mul(p.batch, p.m, p.n, p.k),
 		// What the columns begin with, the columns, and four rows as they are and 16 bits wide.
 		Scratch: sym.Add(sym.Mul(num(16), sym.CeilDiv(p.n, four)), sym.Mul(depth,

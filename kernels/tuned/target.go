@@ -35,16 +35,13 @@ func (t Target) tile() Tile {
 	return t.Machine.Tile
 }
 
-// bytesTile is the tile of kernels of bytes. Those have text for vectors where time counts alone:
+// BytesTile is the tile of kernels of bytes. Those have text for vectors where time counts alone:
 // it is written for another packing of weights.
-func (t Target) bytesTile() Tile {
+func (t Target) BytesTile() Tile {
 	tile := t.tile()
 	tile.Vector = tile.Vector && ChannelsLast(t)
 	return tile
 }
-
-// BytesTile is that tile: Vector says whether text for vectors of bytes is worth its size.
-func BytesTile(t Target) Tile { return t.bytesTile() }
 
 // vectors reports whether kernels may use vectors: as the machine is known to have them,
 // or as they find.

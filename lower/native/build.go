@@ -61,7 +61,7 @@ func fitting(p *ir.Program, opt Options, known bindings) (made *Program, err err
 
 func build(p *ir.Program, opt Options, known bindings) *Program {
 	prog := &Program{Source: foreign.Of(p.Source), Banks: opt.Banks,
-		Tile: tuned.BytesTile(opt.Target)}
+		Tile: opt.Target.BytesTile()}
 	state, shared := map[string]*Buffer{}, p.SharedState()
 	consts := &constPool{byData: map[[sha256.Size]byte]*Const{}, names: newTaken()}
 	for _, m := range p.Methods {

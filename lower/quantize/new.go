@@ -19,9 +19,7 @@ type Options struct {
 	Observer   string  // one of Observers; "" is minmax
 	Percentile float64 // of the observer of that name: how many of 100 elements are in the range
 	Equalize   bool    // between layers, before anything is observed
-	// CorrectBias takes from biases what quantization adds to a layer's mean. Where samples show a
-	// mean well, weights of 4 bits have it, unless LeaveBias says no.
-	CorrectBias, LeaveBias bool
+	Biases     Biases
 	// KeepFloat are patterns (of package path) of layers, modules or operators that stay float32.
 	KeepFloat []string
 	// KeepWorst is how many more layers stay so, those with the largest error of their own.
@@ -42,6 +40,16 @@ type Options struct {
 	Progress func(done, all int)
 	Done     <-chan struct{} // ends what runs when it is closed
 }
+
+// Biases says whether what quantization adds to a layer's mean is taken from its bias.
+type Biases uint8
+
+// The ways to treat biases.
+const (
+	OwnBiases       Biases = iota // corrects those of weights of 4 bits, if samples show means well
+	CorrectedBiases               // corrects all of them, however few the samples are
+	LeftBiases                    // corrects none
+)
 
 // Result is a recipe with what is known of it.
 type Result struct {
@@ -68,9 +76,12 @@ func New(ctx *lower.Context, p *ir.Program, samples map[string]Samples,
 	for _, s := range samples {
 		given += s.Count
 	}
-	if (opt.KeepWorst > 0 || opt.Accept != nil || opt.CorrectBias) &&
-		(given == 0 || opt.Compare == 0) {
+	ranked := opt.KeepWorst > 0 || opt.Accept != nil
+	switch {
+	case given == 0 && (ranked || opt.Biases == CorrectedBiases):
 		return nil, errors.New("errors of layers are measured with samples, and none are given")
+	case opt.Compare == 0 && ranked:
+		return nil, errors.New("errors of layers are measured with samples, and Compare is 0")
 	}
 	digest, err := Digest(p)
 	if err != nil {
@@ -229,12 +240,13 @@ func (r *Result) measure(ctx *lower.Context, prepared *ir.Program, a *Annotation
 		report, err := c.compare(samples, most)
 		return c, report, err
 	}
-	// Of fewer numbers a mean is taken only if the user wants it.
+	// A mean of fewer sums, or of fewer samples, is taken only if the user wants it.
 	least := float64(FewSamples)
-	if opt.CorrectBias {
+	if opt.Biases == CorrectedBiases {
 		least = 0
 	}
-	if opt.CorrectBias || opt.Scheme.Bits == 4 && !opt.LeaveBias {
+	if opt.Biases == CorrectedBiases ||
+		opt.Biases == OwnBiases && opt.Scheme.Bits == 4 && samples.Count >= FewSamples {
 		c, _, err := compare(max(opt.Compare, FewSamples))
 		if err != nil {
 			return err

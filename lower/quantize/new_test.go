@@ -72,10 +72,9 @@ func outputOf(t *testing.T, p *ir.Program) (xs []float64) {
 // A bias that is corrected leaves less of the mean error of a layer.
 func TestCorrectBias(t *testing.T) {
 	text := strings.ReplaceAll(uneven, "100.0, 50.0, 0.01, -0.02", "0.73, 0.21, 0.31, -0.99")
-	means := func(correct bool) float64 {
+	means := func(biases Biases) float64 {
 		scheme := Scheme{Name: "int4", Activations: ir.Int8, Bits: 4} // whose errors are large
-		r := recipeOf(t, parsed(t, text), Options{Scheme: scheme, Compare: 8, CorrectBias: correct,
-			LeaveBias: !correct})
+		r := recipeOf(t, parsed(t, text), Options{Scheme: scheme, Compare: 8, Biases: biases})
 		a := (&Default{Scheme: scheme}).Annotate(ModelOf(newContext().Table, r.Float, r.Float.Methods[0]))
 		c := &comparison{table: newContext().Table, float: r.Float.Methods[0], annotation: a,
 			quantized: r.Quantized.Methods[0]}
@@ -90,12 +89,14 @@ func TestCorrectBias(t *testing.T) {
 		}
 		return total
 	}
-	if before, after := means(false), means(true); after > before/10 {
+	if before, after := means(LeftBiases), means(CorrectedBiases); after > before/10 {
 		t.Errorf("means are off by %v, corrected by %v", before, after)
 	}
 }
 
-// Weights of 4 bits have corrected biases where samples show enough sums of a channel.
+// Weights of 4 bits have corrected biases where there are enough samples, with enough sums of a
+// channel. One sample of an image of 4 by 4 has 16 sums, but is one sample. Images without a row
+// have no sums.
 func TestBiasOfFewBits(t *testing.T) {
 	scheme, err := SchemeNamed("int4-weights")
 	if err != nil {
@@ -103,16 +104,22 @@ func TestBiasOfFewBits(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		samples int
+		image   string
 		opt     Options
 		want    bool
 	}{
-		{FewSamples, Options{}, true},
-		{FewSamples, Options{LeaveBias: true}, false},
-		{0, Options{}, false},
-		{1, Options{}, false},
-		{1, Options{Compare: 1, CorrectBias: true}, true},
+		{FewSamples, "1, 1]", Options{}, true},
+		{FewSamples, "2, 2]", Options{}, true},
+		{FewSamples, "2, 2]", Options{Biases: LeftBiases}, false},
+		{FewSamples, "0, 2]", Options{}, false},
+		{FewSamples - 1, "4, 4]", Options{}, false},
+		{1, "4, 4]", Options{}, false},
+		{1, "4, 4]", Options{Biases: CorrectedBiases}, true},
+		{0, "2, 2]", Options{}, false},
+		{1, "2, 2]", Options{}, false},
+		{1, "2, 2]", Options{Compare: 1, Biases: CorrectedBiases}, true},
 	} {
-		p := parsed(t, strings.ReplaceAll(uneven, "4, 4]", "2, 2]"))
+		p := parsed(t, strings.ReplaceAll(uneven, "4, 4]", tt.image))
 		tt.opt.Scheme = scheme
 		r, err := New(newContext(), p, map[string]Samples{"forward": normal(p.Methods[0], tt.samples)},
 			tt.opt)
@@ -120,7 +127,7 @@ func TestBiasOfFewBits(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := len(r.Recipe.Methods[0].Biases) > 0; got != tt.want {
-			t.Errorf("%d samples, %+v: biases are corrected: %v", tt.samples, tt.opt, got)
+			t.Errorf("%d samples of %s, %+v: biases are corrected: %v", tt.samples, tt.image, tt.opt, got)
 		}
 	}
 }

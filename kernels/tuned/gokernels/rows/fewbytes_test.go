@@ -53,7 +53,8 @@ type fewBytesCase struct {
 // randomFewBytes returns a case, or nil.
 func randomFewBytes(r *rand.Rand) *fewBytesCase {
 	a := ConvFewBytesParams{batch: 1 + r.IntN(2), inChannels: 1 + r.IntN(3),
-		outChannels: 1 + r.IntN(8), inH: 1 + r.IntN(12), inW: 1 + r.IntN(70), kernelH: 1 + r.IntN(5), kernelW: 1 + r.IntN(9),
+		outChannels: 1 + r.IntN(8), inH: 1 + r.IntN(12), inW: 1 + r.IntN(70),
+		kernelH: 1 + r.IntN(5), kernelW: 1 + r.IntN(9),
 		strideH: 1 + r.IntN(3), strideW: 1 + r.IntN(3), dilationH: 1 + r.IntN(2), padH: r.IntN(4),
 		padW: r.IntN(4), outStrideChannel: 1, channelsInner: true, padValue: r.IntN(256) - 128}
 	reach := a.inH + a.padH + r.IntN(3) - (a.kernelH-1)*a.dilationH
