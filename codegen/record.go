@@ -20,6 +20,7 @@ import (
 
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // RecordFile is the file in a folder that says which files there etgen wrote.
@@ -153,7 +154,7 @@ func (r *record) has(name string) bool {
 // format returns the text of RecordFile, the same for the same packages.
 func (r *record) format() []byte {
 	r.Note = recordNote
-	slices.SortFunc(r.Packages, func(a, b entry) int {
+	seq.Sort(r.Packages, func(a, b entry) int {
 		return strings.Compare(a.Kind+" "+a.Name+" "+strings.Join(a.names(), " "),
 			b.Kind+" "+b.Name+" "+strings.Join(b.names(), " "))
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -194,7 +195,7 @@ func (t *ties) tie(a, b sym.Expr) {
 	e := sym.Sub(a, b)
 	ss := e.Symbols()
 	byFirst := func(x, y *sym.Symbol) int { return cmp.Compare(t.first[x], t.first[y]) }
-	slices.SortStableFunc(ss, byFirst)
+	seq.Sort(ss, byFirst)
 	if len(ss) == 0 || len(ss) > 1 && byFirst(ss[len(ss)-2], ss[len(ss)-1]) == 0 {
 		return
 	}

@@ -287,7 +287,7 @@ func (v *vmaps) restride(at *ir.Node, y *ir.Value, d int) []*ir.Node {
 	to := at.Outputs[0]
 	dims := others(to.Type.Rank(), d)                 // of y, behind its first
 	memory := slices.Insert(slices.Clone(dims), 0, d) // outermost first
-	slices.SortStableFunc(memory, func(a, b int) int {
+	seq.Sort(memory, func(a, b int) int {
 		switch x, y := to.Type.Strides[a], to.Type.Strides[b]; {
 		case sym.Less(y, x):
 			return -1

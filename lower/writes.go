@@ -7,6 +7,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower/alias"
 )
@@ -134,7 +135,7 @@ func overlapsItself(t ir.Type) bool {
 		}
 		return false
 	}
-	slices.SortFunc(dims, func(a, b dim) int { return cmp.Compare(a.stride, b.stride) })
+	seq.Sort(dims, func(a, b dim) int { return cmp.Compare(a.stride, b.stride) })
 	disjoint, last := true, int64(0) // the greatest offset of the dimensions so far
 	for _, d := range dims {
 		disjoint = disjoint && d.stride > last

@@ -20,6 +20,7 @@ import (
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // CheckName returns an error if the user may not call a package so: keywords,
@@ -53,7 +54,7 @@ func PackageIn(dir, kind string) (_ string, err error) {
 	if len(files) == 0 {
 		return "", nil
 	}
-	slices.SortStableFunc(files, func(a, b goFile) int { return a.rank - b.rank })
+	seq.Sort(files, func(a, b goFile) int { return a.rank - b.rank })
 	first := files[0]
 	for _, f := range files[1:] {
 		if f.rank == first.rank && f.packageName() != first.packageName() {

@@ -293,7 +293,7 @@ func (lib *library) text(d *libDecl, rename func(string) string) string {
 			edits = append([]edit{{at, at + len(name), rename(name)}}, edits...)
 		}
 	}
-	slices.SortFunc(edits, func(a, b edit) int { return a.at - b.at })
+	seq.Sort(edits, func(a, b edit) int { return a.at - b.at })
 	var b strings.Builder
 	at := offset(start)
 	for _, e := range edits {

@@ -12,6 +12,7 @@ import (
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower"
@@ -131,7 +132,7 @@ func bytesOf(t ir.Type) int64 {
 
 // largestFirst sorts tensors by bytes, equal ones as they are.
 func largestFirst(tensors []Tensor) {
-	slices.SortStableFunc(tensors, func(a, b Tensor) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	seq.Sort(tensors, func(a, b Tensor) int { return cmp.Compare(b.Bytes, a.Bytes) })
 }
 
 // firstUser returns the first operator that takes v, and as which argument.

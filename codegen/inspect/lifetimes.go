@@ -151,7 +151,7 @@ func (l *lifetimes) spans(u *use, mayBeState, initial bool) []plan.Span {
 			}
 		}
 	}
-	slices.SortFunc(live, func(a, b plan.Span) int { return a.First - b.First })
+	seq.Sort(live, func(a, b plan.Span) int { return a.First - b.First })
 	var spans []plan.Span
 	for _, s := range live {
 		if n := len(spans); n > 0 && s.First <= spans[n-1].Last+1 {

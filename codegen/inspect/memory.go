@@ -2,9 +2,9 @@ package inspect
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/plan"
 )
 
@@ -65,7 +65,7 @@ func newMemory(problem *plan.Problem, pl *plan.Plan, steps []string, firstID int
 			Bytes: b.Size, Live: live})
 		m.Length = max(m.Length, live[len(live)-1].Last+1)
 	}
-	slices.SortStableFunc(m.Boxes, func(a, b Box) int {
+	seq.Sort(m.Boxes, func(a, b Box) int {
 		return cmp.Or(cmp.Compare(a.Buffer, b.Buffer), cmp.Compare(a.Live[0].First,
 			b.Live[0].First), cmp.Compare(a.Offset, b.Offset))
 	})

@@ -264,7 +264,7 @@ func (t *text) memory(m *Memory) {
 // largest returns the n largest boxes in the order they are in.
 func largest(boxes []Box, n int) []Box {
 	order := seq.Of(len(boxes), func(i int) int { return i })
-	slices.SortStableFunc(order, func(a, b int) int {
+	seq.Sort(order, func(a, b int) int {
 		return cmp.Compare(boxes[b].Bytes, boxes[a].Bytes)
 	})
 	order = order[:n]

@@ -16,6 +16,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/google/pprof/profile"
 
 	"github.com/etgen/etgen/ir"
@@ -161,7 +162,7 @@ func (p *Profile) Rows(by By) []Row {
 		rows[i].Time += s.Time
 	}
 	if by != Instruction {
-		slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Compare(b.Time, a.Time) })
+		seq.Sort(rows, func(a, b Row) int { return cmp.Compare(b.Time, a.Time) })
 	}
 	return rows
 }

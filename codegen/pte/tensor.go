@@ -63,7 +63,7 @@ func dimOrder(t ir.Type) []uint8 {
 		strides[i] = n
 	}
 	dense := slices.Clone(order)
-	slices.SortStableFunc(dense, func(a, b uint8) int {
+	seq.Sort(dense, func(a, b uint8) int {
 		switch {
 		case strides[a] > strides[b]:
 			return -1

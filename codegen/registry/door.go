@@ -10,6 +10,7 @@ import (
 	"github.com/etgen/etgen/codegen/golang"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/tuned/gokernels/panels"
 	"github.com/etgen/etgen/lower/native"
@@ -27,7 +28,7 @@ func door(c *collector, p *native.Program, one bool) string {
 		}
 		byOp[op] = append(byOp[op], i)
 	}
-	slices.SortFunc(order, foreign.Compare)
+	seq.Sort(order, foreign.Compare)
 	var b strings.Builder
 	fmt.Fprintf(&b, "// Registry returns the kernels that %s call%s.\n", p.Source.Comment(),
 		map[bool]string{true: "s"}[one])

@@ -13,6 +13,7 @@ import (
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -222,7 +223,7 @@ func liveBytes(p *plan.Problem, pl *plan.Plan, r *plan.Report) []int64 {
 	}
 	live := make([]int64, len(steps))
 	for k, list := range steps {
-		slices.SortFunc(list, func(a, b piece) int {
+		seq.Sort(list, func(a, b piece) int {
 			return cmp.Or(cmp.Compare(a.memory, b.memory), cmp.Compare(a.from, b.from))
 		})
 		last := piece{memory: -1}
@@ -416,6 +417,6 @@ func (r *Report) Largest(of func(*Layer) int64) []*Layer {
 			all = append(all, &r.Methods[i].Layers[k])
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *Layer) int { return cmp.Compare(of(b), of(a)) })
+	seq.Sort(all, func(a, b *Layer) int { return cmp.Compare(of(b), of(a)) })
 	return all
 }

@@ -468,7 +468,7 @@ func ran(probes []*probe, outs []*tensor.Tensor) (list []value) {
 			all = p.moments(of, 0, nil, nil, all)
 		}
 	}
-	slices.SortStableFunc(all, func(x, y moment) int { return slices.Compare(x.when, y.when) })
+	seq.Sort(all, func(x, y moment) int { return slices.Compare(x.when, y.when) })
 	for _, m := range all {
 		list = append(list, m.value)
 	}

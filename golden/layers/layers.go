@@ -95,7 +95,7 @@ func Compare(ctx context.Context, a, b Side, method string, inputs Inputs) (_ *R
 		for k, y := range bs {
 			at[y.node] = k
 		}
-		slices.SortStableFunc(as, func(x, y value) int { return at[x.node] - at[y.node] })
+		seq.Sort(as, func(x, y value) int { return at[x.node] - at[y.node] })
 	}
 	tol := compare.Tolerance{Terms: max(terms, more), Overflow: true}
 	pairs := match(as, bs, a.Path == b.Path || a.named() && b.named(), func(x, y value) bool {

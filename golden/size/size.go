@@ -21,6 +21,7 @@ import (
 	"github.com/etgen/etgen/golden/baremetal"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/kernels/tuned"
 )
 
@@ -270,7 +271,7 @@ func (s *Size) image(image *toolchain.Image) {
 			s.Symbols = append(s.Symbols, Part{x.Name, x.Section, int64(x.Size)})
 		}
 	}
-	slices.SortStableFunc(s.Symbols, func(a, b Part) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	seq.Sort(s.Symbols, func(a, b Part) int { return cmp.Compare(b.Bytes, a.Bytes) })
 }
 
 // compilerOf returns the name and the version of the target's compiler.

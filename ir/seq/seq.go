@@ -1,6 +1,8 @@
 // Package seq makes slices and maps of others, as package slices does not.
 package seq
 
+import "sort"
+
 // Map returns f of each element.
 func Map[T, U any](xs []T, f func(T) U) []U {
 	return Of(len(xs), func(i int) U { return f(xs[i]) })
@@ -41,4 +43,11 @@ func KeyBy[K comparable, T any](xs []T, key func(T) K) map[K]T {
 		by[key(x)] = x
 	}
 	return by
+}
+
+// Sort sorts elements; those that are equal stay in their order. It is slices.SortStableFunc, which
+// is compiled anew for elements of each type, for lists that are short: what it is made of is there
+// once.
+func Sort[T any](xs []T, compare func(a, b T) int) {
+	sort.SliceStable(xs, func(i, j int) bool { return compare(xs[i], xs[j]) < 0 })
 }

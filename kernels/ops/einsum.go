@@ -111,7 +111,7 @@ func (e *einsum) pairing(a, b, keep []int) (batch, sum, onlyA, onlyB []int, swap
 	onlyA = without(a, func(l int) bool { return in(b)(l) || !in(keep)(l) })
 	onlyB = without(b, func(l int) bool { return in(a)(l) || !in(keep)(l) })
 	for _, set := range [][]int{batch, sum, onlyA, onlyB} {
-		slices.SortFunc(set, func(x, y int) int { return e.rank(x) - e.rank(y) })
+		seq.Sort(set, func(x, y int) int { return e.rank(x) - e.rank(y) })
 	}
 	swap = len(onlyA) > 0 && len(onlyB) > 0 && e.rank(onlyB[len(onlyB)-1]) < e.rank(onlyA[0])
 	return

@@ -181,7 +181,7 @@ func (s *scheduler) order(vars []*sym.Symbol, roots []*expr.Expr) []*sym.Symbol 
 		})
 	}
 	out := slices.Clone(vars)
-	slices.SortStableFunc(out, func(a, b *sym.Symbol) int { return need[b] - need[a] })
+	seq.Sort(out, func(a, b *sym.Symbol) int { return need[b] - need[a] })
 	return out
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/plan"
 )
@@ -40,7 +41,7 @@ func overOutputs(m *Method, opt Options) {
 			list = append(list, b)
 		}
 	}
-	slices.SortFunc(list, func(a, b *Buffer) int {
+	seq.Sort(list, func(a, b *Buffer) int {
 		return cmp.Or(cmp.Compare(b.MaxLen, a.MaxLen), cmp.Compare(lives[a].first, lives[b].first),
 			cmp.Compare(a.Name, b.Name))
 	})

@@ -443,10 +443,10 @@ func (r *run) within(limit int64) (parts []*choice) {
 				}
 			}
 		}
-		slices.SortStableFunc(ways[end], func(a, b *way) int { return cmp.Compare(a.time, b.time) })
+		seq.Sort(ways[end], func(a, b *way) int { return cmp.Compare(a.time, b.time) })
 		if len(ways[end]) > mostWays { // the quickest, and those that hold the least
 			rest := ways[end][mostWays/2:]
-			slices.SortStableFunc(rest, func(a, b *way) int {
+			seq.Sort(rest, func(a, b *way) int {
 				return int(a.buffer() + a.around - b.buffer() - b.around)
 			})
 			ways[end] = ways[end][:mostWays]

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/tuned"
@@ -203,7 +204,7 @@ func (b *builder) plan(chain []link) (best *patches, gain float64) {
 			}
 		}
 	}
-	slices.SortStableFunc(choices, func(x, y choice) int { return cmp.Compare(x.time, y.time) })
+	seq.Sort(choices, func(x, y choice) int { return cmp.Compare(x.time, y.time) })
 	for _, c := range choices {
 		if c.patches.instances(b) {
 			return c.patches, -c.time

@@ -8,6 +8,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/ops"
@@ -206,7 +207,7 @@ func Bind(m *Method) (*Binding, error) {
 			}
 		}
 	}
-	slices.SortStableFunc(b.Checks, func(x, y Dim) int {
+	seq.Sort(b.Checks, func(x, y Dim) int {
 		if x.Port != y.Port {
 			return x.Port - y.Port
 		}

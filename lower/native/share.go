@@ -388,7 +388,7 @@ func (a *abstracter) parts(e sym.Expr) []*part {
 		byID[p.id] = p
 		list = append(list, p)
 	}
-	slices.SortStableFunc(list, func(p, q *part) int { return strings.Compare(p.shape, q.shape) })
+	seq.Sort(list, func(p, q *part) int { return strings.Compare(p.shape, q.shape) })
 	return list
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // Channels of one layer may be large where those of another are small. Between two layers with
@@ -159,7 +160,7 @@ func (e *equalization) record(r *MethodRecipe) {
 }
 
 func (r *MethodRecipe) sortBiases() {
-	slices.SortFunc(r.Biases, func(a, b BiasRecipe) int { return strings.Compare(a.Value, b.Value) })
+	seq.Sort(r.Biases, func(a, b BiasRecipe) int { return strings.Compare(a.Value, b.Value) })
 }
 
 // biasOf returns the recipe of a bias, made if there is none.

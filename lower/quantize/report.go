@@ -11,6 +11,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/kernels/interp"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -201,7 +202,7 @@ func (c *comparison) compare(samples Samples, most int) (*Report, error) {
 			r.Outputs = append(r.Outputs, OutputReport{k, outputs[k].decibel(), outputs[k].worst})
 		}
 	}
-	slices.SortStableFunc(r.Layers, func(a, b LayerReport) int { return cmp.Compare(a.Own, b.Own) })
+	seq.Sort(r.Layers, func(a, b LayerReport) int { return cmp.Compare(a.Own, b.Own) })
 	return r, nil
 }
 

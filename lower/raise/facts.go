@@ -3,7 +3,6 @@ package raise
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"sort"
 
 	"github.com/etgen/etgen/ir"
@@ -73,7 +72,7 @@ func newLying(tensors []*tensor) lying {
 		}
 	}
 	for _, list := range x {
-		slices.SortStableFunc(list, func(a, b *tensor) int {
+		seq.Sort(list, func(a, b *tensor) int {
 			return cmp.Compare(a.place.lo, b.place.lo)
 		})
 	}

@@ -154,7 +154,7 @@ func (d *Data) Errors(r *quantize.Result) {
 				finite(float64(l.Total))})
 		}
 	}
-	slices.SortStableFunc(d.Quantization.Errors, func(a, b Error) int {
+	seq.Sort(d.Quantization.Errors, func(a, b Error) int {
 		return cmp.Or(cmp.Compare(a.Method, b.Method), cmp.Compare(a.Own, b.Own))
 	})
 }
