@@ -133,11 +133,11 @@ func (b *chunker) keep(x loop.Operand) loop.Operand {
 }
 
 // call adds a call that computes a new value of dtype d.
-func (b *chunker) call(c *loop.Vector, d ir.DType) loop.Operand {
-	c.Dst = loop.Operand{Kind: loop.TempOperand, DType: d, Temp: b.values}
+func (b *chunker) call(prim string, d ir.DType, args []loop.Operand) loop.Operand {
+	dst := loop.Operand{Kind: loop.TempOperand, DType: d, Temp: b.values}
 	b.values++
-	b.calls = append(b.calls, c)
-	return c.Dst
+	b.calls = append(b.calls, loop.Call(prim, dst, args...))
+	return dst
 }
 
 func (b *chunker) store(s *loop.Store) bool {
@@ -158,9 +158,8 @@ func (b *chunker) store(s *loop.Store) bool {
 	}
 	x = b.vector(x)
 	first := index(sym.Add(rest, sym.Mul(coef, b.v.Expr())))
-	b.calls = append(b.calls, &loop.Vector{Prim: "Store",
-		Dst:  loop.Operand{Kind: loop.BufferOperand, DType: x.DType, Buf: s.Buf},
-		Args: []loop.Operand{first, index(coef), x}})
+	dst := loop.Operand{Kind: loop.BufferOperand, DType: x.DType, Buf: s.Buf}
+	b.calls = append(b.calls, loop.Call("Store", dst, first, index(coef), x))
 	return true
 }
 
@@ -172,12 +171,12 @@ func (b *chunker) into(dst, x loop.Operand) {
 	}
 	switch {
 	case x.Kind == loop.ScalarOperand:
-		b.calls = append(b.calls, &loop.Vector{Prim: "Fill", Dst: dst, Args: []loop.Operand{x}})
+		b.calls = append(b.calls, loop.Call("Fill", dst, x))
 	case last != nil && last.Dst.SameTemp(x):
 		last.Dst = dst
 		b.renamed(x, dst)
 	default:
-		b.calls = append(b.calls, &loop.Vector{Prim: "Copy", Dst: dst, Args: []loop.Operand{x}})
+		b.calls = append(b.calls, loop.Call("Copy", dst, x))
 	}
 }
 
@@ -225,8 +224,13 @@ func (b *chunker) reduce(s *loop.Assign) bool {
 		prim, of = "Dot", x.Args
 	}
 	args := b.exprs(of)
-	b.calls = append(b.calls, &loop.Vector{Prim: prim, Acc: acc, Args: args})
-	return args != nil
+	if args == nil {
+		return false
+	}
+	call := loop.Call(prim, none, args...)
+	call.Acc = acc
+	b.calls = append(b.calls, call)
+	return true
 }
 
 // reduction returns the primitive that e, the new value of acc, stands for,

@@ -374,7 +374,7 @@ func (b *chunker) op(prim string, d ir.DType, args ...loop.Operand) loop.Operand
 		slices.ContainsFunc(args, func(x loop.Operand) bool { return !known(x) }) {
 		return none
 	}
-	return b.call(&loop.Vector{Prim: prim, Args: args}, d)
+	return b.call(prim, d, args)
 }
 
 // vector returns x with an element for every iteration.

@@ -72,9 +72,13 @@ func (b *chunker) rounded(x *expr.Expr, rest []loop.Operand) loop.Operand {
 	if product.Op == expr.OpMul && product.Args[0].Op == expr.OpAdd && !known(b.memo[product]) &&
 		!known(b.memo[product.Args[0]]) {
 		sum := product.Args[0]
-		args := []*expr.Expr{sum.Args[0], sum.Args[1], product.Args[1]}
-		if b.varies(args[0]) && b.varies(args[1]) && b.varies(args[2]) {
-			return b.op("Rescale", ir.Float32, append(b.exprs(args), rest...)...)
+		of := []*expr.Expr{sum.Args[0], sum.Args[1], product.Args[1]}
+		if b.varies(of[0]) && b.varies(of[1]) && b.varies(of[2]) {
+			args := b.exprs(of)
+			if args == nil {
+				return none
+			}
+			return b.op("Rescale", ir.Float32, append(args, rest...)...)
 		}
 	}
 	return b.op("Quantize", ir.Float32, append([]loop.Operand{b.expr(product)}, rest...)...)

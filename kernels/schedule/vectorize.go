@@ -122,9 +122,9 @@ func clears(s *loop.For) *loop.Chunks {
 	}
 	d := st.Value.DType
 	return &loop.Chunks{Var: s.Var, Extent: s.Extent, Whole: true,
-		Body: []loop.Stmt{&loop.Vector{Prim: "Fill",
-			Dst:  loop.Operand{Kind: loop.RunOperand, DType: d, Buf: st.Buf, At: st.At},
-			Args: []loop.Operand{{Kind: loop.ScalarOperand, DType: d, Value: st.Value}}}}}
+		Body: []loop.Stmt{loop.Call("Fill",
+			loop.Operand{Kind: loop.RunOperand, DType: d, Buf: st.Buf, At: st.At},
+			loop.Operand{Kind: loop.ScalarOperand, DType: d, Value: st.Value})}}
 }
 
 // The fewest iterations that are worth calls: in general, where all have vector

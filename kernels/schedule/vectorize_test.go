@@ -158,6 +158,10 @@ func TestVectorize(t *testing.T) {
 			n = shifted(expr.Add(times(n, 1<<20), expr.Int(i32, 1)))
 			return expr.Mul(expr.Sub(expr.Cast(f32, n), num(5)), expr.Cast(f32, m))
 		}, out(f32, 100), in("a", f32, 100), in("b", f32, 100), in("s", f32, 100), in("n", i8, 100)),
+		"quantized_other": elementwise(50, func(i ix) *expr.Expr { // one of the operands has no form
+			return expr.Cast(f32, expr.Cast(i8, expr.Min(num(127), expr.Max(num(-128), expr.Round(
+				expr.Mul(expr.Add(a(i), b(i)), expr.At(3, f32, sym.FloorDiv(i, sym.Int(2)))))))))
+		}, out(f32, 50), in("a", f32, 50), in("b", f32, 50), in("s", f32, 25)),
 		"repeated": elementwise(50, func(i ix) *expr.Expr {
 			return expr.Select(expr.Le(repeated(i), num(0)), call("exp", repeated(i)), repeated(i))
 		}, out(f32, 50), in("a", f32, 90), in("b", f32, 50)),
