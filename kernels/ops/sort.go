@@ -206,7 +206,9 @@ func orderStatistic(schema string) entry {
 			indices := b.aten("select.int", vs[1], d, k)
 			if !median || !t.DType.IsFloat() {
 				values = b.aten("select.int", vs[0], d, k)
-			} else { // NaN sorts last, and makes the least of what is not below the median NaN, too
+			} else {
+				// NaN sorts last. What lies from the median on has the median as its least number, but
+				// NaN if there is one.
 				values = b.aten("amin", b.aten("slice.Tensor", vs[0], d, k), []int64{int64(d)})
 				first := b.Ops("aten.max.dim", c.Arg("self"), d)[1]
 				indices = b.aten("where.self", b.aten("isnan", values), first, indices)

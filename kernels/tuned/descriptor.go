@@ -172,7 +172,7 @@ var vocabulary = func() map[string]Field {
 		{Name: "in_bytes", Unit: flag,
 			Doc: "Elements of the image are bytes where the machine multiplies bytes."},
 		{Name: "out_bytes", Unit: "",
-			Doc: "What makes bytes of results there, modulo 256; 0: they are floats."},
+			Doc: "Added, modulo 256, to results where they become bytes; 0: nowhere."},
 		{Name: "in_place", Unit: flag,
 			Doc: "Results may lie over the image: its rows are copied before."},
 		{Name: "upsample_h", Unit: "rows",
@@ -238,7 +238,8 @@ var vocabulary = func() map[string]Field {
 		{Name: "weight_stride_n", Unit: "elements",
 			Doc: "From column to column of the second matrix."},
 		{Name: "weight_stride_channel", Unit: "elements",
-			Doc: "From one channel's weights to the next's; 0 if all channels have the same."},
+			Doc: "From one channel's weights to the next's. 0: all blocks of channels have the same " +
+				"weights. A block has 4 channels, with MVE 16."},
 		{Name: "weight_stride_outer", Unit: "rows",
 			Doc: "Rows of packed weights from tap to tap of the outer loop."},
 		{Name: "weight_stride_middle", Unit: "rows",

@@ -29,7 +29,7 @@ func Conv2DInt8() *Kernel {
 
 // DepthwiseInt8 is the convolution of bytes in which each channel is by itself and makes mult
 // channels, of images whose channels lie innermost. w is [mult][ceil(channels/4)][kh][kw][4], or
-// [kh][kw][4] if all channels have the same weights, as those of an average.
+// [kh][kw][4] if all blocks of four channels have the same weights, as those of an average have.
 func DepthwiseInt8() *Kernel {
 	return &Kernel{Name: "depthwise_i8", Forms: []string{depthwiseMVE, depthwiseLanesInt8},
 		Descriptor: depthwiseInt8Params, Operands: []string{"x"}, C: true, Apart: true,

@@ -211,8 +211,8 @@ type tile struct {
 	// in an element, and step is their number.
 	bytesFrom int
 	saturates bool // the numbers are bytes without signs, and nothing is added to them
-	// Products of bytes with AVX-512 may have more rows, for tiles of this length. The others note
-	// how many rows are left, and where the tile at hand begins.
+	// Products of bytes with AVX-512 may have more rows than a tile: length is that of a tile.
+	// left is how many rows are left. xAt and yAt are where the tile at hand begins in x and y.
 	length, left, xAt, yAt int
 	// The largest may be of several lines of rows, which are so far apart in x and y: see areas.
 	lines, xLine, yLine int

@@ -4,9 +4,9 @@ package lenet
 
 import "math"
 
-// bytesFrom returns what is added to numbers, rescaled and bounded, that are stored as bytes, given
-// what makes bytes with signs of results; 0 says that they are floats. So they are on machines that
-// multiply no bytes.
+// bytesFrom returns what is added to numbers that are rescaled and bounded, to store them as bytes
+// without signs. 0 says that they are stored as floats. Machines that multiply no bytes always do
+// so. from, if not 0, is what is added to results to make bytes with signs of them.
 func (f *epilogue) bytesFrom(from int) int {
 	if from == 0 || !keepsBytes() {
 		return 0
@@ -14,8 +14,8 @@ func (f *epilogue) bytesFrom(from int) int {
 	return int(f.plus) + from + byteFrom
 }
 
-// saturates reports whether bytes without signs bound numbers as f does, which become these when so
-// much is added to them.
+// saturates reports whether f bounds numbers by 0 and 255, as bytes without signs do, and whether
+// adding from, which bytesFrom returned, changes no such byte.
 func (f *epilogue) saturates(from int) bool {
 	return from%256 == 0 && f.least == 0 && f.most == math.MaxUint8
 }
@@ -943,8 +943,8 @@ type tile struct {
 	// in an element, and step is their number.
 	bytesFrom int
 	saturates bool // the numbers are bytes without signs, and nothing is added to them
-	// Products of bytes with AVX-512 may have more rows, for tiles of this length. The others note
-	// how many rows are left, and where the tile at hand begins.
+	// Products of bytes with AVX-512 may have more rows than a tile: length is that of a tile.
+	// left is how many rows are left. xAt and yAt are where the tile at hand begins in x and y.
 	length, left, xAt, yAt int
 	// The largest may be of several lines of rows, which are so far apart in x and y: see areas.
 	lines, xLine, yLine int

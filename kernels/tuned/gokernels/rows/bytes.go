@@ -128,9 +128,9 @@ type sight struct {
 	bytes         bool // the image has bytes, four in an element, as the copy does
 }
 
-// bytesFrom returns what is added to numbers, rescaled and bounded, that are stored as bytes, given
-// what makes bytes with signs of results; 0 says that they are floats. So they are on machines that
-// multiply no bytes.
+// bytesFrom returns what is added to numbers that are rescaled and bounded, to store them as bytes
+// without signs. 0 says that they are stored as floats. Machines that multiply no bytes always do
+// so. from, if not 0, is what is added to results to make bytes with signs of them.
 func (f *Epilogue) bytesFrom(from int) int {
 	if from == 0 || !keepsBytes() {
 		return 0
@@ -138,8 +138,8 @@ func (f *Epilogue) bytesFrom(from int) int {
 	return int(f.plus) + from + byteFrom
 }
 
-// saturates reports whether bytes without signs bound numbers as f does, which become these when so
-// much is added to them.
+// saturates reports whether f bounds numbers by 0 and 255, as bytes without signs do, and whether
+// adding from, which bytesFrom returned, changes no such byte.
 func (f *Epilogue) saturates(from int) bool {
 	return from%256 == 0 && f.least == 0 && f.most == math.MaxUint8
 }

@@ -343,7 +343,7 @@ type DepthwiseRowsParams struct {
 	inStrideBatch int // From image to image, or from matrix to matrix
 	inStrideRow   int // From row to row of the image, of the copy if there is one
 	inStrideCol   int // From column to column of the image, of the copy if there is one
-	outBytes      int // What makes bytes of results there, modulo 256; 0: they are floats
+	outBytes      int // Added, modulo 256, to results where they become bytes; 0: nowhere
 }
 
 // NewDepthwiseRowsParams returns parameters for packages that run programs, from the
@@ -410,7 +410,7 @@ type ConvI8Params struct {
 	outStrideRow     int  // From row to row of the result
 	outStrideCol     int  // From column to column of the result
 	inBytes          bool // Elements of the image are bytes where the machine multiplies bytes
-	outBytes         int  // What makes bytes of results there, modulo 256; 0: they are floats
+	outBytes         int  // Added, modulo 256, to results where they become bytes; 0: nowhere
 }
 
 // NewConvI8Params returns parameters for packages that run programs, from the

@@ -311,8 +311,8 @@ func rowFast(to, from []float32, offset int) {
 	bytePixels512(to, from, len(from), 1, 0, offset)
 }
 
-// linesOfBytes makes bytes of the numbers of count lines, having added offset: a line of the copy has
-// so many elements.
+// linesOfBytes adds offset to the numbers of count lines and makes bytes of them. A line of the
+// copy has line elements.
 func linesOfBytes(to, from []float32, numbers, count, line, offset int) {
 	_, _ = to[:(count-1)*line+(numbers+3)/4], from[:count*numbers]
 	bytePixels512(to, from, numbers, count, line-(numbers+3)/4, offset)
