@@ -35,7 +35,8 @@ type record struct {
 	Packages []entry `json:"packages"`
 }
 
-const recordNote = "The files that etgen wrote here. It replaces and removes these and no others: keep this file with them."
+const recordNote = "The files that etgen wrote here. It replaces and removes these and no " +
+	"others: keep this file with them."
 
 // entry is a package in a record.
 type entry struct {
@@ -177,13 +178,15 @@ func readRecord(dir string) *record {
 	r := &record{}
 	if err := json.Unmarshal(text, r); err != nil {
 		must.Fail(
-			"%s: etgen cannot read its own record: %w: remove the file, then the first lines of files tell which are etgen's", path, err)
+			"%s: etgen cannot read its own record: %w: remove the file, then the first lines of files "+
+				"tell which are etgen's", path, err)
 	}
 	for _, e := range r.Packages {
 		for name := range e.Files {
 			if name != filepath.Base(name) || IsOwnName(name) {
 				must.Fail(
-					"%s: %q is no file of the folder: remove the record, then the first lines of files tell which are etgen's", path, name)
+					"%s: %q is no file of the folder: remove the record, then the first lines of files tell "+
+						"which are etgen's", path, name)
 			}
 		}
 	}

@@ -65,8 +65,10 @@ func TestParseErrors(t *testing.T) {
 
 // Blanks, line breaks and comments may stand anywhere between tokens.
 func TestParseFree(t *testing.T) {
-	p := parse(t, "# a test\nprogram\"\"method f{input %x:f32[ 2 ]# here\n\t%y : f32[2]=o.p( a = 1 ,\n# there\n%x) # m.py:3\nreturn(%y)}\r\n")
-	want := "program \"\"\n\nmethod f {\n  input %x: f32[2]\n\n  %y: f32[2] = o.p(a=1, %x)  # m.py:3\n  return (%y)\n}\n"
+	p := parse(t, "# a test\nprogram\"\"method f{input %x:f32[ 2 ]# here\n\t%y : f32[2]=o.p( a = 1 "+
+		",\n# there\n%x) # m.py:3\nreturn(%y)}\r\n")
+	want := "program \"\"\n\nmethod f {\n  input %x: f32[2]\n\n  %y: f32[2] = o.p(a=1, " +
+		"%x)  # m.py:3\n  return (%y)\n}\n"
 	if got := p.String(); got != want {
 		t.Errorf("have\n%swant\n%s", got, want)
 	}
@@ -77,7 +79,8 @@ func TestParseFree(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add(sound)
 	f.Add(`program "" method f { symbol s in [-inf, 2*t] return (complex(1.0, nan), [op("a b"), layout(7)]) }`)
-	f.Add("program \"\"\nmethod f {\n  buffer %b: f32[2][1] offset(3) \"b\" persistent = named \"c\" typed f32[2] values [0x7fc00001, -0.0]\n  return ()\n}")
+	f.Add("program \"\"\nmethod f {\n  buffer %b: f32[2][1] offset(3) \"b\" persistent = named " +
+		"\"c\" typed f32[2] values [0x7fc00001, -0.0]\n  return ()\n}")
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := Parse("fuzz", text)
 		if err != nil {

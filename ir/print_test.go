@@ -244,7 +244,8 @@ func TestPrintBroken(t *testing.T) {
 		Nodes:   []*Node{{Op: "no op", Args: []NamedArg{{"a", nil}, {"b", Ref{}}}}},
 		Outputs: []Arg{nil},
 	}}}}
-	want := "program \"\"\n\nmethod f {\n  input %x: dtype(0)[1][]\n\n  () = \"no op\"(a=nil, b=nil)\n  return (nil)\n}\n"
+	want := "program \"\"\n\nmethod f {\n  input %x: dtype(0)[1][]\n\n  () = \"no op\"(a=nil, " +
+		"b=nil)\n  return (nil)\n}\n"
 	if diff := cmp.Diff(want, p.String()); diff != "" {
 		t.Error(diff)
 	}

@@ -32,7 +32,8 @@ func rewrite(t *testing.T, text string, visit func(e *Emitter,
 // program wraps lines in a program whose inputs are the tensors %x and %y and
 // the boolean tensor %p.
 func program(lines string) string {
-	return "program \"\"\n\nmethod f {\n  input %x: f32[2]\n  input %y: f32[2]\n  input %p: b8[]\n\n" + lines + "}\n"
+	return "program \"\"\n\nmethod f {\n  input %x: f32[2]\n  input %y: f32[2]\n  input %p: " +
+		"b8[]\n\n" + lines + "}\n"
 }
 
 func check(t *testing.T, got, wantLines string) {

@@ -98,8 +98,10 @@ func TestVerifyFaults(t *testing.T) {
 			[]string{`mutates_buffer "m", which is no such input`}},
 		{"parameter mutation target", func(s parts) { s.m.Outputs[1].Kind = ParameterMutation },
 			[]string{`mutates_parameter "n", which is no such input`}},
-		{"input target", func(s parts) { s.m.Outputs[1] = OutputSpec{Kind: UserInputMutation, Target: "w"} },
-			[]string{`mutates_input "w", which is no such input`}},
+		{"input target", func(s parts) {
+			s.m.Outputs[1] = OutputSpec{Kind: UserInputMutation,
+				Target: "w"}
+		}, []string{`mutates_input "w", which is no such input`}},
 		{"mutation twice", func(s parts) {
 			s.g.Outputs, s.m.Outputs = append(s.g.Outputs, s.g.Outputs[1]),
 				append(s.m.Outputs, s.m.Outputs[1])
@@ -129,7 +131,8 @@ func TestVerifyFaults(t *testing.T) {
 			[]string{"argument self is given twice"}},
 		{"use before definition", func(s parts) {
 			s.g.Nodes[0], s.g.Nodes[1] = s.g.Nodes[1], s.g.Nodes[0]
-		}, []string{"node cond (higher_order.cond) at model.py:8: argument 1 uses %mul before its definition"}},
+		}, []string{
+			"node cond (higher_order.cond) at model.py:8: argument 1 uses %mul before its definition"}},
 		{"own output", func(s parts) { s.mul.Args[0].Value = Ref{s.mul.Outputs[0]} },
 			[]string{"argument self uses %mul before"}},
 		{"value of nowhere", func(s parts) {
@@ -137,7 +140,8 @@ func TestVerifyFaults(t *testing.T) {
 		}, []string{"argument self uses %x before"}},
 		{"sibling region", func(s parts) {
 			s.other.Nodes[0].Args[1].Value = Ref{s.then.Nodes[0].Outputs[0]}
-		}, []string{"node add (aten.add.Tensor): argument other uses %neg, which is defined in a region and not visible"}},
+		}, []string{"node add (aten.add.Tensor): argument other uses %neg, which is defined in a " +
+			"region and not visible"}},
 		{"region sees result", func(s parts) { s.then.Outputs[0] = Ref{s.cond.Outputs[0]} },
 			[]string{"output 0 uses %cond before"}},
 

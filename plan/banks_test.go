@@ -81,7 +81,9 @@ func TestSpreadByTraffic(t *testing.T) {
 	}
 	p.Banks[1].Size = 59
 	_, err = Spread(p, Best{})
-	want := "method forward does not fit: the banks have 118 bytes (dtcm 59, sram 59), one bank would need 100; they leave no room for a buffer as a whole\nat the same time are alive:\n          60  often\n          40  seldom"
+	want := "method forward does not fit: the banks have 118 bytes (dtcm 59, sram 59), " +
+		"one bank would need 100; they leave no room for a buffer as a whole\nat the same time are " +
+		"alive:\n          60  often\n          40  seldom"
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}

@@ -168,7 +168,8 @@ func validateRegions(regions []Region) error {
 	}
 	if r := regions[0]; r.Kind != Body || r.Parent != -1 || r.First != 0 || r.Last < -1 {
 		return fmt.Errorf(
-			"plan: region 0 must be a body without parent (-1) from step 0 on, not a %v of %d from step %d to %d",
+			"plan: region 0 must be a body without parent (-1) from step 0 on, not a %v of %d from step "+
+				"%d to %d",
 			r.Kind, r.Parent, r.First, r.Last)
 	}
 	next := make([]int, len(regions))     // first step after the children seen so far

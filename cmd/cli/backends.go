@@ -41,8 +41,8 @@ func (f *backendFlags) add(cmd *cobra.Command, a *app) {
 	f.app = a
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.backends, "backend", nil,
-		"NAME[:KEY=VALUE]…: the backend NAME compiles the parts that it takes; several are asked in order. "+
-			"module=PATH is for a module of the model alone, whole for a part that must be all of it")
+		"NAME[:KEY=VALUE]…: the backend NAME compiles the parts that it takes; several are asked in "+
+			"order. module=PATH is for a module of the model alone, whole for a part that must be all of it")
 	flags.IntVar(&f.maxFallbacks, "max-fallbacks", -1,
 		"with --backend: an error if more operators than that stay with etgen")
 	flags.BoolVar(&f.show, "show-backends", false,

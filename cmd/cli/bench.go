@@ -105,7 +105,8 @@ are random if there are none, and no -i.
 		},
 	}
 	cmd.Flags().StringSliceVar(&opt.Via, "via", []string{"c", "go", "rt"},
-		"the ways to run the model: c, go, rt (as a .pte), rt-optimize (as a .pte that is optimized when it is loaded)")
+		"the ways to run the model: c, go, rt (as a .pte), rt-optimize (as a .pte that is optimized "+
+			"when it is loaded)")
 	cmd.Flags().StringArrayVarP(&opt.Inputs, "input", "i", nil,
 		"an input: a .npy or .bin file, or a number; once for each, in order")
 	cmd.Flags().StringVar(&opt.Method, "method", "", "the method to call (default: the first)")

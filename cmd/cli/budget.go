@@ -45,8 +45,10 @@ func (f *budgetFlags) add(cmd *cobra.Command) {
 		{&f.flash, "max-flash", "code, weights and tables"},
 		{&f.stack, "max-stack", "the stack of a call, as far as the compiler knows"},
 	} {
-		cmd.Flags().Var(x.to, x.name, "with --lang=c: fail, with exit code 5, if more is taken of "+x.about+
-			": bytes, or with k, K, KiB (1024), M, MiB; measured if there is a compiler for the target, else estimated")
+		cmd.Flags().Var(x.to, x.name, "with --lang=c: fail, with exit code 5, if more is taken of "+
+			x.about+
+			": bytes, or with k, K, KiB (1024), M, MiB; measured if there is a compiler for the target, "+
+			"else estimated")
 	}
 	cmd.Flags().StringVar(&f.report, "report", "",
 		"a file to write to what each layer takes: JSON if it is called .json, else Markdown")
@@ -208,8 +210,8 @@ func (f *compileFlags) quickRecipe(open func() (*ir.Program, io.Closer, error), 
 		samples[m.Name] = record.RandomSample(m, 1)
 	}
 	done := f.cmd.Context().Done()
-	r, err := quantize.New(&lower.Context{Table: ops.Standard(), Bounds: f.bounds, Done: done}, p, samples,
-		quantize.Options{Scheme: s, Kernel: portable.Kernels(), Outside: outside, Done: done})
+	r, err := quantize.New(&lower.Context{Table: ops.Standard(), Bounds: f.bounds, Done: done}, p,
+		samples, quantize.Options{Scheme: s, Kernel: portable.Kernels(), Outside: outside, Done: done})
 	if err != nil {
 		return nil, err
 	}

@@ -112,7 +112,8 @@ The exit code is 1 if there is a difference.
 	cmd.Flags().StringSliceVar(&via, "via", nil,
 		"how both run, or how A and how B does: eval (default), c, go, rt, rt-optimize")
 	cmd.Flags().StringVar(&method, "method", "", "the method to run (default: the first)")
-	cmd.Flags().StringVar(&dumpRecord, "etrecord", "", "the ETRecord of the program that an ETDump is of")
+	cmd.Flags().StringVar(&dumpRecord, "etrecord", "",
+		"the ETRecord of the program that an ETDump is of")
 	cmd.Flags().StringVar(&buffer, "debug-buffer", "",
 		"the file with the tensors of an ETDump (default: its name and .debug)")
 	cmd.Flags().Float64Var(&least, "min-sqnr", 0,

@@ -59,19 +59,23 @@ func (f *compileFlags) add(cmd *cobra.Command, a *app) {
 	flags := cmd.Flags()
 	f.cmd = cmd
 	oneOf(cmd, &f.plan, "plan", "best", []string{"best", "greedy", "disjoint", asIs},
-		"how the arena is planned: best, greedy, disjoint (nothing shares memory), or, of a .pte, as-is: its tensors stay where its own plan has them, unless fusion is in the way")
+		"how the arena is planned: best, greedy, disjoint (nothing shares memory), or, of a .pte, "+
+			"as-is: its tensors stay where its own plan has them, unless fusion is in the way")
 	oneOf(cmd, &f.optimize, "optimize", "", []string{"size", "speed"},
 		"size or speed (default: size for microcontrollers, else speed)")
 	oneOf(cmd, &f.requantize, "requantize", "", compile.Requantizations,
-		"how quantized networks bring sums to a scale: in float, in fixed point or in that of CMSIS-NN (default: fixed for targets without floats in hardware, else float)")
+		"how quantized networks bring sums to a scale: in float, in fixed point or in that of CMSIS-NN "+
+			"(default: fixed for targets without floats in hardware, else float)")
 	oneOf(cmd, &f.dialect, "dialect", "", compile.Dialects,
-		"with --lang=pte: cortex_m makes a quantized model one of ExecuTorch's operators for microcontrollers, which compute as C does with --requantize=cmsis-nn")
+		"with --lang=pte: cortex_m makes a quantized model one of ExecuTorch's operators for "+
+			"microcontrollers, which compute as C does with --requantize=cmsis-nn")
 	flags.StringVar(&f.target, "target", "generic",
 		"the machine: generic or native (whoever compiles the package decides), "+
 			"scalar (no vectors), neon, x86-64-v3, x86-64-v4, or a microcontroller: "+
 			"cortex-m4, …; etgen targets lists them")
 	flags.IntVar(&f.threads, "threads", 1,
-		"the parts that kernels are divided into: in C, NAME_pal.h says what runs them; in Go, goroutines, see NewThreads")
+		"the parts that kernels are divided into: in C, NAME_pal.h says what runs them; in Go, "+
+			"goroutines, see NewThreads")
 	flags.BoolVar(&f.strict, "strict", false, "warnings are errors")
 	flags.BoolVar(&f.checked, "checked", false,
 		"an index out of range is an error, as in PyTorch; without, the nearest element is taken")
@@ -86,14 +90,17 @@ func (f *compileFlags) add(cmd *cobra.Command, a *app) {
 	oneOf(cmd, &f.io, "io", "float", outsides,
 		"with --quantize=int8: what inputs and outputs are, as of etgen quantize")
 	flags.StringSliceVar(&f.kernels, "kernels", nil,
-		"kernels of custom operators: files in C, or Go packages, whose comments say //etgen:kernel and the operator's schema")
+		"kernels of custom operators: files in C, or Go packages, whose comments say //etgen:kernel "+
+			"and the operator's schema")
 	flags.StringArrayVar(&f.customOps, "custom-op", nil,
-		"the schema of a custom operator, as in 'my::scale(Tensor x, float by) -> Tensor'; Tensor(a!) is an argument that it writes to")
+		"the schema of a custom operator, as in 'my::scale(Tensor x, float by) -> Tensor'; Tensor(a!) "+
+			"is an argument that it writes to")
 	flags.StringVar(&f.stream, "stream", "",
 		"DIM or INPUT:DIM: the model takes the next frames along that dimension of its input alone, "+
 			"and keeps as state what it needs of those before")
 	oneOf(cmd, &f.streamPadding, "stream-padding", "zeros", []string{"zeros", "frames"},
-		"with --stream: what stands where the window pads its ends: zeros, which is for padding of the beginning alone, or the frames that are there")
+		"with --stream: what stands where the window pads its ends: zeros, which is for padding of the "+
+			"beginning alone, or the frames that are there")
 	fixed(cmd, "target", tuned.MachineNames()...)
 }
 
@@ -237,7 +244,8 @@ func (f *compileFlags) displaced(ctx context.Context, pkg *codegen.Package, dir 
 		return
 	}
 	warning := fmt.Errorf(
-		"%s: the model %s takes the place of %s: a folder has one Go package of etgen's: give each model a folder with -o, or name all in one run, as methods",
+		"%s: the model %s takes the place of %s: a folder has one Go package of etgen's: give each "+
+			"model a folder with -o, or name all in one run, as methods",
 		dir, pkg.Name, strings.Join(names, ", "))
 	if f.strict {
 		must.Check(warning)
@@ -355,9 +363,11 @@ kernels and an arena.
 	}
 	oneOf(cmd, &lang, "lang", "", compile.Languages(), "the output language: c, go or pte")
 	cmd.Flags().StringVarP(&dir, "output", "o", "",
-		"the folder to write to (default with --lang=go, in a folder with Go files: that folder, and of package main its sub-folder with the package's name)")
+		"the folder to write to (default with --lang=go, in a folder with Go files: that folder, "+
+			"and of package main its sub-folder with the package's name)")
 	cmd.Flags().StringVar(&name, "name", "",
-		"the package's name (default: the model file's); Go files become part of the package that a folder has")
+		"the package's name (default: the model file's); Go files become part of the package that a "+
+			"folder has")
 	cmd.Flags().BoolVar(&external, "external-weights", false,
 		"with --lang=pte: weights in a .ptd file of their own")
 	cmd.Flags().BoolVar(&traces, "stack-traces", false,
@@ -368,7 +378,8 @@ kernels and an arena.
 		"with --lang=pte: NAME.etrecord, which ExecuTorch's Inspector and etgen profile join with a run")
 	firmware.add(cmd)
 	cmd.Flags().BoolVar(&rows, "rows", false,
-		"the input, an image, comes some rows at a time, and never exists as a whole: the header says how")
+		"the input, an image, comes some rows at a time, and never exists as a whole: the header "+
+			"says how")
 	cmd.Flags().BoolVar(&profiled, "profile", false,
 		"with --lang=c and --lang=go: the code tells when each kernel begins and ends, "+
 			"and what sums the times up comes with it, for etgen profile")

@@ -59,7 +59,8 @@ func exampleFolder(t *testing.T) string {
 		"--method encode=model.pt2 --lang=pte --name=model", "a.pt2 --lang=pte", "b.pt2 --lang=pte",
 		"lenet.pt2 --lang=pte", "model.pt2 --lang=pte --name=kws",
 	} {
-		runExample(t, dir, "etgen "+args+" --etrecord -o programs && cp programs/*.pte programs/*.etrecord .")
+		runExample(t, dir,
+			"etgen "+args+" --etrecord -o programs && cp programs/*.pte programs/*.etrecord .")
 	}
 	c, err := testcase.Read(kase("lenet"))
 	if err != nil {
@@ -81,7 +82,8 @@ func exampleFolder(t *testing.T) string {
 		}
 	}
 	runExample(t, dir, "etgen quantize kws.pt2 --calibrate=x.npy -o recipe.json")
-	runExample(t, dir, "etgen run model.pte -i x.bin -o ran --etdump=run.etdp --debug-buffer=run.etdp.debug")
+	runExample(t, dir,
+		"etgen run model.pte -i x.bin -o ran --etdump=run.etdp --debug-buffer=run.etdp.debug")
 	runExample(t, dir, "etgen golden record a.pt2 -o testdata/own --via=eval")
 	runExample(t, dir, "etgen bench model.pt2 --via=c --for=1ms --json > time.json")
 	return dir

@@ -22,11 +22,16 @@ var firmwareNames = []string{"weights", "section"}
 
 func (f *firmwareFlags) add(cmd *cobra.Command) {
 	oneOf(cmd, &f.weights, "weights", "", codegen.WeightForms,
-		"with --lang=c: the form of weights: c (arrays of literals), asm (a .bin file, which a .S file takes in), bin (a .bin file, which the application brings to an address; the header says how); default: c up to 64 KiB, else asm")
+		"with --lang=c: the form of weights: c (arrays of literals), asm (a .bin file, "+
+			"which a .S file takes in), bin (a .bin file, which the application brings to an address; the "+
+			"header says how); default: c up to 64 KiB, else asm")
 	cmd.Flags().StringVar(&f.section, "section", "",
-		"with --lang=c: sections that linker scripts place: weights:.qspi,code:.itcm,tables:.dtcm,payloads:.npu, or some of these")
+		"with --lang=c: sections that linker scripts place: "+
+			"weights:.qspi,code:.itcm,tables:.dtcm,payloads:.npu, or some of these")
 	cmd.Flags().StringVar(&f.memory, "memory", "",
-		"with --lang=c and --lang=pte: the memories that the arena, or planned memory, is divided into, the fastest first, with their bytes: dtcm:64k,sram:256k; what is read and written most goes into the first")
+		"with --lang=c and --lang=pte: the memories that the arena, or planned memory, "+
+			"is divided into, the fastest first, with their bytes: dtcm:64k,sram:256k; what is read and "+
+			"written most goes into the first")
 }
 
 // banks reads the list of --memory.
@@ -41,8 +46,8 @@ func (f *firmwareFlags) banks() (list []plan.Bank) {
 			failUsage("--memory=%s: %s: %v", f.memory, name, err)
 		}
 		if compile.NameOf(name) != name {
-			failUsage("--memory=%s: %q is no name: take lower-case letters and digits, a letter first, and single underscores between them",
-				f.memory, name)
+			failUsage("--memory=%s: %q is no name: take lower-case letters and digits, a letter first, "+
+				"and single underscores between them", f.memory, name)
 		}
 		if slices.ContainsFunc(list, func(b plan.Bank) bool { return b.Name == name }) {
 			failUsage("--memory=%s: %s is there twice", f.memory, name)
@@ -74,8 +79,8 @@ func (f *firmwareFlags) set(opt *compile.Options) {
 	}
 	if f.weights == codegen.WeightsBin &&
 		sections[codegen.WeightsSection]+sections[codegen.PayloadsSection] != "" {
-		failUsage("--section=%s: with --weights=bin the application says where weights and payloads are: leave them out",
-			f.section)
+		failUsage("--section=%s: with --weights=bin the application says where weights and payloads "+
+			"are: leave them out", f.section)
 	}
 	opt.Sections = sections
 	opt.Generator += " --section=" + strings.ReplaceAll(f.section, " ", "")

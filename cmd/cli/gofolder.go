@@ -35,7 +35,8 @@ func goFolder(dir, name string) (folder, pkg string, err error) {
 	case pkg == "main":
 		return "", "",
 			usageError(
-				"-o %s: the folder has package main, which the package of a model cannot be part of: take -o %s", dir, filepath.Join(dir, own))
+				"-o %s: the folder has package main, which the package of a model cannot be part of: take "+
+					"-o %s", dir, filepath.Join(dir, own))
 	case pkg == own:
 		pkg = ""
 	}

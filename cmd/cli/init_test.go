@@ -323,7 +323,8 @@ func TestInitKeepsFiles(t *testing.T) {
 	}
 	for args, want := range map[string]string{"--for=meson": "--for=meson is unknown",
 		"--for=cmake --name=edit_cache": "a target edit_cache of its own",
-		"":                              "--for is missing", "--for=make --target=z80": "z80", "--for=make --name=A": "no name",
+		"":                              "--for is missing", "--for=make --target=z80": "z80",
+		"--for=make --name=A":          "no name",
 		"--for=make -o " + t.TempDir(): "put it into that folder"} {
 		if code, says := command(strings.Fields(args)...); code != exitUsage ||
 			!strings.Contains(says, want) {

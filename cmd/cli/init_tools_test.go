@@ -206,7 +206,8 @@ void loop() {}
 		t.Fatalf("no other board:\n%s", next)
 	}
 	environment := fmt.Sprintf("export PATH='%[2]s':$PATH ARDUINO_DIRECTORIES_DATA='%[1]s/data' "+
-		"ARDUINO_DIRECTORIES_USER='%[1]s/user' ARDUINO_DIRECTORIES_BUILTIN_TOOLS='%[1]s/tools'\n", home, cli)
+		"ARDUINO_DIRECTORIES_USER='%[1]s/user' ARDUINO_DIRECTORIES_BUILTIN_TOOLS='%[1]s/tools'\n", home,
+		cli)
 	runExample(t, dir, environment+mega)
 	said := runExample(t, dir, environment+strings.Replace(mega, "examples/kws", home+"/call", 1)+
 		fmt.Sprintf(" --output-dir '%[1]s' > '%[1]s/said.txt'\n"+

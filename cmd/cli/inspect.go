@@ -63,7 +63,8 @@ the file, or stack traces are in it. It shows the tensors of a .ptd file.`,
 	cmd.Flags().BoolVar(&all, "all", false, "show long lists whole")
 	cmd.Flags().StringVar(&svg, "svg", "", "draw the memory plan to this file")
 	oneOf(cmd, &lang, "lang", "", []string{"c", "go"},
-		"the output language that memory is told for: c or go (default: c, and of an ExecuTorch program the file itself)")
+		"the output language that memory is told for: c or go (default: c, and of an ExecuTorch "+
+			"program the file itself)")
 	flags.add(cmd, a)
 	return cmd
 }

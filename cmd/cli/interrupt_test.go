@@ -241,7 +241,8 @@ func largeModel(t *testing.T) string {
 				"p_"+name, name))
 		configs = append(configs,
 			fmt.Sprintf(
-				`%q: {"path_name": "weight_%d", "is_param": true, "use_pickle": false, "tensor_meta": %s}`, name, i, meta(width)))
+				`%q: {"path_name": "weight_%d", "is_param": true, "use_pickle": false, "tensor_meta": %s}`,
+				name, i, meta(width)))
 		var data []byte
 		for range width * width {
 			data = binary.LittleEndian.AppendUint32(data,

@@ -34,8 +34,8 @@ type ccFlags struct {
 
 func (f *ccFlags) add(cmd *cobra.Command) {
 	oneOf(cmd, &f.machine, "machine", "", machineNames(),
-		"the machine of the ways c and go, emulated where need be (default: C has that of --target, or what gcc assumes): "+
-			strings.Join(machineNames(), ", "))
+		"the machine of the ways c and go, emulated where need be (default: C has that of --target, "+
+			"or what gcc assumes): "+strings.Join(machineNames(), ", "))
 	cmd.Flags().StringVar(&f.cc, "cc", "", "the C compiler (default: the machine's)")
 	cmd.Flags().StringVar(&f.cflags, "cflags", "",
 		"what the C compiler is given behind the machine's flags")

@@ -46,7 +46,8 @@ console; the last profile counts. Times are ticks if the code does not know its 
 			var p *profile.Profile
 			if profile.IsLines(data) && !etdump.Is(data) {
 				if program != "" || record != "" || method != "" {
-					return usageError("--program, --etrecord and --method have no effect on a profile of generated code")
+					return usageError(
+						"--program, --etrecord and --method have no effect on a profile of generated code")
 				}
 				p, err = profile.ReadLines(data)
 			} else {
@@ -154,7 +155,8 @@ func (a *app) originsIn(path, method string, kernels map[int]string) (profile.Or
 }
 
 // writeFile writes what write gives over the file at path, whoever wrote that.
-func writeFile(cmd *cobra.Command, path string, write func(io.Writer) error, inputs ...string) error {
+func writeFile(cmd *cobra.Command, path string, write func(io.Writer) error,
+	inputs ...string) error {
 	pkg, err := codegen.FileOf(filepath.Base(path), write)
 	if err != nil {
 		return err

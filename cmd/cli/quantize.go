@@ -48,8 +48,8 @@ func samplesOf(p *ir.Program, flag string, words []string) map[string]quantize.S
 		case len(p.Methods) == 1:
 			name = p.Methods[0].Name
 		default:
-			failUsage("--%[1]s=%[2]s: the model has several methods: say which, as in --%[1]s=%[3]s:%[2]s", flag, w,
-				p.Methods[0].Name)
+			failUsage("--%[1]s=%[2]s: the model has several methods: say which, as in --%[1]s=%[3]s:%[2]s",
+				flag, w, p.Methods[0].Name)
 		}
 		files[name] = append(files[name], strings.Split(w, ",")...)
 	}
@@ -335,21 +335,23 @@ own, with inputs as float32 has them; total, with all layers before it quantized
 	flags.BoolVar(&f.Equalize, "equalize", false,
 		"first make channels of layers that follow one another equally large")
 	flags.BoolVar(&f.corrects, "bias-correction", false,
-		"take from biases what quantization adds to the mean of a layer's sums (default: with --calibrate, "+
-			"for weights of 4 bits)")
+		"take from biases what quantization adds to the mean of a layer's sums (default: with "+
+			"--calibrate, for weights of 4 bits)")
 	flags.StringSliceVar(&f.backends, "backend", nil,
 		"quantize what this backend, as of etgen --backend=NAME, computes in integers")
 	oneOf(cmd, &f.io, "io", "float", outsides,
 		"what inputs and outputs are: float32, or int8 with scale and zero point in the header")
 	flags.StringArrayVar(&f.keep, "keep-float", nil,
-		"leave layers in float32: a number, of those with the largest error, or a pattern of layers, modules or operators")
+		"leave layers in float32: a number, of those with the largest error, or a pattern of layers, "+
+			"modules or operators")
 	flags.BoolVar(&f.wide, "keep-16x8", false,
 		"give the layers of --keep-float and --target-accuracy activations of 16 bits instead")
 	flags.Float64Var(&f.accuracy, "target-accuracy", 0,
 		"with --labels: leave layers as they are until so many of 100 samples are right")
 	flags.StringArrayVar(&f.evaluate, "evaluate", nil,
 		"with --labels: samples to count right answers on (default: those of --calibrate)")
-	flags.StringVar(&f.labels, "labels", "", "the classes of the samples: whole numbers in a .npy file")
+	flags.StringVar(&f.labels, "labels", "",
+		"the classes of the samples: whole numbers in a .npy file")
 	flags.IntVar(&f.Compare, "compare", 16, "how many samples errors are measured with")
 	flags.StringVar(&f.report, "report", "",
 		"a file to write the summary of all layers to, with --labels the confusion matrix too")

@@ -76,8 +76,10 @@ write are never written over.
 	cmd.Flags().StringVarP(&out, "output", "o", "", "the Go file to write")
 	flags.add(cmd)
 	cmd.Flags().StringArrayVar(&customOps, "custom-op", nil,
-		"the schema of a custom operator for which the app has a kernel, as in 'my::scale(Tensor x, float by) -> Tensor'")
+		"the schema of a custom operator for which the app has a kernel, as in 'my::scale(Tensor x, "+
+			"float by) -> Tensor'")
 	cmd.Flags().StringVar(&pkg, "package", "",
-		"the Go package of the file (default: that of the folder's Go files, or of the file with the go:generate line, else kernels)")
+		"the Go package of the file (default: that of the folder's Go files, or of the file with the "+
+			"go:generate line, else kernels)")
 	return cmd
 }

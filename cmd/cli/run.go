@@ -125,13 +125,16 @@ mutated_input_K.
 		"an input: a .npy or .bin file, or a number; once for each, in order")
 	cmd.Flags().StringVarP(&dir, "output", "o", "", "the folder to write to")
 	oneOf(cmd, &via, "via", "", wayNames(),
-		"how to run it: c, go, rt (as a .pte), rt-optimize (likewise, compiled when loaded), eval (the reference interpreter); default: rt for ExecuTorch programs, else c")
+		"how to run it: c, go, rt (as a .pte), rt-optimize (likewise, compiled when loaded), "+
+			"eval (the reference interpreter); default: rt for ExecuTorch programs, else c")
 	cmd.Flags().StringVar(&method, "method", "", "the method to run (default: the first)")
 	cmd.Flags().IntVar(&test, "test", 0, "the test case of a bundle to take inputs from")
 	cmd.Flags().BoolVar(&flags.trace, "trace", false,
-		"show each instruction or kernel in order: how often it ran, how long, and the Python line it comes from; of a .pte by its NAME.debug.json or its stack traces")
+		"show each instruction or kernel in order: how often it ran, how long, and the Python line it "+
+			"comes from; of a .pte by its NAME.debug.json or its stack traces")
 	cmd.Flags().StringVar(&dump, "etdump", "",
-		"with --via=rt: a file to note instructions and times in, as ExecuTorch's runtime does, for etgen profile and its Inspector")
+		"with --via=rt: a file to note instructions and times in, as ExecuTorch's runtime does, "+
+			"for etgen profile and its Inspector")
 	cmd.Flags().StringVar(&buffer, "debug-buffer", "",
 		"with --etdump and --via=rt: a file for what each kernel gave, which ExecuTorch's Inspector "+
 			"takes as debug_buffer_path")

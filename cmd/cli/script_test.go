@@ -162,7 +162,8 @@ func TestExitCodes(t *testing.T) {
 		{exitModel, "../../golden/absent.pt2 --lang=c -o x", "../../golden/absent.pt2: cannot"},
 		{exitUsage, lenet + " " + lenet + " --lang=c -o x", "method model is in both"},
 		{exitUsage, "run " + lenet + " --method=absent -o x", "there is no method absent"},
-		{exitUsage, "run ../../golden/names/testdata/go-injection.pte --method=absent -o x", `"absent": not found`},
+		{exitUsage, "run ../../golden/names/testdata/go-injection.pte --method=absent -o x",
+			`"absent": not found`},
 		// A flag is empty where a variable of the shell is not set.
 		{exitUsage, lenet + " --lang=c -o x --name=", "--name is empty"},
 		{exitUsage, lenet + " --lang=c -o=", "--output is empty"},
@@ -181,7 +182,8 @@ func TestExitCodes(t *testing.T) {
 		{exitUsage, "version 2", "takes nothing"},
 		{exitUsage, lenet + " --lang=c -o x --target=cortex-m9", "cortex-m7, cortex-m23"},
 		{exitUsage, lenet + " --lang=go -o x --target=cortex-m4",
-			"--target=cortex-m4 has no effect with --lang=go: take generic, native, scalar, neon, x86-64-v3, x86-64-v4"},
+			"--target=cortex-m4 has no effect with --lang=go: take generic, native, scalar, neon, " +
+				"x86-64-v3, x86-64-v4"},
 		{exitUsage, "lower " + lenet + " --lang=go --target=riscv32", "has no effect with --lang=go"},
 		{exitUsage, "inspect " + lenet + " --lang=go --target=riscv32", "has no effect"},
 		{exitUsage, lenet + " --lang=pte -o x --threads=2",

@@ -138,7 +138,8 @@ What --json wrote before is a --baseline: then size shows what has grown since.`
 
 // compareSize shows how figures have grown since a baseline. It returns an error if one has grown
 // by more than most percent.
-func compareSize(a *app, baseline string, most float64, s *size.Size, layers *codereport.Report) error {
+func compareSize(a *app, baseline string, most float64, s *size.Size,
+	layers *codereport.Report) error {
 	b, err := size.ReadBaseline(baseline)
 	if err != nil {
 		return &exitError{exitUsage, err}

@@ -129,7 +129,8 @@ func TestReleaseConfiguration(t *testing.T) {
 	for _, f := range c.Nfpms[0].Contents {
 		name := strings.TrimPrefix(f.Src, "bin/release/")
 		if !bytes.Contains(text, []byte("> bin/release/etgen.$s")) ||
-			!slices.Contains([]string{"LICENSE", "man1/*.1", "etgen.bash", "etgen.zsh", "etgen.fish"}, name) {
+			!slices.Contains([]string{"LICENSE", "man1/*.1", "etgen.bash", "etgen.zsh", "etgen.fish"},
+				name) {
 			t.Errorf("%+v: nothing makes it", f)
 		}
 	}

@@ -18,7 +18,8 @@ type writeFlags struct{ check bool }
 
 func (f *writeFlags) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.check, "check", false,
-		"write nothing: list the files that differ from what would be written, and exit with code 1 if there are any")
+		"write nothing: list the files that differ from what would be written, and exit with code 1 if "+
+			"there are any")
 }
 
 // checkFolder returns an error if -o names no folder.

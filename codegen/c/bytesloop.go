@@ -31,7 +31,8 @@ func (p *printer) inRows(s *loop.For) bool {
 		return false
 	}
 	r, ok := p.limitedTo(to.Value.Args[0], tI8)
-	if !ok || !r.constant() || !r.inShorts() || p.ranges.floatBounds(r.of).nan && !(interval{0, 0}).in(r.interval) {
+	if !ok || !r.constant() || !r.inShorts() || p.ranges.floatBounds(r.of).nan &&
+		!(interval{0, 0}).in(r.interval) {
 		return false
 	}
 	p.rows(s, to, &r)

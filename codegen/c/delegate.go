@@ -134,7 +134,8 @@ func (g *gen) delegateHeader() string {
 			"dimensions in the order of memory; a number is a tensor without dimensions. An output whose "+
 			"sizes only the backend knows has the most that they may be; its elements lie dense in "+
 			"its sizes, which BACKEND_execute writes to an int64 tensor for each such output, behind all "+
-			"outputs. A function must not keep pointers to tensors, nor write outside of the elements that the sizes tell.",
+			"outputs. A function must not keep pointers to tensors, nor write outside of the elements "+
+			"that the sizes tell.",
 		g.prefix, g.upper), lineWidth-3)...))
 	w.raw(fmt.Sprintf(interfaceTop, g.upper+"_DELEGATE"))
 	w.raw(delegateTypes)

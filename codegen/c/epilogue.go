@@ -289,8 +289,8 @@ func (g *gen) epilogueBytes(in *tuned.Instance, names, given []string, stmts []l
 	body.line("%s", g.rolled())
 	body.line("for (int %[1]s = 0; %[1]s < %[2]s; %[1]s++) {", lane, lanes)
 	body.indent++
-	body.line("const %s %s = %s[%s * %s + %s];", typeOf(ep.Acc.DType), p.vars[ep.Acc], sums, row, apart,
-		lane)
+	body.line("const %s %s = %s[%s * %s + %s];", typeOf(ep.Acc.DType), p.vars[ep.Acc], sums, row,
+		apart, lane)
 	if p.used()[p.syms[ep.O]] {
 		body.line("const %s %s = %s + %s * %s + %s;", g.idx, p.syms[ep.O], at, row, next, lane)
 	}
@@ -310,7 +310,8 @@ func (g *gen) epilogueBytes(in *tuned.Instance, names, given []string, stmts []l
 	index := g.idx.String() + " "
 	params = slices.Concat([]parameter{{"const int ", rows, new(bool)},
 		{storageOf(ep.DType).String() + " *", first, new(bool)}}, params[:1],
-		[]parameter{{index, apart, new(bool)}}, params[1:2], []parameter{{index, next, new(bool)}}, params[2:])
+		[]parameter{{index, apart, new(bool)}}, params[1:2], []parameter{{index, next, new(bool)}},
+		params[2:])
 	kept := g.needed(params, p.used())
 	result.Bytes = g.epilogueName("results", paramList(kept)+" "+body.b.String())
 	args := keptArguments(given, dropped)

@@ -18,7 +18,8 @@ func TestFold(t *testing.T) {
 			"#error \"" + long + " is too old for this file: take a newer one\"\n"},
 		{"a macro", "#define A(x) f(" + long + ", x, 1, 2, 3, 4, 5, 6)",
 			"#define A(x) f(" + long + ", x, 1, 2, 3, \\\n    4, 5, 6)\n"},
-		{"a macro that goes on", "#define A(x) \\\n    f(" + long + ", x, 1, 2, 3, 4, 5, 6, 7, 8); \\\n    b",
+		{"a macro that goes on", "#define A(x) \\\n    f(" + long +
+			", x, 1, 2, 3, 4, 5, 6, 7, 8); \\\n    b",
 			"#define A(x) \\\n    f(" + long + ", x, 1, 2, 3, 4, 5, 6, \\\n        7, 8); \\\n    b\n"},
 		{"a comment", "    /* " + long + " which is of some more words */\n    a;",
 			"    /* " + long + " which is of some\n       more words */\n    a;\n"},
@@ -26,7 +27,8 @@ func TestFold(t *testing.T) {
 			"/*\n * " + long + " which is so long, some\n * more words\n */\n"},
 		{"a comment behind code", "    int " + long + "; /* that is of some more words */",
 			"    /* that is of some more words */\n    int " + long + ";\n"},
-		{"comments in code and behind it", "int a[] = { /* of a */ " + long + " }; /* which is of three */",
+		{"comments in code and behind it", "int a[] = { /* of a */ " + long +
+			" }; /* which is of three */",
 			"/* which is of three */\nint a[] = { /* of a */ " + long + " };\n"},
 		{"a string like a comment", "a(\"/*\");\nf(" + long + ", g(1, 2), 3, 4, 5, 6, 7, 8, 9, 10);",
 			"a(\"/*\");\nf(" + long + ", g(1, 2), 3, 4, 5, 6, 7, 8,\n    9, 10);\n"},

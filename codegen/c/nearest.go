@@ -60,7 +60,8 @@ func (p *printer) limitedTo(a *expr.Expr, t ctype) (n roundedNumber, ok bool) {
 	for i := range inner {
 		inner[i].zero = n.zero
 	}
-	n.of, n.limits, n.interval = of, slices.Concat(inner, outer), interval{math.MinInt32, math.MaxInt32}
+	n.of, n.limits, n.interval = of, slices.Concat(inner, outer),
+		interval{math.MinInt32, math.MaxInt32}
 	for _, l := range n.limits {
 		by := interval{int64(l.by.Float), int64(l.by.Float)}
 		if !whole(l.by) {
@@ -82,7 +83,8 @@ func (n *roundedNumber) inShorts() bool {
 
 // constant reports whether no call gives any of it.
 func (n *roundedNumber) constant() bool {
-	return n.scalar == nil && !slices.ContainsFunc(n.limits, func(l limit) bool { return !whole(l.by) })
+	return n.scalar == nil && !slices.ContainsFunc(n.limits,
+		func(l limit) bool { return !whole(l.by) })
 }
 
 // limitsOf takes limits from a float.

@@ -111,7 +111,8 @@ func TestSectionErrors(t *testing.T) {
 		"weights:.a,code:.b\n.": "is no name of a section",
 	} {
 		_, err := codegen.ParseSections(text)
-		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
+		if says == "" && err != nil || says != "" && (err == nil ||
+			!strings.Contains(err.Error(), says)) {
 			t.Errorf("%q: %v, want %q", text, err, says)
 		}
 	}
@@ -124,9 +125,11 @@ func TestSectionErrors(t *testing.T) {
 func TestSectionsOfObject(t *testing.T) {
 	tier.Needs(t, tier.Normal)
 	dir, pkg := generateWith(t, c.Options{Sections: map[codegen.SectionKind]string{
-		codegen.CodeSection: ".fast", codegen.WeightsSection: ".far", codegen.TablesSection: ".near"}}, 20)
+		codegen.CodeSection: ".fast", codegen.WeightsSection: ".far", codegen.TablesSection: ".near"}},
+		20)
 	strict(t, dir, pkg)
-	for _, target := range []toolchain.Target{toolchain.GCC(), toolchain.Clang(), toolchain.RISCV32()} {
+	for _, target := range []toolchain.Target{toolchain.GCC(), toolchain.Clang(),
+		toolchain.RISCV32()} {
 		objects, err := target.Compile(t.Context(), t.TempDir(), sources(dir, pkg)...)
 		if err != nil {
 			t.Fatal(err)

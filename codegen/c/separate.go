@@ -91,7 +91,8 @@ func (g *gen) kernelHead(head, name string, params []parameter) string {
 func (g *gen) sharedHeader() string {
 	w := &writer{}
 	w.remark(append([]string{g.banner(g.prefix + ".h"), ""}, fill(fmt.Sprintf(
-		"What separate models share. An arena of %[1]s_ARENA_SIZE bytes, aligned to %[1]s_ARENA_ALIGN, is "+
+		"What separate models share. An arena of %[1]s_ARENA_SIZE bytes, aligned to "+
+			"%[1]s_ARENA_ALIGN, is "+
 			"enough for each of them, and all may have the same if one runs at a time. The functions are "+
 			"kernels, which the models' own files call.", g.upper), lineWidth-3)...))
 	w.raw(fmt.Sprintf(headerBegin, g.upper))

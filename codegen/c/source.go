@@ -254,6 +254,7 @@ func machineCheck(m *tuned.Machine, file string) string {
 		condition += " || (__ARM_FEATURE_MVE & 2) == 0"
 	}
 	return fmt.Sprintf(
-		"#if %s\n#error \"%s is generated for %s: compile it with gcc or clang and %s, or generate it for another --target\"\n#endif\n",
+		"#if %s\n#error \"%s is generated for %s: compile it with gcc or clang and %s, "+
+			"or generate it for another --target\"\n#endif\n",
 		condition, file, m.Name, m.Flag)
 }

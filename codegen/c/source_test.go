@@ -43,7 +43,8 @@ method forward {
 		t.Fatal(err)
 	}
 	np, err := native.Build(p, native.Options{Table: ops.Standard(), Planner: plan.Best{},
-		Kernels: tuned.Standard(), Target: tuned.Target{Language: tuned.C, Machine: tuned.Machines()[0], Speed: true}})
+		Kernels: tuned.Standard(), Target: tuned.Target{Language: tuned.C, Machine: tuned.Machines()[0],
+			Speed: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

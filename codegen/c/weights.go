@@ -259,7 +259,8 @@ extern const unsigned char %[1]s_weights[%[2]s_WEIGHTS_SIZE];
 #define %[2]s_WEIGHTS_ADDRESS %[1]s_weights
 #endif`, g.prefix, g.upper))
 	for _, c := range g.weights.Consts {
-		w.raw(fmt.Sprintf("#define %s ((const %s *)(const void *)((const unsigned char *)%s_WEIGHTS_ADDRESS + %d))",
+		w.raw(fmt.Sprintf(
+			"#define %s ((const %s *)(const void *)((const unsigned char *)%s_WEIGHTS_ADDRESS + %d))",
 			g.consts[c.Const], storageOf(c.DType), g.upper, c.Offset))
 	}
 }

@@ -29,7 +29,8 @@ func (opt Options) checkDialect(p *ir.Program, l *Language) {
 	case l.Kernels != nil:
 		must.Fail("the dialect %s is one of ExecuTorch programs, not of %s", opt.Dialect, l.Name)
 	case opt.Recipe == nil && !lower.IsQuantized(p):
-		must.Fail("%s: the dialect %s is for quantized models, and this one computes with floats alone: make it one with --quantize", foreign.Message(p.Source), opt.Dialect)
+		must.Fail("%s: the dialect %s is for quantized models, and this one computes with floats "+
+			"alone: make it one with --quantize", foreign.Message(p.Source), opt.Dialect)
 	}
 }
 

@@ -119,7 +119,8 @@ var floatsBetween = map[string]bool{"q_torchao": true, "q_moved_apart": true, "q
 // floatsToo are models with products of integers and with products of floats: those of floats and
 // weights in groups; what an LSTM and a GRU multiply in their loops; transposed convolutions of
 // what the call quantizes.
-var floatsToo = map[string]bool{"q_ao_groups": true, "q_recurrent_layers": true, "q_transposed": true}
+var floatsToo = map[string]bool{"q_ao_groups": true, "q_recurrent_layers": true,
+	"q_transposed": true}
 
 // isScratch reports whether calls have b for what they keep.
 func isScratch(np *native.Program, b *native.Buffer) bool {

@@ -43,7 +43,8 @@ func TestRecordsAreRight(t *testing.T) {
 			last := slices.IndexFunc(lower.Functional.Passes, func(p lower.Pass) bool {
 				return p.Name == lower.CheckRecords.Name
 			})
-			err = lower.Pipeline{Passes: lower.Functional.Passes[:last+1]}.Run(&lower.Context{Table: ops.Standard()}, p, nil)
+			err = lower.Pipeline{Passes: lower.Functional.Passes[:last+1]}.Run(&lower.Context{
+				Table: ops.Standard()}, p, nil)
 			expected := slices.ContainsFunc(mistaken, func(w string) bool {
 				return strings.HasSuffix(filepath.ToSlash(path), w)
 			})

@@ -137,6 +137,7 @@ func (opt Options) checkLibrary(p *ir.Program) {
 		must.Fail("%s computes in a fixed point of its own: leave --requantize=%s away", opt.Library,
 			opt.Requantize)
 	case opt.Recipe == nil && !lower.IsQuantized(p):
-		must.Fail("%s: %s is for quantized models, and this one computes with floats alone: make it one with --quantize", foreign.Message(p.Source), opt.Library)
+		must.Fail("%s: %s is for quantized models, and this one computes with floats alone: make it "+
+			"one with --quantize", foreign.Message(p.Source), opt.Library)
 	}
 }

@@ -265,7 +265,8 @@ func hostArgument(w *strings.Builder, name, value, pkg string, t *aten.Type, p P
 		fmt.Fprintf(w, "\t\t\t_ = y\n\t\t\t%s = append(%s, x)\n\t\t}\n", name, name)
 	case t.IsList():
 		elem := strings.TrimPrefix(p.Type, "[]")
-		fmt.Fprintf(w, "\t\tvar %s %s\n\t\tfor _, v := range %s.Values {\n\t\t\t%s = append(%s, %s)\n\t\t}\n",
+		fmt.Fprintf(w,
+			"\t\tvar %s %s\n\t\tfor _, v := range %s.Values {\n\t\t\t%s = append(%s, %s)\n\t\t}\n",
 			name, p.Type, value, name, name, hostNumber("v", elem))
 	case p.Elem != "":
 		data := "d" + strings.TrimPrefix(name, "a")

@@ -42,7 +42,8 @@ func (g *generator) api() []byte {
 func (g *generator) packageComment(f *jen.File) {
 	f.PackageComment(fmt.Sprintf("Package %s runs the model %s.", g.unit.name,
 		g.p.Source.Comment()))
-	about := "A Model owns the memory it works in, so that its methods allocate nothing. One goroutine at a time may use it; several goroutines take a Model each"
+	about := "A Model owns the memory it works in, so that its methods allocate nothing. One " +
+		"goroutine at a time may use it; several goroutines take a Model each"
 	if len(g.weights.Consts) > 0 {
 		about += ", which share the weights"
 	}
@@ -121,7 +122,8 @@ func (g *generator) modelType(f *jen.File) {
 	}
 	if g.events != nil {
 		fields = append(fields, jen.Id("ProfileEvent").Func().Params(jen.Id("event").Int()).Comment(
-			"if not nil, called instead of what sums up times: with 2*k before the k-th kernel, 2*k+1 after"),
+			"if not nil, called instead of what sums up times: with 2*k before the k-th kernel, "+
+				"2*k+1 after"),
 			jen.Id("profile").Id("profile"))
 	}
 	name := g.door("Model")

@@ -147,7 +147,8 @@ func Join(dir string, pkg *codegen.Package) (err error) {
 				return path.Ext(f.Name) == ".s"
 			}) {
 				must.Fail(
-					"%s uses cgo, and the Go tool takes no assembly in such a package: write to a folder of its own, or with --target=scalar", filepath.Join(dir, f.name))
+					"%s uses cgo, and the Go tool takes no assembly in such a package: write to a folder of its "+
+						"own, or with --target=scalar", filepath.Join(dir, f.name))
 			}
 		}
 	}
@@ -166,7 +167,8 @@ func Join(dir string, pkg *codegen.Package) (err error) {
 			if file, ok := other[name]; ok {
 				errs = append(errs,
 					fmt.Errorf(
-						"%s declares %s, as generated %s does: write to a folder of its own, or rename it", filepath.Join(dir, mine[name]), name, file))
+						"%s declares %s, as generated %s does: write to a folder of its own, or rename it",
+						filepath.Join(dir, mine[name]), name, file))
 			}
 		}
 	}

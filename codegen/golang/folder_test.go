@@ -67,7 +67,8 @@ func TestJoin(t *testing.T) {
 	pkg := &codegen.Package{Kind: codegen.KindGo, Files: []codegen.File{
 		{Name: "m.go",
 			Data: []byte(
-				"package a\n\nimport \"errors\"\n\ntype Model struct{}\n\nfunc (m *Model) Forward() error { return errors.New(\"\") }\n\nfunc block() {}\n")},
+				"package a\n\nimport \"errors\"\n\ntype Model struct{}\n\nfunc (m *Model) Forward() error { " +
+					"return errors.New(\"\") }\n\nfunc block() {}\n")},
 	}}
 	for text, want := range map[string]string{
 		"package a\n\nvar x = 1":                                     "",

@@ -25,7 +25,8 @@ func (u *unit) vectorFunction(fn *expr.Func) string {
 		fast = fmt.Sprintf("if %s(dst, a) {\nreturn\n}\n", u.helper(form))
 	}
 	u.bodies = append(u.bodies,
-		fmt.Sprintf("// %[1]s sets dst[i] = %[2]s(a[i]).\nfunc %[1]s(dst []%[3]s, a []%[4]s) {\na = a[:len(dst)]\n%[5]sfor i := range dst {\ndst[i] = %[2]s(a[i])\n}\n}\n",
+		fmt.Sprintf("// %[1]s sets dst[i] = %[2]s(a[i]).\nfunc %[1]s(dst []%[3]s, "+
+			"a []%[4]s) {\na = a[:len(dst)]\n%[5]sfor i := range dst {\ndst[i] = %[2]s(a[i])\n}\n}\n",
 			name, scalar, goType(fn.Body.DType), goType(fn.Params[0].DType), fast))
 	return name
 }

@@ -145,8 +145,8 @@ func (g *generator) nameMethods() {
 	if g.opt.Internal {
 		scope = codegen.NewScope(newScope())
 	}
-	scope.Reserve("Reset", "BeginRows", "ProfileEvent", "profileEvent", "WriteProfile", "profile", "arena",
-		"weights", "shared", "runners")
+	scope.Reserve("Reset", "BeginRows", "ProfileEvent", "profileEvent", "WriteProfile", "profile",
+		"arena", "weights", "shared", "runners")
 	for _, m := range g.p.Methods {
 		name := pascal(m.Name.Identifier())
 		if m.Rows != nil {

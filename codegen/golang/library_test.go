@@ -98,7 +98,8 @@ func tables(src string) int {
 func TestVariants(t *testing.T) {
 	files := fstest.MapFS{}
 	for name, text := range map[string]string{
-		"x/all.go":     "package x\n\nfunc F() int { return g() + both() }\n\nfunc both() int { return 1 }\n\nfunc unused() {}\n",
+		"x/all.go": "package x\n\nfunc F() int { return g() + both() }\n\nfunc both() int { return " +
+			"1 }\n\nfunc unused() {}\n",
 		"x/g_amd64.go": "//go:build !purego\n\npackage x\n\nfunc g() int { return fast() }\n\nfunc fast() int\n",
 		"x/g_amd64.s":  "// func fast() int\nTEXT ·fast(SB), 4, $0-8\n\tRET\n",
 		"x/g_other.go": "//go:build !amd64 || purego\n\npackage x\n\nfunc g() int { return both() }\n",
@@ -125,9 +126,11 @@ func TestVariants(t *testing.T) {
 func TestClosures(t *testing.T) {
 	files := fstest.MapFS{}
 	for name, text := range map[string]string{
-		"x/all.go":     "package x\n\nfunc F() int { return g() }\n\nfunc both() int { return h() }\n",
-		"x/g_amd64.go": "//go:build !purego\n\npackage x\n\nfunc g() int { return both() }\n\nfunc h() int { return 1 }\n",
-		"x/g_other.go": "//go:build !amd64 || purego\n\npackage x\n\nfunc g() int { return 2 }\n\nfunc h() int { return 3 }\n",
+		"x/all.go": "package x\n\nfunc F() int { return g() }\n\nfunc both() int { return h() }\n",
+		"x/g_amd64.go": "//go:build !purego\n\npackage x\n\nfunc g() int { return both() }\n\nfunc h() " +
+			"int { return 1 }\n",
+		"x/g_other.go": "//go:build !amd64 || purego\n\npackage x\n\nfunc g() int { return 2 }\n\nfunc " +
+			"h() int { return 3 }\n",
 	} {
 		files[name] = &fstest.MapFile{Data: []byte(text)}
 	}
@@ -192,7 +195,8 @@ inner:
 func TestVariantsOf(t *testing.T) {
 	lib := openLibrary(strip.Source, ".")
 	for target, want := range map[string]string{
-		"generic":   "vector_amd64.go //go:build !purego, vector_arm64.go //go:build !purego, vector_other.go //go:build (!amd64 && !arm64) || purego",
+		"generic": "vector_amd64.go //go:build !purego, vector_arm64.go //go:build !purego, " +
+			"vector_other.go //go:build (!amd64 && !arm64) || purego",
 		"x86-64-v3": "vector_amd64.go //go:build !purego, vector_other.go //go:build !amd64 || purego",
 		"neon":      "vector_arm64.go //go:build !purego, vector_other.go //go:build !arm64 || purego",
 		"scalar":    "vector_other.go ",

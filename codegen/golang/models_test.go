@@ -121,7 +121,8 @@ func allocTest(t *testing.T, pkg *codegen.Package) string {
 			return ""
 		}
 		fmt.Fprintf(&calls,
-			"if n := testing.AllocsPerRun(5, func() { model.%s(%s) }); n != 0 {\nt.Errorf(\"%%v allocations\", n)\n}\n",
+			"if n := testing.AllocsPerRun(5, func() { model.%s(%s) }); n != 0 {\nt.Errorf(\"%%v "+
+				"allocations\", n)\n}\n",
 			fn.Name.Name, strings.Join(args, ", "))
 	}
 	return "package " + pkg.Name +

@@ -70,7 +70,8 @@ func newScope() *codegen.Scope {
 func packageName(s string) string {
 	name := strings.ToLower(camel(s))
 	if reserved := newScope(); reserved.Has(name) || codegen.IsDevice(name) ||
-		name == "kernels" || name == "memory" || name == "support" || name == "threads" || name == "weights" {
+		name == "kernels" || name == "memory" || name == "support" || name == "threads" ||
+		name == "weights" {
 		name += "model"
 	}
 	return name

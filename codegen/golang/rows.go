@@ -62,9 +62,10 @@ func (p *methodPrinter) awaits(stmts []native.Stmt) (code []jen.Code) {
 		take("until"), take("next"), take("some")
 	code = append(code, jen.Id(row).Op(":=").Op("int("+position+")"))
 	code = append(code, p.reject(fmt.Sprintf("len(%s)%%%d != 0 || len(%[1]s)/%[2]d > %d-%s", input,
-		r.Len, r.Height, row), fmt.Sprintf("%s has %%d elements, want rows of %d elements, at most %%d rows",
-		p.m.Inputs[r.Port].Name.GoFormat(), r.Len), "len("+input+")", fmt.Sprintf("%d-%s",
-		r.Height, row)))
+		r.Len, r.Height, row),
+		fmt.Sprintf("%s has %%d elements, want rows of %d elements, at most %%d rows",
+			p.m.Inputs[r.Port].Name.GoFormat(), r.Len), "len("+input+")", fmt.Sprintf("%d-%s",
+			r.Height, row)))
 	defer p.enter()()
 	body := []jen.Code{
 		jen.Commentf("%s holds the rows from %s on; when all before %s are there, the phase is computed,",

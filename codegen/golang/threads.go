@@ -101,7 +101,9 @@ func (g *generator) threadsFile() []byte {
 	if g.divided == nil {
 		return nil
 	}
-	text := "// shared is what kernels that are done in parts need: goroutines, and where\n// they find the arguments of the kernel that is being done.\ntype shared struct {\nthreads\n"
+	text := "// shared is what kernels that are done in parts need: goroutines, " +
+		"and where\n// they find the arguments of the kernel that is being done.\ntype shared struct " +
+		"{\nthreads\n"
 	for _, name := range g.divided {
 		text += name + " " + name + "Call\n"
 	}
@@ -119,7 +121,8 @@ func (g *generator) newThreads(f *jen.File, model jen.Code) {
 	}
 	count := jen.Id("n")
 	about := fmt.Sprintf(
-		"NewThreads returns a Model%s whose larger kernels n goroutines share: the caller's, and others that it starts when a method is called and that end soon after the last call. "+
+		"NewThreads returns a Model%s whose larger kernels n goroutines share: the caller's, "+
+			"and others that it starts when a method is called and that end soon after the last call. "+
 			"Results are the same to the bit for any n.", state)
 	if !g.anyDivided() {
 		count = jen.Id("_")

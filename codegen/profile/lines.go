@@ -106,7 +106,8 @@ func ReadLines(data []byte) (_ *Profile, err error) {
 func step(rest string) (_ Step, ticks uint64, ok bool) {
 	var k, runs int
 	var kernel, nodes, ops, lines string
-	_, err := fmt.Sscanf(rest, "%d %d %d %q %q %q %q", &k, &runs, &ticks, &kernel, &nodes, &ops, &lines)
+	_, err := fmt.Sscanf(rest, "%d %d %d %q %q %q %q", &k, &runs, &ticks, &kernel, &nodes, &ops,
+		&lines)
 	return Step{Runs: runs, Instruction: k, Kernel: foreign.Of(kernel), Nodes: foreign.Of(nodes),
 		Operator: foreign.Of(ops), Line: foreign.Of(lines)}, ticks, err == nil && runs >= 0
 }

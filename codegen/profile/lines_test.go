@@ -42,14 +42,16 @@ func TestReadLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	if err := p.Text(&b, Operator); err != nil || !strings.Contains(b.String(), "7 ticks  100.0 %  1 ×  conv") {
+	if err := p.Text(&b, Operator); err != nil || !strings.Contains(b.String(),
+		"7 ticks  100.0 %  1 ×  conv") {
 		t.Errorf("%v:\n%s", err, b.String())
 	}
 }
 
 // What a reset cuts off is passed over if a whole profile follows, on a line of its own or not.
 func TestReadLinesDamaged(t *testing.T) {
-	const whole = "etgen-profile 1 1 0\netgen-kernel 0 1 7 \"a\" \"\" \"\" \"etgen-profile 1 x.py:3\"\netgen-end\n"
+	const whole = "etgen-profile 1 1 0\netgen-kernel 0 1 7 \"a\" \"\" \"\" \"etgen-profile 1 " +
+		"x.py:3\"\netgen-end\n"
 	for _, cut := range []string{"etgen-kernel 0 1 \x00\n", "etgen-kernel 0 ", "etgen-", "etgen-end\n",
 		"etgen-profile 1 ", "etgen-profile 9 0 0\netgen-kernel 5\netgen-end\n"} {
 		cut = "etgen-profile 1 1 0\n" + cut

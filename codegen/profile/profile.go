@@ -92,8 +92,8 @@ var instructions = map[string]string{"DELEGATE_CALL": "delegate", "MOVE_CALL": "
 	"JF_CALL": "jump", "FREE_CALL": "free"}
 
 func (p *Profile) event(e *etdump.Profile) {
-	s := Step{Call: p.Calls - 1, Runs: 1, Chain: int(e.Chain), Instruction: int(e.Instruction), Start: e.Start,
-		Time: time.Duration(e.End - e.Start)}
+	s := Step{Call: p.Calls - 1, Runs: 1, Chain: int(e.Chain), Instruction: int(e.Instruction),
+		Start: e.Start, Time: time.Duration(e.End - e.Start)}
 	kernel, called := strings.CutPrefix(e.Name, "native_call_")
 	word := instructions[e.Name]
 	event := e.DelegateID

@@ -18,7 +18,8 @@ func dump() *etdump.Dump {
 	part := at(2)
 	part.DelegateID = "conv #1"
 	return &etdump.Dump{Runs: []etdump.Run{
-		{Name: "Default", Events: []etdump.Event{&etdump.Profile{Name: "native_call_no.out", End: 1 << 30}}},
+		{Name: "Default", Events: []etdump.Event{&etdump.Profile{Name: "native_call_no.out",
+			End: 1 << 30}}},
 		{Name: "Execute", Events: []etdump.Event{
 			&etdump.Profile{Name: "native_call_add.out", Origin: at(0), Start: 1000, End: 1300},
 			&etdump.Profile{Name: "OPERATOR_CALL", Origin: at(0), Start: 900, End: 1400},
@@ -51,7 +52,8 @@ func TestRows(t *testing.T) {
 		{Operator, "delegate 1 600|add.out 2 400|delegate: conv #1 1 400|mul.out 1 100"},
 		{Line, "no line: delegate 1 600|net.py:7 3 500|delegate: net.py:7 1 400"},
 		{Node, "no node: delegate 1 600|n 3 500|delegate: conv, relu 1 400"},
-		{Instruction, "0.0 add.out 2 400|0.1 mul.out 1 100|delegate: 0.2 conv #1 1 400|0.2 delegate 1 600"},
+		{Instruction,
+			"0.0 add.out 2 400|0.1 mul.out 1 100|delegate: 0.2 conv #1 1 400|0.2 delegate 1 600"},
 	} {
 		var got []string
 		for _, r := range p.Rows(tt.by) {

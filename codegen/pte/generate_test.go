@@ -106,7 +106,8 @@ func TestErrors(t *testing.T) {
 			"it has no argument more"},
 		{"%out: f32[2] = aten.clamp.out(self=%x, min=device(\"cpu\"), out=%x)",
 			"a .pte cannot hold"},
-		{"%out: f32[2] = wrap: higher_order.wrap(%x)\n    region (%y: f32[2]) {\n      return (%y)\n    }", "not supported"},
+		{"%out: f32[2] = wrap: higher_order.wrap(%x)\n    region (%y: f32[2]) {\n      return " +
+			"(%y)\n    }", "not supported"},
 	} {
 		text := "program \"m.pt2\"\n\nmethod forward {\n  input %x: f32[2]\n\n  " + at(tt.node) +
 			"\n  return (%out)\n}\n"

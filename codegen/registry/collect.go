@@ -143,5 +143,6 @@ func unknown(table *ops.Table, calls []*call) error {
 		return nil
 	}
 	return fmt.Errorf(
-		"there are no kernels for these operators: %s; declare custom ones with --custom-op, and add kernels of your own for them to the registry", strings.Join(missing, ", "))
+		"there are no kernels for these operators: %s; declare custom ones with --custom-op, "+
+			"and add kernels of your own for them to the registry", strings.Join(missing, ", "))
 }

@@ -61,7 +61,9 @@ func (c *call) print(b *strings.Builder, m *native.Method) {
 	}
 	g := &glue{call: c, m: m}
 	g.gather()
-	fmt.Fprintf(b, "New: func(c *compiled.Call) func() error {\nm := newModel(%d)\n%sreturn func() error {\n%s", codegen.ArenaSize(m), g.once.String(), g.before.String())
+	fmt.Fprintf(b,
+		"New: func(c *compiled.Call) func() error {\nm := newModel(%d)\n%sreturn func() error {\n%s",
+		codegen.ArenaSize(m), g.once.String(), g.before.String())
 	call := fmt.Sprintf("m.%s(%s)", c.name, strings.Join(g.args, ", "))
 	if g.after.Len() == 0 {
 		fmt.Fprintf(b, "return %s\n", call)

@@ -97,7 +97,8 @@ func TestCustomOperators(t *testing.T) {
 	only := program(pte.Operator{Name: "mine::f", Overload: "out"})
 	for _, programs := range [][]registry.Program{{{Name: "a.pte", Program: p}},
 		{{Name: "b.pte", Program: only}}} {
-		pkg, err := registry.Generate(programs, registry.Options{Package: "kernels", Custom: []*aten.Schema{s}})
+		pkg, err := registry.Generate(programs, registry.Options{Package: "kernels",
+			Custom: []*aten.Schema{s}})
 		if err != nil {
 			t.Error(err)
 			continue

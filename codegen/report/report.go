@@ -175,7 +175,8 @@ func New(p Program) (_ *Report, err error) {
 			}
 		}
 		r.Ports = max(r.Ports, ports)
-		g := &gatherer{rates: rates, code: code, prefixes: p.prefixes(m), seen: seen, macs: map[Place]int64{}}
+		g := &gatherer{rates: rates, code: code, prefixes: p.prefixes(m), seen: seen,
+			macs: map[Place]int64{}}
 		if i < len(p.MACs) {
 			g.macs = p.MACs[i]
 		}

@@ -53,7 +53,8 @@ func TestLayers(t *testing.T) {
 			t.Errorf("%s: %d multiply-accumulates", target, macs)
 		}
 		known := target == "cortex-m4" // floats without a unit for them have no rates
-		if (instructions > 0) != known || instructions != m.Instructions || (r.Code > 0) != (target != "generic") {
+		if (instructions > 0) != known || instructions != m.Instructions ||
+			(r.Code > 0) != (target != "generic") {
 			t.Errorf("%s: instructions %d, code %d", target, instructions, r.Code)
 		}
 	}
@@ -84,7 +85,8 @@ func TestMeasure(t *testing.T) {
 func TestPatches(t *testing.T) {
 	r := of(t, "lenet", compile.Options{Target: "cortex-m4", Patches: 2})
 	whole := of(t, "lenet", compile.Options{Target: "cortex-m4", Patches: -1})
-	if len(r.Methods[0].Layers) > len(whole.Methods[0].Layers)+2 || r.Methods[0].MACs != whole.Methods[0].MACs {
+	if len(r.Methods[0].Layers) > len(whole.Methods[0].Layers)+2 ||
+		r.Methods[0].MACs != whole.Methods[0].MACs {
 		t.Errorf("%d layers in patches, %d whole; %d and %d multiply-accumulates",
 			len(r.Methods[0].Layers), len(whole.Methods[0].Layers), r.Methods[0].MACs,
 			whole.Methods[0].MACs)

@@ -42,8 +42,8 @@ func shortened(s string) string {
 // Text writes the report for people to read.
 func (r *Report) Text(to io.Writer) error {
 	fmt.Fprintf(to, "%s, for %s (%s)\n\n", foreign.Escape(r.Model), r.Target, r.Optimize)
-	fmt.Fprintf(to, "weights %d, code %s, arena %d, state %d, inputs and outputs %d bytes\n", r.Weights,
-		known(r.Code), r.Arena, r.State, r.Ports)
+	fmt.Fprintf(to, "weights %d, code %s, arena %d, state %d, inputs and outputs %d bytes\n",
+		r.Weights, known(r.Code), r.Arena, r.State, r.Ports)
 	fmt.Fprint(to, exact)
 	if r.Measured {
 		fmt.Fprint(to, measured)
@@ -58,7 +58,8 @@ func (r *Report) Text(to io.Writer) error {
 	}
 	for i := range r.Methods {
 		m := &r.Methods[i]
-		fmt.Fprintf(to, "\nmethod %s: arena %d (no plan takes less than %d), MACs %d, instructions %s\n\n",
+		fmt.Fprintf(to,
+			"\nmethod %s: arena %d (no plan takes less than %d), MACs %d, instructions %s\n\n",
 			m.Name.Terminal(), m.Arena, m.LowerBound, m.MACs, known(m.Instructions))
 		var layers []*Layer
 		for k := range m.Layers {

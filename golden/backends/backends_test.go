@@ -82,7 +82,8 @@ func TestDrivers(t *testing.T) {
 	roots := []string{"../cases"}
 	if tier.Now() != tier.All {
 		roots = nil
-		for _, name := range []string{"dynamic_batch", "lenet", "state_tied", "tied_weights", "while_loop"} {
+		for _, name := range []string{"dynamic_batch", "lenet", "state_tied", "tied_weights",
+			"while_loop"} {
 			roots = append(roots, "../cases/"+name)
 		}
 	}

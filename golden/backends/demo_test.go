@@ -61,8 +61,9 @@ func TestDemo(t *testing.T) {
 		texts = append(texts, string(text))
 	}
 	const sine = "1version:0#op:demo::aten.sin.default, numel:4, dtype:torch.float32<debug_handle>1#"
-	want := []string{"2version:0#op:demo::aten.mm.default, numel:4, dtype:torch.float32<debug_handle>1#" +
-		"op:demo::aten.add.Tensor, numel:4, dtype:torch.float32<debug_handle>2#", sine, sine}
+	want := []string{
+		"2version:0#op:demo::aten.mm.default, numel:4, dtype:torch.float32<debug_handle>1#" +
+			"op:demo::aten.add.Tensor, numel:4, dtype:torch.float32<debug_handle>2#", sine, sine}
 	for i := range max(len(texts), len(want)) {
 		if i >= len(texts) || i >= len(want) || texts[i] != want[i] {
 			t.Fatalf("delegate %d: have %q, want %q", i, texts, want)

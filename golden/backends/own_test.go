@@ -70,12 +70,14 @@ func TestOwn(t *testing.T) {
 		out, wrong []string // what standard output and error have
 	}{
 		{"backends", false, []string{"reference  ReferenceBackend", "ops=…"}, nil},
-		{lenet + " --lang=pte --backend=reference --show-backends --debug-map --name=net -o " + dir, false,
-			[]string{"reference lowered_module_0  linear ", "aten.linear.default",
-				"aten.relu.default                     layers.py:43  reference: it has no such operation"}, nil},
+		{lenet + " --lang=pte --backend=reference --show-backends --debug-map --name=net -o " + dir,
+			false, []string{"reference lowered_module_0  linear ", "aten.linear.default",
+				"aten.relu.default                     layers.py:43  reference: it has no such operation"},
+			nil},
 		{lenet + " --lang=pte --backend=reference --max-fallbacks=0 --name=net -o " + dir, true, nil,
 			[]string{"model.pt2: 8 operators fall back to etgen, more than 0:",
-				"node convolution (aten.convolution.default) at layers.py:41: reference: it has no such operation"}},
+				"node convolution (aten.convolution.default) at layers.py:41: reference: it has no such " +
+					"operation"}},
 		{lenet + " --lang=pte --backend=reference:whole --name=net -o " + dir, true, nil,
 			[]string{"backend reference cannot take the method whole: it has no such operation"}},
 		{lenet + " --lang=pte --backend=reference:module=absent:whole --name=net -o " + dir, true, nil,

@@ -175,9 +175,12 @@ func TestDoubleHelpers(t *testing.T) {
 		want         string // one of the helpers, "" for none
 	}{
 		{"single precision",
-			"float entry(float a, float b); float entry(float a, float b) { return a * b / (a - b) < 1.0f ? (float)(int)a : b; }", ""},
-		{"integers", "long long entry(long long a, long long b); long long entry(long long a, long long b) { return a / b + a % b; }", ""},
-		{"double", "double entry(double a, double b); double entry(double a, double b) { return a + b; }", "add"},
+			"float entry(float a, float b); float entry(float a, float b) { return a * b / (a - b) < 1.0f " +
+				"? (float)(int)a : b; }", ""},
+		{"integers", "long long entry(long long a, long long b); long long entry(long long a, " +
+			"long long b) { return a / b + a % b; }", ""},
+		{"double", "double entry(double a, double b); double entry(double a, " +
+			"double b) { return a + b; }", "add"},
 		{"promotion",
 			"float entry(float a); float entry(float a) { return (float)((double)a * 0.1); }",
 			"mul"},

@@ -28,7 +28,8 @@ func etgenTable(ctx context.Context, s *settings, cases []*testcase.Case) (*tabl
 	t := &table{
 		title: "etgen itself",
 		legend: fmt.Sprintf(
-			"least time of %d runs of the command, of all models one after the other each time, and its peak memory; ! is above %v", s.compile, etgenGoal),
+			"least time of %d runs of the command, of all models one after the other each time, "+
+				"and its peak memory; ! is above %v", s.compile, etgenGoal),
 		head: []string{"model", "C ms", "C MB", "Go ms", "Go MB", "Go:C"},
 	}
 	runs := make(map[string]*compiling)

@@ -44,7 +44,8 @@ func growTable(ctx context.Context, s *settings, _ []*testcase.Case) (*table, er
 	t := &table{
 		title: "etgen, and compilers of what it makes, on programs that grow",
 		legend: fmt.Sprintf(
-			"time in ms and peak memory in MB for programs of %v nodes, of the largest the slowest stage, and the exponent of time from %d to %d; ! is above %v, %d MB or %.1f",
+			"time in ms and peak memory in MB for programs of %v nodes, of the largest the slowest stage, "+
+				"and the exponent of time from %d to %d; ! is above %v, %d MB or %.1f",
 			s.nodes, s.nodes[1], s.nodes[2], growTime, int(growPeak/1e6), growMost),
 		head: []string{"shape", "way", "ms", "ms", "ms", "MB", "MB", "MB", "exponent", "slowest"},
 	}

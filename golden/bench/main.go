@@ -67,7 +67,8 @@ func run(ctx context.Context, args []string, out, messages io.Writer) error {
 	flags.StringVar(&s.tables, "tables", allTables,
 		"the tables to print: `LIST` of "+strings.ReplaceAll(allTables, ",", ", "))
 	flags.StringVar(&s.models, "models", "",
-		"only models whose folder, or shapes of programs whose name, such as grow/chain, matches this `REGEXP`")
+		"only models whose folder, or shapes of programs whose name, such as grow/chain, "+
+			"matches this `REGEXP`")
 	flags.DurationVar(&s.span, "for", 200*time.Millisecond,
 		"how long to run each model each way, and in each turn where they take turns")
 	flags.Func("nodes", "the three sizes of programs that grow, `N,N,N` (default 100,1000,10000)",

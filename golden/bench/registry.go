@@ -25,8 +25,9 @@ import (
 // and with those that the program calls, and compares their sizes and times.
 func registryTable(ctx context.Context, s *settings, cases []*testcase.Case) (*table, error) {
 	t := &table{
-		title:  "Registries",
-		legend: "bytes of a Go binary, -trimpath -ldflags=\"-s -w\"; ratio is without the bytes of an empty program; best time of an execution with zeros",
+		title: "Registries",
+		legend: "bytes of a Go binary, -trimpath -ldflags=\"-s -w\"; ratio is without the bytes of an " +
+			"empty program; best time of an execution with zeros",
 		head: []string{"program", "empty", "all operators", "its own", "ratio",
 			"all operators µs", "its own µs"},
 	}

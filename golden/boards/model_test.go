@@ -150,8 +150,9 @@ func (g *generated) describe(np *native.Program, header string) {
 	m := np.Methods[0]
 	g.entry = g.name + "_" + m.Name.Raw()
 	g.model = baremetal.Model{Header: g.name + ".h", Prefix: g.name, Method: m.Name.Raw()}
-	g.fixed = len(np.Methods) == 1 && !strings.Contains(header, g.name+"_forward_sizes") && !slices.ContainsFunc(
-		slices.Concat(m.Inputs, m.Outputs), func(p native.Port) bool { return p.Buf == nil })
+	g.fixed = len(np.Methods) == 1 && !strings.Contains(header, g.name+"_forward_sizes") &&
+		!slices.ContainsFunc(
+			slices.Concat(m.Inputs, m.Outputs), func(p native.Port) bool { return p.Buf == nil })
 	add := func(role baremetal.Role, bytes int64) {
 		g.model.Args = append(g.model.Args, baremetal.Arg{Role: role, Bytes: int(bytes)})
 	}

@@ -37,8 +37,8 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(file)
-	says := fmt.Sprintf("half of the estimates are within %.0f %% of what an emulator counts,\n  and nine in ten within %.0f %%",
-		100*estimatesMedian, 100*estimatesWithin)
+	says := fmt.Sprintf("half of the estimates are within %.0f %% of what an emulator counts,\n  "+
+		"and nine in ten within %.0f %%", 100*estimatesMedian, 100*estimatesWithin)
 	if !strings.Contains(text, says) {
 		t.Errorf("%s does not say that %s", page, says)
 	}

@@ -50,7 +50,8 @@ func TestSections(t *testing.T) {
 // The same with clang, whose assembly arm-none-eabi-gcc links.
 func TestSectionsClang(t *testing.T) {
 	tier.Needs(t, tier.Normal)
-	target := toolchain.CortexM4().With("-Wl,--no-warn-execstack") // which clang marks, and gcc does not
+	// which clang marks, and gcc does not
+	target := toolchain.CortexM4().With("-Wl,--no-warn-execstack")
 	skipWithout(t, target.Compiler, "qemu-system-arm", "clang")
 	for _, f := range firmware {
 		t.Run(f.form, func(t *testing.T) {
@@ -70,7 +71,8 @@ func assemblyOfClang(t *testing.T, sources []string) (made []string) {
 		}
 		to := strings.TrimSuffix(source, ".c") + ".s"
 		args := append(toolchain.StrictC99(), "--target=thumbv7em-none-eabihf", "-mcpu=cortex-m4",
-			"-O2", "-ffreestanding", "-fshort-enums", "-ffunction-sections", "-fdata-sections", "-fno-addrsig", "-S", "-o", to, source)
+			"-O2", "-ffreestanding", "-fshort-enums", "-ffunction-sections", "-fdata-sections",
+			"-fno-addrsig", "-S", "-o", to, source)
 		if out, err := exec.CommandContext(t.Context(), "clang", args...).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}

@@ -14,7 +14,8 @@ import (
 // inVectors are cases whose loops have most of what the printer has vectors for: numbers that are
 // none, masks, tables, rounding, rows of lengths that are no multiple of four. The highest tier
 // runs all that the harness can call.
-var inVectors = []string{"bool_arith", "complex_functions", "nan_inf", "points_histogram", "q_attention", "q_decoder"}
+var inVectors = []string{"bool_arith", "complex_functions", "nan_inf", "points_histogram",
+	"q_attention", "q_decoder"}
 
 // Loops in the lanes of vectors compute what PyTorch does, for a Cortex-M55.
 func TestVectors(t *testing.T) {

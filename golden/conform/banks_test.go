@@ -29,7 +29,8 @@ func TestBanks(t *testing.T) {
 		}
 		t.Log(report)
 	}
-	banks := []plan.Bank{{Name: "itcm", Size: 96}, {Name: "dtcm", Size: 1 << 10}, {Name: "sram", Size: 1 << 30}}
+	banks := []plan.Bank{{Name: "itcm", Size: 96}, {Name: "dtcm", Size: 1 << 10},
+		{Name: "sram", Size: 1 << 30}}
 	target := toolchain.GCC().With(toolchain.Sanitizers()...).Named("gcc with sanitizers")
 	settings := []compile.Options{{}, {Target: "cortex-m4"}, {Planner: plan.Disjoint{}, Poison: true},
 		{Threads: 3, DivideAll: true}}

@@ -35,7 +35,8 @@ func Brief(err error) string {
 		told = append(told[:mostTold], fmt.Sprintf("and %d more", more))
 	}
 	if half := longest / 2; len(told) > 0 && len(line) > longest {
-		line = strings.ToValidUTF8(line[:half], "") + " … " + strings.ToValidUTF8(line[len(line)-half:], "")
+		line = strings.ToValidUTF8(line[:half], "") + " … " + strings.ToValidUTF8(line[len(line)-half:],
+			"")
 	}
 	return strings.Join(append([]string{line}, told...), "; ")
 }

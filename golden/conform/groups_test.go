@@ -101,7 +101,8 @@ func groupsJob(t *testing.T, r *rand.Rand, i int) way.Job {
   return (%%y)
 }
 `, n, k, zeros, lo, hi, size, m)
-	job := way.Job{Name: fmt.Sprintf("%s[%d, %d] with %d columns, groups of %d, %d bits, zeros %s", d, m, k,
+	job := way.Job{Name: fmt.Sprintf("%s[%d, %d] with %d columns, groups of %d, %d bits, zeros %s", d,
+		m, k,
 		n, size, bits, zeros), Open: func() (*ir.Program, io.Closer, error) {
 		p, err := ir.Parse("m", text)
 		return p, io.NopCloser(nil), err

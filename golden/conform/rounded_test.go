@@ -73,20 +73,24 @@ func roundedJob(t *testing.T, r *rand.Rand) way.Job {
 	}
 	name, text := "x", ""
 	if r.IntN(3) == 0 {
-		name, text = "b", fmt.Sprintf("  %%a: f32[%[1]d] = aten.add.Tensor(self=%%x, other=%%x, alpha=1)\n"+
-			"  %%b: f32[%[1]d] = aten.relu.default(self=%%a)\n", n)
+		name, text = "b",
+			fmt.Sprintf("  %%a: f32[%[1]d] = aten.add.Tensor(self=%%x, other=%%x, alpha=1)\n"+
+				"  %%b: f32[%[1]d] = aten.relu.default(self=%%a)\n", n)
 	}
 	text = fmt.Sprintf("program \"m.pt2\"\n\nmethod forward {\n  input %%x: f32[%d]\n%s", n, text) +
-		fmt.Sprintf("  %%q: i8[%d] = quantized_decomposed.quantize_per_tensor.default(input=%%%s, scale=%g, "+
-			"zero_point=%d, quant_min=%d, quant_max=%d, dtype=i8)\n  return (%%q)\n}\n", n, name, scale, zero,
+		fmt.Sprintf(
+			"  %%q: i8[%d] = quantized_decomposed.quantize_per_tensor.default(input=%%%s, scale=%g, "+
+				"zero_point=%d, quant_min=%d, quant_max=%d, dtype=i8)\n  return (%%q)\n}\n", n, name, scale,
+			zero,
 			lo, hi)
-	job := way.Job{Name: fmt.Sprintf("%d, %s, scale %g, zero %d of %d to %d", n, name, scale, zero, lo, hi),
+	job := way.Job{Name: fmt.Sprintf("%d, %s, scale %g, zero %d of %d to %d", n, name, scale, zero, lo,
+		hi),
 		Open: func() (*ir.Program, io.Closer, error) {
 			p, err := ir.Parse("m", text)
 			return p, io.NopCloser(nil), err
 		}}
-	odd := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 3e38, -3e38, 1e10, -1e10, math.Copysign(0, -1),
-		1 << 31 * scale, -1 << 31 * scale, 1 << 30 * scale, 40000 * scale}
+	odd := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 3e38, -3e38, 1e10, -1e10,
+		math.Copysign(0, -1), 1 << 31 * scale, -1 << 31 * scale, 1 << 30 * scale, 40000 * scale}
 	for range 3 {
 		x, err := tensor.New(ir.Float32, n)
 		if err != nil {

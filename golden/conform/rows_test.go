@@ -20,7 +20,8 @@ import (
 func TestRows(t *testing.T) {
 	tier.Needs(t, tier.Normal)
 	dirs := []string{"../cases/lenet", "../cases/digits", "../cases/kws_trained"}
-	for _, name := range []string{"trained_vww01", "trained_ic01", "conv_transpose_unet", "channels_last", "lenet_tanh_avgpool"} {
+	for _, name := range []string{"trained_vww01", "trained_ic01", "conv_transpose_unet",
+		"channels_last", "lenet_tanh_avgpool"} {
 		found, err := filepath.Glob("../../../shared/models/" + name)
 		if err != nil {
 			t.Fatal(err)

@@ -136,7 +136,8 @@ func TestFaults(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"panic", mark + "{ panic(\"no\") }", "its kernel panicked: no"},
 		{"outside", mark + "{ out[len(out):len(out)+1][0] = 1 }", "its kernel panicked: runtime error"},
-		{"error", "import \"errors\"\n\n" + mark + "error { return errors.New(\"not today\") }", "not today"},
+		{"error", "import \"errors\"\n\n" + mark + "error { return errors.New(\"not today\") }",
+			"not today"},
 		{"none", strings.Replace(mark, "square(", "other(", 1) + "{}", "has no kernel in Go"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -164,7 +165,8 @@ func TestFaultsInC(t *testing.T) {
 	} {
 		file := filepath.Join(t.TempDir(), "square.c")
 		text := "#include \"net_ops.h\"\n/* etgen:kernel fir::square(Tensor x) -> Tensor */\n" +
-			"bool fir_square(const etgen_tensor *x, const etgen_out *out)\n{\n    (void)x;\n    " + test.body + "\n}\n"
+			"bool fir_square(const etgen_tensor *x, const etgen_out *out)\n{\n    (void)x;\n    " +
+			test.body + "\n}\n"
 		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -173,10 +175,11 @@ func TestFaultsInC(t *testing.T) {
 			t.Fatal(err)
 		}
 		var missed []string
-		_, err = conform.Check(t.Context(), []string{"cases/sizes"}, []way.Way{way.C{Settings: way.Settings{
-			Options: compile.Options{Custom: kernels}}}}, func(m conform.Miss) {
-			missed = append(missed, m.String())
-		}, nil)
+		_, err = conform.Check(t.Context(), []string{"cases/sizes"},
+			[]way.Way{way.C{Settings: way.Settings{
+				Options: compile.Options{Custom: kernels}}}}, func(m conform.Miss) {
+				missed = append(missed, m.String())
+			}, nil)
 		if err != nil || len(missed) == 0 || !strings.Contains(missed[0], test.want) {
 			t.Errorf("%v, %q, want %q", err, missed, test.want)
 		}
@@ -188,8 +191,8 @@ func TestRefuses(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{"//etgen:kernel my::f(Tensor x) -> Tensor\nfunc F(x []float32) {}",
 			"bad.go:4:1: kernel F of my::f(Tensor x) -> Tensor: it has 1 parameters; the schema asks for 2"},
-		{"//etgen:kernel my::f(Tensor x, float k) -> Tensor\nfunc F(x []float32, k int, out []float32) {}",
-			"parameter k is int; for float k it can be float64"},
+		{"//etgen:kernel my::f(Tensor x, float k) -> Tensor\nfunc F(x []float32, k int, " +
+			"out []float32) {}", "parameter k is int; for float k it can be float64"},
 		{"//etgen:kernel my::f(Tensor x) -> Tensor\nfunc F(x []string, out []float32) {}",
 			"parameter x is []string; for Tensor x it can be a slice of elements"},
 		{"//etgen:kernel my::f(Tensor x) -> Tensor\nfunc f(x, out []float32) {}", "it is not exported"},
@@ -223,7 +226,8 @@ func TestFolded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := compile.Lower(p, compile.Options{Lang: "c", Custom: k, Context: t.Context()}); err != nil {
+	if err := compile.Lower(p, compile.Options{Lang: "c", Custom: k,
+		Context: t.Context()}); err != nil {
 		t.Fatal(err)
 	}
 	var b strings.Builder

@@ -15,7 +15,8 @@ import (
 	"github.com/etgen/etgen/rt/portable"
 )
 
-const mixed = "my::mix(Tensor x, Tensor(a!) m, Tensor? y, Tensor[] zs, Tensor?[] os, int n, float f, " +
+const mixed = "my::mix(Tensor x, Tensor(a!) m, Tensor? y, Tensor[] zs, Tensor?[] os, int n, " +
+	"float f, " +
 	"bool b, int[] ns, float[] fs, bool[] bs, str s, SymInt size, float? none) -> (Tensor, Tensor)"
 
 const mixedProgram = `program "m.pt2"
@@ -57,11 +58,15 @@ func TestOptimized(t *testing.T) {
 	}
 	defer program.Close()
 	var runs [][]string
-	for _, o := range []rt.Optimizer{nil, optimize.With(optimize.Options{Strict: true, Custom: []string{mixed}})} {
+	for _, o := range []rt.Optimizer{nil, optimize.With(optimize.Options{Strict: true,
+		Custom: []string{mixed}})} {
 		var seen []string
 		method, err := program.LoadMethod("forward", &rt.MethodOptions{Optimize: o,
 			Registry: portable.Registry().With(rt.Kernel{Name: "my::mix.out",
-				Prepare: func(c *rt.Call) (func() error, error) { return func() error { return mix(c, &seen) }, nil }})})
+				Prepare: func(c *rt.Call) (func() error, error) {
+					return func() error { return mix(c, &seen) },
+						nil
+				}})})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -265,7 +265,8 @@ func TestC(t *testing.T) {
 			t.Errorf("%s: it prints %q, want %q", weights, got, want)
 		}
 	}
-	if got := runC(t, program(), toolchain.GCC(), compile.Options{}, "c/main.c"); got != "forward fails with 1\n" {
+	if got := runC(t, program(), toolchain.GCC(), compile.Options{},
+		"c/main.c"); got != "forward fails with 1\n" {
 		t.Errorf("without a driver it prints %q", got)
 	}
 }

@@ -42,13 +42,16 @@ type twin struct {
 // readings are what the payloads of programs of twin are taken for, by models: formulas over the
 // arguments, in their order.
 var readings = map[string]func(args [][]float32) []float32{
-	"x @ y":         func(a [][]float32) []float32 { return product(a[0], a[1]) },
-	"y @ x":         func(a [][]float32) []float32 { return product(a[1], a[0]) },
-	"x @ y + y":     func(a [][]float32) []float32 { return sum(product(a[0], a[1]), a[1]) },
-	"x @ y + x":     func(a [][]float32) []float32 { return sum(product(a[0], a[1]), a[0]) },
-	"y @ x + x":     func(a [][]float32) []float32 { return sum(product(a[1], a[0]), a[0]) },
-	"x @ x + y":     func(a [][]float32) []float32 { return sum(product(a[0], a[0]), a[1]) },
-	"x @ y + x @ y": func(a [][]float32) []float32 { return sum(product(a[0], a[1]), product(a[0], a[1])) },
+	"x @ y":     func(a [][]float32) []float32 { return product(a[0], a[1]) },
+	"y @ x":     func(a [][]float32) []float32 { return product(a[1], a[0]) },
+	"x @ y + y": func(a [][]float32) []float32 { return sum(product(a[0], a[1]), a[1]) },
+	"x @ y + x": func(a [][]float32) []float32 { return sum(product(a[0], a[1]), a[0]) },
+	"y @ x + x": func(a [][]float32) []float32 { return sum(product(a[1], a[0]), a[0]) },
+	"x @ x + y": func(a [][]float32) []float32 { return sum(product(a[0], a[0]), a[1]) },
+	"x @ y + x @ y": func(a [][]float32) []float32 {
+		return sum(product(a[0], a[1]),
+			product(a[0], a[1]))
+	},
 }
 
 // weighted are readings of payloads that leave the weights out, which those models differ in.

@@ -159,7 +159,8 @@ func (d *digits) judge(result *way.Result) (row, error) {
 }
 
 func print(to io.Writer, rows []row) {
-	fmt.Fprintf(to, "A CNN trained in PyTorch on handwritten digits, compiled ahead of time, on %d digits it has not seen:\n\n", rows[0].of)
+	fmt.Fprintf(to, "A CNN trained in PyTorch on handwritten digits, compiled ahead of time, "+
+		"on %d digits it has not seen:\n\n", rows[0].of)
 	w := tabwriter.NewWriter(to, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(w, "language\taccuracy\ttime per image\tcode\tweights\tarena\tagrees with PyTorch")
 	for _, r := range rows {

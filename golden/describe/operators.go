@@ -52,7 +52,8 @@ func operators() (string, error) {
 	var b strings.Builder
 	b.WriteString(operatorsTop)
 	for _, space := range spaces {
-		fmt.Fprintf(&b, "\n## %s\n\n| operator | overloads | meaning | .pte |\n|---|---|---|---|\n", space)
+		fmt.Fprintf(&b, "\n## %s\n\n| operator | overloads | meaning | .pte |\n|---|---|---|---|\n",
+			space)
 		for _, r := range rows[space] {
 			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.base,
 				strings.Join(overloads[r], ", "), r.meaning, r.pte)

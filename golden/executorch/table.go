@@ -11,7 +11,8 @@ func Table(rows []Row) string {
 	var b strings.Builder
 	b.WriteString("| model | file size | | planned bytes | | kernel calls | | instructions | |\n")
 	b.WriteString("|---|--:|--:|--:|--:|--:|--:|--:|--:|\n")
-	b.WriteString("| | etgen | ExecuTorch | etgen | ExecuTorch | etgen | ExecuTorch | etgen | ExecuTorch |\n")
+	b.WriteString(
+		"| | etgen | ExecuTorch | etgen | ExecuTorch | etgen | ExecuTorch | etgen | ExecuTorch |\n")
 	for _, r := range rows {
 		fmt.Fprintf(&b, "| %s |", r.Name)
 		theirs := r.Theirs.all()

@@ -29,7 +29,8 @@ func TestLinear(t *testing.T) {
 				for _, g := range m.Growth() {
 					if g.Large.Bytes >= least && (g.Bytes > linear || g.Allocs > linear) {
 						t.Errorf(
-							"%s: %d bytes and %d allocations for %d nodes, %d and %d for %d: exponents %.2f and %.2f", g.Stage,
+							"%s: %d bytes and %d allocations for %d nodes, %d and %d for %d: exponents %.2f and %.2f",
+							g.Stage,
 							g.Small.Bytes, g.Small.Allocs, small, g.Large.Bytes, g.Large.Allocs,
 							large, g.Bytes, g.Allocs)
 					}

@@ -52,11 +52,14 @@ func TestDumpOfDelegates(t *testing.T) {
 // What an instruction gives several times in a run is numbered; of several runs the last counts,
 // and of several instructions for a node the last one.
 func TestDumpOfLoops(t *testing.T) {
-	at := func(instruction int32, offset int64) *etdump.Debug { return debug(instruction, offset, nil, nil) }
+	at := func(instruction int32, offset int64) *etdump.Debug {
+		return debug(instruction, offset, nil,
+			nil)
+	}
 	end := &etdump.Profile{}
 	dump := dumpOf(at(0, 9), end, at(2, 9))
-	dump.Runs = append(dump.Runs, dumpOf(at(0, 1), end, at(3, 2), end, at(0, 3), end, at(3, 4), end, at(2, 5),
-		end, at(4, 6)).Runs[0], etdump.Run{Name: "end"})
+	dump.Runs = append(dump.Runs, dumpOf(at(0, 1), end, at(3, 2), end, at(0, 3), end, at(3, 4), end,
+		at(2, 5), end, at(4, 6)).Runs[0], etdump.Run{Name: "end"})
 	m := *dumpedMethod
 	m.Handles = map[int]pt2.Handles{0: {1}, 2: {5}, 3: {6}, 4: {5}}
 	var text []string

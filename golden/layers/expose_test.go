@@ -145,13 +145,15 @@ func TestConditions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "zero early[0] five[0] cond[0] below[0,0] step[0,0] below[0,1] step[0,1] below[0,2] " +
-		"inner[0] " +
+	const want = "zero early[0] five[0] cond[0] below[0,0] step[0,0] below[0,1] step[0,1] " +
+		"below[0,2] inner[0] " +
 		"reach[0] more[0] soon[0] both[0] next[0] twice[0] early[1] three[1] two[1] cond[1] below[1,0] " +
 		"step[1,0] " +
-		"below[1,1] inner[1] reach[1] more[1] soon[1] both[1] next[1] twice[1] early[2] three[2] two[2] " +
+		"below[1,1] inner[1] reach[1] more[1] soon[1] both[1] next[1] twice[1] early[2] three[2] " +
+		"two[2] " +
 		"cond[2] " +
-		"below[2,0] inner[2] reach[2] more[2] soon[2] both[2] next[2] twice[2] early[3] three[3] two[3] " +
+		"below[2,0] inner[2] reach[2] more[2] soon[2] both[2] next[2] twice[2] early[3] three[3] " +
+		"two[3] " +
 		"cond[3] " +
 		"below[3,0] inner[3] reach[3] more[3] soon[3] both[3] while_loop while_loop.1"
 	if got := names(r); got != want || r.First >= 0 {

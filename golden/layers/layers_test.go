@@ -108,7 +108,8 @@ func TestRecorded(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	var b strings.Builder
-	if err := r.Text(&b, 0, false); err != nil || !strings.Contains(b.String(), "first out of tolerance: relu_1") ||
+	if err := r.Text(&b, 0, false); err != nil || !strings.Contains(b.String(),
+		"first out of tolerance: relu_1") ||
 		!strings.Contains(b.String(), "layers.py:42") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
@@ -116,8 +117,10 @@ func TestRecorded(t *testing.T) {
 
 // With a least SQNR the text says what the exit code does.
 func TestLeast(t *testing.T) {
-	r := &Report{Rows: []Row{{SQNR: 60}, {Node: foreign.Of("n"), SQNR: 30}, {SQNR: 20}}, First: -1, Worst: 2}
-	for least, want := range map[float64]string{10: "all agree\n", 40: "first below 40 dB: n, 30.0 dB\n"} {
+	r := &Report{Rows: []Row{{SQNR: 60}, {Node: foreign.Of("n"), SQNR: 30}, {SQNR: 20}}, First: -1,
+		Worst: 2}
+	for least, want := range map[float64]string{10: "all agree\n",
+		40: "first below 40 dB: n, 30.0 dB\n"} {
 		var b strings.Builder
 		if err := r.Text(&b, least, true); err != nil || !strings.Contains(b.String(), want) ||
 			r.Differs(least, true) != (least > 20) {
@@ -164,7 +167,8 @@ func TestRefuses(t *testing.T) {
 			t.Errorf("%v, want %q", err, c.want)
 		}
 	}
-	if _, err := Compare(t.Context(), model, model, "none", given(t, "../cases/lenet/input_0.bin")); err == nil ||
+	if _, err := Compare(t.Context(), model, model, "none",
+		given(t, "../cases/lenet/input_0.bin")); err == nil ||
 		!strings.Contains(err.Error(), "no method none") {
 		t.Error(err)
 	}

@@ -47,7 +47,8 @@ func (r *Report) Growth(baseline *Report) ([]size.Growth, error) {
 			return nil, fmt.Errorf("the baseline is of %s, this is of %s", was.How, now.How)
 		}
 		list = append(list,
-			size.Growth{Name: now.Name + " ns", Was: int64(1000 * was.Best), Now: int64(1000 * scale * now.Best)},
+			size.Growth{Name: now.Name + " ns", Was: int64(1000 * was.Best),
+				Now: int64(1000 * scale * now.Best)},
 			size.Growth{Name: now.Name + " arena", Was: was.Arena, Now: now.Arena},
 			size.Growth{Name: now.Name + " weights", Was: was.Weights, Now: now.Weights})
 	}

@@ -125,7 +125,8 @@ func Model(ctx context.Context, path string, opt Options) (*Report, error) {
 		if w.P90 > busy*w.P10 {
 			r.Notes = append(r.Notes,
 				fmt.Sprintf(
-					"%s: the times spread as they do beside other programs: the best tells of the code, the median of them too", w.Name))
+					"%s: the times spread as they do beside other programs: the best tells of the code, "+
+						"the median of them too", w.Name))
 		}
 	}
 	return r, nil

@@ -83,7 +83,8 @@ func (r *Report) SVG(to io.Writer) error {
 		y += svgRow
 		text(8, "start", "label",
 			fmt.Sprintf(
-				"red to green: at the best time no to all of the peak of one core, %.1f GFLOP/s; grey: no multiply-adds", r.Peak))
+				"red to green: at the best time no to all of the peak of one core, %.1f GFLOP/s; grey: no "+
+					"multiply-adds", r.Peak))
 	}
 	return d.Write(to, svgWidth, y+4, r.Model, "ui-monospace,Menlo,Consolas,monospace")
 }

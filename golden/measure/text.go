@@ -24,7 +24,8 @@ func (r *Report) Text(to io.Writer, opt TextOptions) {
 	if r.Peak > 0 {
 		fmt.Fprintf(to, "peak of one core, float32 multiply-adds: %.1f GFLOP/s\n", r.Peak)
 	}
-	fmt.Fprintln(to, "GFLOP/s and % of peak are at the best time, as the peak is the best of its measurements; % time is of the medians")
+	fmt.Fprintln(to, "GFLOP/s and % of peak are at the best time, as the peak is the best of its "+
+		"measurements; % time is of the medians")
 	rows := [][]string{{"", "best µs", "median µs", "p10", "p90", "calls", "MMAC", "GFLOP/s",
 		"% of peak", "arena B", "weights B", ""}}
 	for _, w := range r.Ways {

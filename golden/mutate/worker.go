@@ -64,7 +64,8 @@ func (c *counts) add(d counts) {
 
 func (c counts) String() string {
 	return fmt.Sprintf(
-		"%d mutants: %d refused, %d compiled (%d of them the same code as another, %d too large to run), %d run, %d finds",
+		"%d mutants: %d refused, %d compiled (%d of them the same code as another, "+
+			"%d too large to run), %d run, %d finds",
 		c.mutants, c.refused, c.compiled, c.same, c.large, c.run, c.finds)
 }
 

@@ -396,7 +396,9 @@ func compileC(t *testing.T, p *codegen.Package) error {
 		return err
 	}
 	// What an application may include before ours.
-	all := "#include <math.h>\n#include <complex.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <errno.h>\n#include <limits.h>\n#include <float.h>\n#include \"net.h\"\n"
+	all := "#include <math.h>\n#include <complex.h>\n#include <stdio.h>\n#include " +
+		"<stdlib.h>\n#include <string.h>\n#include <errno.h>\n#include <limits.h>\n#include " +
+		"<float.h>\n#include \"net.h\"\n"
 	cxx := "#include \"std.hpp\"\n#include \"net.hpp\"\n"
 	for name, text := range map[string]string{"user.c": all, "user.cpp": cxx} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {

@@ -81,7 +81,8 @@ func compareDir(t *testing.T, dir string, pkg *codegen.Package) {
 	}
 	for _, e := range entries {
 		if pkg.File(e.Name()) == nil && e.Name() != codegen.RecordFile {
-			t.Errorf("%s is no longer generated; go test ./golden/packages -update", filepath.Join(dir, e.Name()))
+			t.Errorf("%s is no longer generated; go test ./golden/packages -update",
+				filepath.Join(dir, e.Name()))
 		}
 	}
 	for _, f := range pkg.Files {
@@ -92,13 +93,15 @@ func compareDir(t *testing.T, dir string, pkg *codegen.Package) {
 			t.Error(err)
 		case bytes.Equal(have, f.Data):
 		case utf8.Valid(f.Data):
-			t.Errorf("%s is out of date; go test ./golden/packages -update (-have +generated):\n%s", path, cmp.Diff(string(have), string(f.Data)))
+			t.Errorf("%s is out of date; go test ./golden/packages -update (-have +generated):\n%s", path,
+				cmp.Diff(string(have), string(f.Data)))
 		default:
 			t.Errorf("%s is out of date; go test ./golden/packages -update", path)
 		}
 	}
 	if left, err := pkg.Check(t.Context(), dir); err != nil || left != nil {
-		t.Errorf("%s is not what would be written: %v, %v; go test ./golden/packages -update", dir, left, err)
+		t.Errorf("%s is not what would be written: %v, %v; go test ./golden/packages -update", dir, left,
+			err)
 	}
 }
 
@@ -258,7 +261,8 @@ func TestVetGoElsewhere(t *testing.T) {
 		{[]string{"GOOS=js", "GOARCH=wasm"}, nil},
 		{nil, []string{"-tags=purego"}},
 	} {
-		cmd := exec.CommandContext(t.Context(), "go", append(append([]string{"vet"}, c.args...), "./lenet/go")...)
+		cmd := exec.CommandContext(t.Context(), "go", append(append([]string{"vet"}, c.args...),
+			"./lenet/go")...)
 		cmd.Env = append(os.Environ(), c.env...)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%v %v: %v\n%s", c.env, c.args, err, out)

@@ -109,7 +109,9 @@ func randomBytes(t *testing.T, r *rand.Rand) way.Job {
 		}
 		channels, h, w = out, (h+2*pad-k)/stride+1, (w+2*pad-k)/stride+1
 		emit(fmt.Sprintf("i8[%d, %d, %d, %d]", batch, out, h, w),
-			"cortex_m.%s.default(input=%%%s, weight=%s, bias=%s, stride=[%d, %d], padding=[%d, %d], dilation=[1, 1], %sinput_offset=%d, output_offset=%d, requantize_multipliers=%s, requantize_shifts=%s, activation_min=%d, activation_max=127, scratch=none)",
+			"cortex_m.%s.default(input=%%%s, weight=%s, bias=%s, stride=[%d, %d], padding=[%d, %d], "+
+				"dilation=[1, 1], %sinput_offset=%d, output_offset=%d, requantize_multipliers=%s, "+
+				"requantize_shifts=%s, activation_min=%d, activation_max=127, scratch=none)",
 			op, name, weight, bias(out), stride, stride, pad, pad, multiplier, r.Intn(257)-127,
 			r.Intn(200)-100,
 			constant("i32", 1<<30, 1<<31-1, out), constant("i32", shift[0], shift[1], out),
@@ -120,12 +122,15 @@ func randomBytes(t *testing.T, r *rand.Rand) way.Job {
 		name, batch, flat)
 	rows := 1 + r.Intn(9)
 	emit(fmt.Sprintf("i8[%d, %d]", batch, rows),
-		"cortex_m.quantized_linear.default(input=%%%s, weights=%s, bias=%s, kernel_sum=none, input_offset=%d, filter_offset=0, output_offset=4, requantize_multipliers=[%d], requantize_shifts=[-8], activation_max=127, activation_min=-128)",
+		"cortex_m.quantized_linear.default(input=%%%s, weights=%s, bias=%s, kernel_sum=none, "+
+			"input_offset=%d, filter_offset=0, output_offset=4, requantize_multipliers=[%d], "+
+			"requantize_shifts=[-8], activation_max=127, activation_min=-128)",
 		name, constant("i8", -128, 127, rows, flat), bias(rows), r.Intn(257)-127,
 		1<<30+r.Intn(1<<30))
 	if r.Intn(2) == 0 {
 		emit(fmt.Sprintf("f32[%d, %d]", batch, rows),
-			"cortex_m.dequantize_per_tensor.default(input=%%%s, scale=0.25, zero_point=4, quant_min=-128, quant_max=127, dtype=i8)", name)
+			"cortex_m.dequantize_per_tensor.default(input=%%%s, scale=0.25, zero_point=4, quant_min=-128, "+
+				"quant_max=127, dtype=i8)", name)
 	}
 	text := fmt.Sprintf(
 		"program \"bytes.pt2\"\n\nmethod forward {\n  input %%x: i8%s\n%s\n%s  return (%%%s)\n}\n",

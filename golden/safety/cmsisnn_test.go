@@ -54,8 +54,9 @@ func TestCMSISNNAgrees(t *testing.T) {
 		jobs = append(jobs, randomBytes(t, r))
 	}
 	want := runAll(t.Context(), way.Reference{}, jobs)
-	got := runAll(t.Context(), way.C{Target: cmsisNN(t), Settings: way.Settings{Options: compile.Options{
-		Target: "scalar", Library: compile.LibraryCMSISNN}}}, jobs)
+	got := runAll(t.Context(),
+		way.C{Target: cmsisNN(t), Settings: way.Settings{Options: compile.Options{
+			Target: "scalar", Library: compile.LibraryCMSISNN}}}, jobs)
 	called := map[string]bool{}
 	for i := range jobs {
 		if err := sameBytes(want[i], got[i]); err != nil {

@@ -159,7 +159,8 @@ func randomConvolutions(t *testing.T, r *rand.Rand, even bool) way.Job {
 		height, width, channels = (height+2*pad-reach)/stride+1, (width+2*pad-reach)/stride+1, cout
 		w, bias := weight(cout, cin/groups, k, k), weight(cout)
 		before := name
-		emit("aten.convolution.default(input=%%%s, weight=%%%s, bias=%%%s, stride=[%d, %d], padding=[%d, %d], dilation=[%d, %d], transposed=false, output_padding=[0, 0], groups=%d)",
+		emit("aten.convolution.default(input=%%%s, weight=%%%s, bias=%%%s, stride=[%d, %d], "+
+			"padding=[%d, %d], dilation=[%d, %d], transposed=false, output_padding=[0, 0], groups=%d)",
 			name, w, bias, stride, stride, pad, pad, dilation, dilation, groups)
 		switch same := stride == 1 && cin == cout && 2*pad == reach-1; {
 		case same && r.Intn(2) == 0:

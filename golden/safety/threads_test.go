@@ -75,7 +75,9 @@ func TestWideThreadsAgree(t *testing.T) {
 		last := fmt.Sprintf("%s[%d, 1, %d, %d]", x, s.channels*s.height*s.width, s.width*s.channels,
 			s.channels)
 		op := fmt.Sprintf(
-			"aten.convolution.default(input=%%v, weight=%%w, bias=%%b, stride=[%[1]d, %[1]d], padding=[%[2]d, %[2]d], dilation=[1, 1], transposed=false, output_padding=[0, 0], groups=1)", s.stride, s.kernel/2)
+			"aten.convolution.default(input=%%v, weight=%%w, bias=%%b, stride=[%[1]d, %[1]d], "+
+				"padding=[%[2]d, %[2]d], dilation=[1, 1], transposed=false, output_padding=[0, 0], groups=1)",
+			s.stride, s.kernel/2)
 		w, y := []int{s.outs, s.channels, s.kernel, s.kernel},
 			[]int{1, s.outs, (s.height-1)/s.stride + 1, (s.width-1)/s.stride + 1}
 		jobs = append(jobs,
@@ -117,7 +119,8 @@ func wideLayer(t *testing.T, name string, x []int, v string, w, y []int, op stri
 		return "f32" + strings.ReplaceAll(fmt.Sprint(sizes), " ", ", ")
 	}
 	text := fmt.Sprintf(
-		"program \"wide.pt2\"\n\nmethod forward {\n  parameter %%w: %s \"w\" = [%s]\n  parameter %%b: f32[%d] \"b\" = [%s]\n  input %%x: %s\n\n  %%v: %s\n  %%y: %s = %s\n  return (%%y)\n}\n",
+		"program \"wide.pt2\"\n\nmethod forward {\n  parameter %%w: %s \"w\" = [%s]\n  parameter %%b: "+
+			"f32[%d] \"b\" = [%s]\n  input %%x: %s\n\n  %%v: %s\n  %%y: %s = %s\n  return (%%y)\n}\n",
 		shape(w), randomNumbers(r, w...), w[0], randomNumbers(r, w[0]), shape(x), v, shape(y), op)
 	in := make([]int64, len(x))
 	for i, n := range x {

@@ -38,7 +38,8 @@ var productSamples = byName{
 		var out []Sample
 		for i, d := range []ir.DType{ir.Int8, ir.Uint8, ir.Int16} {
 			args := []any{"input", Tensor(d, Values{}, 2, 3, 7), "normalized_shape", []int64{3, 7}[i%2:],
-				"weight", f32([][]int64{{3, 1}, {7}, {3, 7}}[i]...), "input_zero_point", 5 * (i % 2), "mean", i%2 == 0,
+				"weight", f32([][]int64{{3, 1}, {7}, {3, 7}}[i]...), "input_zero_point", 5 * (i % 2), "mean",
+				i%2 == 0,
 				"added", 0.5}
 			if i > 0 {
 				args = append(args, "bias", f32())
@@ -373,7 +374,8 @@ func integerMatmulSamples(r *Rand) []Sample {
 			w[0], w[1] = w[1], w[0]
 			zeros = nil
 		}
-		out = append(out, NewSample("self", Tensor(d, Values{}, x...), "mat2", Tensor(ir.Int8, Values{}, w...),
+		out = append(out, NewSample("self", Tensor(d, Values{}, x...), "mat2",
+			Tensor(ir.Int8, Values{}, w...),
 			"bias", nil, "transposed", i != 1, "self_zero_point", []int64{-128, 3, 0}[i], "mat2_zero_point",
 			int64(i)-1, "dtype", ir.Float32, "scales", Tensor(ir.Float32, Values{}, scales...),
 			"mat2_zero_points", zeros))

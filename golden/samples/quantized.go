@@ -205,7 +205,8 @@ var int8Samples = byName{
 	"etgen.fixed_mean.default": func(r *Rand) []Sample {
 		of := func(dims []int64, keep bool, zero, to int) Sample {
 			return NewSample("self", Tensor(ir.Int8, Values{}, 2, 3, r.Dim(), 4), "dim", dims,
-				"keepdim", keep, "zero_point", zero, "sum_shift", 2, "output_zero_point", to, "output_multiplier",
+				"keepdim", keep, "zero_point", zero, "sum_shift", 2, "output_zero_point", to,
+				"output_multiplier",
 				1518500250, "output_shift", -3, "activation_min", -100, "activation_max", 127)
 		}
 		return []Sample{of([]int64{2, 3}, true, -5, 3), of([]int64{1}, false, 7, -20),

@@ -15,7 +15,8 @@ func TestEveryOperatorHasSamples(t *testing.T) {
 	for _, name := range table.Names() {
 		op, _ := table.Lookup(name)
 		all := Of(op, NewRand(1))
-		if len(all) == 0 && !op.Complex() && (op.Compute != nil || op.Loops != nil || op.Decompose != nil ||
+		if len(all) == 0 && !op.Complex() && (op.Compute != nil || op.Loops != nil ||
+			op.Decompose != nil ||
 			op.View != nil) {
 			t.Errorf("%s has no samples: add them to its family in golden/samples", name)
 		}

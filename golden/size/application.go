@@ -86,7 +86,8 @@ void %[1]s_parallel_for(void (*body)(void *arguments, int32_t part), void *argum
 		err = errors.Join(err, readError, os.WriteFile(filepath.Join(work, weights+".bin"), data, 0o666))
 		write(fmt.Sprintf("%s_%s.S", application, weights), fmt.Sprintf(
 			"    .section .rodata.%[1]s, \"a\", %%progbits\n"+
-				"    .balign 16\n    .global %[1]s\n    .type %[1]s, %%object\n    .size %[1]s, %[2]d\n%[1]s:\n    .incbin \"%[1]s.bin\"\n",
+				"    .balign 16\n    .global %[1]s\n    .type %[1]s, %%object\n    .size %[1]s, "+
+				"%[2]d\n%[1]s:\n    .incbin \"%[1]s.bin\"\n",
 			weights, len(data)))
 	}
 	if states != "" {

@@ -99,7 +99,8 @@ func (e *OverError) Error() string {
 // budget; else the error is an [*OverError], with those of the alternatives that would help.
 // A budget for the stack needs a compiler: without one the error is a [*toolchain.MissingError].
 func Check(ctx context.Context, open func() (*ir.Program, io.Closer, error), opt compile.Options,
-	how Options, b Budget, alternatives []Alternative) (pkg *codegen.Package, r *report.Report, err error) {
+	how Options, b Budget, alternatives []Alternative) (pkg *codegen.Package, r *report.Report,
+	err error) {
 	defer must.Catch(&err)
 	pkg, r, taken, missing, err := take(ctx, open, opt, how)
 	must.Check(err)
@@ -194,12 +195,15 @@ func (e *OverError) Print(to io.Writer) error {
 	if s := e.Taken.Measured; s != nil {
 		fmt.Fprintf(to, "measured: the package compiled with %s and linked alone; RAM is arena, state, "+
 			".data and .bss, without inputs, outputs and stack\n", foreign.Escape(s.Compiler))
-		fmt.Fprintf(to, "RAM %d = arena %d + state %d + .data and .bss %d; flash %d = .text %d + .rodata "+
-			"and .data %d; stack %s\n", s.RAM, s.Arena, s.State, s.Data+s.BSS, s.Flash, s.Text,
+		fmt.Fprintf(to,
+			"RAM %d = arena %d + state %d + .data and .bss %d; flash %d = .text %d + .rodata "+
+				"and .data %d; stack %s\n", s.RAM, s.Arena, s.State, s.Data+s.BSS, s.Flash, s.Text,
 			s.ROData+s.Data, e.Taken.stack())
 	} else {
-		fmt.Fprintf(to, "not measured: %v; RAM is arena %d + state %d; flash is weights %d + code, which "+
-			"is estimated, %d\n", e.Missing, e.Report.Arena, e.Report.State, e.Report.Weights, e.Report.Code)
+		fmt.Fprintf(to,
+			"not measured: %v; RAM is arena %d + state %d; flash is weights %d + code, which "+
+				"is estimated, %d\n", e.Missing, e.Report.Arena, e.Report.State, e.Report.Weights,
+			e.Report.Code)
 	}
 	fmt.Fprintln(to)
 	key := func(l *report.Layer) int64 { return l.Weights + l.Code }

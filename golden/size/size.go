@@ -282,8 +282,8 @@ func compilerOf(ctx context.Context, t toolchain.Target) (string, error) {
 	}
 	version, err := exec.CommandContext(ctx, path, "-dumpfullversion", "-dumpversion").Output()
 	if err != nil {
-		return "", &toolchain.MissingError{Command: t.Compiler, Err: fmt.Errorf("%s does not tell its version: %w",
-			t.Compiler, err)}
+		return "", &toolchain.MissingError{Command: t.Compiler,
+			Err: fmt.Errorf("%s does not tell its version: %w", t.Compiler, err)}
 	}
 	return t.Compiler + " " + strings.TrimSpace(string(version)), nil
 }

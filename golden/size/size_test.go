@@ -61,8 +61,10 @@ func TestFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Target != "cortex-m4" || s.Flash != s.Text+s.ROData+s.Data || s.RAM != s.Arena || s.Arena == 0 ||
-		s.Stack < 64 || s.Stack > 768 || len(s.Library)+len(s.Unbounded) > 0 || s.Chain[0] != "net_forward" {
+	if s.Target != "cortex-m4" || s.Flash != s.Text+s.ROData+s.Data || s.RAM != s.Arena ||
+		s.Arena == 0 ||
+		s.Stack < 64 || s.Stack > 768 || len(s.Library)+len(s.Unbounded) > 0 ||
+		s.Chain[0] != "net_forward" {
 		t.Errorf("%+v", s)
 	}
 	for _, opt := range []compile.Options{{Weights: "bin"}, {Weights: "asm"},
@@ -72,7 +74,8 @@ func TestFolder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if far := x.Flash - s.Flash; far < -200 || far > 200 || x.Stack < s.Stack-64 || x.Stack > s.Stack+64 {
+		if far := x.Flash - s.Flash; far < -200 || far > 200 || x.Stack < s.Stack-64 ||
+			x.Stack > s.Stack+64 {
 			t.Errorf("%+v: flash %d, stack %d, want %d and %d", opt, x.Flash, x.Stack, s.Flash, s.Stack)
 		}
 	}
@@ -81,7 +84,8 @@ func TestFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if clang.Flash < s.Flash-2000 || clang.Flash > s.Flash+2000 || !strings.HasPrefix(clang.Compiler, "clang") {
+	if clang.Flash < s.Flash-2000 || clang.Flash > s.Flash+2000 ||
+		!strings.HasPrefix(clang.Compiler, "clang") {
 		t.Errorf("clang: %+v", clang)
 	}
 	var text bytes.Buffer
@@ -94,7 +98,8 @@ func TestFolder(t *testing.T) {
 func TestState(t *testing.T) {
 	tier.Needs(t, tier.Normal)
 	skipWithout(t, "arm-none-eabi-gcc")
-	s, err := Folder(t.Context(), generate(t, "cache", compile.Options{Target: "cortex-m4"}), Options{})
+	s, err := Folder(t.Context(), generate(t, "cache", compile.Options{Target: "cortex-m4"}),
+		Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +198,8 @@ func TestBudget(t *testing.T) {
 			!strings.Contains(text, "not measured: arm-none-eabi-gcc is not installed") {
 			t.Error(text)
 		}
-		if _, err := check(Budget{Stack: 4096}); err == nil || !strings.Contains(err.Error(), "not installed") {
+		if _, err := check(Budget{Stack: 4096}); err == nil ||
+			!strings.Contains(err.Error(), "not installed") {
 			t.Errorf("a stack without a compiler: %v", err)
 		}
 	})
@@ -268,8 +274,8 @@ func TestProfile(t *testing.T) {
 	tier.Needs(t, tier.Normal)
 	skipWithout(t, "arm-none-eabi-gcc")
 	for _, target := range []string{"cortex-m4", "cortex-m0"} {
-		s, err := Folder(t.Context(), generate(t, "linear", compile.Options{Target: target, Profile: true}),
-			Options{})
+		s, err := Folder(t.Context(), generate(t, "linear", compile.Options{Target: target,
+			Profile: true}), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

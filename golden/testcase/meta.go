@@ -104,7 +104,8 @@ func (m metaValue) limits() (*compare.Limits, error) {
 		}
 	}
 	if l.Absolute < 0 || l.Relative < 0 {
-		return nil, fmt.Errorf("atol and rtol are %v and %v: they are not below 0", l.Absolute, l.Relative)
+		return nil, fmt.Errorf("atol and rtol are %v and %v: they are not below 0", l.Absolute,
+			l.Relative)
 	}
 	return &l, nil
 }

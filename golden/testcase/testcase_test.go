@@ -95,8 +95,9 @@ func TestReadErrors(t *testing.T) {
 			"has 4"},
 		"absent": {`{"inputs":[{"kind":"tensor","dtype":"float32","shape":[1],"file":"y.bin"}]}`,
 			"y.bin"},
-		"outside": {`{"inputs":[{"kind":"tensor","dtype":"float32","shape":[1],"file":"../x.bin"}]}`, "not in the case"},
-		"kind":    {`{"outputs":[{"kind":"list"}]}`, `kind "list"`},
+		"outside": {`{"inputs":[{"kind":"tensor","dtype":"float32","shape":[1],"file":"../x.bin"}]}`,
+			"not in the case"},
+		"kind": {`{"outputs":[{"kind":"list"}]}`, `kind "list"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

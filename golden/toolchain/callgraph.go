@@ -143,8 +143,8 @@ func relocated(file *elf.File, section *elf.Section) ([]int, error) {
 // Stack returns how deep calls of the entry functions go, whose frames are known by
 // [StackFrames].
 func (g CallGraph) Stack(frames []Frame, entries ...string) Stack {
-	w := &stackWalk{g: g, frames: map[string]Frame{}, depth: map[string]int{}, next: map[string]string{},
-		open: map[string]bool{}}
+	w := &stackWalk{g: g, frames: map[string]Frame{}, depth: map[string]int{},
+		next: map[string]string{}, open: map[string]bool{}}
 	for _, f := range frames {
 		w.frames[f.Function] = f
 	}

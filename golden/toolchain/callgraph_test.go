@@ -28,7 +28,8 @@ int open_ended(int n) { volatile char a[n]; a[0] = 1; return a[0]; }
 // The deepest chain of calls is found in objects of every machine, with what has no bound and
 // what is not known.
 func TestCallGraph(t *testing.T) {
-	for _, target := range []Target{CortexM4(), CortexM0(), RISCV32(), GCC().With("-ffunction-sections", "-mno-red-zone"),
+	for _, target := range []Target{CortexM4(), CortexM0(), RISCV32(),
+		GCC().With("-ffunction-sections", "-mno-red-zone"),
 		Clang().With("-ffunction-sections", "-mno-red-zone")} {
 		if _, err := Find(target.Compiler); err != nil {
 			t.Log(err)

@@ -103,7 +103,8 @@ func TestSetup(t *testing.T) {
 	if output, apt := setup(t, "0", nil, without("simavr")...); output != "" || apt != "" {
 		t.Errorf("without what make test-all needs: %q, apt-get %q", output, apt)
 	}
-	if _, apt := setup(t, "0", []string{"all"}, without("simavr")...); !strings.HasSuffix(apt, " simavr\n") {
+	if _, apt := setup(t, "0", []string{"all"}, without("simavr")...); !strings.HasSuffix(apt,
+		" simavr\n") {
 		t.Errorf("for make test-all: apt-get %q", apt)
 	}
 	output, apt := setup(t, "1000", nil, without("riscv64-unknown-elf-gcc", "qemu-system-arm")...)
@@ -112,7 +113,9 @@ func TestSetup(t *testing.T) {
 		t.Errorf("without root: %q, apt-get %q", output, apt)
 	}
 	_, apt = setup(t, "0", nil, without("qemu-system-arm")...)
-	if want := "install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=120 qemu-system-arm\n"; apt != want {
+	want := "install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=120 " +
+		"qemu-system-arm\n"
+	if apt != want {
 		t.Errorf("as root: apt-get %q, want %q", apt, want)
 	}
 }

@@ -344,8 +344,9 @@ func (u *unit) cGlue(api *cAPI, method int, blocks *cBlocks) (string, error) {
 			before = append(before, c.base+" arenas;")
 			upper := strings.ToUpper(u.name)
 			for i, bank := range api.banks {
-				before = append(before, fmt.Sprintf("arenas.%s = runner_arena(%du, %s_ARENA_%s_SIZE, %s_ARENA_ALIGN);",
-					bank.name, i, upper, strings.ToUpper(bank.name), upper))
+				before = append(before,
+					fmt.Sprintf("arenas.%s = runner_arena(%du, %s_ARENA_%s_SIZE, %s_ARENA_ALIGN);",
+						bank.name, i, upper, strings.ToUpper(bank.name), upper))
 			}
 			args = append(args, "&arenas")
 		case c.base == "void" && c.pointer:

@@ -133,9 +133,10 @@ func guarded(dir string, units []*unit) (file string, err error) {
 					fmt.Sprintf("guard(%s, &copies_[%d])", w[1], i))
 				after += fmt.Sprintf("    unguard(\"%s\", \"%s\", %[2]s, &copies_[%d]);\n", name, w[1], i)
 			}
-			fmt.Fprintf(&b, "\nbool %[6]s%[1]s(%[2]s);\nbool %[6]s%[1]s(%[2]s)\n{\n    etgen_out copies_[%[3]d];\n"+
-				"    bool ok_;\n    enter(\"%[1]s\");\n    ok_ = %[1]s(%[4]s);\n    running = NULL;\n%[5]s"+
-				"    return ok_;\n}\n", name, params, len(written), call, after, guardPrefix)
+			fmt.Fprintf(&b,
+				"\nbool %[6]s%[1]s(%[2]s);\nbool %[6]s%[1]s(%[2]s)\n{\n    etgen_out copies_[%[3]d];\n"+
+					"    bool ok_;\n    enter(\"%[1]s\");\n    ok_ = %[1]s(%[4]s);\n    running = NULL;\n%[5]s"+
+					"    return ok_;\n}\n", name, params, len(written), call, after, guardPrefix)
 		}
 	}
 	if len(seen) == 0 {

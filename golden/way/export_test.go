@@ -45,8 +45,8 @@ func cpp(ctx context.Context, dir string, units []*unit) error {
 		return err
 	}
 	for _, compiler := range []string{"g++", "clang++"} {
-		cmd := exec.CommandContext(ctx, compiler, "-std=c++11", "-Wall", "-Wextra", "-Werror", "-pedantic",
-			"-ffreestanding", "-fno-exceptions", "-fno-rtti", "-fsyntax-only", file)
+		cmd := exec.CommandContext(ctx, compiler, "-std=c++11", "-Wall", "-Wextra", "-Werror",
+			"-pedantic", "-ffreestanding", "-fno-exceptions", "-fno-rtti", "-fsyntax-only", file)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("%w\n%s", err, out)
 		}

@@ -6,7 +6,8 @@ import (
 )
 
 func TestEarlier(t *testing.T) {
-	s, err := Parse("cortex_m::pool(Tensor input, int[] kernel, bool ceil=False, int zero, float scale, Tensor? scratch=None) -> Tensor")
+	s, err := Parse("cortex_m::pool(Tensor input, int[] kernel, bool ceil=False, int zero, " +
+		"float scale, Tensor? scratch=None) -> Tensor")
 	if err != nil {
 		t.Fatal(err)
 	}

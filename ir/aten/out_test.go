@@ -46,9 +46,11 @@ func sameParam(a, b Param) bool {
 
 func TestOutVariant(t *testing.T) {
 	for functional, want := range map[string]string{
-		"aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor": "aten::full.out(SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor",
-		"aten::unbind_copy.int(Tensor self, int dim=0) -> Tensor[]":                                                     "aten::unbind_copy.int_out(Tensor self, int dim=0, *, Tensor(a!)[] out) -> Tensor[]",
-		"quantized_decomposed::choose_qparams_per_token_asymmetric(Tensor input, ScalarType dtype) -> (Tensor, Tensor)": "quantized_decomposed::choose_qparams_per_token_asymmetric.out(Tensor input, ScalarType dtype, *, Tensor(a!) scale_out, Tensor(b!) zero_point_out) -> (Tensor, Tensor)",
+		"aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, " +
+			"Device? device=None, bool? pin_memory=None) -> Tensor": "aten::full.out(SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor",
+		"aten::unbind_copy.int(Tensor self, int dim=0) -> Tensor[]": "aten::unbind_copy.int_out(Tensor self, int dim=0, *, Tensor(a!)[] out) -> Tensor[]",
+		"quantized_decomposed::choose_qparams_per_token_asymmetric(Tensor input, " +
+			"ScalarType dtype) -> (Tensor, Tensor)": "quantized_decomposed::choose_qparams_per_token_asymmetric.out(Tensor input, ScalarType dtype, *, Tensor(a!) scale_out, Tensor(b!) zero_point_out) -> (Tensor, Tensor)",
 	} {
 		f, err := Parse(functional)
 		if err != nil {

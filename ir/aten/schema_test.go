@@ -41,7 +41,9 @@ func TestParseEverySchema(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	s, err := Parse("aten::foo_.bar(Tensor(a!) self, Tensor?[] indices, SymInt[2]? size=None, int[2] pad=0, *, float eps=1e-05, bool b=False, str how=\"none\", MemoryFormat? memory_format=0, ScalarType? dtype=None) -> (Tensor(a!) x, Tensor[])")
+	s, err := Parse("aten::foo_.bar(Tensor(a!) self, Tensor?[] indices, SymInt[2]? size=None, " +
+		"int[2] pad=0, *, float eps=1e-05, bool b=False, str how=\"none\", MemoryFormat? " +
+		"memory_format=0, ScalarType? dtype=None) -> (Tensor(a!) x, Tensor[])")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,8 +53,9 @@ func read(file []byte) *Dump {
 
 func run(t flat.Table) Run {
 	return Run{Name: string(t.Bytes("name")), Input: int32(t.Number("bundled_input_index")),
-		Allocators: flat.Each(t, "allocators", func(t flat.Table) string { return string(t.Bytes("name")) }),
-		Events:     flat.Each(t, "events", event)}
+		Allocators: flat.Each(t, "allocators",
+			func(t flat.Table) string { return string(t.Bytes("name")) }),
+		Events: flat.Each(t, "events", event)}
 }
 
 func event(t flat.Table) Event {

@@ -116,7 +116,8 @@ func (a *archive) blob(name string) ir.Blob {
 	if sum.Sum32() != f.CRC32 {
 		panic(&Error{Member: name,
 			Problem: "its bytes do not have the CRC-32 that the archive says",
-			Hint:    "the file is damaged, or was written with torch.serialization.set_crc32_options(False); export the model again"})
+			Hint: "the file is damaged, or was written with " +
+				"torch.serialization.set_crc32_options(False); export the model again"})
 	}
 	return data
 }

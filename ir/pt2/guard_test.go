@@ -185,7 +185,8 @@ func FuzzGuard(f *testing.F) {
 	for _, s := range []string{
 		"((3*L['x'].size()[0]) % 2) == 0",
 		"L['d']['y'].shape[0] // -2 <= 1.5e3 or not (L['n'] ** 2 < 5)",
-		"math.trunc(0.5*torch.sym_float(L['x'].size()[0])) != 1 and torch.sym_min(3, L['n'], 4) > -1", "L['flat_args'][1].stride()[0] > 1",
+		"math.trunc(0.5*torch.sym_float(L['x'].size()[0])) != 1 and torch.sym_min(3, L['n'], 4) > -1",
+		"L['flat_args'][1].stride()[0] > 1",
 	} {
 		f.Add(s)
 	}

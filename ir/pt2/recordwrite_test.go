@@ -126,8 +126,10 @@ func TestWriteRecord(t *testing.T) {
 	}
 	for node, want := range map[string][]string{
 		"c": {`{"as_tensor":{"name":"p"}}{"as_graph":`,
-			`{"as_tensors":[{"name":"mul"},{"name":"k"}]}{"as_sym_int":{"as_name":"n"}}`, `"as_sym_ints":[{"as_name":"n"},{"as_int":2}]`},
-		"l":    {`"is_single_tensor_return":true`, `"is_single_tensor_return":false`, ` -> [{"as_tensors":[{"name":"z"}]}]`},
+			`{"as_tensors":[{"name":"mul"},{"name":"k"}]}{"as_sym_int":{"as_name":"n"}}`,
+			`"as_sym_ints":[{"as_name":"n"},{"as_int":2}]`},
+		"l": {`"is_single_tensor_return":true`, `"is_single_tensor_return":false`,
+			` -> [{"as_tensors":[{"name":"z"}]}]`},
 		"s":    {`{"as_tensors":[{"name":"w"}]}{"as_tensors":[{"name":"z_1"}]}{"as_ints":[]} -> [{"as_tensor":{"name":"sum"}} {"as_tensor":{"name":"rows_1"}}]`},
 		"z_1":  {`{"as_tensor":{"name":"z"}}{"as_ints":[0]} -> [{"as_tensor":{"name":"z_1"}}]`},
 		"rows": {`{"as_tensor":{"name":"rows_1"}}{"as_ints":[0]} -> [{"as_tensor":{"name":"rows"}}]`},

@@ -417,7 +417,8 @@ func (f *flow) place(s *state, v int32, say reporter) bool {
 			return false
 		}
 		if f.homes[o].kind == nowhere {
-			say(v, "it has no memory: it is not planned, no constant, input or output, and nothing has moved it anywhere")
+			say(v, "it has no memory: it is not planned, no constant, input or output, "+
+				"and nothing has moved it anywhere")
 			return false
 		}
 	}

@@ -29,11 +29,14 @@ func sampleSchemas(t testing.TB) schemas {
 		"aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
 		"aten::any.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
 		"aten::cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
-		"aten::max.dim_max(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) max, Tensor(b!) max_values) -> (Tensor values, Tensor indices)",
+		"aten::max.dim_max(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) max, " +
+			"Tensor(b!) max_values) -> (Tensor values, Tensor indices)",
 		"aten::index.Tensor_out(Tensor self, Tensor?[] indices, *, Tensor(a!) out) -> Tensor(a!)",
-		"aten::clamp.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)",
+		"aten::clamp.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> " +
+			"Tensor(a!)",
 		"aten::gelu.out(Tensor self, *, str approximate=\"none\", Tensor(a!) out) -> Tensor(a!)",
-		"aten::norm.out(Tensor self, float eps, float[] p, bool[] mask, int[]? dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
+		"aten::norm.out(Tensor self, float eps, float[] p, bool[] mask, int[]? dim, *, " +
+			"ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
 		"test::late.out(Tensor self, *, Tensor(a!) out, bool flag) -> Tensor(a!)",
 	} {
 		s, err := aten.Parse(line)

@@ -161,7 +161,8 @@ func (v *verifier) size() {
 		}
 	}
 	if n > maxTables {
-		v.report("the program makes about %d flatbuffer tables; runtimes that check files stop at %d", n, maxTables)
+		v.report("the program makes about %d flatbuffer tables; runtimes that check files stop at %d", n,
+			maxTables)
 	}
 }
 

@@ -81,7 +81,8 @@ func TestVerifyMutations(t *testing.T) {
 			for i := range p.Plans[1].Values {
 				p.Plans[1].Values[i] = Null{}
 			}
-		}, "the program makes about 1000143 flatbuffer tables; runtimes that check files stop at 1000000"},
+		}, "the program makes about 1000143 flatbuffer tables; runtimes that check files stop at " +
+			"1000000"},
 
 		"operator name": {func(p *Program, m method) { m.Operators[9].Name = "" },
 			`method forward: operator 9 is called ".Tensor_out"`},
@@ -185,7 +186,8 @@ func TestVerifyMutations(t *testing.T) {
 		"planned far": {func(p *Program, m method) {
 			m.tensor(vDelegate).Allocation.Offset = 1<<64 - 16
 		},
-			"method forward, value 22: 24 bytes at offset 18446744073709551600 leave planned buffer 1 of 288 bytes"},
+			"method forward, value 22: 24 bytes at offset 18446744073709551600 leave planned buffer 1 of " +
+				"288 bytes"},
 		"constant range": {func(p *Program, m method) { m.tensor(vConst).DataIndex = 4 },
 			"method forward, value 1: constant 4; the program has 1 to 3"},
 		"constant short": {func(p *Program, m method) { m.tensor(vConst).DataIndex = 2 },
@@ -198,7 +200,8 @@ func TestVerifyMutations(t *testing.T) {
 			"method forward, value 8: initial data 1 has 1 bytes of 24"},
 		"initial segment": {func(p *Program, m method) {
 			m.tensor(vState).ExtraInfo.MutableSegment = 1
-		}, "method forward, value 8: initial data in segment 1 of mutable data: ExecuTorch's runtime takes it from segment 0"},
+		}, "method forward, value 8: initial data in segment 1 of mutable data: ExecuTorch's runtime " +
+			"takes it from segment 0"},
 		"initial none": {func(p *Program, m method) { p.Mutable = nil },
 			"method forward, value 8: initial data 1, and the program has none"},
 		"no chains": {func(p *Program, m method) { p.Plans[1].Chains = nil },
@@ -245,20 +248,24 @@ func TestVerifyMutations(t *testing.T) {
 		}, "method forward, instruction 4, value 21: a tensor becomes value 2, an int"},
 		"move type": {func(p *Program, m method) {
 			m.Chains[0].Instructions[4] = MoveCall{vSum, vMoved}
-		}, "method forward, instruction 4, value 21: f32[6] the caller's cannot become value 3, f32[2, 3] at 1:32"},
+		}, "method forward, instruction 4, value 21: f32[6] the caller's cannot become value 3, f32[2, " +
+			"3] at 1:32"},
 		"move sizes": {func(p *Program, m method) {
 			m.Chains[0].Instructions[4] = MoveCall{vState, m.add(f32([]int32{7}, -1))}
-		}, "method forward, instruction 4, value 26: f32[7] the caller's cannot become value 8, f32[6] at 1:96 from data 1"},
+		}, "method forward, instruction 4, value 26: f32[7] the caller's cannot become value 8, " +
+			"f32[6] at 1:96 from data 1"},
 		"move layout": {func(p *Program, m method) {
 			other := m.add(f32([]int32{2, 3}, -1))
 			m.tensor(int(other)).DimOrder = []uint8{1, 0}
 			m.Chains[0].Instructions[4] = MoveCall{vSum, other}
-		}, "method forward, instruction 4, value 26: f32[2, 3] order [1 0] the caller's cannot become value 3, f32[2, 3] at 1:32"},
+		}, "method forward, instruction 4, value 26: f32[2, 3] order [1 0] the caller's cannot become " +
+			"value 3, f32[2, 3] at 1:32"},
 		"move bound": {func(p *Program, m method) {
 			other := m.add(f32([]int32{5}, -1))
 			m.tensor(int(other)).Dynamism = DynamicBound
 			m.Chains[0].Instructions[4] = MoveCall{vState, other}
-		}, "method forward, instruction 4, value 26: f32[≤5] the caller's cannot become value 8, f32[6] at 1:96 from data 1"},
+		}, "method forward, instruction 4, value 26: f32[≤5] the caller's cannot become value 8, " +
+			"f32[6] at 1:96 from data 1"},
 		"free range": {func(p *Program, m method) {
 			m.Chains[0].Instructions[8] = FreeCall{26}
 		}, "method forward, instruction 8: argument 0 is value 26; there are 26"},
@@ -266,7 +273,8 @@ func TestVerifyMutations(t *testing.T) {
 			m.Chains[0].Instructions[8] = FreeCall{vZero}
 		}, "method forward, instruction 8, value 14: frees an int, not a tensor"},
 		"argument count": {func(p *Program, m method) { m.call(1, opRelu, vView, vRelu) },
-			"method forward, instruction 1 aten::relu.out: 2 arguments, want 3: those of aten::relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!), then the result"},
+			"method forward, instruction 1 aten::relu.out: 2 arguments, want 3: those of " +
+				"aten::relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!), then the result"},
 		"tensor for int": {func(p *Program, m method) {
 			m.call(7, opCat, vTensors, vRelu, vCat, vCat)
 		}, "method forward, instruction 7 aten::cat.out, value 7: argument dim is a tensor, want int"},
@@ -276,61 +284,80 @@ func TestVerifyMutations(t *testing.T) {
 			"method forward, instruction 1 aten::relu.out, value 11: argument self is none, want Tensor"},
 		"list of tensors": {func(p *Program, m method) {
 			m.call(7, opCat, vOptional, vZero, vCat, vCat)
-		}, "method forward, instruction 7 aten::cat.out, value 15: argument tensors is a list of optional tensors, want Tensor[]"},
+		}, "method forward, instruction 7 aten::cat.out, value 15: argument tensors is a list of " +
+			"optional tensors, want Tensor[]"},
 		"optional list": {func(p *Program, m method) {
 			m.call(1, opIndex, vView, vTensors, vRelu, vRelu)
-		}, "method forward, instruction 1 aten::index.Tensor_out, value 12: argument indices is a list of tensors, want Tensor?[]"},
+		}, "method forward, instruction 1 aten::index.Tensor_out, value 12: argument indices is a list " +
+			"of tensors, want Tensor?[]"},
 		"scalar": {func(p *Program, m method) {
 			m.call(0, opAdd, vInput, vConst, vString, vSum, vSum)
-		}, "method forward, instruction 0 aten::add.out, value 19: argument alpha is a string, want Scalar"},
+		}, "method forward, instruction 0 aten::add.out, value 19: argument alpha is a string, " +
+			"want Scalar"},
 		"string": {func(p *Program, m method) {
 			m.call(1, opGelu, vView, vZero, vRelu, vRelu)
-		}, "method forward, instruction 1 aten::gelu.out, value 14: argument approximate is an int, want str"},
+		}, "method forward, instruction 1 aten::gelu.out, value 14: argument approximate is an int, " +
+			"want str"},
 		"int for float": {func(p *Program, m method) {
 			m.call(1, opNorm, vView, vZero, vDoubles, vBools, vList, vZero, vRelu, vRelu)
 		}, "method forward, instruction 1 aten::norm.out, value 14: argument eps is an int, want float"},
 		"floats": {func(p *Program, m method) {
 			m.call(1, opNorm, vView, vDouble, vList, vBools, vList, vZero, vRelu, vRelu)
-		}, "method forward, instruction 1 aten::norm.out, value 6: argument p is a list of ints, want float[]"},
+		}, "method forward, instruction 1 aten::norm.out, value 6: argument p is a list of ints, " +
+			"want float[]"},
 		"bools": {func(p *Program, m method) {
 			m.call(1, opNorm, vView, vDouble, vDoubles, vList, vList, vZero, vRelu, vRelu)
-		}, "method forward, instruction 1 aten::norm.out, value 6: argument mask is a list of ints, want bool[]"},
+		}, "method forward, instruction 1 aten::norm.out, value 6: argument mask is a list of ints, " +
+			"want bool[]"},
 		"ints": {func(p *Program, m method) {
 			m.call(1, opNorm, vView, vDouble, vDoubles, vBools, vDoubles, vZero, vRelu, vRelu)
-		}, "method forward, instruction 1 aten::norm.out, value 23: argument dim is a list of doubles, want int[]?"},
+		}, "method forward, instruction 1 aten::norm.out, value 23: argument dim is a list of doubles, " +
+			"want int[]?"},
 		"dtype": {func(p *Program, m method) {
 			m.call(1, opNorm, vView, vDouble, vDoubles, vBools, vNull, vFalse, vRelu, vRelu)
-		}, "method forward, instruction 1 aten::norm.out, value 9: argument dtype is a bool, want ScalarType?"},
+		}, "method forward, instruction 1 aten::norm.out, value 9: argument dtype is a bool, " +
+			"want ScalarType?"},
 		"bool": {func(p *Program, m method) {
 			m.call(8, opMax, vCat, vZero, vZero, vMax, vIndex, vOuts)
-		}, "method forward, instruction 8 aten::max.dim_max, value 14: argument keepdim is an int, want bool"},
+		}, "method forward, instruction 8 aten::max.dim_max, value 14: argument keepdim is an int, " +
+			"want bool"},
 		"after out": {func(p *Program, m method) {
 			m.call(1, opLate, vView, vRelu, vFalse, vRelu)
-		}, "method forward, instruction 1 test::late.out: argument flag comes after an out argument in test::late.out(Tensor self, *, Tensor(a!) out, bool flag) -> Tensor(a!)"},
+		}, "method forward, instruction 1 test::late.out: argument flag comes after an out argument in " +
+			"test::late.out(Tensor self, *, Tensor(a!) out, bool flag) -> Tensor(a!)"},
 		"constant out": {func(p *Program, m method) {
 			m.call(0, opAdd, vInput, vConst, vAlpha, vConst, vConst)
-		}, "method forward, instruction 0 aten::add.out, value 1: argument out is a constant, which is written"},
+		}, "method forward, instruction 0 aten::add.out, value 1: argument out is a constant, " +
+			"which is written"},
 		"external out": {func(p *Program, m method) {
 			m.call(1, opRelu, vView, vExternal, vExternal)
-		}, "method forward, instruction 1 aten::relu.out, value 25: argument out is a constant, which is written"},
+		}, "method forward, instruction 1 aten::relu.out, value 25: argument out is a constant, " +
+			"which is written"},
 		"result": {func(p *Program, m method) { m.call(1, opRelu, vView, vRelu, vView) },
-			"method forward, instruction 1 aten::relu.out, value 4: the result is a tensor, not what the call writes"},
+			"method forward, instruction 1 aten::relu.out, value 4: the result is a tensor, " +
+				"not what the call writes"},
 		"result list": {func(p *Program, m method) {
 			m.call(8, opMax, vCat, vZero, vFalse, vMax, vIndex, vTensors)
-		}, "method forward, instruction 8 aten::max.dim_max, value 12: the result is the list of values [7 8], but the call writes [16 17]"},
+		}, "method forward, instruction 8 aten::max.dim_max, value 12: the result is the list of " +
+			"values [7 8], but the call writes [16 17]"},
 		"result of two": {func(p *Program, m method) {
 			m.call(8, opMax, vCat, vZero, vFalse, vMax, vIndex, vMax)
-		}, "method forward, instruction 8 aten::max.dim_max, value 16: the result is a tensor, not what the call writes"},
+		}, "method forward, instruction 8 aten::max.dim_max, value 16: the result is a tensor, " +
+			"not what the call writes"},
 		"result of number": {func(p *Program, m method) { m.call(8, opPrim, vZero, vZero, vCat) },
-			"method forward, instruction 8 executorch_prim::add.Scalar, value 13: the result is a tensor, want Scalar"},
+			"method forward, instruction 8 executorch_prim::add.Scalar, value 13: the result is a tensor, " +
+				"want Scalar"},
 		"new tensor": {func(p *Program, m method) { m.call(1, opReluNew, vView, vRelu) },
-			"method forward, instruction 1 aten::relu, value 7: the result is a new tensor; only out variants can be called"},
+			"method forward, instruction 1 aten::relu, value 7: the result is a new tensor; only out " +
+				"variants can be called"},
 
 		"unwritten read": {func(p *Program, m method) {
 			m.call(0, opAdd, vSum, vConst, vAlpha, vSum, vSum)
-		}, "method forward, instruction 0 aten::add.out, value 3: it is read before anything is written to it"},
+		}, "method forward, instruction 0 aten::add.out, value 3: it is read before anything is " +
+			"written to it"},
 		"unwritten view": {func(p *Program, m method) { m.call(0, opRelu, vView, vSum, vSum) },
-			"method forward, instruction 0 aten::relu.out, value 4: it is read before anything is written to it"},
+			"method forward, instruction 0 aten::relu.out, value 4: it is read before anything is written " +
+				"to it"},
 		"unwritten output": {func(p *Program, m method) {
 			m.Outputs[0] = m.add(f32([]int32{4}, 272))
 		}, "method forward, value 26: output 0: there is a path on which nothing is written to it"},
@@ -349,7 +376,8 @@ func TestVerifyMutations(t *testing.T) {
 				KernelCall{opAny, []int32{vInput, vCond, vCond}},
 				KernelCall{opRelu, []int32{vRelu, vDelegate, vDelegate}})
 			m.tensor(vCond).Allocation.Offset = 64
-		}, "method forward, instruction 2 aten::relu.out, value 7: it is read, but instruction 1 has written over it"},
+		}, "method forward, instruction 2 aten::relu.out, value 7: it is read, but instruction 1 has " +
+			"written over it"},
 		"overwritten output": {func(p *Program, m method) {
 			m.tensor(vDelegate).Allocation.Offset = 160
 		}, "method forward, value 13: output 0: instruction 0 has written over it"},
@@ -358,41 +386,50 @@ func TestVerifyMutations(t *testing.T) {
 				KernelCall{opCat, []int32{vTensors, vZero, vCat, vCat}})
 			m.tensor(vCat).Allocation.Offset = 112
 			m.Values[vTensors] = TensorList{vInput}
-		}, "method forward, value 8: the method reads what the last call left in it, but instruction 1 writes over it"},
+		}, "method forward, value 8: the method reads what the last call left in it, " +
+			"but instruction 1 writes over it"},
 		"partial overlap": {func(p *Program, m method) {
 			m.run(KernelCall{opAdd, []int32{vInput, vConst, vAlpha, vSum, vSum}})
 			m.tensor(vSum).Allocation.Offset = 16
-		}, "method forward, instruction 0 aten::add.out, value 3: it is written and overlaps value 0, which the call reads, in part"},
+		}, "method forward, instruction 0 aten::add.out, value 3: it is written and overlaps value 0, " +
+			"which the call reads, in part"},
 		"in place over a part": {func(p *Program, m method) {
 			m.Operators = append(m.Operators, Operator{"aten::add_", "Tensor"})
 			m.run(KernelCall{16, []int32{vState, vMax, vAlpha, vState}})
 			*m.tensor(vMax) = *f32([]int32{6}, 112)
 			m.Inputs = []int32{vMax}
 			m.tensor(vState).DataIndex, m.tensor(vState).ExtraInfo = 0, nil
-		}, "method forward, instruction 0 aten::add_.Tensor, value 8: it is read, but an input lies over it\n" +
-			"     method forward, instruction 0 aten::add_.Tensor, value 8: it is written and overlaps value 16, which the call reads, in part"},
+		}, "method forward, instruction 0 aten::add_.Tensor, value 8: it is read, " +
+			"but an input lies over it\n" +
+			"     method forward, instruction 0 aten::add_.Tensor, value 8: it is written and overlaps " +
+			"value 16, which the call reads, in part"},
 		"moved in the last call": {func(p *Program, m method) {
 			m.tensor(vMoved).Allocation = &Allocation{MemoryID: 1, Offset: 256}
 			m.Inputs = []int32{vInput}
 			m.run(KernelCall{opReluInPlace, []int32{vMoved, vMoved}},
 				KernelCall{opRelu, []int32{vInput, vRelu, vRelu}}, MoveCall{vRelu, vMoved})
-		}, "method forward, instruction 0 aten::relu_, value 21: it is read before instruction 2 moves another tensor to it, which is still there in the next call"},
+		}, "method forward, instruction 0 aten::relu_, value 21: it is read before instruction 2 moves " +
+			"another tensor to it, which is still there in the next call"},
 		"same place twice": {func(p *Program, m method) {
 			m.run(KernelCall{opRelu, []int32{vInput, vRelu, vRelu}},
 				KernelCall{opRelu, []int32{vInput, vMax, vMax}},
 				KernelCall{opRelu, []int32{vRelu, vDelegate, vDelegate}})
 			*m.tensor(vMax) = *f32([]int32{6}, 64)
-		}, "method forward, instruction 2 aten::relu.out, value 7: it is read, but instruction 1 has written over it"},
+		}, "method forward, instruction 2 aten::relu.out, value 7: it is read, but instruction 1 has " +
+			"written over it"},
 		"inputs overlap": {func(p *Program, m method) {
 			m.Inputs = []int32{vInput, m.add(f32([]int32{6}, 16))}
 			m.run(KernelCall{opRelu, []int32{vInput, vRelu, vRelu}})
-		}, "method forward, instruction 0 aten::relu.out, value 0: it is read, but an input lies over it"},
+		}, "method forward, instruction 0 aten::relu.out, value 0: it is read, " +
+			"but an input lies over it"},
 		"input over state": {func(p *Program, m method) {
 			m.tensor(vInput).Allocation.Offset = 96
 			m.run(KernelCall{opRelu, []int32{vState, vRelu, vRelu}})
-		}, "method forward, instruction 0 aten::relu.out, value 8: it is read, but an input lies over it"},
+		}, "method forward, instruction 0 aten::relu.out, value 8: it is read, " +
+			"but an input lies over it"},
 		"outs overlap": {func(p *Program, m method) { m.tensor(vIndex).Allocation.Offset = 208 },
-			"method forward, instruction 8 aten::max.dim_max, value 17: it overlaps value 16, which the call writes too\n" +
+			"method forward, instruction 8 aten::max.dim_max, value 17: it overlaps value 16, " +
+				"which the call writes too\n" +
 				"     method forward, value 16: output 1: instruction 8 has written over it"},
 		"lost in a loop": {func(p *Program, m method) {
 			// The second round reads what the first wrote over.
@@ -401,7 +438,8 @@ func TestVerifyMutations(t *testing.T) {
 				KernelCall{opAny, []int32{vSum, vCond, vCond}},
 				JumpFalseCall{vCond, 1})
 			m.tensor(vCond).Allocation.Offset = 64
-		}, "method forward, instruction 1 aten::relu.out, value 7: it is read, but instruction 2 has written over it"},
+		}, "method forward, instruction 1 aten::relu.out, value 7: it is read, but instruction 2 has " +
+			"written over it"},
 		"lost in a branch": {func(p *Program, m method) {
 			m.run(KernelCall{opRelu, []int32{vInput, vRelu, vRelu}},
 				KernelCall{opAny, []int32{vRelu, vCond, vCond}},
@@ -409,25 +447,30 @@ func TestVerifyMutations(t *testing.T) {
 				KernelCall{opRelu, []int32{vInput, vMax, vMax}},
 				KernelCall{opRelu, []int32{vRelu, vDelegate, vDelegate}})
 			m.tensor(vMax).Allocation.Offset = 64
-		}, "method forward, instruction 4 aten::relu.out, value 7: it is read, but instruction 3 has written over it"},
+		}, "method forward, instruction 4 aten::relu.out, value 7: it is read, but instruction 3 has " +
+			"written over it"},
 		"no memory": {func(p *Program, m method) {
 			m.call(1, opRelu, m.add(f32([]int32{6}, -1)), vRelu, vRelu)
-		}, "method forward, instruction 1 aten::relu.out, value 26: it has no memory: it is not planned, no constant, input or output, and nothing has moved it anywhere"},
+		}, "method forward, instruction 1 aten::relu.out, value 26: it has no memory: it is not " +
+			"planned, no constant, input or output, and nothing has moved it anywhere"},
 		"no memory out": {func(p *Program, m method) {
 			m.call(0, opRelu, vInput, vMoved, vMoved)
 			m.run(m.Chains[0].Instructions[0])
-		}, "method forward, instruction 0 aten::relu.out, value 21: it has no memory: it is not planned, no constant, input or output, and nothing has moved it anywhere"},
+		}, "method forward, instruction 0 aten::relu.out, value 21: it has no memory: it is not " +
+			"planned, no constant, input or output, and nothing has moved it anywhere"},
 		"freed": {func(p *Program, m method) {
 			m.run(KernelCall{opRelu, []int32{vInput, vRelu, vRelu}}, FreeCall{vInput})
 		}, "method forward, instruction 0 aten::relu.out, value 0: its memory was freed"},
 		"view elsewhere": {func(p *Program, m method) {
 			m.run(KernelCall{opRelu, []int32{vInput, vSum, vSum}},
 				KernelCall{opView, []int32{vSum, vList, vRelu}})
-		}, "method forward, instruction 1 executorch_prim::et_view.default, value 7: a view of value 3 with memory of its own"},
+		}, "method forward, instruction 1 executorch_prim::et_view.default, value 7: a view of value 3 " +
+			"with memory of its own"},
 		"moved and overwritten": {func(p *Program, m method) {
 			m.Chains[1].Instructions[0], m.Chains[1].Instructions[1] = m.Chains[1].Instructions[1],
 				m.Chains[1].Instructions[0]
-		}, "method forward, chain 1, instruction 1 XnnpackBackend, value 21: it is read, but instruction 0 has written over it"},
+		}, "method forward, chain 1, instruction 1 XnnpackBackend, value 21: it is read, " +
+			"but instruction 0 has written over it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := sample()
@@ -574,19 +617,22 @@ func TestVerifyMeaning(t *testing.T) {
 			m.run(KernelCall{opRelu, []int32{vInput, vSum, vSum}},
 				KernelCall{opRelu, []int32{vInput, vRelu, vRelu}},
 				KernelCall{opRelu, []int32{vSum, vDelegate, vDelegate}})
-		}, "method forward, instruction 2 aten::relu.out, value 3: it is read, but instruction 1 has written over it"},
+		}, "method forward, instruction 2 aten::relu.out, value 3: it is read, but instruction 1 has " +
+			"written over it"},
 		"by a call of an earlier version": {func(p *Program, m method) {
 			m.tensor(vRelu).Allocation.Offset = 32
 			m.run(KernelCall{opRelu, []int32{vInput, vSum, vSum}},
 				KernelCall{opAdd, []int32{vInput, vConst, vRelu, vRelu}},
 				KernelCall{opRelu, []int32{vSum, vDelegate, vDelegate}})
-		}, "method forward, instruction 2 aten::relu.out, value 3: it is read, but instruction 1 has written over it"},
+		}, "method forward, instruction 2 aten::relu.out, value 3: it is read, but instruction 1 has " +
+			"written over it"},
 		"a view of what changes in place": {func(p *Program, m method) {
 			v := view(m)
 			m.run(KernelCall{opView, []int32{vState, vList, v}},
 				KernelCall{opReluInPlace, []int32{vState, vState}},
 				KernelCall{opRelu, []int32{v, vDelegate, vDelegate}})
-		}, "method forward, instruction 2 aten::relu.out, value 26: it is read, but instruction 1 has written over it"},
+		}, "method forward, instruction 2 aten::relu.out, value 26: it is read, " +
+			"but instruction 1 has written over it"},
 		"a view before a change": {func(p *Program, m method) {
 			v := view(m)
 			m.run(KernelCall{opView, []int32{vState, vList, v}},
@@ -596,11 +642,13 @@ func TestVerifyMeaning(t *testing.T) {
 		"moved in the last call": {func(p *Program, m method) {
 			m.tensor(vMoved).Allocation = &Allocation{MemoryID: 1, Offset: 256}
 			m.run(KernelCall{opRelu, []int32{vMoved, vSum, vSum}}, MoveCall{vRelu, vMoved})
-		}, "method forward, instruction 0 aten::relu.out, value 21: it is read before instruction 1 moves another tensor to it, which is still there in the next call"},
+		}, "method forward, instruction 0 aten::relu.out, value 21: it is read before instruction 1 " +
+			"moves another tensor to it, which is still there in the next call"},
 		"written where the last call moved it": {func(p *Program, m method) {
 			m.tensor(vMoved).Allocation = &Allocation{MemoryID: 1, Offset: 256}
 			m.run(KernelCall{opRelu, []int32{vSum, vMoved, vMoved}}, MoveCall{vRelu, vMoved})
-		}, "method forward, instruction 0 aten::relu.out, value 21: it is written before instruction 1 moves another tensor to it, which is still there in the next call"},
+		}, "method forward, instruction 0 aten::relu.out, value 21: it is written before instruction 1 " +
+			"moves another tensor to it, which is still there in the next call"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := sample()
@@ -744,7 +792,8 @@ func TestVerifyLongLists(t *testing.T) {
 			instructions = append(instructions, KernelCall{opCustom, []int32{long, long}})
 		}
 		m.run(instructions...)
-		if err := (&verifier{program: p, steps: 1 << 20}).verify(); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if err := (&verifier{program: p, steps: 1 << 20}).verify(); err == nil ||
+			!strings.HasPrefix(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}

@@ -203,13 +203,16 @@ func TestPiecewiseBounds(t *testing.T) {
 	n := names{"s": NewSymbol("s", 2, 16), "u": NewSymbol("u", 0, 9)}
 	const s, u = "Symbol('s', integer=True)", "Symbol('u', integer=True)"
 	for in, want := range map[string][2]int64{
-		"ExprCondPair(" + s + ", LessThan(" + u + ", Integer(3))), ExprCondPair(" + u + ", true)": {0, 16},
+		"ExprCondPair(" + s + ", LessThan(" + u + ", Integer(3))), ExprCondPair(" + u +
+			", true)": {0, 16},
 		"ExprCondPair(Mul(Integer(2), " + s + "), Equality(" + u + ", Integer(0))), " +
 			"ExprCondPair(Add(" + s + ", " + u + "), true)": {2, 32},
-		"ExprCondPair(Integer(5), Equality(" + u + ", Integer(0))), ExprCondPair(Integer(3), true)": {3, 5},
+		"ExprCondPair(Integer(5), Equality(" + u + ", Integer(0))), ExprCondPair(Integer(3), true)": {3,
+			5},
 		"ExprCondPair(Integer(9), Equality(" + u + ", Integer(0))), " +
 			"ExprCondPair(Integer(1), Equality(" + u + ", Integer(1))), " +
-			"ExprCondPair(" + s + ", Equality(" + u + ", Integer(2))), ExprCondPair(Integer(4), true)": {1, 16},
+			"ExprCondPair(" + s + ", Equality(" + u + ", Integer(2))), ExprCondPair(Integer(4), true)": {1,
+			16},
 	} {
 		e, err := ParseSrepr("Piecewise("+in+")", n.symbol)
 		if err != nil {
@@ -234,9 +237,11 @@ func TestPiecewiseDivides(t *testing.T) {
 
 func FuzzParseSrepr(f *testing.F) {
 	for _, s := range []string{
-		"Add(Mul(Integer(80), FloorDiv(Add(Symbol('s16', positive=True, integer=True), Integer(-1)), Integer(2))), Integer(80))",
+		"Add(Mul(Integer(80), FloorDiv(Add(Symbol('s16', positive=True, integer=True), Integer(-1)), " +
+			"Integer(2))), Integer(80))",
 		"CeilToInt(IntTrueDiv(Mul(Integer(2), Symbol('s39', integer=True)), Integer(3)))",
-		"ModularIndexing(Max(Integer(1), Symbol('u', integer=True)), Integer(4), Pow(Integer(2), Integer(5)))",
+		"ModularIndexing(Max(Integer(1), Symbol('u', integer=True)), Integer(4), Pow(Integer(2), " +
+			"Integer(5)))",
 		"floor(Mul(Rational(1, 2), Symbol('u', integer=True)))",
 	} {
 		f.Add(s)

@@ -231,18 +231,21 @@ func TestVerifyErrors(t *testing.T) {
 		"argument 0 is another value's": func(g *Graph) {
 			g.Values[1].External = 0
 		},
-		"value 0: datatype 99":   func(g *Graph) { g.Values[0].Type = 99 },
-		"it has 7 dimensions":    func(g *Graph) { g.Values[0].Dims = make([]uint32, 7) },
-		"value 0: flags 3":       func(g *Graph) { g.Values[0].Flags = 3 },
-		"flags 1 of argument":    func(g *Graph) { g.Values[0].External = None },
-		"argument 9 of 2":        func(g *Graph) { g.Values[0].External = 9 },
-		"constant 9 of 4":        func(g *Graph) { g.Values[2].Constant = 9 },
-		"a dimension of":         func(g *Graph) { g.Values[0].Dims[0] = 1 << 31 },
-		"quantized by <nil>":     func(g *Graph) { g.Values[0].Type = QInt8 },
-		"Scale:0":                func(g *Graph) { g.Values[3].Quant = PerTensor{} },
-		"ZeroPoint:128":          func(g *Graph) { g.Values[3].Quant = PerTensor{1, 128} },
-		"Dim:1":                  func(g *Graph) { g.Values[4].Quant = PerChannel{Dim: 1} },
-		"List:[1 -1]":            func(g *Graph) { g.Values[4].Quant = PerChannel{Scales{List: []float32{1, -1}}, 0} },
+		"value 0: datatype 99": func(g *Graph) { g.Values[0].Type = 99 },
+		"it has 7 dimensions":  func(g *Graph) { g.Values[0].Dims = make([]uint32, 7) },
+		"value 0: flags 3":     func(g *Graph) { g.Values[0].Flags = 3 },
+		"flags 1 of argument":  func(g *Graph) { g.Values[0].External = None },
+		"argument 9 of 2":      func(g *Graph) { g.Values[0].External = 9 },
+		"constant 9 of 4":      func(g *Graph) { g.Values[2].Constant = 9 },
+		"a dimension of":       func(g *Graph) { g.Values[0].Dims[0] = 1 << 31 },
+		"quantized by <nil>":   func(g *Graph) { g.Values[0].Type = QInt8 },
+		"Scale:0":              func(g *Graph) { g.Values[3].Quant = PerTensor{} },
+		"ZeroPoint:128":        func(g *Graph) { g.Values[3].Quant = PerTensor{1, 128} },
+		"Dim:1":                func(g *Graph) { g.Values[4].Quant = PerChannel{Dim: 1} },
+		"List:[1 -1]": func(g *Graph) {
+			g.Values[4].Quant = PerChannel{
+				Scales{List: []float32{1, -1}}, 0}
+		},
 		"NonBatch:3":             func(g *Graph) { g.Values[5].Quant = PerToken{3} },
 		"Size:3":                 func(g *Graph) { g.Values[6].Quant = PerGroup{Size: 3} },
 		"input1_id: there is no": func(g *Graph) { g.Nodes[0].Inputs[0] = 999 },
@@ -250,7 +253,10 @@ func TestVerifyErrors(t *testing.T) {
 			g.Nodes[0].Inputs[0] = g.Nodes[1].Outputs[0]
 		},
 		"is an input, a constant, or made before": func(g *Graph) { g.Nodes[0].Outputs[0] = 0 },
-		"perm of 7 numbers":                       func(g *Graph) { g.Nodes[4].Lists[0] = make([]uint32, 7) },
+		"perm of 7 numbers": func(g *Graph) {
+			g.Nodes[4].Lists[0] = make([]uint32,
+				7)
+		},
 		"to 2 at least and 1 at most":             func(g *Graph) { g.Nodes[0].Clamp = &Clamp{2, 1} },
 		"no node makes it, an output":             func(g *Graph) { g.Nodes = g.Nodes[:3] },
 		"it has 0 nodes":                          func(g *Graph) { g.Nodes = nil },

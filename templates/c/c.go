@@ -130,13 +130,16 @@ func (k *Kernel) Neighbours(acc, at, channel, rows, apart, next, count, stride s
 		condition := strings.TrimPrefix(rows, "int ")
 		name, bound, _ := strings.Cut(condition, " < ")
 		begin, end = fmt.Sprintf("for (%s %s = 0; %s; %[2]s++) {\n", k.Index, name, condition), "\n}"
-		stored += fmt.Sprintf("for (%[1]s %[2]s = 0; %[3]s - %[2]s >= BYTES_ROWS; %[2]s += BYTES_ROWS) {\n"+
-			"%[4]s}\nfor (%[1]s left = %[3]s %% BYTES_ROWS; left > 0; left--) {\n"+
-			"const %[1]s %[2]s = %[3]s - left;\n%[5]s}\n", k.Index, name, bound,
-			k.bytes("BYTES_ROWS", acc, apart, at, next, channel), k.bytes("1", acc, apart, at, next, channel))
+		stored += fmt.Sprintf(
+			"for (%[1]s %[2]s = 0; %[3]s - %[2]s >= BYTES_ROWS; %[2]s += BYTES_ROWS) {\n"+
+				"%[4]s}\nfor (%[1]s left = %[3]s %% BYTES_ROWS; left > 0; left--) {\n"+
+				"const %[1]s %[2]s = %[3]s - left;\n%[5]s}\n", k.Index, name, bound,
+			k.bytes("BYTES_ROWS", acc, apart, at, next, channel),
+			k.bytes("1", acc, apart, at, next, channel))
 	}
-	return k.Say(fmt.Sprintf("#if defined(BYTES_LANES)\n%[2]s}\n#else\nconst %[1]s whole = 0;\n#endif\n"+
-		"%[3]sfor (%[1]s c = whole; c < %[4]s; c++) {\n", k.Index, stored, begin, count)) +
+	return k.Say(
+		fmt.Sprintf("#if defined(BYTES_LANES)\n%[2]s}\n#else\nconst %[1]s whole = 0;\n#endif\n"+
+			"%[3]sfor (%[1]s c = whole; c < %[4]s; c++) {\n", k.Index, stored, begin, count)) +
 		k.Results(acc, at, channel) + "\n}" + end
 }
 
@@ -144,7 +147,8 @@ func (k *Kernel) Neighbours(acc, at, channel, rows, apart, next, count, stride s
 func (k *Kernel) bytes(rows, acc, apart, at, next, channel string) string {
 	args := append([]string{rows, "y"}, given(k.Result.BytesArgs, map[string]string{"acc": "&" + acc,
 		"apart": apart, "o": "o", "next": next, "channel": channel})...)
-	return fmt.Sprintf("const %s o = %s;\n%s(%s);\n", k.Index, at, k.Result.Bytes, strings.Join(args, ", "))
+	return fmt.Sprintf("const %s o = %s;\n%s(%s);\n", k.Index, at, k.Result.Bytes,
+		strings.Join(args, ", "))
 }
 
 // Denser begins what [Kernel.Beside] ends: it says whether results of tiles lie beside each other
@@ -152,7 +156,8 @@ func (k *Kernel) bytes(rows, acc, apart, at, next, channel string) string {
 // channels is there for each of span rows, some tiles of them. A tile has channels, a field, at
 // most block of them, and at most so many rows; of other results there are most rows.
 func (k *Kernel) Denser(channels, rows, block, most string) string {
-	plain := fmt.Sprintf("walk.width = %s;\nconst %s span = %s / length * length;", block, k.Index, most)
+	plain := fmt.Sprintf("walk.width = %s;\nconst %s span = %s / length * length;", block, k.Index,
+		most)
 	if !k.dense() {
 		return k.Say(plain)
 	}
@@ -179,14 +184,15 @@ func (k *Kernel) Denser(channels, rows, block, most string) string {
 			"for (%[1]s c = 0; (c < n) && (n + c < filled); c++) {\n%[4]s}\n}",
 			k.Index, channels, first, next)
 	}
-	return k.Say("/* Results whose channels fill no vectors are stored as those of one row. */\n" + text + end)
+	return k.Say("/* Results whose channels fill no vectors are stored as those of one row. */\n" +
+		text + end)
 }
 
 // dense reports whether results may be stored as those of one row, which has more channels, and
 // where bytes fill no vector the last ones are stored twice.
 func (k *Kernel) dense() bool {
-	return k.One("out_stride_channel") && k.Result.Name != "" && !slices.Contains(k.Result.Args, "channel") &&
-		!k.Result.BytesOnce
+	return k.One("out_stride_channel") && k.Result.Name != "" &&
+		!slices.Contains(k.Result.Args, "channel") && !k.Result.BytesOnce
 }
 
 // ofTile names what there is of a buffer for each result of a tile.
@@ -214,15 +220,17 @@ func (k *Kernel) Beside(acc, at, channel, rows, apart, next, count string) strin
 			of.Results(acc, at, "c", "c < rows * "+count) + k.Say("\n} else {\n") + text + "\n}"
 	}
 	// Where channels divide the lanes, what is read of them is the same for all vectors.
-	return k.Say(fmt.Sprintf("#if defined(BYTES_LANES)\nconst %[1]s all = rows * %[2]s;\n%[1]s n = 0;\n"+
-		"const bool alike = dense && (BYTES_LANES %% %[2]s == 0);\n"+
-		"for (const %[1]s r = 0; alike && (all - n >= BYTES_ROWS * BYTES_LANES); n += BYTES_ROWS * BYTES_LANES) {\n"+
-		"const %[1]s c = n;\n%[3]s}\n"+
-		"for (const %[1]s r = 0; dense && (all >= BYTES_LANES) && (n < all); n += BYTES_LANES) {\n"+
-		"const %[1]s c = (all - n < BYTES_LANES) ? all - BYTES_LANES : n;\n%[4]s}\n"+
-		"if (!dense || (all < BYTES_LANES))\n#endif\n{\n", k.Index, count,
-		of.bytes("BYTES_ROWS", acc, "BYTES_LANES", at, "BYTES_LANES", "c"),
-		of.bytes("1", acc, "0", at, "0", "c"))) +
+	return k.Say(
+		fmt.Sprintf("#if defined(BYTES_LANES)\nconst %[1]s all = rows * %[2]s;\n%[1]s n = 0;\n"+
+			"const bool alike = dense && (BYTES_LANES %% %[2]s == 0);\n"+
+			"for (const %[1]s r = 0; alike && (all - n >= BYTES_ROWS * BYTES_LANES); n += BYTES_ROWS * "+
+			"BYTES_LANES) {\n"+
+			"const %[1]s c = n;\n%[3]s}\n"+
+			"for (const %[1]s r = 0; dense && (all >= BYTES_LANES) && (n < all); n += BYTES_LANES) {\n"+
+			"const %[1]s c = (all - n < BYTES_LANES) ? all - BYTES_LANES : n;\n%[4]s}\n"+
+			"if (!dense || (all < BYTES_LANES))\n#endif\n{\n", k.Index, count,
+			of.bytes("BYTES_ROWS", acc, "BYTES_LANES", at, "BYTES_LANES", "c"),
+			of.bytes("1", acc, "0", at, "0", "c"))) +
 		text + "\n}"
 }
 
@@ -257,7 +265,8 @@ func (k *Kernel) FourResults(sums, row, group, c, count string) string {
 			store)
 		end = "\n}"
 	}
-	begin += fmt.Sprintf("int32_t sum[4];\nvstrwq_s32(sum, %s);\nconst %s some = (%s - %s < 4) ? %s - %s : 4;\n",
+	begin += fmt.Sprintf(
+		"int32_t sum[4];\nvstrwq_s32(sum, %s);\nconst %s some = (%s - %s < 4) ? %s - %s : 4;\n",
 		sums, k.Index, count, c, count, c)
 	each := channel + " + k"
 	return k.Say(begin) + k.Results("sum[k]", row+" + ("+each+") * "+stride, each, "k < some") + end

@@ -23,7 +23,8 @@ var helpers = []string{"tile", "tile_f32", "rows_f32", "rows_tile_f32", "rows_wi
 	"sums_one_i8", "sums_four_i8", "sums_five_i8", "sums_widen_i8", "sums_image_i8", "sums_see_i8",
 	"sums_lanes_i8", "bytes_lanes", "sums_block_i8", "sums_copied_i8", "sums_padded_i8",
 	"sums_windows_i8", "sums_mve_i8", "sums_window_i8", "sums_taps_i8", "sums_depth_i8",
-	"sums_channels_i8", "sums_keep_i8", "taps", "window", "window_f32", "window_slide_f32", "mixed_window_f32",
+	"sums_channels_i8", "sums_keep_i8", "taps", "window", "window_f32", "window_slide_f32",
+	"mixed_window_f32",
 	"depth_f32", "depth_slide_f32", "depth_eight_f32"}
 
 // texts are all templates, read once. A template's text is split at the names in it, so that

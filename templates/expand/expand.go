@@ -220,7 +220,8 @@ func (x *execution) call(node parse.Node, args []parse.Node, dot reflect.Value) 
 }
 
 // fields returns a field of a field of v, and calls the last one if it is a function.
-func (x *execution) fields(v reflect.Value, names []string, args []parse.Node, dot reflect.Value) reflect.Value {
+func (x *execution) fields(v reflect.Value, names []string, args []parse.Node,
+	dot reflect.Value) reflect.Value {
 	for _, name := range names {
 		if x.functions[name] != nil {
 			return x.apply(name, reflect.ValueOf(x.functions[name]), args, dot)
@@ -267,7 +268,8 @@ func (x *execution) function(name string, args []parse.Node, dot reflect.Value) 
 }
 
 // apply calls a function.
-func (x *execution) apply(name string, f reflect.Value, args []parse.Node, dot reflect.Value) reflect.Value {
+func (x *execution) apply(name string, f reflect.Value, args []parse.Node,
+	dot reflect.Value) reflect.Value {
 	var values []reflect.Value
 	for i, a := range args {
 		v := x.call(a, nil, dot)

@@ -32,7 +32,8 @@ func TestAsTextTemplate(t *testing.T) {
 	for _, text := range []string{
 		"", "plain {{.Name}} {{- .Inner.Name -}} end{{/* comment */}}", "{{.}}{{1}}{{true}}",
 		"{{if .On}}on{{end}}{{if .Empty}}empty{{else if .Zero}}zero{{else}}no{{end}}",
-		"{{if not .Zero}}a{{end}}{{if .List}}b{{end}}{{if .Inner.Bytes}}c{{end}}{{if .Inner.Inner}}d{{end}}",
+		"{{if not .Zero}}a{{end}}{{if .List}}b{{end}}{{if .Inner.Bytes}}c{{end}}{{if " +
+			".Inner.Inner}}d{{end}}",
 		"{{with .Inner}}{{.Name}}{{$.Name}}{{end}}{{with .Empty}}no{{else}}else{{end}}",
 		"{{range .List}}{{.Name}},{{$.Name}};{{end}}{{range .Inner.List}}no{{else}}none{{end}}",
 		"{{range $i, $x := .Bytes}}{{$i}}{{$x}}{{.}} {{end}}{{range $x := .Bytes}}{{$x}}{{end}}",
@@ -45,7 +46,8 @@ func TestAsTextTemplate(t *testing.T) {
 		`{{join 0}}{{join 2 "a" .Name (printf "%d" 7)}}`, `{{join 0 "a"}}{{join -1}}`,
 		`{{define "t"}}<{{.}}{{$}}>{{end}}{{template "t" .Name}}{{template "t" .Inner.Name}}`,
 		`{{define "t"}}{{if .On}}{{.Name}}{{end}}{{end}}{{range .List}}{{template "t" $}}{{end}}`,
-		"{{not}}", "{{eq 1}}", "{{.None}}", "{{.Inner.None}}", `{{template "none" .}}`, "{{.Inner.Inner.Name}}",
+		"{{not}}", "{{eq 1}}", "{{.None}}", "{{.Inner.None}}", `{{template "none" .}}`,
+		"{{.Inner.Inner.Name}}",
 	} {
 		var want strings.Builder
 		theirs, err := template.New("m").Funcs(template.FuncMap(functions)).Parse(text)
@@ -65,7 +67,8 @@ func TestAsTextTemplate(t *testing.T) {
 
 // A function stands for a method of the data.
 func TestFunctionsAsMethods(t *testing.T) {
-	list, err := Parse("m", `{{.Twice "a"}}{{$.Twice .Name}}{{range .List}}{{.Name}}{{$.Twice "b"}}{{end}}`)
+	list, err := Parse("m",
+		`{{.Twice "a"}}{{$.Twice .Name}}{{range .List}}{{.Name}}{{$.Twice "b"}}{{end}}`)
 	if err != nil {
 		t.Fatal(err)
 	}

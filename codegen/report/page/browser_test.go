@@ -109,7 +109,8 @@ func (b *browser) want(expression string, want any) {
 func TestBrowser(t *testing.T) {
 	b := newBrowser(t)
 	b.open(of(t, "cases/cond/model.pt2", compile.Options{Target: "cortex-m4"}))
-	views := []string{"overview", "graph", "operators", "kernels", "memory", "flash", "code", "weights"}
+	views := []string{"overview", "graph", "operators", "kernels", "memory", "flash", "code",
+		"weights"}
 	b.want("shownViews()", views)
 	for i, v := range views {
 		b.keys(fmt.Sprint(i + 1))
@@ -171,13 +172,15 @@ func TestBrowser(t *testing.T) {
 // shows the node in the graph.
 func delegates(b *browser) {
 	d := of(b.T, "cases/special_functions/model.pt2",
-		compile.Options{Backends: []*partition.Use{{Backend: xnn.Backend{}}}, Delegation: &partition.Report{}})
+		compile.Options{Backends: []*partition.Use{{Backend: xnn.Backend{}}},
+			Delegation: &partition.Report{}})
 	b.open(d, "#delegates")
 	b.want("state.view", "delegates")
 	b.want("[...document.querySelectorAll('#view h2')].map(e => e.textContent)",
 		[]string{"lowered_module_0", "lowered_module_1", "Not delegated"})
 	b.want("$('view').innerText.includes('XnnpackBackend')", true)
-	b.want("document.querySelectorAll('tr[data-kind=before]').length === data.not_delegated.length", true)
+	b.want("document.querySelectorAll('tr[data-kind=before]').length === data.not_delegated.length",
+		true)
 	// What it took, and its call, are links to the graph before and after lowering.
 	b.run(chromedp.Evaluate(`took = data.delegates[0].nodes[0][0];
 		[...document.querySelectorAll('.links')][1].querySelector('a, button').click()`, nil))
@@ -187,7 +190,8 @@ func delegates(b *browser) {
 		document.querySelector('.links').querySelector('a, button').click()`, nil))
 	b.want("[state.view, state.graph, base(method().after.nodes[state.chosen.at].op)]",
 		[]any{"graph", "after", "executorch_call_delegate"})
-	b.run(chromedp.Evaluate(`open('delegates'); document.querySelector('tr[data-kind=before]').click()`, nil))
+	b.run(chromedp.Evaluate(
+		`open('delegates'); document.querySelector('tr[data-kind=before]').click()`, nil))
 	b.want("document.querySelectorAll('tr.chosen').length > 0", true) // it, and what is fused with it
 }
 
@@ -251,15 +255,18 @@ func large(b *browser) {
 	d := of(b.T, "cases/lenet/model.pt2", compile.Options{})
 	g := &d.Methods[0].Before
 	for i := range 20000 {
-		g.Values = append(g.Values, page.Value{Name: foreign.Of(fmt.Sprint("v", i)), Weight: -1, Kind: "node"})
+		g.Values = append(g.Values, page.Value{Name: foreign.Of(fmt.Sprint("v", i)), Weight: -1,
+			Kind: "node"})
 		g.Nodes = append(g.Nodes, page.Node{Name: foreign.Of(fmt.Sprint("n", i)),
-			Op: foreign.Of("aten.add.Tensor"), Reads: []int{len(g.Values) - 2}, Makes: []int{len(g.Values) - 1},
+			Op: foreign.Of("aten.add.Tensor"), Reads: []int{len(g.Values) - 2},
+			Makes:  []int{len(g.Values) - 1},
 			Module: foreign.Of(fmt.Sprintf("layers.%d.part.%d", i/100, i/10%10))})
 	}
 	b.open(d)
 	// Half a second on a quiet machine.
 	b.want("performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd < 10000", true)
-	b.run(chromedp.Evaluate("from = performance.now(), open('graph'), took = performance.now() - from", nil))
+	b.run(chromedp.Evaluate("from = performance.now(), open('graph'), took = performance.now() "+
+		"- from", nil))
 	b.want("took < 10000", true)
 	b.want("graphView.boxes.length < 200", true)
 	b.run(chromedp.Evaluate("choose('before', 15000, 'graph')", nil))

@@ -44,7 +44,8 @@ func sourcesOf(np *native.Program, pkg *codegen.Package, opt compile.Options) []
 // codeOf returns the text of a program, the kernels by their names, and the lines of calls. These
 // are found by a copy that is made for profiles: it has lines more, which name the calls around
 // them.
-func codeOf(np *native.Program, pkg *codegen.Package, opt compile.Options) (_ Code, _ map[string]int,
+func codeOf(np *native.Program, pkg *codegen.Package, opt compile.Options) (_ Code,
+	_ map[string]int,
 	_ map[*native.Call]*Lines) {
 	code := Code{Language: must.Get(compile.LanguageNamed(opt.Lang)).Name, Kernels: []Kernel{}}
 	opt.Profile, opt.Warn = true, nil

@@ -25,8 +25,8 @@ type grapher struct {
 
 // graphOf makes the graph of a method.
 func graphOf(p *ir.Program, m *ir.Method, w *weights) *grapher {
-	g := &grapher{out: Graph{Dialect: string(p.Dialect), Nodes: []Node{}, Values: []Value{}}, weights: w,
-		values: map[*ir.Value]int{}, delegates: map[string]int{}}
+	g := &grapher{out: Graph{Dialect: string(p.Dialect), Nodes: []Node{}, Values: []Value{}},
+		weights: w, values: map[*ir.Value]int{}, delegates: map[string]int{}}
 	for i, d := range p.Delegates {
 		g.delegates[d.Name] = i
 	}
@@ -90,8 +90,8 @@ func (g *grapher) region(r *ir.Graph, node int, name string) {
 func (g *grapher) node(n *ir.Node, region int) {
 	at := len(g.out.Nodes)
 	here := placeOf(native.LocationOf(n.Loc))
-	x := Node{Name: foreign.Of(n.Name), Op: foreign.Of(n.Op), Region: region, Reads: []int{}, Makes: []int{},
-		Module: here.module, Line: here.line}
+	x := Node{Name: foreign.Of(n.Name), Op: foreign.Of(n.Op), Region: region, Reads: []int{},
+		Makes: []int{}, Module: here.module, Line: here.line}
 	var args []string
 	for i, a := range n.Args {
 		x.Reads = g.refs(x.Reads, a.Value)
@@ -117,7 +117,8 @@ func (g *grapher) node(n *ir.Node, region int) {
 	if q := g.quantizes(n); q != nil {
 		g.quantized = append(g.quantized, *q)
 	}
-	names := map[string][]string{"cond": {"then", "else"}, "while_loop": {"test", "body"}}[ir.OpBase(n.Op)]
+	names := map[string][]string{"cond": {"then", "else"},
+		"while_loop": {"test", "body"}}[ir.OpBase(n.Op)]
 	for i, r := range n.Regions {
 		name := fmt.Sprintf("region %d", i)
 		if len(n.Regions) == 1 {

@@ -27,7 +27,8 @@ func of(t testing.TB, name string, opt compile.Options) *page.Data {
 	t.Helper()
 	var files []compile.MethodFile
 	for i, name := range strings.Fields(name) {
-		files = append(files, compile.MethodFile{Name: fmt.Sprint("m", i), Path: "../../../golden/" + name})
+		files = append(files, compile.MethodFile{Name: fmt.Sprint("m", i),
+			Path: "../../../golden/" + name})
 	}
 	if len(files) == 1 {
 		files[0].Name = ""
@@ -48,12 +49,13 @@ func of(t testing.TB, name string, opt compile.Options) *page.Data {
 // schema makes the schema of the data of its types and their comments.
 func schema(t *testing.T) []byte {
 	t.Helper()
-	r := &jsonschema.Reflector{AllowAdditionalProperties: true, Mapper: func(x reflect.Type) *jsonschema.Schema {
-		if x == reflect.TypeFor[foreign.Text]() {
-			return &jsonschema.Schema{Type: "string"}
-		}
-		return nil
-	}, Namer: func(x reflect.Type) string { return strings.TrimPrefix(x.String(), "page.") }}
+	r := &jsonschema.Reflector{AllowAdditionalProperties: true,
+		Mapper: func(x reflect.Type) *jsonschema.Schema {
+			if x == reflect.TypeFor[foreign.Text]() {
+				return &jsonschema.Schema{Type: "string"}
+			}
+			return nil
+		}, Namer: func(x reflect.Type) string { return strings.TrimPrefix(x.String(), "page.") }}
 	for path, dir := range map[string]string{"codegen/report": "..", "codegen/report/page": ".",
 		"plan": "../../../plan"} {
 		if err := r.AddGoComments("github.com/etgen/etgen/"+path, dir); err != nil {
@@ -79,7 +81,8 @@ func TestSchema(t *testing.T) {
 		}
 	}
 	if old, err := os.ReadFile("schema.json"); err != nil || !bytes.Equal(old, text) {
-		t.Errorf("schema.json is out of date: go test ./codegen/report/page -run TestSchema -update (%v)", err)
+		t.Errorf("schema.json is out of date: go test ./codegen/report/page -run TestSchema "+
+			"-update (%v)", err)
 	}
 	doc, err := validator.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
@@ -191,7 +194,8 @@ func TestRegions(t *testing.T) {
 func TestHostileNames(t *testing.T) {
 	d := of(t, "cases/lenet/model.pt2", compile.Options{})
 	name := foreign.Of(`</script><script>alert(1)</script>{{script}}<!--`)
-	d.Methods[0].Before.Nodes[0].Name, d.Weights[0].Name, d.Takes.Methods[0].Layers[0].Line = name, name, name
+	d.Methods[0].Before.Nodes[0].Name, d.Weights[0].Name, d.Takes.Methods[0].Layers[0].Line = name,
+		name, name
 	var b bytes.Buffer
 	if err := d.HTML(&b); err != nil {
 		t.Fatal(err)

@@ -67,7 +67,8 @@ func (q *Quantization) recipe(method int, m *quantize.MethodRecipe) {
 		q.Values = append(q.Values, x)
 	}
 	for _, w := range m.Weights {
-		x := Quantized{Method: method, Value: foreign.Of(w.Value), DType: foreign.Of(w.DType), Weight: true}
+		x := Quantized{Method: method, Value: foreign.Of(w.Value), DType: foreign.Of(w.DType),
+			Weight: true}
 		x.scales(w.DType, 0, w.Scales...)
 		if w.Group > 0 {
 			x.How = foreign.Format("groups of %d", w.Group)

@@ -53,7 +53,8 @@ var (
 	comments    = regexp.MustCompile(`//.*`)
 	declaration = regexp.MustCompile(
 		`^\s*(?:(table|union)\s+(\w+)\s*\{([^}]*)\}|(namespace|file_identifier|file_extension|root_type)\s+"?(\w+)"?\s*;)`)
-	member = regexp.MustCompile(`^(\w+)\s*:\s*(\[?)(\w+)\]?(?:\s*=\s*(-?\d+))?(?:\s*\(force_align:\s*\d+\))?$`)
+	member = regexp.MustCompile(
+		`^(\w+)\s*:\s*(\[?)(\w+)\]?(?:\s*=\s*(-?\d+))?(?:\s*\(force_align:\s*\d+\))?$`)
 )
 
 // Parse reads the text of a .fbs file.

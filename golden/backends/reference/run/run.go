@@ -42,7 +42,8 @@ func (Backend) Init(init *rt.DelegateInit) (rt.Delegate, error) {
 			return nil, fmt.Errorf("reference backend: the program has no constant %q", key)
 		}
 		x := make([]float32, data.Size()/4)
-		if err := binary.Read(io.NewSectionReader(data, 0, data.Size()), binary.LittleEndian, x); err != nil {
+		if err := binary.Read(io.NewSectionReader(data, 0, data.Size()), binary.LittleEndian,
+			x); err != nil {
 			return nil, err
 		}
 		d.constants = append(d.constants, Operand{Data: x})
@@ -57,7 +58,8 @@ func (d *delegate) Execute(_ context.Context, args []*rt.EValue) error {
 	}
 	inputs := make([]Operand, d.Inputs)
 	for i, a := range args {
-		if a.Kind != rt.TensorKind || a.Tensor.DType != ir.Float32 || !slices.IsSorted(a.Tensor.DimOrder) {
+		if a.Kind != rt.TensorKind || a.Tensor.DType != ir.Float32 ||
+			!slices.IsSorted(a.Tensor.DimOrder) {
 			return fmt.Errorf("reference backend: argument %d is no float32 tensor in row-major order", i)
 		}
 		if i < len(inputs) {

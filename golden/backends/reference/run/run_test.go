@@ -13,7 +13,8 @@ import (
 var key = strings.Repeat("w", keySize)
 
 var sample = &Program{Inputs: 2, Outputs: 1, Constants: []string{key},
-	Code: []Instruction{{Op: Linear, To: 4, A: 0, B: 3, C: None}, {Op: Add, To: 2, A: 4, B: 1, C: None}}}
+	Code: []Instruction{{Op: Linear, To: 4, A: 0, B: 3, C: None},
+		{Op: Add, To: 2, A: 4, B: 1, C: None}}}
 
 // A payload says what it was made of.
 func TestEncode(t *testing.T) {
