@@ -43,6 +43,7 @@ type Boundary struct {
 
 	data    dataFiles
 	closers []io.Closer // delegates
+	memory  *memory     // what is left of the method's
 }
 
 // Constant returns the data of a tensor of the plan that is a constant of the
@@ -69,14 +70,20 @@ func (b *Boundary) Initial(v *pte.Tensor) (_ []byte, err error) {
 	return t.own, nil
 }
 
-// Kernel prepares a call of an operator that the registry of the options has a kernel for.
-func (b *Boundary) Kernel(op string, args []*EValue) (func(context.Context) error, error) {
+// Reserve counts n bytes that the Executor allocates for as long as the method lives. The error is
+// ErrOutOfMemory if they are more than MemoryManager.Limit leaves.
+func (b *Boundary) Reserve(n int64) error { return b.memory.reserve(n) }
+
+// Kernel prepares a call of an operator that the registry of the options has a kernel for. Fixed
+// reports which slots never change, see [Call.Fixed]; what the kernel reserves counts as in Reserve.
+func (b *Boundary) Kernel(op string, args []*EValue, fixed func(*EValue) bool) (
+	func(context.Context) error, error) {
 	k, ok := b.Options.Registry.Lookup(op)
 	if !ok || k.Prepare == nil {
 		return nil, &MissingOperatorsError{Method: b.Plan.Name, Operators: []string{op}}
 	}
 	now := &run{}
-	f, err := k.Prepare(&Call{Op: op, Args: args, run: now})
+	f, err := k.Prepare(&Call{Op: op, Args: args, fixed: fixed, memory: b.memory, run: now})
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +168,7 @@ func (m *Method) optimize(b *binder) (err error) {
 		}
 	}()
 	boundary := &Boundary{Program: b.program, Plan: b.plan, Options: b.options, Outputs: m.outputs,
-		data: b.data}
+		data: b.data, memory: b.memory}
 	for i := range m.inputs {
 		boundary.Inputs = append(boundary.Inputs, m.inputs[i].slot)
 	}

@@ -81,14 +81,15 @@ func (m *Interpreter) solveOne(g *ir.Graph, s *sym.Symbol, given []told) {
 	}
 }
 
-// usesOf returns the sizes and integers of a graph's nodes that mention a symbol.
+// usesOf returns the sizes, strides, offsets and integers of a graph's nodes that mention a symbol.
 func usesOf(g *ir.Graph, s *sym.Symbol) (all []sym.Expr) {
 	for n := range g.All() {
 		for _, v := range n.Outputs {
 			if v == nil {
 				continue
 			}
-			for _, e := range append(slices.Clone(v.Type.Sizes), v.Type.Expr) {
+			t := v.Type
+			for _, e := range slices.Concat(t.Sizes, t.Strides, []sym.Expr{t.Offset, t.Expr}) {
 				if e.Uses(s) {
 					all = append(all, e)
 				}

@@ -217,7 +217,9 @@ func tied(groups []*group, symbols []*sym.Symbol, known []condition) []*group {
 			if j < 0 {
 				continue
 			}
-			size := rest.Subst(func(s *sym.Symbol) (sym.Expr, bool) { return count.Expr(), s == from[0] })
+			size := rest.Subst(func(s *sym.Symbol) (sym.Expr, bool) {
+				return groupSymbol.Expr(), s == from[0]
+			})
 			if g := groups[j].joined(groups[k], size); g != nil {
 				out := slices.Clone(groups)
 				out[j] = g
@@ -231,34 +233,79 @@ func tied(groups []*group, symbols []*sym.Symbol, known []condition) []*group {
 // mostRises bounds how many numbers rises tries.
 const mostRises = 1000
 
-// rises reports whether an expression of count never falls from one number of a group to the next,
-// and is more in the end.
+// rises reports whether an expression of groupSymbol never falls from one number of a group to the
+// next, and is more in the end. Of more than mostRises numbers it knows that only by the form.
 func (g *group) rises(e sym.Expr) bool {
-	first := valueOf(e, g.lo)
-	last := first
-	for n := g.lo; n < g.hi; {
-		n = min(n+max((g.hi-g.lo)/mostRises, 1), g.hi)
-		next := valueOf(e, n)
-		if next < last {
+	first, ok := valueOf(e, g.lo)
+	last, okLast := valueOf(e, g.hi)
+	if !ok || !okLast || first >= last {
+		return false
+	}
+	if neverFalls(e) {
+		return true
+	}
+	if g.hi-g.lo > mostRises {
+		return false
+	}
+	for n := g.lo; n <= g.hi; n++ {
+		next, ok := valueOf(e, n)
+		if !ok || next < first {
 			return false
 		}
-		last = next
+		first = next
 	}
-	return first < last
+	return true
+}
+
+// neverFalls reports whether an expression is a sum of positive multiples of what never falls by
+// its form: symbols, divisions by positive constants, the largest and the smallest of such.
+func neverFalls(e sym.Expr) bool {
+	for _, t := range e.Terms() {
+		switch {
+		case len(t.Atoms) == 0:
+			continue
+		case len(t.Atoms) > 1, t.Coef < 0:
+			return false
+		}
+		a := t.Atoms[0]
+		of := a.Args
+		switch a.Kind {
+		case sym.SymbolAtom, sym.MaxAtom, sym.MinAtom:
+		case sym.FloorDivAtom:
+			if negative(a.Args[1]) {
+				return false
+			}
+			of = of[:1]
+		default:
+			return false
+		}
+		if slices.ContainsFunc(of, func(x sym.Expr) bool { return !neverFalls(x) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // joined returns g with another group, the number of which is size, of g's. It is nil if no number
 // is left, or if size may fall.
 func (g *group) joined(h *group, size sym.Expr) *group {
-	if mul, _, linear := size.Coef(count); linear && negative(mul) || !linear && !g.rises(size) {
+	if mul, _, linear := size.Coef(groupSymbol); linear && negative(mul) || !linear && !g.rises(size) {
 		return nil
 	}
-	lo, hi := reaching(size, h.lo), reaching(size, h.hi+1)-1
+	from, to := g.lo, g.hi // what is known of size
+	if neverFalls(size) {
+		from, to = 0, mostCount-1
+	}
+	lo, okLo := reaching(size, h.lo, from, to)
+	hi, okHi := reaching(size, h.hi+1, from, to)
+	if hi--; !okLo || !okHi {
+		return nil
+	}
 	out := &group{lo: max(g.lo, lo), hi: min(g.hi, hi), below: g.below ||
 		h.below, asserted: g.asserted}
 	out.members = slices.Clone(g.members)
 	for _, m := range h.members {
-		out.members = append(out.members, member{m.axis, of(m.size, size)})
+		out.members = append(out.members, member{m.axis, withNumber(m.size, size)})
 	}
 	slices.SortFunc(out.members, func(a, b member) int { return a.axis - b.axis })
 	if h.asserted.lo != unasserted.lo {

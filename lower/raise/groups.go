@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 )
@@ -36,43 +37,54 @@ type group struct {
 	doubts int
 }
 
-// member is an axis and its size, of the group's symbol, which count stands for.
+// member is an axis and its size, of the group's symbol, which groupSymbol stands for.
 type member struct {
 	axis int
 	size sym.Expr
 }
 
-var count = sym.NewSymbol("n", 0, math.MaxInt64)
+// groupSymbol stands for the number of a group in the sizes of its members.
+var groupSymbol = sym.NewSymbol("n", 0, math.MaxInt64)
 
 // multiple is a member of mul*symbol + add elements.
 func multiple(axis int, mul, add int64) member {
-	return member{axis, sym.Add(sym.Mul(sym.Int(mul), count.Expr()), sym.Int(add))}
+	return member{axis, sym.Add(sym.Mul(sym.Int(mul), groupSymbol.Expr()), sym.Int(add))}
 }
 
-// of returns an expression of count with another one in its place.
-func of(e, n sym.Expr) sym.Expr {
-	return e.Subst(func(s *sym.Symbol) (sym.Expr, bool) { return n, s == count })
+// withNumber returns an expression of groupSymbol with another one in its place.
+func withNumber(e, n sym.Expr) sym.Expr {
+	return e.Subst(func(s *sym.Symbol) (sym.Expr, bool) { return n, s == groupSymbol })
 }
 
-// valueOf is an expression of count for a number.
-func valueOf(e sym.Expr, n int64) int64 {
-	v, _ := of(e, sym.Int(n)).Const()
-	return v
+// valueOf is an expression of groupSymbol for a number; ok is false if it has no value there.
+func valueOf(e sym.Expr, n int64) (v int64, ok bool) {
+	return withNumber(e, sym.Int(n)).Const()
 }
 
 // mostCount is the largest number that is looked for.
 const mostCount = math.MaxInt32
 
-// reaching returns the smallest number for which e, which does not fall, is at least size.
-func reaching(e sym.Expr, size int64) int64 {
-	return int64(sort.Search(mostCount, func(n int) bool { return valueOf(e, int64(n)) >= size }))
+// reaching returns the smallest number of lo to hi for which e, which does not fall there, is at
+// least size, and hi+1 if there is none. It is not ok if e has no value where it is looked at.
+func reaching(e sym.Expr, size, lo, hi int64) (n int64, ok bool) {
+	ok = true
+	at := sort.Search(int(hi-lo+1), func(k int) bool {
+		v, is := valueOf(e, lo+int64(k))
+		ok = ok && is
+		return v >= size
+	})
+	return lo + int64(at), ok
 }
 
 // at returns the sizes of a group's axes for a number.
 func (g *group) at(n int64) map[int]int64 {
 	at := map[int]int64{}
 	for _, m := range g.members {
-		at[m.axis] = valueOf(m.size, n)
+		size, ok := valueOf(m.size, n)
+		if !ok {
+			must.Fail("size %v has no value for %d", m.size, n)
+		}
+		at[m.axis] = size
 	}
 	return at
 }
@@ -82,7 +94,11 @@ func (g *group) at(n int64) map[int]int64 {
 func (s *sizing) least(g *group) int64 {
 	n := int64(0)
 	for _, m := range g.members {
-		n = max(n, reaching(m.size, s.axes[m.axis].least))
+		from, ok := reaching(m.size, s.axes[m.axis].least, 0, mostCount-1)
+		if !ok {
+			must.Fail("size %v has no value", m.size)
+		}
+		n = max(n, from)
 	}
 	return n
 }

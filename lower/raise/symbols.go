@@ -162,7 +162,7 @@ func (s *sizing) symbols(groups []*group) *sizes {
 		out.symbols, out.asserted = append(out.symbols, x), append(out.asserted, g.asserted)
 		for _, m := range g.members {
 			a := s.axes[m.axis]
-			out.inputs[a.input][a.dim] = of(m.size, x.Expr())
+			out.inputs[a.input][a.dim] = withNumber(m.size, x.Expr())
 		}
 	}
 	return out

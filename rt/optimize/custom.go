@@ -38,13 +38,15 @@ type customCall struct {
 	m        *interpreter
 	call     *native.Call
 	operands *operands
-	enter    []func() error // put the arguments into their slots
-	leave    []func() error // take what was written from them
+	changes  map[*rt.EValue]bool // slots that differ between calls
+	enter    []func() error      // put the arguments into their slots
+	leave    []func() error      // take what was written from them
 }
 
 // custom calls the kernel of a custom operator.
 func (m *interpreter) custom(s *native.Call, call *loop.Invoke) func() error {
-	c := &customCall{m: m, call: s, operands: m.operands(s.Args)}
+	c := &customCall{m: m, call: s, operands: m.operands(s.Args),
+		changes: map[*rt.EValue]bool{}}
 	args := make([]*rt.EValue, len(call.Args))
 	for i, a := range call.Args {
 		elem := "Tensor"
@@ -55,17 +57,9 @@ func (m *interpreter) custom(s *native.Call, call *loop.Invoke) func() error {
 	}
 	name := ops.OutForm(call.Op).Name
 	name = strings.TrimSuffix(strings.Replace(name, ".", "::", 1), ".default")
-	kernel := must.Get(m.boundary.Kernel(name, args))
+	kernel := must.Get(m.boundary.Kernel(name, args, func(v *rt.EValue) bool { return !c.changes[v] }))
 	run := func() error { return kernel(m.ctx) }
-	all := slices.Concat([]func() error{c.operands.now}, c.enter, []func() error{run}, c.leave)
-	return func() error {
-		for _, f := range all {
-			if err := f(); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
+	return inTurn(c.operands.now, c.enter, run, c.leave)
 }
 
 // argument is the slot of an argument that is, or has elements that are, what a schema calls elem.
@@ -80,8 +74,8 @@ func (c *customCall) argument(elem string, a loop.Actual) *rt.EValue {
 			number(v, a.Const)
 		}
 	case loop.IndexNumber:
-		v.Kind = rt.Int
-		n, set := numbers[int64]([]sym.Expr{c.inCall(a.Index)}, c.m.index)
+		v.Kind, c.changes[v] = rt.Int, true
+		n, set := numbers[int64]([]sym.Expr{inCall(c.call, a.Index)}, c.m.index)
 		c.enter = append(c.enter, set, func() error { v.Int = n[0]; return nil })
 	case loop.Number:
 		c.number(v, a.Value)
@@ -95,17 +89,6 @@ func (c *customCall) argument(elem string, a loop.Actual) *rt.EValue {
 	return v
 }
 
-// inCall is an expression of the kernel's parameters in terms of the method's sizes.
-func (c *customCall) inCall(e sym.Expr) sym.Expr {
-	return e.Subst(func(p *sym.Symbol) (sym.Expr, bool) {
-		at := slices.Index(c.call.Kernel.Params, p)
-		if at < 0 {
-			return sym.Expr{}, false
-		}
-		return c.call.Ints[at], true
-	})
-}
-
 // number puts a number that the run knows into v at each call.
 func (c *customCall) number(v *rt.EValue, e *expr.Expr) {
 	e = expr.Rewrite(e, func(e *expr.Expr) *expr.Expr {
@@ -115,6 +98,7 @@ func (c *customCall) number(v *rt.EValue, e *expr.Expr) {
 		return e
 	})
 	value := c.m.scalar(e, nil)
+	c.changes[v] = true
 	switch {
 	case e.DType == ir.Bool:
 		v.Kind = rt.Bool
@@ -133,18 +117,25 @@ func (c *customCall) number(v *rt.EValue, e *expr.Expr) {
 // tensor puts buffer k of the kernel into v at each call.
 func (c *customCall) tensor(v *rt.EValue, k int, sizes []sym.Expr, written bool) {
 	d := c.call.Kernel.Loop.Bufs[k].DType
-	inCall := seq.Map(sizes, c.inCall)
-	most := seq.Map(inCall, func(e sym.Expr) int64 { _, hi := e.Bounds(); return hi })
+	ofMethod := seq.Map(sizes, func(e sym.Expr) sym.Expr { return inCall(c.call, e) })
+	most := seq.Map(ofMethod, func(e sym.Expr) int64 { _, hi := e.Bounds(); return hi })
 	v.Kind = rt.TensorKind
-	if !slices.ContainsFunc(inCall, func(e sym.Expr) bool { _, ok := e.Const(); return !ok }) {
+	if !slices.ContainsFunc(ofMethod, func(e sym.Expr) bool { _, ok := e.Const(); return !ok }) {
 		t := must.Get(rt.NewTensor(d, most, nil, nil))
 		v.Tensor = t
+		x := c.operands.all[k]
+		if !written && x.fixed() && native.Root(x.buffer).Storage == native.Weight {
+			t.Data = c.operands.bufs[k]
+			return
+		}
+		c.changes[v] = true
 		c.enter = append(c.enter, func() error { t.Data = c.operands.bufs[k]; return nil })
 		return
 	}
+	c.changes[v] = true
 	t := must.Get(rt.NewBoundedTensor(d, most, nil))
 	v.Tensor = t
-	now, set := numbers[int64](inCall, c.m.index)
+	now, set := numbers[int64](ofMethod, c.m.index)
 	c.enter = append(c.enter, set, func() error {
 		err := t.Resize(now)
 		if err == nil {
@@ -169,6 +160,7 @@ func (c *customCall) list(v *rt.EValue, elem string, list []loop.Actual) {
 	}
 	for at, a := range list {
 		x := c.argument(elem, a)
+		c.changes[v] = c.changes[v] || c.changes[x]
 		switch v.Kind {
 		case rt.DoubleList:
 			v.Doubles = append(v.Doubles, 0)

@@ -17,10 +17,9 @@ import (
 
 // delegation is a kernel that calls a delegate.
 type delegation struct {
-	kernel *native.Kernel
-	call   *loop.Invoke
-	index  int     // of the delegate in the plan
-	slots  []int32 // of the arguments
+	call  *loop.Invoke
+	index int     // of the delegate in the plan
+	slots []int32 // of the arguments
 }
 
 // newDelegation returns what a kernel calls, nil if that is no delegate.
@@ -30,7 +29,7 @@ func newDelegation(k *native.Kernel, plan *pte.ExecutionPlan) *delegation {
 			continue
 		}
 		name, _ := call.Args[0].Const.(ir.Str)
-		d := &delegation{kernel: k, call: call, index: must.Get(raise.DelegateNumber(string(name)))}
+		d := &delegation{call: call, index: must.Get(raise.DelegateNumber(string(name)))}
 		for _, c := range plan.Chains {
 			for _, in := range c.Instructions {
 				if x, ok := in.(pte.DelegateCall); ok && int(x.Delegate) == d.index {
@@ -102,8 +101,13 @@ func (m *interpreter) delegate(s *native.Call, d *delegation) func() error {
 		backend = must.Get(m.boundary.Delegate(d.index, func() *rt.Event { return m.at }))
 		m.delegates[d.index] = backend
 	}
-	all := slices.Concat([]func() error{o.now}, enter,
-		[]func() error{func() error { return backend.Execute(m.ctx, args) }}, leave)
+	return inTurn(o.now, enter, func() error { return backend.Execute(m.ctx, args) }, leave)
+}
+
+// inTurn is a call: its operands, what goes before it, the run, what goes after it.
+func inTurn(operands func() error, enter []func() error, run func() error,
+	leave []func() error) func() error {
+	all := slices.Concat([]func() error{operands}, enter, []func() error{run}, leave)
 	return func() error {
 		for _, f := range all {
 			if err := f(); err != nil {
@@ -112,6 +116,17 @@ func (m *interpreter) delegate(s *native.Call, d *delegation) func() error {
 		}
 		return nil
 	}
+}
+
+// inCall is an expression of a kernel's parameters in terms of the method's sizes.
+func inCall(s *native.Call, e sym.Expr) sym.Expr {
+	return e.Subst(func(p *sym.Symbol) (sym.Expr, bool) {
+		at := slices.Index(s.Kernel.Params, p)
+		if at < 0 {
+			return sym.Expr{}, false
+		}
+		return s.Ints[at], true
+	})
 }
 
 // delegateInput puts argument i, a tensor, into v at each call.
@@ -125,17 +140,11 @@ func (m *interpreter) delegateInput(s *native.Call, d *delegation, i int, v *rt.
 	if def.Dynamism == pte.Static {
 		return func() error { t.Data = o.bufs[buf]; return nil }
 	}
-	inCall := make([]sym.Expr, len(a.Sizes))
+	ofMethod := make([]sym.Expr, len(a.Sizes))
 	for k, e := range a.Sizes {
-		inCall[t.DimOrder[k]] = e.Subst(func(p *sym.Symbol) (sym.Expr, bool) {
-			at := slices.Index(d.kernel.Params, p)
-			if at < 0 {
-				return sym.Expr{}, false
-			}
-			return s.Ints[at], true
-		})
+		ofMethod[t.DimOrder[k]] = inCall(s, e)
 	}
-	sizes, set := numbers[int64](inCall, m.index)
+	sizes, set := numbers[int64](ofMethod, m.index)
 	return func() error {
 		err := set()
 		if err == nil {
@@ -173,6 +182,6 @@ func number(v *rt.EValue, a ir.Arg) {
 	case ir.None:
 		v.Kind = rt.None
 	default:
-		must.Fail("a delegate takes %s", ir.ArgString(a))
+		must.Fail("a call outside of the method takes %s", ir.ArgString(a))
 	}
 }

@@ -82,14 +82,7 @@ func (m *interpreter) memory() {
 	for _, s := range m.state {
 		own += int64(len(m.consts[s.Const]))
 	}
-	limit := int64(rt.DefaultMemoryLimit)
-	if o := m.boundary.Options.Memory; o != nil && o.Limit > 0 {
-		limit = o.Limit
-	}
-	if arena+own > limit {
-		panic(fmt.Errorf(
-			"%w: %d bytes of working memory, the limit is %d; raise MemoryManager.Limit if the program is to be trusted", rt.ErrOutOfMemory, arena+own, limit))
-	}
+	must.Check(m.boundary.Reserve(arena + own))
 
 	m.arena = aligned(arena)
 	for _, b := range m.method.Buffers {

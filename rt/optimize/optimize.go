@@ -17,7 +17,8 @@
 // of the options.
 //
 // Custom operators that the options declare are called, by the kernels of the registry. A program
-// that cannot be raised, as one with other custom operators, is interpreted by the registry. Why is told to the program's platform, at [rt.LogInfo], and to [Options].Refused.
+// that cannot be raised, as one with other custom operators, is interpreted by the registry. Why
+// is told to the program's platform, at [rt.LogInfo], and to [Options].Refused.
 //
 // Planned memory of the program is not used, be it given by the caller or not: a
 // method has an arena of its own, planned anew. It counts against the limit of
@@ -31,6 +32,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/lower/native"
 	"github.com/etgen/etgen/rt"
@@ -105,8 +107,14 @@ func With(o Options) rt.Optimizer {
 	}
 }
 
+// codeKey says what a method is compiled from. Custom are the schemas of the options.
+type codeKey struct {
+	plan   *pte.ExecutionPlan
+	custom string
+}
+
 // load returns the executor of a method. What was compiled for another method of
-// the same plan is taken again.
+// the same plan and the same schemas is taken again.
 func load(b *rt.Boundary, o Options) (m *interpreter, err error) {
 	defer func() {
 		// a defect of the compiler must not keep a program from running
@@ -115,7 +123,7 @@ func load(b *rt.Boundary, o Options) (m *interpreter, err error) {
 		}
 	}()
 	defer must.Catch(&err)
-	made, err := b.Shared(b.Plan, func() (c any, err error) {
+	made, err := b.Shared(codeKey{b.Plan, fmt.Sprintf("%q", o.Custom)}, func() (c any, err error) {
 		defer must.Catch(&err)
 		return compile(b, o), nil
 	})
