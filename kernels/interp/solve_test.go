@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
 )
 
@@ -33,6 +34,23 @@ func TestSolve(t *testing.T) {
 		}
 		if !errors.Is(err, c.want) || c.want == nil && err != nil {
 			t.Errorf("%s: %v", c.body, err)
+		}
+	}
+}
+
+// What mentions a symbol in its strides or its offset alone uses it.
+func TestUses(t *testing.T) {
+	s := sym.NewSymbol("s", 1, 9)
+	two, own := []sym.Expr{sym.Int(2)}, []sym.Expr{s.Expr()}
+	for name, typ := range map[string]ir.Type{
+		"size":   {Kind: ir.TensorKind, Sizes: own, Strides: two},
+		"stride": {Kind: ir.TensorKind, Sizes: two, Strides: own},
+		"offset": {Kind: ir.TensorKind, Sizes: two, Strides: two, Offset: s.Expr()},
+		"number": {Kind: ir.IntKind, Expr: s.Expr(), HasExpr: true},
+	} {
+		n := &ir.Node{Outputs: []*ir.Value{{Type: typ}}}
+		if got := usesOf(&ir.Graph{Nodes: []*ir.Node{n}}, s); len(got) != 1 {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }
