@@ -218,13 +218,16 @@ func matchFew(r *Request) *Instance {
 
 // few makes an instance of ConvFew.
 func (cv *convolution) few(r *Request) *Instance {
-	if cv.groups > 1 || cv.cout < 4 || cv.cout > fewChannels || cv.xLast && cv.cin > 1 {
+	if cv.groups > 1 || cv.cout < 4 || cv.cout > fewChannels {
 		return nil
 	}
 	rows, cols := &cv.axes[0], &cv.axes[1]
 	step, ok := cols.stride.Const()
-	x := r.Call.Tensor("input")
-	if whole := sym.Mul(x.Sizes[2:]...); !ok || !cols.dilation.Is(1) ||
+	whole := sym.Mul(r.Call.Tensor("input").Sizes[2:]...)
+	if cv.xLast && cv.cin > 1 && !whole.Is(1) { // a pixel is row-major, too
+		return nil
+	}
+	if !ok || !cols.dilation.Is(1) ||
 		!sym.Mul(rows.in, cols.in).Equal(whole) || !cv.constants(r) {
 		return nil
 	}
