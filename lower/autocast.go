@@ -140,7 +140,8 @@ func (a *autocaster) retype(n *ir.Node) {
 			a.warned = true
 			a.warn(n,
 				fmt.Errorf(
-					"%w: torch 2.6 records dtypes as they are without autocast; all of them are taken as autocast makes them", recordError(v.Name, v.Type, c.Outs[i])))
+					"%w: torch 2.6 records dtypes as they are without autocast; all of them are taken as "+
+						"autocast makes them", recordError(v.Name, v.Type, c.Outs[i])))
 		}
 		v.Type = c.Outs[i]
 		a.retyped[v] = true

@@ -27,7 +27,8 @@ import (
 // what the runtime asks of their order, [CortexMLayout] sees to.
 var CortexM = Pass{
 	Name: "cortex-m",
-	Doc:  "make quantized networks compute with cortex_m operators, where CMSIS-NN's fixed point is asked for",
+	Doc: "make quantized networks compute with cortex_m operators, where CMSIS-NN's fixed point is " +
+		"asked for",
 	Run: perMethod(func(ctx *Context, p *ir.Program, m *ir.Method) {
 		if ctx.CortexM {
 			// Portable operators would be less of what the pass knows.
@@ -263,7 +264,8 @@ func (m *cortexM) softmax(c *ops.Call) quantizer {
 		return nil
 	}
 	rank := x.ints.Type.Rank()
-	multiplier, shift, ok := multiplierOf(min(math.Ldexp(x.scale[0], 31-softmaxBits), math.MaxInt32), 0)
+	multiplier, shift, ok := multiplierOf(min(math.Ldexp(x.scale[0], 31-softmaxBits), math.MaxInt32),
+		0)
 	if !ok || shift < 0 {
 		return nil
 	}

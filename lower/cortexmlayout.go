@@ -119,8 +119,9 @@ func (l *cortexMLayout) grouped(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.V
 	}
 	ws := seq.Map(given, func(v float64) int64 { return int64(v) })
 	ws, sizes = transposed(ws, sizes, 3, 1, 2, 0)
-	v := b.Op(cm+"quantized_conv2d.default", c.Value("input"), intConstant(b, n.Name+"_weight", ir.Int8, ws,
-		sizes...), c.Arg("bias"), c.Arg("stride"), c.Arg("padding"), c.Arg("dilation"),
+	v := b.Op(cm+"quantized_conv2d.default", c.Value("input"),
+		intConstant(b, n.Name+"_weight", ir.Int8, ws,
+			sizes...), c.Arg("bias"), c.Arg("stride"), c.Arg("padding"), c.Arg("dilation"),
 		c.Arg("input_offset"), c.Arg("output_offset"), c.Arg("requantize_multipliers"),
 		c.Arg("requantize_shifts"), c.Arg("activation_min"), c.Arg("activation_max"))
 	v.Type = n.Output(0).Type

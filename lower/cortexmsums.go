@@ -422,8 +422,8 @@ func sumShift(most int64) (up int) {
 func pooled(b *ops.Builder, x *quantity, image *ir.Value, kernel, stride, padding []int64,
 	ceil bool) *ir.Value {
 	multiplier, shift, _ := multiplierOf(x.scale[0], 0) // which no kernel reads
-	return denseOp(b, cm+"quantized_avg_pool2d.default", image, kernel, stride, padding, ceil, x.zero[0],
-		multiplier, shift)
+	return denseOp(b, cm+"quantized_avg_pool2d.default", image, kernel, stride, padding, ceil,
+		x.zero[0], multiplier, shift)
 }
 
 // pool is the mean of windows: that of int8, or if the scale changes the convolution of each

@@ -25,7 +25,8 @@ const maxDepth = 32
 // there is neither a kernel nor a decomposition, and reports all of them.
 var Decompose = Pass{
 	Name: "decompose",
-	Doc:  "replace operators the target has no kernel for by simpler ones; report those that have none",
+	Doc: "replace operators the target has no kernel for by simpler ones; report those that " +
+		"have none",
 	Run: perMethod(func(ctx *Context, _ *ir.Program, m *ir.Method) {
 		decomposeAll(ctx.Table, m, ctx.decomposes)
 	}),
@@ -211,7 +212,8 @@ func unknownOperator(t *ops.Table, n *ir.Node) {
 	for _, a := range n.Args {
 		if op, ok := a.Value.(ir.OpArg); ok {
 			must.Fail(
-				"it wraps the custom operator %s, which writes to its arguments; register a version that returns new tensors", foreign.Message(string(op)))
+				"it wraps the custom operator %s, which writes to its arguments; register a version that "+
+					"returns new tensors", foreign.Message(string(op)))
 		}
 	}
 	if strings.HasPrefix(n.Op, "torch._functorch.") {
@@ -220,17 +222,20 @@ func unknownOperator(t *ops.Table, n *ir.Node) {
 	}
 	if ops.IsCustom(n.Op) { // who compiles declares them
 		must.Fail(
-			"a custom operator, which C, Go and rt run, but not the interpreter; or register a decomposition into ATen operators, then export the model after run_decompositions()")
+			"a custom operator, which C, Go and rt run, but not the interpreter; or register a " +
+				"decomposition into ATen operators, then export the model after run_decompositions()")
 	}
 	if !strings.HasPrefix(n.Op, "aten.") {
 		must.Fail(
-			"the operator is not supported; register a decomposition into ATen operators, then export the model after run_decompositions()")
+			"the operator is not supported; register a decomposition into ATen operators, " +
+				"then export the model after run_decompositions()")
 	}
 	if near := nearest(t, n.Op); near != "" {
 		must.Fail("the operator is not supported; the nearest that is: %s", near)
 	}
 	must.Fail(
-		"the operator is not supported; write the model with others, or add an entry for it to kernels/ops")
+		"the operator is not supported; write the model with others, or add an entry for it to " +
+			"kernels/ops")
 }
 
 // nearest returns the operator in the table whose name is most like op's: the

@@ -182,7 +182,10 @@ func randomProduct(r *rand.Rand, i int) string {
 		}
 		w := constant("w", ir.Int8, -128, 127, out, in)
 		return fmt.Sprintf(
-			"program \"m\"\n\nmethod forward {\n  input %%x: i8[%s]\n%s\n  %%y: i8[%s%d] = cortex_m.quantized_linear.default(input=%%x, weights=%s, bias=%s, kernel_sum=%s, %s, filter_offset=%d, requantize_multipliers=[%d], requantize_shifts=[%d], %s)\n  return (%%y)\n}\n",
+			"program \"m\"\n\nmethod forward {\n  input %%x: i8[%s]\n%s\n  %%y: i8[%s%d] = "+
+				"cortex_m.quantized_linear.default(input=%%x, weights=%s, bias=%s, kernel_sum=%s, %s, "+
+				"filter_offset=%d, requantize_multipliers=[%d], requantize_shifts=[%d], "+
+				"%s)\n  return (%%y)\n}\n",
 			x, &consts, rows, out, w, b, sum, limits, r.IntN(5), 1<<30+r.IntN(1<<30),
 			r.IntN(12)-11, act)
 	}
@@ -202,7 +205,10 @@ func randomProduct(r *rand.Rand, i int) string {
 	b := bias(out)
 	m, s := constant("m", ir.Int32, 1<<30, 1<<31-1, out), constant("s", ir.Int32, -11, 1, out)
 	return fmt.Sprintf(
-		"program \"m\"\n\nmethod forward {\n  input %%x: i8[%d, %d, %d, %d]\n%s\n  %%y: i8[%d, %d, %d, %d] = cortex_m.%s.default(input=%%x, weight=%s, bias=%s, stride=[%d, %d], padding=[%d, %d], dilation=[%d, %d], %s%s, requantize_multipliers=%s, requantize_shifts=%s, %s, scratch=none)\n  return (%%y)\n}\n",
+		"program \"m\"\n\nmethod forward {\n  input %%x: i8[%d, %d, %d, %d]\n%s\n  %%y: i8[%d, %d, %d, "+
+			"%d] = cortex_m.%s.default(input=%%x, weight=%s, bias=%s, stride=[%d, %d], padding=[%d, %d], "+
+			"dilation=[%d, %d], %s%s, requantize_multipliers=%s, requantize_shifts=%s, %s, "+
+			"scratch=none)\n  return (%%y)\n}\n",
 		batch, in, h, wide, &consts, batch, out, oh, ow, op, weight, b, sh, sw, ph, pw, dh, dw,
 		multiplier, limits, m, s, act)
 }

@@ -113,7 +113,8 @@ func IsPortable(op *ops.Op) bool {
 // Refusals can say, and drops those that hold by types and ranges.
 var DecomposeToPortable = Pass{
 	Name: "decompose-to-portable",
-	Doc:  "replace operators that ExecuTorch has no kernel for by simpler ones; drop assertions about types",
+	Doc: "replace operators that ExecuTorch has no kernel for by simpler ones; drop assertions " +
+		"about types",
 	Run: perMethod(func(ctx *Context, _ *ir.Program, m *ir.Method) {
 		rewrite(ctx.Table, m, func(b *ops.Builder, n *ir.Node) []*ir.Value {
 			if x, ok := assertedTensor(n); ok && x.Type.DType != ir.Bool {

@@ -63,11 +63,13 @@ var quantizedPrograms = []struct {
 		return v, "[4, 50]"
 	}},
 	{"scaled_sum", 400, func(w *quantizedProgram) (v, sizes string) {
-		v, _ = w.op("[200]", "aten.mul.Scalar(self=%s, other=%v)", w.input("[200]", anyInts), w.quotient())
+		v, _ = w.op("[200]", "aten.mul.Scalar(self=%s, other=%v)", w.input("[200]", anyInts),
+			w.quotient())
 		return w.op("[200]", "aten.add.Tensor(self=%s, other=%s)", v, w.input("[200]", anyInts))
 	}},
 	{"linear", 24, func(w *quantizedProgram) (v, sizes string) {
-		v, _ = w.op("[200]", "aten.mul.Scalar(self=%s, other=%v)", w.input("[200]", anyInts), w.quotient())
+		v, _ = w.op("[200]", "aten.mul.Scalar(self=%s, other=%v)", w.input("[200]", anyInts),
+			w.quotient())
 		v, _ = w.op("[200]", "aten.add.Scalar(self=%s, other=%v)", v, 100*w.quotient())
 		return w.op("[200]", "aten.relu.default(self=%s)", v)
 	}},
@@ -137,7 +139,8 @@ func (w *quantizedProgram) constant(typ, data string) string {
 // op writes a node that makes floats of the given sizes.
 func (w *quantizedProgram) op(sizes, format string, args ...any) (v, out string) {
 	v = w.name("v")
-	w.nodes = append(w.nodes, fmt.Sprintf("  %s: f32%s = %s\n", v, sizes, fmt.Sprintf(format, args...)))
+	w.nodes = append(w.nodes, fmt.Sprintf("  %s: f32%s = %s\n", v, sizes,
+		fmt.Sprintf(format, args...)))
 	return v, sizes
 }
 
@@ -260,7 +263,8 @@ func (w *quantizedProgram) samples(p *ir.Program, round int) (inputs []interp.Va
 			}
 			return ends[w.IntN(len(ends))]
 		})
-		inputs = append(inputs, interp.Tensor(v.Type.DType, sizes, intData(v.Type.DType, xs, n).Data.(ir.Bytes)))
+		inputs = append(inputs, interp.Tensor(v.Type.DType, sizes,
+			intData(v.Type.DType, xs, n).Data.(ir.Bytes)))
 	}
 	return inputs
 }

@@ -59,7 +59,8 @@ func lastOf(v *ir.Value) sym.Expr { return v.Type.Sizes[v.Type.Rank()-1] }
 // average with exponentials as weights.
 func (a *integerArithmetic) attended(b *ops.Builder, n *ir.Node, p *ir.Value,
 	w *quantity) []*ir.Value {
-	if a.speed || !w.small() || !w.uniform() || p.Type.Rank() != w.ints.Type.Rank() || rowsOf(p).Def == nil {
+	if a.speed || !w.small() || !w.uniform() || p.Type.Rank() != w.ints.Type.Rank() ||
+		rowsOf(p).Def == nil {
 		return nil
 	}
 	c, err := b.Table.Bind(rowsOf(p).Def)

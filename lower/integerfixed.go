@@ -120,7 +120,8 @@ func (s *scaledSum) rescaled(b *ops.Builder, n *ir.Node, to *quantization) *ir.V
 	if s.ints == nil {
 		return nil
 	}
-	return (&fixedSum{[]fixedTerm{{s.ints, s.most, s.scale}}, s.added, s.inner, nil}).rescaled(b, n, to)
+	return (&fixedSum{[]fixedTerm{{s.ints, s.most, s.scale}}, s.added, s.inner, nil}).rescaled(b, n,
+		to)
 }
 
 // fixedSum is terms + added, with a number for each channel or one for all.

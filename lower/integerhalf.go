@@ -8,7 +8,8 @@ import (
 
 // ofHalves makes of a product of half floats, whose weights stand for integers, that of float32, in
 // which the integers are multiplied. The result alone is rounded.
-func (a *integerArithmetic) ofHalves(b *ops.Builder, n *ir.Node, c *ops.Call, weight string) []*ir.Value {
+func (a *integerArithmetic) ofHalves(b *ops.Builder, n *ir.Node, c *ops.Call,
+	weight string) []*ir.Value {
 	d := c.Outs[0].DType
 	if !d.IsHalf() || a.wider(b, c.Value(weight)) == nil {
 		return nil

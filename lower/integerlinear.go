@@ -106,7 +106,8 @@ func (a *integerArithmetic) otherOf(c *ops.Call) *linear {
 
 // plus is x + by·y, nil if one of them is nil or has limits.
 func (x *linear) plus(y *linear, by float64) *linear {
-	if x == nil || y == nil || x.limits != unlimited || y.limits != unlimited || math.IsNaN(by) || math.IsInf(by, 0) {
+	if x == nil || y == nil || x.limits != unlimited || y.limits != unlimited || math.IsNaN(by) ||
+		math.IsInf(by, 0) {
 		return nil
 	}
 	sum := &linear{terms: slices.Clone(x.terms), add: x.add + by*y.add, limits: unlimited,
@@ -158,7 +159,8 @@ const (
 
 // stepsOf returns the steps for what quantize node n makes of l, which is v; nil if they would
 // overflow, or would not give what n gives often enough.
-func (a *integerArithmetic) stepsOf(table *ops.Table, n *ir.Node, v *ir.Value, l *linear, to *quantization) *steps {
+func (a *integerArithmetic) stepsOf(table *ops.Table, n *ir.Node, v *ir.Value, l *linear,
+	to *quantization) *steps {
 	for shift := mostShift; shift >= leastShift; shift-- {
 		s := &steps{shift: shift, dtype: to.dtype, less: to.less}
 		s.lo, s.hi = to.limited(l.limits)
@@ -210,7 +212,8 @@ func (s *steps) whole() bool {
 
 // tried reports whether the steps give what n makes of l for all values of the operands but few, of
 // which they are off by one. Where time does not count more may differ: then s is doubtful.
-func (s *steps) tried(a *integerArithmetic, table *ops.Table, n *ir.Node, v *ir.Value, l *linear) bool {
+func (s *steps) tried(a *integerArithmetic, table *ops.Table, n *ir.Node, v *ir.Value,
+	l *linear) bool {
 	made := computed(table, func(b *ops.Builder) []*ir.Value {
 		known := map[*ir.Value]*ir.Value{}
 		at := &integerArithmetic{of: map[*ir.Value]*quantity{}}

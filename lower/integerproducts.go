@@ -119,7 +119,8 @@ func (a *integerArithmetic) dynamicProduct(b *ops.Builder, n *ir.Node, x, w *qua
 	sum := b.Op(ops.IntegerMatmul, from.ints, w.ints, nil, transposed, 0, w.zero[0], ir.Int32)
 	if a.speed && 2*most <= ops.ExactSum && !a.multiplies(b, sum) {
 		less := b.Op("aten.mul.Tensor", cast(b, zero, ir.Float32), s.channels(b, n.Name+"_sums", s.bias))
-		sum = b.Op("aten.sub.Tensor", a.floatProduct(b, cast(b, from.ints, ir.Float32), w, transposed), less)
+		sum = b.Op("aten.sub.Tensor", a.floatProduct(b, cast(b, from.ints, ir.Float32), w, transposed),
+			less)
 	} else {
 		sums := cast(b, s.channels(b, n.Name+"_sums", s.bias), ir.Int32)
 		sum = cast(b, b.Op("aten.sub.Tensor", sum, b.Op("aten.mul.Tensor", cast(b, zero, ir.Int32),
@@ -140,8 +141,8 @@ func (a *integerArithmetic) dynamicInt8(b *ops.Builder, x *quantity) (*quantity,
 	if ints == nil {
 		return nil, nil
 	}
-	return &quantity{ints: ints, zero: []int64{0}, least: x.least - uint8Zero, most: x.most - uint8Zero},
-		b.Op("aten.sub.Scalar", cast(b, x.dynamic[1], ir.Int32), uint8Zero)
+	return &quantity{ints: ints, zero: []int64{0}, least: x.least - uint8Zero,
+		most: x.most - uint8Zero}, b.Op("aten.sub.Scalar", cast(b, x.dynamic[1], ir.Int32), uint8Zero)
 }
 
 func cast(b *ops.Builder, v *ir.Value, d ir.DType) *ir.Value {

@@ -108,7 +108,8 @@ func (a *integerArithmetic) quantizationOf(c *ops.Call) *quantization {
 		!(float32(scale[0]) > 0) {
 		return nil
 	}
-	return &quantization{float64(float32(scale[0])), int64(zero[0]), lo, hi, c.Outs[0].DType, 0, nil, 0}
+	return &quantization{float64(float32(scale[0])), int64(zero[0]), lo, hi, c.Outs[0].DType, 0, nil,
+		0}
 }
 
 // quantize is the integers that the input stands for already, or what is made of integers in

@@ -387,7 +387,10 @@ func (a *integerArithmetic) sum(b *ops.Builder, n *ir.Node, s *scaledSum, of [2]
 	}
 	if d == ir.Int64 {
 		s.sum = b.Op("aten._to_copy.default", made(ints, d), ops.Kw("dtype", ir.Float32))
-	} else if a.summed32(b, s, most, func(d ir.DType) *ir.Value { return made(ints, d) }); bias != nil {
+	} else if a.summed32(b, s, most, func(d ir.DType) *ir.Value {
+		return made(ints,
+			d)
+	}); bias != nil {
 		if xs, ok := a.biasOf(bias); ok && !slices.ContainsFunc(xs, math.IsNaN) {
 			s.added = xs
 		} else {

@@ -370,7 +370,10 @@ func (a *integerArithmetic) pointwise(b *ops.Builder, c *ops.Call, x *ir.Value,
 }
 
 // ofChannels are the sizes of a view with a number for each channel.
-func ofChannels(rank int) []int64 { return append([]int64{-1}, slices.Repeat([]int64{1}, rank-2)...) }
+func ofChannels(rank int) []int64 {
+	return append([]int64{-1},
+		slices.Repeat([]int64{1}, rank-2)...)
+}
 
 // Pointwise reports whether a convolution is a product by a matrix for each element of an image.
 func Pointwise(c *ops.Call) bool {

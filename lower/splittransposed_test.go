@@ -90,7 +90,8 @@ func randomTransposed(r *rand.Rand, images bool) (src string, input []int64) {
   const %%s: f32[%d] = %s
   const %%z: i64[%d] = %s
   %%v: f32%s = quantized_decomposed.dequantize_per_channel.default(input=%%w, scales=%%s, zero_points=%%z, axis=1, quant_min=-127, quant_max=127, dtype=i8)`,
-		list(weight), numbers(elements(weight), -4), out, floats(out, 1), out, numbers(out, -4), list(weight))
+		list(weight), numbers(elements(weight), -4), out, floats(out, 1), out, numbers(out, -4),
+		list(weight))
 	if r.IntN(3) == 0 {
 		weights = fmt.Sprintf("  const %%v: f32%s = %s", list(weight), floats(elements(weight), -4))
 	}

@@ -125,7 +125,8 @@ func (s *streamer) run() error {
 			break
 		}
 		if s.frames *= int64(more); s.frames > s.window {
-			return fmt.Errorf("the model cannot stream: its steps are longer than its window of %d frames", s.window)
+			return fmt.Errorf("the model cannot stream: its steps are longer than its window of %d frames",
+				s.window)
 		}
 	}
 	return s.rewrite()
@@ -151,7 +152,8 @@ func (s *streamer) findInput() error {
 	}
 	sizes, static := s.input.Type.StaticSizes()
 	if !static || s.opt.Dim < 0 || s.opt.Dim >= len(sizes) || sizes[s.opt.Dim] < 2 {
-		return fmt.Errorf("%s is %s: dimension %d of it cannot stream: it must have a fixed size of 2 or more",
+		return fmt.Errorf(
+			"%s is %s: dimension %d of it cannot stream: it must have a fixed size of 2 or more",
 			s.input.Name, s.input.Type, s.opt.Dim)
 	}
 	s.window = sizes[s.opt.Dim]
@@ -166,8 +168,8 @@ func (s *streamer) analyse() {
 		must.Check(ir.ErrorAt("", n, must.Try(func() { s.node(n) })))
 	}
 	if s.window%s.frames != 0 && !s.opt.Frames {
-		must.Fail("the model cannot stream: a call takes %d frames, and its window of %d is no multiple of that; "+
-			"--stream-padding=frames does without", s.frames, s.window)
+		must.Fail("the model cannot stream: a call takes %d frames, and its window of %d is no "+
+			"multiple of that; --stream-padding=frames does without", s.frames, s.window)
 	}
 	for _, a := range s.m.Graph.Outputs {
 		ir.EachRef(a, func(v *ir.Value) { s.complete(v) })
@@ -197,8 +199,9 @@ func (s *streamer) worth() error {
 	if whole == nil {
 		return nil
 	}
-	return ir.ErrorAt("", whole, fmt.Errorf("streaming along dimension %d saves nothing: the operator sees the "+
-		"whole window, and no layer comes before it", s.opt.Dim))
+	return ir.ErrorAt("", whole,
+		fmt.Errorf("streaming along dimension %d saves nothing: the operator sees the "+
+			"whole window, and no layer comes before it", s.opt.Dim))
 }
 
 // complete checks that a value's last row is there when the window's last frame is.
@@ -208,7 +211,8 @@ func (s *streamer) complete(v *ir.Value) {
 		return
 	}
 	if last := s.window / s.frames * st.new; last-st.lag != st.rows {
-		err := fmt.Errorf("it pads the end of the window along dimension %d, where frames will stand that are not there yet: "+
+		err := fmt.Errorf("it pads the end of the window along dimension %d, where frames will stand "+
+			"that are not there yet: "+
 			"pad the beginning alone, or compile with --stream-padding=frames", st.dim)
 		if st.from == nil {
 			st.from = v.Def
@@ -307,8 +311,10 @@ func (s *streamer) padding(x *streamed, n int64, number float64) {
 		return
 	}
 	if x.lag > 0 {
-		must.Fail("it pads along dimension %d what an operator without padding has shortened before: a streaming model "+
-			"cannot tell where the window begins; --stream-padding=frames takes frames in place of padding", x.dim)
+		must.Fail("it pads along dimension %d what an operator without padding has shortened before: a "+
+			"streaming model "+
+			"cannot tell where the window begins; --stream-padding=frames takes frames in place of "+
+			"padding", x.dim)
 	}
 	if x.lag < 0 && x.lead != number {
 		must.Fail("it pads along dimension %d with another number than the padding before it", x.dim)

@@ -119,8 +119,9 @@ func (s *streamer) states(n *ir.Node, hx ir.Arg) (ir.Arg, []*ir.Value) {
 var zeroKept = map[string]bool{"relu": true, "leaky_relu": true, "gelu": true, "silu": true,
 	"tanh": true, "hardtanh": true, "hardswish": true, "elu": true, "clone": true, "view": true,
 	"permute": true, "unsqueeze": true, "squeeze": true, "_to_copy": true, "alias": true,
-	"quantize_per_tensor": true, "dequantize_per_tensor": true, "view_copy": true, "permute_copy": true,
-	"neg": true, "abs": true, "sin": true, "clamp": true, "reshape": true, "transpose": true}
+	"quantize_per_tensor": true, "dequantize_per_tensor": true, "view_copy": true,
+	"permute_copy": true,
+	"neg":          true, "abs": true, "sin": true, "clamp": true, "reshape": true, "transpose": true}
 
 // keepsZero reports whether n makes zero of zero.
 func keepsZero(n *ir.Node) bool {

@@ -98,7 +98,8 @@ func (files dataFiles) find(name string, t *Tensor) (*DataFile, ir.Blob) {
 		return f, e.Data
 	}
 	panic(fmt.Errorf(
-		"%w: tensor %q; it is in a .ptd file that was not given; commands look in the program's folder", ErrMissingData, name))
+		"%w: tensor %q; it is in a .ptd file that was not given; commands look in the program's folder",
+		ErrMissingData, name))
 }
 
 // fits checks that data of that layout is what t expects.

@@ -131,7 +131,8 @@ func (b *binder) newDelegate(i int) Delegate {
 	backend := b.options.Backends[d.ID]
 	if backend == nil {
 		panic(fmt.Errorf(
-			"%w: %q runs a part of the method; export the model without it, or give the backend to the runtime", ErrMissingBackend, d.ID))
+			"%w: %q runs a part of the method; export the model without it, or give the backend to the "+
+				"runtime", ErrMissingBackend, d.ID))
 	}
 	made, err := initDelegate(backend, &DelegateInit{
 		Method: b.plan.Name, Processed: d.Processed, Specs: d.Specs, Named: b.namedData,

@@ -76,7 +76,8 @@ type MissingOperatorsError struct {
 // Error names all missing operators.
 func (e *MissingOperatorsError) Error() string {
 	return fmt.Sprintf(
-		"method %q: %v: the registry has no kernel for %s; give a registry that has, or write one for this program with etgen registry",
+		"method %q: %v: the registry has no kernel for %s; give a registry that has, "+
+			"or write one for this program with etgen registry",
 		e.Method, ErrMissingOperator, strings.Join(e.Operators, ", "))
 }
 

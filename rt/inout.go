@@ -138,7 +138,8 @@ func checkScalar(want *ValueMeta, got *EValue) error {
 	}
 	mismatch := func(got, want any) error {
 		return fmt.Errorf(
-			"%w: it is %v, but the program was made for the constant %v; export it with a tensor input to vary it", ErrInvalidArgument, got, want)
+			"%w: it is %v, but the program was made for the constant %v; export it with a tensor input to "+
+				"vary it", ErrInvalidArgument, got, want)
 	}
 	switch {
 	case want.Kind == Int && got.Int != want.Int:

@@ -92,7 +92,8 @@ func (m *memory) at(a *pte.Allocation, n int) ([]byte, error) {
 func (m *memory) reserve(n int64) error {
 	if n > m.left {
 		return fmt.Errorf(
-			"%w: %d bytes more than the memory limit; raise MemoryManager.Limit if the program is to be trusted", ErrOutOfMemory, n-m.left)
+			"%w: %d bytes more than the memory limit; raise MemoryManager.Limit if the program is to be "+
+				"trusted", ErrOutOfMemory, n-m.left)
 	}
 	m.left -= n
 	return nil

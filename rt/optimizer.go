@@ -75,7 +75,8 @@ func (b *Boundary) Initial(v *pte.Tensor) (_ []byte, err error) {
 func (b *Boundary) Reserve(n int64) error { return b.memory.reserve(n) }
 
 // Kernel prepares a call of an operator that the registry of the options has a kernel for. Fixed
-// reports which slots never change, see [Call.Fixed]; what the kernel reserves counts as in Reserve.
+// reports which slots never change, see [Call.Fixed]; what the kernel reserves counts as in
+// Reserve.
 func (b *Boundary) Kernel(op string, args []*EValue, fixed func(*EValue) bool) (
 	func(context.Context) error, error) {
 	k, ok := b.Options.Registry.Lookup(op)

@@ -77,7 +77,8 @@ func TestCases(t *testing.T) {
 			return nil
 		})
 	}
-	t.Logf("%d cases pass; not run: %d with operators that are not in the table, %d with in-place operators, %d with sizes that data decides, %d too big",
+	t.Logf("%d cases pass; not run: %d with operators that are not in the table, "+
+		"%d with in-place operators, %d with sizes that data decides, %d too big",
 		passed, missing, inPlace, unknown, big)
 	n := 0
 	for _, name := range slices.Sorted(maps.Keys(faults)) {

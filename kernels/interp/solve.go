@@ -10,9 +10,9 @@ import (
 // mostTried bounds how many values a symbol may have to be looked for.
 const mostTried = 1 << 16
 
-// solve gives symbols their values that sizes of inputs do not tell by themselves, as s in (s+1)//2:
-// one with which all sizes of inputs are what they are. It leaves out a symbol of which two such
-// values make a difference to anything in the graph.
+// solve gives symbols their values that sizes of inputs do not tell by themselves, as s in
+// (s+1)//2: one with which all sizes of inputs are what they are. It leaves out a symbol of which
+// two such values make a difference to anything in the graph.
 func (m *Interpreter) solve(g *ir.Graph) {
 	var given []told
 	for _, v := range g.Inputs {
@@ -61,7 +61,11 @@ func (m *Interpreter) solveOne(g *ir.Graph, s *sym.Symbol, given []told) {
 	}
 	found, one := int64(0), false
 	for v := lo; v <= hi; v++ {
-		if slices.ContainsFunc(given, func(t told) bool { n, ok := with(t.e, v); return !ok || n != t.n }) {
+		if slices.ContainsFunc(given, func(t told) bool {
+			n, ok := with(t.e, v)
+			return !ok ||
+				n != t.n
+		}) {
 			continue
 		}
 		if !one {

@@ -107,7 +107,8 @@ func activationOps() []entry {
 				second := b.aten("slice.Tensor", c.Arg("self"), d, half, t.Sizes[d])
 				return b.mul(first, b.aten("sigmoid", second))
 			}),
-		pointwise("aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", "self", floatOnly,
+		pointwise("aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> "+
+			"Tensor", "self", floatOnly,
 			func(p *point) *expr.Expr {
 				return elu(p.x[0], p.num("alpha"), p.num("scale"), p.num("input_scale"))
 			}),

@@ -77,11 +77,13 @@ func arithmeticOps() []entry {
 				return expr.Select(expr.IsNaN(b), a, expr.Min(a, b))
 			}).core(asNodes),
 
-		pointwise("aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "self tensor1 tensor2", noBool,
+		pointwise("aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, "+
+			"Scalar value=1) -> Tensor", "self tensor1 tensor2", noBool,
 			func(p *point) *expr.Expr {
 				return expr.Add(p.x[0], expr.Mul(expr.Mul(p.num("value"), p.x[1]), p.x[2]))
 			}).core(asNodes),
-		pointwise("aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "self tensor1 tensor2", inexact,
+		pointwise("aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, "+
+			"Scalar value=1) -> Tensor", "self tensor1 tensor2", inexact,
 			func(p *point) *expr.Expr {
 				return expr.Add(p.x[0], expr.Div(expr.Mul(p.num("value"), p.x[1]), p.x[2]))
 			}).core(asNodes),

@@ -18,7 +18,9 @@ const Attention = "etgen.attention.default"
 // attentionOps is softmax(query·keyᵀ·scale + mask)·value.
 func attentionOps() []entry {
 	return []entry{{
-		Schema: "aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
+		Schema: "aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, " +
+			"Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, " +
+			"bool enable_gqa=False) -> Tensor",
 		Infer: func(c *Call) []ir.Type {
 			c.errorIf(must(c.Float("dropout_p")) != 0,
 				"attention with dropout is random; export the model after model.eval()")
@@ -48,7 +50,9 @@ func attentionOps() []entry {
 		},
 	}, {
 		// The logarithms of the sums of softmax are by rows of the query.
-		Schema: "aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
+		Schema: "aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, " +
+			"Tensor value, float dropout_p=0., bool is_causal=False, *, Tensor? attn_mask=None, " +
+			"float? scale=None) -> (Tensor output, Tensor logsumexp)",
 		Decompose: func(b *Builder, c *Call) []*ir.Value {
 			q, k := c.Value("query"), c.Value("key")
 			n := q.Type.Rank()
@@ -80,7 +84,8 @@ func attentionOps() []entry {
 			return []*ir.Value{out, b.aten("logsumexp", scores, []int{-1})}
 		},
 	}, {
-		Schema:    "etgen::attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, float scale, float none, bool rests) -> Tensor",
+		Schema: "etgen::attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, " +
+			"float scale, float none, bool rests) -> Tensor",
 		Infer:     func(c *Call) []ir.Type { return one(attentionType(c)) },
 		Decompose: attention,
 	}}
@@ -356,7 +361,8 @@ func softmaxOps() []entry {
 			"aten._log_softmax.default"),
 		softmaxAs("aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
 			"aten._softmax.default"),
-		softmaxAs("aten::special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", "aten._log_softmax.default"),
+		softmaxAs("aten::special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> "+
+			"Tensor", "aten._log_softmax.default"),
 	}
 }
 

@@ -23,7 +23,9 @@ func backwardOps() []entry {
 		// maxPoolBackward adds each gradient to the element that was the largest of
 		// its window.
 		{
-			Schema: "aten::max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor",
+			Schema: "aten::max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, " +
+				"int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, " +
+				"Tensor indices) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
 				p := poolOf(c, 2)
 				g, at := c.Tensor("grad_output"), c.Tensor("indices")
@@ -71,7 +73,9 @@ func convBackward() entry {
 		return i < len(mask) && mask[i] == ir.BoolArg(true)
 	}
 	return entry{
-		Schema: "aten::convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+		Schema: "aten::convolution_backward(Tensor grad_output, Tensor input, Tensor weight, " +
+			"SymInt[]? bias_sizes, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, " +
+			"SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
 		Infer: func(c *Call) []ir.Type {
 			cv := convOf(c)
 			for _, n := range cv.outPad {
@@ -149,7 +153,8 @@ func convBackward() entry {
 // window, with those of far they see through it.
 func convWeightGrad() entry {
 	return entry{
-		Schema: "etgen::convolution_weight_gradient(Tensor near, Tensor far, SymInt[] kernel, SymInt[] stride, SymInt[] padding, SymInt[] dilation, SymInt groups) -> Tensor",
+		Schema: "etgen::convolution_weight_gradient(Tensor near, Tensor far, SymInt[] kernel, " +
+			"SymInt[] stride, SymInt[] padding, SymInt[] dilation, SymInt groups) -> Tensor",
 		Infer: func(c *Call) []ir.Type {
 			near, far := c.Tensor("near"), c.Tensor("far")
 			n := near.Rank() - 2
@@ -200,7 +205,9 @@ func convWeightGrad() entry {
 // no elements.
 func normBackwardOps() []entry {
 	return []entry{{
-		Schema: "aten::native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+		Schema: "aten::native_layer_norm_backward(Tensor grad_out, Tensor input, " +
+			"SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, " +
+			"bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
 		Infer: func(c *Call) []ir.Type {
 			t := c.floatInput()
 			lead := c.trailing(t)
@@ -230,7 +237,9 @@ func normBackwardOps() []entry {
 		},
 	},
 		{
-			Schema: "aten::native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+			Schema: "aten::native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, " +
+				"Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, int group, " +
+				"bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
 			Infer: func(c *Call) []ir.Type {
 				t := c.channels()
 				groups := must(c.Int("group"))
@@ -334,7 +343,8 @@ func trilinear() entry {
 		return t, at
 	}
 	return entry{
-		Schema: "aten::_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, int unroll_dim=1) -> Tensor",
+		Schema: "aten::_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, " +
+			"int[] expand3, int[] sumdim, int unroll_dim=1) -> Tensor",
 		Infer: func(c *Call) []ir.Type {
 			var ts []ir.Type
 			for i := range 3 {

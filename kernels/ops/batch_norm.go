@@ -27,7 +27,9 @@ func (c *Call) perChannel(t ir.Type, names ...string) {
 func batchNormEval() entry {
 	params := []string{"weight", "bias", "running_mean", "running_var"}
 	return entry{
-		Schema: "aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+		Schema: "aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, " +
+			"Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, " +
+			"float eps) -> (Tensor, Tensor, Tensor)",
 		Infer: func(c *Call) []ir.Type {
 			t := c.channels()
 			c.perChannel(t, params...)
@@ -89,7 +91,9 @@ func (c *Call) inputOver(m ir.DType, over []bool, fixed ...sym.Expr) (*expr.Expr
 
 // batchNorm is the composite of modules.
 func batchNorm() entry {
-	op := derived("aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+	op := derived("aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, "+
+		"Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, "+
+		"bool cudnn_enabled) -> Tensor",
 		func(b *Builder, c *Call) *ir.Value {
 			x, w, bias, momentum, eps := c.Value("input"), c.Arg("weight"), c.Arg("bias"),
 				c.Arg("momentum"), c.Arg("eps")
@@ -144,7 +148,8 @@ func (c *Call) groupsOf(t ir.Type, arg string) (n int64, per sym.Expr) {
 
 func nativeGroupNorm() entry {
 	return entry{
-		Schema: "aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
+		Schema: "aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, " +
+			"SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
 		Infer: func(c *Call) []ir.Type {
 			t := c.channels()
 			n, _ := c.groupsOf(t, "group")
@@ -221,7 +226,9 @@ func (b *Builder) reserved(vs []*ir.Value) []*ir.Value {
 func updatedBatchNormOps() []entry {
 	return []entry{
 		{
-			Schema: "aten::_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)",
+			Schema: "aten::_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, " +
+				"Tensor(a!) running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, " +
+				"Tensor, Tensor, Tensor)",
 			Infer: func(c *Call) []ir.Type {
 				t := c.channels()
 				c.perChannel(t, "weight", "bias", "running_mean", "running_var")
@@ -233,7 +240,9 @@ func updatedBatchNormOps() []entry {
 			},
 		},
 		{
-			Schema: "aten::_batch_norm_with_update_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)",
+			Schema: "aten::_batch_norm_with_update_functional(Tensor input, Tensor? weight, Tensor? bias, " +
+				"Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, " +
+				"Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)",
 			Decompose: func(b *Builder, c *Call) []*ir.Value {
 				return b.reserved(b.Ops("aten._native_batch_norm_legit_functional.default",
 					c.Arg("input"), c.Arg("weight"), c.Arg("bias"), c.Arg("running_mean"),

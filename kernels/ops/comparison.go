@@ -77,7 +77,8 @@ func comparisonOps() []entry {
 			}
 			return expr.Not(expr.Or(expr.IsNaN(x), isInf(x, true, true)))
 		}).core(asNodes),
-		unary("aten::signbit(Tensor self) -> Tensor", toBool, signbit).core(func(b *Builder, c *Call) *ir.Value {
+		unary("aten::signbit(Tensor self) -> Tensor", toBool,
+			signbit).core(func(b *Builder, c *Call) *ir.Value {
 			// Finds the sign of a zero by its direction in the plane.
 			x := c.Value("self")
 			if x.Type.DType == ir.Bool || x.Type.DType.IsUnsigned() {
@@ -166,9 +167,12 @@ func selectionOps() []entry {
 			"?condition self other", same, choose).core(asNodes),
 		pointwise("aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor",
 			"?condition self other", same, choose).core(asNodes),
-		maskedFill("aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor").core(asNodes),
-		maskedFill("aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor").core(asNodes),
-		pointwise("aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", "self", same, func(p *point) *expr.Expr {
+		maskedFill("aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor").core(
+			asNodes),
+		maskedFill("aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor").core(
+			asNodes),
+		pointwise("aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, "+
+			"float? neginf=None) -> Tensor", "self", same, func(p *point) *expr.Expr {
 			x := p.x[0]
 			if !x.DType.IsFloat() {
 				return x

@@ -44,23 +44,26 @@ func complexOps() []entry {
 			c.errorIf(!ok, "%s do not broadcast", sizesOf{re, im})
 			return []ir.Type{t}
 		}},
-		insideComplex("aten::polar(Tensor abs, Tensor angle) -> Tensor", func(b *Builder, c *Call) *ir.Value {
-			r, angle := c.Value("abs"), c.Value("angle")
-			return b.complex(pair{b.mul(r, b.aten("cos", angle)), b.mul(r, b.aten("sin", angle))})
-		}),
+		insideComplex("aten::polar(Tensor abs, Tensor angle) -> Tensor",
+			func(b *Builder, c *Call) *ir.Value {
+				r, angle := c.Value("abs"), c.Value("angle")
+				return b.complex(pair{b.mul(r, b.aten("cos", angle)), b.mul(r, b.aten("sin", angle))})
+			}),
 		// The results of these are copies. Functionalise refuses writes that would tell.
-		insideComplex("aten::view_as_complex(Tensor(a) self) -> Tensor(a)", func(b *Builder, c *Call) *ir.Value {
-			x := c.Value("self")
-			last := x.Type.Rank() - 1
-			c.errorIf(last < 0 || !x.Type.Sizes[last].Is(2), "the last dimension of %s is not 2",
-				sizesOf{x.Type})
-			return b.complex(pair{b.aten("select.int", x, last, 0), b.aten("select.int", x, last, 1)})
-		}),
-		insideComplex("aten::view_as_real(Tensor(a) self) -> Tensor(a)", func(b *Builder, c *Call) *ir.Value {
-			x := c.Value("self")
-			c.errorIf(!x.Type.DType.IsComplex(), "not defined on %s", x.Type.DType)
-			return b.aten("stack", []*ir.Value{b.aten("real", x), b.aten("imag", x)}, x.Type.Rank())
-		}),
+		insideComplex("aten::view_as_complex(Tensor(a) self) -> Tensor(a)",
+			func(b *Builder, c *Call) *ir.Value {
+				x := c.Value("self")
+				last := x.Type.Rank() - 1
+				c.errorIf(last < 0 || !x.Type.Sizes[last].Is(2), "the last dimension of %s is not 2",
+					sizesOf{x.Type})
+				return b.complex(pair{b.aten("select.int", x, last, 0), b.aten("select.int", x, last, 1)})
+			}),
+		insideComplex("aten::view_as_real(Tensor(a) self) -> Tensor(a)",
+			func(b *Builder, c *Call) *ir.Value {
+				x := c.Value("self")
+				c.errorIf(!x.Type.DType.IsComplex(), "not defined on %s", x.Type.DType)
+				return b.aten("stack", []*ir.Value{b.aten("real", x), b.aten("imag", x)}, x.Type.Rank())
+			}),
 		parts("aten::real(Tensor(a) self) -> Tensor(a)", ir.DType.Part),
 		{Schema: "aten::imag(Tensor(a) self) -> Tensor(a)", Infer: func(c *Call) []ir.Type {
 			t := c.Tensor("self")
@@ -325,7 +328,8 @@ var partwise = nodeSet(`_to_copy add alias alias_copy as_strided_copy as_strided
 var (
 	byTruth = nodeSet(`all any count_nonzero logical_and logical_not logical_or logical_xor
 		nonzero_static`)
-	byComposite = nodeSet("addmv linear rms_norm special_exp2 special_expm1 special_expit special_log1p")
+	byComposite = nodeSet(
+		"addmv linear rms_norm special_exp2 special_expm1 special_expit special_log1p")
 )
 
 func nodeSet(names string) map[string]bool {
@@ -456,7 +460,8 @@ func (b *Builder) parts(c *Call) (parts [2][]*ir.Value) {
 
 // partwise is c's operator on each part of its numbers.
 func (b *Builder) partwise(c *Call) (vs []*ir.Value) {
-	if i := c.Op.sch.Index("alpha"); i >= 0 && isComplex(c.Args[i]) { // the number is multiplied with first
+	// the number is multiplied with first
+	if i := c.Op.sch.Index("alpha"); i >= 0 && isComplex(c.Args[i]) {
 		of := "other"
 		switch ir.OpBase(c.Op.Name()) {
 		case "rsub":

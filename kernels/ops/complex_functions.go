@@ -106,7 +106,8 @@ func (b *Builder) sigmoid(x pair) pair {
 }
 
 // scaledBy is f, with what is given to it and what it gives multiplied by real numbers.
-func scaledBy(before float64, f func(*Builder, pair) pair, after float64) func(*Builder, pair) pair {
+func scaledBy(before float64, f func(*Builder, pair) pair, after float64) func(*Builder,
+	pair) pair {
 	by := func(b *Builder, x pair, n float64) pair {
 		if n == 1 {
 			return x

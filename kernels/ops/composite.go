@@ -37,7 +37,8 @@ func tensorCompositeOps() []entry {
 		}),
 		// differences is torch.diff.
 		derived(
-			"aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+			"aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> "+
+				"Tensor", func(b *Builder, c *Call) *ir.Value {
 				x := c.Value("self")
 				n := must(c.Int("n"))
 				d := c.dim("dim", x.Type.Rank())
@@ -76,29 +77,31 @@ func tensorCompositeOps() []entry {
 				return x
 			}),
 		// weightNorm is v·g/‖v‖, the norm over all dimensions but dim.
-		derived("aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", func(b *Builder, c *Call) *ir.Value {
-			v, g := c.Value("v"), c.Value("g")
-			d := v.Type.DType
-			m := opmath(d)
-			c.errorIf(!d.IsFloat() || g.Type.DType != d || !broadcastsTo(g.Type, v.Type.Sizes),
-				"weights of %s and %s: %s", d, g.Type.DType, sizesOf{v.Type, g.Type})
-			keep := -1
-			n := must(c.Int("dim"))
-			if n != -1 {
-				keep = c.wrapDim(n, v.Type.Rank())
-			}
-			var dims []int
-			for k := range v.Type.Rank() {
-				if k != keep {
-					dims = append(dims, k)
+		derived("aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor",
+			func(b *Builder, c *Call) *ir.Value {
+				v, g := c.Value("v"), c.Value("g")
+				d := v.Type.DType
+				m := opmath(d)
+				c.errorIf(!d.IsFloat() || g.Type.DType != d || !broadcastsTo(g.Type, v.Type.Sizes),
+					"weights of %s and %s: %s", d, g.Type.DType, sizesOf{v.Type, g.Type})
+				keep := -1
+				n := must(c.Int("dim"))
+				if n != -1 {
+					keep = c.wrapDim(n, v.Type.Rank())
 				}
-			}
-			v = b.cast(v, m)
-			norm := b.aten("sqrt", b.aten("sum.dim_IntList", b.mul(v, v), dims, true))
-			return b.cast(b.mul(v, b.div(b.cast(g, m), norm)), d)
-		}),
+				var dims []int
+				for k := range v.Type.Rank() {
+					if k != keep {
+						dims = append(dims, k)
+					}
+				}
+				v = b.cast(v, m)
+				norm := b.aten("sqrt", b.aten("sum.dim_IntList", b.mul(v, v), dims, true))
+				return b.cast(b.mul(v, b.div(b.cast(g, m), norm)), d)
+			}),
 		// repeatEach repeats each element, or each slice along dim.
-		derived("aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+		derived("aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, "+
+			"SymInt? output_size=None) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			x := c.Value("self")
 			d := 0
 			if !c.Has("dim") {
@@ -239,7 +242,8 @@ func seldomOps() []entry {
 		s := slope(c)
 		return b.aten("leaky_relu", c.Value("self"), s)
 	}
-	const bounds = "Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None"
+	const bounds = "Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, " +
+		"Generator? generator=None"
 	return []entry{
 		derived("aten::isreal(Tensor self) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			return b.aten("ones_like", c.Value("self"), Kw("dtype", ir.Bool))
@@ -264,7 +268,8 @@ func seldomOps() []entry {
 				y := b.aten("conv1d", x, w, c.Value("bias"), []int{1}, ir.List{c.Arg("pad")})
 				return b.aten("permute", y, []int{2, 0, 1})
 			}),
-		derived("aten::pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str padding_side=\"right\") -> Tensor", padSequence),
+		derived("aten::pad_sequence(Tensor[] sequences, bool batch_first=False, "+
+			"float padding_value=0., str padding_side=\"right\") -> Tensor", padSequence),
 		derived("aten::rrelu(Tensor self, "+bounds+") -> Tensor", leaks),
 		{
 			Schema: "aten::rrelu_with_noise_functional(Tensor self, Tensor noise, " + bounds +
@@ -289,7 +294,8 @@ func seldomOps() []entry {
 		derived("aten::_is_all_true(Tensor self) -> Tensor", sameAs("aten.all.default")),
 		derived("aten::_is_any_true(Tensor self) -> Tensor", sameAs("aten.any.default")),
 		derived("aten::vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", powersOf),
-		derived("aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+		derived("aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, "+
+			"Scalar alpha=1) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			sum := b.aten("mul.Scalar", b.aten("outer", c.Value("vec1"),
 				c.Value("vec2")), c.Arg("alpha"))
 			if beta, err := c.Float("beta"); err != nil || beta != 0 {
@@ -301,7 +307,8 @@ func seldomOps() []entry {
 		logspace("aten::logspace.Scalar_Tensor(Scalar start, Tensor end"),
 		logspace("aten::logspace.Tensor_Scalar(Tensor start, Scalar end"),
 		logspace("aten::logspace.Tensor_Tensor(Tensor start, Tensor end"),
-		derived("aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", affineGrid),
+		derived("aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> "+
+			"Tensor", affineGrid),
 	}
 }
 

@@ -196,18 +196,28 @@ const ExactSum = 1 << 24
 // with padding of its own before and after the input.
 const MixedConvolution = "etgen.mixed_convolution.default"
 
-const mixedSchema = "etgen::mixed_convolution(Tensor input, Tensor weight, SymInt[] stride, SymInt[] before, SymInt[] after, SymInt[] dilation, SymInt groups) -> Tensor"
+const mixedSchema = "etgen::mixed_convolution(Tensor input, Tensor weight, SymInt[] stride, " +
+	"SymInt[] before, SymInt[] after, SymInt[] dilation, SymInt groups) -> Tensor"
 
-const paddedSchema = "etgen::padded_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] before, SymInt[] after, SymInt[] dilation, SymInt groups, bool exact=False) -> Tensor"
+const paddedSchema = "etgen::padded_convolution(Tensor input, Tensor weight, Tensor? bias, " +
+	"SymInt[] stride, SymInt[] before, SymInt[] after, SymInt[] dilation, SymInt groups, " +
+	"bool exact=False) -> Tensor"
 
-const convolutionSchema = "aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor"
+const convolutionSchema = "aten::convolution(Tensor input, Tensor weight, Tensor? bias, " +
+	"SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] " +
+	"output_padding, SymInt groups) -> Tensor"
 
 // convOps are the convolutions.
 func convOps() []entry {
 	ops := []entry{
 		convEntry(convolutionSchema),
-		convEntry("aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor").core(convolutionCore),
-		convEntry("aten::_convolution.deprecated(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, int[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled) -> Tensor").core(
+		convEntry("aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, " +
+			"SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, " +
+			"SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, " +
+			"bool allow_tf32) -> Tensor").core(convolutionCore),
+		convEntry("aten::_convolution.deprecated(Tensor input, Tensor weight, Tensor? bias, " +
+			"SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, int[] output_padding, " +
+			"SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled) -> Tensor").core(
 			convolutionCore),
 	}
 	return append(append(ops, convEntry(paddedSchema), convEntry(mixedSchema)), convComposites()...)
@@ -238,23 +248,35 @@ func convolutionCore(b *Builder, c *Call) *ir.Value {
 func convComposites() []entry {
 	return []entry{
 		convComposite(
-			"aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] dilation=[1], SymInt groups=1) -> Tensor", 1),
+			"aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], "+
+				"SymInt[1] padding=[0], SymInt[1] dilation=[1], SymInt groups=1) -> Tensor", 1),
 		convComposite(
-			"aten::conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], str padding=\"valid\", SymInt[1] dilation=[1], SymInt groups=1) -> Tensor", 1),
+			"aten::conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], "+
+				"str padding=\"valid\", SymInt[1] dilation=[1], SymInt groups=1) -> Tensor", 1),
 		convComposite(
-			"aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor", 2),
+			"aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], "+
+				"SymInt[2] padding=[0, 0], SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor", 2),
 		convComposite(
-			"aten::conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], str padding=\"valid\", SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor", 2),
+			"aten::conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, "+
+				"1], str padding=\"valid\", SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor", 2),
 		convComposite(
-			"aten::conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor", 3),
+			"aten::conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], "+
+				"SymInt[3] padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor", 3),
 		convComposite(
-			"aten::conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], str padding=\"valid\", SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor", 3),
+			"aten::conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, "+
+				"1], str padding=\"valid\", SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor", 3),
 		convComposite(
-			"aten::conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] output_padding=[0], SymInt groups=1, SymInt[1] dilation=[1]) -> Tensor", 1),
+			"aten::conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], "+
+				"SymInt[1] padding=[0], SymInt[1] output_padding=[0], SymInt groups=1, "+
+				"SymInt[1] dilation=[1]) -> Tensor", 1),
 		convComposite(
-			"aten::conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] output_padding=[0, 0], SymInt groups=1, SymInt[2] dilation=[1, 1]) -> Tensor", 2),
+			"aten::conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, "+
+				"SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] output_padding=[0, 0], "+
+				"SymInt groups=1, SymInt[2] dilation=[1, 1]) -> Tensor", 2),
 		convComposite(
-			"aten::conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt groups=1, SymInt[3] dilation=[1, 1, 1]) -> Tensor", 3),
+			"aten::conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, "+
+				"SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, "+
+				"0], SymInt groups=1, SymInt[3] dilation=[1, 1, 1]) -> Tensor", 3),
 	}
 }
 
@@ -433,7 +455,8 @@ func im2col() entry {
 		return ir.TensorOf(t.DType, append(slices.Clone(t.Sizes[:n]),
 			sym.Mul(t.Sizes[n], sym.Mul(cl.kern...)), sym.Mul(cl.blocks...))...)
 	}
-	return spread("aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", typ,
+	return spread("aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, "+
+		"int[2] stride) -> Tensor", typ,
 		func(c *Call, at []sym.Expr) ([]sym.Expr, *expr.Expr) {
 			cl := setup(c)
 			t := c.Tensor("self")
@@ -466,7 +489,8 @@ func col2im() entry {
 		return cl, sym.FloorDiv(t.Sizes[t.Rank()-2], k), image
 	}
 	return entry{
-		Schema: "aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
+		Schema: "aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, " +
+			"int[2] padding, int[2] stride) -> Tensor",
 		Infer: func(c *Call) []ir.Type {
 			_, channels, image := setup(c)
 			t := c.Tensor("self")

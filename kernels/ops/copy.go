@@ -19,7 +19,9 @@ func copyOps() []entry {
 		"aten::detach_copy(Tensor self) -> Tensor",
 		"aten::lift_fresh_copy(Tensor self) -> Tensor",
 		"aten::_conj_physical(Tensor self) -> Tensor",
-		"aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
+		"aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, " +
+			"Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? " +
+			"memory_format=None) -> Tensor",
 	} {
 		op := converting(s, "self", copyType)
 		if strings.Contains(s, "detach_copy") || strings.Contains(s, "alias_copy") {
@@ -52,10 +54,15 @@ func copyOps() []entry {
 	}
 	for _, s := range []string{
 		"aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)",
-		"aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
-		"aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
-		"aten::to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
-		"aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+		"aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, " +
+			"MemoryFormat? memory_format=None) -> Tensor(a)",
+		"aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, " +
+			"bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+		"aten::to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, " +
+			"Device? device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, " +
+			"MemoryFormat? memory_format=None) -> Tensor(a)",
+		"aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, " +
+			"MemoryFormat? memory_format=None) -> Tensor(a)",
 		"aten::type_as(Tensor self, Tensor other) -> Tensor",
 	} {
 		ops = append(ops, maybeCopy(s, toType))

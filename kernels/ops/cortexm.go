@@ -35,7 +35,8 @@ func cortexMOps() []entry {
 		// has a scale of 1/256 and a zero point of -128.
 		entry{
 			Schema: cm +
-				"softmax(Tensor input, int dim, int input_zero_point, int output_zero_point, int input_multiplier, int input_shift, int diff_min) -> Tensor",
+				"softmax(Tensor input, int dim, int input_zero_point, int output_zero_point, " +
+				"int input_multiplier, int input_shift, int diff_min) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
 				t := c.int8Input("input", 0)
 				d := c.dim("dim", t.Rank())
@@ -85,7 +86,8 @@ func (r rescale) of(x *expr.Expr) *expr.Expr { return fixed.Requantize(x, r.mult
 func (c *Call) rescaleOf(what string, multiplier, shift int64) rescale {
 	c.errorIf(multiplier <= math.MinInt32 || multiplier > math.MaxInt32 || shift < -31 ||
 		shift > 30,
-		"%s: a multiplier of %d and a shift of %d; they lie in [-2147483647, 2147483647] and [-31, 30]", what, multiplier, shift)
+		"%s: a multiplier of %d and a shift of %d; they lie in [-2147483647, 2147483647] and [-31, 30]",
+		what, multiplier, shift)
 	return rescale{expr.Int(ir.Int32, multiplier), expr.Int(ir.Int32, shift)}
 }
 
@@ -175,11 +177,15 @@ func elementsOf(name string,
 func cortexMElementwise() []entry {
 	const limits = "int activation_min=-128, int activation_max=127"
 	add := cm +
-		"quantized_add(Tensor self, int self_zero_point, int self_multiplier, int self_shift, Tensor other, int other_zero_point, int other_multiplier, int other_shift, int output_zero_point, int output_multiplier, int output_shift, " + limits + ") -> Tensor"
+		"quantized_add(Tensor self, int self_zero_point, int self_multiplier, int self_shift, " +
+		"Tensor other, int other_zero_point, int other_multiplier, int other_shift, " +
+		"int output_zero_point, int output_multiplier, int output_shift, " + limits + ") -> Tensor"
 	mul := cm +
-		"quantized_mul(Tensor self, int self_zero_point, Tensor other, int other_zero_point, int output_zero_point, int output_multiplier, int output_shift) -> Tensor"
+		"quantized_mul(Tensor self, int self_zero_point, Tensor other, int other_zero_point, " +
+		"int output_zero_point, int output_multiplier, int output_shift) -> Tensor"
 	div := cm +
-		"quantized_div(Tensor self, int self_zero_point, Tensor other, int other_zero_point, int output_zero_point, float output_scale) -> Tensor"
+		"quantized_div(Tensor self, int self_zero_point, Tensor other, int other_zero_point, " +
+		"int output_zero_point, float output_scale) -> Tensor"
 	int8s := []ir.DType{ir.Int8}
 	return []entry{
 		pairwise(add, int8s, func(c *Call) combine {

@@ -12,12 +12,16 @@ import (
 // cortexMConvolutions accumulate in int32 and rescale by output channel. Padding of four numbers,
 // those of rows and columns before the image and behind it, is not ExecuTorch's.
 func cortexMConvolutions() []entry {
-	const head, window = "(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, ", "int[] dilation, "
-	const tail = "int input_offset, int output_offset, Tensor requantize_multipliers, Tensor requantize_shifts, int activation_min, int activation_max, Tensor? scratch=None"
+	const head, window = "(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, ",
+		"int[] dilation, "
+	const tail = "int input_offset, int output_offset, Tensor requantize_multipliers, " +
+		"Tensor requantize_shifts, int activation_min, int activation_max, Tensor? scratch=None"
 	return []entry{
 		int8Conv(cm+"quantized_conv2d"+head+window+tail+") -> Tensor", convDense),
-		int8Conv(cm+"quantized_depthwise_conv2d"+head+window+"int depth_multiplier, "+tail+") -> Tensor", convDepthwise),
-		int8Conv(cm+"quantized_transpose_conv2d"+head+"int[] output_padding, "+window+tail+", Tensor? output_scratch=None) -> Tensor", convTransposed),
+		int8Conv(cm+"quantized_depthwise_conv2d"+head+window+"int depth_multiplier, "+tail+") -> Tensor",
+			convDepthwise),
+		int8Conv(cm+"quantized_transpose_conv2d"+head+"int[] output_padding, "+window+tail+
+			", Tensor? output_scratch=None) -> Tensor", convTransposed),
 	}
 }
 
@@ -67,7 +71,8 @@ func int8ConvOf(c *Call, kind convKind) *int8Convolution {
 	one := sym.Int(1)
 	for d := range 2 {
 		c.errorIf(sym.Less(v.stride[d], one) || sym.Less(v.dilation[d], one) || sym.Less(v.pad[d],
-			sym.Int(0)) || sym.Less(v.behind[d], sym.Int(0)), "a stride of %s, a dilation of %s and padding of %s", v.stride[d],
+			sym.Int(0)) || sym.Less(v.behind[d], sym.Int(0)),
+			"a stride of %s, a dilation of %s and padding of %s", v.stride[d],
 			v.dilation[d], v.pad[d])
 		l, reach := v.x.Sizes[2+d], sym.Mul(v.dilation[d], sym.Sub(v.kern[d], one))
 		span := sym.Sub(sym.Add(l, v.pad[d], v.behind[d]), sym.Add(reach, one))
@@ -192,7 +197,9 @@ func cortexMProducts() []entry {
 		// bias in programs for cores with Helium.
 		{
 			Schema: cm +
-				"quantized_linear(Tensor input, Tensor weights, Tensor? bias, Tensor? kernel_sum, int input_offset, int filter_offset, int output_offset, int[] requantize_multipliers, int[] requantize_shifts, int activation_max, int activation_min) -> Tensor",
+				"quantized_linear(Tensor input, Tensor weights, Tensor? bias, Tensor? kernel_sum, " +
+				"int input_offset, int filter_offset, int output_offset, int[] requantize_multipliers, " +
+				"int[] requantize_shifts, int activation_max, int activation_min) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
 				x := c.int8Input("input", 0)
 				w := c.int8Input("weights", 2)
@@ -236,7 +243,9 @@ func cortexMProducts() []entry {
 		// zero points of the operands are passed negated: they are added.
 		{
 			Schema: cm +
-				"quantized_batch_matmul(Tensor lhs, int lhs_zero_point, Tensor rhs_transposed, int rhs_zero_point, int output_zero_point, int output_multiplier, int output_shift, Tensor? scratch=None) -> Tensor",
+				"quantized_batch_matmul(Tensor lhs, int lhs_zero_point, Tensor rhs_transposed, " +
+				"int rhs_zero_point, int output_zero_point, int output_multiplier, int output_shift, " +
+				"Tensor? scratch=None) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
 				a := c.int8Input("lhs", 3)
 				b := c.int8Input("rhs_transposed", 3)
@@ -270,9 +279,13 @@ func (c *Call) firstRescale() rescale {
 func cortexMPools() []entry {
 	const window = "(Tensor input, int[] kernel_size, int[] stride, int[] padding, "
 	return []entry{
-		int8Pool(cm+"quantized_avg_pool2d"+window+"bool ceil_mode=False, int zero_point, int multiplier, int shift, Tensor? scratch=None) -> Tensor",
+		int8Pool(cm+"quantized_avg_pool2d"+window+
+			"bool ceil_mode=False, int zero_point, int multiplier, int shift, Tensor? scratch=None) -> "+
+			"Tensor",
 			func(_ *Call, p *pool, x *poolWindow) *expr.Expr { return p.roundedMean(x) }),
-		int8Pool(cm+"quantized_max_pool2d"+window+"int[] dilation, bool ceil_mode, int input_zero_point, int output_zero_point, int activation_min, int activation_max) -> Tensor",
+		int8Pool(cm+"quantized_max_pool2d"+window+
+			"int[] dilation, bool ceil_mode, int input_zero_point, int output_zero_point, "+
+			"int activation_min, int activation_max) -> Tensor",
 			func(c *Call, _ *pool, x *poolWindow) *expr.Expr {
 				lim := c.int32Args("activation_min", "activation_max")
 				y := expr.MaxOf(x.over, expr.Select(x.inside, x.x, expr.Int(ir.Int32, -128)))
@@ -354,7 +367,9 @@ const FixedMean = "etgen.fixed_mean.default"
 // 2^sum_shift.
 func fixedMean() entry {
 	return reducer{
-		schema: "etgen::fixed_mean(Tensor self, int[] dim, bool keepdim, int zero_point, int sum_shift, int output_zero_point, int output_multiplier, int output_shift, int activation_min, int activation_max) -> Tensor",
+		schema: "etgen::fixed_mean(Tensor self, int[] dim, bool keepdim, int zero_point, " +
+			"int sum_shift, int output_zero_point, int output_multiplier, int output_shift, " +
+			"int activation_min, int activation_max) -> Tensor",
 		rule: func(d ir.DType) (ir.DType, ir.DType, bool) {
 			return ir.Int32, ir.Int8, d == ir.Int8
 		},

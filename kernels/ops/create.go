@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	factoryTail     = "*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+	factoryTail = "*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, " +
+		"bool? pin_memory=None"
 	factoryTailLike = factoryTail + ", MemoryFormat? memory_format=None"
 )
 
@@ -25,7 +26,8 @@ func creationOps() []entry {
 		filled("aten::empty.memory_format(SymInt[] size, "+factoryTailLike+") -> Tensor", zero),
 		filled("aten::empty_strided(SymInt[] size, SymInt[] stride, "+factoryTail+") -> Tensor",
 			zero).core(fullCore(0)),
-		filled("aten::empty_permuted(SymInt[] size, int[] physical_layout, "+factoryTail+") -> Tensor", zero).core(fullCore(0)),
+		filled("aten::empty_permuted(SymInt[] size, int[] physical_layout, "+factoryTail+") -> Tensor",
+			zero).core(fullCore(0)),
 		filled("aten::full_like(Tensor self, Scalar fill_value, "+factoryTailLike+") -> Tensor",
 			fill),
 		filled("aten::zeros_like(Tensor self, "+factoryTailLike+") -> Tensor", zero).core(
@@ -35,14 +37,16 @@ func creationOps() []entry {
 		filled("aten::empty_like(Tensor self, "+factoryTailLike+") -> Tensor", zero).core(
 			fullLikeCore(0)),
 		filled("aten::zero(Tensor self) -> Tensor", zero).core(fullLikeCore(0)),
-		filled("aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, "+factoryTail+") -> Tensor", fill).core(fullCore(nil)),
+		filled("aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, "+factoryTail+") -> Tensor",
+			fill).core(fullCore(nil)),
 		filled("aten::new_zeros(Tensor self, SymInt[] size, "+factoryTail+") -> Tensor", zero).core(
 			fullCore(0)),
 		filled("aten::new_ones(Tensor self, SymInt[] size, "+factoryTail+") -> Tensor", one).core(
 			fullCore(1)),
 		filled("aten::new_empty(Tensor self, SymInt[] size, "+factoryTail+") -> Tensor", zero).core(
 			fullCore(0)),
-		filled("aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, "+factoryTail+") -> Tensor", zero).core(fullCore(0)),
+		filled("aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, "+factoryTail+
+			") -> Tensor", zero).core(fullCore(0)),
 		filled("aten::scalar_tensor(Scalar s, "+factoryTail+") -> Tensor",
 			func(c *Call, _ ir.DType) ir.Arg { return c.Arg("s") }),
 
@@ -53,7 +57,8 @@ func creationOps() []entry {
 			") -> Tensor"),
 		eye("aten::eye(SymInt n, " + factoryTail + ") -> Tensor").core(eyeCore),
 		eye("aten::eye.m(SymInt n, SymInt m, " + factoryTail + ") -> Tensor").core(eyeCore),
-		filled("prims::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Device? device=None) -> Tensor", func(c *Call, _ ir.DType) ir.Arg { return c.Arg("s") }),
+		filled("prims::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Device? device=None) -> "+
+			"Tensor", func(c *Call, _ ir.DType) ir.Arg { return c.Arg("s") }),
 		linspaceOf("Scalar start, Tensor end", "Scalar_Tensor"),
 		linspaceOf("Tensor start, Scalar end", "Tensor_Scalar"),
 		linspaceOf("Tensor start, Tensor end", "Tensor_Tensor"),

@@ -20,7 +20,11 @@ func cumulativeOps() []entry {
 			summed, 1, expr.Mul).core(cumulativeCore(1, func(b *Builder, acc, x *ir.Value) *ir.Value {
 			return b.mul(acc, x)
 		})),
-		cumulative("aten::logcumsumexp(Tensor self, int dim) -> Tensor", inexact, -inf, logAddExp).core(cumulativeCore(-inf, func(b *Builder, acc, x *ir.Value) *ir.Value { return b.logAddExp(acc, x) })),
+		cumulative("aten::logcumsumexp(Tensor self, int dim) -> Tensor", inexact, -inf,
+			logAddExp).core(cumulativeCore(-inf, func(b *Builder, acc,
+			x *ir.Value) *ir.Value {
+			return b.logAddExp(acc, x)
+		})),
 		cumulativeExtreme("aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)",
 			expr.Ge).cores(cumulativeExtremeCore("aten.ge.Tensor")),
 		cumulativeExtreme("aten::cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)",

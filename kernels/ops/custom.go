@@ -95,7 +95,8 @@ func customFault(s *aten.Schema) error {
 		}
 	}
 	if results == 0 {
-		return fmt.Errorf("it neither returns nor writes a tensor; mark what it writes to, as in Tensor(a!) x")
+		return fmt.Errorf(
+			"it neither returns nor writes a tensor; mark what it writes to, as in Tensor(a!) x")
 	}
 	return nil
 }
@@ -231,7 +232,8 @@ func invoke(c *Call, kernel *aten.Schema) *loop.Func {
 		}
 	}
 	for i, v := range c.Scalars() {
-		f.Scalars = append(f.Scalars, &expr.Var{Name: fmt.Sprintf("s%d", i), DType: ScalarDType(v.Type.Kind)})
+		f.Scalars = append(f.Scalars, &expr.Var{Name: fmt.Sprintf("s%d", i),
+			DType: ScalarDType(v.Type.Kind)})
 	}
 	in := &invoker{c: c, next: outs}
 	call := &loop.Invoke{Op: kernel}
@@ -290,7 +292,8 @@ func (in *invoker) actual(a ir.Arg) loop.Actual {
 			return loop.Actual{Kind: loop.IndexNumber, Index: v.Type.Expr}
 		}
 		in.scalar++
-		return loop.Actual{Kind: loop.Number, Value: expr.ScalarRef(in.scalar-1, ScalarDType(v.Type.Kind))}
+		return loop.Actual{Kind: loop.Number, Value: expr.ScalarRef(in.scalar-1,
+			ScalarDType(v.Type.Kind))}
 	case ir.List:
 		list := loop.Actual{Kind: loop.List}
 		for _, x := range a {

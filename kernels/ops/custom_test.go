@@ -28,7 +28,8 @@ func TestCustomSchemas(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = Standard().With(s)
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		if want == "" && err != nil || want != "" && (err == nil ||
+			!strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v, want %q", schema, err, want)
 		}
 	}
@@ -47,9 +48,10 @@ method forward {
 	for call, want := range map[string]string{
 		"%y: f32[2, 3] = my.f.default(x=%x, k=2.0, w=[1, 2])": "my::f(Tensor x, float k, int[] w) -> Tensor",
 		"() = call: my.f.default(x=%x)":                       "neither returns nor writes",
-		"%y: f32[2, 3], %z: f32[2, 3] = c: higher_order.auto_functionalized_v2(op(my.f.default), k=1, _x_base_index=0, _all_bases=[%x])": "my::f(int k, Tensor(a1!) x) -> Tensor",
-		"%y: f32[2, 3], %z: f32[2, 3] = c: higher_order.auto_functionalized(op(my.f.default), x=%x)":                                     "does not say to which arguments it writes",
-		"%y: f32[2, 3] = my.known.default(x=%x, k=1)":                                                                                    "my::known(Tensor x, int k, bool b=False) -> Tensor",
+		"%y: f32[2, 3], %z: f32[2, 3] = c: higher_order.auto_functionalized_v2(op(my.f.default), k=1, " +
+			"_x_base_index=0, _all_bases=[%x])": "my::f(int k, Tensor(a1!) x) -> Tensor",
+		"%y: f32[2, 3], %z: f32[2, 3] = c: higher_order.auto_functionalized(op(my.f.default), x=%x)": "does not say to which arguments it writes",
+		"%y: f32[2, 3] = my.known.default(x=%x, k=1)":                                                "my::known(Tensor x, int k, bool b=False) -> Tensor",
 	} {
 		p, err := ir.Parse("m.txt", strings.Replace(strings.ReplaceAll(text, "%%", "%"), "%s", call, 1))
 		if err != nil {

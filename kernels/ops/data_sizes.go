@@ -298,7 +298,8 @@ func repeatEach() entry {
 		return t, d, repeats
 	}
 	return entry{
-		Schema: "aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
+		Schema: "aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, " +
+			"SymInt? output_size=None) -> Tensor",
 		Infer: func(c *Call) []ir.Type {
 			t, d, _ := operands(c)
 			sizes := slices.Clone(t.Sizes)

@@ -84,7 +84,8 @@ func diagonalOps() []entry {
 // triangleIndexOps list the places of a matrix on and below, or on and above,
 // a diagonal.
 func triangleIndexOps() []entry {
-	const args = "(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"
+	const args = "(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, " +
+		"Device? device=None, bool? pin_memory=None) -> Tensor"
 	return []entry{triangleIndices("aten::tril_indices"+args, false),
 		triangleIndices("aten::triu_indices"+args, true)}
 }

@@ -22,7 +22,8 @@ func eigenOps() []entry {
 				return b.aten("matmul", b.mul(vs[1], roots), b.aten("transpose.int", vs[1], -2, -1))
 			}),
 		{
-			Schema: "aten::linalg_eigh(Tensor self, str UPLO=\"L\") -> (Tensor eigenvalues, Tensor eigenvectors)",
+			Schema: "aten::linalg_eigh(Tensor self, str UPLO=\"L\") -> (Tensor eigenvalues, " +
+				"Tensor eigenvectors)",
 			Decompose: func(b *Builder, c *Call) []*ir.Value {
 				return b.Ops("aten._linalg_eigh.default", c.Value("self"), c.Str("UPLO"))
 			},
@@ -185,7 +186,8 @@ func startSign(sign counter, m matrix, i, n sym.Expr) []loop.Stmt {
 //go:noinline
 func eigh() entry {
 	return entry{
-		Schema: "aten::_linalg_eigh(Tensor A, str UPLO=\"L\", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)",
+		Schema: "aten::_linalg_eigh(Tensor A, str UPLO=\"L\", bool compute_v=True) -> (Tensor " +
+			"eigenvalues, Tensor eigenvectors)",
 		Infer: func(c *Call) []ir.Type {
 			t, _ := c.square("A")
 			c.errorIf(!slices.Contains([]string{"L", "l", "U", "u"}, c.Str("UPLO")), "UPLO %q",

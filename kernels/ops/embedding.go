@@ -11,12 +11,15 @@ import (
 // embeddingBagOps sum, average or take the maximum of the rows in each bag.
 // What they give beside serves the gradient.
 func embeddingBagOps() []entry {
-	const head = "(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False"
+	const head = "(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, " +
+		"int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False"
 	const results = ") -> (Tensor, Tensor, Tensor, Tensor)"
 	return []entry{
 		embeddingBag("aten::embedding_bag" + head + results),
 		embeddingBag(
-			"aten::embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx" + results),
+			"aten::embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, " +
+				"bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, " +
+				"bool include_last_offset, int? padding_idx" + results),
 		embeddingBag("aten::_embedding_bag" + head + ", int padding_idx=-1" + results),
 		embeddingBag("aten::_embedding_bag_forward_only" + head + ", int padding_idx=-1" + results),
 	}
@@ -93,7 +96,8 @@ func embeddingBag(schema string) entry {
 		}
 		of := b.cast(bag, index)
 		// PyTorch's fast path returns it empty. It takes neighbours in memory.
-		fast := mode == bagSum && !padded && (d == ir.Float32 || d == ir.Float16) && w.Type.Strides[1].Is(1)
+		fast := mode == bagSum && !padded && (d == ir.Float32 || d == ir.Float16) &&
+			w.Type.Strides[1].Is(1)
 		if fast && c.Has("per_sample_weights") {
 			fast = c.Tensor("per_sample_weights").Strides[0].Is(1)
 		}
@@ -122,7 +126,8 @@ func (c *Call) paddingRow(table ir.Type) (row sym.Expr, ok bool) {
 	return sym.Add(table.Sizes[0], sym.Int(n)), c.Op.sch.Name == "aten.embedding_bag.padding_idx"
 }
 
-const quantEmbeddingArgs = "Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices"
+const quantEmbeddingArgs = "Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, " +
+	"int weight_quant_min, int weight_quant_max, Tensor indices"
 
 // quantEmbedding looks up rows of a table of integers of the given number of
 // bits and dequantizes them, with a scale per row or per group of columns. A

@@ -34,7 +34,8 @@ func factorOps() []entry {
 			}),
 		solveTriangular(),
 		{
-			Schema: "aten::triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)",
+			Schema: "aten::triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, " +
+				"bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)",
 			Decompose: func(b *Builder, c *Call) []*ir.Value {
 				a := c.Value("A")
 				x := b.triangular(a, c.Value("self"), c.Bool("upper"), c.Bool("transpose"),
@@ -71,7 +72,8 @@ func factorOps() []entry {
 			},
 		},
 		{
-			Schema:    "aten::lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)",
+			Schema: "aten::lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, " +
+				"bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)",
 			Decompose: unpackLU,
 		},
 		{
@@ -255,7 +257,8 @@ func (c counter) plus(x *expr.Expr) loop.Stmt { return c.set(expr.Add(c.get(), x
 //go:noinline
 func cholesky() entry {
 	return entry{
-		Schema: "aten::linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
+		Schema: "aten::linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) " +
+			"-> (Tensor L, Tensor info)",
 		Infer: func(c *Call) []ir.Type {
 			t, _ := c.square("self")
 			return []ir.Type{columnMajor(t.DType, t.Sizes...),
@@ -315,7 +318,8 @@ func solveTriangular() entry {
 		return batch, n, cols
 	}
 	return entry{
-		Schema: "aten::linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
+		Schema: "aten::linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, " +
+			"bool unitriangular=False) -> Tensor",
 		Infer: func(c *Call) []ir.Type {
 			batch, _, _ := batchOf(c)
 			y := c.Tensor("B")
@@ -457,7 +461,8 @@ func reflect() entry {
 		return a, x, m, cols, tau.Sizes[r-2]
 	}
 	return entry{
-		Schema: "aten::ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor",
+		Schema: "aten::ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, " +
+			"bool transpose=False) -> Tensor",
 		Infer: func(c *Call) []ir.Type {
 			_, x, _, _, _ := setup(c)
 			return one(columnMajor(x.DType, x.Sizes...))

@@ -22,7 +22,8 @@ const largestMatrix = 128
 // functions of torch.fft, which come to these.
 func fftOps() []entry {
 	out := []entry{
-		fourierKernel("aten::_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor",
+		fourierKernel(
+			"aten::_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor",
 			func(c *Call, dims []int, t ir.Type) ir.Type {
 				c.errorIf(!t.DType.IsFloat(), "not defined on %s", t.DType)
 				if c.Bool("onesided") && len(dims) > 0 {
@@ -43,7 +44,8 @@ func fftOps() []entry {
 				}
 				return b.complex(f.all(p, dims[:len(dims)-1]))
 			}),
-		fourierKernel("aten::_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor",
+		fourierKernel(
+			"aten::_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor",
 			func(c *Call, _ []int, t ir.Type) ir.Type {
 				c.errorIf(!t.DType.IsComplex(), "not defined on %s", t.DType)
 				return t
@@ -56,7 +58,8 @@ func fftOps() []entry {
 				f := newFourier(b, c, sign, dims, x.Type.Sizes)
 				return b.complex(f.all(b.split(x), dims))
 			}),
-		fourierKernel("aten::_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor",
+		fourierKernel(
+			"aten::_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor",
 			func(c *Call, dims []int, t ir.Type) ir.Type {
 				n := must(c.SymInt("last_dim_size"))
 				c.errorIf(!t.DType.IsComplex() || len(dims) == 0 || sym.Less(n, sym.Int(1)),

@@ -182,7 +182,9 @@ func (c *Call) sampled(m ir.DType, at []sym.Expr, taps [][]gridTap, inside,
 // gridOps sample images at computed positions.
 func gridOps() []entry {
 	return []entry{
-		gridSampler("aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", 2, 3).core(func(b *Builder, c *Call) *ir.Value {
+		gridSampler("aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, "+
+			"int padding_mode, bool align_corners) -> Tensor", 2,
+			3).core(func(b *Builder, c *Call) *ir.Value {
 			// The operator for the number of dimensions.
 			op := "aten.grid_sampler_2d.default"
 			if c.Tensor("input").Rank() == 5 {
@@ -190,7 +192,9 @@ func gridOps() []entry {
 			}
 			return sameAs(op)(b, c)
 		}),
-		gridSampler("aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", 2),
-		gridSampler("aten::grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", 3),
+		gridSampler("aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, "+
+			"int padding_mode, bool align_corners) -> Tensor", 2),
+		gridSampler("aten::grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, "+
+			"int padding_mode, bool align_corners) -> Tensor", 3),
 	}
 }

@@ -212,7 +212,8 @@ func (c *Call) gatherDim() (d int) {
 
 func embedding() entry {
 	return entry{
-		Schema: "aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
+		Schema: "aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, " +
+			"bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
 		Infer: func(c *Call) []ir.Type {
 			w := c.Tensor("weight")
 			idx := c.indexTensor("indices")

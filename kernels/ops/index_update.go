@@ -205,7 +205,8 @@ func indexUpdateOps() []entry {
 	itself := func(_ *Call, x *expr.Expr) *expr.Expr { return x }
 	return []entry{
 		entry{
-			Schema: "aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
+			Schema: "aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, " +
+				"*, bool include_self=True) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
 				c.gatherDim()
 				c.accumulationOf("reduce")
@@ -221,7 +222,8 @@ func indexUpdateOps() []entry {
 				return c.accumulate(t, acc, srcValue(c, t.at), c.Bool("include_self"))
 			},
 		}.core(scatterReduceCore),
-		indexUpdate("aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", "source", fixed(added), func(c *Call, x *expr.Expr) *expr.Expr {
+		indexUpdate("aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, "+
+			"Scalar alpha=1) -> Tensor", "source", fixed(added), func(c *Call, x *expr.Expr) *expr.Expr {
 			m := opmath(x.DType)
 			if m == ir.Bool {
 				return expr.And(x, c.number(c.Arg("alpha"), m))
@@ -241,12 +243,18 @@ func indexUpdateOps() []entry {
 			return b.aten("scatter.src", c.Value("self"), d, b.slicesAt(c, sizes, d),
 				b.reshaped(c.Value("source"), sizes...))
 		}),
-		indexUpdate("aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", "", fixed(replaced), func(c *Call, _ *expr.Expr) *expr.Expr { return scalarValue(c, nil) }).core(indexFillCore),
-		indexUpdate("aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", "", fixed(replaced), func(c *Call, _ *expr.Expr) *expr.Expr {
-			k := c.Operand("value")
-			return c.flatLoad(k, zeros(c.operands[k].Type.Rank()))
-		}).core(indexFillCore),
-		indexUpdate("aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor",
+		indexUpdate(
+			"aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", "",
+			fixed(replaced), func(c *Call, _ *expr.Expr) *expr.Expr { return scalarValue(c, nil) }).core(
+			indexFillCore),
+		indexUpdate(
+			"aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", "",
+			fixed(replaced), func(c *Call, _ *expr.Expr) *expr.Expr {
+				k := c.Operand("value")
+				return c.flatLoad(k, zeros(c.operands[k].Type.Rank()))
+			}).core(indexFillCore),
+		indexUpdate("aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, "+
+			"*, bool include_self=True) -> Tensor",
 			"source", named, itself).core(func(b *Builder, c *Call) *ir.Value {
 			d, sizes := b.indexUpdateDim(c)
 			src := b.reshaped(c.Value("source"), sizes...)
@@ -256,16 +264,17 @@ func indexUpdateOps() []entry {
 			return b.reduceInto(c.Value("self"), b.slicesAt(c, sizes, d), src, d, c.Str("reduce"),
 				c.Bool("include_self"))
 		}),
-		derived("aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", func(b *Builder, c *Call) *ir.Value {
-			// Writes to elements of the flattened self.
-			self, n, src := c.Value("self"), c.indexTensor("index").Numel(), c.Tensor("source")
-			c.errorIf(differ(n, src.Numel()) || src.DType != self.Type.DType,
-				"an index of %s for a source of %s and %s", n, src.DType, sizesOf{src})
-			index := ir.List{ir.Ref{Value: b.reshaped(c.Value("index"), n)}}
-			y := b.aten("index_put", b.reshaped(self, self.Type.Numel()), index,
-				b.reshaped(c.Value("source"), n), c.Arg("accumulate"))
-			return b.reshaped(y, self.Type.Sizes...)
-		}),
+		derived("aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor",
+			func(b *Builder, c *Call) *ir.Value {
+				// Writes to elements of the flattened self.
+				self, n, src := c.Value("self"), c.indexTensor("index").Numel(), c.Tensor("source")
+				c.errorIf(differ(n, src.Numel()) || src.DType != self.Type.DType,
+					"an index of %s for a source of %s and %s", n, src.DType, sizesOf{src})
+				index := ir.List{ir.Ref{Value: b.reshaped(c.Value("index"), n)}}
+				y := b.aten("index_put", b.reshaped(self, self.Type.Numel()), index,
+					b.reshaped(c.Value("source"), n), c.Arg("accumulate"))
+				return b.reshaped(y, self.Type.Sizes...)
+			}),
 		maskedScatter(),
 	}
 }
@@ -442,11 +451,13 @@ func maskedOps() []entry {
 		return at
 	}
 	return []entry{
-		derived("aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+		derived("aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, "+
+			"Scalar fill) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			found := b.aten("index.Tensor", c.Value("self"), indices(b, c))
 			return b.aten("where.self", c.Value("mask"), found, b.tensor(c, "fill", found.Type.DType))
 		}),
-		derived("aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+		derived("aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, "+
+			"Tensor?[] indices, Tensor values) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			values := b.aten("masked_fill.Scalar", c.Value("values"),
 				b.aten("logical_not", c.Value("mask")), 0)
 			return b.aten("index_put", c.Value("self"), indices(b, c), values, true)

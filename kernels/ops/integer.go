@@ -34,7 +34,8 @@ func integerElementwise() []entry {
 			// (Σ factor·tensor + added) >> shift, in int32, limited. The shift rounds down. Where
 			// near more and near less give two integers, it is that of other, which is computed
 			// only there.
-			Schema: "etgen::integer_linear(Tensor[] tensors, int[] factors, int added, int shift, int quant_min, int quant_max, ScalarType dtype, Tensor? other=None, int near=0) -> Tensor",
+			Schema: "etgen::integer_linear(Tensor[] tensors, int[] factors, int added, int shift, " +
+				"int quant_min, int quant_max, ScalarType dtype, Tensor? other=None, int near=0) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
 				ts, d := c.Tensors("tensors"), c.DType("dtype", ir.InvalidDType)
 				factors, shift := must(c.Ints("factors")), must(c.Int("shift"))
@@ -87,7 +88,8 @@ func integerElementwise() []entry {
 		{
 			// The product of both less their zero points, exact in int32 where that holds it. The
 			// result is int32, or, rounded, float32.
-			Schema: "etgen::integer_mul(Tensor self, Tensor other, int self_zero_point, int other_zero_point, ScalarType dtype) -> Tensor",
+			Schema: "etgen::integer_mul(Tensor self, Tensor other, int self_zero_point, " +
+				"int other_zero_point, ScalarType dtype) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
 				c.integerSum("self", "other")
 				x, y := c.Tensor("self"), c.Tensor("other")
@@ -108,7 +110,9 @@ func integerElementwise() []entry {
 			// shift, limited, where high is the upper half of a product, and both shifts round
 			// down. What the last shift takes nothing from is a half, as added has one; ties says
 			// what becomes of it. Other and near are those of integer_linear.
-			Schema: "etgen::fixed_rescale(Tensor[] tensors, Tensor[] multipliers, Tensor added, int[] up, int shift, int ties, int quant_min, int quant_max, ScalarType dtype, Tensor? other=None, int near=0) -> Tensor",
+			Schema: "etgen::fixed_rescale(Tensor[] tensors, Tensor[] multipliers, Tensor added, int[] up, " +
+				"int shift, int ties, int quant_min, int quant_max, ScalarType dtype, Tensor? other=None, " +
+				"int near=0) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
 				ts, by, up := c.Tensors("tensors"), c.Tensors("multipliers"), must(c.Ints("up"))
 				c.fixedScale()
@@ -143,7 +147,8 @@ func integerElementwise() []entry {
 		{
 			// A function of int16, of which the table has a parabola for each 2^bits integers and
 			// how far off it may be; see spline. Other is that of integer_linear.
-			Schema: "etgen::integer_spline(Tensor self, Tensor table, int bits, int shift, int quant_min, int quant_max, ScalarType dtype, Tensor? other=None) -> Tensor",
+			Schema: "etgen::integer_spline(Tensor self, Tensor table, int bits, int shift, int quant_min, " +
+				"int quant_max, ScalarType dtype, Tensor? other=None) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
 				t, bits := c.Tensor("table"), must(c.Int("bits"))
 				c.errorIf(bits < 1 || bits > 15, "bits is %d; it lies in [1, 15]", bits)
@@ -161,7 +166,9 @@ func integerElementwise() []entry {
 			// What is above the zero point times output_multiplier, what is below times
 			// multipliers, in int32, plus added and shifted, which rounds down. Other and near are
 			// those of integer_linear.
-			Schema: "etgen::integer_prelu(Tensor self, Tensor multipliers, int self_zero_point, int output_multiplier, int added, int shift, int quant_min, int quant_max, ScalarType dtype, Tensor? other=None, int near=0) -> Tensor",
+			Schema: "etgen::integer_prelu(Tensor self, Tensor multipliers, int self_zero_point, " +
+				"int output_multiplier, int added, int shift, int quant_min, int quant_max, " +
+				"ScalarType dtype, Tensor? other=None, int near=0) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
 				c.zeroPoint("self")
 				c.int32Args("output_multiplier", "added")
@@ -322,7 +329,10 @@ func quantizedType(d ir.DType) bool { return d == ir.Int8 || d == ir.Uint8 || d 
 func integerProducts() []entry {
 	return []entry{
 		{
-			Schema: "etgen::integer_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] before, SymInt[] after, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, int input_zero_point, int weight_zero_point, ScalarType dtype) -> Tensor",
+			Schema: "etgen::integer_convolution(Tensor input, Tensor weight, Tensor? bias, " +
+				"SymInt[] stride, SymInt[] before, SymInt[] after, SymInt[] dilation, bool transposed, " +
+				"SymInt[] output_padding, SymInt groups, int input_zero_point, int weight_zero_point, " +
+				"ScalarType dtype) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
 				t := convOf(c).outType(c)
 				t.DType = c.DType("dtype", ir.InvalidDType)
@@ -338,7 +348,9 @@ func integerProducts() []entry {
 			// [column][group], a result has a sum for each group of k. Each is exact in int32, of
 			// mat2 less its zero point, is rounded to float32 and multiplied by its scale. These
 			// are added in order.
-			Schema: "etgen::integer_matmul(Tensor self, Tensor mat2, Tensor? bias, bool transposed, int self_zero_point, int mat2_zero_point, ScalarType dtype, Tensor? scales=None, Tensor? mat2_zero_points=None) -> Tensor",
+			Schema: "etgen::integer_matmul(Tensor self, Tensor mat2, Tensor? bias, bool transposed, " +
+				"int self_zero_point, int mat2_zero_point, ScalarType dtype, Tensor? scales=None, " +
+				"Tensor? mat2_zero_points=None) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
 				x, w := c.Tensor("self"), c.Tensor("mat2")
 				r := w.Rank()
@@ -401,7 +413,8 @@ func (c *Call) groupScales(n, k sym.Expr) {
 		return
 	}
 	s := c.Tensor("scales")
-	c.errorIf(c.Has("bias") || c.DType("dtype", ir.InvalidDType) != ir.Float32 || c.Tensor("mat2").Rank() > 2,
+	c.errorIf(c.Has("bias") || c.DType("dtype", ir.InvalidDType) != ir.Float32 ||
+		c.Tensor("mat2").Rank() > 2,
 		"scales of groups are for results of float32, of a matrix, without a bias")
 	c.errorIf(s.DType != ir.Float32 || s.Rank() != 2 || differ(s.Sizes[0], n), "scales %s of %s",
 		s.DType, sizesOf{s})

@@ -184,7 +184,8 @@ func combineOps() []entry {
 				c.Tensor("self").Rank())
 			return b.aten("sum", b.aten("diagonal", c.Value("self")))
 		}),
-		derived("aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", tensorDot),
+		derived("aten::tensordot(Tensor self, Tensor other, int[] dims_self, "+
+			"int[] dims_other) -> Tensor", tensorDot),
 	}
 }
 

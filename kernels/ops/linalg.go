@@ -24,19 +24,23 @@ func linalgOps() []entry {
 				return b.Ops("aten.linalg_lu_factor_ex.default", c.Value("A"),
 					Kw("pivot", c.Bool("pivot")))[:2]
 			}),
-		many("aten::_lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, Tensor pivots, Tensor info)",
+		many("aten::_lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, "+
+			"Tensor pivots, Tensor info)",
 			func(b *Builder, c *Call) []*ir.Value {
 				return b.Ops("aten.linalg_lu_factor_ex.default", c.Value("self"),
 					Kw("pivot", c.Bool("pivot")))
 			}),
-		many("aten::linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", func(b *Builder, c *Call) []*ir.Value {
+		many("aten::linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, "+
+			"Tensor info)", func(b *Builder, c *Call) []*ir.Value {
 			x, info := b.inverse(c.Value("A"))
 			return []*ir.Value{x, info}
 		}),
 		derived("aten::linalg_inv(Tensor A) -> Tensor", invert("A")),
 		derived("aten::inverse(Tensor self) -> Tensor", invert("self")),
-		many("aten::_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU, Tensor pivots, Tensor info)", solveSystem),
-		many("aten::linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)", func(b *Builder, c *Call) []*ir.Value {
+		many("aten::_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) "+
+			"-> (Tensor result, Tensor LU, Tensor pivots, Tensor info)", solveSystem),
+		many("aten::linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> "+
+			"(Tensor result, Tensor info)", func(b *Builder, c *Call) []*ir.Value {
 			vs := solveSystem(b, c)
 			return []*ir.Value{vs[0], vs[3]}
 		}),
@@ -53,7 +57,8 @@ func linalgOps() []entry {
 			}),
 		derived("aten::linalg_det(Tensor A) -> Tensor", determinantOf("A")),
 		derived("aten::det(Tensor self) -> Tensor", determinantOf("self")),
-		many("aten::_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)", func(b *Builder, c *Call) []*ir.Value {
+		many("aten::_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, "+
+			"Tensor pivots)", func(b *Builder, c *Call) []*ir.Value {
 			lu, pivots, _ := b.factors(c.Value("A"))
 			return append(b.signedLog(lu, pivots), lu, pivots)
 		}),
@@ -206,7 +211,8 @@ func columnMajor(d ir.DType, sizes ...sym.Expr) ir.Type {
 //go:noinline
 func luFactor() entry {
 	return entry{
-		Schema: "aten::linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)",
+		Schema: "aten::linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> " +
+			"(Tensor LU, Tensor pivots, Tensor info)",
 		Infer: func(c *Call) []ir.Type {
 			t, m, n := c.matrices("A")
 			c.errorIf(!c.Bool("pivot"), "without pivots")
@@ -297,7 +303,8 @@ func luFactor() entry {
 //go:noinline
 func luSolve() entry {
 	return entry{
-		Schema: "aten::linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",
+		Schema: "aten::linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, " +
+			"bool adjoint=False) -> Tensor",
 		Infer: func(c *Call) []ir.Type {
 			t, n := c.square("LU")
 			x, p, r := c.Tensor("B"), c.Tensor("pivots"), t.Rank()

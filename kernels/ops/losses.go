@@ -14,7 +14,8 @@ func lossOps() []entry {
 			func(b *Builder, _ *Call, d *ir.Value) *ir.Value { return b.mul(d, d) }),
 		pairLoss("aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
 			func(b *Builder, _ *Call, d *ir.Value) *ir.Value { return b.aten("abs", d) }),
-		pairLoss("aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor", func(b *Builder, c *Call, d *ir.Value) *ir.Value {
+		pairLoss("aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, "+
+			"float beta=1.) -> Tensor", func(b *Builder, c *Call, d *ir.Value) *ir.Value {
 			beta := must(c.Float("beta"))
 			far := b.aten("abs", d)
 			if beta == 0 {
@@ -24,14 +25,16 @@ func lossOps() []entry {
 			return b.where(b.aten("lt.Scalar", far, beta), near, b.aten("sub.Scalar", far,
 				0.5*beta), d.Type.DType)
 		}),
-		pairLoss("aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor", func(b *Builder, c *Call, d *ir.Value) *ir.Value {
+		pairLoss("aten::huber_loss(Tensor self, Tensor target, int reduction=1, "+
+			"float delta=1.) -> Tensor", func(b *Builder, c *Call, d *ir.Value) *ir.Value {
 			delta := must(c.Float("delta"))
 			size := b.aten("abs", d)
 			far := b.aten("mul.Scalar", b.aten("sub.Scalar", size, 0.5*delta), delta)
 			return b.where(b.aten("lt.Scalar", size, delta), b.aten("mul.Scalar", b.mul(d, d),
 				0.5), far, d.Type.DType)
 		}),
-		derived("aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+		derived("aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) "+
+			"-> Tensor", func(b *Builder, c *Call) *ir.Value {
 			x, t := c.Value("self"), c.Value("target")
 			var loss *ir.Value
 			if c.Bool("log_target") {
@@ -41,7 +44,8 @@ func lossOps() []entry {
 			}
 			return b.reduced(c, loss)
 		}),
-		derived("aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+		derived("aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, "+
+			"int reduction=1) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			// Takes logarithms no smaller than -100.
 			x, t := c.Value("self"), c.Value("target")
 			least := func(v *ir.Value) *ir.Value {
@@ -50,20 +54,28 @@ func lossOps() []entry {
 			no := b.mul(b.aten("sub.Scalar", t, 1), least(b.aten("log1p", b.aten("neg", x))))
 			return b.weighted(c, b.sub(no, b.mul(t, least(b.aten("log", x)))))
 		}),
-		derived("aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor", func(b *Builder, c *Call) *ir.Value {
-			x, t := c.Value("self"), c.Value("target")
-			log := b.aten("log_sigmoid", x)
-			if c.Has("pos_weight") {
-				w := b.aten("sub.Scalar", c.Value("pos_weight"), 1)
-				log = b.mul(b.aten("add.Scalar", b.mul(w, t), 1), log)
-			}
-			return b.weighted(c, b.sub(b.mul(b.aten("rsub.Scalar", t, 1), x), log))
-		}),
-		chunkedCrossEntropy("", ", str reduction, int ignore_index, float label_smoothing, int batch_chunk_size, str acc_policy, ScalarType acc_dtype, bool allow_retain_graph, bool compute_input_grad, bool compute_linear_weight_grad, bool compute_linear_bias_grad) -> (Tensor, Tensor, Tensor, Tensor)"),
-		chunkedCrossEntropy("_no_reduction", ", int ignore_index, int batch_chunk_size, str acc_policy, ScalarType acc_dtype) -> Tensor"),
-		derived("aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor",
-			crossEntropy),
-		derived("aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor",
+		derived("aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, "+
+			"Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor",
+			func(b *Builder, c *Call) *ir.Value {
+				x, t := c.Value("self"), c.Value("target")
+				log := b.aten("log_sigmoid", x)
+				if c.Has("pos_weight") {
+					w := b.aten("sub.Scalar", c.Value("pos_weight"), 1)
+					log = b.mul(b.aten("add.Scalar", b.mul(w, t), 1), log)
+				}
+				return b.weighted(c, b.sub(b.mul(b.aten("rsub.Scalar", t, 1), x), log))
+			}),
+		chunkedCrossEntropy("",
+			", str reduction, int ignore_index, float label_smoothing, int batch_chunk_size, "+
+				"str acc_policy, ScalarType acc_dtype, bool allow_retain_graph, bool compute_input_grad, "+
+				"bool compute_linear_weight_grad, bool compute_linear_bias_grad) -> (Tensor, Tensor, Tensor, "+
+				"Tensor)"),
+		chunkedCrossEntropy("_no_reduction",
+			", int ignore_index, int batch_chunk_size, str acc_policy, ScalarType acc_dtype) -> Tensor"),
+		derived("aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, "+
+			"int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor", crossEntropy),
+		derived("aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, "+
+			"SymInt ignore_index=-100) -> Tensor",
 			func(b *Builder, c *Call) *ir.Value { return classLoss(b, c, c.Value("self"), 0) }),
 	}
 }
@@ -195,12 +207,14 @@ func (b *Builder) smoothed(c *Call, t ir.Type, named, all *ir.Value,
 // margin is kept.
 func marginLossOps() []entry {
 	return []entry{
-		derived("aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+		derived("aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, "+
+			"float margin=0., int reduction=1) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			d := b.mul(b.aten("neg", c.Value("target")), b.sub(c.Value("input1"),
 				c.Value("input2")))
 			return b.reduced(c, b.hinge(d, c.Arg("margin")))
 		}),
-		derived("aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+		derived("aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., "+
+			"int reduction=1) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			x, t := c.Value("self"), c.Value("target")
 			away := b.aten("clamp_min", b.sub(b.aten("full_like", x, c.Arg("margin")), x), 0)
 			apart := b.where(b.aten("ne.Scalar", t, 1), away, 0, x.Type.DType)
@@ -212,8 +226,11 @@ func marginLossOps() []entry {
 				away := b.mul(b.aten("neg", c.Value("target")), c.Value("self"))
 				return b.reduced(c, b.aten("log1p", b.aten("exp", away)))
 			}),
-		derived("aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor", cosineEmbedding),
-		derived("aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., float eps=9.9999999999999995e-07, bool swap=False, int reduction=1) -> Tensor",
+		derived("aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, "+
+			"float margin=0., int reduction=1) -> Tensor", cosineEmbedding),
+		derived("aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, "+
+			"float margin=1., float p=2., float eps=9.9999999999999995e-07, bool swap=False, "+
+			"int reduction=1) -> Tensor",
 			func(b *Builder, c *Call) *ir.Value {
 				// Wants the anchor nearer to the positive than to the negative;
 				// with swap, to the nearer of it and the positive.
@@ -224,9 +241,12 @@ func marginLossOps() []entry {
 				}
 				return b.reduced(c, b.hinge(b.sub(near, far), c.Arg("margin")))
 			}),
-		derived("aten::multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1) -> Tensor", multiMargin),
-		derived("aten::multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", multilabelMargin),
-		derived("aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+		derived("aten::multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, "+
+			"Tensor? weight=None, int reduction=1) -> Tensor", multiMargin),
+		derived("aten::multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+			multilabelMargin),
+		derived("aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, "+
+			"float eps, int reduction) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			// The negative logarithm of a Poisson probability; full adds
 			// Stirling's approximation of the factorial's.
 			x, t := c.Value("input"), c.Value("target")
@@ -330,7 +350,8 @@ func multiMargin(b *Builder, c *Call) *ir.Value {
 //go:noinline
 func chunkedCrossEntropy(name, tail string) entry {
 	return entry{
-		Schema: "torch_nn::_linear_cross_entropy_batch_chunked" + name + "(Tensor input, Tensor linear_weight, Tensor target, Tensor? linear_bias, Tensor? weight" + tail,
+		Schema: "torch_nn::_linear_cross_entropy_batch_chunked" + name +
+			"(Tensor input, Tensor linear_weight, Tensor target, Tensor? linear_bias, Tensor? weight" + tail,
 		Decompose: func(b *Builder, c *Call) []*ir.Value {
 			reduction, smoothing := "none", any(0.0)
 			if c.Op.sch.Index("reduction") >= 0 {

@@ -145,7 +145,8 @@ func matmulOps() []entry {
 			return b.aten("mm", b.cast(x, ir.Int32), b.cast(y, ir.Int32))
 		}),
 		plain("aten::bmm(Tensor self, Tensor mat2) -> Tensor", "self", "mat2", 3, 3, ""),
-		plain("aten::mv(Tensor self, Tensor vec) -> Tensor", "self", "vec", 2, 1, "").core(func(b *Builder, c *Call) *ir.Value {
+		plain("aten::mv(Tensor self, Tensor vec) -> Tensor", "self", "vec", 2, 1,
+			"").core(func(b *Builder, c *Call) *ir.Value {
 			y := b.aten("mm", c.Value("self"), b.column(c.Value("vec")))
 			return b.aten("squeeze.dim", y, 1)
 		}),
@@ -153,8 +154,11 @@ func matmulOps() []entry {
 			"").core(dotCore("tensor")),
 		plain("aten::vdot(Tensor self, Tensor other) -> Tensor", "self", "other", 1, 1,
 			"").core(dotCore("other")),
-		plain("aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "mat1", "mat2", 2, 2, "self"),
-		plain("aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "mat", "vec", 2, 1, "self").core(func(b *Builder, c *Call) *ir.Value {
+		plain("aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, "+
+			"Scalar alpha=1) -> Tensor", "mat1", "mat2", 2, 2, "self"),
+		plain("aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, "+
+			"Scalar alpha=1) -> Tensor", "mat", "vec", 2, 1, "self").core(func(b *Builder,
+			c *Call) *ir.Value {
 			self := c.Value("self")
 			if self.Type.Rank() == 1 {
 				self = b.column(self)
@@ -163,7 +167,8 @@ func matmulOps() []entry {
 				Kw("beta", c.Arg("beta")), Kw("alpha", c.Arg("alpha")))
 			return b.aten("squeeze.dim", y, 1)
 		}),
-		plain("aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "batch1", "batch2", 3, 3, "self").core(baddbmmCore),
+		plain("aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, "+
+			"Scalar alpha=1) -> Tensor", "batch1", "batch2", 3, 3, "self").core(baddbmmCore),
 		linearProduct().op(),
 		product{schema: chosenSchema, a: "self", b: "mat2", setup: chosenMatrices, term: chosenTerm,
 			decompose: func(b *Builder, c *Call) []*ir.Value {
@@ -171,11 +176,13 @@ func matmulOps() []entry {
 				y := b.aten("bmm", b.aten("unsqueeze", c.Value("self"), 1), w)
 				return []*ir.Value{b.aten("squeeze.dim", y, 1)}
 			}}.op(),
-		derived("aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor", groupedMatmul("self", "mat2")),
+		derived("aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, "+
+			"ScalarType? out_dtype=None) -> Tensor", groupedMatmul("self", "mat2")),
 		derived("transformers::grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs) -> Tensor",
 			groupedMatmul("input", "weight")),
 		derived("aten::matmul(Tensor self, Tensor other) -> Tensor", matmul),
-		derived("aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+		derived("aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, "+
+			"Scalar alpha=1) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			// Sums over batches too: it is a product with the batches side by side.
 			x, y := c.Value("batch1"), c.Value("batch2")
 			s, u := x.Type.Sizes, y.Type.Sizes

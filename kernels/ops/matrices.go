@@ -25,7 +25,8 @@ func matrixOps() []entry {
 					return k == d
 				}), c.Arg("maxnorm"), nil)
 			}),
-		derived("aten::embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor",
+		derived("aten::embedding_renorm(Tensor self, Tensor indices, float max_norm, "+
+			"float norm_type) -> Tensor",
 			func(b *Builder, c *Call) *ir.Value {
 				x, i := c.Value("self"), c.indexTensor("indices")
 				c.errorIf(x.Type.Rank() != 2, "an embedding of %s", sizesOf{x.Type})
@@ -35,8 +36,10 @@ func matrixOps() []entry {
 				return b.renormed(x, c.Arg("norm_type"), []int{1}, c.Arg("max_norm"), asked)
 			}),
 		derived("aten::norm.Scalar(Tensor self, Scalar p=2) -> Tensor", vectorNorm),
-		derived("aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor", vectorNorm),
-		derived("aten::norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor", vectorNorm),
+		derived("aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> "+
+			"Tensor", vectorNorm),
+		derived("aten::norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, "+
+			"ScalarType dtype) -> Tensor", vectorNorm),
 		derived("aten::norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor",
 			vectorNorm),
 		derived("aten::frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
@@ -45,7 +48,8 @@ func matrixOps() []entry {
 }
 
 // renormed is x with norms over dims of no more than most; of the slices asked for, nil for all.
-func (b *Builder) renormed(x *ir.Value, p ir.Arg, dims []int, most ir.Arg, asked *ir.Value) *ir.Value {
+func (b *Builder) renormed(x *ir.Value, p ir.Arg, dims []int, most ir.Arg,
+	asked *ir.Value) *ir.Value {
 	norm := b.aten("linalg_vector_norm", b.cast(x, opmath(x.Type.DType)), p, dims, true)
 	over := b.aten("gt.Scalar", norm, most)
 	if asked != nil {

@@ -17,22 +17,24 @@ func measureOps() []entry {
 		return out
 	}
 	return []entry{
-		derived("aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", func(b *Builder, c *Call) *ir.Value {
-			// Divides by norms of at least eps.
-			x, y := c.Value("x1"), c.Value("x2")
-			d := must(c.Promote("x1", "x2"))
-			sizes, ok := Broadcast(x.Type, y.Type)
-			c.errorIf(!ok || !d.IsFloat(), "vectors of %s in %s", d, sizesOf{x.Type, y.Type})
-			dim := must(c.Int("dim"))
-			// Each operand is as long as the result before it is measured, as in PyTorch.
-			unit := func(v *ir.Value) *ir.Value {
-				v = b.aten("expand", b.cast(v, d), sizes)
-				norm := b.aten("linalg_vector_norm", v, 2, []int64{dim}, true)
-				return b.div(v, b.aten("clamp", norm, c.Arg("eps")))
-			}
-			return b.aten("sum.dim_IntList", b.mul(unit(x), unit(y)), []int64{dim})
-		}),
-		derived("aten::pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=9.9999999999999995e-07, bool keepdim=False) -> Tensor",
+		derived("aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor",
+			func(b *Builder, c *Call) *ir.Value {
+				// Divides by norms of at least eps.
+				x, y := c.Value("x1"), c.Value("x2")
+				d := must(c.Promote("x1", "x2"))
+				sizes, ok := Broadcast(x.Type, y.Type)
+				c.errorIf(!ok || !d.IsFloat(), "vectors of %s in %s", d, sizesOf{x.Type, y.Type})
+				dim := must(c.Int("dim"))
+				// Each operand is as long as the result before it is measured, as in PyTorch.
+				unit := func(v *ir.Value) *ir.Value {
+					v = b.aten("expand", b.cast(v, d), sizes)
+					norm := b.aten("linalg_vector_norm", v, 2, []int64{dim}, true)
+					return b.div(v, b.aten("clamp", norm, c.Arg("eps")))
+				}
+				return b.aten("sum.dim_IntList", b.mul(unit(x), unit(y)), []int64{dim})
+			}),
+		derived("aten::pairwise_distance(Tensor x1, Tensor x2, float p=2., float "+
+			"eps=9.9999999999999995e-07, bool keepdim=False) -> Tensor",
 			func(b *Builder, c *Call) *ir.Value {
 				return b.distance(c, "x1", "x2", c.Bool("keepdim"))
 			}),
@@ -45,7 +47,8 @@ func measureOps() []entry {
 			}),
 		derived("aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
 			func(b *Builder, c *Call) *ir.Value { return crossProduct(b, c, "dim") }),
-		derived("aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", bilinear),
+		derived("aten::bilinear(Tensor input1, Tensor input2, Tensor weight, "+
+			"Tensor? bias=None) -> Tensor", bilinear),
 		isIn(".Tensor_Tensor(Tensor elements, Tensor test_elements"),
 		isIn(".Tensor_Scalar(Tensor elements, Scalar test_element"),
 		isIn(".Scalar_Tensor(Scalar element, Tensor test_elements"),

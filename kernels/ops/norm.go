@@ -86,28 +86,38 @@ func (c *Call) statsDType(params ...string) ir.DType {
 func normOps() []entry {
 	return []entry{
 		nativeLayerNorm(),
-		derived("aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor", func(b *Builder, c *Call) *ir.Value {
-			return b.aten("native_layer_norm", c.Value("input"), c.Arg("normalized_shape"),
-				c.Arg("weight"), c.Arg("bias"), c.Arg("eps"))
-		}),
+		derived("aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, "+
+			"Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
+			func(b *Builder, c *Call) *ir.Value {
+				return b.aten("native_layer_norm", c.Value("input"), c.Arg("normalized_shape"),
+					c.Arg("weight"), c.Arg("bias"), c.Arg("eps"))
+			}),
 		rmsNorm().core(rmsNormCore),
 		nativeGroupNorm(),
 		derived(
-			"aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+			"aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, "+
+				"float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor",
+			func(b *Builder, c *Call) *ir.Value {
 				s := c.channels().Sizes
 				return b.aten("native_group_norm", c.Value("input"), c.Arg("weight"),
 					c.Arg("bias"), s[0], s[1], sym.Mul(s[2:]...), c.Arg("num_groups"), c.Arg("eps"))
 			}),
 		batchNormEval(),
 		batchNormTrain(
-			"aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)", false),
+			"aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, "+
+				"bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)", false),
 		batchNormTrain(
-			"aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)", true).cores(trainCore),
+			"aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, "+
+				"Tensor running_mean, Tensor running_var, bool training, float momentum, "+
+				"float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)",
+			true).cores(trainCore),
 		batchNorm(),
 		// instanceNorm normalises each channel of each sample by itself, or with given
 		// statistics.
 		entry{
-			Schema: "aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+			Schema: "aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, " +
+				"Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, " +
+				"bool cudnn_enabled) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
 				t := c.channels()
 				c.perChannel(t, "weight", "bias", "running_mean", "running_var")
@@ -187,7 +197,8 @@ func (c *Call) overTrailing(m ir.DType, lead []sym.Expr) (*expr.Expr, []*sym.Sym
 
 func nativeLayerNorm() entry {
 	return entry{
-		Schema: "aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
+		Schema: "aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, " +
+			"Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
 		Infer: func(c *Call) []ir.Type {
 			t := c.floatInput()
 			lead := c.trailing(t)
@@ -218,7 +229,8 @@ func nativeLayerNorm() entry {
 
 func rmsNorm() entry {
 	return entry{
-		Schema: "aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
+		Schema: "aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, " +
+			"float? eps=None) -> Tensor",
 		Infer: func(c *Call) []ir.Type {
 			t := c.Tensor("input")
 			c.errorIf(!t.DType.Part().IsFloat(), "not defined on %s", t.DType)

@@ -52,7 +52,9 @@ func integerNorms() []entry {
 			// is, the element by input_shift. What comes of both has output_fraction fractional
 			// bits once it is shifted by output_shift.
 			Schema: "etgen::fixed_norm" + head +
-				"Tensor multipliers, Tensor biases, int input_zero_point, bool mean, int added, int variance_shift, int input_shift, int output_shift, int output_fraction, int activation_min, int activation_max) -> Tensor",
+				"Tensor multipliers, Tensor biases, int input_zero_point, bool mean, int added, " +
+				"int variance_shift, int input_shift, int output_shift, int output_fraction, " +
+				"int activation_min, int activation_max) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
 				c.int8Input("input", 0)
 				c.normOf(ir.Int32)

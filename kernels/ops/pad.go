@@ -122,7 +122,8 @@ func padOps() []entry {
 			}),
 		},
 		{
-			Schema: "aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor",
+			Schema: "aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", " +
+				"float? value=None) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
 				pad := c.padArg("pad")
 				mode := c.Str("mode")

@@ -243,23 +243,35 @@ func averaged(vars []*sym.Symbol, body *expr.Expr, window bool) *expr.Expr {
 func poolOps() []entry {
 	return append([]entry{
 		maxPoolEntry(
-			"aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> Tensor", 1, false).cores(maxPoolCore(1)),
+			"aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], "+
+				"int[1] dilation=[1], bool ceil_mode=False) -> Tensor", 1, false).cores(maxPoolCore(1)),
 		maxPoolEntry(
-			"aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor", 2, false).cores(maxPoolCore(2)),
+			"aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, "+
+				"int[2] dilation=1, bool ceil_mode=False) -> Tensor", 2, false).cores(maxPoolCore(2)),
 		maxPoolEntry(
-			"aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> Tensor", 3, false).cores(maxPoolCore(3)),
+			"aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, "+
+				"int[3] dilation=1, bool ceil_mode=False) -> Tensor", 3, false).cores(maxPoolCore(3)),
 		maxPoolEntry(
-			"aten::max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> (Tensor, Tensor)", 1, true).cores(maxPoolCore(1)),
+			"aten::max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], "+
+				"int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> (Tensor, Tensor)", 1,
+			true).cores(maxPoolCore(1)),
 		maxPoolEntry(
-			"aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)", 2, true),
+			"aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], "+
+				"int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)", 2, true),
 		maxPoolEntry(
-			"aten::max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)", 3, true).cores(maxPoolCore(3)),
+			"aten::max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], "+
+				"int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)", 3,
+			true).cores(maxPoolCore(3)),
 		avgPoolEntry(
-			"aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool ceil_mode=False, bool count_include_pad=True) -> Tensor", 1).core(avgPoolCore(1)),
+			"aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], "+
+				"bool ceil_mode=False, bool count_include_pad=True) -> Tensor", 1).core(avgPoolCore(1)),
 		avgPoolEntry(
-			"aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor", 2),
+			"aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, "+
+				"bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor", 2),
 		avgPoolEntry(
-			"aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor", 3).core(avgPoolCore(3)),
+			"aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, "+
+				"bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
+			3).core(avgPoolCore(3)),
 	}, adaptiveOps()...)
 }
 
@@ -522,7 +534,8 @@ func unpoolOps() []entry {
 	return []entry{
 		derived("aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor",
 			maxUnpool(2)),
-		derived("aten::max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor", maxUnpool(3)),
+		derived("aten::max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, "+
+			"int[3] padding) -> Tensor", maxUnpool(3)),
 	}
 }
 

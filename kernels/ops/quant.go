@@ -33,13 +33,21 @@ func quantOps() []entry {
 		quantize(ns +
 			"quantize_per_channel_group(Tensor input, Tensor scales, Tensor zero_points, " +
 			quantRange + ", int group_size) -> Tensor"),
-		dequantize(ns+"dequantize_per_tensor(Tensor input, float scale, int zero_point, "+dequantRange+") -> Tensor", "out_dtype"),
-		dequantize(ns+"dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, "+dequantRange+") -> Tensor", "out_dtype"),
-		dequantize(ns+"dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, int axis, "+dequantRange+") -> Tensor", "out_dtype"),
-		dequantize(ns+"dequantize_per_token(Tensor input, Tensor scales, Tensor zero_points, "+quantRange+", ScalarType output_dtype) -> Tensor", "output_dtype"),
-		dequantize(ns+"dequantize_per_channel_group(Tensor input, Tensor scales, Tensor? zero_points, "+quantRange+", int group_size, ScalarType output_dtype) -> Tensor", "output_dtype").core(dequantizeGroupsCore),
+		dequantize(ns+"dequantize_per_tensor(Tensor input, float scale, int zero_point, "+dequantRange+
+			") -> Tensor", "out_dtype"),
+		dequantize(ns+"dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, "+
+			dequantRange+") -> Tensor", "out_dtype"),
+		dequantize(ns+
+			"dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, int axis, "+
+			dequantRange+") -> Tensor", "out_dtype"),
+		dequantize(ns+"dequantize_per_token(Tensor input, Tensor scales, Tensor zero_points, "+quantRange+
+			", ScalarType output_dtype) -> Tensor", "output_dtype"),
+		dequantize(ns+"dequantize_per_channel_group(Tensor input, Tensor scales, Tensor? zero_points, "+
+			quantRange+", int group_size, ScalarType output_dtype) -> Tensor",
+			"output_dtype").core(dequantizeGroupsCore),
 		chooseQParams(ns +
-			"choose_qparams.tensor(Tensor input, int quant_min, int quant_max, float eps, ScalarType dtype) -> (Tensor, Tensor)"),
+			"choose_qparams.tensor(Tensor input, int quant_min, int quant_max, float eps, " +
+			"ScalarType dtype) -> (Tensor, Tensor)"),
 		chooseQParams(ns +
 			"choose_qparams_per_token_asymmetric(Tensor input, ScalarType dtype) -> (Tensor, Tensor)"),
 		quantEmbedding(ns+"embedding_byte("+quantEmbeddingArgs+") -> Tensor", 8),
@@ -57,7 +65,8 @@ func quantOps() []entry {
 		// mixedMM is a matrix product with a weight of int8, whose rows have scales.
 		{
 			Schema: quantNS +
-				"mixed_mm(Tensor input, Tensor weight, Tensor weight_scales, Tensor? weight_zero_points) -> Tensor",
+				"mixed_mm(Tensor input, Tensor weight, Tensor weight_scales, Tensor? weight_zero_points) -> " +
+				"Tensor",
 			Infer: func(c *Call) []ir.Type {
 				x, w, s := c.mixedOperands(0, 0)
 				c.errorIf(s.Rank() != 1, "scales of %s", sizesOf{s})
@@ -76,7 +85,8 @@ func quantOps() []entry {
 		// scales by row or by row and group of columns; the last group may be short.
 		{
 			Schema: quantNS +
-				"mixed_linear(Tensor input, Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, ScalarType? dtype=None) -> Tensor",
+				"mixed_linear(Tensor input, Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, " +
+				"ScalarType? dtype=None) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
 				x, w, s := c.mixedOperands(1, 0)
 				c.errorIf(s.Rank() == 2 && !sym.Less(sym.Int(0), s.Sizes[1]), "no groups of %s",
@@ -113,7 +123,9 @@ func quantOps() []entry {
 		// quantAdd dequantizes both operands, adds and quantizes the sum.
 		{
 			Schema: quantNS +
-				"add(Tensor a, float a_scale, int a_zero_point, int a_quant_min, int a_quant_max, Tensor b, float b_scale, int b_zero_point, int b_quant_min, int b_quant_max, float out_scale, int out_zero_point, int out_quant_min, int out_quant_max) -> Tensor qc",
+				"add(Tensor a, float a_scale, int a_zero_point, int a_quant_min, int a_quant_max, Tensor b, " +
+				"float b_scale, int b_zero_point, int b_quant_min, int b_quant_max, float out_scale, " +
+				"int out_zero_point, int out_quant_min, int out_quant_max) -> Tensor qc",
 			Infer: func(c *Call) []ir.Type {
 				a, b := c.Tensor("a"), c.Tensor("b")
 				c.errorIf(!a.DType.IsInt() || a.DType != b.DType || !sym.AllEqual(a.Sizes, b.Sizes),
@@ -460,12 +472,19 @@ func (c *Call) mixedOperands(meets, scaled int) (x, w, s ir.Type) {
 func fakeQuantOps() []entry {
 	const bounds = "int quant_min, int quant_max"
 	return []entry{
-		fakeQuant("aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, " + bounds + ") -> Tensor"),
-		fakeQuant("aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, " + bounds + ") -> Tensor"),
-		fakeQuant("aten::fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int zero_point, " + bounds + ") -> (Tensor output, Tensor mask)"),
-		fakeQuant("aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, Tensor fake_quant_enabled, " + bounds + ") -> (Tensor output, Tensor mask)"),
-		fakeQuant("aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, " + bounds + ") -> Tensor"),
-		fakeQuant("aten::fake_quantize_per_channel_affine_cachemask(Tensor self, Tensor scale, Tensor zero_point, int axis, " + bounds + ") -> (Tensor output, Tensor mask)"),
+		fakeQuant("aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, " +
+			bounds + ") -> Tensor"),
+		fakeQuant("aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, " +
+			"Tensor zero_point, " + bounds + ") -> Tensor"),
+		fakeQuant("aten::fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, " +
+			"int zero_point, " + bounds + ") -> (Tensor output, Tensor mask)"),
+		fakeQuant("aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Tensor self, " +
+			"Tensor scale, Tensor zero_point, Tensor fake_quant_enabled, " + bounds +
+			") -> (Tensor output, Tensor mask)"),
+		fakeQuant("aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, " +
+			"Tensor zero_point, int axis, " + bounds + ") -> Tensor"),
+		fakeQuant("aten::fake_quantize_per_channel_affine_cachemask(Tensor self, Tensor scale, " +
+			"Tensor zero_point, int axis, " + bounds + ") -> (Tensor output, Tensor mask)"),
 	}
 }
 

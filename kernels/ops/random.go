@@ -90,30 +90,37 @@ func randomOps() []entry {
 		drawn("aten::rand_like(Tensor self, "+factoryTailLike+") -> Tensor", randomUniform),
 		drawn("aten::randn_like(Tensor self, "+factoryTailLike+") -> Tensor", randomNormal),
 		nativeDropout(),
-		drawing("aten::uniform(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+		drawing("aten::uniform(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> "+
+			"Tensor", func(b *Builder, c *Call) *ir.Value {
 			from, to := must(c.Float("from")), must(c.Float("to"))
 			c.errorIf(!(from <= to), "from %v to %v", from, to)
 			return b.add(b.mul(b.aten("rand_like", c.Value("self")), to-from), from)
 		}),
-		drawing("aten::normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+		drawing("aten::normal_functional(Tensor self, float mean=0, float std=1, *, "+
+			"Generator? generator=None) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			c.errorIf(!(must(c.Float("std")) >= 0), "a deviation of %v", c.Arg("std"))
 			return b.add(b.mul(b.aten("randn_like", c.Value("self")), c.Arg("std")), c.Arg("mean"))
 		}),
-		drawing("aten::normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor", normalOf),
-		drawing("aten::normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor", normalOf),
-		drawing("aten::normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor", normalOf),
-		drawing("aten::normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, "+
+		drawing("aten::normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> "+
+			"Tensor", normalOf),
+		drawing("aten::normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> "+
+			"Tensor", normalOf),
+		drawing("aten::normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> "+
+			"Tensor", normalOf),
+		drawing("aten::normal.float_float(float mean, float std, SymInt[] size, *, "+
+			"Generator? generator=None, "+
 			strings.TrimPrefix(factoryTail, "*, ")+") -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			d := c.DType("dtype", defaultFloat)
 			x := b.aten("randn", c.Arg("size"), Kw("dtype", d))
 			return b.add(b.mul(x, c.Arg("std")), c.Arg("mean"))
 		}),
-		drawing("aten::exponential(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor", func(b *Builder, c *Call) *ir.Value {
-			rate := must(c.Float("lambd"))
-			c.errorIf(!(rate > 0), "a rate of %v", rate)
-			x := c.Value("self")
-			return b.cast(b.div(b.exponential(x), rate), x.Type.DType)
-		}),
+		drawing("aten::exponential(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor",
+			func(b *Builder, c *Call) *ir.Value {
+				rate := must(c.Float("lambd"))
+				c.errorIf(!(rate > 0), "a rate of %v", rate)
+				x := c.Value("self")
+				return b.cast(b.div(b.exponential(x), rate), x.Type.DType)
+			}),
 		drawing("aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor",
 			func(b *Builder, c *Call) *ir.Value {
 				p := c.Value("self")
@@ -124,11 +131,16 @@ func randomOps() []entry {
 				u := b.aten("rand", c.Tensor("self").Sizes)
 				return b.cast(b.aten("lt.Scalar", u, c.Arg("p")), c.Tensor("self").DType)
 			}),
-		randomIntegers("aten::randint(SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
-		randomIntegers("aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+		randomIntegers("aten::randint(SymInt high, SymInt[] size, *, ScalarType? dtype=4, " +
+			"Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+		randomIntegers("aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, " +
+			"ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> " +
+			"Tensor"),
 		randomIntegers("aten::randint_like(Tensor self, SymInt high, " + factoryTailLike + ") -> Tensor"),
-		randomIntegers("aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, " + factoryTailLike + ") -> Tensor"),
-		drawing("aten::randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+		randomIntegers("aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, " +
+			factoryTailLike + ") -> Tensor"),
+		drawing("aten::randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, "+
+			"Device? device=None, bool? pin_memory=None) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			n := must(c.SymInt("n"))
 			c.errorIf(!sym.NonNegative(n), "%s numbers", n)
 			u := b.aten("rand", []sym.Expr{n})
@@ -195,7 +207,8 @@ func randomIntegers(schema string) entry {
 // multinomial draws indices by their weights: the larger a weight is over a number of the
 // exponential distribution, the earlier. PyTorch does the same where no index comes twice.
 func multinomial() entry {
-	return drawing("aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+	return drawing("aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, "+
+		"Generator? generator=None) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 		p := c.Value("self")
 		rank := p.Type.Rank()
 		n := must(c.Int("num_samples"))

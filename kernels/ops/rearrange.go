@@ -38,17 +38,19 @@ func rearrangeOps() []entry {
 		})
 	}
 	return []entry{
-		derived("aten::resize(Tensor self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor", resized),
-		moved("aten::flip(Tensor self, int[] dims) -> Tensor", flipType, func(c *Call, at []sym.Expr) []sym.Expr {
-			t := c.Tensor("self")
-			set := c.dims("dims", t.Rank(), false)
-			for d := range set {
-				if set[d] {
-					at = reversed(at, t.Sizes, d)
+		derived("aten::resize(Tensor self, SymInt[] size, *, MemoryFormat? memory_format=None) -> "+
+			"Tensor", resized),
+		moved("aten::flip(Tensor self, int[] dims) -> Tensor", flipType,
+			func(c *Call, at []sym.Expr) []sym.Expr {
+				t := c.Tensor("self")
+				set := c.dims("dims", t.Rank(), false)
+				for d := range set {
+					if set[d] {
+						at = reversed(at, t.Sizes, d)
+					}
 				}
-			}
-			return at
-		}),
+				return at
+			}),
 		mirrored("aten::fliplr(Tensor self) -> Tensor", 1),
 		mirrored("aten::flipud(Tensor self) -> Tensor", 0),
 		moved("aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", like, roll),
@@ -67,22 +69,23 @@ func rearrangeOps() []entry {
 			func(b *Builder, c *Call) *ir.Value {
 				return b.aten("repeat", c.Value("self"), c.repeats("dims", false))
 			}),
-		derived("aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", func(b *Builder, c *Call) *ir.Value {
-			k, i, j := rot90Dims(c)
-			x := c.Value("self")
-			turned := func(dim int) *ir.Value {
-				return b.aten("transpose.int", b.aten("flip", x, []int{dim}), i, j)
-			}
-			switch k {
-			case 1:
-				return turned(j)
-			case 2:
-				return b.aten("flip", x, []int{i, j})
-			case 3:
-				return turned(i)
-			}
-			return b.aten("clone", x)
-		}),
+		derived("aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor",
+			func(b *Builder, c *Call) *ir.Value {
+				k, i, j := rot90Dims(c)
+				x := c.Value("self")
+				turned := func(dim int) *ir.Value {
+					return b.aten("transpose.int", b.aten("flip", x, []int{dim}), i, j)
+				}
+				switch k {
+				case 1:
+					return turned(j)
+				case 2:
+					return b.aten("flip", x, []int{i, j})
+				case 3:
+					return turned(i)
+				}
+				return b.aten("clone", x)
+			}),
 		triangle("aten::triu(Tensor self, SymInt diagonal=0) -> Tensor",
 			func(row, col sym.Expr) *expr.Expr {
 				return expr.IdxLe(row, col)

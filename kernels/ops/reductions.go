@@ -213,23 +213,28 @@ func reductionOps() []entry {
 				return b.aten("sum.dim_IntList", c.Value("self"), c.dimList(), c.keepdim(),
 					dtypeArg(c))
 			})},
-		{schema: "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", rule: summed, emptyIsAll: true, body: sum},
-		{schema: "aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", rule: summed, emptyIsAll: true, body: func(r *reduction) []*expr.Expr {
-			x := r.x()
-			return exprs(expr.Sum(r.red, expr.Select(expr.IsNaN(x), like(x, 0), x)))
-		}, core: decomposed(func(b *Builder, c *Call) *ir.Value {
-			x := c.Value("self")
-			if x.Type.DType.IsFloat() {
-				x = b.where(b.aten("isnan", x), 0, x, x.Type.DType)
-			}
-			return b.aten("sum.dim_IntList", x, c.dimList(), c.keepdim(), dtypeArg(c))
-		})},
+		{schema: "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, " +
+			"ScalarType? dtype=None) -> Tensor", rule: summed, emptyIsAll: true, body: sum},
+		{schema: "aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, " +
+			"ScalarType? dtype=None) -> Tensor", rule: summed, emptyIsAll: true,
+			body: func(r *reduction) []*expr.Expr {
+				x := r.x()
+				return exprs(expr.Sum(r.red, expr.Select(expr.IsNaN(x), like(x, 0), x)))
+			}, core: decomposed(func(b *Builder, c *Call) *ir.Value {
+				x := c.Value("self")
+				if x.Type.DType.IsFloat() {
+					x = b.where(b.aten("isnan", x), 0, x, x.Type.DType)
+				}
+				return b.aten("sum.dim_IntList", x, c.dimList(), c.keepdim(), dtypeArg(c))
+			})},
 		{schema: "aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", rule: summed,
 			body: prod},
-		{schema: "aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", rule: summed, body: prod},
+		{schema: "aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, " +
+			"ScalarType? dtype=None) -> Tensor", rule: summed, body: prod},
 		{schema: "aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", rule: inexact,
 			body: mean},
-		{schema: "aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", rule: inexact, emptyIsAll: true, body: mean},
+		{schema: "aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, " +
+			"ScalarType? dtype=None) -> Tensor", rule: inexact, emptyIsAll: true, body: mean},
 		{schema: "aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
 			rule: exact, emptyIsAll: true, nonEmpty: true, body: amax},
 		{schema: "aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
@@ -238,8 +243,10 @@ func reductionOps() []entry {
 			core: decomposed(sameAs("aten.amax.default"))},
 		{schema: "aten::min(Tensor self) -> Tensor", rule: exact, nonEmpty: true, body: amin,
 			core: decomposed(sameAs("aten.amin.default"))},
-		{schema: "aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", rule: exact, nonEmpty: true, body: maxAt, more: index},
-		{schema: "aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", rule: exact, nonEmpty: true, body: minAt, more: index},
+		{schema: "aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, " +
+			"Tensor indices)", rule: exact, nonEmpty: true, body: maxAt, more: index},
+		{schema: "aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, " +
+			"Tensor indices)", rule: exact, nonEmpty: true, body: minAt, more: index},
 		{schema: "aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
 			rule: toInt64, nonEmpty: true, body: argmax},
 		{schema: "aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
@@ -283,7 +290,8 @@ func reductionOps() []entry {
 				}
 				return b.cast(r, d)
 			})},
-		{schema: "aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+		{schema: "aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, " +
+			"bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
 			rule: magnitudes, emptyIsAll: true, body: func(r *reduction) []*expr.Expr {
 				p := must(r.c.Float("ord"))
 				x := expr.Abs(r.x())
@@ -308,8 +316,9 @@ func reductionOps() []entry {
 	ops = append(ops,
 		// aminmax gives both extrema. Without dim it reduces over everything.
 		reducer{
-			schema: "aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
-			rule:   exact, nonEmpty: true, more: []ir.DType{ir.InvalidDType},
+			schema: "aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, " +
+				"Tensor max)",
+			rule: exact, nonEmpty: true, more: []ir.DType{ir.InvalidDType},
 			body: func(r *reduction) []*expr.Expr {
 				return exprs(expr.MinOf(r.red, r.x()), expr.MaxOf(r.red, r.x()))
 			},

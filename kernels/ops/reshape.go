@@ -218,9 +218,11 @@ func (c *Call) strided(t ir.Type, sizes, strides []sym.Expr, offset sym.Expr) al
 	}
 	c.errorIf(!empty && !(sym.LessEq(t.Offset, offset) && sym.Less(last, sym.Add(t.Offset,
 		t.Numel()))),
-		"elements %s to %s of the storage are asked for, of which the operand holds only %s to %s", offset, last, t.Offset, sym.Add(t.Offset, t.Numel(), sym.Int(-1)))
+		"elements %s to %s of the storage are asked for, of which the operand holds only %s to %s",
+		offset, last, t.Offset, sym.Add(t.Offset, t.Numel(), sym.Int(-1)))
 	c.errorIf(!isDense(t),
-		"the operand has gaps or repeated elements, so that its storage is not at hand; make it contiguous before as_strided")
+		"the operand has gaps or repeated elements, so that its storage is not at hand; make it "+
+			"contiguous before as_strided")
 	a := restrided(t, sizes, strides)
 	a.Offset = offset
 	return alias{a, func(coords []sym.Expr) []sym.Expr {
@@ -440,10 +442,14 @@ func viewScatter(schema string, of func(c *Call, t ir.Type) alias) entry {
 
 func viewScatterOps() []entry {
 	return []entry{
-		viewScatter("aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor", sliceView),
-		viewScatter("aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", selectView),
-		viewScatter("aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", diagonalView).core(diagonalScatterCore),
-		viewScatter("aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", stridedView).core(stridedScatterCore),
+		viewScatter("aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, "+
+			"SymInt? end=None, SymInt step=1) -> Tensor", sliceView),
+		viewScatter("aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor",
+			selectView),
+		viewScatter("aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, "+
+			"int dim2=1) -> Tensor", diagonalView).core(diagonalScatterCore),
+		viewScatter("aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, "+
+			"SymInt? storage_offset=None) -> Tensor", stridedView).core(stridedScatterCore),
 	}
 }
 

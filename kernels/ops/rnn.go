@@ -62,13 +62,21 @@ func simpleStep(activation string) func(*Builder, *ir.Value, []*ir.Value, *ir.Va
 // rnnOps are the recurrent networks.
 func rnnOps() []entry {
 	return []entry{
-		recurrent("aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)",
+		recurrent("aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, "+
+			"int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, "+
+			"Tensor, Tensor)",
 			cell{gates: 4, state: 2, merge: true, step: lstmStep}),
-		recurrent("aten::gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
+		recurrent("aten::gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, "+
+			"int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, "+
+			"Tensor)",
 			cell{gates: 3, state: 1, step: gruStep}),
-		recurrent("aten::rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
+		recurrent("aten::rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, "+
+			"int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, "+
+			"Tensor)",
 			cell{gates: 1, state: 1, merge: true, step: simpleStep("aten.tanh.default")}),
-		recurrent("aten::rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
+		recurrent("aten::rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, "+
+			"int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, "+
+			"Tensor)",
 			cell{gates: 1, state: 1, merge: true, step: simpleStep("aten.relu.default")}),
 	}
 }
@@ -252,13 +260,16 @@ func (n *network) layer(b *Builder, seq *ir.Value, at int,
 // cellOps are single steps of recurrent networks.
 func cellOps() []entry {
 	return []entry{
-		cellStep("aten::lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> (Tensor, Tensor)",
+		cellStep("aten::lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, "+
+			"Tensor? b_ih=None, Tensor? b_hh=None) -> (Tensor, Tensor)",
 			cell{gates: 4, state: 2, merge: true, step: lstmStep}),
-		cellStep("aten::gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor",
-			cell{gates: 3, state: 1, step: gruStep}),
-		cellStep("aten::rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor",
+		cellStep("aten::gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, "+
+			"Tensor? b_hh=None) -> Tensor", cell{gates: 3, state: 1, step: gruStep}),
+		cellStep("aten::rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, "+
+			"Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor",
 			cell{gates: 1, state: 1, merge: true, step: simpleStep("aten.tanh.default")}),
-		cellStep("aten::rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor",
+		cellStep("aten::rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, "+
+			"Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor",
 			cell{gates: 1, state: 1, merge: true, step: simpleStep("aten.relu.default")}),
 	}
 }

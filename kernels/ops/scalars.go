@@ -357,7 +357,8 @@ func assertionOps() []entry {
 			Infer:  none, ScalarOp: withinRange, Effect: true,
 		},
 		{
-			Schema: "aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, Device? device=None, Layout? layout=None) -> ()",
+			Schema: "aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, " +
+				"ScalarType? dtype=None, *, Device? device=None, Layout? layout=None) -> ()",
 			Infer: func(c *Call) []ir.Type {
 				t := c.Tensor("a")
 				if d := c.DType("dtype", t.DType); d != t.DType {
@@ -367,7 +368,8 @@ func assertionOps() []entry {
 				if c.Has("size") {
 					sizes := must(c.SymInts("size"))
 					c.errorIf(len(sizes) != t.Rank(),
-						"the program was exported for a tensor with %d dimensions here, this one has %d", len(sizes), t.Rank())
+						"the program was exported for a tensor with %d dimensions here, this one has %d", len(sizes),
+						t.Rank())
 				}
 				return nil
 			},

@@ -183,20 +183,25 @@ func scalarValue(c *Call, _ []sym.Expr) *expr.Expr {
 func scatterOps() []entry {
 	ops := []entry{
 		indexPutEntry(
-			"aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor"),
+			"aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> " +
+				"Tensor"),
 		indexPutEntry(
-			"aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor").core(indexPutCore),
+			"aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, " +
+				"bool accumulate=False) -> Tensor").core(indexPutCore),
 		indexPutEntry(
-			"aten::_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor").core(indexPutCore),
+			"aten::_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, " +
+				"bool unsafe=False) -> Tensor").core(indexPutCore),
 		scatterEntry("aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
 			always(replaced), srcValue),
 		scatterEntry(
 			"aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
 			always(replaced), scalarValue),
 		scatterEntry(
-			"aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", namedReduce, srcValue).core(scatterReduceCore),
+			"aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, "+
+				"str reduce) -> Tensor", namedReduce, srcValue).core(scatterReduceCore),
 		scatterEntry(
-			"aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor", namedReduce, scalarValue).core(scatterReduceCore),
+			"aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, "+
+				"str reduce) -> Tensor", namedReduce, scalarValue).core(scatterReduceCore),
 		scatterEntry("aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
 			always(added), srcValue),
 	}

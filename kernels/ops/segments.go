@@ -11,7 +11,9 @@ import (
 // segmentReduce reduces the rows of each segment. Segments follow each other; how long they are,
 // or where they begin and the last ends, is data.
 func segmentReduce() entry {
-	return derived("aten::segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor",
+	return derived("aten::segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, "+
+		"Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, "+
+		"Scalar? initial=None) -> Tensor",
 		func(b *Builder, c *Call) *ir.Value {
 			x := c.Value("data")
 			t := x.Type

@@ -15,7 +15,8 @@ func singularOps() []entry {
 	return []entry{
 		jacobiSVD(),
 		{
-			Schema: "aten::_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)",
+			Schema: "aten::_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, " +
+				"str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)",
 			Decompose: func(b *Builder, c *Call) []*ir.Value {
 				if c.Bool("compute_uv") {
 					return b.svd(c, "A", c.Bool("full_matrices"))
@@ -25,13 +26,15 @@ func singularOps() []entry {
 			},
 		},
 		{
-			Schema: "aten::linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)",
+			Schema: "aten::linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor " +
+				"U, Tensor S, Tensor Vh)",
 			Decompose: func(b *Builder, c *Call) []*ir.Value {
 				return b.svd(c, "A", c.Bool("full_matrices"))
 			},
 		},
 		{
-			Schema: "aten::svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)",
+			Schema: "aten::svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, " +
+				"Tensor V)",
 			Decompose: func(b *Builder, c *Call) []*ir.Value {
 				if !c.Bool("compute_uv") {
 					t, m, n := c.matrices("self")
@@ -69,7 +72,8 @@ func singularOps() []entry {
 				zero, rtol := b.fixed(c, "self", "rcond")
 				return b.pinv(c, zero, rtol, c.Bool("hermitian"))
 			}),
-		derived("aten::linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor",
+		derived("aten::linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> "+
+			"Tensor",
 			func(b *Builder, c *Call) *ir.Value {
 				zero, rtol := b.fixed(c, "self", "rcond")
 				return b.pinv(c, zero, rtol, c.Bool("hermitian"))
@@ -81,7 +85,8 @@ func singularOps() []entry {
 				zero, atol := b.fixed(c, "self", "tol")
 				return b.rank(c, "self", atol, zero)
 			}),
-		derived("aten::linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor",
+		derived("aten::linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) "+
+			"-> Tensor",
 			func(b *Builder, c *Call) *ir.Value {
 				zero, atol := b.fixed(c, "input", "tol")
 				return b.rank(c, "input", atol, zero)

@@ -40,7 +40,8 @@ func integerSoftmaxes() []entry {
 		{
 			// The share has 30 fractional bits, and is rescaled as by fixed_rescale.
 			Schema: "etgen::fixed_" + head +
-				"int multiplier, int added, int up, int shift, int ties, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
+				"int multiplier, int added, int up, int shift, int ties, int quant_min, int quant_max, " +
+				"ScalarType dtype) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
 				c.softmaxInput()
 				c.fixedScale()

@@ -13,10 +13,13 @@ import (
 // sortOps order elements along a dimension.
 func sortOps() []entry {
 	return []entry{
-		sortOp("aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)").cores(sortCore),
-		sortOp("aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)").cores(sortCore),
+		sortOp("aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, " +
+			"Tensor indices)").cores(sortCore),
+		sortOp("aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> " +
+			"(Tensor values, Tensor indices)").cores(sortCore),
 		argsortOp("aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor"),
-		argsortOp("aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor"),
+		argsortOp("aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, " +
+			"bool descending=False) -> Tensor"),
 		{
 			Schema: "aten::msort(Tensor self) -> Tensor",
 			Decompose: func(b *Builder, c *Call) []*ir.Value {
@@ -24,7 +27,8 @@ func sortOps() []entry {
 			},
 		},
 		{
-			Schema: "aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
+			Schema: "aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, " +
+				"bool sorted=True) -> (Tensor values, Tensor indices)",
 			Infer: func(c *Call) []ir.Type {
 				t := c.Tensor("self")
 				d := c.dim("dim", t.Rank())
@@ -51,7 +55,8 @@ func sortOps() []entry {
 			},
 		},
 		orderStatistic(
-			"aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)"),
+			"aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, " +
+				"Tensor indices)"),
 		orderStatistic(
 			"aten::median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)"),
 		medianOp("aten::median(Tensor self) -> Tensor"),
@@ -235,9 +240,12 @@ func medianOp(schema string) entry {
 // uniqueOps reduce elements that occur several times to one.
 func uniqueOps() []entry {
 	return []entry{
-		unique("aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", true),
-		unique("aten::unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", true),
-		unique("aten::unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)", false),
+		unique("aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, "+
+			"bool return_counts=False) -> (Tensor, Tensor, Tensor)", true),
+		unique("aten::unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, "+
+			"bool return_counts=False) -> (Tensor, Tensor, Tensor)", true),
+		unique("aten::unique_consecutive(Tensor self, bool return_inverse=False, "+
+			"bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)", false),
 		// nonzeroList is nonzero with a result for each dimension.
 		{
 			Schema: "aten::where(Tensor condition) -> Tensor[]",
@@ -423,10 +431,16 @@ const maxBins = 1 << 16
 // searchOps find places in sorted sequences.
 func searchOps() []entry {
 	return []entry{
-		search("aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", "boundaries").core(searchCore("boundaries")),
-		search("aten::bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", "boundaries").core(searchCore("boundaries")),
-		search("aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor", "sorted_sequence").core(searchCore("sorted_sequence")),
-		search("aten::searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor", "sorted_sequence").core(searchCore("sorted_sequence")),
+		search("aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, "+
+			"bool right=False) -> Tensor", "boundaries").core(searchCore("boundaries")),
+		search("aten::bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, "+
+			"bool right=False) -> Tensor", "boundaries").core(searchCore("boundaries")),
+		search("aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, "+
+			"bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
+			"sorted_sequence").core(searchCore("sorted_sequence")),
+		search("aten::searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, "+
+			"bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
+			"sorted_sequence").core(searchCore("sorted_sequence")),
 	}
 }
 

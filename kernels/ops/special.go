@@ -17,24 +17,25 @@ import (
 func specialOps() []entry {
 	ops := []entry{
 		derived("aten::mvlgamma(Tensor self, int p) -> Tensor", multigamma),
-		pointwise("aten::polygamma(int n, Tensor self) -> Tensor", "self", toFloat, func(p *point) *expr.Expr {
-			// Derivative n of digamma.
-			n, err := p.c.Int("n")
-			x := p.x[0]
-			switch {
-			case err != nil || n < 0:
-				return like(x, math.NaN()) // PyTorch rejects it when it exports
-			case n == 0:
-				return digamma(x)
-			case n == 1:
-				return trigamma(x)
-			}
-			factor := math.Gamma(float64(n + 1))
-			if n%2 == 0 {
-				factor = -factor
-			}
-			return expr.Mul(like(x, factor), zeta(like(x, float64(n+1)), x))
-		}),
+		pointwise("aten::polygamma(int n, Tensor self) -> Tensor", "self", toFloat,
+			func(p *point) *expr.Expr {
+				// Derivative n of digamma.
+				n, err := p.c.Int("n")
+				x := p.x[0]
+				switch {
+				case err != nil || n < 0:
+					return like(x, math.NaN()) // PyTorch rejects it when it exports
+				case n == 0:
+					return digamma(x)
+				case n == 1:
+					return trigamma(x)
+				}
+				factor := math.Gamma(float64(n + 1))
+				if n%2 == 0 {
+					factor = -factor
+				}
+				return expr.Mul(like(x, factor), zeta(like(x, float64(n+1)), x))
+			}),
 	}
 	for _, u := range []struct {
 		names []string

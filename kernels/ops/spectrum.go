@@ -10,7 +10,9 @@ import (
 // spectrumOps are short-time Fourier transforms, and the windows that they take.
 func spectrumOps() []entry {
 	out := []entry{
-		insideComplex("aten::stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+		insideComplex("aten::stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, "+
+			"Tensor? window=None, bool normalized=False, bool? onesided=None, bool? return_complex=None, "+
+			"bool? align_to_window=None) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			x := c.Value("self")
 			last := x.Type.Rank() - 1
 			c.errorIf(last != 0 && last != 1, "a signal with %d dimensions", last+1)
@@ -42,7 +44,9 @@ func spectrumOps() []entry {
 		}),
 		// istft adds up the frames, each times the window, and divides by the sum of the squared
 		// windows.
-		insideComplex("aten::istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+		insideComplex("aten::istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, "+
+			"Tensor? window=None, bool center=True, bool normalized=False, bool? onesided=None, "+
+			"int? length=None, bool return_complex=False) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			x := c.Value("self")
 			c.errorIf(c.Bool("return_complex") || c.Has("onesided") && !c.Bool("onesided"),
 				"only real signals of half spectra are supported")
@@ -135,10 +139,11 @@ var windows = []windowForm{
 		x := 2 * math.Pi * i / n
 		return 0.42 - 0.5*math.Cos(x) + 0.08*math.Cos(2*x)
 	}},
-	{"kaiser_window", []string{"beta"}, []string{"beta"}, []float64{12}, func(i, n float64, given []float64) float64 {
-		x := 2*i/n - 1
-		return besselI0(given[0]*math.Sqrt(max(1-x*x, 0))) / besselI0(given[0])
-	}},
+	{"kaiser_window", []string{"beta"}, []string{"beta"}, []float64{12},
+		func(i, n float64, given []float64) float64 {
+			x := 2*i/n - 1
+			return besselI0(given[0]*math.Sqrt(max(1-x*x, 0))) / besselI0(given[0])
+		}},
 	{"bartlett_window", nil, nil, nil, func(i, n float64, _ []float64) float64 {
 		return 1 - math.Abs(2*i/n-1)
 	}},

@@ -82,7 +82,9 @@ func histogramsOf() []entry {
 func pointsHistogram(args string,
 	edgesOf func(b *Builder, c *Call, xs []*ir.Value) []*ir.Value) entry {
 	return entry{
-		Schema: "aten::histogramdd" + args + ", float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)",
+		Schema: "aten::histogramdd" + args +
+			", float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, " +
+			"Tensor[] bin_edges)",
 		Decompose: func(b *Builder, c *Call) []*ir.Value {
 			xs := b.coordinates(c)
 			edges := edgesOf(b, c, xs)
@@ -204,7 +206,8 @@ func (b *Builder) edges(c *Call, x *ir.Value, bins int64, ranges []float64, k in
 // nanMedianDim is the lower median of the numbers along a dimension, NaN where
 // there are none, and its place.
 func nanMedianDim() entry {
-	r := reducer{schema: "aten::nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", rule: exact, nonEmpty: true, more: []ir.DType{ir.Int64}}
+	r := reducer{schema: "aten::nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor " +
+		"values, Tensor indices)", rule: exact, nonEmpty: true, more: []ir.DType{ir.Int64}}
 	return entry{
 		Schema: r.schema,
 		Infer:  r.infer,
@@ -237,7 +240,9 @@ func nanMedianDim() entry {
 // modeOp is the most frequent element along a dimension, the smallest of
 // several, and its last place.
 func modeOp() entry {
-	r := reducer{schema: "aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", rule: exact, nonEmpty: true, more: []ir.DType{ir.Int64}}
+	r := reducer{
+		schema: "aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, " +
+			"Tensor indices)", rule: exact, nonEmpty: true, more: []ir.DType{ir.Int64}}
 	return entry{
 		Schema: r.schema,
 		Infer:  r.infer,
@@ -358,7 +363,8 @@ func quantileOps() []entry {
 		derived("aten::quantile.scalar(Tensor self, float q, "+tail, quantile(false)),
 		derived("aten::nanquantile(Tensor self, Tensor q, "+tail, quantile(true)),
 		derived("aten::nanquantile.scalar(Tensor self, float q, "+tail, quantile(true)),
-		derived("aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", func(b *Builder, c *Call) *ir.Value {
+		derived("aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, "+
+			"ScalarType? dtype=None) -> Tensor", func(b *Builder, c *Call) *ir.Value {
 			x := c.Value("self")
 			total := b.aten("nansum", x, c.Arg("dim"), c.Bool("keepdim"),
 				Kw("dtype", c.Arg("dtype")))

@@ -121,7 +121,8 @@ func (e *entry) op(t *Table, s *aten.Schema) *Op {
 		e.Infer = func(c *Call) []ir.Type { return typesOf(t, c, e.Decompose) }
 	}
 	return &Op{
-		Schema: e.Schema, Effect: e.Effect, Random: e.Random, Custom: e.Custom, Synonym: e.synonym, entry: e, sch: s,
+		Schema: e.Schema, Effect: e.Effect, Random: e.Random, Custom: e.Custom, Synonym: e.synonym,
+		entry: e, sch: s,
 		Infer: caught(e.Infer), View: caught(e.View), Value: caught(e.Value),
 		Compute: caught(onReals(e.Compute)), Loops: caught(onReals(e.Loops)),
 		ScalarOp: caught(onReals(e.ScalarOp)), Permuted: e.Permuted,
@@ -402,8 +403,12 @@ func groups() [][]entry {
 		einsumOps(),
 		softmaxOps(),
 		normOps(),
-		{batchNormGiven("aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)"),
-			batchNormGiven("aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)")},
+		{batchNormGiven("aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, " +
+			"Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, " +
+			"float eps) -> (Tensor, Tensor, Tensor)"),
+			batchNormGiven("aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, " +
+				"Tensor? running_mean, Tensor? running_var, bool training, float momentum, " +
+				"float eps) -> (Tensor, Tensor, Tensor)")},
 		updatedBatchNormOps(),
 		convOps(),
 		integerProducts(),

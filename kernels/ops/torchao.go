@@ -59,7 +59,8 @@ func affineBlocksOf(c *Call, dtype string) *affineBlocks {
 	if c.Has("quant_max") {
 		a.hi = must(c.Int("quant_max"))
 	}
-	c.errorIf(a.lo < least || a.hi > most || a.lo >= a.hi, "a range from %d to %d of %s", a.lo, a.hi, d)
+	c.errorIf(a.lo < least || a.hi > most || a.lo >= a.hi, "a range from %d to %d of %s", a.lo, a.hi,
+		d)
 	return a
 }
 

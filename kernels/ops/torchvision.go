@@ -47,8 +47,8 @@ func torchvisionOps() []entry {
 			"torchvision::ps_roi_pool" + regions + ") -> (Tensor, Tensor)"),
 		deformedColumns(),
 		{
-			Schema: "torchvision::deform_conv2d(Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, " +
-				deformation + "SymInt groups, SymInt offset_groups, bool use_mask) -> Tensor",
+			Schema: "torchvision::deform_conv2d(Tensor input, Tensor weight, Tensor offset, Tensor mask, " +
+				"Tensor bias, " + deformation + "SymInt groups, SymInt offset_groups, bool use_mask) -> Tensor",
 			Decompose: deformedConvolution,
 		},
 	}
@@ -431,8 +431,8 @@ func deformedColumns() entry {
 		return deformedOf(c, [2]sym.Expr{must(c.SymInt("kernel_h")), must(c.SymInt("kernel_w"))})
 	}
 	return entry{
-		Schema: "etgen::deformed_columns(Tensor input, Tensor offset, SymInt kernel_h, SymInt kernel_w, " +
-			deformation + "SymInt offset_groups) -> Tensor",
+		Schema: "etgen::deformed_columns(Tensor input, Tensor offset, SymInt kernel_h, " +
+			"SymInt kernel_w, " + deformation + "SymInt offset_groups) -> Tensor",
 		Infer: func(c *Call) []ir.Type {
 			d, x := kernel(c), c.Tensor("input")
 			return one(ir.TensorOf(x.DType, x.Sizes[1], d.kernel[0], d.kernel[1], x.Sizes[0], d.out[0],

@@ -69,14 +69,16 @@ func transcendentalOps() []entry {
 			func(a, b *expr.Expr) *expr.Expr {
 				return logAddExp(a, b)
 			}).core(asNodes),
-		binary("aten::logaddexp2(Tensor self, Tensor other) -> Tensor", floatOnly, func(a, b *expr.Expr) *expr.Expr {
-			// Log2(2^a + 2^b) without overflow.
-			far := fn("exp2")(expr.Neg(expr.Abs(expr.Sub(a, b))))
-			r := expr.Add(maxNaN(a, b), expr.Mul(fn("log1p")(far), like(a, math.Log2E)))
-			same := expr.And(expr.Eq(a, b), isInf(a, true, true))
-			return expr.Select(same, a, r)
-		}).core(asNodes),
-		binary("aten::special_xlog1py(Tensor self, Tensor other) -> Tensor", toFloat, xlog1py).core(asNodes),
+		binary("aten::logaddexp2(Tensor self, Tensor other) -> Tensor", floatOnly,
+			func(a, b *expr.Expr) *expr.Expr {
+				// Log2(2^a + 2^b) without overflow.
+				far := fn("exp2")(expr.Neg(expr.Abs(expr.Sub(a, b))))
+				r := expr.Add(maxNaN(a, b), expr.Mul(fn("log1p")(far), like(a, math.Log2E)))
+				same := expr.And(expr.Eq(a, b), isInf(a, true, true))
+				return expr.Select(same, a, r)
+			}).core(asNodes),
+		binary("aten::special_xlog1py(Tensor self, Tensor other) -> Tensor", toFloat,
+			xlog1py).core(asNodes),
 		binary("aten::special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor", toFloat,
 			xlog1py).core(asNodes),
 		binary("aten::special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor", toFloat,
@@ -92,8 +94,10 @@ func transcendentalOps() []entry {
 			return expr.Mul(fn("erfc")(expr.Mul(x, like(x, -math.Sqrt2/2))), like(x, 0.5))
 		}).core(asNodes),
 		binary("aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor", toFloat, xlogy).core(asNodes),
-		binary("aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor", toFloat, xlogy).core(asNodes),
-		binary("aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", toFloat, xlogy).core(asNodes),
+		binary("aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor", toFloat,
+			xlogy).core(asNodes),
+		binary("aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", toFloat,
+			xlogy).core(asNodes),
 	}
 }
 
@@ -289,7 +293,8 @@ func compositeOps() []entry {
 			func(b *Builder, c *Call) *ir.Value {
 				return b.mul(c.Arg("self"), b.aten("pow.Scalar", 2.0, c.Arg("other")))
 			}),
-		pointwise("aten::isclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> Tensor",
+		pointwise("aten::isclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, "+
+			"float atol=1e-08, bool equal_nan=False) -> Tensor",
 			"self other", toBool, isClose).core(isCloseCore),
 		floatPower("aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor").core(
 			floatPowerCore),

@@ -199,7 +199,8 @@ func upsampleAxes(c *Call, input string, n int) []axis {
 		default:
 			num, den, ok := sym.BinaryFraction(factors[d])
 			c.errorIf(!ok,
-				"a scale factor of %g for a size %s that is not constant depends on rounding: take one such as 0.5, or output sizes", factors[d], a.in)
+				"a scale factor of %g for a size %s that is not constant depends on rounding: take one such "+
+					"as 0.5, or output sizes", factors[d], a.in)
 			a.out = sym.FloorDiv(sym.Mul(a.in, sym.Int(num)), sym.Int(den))
 		}
 		c.need(a.in)
@@ -371,7 +372,8 @@ func plainResample(input, plain string) coreForm {
 
 // upsampleOps resample images.
 func upsampleOps() []entry {
-	near := resampling{nearestTaps(0), nearestPlaces(0), "aten.upsample_nearest2d.vec", false, nil, false}
+	near := resampling{nearestTaps(0), nearestPlaces(0), "aten.upsample_nearest2d.vec", false, nil,
+		false}
 	exact := resampling{nearestTaps(0.5), nearestPlaces(0.5), "", false, nil, false}
 	linear := resampling{func(a axis, m ir.DType, name string, o sym.Expr) []tap {
 		// Weighs the two elements around the output.

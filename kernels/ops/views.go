@@ -79,11 +79,14 @@ func viewOps() []entry {
 	return append(out,
 		view("aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
 			splitView),
-		view("aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", splitSizesView("split_sizes")),
+		view("aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
+			splitSizesView("split_sizes")),
 		view("aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", chunkView),
 		reshapes("aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", argSizes("shape")),
-		reshapes("aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", func(c *Call, _ ir.Type) []sym.Expr { return c.Tensor("other").Sizes }),
-		reshapes("aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", func(c *Call, t ir.Type) []sym.Expr {
+		reshapes("aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)",
+			func(c *Call, _ ir.Type) []sym.Expr { return c.Tensor("other").Sizes }),
+		reshapes("aten::flatten.using_ints(Tensor(a) self, int start_dim=0, "+
+			"int end_dim=-1) -> Tensor(a)", func(c *Call, t ir.Type) []sym.Expr {
 			first := c.dim("start_dim", t.Rank())
 			last := c.dim("end_dim", t.Rank())
 			c.errorIf(first > last, "start_dim %d comes after end_dim %d", first, last)
@@ -112,7 +115,8 @@ func viewForms() []viewForm {
 	return []viewForm{
 		{"aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", true, single(strictView)},
 		{"aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", false, single(strictView)},
-		{"aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)", false, single(func(c *Call, t ir.Type) alias { return c.viewedAs(t, c.Tensor("other").Sizes) })},
+		{"aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)", false,
+			single(func(c *Call, t ir.Type) alias { return c.viewedAs(t, c.Tensor("other").Sizes) })},
 		{"aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)", true,
 			single(func(c *Call, t ir.Type) alias { return stridedAt(c, t, t.Offset) })},
 		{"aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)", false,
@@ -123,17 +127,18 @@ func viewForms() []viewForm {
 				sizes = c.openSize(sizes, t.Sizes[d])
 				return c.viewedAs(t, slices.Concat(t.Sizes[:d], sizes, t.Sizes[d+1:]))
 			})},
-		{"aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)", true, single(func(c *Call, t ir.Type) alias {
-			ns := must(c.Ints("dims"))
-			c.errorIf(len(ns) != t.Rank(), "%d dimensions for a tensor with %d", len(ns), t.Rank())
-			perm := make([]int, len(ns))
-			for i, n := range ns {
-				d := c.wrapDim(n, t.Rank())
-				c.errorIf(slices.Contains(perm[:i], d), "dimension %d is given twice", d)
-				perm[i] = d
-			}
-			return permuted(t, perm)
-		})},
+		{"aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)", true,
+			single(func(c *Call, t ir.Type) alias {
+				ns := must(c.Ints("dims"))
+				c.errorIf(len(ns) != t.Rank(), "%d dimensions for a tensor with %d", len(ns), t.Rank())
+				perm := make([]int, len(ns))
+				for i, n := range ns {
+					d := c.wrapDim(n, t.Rank())
+					c.errorIf(slices.Contains(perm[:i], d), "dimension %d is given twice", d)
+					perm[i] = d
+				}
+				return permuted(t, perm)
+			})},
 		{"aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", true,
 			single(transposeView("dim0", "dim1"))},
 		{"aten::swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", false,
@@ -170,17 +175,20 @@ func viewForms() []viewForm {
 		{"aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)", true,
 			single(expandView)},
 		{"aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", false, single(expandView)},
-		{"aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", false, single(func(c *Call, t ir.Type) alias { return expanded(c, t, c.Tensor("other").Sizes) })},
+		{"aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", false,
+			single(func(c *Call, t ir.Type) alias { return expanded(c, t, c.Tensor("other").Sizes) })},
 		{"aten::squeeze(Tensor(a) self) -> Tensor(a)", true,
 			single(func(_ *Call, t ir.Type) alias { return squeezed(t, allOf(t.Rank())) })},
 		{"aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", true, single(squeezeDims)},
 		{"aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", true, single(squeezeDims)},
-		{"aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", true, single(func(c *Call, t ir.Type) alias {
-			return unsqueezed(t, c.dim("dim", t.Rank()+1))
-		})},
+		{"aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", true,
+			single(func(c *Call, t ir.Type) alias {
+				return unsqueezed(t, c.dim("dim", t.Rank()+1))
+			})},
 		{"aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)", true,
 			single(selectView)},
-		{"aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)", true, single(sliceView)},
+		{"aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, " +
+			"SymInt step=1) -> Tensor(a)", true, single(sliceView)},
 		{"aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", true,
 			single(func(c *Call, t ir.Type) alias {
 				c.errorIf(t.Rank() == 0, "a tensor without dimensions has no slices")
@@ -203,7 +211,8 @@ func viewForms() []viewForm {
 				d := c.dim("dimension", t.Rank())
 				return windowed(c, t, d, must(c.Int("size")), must(c.Int("step")))
 			})},
-		{"aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)", true, single(stridedView)},
+		{"aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? " +
+			"storage_offset=None) -> Tensor(a)", true, single(stridedView)},
 		{"aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", true, func(c *Call) []alias {
 			t := c.Tensor("self")
 			c.errorIf(t.Rank() == 0, "a tensor without dimensions cannot be unbound")
@@ -219,14 +228,18 @@ func viewForms() []viewForm {
 		}},
 		{"aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]", true,
 			splitView},
-		{"aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]", false, splitSizesView("split_size")},
-		{"aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]", true, splitSizesView("split_sizes")},
+		{"aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]", false,
+			splitSizesView("split_size")},
+		{"aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]",
+			true, splitSizesView("split_sizes")},
 		{"aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", false, chunkView},
-		{"aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]", false, sectionsView},
+		{"aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]",
+			false, sectionsView},
 		{"aten::hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", false, sectionsView},
 		{"aten::vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", false, sectionsView},
 		{"aten::dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", false, sectionsView},
-		{"aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]", false, indicesView},
+		{"aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]",
+			false, indicesView},
 		{"aten::hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", false, indicesView},
 		{"aten::vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", false, indicesView},
 		{"aten::dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", false, indicesView},

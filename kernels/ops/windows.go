@@ -21,7 +21,8 @@ func integerWindows() []entry {
 			// of weights[d]; that of several dimensions is their product. The sum is exact, in
 			// int32 or as int64, of elements less their zero point; weights are int16, for sums of
 			// int64 also int32.
-			Schema: "etgen::integer_windows(Tensor self, Tensor[] starts, Tensor[] weights, int self_zero_point, ScalarType dtype) -> Tensor",
+			Schema: "etgen::integer_windows(Tensor self, Tensor[] starts, Tensor[] weights, " +
+				"int self_zero_point, ScalarType dtype) -> Tensor",
 			Infer: func(c *Call) []ir.Type {
 				t, starts, weights := c.Tensor("self"), c.Tensors("starts"), c.Tensors("weights")
 				n := len(starts)

@@ -16,7 +16,8 @@ import (
 // to out does no harm: nothing else writes there. What the kernel of a custom operator or a
 // delegate does is not known.
 func InPlace(f *loop.Func, out, in int) bool {
-	if out == in || len(f.Invokes()) > 0 || f.Bufs[out].Role != loop.Out || f.Bufs[in].Role != loop.In {
+	if out == in || len(f.Invokes()) > 0 || f.Bufs[out].Role != loop.Out ||
+		f.Bufs[in].Role != loop.In {
 		return false
 	}
 	so, si := int64(f.Bufs[out].DType.Size()), int64(f.Bufs[in].DType.Size())

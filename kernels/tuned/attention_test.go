@@ -116,7 +116,8 @@ func TestLegal(t *testing.T) {
 		{"double", speed, double, false},
 		{"go", tuned.Target{Language: tuned.Go, Machine: machine("generic"), Speed: true}, static, true},
 		{"size", tuned.Target{Language: tuned.C, Machine: machine("generic")}, static, false},
-		{"microcontroller", tuned.Target{Language: tuned.C, Machine: machine("cortex-m4"), Speed: true}, static, false},
+		{"microcontroller", tuned.Target{Language: tuned.C, Machine: machine("cortex-m4"), Speed: true},
+			static, false},
 	} {
 		x := c.of(1, 2, 17, 8)
 		op, ok := ops.Standard().Lookup("aten.scaled_dot_product_attention.default")

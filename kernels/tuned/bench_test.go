@@ -136,7 +136,8 @@ func BenchmarkC(b *testing.B) {
 	set := newBatch()
 	var code, calls strings.Builder
 	code.WriteString(
-		"#define _POSIX_C_SOURCE 199309L\n#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <time.h>\n\n")
+		"#define _POSIX_C_SOURCE 199309L\n#include <stdint.h>\n#include <stdio.h>\n#include " +
+			"<stdlib.h>\n#include <time.h>\n\n")
 	all := benchmarks()
 	for i, tr := range all {
 		if !tr.bind(t, r, tuned.Target{Language: tuned.C, Machine: machine("generic"), Speed: true}) {

@@ -539,8 +539,8 @@ func TestCodeSize(t *testing.T) {
 		{toolchain.CortexM0().With("-Os"), "cortex-m0", 2500},
 		{toolchain.RISCV32().With("-Os"), "riscv32", 3000},
 	} {
-		o := object(t, c.compiler, tuned.Target{Language: tuned.C, Machine: machine(c.target)}, "conv2d_f32",
-			"depthwise_conv2d_f32", "linear_f32")
+		o := object(t, c.compiler, tuned.Target{Language: tuned.C, Machine: machine(c.target)},
+			"conv2d_f32", "depthwise_conv2d_f32", "linear_f32")
 		image, err := toolchain.ReadELF(o)
 		if err != nil {
 			t.Fatal(err)
@@ -549,7 +549,8 @@ func TestCodeSize(t *testing.T) {
 		t.Logf("%s: %d bytes", c.target, n)
 		if n > c.most {
 			t.Errorf(
-				"convolution, depthwise convolution and linear take %d bytes on %s, want %d at most", n, c.target, c.most)
+				"convolution, depthwise convolution and linear take %d bytes on %s, want %d at most", n,
+				c.target, c.most)
 		}
 		if names := image.DoubleHelpers(); len(names) > 0 {
 			t.Errorf("%s computes in double: %v", c.target, names)

@@ -23,8 +23,9 @@ func Conv2D() *Kernel {
 // DepthwiseConv2D is the convolution in which every channel is a group of its
 // own and makes mult output channels; w is [channels·mult][kh][kw].
 func DepthwiseConv2D() *Kernel {
-	return &Kernel{Name: "depthwise_conv2d_f32", Forms: []string{depthwiseThree}, Descriptor: depthwiseParams,
-		Go: "depthwise.F32", Buffers: []string{"w", "bias"}, Operands: []string{"x"}, C: true,
+	return &Kernel{Name: "depthwise_conv2d_f32", Forms: []string{depthwiseThree},
+		Descriptor: depthwiseParams,
+		Go:         "depthwise.F32", Buffers: []string{"w", "bias"}, Operands: []string{"x"}, C: true,
 		Head: "TILE_FUSED", InPatches: eachAlone, ScalarPatches: true, tiling: slidingTiles,
 		Windows: true, Match: matchDepthwise}
 }
@@ -176,7 +177,8 @@ func readConvolution(r *Request) *convolution {
 		return nil
 	}
 	x, w := c.Tensor("input"), c.Tensor("weight")
-	if !mixed && !allFloat32(c) || x.DType != ir.Float32 || w.Rank() < 3 || w.Rank() > 4 || x.Rank() != w.Rank() {
+	if !mixed && !allFloat32(c) || x.DType != ir.Float32 || w.Rank() < 3 || w.Rank() > 4 ||
+		x.Rank() != w.Rank() {
 		return nil
 	}
 	sizes, ok := w.StaticSizes()

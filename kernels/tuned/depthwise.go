@@ -29,9 +29,10 @@ const (
 // DepthwiseRows is the depthwise convolution over images whose channels lie innermost in
 // memory; w is [kh][kw][channels].
 func DepthwiseRows() *Kernel {
-	return &Kernel{Name: "depthwise_rows_f32", Forms: []string{depthwiseSlide, depthwiseNarrow, depthwiseFours,
-		depthwiseEights},
-		Descriptor: depthwiseRowsParams, Windows: true, InPatches: depthwiseInPatches, Go: "rows.Depthwise",
+	return &Kernel{Name: "depthwise_rows_f32", Forms: []string{depthwiseSlide, depthwiseNarrow,
+		depthwiseFours, depthwiseEights},
+		Descriptor: depthwiseRowsParams, Windows: true, InPatches: depthwiseInPatches,
+		Go:      "rows.Depthwise",
 		Buffers: []string{"w", "bias"}, Phases: []string{"rows"}, Bounds: true, Rescales: true,
 		Operands: []string{"x"}, C: true, tiling: eightTiles, Match: matchDepthwiseRows}
 }

@@ -164,7 +164,8 @@ var vocabulary = func() map[string]Field {
 		{Name: "pad_row", Unit: "elements", Doc: "Elements of padding before a row of the image."},
 		{Name: "pad_value", Unit: "", Doc: "What padding holds."},
 		{Name: "fast", Unit: "", Doc: "1 if time counts more than the size of the text."},
-		{Name: "results_at_once", Unit: "results", Doc: "Results of a channel that are computed at once."},
+		{Name: "results_at_once", Unit: "results",
+			Doc: "Results of a channel that are computed at once."},
 		{Name: "zeroed", Unit: flag, Doc: "Groups of weights have zero points."},
 		{Name: "whole_range", Unit: "flag", Doc: "Some weight is -128."},
 		{Name: "direct", Unit: flag,
@@ -198,7 +199,8 @@ var vocabulary = func() map[string]Field {
 		{Name: "shift", Unit: "bits", Doc: "How far results are shifted left."},
 		{Name: "in_scale", Unit: "2^-31", Doc: "What elements of the first operand are multiplied by."},
 		{Name: "in_shift", Unit: "bits", Doc: "How far they are shifted left."},
-		{Name: "other_scale", Unit: "2^-31", Doc: "What elements of the second operand are multiplied by."},
+		{Name: "other_scale", Unit: "2^-31",
+			Doc: "What elements of the second operand are multiplied by."},
 		{Name: "other_shift", Unit: "bits", Doc: "How far these are shifted left."},
 		{Name: "diff_min", Unit: "", Doc: "Elements so far below the largest have the probability 0."},
 		// How the sum over the taps is nested.
@@ -305,8 +307,8 @@ var vocabulary = func() map[string]Field {
 		{Name: "mask_stride_row", Unit: "elements", Doc: "From query to query of the mask."},
 		{Name: "mask_stride_col", Unit: "elements", Doc: "From key to key of the mask."},
 	} {
-		f.Form = slices.Contains([]string{"channels_inner", "mask_mode", "copy_mode", "wide", "int4", "zeroed"},
-			f.Name)
+		f.Form = slices.Contains([]string{"channels_inner", "mask_mode", "copy_mode", "wide", "int4",
+			"zeroed"}, f.Name)
 		fields[f.Name] = f
 	}
 	return fields
@@ -341,7 +343,8 @@ var (
 		interior, []string{"channel_loop", "column_loop"}, inStrides, outStrides)
 	convParams      = describe("conv_params", convFields)
 	mixedConvParams = describe("mixed_conv_params", convFields, []string{"int4"})
-	convInt8Params  = describe("conv_i8_params", []string{"batch", "groups", "in_channels", "out_channels",
+	convInt8Params  = describe("conv_i8_params", []string{"batch", "groups", "in_channels",
+		"out_channels",
 		"depth", "pad_value", "results_at_once", "direct", "wide", "int4", "whole_range", "planes",
 		"pixel"}, window, inStrides, outStrides, []string{"in_bytes", "out_bytes"})
 	convRowsParams = describe("conv_rows_params", []string{"batch", "groups",

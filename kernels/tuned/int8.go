@@ -465,8 +465,8 @@ func oneForAll(w []byte, block, lanes, channels int) ([]byte, bool) {
 // is the first to see.
 func (cv *int8Conv) same() bool {
 	rows, cols := &cv.axes[0], &cv.axes[1]
-	return cv.size() == 1 && cv.yLast && cv.cout == 1 && rows.in.Equal(rows.out) && cols.in.Equal(cols.out) &&
-		rows.stride.Is(1) &&
+	return cv.size() == 1 && cv.yLast && cv.cout == 1 && rows.in.Equal(rows.out) &&
+		cols.in.Equal(cols.out) && rows.stride.Is(1) &&
 		cols.stride.Is(1) && sym.LessEq(sym.Add(rows.pad, sym.Int(1)), rows.seen())
 }
 

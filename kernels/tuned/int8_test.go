@@ -72,7 +72,8 @@ func byteProgram(t *testing.T, machine *tuned.Machine) string {
 	case machine.MVE:
 		least = map[string]int{"conv2d_mve_i8": tier.Of(1, 4, 5),
 			"depthwise_mve_i8": tier.Of(1, 4, 5), "matmul_mve_i8": tier.Of(1, 4, 5),
-			"conv2d_mve_i8 int4": tier.Of(1, 4, 5), "groups_mve_i8": tier.Of(1, 2, 3), "groups_mve_i8 int4": tier.Of(0, 1, 1)}
+			"conv2d_mve_i8 int4": tier.Of(1, 4, 5), "groups_mve_i8": tier.Of(1, 2, 3),
+			"groups_mve_i8 int4": tier.Of(0, 1, 1)}
 	}
 	for name, least := range least {
 		if taken[name] < least {
@@ -169,7 +170,8 @@ func runBytes(t *testing.T, target toolchain.Target, text string) {
 		t.Fatal(err)
 	}
 	args := target.Command(exe)
-	if out, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), args[0],
+		args[1:]...).CombinedOutput(); err != nil {
 		t.Errorf("a trial fails: %v\n%s", err, out)
 	}
 }
@@ -189,7 +191,8 @@ func TestInt8(t *testing.T) {
 		text   string
 	}{
 		{baremetal.CortexM4, toolchain.CortexM4(), plain},
-		{baremetal.CortexM4, toolchain.CortexM4().With("-Og", "-fno-omit-frame-pointer").Named("debugged"), plain},
+		{baremetal.CortexM4, toolchain.CortexM4().With("-Og",
+			"-fno-omit-frame-pointer").Named("debugged"), plain},
 		{baremetal.CortexM33, toolchain.CortexM33().With("-Os"), plain},
 		{baremetal.CortexM4, toolchain.CortexM0(), plain},
 		{baremetal.RISCV32, toolchain.RISCV32(), plain},
@@ -587,7 +590,8 @@ func (tr *byteTrial) text(t *testing.T, number int) string {
 		given += fmt.Sprintf("%s%d, ", p.Name, number)
 	}
 	fmt.Fprintf(&b, "static void kernel%d(%s *y, const %s *x, %svoid *scratch)\n%s\n", number, result,
-		typ, params, strings.Replace(withKnown(text(t, in.Name(), k), k), "{\n", "{\n    (void)scratch;\n", 1))
+		typ, params, strings.Replace(withKnown(text(t, in.Name(), k), k), "{\n",
+			"{\n    (void)scratch;\n", 1))
 	data := func(typ, name string, n int, at func(int) any) {
 		aligned := 4
 		if name == "x" {

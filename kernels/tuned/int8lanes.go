@@ -101,7 +101,8 @@ func (cv *int8Conv) inLanes(r *Request, columns, pixel, planes int) *lanes {
 		return row*run + col*l.pixel + channel
 	}
 	across := int(roundUp(int64(cv.cout), byteColumns))
-	l.w, l.start = make([]byte, across*l.depth), [2][]int64{make([]int64, across), make([]int64, across)}
+	l.w, l.start = make([]byte, across*l.depth), [2][]int64{make([]int64, across),
+		make([]int64, across)}
 	var bias []int64
 	bias, l.begun = cv.begin(r)
 	for c, b := range bias {

@@ -38,8 +38,8 @@ func bytesProduct(c *ops.Call) (p *product, x, w int64) {
 	xs, ws := c.Operands()[v.x].Type.Sizes, c.Operands()[v.w].Type.Sizes
 	r, last := len(ws), len(xs)-1
 	one := sym.Int(1)
-	p = &product{x: v.x, w: v.w, bias: -1, transposed: transposed, batch: one, m: sym.Mul(xs[:last]...), k: xs[last],
-		n: ws[r-1]}
+	p = &product{x: v.x, w: v.w, bias: -1, transposed: transposed, batch: one,
+		m: sym.Mul(xs[:last]...), k: xs[last], n: ws[r-1]}
 	if transposed {
 		p.n = ws[r-2]
 	}

@@ -62,8 +62,9 @@ func TestSelect(t *testing.T) {
 			"mat2", static(5, 7), "beta", 0), []bool{true, false, true}, "", 0},
 		{"double", "aten.mm.default", samples.NewSample("self", double(3, 5), "mat2", double(5, 7)),
 			[]bool{false, true}, "", 0},
-		{"integers", "aten.mm.default", samples.NewSample("self", samples.Tensor(ir.Int32, samples.Values{}, 3,
-			5), "mat2", samples.Tensor(ir.Int32, samples.Values{}, 5, 7)), []bool{false, false}, "", 0},
+		{"integers", "aten.mm.default", samples.NewSample("self",
+			samples.Tensor(ir.Int32, samples.Values{}, 3,
+				5), "mat2", samples.Tensor(ir.Int32, samples.Values{}, 5, 7)), []bool{false, false}, "", 0},
 		{"constant on the left", "aten.mm.default", samples.NewSample("self", static(3, 5), "mat2",
 			static(5, 7)), []bool{true, false}, "matmul_rows_f32", 105},
 		{"column vector", "aten.mm.default", samples.NewSample("self", static(3, 5), "mat2",
@@ -101,8 +102,8 @@ func TestSelect(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			tr := &trial{name: c.name, op: c.op, sample: c.sample, constant: c.constant,
 				syms: map[*sym.Symbol]int64{}}
-			tr.bind(t, rand.New(rand.NewPCG(1, 1)), tuned.Target{Language: tuned.C, Machine: machine("generic"),
-				Speed: true})
+			tr.bind(t, rand.New(rand.NewPCG(1, 1)), tuned.Target{Language: tuned.C,
+				Machine: machine("generic"), Speed: true})
 			switch {
 			case tr.in == nil && c.kernel != "":
 				t.Errorf("the definition is used, want %s", c.kernel)
@@ -120,8 +121,10 @@ func TestSelect(t *testing.T) {
 // descriptor in their order.
 func TestParams(t *testing.T) {
 	tried := map[string]bool{}
-	for _, target := range []tuned.Target{{Language: tuned.C, Machine: machine("generic"), Speed: true},
-		{Language: tuned.C, Machine: machine("cortex-m4"), Speed: true}, {Language: tuned.Go, Machine: machine("generic"), Speed: true}} {
+	for _, target := range []tuned.Target{{Language: tuned.C, Machine: machine("generic"),
+		Speed: true},
+		{Language: tuned.C, Machine: machine("cortex-m4"), Speed: true},
+		{Language: tuned.Go, Machine: machine("generic"), Speed: true}} {
 		r := rand.New(rand.NewPCG(1, 1))
 		for _, trials := range trialsOf(r, target, 5) {
 			for _, tr := range trials {

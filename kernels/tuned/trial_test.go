@@ -647,7 +647,8 @@ func transposedTrials(r *rand.Rand, count int, kernel string) []*trial {
 		}
 		out = append(out, &trial{
 			name: fmt.Sprintf(
-				"transposed convolution %d: x %d, w %d, stride %d, padding %d, dilation %d, more %d, groups %d", i, x, w, stride, pad, dilation, more, groups),
+				"transposed convolution %d: x %d, w %d, stride %d, padding %d, dilation %d, more %d, "+
+					"groups %d", i, x, w, stride, pad, dilation, more, groups),
 			op: "aten.convolution.default", by: kernelOf(kernel), syms: map[*sym.Symbol]int64{},
 			xOrder: xOrder, yOrder: yOrder, constant: []bool{false, true, true},
 			sample: samples.NewSample("input", static(x...), "weight", static(w...), "bias",

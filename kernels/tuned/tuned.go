@@ -78,7 +78,8 @@ type Kernel struct {
 // Standard returns all kernels, by families.
 func Standard() []*Kernel {
 	return []*Kernel{
-		Linear(), Matmul(), MixedLinear(), MatmulInt8(), GroupsInt8(), GroupsRows(), // products of matrices
+		// products of matrices
+		Linear(), Matmul(), MixedLinear(), MatmulInt8(), GroupsInt8(), GroupsRows(),
 		Conv2D(), Conv2DRows(), Winograd(), ConvEdges(), ConvFew(), // convolutions
 		DepthwiseConv2D(), DepthwiseRows(),
 		MixedConv2D(), MixedDepthwise(),

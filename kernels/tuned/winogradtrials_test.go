@@ -89,7 +89,8 @@ func TestWinogradParts(t *testing.T) {
 		n, scratch := len(tr.want), tr.number(t, tr.in.Scratch)/4
 		buffers := tr.inputs()
 		fmt.Fprintf(&b.calls,
-			"    {\n        float *x = load(%d), *w = load(%d), *bias = load(%d), *y = take(%d), *z = take(%d);\n",
+			"    {\n        float *x = load(%d), *w = load(%d), *bias = load(%d), *y = take(%d), "+
+				"*z = take(%d);\n",
 			len(buffers[0]), len(buffers[1]), len(buffers[2]), n, n)
 		for _, x := range buffers {
 			for _, f := range x {
@@ -104,11 +105,14 @@ func TestWinogradParts(t *testing.T) {
 			"        void *scratch = take(%d);\n        whole_%d(y, x, w, bias, scratch);\n",
 			scratch, i)
 		fmt.Fprintf(&b.calls,
-			"        for (int32_t parts = 1; parts <= %d; parts %s) {\n            for (int k = 0; k < %d; k++) z[k] = 0;\n", most, next, n)
+			"        for (int32_t parts = 1; parts <= %d; parts %s) {\n            for (int k = 0; k < "+
+				"%d; k++) z[k] = 0;\n", most, next, n)
 		fmt.Fprintf(&b.calls,
-			"            for (int32_t part = 0; part < parts; part++) part_%d(z, x, w, bias, scratch, part, parts);\n", i)
+			"            for (int32_t part = 0; part < parts; part++) part_%d(z, x, w, bias, scratch, "+
+				"part, parts);\n", i)
 		fmt.Fprintf(&b.calls,
-			"            for (int k = 0; k < %d; k++) if (y[k] != z[k]) exit(5);\n        }\n        put(y, %d);\n    }\n", n, n)
+			"            for (int k = 0; k < %d; k++) if (y[k] != z[k]) exit(5);\n        }\n        "+
+				"put(y, %d);\n    }\n", n, n)
 		b.outputs += n
 		want = append(want, tr)
 	}

@@ -44,8 +44,8 @@ func (b *builder) rowsInput() *ir.Value {
 	}
 	sizes, static := input.Type.StaticSizes()
 	if !static || len(sizes) != 4 || sizes[0] != 1 || sizes[1]*sizes[2]*sizes[3] == 0 {
-		must.Fail("%s: the input cannot come by rows: %s is %s, and not one image, [1, channels, rows, columns], of fixed size",
-			b.prog.Source, input.Name, input.Type)
+		must.Fail("%s: the input cannot come by rows: %s is %s, and not one image, [1, channels, rows, "+
+			"columns], of fixed size", b.prog.Source, input.Name, input.Type)
 	}
 	if b.mutable[input] {
 		must.Fail("%s: the input cannot come by rows: the model writes %s", b.prog.Source, input.Name)

@@ -57,7 +57,8 @@ func TestBuildPatches(t *testing.T) {
 func TestBuildPatchesOfMicrocontrollers(t *testing.T) {
 	irtest.RunText(t, "testdata/patches_mcu/*.txtar", func(p *ir.Program) (string, error) {
 		np, err := Build(p, Options{Table: ops.Standard(), Planner: plan.Best{},
-			Kernels: tuned.Standard(), Target: tuned.Target{Language: tuned.C, Machine: machine("cortex-m4")}})
+			Kernels: tuned.Standard(), Target: tuned.Target{Language: tuned.C,
+				Machine: machine("cortex-m4")}})
 		if err != nil {
 			return "", err
 		}

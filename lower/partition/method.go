@@ -81,7 +81,8 @@ func (r reader) in() *part {
 func newMethod(ctx *lower.Context, p *ir.Program, m *ir.Method) *method {
 	w := &method{ctx: ctx, program: p, m: m, reads: map[*ir.Value][]reader{},
 		constant: lower.Constants(p, m), state: map[*ir.Value]int{},
-		storage: map[any][]reader{}, copies: map[asked]bool{}, owned: map[asked]bool{}, left: map[asked]bool{},
+		storage: map[any][]reader{}, copies: map[asked]bool{}, owned: map[asked]bool{},
+		left:   map[asked]bool{},
 		inside: map[held]bool{}}
 	written := p.Written()
 	for i, v := range m.Graph.Inputs {

@@ -43,8 +43,10 @@ method forward {
 	}
 	p.Dialect = ir.ATen
 	report := &Report{}
-	use := &Use{Backend: renaming{"a"}, Specs: []ir.CompileSpec{{Key: "ops", Value: []byte("neg+mul")}}}
-	err = Pipeline([]*Use{use}, report, lower.ToExecutorch).Run(&lower.Context{Table: ops.Standard()}, p, nil)
+	use := &Use{Backend: renaming{"a"},
+		Specs: []ir.CompileSpec{{Key: "ops", Value: []byte("neg+mul")}}}
+	err = Pipeline([]*Use{use}, report, lower.ToExecutorch).Run(&lower.Context{Table: ops.Standard()},
+		p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -355,7 +355,8 @@ func (a *annotator) wanted(n *ir.Node, c *ops.Call, v *ir.Value) bool {
 		return false
 	case a.shares(c):
 		return true
-	case !slices.Contains(made, base), !a.computes(base), base == "div" && a.m.Activation(c.Value("other")):
+	case !slices.Contains(made, base), !a.computes(base), base == "div" &&
+		a.m.Activation(c.Value("other")):
 		return false
 	case a.m.Returned[v] && len(a.m.Users[v]) == 0 && !slices.Contains(limits, base) &&
 		!slices.ContainsFunc(reads, func(x *ir.Value) bool { return a.merged[x] }):

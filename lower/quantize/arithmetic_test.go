@@ -64,7 +64,8 @@ func digestOf(t *testing.T, text string, fixed bool) []byte {
 	t.Helper()
 	p := parsed(t, text)
 	ctx := &lower.Context{Table: ops.Standard(), Fixed: fixed}
-	if err := (lower.Pipeline{Passes: []lower.Pass{lower.IntegerArithmetic}}).Run(ctx, p, nil); err != nil {
+	if err := (lower.Pipeline{Passes: []lower.Pass{lower.IntegerArithmetic}}).Run(ctx, p,
+		nil); err != nil {
 		t.Fatal(err)
 	}
 	r, sum, g := rand.New(rand.NewPCG(7, 8)), sha256.New(), p.Methods[0].Graph

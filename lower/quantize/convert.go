@@ -103,7 +103,8 @@ func convert(t *ops.Table, p *ir.Program, m *ir.Method, r *MethodRecipe, integer
 		case v.Type.Kind != ir.TensorKind || v.Type.DType != ir.Float32:
 			errs = append(errs, fmt.Errorf("value %q is %s, not a tensor of float32", name, v.Type))
 		case constant[v] != isConstant:
-			errs = append(errs, fmt.Errorf("value %q: a weight or bias is a constant, an activation is none", name))
+			errs = append(errs, fmt.Errorf("value %q: a weight or bias is a constant, "+
+				"an activation is none", name))
 		default:
 			return v
 		}

@@ -28,7 +28,8 @@ var since = map[string]string{
 	"etgen.int8.v1": ", in which fixed point, means, PReLU and resizing give other integers",
 	"etgen.int8.v2": ", in which sums of int16, and of a layer and a tensor, give other integers " +
 		"in fixed point",
-	"etgen.int8.v3": ", in which products with weights in groups, averages, resizing and halves in fixed point differ",
+	"etgen.int8.v3": ", in which products with weights in groups, averages, resizing and halves in " +
+		"fixed point differ",
 	"etgen.int8.v4": ", in which means, averages in fixed point and results of int16 differ",
 }
 

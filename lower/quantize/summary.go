@@ -80,7 +80,8 @@ func (s *Summary) Text(w io.Writer, shown int) {
 				sum, l.At, mark)
 		}
 		if beyond != nil {
-			fmt.Fprintf(w, "computed with int64, on hosts with floats, since int32 may not hold their sums: %s\n",
+			fmt.Fprintf(w,
+				"computed with int64, on hosts with floats, since int32 may not hold their sums: %s\n",
 				strings.Join(beyond, ", "))
 		}
 		if most > 0 {

@@ -319,7 +319,8 @@ func (r *raiser) elementwise(v *ir.Value, to *tensor, x *ir.Value, from *tensor)
 	expr.Walk(ts[v.Index].Body, func(e *expr.Expr) {
 		if e.Op == expr.OpLoad && c.Operands()[e.Buf] == x {
 			same = same && to.dtype.Size() == from.dtype.Size() &&
-				len(e.Coords) == len(from.order) && offset(typeOf(from.dtype, x.Type.Sizes, from.order), e.Coords).Equal(at)
+				len(e.Coords) == len(from.order) && offset(typeOf(from.dtype, x.Type.Sizes, from.order),
+				e.Coords).Equal(at)
 		}
 	})
 	return same

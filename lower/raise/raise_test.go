@@ -219,7 +219,9 @@ func TestErrors(t *testing.T) {
 			a.call("aten::neg", "out", x, y)
 			a.call("your::thing", "", y, y)
 			a.io([]int32{x}, []int32{y})
-		}, []string{"test.pte: method forward: instruction 0 (my::thing.out): its functional form my.thing.default is not supported", "instruction 1 (aten::neg.out): it has 2 arguments, want 3", "instruction 2 (your::thing): the operator is not supported"}},
+		}, []string{"test.pte: method forward: instruction 0 (my::thing.out): its functional form " +
+			"my.thing.default is not supported", "instruction 1 (aten::neg.out): it has 2 arguments, " +
+			"want 3", "instruction 2 (your::thing): the operator is not supported"}},
 		{"delegate", func(a *asm) {
 			x, y := a.at(0, 2), a.at(16, 2)
 			a.plan.Delegates = []pte.Delegate{{ID: "Other", Processed: ir.Bytes{1}},
@@ -227,7 +229,8 @@ func TestErrors(t *testing.T) {
 			a.code = append(a.code, pte.DelegateCall{Args: []int32{x}},
 				pte.DelegateCall{Delegate: 1, Args: []int32{x, y}})
 			a.io([]int32{x}, []int32{y})
-		}, []string{"instruction 0 (delegate call): delegate 0 (Other): none of its arguments is a result",
+		}, []string{
+			"instruction 0 (delegate call): delegate 0 (Other): none of its arguments is a result",
 			"instruction 1 (delegate call): delegate 1 (XnnpackBackend): XNNPACK payload: 1 bytes"}},
 		{"into a loop", func(a *asm) {
 			x, y := a.at(0, 1), a.at(16, 1)
@@ -272,7 +275,8 @@ func TestErrors(t *testing.T) {
 			dims := a.value(pte.IntList{int64(a.value(pte.Int(0)))})
 			a.call("aten::flip", "out", y, dims, z, z)
 			a.io([]int32{x}, []int32{z})
-		}, []string{"instruction 1 (aten::flip.out): it writes value 2 where value 1 lies, whose elements it reads in another order"}},
+		}, []string{"instruction 1 (aten::flip.out): it writes value 2 where value 1 lies, " +
+			"whose elements it reads in another order"}},
 		{"indices", func(a *asm) {
 			x := a.at(0, 1)
 			a.call("aten::neg", "out", x, 7, -1)
@@ -335,7 +339,8 @@ func TestUndefined(t *testing.T) {
 	out := a.value(tensorAt(11, 16, 0, 2))
 	a.call("aten::logical_or", "out", x, x, out, out)
 	a.io([]int32{x}, []int32{out})
-	if _, err := a.raise(); err == nil || !strings.Contains(err.Error(), "not yet defined on complex64") {
+	if _, err := a.raise(); err == nil || !strings.Contains(err.Error(),
+		"not yet defined on complex64") {
 		t.Errorf("%v", err)
 	}
 }

@@ -77,7 +77,8 @@ func (k *Kernel) unknown(text string) error {
 		forms = append(forms, "("+f.Args+")")
 	}
 	return fmt.Errorf(
-		"%w: %s: the registry has no kernel for the arguments (%s), only for %s; run etgen registry again with this program",
+		"%w: %s: the registry has no kernel for the arguments (%s), only for %s; run etgen registry "+
+			"again with this program",
 		rt.ErrNotSupported, k.Op, text, strings.Join(forms, ", "))
 }
 

@@ -41,7 +41,10 @@ func New(p rt.Platform) *Recorder {
 func (r *Recorder) now() uint64 { return uint64(r.clock.Now()) }
 
 // Load runs f, which loads a method, as the run "Default". The error is that of f.
-func (r *Recorder) Load(f func() error) error { return r.block("Default", "Program::load_method", f) }
+func (r *Recorder) Load(f func() error) error {
+	return r.block("Default", "Program::load_method",
+		f)
+}
 
 // Call runs f, which executes a method, as a run "Execute". The error is that of f.
 func (r *Recorder) Call(f func() error) error { return r.block("Execute", "Method::execute", f) }

@@ -85,7 +85,8 @@ func TestValues(t *testing.T) {
 	e := &rt.Event{Op: "aten::add.out", Instruction: 3, Values: []*rt.EValue{tensor("abcdef", 1, 0),
 		tensor("ghijkl", 0, 1), {Kind: rt.Int, Int: 7}, {Kind: rt.String}}}
 	silent := &rt.Event{Op: "Npu", Instruction: 4, Delegate: "7"}
-	part := &rt.Event{Op: "Npu", Instruction: 4, Delegate: "conv", Values: []*rt.EValue{{Kind: rt.Int, Int: 5}}}
+	part := &rt.Event{Op: "Npu", Instruction: 4, Delegate: "conv",
+		Values: []*rt.EValue{{Kind: rt.Int, Int: 5}}}
 	err := r.Call(func() error {
 		for _, e := range []*rt.Event{e, silent, part} {
 			r.Begin(e)

@@ -161,7 +161,8 @@ func (*values) Begin(*rt.Event) {}
 func (v *values) End(e *rt.Event, _ error) {
 	for _, x := range e.Values {
 		if e.Delegate != "" {
-			v.list = append(v.list, fmt.Sprint(e.Delegate, " ", x.Tensor.DType, x.Tensor.Sizes, x.Tensor.Data[0]))
+			v.list = append(v.list, fmt.Sprint(e.Delegate, " ", x.Tensor.DType, x.Tensor.Sizes,
+				x.Tensor.Data[0]))
 		}
 	}
 }

@@ -86,7 +86,8 @@ func TestSamples(t *testing.T) {
 // errUnfit says that a sample is no call of this form of the operator.
 var errUnfit = errors.New("unfit")
 
-func checkSample(table *ops.Table, k rt.Kernel, f form, op *ops.Op, s samples.Sample, r *samples.Rand,
+func checkSample(table *ops.Table, k rt.Kernel, f form, op *ops.Op, s samples.Sample,
+	r *samples.Rand,
 	set setup) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

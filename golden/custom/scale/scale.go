@@ -1,5 +1,5 @@
-// Package scale has the kernel in Go of the operator that the case custom_op of the collection beside
-// this repository calls.
+// Package scale has the kernel in Go of the operator that the case custom_op of the collection
+// beside this repository calls.
 package scale
 
 //etgen:kernel refzoo::scale_add(Tensor x, Tensor y, float k) -> Tensor

@@ -22,7 +22,8 @@ func functions() string {
 		imports[dir] = true
 		fmt.Fprintf(&b, "\tcase %q:\n", k.Go)
 		before, args := arguments(&b, dir, k)
-		fmt.Fprintf(&b, "\t\treturn func(b [][]float32, n []int, f *Epilogue) {\n\t\t\ta := %s.New%s(n)\n",
+		fmt.Fprintf(&b,
+			"\t\treturn func(b [][]float32, n []int, f *Epilogue) {\n\t\t\ta := %s.New%s(n)\n",
 			dir, k.Descriptor.GoName())
 		result := ""
 		if k.Rescales {

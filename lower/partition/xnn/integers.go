@@ -148,7 +148,8 @@ var inIntegers = map[string]integerOp{
 
 // fits reports whether XNNPACK has kernels for the scales of operands, of a weight, nil for
 // none, and of the result.
-func (k integerOp) fits(op string, in []xnnpack.PerTensor, weight *weight, out xnnpack.PerTensor) bool {
+func (k integerOp) fits(op string, in []xnnpack.PerTensor, weight *weight,
+	out xnnpack.PerTensor) bool {
 	if k.copy {
 		return !slices.ContainsFunc(in, func(q xnnpack.PerTensor) bool { return q != out })
 	}

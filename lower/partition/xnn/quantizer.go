@@ -11,7 +11,8 @@ import (
 
 // lowered are operators of a model that lowering makes others of, in inIntegers. Transposed
 // convolutions are not among them: in groups, their scales for channels have no place in XNNPACK.
-var lowered = map[string]string{"conv1d": "convolution", "conv2d": "convolution", "relu6": "hardtanh"}
+var lowered = map[string]string{"conv1d": "convolution", "conv2d": "convolution",
+	"relu6": "hardtanh"}
 
 // Quantizer implements partition.Quantizer: weights are symmetric with a scale for each channel,
 // and operators that XNNPACK does not compute in int8 stay float32, between conversions.

@@ -84,7 +84,8 @@ func TestFits(t *testing.T) {
 func TestPermute(t *testing.T) {
 	k := &weight{data: []byte{0, 1, 2, 3, 4, 5}, dims: []uint32{2, 3}, scales: []float32{1, 2}}
 	k.permute([]uint32{1, 0})
-	if string(k.data) != "\x00\x03\x01\x04\x02\x05" || k.dims[0] != 3 || k.dims[1] != 2 || k.axis != 1 {
+	if string(k.data) != "\x00\x03\x01\x04\x02\x05" || k.dims[0] != 3 || k.dims[1] != 2 ||
+		k.axis != 1 {
 		t.Errorf("%+v", k)
 	}
 }

@@ -61,9 +61,11 @@ func gelu(w *writer, c *ops.Call) {
 	}
 	cube := step("XNNMultiply", step("XNNMultiply", x, x), x)
 	sum := step("XNNAdd", x, step("XNNMultiply", cube, w.number(0.044715, ir.Float32)))
-	t := step("XNNTanh", step("XNNMultiply", sum, w.number(math.Sqrt2*2/math.Sqrt(math.Pi)/2, ir.Float32)))
+	t := step("XNNTanh", step("XNNMultiply", sum, w.number(math.Sqrt2*2/math.Sqrt(math.Pi)/2,
+		ir.Float32)))
 	half := step("XNNMultiply", x, w.number(0.5, ir.Float32))
-	w.node("XNNMultiply", []uint32{half, step("XNNAdd", t, w.number(1, ir.Float32))}, w.result(w.out(), last))
+	w.node("XNNMultiply", []uint32{half, step("XNNAdd", t, w.number(1, ir.Float32))},
+		w.result(w.out(), last))
 }
 
 // twoOperands writes a node of two operands. It has its channels last if all tensors of four

@@ -54,7 +54,8 @@ func (r *raiser) over(x *ir.Value, f func(*ir.Value) *ir.Value) *ir.Value {
 
 // overAll applies an operator to operands that are moved alike, if they are. F is told how: order,
 // nil if they are not.
-func (r *raiser) overAll(xs []*ir.Value, f func(xs []*ir.Value, order []int64) *ir.Value) *ir.Value {
+func (r *raiser) overAll(xs []*ir.Value, f func(xs []*ir.Value,
+	order []int64) *ir.Value) *ir.Value {
 	var order []int64
 	for _, x := range xs {
 		if m, ok := r.moved[x]; ok {

@@ -56,7 +56,8 @@ func (n *net) constant(dims ...uint32) uint32 {
 	return n.value(xnnpack.Value{Type: xnnpack.FP32, Dims: dims, Constant: n.data(raw)})
 }
 
-func (n *net) node(kind string, ints map[string]uint32, lists [][]uint32, ids ...uint32) *xnnpack.Node {
+func (n *net) node(kind string, ints map[string]uint32, lists [][]uint32,
+	ids ...uint32) *xnnpack.Node {
 	k := xnnpack.KindOf(kind)
 	f := k.Form()
 	node := xnnpack.Node{Kind: k, Inputs: ids[:len(f.Inputs)], Outputs: ids[len(f.Inputs):],
@@ -98,8 +99,8 @@ func sample() *net {
 	w := n.value(xnnpack.Value{Type: xnnpack.QCInt8, Dims: []uint32{2, 24},
 		Constant: n.data(make([]byte, 48)),
 		Quant:    xnnpack.PerChannel{Scales: xnnpack.Scales{List: []float32{0.5, 0.25}}}})
-	y := n.value(xnnpack.Value{Type: xnnpack.QInt8, Dims: []uint32{1, 2}, Flags: xnnpack.ExternalOutput,
-		Quant: xnnpack.PerTensor{Scale: 0.5, ZeroPoint: -3}})
+	y := n.value(xnnpack.Value{Type: xnnpack.QInt8, Dims: []uint32{1, 2},
+		Flags: xnnpack.ExternalOutput, Quant: xnnpack.PerTensor{Scale: 0.5, ZeroPoint: -3}})
 	n.node("XNNFullyConnected", nil, nil, q, w, xnnpack.None, y)
 	rows := n.value(xnnpack.Value{Type: xnnpack.QDInt8, Dims: []uint32{1, 24},
 		Quant: xnnpack.PerToken{NonBatch: 1}})
@@ -166,16 +167,25 @@ func TestSample(t *testing.T) {
 func TestErrors(t *testing.T) {
 	for want, damage := range map[string]func(n *net){
 		"node 0 (XNNStaticTranspose) of debug handle 7": func(n *net) { n.Nodes[0].Lists[0][1] = 3 },
-		"perm [0 2 3] of 4 dimensions":                  func(n *net) { n.Nodes[0].Lists[0] = []uint32{0, 2, 3} },
-		"the filter is":                                 func(n *net) { n.Nodes[1].Ints[4] = 2 },
-		"a window of 0 by":                              func(n *net) { n.Nodes[2].Ints[4] = 0 },
-		"flags 2":                                       func(n *net) { n.Nodes[1].Ints[15] = 2 },
-		"f32[1, 2, 6, 6], in the payload it has sizes":  func(n *net) { n.Values[0].Dims[2] = 5 },
-		"f32[1, 4], in the payload it has sizes":        func(n *net) { n.Values[len(n.Values)-1].Dims[1] = 3 },
-		"elements 1 to 9 of dimension 1":                func(n *net) { n.Nodes[4].Lists[1][1] = 8 },
-		"node 5 (XNNStaticReshape)":                     func(n *net) { n.Nodes[5].Lists[0][1] = 23 },
-		"bytes of data, want":                           func(n *net) { n.Constants[1].Data = ir.Bytes("x") },
-		"axis 2 of":                                     func(n *net) { n.Nodes[len(n.Nodes)-1].Ints[0] = 2 },
+		"perm [0 2 3] of 4 dimensions": func(n *net) {
+			n.Nodes[0].Lists[0] = []uint32{0,
+				2, 3}
+		},
+		"the filter is":    func(n *net) { n.Nodes[1].Ints[4] = 2 },
+		"a window of 0 by": func(n *net) { n.Nodes[2].Ints[4] = 0 },
+		"flags 2":          func(n *net) { n.Nodes[1].Ints[15] = 2 },
+		"f32[1, 2, 6, 6], in the payload it has sizes": func(n *net) { n.Values[0].Dims[2] = 5 },
+		"f32[1, 4], in the payload it has sizes": func(n *net) {
+			n.Values[len(n.Values)-1].Dims[1] = 3
+		},
+		"elements 1 to 9 of dimension 1": func(n *net) { n.Nodes[4].Lists[1][1] = 8 },
+		"node 5 (XNNStaticReshape)":      func(n *net) { n.Nodes[5].Lists[0][1] = 23 },
+		"bytes of data, want": func(n *net) {
+			n.Constants[1].Data = ir.Bytes("x")
+		},
+		"axis 2 of": func(n *net) {
+			n.Nodes[len(n.Nodes)-1].Ints[0] = 2
+		},
 		"it is not supported": func(n *net) {
 			n.Nodes[0] = xnnpack.Node{Kind: xnnpack.KindOf("XNNScaledDotProductAttention"),
 				Inputs: []uint32{0, 0, 0, 0, 0}, Outputs: n.Nodes[0].Outputs, Ints: []uint32{0}}

@@ -145,7 +145,8 @@ func spread(to, from []float32, before, pixel, apart int) {
 
 // transposed carries out t, a product, for results whose columns are apart and whose rows
 // are neighbours, by way of sums. The first one is number o of y and of channel c.
-func (f *epilogue) transposed(y []float32, t *tile, sums *[maxRows * panel]float32, o, c, apart int) {
+func (f *epilogue) transposed(y []float32, t *tile, sums *[maxRows * panel]float32, o, c,
+	apart int) {
 	whole := t.aside(sums)
 	product(&whole)
 	t.fetched, t.fetchStep = whole.fetched, whole.fetchStep

@@ -129,7 +129,8 @@ func spreadBytes(name string, parts int, put func(k int, from, to operand.Mem)) 
 	Label("columns")
 	row := copied(to)
 	for k := range parts {
-		put(k, operand.Mem{Base: from, Index: off, Scale: 1}, operand.Mem{Base: row, Index: off, Scale: 1})
+		put(k, operand.Mem{Base: from, Index: off, Scale: 1},
+			operand.Mem{Base: row, Index: off, Scale: 1})
 		if k+1 < parts {
 			ADDQ(width, row)
 		}

@@ -257,8 +257,8 @@ func (c *code) rest(step reg.Register, count string) func(to reg.Register, done 
 }
 
 // rescale shifts, scales, bounds, rounds and stores the sums of as many rows, of channels that are
-// off bytes from the first one on, at so many bytes of floats behind y and a number of elements in a
-// field apart: as floats, or as bytes. It ends with end.
+// off bytes from the first one on, at so many bytes of floats behind y and a number of elements in
+// a field apart: as floats, or as bytes. It ends with end.
 func (c *code) rescale(off, at reg.Register, step, count string, end func()) {
 	shift, scale := base("shift"), base("scale")
 	if off != nil {

@@ -142,8 +142,9 @@ type bytesCase struct {
 func randomBytes(r *rand.Rand) *bytesCase {
 	a := ConvI8Params{batch: 1 + r.IntN(2), groups: 1, inChannels: 1 + r.IntN(40),
 		outChannels: 1 + r.IntN(80), kernelH: 1 + r.IntN(3), kernelW: 1 + r.IntN(3),
-		strideH: 1 + r.IntN(2), strideW: 1 + r.IntN(2), dilationH: 1 + r.IntN(2), dilationW: 1 + r.IntN(2),
-		padValue: r.IntN(256) - 128}
+		strideH: 1 + r.IntN(2), strideW: 1 + r.IntN(2), dilationH: 1 + r.IntN(2),
+		dilationW: 1 + r.IntN(2),
+		padValue:  r.IntN(256) - 128}
 	if r.IntN(3) == 0 {
 		a.inChannels, a.kernelW = 1+r.IntN(3), 1+r.IntN(6)
 	}

@@ -56,7 +56,8 @@ func TestFew(t *testing.T) {
 				if w != got[o] && (whole || !(d <= 1e-6*float64(k.planes*k.rows*k.taps+2))) &&
 					(w == w || got[o] == got[o]) {
 					t.Fatalf(
-						"%s: %d channels of %d columns, %dx%dx%d taps in %d phases: element %d is %g, not %g", f.name, k.channels, k.columns, k.planes, k.rows, k.taps, k.phases, o, got[o], w)
+						"%s: %d channels of %d columns, %dx%dx%d taps in %d phases: element %d is %g, not %g", f.name,
+						k.channels, k.columns, k.planes, k.rows, k.taps, k.phases, o, got[o], w)
 				}
 			}
 		}

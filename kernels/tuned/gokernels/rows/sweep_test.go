@@ -87,7 +87,8 @@ func TestSweep(t *testing.T) {
 				if w != got[o] && (whole || !(d <= 1e-6*float64(k.rows*k.taps+2))) && (w == w ||
 					got[o] == got[o]) {
 					t.Fatalf(
-						"%s: %d results of %d channels, %d rows of %d taps by %d, from pixel %d of %d on: element %d is %g, not %g",
+						"%s: %d results of %d channels, %d rows of %d taps by %d, from pixel %d of %d on: element "+
+							"%d is %g, not %g",
 						f.name, k.count, k.channels, k.rows, k.taps, k.by, k.first, k.width,
 						o, got[o], w)
 				}

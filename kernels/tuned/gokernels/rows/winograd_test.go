@@ -36,7 +36,8 @@ func TestLift(t *testing.T) {
 			for o, w := range want {
 				if !alike(w, got[o], 50) {
 					t.Fatalf(
-						"%s: square of %d at %d, %d of an image of %dx%d, %d channels: value %d is %g, not %g", f.name, side, p, q, ih, iw, channels, o, got[o], w)
+						"%s: square of %d at %d, %d of an image of %dx%d, %d channels: value %d is %g, not %g",
+						f.name, side, p, q, ih, iw, channels, o, got[o], w)
 				}
 			}
 		}

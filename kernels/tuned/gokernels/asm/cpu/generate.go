@@ -11,8 +11,8 @@ import (
 
 var columns = regexp.MustCompile(" {2,}")
 
-// GenerateFile writes the file of the flag out, as avo's Generate does, without the spaces that line
-// operands up: etgen's binary and generated packages hold the text.
+// GenerateFile writes the file of the flag out, as avo's Generate does, without the spaces that
+// line operands up: etgen's binary and generated packages hold the text.
 func GenerateFile() {
 	build.Generate()
 	path := flag.Lookup("out").Value.String()

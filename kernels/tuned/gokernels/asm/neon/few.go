@@ -5,9 +5,10 @@ import "fmt"
 // Offsets of the fields of a tile of few channels, and of a transpose; their test
 // compares them.
 const (
-	fewY, fewX, fewW, fewBias, fewAdd                                            = 0, 24, 48, 72, 96
-	fewStep, fewColumns, fewCount                                                = 120, 128, 136
-	fewPlanes, fewPlane, fewRows, fewRow, fewTaps                                = 144, 152, 160, 168, 176
+	fewY, fewX, fewW, fewBias, fewAdd             = 0, 24, 48, 72, 96
+	fewStep, fewColumns, fewCount                 = 120, 128, 136
+	fewPlanes, fewPlane, fewRows, fewRow, fewTaps = 144, 152, 160, 168,
+		176
 	fewPhases, fewPhase, fewLow, fewHigh                                         = 184, 192, 200, 204
 	transposeSums, transposeY, transposeAdd, transposeColumns, transposeChannels = 0, 24, 48, 72, 80
 	transposeLow, transposeHigh                                                  = 88, 92
@@ -178,7 +179,8 @@ func (o *writer) transpose() {
 
 // unzip writes the function that takes elements in turn, four pairs at a time.
 func (o *writer) unzip() {
-	o.WriteString("\n// func unzipNEON(even, odd, from []float32, blocks int)\nTEXT ·unzipNEON(SB), $0-80\n")
+	o.WriteString(
+		"\n// func unzipNEON(even, odd, from []float32, blocks int)\nTEXT ·unzipNEON(SB), $0-80\n")
 	o.op("MOVD even_base+0(FP), R1")
 	o.op("MOVD odd_base+24(FP), R2")
 	o.op("MOVD from_base+48(FP), R3")

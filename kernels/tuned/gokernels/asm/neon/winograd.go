@@ -7,8 +7,10 @@ import (
 
 // Offsets of the fields of a lift and of a land; their test compares them.
 const (
-	liftV, liftX, liftAt, liftXH, liftXW, liftStep, liftChannels, liftPartly, liftInside                           = 0, 24, 48, 56, 64, 72, 80, 88, 96
-	landM, landY, landAdd, landBias, landFrom, landYH, landYW, landRows, landCols, landChannels, landLow, landHigh = 0, 24, 48, 72, 96, 104, 112, 120, 128, 136, 144, 148
+	liftV, liftX, liftAt, liftXH, liftXW, liftStep, liftChannels, liftPartly,
+	liftInside = 0, 24, 48, 56, 64, 72, 80, 88, 96
+	landM, landY, landAdd, landBias, landFrom, landYH, landYW, landRows, landCols, landChannels,
+	landLow, landHigh = 0, 24, 48, 72, 96, 104, 112, 120, 128, 136, 144, 148
 )
 
 // near and far are the points besides zero and infinity, with either sign.

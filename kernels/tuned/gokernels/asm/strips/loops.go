@@ -192,7 +192,8 @@ func loops(prims []primitive) (string, error) {
 			}
 			fast += fmt.Sprintf("if %s(%s) {\nreturn\n}\n", p.name, strings.Join(args, ", "))
 		}
-		text += fmt.Sprintf("\n// %s sets dst[i] %s.\nfunc %s%s {\n%s = %s\n%sfor i := range dst {\n%s\n}\n}\n",
+		text += fmt.Sprintf(
+			"\n// %s sets dst[i] %s.\nfunc %s%s {\n%s = %s\n%sfor i := range dst {\n%s\n}\n}\n",
 			e.name, doc, e.name, e.signature, strings.Join(slices, ", "), strings.Join(cut, ", "), fast,
 			body)
 	}
