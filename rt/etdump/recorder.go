@@ -3,7 +3,10 @@
 //
 //	recorder := etdump.New(nil)
 //	options := &rt.MethodOptions{Registry: registry, Tracer: recorder}
-//	recorder.Load(func() (err error) { method, err = program.LoadMethod("forward", options); return err })
+//	recorder.Load(func() (err error) {
+//		method, err = program.LoadMethod("forward", options)
+//		return err
+//	})
 //	recorder.Call(func() error { return method.Execute(ctx) })
 //	recorder.WriteTo(file)
 package etdump
