@@ -257,6 +257,15 @@ func (g *group) rises(e sym.Expr) bool {
 	return true
 }
 
+// rising returns the numbers between which an expression, which does not fall in the group, is known
+// not to fall.
+func (g *group) rising(e sym.Expr) (from, to int64) {
+	if neverFalls(e) {
+		return 0, mostCount - 1
+	}
+	return g.lo, g.hi
+}
+
 // neverFalls reports whether an expression is a sum of positive multiples of what never falls by
 // its form: symbols, divisions by positive constants, the largest and the smallest of such.
 func neverFalls(e sym.Expr) bool {
@@ -292,10 +301,7 @@ func (g *group) joined(h *group, size sym.Expr) *group {
 	if mul, _, linear := size.Coef(groupSymbol); linear && negative(mul) || !linear && !g.rises(size) {
 		return nil
 	}
-	from, to := g.lo, g.hi // what is known of size
-	if neverFalls(size) {
-		from, to = 0, mostCount-1
-	}
+	from, to := g.rising(size)
 	lo, okLo := reaching(size, h.lo, from, to)
 	hi, okHi := reaching(size, h.hi+1, from, to)
 	if hi--; !okLo || !okHi {

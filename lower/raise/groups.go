@@ -94,7 +94,8 @@ func (g *group) at(n int64) map[int]int64 {
 func (s *sizing) least(g *group) int64 {
 	n := int64(0)
 	for _, m := range g.members {
-		from, ok := reaching(m.size, s.axes[m.axis].least, 0, mostCount-1)
+		lo, hi := g.rising(m.size)
+		from, ok := reaching(m.size, s.axes[m.axis].least, lo, hi)
 		if !ok {
 			must.Fail("size %v has no value", m.size)
 		}

@@ -20,7 +20,8 @@ func TestRises(t *testing.T) {
 		{up, 4000, true}, {up, 40, true},
 		{saw, 4000, false}, {saw, 40, false}, {saw, 3, true},
 		{stairs, 40, true},
-		{sym.FloorDiv(sym.Int(100), n), 4000, false},
+		{sym.FloorDiv(sym.Mul(sym.Int(5), n), sym.Add(n, sym.Int(1))), 4000, false}, // by its form
+		{sym.FloorDiv(sym.Mul(sym.Int(5), n), sym.Add(n, sym.Int(1))), 40, true},
 		{sym.Int(3), 4000, false},
 		{sym.Neg(n), 4000, false},
 	} {
@@ -36,6 +37,12 @@ func TestRises(t *testing.T) {
 	}
 	if v, ok := valueOf(sym.FloorDiv(sym.Int(100), n), 0); ok {
 		t.Errorf("100//0 is %d", v)
+	}
+	// The least number is looked for where the sizes are known not to fall.
+	s := &sizing{axes: []axis{{least: 21}}}
+	late := sym.Add(n, sym.Mul(sym.Int(10), sym.Mod(sym.Add(n, sym.Int(1)), sym.Int(4))))
+	if got := s.least(&group{hi: 2, members: []member{{0, late}}}); got != 1 {
+		t.Errorf("least: %d", got)
 	}
 	// What rises up to 3 is not looked at beyond.
 	if got := g.joined(h, n); got == nil || got.hi != 3 {
