@@ -206,8 +206,7 @@ func (f *quantizeFlags) set(cmd *cobra.Command) (err error) {
 			"--labels needs samples: --evaluate, or --calibrate"},
 		{f.Scheme.Static() && len(f.calibrate) == 0,
 			"--calibrate is missing: the scheme " + f.scheme + " takes ranges from samples"},
-		{f.corrects && len(f.calibrate) == 0, "--bias-correction needs errors of layers: they are " +
-			"measured with samples of --calibrate"},
+		{f.corrects && len(f.calibrate) == 0, "--bias-correction needs samples: --calibrate"},
 		{ranked != "" && (len(f.calibrate) == 0 || f.Compare == 0), ranked + " needs errors of layers: " +
 			"they are measured with samples of --calibrate, as many as --compare says"},
 	} {
@@ -335,8 +334,8 @@ own, with inputs as float32 has them; total, with all layers before it quantized
 	flags.BoolVar(&f.Equalize, "equalize", false,
 		"first make channels of layers that follow one another equally large")
 	flags.BoolVar(&f.corrects, "bias-correction", false,
-		"take from biases what quantization adds to the mean of a layer's sums (default: with "+
-			"--calibrate, for weights of 4 bits)")
+		fmt.Sprintf("take from biases what quantization adds to the mean of a layer's sums (default: "+
+			"for weights of 4 bits, if --calibrate has %d samples or more)", quantize.FewSamples))
 	flags.StringSliceVar(&f.backends, "backend", nil,
 		"quantize what this backend, as of etgen --backend=NAME, computes in integers")
 	oneOf(cmd, &f.io, "io", "float", outsides,

@@ -16,7 +16,7 @@ func fold(text string) string {
 	}
 	for line := range strings.SplitSeq(text, "\n") {
 		f.line(line)
-		f.comment = goesOn(line, f.comment)
+		_, f.comment = scan(line, f.comment, func(int) bool { return true })
 		f.directive = strings.HasSuffix(line, "\\")
 	}
 	return f.b.String()
@@ -30,7 +30,7 @@ type folder struct {
 func (f *folder) line(line string) {
 	text := strings.TrimLeft(line, " ")
 	pad := line[:len(line)-len(text)]
-	behind := strings.LastIndex(text, "/*")
+	behind, goesOn := scan(text, f.comment, func(int) bool { return true })
 	switch directive := f.directive || strings.HasPrefix(text, "#"); {
 	case len(line) <= lineWidth:
 		f.parts(pad, pad, "", line[len(pad):])
@@ -45,7 +45,7 @@ func (f *folder) line(line string) {
 	case behind > 0 && !f.directive && strings.HasSuffix(text, "*/"):
 		f.line(pad + text[behind:])
 		f.line(strings.TrimRight(pad+text[:behind], " "))
-	case strings.Count(text, "/*") > strings.Count(text, "*/"):
+	case goesOn:
 		f.parts(pad, pad, "", text)
 	case directive:
 		text, more := strings.CutSuffix(text, "\\")
@@ -59,25 +59,33 @@ func (f *folder) line(line string) {
 	}
 }
 
-// goesOn reports whether a line ends in a comment; comment says whether it begins in one.
-func goesOn(line string, comment bool) bool {
-	quoted := false
-	for i := 0; i < len(line); i++ {
-		switch two := line[i:min(i+2, len(line))]; {
-		case comment && two == "*/":
-			comment = false
+// scan calls code with the places in a line that are in no comment and no literal, until it returns
+// false. It returns where the last comment begins, -1 if there is none, and whether it goes on behind
+// the line. Within says that the line begins in one.
+func scan(line string, within bool, code func(i int) bool) (last int, goesOn bool) {
+	last = -1
+	for i, quote := 0, byte(0); i < len(line); i++ {
+		switch c, two := line[i], line[i:min(i+2, len(line))]; {
+		case within && two == "*/":
+			within = false
 			i++
-		case comment:
-		case quoted && line[i] == '\\':
+		case within:
+		case quote != 0 && c == '\\':
 			i++
-		case line[i] == '"':
-			quoted = !quoted
-		case !quoted && two == "/*":
-			comment = true
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '\'':
+			quote = c
+		case two == "/*":
+			within, last = true, i
 			i++
+		case !code(i):
+			return last, within
 		}
 	}
-	return comment
+	return last, within
 }
 
 // parts writes a line in parts: pad is before the first, next before each other one, and more
@@ -128,23 +136,9 @@ const (
 // breakAt returns the position at which to break s, -1 if there is none.
 func breakAt(s string, width int) int {
 	best, bestCost := -1, 0
-	depth, quoted, comment := 0, false, false
-	for i := range len(s) {
-		if best >= 0 && i > width+farEnough {
-			break
-		}
+	depth := 0
+	scan(s, false, func(i int) bool {
 		cost, ok := 0, false
-		switch {
-		case !comment && s[i] == '"' && (i == 0 || s[i-1] != '\\'):
-			quoted = !quoted
-		case !quoted && strings.HasPrefix(s[i:], "/*"):
-			comment = true
-		case comment && strings.HasSuffix(s[:i], "*/"):
-			comment = false
-		}
-		if quoted || comment {
-			continue
-		}
 		switch s[i] {
 		case '(', '{':
 			depth += nestingCost
@@ -164,7 +158,7 @@ func breakAt(s string, width int) int {
 			at++
 		}
 		if !ok || at < 8 {
-			continue
+			return true
 		}
 		cost += depth
 		if at <= width {
@@ -175,7 +169,8 @@ func breakAt(s string, width int) int {
 		if best < 0 || cost <= bestCost {
 			best, bestCost = at, cost
 		}
-	}
+		return best < 0 || i <= width+farEnough
+	})
 	return best
 }
 

@@ -32,6 +32,8 @@ func TestFold(t *testing.T) {
 			"/* which is of three */\nint a[] = { /* of a */ " + long + " };\n"},
 		{"a string like a comment", "a(\"/*\");\nf(" + long + ", g(1, 2), 3, 4, 5, 6, 7, 8, 9, 10);",
 			"a(\"/*\");\nf(" + long + ", g(1, 2), 3, 4, 5, 6, 7, 8,\n    9, 10);\n"},
+		{"a wide line with such a string", "f(" + long + ", \"/* */\", '\"', g(1, 2), 3, 4, 5, 6, 7);",
+			"f(" + long + ", \"/* */\", '\"', g(1, 2), 3,\n    4, 5, 6, 7);\n"},
 		{"comments in code", "a = { /* of a */ " + long + ", /* of b, a number */ 2, /* of c */ 3 };",
 			"a = { /* of a */ " + long + ",\n    /* of b, a number */ 2, /* of c */ 3 };\n"},
 	} {

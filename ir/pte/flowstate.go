@@ -4,8 +4,6 @@ import (
 	"maps"
 	"slices"
 	"sort"
-
-	"github.com/etgen/etgen/ir/seq"
 )
 
 // span is how many histories a part holds, run how many parts a group.
@@ -256,7 +254,7 @@ func newHomeIndex(f *flow) *homeIndex {
 	for i := range f.homes {
 		x.values = append(x.values, int32(i))
 	}
-	seq.Sort(x.values, func(a, b int32) int { return x.homes[a].compare(&x.homes[b]) })
+	slices.SortStableFunc(x.values, func(a, b int32) int { return x.homes[a].compare(&x.homes[b]) })
 	parts := (len(x.values) + span - 1) / span
 	x.plain, x.reach = make([]bool, parts), make([]uint64, len(x.values))
 	x.some = make([]bool, (parts+run-1)/run)

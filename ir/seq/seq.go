@@ -45,9 +45,9 @@ func KeyBy[K comparable, T any](xs []T, key func(T) K) map[K]T {
 	return by
 }
 
-// Sort sorts elements; those that are equal stay in their order. It is slices.SortStableFunc, which
-// is compiled anew for elements of each type, for lists that are short: what it is made of is there
-// once.
+// Sort sorts a short list; equal elements stay in their order. It does what slices.SortStableFunc
+// does, which is faster for long lists. But the compiler makes some KB of code of that for each type
+// of elements, and of this a few bytes.
 func Sort[T any](xs []T, compare func(a, b T) int) {
 	sort.SliceStable(xs, func(i, j int) bool { return compare(xs[i], xs[j]) < 0 })
 }

@@ -82,7 +82,7 @@ func (u *byteUses) bytesFrom() (from int64, ok bool) {
 	same := !slices.ContainsFunc(zeros, func(z sym.Expr) bool { return !z.Is(zero) })
 	least, most := r.Least+r.Plus+float64(zero), r.Most+r.Plus+float64(zero)
 	return zero + 256, known && same && least >= math.MinInt8 && most <= math.MaxInt8 &&
-		r.Plus+float64(zero)+256 > 0
+		zero+256 > 0 && r.Plus+float64(zero)+256 > 0
 }
 
 // set sets an integer of a call of a tuned kernel, which becomes a kernel of its own.

@@ -78,7 +78,9 @@ func New(ctx *lower.Context, p *ir.Program, samples map[string]Samples,
 	}
 	ranked := opt.KeepWorst > 0 || opt.Accept != nil
 	switch {
-	case given == 0 && (ranked || opt.Biases == CorrectedBiases):
+	case given == 0 && opt.Biases == CorrectedBiases:
+		return nil, errors.New("biases are corrected with samples, and none are given")
+	case given == 0 && ranked:
 		return nil, errors.New("errors of layers are measured with samples, and none are given")
 	case opt.Compare == 0 && ranked:
 		return nil, errors.New("errors of layers are measured with samples, and Compare is 0")

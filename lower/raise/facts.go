@@ -3,6 +3,7 @@ package raise
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"sort"
 
 	"github.com/etgen/etgen/ir"
@@ -72,7 +73,7 @@ func newLying(tensors []*tensor) lying {
 		}
 	}
 	for _, list := range x {
-		seq.Sort(list, func(a, b *tensor) int {
+		slices.SortStableFunc(list, func(a, b *tensor) int {
 			return cmp.Compare(a.place.lo, b.place.lo)
 		})
 	}

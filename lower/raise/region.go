@@ -1,6 +1,8 @@
 package raise
 
 import (
+	"slices"
+
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
@@ -130,7 +132,7 @@ type chunk struct {
 // chunks makes ranges of tensors whose places overlap.
 func (r *raiser) chunks(slots []int32) []*chunk {
 	ts := seq.Map(slots, func(s int32) *tensor { return r.tensors[s] })
-	seq.Sort(ts, func(a, b *tensor) int {
+	slices.SortStableFunc(ts, func(a, b *tensor) int {
 		for _, d := range []int64{a.place.memory - b.place.memory, a.place.lo - b.place.lo,
 			b.place.hi - a.place.hi} {
 			if d != 0 {

@@ -48,7 +48,7 @@ type Options struct {
 	// A program does not tell them. Their kernels are those of the registry.
 	Custom []string
 	// Lowered, if not nil, is told the graph that a method is compiled from, once for
-	// a [rt.Program].
+	// a [rt.Program] and the same Custom.
 	Lowered func(method string, p *ir.Program)
 	// Parts, if not nil, is told the same of a method that only calls a delegate.
 	Parts func(steps []Part)
