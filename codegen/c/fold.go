@@ -60,8 +60,8 @@ func (f *folder) line(line string) {
 }
 
 // scan calls code with the places in a line that are in no comment and no literal, until it returns
-// false. It returns where the last comment begins, -1 if there is none, and whether it goes on behind
-// the line. Within says that the line begins in one.
+// false. It returns where the last comment begins, -1 if there is none, and whether it goes on
+// behind the line. Within says that the line begins in one.
 func scan(line string, within bool, code func(i int) bool) (last int, goesOn bool) {
 	last = -1
 	for i, quote := 0, byte(0); i < len(line); i++ {

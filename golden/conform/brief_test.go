@@ -18,8 +18,8 @@ func TestBrief(t *testing.T) {
 		"gcc: exit status 1\n/usr/bin/ld: /tmp/a.o: in function `main':\n" +
 			"u.c:(.text+0x2): undefined reference to `foo'\n/usr/bin/ld: u.c:(.text+0x9): undefined " +
 			"reference to `foo'\nld.lld: error: undefined symbol: bar\n" +
-			"collect2: error: ld returned 1 exit status\n": "gcc: exit status 1; undefined reference to `foo'; " +
-			"error: undefined symbol: bar",
+			"collect2: error: ld returned 1 exit status\n": "gcc: exit status 1; " +
+			"undefined reference to `foo'; error: undefined symbol: bar",
 		"gcc: exit status 1\n/usr/bin/ld: b.o: multiple definition of `f'; a.o: first defined here": "gcc: exit status 1; multiple definition of `f'",
 		"gcc: exit status 1\nm.c:2:5: error: unknown type name 'x'\n    2 | x y;":                   "gcc: exit status 1; error: unknown type name 'x'",
 		"go build: exit status 1\n# models\n./m.go:3:4: undefined: F\n": "go build: exit status 1; " +

@@ -46,8 +46,8 @@ func KeyBy[K comparable, T any](xs []T, key func(T) K) map[K]T {
 }
 
 // Sort sorts a short list; equal elements stay in their order. It does what slices.SortStableFunc
-// does, which is faster for long lists. But the compiler makes some KB of code of that for each type
-// of elements, and of this a few bytes.
+// does, which is faster for long lists. But the compiler makes some KB of code of that for each
+// type of elements, and of this a few bytes.
 func Sort[T any](xs []T, compare func(a, b T) int) {
 	sort.SliceStable(xs, func(i, j int) bool { return compare(xs[i], xs[j]) < 0 })
 }

@@ -257,8 +257,8 @@ func (g *group) rises(e sym.Expr) bool {
 	return true
 }
 
-// rising returns the numbers between which an expression, which does not fall in the group, is known
-// not to fall.
+// rising returns the numbers between which an expression, which does not fall in the group, is
+// known not to fall.
 func (g *group) rising(e sym.Expr) (from, to int64) {
 	if neverFalls(e) {
 		return 0, mostCount - 1
