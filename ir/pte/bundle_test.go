@@ -64,8 +64,8 @@ func TestBundle(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	for want, file := range map[string][]byte{
-		"bpte: method_test_suites[0].test_cases[0].inputs[0]: 4 bytes for a tensor of int16 [3]": bundleFile(t,
-			writeBytes(t, sample()), 3),
+		"bpte: method_test_suites[0].test_cases[0].inputs[0]: " +
+			"4 bytes for a tensor of int16 [3]": bundleFile(t, writeBytes(t, sample()), 3),
 		"bpte: pte: a file of 0 bytes":         bundleFile(t, nil, 2),
 		`bpte: identifier "ET12", want "BP08"`: writeBytes(t, sample()),
 		"bpte: table BundledProgram of 4 bytes at 16777216 leaves the buffer of 9 bytes": append(

@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"testing"
 
 	"github.com/etgen/etgen/ir/must"
@@ -24,7 +25,7 @@ func TestCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tried := 0
+	left := maps.Clone(loop.Arguments)
 	for _, name := range names {
 		src, err := fs.ReadFile(strip.Source, name)
 		if err != nil {
@@ -42,7 +43,7 @@ func TestCall(t *testing.T) {
 			if first := fn.Type.Params.List[0].Names[0].Name; first != "dst" && first != "acc" {
 				continue
 			}
-			tried++
+			delete(left, fn.Name.Name)
 			n := fn.Type.Params.NumFields() - 1
 			if err := called(fn.Name.Name, n); err != nil {
 				t.Error(err)
@@ -54,8 +55,10 @@ func TestCall(t *testing.T) {
 			}
 		}
 	}
-	if tried == 0 {
-		t.Error("there are no primitives")
+	delete(left, "Apply") // printers write a function of one number, and Go's copy
+	delete(left, "Copy")
+	for name := range left {
+		t.Errorf("package strip has no primitive %s", name)
 	}
 	if called("Unknown", 1) == nil {
 		t.Error("a primitive that there is not is called")

@@ -1,0 +1,4 @@
+package loop
+
+// Arguments says how many arguments a primitive has.
+var Arguments = arguments
