@@ -434,28 +434,46 @@ func Text(name string, k *Kernel) (string, error) {
 	return indent(text), nil
 }
 
-// indent indents text by the depth of its braces, so that a template may leave
-// loops out. Directives stand at the margin, the further lines of a comment
-// below its first word.
+// indent indents text by the depth of its braces, so that a template may leave loops out, and what
+// goes on from the line before by one level more. Directives stand at the margin, the further lines
+// of a comment below its first word.
 func indent(text string) string {
 	var b strings.Builder
 	depth, comment := 0, false
+	open, before := 0, "" // parentheses; the line before
+	margin := 0           // the depth at which a directive stands
 	for line := range strings.SplitSeq(text, "\n") {
 		line = strings.TrimSpace(line)
 		in := depth // never negative: the text's braces are balanced
 		if strings.HasPrefix(line, "}") {
 			in--
 		}
+		directive := strings.HasSuffix(before, "\\")
+		goesOn := directive || open > 0 || strings.HasPrefix(line, "? ") || strings.HasPrefix(line, ": ")
+		if !directive {
+			margin = 0
+		}
+		if strings.HasPrefix(line, "#") {
+			margin = depth
+		}
 		switch {
 		case line == "":
 		case comment:
 			b.WriteString(strings.Repeat("    ", depth) + "   ")
+		case goesOn:
+			b.WriteString(strings.Repeat("    ", in-margin+1))
 		case !strings.HasPrefix(line, "#"):
 			b.WriteString(strings.Repeat("    ", in))
 		}
 		b.WriteString(line + "\n")
 		depth += strings.Count(line, "{") - strings.Count(line, "}")
 		comment = (comment || strings.Contains(line, "/*")) && !strings.HasSuffix(line, "*/")
+		open += strings.Count(line, "(") - strings.Count(line, ")")
+		if comment || line == "" || strings.ContainsAny(line[len(line)-1:], ";{}/") ||
+			strings.HasPrefix(line, "#") {
+			open = 0
+		}
+		before = line
 	}
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }

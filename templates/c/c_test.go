@@ -103,7 +103,16 @@ b */
 } else {
 b = (V){0};
 }
-}`
+#define C(x) \
+f(x)
+f(c,
+d);
+e = c
+? 1
+: 2;
+}
+#define B(x) \
+x`
 	const want = `
 #define A
 /* two
@@ -116,7 +125,16 @@ b = (V){0};
     } else {
         b = (V){0};
     }
+#define C(x) \
+    f(x)
+    f(c,
+        d);
+    e = c
+        ? 1
+        : 2;
 }
+#define B(x) \
+    x
 `
 	if got := indent(text); got != want {
 		t.Errorf("got\n%s", got)

@@ -236,95 +236,95 @@ typedef struct {
 /* acc[j] = start[j] + sum over the taps of x[j] * w[j], for eight channels. */
 static inline void kws_trained_eight_one(float *acc, const float *start, const float *x,
     const float *w,
-const kws_trained_eight_walk *s)
+    const kws_trained_eight_walk *s)
 {
     int32_t rows = s->rows;
     __asm__ volatile(
-    "vldmia %[left], {s0-s7}\n"
-    "cmp %[rows], #0\n"
-    "ble 3f\n"
-    "1: mov %[left], %[cols]\n"
-    "2: vldmia %[w], {s16-s23}\n"
-    "vldmia %[x], {s24-s31}\n"
-    "add %[w], %[w], %[wc]\n"
-    "add %[x], %[x], %[xc]\n"
-    "vfma.f32 s0, s24, s16\n"
-    "vfma.f32 s1, s25, s17\n"
-    "vfma.f32 s2, s26, s18\n"
-    "vfma.f32 s3, s27, s19\n"
-    "vfma.f32 s4, s28, s20\n"
-    "vfma.f32 s5, s29, s21\n"
-    "vfma.f32 s6, s30, s22\n"
-    "vfma.f32 s7, s31, s23\n"
-    "subs %[left], %[left], #1\n"
-    "bgt 2b\n"
-    "add %[w], %[w], %[wr]\n"
-    "add %[x], %[x], %[xr]\n"
-    "subs %[rows], %[rows], #1\n"
-    "bgt 1b\n"
-    "3: vstmia %[acc], {s0-s7}\n"
-    : [x] "+r"(x), [w] "+r"(w), [left] "+r"(start), [rows] "+r"(rows)
-    : [acc] "r"(acc), [cols] "r"(s->cols), [xc] "r"(4 * s->xc), [wc] "r"(4 * s->wc),
-    [xr] "r"(4 * s->xr), [wr] "r"(4 * s->wr)
-    : "cc", "memory", "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s16", "s17", "s18",
-    "s19", "s20", "s21", "s22", "s23", "s24", "s25", "s26", "s27", "s28", "s29", "s30",
-    "s31");
+        "vldmia %[left], {s0-s7}\n"
+        "cmp %[rows], #0\n"
+        "ble 3f\n"
+        "1: mov %[left], %[cols]\n"
+        "2: vldmia %[w], {s16-s23}\n"
+        "vldmia %[x], {s24-s31}\n"
+        "add %[w], %[w], %[wc]\n"
+        "add %[x], %[x], %[xc]\n"
+        "vfma.f32 s0, s24, s16\n"
+        "vfma.f32 s1, s25, s17\n"
+        "vfma.f32 s2, s26, s18\n"
+        "vfma.f32 s3, s27, s19\n"
+        "vfma.f32 s4, s28, s20\n"
+        "vfma.f32 s5, s29, s21\n"
+        "vfma.f32 s6, s30, s22\n"
+        "vfma.f32 s7, s31, s23\n"
+        "subs %[left], %[left], #1\n"
+        "bgt 2b\n"
+        "add %[w], %[w], %[wr]\n"
+        "add %[x], %[x], %[xr]\n"
+        "subs %[rows], %[rows], #1\n"
+        "bgt 1b\n"
+        "3: vstmia %[acc], {s0-s7}\n"
+        : [x] "+r"(x), [w] "+r"(w), [left] "+r"(start), [rows] "+r"(rows)
+        : [acc] "r"(acc), [cols] "r"(s->cols), [xc] "r"(4 * s->xc), [wc] "r"(4 * s->wc),
+        [xr] "r"(4 * s->xr), [wr] "r"(4 * s->wr)
+        : "cc", "memory", "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s16", "s17", "s18",
+        "s19", "s20", "s21", "s22", "s23", "s24", "s25", "s26", "s27", "s28", "s29", "s30",
+        "s31");
 }
 
 /* The same for two results, next apart in x; those of the second are behind the first in acc. */
 static inline void kws_trained_eight_two(float *acc, const float *start, const float *x,
     const float *w,
-int32_t next, const kws_trained_eight_walk *s)
+    int32_t next, const kws_trained_eight_walk *s)
 {
     int32_t rows = s->rows;
     const float *y = x + next;
     __asm__ volatile(
-    "vldmia %[left], {s0-s7}\n"
-    "vldmia %[left], {s8-s15}\n"
-    "cmp %[rows], #0\n"
-    "ble 3f\n"
-    "1: mov %[left], %[cols]\n"
-    "2: vldmia %[w], {s16-s23}\n"
-    "vldmia %[x], {s24-s31}\n"
-    "add %[w], %[w], %[wc]\n"
-    "add %[x], %[x], %[xc]\n"
-    "vfma.f32 s0, s24, s16\n"
-    "vfma.f32 s1, s25, s17\n"
-    "vfma.f32 s2, s26, s18\n"
-    "vfma.f32 s3, s27, s19\n"
-    "vfma.f32 s4, s28, s20\n"
-    "vfma.f32 s5, s29, s21\n"
-    "vfma.f32 s6, s30, s22\n"
-    "vfma.f32 s7, s31, s23\n"
-    "vldmia %[y], {s24-s31}\n"
-    "add %[y], %[y], %[xc]\n"
-    "vfma.f32 s8, s24, s16\n"
-    "vfma.f32 s9, s25, s17\n"
-    "vfma.f32 s10, s26, s18\n"
-    "vfma.f32 s11, s27, s19\n"
-    "vfma.f32 s12, s28, s20\n"
-    "vfma.f32 s13, s29, s21\n"
-    "vfma.f32 s14, s30, s22\n"
-    "vfma.f32 s15, s31, s23\n"
-    "subs %[left], %[left], #1\n"
-    "bgt 2b\n"
-    "add %[w], %[w], %[wr]\n"
-    "add %[x], %[x], %[xr]\n"
-    "add %[y], %[y], %[xr]\n"
-    "subs %[rows], %[rows], #1\n"
-    "bgt 1b\n"
-    "3: vstmia %[acc], {s0-s15}\n"
-    : [x] "+r"(x), [y] "+r"(y), [w] "+r"(w), [left] "+r"(start), [rows] "+r"(rows)
-    : [acc] "r"(acc), [cols] "r"(s->cols), [xc] "r"(4 * s->xc), [wc] "r"(4 * s->wc),
-    [xr] "r"(4 * s->xr), [wr] "r"(4 * s->wr)
-    : "cc", "memory", "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10",
-    "s11", "s12", "s13", "s14", "s15", "s16", "s17", "s18", "s19", "s20", "s21", "s22",
-    "s23", "s24", "s25", "s26", "s27", "s28", "s29", "s30", "s31");
+        "vldmia %[left], {s0-s7}\n"
+        "vldmia %[left], {s8-s15}\n"
+        "cmp %[rows], #0\n"
+        "ble 3f\n"
+        "1: mov %[left], %[cols]\n"
+        "2: vldmia %[w], {s16-s23}\n"
+        "vldmia %[x], {s24-s31}\n"
+        "add %[w], %[w], %[wc]\n"
+        "add %[x], %[x], %[xc]\n"
+        "vfma.f32 s0, s24, s16\n"
+        "vfma.f32 s1, s25, s17\n"
+        "vfma.f32 s2, s26, s18\n"
+        "vfma.f32 s3, s27, s19\n"
+        "vfma.f32 s4, s28, s20\n"
+        "vfma.f32 s5, s29, s21\n"
+        "vfma.f32 s6, s30, s22\n"
+        "vfma.f32 s7, s31, s23\n"
+        "vldmia %[y], {s24-s31}\n"
+        "add %[y], %[y], %[xc]\n"
+        "vfma.f32 s8, s24, s16\n"
+        "vfma.f32 s9, s25, s17\n"
+        "vfma.f32 s10, s26, s18\n"
+        "vfma.f32 s11, s27, s19\n"
+        "vfma.f32 s12, s28, s20\n"
+        "vfma.f32 s13, s29, s21\n"
+        "vfma.f32 s14, s30, s22\n"
+        "vfma.f32 s15, s31, s23\n"
+        "subs %[left], %[left], #1\n"
+        "bgt 2b\n"
+        "add %[w], %[w], %[wr]\n"
+        "add %[x], %[x], %[xr]\n"
+        "add %[y], %[y], %[xr]\n"
+        "subs %[rows], %[rows], #1\n"
+        "bgt 1b\n"
+        "3: vstmia %[acc], {s0-s15}\n"
+        : [x] "+r"(x), [y] "+r"(y), [w] "+r"(w), [left] "+r"(start), [rows] "+r"(rows)
+        : [acc] "r"(acc), [cols] "r"(s->cols), [xc] "r"(4 * s->xc), [wc] "r"(4 * s->wc),
+        [xr] "r"(4 * s->xr), [wr] "r"(4 * s->wr)
+        : "cc", "memory", "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10",
+        "s11", "s12", "s13", "s14", "s15", "s16", "s17", "s18", "s19", "s20", "s21", "s22",
+        "s23", "s24", "s25", "s26", "s27", "s28", "s29", "s30", "s31");
 }
 #else
 KWS_TRAINED_TILE_FUSED static inline void kws_trained_eight_one(float *acc, const float *start,
     const float *x, const float *w,
-const kws_trained_eight_walk *s)
+    const kws_trained_eight_walk *s)
 {
     KWS_TRAINED_TILE_CONTRACT
     for (int j = 0; j < 8; j++) {
@@ -346,7 +346,7 @@ const kws_trained_eight_walk *s)
 
 static inline void kws_trained_eight_two(float *acc, const float *start, const float *x,
     const float *w,
-int32_t next, const kws_trained_eight_walk *s)
+    int32_t next, const kws_trained_eight_walk *s)
 {
     kws_trained_eight_one(acc, start, x, w, s);
     kws_trained_eight_one(acc + 8, start, x + next, w, s);
