@@ -3,18 +3,23 @@ package random
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/ops"
 )
 
+// patience is how long a program is made smaller: a test that fails also ends.
+const patience = 30 * time.Second
+
 // minimise drops nodes and outputs of p as long as check fails on what is left
 // in the same way.
 func minimise(p *ir.Program, how string, check func(*program) error) *ir.Program {
 	table := ops.Standard()
+	end := time.Now().Add(patience)
 	for again := true; again; {
 		again = false
-		for i := 0; ; i++ {
+		for i := 0; time.Now().Before(end); i++ {
 			q := ir.Clone(p)
 			if !shrink(q.Methods[0], i) {
 				break

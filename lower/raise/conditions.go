@@ -313,7 +313,7 @@ func (g *group) joined(h *group, size sym.Expr) *group {
 	for _, m := range h.members {
 		out.members = append(out.members, member{m.axis, withNumber(m.size, size)})
 	}
-	slices.SortFunc(out.members, func(a, b member) int { return a.axis - b.axis })
+	slices.SortFunc(out.members, byAxis)
 	if h.asserted.lo != unasserted.lo {
 		out.asserted.lo = max(out.asserted.lo, lo)
 	}

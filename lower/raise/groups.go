@@ -131,7 +131,14 @@ func (s *sizing) groups() []*group {
 	for len(left) > 0 {
 		first, others := left[0], left[1:]
 		left = others
-		if g := s.together(first, others); g != nil {
+		g := s.together(first, others)
+		if g == nil {
+			g = s.beside(first, others, groups)
+			groups = slices.DeleteFunc(groups, func(h *group) bool {
+				return g != nil && g.has(h.members[0].axis)
+			})
+		}
+		if g != nil {
 			groups = append(groups, g)
 			left = slices.DeleteFunc(slices.Clone(others), g.has)
 		}
@@ -194,6 +201,30 @@ func (s *sizing) together(first int, others []int) *group {
 	return s.smallest(s.joined(first, others))
 }
 
+// beside returns a smallest group in which an axis varies with others that vary without it, as an
+// index does with what it is an index of. It is nil if there is none.
+func (s *sizing) beside(first int, others []int, groups []*group) *group {
+	hi := s.axes[first].bound
+	units := [][]member{{multiple(first, 1, 0)}}
+	for _, g := range groups {
+		if g.hi == hi {
+			units = append(units, g.members)
+		}
+	}
+	for _, i := range others {
+		if s.axes[i].bound == hi {
+			units = append(units, []member{multiple(i, 1, 0)})
+		}
+	}
+	g := s.smallestOf(units, hi)
+	if g != nil {
+		slices.SortFunc(g.members, byAxis)
+	}
+	return g
+}
+
+func byAxis(a, b member) int { return a.axis - b.axis }
+
 // joined returns the group of axes that are multiples of the smallest, as their
 // bounds have it.
 func (s *sizing) joined(first int, others []int) *group {
@@ -227,14 +258,26 @@ func (s *sizing) group(axes []int, mul []int64) *group {
 // smallest leaves out of a group that varies what its first axis does not need. It
 // returns nil if the group does not vary.
 func (s *sizing) smallest(g *group) *group {
-	if g == nil || len(g.members) < 2 || !s.varies(g) {
+	if g == nil {
 		return nil
 	}
-	for k := len(g.members) - 1; k > 0; k-- {
-		less := &group{hi: g.hi, asserted: unasserted,
-			members: slices.Delete(slices.Clone(g.members), k, k+1)}
-		if s.varies(less) {
-			g = less
+	return s.smallestOf(seq.Map(g.members, func(m member) []member { return []member{m} }), g.hi)
+}
+
+// smallestOf returns a group of members that stay together, those left out that the first ones do
+// not need to vary. It is nil if the group does not vary.
+func (s *sizing) smallestOf(units [][]member, hi int64) *group {
+	of := func(units [][]member) *group {
+		return &group{hi: hi, asserted: unasserted, members: slices.Concat(units...)}
+	}
+	g := of(units)
+	if len(units) < 2 || !s.varies(g) {
+		return nil
+	}
+	for k := len(units) - 1; k > 0; k-- {
+		fewer := slices.Delete(slices.Clone(units), k, k+1)
+		if less := of(fewer); s.varies(less) {
+			g, units = less, fewer
 		}
 	}
 	return g

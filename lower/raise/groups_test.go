@@ -89,6 +89,13 @@ func TestSizes(t *testing.T) {
 			a.neg(y, w)
 			a.io([]int32{x, y}, []int32{z, w})
 		}, "[s0] [s0//2]; s0 2-5"},
+		{"an index that what varies alone has to reach", func(a *asm) {
+			x, index, src, y := a.dyn(0, 2), tensorAt(4, 64, 2), a.dyn(128, 2), a.dyn(192, 2)
+			index.Dynamism = pte.DynamicBound
+			i := a.value(index)
+			a.call("aten::scatter_add", "out", x, a.value(pte.Int(0)), i, src, y, y)
+			a.io([]int32{x, i, src}, []int32{y})
+		}, "[s0] [s1] [s1]; s0 1-2; s1 1-2"},
 		{"three alike in both dimensions", func(a *asm) {
 			x, y, z := a.dyn(0, 4, 4), a.dyn(64, 4, 4), a.dyn(128, 4, 4)
 			sum, out := a.dyn(192, 4, 4), a.dyn(256, 4, 4)
