@@ -1,7 +1,13 @@
-"""Makes the cases of golden/custom/cases: python3 custom.py. Programs with custom operators, whose kernels are in golden/custom/fir."""
+"""Makes the cases of golden/custom/cases: python3 custom.py [NAME...], all that this PyTorch makes without names.
+
+Programs with custom operators, whose kernels are in golden/custom/fir. PyTorch 2.6 (Debian's trixie) makes custom_op_mutating_v1, which
+has auto_functionalized; a newer one makes all others, with auto_functionalized_v2.
+"""
 
 import os
+import sys
 import zlib
+from typing import List, Optional
 
 import torch
 from record import ROOT, record
@@ -24,7 +30,7 @@ def _(x, taps, delay, shift):
 
 
 @custom_op("fir::range", mutates_args=())
-def fir_range(x: torch.Tensor, ends: list[int], scale: float, name: str, both: bool = True, bias: torch.Tensor | None = None) -> tuple[torch.Tensor, torch.Tensor]:
+def fir_range(x: torch.Tensor, ends: List[int], scale: float, name: str, both: bool = True, bias: Optional[torch.Tensor] = None) -> tuple[torch.Tensor, torch.Tensor]:
     """The least and the greatest element of x[ends[0]:ends[1]], times scale."""
     part = x[ends[0] : ends[1]]
     if bias is not None:
@@ -51,6 +57,20 @@ def fir_square(x: torch.Tensor) -> torch.Tensor:
 @fir_square.register_fake
 def _(x):
     return torch.empty_like(x)
+
+
+@custom_op("fir::track", mutates_args=("sum", "most"))
+def fir_track(x: torch.Tensor, sum: torch.Tensor, most: torch.Tensor, decay: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """Adds x to a sum that decays, and keeps the greatest elements. Returns how far the sum is below these, and where x is a new one."""
+    sum.mul_(decay).add_(x)
+    new = x > most
+    most.copy_(torch.maximum(most, x))
+    return most - sum, new
+
+
+@fir_track.register_fake
+def _(x, sum, most, decay):
+    return torch.empty_like(x), torch.empty_like(x, dtype=torch.bool)
 
 
 class Filter(torch.nn.Module):
@@ -82,10 +102,26 @@ class Sizes(torch.nn.Module):
         return torch.ops.fir.square(x) + 1
 
 
-def main():
+class Mutating(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("sum", torch.zeros(2, 3))
+        self.register_buffer("most", torch.full((2, 3), -1.0))
+
+    def forward(self, x):
+        below, new = torch.ops.fir.track(x * 2, self.sum, self.most, 0.5)
+        scratch = torch.zeros(2, 3)
+        again, _ = torch.ops.fir.track(below, scratch, self.most, 0.25)
+        return below + 1, new, again, scratch, self.sum * 3
+
+
+def main(names):
     torch.set_num_threads(1)
+    old = torch.__version__ < "2.7"
 
     def case(name, model, args, note, **how):
+        if name not in names if names else old != name.endswith("_v1"):
+            return
         torch.manual_seed(zlib.crc32(name.encode()))
         record(os.path.join(ROOT, "golden", "custom", "cases", name), model.eval(), args(), note=note, **how)
         print(name)
@@ -98,7 +134,11 @@ def main():
     case("part", Part(), lambda: (torch.randn(4, 3),), "an operator that writes to a view")
     case("sizes", Sizes(), lambda: (torch.randn(3, 4),), "a dynamic size",
          dynamic_shapes=({0: torch.export.Dim("n", max=64)},), runs=[{"args": (torch.randn(9, 4),)}])
+    for name in "custom_op_mutating", "custom_op_mutating_v1":
+        torch.manual_seed(2)
+        case(name, Mutating(), lambda: (torch.randn(2, 3),), "an operator that writes to two tensors and has two results",
+             stateful=True, runs=[{"args": (torch.randn(2, 3),)}, {"args": (torch.randn(2, 3),)}])
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

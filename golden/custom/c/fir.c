@@ -85,3 +85,22 @@ bool fir_square(const etgen_tensor *x, const etgen_out *out)
     }
     return true;
 }
+
+/* etgen:kernel fir::track(Tensor x, Tensor(a!) sum, Tensor(b!) most, float decay) -> (Tensor, Tensor) */
+bool fir_track(const etgen_tensor *x, const etgen_out *sum, const etgen_out *most, double decay,
+    const etgen_out *below, const etgen_out *is_new)
+{
+    const float *in = (const float *)x->data;
+    float *s = (float *)sum->data, *m = (float *)most->data, *b = (float *)below->data;
+    bool *n = (bool *)is_new->data;
+    int32_t i;
+
+    for (i = 0; i < x->sizes[0] * x->sizes[1]; i++) {
+        const float decayed = s[i] * (float)decay;
+        s[i] = decayed + in[i];
+        n[i] = in[i] > m[i];
+        m[i] = n[i] ? in[i] : m[i];
+        b[i] = m[i] - s[i];
+    }
+    return true;
+}

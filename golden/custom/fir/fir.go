@@ -69,6 +69,19 @@ func Scale(x []float32, by float64) {
 	}
 }
 
+// Track adds x to a sum that decays, and keeps the greatest elements. It tells how far the sum is
+// below these, and where x is a new one.
+//
+//etgen:kernel fir::track(Tensor x, Tensor(a!) sum, Tensor(b!) most, float decay) -> (Tensor, Tensor)
+func Track(x, sum, most []float32, decay float64, below []float32, isNew []bool) {
+	for i, v := range x {
+		sum[i] = float32(sum[i]*float32(decay)) + v
+		isNew[i] = v > most[i]
+		most[i] = max(most[i], v)
+		below[i] = most[i] - sum[i]
+	}
+}
+
 // SquareSizes tells the sizes of what Square returns, for runtimes in which they are dynamic.
 //
 //etgen:shape fir::square
