@@ -292,14 +292,14 @@ func (p *printer) float(e *expr.Expr, t ctype) code {
 	switch e.Op {
 	case expr.OpAdd:
 		if y := e.Args[1]; y.Op == expr.OpConst && y.Float < 0 {
-			return join("-", args[0], p.g.float(-y.Float, y.DType), t)
+			return p.difference(args[0], p.g.float(-y.Float, y.DType), e.DType)
 		}
 		return join("+", args[0], args[1], t)
 	case expr.OpSub:
 		if y := e.Args[1]; y.Op == expr.OpConst && y.Float < 0 {
 			return join("+", args[0], p.g.float(-y.Float, y.DType), t)
 		}
-		return join("-", args[0], args[1], t)
+		return p.difference(args[0], args[1], e.DType)
 	case expr.OpMul:
 		return join("*", args[0], args[1], t)
 	case expr.OpDiv:
@@ -320,6 +320,15 @@ func (p *printer) float(e *expr.Expr, t ctype) code {
 		return call(p.g.helper(word, e.DType), t, args...)
 	}
 	return p.unsupported(e)
+}
+
+// difference prints x - y: a sum where that makes a function of the compiler's library needless.
+func (p *printer) difference(x, y code, d ir.DType) code {
+	t := typeOf(d)
+	if p.g.opt.Machine.Differs() {
+		return call(p.g.helper("minus", d), t, x, y)
+	}
+	return join("-", x, y, t)
 }
 
 var floatHelpers = map[expr.Op]string{

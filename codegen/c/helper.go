@@ -20,7 +20,7 @@ var helperNames = map[string]string{
 	"min": "min_%s", "max": "max_%s", "abs": "abs_%s", "div": "div_%s", "rem": "rem_%s",
 	"floor_div": "floor_div_%s", "floor_mod": "floor_mod_%s",
 	"trunc": "trunc_%s", "floor": "floor_%s", "ceil": "ceil_%s", "round": "round_%s",
-	"round_small": "round_small_%s", "nearest": "nearest_%s",
+	"minus": "minus_%s", "round_small": "round_small_%s", "nearest": "nearest_%s",
 	"rounded_bits": "rounded_bits_%s", "saturate": "saturate_i8", "number": "number_%s",
 	"sqrt": "sqrt_%s", "fma": "fma_%s", "bits": "%s_bits", "from_bits": "%s_from_bits",
 	"widen": "%s_to_f32", "narrow": "f32_to_%s", "to_int": "%s_to_%s",
@@ -99,7 +99,7 @@ func (g *gen) helper(tmpl string, dtypes ...ir.DType) string {
 	g.support.names[name] = data.Name
 	m := g.opt.Machine
 	text := must.Get(ctext.Helpers().Execute(tmpl, data, expand.Functions{"use": g.use, "may": m.May,
-		"has": m.Has}))
+		"has": m.Has, "minus": g.minusText, "once": g.noCopies}))
 	g.support.texts = append(g.support.texts, strings.TrimSpace(text)+"\n")
 	return data.Name
 }
@@ -140,6 +140,15 @@ func (g *gen) noInline() string {
 func (g *gen) noCopies() string {
 	return g.annotation("NOCOPIES", "Copies of it would be no quicker.",
 		"defined(__GNUC__) && !defined(__clang__)", "__attribute__((noinline, noclone))")
+}
+
+// minusText is a difference for templates.
+func (g *gen) minusText(t typeInfo, x, y string) (string, error) {
+	if !g.opt.Machine.Differs() {
+		return x + " - " + y, nil
+	}
+	name, err := g.use("minus", t)
+	return name + "(" + x + ", " + y + ")", err
 }
 
 // use is helper for templates: dtypes are typeInfos or short names.

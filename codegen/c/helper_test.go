@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/etgen/etgen/codegen/c"
 	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/ir"
@@ -13,6 +14,7 @@ import (
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
+	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/lower/native"
 )
 
@@ -49,7 +51,7 @@ func pointwise(index int, d, result ir.DType, operands int, n int64,
 }
 
 // TestHelpers compares the helper functions with eval on many numbers, the
-// forms for machines without an instruction included.
+// forms for machines without an instruction or without a unit for floats included.
 func TestHelpers(t *testing.T) {
 	tier.Needs(t, tier.Normal)
 	const n = 20000
@@ -88,6 +90,7 @@ func TestHelpers(t *testing.T) {
 		add("trunc", d, d, 1, one(expr.Trunc))
 		add("round", d, d, 1, one(expr.Round))
 		add("abs", d, d, 1, one(expr.Abs))
+		add("difference", d, d, 2, func(x []*expr.Expr) *expr.Expr { return expr.Sub(x[0], x[1]) })
 		add("rem", d, d, 2, func(x []*expr.Expr) *expr.Expr { return expr.Rem(x[0], x[1]) })
 		add("fma", d, d, 3, func(x []*expr.Expr) *expr.Expr { return expr.FMA(x[0], x[1], x[2]) })
 		for _, to := range []ir.DType{ir.Int32, ir.Uint32, ir.Int64, ir.Uint64} {
@@ -138,21 +141,28 @@ func TestHelpers(t *testing.T) {
 		return expr.Add(expr.Round(expr.Mul(expr.Cast(ir.Float32, y), expr.Float(ir.Float32,
 			0.25))), expr.Float(ir.Float32, 3))
 	})
-	dir, pkg := generate(t, p, "helpers")
-	strict(t, dir, pkg)
-	main, stdin := mainText("helpers", steps, "")
-	software := toolchain.GCC().Named("gcc without instructions").With("-U__SSE2__", "-U__SSE__",
-		"-U__FLT_EVAL_METHOD__", "-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all")
-	hardware := toolchain.GCC().Named("gcc with FMA").With("-mfma")
-	for _, target := range []toolchain.Target{software, sanitized(), hardware} {
-		got := run(t, dir, pkg, main, stdin, target)
-		for i, ref := range want {
-			if got[0] != 0 {
-				t.Fatalf("status %d", got[0])
+	for _, machine := range []string{"generic", "riscv32"} {
+		m, err := tuned.MachineNamed(machine)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir, pkg := generateFor(t, p, c.Options{Name: "helpers", Machine: m})
+		strict(t, dir, pkg)
+		main, stdin := mainText("helpers", steps, "")
+		software := toolchain.GCC().Named("gcc without instructions").With("-U__SSE2__",
+			"-U__SSE__", "-U__FLT_EVAL_METHOD__", "-O1", "-fsanitize=undefined",
+			"-fno-sanitize-recover=all")
+		hardware := toolchain.GCC().Named("gcc with FMA").With("-mfma")
+		for _, target := range []toolchain.Target{software, sanitized(), hardware} {
+			got := run(t, dir, pkg, main, stdin, target)
+			for i, ref := range want {
+				if got[0] != 0 {
+					t.Fatalf("status %d", got[0])
+				}
+				compare(t, machine+", "+target.Name, names[i], p.Kernels[i].Loop.Bufs[0].DType,
+					got[1:1+len(ref)], ref)
+				got = got[1+len(ref):]
 			}
-			compare(t, target.Name, names[i], p.Kernels[i].Loop.Bufs[0].DType,
-				got[1:1+len(ref)], ref)
-			got = got[1+len(ref):]
 		}
 	}
 }

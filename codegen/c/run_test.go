@@ -106,7 +106,13 @@ int main(void)
 // generate prints p and writes the package into a new directory.
 func generate(t *testing.T, p *native.Program, name string) (dir string, pkg *codegen.Package) {
 	t.Helper()
-	pkg, err := c.Generate(p, c.Options{Name: name})
+	return generateFor(t, p, c.Options{Name: name})
+}
+
+func generateFor(t *testing.T, p *native.Program, opt c.Options) (dir string,
+	pkg *codegen.Package) {
+	t.Helper()
+	pkg, err := c.Generate(p, opt)
 	if err != nil {
 		t.Fatal(err)
 	}

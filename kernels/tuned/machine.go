@@ -92,6 +92,7 @@ const (
 	macroNEON   = "__ARM_NEON"
 	macroDSP    = "__ARM_FEATURE_DSP"
 	macroMVE    = "__ARM_FEATURE_MVE"
+	macroThumb2 = "__thumb2__"
 	macroRISCV  = "__riscv_flen"
 	macroDot    = "__ARM_FEATURE_DOTPROD"
 	macroSquare = "__ARM_FEATURE_MATMUL_INT8"
@@ -165,8 +166,8 @@ var machines = []*Machine{
 	{Name: "riscv32", Doc: "RV32IMAC", Languages: []*Language{C}, Tile: callTile,
 		Microcontroller: true, Compiler: "riscv64-unknown-elf-gcc",
 		CompilerFlags: []string{"-mcmodel=medany"}, Flag: "-march=rv32imac -mabi=ilp32",
-		Undefined: slices.Concat(macrosX86, macrosVNNI, macrosArm, []string{macroAVX512, macroDSP},
-			macrosBytes)},
+		Undefined: slices.Concat(macrosX86, macrosVNNI, macrosArm, []string{macroAVX512, macroDSP,
+			macroThumb2}, macrosBytes)},
 }
 
 func open(name, doc string) *Machine {
@@ -197,6 +198,9 @@ func cortex(name string, m Machine) *Machine {
 	}
 	if !m.DSP {
 		m.Undefined = append(m.Undefined, macroDSP)
+	}
+	if m.Low {
+		m.Undefined = append(m.Undefined, macroThumb2)
 	}
 	m.Compiler, m.CompilerFlags = "arm-none-eabi-gcc", []string{"-mthumb", "-mfloat-abi=soft"}
 	if m.Floats {
@@ -238,6 +242,12 @@ func (m *Machine) Has(macro string) bool {
 // May reports whether a compiler may define a macro for the machine.
 func (m *Machine) May(macro string) bool {
 	return m == nil || !slices.Contains(m.Undefined, macro)
+}
+
+// Differs reports whether the machine's compilers compute with floats in software, and that their
+// libraries' function for differences is another than that for sums. For Armv7-M both are one.
+func (m *Machine) Differs() bool {
+	return m != nil && m.Microcontroller && !m.Floats && !m.May(macroThumb2)
 }
 
 // For reports whether the machine means something for a language.
