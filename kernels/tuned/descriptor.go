@@ -377,6 +377,9 @@ var (
 	depthwiseRowsParams  = describe("depthwise_rows_params", []string{"batch", "channels",
 		"lanes"}, window, interior,
 		[]string{"in_stride_batch", "in_stride_row", "in_stride_col", "out_bytes"})
+	depthwiseBytesParams = describe("depthwise_bytes_params", []string{"batch", "channels"}, window,
+		[]string{"in_stride_batch", "in_stride_row", "in_stride_col", "pad_value", "in_bytes",
+			"out_bytes"})
 	depthwiseInt8Params = describe("depthwise_i8_params", []string{"batch", "channels",
 		"multiplier", "in_offset", "fast", "wide", "pad_value", "in_place",
 		"weight_stride_channel"}, window, inStrides,

@@ -29,14 +29,22 @@ func TestExactBytes(t *testing.T) {
 		product := samples.NewSample("self", samples.Tensor(ir.Float32, samples.Values{}, 3, tt.taps),
 			"mat2", samples.Tensor(ir.Int8, samples.Values{}, 4, tt.taps), "bias", nil, "transposed",
 			true, "self_zero_point", tt.zero, "mat2_zero_point", 0, "dtype", ir.Float32)
+		wide := samples.Tensor(ir.Float32, samples.Values{}, 1, 64, tt.taps/2, 8)
+		apart := samples.NewSample("input", wide, "weight", samples.Tensor(ir.Int8, samples.Values{}, 64,
+			1, tt.taps/2, 2), "bias", nil, "stride", []int64{1, 1}, "before", pair, "after", pair,
+			"dilation", []int64{1, 1}, "transposed", false, "output_padding", []int64{0}, "groups", 64,
+			"input_zero_point", tt.zero, "weight_zero_point", 0, "dtype", ir.Float32)
+		last := []int{0, 2, 3, 1}
 		for _, on := range []struct {
 			op     string
 			sample samples.Sample
 			kernel *tuned.Kernel
+			order  []int
 		}{
-			{ops.IntegerConvolution, conv, tuned.ConvFewBytes()},
-			{ops.IntegerConvolution, conv, tuned.ConvBytes()},
-			{ops.IntegerMatmul, product, tuned.ConvBytes()},
+			{ops.IntegerConvolution, conv, tuned.ConvFewBytes(), nil},
+			{ops.IntegerConvolution, conv, tuned.ConvBytes(), nil},
+			{ops.IntegerConvolution, apart, tuned.DepthwiseBytes(), last},
+			{ops.IntegerMatmul, product, tuned.ConvBytes(), nil},
 		} {
 			op, ok := ops.Standard().Lookup(on.op)
 			if !ok {
@@ -46,10 +54,10 @@ func TestExactBytes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			weights := bytes.Repeat([]byte{127}, int(4*tt.taps))
+			weights := bytes.Repeat([]byte{127}, int(64*tt.taps))
 			in := on.kernel.Match(&tuned.Request{Call: call, Target: tuned.Running(),
 				Const: func(k int) ([]byte, bool) { return weights, k > 0 },
-				Order: func(int) []int { return nil }})
+				Order: func(int) []int { return on.order }, Out: on.order})
 			if got := in != nil; got != tt.want {
 				t.Errorf("%s of %s, zero point %d, %d weights: taken: %v", on.kernel.Name, on.op, tt.zero,
 					tt.taps, got)

@@ -55,6 +55,11 @@ func MultipliesBytes(kernels []*Kernel, t Target) func(*ops.Call, map[*ir.Value]
 			return Select(kernels, r) != nil
 		}
 		cv := int8Of(r)
+		if cv != nil && cv.slidesBytes() && t.Language.FindsVectors && len(c.Outs[0].Sizes) == 4 {
+			// Its images will be so.
+			r.Order, r.Out = func(int) []int { return channelsLast }, channelsLast
+			cv = int8Of(r)
+		}
 		return cv != nil && vectors && t.Threads < 2 && (cv.linear ||
 			(t.Machine.Dot || t.Language.FindsVectors || t.byteSize() > 1) &&
 				(cv.cin >= fewestBytes || cv.planes(t) || cv.slidesBytes() || matchFewBytes(r) != nil)) &&

@@ -483,6 +483,9 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 				groups = pick(r, 2, 3, 7, 8, 12, groups)
 			}
 			xOrder, yOrder = last, last
+		case "depthwise_bytes":
+			dims, groups, cin, cout = 2, pick[int64](r, 48, 64, 96, 144), 1, 1
+			xOrder, yOrder = last, last
 		case "depthwise_narrow_f32", depthwiseEights:
 			dims, groups, cin, cout = 2, 8, 1, 1
 			if kernel == depthwiseEights {
@@ -577,7 +580,7 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 			tr.op = ops.PaddedConvolution
 			args = append(args, "before", pad, "after", after)
 		}
-		if kernel == "conv2d_bytes" || kernelOf(kernel) == "conv2d_few_bytes" {
+		if strings.Contains(kernel, "_bytes") {
 			tr.op, tr.bits, tr.zero = ops.IntegerConvolution, 8, new(int64)
 			*tr.zero = r.Int64N(256) - 128
 			args = []any{"input", input, "weight", samples.Tensor(ir.Int8, samples.Values{}, w...),

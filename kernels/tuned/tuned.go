@@ -83,7 +83,7 @@ func Standard() []*Kernel {
 		Conv2D(), Conv2DRows(), Winograd(), ConvEdges(), ConvFew(), // convolutions
 		DepthwiseConv2D(), DepthwiseRows(),
 		MixedConv2D(), MixedDepthwise(),
-		Conv2DInt8(), DepthwiseInt8(), ConvBytes(), ConvFewBytes(), // of bytes
+		Conv2DInt8(), DepthwiseInt8(), ConvBytes(), ConvFewBytes(), DepthwiseBytes(), // of bytes
 		MaxPool2D(), AvgPool2D(),
 		Attention(),
 	}

@@ -140,6 +140,18 @@ func Lookup(name string, slots []tuned.Slot) (Function, bool) {
 			e.Rescale(f.Shift, f.Scale, f.Least, f.Most, f.Plus)
 			f.Rescaled = rows.ConvFewBytes(take(b, y), take(b, x), take(b, w), take(b, bias), take(b, scratch), &a, &e)
 		}, true
+	case "rows.DepthwiseBytes":
+		y := at(slots, "y")
+		x := at(slots, "x")
+		w := at(slots, "w")
+		bias := at(slots, "bias")
+		scratch := at(slots, "scratch")
+		return func(b [][]float32, n []int, f *Epilogue) {
+			a := rows.NewDepthwiseBytesParams(n)
+			e := rows.NewEpilogue(f.Add, f.Low, f.High, f.EpilogueFunc)
+			e.Rescale(f.Shift, f.Scale, f.Least, f.Most, f.Plus)
+			f.Rescaled = rows.DepthwiseBytes(take(b, y), take(b, x), take(b, w), take(b, bias), take(b, scratch), &a, &e)
+		}, true
 	case "rows.MaxPool":
 		y := at(slots, "y")
 		x := at(slots, "x")

@@ -53,6 +53,7 @@ func main() {
 	bytePlanes()
 	wordsAt()
 	fewBytes()
+	depthwiseBytes()
 	cpu.Write(func(name, _, _ string) { Implement(name) })
 	cpu.GenerateFile()
 }

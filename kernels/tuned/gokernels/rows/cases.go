@@ -108,6 +108,16 @@ var casesOf = map[string]func(c *cases, v []int){
 		s := a.slide()
 		c.slide("window", &s, slices.Contains(v[1:], Unknown))
 	},
+	"DepthwiseBytes": func(c *cases, v []int) {
+		a := NewDepthwiseBytesParams(v)
+		unknown := slices.Contains(v[1:], Unknown)
+		floats := a.floats()
+		if a.inBytes && !unknown { // sweeps are then for machines that keep no bytes
+			floats.outBytes = 0
+		}
+		s := floats.slide()
+		c.slide("window", &s, unknown)
+	},
 	"MaxPool": func(c *cases, v []int) {
 		a := NewPoolParams(v)
 		if a.channelsInner {

@@ -512,6 +512,57 @@ func NewConvFewBytesParams(v []int) ConvFewBytesParams {
 	}
 }
 
+// DepthwiseBytesParams are the parameters of DepthwiseBytes.
+type DepthwiseBytesParams struct {
+	batch         int  // Images, or pairs of matrices, that lie one behind the other
+	channels      int  // Channels of the image, each on its own
+	inH           int  // Rows of the image
+	inW           int  // Columns of the image
+	outH          int  // Rows of the result
+	outW          int  // Columns of the result
+	kernelH       int  // Rows of taps
+	kernelW       int  // Columns of taps
+	strideH       int  // How far the window moves from row to row of the result
+	strideW       int  // How far the window moves from column to column of the result
+	dilationH     int  // How far rows of taps are apart
+	dilationW     int  // How far columns of taps are apart
+	padH          int  // Rows of padding before the image
+	padW          int  // Columns of padding before the image
+	inStrideBatch int  // From image to image, or from matrix to matrix
+	inStrideRow   int  // From row to row of the image, of the copy if there is one
+	inStrideCol   int  // From column to column of the image, of the copy if there is one
+	padValue      int  // What padding holds
+	inBytes       bool // Elements of the image are bytes where the machine multiplies bytes
+	outBytes      int  // Added, modulo 256, to results where they become bytes; 0: nowhere
+}
+
+// NewDepthwiseBytesParams returns parameters for packages that run programs, from the
+// values of the fields in their order.
+func NewDepthwiseBytesParams(v []int) DepthwiseBytesParams {
+	return DepthwiseBytesParams{
+		batch:         v[0],
+		channels:      v[1],
+		inH:           v[2],
+		inW:           v[3],
+		outH:          v[4],
+		outW:          v[5],
+		kernelH:       v[6],
+		kernelW:       v[7],
+		strideH:       v[8],
+		strideW:       v[9],
+		dilationH:     v[10],
+		dilationW:     v[11],
+		padH:          v[12],
+		padW:          v[13],
+		inStrideBatch: v[14],
+		inStrideRow:   v[15],
+		inStrideCol:   v[16],
+		padValue:      v[17],
+		inBytes:       v[18] != 0,
+		outBytes:      v[19],
+	}
+}
+
 // PoolParams are the parameters of MaxPool and AvgPool.
 type PoolParams struct {
 	batch         int  // Images, or pairs of matrices, that lie one behind the other

@@ -411,6 +411,14 @@ func bytePlanes512(to, from []float32, planes, apart, count, offset int)
 //go:noescape
 func wordsAt512(to, from, places []float32, at, count int)
 
+// depthwiseBytesFast computes results of at most byteBlock channels.
+func depthwiseBytesFast(t *depthwiseBytes) { depthwiseBytes512(t) }
+
+// depthwiseBytes512 is depthwiseBytes with AVX-512.
+//
+//go:noescape
+func depthwiseBytes512(t *depthwiseBytes)
+
 // fewBytes512 is fewBytes with AVX-512.
 //
 //go:noescape

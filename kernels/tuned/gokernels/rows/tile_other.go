@@ -60,6 +60,9 @@ func keepsBytes() bool { return false }
 // linesOfBytes is never called.
 func linesOfBytes(_, _ []float32, _, _, _, _ int) {}
 
+// depthwiseBytesFast is never called.
+func depthwiseBytesFast(*depthwiseBytes) {}
+
 // fewBytesFast is never called.
 func fewBytesFast(*fewBytes) {}
 
