@@ -134,11 +134,17 @@ func (p Program) prefixes(methods ...*native.Method) []string {
 
 // weights are the bytes of constants. Separate models have theirs each.
 func (p Program) weights() (sum int64) {
-	if !p.Separate {
-		return codegen.LayOut(p.Native).Size
+	programs := []*native.Program{p.Native}
+	if p.Separate {
+		programs = nil
+		for _, m := range p.Native.Methods {
+			programs = append(programs, codegen.Alone(p.Native, m))
+		}
 	}
-	for _, m := range p.Native.Methods {
-		sum += codegen.LayOut(codegen.Alone(p.Native, m)).Size
+	for _, np := range programs {
+		for _, c := range codegen.LayOut(np).Consts {
+			sum += int64(len(c.Data))
+		}
 	}
 	return sum
 }
@@ -175,7 +181,7 @@ func New(p Program) (_ *Report, err error) {
 			}
 		}
 		r.Ports = max(r.Ports, ports)
-		g := &gatherer{rates: rates, code: code, prefixes: p.prefixes(m), seen: seen,
+		g := &gatherer{program: np, rates: rates, code: code, prefixes: p.prefixes(m), seen: seen,
 			macs: map[Place]int64{}}
 		if i < len(p.MACs) {
 			g.macs = p.MACs[i]
@@ -242,6 +248,7 @@ func liveBytes(p *plan.Problem, pl *plan.Plan, r *plan.Report) []int64 {
 
 // gatherer makes the layers of a method.
 type gatherer struct {
+	program  *native.Program
 	rates    *tuned.Rates // nil: instructions are not estimated
 	code     *code
 	prefixes []string
@@ -271,9 +278,13 @@ func (g *gatherer) method(m *native.Method) {
 			l.Arena = max(l.Arena, g.live[at])
 		}
 		for _, b := range c.Args {
-			if root := native.Root(b); root.Storage == native.Weight && !g.seen[root.Const] {
-				g.seen[root.Const] = true
-				l.Weights += int64(len(root.Const.Data))
+			if root := native.Root(b); root.Storage == native.Weight {
+				g.weight(l, root.Const)
+			}
+		}
+		for _, d := range g.program.DelegatesOf(c.Kernel) {
+			for _, blob := range d.Blobs() {
+				g.weight(l, blob)
 			}
 		}
 		for _, prefix := range g.prefixes {
@@ -287,6 +298,14 @@ func (g *gatherer) method(m *native.Method) {
 		}
 		l.MACs += macs
 		l.Instructions += instructions(c, g.rates, macs)
+	}
+}
+
+// weight notes that a layer reads a constant.
+func (g *gatherer) weight(l *Layer, c *native.Const) {
+	if !g.seen[c] {
+		g.seen[c] = true
+		l.Weights += int64(len(c.Data))
 	}
 }
 

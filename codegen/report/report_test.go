@@ -5,8 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/codegen/report"
+	"github.com/etgen/etgen/lower/partition"
+	"github.com/etgen/etgen/lower/partition/xnn"
 )
 
 // of reports on a case.
@@ -41,7 +44,7 @@ func TestLayers(t *testing.T) {
 				t.Errorf("%s: %+v", target, l)
 			}
 		}
-		if gaps := r.Weights - weights; gaps < 0 || gaps > 16*int64(len(m.Layers))*4 {
+		if weights != r.Weights {
 			t.Errorf("%s: layers have %d bytes of weights of %d", target, weights, r.Weights)
 		}
 		if arena < m.LowerBound || m.Arena != r.Arena || r.Arena == 0 {
@@ -56,6 +59,25 @@ func TestLayers(t *testing.T) {
 		if (instructions > 0) != known || instructions != m.Instructions ||
 			(r.Code > 0) != (target != "generic") {
 			t.Errorf("%s: instructions %d, code %d", target, instructions, r.Code)
+		}
+	}
+}
+
+// What a backend compiled is weight of the layers that call it. What lies between constants in
+// memory is none.
+func TestWeights(t *testing.T) {
+	xnnpack := []*partition.Use{{Backend: xnn.Backend{}}}
+	for name, opt := range map[string]compile.Options{
+		"lenet":     {Backends: xnnpack},
+		"cond":      {Backends: xnnpack},
+		"constants": {Weights: codegen.WeightsAsm},
+	} {
+		r, weights := of(t, name, opt), int64(0)
+		for _, l := range r.Methods[0].Layers {
+			weights += l.Weights
+		}
+		if weights != r.Weights || weights == 0 {
+			t.Errorf("%s: layers have %d bytes of weights of %d", name, weights, r.Weights)
 		}
 	}
 }

@@ -94,13 +94,21 @@ func (p *Program) Blobs() (all []*Const) {
 		}
 	}
 	for _, d := range p.Delegates {
-		add(d.Processed)
-		for _, s := range d.Specs {
-			add(s.Value)
+		for _, c := range d.Blobs() {
+			add(c)
 		}
-		for _, n := range d.Named {
-			add(n.Data)
-		}
+	}
+	return all
+}
+
+// Blobs are the constants of d.
+func (d *Delegate) Blobs() []*Const {
+	all := []*Const{d.Processed}
+	for _, s := range d.Specs {
+		all = append(all, s.Value)
+	}
+	for _, n := range d.Named {
+		all = append(all, n.Data)
 	}
 	return all
 }

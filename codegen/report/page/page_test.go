@@ -120,6 +120,7 @@ var cases = map[string]compile.Options{
 	"cases/lenet/model.pt2":           {Target: "cortex-m4"},
 	"cases/cond/model.pt2":            {},
 	"cases/input_as_output/model.pt2": {}, // calls without nodes
+	"cases/add/model.pt2":             {}, // no weights
 	"delegated/two_methods/model.pte": {Lang: "go"},
 	"cases/lenet/model.pt2 cases/lstm/model.pt2": {Target: "cortex-m4",
 		Separate: true},

@@ -21,7 +21,7 @@ type weights struct {
 	lowered bool
 }
 
-func newWeights() *weights { return &weights{at: map[*ir.Constant]int{}} }
+func newWeights() *weights { return &weights{list: []Weight{}, at: map[*ir.Constant]int{}} }
 
 // of returns the index of a constant.
 func (w *weights) of(c *ir.Constant) int {

@@ -125,11 +125,11 @@ tableView('kernels', 'Kernels', to => {
 tableView('flash', 'Flash', to => {
   const t = data.takes, all = x => x.weights + x.code;
   const rows = layerRows().filter(x => all(x) > 0);
-  const rest = Math.max(0, t.code - sum(layers().map(x => x.code)));
+  const rest = t.weights + t.code - sum(layers().map(all));
   to.append(el('p', {}, el('b', {}, size(t.weights + t.code)), ' in all: ', size(t.weights),
     ' of weights', t.code ? `, ${size(t.code)} of code (${t.code_measured ? 'measured' : 'estimated'})` :
       '; code is estimated for microcontrollers alone, and measured with --measure',
-    rest && t.code ? `, of which ${size(rest)} is no layer’s own` : '', '.'));
+    rest > 0 && t.methods.length < 2 ? `; of this ${size(rest)} is no layer’s own` : '', '.'));
   to.append(strip(rows.map(x => [x.at, all(x), mainOp(x), x.name])));
   return table(to, rows, [layerName,
     ['operators', x => x.operators.join(), x => x.operators.join(', ')],
