@@ -431,7 +431,43 @@ func Text(name string, k *Kernel) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("text of %s: %w", name, err)
 	}
-	return indent(text), nil
+	return indent(joined(text)), nil
+}
+
+// operators are those that a line may begin with that goes on from the line before.
+var operators = []string{"?", ":", "+", "-", "*", "/", "%", "<<", ">>", "<", ">", "<=", ">=", "==",
+	"!=", "&", "^", "|", "&&", "||", "="}
+
+// joined joins the lines of statements, as printers break lines where they are too wide. Literals,
+// of assembly, stay on lines of their own, and so do directives and comments.
+func joined(text string) string {
+	var b strings.Builder
+	comment := false
+	open, before := 0, "" // parentheses; the line before
+	for line := range strings.SplitSeq(text, "\n") {
+		line = strings.TrimSpace(line)
+		operator, _, _ := strings.Cut(line, " ")
+		goesOn := open > 0 || slices.Contains(operators, operator) || strings.HasSuffix(before, " =")
+		fixed := comment || strings.HasPrefix(line, "#") || strings.HasSuffix(before, "\\") ||
+			strings.ContainsAny(line+before, "\"\\") || strings.HasPrefix(line, "/*")
+		switch {
+		case b.Len() == 0:
+		case !goesOn || fixed:
+			b.WriteString("\n")
+		case !strings.HasSuffix(before, "("):
+			b.WriteString(" ")
+		}
+		b.WriteString(line)
+		directive := strings.HasPrefix(line, "#") || strings.HasSuffix(before, "\\")
+		comment = (comment || strings.Contains(line, "/*")) && !strings.HasSuffix(line, "*/")
+		open += strings.Count(line, "(") - strings.Count(line, ")")
+		if comment || directive || line == "" || strings.ContainsAny(line[len(line)-1:], "{}/") ||
+			strings.HasSuffix(line, ";") && !strings.HasPrefix(line, "for (") {
+			open = 0
+		}
+		before = line
+	}
+	return b.String()
 }
 
 // indent indents text by the depth of its braces, so that a template may leave loops out, and what

@@ -90,6 +90,46 @@ func TestHelpers(t *testing.T) {
 	}
 }
 
+func TestJoined(t *testing.T) {
+	const text = `/* a
+   + b */
+#define C(x) \
+    f(x, \
+    d)
+    f(
+        c,
+        d);
+    e =
+        c
+        ? 1
+        : -2;
+    for (i = 0;
+        i < n; i++) {
+        /* of */
+        *e = 1;
+        __asm__("a"
+            "b" : "=r"(c),
+            "=r"(d));
+    }`
+	const want = `/* a
++ b */
+#define C(x) \
+f(x, \
+d)
+f(c, d);
+e = c ? 1 : -2;
+for (i = 0; i < n; i++) {
+/* of */
+*e = 1;
+__asm__("a"
+"b" : "=r"(c),
+"=r"(d));
+}`
+	if got := joined(text); got != want {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 func TestIndent(t *testing.T) {
 	const text = `
 #define A

@@ -125,7 +125,8 @@ KWS_TRAINED_TILE_INLINE void kws_trained_tile_some(const int rows, float *acc, c
     }
 }
 
-/* acc[i][j] = start[j] + sum of x[i * row + ..] * w[j + ..] for KWS_TRAINED_TILE_ROWS rows. */
+/* acc[i][j] = start[j] + sum of x[i * row + ..] * w[j + ..] for
+   KWS_TRAINED_TILE_ROWS rows. */
 KWS_TRAINED_TILE_FUSED static void kws_trained_tile_rows(float *acc, const float *start,
     const float *x, const float *w, const kws_trained_tile_sum *s)
 {
@@ -235,8 +236,7 @@ typedef struct {
 #if defined(__GNUC__) && defined(__ARM_FEATURE_FMA) && defined(__thumb2__)
 /* acc[j] = start[j] + sum over the taps of x[j] * w[j], for eight channels. */
 static inline void kws_trained_eight_one(float *acc, const float *start, const float *x,
-    const float *w,
-    const kws_trained_eight_walk *s)
+    const float *w, const kws_trained_eight_walk *s)
 {
     int32_t rows = s->rows;
     __asm__ volatile(
@@ -273,8 +273,7 @@ static inline void kws_trained_eight_one(float *acc, const float *start, const f
 
 /* The same for two results, next apart in x; those of the second are behind the first in acc. */
 static inline void kws_trained_eight_two(float *acc, const float *start, const float *x,
-    const float *w,
-    int32_t next, const kws_trained_eight_walk *s)
+    const float *w, int32_t next, const kws_trained_eight_walk *s)
 {
     int32_t rows = s->rows;
     const float *y = x + next;
@@ -323,8 +322,7 @@ static inline void kws_trained_eight_two(float *acc, const float *start, const f
 }
 #else
 KWS_TRAINED_TILE_FUSED static inline void kws_trained_eight_one(float *acc, const float *start,
-    const float *x, const float *w,
-    const kws_trained_eight_walk *s)
+    const float *x, const float *w, const kws_trained_eight_walk *s)
 {
     KWS_TRAINED_TILE_CONTRACT
     for (int j = 0; j < 8; j++) {
@@ -345,8 +343,7 @@ KWS_TRAINED_TILE_FUSED static inline void kws_trained_eight_one(float *acc, cons
 }
 
 static inline void kws_trained_eight_two(float *acc, const float *start, const float *x,
-    const float *w,
-    int32_t next, const kws_trained_eight_walk *s)
+    const float *w, int32_t next, const kws_trained_eight_walk *s)
 {
     kws_trained_eight_one(acc, start, x, w, s);
     kws_trained_eight_one(acc + 8, start, x + next, w, s);
