@@ -44,7 +44,11 @@ console; the last profile counts. Times are ticks if the code does not know its 
 			defer must.Catch(&err)
 			data := must.Get(os.ReadFile(args[0]))
 			var p *profile.Profile
-			if profile.IsLines(data) && !etdump.Is(data) {
+			lines, dump := profile.IsLines(data), etdump.Is(data)
+			if !lines && !dump {
+				return usageError("%s is no ETDump, nor is the profile of generated code in it", args[0])
+			}
+			if !dump {
 				if program != "" || record != "" || method != "" {
 					return usageError(
 						"--program, --etrecord and --method have no effect on a profile of generated code")

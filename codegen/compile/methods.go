@@ -79,7 +79,7 @@ func ReadMethods(files []MethodFile, share bool) (_ *ir.Program, _ io.Closer, er
 				m.Name = f.Name
 			}
 			if other, ok := from[m.Name]; ok {
-				failMethods("method %s is in both %s and %s: give one another name",
+				failMethods("method %s is in both %s and %s: give one another name by --method=NAME=FILE",
 					foreign.Message(m.Name), foreign.Message(other), foreign.Message(f.Path))
 			}
 			from[m.Name] = f.Path

@@ -169,7 +169,7 @@ func (x *exposer) node(n *ir.Node) (probes []*probe) {
 		if v == nil || v.Type.Kind != ir.TensorKind || v.Type.DType.IsComplex() {
 			continue
 		}
-		p := &probe{value: value{node: name, op: of.Op}, at: v}
+		p := &probe{value: value{node: name, op: of.Op, def: of}, at: v}
 		if k > 0 {
 			p.node = fmt.Sprintf("%s.%d", name, k)
 		}

@@ -6,6 +6,7 @@ package layers
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +38,8 @@ type Side struct {
 	Dump *Dump   // nil of all but an ETDump
 	// Options lower the model; a recipe in them quantizes it.
 	Options compile.Options
+
+	flow *flow // of a model, when it has run
 }
 
 // Row is a node that both programs have.
@@ -73,6 +76,7 @@ type Inputs func(model string) ([]tensor.Value, error)
 type value struct {
 	node, op, line string
 	tensor         *tensor.Tensor
+	def            *ir.Node // in the side's flow; nil: it is not known
 }
 
 // Compare runs both sides on inputs and compares the nodes of the method of a name, "" being the
@@ -98,9 +102,12 @@ func Compare(ctx context.Context, a, b Side, method string, inputs Inputs) (_ *R
 		seq.Sort(as, func(x, y value) int { return at[x.node] - at[y.node] })
 	}
 	tol := compare.Tolerance{Terms: max(terms, more), Overflow: true}
-	pairs := match(as, bs, a.Path == b.Path || a.named() && b.named(), func(x, y value) bool {
-		return compare.Tensors(y.tensor, x.tensor, tol) == nil
-	})
+	agree := func(x, y value) bool { return compare.Tensors(y.tensor, x.tensor, tol) == nil }
+	named := a.Path == b.Path || a.named() && b.named()
+	pairs := match(as, bs, named, agree)
+	if !named {
+		dropGuesses(pairs, as, bs, cmp.Or(a.flow, b.flow), agree)
+	}
 	used := map[int]bool{}
 	for i, x := range as {
 		k, ok := pairs[i]
@@ -300,6 +307,7 @@ func (s *Side) values(ctx context.Context, method string, to ir.Dialect,
 			return nil, nil, errors.Join(err, closer.Close())
 		}
 		index = max(0, slices.IndexFunc(p.Methods, func(m *ir.Method) bool { return m.Name == method }))
+		s.flow = flowOf(p.Methods[index].Graph)
 		first, probes = expose(p.Methods[index])
 		return p, closer, ir.Verify(p)
 	}, Calls: []way.Call{{Method: s.method(method), Inputs: given}}}
