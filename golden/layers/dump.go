@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/golden/way"
@@ -42,9 +43,9 @@ func (d *Dump) values(path string) []value {
 }
 
 // dumpedValues are the tensors of dump's last run: the last of the nodes that an instruction, or a
-// part of a delegate, stands for has what it gives. Which nodes give several results of a delegate
-// nobody says. What an instruction in a loop gave has the number of the iteration behind the node's
-// name.
+// part of a delegate, stands for has what it gives. Several results of a delegate are those that
+// the record tells of, if it does. What an instruction in a loop gave has the number of the
+// iteration behind the node's name.
 func dumpedValues(dump *etdump.Dump, buffer []byte, m *pt2.RecordMethod) (list []value) {
 	b := &debugBuffer{data: buffer, left: int64(len(buffer))}
 	for _, run := range dump.Runs {
@@ -67,14 +68,24 @@ func dumpedValues(dump *etdump.Dump, buffer []byte, m *pt2.RecordMethod) (list [
 			nodes := m.Origins(int(from.Instruction), event)
 			// Of a delegate's call all arguments are noted, the results last.
 			outs := m.Outs[int(from.Instruction)]
-			if len(nodes) == 0 || event == "" && outs > 1 {
+			if len(nodes) == 0 {
 				continue
 			}
-			if event == "" && outs == 1 {
-				group = group[max(0, len(group)-1):]
+			if event == "" && outs > 0 {
+				group = group[max(0, len(group)-outs):]
+			}
+			tensors := tensorsOf(group)
+			var results []pt2.Result
+			if event == "" && outs > 1 {
+				if results = m.Results[int(from.Instruction)]; !slices.EqualFunc(results, tensors, fits) {
+					continue
+				}
 			}
 			n := nodes[len(nodes)-1]
-			for k, t := range tensorsOf(group) {
+			for k, t := range tensors {
+				if results != nil {
+					n, k = results[k].Origin, results[k].Index
+				}
 				v := value{node: n.Node, op: n.Op, tensor: b.tensor(t)}
 				if k > 0 {
 					v.node = fmt.Sprintf("%s.%d", v.node, k)
@@ -108,6 +119,13 @@ func dumpedValues(dump *etdump.Dump, buffer []byte, m *pt2.RecordMethod) (list [
 		}
 	}
 	return list
+}
+
+// fits reports whether a tensor may be a result.
+func fits(r pt2.Result, t *etdump.Tensor) bool {
+	dtype, ok := pte.ScalarType(t.ScalarType).DType()
+	return ok && dtype == r.DType && slices.EqualFunc(r.Sizes, t.Sizes,
+		func(want, got int64) bool { return want < 0 || want == got })
 }
 
 // debugged are the values that events begin with and that one instruction noted.

@@ -27,8 +27,8 @@ func dumpOf(events ...etdump.Event) *etdump.Dump {
 	return &etdump.Dump{Runs: []etdump.Run{{Name: "Execute", Events: events}}}
 }
 
-// Of the arguments of a delegate the last ones are its results; several are nobody's. The
-// results of a kernel are all that it notes.
+// Of the arguments of a delegate the last ones are its results; several are nobody's if the record
+// does not tell of them. The results of a kernel are all that it notes.
 func TestDumpOfDelegates(t *testing.T) {
 	one, dense := []int64{1}, []int64{1}
 	lists := debug(3, 0, nil, nil)
@@ -46,6 +46,28 @@ func TestDumpOfDelegates(t *testing.T) {
 	}
 	if want := []string{"d=3", "a=0", "c=2", "f=6", "f.1=7"}; !slices.Equal(text, want) {
 		t.Errorf("%q, want %q", text, want)
+	}
+}
+
+// Several results of a delegate are of the nodes that the record tells, if they fit.
+func TestDumpOfResults(t *testing.T) {
+	m := *dumpedMethod
+	result := func(node string, index int, sizes ...int64) pt2.Result {
+		return pt2.Result{Origin: ir.Origin{Node: node}, Index: index, DType: ir.Uint8, Sizes: sizes}
+	}
+	for want, results := range map[string][]pt2.Result{
+		"e=1 d.1=2": {result("e", 0, 1), result("d", 1, -1)},
+		"":          {result("e", 0, 1), result("d", 1, 2)},
+	} {
+		m.Results = map[int][]pt2.Result{2: results}
+		var text []string
+		for _, v := range dumpedValues(dumpOf(debug(2, 0, []int64{1}, []int64{1}),
+			debug(2, 1, []int64{1}, []int64{1}), debug(2, 2, []int64{1}, []int64{1})), []byte("012"), &m) {
+			text = append(text, v.node+"="+string(v.tensor.Data))
+		}
+		if got := strings.Join(text, " "); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 

@@ -286,10 +286,19 @@ func layoutName(n int64) string {
 // dtypeOf translates the ScalarType numbers of the export schema, which are
 // not those of c10.
 func dtypeOf(n int64) ir.DType {
-	if n > 0 && n < int64(len(scalarTypes)) && scalarTypes[n] != ir.InvalidDType {
-		return scalarTypes[n]
+	d := knownDType(n)
+	if d == ir.InvalidDType {
+		panic(problem("unknown dtype number %d", n))
 	}
-	panic(problem("unknown dtype number %d", n))
+	return d
+}
+
+// knownDType is InvalidDType if there is no dtype of the number n.
+func knownDType(n int64) ir.DType {
+	if n < 0 || n >= int64(len(scalarTypes)) {
+		return ir.InvalidDType
+	}
+	return scalarTypes[n]
 }
 
 var scalarTypes = [...]ir.DType{

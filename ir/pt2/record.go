@@ -13,6 +13,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // Record is an ETRecord: what the instructions of an ExecuTorch program stand for, by its methods.
@@ -38,6 +39,16 @@ type RecordMethod struct {
 	Outs      map[int]int         // results of instructions that call a delegate
 	Delegates map[int]Delegate    // of instructions that call one: delegate_map
 	Nodes     map[int][]ir.Origin // of the edge program, by their debug handle
+	// Results are those of instructions that call a delegate, if the edge program tells them.
+	Results map[int][]Result
+}
+
+// Result is a tensor that a node of an edge program gives.
+type Result struct {
+	ir.Origin
+	Index int      // among the node's results
+	DType ir.DType // InvalidDType is one that etgen does not know
+	Sizes []int64  // -1 is a dynamic one
 }
 
 // Handles are the debug handles of an instruction: in files a number if there is one, else a list.
@@ -150,12 +161,12 @@ func parseRecord(r io.ReaderAt, size int64, name string) (rec Record, err error)
 		rec = Record{}
 		for method, of := range handles {
 			m := &RecordMethod{Handles: of, Outs: outs[method], Delegates: delegates[method],
-				Nodes: map[int][]ir.Origin{}}
+				Nodes: map[int][]ir.Origin{}, Results: map[int][]Result{}}
 			rec[method] = m
 			for _, member := range []string{edgeMember + "/" + method, edgeMember + "/forward", edgeMember} {
 				// A single method is called forward, whatever its name; older records have no name.
 				if a.files[member] != nil && (member == edgeMember+"/"+method || len(handles) == 1) {
-					a.handledNodes(member, m.Nodes)
+					a.handledNodes(member, m)
 					break
 				}
 			}
@@ -174,8 +185,9 @@ func (a *archive) decode(member string, v any) {
 	}
 }
 
-// handledNodes adds those nodes of the program at a member that have debug handles.
-func (a *archive) handledNodes(member string, nodes map[int][]ir.Origin) {
+// handledNodes adds those nodes of the program at a member to m that have debug handles, and what
+// delegates give that stand for them.
+func (a *archive) handledNodes(member string, m *RecordMethod) {
 	s := &scanner{data: must.Get(a.read(member, maxJSON))}
 	w := s.program()
 	if s.err != nil {
@@ -183,10 +195,50 @@ func (a *archive) handledNodes(member string, nodes map[int][]ir.Origin) {
 		panic(s.err)
 	}
 	w.graph.each(func(n *wireNode) {
-		if h, err := strconv.Atoi(n.handle); err == nil && h != 0 {
-			nodes[h] = append(nodes[h], ir.Origin{Node: nodeName(n), Op: opName(n.target), Loc: n.loc})
+		if h := n.debugHandle(); h != 0 {
+			m.Nodes[h] = append(m.Nodes[h], n.origin())
 		}
 	})
+	var tensors []*handled
+	w.graph.handled(&tensors)
+	of := map[int][]int{} // tensors by the debug handle of their node
+	for i, t := range tensors {
+		of[t.handle] = append(of[t.handle], i)
+	}
+	for k, outs := range m.Outs {
+		if outs < 2 {
+			continue
+		}
+		handles := slices.Compact(slices.Sorted(slices.Values(m.Handles[k])))
+		var leaving []int
+		for _, h := range handles {
+			for _, i := range of[h] {
+				if slices.ContainsFunc(tensors[i].readers, func(h int) bool {
+					_, inside := slices.BinarySearch(handles, h)
+					return !inside
+				}) {
+					leaving = append(leaving, i)
+				}
+			}
+		}
+		if len(leaving) == outs {
+			slices.Sort(leaving)
+			m.Results[k] = seq.Map(leaving, func(i int) Result { return tensors[i].Result })
+		}
+	}
+}
+
+// debugHandle is the node's debug handle, 0 if it has none.
+func (n *wireNode) debugHandle() int {
+	h, err := strconv.Atoi(n.handle)
+	if err != nil {
+		return 0
+	}
+	return h
+}
+
+func (n *wireNode) origin() ir.Origin {
+	return ir.Origin{Node: nodeName(n), Op: opName(n.target), Loc: n.loc}
 }
 
 // each calls f for all nodes in order, those of regions behind the node that has them.
@@ -194,10 +246,76 @@ func (g *wireGraph) each(f func(*wireNode)) {
 	for i := range g.nodes {
 		n := &g.nodes[i]
 		f(n)
-		for k := range n.inputs {
-			if r := n.inputs[k].arg.graph; r != nil {
-				r.each(f)
-			}
+		for _, r := range n.regions() {
+			r.each(f)
 		}
+	}
+}
+
+func (n *wireNode) regions() (list []*wireGraph) {
+	for i := range n.inputs {
+		if r := n.inputs[i].arg.graph; r != nil {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// handled is a tensor of an edge program's graph.
+type handled struct {
+	Result
+	handle  int   // of its node
+	readers []int // debug handles of nodes that read it, 0 of one without, and if it is returned
+}
+
+// handled adds the tensors that g's nodes give. They are in the order of nodes, as exporters have a
+// delegate return them.
+func (g *wireGraph) handled(all *[]*handled) {
+	of := map[string]*handled{}
+	for i := range g.nodes {
+		n, index := &g.nodes[i], 0
+		for _, r := range n.regions() {
+			r.handled(all)
+		}
+		eachTensor(n.outputs, func(name string) {
+			if w := g.tensors[name]; w != nil && of[name] == nil {
+				t := &handled{handle: n.debugHandle(),
+					Result: Result{Origin: n.origin(), Index: index, DType: knownDType(w.dtype)}}
+				for _, s := range w.sizes {
+					if s.expr != "" {
+						s.n = -1
+					}
+					t.Sizes = append(t.Sizes, s.n)
+				}
+				of[name] = t
+				*all = append(*all, t)
+			}
+			index++
+		})
+	}
+	read := func(a wireArg, handle int) {
+		eachTensor([]wireArg{a}, func(name string) {
+			if t := of[name]; t != nil {
+				t.readers = append(t.readers, handle)
+			}
+		})
+	}
+	for i := range g.nodes {
+		for _, in := range g.nodes[i].inputs {
+			read(in.arg, g.nodes[i].debugHandle())
+		}
+	}
+	for _, a := range g.outputs {
+		read(a, 0)
+	}
+}
+
+// eachTensor calls f with the names of what args refer to, also in lists.
+func eachTensor(args []wireArg, f func(name string)) {
+	for _, a := range args {
+		if a.name != "" {
+			f(a.name)
+		}
+		eachTensor(a.list, f)
 	}
 }

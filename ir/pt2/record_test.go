@@ -69,6 +69,46 @@ func TestRecord(t *testing.T) {
 	}
 }
 
+// A delegate returns what other nodes read of its nodes, in their order, if that is as much as it
+// is said to return.
+func TestRecordResults(t *testing.T) {
+	node := func(name, handle, in string, out ...string) string {
+		var outs []string
+		for _, name := range out {
+			outs = append(outs, `{"as_tensor": {"name": "`+name+`"}}`)
+		}
+		return `{"name": "` + name + `", "target": "torch.ops.aten.` + name + `", "inputs": [{"name": "x",
+			"arg": {"as_tensors": [{"name": "` + in + `"}]}}], "outputs": [` + strings.Join(outs, ", ") +
+			`], "metadata": {"debug_handle": "` + handle + `"}}`
+	}
+	tensor := `{"dtype": 7, "layout": 7, "sizes": [{"as_int": 2}, {"as_expr": {"expr_str": "s0"}}],
+		"strides": [], "storage_offset": {"as_int": 0}}`
+	var tensors []string
+	for _, name := range []string{"a", "b", "values", "places", "c", "d"} {
+		tensors = append(tensors, `"`+name+`": `+tensor)
+	}
+	graph := `{"graph_module": {"graph": {"inputs": [], "outputs": [{"as_tensor": {"name": "places"}},
+		{"as_tensor": {"name": "c"}}, {"as_tensor": {"name": "d"}}], "nodes": [` + strings.Join([]string{
+		node("first", "1", "x", "a"), node("second", "2", "a", "b"),
+		node("most", "3", "b", "values", "places"), node("third", "4", "values", "c"),
+		node("other", "5", "a", "d")}, ", ") + `], "tensor_values": {` + strings.Join(tensors, ", ") +
+		`}}, "signature": {}}}`
+	data := recordOf(recordMember, "", edgeMember+"/forward", graph, handlesMember,
+		`{"forward": {"0": [4, 1, 3, 2], "1": [1, 2], "2": 5}}`, outsMember,
+		`{"forward": {"0": 3, "1": 3, "2": 1}}`)
+	rec, err := parseRecord(bytes.NewReader(data), int64(len(data)), "x.etrecord")
+	if err != nil {
+		t.Fatal(err)
+	}
+	result := func(name string, index int) Result {
+		return Result{ir.Origin{Node: name, Op: "aten." + name}, index, ir.Float32, []int64{2, -1}}
+	}
+	want := map[int][]Result{0: {result("first", 0), result("most", 1), result("third", 0)}}
+	if diff := cmp.Diff(want, rec["forward"].Results); diff != "" {
+		t.Errorf("results (-want +got):\n%s", diff)
+	}
+}
+
 func TestRecordErrors(t *testing.T) {
 	for _, tt := range []struct{ data, want string }{
 		{"PK", "not a readable zip"},
