@@ -1,0 +1,234 @@
+package lower
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/interp"
+	"github.com/etgen/etgen/kernels/ops"
+)
+
+// staysFloat are the operators that are computed with floats in some form, and why: what is written
+// here is part of the operator's name, and the form begins with it.
+var staysFloat = []struct{ operator, form, why string }{
+	{"max_pool2d", "int16", moved16}, {"amax", "int16", moved16}, {"maximum", "int16", moved16},
+	{"minimum", "int16", moved16}, {"cat", "int16", moved16}, {"pad", "int16", moved16},
+	{"resize to the nearest", "int16", moved16}, {"relu", "int16", moved16},
+	{"matmul of two variables", "int16", "fixed point has sums of int32 alone"},
+	{"softmax", "int16", "a table of exponentials is for 8 bits alone"},
+	{"layer_norm", "int16", norm16}, {"rms_norm", "int16", norm16},
+	{"conv", "dynamic", "sums of bytes with scales of the run are those of matrix products; " +
+		"convolutions multiply floats by integers"},
+	{"", "dynamic", "scales of the run are floats"},
+	{"embedding", "", "rows have scales, or the result is float: a loop dequantizes the rows that " +
+		"it is asked for"},
+	{"", "float", "the activations are floats, which integers multiply"},
+}
+
+const (
+	moved16 = "the result has another scale: float32 rounds more than one in 1,000 integers of 16 " +
+		"bits to another one"
+	norm16 = "fixed point has roots for results of 8 bits alone"
+)
+
+// Every operator of the quantizers has integers in every form that they write, but for the cells of
+// staysFloat: in fixed point no float is computed, elsewhere floats rescale sums of integers. No
+// weight is dequantized at run time. Results are the graph's, those of integers at most a step off.
+func TestIntegerTable(t *testing.T) {
+	used := make([]bool, len(staysFloat))
+	table := &integerTable{T: t, used: used}
+	for _, op := range formOperators {
+		for _, act := range activationForms {
+			w := newForm(act, weightsForm{})
+			v, sizes, largest := op.write(w)
+			table.cell(op.name, act.name, w.text(v, sizes, largest/126.1))
+		}
+	}
+	for _, l := range formLayers {
+		for _, f := range weightForms {
+			for _, act := range activationForms {
+				w := newForm(act, f)
+				x := ""
+				if l.name != "embedding" {
+					x = w.input(l.x)
+				}
+				v, sizes, largest := l.of(w, x)
+				table.cell(l.name, act.name+"; "+f.name, w.text(v, sizes, largest/126.1))
+			}
+		}
+		for _, f := range weightOnlyForms {
+			if f.group > 0 && (l.rest != "" || l.name == "embedding") {
+				continue // quantizers make groups of matrices alone
+			}
+			for _, form := range []string{"float", "dynamic per tensor", "dynamic per token"} {
+				if l.name == "embedding" && form != "float" || l.rest != "" &&
+					form == "dynamic per token" {
+					continue // there are no tokens
+				}
+				w := newForm(activationForm{}, f)
+				x := ""
+				if l.name != "embedding" {
+					x = w.floatInput(l.x)
+				}
+				if form != "float" {
+					x = w.dynamic(x, l.x, strings.Contains(form, "token"))
+				}
+				v, _, _ := l.of(w, x)
+				table.cell(l.name, form+"; "+f.name, w.floats(v))
+			}
+		}
+	}
+	t.Logf("%d cells, %d of them with floats", table.cells, len(table.floats))
+	for _, cell := range table.floats {
+		t.Log(cell)
+	}
+	for i, f := range staysFloat {
+		if !used[i] && !testing.Short() {
+			t.Errorf("%s, %s: there are no floats", f.operator, f.form)
+		}
+	}
+}
+
+func newForm(act activationForm, weights weightsForm) *formProgram {
+	w := &formProgram{act: act, weights: weights}
+	w.Rand = rand.New(rand.NewPCG(1, 2))
+	return w
+}
+
+// integerTable is what TestIntegerTable has seen.
+type integerTable struct {
+	*testing.T
+	cells  int
+	floats []string
+	used   []bool // of staysFloat
+}
+
+// cell tries one operator in one form, for every kind of machine.
+func (t *integerTable) cell(operator, form, src string) {
+	t.Helper()
+	t.cells++
+	for i, ctx := range []*Context{{Fixed: true}, {}, {Speed: true}} {
+		if testing.Short() && t.cells%9 != 3*i {
+			continue // each in its turn
+		}
+		ctx.Table = ops.Standard()
+		what := fmt.Sprintf("%s, %s, speed %v, fixed %v", operator, form, ctx.Speed, ctx.Fixed)
+		before, err := ir.Parse("m", src)
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", what, err, src)
+		}
+		after, _ := ir.Parse("m", src)
+		if err := Backend.Run(ctx, after, nil); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		constant := Constants(after, after.Methods[0])
+		for n := range after.Methods[0].Graph.All() {
+			// A loop reads the rows of a table that it is asked for, and dequantizes these.
+			if x, ok := n.Arg("input").(ir.Ref); ok && constant[x.Value] &&
+				strings.HasPrefix(ir.OpBase(n.Op), "dequantize") && operator != "embedding" {
+				t.Errorf("%s: weights are dequantized at run time", what)
+			}
+		}
+		t.compare(what, before, after, ctx)
+		if ctx.Speed {
+			continue // floats may be faster
+		}
+		floats := slices.DeleteFunc(floatNodes(after), func(op string) bool {
+			return !ctx.Fixed && rescaling[op]
+		})
+		if len(floats) == 0 {
+			continue
+		}
+		at := slices.IndexFunc(staysFloat, func(f struct{ operator, form, why string }) bool {
+			return strings.Contains(operator, f.operator) && strings.HasPrefix(form, f.form)
+		})
+		if at < 0 {
+			t.Errorf("%s: floats: %v", what, floats)
+			continue
+		}
+		t.used[at] = true
+		t.floats = append(t.floats, fmt.Sprintf("%s, %s: %s", operator, form, staysFloat[at].why))
+		t.floats = slices.Compact(t.floats)
+	}
+}
+
+// rescaling are operators that make floats of sums, and scale and add these. Those with scales of
+// the run choose them.
+var rescaling = map[string]bool{"add": true, "sub": true, "mul": true, "_to_copy": true,
+	"dequantize_per_tensor": true, "integer_convolution": true, "integer_matmul": true,
+	"integer_mul": true, "integer_windows": true, "integer_norm": true, "integer_softmax": true,
+	"choose_qparams": true, "choose_qparams_per_token_asymmetric": true}
+
+// floatNodes are the operators of a program that make floats which its results are made of, other
+// than those that decide about what lies in the middle of two integers.
+func floatNodes(p *ir.Program) (list []string) {
+	seen := map[*ir.Node]bool{}
+	var visit func(v *ir.Value)
+	visit = func(v *ir.Value) {
+		n := v.Def
+		if n == nil || seen[n] {
+			return
+		}
+		seen[n] = true
+		if v.Type.DType.IsFloat() {
+			list = append(list, ir.OpBase(n.Op))
+		}
+		for _, a := range n.Args {
+			if a.Name != "other" || n.Op != ops.IntegerSpline && n.Arg("near") == nil {
+				ir.EachRef(a.Value, visit)
+			}
+		}
+	}
+	for _, v := range p.Methods[0].Graph.Outputs {
+		ir.EachRef(v, visit)
+	}
+	return list
+}
+
+// compare runs two programs.
+func (t *integerTable) compare(what string, before, after *ir.Program, ctx *Context) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(3, 4))
+	var inputs []interp.Value
+	for _, v := range before.Methods[0].Graph.Inputs {
+		sizes, _ := v.Type.StaticSizes()
+		n, _ := v.Type.Numel().Const()
+		var raw []byte
+		for range n {
+			switch v.Type.DType {
+			case ir.Float32:
+				raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(float32(r.NormFloat64())))
+			case ir.Int64:
+				raw = binary.LittleEndian.AppendUint64(raw, uint64(r.IntN(formChannels)))
+			case ir.Int16:
+				raw = binary.LittleEndian.AppendUint16(raw, uint16(r.Uint32()))
+			default:
+				raw = append(raw, byte(r.Uint32()))
+			}
+		}
+		inputs = append(inputs, interp.Tensor(v.Type.DType, sizes, raw))
+	}
+	want := outputsOf(t.T, ctx, before, inputs, nil)[0]
+	got := outputsOf(t.T, ctx, after, inputs, nil)[0]
+	near, largest := 1.0, 0.0
+	for _, x := range want {
+		largest = max(largest, math.Abs(x))
+	}
+	if before.Methods[0].Graph.Outputs[0].(ir.Ref).Value.Type.DType.IsFloat() {
+		near = 4e-6 * largest
+	}
+	for i := range want {
+		if !(math.Abs(want[i]-got[i]) <= near) {
+			t.Fatalf("%s: element %d is %v, want %v", what, i, got[i], want[i])
+		}
+	}
+	if slices.Min(want) == slices.Max(want) {
+		t.Fatalf("%s: all results are the same", what)
+	}
+}
