@@ -94,11 +94,16 @@ func (a *integerArithmetic) move(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 func (a *integerArithmetic) whole(b *ops.Builder, q *quantity) *ir.Value {
 	build := func(b *ops.Builder) []*ir.Value {
 		return []*ir.Value{a.beforeViews(b, q.ints, func(ints *ir.Value) *ir.Value {
-			v := a.asFloats(b, ints)
-			if q.zero[0] != 0 {
-				v = b.Op("aten.sub.Scalar", v, q.zero[0])
+			less := func(v *ir.Value) *ir.Value { return b.Op("aten.sub.Scalar", v, q.zero[0]) }
+			pool := a.pooled[ints]
+			switch {
+			case q.zero[0] == 0:
+				return a.asFloats(b, ints)
+			case pool != nil && len(pool.Def.Outputs) == 1:
+				// Before the pool it is a part of what makes the pool's operand.
+				return b.Op(pool.Def.Op, withRefs(pool.Def, less)...)
 			}
-			return v
+			return less(a.asFloats(b, ints))
 		})}
 	}
 	if a.constant[q.ints] {

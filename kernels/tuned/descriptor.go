@@ -366,8 +366,9 @@ var (
 		"dilation_h", "pad_h", "pad_w", "in_stride_batch", "out_stride_channel",
 		"channels_inner", "padded_h", "padded_row", "band", "copied_w", "phase"}
 	convFewParams      = describe("conv_few_params", convFewFields)
-	convFewBytesParams = describe("conv_few_bytes_params", convFewFields, []string{"pad_value"})
-	winogradParams     = describe("winograd_params", []string{"batch", "in_channels",
+	convFewBytesParams = describe("conv_few_bytes_params", convFewFields, []string{"pad_value",
+		"out_bytes"})
+	winogradParams = describe("winograd_params", []string{"batch", "in_channels",
 		"out_channels", "in_h", "in_w", "out_h", "out_w", "pad_h", "pad_w", "tile_side",
 		"tiles_across", "tiles", "block"})
 	depthwiseFields = slices.Concat([]string{"batch", "channels", "multiplier"}, window, interior,
@@ -385,7 +386,7 @@ var (
 		"weight_stride_channel"}, window, inStrides,
 		outStrides)
 	poolParams = describe("pool_params", []string{"batch", "channels"}, window,
-		[]string{"channels_inner", "divisor"})
+		[]string{"channels_inner", "divisor", "in_bytes"})
 	cmsisConvParams = describe("cmsis_nn_conv_params", []string{"batch", "in_channels",
 		"out_channels", "multiplier", "group_channels"}, window, offsets, activation)
 	cmsisLinearParams = describe("cmsis_nn_linear_params", []string{"m", "n", "k", "weight_offset"},

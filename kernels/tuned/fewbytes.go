@@ -65,7 +65,8 @@ func matchFewBytes(r *Request) *Instance {
 		p := &in.Packed[i]
 		p.Data, p.Panels = append(p.Data, more...), nil
 	}
-	in.Params = append(in.Params, Param{"pad_value", num(-cv.offset)})
+	in.Params = append(in.Params, Param{"pad_value", num(-cv.offset)}, Param{"out_bytes", sym.Int(0)})
+	in.StoresBytes = cv.yLast
 	// A row of the copy has at most so many bytes; behind the last one some more are read.
 	cols := &cv.axes[1]
 	line := sym.Add(sym.Mul(sym.Add(cols.reach(), cols.pad), num(pixel)), num(8))

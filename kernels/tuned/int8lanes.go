@@ -291,7 +291,8 @@ func matchConvBytes(r *Request) *Instance {
 		num(4*rowsCols*l.depth))
 	in.RunChannels, in.Exact = cv.yLast, true
 	in.StoresBytes = cv.yLast && cv.cout%4 == 0
-	in.ReadsBytes = cv.xLast && cv.cin%4 == 0 && cv.axes[1].inStride.Is(int64(cv.cin))
+	in.ReadsBytes = cv.xLast && (cv.cin%4 == 0 || !beside && cv.cin < byteBlock) &&
+		cv.axes[1].inStride.Is(int64(cv.cin))
 	in.Cost = cost(in.MACs)
 	return in
 }

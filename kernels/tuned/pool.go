@@ -37,6 +37,8 @@ func matchMaxPool(r *Request) *Instance {
 	if in == nil {
 		return nil
 	}
+	// Padding is at most half of a window: without dilation, each sees some of the image.
+	in.PassesBytes = r.Out != nil && w.dilation[0].Is(1) && w.dilation[1].Is(1)
 	x, y := c.Tensor("self"), c.Outs[0]
 	row := x.Sizes[3] // of which a part has scratch for one
 	if r.Out == nil {
@@ -132,7 +134,7 @@ func (w *pooled) instance(r *Request, last bool) *Instance {
 			"kernel_h": w.kernel[0], "kernel_w": w.kernel[1], "stride_h": w.stride[0],
 			"stride_w": w.stride[1], "dilation_h": w.dilation[0], "dilation_w": w.dilation[1],
 			"pad_h": w.pad[0], "pad_w": w.pad[1], "channels_inner": truth(last),
-			"divisor": w.divisor}, nil),
+			"divisor": w.divisor, "in_bytes": sym.Int(0)}, nil),
 		Operands:    []int{k},
 		Channels:    Channels{Inner: sym.Int(1), Count: x.Sizes[1]},
 		RunChannels: last,

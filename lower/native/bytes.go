@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/tuned"
 )
@@ -13,6 +12,7 @@ import (
 type byteUses struct {
 	from  *Call   // stores it
 	to    []*Call // read it
+	via   *Call   // passes on to it bytes that something else stores
 	other bool    // something else uses it
 }
 
@@ -35,10 +35,14 @@ func (b *builder) storeBytes() {
 		}
 		in := c.Kernel.Tuned
 		for i, buf := range c.Args {
-			u := of(buf)
+			u, passes := of(buf), in.PassesBytes && in.Epilogue == nil
 			switch {
 			case buf.Root != nil:
 				u.other = true
+			case i == 0 && passes && u.from == nil:
+				u.from, u.via = c, c
+			case i == in.First(tuned.Operand) && passes:
+				u.to = append(u.to, c)
 			case i == 0 && in.StoresBytes && u.from == nil:
 				u.from = c
 			case i == in.First(tuned.Operand) && in.ReadsBytes:
@@ -55,6 +59,19 @@ func (b *builder) storeBytes() {
 			}
 		}
 	}
+	// What reads the results of calls that pass bytes on reads what these read.
+	for _, s := range slices.Backward(b.m.Body) {
+		c, isCall := s.(*Call)
+		if !isCall || c.Kernel.Tuned == nil || uses[Root(c.Args[0])] == nil ||
+			uses[Root(c.Args[0])].via != c {
+			continue
+		}
+		results := uses[Root(c.Args[0])]
+		delete(uses, Root(c.Args[0]))
+		u := of(c.Args[c.Kernel.Tuned.First(tuned.Operand)])
+		u.other = u.other || results.other
+		u.to = append(u.to, results.to...)
+	}
 	for _, u := range uses {
 		if from, ok := u.bytesFrom(); ok {
 			u.from.set("out_bytes", from)
@@ -68,16 +85,22 @@ func (b *builder) storeBytes() {
 // bytesFrom returns the positive number that makes bytes of what u's kernels leave to each other,
 // modulo 256, if bytes hold it. It is positive with what the kernels add, too: 0 stands for floats.
 func (u *byteUses) bytesFrom() (from int64, ok bool) {
-	if u.other || u.from == nil || len(u.to) == 0 {
+	if u.other || u.from == nil {
 		return 0, false
 	}
 	r, ok := u.from.Kernel.Tuned.Rescaling()
 	if !ok || r.Rest != nil {
 		return 0, false
 	}
-	zeros := seq.Map(u.to, func(c *Call) sym.Expr {
-		return c.Kernel.Tuned.Params[field(c.Kernel.Tuned, "pad_value")].Value
-	})
+	var zeros []sym.Expr
+	for _, c := range u.to {
+		if in := c.Kernel.Tuned; in.ReadsBytes {
+			zeros = append(zeros, in.Params[field(in, "pad_value")].Value)
+		}
+	}
+	if len(zeros) == 0 {
+		return 0, false
+	}
 	zero, known := zeros[0].Const()
 	same := !slices.ContainsFunc(zeros, func(z sym.Expr) bool { return !z.Is(zero) })
 	least, most := r.Least+r.Plus+float64(zero), r.Most+r.Plus+float64(zero)

@@ -310,6 +310,7 @@ type poolParams struct {
 	padW          int  // Columns of padding before the image
 	channelsInner bool // Channels of the result lie innermost, else its columns do
 	divisor       int  // What divides a sum; 0: how many taps lie in the image; -1: in padding, too
+	inBytes       bool // Elements of the image are bytes where the machine multiplies bytes
 }
 
 // rowsMaxPool takes the largest of every window of images, whose padding does not count; what
@@ -345,7 +346,7 @@ func pool(d piece, y, x []float32, k kind, a *poolParams, e epilogueFunc) {
 
 func (a *poolParams) slide(k kind) slide {
 	return slide{a.rows(), a.columns(), a.channels, a.channels, a.inH * a.inW * a.channels,
-		a.inW * a.channels, a.channels, k, a.divisor, 1, 0}
+		a.inW * a.channels, a.channels, k, a.divisor, 1, 0, a.inBytes && keepsBytes()}
 }
 
 func (a *poolParams) rows() axis {
@@ -577,6 +578,7 @@ type slide struct {
 	divisor         int     // of divided means
 	over            float32 // what the sums at hand are divided by, if they are means
 	outBytes        int     // see DepthwiseRowsParams
+	bytes           bool    // the largest are of bytes without signs
 }
 
 // kind is what is made of what a window sees.
@@ -636,10 +638,13 @@ func (s *slide) area(y, x, w, bias []float32, at corner, f *epilogue) {
 	default:
 		s.over = s.elements(p, q, v, h)
 	}
+	first := 0
 	if v.count*h.count > 0 {
 		top, side := p*s.rows.stride-s.rows.pad+v.first*s.rows.dilation,
 			q*s.cols.stride-s.cols.pad+h.first*s.cols.dilation
-		x = x[at.image*s.xb+top*s.xh+side*s.xw:]
+		if first = at.image*s.xb + top*s.xh + side*s.xw; !s.bytes {
+			x = x[first:]
+		}
 	}
 	o := ((at.image*s.rows.out+p)*s.cols.out + q) * s.channels
 	xRow, xColumn, oRow := s.rows.stride*s.xh, s.cols.stride*s.xw, s.cols.out*s.channels
@@ -649,6 +654,11 @@ func (s *slide) area(y, x, w, bias []float32, at corner, f *epilogue) {
 	if s.areas() {
 		t.rows, t.width, t.next, t.step = h.n, s.channels, xColumn, s.channels
 		t.lines, t.xLine, t.yLine = v.n, xRow, oRow
+		if s.bytes {
+			t.x, t.y, t.xAt, t.yAt = x, y, first, o
+			largestBytes(&t)
+			return
+		}
 		t.x, t.y, t.low, t.high = x, y[o:], f.low, f.high
 		largest(&t)
 		for i := 0; i < v.n*h.n && f.apply != nil; i++ {
@@ -997,6 +1007,19 @@ func largest(t *tile) {
 	if !largestFast(t) {
 		largestPlain(t)
 	}
+}
+
+// largestBytes computes the largest of bytes, which are so far apart, and begin at xAt and yAt.
+// Each window sees some: see Instance.PassesBytes in package tuned.
+func largestBytes(t *tile) {
+	if t.outer == 0 || t.middle == 0 || t.rows == 0 || t.lines == 0 || t.width == 0 {
+		return
+	}
+	lines := t.lines - 1
+	_ = t.x[:(t.xAt+lines*t.xLine+(t.rows-1)*t.next+(t.outer-1)*t.xOuter+(t.middle-1)*t.xMiddle+
+		t.width+3)/4]
+	_ = t.y[:(t.yAt+lines*t.yLine+(t.rows-1)*t.step+t.width+3)/4]
+	largestBytesFast(t)
 }
 
 // checkProduct panics if what a product reads or stores lies outside, and returns its taps.

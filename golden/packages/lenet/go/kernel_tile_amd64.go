@@ -143,6 +143,14 @@ func haveDot() bool {
 // byteFrom is what is added to bytes of images: instructions take them without signs.
 const byteFrom = 128
 
+// largestBytesFast computes the largest of bytes.
+func largestBytesFast(t *tile) { largestBytes512(t) }
+
+// largestBytes512 is largestBytes with AVX-512, for any number of rows and lines.
+//
+//go:noescape
+func largestBytes512(t *tile)
+
 // product512 is product with AVX-512.
 //
 //go:noescape

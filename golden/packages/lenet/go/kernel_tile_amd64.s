@@ -12,6 +12,11 @@ TEXT ·sweep512(SB), $0-8
 TEXT ·sweep256(SB), $0-8
 	UNDEF
 
+// func largestBytes512(t *tile)
+// Requires: AVX, AVX512BW, AVX512VL, BMI2, CMOV
+TEXT ·largestBytes512(SB), $0-8
+	UNDEF
+
 // func product512(t *tile)
 // Requires: AVX, AVX512F, BMI2, CMOV, MMX+
 TEXT ·product512(SB), $0-8

@@ -78,5 +78,8 @@ func largestAreas() bool { return false }
 // keepsBytes reports that kernels of bytes leave each other floats.
 func keepsBytes() bool { return false }
 
+// largestBytesFast is never called.
+func largestBytesFast(*tile) {}
+
 // byteFrom is what is added to bytes of images: instructions take them with their signs.
 const byteFrom = 0

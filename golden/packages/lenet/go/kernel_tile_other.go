@@ -35,5 +35,8 @@ func largestAreas() bool { return false }
 // keepsBytes reports that kernels of bytes leave each other floats.
 func keepsBytes() bool { return false }
 
+// largestBytesFast is never called.
+func largestBytesFast(*tile) {}
+
 // byteFrom is what would be added to bytes of images.
 const byteFrom = 0

@@ -26,13 +26,13 @@ func maxPool2d(y, x, scratch []float32, a *poolParams) {
 var maxPool2dArgs1 = poolParams{
 	batch: 1, channels: 3, inH: 12, inW: 12, outH: 6, outW: 6, kernelH: 2, kernelW: 2,
 	strideH: 2, strideW: 2, dilationH: 1, dilationW: 1, padH: 0, padW: 0,
-	channelsInner: true, divisor: 0,
+	channelsInner: true, divisor: 0, inBytes: false,
 }
 
 var maxPool2dArgs2 = poolParams{
 	batch: 1, channels: 4, inH: 4, inW: 4, outH: 2, outW: 2, kernelH: 2, kernelW: 2,
 	strideH: 2, strideW: 2, dilationH: 1, dilationW: 1, padH: 0, padW: 0,
-	channelsInner: true, divisor: 0,
+	channelsInner: true, divisor: 0, inBytes: false,
 }
 
 // convolutionRelu2 computes convolution, relu.

@@ -31,6 +31,15 @@ func fewBytes() {
 	broadcast(t.Field("plus"), plus)
 	f.limits = c.limits("least", "most", plus)
 	f.mask = some(field("channels"))
+	f.from = ZMM()
+	VPBROADCASTD(field("from").(reg.GPVirtual).As32(), f.from)
+	f.bytes = K()
+	KMOVW(field("from").(reg.GPVirtual).As32(), f.bytes)
+	KORTESTW(f.bytes, f.bytes)
+	JZ(operand.LabelRef("floats"))
+	ADDQ(field("yAt"), f.y)
+	SHRQ(operand.U8(2), f.step)
+	Label("floats")
 	numbers := GP64()
 	MOVQ(operand.U64(0x0705030106040200), numbers)
 	VMOVQ(numbers, f.order.AsX())
@@ -61,7 +70,9 @@ func fewBytes() {
 type fewBytesCode struct {
 	*code
 	next, left, w, y, step  reg.Register
+	bytes                   reg.OpmaskVirtual // not 0: results are bytes
 	start, by, times, order reg.VecVirtual
+	from                    reg.VecVirtual
 	limits                  limits
 	mask                    reg.OpmaskVirtual
 }
@@ -101,14 +112,31 @@ func (f *fewBytesCode) block(x reg.Register, n int) {
 		VCVTDQ2PS(a, a)
 		VADDPS(f.by, a, a)
 		VMULPS(f.times, a, a)
+		one := func() {
+			ADDQ(f.step, f.y)
+			if n == 2 {
+				CMPQ(f.left, operand.U8(1))
+				JE(operand.LabelRef("done"))
+			}
+		}
+		bytes, next := f.label(fmt.Sprintf("bytes%d", i)), f.label(fmt.Sprintf("next%d", i))
+		KORTESTW(f.bytes, f.bytes)
+		JNZ(operand.LabelRef(bytes))
 		f.whole(a, f.limits)
 		VMOVUPS(a, f.mask, operand.Mem{Base: f.y})
-		ADDQ(f.step, f.y)
-		if n == 2 {
-			CMPQ(f.left, operand.U8(1))
-			JE(operand.LabelRef("done"))
-		}
+		one()
 		VEXTRACTF32X8(operand.U8(1), a, f.mask, operand.Mem{Base: f.y})
+		JMP(operand.LabelRef(next))
+		Label(bytes)
+		f.bound(a, f.limits.least, f.limits.most)
+		VCVTPS2DQ(a, a)
+		VPADDD(f.from, a, a)
+		v := XMM()
+		VPMOVDB(a, v)
+		VMOVQ(v, operand.Mem{Base: f.y}) // the next result overwrites what is behind
+		one()
+		VPEXTRQ(operand.U8(1), v, operand.Mem{Base: f.y})
+		Label(next)
 		ADDQ(f.step, f.y)
 	}
 }

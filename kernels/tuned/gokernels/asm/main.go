@@ -54,6 +54,8 @@ func main() {
 	wordsAt()
 	fewBytes()
 	depthwiseBytes()
+	largestBytes()
+	space()
 	cpu.Write(func(name, _, _ string) { Implement(name) })
 	cpu.GenerateFile()
 }

@@ -45,10 +45,11 @@ func ConvBytes(y, x, w, start, scratch []float32, a *ConvI8Params, f *Epilogue) 
 		length = max(way.count, 1)
 	}
 	for b := range a.batch {
-		image := x[s.at(b*a.inStrideBatch):]
-		if seen != nil {
-			s.copy(seen, image)
-			image = seen
+		image := seen
+		if seen == nil {
+			image = x[s.at(b*a.inStrideBatch):]
+		} else {
+			s.copy(seen, x, b*a.inStrideBatch)
 		}
 		for j := 0; j < cout; j += panel {
 			t.columns, t.width = panelOf(cout, j)
@@ -198,16 +199,17 @@ func (a *ConvI8Params) few() bool { return a.inChannels < 4 }
 // beside reports whether weights are packed by what lies beside each other in the image.
 func (a *ConvI8Params) beside() bool { return a.depth < a.kernelH*a.kernelW*a.pixel }
 
-// copy copies an image. Behind the copy there may be rows of it that pixels are made of.
-func (s *sight) copy(to, x []float32) {
+// copy copies an image, which begins so many elements behind the first one. Behind the copy there
+// may be rows of it that pixels are made of.
+func (s *sight) copy(to, x []float32, from int) {
 	line := s.width * s.pixel
 	all := s.height * line
 	if s.row > 0 {
-		s.rows(to[:all], to[all:], x)
+		s.rows(to[:all], to[all:], x[from:])
 		return
 	}
 	if s.a.direct { // all rows are one
-		s.pixels(to[:s.a.outH*line], x)
+		s.pixels(to[:s.a.outH*line], x, from)
 		return
 	}
 	begin := min(s.a.padW, s.width)
@@ -217,7 +219,7 @@ func (s *sight) copy(to, x []float32) {
 		at := r*line + begin*s.pixel
 		s.blank(to[done:at])
 		done = at + run
-		s.pixels(to[at:done], x[s.at((r-s.a.padH)*s.a.inStrideRow):])
+		s.pixels(to[at:done], x, from+(r-s.a.padH)*s.a.inStrideRow)
 	}
 	s.blank(to[done:all])
 }
@@ -270,10 +272,15 @@ func (s *sight) blank(to []float32) {
 	}
 }
 
-// pixels copies neighbouring pixels.
-func (s *sight) pixels(to, x []float32) {
+// pixels copies neighbouring pixels, which begin so many elements behind the first one.
+func (s *sight) pixels(to, x []float32, first int) {
 	channels, pixel, apart := s.channels, s.pixel, s.a.inStrideChannel
 	count, done := len(to)/pixel, 0
+	if s.bytes && channels%4 > 0 {
+		spaceFast(to, x, channels, 4*pixel, count, first)
+		return
+	}
+	x = x[s.at(first):]
 	dense := apart == 1 && s.a.inStrideCol == channels
 	switch {
 	case dense && s.parts == 4 || s.bytes:

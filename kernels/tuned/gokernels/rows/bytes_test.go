@@ -103,6 +103,71 @@ func TestBytesBetween(t *testing.T) {
 	}
 }
 
+// TestBytesPassedOn does the same where a convolution into few channels stores bytes, in most cases
+// for a pool that passes them on to the convolution that multiplies them.
+func TestBytesPassedOn(t *testing.T) {
+	r := rand.New(rand.NewPCG(39, 40))
+	machines := levels(t)
+	for i := range 300 {
+		few := randomFewBytes(r)
+		if few == nil {
+			continue
+		}
+		n := few.outChannels
+		pool := PoolParams{batch: few.batch, channels: n, inH: few.outH, inW: few.outW, outH: few.outH,
+			outW: few.outW, kernelH: 1 + r.IntN(4), kernelW: 1 + r.IntN(4), strideH: 1 + r.IntN(3),
+			strideW: 1 + r.IntN(3), dilationH: 1, dilationW: 1, channelsInner: true}
+		pool.padH, pool.padW = r.IntN(pool.kernelH/2+1), r.IntN(pool.kernelW/2+1)
+		high, wide := pool.inH+2*pool.padH-pool.kernelH, pool.inW+2*pool.padW-pool.kernelW
+		pools := i%4 > 0 && high >= 0 && wide >= 0
+		if pools {
+			pool.outH, pool.outW = high/pool.strideH+1, wide/pool.strideW+1
+		}
+		a := ConvI8Params{batch: few.batch, groups: 1, inChannels: n, outChannels: 1 + r.IntN(40),
+			inH: pool.outH, inW: pool.outW, kernelH: 3, kernelW: 3, strideH: 1, strideW: 1, dilationH: 1,
+			dilationW: 1 + r.IntN(2), padH: 1, padW: r.IntN(4), padValue: r.IntN(256) - 128,
+			inStrideChannel: 1, inStrideCol: n, outStrideChannel: 1}
+		if a.outH, a.outW = a.inH, a.inW+2*a.padW-2*a.dilationW; a.outW < 1 {
+			continue
+		}
+		a.outStrideCol = a.outChannels
+		second := newBytes(r, a)
+		if second.beside() {
+			continue // reads no bytes
+		}
+		f := unbounded(nil)
+		f.Rescale(draw(r, n, true), draw(r, n, false), -100, 95, float32(r.IntN(60)-28-a.padValue))
+		for i := range f.scale {
+			f.scale[i] /= 16
+		}
+		f.scale[r.IntN(n)] = 1e9 // too large for int32
+		for i, be := range machines {
+			be()
+			var all [2][]float32
+			for k := range all {
+				y := make([]float32, few.batch*few.outH*few.outW*n)
+				few.outBytes, pool.inBytes, second.inBytes = k*(a.padValue+256), k == 1, k == 1
+				if !ConvFewBytes(y, few.x, few.packed(), few.start(), few.scratch(),
+					&few.ConvFewBytesParams, &f) {
+					continue
+				}
+				if second.x = y; pools {
+					second.x = make([]float32, len(second.x)+len(y))[:a.batch*second.inStrideBatch]
+					MaxPool(second.x, y, make([]float32, few.outW*n), &pool, nil)
+				}
+				all[k] = make([]float32, a.batch*second.outStrideBatch)
+				own := unbounded(nil)
+				ConvBytes(all[k], second.x, second.words(), second.start(), second.scratch(),
+					&second.ConvI8Params, &own)
+			}
+			if !slices.Equal(all[0], all[1]) {
+				t.Fatalf("machine %d: %+v, pool %t %+v, %+v differ", i, few.ConvFewBytesParams, pools, pool,
+					second.ConvI8Params)
+			}
+		}
+	}
+}
+
 // productInto returns a product of bytes whose results are a's image.
 func productInto(r *rand.Rand, a *ConvI8Params) func([]float32, int, *Epilogue) bool {
 	p := ConvI8Params{batch: a.batch, groups: 1, inChannels: 1 + r.IntN(30), outChannels: a.inChannels,

@@ -120,6 +120,9 @@ var casesOf = map[string]func(c *cases, v []int){
 	},
 	"MaxPool": func(c *cases, v []int) {
 		a := NewPoolParams(v)
+		if a.inBytes {
+			c.add("largestBytes512 bytes")
+		}
 		if a.channelsInner {
 			s := a.slide(maxima)
 			c.slide("largest", &s, slices.Contains(v[1:], Unknown))

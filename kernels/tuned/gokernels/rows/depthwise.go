@@ -23,5 +23,5 @@ func DepthwisePart(d Piece, y, x, w, bias []float32, a *DepthwiseRowsParams, f *
 func (a *DepthwiseRowsParams) slide() slide {
 	return slide{axis{a.inH, a.outH, a.kernelH, a.strideH, a.dilationH, a.padH},
 		axis{a.inW, a.outW, a.kernelW, a.strideW, a.dilationW, a.padW}, a.channels, a.lanes,
-		a.inStrideBatch, a.inStrideRow, a.inStrideCol, sums, 0, 1, a.outBytes}
+		a.inStrideBatch, a.inStrideRow, a.inStrideCol, sums, 0, 1, a.outBytes, false}
 }

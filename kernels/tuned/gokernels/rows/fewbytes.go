@@ -27,6 +27,9 @@ func ConvFewBytes(y, x, w, bias, scratch []float32, a *ConvFewBytesParams,
 		at: 4*lead - a.padW*pixel, next: a.strideW * pixel, columns: a.outW, rows: a.kernelH,
 		row: 4 * a.dilationH * line, eights: (a.kernelW*pixel + 7) / 8, channels: a.outChannels,
 		least: f.least, most: f.most, plus: f.plus}
+	if t.from = f.bytesFrom(a.outBytes); t.from > 0 {
+		t.y = y
+	}
 	copy(t.shift[:], f.shift[:t.channels])
 	copy(t.scale[:], f.scale[:t.channels])
 	run := a.outW * a.outChannels
@@ -35,7 +38,11 @@ func ConvFewBytes(y, x, w, bias, scratch []float32, a *ConvFewBytesParams,
 			a.bytes(scratch, x[b*a.inStrideBatch:], top, lead, line)
 			for p := top; p < min(top+a.band, a.outH); p++ {
 				o := (b*a.outH + p) * run
-				t.x, t.y = scratch[(p-top)*a.strideH*line:], y[o:][:run]
+				if t.x = scratch[(p-top)*a.strideH*line:]; t.from > 0 {
+					t.yAt = o
+				} else {
+					t.y = y[o:][:run]
+				}
 				t.run()
 				for i := 0; i < run && f.apply != nil; i += t.channels {
 					f.apply(y[o+i:][:t.channels], o+i, 0)
@@ -107,11 +114,18 @@ type fewBytes struct {
 	// See Epilogue: of each channel.
 	shift, scale      [fewChannels]float32
 	least, most, plus float32
+	// If not 0, what makes bytes of results; these begin at byte yAt of y. Behind the last one up to
+	// fewChannels are stored.
+	from, yAt int
 }
 
 // run computes y as Epilogue says. Of the last pixel as many bytes are read as of an even one.
 func (t *fewBytes) run() {
-	_ = t.y[:t.columns*t.channels]
+	if t.from > 0 {
+		_ = t.y[:(t.yAt+t.columns*t.channels+fewChannels-t.channels+3)/4]
+	} else {
+		_ = t.y[:t.columns*t.channels]
+	}
 	_ = t.w[:t.rows*t.eights*16]
 	_ = t.start[:16]
 	_ = t.x[:(t.at+t.columns*t.next+(t.rows-1)*t.row+8*t.eights+3)/4]

@@ -480,6 +480,7 @@ type ConvFewBytesParams struct {
 	copiedW          int  // Columns of the image that are copied
 	phase            int  // From phase to phase of a row: columns that results see with one tap
 	padValue         int  // What padding holds
+	outBytes         int  // Added, modulo 256, to results where they become bytes; 0: nowhere
 }
 
 // NewConvFewBytesParams returns parameters for packages that run programs, from the
@@ -509,6 +510,7 @@ func NewConvFewBytesParams(v []int) ConvFewBytesParams {
 		copiedW:          v[20],
 		phase:            v[21],
 		padValue:         v[22],
+		outBytes:         v[23],
 	}
 }
 
@@ -581,6 +583,7 @@ type PoolParams struct {
 	padW          int  // Columns of padding before the image
 	channelsInner bool // Channels of the result lie innermost, else its columns do
 	divisor       int  // What divides a sum; 0: how many taps lie in the image; -1: in padding, too
+	inBytes       bool // Elements of the image are bytes where the machine multiplies bytes
 }
 
 // NewPoolParams returns parameters for packages that run programs, from the
@@ -603,6 +606,7 @@ func NewPoolParams(v []int) PoolParams {
 		padW:          v[13],
 		channelsInner: v[14] != 0,
 		divisor:       v[15],
+		inBytes:       v[16] != 0,
 	}
 }
 

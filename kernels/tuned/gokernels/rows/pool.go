@@ -53,7 +53,7 @@ func pool(d Piece, y, x []float32, k kind, a *PoolParams, e EpilogueFunc) {
 
 func (a *PoolParams) slide(k kind) slide {
 	return slide{a.rows(), a.columns(), a.channels, a.channels, a.inH * a.inW * a.channels,
-		a.inW * a.channels, a.channels, k, a.divisor, 1, 0}
+		a.inW * a.channels, a.channels, k, a.divisor, 1, 0, a.inBytes && keepsBytes()}
 }
 
 func (a *PoolParams) rows() axis {

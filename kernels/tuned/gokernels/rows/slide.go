@@ -47,6 +47,7 @@ type slide struct {
 	divisor         int     // of divided means
 	over            float32 // what the sums at hand are divided by, if they are means
 	outBytes        int     // see DepthwiseRowsParams
+	bytes           bool    // the largest are of bytes without signs
 }
 
 // kind is what is made of what a window sees.
@@ -106,10 +107,13 @@ func (s *slide) area(y, x, w, bias []float32, at corner, f *Epilogue) {
 	default:
 		s.over = s.elements(p, q, v, h)
 	}
+	first := 0
 	if v.count*h.count > 0 {
 		top, side := p*s.rows.stride-s.rows.pad+v.first*s.rows.dilation,
 			q*s.cols.stride-s.cols.pad+h.first*s.cols.dilation
-		x = x[at.image*s.xb+top*s.xh+side*s.xw:]
+		if first = at.image*s.xb + top*s.xh + side*s.xw; !s.bytes {
+			x = x[first:]
+		}
 	}
 	o := ((at.image*s.rows.out+p)*s.cols.out + q) * s.channels
 	xRow, xColumn, oRow := s.rows.stride*s.xh, s.cols.stride*s.xw, s.cols.out*s.channels
@@ -119,6 +123,11 @@ func (s *slide) area(y, x, w, bias []float32, at corner, f *Epilogue) {
 	if s.areas() {
 		t.rows, t.width, t.next, t.step = h.n, s.channels, xColumn, s.channels
 		t.lines, t.xLine, t.yLine = v.n, xRow, oRow
+		if s.bytes {
+			t.x, t.y, t.xAt, t.yAt = x, y, first, o
+			largestBytes(&t)
+			return
+		}
 		t.x, t.y, t.low, t.high = x, y[o:], f.low, f.high
 		largest(&t)
 		for i := 0; i < v.n*h.n && f.apply != nil; i++ {

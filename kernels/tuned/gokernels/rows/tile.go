@@ -106,6 +106,19 @@ func largest(t *tile) {
 	}
 }
 
+// largestBytes computes the largest of bytes, which are so far apart, and begin at xAt and yAt.
+// Each window sees some: see Instance.PassesBytes in package tuned.
+func largestBytes(t *tile) {
+	if t.outer == 0 || t.middle == 0 || t.rows == 0 || t.lines == 0 || t.width == 0 {
+		return
+	}
+	lines := t.lines - 1
+	_ = t.x[:(t.xAt+lines*t.xLine+(t.rows-1)*t.next+(t.outer-1)*t.xOuter+(t.middle-1)*t.xMiddle+
+		t.width+3)/4]
+	_ = t.y[:(t.yAt+lines*t.yLine+(t.rows-1)*t.step+t.width+3)/4]
+	largestBytesFast(t)
+}
+
 // checkProduct panics if what a product reads or stores lies outside, and returns its taps.
 func (t *tile) checkProduct() (taps int) {
 	taps = t.outer * t.middle * t.depth

@@ -411,6 +411,26 @@ func bytePlanes512(to, from []float32, planes, apart, count, offset int)
 //go:noescape
 func wordsAt512(to, from, places []float32, at, count int)
 
+// largestBytesFast computes the largest of bytes.
+func largestBytesFast(t *tile) { largestBytes512(t) }
+
+// largestBytes512 is largestBytes with AVX-512, for any number of rows and lines.
+//
+//go:noescape
+func largestBytes512(t *tile)
+
+// spaceFast copies count pixels of bytes, which begin behind so many, and zeros behind each up to
+// so many bytes.
+func spaceFast(to, from []float32, channels, pixel, count, first int) {
+	_, _ = to[:count*pixel/4], from[:(first+count*channels+3)/4]
+	space512(to, from, channels, pixel, count, first)
+}
+
+// space512 is spaceFast with AVX-512 for pixels of at most 64 bytes.
+//
+//go:noescape
+func space512(to, from []float32, channels, pixel, count, first int)
+
 // depthwiseBytesFast computes results of at most byteBlock channels.
 func depthwiseBytesFast(t *depthwiseBytes) { depthwiseBytes512(t) }
 

@@ -227,6 +227,12 @@ func keepsBytes() bool { return false }
 // linesOfBytes is never called.
 func linesOfBytes(_, _ []float32, _, _, _, _ int) {}
 
+// largestBytesFast is never called.
+func largestBytesFast(*tile) {}
+
+// spaceFast is never called.
+func spaceFast(_, _ []float32, _, _, _, _ int) {}
+
 // depthwiseBytesFast is never called.
 func depthwiseBytesFast(*depthwiseBytes) {}
 
