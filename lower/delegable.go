@@ -1,8 +1,6 @@
 package lower
 
 import (
-	"strings"
-
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -31,13 +29,7 @@ func Delegable(keeps func(*ops.Call) bool, inside bool) Pipeline {
 		DefineSizes,
 		dense,
 		RemoveNoOps,
-		Pass{
-			Name: "fold-constants-unquantized",
-			Doc:  "compute what depends on constants only, but for what is quantized",
-			Run: foldConstants(instructionBytes, func(n *ir.Node) bool {
-				return strings.HasPrefix(n.Op, "quantized_decomposed.")
-			}),
-		},
+		foldUnquantized(instructionBytes),
 		CommonSubexpressions,
 		DeadCode,
 	)

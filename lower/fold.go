@@ -3,6 +3,7 @@ package lower
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -55,6 +56,37 @@ var FoldConstantsTightly = Pass{
 	Name: "fold-constants-tightly",
 	Doc:  "compute what depends on constants only, unless the file grows by it",
 	Run:  foldConstants(instructionBytes, nil),
+}
+
+// foldUnquantized is FoldConstants that leaves what is quantized to passes that compute in
+// integers, but for what recurrent layers begin with, which becomes state.
+func foldUnquantized(slack int64) Pass {
+	return Pass{
+		Name: "fold-constants-unquantized",
+		Doc:  "compute what depends on constants only, but for what is quantized",
+		Run: func(ctx *Context, p *ir.Program) error {
+			begins := map[*ir.Node]bool{}
+			var add func(*ir.Value)
+			add = func(v *ir.Value) {
+				if n := v.Def; n != nil && !begins[n] {
+					begins[n] = true
+					for _, arg := range n.Args {
+						ir.EachRef(arg.Value, add)
+					}
+				}
+			}
+			for _, m := range p.Methods {
+				for n := range m.Graph.All() {
+					if hx := n.Arg("hx"); recurrent[n.Op] > 0 && hx != nil {
+						ir.EachRef(hx, add)
+					}
+				}
+			}
+			return foldConstants(slack, func(n *ir.Node) bool {
+				return strings.HasPrefix(n.Op, "quantized_decomposed.") && !begins[n]
+			})(ctx, p)
+		},
+	}
 }
 
 // instructionBytes is about what a call in a .pte takes together with its result

@@ -40,7 +40,7 @@ func Streaming(then Pipeline, opt StreamOptions) Pipeline {
 				return !IsCore(c.Op) && recurrent[c.Op.Name()] == 0
 			})
 		}),
-	}, DefineSizes, FoldConstants, DeadCode, stream(opt))
+	}, DefineSizes, foldUnquantized(foldSlack), DeadCode, stream(opt))
 	return Pipeline{From: first.From, To: then.To,
 		Passes: slices.Concat(first.Passes, then.Passes)}
 }
