@@ -114,8 +114,9 @@ func multipliesIntegers(t *testing.T, job way.Job, opt compile.Options) {
 			continue
 		}
 		// Products of a recurrent layer's state, which is float, have integers as weights alone.
-		if name := k.Tuned.Kernel.Name; strings.HasSuffix(name, "_f32") && name != "mixed_linear_f32" {
-			t.Errorf("%s of %s multiplies floats", k.Tuned.Kernel.Name, job.Name)
+		name := k.Tuned.Kernel.Name
+		if strings.HasSuffix(name, "_f32") && name != "mixed_linear_f32" {
+			t.Errorf("%s of %s multiplies floats", name, job.Name)
 		}
 	}
 	for n := range p.Methods[0].Graph.All() {
@@ -165,7 +166,8 @@ const rounding = 1e-5
 
 // sameWindow compares the results of the calls that a window takes with that of the window: the
 // last one, or all together. They are the same bits if within is 0.
-func sameWindow(t *testing.T, within float64, rows bool, got []way.CallResult, want *way.CallResult) {
+func sameWindow(t *testing.T, within float64, rows bool, got []way.CallResult,
+	want *way.CallResult) {
 	t.Helper()
 	for _, c := range got {
 		if c.Err != nil {
