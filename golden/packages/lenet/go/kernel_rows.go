@@ -682,9 +682,12 @@ func (s *slide) area(y, x, w, bias []float32, at corner, f *epilogue) {
 		return
 	}
 	t.next, t.step = xRow, oRow
-	// The middle loop runs along the tile's rows: they may see the same there.
-	t.outer, t.xOuter, t.wOuter, t.middle, t.xMiddle, t.wMiddle = t.middle, t.xMiddle, t.wMiddle,
-		t.outer, t.xOuter, t.wOuter
+	// The middle loop runs along the tile's rows: they may see the same there. Means add up as PyTorch
+	// does, for what rounds them to integers may have exact halves.
+	if s.kind < means {
+		t.outer, t.xOuter, t.wOuter, t.middle, t.xMiddle, t.wMiddle = t.middle, t.xMiddle, t.wMiddle,
+			t.outer, t.xOuter, t.wOuter
+	}
 	for i := 0; i < h.n; i += pixels {
 		t.rows, t.width = v.n, min(pixels, h.n-i)*s.channels
 		s.line(y, x[i*xColumn:], w, bias, t, o+i*s.channels, f)
