@@ -71,7 +71,9 @@ func (w Go) build(ctx context.Context, dir string,
 			return nil, nil, err
 		}
 		w.Settings.Options.Tell("go build")
-		cmd := interrupt.Command(ctx, temp, "go", "build", "-trimpath", "-o", exe, ".")
+		// Nobody runs a debugger on the program: its tables would take a third of the link.
+		cmd := interrupt.Command(ctx, temp, "go", "build", "-trimpath", "-ldflags=-w",
+			"-gcflags=models/...=-dwarf=false", "-o", exe, ".")
 		cmd.Dir = dir
 		cmd.Env = append(cmd.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "CGO_ENABLED=0",
 			"GO111MODULE=on", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
