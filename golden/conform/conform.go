@@ -53,16 +53,17 @@ func (m Miss) String() string {
 
 // Result is what came of a model file of a case, one way.
 type Result struct {
-	Case    string  `json:"case"`
-	Model   string  `json:"model"`
-	Way     string  `json:"way"`
-	Calls   int     `json:"calls"`
-	Arena   int64   `json:"arena"`   // bytes that the method with the largest one plans
-	Weights int64   `json:"weights"` // bytes of constants
-	Problem *string `json:"problem"` // null if it passed
+	Case    string `json:"case"`
+	Model   string `json:"model"`
+	Way     string `json:"way"`
+	Calls   int    `json:"calls"`
+	Arena   int64  `json:"arena"`   // bytes that the method with the largest one plans
+	Weights int64  `json:"weights"` // bytes of constants
+	// Problem is null if it passed.
+	Problem *string `json:"problem" jsonschema:"oneof_type=string;null"`
 }
 
-// Report counts model files times ways.
+// Report counts model files times ways. Its JSON has the form of schema.json.
 type Report struct {
 	Passed  int      `json:"passed"`
 	Failed  int      `json:"failed"`
