@@ -48,7 +48,7 @@ type Profile struct {
 	Total time.Duration `json:"total_ns"`        // of all calls; 0 if the dump does not say
 	Steps []Step        `json:"steps"`           // in the order in which they ended
 	Ticks bool          `json:"ticks,omitempty"` // times are ticks of an unknown clock
-	// Kernels are the names of those that instructions of the first chain called.
+	// Kernels are the names of those that instructions of the first chain called, or "delegate".
 	Kernels map[int]string `json:"-"`
 	origin  Origin
 }
@@ -113,6 +113,9 @@ func (p *Profile) event(e *etdump.Profile) {
 		}
 	case word != "":
 		s.Operator = foreign.Of(word)
+		if e.Chain == 0 && e.Name == "DELEGATE_CALL" {
+			p.Kernels[s.Instruction] = word
+		}
 	default: // OPERATOR_CALL, around a kernel
 		return
 	}

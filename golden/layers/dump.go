@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/etgen/etgen/codegen/profile"
 	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/golden/way"
 	"github.com/etgen/etgen/ir"
@@ -32,6 +33,10 @@ func (d *Dump) values(path string) []value {
 	if m == nil {
 		must.Check(&way.InputError{Err: fmt.Errorf("%s has no method %s", foreign.Message(d.Record),
 			foreign.Message(cmp.Or(d.Method, "forward")))})
+	}
+	if why := m.Unlike(profile.New(dump, nil).Kernels); why != nil {
+		must.Check(&way.InputError{Err: fmt.Errorf("%s is of another build than the program that ran: %w",
+			foreign.Message(d.Record), why)})
 	}
 	var list []value
 	must.Do(func() { list = dumpedValues(dump, buffer, m) }, "%s", foreign.Message(path))

@@ -96,7 +96,7 @@ func (m *RecordMethod) Origins(instruction int, event string) (nodes []ir.Origin
 }
 
 // Unlike says why the record is of another build of a program whose instructions call kernels of
-// these names, "add.out"; nil if it may be of this one.
+// these names, "add.out", or a "delegate"; nil if it may be of this one.
 func (m *RecordMethod) Unlike(kernels map[int]string) error {
 	base := func(name string) string { return strings.TrimSuffix(name, "_copy") }
 	known, others := 0, 0
@@ -106,6 +106,13 @@ func (m *RecordMethod) Unlike(kernels map[int]string) error {
 			continue
 		}
 		known++
+		_, calls := m.Delegates[k]
+		if calls = calls || m.Outs[k] > 0; calls || kernel == "delegate" {
+			if !calls || kernel != "delegate" {
+				others++
+			}
+			continue
+		}
 		name, _, _ := strings.Cut(kernel, ".")
 		if !slices.ContainsFunc(nodes, func(n ir.Origin) bool {
 			return base(ir.OpBase(n.Op)) == base(name)

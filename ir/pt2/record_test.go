@@ -109,6 +109,32 @@ func TestRecordResults(t *testing.T) {
 	}
 }
 
+// A record is of another build than a run if most instructions are called otherwise. Those that run
+// a delegate call no kernel.
+func TestUnlike(t *testing.T) {
+	m := &RecordMethod{Handles: map[int]Handles{0: {1}, 1: {2}, 2: {1, 2}},
+		Outs:      map[int]int{1: 1},
+		Delegates: map[int]Delegate{2: {}},
+		Nodes:     map[int][]ir.Origin{1: {{Op: "aten.view.default"}}, 2: {{Op: "aten.sin.default"}}}}
+	for _, tt := range []struct {
+		kernels map[int]string
+		unlike  bool
+	}{
+		{map[int]string{}, false},
+		{map[int]string{0: "view_copy.out", 1: "delegate", 2: "delegate"}, false},
+		{map[int]string{0: "view_copy.out"}, false},
+		{map[int]string{0: "add.out"}, true},
+		{map[int]string{0: "delegate"}, true},
+		{map[int]string{1: "sin.out"}, true},
+		{map[int]string{2: "sin.out"}, true},
+		{map[int]string{7: "sin.out"}, true},
+	} {
+		if why := m.Unlike(tt.kernels); (why != nil) != tt.unlike {
+			t.Errorf("%v: %v", tt.kernels, why)
+		}
+	}
+}
+
 func TestRecordErrors(t *testing.T) {
 	for _, tt := range []struct{ data, want string }{
 		{"PK", "not a readable zip"},

@@ -142,13 +142,16 @@ func (ep *ExecutionPlan) InstructionName(in Instruction) string {
 }
 
 // Kernels are the names of instructions that call kernels, as ETDumps have them ("add.out"), by
-// their numbers in all chains.
+// their numbers in all chains. Those that call a delegate are called "delegate".
 func (ep *ExecutionPlan) Kernels() map[int]string {
 	names, k := map[int]string{}, 0
 	for _, chain := range ep.Chains {
 		for _, in := range chain.Instructions {
-			if _, ok := in.(KernelCall); ok {
+			switch in.(type) {
+			case KernelCall:
 				_, names[k], _ = strings.Cut(ep.InstructionName(in), "::")
+			case DelegateCall:
+				names[k] = "delegate"
 			}
 			k++
 		}
