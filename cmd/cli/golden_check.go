@@ -79,7 +79,8 @@ Where GITHUB_ACTIONS is true, as in GitHub's workflows, misses are annotations t
 	cmd.Flags().StringSliceVar(&via, "via", []string{"c", "go"},
 		"the ways to run models: c, go, rt (as a .pte), rt-optimize (as a .pte that is optimized when "+
 			"it is loaded), eval (the reference interpreter)")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write the report as JSON, of the form of golden/conform/schema.json")
+	cmd.Flags().BoolVar(&asJSON, "json", false,
+		"write the report as JSON, of the form of golden/conform/schema.json")
 	cmd.Flags().StringVar(&junit, "junit", "", "a file to write the report to as JUnit's XML")
 	cc.add(cmd)
 	flags.add(cmd, a)

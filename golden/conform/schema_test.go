@@ -14,7 +14,8 @@ var update = flag.Bool("update", false, "write schema.json anew")
 func TestSchema(t *testing.T) {
 	meets := schematest.JSON(t, &conform.Report{}, *update, [2]string{"golden/conform", "."})
 	problem := "not as recorded"
-	passed := conform.Report{Passed: 1, Misses: []conform.Miss{}, Results: []conform.Result{{Case: "a"}}}
+	passed := conform.Report{Passed: 1, Misses: []conform.Miss{},
+		Results: []conform.Result{{Case: "a"}}}
 	failed := conform.Report{Failed: 1, Misses: []conform.Miss{{Case: "a", Problem: problem}},
 		Results: []conform.Result{{Case: "a", Problem: &problem}}}
 	for _, r := range []conform.Report{passed, failed} {

@@ -36,8 +36,9 @@ var mayImport = map[string][]string{
 		"lower"},
 	"rt/optimize": {"ir", "ir/pte", "rt", "rt/portable", "lower", "lower/native",
 		"kernels", "plan"},
-	"golden": {"*"},
-	"cmd":    {"*"},
+	"golden":            {"*"},
+	"golden/schematest": {"ir"}, // for tests alone
+	"cmd":               {"*"},
 }
 
 // mayImportOutside are the modules that packages other than tests may use.
@@ -50,6 +51,8 @@ var mayImportOutside = map[string][]string{
 	"ir/xnnpack": {"github.com/google/flatbuffers"},
 	"cmd":        {"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb"},
 	"golden":     {"github.com/google/go-cmp", "golang.org/x/tools/txtar"}, // golden/irtest
+	"golden/schematest": {"github.com/invopop/jsonschema",
+		"github.com/santhosh-tekuri/jsonschema/v6"},
 }
 
 // packageOf returns the longest package that path, relative to the module, is in.
