@@ -190,6 +190,31 @@ func (t Taken) stack() string {
 // shownLayers is how many layers a table shows.
 const shownLayers = 12
 
+// printLayers writes the layers that take most of the arena or of flash, if that is over.
+func printLayers(to io.Writer, r *report.Report, over []string) error {
+	var key func(*report.Layer) int64
+	switch {
+	case slices.Contains(over, "RAM"):
+		fmt.Fprintln(to, "what needs most of the arena:")
+		key = func(l *report.Layer) int64 { return l.Arena }
+	case slices.Contains(over, "flash"):
+		fmt.Fprintln(to, "what takes most of flash:")
+		key = func(l *report.Layer) int64 { return l.Weights + l.Code }
+	default:
+		return nil
+	}
+	layers := r.Largest(key)
+	rest := max(0, len(layers)-shownLayers)
+	if err := report.Table(to, layers[:len(layers)-rest]); err != nil {
+		return err
+	}
+	if rest > 0 {
+		fmt.Fprintf(to, "and %d more layers\n", rest)
+	}
+	_, err := fmt.Fprintln(to)
+	return err
+}
+
 // Print writes what takes the bytes, by layer, and what would help.
 func (e *OverError) Print(to io.Writer) error {
 	if s := e.Taken.Measured; s != nil {
@@ -206,21 +231,13 @@ func (e *OverError) Print(to io.Writer) error {
 			e.Report.Code)
 	}
 	fmt.Fprintln(to)
-	key := func(l *report.Layer) int64 { return l.Weights + l.Code }
-	what := "what takes most of flash"
-	if slices.Contains(e.Budget.over(e.Taken), "RAM") {
-		key, what = func(l *report.Layer) int64 { return l.Arena }, "what needs most of the arena"
+	over := e.Budget.over(e.Taken)
+	if s := e.Taken.Measured; s != nil && slices.Contains(over, "stack") {
+		fmt.Fprintf(to, "what takes most of the stack: %s\n\n", s.deepest())
 	}
-	fmt.Fprintln(to, what+":")
-	layers := e.Report.Largest(key)
-	rest := max(0, len(layers)-shownLayers)
-	if err := report.Table(to, layers[:len(layers)-rest]); err != nil {
+	if err := printLayers(to, e.Report, over); err != nil {
 		return err
 	}
-	if rest > 0 {
-		fmt.Fprintf(to, "and %d more layers\n", rest)
-	}
-	fmt.Fprintln(to)
 	if len(e.Helps) == 0 {
 		_, err := fmt.Fprintln(to, "nothing that was tried takes less")
 		return err

@@ -27,17 +27,10 @@ func (s *Size) Print(to io.Writer, all bool) error {
 	row("flash", s.Flash, fmt.Sprintf("= .text %d + .rodata %d + .data %d", s.Text, s.ROData, s.Data))
 	row("RAM", s.RAM, fmt.Sprintf("= arena %d + state %d + .data %d + .bss %d", s.Arena, s.State,
 		s.Data, s.BSS))
-	names := func(list []string, between string) string {
-		return foreign.Escape(strings.Join(list, between))
-	}
 	if s.Stack < 0 {
-		fmt.Fprintf(w, "?\t  %-6s no bound is known: %s\n", "stack", names(s.Unbounded, ", "))
+		fmt.Fprintf(w, "?\t  %-6s %s\n", "stack", s.deepest())
 	} else {
-		stack := "= " + names(s.Chain, " > ")
-		if len(s.Library) > 0 {
-			stack += "; and what these take: " + names(s.Library, ", ")
-		}
-		row("stack", s.Stack, stack)
+		row("stack", s.Stack, "= "+s.deepest())
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -55,4 +48,19 @@ func (s *Size) Print(to io.Writer, all bool) error {
 		fmt.Fprintf(w, "\t  and %d smaller symbols\n", n)
 	}
 	return w.Flush()
+}
+
+// deepest tells for people which calls take most of the stack.
+func (s *Size) deepest() string {
+	names := func(list []string, between string) string {
+		return foreign.Escape(strings.Join(list, between))
+	}
+	if s.Stack < 0 {
+		return "no bound is known: " + names(s.Unbounded, ", ")
+	}
+	calls := names(s.Chain, " > ")
+	if len(s.Library) > 0 {
+		calls += "; and what these take: " + names(s.Library, ", ")
+	}
+	return calls
 }
