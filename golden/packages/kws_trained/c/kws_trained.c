@@ -78,6 +78,31 @@ typedef struct {
 #define KWS_TRAINED_TILE_INLINE static inline
 #endif
 
+#if defined(__GNUC__) && defined(__ARM_FEATURE_FMA) && defined(__thumb2__)
+/* Loads four floats with one instruction, and moves on to those behind. */
+#define KWS_TRAINED_TILE_LOAD(b, from, first, second, third, fourth) \
+    { \
+        register float b0 __asm__(first); \
+        register float b1 __asm__(second); \
+        register float b2 __asm__(third); \
+        register float b3 __asm__(fourth); \
+        __asm__("vldmia %[at]!, {%[head]-%[tail]}" \
+        : [at] "+r"(from), [head] "=t"(b0), "=t"(b1), "=t"(b2), [tail] "=t"(b3) \
+        : "m"(*(const float (*)[4])(from))); \
+        (b)[0] = b0; \
+        (b)[1] = b1; \
+        (b)[2] = b2; \
+        (b)[3] = b3; \
+    }
+#else
+#define KWS_TRAINED_TILE_LOAD(b, from, first, second, third, fourth) \
+    KWS_TRAINED_TILE_UNROLL \
+    for (int j = 0; j < KWS_TRAINED_TILE_COLS; j++) { \
+        (b)[j] = (from)[j]; \
+    } \
+    (from) = &(from)[KWS_TRAINED_TILE_COLS];
+#endif
+
 /* acc[i][j] = start[j], zero if it is NULL, + sum of x[i * row + ..] * w[j + ..]. */
 KWS_TRAINED_TILE_INLINE void kws_trained_tile_some(const int rows, float *acc, const float *start,
     const float *x, const float *w, const kws_trained_tile_sum *s)
@@ -101,10 +126,8 @@ KWS_TRAINED_TILE_INLINE void kws_trained_tile_some(const int rows, float *acc, c
             const float *wp = w + r * s->w[0] + c * s->w[1];
             for (int32_t k = 0; k < depth; k++) {
                 float b[KWS_TRAINED_TILE_COLS];
-                KWS_TRAINED_TILE_UNROLL
-                for (int j = 0; j < KWS_TRAINED_TILE_COLS; j++) {
-                    b[j] = wp[k * dw + j];
-                }
+                KWS_TRAINED_TILE_LOAD(b, wp, "s12", "s13", "s14", "s15")
+                wp = &wp[dw - KWS_TRAINED_TILE_COLS];
                 KWS_TRAINED_TILE_UNROLL
                 for (int i = 0; i < rows; i++) {
                     const float v = xp[k * dx + i * row];
@@ -160,21 +183,28 @@ KWS_TRAINED_TILE_FUSED static void kws_trained_tile_row(float *acc, const float 
             int32_t k = 0;
             if ((dx == 1) && (dw == KWS_TRAINED_TILE_COLS)) {
                 for (; depth - k >= 4; k += 4) {
+                    float v[4];
+                    KWS_TRAINED_TILE_LOAD(v, xp, "s8", "s9", "s10", "s11")
                     KWS_TRAINED_TILE_UNROLL
                     for (int i = 0; i < 4; i++) {
-                        const float v = xp[k + i];
+                        float b[KWS_TRAINED_TILE_COLS];
+                        KWS_TRAINED_TILE_LOAD(b, wp, "s12", "s13", "s14", "s15")
                         KWS_TRAINED_TILE_UNROLL
                         for (int j = 0; j < KWS_TRAINED_TILE_COLS; j++) {
-                            a[j] += v * wp[(k + i) * KWS_TRAINED_TILE_COLS + j];
+                            a[j] += v[i] * b[j];
                         }
                     }
                 }
             }
             for (; k < depth; k++) {
-                const float v = xp[k * dx];
+                const float v = *xp;
+                float b[KWS_TRAINED_TILE_COLS];
+                KWS_TRAINED_TILE_LOAD(b, wp, "s12", "s13", "s14", "s15")
+                xp = &xp[dx];
+                wp = &wp[dw - KWS_TRAINED_TILE_COLS];
                 KWS_TRAINED_TILE_UNROLL
                 for (int j = 0; j < KWS_TRAINED_TILE_COLS; j++) {
-                    a[j] += v * *(wp + k * dw + j);
+                    a[j] += v * b[j];
                 }
             }
         }
