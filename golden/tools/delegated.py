@@ -186,8 +186,35 @@ def last_inputs():
     return LastInputs().eval(), (x, y, z)
 
 
+class Lines(nn.Module):
+    """Pools over lines, norms by channels that no convolution takes, slopes of matrices and lines, and numbers that the run computes."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = nn.BatchNorm1d(6), nn.BatchNorm1d(4, affine=False), nn.BatchNorm2d(3, eps=0.01)
+        for norm in self.a, self.b, self.c:
+            nn.init.normal_(norm.running_mean)
+            nn.init.uniform_(norm.running_var, 0.5, 2)
+        nn.init.normal_(self.a.weight)
+        nn.init.normal_(self.a.bias)
+        self.one, self.each = nn.PReLU(), nn.PReLU(6)
+        nn.init.normal_(self.each.weight)
+
+    def forward(self, x, y, z, n):
+        k, half = n.item(), n.item() / 2
+        line = F.avg_pool1d(self.b(y), 3, 2, 1, count_include_pad=False)
+        image = self.c(F.max_pool2d(z, 2, 1)).relu()
+        flat = F.adaptive_avg_pool1d(self.one(y), 1).squeeze(-1)
+        return self.a(x).relu(), self.each(x) * k, line.tanh(), flat, image, F.avg_pool1d(y, 2, ceil_mode=True), image - half, self.c(z).sigmoid()
+
+
+def lines():
+    torch.manual_seed(3)
+    return Lines().eval(), (torch.randn(5, 6), torch.randn(2, 4, 9), torch.randn(2, 3, 5, 4), torch.tensor(3))
+
+
 CASES = {f.__name__: f for f in (sizes, external, half_groups, transposed)}
-MODELS = {f.__name__: f for f in (max_rows, four_bits, half, affine, numbers, last_inputs)}
+MODELS = {f.__name__: f for f in (max_rows, four_bits, half, affine, numbers, last_inputs, lines)}
 
 
 def write(name):

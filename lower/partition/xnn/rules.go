@@ -75,10 +75,14 @@ var rules = map[string]rule{
 	"aten.amax.default":                    {refuse: maxOfRows, write: largest},
 	"aten.max.dim":                         {refuse: maxOfRows, write: largest},
 	"aten.avg_pool2d.default":              {refuse: averages, write: averagePool},
+	"aten.avg_pool1d.default":              {refuse: averages, write: averagePool},
+	"aten.adaptive_avg_pool1d.default":     {refuse: isMeanOfLine, write: globalPool},
 	"aten.mean.dim":                        {refuse: isGlobal, write: globalPool},
 	"aten.upsample_bilinear2d.vec":         {refuse: resizes, write: resize},
-	"aten.prelu.default": {static: []string{"weight"}, refuse: isImage("self"),
-		write: prelu},
+	"aten.prelu.default":                   {static: []string{"weight"}, refuse: hasSlopes, write: prelu},
+	"aten._native_batch_norm_legit_no_training.default": {
+		static: []string{"weight", "bias", "running_mean", "running_var"},
+		refuse: normalizesChannels, write: normalize},
 	"aten.cat.default":             {refuse: severalTensors, write: concatenate},
 	"aten.constant_pad_nd.default": {refuse: pads, write: pad},
 	"aten.slice.Tensor":            {refuse: staticSlice, write: slice},
@@ -89,14 +93,17 @@ var rules = map[string]rule{
 	"aten.view_copy.default":       {refuse: oneUnknown, write: reshape},
 	"aten.unsqueeze.default":       {refuse: oneUnknown, write: reshape},
 	"aten.unsqueeze_copy.default":  {refuse: oneUnknown, write: reshape},
+	"aten.squeeze.dim":             {refuse: oneUnknown, write: reshape},
 	"aten.squeeze.dims":            {refuse: oneUnknown, write: reshape},
+	"aten.squeeze_copy.dim":        {refuse: oneUnknown, write: reshape},
 	"aten.squeeze_copy.dims":       {refuse: oneUnknown, write: reshape},
 	lower.ToDimOrderOp:             {refuse: fromLast, write: rowMajor},
 }
 
-// indices are the operators whose second result says where the first one's elements are. They are
-// taken if nobody reads it.
-var indices = map[string]bool{"aten.max_pool2d_with_indices.default": true, "aten.max.dim": true}
+// firstAlone are the operators that are taken if nobody reads any but their first result: the
+// second says where its elements are, or others hold nothing.
+var firstAlone = map[string]bool{"aten.max_pool2d_with_indices.default": true,
+	"aten.max.dim": true, "aten._native_batch_norm_legit_no_training.default": true}
 
 func isRead(g *partition.Graph, v *ir.Value) bool {
 	nodes, elsewhere := g.Readers(v)
@@ -119,7 +126,7 @@ func refusal(g *partition.Graph, n *ir.Node, c *ops.Call) string {
 		}
 	}
 	for i, t := range c.Outs {
-		if i > 0 && indices[c.Op.Name()] && !isRead(g, n.Outputs[i]) {
+		if i > 0 && firstAlone[c.Op.Name()] && !isRead(g, n.Outputs[i]) {
 			continue
 		}
 		if why := unfit(t); why != "" {
@@ -272,14 +279,44 @@ func isLinear(c *ops.Call) string {
 	return ""
 }
 
-// isImage refuses calls of which an operand has not four dimensions.
-func isImage(name string) func(*ops.Call) string {
-	return func(c *ops.Call) string {
-		if c.Tensor(name).Rank() != 4 {
-			return name + " has not four dimensions"
-		}
-		return ""
+// hasSlopes refuses a prelu of which XNNPACK's, whose slopes are those of the last dimension, is not
+// one: that has channels as images and matrices have, or one slope.
+func hasSlopes(c *ops.Call) string {
+	t := c.Tensor("self")
+	switch {
+	case t.Rank() == 0:
+		return "self has no dimensions"
+	case t.Rank() != 4 && t.Rank() != 2 && !c.Tensor("weight").Numel().Is(1):
+		return "self has channels, and neither two nor four dimensions"
+	case !fixed(t.Sizes[slopes(t)]):
+		return "its channels are not known"
 	}
+	return ""
+}
+
+// slopes returns the dimension whose indices have a slope each.
+func slopes(t ir.Type) int {
+	if t.Rank() == 4 {
+		return 1
+	}
+	return t.Rank() - 1
+}
+
+func fixed(s sym.Expr) bool {
+	_, ok := s.Const()
+	return ok
+}
+
+// normalizesChannels refuses a normalization but that of float32 by channels that are known.
+func normalizesChannels(c *ops.Call) string {
+	t := c.Tensor("input")
+	switch _, err := c.Float("eps"); {
+	case t.DType != ir.Float32:
+		return isWide(c)
+	case t.Rank() < 2 || !fixed(t.Sizes[1]) || err != nil:
+		return "its channels are not known"
+	}
+	return ""
 }
 
 func convolves(c *ops.Call) string {
@@ -363,11 +400,29 @@ func poolDims(c *ops.Call) []int64 {
 	return slices.Compact(dims)
 }
 
+// isLine says why a tensor is no series of vectors, of which one size at most varies.
+func isLine(t ir.Type) string {
+	switch {
+	case t.Rank() != 3:
+		return "its input has not three dimensions"
+	case unknown(t) > 1:
+		return "more than one of its sizes is not known"
+	}
+	return ""
+}
+
 func averages(c *ops.Call) string {
 	pads := pair(c, "padding", 0)
 	k, _ := strideOf(c)
+	t, line := c.Tensor("self"), c.Op.Name() == "aten.avg_pool1d.default"
+	if line {
+		k[1], pads[1] = 1, 0
+		if why := isLine(t); why != "" {
+			return why
+		}
+	}
 	switch {
-	case c.Tensor("self").Rank() != 4:
+	case !line && t.Rank() != 4:
 		return "its input has not four dimensions"
 	case k == [2]int64{1, 1}:
 		return "its kernel is one element"
@@ -375,7 +430,7 @@ func averages(c *ops.Call) string {
 		return "it rounds sizes up"
 	case c.Bool("count_include_pad") && pads != [2]int64{}:
 		return "it counts what is padded"
-	case c.Has("divisor_override"):
+	case !line && c.Has("divisor_override"):
 		return "it has a divisor of its own"
 	}
 	return ""
@@ -387,6 +442,14 @@ func isGlobal(c *ops.Call) string {
 		return "it is not over the last two of four dimensions, which stay"
 	}
 	return ""
+}
+
+// isMeanOfLine refuses an adaptive pooling that is no mean.
+func isMeanOfLine(c *ops.Call) string {
+	if !c.Outs[0].Sizes[c.Outs[0].Rank()-1].Is(1) {
+		return "it is no mean"
+	}
+	return isLine(c.Tensor("self"))
 }
 
 func resizes(c *ops.Call) string {

@@ -60,34 +60,35 @@ func convolution(w *writer, c *ops.Call) {
 		k.permute(toLast)
 	}
 	dims := k.dims
-	var from uint32
-	if flat {
-		from = w.flattened(x)
-	} else {
-		from = w.value(x, true)
+	constants := []uint32{w.constantOf(k), w.bias(c.Value("bias"), k, x, true)}
+	w.onImages(kind, x, y, constants, func(n *xnnpack.Node) {
+		n.Clamp = limits
+		window(n, "kernel", "subsampling", [2]int64{int64(dims[1]), int64(dims[2])}, stride, dilation,
+			[2][2]int64{{pads[0], pads[0]}, {pads[1], pads[1]}})
+		set(n, "groups", groups)
+		set(n, "group_input_channels", in)
+		set(n, "group_output_channels", each)
+		if c.Bool("transposed") {
+			set(n, "adjustment_height", extra[0])
+			set(n, "adjustment_width", extra[1])
+		}
+	})
+}
+
+// onImages writes a node that makes y of x, images with channels last, and of constants. Those of
+// one dimension have a width of 1. Fill sets the node's members.
+func (w *writer) onImages(kind string, x, y *ir.Value, constants []uint32,
+	fill func(n *xnnpack.Node)) {
+	if x.Type.Rank() == 4 {
+		inputs := append([]uint32{w.value(x, true)}, constants...)
+		fill(w.node(kind, inputs, w.result(y, true)))
+		return
 	}
-	ids := []uint32{from, w.constantOf(k), w.bias(c.Value("bias"), k, x, true)}
-	var to uint32
-	if flat {
-		t := y.Type
-		to = w.inner(y, dim(t, 0), dim(t, 2), 1, dim(t, 1))
-	} else {
-		to = w.result(y, true)
-	}
-	n := w.node(kind, ids, to)
-	n.Clamp = limits
-	window(n, "kernel", "subsampling", [2]int64{int64(dims[1]), int64(dims[2])}, stride, dilation,
-		[2][2]int64{{pads[0], pads[0]}, {pads[1], pads[1]}})
-	set(n, "groups", groups)
-	set(n, "group_input_channels", in)
-	set(n, "group_output_channels", each)
-	if c.Bool("transposed") {
-		set(n, "adjustment_height", extra[0])
-		set(n, "adjustment_width", extra[1])
-	}
-	if flat {
-		w.unflattened(to, y)
-	}
+	t := y.Type
+	inputs := append([]uint32{w.flattened(x)}, constants...)
+	to := w.inner(y, dim(t, 0), dim(t, 2), 1, dim(t, 1))
+	fill(w.node(kind, inputs, to))
+	w.unflattened(to, y)
 }
 
 func dim(t ir.Type, d int) uint32 { return uint32(known(t.Sizes[d])) }
@@ -166,18 +167,21 @@ func largest(w *writer, c *ops.Call) {
 }
 
 func averagePool(w *writer, c *ops.Call) {
+	x := c.Value("self")
 	k, s := strideOf(c)
 	p := pair(c, "padding", 0)
-	n := w.node("XNNAvgPooling2d", []uint32{w.value(c.Value("self"), true)},
-		w.result(w.out(), true))
-	window(n, "pooling", "stride", k, s, [2]int64{},
-		[2][2]int64{{p[0], p[0]}, {p[1], p[1]}})
+	if x.Type.Rank() == 3 {
+		k[1], s[1], p[1] = 1, 1, 0
+	}
+	w.onImages("XNNAvgPooling2d", x, w.out(), nil, func(n *xnnpack.Node) {
+		window(n, "pooling", "stride", k, s, [2]int64{}, [2][2]int64{{p[0], p[0]}, {p[1], p[1]}})
+	})
 }
 
 func globalPool(w *writer, c *ops.Call) {
-	n := w.node("XNNGlobalAvgPooling2d", []uint32{w.value(c.Value("self"), true)},
-		w.result(w.out(), true))
-	set(n, "flags", keepDims)
+	w.onImages("XNNGlobalAvgPooling2d", c.Value("self"), w.out(), nil, func(n *xnnpack.Node) {
+		set(n, "flags", keepDims)
+	})
 }
 
 func resize(w *writer, c *ops.Call) {

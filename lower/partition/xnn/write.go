@@ -1,7 +1,10 @@
 package xnn
 
 import (
+	"bytes"
+	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/seq"
@@ -134,18 +137,49 @@ func (w *writer) connected(x, weight, bias *ir.Value, transpose bool) {
 	w.node("XNNFullyConnected", ids, w.result(y, false)).Clamp = limits
 }
 
-// prelu has its weight by channels.
+// prelu has its weight by channels, which lie last.
 func prelu(w *writer, c *ops.Call) {
 	x := c.Value("self")
-	data, channels := w.weight(c.Value("weight"), false).data, int(known(x.Type.Sizes[1]))
+	last := x.Type.Rank() == 4
+	data, channels := w.weight(c.Value("weight"), false).data, dim(x.Type, slopes(x.Type))
 	if len(data) == x.Type.DType.Size() { // one for all
-		one := data
-		for range channels - 1 {
-			data = append(data, one...)
-		}
+		data = bytes.Repeat(data, int(channels))
 	}
-	id := w.data(data, x.Type.DType, uint32(channels))
-	w.node("XNNPReLU", []uint32{w.value(x, true), id}, w.result(w.out(), true))
+	id := w.data(data, x.Type.DType, channels)
+	w.node("XNNPReLU", []uint32{w.value(x, last), id}, w.result(w.out(), last))
+}
+
+// normalize multiplies each channel by a number and adds one, which follow from the statistics.
+func normalize(w *writer, c *ops.Call) {
+	x := c.Value("input")
+	last := w.isLast(x)
+	channels := dim(x.Type, 1)
+	number := func(name string, i uint32, def float32) float64 {
+		v := c.Value(name)
+		if v == nil {
+			return float64(def)
+		}
+		bits := binary.LittleEndian.Uint32(w.weight(v, false).data[4*i:])
+		return float64(math.Float32frombits(bits))
+	}
+	eps, _ := c.Float("eps")
+	var factors, terms []byte
+	for i := range channels {
+		f := number("weight", i, 1) / math.Sqrt(number("running_var", i, 0)+eps)
+		factors = appendFloat(factors, ir.Float32, float32(f))
+		terms = appendFloat(terms, ir.Float32,
+			float32(number("bias", i, 0)-number("running_mean", i, 0)*f))
+	}
+	dims := slices.Repeat([]uint32{1}, x.Type.Rank())
+	dims[1] = channels
+	if last {
+		dims = byLayout(dims, true)
+	}
+	y, limits := w.limited(w.out())
+	product := w.inner(x, dimsOf(x.Type, last)...)
+	w.node("XNNMultiply", []uint32{w.value(x, last), w.data(factors, ir.Float32, dims...)}, product)
+	n := w.node("XNNAdd", []uint32{product, w.data(terms, ir.Float32, dims...)}, w.result(y, last))
+	n.Clamp = limits
 }
 
 // maxCat is how many operands a concatenation has at most; more take several.
