@@ -30,7 +30,7 @@ func (a *integerArithmetic) move(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 		return nil
 	}
 	ts, axis := a.tensors(c), q.axis
-	if !ofElements[n.Op] && !moves(ts, c, func(*expr.Expr) bool { return pads(c) }) {
+	if !consists(ts, c, func(*expr.Expr) bool { return pads(c) }) {
 		return nil
 	}
 	if !q.uniform() {
@@ -160,8 +160,18 @@ var ofElements = map[string]bool{
 // have the operands' scale and zero point: c moves elements, takes the largest of them, or
 // puts zeros beside them.
 func Shares(c *ops.Call) bool {
-	return ofElements[c.Op.Name()] || moves((&integerArithmetic{}).tensors(c), c,
-		expr.IsZero)
+	return consists((&integerArithmetic{}).tensors(c), c, expr.IsZero)
+}
+
+// consists reports whether ts, the results of c, consist of elements of c's float operands, found
+// by moving or comparing them, and of constants that may be some.
+func consists(ts []expr.Tensor, c *ops.Call, may func(constant *expr.Expr) bool) bool {
+	if !ofElements[c.Op.Name()] {
+		return moves(ts, c, may)
+	}
+	return !slices.ContainsFunc(c.Operands(), func(v *ir.Value) bool {
+		return !v.Type.DType.IsFloat()
+	})
 }
 
 func (a *integerArithmetic) tensors(c *ops.Call) []expr.Tensor {
@@ -225,7 +235,7 @@ type integers struct {
 // moves integers, which part makes of the floats, once for all that are moved.
 func (a *integerArithmetic) noteMoved(n *ir.Node, c *ops.Call, part func(b *ops.Builder,
 	q *ir.Node, v *ir.Value, to *quantization) (*ir.Value, [2]int64)) {
-	if !ofElements[n.Op] && !moves(a.tensors(c), c, func(*expr.Expr) bool { return false }) {
+	if !consists(a.tensors(c), c, func(*expr.Expr) bool { return false }) {
 		return
 	}
 	for i, out := range n.Outputs {

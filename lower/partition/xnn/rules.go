@@ -79,7 +79,8 @@ var rules = map[string]rule{
 	"aten.adaptive_avg_pool1d.default":     {refuse: isMeanOfLine, write: globalPool},
 	"aten.mean.dim":                        {refuse: isGlobal, write: globalPool},
 	"aten.upsample_bilinear2d.vec":         {refuse: resizes, write: resize},
-	"aten.prelu.default":                   {static: []string{"weight"}, refuse: hasSlopes, write: prelu},
+	"aten.prelu.default": {static: []string{"weight"}, refuse: hasSlopes,
+		write: prelu},
 	"aten._native_batch_norm_legit_no_training.default": {
 		static: []string{"weight", "bias", "running_mean", "running_var"},
 		refuse: normalizesChannels, write: normalize},
@@ -279,8 +280,8 @@ func isLinear(c *ops.Call) string {
 	return ""
 }
 
-// hasSlopes refuses a prelu of which XNNPACK's, whose slopes are those of the last dimension, is not
-// one: that has channels as images and matrices have, or one slope.
+// hasSlopes refuses a prelu but those whose channels XNNPACK's, which has slopes by the last
+// dimension, can have: images and matrices have such channels, and others where there is one slope.
 func hasSlopes(c *ops.Call) string {
 	t := c.Tensor("self")
 	switch {
