@@ -151,6 +151,37 @@ func TestWhile(t *testing.T) {
 	check(t, a, calls{{{3}}, {{100}}}, calls{{{192}, {6}}, {{100}, {0}}})
 }
 
+// A loop carries a tensor without elements, whose size varies.
+func TestCarriesSizes(t *testing.T) {
+	a := newAsm()
+	in, x, next, y := a.dyn(0, 5, 0), a.dyn(16, 5, 0), a.dyn(32, 5, 0), a.dyn(48, 5, 0)
+	n, one, none, test := a.at(64, 1), a.constant(1), a.constant(0), a.value(tensorAt(11, 80, 1))
+	never := a.value(pte.Bool(false))
+	copyOut := func(from, to int32) { a.call("aten::copy", "out", from, from, never, to, to) }
+	copyOut(in, x)
+	a.copy(n, none)
+	head := len(a.code)
+	a.call("aten::lt", "Scalar_out", n, a.value(pte.Int(3)), test, test)
+	exit := a.jump(test)
+	a.neg(x, next)
+	copyOut(next, x)
+	more := a.at(96, 1)
+	a.add(n, one, more)
+	a.copy(n, more)
+	a.jumpTo(never, head)
+	exit()
+	a.neg(x, y)
+	a.io([]int32{in}, []int32{y})
+	p, err := a.raise()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := p.Methods[0].Graph.Outputs[0].(ir.Ref).Value
+	if size := out.Type.Sizes[0].String(); size != "s0" {
+		t.Errorf("its result has a size of %s\n%s", size, p)
+	}
+}
+
 // do { n += 1; if x > 50 break; x += x } while x < 1000, which leaves in two
 // places, around a loop that counts.
 func TestLoops(t *testing.T) {

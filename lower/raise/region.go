@@ -246,11 +246,13 @@ func (r *raiser) phis(live, written items) []*phi {
 	return out
 }
 
-// overwritten reports whether anything written overlaps a tensor's place.
+// overwritten reports whether anything written overlaps a tensor's place, or gives sizes to a tensor
+// without elements.
 func (r *raiser) overwritten(slot int32, written items) bool {
 	p, hit := r.tensors[slot].place, false
 	written.each(func(i int32) {
-		if t := r.tensors[i]; t != nil && !t.constant && t.place.overlaps(p) {
+		t := r.tensors[i]
+		if t != nil && !t.constant && (t.place.overlaps(p) || i == slot && t.dynamic) {
 			hit = true
 		}
 	})
