@@ -44,6 +44,19 @@ def sizes():
     return Sizes().eval(), calls, ({2: n}, {0: b})
 
 
+class Indices(nn.Module):
+    """Indices, and what is added there: no size of one may be larger than the other's, which the program does not say."""
+
+    def forward(self, x, i, y):
+        return torch.scatter_add(x * 2, 0, i, y.relu())
+
+
+def indices():
+    n, m = Dim("n", min=2, max=8), Dim("m", min=1, max=4)
+    calls = [(torch.randn(9, 4), torch.randint(0, 9, (k, j)), torch.randn(k, j)) for k, j in ((5, 2), (2, 1), (8, 4))]
+    return Indices().eval(), calls, (None, {0: n, 1: m}, {0: n, 1: m})
+
+
 class MaxRows(nn.Module):
     """Maxima over rows and columns, which are poolings. Of one the indices are results, too."""
 
@@ -213,7 +226,7 @@ def lines():
     return Lines().eval(), (torch.randn(5, 6), torch.randn(2, 4, 9), torch.randn(2, 3, 5, 4), torch.tensor(3))
 
 
-CASES = {f.__name__: f for f in (sizes, external, half_groups, transposed)}
+CASES = {f.__name__: f for f in (sizes, indices, external, half_groups, transposed)}
 MODELS = {f.__name__: f for f in (max_rows, four_bits, half, affine, numbers, last_inputs, lines)}
 
 

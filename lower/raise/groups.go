@@ -143,6 +143,7 @@ func (s *sizing) groups() []*group {
 			left = slices.DeleteFunc(slices.Clone(others), g.has)
 		}
 	}
+	groups = s.leveled(groups)
 	slices.SortFunc(groups, func(a, b *group) int {
 		return cmp.Or(a.doubts-b.doubts, a.members[0].axis-b.members[0].axis)
 	})
@@ -216,11 +217,44 @@ func (s *sizing) beside(first int, others []int, groups []*group) *group {
 			units = append(units, []member{multiple(i, 1, 0)})
 		}
 	}
-	g := s.smallestOf(units, hi)
-	if g != nil {
-		slices.SortFunc(g.members, byAxis)
+	return s.smallestOf(units, hi, s.varies)
+}
+
+// leveled joins a group that cannot be smaller, while others are as large as they may be, to those
+// of them with which it can: what an index reads is then as large as the index.
+func (s *sizing) leveled(groups []*group) []*group {
+	both := func(g *group) bool { return s.varies(g) && s.smaller(g) }
+	for k := 0; k < len(groups); k++ {
+		g := groups[k]
+		if g.below || s.smaller(g) {
+			continue
+		}
+		units := [][]member{g.members}
+		for _, h := range groups {
+			if h != g && h.hi == g.hi {
+				units = append(units, h.members)
+			}
+		}
+		if next := s.smallestOf(units, g.hi, both); next != nil {
+			groups = append(slices.DeleteFunc(groups, func(h *group) bool {
+				return next.has(h.members[0].axis)
+			}), next)
+			k = -1
+		}
 	}
-	return g
+	return groups
+}
+
+// smaller reports whether a group can be smaller than it may be, others as large as they may be.
+// It does not fail for one that is as small as its sizes may be.
+func (s *sizing) smaller(g *group) bool {
+	at := g.at(g.hi - 1)
+	for i, n := range at {
+		if n < max(s.axes[i].least, 1) {
+			return true
+		}
+	}
+	return s.try(at) != nil
 }
 
 func byAxis(a, b member) int { return a.axis - b.axis }
@@ -261,25 +295,27 @@ func (s *sizing) smallest(g *group) *group {
 	if g == nil {
 		return nil
 	}
-	return s.smallestOf(seq.Map(g.members, func(m member) []member { return []member{m} }), g.hi)
+	units := seq.Map(g.members, func(m member) []member { return []member{m} })
+	return s.smallestOf(units, g.hi, s.varies)
 }
 
 // smallestOf returns a group of members that stay together, those left out that the first ones do
-// not need to vary. It is nil if the group does not vary.
-func (s *sizing) smallestOf(units [][]member, hi int64) *group {
+// not need to be as asked. It is nil if the group is not so.
+func (s *sizing) smallestOf(units [][]member, hi int64, is func(*group) bool) *group {
 	of := func(units [][]member) *group {
 		return &group{hi: hi, asserted: unasserted, members: slices.Concat(units...)}
 	}
 	g := of(units)
-	if len(units) < 2 || !s.varies(g) {
+	if len(units) < 2 || !is(g) {
 		return nil
 	}
 	for k := len(units) - 1; k > 0; k-- {
 		fewer := slices.Delete(slices.Clone(units), k, k+1)
-		if less := of(fewer); s.varies(less) {
+		if less := of(fewer); is(less) {
 			g, units = less, fewer
 		}
 	}
+	slices.SortFunc(g.members, byAxis)
 	return g
 }
 
