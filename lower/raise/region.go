@@ -246,8 +246,8 @@ func (r *raiser) phis(live, written items) []*phi {
 	return out
 }
 
-// overwritten reports whether anything written overlaps a tensor's place, or gives sizes to a tensor
-// without elements.
+// overwritten reports whether anything written overlaps a tensor's place, or gives sizes to a
+// tensor without elements.
 func (r *raiser) overwritten(slot int32, written items) bool {
 	p, hit := r.tensors[slot].place, false
 	written.each(func(i int32) {
