@@ -233,6 +233,15 @@ func (d DType) IsFloat() bool { return d.is(floatClass) }
 // IsHalf reports whether d is a float of 16 bits.
 func (d DType) IsHalf() bool { return d == Float16 || d == BFloat16 }
 
+// GoElement is the type in Go of elements of d, as kernels of custom operators take them; 16-bit
+// floats are their bits.
+func (d DType) GoElement() string {
+	if d.IsHalf() {
+		return "uint16"
+	}
+	return d.String()
+}
+
 // IsComplex reports whether d is a complex type.
 func (d DType) IsComplex() bool { return d.is(complexClass) }
 

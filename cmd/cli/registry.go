@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -14,10 +15,10 @@ import (
 
 func newRegistry(a *app) *cobra.Command {
 	var out, pkg string
-	var customOps []string
+	var kernels, customOps []string
 	var flags writeFlags
 	cmd := &cobra.Command{
-		Use:   "registry PROGRAM.pte... -o FILE.go",
+		Use:   "registry [PROGRAM.pte...] -o FILE.go",
 		Short: "Write the kernels of exactly the programs named, for etgen's Go runtime",
 		Long: `Registry writes a Go file with a function Registry, which returns the kernels
 that the programs call and no others: the operators with the types, sizes and
@@ -25,8 +26,14 @@ literals that occur in them. An app that runs the programs with package rt and
 that registry links neither the operator table nor what interprets it, and is
 smaller; the programs run as fast or faster. Weights stay in the programs.
 
-Custom operators are declared by --custom-op. The registry has no kernels for them: the
-app adds its own, by Registry().With.
+--kernels names Go packages with kernels of custom operators, functions whose comments
+say //etgen:kernel. The file then has functions CustomKernels, kernels for package rt
+that call these functions, and CustomOperators, the schemas for rt/optimize; Registry
+has the kernels too. Without programs these two functions are all there is: add the
+kernels to another registry, by its method With.
+
+Custom operators that --custom-op declares have no kernels in the registry: the app adds
+its own, by Registry().With.
 
 Kernels that need tables have them in a file beside FILE.go. A folder has one registry:
 what an earlier run wrote there is replaced or removed. Files that etgen did not
@@ -35,12 +42,13 @@ write are never written over.
 ` + exitHelp,
 		Example: `  etgen registry kws.pte -o kernels/kernels_gen.go
   etgen registry a.pte b.pte --package=main -o kernels_gen.go
+  etgen registry --kernels=./fir -o kernels/kernels_gen.go
   //go:generate go tool etgen registry a.pte b.pte -o kernels_gen.go`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			defer must.Catch(&err)
 			switch {
-			case len(args) == 0:
-				return usageError("PROGRAM.pte is missing")
+			case len(args) == 0 && len(kernels) == 0:
+				return usageError("PROGRAM.pte is missing, or --kernels")
 			case out == "":
 				return usageError("-o is missing: the Go file to write")
 			case filepath.Ext(out) != ".go":
@@ -63,10 +71,14 @@ write are never written over.
 			if pkg == "" {
 				pkg = must.Get(goPackage(filepath.Dir(out)))
 			}
-			declared := &custom.Kernels{}
+			for _, name := range kernels {
+				generator += " --kernels=" + filepath.Base(name)
+			}
+			declared := must.Get(registryKernels(cmd.Context(), out, pkg, kernels))
 			must.Check(declared.Declare(customOps...))
 			files := ofModel(registry.Generate(programs, registry.Options{Package: pkg,
-				File: filepath.Base(out), Generator: generator, Custom: declared.Schemas}))
+				File: filepath.Base(out), Dir: filepath.Dir(out),
+				Generator: generator, Kernels: declared}))
 			must.Check(golang.Join(filepath.Dir(out), files))
 			return flags.write(cmd.Context(), a, files, filepath.Dir(out), args...)
 		},
@@ -78,8 +90,30 @@ write are never written over.
 	cmd.Flags().StringArrayVar(&customOps, "custom-op", nil,
 		"the schema of a custom operator for which the app has a kernel, as in 'my::scale(Tensor x, "+
 			"float by) -> Tensor'")
+	cmd.Flags().StringSliceVar(&kernels, "kernels", nil,
+		"Go packages with kernels of custom operators, whose comments say //etgen:kernel and the "+
+			"operator's schema")
 	cmd.Flags().StringVar(&pkg, "package", "",
 		"the Go package of the file (default: that of the folder's Go files, or of the file with the "+
 			"go:generate line, else kernels)")
 	return cmd
+}
+
+// registryKernels loads the kernels of custom operators. The file that is to be written may be in
+// their package, which has not to compile without it: its functions are taken to be there.
+func registryKernels(ctx context.Context, out, pkg string, names []string) (*custom.Kernels,
+	error) {
+	path, err := filepath.Abs(out)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if dir, err := filepath.Abs(name); err == nil && dir == filepath.Dir(path) {
+			return custom.LoadOver(ctx, map[string][]byte{path: []byte("package " + pkg +
+				"\n\nimport \"github.com/etgen/etgen/rt\"\n\nfunc Registry() *rt.Registry { return nil }\n" +
+				"func CustomKernels() []rt.Kernel { return nil }\n" +
+				"func CustomOperators() []string { return nil }\n")}, names...)
+		}
+	}
+	return custom.Load(ctx, names...)
 }

@@ -51,7 +51,7 @@ func hostTensor(t ir.Type, data []byte) custom.Value {
 	if !ok {
 		must.Fail("%v has no fixed size", t)
 	}
-	return custom.Value{Data: data, Sizes: sizes, Elem: custom.ElemOf(t.DType)}
+	return custom.Value{Data: data, Sizes: sizes, Elem: t.DType.GoElement()}
 }
 
 // hostValue is an argument that is constant.

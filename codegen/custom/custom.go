@@ -41,6 +41,13 @@ const ShapeMark = "etgen:shape"
 // of any other a Go package: its folder, which may be one of another module, or what the go
 // command calls it.
 func Load(ctx context.Context, names ...string) (k *Kernels, err error) {
+	return LoadOver(ctx, nil, names...)
+}
+
+// LoadOver is Load with files of Go that have other text than what is written, or are not written
+// yet.
+func LoadOver(ctx context.Context, files map[string][]byte, names ...string) (k *Kernels,
+	err error) {
 	defer must.Catch(&err)
 	k = &Kernels{inC: map[string]bool{}}
 	var packages []string
@@ -53,7 +60,7 @@ func Load(ctx context.Context, names ...string) (k *Kernels, err error) {
 		}
 	}
 	for _, name := range packages {
-		k.load(ctx, name)
+		k.load(ctx, name, files)
 	}
 	return k, nil
 }
@@ -77,6 +84,12 @@ func (k *Kernels) Declared() []*aten.Schema {
 
 // InC reports whether an operator has a kernel in C; k may be nil.
 func (k *Kernels) InC(op string) bool { return k != nil && k.inC[op] }
+
+// Shape returns what tells the sizes of results of f's operator, nil if nothing does.
+func (k *Kernels) Shape(f *Function) *Function {
+	s, _ := k.shape(f)
+	return s
+}
 
 // shape returns what tells the sizes of results of f's operator, and its number, nil if nothing
 // does.

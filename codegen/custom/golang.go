@@ -23,6 +23,7 @@ import (
 type Function struct {
 	Schema *aten.Schema
 	Path   string // of the package
+	Dir    string // of the package
 	Pkg    string // its name
 	Name   string
 	Place  string // file and line, for messages
@@ -47,12 +48,12 @@ type Param struct {
 type Module struct{ Path, Dir string }
 
 // load finds the kernels in a Go package.
-func (k *Kernels) load(ctx context.Context, name string) {
+func (k *Kernels) load(ctx context.Context, name string, overlay map[string][]byte) {
 	files, dir := token.NewFileSet(), ""
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		dir, name = name, "."
 	}
-	list, err := packages.Load(&packages.Config{Context: ctx, Fset: files, Dir: dir,
+	list, err := packages.Load(&packages.Config{Context: ctx, Fset: files, Dir: dir, Overlay: overlay,
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes |
 			packages.NeedTypesInfo | packages.NeedModule | packages.NeedImports,
 	}, name)
@@ -102,7 +103,7 @@ func (k *Kernels) load(ctx context.Context, name string) {
 func (k *Kernels) function(p *packages.Package, files *token.FileSet, fn *ast.FuncDecl,
 	schema string) {
 	place := files.Position(fn.Pos()).String()
-	f := &Function{Schema: k.declare(place, schema), Path: p.PkgPath, Pkg: p.Name,
+	f := &Function{Schema: k.declare(place, schema), Path: p.PkgPath, Dir: p.Dir, Pkg: p.Name,
 		Name: fn.Name.Name, Place: place}
 	fail := func(format string, args ...any) {
 		must.Fail("%s: kernel %s of %s: "+format, append([]any{place, f.Name, f.Schema}, args...)...)
@@ -172,8 +173,8 @@ func (k *Kernels) shapeFunction(p *packages.Package, files *token.FileSet, fn *a
 		fail("it has to be an exported function that takes what %s takes, of tensors the sizes, "+
 			"and returns the sizes of each result", kernel.Schema)
 	}
-	f := &Function{Schema: kernel.Schema, Path: p.PkgPath, Pkg: p.Name, Name: fn.Name.Name,
-		Place: place}
+	f := &Function{Schema: kernel.Schema, Path: p.PkgPath, Dir: p.Dir, Pkg: p.Name,
+		Name: fn.Name.Name, Place: place}
 	local := types.RelativeTo(p.Types)
 	for i, a := range args {
 		v := sig.Params().At(i)

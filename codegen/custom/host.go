@@ -16,7 +16,6 @@ import (
 	"sync"
 
 	"github.com/etgen/etgen/codegen/interrupt"
-	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/seq"
 )
@@ -44,14 +43,6 @@ type Value struct {
 	Bits   uint64 // of a float64
 	Text   string
 	Values []Value // a list
-}
-
-// ElemOf is the type in Go of elements of d.
-func ElemOf(d ir.DType) string {
-	if d.IsHalf() {
-		return "uint16"
-	}
-	return d.String()
 }
 
 // request is a call of a kernel, or of what tells the sizes of its results. The answer has the

@@ -17,7 +17,7 @@ import (
 )
 
 // door prints the function Registry.
-func door(c *collector, p *native.Program, one bool) string {
+func door(c *collector, p *native.Program, own *customPrinter, one bool) string {
 	calls := c.calls
 	var order []foreign.Text
 	byOp := map[foreign.Text][]int{}
@@ -46,7 +46,11 @@ func door(c *collector, p *native.Program, one bool) string {
 		}
 		b.WriteString("}},\n")
 	}
-	b.WriteString(")\n}\n")
+	b.WriteString(")")
+	if own.body.Len() > 0 {
+		b.WriteString(".With(CustomKernels()...)")
+	}
+	b.WriteString("\n}\n")
 	return b.String()
 }
 

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etgen/etgen/codegen/custom"
 	"github.com/etgen/etgen/codegen/registry"
-	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/pte"
 )
 
@@ -88,8 +88,8 @@ func TestForms(t *testing.T) {
 
 // Of custom operators that are declared the application has the kernels, which the registry says.
 func TestCustomOperators(t *testing.T) {
-	s, err := aten.Parse("mine::f(Tensor x) -> Tensor")
-	if err != nil {
+	k := &custom.Kernels{}
+	if err := k.Declare("mine::f(Tensor x) -> Tensor"); err != nil {
 		t.Fatal(err)
 	}
 	p := program(pte.Operator{Name: "mine::f", Overload: "out"}, pte.Operator{Name: "aten::relu",
@@ -98,7 +98,7 @@ func TestCustomOperators(t *testing.T) {
 	for _, programs := range [][]registry.Program{{{Name: "a.pte", Program: p}},
 		{{Name: "b.pte", Program: only}}} {
 		pkg, err := registry.Generate(programs, registry.Options{Package: "kernels",
-			Custom: []*aten.Schema{s}})
+			Kernels: k})
 		if err != nil {
 			t.Error(err)
 			continue

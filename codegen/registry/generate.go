@@ -9,9 +9,9 @@ import (
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/codegen/custom"
 	"github.com/etgen/etgen/codegen/golang"
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte"
@@ -33,13 +33,16 @@ type Options struct {
 	Package   string // the Go package's name
 	File      string // the Go file's name; "" is kernels_gen.go
 	Generator string // the command, named in the head of the file; "" is "etgen"
-	// Custom are custom operators: the application adds kernels of its own for them.
-	Custom []*aten.Schema
+	// Kernels are custom operators. Of their kernels in Go the file has kernels for package rt; the
+	// application adds those of the others.
+	Kernels *custom.Kernels
+	Dir     string // where the file goes
 }
 
 // Generate returns a Go file with the function Registry, and a file of data
 // beside it if kernels need tables. The error joins what is wrong with all
-// calls: it names the operators that etgen does not have, each once.
+// calls: it names the operators that etgen does not have, each once. Without
+// programs the file has the kernels of custom operators alone.
 func Generate(programs []Program, opt Options) (_ *codegen.Package, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -61,7 +64,7 @@ func Generate(programs []Program, opt Options) (_ *codegen.Package, err error) {
 	table := ops.Standard()
 	c := &collector{table: table, byKey: map[foreign.Text]*call{}, names: map[string]bool{},
 		custom: map[string]bool{}, left: map[string]bool{}}
-	for _, s := range opt.Custom {
+	for _, s := range opt.Kernels.Declared() {
 		c.custom[ops.OutForm(s).Name] = true
 	}
 	var sources []foreign.Text
@@ -71,11 +74,16 @@ func Generate(programs []Program, opt Options) (_ *codegen.Package, err error) {
 		sources = append(sources, foreign.Of(p.Name))
 	}
 	must.Check(unknown(table, c.calls))
+	own := c.customPart(opt, len(programs) > 0)
+	if len(programs) == 0 {
+		return assemble(&codegen.Package{}, "", own, own.source(), opt), nil
+	}
 	np := build(table, c.calls)
 	np.Source = foreign.Join(sources, ", ")
 	parts := must.Get(golang.Generate(np, golang.Options{Name: "registry",
 		Generator: opt.Generator, Internal: true}))
-	return assemble(parts, door(c, np, len(programs) == 1), np.Source, opt), nil
+	return assemble(parts, door(c, np, own, len(programs) == 1), own,
+		np.Source, opt), nil
 }
 
 // fileName are names that directives of Go can have.

@@ -65,7 +65,7 @@ func hostValue(v *rt.EValue) custom.Value {
 	switch v.Kind {
 	case rt.TensorKind:
 		return custom.Value{Data: v.Tensor.Data, Sizes: v.Tensor.Sizes,
-			Elem: custom.ElemOf(v.Tensor.DType)}
+			Elem: v.Tensor.DType.GoElement()}
 	case rt.Int:
 		return custom.Value{Int: v.Int, Bits: math.Float64bits(float64(v.Int))}
 	case rt.Double:

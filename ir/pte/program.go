@@ -282,7 +282,7 @@ func (ep *ExecutionPlan) Changed() map[int32]bool {
 		for _, in := range c.Instructions {
 			switch in := in.(type) {
 			case KernelCall:
-				if n := len(in.Args); n > 0 { // the result
+				if n := len(in.Args); n > 0 && !ep.returnsNothing(in) { // the result
 					changed[in.Args[n-1]] = true
 				}
 			case DelegateCall:
@@ -295,6 +295,13 @@ func (ep *ExecutionPlan) Changed() map[int32]bool {
 		}
 	}
 	return changed
+}
+
+// returnsNothing reports whether a call of a kernel has None as its result, which other calls may
+// have as an argument.
+func (ep *ExecutionPlan) returnsNothing(k KernelCall) bool {
+	_, none := ep.Values[k.Args[len(k.Args)-1]].(Null)
+	return none && RuntimeSchema(ep.Operators[k.Op]) == nil
 }
 
 // FixedBools returns the bools, by index in Values, that neither an instruction

@@ -1,5 +1,7 @@
 // Package fir has kernels of custom operators in Go: a fixed-point FIR filter, and small ones that
 // show what arguments and results can be. etgen finds them with --kernels=golden/custom/fir.
+// For package rt, etgen registry --kernels=golden/custom/fir -o kernels_gen.go writes kernels that
+// call them.
 package fir
 
 import "errors"
