@@ -233,6 +233,9 @@ func paramOf(t *aten.Type, typ types.Type, local types.Qualifier) (p Param, ok b
 			return p, false
 		}
 		elem, ok := paramOf(t.Elems[0], slice.Elem(), local)
+		if _, named := slice.Elem().(*types.Named); named && elem.Struct == "" {
+			ok = false // a list of another type would have to be made
+		}
 		elem.Type = p.Type
 		return elem, ok
 	}

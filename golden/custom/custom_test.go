@@ -195,6 +195,8 @@ func TestRefuses(t *testing.T) {
 			"out []float32) {}", "parameter k is int; for float k it can be float64"},
 		{"//etgen:kernel my::f(Tensor x) -> Tensor\nfunc F(x []string, out []float32) {}",
 			"parameter x is []string; for Tensor x it can be a slice of elements"},
+		{"type S []float32\n\n//etgen:kernel my::f(Tensor[] x) -> Tensor\n" +
+			"func F(x []S, out S) {}", "parameter x is []S; for Tensor[] x it can be a slice of"},
 		{"//etgen:kernel my::f(Tensor x) -> Tensor\nfunc f(x, out []float32) {}", "it is not exported"},
 		{"//etgen:kernel my::f(Tensor x) -> Tensor\nfunc F(x, out []float32) int { return 0 }",
 			"it can return nothing or an error"},
