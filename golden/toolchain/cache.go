@@ -8,10 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // The cache keeps what [Target.Compile] made of a source: the object and its stack usage,
@@ -189,7 +190,7 @@ func (c *cache) trim(most int64, now time.Time) {
 		entries = append(entries, entry{path, info.Size(), info.ModTime()})
 		sum += info.Size()
 	}
-	slices.SortFunc(entries, func(a, b entry) int { return a.used.Compare(b.used) })
+	seq.Sort(entries, func(a, b entry) int { return a.used.Compare(b.used) })
 	for _, e := range entries {
 		if sum <= most {
 			return

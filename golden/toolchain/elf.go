@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // Image is what this package knows of an object file or a linked program.
@@ -72,7 +74,7 @@ func ReadELF(path string) (*Image, error) {
 	for _, s := range symbols {
 		image.addSymbol(file, s)
 	}
-	slices.SortFunc(image.Symbols, func(a, b Symbol) int { return cmp.Compare(a.Name, b.Name) })
+	seq.Sort(image.Symbols, func(a, b Symbol) int { return cmp.Compare(a.Name, b.Name) })
 	slices.Sort(image.Undef)
 	return image, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/must"
 	"github.com/etgen/etgen/ir/pte/flat"
+	"github.com/etgen/etgen/ir/seq"
 )
 
 // file is a file of flatbuffer and segments: the flatbuffer in memory, the
@@ -268,7 +269,7 @@ func (b *Bundle) Parts(r io.ReaderAt, size int64) (Parts, error) {
 	if err != nil {
 		return parts, fmt.Errorf("pte: %w", err)
 	}
-	slices.SortStableFunc(all, func(a, b extent) int { return cmp.Compare(a.first, b.first) })
+	seq.Sort(all, func(a, b extent) int { return cmp.Compare(a.first, b.first) })
 	parts.Flatbuffer = flat
 	parts.Padding = size - flat
 	at := int64(0)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/ir/seq"
 	"github.com/etgen/etgen/ir/sym"
 )
 
@@ -313,7 +314,7 @@ func (g *group) joined(h *group, size sym.Expr) *group {
 	for _, m := range h.members {
 		out.members = append(out.members, member{m.axis, withNumber(m.size, size)})
 	}
-	slices.SortFunc(out.members, byAxis)
+	seq.Sort(out.members, byAxis)
 	if h.asserted.lo != unasserted.lo {
 		out.asserted.lo = max(out.asserted.lo, lo)
 	}

@@ -315,7 +315,7 @@ func (s *sizing) smallestOf(units [][]member, hi int64, is func(*group) bool) *g
 			g, units = less, fewer
 		}
 	}
-	slices.SortFunc(g.members, byAxis)
+	seq.Sort(g.members, byAxis)
 	return g
 }
 
