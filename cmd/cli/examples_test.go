@@ -180,33 +180,23 @@ func prepare(t *testing.T, from, line string) string {
 }
 
 // generateIn makes dir a Go module that has etgen as a tool and runs go generate
-// on a file with the line. What is there then builds. go tool takes no flag of GOFLAGS, so that it
-// would compile all of etgen once more, without -trimpath: below the tier all the tool only starts
-// the command that this test runs everywhere else.
+// on a file with the line. What is there then builds.
 func generateIn(t *testing.T, dir, line string) {
 	t.Helper()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	command, err := exec.LookPath("etgen")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tools := t.TempDir()
 	// A workspace, so that etgen is not compiled anew as another module's.
-	writeAll(t, dir, map[string]string{
-		"go.mod": "module example.com/app\n\ngo 1.26.0\n\ntool " +
-			tier.Of("", "example.com/tools/etgen", "github.com/etgen/etgen/cmd/etgen") + "\n",
-		"go.work": "go 1.26.0\n\nuse (\n\t.\n\t" + strconv.Quote(root) + "\n\t" +
-			strconv.Quote(tools) + "\n)\n",
-		"app.go": "// Package app has a model.\npackage app\n\n" + line + "\n",
-	})
-	writeAll(t, tools, map[string]string{
-		"go.mod": "module example.com/tools\n\ngo 1.26.0\n",
-		"etgen/main.go": "package main\n\nimport (\n\t\"os\"\n\t\"syscall\"\n)\n\n" +
-			"func main() { panic(syscall.Exec(" + strconv.Quote(command) + ", os.Args, os.Environ())) }\n",
-	})
+	for name, data := range map[string]string{
+		"go.mod":  "module example.com/app\n\ngo 1.26.0\n\ntool github.com/etgen/etgen/cmd/etgen\n",
+		"go.work": "go 1.26.0\n\nuse (\n\t.\n\t" + strconv.Quote(root) + "\n)\n",
+		"app.go":  "// Package app has a model.\npackage app\n\n" + line + "\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
 	runExample(t, dir, "go generate && go vet ./... && go build ./...")
 	if generated, _ := filepath.Glob(filepath.Join(dir, "*.go")); len(generated) < 2 {
 		if generated, _ = filepath.Glob(filepath.Join(dir, "*", "*.go")); len(generated) == 0 {
