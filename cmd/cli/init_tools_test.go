@@ -26,15 +26,15 @@ func needsPackages(t *testing.T, commands ...[2]string) {
 	}
 }
 
-// moduleCommand returns the folder with a command of a Go module: that in which it is installed or,
-// in the largest tier, one that it is built into, which takes minutes. Else the test is skipped,
-// also where the module and what it imports cannot be had.
+// moduleCommand returns the folder with a command of a Go module: that in which it is installed, or
+// one that it is built into, which takes a minute or two the first time. The test is skipped where
+// the module and what it imports cannot be had.
 func moduleCommand(t *testing.T, command, module, version string) string {
 	t.Helper()
 	if path, err := exec.LookPath(command); err == nil {
 		return filepath.Dir(path)
 	}
-	tier.Needs(t, tier.All)
+	tier.Needs(t, tier.Normal)
 	dir := t.TempDir()
 	put(t, dir, "go.mod", fmt.Sprintf("module tool\n\ngo 1.26.0\n\nrequire %s %s\n", module, version))
 	run := func(args ...string) ([]byte, error) {
