@@ -31,8 +31,7 @@ test: setup
 
 # The same tests with larger numbers: all compilers and targets, sanitizers over all
 # cases, long random programs. Then every fuzz target.
-test-all:
-	@golden/toolchain/setup.sh all
+test-all: setup
 	ETGEN_TESTS=all $(GO) test -timeout 4h ./...
 	$(MAKE) fuzz
 

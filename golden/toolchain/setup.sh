@@ -1,7 +1,6 @@
 #!/bin/sh
 # Installs the tools that packages.txt lists, those already there excepted.
-# Usage: setup.sh [demo|all]    "demo" looks after what the demo needs and no more,
-# "all" after what only make test-all needs, too.
+# Usage: setup.sh [demo]    "demo" looks after what the demo needs and no more.
 #
 # Never fails: without root, or without a network, it says what is missing and
 # leaves it to the test that needs the tool to fail by name.
@@ -14,13 +13,13 @@ list=$(dirname "$0")/packages.txt
 missing() {
 	while read -r command package need _; do
 		case $command in '#'* | '') continue ;; esac
-		case $scope-$need in demo-test | demo-all | test-all) continue ;; esac
+		case $scope-$need in demo-test) continue ;; esac
 		command -v "$command" >/dev/null 2>&1 || echo "$package" | tr , "\n"
 	done <"$list" | sort -u | tr '\n' ' '
 }
 
-# install takes package names. It waits while another process installs. A fresh container has no package lists, and old
-# lists name files the mirror no longer has: both are cured by one update.
+# install takes package names. It waits while another process installs. A fresh container has no
+# package lists, and old lists name files the mirror no longer has: both are cured by one update.
 install() {
 	export DEBIAN_FRONTEND=noninteractive
 	set -- apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=120 "$@"

@@ -65,7 +65,7 @@ func FindAll(compiler string, emulator []string) error {
 type Tool struct {
 	Command string
 	Package string // the Debian package, or several with commas between
-	Need    string // who needs it: the demo, the test, or all, which is the largest tier of tests
+	Need    string // who needs it: the demo, or the test
 	Use     string // what of etgen uses it, "" if only tests do
 }
 

@@ -49,7 +49,7 @@ func depthwiseBytes() {
 	DECQ(left)
 	JNZ(operand.LabelRef("padding"))
 	Label("row")
-	d.copyRows(address("pad"), address("steps"))
+	d.copyRows(address("pad"), AllocLocal(4*8))
 	plus := ZMM()
 	broadcast(t.Field("plus"), plus)
 	d.limits = d.code.limits("least", "most", plus)
@@ -89,6 +89,7 @@ type depthwiseBytesCode struct {
 }
 
 // copyRows copies the rows that a row of results sees. An element of the copy has four of a column.
+// Steps are from column to column of four rows, or 0 where a row is padding.
 func (d *depthwiseBytesCode) copyRows(pad, steps operand.Mem) {
 	columns := field("copied")
 	TESTQ(columns, columns)

@@ -127,7 +127,6 @@ type depthwiseBytes struct {
 	// lead. From tap to tap, and from result to result.
 	groups, group, lead, copied int
 	tap, across                 int
-	steps                       [4]int // from column to column of the rows that are copied, or 0
 
 	// Sums are rescaled if there is a scale: see Epilogue. From makes bytes of what they are then.
 	store             int
