@@ -74,7 +74,7 @@ type formOperator struct {
 // ofOne is an operator of one tensor of images.
 func ofOne(name, call, out string, largest float64) formOperator {
 	return formOperator{name, func(w *formProgram) (v, sizes string, most float64) {
-		v, sizes = w.op(out, "aten."+call, w.input("[2, 4, 6, 8]"))
+		v, sizes = w.op(out, "aten."+call, w.input(formImage))
 		return v, sizes, largest
 	}}
 }
@@ -82,7 +82,7 @@ func ofOne(name, call, out string, largest float64) formOperator {
 // ofTwo is an operator of two.
 func ofTwo(name, call, out string, largest float64) formOperator {
 	return formOperator{name, func(w *formProgram) (v, sizes string, most float64) {
-		v, sizes = w.op(out, "aten."+call, w.input("[2, 4, 6, 8]"), w.input("[2, 4, 6, 8]"))
+		v, sizes = w.op(out, "aten."+call, w.input(formImage), w.input(formImage))
 		return v, sizes, largest
 	}}
 }

@@ -323,6 +323,7 @@ func (p *printer) float(e *expr.Expr, t ctype) code {
 }
 
 // difference prints x - y: a sum where that makes a function of the compiler's library needless.
+// It prints x + -c, too: gcc makes a difference of that.
 func (p *printer) difference(x, y code, d ir.DType) code {
 	t := typeOf(d)
 	if p.g.opt.Machine.Differs() {

@@ -34,7 +34,7 @@ func inDoubles(c *testcase.Case) bool {
 	case "complex_functions", "composites_of_odd_numbers", "counted_in_steps", "fourier_dynamic",
 		"gelu_infinite", "guard_arithmetic", "incomplete_gamma", "norms", "nothing_reduced",
 		"promotion", "q_ao_dynamic_x86", "q_dynamic_groups", "q_dynamic_half", "q_dynamic_layers",
-		"q_mlp3_dynamic", "q_recurrent_dynamic", "q_transposed", "quantiles", "sizes_truncated":
+		"q_recurrent_dynamic", "q_transposed", "quantiles", "sizes_truncated":
 		return true
 	}
 	return false
