@@ -40,6 +40,9 @@ type DelegateEvent struct {
 	Nodes []Origin
 }
 
+// DelegateKernel stands for a kernel's name where an instruction calls a delegate.
+const DelegateKernel = "delegate"
+
 // Origin is a node that is no longer there.
 type Origin struct {
 	Node, Op string

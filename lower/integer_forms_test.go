@@ -158,6 +158,7 @@ func (w *formProgram) gate(x, f string, from, to int) string {
 	return w.rounded(v, s, 1./126.7)
 }
 
+// both is a function of two values, rounded to integers.
 func (w *formProgram) both(f, a, b, sizes string, scale float64) string {
 	v, _ := w.op(sizes, "aten."+f+".Tensor(self=%s, other=%s)", a, b)
 	return w.rounded(v, sizes, scale)

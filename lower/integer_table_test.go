@@ -108,6 +108,7 @@ func TestIntegerTable(t *testing.T) {
 	}
 }
 
+// newForm returns a program that has no nodes yet.
 func newForm(act activationForm, weights weightsForm) *formProgram {
 	w := &formProgram{act: act, weights: weights}
 	w.Rand = rand.New(rand.NewPCG(1, 2))

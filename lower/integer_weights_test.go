@@ -130,6 +130,7 @@ func numelOf(sizes string) int {
 	return n
 }
 
+// listOf writes a list of n elements.
 func listOf(n int, f func(i int) any) string {
 	return "[" + strings.Join(seq.Of(n, func(i int) string { return fmt.Sprint(f(i)) }), ", ") + "]"
 }

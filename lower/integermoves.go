@@ -100,7 +100,7 @@ func (a *integerArithmetic) whole(b *ops.Builder, q *quantity) *ir.Value {
 			case q.zero[0] == 0:
 				return a.asFloats(b, ints)
 			case pool != nil && len(pool.Def.Outputs) == 1:
-				// Before the pool it is a part of what makes the pool's operand.
+				// Before the pool, the subtraction is a part of what makes the pool's operand.
 				return b.Op(pool.Def.Op, withRefs(pool.Def, less)...)
 			}
 			return less(a.asFloats(b, ints))

@@ -37,9 +37,9 @@ that are quantized are compared; of one without dequantize nodes, all are. Nodes
 matched by name. A .pte has its own names: there a node matches one whose values agree,
 if possible of the same name or operator. What is left is matched by name, operator and
 type, then by operator and type in order, but not where the floats that both sides
-compute of it agree: there each came to the same by steps of its own. SQNR is signal over noise in decibels. What is
-out of the tolerance of etgen golden check is a difference, or with --min-sqnr what has
-less.
+compute of it agree: there each came to the same by steps of its own. SQNR is signal
+over noise in decibels. What is out of the tolerance of etgen golden check is a
+difference, or with --min-sqnr what has less.
 
 The exit code is 1 if there is a difference.
 

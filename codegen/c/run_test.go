@@ -109,6 +109,7 @@ func generate(t *testing.T, p *native.Program, name string) (dir string, pkg *co
 	return generateFor(t, p, c.Options{Name: name})
 }
 
+// generateFor writes the package of p to a folder of its own.
 func generateFor(t *testing.T, p *native.Program, opt c.Options) (dir string,
 	pkg *codegen.Package) {
 	t.Helper()

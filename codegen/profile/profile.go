@@ -48,7 +48,8 @@ type Profile struct {
 	Total time.Duration `json:"total_ns"`        // of all calls; 0 if the dump does not say
 	Steps []Step        `json:"steps"`           // in the order in which they ended
 	Ticks bool          `json:"ticks,omitempty"` // times are ticks of an unknown clock
-	// Kernels are the names of those that instructions of the first chain called, or "delegate".
+	// Kernels are the names of those that instructions of the first chain called; see
+	// [ir.DelegateKernel].
 	Kernels map[int]string `json:"-"`
 	origin  Origin
 }
@@ -88,8 +89,8 @@ func New(d *etdump.Dump, origin Origin) *Profile {
 }
 
 // instructions are the events of instructions that call no kernel.
-var instructions = map[string]string{"DELEGATE_CALL": "delegate", "MOVE_CALL": "move",
-	"JF_CALL": "jump", "FREE_CALL": "free"}
+var instructions = map[string]string{"DELEGATE_CALL": ir.DelegateKernel,
+	"MOVE_CALL": "move", "JF_CALL": "jump", "FREE_CALL": "free"}
 
 func (p *Profile) event(e *etdump.Profile) {
 	s := Step{Call: p.Calls - 1, Runs: 1, Chain: int(e.Chain), Instruction: int(e.Instruction),

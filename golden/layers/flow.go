@@ -13,6 +13,7 @@ type flow struct {
 	out   map[*ir.Node]bool       // gives an output of the method
 }
 
+// flowOf follows the values of a method's graph.
 func flowOf(g *ir.Graph) *flow {
 	f := &flow{users: map[*ir.Node][]*ir.Node{}, out: map[*ir.Node]bool{}}
 	f.graph(g, nil)

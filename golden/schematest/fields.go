@@ -1,5 +1,5 @@
-// Package schematest holds what docs/formats.md says of the fields of file formats
-// against their schemas, in tests.
+// Package schematest is for tests. It holds what docs/formats.md says of the fields of file formats
+// against their schemas, and the JSON Schemas of what etgen writes against its types.
 package schematest
 
 import (

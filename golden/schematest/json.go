@@ -17,9 +17,9 @@ import (
 const module = "github.com/etgen/etgen/"
 
 // JSON holds schema.json beside the test against the type of value: it is the JSON Schema of the
-// type, with the comments of packages. These are below the module, and of folders beside the test;
-// the first is that of the test. With update it is written anew. What meets returns holds JSON
-// against the schema.
+// type, with the comments of packages. Each of these is its path in the module, and its folder as
+// seen from the test. The first one is the test's own. With update the file is written anew. What
+// JSON returns holds the JSON of a value against the schema.
 func JSON(t testing.TB, value any, update bool, packages ...[2]string) (meets func(any) error) {
 	t.Helper()
 	text := schemaOf(t, value, packages)

@@ -96,7 +96,7 @@ func (m *RecordMethod) Origins(instruction int, event string) (nodes []ir.Origin
 }
 
 // Unlike says why the record is of another build of a program whose instructions call kernels of
-// these names, "add.out", or a "delegate"; nil if it may be of this one.
+// these names, "add.out", or [ir.DelegateKernel]; nil if it may be of this one.
 func (m *RecordMethod) Unlike(kernels map[int]string) error {
 	base := func(name string) string { return strings.TrimSuffix(name, "_copy") }
 	known, others := 0, 0
@@ -107,8 +107,8 @@ func (m *RecordMethod) Unlike(kernels map[int]string) error {
 		}
 		known++
 		_, calls := m.Delegates[k]
-		if calls = calls || m.Outs[k] > 0; calls || kernel == "delegate" {
-			if !calls || kernel != "delegate" {
+		if calls = calls || m.Outs[k] > 0; calls || kernel == ir.DelegateKernel {
+			if !calls || kernel != ir.DelegateKernel {
 				others++
 			}
 			continue
@@ -244,6 +244,7 @@ func (n *wireNode) debugHandle() int {
 	return h
 }
 
+// origin is what a record says of the node.
 func (n *wireNode) origin() ir.Origin {
 	return ir.Origin{Node: nodeName(n), Op: opName(n.target), Loc: n.loc}
 }
@@ -259,6 +260,7 @@ func (g *wireGraph) each(f func(*wireNode)) {
 	}
 }
 
+// regions are the graphs among the node's arguments.
 func (n *wireNode) regions() (list []*wireGraph) {
 	for i := range n.inputs {
 		if r := n.inputs[i].arg.graph; r != nil {

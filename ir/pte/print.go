@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/etgen/etgen/ir"
 )
 
 // String returns a listing of the program: of each method its values and
@@ -142,7 +144,7 @@ func (ep *ExecutionPlan) InstructionName(in Instruction) string {
 }
 
 // Kernels are the names of instructions that call kernels, as ETDumps have them ("add.out"), by
-// their numbers in all chains. Those that call a delegate are called "delegate".
+// their numbers in all chains. Those that call a delegate have [ir.DelegateKernel].
 func (ep *ExecutionPlan) Kernels() map[int]string {
 	names, k := map[int]string{}, 0
 	for _, chain := range ep.Chains {
@@ -151,7 +153,7 @@ func (ep *ExecutionPlan) Kernels() map[int]string {
 			case KernelCall:
 				_, names[k], _ = strings.Cut(ep.InstructionName(in), "::")
 			case DelegateCall:
-				names[k] = "delegate"
+				names[k] = ir.DelegateKernel
 			}
 			k++
 		}

@@ -14,8 +14,9 @@ var channelsLast = []int{0, 2, 3, 1}
 // byteBlock is how many channels DepthwiseBytes takes at once.
 const byteBlock = 64
 
-// DepthwiseBytes is DepthwiseRows for images of bytes that are floats less their zero point. It has
-// weights, and what sums begin with, for bytes and for floats: the machine decides.
+// DepthwiseBytes is DepthwiseRows for images that were quantized to bytes. Elements of such an
+// image are bytes, or floats that are these bytes less their zero point. The machine decides which,
+// so the weights, and what sums begin with, are there twice: for floats and for bytes.
 func DepthwiseBytes() *Kernel {
 	return &Kernel{Name: "depthwise_bytes", Descriptor: depthwiseBytesParams,
 		Go: "rows.DepthwiseBytes", Windows: true,
@@ -23,6 +24,7 @@ func DepthwiseBytes() *Kernel {
 		Operands: []string{"x"}, Match: matchDepthwiseBytes}
 }
 
+// matchDepthwiseBytes takes convolutions by single channels whose sums float32 holds exactly.
 func matchDepthwiseBytes(r *Request) *Instance {
 	cv := int8Of(r)
 	if cv == nil || !ChannelsLast(r.Target) || !cv.slidesBytes() || !cv.xLast || !cv.yLast ||

@@ -164,7 +164,8 @@ type Instance struct {
 	// StoresBytes says that results may be stored as bytes, by way of the field out_bytes, if they
 	// are rescaled; ReadsBytes that the first operand may have them, by way of in_bytes.
 	StoresBytes, ReadsBytes bool
-	// PassesBytes says that, by way of in_bytes, both may be bytes, the results some of the operand.
+	// PassesBytes says that each result is an element of the operand, so that both may be bytes, by
+	// way of in_bytes.
 	PassesBytes bool
 	// Once says that each result is stored once, when its epilogue has read what it reads at
 	// the result's position.

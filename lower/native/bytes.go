@@ -17,8 +17,9 @@ type byteUses struct {
 }
 
 // storeBytes lets kernels store integers as bytes, in the first part of the memory that floats
-// would have, where only kernels that multiply bytes read them. No other statement may see the
-// memory, in part or as a whole, since the machine decides whether there are bytes in it.
+// would have. Only kernels that multiply bytes may read them there, and kernels that pass them on
+// to these. No other statement may see the memory, in part or as a whole, since the machine
+// decides whether there are bytes in it.
 func (b *builder) storeBytes() {
 	uses := map[*Buffer]*byteUses{}
 	of := func(b *Buffer) *byteUses {

@@ -134,11 +134,12 @@ func (s *sizing) groups() []*group {
 		g := s.together(first, others)
 		if g == nil {
 			g = s.beside(first, others, groups)
-			groups = slices.DeleteFunc(groups, func(h *group) bool {
-				return g != nil && g.has(h.members[0].axis)
-			})
 		}
 		if g != nil {
+			// beside joins groups to a larger one.
+			groups = slices.DeleteFunc(groups, func(h *group) bool {
+				return g.has(h.members[0].axis)
+			})
 			groups = append(groups, g)
 			left = slices.DeleteFunc(slices.Clone(others), g.has)
 		}
@@ -246,7 +247,7 @@ func (s *sizing) leveled(groups []*group) []*group {
 }
 
 // smaller reports whether a group can be smaller than it may be, others as large as they may be.
-// It does not fail for one that is as small as its sizes may be.
+// It returns true for one whose sizes are the smallest there may be.
 func (s *sizing) smaller(g *group) bool {
 	at := g.at(g.hi - 1)
 	for i, n := range at {
@@ -257,6 +258,7 @@ func (s *sizing) smaller(g *group) bool {
 	return s.try(at) != nil
 }
 
+// byAxis orders members by their axes.
 func byAxis(a, b member) int { return a.axis - b.axis }
 
 // joined returns the group of axes that are multiples of the smallest, as their

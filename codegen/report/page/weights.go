@@ -21,6 +21,7 @@ type weights struct {
 	lowered bool
 }
 
+// newWeights returns a list that has no weight yet.
 func newWeights() *weights { return &weights{list: []Weight{}, at: map[*ir.Constant]int{}} }
 
 // of returns the index of a constant.

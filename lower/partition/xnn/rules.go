@@ -303,19 +303,23 @@ func slopes(t ir.Type) int {
 	return t.Rank() - 1
 }
 
+// fixed reports whether a size is known.
 func fixed(s sym.Expr) bool {
 	_, ok := s.Const()
 	return ok
 }
 
-// normalizesChannels refuses a normalization but that of float32 by channels that are known.
+// normalizesChannels refuses a normalization but that of float32, of channels and an eps
+// that are known.
 func normalizesChannels(c *ops.Call) string {
 	t := c.Tensor("input")
 	switch _, err := c.Float("eps"); {
 	case t.DType != ir.Float32:
 		return isWide(c)
-	case t.Rank() < 2 || !fixed(t.Sizes[1]) || err != nil:
+	case t.Rank() < 2 || !fixed(t.Sizes[1]):
 		return "its channels are not known"
+	case err != nil:
+		return "its eps is not known"
 	}
 	return ""
 }

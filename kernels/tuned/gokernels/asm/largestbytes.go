@@ -14,6 +14,7 @@ func largestBytes() {
 	done()
 }
 
+// largestOfBytes writes the body: a loop over blocks of 64 channels.
 func largestOfBytes() {
 	off := GP64()
 	XORQ(off, off)

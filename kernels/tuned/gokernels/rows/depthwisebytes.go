@@ -5,15 +5,15 @@ import "math"
 // byteBlock is how many channels DepthwiseBytes takes at once.
 const byteBlock = 64
 
-// laneOrder are the channels of the first of four sixteens. It is never written.
+// laneOrder are the channels of the first of the four vectors of a block. It is never written.
 var laneOrder = [16]uint32{0, 1, 2, 3, 16, 17, 18, 19, 32, 33, 34, 35, 48, 49, 50, 51}
 
 // DepthwiseBytes is Depthwise for images that are bytes less padValue, whose channels are a
 // multiple of 16. Behind its weights, w has them as bytes
 // [ceil(channels/64)][ceil(kernel_h/4)][kernel_w][4][16][4]: four rows of taps of a channel, zeros
-// for what is not there. Element i of the four sixteens is channel i/4·16+i%4 of a block, and 4
-// channels on in each next one. Behind its bias, bias has int32 in the same order, which sums of
-// these bytes begin with, to which 128 is added.
+// for what is not there. The 64 channels of a block are four vectors of 16: element i of vector j
+// is channel i/4·16 + 4·j + i%4. Behind its bias, bias has int32 in the same order. Sums of
+// products with these weights begin with them. To bytes of the image, 128 is added before.
 //
 // With in_bytes the image may be bytes already. Where it is not, it is Depthwise.
 func DepthwiseBytes(y, x, w, bias, scratch []float32, a *DepthwiseBytesParams,
@@ -87,6 +87,7 @@ func DepthwiseBytes(y, x, w, bias, scratch []float32, a *DepthwiseBytesParams,
 	return rescaled
 }
 
+// floats are the parameters of the same convolution of floats.
 func (a *DepthwiseBytesParams) floats() DepthwiseRowsParams {
 	return DepthwiseRowsParams{batch: a.batch, channels: a.channels, lanes: a.channels, inH: a.inH,
 		inW: a.inW, outH: a.outH, outW: a.outW, kernelH: a.kernelH, kernelW: a.kernelW,

@@ -106,8 +106,8 @@ func largest(t *tile) {
 	}
 }
 
-// largestBytes computes the largest of bytes, which are so far apart, and begin at xAt and yAt.
-// Each window sees some: see Instance.PassesBytes in package tuned.
+// largestBytes is largest for bytes. All distances are in bytes, and x and y begin at their bytes
+// xAt and yAt. Each window sees at least one element: see Instance.PassesBytes in package tuned.
 func largestBytes(t *tile) {
 	if t.outer == 0 || t.middle == 0 || t.rows == 0 || t.lines == 0 || t.width == 0 {
 		return
