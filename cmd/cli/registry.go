@@ -103,17 +103,8 @@ write are never written over.
 // their package, which has not to compile without it: its functions are taken to be there.
 func registryKernels(ctx context.Context, out, pkg string, names []string) (*custom.Kernels,
 	error) {
-	path, err := filepath.Abs(out)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		if dir, err := filepath.Abs(name); err == nil && dir == filepath.Dir(path) {
-			return custom.LoadOver(ctx, map[string][]byte{path: []byte("package " + pkg +
-				"\n\nimport \"github.com/etgen/etgen/rt\"\n\nfunc Registry() *rt.Registry { return nil }\n" +
-				"func CustomKernels() []rt.Kernel { return nil }\n" +
-				"func CustomOperators() []string { return nil }\n")}, names...)
-		}
-	}
-	return custom.Load(ctx, names...)
+	return custom.LoadOver(ctx, custom.Over{Path: out, Text: []byte("package " + pkg +
+		"\n\nimport \"github.com/etgen/etgen/rt\"\n\nfunc Registry() *rt.Registry { return nil }\n" +
+		"func CustomKernels() []rt.Kernel { return nil }\n" +
+		"func CustomOperators() []string { return nil }\n")}, names...)
 }

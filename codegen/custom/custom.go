@@ -41,13 +41,17 @@ const ShapeMark = "etgen:shape"
 // of any other a Go package: its folder, which may be one of another module, or what the go
 // command calls it.
 func Load(ctx context.Context, names ...string) (k *Kernels, err error) {
-	return LoadOver(ctx, nil, names...)
+	return LoadOver(ctx, Over{}, names...)
 }
 
-// LoadOver is Load with files of Go that have other text than what is written, or are not written
-// yet.
-func LoadOver(ctx context.Context, files map[string][]byte, names ...string) (k *Kernels,
-	err error) {
+// Over is a file of Go that is taken to have other text than what is written, or to be there.
+type Over struct {
+	Path string // "" is no file
+	Text []byte
+}
+
+// LoadOver is Load with over, which may be in a package that is loaded.
+func LoadOver(ctx context.Context, over Over, names ...string) (k *Kernels, err error) {
 	defer must.Catch(&err)
 	k = &Kernels{inC: map[string]bool{}}
 	var packages []string
@@ -60,7 +64,7 @@ func LoadOver(ctx context.Context, files map[string][]byte, names ...string) (k 
 		}
 	}
 	for _, name := range packages {
-		k.load(ctx, name, files)
+		k.load(ctx, name, over)
 	}
 	return k, nil
 }
@@ -147,6 +151,11 @@ func (k *Kernels) declare(place, text string) *aten.Schema {
 	s, err := aten.Parse(text)
 	if err != nil {
 		must.Fail("%s: %w", place, err)
+	}
+	for _, a := range s.Args {
+		if a.Type.Mutates() && a.Type.Base().Name != "Tensor" {
+			must.Fail("%s: %s writes to %s; only tensors can be written", place, s, a.Name)
+		}
 	}
 	i := slices.IndexFunc(k.Schemas, func(o *aten.Schema) bool { return o.Name == s.Name })
 	switch {

@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"go/types"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"golang.org/x/tools/go/packages"
@@ -44,23 +45,47 @@ type Param struct {
 	HasSizes, HasStrides bool
 }
 
+// In reports whether f's package is in the folder dir, which links may name otherwise.
+func (f *Function) In(dir string) bool { return sameFile(f.Dir, dir) }
+
+func sameFile(x, y string) bool {
+	a, err := os.Stat(x)
+	if err != nil {
+		return false
+	}
+	b, err := os.Stat(y)
+	return err == nil && os.SameFile(a, b)
+}
+
 // Module is where the go command finds a package of kernels.
 type Module struct{ Path, Dir string }
 
 // load finds the kernels in a Go package.
-func (k *Kernels) load(ctx context.Context, name string, overlay map[string][]byte) {
+func (k *Kernels) load(ctx context.Context, name string, over Over) {
 	files, dir := token.NewFileSet(), ""
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		dir, name = name, "."
 	}
-	list, err := packages.Load(&packages.Config{Context: ctx, Fset: files, Dir: dir, Overlay: overlay,
-		Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes |
-			packages.NeedTypesInfo | packages.NeedModule | packages.NeedImports,
-	}, name)
-	if err != nil {
-		must.Fail("the kernels' Go packages cannot be loaded: %w", err)
+	config := &packages.Config{Context: ctx, Fset: files, Dir: dir,
+		Mode: packages.NeedFiles | packages.NeedImports | packages.NeedDeps}
+	load := func() []*packages.Package {
+		list, err := packages.Load(config, name)
+		if err != nil {
+			must.Fail("the kernels' Go packages cannot be loaded: %w", err)
+		}
+		return list
 	}
-	for _, p := range list {
+	if over.Path != "" { // the overlay has the names of folders that the go command has
+		config.Overlay = map[string][]byte{}
+		packages.Visit(load(), nil, func(p *packages.Package) {
+			if sameFile(p.Dir, filepath.Dir(over.Path)) {
+				config.Overlay[filepath.Join(p.Dir, filepath.Base(over.Path))] = over.Text
+			}
+		})
+	}
+	config.Mode = packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes |
+		packages.NeedTypesInfo | packages.NeedModule | packages.NeedImports
+	for _, p := range load() {
 		errs := seq.Map(p.Errors, func(e packages.Error) error {
 			return fmt.Errorf("%s", strings.TrimPrefix(e.Error(), "-: "))
 		})

@@ -45,7 +45,7 @@ func (w *customPrinter) kernels(k *custom.Kernels, list []*custom.Function) {
 
 // in is what stands before names of f's package.
 func (w *customPrinter) in(f *custom.Function) string {
-	if f.Dir == w.dir {
+	if f.In(w.dir) {
 		return ""
 	}
 	if f.Pkg == "main" || strings.HasSuffix(f.Path, "_test") {

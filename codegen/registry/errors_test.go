@@ -67,6 +67,20 @@ func TestUnsound(t *testing.T) {
 	}
 }
 
+// Without programs there have to be kernels in Go: others are not in the file.
+func TestNothing(t *testing.T) {
+	declared := &custom.Kernels{}
+	if err := declared.Declare("mine::f(Tensor x) -> Tensor"); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []*custom.Kernels{nil, declared} {
+		_, err := registry.Generate(nil, registry.Options{Package: "kernels", Kernels: k})
+		if err == nil || !strings.Contains(err.Error(), "no kernels in Go") {
+			t.Errorf("got error %v", err)
+		}
+	}
+}
+
 // Calls that differ in what they are given only are one function.
 func TestForms(t *testing.T) {
 	relu := pte.Operator{Name: "aten::relu", Overload: "out"}

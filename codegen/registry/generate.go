@@ -76,6 +76,9 @@ func Generate(programs []Program, opt Options) (_ *codegen.Package, err error) {
 	must.Check(unknown(table, c.calls))
 	own := c.customPart(opt, len(programs) > 0)
 	if len(programs) == 0 {
+		if own.body.Len() == 0 {
+			must.Fail("there are no programs, and no kernels in Go: the file would be empty")
+		}
 		return assemble(&codegen.Package{}, "", own, own.source(), opt), nil
 	}
 	np := build(table, c.calls)

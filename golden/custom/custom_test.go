@@ -203,6 +203,8 @@ func TestRefuses(t *testing.T) {
 		{"//etgen:kernel my::f(Tensor x\nfunc F(x, out []float32) {}", "bad.go:4:1: "},
 		{"//etgen:kernel my::f(Tensor x) -> Tensor\nfunc F(x, out []float32) {}\n\n" +
 			"//etgen:shape my::f\nfunc S(x []int) int { return 1 }", "it returns int; sizes are []int"},
+		{"//etgen:kernel my::f(int(a!)[] x) -> ()\nfunc F(x []int64) {}",
+			"bad.go:4:1: my::f(int(a!)[] x) -> () writes to x; only tensors can be written"},
 		{"func F() {}", "no function has a comment //etgen:kernel"},
 		{"func F() { return 1 }", "bad.go:3:"},
 	} {

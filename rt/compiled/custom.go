@@ -57,11 +57,14 @@ func (k *Custom) prepare(c *rt.Call) (func() error, error) {
 			return nil, fmt.Errorf("%w: custom operator %s: kernel %s takes %s of %s, and the program "+
 				"gives it %s", rt.ErrInvalidProgram, k.Op, k.Func, p.Name, p.typ(), why)
 		}
-		if p.Written && c.Fixed(slot) {
-			return nil, fmt.Errorf("%w: custom operator %s: it would write to a constant, %s",
-				rt.ErrInvalidProgram, k.Op, p.Name)
-		}
+		before := len(call.tensors)
 		call.args = append(call.args, call.value(slot, p.Written))
+		for _, v := range call.tensors[before:] {
+			if v.written && c.Fixed(v.slot) {
+				return nil, fmt.Errorf("%w: custom operator %s: it would write to a constant, %s",
+					rt.ErrInvalidProgram, k.Op, p.Name)
+			}
+		}
 	}
 	call.outs = call.args[len(k.Args)-k.Outs:]
 	resizable := func(v *Value) bool { return v.slot.Tensor.Resizable() }
@@ -153,7 +156,7 @@ type customCall struct {
 	tensors    []*Value // of all arguments and lists
 }
 
-// value is the argument in a slot.
+// value is the argument in a slot. Of a list that is written its tensors are.
 func (c *customCall) value(slot *rt.EValue, written bool) *Value {
 	v := &Value{slot: slot, written: written}
 	switch {
@@ -164,7 +167,7 @@ func (c *customCall) value(slot *rt.EValue, written bool) *Value {
 		c.tensors = append(c.tensors, v)
 	default:
 		for _, x := range elementsOf(slot) {
-			v.list = append(v.list, c.value(x, false))
+			v.list = append(v.list, c.value(x, written))
 		}
 	}
 	return v

@@ -1,7 +1,9 @@
 package compiled
 
 import (
+	"encoding/binary"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -155,6 +157,57 @@ func TestCustomRefuses(t *testing.T) {
 	}
 	if _, err := prepareCustom(twice(double), nil, x); err == nil {
 		t.Error("a call without the result is taken")
+	}
+}
+
+// What a function writes to the tensors of a list stays, wherever these lie. A constant among them
+// is refused.
+func TestCustomWrittenLists(t *testing.T) {
+	k := Custom{Op: "my::double_all", Func: "my.DoubleAll", Args: []Param{
+		{Name: "list", Kind: rt.TensorKind, Elem: "float32", List: true, Written: true},
+		{Name: "y", Kind: rt.TensorKind, Elem: "float32", Written: true, Optional: true}},
+		Call: func(a []*Value) error {
+			for _, x := range List(a[0], Elements[float32]) {
+				for i := range x {
+					x[i] *= 2
+				}
+			}
+			return nil
+		}}
+	x, none := tensor(t, []float32{1, 2, 3}, 3), &rt.EValue{}
+	list := &rt.EValue{Kind: rt.TensorList, List: []*rt.EValue{tensor(t, []float32{4}, 1), x}}
+	_, err := prepareCustom(k, func(v *rt.EValue) bool { return v == x }, list, none)
+	if err == nil || !strings.Contains(err.Error(), "it would write to a constant, list") {
+		t.Errorf("a constant in a list: %v", err)
+	}
+	for _, y := range []*rt.EValue{none, x} { // x is written as y too
+		run, err := prepareCustom(k, func(v *rt.EValue) bool { return v == none }, list, y)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := run(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want(t, list.List[0], 16)
+	want(t, x, 4, 8, 12)
+
+	room := make([]byte, 16)
+	for at := range 4 { // three of them are not aligned
+		data := room[at : at+4]
+		binary.LittleEndian.PutUint32(data, math.Float32bits(3))
+		u, err := rt.NewTensor(ir.Float32, []int64{1}, nil, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := prepareCustom(k, nil, &rt.EValue{Kind: rt.TensorList,
+			List: []*rt.EValue{{Kind: rt.TensorKind, Tensor: u}}}, none)
+		if err == nil {
+			err = run()
+		}
+		if got := math.Float32frombits(binary.LittleEndian.Uint32(data)); err != nil || got != 6 {
+			t.Errorf("at %d: %v, %v; want 6", at, got, err)
+		}
 	}
 }
 
