@@ -158,6 +158,7 @@ func (g *gen) tunedHelpers(tile tuned.Tile, used map[string]bool) {
 func (g *gen) tunedTexts() {
 	for known := -1; known != len(g.tunedNames); {
 		known = len(g.tunedNames)
+		printed := map[string]bool{}
 		for _, h := range g.support.tuned {
 			h.k.Used = g.tunedNames
 			s, err := ctext.Text(h.name, h.k)
@@ -165,6 +166,10 @@ func (g *gen) tunedTexts() {
 			if s = strings.Trim(s, "\n"); s != "" {
 				s += "\n"
 			}
+			if printed[s] { // another tile's, which makes no difference to it
+				s = ""
+			}
+			printed[s] = true
 			g.support.texts[h.at] = s
 		}
 	}

@@ -2,6 +2,7 @@ package boards
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/etgen/etgen/golden/baremetal"
@@ -41,27 +42,49 @@ func inDoubles(c *testcase.Case) bool {
 }
 
 // Every case is built for the Cortex-M4: there is no operator that needs a
-// library or, unless the model says so, doubles.
+// library or, unless the model says so, doubles. Quantized ones are for the Cortex-M55, too, which
+// has kernels of vectors.
 func TestEveryCaseLinks(t *testing.T) {
 	tier.Needs(t, tier.Normal)
-	target := toolchain.CortexM4()
-	skipWithout(t, target.Compiler)
 	dirs, err := testcase.Find(ours)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, dir := range dirs {
-		t.Run(filepath.Base(dir), func(t *testing.T) {
-			t.Parallel()
-			link(t, generate(t, readCase(t, dir), target), target)
-		})
+	for _, target := range []toolchain.Target{toolchain.CortexM4(), toolchain.CortexM55()} {
+		skipWithout(t, target.Compiler)
+		for _, dir := range dirs {
+			name := filepath.Base(dir)
+			if target.Name != toolchain.CortexM4().Name && !strings.HasPrefix(name, "q_") {
+				continue
+			}
+			t.Run(target.Name+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				g := generate(t, readCase(t, dir), target)
+				if target.Name == toolchain.CortexM4().Name {
+					link(t, g, target)
+				} else {
+					linked(t, g, target, t.TempDir())
+				}
+			})
+		}
 	}
 }
 
-// link builds a package on its own.
+// link builds a package on its own, which has no large stack and no unwanted doubles.
 func link(t *testing.T, g *generated, target toolchain.Target) toolchain.Sizes {
 	t.Helper()
 	dir := t.TempDir()
+	image := linked(t, g, target, dir)
+	if found := image.DoubleHelpers(); len(found) > 0 && !inDoubles(g.kase) {
+		t.Errorf("double-precision functions are linked: %v", found)
+	}
+	checkFrames(t, g, dir)
+	return image.Sizes()
+}
+
+// linked builds a package in dir that needs no library.
+func linked(t *testing.T, g *generated, target toolchain.Target, dir string) *toolchain.Image {
+	t.Helper()
 	elf, err := baremetal.Link(t.Context(), target, dir, g.sources, g.entry)
 	if err != nil {
 		t.Fatal(err)
@@ -73,9 +96,5 @@ func link(t *testing.T, g *generated, target toolchain.Target) toolchain.Sizes {
 	if len(image.Undef) > 0 {
 		t.Errorf("undefined: %v", image.Undef)
 	}
-	if found := image.DoubleHelpers(); len(found) > 0 && !inDoubles(g.kase) {
-		t.Errorf("double-precision functions are linked: %v", found)
-	}
-	checkFrames(t, g, dir)
-	return image.Sizes()
+	return image
 }

@@ -311,10 +311,13 @@ func (s *sizing) smallestOf(units [][]member, hi int64, is func(*group) bool) *g
 	if len(units) < 2 || !is(g) {
 		return nil
 	}
-	for k := len(units) - 1; k > 0; k-- {
-		fewer := slices.Delete(slices.Clone(units), k, k+1)
-		if less := of(fewer); is(less) {
-			g, units = less, fewer
+	for all := 0; all != len(units); { // without one, another may be needless
+		all = len(units)
+		for k := all - 1; k > 0; k-- {
+			fewer := slices.Delete(slices.Clone(units), k, k+1)
+			if less := of(fewer); is(less) {
+				g, units = less, fewer
+			}
 		}
 	}
 	seq.Sort(g.members, byAxis)

@@ -103,6 +103,13 @@ func TestSizes(t *testing.T) {
 			a.call("aten::scatter_add", "out", x, a.value(pte.Int(0)), i, src, y, y)
 			a.io([]int32{x, i, src}, []int32{y})
 		}, "[s0, s1] [s2, s1] [s2, s1]; s0 1-6; s1 1-5; s2 1-3"},
+		{"an index and what it adds, bounded alike in both dimensions", func(a *asm) {
+			x, index, src, y := a.dyn(0, 5, 6), tensorAt(4, 256, 6, 6), a.dyn(576, 6, 6), a.dyn(768, 5, 6)
+			index.Dynamism = pte.DynamicBound
+			i := a.value(index)
+			a.call("aten::scatter_add", "out", x, a.value(pte.Int(0)), i, src, y, y)
+			a.io([]int32{x, i, src}, []int32{y})
+		}, "[s0, s1] [s2, s1] [s2, s1]; s0 1-5; s1 1-6; s2 1-6"},
 		{"three alike in both dimensions", func(a *asm) {
 			x, y, z := a.dyn(0, 4, 4), a.dyn(64, 4, 4), a.dyn(128, 4, 4)
 			sum, out := a.dyn(192, 4, 4), a.dyn(256, 4, 4)

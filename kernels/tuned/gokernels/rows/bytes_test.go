@@ -152,7 +152,7 @@ func TestBytesPassedOn(t *testing.T) {
 					continue
 				}
 				if second.x = y; pools {
-					second.x = make([]float32, len(second.x)+len(y))[:a.batch*second.inStrideBatch]
+					second.x = make([]float32, max(a.batch*second.inStrideBatch, len(y)))
 					MaxPool(second.x, y, make([]float32, few.outW*n), &pool, nil)
 				}
 				all[k] = make([]float32, a.batch*second.outStrideBatch)
