@@ -2,7 +2,6 @@ package boards
 
 import (
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/etgen/etgen/golden/baremetal"
@@ -42,31 +41,20 @@ func inDoubles(c *testcase.Case) bool {
 }
 
 // Every case is built for the Cortex-M4: there is no operator that needs a
-// library or, unless the model says so, doubles. Quantized ones are for the Cortex-M55, too, which
-// has kernels of vectors.
+// library or, unless the model says so, doubles.
 func TestEveryCaseLinks(t *testing.T) {
 	tier.Needs(t, tier.Normal)
+	target := toolchain.CortexM4()
+	skipWithout(t, target.Compiler)
 	dirs, err := testcase.Find(ours)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, target := range []toolchain.Target{toolchain.CortexM4(), toolchain.CortexM55()} {
-		skipWithout(t, target.Compiler)
-		for _, dir := range dirs {
-			name := filepath.Base(dir)
-			if target.Name != toolchain.CortexM4().Name && !strings.HasPrefix(name, "q_") {
-				continue
-			}
-			t.Run(target.Name+"/"+name, func(t *testing.T) {
-				t.Parallel()
-				g := generate(t, readCase(t, dir), target)
-				if target.Name == toolchain.CortexM4().Name {
-					link(t, g, target)
-				} else {
-					linked(t, g, target, t.TempDir())
-				}
-			})
-		}
+	for _, dir := range dirs {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			t.Parallel()
+			link(t, generate(t, readCase(t, dir), target), target)
+		})
 	}
 }
 
