@@ -448,8 +448,9 @@ func joined(text string) string {
 		line = strings.TrimSpace(line)
 		operator, _, _ := strings.Cut(line, " ")
 		goesOn := open > 0 || slices.Contains(operators, operator) || strings.HasSuffix(before, " =")
-		fixed := comment || strings.HasPrefix(line, "#") || strings.HasSuffix(before, "\\") ||
-			strings.ContainsAny(line+before, "\"\\") || strings.HasPrefix(line, "/*")
+		fixed := comment || strings.HasPrefix(line, "#") || strings.HasPrefix(before, "#") ||
+			strings.HasSuffix(before, "\\") || strings.ContainsAny(line+before, "\"\\") ||
+			strings.HasPrefix(line, "/*")
 		switch {
 		case b.Len() == 0:
 		case !goesOn || fixed:

@@ -103,6 +103,11 @@ func TestJoined(t *testing.T) {
         c
         ? 1
         : -2;
+    h = i
+#ifdef F
+        + 1
+#endif
+        ;
     for (i = 0;
         i < n; i++) {
         /* of */
@@ -118,6 +123,11 @@ f(x, \
 d)
 f(c, d);
 e = c ? 1 : -2;
+h = i
+#ifdef F
++ 1
+#endif
+;
 for (i = 0; i < n; i++) {
 /* of */
 *e = 1;
