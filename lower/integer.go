@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -37,7 +38,9 @@ var IntegerArithmetic = Pass{
 	Name: "integer-arithmetic",
 	Doc:  "make quantized networks compute with integers",
 	Run: perNode(func(ctx *Context, p *ir.Program, m *ir.Method) visitor {
-		return onCalls(newIntegerArithmetic(ctx, Constants(p, m)).visit)
+		a := newIntegerArithmetic(ctx, Constants(p, m))
+		a.readers = readersBehind(m.Graph)
+		return onCalls(a.visit)
 	}),
 }
 
@@ -67,6 +70,8 @@ type integerArithmetic struct {
 	fixedSums map[*ir.Value]*fixedSum  // floats that are such
 	parts     map[movedPart]integers
 	pooled    map[*ir.Value]*ir.Value // of integers, floats that hold the same
+	alone     map[*ir.Value]bool      // those of pooled that have one reader
+	readers   map[*ir.Value]int       // see readersBehind
 	chosen    map[*ir.Value]bool      // scales, and zero points in the range of the integers
 }
 
@@ -81,7 +86,29 @@ func newIntegerArithmetic(ctx *Context, constant map[*ir.Value]bool) *integerAri
 		unscaled:  map[*ir.Value]func(*ops.Builder, *ir.Value) *ir.Value{},
 		functions: map[*ir.Value]*function{}, forms: map[*ir.Value]*form{},
 		sums: map[*ir.Value]*scaledSum{}, fixedSums: map[*ir.Value]*fixedSum{},
-		parts: map[movedPart]integers{}, pooled: map[*ir.Value]*ir.Value{}, chosen: map[*ir.Value]bool{}}
+		parts: map[movedPart]integers{}, pooled: map[*ir.Value]*ir.Value{}, alone: map[*ir.Value]bool{},
+		chosen: map[*ir.Value]bool{}}
+}
+
+// readersBehind counts who reads each value, behind nodes that quantize and dequantize it.
+func readersBehind(g *ir.Graph) map[*ir.Value]int {
+	readers := map[*ir.Value]int{}
+	g.Walk(func(g *ir.Graph) {
+		for _, out := range g.Outputs {
+			ir.EachRef(out, func(v *ir.Value) { readers[v]++ })
+		}
+		for _, n := range slices.Backward(g.Nodes) {
+			by := 1
+			if base := ir.OpBase(n.Op); strings.HasPrefix(base, "quantize_per_") ||
+				strings.HasPrefix(base, "dequantize_per_") {
+				by = readers[n.Output(0)]
+			}
+			for _, a := range n.Args {
+				ir.EachRef(a.Value, func(v *ir.Value) { readers[v] += by })
+			}
+		}
+	})
+	return readers
 }
 
 // quantity is what a float32 tensor stands for: (ints - zero)·scale, with a scale and a zero

@@ -254,3 +254,40 @@ func (t *integerTable) compare(what string, before, after *ir.Program, ctx *Cont
 		t.Fatalf("%s: all results are the same", what)
 	}
 }
+
+// A zero point is subtracted before a pool whose integers are read once. Else there would be a
+// second pool, for those that read what nothing is subtracted from.
+func TestPoolReadTwice(t *testing.T) {
+	for _, twice := range []bool{false, true} {
+		w := newForm(activationForms[1], weightForms[0])
+		at := slices.IndexFunc(formLayers, func(l formLayer) bool { return l.name == "conv2d" })
+		layer := formLayers[at]
+		pool, _ := w.op(layer.x, "aten.max_pool2d.default(self=%s, kernel_size=[3, 3], stride=[1, 1], "+
+			"padding=[1, 1])", w.input(layer.x))
+		x := w.rounded(pool, layer.x, 4./127.3)
+		v, sizes, largest := layer.of(w, x)
+		absolute, _ := w.op(layer.x, "aten.abs.default(self=%s)", x)
+		text := w.text(v, sizes, largest/126.1)
+		if twice {
+			text = strings.Replace(text, "return (%q)", "return (%q, "+absolute+")", 1)
+		}
+		p, err := ir.Parse("m", text)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		ctx := &Context{Table: ops.Standard(), Speed: true, Floats: true}
+		if err := Backend.Run(ctx, p, nil); err != nil {
+			t.Fatal(err)
+		}
+		pools, behind := 0, false
+		for n := range p.Methods[0].Graph.All() {
+			if strings.Contains(n.Op, "max_pool2d") {
+				pools++
+				behind = n.Args[0].Value.(ir.Ref).Value.Def.Op == "aten.sub.Scalar"
+			}
+		}
+		if pools != 1 || behind == twice {
+			t.Errorf("read twice: %t: %d pools, behind a subtraction: %t\n%s", twice, pools, behind, p)
+		}
+	}
+}

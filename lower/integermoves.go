@@ -78,6 +78,7 @@ func (a *integerArithmetic) move(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 			floats := v
 			v = b.Op("aten._to_copy.default", v, ops.Kw("dtype", q.ints.Type.DType))
 			a.pooled[v] = floats
+			a.alone[v] = a.readers[n.Output(i)] == 1
 		}
 		moved := *q
 		moved.ints, moved.inner = v, nil
@@ -99,7 +100,7 @@ func (a *integerArithmetic) whole(b *ops.Builder, q *quantity) *ir.Value {
 			switch {
 			case q.zero[0] == 0:
 				return a.asFloats(b, ints)
-			case pool != nil && len(pool.Def.Outputs) == 1:
+			case pool != nil && len(pool.Def.Outputs) == 1 && a.alone[ints]:
 				// Before the pool, the subtraction is a part of what makes the pool's operand.
 				return b.Op(pool.Def.Op, withRefs(pool.Def, less)...)
 			}
