@@ -50,6 +50,7 @@ func exampleFolder(t *testing.T) string {
 	link(kase("methods_shared/prefill.pt2"), "prefill.pt2")
 	link(kase("methods_shared/decode.pt2"), "decode.pt2")
 	link(kase("lenet/input_0.bin"), "x.bin")
+	link("../../golden/custom/fir", "fir")
 	for to, name := range map[string]string{"testdata/add": "add", "cases/lenet": "lenet"} {
 		if err := os.CopyFS(filepath.Join(dir, to), os.DirFS(kase(name))); err != nil {
 			t.Fatal(err)
