@@ -195,7 +195,15 @@ func checkSample(table *ops.Table, k rt.Kernel, f form, op *ops.Op, s samples.Sa
 		}
 	}
 	if set.fixed && f.outs > 0 && !open {
-		if n := testing.AllocsPerRun(1, func() { err = run() }); n > 0 || err != nil {
+		allocations := func() float64 { return testing.AllocsPerRun(1, func() { err = run() }) }
+		n := allocations()
+		for range 3 { // what the Go runtime allocates beside the kernel counts, too
+			if n == 0 || err != nil {
+				break
+			}
+			n = min(n, allocations())
+		}
+		if n > 0 || err != nil {
 			return fmt.Errorf("%v allocations per run, error %v", n, err)
 		}
 	}
