@@ -69,8 +69,7 @@ type integerArithmetic struct {
 	sums      map[*ir.Value]*scaledSum // floats that are such
 	fixedSums map[*ir.Value]*fixedSum  // floats that are such
 	parts     map[movedPart]integers
-	pooled    map[*ir.Value]*ir.Value // of integers, floats that hold the same
-	alone     map[*ir.Value]bool      // those of pooled that have one reader
+	pooled    map[*ir.Value]maxPooled // of integers that a pool made
 	readers   map[*ir.Value]int       // see readersBehind
 	chosen    map[*ir.Value]bool      // scales, and zero points in the range of the integers
 }
@@ -86,8 +85,13 @@ func newIntegerArithmetic(ctx *Context, constant map[*ir.Value]bool) *integerAri
 		unscaled:  map[*ir.Value]func(*ops.Builder, *ir.Value) *ir.Value{},
 		functions: map[*ir.Value]*function{}, forms: map[*ir.Value]*form{},
 		sums: map[*ir.Value]*scaledSum{}, fixedSums: map[*ir.Value]*fixedSum{},
-		parts: map[movedPart]integers{}, pooled: map[*ir.Value]*ir.Value{}, alone: map[*ir.Value]bool{},
-		chosen: map[*ir.Value]bool{}}
+		parts: map[movedPart]integers{}, pooled: map[*ir.Value]maxPooled{}, chosen: map[*ir.Value]bool{}}
+}
+
+// maxPooled is a max pool of floats that are whole numbers.
+type maxPooled struct {
+	floats *ir.Value // what it made
+	once   bool      // one node reads that, behind what quantizes and dequantizes it
 }
 
 // readersBehind counts who reads each value, behind nodes that quantize and dequantize it.

@@ -41,13 +41,13 @@ func (a *integerArithmetic) move(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 	constant := !slices.ContainsFunc(c.Operands(), func(v *ir.Value) bool {
 		return a.of[v] == nil || !a.constant[a.of[v].ints]
 	})
-	pooled := a.floats && !constant && strings.Contains(n.Op, "max_pool")
+	pools := a.floats && !constant && strings.Contains(n.Op, "max_pool")
 	op, args := n.Op, withRefs(n, func(v *ir.Value) *ir.Value {
 		r := a.of[v]
 		if r == nil {
 			return nil
 		}
-		if pooled {
+		if pools {
 			return a.asFloats(b, r.ints)
 		}
 		return r.ints
@@ -74,11 +74,11 @@ func (a *integerArithmetic) move(b *ops.Builder, n *ir.Node, c *ops.Call) []*ir.
 		if !n.Output(i).Type.DType.IsFloat() { // where the largest was
 			continue
 		}
-		if v.Type = v.Type.Dense(); pooled {
+		if v.Type = v.Type.Dense(); pools {
 			floats := v
 			v = b.Op("aten._to_copy.default", v, ops.Kw("dtype", q.ints.Type.DType))
-			a.pooled[v] = floats
-			a.alone[v] = a.readers[n.Output(i)] == 1
+			once := len(n.Outputs) == 1 && a.readers[n.Output(i)] == 1
+			a.pooled[v] = maxPooled{floats, once}
 		}
 		moved := *q
 		moved.ints, moved.inner = v, nil
@@ -100,9 +100,10 @@ func (a *integerArithmetic) whole(b *ops.Builder, q *quantity) *ir.Value {
 			switch {
 			case q.zero[0] == 0:
 				return a.asFloats(b, ints)
-			case pool != nil && len(pool.Def.Outputs) == 1 && a.alone[ints]:
+			case pool.once:
 				// Before the pool, the subtraction is a part of what makes the pool's operand.
-				return b.Op(pool.Def.Op, withRefs(pool.Def, less)...)
+				by := pool.floats.Def
+				return b.Op(by.Op, withRefs(by, less)...)
 			}
 			return less(a.asFloats(b, ints))
 		})}
@@ -117,7 +118,7 @@ func (a *integerArithmetic) whole(b *ops.Builder, q *quantity) *ir.Value {
 
 // asFloats is what a pool made integers of, or these as floats.
 func (a *integerArithmetic) asFloats(b *ops.Builder, ints *ir.Value) *ir.Value {
-	if v := a.pooled[ints]; v != nil {
+	if v := a.pooled[ints].floats; v != nil {
 		return v
 	}
 	return b.Op("aten._to_copy.default", ints, ops.Kw("dtype", ir.Float32))

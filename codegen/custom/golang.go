@@ -45,6 +45,15 @@ type Param struct {
 	HasSizes, HasStrides bool
 }
 
+// Type is the type of parameter i in the schema. Behind the arguments there are results, which the
+// function writes to.
+func (f *Function) Type(i int) *aten.Type {
+	if i < len(f.Schema.Args) {
+		return f.Schema.Args[i].Type
+	}
+	return &aten.Type{Name: "Tensor", Alias: aten.Alias{Write: true}}
+}
+
 // In reports whether f's package is in the folder dir, which links may name otherwise.
 func (f *Function) In(dir string) bool { return sameFile(f.Dir, dir) }
 

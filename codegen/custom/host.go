@@ -197,14 +197,8 @@ func hostText(list, shapes []*Function) string {
 		pkg := names[f.Path]
 		var args []string
 		for k, p := range f.Params {
-			var t *aten.Type
-			if k < len(f.Schema.Args) {
-				t = f.Schema.Args[k].Type
-			} else {
-				t = &aten.Type{Name: "Tensor", Alias: aten.Alias{Write: true}}
-			}
 			name := fmt.Sprintf("a%d", k)
-			hostArgument(&cases, name, fmt.Sprintf("r.Args[%d]", k), pkg, t, p)
+			hostArgument(&cases, name, fmt.Sprintf("r.Args[%d]", k), pkg, f.Type(k), p)
 			args = append(args, name)
 		}
 		call := fmt.Sprintf("%s.%s(%s)", pkg, f.Name, strings.Join(args, ", "))
@@ -213,7 +207,7 @@ func hostText(list, shapes []*Function) string {
 		}
 		fmt.Fprintf(&cases, "\t\t%s\n\t\twritten = make([]Value, len(r.Args))\n", call)
 		for k := range f.Params {
-			if k < len(f.Schema.Args) && !f.Schema.Args[k].Type.Mutates() {
+			if !f.Type(k).Mutates() {
 				continue
 			}
 			data := fmt.Sprintf("d%d", k)

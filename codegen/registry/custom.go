@@ -76,12 +76,12 @@ func (w *customPrinter) kernel(k *custom.Kernels, f *custom.Function) {
 	fmt.Fprintf(b, "compiled.Custom{\nOp: %s, Func: %q, Outs: %d,\nArgs: []compiled.Param{\n",
 		foreign.Of(kernelName(f.Schema)).GoLiteral(), f.Pkg+"."+f.Name, len(f.Schema.Returns))
 	for i, p := range f.Params {
-		fmt.Fprintf(b, "{Name: %q, %s},\n", p.Name, paramText(p, typeOf(f, i)))
+		fmt.Fprintf(b, "{Name: %q, %s},\n", p.Name, paramText(p, f.Type(i)))
 	}
 	b.WriteString("},\n")
 	args := make([]string, len(f.Params))
 	for i, p := range f.Params {
-		args[i] = argument(fmt.Sprintf("a[%d]", i), pkg, typeOf(f, i), p)
+		args[i] = argument(fmt.Sprintf("a[%d]", i), pkg, f.Type(i), p)
 	}
 	call := fmt.Sprintf("%s%s(\n%s,\n)", pkg, f.Name, strings.Join(args, ",\n"))
 	if f.Err {
@@ -114,14 +114,6 @@ func (w *customPrinter) sizes(s *custom.Function) {
 	list := strings.Join(results, ", ")
 	fmt.Fprintf(&w.body, "Sizes: func(a []*compiled.Value) [][]int {\n%s := %s%s(%s)\n"+
 		"return [][]int{%s}\n},\n", list, pkg, s.Name, strings.Join(args, ", "), list)
-}
-
-// typeOf is the type of f's parameter i in its schema.
-func typeOf(f *custom.Function, i int) *aten.Type {
-	if i < len(f.Schema.Args) {
-		return f.Schema.Args[i].Type
-	}
-	return &aten.Type{Name: "Tensor", Alias: aten.Alias{Write: true}}
 }
 
 // paramText is what a compiled.Param says of p besides its name.

@@ -21,6 +21,7 @@ type app struct {
 	env []string
 }
 
+// newApp writes the module, with kernels in another one.
 func newApp(t *testing.T, kernels string) *app {
 	t.Helper()
 	a := &app{dir: t.TempDir()}
@@ -37,6 +38,7 @@ func newApp(t *testing.T, kernels string) *app {
 	return a
 }
 
+// write writes a file of the module.
 func (a *app) write(t *testing.T, name, text string) {
 	t.Helper()
 	path := filepath.Join(a.dir, name)
@@ -48,6 +50,7 @@ func (a *app) write(t *testing.T, name, text string) {
 	}
 }
 
+// run runs a command in the module, and returns what it prints.
 func (a *app) run(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)

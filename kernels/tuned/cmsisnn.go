@@ -42,7 +42,6 @@ func CMSISNN() []*Kernel {
 // NeedsCopies reports whether a library among kernels takes r only if a row-major image is copied,
 // or only if its result is: it wants channels innermost.
 func NeedsCopies(kernels []*Kernel, r *Request) (into, out bool) {
-	last := []int{0, 2, 3, 1}
 	takes := func(image, result []int) bool {
 		as := *r
 		as.Order, as.Out = func(int) []int { return image }, result
@@ -50,10 +49,10 @@ func NeedsCopies(kernels []*Kernel, r *Request) (into, out bool) {
 			return k.Include != "" && k.match(&as) != nil
 		})
 	}
-	if r.Call.Outs[0].Rank() != 4 || !takes(last, last) {
+	if r.Call.Outs[0].Rank() != 4 || !takes(NHWC, NHWC) {
 		return false, false
 	}
-	return !takes(nil, last), !takes(last, nil)
+	return !takes(nil, NHWC), !takes(NHWC, nil)
 }
 
 const cortexM = "cortex_m.quantized_"

@@ -392,6 +392,10 @@ func (cv *convolution) window() Values {
 		"dilation_w": cols.dilation, "pad_h": rows.pad, "pad_w": cols.pad}
 }
 
+// NHWC is the order in memory of the dimensions NCHW where channels lie innermost. It is never
+// written.
+var NHWC = []int{0, 2, 3, 1}
+
 // ChannelsLast reports whether the convolutions of a target want images whose
 // channels lie innermost in memory: those that work on vectors of channels.
 func ChannelsLast(t Target) bool { return t.Speed && t.vectors() }

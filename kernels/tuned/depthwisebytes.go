@@ -8,9 +8,6 @@ import (
 	"github.com/etgen/etgen/kernels/ops"
 )
 
-// channelsLast is the order NHWC of the dimensions NCHW.
-var channelsLast = []int{0, 2, 3, 1}
-
 // byteBlock is how many channels DepthwiseBytes takes at once.
 const byteBlock = 64
 

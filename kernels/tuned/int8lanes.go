@@ -57,7 +57,7 @@ func MultipliesBytes(kernels []*Kernel, t Target) func(*ops.Call, map[*ir.Value]
 		cv := int8Of(r)
 		if cv != nil && cv.slidesBytes() && t.Language.FindsVectors && len(c.Outs[0].Sizes) == 4 {
 			// Its images will have their channels last.
-			r.Order, r.Out = func(int) []int { return channelsLast }, channelsLast
+			r.Order, r.Out = func(int) []int { return NHWC }, NHWC
 			cv = int8Of(r)
 		}
 		return cv != nil && vectors && t.Threads < 2 && (cv.linear ||

@@ -99,8 +99,7 @@ func matchAdaptive(r *Request) *Instance {
 // WorthLastPools reports whether a pooling of a channels-last image is better
 // made channels-last itself and copied than made row-major.
 func WorthLastPools(c *ops.Call, t Target) bool {
-	last := []int{0, 2, 3, 1}
-	r := &Request{Call: c, Target: t, Order: func(int) []int { return last }, Out: last}
+	r := &Request{Call: c, Target: t, Order: func(int) []int { return NHWC }, Out: NHWC}
 	return Select([]*Kernel{MaxPool2D(), AvgPool2D()}, r) != nil
 }
 

@@ -21,9 +21,6 @@ import (
 // control flow, the caller, a view that counts elements in row-major order)
 // is row-major itself, and the kernel that makes it writes it so.
 
-// channelsLast is the order NHWC of the dimensions NCHW.
-var channelsLast = []int{0, 2, 3, 1}
-
 // layouts decides the layout of every value of g and its regions, g being the
 // graph of the method.
 func (b *builder) layouts(g *ir.Graph) {
@@ -125,7 +122,7 @@ func (b *builder) needRowMajor(g *ir.Graph, need map[*ir.Value]bool) {
 // them with as many dimensions, the layout NHWC.
 func (b *builder) channelsLast(g *ir.Graph, need map[*ir.Value]bool) {
 	if b.opt.Rows {
-		b.orders[b.rowsInput()] = channelsLast
+		b.orders[b.rowsInput()] = tuned.NHWC
 	}
 	for _, f := range b.nodes(g) {
 		if f.call == nil || f.tensors == nil && !b.joint(f) {
@@ -140,12 +137,12 @@ func (b *builder) channelsLast(g *ir.Graph, need map[*ir.Value]bool) {
 		from = from || b.feedsBytes(f)
 		for _, v := range n.Outputs {
 			if v != nil && from && !need[v] && v.Type.Rank() == 4 {
-				b.orders[v] = channelsLast
+				b.orders[v] = tuned.NHWC
 			}
 		}
 		if b.joint(f) && b.orders[n.Output(0)] != nil {
 			for _, u := range f.call.Operands() {
-				b.orders[u] = channelsLast // as joins saw to
+				b.orders[u] = tuned.NHWC // as joins saw to
 			}
 		}
 	}
@@ -411,8 +408,8 @@ func replaced(a ir.Arg, u, v *ir.Value) ir.Arg {
 // the same.
 func (b *builder) joint(f *facts) bool {
 	return f.call != nil && f.call.Op.Permuted != nil && !b.separate[f.node] &&
-		f.call.Outs[0].Rank() == len(channelsLast) &&
-		f.call.Op.Permuted(f.call, channelsLast) != nil
+		f.call.Outs[0].Rank() == len(tuned.NHWC) &&
+		f.call.Op.Permuted(f.call, tuned.NHWC) != nil
 }
 
 // joins makes joint calls that read both channels-last images and row-major ones

@@ -304,3 +304,42 @@ func dotProduct(w operand.Op, x, sum reg.VecVirtual) {
 	Instruction(&ir.Instruction{Opcode: "VPDPBUSD", Operands: []operand.Op{w, x, sum},
 		Inputs: []operand.Op{w, x, sum}, Outputs: []operand.Op{sum}})
 }
+
+// space writes the function that copies pixels of bytes, with zeros behind each.
+func space() {
+	Implement("space512")
+	to, from := Load(Param("to").Base(), GP64()), Load(Param("from").Base(), GP64())
+	channels, pixel := Load(Param("channels"), GP64()), Load(Param("pixel"), GP64())
+	count := Load(Param("count"), GP64())
+	ADDQ(Load(Param("first"), GP64()), from)
+	var masks []reg.OpmaskVirtual
+	for _, n := range []reg.Register{channels, pixel} {
+		bits, k := GP64(), K()
+		MOVQ(operand.I32(-1), bits)
+		BZHIQ(n, bits, bits)
+		KMOVQ(bits, k)
+		masks = append(masks, k)
+	}
+	TESTQ(count, count)
+	JZ(operand.LabelRef("done"))
+	CMPQ(pixel, operand.U8(16))
+	JLE(operand.LabelRef("narrow"))
+	for _, name := range []string{"wide", "narrow"} {
+		v := ZMM()
+		if name == "narrow" {
+			v = XMM()
+		}
+		Label(name)
+		VMOVDQU8_Z(operand.Mem{Base: from}, masks[0], v)
+		VMOVDQU8(v, masks[1], operand.Mem{Base: to})
+		ADDQ(channels, from)
+		ADDQ(pixel, to)
+		DECQ(count)
+		JNZ(operand.LabelRef(name))
+		if name == "wide" {
+			JMP(operand.LabelRef("done"))
+		}
+	}
+	Label("done")
+	done()
+}
