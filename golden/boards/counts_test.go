@@ -96,8 +96,8 @@ var countedOn = []struct {
 }{
 	{"m4-size", baremetal.CortexM4, toolchain.CortexM4(), "size", true},
 	{"m4-speed", baremetal.CortexM4, toolchain.CortexM4(), "speed", true},
-	{"m7-speed", baremetal.CortexM7, toolchain.CortexM7(), "speed", false},
-	{"m33-speed", baremetal.CortexM33, toolchain.CortexM33(), "speed", false},
+	{"m7-speed", baremetal.CortexM7, toolchain.CortexM7(), "speed", true},
+	{"m33-speed", baremetal.CortexM33, toolchain.CortexM33(), "speed", true},
 	{"m55-speed", baremetal.CortexM55, toolchain.CortexM55(), "speed", true},
 	// a Cortex-M3 and a Cortex-M0+, whose instructions the other core has too
 	{"m3-size", baremetal.CortexM4, toolchain.CortexM3(), "size", false},
